@@ -1,0 +1,27 @@
+/*
+ * clock.h: durations only.
+ *
+ * What time it *is* decides the database (design 4); C measures how long
+ * something took and when to give up.
+ */
+#ifndef SANDLEASE_COMMON_CLOCK_H
+#define SANDLEASE_COMMON_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CLOCK_ISO_MAX = 32 };
+
+/* Milliseconds that only go forward. */
+int64_t clock_ms(void);
+
+/* Microseconds that only go forward, for measuring. */
+int64_t clock_us(void);
+
+/* Milliseconds left until `deadline_ms` of clock_ms(), never below 0. */
+int clock_left_ms(int64_t deadline_ms);
+
+/* The wall clock as ISO 8601 in UTC with milliseconds, for people only. */
+void clock_iso(char out[CLOCK_ISO_MAX]);
+
+#endif

@@ -1,0 +1,244 @@
+/* conf.c: the settings, one row each. */
+#include "common/conf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum conf_type { CONF_STR, CONF_INT, CONF_ENUM };
+enum { FILE_MAX_BYTES = 64 * 1024 };
+
+struct setting {
+	const char *name;
+	enum conf_type type;
+	size_t offset;
+	const char *initial;
+	int64_t min, max;
+	const char *const *names; /* CONF_ENUM */
+	const char *help;
+};
+
+#define STR(n, d, h)                                                           \
+	{                                                                      \
+#n, CONF_STR, offsetof(struct conf, n), d, 0, 0, NULL, h       \
+	}
+#define INT(n, d, lo, hi, h)                                                   \
+	{                                                                      \
+#n, CONF_INT, offsetof(struct conf, n), d, lo, hi, NULL, h     \
+	}
+#define ENUM(n, d, names_, h)                                                  \
+	{                                                                      \
+#n, CONF_ENUM, offsetof(struct conf, n), d, 0, 0, names_, h    \
+	}
+
+/* clang-format off */
+static const struct setting SETTINGS[] = {
+	STR(database, "dbname=sandlease", "libpq connection string; direct or session-pooled; the password belongs in a `passfile`"),
+	STR(run_dir, "/run/sandlease", "sockets; at most 40 bytes, because a socket's whole name has 107"),
+	STR(state_dir, "/var/lib/sandlease", "workspaces, agent logs, trash"),
+	STR(seal_key_file, "/etc/sandlease/seal.keys", "keys that seal env values and preview tokens, mode 0600; newest first"),
+	STR(agent_path, SANDLEASE_LIBEXECDIR "/sandlease-agent", "the program that is bound into every sandbox"),
+	STR(bwrap_path, "/usr/bin/bwrap", "bubblewrap"),
+	STR(cgroup_root, "auto", "delegated cgroup below the mount points; `auto`: the service's own; `none`: rlimits and a watchdog only"),
+	STR(public_url, "http://127.0.0.1:8080", "where clients and the dashboard reach nginx"),
+	STR(preview_base, "http://localhost:8080", "scheme and domain of preview URLs; anything but localhost must be https"),
+	STR(preview_path_base, "", "origin of path-form previews, for machines without wildcard DNS; empty: off"),
+	STR(per_session_orgs, "", "orgs whose every session gets a sandbox of its own, comma separated; `*`: all"),
+	STR(host_name, "", "name of this host in the database; empty: the machine's own"),
+	ENUM(log_level, "info", LOG_LEVEL_NAMES, "`error`, `warn`, `info` or `debug`"),
+	ENUM(log_format, "kv", LOG_FORMAT_NAMES, "`kv` or `json`"),
+	INT(api_workers, "8", 1, 256, "workers of the control plane"),
+	INT(auth_workers, "2", 1, 256, "workers that answer nginx's `auth_request`"),
+	INT(sleep_after_seconds, "600", 1, 31536000, "idle sessions sleep after this, unless they say otherwise"),
+	INT(startup_allowance_seconds, "600", 1, 86400, "a start that takes longer is stopped and repaired"),
+	INT(ready_without_work_seconds, "60", 1, 86400, "patience with a start nobody waits for"),
+	INT(stop_watchdog_seconds, "45", 1, 3600, "one attempt to stop a wrapper may take this long"),
+	INT(discovery_seconds, "10", 1, 60, "looking for a wrapper may take this long"),
+	INT(activity_write_seconds, "30", 1, 3600, "activity is written at most this often"),
+	INT(sandbox_idle_seconds, "600", 1, 86400, "a shared sandbox in which nothing runs is stopped after this"),
+	INT(reaper_pass_seconds, "50", 1, 3600, "a reaper pass ends after this; the next one goes on"),
+	INT(retention_days, "90", 1, 3650, "rows and events of ended sessions are kept this long"),
+	INT(agent_log_kb, "256", 16, 65536, "an agent's log is cut to this size"),
+};
+/* clang-format on */
+
+static int
+set_value(const struct setting *s, const char *value, struct conf *c,
+    const char *where, int line, struct err *e)
+{
+	char *to = (char *)c + s->offset;
+	int64_t n = 0;
+
+	switch (s->type) {
+	case CONF_STR:
+		if (!str_copy(to, CONF_STR_MAX, value))
+			return err_set(e, ERR_INVALID, "bad_setting",
+			    "%s:%d: %s: longer than %d bytes", where, line,
+			    s->name, CONF_STR_MAX - 1);
+		return 0;
+	case CONF_INT:
+		if (!str_to_int(value, s->min, s->max, &n))
+			return err_set(e, ERR_INVALID, "bad_setting",
+			    "%s:%d: %s: must be a number from %" PRId64
+			    " to %" PRId64,
+			    where, line, s->name, s->min, s->max);
+		break;
+	case CONF_ENUM:
+		while (s->names[n] != NULL && !str_equal(s->names[n], value))
+			n++;
+		if (s->names[n] == NULL)
+			return err_set(e, ERR_INVALID, "bad_setting",
+			    "%s:%d: %s: must be %s", where, line, s->name,
+			    s->help);
+		break;
+	}
+	memcpy(to, &n, sizeof(n));
+	return 0;
+}
+
+static char *
+trim(char *s)
+{
+	char *end;
+
+	while (isspace((unsigned char)*s))
+		s++;
+	end = s + strlen(s);
+	while (end > s && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	return s;
+}
+
+static int
+parse_line(const char *name, int number, char *line, bool *seen, struct conf *c,
+    struct err *e)
+{
+	char *eq, *key;
+
+	line = trim(line);
+	if (*line == '\0' || *line == '#')
+		return 0;
+	eq = strchr(line, '=');
+	if (eq == NULL)
+		return err_set(e, ERR_INVALID, "bad_setting",
+		    "%s:%d: must be key = value", name, number);
+	*eq = '\0';
+	key = trim(line);
+	for (size_t i = 0; i < ARRAY_LEN(SETTINGS); i++) {
+		if (!str_equal(SETTINGS[i].name, key))
+			continue;
+		if (seen[i])
+			return err_set(e, ERR_INVALID, "bad_setting",
+			    "%s:%d: %s is set twice", name, number, key);
+		seen[i] = true;
+		return set_value(&SETTINGS[i], trim(eq + 1), c, name, number,
+		    e);
+	}
+	return err_set(e, ERR_INVALID, "bad_setting",
+	    "%s:%d: %s is not a setting", name, number, key);
+}
+
+static int
+set_defaults(struct conf *c, struct err *e)
+{
+	memset(c, 0, sizeof(*c));
+	for (size_t i = 0; i < ARRAY_LEN(SETTINGS); i++)
+		if (set_value(&SETTINGS[i], SETTINGS[i].initial, c, "default",
+			(int)i, e) < 0)
+			return -1;
+	return 0;
+}
+
+int
+conf_parse(const char *name, char *text, struct conf *c, struct err *e)
+{
+	bool seen[ARRAY_LEN(SETTINGS)] = { false };
+	int number = 0;
+
+	if (set_defaults(c, e) < 0)
+		return -1;
+	for (char *line = text, *next; line != NULL; line = next) {
+		next = strchr(line, '\n');
+		if (next != NULL)
+			*next++ = '\0';
+		if (parse_line(name, ++number, line, seen, c, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+add_environment(struct conf *c, struct err *e)
+{
+	const char *orgs = getenv("PER_SESSION_SANDBOX_ORG_IDS");
+	auto_free char *both = NULL;
+
+	if (str_empty(orgs))
+		return 0;
+	both = xasprintf("%s,%s", c->per_session_orgs, orgs);
+	if (!str_copy(c->per_session_orgs, CONF_STR_MAX, both))
+		return err_set(e, ERR_INVALID, "bad_setting",
+		    "PER_SESSION_SANDBOX_ORG_IDS: too long");
+	return 0;
+}
+
+int
+conf_load(const char *path, struct conf *c, struct err *e)
+{
+	auto_free char *text = xmalloc(FILE_MAX_BYTES + 1);
+	auto_fd int fd = -1;
+	ssize_t n;
+
+	if (path == NULL)
+		path = getenv("SANDLEASE_CONFIG");
+	if (path == NULL)
+		path = SANDLEASE_SYSCONFDIR "/sandlease/sandlease.conf";
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(e, "%s", path);
+	n = read(fd, text, FILE_MAX_BYTES);
+	if (n < 0)
+		return err_errno(e, "%s", path);
+	text[n] = '\0';
+	if (conf_parse(path, text, c, e) < 0 || add_environment(c, e) < 0)
+		return -1;
+	if (c->host_name[0] == '\0' &&
+	    gethostname(c->host_name, CONF_STR_MAX - 1) < 0)
+		return err_errno(e, "gethostname");
+	return 0;
+}
+
+void
+conf_print(const struct conf *c, FILE *to)
+{
+	for (size_t i = 0; i < ARRAY_LEN(SETTINGS); i++) {
+		const struct setting *s = &SETTINGS[i];
+		const char *at = (const char *)c + s->offset;
+		int64_t n;
+
+		memcpy(&n, at, sizeof(n));
+		if (s->type == CONF_STR)
+			fprintf(to, "%s = %s\n", s->name, at);
+		else if (s->type == CONF_INT)
+			fprintf(to, "%s = %" PRId64 "\n", s->name, n);
+		else
+			fprintf(to, "%s = %s\n", s->name, s->names[n]);
+	}
+}
+
+void
+conf_print_help(FILE *to)
+{
+	for (size_t i = 0; i < ARRAY_LEN(SETTINGS); i++)
+		fprintf(to, "| `%s` | `%s` | %s |\n", SETTINGS[i].name,
+		    SETTINGS[i].initial, SETTINGS[i].help);
+}

@@ -1,0 +1,64 @@
+/*
+ * conf.h: the settings, one row each.
+ *
+ * key = value, '#' begins a comment.  Unknown keys, duplicates and bad values
+ * stop the program with file and line.  Secrets come from files, not values.
+ * The README's Configuration section is checked against the table.
+ */
+#ifndef SANDLEASE_COMMON_CONF_H
+#define SANDLEASE_COMMON_CONF_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/err.h"
+
+enum { CONF_STR_MAX = 512 };
+
+struct conf {
+	char database[CONF_STR_MAX];
+	char run_dir[CONF_STR_MAX];
+	char state_dir[CONF_STR_MAX];
+	char seal_key_file[CONF_STR_MAX];
+	char agent_path[CONF_STR_MAX];
+	char bwrap_path[CONF_STR_MAX];
+	char cgroup_root[CONF_STR_MAX];
+	char public_url[CONF_STR_MAX];
+	char preview_base[CONF_STR_MAX];
+	char preview_path_base[CONF_STR_MAX];
+	char per_session_orgs[CONF_STR_MAX];
+	char host_name[CONF_STR_MAX];
+	int64_t log_level;  /* enum log_level */
+	int64_t log_format; /* enum log_format */
+	int64_t api_workers;
+	int64_t auth_workers;
+	int64_t sleep_after_seconds;
+	int64_t startup_allowance_seconds;
+	int64_t ready_without_work_seconds;
+	int64_t stop_watchdog_seconds;
+	int64_t discovery_seconds;
+	int64_t activity_write_seconds;
+	int64_t sandbox_idle_seconds;
+	int64_t reaper_pass_seconds;
+	int64_t retention_days;
+	int64_t agent_log_kb;
+};
+
+/*
+ * Defaults, then the file, then the environment (PER_SESSION_SANDBOX_ORG_IDS
+ * is added to per_session_orgs).  `path` NULL: $SANDLEASE_CONFIG, else the
+ * installed place.
+ */
+int conf_load(const char *path, struct conf *c, struct err *e) MUST_CHECK;
+
+/* Parses one file's text; conf_load without the environment. */
+int conf_parse(const char *name, char *text, struct conf *c, struct err *e)
+    MUST_CHECK;
+
+/* Every setting with its effective value, as a file that can be read back. */
+void conf_print(const struct conf *c, FILE *to);
+
+/* name, default and meaning as rows of a Markdown table, for the README. */
+void conf_print_help(FILE *to);
+
+#endif

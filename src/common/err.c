@@ -1,0 +1,132 @@
+/* err.c: what each kind of error means to HTTP, and how one is made. */
+#include "common/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+struct kind {
+	int status;
+	bool retryable;
+	int retry_after_seconds;
+	const char *title;
+};
+
+/* clang-format off */
+static const struct kind KINDS[] = {
+	[ERR_NONE]            = { 500, false, 0, "Internal Server Error" },
+	[ERR_INVALID]         = { 400, false, 0, "Bad Request" },
+	[ERR_UNAUTHENTICATED] = { 401, false, 0, "Unauthorized" },
+	[ERR_DENIED]          = { 403, false, 0, "Forbidden" },
+	[ERR_NOT_FOUND]       = { 404, false, 0, "Not Found" },
+	[ERR_METHOD]          = { 405, false, 0, "Method Not Allowed" },
+	[ERR_CONFLICT]        = { 409, false, 0, "Conflict" },
+	[ERR_BUSY]            = { 409, true,  1, "Conflict" },
+	[ERR_GONE]            = { 410, false, 0, "Gone" },
+	[ERR_TOO_LARGE]       = { 413, false, 0, "Content Too Large" },
+	[ERR_LIMITED]         = { 429, true,  5, "Too Many Requests" },
+	[ERR_INTERNAL]        = { 500, false, 0, "Internal Server Error" },
+	[ERR_BAD_GATEWAY]     = { 502, false, 0, "Bad Gateway" },
+	[ERR_UNAVAILABLE]     = { 503, true,  1, "Service Unavailable" },
+	[ERR_NO_SPACE]        = { 507, true, 60, "Insufficient Storage" },
+};
+/* clang-format on */
+_Static_assert(ARRAY_LEN(KINDS) == ERR__MAX, "every kind has a row");
+
+static void
+put_message(struct err *e, const char *fmt, va_list ap)
+{
+	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+}
+
+int
+err_set(struct err *e, enum err_kind kind, const char *code, const char *fmt,
+    ...)
+{
+	va_list ap;
+
+	e->kind = kind;
+	e->code = code;
+	e->field[0] = '\0';
+	va_start(ap, fmt);
+	put_message(e, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int
+err_field(struct err *e, const char *field, const char *fmt, ...)
+{
+	va_list ap;
+
+	e->kind = ERR_INVALID;
+	e->code = "validation_failed";
+	snprintf(e->field, sizeof(e->field), "%s", field);
+	va_start(ap, fmt);
+	put_message(e, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int
+err_errno(struct err *e, const char *fmt, ...)
+{
+	int saved = errno;
+	va_list ap;
+	size_t len;
+
+	e->kind = ERR_INTERNAL;
+	e->code = "internal";
+	e->field[0] = '\0';
+	va_start(ap, fmt);
+	put_message(e, fmt, ap);
+	va_end(ap);
+	len = strlen(e->msg);
+	snprintf(e->msg + len, sizeof(e->msg) - len, ": %s", strerror(saved));
+	errno = saved;
+	return -1;
+}
+
+int
+err_wrap(struct err *e, const char *fmt, ...)
+{
+	char inner[ERR_MSG_MAX];
+	va_list ap;
+	size_t len;
+
+	memcpy(inner, e->msg, sizeof(inner));
+	va_start(ap, fmt);
+	put_message(e, fmt, ap);
+	va_end(ap);
+	len = strlen(e->msg);
+	snprintf(e->msg + len, sizeof(e->msg) - len, ": %.*s",
+	    (int)(sizeof(inner) - 1), inner);
+	return -1;
+}
+
+int
+err_status(const struct err *e)
+{
+	return KINDS[e->kind].status;
+}
+
+const char *
+err_title(const struct err *e)
+{
+	return KINDS[e->kind].title;
+}
+
+bool
+err_retryable(const struct err *e)
+{
+	return KINDS[e->kind].retryable;
+}
+
+int
+err_retry_after_seconds(const struct err *e)
+{
+	return KINDS[e->kind].retry_after_seconds;
+}

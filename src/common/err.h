@@ -1,0 +1,65 @@
+/*
+ * err.h: one error type for every room.
+ *
+ * An error is a value on the caller's stack: nothing to free, nothing to
+ * forget.  The kind decides HTTP status, retry and log level, the code is a
+ * stable word for programs, the message is for people.  Return it or handle
+ * it, never both; only main loops log.
+ */
+#ifndef SANDLEASE_COMMON_ERR_H
+#define SANDLEASE_COMMON_ERR_H
+
+#include <stdbool.h>
+
+#define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
+#define MUST_CHECK __attribute__((warn_unused_result))
+
+enum err_kind {
+	ERR_NONE,
+	ERR_INVALID,         /* the caller's input is wrong */
+	ERR_UNAUTHENTICATED, /* no key, or not a valid one */
+	ERR_DENIED,          /* a valid key that may not do this */
+	ERR_NOT_FOUND,       /* missing, or somebody else's: never told apart */
+	ERR_METHOD,          /* the path exists, the method does not */
+	ERR_CONFLICT, /* refused by the present state; asking again won't help */
+	ERR_BUSY, /* refused by the present state, which is about to change */
+	ERR_GONE, /* was there once */
+	ERR_TOO_LARGE,   /* more bytes than the limit says */
+	ERR_LIMITED,     /* a quota */
+	ERR_INTERNAL,    /* our fault */
+	ERR_BAD_GATEWAY, /* what we asked answered nonsense */
+	ERR_UNAVAILABLE, /* what we need is not there; it will be */
+	ERR_NO_SPACE,    /* no room for it on this host */
+	ERR__MAX
+};
+
+enum { ERR_FIELD_MAX = 64, ERR_MSG_MAX = 256 };
+
+struct err {
+	enum err_kind kind;
+	const char *code;          /* static string */
+	char field[ERR_FIELD_MAX]; /* the input field that was wrong, or "" */
+	char msg[ERR_MSG_MAX];
+};
+
+/* Fills in *e and returns -1, so that failing is one statement. */
+int err_set(struct err *e, enum err_kind kind, const char *code,
+    const char *fmt, ...) PRINTF_LIKE(4, 5);
+
+/* err_set for bad input: 400 validation_failed that names the field. */
+int err_field(struct err *e, const char *field, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+/* err_set for a failed system call: ERR_INTERNAL with errno's text behind. */
+int err_errno(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Puts context before the message of an error that is passed on.  -1. */
+int err_wrap(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* What HTTP says of this kind: status, title, retryable, Retry-After. */
+int err_status(const struct err *e);
+const char *err_title(const struct err *e);
+bool err_retryable(const struct err *e);
+int err_retry_after_seconds(const struct err *e); /* 0 = say nothing */
+
+#endif

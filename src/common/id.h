@@ -1,0 +1,27 @@
+/*
+ * id.h: random names.
+ *
+ * Ids are not secrets; they are long enough never to meet.  Tokens, which are
+ * secrets, are made in token.h.
+ */
+#ifndef SANDLEASE_COMMON_ID_H
+#define SANDLEASE_COMMON_ID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	ID_SESSION_LEN = 20, /* base32, 100 bits: safe in a DNS label */
+	ID_REQUEST_LEN = 16,
+	ID_INSTANCE_LEN = 16,
+	ID_INCARNATION_LEN = 16,
+	ID_MAX = 32
+};
+
+/* Fills out with `len` random characters of [a-z2-7] and a NUL. */
+void id_random(char *out, size_t len);
+
+/* True for 20 characters of [a-z0-9]. */
+bool id_is_session(const char *s);
+
+#endif

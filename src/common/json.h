@@ -1,0 +1,78 @@
+/*
+ * json.h: JSON by table.
+ *
+ * A body is described once, as rows of struct jfield; decoding refuses
+ * unknown keys, wrong types, embedded NULs, lengths and ranges, and names the
+ * field.  Wire names are camelCase, C names snake_case; the row holds both.
+ * Defaults are the struct's initialiser.  The same rows describe the body in
+ * GET /v1/openapi.json.
+ */
+#ifndef SANDLEASE_COMMON_JSON_H
+#define SANDLEASE_COMMON_JSON_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/err.h"
+
+#define auto_json __attribute__((cleanup(json_release)))
+
+enum jtype {
+	J_STR,  /* char[size], min..max bytes */
+	J_INT,  /* int64_t, min..max */
+	J_BOOL, /* int: 0 or 1; keep -1 as "absent" */
+	J_ENUM, /* int: index into names; keep -1 as "absent" */
+	J_OBJ,  /* const json_t *, borrowed from the body; min..max members */
+	J_ARR,  /* const json_t *, borrowed from the body; min..max elements */
+	J__MAX
+};
+
+enum jflag { J_REQUIRED = 1, J_LENIENT = 2 };
+
+struct jfield {
+	const char *name;
+	enum jtype type;
+	unsigned flags;
+	size_t offset;
+	size_t size;
+	int64_t min, max;
+	const char *const *names; /* J_ENUM: NULL at the end */
+	const char *help;
+};
+
+#define JFIELD(wire, type_, member, jtype_, flags_, min_, max_, help_)         \
+	{                                                                      \
+		.name = (wire), .type = (jtype_), .flags = (flags_),           \
+		.offset = offsetof(type_, member),                             \
+		.size = sizeof(((type_ *)0)->member), .min = (min_),           \
+		.max = (max_), .help = (help_)                                 \
+	}
+#define JFIELD_ENUM(wire, type_, member, flags_, names_, help_)                \
+	{                                                                      \
+		.name = (wire), .type = J_ENUM, .flags = (flags_),             \
+		.offset = offsetof(type_, member), .size = sizeof(int),        \
+		.names = (names_), .help = (help_)                             \
+	}
+
+/* Parses text of any origin; depth and duplicates are refused. */
+int json_parse(const char *text, size_t len, json_t **out, struct err *e)
+    MUST_CHECK;
+
+/*
+ * Fills *out from an object by the rows.  With J_LENIENT in `flags` unknown
+ * keys are allowed (answers of other programs).  Borrowed members live as
+ * long as `body`.
+ */
+int jfield_decode(const json_t *body, const struct jfield *rows, size_t count,
+    unsigned flags, void *out, struct err *e) MUST_CHECK;
+
+/* Compact text of a value; the caller frees it. */
+char *json_text(const json_t *v);
+
+/* The string member `key`, or "" when it is absent or not a string. */
+const char *json_str(const json_t *o, const char *key);
+
+void json_release(json_t **v);
+
+#endif

@@ -1,0 +1,123 @@
+/* log.c: one line per event, written with one write(2). */
+#include "common/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+enum { LINE_MAX_BYTES = 1024, CONTEXT_MAX = 64 };
+
+const char *const LOG_LEVEL_NAMES[] = { "error", "warn", "info", "debug",
+	NULL };
+const char *const LOG_FORMAT_NAMES[] = { "kv", "json", NULL };
+
+static const int PRIORITY[LOG__MAX] = { 3, 4, 6, 7 };
+
+static const char *program_name = "sandlease";
+static enum log_level level_max = LOG_INFO;
+static enum log_format line_format = LOG_KV;
+static __thread char request[CONTEXT_MAX];
+static __thread char session[CONTEXT_MAX];
+
+struct line {
+	char text[LINE_MAX_BYTES];
+	size_t len;
+};
+
+void
+log_open(const char *program, enum log_level level, enum log_format format)
+{
+	program_name = program;
+	level_max = level;
+	line_format = format;
+}
+
+void
+log_context(const char *request_id, const char *session_id)
+{
+	snprintf(request, sizeof(request), "%s", request_id);
+	snprintf(session, sizeof(session), "%s", session_id);
+}
+
+static void
+put_char(struct line *l, char c)
+{
+	if (l->len < sizeof(l->text) - 4) /* room for `"}\n` and the NUL */
+		l->text[l->len++] = c;
+}
+
+/* Quotes always, so that a value with a space or a quote stays one value. */
+static void
+put_value(struct line *l, const char *s)
+{
+	put_char(l, '"');
+	for (; *s != '\0'; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			put_char(l, '\\');
+		put_char(l, c < 0x20 || c == 0x7f ? '?' : (char)c);
+	}
+	put_char(l, '"');
+}
+
+static void
+put_pair(struct line *l, const char *key, const char *value)
+{
+	bool json = line_format == LOG_JSON;
+
+	if (l->len > 0 && l->text[l->len - 1] != '{' &&
+	    l->text[l->len - 1] != '>')
+		put_char(l, json ? ',' : ' ');
+	if (json)
+		put_char(l, '"');
+	for (; *key != '\0'; key++)
+		put_char(l, *key);
+	if (json)
+		put_char(l, '"');
+	put_char(l, json ? ':' : '=');
+	put_value(l, value);
+}
+
+void
+log_line(enum log_level level, const char *event, const char *fmt, ...)
+{
+	char msg[ERR_MSG_MAX * 2], at[CLOCK_ISO_MAX];
+	struct line l = { .len = 0 };
+	va_list ap;
+
+	if (level > level_max)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	va_end(ap);
+	clock_iso(at);
+	if (line_format == LOG_JSON)
+		put_char(&l, '{');
+	else
+		l.len = (size_t)snprintf(l.text, sizeof(l.text), "<%d>",
+		    PRIORITY[level]);
+	put_pair(&l, "at", at);
+	put_pair(&l, "level", LOG_LEVEL_NAMES[level]);
+	put_pair(&l, "program", program_name);
+	put_pair(&l, "event", event);
+	if (request[0] != '\0')
+		put_pair(&l, "request", request);
+	if (session[0] != '\0')
+		put_pair(&l, "session", session);
+	put_pair(&l, "msg", msg);
+	if (line_format == LOG_JSON)
+		l.text[l.len++] = '}';
+	l.text[l.len++] = '\n';
+	(void)!write(STDERR_FILENO, l.text, l.len);
+}
+
+void
+log_err(enum log_level level, const char *event, const struct err *e)
+{
+	log_line(level, event, "%s: %s", e->code != NULL ? e->code : "internal",
+	    e->msg);
+}

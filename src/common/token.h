@@ -1,0 +1,58 @@
+/*
+ * token.h: secrets, their hashes, and sealing.
+ *
+ * Keys and preview tokens are random; the database keeps a BLAKE2b hash and,
+ * where the owner must see one again, a sealed copy (XChaCha20-Poly1305 with
+ * the owner's name as associated data and the sealing key's id in front).
+ */
+#ifndef SANDLEASE_COMMON_TOKEN_H
+#define SANDLEASE_COMMON_TOKEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/err.h"
+#include "common/str.h"
+
+enum {
+	TOKEN_HASH_LEN = 32,
+	TOKEN_HASH_HEX_MAX = 2 * TOKEN_HASH_LEN + 1,
+	TOKEN_PREVIEW_LEN = 26, /* base32, 130 bits */
+	TOKEN_KEY_LEN = 3 + 52, /* "sl_" and base32 of 260 bits */
+	TOKEN_KEY_MAX = 128,    /* longest key we look at */
+	SEAL_KEYS_MAX = 8
+};
+
+/* Must be called once before anything else here. */
+int token_init(struct err *e) MUST_CHECK;
+
+/* A new API key, "sl_" in front so that scanners recognise it. */
+void token_make_key(char out[TOKEN_KEY_LEN + 1]);
+
+/* A new preview token or login token. */
+void token_make(char out[TOKEN_PREVIEW_LEN + 1]);
+
+/* BLAKE2b-256 of a secret as lower-case hex. */
+void token_hash(const char *secret, char out[TOKEN_HASH_HEX_MAX]);
+
+/* Sealing keys, newest first: lines "id:64 hex" of a 0600 file. */
+struct seal_keys {
+	struct {
+		char id[9];
+		unsigned char key[32];
+	} key[SEAL_KEYS_MAX];
+	size_t count;
+};
+
+int seal_keys_load(const char *path, struct seal_keys *k, struct err *e)
+    MUST_CHECK;
+/* Appends a fresh key to a file it creates if need be (mode 0600). */
+int seal_keys_create(const char *path, struct err *e) MUST_CHECK;
+
+/* out: key id, ':', base64.  `owner` must be given again to open. */
+void seal(const struct seal_keys *k, const char *owner, const char *plain,
+    size_t len, struct buf *out);
+int seal_open(const struct seal_keys *k, const char *owner, const char *sealed,
+    struct buf *plain, struct err *e) MUST_CHECK;
+
+#endif

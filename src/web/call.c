@@ -1,0 +1,212 @@
+/* call.c: one HTTP request and its answer. */
+#include "web/call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+const char *
+call_param(const struct call *c, const char *name)
+{
+	const char *v = c->io->param(c->io_ctx, name);
+
+	return v != NULL ? v : "";
+}
+
+const char *
+call_var(const struct call *c, const char *name)
+{
+	for (size_t i = 0; i < c->var_count; i++)
+		if (str_equal(c->vars[i].name, name))
+			return c->vars[i].value;
+	return "";
+}
+
+static int
+hex_digit(char ch)
+{
+	if (ch >= '0' && ch <= '9')
+		return ch - '0';
+	if (ch >= 'a' && ch <= 'f')
+		return ch - 'a' + 10;
+	if (ch >= 'A' && ch <= 'F')
+		return ch - 'A' + 10;
+	return -1;
+}
+
+/* Decodes len bytes of a query value.  False: malformed, NUL or too long. */
+static bool
+decode_query(const char *s, size_t len, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		int ch = (unsigned char)s[i];
+
+		if (ch == '+') {
+			ch = ' ';
+		} else if (ch == '%') {
+			int hi, lo;
+
+			if (i + 2 >= len)
+				return false;
+			hi = hex_digit(s[i + 1]);
+			lo = hex_digit(s[i + 2]);
+			if (hi < 0 || lo < 0)
+				return false;
+			ch = hi * 16 + lo;
+			i += 2;
+		}
+		if (ch == 0 || n + 1 >= size)
+			return false;
+		out[n++] = (char)ch;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+int
+call_query(const struct call *c, const char *name, char *out, size_t size,
+    bool *present, struct err *e)
+{
+	const char *s = call_param(c, "QUERY_STRING");
+	size_t want = strlen(name);
+
+	*present = false;
+	while (*s != '\0') {
+		size_t len = strcspn(s, "&");
+
+		if (len > want && s[want] == '=' &&
+		    strncmp(s, name, want) == 0) {
+			if (!decode_query(s + want + 1, len - want - 1, out,
+				size))
+				return err_field(e, name,
+				    "is malformed or too long");
+			*present = true;
+			return 0;
+		}
+		s += len;
+		if (*s == '&')
+			s++;
+	}
+	return 0;
+}
+
+int
+call_body(struct call *c, size_t max, struct buf *out, struct err *e)
+{
+	enum { CHUNK = 16384 };
+	int64_t declared;
+
+	/* refuse by the declared length before a byte is read */
+	if (str_to_int(call_param(c, "CONTENT_LENGTH"), 0, INT64_MAX / 20,
+		&declared) &&
+	    declared > (int64_t)max)
+		return err_set(e, ERR_TOO_LARGE, "body_too_large",
+		    "the body may have at most %zu bytes", max);
+	for (;;) {
+		ssize_t n = c->io->read(c->io_ctx, buf_room(out, CHUNK), CHUNK);
+
+		if (n < 0)
+			return err_set(e, ERR_INVALID, "body_incomplete",
+			    "the body ended before it was complete");
+		if (n == 0)
+			break;
+		out->len += (size_t)n;
+		if (out->len > max)
+			return err_set(e, ERR_TOO_LARGE, "body_too_large",
+			    "the body may have at most %zu bytes", max);
+	}
+	out->data[out->len] = '\0';
+	return 0;
+}
+
+int
+call_json(struct call *c, size_t max, json_t **out, struct err *e)
+{
+	auto_buf struct buf body = { 0 };
+
+	if (call_body(c, max, &body, e) < 0)
+		return -1;
+	if (body.len == 0) {
+		*out = json_object();
+		return 0;
+	}
+	return json_parse(body.data, body.len, out, e);
+}
+
+void
+call_header(struct call *c, const char *name, const char *value)
+{
+	buf_fmt(&c->headers, "%s: ", name);
+	for (; *value != '\0'; value++)
+		if ((unsigned char)*value >= 0x20 && *value != 0x7f)
+			buf_add(&c->headers, value, 1);
+	buf_str(&c->headers, "\r\n");
+}
+
+int
+call_write(struct call *c, const char *data, size_t len)
+{
+	if (!c->gone && c->io->write(c->io_ctx, data, len) < 0)
+		c->gone = true;
+	return c->gone ? -1 : 0;
+}
+
+int
+call_flush(struct call *c)
+{
+	if (!c->gone && c->io->flush(c->io_ctx) < 0)
+		c->gone = true;
+	return c->gone ? -1 : 0;
+}
+
+void
+call_begin(struct call *c, int status, const char *type)
+{
+	auto_buf struct buf head = { 0 };
+
+	c->status = status;
+	buf_fmt(&head, "Status: %d\r\n", status);
+	if (type != NULL)
+		buf_fmt(&head, "Content-Type: %s\r\n", type);
+	buf_fmt(&head, "X-Request-Id: %s\r\n", c->request_id);
+	if (c->headers.len > 0)
+		buf_add(&head, c->headers.data, c->headers.len);
+	buf_str(&head, "\r\n");
+	call_write(c, head.data, head.len);
+}
+
+void
+call_reply_bytes(struct call *c, int status, const char *type, const char *data,
+    size_t len)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%zu", len);
+	call_header(c, "Content-Length", text);
+	call_begin(c, status, type);
+	if (!str_equal(c->method, "HEAD"))
+		call_write(c, data, len);
+}
+
+void
+call_reply(struct call *c, int status, const json_t *body)
+{
+	auto_free char *text = json_text(body);
+
+	call_reply_bytes(c, status, "application/json", text, strlen(text));
+}
+
+void
+call_reply_empty(struct call *c, int status)
+{
+	call_begin(c, status, NULL);
+}
+
+void
+call_release(struct call *c)
+{
+	buf_free(&c->headers);
+}

@@ -1,0 +1,84 @@
+/* reply.c: one error, its dresses. */
+#include "web/reply.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+
+static const char *
+code_of(const struct err *e)
+{
+	return e->code != NULL ? e->code : "internal";
+}
+
+static void
+say_when_to_retry(struct call *c, const struct err *e)
+{
+	char text[16];
+	int seconds = err_retry_after_seconds(e);
+
+	if (seconds == 0)
+		return;
+	snprintf(text, sizeof(text), "%d", seconds);
+	call_header(c, "Retry-After", text);
+}
+
+static void
+send_as(struct call *c, const struct err *e, const char *type, json_t *body)
+{
+	auto_free char *text = json_text(body);
+
+	say_when_to_retry(c, e);
+	call_reply_bytes(c, err_status(e), type, text, strlen(text));
+}
+
+void
+reply_problem(struct call *c, const struct err *e)
+{
+	auto_json json_t *errors = json_array();
+	auto_json json_t *body = NULL;
+
+	if (e->field[0] != '\0')
+		json_array_append_new(errors,
+		    json_pack("{s:s, s:s}", "field", e->field, "message",
+			e->msg));
+	body = json_pack("{s:s, s:s, s:i, s:o, s:s, s:b, s:s, s:O}", "type",
+	    "about:blank", "title", err_title(e), "status", err_status(e),
+	    "detail",
+	    e->field[0] != '\0' ? json_sprintf("%s: %s", e->field, e->msg)
+				: json_string(e->msg),
+	    "code", code_of(e), "retryable", err_retryable(e), "traceId",
+	    c->trace_id, "errors", errors);
+	send_as(c, e, "application/problem+json", body);
+}
+
+static void
+upper(char *out, size_t size, const char *s)
+{
+	size_t i;
+
+	for (i = 0; s[i] != '\0' && i + 1 < size; i++)
+		out[i] = (char)toupper((unsigned char)s[i]);
+	out[i] = '\0';
+}
+
+void
+reply_container_error(struct call *c, const struct err *e,
+    const json_t *context)
+{
+	auto_json json_t *body = NULL;
+	auto_json json_t *ctx =
+	    context != NULL ? json_deep_copy(context) : json_object();
+	char code[64], at[CLOCK_ISO_MAX];
+
+	upper(code, sizeof(code), code_of(e));
+	clock_iso(at);
+	/* `error` beside `message`: two generations of clients read either */
+	body = json_pack("{s:s, s:s, s:s, s:O, s:i, s:s}", "code", code,
+	    "message", e->msg, "error", e->msg, "context", ctx, "httpStatus",
+	    err_status(e), "timestamp", at);
+	send_as(c, e, "application/json", body);
+}

@@ -1,0 +1,25 @@
+/*
+ * reply.h: one error, its dresses.
+ *
+ * native: application/problem+json of /v1.  container: the shape the
+ * Cloudflare SDK expects on a session's data plane, also for refusals that
+ * are made before the wrapper is asked.
+ */
+#ifndef SANDLEASE_WEB_REPLY_H
+#define SANDLEASE_WEB_REPLY_H
+
+#include "common/err.h"
+#include "common/json.h"
+#include "web/call.h"
+
+/* {type, title, status, detail, code, retryable, traceId, errors} */
+void reply_problem(struct call *c, const struct err *e);
+
+/*
+ * {code, message, context, httpStatus, timestamp}; `code` becomes UPPER_SNAKE
+ * and `context` (may be NULL) stays the caller's.
+ */
+void reply_container_error(struct call *c, const struct err *e,
+    const json_t *context);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * router.h: routes are a table.
+ *
+ * Patterns are literal segments, `:name` for one segment, and a trailing `*`
+ * for the rest.  Matching never allocates and looks only at nginx's
+ * normalised path.
+ */
+#ifndef SANDLEASE_WEB_ROUTER_H
+#define SANDLEASE_WEB_ROUTER_H
+
+#include <stddef.h>
+
+#include "common/err.h"
+#include "common/json.h"
+#include "web/call.h"
+
+typedef int handler_fn(struct call *c, struct err *e);
+
+struct route {
+	const char *method;
+	const char *pattern;
+	int access; /* the program's own: who may call it */
+	handler_fn *handle;
+	const struct jfield *body; /* NULL: the route takes none */
+	size_t body_count;
+	const char *help; /* one line, for --routes and the OpenAPI document */
+};
+
+/*
+ * Finds the route and fills in c->vars.  NULL with ERR_NOT_FOUND when no
+ * pattern fits; with ERR_METHOD, and an Allow header added to the answer,
+ * when one fits but for its method.
+ */
+const struct route *router_match(const struct route *routes, size_t count,
+    struct call *c, struct err *e);
+
+#endif

@@ -1,0 +1,189 @@
+/* server.c: where calls come from; libfcgi ends here. */
+#include "web/server.h"
+
+#include <fcgiapp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+struct server {
+	FCGX_Request request;
+};
+
+/* ---- FastCGI */
+
+static ssize_t
+fcgi_read(void *ctx, char *to, size_t max)
+{
+	FCGX_Request *r = ctx;
+	int n = FCGX_GetStr(to, (int)max, r->in);
+
+	/* a client that went away ends the stream too, but with an error */
+	if (n <= 0)
+		return FCGX_GetError(r->in) == 0 ? 0 : -1;
+	return n;
+}
+
+static int
+fcgi_write(void *ctx, const char *from, size_t len)
+{
+	FCGX_Request *r = ctx;
+
+	return FCGX_PutStr(from, (int)len, r->out) < 0 ? -1 : 0;
+}
+
+static int
+fcgi_flush(void *ctx)
+{
+	FCGX_Request *r = ctx;
+
+	return FCGX_FFlush(r->out) < 0 ? -1 : 0;
+}
+
+static const char *
+fcgi_param(void *ctx, const char *name)
+{
+	FCGX_Request *r = ctx;
+
+	return FCGX_GetParam(name, r->envp);
+}
+
+static const struct call_io FASTCGI = { fcgi_read, fcgi_write, fcgi_flush,
+	fcgi_param };
+
+/* ---- plain CGI */
+
+static ssize_t
+cgi_read(void *ctx, char *to, size_t max)
+{
+	size_t n = fread(to, 1, max, stdin);
+
+	(void)ctx;
+	return n == 0 && ferror(stdin) ? -1 : (ssize_t)n;
+}
+
+static int
+cgi_write(void *ctx, const char *from, size_t len)
+{
+	(void)ctx;
+	return fwrite(from, 1, len, stdout) == len ? 0 : -1;
+}
+
+static int
+cgi_flush(void *ctx)
+{
+	(void)ctx;
+	return fflush(stdout) == 0 ? 0 : -1;
+}
+
+static const char *
+cgi_param(void *ctx, const char *name)
+{
+	(void)ctx;
+	return getenv(name);
+}
+
+static const struct call_io CGI = { cgi_read, cgi_write, cgi_flush, cgi_param };
+
+/* ---- both */
+
+/* A trace id of the caller's is kept if it is harmless. */
+static void
+take_trace(struct call *c)
+{
+	static const char *const SOURCES[] = { "HTTP_X_TRACE_ID",
+		"HTTP_TRACEPARENT" };
+
+	for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++) {
+		const char *s = call_param(c, SOURCES[i]);
+
+		if (str_made_of(s,
+			"abcdefghijklmnopqrstuvwxyz"
+			"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.",
+			1, sizeof(c->trace_id) - 1)) {
+			str_copy(c->trace_id, sizeof(c->trace_id), s);
+			return;
+		}
+	}
+	str_copy(c->trace_id, sizeof(c->trace_id), c->request_id);
+}
+
+static void
+begin(struct call *c, const struct call_io *io, void *ctx)
+{
+	const char *path;
+
+	*c = (struct call){ .io = io, .io_ctx = ctx };
+	c->method = call_param(c, "REQUEST_METHOD");
+	path = call_param(c, "SL_PATH");
+	c->path = path[0] != '\0' ? path : call_param(c, "PATH_INFO");
+	/* nginx's id, so that its log and ours tell of the same request */
+	if (!str_made_of(call_param(c, "SL_REQUEST_ID"), "0123456789abcdef", 1,
+		sizeof(c->request_id) - 1) ||
+	    !str_copy(c->request_id, sizeof(c->request_id),
+		call_param(c, "SL_REQUEST_ID")))
+		id_random(c->request_id, ID_REQUEST_LEN);
+	take_trace(c);
+}
+
+bool
+server_is_fastcgi(void)
+{
+	int listening = 0;
+	socklen_t len = sizeof(listening);
+
+	return getsockopt(STDIN_FILENO, SOL_SOCKET, SO_ACCEPTCONN, &listening,
+		   &len) == 0 &&
+	    listening != 0;
+}
+
+int
+server_init(struct err *e)
+{
+	if (FCGX_Init() != 0)
+		return err_set(e, ERR_INTERNAL, "internal",
+		    "libfcgi cannot start");
+	return 0;
+}
+
+struct server *
+server_new(int listen_fd)
+{
+	struct server *s = xcalloc(1, sizeof(*s));
+
+	FCGX_InitRequest(&s->request, listen_fd, FCGI_FAIL_ACCEPT_ON_INTR);
+	return s;
+}
+
+void
+server_free(struct server *s)
+{
+	FCGX_Free(&s->request, 1);
+	free(s);
+}
+
+int
+server_accept(struct server *s, struct call *c)
+{
+	if (FCGX_Accept_r(&s->request) < 0)
+		return -1;
+	begin(c, &FASTCGI, &s->request);
+	return 0;
+}
+
+void
+server_finish(struct server *s, struct call *c)
+{
+	call_release(c);
+	FCGX_Finish_r(&s->request);
+}
+
+void
+server_cgi(struct call *c)
+{
+	begin(c, &CGI, NULL);
+}

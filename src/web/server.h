@@ -1,0 +1,38 @@
+/*
+ * server.h: where calls come from.
+ *
+ * A server is one FastCGI accept loop on a listening socket; a process may
+ * have one per thread on the same socket.  server_cgi() makes a call of the
+ * environment and the standard streams instead.
+ */
+#ifndef SANDLEASE_WEB_SERVER_H
+#define SANDLEASE_WEB_SERVER_H
+
+#include <stdbool.h>
+
+#include "common/err.h"
+#include "web/call.h"
+
+struct server; /* one accept loop; opaque because libfcgi stays in server.c */
+
+/* True when descriptor 0 is a listening socket, as FastCGI wants it. */
+bool server_is_fastcgi(void);
+
+/* Once per process, before the first server_new(). */
+int server_init(struct err *e) MUST_CHECK;
+
+/* A loop on `listen_fd`, which stays the caller's. */
+struct server *server_new(int listen_fd);
+void server_free(struct server *s);
+
+/*
+ * The next call.  -1 when a signal whose handler has no SA_RESTART came, or
+ * accepting failed; look at your own flag and call again or stop.
+ */
+int server_accept(struct server *s, struct call *c);
+void server_finish(struct server *s, struct call *c);
+
+/* Serves one call as a plain CGI program. */
+void server_cgi(struct call *c);
+
+#endif
