@@ -1,0 +1,1 @@
+## admin: see src/README.md

@@ -1,0 +1,1 @@
+## agent: see src/README.md

@@ -1,0 +1,1 @@
+## control: see src/README.md

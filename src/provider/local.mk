@@ -1,0 +1,1 @@
+## provider: see src/README.md

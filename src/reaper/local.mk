@@ -1,0 +1,1 @@
+## reaper: see src/README.md

@@ -1,0 +1,1 @@
+## store: see src/README.md
