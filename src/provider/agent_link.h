@@ -1,0 +1,104 @@
+/*
+ * agent_link.h: talking to the agent's init over its control channel.
+ *
+ * One request, one reply, one connection, always a deadline.  The answers are
+ * about one session of one sandbox; whatever else an agent may say is not
+ * believed.  Codes of the agent ("stale_generation", "already_running") are
+ * passed on as the error's code.
+ */
+#ifndef SANDLEASE_PROVIDER_AGENT_LINK_H
+#define SANDLEASE_PROVIDER_AGENT_LINK_H
+
+#include "common/err.h"
+#include "common/json.h"
+#include "provider/provider.h"
+
+enum { AGENT_PORTS_MAX = 8, AGENT_WRAPPERS_MAX = 16, AGENT_VERSION_MAX = 32 };
+
+/* Which session of which sandbox, and which of its lives. */
+struct agent_target {
+	char sandbox[SANDBOX_ID_MAX];
+	char incarnation[ID_MAX];
+	char session[ID_MAX];
+	int64_t generation;
+	char instance[ID_MAX];
+};
+
+struct agent_launch {
+	const json_t *env;		 /* borrowed; names and values */
+	int64_t ports[AGENT_PORTS_MAX]; /* exposed already */
+	size_t port_count;
+};
+
+/* What a look found of one session. */
+struct agent_sight {
+	struct {
+		char instance[ID_MAX];
+		int64_t generation;
+	} wrapper[AGENT_WRAPPERS_MAX];
+	size_t count;
+};
+
+struct agent_status {
+	bool busy;
+	int64_t running, streams, relays, idle_ms;
+};
+
+/* The path nginx reaches: data plane (port 0) or a relayed port. */
+void agent_socket_path(const struct conf *conf, const char *session,
+    int64_t generation, int64_t port, char *out, size_t size);
+
+int agent_ping(const struct provider *p, const char *sandbox,
+    const char *incarnation, char version[AGENT_VERSION_MAX],
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/*
+ * Makes the data and relay sockets and the cell's cgroup, launches, and
+ * returns once the wrapper serves.  `s` gives the limits.
+ */
+int agent_launch(const struct provider *p, const struct sandbox_spec *s,
+    const struct agent_target *t, const struct agent_launch *l,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* Runs a command in the session and compares what it printed. */
+int agent_prove(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* Lists the session's wrappers; waits up to wait_ms for there to be none. */
+int agent_look(const struct provider *p, const struct agent_target *t,
+    int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
+    MUST_CHECK;
+
+/* The look of a clean-up: seals the generation first, then lists. */
+int agent_seal(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct agent_sight *out, struct err *e) MUST_CHECK;
+
+int agent_term(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* SIGKILLs the cell and waits up to wait_ms for it to be reaped. */
+int agent_kill(const struct provider *p, const struct agent_target *t,
+    int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
+    MUST_CHECK;
+
+int agent_status(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct agent_status *out, struct err *e) MUST_CHECK;
+
+int agent_env(const struct provider *p, const struct agent_target *t,
+    const json_t *env, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+int agent_write(const struct provider *p, const struct agent_target *t,
+    const char *path, int64_t mode, const char *data, size_t len,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* Makes the relay's socket and hands it over / takes it back and closes. */
+int agent_expose(const struct provider *p, const struct agent_target *t,
+    int64_t port, int64_t deadline_ms, struct err *e) MUST_CHECK;
+int agent_unexpose(const struct provider *p, const struct agent_target *t,
+    int64_t port, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* Removes the socket files of generations that are over. */
+void agent_unlink_sockets(const struct conf *conf, const char *session,
+    int64_t up_to_generation);
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * provider.h: where sandboxes come from.
+ *
+ * A provider is a const vtable.  It keeps no memory between calls; every call
+ * is idempotent on the sandbox id, has a deadline (of clock_ms()) and carries
+ * the incarnation it means; a stale one is refused with code
+ * "stale_incarnation".  An error is never "absent" and never an empty list.
+ * What goes on inside a sandbox (cells, wrappers) is agent_link.h's, the same
+ * for every provider.
+ */
+#ifndef SANDLEASE_PROVIDER_PROVIDER_H
+#define SANDLEASE_PROVIDER_PROVIDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/conf.h"
+#include "common/err.h"
+#include "common/id.h"
+#include "common/json.h"
+#include "domain/sandbox_id.h"
+
+enum {
+	PROVIDER_PATH_MAX = 512,
+	PROVIDER_CELL_FDS_MAX = 4, /* cgroup.procs files of one cell */
+	BOOT_ID_MAX = 40,
+	INSTALLATION_MAX = 40
+};
+
+/* What to make.  Limits of 0 mean: none asked for. */
+struct sandbox_spec {
+	char id[SANDBOX_ID_MAX];
+	char incarnation[ID_MAX];
+	char rootfs[PROVIDER_PATH_MAX]; /* "": the host's own directories */
+	int64_t memory_mb;
+	int64_t cpu_millis;
+	int64_t disk_mb;
+	int64_t pids;
+};
+
+enum presence {
+	PRESENCE_RUNNING,
+	PRESENCE_STOPPED, /* nothing runs, its files are there */
+	PRESENCE_ABSENT,  /* neither processes nor files */
+	PRESENCE_UNKNOWN, /* could not tell: never taken as absent */
+	PRESENCE__MAX
+};
+
+extern const char *const PRESENCE_NAMES[];
+
+/* One sandbox that carries our label. */
+struct sandbox_seen {
+	char id[SANDBOX_ID_MAX];
+	char incarnation[ID_MAX]; /* "" when none is on record */
+	enum presence presence;
+};
+
+struct provider {
+	const struct provider_ops *ops;
+	const struct conf *conf; /* borrowed */
+	char installation[INSTALLATION_MAX];
+	char boot_id[BOOT_ID_MAX];
+};
+
+struct provider_ops {
+	const char *name;
+
+	/*
+	 * Creates, starts or adopts exactly this incarnation; returns when its
+	 * init answers.  A running older incarnation is stopped first (it is
+	 * garbage); a running newer one, or one recorded on disk as newer,
+	 * makes this call stale.
+	 */
+	int (*ensure)(const struct provider *p, const struct sandbox_spec *s,
+	    int64_t deadline_ms, struct err *e);
+
+	/* What there is of it now. */
+	int (*inspect)(const struct provider *p, const char *id,
+	    struct sandbox_seen *out, struct err *e);
+
+	/* Everything of this installation on this host.  *out is malloc'ed. */
+	int (*list)(const struct provider *p, struct sandbox_seen **out,
+	    size_t *count, struct err *e);
+
+	/* Ends every process and observes that; files stay. */
+	int (*stop)(const struct provider *p, const char *id,
+	    const char *incarnation, int64_t deadline_ms, struct err *e);
+
+	/* stop, then moves files into the trash and forgets the sandbox. */
+	int (*destroy)(const struct provider *p, const char *id,
+	    const char *incarnation, int64_t deadline_ms, struct err *e);
+
+	/* A connected control channel to init.  The descriptor is the caller's. */
+	int (*control)(const struct provider *p, const char *id,
+	    const char *incarnation, struct err *e);
+
+	/*
+	 * A session's directories: made (idempotent), looked for, moved into
+	 * the trash (success when there are none).
+	 */
+	int (*storage_make)(const struct provider *p, const char *id,
+	    const char *session, struct err *e);
+	int (*storage_exists)(const struct provider *p, const char *id,
+	    const char *session, bool *out, struct err *e);
+	int (*storage_drop)(const struct provider *p, const char *id,
+	    const char *session, struct err *e);
+
+	/*
+	 * The cell's own cgroup(s): made with their limits, opened for the
+	 * cell to join (count may be 0 where nothing is delegated).  cell_gone
+	 * says whether the kernel still counts a process in it, without asking
+	 * the agent, and removes the empty group.
+	 */
+	int (*cell_open)(const struct provider *p, const struct sandbox_spec *s,
+	    const char *session, int fds[PROVIDER_CELL_FDS_MAX], size_t *count,
+	    struct err *e);
+	int (*cell_gone)(const struct provider *p, const char *id,
+	    const char *session, bool *gone, struct err *e);
+
+	/*
+	 * Who holds each limit: {"memoryMb":{"value":512,"by":"cgroup"},...}
+	 * with by = cgroup, rlimit, watchdog or none.  Never NULL.
+	 */
+	json_t *(*limits)(const struct provider *p,
+	    const struct sandbox_spec *s);
+
+	/* Tail of the agent's log of a sandbox, at most `max` bytes. */
+	int (*agent_log)(const struct provider *p, const char *id, size_t max,
+	    struct buf *out, struct err *e);
+
+	/*
+	 * Unlinks what lies in the trash until it is empty or the deadline is
+	 * over; *left says whether something remains.
+	 */
+	int (*sweep)(const struct provider *p, int64_t deadline_ms, bool *left,
+	    struct err *e);
+};
+
+extern const struct provider_ops PROVIDER_LOCAL;
+extern const struct provider_ops PROVIDER_FAKE; /* unit tests only */
+
+/* The provider that `name` means; NULL when there is none. */
+const struct provider_ops *provider_find(const char *name);
+
+/*
+ * Fills in *p and checks that this host can serve as one: directories with
+ * their modes, bwrap, user namespaces, the agent.  One clear sentence when not.
+ */
+int provider_open(const char *name, const struct conf *conf,
+    const char *installation, struct provider *p, struct err *e) MUST_CHECK;
+
+#endif
