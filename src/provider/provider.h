@@ -32,6 +32,7 @@ enum {
 struct sandbox_spec {
 	char id[SANDBOX_ID_MAX];
 	char incarnation[ID_MAX];
+	int64_t epoch; /* grows with each incarnation; a lower one is stale */
 	char rootfs[PROVIDER_PATH_MAX]; /* "": the host's own directories */
 	int64_t memory_mb;
 	int64_t cpu_millis;
@@ -122,8 +123,8 @@ struct provider_ops {
 	 * Who holds each limit: {"memoryMb":{"value":512,"by":"cgroup"},...}
 	 * with by = cgroup, rlimit, watchdog or none.  Never NULL.
 	 */
-	json_t *(*limits)(const struct provider *p,
-	    const struct sandbox_spec *s);
+	json_t *(
+	    *limits)(const struct provider *p, const struct sandbox_spec *s);
 
 	/* Tail of the agent's log of a sandbox, at most `max` bytes. */
 	int (*agent_log)(const struct provider *p, const char *id, size_t max,

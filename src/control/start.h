@@ -1,0 +1,27 @@
+/*
+ * start.h: from an intent to a wrapper that answers (lease.md 2.1).
+ */
+#ifndef SANDLEASE_CONTROL_START_H
+#define SANDLEASE_CONTROL_START_H
+
+#include "control/control.h"
+
+/*
+ * Acts on a committed intent (a start_plan row) and records the outcome.
+ * ERR_UNAVAILABLE or ERR_BUSY: undecided, the next request or pass goes on.
+ * Any other failure is recorded: the session is failed and says why.
+ */
+int start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
+    struct err *e) MUST_CHECK;
+
+/*
+ * Brings a session to a wrapper that answers, from whatever state it is in:
+ * reuses what is there, else starts the next generation.
+ */
+int start_session(struct control *ctl, const char *session, const char *tenant,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* What every intent carries: fresh instance and incarnation, host, boot. */
+json_t *start_intent(struct control *ctl);
+
+#endif
