@@ -21,6 +21,7 @@ pg_make_password() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 
 # pg_keep USER FILE TEXT: a 0600 file of that user's.
 pg_keep() {
+	# shellcheck disable=SC2016 # expanded by sh
 	as "$1" sh -c 'umask 077 && cat >"$1"' sh "$2" <<<"$3"
 }
 
@@ -75,14 +76,14 @@ pg_stop() { daemon_stop postgres INT 60; }
 
 # pg_super ARG...: psql as the superuser; SQL on stdin stays out of argv.
 pg_super() {
-	AS_ENV=("PGPASSFILE=$STACK_STATE/pg/pgpass") as "$PG_USER" psql -X -q -At \
-		-v ON_ERROR_STOP=1 -h "$STACK_RUN/pg" -U postgres "$@"
+	local AS_ENV=("PGPASSFILE=$STACK_STATE/pg/pgpass")
+	as "$PG_USER" psql -X -w -q -At -v ON_ERROR_STOP=1 -h "$STACK_RUN/pg" -U postgres "$@"
 }
 
 # pg_psql ARG...: psql as the service.
 pg_psql() {
-	AS_ENV=("PGPASSFILE=$STACK_STATE/etc/pgpass" "TERM=${TERM:-dumb}") as \
-		"$SVC_USER" psql -X -h "$STACK_RUN/pg" -U sandlease "$@" sandlease
+	local AS_ENV=("PGPASSFILE=$STACK_STATE/etc/pgpass" "TERM=${TERM:-dumb}")
+	as "$SVC_USER" psql -X -w -h "$STACK_RUN/pg" -U sandlease "$@" sandlease
 }
 
 # Role and database, once.  A password that was lost is replaced.

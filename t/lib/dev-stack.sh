@@ -177,13 +177,18 @@ stack_kill_sandboxes() {
 	wait_for 10 stack_nothing_left
 }
 
+# Once no daemon is left: sandboxes, the cgroup and the sockets.
+stack_clear() {
+	stack_kill_sandboxes || die "some processes of sandboxes cannot be ended"
+	cgroup_remove "$STACK_NAME" || die "cgroup $STACK_NAME cannot be removed"
+	rm -rf -- "$STACK_RUN"
+}
+
 # Everything but the drain, in the order in which nobody misses anybody.
 stack_stop() {
 	reaper_stop
 	api_stop
-	stack_kill_sandboxes || die "some processes of sandboxes cannot be ended"
 	nginx_stop
 	pg_stop
-	cgroup_remove "$STACK_NAME" || die "cgroup $STACK_NAME cannot be removed"
-	rm -rf -- "$STACK_RUN"
+	stack_clear
 }
