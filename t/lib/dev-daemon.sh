@@ -48,6 +48,19 @@ daemon_start() {
 }
 DAEMONS_STARTED=() # by this run, in order
 
+# daemon_wait NAME SECONDS COMMAND...: until COMMAND succeeds; 1 when the daemon
+# has ended before, or time is over.
+daemon_wait() {
+	local name=$1 seconds=$2
+	shift 2
+	wait_for "$seconds" daemon_settled "$name" "$@" && "$@" >/dev/null 2>&1
+}
+daemon_settled() {
+	local name=$1
+	shift
+	"$@" || daemon_gone "$name"
+}
+
 daemon_gone() { ! daemon_alive "$1"; }
 
 # daemon_signal SIGNAL NAME [group]: to the process, or to all of its group.

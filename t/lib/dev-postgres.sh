@@ -65,7 +65,7 @@ pg_start() {
 	pg_init
 	pg_configure
 	daemon_start postgres "$PG_USER" "$PG_BIN/postgres" -D "$STACK_STATE/pg/data"
-	wait_for 60 pg_ready || {
+	daemon_wait postgres 60 pg_ready || {
 		show_tail "$STACK_STATE/log/postgres.log"
 		die "PostgreSQL did not start"
 	}

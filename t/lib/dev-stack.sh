@@ -114,7 +114,7 @@ nginx_start() {
 	daemon_start nginx "$WEB_USER" "$(command -v nginx || echo /usr/sbin/nginx)" \
 		-p "$STACK_STATE/nginx/" -e "$STACK_STATE/nginx/log/start.log" \
 		-c "$STACK_STATE/nginx/nginx.conf" -g 'daemon off;'
-	wait_for 10 nginx_answers || {
+	daemon_wait nginx 10 nginx_answers || {
 		show_tail "$STACK_STATE/nginx/log/start.log"
 		die "nginx did not start"
 	}
@@ -125,9 +125,8 @@ nginx_stop() { daemon_stop nginx QUIT 5; }
 # ---- workers and reaper
 
 api_ready() {
-	[ -S "$STACK_RUN/run/api.sock" ] && [ -S "$STACK_RUN/run/auth.sock" ] ||
-		return 1
-	daemon_alive api
+	[ -S "$STACK_RUN/run/api.sock" ] && [ -S "$STACK_RUN/run/auth.sock" ] &&
+		daemon_alive api
 }
 
 api_start() {
@@ -135,7 +134,7 @@ api_start() {
 	as "$SVC_USER" rm -f "$STACK_RUN/run/api.sock" "$STACK_RUN/run/auth.sock"
 	DAEMON_CGROUP=cgroup_enter daemon_start api "$SVC_USER" \
 		"$(stack_program sandlease-api)" --config "$(stack_conf_file)"
-	wait_for 30 api_ready || {
+	daemon_wait api 30 api_ready || {
 		show_tail "$STACK_STATE/log/api.log"
 		die "sandlease-api did not start"
 	}
