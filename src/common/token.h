@@ -49,7 +49,7 @@ struct seal_keys {
 
 int seal_keys_load(const char *path, struct seal_keys *k, struct err *e)
     MUST_CHECK;
-/* Appends a fresh key to a file it creates if need be (mode 0600). */
+/* Makes a file with one fresh key, mode 0600; one that exists is left alone. */
 int seal_keys_create(const char *path, struct err *e) MUST_CHECK;
 
 /* out: key id, ':', base64.  `owner` must be given again to open. */

@@ -24,15 +24,15 @@ check_path() { # TOKEN
 	[ -z "$fn" ] || grep -qw -- "$fn" "$path" || echo "$path has no $fn"
 }
 
-found=0
+found=0 list=$(mktemp)
+trap 'rm -f "$list"' EXIT
 for readme in README.md src/README.md sql/README* t/README.md nginx/README.md www/README.md; do
 	[ -s "$readme" ] || continue
 	found=1
-	wrong=''
 	while read -r token; do
-		wrong+=$(check_path "$token")
-	done < <(paths "$readme")
-	none "what $readme names is there" "$wrong"
+		check_path "$token"
+	done < <(paths "$readme") >"$list"
+	none "what $readme names is there" "$(cat "$list")"
 done
 [ "$found" = 1 ] || skip_all "there is no README yet"
 
