@@ -15,7 +15,11 @@
 #include "common/str.h"
 
 enum conf_type { CONF_STR, CONF_INT, CONF_ENUM };
-enum { FILE_MAX_BYTES = 64 * 1024 };
+enum {
+	FILE_MAX_BYTES = 64 * 1024,
+	/* what c/<sandbox, 52>.<incarnation, 16> leaves of sun_path's 107 */
+	RUN_DIR_MAX = 35
+};
 
 struct setting {
 	const char *name;
@@ -27,9 +31,10 @@ struct setting {
 	const char *help;
 };
 
-#define STR(n, d, h)                                                           \
+#define STR(n, d, h) STR_MAX(n, d, CONF_STR_MAX - 1, h)
+#define STR_MAX(n, d, hi, h)                                                   \
 	{                                                                      \
-#n, CONF_STR, offsetof(struct conf, n), d, 0, 0, NULL, h       \
+#n, CONF_STR, offsetof(struct conf, n), d, 0, hi, NULL, h      \
 	}
 #define INT(n, d, lo, hi, h)                                                   \
 	{                                                                      \
@@ -44,7 +49,7 @@ struct setting {
 static const struct setting SETTINGS[] = {
 	STR(user, "sandlease", "who the programs become when root starts them"),
 	STR(database, "dbname=sandlease", "libpq connection string; direct or session-pooled; the password belongs in a `passfile`"),
-	STR(run_dir, "/run/sandlease", "sockets; at most 40 bytes, because a socket's whole name has 107"),
+	STR_MAX(run_dir, "/run/sandlease", RUN_DIR_MAX, "sockets; at most 35 bytes, because a socket's whole name has 107"),
 	STR(state_dir, "/var/lib/sandlease", "workspaces, agent logs, trash"),
 	STR(seal_key_file, "/etc/sandlease/seal.keys", "keys that seal env values and preview tokens, mode 0600; newest first"),
 	STR(agent_path, SANDLEASE_LIBEXECDIR "/sandlease-agent", "the program that is bound into every sandbox"),
@@ -81,10 +86,10 @@ set_value(const struct setting *s, const char *value, struct conf *c,
 
 	switch (s->type) {
 	case CONF_STR:
-		if (!str_copy(to, CONF_STR_MAX, value))
+		if (!str_copy(to, (size_t)s->max + 1, value))
 			return err_set(e, ERR_INVALID, "bad_setting",
-			    "%s:%d: %s: longer than %d bytes", where, line,
-			    s->name, CONF_STR_MAX - 1);
+			    "%s:%d: %s: longer than %" PRId64 " bytes", where,
+			    line, s->name, s->max);
 		return 0;
 	case CONF_INT:
 		if (!str_to_int(value, s->min, s->max, &n))
@@ -209,6 +214,9 @@ conf_load(const char *path, struct conf *c, struct err *e)
 	n = read(fd, text, FILE_MAX_BYTES);
 	if (n < 0)
 		return err_errno(e, "%s", path);
+	if (n == FILE_MAX_BYTES)
+		return err_set(e, ERR_INVALID, "bad_setting",
+		    "%s: has more than %d bytes", path, FILE_MAX_BYTES - 1);
 	text[n] = '\0';
 	if (conf_parse(path, text, c, e) < 0 || add_environment(c, e) < 0)
 		return -1;

@@ -15,7 +15,7 @@ enum {
 	ID_REQUEST_LEN = 16,
 	ID_INSTANCE_LEN = 16,
 	ID_INCARNATION_LEN = 16,
-	ID_MAX = 32
+	ID_MAX = 33 /* with the NUL; nginx's request ids have 32 */
 };
 
 /* Fills out with `len` random characters of [a-z2-7] and a NUL. */

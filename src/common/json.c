@@ -162,6 +162,21 @@ json_text(const json_t *v)
 	return s != NULL ? s : xstrdup("null");
 }
 
+json_t *
+json_lossy(const char *s)
+{
+	auto_free char *plain = NULL;
+	json_t *v = json_string(s);
+
+	if (v != NULL)
+		return v;
+	plain = xstrdup(s);
+	for (char *c = plain; *c != '\0'; c++)
+		if ((unsigned char)*c > 0x7f)
+			*c = '?';
+	return json_string(plain);
+}
+
 const char *
 json_str(const json_t *o, const char *key)
 {

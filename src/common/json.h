@@ -70,6 +70,12 @@ int jfield_decode(const json_t *body, const struct jfield *rows, size_t count,
 /* Compact text of a value; the caller frees it. */
 char *json_text(const json_t *v);
 
+/*
+ * A string value of text that may not be UTF-8 (cut, or from outside): then
+ * its bytes above 0x7f become '?'.  Never NULL.
+ */
+json_t *json_lossy(const char *s);
+
 /* The string member `key`, or "" when it is absent or not a string. */
 const char *json_str(const json_t *o, const char *key);
 

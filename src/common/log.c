@@ -8,7 +8,12 @@
 
 #include "common/clock.h"
 
-enum { LINE_MAX_BYTES = 1024, CONTEXT_MAX = 64 };
+/*
+ * A line holds every value at its longest with each byte escaped, so that none
+ * is cut and JSON stays JSON; and it is below PIPE_BUF, so that lines of
+ * several processes do not mix.
+ */
+enum { LINE_MAX_BYTES = 2048, CONTEXT_MAX = 64 };
 
 const char *const LOG_LEVEL_NAMES[] = { "error", "warn", "info", "debug",
 	NULL };

@@ -19,6 +19,8 @@ enum {
 	KEY_ID_LEN = 8,
 	SEALED_MAX = 4 * 1024 * 1024
 };
+_Static_assert(crypto_hash_sha256_BYTES == TOKEN_HASH_LEN,
+    "both hashes have the same length");
 #define B64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
 int
@@ -50,6 +52,15 @@ token_hash(const char *secret, char out[TOKEN_HASH_HEX_MAX])
 
 	crypto_generichash(h, sizeof(h), (const unsigned char *)secret,
 	    strlen(secret), NULL, 0);
+	sodium_bin2hex(out, TOKEN_HASH_HEX_MAX, h, sizeof(h));
+}
+
+void
+token_sha256(const char *text, char out[TOKEN_HASH_HEX_MAX])
+{
+	unsigned char h[crypto_hash_sha256_BYTES];
+
+	crypto_hash_sha256(h, (const unsigned char *)text, strlen(text));
 	sodium_bin2hex(out, TOKEN_HASH_HEX_MAX, h, sizeof(h));
 }
 

@@ -35,6 +35,9 @@ void token_make(char out[TOKEN_PREVIEW_LEN + 1]);
 /* BLAKE2b-256 of a secret as lower-case hex. */
 void token_hash(const char *secret, char out[TOKEN_HASH_HEX_MAX]);
 
+/* SHA-256 as lower-case hex: for ids that others compute too, not secrets. */
+void token_sha256(const char *text, char out[TOKEN_HASH_HEX_MAX]);
+
 /* Sealing keys, newest first: lines "id:64 hex" of a 0600 file. */
 struct seal_keys {
 	struct {
@@ -46,7 +49,7 @@ struct seal_keys {
 
 int seal_keys_load(const char *path, struct seal_keys *k, struct err *e)
     MUST_CHECK;
-/* Appends a fresh key to a file it creates if need be (mode 0600). */
+/* Makes a file with one fresh key, mode 0600; one that exists is left alone. */
 int seal_keys_create(const char *path, struct err *e) MUST_CHECK;
 
 /* out: key id, ':', base64.  `owner` must be given again to open. */

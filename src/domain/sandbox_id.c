@@ -1,12 +1,12 @@
 /* sandbox_id.c: which sandbox a session lives in. */
 #include "domain/sandbox_id.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/mem.h"
 #include "common/str.h"
+#include "common/token.h"
 
 enum { HASH_HEX_LEN = 48, PREFIX_LEN = 3 };
 
@@ -15,11 +15,9 @@ static const char *const PREFIXES[] = { "ses", "org", "usr", "bot", "ubt" };
 static void
 make(const char *prefix, const char *input, char out[SANDBOX_ID_MAX])
 {
-	unsigned char h[crypto_hash_sha256_BYTES];
-	char hex[2 * sizeof(h) + 1];
+	char hex[TOKEN_HASH_HEX_MAX];
 
-	crypto_hash_sha256(h, (const unsigned char *)input, strlen(input));
-	sodium_bin2hex(hex, sizeof(hex), h, sizeof(h));
+	token_sha256(input, hex);
 	snprintf(out, SANDBOX_ID_MAX, "%s-%.*s", prefix, HASH_HEX_LEN, hex);
 }
 

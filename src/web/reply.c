@@ -41,17 +41,18 @@ reply_problem(struct call *c, const struct err *e)
 	auto_json json_t *errors = json_array();
 	auto_json json_t *body = NULL;
 
+	char detail[ERR_FIELD_MAX + ERR_MSG_MAX + 2];
+
+	snprintf(detail, sizeof(detail), "%s%s%s", e->field,
+	    e->field[0] != '\0' ? ": " : "", e->msg);
 	if (e->field[0] != '\0')
 		json_array_append_new(errors,
-		    json_pack("{s:s, s:s}", "field", e->field, "message",
-			e->msg));
+		    json_pack("{s:o, s:o}", "field", json_lossy(e->field),
+			"message", json_lossy(e->msg)));
 	body = json_pack("{s:s, s:s, s:i, s:o, s:s, s:b, s:s, s:O}", "type",
 	    "about:blank", "title", err_title(e), "status", err_status(e),
-	    "detail",
-	    e->field[0] != '\0' ? json_sprintf("%s: %s", e->field, e->msg)
-				: json_string(e->msg),
-	    "code", code_of(e), "retryable", err_retryable(e), "traceId",
-	    c->trace_id, "errors", errors);
+	    "detail", json_lossy(detail), "code", code_of(e), "retryable",
+	    err_retryable(e), "traceId", c->trace_id, "errors", errors);
 	send_as(c, e, "application/problem+json", body);
 }
 
@@ -77,8 +78,8 @@ reply_container_error(struct call *c, const struct err *e,
 	upper(code, sizeof(code), code_of(e));
 	clock_iso(at);
 	/* `error` beside `message`: two generations of clients read either */
-	body = json_pack("{s:s, s:s, s:s, s:O, s:i, s:s}", "code", code,
-	    "message", e->msg, "error", e->msg, "context", ctx, "httpStatus",
-	    err_status(e), "timestamp", at);
+	body = json_pack("{s:s, s:o, s:o, s:O, s:i, s:s}", "code", code,
+	    "message", json_lossy(e->msg), "error", json_lossy(e->msg),
+	    "context", ctx, "httpStatus", err_status(e), "timestamp", at);
 	send_as(c, e, "application/json", body);
 }

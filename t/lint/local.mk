@@ -1,1 +1,30 @@
-## t/lint
+## t/lint: what can be known of the sources and the built files alone
+
+LINT += \
+	t/lint/config.t \
+	t/lint/format.t \
+	t/lint/hardening.t \
+	t/lint/layers.t \
+	t/lint/man.t \
+	t/lint/routes.t \
+	t/lint/shell.t \
+	t/lint/size.t \
+	t/lint/symbols.t \
+	t/lint/tour.t \
+	t/lint/version.t
+
+EXTRA_DIST += \
+	.ci/run \
+	t/lib/dev-build.sh \
+	t/lib/dev-check.sh \
+	t/lib/dev-daemon.sh \
+	t/lib/dev-kernel.sh \
+	t/lib/dev-packages.sh \
+	t/lib/dev-place.sh \
+	t/lib/dev-postgres.sh \
+	t/lib/dev-reaper-loop \
+	t/lib/dev-say.sh \
+	t/lib/dev-stack.sh \
+	t/lib/run-tap.sh \
+	t/lib/stack.sh \
+	t/lib/tap.sh

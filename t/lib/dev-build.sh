@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
+# dev-build.sh: the build directories.  build/ is what runs, build-check/ what
+# is tested; each is made again only as far as make finds it out of date.
+
+build_log() { printf 'build%s' "${1#build}"; }
+
+# build_configure DIR FLAG...: again when configure.ac, a list of sources or
+# the flags have changed.
+build_configure() {
+	local dir=$TOP/$1 flags
+	shift
+	flags="$*"
+	[ -x "$TOP/configure" ] && [ "$TOP/configure" -nt "$TOP/configure.ac" ] ||
+		(cd "$TOP" && autoreconf -fi) || return 1
+	[ -f "$dir/Makefile" ] && [ "$(cat "$dir/.flags" 2>/dev/null)" = "$flags" ] &&
+		return 0
+	mkdir -p "$dir"
+	(cd "$dir" && ../configure -q "$@") && printf '%s\n' "$flags" >"$dir/.flags"
+}
+
+build_make() { # DIR TARGET...
+	local dir=$1
+	shift
+	make -C "$TOP/$dir" -j"$(nproc)" "$@"
+}
+
+build_all() { # DIR FLAG...
+	local dir=$1
+	build_configure "$@" && build_make "$dir" all
+}
+
+# build DIR FLAG...: quiet, or dies with the compiler's words.
+build() {
+	quiet "$(build_log "$1")" build_all "$@" || die "the build failed"
+}

@@ -1,0 +1,134 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
+# dev-kernel.sh: what the kernel must allow, and the cgroup that is delegated.
+#
+# cgroup v1: one directory per controller; v2: one directory with controllers
+# enabled.  The service owns it and makes box/<sandbox> below; its own
+# processes sit in the leaf api/ (v2 allows processes in leaves only).
+# SANDLEASE_CGROUP=none does without: rlimits and a watchdog instead.
+
+readonly CGROUP_V1_CONTROLLERS=(memory pids cpu freezer)
+readonly INOTIFY_INSTANCES=8192
+
+# Rights that are nice to have: root, or sudo that does not ask.
+may_be_root() { is_root || sudo -n true 2>/dev/null; }
+quiet_root() {
+	if is_root; then "$@"; else sudo -n -- "$@"; fi
+}
+
+kernel_check_namespaces() {
+	as "$SVC_USER" bwrap --unshare-user --unshare-pid --unshare-net \
+		--unshare-ipc --disable-userns --ro-bind / / --proc /proc \
+		true 2>"$LOGS/bwrap.log" && return 0
+	show_tail "$LOGS/bwrap.log"
+	die "this kernel does not let $SVC_USER make user namespaces, which" \
+		"sandboxes need (sysctl kernel.unprivileged_userns_clone=1," \
+		"kernel.apparmor_restrict_unprivileged_userns=0; in a container:" \
+		"allow them from outside)"
+}
+
+# One sandbox must not use up the inotify instances of all (they are per user).
+kernel_raise_inotify() {
+	local file=/proc/sys/fs/inotify/max_user_instances have
+	have=$(<"$file")
+	[ "$have" -lt "$INOTIFY_INSTANCES" ] || return 0
+	if may_be_root && quiet_root sh -c "echo $INOTIFY_INSTANCES >$file" 2>/dev/null; then
+		note "fs.inotify.max_user_instances raised from $have to $INOTIFY_INSTANCES"
+	else
+		note "fs.inotify.max_user_instances is $have; $INOTIFY_INSTANCES would be better"
+	fi
+}
+
+# cgroup_find: prints v1, v2 or none, by what is mounted with controllers.
+cgroup_find() {
+	local c
+	if grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then
+		echo v2
+	else
+		for c in "${CGROUP_V1_CONTROLLERS[@]}"; do
+			[ -e "/sys/fs/cgroup/$c/cgroup.procs" ] || {
+				echo none
+				return
+			}
+		done
+		echo v1
+	fi
+}
+
+# cgroup_dirs NAME: the directories that make up one group.
+cgroup_dirs() {
+	local c
+	case $(cgroup_find) in
+	v2) printf '%s\n' "/sys/fs/cgroup/$1" ;;
+	v1) for c in "${CGROUP_V1_CONTROLLERS[@]}"; do
+		printf '%s\n' "/sys/fs/cgroup/$c/$1"
+	done ;;
+	esac
+}
+
+cgroup_enable_v2() { # DIR
+	local c
+	for c in memory pids cpu; do
+		quiet_root sh -c "echo +$c >$1/cgroup.subtree_control" 2>/dev/null ||
+			return 1
+	done
+}
+
+cgroup_make_one() { # DIR
+	quiet_root mkdir -p "$1/api" "$1/box" &&
+		quiet_root chown "$SVC_USER" "$1" "$1/cgroup.procs" "$1/api" \
+			"$1/api/cgroup.procs" "$1/box" "$1/box/cgroup.procs" || return 1
+	[ -e "$1/cgroup.subtree_control" ] || return 0
+	cgroup_enable_v2 /sys/fs/cgroup && cgroup_enable_v2 "$1" &&
+		cgroup_enable_v2 "$1/box" &&
+		quiet_root chown "$SVC_USER" "$1/cgroup.subtree_control" \
+			"$1/box/cgroup.subtree_control"
+}
+
+# cgroup_delegate NAME: CGROUP is NAME, or none with a note that says why.
+cgroup_delegate() {
+	local dir
+	CGROUP=none
+	if [ "${SANDLEASE_CGROUP:-}" = none ]; then
+		note "SANDLEASE_CGROUP=none: limits by rlimit and watchdog"
+		return 0
+	fi
+	if [ "$(cgroup_find)" = none ] || ! may_be_root; then
+		note "no cgroup can be delegated: limits by rlimit and watchdog"
+		return 0
+	fi
+	for dir in $(cgroup_dirs "$1"); do
+		cgroup_make_one "$dir" 2>>"$LOGS/cgroup.log" || {
+			note "$dir cannot be delegated: limits by rlimit and watchdog"
+			cgroup_remove "$1"
+			return 0
+		}
+	done
+	CGROUP=$1
+}
+
+# cgroup_enter PID: into the leaf of our own processes.
+cgroup_enter() {
+	local dir
+	[ "$CGROUP" != none ] || return 0
+	for dir in $(cgroup_dirs "$CGROUP"); do
+		quiet_root sh -c "echo $1 >$dir/api/cgroup.procs" || return 1
+	done
+}
+
+# cgroup_pids NAME: every process in the group and below.
+cgroup_pids() {
+	local dir
+	for dir in $(cgroup_dirs "$1"); do
+		[ ! -d "$dir" ] || find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null
+	done | sort -un
+}
+
+cgroup_remove() { # NAME
+	local dir
+	for dir in $(cgroup_dirs "$1"); do
+		[ ! -d "$dir" ] ||
+			quiet_root find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null
+		[ ! -d "$dir" ] || return 1
+	done
+}

@@ -1,0 +1,193 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
+# dev-stack.sh: one complete service: PostgreSQL, workers, nginx, reaper.
+#
+# ./dev runs one per checkout, tests run private ones (t/lib/stack.sh), both
+# with these functions.  A stack is described by
+#
+#   STACK_STATE, STACK_RUN        its place (dev-place.sh)
+#   STACK_NAME                    the name of its cgroup
+#   STACK_PORT, STACK_PREVIEW_PORT
+#   STACK_BUILD                   the build directory its programs come from
+#   STACK_CONF                    more settings, "key = value" lines; they win
+
+readonly STACK_PROGRAMS=(sandlease-api sandlease-reaper sandlease-agent
+	sandlease-admin sandlease)
+
+stack_program() { printf '%s/bin/%s' "$STACK_STATE" "$1"; }
+stack_conf_file() { printf '%s/etc/sandlease.conf' "$STACK_STATE"; }
+stack_url() { printf 'http://127.0.0.1:%s' "$STACK_PORT"; }
+
+# ---- files
+
+# Copies the programs and the dashboard to where their users reach them.
+# STACK_RENEWED is yes when a program differs from what may be running.
+stack_install() {
+	local p from to
+	STACK_RENEWED=no
+	for p in "${STACK_PROGRAMS[@]}"; do
+		from=$STACK_BUILD/$p to=$(stack_program "$p")
+		[ -x "$from" ] && ! cmp -s "$from" "$to" || continue
+		install -m 755 "$from" "$to.new" && mv -f "$to.new" "$to" || return 1
+		STACK_RENEWED=yes
+	done
+	install -m 755 "$TOP/t/lib/dev-reaper-loop" "$(stack_program reaper-loop)" &&
+		rm -rf "$STACK_STATE/www" &&
+		cp -R "$TOP/www" "$STACK_STATE/www" &&
+		chmod -R a+rX "$STACK_STATE/www"
+}
+
+stack_settings() {
+	cat <<-EOT
+		database = host=$STACK_RUN/pg dbname=sandlease user=sandlease passfile=$STACK_STATE/etc/pgpass
+		run_dir = $STACK_RUN/run
+		state_dir = $STACK_STATE/data
+		seal_key_file = $STACK_STATE/etc/seal.keys
+		agent_path = $(stack_program sandlease-agent)
+		cgroup_root = $CGROUP
+		public_url = $(stack_url)
+		preview_base = http://localhost:$STACK_PORT
+		preview_path_base = http://localhost:$STACK_PREVIEW_PORT
+	EOT
+}
+
+# Settings may be given twice only here: the later one wins.
+stack_configure() {
+	local text
+	text=$({ stack_settings && printf '%s\n' "${STACK_CONF:-}"; } |
+		awk -F ' *= *' 'NF > 1 { if (!($1 in line)) order[++n] = $1; line[$1] = $0 }
+			END { for (i = 1; i <= n; i++) print line[order[i]] }')
+	pg_keep "$SVC_USER" "$(stack_conf_file)" "$text"
+	as "$SVC_USER" test -s "$STACK_STATE/etc/seal.keys" ||
+		stack_admin seal-key "$STACK_STATE/etc/seal.keys"
+}
+
+# A drain waits for every session to be seen gone; nothing takes longer.
+stack_admin() {
+	as "$SVC_USER" timeout 180 "$(stack_program sandlease-admin)" \
+		--config "$(stack_conf_file)" "$@"
+}
+
+# ---- nginx
+
+nginx_render() { # TEMPLATE
+	sed -e "s|@RUN_DIR@|$STACK_RUN/run|g" \
+		-e "s|@PORT@|$STACK_PORT|g" \
+		-e "s|@PREVIEW_PORT@|$STACK_PREVIEW_PORT|g" \
+		-e "s|@PREVIEW_DOMAIN@|localhost|g" \
+		-e "s|@PUBLIC_HOST@|127.0.0.1|g" \
+		-e "s|@WWW_DIR@|$STACK_STATE/www|g" \
+		-e "s|@LOG_DIR@|$STACK_STATE/nginx/log|g" \
+		-e "s|@STATE_DIR@|$STACK_STATE/nginx|g" \
+		-e "s|@USER_DIRECTIVE@||g" \
+		-e "s|@WORKERS@|2|g" \
+		-e "s|@PID_FILE@|$STACK_STATE/nginx/nginx.pid|g" "$1"
+}
+
+nginx_configure() {
+	local template dir=$STACK_STATE/nginx
+	as "$WEB_USER" mkdir -p "$dir/log" "$dir/tmp"
+	for template in "$TOP"/nginx/*.in; do
+		[ -e "$template" ] || die "nginx/ holds no configuration"
+		pg_keep "$WEB_USER" "$dir/$(basename "$template" .in)" \
+			"$(nginx_render "$template")"
+	done
+}
+
+nginx_do() {
+	as "$WEB_USER" nginx -p "$STACK_STATE/nginx/" \
+		-e "$STACK_STATE/nginx/log/start.log" \
+		-c "$STACK_STATE/nginx/nginx.conf" "$@"
+}
+
+nginx_answers() {
+	curl -s -o "/dev/null" --max-time 2 "$(stack_url)/"
+}
+
+nginx_start() {
+	nginx_configure
+	quiet nginx-t nginx_do -t || die "nginx does not accept its configuration"
+	if daemon_alive nginx; then
+		daemon_signal HUP nginx
+		return 0
+	fi
+	daemon_start nginx "$WEB_USER" "$(command -v nginx || echo /usr/sbin/nginx)" \
+		-p "$STACK_STATE/nginx/" -e "$STACK_STATE/nginx/log/start.log" \
+		-c "$STACK_STATE/nginx/nginx.conf" -g 'daemon off;'
+	daemon_wait nginx 10 nginx_answers || {
+		show_tail "$STACK_STATE/nginx/log/start.log"
+		die "nginx did not start"
+	}
+}
+
+nginx_stop() { daemon_stop nginx QUIT 5; }
+
+# ---- workers and reaper
+
+api_ready() {
+	[ -S "$STACK_RUN/run/api.sock" ] && [ -S "$STACK_RUN/run/auth.sock" ] &&
+		daemon_alive api
+}
+
+api_start() {
+	daemon_alive api && return 0
+	as "$SVC_USER" rm -f "$STACK_RUN/run/api.sock" "$STACK_RUN/run/auth.sock"
+	DAEMON_CGROUP=cgroup_enter daemon_start api "$SVC_USER" \
+		"$(stack_program sandlease-api)" --config "$(stack_conf_file)"
+	daemon_wait api 30 api_ready || {
+		show_tail "$STACK_STATE/log/api.log"
+		die "sandlease-api did not start"
+	}
+}
+
+api_stop() { daemon_stop api TERM 30; }
+
+reaper_start() {
+	daemon_alive reaper && return 0
+	daemon_start reaper "$SVC_USER" bash "$(stack_program reaper-loop)" \
+		"${STACK_REAPER_SECONDS:-60}" "$(stack_program sandlease-reaper)" \
+		--config "$(stack_conf_file)"
+}
+
+# the loop and the pass it may be waiting for
+reaper_stop() { daemon_stop reaper TERM 10 group; }
+
+# ---- the end
+
+# Processes of our sandboxes: whoever holds a sandbox's lock file open.  bwrap
+# and init inherit it; the rest of a sandbox dies with its init.
+stack_sandbox_pids() {
+	find /proc/[0-9]*/fd -maxdepth 1 -lname "$STACK_STATE/data/box/*" \
+		-printf '%h\n' 2>/dev/null | sed 's|/proc/\([0-9]*\)/fd|\1|' | sort -un
+}
+
+stack_nothing_left() {
+	[ -z "$(stack_sandbox_pids)" ] && [ -z "$(cgroup_pids "$STACK_NAME")" ]
+}
+
+# What a drain could not end (the database may be gone) is ours all the same.
+stack_kill_sandboxes() {
+	local pids
+	pids=$({ stack_sandbox_pids && cgroup_pids "$STACK_NAME"; } | sort -un)
+	[ -n "$pids" ] || return 0
+	note "ending what is left of sandboxes: $(wc -w <<<"$pids") processes"
+	# shellcheck disable=SC2086 # a list of numbers
+	quiet_root kill -KILL $pids 2>/dev/null || true
+	wait_for 10 stack_nothing_left
+}
+
+# Once no daemon is left: sandboxes, the cgroup and the sockets.
+stack_clear() {
+	stack_kill_sandboxes || die "some processes of sandboxes cannot be ended"
+	cgroup_remove "$STACK_NAME" || die "cgroup $STACK_NAME cannot be removed"
+	rm -rf -- "$STACK_RUN"
+}
+
+# Everything but the drain, in the order in which nobody misses anybody.
+stack_stop() {
+	reaper_stop
+	api_stop
+	nginx_stop
+	pg_stop
+	stack_clear
+}

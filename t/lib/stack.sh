@@ -1,0 +1,135 @@
+#!/bin/bash
+# stack.sh: a complete private service for a test: PostgreSQL, workers and
+# nginx on free ports, with a place of its own below /tmp, run by the same
+# unprivileged users as ./dev up.  No reaper: tests run it when they want to.
+#
+# In a bash test:                        From anything else:
+#   . "$top_srcdir/t/lib/stack.sh"         t/lib/stack.sh with COMMAND...
+#   stack_begin                            runs COMMAND with what is below in its
+#   curl -H "Authorization: Bearer $SANDLEASE_API_KEY" "$SANDLEASE_URL/v1/me"
+#
+# and it ends with the script.  Exported: SANDLEASE_URL, SANDLEASE_API_KEY,
+# SANDLEASE_PREVIEW_URL, SANDLEASE_CONFIG, STACK_DIR, STACK_STATE, STACK_RUN.
+# Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none.
+# Functions of t/lib/dev-stack.sh work on it: stack_admin, stack_reap,
+# api_stop, api_start, pg_stop, pg_start, pg_psql, nginx_stop, as, ...
+# shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
+set -uo pipefail
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P) || exit 1
+for stack_lib in say place packages build kernel daemon postgres stack; do
+	# shellcheck source=/dev/null
+	. "$TOP/t/lib/dev-$stack_lib.sh" || exit 1
+done
+
+# Programs other than ./dev must not see what tests say about a stack as TAP.
+stack_diag() { sed 's/^/# /' >&2; }
+
+# Two ports nobody listens on.  SANDLEASE_TEST_PORTS="first last" narrows it.
+stack_free_port() {
+	local first last port
+	read -r first last <<<"${SANDLEASE_TEST_PORTS:-20000 29999}"
+	while :; do
+		port=$((first + RANDOM % (last - first + 1)))
+		(: </dev/tcp/127.0.0.1/$port) 2>/dev/null && continue
+		[ "$port" = "${1:-}" ] || break
+	done
+	printf '%s' "$port"
+}
+
+# Why no stack can be had here, or nothing.
+stack_missing() {
+	local p
+	for p in sandlease-api sandlease-admin sandlease-reaper sandlease-agent; do
+		[ -x "$STACK_BUILD/$p" ] || {
+			echo "$p is not built"
+			return
+		}
+	done
+	compgen -G "$TOP/nginx/*.in" >/dev/null || echo "nginx/ holds no configuration"
+}
+
+stack_describe() {
+	STACK_DIR=$(mktemp -d /tmp/slt-XXXXXX) || exit 1
+	chmod 711 "$STACK_DIR"
+	STACK_NAME=sandlease-test-${STACK_DIR##*-}
+	STACK_STATE=$STACK_DIR/state STACK_RUN=$STACK_DIR/run
+	LOGS=$STACK_DIR/log
+	mkdir "$LOGS"
+	STACK_PORT=$(stack_free_port)
+	STACK_PREVIEW_PORT=$(stack_free_port "$STACK_PORT")
+	STACK_FSYNC=off
+	SANDLEASE_CGROUP=${STACK_CGROUP:-${SANDLEASE_CGROUP:-}}
+}
+
+stack_export() {
+	SANDLEASE_URL=$(stack_url)
+	SANDLEASE_PREVIEW_URL=http://localhost:$STACK_PREVIEW_PORT
+	SANDLEASE_CONFIG=$(stack_conf_file)
+	SANDLEASE_API_KEY=$(stack_admin key create --org demo --user demo) ||
+		die "no key could be made"
+	export SANDLEASE_URL SANDLEASE_PREVIEW_URL SANDLEASE_CONFIG \
+		SANDLEASE_API_KEY STACK_DIR STACK_STATE STACK_RUN STACK_NAME
+}
+
+stack_up() {
+	place_make
+	stack_install || die "the programs cannot be copied"
+	cgroup_delegate "$STACK_NAME"
+	pg_find
+	pg_start
+	pg_database || die "the database cannot be made"
+	stack_configure && quiet migrate stack_admin migrate ||
+		die "the schema cannot be made"
+	api_start
+	nginx_start
+}
+
+# stack_begin: starts one, ends it with the script.  A machine that cannot have
+# one skips the whole test; `skip_all` is tap.sh's.
+stack_begin() {
+	local why
+	STACK_BUILD=${top_builddir:-$TOP/build}
+	place_users
+	CGROUP=none
+	why=$(stack_missing)
+	[ -z "$why" ] || {
+		declare -F skip_all >/dev/null && skip_all "$why"
+		die "$why"
+	}
+	! is_root || place_make_user || die "cannot make the user $SVC_USER"
+	stack_describe
+	trap stack_end EXIT
+	trap 'exit 130' INT TERM
+	stack_up > >(stack_diag)
+	stack_export
+}
+
+# One pass of the reaper; prints its summary.
+stack_reap() {
+	as "$SVC_USER" "$(stack_program sandlease-reaper)" \
+		--config "$(stack_conf_file)" "$@"
+}
+
+# The logs of a test that failed are worth keeping.
+stack_end() {
+	local status=$?
+	trap - EXIT
+	if [ "$status" -ne 0 ] && [ -n "${SANDLEASE_KEEP_LOGS:-}" ]; then
+		mkdir -p "$SANDLEASE_KEEP_LOGS"
+		cp -R "$STACK_STATE/log" "$STACK_STATE/nginx/log" \
+			"$SANDLEASE_KEEP_LOGS" 2>/dev/null
+	fi
+	stack_stop 2>&1 | stack_diag
+	rm -rf -- "$STACK_DIR"
+	exit "$status"
+}
+
+stack_main() {
+	[ "${1:-}" = with ] && [ $# -gt 1 ] || die "usage: stack.sh with COMMAND..."
+	shift
+	stack_begin
+	"$@"
+}
+
+[ "${BASH_SOURCE[0]}" != "$0" ] || stack_main "$@"

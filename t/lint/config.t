@@ -1,0 +1,18 @@
+#!/bin/bash
+# The README's Configuration section is the table that the programs read.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+cd "$top_srcdir" || exit 1
+
+api=${top_builddir:-build}/sandlease-api
+[ -x "$api" ] || skip_all "sandlease-api is not built"
+[ -s README.md ] || skip_all "there is no README yet"
+
+section() {
+	awk '/^## / { on = /Configuration/ } on && /^\| `/' README.md
+}
+settings=$("$api" --settings) || fail "sandlease-api --settings works"
+none "every setting stands in the README, word for word" \
+	"$(diff <(section) <(printf '%s\n' "$settings"))"
+none "nothing is described twice" "$(section | cut -d'|' -f2 | sort | uniq -d)"
+
+done_testing

@@ -1,0 +1,73 @@
+#!/bin/bash
+# The rooms' arrows (src/README.md), and who may know which library.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+cd "$top_srcdir" || exit 1
+
+# room: the rooms it may include beside itself
+declare -A MAY=(
+	[common]=''
+	[web]='common'
+	[domain]='common'
+	[store]='common domain'
+	[provider]='common domain'
+	[control]='common domain store provider'
+	[api]='common web domain store control'
+	[reaper]='common domain store control'
+	[agent]='common web'
+	[admin]='common domain store control'
+	[cli]='common'
+)
+# header of a library: the rooms that may include it
+declare -A LIBRARY=(
+	[fcgiapp.h]='web' [fcgi_stdio.h]=''
+	[libpq-fe.h]='store'
+	[curl/curl.h]='provider cli'
+	[sodium.h]='common'
+	[jansson.h]='common'
+	[seccomp.h]='agent'
+)
+
+room_of() { # FILE
+	local rest=${1#src/}
+	printf '%s' "${rest%%/*}"
+}
+
+bad_arrows() { # ROOM
+	local file line target
+	while IFS=: read -r file line target; do
+		target=${target#*\"} target=${target%%/*}
+		[[ " $1 ${MAY[$1]} " == *" $target "* ]] ||
+			echo "$file:$line: $1 may not include $target/"
+	done < <(grep -nHE '^#include "[a-z]+/' src/"$1"/*.[ch] 2>/dev/null)
+}
+
+# Headers are included by room, so that an arrow cannot hide.
+bare_includes() {
+	grep -nHE '^#include "[^/"]+"' src/*/*.[ch] | grep -v '"config.h"'
+}
+
+for room in $(find src -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort); do
+	if [ -z "${MAY[$room]+x}" ]; then
+		fail "$room is a room with known arrows"
+		continue
+	fi
+	compgen -G "src/$room/*.[ch]" >/dev/null || continue
+	none "$room includes only what its arrows allow" "$(bad_arrows "$room")"
+done
+
+none "every include of ours names its room" "$(bare_includes)"
+
+for header in "${!LIBRARY[@]}"; do
+	bad=''
+	while read -r file; do
+		[[ " ${LIBRARY[$header]} " == *" $(room_of "$file") "* ]] || bad+="$file "
+	done < <(grep -lE "^#include <$header>" -r src --include='*.[ch]')
+	none "<$header> is included only in: ${LIBRARY[$header]:-nothing}" "$bad"
+done
+
+# The fake provider is for unit tests: in no program that a user runs.
+none "no program is built from provider/fake" \
+	"$(awk '/^[a-z_]+_(SOURCES|LDADD) *\+?=/ { target = $1 } /fake/ && target !~ /fake/ && !/^#/ { print FILENAME ": " $0 }' \
+		src/*/local.mk Makefile.am)"
+
+done_testing

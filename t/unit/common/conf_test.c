@@ -1,0 +1,276 @@
+/* conf_test.c: the settings, one row each. */
+#include "../unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/conf.h"
+#include "common/log.h"
+#include "common/mem.h"
+
+static int
+parse(const char *text, struct conf *c, struct err *e)
+{
+	auto_free char *copy = xstrdup(text);
+
+	return conf_parse("a.conf", copy, c, e);
+}
+
+/* What conf_print or conf_print_help writes. */
+static char *
+printed(const struct conf *c)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (c != NULL)
+		conf_print(c, f);
+	else
+		conf_print_help(f);
+	fclose(f);
+	return text;
+}
+
+static void
+nothing_said_means_defaults(void **state)
+{
+	struct err e = { 0 };
+	struct conf c;
+
+	(void)state;
+	assert_int_equal(parse("", &c, &e), 0);
+	assert_string_equal(c.run_dir, "/run/sandlease");
+	assert_string_equal(c.per_session_orgs, "");
+	assert_int_equal(c.sleep_after_seconds, 600);
+	assert_int_equal(c.log_level, LOG_INFO);
+	assert_int_equal(c.log_format, LOG_KV);
+}
+
+static void
+lines_are_key_and_value(void **state)
+{
+	struct err e = { 0 };
+	struct conf c;
+
+	(void)state;
+	assert_int_equal(parse("# a comment\n"
+			       "\n"
+			       "  run_dir=/r\n"
+			       "database = host=/x dbname=y # z\n"
+			       "\tapi_workers\t=\t 3 \r\n"
+			       "log_level = debug\n"
+			       "log_format = json",
+			     &c, &e),
+	    0);
+	assert_string_equal(c.run_dir, "/r");
+	/* only the first '=' separates, and '#' begins a comment on its own
+	 * line only: both may be in a value */
+	assert_string_equal(c.database, "host=/x dbname=y # z");
+	assert_int_equal(c.api_workers, 3);
+	assert_int_equal(c.log_level, LOG_DEBUG);
+	assert_int_equal(c.log_format, LOG_JSON);
+}
+
+static void
+mistakes_stop_with_file_and_line(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} CASES[] = {
+		{ "nonsense\n", "a.conf:1: must be key = value" },
+		{ "\n\nrun_dirr = x\n", "a.conf:3: run_dirr is not a setting" },
+		{ "run_dir = a\nrun_dir = a\n",
+		    "a.conf:2: run_dir is set twice" },
+		{ "api_workers = 0\n",
+		    "a.conf:1: api_workers: must be a number from 1 to 256" },
+		{ "api_workers = many\n",
+		    "a.conf:1: api_workers: must be a number from 1 to 256" },
+		{ "api_workers =\n",
+		    "a.conf:1: api_workers: must be a number from 1 to 256" },
+		{ "log_level = loud\n",
+		    "a.conf:1: log_level: must be `error`" },
+		{ " = x\n", "a.conf:1:  is not a setting" },
+		{ "run_dir = /a/directory/that/leaves/no/room/for/names\n",
+		    "a.conf:1: run_dir: longer than 35 bytes" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct err e = { 0 };
+		struct conf c;
+
+		assert_int_equal(parse(CASES[i].text, &c, &e), -1);
+		assert_int_equal(e.kind, ERR_INVALID);
+		assert_non_null(strstr(e.msg, CASES[i].says));
+	}
+}
+
+static void
+a_value_as_long_as_the_field_is_refused(void **state)
+{
+	char text[CONF_STR_MAX + 32];
+	struct err e = { 0 };
+	struct conf c;
+	size_t head = (size_t)snprintf(text, sizeof(text), "state_dir = ");
+
+	(void)state;
+	memset(text + head, 'x', CONF_STR_MAX);
+	text[head + CONF_STR_MAX] = '\0';
+	assert_int_equal(parse(text, &c, &e), -1);
+	text[head + CONF_STR_MAX - 1] = '\0';
+	assert_int_equal(parse(text, &c, &e), 0);
+	assert_int_equal(strlen(c.state_dir), CONF_STR_MAX - 1);
+}
+
+static void
+what_is_printed_can_be_read_back(void **state)
+{
+	auto_free char *first = NULL, *second = NULL;
+	struct err e = { 0 };
+	struct conf c;
+
+	(void)state;
+	assert_int_equal(parse("host_name = h\nlog_level = warn\n"
+			       "retention_days = 7\n",
+			     &c, &e),
+	    0);
+	first = printed(&c);
+	assert_non_null(strstr(first, "log_level = warn\n"));
+	assert_non_null(strstr(first, "retention_days = 7\n"));
+	assert_int_equal(parse(first, &c, &e), 0);
+	second = printed(&c);
+	assert_string_equal(first, second);
+}
+
+static void
+help_is_rows_of_a_table(void **state)
+{
+	auto_free char *help = printed(NULL);
+	auto_free char *text = NULL;
+	struct err e = { 0 };
+	size_t rows = 0, settings = 0;
+	struct conf c;
+
+	(void)state;
+	assert_int_equal(parse("", &c, &e), 0);
+	text = printed(&c);
+	for (const char *s = help; (s = strstr(s, "| `")) != NULL; s++)
+		rows += s == help || s[-1] == '\n';
+	for (const char *s = text; (s = strchr(s, '\n')) != NULL; s++)
+		settings++;
+	assert_int_equal(rows, settings);
+	assert_non_null(
+	    strstr(help, "| `sleep_after_seconds` | `600` | idle sessions"));
+}
+
+/* ---- files and the environment */
+
+struct file {
+	char path[64];
+};
+
+static int
+make_file(void **state)
+{
+	static struct file f;
+	int fd;
+
+	snprintf(f.path, sizeof(f.path), "/tmp/conf_test.XXXXXX");
+	fd = mkstemp(f.path);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	*state = &f;
+	return 0;
+}
+
+static int
+remove_file(void **state)
+{
+	struct file *f = *state;
+
+	unlink(f->path);
+	unsetenv("PER_SESSION_SANDBOX_ORG_IDS");
+	unsetenv("SANDLEASE_CONFIG");
+	return 0;
+}
+
+static void
+write_file(const struct file *f, const char *text)
+{
+	FILE *out = fopen(f->path, "w");
+
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+static void
+the_environment_adds_orgs(void **state)
+{
+	struct err e = { 0 };
+	struct conf c;
+
+	write_file(*state, "per_session_orgs = one\n");
+	setenv("PER_SESSION_SANDBOX_ORG_IDS", "two, three", 1);
+	assert_int_equal(conf_load(((struct file *)*state)->path, &c, &e), 0);
+	assert_string_equal(c.per_session_orgs, "one,two, three");
+	setenv("PER_SESSION_SANDBOX_ORG_IDS", "", 1);
+	assert_int_equal(conf_load(((struct file *)*state)->path, &c, &e), 0);
+	assert_string_equal(c.per_session_orgs, "one");
+	assert_true(c.host_name[0] != '\0');
+}
+
+static void
+the_file_may_be_named_by_the_environment(void **state)
+{
+	struct err e = { 0 };
+	struct conf c;
+
+	write_file(*state, "host_name = named\n");
+	setenv("SANDLEASE_CONFIG", ((struct file *)*state)->path, 1);
+	assert_int_equal(conf_load(NULL, &c, &e), 0);
+	assert_string_equal(c.host_name, "named");
+	setenv("SANDLEASE_CONFIG", "/does/not/exist", 1);
+	assert_int_equal(conf_load(NULL, &c, &e), -1);
+	assert_non_null(strstr(e.msg, "/does/not/exist: No such file"));
+}
+
+static void
+a_file_is_read_whole_or_not_at_all(void **state)
+{
+	enum { MUCH = 70000 };
+	auto_free char *text = xcalloc(1, MUCH + 1);
+	struct err e = { 0 };
+	struct conf c;
+
+	memset(text, '#', MUCH);
+	write_file(*state, text);
+	assert_int_equal(conf_load(((struct file *)*state)->path, &c, &e), -1);
+	assert_non_null(strstr(e.msg, "has more than"));
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest TESTS[] = {
+		cmocka_unit_test(nothing_said_means_defaults),
+		cmocka_unit_test(lines_are_key_and_value),
+		cmocka_unit_test(mistakes_stop_with_file_and_line),
+		cmocka_unit_test(a_value_as_long_as_the_field_is_refused),
+		cmocka_unit_test(what_is_printed_can_be_read_back),
+		cmocka_unit_test(help_is_rows_of_a_table),
+		cmocka_unit_test_setup_teardown(the_environment_adds_orgs,
+		    make_file, remove_file),
+		cmocka_unit_test_setup_teardown(
+		    the_file_may_be_named_by_the_environment, make_file,
+		    remove_file),
+		cmocka_unit_test_setup_teardown(
+		    a_file_is_read_whole_or_not_at_all, make_file, remove_file),
+	};
+
+	return cmocka_run_group_tests(TESTS, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* err_test.c: one error type for every room. */
+#include "../unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+static void
+making_an_error_is_failing(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(err_set(&e, ERR_CONFLICT, "held", "by %d", 7), -1);
+	assert_int_equal(e.kind, ERR_CONFLICT);
+	assert_string_equal(e.code, "held");
+	assert_string_equal(e.msg, "by 7");
+	assert_string_equal(e.field, "");
+}
+
+static void
+every_kind_has_its_status(void **state)
+{
+	static const struct {
+		enum err_kind kind;
+		int status;
+		bool retryable;
+	} CASES[] = {
+		{ ERR_INVALID, 400, false },
+		{ ERR_UNAUTHENTICATED, 401, false },
+		{ ERR_DENIED, 403, false },
+		{ ERR_NOT_FOUND, 404, false },
+		{ ERR_METHOD, 405, false },
+		{ ERR_CONFLICT, 409, false },
+		{ ERR_BUSY, 409, true },
+		{ ERR_GONE, 410, false },
+		{ ERR_TOO_LARGE, 413, false },
+		{ ERR_LIMITED, 429, true },
+		{ ERR_INTERNAL, 500, false },
+		{ ERR_BAD_GATEWAY, 502, false },
+		{ ERR_UNAVAILABLE, 503, true },
+		{ ERR_NO_SPACE, 507, true },
+	};
+
+	(void)state;
+	assert_int_equal(ARRAY_LEN(CASES), ERR__MAX - 1);
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct err e = { .kind = CASES[i].kind };
+
+		assert_int_equal(err_status(&e), CASES[i].status);
+		assert_int_equal(err_retryable(&e), CASES[i].retryable);
+		/* whoever may come again is told when */
+		assert_int_equal(err_retry_after_seconds(&e) > 0,
+		    CASES[i].retryable);
+		assert_true(strlen(err_title(&e)) > 0);
+	}
+}
+
+static void
+an_error_nobody_set_is_our_fault(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(err_status(&e), 500);
+}
+
+static void
+bad_input_names_its_field(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(err_field(&e, "ttl", "is %s", "odd"), -1);
+	assert_int_equal(err_status(&e), 400);
+	assert_string_equal(e.code, "validation_failed");
+	assert_string_equal(e.field, "ttl");
+	assert_string_equal(e.msg, "is odd");
+	err_set(&e, ERR_INTERNAL, "x", "y");
+	assert_string_equal(e.field, "");
+}
+
+static void
+a_failed_call_says_why_and_keeps_errno(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	errno = ENOENT;
+	assert_int_equal(err_errno(&e, "open %s", "x"), -1);
+	assert_string_equal(e.msg, "open x: No such file or directory");
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(e.kind, ERR_INTERNAL);
+}
+
+static void
+wrapping_adds_in_front_and_keeps_the_rest(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	err_field(&e, "id", "no such thing");
+	assert_int_equal(err_wrap(&e, "session %s", "a"), -1);
+	assert_string_equal(e.msg, "session a: no such thing");
+	assert_string_equal(e.field, "id");
+	assert_int_equal(e.kind, ERR_INVALID);
+}
+
+static void
+long_messages_are_cut_not_overrun(void **state)
+{
+	char big[2 * ERR_MSG_MAX];
+	struct err e = { 0 };
+
+	(void)state;
+	memset(big, 'x', sizeof(big) - 1);
+	big[sizeof(big) - 1] = '\0';
+	err_field(&e, big, "%s", big);
+	assert_int_equal(strlen(e.field), ERR_FIELD_MAX - 1);
+	assert_int_equal(strlen(e.msg), ERR_MSG_MAX - 1);
+	err_wrap(&e, "%s", big);
+	assert_int_equal(strlen(e.msg), ERR_MSG_MAX - 1);
+	errno = EIO;
+	err_errno(&e, "%s", big);
+	assert_int_equal(strlen(e.msg), ERR_MSG_MAX - 1);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest TESTS[] = {
+		cmocka_unit_test(making_an_error_is_failing),
+		cmocka_unit_test(every_kind_has_its_status),
+		cmocka_unit_test(an_error_nobody_set_is_our_fault),
+		cmocka_unit_test(bad_input_names_its_field),
+		cmocka_unit_test(a_failed_call_says_why_and_keeps_errno),
+		cmocka_unit_test(wrapping_adds_in_front_and_keeps_the_rest),
+		cmocka_unit_test(long_messages_are_cut_not_overrun),
+	};
+
+	return cmocka_run_group_tests(TESTS, NULL, NULL);
+}

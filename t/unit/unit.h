@@ -1,0 +1,13 @@
+/* unit.h: what every unit test includes; cmocka wants these before its own. */
+#ifndef SANDLEASE_UNIT_H
+#define SANDLEASE_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#endif

@@ -1,0 +1,139 @@
+/* router_test.c: routes are a table. */
+#include "../unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "fake_io.h"
+#include "web/router.h"
+
+/* clang-format off */
+static const struct route ROUTES[] = {
+	{ .method = "GET",    .pattern = "/v1/sessions"                },
+	{ .method = "POST",   .pattern = "/v1/sessions"                },
+	{ .method = "GET",    .pattern = "/v1/sessions/:id"            },
+	{ .method = "DELETE", .pattern = "/v1/sessions/:id"            },
+	{ .method = "DELETE", .pattern = "/v1/sessions/:id/ports/:port" },
+	{ .method = "GET",    .pattern = "/v1/files/*"                 },
+	{ .method = "POST",   .pattern = "/v1/:a/:b/:c/:d"             },
+	{ .method = "POST",   .pattern = "/many/:a/:b/:c/:d/:e"        },
+};
+/* clang-format on */
+
+static const struct route *
+match(struct call *c, struct err *e)
+{
+	return router_match(ROUTES, ARRAY_LEN(ROUTES), c, e);
+}
+
+static void
+paths_find_their_rows(void **state)
+{
+	static const struct {
+		const char *method, *path;
+		int row; /* -1: no such route; -2: wrong method */
+	} CASES[] = {
+		{ "GET", "/v1/sessions", 0 },
+		{ "HEAD", "/v1/sessions", 0 },
+		{ "POST", "/v1/sessions", 1 },
+		{ "GET", "/v1/sessions/abc", 2 },
+		{ "DELETE", "/v1/sessions/abc", 3 },
+		{ "DELETE", "/v1/sessions/abc/ports/80", 4 },
+		{ "GET", "/v1/files/a/b/c", 5 },
+		{ "GET", "/v1/files/", 5 },
+		{ "GET", "/v1/files", -1 },
+		{ "POST", "/v1/1/2/3/4", 6 },
+		{ "GET", "/v1/sessions/", -1 },
+		{ "GET", "/v1/sessions/abc/", -1 },
+		{ "GET", "/v1/session", -1 },
+		{ "GET", "/v1/sessionsx", -1 },
+		{ "GET", "", -1 },
+		{ "GET", "/", -1 },
+		{ "PUT", "/v1/sessions", -2 },
+		{ "get", "/v1/sessions", -2 },
+		{ "HEAD", "/v1/sessions/abc/ports/80", -2 },
+		/* more :names than a call can hold never match */
+		{ "POST", "/many/1/2/3/4/5", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct fake f = { 0 };
+		struct call c = fake_begin(&f, CASES[i].method, CASES[i].path);
+		struct err e = { 0 };
+		const struct route *r = match(&c, &e);
+
+		if (CASES[i].row >= 0) {
+			assert_ptr_equal(r, &ROUTES[CASES[i].row]);
+		} else {
+			assert_null(r);
+			assert_int_equal(err_status(&e),
+			    CASES[i].row == -1 ? 404 : 405);
+		}
+		fake_end(&f, &c);
+	}
+}
+
+static void
+names_hold_what_they_matched(void **state)
+{
+	struct fake f = { 0 };
+	struct call c =
+	    fake_begin(&f, "DELETE", "/v1/sessions/abc%2f/ports/8080");
+	struct err e = { 0 };
+
+	(void)state;
+	assert_non_null(match(&c, &e));
+	assert_string_equal(call_var(&c, "id"), "abc%2f");
+	assert_string_equal(call_var(&c, "port"), "8080");
+	assert_string_equal(call_var(&c, "other"), "");
+	fake_end(&f, &c);
+}
+
+static void
+a_segment_that_is_too_long_matches_nothing(void **state)
+{
+	char path[CALL_VAR_MAX + 32];
+	size_t head = (size_t)snprintf(path, sizeof(path), "/v1/sessions/");
+	struct fake f = { 0 };
+	struct call c = fake_begin(&f, "GET", path);
+	struct err e = { 0 };
+
+	(void)state;
+	memset(path + head, 'x', CALL_VAR_MAX);
+	path[head + CALL_VAR_MAX] = '\0';
+	assert_null(match(&c, &e));
+	path[head + CALL_VAR_MAX - 1] = '\0';
+	assert_non_null(match(&c, &e));
+	assert_int_equal(strlen(call_var(&c, "id")), CALL_VAR_MAX - 1);
+	fake_end(&f, &c);
+}
+
+static void
+a_wrong_method_is_told_the_right_ones(void **state)
+{
+	struct fake f = { 0 };
+	struct call c = fake_begin(&f, "PATCH", "/v1/sessions/abc");
+	struct err e = { 0 };
+
+	(void)state;
+	assert_null(match(&c, &e));
+	assert_string_equal(e.code, "method_not_allowed");
+	assert_string_equal(c.headers.data, "Allow: GET, DELETE\r\n");
+	assert_string_equal(e.msg, "this path takes GET, DELETE");
+	fake_end(&f, &c);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest TESTS[] = {
+		cmocka_unit_test(paths_find_their_rows),
+		cmocka_unit_test(names_hold_what_they_matched),
+		cmocka_unit_test(a_segment_that_is_too_long_matches_nothing),
+		cmocka_unit_test(a_wrong_method_is_told_the_right_ones),
+	};
+
+	return cmocka_run_group_tests(TESTS, NULL, NULL);
+}
