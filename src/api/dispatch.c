@@ -26,6 +26,25 @@ app_control(struct call *c, struct err *e)
 	return &app->ctl;
 }
 
+/*
+ * What the operator must know is in the log; a caller gets a sentence that
+ * says nothing of this host.
+ */
+static void
+hide_details(const struct call *c, struct err *e)
+{
+	if (e->kind == ERR_INTERNAL)
+		err_set(e, ERR_INTERNAL, "internal",
+		    "something went wrong here; the operator's log has it under %s",
+		    c->request_id);
+	else if (e->code != NULL && str_equal(e->code, "database_unavailable"))
+		err_set(e, ERR_UNAVAILABLE, e->code,
+		    "the database cannot be reached");
+	else if (e->code != NULL && str_equal(e->code, "host_not_ready"))
+		err_set(e, ERR_UNAVAILABLE, e->code,
+		    "this host cannot run sandboxes now; the operator's log says why");
+}
+
 static void
 handle(struct call *c)
 {
@@ -40,10 +59,7 @@ handle(struct call *c)
 			log_err(LOG_ERROR, "request_failed", &e);
 		if (c->status != 0)
 			return; /* an answer has begun: too late for another */
-		if (e.kind == ERR_INTERNAL) /* what went wrong is in the log */
-			err_set(&e, ERR_INTERNAL, "internal",
-			    "something went wrong here; the operator's log has it under %s",
-			    c->request_id);
+		hide_details(c, &e);
 		reply_problem(c, &e);
 	}
 }

@@ -80,7 +80,7 @@ nginx_render() { # TEMPLATE
 		-e "s|@LOG_DIR@|$STACK_STATE/nginx/log|g" \
 		-e "s|@STATE_DIR@|$STACK_STATE/nginx|g" \
 		-e "s|@USER_DIRECTIVE@||g" \
-		-e "s|@WORKERS@|2|g" \
+		-e "s|@WORKERS@|2|g" -e "s|@CONF_DIR@|$STACK_STATE/nginx|g" -e "s|@LISTEN@|127.0.0.1|g" \
 		-e "s|@PID_FILE@|$STACK_STATE/nginx/nginx.pid|g" "$1"
 }
 

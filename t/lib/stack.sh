@@ -79,7 +79,7 @@ stack_up() {
 	pg_find
 	pg_start
 	pg_database || die "the database cannot be made"
-	stack_configure && quiet migrate stack_admin migrate ||
+	stack_configure && quiet migrate stack_admin migrate --sql "$TOP/sql" ||
 		die "the schema cannot be made"
 	api_start
 	nginx_start
