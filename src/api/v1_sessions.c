@@ -61,16 +61,6 @@ reply_session(struct call *c, struct control *ctl, const char *id, int done,
 	return 0;
 }
 
-/* Undecided is not failed: 202, and the next request or pass goes on. */
-static bool
-goes_on(const struct err *e)
-{
-	return e->kind == ERR_UNAVAILABLE && e->code != NULL &&
-	    !str_equal(e->code, "database_unavailable") &&
-	    !str_equal(e->code, "draining") &&
-	    !str_equal(e->code, "other_host");
-}
-
 static int
 check_idempotency_key(const char *key, struct err *e)
 {
@@ -140,7 +130,8 @@ v1_session_create(struct call *c, struct err *e)
 		.keep_alive = b.keep_alive == 1,
 		.wake_on_preview = b.wake_on_preview == 1 },
 	    deadline, id, &how, e);
-	if (rc < 0 && (id[0] == '\0' || !goes_on(e)))
+	/* undecided is not failed: 202, and the next request goes on */
+	if (rc < 0 && (id[0] == '\0' || !start_undecided(e)))
 		return -1;
 	if (rc < 0)
 		log_err(LOG_INFO, "start_goes_on", e);
@@ -352,7 +343,7 @@ v1_session_resume(struct call *c, struct err *e)
 	    share_enter(app->share, app->worker, app->who.tenant, e) < 0)
 		return -1;
 	if (start_session(ctl, id, app->who.tenant, deadline, e) < 0 &&
-	    !goes_on(e))
+	    !start_undecided(e))
 		return -1;
 	return reply_session(c, ctl, id, 200, 202, e);
 }

@@ -5,6 +5,14 @@
 #include "common/str.h"
 
 bool
+discover_row_runs(const struct session_row *s)
+{
+	return s->sandbox.incarnation[0] != '\0' &&
+	    (str_equal(s->sandbox_state, "creating") ||
+		str_equal(s->sandbox_state, "running"));
+}
+
+bool
 discover_sandbox_down(struct control *ctl, const struct session_row *s,
     struct err *e)
 {
@@ -13,7 +21,7 @@ discover_sandbox_down(struct control *ctl, const struct session_row *s,
 	if (s->sandbox.incarnation[0] == '\0' ||
 	    str_equal(s->sandbox_state, "absent") ||
 	    str_equal(s->sandbox_state, "stopped"))
-		return true;
+		return true; /* never started, or its end was observed */
 	if (!str_equal(s->host, ctl->conf->host_name)) {
 		err_set(e, ERR_UNAVAILABLE, "other_host",
 		    "the sandbox belongs to host %s", s->host);
@@ -33,12 +41,14 @@ discover_sandbox_down(struct control *ctl, const struct session_row *s,
 }
 
 enum sight
-discover(struct control *ctl, const struct session_row *s, struct err *e)
+discover(struct control *ctl, const struct session_row *s, bool *down,
+    struct err *e)
 {
 	const struct agent_target t = control_target(s);
 	int64_t deadline = clock_ms() + ctl->conf->discovery_seconds * 1000;
 	struct agent_sight sight;
 
+	*down = false;
 	if (str_equal(s->host, ctl->conf->host_name) &&
 	    str_equal(s->boot_id, ctl->provider.boot_id) &&
 	    agent_look(&ctl->provider, &t, 0, deadline, &sight, e) == 0) {
@@ -50,5 +60,6 @@ discover(struct control *ctl, const struct session_row *s, struct err *e)
 			return SIGHT_OURS;
 		return SIGHT_OTHER;
 	}
-	return discover_sandbox_down(ctl, s, e) ? SIGHT_ABSENT : SIGHT_UNKNOWN;
+	*down = discover_sandbox_down(ctl, s, e);
+	return *down ? SIGHT_ABSENT : SIGHT_UNKNOWN;
 }

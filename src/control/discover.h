@@ -16,9 +16,15 @@ enum sight {
 	SIGHT_UNKNOWN /* could not look; e says why */
 };
 
-/* Looks without sealing: before a launch or reuse. */
+/*
+ * Looks without sealing: before a launch or reuse.  *down: absent because the
+ * whole sandbox is.
+ */
 enum sight discover(struct control *ctl, const struct session_row *s,
-    struct err *e);
+    bool *down, struct err *e);
+
+/* Whether the row claims a sandbox that should be running. */
+bool discover_row_runs(const struct session_row *s);
 
 /*
  * Whether the sandbox's init cannot be there: another boot, never started,

@@ -22,4 +22,14 @@ int sandbox_control_retire(struct control *ctl, const char *id,
     const char *incarnation, bool destroy, bool *done, struct err *e)
     MUST_CHECK;
 
+/*
+ * The sandbox was seen to be down although its row says otherwise (a crash,
+ * a reboot): the incarnation is ended where a late effect would look, the row
+ * follows, and its sessions' wrappers are thereby proved absent: asleep where
+ * their files are, else lost.  *sessions counts them.  The caller holds the
+ * sandbox's lock.
+ */
+int sandbox_control_gone(struct control *ctl, const char *id,
+    const char *incarnation, size_t *sessions, struct err *e) MUST_CHECK;
+
 #endif

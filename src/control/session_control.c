@@ -133,10 +133,14 @@ session_control_create(struct control *ctl, const struct principal *who,
 		return -1;
 	str_copy(id, ID_MAX, rows_text(plan, 0, "session_id"));
 	*how = disposition_of(rows_text(plan, 0, "disposition"));
-	if (*how == SESSION_CREATED)
-		return start_act(ctl, plan, deadline_ms, e);
 	if (*how == SESSION_REPLAYED)
 		return 0; /* as it is now; never a second start */
+	if (*how == SESSION_CREATED) {
+		if (start_act(ctl, plan, deadline_ms, e) == 0)
+			return 0;
+		if (!start_worth_retry(e))
+			return -1;
+	}
 	return start_session(ctl, id, who->tenant, deadline_ms, e);
 }
 

@@ -11,6 +11,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/discover.h"
+#include "control/sandbox_control.h"
 #include "control/stop.h"
 
 enum { TRIES = 3 };
@@ -209,17 +210,34 @@ record_success(struct control *ctl, const struct start *s, struct err *e)
 	return 0;
 }
 
-/* The sandbox's init has gone, or never came: not this session's fault. */
 static bool
-sandbox_died(const struct err *e)
+code_is_in(const struct err *e, const char *const *codes, size_t count)
 {
-	static const char *const CODES[] = { "not_listening", "peer_closed",
-		"wrong_incarnation", "stale_incarnation" };
-
-	for (size_t i = 0; i < ARRAY_LEN(CODES); i++)
-		if (e->code != NULL && str_equal(e->code, CODES[i]))
+	for (size_t i = 0; e->code != NULL && i < count; i++)
+		if (str_equal(e->code, codes[i]))
 			return true;
 	return false;
+}
+
+bool
+start_worth_retry(const struct err *e)
+{
+	static const char *const CODES[] = { "not_listening", "peer_closed",
+		"stale_incarnation", "stale_generation", "lease_changed" };
+
+	return code_is_in(e, CODES, ARRAY_LEN(CODES));
+}
+
+bool
+start_undecided(const struct err *e)
+{
+	static const char *const FINAL[] = { "start_failed", "launch_failed",
+		"no_rootfs", "draining", "other_host", "host_not_ready" };
+
+	if (start_worth_retry(e))
+		return true;
+	return (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) &&
+	    !code_is_in(e, FINAL, ARRAY_LEN(FINAL));
 }
 
 static int
@@ -253,7 +271,7 @@ start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
 	if (rc == 0)
 		rc = record_success(ctl, &s, e);
 	control_unlock(ctl, sandbox);
-	if (rc == 0 || e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE)
+	if (rc == 0 || start_undecided(e))
 		return rc;
 	log_err(LOG_WARN, "start_failed", e);
 	if (e->kind == ERR_GONE) {
@@ -314,19 +332,37 @@ refuse(struct control *ctl, const struct session_row *s, const char *reason,
 	    why.msg[0] != '\0' ? why.msg : reason);
 }
 
+/* A look under the sandbox's lock; a sandbox that is down is settled so. */
+static int
+look(struct control *ctl, const struct session_row *s, enum sight *sight,
+    struct err *e)
+{
+	bool down;
+	size_t siblings;
+	int rc = 0;
+
+	if (control_lock(ctl, s->sandbox.id, e) < 0)
+		return -1;
+	*sight = discover(ctl, s, &down, e);
+	if (down && discover_row_runs(s)) {
+		rc = sandbox_control_gone(ctl, s->sandbox.id,
+		    s->sandbox.incarnation, &siblings, e);
+		if (rc == 0) /* the rows have changed: look again */
+			rc = err_set(e, ERR_BUSY, "lease_changed",
+			    "the sandbox was down");
+	}
+	control_unlock(ctl, s->sandbox.id);
+	return rc;
+}
+
 static int
 look_and_start(struct control *ctl, const struct session_row *s,
     int64_t deadline_ms, struct err *e)
 {
-	struct err why = { 0 };
-	enum sight sight;
-	bool locked = control_lock(ctl, s->sandbox.id, e) == 0;
+	enum sight sight = SIGHT_UNKNOWN;
 
-	if (!locked)
+	if (look(ctl, s, &sight, e) < 0)
 		return -1;
-	sight = discover(ctl, s, &why);
-	control_unlock(ctl, s->sandbox.id);
-	*e = why;
 	switch (sight) {
 	case SIGHT_ABSENT:
 		return restart(ctl, s, deadline_ms, e);
@@ -378,8 +414,7 @@ start_session(struct control *ctl, const char *session, const char *tenant,
 			continue;
 		if (look_and_start(ctl, &s, deadline_ms, e) == 0)
 			return 0;
-		if (!sandbox_died(e) &&
-		    (e->code == NULL || !str_equal(e->code, "lease_changed")))
+		if (!start_worth_retry(e))
 			return -1;
 	}
 	if (e->kind == ERR_NONE)

@@ -7,9 +7,9 @@
 #include "control/control.h"
 
 /*
- * Acts on a committed intent (a start_plan row) and records the outcome.
- * ERR_UNAVAILABLE or ERR_BUSY: undecided, the next request or pass goes on.
- * Any other failure is recorded: the session is failed and says why.
+ * Acts on a committed intent (a start_plan row) and records the outcome.  A
+ * failure is recorded too (the session is failed and says why), unless
+ * start_undecided() says that the next request or pass goes on with it.
  */
 int start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
     struct err *e) MUST_CHECK;
@@ -20,6 +20,12 @@ int start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
  */
 int start_session(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* The sandbox's init has gone, or another life has begun: look again. */
+bool start_worth_retry(const struct err *e);
+
+/* Whether a start that returned this error may still come to be. */
+bool start_undecided(const struct err *e);
 
 /* What every intent carries: fresh instance and incarnation, host, boot. */
 json_t *start_intent(struct control *ctl);

@@ -81,20 +81,14 @@ static int
 stop_without_init(struct control *ctl, const struct session_row *s,
     bool *absent, struct err *e)
 {
-	const struct sandbox_spec *b = &s->sandbox;
+	size_t siblings;
 
 	if (!discover_sandbox_down(ctl, s, e))
 		return -1;
-	if (b->incarnation[0] != '\0' &&
-	    (str_equal(s->sandbox_state, "creating") ||
-		str_equal(s->sandbox_state, "running"))) {
-		if (ctl->provider.ops->stop(&ctl->provider, b->id,
-			b->incarnation, clock_ms() + 2 * KILL_WAIT_MS, e) < 0)
-			return -1;
-		if (STORE_RUN(ctl->store, STMT_SANDBOX_SETTLE, NULL, e, b->id,
-			b->incarnation, "stopped", NULL) < 0)
-			return -1;
-	}
+	if (discover_row_runs(s) &&
+	    sandbox_control_gone(ctl, s->sandbox.id, s->sandbox.incarnation,
+		&siblings, e) < 0)
+		return -1;
 	*absent = true;
 	return 0;
 }

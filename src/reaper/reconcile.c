@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/sandbox_control.h"
 #include "reaper/plan.h"
 
 enum { END_MS = 15000 };
@@ -67,49 +68,18 @@ describe(const struct pass *p, const struct world *w, size_t row,
 	};
 }
 
-/* Its sessions' wrappers are proved gone: asleep where files are, else lost. */
-static int
-put_sessions_to_sleep(struct pass *p, const char *sandbox, struct err *e)
-{
-	auto_rows struct rows *r = NULL;
-
-	if (STORE_RUN(p->ctl->store, STMT_OWNED_IN, &r, e, sandbox) < 0)
-		return -1;
-	for (size_t i = 0; i < rows_count(r); i++) {
-		auto_free char *spec = NULL;
-		bool files = true;
-
-		if (p->ctl->provider.ops->storage_exists(&p->ctl->provider,
-			sandbox, rows_text(r, i, "session_id"), &files, e) < 0)
-			return -1;
-		spec = control_spec_text(json_pack("{s:s, s:I, s:b, s:s, s:s}",
-		    "instance", rows_text(r, i, "instance"), "generation",
-		    (json_int_t)rows_int(r, i, "generation"), "lost", !files,
-		    "reason", files ? "sandbox_gone" : "storage_gone", "trace",
-		    p->ctl->trace));
-		if (STORE_RUN(p->ctl->store, STMT_SESSION_SANDBOX_GONE, NULL, e,
-			rows_text(r, i, "session_id"), spec) < 0)
-			return -1;
-		p->gone++;
-	}
-	return 0;
-}
-
 static int
 mark_stopped(struct pass *p, const char *id, const char *incarnation,
     struct err *e)
 {
-	const struct provider *pr = &p->ctl->provider;
-	int rc = -1;
+	size_t sessions = 0;
+	int rc;
 
 	if (control_lock(p->ctl, id, e) < 0)
 		return -1;
-	/* ends the incarnation where a late ensure would look */
-	if (pr->ops->stop(pr, id, incarnation, clock_ms() + END_MS, e) == 0 &&
-	    STORE_RUN(p->ctl->store, STMT_SANDBOX_SETTLE, NULL, e, id,
-		incarnation, "stopped", NULL) == 0)
-		rc = put_sessions_to_sleep(p, id, e);
+	rc = sandbox_control_gone(p->ctl, id, incarnation, &sessions, e);
 	control_unlock(p->ctl, id);
+	p->gone += (int64_t)sessions;
 	return rc;
 }
 
