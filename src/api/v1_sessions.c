@@ -20,7 +20,8 @@ enum {
 	LABEL_MAX = 320,
 	CURSOR_MAX = 64,
 	AGENT_LOG_MAX = 64 * 1024,
-	EXTEND_DEFAULT_S = 600
+	EXTEND_DEFAULT_S = 600,
+	MOVE_ON_MS = 5000
 };
 
 /* The session as it is now, and its state apart. */
@@ -253,13 +254,23 @@ int
 v1_session_get(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
+	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
 	auto_json json_t *s = NULL;
 	struct session_row row;
 	bool busy;
 
-	if (ctl == NULL || read_session(c, ctl, call_var(c, "id"), &s, e) < 0 ||
-	    control_session(ctl, call_var(c, "id"), app_of(c)->who.tenant, &row,
-		e) < 0)
+	if (ctl == NULL || control_session(ctl, id, tenant, &row, e) < 0)
+		return -1;
+	/* whoever polls a start that lost its worker moves it on */
+	if (str_equal(row.state, "initializing")) {
+		struct err ignored = { 0 };
+
+		(void)!start_session(ctl, id, tenant, clock_ms() + MOVE_ON_MS,
+		    &ignored);
+		if (control_session(ctl, id, tenant, &row, e) < 0)
+			return -1;
+	}
+	if (read_session(c, ctl, id, &s, e) < 0)
 		return -1;
 	busy = session_control_busy(ctl, &row);
 	json_object_set_new(s, "busy", json_boolean(busy));

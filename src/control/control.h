@@ -84,6 +84,13 @@ int control_lock(struct control *ctl, const char *sandbox, struct err *e)
     MUST_CHECK;
 void control_unlock(struct control *ctl, const char *sandbox);
 
+/*
+ * An event that says a session's agent died, with the tail of its log.  Best
+ * effort: the death itself is recorded by the lease.
+ */
+void control_note_death(struct control *ctl, const char *sandbox,
+    const char *session, int64_t generation);
+
 /* A JSON object as text for a statement's spec parameter; frees `o`. */
 char *control_spec_text(json_t *o);
 

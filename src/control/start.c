@@ -365,6 +365,9 @@ look_and_start(struct control *ctl, const struct session_row *s,
 		return -1;
 	switch (sight) {
 	case SIGHT_ABSENT:
+		if (str_equal(s->state, "ready"))
+			control_note_death(ctl, s->sandbox.id, s->id,
+			    s->generation);
 		return restart(ctl, s, deadline_ms, e);
 	case SIGHT_OURS:
 		if (str_equal(s->lease, "owns_wrapper"))
