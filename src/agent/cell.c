@@ -27,8 +27,11 @@
 
 enum { FILES_MAX = 4096, TMP_MB = 256, SHM_MB = 64, PATH_BYTES = 256 };
 
+static char *title;
+static size_t title_size;
+
 void
-cell_prepare(void)
+cell_prepare(char **argv)
 {
 	static const char *const DIRS[] = { "/workspace", "/home", "/home/user",
 		"/dev/shm" };
@@ -36,6 +39,19 @@ cell_prepare(void)
 	/* a root that is read-only must bring them along; mounting will tell */
 	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
 		(void)mkdir(DIRS[i], 0755);
+	title = argv[0];
+	while (argv[1] != NULL)
+		argv++;
+	title_size = (size_t)(argv[0] + strlen(argv[0]) + 1 - title);
+}
+
+/* What `ps` shows: the arguments of init have the sandbox's names in them. */
+static void
+set_title(const char *name)
+{
+	memset(title, 0, title_size);
+	snprintf(title, title_size, "%s", name);
+	prctl(PR_SET_NAME, name);
 }
 
 /* ---- steps, each in the cell's first process */
@@ -244,7 +260,7 @@ first_process(const struct cell_setup *s)
 	struct err e = { 0 };
 	int channel = s->channel;
 
-	prctl(PR_SET_NAME, "sandlease-cell");
+	set_title("sandlease-cell");
 	prctl(PR_SET_DUMPABLE, 0);
 	if (enclose(s, &channel, &e) < 0) {
 		report(channel, &e);

@@ -352,7 +352,7 @@ prepare(struct init *in, struct err *e)
 	prctl(PR_SET_DUMPABLE, 0);
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);
 	limit_inotify();
-	cell_prepare();
+	cell_prepare(in->opt.argv);
 	return sysfilter_build(&in->filter, e);
 }
 
