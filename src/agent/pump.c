@@ -35,6 +35,15 @@ read_output(struct pump *p, int which, short events, char *buf)
 		lose(p, which);
 }
 
+/* Of a fifo that is empty: reading gives EAGAIN, not the end. */
+static short
+has_writer(int fd)
+{
+	char none;
+
+	return read(fd, &none, 1) < 0 ? POLLIN : 0;
+}
+
 static void
 write_script(struct pump *p)
 {
@@ -120,6 +129,10 @@ pump_drain(struct pump *p)
 		read_output(p, 0, f[0].revents, buf);
 		read_output(p, 1, f[1].revents, buf);
 	}
+	/* a silent writer does not show in poll, but reading tells */
+	for (int i = 0; i < 2; i++)
+		if (p->out[i] >= 0 && !p->opened[i])
+			read_output(p, i, has_writer(p->out[i]), buf);
 }
 
 void

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/activity.h"
 #include "agent/envset.h"
 #include "agent/launch.h"
 #include "agent/relay.h"
@@ -98,6 +99,7 @@ wrapper_main(void)
 		say_failure(&e);
 		return EXIT_FAILURE;
 	}
+	activity_touch();
 	log_line(LOG_INFO, "serving", "version %s", PACKAGE_VERSION);
 	for (;;) {
 		struct channel_fds fds = { .count = 0 };

@@ -17,7 +17,7 @@ WORLD = sys.argv[1]
 sys.path.insert(0, os.path.join(WORLD, "lib"))
 from app import App  # noqa: E402
 from fcgi import Gone, Responder  # noqa: E402
-from tap import case, equal, run, true  # noqa: E402
+from tap import case, equal, run_cases, true  # noqa: E402
 
 A, B = "a" * 20, "b" * 20
 ASLEEP, DEAD, CUT, LIES = "c" * 20, "d" * 20, "e" * 20, "f" * 20
@@ -896,7 +896,7 @@ def main():
     w = World()
     w.start_nginx()
     try:
-        return run(w.forget, w)
+        run_cases(w.forget, w)
     finally:
         if w.nginx.poll() is None:
             w.stop_nginx()
