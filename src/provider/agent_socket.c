@@ -38,6 +38,14 @@ agent_socket_path(const struct conf *conf, const char *session,
 		    conf->run_dir, session, generation, port);
 }
 
+/* An error that leaves open whether the agent has done it. */
+static bool
+is_doubt(const struct err *e)
+{
+	return str_equal(e->code, "timed_out") ||
+	    str_equal(e->code, "peer_closed");
+}
+
 /* Whether somebody listens there: a live socket is never replaced. */
 static bool
 is_served(const char *path)
@@ -192,7 +200,7 @@ agent_launch(const struct provider *p, const struct sandbox_spec *s,
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0) {
 		/* after a silence it may yet serve; a refusal is final */
-		if (!str_equal(e->code, "timed_out"))
+		if (!is_doubt(e))
 			sockets_unlink(&socks);
 		return -1;
 	}
@@ -215,7 +223,7 @@ agent_expose(const struct provider *p, const struct agent_target *t,
 	q.fd_count = socks.count;
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0) {
-		if (!str_equal(e->code, "timed_out"))
+		if (!is_doubt(e))
 			sockets_unlink(&socks);
 		return -1;
 	}

@@ -7,3 +7,8 @@ t_provider_conformance_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 t_provider_conformance_LDADD = $(LIBPROVIDER) $(LIBCOMMON) $(CMOCKA_LIBS)
 endif
 
+EXTRA_DIST += \
+	t/provider/world.sh \
+	t/provider/conformance-cgroup.t \
+	t/provider/conformance-fake.t \
+	t/provider/conformance-local.t
