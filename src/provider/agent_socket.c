@@ -30,12 +30,14 @@ void
 agent_socket_path(const struct conf *conf, const char *session,
     int64_t generation, int64_t port, char *out, size_t size)
 {
-	if (port == 0)
-		snprintf(out, size, "%s/s/%s.%" PRId64 ".sock", conf->run_dir,
-		    session, generation);
-	else
-		snprintf(out, size, "%s/s/%s.%" PRId64 ".%" PRId64 ".sock",
-		    conf->run_dir, session, generation, port);
+	auto_free char *path = port == 0
+	    ? xasprintf("%s/s/%s.%" PRId64 ".sock", conf->run_dir, session,
+		  generation)
+	    : xasprintf("%s/s/%s.%" PRId64 ".%" PRId64 ".sock", conf->run_dir,
+		  session, generation, port);
+
+	/* a name that does not fit is none: it cannot be another's */
+	(void)!str_copy(out, size, path);
 }
 
 /* An error that leaves open whether the agent has done it. */
