@@ -5,4 +5,5 @@ EXTRA_DIST += \
 	%D%/nginx_checks.py \
 	t/lib/app.py \
 	t/lib/fcgi.py \
+	t/lib/standin.py \
 	t/lib/tap.py
