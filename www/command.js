@@ -1,6 +1,6 @@
 /* command.js: running commands and watching their output. */
 import * as api from "./api.js";
-import { el } from "./dom.js";
+import { el, text } from "./dom.js";
 import { duration, withoutEscapes } from "./format.js";
 
 const OUTPUT_MAX = 400000; /* characters of one command that are kept */
@@ -68,7 +68,7 @@ export function commandCard(id, { fail, done }) {
 		on: { click: () => controller?.abort() },
 	});
 	const runs = el("ol", { class: "runs", role: "log", "aria-label": "Commands and their output" });
-	const hint = el("p", { class: "empty", text: "Output appears here as it is written." });
+	const hint = el("p", { class: "empty" });
 
 	async function start(command) {
 		const entry = run(command);
@@ -133,9 +133,11 @@ export function commandCard(id, { fail, done }) {
 	return {
 		node: el("section", { class: "card terminal" },
 			el("h2", { text: "Run a command" }), form, runs, hint),
-		set(usable) {
+		set(usable, asleep) {
 			input.disabled = !usable;
 			submit.disabled = !usable;
+			text(hint, asleep ? "The session is asleep. A command wakes it up."
+				: "Output appears here as it is written.");
 		},
 		stop: () => controller?.abort(),
 	};

@@ -19,3 +19,9 @@ dist_www_DATA = \
 	%D%/sessions.js \
 	%D%/state.js \
 	%D%/style.css
+
+EXTRA_DIST += \
+	t/browser/dashboard.mjs \
+	t/browser/dashboard.t \
+	t/browser/package-lock.json \
+	t/browser/package.json

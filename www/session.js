@@ -165,7 +165,7 @@ export function sessionView(main, { go, fail, say }, id) {
 		top.set(s);
 		facts.set(s);
 		ports.set(s, CAN.use.includes(s.state));
-		command.set(CAN.use.includes(s.state));
+		command.set(CAN.use.includes(s.state), s.state === "asleep");
 		attr(main, "data-state", s.state);
 	}
 

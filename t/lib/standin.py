@@ -221,7 +221,13 @@ def auth(r):
 
 
 def wrapper(r):
-    command = json.loads(r.body())["command"]
+    body = json.loads(r.body())
+    place = sys.argv[1] + "/workspace"
+    if r.params["SL_PATH"].endswith("/api/write"):
+        with open(body["path"].replace("/workspace", place), "w") as f:
+            f.write(body["content"])
+        return r.reply(200, [JSON], '{"success": true}')
+    command = body["command"].replace("/workspace", place)
     r.begin(200, [("Content-Type", "text/event-stream")])
 
     def send(**event):
@@ -245,7 +251,7 @@ def wrapper(r):
 def main():
     world, port = os.path.abspath(sys.argv[1]), sys.argv[2]
     sys.argv[1] = world
-    for name in ("run/s", "log", "state"):
+    for name in ("run/s", "log", "state", "workspace"):
         os.makedirs(os.path.join(world, name), exist_ok=True)
     populate()
     Responder(world + "/run/api.sock", api)
