@@ -24,6 +24,7 @@ const notices = document.getElementById("notices");
 let me = null;
 let wanted = HOME; /* where a login leads */
 let endView = () => {};
+let why = null;
 
 function route() {
 	const hash = location.hash.startsWith("#/") ? location.hash.slice(1) : HOME;
@@ -31,7 +32,9 @@ function route() {
 	return { path, query: new URLSearchParams(query) };
 }
 
-function go(path) {
+/* Shows the view at `path` and, when it is there, why. */
+function go(path, error = null) {
+	why = error;
 	if (location.hash === `#${path}`)
 		show();
 	else
@@ -133,6 +136,9 @@ function show() {
 		.setAttribute("aria-current", path === HOME ? "page" : "true");
 	main.querySelector("[data-focus]")?.focus({ preventScroll: true });
 	window.scrollTo(0, 0);
+	if (why !== null)
+		fail(why);
+	why = null;
 }
 
 async function start() {
@@ -141,6 +147,7 @@ async function start() {
 			return;
 		setMe(null);
 		show();
+		say("Your login has ended");
 	});
 	document.getElementById("logout").addEventListener("click", leave);
 	document.getElementById("skip").addEventListener("click", (event) => {

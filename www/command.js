@@ -10,7 +10,7 @@ function run(command) {
 	const output = el("pre", { tabindex: "0", "aria-label": `Output of ${command}` });
 	const end = el("span", { class: "end", text: "running" });
 	const started = Date.now();
-	const node = el("li", { class: "run" },
+	const node = el("div", { class: "run" },
 		el("div", { class: "run-head" },
 			el("code", { text: command }), end), output);
 	let size = 0;
@@ -67,7 +67,7 @@ export function commandCard(id, { fail, done }) {
 		title: "Stop watching; the command goes on",
 		on: { click: () => controller?.abort() },
 	});
-	const runs = el("ol", { class: "runs", role: "log", "aria-label": "Commands and their output" });
+	const runs = el("div", { class: "runs", role: "log", "aria-label": "Commands and their output" });
 	const hint = el("p", { class: "empty" });
 
 	async function start(command) {

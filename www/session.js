@@ -173,8 +173,9 @@ export function sessionView(main, { go, fail, say }, id) {
 		set(await api.getSession(id, signal));
 	}, () => (MOVING.includes(session?.state) ? 800 : 3000), (error) => {
 		if (error.status === 404)
-			go("/sessions");
-		fail(error);
+			go("/sessions", error);
+		else
+			fail(error);
 	});
 
 	document.title = `${id} \u00b7 Sandlease`;

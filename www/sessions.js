@@ -12,8 +12,14 @@ const COLUMNS = [["State", "c-state"], ["Session", "c-name"],
 	["Agent", "c-agent"], ["Sandbox", "c-sandbox"], ["Class", "c-class"],
 	["Last activity", "c-activity"], ["Age", "c-age"]];
 
+/* The link is for keyboards and screen readers, the row for pointers. */
+function followRow(event) {
+	if (event.target.closest("a") === null && getSelection().isCollapsed)
+		event.currentTarget.querySelector("a").click();
+}
+
 function makeRow() {
-	return el("tr", {},
+	return el("tr", { on: { click: followRow } },
 		el("td", { class: "c-state" }, stateBadge()),
 		el("td", { class: "c-name" },
 			el("a", { class: "name" }), el("code", { class: "id" })),

@@ -131,6 +131,8 @@ class World:
             first = r.some_body()
             self.gate.set()
             r.reply(200, JSON, json.dumps({"first": len(first)}))
+        elif path.startswith("api/status/"):
+            r.reply(int(path.split("/")[-1]), JSON, "wrapper")
         elif path == "api/hostile":
             r.reply(200, HOSTILE, "<script>alert(1)</script>")
         else:
@@ -237,7 +239,9 @@ def answer_app(app, head, conn):
         ("Set-Cookie", "a=1; Path=/x; Domain=localhost"),
         ("Set-Cookie", "b=2; Path=/"), ("Location", "/next")])
     body = b"app"
-    conn.sendall(("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n%s"
+    asked = re.search(r" /status/([0-9]+)", lines[0])
+    status = asked.group(1) if asked else "200"
+    conn.sendall(("HTTP/1.1 " + status + " X\r\nContent-Type: text/plain\r\n%s"
                   "Content-Length: %d\r\n\r\n" % (extra, len(body))).encode()
                  + body)
 
@@ -531,6 +535,31 @@ def a_chunked_body_survives_the_wake_up(w):
             data += more
     true(data.startswith(b"HTTP/1.1 200") and b'"hello' in data, data)
     equal(w.wrappers[ASLEEP].took()[0]["CONTENT_LENGTH"], str(0x200005))
+
+
+@case
+def a_body_too_large_to_keep_wakes_the_session_and_is_asked_for_again(w):
+    with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+        s.sendall(b"PUT /v1/sessions/%s/files/x HTTP/1.1\r\nHost: x\r\n"
+                  b"Content-Length: 100000000\r\n\r\nfirst" % ASLEEP.encode())
+        answer = s.recv(4096)
+    true(answer.startswith(b"HTTP/1.1 503"), answer)
+    true(b"\r\nRetry-After: 1\r\n" in answer, answer)
+    (p,) = w.api.took()
+    equal((p["SL_ROUTE"], p["SL_SESSION"]), ("wake-session", ASLEEP))
+    equal(p["SL_PATH"], "/v1/sessions/%s/files/x" % ASLEEP)
+    true(w.awake, "woken")
+    equal(w.wrappers[ASLEEP].took(), [])
+
+
+@case
+def statuses_of_a_wrapper_or_an_app_are_their_own(w):
+    for status in (400, 401, 403, 404, 413, 500, 502, 503, 504):
+        answer = w.ask("/v1/sessions/%s/api/status/%d" % (A, status))
+        equal((answer.status, answer.body), (status, b"wrapper"))
+        answer = w.preview("/status/%d" % status)
+        equal((answer.status, answer.body), (status, b"app"))
+    equal(w.api.took(), [])
 
 
 @case
