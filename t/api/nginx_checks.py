@@ -351,6 +351,24 @@ def unknown_paths_get_a_problem_document(w):
 
 
 @case
+def what_nginx_itself_refuses_is_JSON_with_a_request_id(w):
+    label = "8080-%s-%s" % (A, TOKEN)
+    for head, status in ((b"GET /v1/me HTTP/1.1\r\nHost: x\r\nA: %s" %
+                          (b"a" * 9000), 431),
+                         (b"GET /%s HTTP/1.1\r\nHost: x" % (b"a" * 9000), 414),
+                         (b"GET / HTTP/1.1\r\nHost: %s.localhost\r\nA: %s" %
+                          (label.encode(), b"a" * 9000), 431),
+                         (b"GET /%zz HTTP/1.1\r\nHost: x", 400),
+                         (b"GET / HTTP/1.1\r\nHost: x\r\nHost: y", 400)):
+        with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+            s.sendall(head + b"\r\n\r\n")
+            answer = s.recv(65536)
+        true(answer.startswith(b"HTTP/1.1 %d " % status), answer[:80])
+        true(b"json\r\n" in answer and b"\r\nX-Request-Id: " in answer, answer)
+    equal(w.api.took(), [])
+
+
+@case
 def only_a_wake_up_may_redirect_inside(w):
     answer = w.ask("/v1/accel")
     equal((answer.status, answer.body), (200, b"{}"))
@@ -676,7 +694,9 @@ def nothing_a_wrapper_says_steers_nginx_or_a_browser(w):
     equal(sorted(n for n, _ in answer.pairs), sorted([
         "server", "date", "content-type", "transfer-encoding", "connection",
         "x-request-id", "x-content-type-options", "referrer-policy",
-        "cross-origin-resource-policy", "content-security-policy"]))
+        "cross-origin-resource-policy", "content-security-policy",
+        "cache-control"]))
+    equal(answer.headers["cache-control"], "no-store")
     true(answer.headers["x-request-id"] != "forged", "request id")
     true(answer.headers["content-security-policy"].startswith(
         "sandbox; default-src 'none'"), "policy")
