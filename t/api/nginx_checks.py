@@ -94,7 +94,8 @@ class World:
         elif (route == "auth-preview" and session in (A, B, DEAD, CUT)
               and p["SL_TOKEN"] == TOKEN):
             r.reply(204, [("X-Sandlease-Upstream", "unix:%s/s/%s.7.%s.sock" % (
-                self.run_dir, session, p["SL_PORT"]))])
+                self.run_dir, session, p["SL_PORT"])),
+                ("X-Sandlease-Name", "named" if session == B else "")])
         else:
             r.reply(403, [("X-Sandlease-Deny", "session_not_found")])
 
@@ -733,6 +734,8 @@ def a_preview_by_host_name_reaches_its_port(w):
     equal(h["x-forwarded-proto"], ["http"])
     equal(h["x-original-url"], ["http://%s/x%%2fy/../z?q=%%20" % host])
     equal(h["x-sandbox-name"], [A])
+    w.preview(session=B)
+    equal(w.apps[B].head()[1]["x-sandbox-name"], ["named"])
     equal(h["cookie"][0].replace(" ", "").strip(";"), "a=1;b=2")
     true("authorization" not in h and "x-api-key" not in h, "no credential")
     true(KEY not in str(h) and LOGIN not in str(h), "no secret anywhere")
