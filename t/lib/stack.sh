@@ -46,7 +46,7 @@ stack_missing() {
 			return
 		}
 	done
-	compgen -G "$TOP/nginx/*.in" >/dev/null || echo "nginx/ holds no configuration"
+	[ -f "$TOP/nginx/render" ] || echo "nginx/ holds no configuration"
 }
 
 stack_describe() {
@@ -79,7 +79,7 @@ stack_up() {
 	pg_find
 	pg_start
 	pg_database || die "the database cannot be made"
-	stack_configure && quiet migrate stack_admin migrate ||
+	stack_configure && quiet migrate stack_migrate ||
 		die "the schema cannot be made"
 	api_start
 	nginx_start

@@ -11,6 +11,7 @@ LINT += \
 	t/lint/size.t \
 	t/lint/symbols.t \
 	t/lint/tour.t \
+	t/lint/units.t \
 	t/lint/version.t
 
 EXTRA_DIST += \
