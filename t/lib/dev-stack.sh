@@ -72,6 +72,12 @@ stack_admin() {
 		--config "$(stack_conf_file)" "$@"
 }
 
+# A key for trying things out, printed alone.
+stack_make_key() {
+	stack_admin key create --org demo --user demo 2>"$LOGS/key.log" ||
+		{ show_tail "$LOGS/key.log" && return 1; }
+}
+
 stack_migrate() { stack_admin migrate --sql "$STACK_STATE/sql"; }
 
 # ---- nginx

@@ -66,8 +66,7 @@ stack_export() {
 	SANDLEASE_URL=$(stack_url)
 	SANDLEASE_PREVIEW_URL=http://localhost:$STACK_PREVIEW_PORT
 	SANDLEASE_CONFIG=$(stack_conf_file)
-	SANDLEASE_API_KEY=$(stack_admin key create --org demo --user demo) ||
-		die "no key could be made"
+	SANDLEASE_API_KEY=$(stack_make_key) || die "no key could be made"
 	export SANDLEASE_URL SANDLEASE_PREVIEW_URL SANDLEASE_CONFIG \
 		SANDLEASE_API_KEY STACK_DIR STACK_STATE STACK_RUN STACK_NAME
 }

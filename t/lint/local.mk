@@ -10,6 +10,7 @@ LINT += \
 	t/lint/shell.t \
 	t/lint/size.t \
 	t/lint/symbols.t \
+	t/lint/tap.t \
 	t/lint/tour.t \
 	t/lint/units.t \
 	t/lint/version.t
