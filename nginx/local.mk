@@ -1,1 +1,60 @@
-## nginx
+## nginx: templates, and the files made of them for this installation.  A
+## machine with other names or ports runs nginx/templates/render itself.
+
+NGINX_TEMPLATES = \
+	%D%/answer.headers.in \
+	%D%/auth.params.in \
+	%D%/data.headers.in \
+	%D%/deny.params.in \
+	%D%/main.conf.in \
+	%D%/maps.conf.in \
+	%D%/nginx.conf.in \
+	%D%/no-accel.params.in \
+	%D%/no-preview.answer.in \
+	%D%/preview-auth.params.in \
+	%D%/preview-host.conf.in \
+	%D%/preview-none.conf.in \
+	%D%/preview-ours.params.in \
+	%D%/preview-path.conf.in \
+	%D%/preview-who.params.in \
+	%D%/preview.conf.in \
+	%D%/preview.params.in \
+	%D%/sandlease.conf.in \
+	%D%/worker.params.in \
+	%D%/wrapper.params.in
+
+nginxdir = $(pkgdatadir)/nginx
+nodist_nginx_DATA = \
+	%D%/answer.headers \
+	%D%/auth.params \
+	%D%/data.headers \
+	%D%/deny.params \
+	%D%/main.conf \
+	%D%/maps.conf \
+	%D%/no-accel.params \
+	%D%/no-preview.answer \
+	%D%/preview-auth.params \
+	%D%/preview-host.conf \
+	%D%/preview-none.conf \
+	%D%/preview-ours.params \
+	%D%/preview-path.conf \
+	%D%/preview-who.params \
+	%D%/preview.conf \
+	%D%/preview.params \
+	%D%/sandlease.conf \
+	%D%/worker.params \
+	%D%/wrapper.params
+nginxtemplatesdir = $(pkgdatadir)/nginx/templates
+dist_nginxtemplates_DATA = $(NGINX_TEMPLATES)
+dist_nginxtemplates_SCRIPTS = %D%/render
+
+%D%/rendered.stamp: $(NGINX_TEMPLATES) %D%/render
+	$(AM_V_GEN)$(SHELL) $(srcdir)/%D%/render %D% CONF_DIR=$(nginxdir) \
+	  RUN_DIR=/run/sandlease LISTEN=127.0.0.1 PORT=8080 PREVIEW_PORT=8081 \
+	  PREVIEW_DOMAIN=localhost PUBLIC_HOST=127.0.0.1 WWW_DIR=$(wwwdir) \
+	  LOG_DIR=/var/log/nginx STATE_DIR=/var/lib/nginx \
+	  USER_DIRECTIVE='user www-data;' WORKERS=auto PID_FILE=/run/nginx.pid \
+	  && touch $@
+$(nodist_nginx_DATA): %D%/rendered.stamp
+
+CLEANFILES += $(nodist_nginx_DATA) %D%/nginx.conf %D%/rendered.stamp

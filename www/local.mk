@@ -1,1 +1,6 @@
-## www
+## www: the dashboard, as it is
+
+wwwdir = $(pkgdatadir)/www
+dist_www_DATA = \
+	%D%/app.js \
+	%D%/index.html

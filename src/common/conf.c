@@ -47,6 +47,7 @@ struct setting {
 
 /* clang-format off */
 static const struct setting SETTINGS[] = {
+	STR(user, "sandlease", "who the programs become when root starts them"),
 	STR(database, "dbname=sandlease", "libpq connection string; direct or session-pooled; the password belongs in a `passfile`"),
 	STR_MAX(run_dir, "/run/sandlease", RUN_DIR_MAX, "sockets; at most 35 bytes, because a socket's whole name has 107"),
 	STR(state_dir, "/var/lib/sandlease", "workspaces, agent logs, trash"),

@@ -16,6 +16,7 @@
 enum { CONF_STR_MAX = 512 };
 
 struct conf {
+	char user[CONF_STR_MAX];
 	char database[CONF_STR_MAX];
 	char run_dir[CONF_STR_MAX];
 	char state_dir[CONF_STR_MAX];

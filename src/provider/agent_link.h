@@ -25,7 +25,7 @@ struct agent_target {
 };
 
 struct agent_launch {
-	const json_t *env;		 /* borrowed; names and values */
+	const json_t *env;              /* borrowed; names and values */
 	int64_t ports[AGENT_PORTS_MAX]; /* exposed already */
 	size_t port_count;
 };

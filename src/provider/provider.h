@@ -19,6 +19,7 @@
 #include "common/err.h"
 #include "common/id.h"
 #include "common/json.h"
+#include "common/str.h"
 #include "domain/sandbox_id.h"
 
 enum {
@@ -28,10 +29,16 @@ enum {
 	INSTALLATION_MAX = 40
 };
 
-/* What to make.  Limits of 0 mean: none asked for. */
+/*
+ * What to make.  Limits of 0 mean: none asked for.  Incarnations are random,
+ * so their order comes from `epoch`, the sandbox row's attempt, which only
+ * grows: an ensure whose epoch is not above that of another incarnation on
+ * record is stale.  0 means the caller knows no order.
+ */
 struct sandbox_spec {
 	char id[SANDBOX_ID_MAX];
 	char incarnation[ID_MAX];
+	int64_t epoch;
 	char rootfs[PROVIDER_PATH_MAX]; /* "": the host's own directories */
 	int64_t memory_mb;
 	int64_t cpu_millis;
@@ -66,11 +73,18 @@ struct provider {
 struct provider_ops {
 	const char *name;
 
+	/* Directories and files; cheap, done at every start of a worker. */
+	int (*open)(const struct provider *p, struct err *e);
+	/* What `open` cannot see without trying: starts something. */
+	int (*check)(const struct provider *p, struct err *e);
+
 	/*
 	 * Creates, starts or adopts exactly this incarnation; returns when its
 	 * init answers.  A running older incarnation is stopped first (it is
 	 * garbage); a running newer one, or one recorded on disk as newer,
-	 * makes this call stale.
+	 * makes this call stale.  So does an incarnation that has answered
+	 * once and is over (stopped, destroyed, died): it never starts again,
+	 * because what its init had sealed died with it.
 	 */
 	int (*ensure)(const struct provider *p, const struct sandbox_spec *s,
 	    int64_t deadline_ms, struct err *e);
@@ -83,11 +97,19 @@ struct provider_ops {
 	int (*list)(const struct provider *p, struct sandbox_seen **out,
 	    size_t *count, struct err *e);
 
-	/* Ends every process and observes that; files stay. */
+	/*
+	 * Ends every process and observes that; files stay.  Stale when
+	 * another incarnation than this one runs; nothing running is success.
+	 */
 	int (*stop)(const struct provider *p, const char *id,
 	    const char *incarnation, int64_t deadline_ms, struct err *e);
 
-	/* stop, then moves files into the trash and forgets the sandbox. */
+	/*
+	 * stop, then moves files into the trash and forgets the sandbox, but
+	 * for a tombstone that refuses a late ensure.  Stale, too, when the
+	 * incarnation is known to be an older one than that on record: the
+	 * files are the newer one's.
+	 */
 	int (*destroy)(const struct provider *p, const char *id,
 	    const char *incarnation, int64_t deadline_ms, struct err *e);
 
@@ -122,8 +144,8 @@ struct provider_ops {
 	 * Who holds each limit: {"memoryMb":{"value":512,"by":"cgroup"},...}
 	 * with by = cgroup, rlimit, watchdog or none.  Never NULL.
 	 */
-	json_t *(*limits)(const struct provider *p,
-	    const struct sandbox_spec *s);
+	json_t *(
+	    *limits)(const struct provider *p, const struct sandbox_spec *s);
 
 	/* Tail of the agent's log of a sandbox, at most `max` bytes. */
 	int (*agent_log)(const struct provider *p, const char *id, size_t max,
@@ -145,9 +167,12 @@ const struct provider_ops *provider_find(const char *name);
 
 /*
  * Fills in *p and checks that this host can serve as one: directories with
- * their modes, bwrap, user namespaces, the agent.  One clear sentence when not.
+ * their modes, bwrap, the agent.  One clear sentence when not.
  */
 int provider_open(const char *name, const struct conf *conf,
     const char *installation, struct provider *p, struct err *e) MUST_CHECK;
+
+/* Tries what only trying shows (user namespaces): `doctor`, not workers. */
+int provider_check(const struct provider *p, struct err *e) MUST_CHECK;
 
 #endif

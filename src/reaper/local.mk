@@ -1,1 +1,11 @@
-## reaper: see src/README.md
+sbin_PROGRAMS += sandlease-reaper
+
+noinst_LIBRARIES += libreaper.a
+libreaper_a_SOURCES = \
+	src/reaper/pass.c src/reaper/pass.h \
+	src/reaper/plan.c src/reaper/plan.h \
+	src/reaper/reconcile.c src/reaper/reconcile.h
+
+sandlease_reaper_SOURCES = src/reaper/main.c
+sandlease_reaper_LDADD = libreaper.a libcontrol.a libprovider.a libstore.a libdomain.a $(LIBCOMMON) $(PQ_LIBS)
+sandlease_reaper_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)

@@ -1,1 +1,27 @@
-## store: see src/README.md
+noinst_LIBRARIES += libstore.a
+
+SQL_STATEMENTS = \
+	sql/statements/auth.sql sql/statements/port.sql sql/statements/reaper.sql \
+	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql
+SQL_MIGRATIONS = sql/migrations/0001_first.sql
+SQL_FUNCTIONS = \
+	sql/functions/lease_apply.sql sql/functions/sandbox_lease.sql sql/functions/session_json.sql \
+	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql
+
+migrationsdir = $(pkgdatadir)/sql/migrations
+dist_migrations_DATA = $(SQL_MIGRATIONS)
+functionsdir = $(pkgdatadir)/sql/functions
+dist_functions_DATA = $(SQL_FUNCTIONS)
+EXTRA_DIST += $(SQL_STATEMENTS) src/store/stmt_gen.awk
+
+libstore_a_SOURCES = \
+	src/store/migrate.c src/store/migrate.h \
+	src/store/store.c src/store/store.h
+nodist_libstore_a_SOURCES = src/store/stmt_table.h
+
+BUILT_SOURCES += src/store/stmt_table.h
+CLEANFILES += src/store/stmt_table.h
+src/store/stmt_table.h: $(SQL_STATEMENTS) src/store/stmt_gen.awk
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
+	for f in $(SQL_STATEMENTS); do cat $(srcdir)/$$f; done | \
+	LC_ALL=C $(AWK) -f $(srcdir)/src/store/stmt_gen.awk > $@-t && mv $@-t $@

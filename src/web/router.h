@@ -22,7 +22,7 @@ struct route {
 	int access; /* the program's own: who may call it */
 	handler_fn *handle;
 	const struct jfield *body; /* NULL: the route takes none */
-	size_t body_count;
+	const size_t *body_count;
 	const char *help; /* one line, for --routes and the OpenAPI document */
 };
 

@@ -1,0 +1,140 @@
+-- lease_apply: the only way a lease changes.
+--
+-- Under the row's lock: the transition row for (state, event) decides, the
+-- fence must hold, the event's own columns are set, and an event is written.
+-- Answers what was and what is; a refusal has applied = false and says why.
+-- p: instance, generation, attempt, target, reason, error, seconds, trace.
+CREATE OR REPLACE FUNCTION lease_apply(p_session text, p_event text, p jsonb,
+    OUT was text, OUT now_state text, OUT generation bigint,
+    OUT applied boolean, OUT why text)
+LANGUAGE plpgsql AS $$
+DECLARE
+    l  lease%ROWTYPE;
+    t  lease_transition%ROWTYPE;
+    at timestamptz;
+BEGIN
+    applied := false;
+    SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
+    IF NOT FOUND THEN
+        why := 'no such lease';
+        RETURN;
+    END IF;
+    at := clock_timestamp(); -- after the lock: now() may be older than the row
+    was := l.state;
+    now_state := l.state;
+    generation := l.generation;
+    SELECT * INTO t FROM lease_transition
+     WHERE from_state = l.state AND event = p_event;
+    IF NOT FOUND THEN
+        why := format('%s is not possible while the lease is %s', p_event, l.state);
+        RETURN;
+    END IF;
+    why := lease_fence(l, t.fence, p, at);
+    IF why IS NOT NULL THEN
+        RETURN;
+    END IF;
+    IF p_event = 'request_stop' AND t.from_state = t.to_state THEN
+        -- first target, reason and backoff are kept
+        applied := l.state IN ('stop_needed', 'stopping');
+        RETURN;
+    END IF;
+
+    l.state := t.to_state;
+    l.changed_at := at;
+    CASE p_event
+    WHEN 'allocate' THEN
+        l.generation := l.generation + 1;
+        l.instance := p->>'instance';
+        l.startup_deadline := at + lease_seconds(p);
+        l.keep_warm_until := NULL;
+        l.attempts := 0;
+        l.last_error := NULL;
+    WHEN 'startup_verified' THEN
+        l.startup_deadline := at + lease_seconds(p);
+        l.keep_warm_until := NULL;
+    WHEN 'delivery_accepted' THEN
+        l.startup_deadline := NULL;
+        l.keep_warm_until := NULL;
+    WHEN 'retain_warm' THEN
+        l.startup_deadline := NULL;
+        l.keep_warm_until := at + lease_seconds(p); -- NULL seconds: no limit
+    WHEN 'reuse' THEN
+        l.startup_deadline := at + lease_seconds(p);
+    WHEN 'owned_absent', 'stop_absent' THEN
+        l.instance := NULL;
+        l.startup_deadline := NULL;
+        l.keep_warm_until := NULL;
+        l.target := NULL;
+        l.reason := NULL;
+        l.requested_at := NULL;
+        l.next_attempt_at := NULL;
+        l.attempt_id := NULL;
+        l.attempt_started_at := NULL;
+        l.attempt_deadline := NULL;
+        l.attempts := 0;
+        l.last_error := NULL;
+    WHEN 'request_stop' THEN
+        l.target := coalesce(p->>'target', 'session');
+        l.reason := p->>'reason';
+        l.requested_at := at;
+        l.next_attempt_at := at;
+        l.attempts := 0;
+        l.startup_deadline := NULL;
+        l.keep_warm_until := NULL;
+    WHEN 'begin_stop_attempt' THEN
+        l.attempt_id := p->>'attempt';
+        l.attempt_started_at := at;
+        l.attempt_deadline := at + lease_seconds(p);
+        l.attempts := l.attempts + 1;
+    WHEN 'stop_not_confirmed', 'stop_attempt_expired' THEN
+        l.next_attempt_at := at + lease_backoff(l.attempts);
+        l.last_error := left(coalesce(p->>'error', 'the attempt ran out of time'), 500);
+        l.attempt_id := NULL;
+        l.attempt_started_at := NULL;
+        l.attempt_deadline := NULL;
+    END CASE;
+
+    UPDATE lease
+       SET state = l.state, generation = l.generation, instance = l.instance,
+           startup_deadline = l.startup_deadline, keep_warm_until = l.keep_warm_until,
+           target = l.target, reason = l.reason, requested_at = l.requested_at,
+           next_attempt_at = l.next_attempt_at, attempts = l.attempts,
+           last_error = l.last_error, attempt_id = l.attempt_id,
+           attempt_started_at = l.attempt_started_at,
+           attempt_deadline = l.attempt_deadline, changed_at = l.changed_at
+     WHERE session_id = p_session;
+    INSERT INTO event (session_id, kind, what, generation, trace_id, detail)
+    VALUES (p_session, 'lease', p_event, l.generation, p->>'trace',
+            jsonb_strip_nulls(jsonb_build_object('from', was, 'to', l.state,
+                'reason', l.reason, 'error', l.last_error)));
+    now_state := l.state;
+    generation := l.generation;
+    applied := true;
+END $$;
+
+-- What stands in the way of an event, or NULL.
+CREATE OR REPLACE FUNCTION lease_fence(l lease, p_fence text, p jsonb, at timestamptz)
+RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+    WHEN p_fence = 'instance' AND (l.instance IS DISTINCT FROM p->>'instance'
+              OR l.generation IS DISTINCT FROM (p->>'generation')::bigint)
+        THEN 'another instance owns the lease'
+    WHEN p_fence = 'due' AND l.next_attempt_at > at
+        THEN 'the next attempt is not due yet'
+    WHEN p_fence IN ('attempt', 'expired') AND l.attempt_id IS DISTINCT FROM p->>'attempt'
+        THEN 'another attempt is under way'
+    WHEN p_fence = 'expired' AND l.attempt_deadline > at
+        THEN 'the attempt still has time'
+    END
+$$;
+
+-- Retry of a stop, for ever: 5, 30, 120, 300, 300 ... seconds.
+CREATE OR REPLACE FUNCTION lease_backoff(p_attempts integer)
+RETURNS interval LANGUAGE sql IMMUTABLE AS $$
+    SELECT make_interval(secs => (ARRAY[5, 30, 120, 300])[least(greatest(p_attempts, 1), 4)])
+$$;
+
+CREATE OR REPLACE FUNCTION lease_seconds(p jsonb)
+RETURNS interval LANGUAGE sql IMMUTABLE AS $$
+    SELECT make_interval(secs => (p->>'seconds')::double precision)
+$$;

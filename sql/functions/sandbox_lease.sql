@@ -1,0 +1,78 @@
+-- The sandbox's own lease.  Each function takes the row's lock first; whoever
+-- adds a session or retires a sandbox goes through here.
+
+-- Intent to have it running on this host: a running one is kept, else a new
+-- incarnation is written before anything is started.
+-- Raises SX411 while it is being destroyed, SX505 when another host has it.
+CREATE OR REPLACE FUNCTION sandbox_want(p_id text, p_incarnation text, p_host text,
+    p_boot text, p_seconds double precision)
+RETURNS sandbox LANGUAGE plpgsql AS $$
+DECLARE
+    s  sandbox%ROWTYPE;
+    at timestamptz;
+BEGIN
+    SELECT * INTO s FROM sandbox WHERE id = p_id FOR UPDATE;
+    at := clock_timestamp();
+    IF s.state = 'destroying' THEN
+        RAISE SQLSTATE 'SX411' USING MESSAGE = 'the sandbox is being destroyed';
+    END IF;
+    IF s.state IN ('creating', 'running') AND s.host <> p_host THEN
+        RAISE SQLSTATE 'SX505' USING MESSAGE = 'the sandbox lives on another host';
+    END IF;
+    IF s.state IN ('creating', 'running') AND s.boot_id = p_boot THEN
+        UPDATE sandbox SET idle_since = NULL
+         WHERE id = p_id AND idle_since IS NOT NULL;
+        s.idle_since := NULL;
+        RETURN s;
+    END IF;
+    UPDATE sandbox
+       SET state = 'creating', incarnation = p_incarnation, epoch = epoch + 1,
+           host = p_host, boot_id = p_boot, idle_since = NULL, attempts = 0,
+           deadline = at + make_interval(secs => p_seconds), changed_at = at
+     WHERE id = p_id
+    RETURNING * INTO s;
+    RETURN s;
+END $$;
+
+-- Intent to end it.  destroy: for good; else its files stay.  Refused (false)
+-- while a session that is not ended (destroy) or owns a wrapper (stop) is in it.
+CREATE OR REPLACE FUNCTION sandbox_retire(p_id text, p_incarnation text, p_destroy boolean,
+    p_seconds double precision)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    s sandbox%ROWTYPE;
+BEGIN
+    SELECT * INTO s FROM sandbox WHERE id = p_id FOR UPDATE;
+    IF NOT FOUND OR s.incarnation <> p_incarnation THEN
+        RETURN false;
+    END IF;
+    IF EXISTS (SELECT FROM session x JOIN lease l ON l.session_id = x.id
+                WHERE x.sandbox_id = p_id AND l.state <> 'none')
+       OR (p_destroy AND EXISTS (SELECT FROM session x
+                WHERE x.sandbox_id = p_id AND x.state NOT IN ('deleting', 'deleted'))) THEN
+        RETURN false;
+    END IF;
+    -- a stop has no state of its own: the row says 'destroying' only when its
+    -- files go too, so a crash in a stop is repaired by stopping again
+    UPDATE sandbox
+       SET state = CASE WHEN p_destroy THEN 'destroying' ELSE state END,
+           deadline = clock_timestamp() + make_interval(secs => p_seconds),
+           attempts = attempts + 1, changed_at = clock_timestamp()
+     WHERE id = p_id;
+    RETURN true;
+END $$;
+
+-- Outcome of an effect on exactly this incarnation.
+CREATE OR REPLACE FUNCTION sandbox_settle(p_id text, p_incarnation text, p_state text,
+    p_agent_version text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE sandbox
+       SET state = p_state, deadline = NULL, attempts = 0, last_error = NULL,
+           agent_version = coalesce(p_agent_version, agent_version),
+           changed_at = clock_timestamp()
+     WHERE id = p_id
+       AND incarnation = p_incarnation
+       AND (state <> 'destroying' OR p_state = 'absent');
+    RETURN FOUND;
+END $$;

@@ -1,0 +1,70 @@
+-- A session as the API shows it, but for what only the host knows: limits,
+-- URLs and whether it is busy are added by src/api/session_json.c.
+CREATE OR REPLACE FUNCTION iso(t timestamptz)
+RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$$;
+
+CREATE OR REPLACE FUNCTION port_json(p port)
+RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object('port', p.port, 'name', p.name, 'token', p.token_sealed,
+        'status', CASE WHEN p.expires_at <= clock_timestamp() THEN 'expired' ELSE 'active' END,
+        'expiresAt', iso(p.expires_at))
+$$;
+
+CREATE OR REPLACE FUNCTION session_json(s session)
+RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object(
+        'id', s.id,
+        'name', s.name,
+        'state', s.state,
+        'busy', s.busy AND s.state = 'ready',
+        'reason', s.reason,
+        'sandboxId', s.sandbox_id,
+        'isolation', s.isolation,
+        'class', coalesce(b.class, s.class),
+        'provider', c.provider,
+        'cell', 'namespace',
+        'agentType', s.agent_type,
+        'labels', s.labels,
+        'lease', json_build_object(
+            'state', l.state,
+            'generation', l.generation,
+            'instance', l.instance,
+            'startupDeadline', iso(l.startup_deadline),
+            'keepWarmUntil', iso(l.keep_warm_until),
+            'stop', CASE WHEN l.state IN ('stop_needed', 'stopping') THEN json_build_object(
+                'target', l.target,
+                'reason', l.reason,
+                'requestedAt', iso(l.requested_at),
+                'nextAttemptAt', iso(l.next_attempt_at),
+                'attempts', l.attempts,
+                'attemptDeadline', iso(l.attempt_deadline),
+                'lastError', l.last_error) END),
+        'limits', json_build_object(
+            'memoryMb', c.memory_mb, 'cpuMillis', c.cpu_millis,
+            'diskMb', c.disk_mb, 'pids', c.pids, 'rootfs', c.rootfs),
+        'network', json_build_object('mode', c.network),
+        'alive', CASE WHEN s.state IN ('initializing', 'ready') THEN json_build_object(
+            'because', to_json(array_remove(ARRAY[
+                CASE WHEN s.state = 'initializing' THEN 'starting' END,
+                CASE WHEN s.state = 'ready' AND s.keep_alive THEN 'keep_alive' END,
+                CASE WHEN s.state = 'ready' AND NOT s.keep_alive THEN 'recent_activity' END],
+                NULL)),
+            'until', iso(least(coalesce(l.startup_deadline, l.keep_warm_until), s.expires_at)))
+            ELSE json_build_object('because', '[]'::json, 'until', NULL) END,
+        'sleepAfterSeconds', s.sleep_after_seconds,
+        'keepAlive', s.keep_alive,
+        'wakeOnPreview', s.wake_on_preview,
+        'ports', (SELECT coalesce(json_agg(port_json(p) ORDER BY p.port), '[]')
+                    FROM port p WHERE p.session_id = s.id),
+        'baseUrl', s.base_url,
+        'createdAt', iso(s.created_at),
+        'startedAt', iso(s.started_at),
+        'lastActivityAt', iso(s.last_activity_at),
+        'endedAt', iso(s.ended_at))
+      FROM (SELECT 1) one
+      LEFT JOIN lease l ON l.session_id = s.id
+      LEFT JOIN sandbox b ON b.id = s.sandbox_id
+      LEFT JOIN class c ON c.name = coalesce(b.class, s.class)
+$$;

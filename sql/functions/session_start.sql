@@ -1,0 +1,178 @@
+-- Starting: one intent, one outcome.  See design 4: intent, act, outcome.
+
+-- Takes the sandbox's and the lease's intent for a session whose row is locked.
+CREATE OR REPLACE FUNCTION session_plan(p_session text, p_disposition text, p jsonb)
+RETURNS start_plan LANGUAGE plpgsql AS $$
+DECLARE
+    s session%ROWTYPE;
+    b sandbox%ROWTYPE;
+    c class%ROWTYPE;
+    a record;
+    r start_plan;
+BEGIN
+    SELECT * INTO s FROM session WHERE id = p_session;
+    b := sandbox_want(s.sandbox_id, p->>'incarnation', p->>'host', p->>'boot',
+        (p->>'seconds')::double precision);
+    SELECT * INTO a FROM lease_apply(p_session, 'allocate', p);
+    IF NOT a.applied THEN
+        RAISE SQLSTATE 'SX411' USING MESSAGE = a.why;
+    END IF;
+    SELECT * INTO c FROM class WHERE name = b.class;
+    r.session_id := s.id;
+    r.disposition := p_disposition;
+    r.state := s.state;
+    r.sandbox_id := b.id;
+    r.sandbox_state := b.state;
+    r.incarnation := b.incarnation;
+    r.epoch := b.epoch;
+    r.provider := c.provider;
+    r.rootfs := c.rootfs;
+    r.memory_mb := c.memory_mb;
+    r.cpu_millis := c.cpu_millis;
+    r.disk_mb := c.disk_mb;
+    r.pids := c.pids;
+    r.generation := a.generation;
+    r.instance := p->>'instance';
+    r.env_sealed := s.env_sealed;
+    r.files_sealed := s.files_sealed;
+    r.ports := (SELECT string_agg(port::text, ',' ORDER BY port)
+                  FROM port WHERE session_id = s.id
+                   AND (expires_at IS NULL OR expires_at > clock_timestamp()));
+    RETURN r;
+END $$;
+
+-- Registers a session and the intent to start it, in one step.
+-- disposition: created, found (same name), replayed (same idempotency key).
+CREATE OR REPLACE FUNCTION session_create(p jsonb)
+RETURNS start_plan LANGUAGE plpgsql AS $$
+DECLARE
+    v_id     text := p->>'id';
+    v_tenant text := p->>'tenant';
+    v_found  text;
+    k        idempotency%ROWTYPE;
+    r        start_plan;
+BEGIN
+    IF (SELECT draining FROM installation) THEN
+        RAISE SQLSTATE 'SX503' USING MESSAGE = 'the service is draining';
+    END IF;
+    IF p->>'idempotencyKey' IS NOT NULL THEN
+        INSERT INTO idempotency AS i (tenant, user_id, key, hash, session_id)
+        VALUES (v_tenant, p->>'user', p->>'idempotencyKey', p->>'requestHash', v_id)
+        ON CONFLICT (tenant, user_id, key) DO UPDATE
+           SET hash = CASE WHEN i.created_at < clock_timestamp() - interval '24 hours'
+                           THEN excluded.hash ELSE i.hash END,
+               session_id = CASE WHEN i.created_at < clock_timestamp() - interval '24 hours'
+                           THEN excluded.session_id ELSE i.session_id END,
+               created_at = CASE WHEN i.created_at < clock_timestamp() - interval '24 hours'
+                           THEN clock_timestamp() ELSE i.created_at END
+        RETURNING * INTO k;
+        IF k.hash <> p->>'requestHash' THEN
+            RAISE SQLSTATE 'SX410' USING MESSAGE =
+                'this Idempotency-Key was used for another request';
+        END IF;
+        IF k.session_id <> v_id THEN
+            r.session_id := k.session_id;
+            r.disposition := 'replayed';
+            r.state := (SELECT state FROM session WHERE id = k.session_id);
+            RETURN r;
+        END IF;
+    END IF;
+    IF p->>'name' IS NOT NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(v_tenant || '/' || (p->>'name'), 1));
+        SELECT id INTO v_found FROM session
+         WHERE tenant = v_tenant AND name = p->>'name'
+           AND state NOT IN ('deleting', 'deleted');
+        IF FOUND THEN
+            IF p->>'idempotencyKey' IS NOT NULL THEN
+                UPDATE idempotency SET session_id = v_found
+                 WHERE tenant = v_tenant AND user_id = p->>'user'
+                   AND key = p->>'idempotencyKey';
+            END IF;
+            r.session_id := v_found;
+            r.disposition := 'found';
+            r.state := (SELECT state FROM session WHERE id = v_found);
+            RETURN r;
+        END IF;
+    END IF;
+
+    INSERT INTO sandbox AS b (id, tenant, class)
+    VALUES (p->>'sandbox', v_tenant, p->>'class')
+    ON CONFLICT (id) DO UPDATE SET tenant = b.tenant; -- only for its lock
+    INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
+        class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
+        keep_alive, wake_on_preview, expires_at, trace_id, last_activity_at)
+    VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
+        p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
+        coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
+        (p->>'sleepAfterSeconds')::bigint, (p->>'keepAlive')::boolean,
+        (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz, p->>'trace',
+        clock_timestamp());
+    INSERT INTO lease (session_id) VALUES (v_id);
+    RETURN session_plan(v_id, 'created', p);
+END $$;
+
+-- Intent to start again (resume, repair).  The caller has looked and found
+-- nothing while the lease was (p.seenState, p.seenGeneration); if it changed
+-- since, the look counts for nothing: SX412, start over.
+CREATE OR REPLACE FUNCTION session_restart(p_session text, p jsonb)
+RETURNS start_plan LANGUAGE plpgsql AS $$
+DECLARE
+    s session%ROWTYPE;
+    l lease%ROWTYPE;
+BEGIN
+    IF (SELECT draining FROM installation) THEN
+        RAISE SQLSTATE 'SX503' USING MESSAGE = 'the service is draining';
+    END IF;
+    -- the order of locks: sandbox, session, lease
+    PERFORM FROM sandbox b JOIN session x ON x.sandbox_id = b.id
+      WHERE x.id = p_session FOR UPDATE OF b;
+    SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE SQLSTATE 'SX404' USING MESSAGE = 'no such session';
+    END IF;
+    IF s.state IN ('deleting', 'deleted') THEN
+        RAISE SQLSTATE 'SX413' USING MESSAGE = 'the session is being deleted';
+    END IF;
+    IF s.state = 'lost' THEN
+        RAISE SQLSTATE 'SX414' USING MESSAGE = 'the session''s files are gone; it can only be deleted';
+    END IF;
+    SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
+    IF l.state IN ('stop_needed', 'stopping') THEN
+        RAISE SQLSTATE 'SX411' USING MESSAGE =
+            format('waiting for the last wrapper to be gone (%s)', l.reason);
+    END IF;
+    IF l.state <> p->>'seenState' OR l.generation <> (p->>'seenGeneration')::bigint THEN
+        RAISE SQLSTATE 'SX412' USING MESSAGE = 'the lease changed meanwhile';
+    END IF;
+    IF l.state = 'owns_wrapper' THEN
+        PERFORM lease_apply(p_session, 'owned_absent', jsonb_build_object(
+            'instance', l.instance, 'generation', l.generation, 'trace', p->>'trace'));
+    END IF;
+    UPDATE session
+       SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace'
+     WHERE id = p_session;
+    RETURN session_plan(p_session, 'restarted', p);
+END $$;
+
+-- Outcome: the wrapper answered a command.  A client waits for this session,
+-- so it is retained warm at once (lease.md 2).
+CREATE OR REPLACE FUNCTION session_verified(p_session text, p jsonb)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    s session%ROWTYPE;
+    a record;
+BEGIN
+    PERFORM sandbox_settle(p->>'sandbox', p->>'incarnation', 'running', p->>'version');
+    SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
+    SELECT * INTO a FROM lease_apply(p_session, 'startup_verified', p);
+    IF NOT a.applied THEN
+        RETURN false;
+    END IF;
+    PERFORM lease_apply(p_session, 'retain_warm', p || jsonb_build_object('seconds',
+        CASE WHEN s.keep_alive THEN NULL ELSE s.sleep_after_seconds END));
+    UPDATE session
+       SET state = 'ready', reason = NULL, started_at = clock_timestamp(),
+           last_activity_at = clock_timestamp(), files_sealed = NULL
+     WHERE id = p_session AND state = 'initializing';
+    RETURN true;
+END $$;

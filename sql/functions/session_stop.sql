@@ -1,0 +1,114 @@
+-- Stopping: the wish is persisted first, then attempts until absence is seen.
+
+-- p_wish: 'sleep', 'delete', 'fail'.  Deletion wins over everything.  Answers
+-- the session's state afterwards; NULL when there is no such session.
+CREATE OR REPLACE FUNCTION session_request_stop(p_session text, p_wish text, p jsonb)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    s session%ROWTYPE;
+BEGIN
+    SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    IF s.state IN ('deleting', 'deleted') THEN
+        RETURN s.state;
+    END IF;
+    IF p->>'seenActivity' IS NOT NULL AND s.activity_seq <> (p->>'seenActivity')::bigint THEN
+        RETURN s.state; -- somebody came while the reaper was asking
+    END IF;
+    IF p_wish = 'sleep' AND s.state IN ('asleep', 'sleeping', 'failed', 'lost') THEN
+        RETURN s.state;
+    END IF;
+    PERFORM lease_apply(p_session, 'request_stop', p);
+    UPDATE session
+       SET state = CASE p_wish WHEN 'delete' THEN 'deleting'
+                               WHEN 'fail' THEN 'failed' ELSE 'sleeping' END,
+           reason = coalesce(p->>'say', p->>'reason'),
+           trace_id = coalesce(p->>'trace', trace_id),
+           ended_at = CASE WHEN p_wish = 'fail' THEN clock_timestamp() ELSE ended_at END
+     WHERE id = p_session
+    RETURNING state INTO s.state;
+    IF p_wish = 'delete' THEN
+        DELETE FROM port WHERE session_id = p_session;
+    END IF;
+    RETURN s.state;
+END $$;
+
+-- Claims the next attempt if it is due.  No row: nothing to do now.
+CREATE OR REPLACE FUNCTION session_stop_begin(p_session text, p jsonb)
+RETURNS TABLE (session_id text, generation bigint, sandbox_id text, sandbox_state text,
+    incarnation text, host text, boot_id text, provider text, state text, reason text)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    a record;
+BEGIN
+    SELECT * INTO a FROM lease_apply(p_session, 'begin_stop_attempt', p);
+    IF NOT a.applied THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT l.session_id, l.generation, b.id, b.state, b.incarnation, b.host, b.boot_id,
+           c.provider, s.state, l.reason
+      FROM lease l
+      LEFT JOIN session s ON s.id = l.session_id
+      LEFT JOIN sandbox b ON b.id = s.sandbox_id
+      LEFT JOIN class c ON c.name = b.class
+     WHERE l.session_id = p_session;
+END $$;
+
+-- Outcome of one attempt.  Answers the session's state; NULL when the attempt
+-- is not the one under way (a late result: ignored).
+CREATE OR REPLACE FUNCTION session_stop_end(p_session text, p jsonb)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    a record;
+    v text;
+BEGIN
+    PERFORM FROM session WHERE id = p_session FOR UPDATE;
+    SELECT * INTO a FROM lease_apply(p_session,
+        CASE WHEN (p->>'absent')::boolean THEN 'stop_absent' ELSE 'stop_not_confirmed' END, p);
+    IF NOT a.applied THEN
+        RETURN NULL;
+    END IF;
+    IF (p->>'absent')::boolean THEN
+        UPDATE session SET state = 'asleep', busy = false, ended_at = clock_timestamp()
+         WHERE id = p_session AND state = 'sleeping';
+        UPDATE sandbox b SET idle_since = clock_timestamp()
+          FROM session s
+         WHERE s.id = p_session AND b.id = s.sandbox_id AND b.idle_since IS NULL
+           AND NOT EXISTS (SELECT FROM session x JOIN lease l ON l.session_id = x.id
+                            WHERE x.sandbox_id = b.id AND l.state <> 'none');
+    END IF;
+    SELECT state INTO v FROM session WHERE id = p_session;
+    RETURN coalesce(v, 'deleted');
+END $$;
+
+-- Last step of a deletion: nothing runs and the files are in the trash.
+CREATE OR REPLACE FUNCTION session_deleted(p_session text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE session SET state = 'deleted', env_sealed = NULL, files_sealed = NULL,
+           busy = false, ended_at = clock_timestamp()
+     WHERE id = p_session AND state = 'deleting'
+       AND EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none');
+    RETURN FOUND;
+END $$;
+
+-- A look found that a session's sandbox is not running (crash, reboot): its
+-- wrapper is proved absent.  Files there: asleep; gone: lost.
+CREATE OR REPLACE FUNCTION session_sandbox_gone(p_session text, p jsonb)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    a record;
+BEGIN
+    PERFORM FROM session WHERE id = p_session FOR UPDATE;
+    SELECT * INTO a FROM lease_apply(p_session, 'owned_absent', p);
+    UPDATE session
+       SET state = CASE WHEN (p->>'lost')::boolean THEN 'lost' ELSE 'asleep' END,
+           reason = p->>'reason', busy = false, ended_at = clock_timestamp()
+     WHERE id = p_session AND state IN ('ready', 'initializing', 'asleep', 'sleeping')
+       AND (a.applied OR EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none'));
+    RETURN FOUND;
+END $$;

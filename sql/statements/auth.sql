@@ -1,0 +1,134 @@
+-- Who asks.  Hot path: one statement per request.
+
+-- name: auth_key
+-- params: hash, is_login
+-- No row: no such key, or revoked, or expired.
+SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope
+  FROM api_key k
+ WHERE k.id = (SELECT id FROM api_key WHERE hash = $1 AND NOT $2::boolean
+               UNION ALL
+               SELECT key_id FROM login WHERE hash = $1 AND $2::boolean
+                  AND expires_at > clock_timestamp())
+   AND k.revoked_at IS NULL
+   AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
+
+-- name: auth_session
+-- params: hash, is_login, session_id, write_every_seconds
+-- One row always: whether the key counts, and what there is of the session
+-- (NULL state: nothing this tenant may know of).  Activity is written when
+-- the last writing is old enough, or sleep is near; the first work of a
+-- generation is its delivery_accepted.
+WITH k AS MATERIALIZED (
+    SELECT k.tenant, k.scope
+      FROM api_key k
+     WHERE k.id = (SELECT id FROM api_key WHERE hash = $1 AND NOT $2::boolean
+                   UNION ALL
+                   SELECT key_id FROM login WHERE hash = $1 AND $2::boolean
+                      AND expires_at > clock_timestamp())
+       AND k.revoked_at IS NULL
+       AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+), s AS MATERIALIZED (
+    SELECT s.id, s.state, s.sleep_after_seconds, s.keep_alive, l.state AS lease,
+           l.generation, l.instance,
+           s.state = 'ready' AND l.state = 'owns_wrapper'
+           AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
+                OR l.startup_deadline IS NOT NULL
+                OR l.keep_warm_until < clock_timestamp() + interval '60 s'
+                   AND s.last_activity_at < clock_timestamp() - interval '1 s') AS due
+      FROM k
+      JOIN session s ON s.tenant = k.tenant AND s.id = $3
+      JOIN lease l ON l.session_id = s.id
+), act AS (
+    UPDATE session x
+       SET last_activity_at = clock_timestamp(), activity_seq = x.activity_seq + 1
+      FROM s
+     WHERE x.id = s.id AND s.due
+), warm AS (
+    UPDATE lease x
+       SET startup_deadline = NULL,
+           keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
+               clock_timestamp() + make_interval(secs => s.sleep_after_seconds) END
+      FROM s
+     WHERE x.session_id = s.id AND s.due
+       AND x.state = 'owns_wrapper' AND x.generation = s.generation
+)
+SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation
+  FROM (SELECT 1) one LEFT JOIN s ON true;
+
+-- name: auth_preview
+-- params: session_id, port, token_hash, write_every_seconds
+-- No row: no such port.  token_hash is compared once more by the caller.
+WITH s AS MATERIALIZED (
+    SELECT s.id, s.state, s.sleep_after_seconds, s.keep_alive, s.wake_on_preview, s.name,
+           l.state AS lease, l.generation, p.token_hash,
+           s.state = 'ready' AND l.state = 'owns_wrapper' AND p.token_hash = $3
+           AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
+                OR l.startup_deadline IS NOT NULL
+                OR l.keep_warm_until < clock_timestamp() + interval '60 s'
+                   AND s.last_activity_at < clock_timestamp() - interval '1 s') AS due
+      FROM port p
+      JOIN session s ON s.id = p.session_id
+      JOIN lease l ON l.session_id = s.id
+     WHERE p.session_id = $1 AND p.port = $2::int
+       AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
+), act AS (
+    UPDATE session x
+       SET last_activity_at = clock_timestamp(), activity_seq = x.activity_seq + 1
+      FROM s
+     WHERE x.id = s.id AND s.due
+), warm AS (
+    UPDATE lease x
+       SET startup_deadline = NULL,
+           keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
+               clock_timestamp() + make_interval(secs => s.sleep_after_seconds) END
+      FROM s
+     WHERE x.session_id = s.id AND s.due
+       AND x.state = 'owns_wrapper' AND x.generation = s.generation
+)
+SELECT token_hash, state, lease, generation, wake_on_preview, coalesce(name, '') AS name FROM s;
+
+-- name: login_create
+-- params: hash, key_id, seconds
+INSERT INTO login (hash, key_id, expires_at)
+VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3::int));
+
+-- name: login_delete
+-- params: hash
+DELETE FROM login WHERE hash = $1;
+
+-- name: key_create
+-- params: id, org, user_id, bot, scope, hash, expires_at
+-- A tenant comes into being with its first key.
+WITH t AS (
+    INSERT INTO org AS o (id)
+    VALUES (CASE WHEN $2 = '' THEN 'user:' || $3 ELSE $2 END)
+    ON CONFLICT (id) DO UPDATE SET salt = o.salt
+    RETURNING id
+)
+INSERT INTO api_key (id, tenant, org, user_id, bot, scope, hash, expires_at)
+SELECT $1, t.id, $2, $3, $4, $5, $6, $7::timestamptz FROM t;
+
+-- name: key_list
+SELECT id, org, user_id, bot, scope, iso(created_at) AS created, iso(expires_at) AS expires,
+       iso(revoked_at) AS revoked
+  FROM api_key
+ ORDER BY created_at;
+
+-- name: key_revoke
+-- params: id
+UPDATE api_key SET revoked_at = coalesce(revoked_at, clock_timestamp())
+ WHERE id = $1
+RETURNING id;
+
+-- name: key_ports
+-- params: key_id
+-- Previews of sessions that a revoked key made: their connections end.
+SELECT p.session_id, p.port
+  FROM port p JOIN session s ON s.id = p.session_id
+ WHERE s.key_id = $1 AND s.state = 'ready';
+
+-- name: org_set_isolation
+-- params: org, isolation
+INSERT INTO org AS o (id, isolation) VALUES ($1, $2)
+    ON CONFLICT (id) DO UPDATE SET isolation = excluded.isolation
+RETURNING id;

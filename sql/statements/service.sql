@@ -1,0 +1,31 @@
+-- The installation as a whole.
+
+-- name: installation
+SELECT id::text, draining FROM installation;
+
+-- name: ping
+SELECT 1;
+
+-- name: set_draining
+-- params: draining
+UPDATE installation SET draining = $1::boolean;
+
+-- name: drain_wishes
+-- Everything that runs or may run, to be put to sleep.
+SELECT l.session_id
+  FROM lease l
+ WHERE l.state <> 'none';
+
+-- name: drain_sandboxes
+-- params: host
+SELECT id, incarnation FROM sandbox WHERE state IN ('creating', 'running') AND host = $1;
+
+-- name: drain_left
+-- What is still in the way of having nothing running.
+SELECT (SELECT count(*) FROM lease WHERE state <> 'none') AS leases,
+       (SELECT count(*) FROM sandbox WHERE state IN ('creating', 'running')) AS sandboxes;
+
+-- name: health
+SELECT (SELECT count(*) FROM session WHERE state IN ('initializing', 'ready', 'sleeping')) AS active,
+       (SELECT draining FROM installation) AS draining,
+       (SELECT iso(max(started_at)) FROM reaper_run) AS reaped;

@@ -1,0 +1,145 @@
+-- Sessions: what the API reads, and the intents and outcomes of control/.
+
+-- name: session_defaults
+-- params: tenant, class
+-- What a create needs to know beforehand.
+SELECT o.isolation, o.salt,
+       EXISTS (SELECT FROM class WHERE name = $2) AS class_known
+  FROM org o WHERE o.id = $1;
+
+-- name: session_create
+-- params: spec
+SELECT * FROM session_create($1::jsonb);
+
+-- name: session_restart
+-- params: session_id, spec
+SELECT * FROM session_restart($1, $2::jsonb);
+
+-- name: session_verified
+-- params: session_id, spec
+SELECT session_verified($1, $2::jsonb) AS applied;
+
+-- name: session_request_stop
+-- params: session_id, wish, spec
+SELECT session_request_stop($1, $2, $3::jsonb) AS state;
+
+-- name: session_stop_begin
+-- params: session_id, spec
+SELECT * FROM session_stop_begin($1, $2::jsonb);
+
+-- name: session_stop_end
+-- params: session_id, spec
+SELECT session_stop_end($1, $2::jsonb) AS state;
+
+-- name: session_deleted
+-- params: session_id
+SELECT session_deleted($1) AS done;
+
+-- name: session_sandbox_gone
+-- params: session_id, spec
+SELECT session_sandbox_gone($1, $2::jsonb) AS done;
+
+-- name: session_adopt_sandbox
+-- params: session_id, sandbox_id, class
+-- A row that predates sandbox ids gets its own, once; the stored one wins.
+WITH b AS (
+    INSERT INTO sandbox AS b (id, tenant, class)
+    SELECT $2, s.tenant, $3 FROM session s WHERE s.id = $1 AND s.sandbox_id IS NULL
+    ON CONFLICT (id) DO UPDATE SET tenant = b.tenant
+    RETURNING id
+)
+UPDATE session s SET sandbox_id = b.id FROM b
+ WHERE s.id = $1 AND s.sandbox_id IS NULL;
+
+-- name: session_look
+-- params: session_id, tenant
+-- Everything control/ must know before it acts; tenant '' is the reaper.
+SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, s.class,
+       coalesce(s.sandbox_id, '') AS sandbox_id, s.activity_seq, s.keep_alive,
+       l.state AS lease, l.generation, coalesce(l.instance, '') AS instance,
+       coalesce(b.state, 'absent') AS sandbox_state,
+       coalesce(b.incarnation, '') AS incarnation, coalesce(b.epoch, 0) AS epoch,
+       coalesce(b.host, '') AS host, coalesce(b.boot_id, '') AS boot_id,
+       c.provider, c.rootfs, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids
+  FROM session s
+  JOIN lease l ON l.session_id = s.id
+  LEFT JOIN sandbox b ON b.id = s.sandbox_id
+  JOIN class c ON c.name = coalesce(b.class, s.class)
+ WHERE s.id = $1 AND ($2 = '' OR s.tenant = $2);
+
+-- name: session_get
+-- params: session_id, tenant
+SELECT session_json(s) AS json FROM session s WHERE s.id = $1 AND s.tenant = $2;
+
+-- name: session_list
+-- params: tenant, state, label_key, label_value, before_at, before_id, page
+-- Newest first; the cursor is the last row's (created_at, id).
+SELECT s.id, session_json(s) AS json,
+       extract(epoch FROM s.created_at)::numeric(20, 6)::text AS at
+  FROM session s
+ WHERE s.tenant = $1
+   AND (CASE WHEN $2 = '' THEN s.state <> 'deleted' ELSE s.state = $2 END)
+   AND ($3 = '' OR s.labels ->> $3 = $4)
+   AND ($5 = '' OR (s.created_at, s.id) < (to_timestamp($5::numeric), $6))
+ ORDER BY s.created_at DESC, s.id DESC
+ LIMIT $7::int;
+
+-- name: session_patch
+-- params: session_id, tenant, sleep_after_seconds, keep_alive, labels, env_sealed, base_url
+-- NULL leaves a field alone.  The new idle time counts from the last activity.
+WITH s AS (
+    UPDATE session
+       SET sleep_after_seconds = coalesce($3::bigint, sleep_after_seconds),
+           keep_alive = coalesce($4::boolean, keep_alive),
+           labels = jsonb_strip_nulls(labels || coalesce($5::jsonb, '{}')),
+           env_sealed = coalesce($6, env_sealed),
+           base_url = coalesce(base_url, $7)
+     WHERE id = $1 AND tenant = $2 AND state NOT IN ('deleting', 'deleted')
+    RETURNING id, keep_alive, sleep_after_seconds, last_activity_at
+)
+UPDATE lease l
+   SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
+           s.last_activity_at + make_interval(secs => s.sleep_after_seconds) END
+  FROM s
+ WHERE l.session_id = s.id
+RETURNING l.session_id;
+
+-- name: session_env
+-- params: session_id, tenant
+SELECT coalesce(env_sealed, '') AS env_sealed, state, coalesce(base_url, '') AS base_url
+  FROM session WHERE id = $1 AND tenant = $2;
+
+-- name: session_extend
+-- params: session_id, tenant, seconds
+-- At least this long from now; never shortens.
+UPDATE lease l
+   SET keep_warm_until = greatest(l.keep_warm_until,
+           clock_timestamp() + make_interval(secs => $3::int))
+  FROM session s
+ WHERE s.id = $1 AND s.tenant = $2 AND l.session_id = s.id
+   AND s.state = 'ready' AND l.state = 'owns_wrapper'
+RETURNING l.session_id;
+
+-- name: session_set_busy
+-- params: session_id, busy
+UPDATE session SET busy = $2::boolean WHERE id = $1 AND busy <> $2::boolean;
+
+-- name: session_keep_warm
+-- params: session_id, generation
+-- The wrapper has work: as good as activity.
+WITH s AS (
+    UPDATE session SET last_activity_at = clock_timestamp(), activity_seq = activity_seq + 1
+     WHERE id = $1
+    RETURNING id, keep_alive, sleep_after_seconds
+)
+UPDATE lease l
+   SET startup_deadline = NULL,
+       keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
+           clock_timestamp() + make_interval(secs => s.sleep_after_seconds) END
+  FROM s
+ WHERE l.session_id = s.id AND l.state = 'owns_wrapper' AND l.generation = $2::bigint;
+
+-- name: event_add
+-- params: session_id, kind, what, generation, trace_id, detail
+INSERT INTO event (session_id, kind, what, generation, trace_id, detail)
+VALUES ($1, $2, $3, $4::bigint, $5, $6::jsonb);

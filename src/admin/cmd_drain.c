@@ -1,0 +1,106 @@
+/* cmd_drain.c: nothing new, and what runs is put to sleep. */
+#include <stdio.h>
+#include <time.h>
+
+#include "admin/admin.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/control.h"
+#include "control/sandbox_control.h"
+#include "control/stop.h"
+
+enum { TIMEOUT_DEFAULT_S = 120, TIMEOUT_MAX_S = 3600, PAUSE_MS = 500 };
+
+static int
+set_draining(struct admin *a, const char *on, struct err *e)
+{
+	return STORE_RUN(a->store, STMT_SET_DRAINING, NULL, e, on);
+}
+
+/* One round; failures are told and tried again in the next one. */
+static int
+drain_once(struct admin *a, struct control *ctl, struct err *e)
+{
+	auto_rows struct rows *s = NULL, *b = NULL;
+	struct err why = { 0 };
+
+	if (STORE_RUN(a->store, STMT_DRAIN_WISHES, &s, e) < 0)
+		return -1;
+	for (size_t i = 0; i < rows_count(s); i++) {
+		const char *id = rows_text(s, i, "session_id");
+
+		if (stop_request(ctl, id, STOP_SLEEP, "shutdown", NULL, -1,
+			&why) < 0 ||
+		    stop_attempt(ctl, id, &why) < 0)
+			log_err(LOG_WARN, "drain", &why);
+	}
+	if (STORE_RUN(a->store, STMT_DRAIN_SANDBOXES, &b, e,
+		a->conf->host_name) < 0)
+		return -1;
+	for (size_t i = 0; i < rows_count(b); i++) {
+		bool done;
+
+		if (sandbox_control_retire(ctl, rows_text(b, i, "id"),
+			rows_text(b, i, "incarnation"), false, &done, &why) < 0)
+			log_err(LOG_WARN, "drain", &why);
+	}
+	return 0;
+}
+
+/* Whether nothing is left; what is, otherwise. */
+static int
+read_left(struct admin *a, int64_t *leases, int64_t *sandboxes, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(a->store, STMT_DRAIN_LEFT, &r, e) < 0)
+		return -1;
+	*leases = rows_int(r, 0, "leases");
+	*sandboxes = rows_int(r, 0, "sandboxes");
+	return 0;
+}
+
+int
+cmd_drain(struct admin *a, struct err *e)
+{
+	const char *text = admin_option(a, "--timeout");
+	int64_t seconds = TIMEOUT_DEFAULT_S, leases = 0, sandboxes = 0;
+	int64_t deadline;
+	struct control ctl;
+
+	if (text != NULL && !str_to_int(text, 0, TIMEOUT_MAX_S, &seconds))
+		return err_set(e, ERR_INVALID, "usage",
+		    "--timeout must be seconds");
+	if (admin_no_more(a, e) < 0 || set_draining(a, "true", e) < 0 ||
+	    control_open(a->conf, a->store, &ctl, e) < 0)
+		return -1;
+	str_copy(ctl.trace, sizeof(ctl.trace), "drain");
+	deadline = clock_ms() + seconds * 1000;
+	for (;;) {
+		struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
+
+		if (drain_once(a, &ctl, e) < 0 ||
+		    read_left(a, &leases, &sandboxes, e) < 0)
+			return -1;
+		if (leases == 0 && sandboxes == 0)
+			break;
+		if (clock_left_ms(deadline) == 0)
+			return err_set(e, ERR_UNAVAILABLE, "not_drained",
+			    "%lld leases and %lld sandboxes are not seen gone yet; the reaper goes on with them",
+			    (long long)leases, (long long)sandboxes);
+		nanosleep(&pause, NULL); /* backoff decides when, not we */
+	}
+	printf("drained: every session sleeps, nothing runs\n");
+	return 0;
+}
+
+int
+cmd_undrain(struct admin *a, struct err *e)
+{
+	if (admin_no_more(a, e) < 0 || set_draining(a, "false", e) < 0)
+		return -1;
+	printf("sessions are admitted again\n");
+	return 0;
+}

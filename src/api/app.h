@@ -1,0 +1,41 @@
+/*
+ * app.h: what a worker has in hand while it serves a call.
+ */
+#ifndef SANDLEASE_API_APP_H
+#define SANDLEASE_API_APP_H
+
+#include <stdbool.h>
+
+#include "common/conf.h"
+#include "control/control.h"
+#include "store/store.h"
+#include "web/call.h"
+
+enum pool { POOL_API, POOL_AUTH, POOL__MAX };
+
+struct share; /* which org holds which worker; see share.h */
+
+struct app {
+	const struct conf *conf;
+	enum pool pool;
+	struct store *store;
+	struct control ctl;
+	bool ctl_open; /* opened with the first call that needs it */
+	struct share *share;
+	size_t worker;        /* this worker's place in the share */
+	struct principal who; /* of the call at hand */
+};
+
+static inline struct app *
+app_of(struct call *c)
+{
+	return c->context;
+}
+
+/*
+ * The control plane, opened once per worker: the database may come up after
+ * us.  NULL with e set when it cannot be.
+ */
+struct control *app_control(struct call *c, struct err *e);
+
+#endif

@@ -1,0 +1,86 @@
+/* dispatch.c: from a call to its handler, once, for every route. */
+#include "api/dispatch.h"
+
+#include <string.h>
+
+#include "api/access.h"
+#include "api/app.h"
+#include "api/gate.h"
+#include "api/routes.h"
+#include "api/share.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "web/reply.h"
+
+struct control *
+app_control(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+
+	if (!app->ctl_open) {
+		if (control_open(app->conf, app->store, &app->ctl, e) < 0)
+			return NULL;
+		app->ctl_open = true;
+	}
+	str_copy(app->ctl.trace, sizeof(app->ctl.trace), c->trace_id);
+	return &app->ctl;
+}
+
+/*
+ * What the operator must know is in the log; a caller gets a sentence that
+ * says nothing of this host.
+ */
+static void
+hide_details(const struct call *c, struct err *e)
+{
+	if (e->kind == ERR_INTERNAL)
+		err_set(e, ERR_INTERNAL, "internal",
+		    "something went wrong here; the operator's log has it under %s",
+		    c->request_id);
+	else if (e->code != NULL && str_equal(e->code, "database_unavailable"))
+		err_set(e, ERR_UNAVAILABLE, e->code,
+		    "the database cannot be reached");
+	else if (e->code != NULL && str_equal(e->code, "host_not_ready"))
+		err_set(e, ERR_UNAVAILABLE, e->code,
+		    "this host cannot run sandboxes now; the operator's log says why");
+}
+
+static void
+handle(struct call *c)
+{
+	const struct route *route;
+	struct err e = { 0 };
+
+	route = router_match(ROUTES, ROUTE_COUNT, c, &e);
+	if (route == NULL ||
+	    access_check(c, (enum access)route->access, &e) < 0 ||
+	    route->handle(c, &e) < 0) {
+		if (err_status(&e) >= 500)
+			log_err(LOG_ERROR, "request_failed", &e);
+		if (c->status != 0)
+			return; /* an answer has begun: too late for another */
+		hide_details(c, &e);
+		reply_problem(c, &e);
+	}
+}
+
+void
+dispatch(struct call *c)
+{
+	struct app *app = app_of(c);
+	const char *route = call_param(c, "SL_ROUTE");
+	gate_fn *gate = gate_find(route);
+	int64_t began = clock_us();
+
+	log_context(c->request_id, call_param(c, "SL_SESSION"));
+	if (gate != NULL)
+		gate(c);
+	else
+		handle(c);
+	if (app->share != NULL)
+		share_leave(app->share, app->worker);
+	log_line(gate != NULL ? LOG_DEBUG : LOG_INFO, "request",
+	    "%s %s %d %lld us", c->method, gate != NULL ? route : c->path,
+	    c->status, (long long)(clock_us() - began));
+	log_context("", "");
+}

@@ -1,0 +1,364 @@
+/* gate.c: what nginx asks on behalf of others. */
+#include "api/gate.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/access.h"
+#include "api/app.h"
+#include "api/share.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "control/start.h"
+#include "web/reply.h"
+
+enum { WAKE_MS = 10000, WAKE_PREVIEW_MS = 5000 };
+
+struct refusal {
+	const char *code;
+	enum err_kind kind;
+	const char *message;
+};
+
+/* clang-format off */
+static const struct refusal REFUSALS[] = {
+	{ "unauthorized",         ERR_UNAUTHENTICATED, "a valid API key is needed" },
+	{ "forbidden",            ERR_DENIED,          "this key's scope does not allow it" },
+	{ "origin_mismatch",      ERR_DENIED,          "a call with the dashboard's cookie must come from the dashboard" },
+	{ "session_not_found",    ERR_NOT_FOUND,       "there is no such session" },
+	{ "session_deleting",     ERR_CONFLICT,        "the session is being deleted" },
+	{ "session_failed",       ERR_CONFLICT,        "the session could not be started; resume or delete it" },
+	{ "session_lost",         ERR_GONE,            "the session's files are gone; it can only be deleted" },
+	{ "invalid_token",        ERR_NOT_FOUND,       "Access denied: Invalid token or port not exposed" },
+	{ "stale_preview_url",    ERR_GONE,            "Preview URL is stale because the sandbox runtime is not active" },
+	{ "database_unavailable", ERR_UNAVAILABLE,     "the database cannot be reached" },
+};
+/* clang-format on */
+
+static void
+deny(struct call *c, const char *code)
+{
+	call_header(c, "X-Sandlease-Deny", code);
+	call_reply_empty(c, 403);
+}
+
+/* 401 is nginx's way to the wake location; nobody outside sees it. */
+static void
+say_wake(struct call *c)
+{
+	call_header(c, "X-Sandlease-Deny", "wake");
+	call_reply_empty(c, 401);
+}
+
+/* The upstream is built from the row: a stale wrapper cannot be named. */
+static void
+admit(struct call *c, const char *session, int64_t generation, const char *port)
+{
+	auto_free char *up = xasprintf("unix:%s/s/%s.%" PRId64 "%s%s.sock",
+	    app_of(c)->conf->run_dir, session, generation,
+	    port[0] != '\0' ? "." : "", port);
+
+	call_header(c, "X-Sandlease-Upstream", up);
+	call_reply_empty(c, 204);
+}
+
+static void
+say_unavailable(struct call *c, const struct err *e)
+{
+	log_err(LOG_ERROR, "auth", e);
+	deny(c, "database_unavailable");
+}
+
+/* What a session that is not ready says to a call that needs its wrapper. */
+static void
+answer_unready(struct call *c, const char *state)
+{
+	if (str_equal(state, "deleting") || str_equal(state, "deleted"))
+		deny(c, "session_deleting");
+	else if (str_equal(state, "failed"))
+		deny(c, "session_failed");
+	else if (str_equal(state, "lost"))
+		deny(c, "session_lost");
+	else
+		say_wake(c);
+}
+
+static bool
+reads_only(const struct call *c)
+{
+	return str_equal(c->method, "GET") || str_equal(c->method, "HEAD");
+}
+
+static void
+auth_session(struct call *c)
+{
+	struct app *app = app_of(c);
+	auto_rows struct rows *r = NULL;
+	const char *id = call_param(c, "SL_SESSION");
+	struct credential k;
+	struct err e = { 0 };
+	char every[24];
+
+	if (access_credential(c, &k, &e) < 0 || !k.given) {
+		deny(c, "unauthorized");
+		return;
+	}
+	if (k.is_login && !reads_only(c) && access_same_origin(c, &e) < 0) {
+		deny(c, e.code);
+		return;
+	}
+	snprintf(every, sizeof(every), "%" PRId64,
+	    app->conf->activity_write_seconds);
+	if (STORE_RUN(app->store, STMT_AUTH_SESSION, &r, &e, k.hash,
+		k.is_login ? "true" : "false", id, every) < 0)
+		say_unavailable(c, &e);
+	else if (rows_null(r, 0, "scope"))
+		deny(c, "unauthorized");
+	else if (!access_scope_allows(rows_text(r, 0, "scope"),
+		     reads_only(c) ? ACCESS_READ : ACCESS_TENANT))
+		deny(c, "forbidden");
+	else if (rows_null(r, 0, "state"))
+		deny(c, "session_not_found");
+	else if (str_equal(rows_text(r, 0, "state"), "ready") &&
+	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
+		admit(c, id, rows_int(r, 0, "generation"), "");
+	else
+		answer_unready(c, rows_text(r, 0, "state"));
+}
+
+/* Reads the port's row if the token is the right one; else invalid_token. */
+static int
+read_preview(struct call *c, struct rows **r, struct err *e)
+{
+	struct app *app = app_of(c);
+	const char *id = call_param(c, "SL_SESSION");
+	const char *port = call_param(c, "SL_PORT");
+	char hash[TOKEN_HASH_HEX_MAX], every[24];
+	int64_t n;
+
+	if (!str_to_int(port, 1, 65535, &n))
+		return err_set(e, ERR_NOT_FOUND, "invalid_token", "bad port");
+	token_hash(call_param(c, "SL_TOKEN"), hash);
+	snprintf(every, sizeof(every), "%" PRId64,
+	    app->conf->activity_write_seconds);
+	if (STORE_RUN(app->store, STMT_AUTH_PREVIEW, r, e, id, port, hash,
+		every) < 0)
+		return -1;
+	if (rows_count(*r) == 0 ||
+	    sodium_memcmp(rows_text(*r, 0, "token_hash"), hash,
+		sizeof(hash) - 1) != 0)
+		return err_set(e, ERR_NOT_FOUND, "invalid_token", "bad token");
+	return 0;
+}
+
+static void
+auth_preview(struct call *c)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+	const char *state;
+
+	if (read_preview(c, &r, &e) < 0) {
+		if (e.kind == ERR_NOT_FOUND)
+			deny(c, "invalid_token");
+		else
+			say_unavailable(c, &e);
+		return;
+	}
+	state = rows_text(r, 0, "state");
+	call_header(c, "X-Sandlease-Name", rows_text(r, 0, "name"));
+	if (str_equal(state, "ready") &&
+	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
+		admit(c, call_param(c, "SL_SESSION"),
+		    rows_int(r, 0, "generation"), call_param(c, "SL_PORT"));
+	else if (rows_bool(r, 0, "wake_on_preview") &&
+	    !str_equal(state, "failed") && !str_equal(state, "lost"))
+		say_wake(c);
+	else
+		deny(c, "stale_preview_url");
+}
+
+/* {"error", "code"}: what a preview's caller understands. */
+static void
+reply_preview(struct call *c, const struct err *e)
+{
+	auto_json json_t *body = NULL;
+	char code[64];
+	size_t i;
+
+	for (i = 0; e->code[i] != '\0' && i + 1 < sizeof(code); i++)
+		code[i] = (char)(e->code[i] >= 'a' && e->code[i] <= 'z'
+			? e->code[i] - 'a' + 'A'
+			: e->code[i]);
+	code[i] = '\0';
+	if (err_retry_after_seconds(e) > 0)
+		call_header(c, "Retry-After", "1");
+	body = json_pack("{s:s, s:s}", "error", e->msg, "code", code);
+	call_reply(c, err_status(e), body);
+}
+
+static void
+deny_gate(struct call *c)
+{
+	const char *code = call_param(c, "SL_DENY");
+	struct err e = { 0 };
+
+	err_set(&e, ERR_INTERNAL, "internal", "refused without a reason");
+	for (size_t i = 0; i < ARRAY_LEN(REFUSALS); i++)
+		if (str_equal(REFUSALS[i].code, code))
+			err_set(&e, REFUSALS[i].kind, REFUSALS[i].code, "%s",
+			    REFUSALS[i].message);
+	if (str_equal(call_param(c, "SL_SURFACE"), "preview"))
+		reply_preview(c, &e);
+	else
+		reply_container_error(c, &e, NULL);
+}
+
+/* On the data plane everything that will pass is one code to the SDKs. */
+static void
+reply_unavailable(struct call *c, struct err *e, const char *reason)
+{
+	auto_json json_t *context =
+	    json_pack("{s:s, s:b}", "reason", reason, "retryable", 1);
+
+	if (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) {
+		e->kind = ERR_UNAVAILABLE;
+		e->code = "container_unavailable";
+		reply_container_error(c, e, context);
+		return;
+	}
+	reply_container_error(c, e, NULL);
+}
+
+static int
+start_for(struct call *c, const char *tenant, int64_t wait_ms, struct err *e)
+{
+	struct app *app = app_of(c);
+	struct control *ctl = app_control(c, e);
+
+	if (ctl == NULL ||
+	    share_enter(app->share, app->worker,
+		tenant[0] != '\0' ? tenant : call_param(c, "SL_SESSION"),
+		e) < 0)
+		return -1;
+	return start_session(ctl, call_param(c, "SL_SESSION"), tenant,
+	    clock_ms() + wait_ms, e);
+}
+
+static void
+wake_session(struct call *c)
+{
+	struct err e = { 0 };
+
+	if (access_check(c, ACCESS_READ, &e) < 0 ||
+	    start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) < 0) {
+		reply_unavailable(c, &e, "container_starting");
+		return;
+	}
+	call_header(c, "X-Accel-Redirect", "@session_again");
+	call_reply_empty(c, 200);
+}
+
+static void
+wake_preview(struct call *c)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *url = NULL;
+	struct err e = { 0 };
+
+	if (read_preview(c, &r, &e) < 0 ||
+	    start_for(c, "", WAKE_PREVIEW_MS, &e) < 0) {
+		if (e.kind == ERR_BUSY)
+			e.kind = ERR_UNAVAILABLE;
+		reply_preview(c, &e);
+		return;
+	}
+	if (!reads_only(c) || call_param(c, "HTTP_UPGRADE")[0] != '\0') {
+		err_set(&e, ERR_UNAVAILABLE, "waking",
+		    "the session was asleep and has been woken; send it again");
+		reply_preview(c, &e);
+		return;
+	}
+	url = xasprintf("%s://%s%s", call_param(c, "SL_SCHEME"),
+	    call_param(c, "SL_HOST"), call_param(c, "REQUEST_URI"));
+	call_header(c, "Location", url);
+	call_header(c, "Cache-Control", "no-store");
+	call_reply_empty(c, 307);
+}
+
+/* '-' means nothing was sent: safe to send again, once it is repaired. */
+static bool
+nothing_was_sent(const struct call *c)
+{
+	const char *t = call_param(c, "SL_CONNECT");
+
+	return t[0] == '\0' || t[0] == '-';
+}
+
+static void
+dead_session(struct call *c)
+{
+	struct err e = { 0 };
+
+	if (access_check(c, ACCESS_READ, &e) < 0) {
+		reply_container_error(c, &e, NULL);
+		return;
+	}
+	if (!nothing_was_sent(c)) {
+		/* never 503 here: SDKs would run the command a second time */
+		err_set(&e, ERR_INTERNAL, "connection_lost",
+		    "the session's agent went away with the request in hand");
+		reply_container_error(c, &e, NULL);
+		return;
+	}
+	if (start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) == 0)
+		err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
+		    "the session's agent had died and was replaced; send the request again");
+	reply_unavailable(c, &e, "container_replaced");
+}
+
+static void
+dead_preview(struct call *c)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (read_preview(c, &r, &e) == 0) {
+		if (!nothing_was_sent(c))
+			err_set(&e, ERR_BAD_GATEWAY, "connection_lost",
+			    "the port closed the connection");
+		else if (start_for(c, "", WAKE_PREVIEW_MS, &e) == 0)
+			err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
+			    "the session's agent was replaced; try again");
+		else if (e.kind == ERR_BUSY)
+			e.kind = ERR_UNAVAILABLE;
+	}
+	reply_preview(c, &e);
+}
+
+struct gate {
+	const char *route;
+	gate_fn *fn;
+};
+
+static const struct gate GATES[] = {
+	{ "auth-session", auth_session },
+	{ "auth-preview", auth_preview },
+	{ "deny", deny_gate },
+	{ "wake-session", wake_session },
+	{ "wake-preview", wake_preview },
+	{ "dead-session", dead_session },
+	{ "dead-preview", dead_preview },
+};
+
+gate_fn *
+gate_find(const char *route)
+{
+	for (size_t i = 0; i < ARRAY_LEN(GATES); i++)
+		if (str_equal(GATES[i].route, route))
+			return GATES[i].fn;
+	return NULL;
+}

@@ -1,0 +1,92 @@
+/* main.c: sandlease-api: configure, drop, serve. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/master.h"
+#include "api/routes.h"
+#include "api/worker.h"
+#include "common/conf.h"
+#include "common/log.h"
+#include "common/program.h"
+#include "common/token.h"
+#include "web/server.h"
+
+static const char USAGE[] =
+    "usage: sandlease-api [--config FILE] [--check | --print]\n"
+    "       sandlease-api --routes | --settings | --version\n";
+
+enum { OPT_CHECK = 256, OPT_PRINT, OPT_ROUTES, OPT_SETTINGS, OPT_VERSION };
+
+static const struct option OPTIONS[] = {
+	{ "config", required_argument, NULL, 'c' },
+	{ "check", no_argument, NULL, OPT_CHECK },
+	{ "print", no_argument, NULL, OPT_PRINT },
+	{ "routes", no_argument, NULL, OPT_ROUTES },
+	{ "settings", no_argument, NULL, OPT_SETTINGS },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* What needs no settings.  True when there is nothing more to do. */
+static bool
+just_print(int opt)
+{
+	switch (opt) {
+	case OPT_ROUTES:
+		routes_print(stdout);
+		return true;
+	case OPT_SETTINGS:
+		conf_print_help(stdout);
+		return true;
+	case OPT_VERSION:
+		printf("sandlease-api %s\n", PACKAGE_VERSION);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A web server that speaks plain CGI says so in the environment. */
+static bool
+is_cgi(void)
+{
+	return getenv("GATEWAY_INTERFACE") != NULL && !server_is_fastcgi();
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *path = NULL;
+	struct conf conf;
+	struct err e = { 0 };
+	int opt, mode = 0;
+
+	while ((opt = getopt_long(argc, argv, "c:", OPTIONS, NULL)) != -1) {
+		if (opt == '?') {
+			fputs(USAGE, stderr);
+			return EXIT_FAILURE;
+		}
+		if (just_print(opt))
+			return EXIT_SUCCESS;
+		if (opt == 'c')
+			path = optarg;
+		else
+			mode = opt;
+	}
+	if (conf_load(path, &conf, &e) < 0)
+		return program_fail("sandlease-api", &e);
+	if (mode == OPT_PRINT)
+		conf_print(&conf, stdout);
+	if (mode != 0)
+		return EXIT_SUCCESS;
+	log_open("sandlease-api", (enum log_level)conf.log_level,
+	    (enum log_format)conf.log_format);
+	if (program_drop_root(&conf, &e) < 0 || token_init(&e) < 0)
+		return program_fail("sandlease-api", &e);
+	if (is_cgi())
+		return worker_cgi(&conf);
+	if (master_run(&conf, &e) < 0)
+		return program_fail("sandlease-api", &e);
+	return EXIT_SUCCESS;
+}

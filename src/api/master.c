@@ -1,0 +1,249 @@
+/* master.c: keeps two pools of workers alive. */
+#include "api/master.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/share.h"
+#include "api/worker.h"
+#include "common/channel.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum {
+	SYSTEMD_FIRST_FD = 3,
+	QUICK_DEATH_MS = 1000, /* a worker that lived shorter is not hurried */
+	STOP_MS = 15000        /* a request in hand may finish */
+};
+
+static const char
+    *const POOL_NAMES[POOL__MAX] = { [POOL_API] = "api", [POOL_AUTH] = "auth" };
+
+struct child {
+	pid_t pid;
+	enum pool pool;
+	size_t number;
+	int64_t started_ms;
+};
+
+struct master {
+	const struct conf *conf;
+	int listen_fd[POOL__MAX];
+	struct share *share;
+	struct child *children;
+	size_t count;
+};
+
+/* $LISTEN_FDNAMES names the sockets that systemd passed, in order. */
+static int
+find_passed_socket(const char *name)
+{
+	const char *pid = getenv("LISTEN_PID"), *names;
+	int fd = SYSTEMD_FIRST_FD;
+
+	names = getenv("LISTEN_FDNAMES");
+	if (pid == NULL || names == NULL || atol(pid) != (long)getpid())
+		return -1;
+	for (;; fd++) {
+		size_t len = strcspn(names, ":");
+
+		if (len == strlen(name) && strncmp(names, name, len) == 0)
+			return fd;
+		if (names[len] == '\0')
+			return -1;
+		names += len + 1;
+	}
+}
+
+static int
+open_sockets(struct master *m, struct err *e)
+{
+	for (int p = 0; p < POOL__MAX; p++) {
+		auto_free char *path =
+		    xasprintf("%s/%s.sock", m->conf->run_dir, POOL_NAMES[p]);
+
+		m->listen_fd[p] = find_passed_socket(POOL_NAMES[p]);
+		if (m->listen_fd[p] < 0)
+			m->listen_fd[p] = channel_listen(path, SOCK_STREAM, e);
+		if (m->listen_fd[p] < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Descriptors of many tenants' sockets pass through here. */
+static void
+raise_descriptor_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+static void
+spawn(struct master *m, struct child *ch)
+{
+	pid_t parent = getpid();
+
+	ch->started_ms = clock_ms();
+	ch->pid = fork();
+	if (ch->pid < 0) {
+		log_line(LOG_ERROR, "fork", "%s", strerror(errno));
+		return;
+	}
+	if (ch->pid > 0)
+		return;
+	/* a master that is killed takes its workers along, not the sandboxes */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+	exit(worker_run(m->conf, ch->pool, m->listen_fd[ch->pool],
+	    ch->pool == POOL_API ? m->share : NULL, ch->number));
+}
+
+static void
+reap(struct master *m, bool replace)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (size_t i = 0; i < m->count; i++) {
+			struct child *ch = &m->children[i];
+
+			if (ch->pid != pid)
+				continue;
+			ch->pid = 0;
+			if (ch->pool == POOL_API)
+				share_leave(m->share, ch->number);
+			if (replace)
+				log_line(LOG_WARN, "worker_ended",
+				    "%s worker %d ended with %s %d",
+				    POOL_NAMES[ch->pool], (int)pid,
+				    WIFSIGNALED(status) ? "signal" : "status",
+				    WIFSIGNALED(status) ? WTERMSIG(status)
+							: WEXITSTATUS(status));
+		}
+	}
+}
+
+/* Starts what is missing; says whether something had to be put off. */
+static bool
+replace_missing(struct master *m)
+{
+	bool put_off = false;
+
+	for (size_t i = 0; i < m->count; i++) {
+		struct child *ch = &m->children[i];
+
+		if (ch->pid > 0)
+			continue;
+		if (ch->started_ms > 0 &&
+		    clock_ms() - ch->started_ms < QUICK_DEATH_MS)
+			put_off = true;
+		else
+			spawn(m, ch);
+	}
+	return put_off;
+}
+
+static bool
+any_left(const struct master *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->children[i].pid > 0)
+			return true;
+	return false;
+}
+
+static void
+signal_all(const struct master *m, int sig)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->children[i].pid > 0)
+			kill(m->children[i].pid, sig);
+}
+
+static int
+wait_signal(const sigset_t *set, int64_t ms)
+{
+	struct timespec ts = { .tv_sec = ms / 1000,
+		.tv_nsec = (ms % 1000) * 1000000 };
+
+	return ms < 0 ? sigwaitinfo(set, NULL) : sigtimedwait(set, NULL, &ts);
+}
+
+static void
+stop_all(struct master *m, const sigset_t *set)
+{
+	int64_t deadline = clock_ms() + STOP_MS;
+
+	signal_all(m, SIGTERM);
+	while (any_left(m) && clock_left_ms(deadline) > 0) {
+		wait_signal(set, clock_left_ms(deadline));
+		reap(m, false);
+	}
+	signal_all(m, SIGKILL);
+}
+
+static void
+fill_pools(struct master *m)
+{
+	const int64_t sizes[POOL__MAX] = { [POOL_API] = m->conf->api_workers,
+		[POOL_AUTH] = m->conf->auth_workers };
+
+	m->count = (size_t)(sizes[POOL_API] + sizes[POOL_AUTH]);
+	m->children = xcalloc(m->count, sizeof(*m->children));
+	m->share = share_new((size_t)sizes[POOL_API]);
+	for (size_t i = 0; i < m->count; i++) {
+		bool api = i < (size_t)sizes[POOL_API];
+
+		m->children[i].pool = api ? POOL_API : POOL_AUTH;
+		m->children[i].number = api ? i : i - (size_t)sizes[POOL_API];
+	}
+}
+
+int
+master_run(const struct conf *conf, struct err *e)
+{
+	struct master m = { .conf = conf };
+	sigset_t set;
+	int sig = 0;
+
+	if (open_sockets(&m, e) < 0)
+		return -1;
+	raise_descriptor_limit();
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fill_pools(&m);
+	log_line(LOG_INFO, "started",
+	    "version %s, %lld api and %lld auth workers", PACKAGE_VERSION,
+	    (long long)conf->api_workers, (long long)conf->auth_workers);
+	while (sig != SIGTERM && sig != SIGINT) {
+		bool put_off = replace_missing(&m);
+
+		sig = wait_signal(&set, put_off ? QUICK_DEATH_MS : -1);
+		reap(&m, true);
+	}
+	stop_all(&m, &set);
+	free(m.children);
+	log_line(LOG_INFO, "stopped", "workers ended; sandboxes live on");
+	return 0;
+}

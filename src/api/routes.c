@@ -1,0 +1,41 @@
+/* routes.c: the whole HTTP API on one page. */
+#include "api/routes.h"
+
+#include "api/access.h"
+#include "api/handlers.h"
+#include "api/session_body.h"
+#include "common/mem.h"
+
+/* clang-format off */
+const struct route ROUTES[] = {
+	{ "GET",    "/v1/live",                             ACCESS_NONE,   v1_live,              .help = "204 while a worker serves; no database" },
+	{ "GET",    "/v1/health",                           ACCESS_NONE,   v1_health,            .help = "status and version; details with a key" },
+	{ "GET",    "/v1/openapi.json",                     ACCESS_NONE,   v1_openapi,           .help = "this table as an OpenAPI document" },
+	{ "POST",   "/v1/login",                            ACCESS_NONE,   v1_login,             .body = LOGIN_FIELDS, .body_count = &LOGIN_FIELD_COUNT, .help = "exchange a key for the dashboard's cookie" },
+	{ "DELETE", "/v1/login",                            ACCESS_NONE,   v1_logout,            .help = "end the dashboard's cookie" },
+	{ "GET",    "/v1/me",                               ACCESS_READ,   v1_me,                .help = "whose key this is" },
+	{ "POST",   "/v1/sessions",                         ACCESS_TENANT, v1_session_create,    .body = CREATE_FIELDS, .body_count = &CREATE_FIELD_COUNT, .help = "create a session, or find it by name; `?wait=` seconds" },
+	{ "GET",    "/v1/sessions",                         ACCESS_READ,   v1_session_list,      .help = "newest first; `?state=` `?label=key:value` `?limit=` `?cursor=`" },
+	{ "GET",    "/v1/sessions/:id",                     ACCESS_READ,   v1_session_get,       .help = "state, lease, limits, ports, why it is alive and until when" },
+	{ "PATCH",  "/v1/sessions/:id",                     ACCESS_TENANT, v1_session_patch,     .body = PATCH_FIELDS, .body_count = &PATCH_FIELD_COUNT, .help = "change idle time, labels, env" },
+	{ "DELETE", "/v1/sessions/:id",                     ACCESS_TENANT, v1_session_delete,    .help = "200 `deleted`, or 202 `deleting` until absence is observed" },
+	{ "POST",   "/v1/sessions/:id/resume",              ACCESS_TENANT, v1_session_resume,    .help = "start it again where its files are; `?wait=` seconds" },
+	{ "POST",   "/v1/sessions/:id/sleep",               ACCESS_TENANT, v1_session_sleep,     .help = "stop what runs, keep the files" },
+	{ "POST",   "/v1/sessions/:id/extend",              ACCESS_TENANT, v1_session_extend,    .body = EXTEND_FIELDS, .body_count = &EXTEND_FIELD_COUNT, .help = "stay awake at least `seconds` from now" },
+	{ "GET",    "/v1/sessions/:id/agent-log",           ACCESS_READ,   v1_session_agent_log, .help = "tail of the sandbox agent's log" },
+	{ "POST",   "/v1/sessions/:id/ports",               ACCESS_TENANT, v1_port_expose,       .body = PORT_FIELDS, .body_count = &PORT_FIELD_COUNT, .help = "a preview URL for a port" },
+	{ "GET",    "/v1/sessions/:id/ports",               ACCESS_READ,   v1_port_list,         .help = "ports and their URLs" },
+	{ "DELETE", "/v1/sessions/:id/ports/:port",         ACCESS_TENANT, v1_port_remove,       .help = "end a preview URL and its open connections" },
+	{ "POST",   "/v1/sessions/:id/ports/:port/rotate",  ACCESS_TENANT, v1_port_rotate,       .help = "a new URL for a port; the old one ends" },
+};
+/* clang-format on */
+const size_t ROUTE_COUNT = ARRAY_LEN(ROUTES);
+
+void
+routes_print(FILE *to)
+{
+	for (size_t i = 0; i < ROUTE_COUNT; i++)
+		fprintf(to, "| `%s` | `%s` | %s | %s |\n", ROUTES[i].method,
+		    ROUTES[i].pattern, ACCESS_NAMES[ROUTES[i].access],
+		    ROUTES[i].help);
+}

@@ -1,0 +1,63 @@
+/*
+ * session_body.h: the bodies of /v1/sessions, as tables.
+ */
+#ifndef SANDLEASE_API_SESSION_BODY_H
+#define SANDLEASE_API_SESSION_BODY_H
+
+#include "api/app.h"
+#include "control/session_control.h"
+
+enum { BODY_MAX = 1024 * 1024, WAIT_DEFAULT_S = 10, WAIT_MAX_S = 60 };
+
+struct create_body {
+	char name[129];
+	char class_name[65];
+	char agent_type[65];
+	char expires_at[41];
+	char base_url[257];
+	char sleep_after[17];
+	int isolation;
+	int keep_alive;
+	int wake_on_preview;
+	int64_t sleep_after_seconds;
+	const json_t *labels;
+	const json_t *env;
+	const json_t *files;
+};
+extern const struct jfield CREATE_FIELDS[];
+extern const size_t CREATE_FIELD_COUNT;
+
+struct patch_body {
+	int64_t sleep_after_seconds;
+	int keep_alive;
+	const json_t *labels;
+	const json_t *env;
+	char base_url[257];
+};
+extern const struct jfield PATCH_FIELDS[];
+extern const size_t PATCH_FIELD_COUNT;
+
+struct extend_body {
+	int64_t seconds;
+};
+extern const struct jfield EXTEND_FIELDS[];
+extern const size_t EXTEND_FIELD_COUNT;
+
+/*
+ * Decodes and checks a create: everything that a table cannot say.  *json
+ * owns what the body borrows.
+ */
+int create_body_read(struct call *c, struct create_body *b, json_t **json,
+    struct err *e) MUST_CHECK;
+int patch_body_read(struct call *c, struct patch_body *b, json_t **json,
+    struct err *e) MUST_CHECK;
+
+/* Hash of method, path and body, for Idempotency-Key. */
+void request_hash(const struct call *c, const json_t *body,
+    char out[TOKEN_HASH_HEX_MAX]);
+
+/* The deadline that ?wait= asks for. */
+int wait_deadline(const struct call *c, int64_t *deadline_ms, struct err *e)
+    MUST_CHECK;
+
+#endif

@@ -1,0 +1,88 @@
+/* session_json.c: a session as the API shows it. */
+#include "api/session_json.h"
+
+#include <string.h>
+
+#include "common/mem.h"
+#include "control/preview_control.h"
+#include "control/session_control.h"
+
+/* http://{port}-{id}-{token}.{domain}/, or the path form without a domain. */
+static json_t *
+preview_url(const struct conf *conf, const char *base_url, const char *id,
+    json_int_t port, const char *token)
+{
+	const char *base = str_empty(base_url) ? conf->preview_base : base_url;
+	const char *host = strstr(base, "://");
+
+	if (host != NULL)
+		return json_sprintf("%.*s://%" JSON_INTEGER_FORMAT "-%s-%s.%s/",
+		    (int)(host - base), base, port, id, token, host + 3);
+	if (conf->preview_path_base[0] != '\0')
+		return json_sprintf("%s/p/%" JSON_INTEGER_FORMAT "-%s-%s/",
+		    conf->preview_path_base, port, id, token);
+	return json_null();
+}
+
+int
+session_json_port(struct control *ctl, const char *id, const char *base_url,
+    json_t *port, struct err *e)
+{
+	auto_buf struct buf token = { 0 };
+	json_int_t n = json_integer_value(json_object_get(port, "port"));
+
+	if (preview_token(ctl, id, n, json_str(port, "token"), &token, e) < 0)
+		return -1;
+	json_object_set_new(port, "url",
+	    preview_url(ctl->conf, base_url, id, n, token.data));
+	json_object_del(port, "token");
+	return 0;
+}
+
+static int64_t
+int_of(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+/* The class's figures become {"value", "by"}: who holds each of them. */
+static void
+explain_limits(struct control *ctl, json_t *s)
+{
+	const json_t *l = json_object_get(s, "limits");
+	struct sandbox_spec spec = { .memory_mb = int_of(l, "memoryMb"),
+		.cpu_millis = int_of(l, "cpuMillis"),
+		.disk_mb = int_of(l, "diskMb"),
+		.pids = int_of(l, "pids") };
+
+	str_copy(spec.id, sizeof(spec.id), json_str(s, "sandboxId"));
+	str_copy(spec.rootfs, sizeof(spec.rootfs), json_str(l, "rootfs"));
+	json_object_set_new(s, "limits", session_control_limits(ctl, &spec));
+}
+
+int
+session_json(struct control *ctl, const char *text, json_t **out, struct err *e)
+{
+	auto_json json_t *s = NULL;
+	const char *id;
+	json_t *port;
+	size_t i;
+
+	if (json_parse(text, strlen(text), &s, e) < 0)
+		return -1;
+	id = json_str(s, "id");
+	json_array_foreach(json_object_get(s, "ports"), i, port)
+	{
+		if (session_json_port(ctl, id, json_str(s, "baseUrl"), port,
+			e) < 0)
+			return -1;
+	}
+	json_object_del(s, "baseUrl");
+	explain_limits(ctl, s);
+	json_object_set_new(s, "urls",
+	    json_pack("{s:o, s:o}", "api",
+		json_sprintf("%s/v1/sessions/%s", ctl->conf->public_url, id),
+		"terminal", json_null()));
+	*out = TAKE(s);
+	return 0;
+}

@@ -1,0 +1,20 @@
+/*
+ * session_json.h: a session as the API shows it.
+ *
+ * The row's half comes from sql/functions/session_json.sql; what only the
+ * host knows (limits, preview URLs) is added here.
+ */
+#ifndef SANDLEASE_API_SESSION_JSON_H
+#define SANDLEASE_API_SESSION_JSON_H
+
+#include "api/app.h"
+
+/* The finished object from the row's text.  The caller owns it. */
+int session_json(struct control *ctl, const char *text, json_t **out,
+    struct err *e) MUST_CHECK;
+
+/* A port's JSON: the sealed token becomes its URL. */
+int session_json_port(struct control *ctl, const char *id, const char *base_url,
+    json_t *port, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,55 @@
+/* v1_service.c: how the service itself is doing. */
+#include "api/access.h"
+#include "api/app.h"
+#include "api/handlers.h"
+#include "api/openapi.h"
+#include "common/mem.h"
+
+int
+v1_live(struct call *c, struct err *e)
+{
+	(void)e;
+	call_reply_empty(c, 204);
+	return 0;
+}
+
+/* Anyone may know that it works; how much is going on needs a key. */
+int
+v1_health(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+	auto_rows struct rows *r = NULL;
+	auto_json json_t *reply = NULL;
+	struct credential k;
+	bool draining;
+
+	if (STORE_RUN(app->store, STMT_HEALTH, &r, e) < 0 ||
+	    access_credential(c, &k, e) < 0)
+		return -1;
+	draining = rows_bool(r, 0, "draining");
+	reply = json_pack("{s:s, s:s}", "status", draining ? "draining" : "ok",
+	    "version", PACKAGE_VERSION);
+	if (k.given) {
+		if (access_check(c, ACCESS_READ, e) < 0)
+			return -1;
+		json_object_set_new(reply, "database", json_string("ok"));
+		json_object_set_new(reply, "activeSessions",
+		    json_integer(rows_int(r, 0, "active")));
+		json_object_set_new(reply, "lastReaperPass",
+		    rows_null(r, 0, "reaped")
+			? json_null()
+			: json_string(rows_text(r, 0, "reaped")));
+	}
+	call_reply(c, 200, reply);
+	return 0;
+}
+
+int
+v1_openapi(struct call *c, struct err *e)
+{
+	auto_json json_t *doc = openapi_document(app_of(c)->conf->public_url);
+
+	(void)e;
+	call_reply(c, 200, doc);
+	return 0;
+}

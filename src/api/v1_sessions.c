@@ -1,0 +1,415 @@
+/* v1_sessions.c: sessions, from create to delete. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/handlers.h"
+#include "api/session_body.h"
+#include "api/session_json.h"
+#include "api/share.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "control/session_control.h"
+#include "control/start.h"
+#include "domain/session.h"
+
+enum {
+	PAGE_DEFAULT = 50,
+	PAGE_MAX = 200,
+	LABEL_MAX = 320,
+	CURSOR_MAX = 64,
+	AGENT_LOG_MAX = 64 * 1024,
+	EXTEND_DEFAULT_S = 600,
+	MOVE_ON_MS = 5000
+};
+
+/* The session as it is now, and its state apart. */
+static int
+read_session(struct call *c, struct control *ctl, const char *id, json_t **out,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (!id_is_session(id))
+		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		    "there is no such session");
+	if (STORE_RUN(ctl->store, STMT_SESSION_GET, &r, e, id,
+		app_of(c)->who.tenant) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		    "there is no such session");
+	return session_json(ctl, rows_text(r, 0, "json"), out, e);
+}
+
+static int
+reply_session(struct call *c, struct control *ctl, const char *id, int done,
+    int pending, struct err *e)
+{
+	auto_json json_t *s = NULL;
+	const char *state;
+
+	if (read_session(c, ctl, id, &s, e) < 0)
+		return -1;
+	state = json_str(s, "state");
+	call_reply(c,
+	    str_equal(state, "initializing") || str_equal(state, "sleeping") ||
+		    str_equal(state, "deleting")
+		? pending
+		: done,
+	    s);
+	return 0;
+}
+
+static int
+check_idempotency_key(const char *key, struct err *e)
+{
+	for (const char *s = key; *s != '\0'; s++)
+		if ((unsigned char)*s < 0x20 || (unsigned char)*s > 0x7e)
+			return err_field(e, "Idempotency-Key",
+			    "must be printable");
+	if (strlen(key) > 255)
+		return err_field(e, "Idempotency-Key",
+		    "must have 1 to 255 characters");
+	return 0;
+}
+
+/* A session that was found must agree with what is set only once. */
+static int
+check_base_url_kept(struct call *c, const char *id, const char *wanted,
+    struct err *e)
+{
+	struct app *app = app_of(c);
+	auto_rows struct rows *r = NULL;
+	const char *has;
+
+	if (wanted[0] == '\0')
+		return 0;
+	if (STORE_RUN(app->store, STMT_SESSION_ENV, &r, e, id,
+		app->who.tenant) < 0)
+		return -1;
+	has = rows_count(r) > 0 ? rows_text(r, 0, "base_url") : "";
+	if (has[0] == '\0' || str_equal(has, wanted))
+		return 0;
+	return err_set(e, ERR_CONFLICT, "base_url_already_set",
+	    "baseUrl is set once, to %s", has);
+}
+
+int
+v1_session_create(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+	struct control *ctl = app_control(c, e);
+	auto_json json_t *json = NULL;
+	struct create_body b;
+	char id[ID_MAX], hash[TOKEN_HASH_HEX_MAX];
+	const char *key = call_param(c, "HTTP_IDEMPOTENCY_KEY");
+	enum disposition how = SESSION_CREATED;
+	int64_t deadline;
+	int rc;
+
+	if (ctl == NULL || check_idempotency_key(key, e) < 0 ||
+	    wait_deadline(c, &deadline, e) < 0 ||
+	    create_body_read(c, &b, &json, e) < 0 ||
+	    share_enter(app->share, app->worker, app->who.tenant, e) < 0)
+		return -1;
+	request_hash(c, json, hash);
+	rc = session_control_create(ctl, &app->who,
+	    &(struct session_wish){ .name = b.name,
+		.class_name = b.class_name,
+		.agent_type = b.agent_type,
+		.base_url = b.base_url,
+		.expires_at = b.expires_at,
+		.idempotency_key = key,
+		.request_hash = key[0] != '\0' ? hash : NULL,
+		.labels = b.labels,
+		.env = b.env,
+		.files = b.files,
+		.isolation = b.isolation,
+		.sleep_after_seconds = b.sleep_after_seconds,
+		.keep_alive = b.keep_alive == 1,
+		.wake_on_preview = b.wake_on_preview == 1 },
+	    deadline, id, &how, e);
+	/* undecided is not failed: 202, and the next request goes on */
+	if (rc < 0 && (id[0] == '\0' || !start_undecided(e)))
+		return -1;
+	if (rc < 0)
+		log_err(LOG_INFO, "start_goes_on", e);
+	if (how == SESSION_FOUND &&
+	    check_base_url_kept(c, id, b.base_url, e) < 0)
+		return -1;
+	if (how == SESSION_REPLAYED)
+		call_header(c, "Idempotency-Replayed", "true");
+	return reply_session(c, ctl, id, how == SESSION_FOUND ? 200 : 201, 202,
+	    e);
+}
+
+/* "key:value"; the first colon divides. */
+static int
+split_label(char *label, const char **key, const char **value, struct err *e)
+{
+	char *colon = strchr(label, ':');
+
+	*key = *value = "";
+	if (label[0] == '\0')
+		return 0;
+	if (colon == NULL || colon == label)
+		return err_field(e, "label", "must be key:value");
+	*colon = '\0';
+	*key = label;
+	*value = colon + 1;
+	return 0;
+}
+
+/* "<seconds>.<micros>_<id>", as we gave it out. */
+static int
+split_cursor(char *cursor, const char **at, const char **id, struct err *e)
+{
+	char *sep = strchr(cursor, '_');
+
+	*at = *id = "";
+	if (cursor[0] == '\0')
+		return 0;
+	if (sep == NULL || !id_is_session(sep + 1))
+		return err_field(e, "cursor", "is not one of ours");
+	*sep = '\0';
+	if (!str_made_of(cursor, "0123456789.", 1, 24) ||
+	    strchr(cursor, '.') != strrchr(cursor, '.'))
+		return err_field(e, "cursor", "is not one of ours");
+	*at = cursor;
+	*id = sep + 1;
+	return 0;
+}
+
+struct list_query {
+	char state[32];
+	char label[LABEL_MAX];
+	char cursor[CURSOR_MAX];
+	char limit[8];
+	const char *label_key, *label_value, *at, *id;
+	int64_t page;
+};
+
+static int
+read_list_query(struct call *c, struct list_query *q, struct err *e)
+{
+	bool ignored;
+
+	*q = (struct list_query){ .page = PAGE_DEFAULT };
+	if (call_query(c, "state", q->state, sizeof(q->state), &ignored, e) <
+		0 ||
+	    call_query(c, "label", q->label, sizeof(q->label), &ignored, e) <
+		0 ||
+	    call_query(c, "cursor", q->cursor, sizeof(q->cursor), &ignored, e) <
+		0 ||
+	    call_query(c, "limit", q->limit, sizeof(q->limit), &ignored, e) < 0)
+		return -1;
+	if (q->state[0] != '\0' &&
+	    session_state_parse(q->state) == SESSION__MAX)
+		return err_field(e, "state", "is not a state");
+	if (q->limit[0] != '\0' && !str_to_int(q->limit, 1, PAGE_MAX, &q->page))
+		return err_field(e, "limit", "must be 1 to %d", PAGE_MAX);
+	if (split_label(q->label, &q->label_key, &q->label_value, e) < 0)
+		return -1;
+	return split_cursor(q->cursor, &q->at, &q->id, e);
+}
+
+int
+v1_session_list(struct call *c, struct err *e)
+{
+	struct control *ctl = app_control(c, e);
+	auto_rows struct rows *r = NULL;
+	auto_json json_t *list = json_array(), *reply = NULL;
+	json_t *cursor = json_null();
+	struct list_query q;
+	char page[16];
+	size_t n;
+
+	if (ctl == NULL || read_list_query(c, &q, e) < 0)
+		return -1;
+	snprintf(page, sizeof(page), "%d", (int)q.page + 1);
+	if (STORE_RUN(ctl->store, STMT_SESSION_LIST, &r, e,
+		app_of(c)->who.tenant, q.state, q.label_key, q.label_value,
+		q.at, q.id, page) < 0)
+		return -1;
+	n = rows_count(r);
+	for (size_t i = 0; i < n && i < (size_t)q.page; i++) {
+		json_t *s = NULL;
+
+		if (session_json(ctl, rows_text(r, i, "json"), &s, e) < 0)
+			return -1;
+		json_array_append_new(list, s);
+	}
+	if (n > (size_t)q.page)
+		cursor = json_sprintf("%s_%s",
+		    rows_text(r, (size_t)q.page - 1, "at"),
+		    rows_text(r, (size_t)q.page - 1, "id"));
+	reply = json_pack("{s:O, s:o}", "sessions", list, "nextCursor", cursor);
+	call_reply(c, 200, reply);
+	return 0;
+}
+
+int
+v1_session_get(struct call *c, struct err *e)
+{
+	struct control *ctl = app_control(c, e);
+	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
+	auto_json json_t *s = NULL;
+	struct session_row row;
+	bool busy;
+
+	if (ctl == NULL || control_session(ctl, id, tenant, &row, e) < 0)
+		return -1;
+	/* whoever polls a start that lost its worker moves it on */
+	if (str_equal(row.state, "initializing")) {
+		struct err ignored = { 0 };
+
+		(void)!start_session(ctl, id, tenant, clock_ms() + MOVE_ON_MS,
+		    &ignored);
+		if (control_session(ctl, id, tenant, &row, e) < 0)
+			return -1;
+	}
+	if (read_session(c, ctl, id, &s, e) < 0)
+		return -1;
+	busy = session_control_busy(ctl, &row);
+	json_object_set_new(s, "busy", json_boolean(busy));
+	if (busy)
+		json_array_append_new(
+		    json_object_get(json_object_get(s, "alive"), "because"),
+		    json_string("busy"));
+	call_reply(c, 200, s);
+	return 0;
+}
+
+/* What is gone or going takes no more changes. */
+static int
+must_live(struct call *c, struct control *ctl, const char *id, struct err *e)
+{
+	struct session_row row;
+
+	if (control_session(ctl, id, app_of(c)->who.tenant, &row, e) < 0)
+		return -1;
+	if (str_equal(row.state, "deleting") || str_equal(row.state, "deleted"))
+		return err_set(e, ERR_CONFLICT, "session_deleting",
+		    "the session is %s", row.state);
+	return 0;
+}
+
+int
+v1_session_patch(struct call *c, struct err *e)
+{
+	struct control *ctl = app_control(c, e);
+	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
+	auto_json json_t *json = NULL;
+	auto_free char *labels = NULL;
+	struct patch_body b;
+	char seconds[24];
+
+	if (ctl == NULL || patch_body_read(c, &b, &json, e) < 0 ||
+	    must_live(c, ctl, id, e) < 0 ||
+	    check_base_url_kept(c, id, b.base_url, e) < 0)
+		return -1;
+	if (b.labels != NULL)
+		labels = json_text(b.labels);
+	snprintf(seconds, sizeof(seconds), "%lld",
+	    (long long)b.sleep_after_seconds);
+	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant,
+		b.sleep_after_seconds > 0 ? seconds : NULL,
+		b.keep_alive < 0        ? NULL
+		    : b.keep_alive == 1 ? "true"
+					: "false",
+		labels, NULL, b.base_url[0] != '\0' ? b.base_url : NULL) < 0)
+		return -1;
+	if (b.env != NULL &&
+	    session_control_set_env(ctl, id, tenant, b.env, e) < 0)
+		return -1;
+	return reply_session(c, ctl, id, 200, 200, e);
+}
+
+int
+v1_session_delete(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+	struct control *ctl = app_control(c, e);
+	const char *id = call_var(c, "id");
+	bool gone;
+
+	if (ctl == NULL ||
+	    share_enter(app->share, app->worker, app->who.tenant, e) < 0 ||
+	    session_control_delete(ctl, id, app->who.tenant, &gone, e) < 0)
+		return -1;
+	return reply_session(c, ctl, id, 200, 202, e);
+}
+
+int
+v1_session_resume(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+	struct control *ctl = app_control(c, e);
+	const char *id = call_var(c, "id");
+	int64_t deadline;
+
+	if (ctl == NULL || wait_deadline(c, &deadline, e) < 0 ||
+	    share_enter(app->share, app->worker, app->who.tenant, e) < 0)
+		return -1;
+	if (start_session(ctl, id, app->who.tenant, deadline, e) < 0 &&
+	    !start_undecided(e))
+		return -1;
+	return reply_session(c, ctl, id, 200, 202, e);
+}
+
+int
+v1_session_sleep(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+	struct control *ctl = app_control(c, e);
+	const char *id = call_var(c, "id");
+
+	if (ctl == NULL ||
+	    share_enter(app->share, app->worker, app->who.tenant, e) < 0 ||
+	    session_control_sleep(ctl, id, app->who.tenant, "user-interrupt",
+		e) < 0)
+		return -1;
+	return reply_session(c, ctl, id, 200, 202, e);
+}
+
+int
+v1_session_extend(struct call *c, struct err *e)
+{
+	struct control *ctl = app_control(c, e);
+	const char *id = call_var(c, "id");
+	auto_json json_t *json = NULL;
+	auto_rows struct rows *r = NULL;
+	struct extend_body b = { .seconds = EXTEND_DEFAULT_S };
+	char seconds[24];
+
+	if (ctl == NULL || call_json(c, BODY_MAX, &json, e) < 0 ||
+	    jfield_decode(json, EXTEND_FIELDS, EXTEND_FIELD_COUNT, 0, &b, e) <
+		0 ||
+	    must_live(c, ctl, id, e) < 0)
+		return -1;
+	snprintf(seconds, sizeof(seconds), "%lld", (long long)b.seconds);
+	if (STORE_RUN(ctl->store, STMT_SESSION_EXTEND, &r, e, id,
+		app_of(c)->who.tenant, seconds) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_CONFLICT, "session_not_ready",
+		    "only a session that is ready can be kept awake; resume it first");
+	return reply_session(c, ctl, id, 200, 200, e);
+}
+
+int
+v1_session_agent_log(struct call *c, struct err *e)
+{
+	struct control *ctl = app_control(c, e);
+	auto_buf struct buf log = { 0 };
+
+	if (ctl == NULL ||
+	    session_control_agent_log(ctl, call_var(c, "id"),
+		app_of(c)->who.tenant, AGENT_LOG_MAX, &log, e) < 0)
+		return -1;
+	call_reply_bytes(c, 200, "text/plain; charset=utf-8",
+	    log.len > 0 ? log.data : "", log.len);
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* worker.c: one process, one request at a time, one database connection. */
+#include "api/worker.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "api/dispatch.h"
+#include "api/share.h"
+#include "common/log.h"
+#include "web/server.h"
+
+static volatile sig_atomic_t stopping;
+
+static const struct store_options POOL_OPTIONS[POOL__MAX] = {
+	[POOL_API] = { "sandlease-api", 5000 },
+	[POOL_AUTH] = { "sandlease-auth", 1000 },
+};
+
+static void
+on_term(int sig)
+{
+	(void)sig;
+	stopping = 1;
+}
+
+/* Without SA_RESTART, so that it wakes the accept. */
+static void
+install_signals(void)
+{
+	struct sigaction term = { .sa_handler = on_term };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t none;
+
+	sigaction(SIGTERM, &term, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGHUP, &ignore, NULL);
+	sigaction(SIGINT, &ignore, NULL); /* the master passes it on */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+int
+worker_run(const struct conf *conf, enum pool pool, int listen_fd,
+    struct share *share, size_t number)
+{
+	struct app app = { .conf = conf,
+		.pool = pool,
+		.share = share,
+		.worker = number };
+	struct server *server;
+	struct err e = { 0 };
+
+	install_signals();
+	if (server_init(&e) < 0) {
+		log_err(LOG_ERROR, "worker", &e);
+		return EXIT_FAILURE;
+	}
+	app.store = store_new(conf->database, &POOL_OPTIONS[pool]);
+	server = server_new(listen_fd);
+	while (!stopping) {
+		struct call c;
+
+		if (server_accept(server, &c) < 0)
+			continue;
+		c.context = &app;
+		dispatch(&c);
+		server_finish(server, &c);
+	}
+	server_free(server);
+	store_free(app.store);
+	return EXIT_SUCCESS;
+}
+
+int
+worker_cgi(const struct conf *conf)
+{
+	struct app app = { .conf = conf,
+		.pool = POOL_API,
+		.share = share_new(1) };
+	struct call c;
+
+	app.store = store_new(conf->database, &POOL_OPTIONS[POOL_API]);
+	server_cgi(&c);
+	c.context = &app;
+	dispatch(&c);
+	call_flush(&c);
+	call_release(&c);
+	store_free(app.store);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,153 @@
+/* cmd_doctor.c: creates, executes, previews and deletes, for real. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/commands.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum { PORT = 8000, PREVIEW_MS = 5000 };
+
+/* One line of Perl, which every Debian has, that answers every request. */
+static const char SERVER[] =
+    "perl -MIO::Socket::INET -e '"
+    "$s = IO::Socket::INET->new(LocalAddr => \"127.0.0.1\", LocalPort => 8000,"
+    " Listen => 5, ReuseAddr => 1) or die; while ($c = $s->accept) {"
+    " while (<$c>) { last if /^\\r?$/ } print $c \"HTTP/1.0 200 OK\\r\\n\\r\\n"
+    "hello from inside\\n\"; close $c }' </dev/null >/dev/null 2>&1 &";
+
+struct patient {
+	struct client *client;
+	char path[64]; /* of the session, once there is one */
+	int64_t began_us;
+};
+
+static void
+report(struct patient *p, const char *what)
+{
+	int64_t now = clock_us();
+
+	printf("ok   %-44s %7.1f ms\n", what,
+	    (double)(now - p->began_us) / 1000);
+	p->began_us = clock_us();
+}
+
+static int
+execute(struct patient *p, const char *command, json_t **out, struct err *e)
+{
+	auto_json json_t *body = json_pack("{s:s}", "command", command);
+	auto_free char *path = xasprintf("%s/api/execute", p->path);
+
+	return client_call(p->client, "POST", path, body, out, e);
+}
+
+static int
+check_create(struct patient *p, struct err *e)
+{
+	auto_json json_t *body = json_pack("{s:s, s:{s:s}}", "isolation",
+	    "session", "labels", "made-by", "doctor");
+	auto_json json_t *s = NULL;
+
+	if (client_call(p->client, "POST", "/v1/sessions", body, &s, e) < 0)
+		return err_wrap(e, "create");
+	snprintf(p->path, sizeof(p->path), "/v1/sessions/%s",
+	    json_str(s, "id"));
+	if (!str_equal(json_str(s, "state"), "ready"))
+		return err_set(e, ERR_UNAVAILABLE, "doctor",
+		    "create: the session is %s, not ready",
+		    json_str(s, "state"));
+	report(p, "a session in a sandbox of its own");
+	return 0;
+}
+
+static int
+check_execute(struct patient *p, struct err *e)
+{
+	auto_json json_t *r = NULL;
+
+	if (execute(p, "echo $((6 * 7))", &r, e) < 0)
+		return err_wrap(e, "execute");
+	if (strncmp(json_str(r, "stdout"), "42", 2) != 0)
+		return err_set(e, ERR_UNAVAILABLE, "doctor",
+		    "execute: 6 * 7 gave \"%.40s\"", json_str(r, "stdout"));
+	report(p, "a command in it");
+	return 0;
+}
+
+/* The server needs a moment to listen: the relay says 502 until then. */
+static int
+fetch_preview(struct patient *p, const char *url, struct err *e)
+{
+	int64_t deadline = clock_ms() + PREVIEW_MS;
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	long status = 0;
+
+	do {
+		auto_buf struct buf page = { 0 };
+
+		if (client_fetch(p->client, url, &page, &status, e) < 0)
+			return err_wrap(e, "preview");
+		if (status == 200 && str_starts(page.data, "hello from inside"))
+			return 0;
+		nanosleep(&pause, NULL);
+	} while (clock_left_ms(deadline) > 0);
+	return err_set(e, ERR_UNAVAILABLE, "doctor",
+	    "preview: status %ld instead of the page", status);
+}
+
+static int
+check_preview(struct patient *p, struct err *e)
+{
+	auto_json json_t *body = json_pack("{s:i}", "port", PORT);
+	auto_json json_t *port = NULL;
+	auto_free char *path = xasprintf("%s/ports", p->path);
+
+	if (execute(p, SERVER, NULL, e) < 0)
+		return err_wrap(e, "server");
+	if (client_call(p->client, "POST", path, body, &port, e) < 0)
+		return err_wrap(e, "expose");
+	if (fetch_preview(p, json_str(port, "url"), e) < 0)
+		return -1;
+	report(p, "a server in it, through its preview URL");
+	return 0;
+}
+
+static int
+check_delete(struct patient *p, struct err *e)
+{
+	auto_json json_t *s = NULL;
+
+	if (p->path[0] == '\0')
+		return 0;
+	if (client_call(p->client, "DELETE", p->path, NULL, &s, e) < 0)
+		return err_wrap(e, "delete");
+	if (!str_equal(json_str(s, "state"), "deleted"))
+		return err_set(e, ERR_UNAVAILABLE, "doctor",
+		    "delete: the session is %s, not deleted",
+		    json_str(s, "state"));
+	report(p, "deleted, and its absence observed");
+	return 0;
+}
+
+int
+cmd_doctor(struct client *c, struct err *e)
+{
+	struct patient p = { .client = c, .began_us = clock_us() };
+	struct err later = { 0 };
+	int rc;
+
+	rc = client_call(c, "GET", "/v1/health", NULL, NULL, e);
+	if (rc == 0)
+		report(&p, "the service answers");
+	if (rc == 0)
+		rc = check_create(&p, e);
+	if (rc == 0)
+		rc = check_execute(&p, e);
+	if (rc == 0)
+		rc = check_preview(&p, e);
+	/* whatever went wrong, nothing is left behind */
+	if (check_delete(&p, rc == 0 ? e : &later) < 0)
+		rc = -1;
+	return rc;
+}

@@ -1,0 +1,20 @@
+/*
+ * program.h: how every program of ours begins.
+ *
+ * Options that all share (--config, --version, --help), then the settings,
+ * the log, and the loss of root: nothing of ours runs privileged, also when
+ * it is started by root.
+ */
+#ifndef SANDLEASE_COMMON_PROGRAM_H
+#define SANDLEASE_COMMON_PROGRAM_H
+
+#include "common/conf.h"
+#include "common/err.h"
+
+/* Becomes conf->user when started by root; a no-op for anybody else. */
+int program_drop_root(const struct conf *conf, struct err *e) MUST_CHECK;
+
+/* Prints "program: message" and returns EXIT_FAILURE. */
+int program_fail(const char *program, const struct err *e);
+
+#endif

@@ -1,0 +1,174 @@
+/* control.c: what every use case needs in hand. */
+#include "control/control.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+int
+control_open(const struct conf *conf, struct store *st, struct control *ctl,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	*ctl = (struct control){ .conf = conf, .store = st };
+	if (seal_keys_load(conf->seal_key_file, &ctl->keys, e) < 0 ||
+	    STORE_RUN(st, STMT_INSTALLATION, &r, e) < 0)
+		return -1;
+	return provider_open("local", conf, rows_text(r, 0, "id"),
+	    &ctl->provider, e);
+}
+
+static void
+copy(char *to, size_t size, const struct rows *r, size_t row, const char *col)
+{
+	str_copy(to, size, rows_text(r, row, col));
+}
+#define COPY(member, col) copy(out->member, sizeof(out->member), r, row, col)
+
+void
+control_spec(const struct rows *r, size_t row, struct sandbox_spec *out)
+{
+	*out = (struct sandbox_spec){ 0 };
+	COPY(id, "sandbox_id");
+	COPY(incarnation, "incarnation");
+	COPY(rootfs, "rootfs");
+	out->epoch = rows_int(r, row, "epoch");
+	out->memory_mb = rows_int(r, row, "memory_mb");
+	out->cpu_millis = rows_int(r, row, "cpu_millis");
+	out->disk_mb = rows_int(r, row, "disk_mb");
+	out->pids = rows_int(r, row, "pids");
+}
+
+/* lease.md 1: only rows without an id are derived, and then persisted. */
+static int
+adopt_sandbox(struct control *ctl, const struct session_row *s, struct err *e)
+{
+	char id[SANDBOX_ID_MAX];
+	bool isolated = str_equal(s->isolation, "session") ||
+	    sandbox_id_isolated_by_list(ctl->conf->per_session_orgs, s->org);
+	const struct sandbox_owner o = { .org = s->org,
+		.user = s->user,
+		.bot = s->bot,
+		.salt = "",
+		.session = s->id };
+
+	sandbox_id_derive(&o, isolated, id);
+	return STORE_RUN(ctl->store, STMT_SESSION_ADOPT_SANDBOX, NULL, e, s->id,
+	    id, isolated ? "small" : "shared");
+}
+
+static int
+read_session(struct control *ctl, const char *id, const char *tenant,
+    struct session_row *out, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	const size_t row = 0;
+
+	*out = (struct session_row){ 0 };
+	if (!id_is_session(id))
+		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		    "there is no such session");
+	if (STORE_RUN(ctl->store, STMT_SESSION_LOOK, &r, e, id, tenant) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		    "there is no such session");
+	COPY(id, "id");
+	COPY(state, "state");
+	COPY(tenant, "tenant");
+	COPY(org, "org");
+	COPY(user, "user_id");
+	COPY(bot, "bot");
+	COPY(isolation, "isolation");
+	COPY(lease, "lease");
+	COPY(instance, "instance");
+	COPY(sandbox_state, "sandbox_state");
+	COPY(host, "host");
+	COPY(boot_id, "boot_id");
+	out->generation = rows_int(r, 0, "generation");
+	out->activity_seq = rows_int(r, 0, "activity_seq");
+	control_spec(r, 0, &out->sandbox);
+	return 0;
+}
+#undef COPY
+
+int
+control_session(struct control *ctl, const char *id, const char *tenant,
+    struct session_row *out, struct err *e)
+{
+	if (read_session(ctl, id, tenant, out, e) < 0)
+		return -1;
+	if (out->sandbox.id[0] == '\0' &&
+	    (adopt_sandbox(ctl, out, e) < 0 ||
+		read_session(ctl, id, tenant, out, e) < 0))
+		return -1;
+	return sandbox_id_check(out->sandbox.id, e);
+}
+
+struct agent_target
+control_target(const struct session_row *s)
+{
+	struct agent_target t = { .generation = s->generation };
+
+	str_copy(t.sandbox, sizeof(t.sandbox), s->sandbox.id);
+	str_copy(t.incarnation, sizeof(t.incarnation), s->sandbox.incarnation);
+	str_copy(t.session, sizeof(t.session), s->id);
+	str_copy(t.instance, sizeof(t.instance), s->instance);
+	return t;
+}
+
+int
+control_lock(struct control *ctl, const char *sandbox, struct err *e)
+{
+	return STORE_RUN(ctl->store, STMT_SANDBOX_LOCK, NULL, e, sandbox);
+}
+
+void
+control_unlock(struct control *ctl, const char *sandbox)
+{
+	struct err e = { 0 };
+
+	/* a lost connection has lost its locks with it */
+	if (STORE_RUN(ctl->store, STMT_SANDBOX_UNLOCK, NULL, &e, sandbox) < 0)
+		log_err(LOG_WARN, "unlock", &e);
+}
+
+void
+control_note_death(struct control *ctl, const char *sandbox,
+    const char *session, int64_t generation)
+{
+	enum { TAIL_MAX = 4096 };
+	auto_buf struct buf tail = { 0 };
+	auto_free char *detail = NULL;
+	json_t *log;
+	char text[24];
+	struct err e = { 0 };
+
+	if (ctl->provider.ops->agent_log(&ctl->provider, sandbox, TAIL_MAX,
+		&tail, &e) < 0)
+		log_err(LOG_WARN, "agent_log", &e);
+	log = json_string(tail.len > 0 ? tail.data : "");
+	detail = control_spec_text(json_pack("{s:o}", "log",
+	    log != NULL ? log : json_string("(not UTF-8)")));
+	snprintf(text, sizeof(text), "%" PRId64, generation);
+	if (STORE_RUN(ctl->store, STMT_EVENT_ADD, NULL, &e, session, "agent",
+		"died", text, ctl->trace, detail) < 0)
+		log_err(LOG_WARN, "event", &e);
+	log_line(LOG_WARN, "agent_died",
+	    "the wrapper of session %s, generation %s, is gone", session, text);
+}
+
+char *
+control_spec_text(json_t *o)
+{
+	char *text = json_text(o);
+
+	json_decref(o);
+	return text;
+}

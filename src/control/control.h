@@ -1,0 +1,97 @@
+/*
+ * control.h: what every use case needs in hand.
+ *
+ * This room writes the order of effects once, for API and reaper alike:
+ * intent (one SQL step), act (provider or agent, idempotent, with a
+ * deadline), outcome (one SQL step).  No transaction is open meanwhile; a
+ * crash between any two leaves a row that says what to repair.
+ */
+#ifndef SANDLEASE_CONTROL_CONTROL_H
+#define SANDLEASE_CONTROL_CONTROL_H
+
+#include <stdint.h>
+
+#include "common/conf.h"
+#include "common/err.h"
+#include "common/json.h"
+#include "common/token.h"
+#include "provider/agent_link.h"
+#include "provider/provider.h"
+#include "store/store.h"
+
+enum { CONTROL_WORD_MAX = 32, CONTROL_NAME_MAX = 160 };
+
+struct control {
+	const struct conf *conf; /* borrowed */
+	struct store *store;     /* borrowed */
+	struct provider provider;
+	struct seal_keys keys;
+	char trace[64]; /* of the request or pass at hand */
+};
+
+/* Who asks.  Filled in by api/auth from a key. */
+struct principal {
+	char key_id[ID_MAX];
+	char tenant[CONTROL_NAME_MAX];
+	char org[CONTROL_NAME_MAX];
+	char user[CONTROL_NAME_MAX];
+	char bot[CONTROL_NAME_MAX];
+	char scope[CONTROL_WORD_MAX];
+};
+
+/* A session, its lease and its sandbox as the rows say. */
+struct session_row {
+	char id[ID_MAX];
+	char state[CONTROL_WORD_MAX];
+	char tenant[CONTROL_NAME_MAX];
+	char org[CONTROL_NAME_MAX];
+	char user[CONTROL_NAME_MAX];
+	char bot[CONTROL_NAME_MAX];
+	char isolation[CONTROL_WORD_MAX];
+	char lease[CONTROL_WORD_MAX];
+	int64_t generation;
+	char instance[ID_MAX];
+	int64_t activity_seq;
+	char sandbox_state[CONTROL_WORD_MAX];
+	char host[CONF_STR_MAX];
+	char boot_id[BOOT_ID_MAX];
+	struct sandbox_spec sandbox; /* id, incarnation, limits */
+};
+
+/* Loads seal keys, reads the installation's id, opens the provider. */
+int control_open(const struct conf *conf, struct store *st, struct control *ctl,
+    struct err *e) MUST_CHECK;
+
+/*
+ * Reads one session; tenant "" is the reaper's.  ERR_NOT_FOUND alike for
+ * none and for somebody else's.  A row that predates sandbox ids gets its
+ * own here, once.
+ */
+int control_session(struct control *ctl, const char *id, const char *tenant,
+    struct session_row *out, struct err *e) MUST_CHECK;
+
+/* What the agent must be told to mean this session and no other life of it. */
+struct agent_target control_target(const struct session_row *s);
+
+/* Fills in the sandbox part of a spec from columns of a row. */
+void control_spec(const struct rows *r, size_t row, struct sandbox_spec *out);
+
+/*
+ * The courtesy lock around provider calls for one sandbox: waits at most
+ * lock_timeout.  It avoids waste; safety never rests on it.
+ */
+int control_lock(struct control *ctl, const char *sandbox, struct err *e)
+    MUST_CHECK;
+void control_unlock(struct control *ctl, const char *sandbox);
+
+/*
+ * An event that says a session's agent died, with the tail of its log.  Best
+ * effort: the death itself is recorded by the lease.
+ */
+void control_note_death(struct control *ctl, const char *sandbox,
+    const char *session, int64_t generation);
+
+/* A JSON object as text for a statement's spec parameter; frees `o`. */
+char *control_spec_text(json_t *o);
+
+#endif

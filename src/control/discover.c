@@ -1,0 +1,65 @@
+/* discover.c: what is there of a session, as far as this host can tell. */
+#include "control/discover.h"
+
+#include "common/clock.h"
+#include "common/str.h"
+
+bool
+discover_row_runs(const struct session_row *s)
+{
+	return s->sandbox.incarnation[0] != '\0' &&
+	    (str_equal(s->sandbox_state, "creating") ||
+		str_equal(s->sandbox_state, "running"));
+}
+
+bool
+discover_sandbox_down(struct control *ctl, const struct session_row *s,
+    struct err *e)
+{
+	struct sandbox_seen seen;
+
+	if (s->sandbox.incarnation[0] == '\0' ||
+	    str_equal(s->sandbox_state, "absent") ||
+	    str_equal(s->sandbox_state, "stopped"))
+		return true; /* never started, or its end was observed */
+	if (!str_equal(s->host, ctl->conf->host_name)) {
+		err_set(e, ERR_UNAVAILABLE, "other_host",
+		    "the sandbox belongs to host %s", s->host);
+		return false;
+	}
+	if (!str_equal(s->boot_id, ctl->provider.boot_id))
+		return true; /* no process outlives a reboot */
+	if (ctl->provider.ops->inspect(&ctl->provider, s->sandbox.id, &seen,
+		e) < 0)
+		return false;
+	if (seen.presence == PRESENCE_STOPPED ||
+	    seen.presence == PRESENCE_ABSENT)
+		return true;
+	err_set(e, ERR_UNAVAILABLE, "sandbox_silent",
+	    "the sandbox is there but its agent does not answer");
+	return false;
+}
+
+enum sight
+discover(struct control *ctl, const struct session_row *s, bool *down,
+    struct err *e)
+{
+	const struct agent_target t = control_target(s);
+	int64_t deadline = clock_ms() + ctl->conf->discovery_seconds * 1000;
+	struct agent_sight sight;
+
+	*down = false;
+	if (str_equal(s->host, ctl->conf->host_name) &&
+	    str_equal(s->boot_id, ctl->provider.boot_id) &&
+	    agent_look(&ctl->provider, &t, 0, deadline, &sight, e) == 0) {
+		if (sight.count == 0)
+			return SIGHT_ABSENT;
+		if (sight.count == 1 &&
+		    sight.wrapper[0].generation == s->generation &&
+		    str_equal(sight.wrapper[0].instance, s->instance))
+			return SIGHT_OURS;
+		return SIGHT_OTHER;
+	}
+	*down = discover_sandbox_down(ctl, s, e);
+	return *down ? SIGHT_ABSENT : SIGHT_UNKNOWN;
+}

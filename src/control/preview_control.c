@@ -1,0 +1,166 @@
+/* preview_control.c: ports that a URL may reach. */
+#include "control/preview_control.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { RELAY_MS = 2000, PORT_TEXT_MAX = 24 };
+
+struct fresh_token {
+	char hash[TOKEN_HASH_HEX_MAX];
+	struct buf sealed;
+};
+
+static void
+release_token(struct fresh_token *t)
+{
+	buf_free(&t->sealed);
+}
+
+static char *
+owner_of(const char *id, int64_t port)
+{
+	return xasprintf("%s:port:%" PRId64, id, port);
+}
+
+static void
+make_token(const struct control *ctl, const char *id, int64_t port,
+    struct fresh_token *t)
+{
+	auto_free char *owner = owner_of(id, port);
+	char token[TOKEN_PREVIEW_LEN + 1];
+
+	token_make(token);
+	token_hash(token, t->hash);
+	seal(&ctl->keys, owner, token, TOKEN_PREVIEW_LEN, &t->sealed);
+}
+
+int
+preview_token(const struct control *ctl, const char *id, int64_t port,
+    const char *token_sealed, struct buf *out, struct err *e)
+{
+	auto_free char *owner = owner_of(id, port);
+
+	return seal_open(&ctl->keys, owner, token_sealed, out, e);
+}
+
+/* Tells the wrapper, if there is one; without one the next start will. */
+static int
+tell_relay(struct control *ctl, const char *id, int64_t port, bool open,
+    struct err *e)
+{
+	struct session_row s;
+	struct agent_target t;
+
+	if (control_session(ctl, id, "", &s, e) < 0)
+		return -1;
+	if (!str_equal(s.state, "ready") ||
+	    !str_equal(s.host, ctl->conf->host_name))
+		return 0;
+	t = control_target(&s);
+	return (open ? agent_expose : agent_unexpose)(&ctl->provider, &t, port,
+	    clock_ms() + RELAY_MS, e);
+}
+
+void
+preview_close(struct control *ctl, const char *id, int64_t port)
+{
+	struct err e = { 0 };
+
+	if (tell_relay(ctl, id, port, false, &e) < 0)
+		log_err(LOG_WARN, "unexpose", &e);
+}
+
+void
+preview_bounce(struct control *ctl, const char *id, int64_t port)
+{
+	struct err e = { 0 };
+
+	if (tell_relay(ctl, id, port, false, &e) < 0 ||
+	    tell_relay(ctl, id, port, true, &e) < 0)
+		log_err(LOG_WARN, "bounce", &e);
+}
+
+static int
+take_json(const struct rows *r, json_t **out, struct err *e)
+{
+	const char *text = rows_text(r, 0, "json");
+
+	return json_parse(text, strlen(text), out, e);
+}
+
+int
+preview_expose(struct control *ctl, const char *id, const char *tenant,
+    int64_t port, const char *name, const char *expires_seconds, json_t **out,
+    bool *created, struct err *e)
+{
+	__attribute__((cleanup(release_token))) struct fresh_token t = { 0 };
+	auto_rows struct rows *r = NULL;
+	struct session_row s;
+	char text[PORT_TEXT_MAX];
+
+	if (control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	make_token(ctl, id, port, &t);
+	snprintf(text, sizeof(text), "%" PRId64, port);
+	if (STORE_RUN(ctl->store, STMT_PORT_EXPOSE, &r, e, id, tenant, text,
+		name, t.hash, t.sealed.data, expires_seconds) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_CONFLICT, "session_deleting",
+		    "the session is %s", s.state);
+	*created = rows_bool(r, 0, "created");
+	if (take_json(r, out, e) < 0)
+		return -1;
+	return tell_relay(ctl, id, port, true, e);
+}
+
+int
+preview_rotate(struct control *ctl, const char *id, const char *tenant,
+    int64_t port, json_t **out, struct err *e)
+{
+	__attribute__((cleanup(release_token))) struct fresh_token t = { 0 };
+	auto_rows struct rows *r = NULL;
+	struct session_row s;
+	char text[PORT_TEXT_MAX];
+
+	if (control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	make_token(ctl, id, port, &t);
+	snprintf(text, sizeof(text), "%" PRId64, port);
+	if (STORE_RUN(ctl->store, STMT_PORT_ROTATE, &r, e, id, tenant, text,
+		t.hash, t.sealed.data) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
+		    "port %" PRId64 " is not exposed", port);
+	if (take_json(r, out, e) < 0 || tell_relay(ctl, id, port, false, e) < 0)
+		return -1;
+	return tell_relay(ctl, id, port, true, e);
+}
+
+int
+preview_remove(struct control *ctl, const char *id, const char *tenant,
+    int64_t port, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	struct session_row s;
+	char text[PORT_TEXT_MAX];
+
+	if (control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	snprintf(text, sizeof(text), "%" PRId64, port);
+	if (STORE_RUN(ctl->store, STMT_PORT_REMOVE, &r, e, id, tenant, text) <
+	    0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
+		    "port %" PRId64 " is not exposed", port);
+	return tell_relay(ctl, id, port, false, e);
+}

@@ -1,0 +1,38 @@
+/*
+ * preview_control.h: ports that a URL may reach.
+ *
+ * The row is the truth; the relay's listener in the wrapper follows it, now
+ * if the session runs, else with its next start.
+ */
+#ifndef SANDLEASE_CONTROL_PREVIEW_CONTROL_H
+#define SANDLEASE_CONTROL_PREVIEW_CONTROL_H
+
+#include "control/control.h"
+
+/*
+ * Exposes a port: *out is the port as JSON with its sealed token, *created
+ * whether it is new.  name and expires may be NULL.
+ */
+int preview_expose(struct control *ctl, const char *id, const char *tenant,
+    int64_t port, const char *name, const char *expires_seconds, json_t **out,
+    bool *created, struct err *e) MUST_CHECK;
+
+/* A new token; what the old one opened is closed. */
+int preview_rotate(struct control *ctl, const char *id, const char *tenant,
+    int64_t port, json_t **out, struct err *e) MUST_CHECK;
+
+/* Closes it; ERR_NOT_FOUND "port_not_exposed" when it was not open. */
+int preview_remove(struct control *ctl, const char *id, const char *tenant,
+    int64_t port, struct err *e) MUST_CHECK;
+
+/* Closes the relay of a port whose row is gone already (expiry). */
+void preview_close(struct control *ctl, const char *id, int64_t port);
+
+/* Closes what is open on a port without ending its URL (a key revoked). */
+void preview_bounce(struct control *ctl, const char *id, int64_t port);
+
+/* The token of a port's JSON, opened: only to be shown to its owner. */
+int preview_token(const struct control *ctl, const char *id, int64_t port,
+    const char *token_sealed, struct buf *out, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,86 @@
+/* sandbox_control.c: ending a sandbox, with its own lease. */
+#include "control/sandbox_control.h"
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { END_SECONDS = 15 };
+
+int
+sandbox_control_end(struct control *ctl, const char *id,
+    const char *incarnation, bool destroy, bool *done, struct err *e)
+{
+	const struct provider_ops *ops = ctl->provider.ops;
+	int64_t deadline = clock_ms() + END_SECONDS * 1000;
+	auto_rows struct rows *r = NULL;
+
+	*done = false;
+	if (STORE_RUN(ctl->store, STMT_SANDBOX_RETIRE, &r, e, id, incarnation,
+		destroy ? "true" : "false", "30") < 0)
+		return -1;
+	if (!rows_bool(r, 0, "granted"))
+		return 0;
+	if ((destroy ? ops->destroy : ops->stop)(&ctl->provider, id,
+		incarnation, deadline, e) < 0)
+		return err_wrap(e, "sandbox %s", id);
+	if (STORE_RUN(ctl->store, STMT_SANDBOX_SETTLE, NULL, e, id, incarnation,
+		destroy ? "absent" : "stopped", NULL) < 0)
+		return -1;
+	*done = true;
+	return 0;
+}
+
+int
+sandbox_control_retire(struct control *ctl, const char *id,
+    const char *incarnation, bool destroy, bool *done, struct err *e)
+{
+	int rc;
+
+	if (control_lock(ctl, id, e) < 0)
+		return -1;
+	rc = sandbox_control_end(ctl, id, incarnation, destroy, done, e);
+	control_unlock(ctl, id);
+	return rc;
+}
+
+static int
+put_to_sleep(struct control *ctl, const char *sandbox, const struct rows *r,
+    size_t i, struct err *e)
+{
+	const char *session = rows_text(r, i, "session_id");
+	auto_free char *spec = NULL;
+	bool files = true;
+
+	control_note_death(ctl, sandbox, session, rows_int(r, i, "generation"));
+	if (ctl->provider.ops->storage_exists(&ctl->provider, sandbox, session,
+		&files, e) < 0)
+		return -1;
+	spec = control_spec_text(json_pack("{s:s, s:I, s:b, s:s, s:s}",
+	    "instance", rows_text(r, i, "instance"), "generation",
+	    (json_int_t)rows_int(r, i, "generation"), "lost", !files, "reason",
+	    files ? "sandbox_gone" : "storage_gone", "trace", ctl->trace));
+	return STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, NULL, e,
+	    session, spec);
+}
+
+int
+sandbox_control_gone(struct control *ctl, const char *id,
+    const char *incarnation, size_t *sessions, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+	auto_rows struct rows *r = NULL;
+
+	*sessions = 0;
+	if (p->ops->stop(p, id, incarnation, clock_ms() + END_SECONDS * 1000,
+		e) < 0)
+		return -1;
+	if (STORE_RUN(ctl->store, STMT_SANDBOX_SETTLE, NULL, e, id, incarnation,
+		"stopped", NULL) < 0 ||
+	    STORE_RUN(ctl->store, STMT_OWNED_IN, &r, e, id) < 0)
+		return -1;
+	for (; *sessions < rows_count(r); (*sessions)++)
+		if (put_to_sleep(ctl, id, r, *sessions, e) < 0)
+			return -1;
+	return 0;
+}

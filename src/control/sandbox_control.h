@@ -1,0 +1,35 @@
+/*
+ * sandbox_control.h: ending a sandbox, with its own lease.
+ */
+#ifndef SANDLEASE_CONTROL_SANDBOX_CONTROL_H
+#define SANDLEASE_CONTROL_SANDBOX_CONTROL_H
+
+#include <stdbool.h>
+
+#include "control/control.h"
+
+/*
+ * Stops it (files stay) or destroys it, if no session stands in the way:
+ * *done is false when one does.  Intent, effect, observed outcome.  The
+ * caller holds the sandbox's lock.
+ */
+int sandbox_control_end(struct control *ctl, const char *id,
+    const char *incarnation, bool destroy, bool *done, struct err *e)
+    MUST_CHECK;
+
+/* The same, taking the lock. */
+int sandbox_control_retire(struct control *ctl, const char *id,
+    const char *incarnation, bool destroy, bool *done, struct err *e)
+    MUST_CHECK;
+
+/*
+ * The sandbox was seen to be down although its row says otherwise (a crash,
+ * a reboot): the incarnation is ended where a late effect would look, the row
+ * follows, and its sessions' wrappers are thereby proved absent: asleep where
+ * their files are, else lost.  *sessions counts them.  The caller holds the
+ * sandbox's lock.
+ */
+int sandbox_control_gone(struct control *ctl, const char *id,
+    const char *incarnation, size_t *sessions, struct err *e) MUST_CHECK;
+
+#endif

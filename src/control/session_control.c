@@ -1,0 +1,279 @@
+/* session_control.c: the use cases of a session. */
+#include "control/session_control.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/start.h"
+#include "control/stop.h"
+#include "domain/session.h"
+
+enum { ASK_MS = 500, ENV_BYTES_MAX = 48 * 1024 };
+
+static json_t *
+sealed(struct control *ctl, const char *id, const char *what, const json_t *v)
+{
+	auto_free char *owner = xasprintf("%s:%s", id, what);
+	auto_buf struct buf out = { 0 };
+	auto_free char *text = NULL;
+
+	if (v == NULL)
+		return json_null();
+	text = json_text(v);
+	seal(&ctl->keys, owner, text, strlen(text), &out);
+	return json_string(out.data);
+}
+
+static json_t *
+text_or_null(const char *s)
+{
+	return str_empty(s) ? json_null() : json_string(s);
+}
+
+/* lease.md 1: what the request, the org and the list say, in that order. */
+static bool
+is_isolated(const struct control *ctl, const struct principal *who,
+    const struct session_wish *w, const char *org_says)
+{
+	if (w->isolation >= 0)
+		return w->isolation == ISOLATION_SESSION;
+	if (!str_equal(org_says, "inherit"))
+		return str_equal(org_says, "session");
+	return sandbox_id_isolated_by_list(ctl->conf->per_session_orgs,
+	    who->org);
+}
+
+struct placement {
+	char sandbox[SANDBOX_ID_MAX];
+	const char *class_name;
+	bool isolated;
+};
+
+static int
+place(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, const char *id, struct placement *p,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	struct sandbox_owner o = { .org = who->org,
+		.user = who->user,
+		.bot = who->bot,
+		.session = id };
+	const char *wanted = str_empty(w->class_name) ? "small" : w->class_name;
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_DEFAULTS, &r, e, who->tenant,
+		wanted) < 0)
+		return -1;
+	if (!rows_bool(r, 0, "class_known"))
+		return err_field(e, "class", "there is no class of that name");
+	o.salt = rows_text(r, 0, "salt");
+	p->isolated = is_isolated(ctl, who, w, rows_text(r, 0, "isolation"));
+	p->class_name = p->isolated ? wanted : "shared";
+	sandbox_id_derive(&o, p->isolated, p->sandbox);
+	return 0;
+}
+
+static char *
+create_spec(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, const struct placement *p, const char *id)
+{
+	json_t *spec = start_intent(ctl);
+
+	json_object_update_new(spec,
+	    json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", id,
+		"tenant", who->tenant, "org", who->org, "user", who->user,
+		"bot", who->bot, "keyId", who->key_id, "sandbox", p->sandbox,
+		"class", p->class_name, "isolation",
+		ISOLATION_NAMES[p->isolated ? ISOLATION_SESSION
+					    : ISOLATION_SHARED]));
+	json_object_update_new(spec,
+	    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:b}",
+		"name", text_or_null(w->name), "agentType",
+		text_or_null(w->agent_type), "baseUrl",
+		text_or_null(w->base_url), "expiresAt",
+		text_or_null(w->expires_at), "idempotencyKey",
+		text_or_null(w->idempotency_key), "requestHash",
+		text_or_null(w->request_hash), "env",
+		sealed(ctl, id, "env", w->env), "files",
+		sealed(ctl, id, "files", w->files), "sleepAfterSeconds",
+		(json_int_t)w->sleep_after_seconds, "keepAlive", w->keep_alive,
+		"wakeOnPreview", w->wake_on_preview));
+	if (w->labels != NULL)
+		json_object_set_new(spec, "labels", json_deep_copy(w->labels));
+	return control_spec_text(spec);
+}
+
+static enum disposition
+disposition_of(const char *word)
+{
+	if (str_equal(word, "created"))
+		return SESSION_CREATED;
+	return str_equal(word, "found") ? SESSION_FOUND : SESSION_REPLAYED;
+}
+
+int
+session_control_create(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, int64_t deadline_ms, char id[ID_MAX],
+    enum disposition *how, struct err *e)
+{
+	auto_rows struct rows *plan = NULL;
+	auto_free char *spec = NULL;
+	struct placement p = { 0 };
+	char fresh[ID_MAX];
+
+	id_random(fresh, ID_SESSION_LEN);
+	id[0] = '\0';
+	if (place(ctl, who, w, fresh, &p, e) < 0)
+		return -1;
+	spec = create_spec(ctl, who, w, &p, fresh);
+	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, &plan, e, spec) < 0)
+		return -1;
+	str_copy(id, ID_MAX, rows_text(plan, 0, "session_id"));
+	*how = disposition_of(rows_text(plan, 0, "disposition"));
+	if (*how == SESSION_REPLAYED)
+		return 0; /* as it is now; never a second start */
+	if (*how == SESSION_CREATED) {
+		if (start_act(ctl, plan, deadline_ms, e) == 0)
+			return 0;
+		if (!start_worth_retry(e))
+			return -1;
+	}
+	return start_session(ctl, id, who->tenant, deadline_ms, e);
+}
+
+int
+session_control_sleep(struct control *ctl, const char *id, const char *tenant,
+    const char *reason, struct err *e)
+{
+	struct session_row s;
+
+	if (control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	if (str_equal(s.state, "deleting") || str_equal(s.state, "deleted"))
+		return err_set(e, ERR_CONFLICT, "session_deleting",
+		    "the session is being deleted");
+	if (stop_request(ctl, id, STOP_SLEEP, reason, NULL, -1, e) < 0)
+		return -1;
+	return stop_attempt(ctl, id, e);
+}
+
+int
+session_control_delete(struct control *ctl, const char *id, const char *tenant,
+    bool *gone, struct err *e)
+{
+	struct session_row s;
+	struct err why = { 0 };
+
+	*gone = false;
+	if (control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	if (str_equal(s.state, "deleted")) {
+		*gone = true;
+		return 0;
+	}
+	if (stop_request(ctl, id, STOP_DELETE, "session-delete", NULL, -1, e) <
+	    0)
+		return -1;
+	/* the wish is safe; what fails from here on the reaper finishes */
+	if (stop_attempt(ctl, id, &why) < 0 ||
+	    stop_finish_delete(ctl, id, gone, &why) < 0)
+		log_err(LOG_WARN, "delete_goes_on", &why);
+	return 0;
+}
+
+/* The env there is, with `patch` over it; a null value removes. */
+static int
+merge_env(struct control *ctl, const char *id, const char *old,
+    const json_t *patch, json_t **out, struct err *e)
+{
+	auto_free char *owner = xasprintf("%s:env", id);
+	auto_buf struct buf plain = { 0 };
+	const char *key;
+	json_t *v;
+
+	*out = NULL;
+	if (old[0] == '\0')
+		*out = json_object();
+	else if (seal_open(&ctl->keys, owner, old, &plain, e) < 0 ||
+	    json_parse(plain.data, plain.len, out, e) < 0)
+		return -1;
+	json_object_foreach((json_t *)(uintptr_t)patch, key, v)
+	{
+		if (json_is_null(v))
+			json_object_del(*out, key);
+		else
+			json_object_set(*out, key, v);
+	}
+	return 0;
+}
+
+int
+session_control_set_env(struct control *ctl, const char *id, const char *tenant,
+    const json_t *env, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_json json_t *merged = NULL, *box = NULL;
+	auto_free char *text = NULL;
+	struct session_row s;
+	struct agent_target t;
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_ENV, &r, e, id, tenant) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		    "there is no such session");
+	if (merge_env(ctl, id, rows_text(r, 0, "env_sealed"), env, &merged, e) <
+	    0)
+		return -1;
+	text = json_text(merged);
+	if (strlen(text) > ENV_BYTES_MAX)
+		return err_field(e, "env", "may have at most %d bytes in all",
+		    ENV_BYTES_MAX);
+	box = sealed(ctl, id, "env", merged);
+	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant, NULL,
+		NULL, NULL, json_string_value(box), NULL) < 0 ||
+	    control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	if (!str_equal(s.state, "ready"))
+		return 0; /* the next start delivers it */
+	t = control_target(&s);
+	return agent_env(&ctl->provider, &t, env, clock_ms() + 2 * ASK_MS, e);
+}
+
+bool
+session_control_busy(struct control *ctl, const struct session_row *s)
+{
+	const struct agent_target t = control_target(s);
+	struct agent_status st = { 0 };
+	struct err e = { 0 };
+
+	if (!str_equal(s->state, "ready") ||
+	    !str_equal(s->host, ctl->conf->host_name) ||
+	    agent_status(&ctl->provider, &t, clock_ms() + ASK_MS, &st, &e) < 0)
+		return false;
+	return st.busy;
+}
+
+json_t *
+session_control_limits(struct control *ctl, const struct sandbox_spec *spec)
+{
+	return ctl->provider.ops->limits(&ctl->provider, spec);
+}
+
+int
+session_control_agent_log(struct control *ctl, const char *id,
+    const char *tenant, size_t max, struct buf *out, struct err *e)
+{
+	struct session_row s;
+
+	if (control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	if (s.host[0] != '\0' && !str_equal(s.host, ctl->conf->host_name))
+		return err_set(e, ERR_UNAVAILABLE, "other_host",
+		    "the sandbox belongs to host %s", s.host);
+	return ctl->provider.ops->agent_log(&ctl->provider, s.sandbox.id, max,
+	    out, e);
+}

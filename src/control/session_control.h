@@ -1,0 +1,61 @@
+/*
+ * session_control.h: the use cases of a session, for API, admin and reaper.
+ */
+#ifndef SANDLEASE_CONTROL_SESSION_CONTROL_H
+#define SANDLEASE_CONTROL_SESSION_CONTROL_H
+
+#include "control/control.h"
+
+/* What a create asks for; strings are "" and pointers NULL when absent. */
+struct session_wish {
+	const char *name;
+	const char *class_name;
+	const char *agent_type;
+	const char *base_url;
+	const char *expires_at;
+	const char *idempotency_key;
+	const char *request_hash;
+	const json_t *labels; /* borrowed */
+	const json_t *env;    /* borrowed */
+	const json_t *files;  /* borrowed */
+	int isolation;        /* enum isolation, -1 when not asked for */
+	int64_t sleep_after_seconds;
+	bool keep_alive;
+	bool wake_on_preview;
+};
+
+enum disposition { SESSION_CREATED, SESSION_FOUND, SESSION_REPLAYED };
+
+/*
+ * Registers and starts; `id` is the session's.  When only starting failed or
+ * was not over at the deadline, the disposition is set all the same and the
+ * session's own state tells.
+ */
+int session_control_create(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, int64_t deadline_ms, char id[ID_MAX],
+    enum disposition *how, struct err *e) MUST_CHECK;
+
+/* Puts to sleep and waits for observed absence as long as an attempt takes. */
+int session_control_sleep(struct control *ctl, const char *id,
+    const char *tenant, const char *reason, struct err *e) MUST_CHECK;
+
+/* *gone: deleted now; else it is deleting and will be. */
+int session_control_delete(struct control *ctl, const char *id,
+    const char *tenant, bool *gone, struct err *e) MUST_CHECK;
+
+/* Merges env into the sealed one and exports it into living shells. */
+int session_control_set_env(struct control *ctl, const char *id,
+    const char *tenant, const json_t *env, struct err *e) MUST_CHECK;
+
+/* Whether it has work right now; false when it cannot be asked. */
+bool session_control_busy(struct control *ctl, const struct session_row *s);
+
+/* Who holds each limit of such a sandbox; see provider.h. */
+json_t *session_control_limits(struct control *ctl,
+    const struct sandbox_spec *spec);
+
+/* The tail of the agent's log, at most `max` bytes. */
+int session_control_agent_log(struct control *ctl, const char *id,
+    const char *tenant, size_t max, struct buf *out, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * start.h: from an intent to a wrapper that answers (lease.md 2.1).
+ */
+#ifndef SANDLEASE_CONTROL_START_H
+#define SANDLEASE_CONTROL_START_H
+
+#include "control/control.h"
+
+/*
+ * Acts on a committed intent (a start_plan row) and records the outcome.  A
+ * failure is recorded too (the session is failed and says why), unless
+ * start_undecided() says that the next request or pass goes on with it.
+ */
+int start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
+    struct err *e) MUST_CHECK;
+
+/*
+ * Brings a session to a wrapper that answers, from whatever state it is in:
+ * reuses what is there, else starts the next generation.
+ */
+int start_session(struct control *ctl, const char *session, const char *tenant,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* The sandbox's init has gone, or another life has begun: look again. */
+bool start_worth_retry(const struct err *e);
+
+/* Whether a start that returned this error may still come to be. */
+bool start_undecided(const struct err *e);
+
+/* What every intent carries: fresh instance and incarnation, host, boot. */
+json_t *start_intent(struct control *ctl);
+
+#endif

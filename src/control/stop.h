@@ -1,0 +1,39 @@
+/*
+ * stop.h: verified clean-up (lease.md 2.2).
+ *
+ * The wish is persisted before anything is killed; only a successful look
+ * that sees nothing of the whole session releases the lease.
+ */
+#ifndef SANDLEASE_CONTROL_STOP_H
+#define SANDLEASE_CONTROL_STOP_H
+
+#include "control/control.h"
+
+/* What a stop is asked for, and what the session becomes by it. */
+enum stop_wish { STOP_SLEEP, STOP_DELETE, STOP_FAIL };
+
+/*
+ * Persists the wish.  `reason` is one of STOP_REASON_NAMES, `say` (may be
+ * NULL) is the session's reason for people.  seen_activity < 0: whatever came
+ * meanwhile; else the wish is dropped if the activity counter has moved.
+ */
+int stop_request(struct control *ctl, const char *session, enum stop_wish wish,
+    const char *reason, const char *say, int64_t seen_activity, struct err *e)
+    MUST_CHECK;
+
+/*
+ * One attempt, if one is due: seal, look, SIGTERM, look, SIGKILL, last look.
+ * Success means the attempt's outcome was recorded, not that the wrapper is
+ * gone: read the session.
+ */
+int stop_attempt(struct control *ctl, const char *session, struct err *e)
+    MUST_CHECK;
+
+/*
+ * What remains of a deletion once the lease is none: sandbox or files, then
+ * the row.  *done is false when something still stands in the way.
+ */
+int stop_finish_delete(struct control *ctl, const char *session, bool *done,
+    struct err *e) MUST_CHECK;
+
+#endif

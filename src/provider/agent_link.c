@@ -1,0 +1,290 @@
+/* agent_link.c: asking the agent's init, and what its answers mean. */
+#include "provider/agent_link.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/channel.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/agent_wire.h"
+
+enum { WAIT_MAX_MS = 10000, OUTPUT_MAX = 64 };
+
+/* The words of the agent that callers tell apart. */
+static const struct {
+	const char *word;
+	enum err_kind kind;
+	const char *code;
+} CODES[] = {
+	{ "wrong_incarnation", ERR_CONFLICT, "stale_incarnation" },
+	{ "stale_generation", ERR_CONFLICT, "stale_generation" },
+	{ "already_running", ERR_CONFLICT, "already_running" },
+	{ "no_such_session", ERR_NOT_FOUND, "no_such_session" },
+	{ "launch_failed", ERR_UNAVAILABLE, "launch_failed" },
+	{ "busy", ERR_BUSY, "busy" },
+};
+
+/* A refusal, with the agent's words for people made harmless. */
+static int
+refused(const json_t *reply, struct err *e)
+{
+	const char *word = json_str(reply, "code");
+	char message[ERR_MSG_MAX / 2];
+
+	snprintf(message, sizeof(message), "%s", json_str(reply, "message"));
+	for (char *c = message; *c != '\0'; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = ' ';
+	for (size_t i = 0; i < ARRAY_LEN(CODES); i++)
+		if (str_equal(CODES[i].word, word))
+			return err_set(e, CODES[i].kind, CODES[i].code, "%s",
+			    message);
+	return err_set(e, ERR_BAD_GATEWAY, "agent_error",
+	    "the agent refused: %s", message);
+}
+
+int
+agent_ask(const struct provider *p, const char *sandbox,
+    const char *incarnation, struct agent_question *q, int64_t deadline_ms,
+    json_t **reply, struct err *e)
+{
+	auto_json json_t *body = TAKE(q->body);
+	auto_json json_t *answer = NULL;
+	auto_fds struct channel_fds fds = { 0 };
+	auto_fd int sock = -1;
+
+	*reply = NULL;
+	if (body == NULL)
+		return err_set(e, ERR_INTERNAL, "internal",
+		    "a control message that is not UTF-8");
+	json_object_set_new(body, "op", json_string(q->op));
+	json_object_set_new(body, "incarnation", json_string(incarnation));
+	sock = p->ops->control(p, sandbox, incarnation, e);
+	if (sock < 0 || channel_send(sock, body, q->fds, q->fd_count, e) < 0 ||
+	    channel_recv(sock, deadline_ms, &answer, &fds, e) < 0)
+		return err_wrap(e, "agent %s", q->op);
+	if (!json_is_true(json_object_get(answer, "ok")))
+		return refused(answer, e);
+	*reply = TAKE(answer);
+	return 0;
+}
+
+json_t *
+agent_body(const struct agent_target *t)
+{
+	return json_pack("{s:s, s:I}", "session", t->session, "generation",
+	    (json_int_t)t->generation);
+}
+
+/* For questions whose answer is only that it was done. */
+static int
+tell(const struct provider *p, const struct agent_target *t,
+    struct agent_question *q, int64_t deadline_ms, struct err *e)
+{
+	auto_json json_t *reply = NULL;
+
+	return agent_ask(p, t->sandbox, t->incarnation, q, deadline_ms, &reply,
+	    e);
+}
+
+int
+agent_ping(const struct provider *p, const char *sandbox,
+    const char *incarnation, char version[AGENT_VERSION_MAX],
+    int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "ping", .body = json_object() };
+	auto_json json_t *reply = NULL;
+
+	if (agent_ask(p, sandbox, incarnation, &q, deadline_ms, &reply, e) < 0)
+		return -1;
+	snprintf(version, AGENT_VERSION_MAX, "%s", json_str(reply, "version"));
+	return 0;
+}
+
+int
+agent_prove(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "prove", .body = agent_body(t) };
+	auto_json json_t *reply = NULL;
+
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0)
+		return -1;
+	if (!str_equal(json_str(reply, "output"), "ready"))
+		return err_set(e, ERR_BAD_GATEWAY, "not_proved",
+		    "a command in the session did not print what it should");
+	return 0;
+}
+
+struct wrapper {
+	char instance[ID_MAX];
+	int64_t generation;
+};
+
+/* clang-format off */
+static const struct jfield WRAPPER[] = {
+	JFIELD("instance", struct wrapper, instance, J_STR, J_REQUIRED, 0, ID_MAX - 1, "whose"),
+	JFIELD("generation", struct wrapper, generation, J_INT, J_REQUIRED, 0, INT64_MAX, "which"),
+};
+
+static const struct jfield STATUS[] = {
+	JFIELD("running", struct agent_status, running, J_INT, J_REQUIRED, 0, INT64_MAX, "commands"),
+	JFIELD("streams", struct agent_status, streams, J_INT, J_REQUIRED, 0, INT64_MAX, "open streams"),
+	JFIELD("relays", struct agent_status, relays, J_INT, J_REQUIRED, 0, INT64_MAX, "connections"),
+	JFIELD("idleMs", struct agent_status, idle_ms, J_INT, J_REQUIRED, 0, INT64_MAX, "since work ended"),
+};
+/* clang-format on */
+
+/* An answer that cannot be understood is no look at all. */
+static int
+nonsense(struct err *e, const char *op)
+{
+	err_wrap(e, "agent %s: the answer cannot be understood", op);
+	e->kind = ERR_BAD_GATEWAY;
+	e->code = "agent_error";
+	e->field[0] = '\0';
+	return -1;
+}
+
+static int
+decode_sight(const json_t *reply, const char *op, struct agent_sight *out,
+    struct err *e)
+{
+	const json_t *list = json_object_get(reply, "wrappers");
+
+	*out = (struct agent_sight){ 0 };
+	if (!json_is_array(list) ||
+	    json_array_size(list) > AGENT_WRAPPERS_MAX) {
+		err_field(e, "wrappers", "must be a list of at most %d",
+		    AGENT_WRAPPERS_MAX);
+		return nonsense(e, op);
+	}
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct wrapper w = { 0 };
+
+		if (jfield_decode(json_array_get(list, i), WRAPPER,
+			ARRAY_LEN(WRAPPER), J_LENIENT, &w, e) < 0)
+			return nonsense(e, op);
+		memcpy(out->wrapper[i].instance, w.instance,
+		    sizeof(w.instance));
+		out->wrapper[i].generation = w.generation;
+	}
+	out->count = json_array_size(list);
+	return 0;
+}
+
+/* look, seal and kill: the answer is what is left of the session. */
+static int
+sight(const struct provider *p, const struct agent_target *t, const char *op,
+    int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
+{
+	struct agent_question q = { .op = op, .body = agent_body(t) };
+	auto_json json_t *reply = NULL;
+
+	if (wait_ms > WAIT_MAX_MS)
+		wait_ms = WAIT_MAX_MS;
+	json_object_set_new(q.body, "waitMs", json_integer(wait_ms));
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0)
+		return -1;
+	return decode_sight(reply, op, out, e);
+}
+
+int
+agent_look(const struct provider *p, const struct agent_target *t, int wait_ms,
+    int64_t deadline_ms, struct agent_sight *out, struct err *e)
+{
+	return sight(p, t, "look", wait_ms, deadline_ms, out, e);
+}
+
+int
+agent_seal(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct agent_sight *out, struct err *e)
+{
+	return sight(p, t, "seal", 0, deadline_ms, out, e);
+}
+
+int
+agent_kill(const struct provider *p, const struct agent_target *t, int wait_ms,
+    int64_t deadline_ms, struct agent_sight *out, struct err *e)
+{
+	return sight(p, t, "kill", wait_ms, deadline_ms, out, e);
+}
+
+int
+agent_term(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "term", .body = agent_body(t) };
+
+	return tell(p, t, &q, deadline_ms, e);
+}
+
+int
+agent_status(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct agent_status *out, struct err *e)
+{
+	struct agent_question q = { .op = "status", .body = agent_body(t) };
+	auto_json json_t *reply = NULL;
+
+	*out = (struct agent_status){ 0 };
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0)
+		return -1;
+	if (jfield_decode(reply, STATUS, ARRAY_LEN(STATUS), J_LENIENT, out, e) <
+	    0)
+		return nonsense(e, "status");
+	out->busy = json_is_true(json_object_get(reply, "busy"));
+	return 0;
+}
+
+int
+agent_env(const struct provider *p, const struct agent_target *t,
+    const json_t *env, int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "env", .body = agent_body(t) };
+
+	json_object_set_new(q.body, "env", json_deep_copy(env));
+	return tell(p, t, &q, deadline_ms, e);
+}
+
+static int
+memory_file(const char *data, size_t len, struct err *e)
+{
+	auto_fd int fd = memfd_create("sandlease-write", MFD_CLOEXEC);
+	size_t done = 0;
+
+	if (fd < 0)
+		return err_errno(e, "memfd");
+	while (done < len) {
+		ssize_t n = write(fd, data + done, len - done);
+
+		if (n < 0)
+			return err_errno(e, "memfd");
+		done += (size_t)n;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_errno(e, "memfd");
+	return take_fd(&fd);
+}
+
+int
+agent_write(const struct provider *p, const struct agent_target *t,
+    const char *path, int64_t mode, const char *data, size_t len,
+    int64_t deadline_ms, struct err *e)
+{
+	auto_fd int fd = memory_file(data, len, e);
+	struct agent_question q = { .op = "write", .fds = &fd, .fd_count = 1 };
+
+	if (fd < 0)
+		return -1;
+	q.body = json_pack("{s:s, s:I, s:s, s:I}", "session", t->session,
+	    "generation", (json_int_t)t->generation, "path", path, "mode",
+	    (json_int_t)mode);
+	return tell(p, t, &q, deadline_ms, e);
+}

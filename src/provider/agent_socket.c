@@ -1,0 +1,271 @@
+/* agent_socket.c: launching a wrapper, and the sockets nginx finds it by. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/channel.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/agent_wire.h"
+#include "provider/file.h"
+
+enum {
+	TMP_SHARE = 4, /* of the memory, since a tmpfs is memory */
+	TMP_MIN_MB = 16,
+	TMP_MAX_MB = 1024,
+	TMP_DEFAULT_MB = 256,
+	SOCKET_PATH_MAX = 108
+};
+
+_Static_assert(1 + (int)AGENT_PORTS_MAX + 3 <= (int)CHANNEL_FDS_MAX,
+    "a launch has a data socket, relays and the groups of v1");
+
+void
+agent_socket_path(const struct conf *conf, const char *session,
+    int64_t generation, int64_t port, char *out, size_t size)
+{
+	if (port == 0)
+		snprintf(out, size, "%s/s/%s.%" PRId64 ".sock", conf->run_dir,
+		    session, generation);
+	else
+		snprintf(out, size, "%s/s/%s.%" PRId64 ".%" PRId64 ".sock",
+		    conf->run_dir, session, generation, port);
+}
+
+/* Whether somebody listens there: a live socket is never replaced. */
+static bool
+is_served(const char *path)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	auto_fd int s =
+	    socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return s >= 0 && str_copy(a.sun_path, sizeof(a.sun_path), path) &&
+	    (connect(s, (const struct sockaddr *)&a, sizeof(a)) == 0 ||
+		errno == EAGAIN);
+}
+
+/* Descriptors of one launch and the files that go with a failed one. */
+struct sockets {
+	int fd[CHANNEL_FDS_MAX];
+	size_t count;
+	char path[1 + AGENT_PORTS_MAX][SOCKET_PATH_MAX];
+	size_t path_count;
+};
+
+#define auto_sockets __attribute__((cleanup(sockets_close)))
+
+static void
+sockets_close(struct sockets *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		close(s->fd[i]);
+	s->count = 0;
+}
+
+static void
+sockets_unlink(const struct sockets *s)
+{
+	for (size_t i = 0; i < s->path_count; i++)
+		unlink(s->path[i]);
+}
+
+static int
+sockets_add(struct sockets *s, const struct conf *conf,
+    const struct agent_target *t, int64_t port, struct err *e)
+{
+	char *path = s->path[s->path_count];
+	int fd;
+
+	agent_socket_path(conf, t->session, t->generation, port, path,
+	    SOCKET_PATH_MAX);
+	if (is_served(path))
+		return err_set(e, ERR_CONFLICT, "already_running",
+		    "somebody serves session %s already", t->session);
+	fd = channel_listen(path, SOCK_STREAM, e);
+	if (fd < 0)
+		return -1;
+	s->path_count++;
+	s->fd[s->count++] = fd;
+	return 0;
+}
+
+static int64_t
+tmp_mb(const struct sandbox_spec *s)
+{
+	int64_t mb = s->memory_mb / TMP_SHARE;
+
+	if (s->memory_mb <= 0)
+		return TMP_DEFAULT_MB;
+	return mb < TMP_MIN_MB ? TMP_MIN_MB : mb > TMP_MAX_MB ? TMP_MAX_MB : mb;
+}
+
+/* The memory limit the cell must set itself, because no group does. */
+static int64_t
+rlimit_memory_mb(const struct provider *p, const struct sandbox_spec *s)
+{
+	auto_json json_t *limits = p->ops->limits(p, s);
+	const json_t *memory = json_object_get(limits, "memoryMb");
+
+	return str_equal(json_str(memory, "by"), "rlimit") ? s->memory_mb : 0;
+}
+
+static json_t *
+launch_body(const struct provider *p, const struct sandbox_spec *s,
+    const struct agent_target *t, const struct agent_launch *l, size_t groups)
+{
+	json_t *ports = json_array();
+	json_t *env = l->env != NULL ? json_deep_copy(l->env) : json_object();
+
+	for (size_t i = 0; i < l->port_count; i++)
+		json_array_append_new(ports, json_integer(l->ports[i]));
+	return json_pack("{s:s, s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:{s:s},"
+			 " s:s, s:s, s:o, s:I}",
+	    "session", t->session, "generation", (json_int_t)t->generation,
+	    "instance", t->instance, "env", env, "pids", (json_int_t)s->pids,
+	    "tmpMb", (json_int_t)tmp_mb(s), "memoryMb",
+	    (json_int_t)rlimit_memory_mb(p, s), "fileMb",
+	    (json_int_t)s->disk_mb, "user", "name", "user", "logLevel",
+	    LOG_LEVEL_NAMES[p->conf->log_level], "logFormat",
+	    LOG_FORMAT_NAMES[p->conf->log_format], "ports", ports, "cgroups",
+	    (json_int_t)groups);
+}
+
+static int
+open_sockets(const struct provider *p, const struct sandbox_spec *s,
+    const struct agent_target *t, const struct agent_launch *l,
+    struct sockets *out, size_t *groups, struct err *e)
+{
+	int cell[PROVIDER_CELL_FDS_MAX];
+
+	*groups = 0;
+	if (l->port_count > AGENT_PORTS_MAX)
+		return err_set(e, ERR_INTERNAL, "internal",
+		    "more than %d ports", AGENT_PORTS_MAX);
+	if (sockets_add(out, p->conf, t, 0, e) < 0)
+		return -1;
+	for (size_t i = 0; i < l->port_count; i++)
+		if (sockets_add(out, p->conf, t, l->ports[i], e) < 0)
+			return -1;
+	if (p->ops->cell_open(p, s, t->session, cell, groups, e) < 0)
+		return -1;
+	for (size_t i = 0; i < *groups; i++)
+		out->fd[out->count++] = cell[i];
+	return 0;
+}
+
+/* The answer must be about what was asked for. */
+static int
+check_launched(const json_t *reply, const struct agent_target *t, struct err *e)
+{
+	if (str_equal(json_str(reply, "instance"), t->instance) &&
+	    json_integer_value(json_object_get(reply, "generation")) ==
+		t->generation)
+		return 0;
+	return err_set(e, ERR_BAD_GATEWAY, "agent_error",
+	    "the agent launched something else");
+}
+
+int
+agent_launch(const struct provider *p, const struct sandbox_spec *s,
+    const struct agent_target *t, const struct agent_launch *l,
+    int64_t deadline_ms, struct err *e)
+{
+	auto_sockets struct sockets socks = { 0 };
+	struct agent_question q = { .op = "launch" };
+	auto_json json_t *reply = NULL;
+	size_t groups;
+
+	if (open_sockets(p, s, t, l, &socks, &groups, e) < 0) {
+		sockets_unlink(&socks);
+		return -1;
+	}
+	q.body = launch_body(p, s, t, l, groups);
+	q.fds = socks.fd;
+	q.fd_count = socks.count;
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0) {
+		/* after a silence it may yet serve; a refusal is final */
+		if (!str_equal(e->code, "timed_out"))
+			sockets_unlink(&socks);
+		return -1;
+	}
+	return check_launched(reply, t, e);
+}
+
+int
+agent_expose(const struct provider *p, const struct agent_target *t,
+    int64_t port, int64_t deadline_ms, struct err *e)
+{
+	auto_sockets struct sockets socks = { 0 };
+	struct agent_question q = { .op = "expose", .body = NULL };
+	auto_json json_t *reply = NULL;
+
+	if (sockets_add(&socks, p->conf, t, port, e) < 0)
+		return str_equal(e->code, "already_running") ? 0 : -1;
+	q.body = agent_body(t);
+	json_object_set_new(q.body, "port", json_integer(port));
+	q.fds = socks.fd;
+	q.fd_count = socks.count;
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0) {
+		if (!str_equal(e->code, "timed_out"))
+			sockets_unlink(&socks);
+		return -1;
+	}
+	return 0;
+}
+
+int
+agent_unexpose(const struct provider *p, const struct agent_target *t,
+    int64_t port, int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "unexpose", .body = agent_body(t) };
+	auto_json json_t *reply = NULL;
+	char path[SOCKET_PATH_MAX];
+
+	/* first out of nginx's reach, whatever the agent answers */
+	agent_socket_path(p->conf, t->session, t->generation, port, path,
+	    sizeof(path));
+	unlink(path);
+	json_object_set_new(q.body, "port", json_integer(port));
+	return agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+	    e);
+}
+
+/* "<session>.<generation>.sock" or "<session>.<generation>.<port>.sock" */
+static bool
+is_over(const char *name, const char *session, int64_t up_to_generation)
+{
+	size_t len = strlen(session);
+	int64_t generation;
+
+	return strncmp(name, session, len) == 0 && name[len] == '.' &&
+	    sscanf(name + len + 1, "%" SCNd64, &generation) == 1 &&
+	    generation <= up_to_generation;
+}
+
+void
+agent_unlink_sockets(const struct conf *conf, const char *session,
+    int64_t up_to_generation)
+{
+	auto_free char *dir = xasprintf("%s/s", conf->run_dir);
+	auto_names char **names = NULL;
+	struct err ignored; /* a socket that stays answers nobody */
+
+	if (!id_is_session(session) ||
+	    file_names(AT_FDCWD, dir, &names, &ignored) < 0)
+		return;
+	for (char **n = names; *n != NULL; n++) {
+		auto_free char *path = xasprintf("%s/%s", dir, *n);
+
+		if (is_over(*n, session, up_to_generation))
+			unlink(path);
+	}
+}

@@ -1,0 +1,48 @@
+/* cgroup_v1.c: limits and freezing where each controller has its own tree. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "provider/cgroup.h"
+#include "provider/file.h"
+
+static const struct cgroup_row ROWS[] = {
+	{ CGROUP_MEMORY, "memory.limit_in_bytes", .suffix = "" },
+	/* memory and swap together, so that swap is no way out */
+	{ CGROUP_MEMORY, "memory.memsw.limit_in_bytes", .suffix = "",
+	    .optional = true },
+	{ CGROUP_PIDS, "pids.max", .suffix = "" },
+	{ CGROUP_CPU, "cpu.cfs_quota_us", .suffix = "" }, /* of 100 ms */
+};
+
+static int
+prepare(const char *dir, unsigned controllers, struct err *e)
+{
+	(void)dir, (void)controllers, (void)e;
+	return 0; /* children have what their parent has */
+}
+
+/* Only the freezer's tree has this file; in others there is nothing to do. */
+static int
+freeze(const char *dir, bool on, struct err *e)
+{
+	auto_free char *path = xasprintf("%s/freezer.state", dir);
+
+	if (access(path, F_OK) < 0)
+		return errno == ENOENT ? 0 : err_errno(e, "%s", path);
+	return file_put(path, on ? "FROZEN" : "THAWED", e);
+}
+
+static bool
+kill_at_once(const char *dir)
+{
+	(void)dir;
+	return false;
+}
+
+const struct cgroup_ops CGROUP_V1 = { .name = "v1",
+	.rows = ROWS,
+	.row_count = ARRAY_LEN(ROWS),
+	.prepare = prepare,
+	.freeze = freeze,
+	.kill = kill_at_once };

@@ -1,0 +1,56 @@
+/*
+ * fake.h: a provider and an agent in memory, for unit tests only.
+ *
+ * PROVIDER_FAKE keeps the promises of provider.h with the real rules of
+ * record.h and answers control messages from threads of this process; the
+ * functions here make it fail, hang or lose things as a test says.
+ */
+#ifndef SANDLEASE_PROVIDER_FAKE_H
+#define SANDLEASE_PROVIDER_FAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "provider/agent_link.h"
+#include "provider/provider.h"
+
+enum fake_how {
+	FAKE_WORK,   /* as usual */
+	FAKE_FAIL,   /* nothing is done; an error */
+	FAKE_HANG,   /* nothing is done; no answer before the deadline */
+	FAKE_LOSE,   /* done, but the answer is an error */
+	FAKE_UNKNOWN /* inspect: "could not tell"; others: FAKE_FAIL */
+};
+
+/* Forgets everything and waits for its threads.  Between two tests. */
+void fake_reset(void);
+
+/*
+ * The next `times` calls of an operation go wrong.  Names are those of
+ * struct provider_ops ("ensure", "storage_make", ...) and, with "agent." in
+ * front, of the control protocol ("agent.launch", "agent.look", ...).  A
+ * failing agent answers with `launch_failed`.
+ */
+void fake_script(const char *op, enum fake_how how, int times);
+
+/* How often it was called since the reset, failures included. */
+int fake_calls(const char *op);
+
+/* Its processes are gone, its files stay. */
+void fake_crash(const char *id);
+
+/* A wrapper nobody asked for; and one that dies by itself. */
+void fake_cell_add(const char *id, const char *session, const char *instance,
+    int64_t generation);
+void fake_cell_die(const char *id, const char *session);
+
+/* Cells that do not end by SIGTERM; `immortal`: nor by SIGKILL. */
+void fake_stubborn(bool stubborn, bool immortal);
+
+/* What the next status answers say. */
+void fake_status(const struct agent_status *s);
+
+/* A sandbox that runs here and that no row knows. */
+void fake_box_add(const char *id, const char *incarnation);
+
+#endif

@@ -1,0 +1,261 @@
+/* fake_agent.c: an agent in memory that speaks the control protocol. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/fake_world.h"
+
+enum { PATIENCE_MS = 60 * 1000, THREADS = 1024 };
+
+struct talk {
+	int sock;
+	char box[SANDBOX_ID_MAX];
+};
+
+static pthread_t THREAD[THREADS];
+static size_t THREAD_COUNT;
+
+/* One request: the world's lock is held, `c` is NULL where there is none. */
+struct turn {
+	const char *box;
+	const json_t *q;
+	struct fake_cell *c;
+	struct channel_fds *fds;
+};
+
+typedef json_t *answer_fn(struct turn *t);
+
+static json_t *
+no(const char *code)
+{
+	return json_pack("{s:b, s:s, s:s}", "ok", 0, "code", code, "message",
+	    "the fake refuses");
+}
+
+static json_t *
+ping(struct turn *t)
+{
+	return json_pack("{s:b, s:s, s:s, s:i, s:i}", "ok", 1, "version",
+	    PACKAGE_VERSION, "sandbox", t->box, "pid", 1, "cells", 0);
+}
+
+static json_t *
+look(struct turn *t)
+{
+	json_t *list = json_array();
+
+	if (t->c != NULL && t->c->generation > 0)
+		json_array_append_new(list,
+		    json_pack("{s:s, s:I}", "instance", t->c->instance,
+			"generation", (json_int_t)t->c->generation));
+	return json_pack("{s:b, s:o}", "ok", 1, "wrappers", list);
+}
+
+static int64_t
+generation(const struct turn *t)
+{
+	return json_integer_value(json_object_get(t->q, "generation"));
+}
+
+static json_t *
+launch(struct turn *t)
+{
+	struct fake_cell *c =
+	    fake_find_cell(t->box, json_str(t->q, "session"), true);
+
+	if (generation(t) <= c->sealed)
+		return no("stale_generation");
+	if (c->generation > 0)
+		return no("already_running");
+	c->generation = generation(t);
+	str_copy(c->instance, sizeof(c->instance), json_str(t->q, "instance"));
+	c->fds = *t->fds; /* listens from now on, and keeps listening */
+	t->fds->count = 0;
+	return json_pack("{s:b, s:s, s:I, s:s}", "ok", 1, "instance",
+	    c->instance, "generation", (json_int_t)c->generation, "cell",
+	    "namespace");
+}
+
+static json_t *
+seal(struct turn *t)
+{
+	t->c = fake_find_cell(t->box, json_str(t->q, "session"), true);
+	if (generation(t) > t->c->sealed)
+		t->c->sealed = generation(t);
+	return look(t);
+}
+
+static json_t *
+term(struct turn *t)
+{
+	if (t->c != NULL && !FAKE.stubborn)
+		fake_end_cell(t->c);
+	return json_pack("{s:b}", "ok", 1);
+}
+
+static json_t *
+kill_cell(struct turn *t)
+{
+	if (t->c != NULL && !FAKE.immortal)
+		fake_end_cell(t->c);
+	return look(t);
+}
+
+static json_t *
+list(struct turn *t)
+{
+	json_t *cells = json_array();
+
+	for (size_t i = 0; i < FAKE_CELLS; i++) {
+		const struct fake_cell *c = &FAKE.cell[i];
+
+		if (str_equal(c->box, t->box) && c->generation > 0)
+			json_array_append_new(cells,
+			    json_pack("{s:s, s:s, s:I}", "session", c->session,
+				"instance", c->instance, "generation",
+				(json_int_t)c->generation));
+	}
+	return json_pack("{s:b, s:o, s:i}", "ok", 1, "cells", cells, "sealed",
+	    0);
+}
+
+static json_t *
+prove(struct turn *t)
+{
+	(void)t;
+	return json_pack("{s:b, s:s}", "ok", 1, "output", "ready");
+}
+
+static json_t *
+status(struct turn *t)
+{
+	const struct agent_status *s = &FAKE.status;
+
+	(void)t;
+	return json_pack("{s:b, s:b, s:I, s:I, s:I, s:I}", "ok", 1, "busy",
+	    s->busy, "running", (json_int_t)s->running, "streams",
+	    (json_int_t)s->streams, "relays", (json_int_t)s->relays, "idleMs",
+	    (json_int_t)s->idle_ms);
+}
+
+static json_t *
+done(struct turn *t)
+{
+	(void)t;
+	return json_pack("{s:b}", "ok", 1);
+}
+
+/* `forwarded`: only a wrapper of that generation can answer it. */
+static const struct {
+	const char *op;
+	answer_fn *answer;
+	bool forwarded;
+} OPS[] = {
+	{ "ping", ping, false },
+	{ "launch", launch, false },
+	{ "look", look, false },
+	{ "seal", seal, false },
+	{ "term", term, false },
+	{ "kill", kill_cell, false },
+	{ "list", list, false },
+	{ "prove", prove, true },
+	{ "write", done, true },
+	{ "env", done, true },
+	{ "status", status, true },
+	{ "expose", done, true },
+	{ "unexpose", done, true },
+};
+
+static json_t *
+answer(struct turn *t)
+{
+	const char *op = json_str(t->q, "op");
+
+	t->c = fake_find_cell(t->box, json_str(t->q, "session"), false);
+	for (size_t i = 0; i < ARRAY_LEN(OPS); i++) {
+		if (!str_equal(OPS[i].op, op))
+			continue;
+		if (OPS[i].forwarded && (t->c == NULL || t->c->generation == 0))
+			return no("no_such_session");
+		if (OPS[i].forwarded && t->c->generation != generation(t))
+			return no("stale_generation");
+		return OPS[i].answer(t);
+	}
+	return no("no_such_op");
+}
+
+/* One request and its answer, or what the script makes of it. */
+static void
+converse(const struct talk *talk)
+{
+	auto_json json_t *q = NULL, *reply = NULL, *more = NULL;
+	auto_fds struct channel_fds fds = { 0 }, none = { 0 };
+	auto_free char *op = NULL;
+	struct turn t = { .box = talk->box, .fds = &fds };
+	enum fake_how how;
+	struct err ignored; /* whoever asked has gone away */
+
+	if (channel_recv(talk->sock, clock_ms() + PATIENCE_MS, &q, &fds,
+		&ignored) < 0)
+		return;
+	t.q = q;
+	op = xasprintf("agent.%s", json_str(q, "op"));
+	how = fake_next(op);
+	if (how == FAKE_HANG) {
+		/* until the other end has had enough */
+		(void)!channel_recv(talk->sock, clock_ms() + PATIENCE_MS, &more,
+		    &none, &ignored);
+		return;
+	}
+	if (how == FAKE_WORK || how == FAKE_LOSE) {
+		pthread_mutex_lock(&FAKE.lock);
+		reply = answer(&t);
+		pthread_mutex_unlock(&FAKE.lock);
+	} else {
+		reply = no("launch_failed");
+	}
+	if (how != FAKE_LOSE)
+		(void)!channel_send(talk->sock, reply, NULL, 0, &ignored);
+}
+
+static void *
+serve(void *arg)
+{
+	struct talk *talk = arg;
+
+	converse(talk);
+	close(talk->sock);
+	free(talk);
+	return NULL;
+}
+
+int
+fake_connect(const char *id, struct err *e)
+{
+	struct talk *talk;
+	int pair[2];
+
+	if (THREAD_COUNT == THREADS)
+		fake_join();
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_errno(e, "socketpair");
+	talk = xcalloc(1, sizeof(*talk));
+	talk->sock = pair[1];
+	str_copy(talk->box, sizeof(talk->box), id);
+	if (pthread_create(&THREAD[THREAD_COUNT], NULL, serve, talk) != 0)
+		abort();
+	THREAD_COUNT++;
+	return pair[0];
+}
+
+void
+fake_join(void)
+{
+	while (THREAD_COUNT > 0)
+		pthread_join(THREAD[--THREAD_COUNT], NULL);
+}

@@ -1,0 +1,202 @@
+/* local.c: the provider that uses bubblewrap on this host. */
+#include "provider/local.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/channel.h"
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/cgroup.h"
+#include "provider/file.h"
+#include "provider/storage.h"
+#include "provider/trash.h"
+
+enum { CONTROL_NAME_LEN = 32, CELL_REMOVE_MS = 200 };
+
+char *
+local_control_path(const struct provider *p, const char *name,
+    const char *incarnation)
+{
+	return xasprintf("%s/c/%.*s.%s", p->conf->run_dir, CONTROL_NAME_LEN,
+	    name, incarnation);
+}
+
+static int
+control(const struct provider *p, const char *id, const char *incarnation,
+    struct err *e)
+{
+	char name[BOX_NAME_MAX];
+	auto_free char *path = NULL;
+
+	box_name(id, name);
+	path = local_control_path(p, name, incarnation);
+	return channel_connect(path, e);
+}
+
+/* A label comes first, so that whatever lies on this disk is somebody's. */
+static int
+make_storage(const struct provider *p, const char *id, const char *session,
+    struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+
+	if (box_make(p, id, &b, e) < 0)
+		return -1;
+	return storage_make(p, b.name, session, e);
+}
+
+static int
+find_storage(const struct provider *p, const char *id, const char *session,
+    bool *out, struct err *e)
+{
+	char name[BOX_NAME_MAX];
+
+	box_name(id, name);
+	return storage_exists(p, name, session, out, e);
+}
+
+static int
+drop_storage(const struct provider *p, const char *id, const char *session,
+    struct err *e)
+{
+	char name[BOX_NAME_MAX];
+
+	box_name(id, name);
+	return storage_drop(p, name, session, e);
+}
+
+static int
+cell_open(const struct provider *p, const struct sandbox_spec *s,
+    const char *session, int fds[PROVIDER_CELL_FDS_MAX], size_t *count,
+    struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t;
+
+	*count = 0;
+	if (box_open(p, s->id, &b, e) < 0 || box_cgroups(p, &b, &t, e) < 0)
+		return -1;
+	return cgroup_cell_open(&t, b.name, session, s, fds, count, e);
+}
+
+/* Where there are no groups nothing is counted, and init's word is all. */
+static int
+cell_gone(const struct provider *p, const char *id, const char *session,
+    bool *gone, struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t;
+	struct err ignored; /* an empty group that stays is no process */
+	size_t count;
+
+	*gone = false;
+	if (box_open(p, id, &b, e) < 0 || box_cgroups(p, &b, &t, e) < 0 ||
+	    cgroup_count(&t, b.name, session, &count, e) < 0)
+		return -1;
+	if (count > 0)
+		return 0;
+	*gone = true;
+	(void)!cgroup_remove(&t, b.name, session, clock_ms() + CELL_REMOVE_MS,
+	    &ignored);
+	return 0;
+}
+
+static json_t *
+limit(int64_t value, const char *by)
+{
+	return json_pack("{s:I, s:s}", "value", (json_int_t)value, "by",
+	    value > 0 ? by : "none");
+}
+
+/*
+ * "rlimit" is what it says: memory and file size of each process, not of all
+ * of them together.  Nothing holds the processor where there is no group.
+ */
+static json_t *
+limits(const struct provider *p, const struct sandbox_spec *s)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t = { .ops = &CGROUP_NONE };
+	struct err ignored; /* then nothing can be promised */
+
+	if (box_open(p, s->id, &b, &ignored) < 0 ||
+	    box_cgroups(p, &b, &t, &ignored) < 0)
+		t = (struct cgroup_tree){ .ops = &CGROUP_NONE };
+	return json_pack("{s:o, s:o, s:o, s:o}", "memoryMb",
+	    limit(s->memory_mb,
+		cgroup_holds(&t, CGROUP_MEMORY) ? "cgroup" : "rlimit"),
+	    "cpuMillis",
+	    limit(s->cpu_millis,
+		cgroup_holds(&t, CGROUP_CPU) ? "cgroup" : "none"),
+	    "diskMb", limit(s->disk_mb, "rlimit"), "pids",
+	    limit(s->pids,
+		cgroup_holds(&t, CGROUP_PIDS) ? "cgroup" : "rlimit"));
+}
+
+static int
+agent_log(const struct provider *p, const char *id, size_t max, struct buf *out,
+    struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+
+	if (box_open(p, id, &b, e) < 0)
+		return -1;
+	return box_log_tail(&b, 0, max, out, e);
+}
+
+/* Tombstones that are old enough; a busy one is left for the next time. */
+static int
+bury_old(const struct provider *p, int64_t deadline_ms, struct err *e)
+{
+	auto_free char *all = xasprintf("%s/box", p->conf->state_dir);
+	auto_names char **names = NULL;
+
+	if (file_names(AT_FDCWD, all, &names, e) < 0)
+		return -1;
+	for (char **n = names; *n != NULL && clock_left_ms(deadline_ms) > 0;
+	     n++) {
+		auto_free char *path = xasprintf("%s/%s/incarnation", all, *n);
+		struct stat st;
+
+		if (!box_is_name(*n) || lstat(path, &st) < 0 ||
+		    st.st_mtime + BOX_TOMBSTONE_SECONDS > time(NULL))
+			continue;
+		if (box_bury(p, *n, e) < 0 && e->kind != ERR_BUSY &&
+		    e->kind != ERR_CONFLICT)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+sweep(const struct provider *p, int64_t deadline_ms, bool *left, struct err *e)
+{
+	if (trash_sweep(p, deadline_ms, left, e) < 0)
+		return -1;
+	return bury_old(p, deadline_ms, e);
+}
+
+const struct provider_ops PROVIDER_LOCAL = {
+	.name = "local",
+	.open = local_open,
+	.check = local_check,
+	.ensure = local_ensure,
+	.inspect = local_inspect,
+	.list = local_list,
+	.stop = local_stop,
+	.destroy = local_destroy,
+	.control = control,
+	.storage_make = make_storage,
+	.storage_exists = find_storage,
+	.storage_drop = drop_storage,
+	.cell_open = cell_open,
+	.cell_gone = cell_gone,
+	.limits = limits,
+	.agent_log = agent_log,
+	.sweep = sweep,
+};

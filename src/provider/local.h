@@ -1,0 +1,50 @@
+/*
+ * local.h: what the files of the local provider share.
+ */
+#ifndef SANDLEASE_PROVIDER_LOCAL_H
+#define SANDLEASE_PROVIDER_LOCAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/err.h"
+#include "provider/box.h"
+#include "provider/provider.h"
+
+/*
+ * The control socket's path.  The sandbox's name is shortened, because a unix
+ * socket's has 107 bytes at most; the incarnation alone makes it unique.
+ */
+char *local_control_path(const struct provider *p, const char *name,
+    const char *incarnation);
+
+/*
+ * Whether anything of the sandbox runs: by its groups, by the processes on
+ * record, by the lock they hold.  An error is "could not tell".
+ */
+int local_runs(const struct provider *p, const struct box *b, bool *out,
+    struct err *e) MUST_CHECK;
+
+/* The same, with an unknown holder of the lock taken as running. */
+int local_may_run(const struct provider *p, const struct box *b, bool *out,
+    struct err *e) MUST_CHECK;
+
+/* Kills all of it and returns once local_runs() says no. */
+int local_kill(const struct provider *p, const struct box *b,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* The operations, one file each. */
+int local_open(const struct provider *p, struct err *e) MUST_CHECK;
+int local_check(const struct provider *p, struct err *e) MUST_CHECK;
+int local_ensure(const struct provider *p, const struct sandbox_spec *s,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+int local_inspect(const struct provider *p, const char *id,
+    struct sandbox_seen *out, struct err *e) MUST_CHECK;
+int local_list(const struct provider *p, struct sandbox_seen **out,
+    size_t *count, struct err *e) MUST_CHECK;
+int local_stop(const struct provider *p, const char *id,
+    const char *incarnation, int64_t deadline_ms, struct err *e) MUST_CHECK;
+int local_destroy(const struct provider *p, const char *id,
+    const char *incarnation, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,259 @@
+/* local_bwrap.c: the command line of a sandbox, as data. */
+#include "provider/local_bwrap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/file.h"
+
+enum { LINK_MAX_BYTES = 4096 };
+
+/* Text after an option: fixed words, or what the spec says. */
+struct option {
+	const char *name;
+	const char *a;
+	const char *b;
+};
+
+const char *const BWRAP_FILES[BWRAP_FD__END] = {
+	[BWRAP_FD_PASSWD] =
+	    "root:x:0:0:root:/:/usr/sbin/nologin\n"
+	    "user:x:1000:1000:user:/home/user:/bin/bash\n"
+	    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+	[BWRAP_FD_GROUP] = "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n",
+	[BWRAP_FD_HOSTS] = "127.0.0.1 localhost sandbox\n"
+			   "::1 localhost ip6-localhost\n",
+};
+
+/* clang-format off */
+static const struct option FIRST[] = {
+	{ "--unshare-user" },
+	{ "--unshare-pid" },
+	{ "--unshare-ipc" },
+	{ "--unshare-uts" },
+	{ "--unshare-net" },
+	{ "--unshare-cgroup" },
+	{ "--disable-userns" },
+	{ "--as-pid-1" },
+	{ "--new-session" },
+	{ "--clearenv" },
+	{ "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin" },
+	{ "--setenv", "LANG", "C.UTF-8" },
+	{ "--uid", "1000" },
+	{ "--gid", "1000" },
+	{ "--hostname", "sandbox" },
+	/* of the sandbox's own user namespace: init makes cells with them */
+	{ "--cap-drop", "ALL" },
+	{ "--cap-add", "CAP_SYS_ADMIN" },
+	{ "--cap-add", "CAP_NET_ADMIN" },
+	{ "--cap-add", "CAP_SYS_RESOURCE" },
+};
+
+/* What of /etc may be seen; each only where the root has it. */
+static const char *const ETC[] = {
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+	"/etc/localtime", "/etc/nsswitch.conf", "/etc/protocols", "/etc/services",
+	"/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+};
+
+static const struct option AFTER_ROOT[] = {
+	{ "--proc", "/proc" },
+	{ "--dev", "/dev" },
+	/* cells mount their own; an unlimited tmpfs here would be shared memory */
+	{ "--size", "1048576" },
+	{ "--tmpfs", "/dev/shm" },
+	{ "--remount-ro", "/dev" },
+	{ "--dir", "/home/user" },
+	{ "--dir", "/workspace" },
+};
+/* clang-format on */
+
+/*
+ * Directories of the host that a sandbox sees.  A rootfs of the class shows
+ * all it has instead, but for these.
+ */
+static const char *const HOST_DIRS[] = { "usr", "bin", "sbin", "lib", "lib32",
+	"lib64", "libx32" };
+static const char *const NEVER[] = { "dev", "etc", "home", "proc", "root",
+	"run", "sandlease-agent", "sessions", "sys", "tmp", "workspace" };
+
+static void
+add(struct bwrap_argv *a, const char *word)
+{
+	a->v = xrealloc(a->v, (a->count + 2) * sizeof(*a->v));
+	a->v[a->count++] = xstrdup(word);
+	a->v[a->count] = NULL;
+}
+
+static void
+add_option(struct bwrap_argv *a, const char *name, const char *x, const char *y)
+{
+	add(a, name);
+	if (x != NULL)
+		add(a, x);
+	if (y != NULL)
+		add(a, y);
+}
+
+static void
+add_options(struct bwrap_argv *a, const struct option *o, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		add_option(a, o[i].name, o[i].a, o[i].b);
+}
+
+static void
+add_number(struct bwrap_argv *a, const char *name, int64_t n, const char *y)
+{
+	auto_free char *text = xasprintf("%" PRId64, n);
+
+	add_option(a, name, text, y);
+}
+
+/* One directory at the top of the root: bound, or the symlink it is. */
+static int
+add_top(struct bwrap_argv *a, const char *root, const char *name, struct err *e)
+{
+	auto_free char *path = xasprintf("%s/%s", root, name);
+	auto_free char *inside = xasprintf("/%s", name);
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : err_errno(e, "%s", path);
+	if (S_ISLNK(st.st_mode)) {
+		char target[LINK_MAX_BYTES];
+		ssize_t n = readlink(path, target, sizeof(target) - 1);
+
+		if (n < 0)
+			return err_errno(e, "readlink %s", path);
+		target[n] = '\0';
+		add_option(a, "--symlink", target, inside);
+	} else if (S_ISDIR(st.st_mode)) {
+		add_option(a, "--ro-bind", path, inside);
+	}
+	return 0;
+}
+
+static bool
+is_never(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(NEVER); i++)
+		if (str_equal(name, NEVER[i]))
+			return true;
+	return false;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+
+	return strcmp(*x, *y);
+}
+
+static int
+add_rootfs(struct bwrap_argv *a, const char *root, struct err *e)
+{
+	auto_names char **names = NULL;
+	size_t count = 0;
+
+	if (file_names(AT_FDCWD, root, &names, e) < 0)
+		return -1;
+	while (names[count] != NULL)
+		count++;
+	if (count == 0)
+		return err_set(e, ERR_UNAVAILABLE, "no_rootfs",
+		    "the class's root file system %.150s is not there", root);
+	qsort(names, count, sizeof(*names), compare);
+	for (char **n = names; *n != NULL; n++)
+		if (!is_never(*n) && add_top(a, root, *n, e) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+add_root(struct bwrap_argv *a, const char *root, struct err *e)
+{
+	if (root[0] != '\0') {
+		if (add_rootfs(a, root, e) < 0)
+			return -1;
+	} else {
+		for (size_t i = 0; i < ARRAY_LEN(HOST_DIRS); i++)
+			if (add_top(a, "", HOST_DIRS[i], e) < 0)
+				return -1;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(ETC); i++) {
+		auto_free char *path = xasprintf("%s%s", root, ETC[i]);
+
+		add_option(a, "--ro-bind-try", path, ETC[i]);
+	}
+	return 0;
+}
+
+static void
+add_files(struct bwrap_argv *a)
+{
+	static const struct {
+		enum bwrap_fd fd;
+		const char *path;
+	} FILES[] = { { BWRAP_FD_PASSWD, "/etc/passwd" },
+		{ BWRAP_FD_GROUP, "/etc/group" },
+		{ BWRAP_FD_HOSTS, "/etc/hosts" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(FILES); i++) {
+		add_option(a, "--perms", "0444", NULL);
+		add_number(a, "--file", FILES[i].fd, FILES[i].path);
+	}
+}
+
+static void
+add_agent(struct bwrap_argv *a, const struct bwrap_spec *s)
+{
+	add_option(a, "--", "/sandlease-agent", "init");
+	add_number(a, "--control-fd", BWRAP_FD_CONTROL, NULL);
+	add_option(a, "--incarnation", s->incarnation, NULL);
+	add_option(a, "--sandbox", s->sandbox, NULL);
+	add_option(a, "--log-level", s->log_level, NULL);
+	add_option(a, "--log-format", s->log_format, NULL);
+}
+
+int
+bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out, struct err *e)
+{
+	auto_argv struct bwrap_argv a = { 0 };
+
+	add(&a, s->bwrap);
+	add_options(&a, FIRST, ARRAY_LEN(FIRST));
+	if (add_root(&a, s->root, e) < 0)
+		return -1;
+	add_files(&a);
+	add_options(&a, AFTER_ROOT, ARRAY_LEN(AFTER_ROOT));
+	add_number(&a, "--size", s->tmp_bytes, NULL);
+	add_option(&a, "--tmpfs", "/tmp", NULL);
+	add_option(&a, "--bind", s->storage, "/sessions");
+	add_option(&a, "--ro-bind", s->agent, "/sandlease-agent");
+	/* last: the mount points above are made in it */
+	add_option(&a, "--remount-ro", "/", NULL);
+	add_option(&a, "--chdir", "/", NULL);
+	add_number(&a, "--info-fd", BWRAP_FD_INFO, NULL);
+	add_agent(&a, s);
+	*out = a;
+	a = (struct bwrap_argv){ 0 };
+	return 0;
+}
+
+void
+bwrap_argv_free(struct bwrap_argv *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		free(a->v[i]);
+	free(a->v);
+	*a = (struct bwrap_argv){ 0 };
+}

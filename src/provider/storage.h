@@ -1,0 +1,41 @@
+/*
+ * storage.h: the directories of sessions, which outlive every sandbox.
+ *
+ * <state_dir>/storage/<sandbox>/<session>/{workspace,home}.  What lies below
+ * workspace and home is the tenant's: it is never opened, measured or
+ * followed here, only moved away as a whole.
+ */
+#ifndef SANDLEASE_PROVIDER_STORAGE_H
+#define SANDLEASE_PROVIDER_STORAGE_H
+
+#include <stdbool.h>
+
+#include "common/err.h"
+#include "provider/provider.h"
+
+/* `name` is box_name() of the sandbox, throughout. */
+char *storage_path(const struct provider *p, const char *name);
+
+/* The sandbox's own directory, which bwrap binds; idempotent. */
+int storage_make_box(const struct provider *p, const char *name, struct err *e)
+    MUST_CHECK;
+int storage_box_exists(const struct provider *p, const char *name, bool *out,
+    struct err *e) MUST_CHECK;
+int storage_drop_box(const struct provider *p, const char *name, struct err *e)
+    MUST_CHECK;
+
+int storage_make(const struct provider *p, const char *name,
+    const char *session, struct err *e) MUST_CHECK;
+int storage_exists(const struct provider *p, const char *name,
+    const char *session, bool *out, struct err *e) MUST_CHECK;
+int storage_drop(const struct provider *p, const char *name,
+    const char *session, struct err *e) MUST_CHECK;
+
+/* Names of the sessions that have a directory; NULL at the end. */
+int storage_sessions(const struct provider *p, const char *name, char ***out,
+    struct err *e) MUST_CHECK;
+/* Names of the sandboxes that have one. */
+int storage_boxes(const struct provider *p, char ***out, struct err *e)
+    MUST_CHECK;
+
+#endif

@@ -1,0 +1,171 @@
+/* trash.c: removing trees that a tenant made. */
+#include "provider/trash.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/id.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/file.h"
+
+enum { NAME_LEN = 24, DIR_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+
+static int
+open_trash(const struct provider *p, struct err *e)
+{
+	auto_free char *path = xasprintf("%s/trash", p->conf->state_dir);
+
+	return file_dir(AT_FDCWD, path, 0700, e);
+}
+
+/* Moves an entry to the top of the trash under a name of its own. */
+static int
+move(int dir, const char *name, int trash)
+{
+	char to[NAME_LEN + 1];
+
+	id_random(to, NAME_LEN);
+	if (renameat(dir, name, trash, to) == 0)
+		return 0;
+	/* a directory changes its "..", for which it must be writable */
+	if (errno != EACCES ||
+	    fchmodat(dir, name, 0700, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	return renameat(dir, name, trash, to);
+}
+
+int
+trash_take(const struct provider *p, int dir, const char *name, struct err *e)
+{
+	auto_fd int trash = open_trash(p, e);
+
+	if (trash < 0)
+		return -1;
+	if (move(dir, name, trash) < 0 && errno != ENOENT)
+		return err_errno(e, "moving %s into the trash", name);
+	return 0;
+}
+
+static DIR *
+open_entry(int trash, const char *name)
+{
+	int fd = openat(trash, name, O_RDONLY | DIR_FLAGS);
+	DIR *d;
+
+	/* it is ours, whatever mode the tenant gave it */
+	if (fd < 0 && errno == EACCES &&
+	    fchmodat(trash, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+		fd = openat(trash, name, O_RDONLY | DIR_FLAGS);
+	if (fd < 0)
+		return NULL;
+	d = fdopendir(fd);
+	if (d == NULL)
+		close(fd);
+	else
+		fchmod(fd, 0700);
+	return d;
+}
+
+/*
+ * Unlinks what a directory holds; directories in it are lifted to the top of
+ * the trash, where they are entries like any other: depth costs nothing.
+ * False when the deadline is over.
+ */
+static bool
+empty(DIR *d, int trash, int64_t deadline_ms, struct err *e)
+{
+	int dir = dirfd(d);
+	const struct dirent *entry;
+
+	while ((entry = readdir(d)) != NULL) {
+		if (str_equal(entry->d_name, ".") ||
+		    str_equal(entry->d_name, ".."))
+			continue;
+		if (clock_left_ms(deadline_ms) == 0)
+			return false;
+		if (unlinkat(dir, entry->d_name, 0) == 0 ||
+		    (errno != EISDIR && errno != EPERM) ||
+		    unlinkat(dir, entry->d_name, AT_REMOVEDIR) == 0)
+			continue;
+		if (move(dir, entry->d_name, trash) < 0 && errno != ENOENT)
+			err_errno(e, "trash");
+	}
+	return true;
+}
+
+/* False when the deadline is over before the entry is gone. */
+static bool
+remove_entry(int trash, const char *name, int64_t deadline_ms, struct err *e)
+{
+	DIR *d;
+	bool done;
+
+	if (unlinkat(trash, name, 0) == 0 || errno == ENOENT ||
+	    unlinkat(trash, name, AT_REMOVEDIR) == 0)
+		return true;
+	d = open_entry(trash, name);
+	if (d == NULL) {
+		err_errno(e, "trash/%s", name);
+		return true;
+	}
+	done = empty(d, trash, deadline_ms, e);
+	closedir(d);
+	if (done && unlinkat(trash, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		err_errno(e, "trash/%s", name);
+	return done;
+}
+
+/* One look at the top of the trash: *count entries were there. */
+static bool
+sweep_once(int trash, DIR *d, int64_t deadline_ms, size_t *count, struct err *e)
+{
+	const struct dirent *entry;
+
+	*count = 0;
+	while ((entry = readdir(d)) != NULL) {
+		if (str_equal(entry->d_name, ".") ||
+		    str_equal(entry->d_name, ".."))
+			continue;
+		++*count;
+		if (clock_left_ms(deadline_ms) == 0 ||
+		    !remove_entry(trash, entry->d_name, deadline_ms, e))
+			return false;
+	}
+	return true;
+}
+
+int
+trash_sweep(const struct provider *p, int64_t deadline_ms, bool *left,
+    struct err *e)
+{
+	auto_fd int trash = open_trash(p, e);
+	DIR *d;
+
+	*left = true;
+	if (trash < 0)
+		return -1;
+	e->kind = ERR_NONE;
+	/* lifted directories may come behind the reader: look again */
+	for (size_t count = 1; count > 0 && e->kind == ERR_NONE;) {
+		int again = openat(trash, ".", O_RDONLY | DIR_FLAGS);
+		bool done;
+
+		d = again >= 0 ? fdopendir(again) : NULL;
+		if (d == NULL) {
+			err_errno(e, "trash");
+			mem_close_fd(&again);
+			return -1;
+		}
+		done = sweep_once(trash, d, deadline_ms, &count, e);
+		closedir(d);
+		if (!done)
+			return e->kind == ERR_NONE ? 0 : -1;
+		*left = count > 0;
+	}
+	return e->kind == ERR_NONE ? 0 : -1;
+}

@@ -1,0 +1,107 @@
+/* main.c: sandlease-reaper: configure, drop, one pass, exit. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/id.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/program.h"
+#include "common/token.h"
+#include "reaper/pass.h"
+
+static const char USAGE[] =
+    "usage: sandlease-reaper [--config FILE] [--dry-run]\n"
+    "       sandlease-reaper --version\n";
+
+static const struct option OPTIONS[] = {
+	{ "config", required_argument, NULL, 'c' },
+	{ "dry-run", no_argument, NULL, 'n' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int
+record(struct pass *p, int64_t took_ms, struct err *e)
+{
+	auto_json json_t *o =
+	    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+		"scanned", (json_int_t)p->scanned, "stopped",
+		(json_int_t)p->stopped, "slept", (json_int_t)p->slept,
+		"deleted", (json_int_t)p->deleted, "failedStarts",
+		(json_int_t)p->failed_starts, "orphans", (json_int_t)p->orphans,
+		"sandboxGone", (json_int_t)p->gone, "retired",
+		(json_int_t)p->retired, "failures", (json_int_t)p->errors);
+	auto_free char *text = json_text(o);
+	char took[24];
+
+	printf("reaper: %s in %" PRId64 " ms\n", text, took_ms);
+	if (p->dry_run)
+		return 0;
+	snprintf(took, sizeof(took), "%" PRId64, took_ms);
+	return STORE_RUN(p->ctl->store, STMT_REAPER_RUN_ADD, NULL, e,
+	    p->ctl->conf->host_name, took, text);
+}
+
+static int
+run(const struct conf *conf, bool dry_run)
+{
+	static const struct store_options OPTIONS_OF_STORE = {
+		"sandlease-reaper", 5000
+	};
+	struct store *store = store_new(conf->database, &OPTIONS_OF_STORE);
+	struct control ctl;
+	int64_t began = clock_ms();
+	struct pass p = { .ctl = &ctl,
+		.dry_run = dry_run,
+		.deadline_ms = began + conf->reaper_pass_seconds * 1000 };
+	struct err e = { 0 };
+	int rc = control_open(conf, store, &ctl, &e);
+
+	if (rc == 0) {
+		id_random(ctl.trace, ID_REQUEST_LEN);
+		pass_run(&p);
+		rc = record(&p, clock_ms() - began, &e);
+	}
+	store_free(store);
+	if (rc < 0)
+		return program_fail("sandlease-reaper", &e);
+	return p.errors > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *path = NULL;
+	bool dry_run = false;
+	struct conf conf;
+	struct err e = { 0 };
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "c:n", OPTIONS, NULL)) != -1) {
+		switch (opt) {
+		case 'c':
+			path = optarg;
+			break;
+		case 'n':
+			dry_run = true;
+			break;
+		case 'V':
+			printf("sandlease-reaper %s\n", PACKAGE_VERSION);
+			return EXIT_SUCCESS;
+		default:
+			fputs(USAGE, stderr);
+			return EXIT_FAILURE;
+		}
+	}
+	if (conf_load(path, &conf, &e) < 0)
+		return program_fail("sandlease-reaper", &e);
+	log_open("sandlease-reaper", (enum log_level)conf.log_level,
+	    (enum log_format)conf.log_format);
+	if (program_drop_root(&conf, &e) < 0 || token_init(&e) < 0)
+		return program_fail("sandlease-reaper", &e);
+	return run(&conf, dry_run);
+}

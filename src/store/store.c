@@ -1,0 +1,313 @@
+/* store.c: the database, by named statement; libpq ends here. */
+#include "store/store.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/str.h"
+
+struct stmt_row {
+	const char *name;
+	size_t params;
+	const char *sql;
+};
+#define STMT_TABLE STATEMENTS
+#include "store/stmt_table.h"
+#undef STMT_TABLE
+
+struct store {
+	PGconn *conn; /* NULL until the first statement, and after a failure */
+	char *conninfo;
+	char *program;
+	int statement_timeout_ms;
+	bool prepared[STMT__MAX];
+};
+
+struct rows {
+	PGresult *result;
+};
+
+struct meaning {
+	const char *sqlstate; /* or its class, two characters */
+	const char *constraint;
+	enum err_kind kind;
+	const char *code;
+};
+
+/* clang-format off */
+static const struct meaning MEANINGS[] = {
+	{ "SX404", NULL, ERR_NOT_FOUND,   "session_not_found" },
+	{ "SX410", NULL, ERR_CONFLICT,    "idempotency_mismatch" },
+	{ "SX411", NULL, ERR_BUSY,        "lease_busy" },
+	{ "SX412", NULL, ERR_BUSY,        "lease_changed" },
+	{ "SX413", NULL, ERR_CONFLICT,    "session_deleting" },
+	{ "SX414", NULL, ERR_CONFLICT,    "session_lost" },
+	{ "SX503", NULL, ERR_UNAVAILABLE, "draining" },
+	{ "SX505", NULL, ERR_UNAVAILABLE, "other_host" },
+	{ "23505", "session_one_living_name", ERR_CONFLICT, "name_taken" },
+	{ "23505", NULL, ERR_CONFLICT,    "already_exists" },
+	{ "55P03", NULL, ERR_UNAVAILABLE, "try_again" },          /* lock_timeout */
+	{ "57014", NULL, ERR_UNAVAILABLE, "try_again" },          /* statement_timeout */
+	{ "40001", NULL, ERR_UNAVAILABLE, "try_again" },
+	{ "40P01", NULL, ERR_UNAVAILABLE, "try_again" },          /* deadlock */
+	{ "57P0",  NULL, ERR_UNAVAILABLE, "database_unavailable" }, /* shutting down */
+	{ "53",    NULL, ERR_UNAVAILABLE, "database_unavailable" }, /* out of something */
+	{ "08",    NULL, ERR_UNAVAILABLE, "database_unavailable" },
+	{ "25006", NULL, ERR_UNAVAILABLE, "database_unavailable" }, /* read only */
+};
+/* clang-format on */
+
+struct store *
+store_new(const char *conninfo, const struct store_options *o)
+{
+	struct store *st = xcalloc(1, sizeof(*st));
+
+	st->conninfo = xstrdup(conninfo);
+	st->program = xstrdup(o->program);
+	st->statement_timeout_ms = o->statement_timeout_ms;
+	return st;
+}
+
+void
+store_disconnect(struct store *st)
+{
+	if (st->conn != NULL)
+		PQfinish(st->conn);
+	st->conn = NULL;
+	memset(st->prepared, 0, sizeof(st->prepared));
+}
+
+void
+store_free(struct store *st)
+{
+	store_disconnect(st);
+	free(st->conninfo);
+	free(st->program);
+	free(st);
+}
+
+/* libpq's messages end in a newline and may have several lines. */
+static int
+unavailable(struct store *st, struct err *e)
+{
+	char first[ERR_MSG_MAX];
+
+	snprintf(first, sizeof(first), "%s", PQerrorMessage(st->conn));
+	first[strcspn(first, "\n")] = '\0';
+	store_disconnect(st);
+	return err_set(e, ERR_UNAVAILABLE, "database_unavailable",
+	    "the database cannot be reached: %s", first);
+}
+
+static int
+connect_now(struct store *st, struct err *e)
+{
+	auto_free char *options =
+	    xasprintf("-c statement_timeout=%d"
+		      " -c lock_timeout=%d"
+		      " -c idle_in_transaction_session_timeout=5000"
+		      " -c client_min_messages=warning",
+		st->statement_timeout_ms,
+		st->statement_timeout_ms < 2000 ? st->statement_timeout_ms
+						: 2000);
+	const char *const keys[] = { "connect_timeout", "dbname", "options",
+		"application_name", NULL };
+	const char *const values[] = { "2", st->conninfo, options, st->program,
+		NULL };
+
+	store_disconnect(st);
+	st->conn = PQconnectdbParams(keys, values, 1);
+	if (PQstatus(st->conn) != CONNECTION_OK)
+		return unavailable(st, e);
+	return 0;
+}
+
+/*
+ * A server that restarted while we were idle has closed the socket; noticing
+ * before a statement is sent is what makes the next one safe to send.
+ */
+static int
+connected(struct store *st, struct err *e)
+{
+	if (st->conn != NULL && PQconsumeInput(st->conn) == 1 &&
+	    PQstatus(st->conn) == CONNECTION_OK)
+		return 0;
+	return connect_now(st, e);
+}
+
+static int
+explain(const PGresult *r, const char *what, struct err *e)
+{
+	const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+	const char *constraint = PQresultErrorField(r, PG_DIAG_CONSTRAINT_NAME);
+	const char *msg = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
+
+	for (size_t i = 0; state != NULL && i < ARRAY_LEN(MEANINGS); i++) {
+		const struct meaning *m = &MEANINGS[i];
+
+		if (str_starts(state, m->sqlstate) &&
+		    (m->constraint == NULL ||
+			(constraint != NULL &&
+			    str_equal(constraint, m->constraint))))
+			return err_set(e, m->kind, m->code, "%s",
+			    msg != NULL ? msg : m->code);
+	}
+	return err_set(e, ERR_INTERNAL, "internal", "%s: %s (%s)", what,
+	    msg != NULL ? msg : "no message", state != NULL ? state : "-----");
+}
+
+/* Judges a result and frees it unless the caller takes it. */
+static int
+judge(struct store *st, PGresult *r, const char *what, PGresult **out,
+    struct err *e)
+{
+	ExecStatusType s = PQresultStatus(r);
+	int rc = 0;
+
+	if (s != PGRES_TUPLES_OK && s != PGRES_COMMAND_OK) {
+		if (PQstatus(st->conn) != CONNECTION_OK)
+			rc = unavailable(st, e);
+		else
+			rc = explain(r, what, e);
+	}
+	if (rc == 0 && out != NULL)
+		*out = r;
+	else
+		PQclear(r);
+	return rc;
+}
+
+static int
+prepare(struct store *st, enum stmt stmt, struct err *e)
+{
+	const struct stmt_row *s = &STATEMENTS[stmt];
+
+	if (st->prepared[stmt])
+		return 0;
+	if (judge(st, PQprepare(st->conn, s->name, s->sql, 0, NULL), s->name,
+		NULL, e) < 0)
+		return -1;
+	st->prepared[stmt] = true;
+	return 0;
+}
+
+int
+store_run(struct store *st, enum stmt stmt, const char *const *params,
+    size_t count, struct rows **out, struct err *e)
+{
+	const struct stmt_row *s = &STATEMENTS[stmt];
+	PGresult *r = NULL;
+
+	if (count != s->params)
+		abort();
+	if (connected(st, e) < 0 || prepare(st, stmt, e) < 0)
+		return -1;
+	/* params[0] is the macro's own: an empty list is not an array */
+	if (judge(st,
+		PQexecPrepared(st->conn, s->name, (int)count, params + 1, NULL,
+		    NULL, 0),
+		s->name, &r, e) < 0)
+		return -1;
+	if (out == NULL) {
+		PQclear(r);
+		return 0;
+	}
+	*out = xcalloc(1, sizeof(**out));
+	(*out)->result = r;
+	return 0;
+}
+
+int
+store_script(struct store *st, const char *sql, struct err *e)
+{
+	if (connected(st, e) < 0)
+		return -1;
+	return judge(st, PQexec(st->conn, sql), "script", NULL, e);
+}
+
+int
+store_check_pooling(struct store *st, struct err *e)
+{
+	static const char TAKE_LOCK[] = "SELECT pg_advisory_lock(727001)";
+	static const char LOOK[] =
+	    "SELECT pg_advisory_unlock(727001)"
+	    " FROM pg_locks WHERE locktype = 'advisory' AND objid = 727001"
+	    " AND pid = pg_backend_pid()";
+	PGresult *r = NULL;
+	bool held;
+
+	if (connected(st, e) < 0 ||
+	    judge(st, PQexec(st->conn, TAKE_LOCK), "pooling", NULL, e) < 0 ||
+	    judge(st, PQexec(st->conn, LOOK), "pooling", &r, e) < 0)
+		return -1;
+	held = PQntuples(r) == 1;
+	PQclear(r);
+	if (!held)
+		return err_set(e, ERR_INTERNAL, "transaction_pooling",
+		    "the database is behind a pooler in transaction mode; connect directly or use session mode");
+	return 0;
+}
+
+size_t
+rows_count(const struct rows *r)
+{
+	return (size_t)PQntuples(r->result);
+}
+
+static int
+column_of(const struct rows *r, const char *column)
+{
+	int n = PQfnumber(r->result, column);
+
+	if (n < 0)
+		abort();
+	return n;
+}
+
+const char *
+rows_text(const struct rows *r, size_t row, const char *column)
+{
+	return PQgetvalue(r->result, (int)row, column_of(r, column));
+}
+
+int64_t
+rows_int(const struct rows *r, size_t row, const char *column)
+{
+	return strtoll(rows_text(r, row, column), NULL, 10);
+}
+
+bool
+rows_bool(const struct rows *r, size_t row, const char *column)
+{
+	return rows_text(r, row, column)[0] == 't';
+}
+
+bool
+rows_null(const struct rows *r, size_t row, const char *column)
+{
+	return PQgetisnull(r->result, (int)row, column_of(r, column)) != 0;
+}
+
+void
+rows_free(struct rows **r)
+{
+	if (*r == NULL)
+		return;
+	PQclear((*r)->result);
+	free(*r);
+	*r = NULL;
+}
+
+const char *
+store_stmt_name(enum stmt stmt)
+{
+	return STATEMENTS[stmt].name;
+}
+
+const char *
+store_stmt_sql(enum stmt stmt)
+{
+	return STATEMENTS[stmt].sql;
+}
