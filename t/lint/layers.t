@@ -72,7 +72,7 @@ fake_symbols() {
 		sed -nE 's/.*[:(]fake[a-z_]*\.o\)?:.* ([A-Za-z_0-9]+)$/\1/p' | sort -u
 }
 if [ -f "$library" ] && [ -n "$(fake_symbols)" ]; then
-	for p in "${top_builddir:-build}"/sandlease*; do
+	for p in "${top_builddir:-build}"/sandlease{,-api,-reaper,-agent,-admin}; do
 		[ -f "$p" ] || continue
 		none "${p##*/} holds nothing of provider/fake" "$(comm -12 \
 			<(fake_symbols) <(nm --defined-only "$p" | awk '{ print $3 }' | sort -u))"
