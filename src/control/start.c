@@ -1,7 +1,6 @@
 /* start.c: from an intent to a wrapper that answers. */
 #include "control/start.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +62,7 @@ open_sealed(struct control *ctl, const char *session, const char *what,
 	if (seal_open(&ctl->keys, owner, sealed, &plain, e) < 0)
 		return err_wrap(e, "%s", what);
 	rc = json_parse(plain.data, plain.len, out, e);
-	sodium_memzero(plain.data, plain.len);
+	token_wipe(plain.data, plain.len);
 	return rc;
 }
 
@@ -98,19 +97,16 @@ write_file(struct control *ctl, const struct start *s, const json_t *f,
 	const char *b64 = json_str(f, "contentBase64");
 	const json_t *text = json_object_get(f, "content");
 	int64_t mode = json_integer_value(json_object_get(f, "mode"));
-	size_t max = strlen(b64), len = 0;
-	auto_free unsigned char *bytes = NULL;
+	auto_buf struct buf bytes = { 0 };
 
 	if (text != NULL)
 		return agent_write(&ctl->provider, &s->target,
 		    json_str(f, "path"), mode, json_string_value(text),
 		    json_string_length(text), deadline_ms, e);
-	bytes = xmalloc(max);
-	if (sodium_base642bin(bytes, max, b64, max, NULL, &len, NULL,
-		sodium_base64_VARIANT_ORIGINAL) != 0)
+	if (!token_base64(b64, &bytes))
 		return err_field(e, "files", "contentBase64 is not base64");
 	return agent_write(&ctl->provider, &s->target, json_str(f, "path"),
-	    mode, (const char *)bytes, len, deadline_ms, e);
+	    mode, bytes.data, bytes.len, deadline_ms, e);
 }
 
 static int
