@@ -1,0 +1,7 @@
+#!/bin/bash
+# previews.t: preview URLs as a browser and an attacker use them.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib/tap.sh"
+. "$here/../lib/stack.sh"
+stack_begin
+python3 "$here/preview_checks.py"
