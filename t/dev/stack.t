@@ -37,6 +37,7 @@ none "its cgroup is gone" "$(cgroup_dirs "$(value name)" | xargs -r ls -d 2>/dev
 	stack_begin
 	me() { curl -s -o /dev/null -w '%{http_code}' --max-time 20 \
 		-H "Authorization: Bearer $SANDLEASE_API_KEY" "$SANDLEASE_URL/v1/me"; }
+	# shellcheck disable=SC2317 # wait_for calls it
 	is_back() { [ "$(me)" = 200 ]; }
 	echo "with=$(me)"
 	pg_stop
