@@ -312,3 +312,9 @@ store_stmt_sql(enum stmt stmt)
 {
 	return STATEMENTS[stmt].sql;
 }
+
+size_t
+store_stmt_params(enum stmt stmt)
+{
+	return STATEMENTS[stmt].params;
+}

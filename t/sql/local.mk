@@ -1,1 +1,6 @@
-## t/sql
+## t/sql: the schema, its functions and their races, in a real PostgreSQL
+
+EXTRA_DIST += \
+	t/lib/pg.sh \
+	t/sql/prepare.t \
+	t/sql/transitions.t
