@@ -52,15 +52,52 @@ pg_begin() {
 	trap 'exit 130' INT TERM
 	pg_place && pg_find && pg_start && pg_database && stack_configure &&
 		quiet migrate pg_migrate || die "the schema cannot be made"
+	pg_open main
+}
+
+# ---- connections that stay open, to be stepped through a race
+
+declare -A PG_IN=() PG_OUT=()
+
+# pg_open NAME: a psql of its own.
+pg_open() {
+	local in out pipe=$STACK_DIR/$1
+	mkfifo "$pipe.in" "$pipe.out"
+	pg_psql -Atq -v VERBOSITY=sqlstate <"$pipe.in" >"$pipe.out" 2>&1 &
+	exec {in}>"$pipe.in" {out}<"$pipe.out"
+	PG_IN[$1]=$in PG_OUT[$1]=$out
+	ask "$1" "SET application_name = '$1'"
+}
+
+# tell NAME SQL: sends it; hear NAME: waits for what came of it.
+tell() { printf '%s;\n\\echo =end=\n' "$2" >&"${PG_IN[$1]}"; }
+
+hear() {
+	local line
+	while IFS= read -r -t 60 -u "${PG_OUT[$1]}" line; do
+		[ "$line" != =end= ] || return 0
+		printf '%s\n' "$line"
+	done
+	die "$1 does not answer"
+}
+
+ask() { tell "$1" "$2" && hear "$1"; }
+
+# stands NAME: it waits for a lock.  Asked until it is so, or it has answered.
+stands() {
+	wait_for 20 pg_is_waiting "$1"
+}
+pg_is_waiting() {
+	[ "$(q "SELECT count(*) FROM pg_stat_activity
+		WHERE application_name = '$1' AND wait_event_type = 'Lock'")" = 1 ]
 }
 
 # q SQL: what it answers, columns divided by "|"; of an error only its SQLSTATE.
-q() {
-	pg_psql -Atq -v ON_ERROR_STOP=1 -v VERBOSITY=sqlstate -c "$1" 2>&1
-}
+q() { ask main "$1"; }
 
 # must SQL: preparation; nothing makes sense when it fails.
 must() {
 	local out
-	out=$(pg_psql -Atq -v ON_ERROR_STOP=1 <<<"$1" 2>&1) || die "$out"
+	out=$(q "$1")
+	[[ $out != *ERROR:* ]] || die "$out: $1"
 }

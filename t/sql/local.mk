@@ -2,5 +2,6 @@
 
 EXTRA_DIST += \
 	t/lib/pg.sh \
+	t/sql/lease.t \
 	t/sql/prepare.t \
 	t/sql/transitions.t
