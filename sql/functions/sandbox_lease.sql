@@ -3,7 +3,8 @@
 
 -- Intent to have it running on this host: a running one is kept, else a new
 -- incarnation is written before anything is started.
--- Raises SX411 while it is being destroyed, SX505 when another host has it.
+-- Raises SX411 while it is being destroyed, SX505 when another host has it: its
+-- processes, or, stopped, its files.
 CREATE OR REPLACE FUNCTION sandbox_want(p_id text, p_incarnation text, p_host text,
     p_boot text, p_seconds double precision)
 RETURNS sandbox LANGUAGE plpgsql AS $$
@@ -16,7 +17,7 @@ BEGIN
     IF s.state = 'destroying' THEN
         RAISE SQLSTATE 'SX411' USING MESSAGE = 'the sandbox is being destroyed';
     END IF;
-    IF s.state IN ('creating', 'running') AND s.host <> p_host THEN
+    IF s.state <> 'absent' AND s.host <> p_host THEN
         RAISE SQLSTATE 'SX505' USING MESSAGE = 'the sandbox lives on another host';
     END IF;
     IF s.state IN ('creating', 'running') AND s.boot_id = p_boot THEN
