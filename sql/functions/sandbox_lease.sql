@@ -63,7 +63,8 @@ BEGIN
     RETURN true;
 END $$;
 
--- Outcome of an effect on exactly this incarnation.
+-- Outcome of an effect on exactly this incarnation.  One that was seen down
+-- never runs again: what its init had sealed died with it.
 CREATE OR REPLACE FUNCTION sandbox_settle(p_id text, p_incarnation text, p_state text,
     p_agent_version text)
 RETURNS boolean LANGUAGE plpgsql AS $$
@@ -74,6 +75,7 @@ BEGIN
            changed_at = clock_timestamp()
      WHERE id = p_id
        AND incarnation = p_incarnation
-       AND (state <> 'destroying' OR p_state = 'absent');
+       AND (state <> 'destroying' OR p_state = 'absent')
+       AND (p_state <> 'running' OR state IN ('creating', 'running'));
     RETURN FOUND;
 END $$;
