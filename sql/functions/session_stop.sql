@@ -18,6 +18,10 @@ BEGIN
         RETURN s.state; -- somebody came while the reaper was asking
     END IF;
     IF p_wish = 'sleep' AND s.state IN ('asleep', 'sleeping', 'failed', 'lost') THEN
+        -- nothing to put to sleep; what was seen there must go all the same
+        IF p->>'reason' IN ('unexpected-wrapper', 'observation-failed') THEN
+            PERFORM lease_apply(p_session, 'request_stop', p);
+        END IF;
         RETURN s.state;
     END IF;
     PERFORM lease_apply(p_session, 'request_stop', p);
