@@ -17,6 +17,10 @@ BEGIN
     IF p->>'seenActivity' IS NOT NULL AND s.activity_seq <> (p->>'seenActivity')::bigint THEN
         RETURN s.state; -- somebody came while the reaper was asking
     END IF;
+    IF p->>'generation' IS NOT NULL AND NOT EXISTS (SELECT FROM lease l
+            WHERE l.session_id = p_session AND l.generation = (p->>'generation')::bigint) THEN
+        RETURN s.state; -- the start that failed is not the one under way
+    END IF;
     IF p_wish = 'sleep' AND s.state IN ('asleep', 'sleeping', 'failed', 'lost') THEN
         -- nothing to put to sleep; what was seen there must go all the same
         IF p->>'reason' IN ('unexpected-wrapper', 'observation-failed') THEN
