@@ -4,4 +4,6 @@ EXTRA_DIST += \
 	t/lib/pg.sh \
 	t/sql/lease.t \
 	t/sql/prepare.t \
+	t/sql/rows.sh \
+	t/sql/session.t \
 	t/sql/transitions.t
