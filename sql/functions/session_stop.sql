@@ -74,6 +74,9 @@ DECLARE
     a record;
     v text;
 BEGIN
+    -- the order of locks: sandbox, session, lease
+    PERFORM FROM sandbox b JOIN session x ON x.sandbox_id = b.id
+      WHERE x.id = p_session FOR UPDATE OF b;
     PERFORM FROM session WHERE id = p_session FOR UPDATE;
     SELECT * INTO a FROM lease_apply(p_session,
         CASE WHEN (p->>'absent')::boolean THEN 'stop_absent' ELSE 'stop_not_confirmed' END, p);
