@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	t/lib/pg.sh \
 	t/sql/lease.t \
 	t/sql/prepare.t \
+	t/sql/race.t \
 	t/sql/rows.sh \
 	t/sql/session.t \
 	t/sql/transitions.t
