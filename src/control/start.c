@@ -285,7 +285,7 @@ start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
 			log_err(LOG_WARN, "start_cleanup", &ignored);
 		return -1;
 	}
-	if (stop_request(ctl, session, STOP_FAIL, "startup-failed", e->msg, -1,
+	if (stop_failed_start(ctl, session, s.target.generation, e->msg,
 		&ignored) < 0 ||
 	    stop_attempt(ctl, session, &ignored) < 0)
 		log_err(LOG_WARN, "start_cleanup", &ignored);
