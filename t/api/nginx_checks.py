@@ -8,7 +8,7 @@ import sys
 
 from nginx_world import A, CUT, DEAD, SECRETS, WORLD, World
 from fcgi import Responder
-from tap import case, equal, run, true
+from tap import case, equal, run_cases, true
 
 import nginx_control  # noqa: F401
 import nginx_data  # noqa: F401

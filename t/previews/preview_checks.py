@@ -27,6 +27,11 @@ def serve(c):
         if not d:
             return
         head += d
+    head, body = head.split(b"\r\n\r\n", 1)
+    head += b"\r\n\r\n"
+    want = [int(l.split(b":")[1]) for l in head.lower().split(b"\r\n") if l.startswith(b"content-length:")]
+    while len(body) < sum(want):
+        body += c.recv(65536)
     line = head.split(b"\r\n")[0].split()
     lower = head.lower()
     if b"upgrade: websocket" in lower:

@@ -1,7 +1,9 @@
 #!/bin/bash
 # escape-cgroup.t: getting out of a sandbox, tried with limits held by cgroups.
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=t/lib/tap.sh
 . "$here/../lib/tap.sh"
+# shellcheck source=t/lib/stack.sh
 . "$here/../lib/stack.sh"
 
 stack_begin
