@@ -740,6 +740,24 @@ open_provider(int argc, char **argv)
 	}
 }
 
+/* What a failed test has left must not outlive the suite. */
+static int
+end_all(void **state)
+{
+	struct sandbox_seen *all = NULL;
+	size_t count = 0;
+
+	(void)state;
+	if (P.ops->list(&P, &all, &count, &E) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		(void)!P.ops->destroy(&P, all[i].id, all[i].incarnation, soon(),
+		    &E);
+	free(all);
+	fake_reset();
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -779,5 +797,5 @@ main(int argc, char **argv)
 	open_provider(argc, argv);
 	return _cmocka_run_group_tests(argv[1], tests,
 	    is_local() ? ARRAY_LEN(tests) : ARRAY_LEN(tests) - HOST_TESTS, NULL,
-	    NULL);
+	    end_all);
 }
