@@ -1,6 +1,5 @@
 /* cgroup_test.c: which groups are meant, and what is written into them. */
 #include <fcntl.h>
-#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/cgroup.h"
