@@ -17,6 +17,8 @@ LINT += \
 
 EXTRA_DIST += \
 	.ci/run \
+	t/dev/front-door.t \
+	t/dev/stack.t \
 	t/lib/dev-build.sh \
 	t/lib/dev-check.sh \
 	t/lib/dev-daemon.sh \
