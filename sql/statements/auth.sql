@@ -16,8 +16,9 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope
 -- params: hash, is_login, session_id, write_every_seconds
 -- One row always: whether the key counts, and what there is of the session
 -- (NULL state: nothing this tenant may know of).  Activity is written when
--- the last writing is old enough, or sleep is near; the first work of a
--- generation is its delivery_accepted.
+-- the last writing is old enough, or sleep is near; it never shortens what
+-- session_extend promised.  The first work of a generation is its
+-- delivery_accepted.
 WITH k AS MATERIALIZED (
     SELECT k.tenant, k.scope
       FROM api_key k
@@ -47,7 +48,8 @@ WITH k AS MATERIALIZED (
     UPDATE lease x
        SET startup_deadline = NULL,
            keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
-               clock_timestamp() + make_interval(secs => s.sleep_after_seconds) END
+               greatest(x.keep_warm_until,
+                   clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
       FROM s
      WHERE x.session_id = s.id AND s.due
        AND x.state = 'owns_wrapper' AND x.generation = s.generation
@@ -80,7 +82,8 @@ WITH s AS MATERIALIZED (
     UPDATE lease x
        SET startup_deadline = NULL,
            keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
-               clock_timestamp() + make_interval(secs => s.sleep_after_seconds) END
+               greatest(x.keep_warm_until,
+                   clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
       FROM s
      WHERE x.session_id = s.id AND s.due
        AND x.state = 'owns_wrapper' AND x.generation = s.generation

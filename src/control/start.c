@@ -70,9 +70,6 @@ static int
 read_plan(struct control *ctl, const struct rows *plan, struct start *s,
     struct err *e)
 {
-	auto_free char *ports = xstrdup(rows_text(plan, 0, "ports"));
-	char *save = NULL;
-
 	*s = (struct start){ 0 };
 	control_spec(plan, 0, &s->sandbox);
 	str_copy(s->target.sandbox, sizeof(s->target.sandbox), s->sandbox.id);
@@ -84,10 +81,6 @@ read_plan(struct control *ctl, const struct rows *plan, struct start *s,
 	    rows_text(plan, 0, "instance"));
 	s->target.generation = rows_int(plan, 0, "generation");
 	s->first = s->target.generation == 1;
-	for (char *p = strtok_r(ports, ",", &save);
-	     p != NULL && s->launch.port_count < AGENT_PORTS_MAX;
-	     p = strtok_r(NULL, ",", &save))
-		s->launch.ports[s->launch.port_count++] = strtoll(p, NULL, 10);
 	if (open_sealed(ctl, s->target.session, "env",
 		rows_text(plan, 0, "env_sealed"), &s->env, e) < 0 ||
 	    open_sealed(ctl, s->target.session, "files",
@@ -164,6 +157,22 @@ compare_version(struct control *ctl, struct start *s, int64_t deadline_ms)
 	    s->sandbox.id, s->version, PACKAGE_VERSION);
 }
 
+/* The URLs that were given out before work again. */
+static int
+expose_ports(struct control *ctl, const struct rows *plan,
+    const struct start *s, int64_t deadline_ms, struct err *e)
+{
+	auto_free char *ports = xstrdup(rows_text(plan, 0, "ports"));
+	char *save = NULL;
+
+	for (char *p = strtok_r(ports, ",", &save); p != NULL;
+	     p = strtok_r(NULL, ",", &save))
+		if (agent_expose(&ctl->provider, &s->target,
+			strtoll(p, NULL, 10), deadline_ms, e) < 0)
+			return err_wrap(e, "port %s", p);
+	return 0;
+}
+
 static int
 bring_up(struct control *ctl, const struct rows *plan, struct start *s,
     int64_t deadline_ms, struct err *e)
@@ -179,7 +188,8 @@ bring_up(struct control *ctl, const struct rows *plan, struct start *s,
 	}
 	if (agent_launch(p, &s->sandbox, &s->target, &s->launch, deadline_ms,
 		e) < 0 ||
-	    write_files(ctl, s, deadline_ms, e) < 0)
+	    write_files(ctl, s, deadline_ms, e) < 0 ||
+	    expose_ports(ctl, plan, s, deadline_ms, e) < 0)
 		return -1;
 	return agent_prove(p, &s->target, deadline_ms, e);
 }
@@ -275,7 +285,7 @@ start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
 			log_err(LOG_WARN, "start_cleanup", &ignored);
 		return -1;
 	}
-	if (stop_request(ctl, session, STOP_FAIL, "startup-failed", e->msg, -1,
+	if (stop_failed_start(ctl, session, s.target.generation, e->msg,
 		&ignored) < 0 ||
 	    stop_attempt(ctl, session, &ignored) < 0)
 		log_err(LOG_WARN, "start_cleanup", &ignored);

@@ -89,7 +89,10 @@ struct provider_ops {
 	int (*ensure)(const struct provider *p, const struct sandbox_spec *s,
 	    int64_t deadline_ms, struct err *e);
 
-	/* What there is of it now. */
+	/*
+	 * What there is of it now.  What cannot be told is PRESENCE_UNKNOWN
+	 * with the reason in *e, and 0; or -1.
+	 */
 	int (*inspect)(const struct provider *p, const char *id,
 	    struct sandbox_seen *out, struct err *e);
 
