@@ -8,8 +8,8 @@ config=${top_builddir:-build}/config.h
 [ -f "$config" ] || skip_all "nothing is configured"
 
 options=(
-	-q -j2 --std=c11 --inline-suppr --enable=warning,portability,performance
-	--library=posix,gnu -I src --include="$config"
+	-q -j2 --std=c11 --inline-suppr "--enable=warning,portability,performance"
+	"--library=posix,gnu" -I src --include="$config"
 	# cleanup attributes release what it thinks is leaked
 	--suppress=resourceLeak --suppress=memleak
 	# a context on the caller's stack that outlives the call it is for
