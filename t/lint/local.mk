@@ -2,6 +2,7 @@
 
 LINT += \
 	t/lint/config.t \
+	t/lint/cppcheck.t \
 	t/lint/format.t \
 	t/lint/hardening.t \
 	t/lint/layers.t \
