@@ -58,3 +58,11 @@ dist_nginxtemplates_SCRIPTS = %D%/render
 $(nodist_nginx_DATA): %D%/rendered.stamp
 
 CLEANFILES += $(nodist_nginx_DATA) %D%/nginx.conf %D%/rendered.stamp
+
+EXTRA_DIST += \
+	t/api/nginx.t \
+	t/api/nginx_checks.py \
+	t/lib/app.py \
+	t/lib/fcgi.py \
+	t/lib/standin.py \
+	t/lib/tap.py

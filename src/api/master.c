@@ -51,9 +51,11 @@ find_passed_socket(const char *name)
 {
 	const char *pid = getenv("LISTEN_PID"), *names;
 	int fd = SYSTEMD_FIRST_FD;
+	int64_t meant;
 
 	names = getenv("LISTEN_FDNAMES");
-	if (pid == NULL || names == NULL || atol(pid) != (long)getpid())
+	if (pid == NULL || names == NULL ||
+	    !str_to_int(pid, getpid(), getpid(), &meant))
 		return -1;
 	for (;; fd++) {
 		size_t len = strcspn(names, ":");

@@ -1,7 +1,6 @@
 /* start.c: from an intent to a wrapper that answers. */
 #include "control/start.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +62,7 @@ open_sealed(struct control *ctl, const char *session, const char *what,
 	if (seal_open(&ctl->keys, owner, sealed, &plain, e) < 0)
 		return err_wrap(e, "%s", what);
 	rc = json_parse(plain.data, plain.len, out, e);
-	sodium_memzero(plain.data, plain.len);
+	token_wipe(plain.data, plain.len);
 	return rc;
 }
 
@@ -71,9 +70,6 @@ static int
 read_plan(struct control *ctl, const struct rows *plan, struct start *s,
     struct err *e)
 {
-	auto_free char *ports = xstrdup(rows_text(plan, 0, "ports"));
-	char *save = NULL;
-
 	*s = (struct start){ 0 };
 	control_spec(plan, 0, &s->sandbox);
 	str_copy(s->target.sandbox, sizeof(s->target.sandbox), s->sandbox.id);
@@ -85,10 +81,6 @@ read_plan(struct control *ctl, const struct rows *plan, struct start *s,
 	    rows_text(plan, 0, "instance"));
 	s->target.generation = rows_int(plan, 0, "generation");
 	s->first = s->target.generation == 1;
-	for (char *p = strtok_r(ports, ",", &save);
-	     p != NULL && s->launch.port_count < AGENT_PORTS_MAX;
-	     p = strtok_r(NULL, ",", &save))
-		s->launch.ports[s->launch.port_count++] = strtoll(p, NULL, 10);
 	if (open_sealed(ctl, s->target.session, "env",
 		rows_text(plan, 0, "env_sealed"), &s->env, e) < 0 ||
 	    open_sealed(ctl, s->target.session, "files",
@@ -105,19 +97,16 @@ write_file(struct control *ctl, const struct start *s, const json_t *f,
 	const char *b64 = json_str(f, "contentBase64");
 	const json_t *text = json_object_get(f, "content");
 	int64_t mode = json_integer_value(json_object_get(f, "mode"));
-	size_t max = strlen(b64), len = 0;
-	auto_free unsigned char *bytes = NULL;
+	auto_buf struct buf bytes = { 0 };
 
 	if (text != NULL)
 		return agent_write(&ctl->provider, &s->target,
 		    json_str(f, "path"), mode, json_string_value(text),
 		    json_string_length(text), deadline_ms, e);
-	bytes = xmalloc(max);
-	if (sodium_base642bin(bytes, max, b64, max, NULL, &len, NULL,
-		sodium_base64_VARIANT_ORIGINAL) != 0)
+	if (!token_base64(b64, &bytes))
 		return err_field(e, "files", "contentBase64 is not base64");
 	return agent_write(&ctl->provider, &s->target, json_str(f, "path"),
-	    mode, (const char *)bytes, len, deadline_ms, e);
+	    mode, bytes.data, bytes.len, deadline_ms, e);
 }
 
 static int
@@ -168,6 +157,22 @@ compare_version(struct control *ctl, struct start *s, int64_t deadline_ms)
 	    s->sandbox.id, s->version, PACKAGE_VERSION);
 }
 
+/* The URLs that were given out before work again. */
+static int
+expose_ports(struct control *ctl, const struct rows *plan,
+    const struct start *s, int64_t deadline_ms, struct err *e)
+{
+	auto_free char *ports = xstrdup(rows_text(plan, 0, "ports"));
+	char *save = NULL;
+
+	for (char *p = strtok_r(ports, ",", &save); p != NULL;
+	     p = strtok_r(NULL, ",", &save))
+		if (agent_expose(&ctl->provider, &s->target,
+			strtoll(p, NULL, 10), deadline_ms, e) < 0)
+			return err_wrap(e, "port %s", p);
+	return 0;
+}
+
 static int
 bring_up(struct control *ctl, const struct rows *plan, struct start *s,
     int64_t deadline_ms, struct err *e)
@@ -183,7 +188,8 @@ bring_up(struct control *ctl, const struct rows *plan, struct start *s,
 	}
 	if (agent_launch(p, &s->sandbox, &s->target, &s->launch, deadline_ms,
 		e) < 0 ||
-	    write_files(ctl, s, deadline_ms, e) < 0)
+	    write_files(ctl, s, deadline_ms, e) < 0 ||
+	    expose_ports(ctl, plan, s, deadline_ms, e) < 0)
 		return -1;
 	return agent_prove(p, &s->target, deadline_ms, e);
 }

@@ -17,7 +17,7 @@ WORLD = sys.argv[1]
 sys.path.insert(0, os.path.join(WORLD, "lib"))
 from app import App  # noqa: E402
 from fcgi import Gone, Responder  # noqa: E402
-from tap import case, equal, run, true  # noqa: E402
+from tap import case, equal, run_cases, true  # noqa: E402
 
 A, B = "a" * 20, "b" * 20
 ASLEEP, DEAD, CUT, LIES = "c" * 20, "d" * 20, "e" * 20, "f" * 20
@@ -94,7 +94,8 @@ class World:
         elif (route == "auth-preview" and session in (A, B, DEAD, CUT)
               and p["SL_TOKEN"] == TOKEN):
             r.reply(204, [("X-Sandlease-Upstream", "unix:%s/s/%s.7.%s.sock" % (
-                self.run_dir, session, p["SL_PORT"]))])
+                self.run_dir, session, p["SL_PORT"])),
+                ("X-Sandlease-Name", "named" if session == B else "")])
         else:
             r.reply(403, [("X-Sandlease-Deny", "session_not_found")])
 
@@ -131,6 +132,8 @@ class World:
             first = r.some_body()
             self.gate.set()
             r.reply(200, JSON, json.dumps({"first": len(first)}))
+        elif path.startswith("api/status/"):
+            r.reply(int(path.split("/")[-1]), JSON, "wrapper")
         elif path == "api/hostile":
             r.reply(200, HOSTILE, "<script>alert(1)</script>")
         else:
@@ -237,7 +240,9 @@ def answer_app(app, head, conn):
         ("Set-Cookie", "a=1; Path=/x; Domain=localhost"),
         ("Set-Cookie", "b=2; Path=/"), ("Location", "/next")])
     body = b"app"
-    conn.sendall(("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n%s"
+    asked = re.search(r" /status/([0-9]+)", lines[0])
+    status = asked.group(1) if asked else "200"
+    conn.sendall(("HTTP/1.1 " + status + " X\r\nContent-Type: text/plain\r\n%s"
                   "Content-Length: %d\r\n\r\n" % (extra, len(body))).encode()
                  + body)
 
@@ -344,6 +349,24 @@ def unknown_paths_get_a_problem_document(w):
     answer = w.ask("/nothing/here")
     equal((answer.status, answer.json()["code"]), (404, "not_found"))
     true(answer.headers.get("x-request-id"), "has a request id")
+
+
+@case
+def what_nginx_itself_refuses_is_JSON_with_a_request_id(w):
+    label = "8080-%s-%s" % (A, TOKEN)
+    for head, status in ((b"GET /v1/me HTTP/1.1\r\nHost: x\r\nA: %s" %
+                          (b"a" * 9000), 431),
+                         (b"GET /%s HTTP/1.1\r\nHost: x" % (b"a" * 9000), 414),
+                         (b"GET / HTTP/1.1\r\nHost: %s.localhost\r\nA: %s" %
+                          (label.encode(), b"a" * 9000), 431),
+                         (b"GET /%zz HTTP/1.1\r\nHost: x", 400),
+                         (b"GET / HTTP/1.1\r\nHost: x\r\nHost: y", 400)):
+        with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+            s.sendall(head + b"\r\n\r\n")
+            answer = s.recv(65536)
+        true(answer.startswith(b"HTTP/1.1 %d " % status), answer[:80])
+        true(b"json\r\n" in answer and b"\r\nX-Request-Id: " in answer, answer)
+    equal(w.api.took(), [])
 
 
 @case
@@ -534,6 +557,31 @@ def a_chunked_body_survives_the_wake_up(w):
 
 
 @case
+def a_body_too_large_to_keep_wakes_the_session_and_is_asked_for_again(w):
+    with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+        s.sendall(b"PUT /v1/sessions/%s/files/x HTTP/1.1\r\nHost: x\r\n"
+                  b"Content-Length: 100000000\r\n\r\nfirst" % ASLEEP.encode())
+        answer = s.recv(4096)
+    true(answer.startswith(b"HTTP/1.1 503"), answer)
+    true(b"\r\nRetry-After: 1\r\n" in answer, answer)
+    (p,) = w.api.took()
+    equal((p["SL_ROUTE"], p["SL_SESSION"]), ("wake-session", ASLEEP))
+    equal(p["SL_PATH"], "/v1/sessions/%s/files/x" % ASLEEP)
+    true(w.awake, "woken")
+    equal(w.wrappers[ASLEEP].took(), [])
+
+
+@case
+def statuses_of_a_wrapper_or_an_app_are_their_own(w):
+    for status in (400, 401, 403, 404, 413, 500, 502, 503, 504):
+        answer = w.ask("/v1/sessions/%s/api/status/%d" % (A, status))
+        equal((answer.status, answer.body), (status, b"wrapper"))
+        answer = w.preview("/status/%d" % status)
+        equal((answer.status, answer.body), (status, b"app"))
+    equal(w.api.took(), [])
+
+
+@case
 def still_asleep_after_a_wake_up_is_503_and_no_circle(w):
     asked = w.api.handler
 
@@ -647,7 +695,9 @@ def nothing_a_wrapper_says_steers_nginx_or_a_browser(w):
     equal(sorted(n for n, _ in answer.pairs), sorted([
         "server", "date", "content-type", "transfer-encoding", "connection",
         "x-request-id", "x-content-type-options", "referrer-policy",
-        "cross-origin-resource-policy", "content-security-policy"]))
+        "cross-origin-resource-policy", "content-security-policy",
+        "cache-control"]))
+    equal(answer.headers["cache-control"], "no-store")
     true(answer.headers["x-request-id"] != "forged", "request id")
     true(answer.headers["content-security-policy"].startswith(
         "sandbox; default-src 'none'"), "policy")
@@ -684,6 +734,8 @@ def a_preview_by_host_name_reaches_its_port(w):
     equal(h["x-forwarded-proto"], ["http"])
     equal(h["x-original-url"], ["http://%s/x%%2fy/../z?q=%%20" % host])
     equal(h["x-sandbox-name"], [A])
+    w.preview(session=B)
+    equal(w.apps[B].head()[1]["x-sandbox-name"], ["named"])
     equal(h["cookie"][0].replace(" ", "").strip(";"), "a=1;b=2")
     true("authorization" not in h and "x-api-key" not in h, "no credential")
     true(KEY not in str(h) and LOGIN not in str(h), "no secret anywhere")
@@ -896,7 +948,7 @@ def main():
     w = World()
     w.start_nginx()
     try:
-        return run(w.forget, w)
+        run_cases(w.forget, w)
     finally:
         if w.nginx.poll() is None:
             w.stop_nginx()

@@ -47,7 +47,7 @@ stack_missing() {
 			return
 		}
 	done
-	compgen -G "$TOP/nginx/*.in" >/dev/null || echo "nginx/ holds no configuration"
+	[ -f "$TOP/nginx/render" ] || echo "nginx/ holds no configuration"
 }
 
 stack_describe() {
@@ -67,8 +67,7 @@ stack_export() {
 	SANDLEASE_URL=$(stack_url)
 	SANDLEASE_PREVIEW_URL=http://localhost:$STACK_PREVIEW_PORT
 	SANDLEASE_CONFIG=$(stack_conf_file)
-	SANDLEASE_API_KEY=$(stack_admin key create --org demo --user demo) ||
-		die "no key could be made"
+	SANDLEASE_API_KEY=$(stack_make_key) || die "no key could be made"
 	export SANDLEASE_URL SANDLEASE_PREVIEW_URL SANDLEASE_CONFIG \
 		SANDLEASE_API_KEY STACK_DIR STACK_STATE STACK_RUN STACK_NAME
 }
@@ -80,7 +79,7 @@ stack_up() {
 	pg_find
 	pg_start
 	pg_database || die "the database cannot be made"
-	stack_configure && quiet migrate stack_admin migrate --sql "$TOP/sql" ||
+	stack_configure && quiet migrate stack_migrate ||
 		die "the schema cannot be made"
 	api_start
 	nginx_start

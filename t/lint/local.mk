@@ -10,7 +10,9 @@ LINT += \
 	t/lint/shell.t \
 	t/lint/size.t \
 	t/lint/symbols.t \
+	t/lint/tap.t \
 	t/lint/tour.t \
+	t/lint/units.t \
 	t/lint/version.t
 
 EXTRA_DIST += \
