@@ -89,7 +89,7 @@ box_cgroup_kb() {
 	*) return 1 ;;
 	esac
 	cat "$dir/$STACK_NAME"/box/*/"$file" 2>/dev/null |
-		awk '{ sum += $1; n++ } END { if (n == 0) exit 1; printf "%d %d", sum / 1024, n }'
+		awk '{ sum += $1; n++ } END { if (n == 0) exit 1; print int(sum / 1024), n }'
 }
 
 idle_memory() {
@@ -134,8 +134,8 @@ bench_server() {
 		cat <<-EOT
 			location = /$name {
 				fastcgi_pass unix:$STACK_RUN/run/$name.sock;
-				include $STACK_STATE/nginx/worker.params;
-				include $STACK_STATE/nginx/auth.params;
+				include $STACK_STATE/nginx/conf/worker.params;
+				include $STACK_STATE/nginx/conf/auth.params;
 				fastcgi_param SL_ROUTE auth-preview;
 				fastcgi_param SL_SESSION $1;
 				fastcgi_param SL_PORT $PREVIEW_PORT;
@@ -152,11 +152,10 @@ bench_answers() {
 }
 
 nginx_add_server() { # TEXT
-	local dir=$STACK_STATE/nginx conf
-	conf=$(as "$WEB_USER" sed "s|include .*/sandlease.conf;|&\ninclude $dir/bench.conf;|" "$dir/nginx.conf")
-	pg_keep "$WEB_USER" "$dir/bench.conf" "$1"
-	pg_keep "$WEB_USER" "$dir/nginx.conf" "$conf"
-	quiet nginx-t nginx_do -t || return 1
+	local dir=$STACK_STATE/nginx/conf
+	printf '%s\n' "$1" >"$dir/bench.conf" &&
+		sed -i "s|include .*/sandlease.conf;|&\n\tinclude $dir/bench.conf;|" "$dir/nginx.conf" &&
+		quiet nginx-test as "$WEB_USER" "${NGINX[@]}" -t || return 1
 	daemon_signal HUP nginx
 	wait_for 5 bench_answers auth && wait_for 5 bench_answers noop
 }
