@@ -6,7 +6,7 @@
  *   load ping FILE COUNT            a data-plane request, to FILE's first session
  *   load delete FILE                the sessions of FILE, untimed
  *
- * Prints a line per figure: name, count, p50, p95, p99, maximum; in ms.
+ * Prints a line per figure: name, count, least, p50, p95, p99, most; in ms.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -29,11 +29,11 @@ with_sessions() {
 
 # figures_of NAME AIM: those of $BENCH/times; the aim is for p50 of both.
 figures_of() {
-	local what count p50 p95 p99 max
-	while read -r what count p50 p95 p99 max; do
+	local what count min p50 p95 p99 max
+	while read -r what count min p50 p95 p99 max; do
 		local aim=''
 		[ "$what" != both ] || aim="<= $2"
-		figure "$1 $what p50" "$p50" ms "$aim" "n $count, max $max"
+		figure "$1 $what p50" "$p50" ms "$aim" "n $count, $min to $max"
 		figure "$1 $what p95" "$p95" ms
 		figure "$1 $what p99" "$p99" ms
 	done <"$BENCH/times"
@@ -237,9 +237,9 @@ ping_while_hanging() {
 	wait "$loader" || status=1
 	load delete "$BENCH/hanging" || status=1
 	[ "$status" -eq 0 ] || return 1
-	read -r _ _ _ _ p99 _ <"$BENCH/pings-before"
+	read -r _ _ _ _ _ p99 _ <"$BENCH/pings-before"
 	figure "ping p99, nothing hangs" "$p99" ms
-	read -r _ count p50 p95 p99 max <"$BENCH/pings"
+	read -r _ count _ p50 p95 p99 max <"$BENCH/pings"
 	figure "ping p50, $HANG_COUNT creates hang" "$p50" ms
 	figure "ping p99, $HANG_COUNT creates hang" "$p99" ms "<= 10" "n $count, p95 $p95, max $max"
 }

@@ -30,7 +30,9 @@ percentile_ms(const struct stats *s, size_t percent)
 {
 	size_t rank = (s->count * percent + 99) / 100;
 
-	return s->count == 0 ? 0 : (double)s->us[rank - 1] / 1000;
+	if (s->count == 0)
+		return 0;
+	return (double)s->us[rank > 0 ? rank - 1 : 0] / 1000;
 }
 
 void
@@ -38,9 +40,9 @@ stats_print(struct stats *s, const char *name)
 {
 	if (s->count > 1)
 		qsort(s->us, s->count, sizeof(*s->us), compare);
-	printf("%s %zu %.3f %.3f %.3f %.3f\n", name, s->count,
-	    percentile_ms(s, 50), percentile_ms(s, 95), percentile_ms(s, 99),
-	    percentile_ms(s, 100));
+	printf("%s %zu %.3f %.3f %.3f %.3f %.3f\n", name, s->count,
+	    percentile_ms(s, 0), percentile_ms(s, 50), percentile_ms(s, 95),
+	    percentile_ms(s, 99), percentile_ms(s, 100));
 }
 
 void

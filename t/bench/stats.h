@@ -16,7 +16,7 @@ struct stats {
 
 void stats_add(struct stats *s, int64_t us);
 
-/* One line: name, count, p50, p95, p99, maximum; in milliseconds. */
+/* One line: name, count, least, p50, p95, p99, most; in milliseconds. */
 void stats_print(struct stats *s, const char *name);
 
 void stats_free(struct stats *s);
