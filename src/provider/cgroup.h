@@ -58,6 +58,8 @@ struct cgroup_ops {
 	const char *name;
 	const struct cgroup_row *rows;
 	size_t row_count;
+	/* The file by which a process with one thread joins a group: "0". */
+	const char *join;
 	/* Before children of `dir` are limited. */
 	int (*prepare)(const char *dir, unsigned controllers, struct err *e);
 	/* Stops (or lets go) everything below; success where it cannot. */
@@ -100,7 +102,7 @@ int cgroup_make(const struct cgroup_tree *t, const char *name,
 int cgroup_enter(const struct cgroup_tree *t, const char *name, struct err *e)
     MUST_CHECK;
 
-/* Makes a cell's groups and opens their cgroup.procs for writing. */
+/* Makes a cell's groups and opens the files to join them by. */
 int cgroup_cell_open(const struct cgroup_tree *t, const char *name,
     const char *session, const struct sandbox_spec *s,
     int fds[PROVIDER_CELL_FDS_MAX], size_t *count, struct err *e) MUST_CHECK;
