@@ -178,4 +178,10 @@ int provider_open(const char *name, const struct conf *conf,
 /* Tries what only trying shows (user namespaces): `doctor`, not workers. */
 int provider_check(const struct provider *p, struct err *e) MUST_CHECK;
 
+/*
+ * Makes room for sandboxes beside the service's own processes, where the host
+ * has delegated a group to it.  Once, by the master, before it forks.
+ */
+int provider_prepare(const struct conf *conf, struct err *e) MUST_CHECK;
+
 #endif

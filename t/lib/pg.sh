@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2034 # variables are shared by the files of t/lib
+# shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
 # pg.sh: a throw-away PostgreSQL with our schema, for a test script.
 #
 #   . "$top_srcdir/t/lib/tap.sh"
@@ -85,7 +85,7 @@ ask() { tell "$1" "$2" && hear "$1"; }
 
 # stands NAME: it waits for a lock.  Asked until it is so, or it has answered.
 stands() {
-	wait_for 20 pg_is_waiting "$1"
+	wait_for 10 pg_is_waiting "$1"
 }
 pg_is_waiting() {
 	[ "$(q "SELECT count(*) FROM pg_stat_activity

@@ -10,7 +10,8 @@
 #
 # and it ends with the script.  Exported: SANDLEASE_URL, SANDLEASE_API_KEY,
 # SANDLEASE_PREVIEW_URL, SANDLEASE_CONFIG, STACK_DIR, STACK_STATE, STACK_RUN.
-# Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none.
+# Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none,
+# STACK_FSYNC=on.
 # Functions of t/lib/dev-stack.sh work on it: stack_admin, stack_reap,
 # api_stop, api_start, pg_stop, pg_start, pg_psql, nginx_stop, as, ...
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
@@ -58,7 +59,7 @@ stack_describe() {
 	mkdir "$LOGS"
 	STACK_PORT=$(stack_free_port)
 	STACK_PREVIEW_PORT=$(stack_free_port "$STACK_PORT")
-	STACK_FSYNC=off
+	STACK_FSYNC=${STACK_FSYNC:-off}
 	SANDLEASE_CGROUP=${STACK_CGROUP:-${SANDLEASE_CGROUP:-}}
 }
 

@@ -2,7 +2,9 @@
 
 EXTRA_DIST += \
 	t/lib/pg.sh \
+	t/sql/auth.t \
 	t/sql/lease.t \
+	t/sql/mutation.t \
 	t/sql/prepare.t \
 	t/sql/race.t \
 	t/sql/rows.sh \
