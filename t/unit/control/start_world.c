@@ -6,17 +6,6 @@
 #include "common/clock.h"
 #include "control/start.h"
 
-#define SUCCEEDS(call)                                                         \
-	do {                                                                   \
-		if ((call) < 0)                                                \
-			fail_msg("%s: %s", e.code, e.msg);                     \
-	} while (0)
-#define FAILS(call, with)                                                      \
-	do {                                                                   \
-		assert_int_equal((call), -1);                                  \
-		assert_string_equal(e.code, with);                             \
-	} while (0)
-
 static void
 a_create_leads_to_ready(void **state)
 {
@@ -312,8 +301,6 @@ another_tenant_s_session_is_not_there(void **state)
 	    "session_not_found");
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 }
-
-#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_begin, world_end)
 
 int
 main(void)

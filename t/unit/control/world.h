@@ -48,4 +48,18 @@ void world_ready(struct world *w, enum isolation how);
 /* Resumes the session at hand. */
 int world_resume(struct world *w, struct err *e);
 
+/* With `struct err e` at hand. */
+#define SUCCEEDS(call)                                                         \
+	do {                                                                   \
+		if ((call) < 0)                                                \
+			fail_msg("%s: %s", e.code, e.msg);                     \
+	} while (0)
+#define FAILS(call, with)                                                      \
+	do {                                                                   \
+		assert_int_equal((call), -1);                                  \
+		assert_string_equal(e.code, with);                             \
+	} while (0)
+
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_begin, world_end)
+
 #endif
