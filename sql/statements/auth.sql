@@ -101,7 +101,7 @@ DELETE FROM login WHERE hash = $1;
 
 -- name: key_create
 -- params: id, org, user_id, bot, scope, hash, expires_at
--- A tenant comes into being with its first key.
+-- A tenant comes into being with its first key.  expires_at: a date, or 30d.
 WITH t AS (
     INSERT INTO org AS o (id)
     VALUES (CASE WHEN $2 = '' THEN 'user:' || $3 ELSE $2 END)
@@ -109,7 +109,10 @@ WITH t AS (
     RETURNING id
 )
 INSERT INTO api_key (id, tenant, org, user_id, bot, scope, hash, expires_at)
-SELECT $1, t.id, $2, $3, $4, $5, $6, $7::timestamptz FROM t;
+SELECT $1, t.id, $2, $3, $4, $5, $6,
+       CASE WHEN $7 ~ '^[0-9]+[smhdw]$' THEN clock_timestamp() + $7::interval
+            ELSE $7::timestamptz END
+  FROM t;
 
 -- name: key_list
 SELECT id, org, user_id, bot, scope, iso(created_at) AS created, iso(expires_at) AS expires,

@@ -1,1 +1,53 @@
 ## agent: see src/README.md
+
+AGENT_SOURCES = \
+	src/agent/activity.c src/agent/activity.h \
+	src/agent/api_execute.c \
+	src/agent/api_files.c \
+	src/agent/base64.c src/agent/base64.h \
+	src/agent/cell.c src/agent/cell.h \
+	src/agent/cell_init.c src/agent/cell_init.h \
+	src/agent/cells.c src/agent/cells.h \
+	src/agent/drain.c src/agent/drain.h \
+	src/agent/envset.c src/agent/envset.h \
+	src/agent/exec.c src/agent/exec.h \
+	src/agent/files.c src/agent/files.h \
+	src/agent/init.c src/agent/init.h \
+	src/agent/init_ops.c \
+	src/agent/launch.c src/agent/launch.h \
+	src/agent/lines.c src/agent/lines.h \
+	src/agent/loop.c src/agent/loop.h \
+	src/agent/mime.c src/agent/mime.h \
+	src/agent/proctree.c src/agent/proctree.h \
+	src/agent/pump.c src/agent/pump.h \
+	src/agent/relay.c src/agent/relay.h \
+	src/agent/relay_conn.c src/agent/relay_conn.h \
+	src/agent/relay_page.c src/agent/relay_page.h \
+	src/agent/routes.c src/agent/routes.h \
+	src/agent/scene.c src/agent/scene.h \
+	src/agent/script.c src/agent/script.h \
+	src/agent/serve.c src/agent/serve.h \
+	src/agent/shell.c src/agent/shell.h \
+	src/agent/shell_proc.c src/agent/shell_proc.h \
+	src/agent/spawn.c src/agent/spawn.h \
+	src/agent/sysfilter.c src/agent/sysfilter.h \
+	src/agent/utf8.c src/agent/utf8.h \
+	src/agent/wrapper.c src/agent/wrapper.h \
+	src/agent/wrapper_ops.c
+
+noinst_LIBRARIES += libagent.a
+libagent_a_SOURCES = $(AGENT_SOURCES)
+
+libexec_PROGRAMS += sandlease-agent
+sandlease_agent_SOURCES = src/agent/main.c
+sandlease_agent_LDADD = libagent.a libweb.a libcommon.a \
+	$(FCGI_LIBS) $(JANSSON_LIBS) $(SECCOMP_LIBS) -lpthread
+## Static, because it runs inside other root file systems than ours.
+## Sanitizers cannot be linked so; that build is for unit tests.
+if SANITIZE
+sandlease_agent_LDFLAGS = $(AM_LDFLAGS)
+else
+sandlease_agent_LDFLAGS = $(AM_LDFLAGS) $(AGENT_STATIC)
+endif
+## -static-pie needs objects made for it (PIE_CFLAGS)
+AGENT_STATIC = `if test -n '$(PIE_CFLAGS)'; then echo -static-pie; else echo -static; fi` -Wl,--gc-sections

@@ -2,7 +2,6 @@
 #include "api/session_body.h"
 
 #include <ctype.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,8 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/str.h"
+#include "common/token.h"
 #include "domain/session.h"
 
 enum {
@@ -156,11 +157,10 @@ check_file(json_t *f, struct err *e)
 	if (!json_is_string(text != NULL ? text : b64))
 		return err_field(e, "files", "content must be a string");
 	if (b64 != NULL) {
-		size_t max = json_string_length(b64), len;
-		auto_free unsigned char *bytes = xmalloc(max);
+		auto_buf struct buf bytes = { 0 };
 
-		if (sodium_base642bin(bytes, max, json_string_value(b64), max,
-			NULL, &len, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
+		if (strlen(json_string_value(b64)) != json_string_length(b64) ||
+		    !token_base64(json_string_value(b64), &bytes))
 			return err_field(e, "files",
 			    "contentBase64 is not base64");
 	}

@@ -19,7 +19,7 @@
 #include "common/err.h"
 #include "common/json.h"
 
-enum { CHANNEL_MSG_MAX = 64 * 1024, CHANNEL_FDS_MAX = 12 };
+enum { CHANNEL_MSG_MAX = 64 * 1024, CHANNEL_FDS_MAX = 16 };
 
 /* Descriptors that came with a message.  Owned: channel_fds_close(). */
 struct channel_fds {

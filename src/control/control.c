@@ -1,12 +1,20 @@
 /* control.c: what every use case needs in hand. */
 #include "control/control.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+
+int
+control_prepare(const struct conf *conf, struct err *e)
+{
+	return provider_prepare(conf, e);
+}
 
 int
 control_open(const struct conf *conf, struct store *st, struct control *ctl,
@@ -135,6 +143,31 @@ control_unlock(struct control *ctl, const char *sandbox)
 	/* a lost connection has lost its locks with it */
 	if (STORE_RUN(ctl->store, STMT_SANDBOX_UNLOCK, NULL, &e, sandbox) < 0)
 		log_err(LOG_WARN, "unlock", &e);
+}
+
+void
+control_note_death(struct control *ctl, const char *sandbox,
+    const char *session, int64_t generation)
+{
+	enum { TAIL_MAX = 4096 };
+	auto_buf struct buf tail = { 0 };
+	auto_free char *detail = NULL;
+	json_t *log;
+	char text[24];
+	struct err e = { 0 };
+
+	if (ctl->provider.ops->agent_log(&ctl->provider, sandbox, TAIL_MAX,
+		&tail, &e) < 0)
+		log_err(LOG_WARN, "agent_log", &e);
+	log = json_string(tail.len > 0 ? tail.data : "");
+	detail = control_spec_text(json_pack("{s:o}", "log",
+	    log != NULL ? log : json_string("(not UTF-8)")));
+	snprintf(text, sizeof(text), "%" PRId64, generation);
+	if (STORE_RUN(ctl->store, STMT_EVENT_ADD, NULL, &e, session, "agent",
+		"died", text, ctl->trace, detail) < 0)
+		log_err(LOG_WARN, "event", &e);
+	log_line(LOG_WARN, "agent_died",
+	    "the wrapper of session %s, generation %s, is gone", session, text);
 }
 
 char *

@@ -58,6 +58,9 @@ struct session_row {
 	struct sandbox_spec sandbox; /* id, incarnation, limits */
 };
 
+/* What the master does once for all its workers. */
+int control_prepare(const struct conf *conf, struct err *e) MUST_CHECK;
+
 /* Loads seal keys, reads the installation's id, opens the provider. */
 int control_open(const struct conf *conf, struct store *st, struct control *ctl,
     struct err *e) MUST_CHECK;
@@ -83,6 +86,13 @@ void control_spec(const struct rows *r, size_t row, struct sandbox_spec *out);
 int control_lock(struct control *ctl, const char *sandbox, struct err *e)
     MUST_CHECK;
 void control_unlock(struct control *ctl, const char *sandbox);
+
+/*
+ * An event that says a session's agent died, with the tail of its log.  Best
+ * effort: the death itself is recorded by the lease.
+ */
+void control_note_death(struct control *ctl, const char *sandbox,
+    const char *session, int64_t generation);
 
 /* A JSON object as text for a statement's spec parameter; frees `o`. */
 char *control_spec_text(json_t *o);

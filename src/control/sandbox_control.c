@@ -52,6 +52,7 @@ put_to_sleep(struct control *ctl, const char *sandbox, const struct rows *r,
 	auto_free char *spec = NULL;
 	bool files = true;
 
+	control_note_death(ctl, sandbox, session, rows_int(r, i, "generation"));
 	if (ctl->provider.ops->storage_exists(&ctl->provider, sandbox, session,
 		&files, e) < 0)
 		return -1;

@@ -181,5 +181,6 @@ local_ensure(const struct provider *p, const struct sandbox_spec *s,
 	/* whatever runs is an older one's, or nobody's: garbage */
 	if (local_kill(p, &b, deadline_ms, e) < 0)
 		return -1;
+	local_unlink_sockets(p, &b, &r);
 	return start(p, &b, s, &r, deadline_ms, e);
 }

@@ -49,6 +49,8 @@ static const struct meaning MEANINGS[] = {
 	{ "23505", "session_one_living_name", ERR_CONFLICT, "name_taken" },
 	{ "23505", "schema_migration_pkey", ERR_CONFLICT, "already_migrated" },
 	{ "23505", NULL, ERR_CONFLICT,    "already_exists" },
+	{ "22007", NULL, ERR_INVALID,     "validation_failed" }, /* not a date */
+	{ "22008", NULL, ERR_INVALID,     "validation_failed" },
 	{ "55P03", NULL, ERR_UNAVAILABLE, "try_again" },          /* lock_timeout */
 	{ "57014", NULL, ERR_UNAVAILABLE, "try_again" },          /* statement_timeout */
 	{ "40001", NULL, ERR_UNAVAILABLE, "try_again" },

@@ -177,13 +177,49 @@ call_flush(struct call *c)
 	return c->gone ? -1 : 0;
 }
 
+/* nginx puts the reason phrase into the status line as it gets it. */
+static const char *
+reason_of(int status)
+{
+	static const struct {
+		int status;
+		const char *reason;
+	} REASONS[] = {
+		{ 200, "OK" },
+		{ 201, "Created" },
+		{ 202, "Accepted" },
+		{ 204, "No Content" },
+		{ 206, "Partial Content" },
+		{ 304, "Not Modified" },
+		{ 307, "Temporary Redirect" },
+		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 409, "Conflict" },
+		{ 410, "Gone" },
+		{ 413, "Content Too Large" },
+		{ 429, "Too Many Requests" },
+		{ 500, "Internal Server Error" },
+		{ 502, "Bad Gateway" },
+		{ 503, "Service Unavailable" },
+		{ 507, "Insufficient Storage" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(REASONS); i++)
+		if (REASONS[i].status == status)
+			return REASONS[i].reason;
+	return status < 400 ? "OK" : "Error";
+}
+
 void
 call_begin(struct call *c, int status, const char *type)
 {
 	auto_buf struct buf head = { 0 };
 
 	c->status = status;
-	buf_fmt(&head, "Status: %d\r\n", status);
+	buf_fmt(&head, "Status: %d %s\r\n", status, reason_of(status));
 	if (type != NULL)
 		buf_fmt(&head, "Content-Type: %s\r\n", type);
 	buf_fmt(&head, "X-Request-Id: %s\r\n", c->request_id);

@@ -2,6 +2,7 @@
 #include "web/server.h"
 
 #include <fcgiapp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,10 +142,23 @@ server_is_fastcgi(void)
 	    listening != 0;
 }
 
+/*
+ * libfcgi installs handlers of its own where there are none, and a process
+ * that catches SIGTERM only to go on cannot be asked to end.
+ */
 int
 server_init(struct err *e)
 {
-	if (FCGX_Init() != 0)
+	static const int SIGNALS[] = { SIGTERM, SIGUSR1, SIGPIPE };
+	struct sigaction before[ARRAY_LEN(SIGNALS)];
+	int rc;
+
+	for (size_t i = 0; i < ARRAY_LEN(SIGNALS); i++)
+		sigaction(SIGNALS[i], NULL, &before[i]);
+	rc = FCGX_Init();
+	for (size_t i = 0; i < ARRAY_LEN(SIGNALS); i++)
+		sigaction(SIGNALS[i], &before[i], NULL);
+	if (rc != 0)
 		return err_set(e, ERR_INTERNAL, "internal",
 		    "libfcgi cannot start");
 	return 0;

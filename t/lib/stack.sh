@@ -10,7 +10,8 @@
 #
 # and it ends with the script.  Exported: SANDLEASE_URL, SANDLEASE_API_KEY,
 # SANDLEASE_PREVIEW_URL, SANDLEASE_CONFIG, STACK_DIR, STACK_STATE, STACK_RUN.
-# Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none.
+# Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none,
+# STACK_FSYNC=on.
 # Functions of t/lib/dev-stack.sh work on it: stack_admin, stack_reap,
 # api_stop, api_start, pg_stop, pg_start, pg_psql, nginx_stop, as, ...
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
@@ -46,7 +47,7 @@ stack_missing() {
 			return
 		}
 	done
-	compgen -G "$TOP/nginx/*.in" >/dev/null || echo "nginx/ holds no configuration"
+	[ -f "$TOP/nginx/render" ] || echo "nginx/ holds no configuration"
 }
 
 stack_describe() {
@@ -58,7 +59,7 @@ stack_describe() {
 	mkdir "$LOGS"
 	STACK_PORT=$(stack_free_port)
 	STACK_PREVIEW_PORT=$(stack_free_port "$STACK_PORT")
-	STACK_FSYNC=off
+	STACK_FSYNC=${STACK_FSYNC:-off}
 	SANDLEASE_CGROUP=${STACK_CGROUP:-${SANDLEASE_CGROUP:-}}
 }
 
@@ -66,8 +67,7 @@ stack_export() {
 	SANDLEASE_URL=$(stack_url)
 	SANDLEASE_PREVIEW_URL=http://localhost:$STACK_PREVIEW_PORT
 	SANDLEASE_CONFIG=$(stack_conf_file)
-	SANDLEASE_API_KEY=$(stack_admin key create --org demo --user demo) ||
-		die "no key could be made"
+	SANDLEASE_API_KEY=$(stack_make_key) || die "no key could be made"
 	export SANDLEASE_URL SANDLEASE_PREVIEW_URL SANDLEASE_CONFIG \
 		SANDLEASE_API_KEY STACK_DIR STACK_STATE STACK_RUN STACK_NAME
 }
@@ -79,7 +79,7 @@ stack_up() {
 	pg_find
 	pg_start
 	pg_database || die "the database cannot be made"
-	stack_configure && quiet migrate stack_admin migrate --sql "$TOP/sql" ||
+	stack_configure && quiet migrate stack_migrate ||
 		die "the schema cannot be made"
 	api_start
 	nginx_start

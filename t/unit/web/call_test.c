@@ -209,7 +209,7 @@ an_answer_has_status_headers_and_body(void **state)
 	call_header(&c, "X-Extra", "yes");
 	call_reply(&c, 201, v);
 	assert_string_equal(f.out.data,
-	    "Status: 201\r\n"
+	    "Status: 201 Created\r\n"
 	    "Content-Type: application/json\r\n"
 	    "X-Request-Id: r1\r\n"
 	    "X-Extra: yes\r\n"
@@ -242,7 +242,7 @@ an_empty_answer_has_no_type(void **state)
 	(void)state;
 	call_reply_empty(&c, 204);
 	assert_string_equal(f.out.data,
-	    "Status: 204\r\nX-Request-Id: r1\r\n\r\n");
+	    "Status: 204 No Content\r\nX-Request-Id: r1\r\n\r\n");
 	fake_end(&f, &c);
 }
 

@@ -1,0 +1,48 @@
+/* activity.c: what the wrapper is busy with. */
+#include "agent/activity.h"
+
+#include <stdatomic.h>
+
+#include "common/clock.h"
+
+static atomic_llong counts[ACTIVITY__MAX];
+static atomic_llong last_ms;
+
+void
+activity_touch(void)
+{
+	atomic_store(&last_ms, clock_ms());
+}
+
+void
+activity_begin(enum activity what)
+{
+	atomic_fetch_add(&counts[what], 1);
+	activity_touch();
+}
+
+void
+activity_end(enum activity what)
+{
+	activity_touch(); /* before the count: never idle for an age between */
+	atomic_fetch_sub(&counts[what], 1);
+}
+
+int64_t
+activity_count(enum activity what)
+{
+	return atomic_load(&counts[what]);
+}
+
+int64_t
+activity_idle_ms(void)
+{
+	int64_t idle;
+
+	/* an open connection to a port is no work, the bytes on it are */
+	if (activity_count(ACTIVITY_RUNNING) > 0 ||
+	    activity_count(ACTIVITY_STREAMS) > 0)
+		return 0;
+	idle = clock_ms() - atomic_load(&last_ms);
+	return idle > 0 ? idle : 0;
+}

@@ -1,0 +1,383 @@
+/* api_execute.c: POST api/execute and api/execute/stream. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/activity.h"
+#include "agent/envset.h"
+#include "agent/exec.h"
+#include "agent/lines.h"
+#include "agent/routes.h"
+#include "agent/scene.h"
+#include "agent/utf8.h"
+#include "common/clock.h"
+#include "common/mem.h"
+#include "web/sse.h"
+
+enum {
+	BODY_MAX = 1024 * 1024,
+	OUTPUT_MAX = 32 * 1024 * 1024,      /* of each stream of a command */
+	OUTPUT_ALL_MAX = 128 * 1024 * 1024, /* of all that are collected */
+	TIMEOUT_MS_MAX = 24 * 60 * 60 * 1000,
+	CONTEXT_OUTPUT_MAX = 16 * 1024,
+	QUIET_MS = 50 /* after it a piece of a line goes out */
+};
+
+/* ---- the body, the same for both */
+
+struct options {
+	int64_t timeout_ms;
+	int background;
+	char cwd[SHELL_PATH_MAX];
+	const json_t *env;
+};
+
+static const struct jfield OPTIONS[] = {
+	JFIELD("timeoutMs", struct options, timeout_ms, J_INT, 0, 0,
+	    TIMEOUT_MS_MAX, "kills the command after so long"),
+	JFIELD("background", struct options, background, J_BOOL, 0, 0, 1,
+	    "not here: api/process/start"),
+	JFIELD("cwd", struct options, cwd, J_STR, 0, 1, SHELL_PATH_MAX - 1,
+	    "directory of this command only"),
+	JFIELD("env", struct options, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
+	    "variables of this command only"),
+};
+
+static int
+decode(struct call *c, json_t **body, struct exec *x, struct err *e)
+{
+	struct options o = { 0 };
+
+	if (scene_body(c, BODY_MAX, body, e) < 0 ||
+	    scene_text(*body, "command", 1, BODY_MAX, &x->command, e) < 0)
+		return -1;
+	scene_context(c, json_pack("{s:s}", "command", x->command));
+	if (jfield_decode(*body, OPTIONS, ARRAY_LEN(OPTIONS), J_LENIENT, &o,
+		e) < 0 ||
+	    envset_check(o.env, "env", e) < 0 ||
+	    scene_shell(c, *body, x->shell, e) < 0)
+		return -1;
+	if (o.background == 1)
+		return err_field(e, "background",
+		    "background processes come with api/process/start");
+	x->timeout_ms = o.timeout_ms;
+	x->env = o.env;
+	str_copy(x->cwd, sizeof(x->cwd), o.cwd);
+	return 0;
+}
+
+static void
+terminated_context(struct call *c, const struct exec *x,
+    const struct shell_outcome *o, const struct err *e)
+{
+	if (e->kind == ERR_GONE)
+		scene_context(c,
+		    json_pack("{s:s, s:i}", "sessionId", x->shell, "exitCode",
+			o->exit_code));
+}
+
+/* ---- collected */
+
+struct collected {
+	struct buf text[2];
+	bool truncated;
+};
+
+static atomic_size_t collected_bytes; /* by all calls together */
+
+static void
+collect(void *ctx, int which, const char *data, size_t len)
+{
+	struct collected *k = ctx;
+	struct buf *to = &k->text[which];
+	size_t room = OUTPUT_MAX - to->len;
+
+	if (atomic_load(&collected_bytes) > OUTPUT_ALL_MAX)
+		room = 0;
+	if (len > room) {
+		k->truncated = true;
+		len = room;
+	}
+	if (len == 0)
+		return;
+	buf_add(to, data, len);
+	atomic_fetch_add(&collected_bytes, len);
+}
+
+static void
+release(struct collected *k)
+{
+	atomic_fetch_sub(&collected_bytes, k->text[0].len + k->text[1].len);
+	buf_free(&k->text[0]);
+	buf_free(&k->text[1]);
+}
+
+static void
+add_output(json_t *context, const char *name, const struct buf *b)
+{
+	size_t n = b->len < CONTEXT_OUTPUT_MAX ? b->len : CONTEXT_OUTPUT_MAX;
+
+	/* the end of it tells more than the beginning */
+	json_object_set_new(context, name,
+	    scene_string(n > 0 ? b->data + b->len - n : "", n));
+}
+
+static int
+timed_out(struct call *c, const struct exec *x, const struct collected *k,
+    const struct shell_outcome *o, struct err *e)
+{
+	json_t *context = json_pack("{s:s, s:i, s:s}", "command", x->command,
+	    "exitCode", 124, "shell", o->restored ? "restored" : "replaced");
+
+	add_output(context, "stdout", &k->text[0]);
+	add_output(context, "stderr", &k->text[1]);
+	scene_context(c, context);
+	return err_set(e, ERR_INTERNAL, "command_execution_error",
+	    "Command timeout after %lldms", (long long)x->timeout_ms);
+}
+
+/* By hand rather than as one JSON value: output can be large. */
+static void
+reply(struct call *c, const struct exec *x, const struct collected *k,
+    const struct shell_outcome *o, int64_t took_ms)
+{
+	auto_buf struct buf tail = { 0 };
+	char head[64], at[CLOCK_ISO_MAX];
+
+	clock_iso(at);
+	call_begin(c, 200, "application/json");
+	snprintf(head, sizeof(head), "{\"success\":%s,\"exitCode\":%d",
+	    o->exit_code == 0 ? "true" : "false", o->exit_code);
+	call_write(c, head, strlen(head));
+	call_write(c, ",\"stdout\":\"", 11);
+	scene_write_text(c, k->text[0].data, k->text[0].len);
+	call_write(c, "\",\"stderr\":\"", 12);
+	scene_write_text(c, k->text[1].data, k->text[1].len);
+	call_write(c, "\",\"command\":\"", 13);
+	scene_write_text(c, x->command, strlen(x->command));
+	buf_str(&tail, "\",\"sessionId\":\"");
+	utf8_json(&tail, x->shell, strlen(x->shell));
+	buf_fmt(&tail, "\",\"duration\":%lld,\"timestamp\":\"%s\"%s}",
+	    (long long)took_ms, at, k->truncated ? ",\"truncated\":true" : "");
+	call_write(c, tail.data, tail.len);
+}
+
+static int
+run_collected(struct call *c, struct exec *x, struct collected *k,
+    struct err *e)
+{
+	bool alone = str_equal(x->shell, EXEC_SESSIONLESS);
+	int64_t begin = clock_ms();
+	struct shell_outcome o;
+	char note[64];
+	int rc;
+
+	activity_begin(ACTIVITY_RUNNING);
+	rc = alone ? exec_beside(x, &o, e) : exec_in_shell(x, &o, e);
+	activity_end(ACTIVITY_RUNNING);
+	if (rc < 0) {
+		terminated_context(c, x, &o, e);
+		return -1;
+	}
+	if (o.timed_out && !alone)
+		return timed_out(c, x, k, &o, e);
+	if (o.timed_out) {
+		snprintf(note, sizeof(note), "Command timed out after %lldms\n",
+		    (long long)x->timeout_ms);
+		collect(k, 1, note, strlen(note));
+	}
+	reply(c, x, k, &o, clock_ms() - begin);
+	return 0;
+}
+
+int
+api_execute(struct call *c, struct err *e)
+{
+	auto_json json_t *body = NULL;
+	struct collected k = { 0 };
+	struct exec x = { .output = collect, .ctx = &k };
+	int rc;
+
+	if (decode(c, &body, &x, e) < 0)
+		return -1;
+	rc = run_collected(c, &x, &k, e);
+	release(&k);
+	return rc;
+}
+
+/* ---- streamed */
+
+struct stream {
+	struct call *call;
+	const struct exec *exec;
+	struct lines lines[2];
+	struct buf event;
+	int quiet_ms;
+	bool begun;
+	bool counted; /* as an open stream */
+};
+
+static const char *const STREAM_NAMES[] = { "stdout", "stderr" };
+
+static void
+put_event(struct stream *s)
+{
+	call_write(s->call, s->event.data, s->event.len);
+}
+
+/* data: {"type":...,"timestamp":... — the caller closes it. */
+static void
+open_event(struct stream *s, const char *type)
+{
+	char at[CLOCK_ISO_MAX];
+
+	clock_iso(at);
+	s->event.len = 0;
+	buf_fmt(&s->event, "data: {\"type\":\"%s\",\"timestamp\":\"%s\"", type,
+	    at);
+}
+
+static void
+add_text(struct stream *s, const char *name, const char *text, size_t len)
+{
+	buf_fmt(&s->event, ",\"%s\":\"", name);
+	utf8_json(&s->event, text, len);
+	buf_str(&s->event, "\"");
+}
+
+static void
+close_event(struct stream *s)
+{
+	buf_str(&s->event, "}\n\n");
+	put_event(s);
+}
+
+static void
+flush(struct stream *s)
+{
+	call_flush(s->call);
+	if (s->call->gone && s->counted) {
+		/* the stream is over; the command is not */
+		s->counted = false;
+		activity_end(ACTIVITY_STREAMS);
+	}
+}
+
+static void
+begin(void *ctx, pid_t pid)
+{
+	struct stream *s = ctx;
+
+	if (s->begun)
+		return;
+	s->begun = true;
+	sse_begin(s->call);
+	open_event(s, "start");
+	add_text(s, "command", s->exec->command, strlen(s->exec->command));
+	if (pid > 0)
+		buf_fmt(&s->event, ",\"pid\":%d", (int)pid);
+	close_event(s);
+	flush(s);
+}
+
+struct line_ctx {
+	struct stream *stream;
+	int which;
+};
+
+static void
+line(void *ctx, const char *text, size_t len)
+{
+	const struct line_ctx *l = ctx;
+
+	open_event(l->stream, STREAM_NAMES[l->which]);
+	add_text(l->stream, "data", text, len);
+	close_event(l->stream);
+}
+
+static void
+output(void *ctx, int which, const char *data, size_t len)
+{
+	struct stream *s = ctx;
+
+	begin(s, 0);
+	if (s->call->gone)
+		return;
+	lines_add(&s->lines[which], data, len);
+	s->quiet_ms = s->lines[0].pending.len + s->lines[1].pending.len > 0
+	    ? QUIET_MS
+	    : SSE_HEARTBEAT_MS;
+	flush(s);
+}
+
+static void
+quiet(void *ctx)
+{
+	struct stream *s = ctx;
+
+	if (s->quiet_ms == QUIET_MS) {
+		lines_flush(&s->lines[0]);
+		lines_flush(&s->lines[1]);
+		s->quiet_ms = SSE_HEARTBEAT_MS;
+	} else if (s->begun) {
+		sse_heartbeat(s->call);
+	}
+	flush(s);
+}
+
+static void
+finish(struct stream *s, const struct shell_outcome *o)
+{
+	char note[64];
+
+	begin(s, 0);
+	lines_end(&s->lines[0]);
+	lines_end(&s->lines[1]);
+	if (o->timed_out) {
+		snprintf(note, sizeof(note), "Command timeout after %lldms",
+		    (long long)s->exec->timeout_ms);
+		open_event(s, "error");
+		add_text(s, "error", note, strlen(note));
+		add_text(s, "data", note, strlen(note));
+		close_event(s);
+	}
+	open_event(s, "complete");
+	buf_fmt(&s->event, ",\"exitCode\":%d", o->exit_code);
+	close_event(s);
+	flush(s);
+}
+
+int
+api_execute_stream(struct call *c, struct err *e)
+{
+	auto_json json_t *body = NULL;
+	struct exec x = { .output = output, .quiet = quiet, .started = begin };
+	struct stream s = { .call = c,
+		.exec = &x,
+		.quiet_ms = SSE_HEARTBEAT_MS,
+		.counted = true };
+	struct line_ctx ctx[2] = { { &s, 0 }, { &s, 1 } };
+	struct shell_outcome o;
+	int rc;
+
+	if (decode(c, &body, &x, e) < 0)
+		return -1;
+	x.quiet_ms = &s.quiet_ms;
+	x.ctx = &s;
+	for (int i = 0; i < 2; i++)
+		s.lines[i] = (struct lines){ .emit = line, .ctx = &ctx[i] };
+	activity_begin(ACTIVITY_RUNNING);
+	activity_begin(ACTIVITY_STREAMS);
+	rc = exec_beside(&x, &o, e);
+	activity_end(ACTIVITY_RUNNING);
+	if (rc == 0)
+		finish(&s, &o);
+	else
+		terminated_context(c, &x, &o, e);
+	if (s.counted)
+		activity_end(ACTIVITY_STREAMS);
+	for (int i = 0; i < 2; i++)
+		buf_free(&s.lines[i].pending);
+	buf_free(&s.event);
+	return rc;
+}

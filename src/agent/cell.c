@@ -1,0 +1,285 @@
+/* cell.c: making a cell. */
+#include "agent/cell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/cell_init.h"
+#include "agent/sysfilter.h"
+#include "agent/wrapper.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { FILES_MAX = 4096, TMP_MB = 256, SHM_MB = 64, PATH_BYTES = 256 };
+
+static char *title;
+static size_t title_size;
+
+void
+cell_prepare(char **argv)
+{
+	static const char *const DIRS[] = { "/workspace", "/home", "/home/user",
+		"/dev/shm" };
+
+	/* a root that is read-only must bring them along; mounting will tell */
+	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
+		(void)mkdir(DIRS[i], 0755);
+	title = argv[0];
+	while (argv[1] != NULL)
+		argv++;
+	title_size = (size_t)(argv[0] + strlen(argv[0]) + 1 - title);
+}
+
+/* What `ps` shows: the arguments of init have the sandbox's names in them. */
+static void
+set_title(const char *name)
+{
+	memset(title, 0, title_size);
+	snprintf(title, title_size, "%s", name);
+	prctl(PR_SET_NAME, name);
+}
+
+/* ---- steps, each in the cell's first process */
+
+static int
+join_cgroups(const struct cell_setup *s, struct err *e)
+{
+	for (size_t i = 0; i < s->cgroup_count; i++)
+		if (write(s->cgroups[i], "0", 1) != 1)
+			return err_errno(e, "cannot join cgroup %zu", i);
+	return 0;
+}
+
+static int
+mount_tmp(const char *where, int64_t mb, const char *mode, struct err *e)
+{
+	char options[64];
+
+	snprintf(options, sizeof(options), "size=%lldm,mode=%s", (long long)mb,
+	    mode);
+	if (mount("tmpfs", where, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
+		return err_errno(e, "mount %s", where);
+	return 0;
+}
+
+static int
+bind_storage(const char *session, const char *what, const char *where,
+    struct err *e)
+{
+	char from[PATH_BYTES];
+
+	snprintf(from, sizeof(from), "/sessions/%s/%s", session, what);
+	if (mount(from, where, NULL, MS_BIND, NULL) < 0)
+		return err_errno(e, "bind %s on %s", from, where);
+	/* nothing a tenant leaves on the host's disk is ever set-uid inside */
+	if (mount(NULL, where, NULL,
+		MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL) < 0)
+		return err_errno(e, "remount %s", where);
+	return 0;
+}
+
+/* What siblings share is not to be written. */
+static int
+lock_mount(const char *where, struct err *e)
+{
+	/* flags that a mount has already cannot be taken away from it */
+	static const struct {
+		unsigned long has, keep;
+	} FLAGS[] = {
+		{ ST_NOSUID, MS_NOSUID },
+		{ ST_NODEV, MS_NODEV },
+		{ ST_NOEXEC, MS_NOEXEC },
+		{ ST_NOATIME, MS_NOATIME },
+		{ ST_NODIRATIME, MS_NODIRATIME },
+		{ ST_RELATIME, MS_RELATIME },
+	};
+	unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY;
+	struct statvfs v;
+
+	if (statvfs(where, &v) < 0)
+		return err_errno(e, "statvfs %s", where);
+	for (size_t i = 0; i < ARRAY_LEN(FLAGS); i++)
+		if ((v.f_flag & FLAGS[i].has) != 0)
+			flags |= FLAGS[i].keep;
+	if (mount(NULL, where, NULL, flags, NULL) < 0)
+		return err_errno(e, "remount %s read-only", where);
+	return 0;
+}
+
+/* Terminals of this cell only; engines without the directory have none. */
+static int
+mount_terminals(struct err *e)
+{
+	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+		"newinstance,ptmxmode=0666,mode=620") < 0 &&
+	    errno != ENOENT)
+		return err_errno(e, "mount /dev/pts");
+	return 0;
+}
+
+static int
+make_mounts(const struct cell_setup *s, struct err *e)
+{
+	const struct launch *l = s->launch;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_errno(e, "make mounts private");
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		NULL) < 0)
+		return err_errno(e, "mount /proc");
+	if (mount_tmp("/tmp", l->tmp_mb > 0 ? l->tmp_mb : TMP_MB, "1777", e) <
+		0 ||
+	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0 ||
+	    mount_terminals(e) < 0 || lock_mount("/dev", e) < 0 ||
+	    bind_storage(l->session, "workspace", "/workspace", e) < 0 ||
+	    bind_storage(l->session, "home", "/home/user", e) < 0)
+		return -1;
+	/* last: nobody sees the siblings' directories from here on */
+	if (mount("tmpfs", "/sessions", "tmpfs",
+		MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
+		"size=4k,mode=755") < 0)
+		return err_errno(e, "cover /sessions");
+	return lock_mount("/", e);
+}
+
+static int
+raise_loopback(struct err *e)
+{
+	auto_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq r = { .ifr_name = "lo" };
+
+	r.ifr_flags = IFF_UP | IFF_RUNNING;
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &r) < 0)
+		return err_errno(e, "loopback");
+	return 0;
+}
+
+static int
+set_limits(const struct cell_setup *s, struct err *e)
+{
+	const struct launch *l = s->launch;
+	const struct {
+		int what;
+		int64_t value; /* 0: leave as it is */
+		const char *name;
+	} LIMITS[] = {
+		{ RLIMIT_NOFILE, FILES_MAX, "NOFILE" },
+		{ RLIMIT_NPROC, l->pids, "NPROC" },
+		{ RLIMIT_FSIZE, l->file_mb << 20, "FSIZE" },
+		{ RLIMIT_DATA, l->memory_mb << 20, "DATA" },
+	};
+	const struct rlimit none = { 0, 0 };
+
+	if (setrlimit(RLIMIT_CORE, &none) < 0)
+		return err_errno(e, "RLIMIT_CORE");
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++) {
+		struct rlimit r = { (rlim_t)LIMITS[i].value,
+			(rlim_t)LIMITS[i].value };
+
+		if (LIMITS[i].value > 0 &&
+		    setrlimit((__rlimit_resource_t)LIMITS[i].what, &r) < 0)
+			return err_errno(e, "RLIMIT_%s", LIMITS[i].name);
+	}
+	return 0;
+}
+
+static int
+drop_privileges(const struct cell_setup *s, struct err *e)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct none[2] = { 0 };
+
+	/*
+	 * Without CAP_SETPCAP the bounding set stays as bwrap left it; with
+	 * no_new_privs nothing can be gained from it.
+	 */
+	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
+		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+	    syscall(SYS_capset, &head, none) < 0)
+		return err_errno(e, "cannot drop capabilities");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_errno(e, "no_new_privs");
+	if (sysfilter_install(s->filter) < 0)
+		return err_errno(e, "seccomp");
+	return 0;
+}
+
+/* Keeps 0, 1, 2 and the channel, which becomes WRAPPER_CHANNEL. */
+static int
+keep_descriptors(int *channel, struct err *e)
+{
+	if (*channel != WRAPPER_CHANNEL && dup2(*channel, WRAPPER_CHANNEL) < 0)
+		return err_errno(e, "dup2");
+	*channel = WRAPPER_CHANNEL;
+	if (close_range(WRAPPER_CHANNEL + 1, ~0U, 0) < 0)
+		return err_errno(e, "close_range");
+	return fcntl(WRAPPER_CHANNEL, F_SETFD, FD_CLOEXEC);
+}
+
+static int
+enclose(const struct cell_setup *s, int *channel, struct err *e)
+{
+	if (join_cgroups(s, e) < 0 || make_mounts(s, e) < 0 ||
+	    raise_loopback(e) < 0 || keep_descriptors(channel, e) < 0 ||
+	    set_limits(s, e) < 0)
+		return -1;
+	return drop_privileges(s, e);
+}
+
+static void
+report(int channel, const struct err *why)
+{
+	auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
+	    "launch_failed", "message", why->msg);
+	struct err ignored;
+
+	(void)!channel_send(channel, msg, NULL, 0, &ignored);
+}
+
+static _Noreturn void
+first_process(const struct cell_setup *s)
+{
+	struct err e = { 0 };
+	int channel = s->channel;
+
+	set_title("sandlease-cell");
+	prctl(PR_SET_DUMPABLE, 0);
+	if (enclose(s, &channel, &e) < 0) {
+		report(channel, &e);
+		_exit(1);
+	}
+	cell_init_run(s->launch, s->agent);
+}
+
+pid_t
+cell_start(const struct cell_setup *s, struct err *e)
+{
+	/* like fork: a copy of this process, whose memory it does not touch */
+	pid_t pid = (pid_t)syscall(SYS_clone,
+	    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET | SIGCHLD,
+	    0, 0, 0, 0);
+
+	if (pid < 0)
+		return err_errno(e, "cannot make a cell");
+	if (pid == 0)
+		first_process(s);
+	return pid;
+}

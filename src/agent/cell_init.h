@@ -1,0 +1,16 @@
+/*
+ * cell_init.h: the first process of a cell.
+ *
+ * Starts the wrapper, waits for whatever dies, and ends with the wrapper,
+ * upon which the kernel ends everything else.  SIGTERM from outside the cell
+ * is passed on to all in it; then it stays until the last has gone, so that
+ * they have the time they are given.  No heap, no descriptor but 0, 1, 2.
+ */
+#ifndef SANDLEASE_AGENT_CELL_INIT_H
+#define SANDLEASE_AGENT_CELL_INIT_H
+
+#include "agent/launch.h"
+
+_Noreturn void cell_init_run(const struct launch *l, const char *agent);
+
+#endif

@@ -1,0 +1,226 @@
+/* envset.c: the session's environment variables. */
+#include "agent/envset.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/script.h"
+#include "common/id.h"
+#include "common/mem.h"
+
+struct var {
+	char *name;
+	char *value; /* NULL: unset */
+	int64_t seq;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct var *vars;
+static size_t var_count;
+static int64_t last_seq;
+static char user_name[33] = "user";
+static char session[ID_MAX];
+
+static bool
+name_ok(const char *s)
+{
+	if (strlen(s) >= ENV_NAME_MAX ||
+	    !(isalpha((unsigned char)*s) || *s == '_'))
+		return false;
+	for (; *s != '\0'; s++)
+		if (!isalnum((unsigned char)*s) && *s != '_')
+			return false;
+	return true;
+}
+
+int
+envset_check(const json_t *env, const char *field, struct err *e)
+{
+	size_t total = 0;
+	const char *name;
+	json_t *v;
+
+	if (env == NULL)
+		return 0;
+	if (!json_is_object(env) || json_object_size(env) > ENV_COUNT_MAX)
+		return err_field(e, field,
+		    "must be an object with at most %d members", ENV_COUNT_MAX);
+	json_object_foreach((json_t *)(uintptr_t)env, name, v)
+	{
+		size_t len = json_string_length(v);
+
+		if (!name_ok(name))
+			return err_field(e, field,
+			    "has a name that no variable can have");
+		if (json_is_null(v))
+			continue;
+		if (!json_is_string(v) || len > ENV_VALUE_MAX ||
+		    strlen(json_string_value(v)) != len)
+			return err_field(e, field,
+			    "%s must be a string of at most %d bytes", name,
+			    ENV_VALUE_MAX);
+		total += strlen(name) + len + 2;
+	}
+	if (total > ENV_TOTAL_MAX)
+		return err_field(e, field, "may have %d bytes in all",
+		    ENV_TOTAL_MAX);
+	return 0;
+}
+
+static struct var *
+find(const char *name)
+{
+	for (size_t i = 0; i < var_count; i++)
+		if (str_equal(vars[i].name, name))
+			return &vars[i];
+	return NULL;
+}
+
+static size_t
+total_bytes(void)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].value != NULL)
+			total +=
+			    strlen(vars[i].name) + strlen(vars[i].value) + 2;
+	return total;
+}
+
+static int
+put(const char *name, const char *value, struct err *e)
+{
+	struct var *v = find(name);
+
+	if (v == NULL) {
+		if (var_count == ENV_COUNT_MAX)
+			return err_field(e, "env", "is full");
+		vars = xrealloc(vars, (var_count + 1) * sizeof(*vars));
+		v = &vars[var_count++];
+		*v = (struct var){ .name = xstrdup(name) };
+	}
+	if (value != NULL && total_bytes() + strlen(value) > ENV_TOTAL_MAX)
+		return err_field(e, "env", "may have %d bytes in all",
+		    ENV_TOTAL_MAX);
+	free(v->value);
+	v->value = value != NULL ? xstrdup(value) : NULL;
+	v->seq = last_seq;
+	return 0;
+}
+
+int
+envset_merge(const json_t *env, struct err *e)
+{
+	const char *name;
+	json_t *v;
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	last_seq++;
+	json_object_foreach((json_t *)(uintptr_t)env, name, v)
+	{
+		if (rc == 0)
+			rc = put(name, json_string_value(v), e);
+	}
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+int64_t
+envset_script(int64_t since, struct buf *to)
+{
+	int64_t now;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].seq > since)
+			script_export(to, vars[i].name, vars[i].value);
+	now = last_seq;
+	pthread_mutex_unlock(&lock);
+	return now;
+}
+
+void
+envset_open(const char *session_id, const char *user)
+{
+	str_copy(session, sizeof(session), session_id);
+	if (str_made_of(user,
+		"abcdefghijklmnopqrstuvwxyz"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-",
+		1, sizeof(user_name) - 1))
+		str_copy(user_name, sizeof(user_name), user);
+}
+
+static void
+add(struct buf *text, size_t *count, const char *name, const char *value)
+{
+	buf_fmt(text, "%s=%s", name, value);
+	buf_add(text, "", 1); /* the NUL too */
+	(*count)++;
+}
+
+static bool
+is_ours(const char *name, const char *const (*ours)[2], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (str_equal(ours[i][0], name))
+			return true;
+	return false;
+}
+
+static void
+add_all(struct buf *text, size_t *count)
+{
+	const char *const OURS[][2] = {
+		{ "PATH",
+		    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
+		    "/sbin:/bin" },
+		{ "HOME", "/home/user" },
+		{ "USER", user_name },
+		{ "LOGNAME", user_name },
+		{ "SHELL", "/bin/bash" },
+		{ "LANG", "C.UTF-8" },
+		{ "LC_ALL", "C.UTF-8" },
+		{ "SANDLEASE_SESSION_ID", session },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(OURS); i++) {
+		const struct var *v = find(OURS[i][0]);
+
+		/* the session's own value wins, here and only once */
+		if (v == NULL)
+			add(text, count, OURS[i][0], OURS[i][1]);
+		else if (v->value != NULL)
+			add(text, count, v->name, v->value);
+	}
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].value != NULL &&
+		    !is_ours(vars[i].name, OURS, ARRAY_LEN(OURS)))
+			add(text, count, vars[i].name, vars[i].value);
+}
+
+char **
+envset_envp(int64_t *seq)
+{
+	auto_buf struct buf text = { 0 };
+	size_t count = 0, slots;
+	char **envp, *at;
+
+	pthread_mutex_lock(&lock);
+	add_all(&text, &count);
+	*seq = last_seq;
+	pthread_mutex_unlock(&lock);
+	slots = (count + 1) * sizeof(char *);
+	envp = xmalloc(slots + text.len);
+	at = (char *)envp + slots;
+	memcpy(at, text.data, text.len);
+	for (size_t i = 0; i < count; i++) {
+		envp[i] = at;
+		at += strlen(at) + 1;
+	}
+	envp[count] = NULL;
+	return envp;
+}

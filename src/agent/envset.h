@@ -1,0 +1,46 @@
+/*
+ * envset.h: the session's environment variables.
+ *
+ * Given with the launch and changed by op env while shells live; each change
+ * has a number, so that a shell is told what changed since it was last asked
+ * and the tenant's own exports stay.  Never in the environment of a process
+ * of ours.
+ */
+#ifndef SANDLEASE_AGENT_ENVSET_H
+#define SANDLEASE_AGENT_ENVSET_H
+
+#include <stdint.h>
+
+#include "common/json.h"
+#include "common/str.h"
+
+enum {
+	ENV_NAME_MAX = 256,
+	ENV_VALUE_MAX = 32768,
+	ENV_COUNT_MAX = 512,
+	ENV_TOTAL_MAX = 256 * 1024
+};
+
+/* Once: whose session this is and who they are in it (USER). */
+void envset_open(const char *session_id, const char *user);
+
+/* Names and values, null where it means unset; the field is named `field`. */
+int envset_check(const json_t *env, const char *field, struct err *e)
+    MUST_CHECK;
+
+/* Merges a checked object in. */
+int envset_merge(const json_t *env, struct err *e) MUST_CHECK;
+
+/*
+ * Appends what a shell that knows change `since` must be told; returns the
+ * number of the last change.
+ */
+int64_t envset_script(int64_t since, struct buf *to);
+
+/*
+ * The environment of a new shell: ours, then the session's.  The array and
+ * its strings are one allocation, the caller's.  *seq is as above.
+ */
+char **envset_envp(int64_t *seq);
+
+#endif

@@ -1,0 +1,159 @@
+/* exec.c: running a command for a caller. */
+#include "agent/exec.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/proctree.h"
+#include "agent/script.h"
+#include "agent/shell_proc.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+static int64_t
+deadline_of(const struct exec *x)
+{
+	return x->timeout_ms > 0 ? clock_ms() + x->timeout_ms : 0;
+}
+
+static void
+start_pump(const struct exec *x, struct pump *p)
+{
+	*p = (struct pump){
+		.out = { -1, -1 },
+		.status_fd = -1,
+		.script_fd = -1,
+		.pidfd = -1,
+		.quiet_ms = x->quiet_ms,
+		.output = x->output,
+		.quiet = x->quiet,
+		.output_ctx = x->ctx,
+	};
+}
+
+int
+exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
+{
+	struct shell_command c = { .command = x->command,
+		.env = x->env,
+		.cwd = x->cwd,
+		.deadline_ms = deadline_of(x) };
+	struct shell *s;
+	struct pump p;
+	int rc;
+
+	*out = (struct shell_outcome){ 0 };
+	start_pump(x, &p);
+	if (shell_hold(x->shell, c.deadline_ms, &s, e) < 0) {
+		out->timed_out = e->kind == ERR_BUSY;
+		return out->timed_out ? 0 : -1;
+	}
+	rc = shell_run(s, &c, &p, out, e);
+	shell_release(s);
+	return rc;
+}
+
+/* What the process is to be: its script and where it begins. */
+static int
+prepare(const struct exec *x, int64_t deadline_ms, struct buf *script,
+    char cwd[SHELL_PATH_MAX], struct err *e)
+{
+	auto_buf struct buf state = { 0 };
+	struct shell *s;
+	int rc;
+
+	str_copy(cwd, SHELL_PATH_MAX, "/workspace");
+	if (!str_equal(x->shell, EXEC_SESSIONLESS)) {
+		if (shell_hold(x->shell, deadline_ms, &s, e) < 0)
+			return -1;
+		rc = shell_state(s, &state, e);
+		shell_cwd(x->shell, cwd);
+		shell_release(s);
+		if (rc < 0)
+			return -1;
+	}
+	if (x->cwd[0] == '/')
+		str_copy(cwd, SHELL_PATH_MAX, x->cwd);
+	else if (x->cwd[0] != '\0' &&
+	    snprintf(cwd + strlen(cwd), SHELL_PATH_MAX - strlen(cwd), "/%s",
+		x->cwd) >= (int)(SHELL_PATH_MAX - strlen(cwd)))
+		return err_field(e, "cwd", "is too long");
+	script_alone(script, state.data, x->env, x->command);
+	return 0;
+}
+
+/* Starts it with pipes of its own; their reading ends go to the pump. */
+static int
+start(const struct exec *x, const struct buf *script, const char *cwd,
+    struct pump *p, struct child *c, struct err *e)
+{
+	auto_fd int out = -1, err = -1;
+	int ends[2];
+
+	for (int i = 0; i < 2; i++) {
+		if (pipe2(ends, O_CLOEXEC) < 0)
+			return err_errno(e, "pipe");
+		p->out[i] = ends[0];
+		*(i == 0 ? &out : &err) = ends[1];
+		fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	}
+	return shell_proc_alone(script->data, script->len, cwd,
+	    x->cwd[0] != '\0', out, err, c, e);
+}
+
+/* A directory that is not there is the command's failure, not the call's. */
+static int
+refuse_cwd(const struct exec *x, struct shell_outcome *out, struct err *e)
+{
+	if (!str_equal(e->code, "bad_cwd"))
+		return -1;
+	x->output(x->ctx, 1, e->msg, strlen(e->msg));
+	x->output(x->ctx, 1, "\n", 1);
+	out->exit_code = 1;
+	return 0;
+}
+
+static void
+lose_pipes(struct pump *p)
+{
+	for (int i = 0; i < 2; i++)
+		if (p->out[i] >= 0)
+			close(take_fd(&p->out[i]));
+}
+
+int
+exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
+{
+	auto_buf struct buf script = { 0 };
+	char cwd[SHELL_PATH_MAX];
+	int64_t deadline_ms = deadline_of(x);
+	struct child c;
+	struct pump p;
+
+	*out = (struct shell_outcome){ 0 };
+	start_pump(x, &p);
+	if (prepare(x, deadline_ms, &script, cwd, e) < 0) {
+		out->timed_out = e->kind == ERR_BUSY;
+		out->exit_code = 124;
+		return out->timed_out ? 0 : -1;
+	}
+	if (start(x, &script, cwd, &p, &c, e) < 0) {
+		lose_pipes(&p);
+		return refuse_cwd(x, out, e);
+	}
+	if (x->started != NULL)
+		x->started(x->ctx, c.pid);
+	p.pidfd = c.pidfd;
+	p.deadline_ms = deadline_ms;
+	out->timed_out = pump_run(&p) == PUMP_TIMEOUT;
+	if (out->timed_out)
+		proctree_kill(c.pid, NULL);
+	pump_drain(&p);
+	out->exit_code = spawn_wait(&c);
+	if (out->timed_out)
+		out->exit_code = 124;
+	pump_close(&p);
+	return 0;
+}

@@ -1,0 +1,44 @@
+/*
+ * exec.h: running a command for a caller.
+ *
+ * In a named shell, beside one (a shell of its own that has taken over the
+ * named one's state: streams, later processes), or sessionless.  Output goes
+ * to the caller's callback as it comes.  A deadline kills the command with
+ * everything it has started.
+ */
+#ifndef SANDLEASE_AGENT_EXEC_H
+#define SANDLEASE_AGENT_EXEC_H
+
+#include <stdint.h>
+
+#include "agent/pump.h"
+#include "agent/shell.h"
+#include "common/err.h"
+#include "common/json.h"
+
+/* The name that stands for no shell at all. */
+#define EXEC_SESSIONLESS "__DISABLE_SESSION__"
+
+struct exec {
+	const char *command; /* borrowed */
+	char shell[SHELL_NAME_MAX];
+	const json_t *env; /* borrowed; NULL: none */
+	char cwd[SHELL_PATH_MAX];
+	int64_t timeout_ms; /* 0: none */
+	pump_output_fn *output;
+	pump_quiet_fn *quiet;
+	const int *quiet_ms; /* as in struct pump */
+	/* called once with the pid when it has started; may be NULL */
+	void (*started)(void *ctx, pid_t pid);
+	void *ctx;
+};
+
+/* In the named shell; state it changes stays. */
+int exec_in_shell(const struct exec *x, struct shell_outcome *out,
+    struct err *e) MUST_CHECK;
+
+/* In a process of its own, like the named shell or sessionless. */
+int exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
+    MUST_CHECK;
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * files.h: reading and writing files of the session.
+ *
+ * With the tenant's own rights, inside its own cell: a path is no boundary
+ * here.  Errors carry the container's codes (file_not_found, no_space, ...).
+ */
+#ifndef SANDLEASE_AGENT_FILES_H
+#define SANDLEASE_AGENT_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+#include "common/str.h"
+
+enum { FILES_PATH_MAX = 4097, FILES_READ_MAX = 32 * 1024 * 1024 };
+
+/* Where the bytes come from: memory, or a descriptor when fd >= 0. */
+struct files_source {
+	const char *data;
+	size_t len;
+	int fd; /* borrowed; read from where it stands */
+};
+
+/* `path` as it is meant in directory `cwd`. */
+int files_resolve(const char *cwd, const char *path, char out[FILES_PATH_MAX],
+    struct err *e) MUST_CHECK;
+
+/*
+ * Makes the parents, writes to a temporary name beside the target and
+ * renames.  A link's target is written, not the link; an existing file's mode
+ * stays unless `mode` says otherwise (-1: it does not).
+ */
+int files_write(const char *path, const struct files_source *from, int mode,
+    struct err *e) MUST_CHECK;
+
+/*
+ * The whole file.  ERR_TOO_LARGE "file_too_large" beyond FILES_READ_MAX with
+ * what it has in *actual.
+ */
+int files_read(const char *path, struct buf *out, int64_t *actual,
+    struct err *e) MUST_CHECK;
+
+#endif

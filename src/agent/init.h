@@ -1,0 +1,76 @@
+/*
+ * init.h: PID 1 of a sandbox.
+ *
+ * One thread, one poll loop.  It makes cells, lists and ends them, and passes
+ * on what is meant for a wrapper; it never waits for anybody: a control
+ * connection that says nothing, an asker that does not read its answer, a
+ * wrapper that has stopped or is hostile.
+ */
+#ifndef SANDLEASE_AGENT_INIT_H
+#define SANDLEASE_AGENT_INIT_H
+
+#include <linux/filter.h>
+#include <stdint.h>
+
+#include "agent/cells.h"
+#include "common/channel.h"
+#include "common/err.h"
+#include "common/log.h"
+
+enum { INIT_CONNS_MAX = 64, INIT_SANDBOX_MAX = 256, INIT_AGENT_MAX = 256 };
+
+struct init_options {
+	int control_fd;
+	char incarnation[ID_MAX];
+	char sandbox[INIT_SANDBOX_MAX];
+	enum log_level log_level;
+	enum log_format log_format;
+	char **argv; /* borrowed from main */
+};
+
+/* What a connection waits for. */
+enum wait {
+	WAIT_NOTHING, /* the slot is free */
+	WAIT_REQUEST,
+	WAIT_SERVING, /* launch: until the wrapper serves */
+	WAIT_GONE     /* look, kill: until there is no cell */
+};
+
+struct conn {
+	int fd;
+	enum wait wait;
+	int64_t until; /* of clock_ms() */
+	char session[ID_MAX];
+};
+
+struct init {
+	struct init_options opt;
+	struct cells cells;
+	struct conn conns[INIT_CONNS_MAX];
+	struct sock_fprog filter;
+	char agent[INIT_AGENT_MAX]; /* path of this program */
+};
+
+/* Serves until it is told to end, upon which the kernel ends the sandbox. */
+int init_main(const struct init_options *opt);
+
+/*
+ * Does what a message asks.  Either answers and frees the connection's slot,
+ * or leaves it waiting.  `fds` stay the caller's but for what is taken.
+ */
+void init_op(struct init *in, struct conn *c, json_t *msg,
+    struct channel_fds *fds);
+
+/* Answers, {"ok":true} or the error, and frees the slot. */
+void init_answer(struct conn *c, json_t *reply);
+void init_refuse(struct conn *c, const struct err *e);
+
+/* Answers like look and frees the slot. */
+void init_answer_look(struct init *in, struct conn *c);
+
+/* Tells those who wait for a launch how it went. */
+void init_launched(struct init *in, const struct cell *cell);
+void init_launch_failed(struct init *in, const char *session,
+    const struct err *e);
+
+#endif

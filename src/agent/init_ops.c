@@ -1,0 +1,292 @@
+/* init_ops.c: what init can be asked. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/cell.h"
+#include "agent/init.h"
+#include "agent/launch.h"
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { START_MS = 10000, WAIT_MS_MAX = 10000, SPARE_MS = 1000 };
+
+/* What most messages have. */
+struct target {
+	char session[ID_MAX];
+	int64_t generation;
+	int64_t wait_ms;
+};
+
+static const struct jfield TARGET[] = {
+	JFIELD("session", struct target, session, J_STR, J_REQUIRED,
+	    ID_SESSION_LEN, ID_SESSION_LEN, "whose"),
+	JFIELD("generation", struct target, generation, J_INT, 0, 1, INT64_MAX,
+	    "which of its wrappers"),
+	JFIELD("waitMs", struct target, wait_ms, J_INT, 0, 0, WAIT_MS_MAX,
+	    "how long to wait for it to end"),
+};
+
+struct request {
+	struct conn *conn;
+	json_t *msg;
+	struct channel_fds *fds;
+	struct target to;
+};
+
+/* Each answers, leaves the connection waiting, or returns -1. */
+typedef int op_fn(struct init *in, struct request *r, struct err *e);
+
+static int
+op_ping(struct init *in, struct request *r, struct err *e)
+{
+	auto_json json_t *reply = json_pack("{s:b, s:s, s:s, s:i, s:I}", "ok",
+	    1, "version", PACKAGE_VERSION, "sandbox", in->opt.sandbox, "pid",
+	    (int)getpid(), "cells", (json_int_t)in->cells.count);
+
+	(void)e;
+	init_answer(r->conn, reply);
+	return 0;
+}
+
+static int
+op_list(struct init *in, struct request *r, struct err *e)
+{
+	auto_json json_t *reply = json_pack("{s:b, s:o, s:I}", "ok", 1, "cells",
+	    cells_list(&in->cells), "sealed", (json_int_t)in->cells.seal_count);
+
+	(void)e;
+	init_answer(r->conn, reply);
+	return 0;
+}
+
+/* ---- looking and ending */
+
+static int
+wait_gone(struct init *in, struct request *r)
+{
+	str_copy(r->conn->session, ID_MAX, r->to.session);
+	if (r->to.wait_ms == 0 ||
+	    cells_find(&in->cells, r->to.session) == NULL) {
+		init_answer_look(in, r->conn);
+		return 0;
+	}
+	r->conn->wait = WAIT_GONE;
+	r->conn->until = clock_ms() + r->to.wait_ms;
+	return 0;
+}
+
+static int
+op_look(struct init *in, struct request *r, struct err *e)
+{
+	(void)e;
+	return wait_gone(in, r);
+}
+
+static int
+op_seal(struct init *in, struct request *r, struct err *e)
+{
+	if (r->to.generation == 0)
+		return err_field(e, "generation", "is required");
+	if (cells_seal(&in->cells, r->to.session, r->to.generation, e) < 0)
+		return -1;
+	r->to.wait_ms = 0;
+	return wait_gone(in, r);
+}
+
+static int
+op_term(struct init *in, struct request *r, struct err *e)
+{
+	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
+	const struct cell *c = cells_find(&in->cells, r->to.session);
+
+	(void)e;
+	if (c != NULL)
+		kill(c->pid, SIGTERM);
+	init_answer(r->conn, reply);
+	return 0;
+}
+
+static int
+op_kill(struct init *in, struct request *r, struct err *e)
+{
+	const struct cell *c = cells_find(&in->cells, r->to.session);
+
+	(void)e;
+	if (c != NULL)
+		kill(c->pid, SIGKILL);
+	return wait_gone(in, r);
+}
+
+/* ---- launch */
+
+static int
+admit(struct init *in, struct request *r, const struct launch *l, struct err *e)
+{
+	const struct cell *there = cells_find(&in->cells, l->session);
+	int64_t sealed = cells_sealed(&in->cells, l->session);
+
+	if (l->generation <= sealed)
+		return err_set(e, ERR_CONFLICT, "stale_generation",
+		    "generation %lld is over (%lld is sealed)",
+		    (long long)l->generation, (long long)sealed);
+	if (there != NULL) {
+		auto_json json_t *reply = json_pack("{s:b, s:s, s:s, s:s, s:I}",
+		    "ok", 0, "code", "already_running", "message",
+		    "the session has a cell already", "instance",
+		    there->instance, "generation",
+		    (json_int_t)there->generation);
+
+		init_answer(r->conn, reply);
+		return 1;
+	}
+	if (r->fds->count != 1 + l->port_count + (size_t)l->cgroups)
+		return err_set(e, ERR_INVALID, "launch_failed",
+		    "%zu descriptors came, %zu were announced", r->fds->count,
+		    1 + l->port_count + (size_t)l->cgroups);
+	if (in->cells.count == CELLS_MAX)
+		return err_set(e, ERR_LIMITED, "launch_failed",
+		    "a sandbox has room for %d sessions", CELLS_MAX);
+	return 0;
+}
+
+static int
+start(struct init *in, struct request *r, const struct launch *l, struct err *e)
+{
+	auto_fd int ours = -1, theirs = -1;
+	size_t sockets = 1 + l->port_count;
+	struct cell c = { .generation = l->generation,
+		.start_by = clock_ms() + START_MS };
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_errno(e, "socketpair");
+	ours = ends[0];
+	theirs = ends[1];
+	/* a wrapper that does not read must not hold us up */
+	fcntl(ours, F_SETFL, O_NONBLOCK);
+	if (channel_send(ours, r->msg, r->fds->fd, sockets, e) < 0)
+		return -1;
+	c.pid = cell_start(&(struct cell_setup){ .launch = l,
+			       .filter = &in->filter,
+			       .agent = in->agent,
+			       .channel = theirs,
+			       .cgroups = r->fds->fd + sockets,
+			       .cgroup_count = (size_t)l->cgroups },
+	    e);
+	if (c.pid < 0)
+		return -1;
+	c.channel = take_fd(&ours);
+	str_copy(c.session, sizeof(c.session), l->session);
+	str_copy(c.instance, sizeof(c.instance), l->instance);
+	return cells_add(&in->cells, &c, e);
+}
+
+static int
+op_launch(struct init *in, struct request *r, struct err *e)
+{
+	struct launch l;
+	int rc;
+
+	if (launch_decode(r->msg, &l, e) < 0)
+		return -1;
+	rc = admit(in, r, &l, e);
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	if (start(in, r, &l, e) < 0) {
+		e->code = "launch_failed";
+		return -1;
+	}
+	r->conn->wait = WAIT_SERVING;
+	/* the cell's own time is over first, and says why */
+	r->conn->until = clock_ms() + START_MS + SPARE_MS;
+	str_copy(r->conn->session, ID_MAX, l.session);
+	return 0;
+}
+
+/* ---- forwarded */
+
+static int
+op_forward(struct init *in, struct request *r, struct err *e)
+{
+	struct cell *c = cells_find(&in->cells, r->to.session);
+	int fds[CHANNEL_FDS_MAX];
+	size_t n = r->fds->count;
+
+	if (c == NULL)
+		return err_set(e, ERR_NOT_FOUND, "no_such_session",
+		    "the session has no wrapper here");
+	if (r->to.generation != c->generation)
+		return err_set(e, ERR_CONFLICT, "stale_generation",
+		    "generation %lld was asked for, %lld runs",
+		    (long long)r->to.generation, (long long)c->generation);
+	if (!c->serving || c->channel < 0)
+		return err_set(e, ERR_UNAVAILABLE, "not_serving",
+		    "the wrapper does not serve yet");
+	if (n >= CHANNEL_FDS_MAX)
+		return err_set(e, ERR_INVALID, "validation_failed",
+		    "too many descriptors");
+	memcpy(fds, r->fds->fd, n * sizeof(fds[0]));
+	fds[n] = r->conn->fd;
+	if (channel_send(c->channel, r->msg, fds, n + 1, e) < 0)
+		return err_set(e, ERR_UNAVAILABLE, "wrapper_unresponsive",
+		    "the wrapper does not take messages");
+	/* it answers there; our copy goes without a word */
+	mem_close_fd(&r->conn->fd);
+	r->conn->wait = WAIT_NOTHING;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	bool has_target;
+	op_fn *run;
+} OPS[] = {
+	{ "ping", false, op_ping },
+	{ "list", false, op_list },
+	{ "launch", false, op_launch },
+	{ "look", true, op_look },
+	{ "seal", true, op_seal },
+	{ "term", true, op_term },
+	{ "kill", true, op_kill },
+	{ "prove", true, op_forward },
+	{ "write", true, op_forward },
+	{ "env", true, op_forward },
+	{ "status", true, op_forward },
+	{ "expose", true, op_forward },
+	{ "unexpose", true, op_forward },
+};
+
+static int
+perform(struct init *in, struct request *r, struct err *e)
+{
+	const char *name = json_str(r->msg, "op");
+
+	if (!str_equal(json_str(r->msg, "incarnation"), in->opt.incarnation))
+		return err_set(e, ERR_CONFLICT, "wrong_incarnation",
+		    "this sandbox is another incarnation");
+	for (size_t i = 0; i < ARRAY_LEN(OPS); i++) {
+		if (!str_equal(OPS[i].name, name))
+			continue;
+		if (OPS[i].has_target &&
+		    jfield_decode(r->msg, TARGET, ARRAY_LEN(TARGET), J_LENIENT,
+			&r->to, e) < 0)
+			return -1;
+		return OPS[i].run(in, r, e);
+	}
+	return err_set(e, ERR_INVALID, "unknown_op", "no such operation");
+}
+
+void
+init_op(struct init *in, struct conn *c, json_t *msg, struct channel_fds *fds)
+{
+	struct request r = { .conn = c, .msg = msg, .fds = fds };
+	struct err e = { 0 };
+
+	if (perform(in, &r, &e) < 0)
+		init_refuse(c, &e);
+}

@@ -1,0 +1,38 @@
+/*
+ * launch.h: the message that asks for a wrapper.
+ *
+ * init reads it to make the cell, and passes it on, so that the wrapper reads
+ * the same.
+ */
+#ifndef SANDLEASE_AGENT_LAUNCH_H
+#define SANDLEASE_AGENT_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/channel.h"
+#include "common/id.h"
+#include "common/json.h"
+#include "common/log.h"
+
+enum { LAUNCH_USER_MAX = 33 };
+
+struct launch {
+	char session[ID_MAX];
+	char instance[ID_MAX];
+	int64_t generation;
+	const json_t *env; /* borrowed; NULL: none */
+	char user[LAUNCH_USER_MAX];
+	/* limits of the cell; 0: none */
+	int64_t pids, tmp_mb, memory_mb, file_mb;
+	enum log_level log_level;
+	enum log_format log_format;
+	int ports[CHANNEL_FDS_MAX];
+	size_t port_count;
+	int64_t cgroups; /* open cgroup.procs files behind the sockets */
+};
+
+int launch_decode(const json_t *msg, struct launch *out, struct err *e)
+    MUST_CHECK;
+
+#endif

@@ -1,0 +1,164 @@
+/* loop.c: one thread that waits for many descriptors. */
+#include "agent/loop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "agent/serve.h"
+#include "common/clock.h"
+
+enum { EVENTS_MAX = 32, SECOND_MS = 1000, SECONDS_FNS_MAX = 2 };
+
+struct request {
+	void (*fn)(void *arg);
+	void *arg;
+	bool done;
+	struct request *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
+static struct request *requests;
+static int epoll_fd = -1;
+static int wake_fd = -1;
+static void (*each_second[SECONDS_FNS_MAX])(void);
+
+static void
+run_requests(struct loop_item *item, uint32_t events)
+{
+	uint64_t n;
+
+	(void)item;
+	(void)events;
+	(void)!read(wake_fd, &n, sizeof(n));
+	pthread_mutex_lock(&lock);
+	while (requests != NULL) {
+		struct request *r = requests;
+
+		requests = r->next;
+		pthread_mutex_unlock(&lock);
+		r->fn(r->arg);
+		pthread_mutex_lock(&lock);
+		r->done = true;
+	}
+	pthread_cond_broadcast(&answered);
+	pthread_mutex_unlock(&lock);
+}
+
+static struct loop_item wake_item = { .ready = run_requests };
+
+static void
+tick(int64_t *last_ms)
+{
+	int64_t now = clock_ms();
+
+	if (now - *last_ms < SECOND_MS)
+		return;
+	*last_ms = now;
+	for (int i = 0; i < SECONDS_FNS_MAX; i++)
+		if (each_second[i] != NULL)
+			each_second[i]();
+}
+
+/*
+ * Items that are closed while one batch is handled may still stand in it;
+ * their owners therefore free them only in each_second.
+ */
+static void *
+run(void *arg)
+{
+	int64_t last_ms = clock_ms();
+
+	(void)arg;
+	for (;;) {
+		struct epoll_event ev[EVENTS_MAX];
+		int n = epoll_wait(epoll_fd, ev, EVENTS_MAX, SECOND_MS);
+
+		for (int i = 0; i < n; i++) {
+			struct loop_item *item = ev[i].data.ptr;
+
+			item->ready(item, ev[i].events);
+		}
+		tick(&last_ms);
+	}
+	return NULL;
+}
+
+/* Under the lock. */
+static int
+start(struct err *e)
+{
+	if (epoll_fd >= 0)
+		return 0;
+	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (epoll_fd >= 0 && wake_fd >= 0 &&
+	    loop_watch(wake_fd, EPOLLIN, &wake_item) == 0 &&
+	    serve_thread(run, NULL) == 0)
+		return 0;
+	err_errno(e, "cannot start the loop");
+	if (wake_fd >= 0)
+		close(wake_fd);
+	if (epoll_fd >= 0)
+		close(epoll_fd);
+	wake_fd = epoll_fd = -1;
+	return -1;
+}
+
+int
+loop_call(void (*fn)(void *arg), void *arg, struct err *e)
+{
+	struct request r = { .fn = fn, .arg = arg };
+	struct request **at = &requests;
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&lock);
+	if (start(e) < 0) {
+		pthread_mutex_unlock(&lock);
+		return -1;
+	}
+	while (*at != NULL)
+		at = &(*at)->next;
+	*at = &r;
+	(void)!write(wake_fd, &one, sizeof(one));
+	while (!r.done)
+		pthread_cond_wait(&answered, &lock);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+int
+loop_watch(int fd, uint32_t events, struct loop_item *item)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = item };
+
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+}
+
+void
+loop_change(int fd, uint32_t events, struct loop_item *item)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = item };
+
+	epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &ev);
+}
+
+void
+loop_forget(int fd)
+{
+	epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+void
+loop_each_second(void (*fn)(void))
+{
+	for (int i = 0; i < SECONDS_FNS_MAX; i++) {
+		if (each_second[i] == NULL || each_second[i] == fn) {
+			each_second[i] = fn;
+			return;
+		}
+	}
+}

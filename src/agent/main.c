@@ -1,0 +1,143 @@
+/* main.c: sandlease-agent, which runs inside every sandbox. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/init.h"
+#include "agent/wrapper.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+static const char USAGE[] =
+    "usage: sandlease-agent init --control-fd N --incarnation X --sandbox ID\n"
+    "           [--log-level L] [--log-format F]\n"
+    "       sandlease-agent wrapper\n"
+    "       sandlease-agent --version\n"
+    "Started by Sandlease inside a sandbox; not by hand.\n";
+
+static bool
+take_fd_number(struct init_options *o, const char *value)
+{
+	int64_t n;
+
+	if (!str_to_int(value, 3, 1 << 20, &n))
+		return false;
+	o->control_fd = (int)n;
+	return true;
+}
+
+static bool
+take_incarnation(struct init_options *o, const char *value)
+{
+	return !str_empty(value) &&
+	    str_copy(o->incarnation, sizeof(o->incarnation), value);
+}
+
+static bool
+take_sandbox(struct init_options *o, const char *value)
+{
+	return !str_empty(value) &&
+	    str_copy(o->sandbox, sizeof(o->sandbox), value);
+}
+
+static int
+index_of(const char *const *names, const char *value)
+{
+	for (int i = 0; names[i] != NULL; i++)
+		if (str_equal(names[i], value))
+			return i;
+	return -1;
+}
+
+static bool
+take_level(struct init_options *o, const char *value)
+{
+	int i = index_of(LOG_LEVEL_NAMES, value);
+
+	o->log_level = i >= 0 ? (enum log_level)i : LOG_INFO;
+	return i >= 0;
+}
+
+static bool
+take_format(struct init_options *o, const char *value)
+{
+	int i = index_of(LOG_FORMAT_NAMES, value);
+
+	o->log_format = i >= 0 ? (enum log_format)i : LOG_KV;
+	return i >= 0;
+}
+
+static const struct {
+	const char *name;
+	bool (*take)(struct init_options *o, const char *value);
+} OPTIONS[] = {
+	{ "--control-fd", take_fd_number },
+	{ "--incarnation", take_incarnation },
+	{ "--sandbox", take_sandbox },
+	{ "--log-level", take_level },
+	{ "--log-format", take_format },
+};
+
+static int
+usage(void)
+{
+	fputs(USAGE, stderr);
+	return 2;
+}
+
+static bool
+take_option(struct init_options *o, const char *name, const char *value)
+{
+	for (size_t i = 0; i < ARRAY_LEN(OPTIONS); i++)
+		if (str_equal(OPTIONS[i].name, name))
+			return OPTIONS[i].take(o, value);
+	return false;
+}
+
+static int
+run_init(int argc, char **argv)
+{
+	struct init_options o = { .control_fd = -1,
+		.log_level = LOG_INFO,
+		.log_format = LOG_KV,
+		.argv = argv };
+
+	for (int i = 2; i < argc; i += 2)
+		if (i + 1 == argc || !take_option(&o, argv[i], argv[i + 1]))
+			return usage();
+	if (o.control_fd < 0 || o.incarnation[0] == '\0' ||
+	    o.sandbox[0] == '\0')
+		return usage();
+	log_open("sandlease-init", o.log_level, o.log_format);
+	return init_main(&o);
+}
+
+/* What is opened later must not become one of the standard three. */
+static void
+ensure_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd < 3);
+	if (fd >= 3)
+		close(fd);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc == 2 && str_equal(argv[1], "--version")) {
+		puts("sandlease-agent " PACKAGE_VERSION);
+		return 0;
+	}
+	ensure_standard_fds();
+	if (argc >= 2 && str_equal(argv[1], "init"))
+		return run_init(argc, argv);
+	if (argc == 2 && str_equal(argv[1], "wrapper"))
+		return wrapper_main();
+	return usage();
+}

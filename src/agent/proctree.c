@@ -1,0 +1,228 @@
+/* proctree.c: everything that a process has started, and ending it. */
+#include "agent/proctree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum {
+	PATIENCE_MS = 5000,  /* for processes that will not die */
+	STOP_FIRST_MS = 200, /* for a tree that grows while it is stopped */
+	PROCS_MAX = 1 << 16
+};
+
+enum relation { UNKNOWN, OUTSIDE, BELOW, SPARED };
+
+struct proc {
+	struct proc_id id;
+	pid_t ppid;
+	char state;
+	enum relation relation;
+};
+
+struct table {
+	struct proc *procs;
+	size_t count;
+};
+
+int
+proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
+    uint64_t *start)
+{
+	/* the name may hold anything, parentheses and spaces included */
+	const char *after = strrchr(stat, ')');
+	int n, pp;
+
+	if (after == NULL || sscanf(stat, "%d", &n) != 1 ||
+	    sscanf(after + 1,
+		" %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+		"%*d %*d %*d %*d %" SCNu64,
+		state, &pp, start) != 3)
+		return -1;
+	*pid = n;
+	*ppid = pp;
+	return 0;
+}
+
+static bool
+read_proc(int proc_dir, const char *name, struct proc *p)
+{
+	char path[64], text[1024];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.32s/stat", name);
+	fd = openat(proc_dir, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	*p = (struct proc){ 0 };
+	return proctree_parse(text, &p->id.pid, &p->state, &p->ppid,
+		   &p->id.start) == 0;
+}
+
+static int
+by_pid(const void *a, const void *b)
+{
+	const struct proc *x = a, *y = b;
+
+	return (x->id.pid > y->id.pid) - (x->id.pid < y->id.pid);
+}
+
+static void
+read_table(struct table *t)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *ent;
+
+	*t = (struct table){ 0 };
+	if (d == NULL)
+		return;
+	while ((ent = readdir(d)) != NULL && t->count < PROCS_MAX) {
+		struct proc p;
+
+		if (ent->d_name[0] < '1' || ent->d_name[0] > '9' ||
+		    !read_proc(dirfd(d), ent->d_name, &p))
+			continue;
+		if ((t->count & (t->count - 1)) == 0)
+			t->procs = xrealloc(t->procs,
+			    (t->count > 0 ? 2 * t->count : 1) *
+				sizeof(*t->procs));
+		t->procs[t->count++] = p;
+	}
+	closedir(d);
+	if (t->count > 0)
+		qsort(t->procs, t->count, sizeof(*t->procs), by_pid);
+}
+
+static bool
+holds(const struct proctree *t, const struct proc_id *id)
+{
+	for (size_t i = 0; t != NULL && i < t->count; i++)
+		if (t->procs[i].pid == id->pid &&
+		    t->procs[i].start == id->start)
+			return true;
+	return false;
+}
+
+/* Walks up to root, a known relation or the top, then marks the way. */
+static enum relation
+relate(struct table *t, struct proc *p, pid_t root,
+    const struct proctree *spare, int depth)
+{
+	struct proc key = { .id = { .pid = p->ppid } };
+	struct proc *parent;
+
+	if (p->relation != UNKNOWN)
+		return p->relation;
+	parent = bsearch(&key, t->procs, t->count, sizeof(key), by_pid);
+	if (p->id.pid == root || parent == NULL || depth > 1024)
+		p->relation = OUTSIDE;
+	else if (holds(spare, &p->id))
+		p->relation = SPARED;
+	else if (p->ppid == root)
+		p->relation = BELOW;
+	else
+		p->relation = relate(t, parent, root, spare, depth + 1);
+	return p->relation;
+}
+
+/* Keeps in t only the living descendants that are not spared. */
+static void
+take(pid_t root, const struct proctree *spare, struct table *t)
+{
+	size_t kept = 0;
+
+	read_table(t);
+	for (size_t i = 0; i < t->count; i++)
+		relate(t, &t->procs[i], root, spare, 0);
+	for (size_t i = 0; i < t->count; i++)
+		if (t->procs[i].relation == BELOW && t->procs[i].state != 'Z' &&
+		    t->procs[i].state != 'X')
+			t->procs[kept++] = t->procs[i];
+	t->count = kept;
+}
+
+void
+proctree_take(pid_t root, struct proctree *out)
+{
+	struct table t;
+
+	take(root, NULL, &t);
+	*out = (struct proctree){ .count = t.count };
+	out->procs = xcalloc(t.count, sizeof(*out->procs));
+	for (size_t i = 0; i < t.count; i++)
+		out->procs[i] = t.procs[i].id;
+	free(t.procs);
+}
+
+void
+proctree_free(struct proctree *t)
+{
+	free(t->procs);
+	*t = (struct proctree){ 0 };
+}
+
+static void
+signal_all(const struct table *t, int sig)
+{
+	for (size_t i = 0; i < t->count; i++)
+		kill(t->procs[i].id.pid, sig);
+}
+
+static size_t
+count_moving(const struct table *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		if (t->procs[i].state != 'T' && t->procs[i].state != 't')
+			n++;
+	return n;
+}
+
+size_t
+proctree_kill(pid_t root, const struct proctree *spare)
+{
+	int64_t begin = clock_ms();
+	size_t left;
+
+	/*
+	 * Stopping comes first: what is stopped starts nothing, so that the
+	 * last look sees all there is, also of a fork bomb.
+	 */
+	kill(root, SIGSTOP);
+	do {
+		int64_t spent = clock_ms() - begin;
+		struct table t;
+
+		take(root, spare, &t);
+		left = t.count;
+		if (left > 0 && count_moving(&t) > 0 && spent < STOP_FIRST_MS)
+			signal_all(&t, SIGSTOP);
+		else
+			signal_all(&t, SIGKILL);
+		free(t.procs);
+		if (left > 0)
+			nanosleep(&(struct timespec){ .tv_nsec = 500000 },
+			    NULL);
+		if (spent > PATIENCE_MS)
+			break;
+	} while (left > 0);
+	kill(root, SIGKILL);
+	return left;
+}

@@ -1,0 +1,43 @@
+/*
+ * proctree.h: everything that a process has started, and ending it.
+ *
+ * By walking /proc: parents are what the kernel says they are, so neither an
+ * empty environment nor a new session nor a double fork hides a process
+ * whose ancestor is a subreaper (spawn.h).
+ */
+#ifndef SANDLEASE_AGENT_PROCTREE_H
+#define SANDLEASE_AGENT_PROCTREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct proc_id {
+	pid_t pid;
+	uint64_t start; /* ticks since boot: tells a reused pid from its old */
+};
+
+struct proctree {
+	struct proc_id *procs;
+	size_t count;
+};
+
+#define auto_tree __attribute__((cleanup(proctree_free)))
+
+/* All living descendants of `root`, without itself. */
+void proctree_take(pid_t root, struct proctree *out);
+void proctree_free(struct proctree *t);
+
+/*
+ * Stops root, ends every descendant of it that is neither in `spare` nor
+ * below one of those, and ends root last.  root must be a child of ours that
+ * has not been waited for.  Returns how many were left (0 but for processes
+ * that the kernel cannot kill).
+ */
+size_t proctree_kill(pid_t root, const struct proctree *spare);
+
+/* Parses a line of /proc/PID/stat.  For the test. */
+int proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
+    uint64_t *start);
+
+#endif

@@ -1,0 +1,142 @@
+/* relay_page.c: what is said when nothing listens on an exposed port. */
+#include "agent/relay_page.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+enum { STATE_LISTEN = 0x0a, TABLE_MAX = 256 * 1024 };
+
+static void
+add_port(struct port_list *l, int port)
+{
+	size_t at = 0;
+
+	while (at < l->count && l->port[at] < port)
+		at++;
+	if (l->count == RELAY_PORTS_MAX ||
+	    (at < l->count && l->port[at] == port))
+		return;
+	memmove(&l->port[at + 1], &l->port[at],
+	    (l->count - at) * sizeof(l->port[0]));
+	l->port[at] = port;
+	l->count++;
+}
+
+void
+relay_page_parse(const char *text, struct port_list *out)
+{
+	for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+		unsigned port, state;
+
+		if (*line == '\n')
+			line++;
+		/* sl: address:PORT remote:port STATE ... */
+		if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x",
+			&port, &state) == 2 &&
+		    state == STATE_LISTEN && port <= 65535)
+			add_port(out, (int)port);
+	}
+}
+
+static void
+read_table(const char *path, struct port_list *out)
+{
+	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	auto_buf struct buf text = { 0 };
+
+	while (fd >= 0 && text.len < TABLE_MAX) {
+		ssize_t n = read(fd, buf_room(&text, 8192), 8192);
+
+		if (n <= 0)
+			break;
+		text.len += (size_t)n;
+	}
+	if (text.len == 0)
+		return;
+	text.data[text.len] = '\0';
+	relay_page_parse(text.data, out);
+}
+
+void
+relay_page_ports(struct port_list *out)
+{
+	*out = (struct port_list){ 0 };
+	read_table("/proc/self/net/tcp", out);
+	read_table("/proc/self/net/tcp6", out);
+}
+
+bool
+relay_page_upgrades(const char *head, size_t len)
+{
+	static const char NAME[] = "upgrade:";
+	const char *end = head + len;
+
+	for (const char *line = head; line != NULL && line < end;) {
+		const char *next = memchr(line, '\n', (size_t)(end - line));
+
+		if ((size_t)(end - line) >= sizeof(NAME) - 1 &&
+		    strncasecmp(line, NAME, sizeof(NAME) - 1) == 0)
+			return true;
+		line = next != NULL ? next + 1 : NULL;
+	}
+	return false;
+}
+
+static void
+put_json(struct buf *to, int port, const struct port_list *l)
+{
+	buf_fmt(to,
+	    "{\"error\":\"Nothing listens on port %d\","
+	    "\"code\":\"SERVICE_NOT_RESPONDING\",\"port\":%d,\"listening\":[",
+	    port, port);
+	for (size_t i = 0; i < l->count; i++)
+		buf_fmt(to, "%s%d", i > 0 ? "," : "", l->port[i]);
+	buf_str(to, "]}\n");
+}
+
+static void
+put_html(struct buf *to, int port, const struct port_list *l)
+{
+	buf_fmt(to,
+	    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
+	    "<title>Nothing listens on port %d</title>"
+	    "<style>body{font:16px/1.5 sans-serif;max-width:36em;"
+	    "margin:4em auto;padding:0 1em}</style>"
+	    "<h1>Nothing listens on port %d</h1>"
+	    "<p>The sandbox is running, but no program in it accepts "
+	    "connections on this port.</p>",
+	    port, port);
+	if (l->count == 0) {
+		buf_str(to, "<p>No other port listens either.</p>");
+	} else {
+		buf_str(to, "<p>Ports that do listen:");
+		for (size_t i = 0; i < l->count; i++)
+			buf_fmt(to, " %d", l->port[i]);
+		buf_str(to, "</p>");
+	}
+	buf_str(to, "</html>\n");
+}
+
+void
+relay_page_write(struct buf *to, int port, bool json,
+    const struct port_list *listening)
+{
+	auto_buf struct buf body = { 0 };
+
+	if (json)
+		put_json(&body, port, listening);
+	else
+		put_html(&body, port, listening);
+	buf_fmt(to,
+	    "HTTP/1.1 502 Bad Gateway\r\nContent-Type: %s\r\n"
+	    "Content-Length: %zu\r\nCache-Control: no-store\r\n"
+	    "Connection: close\r\n\r\n",
+	    json ? "application/json" : "text/html; charset=utf-8", body.len);
+	buf_add(to, body.data, body.len);
+}

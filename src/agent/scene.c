@@ -1,0 +1,193 @@
+/* scene.c: what the handlers of the data plane share. */
+#include "agent/scene.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "agent/utf8.h"
+#include "common/mem.h"
+
+enum { DEPTH_MAX = 32, PIECE = 16384, DISCARD_MAX = 256 * 1024 * 1024 };
+
+void
+scene_context(struct call *c, json_t *context)
+{
+	struct scene *s = c->context;
+
+	json_decref(s->context);
+	s->context = context;
+}
+
+bool
+scene_depth_ok(const char *text, size_t len, int max)
+{
+	bool quoted = false;
+	int depth = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char ch = text[i];
+
+		if (quoted) {
+			if (ch == '\\')
+				i++;
+			else if (ch == '"')
+				quoted = false;
+		} else if (ch == '"') {
+			quoted = true;
+		} else if (ch == '[' || ch == '{') {
+			if (++depth > max)
+				return false;
+		} else if (ch == ']' || ch == '}') {
+			depth--;
+		}
+	}
+	return true;
+}
+
+static void
+drop_nulls(json_t *o)
+{
+	const char *key;
+	json_t *v;
+	void *next;
+
+	json_object_foreach_safe(o, next, key, v)
+	{
+		if (json_is_null(v))
+			json_object_del(o, key);
+	}
+}
+
+/*
+ * What is left of a body that is refused is read all the same: closing with
+ * bytes unread would tear the answer out of nginx's hands.
+ */
+static void
+discard_body(struct call *c)
+{
+	auto_free char *buf = xmalloc(PIECE);
+	size_t total = 0;
+	ssize_t n;
+
+	do {
+		n = c->io->read(c->io_ctx, buf, PIECE);
+		total += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && total < DISCARD_MAX);
+}
+
+int
+scene_body(struct call *c, size_t max, json_t **out, struct err *e)
+{
+	auto_buf struct buf text = { 0 };
+
+	if (call_body(c, max, &text, e) < 0) {
+		if (e->kind == ERR_INVALID)
+			e->code = "validation_failed";
+		if (e->kind == ERR_TOO_LARGE)
+			discard_body(c);
+		return -1;
+	}
+	if (!scene_depth_ok(text.data, text.len, DEPTH_MAX))
+		return err_set(e, ERR_INVALID, "validation_failed",
+		    "the body is nested more than %d deep", DEPTH_MAX);
+	if (text.len == 0)
+		*out = json_object();
+	else if (json_parse(text.data, text.len, out, e) < 0)
+		return -1;
+	if (!json_is_object(*out))
+		return err_set(e, ERR_INVALID, "validation_failed",
+		    "the body must be a JSON object");
+	drop_nulls(*out);
+	return 0;
+}
+
+int
+scene_text(const json_t *body, const char *name, size_t min, size_t max,
+    const char **out, struct err *e)
+{
+	const json_t *v = json_object_get(body, name);
+	size_t len = json_string_length(v);
+
+	if (v == NULL)
+		return err_field(e, name, "is required");
+	if (!json_is_string(v))
+		return err_field(e, name, "must be a string");
+	if (len < min || len > max)
+		return err_field(e, name, "must have %zu to %zu bytes", min,
+		    max);
+	*out = json_string_value(v);
+	if (strlen(*out) != len)
+		return err_field(e, name, "must not contain a NUL");
+	return 0;
+}
+
+static bool
+blank(const char *s)
+{
+	while (isspace((unsigned char)*s))
+		s++;
+	return *s == '\0';
+}
+
+int
+scene_shell(struct call *c, const json_t *body, char out[SHELL_NAME_MAX],
+    struct err *e)
+{
+	static const char *const QUERY[] = { "session", "sessionId" };
+	const char *given = call_param(c, "HTTP_X_SESSION_ID");
+	bool present = false;
+
+	if (json_object_get(body, "sessionId") != NULL) {
+		if (scene_text(body, "sessionId", 1, SHELL_NAME_MAX - 1, &given,
+			e) < 0)
+			return -1;
+		if (blank(given))
+			return err_field(e, "sessionId", "must not be blank");
+	}
+	if (!blank(given)) {
+		if (!str_copy(out, SHELL_NAME_MAX, given))
+			return err_field(e, "sessionId", "is too long");
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(QUERY); i++) {
+		if (call_query(c, QUERY[i], out, SHELL_NAME_MAX, &present, e) <
+		    0)
+			return -1;
+		if (present && !blank(out))
+			return 0;
+	}
+	str_copy(out, SHELL_NAME_MAX, "default");
+	return 0;
+}
+
+void
+scene_write_text(struct call *c, const char *data, size_t len)
+{
+	auto_buf struct buf piece = { 0 };
+
+	while (len > 0 && !c->gone) {
+		size_t n = len;
+
+		if (n > PIECE) {
+			n = utf8_whole(data, PIECE);
+			n = n > 0 ? n : PIECE;
+		}
+		piece.len = 0;
+		utf8_json(&piece, data, n);
+		call_write(c, piece.data, piece.len);
+		data += n;
+		len -= n;
+	}
+}
+
+json_t *
+scene_string(const char *data, size_t len)
+{
+	auto_buf struct buf text = { 0 };
+
+	buf_str(&text, "\"");
+	utf8_json(&text, data, len);
+	buf_str(&text, "\"");
+	return json_loadb(text.data, text.len, JSON_DECODE_ANY | JSON_ALLOW_NUL,
+	    NULL);
+}

@@ -1,0 +1,37 @@
+/*
+ * shell_proc.h: the bash process behind a persistent shell.
+ */
+#ifndef SANDLEASE_AGENT_SHELL_PROC_H
+#define SANDLEASE_AGENT_SHELL_PROC_H
+
+#include <stdint.h>
+
+#include "agent/spawn.h"
+
+struct shell_proc {
+	struct child child; /* pid -1: there is none */
+	int to;             /* what it reads its commands from; non-blocking */
+	int from;           /* what it answers on */
+};
+
+/* Starts one in `cwd`, or $HOME, or /.  *env_seq as in envset_envp(). */
+int shell_proc_start(struct shell_proc *p, const char *cwd, int64_t *env_seq,
+    struct err *e) MUST_CHECK;
+
+/* True when it has ended (and not been waited for). */
+bool shell_proc_ended(const struct shell_proc *p);
+
+/* Closes what is left of one that has been waited for. */
+void shell_proc_close(struct shell_proc *p);
+
+/* The directory it is in; /workspace for no process.  out has 4097 bytes. */
+void shell_proc_cwd(pid_t pid, char *out);
+
+/*
+ * A bash of its own that runs `script`, with the descriptors given and in
+ * `cwd`.
+ */
+int shell_proc_alone(const char *script, size_t len, const char *cwd,
+    bool cwd_must, int out, int err, struct child *c, struct err *e) MUST_CHECK;
+
+#endif

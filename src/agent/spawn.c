@@ -1,0 +1,150 @@
+/* spawn.c: starting a program of the tenant's. */
+#include "agent/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+enum stage { STAGE_SETUP, STAGE_CWD, STAGE_EXEC };
+
+/* What the child says when it could not become the program. */
+struct failure {
+	enum stage stage;
+	int error;
+};
+
+static void
+reset_signals(void)
+{
+	sigset_t none;
+
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/*
+ * The child is a copy of a non-dumpable process, whose /proc files are not
+ * its own to write; nothing of ours is open any more when that changes.
+ */
+static void
+raise_oom_score(void)
+{
+	int fd;
+
+	prctl(PR_SET_DUMPABLE, 1);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!write(fd, "500", 3);
+	close(fd);
+}
+
+static bool
+enter(const struct spawn *s)
+{
+	if (chdir(s->cwd) == 0)
+		return true;
+	return !s->cwd_must && (chdir("/home/user") == 0 || chdir("/") == 0);
+}
+
+/* Between fork and exec: async-signal-safe calls only. */
+static _Noreturn void
+become(const struct spawn *s, int report)
+{
+	struct failure f = { STAGE_SETUP, 0 };
+	enum { REPORT = 3 };
+
+	/* the three may be any numbers above 2: pumps and pipes of ours */
+	if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0)
+		_exit(127);
+	if (report != REPORT && dup3(report, REPORT, O_CLOEXEC) < 0)
+		_exit(127);
+	close_range(REPORT + 1, ~0U, 0);
+	setsid();
+	reset_signals();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	raise_oom_score();
+	if (!enter(s)) {
+		f = (struct failure){ STAGE_CWD, errno };
+	} else {
+		execve(s->argv[0], (char *const *)(uintptr_t)s->argv, s->envp);
+		f = (struct failure){ STAGE_EXEC, errno };
+	}
+	(void)!write(REPORT, &f, sizeof(f));
+	_exit(127);
+}
+
+static int
+explain(const struct spawn *s, const struct failure *f, struct err *e)
+{
+	if (f->stage == STAGE_CWD)
+		return err_set(e, ERR_INVALID, "bad_cwd",
+		    "Failed to change directory to %s", s->cwd);
+	errno = f->error;
+	err_errno(e, "cannot run %s", s->argv[0]);
+	e->code = "command_execution_error";
+	return -1;
+}
+
+int
+spawn_start(const struct spawn *s, struct child *c, struct err *e)
+{
+	auto_fd int report = -1;
+	auto_fd int report_out = -1;
+	struct failure f;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_errno(e, "pipe");
+	report = ends[0];
+	report_out = ends[1];
+	c->pid = fork();
+	if (c->pid == 0)
+		become(s, report_out);
+	if (c->pid < 0) {
+		err_errno(e, "cannot start a process");
+		e->code = "command_execution_error";
+		return -1;
+	}
+	close(take_fd(&report_out));
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (read(report, &f, sizeof(f)) == (ssize_t)sizeof(f)) {
+		spawn_wait(c);
+		return explain(s, &f, e);
+	}
+	if (c->pidfd < 0) {
+		err_errno(e, "pidfd_open");
+		kill(c->pid, SIGKILL);
+		spawn_wait(c);
+		return -1;
+	}
+	return 0;
+}
+
+int
+spawn_wait(struct child *c)
+{
+	int status = 0;
+	pid_t got;
+
+	do {
+		got = waitpid(c->pid, &status, 0);
+	} while (got < 0 && errno == EINTR);
+	if (c->pidfd >= 0)
+		close(take_fd(&c->pidfd));
+	c->pid = -1;
+	if (got < 0)
+		return 255;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

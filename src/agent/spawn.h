@@ -1,0 +1,39 @@
+/*
+ * spawn.h: starting a program of the tenant's.
+ *
+ * It gets descriptors 0, 1 and 2 and no other, the environment given, default
+ * signals, a session of its own, a higher oom score than ours, and is the
+ * subreaper of what it starts: whatever double-forks below it stays below it.
+ */
+#ifndef SANDLEASE_AGENT_SPAWN_H
+#define SANDLEASE_AGENT_SPAWN_H
+
+#include <sys/types.h>
+
+#include "common/err.h"
+
+struct spawn {
+	const char *const *argv;
+	char *const *envp;
+	const char *cwd;  /* tried first */
+	bool cwd_must;    /* else $HOME and / will do as well */
+	int in, out, err; /* borrowed */
+};
+
+/* A child of ours that nobody has waited for yet. */
+struct child {
+	pid_t pid;
+	int pidfd;
+};
+
+/*
+ * Starts it.  A program that cannot be executed is an error here, not an exit
+ * status; a directory that cannot be entered is ERR_INVALID "bad_cwd".
+ */
+int spawn_start(const struct spawn *s, struct child *c, struct err *e)
+    MUST_CHECK;
+
+/* Waits for its end; returns its status as a shell would (128 + signal). */
+int spawn_wait(struct child *c);
+
+#endif

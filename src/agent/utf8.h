@@ -1,0 +1,29 @@
+/*
+ * utf8.h: bytes of any origin as text.
+ *
+ * What a command prints may be anything; what we answer must be UTF-8.  Each
+ * byte that is no part of a valid sequence becomes U+FFFD.
+ */
+#ifndef SANDLEASE_AGENT_UTF8_H
+#define SANDLEASE_AGENT_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/str.h"
+
+/*
+ * Length of the valid sequence at s (1..4), 0 when the byte there begins
+ * none, -1 when `len` ends before the sequence does.
+ */
+int utf8_sequence(const char *s, size_t len);
+
+bool utf8_valid(const char *s, size_t len);
+
+/* How many of the bytes do not belong to a sequence cut off at the end. */
+size_t utf8_whole(const char *s, size_t len);
+
+/* Appends the bytes as the inside of a JSON string, without the quotes. */
+void utf8_json(struct buf *to, const char *s, size_t len);
+
+#endif

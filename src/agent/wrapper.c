@@ -1,0 +1,182 @@
+/* wrapper.c: the process that serves one session. */
+#include "agent/wrapper.h"
+
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "agent/activity.h"
+#include "agent/envset.h"
+#include "agent/launch.h"
+#include "agent/proctree.h"
+#include "agent/relay.h"
+#include "agent/routes.h"
+#include "agent/serve.h"
+#include "agent/shell.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+
+enum { LAUNCH_MS = 10000, ENDING_MS = 10 };
+
+/* Small by choice: a host has many of us. */
+static void
+save_memory(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
+	mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+}
+
+static int
+open_ports(const struct launch *l, struct channel_fds *fds, struct err *e)
+{
+	for (size_t i = 0; i < l->port_count; i++) {
+		int fd = channel_fds_take(fds, 1 + i);
+
+		if (fd < 0)
+			return err_set(e, ERR_INVALID, "launch_failed",
+			    "no socket for port %d", l->ports[i]);
+		if (relay_expose(l->ports[i], fd, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+begin(struct err *e)
+{
+	auto_fds struct channel_fds fds = { .count = 0 };
+	auto_json json_t *msg = NULL;
+	auto_json json_t *answer = json_pack("{s:b}", "ok", 1);
+	struct launch l;
+	int data;
+
+	if (channel_recv(WRAPPER_CHANNEL, clock_ms() + LAUNCH_MS, &msg, &fds,
+		e) < 0 ||
+	    launch_decode(msg, &l, e) < 0 ||
+	    (l.env != NULL && envset_merge(l.env, e) < 0))
+		return -1;
+	log_open("sandlease-wrapper", l.log_level, l.log_format);
+	log_context("", l.session);
+	envset_open(l.session, l.user);
+	shell_open(l.instance);
+	routes_open(l.session);
+	data = channel_fds_take(&fds, 0);
+	if (data < 0)
+		return err_set(e, ERR_INVALID, "launch_failed",
+		    "no socket to serve on");
+	if (serve_start(data, routes_handle, e) < 0 ||
+	    open_ports(&l, &fds, e) < 0)
+		return -1;
+	return channel_send(WRAPPER_CHANNEL, answer, NULL, 0, e);
+}
+
+static void
+say_failure(const struct err *e)
+{
+	auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
+	    "launch_failed", "message", e->msg);
+	struct err ignored;
+
+	(void)!channel_send(WRAPPER_CHANNEL, msg, NULL, 0, &ignored);
+	log_err(LOG_ERROR, "launch_failed", e);
+}
+
+/* Blocked in every thread, so that it comes here. */
+static int
+watch_term(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Told by the cell's first process, not by a tenant who plays with it. */
+static bool
+told_to_end(int signal_fd)
+{
+	struct signalfd_siginfo s;
+	bool end = false;
+
+	while (read(signal_fd, &s, sizeof(s)) == (ssize_t)sizeof(s))
+		end = end || s.ssi_pid == 1;
+	return end;
+}
+
+/* True when nothing lives in this cell but its first process and us. */
+static bool
+alone(void)
+{
+	auto_tree struct proctree all = { 0 };
+
+	proctree_take(1, &all);
+	return all.count <= 1;
+}
+
+/* False when init has gone. */
+static bool
+take_message(struct err *e)
+{
+	struct channel_fds fds = { .count = 0 };
+	json_t *msg = NULL;
+
+	if (channel_recv(WRAPPER_CHANNEL, clock_ms(), &msg, &fds, e) < 0)
+		return !str_equal(e->code, "peer_closed");
+	if (fds.count == 0)
+		json_release(&msg);
+	else
+		wrapper_op(msg, &fds, channel_fds_take(&fds, fds.count - 1));
+	return true;
+}
+
+/*
+ * SIGTERM is for everybody in the cell; we go last, because those who write a
+ * last word on the way out need somebody who reads it.
+ */
+static void
+serve_ops(int signal_fd)
+{
+	struct pollfd f[] = { { WRAPPER_CHANNEL, POLLIN, 0 },
+		{ signal_fd, POLLIN, 0 } };
+	bool ending = false;
+	struct err e = { 0 };
+
+	while (!ending || !alone()) {
+		(void)poll(f, ARRAY_LEN(f), ending ? ENDING_MS : -1);
+		if (f[1].revents != 0 && told_to_end(signal_fd))
+			ending = true;
+		if (f[0].revents != 0 && !take_message(&e))
+			return;
+	}
+}
+
+int
+wrapper_main(void)
+{
+	struct err e = { 0 };
+	int signal_fd = watch_term();
+
+	/* nobody of the tenant's reads our memory or takes our sockets */
+	prctl(PR_SET_DUMPABLE, 0);
+	prctl(PR_SET_NAME, "sandlease-wrap");
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	save_memory();
+	if (begin(&e) < 0) {
+		say_failure(&e);
+		return EXIT_FAILURE;
+	}
+	activity_touch();
+	log_line(LOG_INFO, "serving", "version %s", PACKAGE_VERSION);
+	serve_ops(signal_fd);
+	/* threads may be in the middle of anything: no handlers at exit */
+	_exit(EXIT_SUCCESS);
+}

@@ -1,0 +1,284 @@
+/* wrapper_ops.c: what init forwards. */
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/activity.h"
+#include "agent/envset.h"
+#include "agent/files.h"
+#include "agent/proctree.h"
+#include "agent/pump.h"
+#include "agent/relay.h"
+#include "agent/serve.h"
+#include "agent/spawn.h"
+#include "agent/wrapper.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+
+enum { OPS_AT_ONCE = 32, PROVE_MS = 10000, PROVE_OUTPUT_MAX = 64 };
+
+struct op {
+	json_t *msg;
+	struct channel_fds fds;
+	int conn;
+};
+
+static atomic_int running;
+
+/* ---- prove */
+
+static void
+prove_output(void *ctx, int which, const char *data, size_t len)
+{
+	struct buf *to = ctx;
+
+	if (which == 0 && to->len + len <= PROVE_OUTPUT_MAX)
+		buf_add(to, data, len);
+}
+
+/* A real command, started as every command is. */
+static int
+run_proof(struct buf *output, struct err *e)
+{
+	static const char *const ARGV[] = { "/bin/sh", "-c",
+		"printf '%s' ready", NULL };
+	int64_t seq;
+	auto_free char **envp = envset_envp(&seq);
+	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	auto_fd int out = -1;
+	struct pump p = { .out = { -1, -1 },
+		.status_fd = -1,
+		.script_fd = -1,
+		.deadline_ms = clock_ms() + PROVE_MS,
+		.output = prove_output,
+		.output_ctx = output };
+	struct child c;
+	int ends[2], status;
+
+	if (null < 0 || pipe2(ends, O_CLOEXEC) < 0)
+		return err_errno(e, "pipe");
+	p.out[0] = ends[0];
+	out = ends[1];
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	if (spawn_start(&(struct spawn){ .argv = ARGV,
+			    .envp = envp,
+			    .cwd = "/workspace",
+			    .in = null,
+			    .out = out,
+			    .err = null },
+		&c, e) < 0) {
+		close(p.out[0]);
+		return -1;
+	}
+	mem_close_fd(&out); /* or the pipe would never end */
+	p.pidfd = c.pidfd;
+	if (pump_run(&p) == PUMP_TIMEOUT)
+		proctree_kill(c.pid, NULL);
+	pump_drain(&p);
+	pump_close(&p);
+	status = spawn_wait(&c);
+	if (status != 0)
+		return err_set(e, ERR_INTERNAL, "not_ready",
+		    "the command ended with exit code %d", status);
+	return 0;
+}
+
+static int
+op_prove(struct op *op, json_t *reply, struct err *e)
+{
+	auto_buf struct buf output = { 0 };
+
+	(void)op;
+	if (run_proof(&output, e) < 0)
+		return -1;
+	json_object_set_new(reply, "output",
+	    json_string(output.data != NULL ? output.data : ""));
+	return 0;
+}
+
+/* ---- the others */
+
+struct write_body {
+	char path[FILES_PATH_MAX];
+	int64_t mode;
+};
+
+static const struct jfield WRITE[] = {
+	JFIELD("path", struct write_body, path, J_STR, J_REQUIRED, 1,
+	    FILES_PATH_MAX - 1, "where"),
+	JFIELD("mode", struct write_body, mode, J_INT, 0, -1, 07777,
+	    "permissions"),
+};
+
+static int
+op_write(struct op *op, json_t *reply, struct err *e)
+{
+	struct write_body b = { .mode = -1 };
+	char path[FILES_PATH_MAX];
+
+	(void)reply;
+	if (jfield_decode(op->msg, WRITE, ARRAY_LEN(WRITE), J_LENIENT, &b, e) <
+		0 ||
+	    files_resolve("/workspace", b.path, path, e) < 0)
+		return -1;
+	if (op->fds.count < 1 || op->fds.fd[0] < 0)
+		return err_set(e, ERR_INVALID, "validation_failed",
+		    "a descriptor must come with it");
+	return files_write(path, &(struct files_source){ .fd = op->fds.fd[0] },
+	    (int)b.mode, e);
+}
+
+static int
+op_env(struct op *op, json_t *reply, struct err *e)
+{
+	const json_t *env = json_object_get(op->msg, "env");
+
+	(void)reply;
+	if (env == NULL)
+		return err_field(e, "env", "is required");
+	if (envset_check(env, "env", e) < 0)
+		return -1;
+	return envset_merge(env, e);
+}
+
+static int
+op_status(struct op *op, json_t *reply, struct err *e)
+{
+	int64_t run = activity_count(ACTIVITY_RUNNING);
+	int64_t streams = activity_count(ACTIVITY_STREAMS);
+
+	(void)op;
+	(void)e;
+	json_object_set_new(reply, "busy", json_boolean(run + streams > 0));
+	json_object_set_new(reply, "running", json_integer(run));
+	json_object_set_new(reply, "streams", json_integer(streams));
+	json_object_set_new(reply, "relays",
+	    json_integer(activity_count(ACTIVITY_RELAYS)));
+	json_object_set_new(reply, "idleMs", json_integer(activity_idle_ms()));
+	return 0;
+}
+
+struct port_body {
+	int64_t port;
+};
+
+static const struct jfield PORT[] = {
+	JFIELD("port", struct port_body, port, J_INT, J_REQUIRED, 1, 65535,
+	    "port inside the cell"),
+};
+
+static int
+op_expose(struct op *op, json_t *reply, struct err *e)
+{
+	struct port_body b;
+	int fd;
+
+	(void)reply;
+	if (jfield_decode(op->msg, PORT, ARRAY_LEN(PORT), J_LENIENT, &b, e) < 0)
+		return -1;
+	fd = channel_fds_take(&op->fds, 0);
+	if (fd < 0)
+		return err_set(e, ERR_INVALID, "validation_failed",
+		    "a descriptor must come with it");
+	return relay_expose((int)b.port, fd, e);
+}
+
+static int
+op_unexpose(struct op *op, json_t *reply, struct err *e)
+{
+	struct port_body b;
+
+	(void)reply;
+	if (jfield_decode(op->msg, PORT, ARRAY_LEN(PORT), J_LENIENT, &b, e) < 0)
+		return -1;
+	return relay_unexpose((int)b.port, e);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct op *op, json_t *reply, struct err *e);
+} OPS[] = {
+	{ "prove", op_prove },
+	{ "write", op_write },
+	{ "env", op_env },
+	{ "status", op_status },
+	{ "expose", op_expose },
+	{ "unexpose", op_unexpose },
+};
+
+/* ---- running one */
+
+static int
+perform(struct op *op, json_t *reply, struct err *e)
+{
+	const char *name = json_str(op->msg, "op");
+
+	for (size_t i = 0; i < ARRAY_LEN(OPS); i++)
+		if (str_equal(OPS[i].name, name))
+			return OPS[i].run(op, reply, e);
+	return err_set(e, ERR_INVALID, "unknown_op", "no such operation");
+}
+
+static void
+answer(struct op *op, json_t *reply, int rc, const struct err *e)
+{
+	struct err ignored;
+
+	json_object_set_new(reply, "ok", json_boolean(rc == 0));
+	if (rc < 0) {
+		json_object_set_new(reply, "code", json_string(e->code));
+		json_object_set_new(reply, "message",
+		    e->field[0] != '\0'
+			? json_sprintf("%s: %s", e->field, e->msg)
+			: json_string(e->msg));
+	}
+	/* an asker that has left or does not read is not waited for */
+	fcntl(op->conn, F_SETFL, O_NONBLOCK);
+	(void)!channel_send(op->conn, reply, NULL, 0, &ignored);
+}
+
+static void
+release(struct op *op)
+{
+	json_release(&op->msg);
+	channel_fds_close(&op->fds);
+	close(op->conn);
+	free(op);
+	atomic_fetch_sub(&running, 1);
+}
+
+static void *
+run(void *arg)
+{
+	struct op *op = arg;
+	auto_json json_t *reply = json_object();
+	struct err e = { 0 };
+	int rc = perform(op, reply, &e);
+
+	if (rc < 0)
+		log_err(LOG_WARN, "op_failed", &e);
+	answer(op, reply, rc, &e);
+	release(op);
+	return NULL;
+}
+
+void
+wrapper_op(json_t *msg, struct channel_fds *fds, int conn)
+{
+	struct op *op = xcalloc(1, sizeof(*op));
+	auto_json json_t *reply = NULL;
+	struct err e;
+
+	*op = (struct op){ .msg = msg, .fds = *fds, .conn = conn };
+	fds->count = 0;
+	if (atomic_fetch_add(&running, 1) < OPS_AT_ONCE &&
+	    serve_thread(run, op) == 0)
+		return;
+	err_set(&e, ERR_UNAVAILABLE, "busy", "too many operations at once");
+	reply = json_object();
+	answer(op, reply, -1, &e);
+	release(op);
+}
