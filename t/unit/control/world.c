@@ -126,7 +126,8 @@ const char *
 world_story(struct world *w)
 {
 	return world_ask(w,
-	    "SELECT what FROM event WHERE session_id = '%s' ORDER BY id",
+	    "SELECT what FROM event WHERE session_id = '%s'"
+	    " AND kind IN ('lease', 'state') ORDER BY id",
 	    w->id);
 }
 
