@@ -51,6 +51,8 @@ static const struct meaning MEANINGS[] = {
 	{ "23505", NULL, ERR_CONFLICT,    "already_exists" },
 	{ "22007", NULL, ERR_INVALID,     "validation_failed" }, /* not a date */
 	{ "22008", NULL, ERR_INVALID,     "validation_failed" },
+	{ "2200",  NULL, ERR_INVALID,     "validation_failed" },  /* a date, a number */
+	{ "22P02", NULL, ERR_INVALID,     "validation_failed" },
 	{ "55P03", NULL, ERR_UNAVAILABLE, "try_again" },          /* lock_timeout */
 	{ "57014", NULL, ERR_UNAVAILABLE, "try_again" },          /* statement_timeout */
 	{ "40001", NULL, ERR_UNAVAILABLE, "try_again" },
