@@ -62,6 +62,11 @@ CLEANFILES += $(nodist_nginx_DATA) %D%/nginx.conf %D%/rendered.stamp
 EXTRA_DIST += \
 	t/api/nginx.t \
 	t/api/nginx_checks.py \
+	t/api/nginx_control.py \
+	t/api/nginx_data.py \
+	t/api/nginx_preview.py \
+	t/api/nginx_states.py \
+	t/api/nginx_world.py \
 	t/lib/app.py \
 	t/lib/fcgi.py \
 	t/lib/standin.py \

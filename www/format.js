@@ -93,22 +93,23 @@ export function shortId(id) {
 		: value(id);
 }
 
+/* Name, unit, and how many of the number make one of the unit. */
 const UNITS = {
 	memoryMb: ["Memory", "MB"], cpus: ["CPU", "cores"], cpu: ["CPU", "cores"],
-	cpuMillis: ["CPU", "millicores"], diskMb: ["Disk", "MB"],
+	cpuMillis: ["CPU", "cores", 1000], diskMb: ["Disk", "MB"],
 	pids: ["Processes", ""], fileMb: ["File size", "MB"],
 	tmpMb: ["/tmp", "MB"], files: ["Open files", ""],
 };
 
 /* The name of a limit and its value with a unit. */
 export function limit(name, v) {
-	const [label, unit] = UNITS[name] ?? [words(name), ""];
-	return [label, v === null || v === undefined ? NONE
-		: `${value(v)} ${v === 1 ? unit.replace(/s$/, "") : unit}`.trim()];
+	const [label, unit, part = 1] = UNITS[name] ?? [words(name), ""];
+	const n = typeof v === "number" ? v / part : v;
+	return [label, n === null || n === undefined ? NONE
+		: `${value(n)} ${n === 1 ? unit.replace(/s$/, "") : unit}`.trim()];
 }
 
 /* Terminal control sequences, which a page cannot show. */
 export function withoutEscapes(s) {
-	// eslint-disable-next-line no-control-regex
 	return s.replace(/\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])/g, "");
 }

@@ -20,7 +20,7 @@ struct command {
 static const struct command COMMANDS[] = {
 	{ "migrate",    cmd_migrate,    "[--sql DIR]  bring the database up to date" },
 	{ "seal-key",   cmd_seal_key,   "FILE  make a file with a new sealing key" },
-	{ "key create", cmd_key_create, "--user U [--org O] [--bot B] [--scope admin|tenant|read] [--expires WHEN]  print a new key, once" },
+	{ "key create", cmd_key_create, "--user U [--org O] [--bot B] [--scope admin|tenant|read] [--expires 30d|DATE]  print a new key, once" },
 	{ "key list",   cmd_key_list,   "who has keys" },
 	{ "key revoke", cmd_key_revoke, "ID  end a key at once" },
 	{ "org set",    cmd_org_set,    "ORG --isolation session|shared|inherit" },

@@ -35,13 +35,18 @@ read_output(struct pump *p, int which, short events, char *buf)
 		lose(p, which);
 }
 
-/* Of a fifo that is empty: reading gives EAGAIN, not the end. */
-static short
-has_writer(int fd)
+/* A silent writer does not show in poll; reading tells it from none. */
+static void
+probe(struct pump *p, int which, char *buf)
 {
-	char none;
+	ssize_t n;
 
-	return read(fd, &none, 1) < 0 ? POLLIN : 0;
+	if (p->out[which] < 0 || p->opened[which])
+		return;
+	n = read(p->out[which], buf, CHUNK);
+	p->opened[which] = n != 0;
+	if (n > 0)
+		p->output(p->output_ctx, which, buf, (size_t)n);
 }
 
 static void
@@ -129,10 +134,8 @@ pump_drain(struct pump *p)
 		read_output(p, 0, f[0].revents, buf);
 		read_output(p, 1, f[1].revents, buf);
 	}
-	/* a silent writer does not show in poll, but reading tells */
-	for (int i = 0; i < 2; i++)
-		if (p->out[i] >= 0 && !p->opened[i])
-			read_output(p, i, has_writer(p->out[i]), buf);
+	probe(p, 0, buf);
+	probe(p, 1, buf);
 }
 
 void

@@ -14,7 +14,7 @@ sandlease_api_SOURCES = \
 	src/api/session_json.c src/api/session_json.h \
 	src/api/share.c src/api/share.h \
 	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
-	src/api/v1_sessions.c \
+	src/api/v1_session_list.c src/api/v1_sessions.c \
 	src/api/worker.c src/api/worker.h
 sandlease_api_LDADD = libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \
 	$(FCGI_LIBS) $(PQ_LIBS)

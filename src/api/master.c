@@ -226,7 +226,7 @@ master_run(const struct conf *conf, struct err *e)
 	sigset_t set;
 	int sig = 0;
 
-	if (open_sockets(&m, e) < 0)
+	if (control_prepare(conf, e) < 0 || open_sockets(&m, e) < 0)
 		return -1;
 	raise_descriptor_limit();
 	sigemptyset(&set);

@@ -123,4 +123,13 @@ int cgroup_remove(const struct cgroup_tree *t, const char *name,
 int cgroup_names(const struct cgroup_tree *t, char ***out, struct err *e)
     MUST_CHECK;
 
+/*
+ * With `auto`, moves this process into a leaf `api` of its own group, because
+ * v2 allows processes in leaves only and systemd 252 has no DelegateSubgroup.
+ * Once, by the master, before it starts workers.
+ */
+int cgroup_enter_leaf(const char *setting, struct err *e) MUST_CHECK;
+int cgroup_enter_leaf_in(const char *mountinfo, const char *own_groups,
+    int64_t pid, struct err *e) MUST_CHECK;
+
 #endif

@@ -182,5 +182,6 @@ local_ensure(const struct provider *p, const struct sandbox_spec *s,
 	if ((runs || r.state != RECORD_NONE) &&
 	    local_kill(p, &b, deadline_ms, e) < 0)
 		return -1;
+	local_unlink_sockets(p, &b, &r);
 	return start(p, &b, s, &r, deadline_ms, e);
 }

@@ -1,11 +1,14 @@
 #!/bin/bash
-# dashboard.t: runs dashboard.mjs against the service that SANDLEASE_URL and
-# SANDLEASE_API_KEY name.  SANDLEASE_NODE_DIR is where `npm ci` of this
-# directory was done; a `node` installed there is preferred.
+# dashboard.t: runs dashboard.mjs in a real browser against the service that
+# SANDLEASE_URL and SANDLEASE_API_KEY name, else against a private one.
+#
+# playwright-core is installed from the lock file beside this into
+# SANDLEASE_NODE_DIR (var/browser) if it is not there; NODE is a Node that is
+# new enough, if the machine's is not.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
-export SANDLEASE_NODE_DIR=${SANDLEASE_NODE_DIR:-$top/var/node}
+export SANDLEASE_NODE_DIR=${SANDLEASE_NODE_DIR:-$top/var/browser}
 export SANDLEASE_CHROMIUM=${SANDLEASE_CHROMIUM:-/usr/bin/chromium}
 
 skip() {
@@ -19,22 +22,37 @@ skip() {
 }
 
 new_enough() {
-	"$1" -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)' 2>/dev/null
+	"$1" -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)' \
+		2>/dev/null
 }
 
-node=
-for candidate in "$SANDLEASE_NODE_DIR/node_modules/.bin/node" node; do
-	if new_enough "$candidate"; then
-		node=$candidate
-		break
-	fi
-done
+find_node() {
+	local candidate
+	for candidate in "${NODE:-node}" node \
+		"$top/var/node/node_modules/node/bin/node"; do
+		if new_enough "$candidate"; then
+			echo "$candidate"
+			return
+		fi
+	done
+}
 
-[ -n "${SANDLEASE_URL:-}" ] || skip "SANDLEASE_URL is not set: no service to look at"
-[ -n "${SANDLEASE_API_KEY:-}" ] || skip "SANDLEASE_API_KEY is not set"
+install_playwright() {
+	[ ! -d "$SANDLEASE_NODE_DIR/node_modules/playwright-core" ] || return 0
+	mkdir -p "$SANDLEASE_NODE_DIR" &&
+		cp "$here/package.json" "$here/package-lock.json" \
+			"$SANDLEASE_NODE_DIR" &&
+		npm ci --prefix "$SANDLEASE_NODE_DIR" --ignore-scripts --no-audit \
+			--no-fund 2>&1 | sed 's/^/# /'
+	[ -d "$SANDLEASE_NODE_DIR/node_modules/playwright-core" ]
+}
+
+node=$(find_node)
 [ -n "$node" ] || skip "node 20 or newer is not installed"
 [ -x "$SANDLEASE_CHROMIUM" ] || skip "chromium is not installed"
-[ -d "$SANDLEASE_NODE_DIR/node_modules/playwright-core" ] ||
-	skip "playwright-core is not installed in $SANDLEASE_NODE_DIR"
+install_playwright || skip "playwright-core cannot be installed"
 
-exec "$node" "$here/dashboard.mjs"
+if [ -n "${SANDLEASE_URL:-}" ]; then
+	exec "$node" "$here/dashboard.mjs"
+fi
+exec "$top/t/lib/stack.sh" with "$node" "$here/dashboard.mjs"

@@ -17,14 +17,16 @@ end() {
 		[ ! -d "$world/$c/var" ] || "$world/$c/dev" down --purge >/dev/null 2>&1
 	done
 	kill "${squatter:-}" "${stranger:-}" 2>/dev/null
-	rm -rf "$world"
+	rm -rf "$world" "${other:-}"
 }
 trap end EXIT
-for c in a b; do
-	mkdir "$world/$c"
+copy_checkout() { # TO
+	mkdir -p "$1"
 	tar -C "$TOP" -cf - --exclude=./var --exclude='./build*' --exclude=./.git . |
-		tar -C "$world/$c" -xf -
-done
+		tar -C "$1" -xf -
+}
+copy_checkout "$world/a"
+copy_checkout "$world/b"
 export SANDLEASE_BUILD=$STACK_BUILD
 port_a=$(stack_free_port) preview_a=$(stack_free_port "$port_a")
 port_b=$(stack_free_port "$port_a") preview_b=$(stack_free_port "$port_b")
@@ -89,6 +91,24 @@ in_place a
 none "what it had started has ended" "$(processes)"
 ok "its sockets are gone" test ! -e "$STACK_RUN"
 none "its cgroup is gone" "$(cgroup_dirs "$STACK_NAME" | xargs -r ls -d 2>/dev/null)"
+
+# ---- a kernel that forbids namespaces: one that forbids them from here on
+
+other=$(mktemp -d /tmp/sl-door.XXXXXX) || exit 1
+copy_checkout "$other"
+become=()
+if is_root; then
+	chown -R nobody "$other"
+	become=(setpriv --reuid nobody --regid nogroup --clear-groups)
+fi
+chmod 755 "$other"
+out=$(cd "$other" && "${become[@]}" env "HOME=$other" "SANDLEASE_PORT=$port_a" \
+	"SANDLEASE_PREVIEW_PORT=$preview_a" unshare --user --map-current-user \
+	--keep-caps sh -c 'echo 0 >/proc/sys/user/max_user_namespaces &&
+		exec setpriv --inh-caps=-all --ambient-caps=-all ./dev up' 2>&1)
+is $? 1 "up fails where namespaces are forbidden"
+like "$out" 'this kernel does not let [a-z-]+ make user namespaces' "and says so"
+none "nothing was started" "$(pgrep -fa -- "$other/")"
 
 # ---- up
 

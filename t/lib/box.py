@@ -202,16 +202,22 @@ class Box:
 
     # ---- what the host can see
 
+    @staticmethod
+    def _children(pid):
+        found = []
+        try:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/children") as f:
+                    found += [int(x) for x in f.read().split()]
+        except OSError:
+            pass
+        return found
+
     def inner(self):
         """Host pids of everything in the sandbox, the first is init's."""
         out, todo = [], [self.proc.pid]
         while todo:
-            pid = todo.pop(0)
-            try:
-                with open(f"/proc/{pid}/task/{pid}/children") as f:
-                    children = [int(x) for x in f.read().split()]
-            except OSError:
-                continue
+            children = self._children(todo.pop(0))
             out += children
             todo += children
         return out

@@ -124,6 +124,14 @@ cgroup_pids() {
 	done | sort -un
 }
 
+# A frozen process of v1 does not even die.
+cgroup_thaw() { # NAME
+	local state
+	while read -r state; do
+		quiet_root sh -c "echo THAWED >$state"
+	done < <(find "/sys/fs/cgroup/freezer/$1" -name freezer.state 2>/dev/null)
+}
+
 cgroup_remove() { # NAME
 	local dir
 	for dir in $(cgroup_dirs "$1"); do

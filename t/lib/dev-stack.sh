@@ -154,25 +154,42 @@ reaper_stop() { daemon_stop reaper TERM 10 group; }
 
 # ---- the end
 
-# Processes of our sandboxes: whoever holds a sandbox's lock file open.  bwrap
-# and init inherit it; the rest of a sandbox dies with its init.
-stack_sandbox_pids() {
-	find /proc/[0-9]*/fd -maxdepth 1 -lname "$STACK_STATE/data/box/*" \
-		-printf '%h\n' 2>/dev/null | sed 's|/proc/\([0-9]*\)/fd|\1|' | sort -un
+# Processes of our sandboxes, by three signs: what the provider has noted down
+# ("bwrap":7,"bwrapStart":9), who holds a sandbox's lock file open, who is in
+# our cgroup.  The rest of a sandbox dies with its init.
+stack_noted_pids() {
+	local boot pid start
+	boot=$(</proc/sys/kernel/random/boot_id)
+	while IFS=',: ' read -r _ pid _ start; do
+		[ "$(proc_start "$pid")" != "$start" ] || echo "$pid"
+	done < <(grep -lsF "$boot" "$STACK_STATE"/data/box/*/proc |
+		xargs -r grep -ohE '"(bwrap|init)":[0-9]+,"[a-zA-Z]+":[0-9]+')
 }
 
-stack_nothing_left() {
-	[ -z "$(stack_sandbox_pids)" ] && [ -z "$(cgroup_pids "$STACK_NAME")" ]
+stack_lock_pids() {
+	find /proc/[0-9]*/fd -maxdepth 1 -lname "$STACK_STATE/data/box/*" \
+		-printf '%h\n' 2>/dev/null | sed 's|/proc/\([0-9]*\)/fd|\1|'
 }
+
+stack_sandbox_pids() {
+	{
+		stack_noted_pids
+		stack_lock_pids
+		cgroup_pids "$STACK_NAME"
+	} | sort -un
+}
+
+stack_nothing_left() { [ -z "$(stack_sandbox_pids)" ]; }
 
 # What a drain could not end (the database may be gone) is ours all the same.
 stack_kill_sandboxes() {
 	local pids
-	pids=$({ stack_sandbox_pids && cgroup_pids "$STACK_NAME"; } | sort -un)
+	pids=$(stack_sandbox_pids)
 	[ -n "$pids" ] || return 0
 	note "ending what is left of sandboxes: $(wc -w <<<"$pids") processes"
+	cgroup_thaw "$STACK_NAME" 2>/dev/null
 	# shellcheck disable=SC2086 # a list of numbers
-	quiet_root kill -KILL $pids 2>/dev/null || true
+	kill -KILL $pids 2>/dev/null
 	wait_for 10 stack_nothing_left
 }
 

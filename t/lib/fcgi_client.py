@@ -11,10 +11,7 @@ def _record(kind, data=b""):
 
 
 def _stream(kind, data):
-    out = b""
-    for i in range(0, len(data), 65000):
-        out += _record(kind, data[i:i + 65000])
-    return out
+    return b"".join(_record(kind, data[i:i + 65000]) for i in range(0, len(data), 65000))
 
 
 def _pair(name, value):
@@ -41,21 +38,28 @@ class Request:
     """One request on its own connection; read() gives the answer piece by piece."""
 
     def __init__(self, path, params, body=b"", end=True, timeout=60):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(timeout)
-        self.sock.connect(path)
         data = _record(BEGIN, struct.pack("!HB5x", 1, 0))
         data += _stream(PARAMS, b"".join(_pair(k, v) for k, v in params.items()))
         data += _record(PARAMS) + _stream(STDIN, body)
         if end:
             data += _record(STDIN)
-        self.sock.sendall(data)
+        # libfcgi drops who connects and then says nothing for 2 s
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(timeout)
+        self.sock.connect(path)
+        try:
+            self.sock.sendall(data)
+        except BrokenPipeError:
+            pass  # refused before the end of the body: the answer says why
         self.buffer = b""
         self.stderr = b""
 
     def _exactly(self, n):
         while len(self.buffer) < n:
-            more = self.sock.recv(65536)
+            try:
+                more = self.sock.recv(65536)
+            except ConnectionResetError:
+                more = b""
             if not more:
                 return None
             self.buffer += more

@@ -2,6 +2,7 @@
 
 LINT += \
 	t/lint/config.t \
+	t/lint/cppcheck.t \
 	t/lint/format.t \
 	t/lint/hardening.t \
 	t/lint/layers.t \
@@ -17,6 +18,8 @@ LINT += \
 
 EXTRA_DIST += \
 	.ci/run \
+	t/dev/front-door.t \
+	t/dev/stack.t \
 	t/lib/dev-build.sh \
 	t/lib/dev-check.sh \
 	t/lib/dev-daemon.sh \

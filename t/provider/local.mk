@@ -2,7 +2,12 @@
 
 if HAVE_CMOCKA
 check_PROGRAMS += t/provider/conformance
-t_provider_conformance_SOURCES = t/provider/conformance.c
+t_provider_conformance_SOURCES = \
+	t/provider/conformance.c t/provider/suite.h \
+	t/provider/conformance_boxes.c \
+	t/provider/conformance_cells.c \
+	t/provider/conformance_host.c
+t_provider_conformance_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/t/provider
 t_provider_conformance_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 t_provider_conformance_LDADD = $(LIBPROVIDER) $(LIBCOMMON) $(CMOCKA_LIBS)
 endif

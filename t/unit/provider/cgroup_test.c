@@ -1,6 +1,5 @@
 /* cgroup_test.c: which groups are meant, and what is written into them. */
 #include <fcntl.h>
-#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/cgroup.h"
@@ -383,6 +381,38 @@ a_tree_is_read_as_it_was_written(void **state)
 	assert_int_equal(cgroup_parse("{\"kind\":\"v3\"}", 13, &back, &e), -1);
 }
 
+static void
+the_master_moves_into_a_leaf_of_its_own(void **state)
+{
+	static const char GROUPS[] =
+	    "4:memory:/\n0::/system.slice/sl.service\n";
+	auto_free char *mounts = NULL, *path = NULL;
+	char dir[] = "/tmp/sl-leaf-XXXXXX", text[16] = "";
+	struct err e = { 0 };
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	mounts = xasprintf("30 20 0:26 / %s rw - cgroup2 cgroup2 rw\n", dir);
+	/* not ours to divide: nothing happens */
+	assert_int_equal(cgroup_enter_leaf_in(mounts, GROUPS, 17, &e), 0);
+	path = xasprintf("mkdir -p %s/system.slice/sl.service/api && "
+			 ": >%s/system.slice/sl.service/api/cgroup.procs",
+	    dir, dir);
+	assert_int_equal(system(path), 0);
+	assert_int_equal(cgroup_enter_leaf_in(mounts, GROUPS, 17, &e), 0);
+	free(TAKE(path));
+	path = xasprintf("%s/system.slice/sl.service/api/cgroup.procs", dir);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	assert_string_equal(text, "17");
+	free(TAKE(path));
+	path = xasprintf("rm -r %s", dir);
+	assert_int_equal(system(path), 0);
+}
+
 int
 main(void)
 {
@@ -396,6 +426,7 @@ main(void)
 		cmocka_unit_test(whoever_is_not_in_the_group_is_not_killed),
 		cmocka_unit_test(only_sandboxes_are_named),
 		cmocka_unit_test(a_tree_is_read_as_it_was_written),
+		cmocka_unit_test(the_master_moves_into_a_leaf_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
