@@ -11,7 +11,7 @@
 # and it ends with the script.  Exported: SANDLEASE_URL, SANDLEASE_API_KEY,
 # SANDLEASE_PREVIEW_URL, SANDLEASE_CONFIG, STACK_DIR, STACK_STATE, STACK_RUN.
 # Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none,
-# STACK_FSYNC=on.
+# STACK_FSYNC=on, STACK_RUN_IN (where the directory for sockets is made).
 # Functions of t/lib/dev-stack.sh work on it: stack_admin, stack_reap,
 # api_stop, api_start, pg_stop, pg_start, pg_psql, nginx_stop, as, ...
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
@@ -55,6 +55,7 @@ stack_describe() {
 	chmod 711 "$STACK_DIR"
 	STACK_NAME=sandlease-test-${STACK_DIR##*-}
 	STACK_STATE=$STACK_DIR/state STACK_RUN=$STACK_DIR/run
+	[ -z "${STACK_RUN_IN:-}" ] || STACK_RUN=$STACK_RUN_IN/${STACK_DIR##*/}
 	LOGS=$STACK_DIR/log
 	mkdir "$LOGS"
 	STACK_PORT=$(stack_free_port)
