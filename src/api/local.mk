@@ -19,3 +19,5 @@ sandlease_api_SOURCES = \
 sandlease_api_LDADD = libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \
 	$(FCGI_LIBS) $(PQ_LIBS)
 sandlease_api_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
+
+dist_man_MANS += src/api/sandlease-api.8
