@@ -14,7 +14,7 @@
 #include "control/sandbox_control.h"
 #include "control/stop.h"
 
-enum { TRIES = 3 };
+enum { TRIES = 3, FILE_MODE = 0644 };
 
 json_t *
 start_intent(struct control *ctl)
@@ -104,7 +104,8 @@ write_file(struct control *ctl, const struct start *s, const json_t *f,
 {
 	const char *b64 = json_str(f, "contentBase64");
 	const json_t *text = json_object_get(f, "content");
-	int64_t mode = json_integer_value(json_object_get(f, "mode"));
+	const json_t *given = json_object_get(f, "mode");
+	int64_t mode = given != NULL ? json_integer_value(given) : FILE_MODE;
 	size_t max = strlen(b64), len = 0;
 	auto_free unsigned char *bytes = NULL;
 
