@@ -5,6 +5,10 @@ import traceback
 CASES = []
 
 
+class Skip(Exception):
+    """Raised by a case that cannot be tried here; its text says why."""
+
+
 def case(function):
     CASES.append(function)
     return function
@@ -31,6 +35,8 @@ def run(before, *arguments):
             before()
             function(*arguments)
             print("ok %d - %s" % (number, name), flush=True)
+        except Skip as why:
+            print("ok %d - %s # SKIP %s" % (number, name, why), flush=True)
         except Exception:
             failed += 1
             print("not ok %d - %s" % (number, name))
