@@ -180,6 +180,23 @@ def reap(*arguments):
     return done.returncode, text, json.loads(summary)
 
 
+def configure(**settings):
+    """Changes settings; who runs already does not notice."""
+    with open(setting("SANDLEASE_CONFIG"), "r+", encoding="utf-8") as f:
+        lines = [l for l in f.read().splitlines()
+                 if l.split("=")[0].strip() not in settings]
+        lines += ["%s = %s" % pair for pair in settings.items()]
+        f.seek(0)
+        f.truncate()
+        f.write("\n".join(lines) + "\n")
+
+
+def restart(environment=""):
+    """New workers, with NAME=VALUE in their environment if given."""
+    stack("api_stop")
+    stack("eval", "AS_ENV=(%s); api_start" % environment)
+
+
 def sql(text, *values):
     """Rows as lists of strings; values stand as :'v1', :'v2', ... in text."""
     arguments = ["psql", "-X", "-w", "-q", "-At", "-F", "\x1f", "-v",
