@@ -204,28 +204,39 @@ read_sleep_after(struct create_body *b, struct err *e)
 	return 0;
 }
 
+/* "Z", or "+hh:mm" as far as there are such zones. */
+static bool
+is_offset(const char *s)
+{
+	if (str_equal(s, "Z"))
+		return true;
+	return strlen(s) == 6 && (s[0] == '+' || s[0] == '-') &&
+	    strchr("01", s[1]) != NULL && isdigit((unsigned char)s[2]) &&
+	    (s[1] == '0' || s[2] < '5') && s[3] == ':' &&
+	    strchr("012345", s[4]) != NULL && isdigit((unsigned char)s[5]);
+}
+
 static int
 check_expiry(const char *s, struct err *e)
 {
-	struct tm tm = { 0 };
+	struct tm tm = { 0 }, given;
 	const char *rest;
+	time_t at;
 
 	if (s[0] == '\0')
 		return 0;
 	rest = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (rest != NULL && *rest == '.')
 		rest += 1 + strspn(rest + 1, "0123456789");
-	if (rest == NULL ||
-	    !(str_equal(rest, "Z") ||
-		(strlen(rest) == 6 && (rest[0] == '+' || rest[0] == '-') &&
-		    rest[3] == ':' && isdigit((unsigned char)rest[1]) &&
-		    isdigit((unsigned char)rest[2]) &&
-		    isdigit((unsigned char)rest[4]) &&
-		    isdigit((unsigned char)rest[5]))))
+	given = tm;
+	at = timegm(&tm);
+	/* a 31st of February has become a day of March */
+	if (rest == NULL || !is_offset(rest) || tm.tm_mday != given.tm_mday ||
+	    tm.tm_sec != given.tm_sec)
 		return err_field(e, "expiresAt",
 		    "must be like 2030-01-31T12:00:00Z");
 	/* a day's slack for offsets: the database has the last word */
-	if (timegm(&tm) < time(NULL) - 86400)
+	if (at < time(NULL) - 86400)
 		return err_field(e, "expiresAt", "is in the past");
 	return 0;
 }
