@@ -77,8 +77,6 @@ def bad_usage_is_refused_with_words():
             (("key", "list", "more"), "more"), (("key", "revoke"), "id"),
             (("org", "set"), "org set"), (("org", "set", "o"), "--isolation"),
             (("org", "set", "o", "--isolation", "some"), "--isolation"),
-            (("org", "set", "no-such-org", "--isolation", "session"),
-             "no-such-org"),
             (("drain", "--timeout", "x"), "--timeout"),
             (("undrain", "now"), "now"),
             (("migrate", "--sql", "/nonexistent"), "/nonexistent")):

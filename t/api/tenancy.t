@@ -136,7 +136,11 @@ def no_key_and_wrong_keys_are_401():
     refused_everywhere("", {"Authorization": "Basic eDp5"})
     refused_everywhere("", {"Authorization": "Bearer"})
     refused_everywhere("", {"X-API-Key": "' OR 1=1"})
-    refused_everywhere("", {"Cookie": "sandlease=" + "a" * 26})
+    cookie = {"Cookie": "sandlease=" + "a" * 26}
+    problem(call("GET", at(THEIRS), key="", headers=cookie), 401,
+            "unauthorized")
+    container_error(call("GET", at(THEIRS, "/api/ping"), key="",
+                         headers=cookie), 401, "UNAUTHORIZED")
 
 
 @case
