@@ -14,6 +14,12 @@ call_param(const struct call *c, const char *name)
 	return v != NULL ? v : "";
 }
 
+bool
+call_repeated(const struct call *c, const char *name)
+{
+	return c->io->repeated != NULL && c->io->repeated(c->io_ctx, name);
+}
+
 const char *
 call_var(const struct call *c, const char *name)
 {

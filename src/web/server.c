@@ -53,8 +53,19 @@ fcgi_param(void *ctx, const char *name)
 	return FCGX_GetParam(name, r->envp);
 }
 
+static bool
+fcgi_repeated(void *ctx, const char *name)
+{
+	const FCGX_Request *r = ctx;
+	size_t len = strlen(name), count = 0;
+
+	for (char **p = r->envp; *p != NULL; p++)
+		count += strncmp(*p, name, len) == 0 && (*p)[len] == '=';
+	return count > 1;
+}
+
 static const struct call_io FASTCGI = { fcgi_read, fcgi_write, fcgi_flush,
-	fcgi_param };
+	fcgi_param, fcgi_repeated };
 
 /* ---- plain CGI */
 
@@ -99,7 +110,8 @@ cgi_param(void *ctx, const char *name)
 	return getenv(name);
 }
 
-static const struct call_io CGI = { cgi_read, cgi_write, cgi_flush, cgi_param };
+static const struct call_io CGI = { cgi_read, cgi_write, cgi_flush, cgi_param,
+	NULL };
 
 /* ---- both */
 
