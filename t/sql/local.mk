@@ -1,6 +1,7 @@
 ## t/sql: the schema, its functions and their races, in a real PostgreSQL
 
 EXTRA_DIST += \
+	sql/README.md \
 	t/lib/pg.sh \
 	t/sql/auth.t \
 	t/sql/lease.t \
