@@ -10,4 +10,5 @@ EXTRA_DIST += \
 	t/sql/race.t \
 	t/sql/rows.sh \
 	t/sql/session.t \
+	t/sql/store.t \
 	t/sql/transitions.t
