@@ -21,3 +21,5 @@ sandlease_api_SOURCES = src/api/main.c
 sandlease_api_LDADD = libapi.a libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \
 	$(FCGI_LIBS) $(PQ_LIBS)
 sandlease_api_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
+
+dist_man_MANS += src/api/sandlease-api.8

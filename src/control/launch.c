@@ -8,6 +8,8 @@
 #include "common/mem.h"
 #include "common/str.h"
 
+enum { FILE_MODE = 0644 };
+
 void
 launch_release(struct launch *l)
 {
@@ -64,7 +66,8 @@ write_file(struct control *ctl, const struct launch *l, const json_t *f,
 {
 	const char *b64 = json_str(f, "contentBase64");
 	const json_t *text = json_object_get(f, "content");
-	int64_t mode = json_integer_value(json_object_get(f, "mode"));
+	const json_t *given = json_object_get(f, "mode");
+	int64_t mode = given != NULL ? json_integer_value(given) : FILE_MODE;
 	auto_buf struct buf bytes = { 0 };
 
 	if (text != NULL)

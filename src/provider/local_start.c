@@ -103,15 +103,12 @@ become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
 	return err_errno(e, "exec %s", s->argv[0]);
 }
 
-static void
+static _Noreturn void
 child(const struct start *s, int *sources)
 {
 	struct err e = { 0 };
 	int status = sources[STATUS_FD];
 
-	/* the second fork makes it nobody's child; pid 1 will reap it */
-	if (fork() != 0)
-		_exit(0);
 	become_bwrap(s, sources, &status, &e);
 	(void)!write(status, e.msg, strlen(e.msg));
 	_exit(127);
@@ -191,16 +188,25 @@ make_pair(struct pipe_pair *p, struct err *e)
 	return 0;
 }
 
+/*
+ * vfork, because copying a worker's memory map costs more than all the rest:
+ * who calls has one thread, and it waits until the child is bwrap, so its
+ * memory is the child's alone meanwhile.  Twice, because the second child is
+ * nobody's: pid 1 will reap it.
+ */
 static int
 fork_bwrap(const struct start *s, int *sources, struct err *e)
 {
-	pid_t pid = fork();
+	pid_t pid = vfork();
 	int status;
 
 	if (pid < 0)
 		return err_errno(e, "fork");
-	if (pid == 0)
-		child(s, sources);
+	if (pid == 0) {
+		if (vfork() == 0)
+			child(s, sources);
+		_exit(0);
+	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return 0;

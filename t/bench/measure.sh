@@ -175,11 +175,11 @@ rates() {
 		auth=$(rate auth) && noop=$(rate noop) || return 1
 		printf '%s %s\n' "$auth" "$noop"
 	done >"$BENCH/rates"
-	read -r auth noop < <(awk '{ a += $1; n += $2 } END { printf "%.0f %.0f", a / NR, n / NR }' "$BENCH/rates")
+	read -r auth noop < <(awk '{ a += $1; n += $2 } END { printf "%.0f %.0f\n", a / NR, n / NR }' "$BENCH/rates")
 	figure "preview auth" "$auth" "/s"
 	figure "no-op FastCGI" "$noop" "/s"
 	figure "preview auth / no-op" "$(awk "BEGIN { printf \"%.3f\", $auth / $noop }")" "" ">= 0.4" \
-		"rounds $(awk '{ printf "%s%.2f", NR > 1 ? " " : "", $1 / $2 }' "$BENCH/rates")"
+		"rounds $(awk '{ printf "%s%.2f", (NR > 1 ? " " : ""), $1 / $2 }' "$BENCH/rates")"
 }
 
 preview_rates() {
