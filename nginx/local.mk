@@ -7,6 +7,7 @@ NGINX_TEMPLATES = \
 	%D%/data.headers.in \
 	%D%/deny.params.in \
 	%D%/main.conf.in \
+	%D%/maps-path.conf.in \
 	%D%/maps.conf.in \
 	%D%/nginx.conf.in \
 	%D%/no-accel.params.in \
@@ -30,6 +31,7 @@ nodist_nginx_DATA = \
 	%D%/data.headers \
 	%D%/deny.params \
 	%D%/main.conf \
+	%D%/maps-path.conf \
 	%D%/maps.conf \
 	%D%/no-accel.params \
 	%D%/no-preview.answer \
@@ -58,3 +60,16 @@ dist_nginxtemplates_SCRIPTS = %D%/render
 $(nodist_nginx_DATA): %D%/rendered.stamp
 
 CLEANFILES += $(nodist_nginx_DATA) %D%/nginx.conf %D%/rendered.stamp
+
+EXTRA_DIST += \
+	t/api/nginx.t \
+	t/api/nginx_checks.py \
+	t/api/nginx_control.py \
+	t/api/nginx_data.py \
+	t/api/nginx_preview.py \
+	t/api/nginx_states.py \
+	t/api/nginx_world.py \
+	t/lib/app.py \
+	t/lib/fcgi.py \
+	t/lib/standin.py \
+	t/lib/tap.py

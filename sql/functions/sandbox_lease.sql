@@ -3,7 +3,8 @@
 
 -- Intent to have it running on this host: a running one is kept, else a new
 -- incarnation is written before anything is started.
--- Raises SX411 while it is being destroyed, SX505 when another host has it.
+-- Raises SX411 while it is being destroyed, SX505 when another host has it: its
+-- processes, or, stopped, its files.
 CREATE OR REPLACE FUNCTION sandbox_want(p_id text, p_incarnation text, p_host text,
     p_boot text, p_seconds double precision)
 RETURNS sandbox LANGUAGE plpgsql AS $$
@@ -16,7 +17,7 @@ BEGIN
     IF s.state = 'destroying' THEN
         RAISE SQLSTATE 'SX411' USING MESSAGE = 'the sandbox is being destroyed';
     END IF;
-    IF s.state IN ('creating', 'running') AND s.host <> p_host THEN
+    IF s.state <> 'absent' AND s.host <> p_host THEN
         RAISE SQLSTATE 'SX505' USING MESSAGE = 'the sandbox lives on another host';
     END IF;
     IF s.state IN ('creating', 'running') AND s.boot_id = p_boot THEN
@@ -62,7 +63,8 @@ BEGIN
     RETURN true;
 END $$;
 
--- Outcome of an effect on exactly this incarnation.
+-- Outcome of an effect on exactly this incarnation.  One that was seen down
+-- never runs again: what its init had sealed died with it.
 CREATE OR REPLACE FUNCTION sandbox_settle(p_id text, p_incarnation text, p_state text,
     p_agent_version text)
 RETURNS boolean LANGUAGE plpgsql AS $$
@@ -73,6 +75,7 @@ BEGIN
            changed_at = clock_timestamp()
      WHERE id = p_id
        AND incarnation = p_incarnation
-       AND (state <> 'destroying' OR p_state = 'absent');
+       AND (state <> 'destroying' OR p_state = 'absent')
+       AND (p_state <> 'running' OR state IN ('creating', 'running'));
     RETURN FOUND;
 END $$;

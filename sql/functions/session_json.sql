@@ -12,9 +12,11 @@ RETURNS json LANGUAGE sql STABLE AS $$
         'expiresAt', iso(p.expires_at))
 $$;
 
+-- In PL/pgSQL because that keeps its plan; SQL would plan it for every call.
 CREATE OR REPLACE FUNCTION session_json(s session)
-RETURNS json LANGUAGE sql STABLE AS $$
-    SELECT json_build_object(
+RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT json_build_object(
         'id', s.id,
         'name', s.name,
         'state', s.state,
@@ -66,5 +68,5 @@ RETURNS json LANGUAGE sql STABLE AS $$
       FROM (SELECT 1) one
       LEFT JOIN lease l ON l.session_id = s.id
       LEFT JOIN sandbox b ON b.id = s.sandbox_id
-      LEFT JOIN class c ON c.name = coalesce(b.class, s.class)
-$$;
+      LEFT JOIN class c ON c.name = coalesce(b.class, s.class));
+END $$;

@@ -17,7 +17,15 @@ BEGIN
     IF p->>'seenActivity' IS NOT NULL AND s.activity_seq <> (p->>'seenActivity')::bigint THEN
         RETURN s.state; -- somebody came while the reaper was asking
     END IF;
+    IF p->>'generation' IS NOT NULL AND NOT EXISTS (SELECT FROM lease l
+            WHERE l.session_id = p_session AND l.generation = (p->>'generation')::bigint) THEN
+        RETURN s.state; -- the start that failed is not the one under way
+    END IF;
     IF p_wish = 'sleep' AND s.state IN ('asleep', 'sleeping', 'failed', 'lost') THEN
+        -- nothing to put to sleep; what was seen there must go all the same
+        IF p->>'reason' IN ('unexpected-wrapper', 'observation-failed') THEN
+            PERFORM lease_apply(p_session, 'request_stop', p);
+        END IF;
         RETURN s.state;
     END IF;
     PERFORM lease_apply(p_session, 'request_stop', p);
@@ -66,6 +74,9 @@ DECLARE
     a record;
     v text;
 BEGIN
+    -- the order of locks: sandbox, session, lease
+    PERFORM FROM sandbox b JOIN session x ON x.sandbox_id = b.id
+      WHERE x.id = p_session FOR UPDATE OF b;
     PERFORM FROM session WHERE id = p_session FOR UPDATE;
     SELECT * INTO a FROM lease_apply(p_session,
         CASE WHEN (p->>'absent')::boolean THEN 'stop_absent' ELSE 'stop_not_confirmed' END, p);

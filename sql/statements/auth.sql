@@ -16,8 +16,9 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope
 -- params: hash, is_login, session_id, write_every_seconds
 -- One row always: whether the key counts, and what there is of the session
 -- (NULL state: nothing this tenant may know of).  Activity is written when
--- the last writing is old enough, or sleep is near; the first work of a
--- generation is its delivery_accepted.
+-- the last writing is old enough, or sleep is near; it never shortens what
+-- session_extend promised.  The first work of a generation is its
+-- delivery_accepted.
 WITH k AS MATERIALIZED (
     SELECT k.tenant, k.scope
       FROM api_key k
@@ -47,7 +48,8 @@ WITH k AS MATERIALIZED (
     UPDATE lease x
        SET startup_deadline = NULL,
            keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
-               clock_timestamp() + make_interval(secs => s.sleep_after_seconds) END
+               greatest(x.keep_warm_until,
+                   clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
       FROM s
      WHERE x.session_id = s.id AND s.due
        AND x.state = 'owns_wrapper' AND x.generation = s.generation
@@ -80,7 +82,8 @@ WITH s AS MATERIALIZED (
     UPDATE lease x
        SET startup_deadline = NULL,
            keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
-               clock_timestamp() + make_interval(secs => s.sleep_after_seconds) END
+               greatest(x.keep_warm_until,
+                   clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
       FROM s
      WHERE x.session_id = s.id AND s.due
        AND x.state = 'owns_wrapper' AND x.generation = s.generation
@@ -98,7 +101,7 @@ DELETE FROM login WHERE hash = $1;
 
 -- name: key_create
 -- params: id, org, user_id, bot, scope, hash, expires_at
--- A tenant comes into being with its first key.
+-- A tenant comes into being with its first key.  expires_at: a date, or 30d.
 WITH t AS (
     INSERT INTO org AS o (id)
     VALUES (CASE WHEN $2 = '' THEN 'user:' || $3 ELSE $2 END)
@@ -106,7 +109,10 @@ WITH t AS (
     RETURNING id
 )
 INSERT INTO api_key (id, tenant, org, user_id, bot, scope, hash, expires_at)
-SELECT $1, t.id, $2, $3, $4, $5, $6, $7::timestamptz FROM t;
+SELECT $1, t.id, $2, $3, $4, $5, $6,
+       CASE WHEN $7 ~ '^[0-9]+[smhdw]$' THEN clock_timestamp() + $7::interval
+            ELSE $7::timestamptz END
+  FROM t;
 
 -- name: key_list
 SELECT id, org, user_id, bot, scope, iso(created_at) AS created, iso(expires_at) AS expires,

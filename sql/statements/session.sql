@@ -86,7 +86,7 @@ SELECT s.id, session_json(s) AS json,
 
 -- name: session_patch
 -- params: session_id, tenant, sleep_after_seconds, keep_alive, labels, env_sealed, base_url
--- NULL leaves a field alone.  The new idle time counts from the last activity.
+-- NULL leaves a field alone.  A new idle time counts from the last activity.
 WITH s AS (
     UPDATE session
        SET sleep_after_seconds = coalesce($3::bigint, sleep_after_seconds),
@@ -101,7 +101,8 @@ UPDATE lease l
    SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
            s.last_activity_at + make_interval(secs => s.sleep_after_seconds) END
   FROM s
- WHERE l.session_id = s.id
+ WHERE l.session_id = s.id AND l.state = 'owns_wrapper'
+   AND ($3 IS NOT NULL OR $4 IS NOT NULL)
 RETURNING l.session_id;
 
 -- name: session_env
@@ -113,8 +114,8 @@ SELECT coalesce(env_sealed, '') AS env_sealed, state, coalesce(base_url, '') AS 
 -- params: session_id, tenant, seconds
 -- At least this long from now; never shortens.
 UPDATE lease l
-   SET keep_warm_until = greatest(l.keep_warm_until,
-           clock_timestamp() + make_interval(secs => $3::int))
+   SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE greatest(l.keep_warm_until,
+           clock_timestamp() + make_interval(secs => $3::int)) END
   FROM session s
  WHERE s.id = $1 AND s.tenant = $2 AND l.session_id = s.id
    AND s.state = 'ready' AND l.state = 'owns_wrapper'
@@ -134,8 +135,8 @@ WITH s AS (
 )
 UPDATE lease l
    SET startup_deadline = NULL,
-       keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
-           clock_timestamp() + make_interval(secs => s.sleep_after_seconds) END
+       keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE greatest(l.keep_warm_until,
+           clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
   FROM s
  WHERE l.session_id = s.id AND l.state = 'owns_wrapper' AND l.generation = $2::bigint;
 

@@ -27,8 +27,11 @@
 
 enum { FILES_MAX = 4096, TMP_MB = 256, SHM_MB = 64, PATH_BYTES = 256 };
 
+static char *title;
+static size_t title_size;
+
 void
-cell_prepare(void)
+cell_prepare(char **argv)
 {
 	static const char *const DIRS[] = { "/workspace", "/home", "/home/user",
 		"/dev/shm" };
@@ -36,6 +39,19 @@ cell_prepare(void)
 	/* a root that is read-only must bring them along; mounting will tell */
 	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
 		(void)mkdir(DIRS[i], 0755);
+	title = argv[0];
+	while (argv[1] != NULL)
+		argv++;
+	title_size = (size_t)(argv[0] + strlen(argv[0]) + 1 - title);
+}
+
+/* What `ps` shows: the arguments of init have the sandbox's names in them. */
+static void
+set_title(const char *name)
+{
+	memset(title, 0, title_size);
+	snprintf(title, title_size, "%s", name);
+	prctl(PR_SET_NAME, name);
 }
 
 /* ---- steps, each in the cell's first process */
@@ -77,28 +93,42 @@ bind_storage(const char *session, const char *what, const char *where,
 	return 0;
 }
 
-/* The root belongs to the sandbox, and siblings share it: not to be written. */
+/* What siblings share is not to be written. */
 static int
-lock_root(struct err *e)
+lock_mount(const char *where, struct err *e)
 {
-	struct statvfs v;
+	/* flags that a mount has already cannot be taken away from it */
+	static const struct {
+		unsigned long has, keep;
+	} FLAGS[] = {
+		{ ST_NOSUID, MS_NOSUID },
+		{ ST_NODEV, MS_NODEV },
+		{ ST_NOEXEC, MS_NOEXEC },
+		{ ST_NOATIME, MS_NOATIME },
+		{ ST_NODIRATIME, MS_NODIRATIME },
+		{ ST_RELATIME, MS_RELATIME },
+	};
 	unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY;
+	struct statvfs v;
 
-	if (statvfs("/", &v) < 0)
-		return err_errno(e, "statvfs /");
-	/* flags that the mount has already cannot be taken away from it */
-	if ((v.f_flag & ST_NOSUID) != 0)
-		flags |= MS_NOSUID;
-	if ((v.f_flag & ST_NODEV) != 0)
-		flags |= MS_NODEV;
-	if ((v.f_flag & ST_NOEXEC) != 0)
-		flags |= MS_NOEXEC;
-	if ((v.f_flag & ST_NOATIME) != 0)
-		flags |= MS_NOATIME;
-	if ((v.f_flag & ST_RELATIME) != 0)
-		flags |= MS_RELATIME;
-	if (mount(NULL, "/", NULL, flags, NULL) < 0)
-		return err_errno(e, "remount / read-only");
+	if (statvfs(where, &v) < 0)
+		return err_errno(e, "statvfs %s", where);
+	for (size_t i = 0; i < ARRAY_LEN(FLAGS); i++)
+		if ((v.f_flag & FLAGS[i].has) != 0)
+			flags |= FLAGS[i].keep;
+	if (mount(NULL, where, NULL, flags, NULL) < 0)
+		return err_errno(e, "remount %s read-only", where);
+	return 0;
+}
+
+/* Terminals of this cell only; engines without the directory have none. */
+static int
+mount_terminals(struct err *e)
+{
+	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+		"newinstance,ptmxmode=0666,mode=620") < 0 &&
+	    errno != ENOENT)
+		return err_errno(e, "mount /dev/pts");
 	return 0;
 }
 
@@ -115,6 +145,7 @@ make_mounts(const struct cell_setup *s, struct err *e)
 	if (mount_tmp("/tmp", l->tmp_mb > 0 ? l->tmp_mb : TMP_MB, "1777", e) <
 		0 ||
 	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0 ||
+	    mount_terminals(e) < 0 || lock_mount("/dev", e) < 0 ||
 	    bind_storage(l->session, "workspace", "/workspace", e) < 0 ||
 	    bind_storage(l->session, "home", "/home/user", e) < 0)
 		return -1;
@@ -123,7 +154,7 @@ make_mounts(const struct cell_setup *s, struct err *e)
 		MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
 		"size=4k,mode=755") < 0)
 		return err_errno(e, "cover /sessions");
-	return lock_root(e);
+	return lock_mount("/", e);
 }
 
 static int
@@ -193,21 +224,21 @@ drop_privileges(const struct cell_setup *s, struct err *e)
 
 /* Keeps 0, 1, 2 and the channel, which becomes WRAPPER_CHANNEL. */
 static int
-keep_descriptors(const struct cell_setup *s, struct err *e)
+keep_descriptors(int *channel, struct err *e)
 {
-	if (s->channel != WRAPPER_CHANNEL &&
-	    dup2(s->channel, WRAPPER_CHANNEL) < 0)
+	if (*channel != WRAPPER_CHANNEL && dup2(*channel, WRAPPER_CHANNEL) < 0)
 		return err_errno(e, "dup2");
+	*channel = WRAPPER_CHANNEL;
 	if (close_range(WRAPPER_CHANNEL + 1, ~0U, 0) < 0)
 		return err_errno(e, "close_range");
 	return fcntl(WRAPPER_CHANNEL, F_SETFD, FD_CLOEXEC);
 }
 
 static int
-enclose(const struct cell_setup *s, struct err *e)
+enclose(const struct cell_setup *s, int *channel, struct err *e)
 {
 	if (join_cgroups(s, e) < 0 || make_mounts(s, e) < 0 ||
-	    raise_loopback(e) < 0 || keep_descriptors(s, e) < 0 ||
+	    raise_loopback(e) < 0 || keep_descriptors(channel, e) < 0 ||
 	    set_limits(s, e) < 0)
 		return -1;
 	return drop_privileges(s, e);
@@ -227,13 +258,12 @@ static _Noreturn void
 first_process(const struct cell_setup *s)
 {
 	struct err e = { 0 };
+	int channel = s->channel;
 
-	prctl(PR_SET_NAME, "sandlease-cell");
+	set_title("sandlease-cell");
 	prctl(PR_SET_DUMPABLE, 0);
-	if (enclose(s, &e) < 0) {
-		report(fcntl(WRAPPER_CHANNEL, F_GETFD) >= 0 ? WRAPPER_CHANNEL
-							    : s->channel,
-		    &e);
+	if (enclose(s, &channel, &e) < 0) {
+		report(channel, &e);
 		_exit(1);
 	}
 	cell_init_run(s->launch, s->agent);

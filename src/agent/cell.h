@@ -31,7 +31,10 @@ struct cell_setup {
  */
 pid_t cell_start(const struct cell_setup *s, struct err *e) MUST_CHECK;
 
-/* Directories every cell needs as mount points; once, by init. */
-void cell_prepare(void);
+/*
+ * Once, by init: directories every cell needs as mount points, and where our
+ * arguments lie, which are none of the tenant's business.
+ */
+void cell_prepare(char **argv);
 
 #endif

@@ -175,32 +175,31 @@ check_start(struct init *in, struct cell *cell)
 
 /* ---- connections */
 
-static void
-accept_one(struct init *in)
-{
-	int fd = accept4(in->opt.control_fd, NULL, NULL,
-	    SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-	for (size_t i = 0; fd >= 0 && i < INIT_CONNS_MAX; i++) {
-		struct conn *c = &in->conns[i];
-
-		if (c->wait != WAIT_NOTHING)
-			continue;
-		*c = (struct conn){ .fd = fd,
-			.wait = WAIT_REQUEST,
-			.until = clock_ms() + REQUEST_MS };
-		return;
-	}
-	mem_close_fd(&fd);
-}
-
-static bool
-has_free_slot(const struct init *in)
+static struct conn *
+free_conn(struct init *in)
 {
 	for (size_t i = 0; i < INIT_CONNS_MAX; i++)
 		if (in->conns[i].wait == WAIT_NOTHING)
-			return true;
-	return false;
+			return &in->conns[i];
+	return NULL;
+}
+
+/* As many as there is room for; the others wait in the backlog. */
+static void
+accept_all(struct init *in)
+{
+	struct conn *c;
+
+	while ((c = free_conn(in)) != NULL) {
+		int fd = accept4(in->opt.control_fd, NULL, NULL,
+		    SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		*c = (struct conn){ .fd = fd,
+			.wait = WAIT_REQUEST,
+			.until = clock_ms() + REQUEST_MS };
+	}
 }
 
 static void
@@ -252,7 +251,7 @@ fill(struct init *in, int signal_fd, struct watch *w)
 
 	w->count = w->cells = 0;
 	watch(w, signal_fd);
-	watch(w, has_free_slot(in) ? in->opt.control_fd : -1);
+	watch(w, free_conn(in) != NULL ? in->opt.control_fd : -1);
 	for (size_t i = 0; i < INIT_CONNS_MAX; i++) {
 		const struct conn *c = &in->conns[i];
 
@@ -297,7 +296,7 @@ turn(struct init *in, int signal_fd, struct watch *w)
 		check_time(in, &in->conns[i]);
 	}
 	if (w->poll[1].revents != 0)
-		accept_one(in);
+		accept_all(in);
 }
 
 /* True when it is time to end. */
@@ -353,7 +352,7 @@ prepare(struct init *in, struct err *e)
 	prctl(PR_SET_DUMPABLE, 0);
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);
 	limit_inotify();
-	cell_prepare();
+	cell_prepare(in->opt.argv);
 	return sysfilter_build(&in->filter, e);
 }
 

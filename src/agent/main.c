@@ -101,7 +101,8 @@ run_init(int argc, char **argv)
 {
 	struct init_options o = { .control_fd = -1,
 		.log_level = LOG_INFO,
-		.log_format = LOG_KV };
+		.log_format = LOG_KV,
+		.argv = argv };
 
 	for (int i = 2; i < argc; i += 2)
 		if (i + 1 == argc || !take_option(&o, argv[i], argv[i + 1]))

@@ -35,6 +35,20 @@ read_output(struct pump *p, int which, short events, char *buf)
 		lose(p, which);
 }
 
+/* A silent writer does not show in poll; reading tells it from none. */
+static void
+probe(struct pump *p, int which, char *buf)
+{
+	ssize_t n;
+
+	if (p->out[which] < 0 || p->opened[which])
+		return;
+	n = read(p->out[which], buf, CHUNK);
+	p->opened[which] = n != 0;
+	if (n > 0)
+		p->output(p->output_ctx, which, buf, (size_t)n);
+}
+
 static void
 write_script(struct pump *p)
 {
@@ -120,6 +134,8 @@ pump_drain(struct pump *p)
 		read_output(p, 0, f[0].revents, buf);
 		read_output(p, 1, f[1].revents, buf);
 	}
+	probe(p, 0, buf);
+	probe(p, 1, buf);
 }
 
 void

@@ -125,7 +125,7 @@ refuse(struct call *c, struct scene *s, struct err *e)
 		err_wrap(e, "%s", e->field);
 	}
 	if (err_status(e) >= 500)
-		log_err(LOG_WARN, "call_failed", e);
+		log_err(LOG_INFO, "call_failed", e);
 	reply_container_error(c, e, s->context);
 }
 

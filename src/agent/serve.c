@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -80,6 +81,10 @@ serve_start(int listen_fd, serve_fn *handle, struct err *e)
 {
 	if (server_init(e) < 0)
 		return -1;
+	/* libfcgi has put handlers of its own there */
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGUSR1, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
 	data_fd = listen_fd;
 	handler = handle;
 	for (int i = 0; i < SERVE_THREADS_MIN; i++)

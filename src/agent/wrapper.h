@@ -13,7 +13,7 @@
 
 enum { WRAPPER_CHANNEL = 3 };
 
-/* Runs until init closes the channel. */
+/* Runs until init closes the channel, or SIGTERM has emptied the cell. */
 int wrapper_main(void);
 
 /*

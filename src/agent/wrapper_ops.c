@@ -73,6 +73,7 @@ run_proof(struct buf *output, struct err *e)
 		close(p.out[0]);
 		return -1;
 	}
+	mem_close_fd(&out); /* or the pipe would never end */
 	p.pidfd = c.pidfd;
 	if (pump_run(&p) == PUMP_TIMEOUT)
 		proctree_kill(c.pid, NULL);

@@ -2,7 +2,6 @@
 #include "api/gate.h"
 
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/token.h"
 #include "control/start.h"
 #include "web/reply.h"
 
@@ -148,8 +148,7 @@ read_preview(struct call *c, struct rows **r, struct err *e)
 		every) < 0)
 		return -1;
 	if (rows_count(*r) == 0 ||
-	    sodium_memcmp(rows_text(*r, 0, "token_hash"), hash,
-		sizeof(hash) - 1) != 0)
+	    !token_equal(rows_text(*r, 0, "token_hash"), hash))
 		return err_set(e, ERR_NOT_FOUND, "invalid_token", "bad token");
 	return 0;
 }

@@ -51,9 +51,11 @@ find_passed_socket(const char *name)
 {
 	const char *pid = getenv("LISTEN_PID"), *names;
 	int fd = SYSTEMD_FIRST_FD;
+	int64_t meant;
 
 	names = getenv("LISTEN_FDNAMES");
-	if (pid == NULL || names == NULL || atol(pid) != (long)getpid())
+	if (pid == NULL || names == NULL ||
+	    !str_to_int(pid, getpid(), getpid(), &meant))
 		return -1;
 	for (;; fd++) {
 		size_t len = strcspn(names, ":");
@@ -224,7 +226,7 @@ master_run(const struct conf *conf, struct err *e)
 	sigset_t set;
 	int sig = 0;
 
-	if (open_sockets(&m, e) < 0)
+	if (control_prepare(conf, e) < 0 || open_sockets(&m, e) < 0)
 		return -1;
 	raise_descriptor_limit();
 	sigemptyset(&set);

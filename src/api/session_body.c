@@ -2,7 +2,6 @@
 #include "api/session_body.h"
 
 #include <ctype.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,8 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/str.h"
+#include "common/token.h"
 #include "domain/session.h"
 
 enum {
@@ -156,11 +157,10 @@ check_file(json_t *f, struct err *e)
 	if (!json_is_string(text != NULL ? text : b64))
 		return err_field(e, "files", "content must be a string");
 	if (b64 != NULL) {
-		size_t max = json_string_length(b64), len;
-		auto_free unsigned char *bytes = xmalloc(max);
+		auto_buf struct buf bytes = { 0 };
 
-		if (sodium_base642bin(bytes, max, json_string_value(b64), max,
-			NULL, &len, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
+		if (strlen(json_string_value(b64)) != json_string_length(b64) ||
+		    !token_base64(json_string_value(b64), &bytes))
 			return err_field(e, "files",
 			    "contentBase64 is not base64");
 	}
@@ -204,22 +204,28 @@ read_sleep_after(struct create_body *b, struct err *e)
 	return 0;
 }
 
-/* "Z", or "+hh:mm" as far as there are such zones. */
+/* "Z", or an offset that PostgreSQL takes: up to 15:59 either way. */
 static bool
-is_offset(const char *s)
+is_zone(const char *s)
 {
+	int64_t hours, minutes;
+	char text[3] = "";
+
 	if (str_equal(s, "Z"))
 		return true;
-	return strlen(s) == 6 && (s[0] == '+' || s[0] == '-') &&
-	    strchr("01", s[1]) != NULL && isdigit((unsigned char)s[2]) &&
-	    (s[1] == '0' || s[2] < '5') && s[3] == ':' &&
-	    strchr("012345", s[4]) != NULL && isdigit((unsigned char)s[5]);
+	if (strlen(s) != 6 || (s[0] != '+' && s[0] != '-') || s[3] != ':')
+		return false;
+	memcpy(text, s + 1, 2);
+	return str_made_of(text, "0123456789", 2, 2) &&
+	    str_to_int(text, 0, 15, &hours) &&
+	    str_made_of(s + 4, "0123456789", 2, 2) &&
+	    str_to_int(s + 4, 0, 59, &minutes);
 }
 
 static int
 check_expiry(const char *s, struct err *e)
 {
-	struct tm tm = { 0 }, given;
+	struct tm tm = { 0 }, day;
 	const char *rest;
 	time_t at;
 
@@ -228,17 +234,31 @@ check_expiry(const char *s, struct err *e)
 	rest = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (rest != NULL && *rest == '.')
 		rest += 1 + strspn(rest + 1, "0123456789");
-	given = tm;
-	at = timegm(&tm);
-	/* a 31st of February has become a day of March */
-	if (rest == NULL || !is_offset(rest) || tm.tm_mday != given.tm_mday ||
-	    tm.tm_sec != given.tm_sec)
+	day = tm;
+	at = timegm(&day);
+	/* a day that the month does not have has become another one */
+	if (rest == NULL || !is_zone(rest) || day.tm_mday != tm.tm_mday)
 		return err_field(e, "expiresAt",
 		    "must be like 2030-01-31T12:00:00Z");
 	/* a day's slack for offsets: the database has the last word */
 	if (at < time(NULL) - 86400)
 		return err_field(e, "expiresAt", "is in the past");
 	return 0;
+}
+
+static bool
+is_this_machine(const char *host)
+{
+	static const char *const NAMES[] = { "localhost", "127.0.0.1" };
+
+	for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {
+		size_t len = strlen(NAMES[i]);
+
+		if (str_starts(host, NAMES[i]) &&
+		    (host[len] == '\0' || host[len] == ':'))
+			return true;
+	}
+	return false;
 }
 
 static int
@@ -256,8 +276,7 @@ check_base_url(const char *s, struct err *e)
 		200))
 		return err_field(e, "baseUrl",
 		    "must be an origin such as https://previews.example.com");
-	if (str_starts(s, "http://") && !str_starts(host, "localhost") &&
-	    !str_starts(host, "127.0.0.1"))
+	if (str_starts(s, "http://") && !is_this_machine(host))
 		return err_field(e, "baseUrl", "must be https");
 	return 0;
 }

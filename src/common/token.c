@@ -55,6 +55,34 @@ token_hash(const char *secret, char out[TOKEN_HASH_HEX_MAX])
 	sodium_bin2hex(out, TOKEN_HASH_HEX_MAX, h, sizeof(h));
 }
 
+bool
+token_equal(const char *a, const char *b)
+{
+	size_t len = strlen(a);
+
+	return strlen(b) == len && sodium_memcmp(a, b, len) == 0;
+}
+
+void
+token_wipe(void *secret, size_t len)
+{
+	sodium_memzero(secret, len);
+}
+
+bool
+token_base64(const char *text, struct buf *out)
+{
+	size_t max = strlen(text), len = 0;
+	unsigned char *to = (unsigned char *)buf_room(out, max);
+
+	if (sodium_base642bin(to, max, text, max, NULL, &len, NULL,
+		sodium_base64_VARIANT_ORIGINAL) != 0)
+		return false;
+	out->len += len;
+	out->data[out->len] = '\0';
+	return true;
+}
+
 void
 token_sha256(const char *text, char out[TOKEN_HASH_HEX_MAX])
 {

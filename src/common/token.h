@@ -8,6 +8,7 @@
 #ifndef SANDLEASE_COMMON_TOKEN_H
 #define SANDLEASE_COMMON_TOKEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,15 @@ void token_make(char out[TOKEN_PREVIEW_LEN + 1]);
 
 /* BLAKE2b-256 of a secret as lower-case hex. */
 void token_hash(const char *secret, char out[TOKEN_HASH_HEX_MAX]);
+
+/* Compares two secrets, or hashes of secrets, in time that tells nothing. */
+bool token_equal(const char *a, const char *b);
+
+/* Overwrites what must not stay in memory; the compiler may not skip it. */
+void token_wipe(void *secret, size_t len);
+
+/* Appends the bytes of standard base64, padded.  False when it is not. */
+bool token_base64(const char *text, struct buf *out);
 
 /* SHA-256 as lower-case hex: for ids that others compute too, not secrets. */
 void token_sha256(const char *text, char out[TOKEN_HASH_HEX_MAX]);

@@ -11,6 +11,12 @@
 #include "common/str.h"
 
 int
+control_prepare(const struct conf *conf, struct err *e)
+{
+	return provider_prepare(conf, e);
+}
+
+int
 control_open(const struct conf *conf, struct store *st, struct control *ctl,
     struct err *e)
 {

@@ -58,6 +58,9 @@ struct session_row {
 	struct sandbox_spec sandbox; /* id, incarnation, limits */
 };
 
+/* What the master does once for all its workers. */
+int control_prepare(const struct conf *conf, struct err *e) MUST_CHECK;
+
 /* Loads seal keys, reads the installation's id, opens the provider. */
 int control_open(const struct conf *conf, struct store *st, struct control *ctl,
     struct err *e) MUST_CHECK;

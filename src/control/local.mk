@@ -3,6 +3,7 @@ noinst_LIBRARIES += libcontrol.a
 libcontrol_a_SOURCES = \
 	src/control/control.c src/control/control.h \
 	src/control/discover.c src/control/discover.h \
+	src/control/launch.c src/control/launch.h \
 	src/control/preview_control.c src/control/preview_control.h \
 	src/control/sandbox_control.c src/control/sandbox_control.h \
 	src/control/session_control.c src/control/session_control.h \

@@ -36,6 +36,19 @@ stop_request(struct control *ctl, const char *session, enum stop_wish wish,
 	    session, WISHES[wish], text);
 }
 
+int
+stop_failed_start(struct control *ctl, const char *session, int64_t generation,
+    const char *say, struct err *e)
+{
+	auto_free char *spec =
+	    control_spec_text(json_pack("{s:s, s:s, s:s, s:I}", "reason",
+		"startup-failed", "trace", ctl->trace, "say", say, "generation",
+		(json_int_t)generation));
+
+	return STORE_RUN(ctl->store, STMT_SESSION_REQUEST_STOP, NULL, e,
+	    session, WISHES[STOP_FAIL], spec);
+}
+
 /* Both sources must agree: init has reaped the cell, its cgroup is empty. */
 static int
 check_cell(struct control *ctl, const struct agent_target *t,

@@ -22,6 +22,13 @@ int stop_request(struct control *ctl, const char *session, enum stop_wish wish,
     MUST_CHECK;
 
 /*
+ * Persists that this generation's start has failed, and why.  Dropped when
+ * another generation has begun meanwhile: a late outcome is nobody else's.
+ */
+int stop_failed_start(struct control *ctl, const char *session,
+    int64_t generation, const char *say, struct err *e) MUST_CHECK;
+
+/*
  * One attempt, if one is due: seal, look, SIGTERM, look, SIGKILL, last look.
  * Success means the attempt's outcome was recorded, not that the wrapper is
  * gone: read the session.

@@ -30,12 +30,22 @@ void
 agent_socket_path(const struct conf *conf, const char *session,
     int64_t generation, int64_t port, char *out, size_t size)
 {
-	if (port == 0)
-		snprintf(out, size, "%s/s/%s.%" PRId64 ".sock", conf->run_dir,
-		    session, generation);
-	else
-		snprintf(out, size, "%s/s/%s.%" PRId64 ".%" PRId64 ".sock",
-		    conf->run_dir, session, generation, port);
+	auto_free char *path = port == 0
+	    ? xasprintf("%s/s/%s.%" PRId64 ".sock", conf->run_dir, session,
+		  generation)
+	    : xasprintf("%s/s/%s.%" PRId64 ".%" PRId64 ".sock", conf->run_dir,
+		  session, generation, port);
+
+	/* a name that does not fit is none: it cannot be another's */
+	(void)!str_copy(out, size, path);
+}
+
+/* An error that leaves open whether the agent has done it. */
+static bool
+is_doubt(const struct err *e)
+{
+	return str_equal(e->code, "timed_out") ||
+	    str_equal(e->code, "peer_closed");
 }
 
 /* Whether somebody listens there: a live socket is never replaced. */
@@ -192,7 +202,7 @@ agent_launch(const struct provider *p, const struct sandbox_spec *s,
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0) {
 		/* after a silence it may yet serve; a refusal is final */
-		if (!str_equal(e->code, "timed_out"))
+		if (!is_doubt(e))
 			sockets_unlink(&socks);
 		return -1;
 	}
@@ -215,7 +225,7 @@ agent_expose(const struct provider *p, const struct agent_target *t,
 	q.fd_count = socks.count;
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0) {
-		if (!str_equal(e->code, "timed_out"))
+		if (!is_doubt(e))
 			sockets_unlink(&socks);
 		return -1;
 	}

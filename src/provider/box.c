@@ -331,22 +331,40 @@ box_forget(const struct box *b)
 		unlinkat(b->dir, GONE[i], 0);
 }
 
-int
-box_bury(const struct provider *p, const char *name, struct err *e)
+static int
+is_old_tombstone(const struct box *b, bool *out, struct err *e)
 {
-	auto_box struct box b = BOX_CLOSED;
-	auto_free char *path = box_path(p, name);
 	struct record r;
 	struct stat st;
 
+	*out = false;
+	if (b->dir < 0)
+		return 0;
+	if (box_record(b, &r, e) < 0)
+		return -1;
+	*out = r.state == RECORD_DESTROYED &&
+	    fstatat(b->dir, "incarnation", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_mtime + BOX_TOMBSTONE_SECONDS <= time(NULL);
+	return 0;
+}
+
+int
+box_bury(const struct provider *p, const char *name, struct err *e)
+{
+	auto_box struct box seen = BOX_CLOSED, b = BOX_CLOSED;
+	auto_free char *path = box_path(p, name);
+	bool old;
+
+	if (box_open(p, name, &seen, e) < 0 ||
+	    is_old_tombstone(&seen, &old, e) < 0)
+		return -1;
+	if (!old)
+		return 0;
 	/* a second look under the lock; a busy one is left for later */
-	if (box_lock(p, name, 0, &b, e) < 0)
+	if (box_lock(p, name, 0, &b, e) < 0 ||
+	    is_old_tombstone(&b, &old, e) < 0)
 		return -1;
-	if (box_record(&b, &r, e) < 0)
-		return -1;
-	if (r.state != RECORD_DESTROYED ||
-	    fstatat(b.dir, "incarnation", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    st.st_mtime + BOX_TOMBSTONE_SECONDS > time(NULL))
+	if (!old)
 		return 0;
 	box_forget(&b);
 	for (size_t i = 0; i < ARRAY_LEN(KEPT); i++)

@@ -144,9 +144,10 @@ cgroup_enter(const struct cgroup_tree *t, const char *name, struct err *e)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		auto_free char *box = box_path(&t->at[i], name);
-		auto_free char *procs = xasprintf("%s/init/cgroup.procs", box);
+		auto_free char *join =
+		    xasprintf("%s/init/%s", box, t->ops->join);
 
-		if (file_put(procs, "0", e) < 0)
+		if (file_put(join, "0", e) < 0)
 			return -1;
 	}
 	return 0;
@@ -156,13 +157,13 @@ static int
 open_cell_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
     const char *dir, const struct cgroup_limits *l, struct err *e)
 {
-	auto_free char *procs = xasprintf("%s/cgroup.procs", dir);
+	auto_free char *join = xasprintf("%s/%s", dir, t->ops->join);
 	int fd;
 
 	if (make_dir(dir, e) < 0 || set_limits(t, h, dir, l, e) < 0)
 		return -1;
-	fd = open(procs, O_WRONLY | O_CLOEXEC);
-	return fd >= 0 ? fd : err_errno(e, "%s", procs);
+	fd = open(join, O_WRONLY | O_CLOEXEC);
+	return fd >= 0 ? fd : err_errno(e, "%s", join);
 }
 
 int

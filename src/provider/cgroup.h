@@ -58,6 +58,8 @@ struct cgroup_ops {
 	const char *name;
 	const struct cgroup_row *rows;
 	size_t row_count;
+	/* The file by which a process with one thread joins a group: "0". */
+	const char *join;
 	/* Before children of `dir` are limited. */
 	int (*prepare)(const char *dir, unsigned controllers, struct err *e);
 	/* Stops (or lets go) everything below; success where it cannot. */
@@ -100,7 +102,7 @@ int cgroup_make(const struct cgroup_tree *t, const char *name,
 int cgroup_enter(const struct cgroup_tree *t, const char *name, struct err *e)
     MUST_CHECK;
 
-/* Makes a cell's groups and opens their cgroup.procs for writing. */
+/* Makes a cell's groups and opens the files to join them by. */
 int cgroup_cell_open(const struct cgroup_tree *t, const char *name,
     const char *session, const struct sandbox_spec *s,
     int fds[PROVIDER_CELL_FDS_MAX], size_t *count, struct err *e) MUST_CHECK;
@@ -120,5 +122,14 @@ int cgroup_remove(const struct cgroup_tree *t, const char *name,
 /* Names of all sandboxes that have a group; NULL at the end. */
 int cgroup_names(const struct cgroup_tree *t, char ***out, struct err *e)
     MUST_CHECK;
+
+/*
+ * With `auto`, moves this process into a leaf `api` of its own group, because
+ * v2 allows processes in leaves only and systemd 252 has no DelegateSubgroup.
+ * Once, by the master, before it starts workers.
+ */
+int cgroup_enter_leaf(const char *setting, struct err *e) MUST_CHECK;
+int cgroup_enter_leaf_in(const char *mountinfo, const char *own_groups,
+    int64_t pid, struct err *e) MUST_CHECK;
 
 #endif

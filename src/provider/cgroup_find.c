@@ -1,6 +1,7 @@
 /* cgroup_find.c: which groups this host has delegated to us. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -234,4 +235,67 @@ cgroup_find(const char *setting, struct cgroup_tree *out, struct err *e)
 		return -1;
 	return cgroup_find_in(setting, mounts.data != NULL ? mounts.data : "",
 	    groups.data != NULL ? groups.data : "", out, e);
+}
+
+/* P/api for a group P of ours; nothing when it is not ours to divide. */
+static int
+enter_leaf(const char *point, const char *own, int64_t pid, struct err *e)
+{
+	auto_free char *dir = xasprintf("%s%s", point, own);
+	auto_free char *leaf = xasprintf("%s/api", dir);
+	auto_free char *procs = xasprintf("%s/cgroup.procs", leaf);
+	auto_fd int fd = -1;
+
+	if (!is_delegated(dir))
+		return 0;
+	if (mkdir(leaf, 0755) < 0 && errno != EEXIST)
+		return err_errno(e, "%s", leaf);
+	fd = open(procs, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || dprintf(fd, "%" PRId64, pid) < 0)
+		return err_errno(e, "%s", procs);
+	return 0;
+}
+
+int
+cgroup_enter_leaf_in(const char *mountinfo, const char *own_groups, int64_t pid,
+    struct err *e)
+{
+	auto_free char *copy = xstrdup(mountinfo);
+	char *rest = copy;
+
+	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+		char own[PROVIDER_PATH_MAX];
+		const char *path = own;
+		struct mounted m;
+		size_t len;
+
+		if (!parse_mount(line, &m) || !own_path(own_groups, &m, own) ||
+		    str_equal(own, "/"))
+			continue;
+		len = strlen(own);
+		if (len > 4 && str_equal(own + len - 4, "/api"))
+			continue; /* systemd has done it */
+		if (!str_equal(m.root, "/") && str_starts(path, m.root))
+			path += strlen(m.root);
+		if (enter_leaf(m.point, path, pid, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+cgroup_enter_leaf(const char *setting, struct err *e)
+{
+	auto_buf struct buf mounts = { 0 }, groups = { 0 };
+	bool found;
+
+	if (!str_equal(setting, "auto"))
+		return 0;
+	if (file_read(AT_FDCWD, "/proc/self/mountinfo", TEXT_MAX, &found,
+		&mounts, e) < 0 ||
+	    file_read(AT_FDCWD, "/proc/self/cgroup", TEXT_MAX, &found, &groups,
+		e) < 0)
+		return -1;
+	return cgroup_enter_leaf_in(mounts.data != NULL ? mounts.data : "",
+	    groups.data != NULL ? groups.data : "", getpid(), e);
 }

@@ -51,17 +51,21 @@ is_inside(int64_t pid, const char *name, bool *out, struct err *e)
 static int
 kill_one(int64_t pid, const char *name, size_t *count, struct err *e)
 {
-	auto_fd int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	auto_fd int fd = -1;
 	bool inside;
 
-	if (fd < 0)
-		return errno == ESRCH ? 0 : err_errno(e, "pidfd_open");
-	/* after the open, lest the number has gone to somebody else */
 	if (is_inside(pid, name, &inside, e) < 0)
 		return -1;
 	if (!inside)
 		return 0;
-	if (syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0 &&
+	fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	if (fd < 0)
+		return errno == ESRCH ? 0 : err_errno(e, "pidfd_open");
+	/* again after the open, lest the number has gone to somebody else */
+	if (is_inside(pid, name, &inside, e) < 0)
+		return -1;
+	if (inside &&
+	    syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0 &&
 	    errno != ESRCH)
 		return err_errno(e, "kill %" PRId64, pid);
 	(*count)++;

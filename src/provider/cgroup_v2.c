@@ -57,6 +57,7 @@ kill_at_once(const char *dir)
 const struct cgroup_ops CGROUP_V2 = { .name = "v2",
 	.rows = ROWS,
 	.row_count = ARRAY_LEN(ROWS),
+	.join = "cgroup.procs",
 	.prepare = prepare,
 	.freeze = freeze,
 	.kill = kill_at_once };

@@ -1,10 +1,7 @@
 /* local.c: the provider that uses bubblewrap on this host. */
 #include "provider/local.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/channel.h"
@@ -159,17 +156,10 @@ bury_old(const struct provider *p, int64_t deadline_ms, struct err *e)
 	if (file_names(AT_FDCWD, all, &names, e) < 0)
 		return -1;
 	for (char **n = names; *n != NULL && clock_left_ms(deadline_ms) > 0;
-	     n++) {
-		auto_free char *path = xasprintf("%s/%s/incarnation", all, *n);
-		struct stat st;
-
-		if (!box_is_name(*n) || lstat(path, &st) < 0 ||
-		    st.st_mtime + BOX_TOMBSTONE_SECONDS > time(NULL))
-			continue;
-		if (box_bury(p, *n, e) < 0 && e->kind != ERR_BUSY &&
-		    e->kind != ERR_CONFLICT)
+	     n++)
+		if (box_is_name(*n) && box_bury(p, *n, e) < 0 &&
+		    e->kind != ERR_BUSY && e->kind != ERR_CONFLICT)
 			return -1;
-	}
 	return 0;
 }
 

@@ -33,6 +33,10 @@ int local_may_run(const struct provider *p, const struct box *b, bool *out,
 int local_kill(const struct provider *p, const struct box *b,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
+/* Removes sockets to which nobody listens any more: nothing of it runs. */
+void local_unlink_sockets(const struct provider *p, const struct box *b,
+    const struct record *r);
+
 /* The operations, one file each. */
 int local_open(const struct provider *p, struct err *e) MUST_CHECK;
 int local_check(const struct provider *p, struct err *e) MUST_CHECK;

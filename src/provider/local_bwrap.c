@@ -30,6 +30,8 @@ const char *const BWRAP_FILES[BWRAP_FD__END] = {
 	[BWRAP_FD_GROUP] = "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n",
 	[BWRAP_FD_HOSTS] = "127.0.0.1 localhost sandbox\n"
 			   "::1 localhost ip6-localhost\n",
+	[BWRAP_FD_NSSWITCH] = "passwd: files\ngroup: files\n"
+			      "hosts: files dns\n",
 };
 
 /* clang-format off */
@@ -54,13 +56,13 @@ static const struct option FIRST[] = {
 	{ "--cap-add", "CAP_SYS_ADMIN" },
 	{ "--cap-add", "CAP_NET_ADMIN" },
 	{ "--cap-add", "CAP_SYS_RESOURCE" },
+	{ "--dir", "/etc" },
 };
 
-/* What of /etc may be seen; each only where the root has it. */
+/* What of /etc is shown, where the root has it; each mount costs time. */
 static const char *const ETC[] = {
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
-	"/etc/localtime", "/etc/nsswitch.conf", "/etc/protocols", "/etc/services",
-	"/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+	"/etc/localtime", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
 };
 
 static const struct option AFTER_ROOT[] = {
@@ -79,8 +81,8 @@ static const struct option AFTER_ROOT[] = {
  * Directories of the host that a sandbox sees.  A rootfs of the class shows
  * all it has instead, but for these.
  */
-static const char *const HOST_DIRS[] = { "usr", "bin", "sbin", "lib", "lib32",
-	"lib64", "libx32" };
+static const char *const HOST_DIRS[] = { "/usr", "/bin", "/sbin", "/lib",
+	"/lib32", "/lib64", "/libx32" };
 static const char *const NEVER[] = { "dev", "etc", "home", "proc", "root",
 	"run", "sandlease-agent", "sessions", "sys", "tmp", "workspace" };
 
@@ -117,16 +119,18 @@ add_number(struct bwrap_argv *a, const char *name, int64_t n, const char *y)
 	add_option(a, name, text, y);
 }
 
-/* One directory at the top of the root: bound, or the symlink it is. */
+/* Binds a directory or file of the root, or repeats the symlink it is. */
 static int
-add_top(struct bwrap_argv *a, const char *root, const char *name, struct err *e)
+add_path(struct bwrap_argv *a, const char *root, const char *inside,
+    struct err *e)
 {
-	auto_free char *path = xasprintf("%s/%s", root, name);
-	auto_free char *inside = xasprintf("/%s", name);
+	auto_free char *path = xasprintf("%s%s", root, inside);
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0 : err_errno(e, "%s", path);
+		return errno == ENOENT || errno == ENOTDIR
+		    ? 0
+		    : err_errno(e, "%s", path);
 	if (S_ISLNK(st.st_mode)) {
 		char target[LINK_MAX_BYTES];
 		ssize_t n = readlink(path, target, sizeof(target) - 1);
@@ -135,7 +139,7 @@ add_top(struct bwrap_argv *a, const char *root, const char *name, struct err *e)
 			return err_errno(e, "readlink %s", path);
 		target[n] = '\0';
 		add_option(a, "--symlink", target, inside);
-	} else if (S_ISDIR(st.st_mode)) {
+	} else if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) {
 		add_option(a, "--ro-bind", path, inside);
 	}
 	return 0;
@@ -158,6 +162,7 @@ compare(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
+/* All directories and links at the top of a class's own root. */
 static int
 add_rootfs(struct bwrap_argv *a, const char *root, struct err *e)
 {
@@ -172,8 +177,21 @@ add_rootfs(struct bwrap_argv *a, const char *root, struct err *e)
 		return err_set(e, ERR_UNAVAILABLE, "no_rootfs",
 		    "the class's root file system %.150s is not there", root);
 	qsort(names, count, sizeof(*names), compare);
-	for (char **n = names; *n != NULL; n++)
-		if (!is_never(*n) && add_top(a, root, *n, e) < 0)
+	for (char **n = names; *n != NULL; n++) {
+		auto_free char *inside = xasprintf("/%s", *n);
+
+		if (!is_never(*n) && add_path(a, root, inside, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+add_paths(struct bwrap_argv *a, const char *root, const char *const *paths,
+    size_t count, struct err *e)
+{
+	for (size_t i = 0; i < count; i++)
+		if (add_path(a, root, paths[i], e) < 0)
 			return -1;
 	return 0;
 }
@@ -181,20 +199,11 @@ add_rootfs(struct bwrap_argv *a, const char *root, struct err *e)
 static int
 add_root(struct bwrap_argv *a, const char *root, struct err *e)
 {
-	if (root[0] != '\0') {
-		if (add_rootfs(a, root, e) < 0)
-			return -1;
-	} else {
-		for (size_t i = 0; i < ARRAY_LEN(HOST_DIRS); i++)
-			if (add_top(a, "", HOST_DIRS[i], e) < 0)
-				return -1;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(ETC); i++) {
-		auto_free char *path = xasprintf("%s%s", root, ETC[i]);
+	int rc = root[0] != '\0'
+	    ? add_rootfs(a, root, e)
+	    : add_paths(a, "", HOST_DIRS, ARRAY_LEN(HOST_DIRS), e);
 
-		add_option(a, "--ro-bind-try", path, ETC[i]);
-	}
-	return 0;
+	return rc < 0 ? -1 : add_paths(a, root, ETC, ARRAY_LEN(ETC), e);
 }
 
 static void
@@ -205,7 +214,8 @@ add_files(struct bwrap_argv *a)
 		const char *path;
 	} FILES[] = { { BWRAP_FD_PASSWD, "/etc/passwd" },
 		{ BWRAP_FD_GROUP, "/etc/group" },
-		{ BWRAP_FD_HOSTS, "/etc/hosts" } };
+		{ BWRAP_FD_HOSTS, "/etc/hosts" },
+		{ BWRAP_FD_NSSWITCH, "/etc/nsswitch.conf" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(FILES); i++) {
 		add_option(a, "--perms", "0444", NULL);

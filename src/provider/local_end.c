@@ -65,9 +65,8 @@ local_kill(const struct provider *p, const struct box *b, int64_t deadline_ms,
 	return cgroup_remove(&t, b->name, NULL, deadline_ms, e);
 }
 
-/* Sockets to which nobody listens any more. */
-static void
-unlink_sockets(const struct provider *p, const struct box *b,
+void
+local_unlink_sockets(const struct provider *p, const struct box *b,
     const struct record *r)
 {
 	auto_free char *control =
@@ -103,7 +102,7 @@ end(const struct provider *p, const struct box *b, const char *incarnation,
 	if (box_set_record(b, &r, e) < 0 ||
 	    local_kill(p, b, deadline_ms, e) < 0)
 		return -1;
-	unlink_sockets(p, b, &r);
+	local_unlink_sockets(p, b, &r);
 	return 0;
 }
 

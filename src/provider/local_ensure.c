@@ -179,7 +179,9 @@ local_ensure(const struct provider *p, const struct sandbox_spec *s,
 	    str_equal(r.incarnation, s->incarnation))
 		return await(p, &b, s, &r, deadline_ms, e);
 	/* whatever runs is an older one's, or nobody's: garbage */
-	if (local_kill(p, &b, deadline_ms, e) < 0)
+	if ((runs || r.state != RECORD_NONE) &&
+	    local_kill(p, &b, deadline_ms, e) < 0)
 		return -1;
+	local_unlink_sockets(p, &b, &r);
 	return start(p, &b, s, &r, deadline_ms, e);
 }

@@ -58,22 +58,27 @@ place_fds(const int *sources, int count)
 	return (int)syscall(SYS_close_range, count, ~0U, 0);
 }
 
-/* A file of memory with this text, at its beginning. */
+/* Files of memory for bwrap to copy, where `sources` expects them. */
 static int
-text_fd(const char *text, struct err *e)
+open_files(int *sources, struct err *e)
 {
-	auto_fd int fd = memfd_create("sandlease", MFD_CLOEXEC);
+	for (int fd = 0; fd < BWRAP_FD__END; fd++) {
+		const char *text = BWRAP_FILES[fd];
 
-	if (fd < 0 || write(fd, text, strlen(text)) < 0 ||
-	    lseek(fd, 0, SEEK_SET) < 0)
-		return err_errno(e, "memfd");
-	return take_fd(&fd);
+		if (text == NULL)
+			continue;
+		sources[fd] = memfd_create("sandlease", MFD_CLOEXEC);
+		if (sources[fd] < 0 ||
+		    write(sources[fd], text, strlen(text)) < 0 ||
+		    lseek(sources[fd], 0, SEEK_SET) < 0)
+			return err_errno(e, "memfd");
+	}
+	return 0;
 }
 
 /* Everything between fork and exec; *status is where its pipe is. */
 static int
-become_bwrap(const struct start *s, const int *sources, int *status,
-    struct err *e)
+become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
 {
 	struct box_proc pr = { 0 };
 	struct rlimit no_core = { 0, 0 };
@@ -86,7 +91,7 @@ become_bwrap(const struct start *s, const int *sources, int *status,
 	str_copy(pr.boot_id, sizeof(pr.boot_id), s->p->boot_id);
 	if (cgroup_enter(s->cgroups, s->box->name, e) < 0 ||
 	    proc_find(getpid(), &pr.bwrap, e) < 0 ||
-	    box_set_proc(s->box, &pr, e) < 0)
+	    box_set_proc(s->box, &pr, e) < 0 || open_files(sources, e) < 0)
 		return -1;
 	if (chdir("/") < 0)
 		return err_errno(e, "chdir");
@@ -98,15 +103,12 @@ become_bwrap(const struct start *s, const int *sources, int *status,
 	return err_errno(e, "exec %s", s->argv[0]);
 }
 
-static void
-child(const struct start *s, const int *sources)
+static _Noreturn void
+child(const struct start *s, int *sources)
 {
 	struct err e = { 0 };
 	int status = sources[STATUS_FD];
 
-	/* the second fork makes it nobody's child; pid 1 will reap it */
-	if (fork() != 0)
-		_exit(0);
 	become_bwrap(s, sources, &status, &e);
 	(void)!write(status, e.msg, strlen(e.msg));
 	_exit(127);
@@ -186,16 +188,25 @@ make_pair(struct pipe_pair *p, struct err *e)
 	return 0;
 }
 
+/*
+ * vfork, because copying a worker's memory map costs more than all the rest:
+ * who calls has one thread, and it waits until the child is bwrap, so its
+ * memory is the child's alone meanwhile.  Twice, because the second child is
+ * nobody's: pid 1 will reap it.
+ */
 static int
-fork_bwrap(const struct start *s, const int *sources, struct err *e)
+fork_bwrap(const struct start *s, int *sources, struct err *e)
 {
-	pid_t pid = fork();
+	pid_t pid = vfork();
 	int status;
 
 	if (pid < 0)
 		return err_errno(e, "fork");
-	if (pid == 0)
-		child(s, sources);
+	if (pid == 0) {
+		if (vfork() == 0)
+			child(s, sources);
+		_exit(0);
+	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return 0;
@@ -205,22 +216,18 @@ int
 start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 {
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	auto_fd int passwd = text_fd(BWRAP_FILES[BWRAP_FD_PASSWD], e);
-	auto_fd int group = text_fd(BWRAP_FILES[BWRAP_FD_GROUP], e);
-	auto_fd int hosts = text_fd(BWRAP_FILES[BWRAP_FD_HOSTS], e);
 	auto_pair struct pipe_pair info = { -1, -1 }, status = { -1, -1 };
+	int sources[STATUS_FD + 1] = { null, null, s->log, s->control,
+		s->lock };
 	char failure[ERR_MSG_MAX];
 
+	_Static_assert(BWRAP_FD_CONTROL == 3 && BWRAP_FD_LOCK == 4, "as above");
 	if (null < 0)
 		return err_errno(e, "/dev/null");
-	if (passwd < 0 || group < 0 || hosts < 0 || make_pair(&info, e) < 0 ||
-	    make_pair(&status, e) < 0)
+	if (make_pair(&info, e) < 0 || make_pair(&status, e) < 0)
 		return -1;
-	const int sources[STATUS_FD + 1] = { null, null,
-		s->log, [BWRAP_FD_CONTROL] = s->control,
-		[BWRAP_FD_LOCK] = s->lock, [BWRAP_FD_PASSWD] = passwd,
-		[BWRAP_FD_GROUP] = group, [BWRAP_FD_HOSTS] = hosts,
-		[BWRAP_FD_INFO] = info.w, [STATUS_FD] = status.w };
+	sources[BWRAP_FD_INFO] = info.w;
+	sources[STATUS_FD] = status.w;
 	if (fork_bwrap(s, sources, e) < 0)
 		return -1;
 	mem_close_fd(&info.w);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "provider/cgroup.h"
 #include "provider/file.h"
 
 /* Linked only into tests that use it: nothing a user runs has a fake. */
@@ -67,4 +68,10 @@ int
 provider_check(const struct provider *p, struct err *e)
 {
 	return p->ops->check(p, e);
+}
+
+int
+provider_prepare(const struct conf *conf, struct err *e)
+{
+	return cgroup_enter_leaf(conf->cgroup_root, e);
 }

@@ -89,7 +89,10 @@ struct provider_ops {
 	int (*ensure)(const struct provider *p, const struct sandbox_spec *s,
 	    int64_t deadline_ms, struct err *e);
 
-	/* What there is of it now. */
+	/*
+	 * What there is of it now.  What cannot be told is PRESENCE_UNKNOWN
+	 * with the reason in *e, and 0; or -1.
+	 */
 	int (*inspect)(const struct provider *p, const char *id,
 	    struct sandbox_seen *out, struct err *e);
 
@@ -174,5 +177,11 @@ int provider_open(const char *name, const struct conf *conf,
 
 /* Tries what only trying shows (user namespaces): `doctor`, not workers. */
 int provider_check(const struct provider *p, struct err *e) MUST_CHECK;
+
+/*
+ * Makes room for sandboxes beside the service's own processes, where the host
+ * has delegated a group to it.  Once, by the master, before it forks.
+ */
+int provider_prepare(const struct conf *conf, struct err *e) MUST_CHECK;
 
 #endif

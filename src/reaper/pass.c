@@ -56,8 +56,8 @@ do_late_start(struct pass *p, const struct rows *r, size_t i, struct err *e)
 		return STORE_RUN(p->ctl->store, STMT_SESSION_KEEP_WARM, NULL, e,
 		    s.id, rows_text(r, i, "generation"));
 	p->failed_starts++;
-	if (stop_request(p->ctl, s.id, STOP_FAIL, "startup-failed",
-		"it was not ready within its time", -1, e) < 0)
+	if (stop_failed_start(p->ctl, s.id, rows_int(r, i, "generation"),
+		"it was not ready within its time", e) < 0)
 		return -1;
 	return stop_attempt(p->ctl, s.id, e);
 }

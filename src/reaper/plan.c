@@ -9,7 +9,8 @@ plan_sandbox(const struct plan_row *row, enum plan_sight seen)
 	if (!row->known || (row->ended && !row->used))
 		return seen == PLAN_ABSENT ? PLAN_NOTHING : PLAN_SIGHT_UNKNOWN;
 	if (seen == PLAN_RUNNING)
-		return row->same_incarnation ? PLAN_NOTHING : PLAN_STOP_OLD;
+		return row->wanted && row->same_incarnation ? PLAN_NOTHING
+							    : PLAN_STOP_OLD;
 	/* nothing runs: a start that is under way has its deadline's time */
 	if (row->wanted && (row->deadline_passed || row->other_boot))
 		return PLAN_MARK_STOPPED;

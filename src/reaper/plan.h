@@ -26,7 +26,7 @@ struct plan_row {
 enum plan_action {
 	PLAN_NOTHING,
 	PLAN_MARK_STOPPED,  /* the row says running, nothing runs */
-	PLAN_STOP_OLD,      /* an old incarnation runs: garbage */
+	PLAN_STOP_OLD,      /* what runs is no longer wanted: garbage */
 	PLAN_SIGHT_UNKNOWN, /* no row knows it: two sightings, then destroy */
 	PLAN__MAX
 };

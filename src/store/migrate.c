@@ -72,7 +72,7 @@ apply_migration(struct store *st, const char *dir, const char *name,
 	}
 	if (store_script(st, "ROLLBACK", e) < 0)
 		return -1;
-	if (why.kind == ERR_CONFLICT && str_equal(why.code, "already_exists"))
+	if (why.kind == ERR_CONFLICT && str_equal(why.code, "already_migrated"))
 		return 0;
 	*e = why;
 	return err_wrap(e, "migration %s", name);

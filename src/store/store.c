@@ -49,7 +49,12 @@ static const struct meaning MEANINGS[] = {
 	{ "22007", NULL, ERR_INVALID,     "validation_failed" },    /* no date */
 	{ "22008", NULL, ERR_INVALID,     "validation_failed" },    /* no such date */
 	{ "23505", "session_one_living_name", ERR_CONFLICT, "name_taken" },
+	{ "23505", "schema_migration_pkey", ERR_CONFLICT, "already_migrated" },
 	{ "23505", NULL, ERR_CONFLICT,    "already_exists" },
+	{ "22007", NULL, ERR_INVALID,     "validation_failed" }, /* not a date */
+	{ "22008", NULL, ERR_INVALID,     "validation_failed" },
+	{ "2200",  NULL, ERR_INVALID,     "validation_failed" },  /* a date, a number */
+	{ "22P02", NULL, ERR_INVALID,     "validation_failed" },
 	{ "55P03", NULL, ERR_UNAVAILABLE, "try_again" },          /* lock_timeout */
 	{ "57014", NULL, ERR_UNAVAILABLE, "try_again" },          /* statement_timeout */
 	{ "40001", NULL, ERR_UNAVAILABLE, "try_again" },
@@ -312,4 +317,10 @@ const char *
 store_stmt_sql(enum stmt stmt)
 {
 	return STATEMENTS[stmt].sql;
+}
+
+size_t
+store_stmt_params(enum stmt stmt)
+{
+	return STATEMENTS[stmt].params;
 }

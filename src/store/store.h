@@ -65,5 +65,6 @@ void rows_free(struct rows **r);
 /* The statements' names and texts, for the test that prepares them all. */
 const char *store_stmt_name(enum stmt stmt);
 const char *store_stmt_sql(enum stmt stmt);
+size_t store_stmt_params(enum stmt stmt);
 
 #endif

@@ -99,25 +99,13 @@ call_query(const struct call *c, const char *name, char *out, size_t size,
 	return 0;
 }
 
-/*
- * How many bytes to ask for next, 0 when the body is complete.  A CGI server
- * need not end stdin, so a declared length (-1: none) is the end.
- */
-static size_t
-want_next(int64_t declared, size_t have)
-{
-	enum { CHUNK = 16384 };
-	int64_t left = declared - (int64_t)have;
-
-	return declared < 0 || left > CHUNK ? CHUNK : (size_t)left;
-}
-
 int
 call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 {
+	enum { CHUNK = 16384 };
 	const char *length = call_param(c, "CONTENT_LENGTH");
 	int64_t declared = -1; /* not at all */
-	size_t want;
+	ssize_t n;
 
 	if (!str_empty(length) && !str_to_int(length, 0, INT64_MAX, &declared))
 		return err_set(e, ERR_INVALID, "validation_failed",
@@ -126,20 +114,16 @@ call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 	if (declared > (int64_t)max)
 		return err_set(e, ERR_TOO_LARGE, "body_too_large",
 		    "the body may have at most %zu bytes", max);
-	while ((want = want_next(declared, out->len)) > 0) {
-		ssize_t n = c->io->read(c->io_ctx, buf_room(out, want), want);
-
-		if (n < 0 || (n == 0 && declared >= 0))
-			return err_set(e, ERR_INVALID, "body_incomplete",
-			    "the body ended before it was complete");
-		if (n == 0)
-			break;
+	while ((n = c->io->read(c->io_ctx, buf_room(out, CHUNK), CHUNK)) > 0) {
 		out->len += (size_t)n;
 		if (out->len > max)
 			return err_set(e, ERR_TOO_LARGE, "body_too_large",
 			    "the body may have at most %zu bytes", max);
 	}
-	*buf_room(out, 0) = '\0';
+	if (n < 0 || (declared >= 0 && (int64_t)out->len != declared))
+		return err_set(e, ERR_INVALID, "body_incomplete",
+		    "the body ended before it was complete");
+	out->data[out->len] = '\0';
 	return 0;
 }
 
@@ -183,13 +167,49 @@ call_flush(struct call *c)
 	return c->gone ? -1 : 0;
 }
 
+/* nginx puts the reason phrase into the status line as it gets it. */
+static const char *
+reason_of(int status)
+{
+	static const struct {
+		int status;
+		const char *reason;
+	} REASONS[] = {
+		{ 200, "OK" },
+		{ 201, "Created" },
+		{ 202, "Accepted" },
+		{ 204, "No Content" },
+		{ 206, "Partial Content" },
+		{ 304, "Not Modified" },
+		{ 307, "Temporary Redirect" },
+		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 409, "Conflict" },
+		{ 410, "Gone" },
+		{ 413, "Content Too Large" },
+		{ 429, "Too Many Requests" },
+		{ 500, "Internal Server Error" },
+		{ 502, "Bad Gateway" },
+		{ 503, "Service Unavailable" },
+		{ 507, "Insufficient Storage" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(REASONS); i++)
+		if (REASONS[i].status == status)
+			return REASONS[i].reason;
+	return status < 400 ? "OK" : "Error";
+}
+
 void
 call_begin(struct call *c, int status, const char *type)
 {
 	auto_buf struct buf head = { 0 };
 
 	c->status = status;
-	buf_fmt(&head, "Status: %d\r\n", status);
+	buf_fmt(&head, "Status: %d %s\r\n", status, reason_of(status));
 	if (type != NULL)
 		buf_fmt(&head, "Content-Type: %s\r\n", type);
 	buf_fmt(&head, "X-Request-Id: %s\r\n", c->request_id);

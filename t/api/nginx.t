@@ -18,14 +18,13 @@ skip() {
 
 command -v nginx >/dev/null || skip "nginx is not installed"
 command -v python3 >/dev/null || skip "python3 is not installed"
-command -v openssl >/dev/null || skip "openssl is not installed"
 
 # Short, because a unix socket's name has 107 bytes.
 world=$(mktemp -d /tmp/sl-nginx.XXXXXX) || exit 1
 trap 'rm -rf "$world"' EXIT
 
 # The files are copied: another user may be unable to enter the checkout.
-cp -r "$top/nginx" "$top/www" "$top/t/lib" "$here/nginx_checks.py" "$world" ||
+cp -r "$top/nginx" "$top/www" "$top/t/lib" "$here"/nginx_*.py "$world" ||
 	exit 1
 run=()
 if [ "$(id -u)" = 0 ]; then

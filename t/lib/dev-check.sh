@@ -38,10 +38,12 @@ check_make() {
 	grep -E '^SKIP: ' "$log" | sed 's/^/    /'
 }
 
+# Of automake's log only the sections of tests that failed, without what passed
+# in them; of a build that failed, its end.
 check_show() { # MAKE_LOG SUITE_LOG
 	if grep -qE '^(FAIL|ERROR): ' "$1"; then
-		grep -E '^(FAIL|ERROR): ' "$1" | sed 's/^/    /'
-		grep -vE '^(ok|PASS:|SKIP:)' "$2" | tail -n 60 | sed 's/^/    | /'
+		awk '/^(FAIL|ERROR): [^ ]+$/ { on = 1 } /^(SKIP|XFAIL): [^ ]+$/ { on = 0 }
+			on && NF && !/^(ok|PASS:|====)/' "$2" | head -n 80 | sed 's/^/    | /'
 	else
 		tail -n 25 "$1" | sed 's/^/    | /'
 	fi

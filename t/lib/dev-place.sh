@@ -19,16 +19,17 @@
 #
 #   state/etc     sandlease.conf, passwords, sealing keys     service, 0700
 #   state/data    workspaces, agent logs, trash               service, 0700
-#   state/bin     copies of the programs, so that other users reach them
-#   state/www     the dashboard's files, for the same reason
+#   state/bin     copies of the programs, so that other users reach them;
+#   state/www     the same of the dashboard,
+#   state/sql     and of the schema
 #   state/pg      the PostgreSQL cluster                      postgres, 0700
-#   state/nginx   nginx.conf, temporary files, logs           www-data, 0700
+#   state/nginx   conf/, and log/ and tmp/                    www-data, 0700
 #   state/log     what the daemons write to stderr
 #   state/pid     pid files
 #   run/run       api.sock, auth.sock, s/, c/                 service:www-data, 2750
 #   run/pg        PostgreSQL's socket                         postgres:service, 2750
 
-readonly STATE_PATH_MAX=150 RUN_PATH_MAX=35
+readonly STATE_PATH_MAX=150 RUN_PATH_MAX=31 # run_dir, "/run" longer, has 35
 
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
@@ -80,7 +81,7 @@ place_choose_run() { # HASH
 	}
 	if is_root; then
 		dir=/run
-	elif [ ! -w "$dir" ] || [ ${#dir} -gt $((RUN_PATH_MAX - 16)) ]; then
+	elif [ ! -w "$dir" ] || [ ${#dir} -gt $((RUN_PATH_MAX - 12)) ]; then
 		dir=/tmp
 	fi
 	printf '%s/sl-%s' "$dir" "$1"
@@ -134,7 +135,9 @@ place_make() {
 	place_dir 755 "$me" "$(id -g)" "$STACK_STATE/log"
 	place_dir 755 "$me" "$(id -g)" "$STACK_STATE/pid"
 	place_dir 700 "$PG_USER" "$pg" "$STACK_STATE/pg"
-	place_dir 700 "$WEB_USER" "$web" "$STACK_STATE/nginx"
+	place_dir 755 "$me" "$(id -g)" "$STACK_STATE/nginx"
+	place_dir 700 "$WEB_USER" "$web" "$STACK_STATE/nginx/log"
+	place_dir 700 "$WEB_USER" "$web" "$STACK_STATE/nginx/tmp"
 	place_dir "$shared_mode" "$SVC_USER" "$web" "$STACK_RUN/run"
 	place_dir "$shared_mode" "$SVC_USER" "$web" "$STACK_RUN/run/s"
 	place_dir 700 "$SVC_USER" "$svc" "$STACK_RUN/run/c"

@@ -32,9 +32,13 @@ stack_install() {
 		STACK_RENEWED=yes
 	done
 	install -m 755 "$TOP/t/lib/dev-reaper-loop" "$(stack_program reaper-loop)" &&
-		rm -rf "$STACK_STATE/www" &&
-		cp -R "$TOP/www" "$STACK_STATE/www" &&
-		chmod -R a+rX "$STACK_STATE/www"
+		stack_copy www && stack_copy sql
+}
+
+stack_copy() { # DIRECTORY
+	rm -rf "${STACK_STATE:?}/$1" &&
+		cp -R "$TOP/$1" "$STACK_STATE/$1" &&
+		chmod -R a+rX "$STACK_STATE/$1"
 }
 
 stack_settings() {
@@ -68,36 +72,32 @@ stack_admin() {
 		--config "$(stack_conf_file)" "$@"
 }
 
+# A key for trying things out, printed alone.
+stack_make_key() {
+	stack_admin key create --org demo --user demo 2>"$LOGS/key.log" ||
+		{ show_tail "$LOGS/key.log" && return 1; }
+}
+
+stack_migrate() { stack_admin migrate --sql "$STACK_STATE/sql"; }
+
 # ---- nginx
 
-nginx_render() { # TEMPLATE
-	sed -e "s|@RUN_DIR@|$STACK_RUN/run|g" \
-		-e "s|@PORT@|$STACK_PORT|g" \
-		-e "s|@PREVIEW_PORT@|$STACK_PREVIEW_PORT|g" \
-		-e "s|@PREVIEW_DOMAIN@|localhost|g" \
-		-e "s|@PUBLIC_HOST@|127.0.0.1|g" \
-		-e "s|@WWW_DIR@|$STACK_STATE/www|g" \
-		-e "s|@LOG_DIR@|$STACK_STATE/nginx/log|g" \
-		-e "s|@STATE_DIR@|$STACK_STATE/nginx|g" \
-		-e "s|@USER_DIRECTIVE@||g" \
-		-e "s|@WORKERS@|2|g" -e "s|@CONF_DIR@|$STACK_STATE/nginx|g" -e "s|@LISTEN@|127.0.0.1|g" \
-		-e "s|@PID_FILE@|$STACK_STATE/nginx/nginx.pid|g" "$1"
-}
-
+# nginx/render fills in the templates; what it is given here is ours alone, so
+# nginx needs no rights to write where its configuration is.
 nginx_configure() {
-	local template dir=$STACK_STATE/nginx
-	as "$WEB_USER" mkdir -p "$dir/log" "$dir/tmp"
-	for template in "$TOP"/nginx/*.in; do
-		[ -e "$template" ] || die "nginx/ holds no configuration"
-		pg_keep "$WEB_USER" "$dir/$(basename "$template" .in)" \
-			"$(nginx_render "$template")"
-	done
+	local dir=$STACK_STATE/nginx
+	sh "$TOP/nginx/render" "$dir/conf" "RUN_DIR=$STACK_RUN/run" \
+		LISTEN=127.0.0.1 "PORT=$STACK_PORT" \
+		"PREVIEW_PORT=$STACK_PREVIEW_PORT" PREVIEW_DOMAIN=localhost \
+		PUBLIC_HOST=127.0.0.1 "WWW_DIR=$STACK_STATE/www" \
+		"LOG_DIR=$dir/log" "STATE_DIR=$dir/tmp" USER_DIRECTIVE= \
+		WORKERS=2 "PID_FILE=$dir/tmp/nginx.pid"
 }
 
-nginx_do() {
-	as "$WEB_USER" nginx -p "$STACK_STATE/nginx/" \
-		-e "$STACK_STATE/nginx/log/start.log" \
-		-c "$STACK_STATE/nginx/nginx.conf" "$@"
+nginx_command() {
+	NGINX=("$(command -v nginx || echo /usr/sbin/nginx)"
+		-p "$STACK_STATE/nginx/" -c "$STACK_STATE/nginx/conf/nginx.conf"
+		-e "$STACK_STATE/nginx/log/start.log")
 }
 
 nginx_answers() {
@@ -105,15 +105,15 @@ nginx_answers() {
 }
 
 nginx_start() {
-	nginx_configure
-	quiet nginx-t nginx_do -t || die "nginx does not accept its configuration"
+	nginx_command
+	quiet nginx-conf nginx_configure &&
+		quiet nginx-test as "$WEB_USER" "${NGINX[@]}" -t ||
+		die "nginx does not accept its configuration"
 	if daemon_alive nginx; then
 		daemon_signal HUP nginx
 		return 0
 	fi
-	daemon_start nginx "$WEB_USER" "$(command -v nginx || echo /usr/sbin/nginx)" \
-		-p "$STACK_STATE/nginx/" -e "$STACK_STATE/nginx/log/start.log" \
-		-c "$STACK_STATE/nginx/nginx.conf" -g 'daemon off;'
+	daemon_start nginx "$WEB_USER" "${NGINX[@]}" -g 'daemon off;'
 	daemon_wait nginx 10 nginx_answers || {
 		show_tail "$STACK_STATE/nginx/log/start.log"
 		die "nginx did not start"
@@ -154,25 +154,42 @@ reaper_stop() { daemon_stop reaper TERM 10 group; }
 
 # ---- the end
 
-# Processes of our sandboxes: whoever holds a sandbox's lock file open.  bwrap
-# and init inherit it; the rest of a sandbox dies with its init.
-stack_sandbox_pids() {
-	find /proc/[0-9]*/fd -maxdepth 1 -lname "$STACK_STATE/data/box/*" \
-		-printf '%h\n' 2>/dev/null | sed 's|/proc/\([0-9]*\)/fd|\1|' | sort -un
+# Processes of our sandboxes, by three signs: what the provider has noted down
+# ("bwrap":7,"bwrapStart":9), who holds a sandbox's lock file open, who is in
+# our cgroup.  The rest of a sandbox dies with its init.
+stack_noted_pids() {
+	local boot pid start
+	boot=$(</proc/sys/kernel/random/boot_id)
+	while IFS=',: ' read -r _ pid _ start; do
+		[ "$(proc_start "$pid")" != "$start" ] || echo "$pid"
+	done < <(grep -lsF "$boot" "$STACK_STATE"/data/box/*/proc |
+		xargs -r grep -ohE '"(bwrap|init)":[0-9]+,"[a-zA-Z]+":[0-9]+')
 }
 
-stack_nothing_left() {
-	[ -z "$(stack_sandbox_pids)" ] && [ -z "$(cgroup_pids "$STACK_NAME")" ]
+stack_lock_pids() {
+	find /proc/[0-9]*/fd -maxdepth 1 -lname "$STACK_STATE/data/box/*" \
+		-printf '%h\n' 2>/dev/null | sed 's|/proc/\([0-9]*\)/fd|\1|'
 }
+
+stack_sandbox_pids() {
+	{
+		stack_noted_pids
+		stack_lock_pids
+		cgroup_pids "$STACK_NAME"
+	} | sort -un
+}
+
+stack_nothing_left() { [ -z "$(stack_sandbox_pids)" ]; }
 
 # What a drain could not end (the database may be gone) is ours all the same.
 stack_kill_sandboxes() {
 	local pids
-	pids=$({ stack_sandbox_pids && cgroup_pids "$STACK_NAME"; } | sort -un)
+	pids=$(stack_sandbox_pids)
 	[ -n "$pids" ] || return 0
 	note "ending what is left of sandboxes: $(wc -w <<<"$pids") processes"
+	cgroup_thaw "$STACK_NAME" 2>/dev/null
 	# shellcheck disable=SC2086 # a list of numbers
-	quiet_root kill -KILL $pids 2>/dev/null || true
+	kill -KILL $pids 2>/dev/null
 	wait_for 10 stack_nothing_left
 }
 

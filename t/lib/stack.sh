@@ -11,7 +11,8 @@
 # What COMMAND starts may call `t/lib/stack.sh do FUNCTION...` on that stack.
 # and it ends with the script.  Exported: SANDLEASE_URL, SANDLEASE_API_KEY,
 # SANDLEASE_PREVIEW_URL, SANDLEASE_CONFIG, STACK_DIR, STACK_STATE, STACK_RUN.
-# Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none.
+# Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none,
+# STACK_FSYNC=on, STACK_RUN_IN (where the directory for sockets is made).
 # Functions of t/lib/dev-stack.sh work on it: stack_admin, stack_reap,
 # api_stop, api_start, pg_stop, pg_start, pg_psql, nginx_stop, as, ...
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
@@ -47,7 +48,7 @@ stack_missing() {
 			return
 		}
 	done
-	compgen -G "$TOP/nginx/*.in" >/dev/null || echo "nginx/ holds no configuration"
+	[ -f "$TOP/nginx/render" ] || echo "nginx/ holds no configuration"
 }
 
 stack_describe() {
@@ -55,11 +56,12 @@ stack_describe() {
 	chmod 711 "$STACK_DIR"
 	STACK_NAME=sandlease-test-${STACK_DIR##*-}
 	STACK_STATE=$STACK_DIR/state STACK_RUN=$STACK_DIR/run
+	[ -z "${STACK_RUN_IN:-}" ] || STACK_RUN=$STACK_RUN_IN/${STACK_DIR##*/}
 	LOGS=$STACK_DIR/log
 	mkdir "$LOGS"
 	STACK_PORT=$(stack_free_port)
 	STACK_PREVIEW_PORT=$(stack_free_port "$STACK_PORT")
-	STACK_FSYNC=off
+	STACK_FSYNC=${STACK_FSYNC:-off}
 	SANDLEASE_CGROUP=${STACK_CGROUP:-${SANDLEASE_CGROUP:-}}
 }
 
@@ -67,8 +69,7 @@ stack_export() {
 	SANDLEASE_URL=$(stack_url)
 	SANDLEASE_PREVIEW_URL=http://localhost:$STACK_PREVIEW_PORT
 	SANDLEASE_CONFIG=$(stack_conf_file)
-	SANDLEASE_API_KEY=$(stack_admin key create --org demo --user demo) ||
-		die "no key could be made"
+	SANDLEASE_API_KEY=$(stack_make_key) || die "no key could be made"
 	export SANDLEASE_URL SANDLEASE_PREVIEW_URL SANDLEASE_CONFIG \
 		SANDLEASE_API_KEY STACK_DIR STACK_STATE STACK_RUN STACK_NAME
 	# for `do`, in another process
@@ -83,7 +84,7 @@ stack_up() {
 	pg_find
 	pg_start
 	pg_database || die "the database cannot be made"
-	stack_configure && quiet migrate stack_admin migrate --sql "$TOP/sql" ||
+	stack_configure && quiet migrate stack_migrate ||
 		die "the schema cannot be made"
 	api_start
 	nginx_start

@@ -1,12 +1,60 @@
-"""tap.py: test cases as functions whose names are sentences, printed as TAP."""
+"""Test Anything Protocol, and what a test does when its world is missing."""
+import os
 import sys
 import traceback
 
-CASES = []
+_count = 0
+_failed = 0
+
+
+def ok(claim, name, detail=""):
+    global _count, _failed
+    _count += 1
+    if not claim:
+        _failed += 1
+    print(f"{'ok' if claim else 'not ok'} {_count} - {name}", flush=True)
+    if not claim and detail != "":
+        for line in str(detail)[:2000].splitlines():
+            print(f"# {line}", flush=True)
+    return bool(claim)
+
+
+def same(got, want, name):
+    return ok(got == want, name, f"got  {got!r}\nwant {want!r}")
 
 
 class Skip(Exception):
     """Raised by a case that cannot be tried here; its text says why."""
+
+
+def skip_all(why):
+    if os.environ.get("SANDLEASE_MUST_RUN") == "1":
+        ok(False, f"cannot run: {why}")
+        done()
+    print(f"1..0 # SKIP {why}", flush=True)
+    sys.exit(0)
+
+
+def done():
+    print(f"1..{_count}", flush=True)
+    sys.exit(1 if _failed else 0)
+
+
+def run(tests, *arguments):
+    """Runs functions; their names are the sentences they prove."""
+    if callable(tests):
+        return run_cases(tests, *arguments)
+    for test in tests:
+        try:
+            test()
+        except Exception:  # one broken test must not hide the others
+            ok(False, test.__name__.replace("_", " "), traceback.format_exc())
+    done()
+
+
+# ---- cases as functions that raise: for suites with one world for all
+
+CASES = []
 
 
 def case(function):
@@ -16,7 +64,7 @@ def case(function):
 
 def equal(got, wanted, what="value"):
     if got != wanted:
-        raise AssertionError("%s: got %r, wanted %r" % (what, got, wanted))
+        raise AssertionError(f"{what}: got {got!r}, wanted {wanted!r}")
 
 
 def true(claim, what):
@@ -24,23 +72,16 @@ def true(claim, what):
         raise AssertionError(what)
 
 
-def run(before, *arguments):
-    """Calls before(), then the case with `arguments`, for every case; the
-    exit status says if all passed."""
-    failed = 0
-    print("1..%d" % len(CASES))
-    for number, function in enumerate(CASES, 1):
+def run_cases(before, *arguments):
+    """Calls before(), then the case with `arguments`, for every case."""
+    for function in CASES:
         name = function.__name__.replace("_", " ")
         try:
             before()
             function(*arguments)
-            print("ok %d - %s" % (number, name), flush=True)
+            ok(True, name)
         except Skip as why:
-            print("ok %d - %s # SKIP %s" % (number, name, why), flush=True)
+            ok(True, f"{name} # SKIP {why}")
         except Exception:
-            failed += 1
-            print("not ok %d - %s" % (number, name))
-            for line in traceback.format_exc().splitlines():
-                print("# " + line)
-            sys.stdout.flush()
-    return 1 if failed else 0
+            ok(False, name, traceback.format_exc())
+    done()

@@ -2,6 +2,7 @@
 
 LINT += \
 	t/lint/config.t \
+	t/lint/cppcheck.t \
 	t/lint/format.t \
 	t/lint/hardening.t \
 	t/lint/layers.t \
@@ -10,11 +11,15 @@ LINT += \
 	t/lint/shell.t \
 	t/lint/size.t \
 	t/lint/symbols.t \
+	t/lint/tap.t \
 	t/lint/tour.t \
+	t/lint/units.t \
 	t/lint/version.t
 
 EXTRA_DIST += \
 	.ci/run \
+	t/dev/front-door.t \
+	t/dev/stack.t \
 	t/lib/dev-build.sh \
 	t/lib/dev-check.sh \
 	t/lib/dev-daemon.sh \

@@ -1,1 +1,20 @@
-## t/provider
+## t/provider: the conformance suite; each .t is one world it runs in
+
+if HAVE_CMOCKA
+check_PROGRAMS += t/provider/conformance
+t_provider_conformance_SOURCES = \
+	t/provider/conformance.c t/provider/suite.h \
+	t/provider/conformance_boxes.c \
+	t/provider/conformance_cells.c \
+	t/provider/conformance_host.c
+t_provider_conformance_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/t/provider
+t_provider_conformance_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+t_provider_conformance_LDADD = $(LIBPROVIDER) $(LIBCOMMON) $(CMOCKA_LIBS)
+endif
+
+EXTRA_DIST += \
+	t/provider/world.sh \
+	t/provider/conformance-cgroup.t \
+	t/provider/conformance-cgroup2.t \
+	t/provider/conformance-fake.t \
+	t/provider/conformance-local.t

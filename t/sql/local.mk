@@ -1,1 +1,12 @@
-## t/sql
+## t/sql: the schema, its functions and their races, in a real PostgreSQL
+
+EXTRA_DIST += \
+	t/lib/pg.sh \
+	t/sql/auth.t \
+	t/sql/lease.t \
+	t/sql/mutation.t \
+	t/sql/prepare.t \
+	t/sql/race.t \
+	t/sql/rows.sh \
+	t/sql/session.t \
+	t/sql/transitions.t

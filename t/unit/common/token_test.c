@@ -56,6 +56,61 @@ hashes_are_the_published_ones(void **state)
 	assert_memory_not_equal(hex, "bddd", 4);
 }
 
+static void
+secrets_are_compared_whole(void **state)
+{
+	(void)state;
+	assert_true(token_equal("", ""));
+	assert_true(token_equal("abc", "abc"));
+	assert_false(token_equal("abc", "abd"));
+	assert_false(token_equal("abc", "ab"));
+	assert_false(token_equal("ab", "abc"));
+}
+
+static void
+a_wiped_secret_is_gone(void **state)
+{
+	char secret[] = "secret";
+
+	(void)state;
+	token_wipe(secret, sizeof(secret) - 1);
+	assert_memory_equal(secret, "\0\0\0\0\0\0", sizeof(secret));
+}
+
+static void
+base64_is_read_or_refused(void **state)
+{
+	static const struct {
+		const char *text, *want; /* NULL: refused */
+		size_t len;
+	} CASES[] = {
+		{ "", "", 0 },
+		{ "YQ==", "a", 1 },
+		{ "AAEC", "\0\1\2", 3 },
+		{ "+/8=", "\xfb\xff", 2 },
+		{ "YQ", NULL, 0 },
+		{ "YQ=", NULL, 0 },
+		{ "YQ==x", NULL, 0 },
+		{ "Y Q==", NULL, 0 },
+		{ "-_8=", NULL, 0 },
+		{ "not base64", NULL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_buf struct buf out = { 0 };
+
+		buf_str(&out, ">");
+		assert_int_equal(token_base64(CASES[i].text, &out),
+		    CASES[i].want != NULL);
+		if (CASES[i].want == NULL)
+			continue;
+		assert_int_equal(out.len, CASES[i].len + 1);
+		assert_memory_equal(out.data + 1, CASES[i].want,
+		    CASES[i].len + 1);
+	}
+}
+
 /* ---- sealing */
 
 static struct seal_keys
@@ -267,6 +322,9 @@ main(void)
 		cmocka_unit_test(
 		    keys_and_tokens_have_their_form_and_never_repeat),
 		cmocka_unit_test(hashes_are_the_published_ones),
+		cmocka_unit_test(secrets_are_compared_whole),
+		cmocka_unit_test(a_wiped_secret_is_gone),
+		cmocka_unit_test(base64_is_read_or_refused),
 		cmocka_unit_test(what_was_sealed_opens_for_its_owner),
 		cmocka_unit_test(two_seals_of_one_text_differ),
 		cmocka_unit_test(an_old_key_still_opens),

@@ -38,7 +38,7 @@ a_problem_has_all_its_members(void **state)
 	    "\"detail\":\"the name is taken\",\"code\":\"name_taken\","
 	    "\"retryable\":false,\"traceId\":\"t1\",\"errors\":[]}");
 	assert_non_null(strstr(f.out.data,
-	    "Status: 409\r\nContent-Type: application/problem+json\r\n"));
+	    "Status: 409 Conflict\r\nContent-Type: application/problem+json\r\n"));
 	assert_null(strstr(f.out.data, "Retry-After"));
 	fake_end(&f, &c);
 }

@@ -1,0 +1,213 @@
+/* launch.c: everything between an intent to start and its outcome. */
+#include "control/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { FILE_MODE = 0644 };
+
+void
+launch_release(struct launch *l)
+{
+	json_decref(l->env);
+	json_decref(l->files);
+}
+
+static int
+open_sealed(struct control *ctl, const char *session, const char *what,
+    const char *sealed, json_t **out, struct err *e)
+{
+	auto_free char *owner = xasprintf("%s:%s", session, what);
+	auto_buf struct buf plain = { 0 };
+	int rc;
+
+	if (sealed[0] == '\0') {
+		*out = NULL;
+		return 0;
+	}
+	if (seal_open(&ctl->keys, owner, sealed, &plain, e) < 0)
+		return err_wrap(e, "%s", what);
+	rc = json_parse(plain.data, plain.len, out, e);
+	token_wipe(plain.data, plain.len);
+	return rc;
+}
+
+int
+launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
+    struct err *e)
+{
+	*l = (struct launch){ 0 };
+	control_spec(plan, 0, &l->sandbox);
+	str_copy(l->target.sandbox, sizeof(l->target.sandbox), l->sandbox.id);
+	str_copy(l->target.incarnation, sizeof(l->target.incarnation),
+	    l->sandbox.incarnation);
+	str_copy(l->target.session, sizeof(l->target.session),
+	    rows_text(plan, 0, "session_id"));
+	str_copy(l->target.instance, sizeof(l->target.instance),
+	    rows_text(plan, 0, "instance"));
+	l->target.generation = rows_int(plan, 0, "generation");
+	l->first = l->target.generation == 1;
+	if (open_sealed(ctl, l->target.session, "env",
+		rows_text(plan, 0, "env_sealed"), &l->env, e) < 0 ||
+	    open_sealed(ctl, l->target.session, "files",
+		rows_text(plan, 0, "files_sealed"), &l->files, e) < 0)
+		return -1;
+	l->agent.env = l->env;
+	return 0;
+}
+
+static int
+write_file(struct control *ctl, const struct launch *l, const json_t *f,
+    int64_t deadline_ms, struct err *e)
+{
+	const char *b64 = json_str(f, "contentBase64");
+	const json_t *text = json_object_get(f, "content");
+	const json_t *given = json_object_get(f, "mode");
+	int64_t mode = given != NULL ? json_integer_value(given) : FILE_MODE;
+	auto_buf struct buf bytes = { 0 };
+
+	if (text != NULL)
+		return agent_write(&ctl->provider, &l->target,
+		    json_str(f, "path"), mode, json_string_value(text),
+		    json_string_length(text), deadline_ms, e);
+	if (!token_base64(b64, &bytes))
+		return err_field(e, "files", "contentBase64 is not base64");
+	return agent_write(&ctl->provider, &l->target, json_str(f, "path"),
+	    mode, bytes.data, bytes.len, deadline_ms, e);
+}
+
+static int
+write_files(struct control *ctl, const struct launch *l, int64_t deadline_ms,
+    struct err *e)
+{
+	size_t i;
+	json_t *f;
+
+	json_array_foreach(l->files, i, f)
+	{
+		if (write_file(ctl, l, f, deadline_ms, e) < 0)
+			return err_wrap(e, "writing %s", json_str(f, "path"));
+	}
+	return 0;
+}
+
+/* Its files must be there unless this is its very first start. */
+static int
+have_storage(struct control *ctl, const struct launch *l, struct err *e)
+{
+	const struct provider_ops *ops = ctl->provider.ops;
+	bool there = true;
+
+	if (!l->first &&
+	    ops->storage_exists(&ctl->provider, l->sandbox.id,
+		l->target.session, &there, e) < 0)
+		return -1;
+	if (!there)
+		return err_set(e, ERR_GONE, "storage_gone",
+		    "the session's files are gone");
+	return ops->storage_make(&ctl->provider, l->sandbox.id,
+	    l->target.session, e);
+}
+
+/* The version differs: told, never in the way. */
+static void
+compare_version(const struct launch *l)
+{
+	if (l->version[0] == '\0' || str_equal(l->version, PACKAGE_VERSION))
+		return;
+	log_line(LOG_WARN, "agent_version",
+	    "sandbox %s runs agent %s, this is %s: it goes on; put its sessions to sleep and resume them to get the new one",
+	    l->sandbox.id, l->version, PACKAGE_VERSION);
+}
+
+/* Running already: the row knows its version.  New: it says so itself. */
+static int
+have_sandbox(struct control *ctl, const struct rows *plan, struct launch *l,
+    int64_t deadline_ms, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+
+	if (!str_equal(rows_text(plan, 0, "sandbox_state"), "creating")) {
+		(void)!str_copy(l->version, sizeof(l->version),
+		    rows_text(plan, 0, "agent_version"));
+	} else {
+		if (p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0 ||
+		    agent_ping(p, l->sandbox.id, l->sandbox.incarnation,
+			l->version, deadline_ms, e) < 0)
+			return -1;
+	}
+	compare_version(l);
+	return 0;
+}
+
+/* The URLs that were given out before work again. */
+static int
+expose_ports(struct control *ctl, const struct rows *plan,
+    const struct launch *l, int64_t deadline_ms, struct err *e)
+{
+	auto_free char *ports = xstrdup(rows_text(plan, 0, "ports"));
+	char *save = NULL;
+
+	for (char *p = strtok_r(ports, ",", &save); p != NULL;
+	     p = strtok_r(NULL, ",", &save))
+		if (agent_expose(&ctl->provider, &l->target,
+			strtoll(p, NULL, 10), deadline_ms, e) < 0)
+			return err_wrap(e, "port %s", p);
+	return 0;
+}
+
+int
+launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
+    int64_t deadline_ms, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+
+	if (have_storage(ctl, l, e) < 0 ||
+	    have_sandbox(ctl, plan, l, deadline_ms, e) < 0)
+		return -1;
+	if (agent_launch(p, &l->sandbox, &l->target, &l->agent, deadline_ms,
+		e) < 0 ||
+	    write_files(ctl, l, deadline_ms, e) < 0 ||
+	    expose_ports(ctl, plan, l, deadline_ms, e) < 0)
+		return -1;
+	return agent_prove(p, &l->target, deadline_ms, e);
+}
+
+int
+launch_verified(struct control *ctl, const struct launch *l, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec =
+	    control_spec_text(json_pack("{s:s, s:I, s:s, s:s, s:I, s:s, s:s*}",
+		"instance", l->target.instance, "generation",
+		(json_int_t)l->target.generation, "sandbox", l->sandbox.id,
+		"incarnation", l->sandbox.incarnation, "seconds",
+		(json_int_t)ctl->conf->ready_without_work_seconds, "trace",
+		ctl->trace, "version",
+		l->version[0] != '\0' ? l->version : NULL));
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_VERIFIED, &r, e,
+		l->target.session, spec) < 0)
+		return -1;
+	if (!rows_bool(r, 0, "applied"))
+		return err_set(e, ERR_BUSY, "lease_changed",
+		    "the session was stopped while it started");
+	return 0;
+}
+
+int
+launch_lost(struct control *ctl, const struct launch *l, struct err *e)
+{
+	auto_free char *spec =
+	    control_spec_text(json_pack("{s:s, s:I, s:b, s:s, s:s}", "instance",
+		l->target.instance, "generation",
+		(json_int_t)l->target.generation, "lost", 1, "reason",
+		"storage_gone", "trace", ctl->trace));
+
+	return STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, NULL, e,
+	    l->target.session, spec);
+}

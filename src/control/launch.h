@@ -1,0 +1,40 @@
+/*
+ * launch.h: everything between an intent to start and its outcome.
+ *
+ * Storage, sandbox, wrapper, files, ports, and the proof by a command; each
+ * step is idempotent and carries incarnation and generation.
+ */
+#ifndef SANDLEASE_CONTROL_LAUNCH_H
+#define SANDLEASE_CONTROL_LAUNCH_H
+
+#include "control/control.h"
+
+/* One start under way: the plan's columns, decoded. */
+struct launch {
+	struct sandbox_spec sandbox;
+	struct agent_target target;
+	struct agent_launch agent;
+	json_t *env;   /* owned */
+	json_t *files; /* owned */
+	bool first;    /* the session has no storage yet */
+	char version[AGENT_VERSION_MAX];
+};
+
+#define auto_launch __attribute__((cleanup(launch_release)))
+
+/* Decodes a start_plan row; sealed columns are opened. */
+int launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
+    struct err *e) MUST_CHECK;
+void launch_release(struct launch *l);
+
+/* Acts, in order; returns once a command was run.  The lock is the caller's. */
+int launch_bring_up(struct control *ctl, const struct rows *plan,
+    struct launch *l, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* Outcomes: the wrapper answered / the session's files are gone. */
+int launch_verified(struct control *ctl, const struct launch *l, struct err *e)
+    MUST_CHECK;
+int launch_lost(struct control *ctl, const struct launch *l, struct err *e)
+    MUST_CHECK;
+
+#endif

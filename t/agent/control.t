@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""init and its control channel: cells begin, are seen, end; nobody blocks it."""
+import os
+import socket
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import Box, eventually, new_session  # noqa: E402
+from tap import ok, run, same  # noqa: E402
+
+box = Box()
+
+
+def ping_says_who_it_is():
+    a = box.ask("ping")
+    same((a["ok"], a["sandbox"], a["pid"]), (True, box.sandbox, 1), "ping says who it is")
+
+
+def a_wrong_incarnation_is_refused():
+    same(box.ask("ping", incarnation="zzzz").get("code"), "wrong_incarnation",
+         "a wrong incarnation is refused")
+
+
+def broken_messages_get_an_answer():
+    for name, message in (("no JSON", b"{"), ("no object", b"[]"), ("nothing in it", b"{}")):
+        s = box.connect()
+        s.send(message)
+        ok(b'"ok":false' in s.recv(65536), f"a message that is {name} is refused")
+        s.close()
+    same(box.ask("fly").get("code"), "unknown_op", "an unknown operation is refused")
+    same(box.ask("look").get("code"), "validation_failed", "a missing session is named")
+
+
+def a_launched_wrapper_serves():
+    s = new_session()
+    a = box.launch(s, generation=3)
+    same({k: a.get(k) for k in ("ok", "instance", "generation", "cell")},
+         {"ok": True, "instance": "inst3", "generation": 3, "cell": "namespace"},
+         "launch answers when the wrapper serves")
+    same(box.call(s, "GET", "/api/ping").json()["message"], "pong", "the wrapper answers a ping")
+    same(box.ask("look", session=s)["wrappers"], [{"instance": "inst3", "generation": 3}],
+         "look lists it")
+    ok({"session": s, "instance": "inst3", "generation": 3} in box.ask("list")["cells"],
+       "list has it")
+    same(box.forward("prove", s).get("output"), "ready", "a command proves it")
+    a = box.launch(s, generation=4)
+    box.generation[s] = 3
+    same((a["ok"], a["code"], a["instance"], a["generation"]),
+         (False, "already_running", "inst3", 3), "a second launch finds the first")
+    same(box.ask("prove", session=s, generation=9).get("code"), "stale_generation",
+         "an operation for another generation is refused")
+    same(box.ask("prove", session=new_session(), generation=1).get("code"), "no_such_session",
+         "an operation for a session that is not here is refused")
+    a = box.ask("kill", session=s, waitMs=10000)
+    same((a["ok"], a["wrappers"]), (True, []), "kill answers when the cell has been reaped")
+    same(box.ask("kill", session=s, waitMs=100)["wrappers"], [], "kill again is harmless")
+
+
+def a_sealed_generation_never_starts():
+    s = new_session()
+    same(box.ask("seal", session=s, generation=5)["wrappers"], [], "seal lists what there is")
+    same(box.launch(s, generation=5).get("code"), "stale_generation",
+         "the sealed generation cannot be launched")
+    same(box.launch(s, generation=2).get("code"), "stale_generation", "nor an older one")
+    box.ask("seal", session=s, generation=1)
+    same(box.launch(s, generation=5).get("code"), "stale_generation",
+         "a lower seal does not open it again")
+    ok(box.launch(s, generation=6)["ok"], "a newer one can")
+    same(len(box.ask("seal", session=s, generation=6)["wrappers"]), 1,
+         "seal of a running one lists it")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+def term_ends_those_who_listen_to_it():
+    s = box.session()
+    box.run(s, "sleep 1000 & sleep 1000 &")
+    ok(box.ask("term", session=s)["ok"], "term answers")
+    same(box.ask("look", session=s, waitMs=10000)["wrappers"], [],
+         "a cell whose processes heed SIGTERM ends by itself")
+    ok(box.ask("term", session=s)["ok"], "term of nothing is fine")
+
+
+def term_leaves_time_to_those_who_do_not():
+    s = box.session()
+    box.run(s, "(trap '' TERM; for i in $(seq 1000); do sleep 1; done) & "
+               "(trap 'echo bye >/workspace/bye; exit' TERM; sleep 0.1; "
+               "while :; do sleep 0.05; done) &")
+    box.run(s, "sleep 0.3")
+    box.ask("term", session=s)
+    bye = os.path.join(box.dir, "storage", s, "workspace", "bye")
+    ok(eventually(lambda: os.path.exists(bye)), "a handler of SIGTERM has time to run")
+    same(len(box.ask("look", session=s, waitMs=100)["wrappers"]), 1,
+         "who ignores SIGTERM keeps the cell")
+    same(box.ask("kill", session=s, waitMs=10000)["wrappers"], [], "SIGKILL ends it")
+
+
+def a_tenant_cannot_end_its_cell_by_signals():
+    s = box.session()
+    same(box.run(s, "kill -TERM 1; kill -KILL 1; kill -INT 1; sleep 0.2; echo here")["stdout"],
+         "here\n", "signals to the cell's first process do nothing")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+def a_dead_wrapper_ends_the_cell():
+    s = box.session()
+    box.run(s, "setsid sleep 1000 & disown")
+    for pid in box.named("sandlease-wrap"):
+        os.kill(pid, 9)
+    same(box.ask("look", session=s, waitMs=10000)["wrappers"], [],
+         "a wrapper that dies takes its cell with it")
+
+
+def a_launch_that_fails_says_why():
+    s = new_session()
+    listener = box.listener("nowhere.sock")
+    a = box.ask("launch", [listener.fileno()], session=s, generation=1, instance="x", env={},
+                ports=[], cgroups=0)
+    same(a.get("code"), "launch_failed", "a session without storage cannot be launched")
+    ok("/sessions/" in a.get("message", ""), "and the message says what was missing", a)
+    same(box.ask("look", session=s, waitMs=5000)["wrappers"], [], "nothing of it stays")
+    a = box.ask("launch", [], session=s, generation=1, instance="x", env={}, ports=[], cgroups=0)
+    same(a.get("code"), "launch_failed", "a launch without a socket is refused")
+    a = box.ask("launch", [listener.fileno()], session=s, generation=1, instance="x",
+                env={"1bad": "x"}, ports=[], cgroups=0)
+    same(a.get("code"), "validation_failed", "a launch with a bad variable name is refused")
+    listener.close()
+
+
+def files_and_variables_come_over_the_channel():
+    s = box.session(env={"GREETING": "hello 'you'"})
+    same(box.run(s, 'echo "$GREETING"')["stdout"], "hello 'you'\n", "launch brings variables")
+    with tempfile.TemporaryFile() as f:
+        f.write(b"\x00content\xff")
+        f.seek(0)
+        a = box.forward("write", s, [f.fileno()], path="/workspace/a/b/c.bin", mode=0o640)
+    ok(a["ok"], "write makes parents", a)
+    same(box.run(s, "stat -c '%a %s' a/b/c.bin")["stdout"], "640 9\n", "with mode and content")
+    with tempfile.TemporaryFile() as f:
+        a = box.forward("write", s, [f.fileno()], path="/proc/nothing/here")
+    same(a["ok"], False, "a write that fails is told")
+    box.run(s, "export OWN=1 GREETING=mine; cd /tmp")
+    ok(box.forward("env", s, env={"NEW": "n", "GONE": None})["ok"], "env answers")
+    same(box.run(s, 'echo "$NEW $OWN $GREETING $PWD"')["stdout"], "n 1 mine /tmp\n",
+         "env reaches a living shell and leaves its own exports alone")
+    box.forward("env", s, env={"NEW": None})
+    same(box.run(s, "echo ${NEW-unset}")["stdout"], "unset\n", "null unsets")
+    same(box.run(s, "echo ${GREETING}", sessionId="other")["stdout"], "hello 'you'\n",
+         "a new shell has the session's variables")
+    same(box.forward("env", s, env={"a b": "x"}).get("code"), "validation_failed",
+         "a bad name is refused")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+def status_counts_what_goes_on():
+    s = box.session()
+    a = box.forward("status", s)
+    same((a["busy"], a["running"], a["streams"], a["relays"]), (False, 0, 0, 0), "idle at first")
+    ok(a["idleMs"] < 60000, "idle since it began")
+    r = box.request(s, "POST", "/api/execute/stream", {"command": "sleep 1000"})
+    ok(eventually(lambda: box.forward("status", s)["streams"] == 1), "an open stream is counted")
+    a = box.forward("status", s)
+    same((a["busy"], a["running"], a["idleMs"]), (True, 1, 0), "and a running command")
+    r.close()
+    box.ask("kill", session=s, waitMs=10000)
+
+
+def silent_askers_do_not_block_others():
+    silent = [box.connect() for _ in range(60)]
+    begin = time.monotonic()
+    ok(box.ask("ping")["ok"], "60 connections that say nothing do not block a ping")
+    ok(time.monotonic() - begin < 1.5, "which does not wait for them")
+    more = [box.connect() for _ in range(60)]
+    ok(box.ask("ping")["ok"], "nor do more than it can hold")
+    silent[0].settimeout(10)
+    same(silent[0].recv(10), b"", "a silent connection is closed")
+    for s in silent + more:
+        s.close()
+
+
+def a_stopped_wrapper_does_not_block_init():
+    s, other = box.session(), box.session()
+    victims = box.named("sandlease-wrap")
+    for pid in victims:
+        os.kill(pid, 19)
+    askers = []
+    for _ in range(300):
+        a = box.connect()
+        a.setblocking(False)
+        a.send(b'{"op":"prove","incarnation":"%s","session":"%s","generation":1}' %
+               (box.incarnation.encode(), s.encode()))
+        askers.append(a)
+    ok(box.ask("ping")["ok"], "init answers while a wrapper takes nothing")
+    same(box.ask("look", session=s)["wrappers"][0]["generation"], 1, "and still looks")
+    for a in askers:
+        a.close()
+    same(box.ask("kill", session=s, waitMs=10000)["wrappers"], [], "and still kills")
+    for pid in victims:
+        try:
+            os.kill(pid, 18)
+        except ProcessLookupError:
+            pass
+    same(box.forward("prove", other).get("output"), "ready", "the other goes on")
+    box.ask("kill", session=other, waitMs=10000)
+
+
+def an_asker_that_does_not_read_does_not_block_init():
+    s = box.connect()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    s.send(b'{"op":"list","incarnation":"%s"}' % box.incarnation.encode())
+    ok(box.ask("ping")["ok"], "an asker that does not read does not block init")
+    s.close()
+
+
+try:
+    run([ping_says_who_it_is, a_wrong_incarnation_is_refused, broken_messages_get_an_answer,
+         a_launched_wrapper_serves, a_sealed_generation_never_starts,
+         term_ends_those_who_listen_to_it, term_leaves_time_to_those_who_do_not,
+         a_tenant_cannot_end_its_cell_by_signals, a_dead_wrapper_ends_the_cell,
+         a_launch_that_fails_says_why, files_and_variables_come_over_the_channel,
+         status_counts_what_goes_on, silent_askers_do_not_block_others,
+         a_stopped_wrapper_does_not_block_init, an_asker_that_does_not_read_does_not_block_init])
+finally:
+    box.close()

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""api/execute and api/execute/stream: shells, timeouts, trees, streams."""
+import os
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import Box, eventually, new_session  # noqa: E402
+from tap import ok, run, same  # noqa: E402
+
+box = Box()
+S = box.session(env={"FROM_SESSION": "yes"})
+ALONE = "__DISABLE_SESSION__"
+
+
+def small_answers():
+    a = box.call(S, "GET", "/api/ping").json()
+    same((a["success"], a["status"], a["message"]), (True, "healthy", "pong"), "ping")
+    a = box.call(S, "GET", "/api/version").json()
+    ok(a["success"] and a["version"] == box.ask("ping")["version"], "version is init's")
+    a = box.call(S, "GET", "/")
+    same((a.status, a.headers["content-type"].split(";")[0]), (200, "text/plain"), "greeting")
+    same(box.call(S, "GET", "").status, 200, "greeting without the slash")
+    a = box.call(S, "GET", "/api/nothing")
+    same((a.status, a.json()["code"], a.json()["message"]),
+         (404, "UNKNOWN_ERROR", "The requested endpoint was not found"), "an unknown route")
+    a = box.call(S, "GET", "/api/execute")
+    same((a.status, a.headers.get("allow")), (405, "POST"), "a wrong method says which is right")
+
+
+def only_its_own_session_is_served():
+    other = new_session()
+    for name, params in {
+        "another session's parameter": {"SL_SESSION": other},
+        "another session's raw path": {"REQUEST_URI": f"/v1/sessions/{other}/api/ping"},
+        "another session's path": {"SL_PATH": f"/v1/sessions/{other}/api/ping"},
+        "a longer id in the raw path": {"REQUEST_URI": f"/v1/sessions/{S}x/api/ping"},
+        "no raw path": {"REQUEST_URI": ""},
+    }.items():
+        same(box.call(S, "GET", "/api/ping", **params).status, 400, f"{name} is refused")
+
+
+def an_answer_has_every_field():
+    a = box.run(S, "echo out; echo err >&2; exit_code=7; (exit $exit_code)")
+    same({k: a[k] for k in ("success", "exitCode", "stdout", "stderr", "sessionId")},
+         {"success": False, "exitCode": 7, "stdout": "out\n", "stderr": "err\n",
+          "sessionId": "default"}, "output, status and session")
+    ok(a["command"].startswith("echo out") and a["timestamp"].endswith("Z")
+       and a["duration"] >= 0, "command, time and duration")
+
+
+def a_shell_keeps_its_state():
+    box.run(S, "cd /tmp; export A=1; B=2; f() { echo \"f $1\"; }; alias g='echo alias'")
+    same(box.run(S, "pwd; echo $A$B; f x; g y")["stdout"], "/tmp\n12\nf x\nalias y\n",
+         "directory, variables, functions and aliases stay")
+    same(box.run(S, "pwd; echo ${A-none}; echo $FROM_SESSION", sessionId="two")["stdout"],
+         "/workspace\nnone\nyes\n", "another shell has its own")
+    same(box.run(S, "pwd", sessionId=ALONE)["stdout"], "/workspace\n", "sessionless has none")
+    same(box.run(S, "pwd; cd /; X=1", cwd="/usr", env={"A": "call"})["stdout"], "/usr\n",
+         "cwd of one call")
+    same(box.run(S, "echo $A; env | grep ^A=; f", env={"A": "it's", "N": None})["stdout"],
+         "it's\nA=it's\nf \n", "env of one call reaches shell, children and functions")
+    same(box.run(S, "pwd; echo $A")["stdout"], "/tmp\n1\n", "both are taken back")
+    a = box.run(S, "echo x", cwd="/nowhere")
+    same((a["exitCode"], a["stdout"], a["stderr"]),
+         (1, "", "Failed to change directory to /nowhere\n"), "a cwd that is not there")
+    a = box.run(S, "echo x", cwd="/nowhere", sessionId=ALONE)
+    same((a["exitCode"], a["stdout"], a["stderr"]),
+         (1, "", "Failed to change directory to /nowhere\n"), "nor sessionless")
+    same(box.run(S, "cat; read x; echo $?")["stdout"], "1\n", "stdin is empty")
+
+
+def odd_commands_do_no_harm():
+    for command, want in {
+        "break; continue": (0, ""),
+        "echo \"a'b\\\\n\"": (0, "a'b\\n\n"),
+        "echo 'two\nlines'": (0, "two\nlines\n"),
+        "# only a comment": (0, ""),
+        "cat <<EOF\nhere $((1+1))\nEOF": (0, "here 2\n"),
+        "echo a; }; {": (2, ""),
+        "if": (2, ""),
+        "'": (2, ""),
+        "return 3": (2, ""),
+        "exec 5>&1; echo five >&5": (0, "five\n"),
+        "no-such-command": (127, ""),
+        "printf '\\x00\\xff\\xfe ok'": (0, "\0��ok".replace("ok", " ok")),
+        "printf 'h\\xc3\\xa9'": (0, "hé"),
+    }.items():
+        a = box.run(S, command, sessionId="odd")
+        same((a.get("exitCode"), a.get("stdout")), want, f"{command!r}")
+    same(box.run(S, "echo fine", sessionId="odd")["stdout"], "fine\n", "the shell is well")
+    long = "x" * 900000
+    same(box.run(S, f"printf %s '{long}' | wc -c")["stdout"].strip(), "900000", "a long command")
+    same(box.run(S, f"printf %s '{long}' | wc -c", sessionId=ALONE)["stdout"].strip(), "900000",
+         "also sessionless")
+
+
+def bad_bodies_name_the_field():
+    for body, field in (({}, "command"), ({"command": 5}, "command"), ({"command": ""}, "command"),
+                        ({"command": "x\0y"}, "command"),
+                        ({"command": "x", "timeoutMs": "1"}, "timeoutMs"),
+                        ({"command": "x", "timeoutMs": -1}, "timeoutMs"),
+                        ({"command": "x", "sessionId": " "}, "sessionId"),
+                        ({"command": "x", "sessionId": "y" * 200}, "sessionId"),
+                        ({"command": "x", "env": []}, "env"),
+                        ({"command": "x", "env": {"a-b": "c"}}, "env"),
+                        ({"command": "x", "env": {"a": 1}}, "env"),
+                        ({"command": "x", "cwd": "/" * 5000}, "cwd"),
+                        ({"command": "x", "background": True}, "background")):
+        for path in ("/api/execute", "/api/execute/stream"):
+            a = box.call(S, "POST", path, body)
+            j = a.json()
+            same((a.status, j["code"], j["context"]["validationErrors"][0]["field"]),
+                 (400, "VALIDATION_FAILED", field), f"{path} {str(body)[:40]}")
+    for name, raw in (("no JSON", b"{"), ("an array", b"[]"), ("deep", b"[" * 100000),
+                      ("deep objects", b'{"a":' * 5000), ("bytes", b"\xff\xfe")):
+        a = box.call(S, "POST", "/api/execute", raw=raw)
+        same((a.status, a.json()["code"]), (400, "VALIDATION_FAILED"), f"a body that is {name}")
+    same(box.call(S, "POST", "/api/execute", raw=b" " * 1100000).status, 413, "too large a body")
+    a = box.call(S, "POST", "/api/execute", {"command": "echo $X", "unknown": 1, "cwd": None})
+    same(a.status, 200, "unknown fields and nulls are ignored")
+
+
+def a_cut_off_body_is_not_taken():
+    r = box.request(S, "POST", "/api/execute", end=False,
+                    raw=b'{"command":"touch /workspace/cut"}')
+    r.sock.shutdown(1)
+    r.all()
+    r.close()
+    same(box.run(S, "ls /workspace/cut 2>&1; true")["stdout"].count("No such file"), 1,
+         "a body that was cut off runs nothing")
+
+
+def a_background_child_does_not_hold_the_answer():
+    begin = time.monotonic()
+    a = box.run(S, "sleep 1000 & echo started")
+    ok(a["stdout"] == "started\n" and time.monotonic() - begin < 30,
+       "an answer comes while a background child runs", a)
+    a = box.run(S, "sleep 1000 & echo started", sessionId=ALONE)
+    same(a["stdout"], "started\n", "also sessionless")
+    box.run(S, "(while echo tick; do sleep 0.02; done; echo dead >/workspace/dead) & "
+               "echo $! >/workspace/ticker")
+    box.run(S, "sleep 0.3")
+    same(box.run(S, "kill -0 $(cat /workspace/ticker) && ls /workspace/dead 2>&1")["stdout"]
+         .count("No such file"), 1, "what a background child prints later does not kill it")
+    same(box.run(S, "echo clean")["stdout"], "clean\n", "nor shows in the next answer")
+    box.run(S, "pkill sleep; kill $(cat /workspace/ticker)")
+
+
+TREE = ("sleep 4001 & setsid sleep 4002 & (setsid bash -c 'sleep 4003 & disown; exec sleep 4004' &) ; "
+        "env -i /bin/bash -c '(env -i /usr/bin/setsid /usr/bin/sleep 4005 &)' ; sleep 0.2; "
+        "sleep 4006; echo never >/workspace/never")
+
+
+def sleepers(session=None):
+    found = []
+    for pid in box.inner():
+        try:
+            with open(f"/proc/{pid}/cmdline") as f:
+                words = f.read().split("\0")
+        except OSError:
+            continue
+        if words[0].endswith("sleep") and words[1].startswith("400"):
+            found.append(words[1])
+    return found
+
+
+def a_timeout_ends_the_whole_tree():
+    for name, fields in (("in a shell", {}), ("sessionless", {"sessionId": ALONE})):
+        a = box.run(S, TREE, timeoutMs=700, **fields)
+        if fields:
+            same((a["status"], a["exitCode"]), (200, 124), f"{name}: exit code 124")
+            ok("Command timed out after 700ms" in a["stderr"], f"{name}: and says so", a)
+        else:
+            same((a["status"], a["code"], a["message"], a["context"]["shell"]),
+                 (500, "COMMAND_EXECUTION_ERROR", "Command timeout after 700ms", "restored"),
+                 f"{name}: an error that says so")
+        ok(eventually(lambda: sleepers() == []), f"{name}: nothing of it is left", sleepers())
+        same(box.run(S, "ls /workspace")["stdout"].count("never"), 0, f"{name}: nor goes on")
+
+
+def a_timeout_leaves_the_shell_and_the_rest():
+    box.run(S, "cd /tmp; export KEEP=kept; plain=too; h() { echo func; }; alias i='echo ali'; "
+               "umask 027; set -o pipefail; sleep 4009 &", sessionId="keep")
+    a = box.run(S, "cd /; KEEP=changed; while :; do :; done", timeoutMs=300, sessionId="keep")
+    same((a["status"], a["context"]["shell"]), (500, "restored"), "a loop of builtins is ended")
+    same(box.run(S, "pwd; echo $KEEP $plain; h; i; umask; set -o | grep -c 'pipefail.*on'",
+                 sessionId="keep")["stdout"],
+         "/tmp\nkept too\nfunc\nali\n0027\n1\n", "the shell is as before the command")
+    same(sleepers(), ["4009"], "what an earlier command started lives")
+    a = box.run(S, "echo before; exec sleep 4008", timeoutMs=300, sessionId="keep")
+    same((a["status"], a["context"]["stdout"]), (500, "before\n"), "output so far is told")
+    same(box.run(S, "echo $KEEP", sessionId="keep")["stdout"], "kept\n", "again restored")
+    a = box.run(S, "trap '' TERM INT; sleep 4007; sleep 4007", timeoutMs=200, sessionId="keep")
+    same(a["status"], 500, "traps do not help")
+    box.run(S, "pkill sleep")
+    same(box.run(S, "echo quick", timeoutMs=60000)["stdout"], "quick\n", "in time is in time")
+
+
+def a_fork_bomb_is_ended_by_its_timeout():
+    bomb = "f() { f | f & }; f; sleep 4000"
+    a = box.run(S, bomb, timeoutMs=500, sessionId="bomb")
+    same(a["status"], 500, "a fork bomb is ended by its timeout")
+    same(box.run(S, "echo well", sessionId="after")["stdout"], "well\n", "and the session is well")
+
+
+def a_dead_shell_is_told_once():
+    a = box.run(S, "exit 42", sessionId="dies")
+    same((a["status"], a["code"], a["context"]),
+         (410, "SESSION_TERMINATED", {"sessionId": "dies", "exitCode": 42}), "exit ends the shell")
+    same(box.run(S, "echo new", sessionId="dies")["stdout"], "new\n", "the next call has a fresh one")
+    pid = box.run(S, "echo $$", sessionId="dies")["stdout"].strip()
+    box.run(S, f"kill -9 {pid}")
+    a = box.run(S, "echo x", sessionId="dies")
+    same((a["status"], a["context"]["exitCode"]), (410, 137), "one that was killed between calls")
+    same(box.run(S, "echo new", sessionId="dies")["stdout"], "new\n", "and then a fresh one")
+
+
+def one_shell_is_serial_others_are_not():
+    out = []
+    def late():
+        out.append(box.run(S, "echo two >>/workspace/order", sessionId="serial"))
+    begin = time.monotonic()
+    r = box.request(S, "POST", "/api/execute",
+                    {"command": "sleep 1; echo one >>/workspace/order", "sessionId": "serial"})
+    ok(eventually(lambda: box.forward("status", S)["running"] == 1), "one runs")
+    t = threading.Thread(target=late)
+    t.start()
+    same(box.run(S, "echo x", sessionId="parallel")["stdout"], "x\n", "another shell")
+    ok(time.monotonic() - begin < 1, "does not wait for it")
+    a = box.run(S, "echo x", sessionId="serial", timeoutMs=50)
+    same((a["status"], a["message"]), (500, "Command timeout after 50ms"),
+         "waiting for one's turn counts")
+    r.all()
+    t.join()
+    same(box.run(S, "cat /workspace/order")["stdout"], "one\ntwo\n", "in order")
+
+
+def output_is_bounded():
+    a = box.run(S, "head -c 40000000 /dev/zero | tr '\\0' a; echo end >&2", sessionId=ALONE)
+    same((len(a["stdout"]), a.get("truncated"), a["stderr"]), (32 << 20, True, "end\n"),
+         "more than 32 MiB are cut off")
+    ok("truncated" not in box.run(S, "head -c 1000000 /dev/zero"), "less are not")
+
+
+def a_stream_comes_line_by_line():
+    events = list(box.stream(S, "echo one; sleep 0.4; echo two >&2; sleep 0.4; printf thr; "
+                                "sleep 0.4; printf 'ee\\n'; printf 'h\\xc3'; sleep 0.3; "
+                                "printf '\\xa9'; exit 3"))
+    kinds = [e["type"] for _, e in events]
+    same((kinds[0], kinds[-1], events[-1][1]["exitCode"]), ("start", "complete", 3),
+         "start first, complete last")
+    data = [(e["type"], e["data"]) for _, e in events if "data" in e]
+    same(data, [("stdout", "one\n"), ("stderr", "two\n"), ("stdout", "thr"), ("stdout", "ee\n"),
+                ("stdout", "h"), ("stdout", "é")],
+         "lines when they are whole, pieces after a while, characters in one piece")
+    at = {e["data"]: t for t, e in events if "data" in e}
+    ok(at["one\n"] < at["two\n"] - 0.2 < at["thr"] - 0.4, "as they come", at)
+
+
+def a_stream_inherits_and_changes_nothing():
+    box.run(S, "cd /usr; export V=v; w=w; k() { echo k; }", sessionId="st")
+    data = [e["data"] for _, e in box.stream(S, "pwd; echo $V$w; k; cd /; export V=x; exit 5",
+                                             sessionId="st") if "data" in e]
+    same("".join(data), "/usr\nvw\nk\n", "directory, variables and functions are inherited")
+    same(box.run(S, "pwd; echo $V", sessionId="st")["stdout"], "/usr\nv\n", "and not changed")
+    data = [e["data"] for _, e in box.stream(S, "pwd; echo $V", sessionId="st", cwd="lib",
+                                             env={"V": "once"}) if "data" in e]
+    same("".join(data), "/usr/lib\nonce\n", "cwd and env of one call")
+
+
+def a_stream_with_a_timeout():
+    events = [e for _, e in box.stream(S, "echo x; " + TREE, timeoutMs=700)]
+    same([e["type"] for e in events][-2:], ["error", "complete"], "an error, then complete")
+    same((events[-2]["error"], events[-2]["data"], events[-1]["exitCode"]),
+         ("Command timeout after 700ms", "Command timeout after 700ms", 124), "with words and 124")
+    ok(eventually(lambda: sleepers() == []), "nothing of it is left", sleepers())
+
+
+def a_client_that_leaves_ends_the_stream_only():
+    r = box.request(S, "POST", "/api/execute/stream",
+                    {"command": "for i in $(seq 40); do echo $i; sleep 0.05; done; "
+                                "echo done >/workspace/finished"})
+    r.read()
+    r.read()
+    r.close()
+    ok(eventually(lambda: box.forward("status", S)["streams"] == 0), "the stream is over")
+    ok(os.path.exists(os.path.join(box.dir, "storage", S, "workspace")) and
+       eventually(lambda: os.path.exists(
+           os.path.join(box.dir, "storage", S, "workspace", "finished"))), "the command is not")
+
+
+def many_at_once():
+    results = []
+    def one(i):
+        results.append(box.run(S, f"sleep 0.5; echo {i}", sessionId=ALONE)["stdout"] == f"{i}\n")
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(40)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    same((len(results), all(results)), (40, True), "40 commands at once")
+
+
+def too_many_shells_are_refused():
+    s = box.session(pids=400)
+    codes = [box.run(s, "true", sessionId=f"n{i}")["status"] for i in range(129)]
+    same((codes[:128].count(200), codes[128]), (128, 429), "128 shells and no more")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+try:
+    run([small_answers, only_its_own_session_is_served, an_answer_has_every_field,
+         a_shell_keeps_its_state, odd_commands_do_no_harm, bad_bodies_name_the_field,
+         a_cut_off_body_is_not_taken, a_background_child_does_not_hold_the_answer,
+         a_timeout_ends_the_whole_tree, a_timeout_leaves_the_shell_and_the_rest,
+         a_fork_bomb_is_ended_by_its_timeout, a_dead_shell_is_told_once,
+         one_shell_is_serial_others_are_not, output_is_bounded, a_stream_comes_line_by_line,
+         a_stream_inherits_and_changes_nothing, a_stream_with_a_timeout,
+         a_client_that_leaves_ends_the_stream_only, many_at_once, too_many_shells_are_refused])
+finally:
+    box.close()

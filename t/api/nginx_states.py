@@ -1,0 +1,204 @@
+"""nginx_states.py: sessions asleep or dead, and wrappers that lie."""
+import os
+import re
+import socket
+
+from fcgi import Responder
+from nginx_world import (A, ASLEEP, B, CUT, DEAD, KEY, LIES,
+                         TOKEN)
+from tap import case, equal, true
+
+
+@case
+def a_sleeping_session_is_woken_and_gets_the_same_request_with_its_body(w):
+    for method, body in (("POST", b"x" * 3000000), ("PUT", b"small"),
+                         ("DELETE", None), ("GET", None)):
+        w.awake = False
+        answer = w.ask("/v1/sessions/%s/api/run?q=1" % ASLEEP, method, body,
+                       Authorization="Bearer " + KEY)
+        equal(answer.status, 200, method)
+        equal(answer.json(), {"session": ASLEEP, "method": method,
+                              "body": (body or b"").decode()[:100]})
+        (wake,), (p,) = w.api.took(), w.wrappers[ASLEEP].took()
+        equal(wake["SL_ROUTE"], "wake-session")
+        equal(wake["SL_SESSION"], ASLEEP)
+        equal(wake["REQUEST_METHOD"], method)
+        equal(p["CONTENT_LENGTH"], str(len(body)) if body else "")
+        equal(p["QUERY_STRING"], "q=1")
+        equal(p["SL_REQUEST_ID"], wake["SL_REQUEST_ID"])
+        equal([a["SL_ROUTE"] for a in w.auth.took()], ["auth-session"] * 2)
+
+
+@case
+def a_chunked_body_survives_the_wake_up(w):
+    with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+        s.sendall(b"POST /v1/sessions/%s/api/run HTTP/1.1\r\nHost: x\r\n"
+                  b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+                  b"200005\r\nhello%s\r\n0\r\n\r\n"
+                  % (ASLEEP.encode(), b"x" * 0x200000))
+        data = b""
+        while True:
+            more = s.recv(4096)
+            if not more:
+                break
+            data += more
+    true(data.startswith(b"HTTP/1.1 200") and b'"hello' in data, data)
+    equal(w.wrappers[ASLEEP].took()[0]["CONTENT_LENGTH"], str(0x200005))
+
+
+@case
+def a_body_too_large_to_keep_wakes_the_session_and_is_asked_for_again(w):
+    with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+        s.sendall(b"PUT /v1/sessions/%s/files/x HTTP/1.1\r\nHost: x\r\n"
+                  b"Content-Length: 100000000\r\n\r\nfirst" % ASLEEP.encode())
+        answer = s.recv(4096)
+    true(answer.startswith(b"HTTP/1.1 503"), answer)
+    true(b"\r\nRetry-After: 1\r\n" in answer, answer)
+    (p,) = w.api.took()
+    equal((p["SL_ROUTE"], p["SL_SESSION"]), ("wake-session", ASLEEP))
+    equal(p["SL_PATH"], "/v1/sessions/%s/files/x" % ASLEEP)
+    true(w.awake, "woken")
+    equal(w.wrappers[ASLEEP].took(), [])
+
+
+@case
+def statuses_of_a_wrapper_or_an_app_are_their_own(w):
+    for status in (400, 401, 403, 404, 413, 500, 502, 503, 504):
+        answer = w.ask("/v1/sessions/%s/api/status/%d" % (A, status))
+        equal((answer.status, answer.body), (status, b"wrapper"))
+        answer = w.preview("/status/%d" % status)
+        equal((answer.status, answer.body), (status, b"app"))
+    equal(w.api.took(), [])
+
+
+@case
+def still_asleep_after_a_wake_up_is_503_and_no_circle(w):
+    asked = w.api.handler
+
+    def no_wake(r):
+        r.reply(200, [("X-Accel-Redirect", "@session_again")])
+    w.api.handler = no_wake
+    try:
+        answer = w.ask("/v1/sessions/%s/api/run" % ASLEEP, "POST", b"{}")
+    finally:
+        w.api.handler = asked
+    equal((answer.status, answer.json()["code"]),
+          (503, "CONTAINER_UNAVAILABLE"))
+    equal(answer.headers["retry-after"], "1")
+    equal(len(w.api.took()), 1)
+    equal(w.wrappers[ASLEEP].took(), [])
+
+
+@case
+def a_refusal_after_the_wake_up_is_told_as_any_other(w):
+    asked = w.api.handler
+
+    def gone(r):
+        w.told[ASLEEP] = ""
+        r.reply(200, [("X-Accel-Redirect", "@session_again")])
+    auth = w.auth.handler
+
+    def refuse(r):
+        if ASLEEP in w.told and r.params["SL_ROUTE"] != "deny":
+            r.reply(403, [("X-Sandlease-Deny", "session_deleting")])
+        else:
+            auth(r)
+    w.api.handler, w.auth.handler = gone, refuse
+    try:
+        answer = w.ask("/v1/sessions/%s/api/run" % ASLEEP, "POST", b"{}")
+    finally:
+        w.api.handler, w.auth.handler = asked, auth
+        w.told.clear()
+    equal((answer.status, answer.json()["code"]), (404, "session_deleting"))
+
+
+@case
+def a_wrapper_that_is_not_there_was_sent_nothing(w):
+    w.ask("/v1/sessions/%s/api/run" % DEAD, "POST", b"{}")  # no such socket
+    (p,) = w.api.took()
+    equal((p["SL_ROUTE"], p["SL_SESSION"], p["SL_CONNECT"]),
+          ("dead-session", DEAD, "-"))
+    gone = Responder(w.socket(DEAD), None)
+    gone.close()  # the name stays: ECONNREFUSED
+    answer = w.ask("/v1/sessions/%s/api/run" % DEAD, "POST", b"{}")
+    os.unlink(gone.path)
+    (p,) = w.api.took()
+    equal(p["SL_CONNECT"], "-")
+    equal((answer.status, answer.json()["connect"]), (503, "-"))
+    equal(answer.headers["retry-after"], "1")
+
+
+@case
+def a_wrapper_that_dies_with_the_request_in_hand_is_told_apart(w):
+    w.ask("/v1/sessions/%s/api/run" % CUT, "POST", b"{}")
+    (p,) = w.api.took()
+    equal(p["SL_ROUTE"], "dead-session")
+    true(re.fullmatch(r"[0-9]+\.[0-9]+", p["SL_CONNECT"]), p["SL_CONNECT"])
+
+
+@case
+def the_last_upstream_counts_when_a_woken_wrapper_is_dead(w):
+    w.told[ASLEEP] = "unix:" + w.socket(DEAD)[:-len(DEAD + ".7.sock")] + \
+        ASLEEP + ".8.sock"
+    auth = w.auth.handler
+
+    def first_asleep(r):
+        if w.awake:
+            auth(r)
+        else:
+            r.reply(401, [("X-Sandlease-Deny", "wake")])
+    w.auth.handler = first_asleep
+    try:
+        w.ask("/v1/sessions/%s/api/run" % ASLEEP, "POST", b"{}")
+    finally:
+        w.auth.handler = auth
+        w.told.clear()
+    wake, dead = w.api.took()
+    equal((wake["SL_ROUTE"], dead["SL_ROUTE"]),
+          ("wake-session", "dead-session"))
+    equal(dead["SL_CONNECT"], "-")
+
+
+@case
+def an_upstream_that_is_not_the_sessions_own_socket_is_refused(w):
+    own = "unix:" + w.socket(LIES)
+    for told in ("unix:" + w.socket(B), "unix:/etc/passwd", "127.0.0.1:80",
+                 "unix:%s/api.sock" % w.run_dir, own + "x", own + ":/x",
+                 "unix:%s/s/../s/%s.7.sock" % (w.run_dir, LIES),
+                 own.replace(".7.", ".7.9090."), "sandlease_api", ""):
+        w.told[LIES] = told
+        answer = w.ask("/v1/sessions/%s/api/run" % LIES, "POST", b"{}")
+        equal((answer.status, answer.json()["code"]),
+              (503, "CONTAINER_UNAVAILABLE"), told)
+        answer = w.preview(session=LIES)
+        equal((answer.status, answer.json()["code"]),
+              (503, "PREVIEW_UNAVAILABLE"), told)
+    w.told.clear()
+    equal(w.api.took() + w.wrappers[B].took(), [])
+
+
+@case
+def nothing_a_wrapper_says_steers_nginx_or_a_browser(w):
+    answer = w.ask("/v1/sessions/%s/api/hostile" % A)
+    equal(answer.status, 200)
+    equal(answer.body, b"<script>alert(1)</script>", "no internal redirect")
+    equal(sorted(n for n, _ in answer.pairs), sorted([
+        "server", "date", "content-type", "transfer-encoding", "connection",
+        "x-request-id", "x-content-type-options", "referrer-policy",
+        "cross-origin-resource-policy", "content-security-policy",
+        "cache-control"]))
+    equal(answer.headers["cache-control"], "no-store")
+    true(answer.headers["x-request-id"] != "forged", "request id")
+    true(answer.headers["content-security-policy"].startswith(
+        "sandbox; default-src 'none'"), "policy")
+    equal(answer.headers["content-type"], "text/html")
+
+
+@case
+def a_page_of_a_preview_cannot_reach_the_API(w):
+    referer = "http://8080-%s-%s.localhost:%d/" % (A, TOKEN, w.port)
+    for path in ("/v1/sessions", "/v1/sessions/%s/api/ping" % A,
+                 "/v1/sessions/%s/api/exposed-ports" % A):
+        equal(w.ask(path, Referer=referer).status, 403, path)
+    equal(w.api.took() + w.auth.took(), [])
+    equal(w.ask("/", Referer=referer).status, 200)

@@ -1,0 +1,28 @@
+## t/bench: what ./dev bench measures with; built by `make bench-programs`
+
+BENCH = t/bench/load t/bench/noop
+EXTRA_PROGRAMS = $(BENCH)
+CLEANFILES += $(BENCH)
+
+t_bench_load_SOURCES = \
+	t/bench/load.c \
+	t/bench/stats.c t/bench/stats.h \
+	t/bench/visit.c t/bench/visit.h
+t_bench_load_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t
+t_bench_load_CFLAGS = $(AM_CFLAGS)
+t_bench_load_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
+t_bench_load_LDADD = $(LIBCOMMON) $(CURL_LIBS)
+
+t_bench_noop_SOURCES = t/bench/noop.c
+t_bench_noop_CFLAGS = $(AM_CFLAGS)
+t_bench_noop_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
+t_bench_noop_LDADD = $(LIBCOMMON) $(FCGI_LIBS)
+
+bench-programs: $(BENCH)
+.PHONY: bench-programs
+
+EXTRA_DIST += \
+	t/bench/bwrap-at-gate \
+	t/bench/measure.sh \
+	t/bench/report.awk \
+	t/bench/run

@@ -1,0 +1,247 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2015,SC2034,SC2154 # `a && b || die` means both or die; variables are shared by the files of t/lib
+# measure.sh: the measurements of ./dev bench, one function each.
+#
+# Each adds its figures to $FIGURES and says with its status whether it could
+# be run.  All are bounded in count and time.
+
+readonly START_COUNT=100 WARM_COUNT=10 IDLE_COUNT=20 IDLE_SECONDS=3
+readonly RATE_ROUNDS=5 RATE_SECONDS=2 RATE_CONNECTIONS=16
+readonly HANG_COUNT=8 PING_COUNT=1000 PREVIEW_PORT=8000
+
+figure() { # NAME VALUE UNIT [AIM [NOTE]]
+	printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "${4:-}" "${5:-}" >>"$FIGURES"
+}
+
+load() { "$STACK_BUILD/t/bench/load" "$@"; }
+
+# with_sessions FUNCTION COUNT AT_ONCE: makes them, calls FUNCTION with the
+# file of times, deletes them; untimed is whatever happens after load ends.
+with_sessions() {
+	local status=0
+	load start "$2" "$3" "$BENCH/ids" >"$BENCH/times" || status=1
+	[ "$status" -ne 0 ] || "$1" || status=1
+	load delete "$BENCH/ids" || status=1
+	return "$status"
+}
+
+# ---- time to interactive
+
+# figures_of NAME AIM: those of $BENCH/times; the aim is for p50 of both.
+figures_of() {
+	local what count min p50 p95 p99 max
+	while read -r what count min p50 p95 p99 max; do
+		local aim=''
+		[ "$what" != both ] || aim="<= $2"
+		figure "$1 $what p50" "$p50" ms "$aim" "n $count, $min to $max"
+		figure "$1 $what p95" "$p95" ms
+		figure "$1 $what p99" "$p99" ms
+	done <"$BENCH/times"
+}
+
+warm() { with_sessions true "$WARM_COUNT" 4; }
+sequential_figures() { figures_of sequential 15; }
+burst_figures() { figures_of burst 400; }
+start_sequential() { with_sessions sequential_figures "$START_COUNT" 1; }
+start_burst() { with_sessions burst_figures "$START_COUNT" "$START_COUNT"; }
+
+# ---- memory
+
+# pss_kb PID...: shared pages count for their share; fails when one of them
+# may not be looked into.
+pss_kb() {
+	local pid one sum=0
+	for pid; do
+		one=$(awk '/^Pss:/ { print $2 }' "/proc/$pid/smaps_rollup" 2>/dev/null) &&
+			[ -n "$one" ] || return 1
+		sum=$((sum + one))
+	done
+	printf '%s' "$sum"
+}
+
+# children_of PID...: those, theirs, and so on, themselves included.
+children_of() {
+	local all=("$@") next
+	next=("$@")
+	while [ ${#next[@]} -gt 0 ]; do
+		mapfile -t next < <(pgrep -P "$(IFS=, && echo "${next[*]}")")
+		all+=("${next[@]}")
+	done
+	printf '%s\n' "${all[@]}" | sort -un
+}
+
+as_mb() { awk -v kb="$1" -v per="${2:-1}" 'BEGIN { printf "%.2f", kb / 1024 / per }'; }
+
+worker_memory() {
+	local master pids kb
+	master=$(daemon_pid api) || return 1
+	mapfile -t pids < <(echo "$master" && pgrep -P "$master")
+	kb=$(pss_kb "${pids[@]}") || return 1
+	figure "workers, all together" "$(as_mb "$kb")" MB "<= 64" "PSS of ${#pids[@]} processes"
+}
+
+# What the memory controller says of all sandboxes, in kB.
+box_cgroup_kb() {
+	local dir file
+	case $(cgroup_find) in
+	v1) dir=/sys/fs/cgroup/memory file=memory.usage_in_bytes ;;
+	v2) dir=/sys/fs/cgroup file=memory.current ;;
+	*) return 1 ;;
+	esac
+	cat "$dir/$STACK_NAME"/box/*/"$file" 2>/dev/null |
+		awk '{ sum += $1; n++ } END { if (n == 0) exit 1; print int(sum / 1024), n }'
+}
+
+idle_memory() {
+	local pids kb count boxes
+	sleep "$IDLE_SECONDS"
+	mapfile -t boxes < <(stack_sandbox_pids)
+	[ ${#boxes[@]} -gt 0 ] || return 1
+	mapfile -t pids < <(children_of "${boxes[@]}")
+	if [ "$CGROUP" != none ]; then
+		read -r kb count < <(box_cgroup_kb) && [ "$count" -eq "$IDLE_COUNT" ] || return 1
+		figure "idle sandbox" "$(as_mb "$kb" "$count")" MB "<= 2" "memory cgroup, mean of $count"
+		kb=$(pss_kb "${pids[@]}") || return 0
+		figure "idle sandbox, PSS" "$(as_mb "$kb" "$count")" MB "" "${#pids[@]} processes"
+	else
+		kb=$(pss_kb "${pids[@]}") || return 1
+		figure "idle sandbox" "$(as_mb "$kb" "$IDLE_COUNT")" MB "<= 2" "PSS of ${#pids[@]} processes"
+	fi
+}
+
+both_memories() { worker_memory && idle_memory; }
+memory() { with_sessions both_memories "$IDLE_COUNT" 1; }
+
+# ---- preview authorisation, against a worker that does nothing
+
+noop_start() {
+	local auth_workers
+	auth_workers=$(as "$SVC_USER" "$(stack_program sandlease-api)" \
+		--config "$(stack_conf_file)" --print | sed -n 's/^auth_workers *= *//p')
+	install -m 755 "$STACK_BUILD/t/bench/noop" "$(stack_program noop)" &&
+		daemon_start noop "$SVC_USER" "$(stack_program noop)" \
+			"$STACK_RUN/run/noop.sock" "$auth_workers" &&
+		daemon_wait noop 5 test -S "$STACK_RUN/run/noop.sock"
+}
+noop_stop() { daemon_stop noop TERM 5; }
+
+# bench_server SESSION TOKEN: two locations of the same nginx that differ in
+# who is asked, and in nothing else.
+bench_server() {
+	local name
+	printf 'server {\n\tlisten 127.0.0.1:%s;\n\taccess_log off;\n' "$BENCH_PORT"
+	for name in auth noop; do
+		cat <<-EOT
+			location = /$name {
+				fastcgi_pass unix:$STACK_RUN/run/$name.sock;
+				include $STACK_STATE/nginx/conf/worker.params;
+				include $STACK_STATE/nginx/conf/auth.params;
+				fastcgi_param SL_ROUTE auth-preview;
+				fastcgi_param SL_SESSION $1;
+				fastcgi_param SL_PORT $PREVIEW_PORT;
+				fastcgi_param SL_TOKEN $2;
+				fastcgi_param SL_PATH /;
+			}
+		EOT
+	done
+	printf '}\n'
+}
+
+bench_answers() {
+	[ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$BENCH_PORT/$1")" = 204 ]
+}
+
+nginx_add_server() { # TEXT
+	local dir=$STACK_STATE/nginx/conf
+	printf '%s\n' "$1" >"$dir/bench.conf" &&
+		sed -i "s|include .*/sandlease.conf;|&\n\tinclude $dir/bench.conf;|" "$dir/nginx.conf" &&
+		quiet nginx-test as "$WEB_USER" "${NGINX[@]}" -t || return 1
+	daemon_signal HUP nginx
+	wait_for 5 bench_answers auth && wait_for 5 bench_answers noop
+}
+
+# rate auth|noop: requests a second, or nothing when one was refused.
+rate() {
+	wrk -t1 -c"$RATE_CONNECTIONS" -d"${RATE_SECONDS}s" "http://127.0.0.1:$BENCH_PORT/$1" |
+		awk '/^Requests\/sec:/ { rate = $2 } /Non-2xx|Socket errors/ { bad = 1 }
+			END { if (bad || rate <= 0) exit 1; print rate }'
+}
+
+# In turns, so that whatever else the machine does hits both alike.
+rates() {
+	local i auth noop
+	rate auth >/dev/null && rate noop >/dev/null || return 1
+	for ((i = 0; i < RATE_ROUNDS; i++)); do
+		auth=$(rate auth) && noop=$(rate noop) || return 1
+		printf '%s %s\n' "$auth" "$noop"
+	done >"$BENCH/rates"
+	read -r auth noop < <(awk '{ a += $1; n += $2 } END { printf "%.0f %.0f\n", a / NR, n / NR }' "$BENCH/rates")
+	figure "preview auth" "$auth" "/s"
+	figure "no-op FastCGI" "$noop" "/s"
+	figure "preview auth / no-op" "$(awk "BEGIN { printf \"%.3f\", $auth / $noop }")" "" ">= 0.4" \
+		"rounds $(awk '{ printf "%s%.2f", (NR > 1 ? " " : ""), $1 / $2 }' "$BENCH/rates")"
+}
+
+preview_rates() {
+	local session url token
+	read -r session <"$BENCH/ids"
+	url=$(curl -fsS -H "Authorization: Bearer $SANDLEASE_API_KEY" \
+		-H 'Content-Type: application/json' -d "{\"port\":$PREVIEW_PORT}" \
+		"$SANDLEASE_URL/v1/sessions/$session/ports") || return 1
+	token=$(sed -nE "s/.*$PREVIEW_PORT-$session-([a-z2-7]{26}).*/\1/p" <<<"$url")
+	[ -n "$token" ] || return 1
+	BENCH_PORT=$(stack_free_port "$STACK_PORT")
+	noop_start && nginx_add_server "$(bench_server "$session" "$token")" && rates
+}
+
+preview() {
+	local status=0
+	with_sessions preview_rates 1 1 || status=1
+	noop_stop
+	return "$status"
+}
+
+# ---- a data-plane request while every worker hangs in a create
+
+gate_close() {
+	exec 8>"$GATE" && flock -n 8
+}
+gate_open() { exec 8>&-; }
+
+# Workers start bwrap by way of the gate from now on.
+gate_install() {
+	GATE=$STACK_STATE/bin/gate
+	install -m 755 "$HERE/bwrap-at-gate" "$(stack_program bwrap-at-gate)" &&
+		: >"$GATE" && install -m 666 /dev/null "$GATE.waiting" || return 1
+	STACK_CONF="${STACK_CONF:-}
+bwrap_path = $(stack_program bwrap-at-gate)"
+	stack_configure && api_stop && api_start
+}
+
+all_hang() { [ "$(wc -l <"$GATE.waiting")" -eq "$HANG_COUNT" ]; }
+
+# What stands in $BENCH/ids answers pings; the creates that hang are others.
+ping_while_hanging() {
+	local loader status=0 p50 p95 p99 max count
+	load ping "$BENCH/ids" "$PING_COUNT" >"$BENCH/pings-before" || return 1
+	gate_close || return 1
+	load hang "$HANG_COUNT" "$BENCH/hanging" >/dev/null 8>&- &
+	loader=$!
+	if wait_for 20 all_hang; then
+		load ping "$BENCH/ids" "$PING_COUNT" >"$BENCH/pings" || status=1
+		[ -d "/proc/$loader" ] || status=1
+	else
+		status=1
+	fi
+	gate_open
+	wait "$loader" || status=1
+	load delete "$BENCH/hanging" || status=1
+	[ "$status" -eq 0 ] || return 1
+	read -r _ _ _ _ _ p99 _ <"$BENCH/pings-before"
+	figure "ping p99, nothing hangs" "$p99" ms
+	read -r _ count _ p50 p95 p99 max <"$BENCH/pings"
+	figure "ping p50, $HANG_COUNT creates hang" "$p50" ms
+	figure "ping p99, $HANG_COUNT creates hang" "$p99" ms "<= 10" "n $count, p95 $p95, max $max"
+}
+
+hanging() { gate_install && with_sessions ping_while_hanging 1 1; }

@@ -1,0 +1,66 @@
+/*
+ * noop.c: the least a FastCGI worker can do, to compare ours with.
+ *
+ *   noop SOCKET PROCESSES
+ *
+ * The same library, the same backlog and as many processes as the pool it
+ * stands beside; each answers every request with 204.
+ */
+#include <fcgiapp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/str.h"
+
+enum { BACKLOG = 4096, PROCESSES_MAX = 256 };
+
+static void
+serve(int listen_fd)
+{
+	FCGX_Request r;
+
+	FCGX_InitRequest(&r, listen_fd, 0);
+	while (FCGX_Accept_r(&r) == 0) {
+		FCGX_PutS("Status: 204\r\n\r\n", r.out);
+		FCGX_Finish_r(&r);
+	}
+}
+
+static void
+spawn(int listen_fd, pid_t parent)
+{
+	if (fork() != 0)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() == parent)
+		serve(listen_fd);
+	_exit(EXIT_FAILURE);
+}
+
+int
+main(int argc, char **argv)
+{
+	int64_t processes;
+	int fd;
+
+	if (argc != 3 || !str_to_int(argv[2], 1, PROCESSES_MAX, &processes)) {
+		fputs("usage: noop SOCKET PROCESSES\n", stderr);
+		return EXIT_FAILURE;
+	}
+	umask(007); /* nginx has the directory's group */
+	fd = FCGX_Init() == 0 ? FCGX_OpenSocket(argv[1], BACKLOG) : -1;
+	if (fd < 0) {
+		perror(argv[1]);
+		return EXIT_FAILURE;
+	}
+	for (int64_t i = 0; i < processes; i++)
+		spawn(fd, getpid());
+	while (wait(NULL) > 0)
+		;
+	return EXIT_FAILURE;
+}

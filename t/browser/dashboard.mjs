@@ -1,0 +1,275 @@
+/*
+ * dashboard.mjs: a person's way through the dashboard, in a real browser and
+ * against the real service.  Prints TAP.
+ *
+ *   SANDLEASE_URL, SANDLEASE_API_KEY   the service and a key of scope tenant
+ *   SANDLEASE_NODE_DIR                 where playwright-core is installed
+ *   SANDLEASE_CHROMIUM                 the browser (default /usr/bin/chromium)
+ *   SANDLEASE_SCREENSHOTS              a directory for pictures (default none)
+ */
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const { SANDLEASE_URL: url, SANDLEASE_API_KEY: key } = process.env;
+const pictures = process.env.SANDLEASE_SCREENSHOTS;
+const require = createRequire(join(process.env.SANDLEASE_NODE_DIR ?? ".", "x.js"));
+const { chromium } = require("playwright-core");
+const PATIENCE_MS = 90000; /* a limit for what hangs, never a measure */
+
+const problems = []; /* what a page must not do, as seen from outside */
+const name = `browser-test-${Date.now().toString(36)}`;
+let page;
+let id;
+
+/* ---- helpers */
+
+async function picture(title) {
+	if (pictures)
+		await page.screenshot({ path: join(pictures, `${title}.png`), fullPage: true });
+}
+
+const state = (wanted) => page.locator(`main[data-state="${wanted}"]`).waitFor();
+const button = (label) => page.getByRole("button", { name: label, exact: true });
+
+async function inDialog(label) {
+	await page.getByRole("dialog").getByRole("button", { name: label, exact: true }).click();
+	await page.getByRole("dialog").waitFor({ state: "detached" });
+}
+
+async function run(command) {
+	await page.getByLabel("Command", { exact: true }).fill(command);
+	await button("Run").click();
+	return page.locator(".run").last();
+}
+
+/* A call of the page's own, with its cookie and its origin. */
+function call(method, path, body) {
+	return page.evaluate(async ([m, p, b]) => {
+		const answer = await fetch(p, {
+			method: m, headers: { "Content-Type": "application/json" },
+			body: b && JSON.stringify(b),
+		});
+		return answer.status;
+	}, [method, path, body]);
+}
+
+/* The browser reports refusals it was told to expect as errors. */
+function expected(message) {
+	const where = message.location().url;
+	return /status of 40[01]/.test(message.text()) &&
+		/\/v1\/(me|login|sessions\/[a-z0-9]{20}\/ports)$/.test(where);
+}
+
+async function open(browser) {
+	page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+	page.setDefaultTimeout(PATIENCE_MS);
+	page.on("console", (message) => {
+		if (message.type() === "error" && !expected(message))
+			problems.push(`console: ${message.text()} ${message.location().url}`);
+	});
+	page.on("pageerror", (error) => problems.push(`page: ${error.stack}`));
+	page.on("request", (request) => {
+		if (!request.url().startsWith(new URL(url).origin))
+			problems.push(`foreign request: ${request.url()}`);
+	});
+	await page.exposeFunction("reportViolation", (v) => problems.push(`CSP: ${v}`));
+	await page.addInitScript(() => document.addEventListener(
+		"securitypolicyviolation",
+		(e) => window.reportViolation(`${e.violatedDirective} ${e.blockedURI}`)));
+}
+
+/* ---- what a person does */
+
+const STEPS = {
+	async "a wrong key is refused and the page says so"() {
+		await page.goto(url);
+		await page.getByLabel("API key").fill("sl_wrong");
+		await button("Log in").click();
+		await page.locator("#key-error:not(:empty)").waitFor();
+		assert.equal(await page.getByLabel("API key").getAttribute("aria-invalid"), "true");
+		await picture("1-wrong-key");
+	},
+
+	async "the right key opens the list, and scripts cannot see the login"() {
+		await page.getByLabel("API key").fill(key);
+		await button("Log in").click();
+		await page.getByRole("heading", { name: "Sessions" }).waitFor();
+		assert.equal(await page.evaluate(() => document.cookie), "");
+		assert.deepEqual(await page.evaluate(
+			() => [localStorage.length, sessionStorage.length]), [0, 0]);
+		await page.reload();
+		await page.getByRole("heading", { name: "Sessions" }).waitFor();
+	},
+
+	async "a new session becomes ready"() {
+		await button("New session").click();
+		await page.getByLabel("Name").fill(name);
+		await button("Create session").click();
+		await page.getByRole("heading", { name }).waitFor();
+		await state("ready");
+		id = page.url().match(/#\/sessions\/([a-z0-9]{20})$/)[1];
+	},
+
+	async "it stands in the list, also in that of its state, and opens from there"() {
+		await page.getByRole("link", { name: "Sandlease" }).click();
+		await page.getByRole("link", { name }).waitFor();
+		await picture("2-list");
+		await page.getByRole("navigation", { name: "Filter by state" })
+			.getByRole("link", { name: "Ready" }).click();
+		await page.getByRole("link", { name }).click();
+		await state("ready");
+		await page.locator(".fact", { hasText: "Generation" }).first().waitFor();
+	},
+
+	async "a command's output and exit code are shown"() {
+		const entry = await run("echo $((6 * 7)) answers; echo oops >&2; exit 3");
+		await entry.locator(".end.bad").waitFor();
+		assert.match(await entry.locator("pre").textContent(), /42 answers/);
+		assert.match(await entry.locator(".stderr").textContent(), /oops/);
+		assert.match(await entry.locator(".end").textContent(), /exit 3/);
+	},
+
+	async "output arrives while the command runs"() {
+		const entry = await run(
+			"echo begun; until [ -e /workspace/go ]; do sleep 0.1; done; echo over");
+		await entry.locator("pre", { hasText: "begun" }).waitFor();
+		assert.equal(await entry.locator(".end").textContent(), "running");
+		assert.equal(await call("POST", `/v1/sessions/${id}/api/write`,
+			{ path: "/workspace/go", content: "1" }), 200);
+		await entry.locator(".end.good").waitFor();
+		assert.match(await entry.locator("pre").textContent(), /begun\s+over/);
+	},
+
+	async "markup in output stays text"() {
+		const entry = await run("echo '<img src=x onerror=alert(1)><b>bold</b>'");
+		await entry.locator(".end.good").waitFor();
+		assert.match(await entry.locator("pre").textContent(), /<img src=x/);
+		assert.equal(await entry.locator("pre img, pre b").count(), 0);
+	},
+
+	async "a port that may not be exposed is refused beside its field"() {
+		await page.getByLabel("Port", { exact: true }).fill("80");
+		await button("Expose").click();
+		await page.locator("#port-error:not(:empty)").waitFor();
+	},
+
+	async "an exposed port has a link, and another one after rotation"() {
+		await page.getByLabel("Port", { exact: true }).fill("8080");
+		await button("Expose").click();
+		const link = page.locator(".ports a");
+		await link.waitFor();
+		const before = await link.getAttribute("href");
+		assert.match(before, new RegExp(`^https?://.*8080-${id}-[a-z2-7]{26}`));
+		await picture("3-session");
+		await button("Rotate").click();
+		await page.locator(`.ports a:not([href="${before}"])`).waitFor();
+	},
+
+	async "a revoked port is gone"() {
+		await button("Revoke").click();
+		await inDialog("Revoke");
+		await page.locator(".ports a").waitFor({ state: "detached" });
+	},
+
+	async "it sleeps"() {
+		await button("Sleep").click();
+		await state("asleep");
+		await picture("4-asleep");
+	},
+
+	async "it resumes, with its files"() {
+		await button("Resume").click();
+		await state("ready");
+		const entry = await run("cat /workspace/go");
+		await entry.locator(".end.good").waitFor();
+		assert.equal((await entry.locator("pre").textContent()).trim(), "1");
+	},
+
+	async "deleting asks first and can be called off"() {
+		await button("Delete").click();
+		await inDialog("Cancel");
+		await state("ready");
+	},
+
+	async "it is deleted, and nothing can be done with it any more"() {
+		await button("Delete").click();
+		await inDialog("Delete session");
+		await state("deleted");
+		for (const label of ["Resume", "Sleep", "Delete", "Run", "Expose"])
+			assert.equal(await button(label).isDisabled(), true, label);
+		await picture("5-deleted");
+	},
+
+	async "a narrow window has no sideways scrolling, in the dark either"() {
+		await page.emulateMedia({ colorScheme: "dark" });
+		await page.setViewportSize({ width: 360, height: 800 });
+		for (const where of [`#/sessions/${id}`, "#/sessions"]) {
+			await page.goto(url.replace(/\/*$/, "/") + where);
+			await page.locator("h1").waitFor();
+			assert.equal(await page.evaluate(() =>
+				document.documentElement.scrollWidth <= window.innerWidth), true, where);
+		}
+		await picture("6-narrow-dark");
+		await page.setViewportSize({ width: 1280, height: 900 });
+	},
+
+	async "logging out ends the login on the server too"() {
+		await button("Log out").click();
+		await page.getByLabel("API key").waitFor();
+		assert.equal(await call("GET", "/v1/me"), 401);
+		await page.goto(`${url.replace(/\/*$/, "/")}#/sessions`);
+		await page.reload();
+		await page.getByLabel("API key").waitFor();
+	},
+
+	async "no policy was violated, nothing foreign asked for, no error reported"() {
+		assert.deepEqual(problems, []);
+	},
+};
+
+/* ---- TAP */
+
+async function walk() {
+	let number = 0;
+	let failed = false;
+	console.log(`1..${Object.keys(STEPS).length}`);
+	for (const [title, step] of Object.entries(STEPS)) {
+		number++;
+		if (failed) {
+			console.log(`not ok ${number} - ${title} # not reached`);
+			continue;
+		}
+		try {
+			await step();
+			console.log(`ok ${number} - ${title}`);
+		} catch (error) {
+			failed = true;
+			console.log(`not ok ${number} - ${title}`);
+			for (const line of [...error.stack.split("\n"), ...problems])
+				console.log(`# ${line}`);
+			await picture("failed").catch(() => {});
+		}
+	}
+	return failed;
+}
+
+if (!url || !key) {
+	console.log("Bail out! SANDLEASE_URL and SANDLEASE_API_KEY must be set");
+	process.exit(1);
+}
+if (pictures)
+	mkdirSync(pictures, { recursive: true });
+const browser = await chromium.launch({
+	executablePath: process.env.SANDLEASE_CHROMIUM ?? "/usr/bin/chromium",
+	args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+});
+try {
+	await open(browser);
+	process.exitCode = await walk() ? 1 : 0;
+} finally {
+	if (id && process.exitCode !== 0)
+		await call("DELETE", `/v1/sessions/${id}`).catch(() => {});
+	await browser.close();
+}

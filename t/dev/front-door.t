@@ -1,0 +1,189 @@
+#!/bin/bash
+# ./dev up and ./dev down, for real, in two checkouts side by side.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+. "$top_srcdir/t/lib/stack.sh"
+
+STACK_BUILD=${top_builddir:-$TOP/build}
+why=$(stack_missing)
+[ -z "$why" ] || skip_all "$why"
+
+# ---- two checkouts, in a directory that other users cannot enter
+
+world=$(mktemp -d /tmp/sl-door.XXXXXX) || exit 1
+chmod 700 "$world"
+end() {
+	local c
+	for c in a b; do
+		[ ! -d "$world/$c/var" ] || "$world/$c/dev" down --purge >/dev/null 2>&1
+	done
+	kill "${squatter:-}" "${stranger:-}" 2>/dev/null
+	rm -rf "$world" "${other:-}"
+}
+trap end EXIT
+copy_checkout() { # TO
+	mkdir -p "$1"
+	tar -C "$TOP" -cf - --exclude=./var --exclude='./build*' --exclude=./.git . |
+		tar -C "$1" -xf -
+}
+copy_checkout "$world/a"
+copy_checkout "$world/b"
+export SANDLEASE_BUILD=$STACK_BUILD
+port_a=$(stack_free_port) preview_a=$(stack_free_port "$port_a")
+port_b=$(stack_free_port "$port_a") preview_b=$(stack_free_port "$port_b")
+[ "$preview_b" != "$preview_a" ] || preview_b=$((preview_b + 1))
+
+dev() { # CHECKOUT COMMAND...
+	local c=$1 port preview
+	shift
+	eval "port=\$port_$c preview=\$preview_$c"
+	SANDLEASE_PORT=$port SANDLEASE_PREVIEW_PORT=$preview "$world/$c/dev" "$@" 2>&1
+}
+call() { # CHECKOUT METHOD PATH [BODY]
+	local SANDLEASE_URL SANDLEASE_API_KEY
+	# shellcheck source=/dev/null
+	. "$world/$1/var/demo.env"
+	curl -sS --max-time 30 -X "$2" -H "Authorization: Bearer $SANDLEASE_API_KEY" \
+		-H 'Content-Type: application/json' ${4:+-d "$4"} "$SANDLEASE_URL$3"
+}
+field() { # NAME: of the JSON object on stdin
+	python3 -c 'import json, sys; print(json.load(sys.stdin).get(sys.argv[1]))' "$1"
+}
+state_of() { call "$1" GET "/v1/sessions/$2" | field state; }
+
+# in_place CHECKOUT: sets what functions of dev-stack.sh need to look at it
+in_place() {
+	STACK_STATE=$(readlink -f "$world/$1/var/state")
+	STACK_RUN=$(readlink -f "$world/$1/var/run")
+	STACK_NAME=sandlease-$(place_hash "$world/$1")
+}
+pids_of() { cat "$STACK_STATE"/pid/{postgres,api,nginx,reaper} | cut -d' ' -f1,2 | tr '\n' ' '; }
+place_users
+
+# Everything that belongs to a place: its path is in the command line of each.
+processes() { pgrep -f -- "$STACK_STATE|$STACK_RUN" | grep -vx "$$"; }
+
+# ---- a port that is taken
+
+port_open() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+python3 -c 'import socket, sys, time
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); time.sleep(600)' "$port_a" &
+squatter=$!
+wait_for 10 port_open "$port_a"
+out=$(dev a up)
+is $? 1 "up fails when the port is taken"
+is "$(wc -l <<<"$out")" 1 "and says so in one line"
+like "$out" "port $port_a is taken; choose another: SANDLEASE_PORT=[0-9]+ ./dev up" \
+	"that names the port and the way out"
+kill "$squatter" && wait "$squatter" 2>/dev/null
+
+# ---- a program that does not start
+
+mkdir "$world/broken"
+for p in "${STACK_PROGRAMS[@]}"; do
+	cp "$STACK_BUILD/$p" "$world/broken/" 2>/dev/null
+done
+printf '#!/bin/sh\necho this is broken >&2\nexit 1\n' >"$world/broken/sandlease-api"
+out=$(SANDLEASE_BUILD=$world/broken dev a up)
+is $? 1 "up fails when a program does not start"
+like "$out" 'this is broken' "and shows the end of its log"
+in_place a
+none "what it had started has ended" "$(processes)"
+ok "its sockets are gone" test ! -e "$STACK_RUN"
+none "its cgroup is gone" "$(cgroup_dirs "$STACK_NAME" | xargs -r ls -d 2>/dev/null)"
+
+# ---- a kernel that forbids namespaces: one that forbids them from here on
+
+other=$(mktemp -d /tmp/sl-door.XXXXXX) || exit 1
+copy_checkout "$other"
+become=()
+if is_root; then
+	chown -R nobody "$other"
+	become=(setpriv --reuid nobody --regid nogroup --clear-groups)
+fi
+chmod 755 "$other"
+out=$(cd "$other" && "${become[@]}" env "HOME=$other" "SANDLEASE_PORT=$port_a" \
+	"SANDLEASE_PREVIEW_PORT=$preview_a" unshare --user --map-current-user \
+	--keep-caps sh -c 'echo 0 >/proc/sys/user/max_user_namespaces &&
+		exec setpriv --inh-caps=-all --ambient-caps=-all ./dev up' 2>&1)
+is $? 1 "up fails where namespaces are forbidden"
+like "$out" 'this kernel does not let [a-z-]+ make user namespaces' "and says so"
+none "nothing was started" "$(pgrep -fa -- "$other/")"
+
+# ---- up
+
+out=$(dev a up)
+is $? 0 "up works" || diag "$out"
+in_place a
+is "$(stat -c %a "$world/a/var/demo.env")" 600 "demo.env is its owner's alone"
+like "$(call a GET /v1/me)" '"demo"' "its key opens the door"
+if is_root; then
+	none "nothing runs as root" \
+		"$(for p in $(processes); do ps -o user=,args= -p "$p"; done | grep '^root')"
+fi
+before=$(pids_of) key=$(cat "$world/a/var/demo.env")
+out=$(dev a up)
+is $? 0 "up again is harmless" || diag "$out"
+is "$(pids_of)" "$before" "every daemon is the same as before"
+is "$(cat "$world/a/var/demo.env")" "$key" "so is the key"
+out=$(SANDLEASE_PORT=$port_b "$world/a/dev" up 2>&1)
+is $? 1 "up on another port is refused while it runs"
+
+# ---- two side by side
+
+out=$(dev b up)
+is $? 0 "a second checkout runs beside the first" || diag "$out"
+session=$(call a POST /v1/sessions '{"isolation": "session"}' | field id)
+is "$(state_of a "$session")" ready "a session of the first is ready"
+like "$(call b GET "/v1/sessions/$session")" '"status": ?404' \
+	"the second does not know it"
+in_place b
+for _ in 1 2 3; do
+	as "$SVC_USER" "$(stack_program sandlease-reaper)" \
+		--config "$(stack_conf_file)" >/dev/null 2>&1
+done
+is "$(state_of a "$session")" ready "and its reaper lets it live"
+in_place a
+ok "its sandbox runs" test -n "$(stack_sandbox_pids)"
+
+# ---- down
+
+# a pid file whose number was given to somebody else
+sleep 600 &
+stranger=$!
+in_place b
+printf '%s 1 %s\n' "$stranger" "$(</proc/sys/kernel/random/boot_id)" >"$STACK_STATE/pid/reaper.old"
+reaper=$(cat "$STACK_STATE/pid/reaper")
+mv "$STACK_STATE/pid/reaper.old" "$STACK_STATE/pid/reaper"
+kill -- "-${reaper%% *}"
+out=$(dev b down)
+is $? 0 "down works" || diag "$out"
+ok "a process that only has the number of ours lives on" kill -0 "$stranger"
+none "no process is left" "$(processes)"
+ok "no socket is left" test ! -e "$STACK_RUN"
+none "no cgroup is left" "$(cgroup_dirs "$STACK_NAME" | xargs -r ls -d 2>/dev/null)"
+none "no mount is left" "$(grep -F "$STACK_STATE" /proc/mounts)"
+is "$(state_of a "$session")" ready "the first did not notice"
+
+in_place a
+out=$(dev a down)
+is $? 0 "down works with a session running" || diag "$out"
+none "no process of it is left" "$(processes; stack_sandbox_pids)"
+none "no cgroup of it is left" "$(cgroup_dirs "$STACK_NAME" | xargs -r ls -d 2>/dev/null)"
+
+out=$(dev a up)
+is $? 0 "up works after down" || diag "$out"
+is "$(state_of a "$session")" asleep "the session was put to sleep, not lost"
+like "$(call a POST "/v1/sessions/$session/resume" '{}')" '"state": ?"ready"' "and wakes up"
+
+# ---- down, when there is nobody left to drain with
+
+kill -KILL "$(daemon_pid postgres)"
+out=$(dev a down)
+is $? 0 "down works without its database" || diag "$out"
+none "and ends the sandboxes all the same" "$(processes; stack_sandbox_pids)"
+out=$(dev a down --purge)
+ok "purge forgets everything" test ! -e "$STACK_STATE" -a ! -e "$world/a/var/demo.env"
+is "$(dev a down)" "nothing of this checkout is running" "down twice is harmless"
+
+done_testing

@@ -1,0 +1,258 @@
+"""A sandbox as the local provider starts it, driven over its control channel."""
+import array
+import json
+import os
+import random
+import shutil
+import socket
+import string
+import subprocess
+import sys
+import tempfile
+import time
+
+import fcgi_client as fcgi
+import tap
+
+NOBODY = 65534
+
+
+def become_unprivileged():
+    """Nothing here may need root; started as root, the tests give it up."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.environ["HOME"] = "/"
+
+
+def new_session():
+    return "".join(random.choices(string.ascii_lowercase + string.digits, k=20))
+
+
+class Box:
+    def __init__(self, extra=()):
+        if shutil.which("bwrap") is None:
+            tap.skip_all("bwrap is not installed")
+        agent = os.environ.get("SANDLEASE_AGENT") or os.path.join(
+            os.environ.get("top_builddir", "build"), "sandlease-agent")
+        with open(agent, "rb") as f:
+            program = f.read()
+        become_unprivileged()
+        self.dir = tempfile.mkdtemp(prefix="slt-", dir="/tmp")
+        self.agent = os.path.join(self.dir, "agent")
+        with open(self.agent, "wb") as f:
+            f.write(program)
+        os.chmod(self.agent, 0o755)
+        for name in ("s", "storage"):
+            os.mkdir(os.path.join(self.dir, name))
+        self.incarnation = "aaaabbbbccccdddd"
+        self.sandbox = "ses-" + "0" * 48
+        self.generation = {}
+        self.log = os.path.join(self.dir, "agent.log")
+        self._start(list(extra))
+
+    def _start(self, extra):
+        self.control = os.path.join(self.dir, "c")
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(self.control)
+        listener.listen(4096)
+        self.lock = open(os.path.join(self.dir, "lock"), "w")
+        argv = ["bwrap"]
+        for ns in ("user", "pid", "ipc", "uts", "cgroup", "net"):
+            argv += ["--unshare-" + ns]
+        argv += ["--disable-userns", "--as-pid-1", "--new-session", "--clearenv",
+                 "--uid", "1000", "--gid", "1000", "--ro-bind", "/usr", "/usr"]
+        for d in ("bin", "lib", "lib64", "sbin"):
+            if os.path.islink("/" + d):
+                argv += ["--symlink", os.readlink("/" + d), "/" + d]
+            elif os.path.isdir("/" + d):
+                argv += ["--ro-bind", "/" + d, "/" + d]
+        argv += ["--dir", "/etc"]
+        for f in ("alternatives", "ld.so.cache", "nsswitch.conf"):
+            argv += ["--ro-bind-try", "/etc/" + f, "/etc/" + f]
+        argv += ["--proc", "/proc", "--dev", "/dev", "--size", str(64 << 20), "--tmpfs", "/tmp",
+                 "--bind", os.path.join(self.dir, "storage"), "/sessions",
+                 "--ro-bind", self.agent, "/sandlease-agent",
+                 "--hostname", "sandbox", "--cap-drop", "ALL"]
+        for cap in ("SYS_ADMIN", "NET_ADMIN", "SYS_RESOURCE"):
+            argv += ["--cap-add", "CAP_" + cap]
+        argv += extra + ["--", "/sandlease-agent", "init", "--control-fd",
+                         str(listener.fileno()), "--incarnation", self.incarnation, "--sandbox",
+                         self.sandbox, "--log-level", "debug", "--log-format", "kv"]
+        keep = (listener.fileno(), self.lock.fileno())
+        with open(self.log, "ab") as log, open("/dev/null", "r+b") as null:
+            self.proc = subprocess.Popen(argv, stdin=null, stdout=null, stderr=log, pass_fds=keep)
+        listener.close()
+        answer = self.ask("ping")
+        if not answer.get("ok"):
+            tap.skip_all("no sandbox can be started here: " + self.tail())
+
+    def tail(self):
+        with open(self.log, errors="replace") as f:
+            return f.read()[-1500:]
+
+    # ---- control channel
+
+    def connect(self):
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.settimeout(20)
+        s.connect(self.control)
+        return s
+
+    def ask(self, op, fds=(), **fields):
+        fields = {"op": op, "incarnation": self.incarnation, **fields}
+        s = self.connect()
+        try:
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+            s.sendmsg([json.dumps(fields).encode()], rights)
+            data = s.recv(65536)
+            return json.loads(data) if data else {"ok": False, "code": "closed"}
+        except (ConnectionError, socket.timeout) as e:
+            return {"ok": False, "code": "connection", "message": str(e)}
+        finally:
+            s.close()
+
+    def listener(self, name):
+        path = os.path.join(self.dir, "s", name)
+        if os.path.exists(path):
+            os.unlink(path)
+        s = socket.socket(socket.AF_UNIX)
+        s.bind(path)
+        s.listen(4096)
+        return s
+
+    def path(self, session, port=None):
+        name = f"{session}.{self.generation[session]}"
+        return os.path.join(self.dir, "s", name + (f".{port}" if port else "") + ".sock")
+
+    def storage(self, session):
+        for d in ("workspace", "home"):
+            os.makedirs(os.path.join(self.dir, "storage", session, d), exist_ok=True)
+
+    def launch(self, session, generation=1, ports=(), cgroups=(), **fields):
+        self.storage(session)
+        sockets = [self.listener(f"{session}.{generation}.sock")]
+        sockets += [self.listener(f"{session}.{generation}.{p}.sock") for p in ports]
+        fields = {"instance": "inst" + str(generation), "env": {}, "pids": 200, "tmpMb": 16,
+                  "memoryMb": 0, "fileMb": 64, "logLevel": "debug", "logFormat": "kv", **fields}
+        answer = self.ask("launch", [s.fileno() for s in sockets] + list(cgroups),
+                          session=session, generation=generation, ports=list(ports),
+                          cgroups=len(cgroups), **fields)
+        for s in sockets:
+            s.close()
+        if answer.get("ok"):
+            self.generation[session] = generation
+        return answer
+
+    def session(self, **fields):
+        """A session that serves."""
+        session = new_session()
+        answer = self.launch(session, **fields)
+        assert answer.get("ok"), f"{answer} {self.tail()}"
+        return session
+
+    def forward(self, op, session, fds=(), **fields):
+        return self.ask(op, fds, session=session, generation=self.generation[session], **fields)
+
+    # ---- data plane
+
+    def request(self, session, method, path, body=None, end=True, raw=None, timeout=60, **params):
+        data = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
+        uri = f"/v1/sessions/{session}{path}"
+        query = uri.partition("?")[2]
+        return fcgi.Request(self.path(session), {
+            "REQUEST_METHOD": method, "REQUEST_URI": uri, "QUERY_STRING": query,
+            "SL_PATH": uri.partition("?")[0], "SL_SESSION": session, "SERVER_PROTOCOL": "HTTP/1.1",
+            "CONTENT_LENGTH": str(len(data)) if method == "POST" else "",
+            "CONTENT_TYPE": "application/json", "SL_REQUEST_ID": "0123456789abcdef", **params},
+            data, end, timeout)
+
+    def call(self, session, method, path, body=None, **params):
+        r = self.request(session, method, path, body, **params)
+        try:
+            return r.all()
+        finally:
+            r.close()
+
+    def run(self, session, command, **fields):
+        """execute, as the body of its answer with `status` beside it."""
+        a = self.call(session, "POST", "/api/execute", {"command": command, **fields})
+        return {"status": a.status, **a.json()}
+
+    def stream(self, session, command, **fields):
+        """execute/stream; yields (seconds since it began, event)."""
+        r = self.request(session, "POST", "/api/execute/stream", {"command": command, **fields})
+        begin = time.monotonic()
+        text = b""
+        try:
+            while True:
+                piece = r.read()
+                if piece is None:
+                    return
+                text += piece
+                if b"\r\n\r\n" in text and text.startswith(b"Status"):
+                    text = text.partition(b"\r\n\r\n")[2]
+                while b"\n\n" in text:
+                    event, _, text = text.partition(b"\n\n")
+                    if event.startswith(b"data: "):
+                        yield time.monotonic() - begin, json.loads(event[6:])
+        finally:
+            r.close()
+
+    # ---- what the host can see
+
+    @staticmethod
+    def _children(pid):
+        found = []
+        try:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/children") as f:
+                    found += [int(x) for x in f.read().split()]
+        except OSError:
+            pass
+        return found
+
+    def inner(self):
+        """Host pids of everything in the sandbox, the first is init's."""
+        out, todo = [], [self.proc.pid]
+        while todo:
+            children = self._children(todo.pop(0))
+            out += children
+            todo += children
+        return out
+
+    def named(self, name):
+        """Host pids in the sandbox whose name begins so."""
+        found = []
+        for pid in self.inner():
+            try:
+                with open(f"/proc/{pid}/comm") as f:
+                    if f.read().strip().startswith(name):
+                        found.append(pid)
+            except OSError:
+                pass
+        return found
+
+    def close(self):
+        self.proc.kill()
+        self.proc.wait()
+        for _ in range(200):
+            if not self.inner():
+                break
+            time.sleep(0.01)
+        self.lock.close()
+        if "SANDLEASE_KEEP" not in os.environ:
+            shutil.rmtree(self.dir, ignore_errors=True)
+        else:
+            print("# kept", self.dir, file=sys.stderr)
+
+
+def eventually(claim, seconds=10):
+    """True as soon as claim() is; False when it never was."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if claim():
+            return True
+        time.sleep(0.01)
+    return False

@@ -1,0 +1,46 @@
+#!/bin/bash
+# What is installed beside the programs: units that systemd accepts, a cron
+# line that cron reads.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+cd "${top_builddir:=build}" 2>/dev/null || skip_all "nothing is built"
+
+[ -f src/api/sandlease-api.service ] || skip_all "the units are not built"
+units=(src/*/sandlease*.service src/*/sandlease*.socket
+	src/reaper/sandlease-reaper.timer src/admin/sandlease.target)
+
+none "every place is filled in" \
+	"$(grep -nHE '@[a-z]+@' "${units[@]}" src/reaper/cron.d/sandlease src/api/*.d/*)"
+
+# The programs are not installed here, so another one stands in for them, and
+# an older systemd does not know every word.
+verify() {
+	local dir
+	dir=$(mktemp -d) || return 1
+	for u in "${units[@]}"; do
+		sed -E 's|^(Exec[A-Za-z]*=)[^ ]+|\1/bin/true|' "$u" >"$dir/${u##*/}"
+	done
+	SYSTEMD_UNIT_PATH=$dir: systemd-analyze verify --man=no --recursive-errors=no \
+		"$dir"/* 2>&1 | grep -vE "DelegateSubgroup|$(hostname)|Failed to (connect|prepare)"
+	rm -rf "$dir"
+}
+if command -v systemd-analyze >/dev/null; then
+	none "systemd accepts the units" "$(verify)"
+else
+	skip "systemd accepts the units" "systemd-analyze is not installed"
+fi
+
+service=src/api/sandlease-api.service
+for line in KillMode=process Delegate=yes OOMPolicy=continue User=sandlease; do
+	ok "sandboxes outlive the service: $line" grep -qx "$line" "$service"
+done
+for u in src/*/*.service; do
+	ok "$u does not run as root" grep -qx 'User=sandlease' "$u"
+done
+
+line=$(grep -E '^\*' src/reaper/cron.d/sandlease)
+like "$line" '^\* \* \* \* \* sandlease .*/sandlease-reaper --config ' \
+	"cron runs the reaper every minute, unprivileged"
+ok "cron needs a newline at the end" \
+	test -z "$(tail -c 1 src/reaper/cron.d/sandlease)"
+
+done_testing

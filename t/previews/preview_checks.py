@@ -1,0 +1,302 @@
+"""Preview URLs as a browser and an attacker use them, against the real service."""
+import base64
+import hashlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import tap  # noqa: E402
+from api import KEY, Session, URL, call  # noqa: E402
+
+TOKENS = []
+PREVIEW_PORT = int(os.environ["SANDLEASE_PREVIEW_URL"].rsplit(":", 1)[1])
+
+# Answers with the request as it came; /ws upgrades and echoes; /steer tries
+# to make nginx do things.
+APP = r"""
+import hashlib, base64, socket, sys, threading
+port = int(sys.argv[1])
+def serve(c):
+    head = b""
+    while b"\r\n\r\n" not in head:
+        d = c.recv(4096)
+        if not d:
+            return
+        head += d
+    head, body = head.split(b"\r\n\r\n", 1)
+    head += b"\r\n\r\n"
+    want = [int(l.split(b":")[1]) for l in head.lower().split(b"\r\n") if l.startswith(b"content-length:")]
+    while len(body) < sum(want):
+        body += c.recv(65536)
+    line = head.split(b"\r\n")[0].split()
+    lower = head.lower()
+    if b"upgrade: websocket" in lower:
+        key = [l.split(b":", 1)[1].strip() for l in head.split(b"\r\n")
+               if l.lower().startswith(b"sec-websocket-key:")][0]
+        accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+        c.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                  b"Connection: Upgrade\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+        while True:
+            d = c.recv(4096)
+            if not d:
+                return
+            c.sendall(d)
+    extra = b""
+    if line[1].startswith(b"/steer"):
+        extra = (b"X-Accel-Redirect: /v1/health\r\nX-Accel-Buffering: yes\r\n"
+                 b"X-Sandlease-Upstream: unix:/run/x\r\nSet-Cookie: sandlease=stolen; Domain=localhost\r\n")
+    body = head
+    c.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n" + extra +
+              b"Content-Length: " + str(len(body)).encode() + b"\r\nConnection: close\r\n\r\n" + body)
+    c.close()
+s = socket.create_server(("127.0.0.1", port))
+while True:
+    c, _ = s.accept()
+    threading.Thread(target=serve, args=(c,), daemon=True).start()
+"""
+
+
+def serve(session, port):
+    call("POST", session.path + "/api/write", {"path": "/workspace/app.py", "content": APP})
+    session.run("(python3 /workspace/app.py %d >/dev/null 2>&1 &); for i in $(seq 100); do "
+                "(: </dev/tcp/127.0.0.1/%d) 2>/dev/null && break; sleep 0.05; done" % (port, port))
+
+
+def expose(session, port, **more):
+    answer = session.preview(port, **more)
+    assert answer.status in (200, 201), answer.body
+    url = answer.json["url"]
+    host = re.match(r"http://([^/]+)/$", url).group(1)
+    TOKENS.append(host.split(".")[0].rsplit("-", 1)[1])
+    return host
+
+
+def fetch(host, path="/", method="GET", headers=None, body=None):
+    """As a browser would: no key, the preview's own host."""
+    return call(method, path, key=None, host=host, headers=headers, body=body)
+
+
+def fetch_path(host, path="/", **more):
+    label = host.split(".")[0]
+    return call("GET", "/p/%s%s" % (label, path), key=None, port=PREVIEW_PORT,
+                host="localhost:%d" % PREVIEW_PORT, **more)
+
+
+def websocket(host, path="/ws"):
+    """An upgraded connection, or the answer's first line when refused."""
+    s = socket.create_connection((URL.hostname, URL.port), timeout=20)
+    key = base64.b64encode(os.urandom(16)).decode()
+    s.sendall(("GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+               "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n\r\n" % (path, host, key)).encode())
+    head = b""
+    while b"\r\n\r\n" not in head:
+        d = s.recv(4096)
+        if not d:
+            break
+        head += d
+    accept = base64.b64encode(hashlib.sha1(
+        key.encode() + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+    return s, head, accept in head
+
+
+session = Session(name="previews")
+serve(session, 8000)
+host = expose(session, 8000, name="web")
+
+
+def a_preview_url_shows_the_app():
+    r = fetch(host, "/a/b?c=d%2Fe")
+    tap.same(r.status, 200, "host form")
+    tap.ok(b"GET /a/b?c=d%2Fe HTTP/1.1" in r.body, "path and query come as they were", r.body)
+    r = fetch_path(host, "/a%2Fb/?q=1")
+    tap.same(r.status, 200, "path form")
+    tap.ok(b"GET /a%2Fb/?q=1 HTTP/1.1" in r.body, "undecoded", r.body)
+    r = fetch(host, "/post", method="POST", body=b"x" * 100000)
+    tap.same(r.status, 200, "bodies pass")
+
+
+def the_app_hears_where_it_is_and_nothing_else_of_ours():
+    r = fetch(host, "/", headers={
+        "Authorization": "Bearer " + KEY, "X-API-Key": KEY, "X-Sandlease-Upstream": "unix:/x",
+        "Cookie": "theirs=1; sandlease=SECRETCOOKIE; __Host-sandlease=SECRETCOOKIE; other=2"})
+    text = r.body.decode()
+    lower = text.lower()
+    tap.ok(KEY not in text and "SECRETCOOKIE" not in text, "no credential of ours reaches it", text)
+    tap.ok("theirs=1" in text and "other=2" in text, "its own cookies do", text)
+    tap.ok("x-sandlease" not in lower, "no internal header")
+    for name, value in (("host", host), ("x-forwarded-host", host), ("x-forwarded-proto", "http"),
+                        ("x-original-url", "http://%s/" % host), ("x-sandbox-name", "previews")):
+        tap.ok("%s: %s\r\n" % (name, value) in lower.replace("\n", "\n"), "%s: %s" % (name, value), text)
+
+
+def nothing_the_app_answers_steers_nginx():
+    r = fetch(host, "/steer")
+    tap.ok(b"GET /steer" in r.body, "X-Accel-Redirect gets nowhere", r.body)
+    tap.ok(r.headers.get("X-Sandlease-Upstream") is None, "internal headers are stripped")
+    cookie = r.headers.get("Set-Cookie") or ""
+    tap.ok("domain=localhost;" not in cookie.lower() + ";", "no cookie for the siblings' domain", cookie)
+
+
+def websockets_pass():
+    s, head, accepted = websocket(host)
+    tap.ok(accepted, "the upgrade is accepted", head)
+    s.sendall(b"\x81\x85\x00\x00\x00\x00hello")
+    tap.same(s.recv(100), b"\x81\x85\x00\x00\x00\x00hello", "frames go both ways")
+    s.close()
+
+
+def a_wrong_token_port_or_session_is_the_same_404():
+    label = host.split(".")[0]
+    port, sid, token = label.split("-")
+    rest = host.split(".", 1)[1]
+    other = "".join("a" if c != "a" else "b" for c in token)
+    for what, name in (("token", "%s-%s-%s" % (port, sid, other)),
+                       ("port", "8001-%s-%s" % (sid, token)),
+                       ("session", "%s-%s-%s" % (port, "a" * 20, token)),
+                       ("malformed", "%s-%s-short" % (port, sid))):
+        r = fetch("%s.%s" % (name, rest))
+        tap.ok(r.status == 404 and r.json["code"] == "INVALID_TOKEN", "wrong %s" % what, r.body)
+        s, head, accepted = websocket("%s.%s" % (name, rest))
+        tap.ok(head.startswith(b"HTTP/1.1 404") and b"Location" not in head,
+               "and an upgrade is refused without a redirect", head)
+        s.close()
+
+
+def an_unexposed_port_closes_with_its_connections():
+    serve(session, 8100)
+    h = expose(session, 8100)
+    s, head, accepted = websocket(h)
+    tap.ok(accepted, "open before")
+    tap.same(call("DELETE", session.path + "/ports/8100").status, 204, "unexpose")
+    s.settimeout(10)
+    try:
+        gone = s.recv(10) == b""
+    except ConnectionResetError:
+        gone = True
+    tap.ok(gone, "the open connection is closed")
+    tap.same(fetch(h).json["code"], "INVALID_TOKEN", "and the URL is over")
+    tap.same(call("DELETE", session.path + "/ports/8100").status, 404, "twice is 404")
+    s.close()
+
+
+def a_rotated_port_has_a_new_url():
+    serve(session, 8200)
+    old = expose(session, 8200)
+    s, head, accepted = websocket(old)
+    r = call("POST", session.path + "/ports/8200/rotate")
+    tap.same(r.status, 200, "rotate")
+    new = r.json["url"][len("http://"):-1]
+    TOKENS.append(new.split(".")[0].rsplit("-", 1)[1])
+    s.settimeout(10)
+    try:
+        gone = s.recv(10) == b""
+    except ConnectionResetError:
+        gone = True
+    tap.ok(gone, "what the old one opened is closed")
+    s.close()
+    tap.same(fetch(old).status, 404, "the old URL is over")
+    tap.same(fetch(new).status, 200, "the new one works")
+    tap.same(expose(session, 8200), new, "exposing again keeps it")
+
+
+def a_preview_expires():
+    h = expose(session, 8000 + 300, expiresInSeconds=1)
+    deadline = time.time() + 20
+    while time.time() < deadline and fetch(h).status != 404:
+        time.sleep(0.1)
+    tap.same(fetch(h).status, 404, "404 after its time")
+    tap.same([p["status"] for p in session.get()["ports"] if p["port"] == 8300], ["expired"],
+             "and the session says so")
+
+
+def nothing_listening_is_a_page_that_names_what_does():
+    h = expose(session, 8400)
+    r = fetch(h)
+    tap.ok(r.status == 502 and b"8000" in r.body and b"8400" in r.body, "502 with a page", r.body)
+    s, head, accepted = websocket(h)
+    tap.ok(head.startswith(b"HTTP/1.1 502") and b"application/json" in head, "JSON for an upgrade", head)
+    s.close()
+
+
+def asleep_without_a_wish_to_wake_is_410():
+    with Session(name="sleeper") as s:
+        h = expose(s, 8000)
+        call("POST", s.path + "/sleep")
+        r = fetch(h)
+        tap.ok(r.status == 410 and r.json["code"] == "STALE_PREVIEW_URL", "410", r.body)
+        tap.same(s.get()["state"], "asleep", "and it sleeps on")
+        call("POST", s.path + "/resume")
+        serve(s, 8000)
+        tap.same(fetch(h).status, 200, "the same URL works after a resume")
+
+
+def asleep_with_a_wish_to_wake_wakes():
+    with Session(name="waker", wakeOnPreview=True) as s:
+        h = expose(s, 8000)
+        call("POST", s.path + "/sleep")
+        r = fetch(h)
+        tap.ok(r.status == 307 and r.headers["Location"] == "http://%s/" % h, "307 to itself", r.body)
+        tap.same(s.get()["state"], "ready", "it is awake")
+        call("POST", s.path + "/sleep")
+        r = fetch(h, method="POST", body=b"x")
+        tap.ok(r.status == 503 and r.headers["Retry-After"], "a POST is told to come again", r.body)
+        call("POST", s.path + "/sleep")
+        sock, head, accepted = websocket(h)
+        tap.ok(head.startswith(b"HTTP/1.1 503") and b"Location" not in head, "so is an upgrade", head)
+        sock.close()
+
+
+def a_deleted_session_takes_its_urls_along():
+    s = Session()
+    h = expose(s, 8000)
+    s.delete()
+    tap.same(fetch(h).status, 404, "404 afterwards")
+
+
+def bad_ports_are_refused():
+    for port in (0, 80, 1023, 65536, 3128, "8000", 8000.5, None):
+        r = session.preview(port)
+        tap.ok(r.status == 400 and r.json["errors"][0]["field"] == "port", "port %r" % (port,), r.body)
+
+
+def more_ports_than_fit_one_message_survive_a_resume():
+    with Session(name="many-ports") as s:
+        hosts = {p: expose(s, p) for p in range(9000, 9014)}
+        call("POST", s.path + "/sleep")
+        call("POST", s.path + "/resume")
+        serve(s, 9013)
+        tap.same(fetch(hosts[9013]).status, 200, "the fourteenth too")
+
+
+def the_wrapper_cannot_act_on_the_dashboards_origin():
+    session.run("printf '<script>alert(1)</script>' >/workspace/x.html")
+    r = call("POST", session.path + "/api/read", {"path": "/workspace/x.html"})
+    tap.ok(r.headers["Content-Type"].startswith("application/json"), "files come as JSON")
+    tap.ok("sandbox" in r.headers["Content-Security-Policy"], "in a sandbox of the browser's")
+    tap.same(r.headers["X-Content-Type-Options"], "nosniff", "and are not sniffed")
+    tap.ok(r.headers.get("Set-Cookie") is None, "no cookie is set")
+
+
+def no_token_is_in_any_log():
+    time.sleep(0.2)
+    for token in TOKENS + [KEY]:
+        found = subprocess.run(["grep", "-rlF", token, os.environ["STACK_STATE"] + "/log",
+                                os.environ["STACK_STATE"] + "/nginx/log",
+                                os.environ["STACK_STATE"] + "/box"],
+                               capture_output=True, text=True).stdout
+        if not tap.ok(found == "", "a token stands in no log", found):
+            break
+    found = os.listdir(os.environ["STACK_STATE"] + "/nginx/log")
+    tap.ok("preview.log" in found, "there are logs to look at", found)
+
+
+try:
+    tap.run([f for n, f in list(globals().items())
+             if callable(f) and getattr(f, "__module__", "") == "__main__"
+             and n not in ("serve", "expose", "fetch", "fetch_path", "websocket")])
+finally:
+    session.delete()

@@ -1,0 +1,7 @@
+#!/bin/bash
+# The local provider where nothing is delegated: records and locks only.
+. "${top_srcdir:-.}/t/provider/world.sh"
+
+need_host
+make_world
+run_suite local none

@@ -1,0 +1,156 @@
+/* conformance_cells.c: files and wrappers of sessions. */
+#include <unistd.h>
+
+#include "suite.h"
+
+#include "common/mem.h"
+#include "common/str.h"
+
+static void
+storage_outlives_the_sandbox_and_goes_with_destroy(void **state)
+{
+	static const char SESSION[] = "bbbbbbbbbbbbbbbbbbbb";
+	struct sandbox_spec s = a_sandbox();
+	bool there, left;
+
+	(void)state;
+	works(P.ops->storage_exists(&P, s.id, SESSION, &there, &E));
+	assert_false(there);
+	works(P.ops->storage_drop(&P, s.id, SESSION, &E));
+	works(P.ops->storage_make(&P, s.id, SESSION, &E));
+	works(P.ops->storage_make(&P, s.id, SESSION, &E));
+	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
+	ensure(&s);
+	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
+	works(P.ops->storage_exists(&P, s.id, SESSION, &there, &E));
+	assert_true(there);
+	works(P.ops->storage_drop(&P, s.id, SESSION, &E));
+	works(P.ops->storage_exists(&P, s.id, SESSION, &there, &E));
+	assert_false(there);
+	works(P.ops->storage_make(&P, s.id, SESSION, &E));
+	destroy(&s);
+	works(P.ops->storage_exists(&P, s.id, SESSION, &there, &E));
+	assert_false(there);
+	works(P.ops->sweep(&P, soon(), &left, &E));
+	assert_false(left);
+}
+
+static struct agent_target
+a_target(const struct sandbox_spec *s)
+{
+	struct agent_target t = { .generation = 1 };
+
+	str_copy(t.sandbox, sizeof(t.sandbox), s->id);
+	str_copy(t.incarnation, sizeof(t.incarnation), s->incarnation);
+	id_random(t.session, ID_SESSION_LEN);
+	id_random(t.instance, ID_INSTANCE_LEN);
+	works(P.ops->storage_make(&P, s->id, t.session, &E));
+	return t;
+}
+
+static void
+a_wrapper_is_launched_proved_seen_and_killed(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct agent_launch l = { 0 };
+	struct agent_sight sight;
+	struct agent_target t;
+	char path[SUITE_PATH_MAX];
+	bool gone;
+
+	(void)state;
+	ensure(&s);
+	t = a_target(&s);
+	works(agent_look(&P, &t, 0, soon(), &sight, &E));
+	assert_int_equal(sight.count, 0);
+	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	works(agent_prove(&P, &t, soon(), &E));
+	agent_socket_path(&CONF, t.session, 1, 0, path, sizeof(path));
+	assert_int_equal(access(path, F_OK), 0);
+	refuses(agent_launch(&P, &s, &t, &l, soon(), &E), "already_running");
+	assert_int_equal(access(path, F_OK), 0);
+	works(agent_look(&P, &t, 0, soon(), &sight, &E));
+	assert_int_equal(sight.count, 1);
+	assert_string_equal(sight.wrapper[0].instance, t.instance);
+	assert_int_equal(sight.wrapper[0].generation, 1);
+	works(agent_kill(&P, &t, 5000, soon(), &sight, &E));
+	assert_int_equal(sight.count, 0);
+	works(P.ops->cell_gone(&P, s.id, t.session, &gone, &E));
+	assert_true(gone);
+	agent_unlink_sockets(&CONF, t.session, 1);
+	assert_int_equal(access(path, F_OK), -1);
+	destroy(&s);
+}
+
+static void
+nothing_is_launched_after_a_seal(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct agent_launch l = { 0 };
+	struct agent_sight sight;
+	struct agent_target t;
+	char path[SUITE_PATH_MAX];
+
+	(void)state;
+	ensure(&s);
+	t = a_target(&s);
+	works(agent_seal(&P, &t, soon(), &sight, &E));
+	assert_int_equal(sight.count, 0);
+	refuses(agent_launch(&P, &s, &t, &l, soon(), &E), "stale_generation");
+	agent_socket_path(&CONF, t.session, 1, 0, path, sizeof(path));
+	assert_int_equal(access(path, F_OK), -1);
+	t.generation = 2;
+	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	destroy(&s);
+}
+
+static void
+a_cell_dies_with_its_sandbox(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct agent_launch l = { .ports = { 8080 }, .port_count = 1 };
+	struct agent_target t;
+	char path[SUITE_PATH_MAX];
+	bool gone;
+
+	(void)state;
+	ensure(&s);
+	t = a_target(&s);
+	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
+	works(P.ops->cell_gone(&P, s.id, t.session, &gone, &E));
+	assert_true(gone);
+	if (is_local()) {
+		agent_socket_path(&CONF, t.session, 1, 8080, path,
+		    sizeof(path));
+		assert_int_equal(access(path, F_OK), -1);
+	}
+	destroy(&s);
+}
+
+static void
+limits_are_told_one_by_one(void **state)
+{
+	static const char *const NAMES[] = { "memoryMb", "cpuMillis", "diskMb",
+		"pids" };
+	struct sandbox_spec s = a_sandbox();
+	auto_json json_t *limits = P.ops->limits(&P, &s);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {
+		const json_t *l = json_object_get(limits, NAMES[i]);
+
+		assert_true(
+		    json_integer_value(json_object_get(l, "value")) > 0);
+		assert_true(json_str(l, "by")[0] != '\0');
+	}
+}
+
+const struct CMUnitTest SUITE_CELLS[] = {
+	cmocka_unit_test(storage_outlives_the_sandbox_and_goes_with_destroy),
+	cmocka_unit_test(a_wrapper_is_launched_proved_seen_and_killed),
+	cmocka_unit_test(nothing_is_launched_after_a_seal),
+	cmocka_unit_test(a_cell_dies_with_its_sandbox),
+	cmocka_unit_test(limits_are_told_one_by_one),
+	{ 0 },
+};

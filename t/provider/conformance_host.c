@@ -1,0 +1,364 @@
+/* conformance_host.c: what only a host can show. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "suite.h"
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/box.h"
+#include "provider/file.h"
+
+static void
+a_sandbox_outlives_whoever_started_it(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (pid == 0) {
+		if (P.ops->ensure(&P, &s, soon(), &E) == 0)
+			raise(SIGKILL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+	works(ping(&s, &E));
+	destroy(&s);
+}
+
+static void
+many_at_once_start_one_sandbox(void **state)
+{
+	enum { MANY = 8 };
+	struct sandbox_spec s = a_sandbox();
+	pid_t pid[MANY];
+	int status;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+
+		pid[i] = fork();
+		if (pid[i] == 0)
+			_exit(P.ops->ensure(&P, &s, soon(), &E) < 0);
+	}
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_int_equal(status, 0);
+	}
+	works(ping(&s, &E));
+	destroy(&s);
+}
+
+/* One descriptor, as readlink shows it, against what may be there. */
+static void
+check_fd(const char *who, const char *target, const char *const *allowed,
+    size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strstr(target, allowed[i]) != NULL)
+			return;
+	fail_msg("%s has %s", who, target);
+}
+
+static void
+check_bwrap(const struct sandbox_spec *s)
+{
+	static const char *const ALLOWED[] = { "/dev/null", "/agent.log",
+		"anon_inode:" };
+	auto_free char *dir =
+	    xasprintf("/proc/%d/fd", (int)recorded(s->id, "bwrap"));
+	auto_names char **names = NULL;
+
+	works(file_names(AT_FDCWD, dir, &names, &E));
+	assert_non_null(names[0]);
+	for (char **n = names; *n != NULL; n++) {
+		auto_free char *path = xasprintf("%s/%s", dir, *n);
+		char target[SUITE_PATH_MAX] = "";
+
+		assert_true(readlink(path, target, sizeof(target) - 1) > 0);
+		check_fd("bwrap", target, ALLOWED, ARRAY_LEN(ALLOWED));
+	}
+}
+
+/* An agent of our own, since nobody may look into the real one. */
+static void
+use_agent(const char *script)
+{
+	auto_free char *path = xasprintf("%s/agent", CONF.run_dir);
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(script, f);
+	fclose(f);
+	assert_int_equal(chmod(path, 0755), 0);
+	str_copy(CONF.agent_path, sizeof(CONF.agent_path), path);
+}
+
+/* "lrwx------ 1 user user 64 Nov 15 02:25 3 -> socket:[123]" a line. */
+static void
+check_listing(const char *id)
+{
+	static const char *const ALLOWED[] = { "/dev/null", "agent.log",
+		"socket:", "lock", "/proc/" };
+	auto_buf struct buf log = { 0 };
+	char *rest;
+	int sockets = 0, locks = 0;
+
+	works(P.ops->agent_log(&P, id, 4096, &log, &E));
+	rest = log.data;
+	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+		const char *target = strstr(line, " -> ");
+
+		if (target == NULL)
+			continue;
+		check_fd("init", target, ALLOWED, ARRAY_LEN(ALLOWED));
+		sockets += strstr(target, "socket:") != NULL;
+		locks += strstr(target, "lock") != NULL;
+	}
+	assert_int_equal(sockets, 1);
+	assert_int_equal(locks, 1);
+}
+
+static void
+nothing_but_the_listed_descriptors_goes_in(void **state)
+{
+	struct sandbox_spec s = a_sandbox(), own = a_sandbox();
+	struct conf before = CONF;
+	int leak, pair[2];
+
+	(void)state;
+	/* what a worker has: its socket at 0, anything anywhere */
+	assert_int_equal(pipe(pair), 0);
+	leak = open("/etc/hostname", O_RDONLY);
+	assert_int_equal(dup2(leak, 200), 200);
+	assert_int_equal(dup2(pair[0], 0), 0);
+	ensure(&s);
+	check_bwrap(&s);
+	use_agent("#!/bin/sh\nls -l /proc/self/fd >&2\nexit 1\n");
+	assert_int_equal(P.ops->ensure(&P, &own, soon(), &E), -1);
+	check_listing(own.id);
+	CONF = before;
+	close(200);
+	close(leak);
+	close(pair[0]);
+	close(pair[1]);
+	destroy(&own);
+	destroy(&s);
+}
+
+static void
+a_start_that_fails_says_why_and_leaves_nothing(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct conf before = CONF;
+
+	(void)state;
+	use_agent("#!/bin/sh\necho first >&2\necho 'no luck' >&2\nexit 1\n");
+	assert_int_equal(P.ops->ensure(&P, &s, soon(), &E), -1);
+	assert_string_equal(E.code, "start_failed");
+	assert_string_equal(E.msg, "the sandbox could not be started: no luck");
+	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
+	str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), "/nonexistent");
+	assert_int_equal(P.ops->ensure(&P, &s, soon(), &E), -1);
+	assert_non_null(strstr(E.msg, "exec /nonexistent: No such file"));
+	CONF = before;
+	str_copy(s.rootfs, sizeof(s.rootfs), "/nonexistent");
+	assert_int_equal(P.ops->ensure(&P, &s, soon(), &E), -1);
+	assert_string_equal(E.code, "no_rootfs");
+	/* it never answered, so the same start may be tried again */
+	s.rootfs[0] = '\0';
+	ensure(&s);
+	destroy(&s);
+}
+
+static void
+a_stopped_process_is_killed_too(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+
+	(void)state;
+	ensure(&s);
+	assert_int_equal(kill(recorded(s.id, "init"), SIGSTOP), 0);
+	assert_int_equal(kill(recorded(s.id, "bwrap"), SIGSTOP), 0);
+	destroy(&s);
+}
+
+/* The groups this sandbox was started in. */
+static struct cgroup_tree
+groups_of(const char *id)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t;
+
+	works(box_open(&P, id, &b, &E));
+	works(box_cgroups(&P, &b, &t, &E));
+	return t;
+}
+
+static void
+what_is_frozen_is_killed_too(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct cgroup_tree t;
+
+	(void)state;
+	ensure(&s);
+	t = groups_of(s.id);
+	for (size_t i = 0; i < t.count; i++) {
+		auto_free char *dir = xasprintf("%s/box/%s", t.at[i].dir, s.id);
+
+		works(t.ops->freeze(dir, true, &E));
+	}
+	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+	destroy(&s);
+}
+
+/* Somebody has removed our state directory and not what it was about. */
+static void
+a_group_without_a_directory_is_found(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct sandbox_seen seen;
+	struct cgroup_tree t;
+
+	(void)state;
+	works(cgroup_find(CONF.cgroup_root, &t, &E));
+	works(cgroup_make(&t, s.id, &s, &E));
+	if (t.count > 0) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			if (cgroup_enter(&t, s.id, &E) < 0)
+				_exit(1);
+			for (;;)
+				pause();
+		}
+		while (presence(s.id) != PRESENCE_RUNNING)
+			assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+		assert_true(is_listed(&P, s.id, &seen));
+		assert_int_equal(seen.presence, PRESENCE_RUNNING);
+		assert_string_equal(seen.incarnation, "");
+		str_copy(s.incarnation, sizeof(s.incarnation), "");
+		destroy(&s);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	assert_false(is_listed(&P, s.id, &seen));
+}
+
+/* Changes one member of the record of processes. */
+static void
+set_recorded(const char *id, const char *member, json_t *value)
+{
+	auto_free char *path = xasprintf("%s/box/%s/proc", CONF.state_dir, id);
+	auto_json json_t *v = json_load_file(path, 0, NULL);
+
+	assert_non_null(v);
+	json_object_set_new(v, member, value);
+	assert_int_equal(json_dump_file(v, path, 0), 0);
+}
+
+static int64_t
+my_start(void)
+{
+	struct proc me;
+
+	works(proc_find(getpid(), &me, &E));
+	return me.start;
+}
+
+static void
+a_sandbox_of_another_boot_is_stopped(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+
+	(void)state;
+	ensure(&s);
+	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
+	/* a process that lives, but for the boot */
+	set_recorded(s.id, "init", json_integer(getpid()));
+	set_recorded(s.id, "initStart", json_integer(my_start()));
+	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+	set_recorded(s.id, "bootId", json_string("another"));
+	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
+	destroy(&s);
+}
+
+/* Its starter died before bwrap had told init's pid. */
+static void
+init_is_found_by_its_bwrap(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct proc init;
+	bool lives;
+
+	(void)state;
+	ensure(&s);
+	works(proc_find(recorded(s.id, "init"), &init, &E));
+	set_recorded(s.id, "init", json_integer(0));
+	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+	destroy(&s);
+	works(proc_lives(&init, &lives, &E));
+	assert_false(lives);
+}
+
+static void
+a_sandbox_lives_without_its_bwrap(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+
+	(void)state;
+	ensure(&s);
+	assert_int_equal(kill(recorded(s.id, "bwrap"), SIGKILL), 0);
+	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+	works(ping(&s, &E));
+	ensure(&s);
+	destroy(&s);
+}
+
+/* The lock alone tells that somebody is there; who, nobody knows. */
+static void
+a_lost_record_is_not_an_absence(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	auto_free char *path = NULL, *text = NULL;
+	enum presence seen;
+
+	(void)state;
+	ensure(&s);
+	path = xasprintf("%s/box/%s/proc", CONF.state_dir, s.id);
+	text = xasprintf("%s.away", path);
+	assert_int_equal(rename(path, text), 0);
+	seen = presence(s.id);
+	assert_true(seen == PRESENCE_RUNNING || seen == PRESENCE_UNKNOWN);
+	if (seen == PRESENCE_UNKNOWN)
+		assert_int_equal(P.ops->destroy(&P, s.id, s.incarnation,
+				     clock_ms() + 20, &E),
+		    -1);
+	assert_int_equal(rename(text, path), 0);
+	destroy(&s);
+}
+
+const struct CMUnitTest SUITE_HOST[] = {
+	cmocka_unit_test(a_sandbox_outlives_whoever_started_it),
+	cmocka_unit_test(many_at_once_start_one_sandbox),
+	cmocka_unit_test(nothing_but_the_listed_descriptors_goes_in),
+	cmocka_unit_test(a_start_that_fails_says_why_and_leaves_nothing),
+	cmocka_unit_test(a_stopped_process_is_killed_too),
+	cmocka_unit_test(a_sandbox_of_another_boot_is_stopped),
+	cmocka_unit_test(what_is_frozen_is_killed_too),
+	cmocka_unit_test(a_group_without_a_directory_is_found),
+	cmocka_unit_test(init_is_found_by_its_bwrap),
+	cmocka_unit_test(a_sandbox_lives_without_its_bwrap),
+	cmocka_unit_test(a_lost_record_is_not_an_absence),
+	{ 0 },
+};

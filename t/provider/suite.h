@@ -1,0 +1,69 @@
+/*
+ * suite.h: what the parts of the conformance suite share.
+ */
+#ifndef SANDLEASE_T_PROVIDER_SUITE_H
+#define SANDLEASE_T_PROVIDER_SUITE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <cmocka.h>
+
+#include "provider/agent_link.h"
+#include "provider/provider.h"
+
+enum { SUITE_PATH_MAX = 256 };
+
+/* The settings and the provider of this run. */
+extern struct conf CONF;
+extern struct provider P;
+
+/* What the last call said. */
+extern struct err E;
+
+#define works(call)                                                            \
+	do {                                                                   \
+		if ((call) < 0)                                                \
+			fail_msg("%s: %s (%s)", #call, E.msg, E.code);         \
+	} while (0)
+
+#define refuses(call, word)                                                    \
+	do {                                                                   \
+		assert_int_equal((call), -1);                                  \
+		assert_string_equal(E.code, (word));                           \
+	} while (0)
+
+/* The parts; a test without a name ends each. */
+extern const struct CMUnitTest SUITE_BOXES[];
+extern const struct CMUnitTest SUITE_CELLS[];
+extern const struct CMUnitTest SUITE_HOST[]; /* only where there is a host */
+
+bool is_local(void);
+
+/* A deadline nobody should meet. */
+int64_t soon(void);
+
+/* A sandbox of its own for each test, with limits nobody meets. */
+struct sandbox_spec a_sandbox(void);
+/* The next start of the same sandbox. */
+struct sandbox_spec after(const struct sandbox_spec *s);
+
+enum presence presence(const char *id);
+void ensure(const struct sandbox_spec *s);
+void destroy(const struct sandbox_spec *s);
+int ping(const struct sandbox_spec *s, struct err *e);
+
+/* The host's pid of init or bwrap, from the record. */
+pid_t recorded(const char *id, const char *who);
+
+/* Kills init behind the provider's back and waits until that shows. */
+void crash(const char *id);
+
+bool is_listed(const struct provider *p, const char *id,
+    struct sandbox_seen *out);
+
+#endif

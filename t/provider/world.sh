@@ -1,0 +1,100 @@
+# shellcheck shell=bash
+# world.sh: how the conformance suite gets a place to run in.
+#
+# The suite never runs as root: root makes the directory (and the groups) and
+# hands both to a user number that has nothing else on this machine.
+
+: "${top_builddir:=build}"
+suite=$top_builddir/t/provider/conformance
+agent=$top_builddir/sandlease-agent
+nobody=64123
+
+# A skip says why; where everything must run it is a failure.
+skip() {
+	if [ "${SANDLEASE_MUST_RUN:-}" = 1 ]; then
+		echo "1..1"
+		echo "not ok 1 - cannot skip: $*"
+	else
+		echo "1..0 # SKIP $*"
+	fi
+	exit 0
+}
+
+make_world() {
+	world=$(mktemp -d /tmp/slXXXXXX)
+	trap end_world EXIT
+	# a checkout that other users cannot enter must not matter
+	cp "$suite" "$world/conformance"
+	suite=$world/conformance
+	if [ -x "$agent" ]; then
+		cp "$agent" "$world/agent"
+	fi
+	chmod 755 "$world"
+	mkdir "$world/t"
+	if [ "$(id -u)" = 0 ]; then
+		chown "$nobody:$nobody" "$world/t"
+	fi
+}
+
+# The mount points in which we make a group, one a line.
+hierarchies() { # v1|v2
+	awk -v kind="$1" '{ for (i = 1; $i != "-"; i++); }
+	    kind == "v1" && $(i + 1) == "cgroup" &&
+	    $(i + 3) ~ /(^|,)(memory|pids|cpu|freezer)(,|$)/ { print $5 }
+	    kind == "v2" && $(i + 1) == "cgroup2" { print $5; exit }' \
+	    /proc/self/mountinfo
+}
+
+need_groups() {
+	[ "$(id -u)" = 0 ] || skip "only root can delegate a group"
+	group=sandlease-t$$ groups=()
+	trap end_world EXIT
+}
+
+# Makes the group and gives it away; in v2 we move beside it, as a worker is.
+delegate() { # v1|v2
+	local point
+	for point in $(hierarchies "$1"); do
+		mkdir "$point/$group" || return 1
+		groups+=("$point/$group")
+		if [ "$1" = v2 ]; then
+			mkdir "$point/$group/api"
+			home=$point$(sed -n 's/^0:://p' /proc/self/cgroup)
+			echo $$ >"$point/$group/api/cgroup.procs"
+		fi
+		chown -R "$nobody:$nobody" "$point/$group"
+	done
+	[ "${#groups[@]}" -gt 0 ]
+}
+
+end_world() {
+	local at
+	[ -z "${home:-}" ] || echo $$ >"$home/cgroup.procs"
+	for at in "${groups[@]}"; do
+		find "$at" -depth -type d -exec rmdir {} + 2>/dev/null
+	done
+	[ -n "${world:-}" ] || return 0
+	chmod -R u+rwx "$world"
+	rm -rf "$world"
+}
+
+unprivileged() {
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --reuid="$nobody" --regid="$nobody" --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+run_suite() {
+	unprivileged env CMOCKA_MESSAGE_OUTPUT=TAP SANDLEASE_TEST_DIR="$world/t" \
+	    AGENT="$world/agent" "$suite" "$@"
+}
+
+need_host() {
+	[ -x "$suite" ] || skip "the suite is not built: make check"
+	[ -x "$agent" ] || skip "the agent is not built"
+	command -v bwrap >/dev/null || skip "bubblewrap is not installed"
+	unprivileged bwrap --unshare-user --ro-bind / / true 2>/dev/null ||
+	    skip "unprivileged user namespaces are not allowed here"
+}

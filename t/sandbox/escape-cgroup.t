@@ -1,0 +1,12 @@
+#!/bin/bash
+# escape-cgroup.t: getting out of a sandbox, tried with limits held by cgroups.
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=t/lib/tap.sh
+. "$here/../lib/tap.sh"
+# shellcheck source=t/lib/stack.sh
+. "$here/../lib/stack.sh"
+
+stack_begin
+[ "$CGROUP" != none ] || skip_all "no cgroup can be delegated here"
+pg_psql -qc "INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids) VALUES ('tiny', 128, 1000, 64, 64)"
+SANDLEASE_LIMITS=cgroup python3 "$here/escape_checks.py"

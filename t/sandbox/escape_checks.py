@@ -1,0 +1,270 @@
+"""Tries to get out of a sandbox, or into the sibling's, as a tenant would.
+
+Runs against SANDLEASE_URL; each case says what must fail.  SANDLEASE_LIMITS is
+"cgroup" or "none": who is expected to hold the limits.
+"""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import tap  # noqa: E402
+from api import Session, URL, call  # noqa: E402
+
+LIMITS = os.environ.get("SANDLEASE_LIMITS", "cgroup")
+a = Session(name="escape-a", env={"SECRET_OF_A": "pear-4711"})
+b = Session(name="escape-b")
+tiny = Session(name="escape-tiny", isolation="session", **{"class": "tiny"})
+
+
+def the_two_share_a_sandbox_and_the_third_does_not():
+    tap.same(a.json["sandboxId"], b.json["sandboxId"], "siblings share a sandbox")
+    tap.ok(tiny.json["sandboxId"].startswith("ses-"), "the third has its own")
+
+
+def host_files_are_not_there():
+    for path in ("/root", "/var", "/run", "/etc/shadow", "/etc/ssh", "/boot",
+                 os.environ["STACK_DIR"], os.environ["SANDLEASE_CONFIG"]):
+        code, out, err = a.run("ls -d %s" % path)
+        tap.ok(code != 0, "%s is not there" % os.path.basename(path), out + err)
+    tap.same(a.run("ls /home")[1], "user\n", "/home holds the user's own directory only")
+    tap.same(a.run("ls -A /sessions")[1], "", "other sessions' storage is not to be seen")
+    for path in ("/usr/bin/x", "/etc/passwd", "/x", "/sandlease-agent"):
+        tap.ok(a.run("echo x >%s" % path)[0] != 0, "%s cannot be written" % path)
+
+
+def host_processes_are_neither_seen_nor_signalled():
+    code, out, err = a.run("cat /proc/[0-9]*/comm")
+    names = set(out.split())
+    tap.ok(names <= {"sandlease-cell", "sandlease-wrap", "bash", "cat"},
+           "only its own processes are seen", sorted(names))
+    host = subprocess.run(["pgrep", "-f", "nginx: worker"], capture_output=True,
+                          text=True).stdout.split()
+    tap.ok(len(host) > 0, "the host has processes to look for")
+    for pid in host[:2]:
+        tap.ok(a.run("kill -0 %s" % pid)[0] != 0, "host process is out of reach")
+
+
+def a_sibling_is_neither_seen_nor_signalled():
+    a.run("(exec -a sibling-marker sleep 300 >/dev/null 2>&1 &)")
+    code, out, err = b.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+    tap.ok("sibling-marker" not in out, "a sibling's processes are not seen", out)
+    code, out, err = b.run("kill -9 -1; echo done")
+    code, out, err = a.run("pgrep -f sibling-marker >/dev/null && echo alive")
+    tap.same(out, "alive\n", "kill -9 -1 beside it does not reach it")
+    b.run("true")  # its own shell died of it; the next call gets a fresh one
+
+
+def a_sibling_cannot_take_a_socket():
+    code, out, err = b.python(
+        "import ctypes, os\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "pidfd = libc.syscall(434, os.getpid(), 0)\n"
+        "assert pidfd >= 0\n"
+        "print(libc.syscall(438, pidfd, 0, 0), ctypes.get_errno())\n")
+    tap.same(out, "-1 1\n", "pidfd_getfd is denied")
+    code, out, err = b.run("cat /proc/2/environ /proc/2/mem 2>&1 | head -c 200")
+    tap.ok("SANDLEASE_" not in out, "the wrapper's memory and environment are closed", out)
+    code, out, err = b.run("ls -l /proc/2/fd 2>&1")
+    tap.ok("socket:" not in out, "the wrapper's descriptors are closed", out)
+
+
+def a_sibling_has_other_ports_files_and_environment():
+    a.run("echo of-a >/tmp/mine; echo of-a >/workspace/mine; echo of-a >~/mine")
+    a.run("(python3 -m http.server 9000 >/dev/null 2>&1 &); "
+          "for i in $(seq 50); do (: </dev/tcp/127.0.0.1/9000) 2>/dev/null && break; sleep 0.1; done")
+    tap.same(a.run("(: </dev/tcp/127.0.0.1/9000) && echo open")[1], "open\n", "it serves itself")
+    tap.ok(b.run("(: </dev/tcp/127.0.0.1/9000)")[0] != 0, "its port is not the sibling's")
+    for path in ("/tmp/mine", "/workspace/mine", "~/mine"):
+        tap.ok(b.run("cat %s" % path)[0] != 0, "%s is not the sibling's" % path)
+    tap.same(a.run("echo $SECRET_OF_A")[1], "pear-4711\n", "its environment is its own")
+    out = b.run("env; cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'")[1]
+    tap.ok("pear-4711" not in out, "and nobody else's")
+    code, out, err = a.python(
+        "import socket\ns = socket.socket(socket.AF_UNIX); s.bind('\\0shared'); s.listen()\n"
+        "import os\nif os.fork() == 0:\n  os.setsid(); import time; time.sleep(60)\n")
+    code, out, err = b.python(
+        "import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('\\0shared')\n")
+    tap.ok(code != 0, "abstract sockets are not shared")
+
+
+def there_is_no_network():
+    tap.same(a.run("cat /proc/net/route | wc -l")[1].strip(), "1", "no route leads out")
+    tap.same(a.run("ls /sys/class/net 2>/dev/null || tail -n +3 /proc/net/dev | cut -d: -f1")[1]
+             .split(), ["lo"], "loopback is the only device")
+    tap.ok(a.run("(: </dev/tcp/127.0.0.1/%d)" % URL.port)[0] != 0, "the host's nginx is out of reach")
+
+
+def the_database_is_out_of_reach():
+    code, out, err = a.run("find / -xdev -name '.s.PGSQL*' 2>/dev/null; "
+                           "find / -name '*.sock' -not -path '/proc/*' 2>/dev/null")
+    tap.same(out, "", "no socket of ours or of PostgreSQL's is to be found")
+
+
+def nothing_can_be_mounted_and_no_namespace_made():
+    for command in ("mount -t tmpfs none /mnt", "unshare -U true", "unshare -m true",
+                    "unshare -r true", "umount /workspace", "bwrap --ro-bind / / true",
+                    "chroot / true", "mknod /tmp/d c 1 3"):
+        tap.ok(a.run(command)[0] != 0, "%s fails" % command.split()[0])
+    tap.same(a.run("grep -h CapEff /proc/self/status | cut -f2")[1], "0" * 16 + "\n",
+             "a command has no capability")
+    tap.same(a.run("grep -h Seccomp: /proc/self/status | cut -f2")[1], "2\n",
+             "a command runs under the filter")
+    tap.same(a.run("grep -h NoNewPrivs /proc/self/status | cut -f2")[1], "1\n",
+             "a command gains nothing by set-uid files")
+
+
+def dangerous_calls_are_denied():
+    code, out, err = a.python(
+        "import ctypes, errno\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "# bpf perf_event_open userfaultfd io_uring_setup keyctl add_key\n"
+        "import platform\n"
+        "arm = platform.machine() == 'aarch64'\n"
+        "numbers = [280, 241, 282, 425, 219, 217] if arm else [321, 298, 323, 425, 250, 248]\n"
+        "for n in numbers:\n"
+        "    r = libc.syscall(n, 0, 0, 0, 0, 0)\n"
+        "    print(n, r, errno.errorcode[ctypes.get_errno()])\n")
+    lines = out.splitlines()
+    tap.ok(len(lines) == 6 and all(l.split()[1] == "-1" and l.split()[2] in ("EPERM", "ENOSYS")
+                                   for l in lines), "bpf, perf, userfaultfd, io_uring, keys", out + err)
+
+
+def kernel_limits_of_the_user_are_not_used_up_for_others():
+    code, out, err = a.python(
+        "import ctypes, os, time\n"
+        "libc = ctypes.CDLL(None)\nn = 0\n"
+        "while n < 5000 and libc.inotify_init1(0) >= 0:\n    n += 1\nprint(n)\n"
+        "if os.fork() == 0:\n    time.sleep(20)\n")
+    tap.ok(0 < int(out or 0) <= 128, "inotify instances are limited", out + err)
+    code, out, err = tiny.python("import ctypes\nprint(ctypes.CDLL(None).inotify_init1(0) >= 0)\n")
+    tap.same(out, "True\n", "another sandbox still gets one")
+    code, out, err = a.python(
+        "import array, socket, os\n"
+        "n = 0\nkeep = []\n"
+        "try:\n"
+        "    while n < 100000:\n"
+        "        s = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+        "        keep.append(s)\n"
+        "        fds = array.array('i', [s[0].fileno()] * 250)\n"
+        "        for _ in range(8):\n"
+        "            s[0].sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)], socket.MSG_DONTWAIT)\n"
+        "            n += 250\n"
+        "except OSError as e:\n    print(e.errno)\n"
+        "print(n)\n"
+        "if os.fork() == 0:\n    import time; time.sleep(20)\n")
+    with Session(isolation="session") as s:
+        tap.same(s.run("echo launched")[1], "launched\n", "a launch still passes descriptors")
+
+
+def a_memory_hog_dies_alone():
+    hog = ("x = []\nwhile True:\n    x.append(bytearray(8 << 20))\n")
+    code, out, err = tiny.python(hog)
+    tap.ok(code != 0, "the hog ends (%d)" % code, err)
+    tap.same(call("GET", tiny.path + "/api/ping").status, 200, "its session answers")
+    tap.same(tiny.run("echo still here")[1], "still here\n", "and runs commands")
+    tap.same(b.run("echo sibling")[1], "sibling\n", "others did not notice")
+    tap.same(tiny.get()["lease"]["generation"], 1, "nothing was restarted")
+
+
+def processes_are_limited():
+    bomb = ("import os, time\nn = 0\n"
+            "try:\n"
+            "    while n < 5000:\n"
+            "        if os.fork() == 0:\n            time.sleep(5); os._exit(0)\n"
+            "        n += 1\n"
+            "except OSError as e:\n    pass\n"
+            "print(n)\n")
+    code, out, err = tiny.python(bomb)
+    tap.ok(0 < int(out or 0) < 70, "no more than the class allows", out + err)
+    tap.same(b.run("echo sibling")[1], "sibling\n", "others did not notice")
+    tap.same(call("GET", tiny.path + "/api/ping").status, 200, "its session answers meanwhile")
+
+
+def files_are_limited_in_size():
+    code, out, err = tiny.run("head -c 80M /dev/zero >big 2>&1; stat -c %s big")
+    size = int(out.split()[-1])
+    tap.ok(size <= 64 << 20, "a file may not be larger than the class's disk", out)
+    tiny.run("rm -f big")
+    code, out, err = tiny.run("head -c 3G /dev/zero >/tmp/big; stat -c %s /tmp/big")
+    tap.ok(int(out.split()[-1]) < 3 << 30, "/tmp has a size", out)
+    tiny.run("rm -f /tmp/big")
+
+
+def the_session_says_who_holds_each_limit():
+    limits = tiny.get()["limits"]
+    want = {"cgroup": ("cgroup",), "none": ("rlimit", "watchdog", "none")}[LIMITS]
+    for name in ("memoryMb", "pids"):
+        tap.ok(limits[name]["by"] in want, "%s by %s" % (name, limits[name]["by"]))
+    tap.same(limits["memoryMb"]["value"], 128, "with its value")
+
+
+def host_pids(session):
+    """Processes of the session's sandbox as the host sees them, by name."""
+    out = {}
+    for pid in os.listdir("/proc"):
+        if not pid.isdigit():
+            continue
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as f:
+                words = f.read().split(b"\0")
+            with open("/proc/%s/stat" % pid) as f:
+                parent = int(f.read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+        out[int(pid)] = (words, parent)
+    box = session.json["sandboxId"].encode()
+    mine = {p for p, (w, _) in out.items() if box in w}
+    grown = True
+    while grown:
+        more = {p for p, (_, parent) in out.items() if parent in mine} - mine
+        grown = bool(more)
+        mine |= more
+    return {p: out[p][0] for p in mine}
+
+
+def descriptors(pid):
+    found = {}
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        try:
+            found[int(fd)] = os.readlink("/proc/%d/fd/%s" % (pid, fd))
+        except OSError:
+            pass
+    return found
+
+
+def nobody_inherits_a_descriptor():
+    """Allowed kinds by role: anything else is a leak."""
+    tiny.run("(exec -a fd-marker sleep 60 >/dev/null 2>&1 &)")
+    seen = set()
+    for pid, words in host_pids(tiny).items():
+        if words[0].endswith(b"bwrap"):
+            role, most = "bwrap", 8
+        elif b"init" in words[1:2] and words[0].endswith(b"agent"):
+            role, most = "init", 10
+        elif b"wrapper" in words[1:2]:
+            role, most = "wrapper", 40
+        elif words[0] == b"fd-marker":
+            role, most = "command", 3
+        else:
+            continue
+        seen.add(role)
+        fds = descriptors(pid)
+        bad = {n: t for n, t in fds.items()
+               if not t.startswith(("/dev/null", "socket:", "pipe:", "anon_inode:", "/memfd:"))
+               and not t.endswith(("agent.log", "/lock"))}
+        tap.ok(not bad and len(fds) <= most, "%s holds only what it needs" % role, fds)
+        if role == "command":
+            tap.ok(set(fds) <= {0, 1, 2}, "a command has 0, 1 and 2", fds)
+    tap.same(sorted(seen), ["bwrap", "command", "init", "wrapper"], "each role was looked at")
+    out = tiny.run("ls -l /proc/self/fd | grep -c socket:")[1]
+    tap.same(out.strip(), "0", "a command holds no socket")
+
+
+try:
+    tap.run([f for f in list(globals().values())
+             if callable(f) and getattr(f, "__module__", "") == "__main__"
+             and f.__name__ not in ("host_pids", "descriptors")])
+finally:
+    for s in (a, b, tiny):
+        s.delete()

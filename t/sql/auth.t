@@ -1,0 +1,133 @@
+#!/bin/bash
+# The hot path: who may, what they see, and the activity it writes.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+. "$top_srcdir/t/lib/pg.sh"
+. "$top_srcdir/t/sql/rows.sh"
+pg_begin
+make_tenants
+must "INSERT INTO api_key (id, tenant, org, user_id, scope, hash, expires_at, revoked_at) VALUES
+	('r', 'acme', 'acme', 'u', 'read', 'hash-r', NULL, NULL),
+	('e', 'acme', 'acme', 'u', 'tenant', 'hash-e', clock_timestamp() - interval '1 s', NULL),
+	('l', 'acme', 'acme', 'u', 'tenant', 'hash-l', clock_timestamp() + interval '1 h', NULL),
+	('v', 'acme', 'acme', 'u', 'tenant', 'hash-v', NULL, clock_timestamp());
+	INSERT INTO login (hash, key_id, expires_at) VALUES
+	('cookie', 'k', clock_timestamp() + interval '1 h'),
+	('old', 'k', clock_timestamp() - interval '1 s'),
+	('orphan', 'v', clock_timestamp() + interval '1 h')"
+must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
+create a >/dev/null && verify a 1 >/dev/null
+
+readonly EVERY=30
+auth() { # HASH IS_LOGIN ID
+	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY')"
+}
+
+# ---- who
+
+is "$(auth hash-k false a)" "tenant|ready|owns_wrapper|1" "a key sees its tenant's session"
+is "$(auth hash-r false a)" "read|ready|owns_wrapper|1" "the scope is told, for the caller to judge"
+is "$(auth hash-l false a)" "tenant|ready|owns_wrapper|1" "a key that ends later counts"
+is "$(auth hash-o false a)" "tenant|||" "another tenant's session is not there"
+is "$(auth hash-k false zz)" "tenant|||" "just as one that does not exist"
+is "$(auth hash-e false a)" "|||" "an expired key is no key"
+is "$(auth hash-v false a)" "|||" "nor is a revoked one"
+is "$(auth nothing false a)" "|||" "nor one that never was"
+is "$(auth cookie true a)" "tenant|ready|owns_wrapper|1" "a login stands for its key"
+is "$(auth cookie false a)|$(auth hash-k true a)" "|||||||" "a login is not a key, nor a key a login"
+is "$(auth old true a)|$(auth orphan true a)" "|||||||" "a login ends by itself, and with its key"
+is "$(q "EXECUTE auth_key('hash-r', 'false')")" "r|acme|acme|u||read" "auth_key says who it is"
+is "$(q "EXECUTE auth_key('hash-v', 'false')")$(q "EXECUTE auth_key('hash-e', 'false')")" "" \
+	"and nothing of keys that are over"
+
+# ---- activity: "seq|seconds since the last|seconds until sleep|startup deadline?"
+# Tens of seconds: a machine that is slow for a moment changes nothing.
+
+must "CREATE FUNCTION tens(i interval) RETURNS text LANGUAGE sql AS
+	'SELECT coalesce((round(extract(epoch FROM i) / 10) * 10)::int::text, ''-'')'"
+activity() {
+	q "SELECT s.activity_seq, tens(clock_timestamp() - s.last_activity_at),
+		tens(l.keep_warm_until - clock_timestamp()),
+		l.startup_deadline IS NOT NULL
+		FROM session s JOIN lease l ON l.session_id = s.id WHERE s.id = '$(sid a)'"
+}
+idle() { # SECONDS_SINCE SECONDS_UNTIL_SLEEP
+	must "UPDATE session SET activity_seq = 0, last_activity_at = clock_timestamp() - interval '$1 s';
+		UPDATE lease SET startup_deadline = NULL, keep_warm_until = clock_timestamp() + interval '$2 s'"
+}
+admit() { auth hash-k false a >/dev/null; }
+idle 20 580 && admit
+is "$(activity)" "0|20|580|f" "activity 20 s ago is fresh enough"
+idle 40 560 && admit
+is "$(activity)" "1|0|600|f" "after 40 s it is written, and sleep moves away"
+admit
+is "$(activity)" "1|0|600|f" "the next call writes nothing"
+idle 20 50 && admit
+is "$(activity)" "1|0|600|f" "when sleep is near it is written at once"
+idle -10 50 && admit
+is "$(activity)" "0|-10|50|f" "but not many times a second"
+idle 40 3600 && admit
+is "$(activity)" "1|0|3600|f" "a later end than that stays (extend)"
+idle 10 300
+must "UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s'"
+admit
+is "$(activity)" "1|0|600|f" "the first work of a generation clears its startup deadline"
+must "UPDATE session SET keep_alive = true"
+idle 40 500 && admit
+is "$(activity)" "1|0|-|f" "one that is kept alive has no end"
+must "UPDATE session SET keep_alive = false"
+for key in hash-o hash-v hash-e nothing; do
+	idle 40 50
+	auth $key false a >/dev/null
+	is "$(activity)" "0|40|50|f" "$key: who may not see it keeps nothing awake"
+done
+idle 40 50
+must "UPDATE lease SET state = 'stop_needed', reason = 'x', next_attempt_at = 'epoch'"
+is "$(auth hash-k false a)|$(activity)" "tenant|ready|stop_needed|1|0|40|50|f" \
+	"a lease that is to stop is told, and not kept warm"
+must "UPDATE lease SET state = 'owns_wrapper'"
+
+# ---- asking for more time
+
+extend() { q "EXECUTE session_extend('$(sid a)', 'acme', '$1')" >/dev/null; }
+idle 0 500 && extend 1000
+is "$(activity)" "0|0|1000|f" "extend sets a later end"
+extend 10
+is "$(activity)" "0|0|1000|f" "and never an earlier one"
+must "UPDATE session SET keep_alive = true; UPDATE lease SET keep_warm_until = NULL"
+extend 10
+is "$(activity)" "0|0|-|f" "one that is kept alive stays without an end"
+must "UPDATE session SET keep_alive = false"
+patch() { q "EXECUTE session_patch('$(sid a)', 'acme', $1, $2, $3, NULL, NULL)" >/dev/null; }
+idle 100 1000 && patch NULL NULL "'{\"a\": \"b\"}'"
+is "$(activity)" "0|100|1000|f" "a patch of labels leaves its end alone"
+patch 300 NULL NULL
+is "$(activity)" "0|100|200|f" "a new idle time counts from the last activity"
+patch 600 NULL NULL
+
+# ---- previews
+
+must "INSERT INTO port (session_id, port, token_hash, token_sealed, expires_at) VALUES
+	('$(sid a)', 8080, 'token', 'x', NULL), ('$(sid a)', 8081, 'token', 'x', clock_timestamp())"
+preview() { # PORT TOKEN
+	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY')"
+}
+is "$(preview 8080 token)" "token|ready|owns_wrapper|1|f|" "a preview's token"
+is "$(preview 8081 token)$(preview 9000 token)" "" "a port that ended, or never was, is not there"
+idle 40 50 && preview 8080 token >/dev/null
+is "$(activity)" "1|0|600|f" "a preview is activity"
+idle 40 50 && preview 8080 guess >/dev/null
+is "$(activity)" "0|40|50|f" "a wrong token is not"
+idle 40 3600 && preview 8080 token >/dev/null
+is "$(activity)" "1|0|3600|f" "nor does it bring sleep nearer"
+
+# ---- what the reaper repairs: work is there although its deadline is not cleared
+
+idle 40 50
+must "UPDATE lease SET startup_deadline = clock_timestamp() - interval '1 s'"
+is "$(q "EXECUTE due_starts('10')")" "$(sid a)|1|i-a" "a start that is late"
+q "EXECUTE session_keep_warm('$(sid a)', '2')" >/dev/null
+is "$(q "EXECUTE due_starts('10')")" "$(sid a)|1|i-a" "is not repaired by another generation's work"
+q "EXECUTE session_keep_warm('$(sid a)', '1')" >/dev/null
+is "$(q "EXECUTE due_starts('10')")|$(activity | cut -d'|' -f3,4)" "|600|f" "but by its own"
+
+done_testing

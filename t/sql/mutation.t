@@ -1,0 +1,58 @@
+#!/bin/bash
+# The tests of t/sql can fail: each fence that is taken out turns one red.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+set -uo pipefail
+cd "$top_srcdir" || exit 1
+[ -x "${top_builddir:=$PWD/build}/sandlease-admin" ] || skip_all "sandlease-admin is not built"
+compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || skip_all "there is no PostgreSQL server"
+export top_srcdir=$PWD top_builddir
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf -- "$dir"' EXIT
+
+# mutant NAME TEST FILE SED: TEST fails, and by a check, when FILE is so changed.
+mutant() {
+	local name=$1 test=$2 file=$3 out status=0
+	rm -rf "$dir/sql" && cp -R sql "$dir/sql" && chmod -R a+rX "$dir"
+	sed -E -i "$4" "$dir/sql/$file"
+	if cmp -s "sql/$file" "$dir/sql/$file"; then
+		fail "$name: the change fits $file no more"
+		return
+	fi
+	out=$(SQL_DIR=$dir/sql "t/sql/$test" 2>&1) || status=$?
+	if [ "$status" -ne 0 ] && grep -q '^not ok' <<<"$out"; then
+		pass "$name: $test notices ($(grep -c '^not ok' <<<"$out") checks)"
+	else
+		fail "$name: $test must notice"
+		diag "status $status: $(tail -n 3 <<<"$out")"
+	fi
+}
+
+mutant "no fence holds" lease.t functions/lease_apply.sql \
+	's/why := lease_fence.*;/why := NULL;/'
+mutant "the generation is not compared" lease.t functions/lease_apply.sql \
+	's/OR l.generation IS DISTINCT FROM .*\)/)/'
+mutant "an attempt need not be due" lease.t functions/lease_apply.sql \
+	"s/p_fence = 'due'/false/"
+mutant "attempts expire early" lease.t functions/lease_apply.sql \
+	"s/p_fence = 'expired' AND/false AND/"
+mutant "a second stop replaces the first" lease.t functions/lease_apply.sql \
+	"s/p_event = 'request_stop' AND t.from_state/false AND t.from_state/"
+mutant "the backoff does not grow" lease.t functions/lease_apply.sql \
+	's/ARRAY\[5, 30, 120, 300\]/ARRAY[5, 5, 5, 5]/'
+mutant "a transition too many" transitions.t migrations/0001_first.sql \
+	"s/^VALUES \('none', +'allocate',.*/&\n('stopping', 'allocate', 'owns_wrapper', 'nothing'),/"
+mutant "time is read before the lock" race.t functions/lease_apply.sql \
+	's/at := clock_timestamp\(\);/at := now();/'
+mutant "a look that is out of date counts" session.t functions/session_start.sql \
+	"s/IF l.state <> p->>'seenState' OR .* THEN/IF false THEN/"
+mutant "a start does not lock its sandbox" race.t functions/sandbox_lease.sql \
+	's/(INTO s FROM sandbox WHERE id = p_id) FOR UPDATE/\1/'
+mutant "a stop locks in another order" race.t functions/session_stop.sql \
+	's/FOR UPDATE OF b;/AND false;/'
+mutant "a failure is any generation's" session.t functions/session_stop.sql \
+	"s/IF p->>'generation' IS NOT NULL AND/IF false AND/"
+mutant "an old incarnation settles" session.t functions/sandbox_lease.sql \
+	's/AND incarnation = p_incarnation//'
+
+done_testing

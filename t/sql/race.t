@@ -1,0 +1,153 @@
+#!/bin/bash
+# Two connections, step by step: whoever waits is judged by what it finds then.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+. "$top_srcdir/t/lib/pg.sh"
+. "$top_srcdir/t/sql/rows.sh"
+pg_begin
+make_tenants
+pg_open one
+pg_open two
+
+ready() { # ID
+	create "$1" >/dev/null && verify "$1" 1 >/dev/null
+}
+lease_sql() { # ID EVENT JSON
+	printf "SELECT now_state, applied, coalesce(why, '-') FROM lease_apply('%s', '%s', '{%s}')" \
+		"$(sid "$1")" "$2" "$3"
+}
+# behind SQL_ONE SQL_TWO NAME: two must wait for one's transaction; then both
+# go on.  ONE and TWO are what they answered.
+behind() {
+	ask one BEGIN >/dev/null
+	ONE=$(ask one "$1")
+	tell two "$2"
+	ok "$3: one waits for the other" stands two
+	ask one COMMIT >/dev/null
+	TWO=$(hear two)
+}
+
+# ---- leases
+
+ready a
+behind "$(lease_sql a request_stop '"reason": "first"')" \
+	"$(lease_sql a owned_absent '"instance": "i-a", "generation": 1')" \
+	"an event behind a stop"
+is "$ONE|$TWO" "stop_needed|t|-|stop_needed|f|owned_absent is not possible while the lease is stop_needed" \
+	"is judged by the new row"
+
+ready b
+behind "$(lease_sql b request_stop '"reason": "first"')" \
+	"$(lease_sql b request_stop '"reason": "second"')" "two stops"
+is "$TWO|$(q "SELECT reason FROM lease WHERE session_id = '$(sid b)'")" "stop_needed|t|-|first" \
+	"keep the first one's reason"
+
+# The transaction of two began before one's request: by its now() that request
+# lies in the future, by the clock after the lock it is due.
+ready c
+ask two "BEGIN; SELECT now() IS NULL" >/dev/null
+behind "$(lease_sql c request_stop '"reason": "x"')" \
+	"$(lease_sql c begin_stop_attempt '"attempt": "a", "seconds": 45'); COMMIT" \
+	"an attempt behind its own request"
+is "$TWO" "stopping|t|-" "finds it due"
+
+ready d
+must "$(lease_sql d request_stop '"reason": "x"')"
+behind "$(lease_sql d begin_stop_attempt '"attempt": "one", "seconds": 45')" \
+	"$(lease_sql d begin_stop_attempt '"attempt": "two", "seconds": 45')" \
+	"two attempts"
+is "$ONE|$TWO" "stopping|t|-|stopping|f|begin_stop_attempt is not possible while the lease is stopping" \
+	"never run side by side"
+
+restart_sql() { # ID STATE GENERATION INSTANCE
+	printf "SELECT disposition, generation FROM session_restart('%s', '%s')" "$(sid "$1")" \
+		"$(spec "$1" "\"seenState\": \"$2\", \"seenGeneration\": $3, \"instance\": \"$4\"")"
+}
+ready e
+behind "$(restart_sql e owns_wrapper 1 mine)" "$(restart_sql e owns_wrapper 1 yours)" \
+	"two starts after one look each"
+is "$ONE|$TWO" "restarted|2|ERROR:  SX412" "make one generation, owned once"
+is "$(q "SELECT generation, instance FROM lease WHERE session_id = '$(sid e)'")" "2|mine" \
+	"and the first has it"
+behind "$(restart_sql e owns_wrapper 2 next)" \
+	"SELECT session_verified('$(sid e)', '{\"instance\": \"mine\", \"generation\": 2, \"sandbox\": \"ses-e\", \"incarnation\": \"inc-e\", \"seconds\": 60}')" \
+	"a proof behind the next start"
+is "$TWO|$(look e)" "f|initializing|owns_wrapper|3" "comes too late"
+
+ready f
+behind "SELECT session_request_stop('$(sid f)', 'delete', '{\"reason\": \"session-delete\"}')" \
+	"$(restart_sql f owns_wrapper 1 mine)" "a start behind a delete"
+is "$ONE|$TWO" "deleting|ERROR:  SX413" "is refused"
+
+ready g
+behind "UPDATE session SET activity_seq = activity_seq + 1 WHERE id = '$(sid g)'" \
+	"SELECT session_request_stop('$(sid g)', 'sleep', '{\"reason\": \"idle-timeout\", \"seenActivity\": 0}')" \
+	"an idle stop behind a request"
+is "$TWO|$(look g)" "ready|ready|owns_wrapper|1" "is dropped"
+
+# ---- creates
+
+create_sql() { # ID JSON
+	printf "SELECT disposition, session_id FROM session_create('%s')" "$(spec "$1" "$2")"
+}
+key='"idempotencyKey": "key", "requestHash": "h"'
+behind "$(create_sql h1 "$key")" "$(create_sql h2 "$key")" "two creates with one key"
+is "$ONE|$TWO" "created|$(sid h1)|replayed|$(sid h1)" "make one session"
+is "$(look h2)|$(box h2)" "|" "and one sandbox"
+behind "$(create_sql h3 '"idempotencyKey": "k3", "requestHash": "h"')" \
+	"$(create_sql h4 '"idempotencyKey": "k3", "requestHash": "g"')" "two bodies with one key"
+is "$TWO" "ERROR:  SX410" "are one too many"
+behind "$(create_sql i1 '"name": "n"')" "$(create_sql i2 '"name": "n"')" "two creates with one name"
+is "$ONE|$TWO" "created|$(sid i1)|found|$(sid i1)" "make one session"
+
+# A key whose first create is rolled back is as if it had never been used.
+ask one BEGIN >/dev/null
+ask one "$(create_sql j1 '"idempotencyKey": "k4", "requestHash": "h"')" >/dev/null
+tell two "$(create_sql j2 '"idempotencyKey": "k4", "requestHash": "other"')"
+ok "a create behind one that fails: one waits for the other" stands two
+ask one ROLLBACK >/dev/null
+is "$(hear two)" "created|$(sid j2)" "gets the key"
+
+# ---- a shared sandbox
+
+shared='"sandbox": "org-x", "class": "shared", "isolation": "shared", "incarnation": "inc"'
+settle_all() { # IDs whose wrappers end
+	local id
+	for id; do
+		request "$id" delete session-delete >/dev/null
+		begin "$id" a >/dev/null
+		end "$id" a true >/dev/null
+	done
+}
+shared_state() { q "SELECT state FROM sandbox WHERE id = 'org-x'"; }
+must "$(create_sql k1 "$shared")"
+must "SELECT sandbox_settle('org-x', 'inc', 'running', NULL)"
+settle_all k1
+behind "$(create_sql k2 "$shared")" "SELECT sandbox_retire('org-x', 'inc', true, 30)" \
+	"retiring a shared sandbox behind a create"
+is "$TWO|$(shared_state)|$(look k2)" "f|running|initializing|owns_wrapper|1" "is refused: the session keeps it"
+settle_all k2
+behind "SELECT sandbox_retire('org-x', 'inc', true, 30)" "$(create_sql k3 "$shared")" \
+	"a create behind a retirement"
+is "$ONE|$TWO|$(look k3)" "t|ERROR:  SX411|" "is told to try again, and has left nothing"
+must "SELECT sandbox_settle('org-x', 'inc', 'absent', NULL)"
+is "$(ask two "$(create_sql k3 "${shared/\"inc\"/\"inc2\"}")")" "created|$(sid k3)" \
+	"once it is gone the same create works"
+is "$(q "SELECT state, incarnation FROM sandbox WHERE id = 'org-x'")" "creating|inc2" \
+	"in a new incarnation"
+
+# ---- the order of locks: sandbox, session, lease
+
+# One holds the sandbox and goes on to the session, as a start does; two ends
+# an attempt.  In the wrong order this is a deadlock.
+ready l
+request l sleep idle-timeout >/dev/null && begin l a >/dev/null
+ask one BEGIN >/dev/null
+ask one "SELECT id FROM sandbox WHERE id = 'ses-l' FOR UPDATE" >/dev/null
+tell two "SELECT session_stop_end('$(sid l)', '{\"attempt\": \"a\", \"absent\": true}')"
+ok "the end of a stop waits for its sandbox" stands two
+is "$(ask one "SELECT state FROM session WHERE id = '$(sid l)' FOR UPDATE")" sleeping \
+	"before it takes its session"
+ask one COMMIT >/dev/null
+is "$(hear two)|$(look l)" "asleep|asleep|none|1" "both come to an end"
+
+done_testing

@@ -1,0 +1,371 @@
+/* agent_link_test.c: what is made of an agent's answers, and its silence. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/fake.h"
+
+enum { SOON_MS = 10000, BRIEFLY_MS = 50, PATH_SIZE = 256 };
+
+static char BASE[] = "/tmp/sllinkXXXXXX";
+static struct conf CONF;
+static struct provider P;
+static const struct sandbox_spec BOX = { .id = "ses-x",
+	.incarnation = "aaaaaaaaaaaaaaaa",
+	.epoch = 1,
+	.memory_mb = 64 };
+static const struct agent_target TARGET = { .sandbox = "ses-x",
+	.incarnation = "aaaaaaaaaaaaaaaa",
+	.session = "cccccccccccccccccccc",
+	.generation = 3,
+	.instance = "iiiiiiiiiiiiiiii" };
+static const struct agent_launch LAUNCH = { .ports = { 8080, 9090 },
+	.port_count = 2 };
+
+static int64_t
+soon(void)
+{
+	return clock_ms() + SOON_MS;
+}
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	if (mkdtemp(BASE) == NULL)
+		return -1;
+	snprintf(CONF.run_dir, sizeof(CONF.run_dir), "%s", BASE);
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	auto_free char *s = xasprintf("%s/s", BASE);
+
+	(void)state;
+	return rmdir(s) < 0 ? -1 : rmdir(BASE);
+}
+
+/* A running sandbox for each test. */
+static int
+begin(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	fake_reset();
+	return provider_open("fake", &CONF, "a", &P, &e) < 0
+	    ? -1
+	    : P.ops->ensure(&P, &BOX, soon(), &e);
+}
+
+static int
+finish(void **state)
+{
+	(void)state;
+	fake_reset();
+	agent_unlink_sockets(&CONF, TARGET.session, INT64_MAX);
+	return 0;
+}
+
+static bool
+has_socket(int64_t generation, int64_t port)
+{
+	char path[PATH_SIZE];
+
+	agent_socket_path(&CONF, TARGET.session, generation, port, path,
+	    sizeof(path));
+	return access(path, F_OK) == 0;
+}
+
+static void
+sockets_are_named_by_session_generation_and_port(void **state)
+{
+	static const struct conf C = { .run_dir = "/run/sl" };
+	char path[PATH_SIZE];
+
+	(void)state;
+	agent_socket_path(&C, "abc", 7, 0, path, sizeof(path));
+	assert_string_equal(path, "/run/sl/s/abc.7.sock");
+	agent_socket_path(&C, "abc", 7, 8080, path, sizeof(path));
+	assert_string_equal(path, "/run/sl/s/abc.7.8080.sock");
+}
+
+static void
+a_launch_leaves_the_sockets_that_nginx_needs(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
+	    0);
+	assert_true(has_socket(3, 0));
+	assert_true(has_socket(3, 8080));
+	assert_true(has_socket(3, 9090));
+	agent_unlink_sockets(&CONF, TARGET.session, 2);
+	assert_true(has_socket(3, 0));
+	agent_unlink_sockets(&CONF, TARGET.session, 3);
+	assert_false(has_socket(3, 0));
+	assert_false(has_socket(3, 8080));
+}
+
+static void
+a_refused_launch_leaves_no_socket(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	fake_script("agent.launch", FAKE_FAIL, 1);
+	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
+	    -1);
+	assert_string_equal(e.code, "launch_failed");
+	assert_false(has_socket(3, 0));
+	assert_false(has_socket(3, 8080));
+	assert_int_equal(fake_calls("agent.launch"), 1);
+}
+
+static void
+a_launch_whose_answer_was_lost_can_be_found(void **state)
+{
+	struct agent_sight sight;
+	struct err e = { 0 };
+
+	(void)state;
+	fake_script("agent.launch", FAKE_LOSE, 1);
+	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
+	    -1);
+	assert_string_equal(e.code, "peer_closed");
+	assert_true(has_socket(3, 0));
+	assert_int_equal(agent_look(&P, &TARGET, 0, soon(), &sight, &e), 0);
+	assert_int_equal(sight.count, 1);
+	/* and is not pushed aside by another try */
+	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
+	    -1);
+	assert_string_equal(e.code, "already_running");
+	assert_true(has_socket(3, 0));
+}
+
+static void
+silence_ends_at_the_deadline(void **state)
+{
+	struct agent_sight sight;
+	struct err e = { 0 };
+
+	(void)state;
+	fake_script("agent.look", FAKE_HANG, 1);
+	assert_int_equal(agent_look(&P, &TARGET, 0, clock_ms() + BRIEFLY_MS,
+			     &sight, &e),
+	    -1);
+	assert_string_equal(e.code, "timed_out");
+	assert_true(err_retryable(&e));
+}
+
+static void
+an_old_incarnation_reaches_nobody(void **state)
+{
+	struct agent_target t = TARGET;
+	struct agent_sight sight;
+	struct err e = { 0 };
+
+	(void)state;
+	t.incarnation[0] = 'b';
+	assert_int_equal(agent_look(&P, &t, 0, soon(), &sight, &e), -1);
+	assert_string_equal(e.code, "not_listening");
+}
+
+static void
+a_wrapper_of_another_generation_is_not_asked(void **state)
+{
+	struct agent_target t = TARGET;
+	struct agent_status status;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(agent_status(&P, &t, soon(), &status, &e), -1);
+	assert_string_equal(e.code, "no_such_session");
+	assert_int_equal(agent_launch(&P, &BOX, &t, &LAUNCH, soon(), &e), 0);
+	t.generation = 2;
+	assert_int_equal(agent_status(&P, &t, soon(), &status, &e), -1);
+	assert_string_equal(e.code, "stale_generation");
+}
+
+static void
+a_status_is_read_field_by_field(void **state)
+{
+	const struct agent_status want = { .busy = true,
+		.running = 1,
+		.streams = 2,
+		.relays = 3,
+		.idle_ms = 4 };
+	struct agent_status got;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
+	    0);
+	fake_status(&want);
+	assert_int_equal(agent_status(&P, &TARGET, soon(), &got, &e), 0);
+	assert_true(got.busy);
+	assert_int_equal(got.running, 1);
+	assert_int_equal(got.streams, 2);
+	assert_int_equal(got.relays, 3);
+	assert_int_equal(got.idle_ms, 4);
+}
+
+static void
+an_exposed_port_is_in_reach_until_it_is_taken_back(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(agent_launch(&P, &BOX, &TARGET,
+			     &(struct agent_launch){ 0 }, soon(), &e),
+	    0);
+	assert_int_equal(agent_expose(&P, &TARGET, 5000, soon(), &e), 0);
+	assert_true(has_socket(3, 5000));
+	/* out of reach whatever the agent says */
+	fake_script("agent.unexpose", FAKE_FAIL, 1);
+	assert_int_equal(agent_unexpose(&P, &TARGET, 5000, soon(), &e), -1);
+	assert_false(has_socket(3, 5000));
+	fake_script("agent.expose", FAKE_FAIL, 1);
+	assert_int_equal(agent_expose(&P, &TARGET, 5000, soon(), &e), -1);
+	assert_false(has_socket(3, 5000));
+}
+
+static void
+env_and_files_are_delivered(void **state)
+{
+	auto_json json_t *env = json_pack("{s:s, s:n}", "A", "b", "C");
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
+	    0);
+	assert_int_equal(agent_env(&P, &TARGET, env, soon(), &e), 0);
+	assert_int_equal(agent_write(&P, &TARGET, "/workspace/x", 0644, "x", 1,
+			     soon(), &e),
+	    0);
+	assert_int_equal(agent_prove(&P, &TARGET, soon(), &e), 0);
+	assert_int_equal(agent_term(&P, &TARGET, soon(), &e), 0);
+	/* what is not UTF-8 cannot be said, and does not crash */
+	assert_int_equal(
+	    agent_write(&P, &TARGET, "/\xff", 0644, "x", 1, soon(), &e), -1);
+	assert_string_equal(e.code, "internal");
+}
+
+/* ---- an agent that says anything */
+
+static const char *CANNED;
+
+static int
+canned_control(const struct provider *p, const char *id,
+    const char *incarnation, struct err *e)
+{
+	int pair[2];
+
+	(void)p, (void)id, (void)incarnation;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_errno(e, "socketpair");
+	if (send(pair[1], CANNED, strlen(CANNED), 0) < 0)
+		return err_errno(e, "send");
+	/* the other end stays until the process ends: a reset would come */
+	assert_int_equal(shutdown(pair[1], SHUT_WR), 0);
+	return pair[0];
+}
+
+static const struct {
+	const char *reply;
+	const char *code;
+} HOSTILE[] = {
+	{ "{", "validation_failed" },
+	{ "[]", "agent_error" },
+	{ "{}", "agent_error" },
+	{ "{\"ok\":1}", "agent_error" },
+	{ "{\"ok\":false}", "agent_error" },
+	{ "{\"ok\":false,\"code\":\"stale_generation\"}", "stale_generation" },
+	{ "{\"ok\":false,\"code\":\"wrong_incarnation\"}",
+	    "stale_incarnation" },
+	{ "{\"ok\":false,\"code\":{},\"message\":[]}", "agent_error" },
+	{ "{\"ok\":true}", "agent_error" },
+	{ "{\"ok\":true,\"wrappers\":{}}", "agent_error" },
+	{ "{\"ok\":true,\"wrappers\":[1]}", "agent_error" },
+	{ "{\"ok\":true,\"wrappers\":[{\"instance\":\"i\"}]}", "agent_error" },
+	{ "{\"ok\":true,\"wrappers\":[{\"instance\":\"i\",\"generation\":-1}]}",
+	    "agent_error" },
+	{ "{\"ok\":true,\"wrappers\":[{\"instance\":"
+	  "\"iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii\",\"generation\":1}]}",
+	    "agent_error" },
+	{ "{\"ok\":true,\"wrappers\":[{},{},{},{},{},{},{},{},{},{},{},{},{},{},"
+	  "{},{},{}]}",
+	    "agent_error" },
+};
+
+static void
+an_answer_that_is_nonsense_is_not_an_empty_look(void **state)
+{
+	struct provider_ops ops = PROVIDER_FAKE;
+	struct provider p = { .ops = &ops, .conf = &CONF };
+
+	(void)state;
+	ops.control = canned_control;
+	for (size_t i = 0; i < ARRAY_LEN(HOSTILE); i++) {
+		struct agent_sight sight;
+		struct err e = { 0 };
+
+		CANNED = HOSTILE[i].reply;
+		if (agent_look(&p, &TARGET, 0, soon(), &sight, &e) == 0)
+			fail_msg("%s: was believed", CANNED);
+		if (!str_equal(e.code, HOSTILE[i].code))
+			fail_msg("%s: %s", CANNED, e.code);
+	}
+}
+
+static void
+the_words_of_an_agent_are_made_harmless(void **state)
+{
+	struct provider_ops ops = PROVIDER_FAKE;
+	struct provider p = { .ops = &ops, .conf = &CONF };
+	struct agent_sight sight;
+	struct err e = { 0 };
+
+	(void)state;
+	ops.control = canned_control;
+	CANNED = "{\"ok\":false,\"code\":\"x\",\"message\":\"a\\nb\\u001bc\"}";
+	assert_int_equal(agent_look(&p, &TARGET, 0, soon(), &sight, &e), -1);
+	assert_string_equal(e.msg, "the agent refused: a b c");
+}
+
+#define test(f) cmocka_unit_test_setup_teardown(f, begin, finish)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(sockets_are_named_by_session_generation_and_port),
+		test(a_launch_leaves_the_sockets_that_nginx_needs),
+		test(a_refused_launch_leaves_no_socket),
+		test(a_launch_whose_answer_was_lost_can_be_found),
+		test(silence_ends_at_the_deadline),
+		test(an_old_incarnation_reaches_nobody),
+		test(a_wrapper_of_another_generation_is_not_asked),
+		test(a_status_is_read_field_by_field),
+		test(an_exposed_port_is_in_reach_until_it_is_taken_back),
+		test(env_and_files_are_delivered),
+		test(an_answer_that_is_nonsense_is_not_an_empty_look),
+		test(the_words_of_an_agent_are_made_harmless),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

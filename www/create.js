@@ -1,0 +1,148 @@
+/* create.js: the form for a new session. */
+import * as api from "./api.js";
+import { busyWhile, el } from "./dom.js";
+import { openDialog } from "./dialog.js";
+
+const AGENT_TYPES = ["ELICITATION", "TEST_WRITER", "IMPLEMENTATION",
+	"CONTEXT_GATHERING", "VALIDATION"];
+
+function field(name, label, control, help) {
+	control.id = `new-${name}`;
+	control.name = name;
+	control.setAttribute("aria-describedby", `new-${name}-note`);
+	return el("div", { class: "field" },
+		el("label", { for: control.id, text: label }), control,
+		el("p", { class: "help", id: `new-${name}-note`, "data-help": help ?? "",
+			text: help ?? "" }));
+}
+
+function choice(name, label) {
+	return el("label", { class: "check" },
+		el("input", { type: "checkbox", name }), label);
+}
+
+function select(options) {
+	return el("select", {}, ...options.map(([value, label]) =>
+		el("option", { value, text: label })));
+}
+
+function fields() {
+	return [
+		field("name", "Name", el("input", { autocomplete: "off", autofocus: true }),
+			"Optional; unique among your living sessions."),
+		field("isolation", "Sandbox", select([["", "Default"],
+			["session", "One of its own"], ["shared", "Shared with my others"]])),
+		field("agentType", "Agent type", select([["", "None"],
+			...AGENT_TYPES.map((t) => [t, t])])),
+		field("class", "Class", el("input", {
+			autocomplete: "off", autocapitalize: "off", placeholder: "small",
+		}), "Only for a sandbox of its own."),
+		field("sleepAfterSeconds", "Sleep after", el("input", {
+			type: "number", min: "1", inputmode: "numeric", placeholder: "600",
+		}), "Seconds without anything to do."),
+		field("env", "Environment", el("textarea", {
+			rows: "3", spellcheck: "false", placeholder: "NAME=value",
+		}), "One NAME=value per line. Values are sealed and never shown again."),
+		el("div", { class: "checks" },
+			choice("keepAlive", "Never sleep by itself"),
+			choice("wakeOnPreview", "Wake up when a preview is opened")),
+	];
+}
+
+/* NAME=value lines as an object; what is no such line is an error. */
+function parseEnv(lines) {
+	const env = {};
+	for (const line of lines.split("\n").map((l) => l.trim())) {
+		if (line === "")
+			continue;
+		const at = line.indexOf("=");
+		if (at < 1)
+			throw new api.ApiError(400, {
+				title: "Not understood",
+				errors: [{ field: "env", message: `not NAME=value: ${line}` }],
+			});
+		env[line.slice(0, at)] = line.slice(at + 1);
+	}
+	return env;
+}
+
+function bodyOf(form) {
+	const data = new FormData(form);
+	const body = {};
+	for (const name of ["name", "isolation", "class", "agentType"])
+		if (data.get(name).trim() !== "")
+			body[name] = data.get(name).trim();
+	if (data.get("sleepAfterSeconds") !== "")
+		body.sleepAfterSeconds = Number(data.get("sleepAfterSeconds"));
+	for (const name of ["keepAlive", "wakeOnPreview"])
+		if (data.has(name))
+			body[name] = true;
+	const env = parseEnv(data.get("env"));
+	if (Object.keys(env).length > 0)
+		body.env = env;
+	return body;
+}
+
+function unmark(form) {
+	for (const note of form.querySelectorAll("[data-help]")) {
+		note.textContent = note.dataset.help;
+		note.classList.remove("field-error");
+	}
+	for (const control of form.querySelectorAll("[aria-invalid]"))
+		control.removeAttribute("aria-invalid");
+}
+
+/* Puts each message beside its field; false when there is no such field. */
+function mark(form, errors) {
+	let first = null;
+	for (const { field: path, message } of errors) {
+		const name = path.split(/[.[]/)[0];
+		const control = form.elements.namedItem(name);
+		const note = document.getElementById(`new-${name}-note`);
+		if (control === null || note === null)
+			continue;
+		control.setAttribute("aria-invalid", "true");
+		note.textContent = message;
+		note.classList.add("field-error");
+		first ??= control;
+	}
+	first?.focus();
+	return first !== null;
+}
+
+function newKey() {
+	const bytes = crypto.getRandomValues(new Uint8Array(16));
+	return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+}
+
+/* Opens the form; `created` gets the session. */
+export function openCreate(created, fail) {
+	const submit = el("button", { class: "primary", text: "Create session" });
+	const cancel = el("button", { type: "button", text: "Cancel" });
+	const trouble = el("p", { class: "field-error", role: "alert" });
+	const form = el("form", { class: "create" }, ...fields(), trouble,
+		el("div", { class: "dialog-actions" }, cancel, submit));
+	const dialog = openDialog("New session", form);
+	/* Sending the same form twice must not make two sessions. */
+	let key = newKey();
+
+	form.addEventListener("input", () => { key = newKey(); });
+	cancel.addEventListener("click", () => dialog.close());
+	form.addEventListener("submit", (event) => {
+		event.preventDefault();
+		unmark(form);
+		trouble.textContent = "";
+		busyWhile(submit, async () => {
+			const session = await api.createSession(bodyOf(form), key);
+			dialog.close();
+			created(session);
+		}, (error) => {
+			if (error.status === 401) {
+				dialog.close();
+				fail(error);
+			} else if (!mark(form, error.errors ?? [])) {
+				trouble.textContent = error.message;
+			}
+		});
+	});
+}

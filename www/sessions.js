@@ -1,0 +1,123 @@
+/* sessions.js: the list, by state, a page at a time, always fresh. */
+import * as api from "./api.js";
+import { openCreate } from "./create.js";
+import { attr, el, keyed, text } from "./dom.js";
+import { STATES, shortId, showTime, value, words } from "./format.js";
+import { poll } from "./poll.js";
+import { setState, stateBadge } from "./state.js";
+
+const PAGE = 25;
+const REFRESH_MS = 3000;
+const COLUMNS = [["State", "c-state"], ["Session", "c-name"],
+	["Agent", "c-agent"], ["Sandbox", "c-sandbox"], ["Class", "c-class"],
+	["Last activity", "c-activity"], ["Age", "c-age"]];
+
+/* The link is for keyboards and screen readers, the row for pointers. */
+function followRow(event) {
+	if (event.target.closest("a") === null && getSelection().isCollapsed)
+		event.currentTarget.querySelector("a").click();
+}
+
+function makeRow() {
+	return el("tr", { on: { click: followRow } },
+		el("td", { class: "c-state" }, stateBadge()),
+		el("td", { class: "c-name" },
+			el("a", { class: "name" }), el("code", { class: "id" })),
+		el("td", { class: "c-agent" }),
+		el("td", { class: "c-sandbox" }, el("code")),
+		el("td", { class: "c-class" }),
+		el("td", { class: "c-activity" }, el("time")),
+		el("td", { class: "c-age" }, el("time")));
+}
+
+function changeRow(row, s) {
+	const [state, name, agent, sandbox, kind, activity, age] = row.children;
+	setState(state.firstElementChild, s);
+	attr(state.firstElementChild, "title", s.reason ? words(s.reason) : null);
+	attr(name.firstElementChild, "href", `#/sessions/${s.id}`);
+	text(name.firstElementChild, s.name || s.id);
+	name.firstElementChild.classList.toggle("plain", !s.name);
+	text(name.lastElementChild, s.name ? s.id : "");
+	text(agent, s.agentType ? words(s.agentType.toLowerCase()) : value(null));
+	text(sandbox.firstElementChild, shortId(s.sandboxId));
+	attr(sandbox.firstElementChild, "title", s.sandboxId);
+	text(kind, value(s.class));
+	showTime(activity.firstElementChild, s.lastActivityAt, "past");
+	showTime(age.firstElementChild, s.createdAt, "age");
+}
+
+function filters(current) {
+	return el("nav", { class: "filters", "aria-label": "Filter by state" },
+		...["", ...STATES].map((state) => el("a", {
+			href: state ? `#/sessions?state=${state}` : "#/sessions",
+			"aria-current": state === current ? "page" : null,
+			text: state ? words(state) : "All",
+		})));
+}
+
+function table(body) {
+	return el("div", { class: "card table-card" },
+		el("table", { class: "sessions" },
+			el("caption", { class: "unseen", text: "Sessions, newest first" }),
+			el("thead", {}, el("tr", {}, ...COLUMNS.map(([name, c]) =>
+				el("th", { scope: "col", class: c, text: name })))),
+			body));
+}
+
+export function sessionsView(main, { query, go, fail, say }) {
+	document.title = "Sessions \u00b7 Sandlease";
+	const state = STATES.includes(query.get("state")) ? query.get("state") : "";
+	const cursors = [null]; /* of the pages up to the one shown */
+	let next = null;
+
+	const body = el("tbody");
+	const empty = el("div", { class: "empty", hidden: true });
+	const where = el("span", { class: "where" });
+	const back = el("button", { type: "button", text: "Previous", disabled: true });
+	const forth = el("button", { type: "button", text: "Next", disabled: true });
+
+	const refresh = poll(async (signal) => {
+		const cursor = cursors.at(-1);
+		const page = await api.listSessions({ state, cursor, limit: PAGE }, signal);
+		if (cursor !== cursors.at(-1))
+			return; /* another page was asked for meanwhile */
+		next = page.nextCursor;
+		keyed(body, page.sessions, (s) => s.id, makeRow, changeRow);
+		text(empty, state ? `No session is ${state}.`
+			: "No sessions yet. Create one to see it here.");
+		empty.hidden = page.sessions.length > 0;
+		text(where, page.sessions.length === 0 ? ""
+			: `Page ${cursors.length}`);
+		back.disabled = cursors.length === 1;
+		forth.disabled = next === null || next === undefined;
+	}, () => REFRESH_MS, fail);
+
+	back.addEventListener("click", () => {
+		cursors.pop();
+		refresh.now();
+	});
+	forth.addEventListener("click", () => {
+		if (next === null)
+			return;
+		cursors.push(next);
+		next = null;
+		refresh.now();
+	});
+
+	const create = el("button", {
+		type: "button", class: "primary", text: "New session",
+		on: {
+			click: () => openCreate((session) => {
+				say("Session created");
+				go(`/sessions/${session.id}`);
+			}, fail),
+		},
+	});
+	main.append(
+		el("div", { class: "page-head" },
+			el("h1", { text: "Sessions", tabindex: "-1", "data-focus": true }),
+			create),
+		filters(state), table(body), empty,
+		el("div", { class: "pager" }, where, back, forth));
+	return refresh.stop;
+}
