@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,14 +133,32 @@ connect_now(struct store *st, struct err *e)
 }
 
 /*
+ * Nobody speaks to an idle connection but to say goodbye, and the end comes
+ * right behind that: one look would see the words and miss the end.
+ */
+static bool
+is_alive(PGconn *conn)
+{
+	enum { GOODBYE_MS = 50 };
+	struct pollfd p = { .fd = PQsocket(conn), .events = POLLIN };
+	int wait_ms = 0;
+
+	while (poll(&p, 1, wait_ms) > 0) {
+		if (PQconsumeInput(conn) == 0)
+			return false;
+		wait_ms = GOODBYE_MS;
+	}
+	return PQstatus(conn) == CONNECTION_OK;
+}
+
+/*
  * A server that restarted while we were idle has closed the socket; noticing
  * before a statement is sent is what makes the next one safe to send.
  */
 static int
 connected(struct store *st, struct err *e)
 {
-	if (st->conn != NULL && PQconsumeInput(st->conn) == 1 &&
-	    PQstatus(st->conn) == CONNECTION_OK)
+	if (st->conn != NULL && is_alive(st->conn))
 		return 0;
 	return connect_now(st, e);
 }
