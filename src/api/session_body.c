@@ -301,9 +301,9 @@ read_name_header(const struct call *c, struct create_body *b, struct err *e)
 		return 0;
 	if (b->name[0] != '\0')
 		return err_field(e, "name", "differs from X-Sandbox-Name");
-	if (!str_copy(b->name, sizeof(b->name), h))
+	if (!json_is_text(h) || !str_copy(b->name, sizeof(b->name), h))
 		return err_field(e, "X-Sandbox-Name",
-		    "must have 1 to 128 bytes");
+		    "must have 1 to 128 bytes of UTF-8");
 	return 0;
 }
 

@@ -41,7 +41,7 @@ hex_digit(char ch)
 	return -1;
 }
 
-/* Decodes len bytes of a query value.  False: malformed, NUL or too long. */
+/* Decodes a query value.  False: malformed, NUL, not UTF-8 or too long. */
 static bool
 decode_query(const char *s, size_t len, char *out, size_t size)
 {
@@ -69,7 +69,7 @@ decode_query(const char *s, size_t len, char *out, size_t size)
 		out[n++] = (char)ch;
 	}
 	out[n] = '\0';
-	return true;
+	return json_is_text(out);
 }
 
 int

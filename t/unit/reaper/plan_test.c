@@ -55,7 +55,7 @@ every_difference_has_its_answer(void **state)
 			int got = (int)plan_sandbox(&CASES[i].row,
 			    (enum plan_sight)seen);
 
-			if (got != CASES[i].want[seen])
+			if (got != (int)CASES[i].want[seen])
 				fail_msg("%s, seen %d: %d instead of %d",
 				    CASES[i].name, seen, got,
 				    CASES[i].want[seen]);
