@@ -178,7 +178,7 @@ is "$(state_of a "$session")" ready "the first did not notice"
 in_place a
 out=$(dev a down)
 is $? 0 "down works with a session running" || diag "$out"
-none "no process of it is left" "$(processes; stack_sandbox_pids)"
+none "no process of it is left" "$(processes; stack_left_pids)"
 none "no cgroup of it is left" "$(cgroup_dirs "$STACK_NAME" | xargs -r ls -d 2>/dev/null)"
 
 out=$(dev a up)
@@ -191,7 +191,7 @@ like "$(call a POST "/v1/sessions/$session/resume" '{}')" '"state": ?"ready"' "a
 kill -KILL "$(daemon_pid postgres)"
 out=$(dev a down)
 is $? 0 "down works without its database" || diag "$out"
-none "and ends the sandboxes all the same" "$(processes; stack_sandbox_pids)"
+none "and ends the sandboxes all the same" "$(processes; stack_left_pids)"
 out=$(dev a down --purge)
 ok "purge forgets everything" test ! -e "$STACK_STATE" -a ! -e "$world/a/var/demo.env"
 is "$(dev a down)" "nothing of this checkout is running" "down twice is harmless"
