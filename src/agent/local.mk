@@ -1,5 +1,7 @@
 ## agent: see src/README.md
 
+dist_man_MANS += src/agent/sandlease-agent.8
+
 AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_execute.c \
