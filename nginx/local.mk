@@ -7,6 +7,7 @@ NGINX_TEMPLATES = \
 	%D%/data.headers.in \
 	%D%/deny.params.in \
 	%D%/main.conf.in \
+	%D%/maps-path.conf.in \
 	%D%/maps.conf.in \
 	%D%/nginx.conf.in \
 	%D%/no-accel.params.in \
@@ -30,6 +31,7 @@ nodist_nginx_DATA = \
 	%D%/data.headers \
 	%D%/deny.params \
 	%D%/main.conf \
+	%D%/maps-path.conf \
 	%D%/maps.conf \
 	%D%/no-accel.params \
 	%D%/no-preview.answer \

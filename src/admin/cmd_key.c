@@ -55,7 +55,9 @@ cmd_key_create(struct admin *a, struct err *e)
 	if (STORE_RUN(a->store, STMT_KEY_CREATE, NULL, e, id,
 		org != NULL ? org : "", user, bot != NULL ? bot : "", scope,
 		hash, expires) < 0)
-		return -1;
+		return expires != NULL && e->kind == ERR_INVALID
+		    ? err_wrap(e, "--expires")
+		    : -1;
 	printf("%s\n", key);
 	fprintf(stderr, "key %s: shown this once, kept only as a hash\n", id);
 	return 0;

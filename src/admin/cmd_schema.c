@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "admin/admin.h"
+#include "common/program.h"
 #include "common/token.h"
 #include "store/migrate.h"
 
@@ -28,7 +29,7 @@ cmd_seal_key(struct admin *a, struct err *e)
 	if (path == NULL)
 		return err_set(e, ERR_INVALID, "usage",
 		    "seal-key needs the file's name");
-	if (admin_no_more(a, e) < 0)
+	if (admin_no_more(a, e) < 0 || seal_keys_create(path, e) < 0)
 		return -1;
-	return seal_keys_create(path, e);
+	return program_give_file(a->conf, path, e);
 }

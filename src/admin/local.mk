@@ -9,3 +9,5 @@ sandlease_admin_SOURCES = \
 	src/admin/main.c
 sandlease_admin_LDADD = libcontrol.a libprovider.a libstore.a libdomain.a $(LIBCOMMON) $(PQ_LIBS)
 sandlease_admin_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
+
+dist_man_MANS += src/admin/sandlease-admin.8

@@ -58,8 +58,11 @@ access_credential(const struct call *c, struct credential *out, struct err *e)
 	char cookie[TOKEN_KEY_MAX];
 
 	*out = (struct credential){ 0 };
-	if (bearer[0] != '\0' && key[0] != '\0')
-		return refused(e); /* which one is meant is not ours to guess */
+	/* of two, which one is meant is not ours to guess */
+	if ((bearer[0] != '\0' && key[0] != '\0') ||
+	    call_repeated(c, "HTTP_AUTHORIZATION") ||
+	    call_repeated(c, "HTTP_X_API_KEY"))
+		return refused(e);
 	if (bearer[0] != '\0') {
 		if (!str_starts(bearer, "Bearer "))
 			return refused(e);

@@ -45,6 +45,18 @@ hide_details(const struct call *c, struct err *e)
 		    "this host cannot run sandboxes now; the operator's log says why");
 }
 
+/* What cannot be an id is nobody's, whatever bytes it has. */
+static int
+check_id(const struct call *c, struct err *e)
+{
+	const char *id = call_var(c, "id");
+
+	if (id[0] == '\0' || id_is_session(id))
+		return 0;
+	return err_set(e, ERR_NOT_FOUND, "session_not_found",
+	    "there is no such session");
+}
+
 static void
 handle(struct call *c)
 {
@@ -54,7 +66,7 @@ handle(struct call *c)
 	route = router_match(ROUTES, ROUTE_COUNT, c, &e);
 	if (route == NULL ||
 	    access_check(c, (enum access)route->access, &e) < 0 ||
-	    route->handle(c, &e) < 0) {
+	    check_id(c, &e) < 0 || route->handle(c, &e) < 0) {
 		if (err_status(&e) >= 500)
 			log_err(LOG_ERROR, "request_failed", &e);
 		if (c->status != 0)

@@ -1,12 +1,12 @@
 sbin_PROGRAMS += sandlease-api
 
-sandlease_api_SOURCES = \
+noinst_LIBRARIES += libapi.a
+libapi_a_SOURCES = \
 	src/api/access.c src/api/access.h \
 	src/api/app.h \
 	src/api/dispatch.c src/api/dispatch.h \
 	src/api/gate.c src/api/gate.h \
 	src/api/handlers.h \
-	src/api/main.c \
 	src/api/master.c src/api/master.h \
 	src/api/openapi.c src/api/openapi.h \
 	src/api/routes.c src/api/routes.h \
@@ -16,6 +16,10 @@ sandlease_api_SOURCES = \
 	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
 	src/api/v1_session_list.c src/api/v1_sessions.c \
 	src/api/worker.c src/api/worker.h
-sandlease_api_LDADD = libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \
+
+sandlease_api_SOURCES = src/api/main.c
+sandlease_api_LDADD = libapi.a libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \
 	$(FCGI_LIBS) $(PQ_LIBS)
 sandlease_api_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
+
+dist_man_MANS += src/api/sandlease-api.8

@@ -204,30 +204,61 @@ read_sleep_after(struct create_body *b, struct err *e)
 	return 0;
 }
 
+/* "Z", or an offset that PostgreSQL takes: up to 15:59 either way. */
+static bool
+is_zone(const char *s)
+{
+	int64_t hours, minutes;
+	char text[3] = "";
+
+	if (str_equal(s, "Z"))
+		return true;
+	if (strlen(s) != 6 || (s[0] != '+' && s[0] != '-') || s[3] != ':')
+		return false;
+	memcpy(text, s + 1, 2);
+	return str_made_of(text, "0123456789", 2, 2) &&
+	    str_to_int(text, 0, 15, &hours) &&
+	    str_made_of(s + 4, "0123456789", 2, 2) &&
+	    str_to_int(s + 4, 0, 59, &minutes);
+}
+
 static int
 check_expiry(const char *s, struct err *e)
 {
-	struct tm tm = { 0 };
+	struct tm tm = { 0 }, day;
 	const char *rest;
+	time_t at;
 
 	if (s[0] == '\0')
 		return 0;
 	rest = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (rest != NULL && *rest == '.')
 		rest += 1 + strspn(rest + 1, "0123456789");
-	if (rest == NULL ||
-	    !(str_equal(rest, "Z") ||
-		(strlen(rest) == 6 && (rest[0] == '+' || rest[0] == '-') &&
-		    rest[3] == ':' && isdigit((unsigned char)rest[1]) &&
-		    isdigit((unsigned char)rest[2]) &&
-		    isdigit((unsigned char)rest[4]) &&
-		    isdigit((unsigned char)rest[5]))))
+	day = tm;
+	at = timegm(&day);
+	/* a day that the month does not have has become another one */
+	if (rest == NULL || !is_zone(rest) || day.tm_mday != tm.tm_mday)
 		return err_field(e, "expiresAt",
 		    "must be like 2030-01-31T12:00:00Z");
 	/* a day's slack for offsets: the database has the last word */
-	if (timegm(&tm) < time(NULL) - 86400)
+	if (at < time(NULL) - 86400)
 		return err_field(e, "expiresAt", "is in the past");
 	return 0;
+}
+
+static bool
+is_this_machine(const char *host)
+{
+	static const char *const NAMES[] = { "localhost", "127.0.0.1" };
+
+	for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {
+		size_t len = strlen(NAMES[i]);
+
+		if (str_starts(host, NAMES[i]) &&
+		    (host[len] == '\0' || host[len] == ':'))
+			return true;
+	}
+	return false;
 }
 
 static int
@@ -245,8 +276,7 @@ check_base_url(const char *s, struct err *e)
 		200))
 		return err_field(e, "baseUrl",
 		    "must be an origin such as https://previews.example.com");
-	if (str_starts(s, "http://") && !str_starts(host, "localhost") &&
-	    !str_starts(host, "127.0.0.1"))
+	if (str_starts(s, "http://") && !is_this_machine(host))
 		return err_field(e, "baseUrl", "must be https");
 	return 0;
 }
@@ -271,9 +301,9 @@ read_name_header(const struct call *c, struct create_body *b, struct err *e)
 		return 0;
 	if (b->name[0] != '\0')
 		return err_field(e, "name", "differs from X-Sandbox-Name");
-	if (!str_copy(b->name, sizeof(b->name), h))
+	if (!json_is_text(h) || !str_copy(b->name, sizeof(b->name), h))
 		return err_field(e, "X-Sandbox-Name",
-		    "must have 1 to 128 bytes");
+		    "must have 1 to 128 bytes of UTF-8");
 	return 0;
 }
 

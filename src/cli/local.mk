@@ -6,3 +6,5 @@ sandlease_SOURCES = \
 	src/cli/main.c
 sandlease_LDADD = $(LIBCOMMON) $(CURL_LIBS)
 sandlease_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
+
+dist_man_MANS += src/cli/sandlease.1

@@ -54,7 +54,7 @@ static const struct setting SETTINGS[] = {
 	STR(seal_key_file, "/etc/sandlease/seal.keys", "keys that seal env values and preview tokens, mode 0600; newest first"),
 	STR(agent_path, SANDLEASE_LIBEXECDIR "/sandlease-agent", "the program that is bound into every sandbox"),
 	STR(bwrap_path, "/usr/bin/bwrap", "bubblewrap"),
-	STR(cgroup_root, "auto", "delegated cgroup below the mount points; `auto`: the service's own; `none`: rlimits and a watchdog only"),
+	STR(cgroup_root, "auto", "delegated cgroup below the mount points; `auto`: the service's own; `none`: rlimits only"),
 	STR(public_url, "http://127.0.0.1:8080", "where clients and the dashboard reach nginx"),
 	STR(preview_base, "http://localhost:8080", "scheme and domain of preview URLs; anything but localhost must be https"),
 	STR(preview_path_base, "", "origin of path-form previews, for machines without wildcard DNS; empty: off"),
@@ -197,6 +197,25 @@ add_environment(struct conf *c, struct err *e)
 	return 0;
 }
 
+/* A preview URL is a bearer capability: it must not travel in the open. */
+static int
+check_preview_base(const char *what, const char *url, struct err *e)
+{
+	const char *host = url + strlen("http://");
+	size_t len;
+
+	if (!str_starts(url, "http://"))
+		return 0;
+	len = strcspn(host, ":/");
+	if ((len == strlen("localhost") && str_starts(host, "localhost")) ||
+	    (len == strlen("127.0.0.1") && str_starts(host, "127.0.0.1")) ||
+	    (len > strlen(".localhost") &&
+		str_starts(host + len - strlen(".localhost"), ".localhost")))
+		return 0;
+	return err_set(e, ERR_INVALID, "bad_setting",
+	    "%s: must be https unless it is localhost", what);
+}
+
 int
 conf_load(const char *path, struct conf *c, struct err *e)
 {
@@ -218,7 +237,10 @@ conf_load(const char *path, struct conf *c, struct err *e)
 		return err_set(e, ERR_INVALID, "bad_setting",
 		    "%s: has more than %d bytes", path, FILE_MAX_BYTES - 1);
 	text[n] = '\0';
-	if (conf_parse(path, text, c, e) < 0 || add_environment(c, e) < 0)
+	if (conf_parse(path, text, c, e) < 0 || add_environment(c, e) < 0 ||
+	    check_preview_base("preview_base", c->preview_base, e) < 0 ||
+	    check_preview_base("preview_path_base", c->preview_path_base, e) <
+		0)
 		return -1;
 	if (c->host_name[0] == '\0' &&
 	    gethostname(c->host_name, CONF_STR_MAX - 1) < 0)

@@ -185,6 +185,14 @@ json_str(const json_t *o, const char *key)
 	return s != NULL ? s : "";
 }
 
+bool
+json_is_text(const char *s)
+{
+	auto_json json_t *v = json_string(s);
+
+	return v != NULL;
+}
+
 void
 json_release(json_t **v)
 {

@@ -79,6 +79,9 @@ json_t *json_lossy(const char *s);
 /* The string member `key`, or "" when it is absent or not a string. */
 const char *json_str(const json_t *o, const char *key);
 
+/* Whether it is UTF-8, as JSON and the database want their strings. */
+bool json_is_text(const char *s);
+
 void json_release(json_t **v);
 
 #endif

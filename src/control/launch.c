@@ -8,6 +8,8 @@
 #include "common/mem.h"
 #include "common/str.h"
 
+enum { FILE_MODE = 0644 };
+
 void
 launch_release(struct launch *l)
 {
@@ -64,7 +66,8 @@ write_file(struct control *ctl, const struct launch *l, const json_t *f,
 {
 	const char *b64 = json_str(f, "contentBase64");
 	const json_t *text = json_object_get(f, "content");
-	int64_t mode = json_integer_value(json_object_get(f, "mode"));
+	const json_t *given = json_object_get(f, "mode");
+	int64_t mode = given != NULL ? json_integer_value(given) : FILE_MODE;
 	auto_buf struct buf bytes = { 0 };
 
 	if (text != NULL)
@@ -112,17 +115,33 @@ have_storage(struct control *ctl, const struct launch *l, struct err *e)
 
 /* The version differs: told, never in the way. */
 static void
-compare_version(struct control *ctl, struct launch *l, int64_t deadline_ms)
+compare_version(const struct launch *l)
 {
-	struct err e = { 0 };
-
-	if (agent_ping(&ctl->provider, l->sandbox.id, l->sandbox.incarnation,
-		l->version, deadline_ms, &e) < 0 ||
-	    str_equal(l->version, PACKAGE_VERSION))
+	if (l->version[0] == '\0' || str_equal(l->version, PACKAGE_VERSION))
 		return;
 	log_line(LOG_WARN, "agent_version",
 	    "sandbox %s runs agent %s, this is %s: it goes on; put its sessions to sleep and resume them to get the new one",
 	    l->sandbox.id, l->version, PACKAGE_VERSION);
+}
+
+/* Running already: the row knows its version.  New: it says so itself. */
+static int
+have_sandbox(struct control *ctl, const struct rows *plan, struct launch *l,
+    int64_t deadline_ms, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+
+	if (!str_equal(rows_text(plan, 0, "sandbox_state"), "creating")) {
+		(void)!str_copy(l->version, sizeof(l->version),
+		    rows_text(plan, 0, "agent_version"));
+	} else {
+		if (p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0 ||
+		    agent_ping(p, l->sandbox.id, l->sandbox.incarnation,
+			l->version, deadline_ms, e) < 0)
+			return -1;
+	}
+	compare_version(l);
+	return 0;
 }
 
 /* The URLs that were given out before work again. */
@@ -147,13 +166,9 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 {
 	const struct provider *p = &ctl->provider;
 
-	if (have_storage(ctl, l, e) < 0)
+	if (have_storage(ctl, l, e) < 0 ||
+	    have_sandbox(ctl, plan, l, deadline_ms, e) < 0)
 		return -1;
-	if (str_equal(rows_text(plan, 0, "sandbox_state"), "creating")) {
-		if (p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0)
-			return -1;
-		compare_version(ctl, l, deadline_ms);
-	}
 	if (agent_launch(p, &l->sandbox, &l->target, &l->agent, deadline_ms,
 		e) < 0 ||
 	    write_files(ctl, l, deadline_ms, e) < 0 ||

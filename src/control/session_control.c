@@ -33,13 +33,16 @@ text_or_null(const char *s)
 	return str_empty(s) ? json_null() : json_string(s);
 }
 
-/* lease.md 1: what the request, the org and the list say, in that order. */
+/*
+ * lease.md 1: a request may ask for a sandbox of its own, but not leave what
+ * the org or the list ask for.
+ */
 static bool
 is_isolated(const struct control *ctl, const struct principal *who,
     const struct session_wish *w, const char *org_says)
 {
-	if (w->isolation >= 0)
-		return w->isolation == ISOLATION_SESSION;
+	if (w->isolation == ISOLATION_SESSION)
+		return true;
 	if (!str_equal(org_says, "inherit"))
 		return str_equal(org_says, "session");
 	return sandbox_id_isolated_by_list(ctl->conf->per_session_orgs,

@@ -56,6 +56,7 @@ static const struct option FIRST[] = {
 	{ "--cap-add", "CAP_SYS_ADMIN" },
 	{ "--cap-add", "CAP_NET_ADMIN" },
 	{ "--cap-add", "CAP_SYS_RESOURCE" },
+	{ "--dir", "/etc" },
 };
 
 /* What of /etc is shown, where the root has it; each mount costs time. */

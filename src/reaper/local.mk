@@ -9,3 +9,5 @@ libreaper_a_SOURCES = \
 sandlease_reaper_SOURCES = src/reaper/main.c
 sandlease_reaper_LDADD = libreaper.a libcontrol.a libprovider.a libstore.a libdomain.a $(LIBCOMMON) $(PQ_LIBS)
 sandlease_reaper_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
+
+dist_man_MANS += src/reaper/sandlease-reaper.8

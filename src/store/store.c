@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct store {
 	char *conninfo;
 	char *program;
 	int statement_timeout_ms;
+	bool ended; /* the server has said good-bye */
 	bool prepared[STMT__MAX];
 };
 
@@ -46,11 +48,15 @@ static const struct meaning MEANINGS[] = {
 	{ "SX414", NULL, ERR_CONFLICT,    "session_lost" },
 	{ "SX503", NULL, ERR_UNAVAILABLE, "draining" },
 	{ "SX505", NULL, ERR_UNAVAILABLE, "other_host" },
+	{ "22007", NULL, ERR_INVALID,     "validation_failed" },    /* no date */
+	{ "22008", NULL, ERR_INVALID,     "validation_failed" },    /* no such date */
 	{ "23505", "session_one_living_name", ERR_CONFLICT, "name_taken" },
 	{ "23505", "schema_migration_pkey", ERR_CONFLICT, "already_migrated" },
 	{ "23505", NULL, ERR_CONFLICT,    "already_exists" },
 	{ "22007", NULL, ERR_INVALID,     "validation_failed" }, /* not a date */
 	{ "22008", NULL, ERR_INVALID,     "validation_failed" },
+	{ "2200",  NULL, ERR_INVALID,     "validation_failed" },  /* a date, a number */
+	{ "22P02", NULL, ERR_INVALID,     "validation_failed" },
 	{ "55P03", NULL, ERR_UNAVAILABLE, "try_again" },          /* lock_timeout */
 	{ "57014", NULL, ERR_UNAVAILABLE, "try_again" },          /* statement_timeout */
 	{ "40001", NULL, ERR_UNAVAILABLE, "try_again" },
@@ -79,6 +85,7 @@ store_disconnect(struct store *st)
 	if (st->conn != NULL)
 		PQfinish(st->conn);
 	st->conn = NULL;
+	st->ended = false;
 	memset(st->prepared, 0, sizeof(st->prepared));
 }
 
@@ -104,6 +111,19 @@ unavailable(struct store *st, struct err *e)
 	    "the database cannot be reached: %s", first);
 }
 
+/* What comes unasked: an end, or a warning for whoever reads stderr. */
+static void
+take_notice(void *arg, const PGresult *r)
+{
+	struct store *st = arg;
+	const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+
+	if (state != NULL && str_starts(state, "57P"))
+		st->ended = true;
+	else
+		fputs(PQresultErrorMessage(r), stderr);
+}
+
 static int
 connect_now(struct store *st, struct err *e)
 {
@@ -124,18 +144,31 @@ connect_now(struct store *st, struct err *e)
 	st->conn = PQconnectdbParams(keys, values, 1);
 	if (PQstatus(st->conn) != CONNECTION_OK)
 		return unavailable(st, e);
+	PQsetNoticeReceiver(st->conn, take_notice, st);
 	return 0;
 }
 
 /*
- * A server that restarted while we were idle has closed the socket; noticing
- * before a statement is sent is what makes the next one safe to send.
+ * A server that restarted while we were idle has said so and closed the
+ * socket; noticing before a statement is sent is what makes the next one safe
+ * to send.  One read takes the message, only another one sees the end.
  */
+static bool
+still_there(struct store *st)
+{
+	struct pollfd p = { .fd = PQsocket(st->conn), .events = POLLIN };
+
+	while (poll(&p, 1, 0) > 0)
+		if (PQconsumeInput(st->conn) == 0)
+			return false;
+	(void)PQisBusy(st->conn); /* reads what was consumed */
+	return PQstatus(st->conn) == CONNECTION_OK && !st->ended;
+}
+
 static int
 connected(struct store *st, struct err *e)
 {
-	if (st->conn != NULL && PQconsumeInput(st->conn) == 1 &&
-	    PQstatus(st->conn) == CONNECTION_OK)
+	if (st->conn != NULL && still_there(st))
 		return 0;
 	return connect_now(st, e);
 }

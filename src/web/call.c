@@ -14,6 +14,12 @@ call_param(const struct call *c, const char *name)
 	return v != NULL ? v : "";
 }
 
+bool
+call_repeated(const struct call *c, const char *name)
+{
+	return c->io->repeated != NULL && c->io->repeated(c->io_ctx, name);
+}
+
 const char *
 call_var(const struct call *c, const char *name)
 {
@@ -35,7 +41,7 @@ hex_digit(char ch)
 	return -1;
 }
 
-/* Decodes len bytes of a query value.  False: malformed, NUL or too long. */
+/* Decodes a query value.  False: malformed, NUL, not UTF-8 or too long. */
 static bool
 decode_query(const char *s, size_t len, char *out, size_t size)
 {
@@ -63,7 +69,7 @@ decode_query(const char *s, size_t len, char *out, size_t size)
 		out[n++] = (char)ch;
 	}
 	out[n] = '\0';
-	return true;
+	return json_is_text(out);
 }
 
 int
@@ -93,25 +99,13 @@ call_query(const struct call *c, const char *name, char *out, size_t size,
 	return 0;
 }
 
-/*
- * How many bytes to ask for next, 0 when the body is complete.  A CGI server
- * need not end stdin, so a declared length (-1: none) is the end.
- */
-static size_t
-want_next(int64_t declared, size_t have)
-{
-	enum { CHUNK = 16384 };
-	int64_t left = declared - (int64_t)have;
-
-	return declared < 0 || left > CHUNK ? CHUNK : (size_t)left;
-}
-
 int
 call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 {
+	enum { CHUNK = 16384 };
 	const char *length = call_param(c, "CONTENT_LENGTH");
 	int64_t declared = -1; /* not at all */
-	size_t want;
+	ssize_t n;
 
 	if (!str_empty(length) && !str_to_int(length, 0, INT64_MAX, &declared))
 		return err_set(e, ERR_INVALID, "validation_failed",
@@ -120,20 +114,16 @@ call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 	if (declared > (int64_t)max)
 		return err_set(e, ERR_TOO_LARGE, "body_too_large",
 		    "the body may have at most %zu bytes", max);
-	while ((want = want_next(declared, out->len)) > 0) {
-		ssize_t n = c->io->read(c->io_ctx, buf_room(out, want), want);
-
-		if (n < 0 || (n == 0 && declared >= 0))
-			return err_set(e, ERR_INVALID, "body_incomplete",
-			    "the body ended before it was complete");
-		if (n == 0)
-			break;
+	while ((n = c->io->read(c->io_ctx, buf_room(out, CHUNK), CHUNK)) > 0) {
 		out->len += (size_t)n;
 		if (out->len > max)
 			return err_set(e, ERR_TOO_LARGE, "body_too_large",
 			    "the body may have at most %zu bytes", max);
 	}
-	*buf_room(out, 0) = '\0';
+	if (n < 0 || (declared >= 0 && (int64_t)out->len != declared))
+		return err_set(e, ERR_INVALID, "body_incomplete",
+		    "the body ended before it was complete");
+	out->data[out->len] = '\0';
 	return 0;
 }
 

@@ -34,6 +34,8 @@ struct call_io {
 	int (*flush)(void *ctx);
 	/* NULL when there is no such parameter. */
 	const char *(*param)(void *ctx, const char *name);
+	/* Whether it came more than once; NULL where it cannot. */
+	bool (*repeated)(void *ctx, const char *name);
 };
 
 struct call {
@@ -56,6 +58,9 @@ struct call {
 
 /* A request parameter (HTTP_ACCEPT, SL_SESSION), "" when absent. */
 const char *call_param(const struct call *c, const char *name);
+
+/* Whether a header came twice: which one is meant is not ours to guess. */
+bool call_repeated(const struct call *c, const char *name);
 
 /* What `:name` of the matched route stands for, "" when there is none. */
 const char *call_var(const struct call *c, const char *name);

@@ -53,17 +53,39 @@ fcgi_param(void *ctx, const char *name)
 	return FCGX_GetParam(name, r->envp);
 }
 
+static bool
+fcgi_repeated(void *ctx, const char *name)
+{
+	const FCGX_Request *r = ctx;
+	size_t len = strlen(name), count = 0;
+
+	for (char **p = r->envp; *p != NULL; p++)
+		count += strncmp(*p, name, len) == 0 && (*p)[len] == '=';
+	return count > 1;
+}
+
 static const struct call_io FASTCGI = { fcgi_read, fcgi_write, fcgi_flush,
-	fcgi_param };
+	fcgi_param, fcgi_repeated };
 
 /* ---- plain CGI */
+
+/*
+ * What is left of the body, -1 when nobody said: a web server need not end
+ * stdin behind it.  A process serves one request, so one counter will do.
+ */
+static int64_t cgi_left;
 
 static ssize_t
 cgi_read(void *ctx, char *to, size_t max)
 {
-	size_t n = fread(to, 1, max, stdin);
+	size_t n;
 
 	(void)ctx;
+	if (cgi_left >= 0 && (int64_t)max > cgi_left)
+		max = (size_t)cgi_left;
+	n = fread(to, 1, max, stdin);
+	if (cgi_left > 0)
+		cgi_left -= (int64_t)n;
 	return n == 0 && ferror(stdin) ? -1 : (ssize_t)n;
 }
 
@@ -88,7 +110,8 @@ cgi_param(void *ctx, const char *name)
 	return getenv(name);
 }
 
-static const struct call_io CGI = { cgi_read, cgi_write, cgi_flush, cgi_param };
+static const struct call_io CGI = { cgi_read, cgi_write, cgi_flush, cgi_param,
+	NULL };
 
 /* ---- both */
 
@@ -200,4 +223,7 @@ void
 server_cgi(struct call *c)
 {
 	begin(c, &CGI, NULL);
+	cgi_left = -1;
+	(void)!str_to_int(call_param(c, "CONTENT_LENGTH"), 0, INT64_MAX,
+	    &cgi_left);
 }

@@ -144,7 +144,17 @@ for _ in 1 2 3; do
 done
 is "$(state_of a "$session")" ready "and its reaper lets it live"
 in_place a
-ok "its sandbox runs" test -n "$(stack_sandbox_pids)"
+sandbox=$(stack_noted_pids)
+like "$sandbox" '^[0-9]+' "its sandbox runs"
+
+# ---- a copy of a checkout that runs, var/ and all
+
+cp -a "$world/a" "$world/copy"
+out=$("$world/copy/dev" down 2>&1)
+is $? 0 "down in a copy of it works" || diag "$out"
+is "$(pids_of)" "$before" "and leaves the daemons of the original alone"
+like "$(call a GET /v1/me)" '"demo"' "which still answers"
+is "$(stack_noted_pids)" "$sandbox" "with its sandbox"
 
 # ---- down
 

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import socket
 import string
 import subprocess
@@ -39,6 +40,8 @@ class Box:
         with open(agent, "rb") as f:
             program = f.read()
         become_unprivileged()
+        # so that a test that is ended from outside ends its sandbox too
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         self.dir = tempfile.mkdtemp(prefix="slt-", dir="/tmp")
         self.agent = os.path.join(self.dir, "agent")
         with open(self.agent, "wb") as f:
@@ -235,12 +238,10 @@ class Box:
         return found
 
     def close(self):
-        self.proc.kill()
+        # init outlives bwrap, as it should: it is what must be killed
+        for pid in self.inner()[:1] or [self.proc.pid]:
+            os.kill(pid, signal.SIGKILL)
         self.proc.wait()
-        for _ in range(200):
-            if not self.inner():
-                break
-            time.sleep(0.01)
         self.lock.close()
         if "SANDLEASE_KEEP" not in os.environ:
             shutil.rmtree(self.dir, ignore_errors=True)

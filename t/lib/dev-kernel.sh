@@ -5,7 +5,7 @@
 # cgroup v1: one directory per controller; v2: one directory with controllers
 # enabled.  The service owns it and makes box/<sandbox> below; its own
 # processes sit in the leaf api/ (v2 allows processes in leaves only).
-# SANDLEASE_CGROUP=none does without: rlimits and a watchdog instead.
+# SANDLEASE_CGROUP=none does without: rlimits instead.
 
 readonly CGROUP_V1_CONTROLLERS=(memory pids cpu freezer)
 readonly INOTIFY_INSTANCES=8192
@@ -90,16 +90,16 @@ cgroup_delegate() {
 	local dir
 	CGROUP=none
 	if [ "${SANDLEASE_CGROUP:-}" = none ]; then
-		note "SANDLEASE_CGROUP=none: limits by rlimit and watchdog"
+		note "SANDLEASE_CGROUP=none: limits by rlimit"
 		return 0
 	fi
 	if [ "$(cgroup_find)" = none ] || ! may_be_root; then
-		note "no cgroup can be delegated: limits by rlimit and watchdog"
+		note "no cgroup can be delegated: limits by rlimit"
 		return 0
 	fi
 	for dir in $(cgroup_dirs "$1"); do
 		cgroup_make_one "$dir" 2>>"$LOGS/cgroup.log" || {
-			note "$dir cannot be delegated: limits by rlimit and watchdog"
+			note "$dir cannot be delegated: limits by rlimit"
 			cgroup_remove "$1"
 			return 0
 		}

@@ -8,6 +8,7 @@
 #   stack_begin                            runs COMMAND with what is below in its
 #   curl -H "Authorization: Bearer $SANDLEASE_API_KEY" "$SANDLEASE_URL/v1/me"
 #
+# What COMMAND starts may call `t/lib/stack.sh do FUNCTION...` on that stack.
 # and it ends with the script.  Exported: SANDLEASE_URL, SANDLEASE_API_KEY,
 # SANDLEASE_PREVIEW_URL, SANDLEASE_CONFIG, STACK_DIR, STACK_STATE, STACK_RUN.
 # Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none,
@@ -71,6 +72,9 @@ stack_export() {
 	SANDLEASE_API_KEY=$(stack_make_key) || die "no key could be made"
 	export SANDLEASE_URL SANDLEASE_PREVIEW_URL SANDLEASE_CONFIG \
 		SANDLEASE_API_KEY STACK_DIR STACK_STATE STACK_RUN STACK_NAME
+	# for `do`, in another process
+	export STACK_PORT STACK_PREVIEW_PORT STACK_BUILD STACK_FSYNC \
+		STACK_CONF="${STACK_CONF:-}" CGROUP LOGS
 }
 
 stack_up() {
@@ -127,9 +131,17 @@ stack_end() {
 }
 
 stack_main() {
-	[ "${1:-}" = with ] && [ $# -gt 1 ] || die "usage: stack.sh with COMMAND..."
+	[ $# -gt 1 ] || die "usage: stack.sh with COMMAND... | do FUNCTION..."
+	case $1 in
+	with) stack_begin ;;
+	do)
+		[ -n "${STACK_DIR:-}" ] || die "there is no stack to do that on"
+		place_users
+		pg_find
+		;;
+	*) die "stack.sh $1: no such word" ;;
+	esac
 	shift
-	stack_begin
 	"$@"
 }
 

@@ -23,6 +23,10 @@ def same(got, want, name):
     return ok(got == want, name, f"got  {got!r}\nwant {want!r}")
 
 
+class Skip(Exception):
+    """Raised by a case that cannot be tried here; its text says why."""
+
+
 def skip_all(why):
     if os.environ.get("SANDLEASE_MUST_RUN") == "1":
         ok(False, f"cannot run: {why}")
@@ -36,8 +40,10 @@ def done():
     sys.exit(1 if _failed else 0)
 
 
-def run(tests):
+def run(tests, *arguments):
     """Runs functions; their names are the sentences they prove."""
+    if callable(tests):
+        return run_cases(tests, *arguments)
     for test in tests:
         try:
             test()
@@ -74,6 +80,8 @@ def run_cases(before, *arguments):
             before()
             function(*arguments)
             ok(True, name)
+        except Skip as why:
+            ok(True, f"{name} # SKIP {why}")
         except Exception:
             ok(False, name, traceback.format_exc())
     done()

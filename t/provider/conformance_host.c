@@ -9,8 +9,10 @@
 
 #include "suite.h"
 
+#include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/box.h"
 #include "provider/file.h"
 
 static void
@@ -191,24 +193,158 @@ a_stopped_process_is_killed_too(void **state)
 	destroy(&s);
 }
 
+/* The groups this sandbox was started in. */
+static struct cgroup_tree
+groups_of(const char *id)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t;
+
+	works(box_open(&P, id, &b, &E));
+	works(box_cgroups(&P, &b, &t, &E));
+	return t;
+}
+
+static void
+what_is_frozen_is_killed_too(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct cgroup_tree t;
+
+	(void)state;
+	ensure(&s);
+	t = groups_of(s.id);
+	for (size_t i = 0; i < t.count; i++) {
+		auto_free char *dir = xasprintf("%s/box/%s", t.at[i].dir, s.id);
+
+		works(t.ops->freeze(dir, true, &E));
+	}
+	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+	destroy(&s);
+}
+
+/* Somebody has removed our state directory and not what it was about. */
+static void
+a_group_without_a_directory_is_found(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct sandbox_seen seen;
+	struct cgroup_tree t;
+
+	(void)state;
+	works(cgroup_find(CONF.cgroup_root, &t, &E));
+	works(cgroup_make(&t, s.id, &s, &E));
+	if (t.count > 0) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			if (cgroup_enter(&t, s.id, &E) < 0)
+				_exit(1);
+			for (;;)
+				pause();
+		}
+		while (presence(s.id) != PRESENCE_RUNNING)
+			assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+		assert_true(is_listed(&P, s.id, &seen));
+		assert_int_equal(seen.presence, PRESENCE_RUNNING);
+		assert_string_equal(seen.incarnation, "");
+		str_copy(s.incarnation, sizeof(s.incarnation), "");
+		destroy(&s);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	assert_false(is_listed(&P, s.id, &seen));
+}
+
+/* Changes one member of the record of processes. */
+static void
+set_recorded(const char *id, const char *member, json_t *value)
+{
+	auto_free char *path = xasprintf("%s/box/%s/proc", CONF.state_dir, id);
+	auto_json json_t *v = json_load_file(path, 0, NULL);
+
+	assert_non_null(v);
+	json_object_set_new(v, member, value);
+	assert_int_equal(json_dump_file(v, path, 0), 0);
+}
+
+static int64_t
+my_start(void)
+{
+	struct proc me;
+
+	works(proc_find(getpid(), &me, &E));
+	return me.start;
+}
+
 static void
 a_sandbox_of_another_boot_is_stopped(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
-	auto_free char *path = NULL;
-	auto_json json_t *v = NULL;
 
 	(void)state;
 	ensure(&s);
 	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
-	path = xasprintf("%s/box/%s/proc", CONF.state_dir, s.id);
-	v = json_load_file(path, 0, NULL);
-	assert_non_null(v);
-	/* our own pid and start time would be found alive but for the boot */
-	json_object_set_new(v, "bootId", json_string("another"));
-	json_object_set_new(v, "init", json_integer(getpid()));
-	assert_int_equal(json_dump_file(v, path, 0), 0);
+	/* a process that lives, but for the boot */
+	set_recorded(s.id, "init", json_integer(getpid()));
+	set_recorded(s.id, "initStart", json_integer(my_start()));
+	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+	set_recorded(s.id, "bootId", json_string("another"));
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
+	destroy(&s);
+}
+
+/* Its starter died before bwrap had told init's pid. */
+static void
+init_is_found_by_its_bwrap(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct proc init;
+	bool lives;
+
+	(void)state;
+	ensure(&s);
+	works(proc_find(recorded(s.id, "init"), &init, &E));
+	set_recorded(s.id, "init", json_integer(0));
+	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+	destroy(&s);
+	works(proc_lives(&init, &lives, &E));
+	assert_false(lives);
+}
+
+static void
+a_sandbox_lives_without_its_bwrap(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+
+	(void)state;
+	ensure(&s);
+	assert_int_equal(kill(recorded(s.id, "bwrap"), SIGKILL), 0);
+	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+	works(ping(&s, &E));
+	ensure(&s);
+	destroy(&s);
+}
+
+/* The lock alone tells that somebody is there; who, nobody knows. */
+static void
+a_lost_record_is_not_an_absence(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	auto_free char *path = NULL, *text = NULL;
+	enum presence seen;
+
+	(void)state;
+	ensure(&s);
+	path = xasprintf("%s/box/%s/proc", CONF.state_dir, s.id);
+	text = xasprintf("%s.away", path);
+	assert_int_equal(rename(path, text), 0);
+	seen = presence(s.id);
+	assert_true(seen == PRESENCE_RUNNING || seen == PRESENCE_UNKNOWN);
+	if (seen == PRESENCE_UNKNOWN)
+		assert_int_equal(P.ops->destroy(&P, s.id, s.incarnation,
+				     clock_ms() + 20, &E),
+		    -1);
+	assert_int_equal(rename(text, path), 0);
 	destroy(&s);
 }
 
@@ -219,5 +355,10 @@ const struct CMUnitTest SUITE_HOST[] = {
 	cmocka_unit_test(a_start_that_fails_says_why_and_leaves_nothing),
 	cmocka_unit_test(a_stopped_process_is_killed_too),
 	cmocka_unit_test(a_sandbox_of_another_boot_is_stopped),
+	cmocka_unit_test(what_is_frozen_is_killed_too),
+	cmocka_unit_test(a_group_without_a_directory_is_found),
+	cmocka_unit_test(init_is_found_by_its_bwrap),
+	cmocka_unit_test(a_sandbox_lives_without_its_bwrap),
+	cmocka_unit_test(a_lost_record_is_not_an_absence),
 	{ 0 },
 };

@@ -15,5 +15,6 @@ endif
 EXTRA_DIST += \
 	t/provider/world.sh \
 	t/provider/conformance-cgroup.t \
+	t/provider/conformance-cgroup2.t \
 	t/provider/conformance-fake.t \
 	t/provider/conformance-local.t

@@ -36,7 +36,44 @@ make_world() {
 	fi
 }
 
+# The mount points in which we make a group, one a line.
+hierarchies() { # v1|v2
+	awk -v kind="$1" '{ for (i = 1; $i != "-"; i++); }
+	    kind == "v1" && $(i + 1) == "cgroup" &&
+	    $(i + 3) ~ /(^|,)(memory|pids|cpu|freezer)(,|$)/ { print $5 }
+	    kind == "v2" && $(i + 1) == "cgroup2" { print $5; exit }' \
+	    /proc/self/mountinfo
+}
+
+need_groups() {
+	[ "$(id -u)" = 0 ] || skip "only root can delegate a group"
+	group=sandlease-t$$ groups=()
+	trap end_world EXIT
+}
+
+# Makes the group and gives it away; in v2 we move beside it, as a worker is.
+delegate() { # v1|v2
+	local point
+	for point in $(hierarchies "$1"); do
+		mkdir "$point/$group" || return 1
+		groups+=("$point/$group")
+		if [ "$1" = v2 ]; then
+			mkdir "$point/$group/api"
+			home=$point$(sed -n 's/^0:://p' /proc/self/cgroup)
+			echo $$ >"$point/$group/api/cgroup.procs"
+		fi
+		chown -R "$nobody:$nobody" "$point/$group"
+	done
+	[ "${#groups[@]}" -gt 0 ]
+}
+
 end_world() {
+	local at
+	[ -z "${home:-}" ] || echo $$ >"$home/cgroup.procs"
+	for at in "${groups[@]}"; do
+		find "$at" -depth -type d -exec rmdir {} + 2>/dev/null
+	done
+	[ -n "${world:-}" ] || return 0
 	chmod -R u+rwx "$world"
 	rm -rf "$world"
 }

@@ -52,10 +52,10 @@ every_difference_has_its_answer(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
 		for (int seen = PLAN_RUNNING; seen <= PLAN_UNKNOWN; seen++) {
-			enum plan_action got =
-			    plan_sandbox(&CASES[i].row, (enum plan_sight)seen);
+			int got = (int)plan_sandbox(&CASES[i].row,
+			    (enum plan_sight)seen);
 
-			if (got != CASES[i].want[seen])
+			if (got != (int)CASES[i].want[seen])
 				fail_msg("%s, seen %d: %d instead of %d",
 				    CASES[i].name, seen, got,
 				    CASES[i].want[seen]);

@@ -72,7 +72,7 @@ fake_param(void *ctx, const char *name)
 }
 
 static const struct call_io FAKE_IO = { fake_read, fake_write, fake_flush,
-	fake_param };
+	fake_param, NULL };
 
 /* A call on *f; both are released by fake_end(). */
 static inline struct call

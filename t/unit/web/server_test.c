@@ -17,7 +17,7 @@ clear_environment(void **state)
 {
 	static const char *const NAMES[] = { "REQUEST_METHOD", "PATH_INFO",
 		"REQUEST_URI", "SL_PATH", "SL_REQUEST_ID", "HTTP_X_TRACE_ID",
-		"HTTP_TRACEPARENT" };
+		"HTTP_TRACEPARENT", "CONTENT_LENGTH" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
@@ -105,6 +105,29 @@ a_harmless_trace_id_is_kept(void **state)
 }
 
 static void
+plain_cgi_reads_what_was_declared_and_does_not_wait(void **state)
+{
+	auto_fd int saved = dup(STDIN_FILENO);
+	auto_buf struct buf body = { 0 };
+	struct err e = { 0 };
+	struct call c;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "0123next", 8), 8);
+	dup2(ends[0], STDIN_FILENO);
+	setenv("CONTENT_LENGTH", "4", 1);
+	server_cgi(&c);
+	assert_int_equal(call_body(&c, 100, &body, &e), 0);
+	assert_string_equal(body.data, "0123");
+	call_release(&c);
+	dup2(saved, STDIN_FILENO);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void
 fastcgi_means_a_listening_socket_on_0(void **state)
 {
 	auto_fd int saved = dup(STDIN_FILENO);
@@ -136,6 +159,9 @@ main(void)
 		cmocka_unit_test_setup(a_request_without_an_id_gets_one,
 		    clear_environment),
 		cmocka_unit_test(a_harmless_trace_id_is_kept),
+		cmocka_unit_test_setup(
+		    plain_cgi_reads_what_was_declared_and_does_not_wait,
+		    clear_environment),
 		cmocka_unit_test(fastcgi_means_a_listening_socket_on_0),
 	};
 

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""failures.t: parts die, and nothing is lost, doubled or leaked."""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import service
+from service import (at, call, container_error, create, execute, expect, get,
+                     problem, setting, sql, stack, until, value)
+from tap import case, equal, run, true
+
+service.begin()
+
+SID = create(isolation="session")["id"]
+HOST = expect(201, call("POST", at(SID, "/ports"),
+                        {"port": 8080})).json["url"].split("/")[2]
+ME = os.getpid()
+
+
+def storage(s):
+    return os.path.join(setting("STACK_STATE"), "data/storage",
+                        s["sandboxId"], s["id"])
+
+
+def preview():
+    return call("GET", "/", key="", headers={"Host": HOST})
+
+
+def unavailable_everywhere():
+    """503 with Retry-After, in the dress of each surface."""
+    for method, path in (("GET", at(SID)), ("GET", "/v1/sessions"),
+                         ("POST", "/v1/sessions"), ("DELETE", at(SID)),
+                         ("GET", "/v1/health")):
+        r = call(method, path, {} if method == "POST" else None)
+        true(problem(r, 503, None)["retryable"], "retryable")
+        true(r.header("Retry-After"), "Retry-After: %r" % r)
+    r = call("POST", at(SID, "/api/execute"), {"command": "touch twice"})
+    expect(503, r)
+    true({"code", "message", "context", "httpStatus",
+          "timestamp"} <= set(r.json), "the container's dress: %r" % r)
+    true(r.header("Retry-After"), "Retry-After: %r" % r)
+    r = expect(503, preview())
+    equal(set(r.json), {"error", "code"}, "a preview's dress")
+    true(r.header("Retry-After"), "Retry-After: %r" % r)
+
+
+def back_again():
+    until("it answers", lambda: call("GET", "/v1/health").status == 200)
+    equal(get(SID)["state"], "ready", "state")
+    equal(execute(SID, "ls"), "", "nothing ran meanwhile")
+    equal(preview().status, 502, "the preview's way is open")
+
+
+# ---- PostgreSQL
+
+@case
+def without_a_database_everything_is_503_and_recovers_by_itself():
+    workers = service.workers()
+    stack("pg_stop")
+    unavailable_everywhere()
+    equal(call("GET", "/v1/live").status, 204, "live needs no database")
+    true(service.alive(service.sandbox_pids()[0]), "the sandbox lives on")
+    stack("pg_start")
+    back_again()
+    equal(service.workers(), workers, "the same workers")
+
+
+@case
+def a_database_that_drops_its_connections_is_not_noticed():
+    create()  # every worker has a connection after this at the latest
+    for _ in range(3):
+        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name LIKE 'sandlease%'")
+        expect(200, call("GET", at(SID)))
+        expect(200, call("GET", at(SID, "/api/ping")))
+        expect(201, call("POST", "/v1/sessions", {}))
+
+
+@case
+def a_start_that_met_a_stopped_database_is_finished_later():
+    sid = create(isolation="session")["id"]
+    expect(200, call("POST", at(sid, "/sleep")))
+    stack("pg_stop")
+    r = call("GET", at(sid, "/api/ping"))
+    expect(503, r)
+    stack("pg_start")
+    until("it resumes", lambda: call("GET", at(sid, "/api/ping")).status == 200)
+
+
+# ---- workers
+
+@case
+def killing_master_and_workers_leaves_a_job_running():
+    s = get(SID)
+    execute(SID, "nohup sh -c 'while :; do echo x >>grows; sleep 0.05; done'"
+                 " >/dev/null 2>&1 &")
+    grows = os.path.join(storage(s), "workspace/grows")
+    until("it grows", lambda: os.path.exists(grows) and
+          os.stat(grows).st_size > 4)
+    master = service.master()
+    for pid in [master] + service.workers():
+        os.kill(pid, signal.SIGKILL)
+    until("all are gone", lambda: not service.alive(master) and
+          not service.children(master))
+    size = os.stat(grows).st_size
+    until("it grows without them", lambda: os.stat(grows).st_size > size + 8)
+    unavailable_everywhere()
+    stack("api_start")
+    until("it answers", lambda: call("GET", "/v1/health").status == 200)
+    size = os.stat(grows).st_size
+    until("it still grows", lambda: os.stat(grows).st_size > size + 8)
+    equal(get(SID)["lease"], s["lease"], "the same wrapper")
+    execute(SID, "pkill -f grows || true; rm grows")
+    back_again()
+
+
+@case
+def a_restart_leaves_sandboxes_alone():
+    before = (service.sandbox_pids(), get(SID)["lease"]["instance"])
+    stack("api_stop")
+    unavailable_everywhere()
+    stack("api_start")
+    back_again()
+    equal((service.sandbox_pids(), get(SID)["lease"]["instance"]), before,
+          "the same processes")
+
+
+@case
+def a_killed_worker_is_replaced():
+    before = service.workers()
+    os.kill(before[0], signal.SIGKILL)
+    os.kill(before[-1], signal.SIGKILL)
+    until("there are as many again",
+          lambda: len(service.workers()) == len(before) and
+          before[0] not in service.workers())
+    back_again()
+
+
+@case
+def a_worker_killed_in_mid_create_leaves_what_the_next_call_finishes():
+    with Paused("flock") as p:
+        p.create(isolation="session")
+        p.kill()
+    equal(value("SELECT state FROM session WHERE id = :'v1'", p.sid),
+          "initializing", "the intent is there")
+    until("a look moves it on", lambda: get(p.sid)["state"] == "ready")
+    equal(execute(p.sid, "echo works"), "works\n", "it works")
+
+
+# ---- late effects: a worker sleeps between intent and act
+
+class Paused:
+    """A worker of one request, stopped at a point of pause.c."""
+
+    def __init__(self, where):
+        self.where = where
+        self.sid = None
+        self.process = None
+
+    def __enter__(self):
+        return self
+
+    def create(self, **body):
+        before = {row[0] for row in sql("SELECT id FROM session")}
+        text = json.dumps(body).encode()
+        self.process = subprocess.Popen(
+            [service.program("sandlease-api"), "--config",
+             setting("SANDLEASE_CONFIG")], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/", env={
+                "GATEWAY_INTERFACE": "CGI/1.1", "REQUEST_METHOD": "POST",
+                "PATH_INFO": "/v1/sessions", "QUERY_STRING": "wait=30",
+                "CONTENT_LENGTH": str(len(text)), "HTTP_AUTHORIZATION":
+                    "Bearer " + setting("SANDLEASE_API_KEY"),
+                "LD_PRELOAD": PAUSE_SO, "PAUSE_AT": self.where})
+        self.process.stdin.write(text)
+        self.process.stdin.close()
+        until("it stops", lambda: service.stat(self.process.pid)[1] == "T")
+        self.sid, = {row[0] for row in sql("SELECT id FROM session")} - before
+
+    def lose_its_connection(self):
+        """As when PostgreSQL was restarted: its locks are gone."""
+        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
+            " application_name = 'sandlease-api' AND pid IN (SELECT pid FROM"
+            " pg_locks WHERE locktype = 'advisory')")
+
+    def go_on(self):
+        """What it answered in the end."""
+        os.kill(self.process.pid, signal.SIGCONT)
+        answer = self.process.stdout.read()
+        self.process.wait(service.PATIENCE)
+        return int(answer.split(b"\r\n")[0].split()[1])
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(service.PATIENCE)
+
+    def __exit__(self, *error):
+        if self.process and self.process.poll() is None:
+            self.kill()
+
+
+def build_pause():
+    path = os.path.join(setting("STACK_DIR"), "pause.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", path, os.path.join(
+        service.TOP, "t/lib/pause.c"), "-ldl"], check=True)
+    os.chmod(path, 0o755)
+    return path
+
+
+def nothing_of(sid, sandboxes):
+    equal(glob.glob(os.path.join(setting("STACK_RUN"), "run/s", sid + "*")),
+          [], "sockets")
+    equal(service.sandbox_pids(), sandboxes, "sandboxes")
+    equal(sql("SELECT s.state, l.state FROM session s JOIN lease l ON"
+              " l.session_id = s.id WHERE s.id = :'v1'", sid),
+          [["deleted", "none"]], "rows")
+
+
+@case
+def a_launch_after_a_delete_makes_no_wrapper():
+    other = create()["id"]  # keeps the shared sandbox running
+    sandboxes = service.sandbox_pids()
+    cells = len(service.running("sandlease-cell"))
+    with Paused("connect") as p:
+        p.create()
+        p.lose_its_connection()
+        r = expect(200, call("DELETE", at(p.sid))).json
+        equal(r["state"], "deleted", "deleted meanwhile")
+        true(p.go_on() >= 400, "the late create fails")
+    equal(len(service.running("sandlease-cell")), cells, "cells")
+    nothing_of(p.sid, sandboxes)
+    equal(execute(other, "echo fine"), "fine\n", "the sibling")
+
+
+@case
+def a_start_after_a_delete_makes_no_sandbox():
+    sandboxes = service.sandbox_pids()
+    with Paused("flock") as p:
+        p.create(isolation="session")
+        p.lose_its_connection()
+        r = call("DELETE", at(p.sid))
+        true(r.status in (200, 202), repr(r))
+        true(p.go_on() >= 400, "the late create fails")
+    until("it is deleted", lambda: service.reap() and
+          get(p.sid)["state"] == "deleted")
+    nothing_of(p.sid, sandboxes)
+
+
+@case
+def a_launch_after_a_restart_of_the_database_makes_no_second_wrapper():
+    create()
+    with Paused("connect") as p:
+        p.create()
+        stack("pg_stop")
+        stack("pg_start")
+        until("it answers", lambda: call("GET", "/v1/health").status == 200)
+        # somebody polls the session, and so moves it on
+        until("it is ready", lambda: get(p.sid)["state"] == "ready")
+        lease = get(p.sid)["lease"]
+        execute(p.sid, "sleep 7171.%d >/dev/null 2>&1 &" % ME)
+        p.go_on()
+    equal(get(p.sid)["lease"], lease, "the owner is the same")
+    equal(len(service.running("7171.%d" % ME)), 1, "its job runs on")
+    equal(len(glob.glob(os.path.join(setting("STACK_RUN"), "run/s",
+                                     p.sid + ".*.sock"))), 1, "one socket")
+    expect(200, call("DELETE", at(p.sid)))
+
+
+# ---- sandboxes and files
+
+@case
+def a_killed_init_costs_nothing_but_what_ran():
+    s = create(isolation="session")
+    execute(s["id"], "echo kept >f; sleep 7272.%d >/dev/null 2>&1 &" % ME)
+    init = service.running("7272.%d" % ME)[0]
+    holders = service.sandbox_pids()
+    while init not in holders:
+        init = service.stat(init)[2]
+    os.kill(init, signal.SIGKILL)
+    until("all in it is gone", lambda: not service.running("7272.%d" % ME))
+    s = expect(200, call("POST", at(s["id"], "/resume"))).json
+    equal((s["state"], s["lease"]["generation"]), ("ready", 2), "resumed")
+    equal(execute(s["id"], "cat f"), "kept\n", "files")
+
+
+@case
+def a_session_whose_files_are_gone_is_lost():
+    s = create(isolation="session")
+    expect(200, call("POST", at(s["id"], "/sleep")))
+    shutil.rmtree(storage(s))
+    r = call("POST", at(s["id"], "/resume"))
+    true(r.status in (409, 410), repr(r))
+    r = get(s["id"])
+    equal((r["state"], r["reason"]), ("lost", "storage_gone"), "lost")
+    problem(call("POST", at(s["id"], "/resume")), 409, "session_lost")
+    container_error(call("GET", at(s["id"], "/api/ping")), 410,
+                    "SESSION_LOST")
+    equal(expect(200, call("DELETE", at(s["id"]))).json["state"], "deleted",
+          "it can be deleted")
+
+
+@case
+def a_sandbox_that_cannot_start_is_failed_with_a_reason():
+    bwrap = os.path.join(setting("STACK_DIR"), "no-bwrap")
+    with open(bwrap, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\necho no sandboxes today >&2\nexit 1\n")
+    os.chmod(bwrap, 0o755)
+    service.configure(bwrap_path=bwrap)
+    service.restart()
+    r = call("POST", "/v1/sessions", {"isolation": "session",
+                                      "labels": {"is": "doomed"}})
+    true(r.status in (500, 503), repr(r))
+    s, = call("GET", "/v1/sessions?label=is:doomed").json["sessions"]
+    equal((s["state"], s["lease"]["state"]), ("failed", "none"), "state")
+    true(s["reason"], "it says why")
+    container_error(call("GET", at(s["id"], "/api/ping")), 409,
+                    "SESSION_FAILED")
+    service.configure(bwrap_path="/usr/bin/bwrap")
+    service.restart()
+    r = expect(200, call("POST", at(s["id"], "/resume"))).json
+    equal(r["state"], "ready", "it can be resumed")
+
+
+@case
+def nothing_is_left_in_the_end():
+    for row in sql("SELECT id FROM session WHERE state <> 'deleted'"):
+        expect(200, call("DELETE", at(row[0])))
+    equal(sql("SELECT session_id, state FROM lease WHERE state <> 'none'"), [],
+          "leases")
+    sql("UPDATE sandbox SET idle_since = idle_since - interval '1 hour'")
+    service.reap()
+    equal(service.sandbox_pids(), [], "sandboxes")
+    equal(os.listdir(os.path.join(setting("STACK_RUN"), "run/s")), [],
+          "sockets")
+
+
+PAUSE_SO = build_pause()
+sys.exit(run(lambda: None))

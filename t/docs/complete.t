@@ -1,0 +1,74 @@
+#!/bin/bash
+# What exists is described: settings, options and commands in the manual pages,
+# rooms and areas in the READMEs.  (t/lint/man.t holds the pages' form,
+# t/lint/config.t and routes.t the README's tables.)
+. "${top_srcdir:=.}/t/lib/tap.sh"
+cd "$top_srcdir" || exit 1
+bin=${top_builddir:-build}
+[ -x "$bin/sandlease-api" ] || skip_all "nothing is built"
+
+# ---- settings: "name default", in order
+
+# An installation's own path of the agent stands for the usual one.
+settings() {
+	"$bin/sandlease-api" --settings | tr -d '`' |
+		sed -E 's/^\| ([a-z_]+) \| ([^|]*) \|.*/\1 \2/; s/ +$//
+			s|[^ ]*/sandlease-agent$|/usr/local/libexec/sandlease-agent|'
+}
+described() {
+	sed -nE 's/^\.It Cm ([a-z_]+) Pq (Li (.*)|empty)$/\1 \3/p' \
+		src/common/sandlease.conf.5 | sed 's/ $//'
+}
+none "sandlease.conf.5 has every setting with its default (<: only there)" \
+	"$(diff <(described) <(settings))"
+
+# ---- options and commands, as the programs' usage has them
+
+# usage PROGRAM: what it says when it is asked for what it cannot do
+usage() { "$bin/$1" --no-such-option 2>&1 | grep -v -e '--no-such-option'; }
+
+# Pages spell --word as "Fl -word", or after a bar as "-word".
+undocumented() { # PROGRAM PAGE
+	local word
+	for word in $(usage "$1" | grep -oE -- '--[a-z-]+' | sort -u); do
+		grep -qE "(Fl |\| )-${word#--}( |\$)" "$2" || echo "$word"
+	done
+}
+for page in src/*/*.[18]; do
+	program=$(basename "$page")
+	program=${program%.*}
+	[ -x "$bin/$program" ] || {
+		fail "$page: there is a program of that name"
+		continue
+	}
+	none "$page has every option of $program" "$(undocumented "$program" "$page")"
+done
+
+commands() { # PROGRAM
+	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|revoke|set))?) .*/\1/p'
+}
+for page in src/admin/sandlease-admin.8 src/cli/sandlease.1; do
+	program=$(basename "${page%.*}")
+	none "$page has every command, in the program's order" \
+		"$(diff <(commands "$program") \
+			<(sed -nE '/^\.It Cm /{ s/^\.It Cm //; s/ [A-Z].*//; p }' "$page"))"
+done
+
+parts() { sed -nE 's/^\t\{ "([a-z_]+)", +STMT_.*/\1/p' src/reaper/pass.c; }
+for part in $(parts); do
+	ok "sandlease-reaper.8 tells of $part" grep -qw "$part" src/reaper/sandlease-reaper.8
+done
+ok "the reaper has parts" test -n "$(parts)"
+
+# ---- rooms and areas
+
+missing() { # README FILE...
+	local dir
+	for dir in $(printf '%s\n' "${@:2}" | cut -d/ -f1,2 | sort -u); do
+		grep -qF "\`$dir/\`" "$1" || echo "$dir/"
+	done
+}
+none "src/README.md has every room" "$(missing src/README.md src/*/*.c)"
+none "t/README.md has every area" "$(missing t/README.md t/*/*.t)"
+
+done_testing

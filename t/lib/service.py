@@ -1,0 +1,303 @@
+"""service.py: a private service for a test file, and calls on it.
+
+    import service
+    service.begin()     # runs this file again inside `t/lib/stack.sh with`
+    sid = service.create(name="a")["id"]
+    service.execute(sid, "echo hi")
+
+Calls go through nginx unless they say otherwise.  stack() reaches the
+functions of t/lib/dev-stack.sh: stack("api_stop"), stack("pg_start"), ...
+"""
+import http.client
+import json
+import os
+import subprocess
+import sys
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+STACK_SH = os.path.join(TOP, "t/lib/stack.sh")
+PATIENCE = 60  # seconds a wait may take: against hanging, not a measure
+
+
+def begin(conf=""):
+    """The rest of the file runs with a service around it.  `conf`: settings,
+    one per line."""
+    if "STACK_DIR" not in os.environ:
+        os.environ["STACK_CONF"] = conf
+        os.execv("/bin/bash", ["bash", STACK_SH, "with", sys.executable, "-B",
+                               os.path.abspath(sys.argv[0])])
+
+
+def setting(name):
+    """What STACK_STATE, SANDLEASE_API_KEY, ... are here."""
+    return os.environ[name]
+
+
+# ---- HTTP
+
+class Reply:
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def header(self, name):
+        return self.headers.get(name)
+
+    def __repr__(self):
+        return "<%d %s %.600r>" % (self.status,
+                                   self.headers.get("Content-Type"), self.body)
+
+
+def port():
+    return int(setting("STACK_PORT"))
+
+
+def call(method, path, body=None, key=None, headers=None, timeout=PATIENCE):
+    """One request.  `body`: bytes as they are, anything else as JSON.  `key`:
+    "" for none."""
+    sent = dict(headers or {})
+    if key != "":
+        sent["Authorization"] = "Bearer " + (
+            key or setting("SANDLEASE_API_KEY"))
+    if body is not None and not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+        sent.setdefault("Content-Type", "application/json")
+    conn = http.client.HTTPConnection("127.0.0.1", port(), timeout=timeout)
+    try:
+        conn.request(method, path, body, sent)
+        answer = conn.getresponse()
+        return Reply(answer.status, answer.headers, answer.read())
+    finally:
+        conn.close()
+
+
+def expect(status, reply):
+    if reply.status != status:
+        raise AssertionError("wanted %d, got %r" % (status, reply))
+    return reply
+
+
+def problem(reply, status, code, field=None):
+    """The native dress of an error: everything that design 7 names."""
+    expect(status, reply)
+    if reply.header("Content-Type") != "application/problem+json":
+        raise AssertionError("no problem document: %r" % reply)
+    doc = reply.json
+    missing = {"type", "title", "status", "detail", "code", "retryable",
+               "traceId", "errors"} - set(doc)
+    if missing or doc["status"] != status or (code and doc["code"] != code):
+        raise AssertionError("wanted %s %s: %r" % (status, code, reply))
+    if field is not None and [e["field"] for e in doc["errors"]] != [field]:
+        raise AssertionError("does not name %s: %r" % (field, reply))
+    if not reply.header("X-Request-Id"):
+        raise AssertionError("no X-Request-Id: %r" % reply)
+    return doc
+
+
+def container_error(reply, status, code):
+    """The data plane's dress."""
+    expect(status, reply)
+    doc = reply.json
+    missing = {"code", "message", "context", "httpStatus",
+               "timestamp"} - set(doc)
+    if missing or doc["httpStatus"] != status or doc["code"] != code:
+        raise AssertionError("wanted %s %s: %r" % (status, code, reply))
+    return doc
+
+
+def at(sid, rest=""):
+    return "/v1/sessions/" + sid + rest
+
+
+def create(key=None, **body):
+    return expect(201, call("POST", "/v1/sessions", body, key)).json
+
+
+def get(sid, key=None):
+    return expect(200, call("GET", at(sid), key=key)).json
+
+
+def execute(sid, command, key=None, **more):
+    """What the command printed; it must have succeeded."""
+    r = expect(200, call("POST", at(sid, "/api/execute"),
+                         dict(more, command=command), key)).json
+    if r["exitCode"] != 0:
+        raise AssertionError("%s: %r" % (command, r))
+    return r["stdout"]
+
+
+# ---- behind the scenes
+
+def stack(*words, check=True):
+    """A function of t/lib/dev-stack.sh; what it printed."""
+    done = subprocess.run(["bash", STACK_SH, "do", *words], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
+    if check and done.returncode != 0:
+        raise AssertionError("%s: %s" % (" ".join(words), done.stdout))
+    return done.stdout
+
+
+def program(name):
+    return os.path.join(setting("STACK_STATE"), "bin", name)
+
+
+def run(name, *arguments, env=None, stdin=b""):
+    """A program of ours with this service's settings; it drops root itself."""
+    return subprocess.run(
+        [program(name), "--config", setting("SANDLEASE_CONFIG"), *arguments],
+        input=stdin, capture_output=True, cwd="/", check=False,
+        env=dict({"PATH": os.environ["PATH"]}, **(env or {})))
+
+
+def admin(*words):
+    """sandlease-admin must succeed; what it printed."""
+    done = run("sandlease-admin", *words)
+    if done.returncode != 0:
+        raise AssertionError("admin %s: %s" % (" ".join(words), done.stderr))
+    return done.stdout.decode()
+
+
+def new_key(org, user, *more):
+    return admin("key", "create", "--org", org, "--user", user, *more).strip()
+
+
+def reap(*arguments):
+    """One pass.  (exit status, what it printed, its summary)"""
+    done = run("sandlease-reaper", *arguments)
+    text = done.stdout.decode()
+    lines = [l for l in text.splitlines() if l.startswith("reaper: {")]
+    if len(lines) != 1:
+        raise AssertionError("no summary line: %s %s" % (text, done.stderr))
+    summary = lines[0][len("reaper: "):lines[0].rindex("}") + 1]
+    return done.returncode, text, json.loads(summary)
+
+
+def configure(**settings):
+    """Changes settings; who runs already does not notice."""
+    with open(setting("SANDLEASE_CONFIG"), "r+", encoding="utf-8") as f:
+        lines = [l for l in f.read().splitlines()
+                 if l.split("=")[0].strip() not in settings]
+        lines += ["%s = %s" % pair for pair in settings.items()]
+        f.seek(0)
+        f.truncate()
+        f.write("\n".join(lines) + "\n")
+
+
+def restart(environment=""):
+    """New workers, with NAME=VALUE in their environment if given."""
+    stack("api_stop")
+    stack("eval", "AS_ENV=(%s); api_start" % environment)
+
+
+def sql(text, *values):
+    """Rows as lists of strings; values stand as :'v1', :'v2', ... in text."""
+    arguments = ["psql", "-X", "-w", "-q", "-At", "-F", "\x1f", "-v",
+                 "ON_ERROR_STOP=1", "-h", setting("STACK_RUN") + "/pg",
+                 "-U", "sandlease", "sandlease"]
+    for number, value in enumerate(values, 1):
+        arguments += ["-v", "v%d=%s" % (number, value)]
+    done = subprocess.run(
+        arguments, input=text, text=True, capture_output=True, check=False,
+        env={"PGPASSFILE": setting("STACK_STATE") + "/etc/pgpass",
+             "PATH": os.environ["PATH"]})
+    if done.returncode != 0:
+        raise AssertionError("%s: %s" % (text, done.stderr))
+    return [line.split("\x1f") for line in done.stdout.splitlines()]
+
+
+def value(text, *values):
+    return sql(text, *values)[0][0]
+
+
+def log(name):
+    with open(os.path.join(setting("STACK_STATE"), "log", name + ".log"),
+              encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
+def until(what, question, seconds=PATIENCE):
+    """Asks until the answer is true, and returns it."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = question()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise AssertionError("waited %d s in vain: %s" % (seconds, what))
+        time.sleep(0.05)
+
+
+# ---- processes
+
+def stat(pid):
+    """(command, state, parent, start time), or None when it is gone."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
+            text = f.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    rest = text[text.rindex(")") + 2:].split()
+    return (text[text.index("(") + 1:text.rindex(")")], rest[0],
+            int(rest[1]), int(rest[19]))
+
+
+def alive(pid):
+    seen = stat(pid)
+    return seen is not None and seen[1] != "Z"
+
+
+def children(pid):
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            seen = stat(int(name))
+            if seen and seen[2] == pid and seen[1] != "Z":
+                found.append(int(name))
+    return found
+
+
+def descendants(pid):
+    found = []
+    for child in children(pid):
+        found += [child] + descendants(child)
+    return found
+
+
+def master():
+    return int(stack("daemon_pid", "api"))
+
+
+def workers():
+    return sorted(children(master()))
+
+
+def sandbox_pids():
+    """bwrap and init of every sandbox of this service."""
+    # find(1) complains about processes that end under its eyes
+    return [int(pid) for pid in
+            stack("stack_sandbox_pids", check=False).split()]
+
+
+def running(mark):
+    """Pids, as the host numbers them, whose command line has `mark` as one
+    of its words."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            with open("/proc/%s/cmdline" % name, "rb") as f:
+                words = f.read().split(b"\0")
+        except OSError:
+            continue
+        if mark.encode() in words:
+            found.append(int(name))
+    return found

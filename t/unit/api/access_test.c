@@ -1,0 +1,211 @@
+/* access_test.c: which credential a call carries, and what it may do. */
+#include "../unit.h"
+
+#include <string.h>
+
+#include "../web/fake_io.h"
+#include "api/access.h"
+#include "common/mem.h"
+
+/* What is given, NULL: nothing, "!": refused. */
+struct credential_case {
+	const char *bearer, *key, *cookie, *scheme;
+	const char *want;
+	bool is_login;
+};
+
+#define LONG                                                                   \
+	"0123456789012345678901234567890123456789012345678901234567890123"     \
+	"0123456789012345678901234567890123456789012345678901234567890123"
+
+static const struct credential_case CREDENTIALS[] = {
+	{ .want = NULL },
+	{ .bearer = "Bearer sl_abc", .want = "sl_abc" },
+	{ .key = "sl_abc", .want = "sl_abc" },
+	{ .bearer = "", .key = "sl_abc", .want = "sl_abc" },
+	{ .bearer = "Bearer sl_abc", .key = "sl_abc", .want = "!" },
+	{ .bearer = "Basic dXNlcjpw", .want = "!" },
+	{ .bearer = "bearer sl_abc", .want = "!" },
+	{ .bearer = "sl_abc", .want = "!" },
+	{ .bearer = "Bearer " LONG, .want = "!" },
+	{ .key = LONG, .want = "!" },
+	{ .cookie = "sandlease=tok", .want = "tok", .is_login = true },
+	{ .cookie = "a=b; sandlease=tok; c=d",
+	    .want = "tok",
+	    .is_login = true },
+	{ .cookie = "a=b;sandlease=tok", .want = "tok", .is_login = true },
+	{ .cookie = "xsandlease=tok", .want = NULL },
+	{ .cookie = "sandleasex=tok", .want = NULL },
+	{ .cookie = "sandlease", .want = NULL },
+	{ .cookie = ";;; ", .want = NULL },
+	{ .cookie = "sandlease=" LONG, .want = NULL },
+	/* the name that only TLS may set counts there, and only there */
+	{ .cookie = "__Host-sandlease=tok",
+	    .scheme = "https",
+	    .want = "tok",
+	    .is_login = true },
+	{ .cookie = "sandlease=tok", .scheme = "https", .want = NULL },
+	{ .cookie = "__Host-sandlease=tok", .scheme = "http", .want = NULL },
+	/* a key that was given wins over the cookie */
+	{ .key = "sl_abc", .cookie = "sandlease=tok", .want = "sl_abc" },
+	{ .bearer = "Bearer sl_abc",
+	    .cookie = "sandlease=tok",
+	    .want = "sl_abc" },
+};
+
+static void
+a_credential_comes_from_one_place(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CREDENTIALS); i++) {
+		const struct credential_case *t = &CREDENTIALS[i];
+		const char *const params[] = { "HTTP_AUTHORIZATION",
+			t->bearer != NULL ? t->bearer : "", "HTTP_X_API_KEY",
+			t->key != NULL ? t->key : "", "HTTP_COOKIE",
+			t->cookie != NULL ? t->cookie : "", "SL_SCHEME",
+			t->scheme != NULL ? t->scheme : "http", NULL };
+		struct fake f = { .params = params };
+		struct call c = fake_begin(&f, "GET", "/v1/me");
+		char hash[TOKEN_HASH_HEX_MAX] = "";
+		struct credential got;
+		struct err e = { 0 };
+		int rc = access_credential(&c, &got, &e);
+		bool refused = t->want != NULL && strcmp(t->want, "!") == 0;
+
+		if (rc != (refused ? -1 : 0))
+			fail_msg("case %zu: %d", i, rc);
+		if (refused) {
+			assert_int_equal(e.kind, ERR_UNAUTHENTICATED);
+			assert_string_equal(e.code, "unauthorized");
+		} else if (got.given != (t->want != NULL)) {
+			fail_msg("case %zu: given %d", i, got.given);
+		} else if (t->want != NULL) {
+			token_hash(t->want, hash);
+			assert_string_equal(got.hash, hash);
+			assert_int_equal(got.is_login, t->is_login);
+		}
+		fake_end(&f, &c);
+	}
+}
+
+static void
+a_scope_allows_what_is_below_it(void **state)
+{
+	static const struct {
+		const char *scope;
+		bool allows[4]; /* none, read, tenant, admin */
+	} CASES[] = {
+		{ "read", { true, true, false, false } },
+		{ "tenant", { true, true, true, false } },
+		{ "admin", { true, true, true, true } },
+		{ "", { true, false, false, false } },
+		{ "none", { true, false, false, false } },
+		{ "ADMIN", { true, false, false, false } },
+		{ "admin ", { true, false, false, false } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+		for (int a = ACCESS_NONE; a <= ACCESS_ADMIN; a++)
+			if (access_scope_allows(CASES[i].scope,
+				(enum access)a) != CASES[i].allows[a])
+				fail_msg("%s, %s", CASES[i].scope,
+				    ACCESS_NAMES[a]);
+}
+
+static void
+a_call_with_the_cookie_comes_from_our_pages(void **state)
+{
+	static const struct {
+		const char *origin;
+		bool ours;
+	} CASES[] = {
+		{ "http://box.example:8080", true },
+		{ "", false },
+		{ "null", false },
+		{ "https://box.example:8080", false },
+		{ "http://box.example", false },
+		{ "http://box.example:8080.evil.example", false },
+		{ "http://evil.example", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		const char *const params[] = { "HTTP_ORIGIN", CASES[i].origin,
+			"SL_SCHEME", "http", "SL_HOST", "box.example:8080",
+			NULL };
+		struct fake f = { .params = params };
+		struct call c = fake_begin(&f, "POST", "/v1/sessions");
+		struct err e = { 0 };
+		int rc = access_same_origin(&c, &e);
+
+		if ((rc == 0) != CASES[i].ours)
+			fail_msg("%s", CASES[i].origin);
+		if (rc < 0)
+			assert_int_equal(e.kind, ERR_DENIED);
+		fake_end(&f, &c);
+	}
+}
+
+/* What is refused before the database is asked: there is none here. */
+static void
+a_bad_call_never_reaches_the_database(void **state)
+{
+	static const struct store_options OPTIONS = { "access_test", 500 };
+	static const struct {
+		const char *method;
+		const char *params[7];
+		enum access needed;
+		const char *code; /* NULL: admitted */
+	} CASES[] = {
+		{ "GET", { NULL }, ACCESS_NONE, NULL },
+		{ "GET", { NULL }, ACCESS_READ, "unauthorized" },
+		{ "POST", { "HTTP_AUTHORIZATION", "Basic x", NULL },
+		    ACCESS_TENANT, "unauthorized" },
+		{ "POST", { "HTTP_COOKIE", "sandlease=t", NULL }, ACCESS_TENANT,
+		    "origin_mismatch" },
+		{ "DELETE",
+		    { "HTTP_COOKIE", "sandlease=t", "HTTP_ORIGIN",
+			"http://evil.example", NULL },
+		    ACCESS_TENANT, "origin_mismatch" },
+		/* these two go on to the database, which is not there */
+		{ "GET", { "HTTP_COOKIE", "sandlease=t", NULL }, ACCESS_READ,
+		    "database_unavailable" },
+		{ "POST", { "HTTP_X_API_KEY", "sl_x", NULL }, ACCESS_TENANT,
+		    "database_unavailable" },
+	};
+	struct app app = { .store =
+			       store_new("host=/nonexistent/sl", &OPTIONS) };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct fake f = { .params = CASES[i].params };
+		struct call c = fake_begin(&f, CASES[i].method, "/v1/x");
+		struct err e = { 0 };
+		int rc;
+
+		c.context = &app;
+		rc = access_check(&c, CASES[i].needed, &e);
+		assert_int_equal(rc, CASES[i].code == NULL ? 0 : -1);
+		if (CASES[i].code != NULL)
+			assert_string_equal(e.code, CASES[i].code);
+		fake_end(&f, &c);
+	}
+	store_free(app.store);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_credential_comes_from_one_place),
+		cmocka_unit_test(a_scope_allows_what_is_below_it),
+		cmocka_unit_test(a_call_with_the_cookie_comes_from_our_pages),
+		cmocka_unit_test(a_bad_call_never_reaches_the_database),
+	};
+	struct err e = { 0 };
+
+	if (token_init(&e) < 0)
+		return 1;
+	return cmocka_run_group_tests_name("access", tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* share_test.c: no org holds more than half of the workers for long. */
+#include "../unit.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "api/share.h"
+#include "common/clock.h"
+
+/* Longer than a call may take before it counts as hanging. */
+static void
+let_them_hang(void)
+{
+	int64_t until = clock_ms() + 1100;
+
+	while (clock_left_ms(until) > 0)
+		usleep(10 * 1000);
+}
+
+static void
+a_burst_may_use_every_worker(void **state)
+{
+	struct err e = { 0 };
+	int64_t began;
+	int refused;
+
+	(void)state;
+	do { /* again if this machine slept so long that they did hang */
+		struct share *s = share_new(4);
+
+		began = clock_ms();
+		refused = 0;
+		for (size_t i = 0; i < 4; i++)
+			refused += share_enter(s, i, "acme", &e) < 0;
+	} while (clock_ms() - began >= 1000);
+	assert_int_equal(refused, 0);
+}
+
+static void
+half_of_them_hanging_is_enough(void **state)
+{
+	struct share *s = share_new(4);
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(share_enter(s, 0, "acme", &e), 0);
+	assert_int_equal(share_enter(s, 1, "acme", &e), 0);
+	let_them_hang();
+	assert_int_equal(share_enter(s, 2, "acme", &e), -1);
+	assert_int_equal(e.kind, ERR_LIMITED);
+	assert_int_equal(err_status(&e), 429);
+	assert_true(err_retry_after_seconds(&e) > 0);
+	/* the others are served, and so is acme once one has come back */
+	assert_int_equal(share_enter(s, 2, "other", &e), 0);
+	share_leave(s, 0);
+	assert_int_equal(share_enter(s, 3, "acme", &e), 0);
+}
+
+static void
+a_worker_does_not_stand_in_its_own_way(void **state)
+{
+	struct share *s = share_new(2);
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(share_enter(s, 0, "acme", &e), 0);
+	let_them_hang();
+	assert_int_equal(share_enter(s, 0, "acme", &e), 0);
+}
+
+static void
+a_single_worker_serves_everybody(void **state)
+{
+	struct share *s = share_new(1);
+	struct err e = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(share_enter(s, 0, "acme", &e), 0);
+}
+
+static void
+all_processes_see_one_table(void **state)
+{
+	struct share *s = share_new(2);
+	struct err e = { 0 };
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (pid == 0)
+		_exit(share_enter(s, 1, "acme", &e) == 0 ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	let_them_hang();
+	assert_int_equal(share_enter(s, 0, "acme", &e), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_burst_may_use_every_worker),
+		cmocka_unit_test(half_of_them_hanging_is_enough),
+		cmocka_unit_test(a_worker_does_not_stand_in_its_own_way),
+		cmocka_unit_test(a_single_worker_serves_everybody),
+		cmocka_unit_test(all_processes_see_one_table),
+	};
+
+	return cmocka_run_group_tests_name("share", tests, NULL, NULL);
+}

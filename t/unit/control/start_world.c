@@ -1,0 +1,335 @@
+/* start_world.c: from an intent to a wrapper that answers. */
+#include "world.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "control/start.h"
+
+static void
+a_create_leads_to_ready(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	assert_int_equal(fake_calls("storage_make"), 1);
+	assert_int_equal(fake_calls("ensure"), 1);
+	assert_int_equal(fake_calls("agent.launch"), 1);
+	assert_int_equal(fake_calls("agent.prove"), 1);
+	assert_string_equal(world_story(w),
+	    "initializing allocate startup_verified retain_warm ready");
+}
+
+static void
+the_intent_is_there_before_anything_is_done(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("storage_make", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	assert_true(start_undecided(&e));
+	assert_string_equal(world_state(w),
+	    "initializing owns_wrapper 1 creating");
+	assert_int_equal(fake_calls("ensure"), 0);
+	assert_string_equal(world_story(w), "initializing allocate");
+}
+
+static void
+an_ensure_that_gave_no_answer_is_not_a_failure(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("ensure", FAKE_LOSE, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "timed_out");
+	assert_string_equal(world_state(w),
+	    "initializing owns_wrapper 1 creating");
+	assert_int_equal(fake_calls("agent.launch"), 0);
+	/* the next request goes on where this one ended */
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+}
+
+static void
+an_ensure_that_did_nothing_is_followed_by_a_new_incarnation(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("ensure", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	assert_string_equal(world_ask(w, "SELECT epoch FROM sandbox"), "2");
+}
+
+static void
+a_launch_that_fails_is_recorded_after_an_observed_absence(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("agent.launch", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	assert_string_equal(world_ask(w, "SELECT state, reason FROM session"),
+	    "failed|the fake refuses");
+	assert_int_equal(fake_calls("agent.seal"), 1);
+	assert_string_equal(world_story(w),
+	    "initializing allocate request_stop failed begin_stop_attempt"
+	    " stop_absent");
+	assert_string_equal(world_state(w), "failed none 1 stopped");
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	assert_string_equal(world_ask(w, "SELECT reason IS NULL FROM session"),
+	    "t");
+}
+
+static void
+a_wrapper_that_proves_nothing_is_stopped(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("agent.prove", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SHARED, &e), "launch_failed");
+	assert_int_equal(fake_calls("agent.term"), 1);
+	assert_string_equal(world_state(w), "failed none 1 creating");
+}
+
+static void
+a_failure_that_cannot_be_looked_at_keeps_its_lease(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("agent.launch", FAKE_FAIL, 1);
+	fake_script("agent.seal", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	assert_string_equal(world_state(w), "failed stop_needed 1 creating");
+	assert_int_equal(fake_calls("agent.kill"), 0);
+}
+
+static void
+a_launch_whose_answer_was_lost_is_found_and_kept(void **state)
+{
+	struct world *w = *state;
+
+	fake_script("agent.launch", FAKE_LOSE, 1);
+	world_ready(w, ISOLATION_SESSION);
+	assert_int_equal(fake_calls("agent.launch"), 1);
+}
+
+static void
+a_stale_generation_is_no_failure(void **state)
+{
+	struct world *w = *state;
+	struct agent_target t = { .generation = 4 };
+	struct agent_sight sight;
+	struct session_row s;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	SUCCEEDS(control_session(&w->ctl, w->id, "", &s, &e));
+	t = control_target(&s);
+	t.generation = 4;
+	SUCCEEDS(
+	    agent_seal(&w->ctl.provider, &t, clock_ms() + 2000, &sight, &e));
+	/* three tries, generations 2 to 4, all sealed */
+	FAILS(world_resume(w, &e), "stale_generation");
+	assert_true(start_undecided(&e));
+	assert_string_equal(world_state(w),
+	    "initializing owns_wrapper 4 running");
+	assert_null(strstr(world_story(w), "failed"));
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 5 running");
+}
+
+static void
+a_wrapper_that_died_is_followed_by_the_next_generation(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_cell_die(w->box, w->id);
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	assert_int_equal(fake_calls("ensure"), 1);
+}
+
+static void
+what_is_ready_is_left_as_it_is(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	SUCCEEDS(world_resume(w, &e));
+	assert_int_equal(fake_calls("agent.launch"), 1);
+	assert_int_equal(fake_calls("agent.prove"), 1);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+}
+
+static void
+a_shared_sandbox_is_started_once(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SHARED);
+	world_ready(w, ISOLATION_SHARED);
+	assert_int_equal(fake_calls("ensure"), 1);
+	assert_int_equal(fake_calls("agent.launch"), 2);
+	assert_string_equal(world_ask(w, "SELECT count(*) FROM sandbox"), "1");
+}
+
+static void
+a_stranger_is_refused_until_it_is_gone(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_cell_add(w->box, w->id, "stranger", 1);
+	FAILS(world_resume(w, &e), "lease_busy");
+	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
+	assert_string_equal(world_ask(w, "SELECT reason FROM lease"),
+	    "unexpected-wrapper");
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+}
+
+static void
+a_stranger_in_a_sleeping_session_is_refused_until_it_is_gone(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	fake_cell_add(w->box, w->id, "stranger", 1);
+	FAILS(world_resume(w, &e), "lease_busy");
+	assert_string_equal(world_state(w), "asleep stop_needed 1 running");
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+}
+
+static void
+a_look_that_cannot_tell_refuses_and_kills_nothing(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_script("agent.look", FAKE_HANG, 1);
+	fake_script("inspect", FAKE_UNKNOWN, 1);
+	FAILS(world_resume(w, &e), "lease_busy");
+	assert_string_equal(world_ask(w, "SELECT state, reason FROM lease"),
+	    "stop_needed|observation-failed");
+	assert_int_equal(fake_calls("agent.term"), 0);
+	assert_int_equal(fake_calls("agent.kill"), 0);
+	assert_int_equal(fake_calls("stop"), 0);
+}
+
+static void
+a_sandbox_that_died_leaves_its_sessions_asleep(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_crash(w->box);
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	assert_string_equal(world_ask(w, "SELECT epoch FROM sandbox"), "2");
+	assert_string_equal(world_story(w),
+	    "initializing allocate startup_verified retain_warm ready"
+	    " owned_absent asleep"
+	    " initializing allocate startup_verified retain_warm ready");
+	assert_string_equal(world_ask(w,
+				"SELECT detail->>'reason' FROM event"
+				" WHERE what = 'asleep'"),
+	    "sandbox_gone");
+}
+
+static void
+files_that_are_gone_make_it_lost(void **state)
+{
+	struct world *w = *state;
+	const struct provider *p = &w->ctl.provider;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	SUCCEEDS(p->ops->storage_drop(p, w->box, w->id, &e));
+	FAILS(world_resume(w, &e), "storage_gone");
+	assert_string_equal(world_state(w), "lost none 2 running");
+	FAILS(world_resume(w, &e), "session_lost");
+}
+
+static void
+while_draining_nothing_starts(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "shutdown", &e));
+	world_ask(w, "UPDATE installation SET draining = true");
+	FAILS(world_resume(w, &e), "draining");
+	assert_string_equal(world_state(w), "asleep none 1 stopped");
+}
+
+static void
+another_tenant_s_session_is_not_there(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone;
+
+	world_ready(w, ISOLATION_SESSION);
+	FAILS(start_session(&w->ctl, w->id, "other", clock_ms() + 1000, &e),
+	    "session_not_found");
+	FAILS(session_control_delete(&w->ctl, w->id, "other", &gone, &e),
+	    "session_not_found");
+	FAILS(session_control_sleep(&w->ctl, w->id, "other", "user-interrupt",
+		  &e),
+	    "session_not_found");
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_create_leads_to_ready),
+		WORLD_TEST(the_intent_is_there_before_anything_is_done),
+		WORLD_TEST(an_ensure_that_gave_no_answer_is_not_a_failure),
+		WORLD_TEST(
+		    an_ensure_that_did_nothing_is_followed_by_a_new_incarnation),
+		WORLD_TEST(
+		    a_launch_that_fails_is_recorded_after_an_observed_absence),
+		WORLD_TEST(a_wrapper_that_proves_nothing_is_stopped),
+		WORLD_TEST(a_failure_that_cannot_be_looked_at_keeps_its_lease),
+		WORLD_TEST(a_launch_whose_answer_was_lost_is_found_and_kept),
+		WORLD_TEST(a_stale_generation_is_no_failure),
+		WORLD_TEST(
+		    a_wrapper_that_died_is_followed_by_the_next_generation),
+		WORLD_TEST(what_is_ready_is_left_as_it_is),
+		WORLD_TEST(a_shared_sandbox_is_started_once),
+		WORLD_TEST(a_stranger_is_refused_until_it_is_gone),
+		WORLD_TEST(
+		    a_stranger_in_a_sleeping_session_is_refused_until_it_is_gone),
+		WORLD_TEST(a_look_that_cannot_tell_refuses_and_kills_nothing),
+		WORLD_TEST(a_sandbox_that_died_leaves_its_sessions_asleep),
+		WORLD_TEST(files_that_are_gone_make_it_lost),
+		WORLD_TEST(while_draining_nothing_starts),
+		WORLD_TEST(another_tenant_s_session_is_not_there),
+	};
+
+	return cmocka_run_group_tests_name("start", tests, NULL, NULL);
+}

@@ -1,0 +1,368 @@
+/* stop_world.c: only an observed absence releases a lease. */
+#include "world.h"
+
+#include "common/clock.h"
+#include "control/start.h"
+#include "control/stop.h"
+
+static int
+put_to_sleep(struct world *w, struct err *e)
+{
+	*e = (struct err){ 0 };
+	return session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    e);
+}
+
+static void
+make_due(struct world *w)
+{
+	world_ask(w,
+	    "UPDATE lease SET next_attempt_at = 'epoch'"
+	    " WHERE state = 'stop_needed'");
+}
+
+static void
+sleep_ends_the_wrapper_and_its_own_sandbox(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	SUCCEEDS(put_to_sleep(w, &e));
+	assert_string_equal(world_state(w), "asleep none 1 stopped");
+	assert_int_equal(fake_calls("agent.seal"), 1);
+	assert_int_equal(fake_calls("agent.term"), 1);
+	assert_int_equal(fake_calls("agent.kill"), 0);
+	assert_int_equal(fake_calls("cell_gone"), 1);
+	assert_string_equal(world_story(w),
+	    "initializing allocate startup_verified retain_warm ready"
+	    " request_stop sleeping begin_stop_attempt stop_absent asleep");
+}
+
+static void
+a_sibling_of_a_shared_sandbox_does_not_notice(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	char first[ID_MAX];
+
+	world_ready(w, ISOLATION_SHARED);
+	str_copy(first, sizeof(first), w->id);
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(put_to_sleep(w, &e));
+	assert_string_equal(world_state(w), "asleep none 1 running");
+	str_copy(w->id, sizeof(w->id), first);
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+	assert_int_equal(fake_calls("agent.launch"), 2);
+	assert_int_equal(fake_calls("stop"), 0);
+}
+
+static void
+a_wrapper_that_ignores_sigterm_is_killed(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_stubborn(true, false);
+	SUCCEEDS(put_to_sleep(w, &e));
+	assert_int_equal(fake_calls("agent.kill"), 1);
+	assert_string_equal(world_state(w), "asleep none 1 running");
+}
+
+static void
+a_wrapper_that_cannot_be_killed_keeps_its_lease(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_stubborn(true, true);
+	SUCCEEDS(put_to_sleep(w, &e));
+	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
+	assert_string_equal(
+	    world_ask(w,
+		"SELECT attempts, last_error, round(extract(epoch FROM"
+		" next_attempt_at - changed_at)) FROM lease"),
+	    "1|the session's processes are still there|5");
+	/* not before its time */
+	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
+	assert_int_equal(fake_calls("agent.seal"), 1);
+	make_due(w);
+	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
+	assert_string_equal(world_ask(w, "SELECT attempts FROM lease"), "2");
+	fake_stubborn(false, false);
+	make_due(w);
+	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
+	assert_string_equal(world_state(w), "asleep none 1 running");
+}
+
+/* Each way in which a look can fail, one after the other. */
+static void
+a_look_that_fails_neither_kills_nor_releases(void **state)
+{
+	static const struct {
+		const char *op;
+		enum fake_how how;
+		const char *then; /* and this "could not tell" */
+	} CASES[] = {
+		{ "agent.seal", FAKE_FAIL, "-" },
+		{ "agent.seal", FAKE_LOSE, "-" },
+		{ "agent.seal", FAKE_HANG, "-" },
+		{ "agent.seal", FAKE_FAIL, "inspect" },
+		{ "control", FAKE_FAIL, "inspect" },
+	};
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(stop_request(&w->ctl, w->id, STOP_SLEEP, "idle-timeout", NULL,
+	    -1, &e));
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		fake_script(CASES[i].op, CASES[i].how, 1);
+		fake_script(CASES[i].then, FAKE_UNKNOWN, 1);
+		make_due(w);
+		SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
+		assert_string_equal(world_state(w),
+		    "sleeping stop_needed 1 running");
+	}
+	assert_int_equal(fake_calls("agent.term"), 0);
+	assert_int_equal(fake_calls("agent.kill"), 0);
+	assert_int_equal(fake_calls("stop"), 0);
+	/* a second look that succeeds does release */
+	make_due(w);
+	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
+	assert_string_equal(world_state(w), "asleep none 1 running");
+}
+
+static void
+both_sources_must_agree_on_absence(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_script("cell_gone", FAKE_FAIL, 1);
+	SUCCEEDS(put_to_sleep(w, &e));
+	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
+	make_due(w);
+	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
+	assert_string_equal(world_state(w), "asleep none 1 running");
+}
+
+static void
+a_sandbox_that_is_down_has_no_wrapper(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_crash(w->box);
+	SUCCEEDS(put_to_sleep(w, &e));
+	assert_string_equal(world_state(w), "asleep none 1 stopped");
+	/* and a worker that slept in mid-start cannot start it after that */
+	assert_int_equal(fake_calls("stop"), 1);
+}
+
+static void
+a_reboot_proves_absence_without_asking(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_crash(w->box);
+	str_copy(w->ctl.provider.boot_id, sizeof(w->ctl.provider.boot_id),
+	    "another");
+	SUCCEEDS(put_to_sleep(w, &e));
+	assert_string_equal(world_state(w), "asleep none 1 stopped");
+	assert_int_equal(fake_calls("agent.seal"), 0);
+}
+
+static void
+another_host_releases_nothing(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone;
+
+	world_ready(w, ISOLATION_SESSION);
+	str_copy(w->conf.host_name, sizeof(w->conf.host_name), "elsewhere");
+	SUCCEEDS(put_to_sleep(w, &e));
+	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_false(gone);
+	assert_string_equal(world_state(w), "deleting stop_needed 1 running");
+	assert_int_equal(fake_calls("agent.seal"), 0);
+	assert_int_equal(fake_calls("inspect"), 0);
+	assert_int_equal(fake_calls("destroy"), 0);
+}
+
+static void
+delete_ends_everything(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone = false;
+
+	world_ready(w, ISOLATION_SESSION);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_true(gone);
+	assert_string_equal(world_state(w), "deleted none 1 absent");
+	assert_int_equal(fake_calls("destroy"), 1);
+	assert_string_equal(world_story(w),
+	    "initializing allocate startup_verified retain_warm ready"
+	    " request_stop deleting begin_stop_attempt stop_absent deleted");
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_true(gone);
+	assert_int_equal(fake_calls("destroy"), 1);
+}
+
+static void
+delete_of_one_leaves_a_shared_sandbox(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone = false;
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_true(gone);
+	assert_string_equal(world_state(w), "deleted none 1 running");
+	assert_int_equal(fake_calls("storage_drop"), 1);
+	assert_int_equal(fake_calls("destroy"), 0);
+}
+
+static void
+delete_waits_for_what_cannot_be_killed(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone = true;
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_stubborn(true, true);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_false(gone);
+	assert_string_equal(world_state(w), "deleting stop_needed 1 running");
+	/* asking again honours the backoff */
+	fake_stubborn(false, false);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_false(gone);
+	assert_int_equal(fake_calls("agent.seal"), 1);
+	FAILS(world_resume(w, &e), "session_deleting");
+	make_due(w);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_true(gone);
+	assert_string_equal(world_state(w), "deleted none 1 absent");
+}
+
+static void
+delete_goes_on_when_the_provider_refuses(void **state)
+{
+	static const enum fake_how HOWS[] = { FAKE_FAIL, FAKE_LOSE };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(HOWS); i++) {
+		struct err e = { 0 };
+		bool gone = true;
+
+		world_ready(w, ISOLATION_SESSION);
+		fake_script("destroy", HOWS[i], 1);
+		SUCCEEDS(
+		    session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+		assert_false(gone);
+		assert_string_equal(world_state(w),
+		    "deleting none 1 destroying");
+		SUCCEEDS(stop_finish_delete(&w->ctl, w->id, &gone, &e));
+		assert_true(gone);
+		assert_string_equal(world_state(w), "deleted none 1 absent");
+	}
+}
+
+static void
+delete_of_what_never_started_still_looks(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone = false;
+
+	fake_script("storage_make", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_true(gone);
+	assert_int_equal(fake_calls("inspect"), 1);
+	assert_string_equal(world_state(w), "deleted none 1 absent");
+}
+
+static void
+a_late_failure_is_not_the_next_generation_s(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_cell_die(w->box, w->id);
+	SUCCEEDS(world_resume(w, &e));
+	SUCCEEDS(stop_failed_start(&w->ctl, w->id, 1, "too late", &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	SUCCEEDS(stop_failed_start(&w->ctl, w->id, 2, "in time", &e));
+	assert_string_equal(world_state(w), "failed stop_needed 2 running");
+}
+
+static void
+a_stop_is_dropped_when_somebody_came_meanwhile(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	world_ask(w, "UPDATE session SET activity_seq = activity_seq + 1");
+	SUCCEEDS(stop_request(&w->ctl, w->id, STOP_SLEEP, "idle-timeout", NULL,
+	    0, &e));
+	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+	assert_int_equal(fake_calls("agent.seal"), 0);
+}
+
+static void
+a_lease_without_its_session_is_kept(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(stop_request(&w->ctl, w->id, STOP_SLEEP, "idle-timeout", NULL,
+	    -1, &e));
+	world_ask(w, "DELETE FROM session");
+	FAILS(stop_attempt(&w->ctl, w->id, &e), "session_not_found");
+	assert_string_equal(world_ask(w, "SELECT state FROM lease"),
+	    "stopping");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(sleep_ends_the_wrapper_and_its_own_sandbox),
+		WORLD_TEST(a_sibling_of_a_shared_sandbox_does_not_notice),
+		WORLD_TEST(a_wrapper_that_ignores_sigterm_is_killed),
+		WORLD_TEST(a_wrapper_that_cannot_be_killed_keeps_its_lease),
+		WORLD_TEST(a_look_that_fails_neither_kills_nor_releases),
+		WORLD_TEST(both_sources_must_agree_on_absence),
+		WORLD_TEST(a_sandbox_that_is_down_has_no_wrapper),
+		WORLD_TEST(a_reboot_proves_absence_without_asking),
+		WORLD_TEST(another_host_releases_nothing),
+		WORLD_TEST(delete_ends_everything),
+		WORLD_TEST(delete_of_one_leaves_a_shared_sandbox),
+		WORLD_TEST(delete_waits_for_what_cannot_be_killed),
+		WORLD_TEST(delete_goes_on_when_the_provider_refuses),
+		WORLD_TEST(delete_of_what_never_started_still_looks),
+		WORLD_TEST(a_late_failure_is_not_the_next_generation_s),
+		WORLD_TEST(a_stop_is_dropped_when_somebody_came_meanwhile),
+		WORLD_TEST(a_lease_without_its_session_is_kept),
+	};
+
+	return cmocka_run_group_tests_name("stop", tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+/* world.c: control/ with a real database and the provider in memory. */
+#include "world.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "control/start.h"
+
+enum { WAIT_MS = 20 * 1000 };
+
+static const char FRESH[] =
+    "TRUNCATE event, idempotency, sighting, port, session, lease, sandbox;"
+    "UPDATE installation SET draining = false;"
+    "INSERT INTO org (id) VALUES ('acme') ON CONFLICT DO NOTHING;"
+    "INSERT INTO api_key (id, tenant, org, user_id, scope, hash)"
+    " VALUES ('k', 'acme', 'acme', 'u', 'tenant', 'h') ON CONFLICT DO NOTHING";
+
+static void
+must(int rc, const struct err *e)
+{
+	if (rc < 0)
+		fail_msg("%s: %s", e->code != NULL ? e->code : "-", e->msg);
+}
+
+int
+world_begin(void **state)
+{
+	static const struct store_options OPTIONS = { "world", 5000 };
+	struct world *w = xcalloc(1, sizeof(*w));
+	struct store *st;
+	struct rows *r = NULL;
+	struct err e = { 0 };
+
+	must(conf_load(NULL, &w->conf, &e), &e);
+	must(token_init(&e), &e);
+	w->conf.discovery_seconds = 1; /* a hang costs a second, not ten */
+	st = store_new(w->conf.database, &OPTIONS);
+	w->ctl = (struct control){ .conf = &w->conf, .store = st };
+	str_copy(w->ctl.trace, sizeof(w->ctl.trace), "trace");
+	must(store_script(st, FRESH, &e), &e);
+	must(seal_keys_load(w->conf.seal_key_file, &w->ctl.keys, &e), &e);
+	must(STORE_RUN(st, STMT_INSTALLATION, &r, &e), &e);
+	fake_reset();
+	must(provider_open("fake", &w->conf, rows_text(r, 0, "id"),
+		 &w->ctl.provider, &e),
+	    &e);
+	rows_free(&r);
+	w->who = (struct principal){ .key_id = "k",
+		.tenant = "acme",
+		.org = "acme",
+		.user = "u",
+		.scope = "tenant" };
+	*state = w;
+	return 0;
+}
+
+int
+world_end(void **state)
+{
+	struct world *w = *state;
+
+	fake_reset();
+	store_free(w->ctl.store);
+	free(w);
+	return 0;
+}
+
+static void
+put_answer(struct world *w, const PGresult *r)
+{
+	size_t len = 0;
+
+	w->text[0] = '\0';
+	for (int i = 0; i < PQntuples(r); i++)
+		for (int k = 0; k < PQnfields(r); k++) {
+			int n = snprintf(w->text + len, sizeof(w->text) - len,
+			    "%s%s",
+			    k > 0       ? "|"
+				: i > 0 ? " "
+					: "",
+			    PQgetvalue(r, i, k));
+
+			assert_true(
+			    n >= 0 && (size_t)n < sizeof(w->text) - len);
+			len += (size_t)n;
+		}
+}
+
+const char *
+world_ask(struct world *w, const char *fmt, ...)
+{
+	PGconn *conn = PQconnectdb(w->conf.database);
+	char sql[WORLD_TEXT_MAX];
+	PGresult *r;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(sql, sizeof(sql), fmt, ap);
+	va_end(ap);
+	r = PQexec(conn, sql);
+	if (PQresultStatus(r) != PGRES_TUPLES_OK &&
+	    PQresultStatus(r) != PGRES_COMMAND_OK)
+		fail_msg("%s: %s", sql, PQerrorMessage(conn));
+	put_answer(w, r);
+	PQclear(r);
+	PQfinish(conn);
+	return w->text;
+}
+
+const char *
+world_state(struct world *w)
+{
+	return world_ask(w,
+	    "SELECT concat_ws(' ', s.state, l.state, l.generation, b.state)"
+	    " FROM session s JOIN lease l ON l.session_id = s.id"
+	    " JOIN sandbox b ON b.id = s.sandbox_id WHERE s.id = '%s'",
+	    w->id);
+}
+
+const char *
+world_story(struct world *w)
+{
+	return world_ask(w,
+	    "SELECT what FROM event WHERE session_id = '%s'"
+	    " AND kind IN ('lease', 'state') ORDER BY id",
+	    w->id);
+}
+
+int
+world_create(struct world *w, enum isolation how, struct err *e)
+{
+	const struct session_wish wish = {
+		.isolation = (int)how,
+		.sleep_after_seconds = 600,
+	};
+	enum disposition d;
+	int rc = session_control_create(&w->ctl, &w->who, &wish,
+	    clock_ms() + WAIT_MS, w->id, &d, e);
+
+	assert_int_equal(d, SESSION_CREATED);
+	str_copy(w->box, sizeof(w->box),
+	    world_ask(w, "SELECT sandbox_id FROM session WHERE id = '%s'",
+		w->id));
+	return rc;
+}
+
+void
+world_ready(struct world *w, enum isolation how)
+{
+	struct err e = { 0 };
+
+	must(world_create(w, how, &e), &e);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+}
+
+int
+world_resume(struct world *w, struct err *e)
+{
+	*e = (struct err){ 0 };
+	return start_session(&w->ctl, w->id, "acme", clock_ms() + WAIT_MS, e);
+}

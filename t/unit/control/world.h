@@ -1,0 +1,65 @@
+/*
+ * world.h: control/ with a real database and the provider in memory.
+ *
+ * For the *_world programs, which the scripts of t/control run against a throw-away
+ * PostgreSQL ($SANDLEASE_CONFIG says where).  Each test begins with no
+ * session, no sandbox and a fake that has forgotten everything.
+ */
+#ifndef SANDLEASE_UNIT_WORLD_H
+#define SANDLEASE_UNIT_WORLD_H
+
+#include "../unit.h"
+
+#include "control/control.h"
+#include "control/session_control.h"
+#include "domain/session.h"
+#include "provider/fake.h"
+
+enum { WORLD_TEXT_MAX = 1024 };
+
+struct world {
+	struct conf conf;
+	struct control ctl;
+	struct principal who;
+	char id[ID_MAX]; /* of the session that world_create() made last */
+	char box[SANDBOX_ID_MAX]; /* and its sandbox */
+	char text[WORLD_TEXT_MAX];
+};
+
+/* cmocka's set-up and tear-down; *state is a struct world. */
+int world_begin(void **state);
+int world_end(void **state);
+
+/* What a query answers: columns divided by '|', rows by a blank. */
+const char *world_ask(struct world *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* "session lease generation sandbox", of the session at hand. */
+const char *world_state(struct world *w);
+
+/* Its lease and state events so far, in their order. */
+const char *world_story(struct world *w);
+
+/* Creates one; 0 or -1 as session_control_create() says, *e too. */
+int world_create(struct world *w, enum isolation how, struct err *e);
+
+/* Creates one that must become ready. */
+void world_ready(struct world *w, enum isolation how);
+
+/* Resumes the session at hand. */
+int world_resume(struct world *w, struct err *e);
+
+/* With `struct err e` at hand. */
+#define SUCCEEDS(call)                                                         \
+	do {                                                                   \
+		if ((call) < 0)                                                \
+			fail_msg("%s: %s", e.code, e.msg);                     \
+	} while (0)
+#define FAILS(call, with)                                                      \
+	do {                                                                   \
+		assert_int_equal((call), -1);                                  \
+		assert_string_equal(e.code, with);                             \
+	} while (0)
+
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_begin, world_end)
+
+#endif
