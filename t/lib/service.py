@@ -283,7 +283,7 @@ def sandbox_pids():
     """bwrap and init of every sandbox of this service."""
     # find(1) complains about processes that end under its eyes
     return [int(pid) for pid in
-            stack("stack_sandbox_pids", check=False).split()]
+            set(stack("stack_lock_pids", check=False).split())]
 
 
 def running(mark):
