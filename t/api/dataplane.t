@@ -366,12 +366,7 @@ def a_dead_wrapper_is_replaced():
 def a_dead_sandbox_is_replaced_too():
     sid = create(isolation="session")["id"]
     execute(sid, "echo kept >f; sleep 5454.%d >/dev/null 2>&1 &" % ME)
-    cell = service.running("5454.%d" % ME)[0]
-    # up to its init: the last ancestor that holds the sandbox's lock
-    holders, pid = service.sandbox_pids(), cell
-    while pid not in holders:
-        pid = service.stat(pid)[2]
-    os.kill(pid, 9)
+    os.kill(service.init_of(service.running("5454.%d" % ME)[0]), 9)
     until("everything in it is gone",
           lambda: not service.running("5454.%d" % ME))
     r = call("GET", at(sid, "/api/ping"))

@@ -281,9 +281,22 @@ def workers():
 
 def sandbox_pids():
     """bwrap and init of every sandbox of this service."""
-    # find(1) complains about processes that end under its eyes
-    return [int(pid) for pid in
-            stack("stack_sandbox_pids", check=False).split()]
+    return sorted({int(pid) for pid in
+                   stack("stack_noted_pids", check=False).split()})
+
+
+def init_of(pid):
+    """The init of the sandbox in which `pid` runs."""
+    inits = sandbox_pids()
+    while pid not in inits:
+        pid = stat(pid)[2]
+    return pid
+
+
+def cells():
+    """The first processes of all cells of this service."""
+    return sorted({pid for top in sandbox_pids() for pid in descendants(top)
+                   if stat(pid) and stat(pid)[0].startswith("sandlease-cell")})
 
 
 def running(mark):
