@@ -262,7 +262,7 @@ def a_launch_after_a_restart_of_the_database_makes_no_second_wrapper():
         # somebody polls the session, and so moves it on
         until("it is ready", lambda: get(p.sid)["state"] == "ready")
         lease = get(p.sid)["lease"]
-        execute(p.sid, "sleep 7171.%d >/dev/null 2>&1 &" % ME)
+        service.job(p.sid, "7171.%d" % ME)
         p.go_on()
     equal(get(p.sid)["lease"], lease, "the owner is the same")
     equal(len(service.running("7171.%d" % ME)), 1, "its job runs on")
@@ -276,8 +276,8 @@ def a_launch_after_a_restart_of_the_database_makes_no_second_wrapper():
 @case
 def a_killed_init_costs_nothing_but_what_ran():
     s = create(isolation="session")
-    execute(s["id"], "echo kept >f; sleep 7272.%d >/dev/null 2>&1 &" % ME)
-    os.kill(service.init_of(service.running("7272.%d" % ME)[0]),
+    execute(s["id"], "echo kept >f")
+    os.kill(service.init_of(service.job(s["id"], "7272.%d" % ME)[0]),
             signal.SIGKILL)
     until("all in it is gone", lambda: not service.running("7272.%d" % ME))
     s = expect(200, call("POST", at(s["id"], "/resume"))).json

@@ -237,6 +237,14 @@ def until(what, question, seconds=PATIENCE):
 
 # ---- processes
 
+def job(sid, mark, key=None, before="", count=1):
+    """A background job of a session, `sleep MARK`, once it runs; its pids as
+    the host numbers them.  `count`: how many of that mark there are then."""
+    execute(sid, before + "sleep %s >/dev/null 2>&1 &" % mark, key)
+    return until("sleep %s runs" % mark, lambda: len(running(mark)) == count
+                 and running(mark))
+
+
 def stat(pid):
     """(command, state, parent, start time), or None when it is gone."""
     try:

@@ -11,8 +11,8 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from service import (at, call, create, execute, expect, get, problem, reap,
-                     setting, sql, stack, until, value)
+from service import (at, call, create, execute, expect, get, job, problem,
+                     reap, setting, sql, stack, until, value)
 from tap import case, equal, run, true
 
 service.begin()
@@ -35,11 +35,6 @@ def storage(s):
 def shift(sid, column, interval="1 hour"):
     sql("UPDATE lease SET %s = clock_timestamp() - interval '%s'"
         " WHERE session_id = :'v1'" % (column, interval), sid)
-
-
-def job(sid, mark):
-    execute(sid, "sleep %s >/dev/null 2>&1 &" % mark)
-    true(service.running(mark), "the job runs")
 
 
 def state(sid):
@@ -237,6 +232,14 @@ def one_sighting_is_not_enough_however_old():
     passes()
     true(service.running("8106.%d" % ME), "a row came back: it is ours")
     equal(execute(s["id"], "echo fine"), "fine\n", "and works")
+    forget(s)
+    old_sighting()
+    passes()
+    true(service.running("8106.%d" % ME), "the old sighting counts no more")
+    passes()
+    old_sighting()
+    passes()
+    equal(service.running("8106.%d" % ME), [], "two new ones do")
 
 
 @case
@@ -269,8 +272,7 @@ def another_installations_sandbox_is_never_touched():
 def a_session_whose_sandbox_vanished_is_asleep_with_its_files():
     s = create(isolation="session")
     execute(s["id"], "echo kept >f")
-    job(s["id"], "8108.%d" % ME)
-    os.kill(service.init_of(service.running("8108.%d" % ME)[0]),
+    os.kill(service.init_of(job(s["id"], "8108.%d" % ME)[0]),
             signal.SIGKILL)
     until("all is gone", lambda: not service.running("8108.%d" % ME))
     equal(passes()["sandboxGone"], 1, "sandboxGone")
@@ -283,8 +285,7 @@ def all_sessions_of_a_shared_sandbox_that_vanished_are_asleep():
     key = service.new_key("vanish", "u")
     ids = [create(key)["id"] for _ in range(3)]
     expect(200, call("POST", at(ids[2], "/sleep"), key=key))
-    execute(ids[0], "sleep 8109.%d >/dev/null 2>&1 &" % ME, key=key)
-    os.kill(service.init_of(service.running("8109.%d" % ME)[0]),
+    os.kill(service.init_of(job(ids[0], "8109.%d" % ME, key)[0]),
             signal.SIGKILL)
     until("all is gone", lambda: not service.running("8109.%d" % ME))
     passes()
@@ -297,8 +298,7 @@ def all_sessions_of_a_shared_sandbox_that_vanished_are_asleep():
 def after_a_reboot_sessions_are_asleep_not_lost():
     s = create(isolation="session")
     execute(s["id"], "echo kept >f")
-    job(s["id"], "8110.%d" % ME)
-    os.kill(service.init_of(service.running("8110.%d" % ME)[0]),
+    os.kill(service.init_of(job(s["id"], "8110.%d" % ME)[0]),
             signal.SIGKILL)
     until("all is gone", lambda: not service.running("8110.%d" % ME))
     sql("UPDATE sandbox SET boot_id = '00000000-0000-4000-8000-000000000000'"
