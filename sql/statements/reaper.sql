@@ -139,6 +139,13 @@ WITH old AS (
     DELETE FROM idempotency WHERE created_at < clock_timestamp() - interval '24 hours'
 ), logins AS (
     DELETE FROM login WHERE expires_at < clock_timestamp()
+), sightings AS ( -- a sandbox that a row knows again
+    DELETE FROM sighting g
+     WHERE EXISTS (SELECT FROM sandbox b
+                    WHERE b.id = g.sandbox_id
+                      AND (b.state <> 'absent'
+                           OR EXISTS (SELECT FROM session s
+                                       WHERE s.sandbox_id = b.id AND s.state <> 'deleted')))
 )
 SELECT count(*) AS forgotten FROM old;
 

@@ -38,4 +38,10 @@ app_of(struct call *c)
  */
 struct control *app_control(struct call *c, struct err *e);
 
+/*
+ * What the operator must know is in the log; a caller gets a sentence that
+ * says nothing of this host.
+ */
+void app_hide_details(const struct call *c, struct err *e);
+
 #endif

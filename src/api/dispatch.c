@@ -26,12 +26,8 @@ app_control(struct call *c, struct err *e)
 	return &app->ctl;
 }
 
-/*
- * What the operator must know is in the log; a caller gets a sentence that
- * says nothing of this host.
- */
-static void
-hide_details(const struct call *c, struct err *e)
+void
+app_hide_details(const struct call *c, struct err *e)
 {
 	if (e->kind == ERR_INTERNAL)
 		err_set(e, ERR_INTERNAL, "internal",
@@ -71,7 +67,7 @@ handle(struct call *c)
 			log_err(LOG_ERROR, "request_failed", &e);
 		if (c->status != 0)
 			return; /* an answer has begun: too late for another */
-		hide_details(c, &e);
+		app_hide_details(c, &e);
 		reply_problem(c, &e);
 	}
 }

@@ -199,6 +199,25 @@ reply_preview(struct call *c, const struct err *e)
 	call_reply(c, err_status(e), body);
 }
 
+/* On the data plane everything that will pass is one code to the SDKs. */
+static void
+reply_unavailable(struct call *c, struct err *e, const char *reason)
+{
+	auto_json json_t *context =
+	    json_pack("{s:s, s:b}", "reason", reason, "retryable", 1);
+
+	if (e->kind >= ERR_INTERNAL)
+		log_err(LOG_ERROR, "gate", e);
+	app_hide_details(c, e);
+	if (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) {
+		e->kind = ERR_UNAVAILABLE;
+		e->code = "container_unavailable";
+		reply_container_error(c, e, context);
+		return;
+	}
+	reply_container_error(c, e, NULL);
+}
+
 static void
 deny_gate(struct call *c)
 {
@@ -213,23 +232,7 @@ deny_gate(struct call *c)
 	if (str_equal(call_param(c, "SL_SURFACE"), "preview"))
 		reply_preview(c, &e);
 	else
-		reply_container_error(c, &e, NULL);
-}
-
-/* On the data plane everything that will pass is one code to the SDKs. */
-static void
-reply_unavailable(struct call *c, struct err *e, const char *reason)
-{
-	auto_json json_t *context =
-	    json_pack("{s:s, s:b}", "reason", reason, "retryable", 1);
-
-	if (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) {
-		e->kind = ERR_UNAVAILABLE;
-		e->code = "container_unavailable";
-		reply_container_error(c, e, context);
-		return;
-	}
-	reply_container_error(c, e, NULL);
+		reply_unavailable(c, &e, e.code);
 }
 
 static int

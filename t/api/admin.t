@@ -107,8 +107,8 @@ def org_set_changes_new_sessions():
 def a_drain_puts_everything_to_sleep_and_admits_nothing():
     mark = "6161.%d" % os.getpid()
     ids = [create(isolation=i)["id"] for i in ("shared", "session", "shared")]
-    for sid in ids:
-        execute(sid, "echo kept >f; sleep %s >/dev/null 2>&1 &" % mark)
+    for count, sid in enumerate(ids, 1):
+        service.job(sid, mark, before="echo kept >f; ", count=count)
     asleep = create(name="early-sleeper")["id"]
     expect(200, call("POST", at(asleep, "/sleep")))
     equal(len(service.running(mark)), 3, "jobs")

@@ -144,7 +144,7 @@ def a_background_child_does_not_hold_a_command():
     for command in ("sleep 5353.%d & echo first", "(sleep 5353.%d &); echo first",
                     "setsid sleep 5353.%d & echo first"):
         equal(execute(SID, command % ME), "first\n", command)
-    equal(len(service.running("5353.%d" % ME)), 3, "they run on")
+    until("they run on", lambda: len(service.running("5353.%d" % ME)) == 3)
     events = Stream(SID, "sleep 5353.%d & echo first" % ME).rest()
     equal(events[-1]["type"], "complete", "nor a stream")
     execute(SID, "pkill -f 'sleep 5353' || true")
@@ -365,13 +365,8 @@ def a_dead_wrapper_is_replaced():
 @case
 def a_dead_sandbox_is_replaced_too():
     sid = create(isolation="session")["id"]
-    execute(sid, "echo kept >f; sleep 5454.%d >/dev/null 2>&1 &" % ME)
-    cell = service.running("5454.%d" % ME)[0]
-    # up to its init: the last ancestor that holds the sandbox's lock
-    holders, pid = service.sandbox_pids(), cell
-    while pid not in holders:
-        pid = service.stat(pid)[2]
-    os.kill(pid, 9)
+    execute(sid, "echo kept >f")
+    os.kill(service.init_of(service.job(sid, "5454.%d" % ME)[0]), 9)
     until("everything in it is gone",
           lambda: not service.running("5454.%d" % ME))
     r = call("GET", at(sid, "/api/ping"))

@@ -40,9 +40,8 @@ def unavailable_everywhere():
         true(problem(r, 503, None)["retryable"], "retryable")
         true(r.header("Retry-After"), "Retry-After: %r" % r)
     r = call("POST", at(SID, "/api/execute"), {"command": "touch twice"})
-    expect(503, r)
-    true({"code", "message", "context", "httpStatus",
-          "timestamp"} <= set(r.json), "the container's dress: %r" % r)
+    container_error(r, 503, "CONTAINER_UNAVAILABLE")
+    true(r.json["context"]["retryable"], "retryable: %r" % r)
     true(r.header("Retry-After"), "Retry-After: %r" % r)
     r = expect(503, preview())
     equal(set(r.json), {"error", "code"}, "a preview's dress")
@@ -225,14 +224,15 @@ def nothing_of(sid, sandboxes):
 def a_launch_after_a_delete_makes_no_wrapper():
     other = create()["id"]  # keeps the shared sandbox running
     sandboxes = service.sandbox_pids()
-    cells = len(service.running("sandlease-cell"))
+    cells = service.cells()
+    true(cells, "cells are seen")
     with Paused("connect") as p:
         p.create()
         p.lose_its_connection()
         r = expect(200, call("DELETE", at(p.sid))).json
         equal(r["state"], "deleted", "deleted meanwhile")
         true(p.go_on() >= 400, "the late create fails")
-    equal(len(service.running("sandlease-cell")), cells, "cells")
+    equal(service.cells(), cells, "cells")
     nothing_of(p.sid, sandboxes)
     equal(execute(other, "echo fine"), "fine\n", "the sibling")
 
@@ -262,7 +262,7 @@ def a_launch_after_a_restart_of_the_database_makes_no_second_wrapper():
         # somebody polls the session, and so moves it on
         until("it is ready", lambda: get(p.sid)["state"] == "ready")
         lease = get(p.sid)["lease"]
-        execute(p.sid, "sleep 7171.%d >/dev/null 2>&1 &" % ME)
+        service.job(p.sid, "7171.%d" % ME)
         p.go_on()
     equal(get(p.sid)["lease"], lease, "the owner is the same")
     equal(len(service.running("7171.%d" % ME)), 1, "its job runs on")
@@ -276,12 +276,9 @@ def a_launch_after_a_restart_of_the_database_makes_no_second_wrapper():
 @case
 def a_killed_init_costs_nothing_but_what_ran():
     s = create(isolation="session")
-    execute(s["id"], "echo kept >f; sleep 7272.%d >/dev/null 2>&1 &" % ME)
-    init = service.running("7272.%d" % ME)[0]
-    holders = service.sandbox_pids()
-    while init not in holders:
-        init = service.stat(init)[2]
-    os.kill(init, signal.SIGKILL)
+    execute(s["id"], "echo kept >f")
+    os.kill(service.init_of(service.job(s["id"], "7272.%d" % ME)[0]),
+            signal.SIGKILL)
     until("all in it is gone", lambda: not service.running("7272.%d" % ME))
     s = expect(200, call("POST", at(s["id"], "/resume"))).json
     equal((s["state"], s["lease"]["generation"]), ("ready", 2), "resumed")
@@ -310,14 +307,21 @@ def a_sandbox_that_cannot_start_is_failed_with_a_reason():
     with open(bwrap, "w", encoding="utf-8") as f:
         f.write("#!/bin/sh\necho no sandboxes today >&2\nexit 1\n")
     os.chmod(bwrap, 0o755)
+    sleeper = create(isolation="session")["id"]
+    expect(200, call("POST", at(sleeper, "/sleep")))
     service.configure(bwrap_path=bwrap)
     service.restart()
+    asleep = call("GET", at(sleeper, "/api/ping"))
+    true(asleep.status in (500, 503), "the data plane: %r" % asleep)
     r = call("POST", "/v1/sessions", {"isolation": "session",
                                       "labels": {"is": "doomed"}})
     true(r.status in (500, 503), repr(r))
     s, = call("GET", "/v1/sessions?label=is:doomed").json["sessions"]
     equal((s["state"], s["lease"]["state"]), ("failed", "none"), "state")
     true(s["reason"], "it says why")
+    for answer in (r.body, asleep.body, json.dumps(s).encode()):
+        true(setting("STACK_DIR").encode() not in answer,
+             "nothing of this host is told: %r" % answer)
     container_error(call("GET", at(s["id"], "/api/ping")), 409,
                     "SESSION_FAILED")
     service.configure(bwrap_path="/usr/bin/bwrap")

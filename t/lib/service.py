@@ -237,6 +237,14 @@ def until(what, question, seconds=PATIENCE):
 
 # ---- processes
 
+def job(sid, mark, key=None, before="", count=1):
+    """A background job of a session, `sleep MARK`, once it runs; its pids as
+    the host numbers them.  `count`: how many of that mark there are then."""
+    execute(sid, before + "sleep %s >/dev/null 2>&1 &" % mark, key)
+    return until("sleep %s runs" % mark, lambda: len(running(mark)) == count
+                 and running(mark))
+
+
 def stat(pid):
     """(command, state, parent, start time), or None when it is gone."""
     try:
@@ -281,9 +289,22 @@ def workers():
 
 def sandbox_pids():
     """bwrap and init of every sandbox of this service."""
-    # find(1) complains about processes that end under its eyes
-    return [int(pid) for pid in
-            set(stack("stack_lock_pids", check=False).split())]
+    return sorted({int(pid) for pid in
+                   stack("stack_noted_pids", check=False).split()})
+
+
+def init_of(pid):
+    """The init of the sandbox in which `pid` runs."""
+    inits = sandbox_pids()
+    while pid not in inits:
+        pid = stat(pid)[2]
+    return pid
+
+
+def cells():
+    """The first processes of all cells of this service."""
+    return sorted({pid for top in sandbox_pids() for pid in descendants(top)
+                   if stat(pid) and stat(pid)[0].startswith("sandlease-cell")})
 
 
 def running(mark):
