@@ -13,3 +13,22 @@ END $$;
 CREATE OR REPLACE TRIGGER session_state_changed
     AFTER INSERT OR UPDATE OF state ON session
     FOR EACH ROW EXECUTE FUNCTION session_state_event();
+
+-- Somebody works in this generation: its sleep moves away, but never nearer
+-- than session_extend promised, and its start has been worth it.  Always true.
+CREATE OR REPLACE FUNCTION session_active(p_session text, p_generation bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE session
+       SET last_activity_at = clock_timestamp(), activity_seq = activity_seq + 1
+     WHERE id = p_session;
+    UPDATE lease l
+       SET startup_deadline = NULL,
+           keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
+               greatest(l.keep_warm_until,
+                   clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
+      FROM session s
+     WHERE s.id = p_session AND l.session_id = s.id
+       AND l.state = 'owns_wrapper' AND l.generation = p_generation;
+    RETURN true;
+END $$;

@@ -1,4 +1,6 @@
--- Who asks.  Hot path: one statement per request.
+-- Who asks.  Hot path: one statement per request.  It writes by calling
+-- session_active() when that is due; an UPDATE in the statement itself would be
+-- set up and torn down each time.
 
 -- name: auth_key
 -- params: hash, is_login
@@ -29,8 +31,7 @@ WITH k AS MATERIALIZED (
        AND k.revoked_at IS NULL
        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
 ), s AS MATERIALIZED (
-    SELECT s.id, s.state, s.sleep_after_seconds, s.keep_alive, l.state AS lease,
-           l.generation, l.instance,
+    SELECT s.id, s.state, l.state AS lease, l.generation,
            s.state = 'ready' AND l.state = 'owns_wrapper'
            AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                 OR l.startup_deadline IS NOT NULL
@@ -39,56 +40,27 @@ WITH k AS MATERIALIZED (
       FROM k
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
-), act AS (
-    UPDATE session x
-       SET last_activity_at = clock_timestamp(), activity_seq = x.activity_seq + 1
-      FROM s
-     WHERE x.id = s.id AND s.due
-), warm AS (
-    UPDATE lease x
-       SET startup_deadline = NULL,
-           keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
-               greatest(x.keep_warm_until,
-                   clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
-      FROM s
-     WHERE x.session_id = s.id AND s.due
-       AND x.state = 'owns_wrapper' AND x.generation = s.generation
 )
 SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation
-  FROM (SELECT 1) one LEFT JOIN s ON true;
+  FROM (SELECT 1) one LEFT JOIN s ON true
+ WHERE s.due IS NOT TRUE OR session_active(s.id, s.generation);
 
 -- name: auth_preview
 -- params: session_id, port, token_hash, write_every_seconds
 -- No row: no such port.  token_hash is compared once more by the caller.
-WITH s AS MATERIALIZED (
-    SELECT s.id, s.state, s.sleep_after_seconds, s.keep_alive, s.wake_on_preview, s.name,
-           l.state AS lease, l.generation, p.token_hash,
-           s.state = 'ready' AND l.state = 'owns_wrapper' AND p.token_hash = $3
-           AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
-                OR l.startup_deadline IS NOT NULL
-                OR l.keep_warm_until < clock_timestamp() + interval '60 s'
-                   AND s.last_activity_at < clock_timestamp() - interval '1 s') AS due
-      FROM port p
-      JOIN session s ON s.id = p.session_id
-      JOIN lease l ON l.session_id = s.id
-     WHERE p.session_id = $1 AND p.port = $2::int
-       AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
-), act AS (
-    UPDATE session x
-       SET last_activity_at = clock_timestamp(), activity_seq = x.activity_seq + 1
-      FROM s
-     WHERE x.id = s.id AND s.due
-), warm AS (
-    UPDATE lease x
-       SET startup_deadline = NULL,
-           keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
-               greatest(x.keep_warm_until,
-                   clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
-      FROM s
-     WHERE x.session_id = s.id AND s.due
-       AND x.state = 'owns_wrapper' AND x.generation = s.generation
-)
-SELECT token_hash, state, lease, generation, wake_on_preview, coalesce(name, '') AS name FROM s;
+SELECT p.token_hash, s.state, l.state AS lease, l.generation, s.wake_on_preview,
+       coalesce(s.name, '') AS name
+  FROM port p
+  JOIN session s ON s.id = p.session_id
+  JOIN lease l ON l.session_id = p.session_id
+ WHERE p.session_id = $1 AND p.port = $2::int
+   AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
+   AND CASE WHEN s.state = 'ready' AND l.state = 'owns_wrapper' AND p.token_hash = $3
+             AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
+                  OR l.startup_deadline IS NOT NULL
+                  OR l.keep_warm_until < clock_timestamp() + interval '60 s'
+                     AND s.last_activity_at < clock_timestamp() - interval '1 s')
+       THEN session_active(s.id, l.generation) ELSE true END;
 
 -- name: login_create
 -- params: hash, key_id, seconds

@@ -187,14 +187,20 @@ files_write(const char *path, const struct files_source *from, int mode,
 
 	if (!str_copy(target, sizeof(target), path))
 		return err_field(e, "path", "is too long");
-	if (follow(target, e) < 0 || make_parents(target, e) < 0)
+	if (follow(target, e) < 0)
+		return -1;
+	if (target[strlen(target) - 1] == '/') {
+		errno = EISDIR;
+		return fail(e, path);
+	}
+	if (make_parents(target, e) < 0)
 		return -1;
 	if (stat(target, &st) < 0) {
 		if (errno != ENOENT)
 			return fail(e, path);
 		st = (struct stat){ .st_mode = S_IFREG | NEW_MODE };
 	}
-	if (S_ISDIR(st.st_mode) || target[strlen(target) - 1] == '/') {
+	if (S_ISDIR(st.st_mode)) {
 		errno = EISDIR;
 		return fail(e, path);
 	}

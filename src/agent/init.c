@@ -143,8 +143,14 @@ read_start(struct init *in, struct cell *cell)
 	auto_json json_t *msg = NULL;
 	struct err e = { 0 };
 
-	if (channel_recv(cell->channel, clock_ms(), &msg, &fds, &e) == 0 &&
-	    json_is_true(json_object_get(msg, "ok"))) {
+	/*
+	 * A cell that fails before it has read its launch leaves a reset, and
+	 * behind that its last word.
+	 */
+	if (channel_recv(cell->channel, clock_ms(), &msg, &fds, &e) < 0 &&
+	    str_equal(e.code, "peer_closed"))
+		(void)!channel_recv(cell->channel, clock_ms(), &msg, &fds, &e);
+	if (json_is_true(json_object_get(msg, "ok"))) {
 		cell->serving = true;
 		init_launched(in, cell);
 		return;
@@ -353,7 +359,10 @@ prepare(struct init *in, struct err *e)
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);
 	limit_inotify();
 	cell_prepare(in->opt.argv);
-	return sysfilter_build(&in->filter, e);
+	if (sysfilter_build(&in->filter, e) < 0)
+		return -1;
+	malloc_trim(0); /* building it took more than all the rest */
+	return 0;
 }
 
 /* Everything inherited is for us alone, the host's lock file included. */

@@ -1,5 +1,7 @@
 ## agent: see src/README.md
 
+dist_man_MANS += src/agent/sandlease-agent.8
+
 AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_execute.c \
@@ -52,4 +54,3 @@ endif
 ## -static-pie needs objects made for it (PIE_CFLAGS)
 AGENT_STATIC = `if test -n '$(PIE_CFLAGS)'; then echo -static-pie; else echo -static; fi` -Wl,--gc-sections
 
-dist_man_MANS += src/agent/sandlease-agent.8

@@ -21,7 +21,8 @@ enum {
 	BUFFER = 16384,   /* one way of one connection */
 	HEAD_MAX = 16384, /* of a request that nobody will answer */
 	HEAD_MS = 5000,
-	LINGER_MS = 2000
+	LINGER_MS = 2000,
+	HUNG_UP_MS = 30000
 };
 
 enum phase {
@@ -47,13 +48,14 @@ struct end {
 	size_t from, until; /* what of data is to be written */
 	bool eof;           /* fd has said its last */
 	bool shut;          /* ... and the other end has been told */
+	bool hung_up;       /* closed both ways: no longer watched */
 };
 
 struct conn {
 	struct end end[2];
 	int port;
 	enum phase phase;
-	int64_t deadline_ms; /* of HEAD and LINGER */
+	int64_t deadline_ms; /* 0: none */
 	struct buf page;
 	size_t page_sent;
 	struct conn *next;
@@ -227,21 +229,53 @@ rearm(struct conn *c)
 			want |= EPOLLOUT;
 		if (e->until == 0)
 			free(TAKE(e->data));
-		loop_change(e->fd, want, &e->item);
+		if (!e->hung_up)
+			loop_change(e->fd, want, &e->item);
 	}
 }
 
+/*
+ * A hang-up is told again and again, whatever one waits for: no longer
+ * watched, such an end is read when the other has room, for a while.
+ */
 static void
-copy(struct conn *c, uint32_t events)
+hang_up(struct conn *c, struct end *e)
+{
+	if (e->hung_up)
+		return;
+	e->hung_up = true;
+	loop_forget(e->fd);
+	c->deadline_ms = clock_ms() + HUNG_UP_MS;
+}
+
+/* From e to the other; all there is when nobody will tell of more. */
+static int
+move(struct end *e, struct end *to)
+{
+	bool again;
+
+	do {
+		if (fill(e) < 0)
+			return -1;
+		again = e->hung_up && e->until > 0;
+		if (empty(e, to) < 0)
+			return -1;
+	} while (again && e->until == 0);
+	return 0;
+}
+
+static void
+copy(struct conn *c, enum side at, uint32_t events)
 {
 	struct end *a = &c->end[CLIENT], *b = &c->end[SERVER];
 
-	if (fill(a) < 0 || empty(a, b) < 0 || fill(b) < 0 || empty(b, a) < 0 ||
-	    (events & EPOLLERR) != 0 || (a->shut && b->shut)) {
+	if ((events & (EPOLLHUP | EPOLLERR)) != 0)
+		hang_up(c, &c->end[at]);
+	if (move(a, b) < 0 || move(b, a) < 0 || (a->shut && b->shut) ||
+	    (a->hung_up && a->shut) || (a->hung_up && b->hung_up))
 		finish(c);
-		return;
-	}
-	rearm(c);
+	else
+		rearm(c);
 }
 
 static void
@@ -344,7 +378,7 @@ step(struct conn *c, enum side at, uint32_t events)
 		connected(c);
 		break;
 	case COPYING:
-		copy(c, events);
+		copy(c, at, events);
 		break;
 	case HEAD:
 		read_head(c);
@@ -374,8 +408,7 @@ relay_conn_each_second(void)
 	for (struct conn **at = &conns; *at != NULL;) {
 		struct conn *c = *at;
 
-		if ((c->phase == HEAD || c->phase == LINGER) &&
-		    clock_left_ms(c->deadline_ms) == 0)
+		if (c->deadline_ms > 0 && clock_left_ms(c->deadline_ms) == 0)
 			finish(c);
 		if (c->phase != OVER) {
 			at = &c->next;

@@ -21,7 +21,7 @@
 #include "common/id.h"
 #include "common/mem.h"
 
-enum { STATE_MAX = 4 * 1024 * 1024, STATE_MS = 5000 };
+enum { STATE_MAX = 4 * 1024 * 1024, STATE_MS = 30000 };
 
 struct shell {
 	pthread_mutex_t held;
@@ -151,9 +151,10 @@ read_state(void *ctx, const char *data, size_t len)
 	size_t want = strlen(r->end);
 
 	if (r->text.len + len > STATE_MAX) {
-		/* keep what may hold the end of it */
+		/* only the end is looked for from here on */
 		r->overflow = true;
-		r->text.len = 0;
+		memmove(r->text.data, r->text.data + r->text.len - want, want);
+		r->text.len = want;
 	}
 	buf_add(&r->text, data, len);
 	return r->text.len >= want &&
@@ -324,7 +325,7 @@ replace(struct shell *s, const struct proctree *before, const char *cwd,
 		shell_proc_close(&s->proc);
 		return;
 	}
-	out->restored = true;
+	out->restored = state != NULL;
 }
 
 struct before {

@@ -8,11 +8,10 @@
 #include "agent/activity.h"
 #include "agent/envset.h"
 #include "agent/files.h"
-#include "agent/proctree.h"
 #include "agent/pump.h"
 #include "agent/relay.h"
 #include "agent/serve.h"
-#include "agent/spawn.h"
+#include "agent/shell.h"
 #include "agent/wrapper.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -39,51 +38,37 @@ prove_output(void *ctx, int which, const char *data, size_t len)
 		buf_add(to, data, len);
 }
 
-/* A real command, started as every command is. */
+/*
+ * A real command, in the shell that the first caller will use: it needs no
+ * process of its own, and that caller finds the shell running.  It has no
+ * deadline, which would make the shell tell all its state first; whoever
+ * waits for the proof gives up by himself.
+ */
 static int
 run_proof(struct buf *output, struct err *e)
 {
-	static const char *const ARGV[] = { "/bin/sh", "-c",
-		"printf '%s' ready", NULL };
-	int64_t seq;
-	auto_free char **envp = envset_envp(&seq);
-	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	auto_fd int out = -1;
+	static const struct shell_command PROOF = {
+		.command = "\\builtin printf ready",
+		.cwd = ""
+	};
 	struct pump p = { .out = { -1, -1 },
 		.status_fd = -1,
 		.script_fd = -1,
-		.deadline_ms = clock_ms() + PROVE_MS,
+		.pidfd = -1,
 		.output = prove_output,
 		.output_ctx = output };
-	struct child c;
-	int ends[2], status;
+	struct shell_outcome how;
+	struct shell *s;
+	int rc;
 
-	if (null < 0 || pipe2(ends, O_CLOEXEC) < 0)
-		return err_errno(e, "pipe");
-	p.out[0] = ends[0];
-	out = ends[1];
-	fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	if (spawn_start(&(struct spawn){ .argv = ARGV,
-			    .envp = envp,
-			    .cwd = "/workspace",
-			    .in = null,
-			    .out = out,
-			    .err = null },
-		&c, e) < 0) {
-		close(p.out[0]);
+	if (shell_hold("default", clock_ms() + PROVE_MS, &s, e) < 0)
 		return -1;
-	}
-	mem_close_fd(&out); /* or the pipe would never end */
-	p.pidfd = c.pidfd;
-	if (pump_run(&p) == PUMP_TIMEOUT)
-		proctree_kill(c.pid, NULL);
-	pump_drain(&p);
-	pump_close(&p);
-	status = spawn_wait(&c);
-	if (status != 0)
+	rc = shell_run(s, &PROOF, &p, &how, e);
+	shell_release(s);
+	if (rc == 0 && how.exit_code != 0)
 		return err_set(e, ERR_INTERNAL, "not_ready",
-		    "the command ended with exit code %d", status);
-	return 0;
+		    "the command ended with exit code %d", how.exit_code);
+	return rc;
 }
 
 static int

@@ -13,13 +13,21 @@
 #include "web/server.h"
 
 static const char USAGE[] =
-    "usage: sandlease-api [--config FILE] [--check | --print]\n"
+    "usage: sandlease-api [--config FILE] [--pool api|auth] [--check | --print]\n"
     "       sandlease-api --routes | --settings | --version\n";
 
-enum { OPT_CHECK = 256, OPT_PRINT, OPT_ROUTES, OPT_SETTINGS, OPT_VERSION };
+enum {
+	OPT_POOL = 255,
+	OPT_CHECK,
+	OPT_PRINT,
+	OPT_ROUTES,
+	OPT_SETTINGS,
+	OPT_VERSION
+};
 
 static const struct option OPTIONS[] = {
 	{ "config", required_argument, NULL, 'c' },
+	{ "pool", required_argument, NULL, OPT_POOL },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "print", no_argument, NULL, OPT_PRINT },
 	{ "routes", no_argument, NULL, OPT_ROUTES },
@@ -47,17 +55,17 @@ just_print(int opt)
 	}
 }
 
-/* A web server that speaks plain CGI says so in the environment. */
+/* A web server that speaks plain CGI puts the request into the environment. */
 static bool
 is_cgi(void)
 {
-	return getenv("GATEWAY_INTERFACE") != NULL && !server_is_fastcgi();
+	return getenv("REQUEST_METHOD") != NULL && !server_is_fastcgi();
 }
 
 int
 main(int argc, char **argv)
 {
-	const char *path = NULL;
+	const char *path = NULL, *pool = NULL;
 	struct conf conf;
 	struct err e = { 0 };
 	int opt, mode = 0;
@@ -71,6 +79,8 @@ main(int argc, char **argv)
 			return EXIT_SUCCESS;
 		if (opt == 'c')
 			path = optarg;
+		else if (opt == OPT_POOL)
+			pool = optarg;
 		else
 			mode = opt;
 	}
@@ -86,7 +96,7 @@ main(int argc, char **argv)
 		return program_fail("sandlease-api", &e);
 	if (is_cgi())
 		return worker_cgi(&conf);
-	if (master_run(&conf, &e) < 0)
+	if (master_run(&conf, pool, &e) < 0)
 		return program_fail("sandlease-api", &e);
 	return EXIT_SUCCESS;
 }

@@ -20,6 +20,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "web/server.h"
 
 enum {
 	SYSTEMD_FIRST_FD = 3,
@@ -66,6 +67,20 @@ find_passed_socket(const char *name)
 			return -1;
 		names += len + 1;
 	}
+}
+
+/* Descriptor 0 is the socket of one pool; the other one is elsewhere. */
+static int
+take_given_socket(struct master *m, const char *pool, struct err *e)
+{
+	for (int p = 0; p < POOL__MAX; p++)
+		m->listen_fd[p] = -1;
+	for (int p = 0; p < POOL__MAX; p++)
+		if (str_equal(POOL_NAMES[p], pool != NULL ? pool : "api")) {
+			m->listen_fd[p] = STDIN_FILENO;
+			return 0;
+		}
+	return err_set(e, ERR_INVALID, "usage", "--pool must be api or auth");
 }
 
 static int
@@ -205,9 +220,12 @@ stop_all(struct master *m, const sigset_t *set)
 static void
 fill_pools(struct master *m)
 {
-	const int64_t sizes[POOL__MAX] = { [POOL_API] = m->conf->api_workers,
+	int64_t sizes[POOL__MAX] = { [POOL_API] = m->conf->api_workers,
 		[POOL_AUTH] = m->conf->auth_workers };
 
+	for (int p = 0; p < POOL__MAX; p++)
+		if (m->listen_fd[p] < 0)
+			sizes[p] = 0;
 	m->count = (size_t)(sizes[POOL_API] + sizes[POOL_AUTH]);
 	m->children = xcalloc(m->count, sizeof(*m->children));
 	m->share = share_new((size_t)sizes[POOL_API]);
@@ -220,13 +238,15 @@ fill_pools(struct master *m)
 }
 
 int
-master_run(const struct conf *conf, struct err *e)
+master_run(const struct conf *conf, const char *pool, struct err *e)
 {
 	struct master m = { .conf = conf };
 	sigset_t set;
 	int sig = 0;
 
-	if (control_prepare(conf, e) < 0 || open_sockets(&m, e) < 0)
+	if (control_prepare(conf, e) < 0 ||
+	    (server_is_fastcgi() ? take_given_socket(&m, pool, e)
+				 : open_sockets(&m, e)) < 0)
 		return -1;
 	raise_descriptor_limit();
 	sigemptyset(&set);

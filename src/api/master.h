@@ -11,7 +11,11 @@
  * Takes the listening sockets from systemd (names "api" and "auth") or makes
  * them in run_dir, and replaces workers as they end, until SIGTERM or SIGINT;
  * then ends them, and nothing else: sandboxes live on.
+ *
+ * With a listening socket as descriptor 0, as FastCGI has it, only that one is
+ * served, by the pool named `pool` (NULL: api).
  */
-int master_run(const struct conf *conf, struct err *e) MUST_CHECK;
+int master_run(const struct conf *conf, const char *pool, struct err *e)
+    MUST_CHECK;
 
 #endif

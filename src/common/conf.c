@@ -63,7 +63,7 @@ static const struct setting SETTINGS[] = {
 	ENUM(log_level, "info", LOG_LEVEL_NAMES, "`error`, `warn`, `info` or `debug`"),
 	ENUM(log_format, "kv", LOG_FORMAT_NAMES, "`kv` or `json`"),
 	INT(api_workers, "8", 1, 256, "workers of the control plane"),
-	INT(auth_workers, "2", 1, 256, "workers that answer nginx's `auth_request`"),
+	INT(auth_workers, "4", 1, 256, "workers that answer nginx's `auth_request`"),
 	INT(sleep_after_seconds, "600", 1, 31536000, "idle sessions sleep after this, unless they say otherwise"),
 	INT(startup_allowance_seconds, "600", 1, 86400, "a start that takes longer is stopped and repaired"),
 	INT(ready_without_work_seconds, "60", 1, 86400, "patience with a start nobody waits for"),

@@ -23,6 +23,7 @@ struct store {
 	char *conninfo;
 	char *program;
 	int statement_timeout_ms;
+	bool ended; /* the server has said good-bye */
 	bool prepared[STMT__MAX];
 };
 
@@ -84,6 +85,7 @@ store_disconnect(struct store *st)
 	if (st->conn != NULL)
 		PQfinish(st->conn);
 	st->conn = NULL;
+	st->ended = false;
 	memset(st->prepared, 0, sizeof(st->prepared));
 }
 
@@ -109,6 +111,19 @@ unavailable(struct store *st, struct err *e)
 	    "the database cannot be reached: %s", first);
 }
 
+/* What comes unasked: an end, or a warning for whoever reads stderr. */
+static void
+take_notice(void *arg, const PGresult *r)
+{
+	struct store *st = arg;
+	const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+
+	if (state != NULL && str_starts(state, "57P"))
+		st->ended = true;
+	else
+		fputs(PQresultErrorMessage(r), stderr);
+}
+
 static int
 connect_now(struct store *st, struct err *e)
 {
@@ -129,36 +144,31 @@ connect_now(struct store *st, struct err *e)
 	st->conn = PQconnectdbParams(keys, values, 1);
 	if (PQstatus(st->conn) != CONNECTION_OK)
 		return unavailable(st, e);
+	PQsetNoticeReceiver(st->conn, take_notice, st);
 	return 0;
 }
 
 /*
- * Nobody speaks to an idle connection but to say goodbye, and the end comes
- * right behind that: one look would see the words and miss the end.
+ * A server that restarted while we were idle has said so and closed the
+ * socket; noticing before a statement is sent is what makes the next one safe
+ * to send.  One read takes the message, only another one sees the end.
  */
 static bool
-is_alive(PGconn *conn)
+still_there(struct store *st)
 {
-	enum { GOODBYE_MS = 50 };
-	struct pollfd p = { .fd = PQsocket(conn), .events = POLLIN };
-	int wait_ms = 0;
+	struct pollfd p = { .fd = PQsocket(st->conn), .events = POLLIN };
 
-	while (poll(&p, 1, wait_ms) > 0) {
-		if (PQconsumeInput(conn) == 0)
+	while (poll(&p, 1, 0) > 0)
+		if (PQconsumeInput(st->conn) == 0)
 			return false;
-		wait_ms = GOODBYE_MS;
-	}
-	return PQstatus(conn) == CONNECTION_OK;
+	(void)PQisBusy(st->conn); /* reads what was consumed */
+	return PQstatus(st->conn) == CONNECTION_OK && !st->ended;
 }
 
-/*
- * A server that restarted while we were idle has closed the socket; noticing
- * before a statement is sent is what makes the next one safe to send.
- */
 static int
 connected(struct store *st, struct err *e)
 {
-	if (st->conn != NULL && is_alive(st->conn))
+	if (st->conn != NULL && still_there(st))
 		return 0;
 	return connect_now(st, e);
 }

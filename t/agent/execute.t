@@ -291,6 +291,17 @@ def a_client_that_leaves_ends_the_stream_only():
            os.path.join(box.dir, "storage", S, "workspace", "finished"))), "the command is not")
 
 
+def a_silent_stream_has_a_heartbeat():
+    r = box.request(S, "POST", "/api/execute/stream", {"command": "sleep 16; echo after"})
+    text = b""
+    while True:
+        piece = r.read()
+        if piece is None:
+            break
+        text += piece
+    ok(0 < text.find(b": ka\n\n") < text.find(b"after\\n"), "a silent stream has a heartbeat", text)
+
+
 def many_at_once():
     results = []
     def one(i):
@@ -318,6 +329,7 @@ try:
          a_fork_bomb_is_ended_by_its_timeout, a_dead_shell_is_told_once,
          one_shell_is_serial_others_are_not, output_is_bounded, a_stream_comes_line_by_line,
          a_stream_inherits_and_changes_nothing, a_stream_with_a_timeout,
-         a_client_that_leaves_ends_the_stream_only, many_at_once, too_many_shells_are_refused])
+         a_client_that_leaves_ends_the_stream_only,
+         a_silent_stream_has_a_heartbeat, many_at_once, too_many_shells_are_refused])
 finally:
     box.close()

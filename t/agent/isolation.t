@@ -142,6 +142,37 @@ def descriptors_of_commands_are_the_allowed_ones():
     same(data, "[0, 1, 2]\n", "in a stream: three and no more")
 
 
+def kinds(fds):
+    """What descriptors are, without the numbers of sockets."""
+    return sorted(v.partition(":")[0].partition("[")[0] for v in fds.values())
+
+
+def descriptors_of_ours_are_the_allowed_ones():
+    if not box.root.there:
+        return
+    s = box.session(ports=[9000])
+    init = box.inner()[0]
+    standard = ["/dev/null", "/dev/null", box.log]
+    same(kinds(box.root.fds(box.proc.pid))[:3], standard, "bwrap: the standard three")
+    same(len(box.root.fds(box.proc.pid)) <= 6, True, "bwrap: listener, lock and its own")
+    ours = box.root.fds(init)
+    same(sorted(set(ours.values()) & {"/dev/null", box.log, box.lock.name}),
+         sorted({"/dev/null", box.log, box.lock.name}), "init: the standard three and the lock")
+    channels = len(box.ask("list")["cells"])
+    same(len([v for v in ours.values() if v.startswith("socket:")]), 1 + channels,
+         "init: the listener and a channel per cell")
+    same([v for v in ours.values() if v.startswith("/") and v not in
+          ("/dev/null", box.log, box.lock.name)], [], "init: no other file")
+    for pid in box.named("sandlease-cell"):
+        same(kinds(box.root.fds(pid)), standard, "a cell's first process: the standard three")
+    wrapper = box.root.fds(box.named("sandlease-wrap")[-1])
+    same([v for v in wrapper.values() if v.startswith("/") and v not in ("/dev/null", box.log)], [],
+         "the wrapper: no file of the host's, not the lock")
+    same(len([v for v in wrapper.values() if v.startswith("socket:")]), 3,
+         "the wrapper: channel, data and relay sockets")
+    box.ask("kill", session=s, waitMs=10000)
+
+
 def what_is_killed_is_gone():
     sh(A, "sleep 5002 &")
     hostile = ("env -i /usr/bin/setsid /bin/bash -c '(/usr/bin/setsid /bin/sleep 6001 &) ; exec /bin/sleep 6002' & "
@@ -174,6 +205,7 @@ def a_full_tmp_hurts_only_its_owner():
 try:
     run([a_sibling_is_not_seen, a_sibling_is_not_signalled, nothing_can_be_mounted_or_unshared,
          system_calls_are_refused, no_privilege_is_left, the_wrapper_is_closed_to_its_tenant,
-         descriptors_of_commands_are_the_allowed_ones, what_is_killed_is_gone, a_full_tmp_hurts_only_its_owner])
+         descriptors_of_commands_are_the_allowed_ones,
+         descriptors_of_ours_are_the_allowed_ones, what_is_killed_is_gone, a_full_tmp_hurts_only_its_owner])
 finally:
     box.close()

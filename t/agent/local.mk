@@ -1,1 +1,11 @@
-## t/agent
+## t/agent: a real sandbox, driven over its control channel and FastCGI
+
+EXTRA_DIST += \
+	t/agent/control.t \
+	t/agent/execute.t \
+	t/agent/files.t \
+	t/agent/isolation.t \
+	t/agent/relay.t \
+	t/lib/box.py \
+	t/lib/fcgi.py \
+	t/lib/tap.py

@@ -95,7 +95,7 @@ box_cgroup_kb() {
 idle_memory() {
 	local pids kb count boxes
 	sleep "$IDLE_SECONDS"
-	mapfile -t boxes < <(stack_sandbox_pids)
+	mapfile -t boxes < <(stack_lock_pids)
 	[ ${#boxes[@]} -gt 0 ] || return 1
 	mapfile -t pids < <(children_of "${boxes[@]}")
 	if [ "$CGROUP" != none ]; then

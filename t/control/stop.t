@@ -3,4 +3,4 @@
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin
-pg_run_world stop_world
+pg_run_world control/stop_world

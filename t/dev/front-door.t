@@ -144,7 +144,17 @@ for _ in 1 2 3; do
 done
 is "$(state_of a "$session")" ready "and its reaper lets it live"
 in_place a
-ok "its sandbox runs" test -n "$(stack_sandbox_pids)"
+sandbox=$(stack_noted_pids)
+like "$sandbox" '^[0-9]+' "its sandbox runs"
+
+# ---- a copy of a checkout that runs, var/ and all
+
+cp -a "$world/a" "$world/copy"
+out=$("$world/copy/dev" down 2>&1)
+is $? 0 "down in a copy of it works" || diag "$out"
+is "$(pids_of)" "$before" "and leaves the daemons of the original alone"
+like "$(call a GET /v1/me)" '"demo"' "which still answers"
+is "$(stack_noted_pids)" "$sandbox" "with its sandbox"
 
 # ---- down
 
@@ -168,7 +178,7 @@ is "$(state_of a "$session")" ready "the first did not notice"
 in_place a
 out=$(dev a down)
 is $? 0 "down works with a session running" || diag "$out"
-none "no process of it is left" "$(processes; stack_sandbox_pids)"
+none "no process of it is left" "$(processes; stack_left_pids)"
 none "no cgroup of it is left" "$(cgroup_dirs "$STACK_NAME" | xargs -r ls -d 2>/dev/null)"
 
 out=$(dev a up)
@@ -181,7 +191,7 @@ like "$(call a POST "/v1/sessions/$session/resume" '{}')" '"state": ?"ready"' "a
 kill -KILL "$(daemon_pid postgres)"
 out=$(dev a down)
 is $? 0 "down works without its database" || diag "$out"
-none "and ends the sandboxes all the same" "$(processes; stack_sandbox_pids)"
+none "and ends the sandboxes all the same" "$(processes; stack_left_pids)"
 out=$(dev a down --purge)
 ok "purge forgets everything" test ! -e "$STACK_STATE" -a ! -e "$world/a/var/demo.env"
 is "$(dev a down)" "nothing of this checkout is running" "down twice is harmless"

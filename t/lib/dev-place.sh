@@ -75,7 +75,8 @@ place_choose_state() { # HASH
 # The place chosen last time wins: XDG_RUNTIME_DIR differs between logins.
 place_choose_run() { # HASH
 	local dir=${XDG_RUNTIME_DIR:-/tmp} last
-	last=$(readlink -- "$TOP/var/run") && [ -d "$last" ] && {
+	last=$(readlink -- "$TOP/var/run") && [ -d "$last" ] &&
+		[ "${last##*/}" = "sl-$1" ] && {
 		printf '%s' "$last"
 		return
 	}
@@ -94,6 +95,16 @@ place_checkout() {
 	STACK_NAME=sandlease-$hash
 	STACK_STATE=$(place_choose_state "$hash") || exit 1
 	STACK_RUN=$(place_choose_run "$hash")
+	place_disown
+}
+
+# A checkout copied with its var/ has pid files of the original's daemons, which
+# are not ours to stop.
+place_disown() {
+	local was
+	read -r was 2>/dev/null <"$STACK_STATE/pid/checkout" || return 0
+	[ "$was" = "$TOP" ] || [ ! -e "$was/var/state" ] ||
+		rm -f "$STACK_STATE"/pid/*
 }
 
 # place_var: the checkout's var/, which holds logs of ./dev itself.

@@ -154,16 +154,23 @@ reaper_stop() { daemon_stop reaper TERM 10 group; }
 
 # ---- the end
 
-# Processes of our sandboxes, by three signs: what the provider has noted down
-# ("bwrap":7,"bwrapStart":9), who holds a sandbox's lock file open, who is in
-# our cgroup.  The rest of a sandbox dies with its init.
+# bwrap and init of our sandboxes, by two signs: what the provider has noted
+# down, and who holds a sandbox's lock file open.  The rest of a sandbox dies
+# with its init.
+#
+# A note ("bwrap":7,"bwrapStart":9,"init":8,...) may have been copied with the
+# checkout: a bwrap that lives shows whose it is.
 stack_noted_pids() {
-	local boot pid start
+	local boot bwrap bwrap_start init init_start
 	boot=$(</proc/sys/kernel/random/boot_id)
-	while IFS=',: ' read -r _ pid _ start; do
-		[ "$(proc_start "$pid")" != "$start" ] || echo "$pid"
-	done < <(grep -lsF "$boot" "$STACK_STATE"/data/box/*/proc |
-		xargs -r grep -ohE '"(bwrap|init)":[0-9]+,"[a-zA-Z]+":[0-9]+')
+	while IFS=' ' read -r bwrap bwrap_start init init_start; do
+		if [ "$(proc_start "$bwrap")" = "$bwrap_start" ]; then
+			grep -qsF "$STACK_STATE/data/" "/proc/$bwrap/cmdline" || continue
+			echo "$bwrap"
+		fi
+		[ "$(proc_start "$init")" != "$init_start" ] || echo "$init"
+	done < <(cat "$STACK_STATE"/data/box/*/proc 2>/dev/null | tr '}' '\n' |
+		grep -F "$boot" | sed -nE 's/.*"bwrap":([0-9]+),"bwrapStart":([0-9]+),"init":([0-9]+),"initStart":([0-9]+).*/\1 \2 \3 \4/p')
 }
 
 stack_lock_pids() {
@@ -175,16 +182,22 @@ stack_sandbox_pids() {
 	{
 		stack_noted_pids
 		stack_lock_pids
-		cgroup_pids "$STACK_NAME"
 	} | sort -un
 }
 
-stack_nothing_left() { [ -z "$(stack_sandbox_pids)" ]; }
+# Once our own processes have ended, whoever is in our cgroup is left over, too.
+stack_left_pids() {
+	{
+		stack_sandbox_pids
+		cgroup_pids "$STACK_NAME"
+	} | sort -un
+}
+stack_nothing_left() { [ -z "$(stack_left_pids)" ]; }
 
 # What a drain could not end (the database may be gone) is ours all the same.
 stack_kill_sandboxes() {
 	local pids
-	pids=$(stack_sandbox_pids)
+	pids=$(stack_left_pids)
 	[ -n "$pids" ] || return 0
 	note "ending what is left of sandboxes: $(wc -w <<<"$pids") processes"
 	cgroup_thaw "$STACK_NAME" 2>/dev/null

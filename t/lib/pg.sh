@@ -102,9 +102,9 @@ must() {
 	[[ $out != *ERROR:* ]] || die "$out: $1"
 }
 
-# pg_run_world PROGRAM: a program of t/unit/control, whose TAP is the test's.
+# pg_run_world PROGRAM: one below t/unit, whose TAP is the test's.
 pg_run_world() {
-	local from=$STACK_BUILD/t/unit/control/$1
+	local from=$STACK_BUILD/t/unit/$1
 	[ -x "$from" ] || skip_all "$1 is not built (make check builds it)"
 	install -m 755 "$from" "$STACK_STATE/bin/world"
 	AS_ENV=("SANDLEASE_CONFIG=$(stack_conf_file)" CMOCKA_MESSAGE_OUTPUT=TAP)

@@ -1,6 +1,7 @@
 ## t/sql: the schema, its functions and their races, in a real PostgreSQL
 
 EXTRA_DIST += \
+	sql/README.md \
 	t/lib/pg.sh \
 	t/sql/auth.t \
 	t/sql/lease.t \
@@ -9,4 +10,5 @@ EXTRA_DIST += \
 	t/sql/race.t \
 	t/sql/rows.sh \
 	t/sql/session.t \
+	t/sql/store.t \
 	t/sql/transitions.t

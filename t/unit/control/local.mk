@@ -5,9 +5,12 @@ CONTROL_WORLD_LIBS = libreaper.a libcontrol.a libprovider.a libstore.a libdomain
 	$(LIBCOMMON) $(PQ_LIBS) $(CMOCKA_LIBS)
 CONTROL_WORLD_SOURCES = t/unit/control/world.c t/unit/control/world.h
 
-check_PROGRAMS += t/unit/control/start_world t/unit/control/stop_world
-EXTRA_DIST += t/control/start.t t/control/stop.t
+check_PROGRAMS += t/unit/control/reap_world t/unit/control/start_world \
+	t/unit/control/stop_world
+EXTRA_DIST += t/control/reap.t t/control/start.t t/control/stop.t
 
+t_unit_control_reap_world_SOURCES = t/unit/control/reap_world.c $(CONTROL_WORLD_SOURCES)
+t_unit_control_reap_world_LDADD = $(CONTROL_WORLD_LIBS)
 t_unit_control_start_world_SOURCES = t/unit/control/start_world.c $(CONTROL_WORLD_SOURCES)
 t_unit_control_start_world_LDADD = $(CONTROL_WORLD_LIBS)
 t_unit_control_stop_world_SOURCES = t/unit/control/stop_world.c $(CONTROL_WORLD_SOURCES)

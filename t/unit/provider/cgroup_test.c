@@ -33,7 +33,7 @@ static const char *const FILES[] = {
 	"memory/sl/box/ses-1/cgroup.procs",
 	"memory/sl/box/ses-1/init/cgroup.procs",
 	"memory/sl/box/ses-1/s-a/memory.limit_in_bytes",
-	"memory/sl/box/ses-1/s-a/cgroup.procs",
+	"memory/sl/box/ses-1/s-a/cgroup.procs", "memory/sl/box/ses-1/s-a/tasks",
 	"memory/sl/box/cgroup.clone_children", "unified/sl/cgroup.controllers",
 	"unified/unit/cgroup.controllers"
 };
@@ -263,8 +263,9 @@ limits_are_written_where_they_belong(void **state)
 	assert_int_equal(count, 1);
 	assert_int_equal(write(fds[0], "0", 1), 1);
 	close(fds[0]);
-	assert_content("memory/sl/box/ses-1/s-a/cgroup.procs", "0");
-	put("memory/sl/box/ses-1/s-a/cgroup.procs", "");
+	/* not cgroup.procs, which would stop every fork of the machine */
+	assert_content("memory/sl/box/ses-1/s-a/tasks", "0");
+	assert_content("memory/sl/box/ses-1/s-a/cgroup.procs", "");
 }
 
 static void

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Exposed ports: bytes both ways, half-close, backpressure, nothing listening."""
+import os
+import socket
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import Box, eventually  # noqa: E402
+from tap import ok, run, same  # noqa: E402
+
+box = Box()
+S = box.session(ports=[8000, 8001], pids=2000)
+
+SERVER = r"""
+import os, socket, sys, threading, time
+def serve(c, how):
+    if how == "echo":          # until the client has said its last, then a word more
+        total = b""
+        while True:
+            d = c.recv(65536)
+            if not d: break
+            c.sendall(d)
+        c.sendall(b"|bye")
+    elif how == "flood":
+        try:
+            for _ in range(4096): c.sendall(b"x" * 65536)
+        except OSError: pass
+    elif how == "sink":
+        n = 0
+        while True:
+            d = c.recv(1 << 20)
+            if not d: break
+            n += len(d)
+        c.sendall(b"%d" % n)
+    elif how == "stuck":
+        time.sleep(1000)
+    c.close()
+port, how, family = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+l = socket.socket(socket.AF_INET6 if family == "6" else socket.AF_INET)
+l.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+if family == "6": l.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+l.bind(("::1" if family == "6" else "127.0.0.1", port))
+l.listen(1024)
+open("/workspace/up-%d" % port, "w").close()
+while True:
+    c, _ = l.accept()
+    threading.Thread(target=serve, args=(c, how), daemon=True).start()
+"""
+
+
+def start(port, how, family="4"):
+    box.call(S, "POST", "/api/write", {"path": "/workspace/server.py", "content": SERVER})
+    box.run(S, f"rm -f up-{port}; python3 server.py {port} {how} {family} >/dev/null 2>&1 &")
+    up = os.path.join(box.dir, "storage", S, "workspace", f"up-{port}")
+    assert eventually(lambda: os.path.exists(up)), "server did not start"
+
+
+def expose(port):
+    listener = box.listener(f"{S}.1.{port}.sock")
+    a = box.forward("expose", S, [listener.fileno()], port=port)
+    listener.close()
+    return a
+
+
+def dial(port):
+    c = socket.socket(socket.AF_UNIX)
+    c.settimeout(30)
+    c.connect(box.path(S, port))
+    return c
+
+
+def rest(c):
+    out = b""
+    while True:
+        try:
+            piece = c.recv(1 << 20)
+        except ConnectionResetError:
+            return out
+        if not piece:
+            return out
+        out += piece
+
+
+def relays():
+    return box.forward("status", S)["relays"]
+
+
+def nothing_listens():
+    start(8099, "echo")
+    c = dial(8000)
+    c.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    a = rest(c)
+    head, _, body = a.partition(b"\r\n\r\n")
+    ok(head.startswith(b"HTTP/1.1 502 "), "a 502", a[:100])
+    ok(b"Connection: close" in head and b"text/html" in head, "a page, and the end")
+    ok(b"port 8000" in body and b" 8099" in body, "which names the port and one that listens", body)
+    same(int(head.lower().partition(b"content-length: ")[2].split()[0]), len(body), "of that length")
+    c = dial(8000)
+    c.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nupgrade: websocket\r\n\r\n")
+    a = rest(c)
+    ok(b"application/json" in a and b'"port":8000' in a, "JSON for an upgrade", a)
+    c = dial(8000)
+    c.sendall(b"POST / HTTP/1.1\r\n\r\n" + b"b" * 300000)
+    ok(rest(c).startswith(b"HTTP/1.1 502 "), "a body does not tear it away")
+    c = dial(8000)
+    c.sendall(b"x" * 20000)
+    ok(rest(c).startswith(b"HTTP/1.1 502 "), "a head without an end is cut short")
+    c = dial(8000)
+    same(rest(c), b"", "a silent one is closed in the end")
+    ok(eventually(lambda: relays() == 0), "and none is left")
+
+
+def both_ways_and_half_closed():
+    start(8000, "echo")
+    c = dial(8000)
+    for word in (b"hello", b"again"):
+        c.sendall(word)
+        same(c.recv(100), word, f"{word} comes back at once")
+    same(relays(), 1, "it is counted")
+    c.shutdown(socket.SHUT_WR)
+    same(rest(c), b"|bye", "after our end the other may still speak")
+    ok(eventually(lambda: relays() == 0), "then it is over")
+
+
+def ipv6_is_tried_too():
+    start(8001, "echo", "6")
+    c = dial(8001)
+    c.sendall(b"six")
+    same(c.recv(10), b"six", "a server on ::1 only is reached")
+    c.close()
+
+
+def large_transfers():
+    ok(expose(8002)["ok"] and expose(8003)["ok"] and expose(8004)["ok"], "expose while it runs")
+    start(8002, "flood")
+    start(8003, "sink")
+    c = dial(8002)
+    total = 0
+    while True:
+        piece = c.recv(1 << 20)
+        total += len(piece)
+        if not piece:
+            break
+    same(total, 4096 * 65536, "256 MiB out")
+    c = dial(8003)
+    block = b"y" * (1 << 20)
+    for _ in range(64):
+        c.sendall(block)
+    c.shutdown(socket.SHUT_WR)
+    same(rest(c), b"%d" % (64 << 20), "64 MiB in")
+
+
+def memory():
+    for pid in box.named("sandlease-wrap"):
+        with open(f"/proc/{pid}/status") as f:
+            for line in f:
+                if line.startswith("VmRSS"):
+                    return int(line.split()[1])
+    return 0
+
+
+def who_does_not_read_holds_no_memory():
+    before = memory()
+    slow = [dial(8002) for _ in range(50)]
+    time.sleep(0.5)
+    ok(memory() - before < 4096, "50 readers that do not read", f"{before} {memory()}")
+    start(8004, "stuck")
+    stuck = dial(8004)
+    stuck.settimeout(1)
+    sent = 0
+    try:
+        while sent < 1 << 26:
+            sent += stuck.send(b"z" * 65536)
+    except socket.timeout:
+        pass
+    ok(sent < 16 << 20, "a server that does not read stops the sender", sent)
+    c = dial(8000)
+    c.sendall(b"quick")
+    same(c.recv(10), b"quick", "and others are served meanwhile")
+    for s in slow + [stuck, c]:
+        s.close()
+    ok(eventually(lambda: relays() == 0), "all of them end", relays())
+
+
+def many_connections():
+    conns = [dial(8000) for _ in range(300)]
+    for i, c in enumerate(conns):
+        c.sendall(b"%d" % i)
+    same(all(c.recv(10) == b"%d" % i for i, c in enumerate(conns)), True, "300 at once")
+    same(relays(), 300, "all counted")
+    for c in conns:
+        c.close()
+    ok(eventually(lambda: relays() == 0), "all ended")
+    more = []
+    for _ in range(600):
+        c = dial(8000)
+        c.sendall(b"x")
+        more.append(c)
+    ok(eventually(lambda: relays() == 512), "no more than 512", relays())
+    for c in more[:300]:
+        c.close()
+    same(more[-1].recv(1), b"x", "those beyond are served when there is room")
+    for c in more:
+        c.close()
+    ok(eventually(lambda: relays() == 0), "and end", relays())
+
+
+def unexpose_closes_what_is_open():
+    c = dial(8000)
+    c.sendall(b"a")
+    c.recv(1)
+    ok(box.forward("unexpose", S, port=8000)["ok"], "unexpose answers")
+    same(rest(c), b"", "an open connection is closed")
+    try:
+        dial(8000)
+        ok(False, "nobody listens any more")
+    except ConnectionRefusedError:
+        ok(True, "nobody listens any more")
+    ok(box.forward("unexpose", S, port=8000)["ok"], "again is fine")
+    ok(expose(8000)["ok"], "it can be exposed again")
+    c = dial(8000)
+    c.sendall(b"back")
+    same(c.recv(10), b"back", "and works")
+    c.close()
+    same(box.forward("expose", S, port=8000).get("code"), "validation_failed",
+         "expose without a socket is refused")
+    same(box.forward("expose", S, port=70000).get("code"), "validation_failed", "or with a bad port")
+
+
+def bytes_are_activity():
+    time.sleep(0.3)
+    ok(box.forward("status", S)["idleMs"] >= 100, "it has been idle")
+    c = dial(8000)
+    c.sendall(b"x")
+    c.recv(1)
+    a = box.forward("status", S)
+    same((a["busy"], a["relays"]), (False, 1), "an open connection is not work")
+    ok(a["idleMs"] < 250, "a byte on it is", a)
+    c.close()
+
+
+try:
+    run([nothing_listens, both_ways_and_half_closed, ipv6_is_tried_too, large_transfers,
+         who_does_not_read_holds_no_memory, many_connections, unexpose_closes_what_is_open,
+         bytes_are_activity])
+finally:
+    box.close()

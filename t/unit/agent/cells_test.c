@@ -1,0 +1,105 @@
+/* cells_test.c: the cells of a sandbox, and the generations that are over. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cells.h"
+#include "common/str.h"
+
+static const char A[] = "aaaaaaaaaaaaaaaaaaaa", B[] = "bbbbbbbbbbbbbbbbbbbb";
+
+static void
+add(struct cells *t, const char *session, pid_t pid)
+{
+	struct cell c = { .pid = pid, .generation = pid, .channel = -1 };
+	struct err e;
+
+	str_copy(c.session, sizeof(c.session), session);
+	str_copy(c.instance, sizeof(c.instance), "i");
+	assert_int_equal(cells_add(t, &c, &e), 0);
+}
+
+static void
+release(struct cells *t)
+{
+	free(t->cell);
+	free(t->seals);
+}
+
+static void
+a_cell_is_found_until_it_is_removed(void **state)
+{
+	struct cells t = { 0 };
+	json_t *list;
+
+	(void)state;
+	add(&t, A, 10);
+	add(&t, B, 20);
+	assert_int_equal(cells_find(&t, B)->pid, 20);
+	assert_string_equal(cells_by_pid(&t, 10)->session, A);
+	list = cells_wrappers(&t, B);
+	assert_int_equal(json_array_size(list), 1);
+	json_decref(list);
+	cells_remove(&t, cells_find(&t, A));
+	assert_null(cells_find(&t, A));
+	assert_int_equal(cells_find(&t, B)->pid, 20);
+	list = cells_list(&t);
+	assert_int_equal(json_array_size(list), 1);
+	json_decref(list);
+	release(&t);
+}
+
+static void
+a_seal_only_rises(void **state)
+{
+	struct cells t = { 0 };
+	struct err e;
+
+	(void)state;
+	assert_int_equal(cells_sealed(&t, A), 0);
+	assert_int_equal(cells_seal(&t, A, 5, &e), 0);
+	assert_int_equal(cells_seal(&t, A, 3, &e), 0);
+	assert_int_equal(cells_sealed(&t, A), 5);
+	assert_int_equal(cells_seal(&t, A, 6, &e), 0);
+	assert_int_equal(cells_sealed(&t, A), 6);
+	assert_int_equal(cells_sealed(&t, B), 0);
+	assert_int_equal(t.seal_count, 1);
+	release(&t);
+}
+
+static void
+there_is_an_end_to_both(void **state)
+{
+	struct cells t = { 0 };
+	struct err e = { 0 };
+	struct cell c = { .channel = -1 };
+
+	(void)state;
+	for (int i = 0; i < CELLS_MAX; i++)
+		add(&t, A, i + 1);
+	assert_int_equal(cells_add(&t, &c, &e), -1);
+	assert_string_equal(e.code, "launch_failed");
+	t.seal_count = SEALS_MAX;
+	t.seals = calloc(SEALS_MAX, sizeof(*t.seals));
+	assert_int_equal(cells_seal(&t, B, 1, &e), -1);
+	assert_string_equal(e.code, "too_many_seals");
+	release(&t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cell_is_found_until_it_is_removed),
+		cmocka_unit_test(a_seal_only_rises),
+		cmocka_unit_test(there_is_an_end_to_both),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

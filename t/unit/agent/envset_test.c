@@ -1,0 +1,115 @@
+/* envset_test.c: the session's environment variables. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/envset.h"
+#include "common/mem.h"
+
+static void
+merge(const char *text)
+{
+	auto_json json_t *env = NULL;
+	struct err e = { 0 };
+
+	assert_int_equal(json_parse(text, strlen(text), &env, &e), 0);
+	assert_int_equal(envset_check(env, "env", &e), 0);
+	assert_int_equal(envset_merge(env, &e), 0);
+}
+
+static const char *
+value_in(char *const *envp, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *envp != NULL; envp++)
+		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+			return *envp + len + 1;
+	return NULL;
+}
+
+static void
+a_shell_is_told_what_has_changed_since(void **state)
+{
+	auto_buf struct buf none = { 0 };
+	auto_buf struct buf some = { 0 };
+	auto_free char **envp = NULL;
+	int64_t seq, later;
+
+	(void)state;
+	envset_open("abcdefghij0123456789", "ann");
+	merge("{\"A\":\"1\",\"B\":\"2\",\"LANG\":\"de\",\"HOME\":null}");
+	envp = envset_envp(&seq);
+	assert_string_equal(value_in(envp, "A"), "1");
+	assert_string_equal(value_in(envp, "LANG"), "de");
+	assert_string_equal(value_in(envp, "USER"), "ann");
+	assert_string_equal(value_in(envp, "SANDLEASE_SESSION_ID"),
+	    "abcdefghij0123456789");
+	assert_null(value_in(envp, "HOME"));
+	assert_int_equal(envset_script(seq, &none), seq);
+	assert_int_equal(none.len, 0);
+	merge("{\"B\":null,\"C\":\"it's\"}");
+	later = envset_script(seq, &some);
+	assert_true(later > seq);
+	assert_string_equal(some.data,
+	    "\\builtin unset -v B\n\\builtin export C='it'\\''s'\n");
+}
+
+static void
+what_no_environment_can_hold_is_refused(void **state)
+{
+	static const char *const BAD[] = { "{\"\":\"x\"}", "{\"1a\":\"x\"}",
+		"{\"a-b\":\"x\"}", "{\"a=b\":\"x\"}", "{\"a\":1}", "{\"a\":[]}",
+		"{\"a\":\"x\\u0000y\"}", "[]" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
+		auto_json json_t *env = NULL;
+		struct err e = { 0 };
+
+		assert_int_equal(json_parse(BAD[i], strlen(BAD[i]), &env, &e),
+		    0);
+		assert_int_equal(envset_check(env, "env", &e), -1);
+		assert_string_equal(e.field, "env");
+	}
+}
+
+static void
+there_is_an_end_to_it(void **state)
+{
+	auto_json json_t *env = json_object();
+	auto_free char *large = xcalloc(1, ENV_VALUE_MAX + 2);
+	struct err e = { 0 };
+
+	(void)state;
+	memset(large, 'x', ENV_VALUE_MAX + 1);
+	json_object_set_new(env, "L", json_string(large));
+	assert_int_equal(envset_check(env, "env", &e), -1);
+	large[ENV_VALUE_MAX] = '\0';
+	for (int i = 0; i < 9; i++) {
+		char name[8] = { 'V', (char)('0' + i) };
+
+		json_object_set_new(env, name, json_string(large));
+	}
+	json_object_del(env, "L");
+	assert_int_equal(envset_check(env, "env", &e), -1);
+	assert_int_equal(envset_merge(env, &e), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_shell_is_told_what_has_changed_since),
+		cmocka_unit_test(what_no_environment_can_hold_is_refused),
+		cmocka_unit_test(there_is_an_end_to_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

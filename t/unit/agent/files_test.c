@@ -1,0 +1,177 @@
+/* files_test.c: reading and writing files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/files.h"
+#include "common/mem.h"
+
+static char dir[] = "/tmp/sl-files-XXXXXX";
+
+static const char *
+in_dir(const char *name)
+{
+	static char path[FILES_PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static int
+put(const char *name, const char *text, int mode, struct err *e)
+{
+	struct files_source from = { .data = text,
+		.len = strlen(text),
+		.fd = -1 };
+
+	return files_write(in_dir(name), &from, mode, e);
+}
+
+static void
+assert_content(const char *name, const char *want)
+{
+	auto_buf struct buf b = { 0 };
+	struct err e = { 0 };
+	int64_t size;
+
+	assert_int_equal(files_read(in_dir(name), &b, &size, &e), 0);
+	assert_string_equal(b.data, want);
+	assert_int_equal(size, strlen(want));
+}
+
+static void
+paths_are_meant_in_a_directory(void **state)
+{
+	char out[FILES_PATH_MAX], *longest = xmalloc(FILES_PATH_MAX + 1);
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(files_resolve("/w", "a/b", out, &e), 0);
+	assert_string_equal(out, "/w/a/b");
+	assert_int_equal(files_resolve("/w", "/a", out, &e), 0);
+	assert_string_equal(out, "/a");
+	assert_int_equal(files_resolve("/w", "", out, &e), -1);
+	memset(longest, 'x', FILES_PATH_MAX);
+	longest[FILES_PATH_MAX] = '\0';
+	assert_int_equal(files_resolve("/w", longest, out, &e), -1);
+	assert_string_equal(e.field, "path");
+	free(longest);
+}
+
+static void
+a_write_makes_parents_and_keeps_the_mode(void **state)
+{
+	struct err e = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(put("p/q/file", "one", -1, &e), 0);
+	assert_content("p/q/file", "one");
+	assert_int_equal(chmod(in_dir("p/q/file"), 0750), 0);
+	assert_int_equal(put("p/q/file", "two", -1, &e), 0);
+	assert_int_equal(stat(in_dir("p/q/file"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
+	assert_int_equal(put("p/q/file", "three", 0600, &e), 0);
+	assert_int_equal(stat(in_dir("p/q/file"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_content("p/q/file", "three");
+}
+
+static void
+a_link_is_followed(void **state)
+{
+	struct err e = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(put("target", "old", -1, &e), 0);
+	assert_int_equal(symlink("target", in_dir("link")), 0);
+	assert_int_equal(put("link", "new", -1, &e), 0);
+	assert_content("target", "new");
+	assert_int_equal(lstat(in_dir("link"), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(symlink("loop", in_dir("loop")), 0);
+	assert_int_equal(put("loop", "x", -1, &e), -1);
+	assert_string_equal(e.code, "too_many_links");
+}
+
+static void
+a_descriptor_is_a_source_too(void **state)
+{
+	auto_fd int fd = open(in_dir("from"), O_RDWR | O_CREAT, 0600);
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(write(fd, "bytes", 5), 5);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(files_write(in_dir("to"),
+			     &(struct files_source){ .fd = fd }, -1, &e),
+	    0);
+	assert_content("to", "bytes");
+}
+
+static void
+errors_have_the_containers_codes(void **state)
+{
+	static const struct {
+		const char *name, *code;
+		enum err_kind kind;
+	} CASES[] = {
+		{ "none", "file_not_found", ERR_NOT_FOUND },
+		{ "target/x", "not_directory", ERR_INVALID },
+		{ "p", "is_directory", ERR_INVALID },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_buf struct buf b = { 0 };
+		struct err e = { 0 };
+		int64_t size;
+
+		assert_int_equal(
+		    files_read(in_dir(CASES[i].name), &b, &size, &e), -1);
+		assert_string_equal(e.code, CASES[i].code);
+		assert_int_equal(e.kind, CASES[i].kind);
+	}
+}
+
+static int
+make_dir(void **state)
+{
+	(void)state;
+	return mkdtemp(dir) == NULL;
+}
+
+static int
+remove_dir(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(paths_are_meant_in_a_directory),
+		cmocka_unit_test(a_write_makes_parents_and_keeps_the_mode),
+		cmocka_unit_test(a_link_is_followed),
+		cmocka_unit_test(a_descriptor_is_a_source_too),
+		cmocka_unit_test(errors_have_the_containers_codes),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}

@@ -1,0 +1,100 @@
+/* lines_test.c: a stream of bytes as events of whole lines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "agent/lines.h"
+#include "common/mem.h"
+
+static void
+note(void *ctx, const char *text, size_t len)
+{
+	struct buf *b = ctx;
+
+	buf_str(b, "[");
+	buf_add(b, text, len);
+	buf_str(b, "]");
+}
+
+static void
+lines_go_out_when_they_are_whole(void **state)
+{
+	static const struct {
+		const char *in[4];
+		const char *before_flush, *after_flush, *after_end;
+	} CASES[] = {
+		{ { "a\nb\n" }, "[a\n][b\n]", "[a\n][b\n]", "[a\n][b\n]" },
+		{ { "a", "b\nc" }, "[ab\n]", "[ab\n][c]", "[ab\n][c]" },
+		{ { "h\xc3" }, "", "[h]", "[h][\xc3]" },
+		{ { "h\xc3", "\xa9\n" }, "[h\xc3\xa9\n]", "[h\xc3\xa9\n]",
+		    "[h\xc3\xa9\n]" },
+		{ { "\n\n" }, "[\n][\n]", "[\n][\n]", "[\n][\n]" },
+		{ { "" }, "", "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_buf struct buf out = { 0 };
+		struct lines l = { .emit = note, .ctx = &out };
+
+		buf_str(&out, "");
+		for (int k = 0; k < 4 && CASES[i].in[k] != NULL; k++)
+			lines_add(&l, CASES[i].in[k], strlen(CASES[i].in[k]));
+		assert_string_equal(out.data, CASES[i].before_flush);
+		lines_flush(&l);
+		assert_string_equal(out.data, CASES[i].after_flush);
+		lines_end(&l);
+		assert_string_equal(out.data, CASES[i].after_end);
+	}
+}
+
+struct tally {
+	size_t events, bytes, longest;
+};
+
+static void
+count(void *ctx, const char *text, size_t len)
+{
+	struct tally *t = ctx;
+
+	(void)text;
+	t->events++;
+	t->bytes += len;
+	if (len > t->longest)
+		t->longest = len;
+}
+
+static void
+a_line_without_end_goes_out_in_pieces(void **state)
+{
+	struct tally t = { 0 };
+	struct lines l = { .emit = count, .ctx = &t };
+	char block[1000];
+
+	(void)state;
+	/* three bytes each, so that no piece of LINES_MAX is whole */
+	for (size_t i = 0; i < sizeof(block); i++)
+		block[i] = "\xe2\x82\xac"[i % 3];
+	for (int i = 0; i < 300; i++)
+		lines_add(&l, block, 999);
+	lines_end(&l);
+	assert_int_equal(t.bytes, 300 * 999);
+	assert_true(t.longest <= LINES_MAX);
+	assert_true(t.events >= 5 && t.events <= 7);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_go_out_when_they_are_whole),
+		cmocka_unit_test(a_line_without_end_goes_out_in_pieces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* relay_page_test.c: what is said when nothing listens. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/relay_page.h"
+#include "common/mem.h"
+
+static const char TABLE[] =
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n"
+    "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000\n"
+    "   1: 0100007F:0BB8 00000000:0000 0A 00000000:00000000 00:00000000\n"
+    "   2: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000\n"
+    "   3: 0100007F:270F 0100007F:C350 06 00000000:00000000 00:00000000\n";
+static const char TABLE6[] =
+    "  sl  local_address remote_address st tx_queue rx_queue\n"
+    "   0: 00000000000000000000000001000000:1F90 "
+    "00000000000000000000000000000000:0000 0A 00000000:00000000\n"
+    "   1: 00000000000000000000000000000000:1388 "
+    "00000000000000000000000000000000:0000 0A 00000000:00000000\n";
+
+static void
+listening_ports_are_found_once_and_in_order(void **state)
+{
+	struct port_list l = { 0 };
+
+	(void)state;
+	relay_page_parse(TABLE, &l);
+	relay_page_parse(TABLE6, &l);
+	assert_int_equal(l.count, 3);
+	assert_int_equal(l.port[0], 3000);
+	assert_int_equal(l.port[1], 5000);
+	assert_int_equal(l.port[2], 8080);
+}
+
+static void
+more_ports_than_fit_are_left_out(void **state)
+{
+	auto_buf struct buf text = { 0 };
+	struct port_list l = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		buf_fmt(&text, "%4d: 0100007F:%04X 00000000:0000 0A 0\n", i,
+		    9000 - i);
+	relay_page_parse(text.data, &l);
+	assert_int_equal(l.count, RELAY_PORTS_MAX);
+	relay_page_parse("", &l);
+	relay_page_parse("\n\n x", &l);
+	assert_int_equal(l.count, RELAY_PORTS_MAX);
+}
+
+static void
+an_upgrade_is_recognised(void **state)
+{
+	static const struct {
+		const char *head;
+		int want;
+	} CASES[] = {
+		{ "GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n", 1 },
+		{ "GET / HTTP/1.1\r\nHost: x\r\nuPGRADE:h2c\r\n\r\n", 1 },
+		{ "GET /upgrade: HTTP/1.1\r\nHost: x\r\n\r\n", 0 },
+		{ "GET / HTTP/1.1\r\nX-Upgrade: x\r\n\r\n", 0 },
+		{ "GET / HTTP/1.1\r\nUpgrad", 0 },
+		{ "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+		assert_int_equal(relay_page_upgrades(CASES[i].head,
+				     strlen(CASES[i].head)),
+		    CASES[i].want);
+}
+
+static void
+the_response_is_complete(void **state)
+{
+	struct port_list l = { .port = { 80, 443 }, .count = 2 };
+
+	(void)state;
+	for (int json = 0; json < 2; json++) {
+		auto_buf struct buf b = { 0 };
+		const char *body, *length;
+
+		relay_page_write(&b, 8080, json, &l);
+		body = strstr(b.data, "\r\n\r\n");
+		length = strstr(b.data, "Content-Length: ");
+		assert_non_null(body);
+		assert_non_null(length);
+		assert_int_equal(atoi(length + 16), strlen(body + 4));
+		assert_non_null(
+		    strstr(body, json ? "\"listening\":[80,443]" : " 80 443"));
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(listening_ports_are_found_once_and_in_order),
+		cmocka_unit_test(more_ports_than_fit_are_left_out),
+		cmocka_unit_test(an_upgrade_is_recognised),
+		cmocka_unit_test(the_response_is_complete),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

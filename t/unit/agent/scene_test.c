@@ -1,0 +1,136 @@
+/* scene_test.c: bodies of any origin, read within bounds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/scene.h"
+#include "common/mem.h"
+
+struct input {
+	const char *text;
+	size_t left;
+};
+
+static ssize_t
+read_input(void *ctx, char *to, size_t max)
+{
+	struct input *in = ctx;
+	size_t n = in->left < max ? in->left : max;
+
+	memcpy(to, in->text, n);
+	in->text += n;
+	in->left -= n;
+	return (ssize_t)n;
+}
+
+static const char *
+no_param(void *ctx, const char *name)
+{
+	(void)ctx;
+	(void)name;
+	return NULL;
+}
+
+static const struct call_io IO = { .read = read_input, .param = no_param };
+
+static void
+depth_is_counted_outside_of_strings(void **state)
+{
+	static const struct {
+		const char *text;
+		int ok;
+	} CASES[] = {
+		{ "", 1 },
+		{ "[[[]]]", 1 },
+		{ "[[[[]]]]", 0 },
+		{ "{\"a\":[{}]}", 1 },
+		{ "{\"a\":[{\"b\":[]}]}", 0 },
+		{ "[\"[[[[[[\"]", 1 },
+		{ "[\"\\\"[[[[\"]", 1 },
+		{ "[],[],[],[]", 1 },
+		{ "\"unfinished [[[[", 1 },
+		{ "\"\\", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+		assert_int_equal(scene_depth_ok(CASES[i].text,
+				     strlen(CASES[i].text), 3),
+		    CASES[i].ok);
+}
+
+static void
+a_body_is_an_object_without_nulls(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+		size_t members;
+	} CASES[] = {
+		{ "", 0, 0 },
+		{ "{\"a\":null,\"b\":1}", 0, 1 },
+		{ "[]", -1, 0 },
+		{ "{", -1, 0 },
+		{ "{\"a\":1,\"a\":2}", -1, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_json json_t *body = NULL;
+		struct input in = { CASES[i].text, strlen(CASES[i].text) };
+		struct call c = { .io = &IO, .io_ctx = &in };
+		struct err e = { 0 };
+
+		assert_int_equal(scene_body(&c, 1000, &body, &e), CASES[i].rc);
+		if (CASES[i].rc == 0)
+			assert_int_equal(json_object_size(body),
+			    CASES[i].members);
+		else
+			assert_string_equal(e.code, "validation_failed");
+	}
+}
+
+static void
+deep_nesting_never_reaches_the_parser(void **state)
+{
+	auto_free char *text = xmalloc(100000);
+	auto_json json_t *body = NULL;
+	struct input in = { text, 100000 };
+	struct call c = { .io = &IO, .io_ctx = &in };
+	struct err e = { 0 };
+
+	(void)state;
+	memset(text, '[', 100000);
+	assert_int_equal(scene_body(&c, 200000, &body, &e), -1);
+	assert_null(body);
+}
+
+static void
+text_of_any_origin_becomes_a_string(void **state)
+{
+	auto_json json_t *s = scene_string("a\0\xff\"", 4);
+
+	(void)state;
+	assert_true(json_is_string(s));
+	assert_int_equal(json_string_length(s), 6);
+	assert_memory_equal(json_string_value(s), "a\0\xef\xbf\xbd\"", 6);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(depth_is_counted_outside_of_strings),
+		cmocka_unit_test(a_body_is_an_object_without_nulls),
+		cmocka_unit_test(deep_nesting_never_reaches_the_parser),
+		cmocka_unit_test(text_of_any_origin_becomes_a_string),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

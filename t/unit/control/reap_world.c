@@ -1,0 +1,302 @@
+/* reap_world.c: a pass of the reaper, and what it leaves alone. */
+#include "world.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "control/stop.h"
+#include "reaper/pass.h"
+
+enum { PASS_MS = 30 * 1000 };
+
+#define ORPHAN "ses-000000000000000000000000000000000000000000000000"
+
+static struct pass
+reap(struct world *w)
+{
+	struct pass p = { .ctl = &w->ctl, .deadline_ms = clock_ms() + PASS_MS };
+
+	pass_run(&p);
+	return p;
+}
+
+static void
+a_quiet_world_stays_as_it_is(void **state)
+{
+	struct world *w = *state;
+	struct pass p;
+
+	world_ready(w, ISOLATION_SESSION);
+	p = reap(w);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+	assert_int_equal(p.errors, 0);
+	assert_int_equal(p.stopped + p.slept + p.deleted + p.failed_starts +
+		p.orphans + p.gone + p.retired,
+	    0);
+}
+
+static void
+what_is_idle_is_put_to_sleep(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
+	assert_int_equal(reap(w).slept, 1);
+	assert_string_equal(world_state(w), "asleep none 1 stopped");
+	assert_string_equal(world_ask(w,
+				"SELECT detail->>'reason' FROM event"
+				" WHERE what = 'request_stop'"),
+	    "idle-timeout");
+}
+
+static void
+five_minutes_without_a_call_change_nothing(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	world_ask(w,
+	    "UPDATE lease SET keep_warm_until ="
+	    " keep_warm_until - interval '5 minutes'");
+	world_ask(w,
+	    "UPDATE session SET last_activity_at ="
+	    " last_activity_at - interval '5 minutes'");
+	reap(w);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+}
+
+static void
+what_works_is_kept_awake(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_status(&(struct agent_status){ .busy = true, .running = 1 });
+	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
+	assert_int_equal(reap(w).slept, 0);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+	assert_string_equal(world_ask(w,
+				"SELECT keep_warm_until >"
+				" clock_timestamp() + interval '9 minutes',"
+				" (SELECT activity_seq FROM session)"
+				" FROM lease"),
+	    "t|1");
+}
+
+static void
+a_late_start_is_repaired_by_work_that_was_accepted(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_status(&(struct agent_status){ .busy = true, .streams = 1 });
+	world_ask(w, "UPDATE lease SET startup_deadline = 'epoch'");
+	assert_int_equal(reap(w).failed_starts, 0);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+	assert_string_equal(
+	    world_ask(w, "SELECT startup_deadline IS NULL FROM lease"), "t");
+}
+
+static void
+a_start_that_never_ended_has_failed(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("storage_make", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	assert_int_equal(reap(w).failed_starts, 0); /* it has its time */
+	assert_string_equal(world_state(w),
+	    "initializing owns_wrapper 1 creating");
+	world_ask(w, "UPDATE lease SET startup_deadline = 'epoch'");
+	assert_int_equal(reap(w).failed_starts, 1);
+	assert_string_equal(world_state(w), "failed none 1 stopped");
+	assert_string_equal(world_ask(w, "SELECT reason FROM session"),
+	    "it was not ready within its time");
+}
+
+static void
+what_has_expired_is_deleted(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	world_ask(w, "UPDATE session SET expires_at = 'epoch'");
+	assert_int_equal(reap(w).deleted, 1);
+	assert_string_equal(world_state(w), "deleted none 1 absent");
+}
+
+static void
+a_stop_whose_worker_died_is_taken_up_again(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(stop_request(&w->ctl, w->id, STOP_SLEEP, "idle-timeout", NULL,
+	    -1, &e));
+	world_ask(w,
+	    "SELECT * FROM session_stop_begin('%s',"
+	    " '{\"attempt\": \"lost\", \"seconds\": 45}')",
+	    w->id);
+	reap(w); /* inside its watchdog: left alone */
+	assert_string_equal(world_state(w), "sleeping stopping 1 running");
+	world_ask(w, "UPDATE lease SET attempt_deadline = 'epoch'");
+	reap(w); /* past it: expired, with backoff */
+	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
+	assert_string_equal(
+	    world_ask(w,
+		"SELECT session_stop_end('%s',"
+		" '{\"attempt\": \"lost\", \"absent\": true}') IS NULL",
+		w->id),
+	    "t"); /* its result comes too late */
+	world_ask(w, "UPDATE lease SET next_attempt_at = 'epoch'");
+	assert_int_equal(reap(w).stopped, 1);
+	assert_string_equal(world_state(w), "asleep none 1 running");
+}
+
+static void
+a_deletion_that_was_interrupted_is_finished(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone;
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_script("destroy", FAKE_FAIL, 1);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_string_equal(world_state(w), "deleting none 1 destroying");
+	assert_int_equal(reap(w).deleted, 1);
+	assert_string_equal(world_state(w), "deleted none 1 absent");
+}
+
+static void
+a_sandbox_that_died_leaves_its_sessions_asleep(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SHARED);
+	world_ready(w, ISOLATION_SHARED);
+	fake_crash(w->box);
+	assert_int_equal(reap(w).gone, 2);
+	assert_string_equal(world_state(w), "asleep none 1 stopped");
+	assert_string_equal(world_ask(w,
+				"SELECT DISTINCT state, reason FROM session"),
+	    "asleep|sandbox_gone");
+}
+
+static void
+a_reboot_leaves_sessions_asleep_with_their_files(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_crash(w->box);
+	str_copy(w->ctl.provider.boot_id, sizeof(w->ctl.provider.boot_id),
+	    "another");
+	reap(w);
+	assert_string_equal(world_state(w), "asleep none 1 stopped");
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+}
+
+static void
+a_list_that_fails_is_not_an_empty_one(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_script("list", FAKE_FAIL, 1);
+	assert_int_equal(reap(w).errors, 1);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+}
+
+static void
+another_host_s_reaper_touches_nothing(void **state)
+{
+	struct world *w = *state;
+	struct pass p;
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_crash(w->box);
+	str_copy(w->conf.host_name, sizeof(w->conf.host_name), "elsewhere");
+	p = reap(w);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+	assert_int_equal(p.gone + p.orphans + p.retired, 0);
+	assert_int_equal(fake_calls("stop") + fake_calls("destroy"), 0);
+}
+
+static void
+a_sandbox_no_row_knows_ends_after_two_sightings(void **state)
+{
+	struct world *w = *state;
+
+	fake_box_add(ORPHAN, "inc");
+	assert_int_equal(reap(w).orphans, 1);
+	assert_int_equal(reap(w).orphans, 1);
+	assert_int_equal(fake_calls("destroy"), 0); /* five minutes, too */
+	world_ask(w, "UPDATE sighting SET first_at = 'epoch'");
+	reap(w);
+	assert_int_equal(fake_calls("destroy"), 1);
+	assert_int_equal(reap(w).orphans, 0);
+}
+
+static void
+an_empty_shared_sandbox_is_stopped_after_its_grace(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone;
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_int_equal(reap(w).retired, 0);
+	world_ask(w, "UPDATE sandbox SET idle_since = 'epoch'");
+	assert_int_equal(reap(w).retired, 1);
+	assert_string_equal(world_state(w), "deleted none 1 stopped");
+}
+
+static void
+a_dry_run_only_tells(void **state)
+{
+	struct world *w = *state;
+	struct pass p = { .ctl = &w->ctl,
+		.dry_run = true,
+		.deadline_ms = clock_ms() + PASS_MS };
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_crash(w->box);
+	fake_box_add(ORPHAN, "inc");
+	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
+	pass_run(&p);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+	assert_string_equal(world_ask(w, "SELECT count(*) FROM sighting"), "0");
+	assert_int_equal(fake_calls("stop") + fake_calls("destroy"), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_quiet_world_stays_as_it_is),
+		WORLD_TEST(what_is_idle_is_put_to_sleep),
+		WORLD_TEST(five_minutes_without_a_call_change_nothing),
+		WORLD_TEST(what_works_is_kept_awake),
+		WORLD_TEST(a_late_start_is_repaired_by_work_that_was_accepted),
+		WORLD_TEST(a_start_that_never_ended_has_failed),
+		WORLD_TEST(what_has_expired_is_deleted),
+		WORLD_TEST(a_stop_whose_worker_died_is_taken_up_again),
+		WORLD_TEST(a_deletion_that_was_interrupted_is_finished),
+		WORLD_TEST(a_sandbox_that_died_leaves_its_sessions_asleep),
+		WORLD_TEST(a_reboot_leaves_sessions_asleep_with_their_files),
+		WORLD_TEST(a_list_that_fails_is_not_an_empty_one),
+		WORLD_TEST(another_host_s_reaper_touches_nothing),
+		WORLD_TEST(a_sandbox_no_row_knows_ends_after_two_sightings),
+		WORLD_TEST(an_empty_shared_sandbox_is_stopped_after_its_grace),
+		WORLD_TEST(a_dry_run_only_tells),
+	};
+
+	return cmocka_run_group_tests_name("reap", tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/* store_world.c: a server that answers, refuses, and goes away. */
+#include "../unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/conf.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "store/store.h"
+
+static const struct store_options OPTIONS = { "store_world", 1000 };
+static struct conf CONF;
+
+#define SUCCEEDS(call)                                                         \
+	do {                                                                   \
+		if ((call) < 0)                                                \
+			fail_msg("%s: %s", e.code, e.msg);                     \
+	} while (0)
+
+static int
+begin(void **state)
+{
+	*state = store_new(CONF.database, &OPTIONS);
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	store_free(*state);
+	return 0;
+}
+
+static void
+rows_have_text_numbers_truths_and_nulls(void **state)
+{
+	struct store *st = *state;
+	auto_rows struct rows *one = NULL, *left = NULL, *keys = NULL;
+	struct err e = { 0 };
+
+	SUCCEEDS(STORE_RUN(st, STMT_INSTALLATION, &one, &e));
+	assert_int_equal(rows_count(one), 1);
+	assert_int_equal(strlen(rows_text(one, 0, "id")), 36);
+	assert_false(rows_bool(one, 0, "draining"));
+	assert_false(rows_null(one, 0, "draining"));
+	SUCCEEDS(
+	    store_script(st, "UPDATE installation SET draining = true", &e));
+	rows_free(&one);
+	SUCCEEDS(STORE_RUN(st, STMT_INSTALLATION, &one, &e));
+	assert_true(rows_bool(one, 0, "draining"));
+	SUCCEEDS(
+	    store_script(st, "UPDATE installation SET draining = false", &e));
+	SUCCEEDS(STORE_RUN(st, STMT_DRAIN_LEFT, &left, &e));
+	assert_int_equal(rows_int(left, 0, "leases"), 0);
+	SUCCEEDS(STORE_RUN(st, STMT_KEY_CREATE, NULL, &e, "key1", "", "ann", "",
+	    "read", "hash1", NULL));
+	SUCCEEDS(STORE_RUN(st, STMT_KEY_LIST, &keys, &e));
+	assert_int_equal(rows_count(keys), 1);
+	assert_true(rows_null(keys, 0, "expires"));
+	assert_string_equal(rows_text(keys, 0, "expires"), "");
+	assert_false(rows_null(keys, 0, "org"));
+	assert_string_equal(rows_text(keys, 0, "org"), "");
+	assert_string_equal(rows_text(keys, 0, "user_id"), "ann");
+}
+
+static void
+no_row_is_a_result_too(void **state)
+{
+	struct store *st = *state;
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	SUCCEEDS(STORE_RUN(st, STMT_AUTH_KEY, &r, &e, "nothing", "false"));
+	assert_int_equal(rows_count(r), 0);
+}
+
+static int
+run_bad_cursor(struct store *st, struct err *e)
+{
+	return STORE_RUN(st, STMT_SESSION_LIST, NULL, e, "t", "", "", "", ".",
+	    "id", "10");
+}
+
+static int
+run_unknown_session(struct store *st, struct err *e)
+{
+	return STORE_RUN(st, STMT_SESSION_RESTART, NULL, e,
+	    "aaaaaaaaaaaaaaaaaaaa", "{}");
+}
+
+static int
+run_same_key(struct store *st, struct err *e)
+{
+	return STORE_RUN(st, STMT_KEY_CREATE, NULL, e, "key1", "", "ann", "",
+	    "read", "hash1", NULL);
+}
+
+static int
+run_unknown_scope(struct store *st, struct err *e)
+{
+	return STORE_RUN(st, STMT_KEY_CREATE, NULL, e, "key2", "", "ann", "",
+	    "god", "hash2", NULL);
+}
+
+static int
+run_for_ever(struct store *st, struct err *e)
+{
+	return store_script(st, "SELECT pg_sleep(60)", e);
+}
+
+static int
+run_raising(struct store *st, struct err *e)
+{
+	return store_script(st,
+	    "DO $$ BEGIN RAISE SQLSTATE 'SX503' USING MESSAGE = 'draining';"
+	    " END $$",
+	    e);
+}
+
+static int
+run_nonsense(struct store *st, struct err *e)
+{
+	return store_script(st, "SELEKT", e);
+}
+
+static void
+every_refusal_has_a_kind_and_a_code(void **state)
+{
+	static const struct {
+		int (*run)(struct store *st, struct err *e);
+		enum err_kind kind;
+		const char *code;
+	} CASES[] = {
+		{ run_same_key, ERR_CONFLICT, "already_exists" },
+		{ run_unknown_session, ERR_NOT_FOUND, "session_not_found" },
+		{ run_bad_cursor, ERR_INVALID, "validation_failed" },
+		{ run_unknown_scope, ERR_INTERNAL, "internal" },
+		{ run_for_ever, ERR_UNAVAILABLE, "try_again" },
+		{ run_raising, ERR_UNAVAILABLE, "draining" },
+		{ run_nonsense, ERR_INTERNAL, "internal" },
+	};
+	struct store *st = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct err e = { 0 };
+
+		assert_int_equal(CASES[i].run(st, &e), -1);
+		if (e.kind != CASES[i].kind ||
+		    !str_equal(e.code, CASES[i].code))
+			fail_msg("case %zu: %s: %s", i, e.code, e.msg);
+		/* the connection is as good as before */
+		SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
+	}
+}
+
+static void
+a_lock_that_is_held_is_waited_for_and_given_up(void **state)
+{
+	struct store *st = *state, *other = store_new(CONF.database, &OPTIONS);
+	struct err e = { 0 };
+
+	SUCCEEDS(STORE_RUN(other, STMT_SANDBOX_LOCK, NULL, &e, "box"));
+	assert_int_equal(STORE_RUN(st, STMT_SANDBOX_LOCK, NULL, &e, "box"), -1);
+	assert_int_equal(e.kind, ERR_UNAVAILABLE);
+	assert_string_equal(e.code, "try_again");
+	/* whoever goes away leaves no lock behind */
+	store_disconnect(other);
+	SUCCEEDS(STORE_RUN(st, STMT_SANDBOX_LOCK, NULL, &e, "box"));
+	SUCCEEDS(STORE_RUN(st, STMT_SANDBOX_UNLOCK, NULL, &e, "box"));
+	store_free(other);
+}
+
+static void
+a_connection_that_ended_while_idle_is_made_anew(void **state)
+{
+	struct store *st = *state, *other = store_new(CONF.database, &OPTIONS);
+	struct err e = { 0 };
+
+	SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
+	SUCCEEDS(store_script(other,
+	    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+	    " WHERE application_name = 'store_world'"
+	    " AND pid <> pg_backend_pid()",
+	    &e));
+	/* prepared statements too */
+	SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
+	store_free(other);
+}
+
+static void
+a_connection_that_ends_in_mid_statement_is_an_error_once(void **state)
+{
+	struct store *st = *state;
+	struct err e = { 0 };
+
+	assert_int_equal(store_script(st,
+			     "SELECT pg_terminate_backend(pg_backend_pid())",
+			     &e),
+	    -1);
+	assert_int_equal(e.kind, ERR_UNAVAILABLE);
+	assert_string_equal(e.code, "database_unavailable");
+	SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
+}
+
+static void
+a_direct_connection_keeps_its_locks(void **state)
+{
+	struct err e = { 0 };
+
+	SUCCEEDS(store_check_pooling(*state, &e));
+	SUCCEEDS(store_check_pooling(*state, &e));
+}
+
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(rows_have_text_numbers_truths_and_nulls),
+		WORLD_TEST(no_row_is_a_result_too),
+		WORLD_TEST(every_refusal_has_a_kind_and_a_code),
+		WORLD_TEST(a_lock_that_is_held_is_waited_for_and_given_up),
+		WORLD_TEST(a_connection_that_ended_while_idle_is_made_anew),
+		WORLD_TEST(
+		    a_connection_that_ends_in_mid_statement_is_an_error_once),
+		WORLD_TEST(a_direct_connection_keeps_its_locks),
+	};
+	struct err e = { 0 };
+
+	if (conf_load(NULL, &CONF, &e) < 0) {
+		fprintf(stderr, "%s\n", e.msg);
+		return 1;
+	}
+	return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}
