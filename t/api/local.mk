@@ -9,6 +9,11 @@ EXTRA_DIST += \
 	%D%/logging.t \
 	%D%/nginx.t \
 	%D%/nginx_checks.py \
+	%D%/nginx_control.py \
+	%D%/nginx_data.py \
+	%D%/nginx_preview.py \
+	%D%/nginx_states.py \
+	%D%/nginx_world.py \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
 	%D%/tenancy.t \
