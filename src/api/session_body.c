@@ -237,7 +237,8 @@ check_expiry(const char *s, struct err *e)
 	day = tm;
 	at = timegm(&day);
 	/* a day that the month does not have has become another one */
-	if (rest == NULL || !is_zone(rest) || day.tm_mday != tm.tm_mday)
+	if (rest == NULL || !is_zone(rest) || day.tm_mday != tm.tm_mday ||
+	    day.tm_sec != tm.tm_sec)
 		return err_field(e, "expiresAt",
 		    "must be like 2030-01-31T12:00:00Z");
 	/* a day's slack for offsets: the database has the last word */

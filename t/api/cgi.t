@@ -26,7 +26,7 @@ def cgi(method, path, body=b"", query="", **more):
     head, _, rest = done.stdout.partition(b"\r\n\r\n")
     headers = dict(line.split(": ", 1)
                    for line in head.decode().split("\r\n"))
-    return int(headers["Status"]), headers, rest
+    return int(headers["Status"].split()[0]), headers, rest
 
 
 @case

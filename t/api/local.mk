@@ -1,1 +1,15 @@
-## t/api
+## t/api: the whole service, asked through nginx
+
+EXTRA_DIST += \
+	%D%/admin.t \
+	%D%/badinput.t \
+	%D%/cgi.t \
+	%D%/dataplane.t \
+	%D%/failures.t \
+	%D%/logging.t \
+	%D%/sandbox_ids.t \
+	%D%/sessions.t \
+	%D%/tenancy.t \
+	%D%/version.t \
+	t/lib/pause.c \
+	t/lib/service.py

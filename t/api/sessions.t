@@ -156,6 +156,13 @@ def base_url_is_set_once():
 
 
 @case
+def idle_time_may_be_given_in_words():
+    for words, seconds in (("45s", 45), ("10m", 600), ("2h", 7200)):
+        equal(create(sleepAfter=words)["sleepAfterSeconds"], seconds, words)
+    equal(create()["sleepAfterSeconds"], 600, "default")
+
+
+@case
 def wait_0_may_answer_202_and_the_session_gets_ready():
     r = call("POST", "/v1/sessions?wait=0", {})
     true(r.status in (201, 202), repr(r))
