@@ -25,6 +25,7 @@ struct init_options {
 	char sandbox[INIT_SANDBOX_MAX];
 	enum log_level log_level;
 	enum log_format log_format;
+	int64_t log_kb;
 	char **argv; /* borrowed from main */
 };
 

@@ -27,6 +27,7 @@ struct launch {
 	int64_t pids, tmp_mb, memory_mb, file_mb;
 	enum log_level log_level;
 	enum log_format log_format;
+	int64_t log_kb;
 	int ports[CHANNEL_FDS_MAX];
 	size_t port_count;
 	int64_t cgroups; /* open cgroup.procs files behind the sockets */

@@ -12,7 +12,7 @@
 
 static const char USAGE[] =
     "usage: sandlease-agent init --control-fd N --incarnation X --sandbox ID\n"
-    "           [--log-level L] [--log-format F]\n"
+    "           [--log-level L] [--log-format F] [--log-kb N]\n"
     "       sandlease-agent wrapper\n"
     "       sandlease-agent --version\n"
     "Started by Sandlease inside a sandbox; not by hand.\n";
@@ -69,6 +69,12 @@ take_format(struct init_options *o, const char *value)
 	return i >= 0;
 }
 
+static bool
+take_log_kb(struct init_options *o, const char *value)
+{
+	return str_to_int(value, 0, 1 << 20, &o->log_kb);
+}
+
 static const struct {
 	const char *name;
 	bool (*take)(struct init_options *o, const char *value);
@@ -78,6 +84,7 @@ static const struct {
 	{ "--sandbox", take_sandbox },
 	{ "--log-level", take_level },
 	{ "--log-format", take_format },
+	{ "--log-kb", take_log_kb },
 };
 
 static int
@@ -111,6 +118,7 @@ run_init(int argc, char **argv)
 	    o.sandbox[0] == '\0')
 		return usage();
 	log_open("sandlease-init", o.log_level, o.log_format);
+	log_limit(o.log_kb * 1024);
 	return init_main(&o);
 }
 

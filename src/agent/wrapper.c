@@ -62,6 +62,7 @@ begin(struct err *e)
 	    (l.env != NULL && envset_merge(l.env, e) < 0))
 		return -1;
 	log_open("sandlease-wrapper", l.log_level, l.log_format);
+	log_limit(l.log_kb * 1024);
 	log_context("", l.session);
 	envset_open(l.session, l.user);
 	shell_open(l.instance);

@@ -73,7 +73,7 @@ static const struct setting SETTINGS[] = {
 	INT(sandbox_idle_seconds, "600", 1, 86400, "a shared sandbox in which nothing runs is stopped after this"),
 	INT(reaper_pass_seconds, "50", 1, 3600, "a reaper pass ends after this; the next one goes on"),
 	INT(retention_days, "90", 1, 3650, "rows and events of ended sessions are kept this long"),
-	INT(agent_log_kb, "256", 16, 65536, "an agent's log is cut to this size"),
+	INT(agent_log_kb, "256", 16, 65536, "an agent's log is kept below this size"),
 };
 /* clang-format on */
 

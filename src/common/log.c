@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -25,6 +26,7 @@ static const int PRIORITY[LOG__MAX] = { 3, 4, 6, 7 };
 static const char *program_name = "sandlease";
 static enum log_level level_max = LOG_INFO;
 static enum log_format line_format = LOG_KV;
+static int64_t size_max;
 static __thread char request[CONTEXT_MAX];
 static __thread char session[CONTEXT_MAX];
 
@@ -39,6 +41,42 @@ log_open(const char *program, enum log_level level, enum log_format format)
 	program_name = program;
 	level_max = level;
 	line_format = format;
+}
+
+void
+log_limit(int64_t bytes)
+{
+	size_max = bytes;
+}
+
+/*
+ * Several processes share the file, so a line of another one may be lost in
+ * between; a file without an end would be worse.
+ */
+static void
+cut_file(int64_t size)
+{
+	size_t keep = (size_t)size_max / 2;
+	auto_free char *tail = xmalloc(keep + 1);
+	ssize_t n = pread(STDERR_FILENO, tail, keep, size - (int64_t)keep);
+	const char *line;
+
+	if (n <= 0 || ftruncate(STDERR_FILENO, 0) < 0)
+		return;
+	tail[n] = '\0';
+	line = strchr(tail, '\n'); /* the first one is not whole */
+	line = line != NULL ? line + 1 : tail;
+	(void)!write(STDERR_FILENO, line, strlen(line));
+}
+
+static void
+keep_small(void)
+{
+	struct stat st;
+
+	if (size_max > 0 && fstat(STDERR_FILENO, &st) == 0 &&
+	    S_ISREG(st.st_mode) && st.st_size > size_max)
+		cut_file(st.st_size);
 }
 
 void
@@ -162,6 +200,7 @@ log_line(enum log_level level, const char *event, const char *fmt, ...)
 		l.text[l.len++] = '}';
 	l.text[l.len++] = '\n';
 	(void)!write(STDERR_FILENO, l.text, l.len);
+	keep_small();
 }
 
 void

@@ -8,6 +8,8 @@
 #ifndef SANDLEASE_COMMON_LOG_H
 #define SANDLEASE_COMMON_LOG_H
 
+#include <stdint.h>
+
 #include "common/err.h"
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG__MAX };
@@ -19,6 +21,12 @@ extern const char *const LOG_FORMAT_NAMES[]; /* NULL at the end */
 /* Once, before the first line.  `program` must outlive the process. */
 void log_open(const char *program, enum log_level level,
     enum log_format format);
+
+/*
+ * Keeps stderr, a file that is open for reading and appending, below `bytes`:
+ * past that its older half goes.  0: no limit.
+ */
+void log_limit(int64_t bytes);
 
 /*
  * Context that every line carries until it is set again; "" leaves one out.

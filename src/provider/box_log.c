@@ -14,13 +14,13 @@ box_log(const struct provider *p, const struct box *b, struct err *e)
 	auto_fd int fd = -1;
 	struct stat st;
 
-	/* init holds its log open, so it is only ever cut between two lives */
+	/* the agent keeps it small; what it could not is set aside */
 	if (fstatat(b->dir, "agent.log", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    st.st_size > p->conf->agent_log_kb * 1024 &&
 	    renameat(b->dir, "agent.log", b->dir, "agent.log.1") < 0)
 		return err_errno(e, "agent.log");
 	fd = openat(b->dir, "agent.log",
-	    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	    O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_errno(e, "agent.log");
 	return take_fd(&fd);

@@ -232,6 +232,7 @@ add_agent(struct bwrap_argv *a, const struct bwrap_spec *s)
 	add_option(a, "--sandbox", s->sandbox, NULL);
 	add_option(a, "--log-level", s->log_level, NULL);
 	add_option(a, "--log-format", s->log_format, NULL);
+	add_number(a, "--log-kb", s->log_kb, NULL);
 }
 
 int

@@ -36,6 +36,7 @@ struct bwrap_spec {
 	const char *incarnation;
 	const char *log_level;
 	const char *log_format;
+	int64_t log_kb;
 	int64_t tmp_bytes;
 };
 

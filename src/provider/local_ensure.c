@@ -88,6 +88,7 @@ launch(const struct provider *p, const struct box *b,
 		.incarnation = s->incarnation,
 		.log_level = LOG_LEVEL_NAMES[p->conf->log_level],
 		.log_format = LOG_FORMAT_NAMES[p->conf->log_format],
+		.log_kb = p->conf->agent_log_kb,
 		.tmp_bytes = TMP_BYTES };
 	struct start start = { .p = p,
 		.box = b,

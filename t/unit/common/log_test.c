@@ -1,6 +1,8 @@
 /* log_test.c: one line per event. */
 #include "../unit.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -171,6 +173,29 @@ an_error_is_told_with_its_code(void **state)
 #define CAUGHT(t)                                                              \
 	cmocka_unit_test_setup_teardown(t, catch_stderr, release_stderr)
 
+static void
+a_file_with_a_limit_keeps_its_newer_half(void **state)
+{
+	char name[] = "/tmp/sl-log-XXXXXX", text[8192] = "";
+	int fd = mkostemp(name, O_APPEND);
+
+	(void)state;
+	assert_true(fd >= 0);
+	dup2(fd, STDERR_FILENO);
+	log_open("prog", LOG_INFO, LOG_KV);
+	log_limit(4096);
+	for (int i = 0; i < 200; i++)
+		log_line(LOG_INFO, "count", "number %d.", i);
+	log_limit(0);
+	assert_true(lseek(fd, 0, SEEK_END) <= 4096);
+	assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+	assert_true(strncmp(text, "<6>at=", 6) == 0); /* whole lines only */
+	assert_non_null(strstr(text, "number 199."));
+	assert_null(strstr(text, "number 0."));
+	close(fd);
+	unlink(name);
+}
+
 int
 main(void)
 {
@@ -182,6 +207,7 @@ main(void)
 		CAUGHT(json_lines_are_json),
 		CAUGHT(the_longest_line_is_still_whole),
 		CAUGHT(an_error_is_told_with_its_code),
+		CAUGHT(a_file_with_a_limit_keeps_its_newer_half),
 	};
 
 	return cmocka_run_group_tests(TESTS, NULL, NULL);

@@ -71,6 +71,7 @@ spec(const char *root)
 		.incarnation = "aaaa",
 		.log_level = "info",
 		.log_format = "kv",
+		.log_kb = 64,
 		.tmp_bytes = 4096 };
 }
 
@@ -115,7 +116,7 @@ the_command_line_is_exactly_this(void **state)
 	    " --ro-bind /opt/agent /sandlease-agent --remount-ro / --chdir /"
 	    " --info-fd 9 -- /sandlease-agent init --control-fd 3"
 	    " --incarnation aaaa --sandbox ses-1 --log-level info"
-	    " --log-format kv";
+	    " --log-format kv --log-kb 64";
 	char dir[] = "/tmp/slrootXXXXXX";
 	auto_argv struct bwrap_argv a = { 0 };
 	auto_free char *got = NULL;
