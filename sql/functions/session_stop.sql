@@ -108,12 +108,20 @@ BEGIN
 END $$;
 
 -- A look found that a session's sandbox is not running (crash, reboot): its
--- wrapper is proved absent.  Files there: asleep; gone: lost.
+-- wrapper is proved absent.  Files there: asleep; gone: lost.  With
+-- p.incarnation the look was at that one: another has begun, nothing is proved.
 CREATE OR REPLACE FUNCTION session_sandbox_gone(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     a record;
 BEGIN
+    -- the order of locks: sandbox, session, lease
+    PERFORM FROM sandbox b JOIN session x ON x.sandbox_id = b.id
+      WHERE x.id = p_session AND b.incarnation = coalesce(p->>'incarnation', b.incarnation)
+        FOR UPDATE OF b;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
     PERFORM FROM session WHERE id = p_session FOR UPDATE;
     SELECT * INTO a FROM lease_apply(p_session, 'owned_absent', p);
     UPDATE session

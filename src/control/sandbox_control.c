@@ -7,13 +7,26 @@
 
 enum { END_SECONDS = 15 };
 
+static int
+destroy_it(struct control *ctl, const char *id, const char *incarnation,
+    struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+
+	if (p->ops->destroy(p, id, incarnation, clock_ms() + END_SECONDS * 1000,
+		e) < 0)
+		return -1;
+	return STORE_RUN(ctl->store, STMT_SANDBOX_SETTLE, NULL, e, id,
+	    incarnation, "absent", NULL);
+}
+
 int
 sandbox_control_end(struct control *ctl, const char *id,
     const char *incarnation, bool destroy, bool *done, struct err *e)
 {
-	const struct provider_ops *ops = ctl->provider.ops;
-	int64_t deadline = clock_ms() + END_SECONDS * 1000;
 	auto_rows struct rows *r = NULL;
+	size_t slipped_in;
+	int rc;
 
 	*done = false;
 	if (STORE_RUN(ctl->store, STMT_SANDBOX_RETIRE, &r, e, id, incarnation,
@@ -21,12 +34,12 @@ sandbox_control_end(struct control *ctl, const char *id,
 		return -1;
 	if (!rows_bool(r, 0, "granted"))
 		return 0;
-	if ((destroy ? ops->destroy : ops->stop)(&ctl->provider, id,
-		incarnation, deadline, e) < 0)
+	if (destroy)
+		rc = destroy_it(ctl, id, incarnation, e);
+	else /* a session may have slipped in since the grant: it sleeps */
+		rc = sandbox_control_gone(ctl, id, incarnation, &slipped_in, e);
+	if (rc < 0)
 		return err_wrap(e, "sandbox %s", id);
-	if (STORE_RUN(ctl->store, STMT_SANDBOX_SETTLE, NULL, e, id, incarnation,
-		destroy ? "absent" : "stopped", NULL) < 0)
-		return -1;
 	*done = true;
 	return 0;
 }
@@ -45,8 +58,8 @@ sandbox_control_retire(struct control *ctl, const char *id,
 }
 
 static int
-put_to_sleep(struct control *ctl, const char *sandbox, const struct rows *r,
-    size_t i, struct err *e)
+put_to_sleep(struct control *ctl, const char *sandbox, const char *incarnation,
+    const struct rows *r, size_t i, struct err *e)
 {
 	const char *session = rows_text(r, i, "session_id");
 	auto_free char *spec = NULL;
@@ -56,10 +69,11 @@ put_to_sleep(struct control *ctl, const char *sandbox, const struct rows *r,
 	if (ctl->provider.ops->storage_exists(&ctl->provider, sandbox, session,
 		&files, e) < 0)
 		return -1;
-	spec = control_spec_text(json_pack("{s:s, s:I, s:b, s:s, s:s}",
-	    "instance", rows_text(r, i, "instance"), "generation",
-	    (json_int_t)rows_int(r, i, "generation"), "lost", !files, "reason",
-	    files ? "sandbox_gone" : "storage_gone", "trace", ctl->trace));
+	spec = control_spec_text(json_pack("{s:s, s:s, s:I, s:b, s:s, s:s}",
+	    "incarnation", incarnation, "instance", rows_text(r, i, "instance"),
+	    "generation", (json_int_t)rows_int(r, i, "generation"), "lost",
+	    !files, "reason", files ? "sandbox_gone" : "storage_gone", "trace",
+	    ctl->trace));
 	return STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, NULL, e,
 	    session, spec);
 }
@@ -80,7 +94,7 @@ sandbox_control_gone(struct control *ctl, const char *id,
 	    STORE_RUN(ctl->store, STMT_OWNED_IN, &r, e, id) < 0)
 		return -1;
 	for (; *sessions < rows_count(r); (*sessions)++)
-		if (put_to_sleep(ctl, id, r, *sessions, e) < 0)
+		if (put_to_sleep(ctl, id, incarnation, r, *sessions, e) < 0)
 			return -1;
 	return 0;
 }

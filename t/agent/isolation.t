@@ -43,7 +43,10 @@ def a_sibling_is_not_seen():
        "a sibling's is not")
     same(sh(B, "ls /sys/class/net 2>/dev/null; cat /proc/net/dev | grep -c :"), "1",
          "there is no network but lo")
-    sh(A, PYTHON % 'import pty, os; m, s = pty.openpty(); print(os.ttyname(s))')
+    sh(A, PYTHON % ('import pty, os, time; m, s = pty.openpty(); '
+                    'os.system("touch /workspace/has-pty"); time.sleep(1000)') + " &")
+    ok(eventually(lambda: sh(A, "ls /workspace/has-pty; ls /dev/pts").endswith("0\nptmx")),
+       "its own terminals are seen")
     same(sh(B, "ls /dev/pts"), "ptmx", "nor are a sibling's terminals")
 
 

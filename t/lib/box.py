@@ -87,7 +87,8 @@ class Box:
         os.chmod(self.agent, 0o755)
         for name in ("s", "storage"):
             os.mkdir(os.path.join(self.dir, name))
-        self.incarnation = "aaaabbbbccccdddd"
+        # one's own, so that nobody takes another run's sandbox for theirs
+        self.incarnation = "".join(random.choices(string.ascii_lowercase + "234567", k=16))
         self.sandbox = "ses-" + "0" * 48
         self.generation = {}
         self.log = os.path.join(self.dir, "agent.log")

@@ -54,5 +54,7 @@ mutant "a failure is any generation's" session.t functions/session_stop.sql \
 	"s/IF p->>'generation' IS NOT NULL AND/IF false AND/"
 mutant "an old incarnation settles" session.t functions/sandbox_lease.sql \
 	's/AND incarnation = p_incarnation//'
+mutant "a look at any incarnation counts" session.t functions/session_stop.sql \
+	"s/AND b.incarnation = coalesce.*//"
 
 done_testing

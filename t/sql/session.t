@@ -116,12 +116,14 @@ is "$(verify b 2 '"incarnation": "inc2-b"')|$(box b)" "t|stopped|inc2-b|2" \
 
 # ---- the sandbox has gone
 
-gone() { # ID GENERATION LOST
+gone() { # ID GENERATION LOST [JSON]
 	q "SELECT session_sandbox_gone('$(sid "$1")', '{\"instance\": \"i-$1\", \"generation\": $2,
-		\"lost\": $3, \"reason\": \"sandbox_gone\"}')"
+		\"lost\": $3, \"reason\": \"sandbox_gone\"${4:+, $4}}')"
 }
 is "$(gone b 1 false)|$(look b)" "f|ready|owns_wrapper|2" "another generation's is refused"
-is "$(gone b 2 false)|$(look b)" "t|asleep|none|2" "files there: asleep"
+is "$(gone b 2 false '"incarnation": "inc-b"')|$(look b)" "f|ready|owns_wrapper|2" \
+	"a look at another incarnation proves nothing"
+is "$(gone b 2 false '"incarnation": "inc2-b"')|$(look b)" "t|asleep|none|2" "files there: asleep"
 is "$(q "SELECT reason FROM session WHERE id = '$(sid b)'")" sandbox_gone "and says why"
 is "$(gone b 2 true)|$(look b)" "t|lost|none|2" "files gone: lost"
 

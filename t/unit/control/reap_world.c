@@ -258,6 +258,53 @@ an_empty_shared_sandbox_is_stopped_after_its_grace(void **state)
 	assert_string_equal(world_state(w), "deleted none 1 stopped");
 }
 
+/* A create gets in between a retirement's intent and its effect. */
+static struct world *LATE;
+
+static int
+stop_after_a_create(const struct provider *p, const char *id,
+    const char *incarnation, int64_t deadline_ms, struct err *e)
+{
+	static const struct store_options OPTIONS = { "late", 5000 };
+	struct world *w = LATE;
+
+	if (w != NULL) {
+		struct control ours = w->ctl;
+
+		LATE = NULL;
+		/* as if the courtesy lock had been lost with its connection */
+		assert_int_equal(
+		    STORE_RUN(ours.store, STMT_SANDBOX_UNLOCK, NULL, e, id), 0);
+		w->ctl.provider.ops = &PROVIDER_FAKE;
+		w->ctl.store = store_new(w->conf.database, &OPTIONS);
+		world_ready(w, ISOLATION_SHARED);
+		store_free(w->ctl.store);
+		w->ctl = ours;
+	}
+	return PROVIDER_FAKE.stop(p, id, incarnation, deadline_ms, e);
+}
+
+static void
+a_session_that_slipped_into_a_retired_sandbox_sleeps(void **state)
+{
+	struct world *w = *state;
+	struct provider_ops ops = PROVIDER_FAKE;
+	struct err e = { 0 };
+	bool gone;
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	world_ask(w, "UPDATE sandbox SET idle_since = 'epoch'");
+	ops.stop = stop_after_a_create;
+	w->ctl.provider.ops = &ops;
+	LATE = w;
+	reap(w);
+	w->ctl.provider.ops = &PROVIDER_FAKE;
+	assert_string_equal(world_state(w), "asleep none 1 stopped");
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+}
+
 static void
 a_dry_run_only_tells(void **state)
 {
@@ -295,6 +342,8 @@ main(void)
 		WORLD_TEST(another_host_s_reaper_touches_nothing),
 		WORLD_TEST(a_sandbox_no_row_knows_ends_after_two_sightings),
 		WORLD_TEST(an_empty_shared_sandbox_is_stopped_after_its_grace),
+		WORLD_TEST(
+		    a_session_that_slipped_into_a_retired_sandbox_sleeps),
 		WORLD_TEST(a_dry_run_only_tells),
 	};
 
