@@ -251,6 +251,47 @@ def a_start_after_a_delete_makes_no_sandbox():
     nothing_of(p.sid, sandboxes)
 
 
+def only_its_owner_runs(p, cells, sandboxes):
+    """Its files are there, so only the fences refuse a late start.  The late
+    worker may go on from what it finds then, as the next generation."""
+    p.lose_its_connection()
+    equal(expect(200, call("POST", at(p.sid, "/sleep"))).json["state"],
+          "asleep", "asleep meanwhile")
+    p.go_on()
+    equal(glob.glob(os.path.join(setting("STACK_RUN"), "run/s",
+                                 p.sid + ".1.sock")), [], "generation 1")
+    s = get(p.sid)
+    runs = s["lease"]["state"] == "owns_wrapper"
+    equal((s["state"], s["lease"]["generation"] >= 2),
+          ("ready", True) if runs else ("asleep", False), "the row")
+    equal(len(service.cells()), len(cells) + runs, "cells")
+    expect(200, call("DELETE", at(p.sid)))
+    equal(service.cells(), cells, "cells in the end")
+    equal(service.sandbox_pids(), sandboxes, "sandboxes in the end")
+
+
+@case
+def a_launch_after_a_sleep_is_refused_by_the_seal():
+    create()
+    cells, sandboxes = service.cells(), service.sandbox_pids()
+    with Paused("connect") as p:
+        p.create()
+        only_its_owner_runs(p, cells, sandboxes)
+
+
+@case
+def a_start_after_a_sleep_is_refused_by_the_incarnation():
+    cells, sandboxes = service.cells(), service.sandbox_pids()
+    with Paused("flock") as p:
+        p.create(isolation="session")
+        incarnation = value("SELECT b.incarnation FROM sandbox b JOIN session"
+                            " s ON s.sandbox_id = b.id WHERE s.id = :'v1'",
+                            p.sid)
+        only_its_owner_runs(p, cells, sandboxes)
+    true(incarnation not in " ".join(os.listdir(os.path.join(
+        setting("STACK_RUN"), "run/c"))), "the old incarnation never ran")
+
+
 @case
 def a_launch_after_a_restart_of_the_database_makes_no_second_wrapper():
     create()

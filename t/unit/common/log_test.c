@@ -138,6 +138,36 @@ json_lines_are_json(void **state)
 }
 
 static void
+bytes_that_are_no_text_do_not_spoil_a_line(void **state)
+{
+	static const struct {
+		const char *msg, *want;
+	} CASES[] = {
+		{ "\xc3\xbc \xe2\x82\xac \xf0\x9f\x99\x82",
+		    "\xc3\xbc \xe2\x82\xac \xf0\x9f\x99\x82" },
+		{ "a\xff"
+		  "b",
+		    "a?b" },
+		{ "cut \xe2\x82", "cut ??" },
+		{ "\xc0\x80", "??" },           /* overlong */
+		{ "\xed\xa0\x80", "???" },      /* half a pair */
+		{ "\xf4\x90\x80\x80", "????" }, /* beyond Unicode */
+		{ "\xe2\x82\"", "??\"" },
+	};
+
+	(void)state;
+	log_open("prog", LOG_INFO, LOG_JSON);
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_json json_t *v = NULL;
+
+		log_line(LOG_INFO, "a", "%s", CASES[i].msg);
+		v = logged_json();
+		assert_non_null(v);
+		assert_string_equal(json_str(v, "msg"), CASES[i].want);
+	}
+}
+
+static void
 the_longest_line_is_still_whole(void **state)
 {
 	auto_json json_t *v = NULL;
@@ -205,6 +235,7 @@ main(void)
 		CAUGHT(context_stands_in_every_line_until_cleared),
 		CAUGHT(control_characters_cannot_forge_a_line),
 		CAUGHT(json_lines_are_json),
+		CAUGHT(bytes_that_are_no_text_do_not_spoil_a_line),
 		CAUGHT(the_longest_line_is_still_whole),
 		CAUGHT(an_error_is_told_with_its_code),
 		CAUGHT(a_file_with_a_limit_keeps_its_newer_half),
