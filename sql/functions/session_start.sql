@@ -38,7 +38,6 @@ BEGIN
     r.ports := (SELECT string_agg(port::text, ',' ORDER BY port)
                   FROM port WHERE session_id = s.id
                    AND (expires_at IS NULL OR expires_at > clock_timestamp()));
-    r.agent_version := CASE WHEN b.state = 'running' THEN b.agent_version END;
     RETURN r;
 END $$;
 

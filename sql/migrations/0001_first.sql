@@ -225,5 +225,5 @@ CREATE TYPE start_plan AS (
     session_id text, disposition text, state text, sandbox_id text, sandbox_state text,
     incarnation text, epoch bigint, provider text, rootfs text, memory_mb bigint,
     cpu_millis bigint, disk_mb bigint, pids bigint, generation bigint, instance text,
-    env_sealed text, files_sealed text, ports text, agent_version text
+    env_sealed text, files_sealed text, ports text
 );

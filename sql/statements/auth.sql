@@ -5,8 +5,9 @@
 -- name: auth_key
 -- params: hash, is_login
 -- No row: no such key, or revoked, or expired.
-SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope
+SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
   FROM api_key k
+  JOIN org o ON o.id = k.tenant
  WHERE k.id = (SELECT id FROM api_key WHERE hash = $1 AND NOT $2::boolean
                UNION ALL
                SELECT key_id FROM login WHERE hash = $1 AND $2::boolean

@@ -1,12 +1,5 @@
 -- Sessions: what the API reads, and the intents and outcomes of control/.
 
--- name: session_defaults
--- params: tenant, class
--- What a create needs to know beforehand.
-SELECT o.isolation, o.salt,
-       EXISTS (SELECT FROM class WHERE name = $2) AS class_known
-  FROM org o WHERE o.id = $1;
-
 -- name: session_create
 -- params: spec
 SELECT * FROM session_create($1::jsonb);

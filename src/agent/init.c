@@ -82,9 +82,10 @@ init_launched(struct init *in, const struct cell *cell)
 
 	while (
 	    (c = next_waiting(in, WAIT_SERVING, cell->session, &at)) != NULL) {
-		auto_json json_t *reply = json_pack("{s:b, s:s, s:I, s:s}",
+		auto_json json_t *reply = json_pack("{s:b, s:s, s:I, s:s, s:s}",
 		    "ok", 1, "instance", cell->instance, "generation",
-		    (json_int_t)cell->generation, "cell", "namespace");
+		    (json_int_t)cell->generation, "cell", "namespace",
+		    "version", PACKAGE_VERSION);
 
 		init_answer(c, reply);
 	}
@@ -359,6 +360,14 @@ prepare(struct init *in, struct err *e)
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);
 	limit_inotify();
 	cell_prepare(in->opt.argv);
+	return 0;
+}
+
+int
+init_filter(struct init *in, struct err *e)
+{
+	if (in->filter.filter != NULL)
+		return 0;
 	if (sysfilter_build(&in->filter, e) < 0)
 		return -1;
 	malloc_trim(0); /* building it took more than all the rest */
@@ -391,6 +400,11 @@ init_main(const struct init_options *opt)
 	    PACKAGE_VERSION);
 	do {
 		turn(&in, signal_fd, &w);
+		/* after the first answer: the host has work to do meanwhile */
+		if (init_filter(&in, &e) < 0) {
+			log_err(LOG_ERROR, "start_failed", &e);
+			return EXIT_FAILURE;
+		}
 	} while (!take_signals(&in, signal_fd));
 	return EXIT_SUCCESS;
 }

@@ -74,4 +74,7 @@ void init_launched(struct init *in, const struct cell *cell);
 void init_launch_failed(struct init *in, const char *session,
     const struct err *e);
 
+/* Makes the filter of cells, if there is none yet. */
+int init_filter(struct init *in, struct err *e) MUST_CHECK;
+
 #endif

@@ -163,6 +163,8 @@ start(struct init *in, struct request *r, const struct launch *l, struct err *e)
 		.start_by = clock_ms() + START_MS };
 	int ends[2];
 
+	if (init_filter(in, e) < 0)
+		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_errno(e, "socketpair");
 	ours = ends[0];

@@ -121,6 +121,9 @@ take_principal(const struct rows *r, struct principal *p)
 	str_copy(p->user, sizeof(p->user), rows_text(r, 0, "user_id"));
 	str_copy(p->bot, sizeof(p->bot), rows_text(r, 0, "bot"));
 	str_copy(p->scope, sizeof(p->scope), rows_text(r, 0, "scope"));
+	str_copy(p->isolation, sizeof(p->isolation),
+	    rows_text(r, 0, "isolation"));
+	str_copy(p->salt, sizeof(p->salt), rows_text(r, 0, "salt"));
 }
 
 int

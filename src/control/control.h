@@ -37,6 +37,8 @@ struct principal {
 	char user[CONTROL_NAME_MAX];
 	char bot[CONTROL_NAME_MAX];
 	char scope[CONTROL_WORD_MAX];
+	char isolation[CONTROL_WORD_MAX]; /* what the org says */
+	char salt[CONTROL_NAME_MAX];      /* of its shared sandboxes */
 };
 
 /* A session, its lease and its sandbox as the rows say. */

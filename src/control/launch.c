@@ -15,6 +15,7 @@ launch_release(struct launch *l)
 {
 	json_decref(l->env);
 	json_decref(l->files);
+	free(l->more_ports);
 }
 
 static int
@@ -34,6 +35,25 @@ open_sealed(struct control *ctl, const char *session, const char *what,
 	rc = json_parse(plain.data, plain.len, out, e);
 	token_wipe(plain.data, plain.len);
 	return rc;
+}
+
+/* The URLs that were given out before must work again. */
+static void
+read_ports(const char *text, struct launch *l)
+{
+	auto_free char *ports = xstrdup(text);
+	char *save = NULL;
+
+	l->more_ports = xcalloc(strlen(text), sizeof(*l->more_ports));
+	for (char *p = strtok_r(ports, ",", &save); p != NULL;
+	     p = strtok_r(NULL, ",", &save)) {
+		int64_t port = strtoll(p, NULL, 10);
+
+		if (l->agent.port_count < AGENT_PORTS_MAX)
+			l->agent.ports[l->agent.port_count++] = port;
+		else
+			l->more_ports[l->more_count++] = port;
+	}
 }
 
 int
@@ -56,7 +76,9 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 	    open_sealed(ctl, l->target.session, "files",
 		rows_text(plan, 0, "files_sealed"), &l->files, e) < 0)
 		return -1;
+	read_ports(rows_text(plan, 0, "ports"), l);
 	l->agent.env = l->env;
+	l->agent.version = l->version;
 	return 0;
 }
 
@@ -124,39 +146,16 @@ compare_version(const struct launch *l)
 	    l->sandbox.id, l->version, PACKAGE_VERSION);
 }
 
-/* Running already: the row knows its version.  New: it says so itself. */
+/* Ports beyond those that the launch itself brought along. */
 static int
-have_sandbox(struct control *ctl, const struct rows *plan, struct launch *l,
-    int64_t deadline_ms, struct err *e)
+expose_more(struct control *ctl, const struct launch *l, int64_t deadline_ms,
+    struct err *e)
 {
-	const struct provider *p = &ctl->provider;
-
-	if (!str_equal(rows_text(plan, 0, "sandbox_state"), "creating")) {
-		(void)!str_copy(l->version, sizeof(l->version),
-		    rows_text(plan, 0, "agent_version"));
-	} else {
-		if (p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0 ||
-		    agent_ping(p, l->sandbox.id, l->sandbox.incarnation,
-			l->version, deadline_ms, e) < 0)
-			return -1;
-	}
-	compare_version(l);
-	return 0;
-}
-
-/* The URLs that were given out before work again. */
-static int
-expose_ports(struct control *ctl, const struct rows *plan,
-    const struct launch *l, int64_t deadline_ms, struct err *e)
-{
-	auto_free char *ports = xstrdup(rows_text(plan, 0, "ports"));
-	char *save = NULL;
-
-	for (char *p = strtok_r(ports, ",", &save); p != NULL;
-	     p = strtok_r(NULL, ",", &save))
-		if (agent_expose(&ctl->provider, &l->target,
-			strtoll(p, NULL, 10), deadline_ms, e) < 0)
-			return err_wrap(e, "port %s", p);
+	for (size_t i = 0; i < l->more_count; i++)
+		if (agent_expose(&ctl->provider, &l->target, l->more_ports[i],
+			deadline_ms, e) < 0)
+			return err_wrap(e, "port %lld",
+			    (long long)l->more_ports[i]);
 	return 0;
 }
 
@@ -166,14 +165,17 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 {
 	const struct provider *p = &ctl->provider;
 
-	if (have_storage(ctl, l, e) < 0 ||
-	    have_sandbox(ctl, plan, l, deadline_ms, e) < 0)
+	if (have_storage(ctl, l, e) < 0)
+		return -1;
+	if (str_equal(rows_text(plan, 0, "sandbox_state"), "creating") &&
+	    p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0)
 		return -1;
 	if (agent_launch(p, &l->sandbox, &l->target, &l->agent, deadline_ms,
 		e) < 0 ||
 	    write_files(ctl, l, deadline_ms, e) < 0 ||
-	    expose_ports(ctl, plan, l, deadline_ms, e) < 0)
+	    expose_more(ctl, l, deadline_ms, e) < 0)
 		return -1;
+	compare_version(l);
 	return agent_prove(p, &l->target, deadline_ms, e);
 }
 

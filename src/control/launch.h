@@ -14,9 +14,11 @@ struct launch {
 	struct sandbox_spec sandbox;
 	struct agent_target target;
 	struct agent_launch agent;
-	json_t *env;   /* owned */
-	json_t *files; /* owned */
-	bool first;    /* the session has no storage yet */
+	json_t *env;         /* owned */
+	json_t *files;       /* owned */
+	int64_t *more_ports; /* owned; beyond AGENT_PORTS_MAX */
+	size_t more_count;
+	bool first; /* the session has no storage yet */
 	char version[AGENT_VERSION_MAX];
 };
 

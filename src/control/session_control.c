@@ -39,12 +39,12 @@ text_or_null(const char *s)
  */
 static bool
 is_isolated(const struct control *ctl, const struct principal *who,
-    const struct session_wish *w, const char *org_says)
+    const struct session_wish *w)
 {
 	if (w->isolation == ISOLATION_SESSION)
 		return true;
-	if (!str_equal(org_says, "inherit"))
-		return str_equal(org_says, "session");
+	if (!str_equal(who->isolation, "inherit"))
+		return str_equal(who->isolation, "session");
 	return sandbox_id_isolated_by_list(ctl->conf->per_session_orgs,
 	    who->org);
 }
@@ -55,28 +55,23 @@ struct placement {
 	bool isolated;
 };
 
-static int
-place(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, const char *id, struct placement *p,
-    struct err *e)
+static void
+place(const struct control *ctl, const struct principal *who,
+    const struct session_wish *w, const char *id, struct placement *p)
 {
-	auto_rows struct rows *r = NULL;
-	struct sandbox_owner o = { .org = who->org,
+	const struct sandbox_owner o = { .org = who->org,
 		.user = who->user,
 		.bot = who->bot,
+		.salt = who->salt,
 		.session = id };
-	const char *wanted = str_empty(w->class_name) ? "small" : w->class_name;
 
-	if (STORE_RUN(ctl->store, STMT_SESSION_DEFAULTS, &r, e, who->tenant,
-		wanted) < 0)
-		return -1;
-	if (!rows_bool(r, 0, "class_known"))
-		return err_field(e, "class", "there is no class of that name");
-	o.salt = rows_text(r, 0, "salt");
-	p->isolated = is_isolated(ctl, who, w, rows_text(r, 0, "isolation"));
-	p->class_name = p->isolated ? wanted : "shared";
+	p->isolated = is_isolated(ctl, who, w);
+	if (!p->isolated)
+		p->class_name = "shared";
+	else
+		p->class_name =
+		    str_empty(w->class_name) ? "small" : w->class_name;
 	sandbox_id_derive(&o, p->isolated, p->sandbox);
-	return 0;
 }
 
 static char *
@@ -129,11 +124,13 @@ session_control_create(struct control *ctl, const struct principal *who,
 
 	id_random(fresh, ID_SESSION_LEN);
 	id[0] = '\0';
-	if (place(ctl, who, w, fresh, &p, e) < 0)
-		return -1;
+	place(ctl, who, w, fresh, &p);
 	spec = create_spec(ctl, who, w, &p, fresh);
-	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, &plan, e, spec) < 0)
+	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, &plan, e, spec) < 0) {
+		if (e->code != NULL && str_equal(e->code, "unknown_class"))
+			err_field(e, "class", "there is no class of that name");
 		return -1;
+	}
 	str_copy(id, ID_MAX, rows_text(plan, 0, "session_id"));
 	*how = disposition_of(rows_text(plan, 0, "disposition"));
 	if (*how == SESSION_REPLAYED)

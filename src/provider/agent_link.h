@@ -28,6 +28,7 @@ struct agent_launch {
 	const json_t *env;              /* borrowed; names and values */
 	int64_t ports[AGENT_PORTS_MAX]; /* exposed already */
 	size_t port_count;
+	char *version; /* out, AGENT_VERSION_MAX bytes; may be NULL */
 };
 
 /* What a look found of one session. */

@@ -207,6 +207,9 @@ agent_launch(const struct provider *p, const struct sandbox_spec *s,
 			sockets_unlink(&socks);
 		return -1;
 	}
+	if (l->version != NULL)
+		snprintf(l->version, AGENT_VERSION_MAX, "%s",
+		    json_str(reply, "version"));
 	return check_launched(reply, t, e);
 }
 

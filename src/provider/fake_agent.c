@@ -76,9 +76,9 @@ launch(struct turn *t)
 	str_copy(c->instance, sizeof(c->instance), json_str(t->q, "instance"));
 	c->fds = *t->fds; /* listens from now on, and keeps listening */
 	t->fds->count = 0;
-	return json_pack("{s:b, s:s, s:I, s:s}", "ok", 1, "instance",
+	return json_pack("{s:b, s:s, s:I, s:s, s:s}", "ok", 1, "instance",
 	    c->instance, "generation", (json_int_t)c->generation, "cell",
-	    "namespace");
+	    "namespace", "version", PACKAGE_VERSION);
 }
 
 static json_t *

@@ -48,13 +48,10 @@ static const struct meaning MEANINGS[] = {
 	{ "SX414", NULL, ERR_CONFLICT,    "session_lost" },
 	{ "SX503", NULL, ERR_UNAVAILABLE, "draining" },
 	{ "SX505", NULL, ERR_UNAVAILABLE, "other_host" },
-	{ "22007", NULL, ERR_INVALID,     "validation_failed" },    /* no date */
-	{ "22008", NULL, ERR_INVALID,     "validation_failed" },    /* no such date */
 	{ "23505", "session_one_living_name", ERR_CONFLICT, "name_taken" },
 	{ "23505", "schema_migration_pkey", ERR_CONFLICT, "already_migrated" },
 	{ "23505", NULL, ERR_CONFLICT,    "already_exists" },
-	{ "22007", NULL, ERR_INVALID,     "validation_failed" }, /* not a date */
-	{ "22008", NULL, ERR_INVALID,     "validation_failed" },
+	{ "23503", "sandbox_class_fkey", ERR_INVALID, "unknown_class" },
 	{ "2200",  NULL, ERR_INVALID,     "validation_failed" },  /* a date, a number */
 	{ "22P02", NULL, ERR_INVALID,     "validation_failed" },
 	{ "55P03", NULL, ERR_UNAVAILABLE, "try_again" },          /* lock_timeout */
