@@ -206,6 +206,24 @@ settle_first(struct control *ctl, const struct session_row *s, struct err *e)
 	return 0;
 }
 
+/* Every try is used up; who waits must not take what sleeps for started. */
+static int
+give_up(struct control *ctl, const char *session, const char *tenant,
+    struct err *e)
+{
+	struct session_row s;
+	struct err ignored = { 0 };
+
+	if (e->kind == ERR_NONE)
+		return err_set(e, ERR_BUSY, "lease_busy",
+		    "the last wrapper has not been seen gone yet");
+	if (control_session(ctl, session, tenant, &s, &ignored) == 0 &&
+	    str_equal(s.state, "asleep"))
+		return err_set(e, ERR_UNAVAILABLE, "start_failed",
+		    "the sandbox was gone again each time it was started");
+	return -1;
+}
+
 int
 start_session(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct err *e)
@@ -227,8 +245,5 @@ start_session(struct control *ctl, const char *session, const char *tenant,
 		if (!start_worth_retry(e))
 			return -1;
 	}
-	if (e->kind == ERR_NONE)
-		err_set(e, ERR_BUSY, "lease_busy",
-		    "the last wrapper has not been seen gone yet");
-	return -1;
+	return give_up(ctl, session, tenant, e);
 }

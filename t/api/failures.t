@@ -372,6 +372,27 @@ def a_sandbox_that_cannot_start_is_failed_with_a_reason():
 
 
 @case
+def an_agent_that_dies_at_once_is_no_success():
+    ours = service.program("sandlease-agent")
+    broken = os.path.join(setting("STACK_STATE"), "bin/broken-agent")
+    shutil.copy("/bin/false", broken)
+    service.configure(agent_path=broken)
+    service.restart()
+    r = call("POST", "/v1/sessions", {"isolation": "session",
+                                      "labels": {"is": "mute"}})
+    true(problem(r, 503, None)["retryable"], "retryable")
+    s, = call("GET", "/v1/sessions?label=is:mute").json["sessions"]
+    equal(s["lease"]["state"], "none", "nothing is owned")
+    true(s["state"] in ("asleep", "failed"), "state: %s" % s["state"])
+    r = call("POST", at(s["id"], "/resume"))
+    true(r.status in (202, 503), "nor is a resume: %r" % r)
+    service.configure(agent_path=ours)
+    service.restart()
+    equal(expect(200, call("POST", at(s["id"], "/resume"))).json["state"],
+          "ready", "it can be resumed")
+
+
+@case
 def nothing_is_left_in_the_end():
     for row in sql("SELECT id FROM session WHERE state <> 'deleted'"):
         expect(200, call("DELETE", at(row[0])))
