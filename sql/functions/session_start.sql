@@ -1,4 +1,4 @@
--- Starting: one intent, one outcome.  See design 4: intent, act, outcome.
+-- Starting: one intent, one outcome; a worker acts in between.
 
 -- Takes the sandbox's and the lease's intent for a session whose row is locked.
 CREATE OR REPLACE FUNCTION session_plan(p_session text, p_disposition text, p jsonb)
@@ -155,7 +155,7 @@ BEGIN
 END $$;
 
 -- Outcome: the wrapper answered a command.  A client waits for this session,
--- so it is retained warm at once (lease.md 2).
+-- so it is retained warm at once.
 CREATE OR REPLACE FUNCTION session_verified(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE

@@ -180,23 +180,13 @@ auth_preview(struct call *c)
 		deny(c, "stale_preview_url");
 }
 
-/* {"error", "code"}: what a preview's caller understands. */
 static void
-reply_preview(struct call *c, const struct err *e)
+reply_preview(struct call *c, struct err *e)
 {
-	auto_json json_t *body = NULL;
-	char code[64];
-	size_t i;
-
-	for (i = 0; e->code[i] != '\0' && i + 1 < sizeof(code); i++)
-		code[i] = (char)(e->code[i] >= 'a' && e->code[i] <= 'z'
-			? e->code[i] - 'a' + 'A'
-			: e->code[i]);
-	code[i] = '\0';
-	if (err_retry_after_seconds(e) > 0)
-		call_header(c, "Retry-After", "1");
-	body = json_pack("{s:s, s:s}", "error", e->msg, "code", code);
-	call_reply(c, err_status(e), body);
+	if (err_status(e) >= 500)
+		log_err(LOG_WARN, "preview", e);
+	app_hide_details(c, e);
+	reply_preview_error(c, e);
 }
 
 /* On the data plane everything that will pass is one code to the SDKs. */

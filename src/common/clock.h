@@ -1,7 +1,7 @@
 /*
  * clock.h: durations only.
  *
- * What time it *is* decides the database (design 4); C measures how long
+ * What time it *is* decides the database; C measures how long
  * something took and when to give up.
  */
 #ifndef SANDLEASE_COMMON_CLOCK_H

@@ -51,7 +51,7 @@ control_spec(const struct rows *r, size_t row, struct sandbox_spec *out)
 	out->pids = rows_int(r, row, "pids");
 }
 
-/* lease.md 1: only rows without an id are derived, and then persisted. */
+/* Only rows without an id are derived, and then persisted. */
 static int
 adopt_sandbox(struct control *ctl, const struct session_row *s, struct err *e)
 {

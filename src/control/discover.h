@@ -2,7 +2,7 @@
  * discover.h: what is there of a session, as far as this host can tell.
  *
  * Four answers, and "could not tell" is one of them: an error is never
- * absence (lease.md 2.1, 2.2).
+ * absence.
  */
 #ifndef SANDLEASE_CONTROL_DISCOVER_H
 #define SANDLEASE_CONTROL_DISCOVER_H

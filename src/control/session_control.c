@@ -34,7 +34,7 @@ text_or_null(const char *s)
 }
 
 /*
- * lease.md 1: a request may ask for a sandbox of its own, but not leave what
+ * A request may ask for a sandbox of its own, but not leave what
  * the org or the list ask for.
  */
 static bool

@@ -1,5 +1,5 @@
 /*
- * start.h: from an intent to a wrapper that answers (lease.md 2.1).
+ * start.h: from an intent to a wrapper that answers.
  */
 #ifndef SANDLEASE_CONTROL_START_H
 #define SANDLEASE_CONTROL_START_H

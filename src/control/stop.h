@@ -1,5 +1,5 @@
 /*
- * stop.h: verified clean-up (lease.md 2.2).
+ * stop.h: verified clean-up.
  *
  * The wish is persisted before anything is killed; only a successful look
  * that sees nothing of the whole session releases the lease.

@@ -189,15 +189,14 @@ make_pair(struct pipe_pair *p, struct err *e)
 }
 
 /*
- * vfork, because copying a worker's memory map costs more than all the rest:
- * who calls has one thread, and it waits until the child is bwrap, so its
- * memory is the child's alone meanwhile.  Twice, because the second child is
- * nobody's: pid 1 will reap it.
+ * Twice, because the second child is nobody's: pid 1 will reap it.  The second
+ * time by vfork, which spares copying a memory map: what the child does to it
+ * before it becomes bwrap is done to a process that only ends.
  */
 static int
 fork_bwrap(const struct start *s, int *sources, struct err *e)
 {
-	pid_t pid = vfork();
+	pid_t pid = fork();
 	int status;
 
 	if (pid < 0)

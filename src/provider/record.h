@@ -2,7 +2,7 @@
  * record.h: which incarnation of a sandbox this host knows, and what it
  * refuses because of it.
  *
- * The fence of design 4: whoever carries out an effect refuses a stale one.
+ * The fence: whoever carries out an effect refuses a stale one.
  * Pure rules; box.h keeps the record on disk.
  */
 #ifndef SANDLEASE_PROVIDER_RECORD_H

@@ -83,3 +83,15 @@ reply_container_error(struct call *c, const struct err *e,
 	    "context", ctx, "httpStatus", err_status(e), "timestamp", at);
 	send_as(c, e, "application/json", body);
 }
+
+void
+reply_preview_error(struct call *c, const struct err *e)
+{
+	auto_json json_t *body = NULL;
+	char code[64];
+
+	upper(code, sizeof(code), code_of(e));
+	body =
+	    json_pack("{s:o, s:s}", "error", json_lossy(e->msg), "code", code);
+	send_as(c, e, "application/json", body);
+}

@@ -3,7 +3,7 @@
  *
  * native: application/problem+json of /v1.  container: the shape the
  * Cloudflare SDK expects on a session's data plane, also for refusals that
- * are made before the wrapper is asked.
+ * are made before the wrapper is asked.  preview: in a preview's place.
  */
 #ifndef SANDLEASE_WEB_REPLY_H
 #define SANDLEASE_WEB_REPLY_H
@@ -21,5 +21,8 @@ void reply_problem(struct call *c, const struct err *e);
  */
 void reply_container_error(struct call *c, const struct err *e,
     const json_t *context);
+
+/* {error, code}: what the caller of a preview understands. */
+void reply_preview_error(struct call *c, const struct err *e);
 
 #endif

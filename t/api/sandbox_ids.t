@@ -38,7 +38,7 @@ def ids_are_derived_from_the_owner():
     lone_bot = admin("key", "create", "--user", "user-id", "--bot",
                      "reviewer").strip()
     for key, wanted in (
-            # two of lease.md's own vectors
+            # two known vectors
             (org, "org-aa6ba1f356e062c430f121b97b5fd9cfd64c51487e5f28c5"),
             (bot, "bot-4415e0ae1dcbda7236e3bf04b66f13344682f349eac4500d"),
             (alone, "usr-3c060fe2d53dd0b6e7a7e03084b290b64c8e0f67a8988161"),

@@ -85,7 +85,7 @@ def expect(status, reply):
 
 
 def problem(reply, status, code, field=None):
-    """The native dress of an error: everything that design 7 names."""
+    """The native dress of an error: all of its members."""
     expect(status, reply)
     if reply.header("Content-Type") != "application/problem+json":
         raise AssertionError("no problem document: %r" % reply)
