@@ -68,16 +68,20 @@ start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
 	struct err ignored = { 0 };
 	const char *session = rows_text(plan, 0, "session_id");
 	const char *sandbox = rows_text(plan, 0, "sandbox_id");
+	/* of a sandbox that was thought of just now nobody else can know */
+	bool shared = !sandbox_id_is_isolated(sandbox) ||
+	    !str_equal(rows_text(plan, 0, "disposition"), "created");
 	int rc;
 
-	if (control_lock(ctl, sandbox, e) < 0)
+	if (shared && control_lock(ctl, sandbox, e) < 0)
 		return -1;
 	rc = launch_read(ctl, plan, &l, e);
 	if (rc == 0)
 		rc = launch_bring_up(ctl, plan, &l, deadline_ms, e);
 	if (rc == 0)
 		rc = launch_verified(ctl, &l, e);
-	control_unlock(ctl, sandbox);
+	if (shared)
+		control_unlock(ctl, sandbox);
 	if (rc == 0 || start_undecided(e))
 		return rc;
 	log_err(LOG_WARN, "start_failed", e);

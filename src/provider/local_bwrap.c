@@ -61,8 +61,7 @@ static const struct option FIRST[] = {
 
 /* What of /etc is shown, where the root has it; each mount costs time. */
 static const char *const ETC[] = {
-	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
-	"/etc/localtime", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
 };
 
 static const struct option AFTER_ROOT[] = {

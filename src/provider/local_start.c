@@ -76,11 +76,22 @@ open_files(int *sources, struct err *e)
 	return 0;
 }
 
+/* Where no cgroup lists it, its pid must be on record. */
+static int
+note_bwrap(const struct start *s, struct err *e)
+{
+	struct box_proc pr = { 0 };
+
+	str_copy(pr.boot_id, sizeof(pr.boot_id), s->p->boot_id);
+	if (proc_find(getpid(), &pr.bwrap, e) < 0)
+		return -1;
+	return box_set_proc(s->box, &pr, e);
+}
+
 /* Everything between fork and exec; *status is where its pipe is. */
 static int
 become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
 {
-	struct box_proc pr = { 0 };
 	struct rlimit no_core = { 0, 0 };
 
 	reset_signals();
@@ -88,10 +99,9 @@ become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
 	umask(022);
 	setrlimit(RLIMIT_CORE, &no_core);
 	/* before it can start anything: whoever looks must find it */
-	str_copy(pr.boot_id, sizeof(pr.boot_id), s->p->boot_id);
 	if (cgroup_enter(s->cgroups, s->box->name, e) < 0 ||
-	    proc_find(getpid(), &pr.bwrap, e) < 0 ||
-	    box_set_proc(s->box, &pr, e) < 0 || open_files(sources, e) < 0)
+	    (s->cgroups->count == 0 && note_bwrap(s, e) < 0) ||
+	    open_files(sources, e) < 0)
 		return -1;
 	if (chdir("/") < 0)
 		return err_errno(e, "chdir");
@@ -158,6 +168,7 @@ read_init(const struct start *s, int info, int64_t deadline_ms, struct err *e)
 	pid = json_integer_value(json_object_get(v, "child-pid"));
 	if (box_proc(s->box, &pr, e) < 0 || proc_find(pid, &pr.init, e) < 0)
 		return -1;
+	str_copy(pr.boot_id, sizeof(pr.boot_id), s->p->boot_id);
 	if (pr.init.pid == 0)
 		return err_set(e, ERR_UNAVAILABLE, "start_failed",
 		    "the sandbox died at once");

@@ -35,7 +35,7 @@ is "$(auth nothing false a)" "|||" "nor one that never was"
 is "$(auth cookie true a)" "tenant|ready|owns_wrapper|1" "a login stands for its key"
 is "$(auth cookie false a)|$(auth hash-k true a)" "|||||||" "a login is not a key, nor a key a login"
 is "$(auth old true a)|$(auth orphan true a)" "|||||||" "a login ends by itself, and with its key"
-is "$(q "EXECUTE auth_key('hash-r', 'false')")" "r|acme|acme|u||read" "auth_key says who it is"
+is "$(q "EXECUTE auth_key('hash-r', 'false')")" "r|acme|acme|u||read|inherit|" "auth_key says who it is"
 is "$(q "EXECUTE auth_key('hash-v', 'false')")$(q "EXECUTE auth_key('hash-e', 'false')")" "" \
 	"and nothing of keys that are over"
 
