@@ -159,7 +159,8 @@ v1_session_get(struct call *c, struct err *e)
 	}
 	if (read_session(c, ctl, id, &s, e) < 0)
 		return -1;
-	busy = session_control_busy(ctl, &row);
+	if (session_control_busy(ctl, &row, &busy, e) < 0)
+		busy = json_is_true(json_object_get(s, "busy"));
 	json_object_set_new(s, "busy", json_boolean(busy));
 	if (busy)
 		json_array_append_new(

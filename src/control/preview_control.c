@@ -95,6 +95,19 @@ take_json(const struct rows *r, json_t **out, struct err *e)
 	return json_parse(text, strlen(text), out, e);
 }
 
+/* What a new token needs: the session, and the port as text. */
+static int
+begin_token(struct control *ctl, const char *id, const char *tenant,
+    int64_t port, struct session_row *s, struct fresh_token *t,
+    char text[PORT_TEXT_MAX], struct err *e)
+{
+	if (control_session(ctl, id, tenant, s, e) < 0)
+		return -1;
+	make_token(ctl, id, port, t);
+	snprintf(text, PORT_TEXT_MAX, "%" PRId64, port);
+	return 0;
+}
+
 int
 preview_expose(struct control *ctl, const char *id, const char *tenant,
     int64_t port, const char *name, const char *expires_seconds, json_t **out,
@@ -105,10 +118,8 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 	struct session_row s;
 	char text[PORT_TEXT_MAX];
 
-	if (control_session(ctl, id, tenant, &s, e) < 0)
+	if (begin_token(ctl, id, tenant, port, &s, &t, text, e) < 0)
 		return -1;
-	make_token(ctl, id, port, &t);
-	snprintf(text, sizeof(text), "%" PRId64, port);
 	if (STORE_RUN(ctl->store, STMT_PORT_EXPOSE, &r, e, id, tenant, text,
 		name, t.hash, t.sealed.data, expires_seconds) < 0)
 		return -1;
@@ -130,10 +141,8 @@ preview_rotate(struct control *ctl, const char *id, const char *tenant,
 	struct session_row s;
 	char text[PORT_TEXT_MAX];
 
-	if (control_session(ctl, id, tenant, &s, e) < 0)
+	if (begin_token(ctl, id, tenant, port, &s, &t, text, e) < 0)
 		return -1;
-	make_token(ctl, id, port, &t);
-	snprintf(text, sizeof(text), "%" PRId64, port);
 	if (STORE_RUN(ctl->store, STMT_PORT_ROTATE, &r, e, id, tenant, text,
 		t.hash, t.sealed.data) < 0)
 		return -1;

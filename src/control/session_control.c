@@ -243,18 +243,30 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 	return agent_env(&ctl->provider, &t, env, clock_ms() + 2 * ASK_MS, e);
 }
 
-bool
-session_control_busy(struct control *ctl, const struct session_row *s)
+int
+session_control_busy(struct control *ctl, const struct session_row *s,
+    bool *busy, struct err *e)
 {
+	static const char *const SILENT[] = { "timed_out",
+		"wrapper_unresponsive", "busy" };
 	const struct agent_target t = control_target(s);
 	struct agent_status st = { 0 };
-	struct err e = { 0 };
 
-	if (!str_equal(s->state, "ready") ||
-	    !str_equal(s->host, ctl->conf->host_name) ||
-	    agent_status(&ctl->provider, &t, clock_ms() + ASK_MS, &st, &e) < 0)
-		return false;
-	return st.busy;
+	*busy = false;
+	if (!str_equal(s->state, "ready") &&
+	    !str_equal(s->state, "initializing"))
+		return 0;
+	if (!str_equal(s->host, ctl->conf->host_name))
+		return err_set(e, ERR_UNAVAILABLE, "other_host",
+		    "the sandbox belongs to host %s", s->host);
+	if (agent_status(&ctl->provider, &t, clock_ms() + ASK_MS, &st, e) < 0) {
+		for (size_t i = 0; i < ARRAY_LEN(SILENT); i++)
+			if (e->code != NULL && str_equal(e->code, SILENT[i]))
+				return -1;
+		return 0; /* nobody is there to be busy */
+	}
+	*busy = st.busy;
+	return 0;
 }
 
 json_t *

@@ -47,8 +47,12 @@ int session_control_delete(struct control *ctl, const char *id,
 int session_control_set_env(struct control *ctl, const char *id,
     const char *tenant, const json_t *env, struct err *e) MUST_CHECK;
 
-/* Whether it has work right now; false when it cannot be asked. */
-bool session_control_busy(struct control *ctl, const struct session_row *s);
+/*
+ * Whether it has work right now.  No wrapper, no work; one that is there and
+ * does not answer is an error: it could not be told.
+ */
+int session_control_busy(struct control *ctl, const struct session_row *s,
+    bool *busy, struct err *e) MUST_CHECK;
 
 /* Who holds each limit of such a sandbox; see provider.h. */
 json_t *session_control_limits(struct control *ctl,

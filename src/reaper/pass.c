@@ -44,40 +44,58 @@ do_watchdog(struct pass *p, const struct rows *r, size_t i, struct err *e)
 	    session_of(r, i), rows_text(r, i, "attempt_id"));
 }
 
+/*
+ * A wrapper that has work is kept, and that it does is as good as activity.
+ * One that cannot be asked is left for the next pass.
+ */
+static int
+spare_if_busy(struct pass *p, const struct rows *r, size_t i, bool *spared,
+    struct err *e)
+{
+	struct session_row s;
+
+	if (control_session(p->ctl, session_of(r, i), "", &s, e) < 0 ||
+	    session_control_busy(p->ctl, &s, spared, e) < 0)
+		return -1;
+	if (!*spared)
+		return 0;
+	return STORE_RUN(p->ctl->store, STMT_SESSION_KEEP_WARM, NULL, e, s.id,
+	    rows_text(r, i, "generation"));
+}
+
 /* Work that was accepted repairs a startup deadline; else it has failed. */
 static int
 do_late_start(struct pass *p, const struct rows *r, size_t i, struct err *e)
 {
-	struct session_row s;
+	bool spared;
 
-	if (control_session(p->ctl, session_of(r, i), "", &s, e) < 0)
+	if (spare_if_busy(p, r, i, &spared, e) < 0)
 		return -1;
-	if (session_control_busy(p->ctl, &s))
-		return STORE_RUN(p->ctl->store, STMT_SESSION_KEEP_WARM, NULL, e,
-		    s.id, rows_text(r, i, "generation"));
+	if (spared)
+		return 0;
 	p->failed_starts++;
-	if (stop_failed_start(p->ctl, s.id, rows_int(r, i, "generation"),
+	if (stop_failed_start(p->ctl, session_of(r, i),
+		rows_int(r, i, "generation"),
 		"it was not ready within its time", e) < 0)
 		return -1;
-	return stop_attempt(p->ctl, s.id, e);
+	return stop_attempt(p->ctl, session_of(r, i), e);
 }
 
 /* Asked first; the stop is dropped if somebody came meanwhile. */
 static int
 do_idle(struct pass *p, const struct rows *r, size_t i, struct err *e)
 {
-	struct session_row s;
+	bool spared;
 
-	if (control_session(p->ctl, session_of(r, i), "", &s, e) < 0)
+	if (spare_if_busy(p, r, i, &spared, e) < 0)
 		return -1;
-	if (session_control_busy(p->ctl, &s))
-		return STORE_RUN(p->ctl->store, STMT_SESSION_KEEP_WARM, NULL, e,
-		    s.id, rows_text(r, i, "generation"));
+	if (spared)
+		return 0;
 	p->slept++;
-	if (stop_request(p->ctl, s.id, STOP_SLEEP, "idle-timeout", NULL,
-		rows_int(r, i, "activity_seq"), e) < 0)
+	if (stop_request(p->ctl, session_of(r, i), STOP_SLEEP, "idle-timeout",
+		NULL, rows_int(r, i, "activity_seq"), e) < 0)
 		return -1;
-	return stop_attempt(p->ctl, s.id, e);
+	return stop_attempt(p->ctl, session_of(r, i), e);
 }
 
 static int

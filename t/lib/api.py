@@ -1,40 +1,15 @@
-"""The service as a client sees it, through nginx, for tests in Python."""
-import http.client
-import json
-import os
-import urllib.parse
+"""api.py: a session as its client holds it, on top of service.py."""
+import service
 
-URL = urllib.parse.urlsplit(os.environ["SANDLEASE_URL"])
-KEY = os.environ["SANDLEASE_API_KEY"]
-
-
-class Answer:
-    def __init__(self, response):
-        self.status = response.status
-        self.headers = response.headers
-        self.body = response.read()
-
-    @property
-    def json(self):
-        return json.loads(self.body)
+KEY = service.setting("SANDLEASE_API_KEY")
 
 
 def call(method, path, body=None, key=KEY, headers=None, host=None, port=None):
-    """One request; a dict is sent as JSON, bytes as they are."""
-    connection = http.client.HTTPConnection(URL.hostname, port or URL.port, timeout=90)
+    """service.call, with a host name and a port of nginx's to choose."""
     headers = dict(headers or {})
-    if key:
-        headers.setdefault("Authorization", "Bearer " + key)
     if host:
         headers["Host"] = host
-    if isinstance(body, (dict, list)):
-        body = json.dumps(body).encode()
-        headers.setdefault("Content-Type", "application/json")
-    try:
-        connection.request(method, path, body=body, headers=headers)
-        return Answer(connection.getresponse())
-    finally:
-        connection.close()
+    return service.call(method, path, body, key or "", headers, to=port)
 
 
 class Session:
@@ -43,7 +18,7 @@ class Session:
     def __init__(self, **wish):
         answer = call("POST", "/v1/sessions", wish)
         if answer.status not in (200, 201):
-            raise RuntimeError("create: %d %s" % (answer.status, answer.body))
+            raise RuntimeError("create: %r" % answer)
         self.json = answer.json
         self.id = self.json["id"]
         self.path = "/v1/sessions/" + self.id

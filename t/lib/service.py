@@ -59,9 +59,10 @@ def port():
     return int(setting("STACK_PORT"))
 
 
-def call(method, path, body=None, key=None, headers=None, timeout=PATIENCE):
+def call(method, path, body=None, key=None, headers=None, timeout=PATIENCE,
+         to=None):
     """One request.  `body`: bytes as they are, anything else as JSON.  `key`:
-    "" for none."""
+    "" for none.  `to`: another port of nginx's."""
     sent = dict(headers or {})
     if key != "":
         sent["Authorization"] = "Bearer " + (
@@ -69,7 +70,7 @@ def call(method, path, body=None, key=None, headers=None, timeout=PATIENCE):
     if body is not None and not isinstance(body, bytes):
         body = json.dumps(body).encode()
         sent.setdefault("Content-Type", "application/json")
-    conn = http.client.HTTPConnection("127.0.0.1", port(), timeout=timeout)
+    conn = http.client.HTTPConnection("127.0.0.1", to or port(), timeout=timeout)
     try:
         conn.request(method, path, body, sent)
         answer = conn.getresponse()

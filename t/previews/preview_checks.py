@@ -10,7 +10,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import tap  # noqa: E402
-from api import KEY, Session, URL, call  # noqa: E402
+import service  # noqa: E402
+from api import KEY, Session, call  # noqa: E402
 
 TOKENS = []
 PREVIEW_PORT = int(os.environ["SANDLEASE_PREVIEW_URL"].rsplit(":", 1)[1])
@@ -88,7 +89,7 @@ def fetch_path(host, path="/", **more):
 
 def websocket(host, path="/ws"):
     """An upgraded connection, or the answer's first line when refused."""
-    s = socket.create_connection((URL.hostname, URL.port), timeout=20)
+    s = socket.create_connection(("127.0.0.1", service.port()), timeout=20)
     key = base64.b64encode(os.urandom(16)).decode()
     s.sendall(("GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n\r\n" % (path, host, key)).encode())

@@ -10,7 +10,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import tap  # noqa: E402
-from api import Session, URL, call  # noqa: E402
+import service  # noqa: E402
+from api import Session, call  # noqa: E402
 
 LIMITS = os.environ.get("SANDLEASE_LIMITS", "cgroup")
 a = Session(name="escape-a", env={"SECRET_OF_A": "pear-4711"})
@@ -93,7 +94,7 @@ def there_is_no_network():
     tap.same(a.run("cat /proc/net/route | wc -l")[1].strip(), "1", "no route leads out")
     tap.same(a.run("ls /sys/class/net 2>/dev/null || tail -n +3 /proc/net/dev | cut -d: -f1")[1]
              .split(), ["lo"], "loopback is the only device")
-    tap.ok(a.run("(: </dev/tcp/127.0.0.1/%d)" % URL.port)[0] != 0, "the host's nginx is out of reach")
+    tap.ok(a.run("(: </dev/tcp/127.0.0.1/%d)" % service.port())[0] != 0, "the host's nginx is out of reach")
 
 
 def the_database_is_out_of_reach():
