@@ -7,5 +7,5 @@ EXTRA_DIST += \
 	t/agent/isolation.t \
 	t/agent/relay.t \
 	t/lib/box.py \
-	t/lib/fcgi.py \
+	t/lib/fcgi_client.py \
 	t/lib/tap.py

@@ -1,0 +1,7 @@
+EXTRA_DIST += \
+	t/lib/api.py \
+	t/previews/preview_checks.py \
+	t/previews/previews.t \
+	t/sandbox/escape-cgroup.t \
+	t/sandbox/escape-none.t \
+	t/sandbox/escape_checks.py
