@@ -76,7 +76,7 @@ open_files(int *sources, struct err *e)
 	return 0;
 }
 
-/* Where no cgroup lists it, its pid must be on record. */
+/* Whoever starts it may die before it knows init's pid. */
 static int
 note_bwrap(const struct start *s, struct err *e)
 {
@@ -100,8 +100,7 @@ become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
 	setrlimit(RLIMIT_CORE, &no_core);
 	/* before it can start anything: whoever looks must find it */
 	if (cgroup_enter(s->cgroups, s->box->name, e) < 0 ||
-	    (s->cgroups->count == 0 && note_bwrap(s, e) < 0) ||
-	    open_files(sources, e) < 0)
+	    note_bwrap(s, e) < 0 || open_files(sources, e) < 0)
 		return -1;
 	if (chdir("/") < 0)
 		return err_errno(e, "chdir");
@@ -168,7 +167,6 @@ read_init(const struct start *s, int info, int64_t deadline_ms, struct err *e)
 	pid = json_integer_value(json_object_get(v, "child-pid"));
 	if (box_proc(s->box, &pr, e) < 0 || proc_find(pid, &pr.init, e) < 0)
 		return -1;
-	str_copy(pr.boot_id, sizeof(pr.boot_id), s->p->boot_id);
 	if (pr.init.pid == 0)
 		return err_set(e, ERR_UNAVAILABLE, "start_failed",
 		    "the sandbox died at once");
