@@ -23,9 +23,10 @@ struct cell {
 	char instance[ID_MAX];
 	int64_t generation;
 	pid_t pid;
-	int channel;      /* to its wrapper; owned, -1 once it has failed */
-	bool serving;     /* the wrapper has said so */
-	int64_t start_by; /* of clock_ms(): else it is killed */
+	int channel;       /* to its wrapper; owned, -1 once it has failed */
+	bool serving;      /* the wrapper has said so */
+	int64_t start_by;  /* of clock_ms(): else it is killed */
+	int64_t memory_mb; /* for the watchdog; 0: a cgroup holds it */
 };
 
 struct seal {

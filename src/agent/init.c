@@ -16,6 +16,7 @@
 
 #include "agent/cell.h"
 #include "agent/sysfilter.h"
+#include "agent/watchdog.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -277,6 +278,8 @@ fill(struct init *in, int signal_fd, struct watch *w)
 		if (c->start_by < next)
 			next = c->start_by;
 	}
+	if (watchdog_next(&in->cells, in->watched_at) < next)
+		next = watchdog_next(&in->cells, in->watched_at);
 	return next;
 }
 
@@ -304,6 +307,10 @@ turn(struct init *in, int signal_fd, struct watch *w)
 	}
 	if (w->poll[1].revents != 0)
 		accept_all(in);
+	if (watchdog_next(&in->cells, in->watched_at) <= clock_ms()) {
+		watchdog_look(&in->cells);
+		in->watched_at = clock_ms();
+	}
 }
 
 /* True when it is time to end. */

@@ -49,6 +49,7 @@ struct init {
 	struct cells cells;
 	struct conn conns[INIT_CONNS_MAX];
 	struct sock_fprog filter;
+	int64_t watched_at;         /* when the watchdog last looked */
 	char agent[INIT_AGENT_MAX]; /* path of this program */
 };
 

@@ -160,7 +160,8 @@ start(struct init *in, struct request *r, const struct launch *l, struct err *e)
 	auto_fd int ours = -1, theirs = -1;
 	size_t sockets = 1 + l->port_count;
 	struct cell c = { .generation = l->generation,
-		.start_by = clock_ms() + START_MS };
+		.start_by = clock_ms() + START_MS,
+		.memory_mb = l->memory_mb };
 	int ends[2];
 
 	if (init_filter(in, e) < 0)

@@ -54,7 +54,7 @@ static const struct setting SETTINGS[] = {
 	STR(seal_key_file, "/etc/sandlease/seal.keys", "keys that seal env values and preview tokens, mode 0600; newest first"),
 	STR(agent_path, SANDLEASE_LIBEXECDIR "/sandlease-agent", "the program that is bound into every sandbox"),
 	STR(bwrap_path, "/usr/bin/bwrap", "bubblewrap"),
-	STR(cgroup_root, "auto", "delegated cgroup below the mount points; `auto`: the service's own; `none`: rlimits only"),
+	STR(cgroup_root, "auto", "delegated cgroup below the mount points; `auto`: the service's own; `none`: rlimits and a watchdog"),
 	STR(public_url, "http://127.0.0.1:8080", "where clients and the dashboard reach nginx"),
 	STR(preview_base, "http://localhost:8080", "scheme and domain of preview URLs; anything but localhost must be https"),
 	STR(preview_path_base, "", "origin of path-form previews, for machines without wildcard DNS; empty: off"),

@@ -123,7 +123,7 @@ rlimit_memory_mb(const struct provider *p, const struct sandbox_spec *s)
 	auto_json json_t *limits = p->ops->limits(p, s);
 	const json_t *memory = json_object_get(limits, "memoryMb");
 
-	return str_equal(json_str(memory, "by"), "rlimit") ? s->memory_mb : 0;
+	return str_equal(json_str(memory, "by"), "watchdog") ? s->memory_mb : 0;
 }
 
 static json_t *

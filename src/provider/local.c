@@ -111,8 +111,9 @@ limit(int64_t value, const char *by)
 }
 
 /*
- * "rlimit" is what it says: memory and file size of each process, not of all
- * of them together.  Nothing holds the processor where there is no group.
+ * "rlimit" is what it says: the size of each file, not of all together.  The
+ * watchdog is the agent's; a single process also has an rlimit.  Nothing holds
+ * the processor where there is no group.
  */
 static json_t *
 limits(const struct provider *p, const struct sandbox_spec *s)
@@ -126,7 +127,7 @@ limits(const struct provider *p, const struct sandbox_spec *s)
 		t = (struct cgroup_tree){ .ops = &CGROUP_NONE };
 	return json_pack("{s:o, s:o, s:o, s:o}", "memoryMb",
 	    limit(s->memory_mb,
-		cgroup_holds(&t, CGROUP_MEMORY) ? "cgroup" : "rlimit"),
+		cgroup_holds(&t, CGROUP_MEMORY) ? "cgroup" : "watchdog"),
 	    "cpuMillis",
 	    limit(s->cpu_millis,
 		cgroup_holds(&t, CGROUP_CPU) ? "cgroup" : "none"),
