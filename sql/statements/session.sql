@@ -122,7 +122,8 @@ UPDATE session SET busy = $2::boolean WHERE id = $1 AND busy <> $2::boolean;
 -- params: session_id, generation
 -- The wrapper has work: as good as activity.
 WITH s AS (
-    UPDATE session SET last_activity_at = clock_timestamp(), activity_seq = activity_seq + 1
+    UPDATE session SET last_activity_at = clock_timestamp(), activity_seq = activity_seq + 1,
+           busy = true
      WHERE id = $1
     RETURNING id, keep_alive, sleep_after_seconds
 )

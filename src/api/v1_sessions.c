@@ -144,7 +144,7 @@ v1_session_get(struct call *c, struct err *e)
 	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
 	auto_json json_t *s = NULL;
 	struct session_row row;
-	bool busy;
+	bool busy, was;
 
 	if (ctl == NULL || control_session(ctl, id, tenant, &row, e) < 0)
 		return -1;
@@ -159,8 +159,14 @@ v1_session_get(struct call *c, struct err *e)
 	}
 	if (read_session(c, ctl, id, &s, e) < 0)
 		return -1;
+	was = json_is_true(json_object_get(s, "busy"));
 	if (session_control_busy(ctl, &row, &busy, e) < 0)
-		busy = json_is_true(json_object_get(s, "busy"));
+		busy = was; /* it could not be told */
+	/* lists ask nobody: they show what was seen last */
+	if (busy != was &&
+	    STORE_RUN(ctl->store, STMT_SESSION_SET_BUSY, NULL, e, id,
+		busy ? "true" : "false") < 0)
+		return -1;
 	json_object_set_new(s, "busy", json_boolean(busy));
 	if (busy)
 		json_array_append_new(
