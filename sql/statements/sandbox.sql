@@ -8,10 +8,6 @@ SELECT sandbox_retire($1, $2, $3::boolean, $4::double precision) AS granted;
 -- params: sandbox_id, incarnation, state, agent_version
 SELECT sandbox_settle($1, $2, $3, $4) AS applied;
 
--- name: sandbox_get
--- params: sandbox_id
-SELECT id, state, incarnation, host, boot_id FROM sandbox WHERE id = $1;
-
 -- name: sandbox_lock
 -- params: sandbox_id
 -- Waits at most lock_timeout.  Avoids waste; safety never rests on it.
