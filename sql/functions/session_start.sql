@@ -155,15 +155,13 @@ BEGIN
 END $$;
 
 -- Outcome: the wrapper answered a command.  A client waits for this session,
--- so it is retained warm at once.  Nobody waits for the disk: a crash that
--- loses this leaves the intent, and the next look finds the wrapper.
+-- so it is retained warm at once.
 CREATE OR REPLACE FUNCTION session_verified(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     s session%ROWTYPE;
     a record;
 BEGIN
-    PERFORM set_config('synchronous_commit', 'off', true);
     PERFORM sandbox_settle(p->>'sandbox', p->>'incarnation', 'running', p->>'version');
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
     SELECT * INTO a FROM lease_apply(p_session, 'startup_verified', p);

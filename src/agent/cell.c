@@ -238,8 +238,8 @@ static int
 enclose(const struct cell_setup *s, int *channel, struct err *e)
 {
 	if (join_cgroups(s, e) < 0 || make_mounts(s, e) < 0 ||
-	    (!s->launch->alone && raise_loopback(e) < 0) ||
-	    keep_descriptors(channel, e) < 0 || set_limits(s, e) < 0)
+	    raise_loopback(e) < 0 || keep_descriptors(channel, e) < 0 ||
+	    set_limits(s, e) < 0)
 		return -1;
 	return drop_privileges(s, e);
 }
@@ -272,15 +272,10 @@ first_process(const struct cell_setup *s)
 pid_t
 cell_start(const struct cell_setup *s, struct err *e)
 {
-	/*
-	 * Ports are kept apart from siblings' by a network namespace; a session
-	 * that never has one may use the sandbox's, which is as empty and whose
-	 * loopback is up.
-	 */
-	int flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC |
-	    (s->launch->alone ? 0 : CLONE_NEWNET);
 	/* like fork: a copy of this process, whose memory it does not touch */
-	pid_t pid = (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
+	pid_t pid = (pid_t)syscall(SYS_clone,
+	    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET | SIGCHLD,
+	    0, 0, 0, 0);
 
 	if (pid < 0)
 		return err_errno(e, "cannot make a cell");

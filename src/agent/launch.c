@@ -13,7 +13,7 @@ struct wire {
 	int64_t generation;
 	const json_t *env, *user, *ports;
 	int64_t pids, tmp_mb, memory_mb, file_mb, cgroups, log_kb;
-	int log_level, log_format, alone;
+	int log_level, log_format;
 };
 
 /* clang-format off */
@@ -29,7 +29,6 @@ static const struct jfield FIELDS[] = {
 	JFIELD("memoryMb", struct wire, memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory of a process where no cgroup limits it"),
 	JFIELD("fileMb", struct wire, file_mb, J_INT, 0, 0, MEGABYTES_MAX, "largest file"),
 	JFIELD("cgroups", struct wire, cgroups, J_INT, 0, 0, CGROUPS_MAX, "cgroup.procs files passed"),
-	JFIELD("alone", struct wire, alone, J_BOOL, 0, 0, 0, "no other session will ever be in this sandbox"),
 	JFIELD("logKb", struct wire, log_kb, J_INT, 0, 0, 1 << 20, "how large the log may grow"),
 	JFIELD_ENUM("logLevel", struct wire, log_level, 0, LOG_LEVEL_NAMES, "of the wrapper"),
 	JFIELD_ENUM("logFormat", struct wire, log_format, 0, LOG_FORMAT_NAMES, "of the wrapper"),
@@ -74,7 +73,6 @@ launch_decode(const json_t *msg, struct launch *out, struct err *e)
 		.file_mb = w.file_mb,
 		.cgroups = w.cgroups,
 		.log_kb = w.log_kb,
-		.alone = w.alone == 1,
 		.log_level = (enum log_level)w.log_level,
 		.log_format = (enum log_format)w.log_format,
 	};

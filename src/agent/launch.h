@@ -28,7 +28,6 @@ struct launch {
 	enum log_level log_level;
 	enum log_format log_format;
 	int64_t log_kb;
-	bool alone; /* the sandbox's network namespace is enough */
 	int ports[CHANNEL_FDS_MAX];
 	size_t port_count;
 	int64_t cgroups; /* open cgroup.procs files behind the sockets */

@@ -136,7 +136,7 @@ launch_body(const struct provider *p, const struct sandbox_spec *s,
 	for (size_t i = 0; i < l->port_count; i++)
 		json_array_append_new(ports, json_integer(l->ports[i]));
 	return json_pack("{s:s, s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:{s:s},"
-			 " s:s, s:s, s:I, s:b, s:o, s:I}",
+			 " s:s, s:s, s:I, s:o, s:I}",
 	    "session", t->session, "generation", (json_int_t)t->generation,
 	    "instance", t->instance, "env", env, "pids", (json_int_t)s->pids,
 	    "tmpMb", (json_int_t)tmp_mb(s), "memoryMb",
@@ -144,8 +144,7 @@ launch_body(const struct provider *p, const struct sandbox_spec *s,
 	    (json_int_t)s->disk_mb, "user", "name", "user", "logLevel",
 	    LOG_LEVEL_NAMES[p->conf->log_level], "logFormat",
 	    LOG_FORMAT_NAMES[p->conf->log_format], "logKb",
-	    (json_int_t)p->conf->agent_log_kb, "alone",
-	    sandbox_id_is_isolated(t->sandbox), "ports", ports, "cgroups",
+	    (json_int_t)p->conf->agent_log_kb, "ports", ports, "cgroups",
 	    (json_int_t)groups);
 }
 

@@ -220,8 +220,8 @@ cgroup_find_in(const char *setting, const char *mountinfo,
 	    setting);
 }
 
-static int
-search(const char *setting, struct cgroup_tree *out, struct err *e)
+int
+cgroup_find(const char *setting, struct cgroup_tree *out, struct err *e)
 {
 	auto_buf struct buf mounts = { 0 }, groups = { 0 };
 	bool found;
@@ -235,28 +235,6 @@ search(const char *setting, struct cgroup_tree *out, struct err *e)
 		return -1;
 	return cgroup_find_in(setting, mounts.data != NULL ? mounts.data : "",
 	    groups.data != NULL ? groups.data : "", out, e);
-}
-
-/*
- * What was found once stays: reading a long mount table at each start costs
- * more than the start's own groups, and a host does not move its hierarchies
- * under a running service.
- */
-int
-cgroup_find(const char *setting, struct cgroup_tree *out, struct err *e)
-{
-	static char found_for[PROVIDER_PATH_MAX];
-	static struct cgroup_tree found;
-
-	if (found.count > 0 && str_equal(found_for, setting)) {
-		*out = found;
-		return 0;
-	}
-	if (search(setting, out, e) < 0)
-		return -1;
-	if (out->count > 0 && str_copy(found_for, sizeof(found_for), setting))
-		found = *out;
-	return 0;
 }
 
 /* P/api for a group P of ours; nothing when it is not ours to divide. */
