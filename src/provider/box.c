@@ -18,7 +18,7 @@
 
 enum { RECORD_FILE_MAX = 16 * 1024 };
 
-/* All that box_forget() leaves and box_bury() takes away last. */
+/* All that box_forget() leaves and box_bury() takes away last; "op" is 0.1's. */
 static const char *const KEPT[] = { "incarnation", "label", "lock", "op" };
 
 bool
@@ -79,7 +79,7 @@ write_label(const struct provider *p, const struct box *b, const char *id,
 		return err_set(e, ERR_INTERNAL, "bad_sandbox_id",
 		    "a sandbox id that is not UTF-8");
 	text = json_text(v);
-	return file_write(b->dir, "label", text, e);
+	return file_note(b->dir, "label", text, e);
 }
 
 int
@@ -103,8 +103,7 @@ box_make(const struct provider *p, const char *id, struct box *b, struct err *e)
 void
 box_close(struct box *b)
 {
-	mem_close_fd(&b->op);
-	mem_close_fd(&b->dir);
+	mem_close_fd(&b->dir); /* and with it the operation's lock */
 }
 
 struct label {
@@ -127,12 +126,11 @@ static int
 read_json(const struct box *b, const char *name, json_t **out, struct err *e)
 {
 	auto_buf struct buf text = { 0 };
-	bool found;
 
 	*out = NULL;
-	if (file_read(b->dir, name, RECORD_FILE_MAX, &found, &text, e) < 0)
+	if (file_last_note(b->dir, name, RECORD_FILE_MAX, &text, e) < 0)
 		return -1;
-	if (!found || text.len == 0)
+	if (text.len == 0)
 		return 0;
 	if (json_parse(text.data, text.len, out, e) < 0)
 		return err_wrap(e, "box/%s/%s", b->name, name);
@@ -160,15 +158,6 @@ box_label(const struct provider *p, const struct box *b, bool *ours,
 }
 
 static int
-open_lock(const struct box *b, const char *name, struct err *e)
-{
-	int fd = openat(b->dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-	    0600);
-
-	return fd >= 0 ? fd : err_errno(e, "box/%s/%s", b->name, name);
-}
-
-static int
 lock_until(int fd, int64_t deadline_ms, const struct box *b, struct err *e)
 {
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -191,11 +180,10 @@ box_lock(const struct provider *p, const char *id, int64_t deadline_ms,
 
 		if (box_make(p, id, b, e) < 0)
 			return -1;
-		b->op = open_lock(b, "op", e);
-		if (b->op < 0 || lock_until(b->op, deadline_ms, b, e) < 0)
+		if (lock_until(b->dir, deadline_ms, b, e) < 0)
 			return -1;
 		/* a buried box takes its lock with it: make another */
-		if (fstat(b->op, &st) == 0 && st.st_nlink > 0)
+		if (fstat(b->dir, &st) == 0 && st.st_nlink > 0)
 			return 0;
 		box_close(b);
 	}
@@ -204,9 +192,12 @@ box_lock(const struct provider *p, const char *id, int64_t deadline_ms,
 int
 box_hold(const struct box *b, int64_t deadline_ms, struct err *e)
 {
-	auto_fd int fd = open_lock(b, "lock", e);
+	auto_fd int fd = openat(b->dir, "lock",
+	    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-	if (fd < 0 || lock_until(fd, deadline_ms, b, e) < 0)
+	if (fd < 0)
+		return err_errno(e, "box/%s/lock", b->name);
+	if (lock_until(fd, deadline_ms, b, e) < 0)
 		return -1;
 	return take_fd(&fd);
 }
@@ -234,15 +225,14 @@ int
 box_record(const struct box *b, struct record *out, struct err *e)
 {
 	auto_buf struct buf text = { 0 };
-	bool found;
 
 	*out = (struct record){ 0 };
 	if (b->dir < 0)
 		return 0;
-	if (file_read(b->dir, "incarnation", RECORD_FILE_MAX, &found, &text,
-		e) < 0)
+	if (file_last_note(b->dir, "incarnation", RECORD_FILE_MAX, &text, e) <
+	    0)
 		return -1;
-	if (!found || text.len == 0)
+	if (text.len == 0)
 		return 0;
 	if (record_parse(text.data, text.len, out, e) < 0)
 		return err_wrap(e, "box/%s/incarnation", b->name);
@@ -254,7 +244,7 @@ box_set_record(const struct box *b, const struct record *r, struct err *e)
 {
 	auto_free char *text = record_text(r);
 
-	return file_write(b->dir, "incarnation", text, e);
+	return file_note(b->dir, "incarnation", text, e);
 }
 
 /* clang-format off */
@@ -293,7 +283,7 @@ box_set_proc(const struct box *b, const struct box_proc *pr, struct err *e)
 	    "initStart", (json_int_t)pr->init.start);
 	auto_free char *text = json_text(v);
 
-	return file_write(b->dir, "proc", text, e);
+	return file_note(b->dir, "proc", text, e);
 }
 
 int
@@ -301,12 +291,11 @@ box_cgroups(const struct provider *p, const struct box *b,
     struct cgroup_tree *out, struct err *e)
 {
 	auto_buf struct buf text = { 0 };
-	bool found = false;
 
 	if (b->dir >= 0 &&
-	    file_read(b->dir, "cgroup", RECORD_FILE_MAX, &found, &text, e) < 0)
+	    file_last_note(b->dir, "cgroup", RECORD_FILE_MAX, &text, e) < 0)
 		return -1;
-	if (!found || text.len == 0)
+	if (text.len == 0)
 		return cgroup_find(p->conf->cgroup_root, out, e);
 	if (cgroup_parse(text.data, text.len, out, e) < 0)
 		return err_wrap(e, "box/%s/cgroup", b->name);
@@ -318,7 +307,7 @@ box_set_cgroups(const struct box *b, const struct cgroup_tree *t, struct err *e)
 {
 	auto_free char *text = cgroup_text(t);
 
-	return file_write(b->dir, "cgroup", text, e);
+	return file_note(b->dir, "cgroup", text, e);
 }
 
 void

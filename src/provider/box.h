@@ -7,8 +7,8 @@
  *   proc         boot id, bwrap's and init's pid with start time
  *   cgroup       the groups it was started in, for whoever has others
  *   lock         held by bwrap and init for as long as they live
- *   op           held by whoever starts, stops or destroys it
  *   agent.log    init's stderr
+ * The directory itself is locked by whoever starts, stops or destroys it.
  * All of it lies in a directory of mode 0700 that no sandbox sees.
  */
 #ifndef SANDLEASE_PROVIDER_BOX_H
@@ -28,7 +28,6 @@ enum { BOX_NAME_MAX = 64, BOX_TOMBSTONE_SECONDS = 3600 };
 struct box {
 	char name[BOX_NAME_MAX];
 	int dir; /* -1: there is none */
-	int op;  /* -1: not locked by us */
 };
 
 /* Who runs it, on which boot. */
@@ -41,7 +40,7 @@ struct box_proc {
 #define auto_box __attribute__((cleanup(box_close)))
 #define BOX_CLOSED                                                             \
 	{                                                                      \
-		.dir = -1, .op = -1                                            \
+		.dir = -1                                                      \
 	}
 
 /* Sandbox ids as names of files and groups: legacy ids are hashed. */

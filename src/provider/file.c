@@ -13,7 +13,7 @@
 #include "common/id.h"
 #include "common/mem.h"
 
-enum { CHUNK = 4096, SUFFIX_LEN = 8 };
+enum { CHUNK = 4096, SUFFIX_LEN = 8, NOTES_MAX_BYTES = 8192 };
 
 int
 file_read(int dir, const char *name, size_t max, bool *found, struct buf *out,
@@ -86,6 +86,47 @@ file_write(int dir, const char *name, const char *text, struct err *e)
 		unlinkat(dir, temporary, 0);
 		return -1;
 	}
+	return 0;
+}
+
+int
+file_note(int dir, const char *name, const char *text, struct err *e)
+{
+	/* a line that a crash cut short ends where this one begins */
+	auto_free char *line = xasprintf("\n%s\n", text);
+	auto_fd int fd = openat(dir, name,
+	    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_errno(e, "%s", name);
+	if (st.st_size > NOTES_MAX_BYTES)
+		return file_write(dir, name, line, e);
+	if (write_all(fd, line, e) < 0)
+		return err_wrap(e, "%s", name);
+	return 0;
+}
+
+int
+file_last_note(int dir, const char *name, size_t max, struct buf *out,
+    struct err *e)
+{
+	auto_buf struct buf text = { 0 };
+	const char *end, *begin;
+	bool found;
+
+	if (file_read(dir, name, max, &found, &text, e) < 0)
+		return -1;
+	if (!found || text.len == 0)
+		return 0;
+	end = strrchr(text.data, '\n');
+	if (end == NULL) /* written whole, by a version that did not append */
+		end = text.data + text.len;
+	while (end > text.data && end[-1] == '\n')
+		end--;
+	for (begin = end; begin > text.data && begin[-1] != '\n';)
+		begin--;
+	buf_add(out, begin, (size_t)(end - begin));
 	return 0;
 }
 

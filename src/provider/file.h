@@ -25,6 +25,17 @@ int file_read(int dir, const char *name, size_t max, bool *found,
 int file_write(int dir, const char *name, const char *text, struct err *e)
     MUST_CHECK;
 
+/*
+ * Adds a line to a file of them, of which only the last counts.  A file that
+ * is replaced costs an inode each time, and ext4 looks for a free one past
+ * all that were freed in the last seconds.
+ */
+int file_note(int dir, const char *name, const char *text, struct err *e)
+    MUST_CHECK;
+/* Appends the last whole line to *out: nothing when there is none. */
+int file_last_note(int dir, const char *name, size_t max, struct buf *out,
+    struct err *e) MUST_CHECK;
+
 /* Writes one value into a control file that must exist. */
 int file_put(const char *path, const char *text, struct err *e) MUST_CHECK;
 

@@ -4,6 +4,7 @@
  * conformance fake
  * conformance local CGROUP_ROOT     (AGENT and BWRAP in the environment)
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "common/str.h"
 #include "common/token.h"
 #include "provider/fake.h"
+#include "provider/file.h"
 
 enum { SOON_MS = 10000, TESTS_MAX = 64 };
 
@@ -95,13 +97,24 @@ ping(const struct sandbox_spec *s, struct err *e)
 	return agent_ping(&P, s->id, s->incarnation, version, soon(), e);
 }
 
+json_t *
+recorded_procs(const char *id)
+{
+	auto_free char *path = xasprintf("%s/box/%s/proc", CONF.state_dir, id);
+	auto_buf struct buf text = { 0 };
+	json_t *v;
+
+	works(file_last_note(AT_FDCWD, path, 4096, &text, &E));
+	v = json_loadb(text.data, text.len, 0, NULL);
+	assert_non_null(v);
+	return v;
+}
+
 pid_t
 recorded(const char *id, const char *who)
 {
-	auto_free char *path = xasprintf("%s/box/%s/proc", CONF.state_dir, id);
-	auto_json json_t *v = json_load_file(path, 0, NULL);
+	auto_json json_t *v = recorded_procs(id);
 
-	assert_non_null(v);
 	return (pid_t)json_integer_value(json_object_get(v, who));
 }
 

@@ -260,9 +260,8 @@ static void
 set_recorded(const char *id, const char *member, json_t *value)
 {
 	auto_free char *path = xasprintf("%s/box/%s/proc", CONF.state_dir, id);
-	auto_json json_t *v = json_load_file(path, 0, NULL);
+	auto_json json_t *v = recorded_procs(id);
 
-	assert_non_null(v);
 	json_object_set_new(v, member, value);
 	assert_int_equal(json_dump_file(v, path, 0), 0);
 }

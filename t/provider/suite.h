@@ -57,7 +57,8 @@ void ensure(const struct sandbox_spec *s);
 void destroy(const struct sandbox_spec *s);
 int ping(const struct sandbox_spec *s, struct err *e);
 
-/* The host's pid of init or bwrap, from the record. */
+/* Who runs it, from the record; the host's pid of init or bwrap. */
+json_t *recorded_procs(const char *id);
 pid_t recorded(const char *id, const char *who);
 
 /* Kills init behind the provider's back and waits until that shows. */

@@ -16,6 +16,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/box.h"
+#include "provider/file.h"
 
 static const char ID[] = "ses-51256c9fcd04ef0144d0afcdfb9ffb2abc280ff2e0bae370";
 static char BASE[] = "/tmp/slboxXXXXXX";
@@ -259,12 +260,69 @@ processes_and_groups_are_read_as_they_were_written(void **state)
 	clean(ID);
 }
 
+/* A crash may leave half a line: it never counts, nor spoils the next. */
+static void
+only_the_last_whole_note_counts(void **state)
+{
+	static const struct {
+		const char *file, *last;
+	} CASES[] = {
+		{ "", "" },
+		{ "{old}", "{old}" },
+		{ "\n{a}\n", "{a}" },
+		{ "\n{a}\n\n{b}\n", "{b}" },
+		{ "\n{a}\n\n{b", "{a}" },
+		{ "{old}\n{half\n{b}\n", "{b}" },
+	};
+	auto_box struct box b = BOX_CLOSED;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(box_make(&P, ID, &b, &e), 0);
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_buf struct buf last = { 0 };
+
+		assert_int_equal(file_write(b.dir, "proc", CASES[i].file, &e),
+		    0);
+		assert_int_equal(file_last_note(b.dir, "proc", 4096, &last, &e),
+		    0);
+		assert_string_equal(last.len > 0 ? last.data : "",
+		    CASES[i].last);
+	}
+	clean(ID);
+}
+
+static void
+notes_do_not_grow_without_end(void **state)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct err e = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(box_make(&P, ID, &b, &e), 0);
+	for (int i = 0; i < 1000; i++) {
+		auto_free char *text = xasprintf("{a note of %d}", i);
+		auto_buf struct buf last = { 0 };
+
+		assert_int_equal(file_note(b.dir, "proc", text, &e), 0);
+		assert_int_equal(
+		    file_last_note(b.dir, "proc", 16384, &last, &e), 0);
+		assert_string_equal(last.data, text);
+	}
+	assert_int_equal(fstatat(b.dir, "proc", &st, 0), 0);
+	assert_true(st.st_size < 9000);
+	clean(ID);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids_become_names_that_are_safe_in_a_path),
 		cmocka_unit_test(a_label_says_whose_it_is),
+		cmocka_unit_test(only_the_last_whole_note_counts),
+		cmocka_unit_test(notes_do_not_grow_without_end),
 		cmocka_unit_test(one_operation_at_a_time),
 		cmocka_unit_test(
 		    a_held_lock_shows_until_its_last_holder_is_gone),
