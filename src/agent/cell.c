@@ -199,7 +199,7 @@ set_limits(const struct cell_setup *s, struct err *e)
 }
 
 static int
-drop_privileges(const struct cell_setup *s, struct err *e)
+drop_privileges(struct err *e)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3
@@ -217,7 +217,7 @@ drop_privileges(const struct cell_setup *s, struct err *e)
 		return err_errno(e, "cannot drop capabilities");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_errno(e, "no_new_privs");
-	if (sysfilter_install(s->filter) < 0)
+	if (sysfilter_install() < 0)
 		return err_errno(e, "seccomp");
 	return 0;
 }
@@ -241,7 +241,7 @@ enclose(const struct cell_setup *s, int *channel, struct err *e)
 	    raise_loopback(e) < 0 || keep_descriptors(channel, e) < 0 ||
 	    set_limits(s, e) < 0)
 		return -1;
-	return drop_privileges(s, e);
+	return drop_privileges(e);
 }
 
 static void

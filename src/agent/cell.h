@@ -10,7 +10,6 @@
 #ifndef SANDLEASE_AGENT_CELL_H
 #define SANDLEASE_AGENT_CELL_H
 
-#include <linux/filter.h>
 #include <sys/types.h>
 
 #include "agent/launch.h"
@@ -18,7 +17,6 @@
 
 struct cell_setup {
 	const struct launch *launch;
-	const struct sock_fprog *filter;
 	const char *agent; /* path of this program, inside */
 	int channel;       /* the wrapper's end, borrowed */
 	const int *cgroups;

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "agent/cell.h"
-#include "agent/sysfilter.h"
 #include "agent/watchdog.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -370,17 +369,6 @@ prepare(struct init *in, struct err *e)
 	return 0;
 }
 
-int
-init_filter(struct init *in, struct err *e)
-{
-	if (in->filter.filter != NULL)
-		return 0;
-	if (sysfilter_build(&in->filter, e) < 0)
-		return -1;
-	malloc_trim(0); /* building it took more than all the rest */
-	return 0;
-}
-
 /* Everything inherited is for us alone, the host's lock file included. */
 static void
 close_on_exec(void)
@@ -405,13 +393,8 @@ init_main(const struct init_options *opt)
 	}
 	log_line(LOG_INFO, "ready", "sandbox %s version %s", in.opt.sandbox,
 	    PACKAGE_VERSION);
-	do {
+	do
 		turn(&in, signal_fd, &w);
-		/* after the first answer: the host has work to do meanwhile */
-		if (init_filter(&in, &e) < 0) {
-			log_err(LOG_ERROR, "start_failed", &e);
-			return EXIT_FAILURE;
-		}
-	} while (!take_signals(&in, signal_fd));
+	while (!take_signals(&in, signal_fd));
 	return EXIT_SUCCESS;
 }

@@ -9,7 +9,6 @@
 #ifndef SANDLEASE_AGENT_INIT_H
 #define SANDLEASE_AGENT_INIT_H
 
-#include <linux/filter.h>
 #include <stdint.h>
 
 #include "agent/cells.h"
@@ -48,7 +47,6 @@ struct init {
 	struct init_options opt;
 	struct cells cells;
 	struct conn conns[INIT_CONNS_MAX];
-	struct sock_fprog filter;
 	int64_t watched_at;         /* when the watchdog last looked */
 	char agent[INIT_AGENT_MAX]; /* path of this program */
 };
@@ -74,8 +72,5 @@ void init_answer_look(struct init *in, struct conn *c);
 void init_launched(struct init *in, const struct cell *cell);
 void init_launch_failed(struct init *in, const char *session,
     const struct err *e);
-
-/* Makes the filter of cells, if there is none yet. */
-int init_filter(struct init *in, struct err *e) MUST_CHECK;
 
 #endif

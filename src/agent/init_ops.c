@@ -164,8 +164,6 @@ start(struct init *in, struct request *r, const struct launch *l, struct err *e)
 		.memory_mb = l->memory_mb };
 	int ends[2];
 
-	if (init_filter(in, e) < 0)
-		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_errno(e, "socketpair");
 	ours = ends[0];
@@ -175,7 +173,6 @@ start(struct init *in, struct request *r, const struct launch *l, struct err *e)
 	if (channel_send(ours, r->msg, r->fds->fd, sockets, e) < 0)
 		return -1;
 	c.pid = cell_start(&(struct cell_setup){ .launch = l,
-			       .filter = &in->filter,
 			       .agent = in->agent,
 			       .channel = theirs,
 			       .cgroups = r->fds->fd + sockets,

@@ -40,11 +40,21 @@ AGENT_SOURCES = \
 
 noinst_LIBRARIES += libagent.a
 libagent_a_SOURCES = $(AGENT_SOURCES)
+nodist_libagent_a_SOURCES = src/agent/sysfilter_table.h
+
+## The filter is made while we are built, by a program that is not installed.
+noinst_PROGRAMS += sysfilter_gen
+sysfilter_gen_SOURCES = src/agent/sysfilter_gen.c
+sysfilter_gen_LDADD = $(SECCOMP_LIBS)
+BUILT_SOURCES += src/agent/sysfilter_table.h
+CLEANFILES += src/agent/sysfilter_table.h
+src/agent/sysfilter_table.h: sysfilter_gen$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./sysfilter_gen > $@-t && mv $@-t $@
 
 libexec_PROGRAMS += sandlease-agent
 sandlease_agent_SOURCES = src/agent/main.c
 sandlease_agent_LDADD = libagent.a libweb.a libcommon.a \
-	$(FCGI_LIBS) $(JANSSON_LIBS) $(SECCOMP_LIBS) -lpthread
+	$(FCGI_LIBS) $(JANSSON_LIBS) -lpthread
 ## Static, because it runs inside other root file systems than ours.
 ## Sanitizers cannot be linked so; that build is for unit tests.
 if SANITIZE

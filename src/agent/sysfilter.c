@@ -1,180 +1,20 @@
 /* sysfilter.c: the system calls that tenant code may not make. */
 #include "agent/sysfilter.h"
 
-#include <errno.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
-#include <seccomp.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/mem.h"
 
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME 0x00000080
-#endif
-
-/* Refused whatever the arguments; names this kernel lacks are left out. */
-static const char *const REFUSED[] = {
-	/* secrets and the kernel's own machinery */
-	"keyctl",
-	"add_key",
-	"request_key",
-	"bpf",
-	"perf_event_open",
-	"userfaultfd",
-	"io_uring_setup",
-	"io_uring_enter",
-	"io_uring_register",
-	/* mounts and namespaces */
-	"mount",
-	"umount",
-	"umount2",
-	"pivot_root",
-	"chroot",
-	"setns",
-	"move_mount",
-	"open_tree",
-	"fsopen",
-	"fsconfig",
-	"fsmount",
-	"fspick",
-	"mount_setattr",
-	/* handles and descriptors that go around permissions */
-	"open_by_handle_at",
-	"pidfd_getfd",
-	/* the machine */
-	"kexec_load",
-	"kexec_file_load",
-	"init_module",
-	"finit_module",
-	"create_module",
-	"delete_module",
-	"query_module",
-	"get_kernel_syms",
-	"reboot",
-	"swapon",
-	"swapoff",
-	"acct",
-	"quotactl",
-	"quotactl_fd",
-	"syslog",
-	"settimeofday",
-	"clock_settime",
-	"clock_settime64",
-	"stime",
-	"adjtimex",
-	"clock_adjtime",
-	"clock_adjtime64",
-	"sethostname",
-	"setdomainname",
-	"iopl",
-	"ioperm",
-	"vhangup",
-	/* old and unused */
-	"nfsservctl",
-	"lookup_dcookie",
-	"vm86",
-	"vm86old",
-	"uselib",
-	"_sysctl",
-	"sysfs",
-	"ustat",
+static struct sock_filter PROGRAM[] = {
+#include "agent/sysfilter_table.h"
 };
 
-static const uint64_t NAMESPACES[] = { CLONE_NEWNS, CLONE_NEWCGROUP,
-	CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
-	CLONE_NEWTIME };
-
-/* 32-bit programs of the same machine are bound by the same rules. */
-static void
-add_compat(scmp_filter_ctx ctx)
-{
-#if defined(__x86_64__)
-	(void)seccomp_arch_add(ctx, SCMP_ARCH_X86);
-	(void)seccomp_arch_add(ctx, SCMP_ARCH_X32);
-#elif defined(__aarch64__)
-	(void)seccomp_arch_add(ctx, SCMP_ARCH_ARM);
-#else
-	(void)ctx;
-#endif
-}
-
-static int
-add_rules(scmp_filter_ctx ctx)
-{
-	const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
-
-	for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++) {
-		int nr = seccomp_syscall_resolve_name(REFUSED[i]);
-
-		if (nr != __NR_SCMP_ERROR &&
-		    seccomp_rule_add(ctx, deny, nr, 0) < 0)
-			return -1;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(NAMESPACES); i++) {
-		const uint64_t ns = NAMESPACES[i];
-
-		/* in clone's flags the bit of NEWTIME belongs to the signal */
-		if ((ns != CLONE_NEWTIME &&
-			seccomp_rule_add(ctx, deny, SCMP_SYS(clone), 1,
-			    SCMP_A0(SCMP_CMP_MASKED_EQ, ns, ns)) < 0) ||
-		    seccomp_rule_add(ctx, deny, SCMP_SYS(unshare), 1,
-			SCMP_A0(SCMP_CMP_MASKED_EQ, ns, ns)) < 0)
-			return -1;
-	}
-	if (seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) <
-	    0)
-		return -1;
-	/* the kernel looks at 32 bits of the request; so must we */
-	return seccomp_rule_add(ctx, deny, SCMP_SYS(ioctl), 1,
-	    SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, TIOCSTI));
-}
-
-static int
-export_program(scmp_filter_ctx ctx, struct sock_fprog *out, struct err *e)
-{
-	auto_fd int fd = memfd_create("filter", MFD_CLOEXEC);
-	auto_free struct sock_filter *code = NULL;
-	struct stat st;
-
-	if (fd < 0 || seccomp_export_bpf(ctx, fd) < 0 || fstat(fd, &st) < 0)
-		return err_errno(e, "cannot export the filter");
-	code = xmalloc((size_t)st.st_size);
-	if (pread(fd, code, (size_t)st.st_size, 0) != st.st_size)
-		return err_errno(e, "cannot read the filter");
-	out->len = (unsigned short)((size_t)st.st_size / sizeof(*code));
-	out->filter = TAKE(code);
-	return 0;
-}
-
 int
-sysfilter_build(struct sock_fprog *out, struct err *e)
+sysfilter_install(void)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
-	int rc;
+	const struct sock_fprog filter = { ARRAY_LEN(PROGRAM), PROGRAM };
 
-	if (ctx == NULL)
-		return err_set(e, ERR_INTERNAL, "internal",
-		    "no seccomp on this machine");
-	add_compat(ctx);
-	/* a tree instead of a list: most calls pass after a few steps */
-	(void)seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	rc = add_rules(ctx);
-	if (rc < 0)
-		err_set(e, ERR_INTERNAL, "internal",
-		    "cannot build the seccomp filter");
-	else
-		rc = export_program(ctx, out, e);
-	seccomp_release(ctx);
-	return rc;
-}
-
-int
-sysfilter_install(const struct sock_fprog *filter)
-{
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }

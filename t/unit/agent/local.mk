@@ -2,7 +2,7 @@
 
 if HAVE_CMOCKA
 AGENT_UNIT_LIBS = libagent.a libweb.a libcommon.a \
-	$(FCGI_LIBS) $(JANSSON_LIBS) $(SECCOMP_LIBS) $(SODIUM_LIBS) $(check_LIBS) -lpthread
+	$(FCGI_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS) $(check_LIBS) -lpthread
 
 UNIT += t/unit/agent/base64_test
 t_unit_agent_base64_test_SOURCES = t/unit/agent/base64_test.c

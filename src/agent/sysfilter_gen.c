@@ -1,0 +1,174 @@
+/*
+ * sysfilter_gen.c: the system calls that tenant code may not make.
+ *
+ * Runs while the agent is built and prints the filter as a program for the
+ * kernel: libseccomp takes 0.4 ms to make it, which every start of a sandbox
+ * would pay.  What is refused fails with EPERM (clone3 with ENOSYS, so that
+ * libraries fall back to clone, whose flags can be looked at).
+ */
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080
+#endif
+
+/* Refused whatever the arguments; names this kernel lacks are left out. */
+static const char *const REFUSED[] = {
+	/* secrets and the kernel's own machinery */
+	"keyctl",
+	"add_key",
+	"request_key",
+	"bpf",
+	"perf_event_open",
+	"userfaultfd",
+	"io_uring_setup",
+	"io_uring_enter",
+	"io_uring_register",
+	/* mounts and namespaces */
+	"mount",
+	"umount",
+	"umount2",
+	"pivot_root",
+	"chroot",
+	"setns",
+	"move_mount",
+	"open_tree",
+	"fsopen",
+	"fsconfig",
+	"fsmount",
+	"fspick",
+	"mount_setattr",
+	/* handles and descriptors that go around permissions */
+	"open_by_handle_at",
+	"pidfd_getfd",
+	/* the machine */
+	"kexec_load",
+	"kexec_file_load",
+	"init_module",
+	"finit_module",
+	"create_module",
+	"delete_module",
+	"query_module",
+	"get_kernel_syms",
+	"reboot",
+	"swapon",
+	"swapoff",
+	"acct",
+	"quotactl",
+	"quotactl_fd",
+	"syslog",
+	"settimeofday",
+	"clock_settime",
+	"clock_settime64",
+	"stime",
+	"adjtimex",
+	"clock_adjtime",
+	"clock_adjtime64",
+	"sethostname",
+	"setdomainname",
+	"iopl",
+	"ioperm",
+	"vhangup",
+	/* old and unused */
+	"nfsservctl",
+	"lookup_dcookie",
+	"vm86",
+	"vm86old",
+	"uselib",
+	"_sysctl",
+	"sysfs",
+	"ustat",
+};
+
+static const uint64_t NAMESPACES[] = { CLONE_NEWNS, CLONE_NEWCGROUP,
+	CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
+	CLONE_NEWTIME };
+
+/* 32-bit programs of the same machine are bound by the same rules. */
+static void
+add_compat(scmp_filter_ctx ctx)
+{
+#if defined(__x86_64__)
+	(void)seccomp_arch_add(ctx, SCMP_ARCH_X86);
+	(void)seccomp_arch_add(ctx, SCMP_ARCH_X32);
+#elif defined(__aarch64__)
+	(void)seccomp_arch_add(ctx, SCMP_ARCH_ARM);
+#else
+	(void)ctx;
+#endif
+}
+
+static int
+add_rules(scmp_filter_ctx ctx)
+{
+	const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
+
+	for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++) {
+		int nr = seccomp_syscall_resolve_name(REFUSED[i]);
+
+		if (nr != __NR_SCMP_ERROR &&
+		    seccomp_rule_add(ctx, deny, nr, 0) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(NAMESPACES); i++) {
+		const uint64_t ns = NAMESPACES[i];
+
+		/* in clone's flags the bit of NEWTIME belongs to the signal */
+		if ((ns != CLONE_NEWTIME &&
+			seccomp_rule_add(ctx, deny, SCMP_SYS(clone), 1,
+			    SCMP_A0(SCMP_CMP_MASKED_EQ, ns, ns)) < 0) ||
+		    seccomp_rule_add(ctx, deny, SCMP_SYS(unshare), 1,
+			SCMP_A0(SCMP_CMP_MASKED_EQ, ns, ns)) < 0)
+			return -1;
+	}
+	if (seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) <
+	    0)
+		return -1;
+	/* the kernel looks at 32 bits of the request; so must we */
+	return seccomp_rule_add(ctx, deny, SCMP_SYS(ioctl), 1,
+	    SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, TIOCSTI));
+}
+
+static int
+print_program(int fd)
+{
+	struct sock_filter f;
+	ssize_t n;
+
+	while ((n = read(fd, &f, sizeof(f))) == (ssize_t)sizeof(f))
+		printf("{ 0x%02x, %u, %u, 0x%08xU },\n", f.code, f.jt, f.jf,
+		    f.k);
+	return n == 0 ? 0 : -1;
+}
+
+int
+main(void)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+	int fd = memfd_create("filter", MFD_CLOEXEC);
+
+	if (ctx == NULL || fd < 0)
+		return EXIT_FAILURE;
+	add_compat(ctx);
+	/* a tree instead of a list: most calls pass after a few steps */
+	(void)seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (add_rules(ctx) < 0 || seccomp_export_bpf(ctx, fd) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0 || print_program(fd) < 0) {
+		fputs("sysfilter_gen: cannot make the seccomp filter\n",
+		    stderr);
+		return EXIT_FAILURE;
+	}
+	seccomp_release(ctx);
+	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
