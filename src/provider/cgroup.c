@@ -116,7 +116,7 @@ make_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
 {
 	auto_free char *all = xasprintf("%s/box", h->dir);
 	auto_free char *box = box_path(h, name);
-	auto_free char *init = xasprintf("%s/init", box);
+	auto_free char *leaf = xasprintf("%s%s", box, t->ops->leaf);
 
 	if (t->ops->prepare(h->dir, h->controllers, e) < 0 ||
 	    make_dir(all, e) < 0 ||
@@ -124,7 +124,7 @@ make_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
 	    make_dir(box, e) < 0 || set_limits(t, h, box, l, e) < 0 ||
 	    t->ops->prepare(box, h->controllers, e) < 0)
 		return -1;
-	return make_dir(init, e);
+	return t->ops->leaf[0] == '\0' ? 0 : make_dir(leaf, e);
 }
 
 int
@@ -145,7 +145,7 @@ cgroup_enter(const struct cgroup_tree *t, const char *name, struct err *e)
 	for (size_t i = 0; i < t->count; i++) {
 		auto_free char *box = box_path(&t->at[i], name);
 		auto_free char *join =
-		    xasprintf("%s/init/%s", box, t->ops->join);
+		    xasprintf("%s%s/%s", box, t->ops->leaf, t->ops->join);
 
 		if (file_put(join, "0", e) < 0)
 			return -1;

@@ -1,8 +1,9 @@
 /*
  * cgroup.h: the groups of a sandbox and its cells, v1 or v2 or none.
  *
- * <mount>/<root>/box/<sandbox>/init holds bwrap and init, .../s-<session> one
- * cell; processes live in leaves only (v2 insists on it).  Limits stand on the
+ * <mount>/<root>/box/<sandbox> holds bwrap and init (in v2 a leaf below it,
+ * .../init, because there processes live in leaves only), .../s-<session> one
+ * cell.  Limits stand on the
  * sandbox and, a little lower, on each cell, so that a cell that asks for too
  * much meets its own limit first and dies alone.  Groups are made by the host
  * only; a cell joins through a descriptor that it closes before tenant code.
@@ -60,6 +61,8 @@ struct cgroup_ops {
 	size_t row_count;
 	/* The file by which a process with one thread joins a group: "0". */
 	const char *join;
+	/* Where init is, below the sandbox's group: processes only in leaves. */
+	const char *leaf;
 	/* Before children of `dir` are limited. */
 	int (*prepare)(const char *dir, unsigned controllers, struct err *e);
 	/* Stops (or lets go) everything below; success where it cannot. */

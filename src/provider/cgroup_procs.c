@@ -37,14 +37,17 @@ static int
 is_inside(int64_t pid, const char *name, bool *out, struct err *e)
 {
 	auto_free char *path = xasprintf("/proc/%" PRId64 "/cgroup", pid);
-	auto_free char *part = xasprintf("/box/%s/", name);
+	auto_free char *part = xasprintf("/box/%s", name);
 	auto_buf struct buf text = { 0 };
+	const char *at;
 
 	if (file_read(AT_FDCWD, path, GROUPS_MAX, out, &text, e) < 0) {
 		*out = false;
 		return errno == ESRCH ? 0 : -1;
 	}
-	*out = *out && strstr(text.data, part) != NULL;
+	at = *out ? strstr(text.data, part) : NULL;
+	/* names have one length: what begins like one is that one */
+	*out = at != NULL && strchr("/\n", at[strlen(part)]) != NULL;
 	return 0;
 }
 

@@ -49,6 +49,7 @@ const struct cgroup_ops CGROUP_V1 = { .name = "v1",
 	.rows = ROWS,
 	.row_count = ARRAY_LEN(ROWS),
 	.join = "tasks",
+	.leaf = "",
 	.prepare = prepare,
 	.freeze = freeze,
 	.kill = kill_at_once };

@@ -58,6 +58,7 @@ const struct cgroup_ops CGROUP_V2 = { .name = "v2",
 	.rows = ROWS,
 	.row_count = ARRAY_LEN(ROWS),
 	.join = "cgroup.procs",
+	.leaf = "/init",
 	.prepare = prepare,
 	.freeze = freeze,
 	.kill = kill_at_once };
