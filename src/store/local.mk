@@ -3,8 +3,11 @@ noinst_LIBRARIES += libstore.a
 SQL_STATEMENTS = \
 	sql/statements/auth.sql sql/statements/port.sql sql/statements/reaper.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql
-SQL_MIGRATIONS = sql/migrations/0001_first.sql
+SQL_MIGRATIONS = \
+	sql/migrations/0001_first.sql \
+	sql/migrations/0002_reaper.sql
 SQL_FUNCTIONS = \
+	sql/functions/audit_add.sql \
 	sql/functions/lease_apply.sql sql/functions/sandbox_lease.sql sql/functions/session_json.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql
 
