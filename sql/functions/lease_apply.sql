@@ -3,13 +3,14 @@
 -- Under the row's lock: the transition row for (state, event) decides, the
 -- fence must hold, the event's own columns are set, and an event is written.
 -- Answers what was and what is; a refusal has applied = false and says why.
--- p: instance, generation, attempt, target, reason, error, seconds, trace.
+-- p: instance, generation, attempt, target, reason, error, seconds, trace, actor.
 CREATE OR REPLACE FUNCTION lease_apply(p_session text, p_event text, p jsonb,
     OUT was text, OUT now_state text, OUT generation bigint,
     OUT applied boolean, OUT why text)
 LANGUAGE plpgsql AS $$
 DECLARE
     l  lease%ROWTYPE;
+    o  lease%ROWTYPE; -- as it was
     t  lease_transition%ROWTYPE;
     at timestamptz;
 BEGIN
@@ -39,6 +40,7 @@ BEGIN
         RETURN;
     END IF;
 
+    o := l;
     l.state := t.to_state;
     l.changed_at := at;
     CASE p_event
@@ -103,8 +105,11 @@ BEGIN
            attempt_started_at = l.attempt_started_at,
            attempt_deadline = l.attempt_deadline, changed_at = l.changed_at
      WHERE session_id = p_session;
-    INSERT INTO event (session_id, kind, what, generation, trace_id, detail)
-    VALUES (p_session, 'lease', p_event, l.generation, p->>'trace',
+    INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
+                       duration_ms, detail)
+    VALUES (p_session, at, 'lease', p_event, coalesce(p->>'actor', event_actor()),
+            coalesce(l.reason, o.reason, p->>'reason'), l.generation, p->>'trace',
+            ms_between(o.changed_at, at),
             jsonb_strip_nulls(jsonb_build_object('from', was, 'to', l.state,
                 'reason', l.reason, 'error', l.last_error)));
     now_state := l.state;

@@ -100,13 +100,13 @@ BEGIN
     ON CONFLICT (id) DO UPDATE SET tenant = b.tenant; -- only for its lock
     INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
-        keep_alive, wake_on_preview, expires_at, trace_id, last_activity_at)
+        keep_alive, wake_on_preview, expires_at, trace_id, actor, last_activity_at)
     VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
         p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
         coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
         (p->>'sleepAfterSeconds')::bigint, (p->>'keepAlive')::boolean,
         (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz, p->>'trace',
-        clock_timestamp());
+        p->>'actor', clock_timestamp());
     INSERT INTO lease (session_id) VALUES (v_id);
     RETURN session_plan(v_id, 'created', p);
 END $$;
@@ -146,10 +146,12 @@ BEGIN
     END IF;
     IF l.state = 'owns_wrapper' THEN
         PERFORM lease_apply(p_session, 'owned_absent', jsonb_build_object(
-            'instance', l.instance, 'generation', l.generation, 'trace', p->>'trace'));
+            'instance', l.instance, 'generation', l.generation, 'trace', p->>'trace',
+            'actor', p->>'actor'));
     END IF;
     UPDATE session
-       SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace'
+       SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace',
+           actor = p->>'actor'
      WHERE id = p_session;
     RETURN session_plan(p_session, 'restarted', p);
 END $$;
@@ -164,6 +166,9 @@ DECLARE
 BEGIN
     PERFORM sandbox_settle(p->>'sandbox', p->>'incarnation', 'running', p->>'version');
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
+    IF p ? 'steps' THEN
+        PERFORM event_steps(p_session, p);
+    END IF;
     SELECT * INTO a FROM lease_apply(p_session, 'startup_verified', p);
     IF NOT a.applied THEN
         RETURN false;
@@ -172,7 +177,8 @@ BEGIN
         CASE WHEN s.keep_alive THEN NULL ELSE s.sleep_after_seconds END));
     UPDATE session
        SET state = 'ready', reason = NULL, started_at = clock_timestamp(),
-           last_activity_at = clock_timestamp(), files_sealed = NULL
+           last_activity_at = clock_timestamp(), files_sealed = NULL,
+           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
      WHERE id = p_session AND state = 'initializing';
     RETURN true;
 END $$;

@@ -1,17 +1,25 @@
--- Every change of a session's state leaves an event.
+-- Every change of a session's state leaves an event.  Before the row is written:
+-- who changed it is taken from the row, so that nobody is named twice.
 CREATE OR REPLACE FUNCTION session_state_event()
 RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    v_at timestamptz := clock_timestamp();
 BEGIN
-    INSERT INTO event (session_id, kind, what, trace_id, detail)
-    VALUES (NEW.id, 'state', NEW.state, NEW.trace_id,
+    INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
+                       duration_ms, detail)
+    VALUES (NEW.id, v_at, 'state', NEW.state, coalesce(NEW.actor, event_actor()), NEW.reason,
+            (SELECT generation FROM lease WHERE session_id = NEW.id), NEW.trace_id,
+            CASE WHEN TG_OP = 'UPDATE' THEN ms_between(OLD.state_at, v_at) END,
             jsonb_strip_nulls(jsonb_build_object(
                 'from', CASE WHEN TG_OP = 'UPDATE' THEN OLD.state END,
                 'reason', NEW.reason)));
-    RETURN NULL;
+    NEW.actor := NULL;
+    NEW.state_at := v_at;
+    RETURN NEW;
 END $$;
 
 CREATE OR REPLACE TRIGGER session_state_changed
-    AFTER INSERT OR UPDATE OF state ON session
+    BEFORE INSERT OR UPDATE OF state ON session
     FOR EACH ROW EXECUTE FUNCTION session_state_event();
 
 -- Somebody works in this generation: its sleep moves away, but never nearer

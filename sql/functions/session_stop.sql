@@ -28,12 +28,15 @@ BEGIN
         END IF;
         RETURN s.state;
     END IF;
+    IF p ? 'steps' THEN -- of a start that failed
+        PERFORM event_steps(p_session, p);
+    END IF;
     PERFORM lease_apply(p_session, 'request_stop', p);
     UPDATE session
        SET state = CASE p_wish WHEN 'delete' THEN 'deleting'
                                WHEN 'fail' THEN 'failed' ELSE 'sleeping' END,
            reason = coalesce(p->>'say', p->>'reason'),
-           trace_id = coalesce(p->>'trace', trace_id),
+           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor',
            ended_at = CASE WHEN p_wish = 'fail' THEN clock_timestamp() ELSE ended_at END
      WHERE id = p_session
     RETURNING state INTO s.state;
@@ -84,7 +87,8 @@ BEGIN
         RETURN NULL;
     END IF;
     IF (p->>'absent')::boolean THEN
-        UPDATE session SET state = 'asleep', busy = false, ended_at = clock_timestamp()
+        UPDATE session SET state = 'asleep', busy = false, ended_at = clock_timestamp(),
+               trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
          WHERE id = p_session AND state = 'sleeping';
         UPDATE sandbox b SET idle_since = clock_timestamp()
           FROM session s
@@ -97,11 +101,13 @@ BEGIN
 END $$;
 
 -- Last step of a deletion: nothing runs and the files are in the trash.
-CREATE OR REPLACE FUNCTION session_deleted(p_session text)
+DROP FUNCTION IF EXISTS session_deleted(text); -- the other one serves its callers, too
+CREATE OR REPLACE FUNCTION session_deleted(p_session text, p jsonb DEFAULT '{}')
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE session SET state = 'deleted', env_sealed = NULL, files_sealed = NULL,
-           busy = false, ended_at = clock_timestamp()
+           busy = false, ended_at = clock_timestamp(),
+           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
      WHERE id = p_session AND state = 'deleting'
        AND EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none');
     RETURN FOUND;
@@ -123,10 +129,14 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM FROM session WHERE id = p_session FOR UPDATE;
+    IF p ? 'steps' THEN
+        PERFORM event_steps(p_session, p);
+    END IF;
     SELECT * INTO a FROM lease_apply(p_session, 'owned_absent', p);
     UPDATE session
        SET state = CASE WHEN (p->>'lost')::boolean THEN 'lost' ELSE 'asleep' END,
-           reason = p->>'reason', busy = false, ended_at = clock_timestamp()
+           reason = p->>'reason', busy = false, ended_at = clock_timestamp(),
+           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
      WHERE id = p_session AND state IN ('ready', 'initializing', 'asleep', 'sleeping')
        AND (a.applied OR EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none'));
     RETURN FOUND;

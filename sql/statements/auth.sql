@@ -80,12 +80,18 @@ WITH t AS (
     VALUES (CASE WHEN $2 = '' THEN 'user:' || $3 ELSE $2 END)
     ON CONFLICT (id) DO UPDATE SET salt = o.salt
     RETURNING id
+), k AS (
+    INSERT INTO api_key (id, tenant, org, user_id, bot, scope, hash, expires_at)
+    SELECT $1, t.id, $2, $3, $4, $5, $6,
+           CASE WHEN $7 ~ '^[0-9]+[smhdw]$' THEN clock_timestamp() + $7::interval
+                ELSE $7::timestamptz END
+      FROM t
+    RETURNING id, tenant, user_id, bot, scope, expires_at
 )
-INSERT INTO api_key (id, tenant, org, user_id, bot, scope, hash, expires_at)
-SELECT $1, t.id, $2, $3, $4, $5, $6,
-       CASE WHEN $7 ~ '^[0-9]+[smhdw]$' THEN clock_timestamp() + $7::interval
-            ELSE $7::timestamptz END
-  FROM t;
+INSERT INTO audit (kind, severity, tenant, subject, detail)
+SELECT 'key_created', 'info', k.tenant, k.id, jsonb_build_object('by', event_actor(),
+       'user', k.user_id, 'bot', k.bot, 'scope', k.scope, 'expiresAt', iso(k.expires_at))
+  FROM k;
 
 -- name: key_list
 SELECT id, org, user_id, bot, scope, iso(created_at) AS created, iso(expires_at) AS expires,
@@ -95,9 +101,17 @@ SELECT id, org, user_id, bot, scope, iso(created_at) AS created, iso(expires_at)
 
 -- name: key_revoke
 -- params: id
-UPDATE api_key SET revoked_at = coalesce(revoked_at, clock_timestamp())
- WHERE id = $1
-RETURNING id;
+WITH k AS (
+    UPDATE api_key SET revoked_at = coalesce(revoked_at, clock_timestamp())
+     WHERE id = $1
+    RETURNING id, tenant, user_id
+), a AS (
+    INSERT INTO audit (kind, severity, tenant, subject, detail)
+    SELECT 'key_revoked', 'info', k.tenant, k.id,
+           jsonb_build_object('by', event_actor(), 'user', k.user_id)
+      FROM k
+)
+SELECT id FROM k;
 
 -- name: key_ports
 -- params: key_id
@@ -108,6 +122,13 @@ SELECT p.session_id, p.port
 
 -- name: org_set_isolation
 -- params: org, isolation
-INSERT INTO org AS o (id, isolation) VALUES ($1, $2)
-    ON CONFLICT (id) DO UPDATE SET isolation = excluded.isolation
-RETURNING id;
+WITH o AS (
+    INSERT INTO org AS o (id, isolation) VALUES ($1, $2)
+        ON CONFLICT (id) DO UPDATE SET isolation = excluded.isolation
+    RETURNING id, isolation
+)
+INSERT INTO audit (kind, severity, tenant, subject, detail)
+SELECT 'org_changed', 'info', o.id, o.id,
+       jsonb_build_object('by', event_actor(), 'isolation', o.isolation)
+  FROM o
+RETURNING subject AS id;

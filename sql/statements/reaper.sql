@@ -135,6 +135,8 @@ WITH old AS (
     DELETE FROM lease l USING old WHERE l.session_id = old.id
 ), events AS (
     DELETE FROM event WHERE at < clock_timestamp() - make_interval(days => $1::int)
+), audits AS (
+    DELETE FROM audit WHERE at < clock_timestamp() - make_interval(days => $1::int)
 ), keys AS (
     DELETE FROM idempotency WHERE created_at < clock_timestamp() - interval '24 hours'
 ), logins AS (

@@ -8,7 +8,11 @@ SELECT 1;
 
 -- name: set_draining
 -- params: draining
-UPDATE installation SET draining = $1::boolean;
+WITH i AS (UPDATE installation SET draining = $1::boolean RETURNING draining)
+INSERT INTO audit (kind, severity, detail)
+SELECT CASE WHEN i.draining THEN 'drain' ELSE 'undrain' END, 'info',
+       jsonb_build_object('by', event_actor())
+  FROM i;
 
 -- name: drain_wishes
 -- Everything that runs or may run, to be put to sleep.

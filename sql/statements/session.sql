@@ -24,9 +24,9 @@ SELECT * FROM session_stop_begin($1, $2::jsonb);
 -- params: session_id, spec
 SELECT session_stop_end($1, $2::jsonb) AS state;
 
--- name: session_deleted
--- params: session_id
-SELECT session_deleted($1) AS done;
+-- name: session_set_deleted
+-- params: session_id, spec
+SELECT session_deleted($1, $2::jsonb) AS done;
 
 -- name: session_sandbox_gone
 -- params: session_id, spec
@@ -136,5 +136,8 @@ UPDATE lease l
 
 -- name: event_add
 -- params: session_id, kind, what, generation, trace_id, detail
-INSERT INTO event (session_id, kind, what, generation, trace_id, detail)
-VALUES ($1, $2, $3, $4::bigint, $5, $6::jsonb);
+-- Under the lease's lock, as all events: see event_steps.
+WITH l AS MATERIALIZED (SELECT session_id FROM lease WHERE session_id = $1 FOR UPDATE)
+INSERT INTO event (session_id, kind, what, generation, trace_id, detail, actor)
+SELECT $1, $2, $3, $4::bigint, $5, $6::jsonb, event_actor()
+  FROM (SELECT count(*) FROM l) locked;

@@ -170,6 +170,12 @@ control_note_death(struct control *ctl, const char *sandbox,
 	    "the wrapper of session %s, generation %s, is gone", session, text);
 }
 
+const char *
+control_actor(const struct control *ctl)
+{
+	return ctl->actor[0] != '\0' ? ctl->actor : NULL;
+}
+
 char *
 control_spec_text(json_t *o)
 {

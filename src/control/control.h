@@ -19,7 +19,11 @@
 #include "provider/provider.h"
 #include "store/store.h"
 
-enum { CONTROL_WORD_MAX = 32, CONTROL_NAME_MAX = 160 };
+enum {
+	CONTROL_WORD_MAX = 32,
+	CONTROL_NAME_MAX = 160,
+	CONTROL_ACTOR_MAX = 8 + ID_MAX + CONTROL_NAME_MAX
+};
 
 struct control {
 	const struct conf *conf; /* borrowed */
@@ -27,6 +31,8 @@ struct control {
 	struct provider provider;
 	struct seal_keys keys;
 	char trace[64]; /* of the request or pass at hand */
+	char actor
+	    [CONTROL_ACTOR_MAX]; /* who asked for it: key:ID/USER, reaper */
 };
 
 /* Who asks.  Filled in by api/auth from a key. */
@@ -95,6 +101,12 @@ void control_unlock(struct control *ctl, const char *sandbox);
  */
 void control_note_death(struct control *ctl, const char *sandbox,
     const char *session, int64_t generation);
+
+/*
+ * Who acts, for a spec; NULL when it is the program itself, whose name the
+ * database knows.
+ */
+const char *control_actor(const struct control *ctl);
 
 /* A JSON object as text for a statement's spec parameter; frees `o`. */
 char *control_spec_text(json_t *o);

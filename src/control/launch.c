@@ -164,33 +164,43 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
     int64_t deadline_ms, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
+	bool creating =
+	    str_equal(rows_text(plan, 0, "sandbox_state"), "creating");
 
+	steps_enter(&l->steps, "workspace", l->first ? "made" : "kept");
 	if (have_storage(ctl, l, e) < 0)
 		return -1;
-	if (str_equal(rows_text(plan, 0, "sandbox_state"), "creating") &&
-	    p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0)
+	steps_enter(&l->steps, "sandbox", creating ? "started" : "reused");
+	if (creating && p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0)
 		return -1;
+	steps_enter(&l->steps, "admission", "admitted");
+	steps_enter(&l->steps, "wrapper", "launched");
 	if (agent_launch(p, &l->sandbox, &l->target, &l->agent, deadline_ms,
 		e) < 0 ||
 	    write_files(ctl, l, deadline_ms, e) < 0 ||
 	    expose_more(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	compare_version(l);
-	return agent_prove(p, &l->target, deadline_ms, e);
+	steps_enter(&l->steps, "ready", "proved");
+	if (agent_prove(p, &l->target, deadline_ms, e) < 0)
+		return -1;
+	steps_end(&l->steps);
+	return 0;
 }
 
 int
 launch_verified(struct control *ctl, const struct launch *l, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
-	auto_free char *spec =
-	    control_spec_text(json_pack("{s:s, s:I, s:s, s:s, s:I, s:s, s:s*}",
+	auto_free char *spec = control_spec_text(
+	    json_pack("{s:s, s:I, s:s, s:s, s:I, s:s, s:s*, s:s*, s:o}",
 		"instance", l->target.instance, "generation",
 		(json_int_t)l->target.generation, "sandbox", l->sandbox.id,
 		"incarnation", l->sandbox.incarnation, "seconds",
 		(json_int_t)ctl->conf->ready_without_work_seconds, "trace",
-		ctl->trace, "version",
-		l->version[0] != '\0' ? l->version : NULL));
+		ctl->trace, "actor", control_actor(ctl), "version",
+		l->version[0] != '\0' ? l->version : NULL, "steps",
+		steps_json(&l->steps, NULL)));
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_VERIFIED, &r, e,
 		l->target.session, spec) < 0)
@@ -202,14 +212,34 @@ launch_verified(struct control *ctl, const struct launch *l, struct err *e)
 }
 
 int
-launch_lost(struct control *ctl, const struct launch *l, struct err *e)
+launch_lost(struct control *ctl, const struct launch *l, const struct err *why,
+    struct err *e)
 {
 	auto_free char *spec =
-	    control_spec_text(json_pack("{s:s, s:I, s:b, s:s, s:s}", "instance",
-		l->target.instance, "generation",
+	    control_spec_text(json_pack("{s:s, s:I, s:b, s:s, s:s, s:s*, s:o}",
+		"instance", l->target.instance, "generation",
 		(json_int_t)l->target.generation, "lost", 1, "reason",
-		"storage_gone", "trace", ctl->trace));
+		"storage_gone", "trace", ctl->trace, "actor",
+		control_actor(ctl), "steps", steps_json(&l->steps, why)));
 
 	return STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, NULL, e,
 	    l->target.session, spec);
+}
+
+void
+launch_note_steps(struct control *ctl, const struct launch *l,
+    const struct err *why)
+{
+	auto_free char *spec = NULL;
+	struct err e = { 0 };
+
+	/* a start that was verified, or tried to be, has told already */
+	if (why != NULL && !steps_under_way(&l->steps))
+		return;
+	spec = control_spec_text(json_pack("{s:I, s:s, s:s*, s:o}",
+	    "generation", (json_int_t)l->target.generation, "trace", ctl->trace,
+	    "actor", control_actor(ctl), "steps", steps_json(&l->steps, why)));
+	if (STORE_RUN(ctl->store, STMT_EVENT_STEPS, NULL, &e, l->target.session,
+		spec) < 0)
+		log_err(LOG_WARN, "event_steps", &e);
 }

@@ -8,6 +8,7 @@
 #define SANDLEASE_CONTROL_LAUNCH_H
 
 #include "control/control.h"
+#include "control/steps.h"
 
 /* One start under way: the plan's columns, decoded. */
 struct launch {
@@ -20,6 +21,7 @@ struct launch {
 	size_t more_count;
 	bool first; /* the session has no storage yet */
 	char version[AGENT_VERSION_MAX];
+	struct steps steps; /* so far */
 };
 
 #define auto_launch __attribute__((cleanup(launch_release)))
@@ -33,10 +35,17 @@ void launch_release(struct launch *l);
 int launch_bring_up(struct control *ctl, const struct rows *plan,
     struct launch *l, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
-/* Outcomes: the wrapper answered / the session's files are gone. */
+/* Outcomes: the wrapper answered / the session's files are gone (`why`). */
 int launch_verified(struct control *ctl, const struct launch *l, struct err *e)
     MUST_CHECK;
-int launch_lost(struct control *ctl, const struct launch *l, struct err *e)
-    MUST_CHECK;
+int launch_lost(struct control *ctl, const struct launch *l,
+    const struct err *why, struct err *e) MUST_CHECK;
+
+/*
+ * Steps that no outcome tells of: a start that is not decided yet, or a
+ * wrapper that was there.  Best effort.
+ */
+void launch_note_steps(struct control *ctl, const struct launch *l,
+    const struct err *why);
 
 #endif

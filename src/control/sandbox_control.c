@@ -69,11 +69,12 @@ put_to_sleep(struct control *ctl, const char *sandbox, const char *incarnation,
 	if (ctl->provider.ops->storage_exists(&ctl->provider, sandbox, session,
 		&files, e) < 0)
 		return -1;
-	spec = control_spec_text(json_pack("{s:s, s:s, s:I, s:b, s:s, s:s}",
-	    "incarnation", incarnation, "instance", rows_text(r, i, "instance"),
-	    "generation", (json_int_t)rows_int(r, i, "generation"), "lost",
-	    !files, "reason", files ? "sandbox_gone" : "storage_gone", "trace",
-	    ctl->trace));
+	spec = control_spec_text(
+	    json_pack("{s:s, s:s, s:I, s:b, s:s, s:s, s:s*}", "incarnation",
+		incarnation, "instance", rows_text(r, i, "instance"),
+		"generation", (json_int_t)rows_int(r, i, "generation"), "lost",
+		!files, "reason", files ? "sandbox_gone" : "storage_gone",
+		"trace", ctl->trace, "actor", control_actor(ctl)));
 	return STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, NULL, e,
 	    session, spec);
 }

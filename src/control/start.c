@@ -23,11 +23,11 @@ start_intent(struct control *ctl)
 
 	id_random(instance, ID_INSTANCE_LEN);
 	id_random(incarnation, ID_INCARNATION_LEN);
-	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:s}", "instance", instance,
-	    "incarnation", incarnation, "host", ctl->conf->host_name, "boot",
-	    ctl->provider.boot_id, "seconds",
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s*}", "instance",
+	    instance, "incarnation", incarnation, "host", ctl->conf->host_name,
+	    "boot", ctl->provider.boot_id, "seconds",
 	    (json_int_t)ctl->conf->startup_allowance_seconds, "trace",
-	    ctl->trace);
+	    ctl->trace, "actor", control_actor(ctl));
 }
 
 static bool
@@ -82,16 +82,20 @@ start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
 		rc = launch_verified(ctl, &l, e);
 	if (shared)
 		control_unlock(ctl, sandbox);
-	if (rc == 0 || start_undecided(e))
-		return rc;
+	if (rc == 0)
+		return 0;
+	if (start_undecided(e)) {
+		launch_note_steps(ctl, &l, e);
+		return -1;
+	}
 	log_err(LOG_WARN, "start_failed", e);
 	if (e->kind == ERR_GONE) {
-		if (launch_lost(ctl, &l, &ignored) < 0)
+		if (launch_lost(ctl, &l, e, &ignored) < 0)
 			log_err(LOG_WARN, "start_cleanup", &ignored);
 		return -1;
 	}
-	if (stop_failed_start(ctl, session, l.target.generation, e->msg,
-		&ignored) < 0 ||
+	if (stop_failed_launch(ctl, session, l.target.generation, e->msg,
+		steps_json(&l.steps, e), &ignored) < 0 ||
 	    stop_attempt(ctl, session, &ignored) < 0)
 		log_err(LOG_WARN, "start_cleanup", &ignored);
 	return -1;
@@ -120,13 +124,23 @@ static int
 reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
     struct err *e)
 {
+	static const char *const KEPT[] = { "workspace", "sandbox", "admission",
+		"wrapper" };
 	struct launch l = { .sandbox = s->sandbox,
 		.target = control_target(s) };
+	bool ready = str_equal(s->state, "ready");
 
-	if (str_equal(s->state, "ready"))
+	for (size_t i = 0; i < ARRAY_LEN(KEPT); i++)
+		steps_enter(&l.steps, KEPT[i], "reused");
+	steps_enter(&l.steps, "ready", ready ? "reused" : "proved");
+	if (ready) {
+		steps_end(&l.steps);
+		launch_note_steps(ctl, &l, NULL);
 		return 0;
+	}
 	if (agent_prove(&ctl->provider, &l.target, deadline_ms, e) < 0)
 		return -1;
+	steps_end(&l.steps);
 	return launch_verified(ctl, &l, e);
 }
 

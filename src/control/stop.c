@@ -24,8 +24,8 @@ int
 stop_request(struct control *ctl, const char *session, enum stop_wish wish,
     const char *reason, const char *say, int64_t seen_activity, struct err *e)
 {
-	json_t *spec = json_pack("{s:s, s:s, s:s*}", "reason", reason, "trace",
-	    ctl->trace, "say", say);
+	json_t *spec = json_pack("{s:s, s:s, s:s*, s:s*}", "reason", reason,
+	    "trace", ctl->trace, "actor", control_actor(ctl), "say", say);
 	auto_free char *text = NULL;
 
 	if (seen_activity >= 0)
@@ -40,10 +40,18 @@ int
 stop_failed_start(struct control *ctl, const char *session, int64_t generation,
     const char *say, struct err *e)
 {
+	return stop_failed_launch(ctl, session, generation, say, NULL, e);
+}
+
+int
+stop_failed_launch(struct control *ctl, const char *session, int64_t generation,
+    const char *say, json_t *steps, struct err *e)
+{
 	auto_free char *spec =
-	    control_spec_text(json_pack("{s:s, s:s, s:s, s:I}", "reason",
-		"startup-failed", "trace", ctl->trace, "say", say, "generation",
-		(json_int_t)generation));
+	    control_spec_text(json_pack("{s:s, s:s, s:s*, s:s, s:I, s:o*}",
+		"reason", "startup-failed", "trace", ctl->trace, "actor",
+		control_actor(ctl), "say", say, "generation",
+		(json_int_t)generation, "steps", steps));
 
 	return STORE_RUN(ctl->store, STMT_SESSION_REQUEST_STOP, NULL, e,
 	    session, WISHES[STOP_FAIL], spec);
@@ -152,9 +160,9 @@ stop_attempt(struct control *ctl, const char *session, struct err *e)
 	bool absent = false;
 
 	id_random(attempt, ID_INSTANCE_LEN);
-	begin = control_spec_text(json_pack("{s:s, s:I, s:s}", "attempt",
+	begin = control_spec_text(json_pack("{s:s, s:I, s:s, s:s*}", "attempt",
 	    attempt, "seconds", (json_int_t)ctl->conf->stop_watchdog_seconds,
-	    "trace", ctl->trace));
+	    "trace", ctl->trace, "actor", control_actor(ctl)));
 	if (STORE_RUN(ctl->store, STMT_SESSION_STOP_BEGIN, &claimed, e, session,
 		begin) < 0)
 		return -1;
@@ -165,8 +173,9 @@ stop_attempt(struct control *ctl, const char *session, struct err *e)
 	if (clean_up(ctl, &s, &absent, &why) == 0 && !absent)
 		err_set(&why, ERR_UNAVAILABLE, "still_there",
 		    "the session's processes are still there");
-	end = control_spec_text(json_pack("{s:s, s:b, s:s, s:s}", "attempt",
-	    attempt, "absent", absent, "error", why.msg, "trace", ctl->trace));
+	end = control_spec_text(json_pack("{s:s, s:b, s:s, s:s, s:s*}",
+	    "attempt", attempt, "absent", absent, "error", why.msg, "trace",
+	    ctl->trace, "actor", control_actor(ctl)));
 	if (STORE_RUN(ctl->store, STMT_SESSION_STOP_END, &ended, e, session,
 		end) < 0)
 		return -1;
@@ -194,6 +203,8 @@ stop_finish_delete(struct control *ctl, const char *session, bool *done,
     struct err *e)
 {
 	auto_rows struct rows *r = NULL;
+	auto_free char *spec = control_spec_text(json_pack("{s:s, s:s*}",
+	    "trace", ctl->trace, "actor", control_actor(ctl)));
 	struct session_row s;
 	int rc;
 
@@ -212,7 +223,8 @@ stop_finish_delete(struct control *ctl, const char *session, bool *done,
 	if (rc < 0 || !*done)
 		return rc;
 	agent_unlink_sockets(ctl->conf, s.id, s.generation);
-	if (STORE_RUN(ctl->store, STMT_SESSION_DELETED, &r, e, session) < 0)
+	if (STORE_RUN(ctl->store, STMT_SESSION_SET_DELETED, &r, e, session,
+		spec) < 0)
 		return -1;
 	*done = rows_bool(r, 0, "done");
 	return 0;

@@ -28,6 +28,11 @@ int stop_request(struct control *ctl, const char *session, enum stop_wish wish,
 int stop_failed_start(struct control *ctl, const char *session,
     int64_t generation, const char *say, struct err *e) MUST_CHECK;
 
+/* The same, with the steps it came to (an array; taken over; may be NULL). */
+int stop_failed_launch(struct control *ctl, const char *session,
+    int64_t generation, const char *say, json_t *steps, struct err *e)
+    MUST_CHECK;
+
 /*
  * One attempt, if one is due: seal, look, SIGTERM, look, SIGKILL, last look.
  * Success means the attempt's outcome was recorded, not that the wrapper is

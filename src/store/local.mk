@@ -1,10 +1,17 @@
 noinst_LIBRARIES += libstore.a
 
 SQL_STATEMENTS = \
-	sql/statements/auth.sql sql/statements/port.sql sql/statements/reaper.sql \
+	sql/statements/auth.sql sql/statements/history.sql \
+	sql/statements/port.sql sql/statements/reaper.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql
-SQL_MIGRATIONS = sql/migrations/0001_first.sql
+SQL_MIGRATIONS = \
+	sql/migrations/0001_first.sql \
+	sql/migrations/0002_reaper.sql \
+	sql/migrations/0006_history.sql
 SQL_FUNCTIONS = \
+	sql/functions/audit.sql \
+	sql/functions/audit_add.sql \
+	sql/functions/event.sql \
 	sql/functions/lease_apply.sql sql/functions/sandbox_lease.sql sql/functions/session_json.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql
 
@@ -15,8 +22,9 @@ dist_functions_DATA = $(SQL_FUNCTIONS)
 EXTRA_DIST += $(SQL_STATEMENTS) src/store/stmt_gen.awk
 
 libstore_a_SOURCES = \
+	src/store/listen.c src/store/listen.h \
 	src/store/migrate.c src/store/migrate.h \
-	src/store/store.c src/store/store.h
+	src/store/store.c src/store/store.h src/store/store_conn.h
 nodist_libstore_a_SOURCES = src/store/stmt_table.h
 
 BUILT_SOURCES += src/store/stmt_table.h

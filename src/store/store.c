@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/str.h"
+#include "store/store_conn.h"
 
 struct stmt_row {
 	const char *name;
@@ -168,6 +169,24 @@ connected(struct store *st, struct err *e)
 	if (st->conn != NULL && still_there(st))
 		return 0;
 	return connect_now(st, e);
+}
+
+struct pg_conn *
+store_conn(struct store *st, struct err *e)
+{
+	return connected(st, e) < 0 ? NULL : st->conn;
+}
+
+struct pg_conn *
+store_conn_peek(struct store *st)
+{
+	return st->conn;
+}
+
+int
+store_conn_lost(struct store *st, struct err *e)
+{
+	return unavailable(st, e);
 }
 
 static int

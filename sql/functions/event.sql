@@ -1,0 +1,96 @@
+-- The history of a session: written once, read in order, waited for.
+
+-- Who, where nobody has said: the program that is connected.
+CREATE OR REPLACE FUNCTION event_actor()
+RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT regexp_replace(current_setting('application_name'), '^sandlease-', '')
+$$;
+
+CREATE OR REPLACE FUNCTION ms_between(p_from timestamptz, p_to timestamptz)
+RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT (extract(epoch FROM p_to - p_from) * 1000)::bigint
+$$;
+
+-- The steps of a start: p.steps = [{what, ms, ago, how, error}].  The lease's
+-- lock keeps a session's events in the order of their ids for whoever follows.
+CREATE OR REPLACE FUNCTION event_steps(p_session text, p jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM lease WHERE session_id = p_session FOR UPDATE;
+    INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
+                       duration_ms, detail)
+    SELECT p_session, clock_timestamp() - make_interval(secs => s.ago / 1000.0), 'step', s.what,
+           coalesce(p->>'actor', event_actor()), s.error, (p->>'generation')::bigint,
+           p->>'trace', s.ms,
+           CASE WHEN s.how IS NULL THEN '{}' ELSE jsonb_build_object('how', s.how) END
+      FROM jsonb_to_recordset(p->'steps')
+           AS s (what text, ms bigint, ago bigint, how text, error text);
+END $$;
+
+-- Once written, an event stays as it is until it is old: a slip must not be
+-- able to change what happened.  Retention is at least a day (retention_days).
+CREATE OR REPLACE FUNCTION append_only()
+RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND OLD.at < clock_timestamp() - interval '1 day' THEN
+        RETURN OLD;
+    END IF;
+    RAISE SQLSTATE 'SX500' USING MESSAGE = format('%s is append-only', TG_TABLE_NAME);
+END $$;
+
+CREATE OR REPLACE TRIGGER event_append_only
+    BEFORE UPDATE OR DELETE ON event
+    FOR EACH ROW EXECUTE FUNCTION append_only();
+
+-- Wakes who waits.  A notification takes a lock that all commits share, so
+-- there is none unless somebody does.
+CREATE OR REPLACE FUNCTION event_tell()
+RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM event_waiter w
+                WHERE w.session_id = NEW.session_id AND w.until > clock_timestamp()) THEN
+        PERFORM pg_notify('sandlease_' || NEW.session_id, '');
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER event_told
+    AFTER INSERT ON event
+    FOR EACH ROW EXECUTE FUNCTION event_tell();
+
+-- Registers one that will wait, and answers its number; NULL: no such session.
+-- Whoever writes an event holds the session's or the lease's row until it
+-- commits: once both have been locked here, what was written before can be
+-- read, and what comes after sees the waiter.
+CREATE OR REPLACE FUNCTION event_wait(p_session text, p_tenant text, p_seconds integer)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_id bigint;
+BEGIN
+    DELETE FROM event_waiter WHERE id IN ( -- left by a crash
+        SELECT id FROM event_waiter WHERE until < clock_timestamp() FOR UPDATE SKIP LOCKED);
+    INSERT INTO event_waiter (session_id, until)
+    SELECT s.id, clock_timestamp() + make_interval(secs => p_seconds)
+      FROM session s WHERE s.id = p_session AND s.tenant = p_tenant
+    RETURNING id INTO v_id;
+    PERFORM FROM session WHERE id = p_session FOR SHARE;
+    PERFORM FROM lease WHERE session_id = p_session FOR SHARE;
+    RETURN v_id;
+END $$;
+
+-- In PL/pgSQL, which keeps its plan.
+CREATE OR REPLACE FUNCTION event_json(e event)
+RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN json_build_object(
+        'id', e.id,
+        'at', iso(e.at),
+        'kind', e.kind,
+        'what', e.what,
+        'actor', e.actor,
+        'reason', coalesce(e.reason, e.detail->>'reason'),
+        'generation', e.generation,
+        'traceId', e.trace_id,
+        'durationMs', e.duration_ms,
+        'detail', e.detail - 'reason');
+END $$;

@@ -1,0 +1,78 @@
+/* listen.c: being told by the database that something has happened. */
+#include "store/listen.h"
+
+#include <errno.h>
+#include <libpq-fe.h>
+#include <poll.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/str.h"
+#include "store/store_conn.h"
+
+int
+listen_begin(struct store *st, const char *channel, struct err *e)
+{
+	auto_free char *sql = NULL;
+	PGconn *conn = store_conn(st, e);
+	char *name;
+
+	if (conn == NULL)
+		return -1;
+	name = PQescapeIdentifier(conn, channel, strlen(channel));
+	sql = xasprintf("LISTEN %s", name != NULL ? name : "");
+	PQfreemem(name);
+	return store_script(st, sql, e);
+}
+
+/* True when something was notified; all of it is taken. */
+static bool
+take_all(PGconn *conn)
+{
+	bool any = false;
+
+	for (PGnotify *n; (n = PQnotifies(conn)) != NULL; PQfreemem(n))
+		any = true;
+	return any;
+}
+
+int
+listen_wait(struct store *st, int other_fd, int64_t deadline_ms,
+    enum listen_why *why, struct err *e)
+{
+	for (;;) {
+		PGconn *conn = store_conn_peek(st);
+		struct pollfd p[] = { { .events = POLLIN },
+			{ .fd = other_fd, .events = POLLRDHUP } };
+		int n;
+
+		if (conn == NULL || PQconsumeInput(conn) == 0)
+			return store_conn_lost(st, e);
+		*why = LISTEN_TOLD;
+		if (take_all(conn))
+			return 0;
+		p[0].fd = PQsocket(conn);
+		n = poll(p, ARRAY_LEN(p), (int)clock_left_ms(deadline_ms));
+		if (n < 0 && errno != EINTR)
+			return err_errno(e, "poll");
+		*why = LISTEN_TIME;
+		if (n <= 0)
+			return 0;
+		*why = LISTEN_GONE;
+		if (p[1].revents != 0)
+			return 0;
+	}
+}
+
+void
+listen_end(struct store *st)
+{
+	struct err ignored = { 0 };
+
+	if (store_conn_peek(st) == NULL)
+		return;
+	if (store_script(st, "UNLISTEN *", &ignored) < 0)
+		store_disconnect(st);
+	else
+		(void)take_all(store_conn_peek(st));
+}
