@@ -1,7 +1,7 @@
 -- lease_apply: the only way a lease changes.
 --
--- Under the row's lock: the transition row for (state, event) decides, the
--- fence must hold, the event's own columns are set, and an event is written.
+-- Under the row's lock: the transition row for (state, event) decides, its
+-- fence must hold, its effects are carried out, and an event is written.
 -- Answers what was and what is; a refusal has applied = false and says why.
 -- p: instance, generation, attempt, target, reason, error, seconds, trace, actor.
 CREATE OR REPLACE FUNCTION lease_apply(p_session text, p_event text, p jsonb,
@@ -34,35 +34,49 @@ BEGIN
     IF why IS NOT NULL THEN
         RETURN;
     END IF;
-    IF p_event = 'request_stop' AND t.from_state = t.to_state THEN
-        -- first target, reason and backoff are kept
-        applied := l.state IN ('stop_needed', 'stopping');
-        RETURN;
+    applied := true;
+    IF t.effects = '{}' THEN
+        RETURN; -- nothing changes, and that is right
     END IF;
 
     o := l;
     l.state := t.to_state;
     l.changed_at := at;
-    CASE p_event
-    WHEN 'allocate' THEN
+    IF 'generation' = ANY (t.effects) THEN
         l.generation := l.generation + 1;
         l.instance := p->>'instance';
+    END IF;
+    IF 'startup' = ANY (t.effects) THEN
         l.startup_deadline := at + lease_seconds(p);
-        l.keep_warm_until := NULL;
-        l.attempts := 0;
-        l.last_error := NULL;
-    WHEN 'startup_verified' THEN
-        l.startup_deadline := at + lease_seconds(p);
-        l.keep_warm_until := NULL;
-    WHEN 'delivery_accepted' THEN
+    ELSIF 'no_startup' = ANY (t.effects) THEN
         l.startup_deadline := NULL;
-        l.keep_warm_until := NULL;
-    WHEN 'retain_warm' THEN
-        l.startup_deadline := NULL;
+    END IF;
+    IF 'warm' = ANY (t.effects) THEN
         l.keep_warm_until := at + lease_seconds(p); -- NULL seconds: no limit
-    WHEN 'reuse' THEN
-        l.startup_deadline := at + lease_seconds(p);
-    WHEN 'owned_absent', 'stop_absent' THEN
+    ELSIF 'no_warm' = ANY (t.effects) THEN
+        l.keep_warm_until := NULL;
+    END IF;
+    IF 'stop' = ANY (t.effects) THEN
+        l.target := coalesce(p->>'target', 'session');
+        l.reason := p->>'reason';
+        l.requested_at := at;
+        l.next_attempt_at := at;
+        l.attempts := 0;
+    END IF;
+    IF 'attempt' = ANY (t.effects) THEN
+        l.attempt_id := p->>'attempt';
+        l.attempt_started_at := at;
+        l.attempt_deadline := at + lease_seconds(p);
+        l.attempts := l.attempts + 1;
+    END IF;
+    IF 'backoff' = ANY (t.effects) THEN
+        l.next_attempt_at := at + lease_backoff(l.attempts);
+        l.last_error := left(coalesce(p->>'error', 'the attempt ran out of time'), 500);
+        l.attempt_id := NULL;
+        l.attempt_started_at := NULL;
+        l.attempt_deadline := NULL;
+    END IF;
+    IF 'release' = ANY (t.effects) THEN
         l.instance := NULL;
         l.startup_deadline := NULL;
         l.keep_warm_until := NULL;
@@ -70,31 +84,12 @@ BEGIN
         l.reason := NULL;
         l.requested_at := NULL;
         l.next_attempt_at := NULL;
-        l.attempt_id := NULL;
-        l.attempt_started_at := NULL;
-        l.attempt_deadline := NULL;
         l.attempts := 0;
         l.last_error := NULL;
-    WHEN 'request_stop' THEN
-        l.target := coalesce(p->>'target', 'session');
-        l.reason := p->>'reason';
-        l.requested_at := at;
-        l.next_attempt_at := at;
-        l.attempts := 0;
-        l.startup_deadline := NULL;
-        l.keep_warm_until := NULL;
-    WHEN 'begin_stop_attempt' THEN
-        l.attempt_id := p->>'attempt';
-        l.attempt_started_at := at;
-        l.attempt_deadline := at + lease_seconds(p);
-        l.attempts := l.attempts + 1;
-    WHEN 'stop_not_confirmed', 'stop_attempt_expired' THEN
-        l.next_attempt_at := at + lease_backoff(l.attempts);
-        l.last_error := left(coalesce(p->>'error', 'the attempt ran out of time'), 500);
         l.attempt_id := NULL;
         l.attempt_started_at := NULL;
         l.attempt_deadline := NULL;
-    END CASE;
+    END IF;
 
     UPDATE lease
        SET state = l.state, generation = l.generation, instance = l.instance,
@@ -114,7 +109,6 @@ BEGIN
                 'reason', l.reason, 'error', l.last_error)));
     now_state := l.state;
     generation := l.generation;
-    applied := true;
 END $$;
 
 -- What stands in the way of an event, or NULL.

@@ -46,19 +46,35 @@ enum lease_fence {
 	FENCE_EXPIRED   /* attempt id, and its deadline is over */
 };
 
+/* What the event does to the row besides; none at all: a no-op. */
+enum lease_effect {
+	EFFECT_GENERATION = 1U << 0, /* the next one, of a new instance */
+	EFFECT_STARTUP = 1U << 1,    /* startup deadline set */
+	EFFECT_NO_STARTUP = 1U << 2, /* startup deadline cleared */
+	EFFECT_WARM = 1U << 3,       /* keep-warm set */
+	EFFECT_NO_WARM = 1U << 4,    /* keep-warm cleared */
+	EFFECT_STOP = 1U << 5,       /* target and reason noted, due now */
+	EFFECT_ATTEMPT = 1U << 6,    /* one more, with its watchdog */
+	EFFECT_BACKOFF = 1U << 7,    /* error kept, due again later */
+	EFFECT_RELEASE = 1U << 8,    /* all but the generation cleared */
+	EFFECT__END = 1U << 9
+};
+
 struct lease_transition {
 	enum lease_state from;
 	enum lease_event event;
 	enum lease_state to;
 	enum lease_fence fence;
+	unsigned effects; /* of enum lease_effect */
 };
 
 extern const struct lease_transition LEASE_TRANSITIONS[];
 extern const size_t LEASE_TRANSITION_COUNT;
-extern const char *const LEASE_STATE_NAMES[]; /* NULL at the end */
-extern const char *const LEASE_EVENT_NAMES[]; /* NULL at the end */
-extern const char *const LEASE_FENCE_NAMES[]; /* NULL at the end */
-extern const char *const STOP_REASON_NAMES[]; /* NULL at the end */
+extern const char *const LEASE_STATE_NAMES[];  /* NULL at the end */
+extern const char *const LEASE_EVENT_NAMES[];  /* NULL at the end */
+extern const char *const LEASE_FENCE_NAMES[];  /* NULL at the end */
+extern const char *const LEASE_EFFECT_NAMES[]; /* by bit; NULL at the end */
+extern const char *const STOP_REASON_NAMES[];  /* NULL at the end */
 
 /* Where the event leads.  An impossible pair is ERR_CONFLICT and says why. */
 int lease_next(enum lease_state from, enum lease_event event,

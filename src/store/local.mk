@@ -7,7 +7,8 @@ SQL_STATEMENTS = \
 SQL_MIGRATIONS = \
 	sql/migrations/0001_first.sql \
 	sql/migrations/0002_reaper.sql \
-	sql/migrations/0006_history.sql
+	sql/migrations/0006_history.sql \
+	sql/migrations/0007_effects.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \

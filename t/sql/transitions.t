@@ -8,7 +8,7 @@ tables=$STACK_BUILD/t/unit/store/print_tables
 [ -x "$tables" ] || skip_all "print_tables is not built (make check builds it)"
 in_c() { "$tables" "$1" | LC_ALL=C sort; }
 
-is "$(q "SELECT from_state, event, to_state, fence FROM lease_transition" | LC_ALL=C sort)" \
+is "$(q "SELECT from_state, event, to_state, fence, effects FROM lease_transition" | LC_ALL=C sort)" \
 	"$(in_c transitions)" "the same transitions in C and in the database"
 ok "there are transitions at all" test "$(in_c transitions | wc -l)" -ge 14
 

@@ -64,6 +64,44 @@ every_pair_leads_where_the_contract_says(void **state)
 		}
 }
 
+/* The words of the contract, one claim each. */
+static void
+effects_are_what_the_contract_says(void **state)
+{
+	unsigned every = 0;
+
+	(void)state;
+	for (size_t i = 0; i < LEASE_TRANSITION_COUNT; i++) {
+		const struct lease_transition *t = &LEASE_TRANSITIONS[i];
+		bool frees = t->to == LEASE_NONE;
+
+		every |= t->effects;
+		/* the generation grows with an owner and never else */
+		assert_int_equal((t->effects & EFFECT_GENERATION) != 0,
+		    t->event == LEASE_EV_ALLOCATE);
+		assert_int_equal((t->effects & EFFECT_RELEASE) != 0, frees);
+		assert_int_equal((t->effects & EFFECT_ATTEMPT) != 0,
+		    t->to == LEASE_STOPPING && t->from != LEASE_STOPPING);
+		assert_int_equal((t->effects & EFFECT_BACKOFF) != 0,
+		    t->from == LEASE_STOPPING && t->to == LEASE_STOP_NEEDED);
+		assert_int_equal((t->effects & EFFECT_STOP) != 0,
+		    t->to == LEASE_STOP_NEEDED &&
+			(t->from == LEASE_NONE ||
+			    t->from == LEASE_OWNS_WRAPPER));
+		/* what changes nothing says so by having none */
+		assert_int_equal(t->effects == 0,
+		    t->event == LEASE_EV_REQUEST_STOP && t->from == t->to);
+		/* nothing is set and cleared at once */
+		assert_false((t->effects & EFFECT_STARTUP) != 0 &&
+		    (t->effects & EFFECT_NO_STARTUP) != 0);
+		assert_false((t->effects & EFFECT_WARM) != 0 &&
+		    (t->effects & EFFECT_NO_WARM) != 0);
+	}
+	assert_int_equal(every, EFFECT__END - 1);
+	for (unsigned i = 0; (1U << i) < EFFECT__END; i++)
+		assert_non_null(LEASE_EFFECT_NAMES[i]);
+}
+
 static void
 a_refusal_says_what_and_why(void **state)
 {
@@ -151,6 +189,7 @@ main(void)
 {
 	static const struct CMUnitTest TESTS[] = {
 		cmocka_unit_test(every_pair_leads_where_the_contract_says),
+		cmocka_unit_test(effects_are_what_the_contract_says),
 		cmocka_unit_test(a_refusal_says_what_and_why),
 		cmocka_unit_test(no_pair_stands_twice),
 		cmocka_unit_test(only_an_observed_absence_releases_a_wrapper),

@@ -31,14 +31,28 @@ print_params(void)
 }
 
 static void
+print_effects(unsigned effects)
+{
+	const char *before = "{";
+
+	for (size_t i = 0; LEASE_EFFECT_NAMES[i] != NULL; i++)
+		if ((effects & (1U << i)) != 0) {
+			printf("%s%s", before, LEASE_EFFECT_NAMES[i]);
+			before = ",";
+		}
+	puts(effects == 0 ? "{}" : "}");
+}
+
+static void
 print_transitions(void)
 {
 	for (size_t i = 0; i < LEASE_TRANSITION_COUNT; i++) {
 		const struct lease_transition *t = &LEASE_TRANSITIONS[i];
 
-		printf("%s|%s|%s|%s\n", LEASE_STATE_NAMES[t->from],
+		printf("%s|%s|%s|%s|", LEASE_STATE_NAMES[t->from],
 		    LEASE_EVENT_NAMES[t->event], LEASE_STATE_NAMES[t->to],
 		    LEASE_FENCE_NAMES[t->fence]);
+		print_effects(t->effects);
 	}
 }
 
