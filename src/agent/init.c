@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/cell.h"
+#include "agent/markers.h"
 #include "agent/watchdog.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -56,9 +57,11 @@ init_refuse(struct conn *c, const struct err *e)
 void
 init_answer_look(struct init *in, struct conn *c)
 {
-	auto_json json_t *reply = json_pack("{s:b, s:o}", "ok", 1, "wrappers",
-	    cells_wrappers(&in->cells, c->session));
+	json_t *wrappers = cells_wrappers(&in->cells, c->session);
+	auto_json json_t *reply =
+	    json_pack("{s:b, s:o}", "ok", 1, "wrappers", wrappers);
 
+	markers_append(c->session, wrappers);
 	init_answer(c, reply);
 }
 

@@ -9,6 +9,7 @@
 #include "agent/cell.h"
 #include "agent/init.h"
 #include "agent/launch.h"
+#include "agent/markers.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -107,6 +108,7 @@ op_term(struct init *in, struct request *r, struct err *e)
 	(void)e;
 	if (c != NULL)
 		kill(c->pid, SIGTERM);
+	markers_signal(r->to.session, SIGTERM);
 	init_answer(r->conn, reply);
 	return 0;
 }
@@ -119,6 +121,7 @@ op_kill(struct init *in, struct request *r, struct err *e)
 	(void)e;
 	if (c != NULL)
 		kill(c->pid, SIGKILL);
+	markers_signal(r->to.session, SIGKILL);
 	return wait_gone(in, r);
 }
 

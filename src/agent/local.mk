@@ -19,6 +19,7 @@ AGENT_SOURCES = \
 	src/agent/launch.c src/agent/launch.h \
 	src/agent/lines.c src/agent/lines.h \
 	src/agent/loop.c src/agent/loop.h \
+	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \

@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	t/agent/execute.t \
 	t/agent/files.t \
 	t/agent/isolation.t \
+	t/agent/markers.t \
 	t/agent/relay.t \
 	t/lib/box.py \
 	t/lib/fcgi_client.py \

@@ -69,7 +69,7 @@ def new_session():
 
 
 class Box:
-    def __init__(self, extra=()):
+    def __init__(self, extra=(), before=""):
         if shutil.which("bwrap") is None:
             tap.skip_all("bwrap is not installed")
         agent = os.environ.get("SANDLEASE_AGENT") or os.path.join(
@@ -92,9 +92,10 @@ class Box:
         self.sandbox = "ses-" + "0" * 48
         self.generation = {}
         self.log = os.path.join(self.dir, "agent.log")
-        self._start(list(extra))
+        # what a shell does in init's place before it becomes init
+        self._start(list(extra), before)
 
-    def _start(self, extra):
+    def _start(self, extra, before):
         self.control = os.path.join(self.dir, "c")
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         listener.bind(self.control)
@@ -119,7 +120,8 @@ class Box:
                  "--hostname", "sandbox", "--cap-drop", "ALL"]
         for cap in ("SYS_ADMIN", "NET_ADMIN", "SYS_RESOURCE"):
             argv += ["--cap-add", "CAP_" + cap]
-        argv += extra + ["--", "/sandlease-agent", "init", "--control-fd",
+        first = ["/bin/sh", "-c", before + ' exec "$@"', "sh"] if before else []
+        argv += extra + ["--"] + first + ["/sandlease-agent", "init", "--control-fd",
                          str(listener.fileno()), "--incarnation", self.incarnation, "--sandbox",
                          self.sandbox, "--log-level", "debug", "--log-format", "kv"]
         keep = (listener.fileno(), self.lock.fileno())

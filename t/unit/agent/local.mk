@@ -28,6 +28,10 @@ UNIT += t/unit/agent/lines_test
 t_unit_agent_lines_test_SOURCES = t/unit/agent/lines_test.c
 t_unit_agent_lines_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/markers_test
+t_unit_agent_markers_test_SOURCES = t/unit/agent/markers_test.c
+t_unit_agent_markers_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/mime_test
 t_unit_agent_mime_test_SOURCES = t/unit/agent/mime_test.c
 t_unit_agent_mime_test_LDADD = $(AGENT_UNIT_LIBS)
