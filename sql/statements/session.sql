@@ -8,6 +8,11 @@ SELECT * FROM session_create($1::jsonb);
 -- params: session_id, spec
 SELECT * FROM session_restart($1, $2::jsonb);
 
+-- name: session_reuse
+-- params: session_id, spec
+-- Intent to use the wrapper that was seen once more.
+SELECT applied, why FROM lease_apply($1, 'reuse', $2::jsonb);
+
 -- name: session_verified
 -- params: session_id, spec
 SELECT session_verified($1, $2::jsonb) AS applied;

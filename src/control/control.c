@@ -179,8 +179,11 @@ control_actor(const struct control *ctl)
 char *
 control_spec_text(json_t *o)
 {
-	char *text = json_text(o);
+	char *text;
 
+	if (o == NULL)
+		abort(); /* a slip in a format: never an empty wish */
+	text = json_text(o);
 	json_decref(o);
 	return text;
 }

@@ -12,6 +12,7 @@
 #include "control/discover.h"
 #include "control/launch.h"
 #include "control/sandbox_control.h"
+#include "control/session_control.h"
 #include "control/stop.h"
 
 enum { TRIES = 3 };
@@ -119,7 +120,54 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	return start_act(ctl, plan, deadline_ms, e);
 }
 
-/* There is a wrapper of ours; if nobody has proved it yet, do so now. */
+/* Work is running in it; what cannot be told is not known to be. */
+static bool
+is_hot(struct control *ctl, const struct session_row *s)
+{
+	struct err ignored = { 0 };
+	bool busy = false;
+
+	return str_equal(s->state, "ready") &&
+	    session_control_busy(ctl, s, &busy, &ignored) == 0 && busy;
+}
+
+/* Intent: whoever finds the startup deadline over finishes or repairs it. */
+static int
+reuse_intent(struct control *ctl, const struct session_row *s, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec =
+	    control_spec_text(json_pack("{s:s, s:I, s:I, s:s, s:s*}", "instance",
+		s->instance, "generation", (json_int_t)s->generation, "seconds",
+		(json_int_t)ctl->conf->startup_allowance_seconds, "trace",
+		ctl->trace, "actor", control_actor(ctl)));
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_REUSE, &r, e, s->id, spec) < 0)
+		return -1;
+	if (!rows_bool(r, 0, "applied"))
+		return err_set(e, ERR_BUSY, "lease_changed", "%s",
+		    rows_text(r, 0, "why"));
+	return 0;
+}
+
+/* A wrapper that was ready and does not answer is of no use to anybody. */
+static int
+invalidate(struct control *ctl, const struct session_row *s, struct err *e)
+{
+	struct err why = *e;
+
+	log_err(LOG_WARN, "unhealthy_wrapper", &why);
+	if (stop_request(ctl, s->id, STOP_SLEEP, "unhealthy-wrapper", NULL, -1,
+		e) < 0)
+		return -1;
+	return err_set(e, ERR_BUSY, "lease_changed",
+	    "the wrapper did not answer (%s)", why.msg);
+}
+
+/*
+ * There is a wrapper of ours.  A hot one is left alone; else it is proved by a
+ * command, and a warm one that fails is invalid.
+ */
 static int
 reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
     struct err *e)
@@ -128,18 +176,20 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		"wrapper" };
 	struct launch l = { .sandbox = s->sandbox,
 		.target = control_target(s) };
-	bool ready = str_equal(s->state, "ready");
+	bool warm = str_equal(s->state, "ready"), hot = is_hot(ctl, s);
 
 	for (size_t i = 0; i < ARRAY_LEN(KEPT); i++)
 		steps_enter(&l.steps, KEPT[i], "reused");
-	steps_enter(&l.steps, "ready", ready ? "reused" : "proved");
-	if (ready) {
+	steps_enter(&l.steps, "ready", hot ? "reused" : "proved");
+	if (hot) {
 		steps_end(&l.steps);
 		launch_note_steps(ctl, &l, NULL);
 		return 0;
 	}
-	if (agent_prove(&ctl->provider, &l.target, deadline_ms, e) < 0)
+	if (warm && reuse_intent(ctl, s, e) < 0)
 		return -1;
+	if (agent_prove(&ctl->provider, &l.target, deadline_ms, e) < 0)
+		return warm ? invalidate(ctl, s, e) : -1;
 	steps_end(&l.steps);
 	return launch_verified(ctl, &l, e);
 }

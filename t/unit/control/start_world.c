@@ -161,16 +161,57 @@ a_wrapper_that_died_is_followed_by_the_next_generation(void **state)
 }
 
 static void
-what_is_ready_is_left_as_it_is(void **state)
+what_is_warm_is_proved_and_used_again(void **state)
 {
 	struct world *w = *state;
 	struct err e = { 0 };
 
 	world_ready(w, ISOLATION_SESSION);
+	(void)world_ask(w,
+	    "UPDATE lease SET keep_warm_until = clock_timestamp() + interval '1 day'");
 	SUCCEEDS(world_resume(w, &e));
 	assert_int_equal(fake_calls("agent.launch"), 1);
+	assert_int_equal(fake_calls("agent.prove"), 2);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+	assert_non_null(
+	    strstr(world_story(w), "reuse startup_verified retain_warm"));
+	/* what was promised longer is not shortened */
+	assert_string_equal(
+	    world_ask(w,
+		"SELECT keep_warm_until > clock_timestamp() + interval '23 hours', startup_deadline IS NULL FROM lease"),
+	    "t|t");
+}
+
+static void
+a_warm_reuse_that_fails_invalidates_the_wrapper(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_script("agent.prove", FAKE_FAIL, 1);
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	assert_string_equal(
+	    world_ask(w,
+		"SELECT detail->>'reason' FROM event WHERE kind = 'lease' AND what = 'request_stop'"),
+	    "unhealthy-wrapper");
+	assert_int_equal(fake_calls("agent.seal"), 1);
+}
+
+static void
+a_hot_one_is_left_alone(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_status(&(struct agent_status){ .busy = true, .running = 1 });
+	fake_script("agent.prove", FAKE_FAIL, 1);
+	SUCCEEDS(world_resume(w, &e));
 	assert_int_equal(fake_calls("agent.prove"), 1);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+	assert_null(strstr(world_story(w), "reuse"));
 }
 
 static void
@@ -319,7 +360,9 @@ main(void)
 		WORLD_TEST(a_stale_generation_is_no_failure),
 		WORLD_TEST(
 		    a_wrapper_that_died_is_followed_by_the_next_generation),
-		WORLD_TEST(what_is_ready_is_left_as_it_is),
+		WORLD_TEST(what_is_warm_is_proved_and_used_again),
+		WORLD_TEST(a_warm_reuse_that_fails_invalidates_the_wrapper),
+		WORLD_TEST(a_hot_one_is_left_alone),
 		WORLD_TEST(a_shared_sandbox_is_started_once),
 		WORLD_TEST(a_stranger_is_refused_until_it_is_gone),
 		WORLD_TEST(
