@@ -147,6 +147,13 @@ wait_for_events(struct call *c, struct page *p, int64_t seconds, struct err *e)
 	return rc;
 }
 
+/* Somebody else holds the rows just now: no reason to fail. */
+static bool
+not_now(const struct err *e)
+{
+	return e->code != NULL && str_equal(e->code, "try_again");
+}
+
 /* A call that waits holds a worker: only so many may, the others ask again. */
 int
 v1_session_events(struct call *c, struct err *e)
@@ -160,10 +167,16 @@ v1_session_events(struct call *c, struct err *e)
 	    list_events(c, &p, e) < 0)
 		return -1;
 	if (seconds > 0 && json_array_size(p.list) == 0) {
-		if (!share_wait(app->share, app->worker, app->who.tenant))
+		bool waited =
+		    share_wait(app->share, app->worker, app->who.tenant);
+
+		if (waited && wait_for_events(c, &p, seconds, e) < 0) {
+			if (!not_now(e))
+				return -1;
+			waited = false;
+		}
+		if (!waited)
 			call_header(c, "Retry-After", "1");
-		else if (wait_for_events(c, &p, seconds, e) < 0)
-			return -1;
 	}
 	reply_page(c, "events", &p);
 	return 0;

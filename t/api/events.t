@@ -284,6 +284,18 @@ def waiters_never_starve_a_create():
 
 
 @case
+def rows_that_somebody_holds_are_no_failure():
+    sid = create()["id"]
+    after = last(sid)
+    with service.Held("SELECT 1 FROM lease WHERE session_id = '%s' FOR UPDATE"
+                      % sid):
+        r = expect(200, call("GET", at(sid, "/events?after=%d&wait=30" %
+                                       after)))
+    equal((r.json["events"], r.header("Retry-After")), ([], "1"), "ask again")
+    equal(value("SELECT count(*) FROM event_waiter"), "0", "nothing is left")
+
+
+@case
 def a_client_that_goes_away_frees_its_worker():
     sid = create()["id"]
     conn = http.client.HTTPConnection("127.0.0.1", service.port())
