@@ -114,6 +114,8 @@ export const createSession = (body, idempotencyKey) =>
 		{ headers: { "Idempotency-Key": idempotencyKey } });
 export const getSession = (id, signal) =>
 	call("GET", at(id), undefined, { signal });
+export const listEvents = (id, after, signal) =>
+	call("GET", `${at(id)}/events?limit=1000&after=${after}`, undefined, { signal });
 export const deleteSession = (id) => call("DELETE", at(id));
 export const resumeSession = (id) => call("POST", `${at(id)}/resume`, {});
 export const sleepSession = (id) => call("POST", `${at(id)}/sleep`, {});

@@ -10,6 +10,7 @@ dist_www_DATA = \
 	%D%/dom.js \
 	%D%/facts.js \
 	%D%/format.js \
+	%D%/history.js \
 	%D%/index.html \
 	%D%/login.js \
 	%D%/logo.svg \

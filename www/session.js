@@ -5,6 +5,7 @@ import { confirmed } from "./dialog.js";
 import { actionButton, attr, copyButton, el, keyed, text } from "./dom.js";
 import { factList, factsOf, setFacts } from "./facts.js";
 import { duration, limit, value, words } from "./format.js";
+import { historyCard } from "./history.js";
 import { poll } from "./poll.js";
 import { portsCard } from "./ports.js";
 import { setState, stateBadge } from "./state.js";
@@ -158,6 +159,7 @@ export function sessionView(main, { go, fail, say }, id) {
 	};
 	const top = head(id, act);
 	const ports = portsCard(id, { fail, say, changed: () => refresh.now() });
+	const history = historyCard(id);
 	const command = commandCard(id, { fail, done: () => refresh.now() });
 
 	function set(s) {
@@ -171,6 +173,7 @@ export function sessionView(main, { go, fail, say }, id) {
 
 	const refresh = poll(async (signal) => {
 		set(await api.getSession(id, signal));
+		await history.refresh(signal);
 	}, () => (MOVING.includes(session?.state) ? 800 : 3000), (error) => {
 		if (error.status === 404)
 			go("/sessions", error);
@@ -180,7 +183,8 @@ export function sessionView(main, { go, fail, say }, id) {
 
 	document.title = `${id} \u00b7 Sandlease`;
 	main.append(top.node, el("div", { class: "columns" },
-		el("div", { class: "wide" }, command.node, ports.node), facts.node));
+		el("div", { class: "wide" }, command.node, ports.node, history.node),
+		facts.node));
 	return () => {
 		refresh.stop();
 		command.stop();

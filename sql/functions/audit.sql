@@ -14,7 +14,8 @@ BEGIN
     IF 10 <= (SELECT count(*) FROM audit
                WHERE minute = v_minute AND kind = p_kind
                  AND coalesce(tenant, '') = coalesce(p_tenant, '')
-                 AND subject IS DISTINCT FROM p_subject) THEN
+                 AND subject IS DISTINCT FROM p_subject
+                 AND subject IS DISTINCT FROM '*') THEN
         v_subject := '*';
         v_detail := '{}';
     END IF;

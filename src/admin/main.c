@@ -1,7 +1,9 @@
 /* main.c: sandlease-admin: configure, drop, one command. */
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "admin/admin.h"
 #include "common/log.h"
@@ -101,10 +103,24 @@ find_command(struct admin *a)
 	return NULL;
 }
 
+/* Who typed it, for events and the audit log; also behind sudo. */
+static char *
+name_caller(void)
+{
+	const char *sudo = getenv("SUDO_USER");
+	const struct passwd *pw = getpwuid(getuid());
+
+	if (getuid() == 0 && !str_empty(sudo))
+		return xasprintf("sandlease-admin:%s", sudo);
+	return xasprintf("sandlease-admin:%s",
+	    pw != NULL ? pw->pw_name : "unknown");
+}
+
 static int
 run(struct admin *a, const struct command *cmd, const char *path)
 {
-	static const struct store_options OPTIONS = { "sandlease-admin", 5000 };
+	auto_free char *caller = name_caller();
+	const struct store_options options = { caller, 5000 };
 	struct conf conf;
 	struct err e = { 0 };
 	int rc;
@@ -117,7 +133,7 @@ run(struct admin *a, const struct command *cmd, const char *path)
 	    token_init(&e) < 0)
 		return program_fail("sandlease-admin", &e);
 	a->conf = &conf;
-	a->store = store_new(conf.database, &OPTIONS);
+	a->store = store_new(conf.database, &options);
 	rc = cmd->run(a, &e);
 	store_free(a->store);
 	return rc < 0 ? program_fail("sandlease-admin", &e) : EXIT_SUCCESS;

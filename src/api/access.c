@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/audit.h"
+
 const char *const ACCESS_NAMES[] = {
 	[ACCESS_NONE] = "none",
 	[ACCESS_READ] = "read",
@@ -136,8 +138,10 @@ access_check(struct call *c, enum access needed, struct err *e)
 	app->who = (struct principal){ 0 };
 	if (needed == ACCESS_NONE)
 		return 0;
-	if (access_credential(c, &k, e) < 0)
+	if (access_credential(c, &k, e) < 0) {
+		audit_key(c, &k);
 		return -1;
+	}
 	if (!k.given)
 		return refused(e);
 	if (k.is_login && mutates(c) && access_same_origin(c, e) < 0)
@@ -145,8 +149,10 @@ access_check(struct call *c, enum access needed, struct err *e)
 	if (STORE_RUN(app->store, STMT_AUTH_KEY, &r, e, k.hash,
 		k.is_login ? "true" : "false") < 0)
 		return -1;
-	if (rows_count(r) == 0)
+	if (rows_count(r) == 0) {
+		audit_key(c, &k);
 		return refused(e);
+	}
 	take_principal(r, &app->who);
 	if (!access_scope_allows(app->who.scope, needed))
 		return err_set(e, ERR_DENIED, "forbidden",

@@ -24,6 +24,7 @@ struct app {
 	struct share *share;
 	size_t worker;        /* this worker's place in the share */
 	struct principal who; /* of the call at hand */
+	char *note;           /* owned; see audit.h */
 };
 
 static inline struct app *

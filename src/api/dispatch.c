@@ -1,10 +1,12 @@
 /* dispatch.c: from a call to its handler, once, for every route. */
 #include "api/dispatch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/access.h"
 #include "api/app.h"
+#include "api/audit.h"
 #include "api/gate.h"
 #include "api/routes.h"
 #include "api/share.h"
@@ -23,6 +25,8 @@ app_control(struct call *c, struct err *e)
 		app->ctl_open = true;
 	}
 	str_copy(app->ctl.trace, sizeof(app->ctl.trace), c->trace_id);
+	snprintf(app->ctl.actor, sizeof(app->ctl.actor), "key:%s/%s",
+	    app->who.key_id, app->who.user);
 	return &app->ctl;
 }
 
@@ -53,6 +57,15 @@ check_id(const struct call *c, struct err *e)
 	    "there is no such session");
 }
 
+/* Whoever guesses ids is told nothing; the owner hears of it. */
+static void
+note_refusal(struct call *c, const struct err *e)
+{
+	if (e->code != NULL && str_equal(e->code, "session_not_found") &&
+	    id_is_session(call_var(c, "id")))
+		audit_session(c, call_var(c, "id"), NULL);
+}
+
 static void
 handle(struct call *c)
 {
@@ -65,6 +78,7 @@ handle(struct call *c)
 	    check_id(c, &e) < 0 || route->handle(c, &e) < 0) {
 		if (err_status(&e) >= 500)
 			log_err(LOG_ERROR, "request_failed", &e);
+		note_refusal(c, &e);
 		if (c->status != 0)
 			return; /* an answer has begun: too late for another */
 		app_hide_details(c, &e);
@@ -80,6 +94,7 @@ dispatch(struct call *c)
 	gate_fn *gate = gate_find(route);
 	int64_t began = clock_us();
 
+	app->who = (struct principal){ 0 };
 	log_context(c->request_id, call_param(c, "SL_SESSION"));
 	if (gate != NULL)
 		gate(c);

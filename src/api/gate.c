@@ -7,6 +7,7 @@
 
 #include "api/access.h"
 #include "api/app.h"
+#include "api/audit.h"
 #include "api/share.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -43,6 +44,21 @@ deny(struct call *c, const char *code)
 {
 	call_header(c, "X-Sandlease-Deny", code);
 	call_reply_empty(c, 403);
+}
+
+static void
+deny_key(struct call *c, const struct credential *k)
+{
+	audit_key(c, k);
+	deny(c, "unauthorized");
+}
+
+static void
+deny_session(struct call *c, const char *id, const struct credential *k)
+{
+	if (id[0] != '\0') /* nginx leaves out what cannot be an id */
+		audit_session(c, id, k);
+	deny(c, "session_not_found");
 }
 
 /* 401 is nginx's way to the wake location; nobody outside sees it. */
@@ -103,6 +119,8 @@ auth_session(struct call *c)
 	char every[24];
 
 	if (access_credential(c, &k, &e) < 0 || !k.given) {
+		if (e.kind != ERR_NONE) /* something, but no key */
+			audit_key(c, &k);
 		deny(c, "unauthorized");
 		return;
 	}
@@ -116,12 +134,12 @@ auth_session(struct call *c)
 		k.is_login ? "true" : "false", id, every) < 0)
 		say_unavailable(c, &e);
 	else if (rows_null(r, 0, "scope"))
-		deny(c, "unauthorized");
+		deny_key(c, &k);
 	else if (!access_scope_allows(rows_text(r, 0, "scope"),
 		     reads_only(c) ? ACCESS_READ : ACCESS_TENANT))
 		deny(c, "forbidden");
 	else if (rows_null(r, 0, "state"))
-		deny(c, "session_not_found");
+		deny_session(c, id, &k);
 	else if (str_equal(rows_text(r, 0, "state"), "ready") &&
 	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
 		admit(c, id, rows_int(r, 0, "generation"), "");
@@ -148,8 +166,10 @@ read_preview(struct call *c, struct rows **r, struct err *e)
 		every) < 0)
 		return -1;
 	if (rows_count(*r) == 0 ||
-	    !token_equal(rows_text(*r, 0, "token_hash"), hash))
+	    !token_equal(rows_text(*r, 0, "token_hash"), hash)) {
+		audit_preview(c, id, port, hash);
 		return err_set(e, ERR_NOT_FOUND, "invalid_token", "bad token");
+	}
 	return 0;
 }
 
@@ -231,8 +251,15 @@ start_for(struct call *c, const char *tenant, int64_t wait_ms, struct err *e)
 	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
 
-	if (ctl == NULL ||
-	    share_enter(app->share, app->worker,
+	if (ctl == NULL)
+		return -1;
+	/* a preview's token stands for nobody in particular */
+	if (tenant[0] != '\0')
+		snprintf(ctl->actor, sizeof(ctl->actor), "gate:%s/%s",
+		    app->who.key_id, app->who.user);
+	else
+		str_copy(ctl->actor, sizeof(ctl->actor), "gate");
+	if (share_enter(app->share, app->worker,
 		tenant[0] != '\0' ? tenant : call_param(c, "SL_SESSION"),
 		e) < 0)
 		return -1;

@@ -4,6 +4,7 @@ noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
 	src/api/access.c src/api/access.h \
 	src/api/app.h \
+	src/api/audit.c src/api/audit.h \
 	src/api/dispatch.c src/api/dispatch.h \
 	src/api/gate.c src/api/gate.h \
 	src/api/handlers.h \
@@ -13,6 +14,7 @@ libapi_a_SOURCES = \
 	src/api/session_body.c src/api/session_body.h \
 	src/api/session_json.c src/api/session_json.h \
 	src/api/share.c src/api/share.h \
+	src/api/v1_history.c \
 	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
 	src/api/v1_session_list.c src/api/v1_sessions.c \
 	src/api/worker.c src/api/worker.h

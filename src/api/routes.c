@@ -23,10 +23,12 @@ const struct route ROUTES[] = {
 	{ "POST",   "/v1/sessions/:id/sleep",               ACCESS_TENANT, v1_session_sleep,     .help = "stop what runs, keep the files" },
 	{ "POST",   "/v1/sessions/:id/extend",              ACCESS_TENANT, v1_session_extend,    .body = EXTEND_FIELDS, .body_count = &EXTEND_FIELD_COUNT, .help = "stay awake at least `seconds` from now" },
 	{ "GET",    "/v1/sessions/:id/agent-log",           ACCESS_READ,   v1_session_agent_log, .help = "tail of the sandbox agent's log" },
+	{ "GET",    "/v1/sessions/:id/events",              ACCESS_READ,   v1_session_events,    .help = "what happened to it, in order; `?after=` id `?wait=` at most 30 seconds `?limit=`" },
 	{ "POST",   "/v1/sessions/:id/ports",               ACCESS_TENANT, v1_port_expose,       .body = PORT_FIELDS, .body_count = &PORT_FIELD_COUNT, .help = "a preview URL for a port" },
 	{ "GET",    "/v1/sessions/:id/ports",               ACCESS_READ,   v1_port_list,         .help = "ports and their URLs" },
 	{ "DELETE", "/v1/sessions/:id/ports/:port",         ACCESS_TENANT, v1_port_remove,       .help = "end a preview URL and its open connections" },
 	{ "POST",   "/v1/sessions/:id/ports/:port/rotate",  ACCESS_TENANT, v1_port_rotate,       .help = "a new URL for a port; the old one ends" },
+	{ "GET",    "/v1/audit",                            ACCESS_ADMIN,  v1_audit,             .help = "refusals and what operators did, in order; `?after=` id `?severity=` `?kind=` `?limit=`" },
 };
 /* clang-format on */
 const size_t ROUTE_COUNT = ARRAY_LEN(ROUTES);

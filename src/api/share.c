@@ -13,6 +13,7 @@ enum { HANGS_AFTER_MS = 1000 };
 struct place {
 	_Atomic uint64_t tenant; /* hash; 0 = idle */
 	_Atomic int64_t since_ms;
+	_Atomic uint64_t waits_for; /* hash of the org; 0 = does not wait */
 };
 
 struct share {
@@ -63,8 +64,36 @@ share_enter(struct share *s, size_t worker, const char *tenant, struct err *e)
 	return 0;
 }
 
+static size_t
+at_least_one(size_t n)
+{
+	return n > 0 ? n : 1;
+}
+
+bool
+share_wait(struct share *s, size_t worker, const char *tenant)
+{
+	uint64_t me = hash_of(tenant);
+	size_t most = at_least_one(s->workers / 4), all = 0, mine = 0;
+
+	/* seen by the others first, then counted: two at once never slip in */
+	atomic_store(&s->place[worker].waits_for, me);
+	for (size_t i = 0; i < s->workers; i++) {
+		uint64_t who = atomic_load(&s->place[i].waits_for);
+
+		all += who != 0;
+		mine += who == me;
+	}
+	if (s->workers > 1 && all <= most &&
+	    mine <= at_least_one((most + 1) / 2))
+		return true;
+	atomic_store(&s->place[worker].waits_for, 0);
+	return false;
+}
+
 void
 share_leave(struct share *s, size_t worker)
 {
+	atomic_store(&s->place[worker].waits_for, 0);
 	atomic_store(&s->place[worker].tenant, 0);
 }

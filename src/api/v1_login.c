@@ -3,6 +3,7 @@
 
 #include "api/access.h"
 #include "api/app.h"
+#include "api/audit.h"
 #include "api/handlers.h"
 #include "api/routes.h"
 #include "common/mem.h"
@@ -40,18 +41,21 @@ v1_login(struct call *c, struct err *e)
 	auto_json json_t *json = NULL;
 	auto_rows struct rows *r = NULL;
 	struct login_body b = { 0 };
+	struct credential k = { .given = true };
 	char hash[TOKEN_HASH_HEX_MAX], token[TOKEN_PREVIEW_LEN + 1], life[16];
 
 	if (access_same_origin(c, e) < 0 ||
 	    call_json(c, LOGIN_BODY_MAX, &json, e) < 0 ||
 	    jfield_decode(json, LOGIN_FIELDS, LOGIN_FIELD_COUNT, 0, &b, e) < 0)
 		return -1;
-	token_hash(b.key, hash);
-	if (STORE_RUN(app->store, STMT_AUTH_KEY, &r, e, hash, "false") < 0)
+	token_hash(b.key, k.hash);
+	if (STORE_RUN(app->store, STMT_AUTH_KEY, &r, e, k.hash, "false") < 0)
 		return -1;
-	if (rows_count(r) == 0)
+	if (rows_count(r) == 0) {
+		audit_key(c, &k);
 		return err_set(e, ERR_UNAUTHENTICATED, "unauthorized",
 		    "this key is not valid");
+	}
 	token_make(token);
 	token_hash(token, hash);
 	snprintf(life, sizeof(life), "%d", LOGIN_SECONDS);

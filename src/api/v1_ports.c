@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/app.h"
+#include "api/audit.h"
 #include "api/handlers.h"
 #include "api/routes.h"
 #include "api/session_body.h"
@@ -34,6 +35,16 @@ check_port(int64_t port, struct err *e)
 		return err_field(e, "port", "%d belongs to the network proxy",
 		    PROXY_PORT);
 	return 0;
+}
+
+/* Somebody wants a port that is not for previews. */
+static void
+note_refused(struct call *c, const json_t *body, const struct err *e)
+{
+	const json_t *port = json_object_get(body, "port");
+
+	if (str_equal(e->field, "port") && json_is_integer(port))
+		audit_port(c, call_var(c, "id"), json_integer_value(port));
 }
 
 static int
@@ -81,10 +92,13 @@ v1_port_expose(struct call *c, struct err *e)
 	char seconds[24];
 	bool created;
 
-	if (ctl == NULL || call_json(c, BODY_MAX, &json, e) < 0 ||
-	    jfield_decode(json, PORT_FIELDS, PORT_FIELD_COUNT, 0, &b, e) < 0 ||
-	    check_port(b.port, e) < 0)
+	if (ctl == NULL || call_json(c, BODY_MAX, &json, e) < 0)
 		return -1;
+	if (jfield_decode(json, PORT_FIELDS, PORT_FIELD_COUNT, 0, &b, e) < 0 ||
+	    check_port(b.port, e) < 0) {
+		note_refused(c, json, e);
+		return -1;
+	}
 	snprintf(seconds, sizeof(seconds), "%lld",
 	    (long long)b.expires_in_seconds);
 	if (preview_expose(ctl, call_var(c, "id"), app_of(c)->who.tenant,

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "api/audit.h"
 #include "api/dispatch.h"
 #include "api/share.h"
 #include "common/log.h"
@@ -65,6 +66,7 @@ worker_run(const struct conf *conf, enum pool pool, int listen_fd,
 		c.context = &app;
 		dispatch(&c);
 		server_finish(server, &c);
+		audit_flush(&app);
 	}
 	server_free(server);
 	store_free(app.store);
@@ -85,6 +87,7 @@ worker_cgi(const struct conf *conf)
 	dispatch(&c);
 	call_flush(&c);
 	call_release(&c);
+	audit_flush(&app);
 	store_free(app.store);
 	return EXIT_SUCCESS;
 }

@@ -20,6 +20,12 @@ call_repeated(const struct call *c, const char *name)
 	return c->io->repeated != NULL && c->io->repeated(c->io_ctx, name);
 }
 
+int
+call_fd(const struct call *c)
+{
+	return c->io->fd != NULL ? c->io->fd(c->io_ctx) : -1;
+}
+
 const char *
 call_var(const struct call *c, const char *name)
 {

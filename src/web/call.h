@@ -36,6 +36,8 @@ struct call_io {
 	const char *(*param)(void *ctx, const char *name);
 	/* Whether it came more than once; NULL where it cannot. */
 	bool (*repeated)(void *ctx, const char *name);
+	/* The connection; NULL where there is none. */
+	int (*fd)(void *ctx);
 };
 
 struct call {
@@ -61,6 +63,9 @@ const char *call_param(const struct call *c, const char *name);
 
 /* Whether a header came twice: which one is meant is not ours to guess. */
 bool call_repeated(const struct call *c, const char *name);
+
+/* The connection, to see its peer hang up while one waits; -1: none. */
+int call_fd(const struct call *c);
 
 /* What `:name` of the matched route stands for, "" when there is none. */
 const char *call_var(const struct call *c, const char *name);

@@ -64,8 +64,16 @@ fcgi_repeated(void *ctx, const char *name)
 	return count > 1;
 }
 
+static int
+fcgi_fd(void *ctx)
+{
+	const FCGX_Request *r = ctx;
+
+	return r->ipcFd;
+}
+
 static const struct call_io FASTCGI = { fcgi_read, fcgi_write, fcgi_flush,
-	fcgi_param, fcgi_repeated };
+	fcgi_param, fcgi_repeated, fcgi_fd };
 
 /* ---- plain CGI */
 
@@ -111,7 +119,7 @@ cgi_param(void *ctx, const char *name)
 }
 
 static const struct call_io CGI = { cgi_read, cgi_write, cgi_flush, cgi_param,
-	NULL };
+	NULL, NULL };
 
 /* ---- both */
 

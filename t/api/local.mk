@@ -2,9 +2,11 @@
 
 EXTRA_DIST += \
 	%D%/admin.t \
+	%D%/audit.t \
 	%D%/badinput.t \
 	%D%/cgi.t \
 	%D%/dataplane.t \
+	%D%/events.t \
 	%D%/failures.t \
 	%D%/logging.t \
 	%D%/sandbox_ids.t \

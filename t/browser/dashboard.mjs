@@ -173,9 +173,23 @@ const STEPS = {
 		await page.locator(".ports a").waitFor({ state: "detached" });
 	},
 
-	async "it sleeps"() {
+	async "its history tells the steps of its start, and who"() {
+		const rows = page.locator(".history tbody tr");
+		for (const step of ["Workspace", "Sandbox", "Admission", "Wrapper", "Ready"])
+			await rows.filter({ has: page.locator(".h-name", { hasText: step }) })
+				.first().waitFor();
+		assert.equal(await rows.last().locator(".h-name").textContent(), "Initializing");
+		assert.match(await rows.last().locator(".h-who").getAttribute("title"),
+			/^key:[a-z0-9]+\//);
+		assert.match(await page.locator('.history tr[data-kind="step"] .h-ms').first()
+			.textContent(), /^[0-9]+ m?s$/);
+	},
+
+	async "it sleeps, and the history has it at its top"() {
 		await button("Sleep").click();
 		await state("asleep");
+		await page.locator(".history tbody tr").first()
+			.filter({ has: page.locator(".h-name", { hasText: "Asleep" }) }).waitFor();
 		await picture("4-asleep");
 	},
 

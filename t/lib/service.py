@@ -214,6 +214,33 @@ def sql(text, *values):
     return [line.split("\x1f") for line in done.stdout.splitlines()]
 
 
+class Held:
+    """`with Held(SQL):` a transaction of somebody else's that has done that
+    and does not end."""
+
+    def __init__(self, text):
+        self.psql = subprocess.Popen(
+            ["psql", "-X", "-w", "-q", "-At", "-h",
+             setting("STACK_RUN") + "/pg", "-U", "sandlease", "sandlease"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={"PGPASSFILE": setting("STACK_STATE") + "/etc/pgpass",
+                 "PATH": os.environ["PATH"]})
+        self.psql.stdin.write("BEGIN; %s; SELECT 'held';\n" % text)
+        self.psql.stdin.flush()
+        for line in self.psql.stdout:
+            if line == "held\n":
+                return
+        raise AssertionError("it could not be done: " + text)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.psql.stdin.close()
+        self.psql.wait()
+        self.psql.stdout.close()
+
+
 def value(text, *values):
     return sql(text, *values)[0][0]
 

@@ -97,6 +97,47 @@ all_processes_see_one_table(void **state)
 	assert_int_equal(share_enter(s, 0, "acme", &e), -1);
 }
 
+static void
+a_quarter_may_wait_and_one_org_half_of_that(void **state)
+{
+	struct share *s = share_new(16);
+
+	(void)state;
+	assert_true(share_wait(s, 0, "acme"));
+	assert_true(share_wait(s, 1, "acme"));
+	assert_false(share_wait(s, 2, "acme"));
+	assert_true(share_wait(s, 2, "other"));
+	assert_true(share_wait(s, 3, "third"));
+	assert_false(share_wait(s, 4, "fourth"));
+	/* who was refused holds no place, who leaves gives it back */
+	share_leave(s, 0);
+	assert_true(share_wait(s, 4, "acme"));
+	assert_false(share_wait(s, 5, "other"));
+}
+
+static void
+one_of_few_may_wait_but_never_the_only_one(void **state)
+{
+	struct share *two = share_new(2), *one = share_new(1);
+
+	(void)state;
+	assert_true(share_wait(two, 1, "acme"));
+	assert_false(share_wait(two, 0, "other"));
+	assert_false(share_wait(one, 0, "acme"));
+}
+
+static void
+waiting_is_not_being_refused_other_calls(void **state)
+{
+	struct share *s = share_new(4);
+	struct err e = { 0 };
+
+	(void)state;
+	assert_true(share_wait(s, 0, "acme"));
+	for (size_t i = 1; i < 4; i++)
+		assert_int_equal(share_enter(s, i, "acme", &e), 0);
+}
+
 int
 main(void)
 {
@@ -106,6 +147,9 @@ main(void)
 		cmocka_unit_test(a_worker_does_not_stand_in_its_own_way),
 		cmocka_unit_test(a_single_worker_serves_everybody),
 		cmocka_unit_test(all_processes_see_one_table),
+		cmocka_unit_test(a_quarter_may_wait_and_one_org_half_of_that),
+		cmocka_unit_test(one_of_few_may_wait_but_never_the_only_one),
+		cmocka_unit_test(waiting_is_not_being_refused_other_calls),
 	};
 
 	return cmocka_run_group_tests_name("share", tests, NULL, NULL);

@@ -5,6 +5,10 @@ CONTROL_WORLD_LIBS = libreaper.a libcontrol.a libprovider.a libstore.a libdomain
 	$(LIBCOMMON) $(PQ_LIBS) $(CMOCKA_LIBS)
 CONTROL_WORLD_SOURCES = t/unit/control/world.c t/unit/control/world.h
 
+UNIT += t/unit/control/steps_test
+t_unit_control_steps_test_SOURCES = t/unit/control/steps_test.c
+t_unit_control_steps_test_LDADD = libcontrol.a $(LIBCOMMON) $(CMOCKA_LIBS)
+
 check_PROGRAMS += t/unit/control/reap_world t/unit/control/start_world \
 	t/unit/control/stop_world
 EXTRA_DIST += t/control/reap.t t/control/start.t t/control/stop.t

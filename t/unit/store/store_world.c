@@ -3,10 +3,14 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "common/clock.h"
 #include "common/conf.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "store/listen.h"
 #include "store/store.h"
 
 static const struct store_options OPTIONS = { "store_world", 1000 };
@@ -212,6 +216,83 @@ a_direct_connection_keeps_its_locks(void **state)
 	SUCCEEDS(store_check_pooling(*state, &e));
 }
 
+/* ---- listening */
+
+static void
+notify(const char *channel)
+{
+	auto_free char *sql = xasprintf("NOTIFY %s", channel);
+	struct store *other = store_new(CONF.database, &OPTIONS);
+	struct err e = { 0 };
+
+	SUCCEEDS(store_script(other, sql, &e));
+	store_free(other);
+}
+
+static void
+what_is_notified_is_told_once(void **state)
+{
+	struct store *st = *state;
+	enum listen_why why;
+	struct err e = { 0 };
+
+	SUCCEEDS(listen_begin(st, "news", &e));
+	notify("gossip");
+	notify("news");
+	notify("news");
+	/* a statement in between loses nothing */
+	SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
+	SUCCEEDS(listen_wait(st, -1, clock_ms() + 10000, &why, &e));
+	assert_int_equal(why, LISTEN_TOLD);
+	SUCCEEDS(listen_wait(st, -1, clock_ms() + 50, &why, &e));
+	assert_int_equal(why, LISTEN_TIME);
+	listen_end(st);
+	notify("news");
+	SUCCEEDS(listen_wait(st, -1, clock_ms() + 50, &why, &e));
+	assert_int_equal(why, LISTEN_TIME);
+}
+
+static void
+a_peer_that_hangs_up_ends_the_wait(void **state)
+{
+	struct store *st = *state;
+	enum listen_why why;
+	struct err e = { 0 };
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	SUCCEEDS(listen_begin(st, "news", &e));
+	/* what it says is not for us */
+	assert_int_equal(write(pair[1], "x", 1), 1);
+	SUCCEEDS(listen_wait(st, pair[0], clock_ms() + 50, &why, &e));
+	assert_int_equal(why, LISTEN_TIME);
+	close(pair[1]);
+	SUCCEEDS(listen_wait(st, pair[0], clock_ms() + 10000, &why, &e));
+	assert_int_equal(why, LISTEN_GONE);
+	close(pair[0]);
+	listen_end(st);
+}
+
+static void
+a_connection_that_ends_while_listening_is_an_error(void **state)
+{
+	struct store *st = *state, *other = store_new(CONF.database, &OPTIONS);
+	enum listen_why why;
+	struct err e = { 0 };
+
+	SUCCEEDS(listen_begin(st, "news", &e));
+	SUCCEEDS(store_script(other,
+	    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+	    " WHERE application_name = 'store_world'"
+	    " AND pid <> pg_backend_pid()",
+	    &e));
+	assert_int_equal(listen_wait(st, -1, clock_ms() + 10000, &why, &e), -1);
+	assert_int_equal(e.kind, ERR_UNAVAILABLE);
+	listen_end(st);
+	SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
+	store_free(other);
+}
+
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int
@@ -226,6 +307,9 @@ main(void)
 		WORLD_TEST(
 		    a_connection_that_ends_in_mid_statement_is_an_error_once),
 		WORLD_TEST(a_direct_connection_keeps_its_locks),
+		WORLD_TEST(what_is_notified_is_told_once),
+		WORLD_TEST(a_peer_that_hangs_up_ends_the_wait),
+		WORLD_TEST(a_connection_that_ends_while_listening_is_an_error),
 	};
 	struct err e = { 0 };
 

@@ -1,0 +1,220 @@
+/* v1_history.c: what happened to a session, and to the service. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/handlers.h"
+#include "api/share.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "store/listen.h"
+
+enum { PAGE_DEFAULT = 100, PAGE_MAX = 1000, WAIT_MAX_S = 30, KIND_MAX = 64 };
+
+struct page {
+	char after[24];
+	char limit[8];
+	json_t *list; /* owned */
+	int64_t next; /* what to ask after the next time */
+};
+
+static void
+release_page(struct page *p)
+{
+	json_decref(p->list);
+}
+#define auto_page __attribute__((cleanup(release_page)))
+
+/* A number of the query within bounds; `out` has the default before. */
+static int
+query_int(struct call *c, const char *name, int64_t min, int64_t max,
+    int64_t *out, struct err *e)
+{
+	char text[24];
+	bool given;
+
+	if (call_query(c, name, text, sizeof(text), &given, e) < 0)
+		return -1;
+	if (given && !str_to_int(text, min, max, out))
+		return err_field(e, name,
+		    "must be a number from %" PRId64 " to %" PRId64, min, max);
+	return 0;
+}
+
+static int
+read_page(struct call *c, struct page *p, struct err *e)
+{
+	int64_t limit = PAGE_DEFAULT;
+
+	p->next = 0;
+	if (query_int(c, "after", 0, INT64_MAX, &p->next, e) < 0 ||
+	    query_int(c, "limit", 1, PAGE_MAX, &limit, e) < 0)
+		return -1;
+	snprintf(p->after, sizeof(p->after), "%" PRId64, p->next);
+	snprintf(p->limit, sizeof(p->limit), "%" PRId64, limit);
+	p->list = json_array();
+	return 0;
+}
+
+/* Takes rows of (id, json); an id that is NULL is no entry. */
+static int
+take_rows(struct page *p, const struct rows *r, struct err *e)
+{
+	for (size_t i = 0; i < rows_count(r); i++) {
+		const char *text = rows_text(r, i, "json");
+		json_t *entry = NULL;
+
+		if (rows_null(r, i, "id"))
+			continue;
+		if (json_parse(text, strlen(text), &entry, e) < 0)
+			return -1;
+		json_array_append_new(p->list, entry);
+		p->next = rows_int(r, i, "id");
+	}
+	return 0;
+}
+
+static void
+reply_page(struct call *c, const char *name, const struct page *p)
+{
+	auto_json json_t *reply =
+	    json_pack("{s:O, s:I}", name, p->list, "next", (json_int_t)p->next);
+
+	call_reply(c, 200, reply);
+}
+
+static int
+list_events(struct call *c, struct page *p, struct err *e)
+{
+	struct app *app = app_of(c);
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(app->store, STMT_EVENT_LIST, &r, e, call_var(c, "id"),
+		app->who.tenant, p->after, p->limit) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		    "there is no such session");
+	return take_rows(p, r, e);
+}
+
+/* Asks again whenever something was told, until there is something. */
+static int
+follow(struct call *c, struct page *p, int64_t deadline_ms, struct err *e)
+{
+	enum listen_why why = LISTEN_TOLD;
+
+	while (why == LISTEN_TOLD) {
+		if (list_events(c, p, e) < 0)
+			return -1;
+		if (json_array_size(p->list) > 0)
+			return 0;
+		if (listen_wait(app_of(c)->store, call_fd(c), deadline_ms, &why,
+			e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Listens first, registers then, and looks after that: whatever is written
+ * from the registration on is told.
+ */
+static int
+wait_for_events(struct call *c, struct page *p, int64_t seconds, struct err *e)
+{
+	struct app *app = app_of(c);
+	auto_free char *channel = xasprintf("sandlease_%s", call_var(c, "id"));
+	auto_rows struct rows *r = NULL;
+	struct err ignored = { 0 };
+	char text[24];
+	int rc;
+
+	snprintf(text, sizeof(text), "%" PRId64, seconds);
+	rc = listen_begin(app->store, channel, e);
+	if (rc == 0)
+		rc = STORE_RUN(app->store, STMT_EVENT_WAIT, &r, e,
+		    call_var(c, "id"), app->who.tenant, text);
+	if (rc == 0)
+		rc = follow(c, p, clock_ms() + seconds * 1000, e);
+	listen_end(app->store);
+	if (r != NULL &&
+	    STORE_RUN(app->store, STMT_EVENT_WAIT_END, NULL, &ignored,
+		rows_text(r, 0, "id")) < 0)
+		log_err(LOG_WARN, "event_wait_end", &ignored);
+	return rc;
+}
+
+/* Somebody else holds the rows just now: no reason to fail. */
+static bool
+not_now(const struct err *e)
+{
+	return e->code != NULL && str_equal(e->code, "try_again");
+}
+
+/* A call that waits holds a worker: only so many may, the others ask again. */
+int
+v1_session_events(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+	auto_page struct page p = { 0 };
+	int64_t seconds = 0;
+
+	if (read_page(c, &p, e) < 0 ||
+	    query_int(c, "wait", 0, WAIT_MAX_S, &seconds, e) < 0 ||
+	    list_events(c, &p, e) < 0)
+		return -1;
+	if (seconds > 0 && json_array_size(p.list) == 0) {
+		bool waited =
+		    share_wait(app->share, app->worker, app->who.tenant);
+
+		if (waited && wait_for_events(c, &p, seconds, e) < 0) {
+			if (!not_now(e))
+				return -1;
+			waited = false;
+		}
+		if (!waited)
+			call_header(c, "Retry-After", "1");
+	}
+	reply_page(c, "events", &p);
+	return 0;
+}
+
+static bool
+is_severity(const char *s)
+{
+	static const char *const WORDS[] = { "info", "warning", "critical" };
+
+	for (size_t i = 0; i < ARRAY_LEN(WORDS); i++)
+		if (str_equal(WORDS[i], s))
+			return true;
+	return false;
+}
+
+/* The tenant's own rows, and those that are nobody's. */
+int
+v1_audit(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+	auto_page struct page p = { 0 };
+	auto_rows struct rows *r = NULL;
+	char severity[16] = "", kind[KIND_MAX] = "";
+	bool given;
+
+	if (read_page(c, &p, e) < 0 ||
+	    call_query(c, "kind", kind, sizeof(kind), &given, e) < 0 ||
+	    call_query(c, "severity", severity, sizeof(severity), &given, e) <
+		0)
+		return -1;
+	if (given && !is_severity(severity))
+		return err_field(e, "severity",
+		    "must be info, warning or critical");
+	if (STORE_RUN(app->store, STMT_AUDIT_LIST, &r, e, app->who.tenant,
+		p.after, severity, kind, p.limit) < 0 ||
+	    take_rows(&p, r, e) < 0)
+		return -1;
+	reply_page(c, "audit", &p);
+	return 0;
+}

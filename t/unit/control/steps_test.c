@@ -1,0 +1,86 @@
+/* steps_test.c: what a start consisted of, and how long each part took. */
+#include "../unit.h"
+
+#include <unistd.h>
+
+#include "common/str.h"
+#include "control/steps.h"
+
+static json_int_t
+number(const json_t *list, size_t i, const char *key)
+{
+	return json_integer_value(
+	    json_object_get(json_array_get(list, i), key));
+}
+
+static const char *
+word(const json_t *list, size_t i, const char *key)
+{
+	return json_str(json_array_get(list, i), key);
+}
+
+static void
+a_step_lasts_until_the_next_one(void **state)
+{
+	auto_json json_t *list = NULL;
+	struct steps s = { 0 };
+
+	(void)state;
+	assert_false(steps_under_way(&s));
+	steps_enter(&s, "workspace", "made");
+	usleep(20 * 1000);
+	steps_enter(&s, "ready", "proved");
+	assert_true(steps_under_way(&s));
+	steps_end(&s);
+	assert_false(steps_under_way(&s));
+	list = steps_json(&s, NULL);
+	assert_int_equal(json_array_size(list), 2);
+	assert_string_equal(word(list, 0, "what"), "workspace");
+	assert_string_equal(word(list, 0, "how"), "made");
+	assert_true(number(list, 0, "ms") >= 20);
+	assert_true(number(list, 0, "ago") >= number(list, 1, "ago"));
+	assert_null(json_object_get(json_array_get(list, 1), "error"));
+}
+
+static void
+the_step_under_way_is_the_one_that_failed(void **state)
+{
+	auto_json json_t *list = NULL;
+	struct steps s = { 0 };
+	struct err e = { 0 };
+
+	(void)state;
+	err_set(&e, ERR_UNAVAILABLE, "start_failed", "no room");
+	steps_enter(&s, "workspace", "made");
+	steps_enter(&s, "sandbox", "started");
+	list = steps_json(&s, &e);
+	assert_null(json_object_get(json_array_get(list, 0), "error"));
+	assert_string_equal(word(list, 1, "error"), "no room");
+	/* it was not done */
+	assert_null(json_object_get(json_array_get(list, 1), "how"));
+}
+
+static void
+more_than_there_is_room_for_are_dropped(void **state)
+{
+	auto_json json_t *list = NULL;
+	struct steps s = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2 * STEPS_MAX; i++)
+		steps_enter(&s, "again", "made");
+	list = steps_json(&s, NULL);
+	assert_int_equal(json_array_size(list), STEPS_MAX);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_step_lasts_until_the_next_one),
+		cmocka_unit_test(the_step_under_way_is_the_one_that_failed),
+		cmocka_unit_test(more_than_there_is_room_for_are_dropped),
+	};
+
+	return cmocka_run_group_tests_name("steps", tests, NULL, NULL);
+}

@@ -1,0 +1,59 @@
+/* history.js: what happened to a session, the newest first. */
+import * as api from "./api.js";
+import { attr, el, keyed, text } from "./dom.js";
+import { showTime, words } from "./format.js";
+
+const SHOWN = 100;
+
+/* "key:abc/ann" is ann to people; the whole is in the title. */
+function who(actor) {
+	return actor ? actor.replace(/^(?:key|gate):[^/]*\//, "") : "";
+}
+
+function took(ms) {
+	if (ms === null || ms === undefined)
+		return "";
+	return ms < 10000 ? `${ms} ms` : `${Math.round(ms / 1000)} s`;
+}
+
+function makeRow() {
+	return el("tr", {}, el("td", { class: "h-at" }, el("time")),
+		el("td", { class: "h-what" }, el("span", { class: "h-name" }),
+			el("span", { class: "h-why" })),
+		el("td", { class: "h-who" }), el("td", { class: "h-ms" }));
+}
+
+function changeRow(row, e) {
+	const [at, what, actor, ms] = row.children;
+	attr(row, "data-kind", e.kind);
+	showTime(at.firstElementChild, e.at, "past");
+	text(what.children[0], words(e.what));
+	text(what.children[1], [e.detail?.how, e.reason].filter(Boolean)
+		.map((w) => (/\s/.test(w) ? w : words(w))).join(", "));
+	text(actor, who(e.actor));
+	attr(actor, "title", e.actor);
+	text(ms, took(e.durationMs));
+}
+
+export function historyCard(id) {
+	const body = el("tbody");
+	const node = el("section", { class: "card" }, el("h2", { text: "History" }),
+		el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History" },
+			el("table", { class: "history" },
+				el("thead", {}, el("tr", {}, ...["When", "What", "Who", "Time"]
+					.map((t) => el("th", { scope: "col", text: t })))), body)));
+	let events = [];
+	let next = 0;
+	return {
+		node,
+		/* What is new since the last time. */
+		async refresh(signal) {
+			const page = await api.listEvents(id, next, signal);
+			if (page.next === next)
+				return;
+			next = page.next;
+			events = [...page.events.reverse(), ...events].slice(0, SHOWN);
+			keyed(body, events, (e) => e.id, makeRow, changeRow);
+		},
+	};
+}
