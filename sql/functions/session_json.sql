@@ -19,6 +19,8 @@ BEGIN
     RETURN (SELECT json_build_object(
         'id', s.id,
         'name', s.name,
+        'correlationKeys', (SELECT coalesce(json_agg(a.key ORDER BY a.key), '[]')
+                              FROM alias a WHERE a.session_id = s.id),
         'state', s.state,
         'busy', s.busy AND s.state = 'ready',
         'reason', s.reason,

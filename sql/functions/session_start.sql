@@ -42,13 +42,16 @@ BEGIN
 END $$;
 
 -- Registers a session and the intent to start it, in one step.
--- disposition: created, found (same name), replayed (same idempotency key).
+-- disposition: created, found (by name or correlation key), replayed (same
+-- idempotency key).  Raises SX429 when the tenant has no more room; then, as
+-- with every error, nothing of it has been.
 CREATE OR REPLACE FUNCTION session_create(p jsonb)
 RETURNS start_plan LANGUAGE plpgsql AS $$
 DECLARE
     v_id     text := p->>'id';
     v_tenant text := p->>'tenant';
     v_found  text;
+    v_keys   text[];
     k        idempotency%ROWTYPE;
     r        start_plan;
 BEGIN
@@ -82,19 +85,27 @@ BEGIN
         SELECT id INTO v_found FROM session
          WHERE tenant = v_tenant AND name = p->>'name'
            AND state NOT IN ('deleting', 'deleted');
-        IF FOUND THEN
-            IF p->>'idempotencyKey' IS NOT NULL THEN
-                UPDATE idempotency SET session_id = v_found
-                 WHERE tenant = v_tenant AND user_id = p->>'user'
-                   AND key = p->>'idempotencyKey';
-            END IF;
-            r.session_id := v_found;
-            r.disposition := 'found';
-            r.state := (SELECT state FROM session WHERE id = v_found);
-            RETURN r;
+    END IF;
+    IF p->'correlationKeys' IS NOT NULL THEN
+        v_keys := ARRAY(SELECT jsonb_array_elements_text(p->'correlationKeys'));
+        v_found := keys_find(v_tenant, v_keys, v_found);
+    END IF;
+    IF v_found IS NOT NULL THEN
+        IF p->>'idempotencyKey' IS NOT NULL THEN
+            UPDATE idempotency SET session_id = v_found
+             WHERE tenant = v_tenant AND user_id = p->>'user'
+               AND key = p->>'idempotencyKey';
         END IF;
+        IF v_keys IS NOT NULL THEN
+            PERFORM keys_attach(v_tenant, v_keys, v_found);
+        END IF;
+        r.session_id := v_found;
+        r.disposition := 'found';
+        r.state := (SELECT state FROM session WHERE id = v_found);
+        RETURN r;
     END IF;
 
+    PERFORM quota_look(v_tenant, 1, 1);
     INSERT INTO sandbox AS b (id, tenant, class)
     VALUES (p->>'sandbox', v_tenant, p->>'class')
     ON CONFLICT (id) DO UPDATE SET tenant = b.tenant; -- only for its lock
@@ -108,6 +119,9 @@ BEGIN
         (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz, p->>'trace',
         p->>'actor', clock_timestamp());
     INSERT INTO lease (session_id) VALUES (v_id);
+    IF v_keys IS NOT NULL THEN
+        PERFORM keys_attach(v_tenant, v_keys, v_id);
+    END IF;
     RETURN session_plan(v_id, 'created', p);
 END $$;
 
@@ -143,6 +157,9 @@ BEGIN
     END IF;
     IF l.state <> p->>'seenState' OR l.generation <> (p->>'seenGeneration')::bigint THEN
         RAISE SQLSTATE 'SX412' USING MESSAGE = 'the lease changed meanwhile';
+    END IF;
+    IF NOT session_is_active(s.state) THEN
+        PERFORM quota_look(s.tenant, 0, 1);
     END IF;
     IF l.state = 'owns_wrapper' THEN
         PERFORM lease_apply(p_session, 'owned_absent', jsonb_build_object(

@@ -42,6 +42,7 @@ BEGIN
     RETURNING state INTO s.state;
     IF p_wish = 'delete' THEN
         DELETE FROM port WHERE session_id = p_session;
+        DELETE FROM alias WHERE session_id = p_session;
     END IF;
     RETURN s.state;
 END $$;
@@ -105,12 +106,19 @@ DROP FUNCTION IF EXISTS session_deleted(text); -- the other one serves its calle
 CREATE OR REPLACE FUNCTION session_deleted(p_session text, p jsonb DEFAULT '{}')
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
+    -- the order of locks: sandbox, session, lease
+    PERFORM FROM sandbox b JOIN session x ON x.sandbox_id = b.id
+      WHERE x.id = p_session FOR UPDATE OF b;
     UPDATE session SET state = 'deleted', env_sealed = NULL, files_sealed = NULL,
            busy = false, ended_at = clock_timestamp(),
            trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
      WHERE id = p_session AND state = 'deleting'
        AND EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none');
-    RETURN FOUND;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    DELETE FROM alias WHERE session_id = p_session; -- one that came while it was asked for
+    RETURN true;
 END $$;
 
 -- A look found that a session's sandbox is not running (crash, reboot): its

@@ -70,7 +70,7 @@ SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, 
 SELECT session_json(s) AS json FROM session s WHERE s.id = $1 AND s.tenant = $2;
 
 -- name: session_list
--- params: tenant, state, label_key, label_value, before_at, before_id, page
+-- params: tenant, state, label_key, label_value, before_at, before_id, page, correlation_key
 -- Newest first; the cursor is the last row's (created_at, id).
 SELECT s.id, session_json(s) AS json,
        extract(epoch FROM s.created_at)::numeric(20, 6)::text AS at
@@ -78,6 +78,7 @@ SELECT s.id, session_json(s) AS json,
  WHERE s.tenant = $1
    AND (CASE WHEN $2 = '' THEN s.state <> 'deleted' ELSE s.state = $2 END)
    AND ($3 = '' OR s.labels ->> $3 = $4)
+   AND ($8 = '' OR s.id = (SELECT a.session_id FROM alias a WHERE a.tenant = $1 AND a.key = $8))
    AND ($5 = '' OR (s.created_at, s.id) < (to_timestamp($5::numeric), $6))
  ORDER BY s.created_at DESC, s.id DESC
  LIMIT $7::int;
@@ -102,6 +103,13 @@ UPDATE lease l
  WHERE l.session_id = s.id AND l.state = 'owns_wrapper'
    AND ($3 IS NOT NULL OR $4 IS NOT NULL)
 RETURNING l.session_id;
+
+-- name: session_set_keys
+-- params: session_id, tenant, keys, key
+-- keys: JSON, all it shall have; or NULL, and key the one that goes.
+SELECT session_set_keys($1, $2,
+    CASE WHEN $3::jsonb IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text($3::jsonb)) END,
+    $4) AS done;
 
 -- name: session_env
 -- params: session_id, tenant

@@ -1,34 +1,122 @@
-/* cmd_org.c: how an org's sessions are kept apart. */
+/* cmd_org.c: how an org's sessions are kept apart, and how many it may have. */
 #include <stdio.h>
 
 #include "admin/admin.h"
 #include "common/mem.h"
 #include "common/str.h"
 
+enum { QUOTA_LIMIT_MAX = 1000 * 1000 * 1000 };
+
+static const char USAGE[] =
+    "org set ORG [--isolation session|shared|inherit] [--max-sessions N|inherit]"
+    " [--max-active N|inherit] [--creates-per-minute N|inherit]"
+    " [--max-previews N|inherit] [--max-disk-mb N|inherit]";
+
+/* In the order of the statement quota_set. */
+static const char *const QUOTA_OPTIONS[] = { "--max-sessions", "--max-active",
+	"--creates-per-minute", "--max-previews", "--max-disk-mb" };
+
 static bool
 is_isolation(const char *s)
 {
 	static const char *const WORDS[] = { "session", "shared", "inherit" };
 
-	for (size_t i = 0; s != NULL && i < ARRAY_LEN(WORDS); i++)
+	for (size_t i = 0; i < ARRAY_LEN(WORDS); i++)
 		if (str_equal(WORDS[i], s))
 			return true;
 	return false;
+}
+
+/* *any: at least one was given. */
+static int
+take_quotas(struct admin *a, const char *values[], bool *any, struct err *e)
+{
+	int64_t n;
+
+	*any = false;
+	for (size_t i = 0; i < ARRAY_LEN(QUOTA_OPTIONS); i++) {
+		values[i] = admin_option(a, QUOTA_OPTIONS[i]);
+		if (values[i] == NULL)
+			continue;
+		*any = true;
+		if (!str_equal(values[i], "inherit") &&
+		    !str_to_int(values[i], 0, QUOTA_LIMIT_MAX, &n))
+			return err_set(e, ERR_INVALID, "usage",
+			    "%s %s: must be a number, 0 for no limit, or inherit",
+			    QUOTA_OPTIONS[i], values[i]);
+	}
+	return 0;
 }
 
 int
 cmd_org_set(struct admin *a, struct err *e)
 {
 	const char *isolation = admin_option(a, "--isolation");
-	const char *org = admin_argument(a);
+	const char *quotas[ARRAY_LEN(QUOTA_OPTIONS)], *org;
+	bool any;
 
-	if (org == NULL || !is_isolation(isolation))
-		return err_set(e, ERR_INVALID, "usage",
-		    "org set ORG --isolation session|shared|inherit");
-	if (admin_no_more(a, e) < 0 ||
+	if (take_quotas(a, quotas, &any, e) < 0)
+		return -1;
+	org = admin_argument(a);
+	if (org == NULL || (isolation == NULL && !any) ||
+	    (isolation != NULL && !is_isolation(isolation)))
+		return err_set(e, ERR_INVALID, "usage", "%s", USAGE);
+	if (admin_no_more(a, e) < 0)
+		return -1;
+	if (isolation != NULL &&
 	    STORE_RUN(a->store, STMT_ORG_SET_ISOLATION, NULL, e, org,
 		isolation) < 0)
 		return -1;
-	printf("new sessions of %s: %s\n", org, isolation);
+	if (any &&
+	    STORE_RUN(a->store, STMT_QUOTA_SET, NULL, e, org, quotas[0],
+		quotas[1], quotas[2], quotas[3], quotas[4]) < 0)
+		return -1;
+	if (isolation != NULL)
+		printf("new sessions of %s: %s\n", org, isolation);
+	for (size_t i = 0; i < ARRAY_LEN(QUOTA_OPTIONS); i++)
+		if (quotas[i] != NULL)
+			printf("%s of %s: %s\n", QUOTA_OPTIONS[i] + 2, org,
+			    quotas[i]);
+	return 0;
+}
+
+/* One org, so that no two orgs' rows are locked at a time. */
+static int
+recount(struct admin *a, const char *org, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(a->store, STMT_QUOTA_RECOUNT, &r, e, org) < 0)
+		return -1;
+	for (size_t i = 0; i < rows_count(r); i++)
+		printf("%s: %s was %s, is %s\n", org,
+		    rows_text(r, i, "counter"), rows_text(r, i, "was"),
+		    rows_text(r, i, "is_now"));
+	return (int)rows_count(r);
+}
+
+int
+cmd_org_recount(struct admin *a, struct err *e)
+{
+	auto_rows struct rows *orgs = NULL;
+	const char *org = admin_argument(a);
+	int wrong = 0;
+
+	if (admin_no_more(a, e) < 0 ||
+	    STORE_RUN(a->store, STMT_ORG_LIST, &orgs, e,
+		org != NULL ? org : "") < 0)
+		return -1;
+	if (org != NULL && rows_count(orgs) == 0)
+		return err_set(e, ERR_NOT_FOUND, "org_not_found",
+		    "%s: there is no such org", org);
+	for (size_t i = 0; i < rows_count(orgs); i++) {
+		int n = recount(a, rows_text(orgs, i, "id"), e);
+
+		if (n < 0)
+			return -1;
+		wrong += n;
+	}
+	printf("%zu orgs counted, %d counters set right\n", rows_count(orgs),
+	    wrong);
 	return 0;
 }

@@ -8,15 +8,16 @@ libapi_a_SOURCES = \
 	src/api/dispatch.c src/api/dispatch.h \
 	src/api/gate.c src/api/gate.h \
 	src/api/handlers.h \
+	src/api/keys_body.c src/api/keys_body.h \
 	src/api/master.c src/api/master.h \
 	src/api/openapi.c src/api/openapi.h \
 	src/api/routes.c src/api/routes.h \
 	src/api/session_body.c src/api/session_body.h \
 	src/api/session_json.c src/api/session_json.h \
 	src/api/share.c src/api/share.h \
-	src/api/v1_history.c \
+	src/api/v1_aliases.c src/api/v1_history.c \
 	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
-	src/api/v1_session_list.c src/api/v1_sessions.c \
+	src/api/v1_session_list.c src/api/v1_sessions.c src/api/v1_usage.c \
 	src/api/worker.c src/api/worker.h
 
 sandlease_api_SOURCES = src/api/main.c

@@ -45,7 +45,8 @@ field_schema(const struct jfield *f)
 		break;
 	case J_ARR:
 		s = json_pack("{s:s, s:I, s:{s:s}}", "type", "array",
-		    "maxItems", (json_int_t)f->max, "items", "type", "object");
+		    "maxItems", (json_int_t)f->max, "items", "type",
+		    (f->flags & J_OF_STRINGS) != 0 ? "string" : "object");
 		break;
 	case J__MAX:
 		break;

@@ -13,6 +13,8 @@ extern const size_t ROUTE_COUNT;
 
 extern const struct jfield LOGIN_FIELDS[];
 extern const size_t LOGIN_FIELD_COUNT;
+extern const struct jfield ALIASES_FIELDS[];
+extern const size_t ALIASES_FIELD_COUNT;
 extern const struct jfield PORT_FIELDS[];
 extern const size_t PORT_FIELD_COUNT;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/keys_body.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -27,6 +28,7 @@ enum {
 /* clang-format off */
 const struct jfield CREATE_FIELDS[] = {
 	F("name", name, J_STR, 1, 128, "unique among the org's living sessions; the same name finds the same session"),
+	JFIELD("correlationKeys", struct create_body, correlation_keys, J_ARR, J_OF_STRINGS, 1, KEYS_GIVEN_MAX, "any of them finds the session it names; all of them name it from then on"),
 	JFIELD_ENUM("isolation", struct create_body, isolation, 0, ISOLATION_NAMES, "a sandbox of its own, or the owner's shared one"),
 	F("class", class_name, J_STR, 1, 64, "only together with isolation: session"),
 	F("agentType", agent_type, J_STR, 1, 64, "what kind of agent works here"),
@@ -320,6 +322,7 @@ create_body_read(struct call *c, struct create_body *b, json_t **json,
 	    read_name_header(c, b, e) < 0 || check_name(b->name, e) < 0 ||
 	    read_sleep_after(b, e) < 0 || check_expiry(b->expires_at, e) < 0 ||
 	    check_base_url(b->base_url, e) < 0 ||
+	    keys_check(b->correlation_keys, "correlationKeys", e) < 0 ||
 	    check_env(b->env, false, e) < 0 || check_files(b->files, e) < 0)
 		return -1;
 	if (b->labels != NULL &&

@@ -23,6 +23,7 @@ struct create_body {
 	const json_t *labels;
 	const json_t *env;
 	const json_t *files;
+	const json_t *correlation_keys;
 };
 extern const struct jfield CREATE_FIELDS[];
 extern const size_t CREATE_FIELD_COUNT;

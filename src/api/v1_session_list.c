@@ -4,6 +4,7 @@
 
 #include "api/app.h"
 #include "api/handlers.h"
+#include "api/keys_body.h"
 #include "api/session_json.h"
 #include "common/mem.h"
 #include "domain/session.h"
@@ -50,6 +51,7 @@ split_cursor(char *cursor, const char **at, const char **id, struct err *e)
 struct list_query {
 	char state[32];
 	char label[LABEL_MAX];
+	char key[KEY_LEN_MAX + 1];
 	char cursor[CURSOR_MAX];
 	char limit[8];
 	const char *label_key, *label_value, *at, *id;
@@ -59,12 +61,14 @@ struct list_query {
 static int
 read_list_query(struct call *c, struct list_query *q, struct err *e)
 {
-	bool ignored;
+	bool ignored, keyed;
 
 	*q = (struct list_query){ .page = PAGE_DEFAULT };
 	if (call_query(c, "state", q->state, sizeof(q->state), &ignored, e) <
 		0 ||
 	    call_query(c, "label", q->label, sizeof(q->label), &ignored, e) <
+		0 ||
+	    call_query(c, "correlationKey", q->key, sizeof(q->key), &keyed, e) <
 		0 ||
 	    call_query(c, "cursor", q->cursor, sizeof(q->cursor), &ignored, e) <
 		0 ||
@@ -73,6 +77,8 @@ read_list_query(struct call *c, struct list_query *q, struct err *e)
 	if (q->state[0] != '\0' &&
 	    session_state_parse(q->state) == SESSION__MAX)
 		return err_field(e, "state", "is not a state");
+	if (keyed && !key_is_good(q->key))
+		return err_field(e, "correlationKey", "cannot be a key");
 	if (q->limit[0] != '\0' && !str_to_int(q->limit, 1, PAGE_MAX, &q->page))
 		return err_field(e, "limit", "must be 1 to %d", PAGE_MAX);
 	if (split_label(q->label, &q->label_key, &q->label_value, e) < 0)
@@ -96,7 +102,7 @@ v1_session_list(struct call *c, struct err *e)
 	snprintf(page, sizeof(page), "%d", (int)q.page + 1);
 	if (STORE_RUN(ctl->store, STMT_SESSION_LIST, &r, e,
 		app_of(c)->who.tenant, q.state, q.label_key, q.label_value,
-		q.at, q.id, page) < 0)
+		q.at, q.id, page, q.key) < 0)
 		return -1;
 	n = rows_count(r);
 	for (size_t i = 0; i < n && i < (size_t)q.page; i++) {

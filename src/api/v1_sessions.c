@@ -118,6 +118,7 @@ v1_session_create(struct call *c, struct err *e)
 		.labels = b.labels,
 		.env = b.env,
 		.files = b.files,
+		.correlation_keys = b.correlation_keys,
 		.isolation = b.isolation,
 		.sleep_after_seconds = b.sleep_after_seconds,
 		.keep_alive = b.keep_alive == 1,

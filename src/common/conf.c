@@ -17,6 +17,7 @@
 enum conf_type { CONF_STR, CONF_INT, CONF_ENUM };
 enum {
 	FILE_MAX_BYTES = 64 * 1024,
+	QUOTA_MAX = 1000 * 1000 * 1000,
 	/* what c/<sandbox, 52>.<incarnation, 16> leaves of sun_path's 107 */
 	RUN_DIR_MAX = 35
 };
@@ -74,6 +75,11 @@ static const struct setting SETTINGS[] = {
 	INT(reaper_pass_seconds, "50", 1, 3600, "a reaper pass ends after this; the next one goes on"),
 	INT(retention_days, "90", 1, 3650, "rows and events of ended sessions are kept this long"),
 	INT(agent_log_kb, "256", 16, 65536, "an agent's log is kept below this size"),
+	INT(quota_sessions, "1000", 0, QUOTA_MAX, "sessions an org may have, asleep or not; 0: any number, here and below"),
+	INT(quota_active, "100", 0, QUOTA_MAX, "sessions of an org that may be starting, ready or going to sleep"),
+	INT(quota_creates_per_minute, "120", 0, QUOTA_MAX, "sessions an org may create within 60 seconds"),
+	INT(quota_previews, "50", 0, QUOTA_MAX, "preview URLs an org may have"),
+	INT(quota_disk_mb, "20480", 0, QUOTA_MAX, "disk an org's sandboxes may reserve, each its class's, while they hold files"),
 };
 /* clang-format on */
 

@@ -43,6 +43,11 @@ struct conf {
 	int64_t reaper_pass_seconds;
 	int64_t retention_days;
 	int64_t agent_log_kb;
+	int64_t quota_sessions; /* of an org; 0: no limit, as all of these */
+	int64_t quota_active;
+	int64_t quota_creates_per_minute;
+	int64_t quota_previews;
+	int64_t quota_disk_mb;
 };
 
 /*

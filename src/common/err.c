@@ -51,6 +51,7 @@ err_set(struct err *e, enum err_kind kind, const char *code, const char *fmt,
 	e->kind = kind;
 	e->code = code;
 	e->field[0] = '\0';
+	e->more[0] = '\0';
 	va_start(ap, fmt);
 	put_message(e, fmt, ap);
 	va_end(ap);
@@ -64,6 +65,7 @@ err_field(struct err *e, const char *field, const char *fmt, ...)
 
 	e->kind = ERR_INVALID;
 	e->code = "validation_failed";
+	e->more[0] = '\0';
 	snprintf(e->field, sizeof(e->field), "%s", field);
 	va_start(ap, fmt);
 	put_message(e, fmt, ap);
@@ -81,6 +83,7 @@ err_errno(struct err *e, const char *fmt, ...)
 	e->kind = ERR_INTERNAL;
 	e->code = "internal";
 	e->field[0] = '\0';
+	e->more[0] = '\0';
 	va_start(ap, fmt);
 	put_message(e, fmt, ap);
 	va_end(ap);

@@ -33,13 +33,15 @@ enum err_kind {
 	ERR__MAX
 };
 
-enum { ERR_FIELD_MAX = 64, ERR_MSG_MAX = 256 };
+enum { ERR_FIELD_MAX = 64, ERR_MSG_MAX = 256, ERR_MORE_MAX = 512 };
 
 struct err {
 	enum err_kind kind;
 	const char *code;          /* static string */
 	char field[ERR_FIELD_MAX]; /* the input field that was wrong, or "" */
 	char msg[ERR_MSG_MAX];
+	/* what else a program may want to know: a JSON object, or "" */
+	char more[ERR_MORE_MAX];
 };
 
 /* Fills in *e and returns -1, so that failing is one statement. */

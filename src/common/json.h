@@ -24,11 +24,12 @@ enum jtype {
 	J_BOOL, /* int: 0 or 1; keep -1 as "absent" */
 	J_ENUM, /* int: index into names; keep -1 as "absent" */
 	J_OBJ,  /* const json_t *, borrowed from the body; min..max members */
-	J_ARR,  /* const json_t *, borrowed from the body; min..max elements */
+	J_ARR,  /* const json_t *, borrowed from the body; min..max elements,
+		   objects or, with J_OF_STRINGS, strings */
 	J__MAX
 };
 
-enum jflag { J_REQUIRED = 1, J_LENIENT = 2 };
+enum jflag { J_REQUIRED = 1, J_LENIENT = 2, J_OF_STRINGS = 4 };
 
 struct jfield {
 	const char *name;

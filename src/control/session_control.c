@@ -101,6 +101,9 @@ create_spec(struct control *ctl, const struct principal *who,
 		"wakeOnPreview", w->wake_on_preview));
 	if (w->labels != NULL)
 		json_object_set_new(spec, "labels", json_deep_copy(w->labels));
+	if (w->correlation_keys != NULL)
+		json_object_set_new(spec, "correlationKeys",
+		    json_deep_copy(w->correlation_keys));
 	return control_spec_text(spec);
 }
 
@@ -241,6 +244,22 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 		return 0; /* the next start delivers it */
 	t = control_target(&s);
 	return agent_env(&ctl->provider, &t, env, clock_ms() + 2 * ASK_MS, e);
+}
+
+int
+session_control_set_keys(struct control *ctl, const char *id,
+    const char *tenant, const json_t *keys, const char *key, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *text = keys != NULL ? json_text(keys) : NULL;
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_SET_KEYS, &r, e, id, tenant,
+		text, key) < 0)
+		return -1;
+	if (!rows_bool(r, 0, "done"))
+		return err_set(e, ERR_NOT_FOUND, "key_not_found",
+		    "the session has no such correlation key");
+	return 0;
 }
 
 int

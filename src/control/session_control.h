@@ -15,10 +15,11 @@ struct session_wish {
 	const char *expires_at;
 	const char *idempotency_key;
 	const char *request_hash;
-	const json_t *labels; /* borrowed */
-	const json_t *env;    /* borrowed */
-	const json_t *files;  /* borrowed */
-	int isolation;        /* enum isolation, -1 when not asked for */
+	const json_t *labels;           /* borrowed */
+	const json_t *env;              /* borrowed */
+	const json_t *files;            /* borrowed */
+	const json_t *correlation_keys; /* strings; borrowed */
+	int isolation; /* enum isolation, -1 when not asked for */
 	int64_t sleep_after_seconds;
 	bool keep_alive;
 	bool wake_on_preview;
@@ -46,6 +47,14 @@ int session_control_delete(struct control *ctl, const char *id,
 /* Merges env into the sealed one and exports it into living shells. */
 int session_control_set_env(struct control *ctl, const char *id,
     const char *tenant, const json_t *env, struct err *e) MUST_CHECK;
+
+/*
+ * Sets all correlation keys; ERR_CONFLICT when one is another session's.  With
+ * `keys` NULL frees one, `key`, ERR_NOT_FOUND when it has no such key.
+ */
+int session_control_set_keys(struct control *ctl, const char *id,
+    const char *tenant, const json_t *keys, const char *key, struct err *e)
+    MUST_CHECK;
 
 /*
  * Whether it has work right now.  No wrapper, no work; one that is there and

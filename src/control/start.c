@@ -136,9 +136,9 @@ static int
 reuse_intent(struct control *ctl, const struct session_row *s, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
-	auto_free char *spec =
-	    control_spec_text(json_pack("{s:s, s:I, s:I, s:s, s:s*}", "instance",
-		s->instance, "generation", (json_int_t)s->generation, "seconds",
+	auto_free char *spec = control_spec_text(
+	    json_pack("{s:s, s:I, s:I, s:s, s:s*}", "instance", s->instance,
+		"generation", (json_int_t)s->generation, "seconds",
 		(json_int_t)ctl->conf->startup_allowance_seconds, "trace",
 		ctl->trace, "actor", control_actor(ctl)));
 

@@ -1,6 +1,7 @@
 /* store.c: the database, by named statement; libpq ends here. */
 #include "store/store.h"
 
+#include <inttypes.h>
 #include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ struct store {
 	PGconn *conn; /* NULL until the first statement, and after a failure */
 	char *conninfo;
 	char *program;
+	char *quotas; /* as options of a connection, or NULL */
 	int statement_timeout_ms;
 	bool ended; /* the server has said good-bye */
 	bool prepared[STMT__MAX];
@@ -47,6 +49,9 @@ static const struct meaning MEANINGS[] = {
 	{ "SX412", NULL, ERR_BUSY,        "lease_changed" },
 	{ "SX413", NULL, ERR_CONFLICT,    "session_deleting" },
 	{ "SX414", NULL, ERR_CONFLICT,    "session_lost" },
+	{ "SX415", NULL, ERR_CONFLICT,    "correlation_conflict" },
+	{ "SX416", NULL, ERR_CONFLICT,    "too_many_keys" },
+	{ "SX429", NULL, ERR_LIMITED,     "quota_exceeded" },
 	{ "SX503", NULL, ERR_UNAVAILABLE, "draining" },
 	{ "SX505", NULL, ERR_UNAVAILABLE, "other_host" },
 	{ "23505", "session_one_living_name", ERR_CONFLICT, "name_taken" },
@@ -77,6 +82,20 @@ store_new(const char *conninfo, const struct store_options *o)
 	return st;
 }
 
+/* sql/functions/quota.sql reads them where a limit may be reached. */
+void
+store_quotas(struct store *st, const struct conf *c)
+{
+	free(st->quotas);
+	st->quotas = xasprintf(" -c sandlease.quota_sessions=%" PRId64
+			       " -c sandlease.quota_active=%" PRId64
+			       " -c sandlease.quota_creates_per_minute=%" PRId64
+			       " -c sandlease.quota_previews=%" PRId64
+			       " -c sandlease.quota_disk_mb=%" PRId64,
+	    c->quota_sessions, c->quota_active, c->quota_creates_per_minute,
+	    c->quota_previews, c->quota_disk_mb);
+}
+
 void
 store_disconnect(struct store *st)
 {
@@ -93,6 +112,7 @@ store_free(struct store *st)
 	store_disconnect(st);
 	free(st->conninfo);
 	free(st->program);
+	free(st->quotas);
 	free(st);
 }
 
@@ -129,10 +149,11 @@ connect_now(struct store *st, struct err *e)
 	    xasprintf("-c statement_timeout=%d"
 		      " -c lock_timeout=%d"
 		      " -c idle_in_transaction_session_timeout=5000"
-		      " -c client_min_messages=warning",
+		      " -c client_min_messages=warning%s",
 		st->statement_timeout_ms,
 		st->statement_timeout_ms < 2000 ? st->statement_timeout_ms
-						: 2000);
+						: 2000,
+		st->quotas != NULL ? st->quotas : "");
 	const char *const keys[] = { "connect_timeout", "dbname", "options",
 		"application_name", NULL };
 	const char *const values[] = { "2", st->conninfo, options, st->program,
@@ -189,6 +210,17 @@ store_conn_lost(struct store *st, struct err *e)
 	return unavailable(st, e);
 }
 
+/* What our own functions say beside the message is for programs: JSON. */
+static void
+take_detail(const PGresult *r, const char *state, struct err *e)
+{
+	const char *detail = PQresultErrorField(r, PG_DIAG_MESSAGE_DETAIL);
+
+	if (str_starts(state, "SX") && detail != NULL &&
+	    !str_copy(e->more, sizeof(e->more), detail))
+		e->more[0] = '\0';
+}
+
 static int
 explain(const PGresult *r, const char *what, struct err *e)
 {
@@ -202,9 +234,12 @@ explain(const PGresult *r, const char *what, struct err *e)
 		if (str_starts(state, m->sqlstate) &&
 		    (m->constraint == NULL ||
 			(constraint != NULL &&
-			    str_equal(constraint, m->constraint))))
-			return err_set(e, m->kind, m->code, "%s",
+			    str_equal(constraint, m->constraint)))) {
+			err_set(e, m->kind, m->code, "%s",
 			    msg != NULL ? msg : m->code);
+			take_detail(r, state, e);
+			return -1;
+		}
 	}
 	return err_set(e, ERR_INTERNAL, "internal", "%s: %s (%s)", what,
 	    msg != NULL ? msg : "no message", state != NULL ? state : "-----");

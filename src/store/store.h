@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/conf.h"
 #include "common/err.h"
 #include "common/mem.h"
 #include "store/stmt_table.h"
@@ -30,6 +31,12 @@ struct store_options {
 /* Never fails: connecting happens with the first statement. */
 struct store *store_new(const char *conninfo, const struct store_options *o);
 void store_free(struct store *st);
+
+/*
+ * The service's own quotas, for those orgs that have none of theirs; they come
+ * with the next connection.  Without them there are none.
+ */
+void store_quotas(struct store *st, const struct conf *c);
 
 /*
  * Runs one statement.  Parameters are text, NULL is SQL's; as many as the

@@ -14,11 +14,31 @@ code_of(const struct err *e)
 	return e->code != NULL ? e->code : "internal";
 }
 
+/* What else there is to know of an error; retryAfter is apart. */
+static json_t *
+more_of(const struct err *e, int *retry_after)
+{
+	json_t *more = NULL;
+	struct err ignored = { 0 };
+
+	*retry_after = err_retry_after_seconds(e);
+	if (e->more[0] == '\0' ||
+	    json_parse(e->more, strlen(e->more), &more, &ignored) < 0 ||
+	    !json_is_object(more)) {
+		json_decref(more);
+		return json_object();
+	}
+	if (json_is_integer(json_object_get(more, "retryAfter")))
+		*retry_after = (int)json_integer_value(
+		    json_object_get(more, "retryAfter"));
+	json_object_del(more, "retryAfter");
+	return more;
+}
+
 static void
-say_when_to_retry(struct call *c, const struct err *e)
+say_when_to_retry(struct call *c, int seconds)
 {
 	char text[16];
-	int seconds = err_retry_after_seconds(e);
 
 	if (seconds == 0)
 		return;
@@ -26,12 +46,20 @@ say_when_to_retry(struct call *c, const struct err *e)
 	call_header(c, "Retry-After", text);
 }
 
+/* `more` goes into `into`, which is the body or a part of it. */
 static void
-send_as(struct call *c, const struct err *e, const char *type, json_t *body)
+send_as(struct call *c, const struct err *e, const char *type, json_t *body,
+    json_t *into)
 {
-	auto_free char *text = json_text(body);
+	auto_free char *text = NULL;
+	auto_json json_t *more = NULL;
+	int retry_after;
 
-	say_when_to_retry(c, e);
+	more = more_of(e, &retry_after);
+	if (into != NULL)
+		json_object_update_missing(into, more);
+	text = json_text(body);
+	say_when_to_retry(c, retry_after);
 	call_reply_bytes(c, err_status(e), type, text, strlen(text));
 }
 
@@ -53,7 +81,7 @@ reply_problem(struct call *c, const struct err *e)
 	    "about:blank", "title", err_title(e), "status", err_status(e),
 	    "detail", json_lossy(detail), "code", code_of(e), "retryable",
 	    err_retryable(e), "traceId", c->trace_id, "errors", errors);
-	send_as(c, e, "application/problem+json", body);
+	send_as(c, e, "application/problem+json", body, body);
 }
 
 static void
@@ -81,7 +109,7 @@ reply_container_error(struct call *c, const struct err *e,
 	body = json_pack("{s:s, s:o, s:o, s:O, s:i, s:s}", "code", code,
 	    "message", json_lossy(e->msg), "error", json_lossy(e->msg),
 	    "context", ctx, "httpStatus", err_status(e), "timestamp", at);
-	send_as(c, e, "application/json", body);
+	send_as(c, e, "application/json", body, ctx);
 }
 
 void
@@ -93,5 +121,5 @@ reply_preview_error(struct call *c, const struct err *e)
 	upper(code, sizeof(code), code_of(e));
 	body =
 	    json_pack("{s:o, s:s}", "error", json_lossy(e->msg), "code", code);
-	send_as(c, e, "application/json", body);
+	send_as(c, e, "application/json", body, NULL);
 }

@@ -12,7 +12,10 @@
 #include "common/json.h"
 #include "web/call.h"
 
-/* {type, title, status, detail, code, retryable, traceId, errors} */
+/*
+ * {type, title, status, detail, code, retryable, traceId, errors} and what
+ * the error has in `more`; its retryAfter becomes the header.
+ */
 void reply_problem(struct call *c, const struct err *e);
 
 /*

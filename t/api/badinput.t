@@ -184,6 +184,10 @@ def nul_bytes_in_strings_are_refused_by_name():
             {"files": [{"path": "a\0b", "content": ""}]}, code=None)
 
 
+BAD_KEYS = (["a", ""], ["x" * 256], ["\u00e9" * 128], ["a\nb"], ["\x7f"],
+            ["\x85"], ["a\0b"], [1], [None], [["a"]], [{"key": "a"}], [True])
+
+
 @case
 def what_has_a_form_is_checked():
     for field, values in {
@@ -225,6 +229,12 @@ def what_has_a_form_is_checked():
             refused("POST", "/v1/sessions", body, field)
     for value in (80, 1023, 65536, 3128):
         refused("POST", at(SID, "/ports"), {"port": value}, "port")
+    for keys in BAD_KEYS:
+        refused("POST", "/v1/sessions", {"correlationKeys": keys},
+                "correlationKeys")
+        refused("PUT", at(SID, "/aliases"), {"keys": keys}, "keys")
+    refused("POST", "/v1/sessions", {"correlationKeys": []},
+            "correlationKeys")
 
 
 @case
@@ -319,8 +329,16 @@ def queries_are_checked():
     for path, field in (("/v1/sessions?limit=%ZZ", "limit"),
                         ("/v1/sessions?state=" + "x" * 1000, "state"),
                         ("/v1/sessions?label=" + "x" * 1000, "label"),
-                        ("/v1/sessions?cursor=%27", "cursor")):
+                        ("/v1/sessions?cursor=%27", "cursor"),
+                        ("/v1/sessions?correlationKey=", "correlationKey"),
+                        ("/v1/sessions?correlationKey=%0a", "correlationKey"),
+                        ("/v1/sessions?correlationKey=%ff", "correlationKey"),
+                        ("/v1/sessions?correlationKey=" + "x" * 256,
+                         "correlationKey")):
         problem(send("GET", path, None), 400, "validation_failed", field)
+    for key in ("", "%0a", "%ff", "%00", "x" * 256, "%ZZ"):
+        problem(send("DELETE", at(SID, "/aliases?key=" + key), None), 400,
+                "validation_failed", "key")
     for label in ("a:%ff", "%ff:a", "a:%ed%a0%80"):
         problem(send("GET", "/v1/sessions?label=" + label, None), 400,
                 "validation_failed", "label")

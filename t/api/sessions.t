@@ -16,7 +16,7 @@ service.begin()
 SECRET = "hush-e2b1c0ffee"
 FIELDS = {"id", "name", "state", "busy", "reason", "sandboxId", "isolation",
           "class", "provider", "cell", "agentType", "labels", "lease",
-          "limits", "network", "alive", "sleepAfterSeconds", "keepAlive",
+          "correlationKeys", "limits", "network", "alive", "sleepAfterSeconds", "keepAlive",
           "wakeOnPreview", "ports", "urls", "createdAt", "startedAt",
           "lastActivityAt", "endedAt"}
 LEASE_FIELDS = {"state", "generation", "instance", "startupDeadline",

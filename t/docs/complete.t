@@ -45,7 +45,7 @@ for page in src/*/*.[18]; do
 done
 
 commands() { # PROGRAM
-	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|revoke|set))?) .*/\1/p'
+	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|revoke|set|recount))?) .*/\1/p'
 }
 for page in src/admin/sandlease-admin.8 src/cli/sandlease.1; do
 	program=$(basename "${page%.*}")

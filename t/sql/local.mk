@@ -5,9 +5,11 @@ EXTRA_DIST += \
 	t/lib/pg.sh \
 	t/sql/auth.t \
 	t/sql/history.t \
+	t/sql/keys.t \
 	t/sql/lease.t \
 	t/sql/mutation.t \
 	t/sql/prepare.t \
+	t/sql/quota.t \
 	t/sql/race.t \
 	t/sql/rows.sh \
 	t/sql/session.t \

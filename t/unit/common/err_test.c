@@ -78,8 +78,13 @@ bad_input_names_its_field(void **state)
 	assert_string_equal(e.code, "validation_failed");
 	assert_string_equal(e.field, "ttl");
 	assert_string_equal(e.msg, "is odd");
+	memcpy(e.more, "{}", 3);
 	err_set(&e, ERR_INTERNAL, "x", "y");
 	assert_string_equal(e.field, "");
+	assert_string_equal(e.more, "");
+	memcpy(e.more, "{}", 3);
+	err_field(&e, "ttl", "is odd");
+	assert_string_equal(e.more, "");
 }
 
 static void

@@ -83,7 +83,7 @@ static int
 run_bad_cursor(struct store *st, struct err *e)
 {
 	return STORE_RUN(st, STMT_SESSION_LIST, NULL, e, "t", "", "", "", ".",
-	    "id", "10");
+	    "id", "10", "");
 }
 
 static int
@@ -156,6 +156,44 @@ every_refusal_has_a_kind_and_a_code(void **state)
 		/* the connection is as good as before */
 		SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
 	}
+}
+
+/* A program wants more than a sentence: what our functions say as detail. */
+static void
+a_refused_quota_says_which_and_how_much(void **state)
+{
+	static const struct conf SMALL = { .quota_sessions = 7,
+		.quota_active = 1 };
+	struct store *st = *state,
+		     *limited = store_new(CONF.database, &OPTIONS);
+	auto_rows struct rows *none = NULL, *some = NULL;
+	struct err e = { 0 };
+
+	store_quotas(limited, &SMALL);
+	SUCCEEDS(STORE_RUN(st, STMT_QUOTA_USAGE, &none, &e, "nobody"));
+	assert_int_equal(rows_int(none, 0, "max_sessions"), 0);
+	SUCCEEDS(STORE_RUN(limited, STMT_QUOTA_USAGE, &some, &e, "nobody"));
+	assert_int_equal(rows_int(some, 0, "max_sessions"), 7);
+	assert_int_equal(rows_int(some, 0, "sessions"), 0);
+	assert_int_equal(store_script(limited,
+			     "SELECT quota_check(NULL, now(),"
+			     " ('nobody', 0, 2, 0, 0, 0)::quota_change)",
+			     &e),
+	    0); /* what is not known is not refused */
+	assert_int_equal(store_script(limited,
+			     "SELECT quota_refuse('active', 'things', 1, 1, 9)",
+			     &e),
+	    -1);
+	assert_int_equal(e.kind, ERR_LIMITED);
+	assert_string_equal(e.code, "quota_exceeded");
+	assert_non_null(strstr(e.more, "\"retryAfter\": 9"));
+	assert_non_null(strstr(e.more, "\"name\": \"active\""));
+	/* other errors' details are not for callers */
+	assert_int_equal(store_script(limited,
+			     "INSERT INTO org (id) VALUES ('x'), ('x')", &e),
+	    -1);
+	assert_string_equal(e.more, "");
+	store_free(limited);
 }
 
 static void
@@ -302,6 +340,7 @@ main(void)
 		WORLD_TEST(rows_have_text_numbers_truths_and_nulls),
 		WORLD_TEST(no_row_is_a_result_too),
 		WORLD_TEST(every_refusal_has_a_kind_and_a_code),
+		WORLD_TEST(a_refused_quota_says_which_and_how_much),
 		WORLD_TEST(a_lock_that_is_held_is_waited_for_and_given_up),
 		WORLD_TEST(a_connection_that_ended_while_idle_is_made_anew),
 		WORLD_TEST(

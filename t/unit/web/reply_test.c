@@ -1,6 +1,7 @@
 /* reply_test.c: one error, its dresses. */
 #include "../unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,43 @@ bad_input_is_listed_by_field(void **state)
 	assert_string_equal(json_str(first, "field"), "ttl");
 	assert_string_equal(json_str(first, "message"), "is odd");
 	fake_end(&f, &c);
+}
+
+static void
+an_error_may_say_more(void **state)
+{
+	static const struct {
+		const char *more, *header;
+		bool named;
+	} CASES[] = {
+		{ "{\"retryAfter\": 42, \"quota\": {\"name\": \"active\"}}",
+		    "Retry-After: 42\r\n", true },
+		{ "{\"quota\": {\"name\": \"active\"}}", "Retry-After: 5\r\n",
+		    true },
+		{ "not JSON", "Retry-After: 5\r\n", false },
+		{ "[]", "Retry-After: 5\r\n", false },
+		{ "{\"code\": \"forged\"}", "Retry-After: 5\r\n", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct fake f = { 0 };
+		struct call c = fake_begin(&f, "GET", "/");
+		auto_json json_t *v = NULL;
+		struct err e = { 0 };
+
+		err_set(&e, ERR_LIMITED, "quota_exceeded", "too many");
+		snprintf(e.more, sizeof(e.more), "%s", CASES[i].more);
+		reply_problem(&c, &e);
+		v = answer(&f);
+		assert_non_null(strstr(f.out.data, CASES[i].header));
+		assert_string_equal(json_str(v, "code"), "quota_exceeded");
+		assert_null(json_object_get(v, "retryAfter"));
+		assert_string_equal(json_str(json_object_get(v, "quota"),
+					"name"),
+		    CASES[i].named ? "active" : "");
+		fake_end(&f, &c);
+	}
 }
 
 static void
@@ -166,6 +204,7 @@ main(void)
 	static const struct CMUnitTest TESTS[] = {
 		cmocka_unit_test(a_problem_has_all_its_members),
 		cmocka_unit_test(bad_input_is_listed_by_field),
+		cmocka_unit_test(an_error_may_say_more),
 		cmocka_unit_test(whoever_may_come_again_is_told_when),
 		cmocka_unit_test(an_error_nobody_named_is_internal),
 		cmocka_unit_test(a_cut_name_still_makes_a_document),

@@ -1,0 +1,362 @@
+-- Quotas: what a tenant has, counted where it changes.
+--
+-- Triggers on session and port note what a transaction changes, whichever
+-- statement did it, and settle it at its end: there, and nowhere else, the
+-- tenants' rows of quota are locked, in the order of their names, and nothing
+-- is locked after them.  So the one row that all creates of an org need is held
+-- for the commit alone, and no order of locks can be wrong.  A change that
+-- does not fit raises SX429, and the transaction has never been.
+--
+-- The service's own limits come with the connection (sandlease.quota_active, ...;
+-- src/store/store.c); without them only those of the tenant's row count.
+
+CREATE OR REPLACE FUNCTION quota_limit(p_own bigint, p_setting text)
+RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT coalesce(p_own, nullif(current_setting('sandlease.' || p_setting, true), '')::bigint, 0)
+$$;
+
+-- Adds to what this transaction has changed so far: one element a tenant.
+CREATE OR REPLACE FUNCTION quota_note(p_tenant text, p_sessions integer, p_active integer,
+    p_creates integer, p_previews integer, p_disk_mb bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    noted quota_change[] := nullif(current_setting('sandlease.quota_noted', true), '');
+    d     quota_change := (p_tenant, p_sessions, p_active, p_creates, p_previews, p_disk_mb);
+    was   quota_change;
+    n     integer := coalesce(cardinality(noted), 0) + 1;
+BEGIN
+    FOR i IN 1..n - 1 LOOP
+        IF (noted[i]).tenant = p_tenant THEN
+            n := i;
+            was := noted[i];
+            d := (p_tenant, was.sessions + d.sessions, was.active + d.active,
+                was.creates + d.creates, was.previews + d.previews, was.disk_mb + d.disk_mb);
+            EXIT;
+        END IF;
+    END LOOP;
+    noted[n] := d;
+    PERFORM set_config('sandlease.quota_noted', noted::text, true);
+END $$;
+
+-- A sandbox keeps its class's disk while a session's storage is in it.  Its row
+-- is locked already by whoever adds a session or ends one.
+CREATE OR REPLACE FUNCTION quota_keep_disk(p_sandbox text)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v bigint;
+BEGIN
+    UPDATE sandbox b SET quota_disk_mb = c.disk_mb FROM class c
+     WHERE b.id = p_sandbox AND b.quota_disk_mb = 0 AND c.name = b.class
+    RETURNING b.quota_disk_mb INTO v;
+    RETURN coalesce(v, 0);
+END $$;
+
+CREATE OR REPLACE FUNCTION quota_drop_disk(p_sandbox text)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v bigint;
+BEGIN
+    SELECT quota_disk_mb INTO v FROM sandbox WHERE id = p_sandbox FOR UPDATE;
+    IF v IS NULL OR v = 0 OR EXISTS (SELECT FROM session
+            WHERE sandbox_id = p_sandbox AND state <> 'deleted') THEN
+        RETURN 0;
+    END IF;
+    UPDATE sandbox SET quota_disk_mb = 0 WHERE id = p_sandbox;
+    RETURN -v;
+END $$;
+
+CREATE OR REPLACE FUNCTION session_is_active(p_state text)
+RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT p_state IN ('initializing', 'ready', 'sleeping')
+$$;
+
+CREATE OR REPLACE FUNCTION session_quota_note()
+RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    was_there  boolean := TG_OP <> 'INSERT' AND OLD.state <> 'deleted';
+    is_there   boolean := TG_OP <> 'DELETE' AND NEW.state <> 'deleted';
+    was_active boolean := TG_OP <> 'INSERT' AND session_is_active(OLD.state);
+    is_active  boolean := TG_OP <> 'DELETE' AND session_is_active(NEW.state);
+    disk       bigint := 0;
+BEGIN
+    IF is_there AND (NOT was_there OR NEW.sandbox_id IS DISTINCT FROM OLD.sandbox_id) THEN
+        disk := quota_keep_disk(NEW.sandbox_id);
+    ELSIF was_there AND NOT is_there THEN
+        disk := quota_drop_disk(OLD.sandbox_id);
+    END IF;
+    IF was_there <> is_there OR was_active <> is_active OR disk <> 0 THEN
+        PERFORM quota_note(CASE WHEN TG_OP = 'DELETE' THEN OLD.tenant ELSE NEW.tenant END,
+            is_there::int - was_there::int, is_active::int - was_active::int,
+            (TG_OP = 'INSERT')::int, 0, disk);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER session_quota_changed
+    AFTER INSERT OR DELETE OR UPDATE OF state, sandbox_id ON session
+    FOR EACH ROW EXECUTE FUNCTION session_quota_note();
+
+CREATE OR REPLACE FUNCTION port_quota_note()
+RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    v text;
+BEGIN
+    SELECT tenant INTO v FROM session
+     WHERE id = CASE WHEN TG_OP = 'DELETE' THEN OLD.session_id ELSE NEW.session_id END;
+    IF FOUND THEN
+        PERFORM quota_note(v, 0, 0, 0, CASE WHEN TG_OP = 'DELETE' THEN -1 ELSE 1 END, 0);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER port_quota_changed
+    AFTER INSERT OR DELETE ON port
+    FOR EACH ROW EXECUTE FUNCTION port_quota_note();
+
+-- What there is, by the rows themselves: the truth behind the counters.
+CREATE OR REPLACE FUNCTION quota_count(p_tenant text, OUT sessions bigint, OUT active bigint,
+    OUT previews bigint, OUT disk_mb bigint)
+LANGUAGE sql VOLATILE AS $$
+    SELECT (SELECT count(*) FROM session s WHERE s.tenant = p_tenant AND s.state <> 'deleted'),
+           (SELECT count(*) FROM session s WHERE s.tenant = p_tenant AND session_is_active(s.state)),
+           (SELECT count(*) FROM port p JOIN session s ON s.id = p.session_id
+             WHERE s.tenant = p_tenant),
+           (SELECT coalesce(sum(b.quota_disk_mb), 0)::bigint FROM sandbox b
+             WHERE b.tenant = p_tenant)
+$$;
+
+-- Makes a tenant's row, locked until the transaction ends, and counts: there may
+-- have been sessions before there were quotas.
+CREATE OR REPLACE FUNCTION quota_begin(p_tenant text)
+RETURNS quota LANGUAGE plpgsql AS $$
+DECLARE
+    q quota;
+BEGIN
+    INSERT INTO quota (tenant) VALUES (p_tenant) ON CONFLICT DO NOTHING;
+    -- another's row, made meanwhile, is counted once more: it is locked now
+    PERFORM FROM quota WHERE tenant = p_tenant FOR NO KEY UPDATE;
+    UPDATE quota x
+       SET sessions = c.sessions, active = c.active, previews = c.previews, disk_mb = c.disk_mb
+      FROM quota_count(p_tenant) c
+     WHERE x.tenant = p_tenant
+    RETURNING x.* INTO q;
+    RETURN q;
+END $$;
+
+-- Moves on to the minute of p_at; after a pause one begins with a create.
+CREATE OR REPLACE FUNCTION quota_minute(q quota, p_at timestamptz)
+RETURNS quota LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF p_at >= q.minute_at + interval '2 minutes' THEN
+        q.minute_at := p_at;
+        q.last_creates := 0;
+        q.minute_creates := 0;
+    ELSIF p_at >= q.minute_at + interval '1 minute' THEN
+        q.minute_at := q.minute_at + interval '1 minute';
+        q.last_creates := q.minute_creates;
+        q.minute_creates := 0;
+    END IF;
+    RETURN q;
+END $$;
+
+-- Creates of the last 60 seconds: this minute's, and of the minute before it
+-- the part that still lies within them.
+CREATE OR REPLACE FUNCTION quota_creates(q quota, p_at timestamptz)
+RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    q := quota_minute(q, p_at);
+    RETURN q.minute_creates
+        + q.last_creates * (1 - least(1, extract(epoch FROM p_at - q.minute_at) / 60));
+END $$;
+
+-- Seconds until p_more fit into p_max a minute, by the same measure.
+CREATE OR REPLACE FUNCTION quota_creates_wait(q quota, p_at timestamptz, p_more bigint, p_max bigint)
+RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    gone numeric;
+    at   numeric; -- since this minute began
+BEGIN
+    q := quota_minute(q, p_at);
+    gone := extract(epoch FROM p_at - q.minute_at);
+    IF q.minute_creates + p_more <= p_max THEN
+        at := 60 * (1 - (p_max - p_more - q.minute_creates) / greatest(q.last_creates, 1)::numeric);
+    ELSE
+        at := 60 + 60 * (1 - (p_max - p_more) / greatest(q.minute_creates, 1)::numeric);
+    END IF;
+    RETURN greatest(1, least(120, ceil(at - gone)));
+END $$;
+
+CREATE OR REPLACE FUNCTION quota_refuse(p_name text, p_what text, p_limit bigint, p_used numeric,
+    p_retry integer)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE SQLSTATE 'SX429' USING
+        MESSAGE = format('the org''s quota of %s %s is used up', p_limit, p_what),
+        DETAIL = jsonb_build_object('retryAfter', p_retry, 'quota', jsonb_build_object(
+            'name', p_name, 'limit', p_limit, 'used', floor(p_used)));
+END $$;
+
+-- Raises SX429 if that much more does not fit.  When to come again: sessions
+-- fall asleep by themselves; the others wait for somebody to remove something.
+CREATE OR REPLACE FUNCTION quota_check(q quota, p_at timestamptz, d quota_change)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    most   bigint;
+    recent numeric;
+BEGIN
+    IF d.creates > 0 THEN
+        most := quota_limit(q.creates_per_minute, 'quota_creates_per_minute');
+        recent := CASE WHEN most > 0 THEN quota_creates(q, p_at) END;
+        IF most > 0 AND recent + d.creates > most THEN
+            PERFORM quota_refuse('createsPerMinute', 'creates a minute', most, recent,
+                quota_creates_wait(q, p_at, d.creates, most));
+        END IF;
+    END IF;
+    IF d.sessions > 0 THEN
+        most := quota_limit(q.max_sessions, 'quota_sessions');
+        IF most > 0 AND q.sessions + d.sessions > most THEN
+            PERFORM quota_refuse('sessions', 'sessions', most, q.sessions, 60);
+        END IF;
+    END IF;
+    IF d.active > 0 THEN
+        most := quota_limit(q.max_active, 'quota_active');
+        IF most > 0 AND q.active + d.active > most THEN
+            PERFORM quota_refuse('active', 'active sessions', most, q.active, 15);
+        END IF;
+    END IF;
+    IF d.previews > 0 THEN
+        most := quota_limit(q.max_previews, 'quota_previews');
+        IF most > 0 AND q.previews + d.previews > most THEN
+            PERFORM quota_refuse('previews', 'previews', most, q.previews, 60);
+        END IF;
+    END IF;
+    IF d.disk_mb > 0 THEN
+        most := quota_limit(q.max_disk_mb, 'quota_disk_mb');
+        IF most > 0 AND q.disk_mb + d.disk_mb > most THEN
+            PERFORM quota_refuse('diskMb', 'MB of disk', most, q.disk_mb, 60);
+        END IF;
+    END IF;
+END $$;
+
+-- A look without a lock before the work of a create or start is done: it may
+-- refuse what is sure to be refused at the end, and reserves nothing.
+CREATE OR REPLACE FUNCTION quota_look(p_tenant text, p_creates integer, p_active integer)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    q quota;
+BEGIN
+    SELECT * INTO q FROM quota WHERE tenant = p_tenant;
+    IF FOUND THEN
+        PERFORM quota_check(q, clock_timestamp(),
+            (p_tenant, p_creates, p_active, p_creates, 0, 0)::quota_change);
+    END IF;
+END $$;
+
+-- Takes a tenant's changes into account, or raises SX429.
+CREATE OR REPLACE FUNCTION quota_add(d quota_change)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    q  quota;
+    at timestamptz;
+BEGIN
+    SELECT * INTO q FROM quota WHERE tenant = d.tenant FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        q := quota_begin(d.tenant);
+        -- what was counted just now has our own changes in it
+        q.sessions := q.sessions - d.sessions;
+        q.active := q.active - d.active;
+        q.previews := q.previews - d.previews;
+        q.disk_mb := q.disk_mb - d.disk_mb;
+    END IF;
+    at := clock_timestamp(); -- after the lock
+    PERFORM quota_check(q, at, d);
+    IF d.creates > 0 THEN
+        q := quota_minute(q, at);
+    END IF;
+    UPDATE quota
+       SET sessions = q.sessions + d.sessions, active = q.active + d.active,
+           previews = q.previews + d.previews, disk_mb = q.disk_mb + d.disk_mb,
+           minute_at = q.minute_at, minute_creates = q.minute_creates + d.creates,
+           last_creates = q.last_creates
+     WHERE tenant = d.tenant;
+END $$;
+
+-- At the end of a transaction: the first call settles everything noted.
+CREATE OR REPLACE FUNCTION quota_settle()
+RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    noted quota_change[] := nullif(current_setting('sandlease.quota_noted', true), '');
+    d     quota_change;
+BEGIN
+    IF noted IS NULL THEN
+        RETURN NULL;
+    END IF;
+    PERFORM set_config('sandlease.quota_noted', '', true);
+    IF cardinality(noted) > 1 THEN
+        noted := ARRAY(SELECT x FROM unnest(noted) x ORDER BY (x).tenant);
+    END IF;
+    FOREACH d IN ARRAY noted LOOP
+        PERFORM quota_add(d);
+    END LOOP;
+    RETURN NULL;
+END $$;
+
+-- What a sandbox should have reserved.
+CREATE OR REPLACE FUNCTION quota_disk_right(b sandbox)
+RETURNS bigint LANGUAGE sql VOLATILE AS $$
+    SELECT CASE WHEN NOT EXISTS (SELECT FROM session s
+                    WHERE s.sandbox_id = b.id AND s.state <> 'deleted') THEN 0
+                WHEN b.quota_disk_mb > 0 THEN b.quota_disk_mb
+                ELSE (SELECT c.disk_mb FROM class c WHERE c.name = b.class) END
+$$;
+
+-- Compares a tenant's counters with the rows and sets them right.  Each row is
+-- one that was wrong.  Exact while others work: who has changed something and
+-- not yet settled it waits for the lock and adds its part then.
+CREATE OR REPLACE FUNCTION quota_recount(p_tenant text)
+RETURNS TABLE (tenant text, counter text, was bigint, is_now bigint)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    q quota;
+    c record;
+BEGIN
+    -- the order of locks: sandboxes, then the tenant's counters
+    FOR c IN SELECT id FROM sandbox b
+              WHERE b.tenant = p_tenant AND quota_disk_mb <> quota_disk_right(b) ORDER BY id LOOP
+        PERFORM FROM sandbox WHERE id = c.id FOR UPDATE;
+        UPDATE sandbox b SET quota_disk_mb = quota_disk_right(b) WHERE id = c.id;
+    END LOOP;
+    SELECT * INTO q FROM quota x WHERE x.tenant = p_tenant FOR NO KEY UPDATE;
+    c := quota_begin(p_tenant);
+    IF q IS NULL THEN
+        RETURN; -- there was nothing to be wrong
+    END IF;
+    RETURN QUERY
+    SELECT p_tenant, x.counter, x.was, x.is_now
+      FROM (VALUES ('sessions', q.sessions, c.sessions), ('active', q.active, c.active),
+                   ('previews', q.previews, c.previews), ('disk_mb', q.disk_mb, c.disk_mb))
+           AS x (counter, was, is_now)
+     WHERE x.was <> x.is_now;
+END $$;
+
+-- The operator's own limits for a tenant, in the columns' order: NULL leaves one
+-- alone, 'inherit' takes it back.
+CREATE OR REPLACE FUNCTION quota_set(p_tenant text, p text[])
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO org (id) VALUES (p_tenant) ON CONFLICT DO NOTHING;
+    PERFORM quota_begin(p_tenant);
+    UPDATE quota
+       SET max_sessions = quota_choose(p[1], max_sessions),
+           max_active = quota_choose(p[2], max_active),
+           creates_per_minute = quota_choose(p[3], creates_per_minute),
+           max_previews = quota_choose(p[4], max_previews),
+           max_disk_mb = quota_choose(p[5], max_disk_mb)
+     WHERE tenant = p_tenant;
+END $$;
+
+CREATE OR REPLACE FUNCTION quota_choose(p_new text, p_old bigint)
+RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_new IS NULL THEN p_old WHEN p_new <> 'inherit' THEN p_new::bigint END
+$$;

@@ -1,0 +1,81 @@
+-- Correlation keys: other names of a session, each of one living session at most.
+-- Whoever looks a key up to act on it, or gives it away, holds its lock; a row
+-- whose session is being deleted counts for nothing.
+
+-- Locks keys until the transaction ends, in one order for everybody.
+CREATE OR REPLACE FUNCTION keys_lock(p_tenant text, p_keys text[])
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    h bigint;
+BEGIN
+    FOR h IN SELECT DISTINCT hashtextextended(p_tenant || '/' || k, 3) AS x
+               FROM unnest(p_keys) k ORDER BY x LOOP
+        PERFORM pg_advisory_xact_lock(h);
+    END LOOP;
+END $$;
+
+-- The one living session that these keys lead to, with p_also (found already, or
+-- NULL) as one more; NULL: none.  Several are a contradiction: SX415 names them.
+CREATE OR REPLACE FUNCTION keys_find(p_tenant text, p_keys text[], p_also text)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    ids text[];
+BEGIN
+    PERFORM keys_lock(p_tenant, p_keys);
+    ids := ARRAY(
+        SELECT a.session_id FROM alias a JOIN session s ON s.id = a.session_id
+         WHERE a.tenant = p_tenant AND a.key = ANY (p_keys)
+           AND s.state NOT IN ('deleting', 'deleted')
+        UNION SELECT p_also WHERE p_also IS NOT NULL
+        ORDER BY 1);
+    IF cardinality(ids) > 1 THEN
+        RAISE SQLSTATE 'SX415' USING
+            MESSAGE = 'these keys name different sessions: ' || array_to_string(ids, ', '),
+            DETAIL = jsonb_build_object('sessions', to_jsonb(ids));
+    END IF;
+    RETURN ids[1];
+END $$;
+
+-- Gives keys, locked and found to be nobody else's, to a session.
+CREATE OR REPLACE FUNCTION keys_attach(p_tenant text, p_keys text[], p_session text)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO alias AS a (tenant, key, session_id)
+    SELECT DISTINCT p_tenant, k, p_session FROM unnest(p_keys) k
+        ON CONFLICT (tenant, key) DO UPDATE
+       SET session_id = excluded.session_id, created_at = clock_timestamp()
+     WHERE a.session_id <> excluded.session_id;
+    IF (SELECT count(*) FROM alias WHERE session_id = p_session) > 64 THEN
+        RAISE SQLSTATE 'SX416' USING MESSAGE = 'a session may have at most 64 correlation keys';
+    END IF;
+END $$;
+
+-- Sets all keys of a session; an empty list frees them.  NULL p_keys and a
+-- p_key: frees that one, and false when it has no such key.
+CREATE OR REPLACE FUNCTION session_set_keys(p_session text, p_tenant text, p_keys text[],
+    p_key text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    has   text[] := ARRAY(SELECT key FROM alias WHERE session_id = p_session);
+    state text;
+    other text;
+BEGIN
+    PERFORM keys_lock(p_tenant, has || coalesce(p_keys, ARRAY[p_key]));
+    -- shared: a deletion waits, and frees what is given here
+    SELECT s.state INTO state FROM session s
+     WHERE s.id = p_session AND s.tenant = p_tenant FOR SHARE;
+    IF NOT FOUND THEN
+        RAISE SQLSTATE 'SX404' USING MESSAGE = 'there is no such session';
+    END IF;
+    IF state IN ('deleting', 'deleted') THEN
+        RAISE SQLSTATE 'SX413' USING MESSAGE = format('the session is %s', state);
+    END IF;
+    IF p_keys IS NULL THEN
+        DELETE FROM alias WHERE session_id = p_session AND key = p_key;
+        RETURN FOUND;
+    END IF;
+    DELETE FROM alias WHERE session_id = p_session AND key <> ALL (p_keys);
+    other := keys_find(p_tenant, p_keys, p_session); -- raises if not this one alone
+    PERFORM keys_attach(p_tenant, p_keys, other);
+    RETURN true;
+END $$;

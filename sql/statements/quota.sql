@@ -1,0 +1,39 @@
+-- What an org may have, and has.
+
+-- name: quota_usage
+-- params: tenant
+-- Always one row, also for a tenant that has done nothing yet.
+SELECT quota_limit(q.max_sessions, 'quota_sessions') AS max_sessions,
+       quota_limit(q.max_active, 'quota_active') AS max_active,
+       quota_limit(q.creates_per_minute, 'quota_creates_per_minute') AS creates_per_minute,
+       quota_limit(q.max_previews, 'quota_previews') AS max_previews,
+       quota_limit(q.max_disk_mb, 'quota_disk_mb') AS max_disk_mb,
+       coalesce(q.sessions, 0) AS sessions, coalesce(q.active, 0) AS active,
+       coalesce(q.previews, 0) AS previews, coalesce(q.disk_mb, 0) AS disk_mb,
+       CASE WHEN q.tenant IS NULL THEN 0
+            ELSE floor(quota_creates(q, clock_timestamp())) END AS creates
+  FROM (SELECT 1) one LEFT JOIN quota q ON q.tenant = $1;
+
+-- name: session_states
+-- params: tenant
+-- Of those that are not deleted; in two parts, as there are indexes.
+SELECT state, count(*) AS sessions
+  FROM session WHERE tenant = $1 AND state NOT IN ('deleting', 'deleted')
+ GROUP BY state
+UNION ALL
+SELECT 'deleting', count(*) FROM session WHERE tenant = $1 AND state = 'deleting';
+
+-- name: quota_set
+-- params: tenant, max_sessions, max_active, creates_per_minute, max_previews, max_disk_mb
+-- NULL leaves a limit alone, 'inherit' makes it the service's own.
+SELECT quota_set($1, ARRAY[$2, $3, $4, $5, $6]);
+
+-- name: quota_recount
+-- params: tenant
+-- A row for each counter that was wrong, as text.
+SELECT counter, was, is_now FROM quota_recount($1);
+
+-- name: org_list
+-- params: org
+-- '': all of them.
+SELECT id FROM org WHERE $1 = '' OR id = $1 ORDER BY id;

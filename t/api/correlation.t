@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""correlation.t: any of its correlation keys finds a session, and many who ask
+at once find the same."""
+import concurrent.futures
+import os
+import random
+import sys
+import urllib.parse
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import service
+from service import (at, call, create, execute, expect, get, new_key,
+                     problem, sql, until, value)
+from tap import case, equal, run, true
+
+service.begin()
+
+OTHER = new_key("rivals", "eve")
+
+
+def ask(*keys, key=None, headers=None, **body):
+    """A create with these keys."""
+    return call("POST", "/v1/sessions?wait=60",
+                dict(body, correlationKeys=list(keys)), key, headers)
+
+
+def keys_of(sid):
+    return get(sid)["correlationKeys"]
+
+
+def many(calls):
+    with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
+        return [f.result() for f in [pool.submit(c) for c in calls]]
+
+
+@case
+def any_key_finds_and_all_of_them_name_it():
+    first = expect(201, ask("slack:thread:C1/17", "git:branch:repo:main")).json
+    equal(first["correlationKeys"],
+          ["git:branch:repo:main", "slack:thread:C1/17"], "keys")
+    found = expect(200, ask("git:branch:repo:main", "issue:9")).json
+    equal((found["id"], found["lease"]["generation"]), (first["id"], 1),
+          "the same session, as it runs")
+    equal(expect(200, ask("issue:9")).json["id"], first["id"],
+          "what came with it names it, too")
+    equal(len(keys_of(first["id"])), 3, "keys")
+    true(expect(201, ask("issue:10")).json["id"] != first["id"],
+         "another key makes another session")
+
+
+@case
+def a_key_wakes_what_sleeps():
+    s = expect(201, ask("wake:1", isolation="session")).json
+    execute(s["id"], "echo kept > /workspace/f")
+    expect(200, call("POST", at(s["id"], "/sleep")))
+    found = expect(200, ask("wake:1")).json
+    equal((found["id"], found["state"], found["lease"]["generation"]),
+          (s["id"], "ready", 2), "it was resumed")
+    equal(execute(s["id"], "cat /workspace/f"), "kept\n", "its files")
+
+
+@case
+def keys_of_two_sessions_are_a_conflict_that_names_them():
+    a = expect(201, ask("two:a")).json["id"]
+    b = expect(201, ask("two:b")).json["id"]
+    before = value("SELECT count(*) FROM session")
+    doc = problem(ask("two:new", "two:a", "two:b"), 409,
+                  "correlation_conflict")
+    equal(doc["sessions"], sorted([a, b]), "both are named")
+    true(a in doc["detail"] and b in doc["detail"], doc["detail"])
+    equal(value("SELECT count(*) FROM session"), before, "nothing was made")
+    expect(201, ask("two:new"))
+    r = ask("two:a", "two:b", headers={"Idempotency-Key": "conflict"})
+    problem(r, 409, "correlation_conflict")
+    expect(200, ask("two:a", headers={"Idempotency-Key": "conflict"}))
+
+
+@case
+def a_key_of_another_org_is_another_key():
+    mine = expect(201, ask("both:1")).json["id"]
+    theirs = expect(201, ask("both:1", key=OTHER)).json["id"]
+    true(mine != theirs, "two sessions")
+    problem(call("PUT", at(mine, "/aliases"), {"keys": ["x"]}, OTHER), 404,
+            "session_not_found")
+    problem(call("DELETE", at(mine, "/aliases"), key=OTHER), 404,
+            "session_not_found")
+    equal(keys_of(mine), ["both:1"], "nothing changed")
+
+
+@case
+def names_come_first_and_must_agree():
+    s = expect(201, ask("named:1", name="named")).json["id"]
+    equal(expect(200, ask("named:2", name="named")).json["id"], s, "by name")
+    equal(keys_of(s), ["named:1", "named:2"], "the key was added")
+    other = expect(201, ask("named:3")).json["id"]
+    doc = problem(ask("named:3", name="named"), 409, "correlation_conflict")
+    equal(doc["sessions"], sorted([s, other]), "both")
+    found = expect(200, ask("named:3", name="free")).json
+    equal((found["id"], found["name"]), (other, None),
+          "what a key finds keeps its name")
+    r = ask("named:1", "named:3", name="named",
+            headers={"Idempotency-Key": "n"})
+    problem(r, 409, "correlation_conflict")
+    r = expect(200, ask("named:1", headers={"Idempotency-Key": "m"}))
+    again = expect(201, ask("named:1", headers={"Idempotency-Key": "m"}))
+    equal((again.json["id"], again.header("Idempotency-Replayed")),
+          (r.json["id"], "true"), "an idempotency key comes before all")
+
+
+@case
+def aliases_are_set_freed_and_found():
+    s = expect(201, ask("set:1", "set:2")).json["id"]
+    other = expect(201, ask("set:9")).json["id"]
+    path = at(s, "/aliases")
+    r = expect(200, call("PUT", path, {"keys": ["set:2", "set:3", "set:3"]}))
+    equal((r.json["id"], r.json["correlationKeys"]),
+          (s, ["set:2", "set:3"]), "the whole set")
+    doc = problem(call("PUT", path, {"keys": ["set:2", "set:9"]}), 409,
+                  "correlation_conflict")
+    equal(doc["sessions"], sorted([s, other]), "whose it is")
+    equal((keys_of(s), keys_of(other)), (["set:2", "set:3"], ["set:9"]),
+          "nothing changed")
+    true(expect(201, ask("set:1")).json["id"] != s, "what was dropped is free")
+    r = expect(200, call("DELETE", path + "?key=set%3A2"))
+    equal(r.json["correlationKeys"], ["set:3"], "one is freed")
+    problem(call("DELETE", path + "?key=set%3A2"), 404, "key_not_found")
+    problem(call("DELETE", path + "?key=set%3A9"), 404, "key_not_found")
+    equal(expect(200, call("DELETE", path)).json["correlationKeys"], [], "all")
+    expect(200, call("DELETE", path))
+    equal(expect(200, call("PUT", path, {"keys": []})).json[
+        "correlationKeys"], [], "none")
+    odd = "a b/%?&=\u00e4\U0001f600"
+    expect(200, call("PUT", path, {"keys": [odd]}))
+    quoted = urllib.parse.quote(odd, safe="")
+    found = expect(200, call("GET", "/v1/sessions?correlationKey=" + quoted))
+    equal([x["id"] for x in found.json["sessions"]], [s], "the list finds it")
+    equal(expect(200, call("GET", "/v1/sessions?correlationKey=nobody")).json[
+        "sessions"], [], "and nothing else")
+    equal(expect(200, ask(odd)).json["id"], s, "so does a create")
+    read = new_key("demo", "reader", "--scope", "read")
+    problem(call("PUT", path, {"keys": []}, read), 403, "forbidden")
+    problem(call("DELETE", path, key=read), 403, "forbidden")
+
+
+@case
+def deleting_frees_the_keys():
+    s = expect(201, ask("del:1", "del:2", isolation="session")).json["id"]
+    gone = call("DELETE", at(s))
+    true(gone.status in (200, 202), gone)
+    equal(gone.json["correlationKeys"], [], "none left")
+    for method, body in (("PUT", {"keys": ["del:3"]}), ("DELETE", None)):
+        problem(call(method, at(s, "/aliases"), body), 409,
+                "session_deleting")
+    fresh = expect(201, ask("del:2")).json["id"]
+    true(fresh != s, "the key makes another session")
+    equal(value("SELECT count(*) FROM alias WHERE session_id = :'v1'", s),
+          "0", "rows")
+
+
+@case
+def a_session_has_a_bounded_number_of_keys():
+    s = create()["id"]
+    keys = ["b:%d" % i for i in range(64)]
+    expect(200, call("PUT", at(s, "/aliases"), {"keys": keys}))
+    problem(ask("b:0", "b:64"), 409, "too_many_keys")
+    equal(len(keys_of(s)), 64, "keys")
+
+
+@case
+def many_creates_of_one_anchor_make_one_session():
+    # each has the anchor's key and one of its own, in any order
+    for burst in range(3):
+        anchor = "race:%d" % burst
+        before = int(value("SELECT count(*) FROM session"))
+        calls = []
+        for i in range(12):
+            keys = [anchor, "%s:%d" % (anchor, i)]
+            random.shuffle(keys)
+            calls.append(lambda k=tuple(keys): ask(*k))
+        replies = many(calls)
+        true(all(r.status in (200, 201, 202) for r in replies), replies)
+        ids = {r.json["id"] for r in replies}
+        equal(len(ids), 1, "ids")
+        equal(sum(r.status == 201 for r in replies) +
+              sum(r.status == 202 for r in replies) <= 12, True, "statuses")
+        equal(int(value("SELECT count(*) FROM session")), before + 1,
+              "sessions")
+        equal(len(keys_of(ids.pop())), 13, "all keys are its own")
+
+
+@case
+def a_chain_of_keys_ends_in_one_session():
+    # neighbours share a key; whoever comes between two sessions is told
+    calls = [lambda i=i: ask("chain:%d" % i, "chain:%d" % (i + 1))
+             for i in range(8)]
+    replies = many(calls)
+    for r in replies:
+        if r.status not in (200, 201, 202):
+            problem(r, 409, "correlation_conflict")
+    rows = sql("SELECT key, count(DISTINCT session_id) FROM alias"
+               " WHERE key LIKE 'chain:%' GROUP BY key")
+    true(rows and all(n == "1" for _, n in rows), "each key names one: %r" %
+         rows)
+
+
+@case
+def keys_move_while_everybody_asks():
+    # PUT, DELETE and creates in each other's way: no 5xx, no key with two
+    sids = [create(name="move:%d" % i)["id"] for i in range(3)]
+
+    def storm(seed):
+        dice = random.Random(seed)
+        seen = []
+        for _ in range(12):
+            keys = dice.sample(["m:%d" % i for i in range(4)], 2)
+            sid = dice.choice(sids)
+            what = dice.randrange(3)
+            if what == 0:
+                r = call("PUT", at(sid, "/aliases"), {"keys": keys})
+            elif what == 1:
+                r = call("DELETE", at(sid, "/aliases?key=" + keys[0]))
+            else:
+                r = ask(*keys)
+            seen.append(r)
+        return seen
+
+    for replies in many([lambda n=n: storm(n) for n in range(6)]):
+        for r in replies:
+            true(r.status in (200, 201, 202, 404, 409), r)
+    true(sql("SELECT 1 FROM alias a JOIN session s ON s.id = a.session_id"
+             " WHERE s.state IN ('deleting', 'deleted')") == [],
+         "no key names what is deleted")
+
+
+sys.exit(run(lambda: None))
