@@ -63,3 +63,18 @@ discover(struct control *ctl, const struct session_row *s, bool *down,
 	*down = discover_sandbox_down(ctl, s, e);
 	return *down ? SIGHT_ABSENT : SIGHT_UNKNOWN;
 }
+
+int
+discover_seal(struct control *ctl, const struct session_row *s, bool *absent,
+    struct err *e)
+{
+	const struct agent_target t = control_target(s);
+	struct agent_sight sight;
+
+	if (agent_seal(&ctl->provider, &t,
+		clock_ms() + ctl->conf->discovery_seconds * 1000, &sight,
+		e) < 0)
+		return -1;
+	*absent = sight.count == 0;
+	return 0;
+}

@@ -23,6 +23,14 @@ enum sight {
 enum sight discover(struct control *ctl, const struct session_row *s,
     bool *down, struct err *e);
 
+/*
+ * Makes an absence that was seen final: from now on init refuses the lease's
+ * generation, so that a launch which is still on its way cannot arrive after
+ * the next one was allocated.  False: it came in between, look again.
+ */
+int discover_seal(struct control *ctl, const struct session_row *s,
+    bool *absent, struct err *e) MUST_CHECK;
+
 /* Whether the row claims a sandbox that should be running. */
 bool discover_row_runs(const struct session_row *s);
 

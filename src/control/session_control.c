@@ -139,7 +139,11 @@ session_control_create(struct control *ctl, const struct principal *who,
 	if (*how == SESSION_REPLAYED)
 		return 0; /* as it is now; never a second start */
 	if (*how == SESSION_CREATED) {
-		if (start_act(ctl, plan, deadline_ms, e) == 0)
+		bool alone = p.isolated && str_empty(w->name) &&
+		    w->correlation_keys == NULL &&
+		    str_empty(w->idempotency_key);
+
+		if (start_act(ctl, plan, alone, deadline_ms, e) == 0)
 			return 0;
 		if (!start_worth_retry(e))
 			return -1;

@@ -44,7 +44,8 @@ bool
 start_worth_retry(const struct err *e)
 {
 	static const char *const CODES[] = { "not_listening", "peer_closed",
-		"stale_incarnation", "stale_generation", "lease_changed" };
+		"stale_incarnation", "stale_generation", "already_running",
+		"lease_changed" };
 
 	return code_is_in(e, CODES, ARRAY_LEN(CODES));
 }
@@ -62,26 +63,23 @@ start_undecided(const struct err *e)
 }
 
 int
-start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
-    struct err *e)
+start_act(struct control *ctl, const struct rows *plan, bool alone,
+    int64_t deadline_ms, struct err *e)
 {
 	auto_launch struct launch l = { 0 };
 	struct err ignored = { 0 };
 	const char *session = rows_text(plan, 0, "session_id");
 	const char *sandbox = rows_text(plan, 0, "sandbox_id");
-	/* of a sandbox that was thought of just now nobody else can know */
-	bool shared = !sandbox_id_is_isolated(sandbox) ||
-	    !str_equal(rows_text(plan, 0, "disposition"), "created");
 	int rc;
 
-	if (shared && control_lock(ctl, sandbox, e) < 0)
+	if (!alone && control_lock(ctl, sandbox, e) < 0)
 		return -1;
 	rc = launch_read(ctl, plan, &l, e);
 	if (rc == 0)
 		rc = launch_bring_up(ctl, plan, &l, deadline_ms, e);
 	if (rc == 0)
 		rc = launch_verified(ctl, &l, e);
-	if (shared)
+	if (!alone)
 		control_unlock(ctl, sandbox);
 	if (rc == 0)
 		return 0;
@@ -117,7 +115,7 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	if (STORE_RUN(ctl->store, STMT_SESSION_RESTART, &plan, e, s->id, spec) <
 	    0)
 		return -1;
-	return start_act(ctl, plan, deadline_ms, e);
+	return start_act(ctl, plan, false, deadline_ms, e);
 }
 
 /* Work is running in it; what cannot be told is not known to be. */
@@ -207,6 +205,22 @@ refuse(struct control *ctl, const struct session_row *s, const char *reason,
 	    why.msg[0] != '\0' ? why.msg : reason);
 }
 
+/* What was absent must not come late, when the next one has been allocated. */
+static int
+make_final(struct control *ctl, const struct session_row *s, struct err *e)
+{
+	bool absent;
+
+	if (!str_equal(s->lease, "owns_wrapper"))
+		return 0; /* sealed when it was released */
+	if (discover_seal(ctl, s, &absent, e) < 0)
+		return -1;
+	if (!absent)
+		return err_set(e, ERR_BUSY, "lease_changed",
+		    "a launch arrived after the look");
+	return 0;
+}
+
 /* A look under the sandbox's lock; a sandbox that is down is settled so. */
 static int
 look(struct control *ctl, const struct session_row *s, enum sight *sight,
@@ -219,6 +233,8 @@ look(struct control *ctl, const struct session_row *s, enum sight *sight,
 	if (control_lock(ctl, s->sandbox.id, e) < 0)
 		return -1;
 	*sight = discover(ctl, s, &down, e);
+	if (*sight == SIGHT_ABSENT && !down)
+		rc = make_final(ctl, s, e);
 	if (down && discover_row_runs(s)) {
 		rc = sandbox_control_gone(ctl, s->sandbox.id,
 		    s->sandbox.incarnation, &siblings, e);

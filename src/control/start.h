@@ -10,9 +10,10 @@
  * Acts on a committed intent (a start_plan row) and records the outcome.  A
  * failure is recorded too (the session is failed and says why), unless
  * start_undecided() says that the next request or pass goes on with it.
+ * `alone`: nobody else can know of session or sandbox yet.
  */
-int start_act(struct control *ctl, const struct rows *plan, int64_t deadline_ms,
-    struct err *e) MUST_CHECK;
+int start_act(struct control *ctl, const struct rows *plan, bool alone,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /*
  * Brings a session to a wrapper that answers, from whatever state it is in:

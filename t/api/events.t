@@ -108,8 +108,11 @@ def a_resume_and_a_warm_reuse_tell_their_steps_too():
     after = last(sid)
     expect(200, call("POST", at(sid, "/resume")))
     found = new(sid, after)
-    equal(steps(found), [(s, "reused") for s in STEPS], "warm reuse")
-    equal(len(found), len(STEPS), "and nothing else changed")
+    equal(steps(found), list(zip(STEPS, ("reused", "reused", "reused",
+                                         "reused", "proved"))), "warm reuse")
+    equal(what(found, "lease"), ["reuse", "startup_verified", "retain_warm"],
+          "transitions")
+    equal(what(found, "state"), [], "it stays ready")
 
 
 @case

@@ -160,6 +160,32 @@ a_wrapper_that_died_is_followed_by_the_next_generation(void **state)
 	assert_int_equal(fake_calls("ensure"), 1);
 }
 
+/* Its launch was on its way when somebody looked: it comes too late. */
+static void
+a_late_launch_of_a_generation_that_was_seen_absent_is_refused(void **state)
+{
+	struct world *w = *state;
+	struct agent_target late = { .generation = 1 };
+	struct agent_sight sight;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	str_copy(late.sandbox, sizeof(late.sandbox), w->box);
+	str_copy(late.session, sizeof(late.session), w->id);
+	str_copy(late.instance, sizeof(late.instance), "late");
+	str_copy(late.incarnation, sizeof(late.incarnation),
+	    world_ask(w, "SELECT incarnation FROM sandbox"));
+	fake_cell_die(w->box, w->id);
+	SUCCEEDS(world_resume(w, &e));
+	fake_cell_die(w->box, w->id);
+	FAILS(agent_launch(&w->ctl.provider, &(struct sandbox_spec){ 0 }, &late,
+		  &(struct agent_launch){ 0 }, clock_ms() + 1000, &e),
+	    "stale_generation");
+	SUCCEEDS(agent_look(&w->ctl.provider, &late, 0, clock_ms() + 1000,
+	    &sight, &e));
+	assert_int_equal(sight.count, 0);
+}
+
 static void
 what_is_warm_is_proved_and_used_again(void **state)
 {
@@ -360,6 +386,8 @@ main(void)
 		WORLD_TEST(a_stale_generation_is_no_failure),
 		WORLD_TEST(
 		    a_wrapper_that_died_is_followed_by_the_next_generation),
+		WORLD_TEST(
+		    a_late_launch_of_a_generation_that_was_seen_absent_is_refused),
 		WORLD_TEST(what_is_warm_is_proved_and_used_again),
 		WORLD_TEST(a_warm_reuse_that_fails_invalidates_the_wrapper),
 		WORLD_TEST(a_hot_one_is_left_alone),
