@@ -14,4 +14,5 @@ EXTRA_DIST += \
 	%D%/tenancy.t \
 	%D%/version.t \
 	t/lib/pause.c \
+	t/lib/paused.py \
 	t/lib/service.py

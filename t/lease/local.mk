@@ -1,0 +1,4 @@
+## t/lease: what becomes of a session when things go wrong
+
+EXTRA_DIST += \
+	t/lease/deletion.t

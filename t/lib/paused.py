@@ -1,0 +1,68 @@
+"""paused.py: a worker of one request that sleeps between intent and act."""
+import json
+import os
+import signal
+import subprocess
+
+import service
+from service import setting, sql, until
+
+
+def _pause_so():
+    """Built once for a stack."""
+    path = os.path.join(setting("STACK_DIR"), "pause.so")
+    if not os.path.exists(path):
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", path, os.path.join(
+            service.TOP, "t/lib/pause.c"), "-ldl"], check=True)
+        os.chmod(path, 0o755)
+    return path
+
+
+class Paused:
+    """A worker of one request, stopped at a point of pause.c."""
+
+    def __init__(self, where):
+        self.where = where
+        self.sid = None
+        self.process = None
+
+    def __enter__(self):
+        return self
+
+    def create(self, **body):
+        before = {row[0] for row in sql("SELECT id FROM session")}
+        text = json.dumps(body).encode()
+        self.process = subprocess.Popen(
+            [service.program("sandlease-api"), "--config",
+             setting("SANDLEASE_CONFIG")], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/", env={
+                "GATEWAY_INTERFACE": "CGI/1.1", "REQUEST_METHOD": "POST",
+                "PATH_INFO": "/v1/sessions", "QUERY_STRING": "wait=30",
+                "CONTENT_LENGTH": str(len(text)), "HTTP_AUTHORIZATION":
+                    "Bearer " + setting("SANDLEASE_API_KEY"),
+                "LD_PRELOAD": _pause_so(), "PAUSE_AT": self.where})
+        self.process.stdin.write(text)
+        self.process.stdin.close()
+        until("it stops", lambda: service.stat(self.process.pid)[1] == "T")
+        self.sid, = {row[0] for row in sql("SELECT id FROM session")} - before
+
+    def lose_its_connection(self):
+        """As when PostgreSQL was restarted: its locks are gone."""
+        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
+            " application_name = 'sandlease-api' AND pid IN (SELECT pid FROM"
+            " pg_locks WHERE locktype = 'advisory')")
+
+    def go_on(self):
+        """What it answered in the end."""
+        os.kill(self.process.pid, signal.SIGCONT)
+        answer = self.process.stdout.read()
+        self.process.wait(service.PATIENCE)
+        return int(answer.split(b"\r\n")[0].split()[1])
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(service.PATIENCE)
+
+    def __exit__(self, *error):
+        if self.process and self.process.poll() is None:
+            self.kill()
