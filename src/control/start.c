@@ -186,8 +186,10 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	}
 	if (warm && reuse_intent(ctl, s, e) < 0)
 		return -1;
-	if (agent_prove(&ctl->provider, &l.target, deadline_ms, e) < 0)
+	if (agent_prove(&ctl->provider, &l.target, deadline_ms, e) < 0) {
+		launch_note_steps(ctl, &l, e);
 		return warm ? invalidate(ctl, s, e) : -1;
+	}
 	steps_end(&l.steps);
 	return launch_verified(ctl, &l, e);
 }

@@ -96,7 +96,7 @@ def a_cold_start_tells_each_step_and_how_long_it_took():
 
 
 @case
-def a_resume_and_a_warm_reuse_tell_their_steps_too():
+def a_resume_and_a_reuse_tell_their_steps_too():
     sid = create(isolation="session")["id"]
     expect(200, call("POST", at(sid, "/sleep")))
     after = last(sid)
@@ -108,11 +108,23 @@ def a_resume_and_a_warm_reuse_tell_their_steps_too():
     after = last(sid)
     expect(200, call("POST", at(sid, "/resume")))
     found = new(sid, after)
-    equal(steps(found), list(zip(STEPS, ("reused", "reused", "reused",
-                                         "reused", "proved"))), "warm reuse")
+    equal(steps(found), [(s, "reused") for s in STEPS[:-1]] +
+          [("ready", "proved")], "a warm one is proved")
     equal(what(found, "lease"), ["reuse", "startup_verified", "retain_warm"],
           "transitions")
     equal(what(found, "state"), [], "it stays ready")
+    work = threading.Thread(daemon=True, target=lambda: execute(
+        sid, "until [ -e go ]; do sleep 0.1; done"))
+    work.start()
+    until("it works", lambda: get(sid)["busy"])
+    after = last(sid)
+    expect(200, call("POST", at(sid, "/resume")))
+    found = new(sid, after)
+    equal(steps(found), [(s, "reused") for s in STEPS], "a hot one is left")
+    equal(len(found), len(STEPS), "and nothing else changed")
+    expect(200, call("POST", at(sid, "/api/write"),
+                     {"path": "go", "content": ""}))
+    work.join(service.PATIENCE)
 
 
 @case
@@ -157,6 +169,14 @@ def every_event_names_who_why_and_the_trace():
     execute(sid, "true")
     equal({e["actor"] for e in new(sid, after)},
           {ACTOR.replace("key:", "gate:")}, "woken by a call")
+    expect(201, call("POST", at(sid, "/ports"), {"port": 8080}))
+    sql("UPDATE session SET wake_on_preview = true WHERE id = :'v1'", sid)
+    expect(200, call("POST", at(sid, "/sleep")))
+    after = last(sid)
+    url = get(sid)["ports"][0]["url"]
+    equal(call("GET", "/", key="", headers={
+        "Host": url.split("/")[2]}).status, 307, "a preview")
+    equal({e["actor"] for e in new(sid, after)}, {"gate"}, "woken by it")
     after = last(sid)
     sql("UPDATE lease SET keep_warm_until = clock_timestamp()"
         " - interval '1 hour' WHERE session_id = :'v1'", sid)

@@ -56,5 +56,19 @@ mutant "an old incarnation settles" session.t functions/sandbox_lease.sql \
 	's/AND incarnation = p_incarnation//'
 mutant "a look at any incarnation counts" session.t functions/session_stop.sql \
 	"s/AND b.incarnation = coalesce.*//"
+mutant "an event can be changed" history.t functions/event.sql \
+	's/BEFORE UPDATE OR DELETE ON event/BEFORE DELETE ON event/'
+mutant "an event can be taken away" history.t functions/event.sql \
+	"s/TG_OP = 'DELETE' AND OLD.at < .* THEN/TG_OP = 'DELETE' THEN/"
+mutant "who waits is not told" history.t functions/event.sql \
+	's/PERFORM pg_notify/PERFORM concat/'
+mutant "a waiter does not wait for a writer" history.t functions/event.sql \
+	's/PERFORM FROM lease WHERE session_id = p_session FOR SHARE;//'
+mutant "who did something is named for the next one, too" history.t functions/session_state.sql \
+	's/NEW.actor := NULL;//'
+mutant "a flood fills the audit log" history.t functions/audit.sql \
+	's/IF 10 <= /IF 1000000 <= /'
+mutant "whoever asks for a foreign session is told that it exists" history.t functions/audit.sql \
+	"s/'session_foreign', 'warning', s.tenant/'session_foreign', 'warning', k.tenant/"
 
 done_testing

@@ -46,8 +46,12 @@ an_ensure_that_gave_no_answer_is_not_a_failure(void **state)
 	assert_string_equal(world_state(w),
 	    "initializing owns_wrapper 1 creating");
 	assert_int_equal(fake_calls("agent.launch"), 0);
+	assert_string_equal(world_steps(w), "workspace:made sandbox!");
 	/* the next request goes on where this one ended */
 	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_steps(w),
+	    "workspace:kept sandbox:started admission:admitted"
+	    " wrapper:launched ready:proved");
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 }
 
@@ -79,6 +83,8 @@ a_launch_that_fails_is_recorded_after_an_observed_absence(void **state)
 	    "initializing allocate request_stop failed begin_stop_attempt"
 	    " stop_absent");
 	assert_string_equal(world_state(w), "failed none 1 stopped");
+	assert_string_equal(world_steps(w),
+	    "workspace:made sandbox:started admission:admitted wrapper!");
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 	assert_string_equal(world_ask(w, "SELECT reason IS NULL FROM session"),
@@ -95,6 +101,7 @@ a_wrapper_that_proves_nothing_is_stopped(void **state)
 	FAILS(world_create(w, ISOLATION_SHARED, &e), "launch_failed");
 	assert_int_equal(fake_calls("agent.term"), 1);
 	assert_string_equal(world_state(w), "failed none 1 creating");
+	assert_non_null(strstr(world_steps(w), " wrapper:launched ready!"));
 }
 
 static void
@@ -201,6 +208,9 @@ what_is_warm_is_proved_and_used_again(void **state)
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_non_null(
 	    strstr(world_story(w), "reuse startup_verified retain_warm"));
+	assert_string_equal(world_steps(w),
+	    "workspace:reused sandbox:reused admission:reused wrapper:reused"
+	    " ready:proved");
 	/* what was promised longer is not shortened */
 	assert_string_equal(
 	    world_ask(w,
@@ -222,6 +232,10 @@ a_warm_reuse_that_fails_invalidates_the_wrapper(void **state)
 	    world_ask(w,
 		"SELECT detail->>'reason' FROM event WHERE kind = 'lease' AND what = 'request_stop'"),
 	    "unhealthy-wrapper");
+	assert_string_equal(
+	    world_ask(w,
+		"SELECT what, generation FROM event WHERE kind = 'step' AND reason IS NOT NULL"),
+	    "ready|1");
 	assert_int_equal(fake_calls("agent.seal"), 1);
 }
 
@@ -335,6 +349,7 @@ files_that_are_gone_make_it_lost(void **state)
 	SUCCEEDS(p->ops->storage_drop(p, w->box, w->id, &e));
 	FAILS(world_resume(w, &e), "storage_gone");
 	assert_string_equal(world_state(w), "lost none 2 running");
+	assert_string_equal(world_steps(w), "workspace!");
 	FAILS(world_resume(w, &e), "session_lost");
 }
 

@@ -123,6 +123,18 @@ world_state(struct world *w)
 }
 
 const char *
+world_steps(struct world *w)
+{
+	return world_ask(w,
+	    "SELECT what || coalesce(':' || (detail->>'how'), '')"
+	    " || CASE WHEN reason IS NULL THEN '' ELSE '!' END"
+	    " FROM event WHERE session_id = '%s' AND kind = 'step'"
+	    " AND id > (SELECT max(id) FROM event WHERE session_id = '%s'"
+	    " AND what IN ('allocate', 'reuse')) ORDER BY id",
+	    w->id, w->id);
+}
+
+const char *
 world_story(struct world *w)
 {
 	return world_ask(w,
