@@ -72,6 +72,8 @@ BEGIN
     UPDATE sandbox
        SET state = p_state, deadline = NULL, attempts = 0, last_error = NULL,
            agent_version = coalesce(p_agent_version, agent_version),
+           probe_failures = CASE WHEN p_state = 'running' THEN 0 ELSE probe_failures END,
+           probe_failed_at = CASE WHEN p_state = 'running' THEN NULL ELSE probe_failed_at END,
            changed_at = clock_timestamp()
      WHERE id = p_id
        AND incarnation = p_incarnation

@@ -106,9 +106,13 @@ BEGIN
     END IF;
 
     PERFORM quota_look(v_tenant, 1, 1);
-    INSERT INTO sandbox AS b (id, tenant, class)
-    VALUES (p->>'sandbox', v_tenant, p->>'class')
-    ON CONFLICT (id) DO UPDATE SET tenant = b.tenant; -- only for its lock
+    -- the class's disk is reserved with it, once for all its sessions
+    INSERT INTO sandbox AS b (id, tenant, class, disk_mb, disk_host)
+    VALUES (p->>'sandbox', v_tenant, p->>'class',
+        coalesce((SELECT disk_mb FROM class WHERE name = p->>'class'), 0), p->>'host')
+    ON CONFLICT (id) DO UPDATE -- also for its lock
+       SET disk_mb = CASE WHEN b.disk_mb > 0 THEN b.disk_mb ELSE excluded.disk_mb END,
+           disk_host = CASE WHEN b.disk_mb > 0 THEN b.disk_host ELSE excluded.disk_host END;
     INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
         keep_alive, wake_on_preview, expires_at, trace_id, actor, last_activity_at)
@@ -122,7 +126,9 @@ BEGIN
     IF v_keys IS NOT NULL THEN
         PERFORM keys_attach(v_tenant, v_keys, v_id);
     END IF;
-    RETURN session_plan(v_id, 'created', p);
+    r := session_plan(v_id, 'created', p);
+    PERFORM disk_reserve(p->>'sandbox', coalesce((p->>'diskBudgetMb')::bigint, 0));
+    RETURN r;
 END $$;
 
 -- Intent to start again (resume, repair).  The caller has looked and found

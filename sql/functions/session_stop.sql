@@ -105,10 +105,12 @@ END $$;
 DROP FUNCTION IF EXISTS session_deleted(text); -- the other one serves its callers, too
 CREATE OR REPLACE FUNCTION session_deleted(p_session text, p jsonb DEFAULT '{}')
 RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_sandbox text;
 BEGIN
     -- the order of locks: sandbox, session, lease
-    PERFORM FROM sandbox b JOIN session x ON x.sandbox_id = b.id
-      WHERE x.id = p_session FOR UPDATE OF b;
+    SELECT b.id INTO v_sandbox FROM sandbox b JOIN session x ON x.sandbox_id = b.id
+     WHERE x.id = p_session FOR UPDATE OF b;
     UPDATE session SET state = 'deleted', env_sealed = NULL, files_sealed = NULL,
            busy = false, ended_at = clock_timestamp(),
            trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
@@ -118,6 +120,7 @@ BEGIN
         RETURN false;
     END IF;
     DELETE FROM alias WHERE session_id = p_session; -- one that came while it was asked for
+    PERFORM disk_release(v_sandbox);
     RETURN true;
 END $$;
 
@@ -127,12 +130,14 @@ END $$;
 CREATE OR REPLACE FUNCTION session_sandbox_gone(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-    a record;
+    a         record;
+    v_sandbox text;
+    v_done    boolean;
 BEGIN
     -- the order of locks: sandbox, session, lease
-    PERFORM FROM sandbox b JOIN session x ON x.sandbox_id = b.id
-      WHERE x.id = p_session AND b.incarnation = coalesce(p->>'incarnation', b.incarnation)
-        FOR UPDATE OF b;
+    SELECT b.id INTO v_sandbox FROM sandbox b JOIN session x ON x.sandbox_id = b.id
+     WHERE x.id = p_session AND b.incarnation = coalesce(p->>'incarnation', b.incarnation)
+       FOR UPDATE OF b;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
@@ -147,5 +152,9 @@ BEGIN
            trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
      WHERE id = p_session AND state IN ('ready', 'initializing', 'asleep', 'sleeping')
        AND (a.applied OR EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none'));
-    RETURN FOUND;
+    v_done := FOUND;
+    IF (p->>'lost')::boolean THEN
+        PERFORM disk_release(v_sandbox);
+    END IF;
+    RETURN v_done;
 END $$;

@@ -18,7 +18,8 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
 -- name: auth_session
 -- params: hash, is_login, session_id, write_every_seconds
 -- One row always: whether the key counts, and what there is of the session
--- (NULL state: nothing this tenant may know of).  Activity is written when
+-- (NULL state: nothing this tenant may know of; `frozen` is ready, but must
+-- wait for room on the disk).  Activity is written when
 -- the last writing is old enough, or sleep is near; it never shortens what
 -- session_extend promised.  The first work of a generation is its
 -- delivery_accepted.
@@ -32,7 +33,8 @@ WITH k AS MATERIALIZED (
        AND k.revoked_at IS NULL
        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
 ), s AS MATERIALIZED (
-    SELECT s.id, s.state, l.state AS lease, l.generation,
+    SELECT s.id, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
+                      ELSE s.state END AS state, l.state AS lease, l.generation,
            s.state = 'ready' AND l.state = 'owns_wrapper'
            AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                 OR l.startup_deadline IS NOT NULL
@@ -49,7 +51,9 @@ SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation
 -- name: auth_preview
 -- params: session_id, port, token_hash, write_every_seconds
 -- No row: no such port.  token_hash is compared once more by the caller.
-SELECT p.token_hash, s.state, l.state AS lease, l.generation, s.wake_on_preview,
+SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
+                          ELSE s.state END AS state,
+       l.state AS lease, l.generation, s.wake_on_preview,
        coalesce(s.name, '') AS name
   FROM port p
   JOIN session s ON s.id = p.session_id

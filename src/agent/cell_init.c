@@ -66,6 +66,8 @@ cell_init_run(const struct launch *l, const char *agent)
 	sigemptyset(&watched);
 	sigaddset(&watched, SIGCHLD);
 	sigaddset(&watched, SIGTERM);
+	sigaddset(&watched, CELL_SIG_STOP);
+	sigaddset(&watched, CELL_SIG_GO_ON);
 	sigprocmask(SIG_SETMASK, &watched, NULL);
 	wrapper = fork();
 	if (wrapper == 0)
@@ -79,7 +81,13 @@ cell_init_run(const struct launch *l, const char *agent)
 		if (sig == SIGTERM && info.si_pid == 0) {
 			ending = true;
 			kill(-1, SIGTERM);
+			kill(-1, SIGCONT); /* who is stopped hears nothing */
 		}
+		/* to all at once: nobody can fork away from it */
+		if (sig == CELL_SIG_STOP && info.si_pid == 0)
+			kill(-1, SIGSTOP);
+		if (sig == CELL_SIG_GO_ON && info.si_pid == 0)
+			kill(-1, SIGCONT);
 		if (reap(wrapper, &empty) && !ending)
 			break;
 	}

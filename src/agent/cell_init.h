@@ -9,7 +9,12 @@
 #ifndef SANDLEASE_AGENT_CELL_INIT_H
 #define SANDLEASE_AGENT_CELL_INIT_H
 
+#include <signal.h>
+
 #include "agent/launch.h"
+
+/* From outside: stop all in the cell where they stand; let them go on. */
+enum { CELL_SIG_STOP = SIGUSR1, CELL_SIG_GO_ON = SIGUSR2 };
 
 _Noreturn void cell_init_run(const struct launch *l, const char *agent);
 

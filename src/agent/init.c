@@ -136,6 +136,8 @@ reap(struct init *in)
 
 		if (cell != NULL)
 			cell_ended(in, cell);
+		if (pid == in->measuring)
+			in->measuring = 0;
 	}
 }
 

@@ -47,7 +47,8 @@ struct init {
 	struct init_options opt;
 	struct cells cells;
 	struct conn conns[INIT_CONNS_MAX];
-	int64_t watched_at;         /* when the watchdog last looked */
+	int64_t watched_at; /* when the watchdog last looked */
+	pid_t measuring;    /* the child that op usage waits for, or 0 */
 	char agent[INIT_AGENT_MAX]; /* path of this program */
 };
 

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "agent/cell.h"
+#include "agent/cell_init.h"
 #include "agent/init.h"
 #include "agent/launch.h"
 #include "agent/markers.h"
+#include "agent/usage.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -123,6 +125,60 @@ op_kill(struct init *in, struct request *r, struct err *e)
 		kill(c->pid, SIGKILL);
 	markers_signal(r->to.session, SIGKILL);
 	return wait_gone(in, r);
+}
+
+/* ---- the disk */
+
+/* A child measures, so that nobody else waits for it; one at a time. */
+static int
+op_usage(struct init *in, struct request *r, struct err *e)
+{
+	pid_t pid;
+
+	if (in->measuring > 0)
+		return err_set(e, ERR_BUSY, "busy", "it is being measured");
+	pid = fork();
+	if (pid < 0)
+		return err_errno(e, "fork");
+	if (pid == 0) {
+		auto_json json_t *reply = json_pack("{s:b, s:o}", "ok", 1,
+		    "cells", usage_cells(&in->cells));
+		struct err ignored;
+
+		(void)!channel_send(r->conn->fd, reply, NULL, 0, &ignored);
+		_exit(0);
+	}
+	in->measuring = pid;
+	mem_close_fd(&r->conn->fd);
+	r->conn->wait = WAIT_NOTHING;
+	return 0;
+}
+
+/* The cell's first process passes it on to all others at once. */
+static int
+signal_cell(struct init *in, struct request *r, int sig, struct err *e)
+{
+	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
+	const struct cell *c = cells_find(&in->cells, r->to.session);
+
+	if (c == NULL)
+		return err_set(e, ERR_NOT_FOUND, "no_such_session",
+		    "the session has no wrapper here");
+	kill(c->pid, sig);
+	init_answer(r->conn, reply);
+	return 0;
+}
+
+static int
+op_freeze(struct init *in, struct request *r, struct err *e)
+{
+	return signal_cell(in, r, CELL_SIG_STOP, e);
+}
+
+static int
+op_thaw(struct init *in, struct request *r, struct err *e)
+{
+	return signal_cell(in, r, CELL_SIG_GO_ON, e);
 }
 
 /* ---- launch */
@@ -256,6 +312,9 @@ static const struct {
 	{ "seal", true, op_seal },
 	{ "term", true, op_term },
 	{ "kill", true, op_kill },
+	{ "usage", false, op_usage },
+	{ "freeze", true, op_freeze },
+	{ "thaw", true, op_thaw },
 	{ "prove", true, op_forward },
 	{ "write", true, op_forward },
 	{ "env", true, op_forward },

@@ -33,6 +33,7 @@ static const struct refusal REFUSALS[] = {
 	{ "session_deleting",     ERR_CONFLICT,        "the session is being deleted" },
 	{ "session_failed",       ERR_CONFLICT,        "the session could not be started; resume or delete it" },
 	{ "session_lost",         ERR_GONE,            "the session's files are gone; it can only be deleted" },
+	{ "session_frozen",       ERR_UNAVAILABLE,     "the host's disk is nearly full: the session is frozen until there is room" },
 	{ "invalid_token",        ERR_NOT_FOUND,       "Access denied: Invalid token or port not exposed" },
 	{ "stale_preview_url",    ERR_GONE,            "Preview URL is stale because the sandbox runtime is not active" },
 	{ "database_unavailable", ERR_UNAVAILABLE,     "the database cannot be reached" },
@@ -98,6 +99,8 @@ answer_unready(struct call *c, const char *state)
 		deny(c, "session_failed");
 	else if (str_equal(state, "lost"))
 		deny(c, "session_lost");
+	else if (str_equal(state, "frozen"))
+		deny(c, "session_frozen"); /* its wrapper would not answer */
 	else
 		say_wake(c);
 }
@@ -193,6 +196,8 @@ auth_preview(struct call *c)
 	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
 		admit(c, call_param(c, "SL_SESSION"),
 		    rows_int(r, 0, "generation"), call_param(c, "SL_PORT"));
+	else if (str_equal(state, "frozen"))
+		deny(c, "session_frozen");
 	else if (rows_bool(r, 0, "wake_on_preview") &&
 	    !str_equal(state, "failed") && !str_equal(state, "lost"))
 		say_wake(c);

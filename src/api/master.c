@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "api/share.h"
+#include "api/watch.h"
 #include "api/worker.h"
 #include "common/channel.h"
 #include "common/clock.h"
@@ -33,6 +34,7 @@ static const char
 
 struct child {
 	pid_t pid;
+	bool watches; /* the disk; of no pool */
 	enum pool pool;
 	size_t number;
 	int64_t started_ms;
@@ -128,6 +130,8 @@ spawn(struct master *m, struct child *ch)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
+	if (ch->watches)
+		exit(watch_run(m->conf));
 	exit(worker_run(m->conf, ch->pool, m->listen_fd[ch->pool],
 	    ch->pool == POOL_API ? m->share : NULL, ch->number));
 }
@@ -145,12 +149,14 @@ reap(struct master *m, bool replace)
 			if (ch->pid != pid)
 				continue;
 			ch->pid = 0;
-			if (ch->pool == POOL_API)
+			if (ch->pool == POOL_API && !ch->watches)
 				share_leave(m->share, ch->number);
 			if (replace)
 				log_line(LOG_WARN, "worker_ended",
 				    "%s worker %d ended with %s %d",
-				    POOL_NAMES[ch->pool], (int)pid,
+				    ch->watches ? "watch"
+						: POOL_NAMES[ch->pool],
+				    (int)pid,
 				    WIFSIGNALED(status) ? "signal" : "status",
 				    WIFSIGNALED(status) ? WTERMSIG(status)
 							: WEXITSTATUS(status));
@@ -226,7 +232,8 @@ fill_pools(struct master *m)
 	for (int p = 0; p < POOL__MAX; p++)
 		if (m->listen_fd[p] < 0)
 			sizes[p] = 0;
-	m->count = (size_t)(sizes[POOL_API] + sizes[POOL_AUTH]);
+	m->count = (size_t)(sizes[POOL_API] + sizes[POOL_AUTH]) +
+	    (sizes[POOL_API] > 0 ? 1 : 0);
 	m->children = xcalloc(m->count, sizeof(*m->children));
 	m->share = share_new((size_t)sizes[POOL_API]);
 	for (size_t i = 0; i < m->count; i++) {
@@ -235,6 +242,8 @@ fill_pools(struct master *m)
 		m->children[i].pool = api ? POOL_API : POOL_AUTH;
 		m->children[i].number = api ? i : i - (size_t)sizes[POOL_API];
 	}
+	if (sizes[POOL_API] > 0)
+		m->children[m->count - 1].watches = true;
 }
 
 int

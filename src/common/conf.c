@@ -80,6 +80,11 @@ static const struct setting SETTINGS[] = {
 	INT(quota_creates_per_minute, "120", 0, QUOTA_MAX, "sessions an org may create within 60 seconds"),
 	INT(quota_previews, "50", 0, QUOTA_MAX, "preview URLs an org may have"),
 	INT(quota_disk_mb, "20480", 0, QUOTA_MAX, "disk an org's sandboxes may reserve, each its class's, while they hold files"),
+	INT(capacity_min_mb, "2048", 0, 1 << 30, "a new workspace needs this much free space where it will lie"),
+	INT(disk_budget_mb, "0", 0, 1 << 30, "what classes may promise of this host's disk, all sandboxes together; 0: more than there is"),
+	INT(disk_low_mb, "1024", 0, 1 << 30, "below this much free space the heaviest writer is frozen and nothing new is admitted; 0: off"),
+	INT(ballast_mb, "256", 0, 1 << 20, "a file that is given up for PostgreSQL when a quarter of disk_low_mb is left; 0: none"),
+	INT(disk_account_seconds, "300", 0, 86400, "what a session uses is measured this often; 0: never"),
 };
 /* clang-format on */
 

@@ -48,6 +48,11 @@ struct conf {
 	int64_t quota_creates_per_minute;
 	int64_t quota_previews;
 	int64_t quota_disk_mb;
+	int64_t capacity_min_mb;
+	int64_t disk_budget_mb;
+	int64_t disk_low_mb;
+	int64_t ballast_mb;
+	int64_t disk_account_seconds;
 };
 
 /*

@@ -82,6 +82,10 @@ err_errno(struct err *e, const char *fmt, ...)
 
 	e->kind = ERR_INTERNAL;
 	e->code = "internal";
+	if (saved == ENOSPC || saved == EDQUOT) {
+		e->kind = ERR_NO_SPACE;
+		e->code = "no_space_left";
+	}
 	e->field[0] = '\0';
 	e->more[0] = '\0';
 	va_start(ap, fmt);

@@ -52,7 +52,10 @@ int err_set(struct err *e, enum err_kind kind, const char *code,
 int err_field(struct err *e, const char *field, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
-/* err_set for a failed system call: ERR_INTERNAL with errno's text behind. */
+/*
+ * err_set for a failed system call: ERR_INTERNAL with errno's text behind; a
+ * full disk is ERR_NO_SPACE "no_space_left".
+ */
 int err_errno(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Puts context before the message of an error that is passed on.  -1. */

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/capacity.h"
 
 enum { FILE_MODE = 0644 };
 
@@ -159,6 +160,17 @@ expose_more(struct control *ctl, const struct launch *l, int64_t deadline_ms,
 	return 0;
 }
 
+/* Only where nothing lies yet: who has files may always come back to them. */
+static int
+launch_admit(struct control *ctl, const struct launch *l, int64_t deadline_ms,
+    struct err *e)
+{
+	if (!l->first)
+		return 0;
+	return capacity_admit(ctl, l->sandbox.id, l->target.session,
+	    deadline_ms, e);
+}
+
 int
 launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
     int64_t deadline_ms, struct err *e)
@@ -174,6 +186,8 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	if (creating && p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0)
 		return -1;
 	steps_enter(&l->steps, "admission", "admitted");
+	if (launch_admit(ctl, l, deadline_ms, e) < 0)
+		return -1;
 	steps_enter(&l->steps, "wrapper", "launched");
 	if (agent_launch(p, &l->sandbox, &l->target, &l->agent, deadline_ms,
 		e) < 0 ||

@@ -1,8 +1,11 @@
 noinst_LIBRARIES += libcontrol.a
 
 libcontrol_a_SOURCES = \
+	src/control/capacity.c src/control/capacity.h \
 	src/control/control.c src/control/control.h \
 	src/control/discover.c src/control/discover.h \
+	src/control/disk.c src/control/disk.h \
+	src/control/evidence.c src/control/evidence.h \
 	src/control/launch.c src/control/launch.h \
 	src/control/preview_control.c src/control/preview_control.h \
 	src/control/sandbox_control.c src/control/sandbox_control.h \

@@ -59,7 +59,7 @@ sandbox_control_retire(struct control *ctl, const char *id,
 
 static int
 put_to_sleep(struct control *ctl, const char *sandbox, const char *incarnation,
-    const struct rows *r, size_t i, struct err *e)
+    const char *why, const struct rows *r, size_t i, struct err *e)
 {
 	const char *session = rows_text(r, i, "session_id");
 	auto_free char *spec = NULL;
@@ -73,15 +73,16 @@ put_to_sleep(struct control *ctl, const char *sandbox, const char *incarnation,
 	    json_pack("{s:s, s:s, s:I, s:b, s:s, s:s, s:s*}", "incarnation",
 		incarnation, "instance", rows_text(r, i, "instance"),
 		"generation", (json_int_t)rows_int(r, i, "generation"), "lost",
-		!files, "reason", files ? "sandbox_gone" : "storage_gone",
-		"trace", ctl->trace, "actor", control_actor(ctl)));
+		!files, "reason", files ? why : "storage_gone", "trace",
+		ctl->trace, "actor", control_actor(ctl)));
 	return STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, NULL, e,
 	    session, spec);
 }
 
-int
-sandbox_control_gone(struct control *ctl, const char *id,
-    const char *incarnation, size_t *sessions, struct err *e)
+/* Ends the incarnation, then its row, then what its sessions say. */
+static int
+end_all(struct control *ctl, const char *id, const char *incarnation,
+    const char *why, size_t *sessions, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
 	auto_rows struct rows *r = NULL;
@@ -95,7 +96,22 @@ sandbox_control_gone(struct control *ctl, const char *id,
 	    STORE_RUN(ctl->store, STMT_OWNED_IN, &r, e, id) < 0)
 		return -1;
 	for (; *sessions < rows_count(r); (*sessions)++)
-		if (put_to_sleep(ctl, id, incarnation, r, *sessions, e) < 0)
+		if (put_to_sleep(ctl, id, incarnation, why, r, *sessions, e) <
+		    0)
 			return -1;
 	return 0;
+}
+
+int
+sandbox_control_gone(struct control *ctl, const char *id,
+    const char *incarnation, size_t *sessions, struct err *e)
+{
+	return end_all(ctl, id, incarnation, "sandbox_gone", sessions, e);
+}
+
+int
+sandbox_control_condemn(struct control *ctl, const char *id,
+    const char *incarnation, size_t *sessions, struct err *e)
+{
+	return end_all(ctl, id, incarnation, "sandbox_destroyed", sessions, e);
 }

@@ -32,4 +32,12 @@ int sandbox_control_retire(struct control *ctl, const char *id,
 int sandbox_control_gone(struct control *ctl, const char *id,
     const char *incarnation, size_t *sessions, struct err *e) MUST_CHECK;
 
+/*
+ * Ends a whole sandbox on evidence (evidence.h), whoever is in it: its sessions
+ * lose their wrappers and say `sandbox_destroyed`; their files are theirs until
+ * they are deleted.  The caller holds the sandbox's lock.
+ */
+int sandbox_control_condemn(struct control *ctl, const char *id,
+    const char *incarnation, size_t *sessions, struct err *e) MUST_CHECK;
+
 #endif

@@ -99,6 +99,8 @@ create_spec(struct control *ctl, const struct principal *who,
 		sealed(ctl, id, "files", w->files), "sleepAfterSeconds",
 		(json_int_t)w->sleep_after_seconds, "keepAlive", w->keep_alive,
 		"wakeOnPreview", w->wake_on_preview));
+	json_object_set_new(spec, "diskBudgetMb",
+	    json_integer(ctl->conf->disk_budget_mb));
 	if (w->labels != NULL)
 		json_object_set_new(spec, "labels", json_deep_copy(w->labels));
 	if (w->correlation_keys != NULL)

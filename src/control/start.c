@@ -10,6 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/discover.h"
+#include "control/evidence.h"
 #include "control/launch.h"
 #include "control/sandbox_control.h"
 #include "control/session_control.h"
@@ -62,6 +63,28 @@ start_undecided(const struct err *e)
 	    !code_is_in(e, FINAL, ARRAY_LEN(FINAL));
 }
 
+/* A create without room leaves nothing: neither its key nor a session. */
+static int
+take_back(struct control *ctl, const struct launch *l, const struct err *e)
+{
+	const char *session = l->target.session;
+	struct err why = { 0 };
+	bool gone;
+	auto_free char *spec =
+	    control_spec_text(json_pack("{s:s, s:s, s:s, s:I, s:o, s:s*}",
+		"reason", "startup-failed", "trace", ctl->trace, "say", e->msg,
+		"generation", (json_int_t)l->target.generation, "steps",
+		steps_json(&l->steps, e), "actor", control_actor(ctl)));
+
+	/* the wish is one statement; what fails after it the reaper finishes */
+	if (STORE_RUN(ctl->store, STMT_SESSION_REFUSED, NULL, &why, session,
+		spec) < 0 ||
+	    stop_attempt(ctl, session, &why) < 0 ||
+	    stop_finish_delete(ctl, session, &gone, &why) < 0)
+		log_err(LOG_WARN, "start_cleanup", &why);
+	return -1;
+}
+
 int
 start_act(struct control *ctl, const struct rows *plan, bool alone,
     int64_t deadline_ms, struct err *e)
@@ -70,6 +93,7 @@ start_act(struct control *ctl, const struct rows *plan, bool alone,
 	struct err ignored = { 0 };
 	const char *session = rows_text(plan, 0, "session_id");
 	const char *sandbox = rows_text(plan, 0, "sandbox_id");
+	bool condemned;
 	int rc;
 
 	if (!alone && control_lock(ctl, sandbox, e) < 0)
@@ -79,6 +103,7 @@ start_act(struct control *ctl, const struct rows *plan, bool alone,
 		rc = launch_bring_up(ctl, plan, &l, deadline_ms, e);
 	if (rc == 0)
 		rc = launch_verified(ctl, &l, e);
+	condemned = rc < 0 && evidence_weigh(ctl, &l, e);
 	if (!alone)
 		control_unlock(ctl, sandbox);
 	if (rc == 0)
@@ -88,6 +113,12 @@ start_act(struct control *ctl, const struct rows *plan, bool alone,
 		return -1;
 	}
 	log_err(LOG_WARN, "start_failed", e);
+	if (e->kind == ERR_NO_SPACE)
+		e->code = "insufficient_storage"; /* one word for callers */
+	if (e->kind == ERR_NO_SPACE && l.first)
+		return take_back(ctl, &l, e);
+	if (condemned)
+		return -1; /* its sessions have been told, this one too */
 	if (e->kind == ERR_GONE) {
 		if (launch_lost(ctl, &l, e, &ignored) < 0)
 			log_err(LOG_WARN, "start_cleanup", &ignored);

@@ -209,10 +209,20 @@ agent_seal(const struct provider *p, const struct agent_target *t,
 	return sight(p, t, "seal", 0, deadline_ms, out, e);
 }
 
+/* What is frozen hears no SIGTERM and, by some freezers, no SIGKILL. */
+static void
+thaw(const struct provider *p, const struct agent_target *t)
+{
+	struct err ignored; /* then the look that follows will tell */
+
+	(void)!p->ops->cell_freeze(p, t->sandbox, t->session, false, &ignored);
+}
+
 int
 agent_kill(const struct provider *p, const struct agent_target *t, int wait_ms,
     int64_t deadline_ms, struct agent_sight *out, struct err *e)
 {
+	thaw(p, t);
 	return sight(p, t, "kill", wait_ms, deadline_ms, out, e);
 }
 
@@ -222,6 +232,7 @@ agent_term(const struct provider *p, const struct agent_target *t,
 {
 	struct agent_question q = { .op = "term", .body = agent_body(t) };
 
+	thaw(p, t);
 	return tell(p, t, &q, deadline_ms, e);
 }
 

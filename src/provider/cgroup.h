@@ -114,6 +114,13 @@ int cgroup_cell_open(const struct cgroup_tree *t, const char *name,
 int cgroup_count(const struct cgroup_tree *t, const char *name,
     const char *session, size_t *count, struct err *e) MUST_CHECK;
 
+/*
+ * Stops one cell, or lets it go; *done is false where no group can (then
+ * nothing has happened).  A cell that is gone needs no letting go.
+ */
+int cgroup_cell_freeze(const struct cgroup_tree *t, const char *name,
+    const char *session, bool on, bool *done, struct err *e) MUST_CHECK;
+
 /* One round of SIGKILL for everything below the sandbox. */
 int cgroup_kill(const struct cgroup_tree *t, const char *name, struct err *e)
     MUST_CHECK;

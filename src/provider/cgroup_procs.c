@@ -134,6 +134,23 @@ cgroup_count(const struct cgroup_tree *t, const char *name, const char *session,
 	return visit_group(cell, name, count_one, count, e);
 }
 
+/* A cell that was frozen by itself stays so when all of it is let go. */
+static int
+thaw_cells(const struct cgroup_tree *t, const char *box, struct err *e)
+{
+	auto_names char **names = NULL;
+
+	if (file_names(AT_FDCWD, box, &names, e) < 0)
+		return -1;
+	for (char **n = names; *n != NULL; n++) {
+		auto_free char *cell = xasprintf("%s/%s", box, *n);
+
+		if (str_starts(*n, "s-") && t->ops->freeze(cell, false, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int
 freeze(const struct cgroup_tree *t, const char *name, bool on, struct err *e)
 {
@@ -141,7 +158,27 @@ freeze(const struct cgroup_tree *t, const char *name, bool on, struct err *e)
 		auto_free char *box =
 		    xasprintf("%s/box/%s", t->at[i].dir, name);
 
-		if (t->ops->freeze(box, on, e) < 0)
+		if (t->ops->freeze(box, on, e) < 0 ||
+		    (!on && thaw_cells(t, box, e) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+int
+cgroup_cell_freeze(const struct cgroup_tree *t, const char *name,
+    const char *session, bool on, bool *done, struct err *e)
+{
+	*done = false;
+	for (size_t i = 0; i < t->count; i++) {
+		auto_free char *cell =
+		    xasprintf("%s/box/%s/s-%s", t->at[i].dir, name, session);
+
+		/* v1: the freezer has a tree of its own */
+		if ((t->at[i].controllers & (1U << CGROUP_FREEZER)) == 0)
+			continue;
+		*done = true;
+		if (t->ops->freeze(cell, on, e) < 0)
 			return -1;
 	}
 	return 0;

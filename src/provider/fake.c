@@ -13,7 +13,8 @@ enum { SCRIPTS = 64 };
 static const struct provider_ops *const OPS __attribute__((used)) =
     &PROVIDER_FAKE;
 
-struct fake_world FAKE = { .lock = PTHREAD_MUTEX_INITIALIZER };
+struct fake_world FAKE = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	.free_mb = FAKE_FREE_MB };
 
 static struct {
 	char op[FAKE_OP_MAX];
@@ -151,7 +152,9 @@ fake_reset(void)
 	memset(FAKE.box, 0, sizeof(FAKE.box));
 	memset(FAKE.cell, 0, sizeof(FAKE.cell));
 	FAKE.status = (struct agent_status){ 0 };
-	FAKE.stubborn = FAKE.immortal = false;
+	FAKE.stubborn = FAKE.immortal = FAKE.own_disk = false;
+	FAKE.free_mb = FAKE_FREE_MB;
+	FAKE.more_mb = FAKE.ballast = 0;
 	memset(SCRIPT, 0, sizeof(SCRIPT));
 	pthread_mutex_unlock(&FAKE.lock);
 }
@@ -222,4 +225,51 @@ fake_box_add(const char *id, const char *incarnation)
 	str_copy(b->record.incarnation, sizeof(b->record.incarnation),
 	    incarnation);
 	pthread_mutex_unlock(&FAKE.lock);
+}
+
+void
+fake_capacity(int64_t free_mb, int64_t more_mb, bool own)
+{
+	pthread_mutex_lock(&FAKE.lock);
+	FAKE.free_mb = free_mb;
+	FAKE.more_mb = more_mb;
+	FAKE.own_disk = own;
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+void
+fake_workspace(const char *id, const char *session, int64_t age_seconds)
+{
+	struct fake_cell *c;
+
+	pthread_mutex_lock(&FAKE.lock);
+	c = fake_find_cell(id, session, true);
+	c->storage = true;
+	c->age = age_seconds;
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+void
+fake_usage(const char *session, int64_t bytes, int64_t more)
+{
+	pthread_mutex_lock(&FAKE.lock);
+	for (size_t i = 0; i < FAKE_CELLS; i++)
+		if (str_equal(FAKE.cell[i].session, session)) {
+			FAKE.cell[i].usage = bytes;
+			FAKE.cell[i].growth = more;
+		}
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+bool
+fake_is_frozen(const char *session)
+{
+	bool frozen = false;
+
+	pthread_mutex_lock(&FAKE.lock);
+	for (size_t i = 0; i < FAKE_CELLS; i++)
+		if (str_equal(FAKE.cell[i].session, session))
+			frozen = FAKE.cell[i].frozen;
+	pthread_mutex_unlock(&FAKE.lock);
+	return frozen;
 }

@@ -19,6 +19,8 @@ enum fake_how {
 	FAKE_FAIL,   /* nothing is done; an error */
 	FAKE_HANG,   /* nothing is done; no answer before the deadline */
 	FAKE_LOSE,   /* done, but the answer is an error */
+	FAKE_FULL,   /* nothing is done: no space left */
+	FAKE_DENIED, /* nothing is done: no permission */
 	FAKE_UNKNOWN /* inspect: "could not tell"; others: FAKE_FAIL */
 };
 
@@ -49,6 +51,22 @@ void fake_stubborn(bool stubborn, bool immortal);
 
 /* What the next status answers say. */
 void fake_status(const struct agent_status *s);
+
+/*
+ * How much room there is: free_mb, and more_mb with every workspace that is
+ * dropped; `own`: each sandbox has a file system to itself.  At first there is
+ * plenty.
+ */
+void fake_capacity(int64_t free_mb, int64_t more_mb, bool own);
+
+/* A session's directories without a session, this old; -1: nobody knows. */
+void fake_workspace(const char *id, const char *session, int64_t age_seconds);
+
+/* What `usage` says a session has; it grows by `more` with every look. */
+void fake_usage(const char *session, int64_t bytes, int64_t more);
+
+/* Whether it is frozen. */
+bool fake_is_frozen(const char *session);
 
 /* A sandbox that runs here and that no row knows. */
 void fake_box_add(const char *id, const char *incarnation);

@@ -125,6 +125,25 @@ list(struct turn *t)
 }
 
 static json_t *
+usage(struct turn *t)
+{
+	json_t *cells = json_array();
+
+	for (size_t i = 0; i < FAKE_CELLS; i++) {
+		struct fake_cell *c = &FAKE.cell[i];
+
+		if (!str_equal(c->box, t->box) || c->generation == 0)
+			continue;
+		json_array_append_new(cells,
+		    json_pack("{s:s, s:I, s:b}", "session", c->session, "bytes",
+			(json_int_t)c->usage, "whole", 1));
+		if (!c->frozen)
+			c->usage += c->growth;
+	}
+	return json_pack("{s:b, s:o}", "ok", 1, "cells", cells);
+}
+
+static json_t *
 prove(struct turn *t)
 {
 	(void)t;
@@ -163,6 +182,7 @@ static const struct {
 	{ "term", term, false },
 	{ "kill", kill_cell, false },
 	{ "list", list, false },
+	{ "usage", usage, false },
 	{ "prove", prove, true },
 	{ "write", done, true },
 	{ "env", done, true },

@@ -11,8 +11,8 @@
 #include "provider/proc.h"
 
 /* -1 when the script says so; *lose when only the answer is to be lost. */
-static int
-play(const char *op, int64_t deadline_ms, bool *lose, struct err *e)
+int
+fake_play(const char *op, int64_t deadline_ms, bool *lose, struct err *e)
 {
 	enum fake_how how = fake_next(op);
 
@@ -25,12 +25,15 @@ play(const char *op, int64_t deadline_ms, bool *lose, struct err *e)
 		return err_set(e, ERR_UNAVAILABLE, "timed_out",
 		    "the fake hung");
 	}
+	errno = how == FAKE_FULL ? ENOSPC : EACCES;
+	if (how == FAKE_FULL || how == FAKE_DENIED)
+		return err_errno(e, "the fake's %s", op);
 	return err_set(e, ERR_UNAVAILABLE, "fake_failure", "the fake failed");
 }
 
 /* Lets go of the world with what came of it. */
-static int
-finish(int rc, bool lose, struct err *e)
+int
+fake_finish(int rc, bool lose, struct err *e)
 {
 	pthread_mutex_unlock(&FAKE.lock);
 	if (rc == 0 && lose)
@@ -40,10 +43,10 @@ finish(int rc, bool lose, struct err *e)
 }
 
 /* For operations that have no deadline: a hang is a failure. */
-static int
-begin(const char *op, bool *lose, struct err *e)
+int
+fake_begin(const char *op, bool *lose, struct err *e)
 {
-	if (play(op, 0, lose, e) < 0)
+	if (fake_play(op, 0, lose, e) < 0)
 		return -1;
 	pthread_mutex_lock(&FAKE.lock);
 	return 0;
@@ -77,7 +80,7 @@ ensure(const struct provider *p, const struct sandbox_spec *s,
 	int rc;
 
 	(void)p;
-	if (play("ensure", deadline_ms, &lose, e) < 0)
+	if (fake_play("ensure", deadline_ms, &lose, e) < 0)
 		return -1;
 	pthread_mutex_lock(&FAKE.lock);
 	b = fake_find_box(s->id, true);
@@ -91,7 +94,7 @@ ensure(const struct provider *p, const struct sandbox_spec *s,
 		b->record.state = RECORD_LIVE;
 		b->runs = true;
 	}
-	return finish(rc, lose, e);
+	return fake_finish(rc, lose, e);
 }
 
 static bool
@@ -151,7 +154,7 @@ list(const struct provider *p, struct sandbox_seen **out, size_t *count,
 	(void)p;
 	*out = NULL;
 	*count = 0;
-	if (begin("list", &lose, e) < 0)
+	if (fake_begin("list", &lose, e) < 0)
 		return -1;
 	*out = xcalloc(FAKE_BOXES, sizeof(**out));
 	for (size_t i = 0; i < FAKE_BOXES; i++) {
@@ -161,7 +164,7 @@ list(const struct provider *p, struct sandbox_seen **out, size_t *count,
 		if ((*out)[*count].presence != PRESENCE_ABSENT)
 			++*count;
 	}
-	return finish(0, false, e);
+	return fake_finish(0, false, e);
 }
 
 static int
@@ -172,19 +175,19 @@ end(const char *op, const char *id, const char *incarnation,
 	bool lose;
 	int rc;
 
-	if (play(op, deadline_ms, &lose, e) < 0)
+	if (fake_play(op, deadline_ms, &lose, e) < 0)
 		return -1;
 	pthread_mutex_lock(&FAKE.lock);
 	b = fake_find_box(id, true);
 	rc = record_check_end(&b->record, incarnation, b->runs, destroy, e);
 	if (rc < 0)
-		return finish(rc, false, e);
+		return fake_finish(rc, false, e);
 	record_end(&b->record, incarnation, destroy);
 	fake_end_box(b);
 	for (size_t i = 0; destroy && i < FAKE_CELLS; i++)
 		if (str_equal(FAKE.cell[i].box, id))
 			FAKE.cell[i] = (struct fake_cell){ 0 };
-	return finish(0, lose, e);
+	return fake_finish(0, lose, e);
 }
 
 static int
@@ -211,7 +214,7 @@ control(const struct provider *p, const char *id, const char *incarnation,
 	bool lose, listens;
 
 	(void)p;
-	if (begin("control", &lose, e) < 0)
+	if (fake_begin("control", &lose, e) < 0)
 		return -1;
 	b = fake_find_box(id, false);
 	listens = b != NULL && b->runs &&
@@ -230,11 +233,11 @@ storage_make(const struct provider *p, const char *id, const char *session,
 	bool lose;
 
 	(void)p;
-	if (begin("storage_make", &lose, e) < 0)
+	if (fake_begin("storage_make", &lose, e) < 0)
 		return -1;
 	fake_find_box(id, true);
 	fake_find_cell(id, session, true)->storage = true;
-	return finish(0, lose, e);
+	return fake_finish(0, lose, e);
 }
 
 static int
@@ -246,11 +249,11 @@ storage_exists(const struct provider *p, const char *id, const char *session,
 
 	(void)p;
 	*out = false;
-	if (begin("storage_exists", &lose, e) < 0)
+	if (fake_begin("storage_exists", &lose, e) < 0)
 		return -1;
 	c = fake_find_cell(id, session, false);
 	*out = c != NULL && c->storage;
-	return finish(0, lose, e);
+	return fake_finish(0, lose, e);
 }
 
 static int
@@ -261,12 +264,14 @@ storage_drop(const struct provider *p, const char *id, const char *session,
 	bool lose;
 
 	(void)p;
-	if (begin("storage_drop", &lose, e) < 0)
+	if (fake_begin("storage_drop", &lose, e) < 0)
 		return -1;
 	c = fake_find_cell(id, session, false);
+	if (c != NULL && c->storage)
+		FAKE.free_mb += FAKE.more_mb;
 	if (c != NULL)
 		c->storage = false;
-	return finish(0, lose, e);
+	return fake_finish(0, lose, e);
 }
 
 static int
@@ -278,7 +283,7 @@ cell_open(const struct provider *p, const struct sandbox_spec *s,
 
 	(void)p, (void)s, (void)session, (void)fds;
 	*count = 0;
-	return play("cell_open", 0, &lose, e);
+	return fake_play("cell_open", 0, &lose, e);
 }
 
 static int
@@ -290,11 +295,11 @@ cell_gone(const struct provider *p, const char *id, const char *session,
 
 	(void)p;
 	*gone = false;
-	if (begin("cell_gone", &lose, e) < 0)
+	if (fake_begin("cell_gone", &lose, e) < 0)
 		return -1;
 	c = fake_find_cell(id, session, false);
 	*gone = c == NULL || c->generation == 0;
-	return finish(0, lose, e);
+	return fake_finish(0, lose, e);
 }
 
 static json_t *
@@ -321,7 +326,7 @@ agent_log(const struct provider *p, const char *id, size_t max, struct buf *out,
 	bool lose;
 
 	(void)p, (void)id;
-	if (play("agent_log", 0, &lose, e) < 0)
+	if (fake_play("agent_log", 0, &lose, e) < 0)
 		return -1;
 	buf_add(out, LINE, max < strlen(LINE) ? max : strlen(LINE));
 	return 0;
@@ -334,7 +339,7 @@ sweep(const struct provider *p, int64_t deadline_ms, bool *left, struct err *e)
 
 	(void)p;
 	*left = false;
-	return play("sweep", deadline_ms, &lose, e);
+	return fake_play("sweep", deadline_ms, &lose, e);
 }
 
 const struct provider_ops PROVIDER_FAKE = {
@@ -350,6 +355,12 @@ const struct provider_ops PROVIDER_FAKE = {
 	.storage_make = storage_make,
 	.storage_exists = storage_exists,
 	.storage_drop = storage_drop,
+	.storage_list = fake_storage_list,
+	.capacity = fake_measure,
+	.ballast = fake_ballast,
+	.ballast_size = fake_ballast_size,
+	.cell_freeze = fake_freeze,
+	.frozen = fake_frozen,
 	.cell_open = cell_open,
 	.cell_gone = cell_gone,
 	.limits = limits,

@@ -24,7 +24,9 @@ struct fake_cell {
 	char instance[ID_MAX];
 	int64_t generation; /* 0: only storage or a seal */
 	int64_t sealed;
-	bool storage;
+	bool storage, frozen;
+	int64_t age;            /* of its storage, in seconds */
+	int64_t usage, growth;  /* bytes */
 	struct channel_fds fds; /* its listening sockets */
 };
 
@@ -34,7 +36,11 @@ struct fake_world {
 	struct fake_cell cell[FAKE_CELLS];
 	struct agent_status status;
 	bool stubborn, immortal;
+	int64_t free_mb, more_mb, ballast;
+	bool own_disk;
 };
+
+enum { FAKE_FREE_MB = 1 << 20 };
 
 extern struct fake_world FAKE;
 
@@ -47,6 +53,22 @@ struct fake_cell *fake_find_cell(const char *id, const char *session,
     bool make);
 void fake_end_cell(struct fake_cell *c);
 void fake_end_box(struct fake_box *b);
+
+/* How an operation begins and ends, for fake_ops.c and fake_disk.c. */
+int fake_play(const char *op, int64_t deadline_ms, bool *lose, struct err *e);
+int fake_begin(const char *op, bool *lose, struct err *e);
+int fake_finish(int rc, bool lose, struct err *e);
+
+int fake_storage_list(const struct provider *p, const char *id,
+    struct workspace **out, size_t *count, struct err *e);
+int fake_measure(const struct provider *p, const char *id, struct capacity *out,
+    struct err *e);
+int fake_ballast(const struct provider *p, int64_t bytes, struct err *e);
+int64_t fake_ballast_size(const struct provider *p);
+int fake_freeze(const struct provider *p, const char *id, const char *session,
+    bool on, struct err *e);
+int fake_frozen(const struct provider *p, struct frozen **out, size_t *count,
+    struct err *e);
 
 /* One end of a channel whose other end a thread answers. */
 int fake_connect(const char *id, struct err *e);

@@ -76,7 +76,9 @@ cell_open(const struct provider *p, const struct sandbox_spec *s,
 	struct cgroup_tree t;
 
 	*count = 0;
-	if (box_open(p, s->id, &b, e) < 0 || box_cgroups(p, &b, &t, e) < 0)
+	/* a new life is not frozen because the last one was */
+	if (local_freeze(p, s->id, session, false, e) < 0 ||
+	    box_open(p, s->id, &b, e) < 0 || box_cgroups(p, &b, &t, e) < 0)
 		return -1;
 	return cgroup_cell_open(&t, b.name, session, s, fds, count, e);
 }
@@ -111,9 +113,26 @@ limit(int64_t value, const char *by)
 }
 
 /*
- * "rlimit" is what it says: the size of each file, not of all together.  The
- * watchdog is the agent's; a single process also has an rlimit.  Nothing holds
- * the processor where there is no group.
+ * A file system, or a project quota, of the sandbox's own holds by itself; the
+ * kernel then tells its size as that of the whole.  Else sessions are measured
+ * now and then (each file also has an rlimit); where not even that, the rlimit
+ * is what it says: the size of each file, not of all together.
+ */
+static const char *
+who_holds_disk(const struct provider *p, const struct sandbox_spec *s)
+{
+	struct capacity c;
+	struct err ignored; /* then nothing of the kind can be promised */
+
+	if (local_capacity(p, s->id, &c, &ignored) == 0 && c.own &&
+	    c.total_bytes <= s->disk_mb << 20)
+		return "quota";
+	return p->conf->disk_account_seconds > 0 ? "accounting" : "rlimit";
+}
+
+/*
+ * The watchdog is the agent's; a single process also has an rlimit.  Nothing
+ * holds the processor where there is no group.
  */
 static json_t *
 limits(const struct provider *p, const struct sandbox_spec *s)
@@ -131,7 +150,7 @@ limits(const struct provider *p, const struct sandbox_spec *s)
 	    "cpuMillis",
 	    limit(s->cpu_millis,
 		cgroup_holds(&t, CGROUP_CPU) ? "cgroup" : "none"),
-	    "diskMb", limit(s->disk_mb, "rlimit"), "pids",
+	    "diskMb", limit(s->disk_mb, who_holds_disk(p, s)), "pids",
 	    limit(s->pids,
 		cgroup_holds(&t, CGROUP_PIDS) ? "cgroup" : "rlimit"));
 }
@@ -185,6 +204,12 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.storage_make = make_storage,
 	.storage_exists = find_storage,
 	.storage_drop = drop_storage,
+	.storage_list = local_workspaces,
+	.capacity = local_capacity,
+	.ballast = local_ballast,
+	.ballast_size = local_ballast_size,
+	.cell_freeze = local_freeze,
+	.frozen = local_frozen,
 	.cell_open = cell_open,
 	.cell_gone = cell_gone,
 	.limits = limits,

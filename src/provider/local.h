@@ -51,4 +51,19 @@ int local_stop(const struct provider *p, const char *id,
 int local_destroy(const struct provider *p, const char *id,
     const char *incarnation, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
+/* local_disk.c */
+int local_capacity(const struct provider *p, const char *id,
+    struct capacity *out, struct err *e) MUST_CHECK;
+int local_workspaces(const struct provider *p, const char *id,
+    struct workspace **out, size_t *count, struct err *e) MUST_CHECK;
+int local_ballast(const struct provider *p, int64_t bytes, struct err *e)
+    MUST_CHECK;
+int64_t local_ballast_size(const struct provider *p);
+
+/* local_freeze.c */
+int local_freeze(const struct provider *p, const char *id, const char *session,
+    bool on, struct err *e) MUST_CHECK;
+int local_frozen(const struct provider *p, struct frozen **out, size_t *count,
+    struct err *e) MUST_CHECK;
+
 #endif

@@ -5,6 +5,7 @@ noinst_LIBRARIES += libprovider.a
 libprovider_a_SOURCES = \
 	src/provider/agent_link.c src/provider/agent_link.h \
 	src/provider/agent_socket.c src/provider/agent_wire.h \
+	src/provider/agent_usage.c src/provider/agent_usage.h \
 	src/provider/box.c src/provider/box.h \
 	src/provider/box_log.c \
 	src/provider/cgroup.c src/provider/cgroup.h \
@@ -14,12 +15,15 @@ libprovider_a_SOURCES = \
 	src/provider/cgroup_v2.c \
 	src/provider/fake.c src/provider/fake.h \
 	src/provider/fake_agent.c src/provider/fake_world.h \
+	src/provider/fake_disk.c \
 	src/provider/fake_ops.c \
 	src/provider/file.c src/provider/file.h \
 	src/provider/local.c src/provider/local.h \
 	src/provider/local_bwrap.c src/provider/local_bwrap.h \
+	src/provider/local_disk.c \
 	src/provider/local_end.c \
 	src/provider/local_ensure.c \
+	src/provider/local_freeze.c \
 	src/provider/local_open.c \
 	src/provider/local_seen.c \
 	src/provider/local_start.c src/provider/local_start.h \

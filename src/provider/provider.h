@@ -63,6 +63,25 @@ struct sandbox_seen {
 	enum presence presence;
 };
 
+/* The file system a sandbox's workspaces lie on. */
+struct capacity {
+	int64_t free_bytes; /* for us, not for root */
+	int64_t total_bytes;
+	bool own; /* nobody else's files can fill it */
+};
+
+/* A session's directories, as the host made them. */
+struct workspace {
+	char session[ID_MAX];
+	int64_t age_seconds; /* -1: it cannot be told */
+};
+
+/* A cell that was frozen. */
+struct frozen {
+	char sandbox[SANDBOX_ID_MAX];
+	char session[ID_MAX];
+};
+
 struct provider {
 	const struct provider_ops *ops;
 	const struct conf *conf; /* borrowed */
@@ -131,6 +150,36 @@ struct provider_ops {
 	int (*storage_drop)(const struct provider *p, const char *id,
 	    const char *session, struct err *e);
 
+	/* All sessions that have directories in a sandbox.  *out is malloc'ed. */
+	int (*storage_list)(const struct provider *p, const char *id,
+	    struct workspace **out, size_t *count, struct err *e);
+
+	/*
+	 * How much room there is where a sandbox's workspaces are or will be;
+	 * id "" means this host's state as a whole.
+	 */
+	int (*capacity)(const struct provider *p, const char *id,
+	    struct capacity *out, struct err *e);
+
+	/*
+	 * A file of that many bytes where the workspaces are, which can be
+	 * given up at once: made (0: removed), idempotent.
+	 */
+	int (*ballast)(const struct provider *p, int64_t bytes, struct err *e);
+	/* How many bytes it has now; 0 when there is none. */
+	int64_t (*ballast_size)(const struct provider *p);
+
+	/*
+	 * Stops a cell where it stands, or lets it go on.  Who was stopped is
+	 * on record, for `frozen` to tell, until it is let go; letting go what
+	 * was not stopped, or is not there any more, is success.
+	 */
+	int (*cell_freeze)(const struct provider *p, const char *id,
+	    const char *session, bool on, struct err *e);
+	/* Everybody on record.  *out is malloc'ed. */
+	int (*frozen)(const struct provider *p, struct frozen **out,
+	    size_t *count, struct err *e);
+
 	/*
 	 * The cell's own cgroup(s): made with their limits, opened for the
 	 * cell to join (count may be 0 where nothing is delegated).  cell_gone
@@ -145,7 +194,8 @@ struct provider_ops {
 
 	/*
 	 * Who holds each limit: {"memoryMb":{"value":512,"by":"cgroup"},...}
-	 * with by = cgroup, rlimit, watchdog or none.  Never NULL.
+	 * with by = cgroup, rlimit, watchdog or none, for diskMb quota,
+	 * accounting or rlimit.  Never NULL.
 	 */
 	json_t *(
 	    *limits)(const struct provider *p, const struct sandbox_spec *s);

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/disk.h"
 #include "control/preview_control.h"
 #include "control/sandbox_control.h"
 #include "control/session_control.h"
@@ -266,11 +267,29 @@ forget(struct pass *p)
 		pass_failed(p, "trash", &e);
 }
 
+/* What is low, who is over his limit, what is promised. */
+static void
+look_at_disk(struct pass *p)
+{
+	struct err e = { 0 };
+
+	if (disk_guard(p->ctl, &e) < 0 || disk_tell(p->ctl, &e) < 0)
+		pass_failed(p, "disk_guard", &e);
+	if (disk_account(p->ctl, p->deadline_ms, &e) < 0)
+		pass_failed(p, "disk_account", &e);
+	if (p->ctl->conf->disk_budget_mb > 0 &&
+	    STORE_RUN(p->ctl->store, STMT_DISK_RECOUNT, NULL, &e,
+		p->ctl->conf->host_name) < 0)
+		pass_failed(p, "disk_recount", &e);
+}
+
 void
 pass_run(struct pass *p)
 {
 	for (size_t i = 0; i < ARRAY_LEN(PARTS) && pass_has_time(p); i++)
 		run_part(p, &PARTS[i]);
+	if (!p->dry_run)
+		look_at_disk(p);
 	reconcile(p);
 	if (!p->dry_run)
 		forget(p);

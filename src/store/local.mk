@@ -1,18 +1,20 @@
 noinst_LIBRARIES += libstore.a
 
 SQL_STATEMENTS = \
-	sql/statements/auth.sql sql/statements/history.sql \
+	sql/statements/auth.sql sql/statements/disk.sql sql/statements/history.sql \
 	sql/statements/port.sql sql/statements/quota.sql sql/statements/reaper.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql
 SQL_MIGRATIONS = \
 	sql/migrations/0001_first.sql \
 	sql/migrations/0002_reaper.sql \
+	sql/migrations/0003_disk.sql \
 	sql/migrations/0005_keys_and_quotas.sql \
 	sql/migrations/0006_history.sql \
 	sql/migrations/0007_effects.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
+	sql/functions/disk.sql \
 	sql/functions/event.sql \
 	sql/functions/lease_apply.sql sql/functions/quota.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_json.sql sql/functions/session_keys.sql \

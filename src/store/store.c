@@ -54,6 +54,7 @@ static const struct meaning MEANINGS[] = {
 	{ "SX429", NULL, ERR_LIMITED,     "quota_exceeded" },
 	{ "SX503", NULL, ERR_UNAVAILABLE, "draining" },
 	{ "SX505", NULL, ERR_UNAVAILABLE, "other_host" },
+	{ "SX507", NULL, ERR_NO_SPACE,    "insufficient_storage" },
 	{ "23505", "session_one_living_name", ERR_CONFLICT, "name_taken" },
 	{ "23505", "schema_migration_pkey", ERR_CONFLICT, "already_migrated" },
 	{ "23505", NULL, ERR_CONFLICT,    "already_exists" },

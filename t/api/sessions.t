@@ -59,7 +59,8 @@ def a_session_with_every_field_is_created_and_ready():
     equal(set(s["limits"]), {"memoryMb", "cpuMillis", "diskMb", "pids"},
           "limits")
     for name, limit in s["limits"].items():
-        true(limit["by"] in ("cgroup", "rlimit", "watchdog", "none"),
+        true(limit["by"] in ("cgroup", "rlimit", "watchdog", "none", "quota",
+                             "accounting"),
              "who holds %s: %r" % (name, limit))
     equal(s["limits"]["memoryMb"]["value"], 2048, "memory of class small")
 

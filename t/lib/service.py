@@ -21,13 +21,35 @@ STACK_SH = os.path.join(TOP, "t/lib/stack.sh")
 PATIENCE = 60  # seconds a wait may take: against hanging, not a measure
 
 
-def begin(conf=""):
+def begin(conf="", disk_mb=0, cgroup=None):
     """The rest of the file runs with a service around it.  `conf`: settings,
-    one per line."""
+    one per line.  `disk_mb`: its state is on a file system of that size, which
+    only root can have; ask cannot_mount() first.  `cgroup`: "none"."""
     if "STACK_DIR" not in os.environ:
         os.environ["STACK_CONF"] = conf
-        os.execv("/bin/bash", ["bash", STACK_SH, "with", sys.executable, "-B",
-                               os.path.abspath(sys.argv[0])])
+        if cgroup:
+            os.environ["STACK_CGROUP"] = cgroup
+        before = []
+        if disk_mb:
+            os.environ["STACK_DISK_MB"] = str(disk_mb)
+            before = PRIVATE_MOUNTS
+        os.execvp((before + ["bash"])[0], before + [
+            "bash", STACK_SH, "with", sys.executable, "-B",
+            os.path.abspath(sys.argv[0])])
+
+
+PRIVATE_MOUNTS = ["unshare", "--mount", "--propagation", "private"]
+
+
+def cannot_mount():
+    """Why no file system can be mounted here, or nothing."""
+    if os.getuid() != 0:
+        return "only root can mount a small file system"
+    tried = subprocess.run(
+        PRIVATE_MOUNTS + ["mount", "-t", "tmpfs", "-o", "size=1m", "t", "/mnt"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False)
+    return "" if tried.returncode == 0 else tried.stdout.strip()
 
 
 def setting(name):

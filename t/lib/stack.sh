@@ -12,7 +12,9 @@
 # and it ends with the script.  Exported: SANDLEASE_URL, SANDLEASE_API_KEY,
 # SANDLEASE_PREVIEW_URL, SANDLEASE_CONFIG, STACK_DIR, STACK_STATE, STACK_RUN.
 # Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none,
-# STACK_FSYNC=on, STACK_RUN_IN (where the directory for sockets is made).
+# STACK_FSYNC=on, STACK_RUN_IN (where the directory for sockets is made),
+# STACK_DISK_MB (its state, PostgreSQL's included, has a file system of that
+# size; needs the right to mount, so run the test below `unshare -m`).
 # Functions of t/lib/dev-stack.sh work on it: stack_admin, stack_reap,
 # api_stop, api_start, pg_stop, pg_start, pg_psql, nginx_stop, as, ...
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
@@ -86,7 +88,15 @@ stack_export() {
 		STACK_CONF="${STACK_CONF:-}" CGROUP LOGS
 }
 
+# A small file system; in a mount namespace of its own it cannot outlive us.
+stack_mount() {
+	mkdir "$STACK_STATE" &&
+		mount -t tmpfs -o "size=${STACK_DISK_MB}m,mode=755" sandlease-test \
+			"$STACK_STATE" || die "no file system can be mounted"
+}
+
 stack_up() {
+	[ -z "${STACK_DISK_MB:-}" ] || stack_mount
 	place_make
 	stack_install || die "the programs cannot be copied"
 	cgroup_delegate "$STACK_NAME"
@@ -135,6 +145,8 @@ stack_end() {
 			"$SANDLEASE_KEEP_LOGS" 2>/dev/null
 	fi
 	stack_stop 2>&1 | stack_diag
+	[ -z "${STACK_DISK_MB:-}" ] || umount "$STACK_STATE" ||
+		umount -l "$STACK_STATE"
 	rm -rf -- "$STACK_DIR"
 	exit "$status"
 }

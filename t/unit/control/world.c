@@ -14,7 +14,8 @@
 enum { WAIT_MS = 20 * 1000 };
 
 static const char FRESH[] =
-    "TRUNCATE event, idempotency, sighting, alias, port, session, lease, sandbox;"
+    "TRUNCATE event, idempotency, sighting, alias, port, session, lease, sandbox,"
+    " host;"
     "UPDATE installation SET draining = false;"
     "INSERT INTO org (id) VALUES ('acme') ON CONFLICT DO NOTHING;"
     "INSERT INTO api_key (id, tenant, org, user_id, scope, hash)"

@@ -1,0 +1,72 @@
+-- Disk: admission, accounting, and who is frozen.
+
+-- name: session_refused
+-- params: session_id, spec
+SELECT session_refused($1, $2::jsonb) AS state;
+
+-- name: disk_recount
+-- params: host
+SELECT disk_recount($1) AS reserved_mb;
+
+-- name: stale_candidates
+-- params: session_id, host, sessions
+-- Of the session's owner: those whose directories were seen in its sandbox
+-- ($3, divided by commas), and starts that failed before they ever worked.
+-- state '' means that no row knows it.
+WITH me AS (
+    SELECT tenant, user_id, bot, sandbox_id FROM session WHERE id = $1
+), seen AS (
+    SELECT x.id, me.sandbox_id FROM me, unnest(string_to_array($3, ',')) AS x (id)
+    UNION
+    SELECT s.id, s.sandbox_id
+      FROM me JOIN session s USING (tenant, user_id, bot)
+      JOIN sandbox b ON b.id = s.sandbox_id
+     WHERE s.state = 'failed' AND s.started_at IS NULL AND b.host = $2
+)
+SELECT seen.id AS session_id, seen.sandbox_id, coalesce(b.incarnation, '') AS incarnation,
+       coalesce(s.state, '') AS state,
+       coalesce(extract(epoch FROM clock_timestamp() - s.ended_at)::bigint, -1) AS ended_seconds
+  FROM seen
+  LEFT JOIN sandbox b ON b.id = seen.sandbox_id
+  LEFT JOIN session s ON s.id = seen.id
+  LEFT JOIN lease l ON l.session_id = seen.id
+ WHERE seen.id <> $1
+   AND coalesce(l.state, 'none') = 'none'
+   AND (s.id IS NULL OR s.state = 'deleted'
+        OR s.state = 'failed' AND s.started_at IS NULL)
+ LIMIT 200;
+
+-- name: stale_claim
+-- params: session_id, trace_id
+-- Before the files of a failed start go: it cannot be resumed any more.
+-- No row: somebody has resumed it meanwhile.
+UPDATE session s SET state = 'lost', reason = 'storage_reclaimed', trace_id = $2
+  FROM lease l
+ WHERE s.id = $1 AND l.session_id = s.id AND l.state = 'none'
+   AND s.state = 'failed' AND s.started_at IS NULL
+RETURNING s.id;
+
+-- name: disk_frozen
+-- params: host, sessions
+SELECT disk_frozen($1, $2) AS changed;
+
+-- name: disk_due
+-- params: host, every_seconds, limit
+-- Sandboxes whose sessions have not been measured for so long.
+SELECT b.id AS sandbox_id, b.incarnation, c.disk_mb
+  FROM sandbox b
+  JOIN class c ON c.name = b.class
+ WHERE b.host = $1 AND b.state = 'running'
+   AND EXISTS (SELECT FROM session s JOIN lease l ON l.session_id = s.id
+                WHERE s.sandbox_id = b.id AND l.state = 'owns_wrapper'
+                  AND coalesce(s.disk_measured_at, s.created_at) <
+                      clock_timestamp() - make_interval(secs => $2::int))
+ LIMIT $3::int;
+
+-- name: disk_measured
+-- params: session_id, used_mb, over
+SELECT disk_measured($1, $2::bigint, $3::boolean) AS still_over;
+
+-- name: sandbox_probe_failed
+-- params: sandbox_id, incarnation
+SELECT sandbox_probe_failed($1, $2) AS evidence;

@@ -1,0 +1,37 @@
+/*
+ * usage.h: how much of the disk sessions use.
+ *
+ * Counted by a child of init's, inside the sandbox but outside every cell: the
+ * host must not look into a tenant's tree, and a wrapper, which lives beside
+ * the tenant's code, could be made to lie.  Only directories are opened, never
+ * through a symlink; the walk has a budget and says when it did not see all.
+ */
+#ifndef SANDLEASE_AGENT_USAGE_H
+#define SANDLEASE_AGENT_USAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/cells.h"
+
+struct usage {
+	int64_t bytes;
+	bool whole;      /* false: something was not seen */
+	int64_t entries; /* left of the budget */
+	int64_t until;   /* of clock_ms() */
+};
+
+/* Adds what lies below a directory.  Depth and entries are bounded. */
+void usage_tree(const char *path, struct usage *u);
+
+/*
+ * Adds files that a cell's processes hold open and that have no name any more:
+ * a walk cannot find those.  `device` is the storage's.
+ */
+void usage_unlinked(pid_t cell, dev_t device, struct usage *u);
+
+/* [{"session", "bytes", "whole"}] of all cells. */
+json_t *usage_cells(const struct cells *t);
+
+#endif

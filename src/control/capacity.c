@@ -1,0 +1,187 @@
+/* capacity.c: whether there is room for a new workspace. */
+#include "control/capacity.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/agent_usage.h"
+
+enum { STALE_SECONDS = 20 * 60, LIST_MS = 2000, CLEAN_MS = 5000 };
+
+/* One clean-up under way. */
+struct clean {
+	struct control *ctl;
+	const char *sandbox, *session; /* the ones that need room */
+	struct workspace *seen;        /* owned */
+	size_t seen_count;
+	size_t removed;
+};
+
+static int
+measure(struct control *ctl, const char *sandbox, int64_t *free_mb,
+    struct err *e)
+{
+	struct capacity c;
+	struct err why = { 0 };
+
+	if (ctl->provider.ops->capacity(&ctl->provider, sandbox, &c, &why) < 0)
+		return err_set(e, ERR_NO_SPACE, "insufficient_storage",
+		    "the free space of this host cannot be measured: %s",
+		    why.msg);
+	*free_mb = c.free_bytes >> 20;
+	return 0;
+}
+
+/* Below the low-water mark nothing is admitted, whatever the minimum says. */
+static int64_t
+needed_mb(const struct conf *c)
+{
+	return c->capacity_min_mb > c->disk_low_mb ? c->capacity_min_mb
+						   : c->disk_low_mb;
+}
+
+static int64_t
+age_on_disk(const struct clean *k, const char *session)
+{
+	for (size_t i = 0; i < k->seen_count; i++)
+		if (str_equal(k->seen[i].session, session))
+			return k->seen[i].age_seconds;
+	return -1;
+}
+
+/*
+ * Whether nothing of it lives: by the kernel's count of its group, and by the
+ * list of its sandbox's init, unless no process of that sandbox is left.
+ */
+static bool
+is_dead(struct clean *k, const struct rows *r, size_t i, struct err *e)
+{
+	const struct provider *p = &k->ctl->provider;
+	const char *sandbox = rows_text(r, i, "sandbox_id");
+	const char *session = rows_text(r, i, "session_id");
+	auto_free struct agent_usage *cells = NULL;
+	struct sandbox_seen seen;
+	size_t count;
+	bool gone;
+
+	if (p->ops->inspect(p, sandbox, &seen, e) < 0 ||
+	    seen.presence == PRESENCE_UNKNOWN ||
+	    p->ops->cell_gone(p, sandbox, session, &gone, e) < 0 || !gone)
+		return false;
+	if (seen.presence != PRESENCE_RUNNING)
+		return true;
+	if (agent_cells(p, sandbox, seen.incarnation, clock_ms() + LIST_MS,
+		&cells, &count, e) < 0)
+		return false;
+	for (size_t n = 0; n < count; n++)
+		if (str_equal(cells[n].session, session))
+			return false;
+	return true;
+}
+
+/*
+ * A row that ended tells when; without a row, the directory does.  A failed
+ * start that never worked has no work in it, but might be resumed: that is
+ * ended first.
+ */
+static int
+remove_one(struct clean *k, const struct rows *r, size_t i, struct err *e)
+{
+	const struct provider *p = &k->ctl->provider;
+	const char *state = rows_text(r, i, "state");
+	const char *session = rows_text(r, i, "session_id");
+	int64_t age = state[0] != '\0' ? rows_int(r, i, "ended_seconds")
+				       : age_on_disk(k, session);
+	auto_rows struct rows *claimed = NULL;
+
+	if (age < STALE_SECONDS || !is_dead(k, r, i, e))
+		return 0;
+	if (str_equal(state, "failed")) {
+		if (STORE_RUN(k->ctl->store, STMT_STALE_CLAIM, &claimed, e,
+			session, k->ctl->trace) < 0)
+			return -1;
+		if (rows_count(claimed) == 0)
+			return 0;
+	}
+	if (p->ops->storage_drop(p, rows_text(r, i, "sandbox_id"), session, e) <
+	    0)
+		return -1;
+	k->removed++;
+	log_line(LOG_WARN, "stale_workspace", "of session %s is removed",
+	    session);
+	return 0;
+}
+
+/* The candidates; a directory in this sandbox without a row is one, too. */
+static int
+find(struct clean *k, struct rows **r, struct err *e)
+{
+	const struct provider *p = &k->ctl->provider;
+	auto_buf struct buf names = { 0 };
+
+	if (p->ops->storage_list(p, k->sandbox, &k->seen, &k->seen_count, e) <
+	    0)
+		return -1;
+	for (size_t i = 0; i < k->seen_count; i++) {
+		buf_add(&names, ",", i > 0 ? 1 : 0);
+		buf_add(&names, k->seen[i].session, strlen(k->seen[i].session));
+	}
+	return STORE_RUN(k->ctl->store, STMT_STALE_CANDIDATES, r, e, k->session,
+	    k->ctl->conf->host_name, names.len > 0 ? names.data : "");
+}
+
+/*
+ * Conservative: what fails is skipped, and what fails first (no list of
+ * processes, no rows) ends it with nothing removed.
+ */
+static void
+clean_up(struct control *ctl, const char *sandbox, const char *session,
+    int64_t deadline_ms)
+{
+	struct clean k = { .ctl = ctl, .sandbox = sandbox, .session = session };
+	int64_t end = clock_ms() + CLEAN_MS;
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+	bool left;
+
+	if (deadline_ms < end)
+		end = deadline_ms;
+	if (find(&k, &r, &e) < 0) {
+		log_err(LOG_WARN, "stale_workspace", &e);
+	} else {
+		for (size_t i = 0; i < rows_count(r); i++)
+			if (remove_one(&k, r, i, &e) < 0)
+				log_err(LOG_WARN, "stale_workspace", &e);
+	}
+	free(k.seen);
+	/* a workspace in the trash has freed nothing yet */
+	if (ctl->provider.ops->sweep(&ctl->provider, end, &left, &e) < 0)
+		log_err(LOG_WARN, "trash", &e);
+}
+
+int
+capacity_admit(struct control *ctl, const char *sandbox, const char *session,
+    int64_t deadline_ms, struct err *e)
+{
+	int64_t need = needed_mb(ctl->conf), has;
+
+	if (measure(ctl, sandbox, &has, e) < 0)
+		return -1;
+	if (has >= need)
+		return 0;
+	clean_up(ctl, sandbox, session, deadline_ms);
+	if (measure(ctl, sandbox, &has, e) < 0)
+		return -1;
+	if (has >= need)
+		return 0;
+	log_line(LOG_ERROR, "disk_low",
+	    "%" PRId64 " MB are free, a new workspace needs %" PRId64 " MB",
+	    has, need);
+	return err_set(e, ERR_NO_SPACE, "insufficient_storage",
+	    "this host has too little free space for a new workspace");
+}

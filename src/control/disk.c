@@ -1,0 +1,326 @@
+/* disk.c: one tenant must not fill the disk for all. */
+#include "control/disk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/stop.h"
+#include "domain/disk.h"
+#include "provider/agent_usage.h"
+
+enum { ASK_MS = 4000, BETWEEN_LOOKS_US = 300 * 1000 };
+
+/* Everybody who has a cell on this host. */
+struct crowd {
+	struct disk_user *user;
+	struct frozen *who; /* sandbox and session of each */
+	size_t count;
+};
+
+#define auto_crowd __attribute__((cleanup(crowd_release)))
+
+static void
+crowd_release(struct crowd *c)
+{
+	free(c->user);
+	free(c->who);
+}
+
+static int64_t
+low_bytes(const struct control *ctl)
+{
+	return ctl->conf->disk_low_mb << 20;
+}
+
+static int64_t
+ballast_bytes(const struct control *ctl)
+{
+	return ctl->conf->ballast_mb << 20;
+}
+
+static int
+measure(const struct control *ctl, int64_t *free_bytes, struct err *e)
+{
+	struct capacity c;
+
+	if (ctl->provider.ops->capacity(&ctl->provider, "", &c, e) < 0)
+		return err_wrap(e, "free space");
+	*free_bytes = c.free_bytes;
+	return 0;
+}
+
+/* ---- looking */
+
+static void
+add(struct crowd *c, const char *sandbox, const struct agent_usage *u)
+{
+	size_t i = c->count;
+
+	c->user = xrealloc(c->user, (i + 1) * sizeof(*c->user));
+	c->who = xrealloc(c->who, (i + 1) * sizeof(*c->who));
+	c->user[i] = (struct disk_user){ .before = u->bytes,
+		.now = u->bytes,
+		.whole = u->whole };
+	str_copy(c->who[i].sandbox, sizeof(c->who[i].sandbox), sandbox);
+	str_copy(c->who[i].session, sizeof(c->who[i].session), u->session);
+	c->count++;
+}
+
+static void
+see(struct crowd *c, const char *sandbox, const struct agent_usage *u,
+    bool again)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		if (!str_equal(c->who[i].session, u->session))
+			continue;
+		c->user[i].now = u->bytes;
+		c->user[i].whole = c->user[i].whole && u->whole;
+		return;
+	}
+	if (!again)
+		add(c, sandbox, u);
+}
+
+/* A sandbox that does not answer is passed over: others are to be seen. */
+static int
+look(struct control *ctl, struct crowd *c, bool again, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+	auto_free struct sandbox_seen *boxes = NULL;
+	size_t count;
+
+	if (p->ops->list(p, &boxes, &count, e) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		auto_free struct agent_usage *u = NULL;
+		struct err silent = { 0 };
+		size_t n;
+
+		if (boxes[i].presence != PRESENCE_RUNNING)
+			continue;
+		if (agent_usage(p, boxes[i].id, boxes[i].incarnation,
+			clock_ms() + ASK_MS, &u, &n, &silent) < 0) {
+			log_err(LOG_WARN, "disk_usage", &silent);
+			continue;
+		}
+		for (size_t k = 0; k < n; k++)
+			see(c, boxes[i].id, &u[k], again);
+	}
+	return 0;
+}
+
+static void
+mark_frozen(struct crowd *c, const struct frozen *f, size_t count)
+{
+	for (size_t i = 0; i < c->count; i++)
+		for (size_t k = 0; k < count; k++)
+			if (str_equal(c->who[i].session, f[k].session))
+				c->user[i].frozen = true;
+}
+
+/* ---- acting */
+
+static int
+freeze_heaviest(struct control *ctl, const struct frozen *f, size_t count,
+    int64_t before, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+	auto_crowd struct crowd c = { 0 };
+	int64_t now;
+	int heaviest;
+
+	if (look(ctl, &c, false, e) < 0)
+		return -1;
+	usleep(BETWEEN_LOOKS_US);
+	if (look(ctl, &c, true, e) < 0 || measure(ctl, &now, e) < 0)
+		return -1;
+	mark_frozen(&c, f, count);
+	heaviest = disk_heaviest(c.user, c.count, before, now);
+	if (heaviest < 0)
+		return 0;
+	log_line(LOG_ERROR, "disk_low",
+	    "%" PRId64 " MB are free: session %s, which has %" PRId64
+	    " MB and grew by %" PRId64 " MB, is frozen",
+	    now >> 20, c.who[heaviest].session, c.user[heaviest].now >> 20,
+	    (c.user[heaviest].now - c.user[heaviest].before) >> 20);
+	return p->ops->cell_freeze(p, c.who[heaviest].sandbox,
+	    c.who[heaviest].session, true, e);
+}
+
+static int
+thaw_all(struct control *ctl, const struct frozen *f, size_t count,
+    struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+	int rc = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (p->ops->cell_freeze(p, f[i].sandbox, f[i].session, false,
+			e) < 0)
+			rc = -1;
+		else
+			log_line(LOG_INFO, "disk_room", "session %s goes on",
+			    f[i].session);
+	}
+	return rc;
+}
+
+/* An empty list clears them all. */
+int
+disk_tell(struct control *ctl, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+	auto_free struct frozen *f = NULL;
+	auto_buf struct buf names = { 0 };
+	size_t count;
+
+	if (p->ops->frozen(p, &f, &count, e) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		buf_add(&names, ",", i > 0 ? 1 : 0);
+		buf_add(&names, f[i].session, strlen(f[i].session));
+	}
+	return STORE_RUN(ctl->store, STMT_DISK_FROZEN, NULL, e,
+	    ctl->conf->host_name, count > 0 ? names.data : "");
+}
+
+/* Made only where it leaves the disk as it should be. */
+static bool
+may_make_ballast(const struct control *ctl, int64_t free_bytes)
+{
+	const struct provider *p = &ctl->provider;
+	int64_t has = p->ops->ballast_size(p);
+
+	return has != ballast_bytes(ctl) &&
+	    free_bytes + has >=
+	    disk_relaxed(low_bytes(ctl)) + ballast_bytes(ctl);
+}
+
+bool
+disk_wants_guard(const struct control *ctl)
+{
+	const struct provider *p = &ctl->provider;
+	auto_free struct frozen *f = NULL;
+	int64_t free_bytes;
+	struct err e = { 0 };
+	size_t count;
+
+	if (low_bytes(ctl) == 0 || measure(ctl, &free_bytes, &e) < 0)
+		return false;
+	if (free_bytes < low_bytes(ctl) || may_make_ballast(ctl, free_bytes))
+		return true;
+	return free_bytes >= disk_relaxed(low_bytes(ctl)) &&
+	    p->ops->frozen(p, &f, &count, &e) == 0 && count > 0;
+}
+
+int
+disk_guard(struct control *ctl, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+	auto_free struct frozen *f = NULL;
+	int64_t low = low_bytes(ctl), free_bytes;
+	size_t count;
+	int rc = 0;
+
+	if (low == 0)
+		return 0;
+	if (measure(ctl, &free_bytes, e) < 0 ||
+	    (free_bytes < disk_critical(low) && p->ops->ballast(p, 0, e) < 0) ||
+	    p->ops->frozen(p, &f, &count, e) < 0)
+		return -1;
+	if (free_bytes < low)
+		rc = freeze_heaviest(ctl, f, count, free_bytes, e);
+	else if (free_bytes >= disk_relaxed(low))
+		rc = thaw_all(ctl, f, count, e);
+	if (rc == 0 && may_make_ballast(ctl, free_bytes))
+		rc = p->ops->ballast(p, ballast_bytes(ctl), e);
+	if (rc == 0 && (free_bytes < low || count > 0))
+		rc = disk_tell(ctl, e);
+	return rc;
+}
+
+/* ---- accounting */
+
+/* The largest of a sandbox that is over its limit as a whole. */
+static size_t
+who_is_over(const struct agent_usage *u, size_t count, int64_t limit)
+{
+	size_t largest = 0;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		sum += u[i].bytes;
+		if (u[i].bytes > u[largest].bytes)
+			largest = i;
+	}
+	return sum > limit ? largest : count;
+}
+
+static int
+record(struct control *ctl, const struct agent_usage *u, bool over,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	char used[24];
+
+	snprintf(used, sizeof(used), "%" PRId64, u->bytes >> 20);
+	if (STORE_RUN(ctl->store, STMT_DISK_MEASURED, &r, e, u->session, used,
+		over ? "true" : "false") < 0)
+		return -1;
+	if (!rows_bool(r, 0, "still_over"))
+		return 0;
+	log_line(LOG_WARN, "disk_limit", "session %s has %s MB: put to sleep",
+	    u->session, used);
+	if (stop_request(ctl, u->session, STOP_SLEEP, "unhealthy-wrapper",
+		"disk_limit", -1, e) < 0)
+		return -1;
+	return stop_attempt(ctl, u->session, e);
+}
+
+static int
+account_one(struct control *ctl, const struct rows *r, size_t i, struct err *e)
+{
+	auto_free struct agent_usage *u = NULL;
+	size_t count, over;
+
+	if (agent_usage(&ctl->provider, rows_text(r, i, "sandbox_id"),
+		rows_text(r, i, "incarnation"), clock_ms() + ASK_MS, &u, &count,
+		e) < 0)
+		return -1;
+	over = who_is_over(u, count, rows_int(r, i, "disk_mb") << 20);
+	for (size_t k = 0; k < count; k++)
+		if (record(ctl, &u[k], k == over, e) < 0)
+			return -1;
+	return 0;
+}
+
+int
+disk_account(struct control *ctl, int64_t deadline_ms, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	struct err one;
+	char every[24];
+	int rc = 0;
+
+	if (ctl->conf->disk_account_seconds == 0)
+		return 0;
+	snprintf(every, sizeof(every), "%" PRId64,
+	    ctl->conf->disk_account_seconds);
+	if (STORE_RUN(ctl->store, STMT_DISK_DUE, &r, e, ctl->conf->host_name,
+		every, "200") < 0)
+		return -1;
+	for (size_t i = 0; i < rows_count(r) && clock_left_ms(deadline_ms) > 0;
+	     i++)
+		if (account_one(ctl, r, i, &one) < 0) {
+			*e = one; /* the others are measured all the same */
+			rc = -1;
+		}
+	return rc;
+}

@@ -1,0 +1,101 @@
+/* evidence.c: what a failed start says about the sandbox as a whole. */
+#include "control/evidence.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/sandbox_control.h"
+
+static bool
+is_code(const struct err *e, const char *code)
+{
+	return e->code != NULL && str_equal(e->code, code);
+}
+
+/* By errno on this side, or in the words of whoever met it on the other. */
+static bool
+is_full(const struct err *e)
+{
+	return is_code(e, "no_space_left") ||
+	    strcasestr(e->msg, "no space left on device") != NULL;
+}
+
+static void
+note(struct control *ctl, const struct launch *l, const char *what,
+    const struct err *why)
+{
+	auto_free char *detail =
+	    control_spec_text(json_pack("{s:s}", "error", why->msg));
+	struct err e = { 0 };
+	char generation[24];
+
+	snprintf(generation, sizeof(generation), "%" PRId64,
+	    l->target.generation);
+	if (STORE_RUN(ctl->store, STMT_EVENT_ADD, NULL, &e, l->target.session,
+		"disk", what, generation, ctl->trace, detail) < 0)
+		log_err(LOG_WARN, "event", &e);
+}
+
+/* A shared disk may be full by anybody's doing: alert, and nobody ends. */
+static bool
+is_own_disk(struct control *ctl, const struct launch *l, const struct err *why)
+{
+	const struct provider *p = &ctl->provider;
+	struct capacity c;
+	struct err e = { 0 };
+
+	if (p->ops->capacity(p, l->sandbox.id, &c, &e) == 0 && c.own)
+		return true;
+	log_err(LOG_ERROR, "disk_full", why);
+	note(ctl, l, "full", why);
+	return false;
+}
+
+static bool
+failed_twice(struct control *ctl, const struct launch *l)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (STORE_RUN(ctl->store, STMT_SANDBOX_PROBE_FAILED, &r, &e,
+		l->sandbox.id, l->sandbox.incarnation) < 0) {
+		log_err(LOG_WARN, "evidence", &e);
+		return false;
+	}
+	return rows_bool(r, 0, "evidence");
+}
+
+static bool
+convicts(struct control *ctl, const struct launch *l, const struct err *why)
+{
+	if (is_code(why, "insufficient_storage"))
+		return false; /* our own refusal */
+	if (is_full(why))
+		return is_own_disk(ctl, l, why);
+	if (is_code(why, "engine_broken"))
+		return true;
+	return is_code(why, "timed_out") && failed_twice(ctl, l);
+}
+
+bool
+evidence_weigh(struct control *ctl, const struct launch *l,
+    const struct err *why)
+{
+	size_t sessions;
+	struct err e = { 0 };
+
+	if (!convicts(ctl, l, why))
+		return false;
+	log_line(LOG_ERROR, "sandbox_destroyed", "%s, because of: %s",
+	    l->sandbox.id, why->msg);
+	note(ctl, l, "sandbox_destroyed", why);
+	if (sandbox_control_condemn(ctl, l->sandbox.id, l->sandbox.incarnation,
+		&sessions, &e) == 0)
+		return true;
+	log_err(LOG_ERROR, "sandbox_destroyed", &e);
+	return false;
+}

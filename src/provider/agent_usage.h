@@ -1,0 +1,41 @@
+/*
+ * agent_usage.h: what sessions use of the disk, and stopping them.
+ *
+ * The host never looks into a tenant's files, so a child of init's does, inside
+ * the sandbox: out of the reach of the session it measures.  What it says is
+ * believed of the sessions of that sandbox only, and is a figure for deciding
+ * whom to freeze, no more.
+ */
+#ifndef SANDLEASE_PROVIDER_AGENT_USAGE_H
+#define SANDLEASE_PROVIDER_AGENT_USAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/err.h"
+#include "provider/provider.h"
+
+enum { AGENT_USAGE_MAX = 256 };
+
+struct agent_usage {
+	char session[ID_MAX];
+	int64_t bytes;
+	bool whole; /* false: there may be more than was found */
+};
+
+/* Of every session that has a cell there.  *out is malloc'ed. */
+int agent_usage(const struct provider *p, const char *sandbox,
+    const char *incarnation, int64_t deadline_ms, struct agent_usage **out,
+    size_t *count, struct err *e) MUST_CHECK;
+
+/* SIGSTOP, or SIGCONT, to everything in a cell. */
+int agent_freeze(const struct provider *p, const char *sandbox,
+    const char *incarnation, const char *session, bool on, int64_t deadline_ms,
+    struct err *e) MUST_CHECK;
+
+/* Names of the sessions that have a cell.  *out is malloc'ed. */
+int agent_cells(const struct provider *p, const char *sandbox,
+    const char *incarnation, int64_t deadline_ms, struct agent_usage **out,
+    size_t *count, struct err *e) MUST_CHECK;
+
+#endif

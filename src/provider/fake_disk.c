@@ -1,0 +1,103 @@
+/* fake_disk.c: a disk in memory. */
+#include <stdlib.h>
+
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/fake_world.h"
+
+int
+fake_storage_list(const struct provider *p, const char *id,
+    struct workspace **out, size_t *count, struct err *e)
+{
+	bool lose;
+
+	(void)p;
+	*out = NULL;
+	*count = 0;
+	if (fake_begin("storage_list", &lose, e) < 0)
+		return -1;
+	*out = xcalloc(FAKE_CELLS, sizeof(**out));
+	for (size_t i = 0; i < FAKE_CELLS; i++) {
+		const struct fake_cell *c = &FAKE.cell[i];
+
+		if (!c->storage || !str_equal(c->box, id))
+			continue;
+		str_copy((*out)[*count].session, ID_MAX, c->session);
+		(*out)[(*count)++].age_seconds = c->age;
+	}
+	return fake_finish(0, lose, e);
+}
+
+int
+fake_measure(const struct provider *p, const char *id, struct capacity *out,
+    struct err *e)
+{
+	bool lose;
+
+	(void)p;
+	if (fake_begin("capacity", &lose, e) < 0)
+		return -1;
+	*out = (struct capacity){ .free_bytes = FAKE.free_mb << 20,
+		.total_bytes = (int64_t)FAKE_FREE_MB << 20,
+		.own = FAKE.own_disk && id[0] != '\0' };
+	return fake_finish(0, lose, e);
+}
+
+int
+fake_ballast(const struct provider *p, int64_t bytes, struct err *e)
+{
+	bool lose;
+
+	(void)p;
+	if (fake_begin("ballast", &lose, e) < 0)
+		return -1;
+	FAKE.free_mb += (FAKE.ballast - bytes) >> 20;
+	FAKE.ballast = bytes;
+	return fake_finish(0, lose, e);
+}
+
+int64_t
+fake_ballast_size(const struct provider *p)
+{
+	(void)p;
+	return FAKE.ballast;
+}
+
+int
+fake_freeze(const struct provider *p, const char *id, const char *session,
+    bool on, struct err *e)
+{
+	struct fake_cell *c;
+	bool lose;
+
+	(void)p;
+	if (fake_begin("cell_freeze", &lose, e) < 0)
+		return -1;
+	c = fake_find_cell(id, session, false);
+	if (c != NULL)
+		c->frozen = on;
+	return fake_finish(0, lose, e);
+}
+
+int
+fake_frozen(const struct provider *p, struct frozen **out, size_t *count,
+    struct err *e)
+{
+	bool lose;
+
+	(void)p;
+	*out = NULL;
+	*count = 0;
+	if (fake_begin("frozen", &lose, e) < 0)
+		return -1;
+	*out = xcalloc(FAKE_CELLS, sizeof(**out));
+	for (size_t i = 0; i < FAKE_CELLS; i++) {
+		const struct fake_cell *c = &FAKE.cell[i];
+
+		if (!c->frozen)
+			continue;
+		str_copy((*out)[*count].sandbox, SANDBOX_ID_MAX, c->box);
+		str_copy((*out)[(*count)++].session, ID_MAX, c->session);
+	}
+	return fake_finish(0, lose, e);
+}

@@ -1,0 +1,158 @@
+/* local_disk.c: room on this host's disk. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/file.h"
+#include "provider/local.h"
+#include "provider/storage.h"
+
+static void
+measured(const struct statvfs *v, struct capacity *out)
+{
+	out->free_bytes = (int64_t)v->f_bavail * (int64_t)v->f_frsize;
+	out->total_bytes = (int64_t)v->f_blocks * (int64_t)v->f_frsize;
+}
+
+/*
+ * Its own: mounted there, or a project quota, whose limit statvfs() tells as
+ * the size of the whole; with one, the directory above is larger.
+ */
+static bool
+is_own(const struct provider *p, const struct stat *box,
+    const struct capacity *c)
+{
+	auto_free char *all = xasprintf("%s/storage", p->conf->state_dir);
+	struct stat st;
+	struct statvfs v;
+
+	if (stat(all, &st) < 0)
+		return false;
+	if (st.st_dev != box->st_dev)
+		return true;
+	return statvfs(all, &v) == 0 &&
+	    c->total_bytes < (int64_t)v.f_blocks * (int64_t)v.f_frsize;
+}
+
+/* Directories of ours only: what a tenant made is never looked at. */
+int
+local_capacity(const struct provider *p, const char *id, struct capacity *out,
+    struct err *e)
+{
+	char name[BOX_NAME_MAX];
+	auto_free char *path = NULL;
+	struct statvfs v;
+	struct stat st;
+
+	*out = (struct capacity){ 0 };
+	if (id[0] == '\0') {
+		if (statvfs(p->conf->state_dir, &v) < 0)
+			return err_errno(e, "%s", p->conf->state_dir);
+		measured(&v, out);
+		return 0;
+	}
+	box_name(id, name);
+	path = storage_path(p, name);
+	if (statvfs(path, &v) < 0 || stat(path, &st) < 0)
+		return err_errno(e, "%s", path);
+	measured(&v, out);
+	out->own = is_own(p, &st, out);
+	return 0;
+}
+
+/* When its directory was made: nobody but us writes in it. */
+static int64_t
+age_of(int box, const char *session)
+{
+	struct stat st;
+	time_t now = time(NULL);
+
+	if (fstatat(box, session, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(st.st_mode) || st.st_mtime > now)
+		return -1;
+	return now - st.st_mtime;
+}
+
+int
+local_workspaces(const struct provider *p, const char *id,
+    struct workspace **out, size_t *count, struct err *e)
+{
+	char name[BOX_NAME_MAX];
+	auto_free char *path = NULL;
+	auto_names char **sessions = NULL;
+	auto_fd int box = -1;
+	bool found;
+	size_t n = 0;
+
+	*out = NULL;
+	*count = 0;
+	box_name(id, name);
+	path = storage_path(p, name);
+	box = file_opendir(AT_FDCWD, path, &found, e);
+	if (box < 0)
+		return found ? -1 : 0;
+	if (file_names(box, ".", &sessions, e) < 0)
+		return -1;
+	while (sessions[n] != NULL)
+		n++;
+	*out = xcalloc(n + 1, sizeof(**out));
+	for (size_t i = 0; i < n; i++) {
+		struct workspace *w = &(*out)[*count];
+
+		if (!id_is_session(sessions[i]))
+			continue;
+		str_copy(w->session, sizeof(w->session), sessions[i]);
+		w->age_seconds = age_of(box, sessions[i]);
+		++*count;
+	}
+	return 0;
+}
+
+/* ---- the ballast */
+
+static char *
+ballast_path(const struct provider *p)
+{
+	return xasprintf("%s/ballast", p->conf->state_dir);
+}
+
+int64_t
+local_ballast_size(const struct provider *p)
+{
+	auto_free char *path = ballast_path(p);
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+}
+
+int
+local_ballast(const struct provider *p, int64_t bytes, struct err *e)
+{
+	auto_free char *path = ballast_path(p);
+	auto_fd int fd = -1;
+	int rc;
+
+	if (bytes == local_ballast_size(p))
+		return 0;
+	if (unlink(path) < 0 && errno != ENOENT)
+		return err_errno(e, "%s", path);
+	if (bytes == 0)
+		return 0;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	    0600);
+	if (fd < 0)
+		return err_errno(e, "%s", path);
+	rc = posix_fallocate(fd, 0, bytes);
+	if (rc == 0)
+		return 0;
+	unlink(path);
+	errno = rc;
+	return err_errno(e, "%s", path);
+}

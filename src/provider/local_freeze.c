@@ -1,0 +1,127 @@
+/*
+ * local_freeze.c: stopping a session where it stands.
+ *
+ * Who is frozen is noted in run_dir, not in state_dir: this happens when the
+ * latter is full, and both the note and the processes end with a reboot.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/agent_usage.h"
+#include "provider/cgroup.h"
+#include "provider/file.h"
+#include "provider/local.h"
+
+enum { ASK_MS = 2000 };
+
+static int
+open_notes(const struct provider *p, struct err *e)
+{
+	auto_free char *path = xasprintf("%s/f", p->conf->run_dir);
+
+	return file_dir(AT_FDCWD, path, 0700, e);
+}
+
+/* Where there is no freezer init stops them all by a signal. */
+static int
+ask_init(const struct provider *p, const struct box *b, const char *id,
+    const char *session, bool on, struct err *e)
+{
+	struct record r;
+	bool runs;
+
+	if (box_record(b, &r, e) < 0 || local_may_run(p, b, &runs, e) < 0)
+		return -1;
+	if (!runs || r.state == RECORD_NONE)
+		return 0; /* nobody to stop or to let go */
+	if (agent_freeze(p, id, r.incarnation, session, on, clock_ms() + ASK_MS,
+		e) == 0)
+		return 0;
+	return !on && str_equal(e->code, "no_such_session") ? 0 : -1;
+}
+
+static int
+set(const struct provider *p, const char *id, const char *session, bool on,
+    struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t;
+	bool done;
+
+	if (box_open(p, id, &b, e) < 0)
+		return -1;
+	if (b.dir < 0)
+		return 0;
+	if (box_cgroups(p, &b, &t, e) < 0 ||
+	    cgroup_cell_freeze(&t, b.name, session, on, &done, e) < 0)
+		return -1;
+	return done ? 0 : ask_init(p, &b, id, session, on, e);
+}
+
+int
+local_freeze(const struct provider *p, const char *id, const char *session,
+    bool on, struct err *e)
+{
+	auto_fd int notes = -1;
+
+	if (!id_is_session(session))
+		return err_set(e, ERR_INTERNAL, "bad_session_id",
+		    "\"%.32s\" is not a session id", session);
+	if (!on) {
+		auto_free char *note =
+		    xasprintf("%s/f/%s", p->conf->run_dir, session);
+
+		if (access(note, F_OK) < 0)
+			return errno == ENOENT ? 0 : err_errno(e, "%s", note);
+		if (set(p, id, session, false, e) < 0)
+			return -1;
+		unlink(note);
+		return 0;
+	}
+	notes = open_notes(p, e);
+	/* the note first: what is frozen without one would stay so */
+	if (notes < 0 || file_write(notes, session, id, e) < 0)
+		return -1;
+	if (set(p, id, session, true, e) == 0)
+		return 0;
+	unlinkat(notes, session, 0);
+	return -1;
+}
+
+int
+local_frozen(const struct provider *p, struct frozen **out, size_t *count,
+    struct err *e)
+{
+	auto_fd int notes = open_notes(p, e);
+	auto_names char **names = NULL;
+	size_t n = 0;
+
+	*out = NULL;
+	*count = 0;
+	if (notes < 0 || file_names(notes, ".", &names, e) < 0)
+		return -1;
+	while (names[n] != NULL)
+		n++;
+	*out = xcalloc(n + 1, sizeof(**out));
+	for (size_t i = 0; i < n; i++) {
+		auto_buf struct buf id = { 0 };
+		struct frozen *f = &(*out)[*count];
+		bool found;
+
+		if (!id_is_session(names[i]))
+			continue;
+		if (file_read(notes, names[i], SANDBOX_ID_MAX - 1, &found, &id,
+			e) < 0)
+			return -1;
+		str_copy(f->session, sizeof(f->session), names[i]);
+		if (found && id.len > 0 &&
+		    str_copy(f->sandbox, sizeof(f->sandbox), id.data))
+			++*count;
+	}
+	return 0;
+}

@@ -1,0 +1,6 @@
+#!/bin/bash
+# Admission: room for a new workspace, cleaned, found or refused.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+. "$top_srcdir/t/lib/pg.sh"
+pg_begin
+pg_run_world control/admit_world

@@ -1,0 +1,315 @@
+"""disk_checks.py: a whole service, PostgreSQL included, on a file system of
+512 MB that is really filled: by tenants, and by somebody else."""
+import os
+import pwd
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../lib"))
+import service
+import tap
+from service import (at, call, create, execute, expect, get, problem, reap,
+                     setting, sql, until, value)
+from tap import case, equal, true
+
+DISK_MB, MIN_MB, LOW_MB, BALLAST_MB = 512, 160, 64, 16
+CONF = """capacity_min_mb = %d
+disk_low_mb = %d
+ballast_mb = %d
+disk_account_seconds = 300
+""" % (MIN_MB, LOW_MB, BALLAST_MB)
+MB = 1 << 20
+GHOST = "g" * 20
+
+
+def main(cgroup=None):
+    why = service.cannot_mount()
+    if why:
+        tap.skip_all(why)
+    service.begin(CONF, DISK_MB, cgroup)
+    tap.run(before)
+
+
+def state():
+    return setting("STACK_STATE")
+
+
+def data(*names):
+    return os.path.join(state(), "data", *names)
+
+
+def free_mb():
+    v = os.statvfs(state())
+    return v.f_bavail * v.f_frsize // MB
+
+
+def fill(down_to_mb):
+    """Somebody else's file: so much is free afterwards."""
+    unfill()
+    size = os.statvfs(state())
+    bytes_ = size.f_bavail * size.f_frsize - down_to_mb * MB
+    with open(os.path.join(state(), "filler"), "wb") as f:
+        if bytes_ > 0:
+            os.posix_fallocate(f.fileno(), 0, bytes_)
+
+
+def resize(mb):
+    subprocess.run(["mount", "-o", "remount,size=%dm" % mb, state()],
+                   check=True)
+
+
+def unfill():
+    try:
+        os.unlink(os.path.join(state(), "filler"))
+    except FileNotFoundError:
+        pass
+
+
+def before():
+    """Nothing is left of the last case."""
+    unfill()
+    for sid, key in list(OURS.items()):
+        call("DELETE", at(sid), key=key)
+        until("%s is deleted" % sid,
+              lambda s=sid, k=key: get(s, k)["state"] == "deleted")
+        del OURS[sid]
+    until("no deletion is left", nothing_is_deleting)
+    resize(DISK_MB)
+    until("the ballast lies there", ballast)
+    until("there is room", lambda: free_mb() > MIN_MB + 100)
+
+
+def nothing_is_deleting():
+    sql("UPDATE lease SET next_attempt_at = clock_timestamp()"
+        " WHERE state = 'stop_needed'")
+    reap()
+    return value("SELECT count(*) FROM session WHERE state = 'deleting'") == "0"
+
+
+OURS = {}
+
+
+def session(key=None, **wish):
+    s = create(key, **wish)
+    OURS[s["id"]] = key
+    return s
+
+
+def ballast():
+    try:
+        return os.stat(data("ballast")).st_size == BALLAST_MB * MB
+    except FileNotFoundError:
+        return False
+
+
+def leave(s, name, mb, age_seconds):
+    """A workspace of nobody's in the sandbox of session `s`."""
+    owner = pwd.getpwuid(os.stat(data()).st_uid)
+    top = data("storage", s["sandboxId"], name)
+    for path in (top, top + "/workspace", top + "/home"):
+        os.mkdir(path, 0o700)
+    with open(top + "/workspace/big", "wb") as f:
+        os.posix_fallocate(f.fileno(), 0, mb * MB)
+    for path in (top, top + "/workspace", top + "/home",
+                 top + "/workspace/big"):
+        os.chown(path, owner.pw_uid, owner.pw_gid)
+    when = time.time() - age_seconds
+    os.utime(top, (when, when))
+    return top
+
+
+def refused(reply):
+    doc = problem(reply, 507, "insufficient_storage")
+    true(doc["retryable"], "it may be tried again")
+    # on a disk that is full to the last byte the reaper finishes it
+    equal(sql("SELECT id FROM session WHERE state NOT IN ('deleting', 'deleted')"
+              " AND id NOT IN (SELECT unnest(string_to_array(:'v1', ',')))",
+              ",".join(OURS)), [], "no session is left of it")
+
+
+def writer(sid, key=None):
+    """A job that writes 20 MB a second, for ever."""
+    execute(sid, "(while :; do head -c 2097152 /dev/zero >>big; sleep 0.1;"
+            " done) >/dev/null 2>&1 &", key)
+
+
+def size(s):
+    path = data("storage", s["sandboxId"], s["id"], "workspace", "big")
+    return os.stat(path).st_size
+
+
+def postgres_lives():
+    sql("CREATE TABLE IF NOT EXISTS proof (n int);"
+        "INSERT INTO proof SELECT generate_series(1, 1000)")
+    equal(value("SELECT count(*) > 0 FROM proof"), "t", "rows")
+    sql("TRUNCATE proof")
+
+
+# ---- admission
+
+@case
+def with_room_a_session_is_admitted_and_says_who_holds_its_limit():
+    s = session(isolation="session")
+    equal(s["limits"]["diskMb"], {"value": 4096, "by": "accounting"}, "limit")
+
+
+@case
+def what_is_stale_is_removed_and_the_session_admitted():
+    s = session()
+    execute(s["id"], "echo mine >kept")
+    top = leave(s, GHOST, free_mb() - MIN_MB + 20, 3600)
+    true(free_mb() < MIN_MB, "there is too little room")
+    session()
+    true(not os.path.exists(top), "the stale one is gone")
+    true(free_mb() >= MIN_MB, "and its space is back")
+    equal(execute(s["id"], "cat kept"), "mine\n", "the sibling has its files")
+
+
+@case
+def what_is_stale_is_removed_and_the_session_rejected_all_the_same():
+    s = session()
+    fill(MIN_MB - 20)
+    top = leave(s, GHOST, 10, 3600)
+    key = {"Idempotency-Key": "disk-1"}
+    refused(call("POST", "/v1/sessions", {}, headers=key))
+    true(not os.path.exists(top), "the stale one is gone")
+    unfill()
+    again = expect(201, call("POST", "/v1/sessions", {}, headers=key))
+    OURS[again.json["id"]] = None
+    equal(again.header("Idempotency-Replayed"), None, "the key was released")
+
+
+@case
+def a_young_or_living_sibling_is_never_removed():
+    s, sleeper = session(), session()
+    execute(s["id"], "echo mine >kept")
+    execute(sleeper["id"], "echo too >kept")
+    expect(200, call("POST", at(sleeper["id"], "/sleep")))
+    sql("UPDATE session SET ended_at = ended_at - interval '1 day'")
+    young = leave(s, GHOST, 10, 19 * 60)
+    for other in (s, sleeper):
+        path = data("storage", other["sandboxId"], other["id"])
+        os.utime(path, (0, 0))
+    fill(MIN_MB - 20)
+    refused(call("POST", "/v1/sessions", {}))
+    true(os.path.exists(young), "the young one is there")
+    equal(execute(s["id"], "cat kept"), "mine\n", "the living one, too")
+    unfill()
+    equal(execute(sleeper["id"], "cat kept"), "too\n", "who sleeps, too")
+
+
+@case
+def a_neighbours_full_disk_destroys_nobodys_sandbox():
+    s, own = session(), session(isolation="session")
+    pids = service.sandbox_pids()
+    fill(0)
+    for wish in ({}, {"isolation": "session"}):
+        refused(call("POST", "/v1/sessions", wish))
+    unfill()
+    true(set(pids) <= set(service.sandbox_pids()), "the same processes run")
+    for one in (s, own):
+        equal(get(one["id"])["state"], "ready", "state")
+        until("it goes on", lambda o=one: not get(o["id"])["reason"])
+        equal(execute(one["id"], "echo fine"), "fine\n", "and it works")
+
+
+# ---- the low-water mark
+
+@case
+def the_heaviest_writer_is_frozen_the_other_goes_on_and_postgresql_lives():
+    s, other = session(isolation="session"), session(isolation="session")
+    execute(other["id"], "head -c 31457280 /dev/zero >large")
+    writer(s["id"])
+    until("it is frozen", lambda: get(s["id"])["reason"] == "disk_low")
+    equal(get(s["id"])["state"], "ready", "state")
+    doc = service.container_error(
+        call("POST", at(s["id"], "/api/execute"), {"command": "true"}),
+        503, "CONTAINER_UNAVAILABLE")
+    equal(doc["context"]["reason"], "session_frozen", "a call is told at once")
+    was = size(s)
+    true(was > 10 * MB, "it had written")
+    equal(get(other["id"])["reason"], None, "the other is not")
+    equal(execute(other["id"], "head -c 100000 /dev/zero >more; echo fine"),
+          "fine\n", "and writes")
+    postgres_lives()
+    refused(call("POST", "/v1/sessions", {}))
+    equal(size(s), was, "who is frozen writes no more")
+    equal(sql("SELECT what FROM event WHERE kind = 'disk' AND session_id ="
+              " :'v1'", s["id"]), [["frozen"]], "its history says so")
+    # the disk becomes larger, as it might in life
+    resize(DISK_MB + 200)
+    until("it goes on", lambda: get(s["id"])["reason"] is None)
+    until("and writes again", lambda: size(s) > was)
+    equal([r[0] for r in sql("SELECT what FROM event WHERE kind = 'disk' AND"
+                             " session_id = :'v1' ORDER BY id", s["id"])][:2],
+          ["frozen", "thawed"], "its history")
+
+
+@case
+def a_frozen_session_can_be_deleted_and_makes_room():
+    s = session(isolation="session")
+    writer(s["id"])
+    until("it is frozen", lambda: get(s["id"])["reason"] == "disk_low")
+    call("DELETE", at(s["id"]))
+    until("it is deleted", lambda: get(s["id"])["state"] == "deleted")
+    del OURS[s["id"]]
+    reap()
+    until("there is room", lambda: free_mb() > MIN_MB)
+    session()
+
+
+@case
+def of_a_shared_sandbox_one_session_is_frozen_and_its_sibling_goes_on():
+    s, sibling = session(), session()
+    equal(s["sandboxId"], sibling["sandboxId"], "one sandbox")
+    writer(s["id"])
+    until("it is frozen", lambda: get(s["id"])["reason"] == "disk_low")
+    equal(execute(sibling["id"], "echo fine >f; cat f"), "fine\n", "sibling")
+    equal(get(sibling["id"])["reason"], None, "it is not frozen")
+
+
+@case
+def a_file_without_a_name_hides_nobody():
+    s, other = session(isolation="session"), session(isolation="session")
+    execute(other["id"], "head -c 104857600 /dev/zero >large")
+    execute(s["id"], "(exec 3>gone; rm gone; while :; do"
+            " head -c 2097152 /dev/zero >&3; sleep 0.1; done)"
+            " >/dev/null 2>&1 &")
+    until("somebody is frozen", lambda: "disk_low" in (
+        get(s["id"])["reason"], get(other["id"])["reason"]))
+    equal(get(s["id"])["reason"], "disk_low", "who writes")
+    equal(get(other["id"])["reason"], None, "who only has much")
+
+
+@case
+def the_ballast_is_given_up_for_postgresql_and_made_again():
+    true(ballast(), "it lies there")
+    fill(LOW_MB // 4 - 2)
+    until("it is given up", lambda: not ballast())
+    true(free_mb() > BALLAST_MB, "there is room for PostgreSQL")
+    postgres_lives()
+    unfill()
+    until("it is made again", ballast)
+
+
+# ---- accounting
+
+@case
+def who_is_over_his_limit_is_put_to_sleep_with_his_files():
+    sql("INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('tiny', 256, 1000, 8, 64) ON CONFLICT DO NOTHING")
+    s = session(**{"isolation": "session", "class": "tiny"})
+    # each file is small enough; all together are not
+    execute(s["id"], "for i in 1 2 3; do head -c 4194304 /dev/zero >f$i; done")
+    for reason in (None, "disk_limit"):
+        sql("UPDATE session SET created_at = created_at - interval '1 hour',"
+            " disk_measured_at = disk_measured_at - interval '1 hour'"
+            " WHERE id = :'v1'", s["id"])
+        equal(reap()[0], 0, "the pass")
+        equal(get(s["id"])["reason"], reason, "reason")
+    equal(get(s["id"])["state"], "asleep", "state")
+    equal(value("SELECT disk_used_mb FROM session WHERE id = :'v1'", s["id"]),
+          "12", "what was measured")
+    execute(s["id"], "rm f2 f3; ls")

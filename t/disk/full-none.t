@@ -1,0 +1,5 @@
+#!/usr/bin/env python3
+"""full-none.t: the same where no cgroup is delegated: by signals."""
+import disk_checks
+
+disk_checks.main(cgroup="none")

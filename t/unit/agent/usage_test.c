@@ -1,0 +1,189 @@
+/* usage_test.c: how much of the disk sessions use. */
+#include "../unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/usage.h"
+#include "common/clock.h"
+
+enum { FILE_BYTES = 256 * 1024, ENTRIES = 1000 };
+
+static char dir[] = "/tmp/sl-usage-XXXXXX";
+
+static int
+begin(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s", "/tmp/sl-usage-XXXXXX");
+	return mkdtemp(dir) == NULL || chdir(dir) < 0 ? -1 : 0;
+}
+
+static int
+end(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "chmod -R u+rwx %s; rm -rf %s", dir,
+	    dir);
+	return chdir("/") < 0 ? -1 : system(command);
+}
+
+static void
+put(const char *name)
+{
+	static char bytes[FILE_BYTES];
+	int fd = open(name, O_WRONLY | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+	fsync(fd); /* until then some file systems have given it no blocks */
+	close(fd);
+}
+
+static struct usage
+measure(int64_t entries)
+{
+	struct usage u = { .whole = true,
+		.entries = entries,
+		.until = clock_ms() + 60000 };
+
+	usage_tree(dir, &u);
+	return u;
+}
+
+static void
+files_in_all_depths_are_counted(void **state)
+{
+	struct usage u;
+
+	(void)state;
+	put("a");
+	assert_int_equal(mkdir("d", 0700), 0);
+	assert_int_equal(mkdir("d/e", 0700), 0);
+	put("d/e/f");
+	u = measure(ENTRIES);
+	assert_true(u.whole);
+	assert_true(u.bytes >= 2 * FILE_BYTES && u.bytes < 3 * FILE_BYTES);
+}
+
+static void
+no_symlink_is_followed(void **state)
+{
+	struct usage u;
+
+	(void)state;
+	assert_int_equal(symlink("/usr", "out"), 0);
+	assert_int_equal(symlink(".", "loop"), 0);
+	u = measure(ENTRIES);
+	assert_true(u.whole);
+	assert_true(u.bytes < FILE_BYTES);
+}
+
+static void
+a_fifo_holds_nobody_up(void **state)
+{
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	assert_true(measure(ENTRIES).whole);
+}
+
+static void
+a_file_with_two_names_counts_once(void **state)
+{
+	struct usage u;
+
+	(void)state;
+	put("a");
+	assert_int_equal(link("a", "b"), 0);
+	u = measure(ENTRIES);
+	assert_true(u.bytes >= FILE_BYTES && u.bytes < 2 * FILE_BYTES);
+}
+
+static void
+what_was_not_seen_is_said(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%d", i);
+		put(name);
+	}
+	assert_false(measure(5).whole);
+	assert_true(measure(ENTRIES).whole);
+}
+
+static void
+a_tree_without_end_ends(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		assert_true(mkdir("d", 0700) == 0 && chdir("d") == 0);
+	assert_int_equal(chdir(dir), 0);
+	assert_false(measure(ENTRIES).whole);
+}
+
+/* A cell is any process here; what it has open must have lost its name. */
+static void
+open_files_without_a_name_are_found(void **state)
+{
+	struct usage u = { .whole = true,
+		.entries = ENTRIES,
+		.until = clock_ms() + 60000 };
+	int ready[2], stop[2], fd;
+	struct stat st;
+	pid_t cell;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(ready) + pipe(stop), 0);
+	put("a");
+	cell = fork();
+	if (cell == 0) {
+		/* its child is what is looked at */
+		if (fork() == 0) {
+			fd = open("a", O_RDONLY);
+			(void)!write(ready[1], "x", fd >= 0);
+			(void)!read(stop[0], &c, 1);
+			_exit(0);
+		}
+		(void)!read(stop[0], &c, 1);
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_int_equal(unlink("a"), 0);
+	assert_int_equal(stat(dir, &st), 0);
+	usage_unlinked(cell, st.st_dev, &u);
+	assert_true(u.bytes >= FILE_BYTES);
+	assert_int_equal(write(stop[1], "xx", 2), 2);
+	assert_int_equal(waitpid(cell, NULL, 0), cell);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(files_in_all_depths_are_counted,
+		    begin, end),
+		cmocka_unit_test_setup_teardown(no_symlink_is_followed, begin,
+		    end),
+		cmocka_unit_test_setup_teardown(a_fifo_holds_nobody_up, begin,
+		    end),
+		cmocka_unit_test_setup_teardown(
+		    a_file_with_two_names_counts_once, begin, end),
+		cmocka_unit_test_setup_teardown(what_was_not_seen_is_said,
+		    begin, end),
+		cmocka_unit_test_setup_teardown(a_tree_without_end_ends, begin,
+		    end),
+		cmocka_unit_test_setup_teardown(
+		    open_files_without_a_name_are_found, begin, end),
+	};
+
+	return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
+}

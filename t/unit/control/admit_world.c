@@ -1,0 +1,398 @@
+/* admit_world.c: whether there is room for a new workspace. */
+#include "world.h"
+
+#include "common/clock.h"
+
+enum { HOUR = 3600 };
+
+#define GHOST "aaaaaaaaaaaaaaaaaaaa"
+
+/* A create that must be refused, with nothing left of it. */
+static void
+refused(struct world *w, enum isolation how)
+{
+	struct err e = { 0 };
+
+	FAILS(world_create(w, how, &e), "insufficient_storage");
+	assert_int_equal(e.kind, ERR_NO_SPACE);
+	assert_int_equal(err_status(&e), 507);
+	assert_string_equal(
+	    world_ask(w,
+		"SELECT s.state, l.state FROM session s JOIN lease l ON"
+		" l.session_id = s.id WHERE s.id = '%s'",
+		w->id),
+	    "deleted|none");
+}
+
+/* Shifts the end of the session at hand into the past. */
+static void
+long_ago(struct world *w)
+{
+	world_ask(w,
+	    "UPDATE session SET ended_at = ended_at - interval '1 hour'"
+	    " WHERE id = '%s'",
+	    w->id);
+}
+
+static void
+is_in_trash(struct world *w, const char *box, const char *session, bool yes)
+{
+	const struct provider *p = &w->ctl.provider;
+	struct err e = { 0 };
+	bool there;
+
+	SUCCEEDS(p->ops->storage_exists(p, box, session, &there, &e));
+	assert_int_equal(there, !yes);
+}
+
+/* ---- admission */
+
+static void
+with_room_a_create_costs_one_look(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	assert_int_equal(fake_calls("capacity"), 1);
+	assert_int_equal(fake_calls("storage_list"), 0);
+	assert_int_equal(fake_calls("sweep"), 0);
+}
+
+static void
+without_room_a_create_is_refused_before_any_wrapper(void **state)
+{
+	struct world *w = *state;
+
+	fake_capacity(w->conf.capacity_min_mb - 1, 0, false);
+	refused(w, ISOLATION_SESSION);
+	assert_int_equal(fake_calls("agent.launch"), 0);
+	assert_int_equal(fake_calls("capacity"),
+	    2); /* measured again, always */
+	assert_string_equal(world_ask(w,
+				"SELECT count(*) FROM event WHERE kind = 'disk'"
+				" AND what = 'refused'"),
+	    "1");
+}
+
+static void
+what_exists_may_always_come_back(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	fake_capacity(0, 0, false);
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+}
+
+static void
+a_refused_create_releases_its_idempotency_key(void **state)
+{
+	struct world *w = *state;
+	const struct session_wish wish = { .isolation = ISOLATION_SESSION,
+		.sleep_after_seconds = 600,
+		.idempotency_key = "key",
+		.request_hash = "hash" };
+	enum disposition d;
+	struct err e = { 0 };
+
+	fake_capacity(0, 0, false);
+	FAILS(session_control_create(&w->ctl, &w->who, &wish,
+		  clock_ms() + 20000, w->id, &d, &e),
+	    "insufficient_storage");
+	assert_string_equal(world_ask(w, "SELECT count(*) FROM idempotency"),
+	    "0");
+	fake_capacity(w->conf.capacity_min_mb, 0, false);
+	SUCCEEDS(session_control_create(&w->ctl, &w->who, &wish,
+	    clock_ms() + 20000, w->id, &d, &e));
+	assert_int_equal(d, SESSION_CREATED);
+}
+
+static void
+a_stale_workspace_is_removed_and_the_create_admitted(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_workspace(w->box, GHOST, HOUR);
+	fake_capacity(w->conf.capacity_min_mb - 1, 10, false);
+	world_ready(w, ISOLATION_SHARED);
+	is_in_trash(w, w->box, GHOST, true);
+	assert_int_equal(fake_calls("storage_drop"), 1);
+	assert_int_equal(fake_calls("sweep"), 1);
+}
+
+static void
+it_is_cleaned_and_still_refused(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_workspace(w->box, GHOST, HOUR);
+	fake_capacity(w->conf.capacity_min_mb - 100, 10, false);
+	refused(w, ISOLATION_SHARED);
+	is_in_trash(w, w->box, GHOST, true);
+}
+
+static void
+a_young_or_ageless_workspace_stays(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_workspace(w->box, GHOST, 20 * 60 - 1);
+	fake_capacity(0, 0, false);
+	refused(w, ISOLATION_SHARED);
+	is_in_trash(w, w->box, GHOST, false);
+	fake_workspace(w->box, GHOST, -1);
+	refused(w, ISOLATION_SHARED);
+	is_in_trash(w, w->box, GHOST, false);
+}
+
+static void
+a_live_sibling_and_one_that_sleeps_keep_their_files(void **state)
+{
+	struct world *w = *state;
+	char live[ID_MAX], asleep[ID_MAX], box[SANDBOX_ID_MAX];
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	str_copy(live, sizeof(live), w->id);
+	world_ready(w, ISOLATION_SHARED);
+	str_copy(asleep, sizeof(asleep), w->id);
+	str_copy(box, sizeof(box), w->box);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	long_ago(w);
+	fake_workspace(box, live, HOUR);
+	fake_workspace(box, asleep, HOUR);
+	/* a process without a row is somebody, too */
+	fake_workspace(box, GHOST, HOUR);
+	fake_cell_add(box, GHOST, "somebody", 1);
+	fake_capacity(0, 0, false);
+	refused(w, ISOLATION_SHARED);
+	is_in_trash(w, box, live, false);
+	is_in_trash(w, box, asleep, false);
+	is_in_trash(w, box, GHOST, false);
+}
+
+static void
+when_processes_cannot_be_listed_nothing_is_removed(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_workspace(w->box, GHOST, HOUR);
+	fake_capacity(0, 0, false);
+	fake_script("agent.list", FAKE_FAIL, 1);
+	refused(w, ISOLATION_SHARED);
+	fake_script("inspect", FAKE_UNKNOWN, 1);
+	refused(w, ISOLATION_SHARED);
+	fake_script("cell_gone", FAKE_FAIL, 1);
+	refused(w, ISOLATION_SHARED);
+	is_in_trash(w, w->box, GHOST, false);
+}
+
+static void
+one_that_cannot_be_removed_is_skipped(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_workspace(w->box, GHOST, HOUR);
+	fake_workspace(w->box, "bbbbbbbbbbbbbbbbbbbb", HOUR);
+	fake_capacity(w->conf.capacity_min_mb - 1, 10, false);
+	fake_script("storage_drop", FAKE_FAIL, 1);
+	world_ready(w, ISOLATION_SHARED);
+	assert_int_equal(fake_calls("storage_drop"), 2);
+}
+
+static void
+a_start_that_never_worked_is_stale_in_time(void **state)
+{
+	struct world *w = *state;
+	char failed[ID_MAX], box[SANDBOX_ID_MAX];
+	struct err e = { 0 };
+
+	fake_script("agent.launch", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	str_copy(failed, sizeof(failed), w->id);
+	str_copy(box, sizeof(box), w->box);
+	fake_capacity(w->conf.capacity_min_mb - 1, 10, false);
+	refused(w, ISOLATION_SESSION); /* it is too young */
+	is_in_trash(w, box, failed, false);
+	world_ask(w,
+	    "UPDATE session SET ended_at = ended_at - interval '1 hour'"
+	    " WHERE id = '%s'",
+	    failed);
+	world_ready(w, ISOLATION_SESSION);
+	is_in_trash(w, box, failed, true);
+	assert_string_equal(world_ask(w,
+				"SELECT state, reason FROM session"
+				" WHERE id = '%s'",
+				failed),
+	    "lost|storage_reclaimed");
+}
+
+static void
+a_failed_session_that_once_worked_keeps_its_files(void **state)
+{
+	struct world *w = *state;
+	char failed[ID_MAX], box[SANDBOX_ID_MAX];
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	str_copy(failed, sizeof(failed), w->id);
+	str_copy(box, sizeof(box), w->box);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	fake_script("agent.launch", FAKE_FAIL, 1);
+	FAILS(world_resume(w, &e), "launch_failed");
+	long_ago(w);
+	fake_capacity(0, 0, false);
+	refused(w, ISOLATION_SESSION);
+	is_in_trash(w, box, failed, false);
+}
+
+static void
+another_owner_s_leftovers_are_not_touched(void **state)
+{
+	struct world *w = *state;
+	char failed[ID_MAX], box[SANDBOX_ID_MAX];
+	struct err e = { 0 };
+
+	fake_script("agent.launch", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	str_copy(failed, sizeof(failed), w->id);
+	str_copy(box, sizeof(box), w->box);
+	long_ago(w);
+	str_copy(w->who.user, sizeof(w->who.user), "other");
+	fake_capacity(0, 0, false);
+	refused(w, ISOLATION_SESSION);
+	is_in_trash(w, box, failed, false);
+}
+
+/* ---- reservation */
+
+static const char *
+reserved(struct world *w)
+{
+	return world_ask(w,
+	    "SELECT coalesce(sum(disk_reserved_mb), -1) FROM"
+	    " host");
+}
+
+static void
+the_budget_is_never_overdrawn(void **state)
+{
+	struct world *w = *state;
+	const struct session_wish wish = { .isolation = ISOLATION_SESSION,
+		.sleep_after_seconds = 600,
+		.idempotency_key = "key",
+		.request_hash = "hash" };
+	enum disposition d;
+	struct err e = { 0 };
+	bool gone;
+
+	w->conf.disk_budget_mb = 2 * 4096 + 4095;
+	world_ready(w, ISOLATION_SESSION);
+	world_ready(w, ISOLATION_SESSION);
+	assert_string_equal(reserved(w), "8192");
+	FAILS(session_control_create(&w->ctl, &w->who, &wish,
+		  clock_ms() + 20000, w->id, &d, &e),
+	    "insufficient_storage");
+	assert_string_equal(world_ask(w,
+				"SELECT (SELECT count(*) FROM session),"
+				" (SELECT count(*) FROM idempotency)"),
+	    "2|0");
+	assert_string_equal(reserved(w), "8192");
+	str_copy(w->id, sizeof(w->id),
+	    world_ask(w, "SELECT min(id) FROM session"));
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_true(gone);
+	assert_string_equal(reserved(w), "4096");
+	world_ready(w, ISOLATION_SESSION);
+}
+
+static void
+a_shared_sandbox_is_reserved_once(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	char first[ID_MAX];
+	bool gone;
+
+	w->conf.disk_budget_mb = 8192;
+	world_ready(w, ISOLATION_SHARED);
+	str_copy(first, sizeof(first), w->id);
+	world_ready(w, ISOLATION_SHARED);
+	assert_string_equal(reserved(w), "8192");
+	SUCCEEDS(session_control_delete(&w->ctl, first, "acme", &gone, &e));
+	assert_string_equal(reserved(w), "8192");
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_string_equal(reserved(w), "0");
+	world_ready(w, ISOLATION_SHARED);
+	assert_string_equal(reserved(w), "8192");
+}
+
+static void
+a_refused_create_gives_its_reservation_back(void **state)
+{
+	struct world *w = *state;
+
+	w->conf.disk_budget_mb = 8192;
+	fake_capacity(0, 0, false);
+	refused(w, ISOLATION_SESSION);
+	assert_string_equal(reserved(w), "0");
+}
+
+static void
+a_budget_that_comes_later_counts_what_is_there(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	world_ready(w, ISOLATION_SESSION);
+	assert_string_equal(reserved(w), "-1"); /* nobody has counted */
+	SUCCEEDS(STORE_RUN(w->ctl.store, STMT_DISK_RECOUNT, NULL, &e,
+	    w->conf.host_name));
+	assert_string_equal(reserved(w), "8192");
+	w->conf.disk_budget_mb = 8192;
+	FAILS(STORE_RUN(w->ctl.store, STMT_DISK_RECOUNT, NULL, &e,
+		  w->conf.host_name) < 0 ||
+		    world_create(w, ISOLATION_SESSION, &e) < 0
+		? -1
+		: 0,
+	    "insufficient_storage");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(with_room_a_create_costs_one_look),
+		WORLD_TEST(without_room_a_create_is_refused_before_any_wrapper),
+		WORLD_TEST(what_exists_may_always_come_back),
+		WORLD_TEST(a_refused_create_releases_its_idempotency_key),
+		WORLD_TEST(
+		    a_stale_workspace_is_removed_and_the_create_admitted),
+		WORLD_TEST(it_is_cleaned_and_still_refused),
+		WORLD_TEST(a_young_or_ageless_workspace_stays),
+		WORLD_TEST(a_live_sibling_and_one_that_sleeps_keep_their_files),
+		WORLD_TEST(when_processes_cannot_be_listed_nothing_is_removed),
+		WORLD_TEST(one_that_cannot_be_removed_is_skipped),
+		WORLD_TEST(a_start_that_never_worked_is_stale_in_time),
+		WORLD_TEST(a_failed_session_that_once_worked_keeps_its_files),
+		WORLD_TEST(another_owner_s_leftovers_are_not_touched),
+		WORLD_TEST(the_budget_is_never_overdrawn),
+		WORLD_TEST(a_shared_sandbox_is_reserved_once),
+		WORLD_TEST(a_refused_create_gives_its_reservation_back),
+		WORLD_TEST(a_budget_that_comes_later_counts_what_is_there),
+	};
+
+	return cmocka_run_group_tests_name("admit", tests, NULL, NULL);
+}
