@@ -111,12 +111,14 @@ BEGIN
     ON CONFLICT (id) DO UPDATE SET tenant = b.tenant; -- only for its lock
     INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
-        keep_alive, wake_on_preview, expires_at, trace_id, actor, last_activity_at)
+        keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, trace_id, actor,
+        last_activity_at)
     VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
         p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
         coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
         (p->>'sleepAfterSeconds')::bigint, (p->>'keepAlive')::boolean,
-        (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz, p->>'trace',
+        (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz,
+        (p->>'maxRunSeconds')::bigint, coalesce((p->>'suspend')::boolean, false), p->>'trace',
         p->>'actor', clock_timestamp());
     INSERT INTO lease (session_id) VALUES (v_id);
     IF v_keys IS NOT NULL THEN
@@ -197,7 +199,7 @@ BEGIN
     PERFORM lease_apply(p_session, 'retain_warm', p || jsonb_build_object('seconds',
         CASE WHEN s.keep_alive THEN NULL ELSE greatest(s.sleep_after_seconds, v_promised) END));
     UPDATE session
-       SET state = 'ready', reason = NULL, started_at = clock_timestamp(),
+       SET state = 'ready', reason = NULL, started_at = clock_timestamp(), ran_seconds = 0,
            last_activity_at = clock_timestamp(), files_sealed = NULL,
            trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
      WHERE id = p_session AND state = 'initializing';

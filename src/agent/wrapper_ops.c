@@ -143,6 +143,8 @@ op_status(struct op *op, json_t *reply, struct err *e)
 	json_object_set_new(reply, "relays",
 	    json_integer(activity_count(ACTIVITY_RELAYS)));
 	json_object_set_new(reply, "idleMs", json_integer(activity_idle_ms()));
+	json_object_set_new(reply, "relayIdleMs",
+	    json_integer(activity_relay_idle_ms()));
 	return 0;
 }
 

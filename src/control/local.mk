@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libcontrol.a
 
 libcontrol_a_SOURCES = \
+	src/control/awake.c src/control/awake.h \
 	src/control/control.c src/control/control.h \
 	src/control/discover.c src/control/discover.h \
 	src/control/launch.c src/control/launch.h \

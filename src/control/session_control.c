@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/awake.h"
 #include "control/start.h"
 #include "control/stop.h"
 #include "domain/session.h"
@@ -99,6 +100,10 @@ create_spec(struct control *ctl, const struct principal *who,
 		sealed(ctl, id, "files", w->files), "sleepAfterSeconds",
 		(json_int_t)w->sleep_after_seconds, "keepAlive", w->keep_alive,
 		"wakeOnPreview", w->wake_on_preview));
+	if (w->max_run_seconds > 0)
+		json_object_set_new(spec, "maxRunSeconds",
+		    json_integer(w->max_run_seconds));
+	json_object_set_new(spec, "suspend", json_boolean(w->suspend));
 	if (w->labels != NULL)
 		json_object_set_new(spec, "labels", json_deep_copy(w->labels));
 	if (w->correlation_keys != NULL)
@@ -219,7 +224,7 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 {
 	auto_rows struct rows *r = NULL;
 	auto_json json_t *merged = NULL, *box = NULL;
-	auto_free char *text = NULL;
+	auto_free char *text = NULL, *spec = NULL;
 	struct session_row s;
 	struct agent_target t;
 
@@ -236,8 +241,9 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 		return err_field(e, "env", "may have at most %d bytes in all",
 		    ENV_BYTES_MAX);
 	box = sealed(ctl, id, "env", merged);
-	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant, NULL,
-		NULL, NULL, json_string_value(box), NULL) < 0 ||
+	spec = control_spec_text(json_pack("{s:O}", "env", box));
+	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant,
+		spec) < 0 ||
 	    control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
 	if (!str_equal(s.state, "ready"))
@@ -266,24 +272,11 @@ int
 session_control_busy(struct control *ctl, const struct session_row *s,
     bool *busy, struct err *e)
 {
-	static const char *const SILENT[] = { "timed_out",
-		"wrapper_unresponsive", "busy" };
-	const struct agent_target t = control_target(s);
-	struct agent_status st = { 0 };
+	struct agent_status st;
 
 	*busy = false;
-	if (!str_equal(s->state, "ready") &&
-	    !str_equal(s->state, "initializing"))
-		return 0;
-	if (!str_equal(s->host, ctl->conf->host_name))
-		return err_set(e, ERR_UNAVAILABLE, "other_host",
-		    "the sandbox belongs to host %s", s->host);
-	if (agent_status(&ctl->provider, &t, clock_ms() + ASK_MS, &st, e) < 0) {
-		for (size_t i = 0; i < ARRAY_LEN(SILENT); i++)
-			if (e->code != NULL && str_equal(e->code, SILENT[i]))
-				return -1;
-		return 0; /* nobody is there to be busy */
-	}
+	if (awake_ask(ctl, s, &st, e) < 0)
+		return -1;
 	*busy = st.busy;
 	return 0;
 }

@@ -21,8 +21,10 @@ struct session_wish {
 	const json_t *correlation_keys; /* strings; borrowed */
 	int isolation; /* enum isolation, -1 when not asked for */
 	int64_t sleep_after_seconds;
+	int64_t max_run_seconds; /* 0: none */
 	bool keep_alive;
 	bool wake_on_preview;
+	bool suspend;
 };
 
 enum disposition { SESSION_CREATED, SESSION_FOUND, SESSION_REPLAYED };

@@ -137,6 +137,7 @@ static const struct jfield STATUS[] = {
 	JFIELD("streams", struct agent_status, streams, J_INT, J_REQUIRED, 0, INT64_MAX, "open streams"),
 	JFIELD("relays", struct agent_status, relays, J_INT, J_REQUIRED, 0, INT64_MAX, "connections"),
 	JFIELD("idleMs", struct agent_status, idle_ms, J_INT, J_REQUIRED, 0, INT64_MAX, "since work ended"),
+	JFIELD("relayIdleMs", struct agent_status, relay_idle_ms, J_INT, 0, -1, INT64_MAX, "since a byte on a port"),
 };
 /* clang-format on */
 
@@ -232,7 +233,7 @@ agent_status(const struct provider *p, const struct agent_target *t,
 	struct agent_question q = { .op = "status", .body = agent_body(t) };
 	auto_json json_t *reply = NULL;
 
-	*out = (struct agent_status){ 0 };
+	*out = (struct agent_status){ .relay_idle_ms = -1 };
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0)
 		return -1;

@@ -41,8 +41,10 @@ struct agent_sight {
 };
 
 struct agent_status {
+	bool answered; /* for callers who go on without an answer */
 	bool busy;
 	int64_t running, streams, relays, idle_ms;
+	int64_t relay_idle_ms; /* since the last byte; -1: never one */
 };
 
 /* The path nginx reaches: data plane (port 0) or a relayed port. */

@@ -3,6 +3,7 @@
 EXTRA_DIST += \
 	%D%/admin.t \
 	%D%/audit.t \
+	%D%/awake.t \
 	%D%/badinput.t \
 	%D%/cgi.t \
 	%D%/dataplane.t \
@@ -13,5 +14,6 @@ EXTRA_DIST += \
 	%D%/sessions.t \
 	%D%/tenancy.t \
 	%D%/version.t \
+	t/lib/awake.py \
 	t/lib/pause.c \
 	t/lib/service.py
