@@ -170,7 +170,7 @@ BEGIN
     END IF;
     UPDATE session
        SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace',
-           actor = p->>'actor'
+           actor = p->>'actor', suspended_at = NULL, suspend_deadline = NULL
      WHERE id = p_session;
     RETURN session_plan(p_session, 'restarted', p);
 END $$;
@@ -186,6 +186,9 @@ DECLARE
 BEGIN
     PERFORM sandbox_settle(p->>'sandbox', p->>'incarnation', 'running', p->>'version');
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
+    IF s.suspended_at IS NOT NULL THEN
+        RETURN false; -- frozen meanwhile: session_thawed is its outcome
+    END IF;
     IF p ? 'steps' THEN
         PERFORM event_steps(p_session, p);
     END IF;

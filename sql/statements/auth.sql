@@ -119,7 +119,7 @@ SELECT id FROM k;
 -- Previews of sessions that a revoked key made: their connections end.
 SELECT p.session_id, p.port
   FROM port p JOIN session s ON s.id = p.session_id
- WHERE s.key_id = $1 AND s.state = 'ready';
+ WHERE s.key_id = $1 AND (s.state = 'ready' OR s.suspended_at IS NOT NULL);
 
 -- name: org_set_isolation
 -- params: org, isolation

@@ -13,3 +13,28 @@ SELECT s.id AS session_id, l.generation
 -- name: session_was_active
 -- params: session_id, generation, idle_ms, slack_seconds
 SELECT session_was_active($1, $2::bigint, $3::bigint, $4::double precision) AS spared;
+
+-- name: session_suspend_begin
+-- params: session_id, spec
+SELECT * FROM session_suspend_begin($1, $2::jsonb);
+
+-- name: session_suspend_end
+-- params: session_id, spec
+SELECT session_suspend_end($1, $2::jsonb) AS state;
+
+-- name: session_thaw_begin
+-- params: session_id, spec
+SELECT session_thaw_begin($1, $2::jsonb) AS suspend_order;
+
+-- name: session_thawed
+-- params: session_id, spec
+SELECT session_thawed($1, $2::jsonb) AS applied;
+
+-- name: due_suspends
+-- params: limit
+-- A freeze or a thaw that nobody finished.
+SELECT id AS session_id
+  FROM session
+ WHERE suspend_deadline < clock_timestamp()
+ ORDER BY suspend_deadline
+ LIMIT $1::int;

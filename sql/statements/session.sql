@@ -54,6 +54,7 @@ UPDATE session s SET sandbox_id = b.id FROM b
 -- Everything control/ must know before it acts; tenant '' is the reaper.
 SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, s.class,
        coalesce(s.sandbox_id, '') AS sandbox_id, s.activity_seq, s.keep_alive,
+       s.suspend, s.suspended_at IS NOT NULL AS suspended,
        l.state AS lease, l.generation, coalesce(l.instance, '') AS instance,
        coalesce(b.state, 'absent') AS sandbox_state,
        coalesce(b.incarnation, '') AS incarnation, coalesce(b.epoch, 0) AS epoch,

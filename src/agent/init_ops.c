@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/cell.h"
+#include "agent/freezer.h"
 #include "agent/init.h"
 #include "agent/launch.h"
 #include "agent/markers.h"
@@ -103,11 +104,13 @@ static int
 op_term(struct init *in, struct request *r, struct err *e)
 {
 	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
-	const struct cell *c = cells_find(&in->cells, r->to.session);
+	struct cell *c = cells_find(&in->cells, r->to.session);
 
 	(void)e;
-	if (c != NULL)
+	if (c != NULL) {
 		kill(c->pid, SIGTERM);
+		freezer_release(c);
+	}
 	markers_signal(r->to.session, SIGTERM);
 	init_answer(r->conn, reply);
 	return 0;
@@ -116,11 +119,13 @@ op_term(struct init *in, struct request *r, struct err *e)
 static int
 op_kill(struct init *in, struct request *r, struct err *e)
 {
-	const struct cell *c = cells_find(&in->cells, r->to.session);
+	struct cell *c = cells_find(&in->cells, r->to.session);
 
 	(void)e;
-	if (c != NULL)
+	if (c != NULL) {
 		kill(c->pid, SIGKILL);
+		freezer_release(c);
+	}
 	markers_signal(r->to.session, SIGKILL);
 	return wait_gone(in, r);
 }
@@ -163,6 +168,7 @@ start(struct init *in, struct request *r, const struct launch *l, struct err *e)
 	auto_fd int ours = -1, theirs = -1;
 	size_t sockets = 1 + l->port_count;
 	struct cell c = { .generation = l->generation,
+		.freezer = -1,
 		.start_by = clock_ms() + START_MS,
 		.memory_mb = l->memory_mb };
 	int ends[2];
@@ -211,6 +217,41 @@ op_launch(struct init *in, struct request *r, struct err *e)
 	return 0;
 }
 
+/* ---- freezing */
+
+static int
+op_freezer(struct init *in, struct request *r, bool freeze, struct err *e)
+{
+	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
+	struct cell *c = cells_find(&in->cells, r->to.session);
+
+	if (c == NULL)
+		return err_set(e, ERR_NOT_FOUND, "no_such_session",
+		    "the session has no wrapper here");
+	if (r->to.generation != c->generation ||
+	    cells_sealed(&in->cells, c->session) >= c->generation)
+		return err_set(e, ERR_CONFLICT, "stale_generation",
+		    "generation %lld was meant, which is over",
+		    (long long)r->to.generation);
+	if (freeze ? freezer_hold(c, r->msg, r->fds, e) < 0
+		   : freezer_thaw(c, r->msg, e) < 0)
+		return -1;
+	init_answer(r->conn, reply);
+	return 0;
+}
+
+static int
+op_freeze(struct init *in, struct request *r, struct err *e)
+{
+	return op_freezer(in, r, true, e);
+}
+
+static int
+op_thaw(struct init *in, struct request *r, struct err *e)
+{
+	return op_freezer(in, r, false, e);
+}
+
 /* ---- forwarded */
 
 static int
@@ -256,6 +297,8 @@ static const struct {
 	{ "seal", true, op_seal },
 	{ "term", true, op_term },
 	{ "kill", true, op_kill },
+	{ "freeze", true, op_freeze },
+	{ "thaw", true, op_thaw },
 	{ "prove", true, op_forward },
 	{ "write", true, op_forward },
 	{ "env", true, op_forward },

@@ -10,6 +10,7 @@ AGENT_SOURCES = \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
+	src/agent/freezer.c src/agent/freezer.h \
 	src/agent/drain.c src/agent/drain.h \
 	src/agent/envset.c src/agent/envset.h \
 	src/agent/exec.c src/agent/exec.h \

@@ -21,7 +21,7 @@ const struct route ROUTES[] = {
 	{ "PATCH",  "/v1/sessions/:id",                     ACCESS_TENANT, v1_session_patch,     .body = PATCH_FIELDS, .body_count = &PATCH_FIELD_COUNT, .help = "change idle time, labels, env" },
 	{ "DELETE", "/v1/sessions/:id",                     ACCESS_TENANT, v1_session_delete,    .help = "200 `deleted`, or 202 `deleting` until absence is observed" },
 	{ "POST",   "/v1/sessions/:id/resume",              ACCESS_TENANT, v1_session_resume,    .help = "start it again where its files are; `?wait=` seconds" },
-	{ "POST",   "/v1/sessions/:id/sleep",               ACCESS_TENANT, v1_session_sleep,     .help = "stop what runs, keep the files" },
+	{ "POST",   "/v1/sessions/:id/sleep",               ACCESS_TENANT, v1_session_sleep,     .body = SLEEP_FIELDS, .body_count = &SLEEP_FIELD_COUNT, .help = "stop what runs, or freeze it (`suspend`), keep the files" },
 	{ "POST",   "/v1/sessions/:id/extend",              ACCESS_TENANT, v1_session_extend,    .body = EXTEND_FIELDS, .body_count = &EXTEND_FIELD_COUNT, .help = "stay awake at least `seconds` from now" },
 	{ "GET",    "/v1/sessions/:id/agent-log",           ACCESS_READ,   v1_session_agent_log, .help = "tail of the sandbox agent's log" },
 	{ "GET",    "/v1/sessions/:id/events",              ACCESS_READ,   v1_session_events,    .help = "what happened to it, in order; `?after=` id `?wait=` at most 30 seconds `?limit=`" },

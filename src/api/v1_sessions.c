@@ -282,11 +282,15 @@ v1_session_sleep(struct call *c, struct err *e)
 	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
 	const char *id = call_var(c, "id");
+	auto_json json_t *json = NULL;
+	struct sleep_body b = { .suspend = -1 };
 
-	if (ctl == NULL ||
+	if (ctl == NULL || call_json(c, BODY_MAX, &json, e) < 0 ||
+	    jfield_decode(json, SLEEP_FIELDS, SLEEP_FIELD_COUNT, 0, &b, e) <
+		0 ||
 	    share_enter(app->share, app->worker, app->who.tenant, e) < 0 ||
-	    session_control_sleep(ctl, id, app->who.tenant, "user-interrupt",
-		e) < 0)
+	    session_control_sleep_as(ctl, id, app->who.tenant, "user-interrupt",
+		b.suspend, e) < 0)
 		return -1;
 	return reply_session(c, ctl, id, 200, 202, e);
 }

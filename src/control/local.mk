@@ -10,4 +10,5 @@ libcontrol_a_SOURCES = \
 	src/control/session_control.c src/control/session_control.h \
 	src/control/start.c src/control/start.h \
 	src/control/steps.c src/control/steps.h \
-	src/control/stop.c src/control/stop.h
+	src/control/stop.c src/control/stop.h \
+	src/control/suspend.c src/control/suspend.h

@@ -10,9 +10,10 @@
 #include "control/awake.h"
 #include "control/start.h"
 #include "control/stop.h"
+#include "control/suspend.h"
 #include "domain/session.h"
 
-enum { ASK_MS = 500, ENV_BYTES_MAX = 48 * 1024 };
+enum { ASK_MS = 500, FROZEN_MS = 50, ENV_BYTES_MAX = 48 * 1024 };
 
 static json_t *
 sealed(struct control *ctl, const char *id, const char *what, const json_t *v)
@@ -156,13 +157,25 @@ int
 session_control_sleep(struct control *ctl, const char *id, const char *tenant,
     const char *reason, struct err *e)
 {
+	return session_control_sleep_as(ctl, id, tenant, reason, -1, e);
+}
+
+int
+session_control_sleep_as(struct control *ctl, const char *id,
+    const char *tenant, const char *reason, int suspend, struct err *e)
+{
 	struct session_row s;
+	bool freeze;
 
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
 	if (str_equal(s.state, "deleting") || str_equal(s.state, "deleted"))
 		return err_set(e, ERR_CONFLICT, "session_deleting",
 		    "the session is being deleted");
+	freeze = suspend < 0 ? s.suspend : suspend > 0;
+	/* one that is starting has nothing yet that were worth keeping */
+	if (freeze && (s.suspended || str_equal(s.state, "ready")))
+		return suspend_session(ctl, id, reason, -1, e);
 	if (stop_request(ctl, id, STOP_SLEEP, reason, NULL, -1, e) < 0)
 		return -1;
 	return stop_attempt(ctl, id, e);
@@ -246,10 +259,14 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 		spec) < 0 ||
 	    control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
-	if (!str_equal(s.state, "ready"))
+	if (!control_takes_messages(&s))
 		return 0; /* the next start delivers it */
 	t = control_target(&s);
-	return agent_env(&ctl->provider, &t, env, clock_ms() + 2 * ASK_MS, e);
+	if (agent_env(&ctl->provider, &t, env,
+		clock_ms() + (s.suspended ? FROZEN_MS : 2 * ASK_MS), e) == 0)
+		return 0;
+	/* one that stands still reads it first thing when it goes on */
+	return s.suspended && str_equal(e->code, "timed_out") ? 0 : -1;
 }
 
 int

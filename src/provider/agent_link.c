@@ -26,6 +26,8 @@ static const struct {
 	{ "no_such_session", ERR_NOT_FOUND, "no_such_session" },
 	{ "launch_failed", ERR_UNAVAILABLE, "launch_failed" },
 	{ "busy", ERR_BUSY, "busy" },
+	{ "stale_order", ERR_CONFLICT, "stale_order" },
+	{ "cannot_suspend", ERR_CONFLICT, "cannot_suspend" },
 };
 
 /* A refusal, with the agent's words for people made harmless. */
@@ -223,6 +225,32 @@ agent_term(const struct provider *p, const struct agent_target *t,
 {
 	struct agent_question q = { .op = "term", .body = agent_body(t) };
 
+	return tell(p, t, &q, deadline_ms, e);
+}
+
+int
+agent_freeze(const struct provider *p, const struct agent_target *t,
+    int64_t order, int fd, const char *frozen, const char *thawed,
+    int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "freeze",
+		.body = agent_body(t),
+		.fds = &fd,
+		.fd_count = 1 };
+
+	json_object_set_new(q.body, "order", json_integer(order));
+	json_object_set_new(q.body, "frozen", json_string(frozen));
+	json_object_set_new(q.body, "thawed", json_string(thawed));
+	return tell(p, t, &q, deadline_ms, e);
+}
+
+int
+agent_thaw(const struct provider *p, const struct agent_target *t,
+    int64_t order, int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "thaw", .body = agent_body(t) };
+
+	json_object_set_new(q.body, "order", json_integer(order));
 	return tell(p, t, &q, deadline_ms, e);
 }
 

@@ -84,6 +84,16 @@ int agent_kill(const struct provider *p, const struct agent_target *t,
     int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
     MUST_CHECK;
 
+/*
+ * Freezes the cell by writing `frozen` to `fd`, which init keeps to write
+ * `thawed`: when it is asked to, and before it ends the cell.
+ */
+int agent_freeze(const struct provider *p, const struct agent_target *t,
+    int64_t order, int fd, const char *frozen, const char *thawed,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+int agent_thaw(const struct provider *p, const struct agent_target *t,
+    int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
 int agent_status(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct agent_status *out, struct err *e) MUST_CHECK;
 

@@ -147,6 +147,15 @@ freeze(const struct cgroup_tree *t, const char *name, bool on, struct err *e)
 	return 0;
 }
 
+/* Also what was frozen for itself: only then it can die. */
+static int
+thaw(const struct cgroup_tree *t, const char *name, struct err *e)
+{
+	if (freeze(t, name, false, e) < 0)
+		return -1;
+	return cgroup_thaw_cells(t, name, e);
+}
+
 int
 cgroup_kill(const struct cgroup_tree *t, const char *name, struct err *e)
 {
@@ -159,11 +168,11 @@ cgroup_kill(const struct cgroup_tree *t, const char *name, struct err *e)
 		return 0;
 	box = xasprintf("%s/box/%s", t->at[0].dir, name);
 	if (t->ops->kill(box))
-		return freeze(t, name, false, e);
+		return thaw(t, name, e);
 	/* frozen, a fork bomb cannot outrun the list; thawed, it dies */
 	(void)freeze(t, name, true, &ignored);
 	rc = visit_box(box, name, kill_one, &count, e);
-	if (freeze(t, name, false, rc < 0 ? &ignored : e) < 0)
+	if (thaw(t, name, rc < 0 ? &ignored : e) < 0)
 		return -1;
 	return rc;
 }

@@ -13,6 +13,7 @@
 #include "control/sandbox_control.h"
 #include "control/session_control.h"
 #include "control/stop.h"
+#include "control/suspend.h"
 #include "reaper/reconcile.h"
 
 #define BATCH "50"
@@ -94,6 +95,9 @@ do_idle(struct pass *p, const struct rows *r, size_t i, struct err *e)
 	if (spared)
 		return 0;
 	p->slept++;
+	if (rows_bool(r, i, "suspend"))
+		return suspend_session(p->ctl, session_of(r, i), "idle-timeout",
+		    rows_int(r, i, "activity_seq"), e);
 	if (stop_request(p->ctl, session_of(r, i), STOP_SLEEP, "idle-timeout",
 		NULL, rows_int(r, i, "activity_seq"), e) < 0)
 		return -1;
@@ -109,6 +113,12 @@ do_run_time(struct pass *p, const struct rows *r, size_t i, struct err *e)
 		"max_run_time", -1, e) < 0)
 		return -1;
 	return stop_attempt(p->ctl, session_of(r, i), e);
+}
+
+static int
+do_suspend(struct pass *p, const struct rows *r, size_t i, struct err *e)
+{
+	return suspend_repair(p->ctl, session_of(r, i), e);
 }
 
 static int
@@ -198,6 +208,7 @@ static const struct part PARTS[] = {
 	{ "stop_watchdogs", STMT_DUE_STOP_WATCHDOGS, PARAM_LIMIT, true,  do_watchdog },
 	{ "late_starts",    STMT_DUE_STARTS,         PARAM_LIMIT, true,  do_late_start },
 	{ "expired",        STMT_DUE_EXPIRED,        PARAM_LIMIT, true,  do_expired },
+	{ "suspends",       STMT_DUE_SUSPENDS,       PARAM_LIMIT, true,  do_suspend },
 	{ "run_time",       STMT_DUE_RUN_TIME,       PARAM_LIMIT, true,  do_run_time },
 	{ "idle",           STMT_DUE_WARM,           PARAM_LIMIT, true,  do_idle },
 	{ "stops",          STMT_DUE_STOPS,          PARAM_LIMIT, true,  do_stop },

@@ -17,7 +17,8 @@ SQL_FUNCTIONS = \
 	sql/functions/event.sql \
 	sql/functions/lease_apply.sql sql/functions/quota.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
-	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql
+	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \
+	sql/functions/session_suspend.sql
 
 migrationsdir = $(pkgdatadir)/sql/migrations
 dist_migrations_DATA = $(SQL_MIGRATIONS)

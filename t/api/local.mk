@@ -12,6 +12,8 @@ EXTRA_DIST += \
 	%D%/logging.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
+	%D%/suspend.t \
+	%D%/suspend_none.t \
 	%D%/tenancy.t \
 	%D%/version.t \
 	t/lib/awake.py \
