@@ -16,7 +16,14 @@ from tap import Skip, case, equal, run, true
 service.begin()
 
 ME = os.getpid()
-PAGE = "import sys,time\nfor i in range(10**9):\n open('/workspace/n','w').write(str(i)); time.sleep(0.01)\n"
+COUNTER = """
+import os, time
+for i in range(1, 10**9):
+    with open("/workspace/m", "w") as f:
+        f.write(str(i))
+    os.rename("/workspace/m", "/workspace/n")
+    time.sleep(0.01)
+"""
 
 
 def can():
@@ -40,7 +47,7 @@ def moved(pid):
 
 def counter(sid):
     """A process with a number in its memory; how to read it."""
-    execute(sid, "cat > /tmp/count.py <<'E'\n" + PAGE + "E\n"
+    execute(sid, "cat > /tmp/count.py <<'E'\n" + COUNTER + "E\n"
             "python3 /tmp/count.py >/dev/null 2>&1 &")
     return until("it counts", lambda: count(sid) > 0)
 
