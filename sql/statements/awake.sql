@@ -38,3 +38,46 @@ SELECT id AS session_id
  WHERE suspend_deadline < clock_timestamp()
  ORDER BY suspend_deadline
  LIMIT $1::int;
+
+-- name: session_interrupt_begin
+-- params: session_id, tenant, interrupt_id, trace_id
+-- Intent.  No row: there is no ready session.
+WITH s AS (
+    UPDATE session s
+       SET interrupt_id = $3, interrupt_generation = l.generation,
+           interrupt_requested_at = clock_timestamp()
+      FROM lease l
+     WHERE s.id = $1 AND s.tenant = $2 AND s.state = 'ready'
+       AND l.session_id = s.id AND l.state = 'owns_wrapper'
+    RETURNING s.id, l.generation
+), e AS (
+    INSERT INTO event (session_id, kind, what, generation, trace_id)
+    SELECT id, 'interrupt', 'interrupt_requested', generation, $4 FROM s
+)
+SELECT generation FROM s;
+
+-- name: session_interrupt_end
+-- params: session_id, interrupt_id, trace_id, detail
+-- Outcome; that of another one is late and changes nothing.
+WITH s AS (
+    UPDATE session s
+       SET interrupt_id = NULL, interrupt_generation = NULL, interrupt_requested_at = NULL
+      FROM (SELECT id, interrupt_generation AS generation FROM session
+             WHERE id = $1 AND interrupt_id = $2 FOR UPDATE) was
+     WHERE s.id = was.id AND s.interrupt_id = $2
+    RETURNING s.id, was.generation
+)
+INSERT INTO event (session_id, kind, what, generation, trace_id, detail)
+SELECT id, 'interrupt', 'interrupted', generation, $3, $4::jsonb FROM s;
+
+-- name: due_interrupts
+-- params: limit
+-- Interruptions that nobody finished.  Over: their wrapper is no longer there.
+SELECT s.id AS session_id, s.interrupt_id,
+       s.state <> 'ready' OR l.state <> 'owns_wrapper'
+       OR l.generation <> s.interrupt_generation AS over,
+       (extract(epoch FROM clock_timestamp() - s.interrupt_requested_at) * 1000)::bigint AS age_ms
+  FROM session s JOIN lease l ON l.session_id = s.id
+ WHERE s.interrupt_requested_at < clock_timestamp() - interval '20 s'
+ ORDER BY s.interrupt_requested_at
+ LIMIT $1::int;

@@ -9,6 +9,7 @@
 #include "agent/envset.h"
 #include "agent/exec.h"
 #include "agent/files.h"
+#include "agent/interrupt.h"
 #include "agent/pump.h"
 #include "agent/relay.h"
 #include "agent/serve.h"
@@ -74,6 +75,7 @@ run_proof(struct buf *output, struct err *e)
 	struct pump p = { .out = { -1, -1 },
 		.status_fd = -1,
 		.script_fd = -1,
+		.wake_fd = -1,
 		.pidfd = -1,
 		.output = prove_output,
 		.output_ctx = output };
@@ -168,6 +170,30 @@ op_status(struct op *op, json_t *reply, struct err *e)
 	return 0;
 }
 
+struct interrupt_body {
+	int64_t older_ms;
+};
+
+static const struct jfield INTERRUPT[] = {
+	JFIELD("olderMs", struct interrupt_body, older_ms, J_INT, 0, 0,
+	    INT64_MAX, "only commands that were asked for before"),
+};
+
+static int
+op_interrupt(struct op *op, json_t *reply, struct err *e)
+{
+	struct interrupt_body b = { 0 };
+	size_t count;
+
+	if (jfield_decode(op->msg, INTERRUPT, ARRAY_LEN(INTERRUPT), J_LENIENT,
+		&b, e) < 0 ||
+	    interrupt_all(b.older_ms, &count, e) < 0)
+		return -1;
+	json_object_set_new(reply, "interrupted",
+	    json_integer((json_int_t)count));
+	return 0;
+}
+
 struct port_body {
 	int64_t port;
 };
@@ -212,6 +238,7 @@ static const struct {
 	{ "write", op_write },
 	{ "env", op_env },
 	{ "status", op_status },
+	{ "interrupt", op_interrupt },
 	{ "expose", op_expose },
 	{ "unexpose", op_unexpose },
 };

@@ -4,6 +4,7 @@ libcontrol_a_SOURCES = \
 	src/control/awake.c src/control/awake.h \
 	src/control/control.c src/control/control.h \
 	src/control/discover.c src/control/discover.h \
+	src/control/interrupt_control.c src/control/interrupt_control.h \
 	src/control/launch.c src/control/launch.h \
 	src/control/preview_control.c src/control/preview_control.h \
 	src/control/sandbox_control.c src/control/sandbox_control.h \

@@ -26,6 +26,7 @@ static const struct {
 	{ "no_such_session", ERR_NOT_FOUND, "no_such_session" },
 	{ "launch_failed", ERR_UNAVAILABLE, "launch_failed" },
 	{ "busy", ERR_BUSY, "busy" },
+	{ "still_running", ERR_UNAVAILABLE, "still_running" },
 	{ "stale_order", ERR_CONFLICT, "stale_order" },
 	{ "cannot_suspend", ERR_CONFLICT, "cannot_suspend" },
 };
@@ -269,6 +270,21 @@ agent_status(const struct provider *p, const struct agent_target *t,
 	    0)
 		return nonsense(e, "status");
 	out->busy = json_is_true(json_object_get(reply, "busy"));
+	return 0;
+}
+
+int
+agent_interrupt(const struct provider *p, const struct agent_target *t,
+    int64_t older_ms, int64_t deadline_ms, int64_t *count, struct err *e)
+{
+	struct agent_question q = { .op = "interrupt", .body = agent_body(t) };
+	auto_json json_t *reply = NULL;
+
+	json_object_set_new(q.body, "olderMs", json_integer(older_ms));
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0)
+		return -1;
+	*count = json_integer_value(json_object_get(reply, "interrupted"));
 	return 0;
 }
 

@@ -97,6 +97,14 @@ int agent_thaw(const struct provider *p, const struct agent_target *t,
 int agent_status(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct agent_status *out, struct err *e) MUST_CHECK;
 
+/*
+ * Stops the commands that were asked for at least older_ms ago, and returns
+ * when they have ended; *count says how many.
+ */
+int agent_interrupt(const struct provider *p, const struct agent_target *t,
+    int64_t older_ms, int64_t deadline_ms, int64_t *count, struct err *e)
+    MUST_CHECK;
+
 int agent_env(const struct provider *p, const struct agent_target *t,
     const json_t *env, int64_t deadline_ms, struct err *e) MUST_CHECK;
 

@@ -168,6 +168,7 @@ static const struct {
 	{ "write", done, true },
 	{ "env", done, true },
 	{ "status", status, true },
+	{ "interrupt", done, true },
 	{ "expose", done, true },
 	{ "unexpose", done, true },
 };

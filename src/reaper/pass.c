@@ -9,6 +9,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/awake.h"
+#include "control/interrupt_control.h"
 #include "control/preview_control.h"
 #include "control/sandbox_control.h"
 #include "control/session_control.h"
@@ -122,6 +123,14 @@ do_suspend(struct pass *p, const struct rows *r, size_t i, struct err *e)
 }
 
 static int
+do_interrupt(struct pass *p, const struct rows *r, size_t i, struct err *e)
+{
+	return interrupt_finish(p->ctl, session_of(r, i),
+	    rows_text(r, i, "interrupt_id"), rows_int(r, i, "age_ms"),
+	    rows_bool(r, i, "over"), e);
+}
+
+static int
 do_expired(struct pass *p, const struct rows *r, size_t i, struct err *e)
 {
 	bool gone;
@@ -208,6 +217,7 @@ static const struct part PARTS[] = {
 	{ "stop_watchdogs", STMT_DUE_STOP_WATCHDOGS, PARAM_LIMIT, true,  do_watchdog },
 	{ "late_starts",    STMT_DUE_STARTS,         PARAM_LIMIT, true,  do_late_start },
 	{ "expired",        STMT_DUE_EXPIRED,        PARAM_LIMIT, true,  do_expired },
+	{ "interrupts",     STMT_DUE_INTERRUPTS,     PARAM_LIMIT, true,  do_interrupt },
 	{ "suspends",       STMT_DUE_SUSPENDS,       PARAM_LIMIT, true,  do_suspend },
 	{ "run_time",       STMT_DUE_RUN_TIME,       PARAM_LIMIT, true,  do_run_time },
 	{ "idle",           STMT_DUE_WARM,           PARAM_LIMIT, true,  do_idle },

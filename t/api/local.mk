@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	%D%/dataplane.t \
 	%D%/events.t \
 	%D%/failures.t \
+	%D%/interrupt.t \
 	%D%/logging.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
