@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	%D%/failures.t \
 	%D%/interrupt.t \
 	%D%/logging.t \
+	%D%/pooling.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
 	%D%/suspend.t \
