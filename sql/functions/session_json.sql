@@ -49,16 +49,13 @@ BEGIN
             'memoryMb', c.memory_mb, 'cpuMillis', c.cpu_millis,
             'diskMb', c.disk_mb, 'pids', c.pids, 'rootfs', c.rootfs),
         'network', json_build_object('mode', c.network),
-        'alive', CASE WHEN s.state IN ('initializing', 'ready') THEN json_build_object(
-            'because', to_json(array_remove(ARRAY[
-                CASE WHEN s.state = 'initializing' THEN 'starting' END,
-                CASE WHEN s.state = 'ready' AND s.keep_alive THEN 'keep_alive' END,
-                CASE WHEN s.state = 'ready' AND NOT s.keep_alive THEN 'recent_activity' END],
-                NULL)),
-            'until', iso(least(coalesce(l.startup_deadline, l.keep_warm_until), s.expires_at)))
-            ELSE json_build_object('because', '[]'::json, 'until', NULL) END,
+        'alive', session_alive(s, l),
         'sleepAfterSeconds', s.sleep_after_seconds,
         'keepAlive', s.keep_alive,
+        'maxRunSeconds', s.max_run_seconds,
+        'expiresAt', iso(s.expires_at),
+        'suspend', s.suspend,
+        'suspended', s.state = 'asleep' AND s.suspended_at IS NOT NULL,
         'wakeOnPreview', s.wake_on_preview,
         'ports', (SELECT coalesce(json_agg(port_json(p) ORDER BY p.port), '[]')
                     FROM port p WHERE p.session_id = s.id),

@@ -115,12 +115,14 @@ BEGIN
            disk_host = CASE WHEN b.disk_mb > 0 THEN b.disk_host ELSE excluded.disk_host END;
     INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
-        keep_alive, wake_on_preview, expires_at, trace_id, actor, last_activity_at)
+        keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, trace_id, actor,
+        last_activity_at)
     VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
         p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
         coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
         (p->>'sleepAfterSeconds')::bigint, (p->>'keepAlive')::boolean,
-        (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz, p->>'trace',
+        (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz,
+        (p->>'maxRunSeconds')::bigint, coalesce((p->>'suspend')::boolean, false), p->>'trace',
         p->>'actor', clock_timestamp());
     INSERT INTO lease (session_id) VALUES (v_id);
     IF v_keys IS NOT NULL THEN
@@ -174,7 +176,7 @@ BEGIN
     END IF;
     UPDATE session
        SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace',
-           actor = p->>'actor'
+           actor = p->>'actor', suspended_at = NULL, suspend_deadline = NULL
      WHERE id = p_session;
     RETURN session_plan(p_session, 'restarted', p);
 END $$;
@@ -190,6 +192,9 @@ DECLARE
 BEGIN
     PERFORM sandbox_settle(p->>'sandbox', p->>'incarnation', 'running', p->>'version');
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
+    IF s.suspended_at IS NOT NULL THEN
+        RETURN false; -- frozen meanwhile: session_thawed is its outcome
+    END IF;
     IF p ? 'steps' THEN
         PERFORM event_steps(p_session, p);
     END IF;
@@ -203,7 +208,7 @@ BEGIN
     PERFORM lease_apply(p_session, 'retain_warm', p || jsonb_build_object('seconds',
         CASE WHEN s.keep_alive THEN NULL ELSE greatest(s.sleep_after_seconds, v_promised) END));
     UPDATE session
-       SET state = 'ready', reason = NULL, started_at = clock_timestamp(),
+       SET state = 'ready', reason = NULL, started_at = clock_timestamp(), ran_seconds = 0,
            last_activity_at = clock_timestamp(), files_sealed = NULL,
            trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
      WHERE id = p_session AND state = 'initializing';

@@ -21,7 +21,8 @@ BEGIN
             WHERE l.session_id = p_session AND l.generation = (p->>'generation')::bigint) THEN
         RETURN s.state; -- the start that failed is not the one under way
     END IF;
-    IF p_wish = 'sleep' AND s.state IN ('asleep', 'sleeping', 'failed', 'lost') THEN
+    IF p_wish = 'sleep' AND s.state IN ('asleep', 'sleeping', 'failed', 'lost')
+       AND s.suspended_at IS NULL THEN
         -- nothing to put to sleep; what was seen there must go all the same
         IF p->>'reason' IN ('unexpected-wrapper', 'observation-failed') THEN
             PERFORM lease_apply(p_session, 'request_stop', p);
@@ -37,6 +38,7 @@ BEGIN
                                WHEN 'fail' THEN 'failed' ELSE 'sleeping' END,
            reason = coalesce(p->>'say', p->>'reason'),
            trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor',
+           suspended_at = NULL, suspend_deadline = NULL,
            ended_at = CASE WHEN p_wish = 'fail' THEN clock_timestamp() ELSE ended_at END
      WHERE id = p_session
     RETURNING state INTO s.state;
@@ -149,7 +151,8 @@ BEGIN
     UPDATE session
        SET state = CASE WHEN (p->>'lost')::boolean THEN 'lost' ELSE 'asleep' END,
            reason = p->>'reason', busy = false, ended_at = clock_timestamp(),
-           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
+           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor',
+           suspended_at = NULL, suspend_deadline = NULL
      WHERE id = p_session AND state IN ('ready', 'initializing', 'asleep', 'sleeping')
        AND (a.applied OR EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none'));
     v_done := FOUND;

@@ -16,13 +16,13 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
    AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
 
 -- name: auth_session
--- params: hash, is_login, session_id, write_every_seconds
+-- params: hash, is_login, session_id, write_every_seconds, probe
 -- One row always: whether the key counts, and what there is of the session
 -- (NULL state: nothing this tenant may know of; `frozen` is ready, but must
 -- wait for room on the disk).  Activity is written when
 -- the last writing is old enough, or sleep is near; it never shortens what
 -- session_extend promised.  The first work of a generation is its
--- delivery_accepted.
+-- delivery_accepted.  A probe writes nothing.
 WITH k AS MATERIALIZED (
     SELECT k.tenant, k.scope
       FROM api_key k
@@ -35,7 +35,7 @@ WITH k AS MATERIALIZED (
 ), s AS MATERIALIZED (
     SELECT s.id, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                       ELSE s.state END AS state, l.state AS lease, l.generation,
-           s.state = 'ready' AND l.state = 'owns_wrapper'
+           s.state = 'ready' AND l.state = 'owns_wrapper' AND NOT $5::boolean
            AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                 OR l.startup_deadline IS NOT NULL
                 OR l.keep_warm_until < clock_timestamp() + interval '60 s'
@@ -49,7 +49,7 @@ SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation
  WHERE s.due IS NOT TRUE OR session_active(s.id, s.generation);
 
 -- name: auth_preview
--- params: session_id, port, token_hash, write_every_seconds
+-- params: session_id, port, token_hash, write_every_seconds, probe
 -- No row: no such port.  token_hash is compared once more by the caller.
 SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                           ELSE s.state END AS state,
@@ -61,6 +61,7 @@ SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 
  WHERE p.session_id = $1 AND p.port = $2::int
    AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
    AND CASE WHEN s.state = 'ready' AND l.state = 'owns_wrapper' AND p.token_hash = $3
+             AND NOT $5::boolean
              AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                   OR l.startup_deadline IS NOT NULL
                   OR l.keep_warm_until < clock_timestamp() + interval '60 s'
@@ -122,7 +123,7 @@ SELECT id FROM k;
 -- Previews of sessions that a revoked key made: their connections end.
 SELECT p.session_id, p.port
   FROM port p JOIN session s ON s.id = p.session_id
- WHERE s.key_id = $1 AND s.state = 'ready';
+ WHERE s.key_id = $1 AND (s.state = 'ready' OR s.suspended_at IS NOT NULL);
 
 -- name: org_set_isolation
 -- params: org, isolation

@@ -11,7 +11,7 @@ SELECT l.session_id, l.generation, l.instance
 
 -- name: due_warm
 -- params: limit
-SELECT s.id AS session_id, s.activity_seq, l.generation
+SELECT s.id AS session_id, s.activity_seq, l.generation, s.suspend
   FROM lease l JOIN session s ON s.id = l.session_id
  WHERE l.state = 'owns_wrapper' AND l.startup_deadline IS NULL
    AND l.keep_warm_until < clock_timestamp() AND s.state = 'ready'

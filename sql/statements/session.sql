@@ -54,6 +54,7 @@ UPDATE session s SET sandbox_id = b.id FROM b
 -- Everything control/ must know before it acts; tenant '' is the reaper.
 SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, s.class,
        coalesce(s.sandbox_id, '') AS sandbox_id, s.activity_seq, s.keep_alive,
+       s.suspend, s.suspended_at IS NOT NULL AS suspended,
        l.state AS lease, l.generation, coalesce(l.instance, '') AS instance,
        coalesce(b.state, 'absent') AS sandbox_state,
        coalesce(b.incarnation, '') AS incarnation, coalesce(b.epoch, 0) AS epoch,
@@ -84,24 +85,30 @@ SELECT s.id, session_json(s) AS json,
  LIMIT $7::int;
 
 -- name: session_patch
--- params: session_id, tenant, sleep_after_seconds, keep_alive, labels, env_sealed, base_url
--- NULL leaves a field alone.  A new idle time counts from the last activity.
+-- params: session_id, tenant, spec
+-- What spec does not have stays.  A new idle time counts from the last
+-- activity, and never breaks what session_extend promised.
 WITH s AS (
     UPDATE session
-       SET sleep_after_seconds = coalesce($3::bigint, sleep_after_seconds),
-           keep_alive = coalesce($4::boolean, keep_alive),
-           labels = jsonb_strip_nulls(labels || coalesce($5::jsonb, '{}')),
-           env_sealed = coalesce($6, env_sealed),
-           base_url = coalesce(base_url, $7)
+       SET sleep_after_seconds = coalesce(($3::jsonb->>'sleepAfterSeconds')::bigint,
+               sleep_after_seconds),
+           keep_alive = coalesce(($3::jsonb->>'keepAlive')::boolean, keep_alive),
+           suspend = coalesce(($3::jsonb->>'suspend')::boolean, suspend),
+           max_run_seconds = CASE WHEN $3::jsonb ? 'maxRunSeconds' -- 0: no limit any more
+               THEN nullif(($3::jsonb->>'maxRunSeconds')::bigint, 0) ELSE max_run_seconds END,
+           expires_at = coalesce(($3::jsonb->>'expiresAt')::timestamptz, expires_at),
+           labels = jsonb_strip_nulls(labels || coalesce($3::jsonb->'labels', '{}')),
+           env_sealed = coalesce($3::jsonb->>'env', env_sealed),
+           base_url = coalesce(base_url, $3::jsonb->>'baseUrl')
      WHERE id = $1 AND tenant = $2 AND state NOT IN ('deleting', 'deleted')
-    RETURNING id, keep_alive, sleep_after_seconds, last_activity_at
+    RETURNING id, keep_alive, sleep_after_seconds, last_activity_at, extended_until, state
 )
 UPDATE lease l
-   SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
-           s.last_activity_at + make_interval(secs => s.sleep_after_seconds) END
+   SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE greatest(s.extended_until,
+           s.last_activity_at + make_interval(secs => s.sleep_after_seconds)) END
   FROM s
- WHERE l.session_id = s.id AND l.state = 'owns_wrapper'
-   AND ($3 IS NOT NULL OR $4 IS NOT NULL)
+ WHERE l.session_id = s.id AND l.state = 'owns_wrapper' AND s.state = 'ready'
+   AND ($3::jsonb ? 'sleepAfterSeconds' OR $3::jsonb ? 'keepAlive')
 RETURNING l.session_id;
 
 -- name: session_set_keys
@@ -119,12 +126,18 @@ SELECT coalesce(env_sealed, '') AS env_sealed, state, coalesce(base_url, '') AS 
 -- name: session_extend
 -- params: session_id, tenant, seconds
 -- At least this long from now; never shortens.
+WITH s AS (
+    UPDATE session
+       SET extended_until = greatest(extended_until,
+               clock_timestamp() + make_interval(secs => $3::int))
+     WHERE id = $1 AND tenant = $2 AND state = 'ready'
+    RETURNING id, keep_alive, extended_until
+)
 UPDATE lease l
-   SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE greatest(l.keep_warm_until,
-           clock_timestamp() + make_interval(secs => $3::int)) END
-  FROM session s
- WHERE s.id = $1 AND s.tenant = $2 AND l.session_id = s.id
-   AND s.state = 'ready' AND l.state = 'owns_wrapper'
+   SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
+           greatest(l.keep_warm_until, s.extended_until) END
+  FROM s
+ WHERE l.session_id = s.id AND l.state = 'owns_wrapper'
 RETURNING l.session_id;
 
 -- name: session_set_busy

@@ -7,24 +7,47 @@
 
 static atomic_llong counts[ACTIVITY__MAX];
 static atomic_llong last_ms;
+static atomic_llong relayed_ms; /* 0: never */
+static _Thread_local bool probing;
+
+void
+activity_probe(bool on)
+{
+	probing = on;
+}
 
 void
 activity_touch(void)
 {
-	atomic_store(&last_ms, clock_ms());
+	if (!probing)
+		atomic_store(&last_ms, clock_ms());
+}
+
+void
+activity_relayed(void)
+{
+	atomic_store(&relayed_ms, clock_ms());
+	activity_touch();
 }
 
 void
 activity_begin(enum activity what)
 {
+	if (probing)
+		return;
 	atomic_fetch_add(&counts[what], 1);
-	activity_touch();
+	if (what != ACTIVITY_RELAYS)
+		activity_touch();
 }
 
 void
 activity_end(enum activity what)
 {
-	activity_touch(); /* before the count: never idle for an age between */
+	if (probing)
+		return;
+	/* before the count: never idle for an age between */
+	if (what != ACTIVITY_RELAYS)
+		activity_touch();
 	atomic_fetch_sub(&counts[what], 1);
 }
 
@@ -45,4 +68,12 @@ activity_idle_ms(void)
 		return 0;
 	idle = clock_ms() - atomic_load(&last_ms);
 	return idle > 0 ? idle : 0;
+}
+
+int64_t
+activity_relay_idle_ms(void)
+{
+	int64_t last = atomic_load(&relayed_ms);
+
+	return last > 0 ? clock_ms() - last : -1;
 }

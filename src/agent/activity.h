@@ -2,11 +2,13 @@
  * activity.h: what the wrapper is busy with, for op status.
  *
  * Counters that any thread may move; a byte on a relayed port counts as work
- * that has just ended.
+ * that has just ended, a connection without one does not.  What a probe does
+ * (X-Sandlease-Probe) does not count at all.
  */
 #ifndef SANDLEASE_AGENT_ACTIVITY_H
 #define SANDLEASE_AGENT_ACTIVITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum activity {
@@ -19,12 +21,20 @@ enum activity {
 void activity_begin(enum activity what);
 void activity_end(enum activity what);
 
+/* Whether what this thread does from now on is a probe's. */
+void activity_probe(bool on);
+
 /* Something happened just now. */
 void activity_touch(void);
+/* A byte has passed a relayed port. */
+void activity_relayed(void);
 
 int64_t activity_count(enum activity what);
 
 /* Milliseconds since the last work ended; 0 while some goes on. */
 int64_t activity_idle_ms(void);
+
+/* Milliseconds since the last byte on a relayed port; -1: there was none. */
+int64_t activity_relay_idle_ms(void);
 
 #endif

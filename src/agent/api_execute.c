@@ -159,6 +159,10 @@ reply(struct call *c, const struct exec *x, const struct collected *k,
 	utf8_json(&tail, x->shell, strlen(x->shell));
 	buf_fmt(&tail, "\",\"duration\":%lld,\"timestamp\":\"%s\"%s}",
 	    (long long)took_ms, at, k->truncated ? ",\"truncated\":true" : "");
+	if (o->interrupted) {
+		tail.len--; /* the brace */
+		buf_str(&tail, ",\"interrupted\":true}");
+	}
 	call_write(c, tail.data, tail.len);
 }
 
@@ -342,7 +346,8 @@ finish(struct stream *s, const struct shell_outcome *o)
 		close_event(s);
 	}
 	open_event(s, "complete");
-	buf_fmt(&s->event, ",\"exitCode\":%d", o->exit_code);
+	buf_fmt(&s->event, ",\"exitCode\":%d%s", o->exit_code,
+	    o->interrupted ? ",\"interrupted\":true" : "");
 	close_event(s);
 	flush(s);
 }

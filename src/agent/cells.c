@@ -42,6 +42,7 @@ cells_remove(struct cells *t, struct cell *c)
 	size_t i = (size_t)(c - t->cell);
 
 	mem_close_fd(&c->channel);
+	mem_close_fd(&c->freezer);
 	memmove(c, c + 1, (t->count - i - 1) * sizeof(*c));
 	t->count--;
 }

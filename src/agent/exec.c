@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/interrupt.h"
 #include "agent/proctree.h"
 #include "agent/script.h"
 #include "agent/shell_proc.h"
@@ -26,6 +27,7 @@ start_pump(const struct exec *x, struct pump *p)
 		.status_fd = -1,
 		.script_fd = -1,
 		.pidfd = -1,
+		.wake_fd = -1,
 		.quiet_ms = x->quiet_ms,
 		.output = x->output,
 		.quiet = x->quiet,
@@ -39,6 +41,7 @@ exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
 	struct shell_command c = { .command = x->command,
 		.env = x->env,
 		.cwd = x->cwd,
+		.asked_ms = clock_ms(),
 		.deadline_ms = deadline_of(x) };
 	struct shell *s;
 	struct pump p;
@@ -123,12 +126,37 @@ lose_pipes(struct pump *p)
 			close(take_fd(&p->out[i]));
 }
 
+static void
+run_child(struct child *c, struct pump *p, int64_t asked_ms,
+    struct shell_outcome *out)
+{
+	struct interrupt_job j;
+	enum pump_end how = PUMP_WOKEN;
+
+	if (interrupt_begin(&j, c->pid, false, asked_ms)) {
+		p->wake_fd = j.wake;
+		how = pump_run(p);
+		out->interrupted = interrupt_end(&j);
+	} else {
+		out->interrupted = true;
+	}
+	out->timed_out = how == PUMP_TIMEOUT;
+	if (out->timed_out || out->interrupted)
+		proctree_kill(c->pid, NULL);
+	pump_drain(p);
+	out->exit_code = spawn_wait(c);
+	if (out->timed_out)
+		out->exit_code = 124;
+	else if (out->interrupted)
+		out->exit_code = INTERRUPT_EXIT_CODE;
+}
+
 int
 exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
 {
 	auto_buf struct buf script = { 0 };
 	char cwd[SHELL_PATH_MAX];
-	int64_t deadline_ms = deadline_of(x);
+	int64_t deadline_ms = deadline_of(x), asked_ms = clock_ms();
 	struct child c;
 	struct pump p;
 
@@ -147,13 +175,7 @@ exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
 		x->started(x->ctx, c.pid);
 	p.pidfd = c.pidfd;
 	p.deadline_ms = deadline_ms;
-	out->timed_out = pump_run(&p) == PUMP_TIMEOUT;
-	if (out->timed_out)
-		proctree_kill(c.pid, NULL);
-	pump_drain(&p);
-	out->exit_code = spawn_wait(&c);
-	if (out->timed_out)
-		out->exit_code = 124;
+	run_child(&c, &p, asked_ms, out);
 	pump_close(&p);
 	return 0;
 }

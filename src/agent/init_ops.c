@@ -8,6 +8,7 @@
 
 #include "agent/cell.h"
 #include "agent/cell_init.h"
+#include "agent/freezer.h"
 #include "agent/init.h"
 #include "agent/launch.h"
 #include "agent/markers.h"
@@ -105,11 +106,13 @@ static int
 op_term(struct init *in, struct request *r, struct err *e)
 {
 	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
-	const struct cell *c = cells_find(&in->cells, r->to.session);
+	struct cell *c = cells_find(&in->cells, r->to.session);
 
 	(void)e;
-	if (c != NULL)
+	if (c != NULL) {
 		kill(c->pid, SIGTERM);
+		freezer_release(c);
+	}
 	markers_signal(r->to.session, SIGTERM);
 	init_answer(r->conn, reply);
 	return 0;
@@ -118,11 +121,13 @@ op_term(struct init *in, struct request *r, struct err *e)
 static int
 op_kill(struct init *in, struct request *r, struct err *e)
 {
-	const struct cell *c = cells_find(&in->cells, r->to.session);
+	struct cell *c = cells_find(&in->cells, r->to.session);
 
 	(void)e;
-	if (c != NULL)
+	if (c != NULL) {
 		kill(c->pid, SIGKILL);
+		freezer_release(c);
+	}
 	markers_signal(r->to.session, SIGKILL);
 	return wait_gone(in, r);
 }
@@ -170,13 +175,13 @@ signal_cell(struct init *in, struct request *r, int sig, struct err *e)
 }
 
 static int
-op_freeze(struct init *in, struct request *r, struct err *e)
+op_halt(struct init *in, struct request *r, struct err *e)
 {
 	return signal_cell(in, r, CELL_SIG_STOP, e);
 }
 
 static int
-op_thaw(struct init *in, struct request *r, struct err *e)
+op_go_on(struct init *in, struct request *r, struct err *e)
 {
 	return signal_cell(in, r, CELL_SIG_GO_ON, e);
 }
@@ -219,6 +224,7 @@ start(struct init *in, struct request *r, const struct launch *l, struct err *e)
 	auto_fd int ours = -1, theirs = -1;
 	size_t sockets = 1 + l->port_count;
 	struct cell c = { .generation = l->generation,
+		.freezer = -1,
 		.start_by = clock_ms() + START_MS,
 		.memory_mb = l->memory_mb };
 	int ends[2];
@@ -267,6 +273,41 @@ op_launch(struct init *in, struct request *r, struct err *e)
 	return 0;
 }
 
+/* ---- freezing */
+
+static int
+op_freezer(struct init *in, struct request *r, bool freeze, struct err *e)
+{
+	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
+	struct cell *c = cells_find(&in->cells, r->to.session);
+
+	if (c == NULL)
+		return err_set(e, ERR_NOT_FOUND, "no_such_session",
+		    "the session has no wrapper here");
+	if (r->to.generation != c->generation ||
+	    cells_sealed(&in->cells, c->session) >= c->generation)
+		return err_set(e, ERR_CONFLICT, "stale_generation",
+		    "generation %lld was meant, which is over",
+		    (long long)r->to.generation);
+	if (freeze ? freezer_hold(c, r->msg, r->fds, e) < 0
+		   : freezer_thaw(c, r->msg, e) < 0)
+		return -1;
+	init_answer(r->conn, reply);
+	return 0;
+}
+
+static int
+op_freeze(struct init *in, struct request *r, struct err *e)
+{
+	return op_freezer(in, r, true, e);
+}
+
+static int
+op_thaw(struct init *in, struct request *r, struct err *e)
+{
+	return op_freezer(in, r, false, e);
+}
+
 /* ---- forwarded */
 
 static int
@@ -313,12 +354,15 @@ static const struct {
 	{ "term", true, op_term },
 	{ "kill", true, op_kill },
 	{ "usage", false, op_usage },
+	{ "halt", true, op_halt },
+	{ "go_on", true, op_go_on },
 	{ "freeze", true, op_freeze },
 	{ "thaw", true, op_thaw },
 	{ "prove", true, op_forward },
 	{ "write", true, op_forward },
 	{ "env", true, op_forward },
 	{ "status", true, op_forward },
+	{ "interrupt", true, op_forward },
 	{ "expose", true, op_forward },
 	{ "unexpose", true, op_forward },
 };

@@ -14,8 +14,10 @@ AGENT_SOURCES = \
 	src/agent/envset.c src/agent/envset.h \
 	src/agent/exec.c src/agent/exec.h \
 	src/agent/files.c src/agent/files.h \
+	src/agent/freezer.c src/agent/freezer.h \
 	src/agent/init.c src/agent/init.h \
 	src/agent/init_ops.c \
+	src/agent/interrupt.c src/agent/interrupt.h \
 	src/agent/launch.c src/agent/launch.h \
 	src/agent/lines.c src/agent/lines.h \
 	src/agent/loop.c src/agent/loop.h \

@@ -195,6 +195,40 @@ count_moving(const struct table *t)
 	return n;
 }
 
+uint64_t
+proctree_now(void)
+{
+	struct timespec t;
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * hz +
+	    (uint64_t)t.tv_nsec / (1000000000 / hz);
+}
+
+void
+proctree_older(pid_t root, uint64_t since, struct proctree *out)
+{
+	size_t kept = 0;
+
+	proctree_take(root, out);
+	for (size_t i = 0; i < out->count; i++)
+		if (out->procs[i].start < since)
+			out->procs[kept++] = out->procs[i];
+	out->count = kept;
+}
+
+size_t
+proctree_signal(pid_t root, const struct proctree *spare, int sig)
+{
+	struct table t;
+
+	take(root, spare, &t);
+	signal_all(&t, sig);
+	free(t.procs);
+	return t.count;
+}
+
 size_t
 proctree_kill(pid_t root, const struct proctree *spare)
 {

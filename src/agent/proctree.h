@@ -36,6 +36,18 @@ void proctree_free(struct proctree *t);
  */
 size_t proctree_kill(pid_t root, const struct proctree *spare);
 
+/* The time as struct proc_id has it. */
+uint64_t proctree_now(void);
+
+/* Descendants of root that were there before `since`. */
+void proctree_older(pid_t root, uint64_t since, struct proctree *out);
+
+/*
+ * Signals every living descendant that is neither in `spare` nor below one of
+ * those; 0 only counts them.  Returns how many there are.
+ */
+size_t proctree_signal(pid_t root, const struct proctree *spare, int sig);
+
 /* Parses a line of /proc/PID/stat.  For the test. */
 int proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
     uint64_t *start);

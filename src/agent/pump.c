@@ -11,7 +11,7 @@
 #include "common/mem.h"
 
 enum { CHUNK = 32768, DRAIN_MS = 100, DRAIN_QUIET_MS = 10 };
-enum { AT_OUT, AT_ERR, AT_STATUS, AT_PROC, AT_SCRIPT, AT__MAX };
+enum { AT_OUT, AT_ERR, AT_STATUS, AT_PROC, AT_SCRIPT, AT_WAKE, AT__MAX };
 
 static void
 lose(struct pump *p, int which)
@@ -101,6 +101,7 @@ pump_run(struct pump *p)
 			[AT_PROC] = { p->pidfd, POLLIN, 0 },
 			[AT_SCRIPT] = { p->script_len > 0 ? p->script_fd : -1,
 			    POLLOUT, 0 },
+			[AT_WAKE] = { p->wake_fd, POLLIN, 0 },
 		};
 		int n = poll(f, AT__MAX, wait_ms(p));
 
@@ -114,6 +115,8 @@ pump_run(struct pump *p)
 			return PUMP_TOLD;
 		if (f[AT_PROC].revents != 0)
 			return PUMP_EXITED;
+		if (f[AT_WAKE].revents != 0)
+			return PUMP_WOKEN;
 		if (p->deadline_ms > 0 && clock_left_ms(p->deadline_ms) == 0)
 			return PUMP_TIMEOUT;
 	}

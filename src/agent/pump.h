@@ -17,6 +17,7 @@ enum pump_end {
 	PUMP_TOLD,    /* the status callback said so */
 	PUMP_EXITED,  /* the process has ended (not yet waited for) */
 	PUMP_TIMEOUT, /* the deadline came first */
+	PUMP_WOKEN,   /* wake_fd says: no longer */
 };
 
 /* which: 0 stdout, 1 stderr. */
@@ -32,6 +33,7 @@ struct pump {
 	int status_fd;  /* borrowed; -1: none */
 	int pidfd;      /* borrowed */
 	int script_fd;  /* borrowed, non-blocking; -1: none */
+	int wake_fd;    /* borrowed; -1: none */
 	const char *script;
 	size_t script_len;
 	int64_t deadline_ms; /* of clock_ms(); 0: none */

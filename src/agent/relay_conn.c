@@ -55,6 +55,8 @@ struct conn {
 	struct end end[2];
 	int port;
 	enum phase phase;
+	bool begun;          /* the client's first bytes have been looked at */
+	bool probe;          /* ... and what comes here is no activity */
 	int64_t deadline_ms; /* 0: none */
 	struct buf page;
 	size_t page_sent;
@@ -172,6 +174,21 @@ relay_conn_start(int client, int port)
 
 /* ---- copying */
 
+/*
+ * nginx sets this header itself, in this spelling, or takes it out; it sends
+ * a request's head in one piece.
+ */
+static bool
+is_probe(const char *data, size_t len)
+{
+	static const char HEADER[] = "\r\nX-Sandlease-Probe: 1\r\n";
+	const char *end = memmem(data, len, "\r\n\r\n", 4);
+
+	if (end != NULL)
+		len = (size_t)(end + 2 - data);
+	return memmem(data, len, HEADER, sizeof(HEADER) - 1) != NULL;
+}
+
 /* Reads into an empty buffer.  -1: the connection is broken. */
 static int
 fill(struct end *e)
@@ -191,7 +208,12 @@ fill(struct end *e)
 	}
 	e->from = 0;
 	e->until = (size_t)n;
-	activity_touch();
+	if (e->side == CLIENT && !e->conn->begun) {
+		e->conn->begun = true;
+		e->conn->probe = is_probe(e->data, e->until);
+	}
+	if (!e->conn->probe)
+		activity_relayed();
 	return 0;
 }
 

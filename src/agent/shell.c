@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/envset.h"
+#include "agent/interrupt.h"
 #include "agent/proctree.h"
 #include "agent/script.h"
 #include "agent/shell_proc.h"
@@ -39,6 +40,7 @@ void
 shell_open(const char *instance)
 {
 	snprintf(fifo_dir, sizeof(fifo_dir), "/tmp/.sandlease-%s", instance);
+	interrupt_open(instance);
 }
 
 /* ---- the table */
@@ -170,6 +172,7 @@ talk(struct shell *s, const struct buf *script, pump_status_fn *status,
 		.out = { -1, -1 },
 		.status_fd = s->proc.from,
 		.pidfd = s->proc.child.pidfd,
+		.wake_fd = -1,
 		.script_fd = s->proc.to,
 		.script = script->data,
 		.script_len = script->len,
@@ -334,6 +337,28 @@ struct before {
 	struct buf state;
 };
 
+/*
+ * The shell has been asked for its state and stands still, or will; also when
+ * its command ended in that moment.
+ */
+static void
+replace_interrupted(struct shell *s, const struct shell_command *c,
+    const struct before *b, uint64_t since, struct shell_outcome *out)
+{
+	pid_t pid = s->proc.child.pid;
+	auto_buf struct buf state = { 0 };
+	auto_tree struct proctree spare = { 0 };
+	char cwd[SHELL_PATH_MAX];
+	bool told = interrupt_state(pid, &state);
+
+	str_copy(cwd, sizeof(cwd), b->cwd);
+	if (str_empty(c->cwd))
+		shell_proc_cwd(pid, cwd);
+	proctree_older(pid, since, &spare);
+	out->exit_code = INTERRUPT_EXIT_CODE;
+	replace(s, &spare, cwd, told ? state.data : NULL, out);
+}
+
 static int
 run_held(struct shell *s, const struct shell_command *c, struct pump *p,
     struct before *b, struct shell_outcome *out, struct err *e)
@@ -341,6 +366,7 @@ run_held(struct shell *s, const struct shell_command *c, struct pump *p,
 	auto_buf struct buf script = { 0 };
 	__attribute__((cleanup(remove_fifos))) struct fifos f = { 0 };
 	struct waiting w = { .seq = ++s->seq };
+	struct interrupt_job j;
 	enum pump_end how;
 
 	if (open_fifos(&f, p, e) < 0)
@@ -362,18 +388,27 @@ run_held(struct shell *s, const struct shell_command *c, struct pump *p,
 	p->deadline_ms = c->deadline_ms;
 	p->status = read_answer;
 	p->status_ctx = &w;
+	if (!interrupt_begin(&j, s->proc.child.pid, true, c->asked_ms)) {
+		out->interrupted = true;
+		out->exit_code = INTERRUPT_EXIT_CODE;
+		return 0;
+	}
+	p->wake_fd = j.wake;
 	how = pump_run(p);
+	out->interrupted = interrupt_end(&j);
 	if (how == PUMP_TIMEOUT) {
 		out->timed_out = true;
 		out->exit_code = 124;
 		replace(s, &b->procs, b->cwd, b->state.data, out);
+	} else if (out->interrupted) {
+		replace_interrupted(s, c, b, j.since, out);
 	}
 	pump_drain(p);
-	if (how == PUMP_EXITED) {
+	if (how == PUMP_EXITED && !out->interrupted) {
 		out->exit_code = spawn_wait(&s->proc.child);
 		return gone(s, out->exit_code, e);
 	}
-	if (how == PUMP_TOLD) {
+	if (how == PUMP_TOLD && !out->interrupted) {
 		out->exit_code = w.exit_code;
 		if (p->out[0] >= 0 && !p->opened[0])
 			return err_set(e, ERR_INTERNAL,

@@ -36,13 +36,15 @@ struct shell_command {
 	const char *command;
 	const json_t *env; /* of this call; NULL: none */
 	const char *cwd;   /* of this call; "": the shell's */
+	int64_t asked_ms;  /* when it was; 0: now */
 	int64_t deadline_ms;
 };
 
 /* How a command in a shell ended. */
 struct shell_outcome {
-	bool timed_out; /* it was killed; the shell is as before it began */
-	bool restored;  /* ... and could be given its state again */
+	bool timed_out;   /* it was killed; the shell is as before it began */
+	bool restored;    /* ... and could be given its state again */
+	bool interrupted; /* it was, and the shell replaced, or never ran */
 	int exit_code;
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/envset.h"
+#include "agent/interrupt.h"
 #include "agent/shell.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -31,9 +32,11 @@ make_pipe(int *read_end, int *write_end, struct err *e)
 static int
 greet(int to, struct err *e)
 {
-	static const char FIRST[] = "shopt -s expand_aliases\n";
+	auto_buf struct buf first = { 0 };
 
-	if (write(to, FIRST, sizeof(FIRST) - 1) != (ssize_t)sizeof(FIRST) - 1)
+	buf_str(&first, "shopt -s expand_aliases\n");
+	interrupt_trap(&first);
+	if (write(to, first.data, first.len) != (ssize_t)first.len)
 		return err_errno(e, "cannot talk to the shell");
 	return 0;
 }

@@ -175,6 +175,8 @@ usage_cells(const struct cells *t)
 	for (size_t i = 0; i < t->count; i++) {
 		int64_t share = clock_left_ms(end) / (int64_t)(t->count - i);
 
+		if (t->cell[i].freezer >= 0)
+			continue; /* suspended: it writes nothing now */
 		json_array_append_new(list,
 		    measure(&t->cell[i], clock_ms() + share));
 	}

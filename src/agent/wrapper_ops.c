@@ -7,7 +7,9 @@
 
 #include "agent/activity.h"
 #include "agent/envset.h"
+#include "agent/exec.h"
 #include "agent/files.h"
+#include "agent/interrupt.h"
 #include "agent/pump.h"
 #include "agent/relay.h"
 #include "agent/serve.h"
@@ -17,7 +19,12 @@
 #include "common/log.h"
 #include "common/mem.h"
 
-enum { OPS_AT_ONCE = 32, PROVE_MS = 10000, PROVE_OUTPUT_MAX = 64 };
+enum {
+	OPS_AT_ONCE = 32,
+	PROVE_MS = 10000,
+	PROVE_OUTPUT_MAX = 64,
+	SHELL_FREE_MS = 20
+};
 
 struct op {
 	json_t *msg;
@@ -38,6 +45,20 @@ prove_output(void *ctx, int which, const char *data, size_t len)
 		buf_add(to, data, len);
 }
 
+/* The shell runs what it ran before it was frozen. */
+static int
+prove_beside(struct buf *output, struct err *e)
+{
+	struct exec x = { .command = "printf ready",
+		.shell = EXEC_SESSIONLESS,
+		.timeout_ms = PROVE_MS,
+		.output = prove_output,
+		.ctx = output };
+	struct shell_outcome how;
+
+	return exec_beside(&x, &how, e);
+}
+
 /*
  * A real command, in the shell that the first caller will use: it needs no
  * process of its own, and that caller finds the shell running.  It has no
@@ -54,6 +75,7 @@ run_proof(struct buf *output, struct err *e)
 	struct pump p = { .out = { -1, -1 },
 		.status_fd = -1,
 		.script_fd = -1,
+		.wake_fd = -1,
 		.pidfd = -1,
 		.output = prove_output,
 		.output_ctx = output };
@@ -61,8 +83,8 @@ run_proof(struct buf *output, struct err *e)
 	struct shell *s;
 	int rc;
 
-	if (shell_hold("default", clock_ms() + PROVE_MS, &s, e) < 0)
-		return -1;
+	if (shell_hold("default", clock_ms() + SHELL_FREE_MS, &s, e) < 0)
+		return e->kind == ERR_BUSY ? prove_beside(output, e) : -1;
 	rc = shell_run(s, &PROOF, &p, &how, e);
 	shell_release(s);
 	if (rc == 0 && how.exit_code != 0)
@@ -143,6 +165,32 @@ op_status(struct op *op, json_t *reply, struct err *e)
 	json_object_set_new(reply, "relays",
 	    json_integer(activity_count(ACTIVITY_RELAYS)));
 	json_object_set_new(reply, "idleMs", json_integer(activity_idle_ms()));
+	json_object_set_new(reply, "relayIdleMs",
+	    json_integer(activity_relay_idle_ms()));
+	return 0;
+}
+
+struct interrupt_body {
+	int64_t older_ms;
+};
+
+static const struct jfield INTERRUPT[] = {
+	JFIELD("olderMs", struct interrupt_body, older_ms, J_INT, 0, 0,
+	    INT64_MAX, "only commands that were asked for before"),
+};
+
+static int
+op_interrupt(struct op *op, json_t *reply, struct err *e)
+{
+	struct interrupt_body b = { 0 };
+	size_t count;
+
+	if (jfield_decode(op->msg, INTERRUPT, ARRAY_LEN(INTERRUPT), J_LENIENT,
+		&b, e) < 0 ||
+	    interrupt_all(b.older_ms, &count, e) < 0)
+		return -1;
+	json_object_set_new(reply, "interrupted",
+	    json_integer((json_int_t)count));
 	return 0;
 }
 
@@ -190,6 +238,7 @@ static const struct {
 	{ "write", op_write },
 	{ "env", op_env },
 	{ "status", op_status },
+	{ "interrupt", op_interrupt },
 	{ "expose", op_expose },
 	{ "unexpose", op_unexpose },
 };

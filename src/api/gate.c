@@ -32,6 +32,7 @@ static const struct refusal REFUSALS[] = {
 	{ "session_not_found",    ERR_NOT_FOUND,       "there is no such session" },
 	{ "session_deleting",     ERR_CONFLICT,        "the session is being deleted" },
 	{ "session_failed",       ERR_CONFLICT,        "the session could not be started; resume or delete it" },
+	{ "session_asleep",       ERR_CONFLICT,        "the session does not run, and a probe does not start it" },
 	{ "session_lost",         ERR_GONE,            "the session's files are gone; it can only be deleted" },
 	{ "session_frozen",       ERR_UNAVAILABLE,     "the host's disk is nearly full: the session is frozen until there is room" },
 	{ "invalid_token",        ERR_NOT_FOUND,       "Access denied: Invalid token or port not exposed" },
@@ -89,6 +90,13 @@ say_unavailable(struct call *c, const struct err *e)
 	deny(c, "database_unavailable");
 }
 
+/* It asks how things are and must not change them: no activity, no wake-up. */
+static bool
+is_probe(const struct call *c)
+{
+	return str_equal(call_param(c, "HTTP_X_SANDLEASE_PROBE"), "1");
+}
+
 /* What a session that is not ready says to a call that needs its wrapper. */
 static void
 answer_unready(struct call *c, const char *state)
@@ -101,6 +109,8 @@ answer_unready(struct call *c, const char *state)
 		deny(c, "session_lost");
 	else if (str_equal(state, "frozen"))
 		deny(c, "session_frozen"); /* its wrapper would not answer */
+	else if (is_probe(c))
+		deny(c, "session_asleep");
 	else
 		say_wake(c);
 }
@@ -134,7 +144,8 @@ auth_session(struct call *c)
 	snprintf(every, sizeof(every), "%" PRId64,
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_SESSION, &r, &e, k.hash,
-		k.is_login ? "true" : "false", id, every) < 0)
+		k.is_login ? "true" : "false", id, every,
+		is_probe(c) ? "true" : "false") < 0)
 		say_unavailable(c, &e);
 	else if (rows_null(r, 0, "scope"))
 		deny_key(c, &k);
@@ -166,7 +177,7 @@ read_preview(struct call *c, struct rows **r, struct err *e)
 	snprintf(every, sizeof(every), "%" PRId64,
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_PREVIEW, r, e, id, port, hash,
-		every) < 0)
+		every, is_probe(c) ? "true" : "false") < 0)
 		return -1;
 	if (rows_count(*r) == 0 ||
 	    !token_equal(rows_text(*r, 0, "token_hash"), hash)) {
@@ -198,7 +209,7 @@ auth_preview(struct call *c)
 		    rows_int(r, 0, "generation"), call_param(c, "SL_PORT"));
 	else if (str_equal(state, "frozen"))
 		deny(c, "session_frozen");
-	else if (rows_bool(r, 0, "wake_on_preview") &&
+	else if (rows_bool(r, 0, "wake_on_preview") && !is_probe(c) &&
 	    !str_equal(state, "failed") && !str_equal(state, "lost"))
 		say_wake(c);
 	else

@@ -21,6 +21,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "store/store.h"
 #include "web/server.h"
 
 enum {
@@ -246,6 +247,30 @@ fill_pools(struct master *m)
 		m->children[m->count - 1].watches = true;
 }
 
+/*
+ * Locks of a session need a connection of their own; a pooler in transaction
+ * mode is told now, not by locks that get lost.  A database that is not there
+ * yet is no reason not to start: it cannot be told, and calls say so.
+ */
+static int
+check_database(const struct conf *conf, struct err *e)
+{
+	static const struct store_options OPTIONS = { "sandlease-api", 5000 };
+	struct store *st = store_new(conf->database, &OPTIONS);
+	struct err why = { 0 };
+	int rc = store_check_pooling(st, &why);
+
+	store_free(st);
+	if (rc == 0)
+		return 0;
+	if (!str_equal(why.code, "transaction_pooling")) {
+		log_err(LOG_WARN, "database", &why);
+		return 0;
+	}
+	*e = why;
+	return -1;
+}
+
 int
 master_run(const struct conf *conf, const char *pool, struct err *e)
 {
@@ -253,7 +278,7 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	sigset_t set;
 	int sig = 0;
 
-	if (control_prepare(conf, e) < 0 ||
+	if (check_database(conf, e) < 0 || control_prepare(conf, e) < 0 ||
 	    (server_is_fastcgi() ? take_given_socket(&m, pool, e)
 				 : open_sockets(&m, e)) < 0)
 		return -1;

@@ -19,7 +19,8 @@ enum {
 	ENV_MAX = 256,
 	ENV_TEXT_MAX = 48 * 1024, /* travels in one control message */
 	FILES_MAX = 100,
-	SLEEP_MAX_S = 30 * 86400
+	SLEEP_MAX_S = 30 * 86400,
+	RUN_MAX_S = 365 * 86400
 };
 
 #define F(wire, member, type, lo, hi, help)                                    \
@@ -38,6 +39,8 @@ const struct jfield CREATE_FIELDS[] = {
 	F("sleepAfterSeconds", sleep_after_seconds, J_INT, 1, SLEEP_MAX_S, "idle time after which it sleeps"),
 	F("sleepAfter", sleep_after, J_STR, 2, 16, "the same as 30s, 10m or 2h"),
 	F("keepAlive", keep_alive, J_BOOL, 0, 0, "never sleeps by itself"),
+	F("maxRunSeconds", max_run_seconds, J_INT, 1, RUN_MAX_S, "put to sleep after so long, whatever happens"),
+	F("suspend", suspend, J_BOOL, 0, 0, "sleep freezes it, memory and all, where the machine can"),
 	F("expiresAt", expires_at, J_STR, 20, 40, "ISO 8601; deleted then, whatever happens"),
 	F("wakeOnPreview", wake_on_preview, J_BOOL, 0, 0, "a preview request wakes it"),
 	F("baseUrl", base_url, J_STR, 8, 256, "origin of its preview URLs; set once"),
@@ -46,9 +49,15 @@ const struct jfield CREATE_FIELDS[] = {
 const struct jfield PATCH_FIELDS[] = {
 	JFIELD("sleepAfterSeconds", struct patch_body, sleep_after_seconds, J_INT, 0, 1, SLEEP_MAX_S, "idle time after which it sleeps"),
 	JFIELD("keepAlive", struct patch_body, keep_alive, J_BOOL, 0, 0, 0, "never sleeps by itself"),
+	JFIELD("maxRunSeconds", struct patch_body, max_run_seconds, J_INT, 0, 0, RUN_MAX_S, "put to sleep after so long; 0: no limit"),
+	JFIELD("suspend", struct patch_body, suspend, J_BOOL, 0, 0, 0, "sleep freezes it where the machine can"),
+	JFIELD("expiresAt", struct patch_body, expires_at, J_STR, 0, 20, 40, "ISO 8601; deleted then, whatever happens"),
 	JFIELD("labels", struct patch_body, labels, J_OBJ, 0, 0, LABELS_MAX, "merged; null removes"),
 	JFIELD("env", struct patch_body, env, J_OBJ, 0, 0, ENV_MAX, "merged and exported into living shells; null removes"),
 	JFIELD("baseUrl", struct patch_body, base_url, J_STR, 0, 8, 256, "set once"),
+};
+const struct jfield SLEEP_FIELDS[] = {
+	JFIELD("suspend", struct sleep_body, suspend, J_BOOL, 0, 0, 0, "freeze instead of stopping; without it, as the session says"),
 };
 const struct jfield EXTEND_FIELDS[] = {
 	JFIELD("seconds", struct extend_body, seconds, J_INT, 0, 1, SLEEP_MAX_S, "stays awake at least this long from now"),
@@ -56,6 +65,7 @@ const struct jfield EXTEND_FIELDS[] = {
 /* clang-format on */
 const size_t CREATE_FIELD_COUNT = ARRAY_LEN(CREATE_FIELDS);
 const size_t PATCH_FIELD_COUNT = ARRAY_LEN(PATCH_FIELDS);
+const size_t SLEEP_FIELD_COUNT = ARRAY_LEN(SLEEP_FIELDS);
 const size_t EXTEND_FIELD_COUNT = ARRAY_LEN(EXTEND_FIELDS);
 
 static bool
@@ -338,10 +348,13 @@ int
 patch_body_read(struct call *c, struct patch_body *b, json_t **json,
     struct err *e)
 {
-	*b = (struct patch_body){ .keep_alive = -1 };
+	*b = (struct patch_body){ .keep_alive = -1,
+		.suspend = -1,
+		.max_run_seconds = -1 };
 	if (call_json(c, BODY_MAX, json, e) < 0 ||
 	    jfield_decode(*json, PATCH_FIELDS, PATCH_FIELD_COUNT, 0, b, e) <
 		0 ||
+	    check_expiry(b->expires_at, e) < 0 ||
 	    check_base_url(b->base_url, e) < 0 ||
 	    check_env(b->env, true, e) < 0)
 		return -1;

@@ -19,7 +19,9 @@ struct create_body {
 	int isolation;
 	int keep_alive;
 	int wake_on_preview;
+	int suspend;
 	int64_t sleep_after_seconds;
+	int64_t max_run_seconds; /* 0: none */
 	const json_t *labels;
 	const json_t *env;
 	const json_t *files;
@@ -30,13 +32,22 @@ extern const size_t CREATE_FIELD_COUNT;
 
 struct patch_body {
 	int64_t sleep_after_seconds;
+	int64_t max_run_seconds; /* -1: not given; 0: none any more */
 	int keep_alive;
+	int suspend;
+	char expires_at[41];
 	const json_t *labels;
 	const json_t *env;
 	char base_url[257];
 };
 extern const struct jfield PATCH_FIELDS[];
 extern const size_t PATCH_FIELD_COUNT;
+
+struct sleep_body {
+	int suspend; /* -1: as the session says */
+};
+extern const struct jfield SLEEP_FIELDS[];
+extern const size_t SLEEP_FIELD_COUNT;
 
 struct extend_body {
 	int64_t seconds;

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "control/awake.h"
 #include "control/session_control.h"
 #include "control/start.h"
 #include "domain/session.h"
@@ -121,6 +122,8 @@ v1_session_create(struct call *c, struct err *e)
 		.correlation_keys = b.correlation_keys,
 		.isolation = b.isolation,
 		.sleep_after_seconds = b.sleep_after_seconds,
+		.max_run_seconds = b.max_run_seconds,
+		.suspend = b.suspend == 1,
 		.keep_alive = b.keep_alive == 1,
 		.wake_on_preview = b.wake_on_preview == 1 },
 	    deadline, id, &how, e);
@@ -145,7 +148,8 @@ v1_session_get(struct call *c, struct err *e)
 	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
 	auto_json json_t *s = NULL;
 	struct session_row row;
-	bool busy, was;
+	struct agent_status st;
+	bool was;
 
 	if (ctl == NULL || control_session(ctl, id, tenant, &row, e) < 0)
 		return -1;
@@ -161,18 +165,17 @@ v1_session_get(struct call *c, struct err *e)
 	if (read_session(c, ctl, id, &s, e) < 0)
 		return -1;
 	was = json_is_true(json_object_get(s, "busy"));
-	if (session_control_busy(ctl, &row, &busy, e) < 0)
-		busy = was; /* it could not be told */
+	if (awake_ask(ctl, &row, &st, e) < 0)
+		st.busy = was; /* it could not be told */
 	/* lists ask nobody: they show what was seen last */
-	if (busy != was &&
+	if (st.busy != was &&
 	    STORE_RUN(ctl->store, STMT_SESSION_SET_BUSY, NULL, e, id,
-		busy ? "true" : "false") < 0)
+		st.busy ? "true" : "false") < 0)
 		return -1;
-	json_object_set_new(s, "busy", json_boolean(busy));
-	if (busy)
-		json_array_append_new(
-		    json_object_get(json_object_get(s, "alive"), "because"),
-		    json_string("busy"));
+	json_object_set_new(s, "busy", json_boolean(st.busy));
+	awake_explain(&st,
+	    json_integer_value(json_object_get(s, "sleepAfterSeconds")),
+	    json_object_get(s, "alive"));
 	call_reply(c, 200, s);
 	return 0;
 }
@@ -191,30 +194,49 @@ must_live(struct call *c, struct control *ctl, const char *id, struct err *e)
 	return 0;
 }
 
+/* The fields that were given, as the statement wants them. */
+static char *
+patch_spec(const struct patch_body *b)
+{
+	json_t *spec = json_object();
+
+	if (b->sleep_after_seconds > 0)
+		json_object_set_new(spec, "sleepAfterSeconds",
+		    json_integer(b->sleep_after_seconds));
+	if (b->max_run_seconds >= 0)
+		json_object_set_new(spec, "maxRunSeconds",
+		    json_integer(b->max_run_seconds));
+	if (b->keep_alive >= 0)
+		json_object_set_new(spec, "keepAlive",
+		    json_boolean(b->keep_alive));
+	if (b->suspend >= 0)
+		json_object_set_new(spec, "suspend", json_boolean(b->suspend));
+	if (b->expires_at[0] != '\0')
+		json_object_set_new(spec, "expiresAt",
+		    json_string(b->expires_at));
+	if (b->labels != NULL)
+		json_object_set_new(spec, "labels", json_deep_copy(b->labels));
+	if (b->base_url[0] != '\0')
+		json_object_set_new(spec, "baseUrl", json_string(b->base_url));
+	return control_spec_text(spec);
+}
+
 int
 v1_session_patch(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
 	auto_json json_t *json = NULL;
-	auto_free char *labels = NULL;
+	auto_free char *spec = NULL;
 	struct patch_body b;
-	char seconds[24];
 
 	if (ctl == NULL || patch_body_read(c, &b, &json, e) < 0 ||
 	    must_live(c, ctl, id, e) < 0 ||
 	    check_base_url_kept(c, id, b.base_url, e) < 0)
 		return -1;
-	if (b.labels != NULL)
-		labels = json_text(b.labels);
-	snprintf(seconds, sizeof(seconds), "%lld",
-	    (long long)b.sleep_after_seconds);
+	spec = patch_spec(&b);
 	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant,
-		b.sleep_after_seconds > 0 ? seconds : NULL,
-		b.keep_alive < 0        ? NULL
-		    : b.keep_alive == 1 ? "true"
-					: "false",
-		labels, NULL, b.base_url[0] != '\0' ? b.base_url : NULL) < 0)
+		spec) < 0)
 		return -1;
 	if (b.env != NULL &&
 	    session_control_set_env(ctl, id, tenant, b.env, e) < 0)
@@ -260,11 +282,15 @@ v1_session_sleep(struct call *c, struct err *e)
 	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
 	const char *id = call_var(c, "id");
+	auto_json json_t *json = NULL;
+	struct sleep_body b = { .suspend = -1 };
 
-	if (ctl == NULL ||
+	if (ctl == NULL || call_json(c, BODY_MAX, &json, e) < 0 ||
+	    jfield_decode(json, SLEEP_FIELDS, SLEEP_FIELD_COUNT, 0, &b, e) <
+		0 ||
 	    share_enter(app->share, app->worker, app->who.tenant, e) < 0 ||
-	    session_control_sleep(ctl, id, app->who.tenant, "user-interrupt",
-		e) < 0)
+	    session_control_sleep_as(ctl, id, app->who.tenant, "user-interrupt",
+		b.suspend, e) < 0)
 		return -1;
 	return reply_session(c, ctl, id, 200, 202, e);
 }

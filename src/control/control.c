@@ -99,6 +99,8 @@ read_session(struct control *ctl, const char *id, const char *tenant,
 	COPY(boot_id, "boot_id");
 	out->generation = rows_int(r, 0, "generation");
 	out->activity_seq = rows_int(r, 0, "activity_seq");
+	out->suspend = rows_bool(r, 0, "suspend");
+	out->suspended = rows_bool(r, 0, "suspended");
 	control_spec(r, 0, &out->sandbox);
 	return 0;
 }
@@ -127,6 +129,13 @@ control_target(const struct session_row *s)
 	str_copy(t.session, sizeof(t.session), s->id);
 	str_copy(t.instance, sizeof(t.instance), s->instance);
 	return t;
+}
+
+bool
+control_takes_messages(const struct session_row *s)
+{
+	return str_equal(s->state, "ready") ||
+	    (s->suspended && str_equal(s->lease, "owns_wrapper"));
 }
 
 int

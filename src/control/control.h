@@ -60,6 +60,8 @@ struct session_row {
 	int64_t generation;
 	char instance[ID_MAX];
 	int64_t activity_seq;
+	bool suspend;   /* sleep is to freeze it */
+	bool suspended; /* its cell may be frozen */
 	char sandbox_state[CONTROL_WORD_MAX];
 	char host[CONF_STR_MAX];
 	char boot_id[BOOT_ID_MAX];
@@ -83,6 +85,12 @@ int control_session(struct control *ctl, const char *id, const char *tenant,
 
 /* What the agent must be told to mean this session and no other life of it. */
 struct agent_target control_target(const struct session_row *s);
+
+/*
+ * Whether a wrapper takes messages: now if it is ready, when it goes on if it
+ * is suspended (they wait for it, and nobody waits for the answer).
+ */
+bool control_takes_messages(const struct session_row *s);
 
 /* Fills in the sandbox part of a spec from columns of a row. */
 void control_spec(const struct rows *r, size_t row, struct sandbox_spec *out);

@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { RELAY_MS = 2000, PORT_TEXT_MAX = 24 };
+enum { RELAY_MS = 2000, FROZEN_MS = 50, PORT_TEXT_MAX = 24 };
 
 struct fresh_token {
 	char hash[TOKEN_HASH_HEX_MAX];
@@ -57,15 +57,19 @@ tell_relay(struct control *ctl, const char *id, int64_t port, bool open,
 {
 	struct session_row s;
 	struct agent_target t;
+	int rc;
 
 	if (control_session(ctl, id, "", &s, e) < 0)
 		return -1;
-	if (!str_equal(s.state, "ready") ||
+	if (!control_takes_messages(&s) ||
 	    !str_equal(s.host, ctl->conf->host_name))
 		return 0;
 	t = control_target(&s);
-	return (open ? agent_expose : agent_unexpose)(&ctl->provider, &t, port,
-	    clock_ms() + RELAY_MS, e);
+	rc = (open ? agent_expose : agent_unexpose)(&ctl->provider, &t, port,
+	    clock_ms() + (s.suspended ? FROZEN_MS : RELAY_MS), e);
+	if (rc < 0 && s.suspended && str_equal(e->code, "timed_out"))
+		return 0; /* it reads it first thing when it goes on */
+	return rc;
 }
 
 void

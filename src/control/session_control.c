@@ -7,11 +7,13 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/awake.h"
 #include "control/start.h"
 #include "control/stop.h"
+#include "control/suspend.h"
 #include "domain/session.h"
 
-enum { ASK_MS = 500, ENV_BYTES_MAX = 48 * 1024 };
+enum { ASK_MS = 500, FROZEN_MS = 50, ENV_BYTES_MAX = 48 * 1024 };
 
 static json_t *
 sealed(struct control *ctl, const char *id, const char *what, const json_t *v)
@@ -101,6 +103,10 @@ create_spec(struct control *ctl, const struct principal *who,
 		"wakeOnPreview", w->wake_on_preview));
 	json_object_set_new(spec, "diskBudgetMb",
 	    json_integer(ctl->conf->disk_budget_mb));
+	if (w->max_run_seconds > 0)
+		json_object_set_new(spec, "maxRunSeconds",
+		    json_integer(w->max_run_seconds));
+	json_object_set_new(spec, "suspend", json_boolean(w->suspend));
 	if (w->labels != NULL)
 		json_object_set_new(spec, "labels", json_deep_copy(w->labels));
 	if (w->correlation_keys != NULL)
@@ -157,13 +163,25 @@ int
 session_control_sleep(struct control *ctl, const char *id, const char *tenant,
     const char *reason, struct err *e)
 {
+	return session_control_sleep_as(ctl, id, tenant, reason, -1, e);
+}
+
+int
+session_control_sleep_as(struct control *ctl, const char *id,
+    const char *tenant, const char *reason, int suspend, struct err *e)
+{
 	struct session_row s;
+	bool freeze;
 
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
 	if (str_equal(s.state, "deleting") || str_equal(s.state, "deleted"))
 		return err_set(e, ERR_CONFLICT, "session_deleting",
 		    "the session is being deleted");
+	freeze = suspend < 0 ? s.suspend : suspend > 0;
+	/* one that is starting has nothing yet that were worth keeping */
+	if (freeze && (s.suspended || str_equal(s.state, "ready")))
+		return suspend_session(ctl, id, reason, -1, e);
 	if (stop_request(ctl, id, STOP_SLEEP, reason, NULL, -1, e) < 0)
 		return -1;
 	return stop_attempt(ctl, id, e);
@@ -225,7 +243,7 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 {
 	auto_rows struct rows *r = NULL;
 	auto_json json_t *merged = NULL, *box = NULL;
-	auto_free char *text = NULL;
+	auto_free char *text = NULL, *spec = NULL;
 	struct session_row s;
 	struct agent_target t;
 
@@ -242,14 +260,19 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 		return err_field(e, "env", "may have at most %d bytes in all",
 		    ENV_BYTES_MAX);
 	box = sealed(ctl, id, "env", merged);
-	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant, NULL,
-		NULL, NULL, json_string_value(box), NULL) < 0 ||
+	spec = control_spec_text(json_pack("{s:O}", "env", box));
+	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant,
+		spec) < 0 ||
 	    control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
-	if (!str_equal(s.state, "ready"))
+	if (!control_takes_messages(&s))
 		return 0; /* the next start delivers it */
 	t = control_target(&s);
-	return agent_env(&ctl->provider, &t, env, clock_ms() + 2 * ASK_MS, e);
+	if (agent_env(&ctl->provider, &t, env,
+		clock_ms() + (s.suspended ? FROZEN_MS : 2 * ASK_MS), e) == 0)
+		return 0;
+	/* one that stands still reads it first thing when it goes on */
+	return s.suspended && str_equal(e->code, "timed_out") ? 0 : -1;
 }
 
 int
@@ -272,24 +295,11 @@ int
 session_control_busy(struct control *ctl, const struct session_row *s,
     bool *busy, struct err *e)
 {
-	static const char *const SILENT[] = { "timed_out",
-		"wrapper_unresponsive", "busy" };
-	const struct agent_target t = control_target(s);
-	struct agent_status st = { 0 };
+	struct agent_status st;
 
 	*busy = false;
-	if (!str_equal(s->state, "ready") &&
-	    !str_equal(s->state, "initializing"))
-		return 0;
-	if (!str_equal(s->host, ctl->conf->host_name))
-		return err_set(e, ERR_UNAVAILABLE, "other_host",
-		    "the sandbox belongs to host %s", s->host);
-	if (agent_status(&ctl->provider, &t, clock_ms() + ASK_MS, &st, e) < 0) {
-		for (size_t i = 0; i < ARRAY_LEN(SILENT); i++)
-			if (e->code != NULL && str_equal(e->code, SILENT[i]))
-				return -1;
-		return 0; /* nobody is there to be busy */
-	}
+	if (awake_ask(ctl, s, &st, e) < 0)
+		return -1;
 	*busy = st.busy;
 	return 0;
 }

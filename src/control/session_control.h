@@ -21,8 +21,10 @@ struct session_wish {
 	const json_t *correlation_keys; /* strings; borrowed */
 	int isolation; /* enum isolation, -1 when not asked for */
 	int64_t sleep_after_seconds;
+	int64_t max_run_seconds; /* 0: none */
 	bool keep_alive;
 	bool wake_on_preview;
+	bool suspend;
 };
 
 enum disposition { SESSION_CREATED, SESSION_FOUND, SESSION_REPLAYED };
@@ -36,9 +38,17 @@ int session_control_create(struct control *ctl, const struct principal *who,
     const struct session_wish *w, int64_t deadline_ms, char id[ID_MAX],
     enum disposition *how, struct err *e) MUST_CHECK;
 
-/* Puts to sleep and waits for observed absence as long as an attempt takes. */
+/*
+ * Puts to sleep, frozen or stopped as the session says, and waits for observed
+ * absence as long as an attempt takes.
+ */
 int session_control_sleep(struct control *ctl, const char *id,
     const char *tenant, const char *reason, struct err *e) MUST_CHECK;
+
+/* suspend: 1 freezes where that can be, 0 stops also what is frozen. */
+int session_control_sleep_as(struct control *ctl, const char *id,
+    const char *tenant, const char *reason, int suspend, struct err *e)
+    MUST_CHECK;
 
 /* *gone: deleted now; else it is deleting and will be. */
 int session_control_delete(struct control *ctl, const char *id,

@@ -15,6 +15,7 @@
 #include "control/sandbox_control.h"
 #include "control/session_control.h"
 #include "control/stop.h"
+#include "control/suspend.h"
 
 enum { TRIES = 3 };
 
@@ -193,6 +194,18 @@ invalidate(struct control *ctl, const struct session_row *s, struct err *e)
 	    "the wrapper did not answer (%s)", why.msg);
 }
 
+/* What is suspended goes on where it was. */
+static int
+go_on(struct control *ctl, const struct session_row *s, struct launch *l,
+    struct err *e)
+{
+	if (suspend_resume(ctl, s->id, e) < 0)
+		return -1;
+	steps_end(&l->steps);
+	launch_note_steps(ctl, l, NULL);
+	return 0;
+}
+
 /*
  * There is a wrapper of ours.  A hot one is left alone; else it is proved by a
  * command, and a warm one that fails is invalid.
@@ -215,6 +228,8 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		launch_note_steps(ctl, &l, NULL);
 		return 0;
 	}
+	if (!warm && s->suspended)
+		return go_on(ctl, s, &l, e);
 	if (warm && reuse_intent(ctl, s, e) < 0)
 		return -1;
 	if (agent_prove(&ctl->provider, &l.target, deadline_ms, e) < 0) {

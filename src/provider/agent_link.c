@@ -26,6 +26,9 @@ static const struct {
 	{ "no_such_session", ERR_NOT_FOUND, "no_such_session" },
 	{ "launch_failed", ERR_UNAVAILABLE, "launch_failed" },
 	{ "busy", ERR_BUSY, "busy" },
+	{ "still_running", ERR_UNAVAILABLE, "still_running" },
+	{ "stale_order", ERR_CONFLICT, "stale_order" },
+	{ "cannot_suspend", ERR_CONFLICT, "cannot_suspend" },
 };
 
 /* A refusal, with the agent's words for people made harmless. */
@@ -137,6 +140,7 @@ static const struct jfield STATUS[] = {
 	JFIELD("streams", struct agent_status, streams, J_INT, J_REQUIRED, 0, INT64_MAX, "open streams"),
 	JFIELD("relays", struct agent_status, relays, J_INT, J_REQUIRED, 0, INT64_MAX, "connections"),
 	JFIELD("idleMs", struct agent_status, idle_ms, J_INT, J_REQUIRED, 0, INT64_MAX, "since work ended"),
+	JFIELD("relayIdleMs", struct agent_status, relay_idle_ms, J_INT, 0, -1, INT64_MAX, "since a byte on a port"),
 };
 /* clang-format on */
 
@@ -237,13 +241,39 @@ agent_term(const struct provider *p, const struct agent_target *t,
 }
 
 int
+agent_freeze(const struct provider *p, const struct agent_target *t,
+    int64_t order, int fd, const char *frozen, const char *thawed,
+    int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "freeze",
+		.body = agent_body(t),
+		.fds = &fd,
+		.fd_count = 1 };
+
+	json_object_set_new(q.body, "order", json_integer(order));
+	json_object_set_new(q.body, "frozen", json_string(frozen));
+	json_object_set_new(q.body, "thawed", json_string(thawed));
+	return tell(p, t, &q, deadline_ms, e);
+}
+
+int
+agent_thaw(const struct provider *p, const struct agent_target *t,
+    int64_t order, int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "thaw", .body = agent_body(t) };
+
+	json_object_set_new(q.body, "order", json_integer(order));
+	return tell(p, t, &q, deadline_ms, e);
+}
+
+int
 agent_status(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct agent_status *out, struct err *e)
 {
 	struct agent_question q = { .op = "status", .body = agent_body(t) };
 	auto_json json_t *reply = NULL;
 
-	*out = (struct agent_status){ 0 };
+	*out = (struct agent_status){ .relay_idle_ms = -1 };
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0)
 		return -1;
@@ -251,6 +281,21 @@ agent_status(const struct provider *p, const struct agent_target *t,
 	    0)
 		return nonsense(e, "status");
 	out->busy = json_is_true(json_object_get(reply, "busy"));
+	return 0;
+}
+
+int
+agent_interrupt(const struct provider *p, const struct agent_target *t,
+    int64_t older_ms, int64_t deadline_ms, int64_t *count, struct err *e)
+{
+	struct agent_question q = { .op = "interrupt", .body = agent_body(t) };
+	auto_json json_t *reply = NULL;
+
+	json_object_set_new(q.body, "olderMs", json_integer(older_ms));
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0)
+		return -1;
+	*count = json_integer_value(json_object_get(reply, "interrupted"));
 	return 0;
 }
 

@@ -41,8 +41,10 @@ struct agent_sight {
 };
 
 struct agent_status {
+	bool answered; /* for callers who go on without an answer */
 	bool busy;
 	int64_t running, streams, relays, idle_ms;
+	int64_t relay_idle_ms; /* since the last byte; -1: never one */
 };
 
 /* The path nginx reaches: data plane (port 0) or a relayed port. */
@@ -82,8 +84,26 @@ int agent_kill(const struct provider *p, const struct agent_target *t,
     int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
     MUST_CHECK;
 
+/*
+ * Freezes the cell by writing `frozen` to `fd`, which init keeps to write
+ * `thawed`: when it is asked to, and before it ends the cell.
+ */
+int agent_freeze(const struct provider *p, const struct agent_target *t,
+    int64_t order, int fd, const char *frozen, const char *thawed,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+int agent_thaw(const struct provider *p, const struct agent_target *t,
+    int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
 int agent_status(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct agent_status *out, struct err *e) MUST_CHECK;
+
+/*
+ * Stops the commands that were asked for at least older_ms ago, and returns
+ * when they have ended; *count says how many.
+ */
+int agent_interrupt(const struct provider *p, const struct agent_target *t,
+    int64_t older_ms, int64_t deadline_ms, int64_t *count, struct err *e)
+    MUST_CHECK;
 
 int agent_env(const struct provider *p, const struct agent_target *t,
     const json_t *env, int64_t deadline_ms, struct err *e) MUST_CHECK;

@@ -71,11 +71,11 @@ agent_cells(const struct provider *p, const char *sandbox,
 }
 
 int
-agent_freeze(const struct provider *p, const char *sandbox,
+agent_halt(const struct provider *p, const char *sandbox,
     const char *incarnation, const char *session, bool on, int64_t deadline_ms,
     struct err *e)
 {
-	struct agent_question q = { .op = on ? "freeze" : "thaw",
+	struct agent_question q = { .op = on ? "halt" : "go_on",
 		.body = json_pack("{s:s}", "session", session) };
 	auto_json json_t *reply = NULL;
 

@@ -29,7 +29,7 @@ int agent_usage(const struct provider *p, const char *sandbox,
     size_t *count, struct err *e) MUST_CHECK;
 
 /* SIGSTOP, or SIGCONT, to everything in a cell. */
-int agent_freeze(const struct provider *p, const char *sandbox,
+int agent_halt(const struct provider *p, const char *sandbox,
     const char *incarnation, const char *session, bool on, int64_t deadline_ms,
     struct err *e) MUST_CHECK;
 

@@ -67,6 +67,9 @@ struct cgroup_ops {
 	int (*prepare)(const char *dir, unsigned controllers, struct err *e);
 	/* Stops (or lets go) everything below; success where it cannot. */
 	int (*freeze)(const char *dir, bool on, struct err *e);
+	/* The file that freezes a group and its words; where the kernel says so. */
+	const char *freezer, *frozen, *thawed;
+	const char *state, *is_frozen;
 	/* Kills everything below at once; false: one by one, then. */
 	bool (*kill)(const char *dir);
 };
@@ -109,6 +112,18 @@ int cgroup_enter(const struct cgroup_tree *t, const char *name, struct err *e)
 int cgroup_cell_open(const struct cgroup_tree *t, const char *name,
     const char *session, const struct sandbox_spec *s,
     int fds[PROVIDER_CELL_FDS_MAX], size_t *count, struct err *e) MUST_CHECK;
+
+/*
+ * Opens the file that freezes a cell; "cannot_suspend" where there is none.
+ * Whether all of a cell stands still.
+ */
+int cgroup_cell_freezer(const struct cgroup_tree *t, const char *name,
+    const char *session, struct err *e) MUST_CHECK;
+int cgroup_cell_frozen(const struct cgroup_tree *t, const char *name,
+    const char *session, bool *out, struct err *e) MUST_CHECK;
+/* Lets go every cell of a sandbox, so that it can die. */
+int cgroup_thaw_cells(const struct cgroup_tree *t, const char *name,
+    struct err *e) MUST_CHECK;
 
 /* How many processes live below the sandbox, or in one cell of it. */
 int cgroup_count(const struct cgroup_tree *t, const char *name,

@@ -134,23 +134,6 @@ cgroup_count(const struct cgroup_tree *t, const char *name, const char *session,
 	return visit_group(cell, name, count_one, count, e);
 }
 
-/* A cell that was frozen by itself stays so when all of it is let go. */
-static int
-thaw_cells(const struct cgroup_tree *t, const char *box, struct err *e)
-{
-	auto_names char **names = NULL;
-
-	if (file_names(AT_FDCWD, box, &names, e) < 0)
-		return -1;
-	for (char **n = names; *n != NULL; n++) {
-		auto_free char *cell = xasprintf("%s/%s", box, *n);
-
-		if (str_starts(*n, "s-") && t->ops->freeze(cell, false, e) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int
 freeze(const struct cgroup_tree *t, const char *name, bool on, struct err *e)
 {
@@ -158,8 +141,7 @@ freeze(const struct cgroup_tree *t, const char *name, bool on, struct err *e)
 		auto_free char *box =
 		    xasprintf("%s/box/%s", t->at[i].dir, name);
 
-		if (t->ops->freeze(box, on, e) < 0 ||
-		    (!on && thaw_cells(t, box, e) < 0))
+		if (t->ops->freeze(box, on, e) < 0)
 			return -1;
 	}
 	return 0;
@@ -184,6 +166,15 @@ cgroup_cell_freeze(const struct cgroup_tree *t, const char *name,
 	return 0;
 }
 
+/* Also what was frozen for itself: only then it can die. */
+static int
+thaw(const struct cgroup_tree *t, const char *name, struct err *e)
+{
+	if (freeze(t, name, false, e) < 0)
+		return -1;
+	return cgroup_thaw_cells(t, name, e);
+}
+
 int
 cgroup_kill(const struct cgroup_tree *t, const char *name, struct err *e)
 {
@@ -196,11 +187,11 @@ cgroup_kill(const struct cgroup_tree *t, const char *name, struct err *e)
 		return 0;
 	box = xasprintf("%s/box/%s", t->at[0].dir, name);
 	if (t->ops->kill(box))
-		return freeze(t, name, false, e);
+		return thaw(t, name, e);
 	/* frozen, a fork bomb cannot outrun the list; thawed, it dies */
 	(void)freeze(t, name, true, &ignored);
 	rc = visit_box(box, name, kill_one, &count, e);
-	if (freeze(t, name, false, rc < 0 ? &ignored : e) < 0)
+	if (thaw(t, name, rc < 0 ? &ignored : e) < 0)
 		return -1;
 	return rc;
 }

@@ -151,7 +151,9 @@ fake_reset(void)
 		fake_end_cell(&FAKE.cell[i]);
 	memset(FAKE.box, 0, sizeof(FAKE.box));
 	memset(FAKE.cell, 0, sizeof(FAKE.cell));
-	FAKE.status = (struct agent_status){ 0 };
+	/* nothing has happened for a day */
+	FAKE.status =
+	    (struct agent_status){ .idle_ms = 86400000, .relay_idle_ms = -1 };
 	FAKE.stubborn = FAKE.immortal = FAKE.own_disk = false;
 	FAKE.free_mb = FAKE_FREE_MB;
 	FAKE.more_mb = FAKE.ballast = 0;

@@ -156,10 +156,11 @@ status(struct turn *t)
 	const struct agent_status *s = &FAKE.status;
 
 	(void)t;
-	return json_pack("{s:b, s:b, s:I, s:I, s:I, s:I}", "ok", 1, "busy",
+	return json_pack("{s:b, s:b, s:I, s:I, s:I, s:I, s:I}", "ok", 1, "busy",
 	    s->busy, "running", (json_int_t)s->running, "streams",
 	    (json_int_t)s->streams, "relays", (json_int_t)s->relays, "idleMs",
-	    (json_int_t)s->idle_ms);
+	    (json_int_t)s->idle_ms, "relayIdleMs",
+	    (json_int_t)s->relay_idle_ms);
 }
 
 static json_t *
@@ -187,6 +188,7 @@ static const struct {
 	{ "write", done, true },
 	{ "env", done, true },
 	{ "status", status, true },
+	{ "interrupt", done, true },
 	{ "expose", done, true },
 	{ "unexpose", done, true },
 };

@@ -50,6 +50,14 @@ int local_stop(const struct provider *p, const char *id,
     const char *incarnation, int64_t deadline_ms, struct err *e) MUST_CHECK;
 int local_destroy(const struct provider *p, const char *id,
     const char *incarnation, int64_t deadline_ms, struct err *e) MUST_CHECK;
+int local_suspend(const struct provider *p, const struct agent_target *t,
+    int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
+int local_resume(const struct provider *p, const struct agent_target *t,
+    int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* If its init is dead: what it left frozen is let go, so that it dies. */
+void local_release_orphans(const struct provider *p, const struct box *b,
+    const char *incarnation);
 
 /* local_disk.c */
 int local_capacity(const struct provider *p, const char *id,

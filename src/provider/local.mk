@@ -10,6 +10,7 @@ libprovider_a_SOURCES = \
 	src/provider/box_log.c \
 	src/provider/cgroup.c src/provider/cgroup.h \
 	src/provider/cgroup_find.c \
+	src/provider/cgroup_freeze.c \
 	src/provider/cgroup_procs.c \
 	src/provider/cgroup_v1.c \
 	src/provider/cgroup_v2.c \
@@ -27,6 +28,7 @@ libprovider_a_SOURCES = \
 	src/provider/local_open.c \
 	src/provider/local_seen.c \
 	src/provider/local_start.c src/provider/local_start.h \
+	src/provider/local_suspend.c \
 	src/provider/proc.c src/provider/proc.h \
 	src/provider/provider.c src/provider/provider.h \
 	src/provider/record.c src/provider/record.h \

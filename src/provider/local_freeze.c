@@ -39,7 +39,7 @@ ask_init(const struct provider *p, const struct box *b, const char *id,
 		return -1;
 	if (!runs || r.state == RECORD_NONE)
 		return 0; /* nobody to stop or to let go */
-	if (agent_freeze(p, id, r.incarnation, session, on, clock_ms() + ASK_MS,
+	if (agent_halt(p, id, r.incarnation, session, on, clock_ms() + ASK_MS,
 		e) == 0)
 		return 0;
 	return !on && str_equal(e->code, "no_such_session") ? 0 : -1;

@@ -89,6 +89,8 @@ struct provider {
 	char boot_id[BOOT_ID_MAX];
 };
 
+struct agent_target; /* agent_link.h */
+
 struct provider_ops {
 	const char *name;
 
@@ -134,6 +136,18 @@ struct provider_ops {
 	 */
 	int (*destroy)(const struct provider *p, const char *id,
 	    const char *incarnation, int64_t deadline_ms, struct err *e);
+
+	/*
+	 * Holds one session still with all its memory, and lets it go on.
+	 * Optional: NULL, or "cannot_suspend" where the machine cannot.  They
+	 * carry the session row's suspend_order; one that is older than what
+	 * has been carried out is refused with "stale_order".  suspend
+	 * returns once all of it has been seen to stand still.
+	 */
+	int (*suspend)(const struct provider *p, const struct agent_target *t,
+	    int64_t order, int64_t deadline_ms, struct err *e);
+	int (*resume)(const struct provider *p, const struct agent_target *t,
+	    int64_t order, int64_t deadline_ms, struct err *e);
 
 	/* A connected control channel to init.  The descriptor is the caller's. */
 	int (*control)(const struct provider *p, const char *id,

@@ -8,11 +8,14 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/awake.h"
 #include "control/disk.h"
+#include "control/interrupt_control.h"
 #include "control/preview_control.h"
 #include "control/sandbox_control.h"
 #include "control/session_control.h"
 #include "control/stop.h"
+#include "control/suspend.h"
 #include "reaper/reconcile.h"
 
 #define BATCH "50"
@@ -88,15 +91,44 @@ do_idle(struct pass *p, const struct rows *r, size_t i, struct err *e)
 {
 	bool spared;
 
-	if (spare_if_busy(p, r, i, &spared, e) < 0)
+	if (awake_spare(p->ctl, session_of(r, i), rows_int(r, i, "generation"),
+		&spared, e) < 0)
 		return -1;
 	if (spared)
 		return 0;
 	p->slept++;
+	if (rows_bool(r, i, "suspend"))
+		return suspend_session(p->ctl, session_of(r, i), "idle-timeout",
+		    rows_int(r, i, "activity_seq"), e);
 	if (stop_request(p->ctl, session_of(r, i), STOP_SLEEP, "idle-timeout",
 		NULL, rows_int(r, i, "activity_seq"), e) < 0)
 		return -1;
 	return stop_attempt(p->ctl, session_of(r, i), e);
+}
+
+/* It has run as long as it may: busy or not, kept alive or not. */
+static int
+do_run_time(struct pass *p, const struct rows *r, size_t i, struct err *e)
+{
+	p->slept++;
+	if (stop_request(p->ctl, session_of(r, i), STOP_SLEEP, "too-old",
+		"max_run_time", -1, e) < 0)
+		return -1;
+	return stop_attempt(p->ctl, session_of(r, i), e);
+}
+
+static int
+do_suspend(struct pass *p, const struct rows *r, size_t i, struct err *e)
+{
+	return suspend_repair(p->ctl, session_of(r, i), e);
+}
+
+static int
+do_interrupt(struct pass *p, const struct rows *r, size_t i, struct err *e)
+{
+	return interrupt_finish(p->ctl, session_of(r, i),
+	    rows_text(r, i, "interrupt_id"), rows_int(r, i, "age_ms"),
+	    rows_bool(r, i, "over"), e);
 }
 
 static int
@@ -186,6 +218,9 @@ static const struct part PARTS[] = {
 	{ "stop_watchdogs", STMT_DUE_STOP_WATCHDOGS, PARAM_LIMIT, true,  do_watchdog },
 	{ "late_starts",    STMT_DUE_STARTS,         PARAM_LIMIT, true,  do_late_start },
 	{ "expired",        STMT_DUE_EXPIRED,        PARAM_LIMIT, true,  do_expired },
+	{ "interrupts",     STMT_DUE_INTERRUPTS,     PARAM_LIMIT, true,  do_interrupt },
+	{ "suspends",       STMT_DUE_SUSPENDS,       PARAM_LIMIT, true,  do_suspend },
+	{ "run_time",       STMT_DUE_RUN_TIME,       PARAM_LIMIT, true,  do_run_time },
 	{ "idle",           STMT_DUE_WARM,           PARAM_LIMIT, true,  do_idle },
 	{ "stops",          STMT_DUE_STOPS,          PARAM_LIMIT, true,  do_stop },
 	{ "deletions",      STMT_DUE_DELETIONS,      PARAM_LIMIT, true,  do_deletion },

@@ -1,13 +1,14 @@
 noinst_LIBRARIES += libstore.a
 
 SQL_STATEMENTS = \
-	sql/statements/auth.sql sql/statements/disk.sql sql/statements/history.sql \
+	sql/statements/auth.sql sql/statements/awake.sql sql/statements/disk.sql sql/statements/history.sql \
 	sql/statements/port.sql sql/statements/quota.sql sql/statements/reaper.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql
 SQL_MIGRATIONS = \
 	sql/migrations/0001_first.sql \
 	sql/migrations/0002_reaper.sql \
 	sql/migrations/0003_disk.sql \
+	sql/migrations/0004_awake.sql \
 	sql/migrations/0005_keys_and_quotas.sql \
 	sql/migrations/0006_history.sql \
 	sql/migrations/0007_effects.sql
@@ -17,8 +18,9 @@ SQL_FUNCTIONS = \
 	sql/functions/disk.sql \
 	sql/functions/event.sql \
 	sql/functions/lease_apply.sql sql/functions/quota.sql sql/functions/sandbox_lease.sql \
-	sql/functions/session_json.sql sql/functions/session_keys.sql \
-	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql
+	sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
+	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \
+	sql/functions/session_suspend.sql
 
 migrationsdir = $(pkgdatadir)/sql/migrations
 dist_migrations_DATA = $(SQL_MIGRATIONS)

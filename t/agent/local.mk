@@ -4,6 +4,8 @@ EXTRA_DIST += \
 	t/agent/control.t \
 	t/agent/execute.t \
 	t/agent/files.t \
+	t/agent/freeze.t \
+	t/agent/interrupt.t \
 	t/agent/isolation.t \
 	t/agent/markers.t \
 	t/agent/relay.t \

@@ -3,16 +3,22 @@
 EXTRA_DIST += \
 	%D%/admin.t \
 	%D%/audit.t \
+	%D%/awake.t \
 	%D%/badinput.t \
 	%D%/cgi.t \
 	%D%/dataplane.t \
 	%D%/events.t \
 	%D%/failures.t \
+	%D%/interrupt.t \
 	%D%/logging.t \
+	%D%/pooling.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
+	%D%/suspend.t \
+	%D%/suspend_none.t \
 	%D%/tenancy.t \
 	%D%/version.t \
+	t/lib/awake.py \
 	t/lib/pause.c \
 	t/lib/paused.py \
 	t/lib/service.py

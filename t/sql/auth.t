@@ -19,7 +19,7 @@ create a >/dev/null && verify a 1 >/dev/null
 
 readonly EVERY=30
 auth() { # HASH IS_LOGIN ID
-	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY')"
+	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}')"
 }
 
 # ---- who
@@ -75,6 +75,8 @@ must "UPDATE session SET keep_alive = true"
 idle 40 500 && admit
 is "$(activity)" "1|0|-|f" "one that is kept alive has no end"
 must "UPDATE session SET keep_alive = false"
+idle 40 50 && auth hash-k false a true >/dev/null
+is "$(activity)" "0|40|50|f" "a probe is no activity"
 for key in hash-o hash-v hash-e nothing; do
 	idle 40 50
 	auth $key false a >/dev/null
@@ -97,28 +99,54 @@ must "UPDATE session SET keep_alive = true; UPDATE lease SET keep_warm_until = N
 extend 10
 is "$(activity)" "0|0|-|f" "one that is kept alive stays without an end"
 must "UPDATE session SET keep_alive = false"
-patch() { q "EXECUTE session_patch('$(sid a)', 'acme', $1, $2, $3, NULL, NULL)" >/dev/null; }
-idle 100 1000 && patch NULL NULL "'{\"a\": \"b\"}'"
+patch() { q "EXECUTE session_patch('$(sid a)', 'acme', '$1')" >/dev/null; }
+idle 100 1000 && patch '{"labels": {"a": "b"}}'
 is "$(activity)" "0|100|1000|f" "a patch of labels leaves its end alone"
-patch 300 NULL NULL
+patch '{"sleepAfterSeconds": 300}'
+is "$(activity)" "0|100|1000|f" "a new idle time does not break what extend promised"
+must "UPDATE session SET extended_until = NULL"
+patch '{"sleepAfterSeconds": 300}'
 is "$(activity)" "0|100|200|f" "a new idle time counts from the last activity"
-patch 600 NULL NULL
+patch '{"sleepAfterSeconds": 600}'
+patch '{"maxRunSeconds": 60, "suspend": true}'
+patch '{"labels": {}}'
+is "$(q "SELECT max_run_seconds, suspend FROM session WHERE id = '$(sid a)'")" "60|t" \
+	"what a patch does not name stays"
+patch '{"maxRunSeconds": 0, "suspend": false}'
+is "$(q "SELECT max_run_seconds IS NULL, suspend FROM session WHERE id = '$(sid a)'")" "t|f" \
+	"a maximum of 0 is none"
 
 # ---- previews
 
 must "INSERT INTO port (session_id, port, token_hash, token_sealed, expires_at) VALUES
 	('$(sid a)', 8080, 'token', 'x', NULL), ('$(sid a)', 8081, 'token', 'x', clock_timestamp())"
 preview() { # PORT TOKEN
-	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY')"
+	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}')"
 }
 is "$(preview 8080 token)" "token|ready|owns_wrapper|1|f|" "a preview's token"
 is "$(preview 8081 token)$(preview 9000 token)" "" "a port that ended, or never was, is not there"
 idle 40 50 && preview 8080 token >/dev/null
 is "$(activity)" "1|0|600|f" "a preview is activity"
+idle 40 50 && preview 8080 token true >/dev/null
+is "$(activity)" "0|40|50|f" "but a probe"
 idle 40 50 && preview 8080 guess >/dev/null
 is "$(activity)" "0|40|50|f" "a wrong token is not"
 idle 40 3600 && preview 8080 token >/dev/null
 is "$(activity)" "1|0|3600|f" "nor does it bring sleep nearer"
+
+# ---- what only the wrapper knows: it did something SECONDS ago
+
+was_active() { # GENERATION SECONDS_AGO
+	q "EXECUTE session_was_active('$(sid a)', '$1', '$(($2 * 1000))', '$EVERY')"
+}
+idle 700 -100
+is "$(was_active 1 100)|$(activity)" "t|1|100|500|f" "news from the wrapper move its sleep"
+idle 700 -100
+is "$(was_active 1 650)|$(activity)" "f|1|650|-50|f" "but not when they are older than its idle time"
+idle 700 -100
+is "$(was_active 2 100)|$(activity)" "f|0|700|-100|f" "nor another generation's"
+idle 40 -100
+is "$(was_active 1 20)|$(activity)" "f|0|40|-100|f" "what the row may not have written is no news"
 
 # ---- what the reaper repairs: work is there although its deadline is not cleared
 

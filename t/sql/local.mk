@@ -14,4 +14,5 @@ EXTRA_DIST += \
 	t/sql/rows.sh \
 	t/sql/session.t \
 	t/sql/store.t \
+	t/sql/suspend.t \
 	t/sql/transitions.t

@@ -17,7 +17,10 @@ static const char A[] = "aaaaaaaaaaaaaaaaaaaa", B[] = "bbbbbbbbbbbbbbbbbbbb";
 static void
 add(struct cells *t, const char *session, pid_t pid)
 {
-	struct cell c = { .pid = pid, .generation = pid, .channel = -1 };
+	struct cell c = { .pid = pid,
+		.generation = pid,
+		.channel = -1,
+		.freezer = -1 };
 	struct err e;
 
 	str_copy(c.session, sizeof(c.session), session);
@@ -78,7 +81,7 @@ there_is_an_end_to_both(void **state)
 {
 	struct cells t = { 0 };
 	struct err e = { 0 };
-	struct cell c = { .channel = -1 };
+	struct cell c = { .channel = -1, .freezer = -1 };
 
 	(void)state;
 	for (int i = 0; i < CELLS_MAX; i++)

@@ -1,0 +1,65 @@
+-- What keeps a session awake, and what ends it all the same.
+
+-- When its wrapper has run as long as it may; NULL: no such limit.
+CREATE OR REPLACE FUNCTION session_run_end(s session)
+RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+    SELECT s.started_at + make_interval(secs => s.max_run_seconds - s.ran_seconds)
+$$;
+
+-- {"because", "until"}: why it is alive, as far as rows know.
+CREATE OR REPLACE FUNCTION session_alive(s session, l lease)
+RETURNS json LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    at timestamptz := clock_timestamp();
+BEGIN
+    IF s.state = 'asleep' AND s.suspended_at IS NOT NULL THEN
+        RETURN json_build_object('because', json_build_array('suspended'),
+            'until', iso(s.expires_at));
+    END IF;
+    IF s.state NOT IN ('initializing', 'ready') THEN
+        RETURN json_build_object('because', '[]'::json, 'until', NULL);
+    END IF;
+    RETURN json_build_object(
+        'because', to_json(array_remove(ARRAY[
+            CASE WHEN s.state = 'initializing' THEN 'starting' END,
+            CASE WHEN s.state = 'ready' AND s.keep_alive THEN 'keep_alive' END,
+            CASE WHEN s.state = 'ready' AND NOT s.keep_alive AND s.last_activity_at
+                      + make_interval(secs => s.sleep_after_seconds) > at
+                 THEN 'recent_activity' END,
+            CASE WHEN s.state = 'ready' AND NOT s.keep_alive AND s.extended_until > at
+                 THEN 'extended' END], NULL)),
+        'until', iso(least(coalesce(l.startup_deadline, l.keep_warm_until), s.expires_at,
+            CASE WHEN s.state = 'ready' THEN session_run_end(s) END)));
+END $$;
+
+-- The reaper asked an idle session's wrapper, which last did something
+-- p_idle_ms ago.  If that is news to the row (by more than p_slack seconds,
+-- because activity is not written each time), sleep moves to where it would be
+-- had it been written.  True: it is to be spared.
+CREATE OR REPLACE FUNCTION session_was_active(p_session text, p_generation bigint,
+    p_idle_ms bigint, p_slack double precision)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    s  session%ROWTYPE;
+    l  lease%ROWTYPE;
+    at timestamptz;
+BEGIN
+    SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
+    SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
+    at := clock_timestamp() - make_interval(secs => p_idle_ms::double precision / 1000);
+    IF s.state IS DISTINCT FROM 'ready' OR l.state <> 'owns_wrapper'
+       OR l.generation <> p_generation
+       OR at <= s.last_activity_at
+                + make_interval(secs => least(p_slack, s.sleep_after_seconds / 2.0)) THEN
+        RETURN false;
+    END IF;
+    UPDATE session
+       SET last_activity_at = at, activity_seq = activity_seq + 1
+     WHERE id = p_session;
+    UPDATE lease
+       SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
+               greatest(keep_warm_until, at + make_interval(secs => s.sleep_after_seconds)) END
+     WHERE session_id = p_session
+    RETURNING keep_warm_until INTO l.keep_warm_until;
+    RETURN l.keep_warm_until IS NULL OR l.keep_warm_until > clock_timestamp();
+END $$;

@@ -1,0 +1,83 @@
+-- What keeps a session awake, how it is frozen, and interruptions.
+
+-- name: due_run_time
+-- params: limit
+-- Their wrapper has run as long as it may.
+SELECT s.id AS session_id, l.generation
+  FROM session s JOIN lease l ON l.session_id = s.id
+ WHERE s.max_run_seconds IS NOT NULL AND s.state = 'ready'
+   AND session_run_end(s) < clock_timestamp()
+ ORDER BY s.started_at
+ LIMIT $1::int;
+
+-- name: session_was_active
+-- params: session_id, generation, idle_ms, slack_seconds
+SELECT session_was_active($1, $2::bigint, $3::bigint, $4::double precision) AS spared;
+
+-- name: session_suspend_begin
+-- params: session_id, spec
+SELECT * FROM session_suspend_begin($1, $2::jsonb);
+
+-- name: session_suspend_end
+-- params: session_id, spec
+SELECT session_suspend_end($1, $2::jsonb) AS state;
+
+-- name: session_thaw_begin
+-- params: session_id, spec
+SELECT session_thaw_begin($1, $2::jsonb) AS suspend_order;
+
+-- name: session_thawed
+-- params: session_id, spec
+SELECT session_thawed($1, $2::jsonb) AS applied;
+
+-- name: due_suspends
+-- params: limit
+-- A freeze or a thaw that nobody finished.
+SELECT id AS session_id
+  FROM session
+ WHERE suspend_deadline < clock_timestamp()
+ ORDER BY suspend_deadline
+ LIMIT $1::int;
+
+-- name: session_interrupt_begin
+-- params: session_id, tenant, interrupt_id, trace_id
+-- Intent.  No row: there is no ready session.
+WITH s AS (
+    UPDATE session s
+       SET interrupt_id = $3, interrupt_generation = l.generation,
+           interrupt_requested_at = clock_timestamp()
+      FROM lease l
+     WHERE s.id = $1 AND s.tenant = $2 AND s.state = 'ready'
+       AND l.session_id = s.id AND l.state = 'owns_wrapper'
+    RETURNING s.id, l.generation
+), e AS (
+    INSERT INTO event (session_id, kind, what, generation, trace_id)
+    SELECT id, 'interrupt', 'interrupt_requested', generation, $4 FROM s
+)
+SELECT generation FROM s;
+
+-- name: session_interrupt_end
+-- params: session_id, interrupt_id, trace_id, detail
+-- Outcome; that of another one is late and changes nothing.
+WITH s AS (
+    UPDATE session s
+       SET interrupt_id = NULL, interrupt_generation = NULL, interrupt_requested_at = NULL
+      FROM (SELECT id, interrupt_generation AS generation FROM session
+             WHERE id = $1 AND interrupt_id = $2 FOR UPDATE) was
+     WHERE s.id = was.id AND s.interrupt_id = $2
+    RETURNING s.id, was.generation
+)
+INSERT INTO event (session_id, kind, what, generation, trace_id, detail)
+SELECT id, 'interrupt', 'interrupted', generation, $3, $4::jsonb FROM s;
+
+-- name: due_interrupts
+-- params: limit
+-- Interruptions that nobody finished.  Over: their wrapper is no longer there.
+SELECT s.id AS session_id, s.interrupt_id,
+       s.state <> 'ready' OR l.state <> 'owns_wrapper'
+       OR l.generation <> s.interrupt_generation AS over,
+       (extract(epoch FROM clock_timestamp() - s.interrupt_requested_at) * 1000)::bigint AS age_ms
+  FROM session s JOIN lease l ON l.session_id = s.id
+ WHERE s.interrupt_requested_at < clock_timestamp() - interval '20 s'
+ ORDER BY s.interrupt_requested_at
+ LIMIT $1::int;

@@ -1,0 +1,91 @@
+/* awake.c: whether somebody works in a session, as its wrapper knows. */
+#include "control/awake.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { ASK_MS = 500, NUMBER_MAX = 24 };
+
+int
+awake_ask(struct control *ctl, const struct session_row *s,
+    struct agent_status *out, struct err *e)
+{
+	static const char *const SILENT[] = { "timed_out",
+		"wrapper_unresponsive", "busy" };
+	const struct agent_target t = control_target(s);
+
+	*out = (struct agent_status){ .relay_idle_ms = -1 };
+	if (!str_equal(s->state, "ready") &&
+	    !str_equal(s->state, "initializing"))
+		return 0;
+	if (!str_equal(s->host, ctl->conf->host_name))
+		return err_set(e, ERR_UNAVAILABLE, "other_host",
+		    "the sandbox belongs to host %s", s->host);
+	if (agent_status(&ctl->provider, &t, clock_ms() + ASK_MS, out, e) ==
+	    0) {
+		out->answered = true;
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(SILENT); i++)
+		if (e->code != NULL && str_equal(e->code, SILENT[i]))
+			return -1;
+	return 0; /* nobody is there to be busy */
+}
+
+static int
+was_active(struct control *ctl, const struct session_row *s,
+    const char *generation, int64_t idle_ms, bool *spared, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	char idle[NUMBER_MAX], slack[NUMBER_MAX];
+
+	snprintf(idle, sizeof(idle), "%" PRId64, idle_ms);
+	snprintf(slack, sizeof(slack), "%" PRId64,
+	    ctl->conf->activity_write_seconds);
+	if (STORE_RUN(ctl->store, STMT_SESSION_WAS_ACTIVE, &r, e, s->id,
+		generation, idle, slack) < 0)
+		return -1;
+	*spared = rows_bool(r, 0, "spared");
+	return 0;
+}
+
+int
+awake_spare(struct control *ctl, const char *session, int64_t generation,
+    bool *spared, struct err *e)
+{
+	struct session_row s;
+	struct agent_status st;
+	char number[NUMBER_MAX];
+
+	*spared = false;
+	if (control_session(ctl, session, "", &s, e) < 0 ||
+	    awake_ask(ctl, &s, &st, e) < 0)
+		return -1;
+	snprintf(number, sizeof(number), "%" PRId64, generation);
+	*spared = st.busy;
+	if (st.busy)
+		return STORE_RUN(ctl->store, STMT_SESSION_KEEP_WARM, NULL, e,
+		    s.id, number);
+	if (!st.answered)
+		return 0;
+	return was_active(ctl, &s, number, st.idle_ms, spared, e);
+}
+
+void
+awake_explain(const struct agent_status *st, int64_t sleep_after_seconds,
+    json_t *alive)
+{
+	json_t *because = json_object_get(alive, "because");
+
+	if (st->busy)
+		json_array_append_new(because, json_string("busy"));
+	if (st->streams > 0)
+		json_array_append_new(because, json_string("open_stream"));
+	if (st->relay_idle_ms >= 0 &&
+	    st->relay_idle_ms < sleep_after_seconds * 1000)
+		json_array_append_new(because, json_string("preview_traffic"));
+}

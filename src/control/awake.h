@@ -1,0 +1,30 @@
+/*
+ * awake.h: whether somebody works in a session, as its wrapper knows.
+ *
+ * Rows know the calls that passed `auth`; only the wrapper knows what runs,
+ * which streams are open and when the last byte passed a port.
+ */
+#ifndef SANDLEASE_CONTROL_AWAKE_H
+#define SANDLEASE_CONTROL_AWAKE_H
+
+#include "control/control.h"
+
+/*
+ * Asks.  No wrapper, no work (all zero, relay_idle_ms -1); one that is there
+ * and does not answer is an error: it could not be told.
+ */
+int awake_ask(struct control *ctl, const struct session_row *s,
+    struct agent_status *out, struct err *e) MUST_CHECK;
+
+/*
+ * For a session whose idle time is over.  What it does now, or has done since
+ * the row was written, counts as activity: *spared.
+ */
+int awake_spare(struct control *ctl, const char *session, int64_t generation,
+    bool *spared, struct err *e) MUST_CHECK;
+
+/* Adds what was asked to why it is alive, {"because": [...]}. */
+void awake_explain(const struct agent_status *st, int64_t sleep_after_seconds,
+    json_t *alive);
+
+#endif

@@ -1,0 +1,82 @@
+/* interrupt_control.c: stopping what runs in a session that goes on. */
+#include "control/interrupt_control.h"
+
+#include "common/clock.h"
+#include "common/id.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { INTERRUPT_MS = 12000 };
+
+static int
+refuse(struct control *ctl, const char *id, const char *tenant, struct err *e)
+{
+	struct session_row s;
+
+	if (control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	if (str_equal(s.state, "deleting") || str_equal(s.state, "deleted"))
+		return err_set(e, ERR_CONFLICT, "session_deleting",
+		    "the session is %s", s.state);
+	return err_set(e, ERR_CONFLICT, "session_not_ready",
+	    "the session is %s: nothing runs that could be interrupted",
+	    s.state);
+}
+
+static int
+act(struct control *ctl, const char *id, const char *interrupt_id,
+    int64_t age_ms, int64_t *count, struct err *e)
+{
+	auto_free char *detail = NULL;
+	struct session_row s;
+	struct agent_target t;
+
+	if (control_session(ctl, id, "", &s, e) < 0)
+		return -1;
+	if (!str_equal(s.host, ctl->conf->host_name))
+		return err_set(e, ERR_UNAVAILABLE, "other_host",
+		    "the sandbox belongs to host %s", s.host);
+	t = control_target(&s);
+	if (agent_interrupt(&ctl->provider, &t, age_ms,
+		clock_ms() + INTERRUPT_MS, count, e) < 0)
+		return -1;
+	detail =
+	    control_spec_text(json_pack("{s:I}", "count", (json_int_t)*count));
+	return STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_END, NULL, e, id,
+	    interrupt_id, ctl->trace, detail);
+}
+
+int
+interrupt_session(struct control *ctl, const char *id, const char *tenant,
+    int64_t *count, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	char interrupt_id[ID_INSTANCE_LEN + 1];
+
+	*count = 0;
+	id_random(interrupt_id, ID_INSTANCE_LEN);
+	if (STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_BEGIN, &r, e, id,
+		tenant, interrupt_id, ctl->trace) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return refuse(ctl, id, tenant, e);
+	if (act(ctl, id, interrupt_id, 0, count, e) < 0) {
+		if (e->kind != ERR_UNAVAILABLE)
+			return -1;
+		return err_wrap(e,
+		    "what runs has not been interrupted yet; it will be");
+	}
+	return 0;
+}
+
+int
+interrupt_finish(struct control *ctl, const char *id, const char *interrupt_id,
+    int64_t age_ms, bool over, struct err *e)
+{
+	int64_t count;
+
+	if (over)
+		return STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_END, NULL,
+		    e, id, interrupt_id, ctl->trace, "{\"over\": true}");
+	return act(ctl, id, interrupt_id, age_ms, &count, e);
+}

@@ -1,0 +1,197 @@
+/* suspend.c: sleep that keeps all memory, where the machine can. */
+#include "control/suspend.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/stop.h"
+
+enum { FREEZE_MS = 3000, PROVE_MS = 5000, UNFINISHED_S = 30 };
+
+/* Somebody else's order for the same cell came first. */
+static bool
+is_overtaken(const struct err *e)
+{
+	return e->code != NULL &&
+	    (str_equal(e->code, "stale_order") ||
+		str_equal(e->code, "stale_generation"));
+}
+
+static int
+freeze(struct control *ctl, const struct session_row *s, int64_t order,
+    struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+	const struct agent_target t = control_target(s);
+
+	if (p->ops->suspend == NULL)
+		return err_set(e, ERR_CONFLICT, "cannot_suspend",
+		    "%s sandboxes cannot be suspended", p->ops->name);
+	return p->ops->suspend(p, &t, order, clock_ms() + FREEZE_MS, e);
+}
+
+/* *stop: it cannot be, and its stop has been asked for instead. */
+static int
+act(struct control *ctl, const struct session_row *s, const char *begin,
+    const char *reason, bool *stop, struct err *e)
+{
+	auto_rows struct rows *begun = NULL, *ended = NULL;
+	auto_free char *end = NULL;
+	struct err why = { 0 };
+	int64_t order;
+	bool frozen;
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_SUSPEND_BEGIN, &begun, e, s->id,
+		begin) < 0)
+		return -1;
+	if (rows_count(begun) == 0)
+		return 0;
+	order = rows_int(begun, 0, "suspend_order");
+	frozen = freeze(ctl, s, order, &why) == 0;
+	if (!frozen)
+		log_err(LOG_WARN, "suspend", &why);
+	if (!frozen && is_overtaken(&why))
+		return 0;
+	end = control_spec_text(
+	    json_pack("{s:I, s:b, s:s, s:s}", "order", (json_int_t)order,
+		"frozen", frozen, "reason", reason, "trace", ctl->trace));
+	if (STORE_RUN(ctl->store, STMT_SESSION_SUSPEND_END, &ended, e, s->id,
+		end) < 0)
+		return -1;
+	*stop = str_equal(rows_text(ended, 0, "state"), "sleeping");
+	return 0;
+}
+
+static int
+suspend(struct control *ctl, const char *session, json_t *intent,
+    const char *reason, struct err *e)
+{
+	auto_free char *begin = control_spec_text(intent);
+	struct session_row s;
+	bool stop = false;
+	int rc;
+
+	if (control_session(ctl, session, "", &s, e) < 0)
+		return -1;
+	if (!str_equal(s.host, ctl->conf->host_name))
+		return err_set(e, ERR_UNAVAILABLE, "other_host",
+		    "the sandbox belongs to host %s", s.host);
+	if (control_lock(ctl, s.sandbox.id, e) < 0)
+		return -1;
+	rc = act(ctl, &s, begin, reason, &stop, e);
+	control_unlock(ctl, s.sandbox.id);
+	return rc == 0 && stop ? stop_attempt(ctl, session, e) : rc;
+}
+
+int
+suspend_session(struct control *ctl, const char *session, const char *reason,
+    int64_t seen_activity, struct err *e)
+{
+	json_t *intent = json_pack("{s:s, s:i, s:s}", "reason", reason,
+	    "seconds", UNFINISHED_S, "trace", ctl->trace);
+
+	if (seen_activity >= 0)
+		json_object_set_new(intent, "seenActivity",
+		    json_integer(seen_activity));
+	return suspend(ctl, session, intent, reason, e);
+}
+
+int
+suspend_repair(struct control *ctl, const char *session, struct err *e)
+{
+	return suspend(ctl, session,
+	    json_pack("{s:b, s:i, s:s}", "repair", 1, "seconds", UNFINISHED_S,
+		"trace", ctl->trace),
+	    "recovery", e);
+}
+
+/* ---- going on */
+
+static int
+thaw(struct control *ctl, const struct session_row *s, int64_t order,
+    struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+	const struct agent_target t = control_target(s);
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec = NULL;
+	/* not all the caller has: a cold start may have to follow */
+	int64_t deadline_ms = clock_ms() + PROVE_MS;
+
+	if (p->ops->resume == NULL)
+		return err_set(e, ERR_INTERNAL, "internal",
+		    "%s cannot resume what is suspended", p->ops->name);
+	if (p->ops->resume(p, &t, order, deadline_ms, e) < 0 ||
+	    agent_prove(p, &t, deadline_ms, e) < 0)
+		return -1;
+	spec = control_spec_text(json_pack("{s:s, s:I, s:I, s:s}", "instance",
+	    s->instance, "generation", (json_int_t)s->generation, "order",
+	    (json_int_t)order, "trace", ctl->trace));
+	if (STORE_RUN(ctl->store, STMT_SESSION_THAWED, &r, e, s->id, spec) < 0)
+		return -1;
+	if (!rows_bool(r, 0, "applied"))
+		return err_set(e, ERR_BUSY, "lease_changed",
+		    "the session was stopped while it was resumed");
+	return 0;
+}
+
+static int
+begin_thaw(struct control *ctl, const struct session_row *s, int64_t *order,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec =
+	    control_spec_text(json_pack("{s:I, s:I, s:i, s:s}", "generation",
+		(json_int_t)s->generation, "seconds",
+		(json_int_t)ctl->conf->startup_allowance_seconds, "thawSeconds",
+		UNFINISHED_S, "trace", ctl->trace));
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_THAW_BEGIN, &r, e, s->id, spec) <
+	    0)
+		return -1;
+	*order = rows_int(r, 0, "suspend_order");
+	return 0;
+}
+
+/* Under the sandbox's lock, so that of many who ask one does it. */
+static int
+resume_locked(struct control *ctl, const char *session, struct err *e)
+{
+	struct session_row s;
+	struct err why;
+	int64_t order;
+
+	if (control_session(ctl, session, "", &s, e) < 0)
+		return -1;
+	if (str_equal(s.state, "ready"))
+		return 0;
+	if (begin_thaw(ctl, &s, &order, e) < 0)
+		return -1;
+	if (thaw(ctl, &s, order, e) == 0)
+		return 0;
+	if (str_equal(e->code, "lease_changed"))
+		return -1;
+	why = *e;
+	log_err(LOG_WARN, "thaw", &why);
+	if (!is_overtaken(&why) &&
+	    stop_request(ctl, session, STOP_SLEEP, "unhealthy-wrapper",
+		"thaw_failed", -1, e) < 0)
+		return -1;
+	return err_set(e, ERR_BUSY, "lease_changed",
+	    "what was suspended did not go on: %.150s", why.msg);
+}
+
+int
+suspend_resume(struct control *ctl, const char *session, struct err *e)
+{
+	struct session_row s;
+	int rc;
+
+	if (control_session(ctl, session, "", &s, e) < 0 ||
+	    control_lock(ctl, s.sandbox.id, e) < 0)
+		return -1;
+	rc = resume_locked(ctl, session, e);
+	control_unlock(ctl, s.sandbox.id);
+	return rc;
+}

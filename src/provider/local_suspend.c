@@ -1,0 +1,70 @@
+/* local_suspend.c: freezing a session's cell, through the sandbox's init. */
+#include <unistd.h>
+
+#include "common/channel.h"
+#include "common/clock.h"
+#include "common/mem.h"
+#include "provider/agent_link.h"
+#include "provider/cgroup.h"
+#include "provider/local.h"
+#include "provider/proc.h"
+
+/*
+ * init writes, because it is the one who refuses what comes too late; the
+ * kernel's word, read from here, is the proof.
+ */
+int
+local_suspend(const struct provider *p, const struct agent_target *t,
+    int64_t order, int64_t deadline_ms, struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+	auto_fd int fd = -1;
+	struct cgroup_tree tree;
+	bool frozen = false;
+
+	if (box_open(p, t->sandbox, &b, e) < 0 ||
+	    box_cgroups(p, &b, &tree, e) < 0)
+		return -1;
+	fd = cgroup_cell_freezer(&tree, b.name, t->session, e);
+	if (fd < 0 ||
+	    agent_freeze(p, t, order, fd, tree.ops->frozen, tree.ops->thawed,
+		deadline_ms, e) < 0)
+		return -1;
+	for (;;) {
+		if (cgroup_cell_frozen(&tree, b.name, t->session, &frozen, e) <
+		    0)
+			return -1;
+		if (frozen)
+			return 0;
+		if (clock_left_ms(deadline_ms) == 0)
+			return err_set(e, ERR_UNAVAILABLE, "not_frozen",
+			    "the session's processes did not come to a halt");
+		proc_nap(deadline_ms);
+	}
+}
+
+int
+local_resume(const struct provider *p, const struct agent_target *t,
+    int64_t order, int64_t deadline_ms, struct err *e)
+{
+	return agent_thaw(p, t, order, deadline_ms, e);
+}
+
+/*
+ * Nobody listens where init should, so init is dead; what it left frozen
+ * cannot die of that until it is let go.
+ */
+void
+local_release_orphans(const struct provider *p, const struct box *b,
+    const char *incarnation)
+{
+	struct cgroup_tree tree;
+	struct err ignored; /* the next look tries again */
+	auto_free char *path = NULL;
+	auto_fd int init = -1;
+
+	path = local_control_path(p, b->name, incarnation);
+	init = channel_connect(path, &ignored);
+	if (init < 0 && box_cgroups(p, b, &tree, &ignored) == 0)
+		(void)!cgroup_thaw_cells(&tree, b->name, &ignored);
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""The wrapper's part of an interruption: who is meant, and what shells keep."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import Box, eventually  # noqa: E402
+from tap import ok, run, same  # noqa: E402
+
+box = Box()
+
+
+def start(session, command, count, **fields):
+    """A call that is under way; `count` are then."""
+    r = box.request(session, "POST", "/api/execute", {"command": command, **fields})
+    if not eventually(lambda: box.forward("status", session)["running"] == count):
+        raise AssertionError("it does not run")
+    return r
+
+
+def result(request):
+    j = request.all().json()
+    request.close()
+    return j["exitCode"], j.get("interrupted", False), j["stdout"]
+
+
+def commands_that_wait_for_their_shell_never_run():
+    s = box.session()
+    running = start(s, "echo began; sleep 1000", 1)
+    queued = start(s, "echo wrong > /workspace/wrong", 2)
+    same(box.forward("interrupt", s)["interrupted"], 1, "one runs")
+    same(result(running), (130, True, "began\n"), "it is interrupted")
+    same(result(queued), (130, True, ""), "so is the one that waits")
+    same(box.run(s, "ls /workspace")["stdout"], "", "and has done nothing")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+def only_what_was_asked_for_before_is_meant():
+    s = box.session()
+    running = start(s, "sleep 1000", 1)
+    same(box.forward("interrupt", s, olderMs=3600000)["interrupted"], 0, "not what is younger")
+    same(box.forward("status", s)["running"], 1, "it runs on")
+    same(box.forward("interrupt", s, olderMs=0)["interrupted"], 1, "but all there is")
+    same(result(running)[:2], (130, True), "is interrupted")
+    same(box.forward("interrupt", s)["interrupted"], 0, "nothing runs now")
+    same(box.run(s, "echo usable")["stdout"], "usable\n", "and the shell is usable")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+def a_shell_that_will_not_tell_is_replaced():
+    s = box.session()
+    box.run(s, "cd /tmp; here=kept; trap - USR2")
+    running = start(s, "sleep 1000; sleep 1000", 1)
+    same(box.forward("interrupt", s)["interrupted"], 1, "a shell without the trap")
+    same(result(running)[:2], (130, True), "is interrupted")
+    same(box.run(s, "echo ${here-lost}")["stdout"], "lost\n", "and replaced")
+    running = start(s, "trap '' USR2; sleep 1000", 1)
+    same(box.forward("interrupt", s)["interrupted"], 1, "one that ignores it")
+    same(result(running)[:2], (130, True), "as well")
+    box.run(s, "here=kept; cd /tmp")
+    running = start(s, "rm -r /tmp/.sandlease-*; exec sleep 1000", 1)
+    same(box.forward("interrupt", s)["interrupted"], 1, "one that has become another program")
+    same(result(running)[:2], (130, True), "as well")
+    same(box.run(s, "echo usable")["stdout"], "usable\n", "and the next one works")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+def options_of_the_shell_survive():
+    s = box.session()
+    box.run(s, "set -C; shopt -s extglob; umask 027; declare -a list=(1 '2 3'); export X=\"a'b\"")
+    running = start(s, "for i in 1 2 3; do sleep 1000; done", 1)
+    same(box.forward("interrupt", s)["interrupted"], 1, "a loop")
+    same(result(running)[:2], (130, True), "is interrupted as a whole")
+    same(box.run(s, "echo $- | grep -c C; shopt -q extglob && umask; echo \"${list[1]}\"; printenv X")
+         ["stdout"], "1\n0027\n2 3\na'b\n", "state, though it must not overwrite files")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+def a_command_that_ends_in_that_moment_does_no_harm():
+    s = box.session()
+    for i in range(20):
+        r = box.request(s, "POST", "/api/execute", {"command": "sleep 0.0%d" % (i % 4)})
+        box.forward("interrupt", s)
+        j = r.all().json()
+        r.close()
+        if j["exitCode"] not in (0, 130) or box.run(s, "echo ok")["stdout"] != "ok\n":
+            ok(False, "round %d: %r" % (i, j))
+            break
+    else:
+        ok(True, "interruptions at any moment leave a shell that works")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+try:
+    run([commands_that_wait_for_their_shell_never_run, only_what_was_asked_for_before_is_meant,
+         a_shell_that_will_not_tell_is_replaced, options_of_the_shell_survive,
+         a_command_that_ends_in_that_moment_does_no_harm])
+finally:
+    box.close()

@@ -1,0 +1,184 @@
+"""awake.py: what the tests of sleep, suspension and interruption share."""
+import http.client
+import json
+import socket
+import threading
+
+import service
+from service import at, call, execute, expect, setting, sql, until
+
+# Shows its requests; /ws upgrades and echoes, /slow answers without end, a
+# line for every line in /workspace/tick.
+APP = r"""
+import os, socket, sys, threading, time
+def serve(c):
+    head = b""
+    while b"\r\n\r\n" not in head:
+        d = c.recv(4096)
+        if not d:
+            return
+        head += d
+    if b"upgrade: websocket" in head.lower():
+        c.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                  b"Connection: Upgrade\r\n\r\n")
+        while True:
+            d = c.recv(4096)
+            if not d:
+                return
+            c.sendall(d)
+    c.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+    if b" /slow " in head.split(b"\r\n")[0]:
+        seen = 0
+        while True:
+            now = os.path.exists("/workspace/tick") and os.path.getsize("/workspace/tick")
+            if now > seen:
+                seen = now
+                c.sendall(b"tick\n")
+            time.sleep(0.02)
+    c.sendall(head)
+    c.close()
+s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    c, _ = s.accept()
+    threading.Thread(target=serve, args=(c,), daemon=True).start()
+"""
+
+
+def passes():
+    """A pass that must succeed; its summary."""
+    status, text, summary = service.reap()
+    if status != 0:
+        raise AssertionError("the pass failed: %s" % text)
+    return summary
+
+
+def state(sid):
+    """[state, reason, lease]"""
+    return sql("SELECT s.state, coalesce(s.reason, ''), l.state FROM session s"
+               " JOIN lease l ON l.session_id = s.id WHERE s.id = :'v1'",
+               sid)[0]
+
+
+def generation(sid):
+    return service.get(sid)["lease"]["generation"]
+
+
+def age(sid, seconds):
+    """The rows look as if nothing had happened for so long."""
+    sql("UPDATE session SET last_activity_at = last_activity_at -"
+        " make_interval(secs => :'v2'), started_at = started_at -"
+        " make_interval(secs => :'v2') WHERE id = :'v1'", sid, seconds)
+    sql("UPDATE lease SET keep_warm_until = keep_warm_until -"
+        " make_interval(secs => :'v2') WHERE session_id = :'v1'", sid, seconds)
+
+
+def activity(sid):
+    """What a call changes when it counts."""
+    return sql("SELECT activity_seq, last_activity_at FROM session"
+               " WHERE id = :'v1'", sid)[0]
+
+
+# ---- previews
+
+def expose(sid, port=8000):
+    """Starts APP inside and exposes it; the preview's host name."""
+    expect(200, call("POST", at(sid, "/api/write"),
+                     {"path": "/workspace/app.py", "content": APP}))
+    execute(sid, "python3 /workspace/app.py %d >/dev/null 2>&1 &" % port)
+    url = expect(201, call("POST", at(sid, "/ports"), {"port": port})).json["url"]
+    host = url.split("/")[2]
+    until("the app listens", lambda: fetch(host).status == 200)
+    return host
+
+
+def fetch(host, path="/", **headers):
+    return call("GET", path, key="", headers=dict(headers, Host=host))
+
+
+class Wire:
+    """An open connection to a preview: a WebSocket or a long answer."""
+
+    def __init__(self, host, path, upgrade, **headers):
+        self.sock = socket.create_connection(("127.0.0.1", service.port()),
+                                             timeout=service.PATIENCE)
+        lines = ["GET %s HTTP/1.1" % path, "Host: " + host]
+        if upgrade:
+            lines += ["Upgrade: websocket", "Connection: Upgrade",
+                      "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: x"]
+        lines += ["%s: %s" % pair for pair in headers.items()]
+        self.sock.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        head = b""
+        while b"\r\n\r\n" not in head:
+            more = self.sock.recv(1)
+            if not more:
+                raise AssertionError("refused: %r" % head)
+            head += more
+        self.head = head
+
+    def echo(self, text=b"hello"):
+        self.sock.sendall(text)
+        got = b""
+        while len(got) < len(text):
+            more = self.sock.recv(len(text) - len(got))
+            if not more:
+                raise AssertionError("closed after %r" % got)
+            got += more
+        return got
+
+    def wait(self, text):
+        got = b""
+        while text not in got:
+            more = self.sock.recv(4096)
+            if not more:
+                raise AssertionError("closed after %r" % got)
+            got += more
+
+    def close(self):
+        self.sock.close()
+
+
+# ---- commands that take their time
+
+class Running:
+    """A call of api/execute, or of its stream, in a thread."""
+
+    def __init__(self, sid, command, stream=False, **more):
+        self.reply = None
+        self.thread = threading.Thread(target=self._run, args=(
+            sid, command, stream, more), daemon=True)
+        self.thread.start()
+
+    def _run(self, sid, command, stream, more):
+        headers = more.pop("headers", None)
+        self.reply = call("POST", at(sid, "/api/execute" + (
+            "/stream" if stream else "")), dict(more, command=command),
+            headers=headers)
+
+    def result(self):
+        self.thread.join(service.PATIENCE)
+        if self.reply is None:
+            raise AssertionError("no answer")
+        return self.reply
+
+    def events(self):
+        return [json.loads(line[len("data: "):]) for line in
+                self.result().body.decode().splitlines()
+                if line.startswith("data: ")]
+
+
+class Stream:
+    """A stream whose client may leave."""
+
+    def __init__(self, sid, command):
+        self.conn = http.client.HTTPConnection("127.0.0.1", service.port(),
+                                               timeout=service.PATIENCE)
+        self.conn.request(
+            "POST", at(sid, "/api/execute/stream"),
+            json.dumps({"command": command}),
+            {"Authorization": "Bearer " + setting("SANDLEASE_API_KEY"),
+             "Content-Type": "application/json"})
+        self.answer = self.conn.getresponse()
+
+    def close(self):
+        self.answer.close()
+        self.conn.close()
