@@ -29,6 +29,19 @@ check_spec(const struct sandbox_spec *s, struct err *e)
 	    "\"%.32s\" is not an incarnation", s->incarnation);
 }
 
+/*
+ * A tombstone is not kept for ever, so a caller who slept must not start what
+ * it refused before.  Under the lock: whoever buries a tombstone takes it, too.
+ */
+static int
+check_time(int64_t deadline_ms, struct err *e)
+{
+	if (clock_left_ms(deadline_ms) > 0)
+		return 0;
+	return err_set(e, ERR_UNAVAILABLE, "timed_out",
+	    "the time for this start is over");
+}
+
 /* The last whole line in what the start has added to the log. */
 static void
 last_line(const struct box *b, int64_t from, char *out, size_t size)
@@ -173,7 +186,8 @@ local_ensure(const struct provider *p, const struct sandbox_spec *s,
 
 	if (check_spec(s, e) < 0 ||
 	    box_lock(p, s->id, deadline_ms, &b, e) < 0 ||
-	    box_record(&b, &r, e) < 0 || local_may_run(p, &b, &runs, e) < 0 ||
+	    check_time(deadline_ms, e) < 0 || box_record(&b, &r, e) < 0 ||
+	    local_may_run(p, &b, &runs, e) < 0 ||
 	    record_check_ensure(&r, s, runs, e) < 0)
 		return -1;
 	if (runs && r.state != RECORD_NONE &&

@@ -103,7 +103,7 @@ struct provider_ops {
 	 * Creates, starts or adopts exactly this incarnation; returns when its
 	 * init answers.  A running older incarnation is stopped first (it is
 	 * garbage); a running newer one, or one recorded on disk as newer,
-	 * makes this call stale.  So does an incarnation that has answered
+	 * makes this call stale.  So does an incarnation that has begun
 	 * once and is over (stopped, destroyed, died): it never starts again,
 	 * because what its init had sealed died with it.
 	 */

@@ -42,8 +42,12 @@ record_check_ensure(const struct record *r, const struct sandbox_spec *s,
 	if (r->state == RECORD_NONE)
 		return 0;
 	if (is_current(r, s->incarnation)) {
-		if (r->state == RECORD_STARTING ||
-		    (r->state == RECORD_LIVE && runs))
+		/*
+		 * Also one whose start nobody saw the end of: its init may have
+		 * answered, and what that had sealed died with it.
+		 */
+		if (runs &&
+		    (r->state == RECORD_STARTING || r->state == RECORD_LIVE))
 			return 0;
 		return stale(e, s->incarnation,
 		    "has ended; a new start is a new incarnation");

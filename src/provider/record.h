@@ -20,7 +20,7 @@ enum { RECORD_PAST_MAX = 8 };
 
 enum record_state {
 	RECORD_NONE,      /* nothing on record */
-	RECORD_STARTING,  /* written before the fork; never answered yet */
+	RECORD_STARTING,  /* written before the fork; nobody noted an answer */
 	RECORD_LIVE,      /* its init has answered */
 	RECORD_ENDED,     /* stopped; it will not start again */
 	RECORD_DESTROYED, /* a tombstone */

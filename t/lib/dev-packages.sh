@@ -8,7 +8,7 @@ PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
 	libjansson-dev libcurl4-openssl-dev libsodium-dev libseccomp-dev)
 PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps python3 git)
 PACKAGES_CHECK=(libcmocka-dev valgrind chromium cron clang-format-14 cppcheck
-	shellcheck mandoc python3)
+	shellcheck mandoc python3 spin)
 PACKAGES_BENCH=(wrk)
 PACKAGES_NODE=(npm) # only where Node is too old; brings its own node
 

@@ -168,14 +168,18 @@ a_start_that_fails_says_why_and_leaves_nothing(void **state)
 	assert_string_equal(E.code, "start_failed");
 	assert_string_equal(E.msg, "the sandbox could not be started: no luck");
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
+	/* nobody can tell what it did before it died: it does not come back */
+	refuses(P.ops->ensure(&P, &s, soon(), &E), "stale_incarnation");
+	s = after(&s);
 	str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), "/nonexistent");
 	assert_int_equal(P.ops->ensure(&P, &s, soon(), &E), -1);
 	assert_non_null(strstr(E.msg, "exec /nonexistent: No such file"));
 	CONF = before;
+	s = after(&s);
 	str_copy(s.rootfs, sizeof(s.rootfs), "/nonexistent");
 	assert_int_equal(P.ops->ensure(&P, &s, soon(), &E), -1);
 	assert_string_equal(E.code, "no_rootfs");
-	/* it never answered, so the same start may be tried again */
+	s = after(&s);
 	s.rootfs[0] = '\0';
 	ensure(&s);
 	destroy(&s);
@@ -347,6 +351,19 @@ a_lost_record_is_not_an_absence(void **state)
 	destroy(&s);
 }
 
+/* Also when the tombstone that refused it is no longer there. */
+static void
+an_ensure_past_its_time_starts_nothing(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+
+	(void)state;
+	refuses(P.ops->ensure(&P, &s, clock_ms() - 1, &E), "timed_out");
+	assert_int_equal(presence(s.id), PRESENCE_ABSENT);
+	ensure(&s);
+	destroy(&s);
+}
+
 const struct CMUnitTest SUITE_HOST[] = {
 	cmocka_unit_test(a_sandbox_outlives_whoever_started_it),
 	cmocka_unit_test(many_at_once_start_one_sandbox),
@@ -359,5 +376,6 @@ const struct CMUnitTest SUITE_HOST[] = {
 	cmocka_unit_test(init_is_found_by_its_bwrap),
 	cmocka_unit_test(a_sandbox_lives_without_its_bwrap),
 	cmocka_unit_test(a_lost_record_is_not_an_absence),
+	cmocka_unit_test(an_ensure_past_its_time_starts_nothing),
 	{ 0 },
 };
