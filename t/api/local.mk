@@ -5,10 +5,12 @@ EXTRA_DIST += \
 	%D%/audit.t \
 	%D%/badinput.t \
 	%D%/cgi.t \
+	%D%/correlation.t \
 	%D%/dataplane.t \
 	%D%/events.t \
 	%D%/failures.t \
 	%D%/logging.t \
+	%D%/quotas.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
 	%D%/tenancy.t \
