@@ -193,6 +193,10 @@ def an_orgs_own_limits_are_the_operators():
     org = Org("--max-sessions", "1", "--max-active", "5")
     said = org.set("--max-active", "9", "--isolation", "session")
     true("max-active" in said and "9" in said and "session" in said, said)
+    equal(sql("SELECT kind, detail->>'active', detail->>'by' <> ''"
+              " FROM audit WHERE tenant = :'v1' AND kind = 'quotas_set'"
+              " ORDER BY id", org.name),
+          [["quotas_set", "5", "t"], ["quotas_set", "9", "t"]], "audit")
     quotas = org.usage()["quotas"]
     equal((quotas["sessions"]["limit"], quotas["active"]["limit"]), (1, 9),
           "limits")
@@ -274,6 +278,9 @@ def recount_tells_and_repairs():
     for line in ("sessions was 40, is 2", "active was 0, is 2", "2 counters"):
         true(line in said, said)
     equal(org.counted()[0], [["2", "2", "0", "8192"]], "right again")
+    equal(sql("SELECT severity, detail->'was'->>'sessions' FROM audit"
+              " WHERE tenant = :'v1' AND kind = 'quotas_recounted'",
+              org.name), [["warning", "40"]], "the operator may find it")
     true("0 counters" in admin("org", "recount"), "of all orgs")
     done = service.run("sandlease-admin", "org", "recount", "nobody")
     true(done.returncode == 1 and b"nobody" in done.stderr, done.stderr)
