@@ -338,6 +338,10 @@ BEGIN
                    ('previews', q.previews, c.previews), ('disk_mb', q.disk_mb, c.disk_mb))
            AS x (counter, was, is_now)
      WHERE x.was <> x.is_now;
+    IF FOUND THEN -- by right they never differ
+        PERFORM audit_add('quotas_recounted', 'warning', p_tenant, p_tenant, jsonb_build_object(
+            'by', event_actor(), 'was', to_jsonb(q), 'now', to_jsonb(c)));
+    END IF;
 END $$;
 
 -- The operator's own limits for a tenant, in the columns' order: NULL leaves one
@@ -354,6 +358,9 @@ BEGIN
            max_previews = quota_choose(p[4], max_previews),
            max_disk_mb = quota_choose(p[5], max_disk_mb)
      WHERE tenant = p_tenant;
+    PERFORM audit_add('quotas_set', 'info', p_tenant, p_tenant, jsonb_strip_nulls(
+        jsonb_build_object('by', event_actor(), 'sessions', p[1], 'active', p[2],
+            'createsPerMinute', p[3], 'previews', p[4], 'diskMb', p[5])));
 END $$;
 
 CREATE OR REPLACE FUNCTION quota_choose(p_new text, p_old bigint)

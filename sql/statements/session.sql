@@ -2,11 +2,17 @@
 
 -- name: session_create
 -- params: spec
-SELECT * FROM session_create($1::jsonb);
+-- Whoever makes an intent holds the session's start lock until its outcome, so
+-- that others wait for it instead of starting it once more.  A courtesy, like
+-- sandbox_lock: it ends with its connection, and safety never rests on it.
+SELECT p.*, CASE WHEN p.disposition = 'created' THEN
+           pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock
+  FROM session_create($1::jsonb) p;
 
 -- name: session_restart
 -- params: session_id, spec
-SELECT * FROM session_restart($1, $2::jsonb);
+SELECT p.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock
+  FROM session_restart($1, $2::jsonb) p;
 
 -- name: session_reuse
 -- params: session_id, spec
@@ -15,7 +21,31 @@ SELECT applied, why FROM lease_apply($1, 'reuse', $2::jsonb);
 
 -- name: session_verified
 -- params: session_id, spec
-SELECT session_verified($1, $2::jsonb) AS applied;
+-- An outcome of the start whose lock is held: unlock in the spec.
+SELECT session_verified($1, $2::jsonb) AS applied,
+       CASE WHEN $2::jsonb ? 'unlock' THEN
+           pg_advisory_unlock(hashtextextended($1, 4)) END AS unlocked;
+
+-- name: start_unlock
+-- params: session_id
+-- Silent when it is not held.
+SELECT count(pg_advisory_unlock(x.h))
+  FROM (SELECT hashtextextended($1, 4) AS h) x
+  JOIN pg_locks l ON l.locktype = 'advisory' AND l.pid = pg_backend_pid() AND l.granted
+   AND l.mode = 'ExclusiveLock' AND l.objsubid = 1
+   AND ((l.classid::bigint << 32) | l.objid::bigint) = x.h;
+
+-- name: start_wait
+-- params: session_id
+-- Until nobody is at work on its start; at most lock_timeout.
+SELECT pg_advisory_lock_shared(x.h), pg_advisory_unlock_shared(x.h)
+  FROM (SELECT hashtextextended($1, 4) AS h) x;
+
+-- name: start_under_way
+-- params: session_id
+SELECT CASE WHEN pg_try_advisory_lock_shared(x.h) THEN NOT pg_advisory_unlock_shared(x.h)
+            ELSE true END AS under_way
+  FROM (SELECT hashtextextended($1, 4) AS h) x;
 
 -- name: session_request_stop
 -- params: session_id, wish, spec

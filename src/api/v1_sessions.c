@@ -154,7 +154,7 @@ v1_session_get(struct call *c, struct err *e)
 	if (ctl == NULL || control_session(ctl, id, tenant, &row, e) < 0)
 		return -1;
 	/* whoever polls a start that lost its worker moves it on */
-	if (str_equal(row.state, "initializing")) {
+	if (str_equal(row.state, "initializing") && !start_under_way(ctl, id)) {
 		struct err ignored = { 0 };
 
 		(void)!start_session(ctl, id, tenant, clock_ms() + MOVE_ON_MS,

@@ -207,14 +207,15 @@ launch_verified(struct control *ctl, const struct launch *l, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = control_spec_text(
-	    json_pack("{s:s, s:I, s:s, s:s, s:I, s:s, s:s*, s:s*, s:o}",
+	    json_pack("{s:s, s:I, s:s, s:s, s:I, s:s, s:s*, s:s*, s:o, s:o*}",
 		"instance", l->target.instance, "generation",
 		(json_int_t)l->target.generation, "sandbox", l->sandbox.id,
 		"incarnation", l->sandbox.incarnation, "seconds",
 		(json_int_t)ctl->conf->ready_without_work_seconds, "trace",
 		ctl->trace, "actor", control_actor(ctl), "version",
 		l->version[0] != '\0' ? l->version : NULL, "steps",
-		steps_json(&l->steps, NULL)));
+		steps_json(&l->steps, NULL), "unlock",
+		l->locked ? json_true() : NULL));
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_VERIFIED, &r, e,
 		l->target.session, spec) < 0)

@@ -138,6 +138,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 	place(ctl, who, w, fresh, &p);
 	spec = create_spec(ctl, who, w, &p, fresh);
 	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, &plan, e, spec) < 0) {
+		start_refused(ctl, fresh, e);
 		if (e->code != NULL && str_equal(e->code, "unknown_class"))
 			err_field(e, "class", "there is no class of that name");
 		return -1;

@@ -17,7 +17,7 @@
 #include "control/stop.h"
 #include "control/suspend.h"
 
-enum { TRIES = 3 };
+enum { TRIES = 3, PATIENCE_MS = 15000 };
 
 json_t *
 start_intent(struct control *ctl)
@@ -86,8 +86,8 @@ take_back(struct control *ctl, const struct launch *l, const struct err *e)
 	return -1;
 }
 
-int
-start_act(struct control *ctl, const struct rows *plan, bool alone,
+static int
+act(struct control *ctl, const struct rows *plan, bool alone, bool locked,
     int64_t deadline_ms, struct err *e)
 {
 	auto_launch struct launch l = { 0 };
@@ -100,6 +100,7 @@ start_act(struct control *ctl, const struct rows *plan, bool alone,
 	if (!alone && control_lock(ctl, sandbox, e) < 0)
 		return -1;
 	rc = launch_read(ctl, plan, &l, e);
+	l.locked = locked;
 	if (rc == 0)
 		rc = launch_bring_up(ctl, plan, &l, deadline_ms, e);
 	if (rc == 0)
@@ -132,6 +133,84 @@ start_act(struct control *ctl, const struct rows *plan, bool alone,
 	return -1;
 }
 
+static void
+unlock(struct control *ctl, const char *session)
+{
+	struct err e = { 0 };
+
+	/* if it cannot be said, the connection is gone, and the lock with it */
+	if (STORE_RUN(ctl->store, STMT_START_UNLOCK, NULL, &e, session) < 0)
+		log_err(LOG_WARN, "start_unlock", &e);
+}
+
+void
+start_refused(struct control *ctl, const char *session, const struct err *e)
+{
+	/* a quota is settled last, when the lock has been taken */
+	if (e->kind == ERR_LIMITED)
+		unlock(ctl, session);
+}
+
+int
+start_act(struct control *ctl, const struct rows *plan, bool alone,
+    int64_t deadline_ms, struct err *e)
+{
+	bool locked = rows_bool(plan, 0, "start_lock");
+	int rc = act(ctl, plan, alone, locked, deadline_ms, e);
+
+	if (rc < 0 && locked)
+		unlock(ctl, rows_text(plan, 0, "session_id"));
+	return rc;
+}
+
+bool
+start_under_way(struct control *ctl, const char *session)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	return STORE_RUN(ctl->store, STMT_START_UNDER_WAY, &r, &e, session) ==
+	    0 &&
+	    rows_bool(r, 0, "under_way");
+}
+
+/*
+ * Whoever is at work on a start is not disturbed: a look would find nothing
+ * yet and begin another life.  But one who hangs is not waited for for ever.
+ */
+static int
+wait_for_starter(struct control *ctl, const char *session, int64_t deadline_ms,
+    struct err *e)
+{
+	int64_t patience_ms = clock_ms() + PATIENCE_MS;
+
+	while (STORE_RUN(ctl->store, STMT_START_WAIT, NULL, e, session) < 0) {
+		if (e->code == NULL || !str_equal(e->code, "try_again"))
+			return -1;
+		if (clock_ms() >= deadline_ms)
+			return err_set(e, ERR_BUSY, "lease_busy",
+			    "the session is being started");
+		if (clock_ms() >= patience_ms)
+			break;
+	}
+	*e = (struct err){ 0 };
+	return 0;
+}
+
+/* The row, once nobody is at work on its start. */
+static int
+read_settled(struct control *ctl, const char *session, const char *tenant,
+    int64_t deadline_ms, struct session_row *s, struct err *e)
+{
+	if (control_session(ctl, session, tenant, s, e) < 0)
+		return -1;
+	if (!str_equal(s->state, "initializing"))
+		return 0;
+	if (wait_for_starter(ctl, session, deadline_ms, e) < 0)
+		return -1;
+	return control_session(ctl, session, tenant, s, e);
+}
+
 static int
 restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
     struct err *e)
@@ -145,8 +224,10 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	    json_integer(s->generation));
 	spec = control_spec_text(intent);
 	if (STORE_RUN(ctl->store, STMT_SESSION_RESTART, &plan, e, s->id, spec) <
-	    0)
+	    0) {
+		start_refused(ctl, s->id, e);
 		return -1;
+	}
 	return start_act(ctl, plan, false, deadline_ms, e);
 }
 
@@ -365,7 +446,7 @@ start_session(struct control *ctl, const char *session, const char *tenant,
 		int first;
 
 		*e = (struct err){ 0 };
-		if (control_session(ctl, session, tenant, &s, e) < 0)
+		if (read_settled(ctl, session, tenant, deadline_ms, &s, e) < 0)
 			return -1;
 		first = settle_first(ctl, &s, e);
 		if (first < 0)

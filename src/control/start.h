@@ -22,6 +22,16 @@ int start_act(struct control *ctl, const struct rows *plan, bool alone,
 int start_session(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
+/*
+ * An intent that was refused (STMT_SESSION_CREATE, _RESTART) leaves no start
+ * lock behind.
+ */
+void start_refused(struct control *ctl, const char *session,
+    const struct err *e);
+
+/* Whether somebody is at work on its start right now. */
+bool start_under_way(struct control *ctl, const char *session);
+
 /* The sandbox's init has gone, or another life has begun: look again. */
 bool start_worth_retry(const struct err *e);
 

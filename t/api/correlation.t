@@ -178,14 +178,73 @@ def many_creates_of_one_anchor_make_one_session():
             random.shuffle(keys)
             calls.append(lambda k=tuple(keys): ask(*k))
         replies = many(calls)
-        true(all(r.status in (200, 201, 202) for r in replies), replies)
+        equal(sorted(r.status for r in replies), [200] * 11 + [201], "one "
+              "makes it, the others wait for it and find it")
         ids = {r.json["id"] for r in replies}
         equal(len(ids), 1, "ids")
-        equal(sum(r.status == 201 for r in replies) +
-              sum(r.status == 202 for r in replies) <= 12, True, "statuses")
+        equal({r.json["lease"]["generation"] for r in replies}, {1},
+              "it was started once")
         equal(int(value("SELECT count(*) FROM session")), before + 1,
               "sessions")
         equal(len(keys_of(ids.pop())), 13, "all keys are its own")
+
+
+@case
+def so_do_many_creates_of_one_name():
+    for isolation in ("shared", "session"):
+        replies = many([lambda: call("POST", "/v1/sessions?wait=60", {
+            "name": "race " + isolation, "isolation": isolation})] * 12)
+        equal(sorted(r.status for r in replies), [200] * 11 + [201],
+              isolation)
+        equal({r.json["lease"]["generation"] for r in replies}, {1},
+              "it was started once")
+
+
+@case
+def who_looks_at_a_start_does_not_disturb_it():
+    # GET moves a start on only when nobody is at work on it
+    def make():
+        return call("POST", "/v1/sessions?wait=60", {"isolation": "session"})
+
+    def poll():
+        seen = []
+        for _ in range(30):
+            for s in expect(200, call("GET", "/v1/sessions?limit=5")).json[
+                    "sessions"]:
+                seen.append(call("GET", at(s["id"])))
+        return seen
+
+    replies = many([make] * 6 + [poll] * 3)
+    for r in replies[:6]:
+        equal((expect(201, r).json["state"], r.json["lease"]["generation"]),
+              ("ready", 1), "started once")
+    for seen in replies[6:]:
+        true(all(r.status == 200 for r in seen), "every GET is answered")
+
+
+@case
+def many_who_wake_one_session_start_it_once():
+    s = expect(201, ask("wake:many", isolation="session")).json["id"]
+    expect(200, call("POST", at(s, "/sleep")))
+    replies = many([lambda: ask("wake:many")] * 4 +
+                   [lambda: call("POST", at(s, "/resume?wait=60"))] * 4 +
+                   [lambda: call("POST", at(s, "/api/execute"),
+                                 {"command": "echo hi"})] * 4)
+    equal([r.status for r in replies], [200] * 12, "all are served")
+    equal(get(s)["lease"]["generation"], 2, "by one start")
+
+
+@case
+def a_start_whose_worker_died_is_taken_over_at_once():
+    # its lock ends with its connection
+    s = expect(201, ask("lost:1", isolation="session")).json["id"]
+    expect(200, call("POST", at(s, "/sleep")))
+    sql("UPDATE session SET state = 'initializing' WHERE id = :'v1'", s)
+    sql("SELECT lease_apply(:'v1', 'allocate', '{\"instance\": \"gone\","
+        " \"seconds\": 600}')", s)
+    found = expect(200, ask("lost:1")).json
+    equal((found["state"], found["lease"]["generation"]), ("ready", 3),
+          "the next life")
 
 
 @case

@@ -6,12 +6,14 @@ EXTRA_DIST += \
 	%D%/awake.t \
 	%D%/badinput.t \
 	%D%/cgi.t \
+	%D%/correlation.t \
 	%D%/dataplane.t \
 	%D%/events.t \
 	%D%/failures.t \
 	%D%/interrupt.t \
 	%D%/logging.t \
 	%D%/pooling.t \
+	%D%/quotas.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
 	%D%/suspend.t \

@@ -29,6 +29,7 @@ DATA_PLANE = (
     ("GET", "/archive/"), ("POST", "/api/expose-port"),
     ("GET", "/api/exposed-ports"), ("DELETE", "/api/exposed-ports/8080"))
 BODIES = {"/ports": {"port": 8081}, "/extend": {"seconds": 60},
+          "/aliases": {"keys": ["stolen"]},
           "/api/execute": {"command": "touch stolen"},
           "/api/execute/stream": {"command": "touch stolen"},
           "/api/write": {"path": "stolen", "content": ""},

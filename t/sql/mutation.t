@@ -70,5 +70,21 @@ mutant "a flood fills the audit log" history.t functions/audit.sql \
 	's/IF 10 <= /IF 1000000 <= /'
 mutant "whoever asks for a foreign session is told that it exists" history.t functions/audit.sql \
 	"s/'session_foreign', 'warning', s.tenant/'session_foreign', 'warning', k.tenant/"
+mutant "a key is looked up without its lock" keys.t functions/session_keys.sql \
+	's/PERFORM keys_lock\(p_tenant, p_keys\);//'
+mutant "a key of what is deleted counts" keys.t functions/session_keys.sql \
+	"s/AND s.state NOT IN \('deleting', 'deleted'\)//"
+mutant "a deletion keeps its keys" keys.t functions/session_stop.sql \
+	's/DELETE FROM alias WHERE session_id = p_session;//'
+mutant "quotas are counted but not checked" quota.t functions/quota.sql \
+	's/PERFORM quota_check\(q, at, d\);//'
+mutant "a quota is read without its lock" quota.t functions/quota.sql \
+	's/(FROM quota WHERE tenant = d.tenant) FOR NO KEY UPDATE/\1/'
+mutant "orgs are settled as they come" quota.t functions/quota.sql \
+	's/ORDER BY \(x\).tenant//'
+mutant "what sleeps gives no room back" quota.t functions/quota.sql \
+	's/is_active::int - was_active::int/greatest(0, is_active::int - was_active::int)/'
+mutant "a sandbox gives its disk back too early" quota.t functions/quota.sql \
+	"s/OR v = 0 OR EXISTS \(SELECT FROM session/OR v = 0 OR EXISTS (SELECT WHERE false) OR false AND EXISTS (SELECT FROM session/"
 
 done_testing

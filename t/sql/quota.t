@@ -229,13 +229,16 @@ for n in 1 2; do
 	create m$n >/dev/null
 	must "SELECT session_create('$(spec n$n '"tenant": "other", "keyId": "o"')')"
 done
+pg_open three
+ask three "BEGIN; SELECT FROM quota WHERE tenant = 'acme' FOR UPDATE" >/dev/null
 touch_both one "$(sid m1)" "$(sid n1)"
 touch_both two "$(sid n2)" "$(sid m2)"
-ask one "SET CONSTRAINTS ALL IMMEDIATE" >/dev/null
+tell one COMMIT
+ok "orgs in one order: it waits" stands one
 tell two COMMIT
-ok "orgs in another order: one waits for the other" stands two
-ask one COMMIT >/dev/null
-none "and there is no deadlock" "$(hear two)"
+ok "in the other: it waits, too" stands two
+ask three COMMIT >/dev/null
+none "and there is no deadlock" "$(hear one; hear two)"
 is "$(used)|$(used other)" "$(really)|$(really other)" "all counters are right"
 
 # ---- the truth
