@@ -36,6 +36,16 @@ void proctree_free(struct proctree *t);
  */
 size_t proctree_kill(pid_t root, const struct proctree *spare);
 
+/*
+ * CPU time that everything in this namespace but we and the cell's first
+ * process has used, with what it has waited for.  What ends may take its
+ * share away: any change means that something ran.
+ */
+int64_t proctree_cpu_ms(void);
+
+/* The ticks of a line of /proc/PID/stat, its dead children's included. */
+int proctree_parse_cpu(const char *stat, uint64_t *ticks);
+
 /* Parses a line of /proc/PID/stat.  For the test. */
 int proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
     uint64_t *start);

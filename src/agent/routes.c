@@ -137,7 +137,7 @@ routes_handle(struct call *c)
 
 	c->context = &s;
 	log_context(c->request_id, session);
-	activity_touch();
+	activity_serve();
 	if (dispatch(c, &e) < 0 && c->status == 0)
 		refuse(c, &s, &e);
 	activity_touch();

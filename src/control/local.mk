@@ -1,12 +1,15 @@
 noinst_LIBRARIES += libcontrol.a
 
 libcontrol_a_SOURCES = \
+	src/control/cell_control.c src/control/cell_control.h \
 	src/control/control.c src/control/control.h \
 	src/control/discover.c src/control/discover.h \
+	src/control/finish.c src/control/finish.h \
 	src/control/launch.c src/control/launch.h \
 	src/control/preview_control.c src/control/preview_control.h \
 	src/control/sandbox_control.c src/control/sandbox_control.h \
 	src/control/session_control.c src/control/session_control.h \
 	src/control/start.c src/control/start.h \
 	src/control/steps.c src/control/steps.h \
-	src/control/stop.c src/control/stop.h
+	src/control/stop.c src/control/stop.h \
+	src/control/wave.c src/control/wave.h

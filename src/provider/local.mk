@@ -4,6 +4,7 @@ noinst_LIBRARIES += libprovider.a
 
 libprovider_a_SOURCES = \
 	src/provider/agent_link.c src/provider/agent_link.h \
+	src/provider/agent_many.c \
 	src/provider/agent_socket.c src/provider/agent_wire.h \
 	src/provider/box.c src/provider/box.h \
 	src/provider/box_log.c \
@@ -21,6 +22,7 @@ libprovider_a_SOURCES = \
 	src/provider/local_end.c \
 	src/provider/local_ensure.c \
 	src/provider/local_open.c \
+	src/provider/local_parts.c \
 	src/provider/local_seen.c \
 	src/provider/local_start.c src/provider/local_start.h \
 	src/provider/proc.c src/provider/proc.h \

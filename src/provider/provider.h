@@ -63,6 +63,12 @@ struct sandbox_seen {
 	enum presence presence;
 };
 
+/* Something of a session, in a sandbox of ours. */
+struct session_seen {
+	char sandbox[SANDBOX_ID_MAX];
+	char session[ID_MAX];
+};
+
 struct provider {
 	const struct provider_ops *ops;
 	const struct conf *conf; /* borrowed */
@@ -131,6 +137,10 @@ struct provider_ops {
 	int (*storage_drop)(const struct provider *p, const char *id,
 	    const char *session, struct err *e);
 
+	/* Every session that has a directory here.  *out is malloc'ed. */
+	int (*storage_list)(const struct provider *p, struct session_seen **out,
+	    size_t *count, struct err *e);
+
 	/*
 	 * The cell's own cgroup(s): made with their limits, opened for the
 	 * cell to join (count may be 0 where nothing is delegated).  cell_gone
@@ -142,6 +152,9 @@ struct provider_ops {
 	    struct err *e);
 	int (*cell_gone)(const struct provider *p, const char *id,
 	    const char *session, bool *gone, struct err *e);
+	/* Every session that has such a group here.  *out is malloc'ed. */
+	int (*cell_list)(const struct provider *p, struct session_seen **out,
+	    size_t *count, struct err *e);
 
 	/*
 	 * Who holds each limit: {"memoryMb":{"value":512,"by":"cgroup"},...}

@@ -1,8 +1,9 @@
 noinst_LIBRARIES += libstore.a
 
 SQL_STATEMENTS = \
-	sql/statements/auth.sql sql/statements/history.sql \
-	sql/statements/port.sql sql/statements/quota.sql sql/statements/reaper.sql \
+	sql/statements/auth.sql sql/statements/history.sql sql/statements/lease.sql \
+	sql/statements/port.sql sql/statements/quota.sql \
+	sql/statements/reaper.sql sql/statements/reconcile.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql
 SQL_MIGRATIONS = \
 	sql/migrations/0001_first.sql \
@@ -14,7 +15,9 @@ SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
 	sql/functions/event.sql \
-	sql/functions/lease_apply.sql sql/functions/quota.sql sql/functions/sandbox_lease.sql \
+	sql/functions/lease_apply.sql sql/functions/quota.sql \
+	sql/functions/reaper.sql \
+	sql/functions/sandbox_lease.sql \
 	sql/functions/session_json.sql sql/functions/session_keys.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql
 
