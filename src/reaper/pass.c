@@ -68,31 +68,41 @@ pass_summary(const struct pass *p)
  * The order of work: what ran out of time, then the obligations to stop, then
  * the stops, what they leave behind, and last rows against reality.
  */
-static void (*const PARTS[])(struct pass *p) = {
-	stops_expire_watchdogs,
-	ask_late_starts,
-	wish_orphans,
-	wish_expired,
-	wish_old,
-	wish_retention,
-	wish_lost_leases,
-	ask_stuck,
-	ask_idle,
-	stops_run,
-	clear_deletions,
-	clear_sleepers,
-	clear_ports,
-	clear_failed_files,
-	clear_idle_sandboxes,
-	clear_destroys,
-	reconcile,
-	clear_forgotten,
-	clear_trash,
+/* clang-format off */
+static const struct {
+	const char *name;
+	void (*run)(struct pass *p);
+} PARTS[] = {
+	{ "stop_watchdogs", stops_expire_watchdogs },
+	{ "late_starts",    ask_late_starts },
+	{ "orphans",        wish_orphans },
+	{ "expired",        wish_expired },
+	{ "retention",      wish_retention },
+	{ "old",            wish_old },
+	{ "lost_leases",    wish_lost_leases },
+	{ "stuck",          ask_stuck },
+	{ "idle",           ask_idle },
+	{ "stops",          stops_run },
+	{ "deletions",      clear_deletions },
+	{ "sleepers",       clear_sleepers },
+	{ "expired_ports",  clear_ports },
+	{ "failed_files",   clear_failed_files },
+	{ "idle_sandboxes", clear_idle_sandboxes },
+	{ "destroys",       clear_destroys },
+	{ "reconcile",      reconcile },
+	{ "forgotten",      clear_forgotten },
+	{ "trash",          clear_trash },
 };
+/* clang-format on */
 
 void
 pass_run(struct pass *p)
 {
-	for (size_t i = 0; i < ARRAY_LEN(PARTS) && pass_has_time(p); i++)
-		PARTS[i](p);
+	for (size_t i = 0; i < ARRAY_LEN(PARTS) && pass_has_time(p); i++) {
+		int64_t began = clock_ms();
+
+		PARTS[i].run(p);
+		log_line(LOG_DEBUG, "part", "%s took %lld ms", PARTS[i].name,
+		    (long long)(clock_ms() - began));
+	}
 }
