@@ -33,6 +33,10 @@ CREATE INDEX session_over ON session (ended_at)
     WHERE state IN ('failed', 'lost', 'deleted');
 CREATE INDEX session_starting ON session (initializing_since) WHERE state = 'initializing';
 
+-- All of them: whether a sandbox may be forgotten hangs on deleted ones, too.
+DROP INDEX session_by_sandbox;
+CREATE INDEX session_by_sandbox ON session (sandbox_id);
+
 CREATE INDEX sandbox_by_host ON sandbox (host) WHERE state IN ('creating', 'running');
 CREATE INDEX sandbox_ending ON sandbox (deadline) WHERE state = 'destroying';
 
