@@ -54,7 +54,7 @@ END $$;
 -- An operator vouches for the absence that nobody could observe.  The same
 -- events as a stop, so that a late result of an attempt is still refused; and a
 -- line in the audit log.  Answers the state the lease was in, NULL: no lease.
-CREATE OR REPLACE FUNCTION lease_force_release(p_session text, p_who text, p_trace text)
+CREATE OR REPLACE FUNCTION lease_force_release(p_session text, p_trace text)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     l       lease%ROWTYPE;
@@ -83,7 +83,7 @@ BEGIN
      WHERE id = p_session AND state IN ('initializing', 'ready');
     PERFORM audit_add('lease_force_release', 'critical',
         (SELECT tenant FROM session WHERE id = p_session), p_session,
-        jsonb_build_object('by', p_who, 'was', l.state, 'generation', l.generation,
+        jsonb_build_object('by', event_actor(), 'was', l.state, 'generation', l.generation,
             'sandbox', l.sandbox_id, 'reason', l.reason, 'attempts', l.attempts,
             'lastError', l.last_error, 'trace', p_trace));
     RETURN l.state;

@@ -21,5 +21,5 @@ SELECT count(*) AS lost
  WHERE l.state <> 'none' AND NOT EXISTS (SELECT FROM session s WHERE s.id = l.session_id);
 
 -- name: lease_force_release
--- params: session_id, who, trace
-SELECT lease_force_release($1, $2, $3) AS was;
+-- params: session_id, trace
+SELECT lease_force_release($1, $2) AS was;

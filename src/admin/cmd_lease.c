@@ -1,13 +1,12 @@
 /* cmd_lease.c: leases that nobody finishes, and ending one by hand. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "admin/admin.h"
 #include "common/id.h"
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { LIST_MAX = 10000, WHO_MAX = 128 };
+enum { LIST_MAX = 10000 };
 
 /* An option without a value. */
 static bool
@@ -46,27 +45,13 @@ cmd_lease_list(struct admin *a, struct err *e)
 	return 0;
 }
 
-/* Who is at the keyboard, as far as that can be known. */
-static void
-read_who(const struct admin *a, char who[WHO_MAX])
-{
-	const char *sudo = getenv("SUDO_USER");
-	const char *user = getenv("USER");
-
-	snprintf(who, WHO_MAX, "%.60s@%.60s",
-	    !str_empty(sudo)      ? sudo
-		: str_empty(user) ? "unknown"
-				  : user,
-	    a->conf->host_name);
-}
-
 int
 cmd_lease_release(struct admin *a, struct err *e)
 {
 	bool force = take_flag(a, "--force");
 	const char *session = admin_argument(a);
 	auto_rows struct rows *r = NULL;
-	char trace[ID_REQUEST_LEN + 1], who[WHO_MAX];
+	char trace[ID_REQUEST_LEN + 1];
 
 	if (session == NULL || !force)
 		return err_set(e, ERR_INVALID, "usage",
@@ -77,8 +62,7 @@ cmd_lease_release(struct admin *a, struct err *e)
 		return err_set(e, ERR_INVALID, "usage",
 		    "\"%.40s\" is not a session id", session);
 	id_random(trace, ID_REQUEST_LEN);
-	read_who(a, who);
-	if (STORE_RUN(a->store, STMT_LEASE_FORCE_RELEASE, &r, e, session, who,
+	if (STORE_RUN(a->store, STMT_LEASE_FORCE_RELEASE, &r, e, session,
 		trace) < 0)
 		return -1;
 	if (rows_null(r, 0, "was"))
