@@ -45,6 +45,8 @@ BEGIN
     IF 'generation' = ANY (t.effects) THEN
         l.generation := l.generation + 1;
         l.instance := p->>'instance';
+        l.sandbox_id := coalesce(p->>'sandbox', l.sandbox_id);
+        l.ask_at := at + coalesce(lease_seconds(p), '0');
     END IF;
     IF 'startup' = ANY (t.effects) THEN
         l.startup_deadline := at + lease_seconds(p);
@@ -98,7 +100,8 @@ BEGIN
            next_attempt_at = l.next_attempt_at, attempts = l.attempts,
            last_error = l.last_error, attempt_id = l.attempt_id,
            attempt_started_at = l.attempt_started_at,
-           attempt_deadline = l.attempt_deadline, changed_at = l.changed_at
+           attempt_deadline = l.attempt_deadline, changed_at = l.changed_at,
+           sandbox_id = l.sandbox_id, ask_at = l.ask_at
      WHERE session_id = p_session;
     INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
                        duration_ms, detail)

@@ -47,8 +47,8 @@ BEGIN
     IF NOT FOUND OR s.incarnation <> p_incarnation THEN
         RETURN false;
     END IF;
-    IF EXISTS (SELECT FROM session x JOIN lease l ON l.session_id = x.id
-                WHERE x.sandbox_id = p_id AND l.state <> 'none')
+    -- by the lease's own word: its session's row may be gone
+    IF EXISTS (SELECT FROM lease l WHERE l.sandbox_id = p_id AND l.state <> 'none')
        OR (p_destroy AND EXISTS (SELECT FROM session x
                 WHERE x.sandbox_id = p_id AND x.state NOT IN ('deleting', 'deleted'))) THEN
         RETURN false;

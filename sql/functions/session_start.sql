@@ -13,7 +13,8 @@ BEGIN
     SELECT * INTO s FROM session WHERE id = p_session;
     b := sandbox_want(s.sandbox_id, p->>'incarnation', p->>'host', p->>'boot',
         (p->>'seconds')::double precision);
-    SELECT * INTO a FROM lease_apply(p_session, 'allocate', p);
+    SELECT * INTO a FROM lease_apply(p_session, 'allocate',
+        p || jsonb_build_object('sandbox', b.id));
     IF NOT a.applied THEN
         RAISE SQLSTATE 'SX411' USING MESSAGE = a.why;
     END IF;
@@ -124,7 +125,7 @@ BEGIN
         (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz,
         (p->>'maxRunSeconds')::bigint, coalesce((p->>'suspend')::boolean, false), p->>'trace',
         p->>'actor', clock_timestamp());
-    INSERT INTO lease (session_id) VALUES (v_id);
+    INSERT INTO lease (session_id, sandbox_id) VALUES (v_id, p->>'sandbox');
     IF v_keys IS NOT NULL THEN
         PERFORM keys_attach(v_tenant, v_keys, v_id);
     END IF;
@@ -158,6 +159,9 @@ BEGIN
     IF s.state = 'lost' THEN
         RAISE SQLSTATE 'SX414' USING MESSAGE = 'the session''s files are gone; it can only be deleted';
     END IF;
+    IF s.files_dropped_at IS NOT NULL THEN
+        RAISE SQLSTATE 'SX414' USING MESSAGE = 'it failed, and its files have been removed since';
+    END IF;
     SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
     IF l.state IN ('stop_needed', 'stopping') THEN
         RAISE SQLSTATE 'SX411' USING MESSAGE =
@@ -176,7 +180,10 @@ BEGIN
     END IF;
     UPDATE session
        SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace',
-           actor = p->>'actor', suspended_at = NULL, suspend_deadline = NULL
+           actor = p->>'actor', suspended_at = NULL, suspend_deadline = NULL,
+           initializing_since = CASE WHEN state = 'initializing' THEN initializing_since
+                                     ELSE clock_timestamp() END,
+           cpu_ms = NULL, cpu_at = NULL
      WHERE id = p_session;
     RETURN session_plan(p_session, 'restarted', p);
 END $$;

@@ -49,10 +49,14 @@ BEGIN
     RETURN s.state;
 END $$;
 
--- Claims the next attempt if it is due.  No row: nothing to do now.
+-- Claims the next attempt if it is due.  No row: nothing to do now.  A lease
+-- whose session's row is gone has state NULL; without its sandbox's row,
+-- sandbox_state is NULL, and nobody can tell where to look.
+DROP FUNCTION IF EXISTS session_stop_begin(text, jsonb); -- it answered less
 CREATE OR REPLACE FUNCTION session_stop_begin(p_session text, p jsonb)
-RETURNS TABLE (session_id text, generation bigint, sandbox_id text, sandbox_state text,
-    incarnation text, host text, boot_id text, provider text, state text, reason text)
+RETURNS TABLE (session_id text, generation bigint, instance text, sandbox_id text,
+    sandbox_state text, incarnation text, host text, boot_id text, provider text, state text,
+    reason text)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -63,13 +67,92 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT l.session_id, l.generation, b.id, b.state, b.incarnation, b.host, b.boot_id,
-           c.provider, s.state, l.reason
+    SELECT l.session_id, l.generation, l.instance, coalesce(b.id, l.sandbox_id), b.state,
+           b.incarnation, b.host, b.boot_id, c.provider, s.state, l.reason
       FROM lease l
       LEFT JOIN session s ON s.id = l.session_id
-      LEFT JOIN sandbox b ON b.id = s.sandbox_id
+      LEFT JOIN sandbox b ON b.id = coalesce(s.sandbox_id, l.sandbox_id)
       LEFT JOIN class c ON c.name = b.class
      WHERE l.session_id = p_session;
+END $$;
+
+-- Claims up to p.limit attempts that are due, all with p.attempt: first ones,
+-- or (p.retries) those that were tried before.  Several reapers share: what
+-- another one is at is passed over.  Left out is what another host must do,
+-- and what is in a sandbox of p.skip.
+CREATE OR REPLACE FUNCTION stop_claim(p jsonb)
+RETURNS TABLE (session_id text, generation bigint, instance text, sandbox_id text,
+    sandbox_state text, incarnation text, host text, boot_id text, provider text, state text,
+    reason text)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_session text;
+BEGIN
+    FOR v_session IN
+        SELECT l.session_id
+          FROM lease l LEFT JOIN sandbox b ON b.id = l.sandbox_id
+         WHERE l.state = 'stop_needed' AND l.next_attempt_at <= statement_timestamp()
+           AND (l.attempts > 0) = (p->>'retries')::boolean
+           AND (b.id IS NULL OR b.host IN ('', p->>'host') OR b.state IN ('absent', 'stopped'))
+           AND NOT coalesce(p->'skip' ? l.sandbox_id, false)
+         ORDER BY l.next_attempt_at
+         LIMIT (p->>'limit')::int
+           FOR UPDATE OF l SKIP LOCKED
+    LOOP
+        RETURN QUERY SELECT * FROM session_stop_begin(v_session, p);
+    END LOOP;
+END $$;
+
+-- Persists the same wish for several sessions: p.sessions has id and, if the
+-- wish depends on it, seenActivity and generation.  Those that somebody else
+-- is at are passed over.  Answers the ids that it made a difference to.
+CREATE OR REPLACE FUNCTION stop_wishes(p_wish text, p jsonb)
+RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    v     record;
+    v_now text;
+BEGIN
+    FOR v IN
+        SELECT s.id, s.state, x.one
+          FROM jsonb_array_elements(p->'sessions') AS x (one)
+          JOIN session s ON s.id = x.one->>'id'
+         ORDER BY s.id
+           FOR UPDATE OF s SKIP LOCKED
+    LOOP
+        v_now := session_request_stop(v.id, p_wish, (p - 'sessions') || (v.one - 'id'));
+        IF v_now IS DISTINCT FROM v.state THEN
+            RETURN NEXT v.id;
+        END IF;
+    END LOOP;
+END $$;
+
+-- Outcomes of several attempts: p.outcomes has session, absent and error.
+-- Answers their sessions' states; a late result is left out.
+CREATE OR REPLACE FUNCTION stop_outcomes(p jsonb)
+RETURNS TABLE (session_id text, state text) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v       record;
+    v_state text;
+BEGIN
+    -- the order of locks: sandboxes, sessions, leases
+    PERFORM FROM sandbox b
+      WHERE b.id IN (SELECT l.sandbox_id FROM lease l
+                      WHERE l.session_id IN (SELECT x->>'session'
+                                               FROM jsonb_array_elements(p->'outcomes') x))
+      ORDER BY b.id FOR UPDATE;
+    PERFORM FROM session s
+      WHERE s.id IN (SELECT x->>'session' FROM jsonb_array_elements(p->'outcomes') x)
+      ORDER BY s.id FOR UPDATE;
+    FOR v IN SELECT x FROM jsonb_array_elements(p->'outcomes') x LOOP
+        v_state := session_stop_end(v.x->>'session', (p - 'outcomes') || (v.x - 'session'));
+        IF v_state IS NOT NULL THEN
+            session_id := v.x->>'session';
+            state := v_state;
+            RETURN NEXT;
+        END IF;
+    END LOOP;
 END $$;
 
 -- Outcome of one attempt.  Answers the session's state; NULL when the attempt
@@ -81,8 +164,8 @@ DECLARE
     v text;
 BEGIN
     -- the order of locks: sandbox, session, lease
-    PERFORM FROM sandbox b JOIN session x ON x.sandbox_id = b.id
-      WHERE x.id = p_session FOR UPDATE OF b;
+    PERFORM FROM sandbox b JOIN lease x ON x.sandbox_id = b.id
+      WHERE x.session_id = p_session FOR UPDATE OF b;
     PERFORM FROM session WHERE id = p_session FOR UPDATE;
     SELECT * INTO a FROM lease_apply(p_session,
         CASE WHEN (p->>'absent')::boolean THEN 'stop_absent' ELSE 'stop_not_confirmed' END, p);
@@ -94,10 +177,10 @@ BEGIN
                trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
          WHERE id = p_session AND state = 'sleeping';
         UPDATE sandbox b SET idle_since = clock_timestamp()
-          FROM session s
-         WHERE s.id = p_session AND b.id = s.sandbox_id AND b.idle_since IS NULL
-           AND NOT EXISTS (SELECT FROM session x JOIN lease l ON l.session_id = x.id
-                            WHERE x.sandbox_id = b.id AND l.state <> 'none');
+          FROM lease x
+         WHERE x.session_id = p_session AND b.id = x.sandbox_id AND b.idle_since IS NULL
+           AND NOT EXISTS (SELECT FROM lease l
+                            WHERE l.sandbox_id = b.id AND l.state <> 'none');
     END IF;
     SELECT state INTO v FROM session WHERE id = p_session;
     RETURN coalesce(v, 'deleted');
@@ -114,8 +197,9 @@ BEGIN
     SELECT b.id INTO v_sandbox FROM sandbox b JOIN session x ON x.sandbox_id = b.id
      WHERE x.id = p_session FOR UPDATE OF b;
     UPDATE session SET state = 'deleted', env_sealed = NULL, files_sealed = NULL,
-           busy = false, ended_at = clock_timestamp(),
-           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
+           busy = false, trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor',
+           -- retention counts from when it ended, not from here
+           ended_at = CASE WHEN reason = 'retention' THEN ended_at ELSE clock_timestamp() END
      WHERE id = p_session AND state = 'deleting'
        AND EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none');
     IF NOT FOUND THEN
@@ -124,6 +208,24 @@ BEGIN
     DELETE FROM alias WHERE session_id = p_session; -- one that came while it was asked for
     PERFORM disk_release(v_sandbox);
     RETURN true;
+END $$;
+
+-- The same for several: p.sessions has their ids.  Answers those that are.
+CREATE OR REPLACE FUNCTION sessions_deleted(p jsonb)
+RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    v_id text;
+BEGIN
+    -- the order of locks: sandboxes, sessions, leases
+    PERFORM FROM sandbox b
+      WHERE b.id IN (SELECT s.sandbox_id FROM session s
+                      WHERE s.id IN (SELECT jsonb_array_elements_text(p->'sessions')))
+      ORDER BY b.id FOR UPDATE;
+    FOR v_id IN SELECT x FROM jsonb_array_elements_text(p->'sessions') x ORDER BY x LOOP
+        IF session_deleted(v_id, p - 'sessions') THEN
+            RETURN NEXT v_id;
+        END IF;
+    END LOOP;
 END $$;
 
 -- A look found that a session's sandbox is not running (crash, reboot): its
@@ -137,8 +239,9 @@ DECLARE
     v_done    boolean;
 BEGIN
     -- the order of locks: sandbox, session, lease
-    SELECT b.id INTO v_sandbox FROM sandbox b JOIN session x ON x.sandbox_id = b.id
-     WHERE x.id = p_session AND b.incarnation = coalesce(p->>'incarnation', b.incarnation)
+    SELECT b.id INTO v_sandbox FROM sandbox b JOIN lease x ON x.sandbox_id = b.id
+     WHERE x.session_id = p_session
+       AND b.incarnation = coalesce(p->>'incarnation', b.incarnation)
        FOR UPDATE OF b;
     IF NOT FOUND THEN
         RETURN false;
@@ -155,7 +258,7 @@ BEGIN
            suspended_at = NULL, suspend_deadline = NULL
      WHERE id = p_session AND state IN ('ready', 'initializing', 'asleep', 'sleeping')
        AND (a.applied OR EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none'));
-    v_done := FOUND;
+    v_done := FOUND OR a.applied; -- or its session's row is gone
     IF (p->>'lost')::boolean THEN
         PERFORM disk_release(v_sandbox);
     END IF;

@@ -1,69 +1,215 @@
--- What is due.  Claims and effects go through control/; these only look.
+-- What is due.  Looks are one statement that costs what is due, not what there
+-- is, so they compare with statement_timestamp(), which an index understands;
+-- whoever acts on a row looks at the clock again, under its lock.
 
 -- name: due_starts
--- params: limit
--- Past their startup deadline.
-SELECT l.session_id, l.generation, l.instance
-  FROM lease l
- WHERE l.state = 'owns_wrapper' AND l.startup_deadline < clock_timestamp()
- ORDER BY l.startup_deadline
- LIMIT $1::int;
+-- params: host, boot_id, after_at, after_id, limit
+-- Past their startup deadline; from after_at on, so that each is asked once in a
+-- pass.  What another reaper is asking is passed over: sessions_unlock.  What
+-- was started before the last reboot is nobody to be asked: reconciliation.
+WITH due AS MATERIALIZED (
+    SELECT l.session_id, l.generation, coalesce(l.instance, '') AS instance,
+           b.id AS sandbox_id, b.incarnation, s.state, s.activity_seq, s.cpu_ms,
+           ms_since(s.cpu_at) AS cpu_age_ms, false AS suspend,
+           l.startup_deadline::text AS at
+      FROM lease l
+      JOIN session s ON s.id = l.session_id
+      JOIN sandbox b ON b.id = l.sandbox_id
+     WHERE l.state = 'owns_wrapper' AND l.startup_deadline < statement_timestamp()
+       AND (l.startup_deadline, l.session_id) > ($3::timestamptz, $4) AND b.host = $1 AND b.boot_id = $2
+     ORDER BY l.startup_deadline, l.session_id
+     LIMIT 4 * $5::int
+)
+SELECT * FROM due
+ WHERE pg_try_advisory_lock(hashtextextended(session_id, 3))
+ LIMIT $5::int;
 
 -- name: due_warm
--- params: limit
-SELECT s.id AS session_id, s.activity_seq, l.generation, s.suspend
-  FROM lease l JOIN session s ON s.id = l.session_id
- WHERE l.state = 'owns_wrapper' AND l.startup_deadline IS NULL
-   AND l.keep_warm_until < clock_timestamp() AND s.state = 'ready'
- ORDER BY l.keep_warm_until
- LIMIT $1::int;
+-- params: host, boot_id, after_at, after_id, limit
+-- Past their idle date.  As due_starts.
+WITH due AS MATERIALIZED (
+    SELECT l.session_id, l.generation, coalesce(l.instance, '') AS instance,
+           b.id AS sandbox_id, b.incarnation, s.state, s.activity_seq, s.cpu_ms,
+           ms_since(s.cpu_at) AS cpu_age_ms, s.suspend, l.keep_warm_until::text AS at
+      FROM lease l
+      JOIN session s ON s.id = l.session_id
+      JOIN sandbox b ON b.id = l.sandbox_id
+     WHERE l.state = 'owns_wrapper' AND l.startup_deadline IS NULL
+       AND l.keep_warm_until < statement_timestamp()
+       AND (l.keep_warm_until, l.session_id) > ($3::timestamptz, $4)
+       AND s.state = 'ready' AND b.host = $1 AND b.boot_id = $2
+     ORDER BY l.keep_warm_until, l.session_id
+     LIMIT 4 * $5::int
+)
+SELECT * FROM due
+ WHERE pg_try_advisory_lock(hashtextextended(session_id, 3))
+ LIMIT $5::int;
+
+-- name: due_asks
+-- params: host, boot_id, after_at, after_id, limit
+-- To be asked whether they are stuck.  As due_starts.
+WITH due AS MATERIALIZED (
+    SELECT l.session_id, l.generation, coalesce(l.instance, '') AS instance,
+           b.id AS sandbox_id, b.incarnation, s.state, s.activity_seq, s.cpu_ms,
+           ms_since(s.cpu_at) AS cpu_age_ms, false AS suspend, l.ask_at::text AS at
+      FROM lease l
+      JOIN session s ON s.id = l.session_id
+      JOIN sandbox b ON b.id = l.sandbox_id
+     WHERE l.state = 'owns_wrapper' AND l.ask_at < statement_timestamp()
+       AND (l.ask_at, l.session_id) > ($3::timestamptz, $4)
+       AND s.state = 'ready' AND b.host = $1 AND b.boot_id = $2
+     ORDER BY l.ask_at, l.session_id
+     LIMIT 4 * $5::int
+)
+SELECT * FROM due
+ WHERE pg_try_advisory_lock(hashtextextended(session_id, 3))
+ LIMIT $5::int;
+
+-- name: sessions_unlock
+-- params: sessions
+SELECT count(pg_advisory_unlock(hashtextextended(id, 3)))
+  FROM jsonb_array_elements_text($1::jsonb) AS t (id);
+
+-- name: sessions_asked
+-- params: spec
+SELECT sessions_asked($1::jsonb);
+
+-- name: due_orphans
+-- params: seconds, limit
+-- Initializing for too long, whatever their lease says.
+SELECT s.id AS session_id
+  FROM session s
+ WHERE s.state = 'initializing'
+   AND s.initializing_since < statement_timestamp() - make_interval(secs => $1::int)
+ ORDER BY s.initializing_since
+ LIMIT $2::int;
 
 -- name: due_expired
 -- params: limit
-SELECT s.id AS session_id, l.generation, s.activity_seq
-  FROM session s JOIN lease l ON l.session_id = s.id
- WHERE s.expires_at < clock_timestamp() AND s.state NOT IN ('deleting', 'deleted')
+SELECT s.id AS session_id
+  FROM session s
+ WHERE s.expires_at < statement_timestamp() AND s.state NOT IN ('deleting', 'deleted')
  ORDER BY s.expires_at
  LIMIT $1::int;
 
--- name: due_stop_watchdogs
--- params: limit
-SELECT session_id, attempt_id FROM lease
- WHERE state = 'stopping' AND attempt_deadline < clock_timestamp()
- ORDER BY attempt_deadline
- LIMIT $1::int;
+-- name: due_old
+-- params: seconds, limit
+-- Their wrapper has run without a pause.
+SELECT s.id AS session_id
+  FROM session s
+ WHERE s.state = 'ready' AND NOT s.keep_alive
+   AND s.started_at < statement_timestamp() - make_interval(secs => $1::int)
+ ORDER BY s.started_at
+ LIMIT $2::int;
 
--- name: due_stops
--- params: limit
--- First attempts before retries.
+-- name: due_retention
+-- params: days, limit
+-- Ended otherwise than by a deletion: deleted now, forgotten with the others.
+SELECT s.id AS session_id
+  FROM session s
+ WHERE s.state IN ('failed', 'lost')
+   AND s.ended_at < statement_timestamp() - make_interval(days => $1::int)
+ ORDER BY s.ended_at
+ LIMIT $2::int;
+
+-- name: due_lost_leases
+-- params: seconds, limit
+-- They own a wrapper, and nobody knows for whom.
 SELECT l.session_id
   FROM lease l
- WHERE l.state = 'stop_needed' AND l.next_attempt_at < clock_timestamp()
+ WHERE l.state = 'owns_wrapper'
+   AND l.changed_at < statement_timestamp() - make_interval(secs => $1::int)
+   AND NOT EXISTS (SELECT FROM session s WHERE s.id = l.session_id)
+ LIMIT $2::int;
+
+-- name: stop_lost_leases
+-- params: spec
+-- The obligation to stop; only a look that proves absence ends it.
+SELECT x.id
+  FROM jsonb_array_elements_text($1::jsonb->'sessions') AS x (id),
+       lease_apply(x.id, 'request_stop', $1::jsonb - 'sessions') a
+ WHERE a.applied;
+
+-- name: stop_wishes
+-- params: wish, spec
+SELECT id FROM stop_wishes($1, $2::jsonb) AS t (id);
+
+-- name: stop_watchdogs
+-- params: limit
+-- Attempts that ran out of time: back to stop_needed, with their backoff.
+SELECT count(*) FILTER (WHERE a.applied) AS expired
+  FROM (SELECT session_id, attempt_id FROM lease
+         WHERE state = 'stopping' AND attempt_deadline < statement_timestamp()
+         ORDER BY attempt_deadline
+         LIMIT $1::int
+           FOR UPDATE SKIP LOCKED) l,
+       lease_apply(l.session_id, 'stop_attempt_expired',
+           jsonb_build_object('attempt', l.attempt_id)) a;
+
+-- name: due_stops
+-- params: host, limit
+-- For a dry run; stop_claim takes them.
+SELECT l.session_id
+  FROM lease l LEFT JOIN sandbox b ON b.id = l.sandbox_id
+ WHERE l.state = 'stop_needed' AND l.next_attempt_at < statement_timestamp()
+   AND (b.id IS NULL OR b.host IN ('', $1) OR b.state IN ('absent', 'stopped'))
  ORDER BY l.attempts > 0, l.next_attempt_at
- LIMIT $1::int;
+ LIMIT $2::int;
 
 -- name: due_deletions
--- params: limit
--- Their wrapper is gone; files, sandbox and row are not yet.
-SELECT s.id AS session_id
-  FROM session s JOIN lease l ON l.session_id = s.id
- WHERE s.state = 'deleting' AND l.state = 'none'
- ORDER BY s.id
- LIMIT $1::int;
+-- params: host, limit
+-- Their wrapper is gone; files, sandbox and row are not yet.  Comes with the
+-- sandbox's lock; what somebody else is at is passed over.
+WITH due AS MATERIALIZED (
+    SELECT s.id AS session_id, l.generation, b.id AS sandbox_id, b.incarnation
+      FROM session s
+      JOIN lease l ON l.session_id = s.id
+      JOIN sandbox b ON b.id = s.sandbox_id
+     WHERE s.state = 'deleting' AND l.state = 'none' AND b.host IN ('', $1)
+     ORDER BY s.id
+     LIMIT 20 * $2::int
+)
+SELECT * FROM due
+ WHERE pg_try_advisory_lock(hashtextextended(sandbox_id, 0))
+ LIMIT $2::int;
 
--- name: due_sleepers
+-- name: settle_sleepers
 -- params: limit
 -- Sleeping, and the lease has been released already (a crash in between).
-SELECT s.id AS session_id
-  FROM session s JOIN lease l ON l.session_id = s.id
- WHERE s.state = 'sleeping' AND l.state = 'none'
- LIMIT $1::int;
+WITH due AS (
+    SELECT s.id FROM session s JOIN lease l ON l.session_id = s.id
+     WHERE s.state = 'sleeping' AND l.state = 'none'
+     LIMIT $1::int
+       FOR UPDATE OF s SKIP LOCKED
+), done AS (
+    UPDATE session s SET state = 'asleep', busy = false, ended_at = clock_timestamp()
+      FROM due
+     WHERE s.id = due.id AND s.state = 'sleeping'
+       AND EXISTS (SELECT FROM lease l WHERE l.session_id = s.id AND l.state = 'none')
+    RETURNING s.id
+)
+SELECT count(*) AS settled FROM done;
 
--- name: settle_sleeper
+-- name: due_failed_files
+-- params: host, seconds, limit
+-- Failed sessions whose files nobody has asked for.
+SELECT s.id AS session_id, s.sandbox_id
+  FROM session s
+  JOIN lease l ON l.session_id = s.id
+  JOIN sandbox b ON b.id = s.sandbox_id
+ WHERE s.state = 'failed' AND s.files_dropped_at IS NULL AND l.state = 'none'
+   AND s.ended_at < statement_timestamp() - make_interval(secs => $2::int)
+   AND b.host IN ('', $1)
+ ORDER BY s.ended_at
+ LIMIT $3::int;
+
+-- name: files_dropping
 -- params: session_id
-UPDATE session s SET state = 'asleep', ended_at = clock_timestamp()
+-- Intent: from here on a resume finds nothing.  No row: it was resumed.
+UPDATE session s SET files_dropped_at = clock_timestamp()
   FROM lease l
- WHERE s.id = $1 AND s.state = 'sleeping' AND l.session_id = s.id AND l.state = 'none';
+ WHERE s.id = $1 AND s.state = 'failed' AND l.session_id = s.id AND l.state = 'none'
+RETURNING s.id;
 
 -- name: due_idle_sandboxes
 -- params: host, idle_seconds, limit
@@ -72,91 +218,98 @@ UPDATE session s SET state = 'asleep', ended_at = clock_timestamp()
 SELECT b.id, b.incarnation
   FROM sandbox b
  WHERE b.state IN ('creating', 'running') AND b.host = $1
-   AND NOT EXISTS (SELECT FROM session s JOIN lease l ON l.session_id = s.id
-                    WHERE s.sandbox_id = b.id AND l.state <> 'none')
+   AND NOT EXISTS (SELECT FROM lease l WHERE l.sandbox_id = b.id AND l.state <> 'none')
    AND CASE WHEN b.id LIKE 'ses-%' THEN
-                coalesce(b.deadline, '-infinity') < clock_timestamp()
+                coalesce(b.deadline, '-infinity') < statement_timestamp()
             ELSE coalesce(b.idle_since, b.changed_at) <
-                clock_timestamp() - make_interval(secs => $2::int) END
+                statement_timestamp() - make_interval(secs => $2::int) END
  LIMIT $3::int;
 
 -- name: due_destroys
 -- params: host, limit
 SELECT id, incarnation FROM sandbox
- WHERE state = 'destroying' AND host = $1 AND deadline < clock_timestamp()
+ WHERE state = 'destroying' AND host = $1 AND deadline < statement_timestamp()
  LIMIT $2::int;
-
--- name: owned_in
--- params: sandbox_id
--- Sessions that own a wrapper in it.
-SELECT s.id AS session_id, l.generation, l.instance
-  FROM lease l JOIN session s ON s.id = l.session_id
- WHERE s.sandbox_id = $1 AND l.state = 'owns_wrapper';
-
--- name: sandbox_rows
-SELECT id, state, incarnation, host, boot_id,
-       deadline IS NULL OR deadline < clock_timestamp() AS overdue,
-       EXISTS (SELECT FROM session s WHERE s.sandbox_id = b.id AND s.state <> 'deleted') AS used
-  FROM sandbox b;
-
--- name: sighting_add
--- params: host, sandbox_id
--- A sandbox no row knows: true once it was seen twice over five minutes.
-INSERT INTO sighting AS g (host, sandbox_id) VALUES ($1, $2)
-    ON CONFLICT (host, sandbox_id) DO UPDATE SET times = g.times + 1
-RETURNING times >= 2 AND first_at < clock_timestamp() - interval '5 minutes' AS ripe;
-
--- name: sighting_clear
--- params: host, sandbox_id
-DELETE FROM sighting WHERE host = $1 AND sandbox_id = $2;
-
--- name: stop_expired
--- params: session_id, attempt
-SELECT applied FROM lease_apply($1, 'stop_attempt_expired',
-    jsonb_build_object('attempt', $2::text));
 
 -- name: ports_expired
 -- params: limit
 DELETE FROM port p USING session s, lease l
  WHERE (p.session_id, p.port) IN (SELECT session_id, port FROM port
-        WHERE expires_at < clock_timestamp() LIMIT $1::int)
+        WHERE expires_at < statement_timestamp() LIMIT $1::int)
    AND s.id = p.session_id AND l.session_id = s.id
 RETURNING p.session_id, p.port;
 
 -- name: forget_old
--- params: retention_days
+-- params: retention_days, limit
 -- Rows past their retention, and what is only useful for a day.
 WITH old AS (
     DELETE FROM session s USING lease l
-     WHERE l.session_id = s.id AND l.state = 'none' AND s.state = 'deleted'
-       AND s.ended_at < clock_timestamp() - make_interval(days => $1::int)
-    RETURNING s.id
+     WHERE s.id IN (SELECT id FROM session
+                     WHERE state = 'deleted'
+                       AND ended_at < statement_timestamp() - make_interval(days => $1::int)
+                     ORDER BY ended_at
+                     LIMIT $2::int
+                       FOR UPDATE SKIP LOCKED)
+       AND l.session_id = s.id AND l.state = 'none'
+    RETURNING s.id, s.sandbox_id
 ), leases AS (
     DELETE FROM lease l USING old WHERE l.session_id = old.id
-), events AS (
-    DELETE FROM event WHERE at < clock_timestamp() - make_interval(days => $1::int)
+), events AS ( -- ids follow time: only the oldest are looked at
+    DELETE FROM event
+     WHERE id IN (SELECT id FROM event ORDER BY id LIMIT 10 * $2::int)
+       AND at < statement_timestamp() - make_interval(days => $1::int)
 ), audits AS (
-    DELETE FROM audit WHERE at < clock_timestamp() - make_interval(days => $1::int)
+    DELETE FROM audit
+     WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT $2::int)
+       AND at < statement_timestamp() - make_interval(days => $1::int)
 ), keys AS (
-    DELETE FROM idempotency WHERE created_at < clock_timestamp() - interval '24 hours'
+    DELETE FROM idempotency WHERE created_at < statement_timestamp() - interval '24 hours'
 ), logins AS (
-    DELETE FROM login WHERE expires_at < clock_timestamp()
-), sightings AS ( -- a sandbox that a row knows again
-    DELETE FROM sighting g
-     WHERE EXISTS (SELECT FROM sandbox b
-                    WHERE b.id = g.sandbox_id
-                      AND (b.state <> 'absent'
-                           OR EXISTS (SELECT FROM session s
-                                       WHERE s.sandbox_id = b.id AND s.state <> 'deleted')))
+    DELETE FROM login WHERE expires_at < statement_timestamp()
+), runs AS (
+    DELETE FROM reaper_run
+     WHERE id IN (SELECT id FROM reaper_run ORDER BY id LIMIT $2::int)
+       AND started_at < statement_timestamp() - make_interval(days => $1::int)
 )
 SELECT count(*) AS forgotten FROM old;
 
+-- name: forget_sandboxes
+-- params: retention_days, limit
+-- A session's own one, destroyed, and its session's row is forgotten: its id
+-- never comes back.
+DELETE FROM sandbox b
+ WHERE b.id IN (SELECT x.id FROM sandbox x
+                 WHERE x.state = 'absent' AND x.id LIKE 'ses-%'
+                   AND x.changed_at < statement_timestamp() - make_interval(days => $1::int)
+                   AND NOT EXISTS (SELECT FROM session s WHERE s.sandbox_id = x.id)
+                   AND NOT EXISTS (SELECT FROM lease l WHERE l.sandbox_id = x.id)
+                 LIMIT $2::int);
+
 -- name: reaper_run_add
 -- params: host, duration_ms, summary
-INSERT INTO reaper_run (host, started_at, duration_ms, summary)
-VALUES ($1, clock_timestamp() - make_interval(secs => $2::double precision / 1000), $2::bigint,
-        $3::jsonb);
+INSERT INTO reaper_run (host, started_at, duration_ms, scanned, stopped, orphans, stuck, old,
+       failures, summary)
+SELECT $1, clock_timestamp() - make_interval(secs => $2::double precision / 1000), $2::bigint,
+       n.scanned, n.stopped, n.orphans, n.stuck, n.old, n.failures, $3::jsonb
+  FROM jsonb_to_record($3::jsonb) AS n (scanned bigint, stopped bigint, orphans bigint,
+       stuck bigint, old bigint, failures bigint);
+
+-- name: reaper_runs
+-- params: before, page
+-- Newest first; before is an id, or ''.
+SELECT id,
+       n.summary || jsonb_build_object('id', id, 'host', host, 'startedAt', iso(started_at),
+           'durationMs', duration_ms, 'scanned', scanned, 'stopped', stopped, 'orphans', orphans,
+           'stuck', stuck, 'old', old, 'failures', failures) AS json
+  FROM reaper_run n
+ WHERE $1 = '' OR id < $1::bigint
+ ORDER BY id DESC
+ LIMIT $2::int;
 
 -- name: pass_lock
 -- params: name
-SELECT pg_try_advisory_lock(hashtextextended($1, 2)) AS locked;
+SELECT pg_try_advisory_lock(hashtextextended($1, 2)) AS locked, clock_timestamp()::text AS at;
+
+-- name: pass_unlock
+-- params: name
+SELECT pg_advisory_unlock(hashtextextended($1, 2));

@@ -51,17 +51,21 @@ SELECT CASE WHEN pg_try_advisory_lock_shared(x.h) THEN NOT pg_advisory_unlock_sh
 -- params: session_id, wish, spec
 SELECT session_request_stop($1, $2, $3::jsonb) AS state;
 
--- name: session_stop_begin
+-- name: stop_begin
 -- params: session_id, spec
 SELECT * FROM session_stop_begin($1, $2::jsonb);
 
--- name: session_stop_end
--- params: session_id, spec
-SELECT session_stop_end($1, $2::jsonb) AS state;
+-- name: stop_claim
+-- params: spec
+SELECT * FROM stop_claim($1::jsonb);
 
--- name: session_set_deleted
--- params: session_id, spec
-SELECT session_deleted($1, $2::jsonb) AS done;
+-- name: stop_outcomes
+-- params: spec
+SELECT * FROM stop_outcomes($1::jsonb);
+
+-- name: sessions_deleted
+-- params: spec
+SELECT id FROM sessions_deleted($1::jsonb) AS t (id);
 
 -- name: session_sandbox_gone
 -- params: session_id, spec
@@ -75,6 +79,8 @@ WITH b AS (
     SELECT $2, s.tenant, $3 FROM session s WHERE s.id = $1 AND s.sandbox_id IS NULL
     ON CONFLICT (id) DO UPDATE SET tenant = b.tenant
     RETURNING id
+), l AS (
+    UPDATE lease l SET sandbox_id = b.id FROM b WHERE l.session_id = $1 AND l.sandbox_id IS NULL
 )
 UPDATE session s SET sandbox_id = b.id FROM b
  WHERE s.id = $1 AND s.sandbox_id IS NULL;
@@ -173,22 +179,6 @@ RETURNING l.session_id;
 -- name: session_set_busy
 -- params: session_id, busy
 UPDATE session SET busy = $2::boolean WHERE id = $1 AND busy <> $2::boolean;
-
--- name: session_keep_warm
--- params: session_id, generation
--- The wrapper has work: as good as activity.
-WITH s AS (
-    UPDATE session SET last_activity_at = clock_timestamp(), activity_seq = activity_seq + 1,
-           busy = true
-     WHERE id = $1
-    RETURNING id, keep_alive, sleep_after_seconds
-)
-UPDATE lease l
-   SET startup_deadline = NULL,
-       keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE greatest(l.keep_warm_until,
-           clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
-  FROM s
- WHERE l.session_id = s.id AND l.state = 'owns_wrapper' AND l.generation = $2::bigint;
 
 -- name: event_add
 -- params: session_id, kind, what, generation, trace_id, detail

@@ -4,6 +4,7 @@ sandlease_admin_SOURCES = \
 	src/admin/admin.h \
 	src/admin/cmd_drain.c \
 	src/admin/cmd_key.c \
+	src/admin/cmd_lease.c \
 	src/admin/cmd_org.c \
 	src/admin/cmd_schema.c \
 	src/admin/main.c

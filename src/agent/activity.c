@@ -9,6 +9,8 @@ static atomic_llong counts[ACTIVITY__MAX];
 static atomic_llong last_ms;
 static atomic_llong relayed_ms; /* 0: never */
 static _Thread_local bool probing;
+static atomic_llong limit_at; /* the latest end of what has a limit */
+static atomic_llong served;
 
 void
 activity_probe(bool on)
@@ -55,6 +57,45 @@ int64_t
 activity_count(enum activity what)
 {
 	return atomic_load(&counts[what]);
+}
+
+void
+activity_serve(void)
+{
+	atomic_fetch_add(&served, 1);
+	activity_touch();
+}
+
+int64_t
+activity_served(void)
+{
+	return atomic_load(&served);
+}
+
+void
+activity_limit(int64_t deadline_ms)
+{
+	long long seen = atomic_load(&limit_at);
+
+	while (deadline_ms > seen &&
+	    !atomic_compare_exchange_weak(&limit_at, &seen, deadline_ms))
+		;
+}
+
+int64_t
+activity_limit_ms(void)
+{
+	return activity_count(ACTIVITY_RUNNING) > 0
+	    ? clock_left_ms(atomic_load(&limit_at))
+	    : 0;
+}
+
+int64_t
+activity_quiet_ms(void)
+{
+	int64_t quiet = clock_ms() - atomic_load(&last_ms);
+
+	return quiet > 0 ? quiet : 0;
 }
 
 int64_t

@@ -31,6 +31,17 @@ void activity_relayed(void);
 
 int64_t activity_count(enum activity what);
 
+/* A call came in; and how many did. */
+void activity_serve(void);
+int64_t activity_served(void);
+
+/* What runs will be ended at this time; and how long that is, 0: no limit. */
+void activity_limit(int64_t deadline_ms);
+int64_t activity_limit_ms(void);
+
+/* Milliseconds since anything happened at all, work or not. */
+int64_t activity_quiet_ms(void);
+
 /* Milliseconds since the last work ended; 0 while some goes on. */
 int64_t activity_idle_ms(void);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/activity.h"
 #include "agent/interrupt.h"
 #include "agent/proctree.h"
 #include "agent/script.h"
@@ -16,7 +17,10 @@
 static int64_t
 deadline_of(const struct exec *x)
 {
-	return x->timeout_ms > 0 ? clock_ms() + x->timeout_ms : 0;
+	int64_t at = x->timeout_ms > 0 ? clock_ms() + x->timeout_ms : 0;
+
+	activity_limit(at);
+	return at;
 }
 
 static void

@@ -18,7 +18,8 @@
 enum {
 	PATIENCE_MS = 5000,  /* for processes that will not die */
 	STOP_FIRST_MS = 200, /* for a tree that grows while it is stopped */
-	PROCS_MAX = 1 << 16
+	PROCS_MAX = 1 << 16,
+	STAT_MAX = 1024
 };
 
 enum relation { UNKNOWN, OUTSIDE, BELOW, SPARED };
@@ -54,10 +55,26 @@ proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
 	return 0;
 }
 
-static bool
-read_proc(int proc_dir, const char *name, struct proc *p)
+int
+proctree_parse_cpu(const char *stat, uint64_t *ticks)
 {
-	char path[64], text[1024];
+	const char *after = strrchr(stat, ')');
+	uint64_t user, sys, child_user, child_sys;
+
+	if (after == NULL ||
+	    sscanf(after + 1,
+		" %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64
+		" %" SCNu64 " %" SCNu64 " %" SCNu64,
+		&user, &sys, &child_user, &child_sys) != 4)
+		return -1;
+	*ticks = user + sys + child_user + child_sys;
+	return 0;
+}
+
+static bool
+read_stat(int proc_dir, const char *name, char text[STAT_MAX])
+{
+	char path[64];
 	ssize_t n;
 	int fd;
 
@@ -65,11 +82,21 @@ read_proc(int proc_dir, const char *name, struct proc *p)
 	fd = openat(proc_dir, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	n = read(fd, text, sizeof(text) - 1);
+	n = read(fd, text, STAT_MAX - 1);
 	close(fd);
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
+	return true;
+}
+
+static bool
+read_proc(int proc_dir, const char *name, struct proc *p)
+{
+	char text[STAT_MAX];
+
+	if (!read_stat(proc_dir, name, text))
+		return false;
 	*p = (struct proc){ 0 };
 	return proctree_parse(text, &p->id.pid, &p->state, &p->ppid,
 		   &p->id.start) == 0;
@@ -107,6 +134,28 @@ read_table(struct table *t)
 	closedir(d);
 	if (t->count > 0)
 		qsort(t->procs, t->count, sizeof(*t->procs), by_pid);
+}
+
+int64_t
+proctree_cpu_ms(void)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *ent;
+	uint64_t sum = 0, ticks;
+	char text[STAT_MAX];
+
+	if (d == NULL)
+		return 0;
+	while ((ent = readdir(d)) != NULL) {
+		long pid = strtol(ent->d_name, NULL, 10);
+
+		if (pid > 1 && pid != getpid() &&
+		    read_stat(dirfd(d), ent->d_name, text) &&
+		    proctree_parse_cpu(text, &ticks) == 0)
+			sum += ticks;
+	}
+	closedir(d);
+	return (int64_t)(sum * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 static bool

@@ -47,6 +47,15 @@ void proctree_older(pid_t root, uint64_t since, struct proctree *out);
  * those; 0 only counts them.  Returns how many there are.
  */
 size_t proctree_signal(pid_t root, const struct proctree *spare, int sig);
+/*
+ * CPU time that everything in this namespace but we and the cell's first
+ * process has used, with what it has waited for.  What ends may take its
+ * share away: any change means that something ran.
+ */
+int64_t proctree_cpu_ms(void);
+
+/* The ticks of a line of /proc/PID/stat, its dead children's included. */
+int proctree_parse_cpu(const char *stat, uint64_t *ticks);
 
 /* Parses a line of /proc/PID/stat.  For the test. */
 int proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,

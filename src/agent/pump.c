@@ -6,12 +6,21 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/activity.h"
 #include "agent/drain.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
 enum { CHUNK = 32768, DRAIN_MS = 100, DRAIN_QUIET_MS = 10 };
 enum { AT_OUT, AT_ERR, AT_STATUS, AT_PROC, AT_SCRIPT, AT_WAKE, AT__MAX };
+
+/* Output says that a command is alive. */
+static void
+pass_on(struct pump *p, int which, const char *buf, size_t len)
+{
+	activity_touch();
+	p->output(p->output_ctx, which, buf, len);
+}
 
 static void
 lose(struct pump *p, int which)
@@ -30,7 +39,7 @@ read_output(struct pump *p, int which, short events, char *buf)
 	p->opened[which] = true;
 	n = read(p->out[which], buf, CHUNK);
 	if (n > 0)
-		p->output(p->output_ctx, which, buf, (size_t)n);
+		pass_on(p, which, buf, (size_t)n);
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		lose(p, which);
 }
@@ -46,7 +55,7 @@ probe(struct pump *p, int which, char *buf)
 	n = read(p->out[which], buf, CHUNK);
 	p->opened[which] = n != 0;
 	if (n > 0)
-		p->output(p->output_ctx, which, buf, (size_t)n);
+		pass_on(p, which, buf, (size_t)n);
 }
 
 static void

@@ -138,7 +138,7 @@ routes_handle(struct call *c)
 	c->context = &s;
 	log_context(c->request_id, session);
 	activity_probe(str_equal(call_param(c, "SL_PROBE"), "1"));
-	activity_touch();
+	activity_serve();
 	if (dispatch(c, &e) < 0 && c->status == 0)
 		refuse(c, &s, &e);
 	activity_touch();

@@ -10,6 +10,7 @@
 #include "agent/exec.h"
 #include "agent/files.h"
 #include "agent/interrupt.h"
+#include "agent/proctree.h"
 #include "agent/pump.h"
 #include "agent/relay.h"
 #include "agent/serve.h"
@@ -157,7 +158,6 @@ op_status(struct op *op, json_t *reply, struct err *e)
 	int64_t run = activity_count(ACTIVITY_RUNNING);
 	int64_t streams = activity_count(ACTIVITY_STREAMS);
 
-	(void)op;
 	(void)e;
 	json_object_set_new(reply, "busy", json_boolean(run + streams > 0));
 	json_object_set_new(reply, "running", json_integer(run));
@@ -167,6 +167,15 @@ op_status(struct op *op, json_t *reply, struct err *e)
 	json_object_set_new(reply, "idleMs", json_integer(activity_idle_ms()));
 	json_object_set_new(reply, "relayIdleMs",
 	    json_integer(activity_relay_idle_ms()));
+	json_object_set_new(reply, "quietMs",
+	    json_integer(activity_quiet_ms()));
+	json_object_set_new(reply, "limitMs",
+	    json_integer(activity_limit_ms()));
+	json_object_set_new(reply, "served", json_integer(activity_served()));
+	/* walking /proc is for who wants to know whether it is stuck */
+	if (json_is_true(json_object_get(op->msg, "cpu")))
+		json_object_set_new(reply, "cpuMs",
+		    json_integer(proctree_cpu_ms()));
 	return 0;
 }
 

@@ -33,6 +33,7 @@ const struct route ROUTES[] = {
 	{ "DELETE", "/v1/sessions/:id/ports/:port",         ACCESS_TENANT, v1_port_remove,       .help = "end a preview URL and its open connections" },
 	{ "POST",   "/v1/sessions/:id/ports/:port/rotate",  ACCESS_TENANT, v1_port_rotate,       .help = "a new URL for a port; the old one ends" },
 	{ "GET",    "/v1/audit",                            ACCESS_ADMIN,  v1_audit,             .help = "refusals and what operators did, in order; `?after=` id `?severity=` `?kind=` `?limit=`" },
+	{ "GET",    "/v1/reaper/runs",                      ACCESS_ADMIN,  v1_reaper_runs,       .help = "what passes of the reaper did, newest first; `?limit=` `?cursor=`" },
 };
 /* clang-format on */
 const size_t ROUTE_COUNT = ARRAY_LEN(ROUTES);

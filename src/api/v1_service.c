@@ -13,6 +13,21 @@ v1_live(struct call *c, struct err *e)
 	return 0;
 }
 
+/* What only an operator can do something about. */
+static int
+add_admin_details(struct app *app, json_t *reply, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (!access_scope_allows(app->who.scope, ACCESS_ADMIN))
+		return 0;
+	if (STORE_RUN(app->store, STMT_LEASES_LOST, &r, e) < 0)
+		return -1;
+	json_object_set_new(reply, "leasesWithoutMetadata",
+	    json_integer(rows_int(r, 0, "lost")));
+	return 0;
+}
+
 /* Anyone may know that it works; how much is going on needs a key. */
 int
 v1_health(struct call *c, struct err *e)
@@ -39,6 +54,8 @@ v1_health(struct call *c, struct err *e)
 		    rows_null(r, 0, "reaped")
 			? json_null()
 			: json_string(rows_text(r, 0, "reaped")));
+		if (add_admin_details(app, reply, e) < 0)
+			return -1;
 	}
 	call_reply(c, 200, reply);
 	return 0;

@@ -40,7 +40,14 @@ struct conf {
 	int64_t discovery_seconds;
 	int64_t activity_write_seconds;
 	int64_t sandbox_idle_seconds;
+	int64_t orphan_seconds;
+	int64_t stuck_seconds;
+	int64_t too_old_seconds;
+	int64_t failed_files_seconds;
+	int64_t sighting_seconds;
 	int64_t reaper_pass_seconds;
+	int64_t reaper_batch;
+	int64_t reaper_retry_percent;
 	int64_t retention_days;
 	int64_t agent_log_kb;
 	int64_t quota_sessions; /* of an org; 0: no limit, as all of these */

@@ -36,43 +36,22 @@ awake_ask(struct control *ctl, const struct session_row *s,
 	return 0; /* nobody is there to be busy */
 }
 
-static int
-was_active(struct control *ctl, const struct session_row *s,
-    const char *generation, int64_t idle_ms, bool *spared, struct err *e)
+int
+awake_was_active(struct control *ctl, const char *session, int64_t generation,
+    int64_t idle_ms, bool *spared, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
-	char idle[NUMBER_MAX], slack[NUMBER_MAX];
+	char number[NUMBER_MAX], idle[NUMBER_MAX], slack[NUMBER_MAX];
 
+	snprintf(number, sizeof(number), "%" PRId64, generation);
 	snprintf(idle, sizeof(idle), "%" PRId64, idle_ms);
 	snprintf(slack, sizeof(slack), "%" PRId64,
 	    ctl->conf->activity_write_seconds);
-	if (STORE_RUN(ctl->store, STMT_SESSION_WAS_ACTIVE, &r, e, s->id,
-		generation, idle, slack) < 0)
+	if (STORE_RUN(ctl->store, STMT_SESSION_WAS_ACTIVE, &r, e, session,
+		number, idle, slack) < 0)
 		return -1;
 	*spared = rows_bool(r, 0, "spared");
 	return 0;
-}
-
-int
-awake_spare(struct control *ctl, const char *session, int64_t generation,
-    bool *spared, struct err *e)
-{
-	struct session_row s;
-	struct agent_status st;
-	char number[NUMBER_MAX];
-
-	*spared = false;
-	if (control_session(ctl, session, "", &s, e) < 0 ||
-	    awake_ask(ctl, &s, &st, e) < 0)
-		return -1;
-	snprintf(number, sizeof(number), "%" PRId64, generation);
-	*spared = st.busy;
-	if (st.busy)
-		return STORE_RUN(ctl->store, STMT_SESSION_KEEP_WARM, NULL, e,
-		    s.id, number);
-	if (!st.answered)
-		return 0;
-	return was_active(ctl, &s, number, st.idle_ms, spared, e);
 }
 
 void

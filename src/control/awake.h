@@ -17,11 +17,13 @@ int awake_ask(struct control *ctl, const struct session_row *s,
     struct agent_status *out, struct err *e) MUST_CHECK;
 
 /*
- * For a session whose idle time is over.  What it does now, or has done since
- * the row was written, counts as activity: *spared.
+ * For a session whose idle time is over and whose wrapper last did something
+ * idle_ms ago: if the row does not know of that, it counts as activity now,
+ * and *spared says whether sleep has moved away.
  */
-int awake_spare(struct control *ctl, const char *session, int64_t generation,
-    bool *spared, struct err *e) MUST_CHECK;
+int awake_was_active(struct control *ctl, const char *session,
+    int64_t generation, int64_t idle_ms, bool *spared, struct err *e)
+    MUST_CHECK;
 
 /* Adds what was asked to why it is alive, {"because": [...]}. */
 void awake_explain(const struct agent_status *st, int64_t sleep_after_seconds,

@@ -124,8 +124,7 @@ find(struct clean *k, struct rows **r, struct err *e)
 	const struct provider *p = &k->ctl->provider;
 	auto_buf struct buf names = { 0 };
 
-	if (p->ops->storage_list(p, k->sandbox, &k->seen, &k->seen_count, e) <
-	    0)
+	if (p->ops->workspaces(p, k->sandbox, &k->seen, &k->seen_count, e) < 0)
 		return -1;
 	for (size_t i = 0; i < k->seen_count; i++) {
 		buf_add(&names, ",", i > 0 ? 1 : 0);

@@ -155,6 +155,16 @@ control_unlock(struct control *ctl, const char *sandbox)
 }
 
 void
+control_unlock_all(struct control *ctl, const json_t *sandboxes)
+{
+	auto_free char *text = json_text(sandboxes);
+	struct err e = { 0 };
+
+	if (STORE_RUN(ctl->store, STMT_SANDBOXES_UNLOCK, NULL, &e, text) < 0)
+		log_err(LOG_WARN, "unlock", &e);
+}
+
+void
 control_note_death(struct control *ctl, const char *sandbox,
     const char *session, int64_t generation)
 {

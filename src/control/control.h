@@ -102,6 +102,8 @@ void control_spec(const struct rows *r, size_t row, struct sandbox_spec *out);
 int control_lock(struct control *ctl, const char *sandbox, struct err *e)
     MUST_CHECK;
 void control_unlock(struct control *ctl, const char *sandbox);
+/* Of several, as often as each is in the list. */
+void control_unlock_all(struct control *ctl, const json_t *sandboxes);
 
 /*
  * An event that says a session's agent died, with the tail of its log.  Best

@@ -20,7 +20,7 @@ enum { ASK_MS = 4000, BETWEEN_LOOKS_US = 300 * 1000 };
 /* Everybody who has a cell on this host. */
 struct crowd {
 	struct disk_user *user;
-	struct frozen *who; /* sandbox and session of each */
+	struct session_seen *who; /* sandbox and session of each */
 	size_t count;
 };
 
@@ -117,7 +117,7 @@ look(struct control *ctl, struct crowd *c, bool again, struct err *e)
 }
 
 static void
-mark_frozen(struct crowd *c, const struct frozen *f, size_t count)
+mark_frozen(struct crowd *c, const struct session_seen *f, size_t count)
 {
 	for (size_t i = 0; i < c->count; i++)
 		for (size_t k = 0; k < count; k++)
@@ -128,7 +128,7 @@ mark_frozen(struct crowd *c, const struct frozen *f, size_t count)
 /* ---- acting */
 
 static int
-freeze_heaviest(struct control *ctl, const struct frozen *f, size_t count,
+freeze_heaviest(struct control *ctl, const struct session_seen *f, size_t count,
     int64_t before, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
@@ -155,7 +155,7 @@ freeze_heaviest(struct control *ctl, const struct frozen *f, size_t count,
 }
 
 static int
-thaw_all(struct control *ctl, const struct frozen *f, size_t count,
+thaw_all(struct control *ctl, const struct session_seen *f, size_t count,
     struct err *e)
 {
 	const struct provider *p = &ctl->provider;
@@ -177,7 +177,7 @@ int
 disk_tell(struct control *ctl, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
-	auto_free struct frozen *f = NULL;
+	auto_free struct session_seen *f = NULL;
 	auto_buf struct buf names = { 0 };
 	size_t count;
 
@@ -207,7 +207,7 @@ bool
 disk_wants_guard(const struct control *ctl)
 {
 	const struct provider *p = &ctl->provider;
-	auto_free struct frozen *f = NULL;
+	auto_free struct session_seen *f = NULL;
 	int64_t free_bytes;
 	struct err e = { 0 };
 	size_t count;
@@ -224,7 +224,7 @@ int
 disk_guard(struct control *ctl, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
-	auto_free struct frozen *f = NULL;
+	auto_free struct session_seen *f = NULL;
 	int64_t low = low_bytes(ctl), free_bytes;
 	size_t count;
 	int rc = 0;

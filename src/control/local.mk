@@ -3,10 +3,12 @@ noinst_LIBRARIES += libcontrol.a
 libcontrol_a_SOURCES = \
 	src/control/awake.c src/control/awake.h \
 	src/control/capacity.c src/control/capacity.h \
+	src/control/cell_control.c src/control/cell_control.h \
 	src/control/control.c src/control/control.h \
 	src/control/discover.c src/control/discover.h \
 	src/control/disk.c src/control/disk.h \
 	src/control/evidence.c src/control/evidence.h \
+	src/control/finish.c src/control/finish.h \
 	src/control/interrupt_control.c src/control/interrupt_control.h \
 	src/control/launch.c src/control/launch.h \
 	src/control/preview_control.c src/control/preview_control.h \
@@ -15,4 +17,5 @@ libcontrol_a_SOURCES = \
 	src/control/start.c src/control/start.h \
 	src/control/steps.c src/control/steps.h \
 	src/control/stop.c src/control/stop.h \
-	src/control/suspend.c src/control/suspend.h
+	src/control/suspend.c src/control/suspend.h \
+	src/control/wave.c src/control/wave.h

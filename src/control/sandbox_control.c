@@ -7,54 +7,158 @@
 
 enum { END_SECONDS = 15 };
 
-static int
-destroy_it(struct control *ctl, const char *id, const char *incarnation,
-    struct err *e)
+/* Those of `all` that are in the answer. */
+static bool
+is_in(const struct rows *r, const char *id)
 {
-	const struct provider *p = &ctl->provider;
-
-	if (p->ops->destroy(p, id, incarnation, clock_ms() + END_SECONDS * 1000,
-		e) < 0)
-		return -1;
-	return STORE_RUN(ctl->store, STMT_SANDBOX_SETTLE, NULL, e, id,
-	    incarnation, "absent", NULL);
+	for (size_t i = 0; i < rows_count(r); i++)
+		if (str_equal(rows_text(r, i, "id"), id))
+			return true;
+	return false;
 }
 
-int
-sandbox_control_end(struct control *ctl, const char *id,
-    const char *incarnation, bool destroy, bool *done, struct err *e)
+static json_t *
+names(const struct sandbox_end *all, size_t count, bool only_done)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		if (!only_done || all[i].done)
+			json_array_append_new(list,
+			    json_pack("{s:s, s:s}", "id", all[i].id,
+				"incarnation", all[i].incarnation));
+	return list;
+}
+
+static void
+fail_all(struct sandbox_end *all, size_t count, const struct err *why)
+{
+	for (size_t i = 0; i < count; i++) {
+		all[i].done = false;
+		all[i].why = *why;
+	}
+}
+
+/* Intent; grants what no session stands in the way of. */
+static int
+grant(struct control *ctl, struct sandbox_end *all, size_t count, bool destroy,
+    struct err *e)
 {
 	auto_rows struct rows *r = NULL;
+	auto_free char *text = control_spec_text(names(all, count, false));
+
+	if (STORE_RUN(ctl->store, STMT_SANDBOXES_RETIRE, &r, e, text,
+		destroy ? "true" : "false", "30") < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		all[i].done = is_in(r, all[i].id);
+	return 0;
+}
+
+static void
+effect(struct control *ctl, struct sandbox_end *s, bool destroy)
+{
+	const struct provider *p = &ctl->provider;
 	size_t slipped_in;
 	int rc;
 
-	*done = false;
-	if (STORE_RUN(ctl->store, STMT_SANDBOX_RETIRE, &r, e, id, incarnation,
-		destroy ? "true" : "false", "30") < 0)
-		return -1;
-	if (!rows_bool(r, 0, "granted"))
-		return 0;
 	if (destroy)
-		rc = destroy_it(ctl, id, incarnation, e);
+		rc = p->ops->destroy(p, s->id, s->incarnation,
+		    clock_ms() + END_SECONDS * 1000, &s->why);
 	else /* a session may have slipped in since the grant: it sleeps */
-		rc = sandbox_control_gone(ctl, id, incarnation, &slipped_in, e);
+		rc = sandbox_control_gone(ctl, s->id, s->incarnation,
+		    &slipped_in, &s->why);
+	s->done = rc == 0;
 	if (rc < 0)
-		return err_wrap(e, "sandbox %s", id);
-	*done = true;
+		err_wrap(&s->why, "sandbox %s", s->id);
+	else
+		s->why = (struct err){ 0 }; /* of what did not matter */
+}
+
+void
+sandbox_control_end_all(struct control *ctl, struct sandbox_end *all,
+    size_t count, bool destroy)
+{
+	auto_free char *text = NULL;
+	struct err e = { 0 };
+
+	if (count == 0)
+		return;
+	if (grant(ctl, all, count, destroy, &e) < 0) {
+		fail_all(all, count, &e);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (all[i].done)
+			effect(ctl, &all[i], destroy);
+	text = control_spec_text(names(all, count, true));
+	if (destroy &&
+	    STORE_RUN(ctl->store, STMT_SANDBOXES_SETTLE, NULL, &e, text,
+		"absent") < 0)
+		fail_all(all, count, &e);
+}
+
+/* Keeps those whose lock nobody has; of one alone it is waited for. */
+static int
+lock_all(struct control *ctl, struct sandbox_end *all, size_t *count,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *text = NULL;
+	json_t *ids = json_array();
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *count; i++)
+		json_array_append_new(ids, json_string(all[i].id));
+	text = control_spec_text(ids);
+	if (*count == 1)
+		return control_lock(ctl, all[0].id, e);
+	if (STORE_RUN(ctl->store, STMT_SANDBOXES_TRY_LOCK, &r, e, text) < 0)
+		return -1;
+	/* to the front: the caller looks at all of them afterwards */
+	for (size_t i = 0; i < *count; i++)
+		if (is_in(r, all[i].id)) {
+			struct sandbox_end s = all[kept];
+
+			all[kept++] = all[i];
+			all[i] = s;
+		}
+	*count = kept;
 	return 0;
+}
+
+void
+sandbox_control_retire_all(struct control *ctl, struct sandbox_end *all,
+    size_t count, bool destroy)
+{
+	auto_json json_t *ids = json_array();
+	size_t locked = count;
+	struct err e = { 0 };
+
+	if (count == 0)
+		return;
+	if (lock_all(ctl, all, &locked, &e) < 0) {
+		fail_all(all, count, &e);
+		return;
+	}
+	sandbox_control_end_all(ctl, all, locked, destroy);
+	for (size_t i = 0; i < locked; i++)
+		json_array_append_new(ids, json_string(all[i].id));
+	control_unlock_all(ctl, ids);
 }
 
 int
 sandbox_control_retire(struct control *ctl, const char *id,
     const char *incarnation, bool destroy, bool *done, struct err *e)
 {
-	int rc;
+	struct sandbox_end one = { .id = id, .incarnation = incarnation };
 
-	if (control_lock(ctl, id, e) < 0)
-		return -1;
-	rc = sandbox_control_end(ctl, id, incarnation, destroy, done, e);
-	control_unlock(ctl, id);
-	return rc;
+	sandbox_control_retire_all(ctl, &one, 1, destroy);
+	*done = one.done;
+	if (one.why.kind == ERR_NONE)
+		return 0;
+	*e = one.why;
+	return -1;
 }
 
 static int

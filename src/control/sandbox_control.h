@@ -8,16 +8,26 @@
 
 #include "control/control.h"
 
-/*
- * Stops it (files stay) or destroys it, if no session stands in the way:
- * *done is false when one does.  Intent, effect, observed outcome.  The
- * caller holds the sandbox's lock.
- */
-int sandbox_control_end(struct control *ctl, const char *id,
-    const char *incarnation, bool destroy, bool *done, struct err *e)
-    MUST_CHECK;
+struct sandbox_end {
+	const char *id;          /* borrowed */
+	const char *incarnation; /* borrowed */
+	bool done;      /* false, too, when a session stands in the way */
+	struct err why; /* of a failure */
+};
 
-/* The same, taking the lock. */
+/*
+ * Stops them (files stay) or destroys them, where no session stands in the
+ * way.  Intent, effect, observed outcome.  The caller holds their locks.
+ */
+void sandbox_control_end_all(struct control *ctl, struct sandbox_end *all,
+    size_t count, bool destroy);
+
+/*
+ * The same, taking the locks: of several, what somebody else is at is left
+ * out (not done, no failure).  The order of `all` may change.
+ */
+void sandbox_control_retire_all(struct control *ctl, struct sandbox_end *all,
+    size_t count, bool destroy);
 int sandbox_control_retire(struct control *ctl, const char *id,
     const char *incarnation, bool destroy, bool *done, struct err *e)
     MUST_CHECK;

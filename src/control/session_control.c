@@ -8,6 +8,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/awake.h"
+#include "control/finish.h"
 #include "control/start.h"
 #include "control/stop.h"
 #include "control/suspend.h"
@@ -207,7 +208,7 @@ session_control_delete(struct control *ctl, const char *id, const char *tenant,
 		return -1;
 	/* the wish is safe; what fails from here on the reaper finishes */
 	if (stop_attempt(ctl, id, &why) < 0 ||
-	    stop_finish_delete(ctl, id, gone, &why) < 0)
+	    finish_delete(ctl, id, gone, &why) < 0)
 		log_err(LOG_WARN, "delete_goes_on", &why);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "common/str.h"
 #include "control/discover.h"
 #include "control/evidence.h"
+#include "control/finish.h"
 #include "control/launch.h"
 #include "control/sandbox_control.h"
 #include "control/session_control.h"
@@ -81,7 +82,7 @@ take_back(struct control *ctl, const struct launch *l, const struct err *e)
 	if (STORE_RUN(ctl->store, STMT_SESSION_REFUSED, NULL, &why, session,
 		spec) < 0 ||
 	    stop_attempt(ctl, session, &why) < 0 ||
-	    stop_finish_delete(ctl, session, &gone, &why) < 0)
+	    finish_delete(ctl, session, &gone, &why) < 0)
 		log_err(LOG_WARN, "start_cleanup", &why);
 	return -1;
 }

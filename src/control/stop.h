@@ -34,18 +34,23 @@ int stop_failed_launch(struct control *ctl, const char *session,
     MUST_CHECK;
 
 /*
- * One attempt, if one is due: seal, look, SIGTERM, look, SIGKILL, last look.
+ * One attempt, if one is due: a wave of one (wave.h).
  * Success means the attempt's outcome was recorded, not that the wrapper is
  * gone: read the session.
  */
 int stop_attempt(struct control *ctl, const char *session, struct err *e)
     MUST_CHECK;
 
-/*
- * What remains of a deletion once the lease is none: sandbox or files, then
- * the row.  *done is false when something still stands in the way.
- */
-int stop_finish_delete(struct control *ctl, const char *session, bool *done,
-    struct err *e) MUST_CHECK;
+/* A session, and what the wish depends on. */
+struct stop_subject {
+	const char *session;
+	int64_t seen_activity; /* < 0: whatever came meanwhile */
+	int64_t generation;    /* 0: any */
+};
+
+/* stop_request() for several; *changed counts those it made a difference to. */
+int stop_request_all(struct control *ctl, const struct stop_subject *who,
+    size_t count, enum stop_wish wish, const char *reason, const char *say,
+    size_t *changed, struct err *e) MUST_CHECK;
 
 #endif

@@ -51,29 +51,50 @@ refused(const json_t *reply, struct err *e)
 }
 
 int
-agent_ask(const struct provider *p, const char *sandbox,
-    const char *incarnation, struct agent_question *q, int64_t deadline_ms,
-    json_t **reply, struct err *e)
+agent_ask_send(const struct provider *p, const char *sandbox,
+    const char *incarnation, struct agent_question *q, struct err *e)
 {
 	auto_json json_t *body = TAKE(q->body);
-	auto_json json_t *answer = NULL;
-	auto_fds struct channel_fds fds = { 0 };
 	auto_fd int sock = -1;
 
-	*reply = NULL;
 	if (body == NULL)
 		return err_set(e, ERR_INTERNAL, "internal",
 		    "a control message that is not UTF-8");
 	json_object_set_new(body, "op", json_string(q->op));
 	json_object_set_new(body, "incarnation", json_string(incarnation));
 	sock = p->ops->control(p, sandbox, incarnation, e);
-	if (sock < 0 || channel_send(sock, body, q->fds, q->fd_count, e) < 0 ||
-	    channel_recv(sock, deadline_ms, &answer, &fds, e) < 0)
+	if (sock < 0 || channel_send(sock, body, q->fds, q->fd_count, e) < 0)
 		return err_wrap(e, "agent %s", q->op);
+	return take_fd(&sock);
+}
+
+int
+agent_ask_recv(int sock, const char *op, int64_t deadline_ms, json_t **reply,
+    struct err *e)
+{
+	auto_json json_t *answer = NULL;
+	auto_fds struct channel_fds fds = { 0 };
+
+	*reply = NULL;
+	if (channel_recv(sock, deadline_ms, &answer, &fds, e) < 0)
+		return err_wrap(e, "agent %s", op);
 	if (!json_is_true(json_object_get(answer, "ok")))
 		return refused(answer, e);
 	*reply = TAKE(answer);
 	return 0;
+}
+
+int
+agent_ask(const struct provider *p, const char *sandbox,
+    const char *incarnation, struct agent_question *q, int64_t deadline_ms,
+    json_t **reply, struct err *e)
+{
+	auto_fd int sock = agent_ask_send(p, sandbox, incarnation, q, e);
+
+	*reply = NULL;
+	if (sock < 0)
+		return -1;
+	return agent_ask_recv(sock, q->op, deadline_ms, reply, e);
 }
 
 json_t *
@@ -141,6 +162,10 @@ static const struct jfield STATUS[] = {
 	JFIELD("relays", struct agent_status, relays, J_INT, J_REQUIRED, 0, INT64_MAX, "connections"),
 	JFIELD("idleMs", struct agent_status, idle_ms, J_INT, J_REQUIRED, 0, INT64_MAX, "since work ended"),
 	JFIELD("relayIdleMs", struct agent_status, relay_idle_ms, J_INT, 0, -1, INT64_MAX, "since a byte on a port"),
+	JFIELD("quietMs", struct agent_status, quiet_ms, J_INT, 0, 0, INT64_MAX, "since the last byte"),
+	JFIELD("cpuMs", struct agent_status, cpu_ms, J_INT, 0, 0, INT64_MAX, "used by what runs"),
+	JFIELD("limitMs", struct agent_status, limit_ms, J_INT, 0, 0, INT64_MAX, "until its own limit ends it"),
+	JFIELD("served", struct agent_status, served, J_INT, 0, 0, INT64_MAX, "calls it took"),
 };
 /* clang-format on */
 
@@ -155,8 +180,8 @@ nonsense(struct err *e, const char *op)
 	return -1;
 }
 
-static int
-decode_sight(const json_t *reply, const char *op, struct agent_sight *out,
+int
+agent_sight_read(const json_t *reply, const char *op, struct agent_sight *out,
     struct err *e)
 {
 	const json_t *list = json_object_get(reply, "wrappers");
@@ -196,7 +221,7 @@ sight(const struct provider *p, const struct agent_target *t, const char *op,
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0)
 		return -1;
-	return decode_sight(reply, op, out, e);
+	return agent_sight_read(reply, op, out, e);
 }
 
 int
@@ -213,9 +238,8 @@ agent_seal(const struct provider *p, const struct agent_target *t,
 	return sight(p, t, "seal", 0, deadline_ms, out, e);
 }
 
-/* What is frozen hears no SIGTERM and, by some freezers, no SIGKILL. */
-static void
-thaw(const struct provider *p, const struct agent_target *t)
+void
+agent_let_go(const struct provider *p, const struct agent_target *t)
 {
 	struct err ignored; /* then the look that follows will tell */
 
@@ -226,7 +250,7 @@ int
 agent_kill(const struct provider *p, const struct agent_target *t, int wait_ms,
     int64_t deadline_ms, struct agent_sight *out, struct err *e)
 {
-	thaw(p, t);
+	agent_let_go(p, t);
 	return sight(p, t, "kill", wait_ms, deadline_ms, out, e);
 }
 
@@ -236,7 +260,7 @@ agent_term(const struct provider *p, const struct agent_target *t,
 {
 	struct agent_question q = { .op = "term", .body = agent_body(t) };
 
-	thaw(p, t);
+	agent_let_go(p, t);
 	return tell(p, t, &q, deadline_ms, e);
 }
 
@@ -267,21 +291,27 @@ agent_thaw(const struct provider *p, const struct agent_target *t,
 }
 
 int
+agent_status_read(const json_t *reply, struct agent_status *out, struct err *e)
+{
+	*out = (struct agent_status){ .cpu_ms = -1, .relay_idle_ms = -1 };
+	if (jfield_decode(reply, STATUS, ARRAY_LEN(STATUS), J_LENIENT, out, e) <
+	    0)
+		return nonsense(e, "status");
+	out->busy = json_is_true(json_object_get(reply, "busy"));
+	return 0;
+}
+
+int
 agent_status(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct agent_status *out, struct err *e)
 {
 	struct agent_question q = { .op = "status", .body = agent_body(t) };
 	auto_json json_t *reply = NULL;
 
-	*out = (struct agent_status){ .relay_idle_ms = -1 };
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0)
 		return -1;
-	if (jfield_decode(reply, STATUS, ARRAY_LEN(STATUS), J_LENIENT, out, e) <
-	    0)
-		return nonsense(e, "status");
-	out->busy = json_is_true(json_object_get(reply, "busy"));
-	return 0;
+	return agent_status_read(reply, out, e);
 }
 
 int

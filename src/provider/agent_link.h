@@ -13,7 +13,13 @@
 #include "common/json.h"
 #include "provider/provider.h"
 
-enum { AGENT_PORTS_MAX = 8, AGENT_WRAPPERS_MAX = 16, AGENT_VERSION_MAX = 32 };
+enum {
+	AGENT_PORTS_MAX = 8,
+	AGENT_WRAPPERS_MAX = 16,
+	AGENT_VERSION_MAX = 32,
+	AGENT_CELLS_MAX = 256, /* as many as init has room for */
+	AGENT_FILE_MAX = 64
+};
 
 /* Which session of which sandbox, and which of its lives. */
 struct agent_target {
@@ -45,6 +51,56 @@ struct agent_status {
 	bool busy;
 	int64_t running, streams, relays, idle_ms;
 	int64_t relay_idle_ms; /* since the last byte; -1: never one */
+	int64_t quiet_ms; /* since the last byte of output, stream or port */
+	int64_t cpu_ms;   /* used by all but the wrapper; -1: not told */
+	int64_t limit_ms; /* until what runs ends by its own limit; 0: none */
+	int64_t served;   /* calls it took since it was launched */
+};
+
+/* One of several sessions that are asked the same at once. */
+struct agent_one {
+	struct agent_target target;
+	bool answered; /* else e says why not */
+	struct err e;
+	struct agent_sight sight;   /* of look, seal and kill */
+	struct agent_status status; /* of status, with cpu_ms */
+};
+
+enum agent_op {
+	AGENT_LOOK,
+	AGENT_SEAL,
+	AGENT_TERM,
+	AGENT_KILL,
+	AGENT_STATUS,
+	AGENT_OP__MAX
+};
+
+/* A session up to one of its generations. */
+struct agent_life {
+	char session[ID_MAX];
+	int64_t generation;
+};
+
+/* A socket's file name, and what it says. */
+struct agent_file {
+	char name[AGENT_FILE_MAX];
+	struct agent_life life;
+};
+
+/* A cell that init has; and all of one sandbox. */
+struct agent_cell {
+	char session[ID_MAX];
+	char instance[ID_MAX];
+	int64_t generation;
+};
+
+struct agent_roll {
+	char sandbox[SANDBOX_ID_MAX];
+	char incarnation[ID_MAX];
+	bool answered; /* else e says why not */
+	struct err e;
+	struct agent_cell *cells; /* owned */
+	size_t count;
 };
 
 /* The path nginx reaches: data plane (port 0) or a relayed port. */
@@ -105,6 +161,17 @@ int agent_interrupt(const struct provider *p, const struct agent_target *t,
     int64_t older_ms, int64_t deadline_ms, int64_t *count, struct err *e)
     MUST_CHECK;
 
+/*
+ * The same question to all of `who` at once: whoever is slow is waited for
+ * once, not once each.  `wait_ms` as with agent_look().
+ */
+void agent_ask_all(const struct provider *p, enum agent_op op, int wait_ms,
+    int64_t deadline_ms, struct agent_one *const *who, size_t count);
+
+/* Fills in the cells of every sandbox of `who`, asked at once. */
+void agent_roll_all(const struct provider *p, int64_t deadline_ms,
+    struct agent_roll *who, size_t count);
+
 int agent_env(const struct provider *p, const struct agent_target *t,
     const json_t *env, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
@@ -121,5 +188,16 @@ int agent_unexpose(const struct provider *p, const struct agent_target *t,
 /* Removes the socket files of generations that are over. */
 void agent_unlink_sockets(const struct conf *conf, const char *session,
     int64_t up_to_generation);
+/* The same for several sessions, with one look at the directory. */
+void agent_unlink_sockets_of(const struct conf *conf,
+    const struct agent_life *lives, size_t count);
+
+/*
+ * Every socket there is and whose it was, names that are not ours left out.
+ * *out is malloc'ed; a list that fails is an error, not empty.
+ */
+int agent_sockets(const struct conf *conf, struct agent_file **out,
+    size_t *count, struct err *e) MUST_CHECK;
+void agent_unlink_socket(const struct conf *conf, const struct agent_file *f);
 
 #endif

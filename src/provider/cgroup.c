@@ -267,6 +267,20 @@ cgroup_names(const struct cgroup_tree *t, char ***out, struct err *e)
 	return 0;
 }
 
+int
+cgroup_cells(const struct cgroup_tree *t, const char *name, char ***out,
+    struct err *e)
+{
+	auto_free char *box = NULL;
+
+	if (t->count == 0) {
+		*out = xcalloc(1, sizeof(**out));
+		return 0;
+	}
+	box = xasprintf("%s/box/%s", t->at[0].dir, name);
+	return file_names(AT_FDCWD, box, out, e);
+}
+
 char *
 cgroup_text(const struct cgroup_tree *t)
 {

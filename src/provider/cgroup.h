@@ -148,6 +148,11 @@ int cgroup_remove(const struct cgroup_tree *t, const char *name,
 int cgroup_names(const struct cgroup_tree *t, char ***out, struct err *e)
     MUST_CHECK;
 
+/* Names of a sandbox's cells, each behind CGROUP_CELL_PREFIX; NULL at the end. */
+#define CGROUP_CELL_PREFIX "s-"
+int cgroup_cells(const struct cgroup_tree *t, const char *name, char ***out,
+    struct err *e) MUST_CHECK;
+
 /*
  * With `auto`, moves this process into a leaf `api` of its own group, because
  * v2 allows processes in leaves only and systemd 252 has no DelegateSubgroup.

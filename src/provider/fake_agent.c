@@ -156,11 +156,14 @@ status(struct turn *t)
 	const struct agent_status *s = &FAKE.status;
 
 	(void)t;
-	return json_pack("{s:b, s:b, s:I, s:I, s:I, s:I, s:I}", "ok", 1, "busy",
-	    s->busy, "running", (json_int_t)s->running, "streams",
+	return json_pack(
+	    "{s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "ok", 1,
+	    "busy", s->busy, "running", (json_int_t)s->running, "streams",
 	    (json_int_t)s->streams, "relays", (json_int_t)s->relays, "idleMs",
-	    (json_int_t)s->idle_ms, "relayIdleMs",
-	    (json_int_t)s->relay_idle_ms);
+	    (json_int_t)s->idle_ms, "relayIdleMs", (json_int_t)s->relay_idle_ms,
+	    "quietMs", (json_int_t)s->quiet_ms, "cpuMs", (json_int_t)s->cpu_ms,
+	    "limitMs", (json_int_t)s->limit_ms, "served",
+	    (json_int_t)s->served);
 }
 
 static json_t *

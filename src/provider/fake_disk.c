@@ -6,7 +6,7 @@
 #include "provider/fake_world.h"
 
 int
-fake_storage_list(const struct provider *p, const char *id,
+fake_workspaces(const struct provider *p, const char *id,
     struct workspace **out, size_t *count, struct err *e)
 {
 	bool lose;
@@ -14,7 +14,7 @@ fake_storage_list(const struct provider *p, const char *id,
 	(void)p;
 	*out = NULL;
 	*count = 0;
-	if (fake_begin("storage_list", &lose, e) < 0)
+	if (fake_begin("workspaces", &lose, e) < 0)
 		return -1;
 	*out = xcalloc(FAKE_CELLS, sizeof(**out));
 	for (size_t i = 0; i < FAKE_CELLS; i++) {
@@ -80,7 +80,7 @@ fake_freeze(const struct provider *p, const char *id, const char *session,
 }
 
 int
-fake_frozen(const struct provider *p, struct frozen **out, size_t *count,
+fake_frozen(const struct provider *p, struct session_seen **out, size_t *count,
     struct err *e)
 {
 	bool lose;

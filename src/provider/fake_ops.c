@@ -275,6 +275,45 @@ storage_drop(const struct provider *p, const char *id, const char *session,
 }
 
 static int
+list_parts(const char *op, bool storage, struct session_seen **out,
+    size_t *count, struct err *e)
+{
+	bool lose;
+
+	*out = NULL;
+	*count = 0;
+	if (fake_begin(op, &lose, e) < 0)
+		return -1;
+	*out = xcalloc(FAKE_CELLS, sizeof(**out));
+	for (size_t i = 0; i < FAKE_CELLS; i++) {
+		const struct fake_cell *c = &FAKE.cell[i];
+
+		if (c->box[0] == '\0' ||
+		    !(storage ? c->storage : c->generation > 0))
+			continue;
+		str_copy((*out)[*count].sandbox, SANDBOX_ID_MAX, c->box);
+		str_copy((*out)[(*count)++].session, ID_MAX, c->session);
+	}
+	return fake_finish(0, false, e);
+}
+
+static int
+storage_list(const struct provider *p, struct session_seen **out, size_t *count,
+    struct err *e)
+{
+	(void)p;
+	return list_parts("storage_list", true, out, count, e);
+}
+
+static int
+cell_list(const struct provider *p, struct session_seen **out, size_t *count,
+    struct err *e)
+{
+	(void)p;
+	return list_parts("cell_list", false, out, count, e);
+}
+
+static int
 cell_open(const struct provider *p, const struct sandbox_spec *s,
     const char *session, int fds[PROVIDER_CELL_FDS_MAX], size_t *count,
     struct err *e)
@@ -355,7 +394,8 @@ const struct provider_ops PROVIDER_FAKE = {
 	.storage_make = storage_make,
 	.storage_exists = storage_exists,
 	.storage_drop = storage_drop,
-	.storage_list = fake_storage_list,
+	.storage_list = storage_list,
+	.workspaces = fake_workspaces,
 	.capacity = fake_measure,
 	.ballast = fake_ballast,
 	.ballast_size = fake_ballast_size,
@@ -363,6 +403,7 @@ const struct provider_ops PROVIDER_FAKE = {
 	.frozen = fake_frozen,
 	.cell_open = cell_open,
 	.cell_gone = cell_gone,
+	.cell_list = cell_list,
 	.limits = limits,
 	.agent_log = agent_log,
 	.sweep = sweep,

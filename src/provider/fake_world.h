@@ -59,7 +59,7 @@ int fake_play(const char *op, int64_t deadline_ms, bool *lose, struct err *e);
 int fake_begin(const char *op, bool *lose, struct err *e);
 int fake_finish(int rc, bool lose, struct err *e);
 
-int fake_storage_list(const struct provider *p, const char *id,
+int fake_workspaces(const struct provider *p, const char *id,
     struct workspace **out, size_t *count, struct err *e);
 int fake_measure(const struct provider *p, const char *id, struct capacity *out,
     struct err *e);
@@ -67,8 +67,8 @@ int fake_ballast(const struct provider *p, int64_t bytes, struct err *e);
 int64_t fake_ballast_size(const struct provider *p);
 int fake_freeze(const struct provider *p, const char *id, const char *session,
     bool on, struct err *e);
-int fake_frozen(const struct provider *p, struct frozen **out, size_t *count,
-    struct err *e);
+int fake_frozen(const struct provider *p, struct session_seen **out,
+    size_t *count, struct err *e);
 
 /* One end of a channel whose other end a thread answers. */
 int fake_connect(const char *id, struct err *e);

@@ -188,7 +188,9 @@ sweep(const struct provider *p, int64_t deadline_ms, bool *left, struct err *e)
 {
 	if (trash_sweep(p, deadline_ms, left, e) < 0)
 		return -1;
-	return bury_old(p, deadline_ms, e);
+	if (bury_old(p, deadline_ms, e) < 0)
+		return -1;
+	return local_sweep_groups(p, deadline_ms, e);
 }
 
 const struct provider_ops PROVIDER_LOCAL = {
@@ -206,7 +208,8 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.storage_make = make_storage,
 	.storage_exists = find_storage,
 	.storage_drop = drop_storage,
-	.storage_list = local_workspaces,
+	.storage_list = local_storage_list,
+	.workspaces = local_workspaces,
 	.capacity = local_capacity,
 	.ballast = local_ballast,
 	.ballast_size = local_ballast_size,
@@ -214,6 +217,7 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.frozen = local_frozen,
 	.cell_open = cell_open,
 	.cell_gone = cell_gone,
+	.cell_list = local_cell_list,
 	.limits = limits,
 	.agent_log = agent_log,
 	.sweep = sweep,

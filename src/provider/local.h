@@ -37,6 +37,10 @@ int local_kill(const struct provider *p, const struct box *b,
 void local_unlink_sockets(const struct provider *p, const struct box *b,
     const struct record *r);
 
+/* Removes the groups of sandboxes of which nothing else is left. */
+int local_sweep_groups(const struct provider *p, int64_t deadline_ms,
+    struct err *e) MUST_CHECK;
+
 /* The operations, one file each. */
 int local_open(const struct provider *p, struct err *e) MUST_CHECK;
 int local_check(const struct provider *p, struct err *e) MUST_CHECK;
@@ -45,6 +49,10 @@ int local_ensure(const struct provider *p, const struct sandbox_spec *s,
 int local_inspect(const struct provider *p, const char *id,
     struct sandbox_seen *out, struct err *e) MUST_CHECK;
 int local_list(const struct provider *p, struct sandbox_seen **out,
+    size_t *count, struct err *e) MUST_CHECK;
+int local_storage_list(const struct provider *p, struct session_seen **out,
+    size_t *count, struct err *e) MUST_CHECK;
+int local_cell_list(const struct provider *p, struct session_seen **out,
     size_t *count, struct err *e) MUST_CHECK;
 int local_stop(const struct provider *p, const char *id,
     const char *incarnation, int64_t deadline_ms, struct err *e) MUST_CHECK;
@@ -71,7 +79,7 @@ int64_t local_ballast_size(const struct provider *p);
 /* local_freeze.c */
 int local_freeze(const struct provider *p, const char *id, const char *session,
     bool on, struct err *e) MUST_CHECK;
-int local_frozen(const struct provider *p, struct frozen **out, size_t *count,
-    struct err *e) MUST_CHECK;
+int local_frozen(const struct provider *p, struct session_seen **out,
+    size_t *count, struct err *e) MUST_CHECK;
 
 #endif

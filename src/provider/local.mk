@@ -4,6 +4,7 @@ noinst_LIBRARIES += libprovider.a
 
 libprovider_a_SOURCES = \
 	src/provider/agent_link.c src/provider/agent_link.h \
+	src/provider/agent_many.c \
 	src/provider/agent_socket.c src/provider/agent_wire.h \
 	src/provider/agent_usage.c src/provider/agent_usage.h \
 	src/provider/box.c src/provider/box.h \
@@ -26,6 +27,7 @@ libprovider_a_SOURCES = \
 	src/provider/local_ensure.c \
 	src/provider/local_freeze.c \
 	src/provider/local_open.c \
+	src/provider/local_parts.c \
 	src/provider/local_seen.c \
 	src/provider/local_start.c src/provider/local_start.h \
 	src/provider/local_suspend.c \

@@ -94,7 +94,7 @@ local_freeze(const struct provider *p, const char *id, const char *session,
 }
 
 int
-local_frozen(const struct provider *p, struct frozen **out, size_t *count,
+local_frozen(const struct provider *p, struct session_seen **out, size_t *count,
     struct err *e)
 {
 	auto_fd int notes = open_notes(p, e);
@@ -110,7 +110,7 @@ local_frozen(const struct provider *p, struct frozen **out, size_t *count,
 	*out = xcalloc(n + 1, sizeof(**out));
 	for (size_t i = 0; i < n; i++) {
 		auto_buf struct buf id = { 0 };
-		struct frozen *f = &(*out)[*count];
+		struct session_seen *f = &(*out)[*count];
 		bool found;
 
 		if (!id_is_session(names[i]))

@@ -76,8 +76,8 @@ struct workspace {
 	int64_t age_seconds; /* -1: it cannot be told */
 };
 
-/* A cell that was frozen. */
-struct frozen {
+/* Something of a session, in a sandbox of ours. */
+struct session_seen {
 	char sandbox[SANDBOX_ID_MAX];
 	char session[ID_MAX];
 };
@@ -164,8 +164,12 @@ struct provider_ops {
 	int (*storage_drop)(const struct provider *p, const char *id,
 	    const char *session, struct err *e);
 
+	/* Every session that has a directory here.  *out is malloc'ed. */
+	int (*storage_list)(const struct provider *p, struct session_seen **out,
+	    size_t *count, struct err *e);
+
 	/* All sessions that have directories in a sandbox.  *out is malloc'ed. */
-	int (*storage_list)(const struct provider *p, const char *id,
+	int (*workspaces)(const struct provider *p, const char *id,
 	    struct workspace **out, size_t *count, struct err *e);
 
 	/*
@@ -191,7 +195,7 @@ struct provider_ops {
 	int (*cell_freeze)(const struct provider *p, const char *id,
 	    const char *session, bool on, struct err *e);
 	/* Everybody on record.  *out is malloc'ed. */
-	int (*frozen)(const struct provider *p, struct frozen **out,
+	int (*frozen)(const struct provider *p, struct session_seen **out,
 	    size_t *count, struct err *e);
 
 	/*
@@ -205,6 +209,9 @@ struct provider_ops {
 	    struct err *e);
 	int (*cell_gone)(const struct provider *p, const char *id,
 	    const char *session, bool *gone, struct err *e);
+	/* Every session that has such a group here.  *out is malloc'ed. */
+	int (*cell_list)(const struct provider *p, struct session_seen **out,
+	    size_t *count, struct err *e);
 
 	/*
 	 * Who holds each limit: {"memoryMb":{"value":512,"by":"cgroup"},...}

@@ -2,9 +2,16 @@ sbin_PROGRAMS += sandlease-reaper
 
 noinst_LIBRARIES += libreaper.a
 libreaper_a_SOURCES = \
+	src/reaper/ask.c src/reaper/ask.h \
+	src/reaper/clear.c src/reaper/clear.h \
+	src/reaper/leftovers.c src/reaper/leftovers.h \
 	src/reaper/pass.c src/reaper/pass.h \
 	src/reaper/plan.c src/reaper/plan.h \
-	src/reaper/reconcile.c src/reaper/reconcile.h
+	src/reaper/reconcile.c src/reaper/reconcile.h \
+	src/reaper/sighting.c src/reaper/sighting.h \
+	src/reaper/stops.c src/reaper/stops.h \
+	src/reaper/upkeep.c src/reaper/upkeep.h \
+	src/reaper/wishes.c src/reaper/wishes.h
 
 sandlease_reaper_SOURCES = src/reaper/main.c
 sandlease_reaper_LDADD = libreaper.a libcontrol.a libprovider.a libstore.a libdomain.a $(LIBCOMMON) $(PQ_LIBS)

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/program.h"
+#include "common/str.h"
 #include "common/token.h"
 #include "reaper/pass.h"
 
@@ -24,26 +25,18 @@ static const struct option OPTIONS[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+/* A pass that could not begin is on record, too, if the database is there. */
 static int
-record(struct pass *p, int64_t took_ms, struct err *e)
+record(struct pass *p, struct store *store, int64_t took_ms, struct err *e)
 {
-	auto_json json_t *o =
-	    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-		"scanned", (json_int_t)p->scanned, "stopped",
-		(json_int_t)p->stopped, "slept", (json_int_t)p->slept,
-		"deleted", (json_int_t)p->deleted, "failedStarts",
-		(json_int_t)p->failed_starts, "orphans", (json_int_t)p->orphans,
-		"sandboxGone", (json_int_t)p->gone, "retired",
-		(json_int_t)p->retired, "failures", (json_int_t)p->errors);
+	auto_json json_t *o = pass_summary(p);
 	auto_free char *text = json_text(o);
-	char took[24];
 
 	printf("reaper: %s in %" PRId64 " ms\n", text, took_ms);
 	if (p->dry_run)
 		return 0;
-	snprintf(took, sizeof(took), "%" PRId64, took_ms);
-	return STORE_RUN(p->ctl->store, STMT_REAPER_RUN_ADD, NULL, e,
-	    p->ctl->conf->host_name, took, text);
+	return STORE_RUN(store, STMT_REAPER_RUN_ADD, NULL, e,
+	    p->ctl->conf->host_name, pass_number(took_ms).text, text);
 }
 
 static int
@@ -53,18 +46,23 @@ run(const struct conf *conf, bool dry_run)
 		"sandlease-reaper", 5000
 	};
 	struct store *store = store_new(conf->database, &OPTIONS_OF_STORE);
-	struct control ctl;
+	struct control ctl = { .conf = conf };
 	int64_t began = clock_ms();
 	struct pass p = { .ctl = &ctl,
 		.dry_run = dry_run,
 		.deadline_ms = began + conf->reaper_pass_seconds * 1000 };
-	struct err e = { 0 };
+	struct err e = { 0 }, ignored = { 0 };
 	int rc = control_open(conf, store, &ctl, &e);
 
 	if (rc == 0) {
 		id_random(ctl.trace, ID_REQUEST_LEN);
 		pass_run(&p);
-		rc = record(&p, clock_ms() - began, &e);
+		rc = record(&p, store, clock_ms() - began, &e);
+	} else if (e.kind != ERR_UNAVAILABLE ||
+	    !str_equal(e.code, "database_unavailable")) {
+		p.errors++;
+		ctl.conf = conf;
+		(void)!record(&p, store, clock_ms() - began, &ignored);
 	}
 	store_free(store);
 	if (rc < 0)

@@ -1,4 +1,4 @@
-/* plan.c: what to do about a difference between rows and reality. */
+/* plan.c: decisions of a pass. */
 #include "reaper/plan.h"
 
 enum plan_action
@@ -15,4 +15,54 @@ plan_sandbox(const struct plan_row *row, enum plan_sight seen)
 	if (row->wanted && (row->deadline_passed || row->other_boot))
 		return PLAN_MARK_STOPPED;
 	return PLAN_NOTHING;
+}
+
+/* Since when nothing has moved, neither bytes nor the CPU's clock. */
+static int64_t
+still_ms(const struct plan_work *w, bool moved)
+{
+	int64_t still = moved || w->cpu_ms < 0 ? 0 : w->cpu_age_ms;
+
+	return w->quiet_ms < still ? w->quiet_ms : still;
+}
+
+enum plan_verdict
+plan_work(enum plan_due due, const struct plan_work *w, int64_t stuck_ms,
+    int64_t *ask_ms, bool *moved)
+{
+	*moved = w->busy && w->cpu_ms >= 0 && w->cpu_ms != w->old_cpu_ms;
+	*ask_ms = stuck_ms;
+	if (w->silent && !(due == PLAN_DUE_START && w->starting))
+		return PLAN_LEAVE;
+	if (w->busy) {
+		int64_t still = still_ms(w, *moved);
+
+		if (still >= stuck_ms && w->limit_ms == 0)
+			return PLAN_STUCK;
+		if (still < stuck_ms)
+			*ask_ms = stuck_ms - still;
+		if (*ask_ms < w->limit_ms)
+			*ask_ms = w->limit_ms;
+	}
+	switch (due) {
+	case PLAN_DUE_START:
+		return w->busy || (w->served > 0 && !w->starting) ? PLAN_REPAIR
+								  : PLAN_FAIL;
+	case PLAN_DUE_IDLE:
+		return w->busy ? PLAN_WARM : PLAN_SLEEP;
+	case PLAN_DUE_ASK:
+		break;
+	}
+	return PLAN_KEEP;
+}
+
+int64_t
+plan_retry_ms(int64_t pass_ms, int64_t percent, int64_t spent_ms,
+    int64_t left_ms)
+{
+	int64_t share = pass_ms * percent / 100 - spent_ms;
+
+	if (share < 0)
+		return 0;
+	return share < left_ms ? share : left_ms;
 }

@@ -1,12 +1,13 @@
 /*
- * plan.h: what to do about a difference between rows and reality.
+ * plan.h: decisions of a pass.
  *
- * Pure: two facts in, one decision out, tested without a process.
+ * Pure: facts in, one decision out, tested without a process.
  */
 #ifndef SANDLEASE_REAPER_PLAN_H
 #define SANDLEASE_REAPER_PLAN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What a host sees of a sandbox. */
 enum plan_sight { PLAN_RUNNING, PLAN_STOPPED, PLAN_ABSENT, PLAN_UNKNOWN };
@@ -33,5 +34,51 @@ enum plan_action {
 
 /* What to do about one sandbox on this host. */
 enum plan_action plan_sandbox(const struct plan_row *row, enum plan_sight seen);
+
+/* Why a wrapper is asked what it is doing. */
+enum plan_due {
+	PLAN_DUE_START, /* past its startup deadline */
+	PLAN_DUE_IDLE,  /* past its idle date */
+	PLAN_DUE_ASK    /* it may be stuck */
+};
+
+/* What it answered, and what the row remembers. */
+struct plan_work {
+	bool silent;   /* somebody is there and does not answer */
+	bool starting; /* the session is initializing: nobody was let in yet */
+	bool busy;
+	int64_t served;     /* calls it took since it was launched */
+	int64_t quiet_ms;   /* since the last byte */
+	int64_t limit_ms;   /* until what runs ends by itself; 0: no limit */
+	int64_t cpu_ms;     /* now; -1: not told */
+	int64_t old_cpu_ms; /* when it was last seen to move; -1: never */
+	int64_t cpu_age_ms; /* since then */
+};
+
+enum plan_verdict {
+	PLAN_LEAVE,   /* could not tell: the next pass asks again */
+	PLAN_KEEP,    /* nothing to do now */
+	PLAN_WARM,    /* it works: as good as activity */
+	PLAN_REPAIR,  /* work was accepted, and the row does not know */
+	PLAN_FAIL,    /* its start has failed */
+	PLAN_SLEEP,   /* it is idle */
+	PLAN_STUCK,   /* busy, and nothing moves */
+	PLAN_SETTLED, /* done already */
+	PLAN_VERDICT__MAX
+};
+
+/*
+ * *ask_ms: when to ask again whether it is stuck.  *moved: its CPU time is
+ * another than the row remembers.
+ */
+enum plan_verdict plan_work(enum plan_due due, const struct plan_work *w,
+    int64_t stuck_ms, int64_t *ask_ms, bool *moved);
+
+/*
+ * How long stops that failed before may still take: a share of the pass, and
+ * never more than is left of it.
+ */
+int64_t plan_retry_ms(int64_t pass_ms, int64_t percent, int64_t spent_ms,
+    int64_t left_ms);
 
 #endif

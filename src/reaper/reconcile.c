@@ -4,67 +4,46 @@
 #include <stdio.h>
 
 #include "common/clock.h"
-#include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/sandbox_control.h"
+#include "reaper/leftovers.h"
 #include "reaper/plan.h"
+#include "reaper/sighting.h"
 
 enum { END_MS = 15000 };
 
-/* Both sides of the comparison. */
-struct world {
-	struct rows *rows;
-	struct sandbox_seen *seen;
-	size_t seen_count;
-};
-
-static const enum plan_sight SIGHTS[PRESENCE__MAX] = {
-	[PRESENCE_RUNNING] = PLAN_RUNNING,
-	[PRESENCE_STOPPED] = PLAN_STOPPED,
-	[PRESENCE_ABSENT] = PLAN_ABSENT,
-	[PRESENCE_UNKNOWN] = PLAN_UNKNOWN,
-};
-
-static const struct sandbox_seen *
-find_seen(const struct world *w, const char *id)
+static enum plan_sight
+sight_of(const char *presence)
 {
-	for (size_t i = 0; i < w->seen_count; i++)
-		if (str_equal(w->seen[i].id, id))
-			return &w->seen[i];
-	return NULL;
-}
-
-static bool
-find_row(const struct world *w, const char *id, size_t *row)
-{
-	for (*row = 0; *row < rows_count(w->rows); (*row)++)
-		if (str_equal(rows_text(w->rows, *row, "id"), id))
-			return true;
-	return false;
+	if (str_equal(presence, PRESENCE_NAMES[PRESENCE_RUNNING]))
+		return PLAN_RUNNING;
+	if (str_equal(presence, PRESENCE_NAMES[PRESENCE_STOPPED]))
+		return PLAN_STOPPED;
+	if (str_equal(presence, PRESENCE_NAMES[PRESENCE_ABSENT]))
+		return PLAN_ABSENT;
+	return PLAN_UNKNOWN;
 }
 
 static struct plan_row
-describe(const struct pass *p, const struct world *w, size_t row,
-    const struct sandbox_seen *seen)
+describe(const struct pass *p, const struct rows *r, size_t i)
 {
-	const char *state = rows_text(w->rows, row, "state");
-	const char *host = rows_text(w->rows, row, "host");
+	const char *state = rows_text(r, i, "state");
+	const char *host = rows_text(r, i, "host");
 
 	return (struct plan_row){
-		.known = true,
+		.known = rows_bool(r, i, "known"),
 		.wanted =
 		    str_equal(state, "creating") || str_equal(state, "running"),
 		.ended = str_equal(state, "absent"),
-		.used = rows_bool(w->rows, row, "used"),
+		.used = rows_bool(r, i, "used"),
 		.other_host = host[0] != '\0' &&
 		    !str_equal(host, p->ctl->conf->host_name),
-		.other_boot = !str_equal(rows_text(w->rows, row, "boot_id"),
+		.other_boot = !str_equal(rows_text(r, i, "boot_id"),
 		    p->ctl->provider.boot_id),
-		.same_incarnation = seen != NULL &&
-		    str_equal(rows_text(w->rows, row, "incarnation"),
-			seen->incarnation),
-		.deadline_passed = rows_bool(w->rows, row, "overdue"),
+		.same_incarnation = str_equal(rows_text(r, i, "incarnation"),
+		    rows_text(r, i, "seen_incarnation")),
+		.deadline_passed = rows_bool(r, i, "overdue"),
 	};
 }
 
@@ -83,41 +62,42 @@ mark_stopped(struct pass *p, const char *id, const char *incarnation,
 	return rc;
 }
 
-/* No row knows it: destroyed once it was seen twice over five minutes. */
+/* No row knows it: destroyed once it was seen twice over some time. */
 static int
-sight_unknown(struct pass *p, const struct sandbox_seen *seen, struct err *e)
+sight_unknown(struct pass *p, const char *id, const char *incarnation,
+    struct err *e)
 {
 	const struct provider *pr = &p->ctl->provider;
-	const char *host = p->ctl->conf->host_name;
-	auto_rows struct rows *r = NULL;
+	auto_free char *thing = xasprintf("%s%s", SIGHTING_SANDBOX, id);
+	bool ripe;
 
 	p->orphans++;
-	if (STORE_RUN(p->ctl->store, STMT_SIGHTING_ADD, &r, e, host, seen->id) <
-	    0)
+	p->leaked++;
+	if (sighting_add(p, thing, &ripe, e) < 0)
 		return -1;
-	if (!rows_bool(r, 0, "ripe"))
+	if (!ripe)
 		return 0;
-	if (pr->ops->destroy(pr, seen->id, seen->incarnation,
-		clock_ms() + END_MS, e) < 0)
-		return err_wrap(e, "orphan %s", seen->id);
-	return STORE_RUN(p->ctl->store, STMT_SIGHTING_CLEAR, NULL, e, host,
-	    seen->id);
+	if (pr->ops->destroy(pr, id, incarnation, clock_ms() + END_MS, e) < 0)
+		return err_wrap(e, "orphan %s", id);
+	p->removed++;
+	return sighting_end(p, thing, e);
 }
 
 static int
-carry_out(struct pass *p, enum plan_action action, const char *id,
-    const char *incarnation, const struct sandbox_seen *seen, struct err *e)
+carry_out(struct pass *p, enum plan_action action, const struct rows *r,
+    size_t i, struct err *e)
 {
 	const struct provider *pr = &p->ctl->provider;
+	const char *id = rows_text(r, i, "id");
+	const char *seen = rows_text(r, i, "seen_incarnation");
 
 	switch (action) {
 	case PLAN_MARK_STOPPED:
-		return mark_stopped(p, id, incarnation, e);
+		return mark_stopped(p, id, rows_text(r, i, "incarnation"), e);
 	case PLAN_STOP_OLD:
-		return pr->ops->stop(pr, id, seen->incarnation,
-		    clock_ms() + END_MS, e);
+		return pr->ops->stop(pr, id, seen, clock_ms() + END_MS, e);
 	case PLAN_SIGHT_UNKNOWN:
-		return sight_unknown(p, seen, e);
+		return sight_unknown(p, id, seen, e);
 	case PLAN_NOTHING:
 	case PLAN__MAX:
 		break;
@@ -126,73 +106,93 @@ carry_out(struct pass *p, enum plan_action action, const char *id,
 }
 
 static void
-decide(struct pass *p, const struct plan_row *row, const char *id,
-    const char *incarnation, const struct sandbox_seen *seen)
+decide(struct pass *p, const struct rows *r, size_t i)
 {
 	static const char *const WORDS[PLAN__MAX] = { "nothing", "mark_stopped",
 		"stop_old", "sight_unknown" };
-	enum plan_action a = plan_sandbox(row,
-	    seen != NULL ? SIGHTS[seen->presence] : PLAN_ABSENT);
+	const struct plan_row row = describe(p, r, i);
+	enum plan_action a =
+	    plan_sandbox(&row, sight_of(rows_text(r, i, "presence")));
 	struct err e = { 0 };
 
 	p->scanned++;
 	if (a == PLAN_NOTHING)
 		return;
-	if (p->dry_run) {
-		printf("%s: %s\n", WORDS[a], id);
-		return;
-	}
-	if (carry_out(p, a, id, incarnation, seen, &e) < 0)
+	if (p->dry_run)
+		printf("%s: %s\n", WORDS[a], rows_text(r, i, "id"));
+	else if (carry_out(p, a, r, i, &e) < 0)
 		pass_failed(p, "reconcile", &e);
 }
 
 static int
-look_around(struct pass *p, struct world *w, struct err *e)
+compare(struct pass *p, const struct sandbox_seen *seen, size_t count,
+    struct rows **r, struct err *e)
 {
-	const struct provider *pr = &p->ctl->provider;
+	json_t *list = json_array();
+	auto_free char *text = NULL;
 
-	/* first what runs, then the rows: a row made meanwhile is only newer */
-	if (pr->ops->list(pr, &w->seen, &w->seen_count, e) < 0)
-		return -1;
-	return STORE_RUN(p->ctl->store, STMT_SANDBOX_ROWS, &w->rows, e);
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list,
+		    json_pack("{s:s, s:s, s:s}", "id", seen[i].id,
+			"incarnation", seen[i].incarnation, "presence",
+			PRESENCE_NAMES[seen[i].presence]));
+	text = control_spec_text(list);
+	return STORE_RUN(p->ctl->store, STMT_SANDBOX_DIFFERENCES, r, e,
+	    p->ctl->conf->host_name, p->ctl->provider.boot_id, text);
+}
+
+/* False when the list failed or the time was over before its end. */
+static bool
+compare_sandboxes(struct pass *p, const struct sandbox_seen *seen, size_t count)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+	size_t i;
+
+	if (compare(p, seen, count, &r, &e) < 0) {
+		pass_failed(p, "reconcile", &e);
+		return false;
+	}
+	p->scanned += (int64_t)count;
+	for (i = 0; i < rows_count(r) && pass_has_time(p); i++)
+		decide(p, r, i);
+	return i == rows_count(r);
 }
 
 static void
-release_world(struct world *w)
+reconcile_all(struct pass *p, const char *since)
 {
-	mem_free_ptr(&w->seen);
-	rows_free(&w->rows);
+	const struct provider *pr = &p->ctl->provider;
+	auto_free struct sandbox_seen *seen = NULL;
+	struct err e = { 0 };
+	size_t count;
+
+	/* first what runs, then the rows: a row made meanwhile is only newer */
+	if (pr->ops->list(pr, &seen, &count, &e) < 0) {
+		pass_failed(p, "reconcile", &e);
+	} else {
+		if (compare_sandboxes(p, seen, count))
+			sighting_end_others(p, SIGHTING_SANDBOX, since);
+		leftovers_cells(p, seen, count, since);
+	}
+	leftovers_storage(p, since);
+	leftovers_sockets(p, since);
 }
 
 void
 reconcile(struct pass *p)
 {
-	__attribute__((cleanup(release_world))) struct world w = { 0 };
+	const char *host = p->ctl->conf->host_name;
 	auto_rows struct rows *lock = NULL;
 	struct err e = { 0 };
-	size_t row;
 
-	if (!pass_has_time(p))
-		return;
-	if (STORE_RUN(p->ctl->store, STMT_PASS_LOCK, &lock, &e,
-		p->ctl->conf->host_name) < 0 ||
-	    (rows_bool(lock, 0, "locked") && look_around(p, &w, &e) < 0)) {
+	if (STORE_RUN(p->ctl->store, STMT_PASS_LOCK, &lock, &e, host) < 0) {
 		pass_failed(p, "reconcile", &e);
 		return;
 	}
 	if (!rows_bool(lock, 0, "locked"))
 		return; /* another reaper is at it on this host */
-	for (row = 0; row < rows_count(w.rows) && pass_has_time(p); row++) {
-		const char *id = rows_text(w.rows, row, "id");
-		const struct sandbox_seen *seen = find_seen(&w, id);
-		struct plan_row d = describe(p, &w, row, seen);
-
-		decide(p, &d, id, rows_text(w.rows, row, "incarnation"), seen);
-	}
-	for (size_t i = 0; i < w.seen_count && pass_has_time(p); i++) {
-		static const struct plan_row NO_ROW = { .known = false };
-
-		if (!find_row(&w, w.seen[i].id, &row))
-			decide(p, &NO_ROW, w.seen[i].id, "", &w.seen[i]);
-	}
+	reconcile_all(p, rows_text(lock, 0, "at"));
+	if (STORE_RUN(p->ctl->store, STMT_PASS_UNLOCK, NULL, &e, host) < 0)
+		pass_failed(p, "reconcile", &e);
 }

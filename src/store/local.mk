@@ -1,8 +1,10 @@
 noinst_LIBRARIES += libstore.a
 
 SQL_STATEMENTS = \
-	sql/statements/auth.sql sql/statements/awake.sql sql/statements/disk.sql sql/statements/history.sql \
-	sql/statements/port.sql sql/statements/quota.sql sql/statements/reaper.sql \
+	sql/statements/auth.sql sql/statements/awake.sql sql/statements/disk.sql \
+	sql/statements/history.sql sql/statements/lease.sql \
+	sql/statements/port.sql sql/statements/quota.sql \
+	sql/statements/reaper.sql sql/statements/reconcile.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql
 SQL_MIGRATIONS = \
 	sql/migrations/0001_first.sql \
@@ -17,7 +19,8 @@ SQL_FUNCTIONS = \
 	sql/functions/audit_add.sql \
 	sql/functions/disk.sql \
 	sql/functions/event.sql \
-	sql/functions/lease_apply.sql sql/functions/quota.sql sql/functions/sandbox_lease.sql \
+	sql/functions/lease_apply.sql sql/functions/quota.sql \
+	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \
 	sql/functions/session_suspend.sql

@@ -6,6 +6,7 @@
  *   load ping FILE COUNT            a data-plane request, to FILE's first session
  *   load delete FILE                the sessions of FILE, untimed
  *
+ * BENCH_CREATE is the body of creates, if it is set.
  * Prints a line per figure: name, count, least, p50, p95, p99, most; in ms.
  */
 #include <inttypes.h>
@@ -20,7 +21,7 @@
 
 enum { COUNT_MAX = 10000, DELETE_AT_ONCE = 4 };
 
-static const char CREATE[] = "{\"isolation\":\"session\"}";
+static const char CREATE_USUAL[] = "{\"isolation\":\"session\"}";
 static const char COMMAND[] = "{\"command\":\"echo interactive\"}";
 
 struct bench {
@@ -134,6 +135,7 @@ static int
 create_all(struct bench *b, size_t count, size_t at_once, const char *path,
     const char *file, visit_fn *answered, struct err *e)
 {
+	const char *body = getenv("BENCH_CREATE");
 	int rc;
 
 	b->ids = fopen(file, "w");
@@ -141,7 +143,8 @@ create_all(struct bench *b, size_t count, size_t at_once, const char *path,
 		return err_errno(e, "%s", file);
 	open_visits(b, count);
 	for (size_t i = 0; i < count; i++)
-		visit_ask(&b->visits[i], &b->place, "POST", path, CREATE);
+		visit_ask(&b->visits[i], &b->place, "POST", path,
+		    body != NULL ? body : CREATE_USUAL);
 	rc = visit_all(b->visits, count, at_once, answered, b, e);
 	if (fclose(b->ids) != 0)
 		return err_errno(e, "%s", file);

@@ -24,5 +24,6 @@ bench-programs: $(BENCH)
 EXTRA_DIST += \
 	t/bench/bwrap-at-gate \
 	t/bench/measure.sh \
+	t/bench/reaper.sh \
 	t/bench/report.awk \
 	t/bench/run

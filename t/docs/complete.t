@@ -45,7 +45,7 @@ for page in src/*/*.[18]; do
 done
 
 commands() { # PROGRAM
-	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|revoke|set|recount))?) .*/\1/p'
+	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|release|revoke|set|recount))?) .*/\1/p'
 }
 for page in src/admin/sandlease-admin.8 src/cli/sandlease.1; do
 	program=$(basename "${page%.*}")
@@ -54,7 +54,7 @@ for page in src/admin/sandlease-admin.8 src/cli/sandlease.1; do
 			<(sed -nE '/^\.It Cm /{ s/^\.It Cm //; s/ [A-Z].*//; p }' "$page"))"
 done
 
-parts() { sed -nE 's/^\t\{ "([a-z_]+)", +STMT_.*/\1/p' src/reaper/pass.c; }
+parts() { sed -nE 's/^\t\{ "([a-z_]+)", +[a-z_]+ \},$/\1/p' src/reaper/pass.c; }
 for part in $(parts); do
 	ok "sandlease-reaper.8 tells of $part" grep -qw "$part" src/reaper/sandlease-reaper.8
 done

@@ -200,6 +200,8 @@ def reap(*arguments):
     if len(lines) != 1:
         raise AssertionError("no summary line: %s %s" % (text, done.stderr))
     summary = lines[0][len("reaper: "):lines[0].rindex("}") + 1]
+    for line in done.stderr.decode().splitlines() if done.returncode else []:
+        print("# " + line)
     return done.returncode, text, json.loads(summary)
 
 

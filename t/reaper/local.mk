@@ -1,5 +1,6 @@
 ## t/reaper: its passes over a whole service
 
 EXTRA_DIST += \
+	%D%/causes.t \
 	%D%/cron.t \
 	%D%/pass.t

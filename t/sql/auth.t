@@ -152,10 +152,17 @@ is "$(was_active 1 20)|$(activity)" "f|0|40|-100|f" "what the row may not have w
 
 idle 40 50
 must "UPDATE lease SET startup_deadline = clock_timestamp() - interval '1 s'"
-is "$(q "EXECUTE due_starts('10')")" "$(sid a)|1|i-a" "a start that is late"
-q "EXECUTE session_keep_warm('$(sid a)', '2')" >/dev/null
-is "$(q "EXECUTE due_starts('10')")" "$(sid a)|1|i-a" "is not repaired by another generation's work"
-q "EXECUTE session_keep_warm('$(sid a)', '1')" >/dev/null
-is "$(q "EXECUTE due_starts('10')")|$(activity | cut -d'|' -f3,4)" "|600|f" "but by its own"
+late() { q "EXECUTE due_starts('h1', 'b1', '-infinity', '', '10')" | cut -d'|' -f1-3; }
+accepted() { # GENERATION
+	q "EXECUTE sessions_asked('{\"asked\": [{\"id\": \"$(sid a)\", \"generation\": $1,
+		\"instance\": \"i-a\", \"busy\": true, \"cpu\": 1, \"moved\": true,
+		\"askSeconds\": 60, \"warm\": true, \"accepted\": true}]}')" >/dev/null
+}
+is "$(late)" "$(sid a)|1|i-a" "a start that is late"
+accepted 2
+is "$(late)" "$(sid a)|1|i-a" "is not repaired by another generation's work"
+accepted 1
+is "$(late)|$(activity | cut -d'|' -f3,4)" "|600|f" "but by its own"
+is "$(q "EXECUTE due_starts('h2', 'b1', '-infinity', '', '10')")" "" "another host has nobody to ask"
 
 done_testing

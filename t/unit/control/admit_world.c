@@ -54,7 +54,7 @@ with_room_a_create_costs_one_look(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	assert_int_equal(fake_calls("capacity"), 1);
-	assert_int_equal(fake_calls("storage_list"), 0);
+	assert_int_equal(fake_calls("workspaces"), 0);
 	assert_int_equal(fake_calls("sweep"), 0);
 }
 

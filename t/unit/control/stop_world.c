@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include "common/clock.h"
+#include "control/finish.h"
 #include "control/start.h"
 #include "control/stop.h"
 
@@ -275,7 +276,7 @@ delete_goes_on_when_the_provider_refuses(void **state)
 		assert_false(gone);
 		assert_string_equal(world_state(w),
 		    "deleting none 1 destroying");
-		SUCCEEDS(stop_finish_delete(&w->ctl, w->id, &gone, &e));
+		SUCCEEDS(finish_delete(&w->ctl, w->id, &gone, &e));
 		assert_true(gone);
 		assert_string_equal(world_state(w), "deleted none 1 absent");
 	}
@@ -336,9 +337,33 @@ a_lease_without_its_session_is_kept(void **state)
 	SUCCEEDS(stop_request(&w->ctl, w->id, STOP_SLEEP, "idle-timeout", NULL,
 	    -1, &e));
 	world_ask(w, "DELETE FROM session");
-	FAILS(stop_attempt(&w->ctl, w->id, &e), "session_not_found");
+	fake_script("agent.seal", FAKE_FAIL, 1);
+	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_ask(w, "SELECT state FROM lease"),
-	    "stopping");
+	    "stop_needed");
+	assert_int_equal(fake_calls("agent.kill"), 0);
+	/* only a look that proves absence releases it */
+	make_due(w);
+	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
+	assert_string_equal(world_ask(w, "SELECT state FROM lease"), "none");
+}
+
+static void
+a_lease_that_nobody_can_look_for_is_kept(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(stop_request(&w->ctl, w->id, STOP_SLEEP, "idle-timeout", NULL,
+	    -1, &e));
+	world_ask(w, "DELETE FROM session; DELETE FROM sandbox");
+	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
+	assert_string_equal(world_ask(w, "SELECT state, last_error FROM lease"),
+	    "stop_needed|nobody knows where to look for it");
+	assert_int_equal(fake_calls("agent.seal") + fake_calls("inspect") +
+		fake_calls("stop"),
+	    0);
 }
 
 int
@@ -362,6 +387,7 @@ main(void)
 		WORLD_TEST(a_late_failure_is_not_the_next_generation_s),
 		WORLD_TEST(a_stop_is_dropped_when_somebody_came_meanwhile),
 		WORLD_TEST(a_lease_without_its_session_is_kept),
+		WORLD_TEST(a_lease_that_nobody_can_look_for_is_kept),
 	};
 
 	return cmocka_run_group_tests_name("stop", tests, NULL, NULL);

@@ -28,6 +28,20 @@ must(int rc, const struct err *e)
 		fail_msg("%s: %s", e->code != NULL ? e->code : "-", e->msg);
 }
 
+/* Sockets of the last test's sessions. */
+static void
+remove_sockets(const struct conf *conf)
+{
+	struct agent_file *files = NULL;
+	size_t n = 0;
+	struct err e = { 0 };
+
+	must(agent_sockets(conf, &files, &n, &e), &e);
+	while (n > 0)
+		agent_unlink_socket(conf, &files[--n]);
+	free(files);
+}
+
 int
 world_begin(void **state)
 {
@@ -47,6 +61,7 @@ world_begin(void **state)
 	must(seal_keys_load(w->conf.seal_key_file, &w->ctl.keys, &e), &e);
 	must(STORE_RUN(st, STMT_INSTALLATION, &r, &e), &e);
 	fake_reset();
+	remove_sockets(&w->conf);
 	must(provider_open("fake", &w->conf, rows_text(r, 0, "id"),
 		 &w->ctl.provider, &e),
 	    &e);

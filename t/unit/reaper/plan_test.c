@@ -1,4 +1,4 @@
-/* plan_test.c: rows and reality, every difference that matters. */
+/* plan_test.c: every decision of a pass. */
 #include "../unit.h"
 
 #include "common/mem.h"
@@ -150,11 +150,82 @@ what_runs_as_the_row_wants_is_never_stopped(void **state)
 		}
 }
 
+/* ---- what a wrapper is doing */
+
+enum { MINUTE = 60 * 1000, STUCK = 30 * MINUTE };
+
+/* busy; quiet, CPU time now and then, since when */
+#define WORKS(q, now, then, age)                                               \
+	.busy = true, .quiet_ms = (q), .cpu_ms = (now), .old_cpu_ms = (then),  \
+	.cpu_age_ms = (age)
+#define STILL WORKS(STUCK, 7, 7, STUCK)
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	enum plan_due due;
+	struct plan_work work;
+	enum plan_verdict want;
+	int64_t ask_ms; /* 0: whatever */
+	bool moved;
+} WORK[] = {
+	{ "idle and nothing runs", PLAN_DUE_IDLE, { .cpu_ms = -1 }, PLAN_SLEEP, 0, false },
+	{ "idle, but a command runs", PLAN_DUE_IDLE, { .busy = true, .quiet_ms = MINUTE, .cpu_ms = 5, .old_cpu_ms = -1 }, PLAN_WARM, STUCK, true },
+	{ "idle, and it does not answer", PLAN_DUE_IDLE, { .silent = true }, PLAN_LEAVE, 0, false },
+	{ "a late start without work", PLAN_DUE_START, { .starting = true, .cpu_ms = -1 }, PLAN_FAIL, 0, false },
+	{ "a late start that nobody answers for", PLAN_DUE_START, { .starting = true, .silent = true }, PLAN_FAIL, 0, false },
+	{ "ready without work, and silent", PLAN_DUE_START, { .silent = true }, PLAN_LEAVE, 0, false },
+	{ "a late start that works", PLAN_DUE_START, { .busy = true, .cpu_ms = 1, .old_cpu_ms = 1 }, PLAN_REPAIR, 0, false },
+	{ "a late start that took calls", PLAN_DUE_START, { .served = 1 }, PLAN_REPAIR, 0, false },
+	{ "calls before it was ready are nobody's", PLAN_DUE_START, { .served = 1, .starting = true }, PLAN_FAIL, 0, false },
+	{ "nothing has moved for half an hour", PLAN_DUE_ASK, { STILL }, PLAN_STUCK, 0, false },
+	{ "the same when its idle date is over", PLAN_DUE_IDLE, { STILL }, PLAN_STUCK, 0, false },
+	{ "it is not busy at all", PLAN_DUE_ASK, { .quiet_ms = STUCK, .cpu_ms = 7, .old_cpu_ms = 7, .cpu_age_ms = STUCK }, PLAN_KEEP, STUCK, false },
+	{ "a byte came", PLAN_DUE_ASK, { WORKS(10 * MINUTE, 7, 7, STUCK) }, PLAN_KEEP, 20 * MINUTE, false },
+	{ "it used the CPU since", PLAN_DUE_ASK, { WORKS(STUCK, 8, 7, STUCK) }, PLAN_KEEP, STUCK, true },
+	{ "it used the CPU a while ago", PLAN_DUE_ASK, { WORKS(STUCK, 7, 7, 25 * MINUTE) }, PLAN_KEEP, 5 * MINUTE, false },
+	{ "CPU time that fell was used, too", PLAN_DUE_ASK, { WORKS(STUCK, 6, 7, STUCK) }, PLAN_KEEP, STUCK, true },
+	{ "its own limit is not over", PLAN_DUE_ASK, { STILL, .limit_ms = 40 * MINUTE }, PLAN_KEEP, 40 * MINUTE, false },
+	{ "an agent that does not tell", PLAN_DUE_ASK, { WORKS(STUCK, -1, 7, STUCK) }, PLAN_KEEP, STUCK, false },
+	{ "never asked before", PLAN_DUE_ASK, { WORKS(STUCK, 7, -1, 0) }, PLAN_KEEP, STUCK, true },
+};
+/* clang-format on */
+
+static void
+what_a_wrapper_does_decides_about_it(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(WORK); i++) {
+		int64_t ask_ms = -1;
+		bool moved;
+		enum plan_verdict got = plan_work(WORK[i].due, &WORK[i].work,
+		    STUCK, &ask_ms, &moved);
+
+		if (got != WORK[i].want || moved != WORK[i].moved ||
+		    (WORK[i].ask_ms != 0 && ask_ms != WORK[i].ask_ms))
+			fail_msg("%s: %d, asked in %lld, moved %d",
+			    WORK[i].name, (int)got, (long long)ask_ms, moved);
+	}
+}
+
+static void
+retries_have_a_fifth_of_the_pass(void **state)
+{
+	(void)state;
+	assert_int_equal(plan_retry_ms(50000, 20, 0, 50000), 10000);
+	assert_int_equal(plan_retry_ms(50000, 20, 4000, 50000), 6000);
+	assert_int_equal(plan_retry_ms(50000, 20, 4000, 500), 500);
+	assert_int_equal(plan_retry_ms(50000, 20, 10000, 20000), 0);
+	assert_int_equal(plan_retry_ms(50000, 20, 30000, 20000), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_difference_has_its_answer),
+		cmocka_unit_test(what_a_wrapper_does_decides_about_it),
+		cmocka_unit_test(retries_have_a_fifth_of_the_pass),
 		cmocka_unit_test(what_cannot_be_seen_is_left_alone),
 		cmocka_unit_test(another_host_s_sandbox_is_left_alone),
 		cmocka_unit_test(a_start_under_way_is_never_marked_stopped),

@@ -1,0 +1,90 @@
+-- What a pass of the reaper writes, several rows at a time.
+
+CREATE OR REPLACE FUNCTION ms_since(t timestamptz)
+RETURNS bigint LANGUAGE sql VOLATILE AS $$
+    SELECT floor(extract(epoch FROM clock_timestamp() - t) * 1000)::bigint
+$$;
+
+-- What wrappers answered: p.asked has id, generation, instance, busy, cpu, moved
+-- (its CPU time is another than before), askSeconds (until the next question),
+-- warm (it has work: as good as activity) and accepted (work that was taken,
+-- though the row does not know it: the repair of a startup deadline).
+CREATE OR REPLACE FUNCTION sessions_asked(p jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v record;
+BEGIN
+    FOR v IN
+        SELECT x.*
+          FROM jsonb_to_recordset(p->'asked') AS x (id text, generation bigint, instance text,
+               busy boolean, cpu bigint, moved boolean, "askSeconds" double precision,
+               warm boolean, accepted boolean)
+          JOIN session s ON s.id = x.id
+         ORDER BY s.id
+           FOR UPDATE OF s SKIP LOCKED
+    LOOP
+        IF v.accepted THEN
+            PERFORM lease_apply(v.id, 'delivery_accepted', jsonb_build_object(
+                'instance', v.instance, 'generation', v.generation, 'trace', p->>'trace'));
+        END IF;
+        UPDATE lease l
+           SET ask_at = clock_timestamp() + make_interval(secs => v."askSeconds"),
+               startup_deadline = CASE WHEN v.warm THEN NULL ELSE l.startup_deadline END,
+               keep_warm_until = CASE
+                   WHEN NOT v.warm THEN l.keep_warm_until
+                   WHEN s.keep_alive THEN NULL
+                   ELSE greatest(l.keep_warm_until,
+                       clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
+          FROM session s
+         WHERE s.id = v.id AND l.session_id = s.id
+           AND l.state = 'owns_wrapper' AND l.generation = v.generation;
+        CONTINUE WHEN NOT FOUND;
+        UPDATE session s
+           SET busy = v.busy,
+               cpu_ms = CASE WHEN v.moved THEN v.cpu ELSE s.cpu_ms END,
+               cpu_at = CASE WHEN v.moved THEN clock_timestamp() ELSE s.cpu_at END,
+               last_activity_at = CASE WHEN v.warm THEN clock_timestamp()
+                                       ELSE s.last_activity_at END,
+               activity_seq = s.activity_seq + v.warm::int
+         WHERE s.id = v.id
+           AND (v.warm OR v.moved OR s.busy <> v.busy);
+    END LOOP;
+END $$;
+
+-- An operator vouches for the absence that nobody could observe.  The same
+-- events as a stop, so that a late result of an attempt is still refused; and a
+-- line in the audit log.  Answers the state the lease was in, NULL: no lease.
+CREATE OR REPLACE FUNCTION lease_force_release(p_session text, p_trace text)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    l       lease%ROWTYPE;
+    v_spec  jsonb := jsonb_build_object('reason', 'recovery', 'seconds', 45, 'trace', p_trace,
+                                        'attempt', 'forced-' || p_trace, 'absent', true);
+BEGIN
+    -- the order of locks: sandbox, session, lease
+    PERFORM FROM sandbox b JOIN lease x ON x.sandbox_id = b.id
+      WHERE x.session_id = p_session FOR UPDATE OF b;
+    PERFORM FROM session WHERE id = p_session FOR UPDATE;
+    SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    IF l.state = 'none' THEN
+        RETURN l.state;
+    END IF;
+    PERFORM lease_apply(p_session, 'request_stop', v_spec);
+    UPDATE lease SET next_attempt_at = clock_timestamp()
+     WHERE session_id = p_session AND state = 'stop_needed';
+    PERFORM lease_apply(p_session, 'begin_stop_attempt', v_spec);
+    PERFORM session_stop_end(p_session, v_spec || jsonb_build_object('attempt',
+        (SELECT attempt_id FROM lease WHERE session_id = p_session)));
+    UPDATE session SET state = 'asleep', reason = 'recovery', busy = false,
+           ended_at = clock_timestamp()
+     WHERE id = p_session AND state IN ('initializing', 'ready');
+    PERFORM audit_add('lease_force_release', 'critical',
+        (SELECT tenant FROM session WHERE id = p_session), p_session,
+        jsonb_build_object('by', event_actor(), 'was', l.state, 'generation', l.generation,
+            'sandbox', l.sandbox_id, 'reason', l.reason, 'attempts', l.attempts,
+            'lastError', l.last_error, 'trace', p_trace));
+    RETURN l.state;
+END $$;

@@ -1,0 +1,80 @@
+/* cell_control.c: a wrapper that is not as its lease says. */
+#include "control/cell_control.h"
+
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum { KILL_WAIT_MS = 5000 };
+
+static int64_t
+look_until(const struct control *ctl)
+{
+	return clock_ms() + ctl->conf->discovery_seconds * 1000;
+}
+
+/* Absence as a stop wants it: sealed, and both sources agree. */
+static int
+is_gone(struct control *ctl, const struct agent_target *t, bool *gone,
+    struct err *e)
+{
+	struct agent_sight sight;
+
+	*gone = false;
+	if (agent_seal(&ctl->provider, t, look_until(ctl), &sight, e) < 0)
+		return -1;
+	if (sight.count > 0)
+		return 0;
+	return ctl->provider.ops->cell_gone(&ctl->provider, t->sandbox,
+	    t->session, gone, e);
+}
+
+int
+cell_control_gone(struct control *ctl, const struct agent_target *t, bool *gone,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec = NULL;
+
+	bool absent;
+
+	*gone = false;
+	if (is_gone(ctl, t, &absent, e) < 0)
+		return -1;
+	if (!absent)
+		return 0;
+	control_note_death(ctl, t->sandbox, t->session, t->generation);
+	spec = control_spec_text(
+	    json_pack("{s:s, s:s, s:I, s:b, s:s, s:s, s:s*}", "incarnation",
+		t->incarnation, "instance", t->instance, "generation",
+		(json_int_t)t->generation, "lost", 0, "reason", "wrapper_gone",
+		"trace", ctl->trace, "actor", control_actor(ctl)));
+	if (STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, &r, e, t->session,
+		spec) < 0)
+		return -1;
+	*gone = rows_bool(r, 0, "done");
+	if (*gone)
+		agent_unlink_sockets(ctl->conf, t->session, t->generation);
+	return 0;
+}
+
+int
+cell_control_end(struct control *ctl, const struct agent_target *t,
+    struct err *e)
+{
+	struct agent_sight sight;
+	bool gone;
+
+	if (is_gone(ctl, t, &gone, e) < 0)
+		return -1;
+	if (gone)
+		return 0;
+	if (agent_kill(&ctl->provider, t, KILL_WAIT_MS,
+		clock_ms() + 2 * KILL_WAIT_MS, &sight, e) < 0 ||
+	    is_gone(ctl, t, &gone, e) < 0)
+		return -1;
+	if (!gone)
+		return err_set(e, ERR_UNAVAILABLE, "still_there",
+		    "the session's processes are still there");
+	agent_unlink_sockets(ctl->conf, t->session, t->generation);
+	return 0;
+}

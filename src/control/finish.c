@@ -1,0 +1,199 @@
+/* finish.c: what remains of a deletion once the lease is none. */
+#include "control/finish.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/sandbox_control.h"
+
+struct leaving {
+	char session[ID_MAX];
+	int64_t generation;
+	char sandbox[SANDBOX_ID_MAX];
+	char incarnation[ID_MAX];
+	bool gone; /* sandbox or files */
+	struct err why;
+};
+
+/* Sandboxes of one session go as a whole; their files with them. */
+static void
+end_sandboxes(struct control *ctl, struct leaving *all, size_t count)
+{
+	auto_free struct sandbox_end *ends = xcalloc(count, sizeof(*ends));
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (sandbox_id_is_isolated(all[i].sandbox)) {
+			ends[n].id = all[i].sandbox;
+			ends[n++].incarnation = all[i].incarnation;
+		}
+	sandbox_control_end_all(ctl, ends, n, true);
+	for (size_t i = 0, k = 0; i < count; i++)
+		if (sandbox_id_is_isolated(all[i].sandbox)) {
+			all[i].gone = ends[k].done;
+			all[i].why = ends[k++].why;
+		}
+}
+
+/* An id that none of ours can be: nothing is done about it. */
+static bool
+is_bad(struct leaving *l)
+{
+	return l->why.kind != ERR_NONE ||
+	    sandbox_id_check(l->sandbox, &l->why) < 0;
+}
+
+static void
+drop_files(struct control *ctl, struct leaving *all, size_t count)
+{
+	const struct provider *p = &ctl->provider;
+
+	for (size_t i = 0; i < count; i++) {
+		struct leaving *l = &all[i];
+
+		if (sandbox_id_is_isolated(l->sandbox) || is_bad(l))
+			continue;
+		l->gone = p->ops->storage_drop(p, l->sandbox, l->session,
+			      &l->why) == 0;
+		if (l->gone)
+			l->why = (struct err){ 0 };
+	}
+}
+
+static void
+remove_sockets(struct control *ctl, const struct leaving *all, size_t count)
+{
+	auto_free struct agent_life *lives = xcalloc(count, sizeof(*lives));
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (all[i].gone) {
+			str_copy(lives[n].session, ID_MAX, all[i].session);
+			lives[n++].generation = all[i].generation;
+		}
+	agent_unlink_sockets_of(ctl->conf, lives, n);
+}
+
+/* With their sandboxes' locks held.  *done: rows that say deleted now. */
+static int
+finish(struct control *ctl, struct leaving *all, size_t count, size_t *done,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *text = NULL;
+	json_t *ids = json_array();
+
+	*done = 0;
+	end_sandboxes(ctl, all, count);
+	drop_files(ctl, all, count);
+	remove_sockets(ctl, all, count);
+	for (size_t i = 0; i < count; i++)
+		if (all[i].gone)
+			json_array_append_new(ids, json_string(all[i].session));
+	text = control_spec_text(json_pack("{s:o, s:s, s:s*}", "sessions", ids,
+	    "trace", ctl->trace, "actor", control_actor(ctl)));
+	if (STORE_RUN(ctl->store, STMT_SESSIONS_DELETED, &r, e, text) < 0)
+		return -1;
+	*done = rows_count(r);
+	return 0;
+}
+
+int
+finish_delete(struct control *ctl, const char *session, bool *done,
+    struct err *e)
+{
+	struct leaving one = { 0 };
+	struct session_row s;
+	size_t n;
+	int rc;
+
+	*done = false;
+	if (control_session(ctl, session, "", &s, e) < 0)
+		return -1;
+	if (!str_equal(s.state, "deleting") || !str_equal(s.lease, "none"))
+		return 0;
+	if (s.host[0] != '\0' && !str_equal(s.host, ctl->conf->host_name))
+		return err_set(e, ERR_UNAVAILABLE, "other_host",
+		    "the sandbox belongs to host %s", s.host);
+	str_copy(one.session, sizeof(one.session), s.id);
+	str_copy(one.sandbox, sizeof(one.sandbox), s.sandbox.id);
+	str_copy(one.incarnation, sizeof(one.incarnation),
+	    s.sandbox.incarnation);
+	one.generation = s.generation;
+	if (control_lock(ctl, one.sandbox, e) < 0)
+		return -1;
+	rc = finish(ctl, &one, 1, &n, e);
+	control_unlock(ctl, one.sandbox);
+	if (rc == 0 && one.why.kind != ERR_NONE) {
+		*e = one.why;
+		return -1;
+	}
+	*done = rc == 0 && n == 1;
+	return rc;
+}
+
+static json_t *
+read_due(const struct rows *r, struct leaving *all)
+{
+	json_t *boxes = json_array();
+
+	for (size_t i = 0; i < rows_count(r); i++) {
+		str_copy(all[i].session, ID_MAX, rows_text(r, i, "session_id"));
+		str_copy(all[i].sandbox, SANDBOX_ID_MAX,
+		    rows_text(r, i, "sandbox_id"));
+		str_copy(all[i].incarnation, ID_MAX,
+		    rows_text(r, i, "incarnation"));
+		all[i].generation = rows_int(r, i, "generation");
+		json_array_append_new(boxes, json_string(all[i].sandbox));
+	}
+	return boxes;
+}
+
+int
+finish_due(struct control *ctl, int64_t limit, struct finish_count *n,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free struct leaving *all = NULL;
+	auto_json json_t *boxes = NULL;
+	char text[24];
+	int rc;
+
+	*n = (struct finish_count){ 0 };
+	snprintf(text, sizeof(text), "%" PRId64, limit);
+	if (STORE_RUN(ctl->store, STMT_DUE_DELETIONS, &r, e,
+		ctl->conf->host_name, text) < 0)
+		return -1;
+	n->found = rows_count(r);
+	all = xcalloc(n->found + 1, sizeof(*all));
+	boxes = read_due(r, all);
+	rc = finish(ctl, all, n->found, &n->done, e);
+	control_unlock_all(ctl, boxes);
+	for (size_t i = 0; i < n->found; i++)
+		if (all[i].why.kind != ERR_NONE) {
+			log_err(LOG_WARN, "delete_goes_on", &all[i].why);
+			n->failed++;
+		}
+	return rc;
+}
+
+int
+finish_failed(struct control *ctl, const char *session, const char *sandbox,
+    bool *done, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+	auto_rows struct rows *r = NULL;
+
+	*done = false;
+	if (STORE_RUN(ctl->store, STMT_FILES_DROPPING, &r, e, session) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return 0;
+	*done = true;
+	/* what fails here the reconciliation of directories goes on with */
+	return p->ops->storage_drop(p, sandbox, session, e);
+}

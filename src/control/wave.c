@@ -1,0 +1,375 @@
+/* wave.c: several stops at once, as one. */
+#include "control/wave.h"
+
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/id.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/discover.h"
+#include "control/sandbox_control.h"
+
+enum { KILL_WAIT_MS = 5000, TERM_MS = 2000 };
+
+/* After SIGTERM, in milliseconds. */
+static const int LOOKS_MS[] = { 100, 500, 1000 };
+
+void
+wave_free(struct wave **w)
+{
+	free(*w);
+	*w = NULL;
+}
+
+/* ---- claiming */
+
+static void
+read_row(const struct rows *r, size_t row, struct wave_stop *s)
+{
+	struct session_row *to = &s->s;
+
+#define COPY(member, col)                                                      \
+	str_copy(to->member, sizeof(to->member), rows_text(r, row, col))
+	COPY(id, "session_id");
+	COPY(instance, "instance");
+	COPY(state, "state");
+	COPY(sandbox.id, "sandbox_id");
+	COPY(sandbox.incarnation, "incarnation");
+	COPY(sandbox_state, "sandbox_state");
+	COPY(host, "host");
+	COPY(boot_id, "boot_id");
+#undef COPY
+	to->generation = rows_int(r, row, "generation");
+	s->located = !rows_null(r, row, "sandbox_state");
+}
+
+static struct wave *
+begin(json_t *spec, struct control *ctl)
+{
+	struct wave *w = xcalloc(1, sizeof(*w));
+
+	id_random(w->attempt, ID_INSTANCE_LEN);
+	json_object_update_new(spec,
+	    json_pack("{s:s, s:I, s:s, s:s*}", "attempt", w->attempt, "seconds",
+		(json_int_t)ctl->conf->stop_watchdog_seconds, "trace",
+		ctl->trace, "actor", control_actor(ctl)));
+	return w;
+}
+
+static void
+fill(struct wave *w, const struct rows *r)
+{
+	for (; w->count < rows_count(r) && w->count < WAVE_MAX; w->count++)
+		read_row(r, w->count, &w->stop[w->count]);
+}
+
+int
+wave_claim(struct control *ctl, const struct wave_wish *wish, struct wave **out,
+    struct err *e)
+{
+	json_t *spec =
+	    json_pack("{s:b, s:I, s:s}", "retries", wish->retries, "limit",
+		(json_int_t)(wish->limit < WAVE_MAX ? wish->limit : WAVE_MAX),
+		"host", ctl->conf->host_name);
+	auto_rows struct rows *r = NULL;
+	auto_free char *text = NULL;
+
+	if (wish->skip != NULL)
+		json_object_set_new(spec, "skip", json_deep_copy(wish->skip));
+	*out = begin(spec, ctl);
+	text = control_spec_text(spec);
+	if (STORE_RUN(ctl->store, STMT_STOP_CLAIM, &r, e, text) < 0)
+		return -1;
+	fill(*out, r);
+	return 0;
+}
+
+int
+wave_claim_one(struct control *ctl, const char *session, struct wave **out,
+    struct err *e)
+{
+	json_t *spec = json_object();
+	auto_rows struct rows *r = NULL;
+	auto_free char *text = NULL;
+
+	*out = begin(spec, ctl);
+	text = control_spec_text(spec);
+	if (STORE_RUN(ctl->store, STMT_STOP_BEGIN, &r, e, session, text) < 0)
+		return -1;
+	fill(*out, r);
+	return 0;
+}
+
+/* ---- looking and stopping */
+
+static bool
+is_here(const struct control *ctl, const struct session_row *s)
+{
+	return str_equal(s->host, ctl->conf->host_name) &&
+	    str_equal(s->boot_id, ctl->provider.boot_id);
+}
+
+/* Those that are still worth a question. */
+struct crowd {
+	struct agent_one *who[WAVE_MAX];
+	size_t count;
+};
+
+/* `there`: those of whom something was seen; else all that are here. */
+static struct crowd
+gather(const struct control *ctl, struct wave *w, bool there)
+{
+	struct crowd c = { .count = 0 };
+
+	for (size_t i = 0; i < w->count; i++) {
+		struct wave_stop *s = &w->stop[i];
+
+		if (there ? s->ask.answered && s->ask.sight.count > 0
+			  : s->located && is_here(ctl, &s->s))
+			c.who[c.count++] = &s->ask;
+	}
+	return c;
+}
+
+/*
+ * A row that predates sandbox ids gets its own first; a lease of which nobody
+ * knows where to look is kept.
+ */
+static void
+locate(struct control *ctl, struct wave_stop *s)
+{
+	if (s->s.sandbox.id[0] == '\0' && s->s.state[0] != '\0') {
+		char id[ID_MAX];
+
+		str_copy(id, sizeof(id), s->s.id);
+		s->located = control_session(ctl, id, "", &s->s, &s->why) == 0;
+	}
+	if (s->located && sandbox_id_check(s->s.sandbox.id, &s->why) < 0)
+		s->located = false;
+	if (!s->located && s->why.kind == ERR_NONE)
+		err_set(&s->why, ERR_UNAVAILABLE, "no_sandbox",
+		    "nobody knows where to look for it");
+	s->ask.target = control_target(&s->s);
+}
+
+/*
+ * No init answers.  If nothing runs, the incarnation is ended where effects
+ * happen, so that a worker that was stopped in mid-start cannot start it
+ * after this absence was recorded.
+ */
+static int
+look_without_init(struct control *ctl, struct wave_stop *s)
+{
+	size_t siblings;
+
+	if (!discover_sandbox_down(ctl, &s->s, &s->why))
+		return -1;
+	if (discover_row_runs(&s->s) &&
+	    sandbox_control_gone(ctl, s->s.sandbox.id, s->s.sandbox.incarnation,
+		&siblings, &s->why) < 0)
+		return -1;
+	s->absent = true;
+	s->why = (struct err){ 0 }; /* of what did not matter */
+	return 0;
+}
+
+static bool
+failed_with(const struct err *e, const char *code)
+{
+	return e->kind != ERR_NONE && str_equal(e->code, code);
+}
+
+/*
+ * Nobody answered the seal.  Under the sandbox's lock, so that a start that is
+ * under way is waited for; then init may be there after all.
+ */
+static void
+look_again(struct control *ctl, struct wave_stop *s, int64_t deadline)
+{
+	struct agent_one *one = &s->ask;
+
+	s->timed_out = failed_with(&one->e, "timed_out");
+	if (control_lock(ctl, s->s.sandbox.id, &s->why) < 0)
+		return;
+	if (failed_with(&one->e, "not_listening"))
+		agent_ask_all(&ctl->provider, AGENT_SEAL, 0, deadline, &one, 1);
+	if (!one->answered)
+		(void)!look_without_init(ctl, s);
+	control_unlock(ctl, s->s.sandbox.id);
+}
+
+static void
+seal_all(struct control *ctl, struct wave *w)
+{
+	int64_t deadline = clock_ms() + ctl->conf->discovery_seconds * 1000;
+	struct crowd here;
+
+	for (size_t i = 0; i < w->count; i++)
+		locate(ctl, &w->stop[i]);
+	here = gather(ctl, w, false);
+	agent_ask_all(&ctl->provider, AGENT_SEAL, 0, deadline, here.who,
+	    here.count);
+	for (size_t i = 0; i < w->count; i++)
+		if (w->stop[i].located && !w->stop[i].ask.answered)
+			look_again(ctl, &w->stop[i], deadline);
+}
+
+/* Both sources must agree: init has reaped the cell, its cgroup is empty. */
+static void
+conclude(struct control *ctl, struct wave_stop *s)
+{
+	const struct agent_target *t = &s->ask.target;
+
+	if (s->absent || s->why.kind != ERR_NONE)
+		return;
+	if (!s->ask.answered) {
+		s->why = s->ask.e;
+		s->timed_out = failed_with(&s->why, "timed_out");
+		return;
+	}
+	if (s->ask.sight.count == 0 &&
+	    ctl->provider.ops->cell_gone(&ctl->provider, t->sandbox, t->session,
+		&s->absent, &s->why) < 0) {
+		s->absent = false;
+		return;
+	}
+	if (!s->absent)
+		err_set(&s->why, ERR_UNAVAILABLE, "still_there",
+		    "the session's processes are still there");
+}
+
+static void
+act(struct control *ctl, struct wave *w)
+{
+	const struct provider *p = &ctl->provider;
+	struct crowd there;
+	int64_t began;
+
+	seal_all(ctl, w);
+	there = gather(ctl, w, true);
+	agent_ask_all(p, AGENT_TERM, 0, clock_ms() + TERM_MS, there.who,
+	    there.count);
+	began = clock_ms();
+	for (size_t i = 0; i < ARRAY_LEN(LOOKS_MS); i++) {
+		int wait = clock_left_ms(began + LOOKS_MS[i]);
+
+		there = gather(ctl, w, true);
+		if (there.count == 0)
+			break;
+		agent_ask_all(p, AGENT_LOOK, wait, clock_ms() + wait + TERM_MS,
+		    there.who, there.count);
+	}
+	there = gather(ctl, w, true);
+	agent_ask_all(p, AGENT_KILL, KILL_WAIT_MS,
+	    clock_ms() + 2 * KILL_WAIT_MS, there.who, there.count);
+	for (size_t i = 0; i < w->count; i++)
+		conclude(ctl, &w->stop[i]);
+}
+
+/* ---- outcomes */
+
+static json_t *
+outcome_of(const struct wave_stop *s)
+{
+	return json_pack("{s:s, s:b, s:s}", "session", s->s.id, "absent",
+	    s->absent, "error", s->why.msg);
+}
+
+static int
+record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
+    struct err *e)
+{
+	json_t *list = json_array();
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec = NULL;
+
+	for (size_t i = from; i < from + count; i++)
+		json_array_append_new(list, outcome_of(&w->stop[i]));
+	spec = control_spec_text(
+	    json_pack("{s:o, s:s, s:s, s:s*}", "outcomes", list, "attempt",
+		w->attempt, "trace", ctl->trace, "actor", control_actor(ctl)));
+	if (STORE_RUN(ctl->store, STMT_STOP_OUTCOMES, &r, e, spec) < 0)
+		return -1;
+	for (size_t k = 0; k < rows_count(r); k++)
+		for (size_t i = from; i < from + count; i++)
+			if (str_equal(w->stop[i].s.id,
+				rows_text(r, k, "session_id")))
+				str_copy(w->stop[i].state, CONTROL_WORD_MAX,
+				    rows_text(r, k, "state"));
+	return 0;
+}
+
+/* All at once; when that fails, what can be recorded one by one. */
+static int
+record(struct control *ctl, struct wave *w, struct err *e)
+{
+	int rc = 0;
+
+	if (record_some(ctl, w, 0, w->count, e) == 0)
+		return 0;
+	if (w->count == 1)
+		return -1;
+	for (size_t i = 0; i < w->count; i++)
+		if (record_some(ctl, w, i, 1, e) < 0)
+			rc = -1;
+	return rc;
+}
+
+static void
+remove_sockets(struct control *ctl, const struct wave *w)
+{
+	struct agent_life lives[WAVE_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		if (!w->stop[i].absent)
+			continue;
+		str_copy(lives[n].session, sizeof(lives[n].session),
+		    w->stop[i].s.id);
+		lives[n++].generation = w->stop[i].s.generation;
+	}
+	agent_unlink_sockets_of(ctl->conf, lives, n);
+}
+
+/* A sandbox of one session has no use while that session sleeps. */
+static void
+stop_own_sandboxes(struct control *ctl, const struct wave *w)
+{
+	struct sandbox_end ends[WAVE_MAX] = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct wave_stop *s = &w->stop[i];
+
+		if (!s->absent || s->state[0] == '\0' ||
+		    str_equal(s->state, "deleting") ||
+		    !sandbox_id_is_isolated(s->s.sandbox.id))
+			continue;
+		ends[n].id = s->s.sandbox.id;
+		ends[n++].incarnation = s->s.sandbox.incarnation;
+	}
+	sandbox_control_retire_all(ctl, ends, n, false);
+	for (size_t i = 0; i < n; i++)
+		if (ends[i].why.kind != ERR_NONE) /* the reaper goes on */
+			log_err(LOG_WARN, "sandbox_stop", &ends[i].why);
+}
+
+int
+wave_run(struct control *ctl, struct wave *w, struct err *e)
+{
+	int rc;
+
+	if (w->count == 0)
+		return 0;
+	act(ctl, w);
+	remove_sockets(ctl, w);
+	rc = record(ctl, w, e);
+	for (size_t i = 0; i < w->count; i++)
+		if (!w->stop[i].absent)
+			log_err(LOG_WARN, "stop_not_confirmed",
+			    &w->stop[i].why);
+	stop_own_sandboxes(ctl, w);
+	return rc;
+}

@@ -1,0 +1,309 @@
+/* ask.c: wrappers that are asked what they are doing. */
+#include "reaper/ask.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/awake.h"
+#include "control/stop.h"
+#include "control/suspend.h"
+#include "control/wave.h"
+#include "reaper/plan.h"
+
+enum { ASK_MS = 2000, AT_MAX = 64 };
+
+struct part {
+	const char *name;
+	enum stmt due;
+	enum plan_due why;
+};
+
+/* From here on; so that each is asked once. */
+struct cursor {
+	char at[AT_MAX];
+	char id[ID_MAX];
+};
+
+struct asked {
+	struct agent_one one;
+	struct stop_subject subject;
+	enum plan_verdict verdict;
+	int64_t ask_ms;
+	bool moved;
+	bool suspend; /* it sleeps by being frozen */
+};
+
+struct batch {
+	struct asked who[WAVE_MAX];
+	size_t count;
+};
+
+static void
+read_row(const struct rows *r, size_t i, struct asked *a)
+{
+	struct agent_target *t = &a->one.target;
+
+#define COPY(member, col)                                                      \
+	str_copy(t->member, sizeof(t->member), rows_text(r, i, col))
+	COPY(session, "session_id");
+	COPY(sandbox, "sandbox_id");
+	COPY(incarnation, "incarnation");
+	COPY(instance, "instance");
+#undef COPY
+	t->generation = rows_int(r, i, "generation");
+	a->suspend = rows_bool(r, i, "suspend");
+	a->subject = (struct stop_subject){ .session = t->session,
+		.seen_activity = rows_int(r, i, "activity_seq"),
+		.generation = t->generation };
+}
+
+/* A wrapper that is there and does not answer; none at all has no work. */
+static bool
+is_silent(const struct agent_one *one)
+{
+	static const char *const SILENT[] = { "timed_out",
+		"wrapper_unresponsive", "busy" };
+
+	for (size_t i = 0; !one->answered && i < ARRAY_LEN(SILENT); i++)
+		if (one->e.code != NULL && str_equal(one->e.code, SILENT[i]))
+			return true;
+	return false;
+}
+
+static void
+judge(struct pass *p, const struct part *part, const struct rows *r, size_t i,
+    struct asked *a)
+{
+	const struct agent_status *st = &a->one.status;
+	const bool told = a->one.answered;
+	const struct plan_work w = {
+		.silent = is_silent(&a->one),
+		.starting = str_equal(rows_text(r, i, "state"), "initializing"),
+		.busy = told && st->busy,
+		.served = told ? st->served : 0,
+		.quiet_ms = told ? st->quiet_ms : 0,
+		.limit_ms = told ? st->limit_ms : 0,
+		.cpu_ms = told ? st->cpu_ms : -1,
+		.old_cpu_ms =
+		    rows_null(r, i, "cpu_ms") ? -1 : rows_int(r, i, "cpu_ms"),
+		.cpu_age_ms = rows_int(r, i, "cpu_age_ms"),
+	};
+
+	a->verdict = plan_work(part->why, &w,
+	    p->ctl->conf->stuck_seconds * 1000, &a->ask_ms, &a->moved);
+	if (a->verdict == PLAN_LEAVE)
+		pass_failed(p, part->name, &a->one.e);
+}
+
+static void
+ask_all(struct pass *p, const struct part *part, const struct rows *r,
+    struct batch *b)
+{
+	struct agent_one *ask[WAVE_MAX];
+
+	b->count = rows_count(r) < WAVE_MAX ? rows_count(r) : WAVE_MAX;
+	for (size_t i = 0; i < b->count; i++) {
+		read_row(r, i, &b->who[i]);
+		ask[i] = &b->who[i].one;
+	}
+	agent_ask_all(&p->ctl->provider, AGENT_STATUS, 0, clock_ms() + ASK_MS,
+	    ask, b->count);
+	for (size_t i = 0; i < b->count; i++)
+		judge(p, part, r, i, &b->who[i]);
+}
+
+/* ---- what comes of it */
+
+static json_t *
+answer_of(const struct asked *a)
+{
+	const struct agent_target *t = &a->one.target;
+	bool warm = a->verdict == PLAN_WARM || a->verdict == PLAN_REPAIR;
+
+	return json_pack("{s:s, s:I, s:s, s:b, s:I, s:b, s:f, s:b, s:b}", "id",
+	    t->session, "generation", (json_int_t)t->generation, "instance",
+	    t->instance, "busy", a->one.answered && a->one.status.busy, "cpu",
+	    (json_int_t)a->one.status.cpu_ms, "moved", a->moved, "askSeconds",
+	    (double)a->ask_ms / 1000, "warm", warm, "accepted",
+	    a->verdict == PLAN_REPAIR);
+}
+
+static int
+write_answers(struct pass *p, const struct batch *b, struct err *e)
+{
+	json_t *list = json_array();
+	auto_free char *spec = NULL;
+
+	for (size_t i = 0; i < b->count; i++) {
+		enum plan_verdict v = b->who[i].verdict;
+
+		if (v == PLAN_KEEP || v == PLAN_WARM || v == PLAN_REPAIR)
+			json_array_append_new(list, answer_of(&b->who[i]));
+	}
+	spec = control_spec_text(
+	    json_pack("{s:O, s:s}", "asked", list, "trace", p->ctl->trace));
+	if (json_array_size(list) == 0) {
+		json_decref(list);
+		return 0;
+	}
+	json_decref(list);
+	return STORE_RUN(p->ctl->store, STMT_SESSIONS_ASKED, NULL, e, spec);
+}
+
+/* Dropped where somebody came meanwhile, or another generation began. */
+static int
+write_wishes(struct pass *p, const struct batch *b, enum plan_verdict verdict,
+    enum stop_wish what, const char *reason, const char *say, int64_t *count,
+    struct err *e)
+{
+	struct stop_subject who[WAVE_MAX];
+	size_t n = 0, changed;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->who[i].verdict == verdict)
+			who[n++] = b->who[i].subject;
+	if (stop_request_all(p->ctl, who, n, what, reason, say, &changed, e) <
+	    0)
+		return -1;
+	*count += (int64_t)changed;
+	return 0;
+}
+
+/*
+ * One that is idle may have worked since its row was written; and some sleep
+ * by being frozen.  What is settled here needs no wish any more.
+ */
+static int
+settle_idle(struct pass *p, struct asked *a, struct err *e)
+{
+	const char *session = a->one.target.session;
+	bool spared = false;
+
+	if (a->one.answered &&
+	    awake_was_active(p->ctl, session, a->one.target.generation,
+		a->one.status.idle_ms, &spared, e) < 0)
+		return -1;
+	if (!spared && !a->suspend)
+		return 0;
+	a->verdict = PLAN_SETTLED;
+	if (spared)
+		return 0;
+	p->slept++;
+	return suspend_session(p->ctl, session, "idle-timeout",
+	    a->subject.seen_activity, e);
+}
+
+static int
+carry_out(struct pass *p, struct batch *b, struct err *e)
+{
+	for (size_t i = 0; i < b->count; i++)
+		if (b->who[i].verdict == PLAN_SLEEP &&
+		    settle_idle(p, &b->who[i], e) < 0)
+			return -1;
+	if (write_answers(p, b, e) < 0 ||
+	    write_wishes(p, b, PLAN_FAIL, STOP_FAIL, "startup-failed",
+		"it was not ready within its time", &p->failed_starts, e) < 0 ||
+	    write_wishes(p, b, PLAN_SLEEP, STOP_SLEEP, "idle-timeout", NULL,
+		&p->slept, e) < 0)
+		return -1;
+	return write_wishes(p, b, PLAN_STUCK, STOP_SLEEP, "stuck", NULL,
+	    &p->stuck, e);
+}
+
+static void
+unlock(struct pass *p, const struct batch *b)
+{
+	json_t *ids = json_array();
+	auto_free char *text = NULL;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < b->count; i++)
+		json_array_append_new(ids,
+		    json_string(b->who[i].one.target.session));
+	text = control_spec_text(ids);
+	/* a lost connection has lost its locks with it */
+	if (STORE_RUN(p->ctl->store, STMT_SESSIONS_UNLOCK, NULL, &e, text) < 0)
+		log_err(LOG_WARN, "unlock", &e);
+}
+
+/* ---- a part */
+
+static int
+find(struct pass *p, const struct part *part, struct cursor *c, struct rows **r,
+    struct err *e)
+{
+	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
+	size_t n;
+
+	if (STORE_RUN(p->ctl->store, part->due, r, e, p->ctl->conf->host_name,
+		p->ctl->provider.boot_id, c->at, c->id, limit.text) < 0)
+		return -1;
+	n = rows_count(*r);
+	if (n > 0) {
+		str_copy(c->at, sizeof(c->at), rows_text(*r, n - 1, "at"));
+		str_copy(c->id, sizeof(c->id),
+		    rows_text(*r, n - 1, "session_id"));
+	}
+	p->scanned += (int64_t)n;
+	return 0;
+}
+
+/* True when there may be more. */
+static bool
+run_batch(struct pass *p, const struct part *part, struct cursor *c,
+    struct batch *b)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (find(p, part, c, &r, &e) < 0) {
+		pass_failed(p, part->name, &e);
+		return false;
+	}
+	if (rows_count(r) == 0)
+		return false;
+	if (p->dry_run) {
+		for (size_t i = 0; i < rows_count(r); i++)
+			printf("%s: %s\n", part->name,
+			    rows_text(r, i, "session_id"));
+		return false;
+	}
+	ask_all(p, part, r, b);
+	if (carry_out(p, b, &e) < 0)
+		pass_failed(p, part->name, &e);
+	unlock(p, b);
+	return true;
+}
+
+static void
+run(struct pass *p, const struct part *part)
+{
+	auto_free struct batch *b = xcalloc(1, sizeof(*b));
+	struct cursor c = { .at = "-infinity" };
+
+	while (pass_has_time(p) && run_batch(p, part, &c, b))
+		*b = (struct batch){ 0 };
+}
+
+void
+ask_late_starts(struct pass *p)
+{
+	run(p,
+	    &(struct part){ "late_starts", STMT_DUE_STARTS, PLAN_DUE_START });
+}
+
+void
+ask_idle(struct pass *p)
+{
+	run(p, &(struct part){ "idle", STMT_DUE_WARM, PLAN_DUE_IDLE });
+}
+
+void
+ask_stuck(struct pass *p)
+{
+	run(p, &(struct part){ "stuck", STMT_DUE_ASKS, PLAN_DUE_ASK });
+}

@@ -1,0 +1,26 @@
+/*
+ * clear.h: what stops leave behind, and what time takes away.
+ */
+#ifndef SANDLEASE_REAPER_CLEAR_H
+#define SANDLEASE_REAPER_CLEAR_H
+
+#include "reaper/pass.h"
+
+/* Deletions whose wrapper is gone. */
+void clear_deletions(struct pass *p);
+/* Sessions that were interrupted one step before they slept. */
+void clear_sleepers(struct pass *p);
+/* Preview URLs that have expired. */
+void clear_ports(struct pass *p);
+/* Files of sessions that failed a while ago. */
+void clear_failed_files(struct pass *p);
+/* Sandboxes in which nothing runs. */
+void clear_idle_sandboxes(struct pass *p);
+/* Destructions that were interrupted. */
+void clear_destroys(struct pass *p);
+/* Rows past their retention. */
+void clear_forgotten(struct pass *p);
+/* Files in the trash. */
+void clear_trash(struct pass *p);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * sighting.h: what a host has and no row explains is removed only when it was
+ * seen twice over some time.
+ */
+#ifndef SANDLEASE_REAPER_SIGHTING_H
+#define SANDLEASE_REAPER_SIGHTING_H
+
+#include "reaper/pass.h"
+
+/* Kinds of things; a thing's name begins with one. */
+#define SIGHTING_SANDBOX "sandbox:"
+#define SIGHTING_CELL "cell:"
+#define SIGHTING_STORAGE "storage:"
+#define SIGHTING_SOCKET "socket:"
+
+/* Notes it; *ripe once that was often and long enough. */
+int sighting_add(struct pass *p, const char *thing, bool *ripe, struct err *e)
+    MUST_CHECK;
+
+/* It was removed. */
+int sighting_end(struct pass *p, const char *thing, struct err *e) MUST_CHECK;
+
+/* After a complete look: what was not seen since then does not count. */
+void sighting_end_others(struct pass *p, const char *kind, const char *since);
+
+#endif

@@ -1,0 +1,126 @@
+/* stops.c: carries out what is to be stopped, in waves. */
+#include "reaper/stops.h"
+
+#include <stdio.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/wave.h"
+#include "reaper/plan.h"
+
+enum { SILENT_TWICE = 2 };
+
+void
+stops_expire_watchdogs(struct pass *p)
+{
+	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
+	int64_t expired = 1;
+
+	while (expired > 0 && !p->dry_run && pass_has_time(p)) {
+		auto_rows struct rows *r = NULL;
+		struct err e = { 0 };
+
+		if (STORE_RUN(p->ctl->store, STMT_STOP_WATCHDOGS, &r, &e,
+			limit.text) < 0) {
+			pass_failed(p, "stop_watchdogs", &e);
+			return;
+		}
+		expired = rows_int(r, 0, "expired");
+		p->scanned += expired;
+	}
+}
+
+/* How often each sandbox did not answer, and whom to leave alone for that. */
+struct silence {
+	json_t *times; /* id -> count */
+	json_t *skip;
+};
+
+static void
+note_silence(struct silence *q, const struct wave *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		const struct wave_stop *s = &w->stop[i];
+		const char *box = s->s.sandbox.id;
+		json_int_t n;
+
+		if (!s->timed_out)
+			continue;
+		n = json_integer_value(json_object_get(q->times, box)) + 1;
+		json_object_set_new(q->times, box, json_integer(n));
+		if (n == SILENT_TWICE)
+			json_array_append_new(q->skip, json_string(box));
+	}
+}
+
+/* One wave.  How many it claimed; 0 when there was nothing, or it failed. */
+static size_t
+run_wave(struct pass *p, bool retries, struct silence *q)
+{
+	const struct wave_wish wish = { .retries = retries,
+		.limit = p->ctl->conf->reaper_batch,
+		.skip = q->skip };
+	auto_wave struct wave *w = NULL;
+	struct err e = { 0 };
+
+	if (wave_claim(p->ctl, &wish, &w, &e) < 0) {
+		pass_failed(p, "stops", &e);
+		return 0;
+	}
+	p->scanned += (int64_t)w->count;
+	if (wave_run(p->ctl, w, &e) < 0)
+		pass_failed(p, "stops", &e);
+	for (size_t i = 0; i < w->count; i++) {
+		if (w->stop[i].absent)
+			p->stopped++;
+		else
+			p->errors++; /* the wave has told why */
+	}
+	note_silence(q, w);
+	return w->count;
+}
+
+static void
+run_all(struct pass *p, struct silence *q)
+{
+	int64_t whole = p->ctl->conf->reaper_pass_seconds * 1000, spent = 0;
+
+	while (pass_has_time(p)) {
+		int64_t began = clock_ms();
+
+		if (run_wave(p, false, q) > 0)
+			continue;
+		if (plan_retry_ms(whole, p->ctl->conf->reaper_retry_percent,
+			spent, clock_left_ms(p->deadline_ms)) == 0 ||
+		    run_wave(p, true, q) == 0)
+			return;
+		spent += clock_ms() - began;
+	}
+}
+
+static void
+tell(struct pass *p)
+{
+	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (STORE_RUN(p->ctl->store, STMT_DUE_STOPS, &r, &e,
+		p->ctl->conf->host_name, limit.text) < 0)
+		pass_failed(p, "stops", &e);
+	for (size_t i = 0; r != NULL && i < rows_count(r); i++)
+		printf("stops: %s\n", rows_text(r, i, "session_id"));
+}
+
+void
+stops_run(struct pass *p)
+{
+	auto_json json_t *times = json_object(), *skip = json_array();
+	struct silence q = { .times = times, .skip = skip };
+
+	if (p->dry_run)
+		tell(p);
+	else
+		run_all(p, &q);
+}

@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""causes.t: why the reaper ends a session, and what it finds that no row
+explains, on a whole service.  Time is shifted in the rows or set short."""
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import service
+from service import (at, call, create, execute, expect, get, job, problem,
+                     reap, setting, sql, until, value)
+from tap import case, equal, run, true
+
+service.begin()
+
+ME = os.getpid()
+DATA = os.path.join(setting("STACK_STATE"), "data")
+SOCKETS = os.path.join(setting("STACK_RUN"), "run", "s")
+
+
+def passes(*arguments):
+    """A pass that must succeed; its summary."""
+    status, text, summary = reap(*arguments)
+    equal(status, 0, "exit status, with %s" % text)
+    return summary
+
+
+def state(sid):
+    return sql("SELECT s.state, coalesce(s.reason, ''), l.state FROM session s"
+               " JOIN lease l ON l.session_id = s.id WHERE s.id = :'v1'",
+               sid)[0]
+
+
+def storage(s):
+    return os.path.join(DATA, "storage", s["sandboxId"], s["id"])
+
+
+# ---- causes
+
+@case
+def a_command_that_does_nothing_is_stuck():
+    sid = create()["id"]
+    busy = create()["id"]
+    runners = [threading.Thread(target=lambda s=s, c=c: call(
+        "POST", at(s, "/api/execute"), {"command": c}))
+        for s, c in ((sid, "read x </dev/tcp/127.0.0.1/9 || sleep 7201"),
+                     (busy, "while :; do :; done"))]
+    for r in runners:
+        r.start()
+    until("both are busy", lambda: get(sid)["busy"] and get(busy)["busy"])
+    service.configure(stuck_seconds=1)
+    try:
+        sql("UPDATE lease SET ask_at = '-infinity'")
+        passes()  # seen for the first time
+        equal((state(sid)[0], state(busy)[0]), ("ready", "ready"), "states")
+        until("it is stuck", lambda: (
+            sql("UPDATE lease SET ask_at = '-infinity'"), passes(),
+            state(sid)[0] == "asleep")[-1])
+        equal(state(sid), ["asleep", "stuck", "none"], "state")
+        equal(state(busy)[0], "ready", "who uses the CPU is not")
+    finally:
+        service.configure(stuck_seconds=1800)
+    expect(200, call("DELETE", at(busy)))
+    for r in runners:
+        r.join(service.PATIENCE)
+
+
+@case
+def output_a_stream_or_a_limit_of_its_own_is_not_stuck():
+    sid, limited = create()["id"], create()["id"]
+    bodies = ((sid, {"command": "while sleep 0.05; do echo; done"}),
+              (limited, {"command": "sleep 7202", "timeoutMs": 600000}))
+    runners = [threading.Thread(target=lambda s=s, b=b: call(
+        "POST", at(s, "/api/execute/stream"), b)) for s, b in bodies]
+    for r in runners:
+        r.start()
+    until("both are busy", lambda: get(sid)["busy"] and get(limited)["busy"])
+    service.configure(stuck_seconds=1)
+    try:
+        for _ in range(3):
+            sql("UPDATE lease SET ask_at = '-infinity'")
+            sql("UPDATE session SET cpu_at = cpu_at - interval '1 hour'")
+            equal(passes()["stuck"], 0, "stuck")
+    finally:
+        service.configure(stuck_seconds=1800)
+    equal((state(sid)[0], state(limited)[0]), ("ready", "ready"), "states")
+    for s in (sid, limited):
+        expect(200, call("DELETE", at(s)))
+    for r in runners:
+        r.join(service.PATIENCE)
+
+
+@case
+def a_day_without_a_pause_is_enough_but_for_keep_alive():
+    s, keep = create(), create(keepAlive=True)["id"]
+    execute(s["id"], "echo kept >f")
+    sql("UPDATE session SET started_at = started_at - interval '25 hours'"
+        " WHERE id IN (:'v1', :'v2')", s["id"], keep)
+    equal(passes()["old"], 1, "old")
+    equal(state(s["id"]), ["asleep", "too-old", "none"], "state")
+    equal(state(keep)[0], "ready", "keepAlive")
+    equal(execute(s["id"], "cat f"), "kept\n", "files, and it wakes")
+    equal(passes()["old"], 0, "a pause is a pause")
+
+
+@case
+def a_session_that_initializes_for_ten_minutes_is_an_orphan():
+    s = create(isolation="session")
+    job(s["id"], "8201.%d" % ME)
+    sql("UPDATE session SET state = 'initializing', initializing_since ="
+        " clock_timestamp() - interval '11 minutes' WHERE id = :'v1'", s["id"])
+    equal(passes()["orphans"], 1, "orphans")
+    equal(state(s["id"])[::2], ["failed", "none"], "state")
+    equal(service.running("8201.%d" % ME), [], "nothing runs")
+
+
+@case
+def a_failed_session_loses_its_files_after_a_day_and_its_row_after_90():
+    s = create()
+    execute(s["id"], "echo kept >f")
+    sql("SELECT session_request_stop(:'v1', 'fail',"
+        " '{\"reason\": \"startup-failed\"}')", s["id"])
+    passes()
+    equal(state(s["id"])[::2], ["failed", "none"], "state")
+    true(os.path.exists(storage(s)), "its files are there")
+    sql("UPDATE session SET ended_at = ended_at - interval '25 hours'"
+        " WHERE id = :'v1'", s["id"])
+    passes()
+    true(not os.path.exists(storage(s)), "its files are gone")
+    problem(call("POST", at(s["id"], "/resume")), 409, "session_lost")
+    equal(get(s["id"])["state"], "failed", "the row stays")
+    sql("UPDATE session SET ended_at = ended_at - interval '90 days'"
+        " WHERE id = :'v1'", s["id"])
+    passes()
+    problem(call("GET", at(s["id"])), 404, "session_not_found")
+
+
+@case
+def a_wrapper_that_was_killed_leaves_its_session_asleep():
+    s = create()
+    execute(s["id"], "echo kept >f")
+    cell = service.stat(job(s["id"], "8202.%d" % ME)[0])
+    pid = service.running("8202.%d" % ME)[0]
+    while not service.stat(pid)[0].startswith("sandlease-cell"):
+        pid = service.stat(pid)[2]
+    os.kill(pid, signal.SIGKILL)
+    until("it is gone", lambda: not service.running("8202.%d" % ME))
+    true(cell is not None, "it ran")
+    sql("UPDATE lease SET changed_at = changed_at - interval '1 minute'")
+    equal(passes()["sandboxGone"], 1, "sandboxGone")
+    equal(state(s["id"]), ["asleep", "wrapper_gone", "none"], "state")
+    equal(glob.glob(os.path.join(SOCKETS, s["id"] + "*")), [], "sockets")
+    equal(execute(s["id"], "cat f"), "kept\n", "files")
+
+
+# ---- things
+
+@case
+def sockets_of_generations_that_are_over_go():
+    s = create()
+    living = glob.glob(os.path.join(SOCKETS, s["id"] + ".1.sock"))
+    equal(len(living), 1, "its socket")
+    left = [os.path.join(SOCKETS, name) for name in (
+        s["id"] + ".0.sock", s["id"] + ".0.8080.sock")]
+    stranger = os.path.join(SOCKETS, "strangerstrangerstra.1.sock")
+    other = os.path.join(SOCKETS, "not-one-of-ours")
+    for path in left + [stranger, other]:
+        with open(path, "w", encoding="utf-8"):
+            pass
+    passes()
+    equal([p for p in left if os.path.exists(p)], [], "leftovers")
+    true(os.path.exists(stranger), "what no row knows must ripen")
+    sql("UPDATE sighting SET first_at = first_at - interval '6 minutes'")
+    passes()
+    true(not os.path.exists(stranger), "seen twice over five minutes")
+    true(os.path.exists(other) and os.path.exists(living[0]), "others")
+    equal(execute(s["id"], "echo fine"), "fine\n", "it serves")
+    os.unlink(other)
+
+
+@case
+def directories_without_a_row_go_to_the_trash():
+    s = create()
+    user = os.stat(storage(s))
+    paths = [os.path.join(os.path.dirname(storage(s)), name) for name in (
+        "strangerstrangerstra", "not-a-session")]
+    for path in paths:
+        os.makedirs(os.path.join(path, "workspace"))
+        for d in (path, os.path.join(path, "workspace")):
+            os.chown(d, user.st_uid, user.st_gid)
+    passes()
+    equal([os.path.exists(p) for p in paths], [True, True], "one sighting")
+    sql("UPDATE sighting SET first_at = first_at - interval '6 minutes'")
+    passes()
+    equal([os.path.exists(p) for p in paths], [False, True], "two")
+    true(os.path.exists(storage(s)), "the others")
+    shutil.rmtree(paths[1])
+    # one of a session that is deleted needs no second look
+    expect(200, call("DELETE", at(s["id"])))
+    os.makedirs(storage(s))
+    for d in (os.path.dirname(storage(s)), storage(s)):
+        os.chown(d, user.st_uid, user.st_gid)
+    passes()
+    true(not os.path.exists(storage(s)), "a deleted session has none")
+
+
+# ---- sharing, dying, hanging
+
+def start_reaper():
+    return subprocess.Popen(
+        [service.program("sandlease-reaper"), "--config",
+         setting("SANDLEASE_CONFIG")], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, cwd="/")
+
+
+@case
+def a_reaper_that_was_killed_is_followed_by_one_that_goes_on():
+    service.configure(reaper_batch=2)
+    ids = [create(isolation="session" if i % 2 else "shared")["id"]
+           for i in range(8)]
+    sql("UPDATE session SET expires_at = clock_timestamp() WHERE id IN"
+        " ('%s')" % "','".join(ids))
+    rounds = 0
+    while any(state(sid)[0] != "deleted" for sid in ids):
+        rounds += 1
+        true(rounds < 60, "in time: %r" % [state(sid) for sid in ids])
+        one = start_reaper()
+        until("it is at work, or done", lambda one=one, n=len(
+            sql("SELECT id FROM event")): one.poll() is not None
+              or len(sql("SELECT id FROM event")) > n)
+        if rounds < 12 and one.poll() is None:
+            one.kill()
+        one.communicate()
+        # what it was stopping has its watchdog's time
+        sql("UPDATE lease SET attempt_deadline = clock_timestamp(),"
+            " next_attempt_at = clock_timestamp()"
+            " WHERE state IN ('stopping', 'stop_needed')")
+    service.configure(reaper_batch=50)
+    passes()
+    for sid in ids:
+        equal(glob.glob(os.path.join(SOCKETS, sid + "*")), [], "sockets")
+        equal(glob.glob(os.path.join(DATA, "storage", "*", sid)), [], "files")
+
+
+@case
+def two_reapers_share_the_work():
+    service.configure(reaper_batch=3)
+    ids = [create()["id"] for _ in range(18)]
+    sql("UPDATE session SET expires_at = clock_timestamp() WHERE id IN"
+        " ('%s')" % "','".join(ids))
+    both = [start_reaper(), start_reaper()]
+    said = [one.communicate(timeout=service.PATIENCE) for one in both]
+    service.configure(reaper_batch=50)
+    equal([one.returncode for one in both], [0, 0], "status, with %r" % said)
+    passes()
+    equal({state(sid)[0] for sid in ids}, {"deleted"}, "states")
+    equal(sql("SELECT session_id FROM event WHERE what = 'stop_absent'"
+              " AND session_id IN ('%s') GROUP BY 1 HAVING count(*) <> 1"
+              % "','".join(ids)), [], "each was stopped once")
+
+
+@case
+def a_sandbox_that_hangs_costs_the_others_nothing():
+    service.configure(discovery_seconds=1)
+    bad, good = create(isolation="session"), create()["id"]
+    init = service.init_of(job(bad["id"], "8203.%d" % ME)[0])
+    sql("SELECT session_request_stop(id, 'sleep',"
+        " '{\"reason\": \"user-interrupt\"}') FROM session WHERE id IN"
+        " (:'v1', :'v2')", bad["id"], good)
+    os.kill(init, signal.SIGSTOP)
+    try:
+        status, _, summary = reap()
+        equal((status, summary["stopped"]), (1, 1), "told, and the other one")
+        equal(state(good)[0], "asleep", "the other")
+        equal(state(bad["id"])[::2], ["sleeping", "stop_needed"], "it")
+        true(service.running("8203.%d" % ME), "nothing was killed")
+    finally:
+        os.kill(init, signal.SIGCONT)
+        service.configure(discovery_seconds=10)
+    sql("UPDATE lease SET next_attempt_at = clock_timestamp()"
+        " WHERE state = 'stop_needed'")
+    passes()
+    equal(state(bad["id"])[::2], ["asleep", "none"], "once it answers")
+
+
+# ---- leases without their session's row
+
+@case
+def a_lease_without_metadata_is_shown_and_released_by_proof():
+    s = create()
+    job(s["id"], "8204.%d" % ME)
+    sql("DELETE FROM session WHERE id = :'v1'", s["id"])
+    passes()
+    equal(value("SELECT state FROM lease WHERE session_id = :'v1'", s["id"]),
+          "owns_wrapper", "kept")
+    true(service.running("8204.%d" % ME), "nothing was touched")
+    shown = service.admin("lease", "list", "--without-session")
+    true(s["id"] in shown and "no-session" in shown, "listed: %s" % shown)
+    key = service.new_key("ops", "u", "--scope", "admin")
+    equal(call("GET", "/v1/health", key=key).json["leasesWithoutMetadata"], 1,
+          "health tells an admin")
+    true("leasesWithoutMetadata" not in call(
+        "GET", "/v1/health", key=service.new_key("t", "u")).json,
+         "and nobody else")
+    sql("UPDATE lease SET changed_at = changed_at - interval '11 minutes'"
+        " WHERE session_id = :'v1'", s["id"])
+    equal(passes()["orphans"], 1, "orphans")
+    equal(value("SELECT state FROM lease WHERE session_id = :'v1'", s["id"]),
+          "none", "released by a look that found nothing")
+    equal(service.running("8204.%d" % ME), [], "nothing runs")
+    equal(call("GET", "/v1/health", key=key).json["leasesWithoutMetadata"], 0,
+          "health")
+
+
+@case
+def only_force_releases_what_nobody_can_look_at():
+    s = create(isolation="session")
+    sql("UPDATE sandbox SET host = 'gone-for-good' WHERE id = :'v1'",
+        s["sandboxId"])
+    sql("SELECT session_request_stop(:'v1', 'delete',"
+        " '{\"reason\": \"session-delete\"}')", s["id"])
+    passes()
+    equal(state(s["id"])[::2], ["deleting", "stop_needed"], "kept")
+    done = service.run("sandlease-admin", "lease", "release", s["id"])
+    equal(done.returncode, 1, "without --force")
+    true(b"--force" in done.stderr, "words: %r" % done.stderr)
+    for bad in ("nonsense", "a" * 20):
+        equal(service.run("sandlease-admin", "lease", "release", "--force",
+                          bad).returncode, 1, bad)
+    forced = ("SELECT severity, subject, detail->>'was' FROM audit"
+              " WHERE kind = 'lease_force_release'")
+    equal(sql(forced), [], "no line yet")
+    said = service.admin("lease", "release", "--force", s["id"])
+    true("stop_needed" in said, "it tells: %s" % said)
+    equal(state(s["id"])[2], "none", "released")
+    equal(sql(forced), [["critical", s["id"], "stop_needed"]],
+          "the audit log has it")
+    sql("UPDATE sandbox SET host = :'v2' WHERE id = :'v1'", s["sandboxId"],
+        value("SELECT host FROM reaper_run ORDER BY id DESC LIMIT 1"))
+    passes()
+    equal(state(s["id"])[0], "deleted", "and the rest is finished")
+
+
+# ---- what it did
+
+@case
+def every_pass_is_on_record():
+    key = service.new_key("ops", "v", "--scope", "admin")
+    passes()
+    first = expect(200, call("GET", "/v1/reaper/runs?limit=1", key=key)).json
+    equal(len(first["runs"]), 1, "a page of one")
+    for field in ("id", "host", "startedAt", "durationMs", "scanned",
+                  "stopped", "orphans", "stuck", "old", "failures"):
+        true(field in first["runs"][0], "%s: %r" % (field, first))
+    second = expect(200, call(
+        "GET", "/v1/reaper/runs?limit=1&cursor=" + first["nextCursor"],
+        key=key)).json
+    true(second["runs"][0]["id"] < first["runs"][0]["id"], "newest first")
+    everything = expect(200, call("GET", "/v1/reaper/runs?limit=200",
+                                  key=key)).json
+    equal(everything["nextCursor"], None, "the last page")
+    equal(len(everything["runs"]), int(value("SELECT count(*) FROM"
+                                             " reaper_run")), "all")
+    for bad in ("limit=0", "limit=x", "cursor=x", "cursor=-1"):
+        problem(call("GET", "/v1/reaper/runs?" + bad, key=key), 400,
+                "validation_failed")
+    problem(call("GET", "/v1/reaper/runs", key=service.new_key("t", "v")),
+            403, "forbidden")
+
+
+sys.exit(run(lambda: None))
