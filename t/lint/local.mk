@@ -3,6 +3,7 @@
 LINT += \
 	t/lint/config.t \
 	t/lint/cppcheck.t \
+	t/lint/faults.t \
 	t/lint/format.t \
 	t/lint/hardening.t \
 	t/lint/layers.t \
