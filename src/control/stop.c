@@ -2,6 +2,7 @@
 #include "control/stop.h"
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/id.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -53,8 +54,11 @@ stop_failed_launch(struct control *ctl, const char *session, int64_t generation,
 		control_actor(ctl), "say", say, "generation",
 		(json_int_t)generation, "steps", steps));
 
-	return STORE_RUN(ctl->store, STMT_SESSION_REQUEST_STOP, NULL, e,
-	    session, WISHES[STOP_FAIL], spec);
+	if (STORE_RUN(ctl->store, STMT_SESSION_REQUEST_STOP, NULL, e, session,
+		WISHES[STOP_FAIL], spec) < 0)
+		return -1;
+	CRASH_POINT("fail.intent");
+	return 0;
 }
 
 /* Both sources must agree: init has reaped the cell, its cgroup is empty. */
@@ -79,10 +83,12 @@ stop_in_sandbox(struct control *ctl, const struct agent_target *t, bool *absent,
 
 	if (agent_seal(p, t, deadline, &sight, e) < 0)
 		return -1;
+	CRASH_POINT("stop.sealed");
 	if (sight.count == 0)
 		return check_cell(ctl, t, &sight, absent, e);
 	if (agent_term(p, t, deadline, e) < 0)
 		return -1;
+	CRASH_POINT("stop.asked");
 	for (size_t i = 0; sight.count > 0 && i < ARRAY_LEN(TERM_WAITS_MS); i++)
 		if (agent_look(p, t, TERM_WAITS_MS[i], deadline, &sight, e) < 0)
 			return -1;
@@ -90,6 +96,7 @@ stop_in_sandbox(struct control *ctl, const struct agent_target *t, bool *absent,
 	    agent_kill(p, t, KILL_WAIT_MS, clock_ms() + 2 * KILL_WAIT_MS,
 		&sight, e) < 0)
 		return -1;
+	CRASH_POINT("stop.killed");
 	return check_cell(ctl, t, &sight, absent, e);
 }
 
@@ -104,8 +111,11 @@ stop_without_init(struct control *ctl, const struct session_row *s,
 {
 	size_t siblings;
 
-	if (!discover_sandbox_down(ctl, s, e))
+	/* a start that was killed half way: nothing in it was ever promised */
+	if (!discover_sandbox_down(ctl, s, e) &&
+	    !discover_never_answered(ctl, s))
 		return -1;
+	CRASH_POINT("stop.down");
 	if (discover_row_runs(s) &&
 	    sandbox_control_gone(ctl, s->sandbox.id, s->sandbox.incarnation,
 		&siblings, e) < 0)
@@ -124,6 +134,7 @@ clean_up(struct control *ctl, const struct session_row *s, bool *absent,
 	*absent = false;
 	if (control_lock(ctl, s->sandbox.id, e) < 0)
 		return -1;
+	CRASH_POINT("stop.locked");
 	if (str_equal(s->host, ctl->conf->host_name) &&
 	    str_equal(s->boot_id, ctl->provider.boot_id))
 		rc = stop_in_sandbox(ctl, &t, absent, e);
@@ -166,6 +177,7 @@ stop_attempt(struct control *ctl, const char *session, struct err *e)
 	if (STORE_RUN(ctl->store, STMT_SESSION_STOP_BEGIN, &claimed, e, session,
 		begin) < 0)
 		return -1;
+	CRASH_POINT("stop.claimed");
 	if (rows_count(claimed) == 0)
 		return 0; /* not due, or somebody else's attempt */
 	if (control_session(ctl, session, "", &s, e) < 0)
@@ -173,12 +185,14 @@ stop_attempt(struct control *ctl, const char *session, struct err *e)
 	if (clean_up(ctl, &s, &absent, &why) == 0 && !absent)
 		err_set(&why, ERR_UNAVAILABLE, "still_there",
 		    "the session's processes are still there");
+	CRASH_POINT("stop.looked");
 	end = control_spec_text(json_pack("{s:s, s:b, s:s, s:s, s:s*}",
 	    "attempt", attempt, "absent", absent, "error", why.msg, "trace",
 	    ctl->trace, "actor", control_actor(ctl)));
 	if (STORE_RUN(ctl->store, STMT_SESSION_STOP_END, &ended, e, session,
 		end) < 0)
 		return -1;
+	CRASH_POINT("stop.ended");
 	if (!absent)
 		log_err(LOG_WARN, "stop_not_confirmed", &why);
 	else if (!str_equal(rows_text(ended, 0, "state"), "deleting"))
@@ -218,14 +232,18 @@ stop_finish_delete(struct control *ctl, const char *session, bool *done,
 		    "the sandbox belongs to host %s", s.host);
 	if (control_lock(ctl, s.sandbox.id, e) < 0)
 		return -1;
+	CRASH_POINT("delete.locked");
 	rc = drop_storage(ctl, &s, done, e);
+	CRASH_POINT("delete.dropped");
 	control_unlock(ctl, s.sandbox.id);
 	if (rc < 0 || !*done)
 		return rc;
 	agent_unlink_sockets(ctl->conf, s.id, s.generation);
+	CRASH_POINT("delete.cleared");
 	if (STORE_RUN(ctl->store, STMT_SESSION_SET_DELETED, &r, e, session,
 		spec) < 0)
 		return -1;
+	CRASH_POINT("delete.ended");
 	*done = rows_bool(r, 0, "done");
 	return 0;
 }
