@@ -8,6 +8,7 @@ LINT += \
 	t/lint/hardening.t \
 	t/lint/layers.t \
 	t/lint/man.t \
+	t/lint/promises.t \
 	t/lint/routes.t \
 	t/lint/shell.t \
 	t/lint/size.t \
