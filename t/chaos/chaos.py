@@ -114,6 +114,9 @@ def judge(ledger, watch, sampler, keeper):
         fresh = ["in the end: " + l for l in lines]
         show({kind: fresh})
         found[kind] += fresh
+    found["counters"] = [l for l in service.admin("org", "recount")
+                         .splitlines() if " was " in l]
+    show({"counters": found["counters"]})
     doubles, samples, seen = watch.end()
     found["doubles"] += doubles
     show({"doubles": doubles})
@@ -171,6 +174,7 @@ def summarise(options, ledger, m, sampler, found, took, more):
         "doubleOwners": len(found["doubles"]),
         "missing": len(found["missing"]),
         "stuck": len(found["stuck"]),
+        "countersWrong": len(found["counters"]),
         "lost": len(ledger.violations),
         "longestStuckSeconds": round(sampler.longest, 1),
         "longestStuck": sampler.whose,
@@ -178,7 +182,8 @@ def summarise(options, ledger, m, sampler, found, took, more):
         "wrappersSeen": more["wrappers"],
     }
     summary["ok"] = not any(summary[k] for k in (
-        "leaks", "doubleOwners", "missing", "stuck", "lost")) \
+        "leaks", "doubleOwners", "missing", "stuck", "lost",
+        "countersWrong")) \
         and all(m.counts.values()) and summary["creates"] > 0
     return summary
 

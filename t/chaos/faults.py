@@ -26,14 +26,8 @@ BUILD = os.environ.get("SANDLEASE_FAULTS_BUILD",
 WATCH = os.path.join(BUILD, "t/chaos/watch")
 
 # Deadlines that are over in seconds, and no limit that a crowd could meet.
-SETTINGS = """
-startup_allowance_seconds = 10
-stop_watchdog_seconds = 5
-discovery_seconds = 3
-sandbox_idle_seconds = 5
-activity_write_seconds = 1
-reaper_pass_seconds = 20
-"""
+with open(os.path.join(HERE, "settings"), encoding="utf-8") as f:
+    SETTINGS = f.read()
 
 
 def directory():

@@ -188,6 +188,20 @@ def resume_while_a_stranger_is_there():
     return s
 
 
+@use
+def resume_of_a_warm_session():
+    return session(post("/resume"))
+
+
+@use
+def resume_of_a_warm_session_that_does_not_answer():
+    s = session(post("/resume?wait=2"), isolation="session")
+    for w in audit.wrappers():
+        if w["session"] == s.sid:
+            os.kill(w["pid"], signal.SIGSTOP)
+    return s
+
+
 # ---- stopping
 
 @use
