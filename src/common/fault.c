@@ -110,6 +110,7 @@ struct fault {
 	double fail;
 	double hang;
 	double seconds;
+	double full;
 };
 
 static void
@@ -123,6 +124,8 @@ read_line(const char *line, const char *op, struct fault *f)
 		return;
 	if (str_equal(kind, "provider-fail:"))
 		f->fail = a;
+	if (str_equal(kind, "provider-full:"))
+		f->full = a;
 	if (str_equal(kind, "provider-hang:")) {
 		f->seconds = a;
 		f->hang = n > 3 ? b : 1;
@@ -169,6 +172,9 @@ fault_before(const char *what, const char *op, struct err *e)
 
 	if (f.hang > 0 && chance(f.hang))
 		usleep((useconds_t)(f.seconds * 1e6));
+	if (f.full > 0 && chance(f.full))
+		return err_set(e, ERR_NO_SPACE, "no_space",
+		    "%s finds no space on purpose", op);
 	return f.fail > 0 && chance(f.fail / 2) ? fail(op, e) : 0;
 }
 

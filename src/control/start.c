@@ -80,8 +80,12 @@ take_back(struct control *ctl, const struct launch *l, const struct err *e)
 
 	/* the wish is one statement; what fails after it the reaper finishes */
 	if (STORE_RUN(ctl->store, STMT_SESSION_REFUSED, NULL, &why, session,
-		spec) < 0 ||
-	    stop_attempt(ctl, session, &why) < 0 ||
+		spec) < 0) {
+		log_err(LOG_WARN, "start_cleanup", &why);
+		return -1;
+	}
+	CRASH_POINT("refused.intent");
+	if (stop_attempt(ctl, session, &why) < 0 ||
 	    stop_finish_delete(ctl, session, &gone, &why) < 0)
 		log_err(LOG_WARN, "start_cleanup", &why);
 	return -1;

@@ -51,6 +51,27 @@ destroy(const struct provider *p, const char *id, const char *incarnation,
 }
 
 static int
+suspend(const struct provider *p, const struct agent_target *t, int64_t order,
+    int64_t deadline_ms, struct err *e)
+{
+	FAULTY("suspend", real->suspend(p, t, order, deadline_ms, e));
+}
+
+static int
+resume(const struct provider *p, const struct agent_target *t, int64_t order,
+    int64_t deadline_ms, struct err *e)
+{
+	FAULTY("resume", real->resume(p, t, order, deadline_ms, e));
+}
+
+static int
+capacity(const struct provider *p, const char *id, struct capacity *out,
+    struct err *e)
+{
+	FAULTY("capacity", real->capacity(p, id, out, e));
+}
+
+static int
 storage_make(const struct provider *p, const char *id, const char *session,
     struct err *e)
 {
@@ -92,6 +113,11 @@ provider_faulty(const struct provider_ops *ops)
 	faulty.list = list;
 	faulty.stop = stop;
 	faulty.destroy = destroy;
+	if (ops->suspend != NULL)
+		faulty.suspend = suspend;
+	if (ops->resume != NULL)
+		faulty.resume = resume;
+	faulty.capacity = capacity;
 	faulty.storage_make = storage_make;
 	faulty.storage_exists = storage_exists;
 	faulty.storage_drop = storage_drop;

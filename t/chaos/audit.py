@@ -16,11 +16,11 @@ class World:
     def __init__(self):
         self.sessions = {r[0]: dict(zip(
             ("id", "state", "sandbox", "lease", "generation", "instance",
-             "reason"), r))
+             "frozen", "reason"), r))
             for r in service.sql(
                 "SELECT l.session_id, coalesce(s.state, 'without metadata'),"
                 " coalesce(s.sandbox_id, ''), l.state, l.generation,"
-                " coalesce(l.instance, ''),"
+                " coalesce(l.instance, ''), s.suspended_at IS NOT NULL,"
                 " concat_ws('; ', s.reason, l.reason, l.last_error)"
                 " FROM lease l LEFT JOIN session s ON s.id = l.session_id")}
         self.sandboxes = {r[0]: dict(zip(("id", "state", "incarnation",
@@ -214,8 +214,9 @@ def missing(w):
             yield "sandbox %s runs on paper only" % b["id"]
     cells = {(p["session"], p["generation"]) for p in w.wrappers}
     for s in w.sessions.values():
-        if s["state"] == "ready" and (s["id"], s["generation"]) not in cells:
-            yield "session %s is ready on paper only: %r" % (s["id"], s)
+        if (s["state"] == "ready" or s["frozen"] == "t") and \
+                (s["id"], s["generation"]) not in cells:
+            yield "session %s has a wrapper on paper only: %r" % (s["id"], s)
         if s["state"] in ("ready", "asleep") and not os.path.isdir(
                 os.path.join(w.data, "storage", s["sandbox"], s["id"])):
             yield "session %s has no files: %r" % (s["id"], s)
@@ -235,7 +236,8 @@ def stuck(w):
         if s["state"] not in SETTLED or s["lease"] not in (
                 "none", "owns_wrapper"):
             yield "session %s is stuck: %r" % (s["id"], s)
-        elif s["lease"] == "owns_wrapper" and s["state"] != "ready":
+        elif s["lease"] == "owns_wrapper" and s["state"] != "ready" \
+                and s["frozen"] != "t":
             yield "session %s owns a wrapper and is %s" % (s["id"], s["state"])
     for b in w.sandboxes.values():
         if b["state"] in ("creating", "destroying"):

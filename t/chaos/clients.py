@@ -119,6 +119,8 @@ class Client:
         """An entry, or None when nobody acknowledged anything."""
         key = rng.choice(self.ledger.keys)
         wish = {"sleepAfterSeconds": rng.choice([3, 600, 600, 600])}
+        if rng.random() < 0.2:
+            wish["suspend"] = True
         if rng.random() < 0.5:
             wish["isolation"] = "session"
         headers = {"Idempotency-Key": "%032x" % rng.getrandbits(128)}

@@ -19,7 +19,8 @@ KINDS = {"worker": 6, "reaper": 3, "init": 2, "wrapper": 4, "sandbox": 3,
          "postgres-restart": 1, "postgres-stop": 1, "sigstop": 4,
          "disk-full": 1, "provider-fail": 2, "provider-hang": 2}
 CALLS = ["ensure", "inspect", "list", "stop", "destroy", "storage_make",
-         "storage_exists", "storage_drop", "cell_gone", "agent.launch",
+         "storage_exists", "storage_drop", "cell_gone", "suspend", "resume",
+         "capacity", "agent.launch",
          "agent.prove", "agent.seal", "agent.look", "agent.term",
          "agent.kill", "agent.status", "*"]
 

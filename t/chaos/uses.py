@@ -134,6 +134,19 @@ def create_that_fails():
 
 
 @use
+def create_without_room():
+    s = creates(isolation="session")
+    create = s.act
+
+    def act(_):
+        faults.provider("provider-full: storage_make 1")
+        create(s)
+        faults.provider()
+    s.act, s.goes = act, True
+    return s
+
+
+@use
 def resume_in_a_sandbox_of_its_own():
     s = session(post("/resume"), isolation="session")
     service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
@@ -212,6 +225,25 @@ def sleep_in_a_sandbox_of_its_own():
 @use
 def sleep_in_a_shared_sandbox():
     return session(post("/sleep"))
+
+
+@use
+def suspend():
+    return session(post("/sleep"), suspend=True)
+
+
+@use
+def resume_what_was_suspended():
+    s = session(post("/resume"), suspend=True)
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
+    return s
+
+
+@use
+def delete_what_was_suspended():
+    s = session(delete, suspend=True)
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
+    return s
 
 
 @use
