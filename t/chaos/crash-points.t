@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import faults
@@ -166,19 +167,27 @@ def kill_postgres(_):
     faults.start_postgres()
 
 
+def walk_once(who, point, prepare, strike):
+    faults.disarm()
+    subject = prepare()
+    reached = strike(subject, point)
+    faults.disarm()
+    workers_are_back()
+    if who == "agent":
+        WITNESS.again()
+    repair()
+    found = problems(subject, WITNESS)
+    if not reached:
+        found.append("nobody came to %s" % point)
+    return found
+
+
 def walk(who, point, names, strike):
     for name in names:
-        faults.disarm()
-        subject = uses.USES[name]()
-        reached = strike(subject, point)
-        faults.disarm()
-        workers_are_back()
-        if who == "agent":
-            WITNESS.again()
-        repair()
-        found = problems(subject, WITNESS)
-        if not reached:
-            found.append("nobody came to %s" % point)
+        try:
+            found = walk_once(who, point, uses.USES[name], strike)
+        except Exception:  # one that breaks must not hide the others
+            found = traceback.format_exc().splitlines()
         tap.ok(not found, "kill -9 of %s at %s: %s" % (who, point, name),
                "\n".join(found))
 

@@ -96,8 +96,8 @@ def kill_sandbox(s, whom=("bwrap", "pid")):
                     os.kill(i[one], signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-            service.until("init is gone",
-                          lambda p=i["pid"]: not service.alive(p))
+            # one whose cells are frozen dies when somebody thaws them
+            faults.wait_until(lambda p=i["pid"]: not service.alive(p), 3)
 
 
 def lease(sid, change):

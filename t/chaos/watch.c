@@ -52,6 +52,7 @@ struct watch {
 	struct wrapper *live;
 	size_t count;
 	long wrappers, doubles;
+	bool once;
 };
 
 static ssize_t
@@ -153,7 +154,8 @@ visit(struct watch *t, long pid)
 		return;
 	if (!is_wrapper(pid, &w))
 		return;
-	compare(t, &w);
+	if (!t->once)
+		compare(t, &w);
 	t->known[pid] = true;
 	t->wrappers++;
 	if (t->count < WRAPPERS_MAX)
@@ -198,6 +200,7 @@ sample(struct watch *t)
 static int
 once(struct watch *t)
 {
+	t->once = true;
 	if (sample(t) < 0)
 		return EXIT_FAILURE;
 	for (size_t i = 0; i < t->count; i++)
