@@ -2,6 +2,7 @@
 #include "control/interrupt_control.h"
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/id.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -40,6 +41,7 @@ act(struct control *ctl, const char *id, const char *interrupt_id,
 	if (agent_interrupt(&ctl->provider, &t, age_ms,
 		clock_ms() + INTERRUPT_MS, count, e) < 0)
 		return -1;
+	CRASH_POINT("interrupt.done");
 	detail =
 	    control_spec_text(json_pack("{s:I}", "count", (json_int_t)*count));
 	return STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_END, NULL, e, id,
@@ -60,6 +62,7 @@ interrupt_session(struct control *ctl, const char *id, const char *tenant,
 		return -1;
 	if (rows_count(r) == 0)
 		return refuse(ctl, id, tenant, e);
+	CRASH_POINT("interrupt.intent");
 	if (act(ctl, id, interrupt_id, 0, count, e) < 0) {
 		if (e->kind != ERR_UNAVAILABLE)
 			return -1;

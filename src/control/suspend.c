@@ -2,6 +2,7 @@
 #include "control/suspend.h"
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -48,7 +49,9 @@ act(struct control *ctl, const struct session_row *s, const char *begin,
 	if (rows_count(begun) == 0)
 		return 0;
 	order = rows_int(begun, 0, "suspend_order");
+	CRASH_POINT("suspend.intent");
 	frozen = freeze(ctl, s, order, &why) == 0;
+	CRASH_POINT("suspend.frozen");
 	if (!frozen)
 		log_err(LOG_WARN, "suspend", &why);
 	if (!frozen && is_overtaken(&why))
@@ -59,6 +62,7 @@ act(struct control *ctl, const struct session_row *s, const char *begin,
 	if (STORE_RUN(ctl->store, STMT_SESSION_SUSPEND_END, &ended, e, s->id,
 		end) < 0)
 		return -1;
+	CRASH_POINT("suspend.ended");
 	*stop = str_equal(rows_text(ended, 0, "state"), "sleeping");
 	return 0;
 }
@@ -122,14 +126,18 @@ thaw(struct control *ctl, const struct session_row *s, int64_t order,
 	if (p->ops->resume == NULL)
 		return err_set(e, ERR_INTERNAL, "internal",
 		    "%s cannot resume what is suspended", p->ops->name);
-	if (p->ops->resume(p, &t, order, deadline_ms, e) < 0 ||
-	    agent_prove(p, &t, deadline_ms, e) < 0)
+	if (p->ops->resume(p, &t, order, deadline_ms, e) < 0)
 		return -1;
+	CRASH_POINT("thaw.resumed");
+	if (agent_prove(p, &t, deadline_ms, e) < 0)
+		return -1;
+	CRASH_POINT("thaw.proved");
 	spec = control_spec_text(json_pack("{s:s, s:I, s:I, s:s}", "instance",
 	    s->instance, "generation", (json_int_t)s->generation, "order",
 	    (json_int_t)order, "trace", ctl->trace));
 	if (STORE_RUN(ctl->store, STMT_SESSION_THAWED, &r, e, s->id, spec) < 0)
 		return -1;
+	CRASH_POINT("thaw.ended");
 	if (!rows_bool(r, 0, "applied"))
 		return err_set(e, ERR_BUSY, "lease_changed",
 		    "the session was stopped while it was resumed");
@@ -150,6 +158,7 @@ begin_thaw(struct control *ctl, const struct session_row *s, int64_t *order,
 	if (STORE_RUN(ctl->store, STMT_SESSION_THAW_BEGIN, &r, e, s->id, spec) <
 	    0)
 		return -1;
+	CRASH_POINT("thaw.intent");
 	*order = rows_int(r, 0, "suspend_order");
 	return 0;
 }

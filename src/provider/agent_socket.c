@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/channel.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -197,6 +198,7 @@ agent_launch(const struct provider *p, const struct sandbox_spec *s,
 		sockets_unlink(&socks);
 		return -1;
 	}
+	CRASH_POINT("launch.sockets");
 	q.body = launch_body(p, s, t, l, groups);
 	q.fds = socks.fd;
 	q.fd_count = socks.count;

@@ -61,6 +61,7 @@ struct sandbox_seen {
 	char id[SANDBOX_ID_MAX];
 	char incarnation[ID_MAX]; /* "" when none is on record */
 	enum presence presence;
+	bool unanswered; /* it runs, and its init has never said a word */
 };
 
 /* The file system a sandbox's workspaces lie on. */

@@ -35,6 +35,10 @@ def skip_all(why):
     sys.exit(0)
 
 
+def failed():
+    return _failed
+
+
 def done():
     print(f"1..{_count}", flush=True)
     sys.exit(1 if _failed else 0)

@@ -3,10 +3,12 @@
 LINT += \
 	t/lint/config.t \
 	t/lint/cppcheck.t \
+	t/lint/faults.t \
 	t/lint/format.t \
 	t/lint/hardening.t \
 	t/lint/layers.t \
 	t/lint/man.t \
+	t/lint/promises.t \
 	t/lint/routes.t \
 	t/lint/shell.t \
 	t/lint/size.t \
