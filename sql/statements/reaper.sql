@@ -11,10 +11,12 @@ SELECT l.session_id, l.generation, l.instance
 
 -- name: due_warm
 -- params: limit
+-- Who is frozen (disk_low) cannot say whether it has work.
 SELECT s.id AS session_id, s.activity_seq, l.generation, s.suspend
   FROM lease l JOIN session s ON s.id = l.session_id
  WHERE l.state = 'owns_wrapper' AND l.startup_deadline IS NULL
    AND l.keep_warm_until < clock_timestamp() AND s.state = 'ready'
+   AND s.reason IS DISTINCT FROM 'disk_low'
  ORDER BY l.keep_warm_until
  LIMIT $1::int;
 

@@ -357,6 +357,7 @@ const struct provider_ops PROVIDER_FAKE = {
 	.storage_drop = storage_drop,
 	.storage_list = fake_storage_list,
 	.capacity = fake_measure,
+	.own_disk = fake_own_disk,
 	.ballast = fake_ballast,
 	.ballast_size = fake_ballast_size,
 	.cell_freeze = fake_freeze,

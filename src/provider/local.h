@@ -62,6 +62,7 @@ void local_release_orphans(const struct provider *p, const struct box *b,
 /* local_disk.c */
 int local_capacity(const struct provider *p, const char *id,
     struct capacity *out, struct err *e) MUST_CHECK;
+bool local_own_disk(const struct provider *p, const char *id);
 int local_workspaces(const struct provider *p, const char *id,
     struct workspace **out, size_t *count, struct err *e) MUST_CHECK;
 int local_ballast(const struct provider *p, int64_t bytes, struct err *e)
