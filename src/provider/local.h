@@ -72,6 +72,8 @@ int64_t local_ballast_size(const struct provider *p);
 /* local_freeze.c */
 int local_freeze(const struct provider *p, const char *id, const char *session,
     bool on, struct err *e) MUST_CHECK;
+/* It is frozen for another reason now: cell_freeze does not let it go. */
+void local_forget_frozen(const struct provider *p, const char *session);
 int local_frozen(const struct provider *p, struct frozen **out, size_t *count,
     struct err *e) MUST_CHECK;
 

@@ -188,6 +188,37 @@ a_new_life_is_not_frozen(void **state)
 	destroy(&next);
 }
 
+/* Where the machine can suspend at all. */
+static void
+who_is_suspended_is_not_let_go_with_the_others(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct agent_target t = a_cell(&s);
+	auto_free struct agent_usage *u = NULL;
+	size_t count;
+	int rc = -1;
+
+	(void)state;
+	works(agent_prove(&P, &t, soon(), &E));
+	works(P.ops->cell_freeze(&P, s.id, t.session, true, &E));
+	if (P.ops->suspend != NULL) {
+		rc = P.ops->suspend(&P, &t, 1, soon(), &E);
+		assert_true(rc == 0 || str_equal(E.code, "cannot_suspend"));
+	}
+	if (rc == 0 && is_local()) {
+		assert_false(is_frozen(t.session));
+		works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+		works(agent_usage(&P, s.id, s.incarnation, soon(), &u, &count,
+		    &E));
+		assert_int_equal(count, 0); /* it is no writer */
+		refuses(agent_prove(&P, &t, clock_ms() + QUICK_MS, &E),
+		    "timed_out");
+		works(P.ops->resume(&P, &t, 2, soon(), &E));
+		works(agent_prove(&P, &t, soon(), &E));
+	}
+	destroy(&s);
+}
+
 const struct CMUnitTest SUITE_DISK[] = {
 	cmocka_unit_test(there_is_room_and_it_is_told),
 	cmocka_unit_test(workspaces_are_listed_with_their_age),
@@ -197,5 +228,6 @@ const struct CMUnitTest SUITE_DISK[] = {
 	cmocka_unit_test(a_frozen_cell_can_be_killed),
 	cmocka_unit_test(a_sandbox_with_a_frozen_cell_can_be_stopped),
 	cmocka_unit_test(a_new_life_is_not_frozen),
+	cmocka_unit_test(who_is_suspended_is_not_let_go_with_the_others),
 	{ 0 },
 };
