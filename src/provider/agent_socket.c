@@ -121,9 +121,14 @@ tmp_mb(const struct sandbox_spec *s)
 static int64_t
 rlimit_memory_mb(const struct provider *p, const struct sandbox_spec *s)
 {
-	auto_json json_t *limits = p->ops->limits(p, s);
-	const json_t *memory = json_object_get(limits, "memoryMb");
+	/* only of memory: who holds the others need not be found out */
+	struct sandbox_spec only = { .memory_mb = s->memory_mb };
+	auto_json json_t *limits = NULL;
+	const json_t *memory;
 
+	str_copy(only.id, sizeof(only.id), s->id);
+	limits = p->ops->limits(p, &only);
+	memory = json_object_get(limits, "memoryMb");
 	return str_equal(json_str(memory, "by"), "watchdog") ? s->memory_mb : 0;
 }
 

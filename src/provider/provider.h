@@ -68,7 +68,6 @@ struct sandbox_seen {
 struct capacity {
 	int64_t free_bytes; /* for us, not for root */
 	int64_t total_bytes;
-	bool own; /* nobody else's files can fill it */
 };
 
 /* A session's directories, as the host made them. */
@@ -179,6 +178,11 @@ struct provider_ops {
 	 */
 	int (*capacity)(const struct provider *p, const char *id,
 	    struct capacity *out, struct err *e);
+	/*
+	 * Whether that file system is the sandbox's own, so that nobody else's
+	 * files can fill it.  What cannot be told is false.
+	 */
+	bool (*own_disk)(const struct provider *p, const char *id);
 
 	/*
 	 * A file of that many bytes where the workspaces are, which can be

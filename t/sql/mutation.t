@@ -86,5 +86,13 @@ mutant "what sleeps gives no room back" quota.t functions/quota.sql \
 	's/is_active::int - was_active::int/greatest(0, is_active::int - was_active::int)/'
 mutant "a sandbox gives its disk back too early" quota.t functions/quota.sql \
 	"s/OR v = 0 OR EXISTS \(SELECT FROM session/OR v = 0 OR EXISTS (SELECT WHERE false) OR false AND EXISTS (SELECT FROM session/"
+mutant "a host's budget is not looked at" disk.t functions/disk.sql \
+	's/ AND disk_reserved_mb \+ b.disk_mb <= p_budget_mb//'
+mutant "a deletion keeps its room" disk.t functions/session_stop.sql \
+	's/PERFORM disk_release\(v_sandbox\);//'
+mutant "a refused create keeps its key" disk.t functions/disk.sql \
+	"s/AND i.session_id = s.id;/AND false;/"
+mutant "any failure to probe is evidence" disk.t functions/disk.sql \
+	"s/b.probe_failures >= 2 AND b.probe_failed_at < at - interval '30 seconds'/true/"
 
 done_testing
