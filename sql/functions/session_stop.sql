@@ -176,6 +176,8 @@ BEGIN
         UPDATE session SET state = 'asleep', busy = false, ended_at = clock_timestamp(),
                trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
          WHERE id = p_session AND state = 'sleeping';
+        UPDATE session SET suspended_at = NULL, suspend_deadline = NULL
+         WHERE id = p_session AND suspended_at IS NOT NULL; -- released by force
         UPDATE sandbox b SET idle_since = clock_timestamp()
           FROM lease x
          WHERE x.session_id = p_session AND b.id = x.sandbox_id AND b.idle_since IS NULL

@@ -45,7 +45,7 @@ act(struct control *ctl, const char *id, const char *interrupt_id,
 	detail =
 	    control_spec_text(json_pack("{s:I}", "count", (json_int_t)*count));
 	return STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_END, NULL, e, id,
-	    interrupt_id, ctl->trace, detail);
+	    interrupt_id, ctl->trace, control_actor(ctl), detail);
 }
 
 int
@@ -58,7 +58,7 @@ interrupt_session(struct control *ctl, const char *id, const char *tenant,
 	*count = 0;
 	id_random(interrupt_id, ID_INSTANCE_LEN);
 	if (STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_BEGIN, &r, e, id,
-		tenant, interrupt_id, ctl->trace) < 0)
+		tenant, interrupt_id, ctl->trace, control_actor(ctl)) < 0)
 		return -1;
 	if (rows_count(r) == 0)
 		return refuse(ctl, id, tenant, e);
@@ -80,6 +80,7 @@ interrupt_finish(struct control *ctl, const char *id, const char *interrupt_id,
 
 	if (over)
 		return STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_END, NULL,
-		    e, id, interrupt_id, ctl->trace, "{\"over\": true}");
+		    e, id, interrupt_id, ctl->trace, control_actor(ctl),
+		    "{\"over\": true}");
 	return act(ctl, id, interrupt_id, age_ms, &count, e);
 }

@@ -30,7 +30,7 @@ a_cell(const struct sandbox_spec *s)
 static bool
 is_frozen(const char *session)
 {
-	auto_free struct frozen *f = NULL;
+	auto_free struct session_seen *f = NULL;
 	size_t count;
 	bool found = false;
 
