@@ -64,7 +64,8 @@ def told(kind, subject, count, key=ADMIN, **detail):
     until("%s %s is told" % (kind, subject),
           lambda: times(kind, subject, key, **detail) >= count)
     equal(times(kind, subject, key, **detail), count, "so often")
-    return entries(kind, subject, key)[0]
+    return [e for e in entries(kind, subject, key)
+            if detail.items() <= e["detail"].items()][0]
 
 
 # ---- keys
@@ -193,6 +194,11 @@ def what_operators_do_is_told():
     admin("org", "set", "demo", "--isolation", "shared")
     equal([e["detail"]["isolation"] for e in entries("org_changed", "demo")],
           ["shared"], "org")
+    admin("org", "set", "demo", "--max-active", "77", "--max-previews",
+          "inherit")
+    equal([(e["detail"]["active"], e["detail"]["previews"])
+           for e in entries("quotas_set", "demo")], [("77", "inherit")],
+          "its quotas")
     admin("drain")
     admin("undrain")
     for kind in ("drain", "undrain"):
