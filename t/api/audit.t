@@ -205,6 +205,17 @@ def what_operators_do_is_told():
         equal([e["tenant"] for e in entries(kind)], [None], kind)
 
 
+@case
+def a_forced_release_is_critical():
+    sid = create(isolation="session")["id"]
+    admin("lease", "release", sid, "--force")
+    e, = entries("lease_force_release", sid)
+    equal((e["severity"], e["tenant"], e["detail"]["was"]),
+          ("critical", "demo", "owns_wrapper"), "entry")
+    true(e in audit("?limit=1000&severity=critical")["audit"], "by severity")
+    expect(200, call("DELETE", at(sid)))
+
+
 # ---- reading it
 
 @case
