@@ -128,8 +128,10 @@ act(struct control *ctl, const struct rows *plan, bool alone, bool locked,
 		e->code = "insufficient_storage"; /* one word for callers */
 	if (e->kind == ERR_NO_SPACE && l.first)
 		return take_back(ctl, &l, e);
-	if (condemned)
-		return -1; /* its sessions have been told, this one too */
+	if (condemned) { /* its sessions have been told, this one too */
+		launch_note_steps(ctl, &l, e);
+		return -1;
+	}
 	if (e->kind == ERR_GONE) {
 		if (launch_lost(ctl, &l, e, &ignored) < 0)
 			log_err(LOG_WARN, "start_cleanup", &ignored);
