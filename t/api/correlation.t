@@ -201,6 +201,21 @@ def so_do_many_creates_of_one_name():
 
 
 @case
+def and_with_one_idempotency_key():
+    for isolation in ("shared", "session"):
+        replies = many([lambda: call(
+            "POST", "/v1/sessions?wait=60", {"isolation": isolation},
+            headers={"Idempotency-Key": "race " + isolation})] * 12)
+        true(all(r.status in (201, 202) for r in replies), replies)
+        equal(sum(r.header("Idempotency-Replayed") is None
+                  for r in replies), 1, "one makes it")
+        sid, = {r.json["id"] for r in replies}
+        s = get(sid)
+        equal((s["state"], s["lease"]["generation"]), ("ready", 1),
+              "it was started once")
+
+
+@case
 def who_looks_at_a_start_does_not_disturb_it():
     # GET moves a start on only when nobody is at work on it
     def make():
