@@ -126,7 +126,7 @@ reaper_healthy() {
 	local status=0
 	healthy_rows && healthy_figure || status=1
 	pg_psql -qAt >/dev/null <<-'EOT' || status=1
-		TRUNCATE session, lease, sandbox, event, port, idempotency;
+		TRUNCATE session, lease, sandbox, event, port, alias, quota, idempotency;
 	EOT
 	return "$status"
 }
