@@ -87,4 +87,15 @@ mutant "what sleeps gives no room back" quota.t functions/quota.sql \
 mutant "a sandbox gives its disk back too early" quota.t functions/quota.sql \
 	"s/OR v = 0 OR EXISTS \(SELECT FROM session/OR v = 0 OR EXISTS (SELECT WHERE false) OR false AND EXISTS (SELECT FROM session/"
 
+mutant "reapers do not pass over each other's work" reaper.t functions/session_stop.sql \
+	's/FOR UPDATE OF l SKIP LOCKED/FOR UPDATE OF l NOWAIT/'
+mutant "any host claims a stop" reaper.t functions/session_stop.sql \
+	"s/b.host IN \('', p->>'host'\)/true/"
+mutant "a sandbox that was silent is tried again" reaper.t functions/session_stop.sql \
+	"s/AND NOT coalesce\(p->'skip'.*//"
+mutant "a retry is a first attempt" reaper.t functions/session_stop.sql \
+	"s/AND \(l.attempts > 0\) = .*//"
+mutant "a force leaves no trace" reaper.t functions/reaper.sql \
+	"s/PERFORM audit_add\(/PERFORM jsonb_build_array(/"
+
 done_testing
