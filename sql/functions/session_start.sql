@@ -181,8 +181,6 @@ BEGIN
     UPDATE session
        SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace',
            actor = p->>'actor', suspended_at = NULL, suspend_deadline = NULL,
-           initializing_since = CASE WHEN state = 'initializing' THEN initializing_since
-                                     ELSE clock_timestamp() END,
            cpu_ms = NULL, cpu_at = NULL
      WHERE id = p_session;
     RETURN session_plan(p_session, 'restarted', p);

@@ -18,6 +18,19 @@ BEGIN
     RETURN NEW;
 END $$;
 
+-- Since when it is being started, however often that is tried.
+CREATE OR REPLACE FUNCTION session_initializing()
+RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.initializing_since := clock_timestamp();
+    RETURN NEW;
+END $$;
+
+CREATE OR REPLACE TRIGGER session_begins
+    BEFORE UPDATE OF state ON session
+    FOR EACH ROW WHEN (NEW.state = 'initializing' AND OLD.state <> 'initializing')
+    EXECUTE FUNCTION session_initializing();
+
 CREATE OR REPLACE TRIGGER session_state_changed
     BEFORE INSERT OR UPDATE OF state ON session
     FOR EACH ROW EXECUTE FUNCTION session_state_event();

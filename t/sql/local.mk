@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	t/sql/prepare.t \
 	t/sql/quota.t \
 	t/sql/race.t \
+	t/sql/reaper.t \
 	t/sql/rows.sh \
 	t/sql/session.t \
 	t/sql/store.t \

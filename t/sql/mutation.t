@@ -95,4 +95,15 @@ mutant "a refused create keeps its key" disk.t functions/disk.sql \
 mutant "any failure to probe is evidence" disk.t functions/disk.sql \
 	"s/b.probe_failures >= 2 AND b.probe_failed_at < at - interval '30 seconds'/true/"
 
+mutant "reapers do not pass over each other's work" reaper.t functions/session_stop.sql \
+	's/FOR UPDATE OF l SKIP LOCKED/FOR UPDATE OF l NOWAIT/'
+mutant "any host claims a stop" reaper.t functions/session_stop.sql \
+	"s/b.host IN \('', p->>'host'\)/true/"
+mutant "a sandbox that was silent is tried again" reaper.t functions/session_stop.sql \
+	"s/AND NOT coalesce\(p->'skip'.*//"
+mutant "a retry is a first attempt" reaper.t functions/session_stop.sql \
+	"s/AND \(l.attempts > 0\) = .*//"
+mutant "a force leaves no trace" reaper.t functions/reaper.sql \
+	"s/PERFORM audit_add\(/PERFORM jsonb_build_array(/"
+
 done_testing
