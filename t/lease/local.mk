@@ -3,4 +3,5 @@
 EXTRA_DIST += \
 	t/lease/cases.t \
 	t/lease/deletion.t \
-	t/lease/mutation.t
+	t/lease/mutation.t \
+	t/lease/shared.t
