@@ -1,6 +1,7 @@
 ## t/lint: what can be known of the sources and the built files alone
 
 LINT += \
+	t/lint/cases.t \
 	t/lint/config.t \
 	t/lint/cppcheck.t \
 	t/lint/faults.t \

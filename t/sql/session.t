@@ -183,6 +183,8 @@ for state in initializing ready sleeping asleep failed lost; do
 	is "$(end $id a true)" deleting "absence was observed"
 	is "$(q "SELECT sandbox_retire('ses-$id', 'inc-$id', true, 30)")|$(q "SELECT sandbox_settle('ses-$id', 'inc-$id', 'running', NULL)")" \
 		"t|f" "its sandbox is destroyed, and nothing revives it"
+	is "$(q "SELECT sandbox_settle('ses-$id', 'inc-$id', 'stopped', NULL)")" f \
+		"nor does an end that came late make less of it"
 	is "$(q "SELECT sandbox_settle('ses-$id', 'inc-$id', 'absent', NULL)")" t "its absence is recorded"
 	is "$(q "SELECT session_deleted('$(sid $id)')")|$(q "SELECT session_deleted('$(sid $id)')")" \
 		"t|f" "and so it ends, once"

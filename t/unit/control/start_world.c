@@ -240,7 +240,7 @@ a_warm_reuse_that_fails_invalidates_the_wrapper(void **state)
 }
 
 static void
-a_hot_one_is_left_alone(void **state)
+a_hot_one_leaves_it_alone(void **state)
 {
 	struct world *w = *state;
 	struct err e = { 0 };
@@ -443,7 +443,7 @@ main(void)
 		    a_late_launch_of_a_generation_that_was_seen_absent_is_refused),
 		WORLD_TEST(what_is_warm_is_proved_and_used_again),
 		WORLD_TEST(a_warm_reuse_that_fails_invalidates_the_wrapper),
-		WORLD_TEST(a_hot_one_is_left_alone),
+		WORLD_TEST(a_hot_one_leaves_it_alone),
 		WORLD_TEST(who_is_at_work_on_a_start_is_not_disturbed),
 		WORLD_TEST(a_shared_sandbox_is_started_once),
 		WORLD_TEST(a_stranger_is_refused_until_it_is_gone),
