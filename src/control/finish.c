@@ -91,6 +91,7 @@ finish(struct control *ctl, struct leaving *all, size_t count, size_t *done,
 	*done = 0;
 	CRASH_POINT("delete.locked");
 	end_sandboxes(ctl, all, count);
+	CRASH_POINT("delete.ending");
 	drop_files(ctl, all, count);
 	CRASH_POINT("delete.dropped");
 	remove_sockets(ctl, all, count);
@@ -102,8 +103,8 @@ finish(struct control *ctl, struct leaving *all, size_t count, size_t *done,
 	    "trace", ctl->trace, "actor", control_actor(ctl)));
 	if (STORE_RUN(ctl->store, STMT_SESSIONS_DELETED, &r, e, text) < 0)
 		return -1;
-	*done = rows_count(r);
 	CRASH_POINT("delete.ended");
+	*done = rows_count(r);
 	return 0;
 }
 
@@ -199,6 +200,7 @@ finish_failed(struct control *ctl, const char *session, const char *sandbox,
 	if (rows_count(r) == 0)
 		return 0;
 	*done = true;
+	CRASH_POINT("files.intent");
 	/* what fails here the reconciliation of directories goes on with */
 	return p->ops->storage_drop(p, sandbox, session, e);
 }

@@ -53,6 +53,7 @@ grant(struct control *ctl, struct sandbox_end *all, size_t count, bool destroy,
 		return -1;
 	for (size_t i = 0; i < count; i++)
 		all[i].done = is_in(r, all[i].id);
+	CRASH_POINT("retire.granted");
 	return 0;
 }
 
@@ -69,7 +70,6 @@ effect(struct control *ctl, struct sandbox_end *s, bool destroy)
 	else /* a session may have slipped in since the grant: it sleeps */
 		rc = sandbox_control_gone(ctl, s->id, s->incarnation,
 		    &slipped_in, &s->why);
-	CRASH_POINT("retire.done");
 	s->done = rc == 0;
 	if (rc < 0)
 		err_wrap(&s->why, "sandbox %s", s->id);
@@ -90,10 +90,10 @@ sandbox_control_end_all(struct control *ctl, struct sandbox_end *all,
 		fail_all(all, count, &e);
 		return;
 	}
-	CRASH_POINT("retire.granted");
 	for (size_t i = 0; i < count; i++)
 		if (all[i].done)
 			effect(ctl, &all[i], destroy);
+	CRASH_POINT("retire.done");
 	text = control_spec_text(names(all, count, true));
 	if (destroy &&
 	    STORE_RUN(ctl->store, STMT_SANDBOXES_SETTLE, NULL, &e, text,

@@ -58,7 +58,6 @@ stop_attempt(struct control *ctl, const char *session, struct err *e)
 
 	if (wave_claim_one(ctl, session, &w, e) < 0)
 		return -1;
-	CRASH_POINT("stop.claimed");
 	return wave_run(ctl, w, e); /* empty: not due, or somebody else's */
 }
 
@@ -91,6 +90,7 @@ stop_request_all(struct control *ctl, const struct stop_subject *who,
 	if (STORE_RUN(ctl->store, STMT_STOP_WISHES, &r, e, WISHES[wish], spec) <
 	    0)
 		return -1;
+	CRASH_POINT("wishes.intent");
 	*changed = rows_count(r);
 	return 0;
 }

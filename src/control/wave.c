@@ -83,6 +83,7 @@ wave_claim(struct control *ctl, const struct wave_wish *wish, struct wave **out,
 	text = control_spec_text(spec);
 	if (STORE_RUN(ctl->store, STMT_STOP_CLAIM, &r, e, text) < 0)
 		return -1;
+	CRASH_POINT("wave.claimed");
 	fill(*out, r);
 	return 0;
 }
@@ -99,6 +100,7 @@ wave_claim_one(struct control *ctl, const char *session, struct wave **out,
 	text = control_spec_text(spec);
 	if (STORE_RUN(ctl->store, STMT_STOP_BEGIN, &r, e, session, text) < 0)
 		return -1;
+	CRASH_POINT("stop.claimed");
 	fill(*out, r);
 	return 0;
 }
@@ -372,8 +374,9 @@ wave_run(struct control *ctl, struct wave *w, struct err *e)
 	if (w->count == 0)
 		return 0;
 	act(ctl, w);
-	remove_sockets(ctl, w);
 	CRASH_POINT("stop.looked");
+	remove_sockets(ctl, w);
+	CRASH_POINT("stop.cleared");
 	rc = record(ctl, w, e);
 	CRASH_POINT("stop.ended");
 	for (size_t i = 0; i < w->count; i++)

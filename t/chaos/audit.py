@@ -16,11 +16,12 @@ class World:
     def __init__(self):
         self.sessions = {r[0]: dict(zip(
             ("id", "state", "sandbox", "lease", "generation", "instance",
-             "frozen", "reason"), r))
+             "frozen", "started", "reason"), r))
             for r in service.sql(
                 "SELECT l.session_id, coalesce(s.state, 'without metadata'),"
                 " coalesce(s.sandbox_id, ''), l.state, l.generation,"
                 " coalesce(l.instance, ''), s.suspended_at IS NOT NULL,"
+                " s.started_at IS NOT NULL,"
                 " concat_ws('; ', s.reason, l.reason, l.last_error)"
                 " FROM lease l LEFT JOIN session s ON s.id = l.session_id")}
         self.sandboxes = {r[0]: dict(zip(("id", "state", "incarnation",
@@ -217,7 +218,9 @@ def missing(w):
         if (s["state"] == "ready" or s["frozen"] == "t") and \
                 (s["id"], s["generation"]) not in cells:
             yield "session %s has a wrapper on paper only: %r" % (s["id"], s)
-        if s["state"] in ("ready", "asleep") and not os.path.isdir(
+        # until a start was proved there is nothing to lose
+        if s["started"] == "t" and s["state"] in ("ready", "asleep") and \
+                not os.path.isdir(
                 os.path.join(w.data, "storage", s["sandbox"], s["id"])):
             yield "session %s has no files: %r" % (s["id"], s)
 

@@ -161,6 +161,7 @@ def shift_time():
          WHERE state = 'stop_needed';
         UPDATE lease SET attempt_deadline = clock_timestamp() - interval '1 s'
          WHERE state = 'stopping';
+        UPDATE lease SET changed_at = changed_at - interval '1 minute';
         UPDATE sandbox SET deadline = clock_timestamp() - interval '1 s'
          WHERE deadline IS NOT NULL;
         UPDATE sandbox SET next_attempt_at = clock_timestamp() - interval '1 s'

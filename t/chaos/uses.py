@@ -335,3 +335,33 @@ def pass_over_an_idle_shared_sandbox():
     sql("UPDATE sandbox SET idle_since = clock_timestamp() - interval '1 hour'"
         " WHERE id = :'v1'", s.sandbox())
     return s
+
+
+@use
+def pass_over_a_dead_wrapper():
+    s = session(reap)
+    kill_wrapper(s.sid)
+    faults.shift_time()  # it is not looked for right after its start
+    return s
+
+
+@use
+def pass_over_a_wrapper_that_no_row_knows():
+    s = session(reap)
+    for table in ("port", "session", "lease"):
+        sql("DELETE FROM %s WHERE %s = :'v1'" % (
+            table, "id" if table == "session" else "session_id"), s.sid)
+    s.sid, s.name, s.text = None, "nobody", None
+    faults.reaper()  # seen once
+    faults.shift_time()
+    return s
+
+
+@use
+def pass_over_the_files_of_a_failed_session():
+    s = session(reap)
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
+    sql("UPDATE session SET state = 'failed', ended_at = clock_timestamp()"
+        " - interval '3 days' WHERE id = :'v1'", s.sid)
+    s.text = None
+    return s
