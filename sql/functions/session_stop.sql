@@ -176,6 +176,8 @@ BEGIN
         UPDATE session SET state = 'asleep', busy = false, ended_at = clock_timestamp(),
                trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
          WHERE id = p_session AND state = 'sleeping';
+        UPDATE session SET suspended_at = NULL, suspend_deadline = NULL
+         WHERE id = p_session AND suspended_at IS NOT NULL; -- released by force
         UPDATE sandbox b SET idle_since = clock_timestamp()
           FROM lease x
          WHERE x.session_id = p_session AND b.id = x.sandbox_id AND b.idle_since IS NULL
@@ -252,14 +254,18 @@ BEGIN
     END IF;
     SELECT * INTO a FROM lease_apply(p_session, 'owned_absent', p);
     UPDATE session
-       SET state = CASE WHEN (p->>'lost')::boolean THEN 'lost' ELSE 'asleep' END,
-           reason = p->>'reason', busy = false, ended_at = clock_timestamp(),
+       -- whose start has never been proved had no files to lose
+       SET state = CASE WHEN (p->>'lost')::boolean AND started_at IS NOT NULL
+                        THEN 'lost' ELSE 'asleep' END,
+           reason = CASE WHEN (p->>'lost')::boolean AND started_at IS NULL
+                         THEN 'sandbox_gone' ELSE p->>'reason' END,
+           busy = false, ended_at = clock_timestamp(),
            trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor',
            suspended_at = NULL, suspend_deadline = NULL
      WHERE id = p_session AND state IN ('ready', 'initializing', 'asleep', 'sleeping')
        AND (a.applied OR EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none'));
     v_done := FOUND OR a.applied; -- or its session's row is gone
-    IF (p->>'lost')::boolean THEN
+    IF (SELECT state = 'lost' FROM session WHERE id = p_session) THEN
         PERFORM disk_release(v_sandbox);
     END IF;
     RETURN v_done;

@@ -30,7 +30,7 @@ BEGIN
         RETURN;
     END IF;
     PERFORM lease_apply(p_session, 'retain_warm', jsonb_build_object('instance', l.instance,
-        'generation', l.generation, 'seconds', NULL, 'trace', p->>'trace'));
+        'generation', l.generation, 'seconds', NULL, 'trace', p->>'trace', 'actor', p->>'actor'));
     RETURN QUERY
     UPDATE session x
        SET state = 'sleeping', reason = coalesce(p->>'reason', x.reason), suspended_at = at,
@@ -38,7 +38,7 @@ BEGIN
            suspend_deadline = at + make_interval(secs => (p->>'seconds')::double precision),
            ran_seconds = x.ran_seconds + CASE WHEN x.state = 'ready'
                THEN extract(epoch FROM at - x.started_at) ELSE 0 END,
-           trace_id = coalesce(p->>'trace', x.trace_id)
+           trace_id = coalesce(p->>'trace', x.trace_id), actor = p->>'actor'
      WHERE x.id = p_session
     RETURNING x.suspend_order;
 END $$;
@@ -58,12 +58,12 @@ BEGIN
     IF (p->>'frozen')::boolean THEN
         UPDATE session
            SET state = 'asleep', busy = false, suspend_deadline = NULL,
-               ended_at = clock_timestamp()
+               ended_at = clock_timestamp(), actor = p->>'actor'
          WHERE id = p_session;
         RETURN 'asleep';
     END IF;
     PERFORM lease_apply(p_session, 'request_stop', jsonb_build_object(
-        'reason', p->>'reason', 'trace', p->>'trace'));
+        'reason', p->>'reason', 'trace', p->>'trace', 'actor', p->>'actor'));
     UPDATE session
        SET suspended_at = NULL, suspend_deadline = NULL, reason = 'cannot_suspend'
      WHERE id = p_session;
@@ -93,10 +93,11 @@ BEGIN
     PERFORM lease_apply(p_session, 'reuse', p || jsonb_build_object('instance', l.instance));
     UPDATE session
        SET state = 'initializing', reason = NULL, ended_at = NULL,
+           cpu_ms = NULL, cpu_at = NULL, -- it stood still, and is not stuck
            suspend_order = suspend_order + 1,
            suspend_deadline = clock_timestamp()
                + make_interval(secs => (p->>'thawSeconds')::double precision),
-           trace_id = coalesce(p->>'trace', trace_id)
+           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
      WHERE id = p_session
     RETURNING suspend_order INTO s.suspend_order;
     RETURN s.suspend_order;
@@ -121,7 +122,8 @@ BEGIN
     END IF;
     UPDATE session
        SET state = 'ready', reason = NULL, started_at = clock_timestamp(),
-           last_activity_at = clock_timestamp(), suspended_at = NULL, suspend_deadline = NULL
+           last_activity_at = clock_timestamp(), suspended_at = NULL, suspend_deadline = NULL,
+           actor = p->>'actor'
      WHERE id = p_session;
     RETURN true;
 END $$;

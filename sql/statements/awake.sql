@@ -40,7 +40,7 @@ SELECT id AS session_id
  LIMIT $1::int;
 
 -- name: session_interrupt_begin
--- params: session_id, tenant, interrupt_id, trace_id
+-- params: session_id, tenant, interrupt_id, trace_id, actor
 -- Intent.  No row: there is no ready session.
 WITH s AS (
     UPDATE session s
@@ -51,13 +51,14 @@ WITH s AS (
        AND l.session_id = s.id AND l.state = 'owns_wrapper'
     RETURNING s.id, l.generation
 ), e AS (
-    INSERT INTO event (session_id, kind, what, generation, trace_id)
-    SELECT id, 'interrupt', 'interrupt_requested', generation, $4 FROM s
+    INSERT INTO event (session_id, kind, what, actor, generation, trace_id)
+    SELECT id, 'interrupt', 'interrupt_requested', coalesce($5, event_actor()), generation, $4
+      FROM s
 )
 SELECT generation FROM s;
 
 -- name: session_interrupt_end
--- params: session_id, interrupt_id, trace_id, detail
+-- params: session_id, interrupt_id, trace_id, actor, detail
 -- Outcome; that of another one is late and changes nothing.
 WITH s AS (
     UPDATE session s
@@ -67,8 +68,9 @@ WITH s AS (
      WHERE s.id = was.id AND s.interrupt_id = $2
     RETURNING s.id, was.generation
 )
-INSERT INTO event (session_id, kind, what, generation, trace_id, detail)
-SELECT id, 'interrupt', 'interrupted', generation, $3, $4::jsonb FROM s;
+INSERT INTO event (session_id, kind, what, actor, generation, trace_id, detail)
+SELECT id, 'interrupt', 'interrupted', coalesce($4, event_actor()), generation, $3, $5::jsonb
+  FROM s;
 
 -- name: due_interrupts
 -- params: limit

@@ -26,7 +26,8 @@ SELECT * FROM due
 
 -- name: due_warm
 -- params: host, boot_id, after_at, after_id, limit
--- Past their idle date.  As due_starts.
+-- Past their idle date.  As due_starts.  Who is frozen (disk_low) cannot say
+-- whether it has work.
 WITH due AS MATERIALIZED (
     SELECT l.session_id, l.generation, coalesce(l.instance, '') AS instance,
            b.id AS sandbox_id, b.incarnation, s.state, s.activity_seq, s.cpu_ms,
@@ -37,7 +38,7 @@ WITH due AS MATERIALIZED (
      WHERE l.state = 'owns_wrapper' AND l.startup_deadline IS NULL
        AND l.keep_warm_until < statement_timestamp()
        AND (l.keep_warm_until, l.session_id) > ($3::timestamptz, $4)
-       AND s.state = 'ready' AND b.host = $1 AND b.boot_id = $2
+       AND s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND b.host = $1 AND b.boot_id = $2
      ORDER BY l.keep_warm_until, l.session_id
      LIMIT 4 * $5::int
 )
@@ -57,7 +58,7 @@ WITH due AS MATERIALIZED (
       JOIN sandbox b ON b.id = l.sandbox_id
      WHERE l.state = 'owns_wrapper' AND l.ask_at < statement_timestamp()
        AND (l.ask_at, l.session_id) > ($3::timestamptz, $4)
-       AND s.state = 'ready' AND b.host = $1 AND b.boot_id = $2
+       AND s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND b.host = $1 AND b.boot_id = $2
      ORDER BY l.ask_at, l.session_id
      LIMIT 4 * $5::int
 )

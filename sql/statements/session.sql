@@ -154,6 +154,12 @@ SELECT session_set_keys($1, $2,
     CASE WHEN $3::jsonb IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text($3::jsonb)) END,
     $4) AS done;
 
+-- name: session_started
+-- params: session_id
+-- Whether one of its starts has ever been proved: until then it has no files to
+-- lose.
+SELECT started_at IS NOT NULL AS started FROM session WHERE id = $1;
+
 -- name: session_env
 -- params: session_id, tenant
 SELECT coalesce(env_sealed, '') AS env_sealed, state, coalesce(base_url, '') AS base_url

@@ -111,12 +111,15 @@ static char *
 name_caller(void)
 {
 	const char *sudo = getenv("SUDO_USER");
-	const struct passwd *pw = getpwuid(getuid());
+	struct passwd pw, *found = NULL;
+	char names[4096];
 
 	if (getuid() == 0 && !str_empty(sudo))
 		return xasprintf("sandlease-admin:%s", sudo);
-	return xasprintf("sandlease-admin:%s",
-	    pw != NULL ? pw->pw_name : "unknown");
+	if (getpwuid_r(getuid(), &pw, names, sizeof(names), &found) != 0 ||
+	    found == NULL)
+		return xasprintf("sandlease-admin:%d", (int)getuid());
+	return xasprintf("sandlease-admin:%s", pw.pw_name);
 }
 
 static int

@@ -39,19 +39,19 @@ start_pump(const struct exec *x, struct pump *p)
 	};
 }
 
-int
-exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
+static int
+in_shell(const struct exec *x, struct interrupt_job *j,
+    struct shell_outcome *out, struct err *e)
 {
 	struct shell_command c = { .command = x->command,
 		.env = x->env,
 		.cwd = x->cwd,
-		.asked_ms = clock_ms(),
+		.job = j,
 		.deadline_ms = deadline_of(x) };
 	struct shell *s;
 	struct pump p;
 	int rc;
 
-	*out = (struct shell_outcome){ 0 };
 	start_pump(x, &p);
 	if (shell_hold(x->shell, c.deadline_ms, &s, e) < 0) {
 		out->timed_out = e->kind == ERR_BUSY;
@@ -59,6 +59,19 @@ exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
 	}
 	rc = shell_run(s, &c, &p, out, e);
 	shell_release(s);
+	return rc;
+}
+
+int
+exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
+{
+	struct interrupt_job j;
+	int rc;
+
+	*out = (struct shell_outcome){ 0 };
+	interrupt_enter(&j);
+	rc = in_shell(x, &j, out, e);
+	interrupt_end(&j);
 	return rc;
 }
 
@@ -131,16 +144,15 @@ lose_pipes(struct pump *p)
 }
 
 static void
-run_child(struct child *c, struct pump *p, int64_t asked_ms,
+run_child(struct child *c, struct pump *p, struct interrupt_job *j,
     struct shell_outcome *out)
 {
-	struct interrupt_job j;
 	enum pump_end how = PUMP_WOKEN;
 
-	if (interrupt_begin(&j, c->pid, false, asked_ms)) {
-		p->wake_fd = j.wake;
+	if (interrupt_begin(j, c->pid, false)) {
+		p->wake_fd = j->wake;
 		how = pump_run(p);
-		out->interrupted = interrupt_end(&j);
+		out->interrupted = interrupt_over(j);
 	} else {
 		out->interrupted = true;
 	}
@@ -155,21 +167,26 @@ run_child(struct child *c, struct pump *p, int64_t asked_ms,
 		out->exit_code = INTERRUPT_EXIT_CODE;
 }
 
-int
-exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
+static int
+beside(const struct exec *x, struct interrupt_job *j, struct shell_outcome *out,
+    struct err *e)
 {
 	auto_buf struct buf script = { 0 };
 	char cwd[SHELL_PATH_MAX];
-	int64_t deadline_ms = deadline_of(x), asked_ms = clock_ms();
+	int64_t deadline_ms = deadline_of(x);
 	struct child c;
 	struct pump p;
 
-	*out = (struct shell_outcome){ 0 };
 	start_pump(x, &p);
 	if (prepare(x, deadline_ms, &script, cwd, e) < 0) {
 		out->timed_out = e->kind == ERR_BUSY;
 		out->exit_code = 124;
 		return out->timed_out ? 0 : -1;
+	}
+	if (interrupt_over(j)) { /* before it has begun */
+		out->interrupted = true;
+		out->exit_code = INTERRUPT_EXIT_CODE;
+		return 0;
 	}
 	if (start(x, &script, cwd, &p, &c, e) < 0) {
 		lose_pipes(&p);
@@ -179,7 +196,20 @@ exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
 		x->started(x->ctx, c.pid);
 	p.pidfd = c.pidfd;
 	p.deadline_ms = deadline_ms;
-	run_child(&c, &p, asked_ms, out);
+	run_child(&c, &p, j, out);
 	pump_close(&p);
 	return 0;
+}
+
+int
+exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
+{
+	struct interrupt_job j;
+	int rc;
+
+	*out = (struct shell_outcome){ 0 };
+	interrupt_enter(&j);
+	rc = beside(x, &j, out, e);
+	interrupt_end(&j);
+	return rc;
 }

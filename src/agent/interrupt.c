@@ -28,37 +28,52 @@ enum {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct interrupt_job *jobs;
-static int64_t told_before_ms = -1; /* calls up to then are interrupted */
 static char dir[64];
 
 #define END_MARK "end-of-state"
 
 /* ---- the jobs */
 
-bool
-interrupt_begin(struct interrupt_job *j, pid_t root, bool shell,
-    int64_t asked_ms)
+void
+interrupt_enter(struct interrupt_job *j)
 {
-	bool go_on;
-
-	*j = (struct interrupt_job){ .root = root,
-		.shell = shell,
-		.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-		.asked_ms = asked_ms > 0 ? asked_ms : clock_ms(),
-		.since = proctree_now() };
+	*j = (struct interrupt_job){ .asked_ms = clock_ms(),
+		.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	pthread_mutex_lock(&lock);
-	go_on = asked_ms == 0 || j->asked_ms > told_before_ms;
-	if (go_on) {
-		j->next = jobs;
-		jobs = j;
-	}
+	j->next = jobs;
+	jobs = j;
 	pthread_mutex_unlock(&lock);
-	if (!go_on)
-		mem_close_fd(&j->wake);
-	return go_on;
 }
 
 bool
+interrupt_begin(struct interrupt_job *j, pid_t root, bool shell)
+{
+	bool told;
+
+	pthread_mutex_lock(&lock);
+	told = j->told;
+	if (!told) {
+		j->root = root;
+		j->shell = shell;
+		j->since = proctree_now();
+	}
+	pthread_mutex_unlock(&lock);
+	return !told;
+}
+
+bool
+interrupt_over(struct interrupt_job *j)
+{
+	bool told;
+
+	pthread_mutex_lock(&lock);
+	told = j->told;
+	j->root = 0;
+	pthread_mutex_unlock(&lock);
+	return told;
+}
+
+void
 interrupt_end(struct interrupt_job *j)
 {
 	pthread_mutex_lock(&lock);
@@ -69,7 +84,6 @@ interrupt_end(struct interrupt_job *j)
 		}
 	pthread_mutex_unlock(&lock);
 	mem_close_fd(&j->wake);
-	return j->told;
 }
 
 /* ---- interrupting; all of it with the lock held, so that roots live */
@@ -79,6 +93,8 @@ signal_job(const struct interrupt_job *j, int sig)
 {
 	auto_tree struct proctree spare = { 0 };
 
+	if (j->root == 0)
+		return 0;
 	if (j->shell)
 		proctree_older(j->root, j->since, &spare);
 	if (j->alone)
@@ -90,6 +106,8 @@ static void
 begin_job(struct interrupt_job *j)
 {
 	j->told = true;
+	if (j->root == 0)
+		return;
 	j->alone = !j->shell && signal_job(j, 0) == 0;
 	if (j->shell)
 		kill(j->root, SIGUSR2);
@@ -153,8 +171,6 @@ interrupt_all(int64_t older_ms, size_t *count, struct err *e)
 	*count = 0;
 	write_script();
 	pthread_mutex_lock(&lock);
-	if (before > told_before_ms)
-		told_before_ms = before;
 	for (struct interrupt_job *j = jobs; j != NULL; j = j->next)
 		if (j->asked_ms <= before && !j->told) {
 			begin_job(j);

@@ -1,7 +1,7 @@
 /*
  * interrupt.h: stopping the commands that run, and nothing else.
  *
- * Every command is a job as long as it runs.  An interruption sends SIGTERM to
+ * Every command is a job from the call on.  An interruption sends SIGTERM to
  * what each has started, SIGKILL to what is left after a while, and then wakes
  * the thread that runs it.  What earlier commands left in the background is
  * not touched.  A shell is asked for its state first (a trap of SIGUSR2, which
@@ -21,9 +21,12 @@
 
 enum { INTERRUPT_EXIT_CODE = 130 }; /* as a shell says of SIGINT */
 
-/* One command; the caller's, who keeps it until interrupt_end(). */
+/*
+ * One command, from the call that asks for it to its end; the caller's, who
+ * keeps it until interrupt_end().
+ */
 struct interrupt_job {
-	pid_t root;
+	pid_t root; /* 0: it waits for its shell */
 	bool shell; /* root is a persistent shell: it and its jobs stay */
 	int wake;   /* readable when the command is to be given up */
 	int64_t asked_ms;
@@ -33,18 +36,17 @@ struct interrupt_job {
 	struct interrupt_job *next;
 };
 
-/*
- * Registers a command of a call that came at asked_ms of clock_ms() (0: now).
- * False when an interruption has come since: it must not run.
- */
-bool interrupt_begin(struct interrupt_job *j, pid_t root, bool shell,
-    int64_t asked_ms);
-/* True when an interruption has come; its shell must be replaced then. */
-bool interrupt_end(struct interrupt_job *j);
+void interrupt_enter(struct interrupt_job *j);
+/* It is about to run.  False when it has been interrupted: it must not. */
+bool interrupt_begin(struct interrupt_job *j, pid_t root, bool shell);
+/* It no longer runs.  True when it has been interrupted. */
+bool interrupt_over(struct interrupt_job *j);
+void interrupt_end(struct interrupt_job *j);
 
 /*
- * Interrupts every command that was asked for at least older_ms ago.  *count
- * says how many there were; one that does not end is "still_running".
+ * Interrupts every command that was asked for at least older_ms ago, also
+ * those that wait for their shell.  *count says how many there were; one that
+ * does not end is "still_running".
  */
 int interrupt_all(int64_t older_ms, size_t *count, struct err *e) MUST_CHECK;
 

@@ -278,6 +278,19 @@ proctree_signal(pid_t root, const struct proctree *spare, int sig)
 	return t.count;
 }
 
+pid_t
+proctree_first(const struct proctree *t)
+{
+	const struct proc_id *first = NULL;
+
+	for (size_t i = 0; i < t->count; i++)
+		if (first == NULL || t->procs[i].start < first->start ||
+		    (t->procs[i].start == first->start &&
+			t->procs[i].pid < first->pid))
+			first = &t->procs[i];
+	return first != NULL ? first->pid : 0;
+}
+
 size_t
 proctree_kill(pid_t root, const struct proctree *spare)
 {

@@ -28,6 +28,9 @@ struct proctree {
 void proctree_take(pid_t root, struct proctree *out);
 void proctree_free(struct proctree *t);
 
+/* Of a cell: its wrapper, without which the session would be over.  0: none. */
+pid_t proctree_first(const struct proctree *t);
+
 /*
  * Stops root, ends every descendant of it that is neither in `spare` nor
  * below one of those, and ends root last.  root must be a child of ours that

@@ -343,7 +343,7 @@ struct before {
  */
 static void
 replace_interrupted(struct shell *s, const struct shell_command *c,
-    const struct before *b, uint64_t since, struct shell_outcome *out)
+    const struct before *b, struct shell_outcome *out)
 {
 	pid_t pid = s->proc.child.pid;
 	auto_buf struct buf state = { 0 };
@@ -354,7 +354,7 @@ replace_interrupted(struct shell *s, const struct shell_command *c,
 	str_copy(cwd, sizeof(cwd), b->cwd);
 	if (str_empty(c->cwd))
 		shell_proc_cwd(pid, cwd);
-	proctree_older(pid, since, &spare);
+	proctree_older(pid, c->job->since, &spare);
 	out->exit_code = INTERRUPT_EXIT_CODE;
 	replace(s, &spare, cwd, told ? state.data : NULL, out);
 }
@@ -366,7 +366,6 @@ run_held(struct shell *s, const struct shell_command *c, struct pump *p,
 	auto_buf struct buf script = { 0 };
 	__attribute__((cleanup(remove_fifos))) struct fifos f = { 0 };
 	struct waiting w = { .seq = ++s->seq };
-	struct interrupt_job j;
 	enum pump_end how;
 
 	if (open_fifos(&f, p, e) < 0)
@@ -388,20 +387,22 @@ run_held(struct shell *s, const struct shell_command *c, struct pump *p,
 	p->deadline_ms = c->deadline_ms;
 	p->status = read_answer;
 	p->status_ctx = &w;
-	if (!interrupt_begin(&j, s->proc.child.pid, true, c->asked_ms)) {
-		out->interrupted = true;
-		out->exit_code = INTERRUPT_EXIT_CODE;
-		return 0;
+	if (c->job != NULL) {
+		if (!interrupt_begin(c->job, s->proc.child.pid, true)) {
+			out->interrupted = true;
+			out->exit_code = INTERRUPT_EXIT_CODE;
+			return 0;
+		}
+		p->wake_fd = c->job->wake;
 	}
-	p->wake_fd = j.wake;
 	how = pump_run(p);
-	out->interrupted = interrupt_end(&j);
+	out->interrupted = c->job != NULL && interrupt_over(c->job);
 	if (how == PUMP_TIMEOUT) {
 		out->timed_out = true;
 		out->exit_code = 124;
 		replace(s, &b->procs, b->cwd, b->state.data, out);
 	} else if (out->interrupted) {
-		replace_interrupted(s, c, b, j.since, out);
+		replace_interrupted(s, c, b, out);
 	}
 	pump_drain(p);
 	if (how == PUMP_EXITED && !out->interrupted) {

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "agent/interrupt.h"
 #include "agent/pump.h"
 #include "common/err.h"
 #include "common/json.h"
@@ -34,9 +35,9 @@ void shell_release(struct shell *s);
 
 struct shell_command {
 	const char *command;
-	const json_t *env; /* of this call; NULL: none */
-	const char *cwd;   /* of this call; "": the shell's */
-	int64_t asked_ms;  /* when it was; 0: now */
+	const json_t *env;         /* of this call; NULL: none */
+	const char *cwd;           /* of this call; "": the shell's */
+	struct interrupt_job *job; /* NULL: it is not to be interrupted */
 	int64_t deadline_ms;
 };
 

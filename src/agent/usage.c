@@ -138,10 +138,14 @@ void
 usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 {
 	auto_tree struct proctree tree = { 0 };
+	pid_t wrapper;
 
 	proctree_take(cell, &tree);
+	wrapper = proctree_first(&tree);
+	/* the wrapper shows nobody what it has open; it is ours */
 	for (size_t i = 0; i < tree.count; i++)
-		count_open(tree.procs[i].pid, device, u);
+		if (tree.procs[i].pid != wrapper)
+			count_open(tree.procs[i].pid, device, u);
 }
 
 static json_t *

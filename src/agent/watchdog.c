@@ -38,20 +38,6 @@ own_bytes(pid_t pid)
 	return (resident - shared) * sysconf(_SC_PAGESIZE);
 }
 
-/* The first that was started: without it the session would be over. */
-static pid_t
-wrapper_of(const struct proctree *tree)
-{
-	const struct proc_id *first = &tree->procs[0];
-
-	for (size_t i = 1; i < tree->count; i++)
-		if (tree->procs[i].start < first->start ||
-		    (tree->procs[i].start == first->start &&
-			tree->procs[i].pid < first->pid))
-			first = &tree->procs[i];
-	return first->pid;
-}
-
 static void
 look_at(const struct cell *c)
 {
@@ -62,7 +48,7 @@ look_at(const struct cell *c)
 	proctree_take(c->pid, &tree);
 	if (tree.count == 0)
 		return;
-	wrapper = wrapper_of(&tree);
+	wrapper = proctree_first(&tree);
 	for (size_t i = 0; i < tree.count; i++) {
 		int64_t bytes = own_bytes(tree.procs[i].pid);
 

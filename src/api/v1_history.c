@@ -100,16 +100,19 @@ list_events(struct call *c, struct page *p, struct err *e)
 	return take_rows(p, r, e);
 }
 
-/* Asks again whenever something was told, until there is something. */
+/*
+ * Asks again whenever something was told, until there is something; and once
+ * at the end, should the listening have been lost with its connection.
+ */
 static int
 follow(struct call *c, struct page *p, int64_t deadline_ms, struct err *e)
 {
 	enum listen_why why = LISTEN_TOLD;
 
-	while (why == LISTEN_TOLD) {
+	while (why != LISTEN_GONE) {
 		if (list_events(c, p, e) < 0)
 			return -1;
-		if (json_array_size(p->list) > 0)
+		if (json_array_size(p->list) > 0 || why == LISTEN_TIME)
 			return 0;
 		if (listen_wait(app_of(c)->store, call_fd(c), deadline_ms, &why,
 			e) < 0)

@@ -2,6 +2,7 @@
 #include "control/cell_control.h"
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/mem.h"
 
 enum { KILL_WAIT_MS = 5000 };
@@ -42,6 +43,7 @@ cell_control_gone(struct control *ctl, const struct agent_target *t, bool *gone,
 		return -1;
 	if (!absent)
 		return 0;
+	CRASH_POINT("cell.absent");
 	control_note_death(ctl, t->sandbox, t->session, t->generation);
 	spec = control_spec_text(
 	    json_pack("{s:s, s:s, s:I, s:b, s:s, s:s, s:s*}", "incarnation",
@@ -51,6 +53,7 @@ cell_control_gone(struct control *ctl, const struct agent_target *t, bool *gone,
 	if (STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, &r, e, t->session,
 		spec) < 0)
 		return -1;
+	CRASH_POINT("cell.settled");
 	*gone = rows_bool(r, 0, "done");
 	if (*gone)
 		agent_unlink_sockets(ctl->conf, t->session, t->generation);
@@ -75,6 +78,7 @@ cell_control_end(struct control *ctl, const struct agent_target *t,
 	if (!gone)
 		return err_set(e, ERR_UNAVAILABLE, "still_there",
 		    "the session's processes are still there");
+	CRASH_POINT("cell.ended");
 	agent_unlink_sockets(ctl->conf, t->session, t->generation);
 	return 0;
 }

@@ -40,6 +40,19 @@ discover_sandbox_down(struct control *ctl, const struct session_row *s,
 	return false;
 }
 
+bool
+discover_never_answered(struct control *ctl, const struct session_row *s)
+{
+	struct sandbox_seen seen;
+	struct err ignored = { 0 };
+
+	return str_equal(s->host, ctl->conf->host_name) &&
+	    ctl->provider.ops->inspect(&ctl->provider, s->sandbox.id, &seen,
+		&ignored) == 0 &&
+	    seen.presence == PRESENCE_RUNNING && seen.unanswered &&
+	    str_equal(seen.incarnation, s->sandbox.incarnation);
+}
+
 enum sight
 discover(struct control *ctl, const struct session_row *s, bool *down,
     struct err *e)

@@ -35,6 +35,12 @@ int discover_seal(struct control *ctl, const struct session_row *s,
 bool discover_row_runs(const struct session_row *s);
 
 /*
+ * Whether it is a start that was killed half way: processes, but no init that
+ * ever answered, so nobody can have launched anything in it.
+ */
+bool discover_never_answered(struct control *ctl, const struct session_row *s);
+
+/*
  * Whether the sandbox's init cannot be there: another boot, never started,
  * or the provider sees no process.  False with e set when it cannot tell.
  */

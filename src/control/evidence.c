@@ -44,11 +44,7 @@ note(struct control *ctl, const struct launch *l, const char *what,
 static bool
 is_own_disk(struct control *ctl, const struct launch *l, const struct err *why)
 {
-	const struct provider *p = &ctl->provider;
-	struct capacity c;
-	struct err e = { 0 };
-
-	if (p->ops->capacity(p, l->sandbox.id, &c, &e) == 0 && c.own)
+	if (ctl->provider.ops->own_disk(&ctl->provider, l->sandbox.id))
 		return true;
 	log_err(LOG_ERROR, "disk_full", why);
 	note(ctl, l, "full", why);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -88,9 +89,13 @@ finish(struct control *ctl, struct leaving *all, size_t count, size_t *done,
 	json_t *ids = json_array();
 
 	*done = 0;
+	CRASH_POINT("delete.locked");
 	end_sandboxes(ctl, all, count);
+	CRASH_POINT("delete.ending");
 	drop_files(ctl, all, count);
+	CRASH_POINT("delete.dropped");
 	remove_sockets(ctl, all, count);
+	CRASH_POINT("delete.cleared");
 	for (size_t i = 0; i < count; i++)
 		if (all[i].gone)
 			json_array_append_new(ids, json_string(all[i].session));
@@ -98,6 +103,7 @@ finish(struct control *ctl, struct leaving *all, size_t count, size_t *done,
 	    "trace", ctl->trace, "actor", control_actor(ctl)));
 	if (STORE_RUN(ctl->store, STMT_SESSIONS_DELETED, &r, e, text) < 0)
 		return -1;
+	CRASH_POINT("delete.ended");
 	*done = rows_count(r);
 	return 0;
 }
@@ -194,6 +200,7 @@ finish_failed(struct control *ctl, const char *session, const char *sandbox,
 	if (rows_count(r) == 0)
 		return 0;
 	*done = true;
+	CRASH_POINT("files.intent");
 	/* what fails here the reconciliation of directories goes on with */
 	return p->ops->storage_drop(p, sandbox, session, e);
 }

@@ -2,6 +2,7 @@
 #include "control/interrupt_control.h"
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/id.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -40,10 +41,11 @@ act(struct control *ctl, const char *id, const char *interrupt_id,
 	if (agent_interrupt(&ctl->provider, &t, age_ms,
 		clock_ms() + INTERRUPT_MS, count, e) < 0)
 		return -1;
+	CRASH_POINT("interrupt.done");
 	detail =
 	    control_spec_text(json_pack("{s:I}", "count", (json_int_t)*count));
 	return STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_END, NULL, e, id,
-	    interrupt_id, ctl->trace, detail);
+	    interrupt_id, ctl->trace, control_actor(ctl), detail);
 }
 
 int
@@ -56,10 +58,11 @@ interrupt_session(struct control *ctl, const char *id, const char *tenant,
 	*count = 0;
 	id_random(interrupt_id, ID_INSTANCE_LEN);
 	if (STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_BEGIN, &r, e, id,
-		tenant, interrupt_id, ctl->trace) < 0)
+		tenant, interrupt_id, ctl->trace, control_actor(ctl)) < 0)
 		return -1;
 	if (rows_count(r) == 0)
 		return refuse(ctl, id, tenant, e);
+	CRASH_POINT("interrupt.intent");
 	if (act(ctl, id, interrupt_id, 0, count, e) < 0) {
 		if (e->kind != ERR_UNAVAILABLE)
 			return -1;
@@ -77,6 +80,7 @@ interrupt_finish(struct control *ctl, const char *id, const char *interrupt_id,
 
 	if (over)
 		return STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_END, NULL,
-		    e, id, interrupt_id, ctl->trace, "{\"over\": true}");
+		    e, id, interrupt_id, ctl->trace, control_actor(ctl),
+		    "{\"over\": true}");
 	return act(ctl, id, interrupt_id, age_ms, &count, e);
 }

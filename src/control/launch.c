@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -118,18 +119,31 @@ write_files(struct control *ctl, const struct launch *l, int64_t deadline_ms,
 	return 0;
 }
 
-/* Its files must be there unless this is its very first start. */
+static int
+was_started(struct control *ctl, const char *session, bool *out, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_STARTED, &r, e, session) < 0)
+		return -1;
+	*out = rows_bool(r, 0, "started");
+	return 0;
+}
+
+/* Its files must be there unless no start of it has been proved yet. */
 static int
 have_storage(struct control *ctl, const struct launch *l, struct err *e)
 {
 	const struct provider_ops *ops = ctl->provider.ops;
-	bool there = true;
+	bool there = true, started = true;
 
 	if (!l->first &&
 	    ops->storage_exists(&ctl->provider, l->sandbox.id,
 		l->target.session, &there, e) < 0)
 		return -1;
-	if (!there)
+	if (!there && was_started(ctl, l->target.session, &started, e) < 0)
+		return -1;
+	if (!there && started)
 		return err_set(e, ERR_GONE, "storage_gone",
 		    "the session's files are gone");
 	return ops->storage_make(&ctl->provider, l->sandbox.id,
@@ -182,22 +196,28 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	steps_enter(&l->steps, "workspace", l->first ? "made" : "kept");
 	if (have_storage(ctl, l, e) < 0)
 		return -1;
+	CRASH_POINT("launch.storage");
 	steps_enter(&l->steps, "sandbox", creating ? "started" : "reused");
 	if (creating && p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0)
 		return -1;
+	CRASH_POINT("launch.sandbox");
 	steps_enter(&l->steps, "admission", "admitted");
 	if (launch_admit(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	steps_enter(&l->steps, "wrapper", "launched");
 	if (agent_launch(p, &l->sandbox, &l->target, &l->agent, deadline_ms,
-		e) < 0 ||
-	    write_files(ctl, l, deadline_ms, e) < 0 ||
+		e) < 0)
+		return -1;
+	CRASH_POINT("launch.wrapper");
+	if (write_files(ctl, l, deadline_ms, e) < 0 ||
 	    expose_more(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	compare_version(l);
+	CRASH_POINT("launch.furnished");
 	steps_enter(&l->steps, "ready", "proved");
 	if (agent_prove(p, &l->target, deadline_ms, e) < 0)
 		return -1;
+	CRASH_POINT("launch.proved");
 	steps_end(&l->steps);
 	return 0;
 }
@@ -220,6 +240,7 @@ launch_verified(struct control *ctl, const struct launch *l, struct err *e)
 	if (STORE_RUN(ctl->store, STMT_SESSION_VERIFIED, &r, e,
 		l->target.session, spec) < 0)
 		return -1;
+	CRASH_POINT("launch.verified");
 	if (!rows_bool(r, 0, "applied"))
 		return err_set(e, ERR_BUSY, "lease_changed",
 		    "the session was stopped while it started");

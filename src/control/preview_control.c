@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -130,6 +131,7 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_CONFLICT, "session_deleting",
 		    "the session is %s", s.state);
+	CRASH_POINT("expose.intent");
 	*created = rows_bool(r, 0, "created");
 	if (take_json(r, out, e) < 0)
 		return -1;
@@ -153,8 +155,10 @@ preview_rotate(struct control *ctl, const char *id, const char *tenant,
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
 		    "port %" PRId64 " is not exposed", port);
+	CRASH_POINT("rotate.intent");
 	if (take_json(r, out, e) < 0 || tell_relay(ctl, id, port, false, e) < 0)
 		return -1;
+	CRASH_POINT("rotate.closed");
 	return tell_relay(ctl, id, port, true, e);
 }
 
@@ -175,5 +179,6 @@ preview_remove(struct control *ctl, const char *id, const char *tenant,
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
 		    "port %" PRId64 " is not exposed", port);
+	CRASH_POINT("unexpose.intent");
 	return tell_relay(ctl, id, port, false, e);
 }

@@ -2,6 +2,7 @@
 #include "control/sandbox_control.h"
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -52,6 +53,7 @@ grant(struct control *ctl, struct sandbox_end *all, size_t count, bool destroy,
 		return -1;
 	for (size_t i = 0; i < count; i++)
 		all[i].done = is_in(r, all[i].id);
+	CRASH_POINT("retire.granted");
 	return 0;
 }
 
@@ -91,11 +93,13 @@ sandbox_control_end_all(struct control *ctl, struct sandbox_end *all,
 	for (size_t i = 0; i < count; i++)
 		if (all[i].done)
 			effect(ctl, &all[i], destroy);
+	CRASH_POINT("retire.done");
 	text = control_spec_text(names(all, count, true));
 	if (destroy &&
 	    STORE_RUN(ctl->store, STMT_SANDBOXES_SETTLE, NULL, &e, text,
 		"absent") < 0)
 		fail_all(all, count, &e);
+	CRASH_POINT("retire.settled");
 }
 
 /* Keeps those whose lock nobody has; of one alone it is waited for. */
@@ -179,31 +183,54 @@ put_to_sleep(struct control *ctl, const char *sandbox, const char *incarnation,
 		"generation", (json_int_t)rows_int(r, i, "generation"), "lost",
 		!files, "reason", files ? why : "storage_gone", "trace",
 		ctl->trace, "actor", control_actor(ctl)));
-	return STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, NULL, e,
-	    session, spec);
+	CRASH_POINT("gone.noted");
+	if (STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, NULL, e, session,
+		spec) < 0)
+		return -1;
+	CRASH_POINT("gone.slept");
+	return 0;
 }
 
-/* Ends the incarnation, then its row, then what its sessions say. */
+/* Whoever owns a wrapper in it, which went down with it. */
+static int
+put_all_to_sleep(struct control *ctl, const char *id, const char *incarnation,
+    const char *why, size_t *sessions, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(ctl->store, STMT_OWNED_IN, &r, e, id) < 0)
+		return -1;
+	for (size_t i = 0; i < rows_count(r); i++, (*sessions)++)
+		if (put_to_sleep(ctl, id, incarnation, why, r, i, e) < 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * Ends the incarnation, then what its sessions say, then its row: that says
+ * stopped only when no session's row says anything else, so that until then
+ * the next look finds it down and goes on.
+ */
 static int
 end_all(struct control *ctl, const char *id, const char *incarnation,
     const char *why, size_t *sessions, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
-	auto_rows struct rows *r = NULL;
 
 	*sessions = 0;
 	if (p->ops->stop(p, id, incarnation, clock_ms() + END_SECONDS * 1000,
 		e) < 0)
 		return -1;
-	if (STORE_RUN(ctl->store, STMT_SANDBOX_SETTLE, NULL, e, id, incarnation,
-		"stopped", NULL) < 0 ||
-	    STORE_RUN(ctl->store, STMT_OWNED_IN, &r, e, id) < 0)
+	CRASH_POINT("gone.stopped");
+	if (put_all_to_sleep(ctl, id, incarnation, why, sessions, e) < 0)
 		return -1;
-	for (; *sessions < rows_count(r); (*sessions)++)
-		if (put_to_sleep(ctl, id, incarnation, why, r, *sessions, e) <
-		    0)
-			return -1;
-	return 0;
+	CRASH_POINT("gone.emptied");
+	if (STORE_RUN(ctl->store, STMT_SANDBOX_SETTLE, NULL, e, id, incarnation,
+		"stopped", NULL) < 0)
+		return -1;
+	CRASH_POINT("gone.settled");
+	/* who slipped in before that is starting, and has a deadline */
+	return put_all_to_sleep(ctl, id, incarnation, why, sessions, e);
 }
 
 int

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -144,6 +145,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 			err_field(e, "class", "there is no class of that name");
 		return -1;
 	}
+	CRASH_POINT("create.intent");
 	str_copy(id, ID_MAX, rows_text(plan, 0, "session_id"));
 	*how = disposition_of(rows_text(plan, 0, "disposition"));
 	if (*how == SESSION_REPLAYED)
@@ -186,6 +188,7 @@ session_control_sleep_as(struct control *ctl, const char *id,
 		return suspend_session(ctl, id, reason, -1, e);
 	if (stop_request(ctl, id, STOP_SLEEP, reason, NULL, -1, e) < 0)
 		return -1;
+	CRASH_POINT("sleep.intent");
 	return stop_attempt(ctl, id, e);
 }
 
@@ -206,6 +209,7 @@ session_control_delete(struct control *ctl, const char *id, const char *tenant,
 	if (stop_request(ctl, id, STOP_DELETE, "session-delete", NULL, -1, e) <
 	    0)
 		return -1;
+	CRASH_POINT("delete.intent");
 	/* the wish is safe; what fails from here on the reaper finishes */
 	if (stop_attempt(ctl, id, &why) < 0 ||
 	    finish_delete(ctl, id, gone, &why) < 0)
@@ -269,6 +273,7 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 		return -1;
 	if (!control_takes_messages(&s))
 		return 0; /* the next start delivers it */
+	CRASH_POINT("env.intent");
 	t = control_target(&s);
 	if (agent_env(&ctl->provider, &t, env,
 		clock_ms() + (s.suspended ? FROZEN_MS : 2 * ASK_MS), e) == 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/id.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -80,8 +81,12 @@ take_back(struct control *ctl, const struct launch *l, const struct err *e)
 
 	/* the wish is one statement; what fails after it the reaper finishes */
 	if (STORE_RUN(ctl->store, STMT_SESSION_REFUSED, NULL, &why, session,
-		spec) < 0 ||
-	    stop_attempt(ctl, session, &why) < 0 ||
+		spec) < 0) {
+		log_err(LOG_WARN, "start_cleanup", &why);
+		return -1;
+	}
+	CRASH_POINT("refused.intent");
+	if (stop_attempt(ctl, session, &why) < 0 ||
 	    finish_delete(ctl, session, &gone, &why) < 0)
 		log_err(LOG_WARN, "start_cleanup", &why);
 	return -1;
@@ -100,6 +105,7 @@ act(struct control *ctl, const struct rows *plan, bool alone, bool locked,
 
 	if (!alone && control_lock(ctl, sandbox, e) < 0)
 		return -1;
+	CRASH_POINT("start.locked");
 	rc = launch_read(ctl, plan, &l, e);
 	l.locked = locked;
 	if (rc == 0)
@@ -107,6 +113,7 @@ act(struct control *ctl, const struct rows *plan, bool alone, bool locked,
 	if (rc == 0)
 		rc = launch_verified(ctl, &l, e);
 	condemned = rc < 0 && evidence_weigh(ctl, &l, e);
+	CRASH_POINT("start.acted");
 	if (!alone)
 		control_unlock(ctl, sandbox);
 	if (rc == 0)
@@ -116,12 +123,15 @@ act(struct control *ctl, const struct rows *plan, bool alone, bool locked,
 		return -1;
 	}
 	log_err(LOG_WARN, "start_failed", e);
+	CRASH_POINT("start.failed");
 	if (e->kind == ERR_NO_SPACE)
 		e->code = "insufficient_storage"; /* one word for callers */
 	if (e->kind == ERR_NO_SPACE && l.first)
 		return take_back(ctl, &l, e);
-	if (condemned)
-		return -1; /* its sessions have been told, this one too */
+	if (condemned) { /* its sessions have been told, this one too */
+		launch_note_steps(ctl, &l, e);
+		return -1;
+	}
 	if (e->kind == ERR_GONE) {
 		if (launch_lost(ctl, &l, e, &ignored) < 0)
 			log_err(LOG_WARN, "start_cleanup", &ignored);
@@ -229,6 +239,9 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		start_refused(ctl, s->id, e);
 		return -1;
 	}
+	CRASH_POINT("restart.intent");
+	/* of the one that was seen gone */
+	agent_unlink_sockets(ctl->conf, s->id, s->generation);
 	return start_act(ctl, plan, false, deadline_ms, e);
 }
 
@@ -256,6 +269,7 @@ reuse_intent(struct control *ctl, const struct session_row *s, struct err *e)
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_REUSE, &r, e, s->id, spec) < 0)
 		return -1;
+	CRASH_POINT("reuse.intent");
 	if (!rows_bool(r, 0, "applied"))
 		return err_set(e, ERR_BUSY, "lease_changed", "%s",
 		    rows_text(r, 0, "why"));
@@ -272,6 +286,7 @@ invalidate(struct control *ctl, const struct session_row *s, struct err *e)
 	if (stop_request(ctl, s->id, STOP_SLEEP, "unhealthy-wrapper", NULL, -1,
 		e) < 0)
 		return -1;
+	CRASH_POINT("invalidate.intent");
 	return err_set(e, ERR_BUSY, "lease_changed",
 	    "the wrapper did not answer (%s)", why.msg);
 }
@@ -319,6 +334,7 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		return warm ? invalidate(ctl, s, e) : -1;
 	}
 	steps_end(&l.steps);
+	CRASH_POINT("reuse.proved");
 	return launch_verified(ctl, &l, e);
 }
 
@@ -330,6 +346,7 @@ refuse(struct control *ctl, const struct session_row *s, const char *reason,
 
 	if (stop_request(ctl, s->id, STOP_SLEEP, reason, NULL, -1, e) < 0)
 		return -1;
+	CRASH_POINT("refuse.intent");
 	return err_set(e, ERR_BUSY, "lease_busy",
 	    "the last wrapper must be seen gone first (%s)",
 	    why.msg[0] != '\0' ? why.msg : reason);
@@ -365,6 +382,7 @@ look(struct control *ctl, const struct session_row *s, enum sight *sight,
 	*sight = discover(ctl, s, &down, e);
 	if (*sight == SIGHT_ABSENT && !down)
 		rc = make_final(ctl, s, e);
+	CRASH_POINT("look.looked");
 	if (down && discover_row_runs(s)) {
 		rc = sandbox_control_gone(ctl, s->sandbox.id,
 		    s->sandbox.incarnation, &siblings, e);
@@ -372,6 +390,7 @@ look(struct control *ctl, const struct session_row *s, enum sight *sight,
 			rc = err_set(e, ERR_BUSY, "lease_changed",
 			    "the sandbox was down");
 	}
+	CRASH_POINT("look.done");
 	control_unlock(ctl, s->sandbox.id);
 	return rc;
 }

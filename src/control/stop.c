@@ -1,6 +1,7 @@
 /* stop.c: verified clean-up. */
 #include "control/stop.h"
 
+#include "common/fault.h"
 #include "common/mem.h"
 #include "control/wave.h"
 
@@ -43,8 +44,11 @@ stop_failed_launch(struct control *ctl, const char *session, int64_t generation,
 		control_actor(ctl), "say", say, "generation",
 		(json_int_t)generation, "steps", steps));
 
-	return STORE_RUN(ctl->store, STMT_SESSION_REQUEST_STOP, NULL, e,
-	    session, WISHES[STOP_FAIL], spec);
+	if (STORE_RUN(ctl->store, STMT_SESSION_REQUEST_STOP, NULL, e, session,
+		WISHES[STOP_FAIL], spec) < 0)
+		return -1;
+	CRASH_POINT("fail.intent");
+	return 0;
 }
 
 int
@@ -86,6 +90,7 @@ stop_request_all(struct control *ctl, const struct stop_subject *who,
 	if (STORE_RUN(ctl->store, STMT_STOP_WISHES, &r, e, WISHES[wish], spec) <
 	    0)
 		return -1;
+	CRASH_POINT("wishes.intent");
 	*changed = rows_count(r);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "control/suspend.h"
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -48,17 +49,20 @@ act(struct control *ctl, const struct session_row *s, const char *begin,
 	if (rows_count(begun) == 0)
 		return 0;
 	order = rows_int(begun, 0, "suspend_order");
+	CRASH_POINT("suspend.intent");
 	frozen = freeze(ctl, s, order, &why) == 0;
+	CRASH_POINT("suspend.frozen");
 	if (!frozen)
 		log_err(LOG_WARN, "suspend", &why);
 	if (!frozen && is_overtaken(&why))
 		return 0;
-	end = control_spec_text(
-	    json_pack("{s:I, s:b, s:s, s:s}", "order", (json_int_t)order,
-		"frozen", frozen, "reason", reason, "trace", ctl->trace));
+	end = control_spec_text(json_pack("{s:I, s:b, s:s, s:s, s:s*}", "order",
+	    (json_int_t)order, "frozen", frozen, "reason", reason, "trace",
+	    ctl->trace, "actor", control_actor(ctl)));
 	if (STORE_RUN(ctl->store, STMT_SESSION_SUSPEND_END, &ended, e, s->id,
 		end) < 0)
 		return -1;
+	CRASH_POINT("suspend.ended");
 	*stop = str_equal(rows_text(ended, 0, "state"), "sleeping");
 	return 0;
 }
@@ -88,8 +92,9 @@ int
 suspend_session(struct control *ctl, const char *session, const char *reason,
     int64_t seen_activity, struct err *e)
 {
-	json_t *intent = json_pack("{s:s, s:i, s:s}", "reason", reason,
-	    "seconds", UNFINISHED_S, "trace", ctl->trace);
+	json_t *intent =
+	    json_pack("{s:s, s:i, s:s, s:s*}", "reason", reason, "seconds",
+		UNFINISHED_S, "trace", ctl->trace, "actor", control_actor(ctl));
 
 	if (seen_activity >= 0)
 		json_object_set_new(intent, "seenActivity",
@@ -101,8 +106,8 @@ int
 suspend_repair(struct control *ctl, const char *session, struct err *e)
 {
 	return suspend(ctl, session,
-	    json_pack("{s:b, s:i, s:s}", "repair", 1, "seconds", UNFINISHED_S,
-		"trace", ctl->trace),
+	    json_pack("{s:b, s:i, s:s, s:s*}", "repair", 1, "seconds",
+		UNFINISHED_S, "trace", ctl->trace, "actor", control_actor(ctl)),
 	    "recovery", e);
 }
 
@@ -122,14 +127,19 @@ thaw(struct control *ctl, const struct session_row *s, int64_t order,
 	if (p->ops->resume == NULL)
 		return err_set(e, ERR_INTERNAL, "internal",
 		    "%s cannot resume what is suspended", p->ops->name);
-	if (p->ops->resume(p, &t, order, deadline_ms, e) < 0 ||
-	    agent_prove(p, &t, deadline_ms, e) < 0)
+	if (p->ops->resume(p, &t, order, deadline_ms, e) < 0)
 		return -1;
-	spec = control_spec_text(json_pack("{s:s, s:I, s:I, s:s}", "instance",
-	    s->instance, "generation", (json_int_t)s->generation, "order",
-	    (json_int_t)order, "trace", ctl->trace));
+	CRASH_POINT("thaw.resumed");
+	if (agent_prove(p, &t, deadline_ms, e) < 0)
+		return -1;
+	CRASH_POINT("thaw.proved");
+	spec = control_spec_text(json_pack("{s:s, s:I, s:I, s:s, s:s*}",
+	    "instance", s->instance, "generation", (json_int_t)s->generation,
+	    "order", (json_int_t)order, "trace", ctl->trace, "actor",
+	    control_actor(ctl)));
 	if (STORE_RUN(ctl->store, STMT_SESSION_THAWED, &r, e, s->id, spec) < 0)
 		return -1;
+	CRASH_POINT("thaw.ended");
 	if (!rows_bool(r, 0, "applied"))
 		return err_set(e, ERR_BUSY, "lease_changed",
 		    "the session was stopped while it was resumed");
@@ -142,14 +152,16 @@ begin_thaw(struct control *ctl, const struct session_row *s, int64_t *order,
 {
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec =
-	    control_spec_text(json_pack("{s:I, s:I, s:i, s:s}", "generation",
-		(json_int_t)s->generation, "seconds",
+	    control_spec_text(json_pack("{s:I, s:I, s:i, s:s, s:s*}",
+		"generation", (json_int_t)s->generation, "seconds",
 		(json_int_t)ctl->conf->startup_allowance_seconds, "thawSeconds",
-		UNFINISHED_S, "trace", ctl->trace));
+		UNFINISHED_S, "trace", ctl->trace, "actor",
+		control_actor(ctl)));
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_THAW_BEGIN, &r, e, s->id, spec) <
 	    0)
 		return -1;
+	CRASH_POINT("thaw.intent");
 	*order = rows_int(r, 0, "suspend_order");
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/id.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -82,6 +83,7 @@ wave_claim(struct control *ctl, const struct wave_wish *wish, struct wave **out,
 	text = control_spec_text(spec);
 	if (STORE_RUN(ctl->store, STMT_STOP_CLAIM, &r, e, text) < 0)
 		return -1;
+	CRASH_POINT("wave.claimed");
 	fill(*out, r);
 	return 0;
 }
@@ -98,6 +100,7 @@ wave_claim_one(struct control *ctl, const char *session, struct wave **out,
 	text = control_spec_text(spec);
 	if (STORE_RUN(ctl->store, STMT_STOP_BEGIN, &r, e, session, text) < 0)
 		return -1;
+	CRASH_POINT("stop.claimed");
 	fill(*out, r);
 	return 0;
 }
@@ -164,8 +167,11 @@ look_without_init(struct control *ctl, struct wave_stop *s)
 {
 	size_t siblings;
 
-	if (!discover_sandbox_down(ctl, &s->s, &s->why))
+	/* a start that was killed half way: nothing in it was ever promised */
+	if (!discover_sandbox_down(ctl, &s->s, &s->why) &&
+	    !discover_never_answered(ctl, &s->s))
 		return -1;
+	CRASH_POINT("stop.down");
 	if (discover_row_runs(&s->s) &&
 	    sandbox_control_gone(ctl, s->s.sandbox.id, s->s.sandbox.incarnation,
 		&siblings, &s->why) < 0)
@@ -193,6 +199,7 @@ look_again(struct control *ctl, struct wave_stop *s, int64_t deadline)
 	s->timed_out = failed_with(&one->e, "timed_out");
 	if (control_lock(ctl, s->s.sandbox.id, &s->why) < 0)
 		return;
+	CRASH_POINT("stop.locked");
 	if (failed_with(&one->e, "not_listening"))
 		agent_ask_all(&ctl->provider, AGENT_SEAL, 0, deadline, &one, 1);
 	if (!one->answered)
@@ -248,9 +255,11 @@ act(struct control *ctl, struct wave *w)
 	int64_t began;
 
 	seal_all(ctl, w);
+	CRASH_POINT("stop.sealed");
 	there = gather(ctl, w, true);
 	agent_ask_all(p, AGENT_TERM, 0, clock_ms() + TERM_MS, there.who,
 	    there.count);
+	CRASH_POINT("stop.asked");
 	began = clock_ms();
 	for (size_t i = 0; i < ARRAY_LEN(LOOKS_MS); i++) {
 		int wait = clock_left_ms(began + LOOKS_MS[i]);
@@ -264,6 +273,7 @@ act(struct control *ctl, struct wave *w)
 	there = gather(ctl, w, true);
 	agent_ask_all(p, AGENT_KILL, KILL_WAIT_MS,
 	    clock_ms() + 2 * KILL_WAIT_MS, there.who, there.count);
+	CRASH_POINT("stop.killed");
 	for (size_t i = 0; i < w->count; i++)
 		conclude(ctl, &w->stop[i]);
 }
@@ -364,8 +374,11 @@ wave_run(struct control *ctl, struct wave *w, struct err *e)
 	if (w->count == 0)
 		return 0;
 	act(ctl, w);
+	CRASH_POINT("stop.looked");
 	remove_sockets(ctl, w);
+	CRASH_POINT("stop.cleared");
 	rc = record(ctl, w, e);
+	CRASH_POINT("stop.ended");
 	for (size_t i = 0; i < w->count; i++)
 		if (!w->stop[i].absent)
 			log_err(LOG_WARN, "stop_not_confirmed",

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/channel.h"
+#include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/agent_wire.h"
@@ -62,6 +63,8 @@ agent_ask_send(const struct provider *p, const char *sandbox,
 		    "a control message that is not UTF-8");
 	json_object_set_new(body, "op", json_string(q->op));
 	json_object_set_new(body, "incarnation", json_string(incarnation));
+	if (fault_before("agent", q->op, e) < 0)
+		return -1;
 	sock = p->ops->control(p, sandbox, incarnation, e);
 	if (sock < 0 || channel_send(sock, body, q->fds, q->fd_count, e) < 0)
 		return err_wrap(e, "agent %s", q->op);
@@ -80,6 +83,8 @@ agent_ask_recv(int sock, const char *op, int64_t deadline_ms, json_t **reply,
 		return err_wrap(e, "agent %s", op);
 	if (!json_is_true(json_object_get(answer, "ok")))
 		return refused(answer, e);
+	if (fault_after("agent", op, e) < 0)
+		return -1;
 	*reply = TAKE(answer);
 	return 0;
 }

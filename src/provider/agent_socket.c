@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/channel.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -116,14 +117,35 @@ tmp_mb(const struct sandbox_spec *s)
 	return mb < TMP_MIN_MB ? TMP_MIN_MB : mb > TMP_MAX_MB ? TMP_MAX_MB : mb;
 }
 
-/* The memory limit the cell must set itself, because no group does. */
-static int64_t
-rlimit_memory_mb(const struct provider *p, const struct sandbox_spec *s)
-{
-	auto_json json_t *limits = p->ops->limits(p, s);
-	const json_t *memory = json_object_get(limits, "memoryMb");
+/* The limits the cell must set itself, because no group does; else 0. */
+struct own_limits {
+	int64_t memory_mb;
+	int64_t pids;
+};
 
-	return str_equal(json_str(memory, "by"), "watchdog") ? s->memory_mb : 0;
+static struct own_limits
+own_limits(const struct provider *p, const struct sandbox_spec *s)
+{
+	/* who holds the others need not be found out */
+	struct sandbox_spec only = { .memory_mb = s->memory_mb,
+		.pids = s->pids };
+	auto_json json_t *limits = NULL;
+	const json_t *memory, *pids;
+	struct own_limits own = { 0 };
+
+	str_copy(only.id, sizeof(only.id), s->id);
+	limits = p->ops->limits(p, &only);
+	memory = json_object_get(limits, "memoryMb");
+	pids = json_object_get(limits, "pids");
+	if (str_equal(json_str(memory, "by"), "watchdog"))
+		own.memory_mb = s->memory_mb;
+	/*
+	 * RLIMIT_NPROC counts the whole sandbox's processes: with it, a session
+	 * that has all it may leaves its siblings none.
+	 */
+	if (!str_equal(json_str(pids, "by"), "cgroup"))
+		own.pids = s->pids;
+	return own;
 }
 
 static json_t *
@@ -132,18 +154,18 @@ launch_body(const struct provider *p, const struct sandbox_spec *s,
 {
 	json_t *ports = json_array();
 	json_t *env = l->env != NULL ? json_deep_copy(l->env) : json_object();
+	struct own_limits own = own_limits(p, s);
 
 	for (size_t i = 0; i < l->port_count; i++)
 		json_array_append_new(ports, json_integer(l->ports[i]));
 	return json_pack("{s:s, s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:{s:s},"
 			 " s:s, s:s, s:I, s:o, s:I}",
 	    "session", t->session, "generation", (json_int_t)t->generation,
-	    "instance", t->instance, "env", env, "pids", (json_int_t)s->pids,
+	    "instance", t->instance, "env", env, "pids", (json_int_t)own.pids,
 	    "tmpMb", (json_int_t)tmp_mb(s), "memoryMb",
-	    (json_int_t)rlimit_memory_mb(p, s), "fileMb",
-	    (json_int_t)s->disk_mb, "user", "name", "user", "logLevel",
-	    LOG_LEVEL_NAMES[p->conf->log_level], "logFormat",
-	    LOG_FORMAT_NAMES[p->conf->log_format], "logKb",
+	    (json_int_t)own.memory_mb, "fileMb", (json_int_t)s->disk_mb, "user",
+	    "name", "user", "logLevel", LOG_LEVEL_NAMES[p->conf->log_level],
+	    "logFormat", LOG_FORMAT_NAMES[p->conf->log_format], "logKb",
 	    (json_int_t)p->conf->agent_log_kb, "ports", ports, "cgroups",
 	    (json_int_t)groups);
 }
@@ -197,6 +219,7 @@ agent_launch(const struct provider *p, const struct sandbox_spec *s,
 		sockets_unlink(&socks);
 		return -1;
 	}
+	CRASH_POINT("launch.sockets");
 	q.body = launch_body(p, s, t, l, groups);
 	q.fds = socks.fd;
 	q.fd_count = socks.count;

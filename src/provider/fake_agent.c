@@ -73,6 +73,7 @@ launch(struct turn *t)
 	if (c->generation > 0)
 		return no("already_running");
 	c->generation = generation(t);
+	c->frozen = false;
 	str_copy(c->instance, sizeof(c->instance), json_str(t->q, "instance"));
 	c->fds = *t->fds; /* listens from now on, and keeps listening */
 	t->fds->count = 0;

@@ -34,13 +34,19 @@ fake_measure(const struct provider *p, const char *id, struct capacity *out,
 {
 	bool lose;
 
-	(void)p;
+	(void)p, (void)id;
 	if (fake_begin("capacity", &lose, e) < 0)
 		return -1;
 	*out = (struct capacity){ .free_bytes = FAKE.free_mb << 20,
-		.total_bytes = (int64_t)FAKE_FREE_MB << 20,
-		.own = FAKE.own_disk && id[0] != '\0' };
+		.total_bytes = (int64_t)FAKE_FREE_MB << 20 };
 	return fake_finish(0, lose, e);
+}
+
+bool
+fake_own_disk(const struct provider *p, const char *id)
+{
+	(void)p, (void)id;
+	return FAKE.own_disk;
 }
 
 int

@@ -397,6 +397,7 @@ const struct provider_ops PROVIDER_FAKE = {
 	.storage_list = storage_list,
 	.workspaces = fake_workspaces,
 	.capacity = fake_measure,
+	.own_disk = fake_own_disk,
 	.ballast = fake_ballast,
 	.ballast_size = fake_ballast_size,
 	.cell_freeze = fake_freeze,

@@ -63,6 +63,7 @@ int fake_workspaces(const struct provider *p, const char *id,
     struct workspace **out, size_t *count, struct err *e);
 int fake_measure(const struct provider *p, const char *id, struct capacity *out,
     struct err *e);
+bool fake_own_disk(const struct provider *p, const char *id);
 int fake_ballast(const struct provider *p, int64_t bytes, struct err *e);
 int64_t fake_ballast_size(const struct provider *p);
 int fake_freeze(const struct provider *p, const char *id, const char *session,

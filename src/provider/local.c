@@ -124,8 +124,8 @@ who_holds_disk(const struct provider *p, const struct sandbox_spec *s)
 	struct capacity c;
 	struct err ignored; /* then nothing of the kind can be promised */
 
-	if (local_capacity(p, s->id, &c, &ignored) == 0 && c.own &&
-	    c.total_bytes <= s->disk_mb << 20)
+	if (s->disk_mb > 0 && local_capacity(p, s->id, &c, &ignored) == 0 &&
+	    c.total_bytes <= s->disk_mb << 20 && local_own_disk(p, s->id))
 		return "quota";
 	return p->conf->disk_account_seconds > 0 ? "accounting" : "rlimit";
 }
@@ -211,6 +211,7 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.storage_list = local_storage_list,
 	.workspaces = local_workspaces,
 	.capacity = local_capacity,
+	.own_disk = local_own_disk,
 	.ballast = local_ballast,
 	.ballast_size = local_ballast_size,
 	.cell_freeze = local_freeze,

@@ -70,6 +70,7 @@ void local_release_orphans(const struct provider *p, const struct box *b,
 /* local_disk.c */
 int local_capacity(const struct provider *p, const char *id,
     struct capacity *out, struct err *e) MUST_CHECK;
+bool local_own_disk(const struct provider *p, const char *id);
 int local_workspaces(const struct provider *p, const char *id,
     struct workspace **out, size_t *count, struct err *e) MUST_CHECK;
 int local_ballast(const struct provider *p, int64_t bytes, struct err *e)
@@ -79,6 +80,8 @@ int64_t local_ballast_size(const struct provider *p);
 /* local_freeze.c */
 int local_freeze(const struct provider *p, const char *id, const char *session,
     bool on, struct err *e) MUST_CHECK;
+/* It is frozen for another reason now: cell_freeze does not let it go. */
+void local_forget_frozen(const struct provider *p, const char *session);
 int local_frozen(const struct provider *p, struct session_seen **out,
     size_t *count, struct err *e) MUST_CHECK;
 

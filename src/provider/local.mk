@@ -19,6 +19,7 @@ libprovider_a_SOURCES = \
 	src/provider/fake_agent.c src/provider/fake_world.h \
 	src/provider/fake_disk.c \
 	src/provider/fake_ops.c \
+	src/provider/faulty.h \
 	src/provider/file.c src/provider/file.h \
 	src/provider/local.c src/provider/local.h \
 	src/provider/local_bwrap.c src/provider/local_bwrap.h \
@@ -36,5 +37,9 @@ libprovider_a_SOURCES = \
 	src/provider/record.c src/provider/record.h \
 	src/provider/storage.c src/provider/storage.h \
 	src/provider/trash.c src/provider/trash.h
+
+if FAULTS
+libprovider_a_SOURCES += src/provider/faulty.c
+endif
 
 LIBPROVIDER = libprovider.a libdomain.a

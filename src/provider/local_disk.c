@@ -21,26 +21,6 @@ measured(const struct statvfs *v, struct capacity *out)
 	out->total_bytes = (int64_t)v->f_blocks * (int64_t)v->f_frsize;
 }
 
-/*
- * Its own: mounted there, or a project quota, whose limit statvfs() tells as
- * the size of the whole; with one, the directory above is larger.
- */
-static bool
-is_own(const struct provider *p, const struct stat *box,
-    const struct capacity *c)
-{
-	auto_free char *all = xasprintf("%s/storage", p->conf->state_dir);
-	struct stat st;
-	struct statvfs v;
-
-	if (stat(all, &st) < 0)
-		return false;
-	if (st.st_dev != box->st_dev)
-		return true;
-	return statvfs(all, &v) == 0 &&
-	    c->total_bytes < (int64_t)v.f_blocks * (int64_t)v.f_frsize;
-}
-
 /* Directories of ours only: what a tenant made is never looked at. */
 int
 local_capacity(const struct provider *p, const char *id, struct capacity *out,
@@ -49,7 +29,6 @@ local_capacity(const struct provider *p, const char *id, struct capacity *out,
 	char name[BOX_NAME_MAX];
 	auto_free char *path = NULL;
 	struct statvfs v;
-	struct stat st;
 
 	*out = (struct capacity){ 0 };
 	if (id[0] == '\0') {
@@ -60,11 +39,33 @@ local_capacity(const struct provider *p, const char *id, struct capacity *out,
 	}
 	box_name(id, name);
 	path = storage_path(p, name);
-	if (statvfs(path, &v) < 0 || stat(path, &st) < 0)
+	if (statvfs(path, &v) < 0)
 		return err_errno(e, "%s", path);
 	measured(&v, out);
-	out->own = is_own(p, &st, out);
 	return 0;
+}
+
+/*
+ * Mounted there, or with a project quota, whose limit statvfs() tells as the
+ * size of the whole: then the directory above is larger.
+ */
+bool
+local_own_disk(const struct provider *p, const char *id)
+{
+	auto_free char *all = xasprintf("%s/storage", p->conf->state_dir);
+	char name[BOX_NAME_MAX];
+	auto_free char *path = NULL;
+	struct stat here, above;
+	struct statvfs v, w;
+
+	box_name(id, name);
+	path = storage_path(p, name);
+	if (stat(path, &here) < 0 || stat(all, &above) < 0)
+		return false;
+	if (here.st_dev != above.st_dev)
+		return true;
+	return statvfs(path, &v) == 0 && statvfs(all, &w) == 0 &&
+	    v.f_blocks < w.f_blocks;
 }
 
 /* When its directory was made: nobody but us writes in it. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/agent_link.h"
@@ -99,9 +100,12 @@ end(const struct provider *p, const struct box *b, const char *incarnation,
 		return -1;
 	/* first the record: what would start from now on is refused */
 	record_end(&r, incarnation, destroy);
-	if (box_set_record(b, &r, e) < 0 ||
-	    local_kill(p, b, deadline_ms, e) < 0)
+	if (box_set_record(b, &r, e) < 0)
 		return -1;
+	CRASH_POINT("end.recorded");
+	if (local_kill(p, b, deadline_ms, e) < 0)
+		return -1;
+	CRASH_POINT("end.killed");
 	local_unlink_sockets(p, b, &r);
 	return 0;
 }
@@ -124,9 +128,12 @@ local_destroy(const struct provider *p, const char *id, const char *incarnation,
 	auto_box struct box b = BOX_CLOSED;
 
 	if (box_lock(p, id, deadline_ms, &b, e) < 0 ||
-	    end(p, &b, incarnation, true, deadline_ms, e) < 0 ||
-	    storage_drop_box(p, b.name, e) < 0)
+	    end(p, &b, incarnation, true, deadline_ms, e) < 0)
 		return -1;
+	CRASH_POINT("end.ended");
+	if (storage_drop_box(p, b.name, e) < 0)
+		return -1;
+	CRASH_POINT("end.dropped");
 	box_forget(&b);
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "common/channel.h"
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -128,6 +129,7 @@ await(const struct provider *p, const struct box *b,
 		return -1;
 	if (r->state == RECORD_LIVE)
 		return 0;
+	CRASH_POINT("ensure.answered");
 	r->state = RECORD_LIVE;
 	return box_set_record(b, r, e);
 }
@@ -164,9 +166,12 @@ start(const struct provider *p, const struct box *b,
 	record_start(r, s);
 	if (box_set_record(b, r, e) < 0)
 		return -1;
+	CRASH_POINT("ensure.recorded");
 	rc = prepare(p, b, s, &t, e);
+	CRASH_POINT("ensure.prepared");
 	if (rc == 0)
 		rc = launch(p, b, s, &t, lock, log, deadline_ms, e);
+	CRASH_POINT("ensure.started");
 	mem_close_fd(&lock); /* or we would hold it ourselves */
 	if (rc == 0)
 		rc = await(p, b, s, r, deadline_ms, e);

@@ -93,6 +93,14 @@ local_freeze(const struct provider *p, const char *id, const char *session,
 	return -1;
 }
 
+void
+local_forget_frozen(const struct provider *p, const char *session)
+{
+	auto_free char *note = xasprintf("%s/f/%s", p->conf->run_dir, session);
+
+	unlink(note);
+}
+
 int
 local_frozen(const struct provider *p, struct session_seen **out, size_t *count,
     struct err *e)

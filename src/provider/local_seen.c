@@ -87,6 +87,7 @@ see(const struct provider *p, const struct box *b, struct sandbox_seen *out,
 		memcpy(out->incarnation, r.incarnation,
 		    sizeof(out->incarnation));
 		out->presence = PRESENCE_RUNNING;
+		out->unanswered = r.state == RECORD_STARTING;
 		return 0;
 	}
 	if (storage_box_exists(p, b->name, &files, e) < 0)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -238,6 +239,7 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 	sources[STATUS_FD] = status.w;
 	if (fork_bwrap(s, sources, e) < 0)
 		return -1;
+	CRASH_POINT("ensure.forked");
 	mem_close_fd(&info.w);
 	mem_close_fd(&status.w);
 	if (drain(status.r, deadline_ms, failure, sizeof(failure), e) < 0)

@@ -26,8 +26,11 @@ local_suspend(const struct provider *p, const struct agent_target *t,
 	    box_cgroups(p, &b, &tree, e) < 0)
 		return -1;
 	fd = cgroup_cell_freezer(&tree, b.name, t->session, e);
-	if (fd < 0 ||
-	    agent_freeze(p, t, order, fd, tree.ops->frozen, tree.ops->thawed,
+	if (fd < 0)
+		return -1;
+	/* or it would be let go with those who waited for room on the disk */
+	local_forget_frozen(p, t->session);
+	if (agent_freeze(p, t, order, fd, tree.ops->frozen, tree.ops->thawed,
 		deadline_ms, e) < 0)
 		return -1;
 	for (;;) {

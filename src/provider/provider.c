@@ -6,6 +6,7 @@
 
 #include "common/mem.h"
 #include "provider/cgroup.h"
+#include "provider/faulty.h"
 #include "provider/file.h"
 
 /* Linked only into tests that use it: nothing a user runs has a fake. */
@@ -52,7 +53,8 @@ int
 provider_open(const char *name, const struct conf *conf,
     const char *installation, struct provider *p, struct err *e)
 {
-	*p = (struct provider){ .ops = provider_find(name), .conf = conf };
+	*p = (struct provider){ .ops = provider_faulty(provider_find(name)),
+		.conf = conf };
 	if (p->ops == NULL)
 		return err_set(e, ERR_INVALID, "no_such_provider",
 		    "there is no provider \"%.32s\"", name);

@@ -61,13 +61,13 @@ struct sandbox_seen {
 	char id[SANDBOX_ID_MAX];
 	char incarnation[ID_MAX]; /* "" when none is on record */
 	enum presence presence;
+	bool unanswered; /* it runs, and its init has never said a word */
 };
 
 /* The file system a sandbox's workspaces lie on. */
 struct capacity {
 	int64_t free_bytes; /* for us, not for root */
 	int64_t total_bytes;
-	bool own; /* nobody else's files can fill it */
 };
 
 /* A session's directories, as the host made them. */
@@ -178,6 +178,11 @@ struct provider_ops {
 	 */
 	int (*capacity)(const struct provider *p, const char *id,
 	    struct capacity *out, struct err *e);
+	/*
+	 * Whether that file system is the sandbox's own, so that nobody else's
+	 * files can fill it.  What cannot be told is false.
+	 */
+	bool (*own_disk)(const struct provider *p, const char *id);
 
 	/*
 	 * A file of that many bytes where the workspaces are, which can be

@@ -28,7 +28,7 @@ def commands_that_wait_for_their_shell_never_run():
     s = box.session()
     running = start(s, "echo began; sleep 1000", 1)
     queued = start(s, "echo wrong > /workspace/wrong", 2)
-    same(box.forward("interrupt", s)["interrupted"], 1, "one runs")
+    same(box.forward("interrupt", s)["interrupted"], 2, "one runs, one waits")
     same(result(running), (130, True, "began\n"), "it is interrupted")
     same(result(queued), (130, True, ""), "so is the one that waits")
     same(box.run(s, "ls /workspace")["stdout"], "", "and has done nothing")

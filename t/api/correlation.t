@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from service import (at, call, create, execute, expect, get, new_key,
                      problem, sql, until, value)
-from tap import case, equal, run, true
+from tap import Skip, case, equal, run, true
 
 service.begin()
 
@@ -201,6 +201,21 @@ def so_do_many_creates_of_one_name():
 
 
 @case
+def and_with_one_idempotency_key():
+    for isolation in ("shared", "session"):
+        replies = many([lambda: call(
+            "POST", "/v1/sessions?wait=60", {"isolation": isolation},
+            headers={"Idempotency-Key": "race " + isolation})] * 12)
+        true(all(r.status in (201, 202) for r in replies), replies)
+        equal(sum(r.header("Idempotency-Replayed") is None
+                  for r in replies), 1, "one makes it")
+        sid, = {r.json["id"] for r in replies}
+        s = get(sid)
+        equal((s["state"], s["lease"]["generation"]), ("ready", 1),
+              "it was started once")
+
+
+@case
 def who_looks_at_a_start_does_not_disturb_it():
     # GET moves a start on only when nobody is at work on it
     def make():
@@ -232,6 +247,21 @@ def many_who_wake_one_session_start_it_once():
                                  {"command": "echo hi"})] * 4)
     equal([r.status for r in replies], [200] * 12, "all are served")
     equal(get(s)["lease"]["generation"], 2, "by one start")
+
+
+@case
+def many_who_wake_a_frozen_one_find_it_as_it_was():
+    s = expect(201, ask("thaw:many", isolation="session", suspend=True)).json[
+        "id"]
+    execute(s, "FROZEN=yes")
+    if not expect(200, call("POST", at(s, "/sleep"))).json["suspended"]:
+        raise Skip("nothing can be frozen here")
+    replies = many([lambda: ask("thaw:many")] * 6 +
+                   [lambda: call("POST", at(s, "/api/execute"),
+                                 {"command": "echo $FROZEN"})] * 6)
+    equal([r.status for r in replies], [200] * 12, "all are served")
+    equal({r.json["stdout"] for r in replies[6:]}, {"yes\n"}, "its memory")
+    equal(get(s)["lease"]["generation"], 1, "the same life")
 
 
 @case
@@ -286,6 +316,8 @@ def keys_move_while_everybody_asks():
     for replies in many([lambda n=n: storm(n) for n in range(6)]):
         for r in replies:
             true(r.status in (200, 201, 202, 404, 409), r)
+    true("deadlock detected" not in service.log("postgres"),
+         "nobody stood in each other's way")
     true(sql("SELECT 1 FROM alias a JOIN session s ON s.id = a.session_id"
              " WHERE s.state IN ('deleting', 'deleted')") == [],
          "no key names what is deleted")

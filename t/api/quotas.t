@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from service import (admin, at, call, create, execute, expect, get, new_key,
                      problem, sql, until, value)
-from tap import case, equal, run, true
+from tap import Skip, case, equal, run, true
 
 service.begin(conf="""quota_sessions = 1000
 quota_active = 100
@@ -126,6 +126,22 @@ def active_sessions_are_limited_and_sleep_makes_room():
     expect(201, org.create(name="x"))
     equal(expect(200, org.create(name="x")).json["state"], "ready",
           "what is found needs no room")
+
+
+@case
+def what_is_frozen_needs_room_to_go_on():
+    org = Org("--max-active", "1")
+    s = org.made(isolation="session", suspend=True)
+    if not expect(200, org.call("POST", at(s, "/sleep"))).json["suspended"]:
+        raise Skip("nothing can be frozen here")
+    equal(org.used("active"), 0, "it sleeps")
+    other = org.made(isolation="session")
+    refused(org.call("POST", at(s, "/resume")), "active", 1, 1)
+    equal(expect(200, org.call("GET", at(s))).json["state"], "asleep",
+          "it sleeps on")
+    expect(200, org.call("DELETE", at(other)))
+    expect(200, org.call("POST", at(s, "/resume")))
+    equal(org.used("active"), 1, "it goes on")
 
 
 @case
@@ -337,6 +353,8 @@ def after_a_storm_the_counters_equal_reality():
     true({200, 201} <= seen, "it was a storm: %r" % seen)
     until("the service is back", lambda: call("GET", "/v1/health").status
           == 200)
+    true("deadlock detected" not in service.log("postgres"),
+         "nobody stood in each other's way")
     counted, is_so = org.counted()
     equal(counted, is_so, "in the middle of it")
     sql("UPDATE lease SET next_attempt_at = clock_timestamp()"

@@ -126,7 +126,7 @@ reaper_healthy() {
 	local status=0
 	healthy_rows && healthy_figure || status=1
 	pg_psql -qAt -v ON_ERROR_STOP=1 >/dev/null <<-'EOT' || status=1
-		TRUNCATE session, lease, sandbox, event, idempotency CASCADE;
+		TRUNCATE session, lease, sandbox, event, quota, idempotency CASCADE;
 	EOT
 	return "$status"
 }

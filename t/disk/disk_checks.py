@@ -1,5 +1,6 @@
 """disk_checks.py: a whole service, PostgreSQL included, on a file system of
 512 MB that is really filled: by tenants, and by somebody else."""
+import errno
 import os
 import pwd
 import subprocess
@@ -213,6 +214,73 @@ def a_neighbours_full_disk_destroys_nobodys_sandbox():
         equal(get(one["id"])["state"], "ready", "state")
         until("it goes on", lambda o=one: not get(o["id"])["reason"])
         equal(execute(one["id"], "echo fine"), "fine\n", "and it works")
+
+
+@case
+def a_permission_error_is_not_capacity_evidence():
+    s = session()
+    pids = service.sandbox_pids()
+    box = data("storage", s["sandboxId"])
+    os.chmod(box, 0)
+    reply = call("POST", "/v1/sessions", {})
+    os.chmod(box, 0o700)
+    true(reply.status in (500, 503), "it fails: %r" % reply)
+    true(set(pids) <= set(service.sandbox_pids()), "the same processes run")
+    equal(execute(s["id"], "echo fine"), "fine\n", "the sibling works")
+    for row in sql("SELECT id FROM session WHERE state = 'failed'"):
+        OURS[row[0]] = None
+
+
+def retire(sandbox):
+    """Nothing runs in it any more."""
+    sql("UPDATE sandbox SET idle_since = clock_timestamp() - interval '1 day'"
+        " WHERE id = :'v1'", sandbox)
+    reap()
+    equal(value("SELECT state FROM sandbox WHERE id = :'v1'", sandbox),
+          "stopped", "sandbox")
+
+
+def exhaust(directory):
+    """No more names fit into it; the files that see to that."""
+    made = []
+    while True:
+        try:
+            name = os.path.join(directory, "x%d" % len(made))
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL, 0o600))
+            made.append(name)
+        except OSError as why:
+            equal(why.errno, errno.ENOSPC, "errno")
+            return made
+
+
+@case
+def no_space_on_its_own_file_system_destroys_a_sandbox_which_says_so():
+    key = service.new_key("own", "u")
+    first = session(key)
+    call("DELETE", at(first["id"]), key=key)
+    retire(first["sandboxId"])
+    box = data("storage", first["sandboxId"])
+    owner = os.stat(data())
+    subprocess.run(["mount", "-t", "tmpfs", "-o",
+                    "size=200m,nr_inodes=200,mode=700,uid=%d,gid=%d"
+                    % (owner.st_uid, owner.st_gid), "own", box], check=True)
+    try:
+        s = session(key)
+        equal(s["limits"]["diskMb"], {"value": 8192, "by": "quota"}, "limit")
+        execute(s["id"], "echo mine >kept", key)
+        made = exhaust(box)
+        refused(call("POST", "/v1/sessions", {}, key))
+        seen = get(s["id"], key)
+        equal((seen["state"], seen["reason"]),
+              ("asleep", "sandbox_destroyed"), "the sibling is told")
+        true("sandbox_destroyed" in service.log("api"), "the log has it")
+        for name in made:
+            os.unlink(name)
+        equal(execute(s["id"], "cat kept", key), "mine\n", "its files are there")
+        expect(200, call("POST", at(s["id"], "/sleep"), key=key))
+        retire(s["sandboxId"])
+    finally:
+        subprocess.run(["umount", "-l", box], check=True)
 
 
 # ---- the low-water mark

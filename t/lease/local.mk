@@ -1,4 +1,7 @@
 ## t/lease: what becomes of a session when things go wrong
 
 EXTRA_DIST += \
-	t/lease/deletion.t
+	t/lease/cases.t \
+	t/lease/deletion.t \
+	t/lease/mutation.t \
+	t/lease/shared.t

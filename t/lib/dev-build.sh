@@ -34,3 +34,12 @@ build_all() { # DIR FLAG...
 build() {
 	quiet "$(build_log "$1")" build_all "$@" || die "the build failed"
 }
+
+# A second build that can be made to crash, stop and fail (src/common/fault.h).
+build_faults() {
+	quiet build-faults build_faults_all || die "the build with faults failed"
+}
+build_faults_all() {
+	build_configure build-faults --enable-werror --enable-faults &&
+		build_make build-faults chaos-programs
+}

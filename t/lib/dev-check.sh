@@ -87,6 +87,7 @@ cmd_check() {
 	step "build" build build-check --enable-werror
 	check_make "unit tests and lint" build-check check
 	if [ "$fast" = no ]; then
+		step "build with faults" build_faults
 		! is_root || place_make_user
 		check_worlds
 	fi

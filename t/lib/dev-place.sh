@@ -159,7 +159,8 @@ place_make() {
 # user's rights and nothing of our environment but AS_ENV (NAME=VALUE ...).
 as_prefix() {
 	AS=(env -i LANG=C.UTF-8 "HOME=$STACK_STATE"
-		"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" "${AS_ENV[@]}")
+		"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" "${AS_ENV[@]}"
+		${SANDLEASE_FAULTS:+"SANDLEASE_FAULTS=$SANDLEASE_FAULTS"})
 	[ "$1" = "$(id -un)" ] || AS=(setpriv --reuid "$1"
 		--regid "$(group_of "$1")" --init-groups --inh-caps=-all
 		-- "${AS[@]}")

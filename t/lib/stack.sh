@@ -14,7 +14,9 @@
 # Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none,
 # STACK_FSYNC=on, STACK_RUN_IN (where the directory for sockets is made),
 # STACK_DISK_MB (its state, PostgreSQL's included, has a file system of that
-# size; needs the right to mount, so run the test below `unshare -m`).
+# size; needs the right to mount, so run the test below `unshare -m`),
+# STACK_PLACED (a function, called once the directories are there).
+# SANDLEASE_FAULTS is passed on to programs (src/common/fault.h).
 # Functions of t/lib/dev-stack.sh work on it: stack_admin, stack_reap,
 # api_stop, api_start, pg_stop, pg_start, pg_psql, nginx_stop, as, ...
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
@@ -98,6 +100,7 @@ stack_mount() {
 stack_up() {
 	[ -z "${STACK_DISK_MB:-}" ] || stack_mount
 	place_make
+	[ -z "${STACK_PLACED:-}" ] || "$STACK_PLACED" || die "$STACK_PLACED failed"
 	stack_install || die "the programs cannot be copied"
 	cgroup_delegate "$STACK_NAME"
 	pg_find

@@ -16,6 +16,8 @@ def ok(claim, name, detail=""):
     if not claim and detail != "":
         for line in str(detail)[:2000].splitlines():
             print(f"# {line}", flush=True)
+    if not claim and os.environ.get("TAP_UNTIL_FAILURE"):
+        sys.exit(1)  # whoever set it wants no more
     return bool(claim)
 
 
@@ -33,6 +35,10 @@ def skip_all(why):
         done()
     print(f"1..0 # SKIP {why}", flush=True)
     sys.exit(0)
+
+
+def failed():
+    return _failed
 
 
 def done():

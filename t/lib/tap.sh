@@ -15,6 +15,7 @@ pass() { printf 'ok %d - %s\n' $((++tap_count)) "$1"; }
 fail() {
 	printf 'not ok %d - %s\n' $((++tap_count)) "$1"
 	tap_failed=$((tap_failed + 1))
+	[ -z "${TAP_UNTIL_FAILURE:-}" ] || exit 1 # whoever set it wants no more
 }
 
 # ok NAME COMMAND...

@@ -1,12 +1,15 @@
 ## t/lint: what can be known of the sources and the built files alone
 
 LINT += \
+	t/lint/cases.t \
 	t/lint/config.t \
 	t/lint/cppcheck.t \
+	t/lint/faults.t \
 	t/lint/format.t \
 	t/lint/hardening.t \
 	t/lint/layers.t \
 	t/lint/man.t \
+	t/lint/promises.t \
 	t/lint/routes.t \
 	t/lint/shell.t \
 	t/lint/size.t \

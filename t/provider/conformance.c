@@ -210,6 +210,7 @@ main(int argc, char **argv)
 	open_provider(argc, argv);
 	count = append(tests, count, SUITE_BOXES);
 	count = append(tests, count, SUITE_CELLS);
+	count = append(tests, count, SUITE_DISK);
 	if (is_local())
 		count = append(tests, count, SUITE_HOST);
 	return _cmocka_run_group_tests(argv[1], tests, count, NULL, end_all);

@@ -1,8 +1,10 @@
 /* conformance_cells.c: files and wrappers of sessions. */
+#include <signal.h>
 #include <unistd.h>
 
 #include "suite.h"
 
+#include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -128,6 +130,97 @@ a_cell_dies_with_its_sandbox(void **state)
 	destroy(&s);
 }
 
+/* Suspends it; false where this provider or this machine cannot. */
+static bool
+suspends(const struct agent_target *t, int64_t order)
+{
+	if (P.ops->suspend != NULL &&
+	    P.ops->suspend(&P, t, order, soon(), &E) == 0)
+		return true;
+	if (P.ops->suspend != NULL) {
+		assert_string_equal(E.code, "cannot_suspend");
+		assert_string_equal(CONF.cgroup_root, "none");
+	}
+	return false;
+}
+
+static void
+what_is_suspended_stands_still_and_goes_on(void **state)
+{
+	enum { A_MOMENT_MS = 300 };
+	struct sandbox_spec s = a_sandbox();
+	struct agent_launch l = { 0 };
+	struct agent_target t;
+
+	(void)state;
+	ensure(&s);
+	t = a_target(&s);
+	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	for (int64_t order = 1; order < 20 && suspends(&t, order); order += 2) {
+		refuses(agent_prove(&P, &t, clock_ms() + A_MOMENT_MS, &E),
+		    "timed_out");
+		works(P.ops->resume(&P, &t, order + 1, soon(), &E));
+		works(agent_prove(&P, &t, soon(), &E));
+		refuses(P.ops->suspend(&P, &t, order, soon(), &E),
+		    "stale_order");
+		works(agent_prove(&P, &t, soon(), &E));
+	}
+	destroy(&s);
+}
+
+static void
+what_is_suspended_can_be_ended(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct agent_launch l = { 0 };
+	struct agent_sight sight;
+	struct agent_target t;
+	bool gone;
+
+	(void)state;
+	ensure(&s);
+	t = a_target(&s);
+	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	(void)suspends(&t, 1);
+	works(agent_seal(&P, &t, soon(), &sight, &E));
+	works(agent_kill(&P, &t, 5000, soon(), &sight, &E));
+	assert_int_equal(sight.count, 0);
+	works(P.ops->cell_gone(&P, s.id, t.session, &gone, &E));
+	assert_true(gone);
+	t.generation = 2;
+	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	works(agent_prove(&P, &t, soon(), &E)); /* nothing of it is left */
+	(void)suspends(&t, 2);
+	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
+	works(P.ops->cell_gone(&P, s.id, t.session, &gone, &E));
+	assert_true(gone);
+	destroy(&s);
+}
+
+/* What is frozen does not die of its init's death until it is let go. */
+static void
+what_is_suspended_ends_with_its_init(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct agent_launch l = { 0 };
+	struct agent_target t;
+
+	(void)state;
+	if (!is_local())
+		return;
+	ensure(&s);
+	t = a_target(&s);
+	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	(void)suspends(&t, 1);
+	kill(recorded(s.id, "init"), SIGKILL);
+	for (int64_t end = soon(); presence(s.id) == PRESENCE_RUNNING;) {
+		assert_true(clock_left_ms(end) > 0);
+		usleep(10000);
+	}
+	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
+	destroy(&s);
+}
+
 static void
 limits_are_told_one_by_one(void **state)
 {
@@ -151,6 +244,9 @@ const struct CMUnitTest SUITE_CELLS[] = {
 	cmocka_unit_test(a_wrapper_is_launched_proved_seen_and_killed),
 	cmocka_unit_test(nothing_is_launched_after_a_seal),
 	cmocka_unit_test(a_cell_dies_with_its_sandbox),
+	cmocka_unit_test(what_is_suspended_stands_still_and_goes_on),
+	cmocka_unit_test(what_is_suspended_can_be_ended),
+	cmocka_unit_test(what_is_suspended_ends_with_its_init),
 	cmocka_unit_test(limits_are_told_one_by_one),
 	{ 0 },
 };

@@ -6,6 +6,7 @@ t_provider_conformance_SOURCES = \
 	t/provider/conformance.c t/provider/suite.h \
 	t/provider/conformance_boxes.c \
 	t/provider/conformance_cells.c \
+	t/provider/conformance_disk.c \
 	t/provider/conformance_host.c
 t_provider_conformance_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/t/provider
 t_provider_conformance_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

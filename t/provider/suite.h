@@ -40,6 +40,7 @@ extern struct err E;
 /* The parts; a test without a name ends each. */
 extern const struct CMUnitTest SUITE_BOXES[];
 extern const struct CMUnitTest SUITE_CELLS[];
+extern const struct CMUnitTest SUITE_DISK[];
 extern const struct CMUnitTest SUITE_HOST[]; /* only where there is a host */
 
 bool is_local(void);

@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	sql/README.md \
 	t/lib/pg.sh \
 	t/sql/auth.t \
+	t/sql/disk.t \
 	t/sql/history.t \
 	t/sql/keys.t \
 	t/sql/lease.t \

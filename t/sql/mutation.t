@@ -11,21 +11,42 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$dir"' EXIT
 
 # mutant NAME TEST FILE SED: TEST fails, and by a check, when FILE is so changed.
+# They run side by side, and are told in their order.
+names=()
 mutant() {
-	local name=$1 test=$2 file=$3 out status=0
-	rm -rf "$dir/sql" && cp -R sql "$dir/sql" && chmod -R a+rX "$dir"
-	sed -E -i "$4" "$dir/sql/$file"
-	if cmp -s "sql/$file" "$dir/sql/$file"; then
-		fail "$name: the change fits $file no more"
-		return
-	fi
-	out=$(SQL_DIR=$dir/sql "t/sql/$test" 2>&1) || status=$?
-	if [ "$status" -ne 0 ] && grep -q '^not ok' <<<"$out"; then
-		pass "$name: $test notices ($(grep -c '^not ok' <<<"$out") checks)"
-	else
-		fail "$name: $test must notice"
-		diag "status $status: $(tail -n 3 <<<"$out")"
-	fi
+	local here=$dir/${#names[@]}
+	names+=("$1")
+	mkdir "$here" && cp -R sql "$here/sql" && sed -E -i "$4" "$here/sql/$3"
+	printf '%s\n' "$2" >"$here/test"
+	! cmp -s "sql/$3" "$here/sql/$3" || echo "the change fits $3 no more" >"$here/unfit"
+}
+
+try() { # NUMBER
+	local here=$dir/$1 status=0
+	[ ! -e "$here/unfit" ] || return 0
+	TAP_UNTIL_FAILURE=1 SQL_DIR=$here/sql "t/sql/$(<"$here/test")" >"$here/out" 2>&1 </dev/null ||
+		status=$?
+	echo "$status" >"$here/status"
+}
+export -f try
+
+tell_all() {
+	local i here
+	chmod -R a+rX "$dir"
+	export dir
+	seq 0 $((${#names[@]} - 1)) | xargs -P "$(nproc)" -I{} bash -c 'try {}'
+	for i in "${!names[@]}"; do
+		here=$dir/$i
+		if [ -e "$here/unfit" ]; then
+			fail "${names[i]}: $(<"$here/unfit")"
+		elif [ "$(<"$here/status")" -ne 0 ] && grep -q '^not ok' "$here/out"; then
+			pass "${names[i]}: $(<"$here/test") notices"
+			diag "$(grep -m 1 '^not ok' "$here/out")"
+		else
+			fail "${names[i]}: $(<"$here/test") must notice"
+			diag "status $(<"$here/status"): $(tail -n 3 "$here/out")"
+		fi
+	done
 }
 
 mutant "no fence holds" lease.t functions/lease_apply.sql \
@@ -37,7 +58,7 @@ mutant "an attempt need not be due" lease.t functions/lease_apply.sql \
 mutant "attempts expire early" lease.t functions/lease_apply.sql \
 	"s/p_fence = 'expired' AND/false AND/"
 mutant "a second stop replaces the first" lease.t functions/lease_apply.sql \
-	"s/p_event = 'request_stop' AND t.from_state/false AND t.from_state/"
+	"s/IF t.effects = '\{\}' THEN/IF false THEN/"
 mutant "the backoff does not grow" lease.t functions/lease_apply.sql \
 	's/ARRAY\[5, 30, 120, 300\]/ARRAY[5, 5, 5, 5]/'
 mutant "a transition too many" transitions.t migrations/0001_first.sql \
@@ -86,6 +107,14 @@ mutant "what sleeps gives no room back" quota.t functions/quota.sql \
 	's/is_active::int - was_active::int/greatest(0, is_active::int - was_active::int)/'
 mutant "a sandbox gives its disk back too early" quota.t functions/quota.sql \
 	"s/OR v = 0 OR EXISTS \(SELECT FROM session/OR v = 0 OR EXISTS (SELECT WHERE false) OR false AND EXISTS (SELECT FROM session/"
+mutant "a host's budget is not looked at" disk.t functions/disk.sql \
+	's/ AND disk_reserved_mb \+ b.disk_mb <= p_budget_mb//'
+mutant "a deletion keeps its room" disk.t functions/session_stop.sql \
+	's/PERFORM disk_release\(v_sandbox\);//'
+mutant "a refused create keeps its key" disk.t functions/disk.sql \
+	"s/AND i.session_id = s.id;/AND false;/"
+mutant "any failure to probe is evidence" disk.t functions/disk.sql \
+	"s/b.probe_failures >= 2 AND b.probe_failed_at < at - interval '30 seconds'/true/"
 
 mutant "reapers do not pass over each other's work" reaper.t functions/session_stop.sql \
 	's/FOR UPDATE OF l SKIP LOCKED/FOR UPDATE OF l NOWAIT/'
@@ -98,4 +127,32 @@ mutant "a retry is a first attempt" reaper.t functions/session_stop.sql \
 mutant "a force leaves no trace" reaper.t functions/reaper.sql \
 	"s/PERFORM audit_add\(/PERFORM jsonb_build_array(/"
 
+# ---- each fence of the lease by itself
+
+mutant "any instance is the owner" lease.t functions/lease_apply.sql \
+	"s/l.instance IS DISTINCT FROM p->>'instance'/false/"
+mutant "any attempt ends a stop" lease.t functions/lease_apply.sql \
+	"s/AND l.attempt_id IS DISTINCT FROM p->>'attempt'/AND false/"
+mutant "the state that was seen is not compared" session.t functions/session_start.sql \
+	"s/IF l.state <> p->>'seenState' OR/IF/"
+mutant "the generation that was seen is not compared" session.t functions/session_start.sql \
+	"s/OR l.generation <> \(p->>'seenGeneration'\)::bigint/OR false/"
+mutant "an idle stop does not mind who came" session.t functions/session_stop.sql \
+	"s/s.activity_seq <> \(p->>'seenActivity'\)::bigint/false/"
+mutant "a sandbox that owns a wrapper is retired" session.t functions/sandbox_lease.sql \
+	"s/(WHERE x.sandbox_id = p_id AND) l.state <> 'none'/\1 false/"
+mutant "a sandbox with a session is destroyed" session.t functions/sandbox_lease.sql \
+	"s/(WHERE x.sandbox_id = p_id AND) x.state NOT IN .*'deleted'\)/\1 false/"
+mutant "any incarnation is retired" session.t functions/sandbox_lease.sql \
+	's/OR s.incarnation <> p_incarnation//'
+mutant "what was seen down runs again" session.t functions/sandbox_lease.sql \
+	"s/AND \(p_state <> 'running' OR state IN .*\);/;/"
+mutant "what is being destroyed settles as stopped" session.t functions/sandbox_lease.sql \
+	"s/AND \(state <> 'destroying' OR p_state = 'absent'\)//"
+mutant "what is being destroyed is wanted again" race.t functions/sandbox_lease.sql \
+	"s/IF s.state = 'destroying' THEN/IF false THEN/"
+mutant "a deletion ends while a lease is held" session.t functions/session_stop.sql \
+	"s/AND EXISTS \(SELECT FROM lease WHERE session_id = p_session AND state = 'none'\)//"
+
+tell_all
 done_testing

@@ -127,6 +127,10 @@ is "$(gone b 2 false '"incarnation": "inc2-b"')|$(look b)" "t|asleep|none|2" "fi
 is "$(q "SELECT reason FROM session WHERE id = '$(sid b)'")" sandbox_gone "and says why"
 is "$(gone b 2 true)|$(look b)" "t|lost|none|2" "files gone: lost"
 
+create never >/dev/null
+is "$(gone never 1 true)|$(look never)" "t|asleep|none|1" \
+	"a session none of whose starts was proved has no files to lose"
+
 # ---- requests to stop
 
 create k >/dev/null && verify k 1 >/dev/null
@@ -160,7 +164,7 @@ from_state() { # ID STATE
 	sleeping) verify "$1" 1 >/dev/null && request "$1" sleep x >/dev/null ;;
 	asleep) verify "$1" 1 >/dev/null && stop "$1" sleep >/dev/null ;;
 	failed) stop "$1" fail >/dev/null ;;
-	lost) gone "$1" 1 true >/dev/null ;;
+	lost) verify "$1" 1 >/dev/null && gone "$1" 1 true >/dev/null ;;
 	esac
 	is "$(look "$1" | cut -d'|' -f1)" "$2" "a session that is $2"
 }
@@ -179,6 +183,8 @@ for state in initializing ready sleeping asleep failed lost; do
 	is "$(end $id a true)" deleting "absence was observed"
 	is "$(q "SELECT sandbox_retire('ses-$id', 'inc-$id', true, 30)")|$(q "SELECT sandbox_settle('ses-$id', 'inc-$id', 'running', NULL)")" \
 		"t|f" "its sandbox is destroyed, and nothing revives it"
+	is "$(q "SELECT sandbox_settle('ses-$id', 'inc-$id', 'stopped', NULL)")" f \
+		"nor does an end that came late make less of it"
 	is "$(q "SELECT sandbox_settle('ses-$id', 'inc-$id', 'absent', NULL)")" t "its absence is recorded"
 	is "$(q "SELECT session_deleted('$(sid $id)')")|$(q "SELECT session_deleted('$(sid $id)')")" \
 		"t|f" "and so it ends, once"

@@ -51,10 +51,16 @@ is "$(q "SELECT string_agg(what, ' ' ORDER BY id) FROM event WHERE session_id = 
 	(SELECT min(id) FROM event WHERE what = 'ready')")" \
 	"retain_warm sleeping asleep reuse initializing retain_warm ready" "every step left an event"
 
+must "UPDATE session SET initializing_since = 'epoch', cpu_ms = 1, cpu_at = 'epoch'"
+suspend a >/dev/null && suspended a 3 true >/dev/null && thaw a 1 >/dev/null
+is "$(q "SELECT initializing_since > clock_timestamp() - interval '1 minute', cpu_at IS NULL FROM session")" \
+	"t|t" "what begins to go on is neither an orphan nor stuck"
+is "$(thawed a 4)" t "and goes on"
+
 # ---- what cannot be frozen
 
-is "$(suspend a)|$(suspended a 3 false)|$(look a)|$(dates a)" \
-	"3|sleeping|sleeping|stop_needed|1|f|f|f|f" "it is stopped instead"
+is "$(suspend a)|$(suspended a 5 false)|$(look a)|$(dates a)" \
+	"5|sleeping|sleeping|stop_needed|1|f|f|f|f" "it is stopped instead"
 is "$(q "SELECT reason FROM session WHERE id = '$(sid a)'")" cannot_suspend "and says so"
 is "$(suspend a)|$(thaw a 1)" "|ERROR:  SX412" "from then on it is the stop's"
 
@@ -74,6 +80,9 @@ is "$(q "SELECT session_sandbox_gone('$(sid d)', '{\"instance\": \"i-d\", \"gene
 create e >/dev/null && verify e 1 >/dev/null && suspend e >/dev/null && suspended e 1 true >/dev/null
 is "$(restart e owns_wrapper 1)|$(dates e)" "restarted|initializing|2|inc-e|f|f|t|f" \
 	"one whose wrapper was seen gone starts anew"
+create g >/dev/null && verify g 1 >/dev/null && suspend g >/dev/null && suspended g 1 true >/dev/null
+q "SELECT lease_force_release('$(sid g)', 't')" >/dev/null
+is "$(look g)|$(dates g)" "asleep|none|1|f|f|f|f" "a lease that was released by force has nothing frozen"
 create f >/dev/null && verify f 1 >/dev/null && suspend f >/dev/null && suspended f 1 true >/dev/null
 must "UPDATE installation SET draining = true"
 is "$(thaw f 1)" "ERROR:  SX503" "while draining nothing goes on"

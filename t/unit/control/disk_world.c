@@ -89,6 +89,16 @@ a_transient_df_failure_rejects_without_destroying(void **state)
 }
 
 static void
+an_unmeasurable_capacity_is_no_evidence_whatever_it_says(void **state)
+{
+	struct world *w = *state;
+
+	assert_string_equal(sibling_after(w, "capacity", FAKE_FULL, true),
+	    "ready||owns_wrapper");
+	assert_int_equal(fake_calls("stop"), 0);
+}
+
+static void
 a_rejected_admission_destroys_nothing(void **state)
 {
 	struct world *w = *state;
@@ -389,6 +399,8 @@ main(void)
 		WORLD_TEST(
 		    a_permission_error_on_a_temporary_file_is_not_capacity_evidence),
 		WORLD_TEST(a_transient_df_failure_rejects_without_destroying),
+		WORLD_TEST(
+		    an_unmeasurable_capacity_is_no_evidence_whatever_it_says),
 		WORLD_TEST(a_rejected_admission_destroys_nothing),
 		WORLD_TEST(probed_in_vain_twice_is_evidence_if_others_can),
 		WORLD_TEST(probed_in_vain_twice_within_30_seconds_is_none),

@@ -9,10 +9,12 @@ UNIT += t/unit/control/steps_test
 t_unit_control_steps_test_SOURCES = t/unit/control/steps_test.c
 t_unit_control_steps_test_LDADD = libcontrol.a $(LIBCOMMON) $(CMOCKA_LIBS)
 
-check_PROGRAMS += t/unit/control/admit_world t/unit/control/clean_world \
+check_PROGRAMS += t/unit/control/admit_world t/unit/control/cases_world \
+	t/unit/control/clean_world \
 	t/unit/control/disk_world t/unit/control/reap_world \
 	t/unit/control/start_world t/unit/control/stop_world
-EXTRA_DIST += t/control/admit.t t/control/clean.t t/control/disk.t t/control/reap.t \
+EXTRA_DIST += t/control/admit.t t/control/cases.t t/control/clean.t t/control/disk.t \
+	t/control/reap.t \
 	t/control/start.t t/control/stop.t
 
 t_unit_control_admit_world_SOURCES = t/unit/control/admit_world.c $(CONTROL_WORLD_SOURCES)
@@ -23,6 +25,8 @@ t_unit_control_clean_world_SOURCES = t/unit/control/clean_world.c $(CONTROL_WORL
 t_unit_control_clean_world_LDADD = $(CONTROL_WORLD_LIBS)
 t_unit_control_reap_world_SOURCES = t/unit/control/reap_world.c $(CONTROL_WORLD_SOURCES)
 t_unit_control_reap_world_LDADD = $(CONTROL_WORLD_LIBS)
+t_unit_control_cases_world_SOURCES = t/unit/control/cases_world.c $(CONTROL_WORLD_SOURCES)
+t_unit_control_cases_world_LDADD = $(CONTROL_WORLD_LIBS)
 t_unit_control_start_world_SOURCES = t/unit/control/start_world.c $(CONTROL_WORLD_SOURCES)
 t_unit_control_start_world_LDADD = $(CONTROL_WORLD_LIBS)
 t_unit_control_stop_world_SOURCES = t/unit/control/stop_world.c $(CONTROL_WORLD_SOURCES)

@@ -240,7 +240,7 @@ a_warm_reuse_that_fails_invalidates_the_wrapper(void **state)
 }
 
 static void
-a_hot_one_is_left_alone(void **state)
+a_hot_one_leaves_it_alone(void **state)
 {
 	struct world *w = *state;
 	struct err e = { 0 };
@@ -252,6 +252,44 @@ a_hot_one_is_left_alone(void **state)
 	assert_int_equal(fake_calls("agent.prove"), 1);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_null(strstr(world_story(w), "reuse"));
+}
+
+/* Another worker has the intent; its lock ends with its connection. */
+static void
+who_is_at_work_on_a_start_is_not_disturbed(void **state)
+{
+	static const struct store_options OPTIONS = { "other", 5000 };
+	struct world *w = *state;
+	struct store *other = store_new(w->conf.database, &OPTIONS);
+	auto_rows struct rows *plan = NULL;
+	auto_free char *spec = NULL;
+	json_t *intent = start_intent(&w->ctl);
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	assert_false(start_under_way(&w->ctl, w->id));
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	json_object_set_new(intent, "seenState", json_string("none"));
+	json_object_set_new(intent, "seenGeneration", json_integer(1));
+	spec = control_spec_text(intent);
+	SUCCEEDS(
+	    STORE_RUN(other, STMT_SESSION_RESTART, &plan, &e, w->id, spec));
+	assert_true(rows_bool(plan, 0, "start_lock"));
+	assert_true(start_under_way(&w->ctl, w->id));
+	FAILS(start_session(&w->ctl, w->id, "acme", clock_ms(), &e),
+	    "lease_busy");
+	assert_true(start_undecided(&e));
+	assert_string_equal(world_state(w),
+	    "initializing owns_wrapper 2 creating");
+	store_free(other);
+	SUCCEEDS(world_resume(w, &e));
+	assert_false(start_under_way(&w->ctl, w->id));
+	assert_string_equal(world_state(w), "ready owns_wrapper 3 running");
+	assert_string_equal(world_ask(w,
+				"SELECT count(*) FROM pg_locks"
+				" WHERE locktype = 'advisory'"),
+	    "0");
 }
 
 static void
@@ -405,7 +443,8 @@ main(void)
 		    a_late_launch_of_a_generation_that_was_seen_absent_is_refused),
 		WORLD_TEST(what_is_warm_is_proved_and_used_again),
 		WORLD_TEST(a_warm_reuse_that_fails_invalidates_the_wrapper),
-		WORLD_TEST(a_hot_one_is_left_alone),
+		WORLD_TEST(a_hot_one_leaves_it_alone),
+		WORLD_TEST(who_is_at_work_on_a_start_is_not_disturbed),
 		WORLD_TEST(a_shared_sandbox_is_started_once),
 		WORLD_TEST(a_stranger_is_refused_until_it_is_gone),
 		WORLD_TEST(

@@ -1,0 +1,215 @@
+"""chaos.py: clients, a monkey and a watcher on a stack of its own (run).
+
+Afterwards, faults off, two passes of the reaper: rows and reality agree, and
+nobody was promised anything that is not there."""
+import argparse
+import json
+import os
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import audit
+import clients
+import faults
+import monkey
+import service
+
+PERIOD = 1.0  # seconds between two passes of the reaper
+
+
+class Sampler(threading.Thread):
+    """How long a session is in a state that must pass."""
+
+    def __init__(self):
+        super().__init__()
+        self.since = {}
+        self.longest = 0.0
+        self.whose = ""
+        self.over = threading.Event()
+
+    def look(self):
+        rows = service.sql(
+            "SELECT s.id || ' ' || s.state || ' ' || l.generation"
+            " FROM session s JOIN lease l ON l.session_id = s.id"
+            " WHERE s.state IN ('initializing', 'sleeping', 'deleting')")
+        now = time.monotonic()
+        self.since = {r[0]: self.since.get(r[0], now) for r in rows}
+        for what, since in self.since.items():
+            if now - since > self.longest:
+                self.longest, self.whose = now - since, what
+
+    def run(self):
+        while not self.over.wait(PERIOD):
+            try:
+                self.look()
+            except AssertionError:
+                pass  # PostgreSQL is down
+
+
+def reap_now_and_then(over):
+    while not over.wait(PERIOD):
+        faults.reaper()
+
+
+def quiet(seconds=60):
+    """Until nobody changes a lease any more: workers that were stopped or
+    hung have finished what they were at."""
+    def stamp():
+        return service.value("SELECT count(*) || '/' || max(changed_at)"
+                             " FROM lease")
+    end = time.monotonic() + seconds
+    last = stamp()
+    while time.monotonic() < end:
+        time.sleep(2)
+        now = stamp()
+        if now == last:
+            return
+        last = now
+
+
+def two_passes():
+    for _ in range(2):
+        faults.shift_time()
+        faults.reaper()
+
+
+def delete_all(ledger):
+    """Everything there is, known or not; the rows' orgs have the keys."""
+    client = clients.Client(ledger)
+    keys = {json.dumps(clients_of(k)): k for k in ledger.keys}
+    for sid, tenant, user in service.sql(
+            "SELECT id, tenant, user_id FROM session WHERE state <> 'deleted'"):
+        key = keys.get(json.dumps([tenant, user]))
+        if key:
+            client.call("DELETE", service.at(sid), key)
+    client.close()
+
+
+def clients_of(key):
+    me = service.call("GET", "/v1/me", key=key).json
+    return [me.get("tenant") or me.get("org"), me.get("user")]
+
+
+def show(found):
+    for kind, lines in found.items():
+        for line in lines[:20]:
+            print("%s: %s" % (kind, line), flush=True)
+
+
+def judge(ledger, watch, sampler, keeper):
+    """What is wrong, by kind."""
+    quiet()
+    two_passes()
+    found = audit.everything()
+    show(found)
+    sampler.over.set()
+    checked = clients.verify(ledger)
+    print("%d sessions that were acknowledged and not deleted were asked for"
+          " their files" % checked, flush=True)
+    delete_all(ledger)
+    two_passes()
+    for kind, lines in audit.everything().items():
+        fresh = ["in the end: " + l for l in lines]
+        show({kind: fresh})
+        found[kind] += fresh
+    found["counters"] = [l for l in service.admin("org", "recount")
+                         .splitlines() if " was " in l]
+    show({"counters": found["counters"]})
+    doubles, samples, seen = watch.end()
+    found["doubles"] += doubles
+    show({"doubles": doubles})
+    keeper.update(samples=samples, wrappers=seen, checked=checked)
+    return found
+
+
+def run(options):
+    keys = [service.new_key("org%d" % (n % 3), "user%d" % n)
+            for n in range(6)]
+    ledger = clients.Ledger(keys)
+    watch, sampler = faults.Watch(), Sampler()
+    over = threading.Event()
+    reaper = threading.Thread(target=reap_now_and_then, args=(over,))
+    faults.provider()
+    m = monkey.Monkey(options.seed, options.seconds, options.gap,
+                      options.pause)
+    began = time.monotonic()
+    crowd = clients.start(ledger, options.clients, options.seed)
+    reaper.start()
+    sampler.start()
+    strikes = threading.Thread(target=m.run, args=(over,))
+    strikes.start()
+    while time.monotonic() < began + options.seconds:
+        time.sleep(min(5, max(0.1, began + options.seconds
+                              - time.monotonic())))
+        print("t=%d creates=%d faults=%d calls=%d" % (
+            time.monotonic() - began, ledger.counts.get("creates", 0),
+            sum(m.counts.values()), ledger.counts.get("calls", 0)),
+            flush=True)
+    strikes.join()
+    m.end()
+    ledger.stop.set()
+    for thread in crowd:
+        thread.join()
+    over.set()
+    reaper.join()
+    took = time.monotonic() - began
+    more = {}
+    found = judge(ledger, watch, sampler, more)
+    sampler.join()
+    return summarise(options, ledger, m, sampler, found, took, more)
+
+
+def summarise(options, ledger, m, sampler, found, took, more):
+    summary = {
+        "seed": options.seed, "seconds": options.seconds,
+        "creates": ledger.counts.get("creates", 0),
+        "createsPerSecond": round(ledger.counts.get("creates", 0) / took, 1),
+        "calls": ledger.counts.get("calls", 0),
+        "noAnswer": ledger.counts.get("no answer", 0),
+        "deletes": ledger.counts.get("deletes", 0),
+        "faults": m.counts,
+        "leaks": len(found["leaks"]),
+        "doubleOwners": len(found["doubles"]),
+        "missing": len(found["missing"]),
+        "stuck": len(found["stuck"]),
+        "countersWrong": len(found["counters"]),
+        "lost": len(ledger.violations),
+        "longestStuckSeconds": round(sampler.longest, 1),
+        "longestStuck": sampler.whose,
+        "kept": more["checked"], "samples": more["samples"],
+        "wrappersSeen": more["wrappers"],
+    }
+    summary["ok"] = not any(summary[k] for k in (
+        "leaks", "doubleOwners", "missing", "stuck", "lost",
+        "countersWrong")) \
+        and all(m.counts.values()) and summary["creates"] > 0
+    return summary
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="chaos")
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seed", default=str(int(time.time())))
+    parser.add_argument("--clients", type=int, default=12)
+    parser.add_argument("--gap", type=float, default=1.2,
+                        help="seconds between two faults")
+    parser.add_argument("--pause", type=float, default=8,
+                        help="seconds a process is stopped")
+    parser.add_argument("--out", required=True)
+    options = parser.parse_args()
+    print("seed %s" % options.seed, flush=True)
+    summary = run(options)
+    for name, value in summary.items():
+        print("%-20s %s" % (name, json.dumps(value) if isinstance(
+            value, dict) else value), flush=True)
+    os.makedirs(os.path.dirname(options.out), exist_ok=True)
+    with open(options.out, "w", encoding="utf-8") as f:
+        json.dump(summary, f, indent=2)
+        f.write("\n")
+    sys.exit(0 if summary["ok"] else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+"""clients.py: many clients of the service, and a ledger of what they were
+promised."""
+import http.client
+import json
+import random
+import threading
+import time
+
+import service
+
+FILE = "/workspace/keep"
+WAIT = 5       # seconds a create or resume may take before it is a 202
+PATIENCE = 15  # seconds until a client gives up on an answer
+KEPT_MAX = 60  # sessions that live on beside those that come and go
+
+
+class Entry:
+    """One session that was acknowledged."""
+
+    def __init__(self, sid, key):
+        self.sid = sid
+        self.key = key
+        self.texts = {None}    # what its file may hold; None: no file
+        self.deleted = False   # a deletion was acknowledged
+        self.perhaps = False   # one was asked for, the answer got lost
+        self.lost = False      # told already
+        self.lock = threading.Lock()
+
+
+class Ledger:
+    def __init__(self, keys):
+        self.keys = keys
+        self.lock = threading.Lock()
+        self.entries = {}
+        self.kept = []
+        self.violations = []
+        self.counts = {}
+        self.stop = threading.Event()
+
+    def count(self, what, n=1):
+        with self.lock:
+            self.counts[what] = self.counts.get(what, 0) + n
+
+    def violation(self, text):
+        with self.lock:
+            self.violations.append(text)
+        print("violation: %s" % text, flush=True)
+
+    def acknowledged(self, sid, key):
+        with self.lock:
+            entry = self.entries.get(sid)
+            if entry is None:
+                entry = self.entries[sid] = Entry(sid, key)
+                self.counts["creates"] = self.counts.get("creates", 0) + 1
+        return entry
+
+    def keep(self, entry):
+        """One more to be kept; the one that has to go for it, if any."""
+        with self.lock:
+            self.kept.append(entry)
+            return self.kept.pop(0) if len(self.kept) > KEPT_MAX else None
+
+    def some_kept(self, rng):
+        with self.lock:
+            return rng.choice(self.kept) if self.kept else None
+
+
+class Client:
+    """One connection, one thread at a time."""
+
+    def __init__(self, ledger):
+        self.ledger = ledger
+        self.conn = None
+
+    def call(self, method, path, key, body=None, headers=None):
+        """(status, body as JSON or None); status 0: no answer."""
+        sent = dict(headers or {}, Authorization="Bearer " + key)
+        if body is not None:
+            body = json.dumps(body)
+            sent["Content-Type"] = "application/json"
+        try:
+            if self.conn is None:
+                self.conn = http.client.HTTPConnection(
+                    "127.0.0.1", service.port(), timeout=PATIENCE)
+            self.conn.request(method, path, body, sent)
+            reply = self.conn.getresponse()
+            data = reply.read()
+        except (OSError, http.client.HTTPException):
+            self.close()
+            self.ledger.count("no answer")
+            return 0, None
+        self.ledger.count("calls")
+        try:
+            return reply.status, json.loads(data) if data else None
+        except ValueError:
+            return reply.status, None
+
+    def close(self):
+        if self.conn is not None:
+            self.conn.close()
+            self.conn = None
+
+    # ---- on one session
+
+    def on(self, entry, method, rest="", body=None):
+        status, doc = self.call(method, service.at(entry.sid, rest),
+                                entry.key, body)
+        code = str((doc or {}).get("code", "")).lower() \
+            if isinstance(doc, dict) else ""
+        gone = status == 404 and "session" in code or code == "session_lost" \
+            or isinstance(doc, dict) and doc.get("state") == "lost"
+        if gone and not (entry.deleted or entry.perhaps or entry.lost):
+            entry.lost = True
+            self.ledger.violation("%s %s%s: %d %r" % (
+                method, entry.sid, rest, status, doc))
+        return status, doc
+
+    def create(self, rng):
+        """An entry, or None when nobody acknowledged anything."""
+        key = rng.choice(self.ledger.keys)
+        wish = {"sleepAfterSeconds": rng.choice([3, 600, 600, 600])}
+        if rng.random() < 0.2:
+            wish["suspend"] = True
+        if rng.random() < 0.5:
+            wish["isolation"] = "session"
+        headers = {"Idempotency-Key": "%032x" % rng.getrandbits(128)}
+        entry = None
+        for _ in range(4):
+            status, doc = self.call("POST", "/v1/sessions?wait=%d" % WAIT,
+                                    key, wish, headers)
+            if status in (200, 201, 202):
+                if entry is not None and entry.sid != doc["id"]:
+                    self.ledger.violation("one idempotency key, two sessions:"
+                                          " %s %s" % (entry.sid, doc["id"]))
+                entry = self.ledger.acknowledged(doc["id"], key)
+                if rng.random() < 0.95:  # else asked again, as a test
+                    return entry
+            elif self.ledger.stop.wait(0.2 + 0.3 * rng.random()):
+                break
+        if entry is None:
+            self.ledger.count("creates refused")
+        return entry
+
+    def write(self, entry, text):
+        with entry.lock:
+            entry.texts.add(text)
+            status, _ = self.on(entry, "POST", "/api/write",
+                                {"path": FILE, "content": text})
+            if status == 200:
+                entry.texts = {text}
+        return status == 200
+
+    def read(self, entry):
+        """True: it holds what it should.  None: no answer that tells."""
+        with entry.lock:
+            status, doc = self.on(entry, "POST", "/api/read", {"path": FILE})
+            if status == 200:
+                text = doc.get("content")
+            elif status == 404 and "file" in str(doc).lower():
+                text = None
+            else:
+                return None
+            if text not in entry.texts:
+                self.ledger.violation("%s holds %r, not %r" % (
+                    entry.sid, text, entry.texts))
+                return False
+            entry.texts = {text}
+            return True
+
+    def execute(self, entry):
+        status, doc = self.on(entry, "POST", "/api/execute",
+                              {"command": "echo $((6 * 7))"})
+        if status == 200 and doc.get("stdout", "").strip() != "42":
+            if doc.get("exitCode") == 0:
+                self.ledger.violation("%s answered %r" % (entry.sid, doc))
+        return status == 200
+
+    def delete(self, entry):
+        for _ in range(4):
+            entry.perhaps = True
+            status, _ = self.on(entry, "DELETE")
+            if status in (200, 202):
+                entry.deleted = True
+                self.ledger.count("deletes")
+                return
+            if self.ledger.stop.wait(0.3):
+                return
+
+    # ---- what a client does all day
+
+    def life(self, rng):
+        """One session from its beginning to its end, or until it is kept."""
+        entry = self.create(rng)
+        if entry is None:
+            return
+        dice = rng.random()
+        if dice < 0.5:
+            self.write(entry, "%016x" % rng.getrandbits(64))
+        if dice < 0.3:
+            self.execute(entry)
+        if dice < 0.15:
+            self.on(entry, "POST", "/sleep", {})
+            if dice < 0.10:
+                self.on(entry, "POST", "/resume?wait=%d" % WAIT, {})
+            self.read(entry)
+        if dice < 0.20:
+            entry = self.ledger.keep(entry)
+        if entry is not None:
+            self.delete(entry)
+
+    def look_after(self, rng):
+        """Something with a session that is kept."""
+        entry = self.ledger.some_kept(rng)
+        if entry is None or entry.perhaps:
+            return
+        rng.choice([
+            lambda: self.read(entry),
+            lambda: self.execute(entry),
+            lambda: self.write(entry, "%016x" % rng.getrandbits(64)),
+            lambda: self.on(entry, "POST", "/sleep", {}),
+            lambda: self.on(entry, "POST", "/resume?wait=%d" % WAIT, {}),
+            lambda: self.on(entry, "GET"),
+        ])()
+
+    def run(self, seed):
+        rng = random.Random(seed)
+        while not self.ledger.stop.is_set():
+            if rng.random() < 0.75:
+                self.life(rng)
+            else:
+                self.look_after(rng)
+        self.close()
+
+
+def start(ledger, count, seed):
+    threads = []
+    for number in range(count):
+        threads.append(threading.Thread(
+            target=Client(ledger).run, args=("%s/%d" % (seed, number),)))
+        threads[-1].start()
+    return threads
+
+
+def verify(ledger):
+    """Every session that was acknowledged and not deleted is there, with its
+    file.  The faults are over: each must answer within a minute."""
+    alive = [e for e in ledger.entries.values() if not e.perhaps]
+    todo = iter(alive)
+    lock = threading.Lock()
+
+    def work():
+        client = Client(ledger)
+        while True:
+            with lock:
+                entry = next(todo, None)
+            if entry is None:
+                break
+            end = time.monotonic() + 60
+            while client.read(entry) is None:
+                client.on(entry, "POST", "/resume?wait=%d" % WAIT, {})
+                if time.monotonic() > end:
+                    ledger.violation("%s does not answer: %r" % (
+                        entry.sid, client.on(entry, "GET")))
+                    break
+        client.close()
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return len(alive)

@@ -1,0 +1,207 @@
+"""faults.py: the handles of a build with --enable-faults (src/common/fault.h).
+
+    import faults
+    faults.begin()            # a stack of that build, then this file again
+    faults.arm("crash", "launch.wrapper")
+    ...
+    pid = faults.fired("launch.wrapper")
+"""
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../lib"))
+import service
+import tap
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.environ.get("SANDLEASE_FAULTS_BUILD",
+                       os.path.join(service.TOP, "build-faults"))
+WATCH = os.path.join(BUILD, "t/chaos/watch")
+
+# Deadlines that are over in seconds, and no limit that a crowd could meet.
+with open(os.path.join(HERE, "settings"), encoding="utf-8") as f:
+    SETTINGS = f.read()
+
+
+def directory():
+    return os.environ["SANDLEASE_FAULTS"]
+
+
+def prepare():
+    """The directory that workers and reapers look into."""
+    if "SANDLEASE_FAULTS" in os.environ:
+        return
+    if not os.path.exists(WATCH):
+        tap.skip_all("there is no build with faults (./dev check makes it)")
+    os.environ["top_builddir"] = BUILD
+    os.environ["SANDLEASE_FAULTS"] = tempfile.mkdtemp(prefix="slf-")
+    os.chmod(directory(), 0o777)  # other users run the programs
+
+
+def begin(conf=""):
+    prepare()
+    if "STACK_DIR" in os.environ:
+        return
+    os.environ["STACK_CONF"] = SETTINGS + conf
+    done = subprocess.run(["bash", service.STACK_SH, "with", sys.executable,
+                           "-B", os.path.abspath(sys.argv[0])], check=False)
+    shutil.rmtree(directory(), ignore_errors=True)
+    sys.exit(done.returncode)
+
+
+def points():
+    return subprocess.run([os.path.join(HERE, "points")], text=True,
+                          capture_output=True, check=True).stdout.split()
+
+
+# ---- crash points
+
+def path(name):
+    return os.path.join(directory(), name)
+
+
+def arm(how, point):
+    """how: crash or pause, whoever comes first."""
+    with open(path("%s@%s" % (how, point)), "w", encoding="utf-8"):
+        pass
+
+
+def disarm():
+    for f in glob.glob(path("crash@*")) + glob.glob(path("pause@*")) \
+            + glob.glob(path("fired@*")):
+        try:
+            os.unlink(f)
+        except FileNotFoundError:
+            pass
+
+
+def fired(point):
+    """The pid of who was struck, or None."""
+    for f in glob.glob(path("fired@%s.*" % point)):
+        return int(f.rsplit(".", 1)[1])
+    return None
+
+
+def stopped(pid):
+    """Whether it has stopped itself (or is gone)."""
+    stat = service.stat(pid)
+    return stat is None or stat[1] in "TZ"
+
+
+def trace():
+    """Begins a new list of points that are passed; the last one's names."""
+    name = path("trace")
+    try:
+        with open(name, encoding="utf-8") as f:
+            names = f.read().split()
+    except FileNotFoundError:
+        names = []
+    with open(name, "w", encoding="utf-8"):
+        os.chmod(name, 0o666)
+    return list(dict.fromkeys(names))
+
+
+def untrace():
+    os.unlink(path("trace"))
+
+
+def provider(*lines):
+    """What calls of the provider suffer from now on; nothing: nothing."""
+    with open(path("provider.new"), "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
+    os.replace(path("provider.new"), path("provider"))
+
+
+# ---- programs of ours
+
+def reaper(wait=True, **env):
+    """A pass with faults; its exit status, or the process."""
+    process = subprocess.Popen(
+        [service.program("sandlease-reaper"), "--config",
+         service.setting("SANDLEASE_CONFIG")], cwd="/",
+        env=dict({"PATH": os.environ["PATH"],
+                  "SANDLEASE_FAULTS": directory()}, **env),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if not wait:
+        return process
+    process.stdin_text = process.communicate()[0].decode(errors="replace")
+    return process.returncode
+
+
+def kill_postgres():
+    """All of it at once."""
+    top = int(service.stack("daemon_pid", "postgres"))
+    for pid in [top] + service.descendants(top):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    # until it is no zombie any more: its lock file asks for the number only
+    service.until("PostgreSQL is gone", lambda: service.stat(top) is None)
+
+
+def start_postgres():
+    service.until("PostgreSQL is back", lambda: "did not start" not in
+                  service.stack("pg_start", check=False))
+
+
+def shift_time():
+    """Every deadline is over, every retry due, every sighting old."""
+    service.sql("""
+        UPDATE lease SET startup_deadline = clock_timestamp() - interval '1 s'
+         WHERE state = 'owns_wrapper' AND startup_deadline IS NOT NULL;
+        UPDATE lease SET next_attempt_at = clock_timestamp() - interval '1 s'
+         WHERE state = 'stop_needed';
+        UPDATE lease SET attempt_deadline = clock_timestamp() - interval '1 s'
+         WHERE state = 'stopping';
+        UPDATE lease SET changed_at = changed_at - interval '1 minute';
+        UPDATE sandbox SET deadline = clock_timestamp() - interval '1 s'
+         WHERE deadline IS NOT NULL;
+        UPDATE sandbox SET next_attempt_at = clock_timestamp() - interval '1 s'
+         WHERE next_attempt_at IS NOT NULL;
+        UPDATE session SET suspend_deadline = clock_timestamp() - interval '1 s'
+         WHERE suspend_deadline IS NOT NULL;
+        UPDATE sighting SET first_at = clock_timestamp() - interval '1 hour';
+    """)
+
+
+class Watch:
+    """The watcher of double wrappers (watch.c)."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([WATCH], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def end(self):
+        """(lines about doubles, samples, wrappers seen)"""
+        lines = self.process.communicate("\n")[0].splitlines()
+        if not lines or not lines[-1].startswith("samples="):
+            raise AssertionError("the watcher died: %r" % lines)
+        figures = dict(w.split("=") for w in lines[-1].split())
+        return [l for l in lines[:-1] if ours(l)], int(figures["samples"]), int(figures["wrappers"])
+
+
+def ours(line):
+    """Whether it is about a session of this stack, if there is one."""
+    if "STACK_DIR" not in os.environ:
+        return True
+    sid = line.split("session=")[1].split()[0]
+    return service.value("SELECT count(*) FROM lease WHERE session_id = :'v1'",
+                         sid) != "0"
+
+
+def wait_until(question, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        answer = question()
+        if answer:
+            return answer
+        time.sleep(0.02)
+    return question()

@@ -1,0 +1,27 @@
+## t/chaos: ./dev chaos, and what crash points prove
+
+CHAOS = t/chaos/watch
+EXTRA_PROGRAMS += $(CHAOS)
+CLEANFILES += $(CHAOS)
+
+t_chaos_watch_SOURCES = t/chaos/watch.c
+t_chaos_watch_CFLAGS = $(AM_CFLAGS)
+t_chaos_watch_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
+t_chaos_watch_LDADD = $(LIBCOMMON)
+
+chaos-programs: all $(CHAOS)
+.PHONY: chaos-programs
+
+EXTRA_DIST += \
+	%D%/audit.py \
+	%D%/chaos.py \
+	%D%/clients.py \
+	%D%/crash-points.t \
+	%D%/faults.py \
+	%D%/monkey.py \
+	%D%/points \
+	%D%/run \
+	%D%/settings \
+	%D%/short.t \
+	%D%/uses.py \
+	%D%/watch.t

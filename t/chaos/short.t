@@ -1,0 +1,41 @@
+#!/bin/bash
+# ./dev chaos, for a short time and with a seed that has every kind of fault.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+cd "$top_srcdir" || exit 1
+
+[ -x "${SANDLEASE_FAULTS_BUILD:-build-faults}/t/chaos/watch" ] ||
+	skip_all "there is no build with faults (./dev check makes it)"
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+CHAOS_OUT=$dir/last.json t/chaos/run --seconds "${CHAOS_SECONDS:-30}" --seed 3 \
+	>"$dir/log" 2>&1
+status=$?
+[ "$status" -eq 0 ] || tail -n 60 "$dir/log" | cut -c1-1500 | sed 's/^/# /'
+
+value() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$dir/last.json" "$1"; }
+kinds() { sed -n 's/^fault=\([a-z-]*\) target=..*/\1/p' "$dir/log" | sort -u | tr '\n' ' '; }
+
+is "$status" 0 "chaos holds for a short time"
+is "$(kinds)" "disk-full init postgres-restart postgres-stop provider-fail provider-hang reaper sandbox sigstop worker wrapper " \
+	"every kind of fault struck"
+is "$(value leaks)" 0 "nothing is leaked"
+is "$(value doubleOwners)" 0 "at no moment had a session two wrappers"
+is "$(value lost)" 0 "nothing that was acknowledged is lost"
+is "$(value missing)" 0 "no row is without its thing"
+is "$(value stuck)" 0 "nothing is stuck"
+is "$(value countersWrong)" 0 "quotas count what there is"
+ok "the watcher looked on" test "$(value samples)" -gt 50
+ok "there were sessions to break" test "$(value creates)" -gt 50
+
+# ---- the seed is the schedule
+plan() { python3 -B -c '
+import sys
+sys.path[:0] = ["t/chaos", "t/lib"]
+import monkey
+print(monkey.schedule(sys.argv[1], 60, 1.2))' "$1"; }
+is "$(plan 7)" "$(plan 7)" "a seed replays its schedule"
+ok "another seed is another schedule" test "$(plan 7)" != "$(plan 8)"
+
+done_testing

@@ -1,0 +1,367 @@
+"""uses.py: use cases that together pass every boundary in src/control/.
+
+A use case prepares what it needs and answers a Subject; act() is what is
+interrupted.  What it asks of the service may fail, but not hang for ever.
+"""
+import itertools
+import os
+import signal
+
+import audit
+import faults
+import service
+from service import at, call, execute, sql
+
+USES = {}
+NUMBERS = itertools.count(1)
+
+
+def use(function):
+    USES[function.__name__.replace("_", " ")] = function
+    return function
+
+
+class Subject:
+    """The session that a use case is about."""
+
+    def __init__(self, act, sid=None, name=None, key=None):
+        self.act = act
+        self.sid = sid
+        self.name = name
+        self.key = key
+        self.goes = False  # whether it is deleted on purpose
+        self.hopeless = False  # whether no start of it can succeed
+        self.text = None   # what its file holds, once that was acknowledged
+
+    def find(self):
+        """Its id; a create that was interrupted did not tell."""
+        if self.sid is None:
+            rows = sql("SELECT id FROM session WHERE name = :'v1'", self.name)
+            self.sid = rows[0][0] if rows else None
+        return self.sid
+
+    def sandbox(self):
+        rows = sql("SELECT sandbox_id FROM session WHERE id = :'v1'",
+                   self.find() or "")
+        return rows[0][0] if rows else None
+
+
+def ask(method, path, body=None, key=None):
+    """The reply, or None when there was none."""
+    try:
+        return call(method, path, body, key, timeout=90)
+    except OSError:
+        return None
+
+
+def name():
+    return "crash-%d-%d" % (os.getpid(), next(NUMBERS))
+
+
+def session(act, key=None, **wish):
+    """One that is ready and has a file."""
+    s = Subject(act, key=key)
+    s.sid = service.create(key, **wish)["id"]
+    s.text = "text of " + s.sid
+    execute(s.sid, "printf '%%s' '%s' >/workspace/keep" % s.text, key)
+    return s
+
+
+def post(path):
+    return lambda s: ask("POST", at(s.sid, path), {}, s.key)
+
+
+def delete(s):
+    s.goes = True
+    ask("DELETE", at(s.sid), key=s.key)
+
+
+def reap(_):
+    faults.reaper()
+
+
+def kill_wrapper(sid):
+    for w in audit.wrappers():
+        if w["session"] == sid:
+            os.kill(w["pid"], signal.SIGKILL)
+            service.until("the wrapper is gone",
+                          lambda p=w["pid"]: not service.alive(p))
+
+
+def kill_sandbox(s, whom=("bwrap", "pid")):
+    for i in audit.inits():
+        if i["sandbox"] == s.sandbox():
+            for one in whom:
+                try:
+                    os.kill(i[one], signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            # one whose cells are frozen dies when somebody thaws them
+            faults.wait_until(lambda p=i["pid"]: not service.alive(p), 3)
+
+
+def lease(sid, change):
+    sql("UPDATE lease SET %s WHERE session_id = :'v1'" % change, sid)
+
+
+# ---- starting
+
+def creates(**wish):
+    def act(s):
+        ask("POST", "/v1/sessions", dict(wish, name=s.name, files=[
+            {"path": "/workspace/first", "content": "first"}]))
+    return Subject(act, name=name())
+
+
+@use
+def create_in_a_sandbox_of_its_own():
+    return creates(isolation="session")
+
+
+@use
+def create_in_a_shared_sandbox():
+    return creates()
+
+
+@use
+def create_that_fails():
+    sql("INSERT INTO class SELECT (jsonb_populate_record(c, jsonb_build_object("
+        "'name', 'broken', 'rootfs', '/nonexistent'))).* FROM class c"
+        " WHERE name = 'small' ON CONFLICT DO NOTHING")
+    s = creates(isolation="session", **{"class": "broken"})
+    s.hopeless = True
+    return s
+
+
+@use
+def create_without_room():
+    s = creates(isolation="session")
+    create = s.act
+
+    def act(_):
+        faults.provider("provider-full: storage_make 1")
+        create(s)
+        faults.provider()
+    s.act, s.goes = act, True
+    return s
+
+
+@use
+def resume_in_a_sandbox_of_its_own():
+    s = session(post("/resume"), isolation="session")
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
+    return s
+
+
+@use
+def resume_in_a_shared_sandbox():
+    s = session(post("/resume"))
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
+    return s
+
+
+@use
+def resume_with_ports():
+    s = session(post("/resume"))
+    for port in range(8000, 8010):
+        call("POST", at(s.sid, "/ports"), {"port": port})
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
+    return s
+
+
+@use
+def call_whose_wrapper_is_dead():
+    s = session(lambda s: ask("POST", at(s.sid, "/api/execute"),
+                              {"command": "true"}))
+    kill_wrapper(s.sid)
+    return s
+
+
+@use
+def resume_whose_sandbox_is_dead():
+    s = session(post("/resume"), isolation="session")
+    kill_sandbox(s)
+    return s
+
+
+@use
+def resume_of_a_start_nobody_has_proved():
+    s = session(post("/resume"), isolation="session")
+    sql("UPDATE session SET state = 'initializing' WHERE id = :'v1'", s.sid)
+    lease(s.sid, "startup_deadline = clock_timestamp() + interval '1 hour',"
+          " keep_warm_until = NULL")
+    return s
+
+
+@use
+def resume_while_a_stranger_is_there():
+    s = session(post("/resume"), isolation="session")
+    sql("UPDATE session SET state = 'asleep' WHERE id = :'v1'", s.sid)
+    lease(s.sid, "state = 'none', instance = NULL")
+    return s
+
+
+@use
+def resume_of_a_warm_session():
+    return session(post("/resume"))
+
+
+@use
+def resume_of_a_warm_session_that_does_not_answer():
+    s = session(post("/resume?wait=2"), isolation="session")
+    for w in audit.wrappers():
+        if w["session"] == s.sid:
+            os.kill(w["pid"], signal.SIGSTOP)
+    return s
+
+
+# ---- stopping
+
+@use
+def sleep_in_a_sandbox_of_its_own():
+    return session(post("/sleep"), isolation="session")
+
+
+@use
+def sleep_in_a_shared_sandbox():
+    return session(post("/sleep"))
+
+
+@use
+def suspend():
+    return session(post("/sleep"), suspend=True)
+
+
+@use
+def resume_what_was_suspended():
+    s = session(post("/resume"), suspend=True)
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
+    return s
+
+
+@use
+def delete_what_was_suspended():
+    s = session(delete, suspend=True)
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
+    return s
+
+
+@use
+def delete_with_a_sandbox_of_its_own():
+    return session(delete, isolation="session")
+
+
+@use
+def delete_in_a_shared_sandbox():
+    return session(delete)
+
+
+@use
+def delete_while_the_agent_is_dead():
+    s = session(delete, isolation="session")
+    kill_sandbox(s, ["pid"])
+    return s
+
+
+@use
+def interrupt():
+    return session(post("/interrupt"))
+
+
+# ---- what else there is
+
+@use
+def expose_rotate_and_close_a_port():
+    def act(s):
+        ask("POST", at(s.sid, "/ports"), {"port": 8080})
+        ask("POST", at(s.sid, "/ports/8080/rotate"), {})
+        ask("DELETE", at(s.sid, "/ports/8080"))
+    return session(act)
+
+
+@use
+def change_the_environment():
+    return session(lambda s: ask("PATCH", at(s.sid), {"env": {"A": "1"}}))
+
+
+# ---- the reaper's
+
+@use
+def pass_over_an_idle_session():
+    s = session(reap, isolation="session")
+    lease(s.sid, "keep_warm_until = clock_timestamp() - interval '1 hour'")
+    return s
+
+
+@use
+def pass_over_a_deletion():
+    s = session(reap, isolation="session")
+    s.goes = True
+    sql("SELECT session_request_stop(:'v1', 'delete',"
+        " '{\"reason\": \"session-delete\"}')", s.sid)
+    return s
+
+
+@use
+def pass_over_a_start_past_its_deadline():
+    s = session(reap)
+    sql("UPDATE session SET state = 'initializing' WHERE id = :'v1'", s.sid)
+    lease(s.sid, "startup_deadline = clock_timestamp() - interval '1 hour',"
+          " keep_warm_until = NULL")
+    return s
+
+
+@use
+def pass_over_a_dead_sandbox():
+    s = session(reap, isolation="session")
+    kill_sandbox(s)
+    return s
+
+
+@use
+def pass_over_an_expired_session():
+    s = session(reap, isolation="session", expiresAt="2099-01-01T00:00:00Z")
+    s.goes = True
+    sql("UPDATE session SET expires_at = clock_timestamp() WHERE id = :'v1'",
+        s.sid)
+    return s
+
+
+@use
+def pass_over_an_idle_shared_sandbox():
+    key = service.new_key("idle-%d" % next(NUMBERS), "someone")
+    s = session(reap, key)
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}, key))
+    sql("UPDATE sandbox SET idle_since = clock_timestamp() - interval '1 hour'"
+        " WHERE id = :'v1'", s.sandbox())
+    return s
+
+
+@use
+def pass_over_a_dead_wrapper():
+    s = session(reap)
+    kill_wrapper(s.sid)
+    faults.shift_time()  # it is not looked for right after its start
+    return s
+
+
+@use
+def pass_over_a_wrapper_that_no_row_knows():
+    s = session(reap)
+    for table in ("port", "session", "lease"):
+        sql("DELETE FROM %s WHERE %s = :'v1'" % (
+            table, "id" if table == "session" else "session_id"), s.sid)
+    s.sid, s.name, s.text = None, "nobody", None
+    faults.reaper()  # seen once
+    faults.shift_time()
+    return s
+
+
+@use
+def pass_over_the_files_of_a_failed_session():
+    s = session(reap)
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
+    sql("UPDATE session SET state = 'failed', ended_at = clock_timestamp()"
+        " - interval '3 days' WHERE id = :'v1'", s.sid)
+    s.text = None
+    return s

@@ -1,0 +1,6 @@
+#!/bin/bash
+# Cases that need a provider that fails on demand; the others are in t/lease.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+. "$top_srcdir/t/lib/pg.sh"
+pg_begin
+pg_run_world control/cases_world

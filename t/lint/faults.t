@@ -1,0 +1,40 @@
+#!/bin/bash
+# Faults on purpose: every boundary has a name of its own, and nothing of it is
+# in what is shipped.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+cd "$top_srcdir" || exit 1
+
+points=$(t/chaos/points)
+ok "there are crash points" test -n "$points"
+none "every crash point has a name of its own" "$(uniq -d <<<"$points")"
+none "names say where and when: room.step" \
+	"$(grep -vE '^[a-z_]+\.[a-z_]+$' <<<"$points")"
+none "a crash point's name is written out" "$(grep -rnE 'CRASH_POINT\([^"]' src --include='*.c')"
+
+# Intent and outcome are statements; between any two steps somebody may die.
+for f in session_control start launch stop sandbox_control preview_control; do
+	ok "src/control/$f.c has crash points" grep -q 'CRASH_POINT("' "src/control/$f.c"
+done
+
+# What is looked for in programs is what the sources say.
+ok "the variables are those of fault.c" test "$(grep -oE '"SANDLEASE_(FAULTS|CRASH_AT|PAUSE_AT)"' src/common/fault.c | sort -u | wc -l)" = 3
+traces() { # PROGRAM
+	nm "$1" 2>/dev/null | grep -E ' (fault_(point|before|after)|provider_faulty)$'
+	grep -aoE 'SANDLEASE_(FAULTS|CRASH_AT|PAUSE_AT)|provider-(fail|hang):' "$1"
+	grep -aoFf <(printf '%s\n' "$points") "$1"
+}
+programs=("${top_builddir:=build}"/sandlease{,-api,-reaper,-agent,-admin})
+if grep -qs 'WITH_FAULTS 1' "$top_builddir/config.h"; then
+	ok "this build has faults and shows it" test -n "$(traces "$top_builddir/sandlease-api")"
+elif [ -f "${programs[1]}" ]; then
+	for p in "${programs[@]}"; do
+		[ ! -f "$p" ] || none "${p##*/} cannot be made to fail" "$(traces "$p")"
+	done
+else
+	skip "no program can be made to fail" "nothing is built"
+fi
+if [ -f build-faults/sandlease-api ]; then
+	ok "a build with faults would be seen" test -n "$(traces build-faults/sandlease-api)"
+fi
+
+done_testing
