@@ -93,8 +93,6 @@ BEGIN
     PERFORM lease_apply(p_session, 'reuse', p || jsonb_build_object('instance', l.instance));
     UPDATE session
        SET state = 'initializing', reason = NULL, ended_at = NULL,
-           initializing_since = CASE WHEN state = 'initializing' THEN initializing_since
-                                     ELSE clock_timestamp() END,
            cpu_ms = NULL, cpu_at = NULL, -- it stood still, and is not stuck
            suspend_order = suspend_order + 1,
            suspend_deadline = clock_timestamp()

@@ -4,14 +4,14 @@
 #
 # BENCH_EXPIRED, BENCH_HEALTHY and BENCH_KILLS make it smaller for a try.
 
-readonly EXPIRED=${BENCH_EXPIRED:-2000} PER_ORG=100 HEALTHY=${BENCH_HEALTHY:-100000}
+readonly EXPIRED=${BENCH_EXPIRED:-2000} PER_ORG=40 HEALTHY=${BENCH_HEALTHY:-100000}
 readonly HEALTHY_PASSES=5 KILLS=${BENCH_KILLS:-10}
 
 median() { sort -n | awk '{ v[NR] = $1 } END { if (NR == 0) exit 1; print v[int((NR + 1) / 2)] }'; }
 
 # ---- expired sessions
 
-# make_many COUNT ISOLATION: running sessions, each with a shell, a hundred to
+# make_many COUNT ISOLATION: running sessions, each with a shell, a few dozen to
 # an org; untimed.
 make_many() {
 	local left=$1 n org key
@@ -125,8 +125,8 @@ healthy_figure() {
 reaper_healthy() {
 	local status=0
 	healthy_rows && healthy_figure || status=1
-	pg_psql -qAt >/dev/null <<-'EOT' || status=1
-		TRUNCATE session, lease, sandbox, event, port, alias, quota, idempotency;
+	pg_psql -qAt -v ON_ERROR_STOP=1 >/dev/null <<-'EOT' || status=1
+		TRUNCATE session, lease, sandbox, event, quota, idempotency CASCADE;
 	EOT
 	return "$status"
 }
