@@ -67,11 +67,11 @@ workspaces_are_listed_with_their_age(void **state)
 	size_t count;
 
 	(void)state;
-	works(P.ops->storage_list(&P, s.id, &w, &count, &E));
+	works(P.ops->workspaces(&P, s.id, &w, &count, &E));
 	assert_int_equal(count, 0);
 	free(w);
 	works(P.ops->storage_make(&P, s.id, SESSION, &E));
-	works(P.ops->storage_list(&P, s.id, &w, &count, &E));
+	works(P.ops->workspaces(&P, s.id, &w, &count, &E));
 	assert_int_equal(count, 1);
 	assert_string_equal(w[0].session, SESSION);
 	assert_in_range(w[0].age_seconds, 0, 600);
