@@ -132,7 +132,7 @@ was_started(struct control *ctl, const char *session, bool *out, struct err *e)
 
 /* Its files must be there unless no start of it has been proved yet. */
 static int
-have_storage(struct control *ctl, const struct launch *l, struct err *e)
+have_storage(struct control *ctl, struct launch *l, struct err *e)
 {
 	const struct provider_ops *ops = ctl->provider.ops;
 	bool there = true, started = true;
@@ -146,6 +146,7 @@ have_storage(struct control *ctl, const struct launch *l, struct err *e)
 	if (!there && started)
 		return err_set(e, ERR_GONE, "storage_gone",
 		    "the session's files are gone");
+	l->cold = l->first || !there;
 	return ops->storage_make(&ctl->provider, l->sandbox.id,
 	    l->target.session, e);
 }
@@ -179,7 +180,7 @@ static int
 launch_admit(struct control *ctl, const struct launch *l, int64_t deadline_ms,
     struct err *e)
 {
-	if (!l->first)
+	if (!l->cold)
 		return 0;
 	return capacity_admit(ctl, l->sandbox.id, l->target.session,
 	    deadline_ms, e);

@@ -20,6 +20,7 @@ struct launch {
 	int64_t *more_ports; /* owned; beyond AGENT_PORTS_MAX */
 	size_t more_count;
 	bool first;  /* the session has no storage yet */
+	bool cold;   /* its workspace is made by this start */
 	bool locked; /* its start lock is ours, until the outcome is recorded */
 	char version[AGENT_VERSION_MAX];
 	struct steps steps; /* so far */

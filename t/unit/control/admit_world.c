@@ -89,6 +89,22 @@ what_exists_may_always_come_back(void **state)
 }
 
 static void
+a_workspace_that_was_never_made_is_still_a_new_one(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("storage_make", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	fake_capacity(0, 0, false);
+	FAILS(world_resume(w, &e), "insufficient_storage");
+	assert_int_equal(fake_calls("agent.launch"), 0);
+	assert_string_equal(
+	    world_ask(w, "SELECT state FROM session WHERE id = '%s'", w->id),
+	    "failed");
+}
+
+static void
 a_refused_create_releases_its_idempotency_key(void **state)
 {
 	struct world *w = *state;
@@ -377,6 +393,7 @@ main(void)
 		WORLD_TEST(with_room_a_create_costs_one_look),
 		WORLD_TEST(without_room_a_create_is_refused_before_any_wrapper),
 		WORLD_TEST(what_exists_may_always_come_back),
+		WORLD_TEST(a_workspace_that_was_never_made_is_still_a_new_one),
 		WORLD_TEST(a_refused_create_releases_its_idempotency_key),
 		WORLD_TEST(
 		    a_stale_workspace_is_removed_and_the_create_admitted),
