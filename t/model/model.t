@@ -49,9 +49,9 @@ readonly CYCLES="-O1 -DCOLLAPSE -DNFAIR=3" LIVE="-DLIVENESS -DWORKERS=1 -DREAPER
 	for m in NO_SEAL RESTART_ONLY_LOOKS NO_GENERATION NO_ATTEMPT NO_RECORD BEGIN_AGAIN; do
 		printf '%s\n' "$m|-D$m|$QUICK|-m400"
 	done
-	printf '%s\n' "NO_SEEN|-DNO_SEEN -DGENS=3|$QUICK|-m150" \
-		"NO_INCARNATION|-DNO_INCARNATION -DSHARED|$QUICK|-m150" \
-		"NO_GONE_FENCE|-DNO_GONE_FENCE -DSHARED|$QUICK|-m150"
+	printf '%s\n' "NO_SEEN|-DNO_SEEN -DGENS=3|$QUICK|-m400" \
+		"NO_INCARNATION|-DNO_INCARNATION -DSHARED|$QUICK|-m400" \
+		"NO_GONE_FENCE|-DNO_GONE_FENCE -DSHARED|$QUICK|-m400"
 } | tr '\n' '\0' | xargs -0 -P "$(nproc)" -I{} bash -c 'IFS="|" read -r a b c d <<<"{}"; verify "$a" "$b" "$c" "$d"'
 
 states() { sed -nE 's/^ *([0-9]+) states, stored.*/\1/p' "$dir/$1/out"; }
