@@ -124,22 +124,32 @@ class Monkey:
         process.communicate()
         self.say("reaper", process.pid)
 
+    @staticmethod
+    def inits():
+        """Somebody, once there is anybody."""
+        return faults.wait_until(lambda: list(audit.inits()), 10)
+
+    @staticmethod
+    def wrappers():
+        return faults.wait_until(lambda: [
+            w for w in audit.wrappers() if audit.in_our_groups(w["pid"])], 10)
+
     def init(self, rng):
-        found = list(audit.inits())
+        found = self.inits()
         if found:
             one = rng.choice(found)
             kill(one["pid"])
             self.say("init", "%d of %s" % (one["pid"], one["sandbox"]))
 
     def wrapper(self, rng):
-        found = [w for w in audit.wrappers() if audit.in_our_groups(w["pid"])]
+        found = self.wrappers()
         if found:
             one = rng.choice(found)
             kill(one["pid"])
             self.say("wrapper", "%d of %s" % (one["pid"], one["session"]))
 
     def sandbox(self, rng):
-        found = list(audit.inits())
+        found = self.inits()
         if found:
             one = rng.choice(found)
             if one["bwrap"] > 1:
