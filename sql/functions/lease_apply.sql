@@ -3,7 +3,8 @@
 -- Under the row's lock: the transition row for (state, event) decides, its
 -- fence must hold, its effects are carried out, and an event is written.
 -- Answers what was and what is; a refusal has applied = false and says why.
--- p: instance, generation, attempt, target, reason, error, seconds, trace, actor.
+-- p: instance, generation, attempt, target, reason, error, seconds, retry,
+-- trace, actor.
 CREATE OR REPLACE FUNCTION lease_apply(p_session text, p_event text, p jsonb,
     OUT was text, OUT now_state text, OUT generation bigint,
     OUT applied boolean, OUT why text)
@@ -72,7 +73,7 @@ BEGIN
         l.attempts := l.attempts + 1;
     END IF;
     IF 'backoff' = ANY (t.effects) THEN
-        l.next_attempt_at := at + lease_backoff(l.attempts);
+        l.next_attempt_at := at + lease_retry(l.attempts, p->'retry');
         l.last_error := left(coalesce(p->>'error', 'the attempt ran out of time'), 500);
         l.attempt_id := NULL;
         l.attempt_started_at := NULL;
@@ -130,11 +131,15 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
     END
 $$;
 
--- Retry of a stop, for ever: 5, 30, 120, 300, 300 ... seconds.
-CREATE OR REPLACE FUNCTION lease_backoff(p_attempts integer)
+-- Retry of a stop, for ever: p_retry lists the seconds (stop_retry_seconds),
+-- of which the last one stays.
+CREATE OR REPLACE FUNCTION lease_retry(p_attempts integer, p_retry jsonb)
 RETURNS interval LANGUAGE sql IMMUTABLE AS $$
-    SELECT make_interval(secs => (ARRAY[5, 30, 120, 300])[least(greatest(p_attempts, 1), 4)])
+    SELECT make_interval(secs =>
+        (r->>(least(greatest(p_attempts, 1), jsonb_array_length(r)) - 1))::double precision)
+      FROM coalesce(p_retry, '[5, 30, 120, 300]') AS r
 $$;
+DROP FUNCTION IF EXISTS lease_backoff(integer); -- the one before
 
 CREATE OR REPLACE FUNCTION lease_seconds(p jsonb)
 RETURNS interval LANGUAGE sql IMMUTABLE AS $$

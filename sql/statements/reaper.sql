@@ -136,7 +136,7 @@ SELECT x.id
 SELECT id FROM stop_wishes($1, $2::jsonb) AS t (id);
 
 -- name: stop_watchdogs
--- params: limit
+-- params: limit, retry
 -- Attempts that ran out of time: back to stop_needed, with their backoff.
 SELECT count(*) FILTER (WHERE a.applied) AS expired
   FROM (SELECT session_id, attempt_id FROM lease
@@ -145,7 +145,7 @@ SELECT count(*) FILTER (WHERE a.applied) AS expired
          LIMIT $1::int
            FOR UPDATE SKIP LOCKED) l,
        lease_apply(l.session_id, 'stop_attempt_expired',
-           jsonb_build_object('attempt', l.attempt_id)) a;
+           jsonb_build_object('attempt', l.attempt_id, 'retry', $2::jsonb)) a;
 
 -- name: due_stops
 -- params: host, limit

@@ -14,7 +14,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum conf_type { CONF_STR, CONF_INT, CONF_ENUM };
+enum conf_type { CONF_STR, CONF_INT, CONF_LIST, CONF_ENUM };
 enum {
 	FILE_MAX_BYTES = 64 * 1024,
 	QUOTA_MAX = 1000 * 1000 * 1000,
@@ -40,6 +40,10 @@ struct setting {
 #define INT(n, d, lo, hi, h)                                                   \
 	{                                                                      \
 #n, CONF_INT, offsetof(struct conf, n), d, lo, hi, NULL, h     \
+	}
+#define LIST(n, d, lo, hi, h)                                                  \
+	{                                                                      \
+#n, CONF_LIST, offsetof(struct conf, n), d, lo, hi, NULL, h    \
 	}
 #define ENUM(n, d, names_, h)                                                  \
 	{                                                                      \
@@ -69,6 +73,8 @@ static const struct setting SETTINGS[] = {
 	INT(startup_allowance_seconds, "600", 1, 86400, "a start that takes longer is stopped and repaired"),
 	INT(ready_without_work_seconds, "60", 1, 86400, "patience with a start nobody waits for"),
 	INT(stop_watchdog_seconds, "45", 1, 3600, "one attempt to stop a wrapper may take this long"),
+	LIST(stop_looks_ms, "100,500,1000", 1, 60000, "when to look after SIGTERM, each from the start; after the last one SIGKILL"),
+	LIST(stop_retry_seconds, "5,30,120,300", 1, 86400, "how long to wait after each attempt to stop that was not confirmed; the last one for ever"),
 	INT(discovery_seconds, "10", 1, 60, "looking for a wrapper may take this long"),
 	INT(activity_write_seconds, "30", 1, 3600, "activity is written at most this often"),
 	INT(sandbox_idle_seconds, "600", 1, 86400, "a shared sandbox in which nothing runs is stopped after this"),
@@ -96,6 +102,25 @@ static const struct setting SETTINGS[] = {
 /* clang-format on */
 
 static int
+set_list(const struct setting *s, const char *value, struct conf_list *to,
+    const char *where, int line, struct err *e)
+{
+	auto_free char *copy = xstrdup(value);
+	char *rest = copy;
+
+	to->count = 0;
+	for (char *word; (word = strsep(&rest, ",")) != NULL; to->count++)
+		if (to->count == CONF_LIST_MAX ||
+		    !str_to_int(word, s->min, s->max, &to->at[to->count]))
+			return err_set(e, ERR_INVALID, "bad_setting",
+			    "%s:%d: %s: must be 1 to %d numbers from %" PRId64
+			    " to %" PRId64 ", divided by commas",
+			    where, line, s->name, CONF_LIST_MAX, s->min,
+			    s->max);
+	return 0;
+}
+
+static int
 set_value(const struct setting *s, const char *value, struct conf *c,
     const char *where, int line, struct err *e)
 {
@@ -116,6 +141,9 @@ set_value(const struct setting *s, const char *value, struct conf *c,
 			    " to %" PRId64,
 			    where, line, s->name, s->min, s->max);
 		break;
+	case CONF_LIST:
+		return set_list(s, value, (struct conf_list *)(void *)to, where,
+		    line, e);
 	case CONF_ENUM:
 		while (s->names[n] != NULL && !str_equal(s->names[n], value))
 			n++;
@@ -266,6 +294,18 @@ conf_load(const char *path, struct conf *c, struct err *e)
 	return 0;
 }
 
+static void
+print_list(const struct setting *s, const char *at, FILE *to)
+{
+	struct conf_list list;
+
+	memcpy(&list, at, sizeof(list));
+	fprintf(to, "%s = ", s->name);
+	for (size_t i = 0; i < list.count; i++)
+		fprintf(to, "%s%" PRId64, i > 0 ? "," : "", list.at[i]);
+	fputc('\n', to);
+}
+
 void
 conf_print(const struct conf *c, FILE *to)
 {
@@ -279,6 +319,8 @@ conf_print(const struct conf *c, FILE *to)
 			fprintf(to, "%s = %s\n", s->name, at);
 		else if (s->type == CONF_INT)
 			fprintf(to, "%s = %" PRId64 "\n", s->name, n);
+		else if (s->type == CONF_LIST)
+			print_list(s, at, to);
 		else
 			fprintf(to, "%s = %s\n", s->name, s->names[n]);
 	}

@@ -13,7 +13,13 @@
 
 #include "common/err.h"
 
-enum { CONF_STR_MAX = 512 };
+enum { CONF_STR_MAX = 512, CONF_LIST_MAX = 8 };
+
+/* Numbers divided by commas. */
+struct conf_list {
+	int64_t at[CONF_LIST_MAX];
+	size_t count; /* at least one */
+};
 
 struct conf {
 	char user[CONF_STR_MAX];
@@ -37,6 +43,8 @@ struct conf {
 	int64_t startup_allowance_seconds;
 	int64_t ready_without_work_seconds;
 	int64_t stop_watchdog_seconds;
+	struct conf_list stop_looks_ms;
+	struct conf_list stop_retry_seconds;
 	int64_t discovery_seconds;
 	int64_t activity_write_seconds;
 	int64_t sandbox_idle_seconds;

@@ -14,9 +14,6 @@
 
 enum { KILL_WAIT_MS = 5000, TERM_MS = 2000 };
 
-/* After SIGTERM, in milliseconds. */
-static const int LOOKS_MS[] = { 100, 500, 1000 };
-
 void
 wave_free(struct wave **w)
 {
@@ -251,6 +248,7 @@ static void
 act(struct control *ctl, struct wave *w)
 {
 	const struct provider *p = &ctl->provider;
+	const struct conf_list *looks = &ctl->conf->stop_looks_ms;
 	struct crowd there;
 	int64_t began;
 
@@ -261,8 +259,8 @@ act(struct control *ctl, struct wave *w)
 	    there.count);
 	CRASH_POINT("stop.asked");
 	began = clock_ms();
-	for (size_t i = 0; i < ARRAY_LEN(LOOKS_MS); i++) {
-		int wait = clock_left_ms(began + LOOKS_MS[i]);
+	for (size_t i = 0; i < looks->count; i++) {
+		int wait = clock_left_ms(began + looks->at[i]);
 
 		there = gather(ctl, w, true);
 		if (there.count == 0)
@@ -279,6 +277,17 @@ act(struct control *ctl, struct wave *w)
 }
 
 /* ---- outcomes */
+
+json_t *
+wave_retry(const struct control *ctl)
+{
+	const struct conf_list *seconds = &ctl->conf->stop_retry_seconds;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < seconds->count; i++)
+		json_array_append_new(list, json_integer(seconds->at[i]));
+	return list;
+}
 
 static json_t *
 outcome_of(const struct wave_stop *s)
@@ -297,9 +306,9 @@ record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
 
 	for (size_t i = from; i < from + count; i++)
 		json_array_append_new(list, outcome_of(&w->stop[i]));
-	spec = control_spec_text(
-	    json_pack("{s:o, s:s, s:s, s:s*}", "outcomes", list, "attempt",
-		w->attempt, "trace", ctl->trace, "actor", control_actor(ctl)));
+	spec = control_spec_text(json_pack("{s:o, s:o, s:s, s:s, s:s*}",
+	    "outcomes", list, "retry", wave_retry(ctl), "attempt", w->attempt,
+	    "trace", ctl->trace, "actor", control_actor(ctl)));
 	if (STORE_RUN(ctl->store, STMT_STOP_OUTCOMES, &r, e, spec) < 0)
 		return -1;
 	for (size_t k = 0; k < rows_count(r); k++)

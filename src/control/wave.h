@@ -55,4 +55,7 @@ int wave_claim_one(struct control *ctl, const char *session, struct wave **out,
  */
 int wave_run(struct control *ctl, struct wave *w, struct err *e) MUST_CHECK;
 
+/* The setting stop_retry_seconds for a spec's "retry". */
+json_t *wave_retry(const struct control *ctl);
+
 #endif

@@ -15,6 +15,7 @@ void
 stops_expire_watchdogs(struct pass *p)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
+	auto_free char *retry = control_spec_text(wave_retry(p->ctl));
 	int64_t expired = 1;
 
 	while (expired > 0 && !p->dry_run && pass_has_time(p)) {
@@ -22,7 +23,7 @@ stops_expire_watchdogs(struct pass *p)
 		struct err e = { 0 };
 
 		if (STORE_RUN(p->ctl->store, STMT_STOP_WATCHDOGS, &r, &e,
-			limit.text) < 0) {
+			limit.text, retry) < 0) {
 			pass_failed(p, "stop_watchdogs", &e);
 			return;
 		}

@@ -62,9 +62,13 @@ lines_are_key_and_value(void **state)
 			       "database = host=/x dbname=y # z\n"
 			       "\tapi_workers\t=\t 3 \r\n"
 			       "log_level = debug\n"
+			       "stop_retry_seconds = 7,70\n"
 			       "log_format = json",
 			     &c, &e),
 	    0);
+	assert_int_equal(c.stop_retry_seconds.count, 2);
+	assert_int_equal(c.stop_retry_seconds.at[1], 70);
+	assert_int_equal(c.stop_looks_ms.count, 3);
 	assert_string_equal(c.run_dir, "/r");
 	/* only the first '=' separates, and '#' begins a comment on its own
 	 * line only: both may be in a value */
@@ -92,6 +96,12 @@ mistakes_stop_with_file_and_line(void **state)
 		    "a.conf:1: api_workers: must be a number from 1 to 256" },
 		{ "log_level = loud\n",
 		    "a.conf:1: log_level: must be `error`" },
+		{ "stop_retry_seconds = 1,x\n",
+		    "stop_retry_seconds: must be 1 to 8 numbers from 1" },
+		{ "stop_retry_seconds =\n", "must be 1 to 8 numbers" },
+		{ "stop_retry_seconds = 1,0\n", "must be 1 to 8 numbers" },
+		{ "stop_looks_ms = 1,2,3,4,5,6,7,8,9\n",
+		    "stop_looks_ms: must be 1 to 8 numbers" },
 		{ " = x\n", "a.conf:1:  is not a setting" },
 		{ "run_dir = /a/directory/that/leaves/no/room/for/names\n",
 		    "a.conf:1: run_dir: longer than 35 bytes" },
