@@ -12,6 +12,7 @@ libapi_a_SOURCES = \
 	src/api/master.c src/api/master.h \
 	src/api/openapi.c src/api/openapi.h \
 	src/api/routes.c src/api/routes.h \
+	src/api/child.c src/api/child.h \
 	src/api/session_body.c src/api/session_body.h \
 	src/api/session_json.c src/api/session_json.h \
 	src/api/share.c src/api/share.h \

@@ -86,3 +86,21 @@ session_json(struct control *ctl, const char *text, json_t **out, struct err *e)
 	*out = TAKE(s);
 	return 0;
 }
+
+int
+session_json_read(struct call *c, struct control *ctl, const char *id,
+    json_t **out, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (!id_is_session(id))
+		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		    "there is no such session");
+	if (STORE_RUN(ctl->store, STMT_SESSION_GET, &r, e, id,
+		app_of(c)->who.tenant) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		    "there is no such session");
+	return session_json(ctl, rows_text(r, 0, "json"), out, e);
+}

@@ -13,6 +13,10 @@
 int session_json(struct control *ctl, const char *text, json_t **out,
     struct err *e) MUST_CHECK;
 
+/* The session as it is now.  ERR_NOT_FOUND alike for none and another's. */
+int session_json_read(struct call *c, struct control *ctl, const char *id,
+    json_t **out, struct err *e) MUST_CHECK;
+
 /* A port's JSON: the sealed token becomes its URL. */
 int session_json_port(struct control *ctl, const char *id, const char *base_url,
     json_t *port, struct err *e) MUST_CHECK;

@@ -22,16 +22,9 @@ static int
 reply_changed(struct call *c, struct control *ctl, const char *id,
     struct err *e)
 {
-	auto_rows struct rows *r = NULL;
 	auto_json json_t *s = NULL;
 
-	if (STORE_RUN(ctl->store, STMT_SESSION_GET, &r, e, id,
-		app_of(c)->who.tenant) < 0)
-		return -1;
-	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "session_not_found",
-		    "there is no such session");
-	if (session_json(ctl, rows_text(r, 0, "json"), &s, e) < 0)
+	if (session_json_read(c, ctl, id, &s, e) < 0)
 		return -1;
 	call_reply(c, 200, s);
 	return 0;

@@ -17,25 +17,6 @@
 
 enum { AGENT_LOG_MAX = 64 * 1024, EXTEND_DEFAULT_S = 600, MOVE_ON_MS = 5000 };
 
-/* The session as it is now, and its state apart. */
-static int
-read_session(struct call *c, struct control *ctl, const char *id, json_t **out,
-    struct err *e)
-{
-	auto_rows struct rows *r = NULL;
-
-	if (!id_is_session(id))
-		return err_set(e, ERR_NOT_FOUND, "session_not_found",
-		    "there is no such session");
-	if (STORE_RUN(ctl->store, STMT_SESSION_GET, &r, e, id,
-		app_of(c)->who.tenant) < 0)
-		return -1;
-	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "session_not_found",
-		    "there is no such session");
-	return session_json(ctl, rows_text(r, 0, "json"), out, e);
-}
-
 static int
 reply_session(struct call *c, struct control *ctl, const char *id, int done,
     int pending, struct err *e)
@@ -43,7 +24,7 @@ reply_session(struct call *c, struct control *ctl, const char *id, int done,
 	auto_json json_t *s = NULL;
 	const char *state;
 
-	if (read_session(c, ctl, id, &s, e) < 0)
+	if (session_json_read(c, ctl, id, &s, e) < 0)
 		return -1;
 	state = json_str(s, "state");
 	call_reply(c,
@@ -162,7 +143,7 @@ v1_session_get(struct call *c, struct err *e)
 		if (control_session(ctl, id, tenant, &row, e) < 0)
 			return -1;
 	}
-	if (read_session(c, ctl, id, &s, e) < 0)
+	if (session_json_read(c, ctl, id, &s, e) < 0)
 		return -1;
 	was = json_is_true(json_object_get(s, "busy"));
 	if (awake_ask(ctl, &row, &st, e) < 0)

@@ -1,44 +1,19 @@
 /* worker.c: one process, one request at a time, one database connection. */
 #include "api/worker.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 #include "api/audit.h"
+#include "api/child.h"
 #include "api/dispatch.h"
 #include "api/share.h"
 #include "common/log.h"
 #include "web/server.h"
 
-static volatile sig_atomic_t stopping;
-
 static const struct store_options POOL_OPTIONS[POOL__MAX] = {
 	[POOL_API] = { "sandlease-api", 5000 },
 	[POOL_AUTH] = { "sandlease-auth", 1000 },
 };
-
-static void
-on_term(int sig)
-{
-	(void)sig;
-	stopping = 1;
-}
-
-/* Without SA_RESTART, so that it wakes the accept. */
-static void
-install_signals(void)
-{
-	struct sigaction term = { .sa_handler = on_term };
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	sigset_t none;
-
-	sigaction(SIGTERM, &term, NULL);
-	sigaction(SIGPIPE, &ignore, NULL);
-	sigaction(SIGHUP, &ignore, NULL);
-	sigaction(SIGINT, &ignore, NULL); /* the master passes it on */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
 
 int
 worker_run(const struct conf *conf, enum pool pool, int listen_fd,
@@ -48,10 +23,10 @@ worker_run(const struct conf *conf, enum pool pool, int listen_fd,
 		.pool = pool,
 		.share = share,
 		.worker = number };
+	const volatile sig_atomic_t *stopping = child_signals();
 	struct server *server;
 	struct err e = { 0 };
 
-	install_signals();
 	if (server_init(&e) < 0) {
 		log_err(LOG_ERROR, "worker", &e);
 		return EXIT_FAILURE;
@@ -59,7 +34,7 @@ worker_run(const struct conf *conf, enum pool pool, int listen_fd,
 	app.store = store_new(conf->database, &POOL_OPTIONS[pool]);
 	store_quotas(app.store, conf);
 	server = server_new(listen_fd);
-	while (!stopping) {
+	while (!*stopping) {
 		struct call c;
 
 		if (server_accept(server, &c) < 0)
