@@ -55,9 +55,11 @@ BEGIN
     END IF;
     -- a stop has no state of its own: the row says 'destroying' only when its
     -- files go too, so a crash in a stop is repaired by stopping again
+    -- whoever dies or fails in it is followed later and later, for ever
     UPDATE sandbox
        SET state = CASE WHEN p_destroy THEN 'destroying' ELSE state END,
-           deadline = clock_timestamp() + make_interval(secs => p_seconds),
+           deadline = clock_timestamp() + greatest(make_interval(secs => p_seconds),
+               lease_retry(attempts + 1, NULL)),
            attempts = attempts + 1, changed_at = clock_timestamp()
      WHERE id = p_id;
     RETURN true;

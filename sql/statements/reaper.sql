@@ -160,13 +160,15 @@ SELECT l.session_id
 -- name: due_deletions
 -- params: host, limit
 -- Their wrapper is gone; files, sandbox and row are not yet.  Comes with the
--- sandbox's lock; what somebody else is at is passed over.
+-- sandbox's lock; what somebody else is at is passed over, and so is a sandbox
+-- that failed to go until its next attempt is due.
 WITH due AS MATERIALIZED (
     SELECT s.id AS session_id, l.generation, b.id AS sandbox_id, b.incarnation
       FROM session s
       JOIN lease l ON l.session_id = s.id
       JOIN sandbox b ON b.id = s.sandbox_id
      WHERE s.state = 'deleting' AND l.state = 'none' AND b.host IN ('', $1)
+       AND (b.state <> 'destroying' OR b.deadline < statement_timestamp())
      ORDER BY s.id
      LIMIT 20 * $2::int
 )

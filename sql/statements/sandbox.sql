@@ -38,3 +38,10 @@ SELECT x.id
   FROM (SELECT * FROM jsonb_to_recordset($1::jsonb) AS t (id text, incarnation text)
          ORDER BY id) x
  WHERE sandbox_settle(x.id, x.incarnation, $2, NULL);
+
+-- name: sandboxes_failed
+-- params: sandboxes
+-- [{id, incarnation, error}]: why they did not end; they are tried again.
+UPDATE sandbox b SET last_error = left(x.error, 500)
+  FROM jsonb_to_recordset($1::jsonb) AS x (id text, incarnation text, error text)
+ WHERE b.id = x.id AND b.incarnation = x.incarnation;

@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/fault.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -77,6 +78,28 @@ effect(struct control *ctl, struct sandbox_end *s, bool destroy)
 		s->why = (struct err){ 0 }; /* of what did not matter */
 }
 
+/* Best effort: what failed is due again whether or not it says why. */
+static void
+note_failures(struct control *ctl, const struct sandbox_end *all, size_t count)
+{
+	json_t *list = json_array();
+	auto_free char *text = NULL;
+	struct err e = { 0 };
+	size_t n;
+
+	for (size_t i = 0; i < count; i++)
+		if (all[i].why.kind != ERR_NONE)
+			json_array_append_new(list,
+			    json_pack("{s:s, s:s, s:s}", "id", all[i].id,
+				"incarnation", all[i].incarnation, "error",
+				all[i].why.msg));
+	n = json_array_size(list);
+	text = control_spec_text(list);
+	if (n > 0 &&
+	    STORE_RUN(ctl->store, STMT_SANDBOXES_FAILED, NULL, &e, text) < 0)
+		log_err(LOG_WARN, "sandbox_failed", &e);
+}
+
 void
 sandbox_control_end_all(struct control *ctl, struct sandbox_end *all,
     size_t count, bool destroy)
@@ -94,6 +117,7 @@ sandbox_control_end_all(struct control *ctl, struct sandbox_end *all,
 		if (all[i].done)
 			effect(ctl, &all[i], destroy);
 	CRASH_POINT("retire.done");
+	note_failures(ctl, all, count);
 	text = control_spec_text(names(all, count, true));
 	if (destroy &&
 	    STORE_RUN(ctl->store, STMT_SANDBOXES_SETTLE, NULL, &e, text,

@@ -57,7 +57,7 @@ is "$(claim two '"retries": true, "host": "h2"')" "" "another host has nothing t
 must "UPDATE sandbox SET state = 'stopped' WHERE id = 'ses-c'"
 is "$(claim two '"retries": true, "host": "h2"')" "c" "but to note an end that was seen"
 must "UPDATE lease SET attempt_deadline = 'epoch' WHERE session_id = '$(sid b)'"
-is "$(q "EXECUTE stop_watchdogs('10')")" "1" "an attempt that ran out of time is given up"
+is "$(q "EXECUTE stop_watchdogs('10', '[5]')")" "1" "an attempt that ran out of time is given up"
 is "$(outcomes one one true b)" "" "and its result comes too late"
 
 # ---- wishes

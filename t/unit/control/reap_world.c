@@ -167,6 +167,23 @@ a_deletion_that_was_interrupted_is_finished(void **state)
 	fake_script("destroy", FAKE_FAIL, 1);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_string_equal(world_state(w), "deleting none 1 destroying");
+	assert_string_equal(
+	    world_ask(w,
+		"SELECT attempts, last_error IS NOT NULL FROM sandbox"),
+	    "1|t");
+	/* not before its time, which is further away with each failure */
+	assert_int_equal(reap(w).deleted, 0);
+	for (int i = 0; i < 3; i++) {
+		fake_script("destroy", FAKE_FAIL, 1);
+		(void)world_ask(w,
+		    "UPDATE sandbox SET deadline = clock_timestamp()");
+		assert_int_equal(reap(w).deleted, 0);
+	}
+	assert_string_equal(
+	    world_ask(w,
+		"SELECT attempts, deadline > clock_timestamp() + interval '290 s' FROM sandbox"),
+	    "4|t");
+	(void)world_ask(w, "UPDATE sandbox SET deadline = clock_timestamp()");
 	assert_int_equal(reap(w).deleted, 1);
 	assert_string_equal(world_state(w), "deleted none 1 absent");
 }
