@@ -86,7 +86,7 @@ def inits():
                 or not alive(pid):
             continue
         mine = in_our_groups(pid) or any(
-            os.readlink(f).startswith(lock) for f in links(pid))
+            to.startswith(lock) for to in links(pid))
         if mine:
             yield {"sandbox": w[w.index("--sandbox") + 1], "pid": pid,
                    "incarnation": w[w.index("--incarnation") + 1],
@@ -94,11 +94,11 @@ def inits():
 
 
 def links(pid):
+    """Where its descriptors lead; what is closed meanwhile leads nowhere."""
     out = []
     for f in glob.glob("/proc/%d/fd/*" % pid):
         try:
-            os.readlink(f)
-            out.append(f)
+            out.append(os.readlink(f))
         except OSError:
             pass
     return out
