@@ -19,8 +19,6 @@ BEGIN
     RETURN (SELECT json_build_object(
         'id', s.id,
         'name', s.name,
-        'correlationKeys', (SELECT coalesce(json_agg(a.key ORDER BY a.key), '[]')
-                              FROM alias a WHERE a.session_id = s.id),
         'state', s.state,
         'busy', s.busy AND s.state = 'ready',
         'reason', s.reason,
@@ -31,6 +29,8 @@ BEGIN
         'cell', 'namespace',
         'agentType', s.agent_type,
         'labels', s.labels,
+        'correlationKeys', (SELECT coalesce(json_agg(a.key ORDER BY a.key), '[]')
+                              FROM alias a WHERE a.session_id = s.id),
         'lease', json_build_object(
             'state', l.state,
             'generation', l.generation,
