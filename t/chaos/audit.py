@@ -212,7 +212,9 @@ def missing(w):
     there = {i["incarnation"] for i in w.inits}
     for b in w.sandboxes.values():
         if b["state"] == "running" and b["incarnation"] not in there:
-            yield "sandbox %s runs on paper only" % b["id"]
+            yield "sandbox %s runs on paper only: %r %r %s" % (
+                b["id"], b, [s for s in w.sessions.values()
+                             if s["sandbox"] == b["id"]], explain(w, b))
     cells = {(p["session"], p["generation"]) for p in w.wrappers}
     for s in w.sessions.values():
         if (s["state"] == "ready" or s["frozen"] == "t") and \
