@@ -79,6 +79,21 @@ has_ended(const struct err *e)
 	return false;
 }
 
+/*
+ * An init that died leaves what was frozen unable to die: a look at it lets it
+ * go, and the next pass finds the sandbox down.
+ */
+static void
+look_once_more(struct pass *p, const char *sandbox)
+{
+	const struct provider *pr = &p->ctl->provider;
+	struct sandbox_seen now;
+	struct err e = { 0 };
+
+	if (pr->ops->inspect(pr, sandbox, &now, &e) < 0)
+		pass_failed(p, "cells", &e);
+}
+
 /* Only those that answered are compared; one that is silent is a failure. */
 static int
 compare_cells(struct pass *p, const struct agent_roll *all, size_t count,
@@ -89,7 +104,9 @@ compare_cells(struct pass *p, const struct agent_roll *all, size_t count,
 
 	for (size_t i = 0; i < count; i++) {
 		if (!all[i].answered) {
-			if (!has_ended(&all[i].e))
+			if (has_ended(&all[i].e))
+				look_once_more(p, all[i].sandbox);
+			else
 				pass_failed(p, "cells", &all[i].e);
 			continue;
 		}

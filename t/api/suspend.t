@@ -296,6 +296,24 @@ def a_sandbox_that_dies_while_it_is_suspended_is_replaced():
 
 
 @case
+def two_passes_settle_a_sandbox_that_died_while_it_was_suspended():
+    can()
+    sid = create(isolation="session")["id"]
+    mark = "9191.%d" % ME
+    init = service.init_of(job(sid, mark)[0])
+    suspend(sid)
+    os.kill(init, signal.SIGKILL)
+    for _ in range(2):
+        service.reap()
+    until("what was frozen is gone", lambda: not running(mark))
+    equal(sql("SELECT b.state, l.state, s.state, s.suspended_at IS NULL FROM"
+              " session s JOIN sandbox b ON b.id = s.sandbox_id JOIN lease l"
+              " ON l.session_id = s.id WHERE s.id = :'v1'", sid),
+          [["stopped", "none", "asleep", "t"]], "the rows know")
+    expect(200, call("POST", at(sid, "/resume")))
+
+
+@case
 def a_freeze_that_nobody_finished_is_finished():
     can()
     sid = create()["id"]
