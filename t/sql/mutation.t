@@ -140,7 +140,7 @@ mutant "the generation that was seen is not compared" session.t functions/sessio
 mutant "an idle stop does not mind who came" session.t functions/session_stop.sql \
 	"s/s.activity_seq <> \(p->>'seenActivity'\)::bigint/false/"
 mutant "a sandbox that owns a wrapper is retired" session.t functions/sandbox_lease.sql \
-	"s/(WHERE x.sandbox_id = p_id AND) l.state <> 'none'/\1 false/"
+	"s/l.sandbox_id = p_id AND l.state <> 'none'/l.sandbox_id = p_id AND false/"
 mutant "a sandbox with a session is destroyed" session.t functions/sandbox_lease.sql \
 	"s/(WHERE x.sandbox_id = p_id AND) x.state NOT IN .*'deleted'\)/\1 false/"
 mutant "any incarnation is retired" session.t functions/sandbox_lease.sql \
