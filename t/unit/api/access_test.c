@@ -1,6 +1,7 @@
 /* access_test.c: which credential a call carries, and what it may do. */
 #include "../unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../web/fake_io.h"
@@ -191,6 +192,7 @@ a_bad_call_never_reaches_the_database(void **state)
 			assert_string_equal(e.code, CASES[i].code);
 		fake_end(&f, &c);
 	}
+	free(app.note); /* nobody has written it */
 	store_free(app.store);
 }
 
