@@ -260,16 +260,6 @@ agent_kill(const struct provider *p, const struct agent_target *t, int wait_ms,
 }
 
 int
-agent_term(const struct provider *p, const struct agent_target *t,
-    int64_t deadline_ms, struct err *e)
-{
-	struct agent_question q = { .op = "term", .body = agent_body(t) };
-
-	agent_let_go(p, t);
-	return tell(p, t, &q, deadline_ms, e);
-}
-
-int
 agent_freeze(const struct provider *p, const struct agent_target *t,
     int64_t order, int fd, const char *frozen, const char *thawed,
     int64_t deadline_ms, struct err *e)

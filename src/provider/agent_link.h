@@ -132,9 +132,6 @@ int agent_look(const struct provider *p, const struct agent_target *t,
 int agent_seal(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct agent_sight *out, struct err *e) MUST_CHECK;
 
-int agent_term(const struct provider *p, const struct agent_target *t,
-    int64_t deadline_ms, struct err *e) MUST_CHECK;
-
 /* SIGKILLs the cell and waits up to wait_ms for it to be reaped. */
 int agent_kill(const struct provider *p, const struct agent_target *t,
     int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
