@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/proctree.h"
 #include "common/err.h"
 #include "common/str.h"
 
@@ -30,9 +31,9 @@ struct interrupt_job {
 	bool shell; /* root is a persistent shell: it and its jobs stay */
 	int wake;   /* readable when the command is to be given up */
 	int64_t asked_ms;
-	uint64_t since; /* of proctree_now(): what is older is not ours */
-	bool told;      /* an interruption has come */
-	bool alone;     /* ... when root had no children: it is meant */
+	struct proc_moment since; /* what is older is not ours */
+	bool told;                /* an interruption has come */
+	bool alone; /* ... when root had no children: it is meant */
 	struct interrupt_job *next;
 };
 

@@ -244,25 +244,48 @@ count_moving(const struct table *t)
 	return n;
 }
 
-uint64_t
+/* The pid that was last given out in our namespace; 0 if nobody says. */
+static pid_t
+last_pid(void)
+{
+	auto_fd int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	char text[128];
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	int pid = 0;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return sscanf(text, "%*s %*s %*s %*s %d", &pid) == 1 ? pid : 0;
+}
+
+struct proc_moment
 proctree_now(void)
 {
 	struct timespec t;
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
 
 	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * hz +
-	    (uint64_t)t.tv_nsec / (1000000000 / hz);
+	return (struct proc_moment){ .tick = (uint64_t)t.tv_sec * hz +
+		    (uint64_t)t.tv_nsec / (1000000000 / hz),
+		.last = last_pid() };
+}
+
+static bool
+is_older(const struct proc_id *id, struct proc_moment since)
+{
+	return id->start < since.tick ||
+	    (id->start == since.tick && id->pid <= since.last);
 }
 
 void
-proctree_older(pid_t root, uint64_t since, struct proctree *out)
+proctree_older(pid_t root, struct proc_moment since, struct proctree *out)
 {
 	size_t kept = 0;
 
 	proctree_take(root, out);
 	for (size_t i = 0; i < out->count; i++)
-		if (out->procs[i].start < since)
+		if (is_older(&out->procs[i], since))
 			out->procs[kept++] = out->procs[i];
 	out->count = kept;
 }

@@ -39,11 +39,19 @@ pid_t proctree_first(const struct proctree *t);
  */
 size_t proctree_kill(pid_t root, const struct proctree *spare);
 
-/* The time as struct proc_id has it. */
-uint64_t proctree_now(void);
+/*
+ * A moment in the life of this namespace.  A tick is long enough for a process
+ * before and one after it: within one, the number last given out tells them.
+ */
+struct proc_moment {
+	uint64_t tick;
+	pid_t last;
+};
+
+struct proc_moment proctree_now(void);
 
 /* Descendants of root that were there before `since`. */
-void proctree_older(pid_t root, uint64_t since, struct proctree *out);
+void proctree_older(pid_t root, struct proc_moment since, struct proctree *out);
 
 /*
  * Signals every living descendant that is neither in `spare` nor below one of

@@ -26,7 +26,11 @@ def result(request):
 
 def commands_that_wait_for_their_shell_never_run():
     s = box.session()
-    running = start(s, "echo began; sleep 1000", 1)
+    running = start(s, "echo began; touch /tmp/began; sleep 1000", 1)
+    # a call counts as running before its shell has begun with it
+    if not eventually(lambda: box.run(s, "test -e /tmp/began",
+                                      sessionId="other")["exitCode"] == 0):
+        raise AssertionError("it does not begin")
     queued = start(s, "echo wrong > /workspace/wrong", 2)
     same(box.forward("interrupt", s)["interrupted"], 2, "one runs, one waits")
     same(result(running), (130, True, "began\n"), "it is interrupted")

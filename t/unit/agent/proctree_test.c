@@ -117,6 +117,46 @@ what_was_there_before_is_spared(void **state)
 	close(ready);
 }
 
+static pid_t
+make_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void
+end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Many times: two children and the moment between them fit into one tick. */
+static void
+a_moment_parts_even_a_tick(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		auto_tree struct proctree older = { 0 };
+		pid_t before = make_child();
+		struct proc_moment moment = proctree_now();
+		pid_t after = make_child();
+
+		proctree_older(getpid(), moment, &older);
+		assert_int_equal(older.count, 1);
+		assert_int_equal(older.procs[0].pid, before);
+		end_child(before);
+		end_child(after);
+	}
+}
+
 int
 main(void)
 {
@@ -124,6 +164,7 @@ main(void)
 		cmocka_unit_test(a_name_may_hold_anything),
 		cmocka_unit_test(a_tree_ends_with_all_its_branches),
 		cmocka_unit_test(what_was_there_before_is_spared),
+		cmocka_unit_test(a_moment_parts_even_a_tick),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
