@@ -142,18 +142,26 @@ target_of(const struct rows *r, size_t i)
 	return t;
 }
 
-/* A lease that is none is told to stop it; what nobody leases must ripen. */
+/*
+ * A lease that is none is told to stop it, unless another life has begun since
+ * (it saw that nothing was left); what nobody leases must ripen.
+ */
 static int
 end_stranger(struct pass *p, const struct agent_target *t, bool known,
-    struct err *e)
+    int64_t lease_generation, struct err *e)
 {
 	auto_free char *thing = xasprintf("%s%s.%" PRId64, SIGHTING_CELL,
 	    t->session, t->generation);
 
 	if (known) {
+		const struct stop_subject who = { .session = t->session,
+			.seen_activity = -1,
+			.generation = lease_generation };
+		size_t ignored;
+
 		p->leaked++;
-		return stop_request(p->ctl, t->session, STOP_SLEEP,
-		    "unexpected-wrapper", NULL, -1, e);
+		return stop_request_all(p->ctl, &who, 1, STOP_SLEEP,
+		    "unexpected-wrapper", NULL, &ignored, e);
 	}
 	if (!is_ripe(p, thing))
 		return 0;
@@ -177,7 +185,8 @@ settle_cell(struct pass *p, const struct rows *r, size_t i)
 		rc = cell_control_gone(p->ctl, &t, &gone, &e);
 		p->gone += gone;
 	} else {
-		rc = end_stranger(p, &t, rows_bool(r, i, "known"), &e);
+		rc = end_stranger(p, &t, rows_bool(r, i, "known"),
+		    rows_int(r, i, "lease_generation"), &e);
 	}
 	if (rc < 0)
 		pass_failed(p, "cells", &e);

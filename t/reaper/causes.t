@@ -289,6 +289,36 @@ def a_sandbox_that_hangs_costs_the_others_nothing():
     equal(state(bad["id"])[::2], ["asleep", "none"], "once it answers")
 
 
+@case
+def a_wrapper_of_a_lease_that_is_none_is_stopped_unless_a_life_has_begun():
+    create()  # so that the sandbox is in use
+    sid = create()["id"]
+    instance = value("SELECT instance FROM lease WHERE session_id = :'v1'", sid)
+    job(sid, "8205.%d" % ME)
+    leaked = ("UPDATE session SET state = 'asleep' WHERE id = '%s';"
+              "UPDATE lease SET state = 'none', instance = NULL"
+              " WHERE session_id = '%s'" % (sid, sid))
+    sql(leaked)
+    # a resume that is not committed when the rows are compared
+    with service.Held(
+            "UPDATE session SET state = 'ready' WHERE id = '%s';"
+            "UPDATE lease SET state = 'owns_wrapper', instance = '%s',"
+            " generation = generation + 1 WHERE session_id = '%s'"
+            % (sid, instance, sid)) as resume:
+        one = start_reaper()
+        until("it is done, or waits for the row", lambda: one.poll() is not None
+              or sql("SELECT pid FROM pg_locks WHERE NOT granted"))
+        resume.psql.stdin.write("COMMIT;\n")
+    one.communicate(timeout=service.PATIENCE)
+    equal(state(sid), ["ready", "", "owns_wrapper"], "who was resumed")
+    sql(leaked)
+    equal(passes()["leaked"], 1, "leaked")
+    equal(state(sid)[::2], ["asleep", "stop_needed"], "it is to be stopped")
+    passes()
+    equal(state(sid)[::2], ["asleep", "none"], "the next pass did")
+    equal(service.running("8205.%d" % ME), [], "nothing runs")
+
+
 # ---- leases without their session's row
 
 @case
