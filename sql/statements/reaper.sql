@@ -157,6 +157,16 @@ SELECT l.session_id
  ORDER BY l.attempts > 0, l.next_attempt_at
  LIMIT $2::int;
 
+-- name: stops_failing
+-- params: attempts, limit
+-- Tried so often in vain, and not given up.
+SELECT l.session_id, l.attempts, coalesce(l.reason, '') AS reason,
+       coalesce(l.last_error, '') AS last_error
+  FROM lease l
+ WHERE l.state = 'stop_needed' AND l.attempts >= $1::int
+ ORDER BY l.attempts DESC, l.session_id
+ LIMIT $2::int;
+
 -- name: due_deletions
 -- params: host, limit
 -- Their wrapper is gone; files, sandbox and row are not yet.  Comes with the

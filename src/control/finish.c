@@ -181,6 +181,7 @@ finish_due(struct control *ctl, int64_t limit, struct finish_count *n,
 	control_unlock_all(ctl, boxes);
 	for (size_t i = 0; i < n->found; i++)
 		if (all[i].why.kind != ERR_NONE) {
+			err_wrap(&all[i].why, "session %s", all[i].session);
 			log_err(LOG_WARN, "delete_goes_on", &all[i].why);
 			n->failed++;
 		}

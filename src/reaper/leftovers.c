@@ -84,14 +84,17 @@ has_ended(const struct err *e)
  * go, and the next pass finds the sandbox down.
  */
 static void
-look_once_more(struct pass *p, const char *sandbox)
+nobody_answers(struct pass *p, const struct agent_roll *roll)
 {
 	const struct provider *pr = &p->ctl->provider;
 	struct sandbox_seen now;
-	struct err e = { 0 };
+	struct err e = roll->e;
 
-	if (pr->ops->inspect(pr, sandbox, &now, &e) < 0)
-		pass_failed(p, "cells", &e);
+	if (has_ended(&e) &&
+	    (p->dry_run || pr->ops->inspect(pr, roll->sandbox, &now, &e) == 0))
+		return;
+	err_wrap(&e, "sandbox %s", roll->sandbox);
+	pass_failed(p, "cells", &e);
 }
 
 /* Only those that answered are compared; one that is silent is a failure. */
@@ -104,10 +107,7 @@ compare_cells(struct pass *p, const struct agent_roll *all, size_t count,
 
 	for (size_t i = 0; i < count; i++) {
 		if (!all[i].answered) {
-			if (has_ended(&all[i].e))
-				look_once_more(p, all[i].sandbox);
-			else
-				pass_failed(p, "cells", &all[i].e);
+			nobody_answers(p, &all[i]);
 			continue;
 		}
 		json_array_append_new(boxes,

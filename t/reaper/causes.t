@@ -319,6 +319,30 @@ def a_wrapper_of_a_lease_that_is_none_is_stopped_unless_a_life_has_begun():
     equal(service.running("8205.%d" % ME), [], "nothing runs")
 
 
+@case
+def a_stop_that_failed_five_times_is_told_with_its_reason():
+    sid = create()["id"]
+    sql("SELECT session_request_stop(:'v1', 'sleep',"
+        " '{\"reason\": \"user-interrupt\"}')", sid)
+    told = []
+    for attempts in (4, 5):
+        sql("UPDATE lease SET attempts = :'v2', last_error = 'it will not go',"
+            " next_attempt_at = clock_timestamp() + interval '1 hour'"
+            " WHERE session_id = :'v1'", sid, attempts)
+        done = service.run("sandlease-reaper")
+        equal(done.returncode, 0, "status, with %r" % done.stderr)
+        told.append([l for l in done.stderr.decode().splitlines()
+                     if "stop_fails" in l])
+    equal(told[0], [], "not before")
+    equal(len(told[1]), 1, "a line: %r" % told)
+    for word in (sid, "user-interrupt", "5 attempts", "it will not go"):
+        true(word in told[1][0], "%s: %s" % (word, told[1]))
+    sql("UPDATE lease SET next_attempt_at = clock_timestamp()"
+        " WHERE session_id = :'v1'", sid)
+    passes()
+    equal(state(sid)[::2], ["asleep", "none"], "and tried again")
+
+
 # ---- leases without their session's row
 
 @case
