@@ -267,7 +267,7 @@ def two_reapers_share_the_work():
 
 @case
 def a_sandbox_that_hangs_costs_the_others_nothing():
-    service.configure(discovery_seconds=1)
+    service.configure(discovery_seconds=3)  # time enough for the other one
     bad, good = create(isolation="session"), create()["id"]
     init = service.init_of(job(bad["id"], "8203.%d" % ME)[0])
     sql("SELECT session_request_stop(id, 'sleep',"
