@@ -279,6 +279,16 @@ def no_space_on_its_own_file_system_destroys_a_sandbox_which_says_so():
         for name in made:
             os.unlink(name)
         equal(execute(s["id"], "cat kept", key), "mine\n", "its files are there")
+        other = create(key)
+        execute(other["id"], "mkdir -p a/b; echo x >a/b/c", key)
+        made = exhaust(box)
+        call("DELETE", at(other["id"]), key=key)
+        until("a session of it is deleted",
+              lambda: get(other["id"], key)["state"] == "deleted")
+        for name in made:
+            os.unlink(name)
+        equal(reap()[0], 0, "the pass")
+        equal(os.listdir(box), [s["id"]], "what is left on its file system")
         expect(200, call("POST", at(s["id"], "/sleep"), key=key))
         retire(s["sandboxId"])
     finally:
