@@ -228,15 +228,14 @@ RETURNING s.id;
 -- name: due_idle_sandboxes
 -- params: host, idle_seconds, limit
 -- Nothing owns a wrapper in them: shared ones after their grace, a session's
--- own one at once.
+-- own one at once; neither before the deadline of who is, or was, at it.
 SELECT b.id, b.incarnation
   FROM sandbox b
  WHERE b.state IN ('creating', 'running') AND b.host = $1
    AND NOT EXISTS (SELECT FROM lease l WHERE l.sandbox_id = b.id AND l.state <> 'none')
-   AND CASE WHEN b.id LIKE 'ses-%' THEN
-                coalesce(b.deadline, '-infinity') < statement_timestamp()
-            ELSE coalesce(b.idle_since, b.changed_at) <
-                statement_timestamp() - make_interval(secs => $2::int) END
+   AND coalesce(b.deadline, '-infinity') < statement_timestamp()
+   AND (b.id LIKE 'ses-%' OR coalesce(b.idle_since, b.changed_at) <
+            statement_timestamp() - make_interval(secs => $2::int))
  LIMIT $3::int;
 
 -- name: due_destroys
