@@ -157,9 +157,20 @@ SELECT l.session_id
  ORDER BY l.attempts > 0, l.next_attempt_at
  LIMIT $2::int;
 
+-- name: stops_failing
+-- params: attempts, limit
+-- Tried so often in vain, and not given up.
+SELECT l.session_id, l.attempts, coalesce(l.reason, '') AS reason,
+       coalesce(l.last_error, '') AS last_error
+  FROM lease l
+ WHERE l.state = 'stop_needed' AND l.attempts >= $1::int
+ ORDER BY l.attempts DESC, l.session_id
+ LIMIT $2::int;
+
 -- name: due_deletions
--- params: host, limit
--- Their wrapper is gone; files, sandbox and row are not yet.  Comes with the
+-- params: host, limit, after_id
+-- Their wrapper is gone; files, sandbox and row are not yet.  From after_id on,
+-- so that what fails is tried once in a pass and holds up nobody.  Comes with the
 -- sandbox's lock; what somebody else is at is passed over, and so is a sandbox
 -- that failed to go until its next attempt is due.
 WITH due AS MATERIALIZED (
@@ -168,7 +179,7 @@ WITH due AS MATERIALIZED (
       JOIN lease l ON l.session_id = s.id
       JOIN sandbox b ON b.id = s.sandbox_id
      WHERE s.state = 'deleting' AND l.state = 'none' AND b.host IN ('', $1)
-       AND (b.state <> 'destroying' OR b.deadline < statement_timestamp())
+       AND s.id > $3 AND (b.state <> 'destroying' OR b.deadline < statement_timestamp())
      ORDER BY s.id
      LIMIT 20 * $2::int
 )
@@ -217,15 +228,14 @@ RETURNING s.id;
 -- name: due_idle_sandboxes
 -- params: host, idle_seconds, limit
 -- Nothing owns a wrapper in them: shared ones after their grace, a session's
--- own one at once.
+-- own one at once; neither before the deadline of who is, or was, at it.
 SELECT b.id, b.incarnation
   FROM sandbox b
  WHERE b.state IN ('creating', 'running') AND b.host = $1
    AND NOT EXISTS (SELECT FROM lease l WHERE l.sandbox_id = b.id AND l.state <> 'none')
-   AND CASE WHEN b.id LIKE 'ses-%' THEN
-                coalesce(b.deadline, '-infinity') < statement_timestamp()
-            ELSE coalesce(b.idle_since, b.changed_at) <
-                statement_timestamp() - make_interval(secs => $2::int) END
+   AND coalesce(b.deadline, '-infinity') < statement_timestamp()
+   AND (b.id LIKE 'ses-%' OR coalesce(b.idle_since, b.changed_at) <
+            statement_timestamp() - make_interval(secs => $2::int))
  LIMIT $3::int;
 
 -- name: due_destroys

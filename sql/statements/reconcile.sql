@@ -31,7 +31,7 @@ SELECT coalesce(b.id, seen.id) AS id, b.id IS NOT NULL AS known, coalesce(b.stat
 -- cells: [{sandbox, session, generation, instance}] of the sandboxes that were
 -- asked.  stranger: a wrapper whose lease is none, or (known = false) that
 -- nobody has a lease for; missing: a wrapper that its lease owns and that is
--- not there.
+-- not there.  lease_generation is what is true of the lease now.
 WITH cell AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($2::jsonb)
              AS t (sandbox text, incarnation text, session text, generation bigint, instance text)
@@ -39,12 +39,13 @@ WITH cell AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($3::jsonb) AS t (id text, incarnation text)
 )
 SELECT 'stranger' AS what, l.session_id IS NOT NULL AS known, cell.sandbox AS sandbox_id,
-       cell.incarnation, cell.session AS session_id, cell.generation, cell.instance
+       cell.incarnation, cell.session AS session_id, cell.generation, cell.instance,
+       coalesce(l.generation, 0) AS lease_generation
   FROM cell LEFT JOIN lease l ON l.session_id = cell.session
  WHERE l.session_id IS NULL
     OR l.state = 'none'
 UNION ALL
-SELECT 'missing', true, b.id, b.incarnation, l.session_id, l.generation, l.instance
+SELECT 'missing', true, b.id, b.incarnation, l.session_id, l.generation, l.instance, l.generation
   FROM box
   JOIN sandbox b ON b.id = box.id AND b.incarnation = box.incarnation AND b.host = $1
   JOIN lease l ON l.sandbox_id = b.id

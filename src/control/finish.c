@@ -169,18 +169,22 @@ finish_due(struct control *ctl, int64_t limit, struct finish_count *n,
 	char text[24];
 	int rc;
 
-	*n = (struct finish_count){ 0 };
+	n->found = n->done = n->failed = 0;
 	snprintf(text, sizeof(text), "%" PRId64, limit);
 	if (STORE_RUN(ctl->store, STMT_DUE_DELETIONS, &r, e,
-		ctl->conf->host_name, text) < 0)
+		ctl->conf->host_name, text, n->last) < 0)
 		return -1;
 	n->found = rows_count(r);
+	if (n->found > 0)
+		str_copy(n->last, sizeof(n->last),
+		    rows_text(r, n->found - 1, "session_id"));
 	all = xcalloc(n->found + 1, sizeof(*all));
 	boxes = read_due(r, all);
 	rc = finish(ctl, all, n->found, &n->done, e);
 	control_unlock_all(ctl, boxes);
 	for (size_t i = 0; i < n->found; i++)
 		if (all[i].why.kind != ERR_NONE) {
+			err_wrap(&all[i].why, "session %s", all[i].session);
 			log_err(LOG_WARN, "delete_goes_on", &all[i].why);
 			n->failed++;
 		}

@@ -12,14 +12,15 @@
 int finish_delete(struct control *ctl, const char *session, bool *done,
     struct err *e) MUST_CHECK;
 
-/* What came of a batch. */
+/* What came of a batch; behind `last` the next one begins. */
 struct finish_count {
 	size_t found, done, failed;
+	char last[ID_MAX];
 };
 
 /*
  * Finishes up to `limit` deletions of this host that nobody else is at.  What
- * failed is logged and counted; the next time goes on with it.
+ * failed is logged and counted, for another pass to go on with.
  */
 int finish_due(struct control *ctl, int64_t limit, struct finish_count *n,
     struct err *e) MUST_CHECK;

@@ -388,10 +388,14 @@ wave_run(struct control *ctl, struct wave *w, struct err *e)
 	CRASH_POINT("stop.cleared");
 	rc = record(ctl, w, e);
 	CRASH_POINT("stop.ended");
-	for (size_t i = 0; i < w->count; i++)
-		if (!w->stop[i].absent)
-			log_err(LOG_WARN, "stop_not_confirmed",
-			    &w->stop[i].why);
+	for (size_t i = 0; i < w->count; i++) {
+		struct err why = w->stop[i].why;
+
+		if (w->stop[i].absent)
+			continue;
+		err_wrap(&why, "session %s", w->stop[i].s.id);
+		log_err(LOG_WARN, "stop_not_confirmed", &why);
+	}
 	stop_own_sandboxes(ctl, w);
 	return rc;
 }

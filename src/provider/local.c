@@ -186,8 +186,12 @@ bury_old(const struct provider *p, int64_t deadline_ms, struct err *e)
 static int
 sweep(const struct provider *p, int64_t deadline_ms, bool *left, struct err *e)
 {
-	if (trash_sweep(p, deadline_ms, left, e) < 0)
+	bool more;
+
+	if (trash_sweep(p, deadline_ms, left, e) < 0 ||
+	    storage_sweep(p, deadline_ms, &more, e) < 0)
 		return -1;
+	*left = *left || more;
 	if (bury_old(p, deadline_ms, e) < 0)
 		return -1;
 	return local_sweep_groups(p, deadline_ms, e);

@@ -155,3 +155,38 @@ storage_boxes(const struct provider *p, char ***out, struct err *e)
 
 	return file_names(AT_FDCWD, path, out, e);
 }
+
+int
+storage_sweep(const struct provider *p, int64_t deadline_ms, bool *left,
+    struct err *e)
+{
+	auto_free char *path = xasprintf("%s/storage", p->conf->state_dir);
+	auto_names char **boxes = NULL;
+	auto_fd int top = -1;
+	struct stat ours, st;
+	bool found;
+
+	*left = false;
+	top = file_opendir(AT_FDCWD, path, &found, e);
+	if (top < 0)
+		return found ? -1 : 0;
+	if (fstat(top, &ours) < 0)
+		return err_errno(e, "%s", path);
+	if (storage_boxes(p, &boxes, e) < 0)
+		return -1;
+	for (char **n = boxes; *n != NULL; n++) {
+		auto_fd int box = -1;
+		bool more;
+
+		if (fstatat(top, *n, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISDIR(st.st_mode) || st.st_dev == ours.st_dev)
+			continue;
+		box = file_opendir(top, *n, &found, e);
+		if (box < 0 && !found)
+			continue;
+		if (box < 0 || trash_sweep_here(box, deadline_ms, &more, e) < 0)
+			return -1;
+		*left = *left || more;
+	}
+	return 0;
+}

@@ -34,6 +34,12 @@ int storage_drop(const struct provider *p, const char *name,
 /* Names of the sessions that have a directory; NULL at the end. */
 int storage_sessions(const struct provider *p, const char *name, char ***out,
     struct err *e) MUST_CHECK;
+/*
+ * Unlinks what was dropped on file systems of sandboxes' own, from where it
+ * cannot be moved into the trash.
+ */
+int storage_sweep(const struct provider *p, int64_t deadline_ms, bool *left,
+    struct err *e) MUST_CHECK;
 /* Names of the sandboxes that have one. */
 int storage_boxes(const struct provider *p, char ***out, struct err *e)
     MUST_CHECK;

@@ -16,8 +16,9 @@
 #include "provider/provider.h"
 
 /*
- * Moves dir/name into the trash.  Success, too, when there is no such entry:
- * somebody else has moved it.
+ * Moves dir/name into the trash; where dir is on a file system of its own, it
+ * gets a name there by which trash_sweep_here() knows it.  Success, too, when
+ * there is no such entry: somebody else has moved it.
  */
 int trash_take(const struct provider *p, int dir, const char *name,
     struct err *e) MUST_CHECK;
@@ -25,5 +26,9 @@ int trash_take(const struct provider *p, int dir, const char *name,
 /* Unlinks until the trash is empty or the deadline is over. */
 int trash_sweep(const struct provider *p, int64_t deadline_ms, bool *left,
     struct err *e) MUST_CHECK;
+
+/* The same with what could only be given another name in `dir`. */
+int trash_sweep_here(int dir, int64_t deadline_ms, bool *left, struct err *e)
+    MUST_CHECK;
 
 #endif

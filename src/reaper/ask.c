@@ -95,8 +95,10 @@ judge(struct pass *p, const struct part *part, const struct rows *r, size_t i,
 
 	a->verdict = plan_work(part->why, &w,
 	    p->ctl->conf->stuck_seconds * 1000, &a->ask_ms, &a->moved);
-	if (a->verdict == PLAN_LEAVE)
+	if (a->verdict == PLAN_LEAVE) {
+		err_wrap(&a->one.e, "session %s", a->one.target.session);
 		pass_failed(p, part->name, &a->one.e);
+	}
 }
 
 static void

@@ -27,10 +27,10 @@ tell(const char *part, const char *column, const struct rows *r)
 void
 clear_deletions(struct pass *p)
 {
-	struct finish_count n = { .done = 1 };
+	struct finish_count n = { .found = 1 };
 	struct err e = { 0 };
 
-	while (!p->dry_run && n.done > 0 && pass_has_time(p)) {
+	while (!p->dry_run && n.found > 0 && pass_has_time(p)) {
 		if (finish_due(p->ctl, p->ctl->conf->reaper_batch, &n, &e) <
 		    0) {
 			pass_failed(p, "deletions", &e);

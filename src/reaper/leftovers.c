@@ -84,14 +84,17 @@ has_ended(const struct err *e)
  * go, and the next pass finds the sandbox down.
  */
 static void
-look_once_more(struct pass *p, const char *sandbox)
+nobody_answers(struct pass *p, const struct agent_roll *roll)
 {
 	const struct provider *pr = &p->ctl->provider;
 	struct sandbox_seen now;
-	struct err e = { 0 };
+	struct err e = roll->e;
 
-	if (pr->ops->inspect(pr, sandbox, &now, &e) < 0)
-		pass_failed(p, "cells", &e);
+	if (has_ended(&e) &&
+	    (p->dry_run || pr->ops->inspect(pr, roll->sandbox, &now, &e) == 0))
+		return;
+	err_wrap(&e, "sandbox %s", roll->sandbox);
+	pass_failed(p, "cells", &e);
 }
 
 /* Only those that answered are compared; one that is silent is a failure. */
@@ -104,10 +107,7 @@ compare_cells(struct pass *p, const struct agent_roll *all, size_t count,
 
 	for (size_t i = 0; i < count; i++) {
 		if (!all[i].answered) {
-			if (has_ended(&all[i].e))
-				look_once_more(p, all[i].sandbox);
-			else
-				pass_failed(p, "cells", &all[i].e);
+			nobody_answers(p, &all[i]);
 			continue;
 		}
 		json_array_append_new(boxes,
@@ -142,18 +142,26 @@ target_of(const struct rows *r, size_t i)
 	return t;
 }
 
-/* A lease that is none is told to stop it; what nobody leases must ripen. */
+/*
+ * A lease that is none is told to stop it, unless another life has begun since
+ * (it saw that nothing was left); what nobody leases must ripen.
+ */
 static int
 end_stranger(struct pass *p, const struct agent_target *t, bool known,
-    struct err *e)
+    int64_t lease_generation, struct err *e)
 {
 	auto_free char *thing = xasprintf("%s%s.%" PRId64, SIGHTING_CELL,
 	    t->session, t->generation);
 
 	if (known) {
+		const struct stop_subject who = { .session = t->session,
+			.seen_activity = -1,
+			.generation = lease_generation };
+		size_t ignored;
+
 		p->leaked++;
-		return stop_request(p->ctl, t->session, STOP_SLEEP,
-		    "unexpected-wrapper", NULL, -1, e);
+		return stop_request_all(p->ctl, &who, 1, STOP_SLEEP,
+		    "unexpected-wrapper", NULL, &ignored, e);
 	}
 	if (!is_ripe(p, thing))
 		return 0;
@@ -177,7 +185,8 @@ settle_cell(struct pass *p, const struct rows *r, size_t i)
 		rc = cell_control_gone(p->ctl, &t, &gone, &e);
 		p->gone += gone;
 	} else {
-		rc = end_stranger(p, &t, rows_bool(r, i, "known"), &e);
+		rc = end_stranger(p, &t, rows_bool(r, i, "known"),
+		    rows_int(r, i, "lease_generation"), &e);
 	}
 	if (rc < 0)
 		pass_failed(p, "cells", &e);

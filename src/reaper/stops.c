@@ -4,12 +4,13 @@
 #include <stdio.h>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/wave.h"
 #include "reaper/plan.h"
 
-enum { SILENT_TWICE = 2 };
+enum { SILENT_TWICE = 2, ALERT_FROM = 5 };
 
 void
 stops_expire_watchdogs(struct pass *p)
@@ -100,6 +101,24 @@ run_all(struct pass *p, struct silence *q)
 	}
 }
 
+/* Whoever does not end is told in every pass, with what stands in the way. */
+static void
+alert(struct pass *p)
+{
+	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (STORE_RUN(p->ctl->store, STMT_STOPS_FAILING, &r, &e,
+		pass_number(ALERT_FROM).text, limit.text) < 0)
+		pass_failed(p, "stops", &e);
+	for (size_t i = 0; r != NULL && i < rows_count(r); i++)
+		log_line(LOG_WARN, "stop_fails",
+		    "session %s: %s: %s attempts: %s",
+		    rows_text(r, i, "session_id"), rows_text(r, i, "reason"),
+		    rows_text(r, i, "attempts"), rows_text(r, i, "last_error"));
+}
+
 static void
 tell(struct pass *p)
 {
@@ -120,8 +139,10 @@ stops_run(struct pass *p)
 	auto_json json_t *times = json_object(), *skip = json_array();
 	struct silence q = { .times = times, .skip = skip };
 
-	if (p->dry_run)
+	if (p->dry_run) {
 		tell(p);
-	else
-		run_all(p, &q);
+		return;
+	}
+	run_all(p, &q);
+	alert(p);
 }

@@ -270,3 +270,34 @@ def everything():
     w = World()
     return {"leaks": list(leaks(w)), "missing": list(missing(w)),
             "doubles": list(doubles(w)), "stuck": list(stuck(w))}
+
+
+# ---- when every session has been deleted and every sandbox retired
+
+def in_the_end():
+    """The same, and then nobody may be left at all."""
+    found = everything()
+    found["stuck"] += ["session %s is %s, not deleted: %s" % tuple(row)
+                       for row in service.sql(
+        "SELECT id, state, coalesce(reason, '') FROM session"
+        " WHERE state <> 'deleted'")]
+    # a worker that looks holds a lock for a moment
+    faults.wait_until(lambda: not people(), 10)
+    found["leaks"] += ["process %d: %r %s" % (
+        pid, service.stat(pid), " ".join(words(pid))[:120])
+        for pid in people()]
+    return found
+
+
+def people():
+    """Who is in a sandbox of ours: by notes, by locks, by groups."""
+    found = set(service.stack("stack_sandbox_pids", check=False).split())
+    for box in group_dirs():
+        for f in glob.glob(os.path.join(box, "**/cgroup.procs"),
+                           recursive=True):
+            try:
+                with open(f, encoding="utf-8") as procs:
+                    found.update(procs.read().split())
+            except OSError:
+                pass  # the group has gone meanwhile
+    return sorted(map(int, found))

@@ -8,6 +8,7 @@
 """
 import glob
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -178,10 +179,22 @@ class Watch:
     def __init__(self):
         self.process = subprocess.Popen([WATCH], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
+        self.said = ""
+
+    def wait_for_double(self, session, seconds):
+        """Until it tells of that session; end() does again."""
+        end = time.monotonic() + seconds
+        out = self.process.stdout.fileno()
+        while "session=" + session not in self.said:
+            left = max(0, end - time.monotonic())
+            if not select.select([out], [], [], left)[0]:
+                return
+            self.said += os.read(out, 65536).decode()
 
     def end(self):
         """(lines about doubles, samples, wrappers seen)"""
-        lines = self.process.communicate("\n")[0].splitlines()
+        self.said += self.process.communicate("\n")[0]
+        lines = self.said.splitlines()
         if not lines or not lines[-1].startswith("samples="):
             raise AssertionError("the watcher died: %r" % lines)
         figures = dict(w.split("=") for w in lines[-1].split())

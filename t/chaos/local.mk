@@ -14,6 +14,7 @@ chaos-programs: all $(CHAOS)
 
 EXTRA_DIST += \
 	%D%/audit.py \
+	%D%/audit.t \
 	%D%/chaos.py \
 	%D%/clients.py \
 	%D%/crash-points.t \

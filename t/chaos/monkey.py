@@ -224,10 +224,8 @@ class Monkey:
         seconds = 0.5 + 1.5 * rng.random()
         data = os.path.join(service.setting("STACK_STATE"), "data")
         if os.environ.get("CHAOS_DISK") == "tmpfs":
-            with self.lock:
-                v = os.statvfs(data)
-                used = (v.f_blocks - v.f_bfree) * v.f_frsize
-                resize(data, used + 65536)
+            # who writes meanwhile has more than would fit: then once more
+            service.until("the disk is full", lambda: shrink(data))
             time.sleep(seconds)
             resize(data, int(os.environ["CHAOS_DISK_SIZE"]))
         else:  # no file system of our own: the calls that would write
@@ -256,3 +254,14 @@ class Monkey:
 def resize(data, size):
     subprocess.run(["mount", "-o", "remount,size=%d" % size, data],
                    check=True)
+
+
+def shrink(data):
+    """Down to what is used; False: that grew meanwhile."""
+    v = os.statvfs(data)
+    used = (v.f_blocks - v.f_bfree) * v.f_frsize
+    try:
+        resize(data, used + 65536)
+    except subprocess.CalledProcessError:
+        return False
+    return True

@@ -27,6 +27,7 @@ is "$(value missing)" 0 "no row is without its thing"
 is "$(value stuck)" 0 "nothing is stuck"
 is "$(value countersWrong)" 0 "quotas count what there is"
 ok "the watcher looked on" test "$(value samples)" -gt 50
+ok "and saw who there was" test "$(value wrappersSeen)" -gt 50
 ok "there were sessions to break" test "$(value creates)" -gt 50
 
 # ---- the seed is the schedule

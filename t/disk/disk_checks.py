@@ -16,6 +16,7 @@ from service import (at, call, create, execute, expect, get, problem, reap,
 from tap import case, equal, true
 
 DISK_MB, MIN_MB, LOW_MB, BALLAST_MB = 512, 160, 64, 16
+SOON_MB = 60  # a few seconds' work for a writer
 CONF = """capacity_min_mb = %d
 disk_low_mb = %d
 ballast_mb = %d
@@ -131,7 +132,8 @@ def refused(reply):
 
 
 def writer(sid, key=None):
-    """A job that writes 20 MB a second, for ever."""
+    """A job that writes 20 MB a second, for ever.  What lies there already is
+    of no account: fill() first, and it is soon too much."""
     execute(sid, "(while :; do head -c 2097152 /dev/zero >>big; sleep 0.1;"
             " done) >/dev/null 2>&1 &", key)
 
@@ -277,6 +279,16 @@ def no_space_on_its_own_file_system_destroys_a_sandbox_which_says_so():
         for name in made:
             os.unlink(name)
         equal(execute(s["id"], "cat kept", key), "mine\n", "its files are there")
+        other = create(key)
+        execute(other["id"], "mkdir -p a/b; echo x >a/b/c", key)
+        made = exhaust(box)
+        call("DELETE", at(other["id"]), key=key)
+        until("a session of it is deleted",
+              lambda: get(other["id"], key)["state"] == "deleted")
+        for name in made:
+            os.unlink(name)
+        equal(reap()[0], 0, "the pass")
+        equal(os.listdir(box), [s["id"]], "what is left on its file system")
         expect(200, call("POST", at(s["id"], "/sleep"), key=key))
         retire(s["sandboxId"])
     finally:
@@ -289,6 +301,7 @@ def no_space_on_its_own_file_system_destroys_a_sandbox_which_says_so():
 def the_heaviest_writer_is_frozen_the_other_goes_on_and_postgresql_lives():
     s, other = session(isolation="session"), session(isolation="session")
     execute(other["id"], "head -c 31457280 /dev/zero >large")
+    fill(LOW_MB + SOON_MB)
     writer(s["id"])
     until("it is frozen", lambda: get(s["id"])["reason"] == "disk_low")
     equal(get(s["id"])["state"], "ready", "state")
@@ -318,6 +331,7 @@ def the_heaviest_writer_is_frozen_the_other_goes_on_and_postgresql_lives():
 @case
 def a_frozen_session_can_be_deleted_and_makes_room():
     s = session(isolation="session")
+    fill(MIN_MB + SOON_MB)
     writer(s["id"])
     until("it is frozen", lambda: get(s["id"])["reason"] == "disk_low")
     call("DELETE", at(s["id"]))
@@ -332,6 +346,7 @@ def a_frozen_session_can_be_deleted_and_makes_room():
 def of_a_shared_sandbox_one_session_is_frozen_and_its_sibling_goes_on():
     s, sibling = session(), session()
     equal(s["sandboxId"], sibling["sandboxId"], "one sandbox")
+    fill(LOW_MB + SOON_MB)
     writer(s["id"])
     until("it is frozen", lambda: get(s["id"])["reason"] == "disk_low")
     equal(execute(sibling["id"], "echo fine >f; cat f"), "fine\n", "sibling")
@@ -342,6 +357,7 @@ def of_a_shared_sandbox_one_session_is_frozen_and_its_sibling_goes_on():
 def a_file_without_a_name_hides_nobody():
     s, other = session(isolation="session"), session(isolation="session")
     execute(other["id"], "head -c 104857600 /dev/zero >large")
+    fill(LOW_MB + SOON_MB)
     execute(s["id"], "(exec 3>gone; rm gone; while :; do"
             " head -c 2097152 /dev/zero >&3; sleep 0.1; done)"
             " >/dev/null 2>&1 &")

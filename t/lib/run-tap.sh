@@ -7,7 +7,7 @@
 # failed.
 set -uo pipefail
 
-readonly GUARD_SECONDS=900 # against a test that hangs, not a measure
+readonly GUARD_SECONDS=1800 # against a test that hangs, not a measure
 
 # tally STATUS: reads TAP, prints "passed failed skipped why".
 tally() {

@@ -267,7 +267,7 @@ def two_reapers_share_the_work():
 
 @case
 def a_sandbox_that_hangs_costs_the_others_nothing():
-    service.configure(discovery_seconds=1)
+    service.configure(discovery_seconds=3)  # time enough for the other one
     bad, good = create(isolation="session"), create()["id"]
     init = service.init_of(job(bad["id"], "8203.%d" % ME)[0])
     sql("SELECT session_request_stop(id, 'sleep',"
@@ -287,6 +287,60 @@ def a_sandbox_that_hangs_costs_the_others_nothing():
         " WHERE state = 'stop_needed'")
     passes()
     equal(state(bad["id"])[::2], ["asleep", "none"], "once it answers")
+
+
+@case
+def a_wrapper_of_a_lease_that_is_none_is_stopped_unless_a_life_has_begun():
+    create()  # so that the sandbox is in use
+    sid = create()["id"]
+    instance = value("SELECT instance FROM lease WHERE session_id = :'v1'", sid)
+    job(sid, "8205.%d" % ME)
+    leaked = ("UPDATE session SET state = 'asleep' WHERE id = '%s';"
+              "UPDATE lease SET state = 'none', instance = NULL"
+              " WHERE session_id = '%s'" % (sid, sid))
+    sql(leaked)
+    # a resume that is not committed when the rows are compared
+    with service.Held(
+            "UPDATE session SET state = 'ready' WHERE id = '%s';"
+            "UPDATE lease SET state = 'owns_wrapper', instance = '%s',"
+            " generation = generation + 1 WHERE session_id = '%s'"
+            % (sid, instance, sid)) as resume:
+        one = start_reaper()
+        until("it is done, or waits for the row", lambda: one.poll() is not None
+              or sql("SELECT pid FROM pg_locks WHERE NOT granted"))
+        resume.psql.stdin.write("COMMIT;\n")
+    one.communicate(timeout=service.PATIENCE)
+    equal(state(sid), ["ready", "", "owns_wrapper"], "who was resumed")
+    sql(leaked)
+    equal(passes()["leaked"], 1, "leaked")
+    equal(state(sid)[::2], ["asleep", "stop_needed"], "it is to be stopped")
+    passes()
+    equal(state(sid)[::2], ["asleep", "none"], "the next pass did")
+    equal(service.running("8205.%d" % ME), [], "nothing runs")
+
+
+@case
+def a_stop_that_failed_five_times_is_told_with_its_reason():
+    sid = create()["id"]
+    sql("SELECT session_request_stop(:'v1', 'sleep',"
+        " '{\"reason\": \"user-interrupt\"}')", sid)
+    told = []
+    for attempts in (4, 5):
+        sql("UPDATE lease SET attempts = :'v2', last_error = 'it will not go',"
+            " next_attempt_at = clock_timestamp() + interval '1 hour'"
+            " WHERE session_id = :'v1'", sid, attempts)
+        done = service.run("sandlease-reaper")
+        equal(done.returncode, 0, "status, with %r" % done.stderr)
+        told.append([l for l in done.stderr.decode().splitlines()
+                     if "stop_fails" in l])
+    equal(told[0], [], "not before")
+    equal(len(told[1]), 1, "a line: %r" % told)
+    for word in (sid, "user-interrupt", "5 attempts", "it will not go"):
+        true(word in told[1][0], "%s: %s" % (word, told[1]))
+    sql("UPDATE lease SET next_attempt_at = clock_timestamp()"
+        " WHERE session_id = :'v1'", sid)
+    passes()
+    equal(state(sid)[::2], ["asleep", "none"], "and tried again")
 
 
 # ---- leases without their session's row

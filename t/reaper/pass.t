@@ -396,15 +396,24 @@ def several_at_once_do_everything_once():
 
 @case
 def a_pass_that_meets_trouble_does_the_rest_and_says_so():
-    bad, good = create(isolation="session"), create()["id"]
+    bad, *others = sorted((create(isolation="session") for _ in range(3)),
+                          key=lambda s: s["id"])  # the order of deletions
+    doomed, good = [s["id"] for s in others], create()["id"]
     expect(200, call("POST", at(bad["id"], "/sleep")))
     sql("INSERT INTO sandbox (id, tenant, class) VALUES"
         " ('not-an-id', 'demo', 'shared')")
     sql("UPDATE session SET sandbox_id = 'not-an-id', state = 'deleting'"
         " WHERE id = :'v1'", bad["id"])
     shift(good, "keep_warm_until")
+    for sid in doomed:
+        sql("SELECT session_request_stop(:'v1', 'delete',"
+            " '{\"reason\": \"session-delete\"}')", sid)
+    service.configure(reaper_batch=1)
     status, _, summary = reap()
+    service.configure(reaper_batch=50)
     equal(status, 1, "exit status")
+    equal({state(sid)[0] for sid in doomed}, {"deleted"},
+          "what cannot be deleted holds up nobody")
     true(summary["failures"] >= 1, "failures: %r" % summary)
     equal(state(good)[0], "asleep", "the others")
     equal(state(bad["id"])[0], "deleting", "nothing is pretended")

@@ -108,6 +108,18 @@ is "$(sockets "$(sid g)" 0)" "n|t" "of one that is over"
 is "$(sockets "$(sid a)" 1)" "n|t" "of one whose lease is none"
 is "$(sockets "$(sid z)" 1)" "n|f" "of nobody"
 
+# ---- sandboxes in which nothing runs
+
+must "INSERT INTO sandbox (id, tenant, class, state, incarnation, host, boot_id, idle_since)
+	VALUES ('org-idle', 'acme', 'shared', 'running', 'inc', 'h1', 'b1', 'epoch')"
+idle() { q "EXECUTE due_idle_sandboxes('h1', '$1', '10')" | grep org-idle; }
+is "$(idle 600)" "org-idle|inc" "a shared one is due after its grace"
+is "$(idle 2000000000)" "" "not before"
+is "$(q "SELECT sandbox_retire('org-idle', 'inc', false, 1)")" t "somebody stops it"
+is "$(idle 600)" "" "and if that fails, it is not tried again at once"
+must "UPDATE sandbox SET deadline = 'epoch' WHERE id = 'org-idle'"
+is "$(idle 600)" "org-idle|inc" "but later"
+
 # ---- a lease that an operator ends
 
 is "$(q "SELECT lease_force_release('$(sid z)', 't')")" "" "there is no such lease"
