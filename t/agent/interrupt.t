@@ -80,6 +80,21 @@ def options_of_the_shell_survive():
     box.ask("kill", session=s, waitMs=10000)
 
 
+def a_shell_that_waits_for_its_next_command_tells_as_well():
+    s = box.session()
+    # it swallows the word that it is ready again: the wrapper takes it to be busy
+    running = start(s, """here=kept; builtin() { case "$*" in
+        "printf d"*) unset -f builtin; touch /workspace/ended;;
+        *) command builtin "$@";; esac; }""", 1)
+    if not eventually(lambda: box.run(s, "test -e /workspace/ended",
+                                      sessionId="other")["exitCode"] == 0):
+        raise AssertionError("it does not end")
+    same(box.forward("interrupt", s)["interrupted"], 1, "a command that has just ended")
+    same(result(running)[:2], (130, True), "is interrupted")
+    same(box.run(s, "echo ${here-lost}")["stdout"], "kept\n", "and its shell keeps its state")
+    box.ask("kill", session=s, waitMs=10000)
+
+
 def a_command_that_ends_in_that_moment_does_no_harm():
     s = box.session()
     for i in range(20):
@@ -98,6 +113,7 @@ def a_command_that_ends_in_that_moment_does_no_harm():
 try:
     run([commands_that_wait_for_their_shell_never_run, only_what_was_asked_for_before_is_meant,
          a_shell_that_will_not_tell_is_replaced, options_of_the_shell_survive,
+         a_shell_that_waits_for_its_next_command_tells_as_well,
          a_command_that_ends_in_that_moment_does_no_harm])
 finally:
     box.close()
