@@ -103,13 +103,13 @@ signal_job(const struct interrupt_job *j, int sig)
 }
 
 static void
-begin_job(struct interrupt_job *j)
+begin_job(struct interrupt_job *j, bool can_tell)
 {
 	j->told = true;
 	if (j->root == 0)
 		return;
 	j->alone = !j->shell && signal_job(j, 0) == 0;
-	if (j->shell)
+	if (j->shell && can_tell)
 		kill(j->root, SIGUSR2);
 	else if (!j->alone)
 		kill(j->root, SIGSTOP); /* lest it go on with its list */
@@ -160,20 +160,20 @@ wait_processes(int sig, int ms)
 		nap();
 }
 
-static void write_script(void);
+static bool write_script(void);
 
 int
 interrupt_all(int64_t older_ms, size_t *count, struct err *e)
 {
 	int64_t before = clock_ms() - older_ms, end;
 	size_t left;
+	bool can_tell = write_script();
 
 	*count = 0;
-	write_script();
 	pthread_mutex_lock(&lock);
 	for (struct interrupt_job *j = jobs; j != NULL; j = j->next)
 		if (j->asked_ms <= before && !j->told) {
-			begin_job(j);
+			begin_job(j, can_tell);
 			(*count)++;
 		}
 	pthread_mutex_unlock(&lock);
@@ -204,9 +204,10 @@ interrupt_trap(struct buf *to)
 
 /*
  * What the trap runs: it tells all and stands still, lest it go on with the
- * command.  A shell that does not find it loses its state, no more.
+ * command.  False when it is not there as a whole: the tenant may have filled
+ * /tmp, or put something else in its place.
  */
-static void
+static bool
 write_script(void)
 {
 	auto_buf struct buf text = { 0 };
@@ -218,10 +219,10 @@ write_script(void)
 	buf_fmt(&text, "} >|%s/state.$$ 2>/dev/null\n\\builtin kill -STOP $$\n",
 	    dir);
 	(void)mkdir(dir, 0700);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+	fd = open(path,
+	    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
 	    0600);
-	if (fd >= 0)
-		(void)!write(fd, text.data, text.len);
+	return fd >= 0 && write(fd, text.data, text.len) == (ssize_t)text.len;
 }
 
 static bool

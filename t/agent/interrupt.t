@@ -95,6 +95,23 @@ def a_shell_that_waits_for_its_next_command_tells_as_well():
     box.ask("kill", session=s, waitMs=10000)
 
 
+def nothing_in_the_tenants_hands_lets_a_list_go_on():
+    for what, command in (("a full /tmp", "head -c 20M /dev/zero >/tmp/full 2>/dev/null"),
+                          ("a fifo in the way", "mkfifo /tmp/.sandlease-inst1/interrupt"),
+                          ("a directory in the way", "mkdir /tmp/.sandlease-inst1/interrupt"),
+                          ("no place at all", "rm -r /tmp/.sandlease-*; touch /tmp/.sandlease-inst1")):
+        s = box.session()
+        running = start(s, command + "; touch /workspace/began; sleep 1000; touch /workspace/wrong", 1)
+        if not eventually(lambda: box.call(s, "POST", "/api/read",
+                                           {"path": "/workspace/began"}).status == 200):
+            raise AssertionError("it does not begin")
+        same(box.forward("interrupt", s).get("interrupted"), 1, what)
+        same(result(running)[:2], (130, True), "does not hold an interruption up")
+        same(box.call(s, "POST", "/api/read", {"path": "/workspace/wrong"}).status, 404,
+             "nor let the list go on")
+        box.ask("kill", session=s, waitMs=10000)
+
+
 def a_command_that_ends_in_that_moment_does_no_harm():
     s = box.session()
     for i in range(20):
@@ -113,7 +130,7 @@ def a_command_that_ends_in_that_moment_does_no_harm():
 try:
     run([commands_that_wait_for_their_shell_never_run, only_what_was_asked_for_before_is_meant,
          a_shell_that_will_not_tell_is_replaced, options_of_the_shell_survive,
-         a_shell_that_waits_for_its_next_command_tells_as_well,
+         a_shell_that_waits_for_its_next_command_tells_as_well, nothing_in_the_tenants_hands_lets_a_list_go_on,
          a_command_that_ends_in_that_moment_does_no_harm])
 finally:
     box.close()
