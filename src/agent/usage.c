@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,16 +16,26 @@
 #include "common/str.h"
 
 enum {
-	DEPTH_MAX = 128,
+	OPEN_MAX = 32, /* directories at once */
 	ENTRIES_MAX = 1000 * 1000,
 	BUDGET_MS = 2000,
 	PATH_BYTES = 256,
 	BLOCK_BYTES = 512 /* st_blocks counts these, whatever the file system */
 };
 
+/*
+ * A directory on the way down.  Of a tree that is deeper than OPEN_MAX the upper
+ * ones are closed meanwhile: depth costs memory only, within the budget.
+ */
+struct level {
+	DIR *dir;  /* NULL: closed */
+	ino_t ino; /* ... and what it was */
+	long at;   /* ... and how much of it has been read */
+};
+
 struct walk {
-	DIR *dir[DEPTH_MAX];
-	int depth;
+	struct level *level;
+	size_t depth, room;
 	dev_t device;
 	struct usage *u;
 };
@@ -39,25 +50,75 @@ share_of(const struct stat *st)
 }
 
 static void
+put_aside(struct level *l)
+{
+	struct stat st = { 0 };
+
+	(void)!fstat(dirfd(l->dir), &st); /* no directory has number 0 */
+	l->ino = st.st_ino;
+	l->at = telldir(l->dir);
+	closedir(TAKE(l->dir));
+}
+
+/* By the way up from the one below; a tenant who moves things may bend that. */
+static bool
+take_up(const struct walk *w, struct level *l, int below)
+{
+	int fd = openat(below, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != w->device ||
+	    st.st_ino != l->ino || (l->dir = fdopendir(fd)) == NULL) {
+		mem_close_fd(&fd);
+		return false;
+	}
+	seekdir(l->dir, l->at);
+	return true;
+}
+
+static void
 enter(struct walk *w, int at, const char *name)
 {
-	int fd;
-	DIR *d;
+	int fd =
+	    openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 
-	if (w->depth == DEPTH_MAX) {
-		w->u->whole = false;
-		return;
-	}
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	d = fd >= 0 ? fdopendir(fd) : NULL;
 	if (d == NULL) {
 		/* one that is gone meanwhile is no secret */
 		w->u->whole = w->u->whole && errno == ENOENT;
-		if (fd >= 0)
-			close(fd);
+		mem_close_fd(&fd);
 		return;
 	}
-	w->dir[w->depth++] = d;
+	if (w->depth == w->room) {
+		w->room = 2 * w->room + OPEN_MAX;
+		w->level = xrealloc(w->level, w->room * sizeof(*w->level));
+	}
+	w->level[w->depth++] = (struct level){ .dir = d };
+	if (w->depth > OPEN_MAX)
+		put_aside(&w->level[w->depth - 1 - OPEN_MAX]);
+}
+
+static void
+abandon(struct walk *w)
+{
+	w->u->whole = false;
+	while (w->depth > 0)
+		if (w->level[--w->depth].dir != NULL)
+			closedir(w->level[w->depth].dir);
+}
+
+static void
+leave(struct walk *w)
+{
+	struct level *l = &w->level[w->depth - 1];
+
+	if (w->depth > 1 && l[-1].dir == NULL &&
+	    !take_up(w, &l[-1], dirfd(l->dir))) {
+		abandon(w);
+		return;
+	}
+	closedir(l->dir);
+	w->depth--;
 }
 
 static void
@@ -89,22 +150,21 @@ usage_tree(const char *path, struct usage *u)
 	w.device = st.st_dev;
 	enter(&w, AT_FDCWD, path);
 	while (w.depth > 0) {
-		DIR *d = w.dir[w.depth - 1];
+		DIR *d = w.level[w.depth - 1].dir;
 		const struct dirent *entry = readdir(d);
 
-		if (entry == NULL || u->entries == 0 ||
-		    clock_left_ms(u->until) == 0) {
-			u->whole = u->whole && entry == NULL;
-			closedir(d);
-			w.depth--;
-			continue;
+		if (clock_left_ms(u->until) == 0 ||
+		    (entry != NULL && u->entries == 0)) {
+			abandon(&w);
+		} else if (entry == NULL) {
+			leave(&w);
+		} else if (!str_equal(entry->d_name, ".") &&
+		    !str_equal(entry->d_name, "..")) {
+			u->entries--;
+			count(&w, dirfd(d), entry->d_name);
 		}
-		if (str_equal(entry->d_name, ".") ||
-		    str_equal(entry->d_name, ".."))
-			continue;
-		u->entries--;
-		count(&w, dirfd(d), entry->d_name);
 	}
+	free(w.level);
 }
 
 /* One process; what it shares with another is counted for both. */
@@ -122,8 +182,13 @@ count_open(pid_t pid, dev_t device, struct usage *u)
 		u->whole = u->whole && errno == ENOENT;
 		return;
 	}
-	while ((entry = readdir(d)) != NULL && clock_left_ms(u->until) > 0) {
+	while ((entry = readdir(d)) != NULL) {
 		struct stat st;
+
+		if (clock_left_ms(u->until) == 0) {
+			u->whole = false;
+			break;
+		}
 
 		/* follows the kernel's own link to the open file, no path */
 		if (fstatat(dirfd(d), entry->d_name, &st, 0) == 0 &&

@@ -119,14 +119,41 @@ what_was_not_seen_is_said(void **state)
 	assert_true(measure(ENTRIES).whole);
 }
 
+/* Directories in one another, with a file on each side of every tenth. */
+static void
+dig(int depth)
+{
+	for (int i = 0; i < depth; i++) {
+		if (i % 10 == 0) {
+			put("a");
+			put("z");
+		}
+		assert_true(mkdir("d", 0700) == 0 && chdir("d") == 0);
+	}
+	assert_int_equal(chdir(dir), 0);
+}
+
+static void
+depth_hides_nothing(void **state)
+{
+	struct usage u;
+
+	(void)state;
+	dig(300);
+	assert_int_equal(mkdir("e", 0700) + chdir("e"), 0);
+	dig(100);
+	u = measure(ENTRIES);
+	assert_true(u.whole);
+	assert_int_equal(ENTRIES - u.entries, 300 + 60 + 1 + 100 + 20);
+	assert_true(u.bytes >= 80 * FILE_BYTES);
+}
+
 static void
 a_tree_without_end_ends(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 300; i++)
-		assert_true(mkdir("d", 0700) == 0 && chdir("d") == 0);
-	assert_int_equal(chdir(dir), 0);
-	assert_false(measure(ENTRIES).whole);
+	dig(300);
+	assert_false(measure(200).whole);
 }
 
 /* A cell is any process here; what it has open must have lost its name. */
@@ -179,6 +206,8 @@ main(void)
 		    a_file_with_two_names_counts_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_not_seen_is_said,
 		    begin, end),
+		cmocka_unit_test_setup_teardown(depth_hides_nothing, begin,
+		    end),
 		cmocka_unit_test_setup_teardown(a_tree_without_end_ends, begin,
 		    end),
 		cmocka_unit_test_setup_teardown(
