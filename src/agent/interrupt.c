@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/proctree.h"
@@ -21,9 +21,9 @@ enum {
 	GRACE_MS = 1000, /* between SIGTERM and SIGKILL */
 	KILL_MS = 1000,
 	GIVE_UP_MS = 7000, /* for the threads to finish */
-	STATE_MS = 500,
+	STATE_MS = 2000,   /* of a slow machine's shell, unless it dies */
 	STATE_MAX = 4 * 1024 * 1024,
-	NAP_NS = 10000000
+	NAP_MS = 10
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -147,7 +147,7 @@ wake_told(void)
 static void
 nap(void)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+	(void)poll(NULL, 0, NAP_MS);
 }
 
 /* Until nothing of the commands is left, or the time is over. */
@@ -256,14 +256,16 @@ read_state(const char *path, struct buf *out)
 }
 
 bool
-interrupt_state(pid_t shell, struct buf *out)
+interrupt_state(const struct child *shell, struct buf *out)
 {
-	auto_free char *path = xasprintf("%s/state.%d", dir, (int)shell);
+	auto_free char *path = xasprintf("%s/state.%d", dir, (int)shell->pid);
+	struct pollfd death = { shell->pidfd, POLLIN, 0 };
 	int64_t end = clock_ms() + STATE_MS;
 	bool whole;
 
-	while (!(whole = read_state(path, out)) && clock_left_ms(end) > 0)
-		nap();
+	while (!(whole = read_state(path, out)) && clock_left_ms(end) > 0 &&
+	    poll(&death, 1, NAP_MS) == 0)
+		;
 	unlink(path);
 	if (whole) {
 		out->len -= sizeof("\n" END_MARK "\n") - 1;

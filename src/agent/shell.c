@@ -354,7 +354,7 @@ replace_interrupted(struct shell *s, const struct shell_command *c,
 	/* bash that waits for a command runs its trap when a line has come */
 	if (p->script_len == 0)
 		(void)!write(s->proc.to, "\n", 1);
-	told = interrupt_state(pid, &state);
+	told = interrupt_state(&s->proc.child, &state);
 	str_copy(cwd, sizeof(cwd), b->cwd);
 	if (str_empty(c->cwd))
 		shell_proc_cwd(pid, cwd);
