@@ -19,6 +19,7 @@ enum {
 	OPEN_MAX = 32, /* directories at once */
 	ENTRIES_MAX = 1000 * 1000,
 	BUDGET_MS = 2000,
+	SEEN_MAX = 1024,
 	PATH_BYTES = 256,
 	BLOCK_BYTES = 512 /* st_blocks counts these, whatever the file system */
 };
@@ -167,9 +168,26 @@ usage_tree(const char *path, struct usage *u)
 	free(w.level);
 }
 
-/* One process; what it shares with another is counted for both. */
+/* Files that were counted already: processes inherit them from each other. */
+struct seen {
+	ino_t ino[SEEN_MAX];
+	size_t count;
+};
+
+/* Beyond SEEN_MAX all are new: better twice than not at all. */
+static bool
+is_new(struct seen *s, ino_t ino)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->ino[i] == ino)
+			return false;
+	if (s->count < SEEN_MAX)
+		s->ino[s->count++] = ino;
+	return true;
+}
+
 static void
-count_open(pid_t pid, dev_t device, struct usage *u)
+count_open(pid_t pid, dev_t device, struct seen *seen, struct usage *u)
 {
 	char path[PATH_BYTES];
 	const struct dirent *entry;
@@ -189,11 +207,10 @@ count_open(pid_t pid, dev_t device, struct usage *u)
 			u->whole = false;
 			break;
 		}
-
 		/* follows the kernel's own link to the open file, no path */
 		if (fstatat(dirfd(d), entry->d_name, &st, 0) == 0 &&
 		    S_ISREG(st.st_mode) && st.st_nlink == 0 &&
-		    st.st_dev == device)
+		    st.st_dev == device && is_new(seen, st.st_ino))
 			u->bytes += (int64_t)st.st_blocks * BLOCK_BYTES;
 	}
 	closedir(d);
@@ -203,6 +220,7 @@ void
 usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 {
 	auto_tree struct proctree tree = { 0 };
+	struct seen seen = { .count = 0 };
 	pid_t wrapper;
 
 	proctree_take(cell, &tree);
@@ -210,7 +228,7 @@ usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 	/* the wrapper shows nobody what it has open; it is ours */
 	for (size_t i = 0; i < tree.count; i++)
 		if (tree.procs[i].pid != wrapper)
-			count_open(tree.procs[i].pid, device, u);
+			count_open(tree.procs[i].pid, device, &seen, u);
 }
 
 static json_t *
