@@ -21,7 +21,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { REQUEST_MS = 2000, INOTIFY_INSTANCES = 64 };
+enum { REQUEST_MS = 2000, AGAIN_MS = 50, INOTIFY_INSTANCES = 64 };
 
 /* ---- answers */
 
@@ -55,14 +55,21 @@ init_refuse(struct conn *c, const struct err *e)
 }
 
 void
-init_answer_look(struct init *in, struct conn *c)
+init_look(struct init *in, struct conn *c)
 {
-	json_t *wrappers = cells_wrappers(&in->cells, c->session);
-	auto_json json_t *reply =
-	    json_pack("{s:b, s:o}", "ok", 1, "wrappers", wrappers);
+	bool over = clock_left_ms(c->until) == 0;
+	auto_json json_t *reply = NULL;
+	json_t *wrappers;
 
+	if (!over && clock_left_ms(c->again) > 0)
+		return;
+	wrappers = cells_wrappers(&in->cells, c->session);
+	reply = json_pack("{s:b, s:o}", "ok", 1, "wrappers", wrappers);
 	markers_append(c->session, wrappers);
-	init_answer(c, reply);
+	if (over || json_array_size(wrappers) == 0)
+		init_answer(c, reply);
+	else /* whom no cell encloses, nobody tells us of */
+		c->again = clock_ms() + AGAIN_MS;
 }
 
 static struct conn *
@@ -122,8 +129,10 @@ cell_ended(struct init *in, struct cell *cell)
 	err_set(&e, ERR_INTERNAL, "launch_failed",
 	    "the cell ended before its wrapper served");
 	init_launch_failed(in, session, &e);
-	while ((c = next_waiting(in, WAIT_GONE, session, &at)) != NULL)
-		init_answer_look(in, c);
+	while ((c = next_waiting(in, WAIT_GONE, session, &at)) != NULL) {
+		c->again = 0;
+		init_look(in, c);
+	}
 }
 
 static void
@@ -234,11 +243,9 @@ read_request(struct init *in, struct conn *c)
 static void
 check_time(struct init *in, struct conn *c)
 {
-	if (c->wait == WAIT_NOTHING || clock_left_ms(c->until) > 0)
-		return;
 	if (c->wait == WAIT_GONE)
-		init_answer_look(in, c);
-	else
+		init_look(in, c);
+	else if (c->wait != WAIT_NOTHING && clock_left_ms(c->until) == 0)
 		free_slot(c);
 }
 
@@ -270,6 +277,8 @@ fill(struct init *in, int signal_fd, struct watch *w)
 		watch(w, c->wait == WAIT_REQUEST ? c->fd : -1);
 		if (c->wait != WAIT_NOTHING && c->until < next)
 			next = c->until;
+		if (c->wait == WAIT_GONE && c->again < next)
+			next = c->again;
 	}
 	for (size_t i = 0; i < in->cells.count; i++) {
 		const struct cell *c = &in->cells.cell[i];

@@ -33,13 +33,14 @@ enum wait {
 	WAIT_NOTHING, /* the slot is free */
 	WAIT_REQUEST,
 	WAIT_SERVING, /* launch: until the wrapper serves */
-	WAIT_GONE     /* look, kill: until there is no cell */
+	WAIT_GONE     /* look, kill: until nothing of the session is left */
 };
 
 struct conn {
 	int fd;
 	enum wait wait;
 	int64_t until; /* of clock_ms() */
+	int64_t again; /* WAIT_GONE: the next look; a cell's end is told */
 	char session[ID_MAX];
 };
 
@@ -66,8 +67,11 @@ void init_op(struct init *in, struct conn *c, json_t *msg,
 void init_answer(struct conn *c, json_t *reply);
 void init_refuse(struct conn *c, const struct err *e);
 
-/* Answers like look and frees the slot. */
-void init_answer_look(struct init *in, struct conn *c);
+/*
+ * What is left of the session that the connection waits for, if it is time to
+ * look: answers when that is nothing, or when it need not wait any longer.
+ */
+void init_look(struct init *in, struct conn *c);
 
 /* Tells those who wait for a launch how it went. */
 void init_launched(struct init *in, const struct cell *cell);

@@ -73,14 +73,13 @@ op_list(struct init *in, struct request *r, struct err *e)
 static int
 wait_gone(struct init *in, struct request *r)
 {
+	bool enclosed = cells_find(&in->cells, r->to.session) != NULL;
+
 	str_copy(r->conn->session, ID_MAX, r->to.session);
-	if (r->to.wait_ms == 0 ||
-	    cells_find(&in->cells, r->to.session) == NULL) {
-		init_answer_look(in, r->conn);
-		return 0;
-	}
 	r->conn->wait = WAIT_GONE;
 	r->conn->until = clock_ms() + r->to.wait_ms;
+	r->conn->again = enclosed ? INT64_MAX : 0;
+	init_look(in, r->conn);
 	return 0;
 }
 

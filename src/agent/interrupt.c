@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/proctree.h"
@@ -21,9 +21,9 @@ enum {
 	GRACE_MS = 1000, /* between SIGTERM and SIGKILL */
 	KILL_MS = 1000,
 	GIVE_UP_MS = 7000, /* for the threads to finish */
-	STATE_MS = 500,
+	STATE_MS = 2000,   /* of a slow machine's shell, unless it dies */
 	STATE_MAX = 4 * 1024 * 1024,
-	NAP_NS = 10000000
+	NAP_MS = 10
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -103,13 +103,13 @@ signal_job(const struct interrupt_job *j, int sig)
 }
 
 static void
-begin_job(struct interrupt_job *j)
+begin_job(struct interrupt_job *j, bool can_tell)
 {
 	j->told = true;
 	if (j->root == 0)
 		return;
 	j->alone = !j->shell && signal_job(j, 0) == 0;
-	if (j->shell)
+	if (j->shell && can_tell)
 		kill(j->root, SIGUSR2);
 	else if (!j->alone)
 		kill(j->root, SIGSTOP); /* lest it go on with its list */
@@ -147,7 +147,7 @@ wake_told(void)
 static void
 nap(void)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+	(void)poll(NULL, 0, NAP_MS);
 }
 
 /* Until nothing of the commands is left, or the time is over. */
@@ -160,20 +160,20 @@ wait_processes(int sig, int ms)
 		nap();
 }
 
-static void write_script(void);
+static bool write_script(void);
 
 int
 interrupt_all(int64_t older_ms, size_t *count, struct err *e)
 {
 	int64_t before = clock_ms() - older_ms, end;
 	size_t left;
+	bool can_tell = write_script();
 
 	*count = 0;
-	write_script();
 	pthread_mutex_lock(&lock);
 	for (struct interrupt_job *j = jobs; j != NULL; j = j->next)
 		if (j->asked_ms <= before && !j->told) {
-			begin_job(j);
+			begin_job(j, can_tell);
 			(*count)++;
 		}
 	pthread_mutex_unlock(&lock);
@@ -204,9 +204,10 @@ interrupt_trap(struct buf *to)
 
 /*
  * What the trap runs: it tells all and stands still, lest it go on with the
- * command.  A shell that does not find it loses its state, no more.
+ * command.  False when it is not there as a whole: the tenant may have filled
+ * /tmp, or put something else in its place.
  */
-static void
+static bool
 write_script(void)
 {
 	auto_buf struct buf text = { 0 };
@@ -218,10 +219,10 @@ write_script(void)
 	buf_fmt(&text, "} >|%s/state.$$ 2>/dev/null\n\\builtin kill -STOP $$\n",
 	    dir);
 	(void)mkdir(dir, 0700);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+	fd = open(path,
+	    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
 	    0600);
-	if (fd >= 0)
-		(void)!write(fd, text.data, text.len);
+	return fd >= 0 && write(fd, text.data, text.len) == (ssize_t)text.len;
 }
 
 static bool
@@ -255,14 +256,16 @@ read_state(const char *path, struct buf *out)
 }
 
 bool
-interrupt_state(pid_t shell, struct buf *out)
+interrupt_state(const struct child *shell, struct buf *out)
 {
-	auto_free char *path = xasprintf("%s/state.%d", dir, (int)shell);
+	auto_free char *path = xasprintf("%s/state.%d", dir, (int)shell->pid);
+	struct pollfd death = { shell->pidfd, POLLIN, 0 };
 	int64_t end = clock_ms() + STATE_MS;
 	bool whole;
 
-	while (!(whole = read_state(path, out)) && clock_left_ms(end) > 0)
-		nap();
+	while (!(whole = read_state(path, out)) && clock_left_ms(end) > 0 &&
+	    poll(&death, 1, NAP_MS) == 0)
+		;
 	unlink(path);
 	if (whole) {
 		out->len -= sizeof("\n" END_MARK "\n") - 1;

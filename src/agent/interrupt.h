@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "agent/proctree.h"
+#include "agent/spawn.h"
 #include "common/err.h"
 #include "common/str.h"
 
@@ -56,6 +57,6 @@ void interrupt_open(const char *instance);
 /* What a shell must be told when it starts. */
 void interrupt_trap(struct buf *to);
 /* The state an interrupted shell left; false when it left none in time. */
-bool interrupt_state(pid_t shell, struct buf *out);
+bool interrupt_state(const struct child *shell, struct buf *out);
 
 #endif

@@ -14,6 +14,9 @@
 
 enum { ENVIRON_MAX = 128 * 1024, STATUS_MAX = 4096 };
 
+/* Bytes of other kinds would not get through as JSON, and hide the process. */
+static const char INSTANCE[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+
 static bool
 value_of(const char *entry, const char *name, const char **value)
 {
@@ -38,7 +41,8 @@ markers_read(const char *env, size_t len, const char *session,
 			break;
 		if (value_of(at, "SANDLEASE_SESSION_ID", &v))
 			ours = str_equal(v, session);
-		else if (value_of(at, "SANDLEASE_INSTANCE_ID", &v))
+		else if (value_of(at, "SANDLEASE_INSTANCE_ID", &v) &&
+		    str_made_of(v, INSTANCE, 1, ID_MAX - 1))
 			str_copy(out->instance, sizeof(out->instance), v);
 		else if (value_of(at, "SANDLEASE_GENERATION", &v))
 			(void)str_to_int(v, 1, INT64_MAX, &out->generation);
@@ -99,42 +103,50 @@ is_marked(int proc_dir, const char *pid, const char *session, char *environ,
 	return true;
 }
 
-size_t
-markers_find(const char *session, struct marked out[MARKED_MAX])
+typedef void visit_fn(void *ctx, const struct marked *m);
+
+static void
+each(const char *session, visit_fn *visit, void *ctx)
 {
 	auto_free char *environ = xmalloc(ENVIRON_MAX);
 	DIR *proc = opendir("/proc");
 	const struct dirent *entry;
-	size_t count = 0;
+	struct marked m;
 
 	if (proc == NULL)
-		return 0; /* what cannot be looked at adds nothing */
-	while (count < MARKED_MAX && (entry = readdir(proc)) != NULL)
-		count += is_marked(dirfd(proc), entry->d_name, session, environ,
-		    &out[count]);
+		return; /* what cannot be looked at adds nothing */
+	while ((entry = readdir(proc)) != NULL)
+		if (is_marked(dirfd(proc), entry->d_name, session, environ, &m))
+			visit(ctx, &m);
 	closedir(proc);
-	return count;
+}
+
+static void
+send(void *ctx, const struct marked *m)
+{
+	/* looked at just now: no number has gone once around since */
+	kill(m->pid, *(const int *)ctx);
 }
 
 void
 markers_signal(const char *session, int signal)
 {
-	struct marked found[MARKED_MAX];
-	size_t count = markers_find(session, found);
+	each(session, send, &signal);
+}
 
-	/* looked at just now: no number has gone once around since */
-	for (size_t i = 0; i < count; i++)
-		kill(found[i].pid, signal);
+static void
+append(void *ctx, const struct marked *m)
+{
+	json_t *list = ctx;
+
+	if (json_array_size(list) < MARKED_MAX)
+		json_array_append_new(list,
+		    json_pack("{s:s, s:I}", "instance", m->instance,
+			"generation", (json_int_t)m->generation));
 }
 
 void
 markers_append(const char *session, json_t *list)
 {
-	struct marked found[MARKED_MAX];
-	size_t count = markers_find(session, found);
-
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list,
-		    json_pack("{s:s, s:I}", "instance", found[i].instance,
-			"generation", (json_int_t)found[i].generation));
+	each(session, append, list);
 }

@@ -17,7 +17,7 @@
 #include "common/id.h"
 #include "common/json.h"
 
-enum { MARKED_MAX = 8 };
+enum { MARKED_MAX = 8 }; /* in a list */
 
 struct marked {
 	pid_t pid;
@@ -25,13 +25,10 @@ struct marked {
 	int64_t generation;    /* 0 when it does not say */
 };
 
-/* Living processes that carry the session's marker; returns how many. */
-size_t markers_find(const char *session, struct marked out[MARKED_MAX]);
-
-/* Sends them a signal. */
+/* Sends a signal to all living processes that carry the session's marker. */
 void markers_signal(const char *session, int signal);
 
-/* Adds them to a list of {"instance","generation"}. */
+/* Adds them to a list of {"instance","generation"}, until it has MARKED_MAX. */
 void markers_append(const char *session, json_t *list);
 
 /*

@@ -343,14 +343,18 @@ struct before {
  */
 static void
 replace_interrupted(struct shell *s, const struct shell_command *c,
-    const struct before *b, struct shell_outcome *out)
+    const struct pump *p, const struct before *b, struct shell_outcome *out)
 {
 	pid_t pid = s->proc.child.pid;
 	auto_buf struct buf state = { 0 };
 	auto_tree struct proctree spare = { 0 };
 	char cwd[SHELL_PATH_MAX];
-	bool told = interrupt_state(pid, &state);
+	bool told;
 
+	/* bash that waits for a command runs its trap when a line has come */
+	if (p->script_len == 0)
+		(void)!write(s->proc.to, "\n", 1);
+	told = interrupt_state(&s->proc.child, &state);
 	str_copy(cwd, sizeof(cwd), b->cwd);
 	if (str_empty(c->cwd))
 		shell_proc_cwd(pid, cwd);
@@ -402,7 +406,7 @@ run_held(struct shell *s, const struct shell_command *c, struct pump *p,
 		out->exit_code = 124;
 		replace(s, &b->procs, b->cwd, b->state.data, out);
 	} else if (out->interrupted) {
-		replace_interrupted(s, c, b, out);
+		replace_interrupted(s, c, p, b, out);
 	}
 	pump_drain(p);
 	if (how == PUMP_EXITED && !out->interrupted) {

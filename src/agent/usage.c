@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,16 +16,27 @@
 #include "common/str.h"
 
 enum {
-	DEPTH_MAX = 128,
+	OPEN_MAX = 32, /* directories at once */
 	ENTRIES_MAX = 1000 * 1000,
 	BUDGET_MS = 2000,
+	SEEN_MAX = 1024,
 	PATH_BYTES = 256,
 	BLOCK_BYTES = 512 /* st_blocks counts these, whatever the file system */
 };
 
+/*
+ * A directory on the way down.  Of a tree that is deeper than OPEN_MAX the upper
+ * ones are closed meanwhile: depth costs memory only, within the budget.
+ */
+struct level {
+	DIR *dir;  /* NULL: closed */
+	ino_t ino; /* ... and what it was */
+	long at;   /* ... and how much of it has been read */
+};
+
 struct walk {
-	DIR *dir[DEPTH_MAX];
-	int depth;
+	struct level *level;
+	size_t depth, room;
 	dev_t device;
 	struct usage *u;
 };
@@ -39,25 +51,75 @@ share_of(const struct stat *st)
 }
 
 static void
+put_aside(struct level *l)
+{
+	struct stat st = { 0 };
+
+	(void)!fstat(dirfd(l->dir), &st); /* no directory has number 0 */
+	l->ino = st.st_ino;
+	l->at = telldir(l->dir);
+	closedir(TAKE(l->dir));
+}
+
+/* By the way up from the one below; a tenant who moves things may bend that. */
+static bool
+take_up(const struct walk *w, struct level *l, int below)
+{
+	int fd = openat(below, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != w->device ||
+	    st.st_ino != l->ino || (l->dir = fdopendir(fd)) == NULL) {
+		mem_close_fd(&fd);
+		return false;
+	}
+	seekdir(l->dir, l->at);
+	return true;
+}
+
+static void
 enter(struct walk *w, int at, const char *name)
 {
-	int fd;
-	DIR *d;
+	int fd =
+	    openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 
-	if (w->depth == DEPTH_MAX) {
-		w->u->whole = false;
-		return;
-	}
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	d = fd >= 0 ? fdopendir(fd) : NULL;
 	if (d == NULL) {
 		/* one that is gone meanwhile is no secret */
 		w->u->whole = w->u->whole && errno == ENOENT;
-		if (fd >= 0)
-			close(fd);
+		mem_close_fd(&fd);
 		return;
 	}
-	w->dir[w->depth++] = d;
+	if (w->depth == w->room) {
+		w->room = 2 * w->room + OPEN_MAX;
+		w->level = xrealloc(w->level, w->room * sizeof(*w->level));
+	}
+	w->level[w->depth++] = (struct level){ .dir = d };
+	if (w->depth > OPEN_MAX)
+		put_aside(&w->level[w->depth - 1 - OPEN_MAX]);
+}
+
+static void
+abandon(struct walk *w)
+{
+	w->u->whole = false;
+	while (w->depth > 0)
+		if (w->level[--w->depth].dir != NULL)
+			closedir(w->level[w->depth].dir);
+}
+
+static void
+leave(struct walk *w)
+{
+	struct level *l = &w->level[w->depth - 1];
+
+	if (w->depth > 1 && l[-1].dir == NULL &&
+	    !take_up(w, &l[-1], dirfd(l->dir))) {
+		abandon(w);
+		return;
+	}
+	closedir(l->dir);
+	w->depth--;
 }
 
 static void
@@ -89,27 +151,43 @@ usage_tree(const char *path, struct usage *u)
 	w.device = st.st_dev;
 	enter(&w, AT_FDCWD, path);
 	while (w.depth > 0) {
-		DIR *d = w.dir[w.depth - 1];
+		DIR *d = w.level[w.depth - 1].dir;
 		const struct dirent *entry = readdir(d);
 
-		if (entry == NULL || u->entries == 0 ||
-		    clock_left_ms(u->until) == 0) {
-			u->whole = u->whole && entry == NULL;
-			closedir(d);
-			w.depth--;
-			continue;
+		if (clock_left_ms(u->until) == 0 ||
+		    (entry != NULL && u->entries == 0)) {
+			abandon(&w);
+		} else if (entry == NULL) {
+			leave(&w);
+		} else if (!str_equal(entry->d_name, ".") &&
+		    !str_equal(entry->d_name, "..")) {
+			u->entries--;
+			count(&w, dirfd(d), entry->d_name);
 		}
-		if (str_equal(entry->d_name, ".") ||
-		    str_equal(entry->d_name, ".."))
-			continue;
-		u->entries--;
-		count(&w, dirfd(d), entry->d_name);
 	}
+	free(w.level);
 }
 
-/* One process; what it shares with another is counted for both. */
+/* Files that were counted already: processes inherit them from each other. */
+struct seen {
+	ino_t ino[SEEN_MAX];
+	size_t count;
+};
+
+/* Beyond SEEN_MAX all are new: better twice than not at all. */
+static bool
+is_new(struct seen *s, ino_t ino)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->ino[i] == ino)
+			return false;
+	if (s->count < SEEN_MAX)
+		s->ino[s->count++] = ino;
+	return true;
+}
+
 static void
-count_open(pid_t pid, dev_t device, struct usage *u)
+count_open(pid_t pid, dev_t device, struct seen *seen, struct usage *u)
 {
 	char path[PATH_BYTES];
 	const struct dirent *entry;
@@ -122,13 +200,17 @@ count_open(pid_t pid, dev_t device, struct usage *u)
 		u->whole = u->whole && errno == ENOENT;
 		return;
 	}
-	while ((entry = readdir(d)) != NULL && clock_left_ms(u->until) > 0) {
+	while ((entry = readdir(d)) != NULL) {
 		struct stat st;
 
+		if (clock_left_ms(u->until) == 0) {
+			u->whole = false;
+			break;
+		}
 		/* follows the kernel's own link to the open file, no path */
 		if (fstatat(dirfd(d), entry->d_name, &st, 0) == 0 &&
 		    S_ISREG(st.st_mode) && st.st_nlink == 0 &&
-		    st.st_dev == device)
+		    st.st_dev == device && is_new(seen, st.st_ino))
 			u->bytes += (int64_t)st.st_blocks * BLOCK_BYTES;
 	}
 	closedir(d);
@@ -138,6 +220,7 @@ void
 usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 {
 	auto_tree struct proctree tree = { 0 };
+	struct seen seen = { .count = 0 };
 	pid_t wrapper;
 
 	proctree_take(cell, &tree);
@@ -145,7 +228,7 @@ usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 	/* the wrapper shows nobody what it has open; it is ours */
 	for (size_t i = 0; i < tree.count; i++)
 		if (tree.procs[i].pid != wrapper)
-			count_open(tree.procs[i].pid, device, u);
+			count_open(tree.procs[i].pid, device, &seen, u);
 }
 
 static json_t *

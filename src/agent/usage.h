@@ -22,7 +22,7 @@ struct usage {
 	int64_t until;   /* of clock_ms() */
 };
 
-/* Adds what lies below a directory.  Depth and entries are bounded. */
+/* Adds what lies below a directory, however deep. */
 void usage_tree(const char *path, struct usage *u);
 
 /*

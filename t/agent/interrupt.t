@@ -80,6 +80,38 @@ def options_of_the_shell_survive():
     box.ask("kill", session=s, waitMs=10000)
 
 
+def a_shell_that_waits_for_its_next_command_tells_as_well():
+    s = box.session()
+    # it swallows the word that it is ready again: the wrapper takes it to be busy
+    running = start(s, """here=kept; builtin() { case "$*" in
+        "printf d"*) unset -f builtin; touch /workspace/ended;;
+        *) command builtin "$@";; esac; }""", 1)
+    if not eventually(lambda: box.run(s, "test -e /workspace/ended",
+                                      sessionId="other")["exitCode"] == 0):
+        raise AssertionError("it does not end")
+    same(box.forward("interrupt", s)["interrupted"], 1, "a command that has just ended")
+    same(result(running)[:2], (130, True), "is interrupted")
+    same(box.run(s, "echo ${here-lost}")["stdout"], "kept\n", "and its shell keeps its state")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+def nothing_in_the_tenants_hands_lets_a_list_go_on():
+    for what, command in (("a full /tmp", "head -c 20M /dev/zero >/tmp/full 2>/dev/null"),
+                          ("a fifo in the way", "mkfifo /tmp/.sandlease-inst1/interrupt"),
+                          ("a directory in the way", "mkdir /tmp/.sandlease-inst1/interrupt"),
+                          ("no place at all", "rm -r /tmp/.sandlease-*; touch /tmp/.sandlease-inst1")):
+        s = box.session()
+        running = start(s, command + "; touch /workspace/began; sleep 1000; touch /workspace/wrong", 1)
+        if not eventually(lambda: box.call(s, "POST", "/api/read",
+                                           {"path": "/workspace/began"}).status == 200):
+            raise AssertionError("it does not begin")
+        same(box.forward("interrupt", s).get("interrupted"), 1, what)
+        same(result(running)[:2], (130, True), "does not hold an interruption up")
+        same(box.call(s, "POST", "/api/read", {"path": "/workspace/wrong"}).status, 404,
+             "nor let the list go on")
+        box.ask("kill", session=s, waitMs=10000)
+
+
 def a_command_that_ends_in_that_moment_does_no_harm():
     s = box.session()
     for i in range(20):
@@ -98,6 +130,7 @@ def a_command_that_ends_in_that_moment_does_no_harm():
 try:
     run([commands_that_wait_for_their_shell_never_run, only_what_was_asked_for_before_is_meant,
          a_shell_that_will_not_tell_is_replaced, options_of_the_shell_survive,
+         a_shell_that_waits_for_its_next_command_tells_as_well, nothing_in_the_tenants_hands_lets_a_list_go_on,
          a_command_that_ends_in_that_moment_does_no_harm])
 finally:
     box.close()

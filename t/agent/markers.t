@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Wrappers of an older version, which no cell encloses, are found by their markers."""
+import json
 import os
 import sys
 
@@ -7,14 +8,19 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from box import Box, eventually, new_session  # noqa: E402
 from tap import ok, run, same  # noqa: E402
 
-OLD, HIDDEN = new_session(), new_session()
+OLD, HIDDEN, DEAF, MANY = [new_session() for _ in range(4)]
 box = Box(before=f"""
 SANDLEASE_SESSION_ID={OLD} SANDLEASE_INSTANCE_ID=old SANDLEASE_GENERATION=2 sleep 1000 &
-NOTE=SANDLEASE_SESSION_ID={HIDDEN} sleep 1000 &""")
+NOTE=SANDLEASE_SESSION_ID={HIDDEN} sleep 1000 &
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do SANDLEASE_SESSION_ID={MANY} sleep 1000 & done
+trap '' TERM
+SANDLEASE_SESSION_ID={DEAF} SANDLEASE_INSTANCE_ID=$(printf '\\377') sleep 1000 &
+trap - TERM
+""")
 
 
-def look(session):
-    return box.ask("look", session=session)["wrappers"]
+def look(session, **fields):
+    return box.ask("look", session=session, **fields)["wrappers"]
 
 
 def a_wrapper_outside_every_cell_is_found():
@@ -35,13 +41,33 @@ def nobody_in_a_cell_passes_for_another_session():
     box.ask("kill", session=s, waitMs=10000)
 
 
-def it_can_be_ended():
-    ok(box.ask("term", session=OLD)["ok"], "SIGTERM reaches it")
-    ok(eventually(lambda: look(OLD) == []), "and it is gone")
+def it_is_given_the_time_that_was_asked_for():
+    with box.connect() as waiting:
+        waiting.send(json.dumps({"op": "look", "incarnation": box.incarnation, "session": OLD,
+                                 "waitMs": 10000}).encode())
+        box.ask("ping")  # what came before it has been read by then
+        ok(box.ask("term", session=OLD)["ok"], "SIGTERM reaches it")
+        same(json.loads(waiting.recv(65536))["wrappers"], [], "a look waits until it is gone")
+
+
+def one_that_does_not_hear_is_killed():
+    there = [{"instance": "", "generation": 0}]
+    ok(eventually(lambda: look(DEAF) == there), "a name that is no name hides nobody")
+    box.ask("term", session=DEAF)
+    same(look(DEAF, waitMs=100), there, "a look whose time is over says who is left")
+    same(box.ask("kill", session=DEAF, waitMs=10000)["wrappers"], [], "SIGKILL ends it")
+
+
+def all_of_them_are_ended():
+    # the one that is HIDDEN besides; what has not become sleep yet has no marker
+    ok(eventually(lambda: len(box.named("sleep")) == 13), "twelve are there")
+    same(len(look(MANY)), 8, "a list has an end")
+    same(box.ask("kill", session=MANY, waitMs=10000)["wrappers"], [], "SIGKILL reaches the others as well")
 
 
 try:
     run([a_wrapper_outside_every_cell_is_found, nobody_in_a_cell_passes_for_another_session,
-         it_can_be_ended])
+         it_is_given_the_time_that_was_asked_for, one_that_does_not_hear_is_killed,
+         all_of_them_are_ended])
 finally:
     box.close()

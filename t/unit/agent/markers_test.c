@@ -43,6 +43,12 @@ only_whole_entries_count(void **state)
 		{ ENV(ENTRY("SANDLEASE_SESSION_ID=" S)
 			  ENTRY("SANDLEASE_GENERATION=-1")),
 		    true, "", 0 },
+		{ ENV(ENTRY("SANDLEASE_SESSION_ID=" S)
+			  ENTRY("SANDLEASE_INSTANCE_ID=i\377")),
+		    true, "", 0 },
+		{ ENV(ENTRY("SANDLEASE_SESSION_ID=" S) ENTRY(
+		      "SANDLEASE_INSTANCE_ID=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")),
+		    true, "", 0 },
 	};
 
 	(void)state;
