@@ -130,7 +130,7 @@ agent_ping(const struct provider *p, const char *sandbox,
 
 	if (agent_ask(p, sandbox, incarnation, &q, deadline_ms, &reply, e) < 0)
 		return -1;
-	snprintf(version, AGENT_VERSION_MAX, "%s", json_str(reply, "version"));
+	(void)!str_copy(version, AGENT_VERSION_MAX, json_str(reply, "version"));
 	return 0;
 }
 
