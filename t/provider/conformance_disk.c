@@ -215,6 +215,12 @@ who_is_suspended_is_not_let_go_with_the_others(void **state)
 		    "timed_out");
 		works(P.ops->resume(&P, &t, 2, soon(), &E));
 		works(agent_prove(&P, &t, soon(), &E));
+		/* one that is refused takes nobody off the record */
+		works(P.ops->cell_freeze(&P, s.id, t.session, true, &E));
+		refuses(P.ops->suspend(&P, &t, 1, soon(), &E), "stale_order");
+		assert_true(is_frozen(t.session));
+		works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+		works(agent_prove(&P, &t, soon(), &E));
 	}
 	destroy(&s);
 }
