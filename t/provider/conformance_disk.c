@@ -1,4 +1,5 @@
 /* conformance_disk.c: room, ballast, and cells that are frozen. */
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -135,6 +136,28 @@ a_frozen_cell_stands_still_until_it_is_let_go(void **state)
 	destroy(&s);
 }
 
+/* Where there is no freezer init is asked, who may obey later. */
+static void
+who_may_have_been_frozen_is_on_record(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct agent_target t = a_cell(&s);
+
+	(void)state;
+	works(agent_prove(&P, &t, soon(), &E));
+	if (is_local())
+		kill(recorded(s.id, "init"), SIGSTOP);
+	if (P.ops->cell_freeze(&P, s.id, t.session, true, &E) < 0)
+		assert_string_equal(E.code, "timed_out");
+	assert_true(is_frozen(t.session));
+	if (is_local())
+		kill(recorded(s.id, "init"), SIGCONT);
+	works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+	assert_false(is_frozen(t.session));
+	works(agent_prove(&P, &t, soon(), &E));
+	destroy(&s);
+}
+
 static void
 a_frozen_cell_can_be_killed(void **state)
 {
@@ -231,6 +254,7 @@ const struct CMUnitTest SUITE_DISK[] = {
 	cmocka_unit_test(the_ballast_is_as_large_as_asked_for),
 	cmocka_unit_test(what_a_session_uses_is_told),
 	cmocka_unit_test(a_frozen_cell_stands_still_until_it_is_let_go),
+	cmocka_unit_test(who_may_have_been_frozen_is_on_record),
 	cmocka_unit_test(a_frozen_cell_can_be_killed),
 	cmocka_unit_test(a_sandbox_with_a_frozen_cell_can_be_stopped),
 	cmocka_unit_test(a_new_life_is_not_frozen),
