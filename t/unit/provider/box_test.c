@@ -230,6 +230,19 @@ a_tombstone_stays_for_an_hour(void **state)
 	clean(ID);
 }
 
+/* Of a file that is replaced, a crash may leave the next one behind. */
+static void
+what_a_crash_left_is_buried_too(void **state)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(box_make(&P, ID, &b, &e), 0);
+	assert_int_equal(file_note(b.dir, ".incarnation.abcdefgh", "{", &e), 0);
+	clean(ID);
+}
+
 static void
 processes_and_groups_are_read_as_they_were_written(void **state)
 {
@@ -328,6 +341,7 @@ main(void)
 		    a_held_lock_shows_until_its_last_holder_is_gone),
 		cmocka_unit_test(a_log_is_set_aside_when_it_is_too_large),
 		cmocka_unit_test(a_tombstone_stays_for_an_hour),
+		cmocka_unit_test(what_a_crash_left_is_buried_too),
 		cmocka_unit_test(
 		    processes_and_groups_are_read_as_they_were_written),
 	};
