@@ -13,7 +13,10 @@
 #include "common/str.h"
 #include "provider/agent_wire.h"
 
-enum { WAIT_MAX_MS = 10000, OUTPUT_MAX = 64 };
+enum { WAIT_MAX_MS = 10000 };
+
+/* A hundred years: longer ones the database might not take. */
+#define MS_MAX (INT64_C(100) * 366 * 86400 * 1000)
 
 /* The words of the agent that callers tell apart. */
 static const struct {
@@ -155,6 +158,10 @@ struct wrapper {
 	int64_t generation;
 };
 
+struct interrupted {
+	int64_t count;
+};
+
 /* clang-format off */
 static const struct jfield WRAPPER[] = {
 	JFIELD("instance", struct wrapper, instance, J_STR, J_REQUIRED, 0, ID_MAX - 1, "whose"),
@@ -165,12 +172,16 @@ static const struct jfield STATUS[] = {
 	JFIELD("running", struct agent_status, running, J_INT, J_REQUIRED, 0, INT64_MAX, "commands"),
 	JFIELD("streams", struct agent_status, streams, J_INT, J_REQUIRED, 0, INT64_MAX, "open streams"),
 	JFIELD("relays", struct agent_status, relays, J_INT, J_REQUIRED, 0, INT64_MAX, "connections"),
-	JFIELD("idleMs", struct agent_status, idle_ms, J_INT, J_REQUIRED, 0, INT64_MAX, "since work ended"),
-	JFIELD("relayIdleMs", struct agent_status, relay_idle_ms, J_INT, 0, -1, INT64_MAX, "since a byte on a port"),
-	JFIELD("quietMs", struct agent_status, quiet_ms, J_INT, 0, 0, INT64_MAX, "since the last byte"),
-	JFIELD("cpuMs", struct agent_status, cpu_ms, J_INT, 0, 0, INT64_MAX, "used by what runs"),
-	JFIELD("limitMs", struct agent_status, limit_ms, J_INT, 0, 0, INT64_MAX, "until its own limit ends it"),
+	JFIELD("idleMs", struct agent_status, idle_ms, J_INT, J_REQUIRED, 0, MS_MAX, "since work ended"),
+	JFIELD("relayIdleMs", struct agent_status, relay_idle_ms, J_INT, 0, -1, MS_MAX, "since a byte on a port"),
+	JFIELD("quietMs", struct agent_status, quiet_ms, J_INT, 0, 0, MS_MAX, "since the last byte"),
+	JFIELD("cpuMs", struct agent_status, cpu_ms, J_INT, 0, 0, MS_MAX, "used by what runs"),
+	JFIELD("limitMs", struct agent_status, limit_ms, J_INT, 0, 0, MS_MAX, "until its own limit ends it"),
 	JFIELD("served", struct agent_status, served, J_INT, 0, 0, INT64_MAX, "calls it took"),
+};
+
+static const struct jfield INTERRUPTED[] = {
+	JFIELD("interrupted", struct interrupted, count, J_INT, 0, 0, INT32_MAX, "commands"),
 };
 /* clang-format on */
 
@@ -315,12 +326,16 @@ agent_interrupt(const struct provider *p, const struct agent_target *t,
 {
 	struct agent_question q = { .op = "interrupt", .body = agent_body(t) };
 	auto_json json_t *reply = NULL;
+	struct interrupted i = { 0 };
 
 	json_object_set_new(q.body, "olderMs", json_integer(older_ms));
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0)
 		return -1;
-	*count = json_integer_value(json_object_get(reply, "interrupted"));
+	if (jfield_decode(reply, INTERRUPTED, ARRAY_LEN(INTERRUPTED), J_LENIENT,
+		&i, e) < 0)
+		return nonsense(e, "interrupt");
+	*count = i.count;
 	return 0;
 }
 

@@ -100,7 +100,9 @@ what_a_session_uses_is_told(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
 	struct agent_target t = a_cell(&s);
-	auto_free struct agent_usage *u = NULL, *cells = NULL;
+	auto_free struct agent_usage *u = NULL;
+	auto_free struct agent_cell *cells = NULL;
+	struct agent_roll roll = { 0 };
 	size_t count;
 
 	(void)state;
@@ -109,9 +111,14 @@ what_a_session_uses_is_told(void **state)
 	assert_int_equal(count, 1);
 	assert_string_equal(u[0].session, t.session);
 	assert_true(u[0].whole && u[0].bytes >= 0 && u[0].bytes < MB);
-	works(agent_cells(&P, s.id, s.incarnation, soon(), &cells, &count, &E));
-	assert_int_equal(count, 1);
+	str_copy(roll.sandbox, sizeof(roll.sandbox), s.id);
+	str_copy(roll.incarnation, sizeof(roll.incarnation), s.incarnation);
+	agent_roll_all(&P, soon(), &roll, 1);
+	cells = roll.cells;
+	assert_true(roll.answered);
+	assert_int_equal(roll.count, 1);
 	assert_string_equal(cells[0].session, t.session);
+	assert_string_equal(cells[0].instance, t.instance);
 	destroy(&s);
 }
 

@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/agent_usage.h"
 #include "provider/fake.h"
 
 enum { SOON_MS = 10000, BRIEFLY_MS = 50, PATH_SIZE = 256 };
@@ -224,6 +225,43 @@ a_status_is_read_field_by_field(void **state)
 	assert_int_equal(got.idle_ms, 4);
 }
 
+/* They are added up, and made into times that the database must take. */
+static void
+figures_beyond_reason_are_not_believed(void **state)
+{
+	static const struct agent_status WILD[] = {
+		{ .idle_ms = INT64_MAX },
+		{ .relay_idle_ms = INT64_MAX },
+		{ .quiet_ms = INT64_MAX },
+		{ .cpu_ms = INT64_MAX },
+		{ .limit_ms = INT64_MAX },
+		{ .limit_ms = -1 },
+	};
+	static const int64_t BYTES[] = { -1, INT64_MAX };
+	struct agent_status got;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
+	    0);
+	for (size_t i = 0; i < ARRAY_LEN(WILD); i++) {
+		fake_status(&WILD[i]);
+		assert_int_equal(agent_status(&P, &TARGET, soon(), &got, &e),
+		    -1);
+		assert_string_equal(e.code, "agent_error");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(BYTES); i++) {
+		auto_free struct agent_usage *u = NULL;
+		size_t count;
+
+		fake_usage(TARGET.session, BYTES[i], 0);
+		assert_int_equal(agent_usage(&P, BOX.id, BOX.incarnation,
+				     soon(), &u, &count, &e),
+		    -1);
+		assert_string_equal(e.code, "agent_error");
+	}
+}
+
 static void
 an_exposed_port_is_in_reach_until_it_is_taken_back(void **state)
 {
@@ -371,6 +409,7 @@ main(void)
 		test(an_old_incarnation_reaches_nobody),
 		test(a_wrapper_of_another_generation_is_not_asked),
 		test(a_status_is_read_field_by_field),
+		test(figures_beyond_reason_are_not_believed),
 		test(an_exposed_port_is_in_reach_until_it_is_taken_back),
 		test(env_and_files_are_delivered),
 		test(an_answer_that_is_nonsense_is_not_an_empty_look),
