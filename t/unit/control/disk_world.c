@@ -389,6 +389,32 @@ of_a_shared_sandbox_over_its_limit_the_largest_is_meant(void **state)
 	    "t");
 }
 
+/* The other's own agent is dead, and nobody else's word counts for it. */
+static void
+a_sandbox_is_believed_of_its_own_sessions_only(void **state)
+{
+	struct world *w = *state;
+	char other[ID_MAX];
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	str_copy(other, sizeof(other), w->id);
+	fake_crash(world_ask(w, "SELECT sandbox_id FROM session"));
+	world_ready(w, ISOLATION_SESSION);
+	fake_cell_add(world_ask(w,
+			  "SELECT sandbox_id FROM session WHERE id = '%s'",
+			  w->id),
+	    other, "iiiiiiiiiiiiiiii", 1);
+	fake_usage(other, 5000L * MB, 0);
+	measured_long_ago(w);
+	assert_int_equal(disk_account(&w->ctl, clock_ms() + 10000, &e), -1);
+	assert_string_equal(world_ask(w,
+				"SELECT id = '%s' FROM session"
+				" WHERE disk_measured_at IS NOT NULL",
+				w->id),
+	    "t");
+}
+
 int
 main(void)
 {
@@ -414,6 +440,7 @@ main(void)
 		WORLD_TEST(who_cleans_up_in_time_stays),
 		WORLD_TEST(
 		    of_a_shared_sandbox_over_its_limit_the_largest_is_meant),
+		WORLD_TEST(a_sandbox_is_believed_of_its_own_sessions_only),
 	};
 
 	return cmocka_run_group_tests_name("disk", tests, NULL, NULL);
