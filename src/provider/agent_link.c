@@ -33,6 +33,7 @@ static const struct {
 	{ "still_running", ERR_UNAVAILABLE, "still_running" },
 	{ "stale_order", ERR_CONFLICT, "stale_order" },
 	{ "cannot_suspend", ERR_CONFLICT, "cannot_suspend" },
+	{ "no_space", ERR_NO_SPACE, "no_space_left" },
 };
 
 /* A refusal, with the agent's words for people made harmless. */
