@@ -75,6 +75,17 @@ agent_ask_send(const struct provider *p, const char *sandbox,
 	return take_fd(&sock);
 }
 
+/* An answer that cannot be understood is no look at all. */
+static int
+nonsense(struct err *e, const char *op)
+{
+	err_wrap(e, "agent %s: the answer cannot be understood", op);
+	e->kind = ERR_BAD_GATEWAY;
+	e->code = "agent_error";
+	e->field[0] = '\0';
+	return -1;
+}
+
 int
 agent_ask_recv(int sock, const char *op, int64_t deadline_ms, json_t **reply,
     struct err *e)
@@ -84,7 +95,9 @@ agent_ask_recv(int sock, const char *op, int64_t deadline_ms, json_t **reply,
 
 	*reply = NULL;
 	if (channel_recv(sock, deadline_ms, &answer, &fds, e) < 0)
-		return err_wrap(e, "agent %s", op);
+		return e->kind == ERR_INVALID || e->kind == ERR_TOO_LARGE
+		    ? nonsense(e, op)
+		    : err_wrap(e, "agent %s", op);
 	if (!json_is_true(json_object_get(answer, "ok")))
 		return refused(answer, e);
 	if (fault_after("agent", op, e) < 0)
@@ -185,17 +198,6 @@ static const struct jfield INTERRUPTED[] = {
 	JFIELD("interrupted", struct interrupted, count, J_INT, 0, 0, INT32_MAX, "commands"),
 };
 /* clang-format on */
-
-/* An answer that cannot be understood is no look at all. */
-static int
-nonsense(struct err *e, const char *op)
-{
-	err_wrap(e, "agent %s: the answer cannot be understood", op);
-	e->kind = ERR_BAD_GATEWAY;
-	e->code = "agent_error";
-	e->field[0] = '\0';
-	return -1;
-}
 
 int
 agent_sight_read(const json_t *reply, const char *op, struct agent_sight *out,
