@@ -64,8 +64,11 @@ SELECT b.id AS sandbox_id, b.incarnation, c.disk_mb
  LIMIT $3::int;
 
 -- name: disk_measured
--- params: session_id, used_mb, over
-SELECT disk_measured($1, $2::bigint, $3::boolean) AS still_over;
+-- params: sandbox_id, session_id, used_mb, over
+-- No row: that sandbox, which said so, has no such session.
+SELECT disk_measured(s.id, $3::bigint, $4::boolean) AS still_over
+  FROM session s
+ WHERE s.id = $2 AND s.sandbox_id = $1;
 
 -- name: sandbox_probe_failed
 -- params: sandbox_id, incarnation

@@ -9,9 +9,9 @@
 #include "agent/lines.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
-#include "agent/utf8.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "web/sse.h"
 
 enum {

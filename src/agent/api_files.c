@@ -8,9 +8,9 @@
 #include "agent/mime.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
-#include "agent/utf8.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 
 enum {
 	WRITE_BODY_MAX = 48 * 1024 * 1024,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/utf8.h"
+#include "common/utf8.h"
 
 /* Emits the first `len` pending bytes. */
 static void

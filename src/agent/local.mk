@@ -37,7 +37,6 @@ AGENT_SOURCES = \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
 	src/agent/usage.c src/agent/usage.h \
-	src/agent/utf8.c src/agent/utf8.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \
 	src/agent/wrapper_ops.c

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/utf8.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "common/utf8.h"
 
 enum { SNIFF_MAX = 8192 };
 

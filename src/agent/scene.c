@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "agent/utf8.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 
 enum { DEPTH_MAX = 32, PIECE = 16384, DISCARD_MAX = 256 * 1024 * 1024 };
 

@@ -2,6 +2,7 @@
 #include "common/channel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,15 +62,21 @@ channel_connect(const char *path, struct err *e)
 
 	if (fill_address(&a, path, e) < 0)
 		return -1;
-	s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	/* behind a full queue connect() would wait, and nothing would end it */
+	s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s < 0)
 		return err_errno(e, "socket");
 	if (connect(s, (const struct sockaddr *)&a, sizeof(a)) < 0) {
 		if (errno == ENOENT || errno == ECONNREFUSED)
 			return err_set(e, ERR_UNAVAILABLE, "not_listening",
 			    "nobody listens on %s", path);
+		if (errno == EAGAIN)
+			return err_set(e, ERR_UNAVAILABLE, "timed_out",
+			    "too many wait for an answer on %s", path);
 		return err_errno(e, "connect %s", path);
 	}
+	if (fcntl(s, F_SETFL, 0) < 0)
+		return err_errno(e, "fcntl");
 	return take_fd(&s);
 }
 

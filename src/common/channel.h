@@ -35,7 +35,11 @@ struct channel_fds {
  */
 int channel_listen(const char *path, int type, struct err *e) MUST_CHECK;
 
-/* A connected SEQPACKET socket, close-on-exec.  Returns the descriptor. */
+/*
+ * A connected SEQPACKET socket, close-on-exec.  Returns the descriptor, at
+ * once: nobody there is ERR_UNAVAILABLE "not_listening", one who has let too
+ * many wait ERR_UNAVAILABLE "timed_out".
+ */
 int channel_connect(const char *path, struct err *e) MUST_CHECK;
 
 /* Sends one message with `count` descriptors (which stay the caller's). */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/utf8.h"
 
 struct kind {
 	int status;
@@ -36,10 +37,27 @@ static const struct kind KINDS[] = {
 /* clang-format on */
 _Static_assert(ARRAY_LEN(KINDS) == ERR__MAX, "every kind has a row");
 
+/*
+ * An error goes into JSON and into rows, which take nothing but UTF-8; a path
+ * may hold any byte, and a message may be cut within a character.
+ */
+static void
+make_text(char *s)
+{
+	while (*s != '\0') {
+		int n = utf8_sequence(s, UTF8_LEN_MAX);
+
+		if (n <= 0)
+			*s = '?';
+		s += n > 0 ? n : 1;
+	}
+}
+
 static void
 put_message(struct err *e, const char *fmt, va_list ap)
 {
 	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	make_text(e->msg);
 }
 
 int
@@ -67,6 +85,7 @@ err_field(struct err *e, const char *field, const char *fmt, ...)
 	e->code = "validation_failed";
 	e->more[0] = '\0';
 	snprintf(e->field, sizeof(e->field), "%s", field);
+	make_text(e->field);
 	va_start(ap, fmt);
 	put_message(e, fmt, ap);
 	va_end(ap);
@@ -111,6 +130,7 @@ err_wrap(struct err *e, const char *fmt, ...)
 	len = strlen(e->msg);
 	snprintf(e->msg + len, sizeof(e->msg) - len, ": %.*s",
 	    (int)(sizeof(inner) - 1), inner);
+	make_text(e->msg);
 	return -1;
 }
 

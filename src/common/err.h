@@ -3,8 +3,8 @@
  *
  * An error is a value on the caller's stack: nothing to free, nothing to
  * forget.  The kind decides HTTP status, retry and log level, the code is a
- * stable word for programs, the message is for people.  Return it or handle
- * it, never both; only main loops log.
+ * stable word for programs, the message is for people and always UTF-8.
+ * Return it or handle it, never both; only main loops log.
  */
 #ifndef SANDLEASE_COMMON_ERR_H
 #define SANDLEASE_COMMON_ERR_H

@@ -25,7 +25,7 @@ enum jtype {
 	J_ENUM, /* int: index into names; keep -1 as "absent" */
 	J_OBJ,  /* const json_t *, borrowed from the body; min..max members */
 	J_ARR,  /* const json_t *, borrowed from the body; min..max elements,
-		   objects or, with J_OF_STRINGS, strings */
+		   which the caller checks: J_OF_STRINGS is for documents */
 	J__MAX
 };
 

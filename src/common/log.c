@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 
 /*
  * A line holds every value at its longest with each byte escaped, so that none
@@ -93,39 +94,6 @@ put_char(struct line *l, char c)
 		l->text[l->len++] = c;
 }
 
-/* How many bytes of a character beyond ASCII begin here; 0: none does. */
-static size_t
-utf8_length(const unsigned char *s)
-{
-	/* RFC 3629: a first byte, and what may follow it */
-	static const struct {
-		unsigned char first, last, low, high;
-		size_t len;
-	} FORMS[] = {
-		{ 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-		{ 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 },
-		{ 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 },
-		{ 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(FORMS); i++) {
-		size_t n = 2;
-
-		if (s[0] < FORMS[i].first || s[0] > FORMS[i].last)
-			continue;
-		if (s[1] < FORMS[i].low || s[1] > FORMS[i].high)
-			return 0;
-		while (n < FORMS[i].len && (s[n] & 0xc0) == 0x80)
-			n++;
-		return n == FORMS[i].len ? n : 0;
-	}
-	return 0;
-}
-
 /*
  * Quotes always, so that a value with a space or a quote stays one value; what
  * is no text (a path may hold any byte, a cut message half a character) must
@@ -137,14 +105,14 @@ put_value(struct line *l, const char *s)
 	put_char(l, '"');
 	while (*s != '\0') {
 		unsigned char c = (unsigned char)*s;
-		size_t n = c < 0x80 ? 1 : utf8_length((const unsigned char *)s);
+		int n = utf8_sequence(s, UTF8_LEN_MAX);
 
 		if (c == '"' || c == '\\')
 			put_char(l, '\\');
-		if (n == 0 || c < 0x20 || c == 0x7f)
+		if (n <= 0 || c < 0x20 || c == 0x7f)
 			put_char(l, '?');
 		else
-			for (size_t i = 0; i < n; i++)
+			for (int i = 0; i < n; i++)
 				put_char(l, s[i]);
 		s += n > 0 ? n : 1;
 	}

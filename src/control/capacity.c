@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/agent_usage.h"
+#include "provider/agent_link.h"
 
 enum { STALE_SECONDS = 20 * 60, LIST_MS = 2000, CLEAN_MS = 5000 };
 
@@ -64,9 +64,9 @@ is_dead(struct clean *k, const struct rows *r, size_t i, struct err *e)
 	const struct provider *p = &k->ctl->provider;
 	const char *sandbox = rows_text(r, i, "sandbox_id");
 	const char *session = rows_text(r, i, "session_id");
-	auto_free struct agent_usage *cells = NULL;
+	auto_free struct agent_cell *cells = NULL;
+	struct agent_roll roll = { 0 };
 	struct sandbox_seen seen;
-	size_t count;
 	bool gone;
 
 	if (p->ops->inspect(p, sandbox, &seen, e) < 0 ||
@@ -75,13 +75,15 @@ is_dead(struct clean *k, const struct rows *r, size_t i, struct err *e)
 		return false;
 	if (seen.presence != PRESENCE_RUNNING)
 		return true;
-	if (agent_cells(p, sandbox, seen.incarnation, clock_ms() + LIST_MS,
-		&cells, &count, e) < 0)
-		return false;
-	for (size_t n = 0; n < count; n++)
+	str_copy(roll.sandbox, sizeof(roll.sandbox), sandbox);
+	str_copy(roll.incarnation, sizeof(roll.incarnation), seen.incarnation);
+	agent_roll_all(p, clock_ms() + LIST_MS, &roll, 1);
+	cells = roll.cells;
+	*e = roll.e;
+	for (size_t n = 0; n < roll.count; n++)
 		if (str_equal(cells[n].session, session))
 			return false;
-	return true;
+	return roll.answered;
 }
 
 /*

@@ -78,7 +78,8 @@ see(struct crowd *c, const char *sandbox, const struct agent_usage *u,
     bool again)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		if (!str_equal(c->who[i].session, u->session))
+		if (!str_equal(c->who[i].session, u->session) ||
+		    !str_equal(c->who[i].sandbox, sandbox))
 			continue;
 		c->user[i].now = u->bytes;
 		c->user[i].whole = c->user[i].whole && u->whole;
@@ -264,17 +265,17 @@ who_is_over(const struct agent_usage *u, size_t count, int64_t limit)
 }
 
 static int
-record(struct control *ctl, const struct agent_usage *u, bool over,
-    struct err *e)
+record(struct control *ctl, const char *sandbox, const struct agent_usage *u,
+    bool over, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	char used[24];
 
 	snprintf(used, sizeof(used), "%" PRId64, u->bytes >> 20);
-	if (STORE_RUN(ctl->store, STMT_DISK_MEASURED, &r, e, u->session, used,
-		over ? "true" : "false") < 0)
+	if (STORE_RUN(ctl->store, STMT_DISK_MEASURED, &r, e, sandbox,
+		u->session, used, over ? "true" : "false") < 0)
 		return -1;
-	if (!rows_bool(r, 0, "still_over"))
+	if (rows_count(r) == 0 || !rows_bool(r, 0, "still_over"))
 		return 0;
 	log_line(LOG_WARN, "disk_limit", "session %s has %s MB: put to sleep",
 	    u->session, used);
@@ -287,16 +288,16 @@ record(struct control *ctl, const struct agent_usage *u, bool over,
 static int
 account_one(struct control *ctl, const struct rows *r, size_t i, struct err *e)
 {
+	const char *sandbox = rows_text(r, i, "sandbox_id");
 	auto_free struct agent_usage *u = NULL;
 	size_t count, over;
 
-	if (agent_usage(&ctl->provider, rows_text(r, i, "sandbox_id"),
-		rows_text(r, i, "incarnation"), clock_ms() + ASK_MS, &u, &count,
-		e) < 0)
+	if (agent_usage(&ctl->provider, sandbox, rows_text(r, i, "incarnation"),
+		clock_ms() + ASK_MS, &u, &count, e) < 0)
 		return -1;
 	over = who_is_over(u, count, rows_int(r, i, "disk_mb") << 20);
 	for (size_t k = 0; k < count; k++)
-		if (record(ctl, &u[k], k == over, e) < 0)
+		if (record(ctl, sandbox, &u[k], k == over, e) < 0)
 			return -1;
 	return 0;
 }

@@ -16,12 +16,16 @@ is_code(const struct err *e, const char *code)
 	return e->code != NULL && str_equal(e->code, code);
 }
 
-/* By errno on this side, or in the words of whoever met it on the other. */
+/*
+ * By errno on either side; or in the words of bwrap, init or a new cell, which
+ * have none of the client's among them, as a file's path would be.
+ */
 static bool
 is_full(const struct err *e)
 {
 	return is_code(e, "no_space_left") ||
-	    strcasestr(e->msg, "no space left on device") != NULL;
+	    ((is_code(e, "start_failed") || is_code(e, "launch_failed")) &&
+		strcasestr(e->msg, "no space left on device") != NULL);
 }
 
 static void

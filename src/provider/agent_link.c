@@ -13,7 +13,10 @@
 #include "common/str.h"
 #include "provider/agent_wire.h"
 
-enum { WAIT_MAX_MS = 10000, OUTPUT_MAX = 64 };
+enum { WAIT_MAX_MS = 10000 };
+
+/* A hundred years: longer ones the database might not take. */
+#define MS_MAX (INT64_C(100) * 366 * 86400 * 1000)
 
 /* The words of the agent that callers tell apart. */
 static const struct {
@@ -30,6 +33,7 @@ static const struct {
 	{ "still_running", ERR_UNAVAILABLE, "still_running" },
 	{ "stale_order", ERR_CONFLICT, "stale_order" },
 	{ "cannot_suspend", ERR_CONFLICT, "cannot_suspend" },
+	{ "no_space", ERR_NO_SPACE, "no_space_left" },
 };
 
 /* A refusal, with the agent's words for people made harmless. */
@@ -71,6 +75,17 @@ agent_ask_send(const struct provider *p, const char *sandbox,
 	return take_fd(&sock);
 }
 
+/* An answer that cannot be understood is no look at all. */
+static int
+nonsense(struct err *e, const char *op)
+{
+	err_wrap(e, "agent %s: the answer cannot be understood", op);
+	e->kind = ERR_BAD_GATEWAY;
+	e->code = "agent_error";
+	e->field[0] = '\0';
+	return -1;
+}
+
 int
 agent_ask_recv(int sock, const char *op, int64_t deadline_ms, json_t **reply,
     struct err *e)
@@ -80,7 +95,9 @@ agent_ask_recv(int sock, const char *op, int64_t deadline_ms, json_t **reply,
 
 	*reply = NULL;
 	if (channel_recv(sock, deadline_ms, &answer, &fds, e) < 0)
-		return err_wrap(e, "agent %s", op);
+		return e->kind == ERR_INVALID || e->kind == ERR_TOO_LARGE
+		    ? nonsense(e, op)
+		    : err_wrap(e, "agent %s", op);
 	if (!json_is_true(json_object_get(answer, "ok")))
 		return refused(answer, e);
 	if (fault_after("agent", op, e) < 0)
@@ -130,7 +147,7 @@ agent_ping(const struct provider *p, const char *sandbox,
 
 	if (agent_ask(p, sandbox, incarnation, &q, deadline_ms, &reply, e) < 0)
 		return -1;
-	snprintf(version, AGENT_VERSION_MAX, "%s", json_str(reply, "version"));
+	(void)!str_copy(version, AGENT_VERSION_MAX, json_str(reply, "version"));
 	return 0;
 }
 
@@ -155,6 +172,10 @@ struct wrapper {
 	int64_t generation;
 };
 
+struct interrupted {
+	int64_t count;
+};
+
 /* clang-format off */
 static const struct jfield WRAPPER[] = {
 	JFIELD("instance", struct wrapper, instance, J_STR, J_REQUIRED, 0, ID_MAX - 1, "whose"),
@@ -165,25 +186,18 @@ static const struct jfield STATUS[] = {
 	JFIELD("running", struct agent_status, running, J_INT, J_REQUIRED, 0, INT64_MAX, "commands"),
 	JFIELD("streams", struct agent_status, streams, J_INT, J_REQUIRED, 0, INT64_MAX, "open streams"),
 	JFIELD("relays", struct agent_status, relays, J_INT, J_REQUIRED, 0, INT64_MAX, "connections"),
-	JFIELD("idleMs", struct agent_status, idle_ms, J_INT, J_REQUIRED, 0, INT64_MAX, "since work ended"),
-	JFIELD("relayIdleMs", struct agent_status, relay_idle_ms, J_INT, 0, -1, INT64_MAX, "since a byte on a port"),
-	JFIELD("quietMs", struct agent_status, quiet_ms, J_INT, 0, 0, INT64_MAX, "since the last byte"),
-	JFIELD("cpuMs", struct agent_status, cpu_ms, J_INT, 0, 0, INT64_MAX, "used by what runs"),
-	JFIELD("limitMs", struct agent_status, limit_ms, J_INT, 0, 0, INT64_MAX, "until its own limit ends it"),
+	JFIELD("idleMs", struct agent_status, idle_ms, J_INT, J_REQUIRED, 0, MS_MAX, "since work ended"),
+	JFIELD("relayIdleMs", struct agent_status, relay_idle_ms, J_INT, 0, -1, MS_MAX, "since a byte on a port"),
+	JFIELD("quietMs", struct agent_status, quiet_ms, J_INT, 0, 0, MS_MAX, "since the last byte"),
+	JFIELD("cpuMs", struct agent_status, cpu_ms, J_INT, 0, 0, MS_MAX, "used by what runs"),
+	JFIELD("limitMs", struct agent_status, limit_ms, J_INT, 0, 0, MS_MAX, "until its own limit ends it"),
 	JFIELD("served", struct agent_status, served, J_INT, 0, 0, INT64_MAX, "calls it took"),
 };
-/* clang-format on */
 
-/* An answer that cannot be understood is no look at all. */
-static int
-nonsense(struct err *e, const char *op)
-{
-	err_wrap(e, "agent %s: the answer cannot be understood", op);
-	e->kind = ERR_BAD_GATEWAY;
-	e->code = "agent_error";
-	e->field[0] = '\0';
-	return -1;
-}
+static const struct jfield INTERRUPTED[] = {
+	JFIELD("interrupted", struct interrupted, count, J_INT, 0, 0, INT32_MAX, "commands"),
+};
+/* clang-format on */
 
 int
 agent_sight_read(const json_t *reply, const char *op, struct agent_sight *out,
@@ -315,12 +329,16 @@ agent_interrupt(const struct provider *p, const struct agent_target *t,
 {
 	struct agent_question q = { .op = "interrupt", .body = agent_body(t) };
 	auto_json json_t *reply = NULL;
+	struct interrupted i = { 0 };
 
 	json_object_set_new(q.body, "olderMs", json_integer(older_ms));
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0)
 		return -1;
-	*count = json_integer_value(json_object_get(reply, "interrupted"));
+	if (jfield_decode(reply, INTERRUPTED, ARRAY_LEN(INTERRUPTED), J_LENIENT,
+		&i, e) < 0)
+		return nonsense(e, "interrupt");
+	*count = i.count;
 	return 0;
 }
 

@@ -34,7 +34,8 @@ struct agent_launch {
 	const json_t *env;              /* borrowed; names and values */
 	int64_t ports[AGENT_PORTS_MAX]; /* exposed already */
 	size_t port_count;
-	char *version; /* out, AGENT_VERSION_MAX bytes; may be NULL */
+	/* out, AGENT_VERSION_MAX bytes, one that is longer is ""; may be NULL */
+	char *version;
 };
 
 /* What a look found of one session. */

@@ -231,7 +231,7 @@ agent_launch(const struct provider *p, const struct sandbox_spec *s,
 		return -1;
 	}
 	if (l->version != NULL)
-		snprintf(l->version, AGENT_VERSION_MAX, "%s",
+		(void)!str_copy(l->version, AGENT_VERSION_MAX,
 		    json_str(reply, "version"));
 	return check_launched(reply, t, e);
 }

@@ -8,66 +8,46 @@
 #include "common/str.h"
 #include "provider/agent_wire.h"
 
-/* [{"session", "bytes", "whole"}], of which only the first must be there. */
-static int
-decode(const json_t *list, struct agent_usage **out, size_t *count,
-    struct err *e)
-{
-	size_t n = json_array_size(list);
-
-	if (!json_is_array(list) || n > AGENT_USAGE_MAX)
-		return err_set(e, ERR_BAD_GATEWAY, "agent_error",
-		    "the agent's list cannot be understood");
-	*out = xcalloc(n + 1, sizeof(**out));
-	for (size_t i = 0; i < n; i++) {
-		const json_t *v = json_array_get(list, i);
-		const char *session = json_str(v, "session");
-		json_int_t bytes =
-		    json_integer_value(json_object_get(v, "bytes"));
-		struct agent_usage *u = &(*out)[*count];
-
-		if (!id_is_session(session) || bytes < 0)
-			return err_set(e, ERR_BAD_GATEWAY, "agent_error",
-			    "the agent's list cannot be understood");
-		str_copy(u->session, sizeof(u->session), session);
-		u->bytes = bytes;
-		u->whole = json_is_true(json_object_get(v, "whole"));
-		++*count;
-	}
-	return 0;
-}
-
-static int
-ask_list(const struct provider *p, const char *sandbox, const char *incarnation,
-    const char *op, int64_t deadline_ms, struct agent_usage **out,
-    size_t *count, struct err *e)
-{
-	struct agent_question q = { .op = op, .body = json_object() };
-	auto_json json_t *reply = NULL;
-
-	*out = NULL;
-	*count = 0;
-	if (agent_ask(p, sandbox, incarnation, &q, deadline_ms, &reply, e) < 0)
-		return -1;
-	return decode(json_object_get(reply, "cells"), out, count, e);
-}
+/* clang-format off */
+static const struct jfield USAGE[] = {
+	JFIELD("session", struct agent_usage, session, J_STR, J_REQUIRED, ID_SESSION_LEN, ID_SESSION_LEN, "whose"),
+	JFIELD("bytes", struct agent_usage, bytes, J_INT, J_REQUIRED, 0, AGENT_USAGE_BYTES_MAX, "how much"),
+};
+/* clang-format on */
 
 int
 agent_usage(const struct provider *p, const char *sandbox,
     const char *incarnation, int64_t deadline_ms, struct agent_usage **out,
     size_t *count, struct err *e)
 {
-	return ask_list(p, sandbox, incarnation, "usage", deadline_ms, out,
-	    count, e);
-}
+	struct agent_question q = { .op = "usage", .body = json_object() };
+	auto_json json_t *reply = NULL;
+	const json_t *list;
+	size_t n;
 
-int
-agent_cells(const struct provider *p, const char *sandbox,
-    const char *incarnation, int64_t deadline_ms, struct agent_usage **out,
-    size_t *count, struct err *e)
-{
-	return ask_list(p, sandbox, incarnation, "list", deadline_ms, out,
-	    count, e);
+	*out = NULL;
+	*count = 0;
+	if (agent_ask(p, sandbox, incarnation, &q, deadline_ms, &reply, e) < 0)
+		return -1;
+	list = json_object_get(reply, "cells");
+	n = json_array_size(list);
+	if (!json_is_array(list) || n > AGENT_CELLS_MAX)
+		return err_set(e, ERR_BAD_GATEWAY, "agent_error",
+		    "agent usage: the answer cannot be understood");
+	*out = xcalloc(n + 1, sizeof(**out));
+	for (size_t i = 0; i < n; i++) {
+		const json_t *v = json_array_get(list, i);
+		struct agent_usage *u = &(*out)[i];
+
+		if (jfield_decode(v, USAGE, ARRAY_LEN(USAGE), J_LENIENT, u, e) <
+			0 ||
+		    !id_is_session(u->session))
+			return err_set(e, ERR_BAD_GATEWAY, "agent_error",
+			    "agent usage: the answer cannot be understood");
+		u->whole = json_is_true(json_object_get(v, "whole"));
+	}
+	*count = n;
+	return 0;
 }
 
 int

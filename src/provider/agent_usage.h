@@ -15,7 +15,8 @@
 #include "common/err.h"
 #include "provider/provider.h"
 
-enum { AGENT_USAGE_MAX = 256 };
+/* All cells together still fit into an int64_t. */
+#define AGENT_USAGE_BYTES_MAX (INT64_C(1) << 53)
 
 struct agent_usage {
 	char session[ID_MAX];
@@ -32,10 +33,5 @@ int agent_usage(const struct provider *p, const char *sandbox,
 int agent_halt(const struct provider *p, const char *sandbox,
     const char *incarnation, const char *session, bool on, int64_t deadline_ms,
     struct err *e) MUST_CHECK;
-
-/* Names of the sessions that have a cell.  *out is malloc'ed. */
-int agent_cells(const struct provider *p, const char *sandbox,
-    const char *incarnation, int64_t deadline_ms, struct agent_usage **out,
-    size_t *count, struct err *e) MUST_CHECK;
 
 #endif

@@ -18,9 +18,6 @@
 
 enum { RECORD_FILE_MAX = 16 * 1024 };
 
-/* All that box_forget() leaves and box_bury() takes away last; "op" is 0.1's. */
-static const char *const KEPT[] = { "incarnation", "label", "lock", "op" };
-
 bool
 box_is_name(const char *s)
 {
@@ -342,6 +339,7 @@ box_bury(const struct provider *p, const char *name, struct err *e)
 {
 	auto_box struct box seen = BOX_CLOSED, b = BOX_CLOSED;
 	auto_free char *path = box_path(p, name);
+	auto_names char **names = NULL;
 	bool old;
 
 	if (box_open(p, name, &seen, e) < 0 ||
@@ -355,9 +353,13 @@ box_bury(const struct provider *p, const char *name, struct err *e)
 		return -1;
 	if (!old)
 		return 0;
-	box_forget(&b);
-	for (size_t i = 0; i < ARRAY_LEN(KEPT); i++)
-		unlinkat(b.dir, KEPT[i], 0);
+	if (file_names(b.dir, ".", &names, e) < 0)
+		return -1;
+	/* the record last: by it the next one finds what is left of this */
+	for (char **n = names; *n != NULL; n++)
+		if (!str_equal(*n, "incarnation"))
+			unlinkat(b.dir, *n, 0);
+	unlinkat(b.dir, "incarnation", 0);
 	if (rmdir(path) < 0)
 		return err_errno(e, "rmdir %s", path);
 	return 0;

@@ -31,7 +31,8 @@ void fake_reset(void);
  * The next `times` calls of an operation go wrong.  Names are those of
  * struct provider_ops ("ensure", "storage_make", ...) and, with "agent." in
  * front, of the control protocol ("agent.launch", "agent.look", ...).  A
- * failing agent answers with `launch_failed`.
+ * failing agent answers with `launch_failed`, one that is full or denied with
+ * `no_space` or `permission_denied`.
  */
 void fake_script(const char *op, enum fake_how how, int times);
 

@@ -37,6 +37,15 @@ no(const char *code)
 	    "the fake refuses");
 }
 
+/* As the script says; in words of the agent's. */
+static json_t *
+fail(enum fake_how how)
+{
+	return no(how == FAKE_FULL   ? "no_space"
+		: how == FAKE_DENIED ? "permission_denied"
+				     : "launch_failed");
+}
+
 static json_t *
 ping(struct turn *t)
 {
@@ -243,7 +252,7 @@ converse(const struct talk *talk)
 		reply = answer(&t);
 		pthread_mutex_unlock(&FAKE.lock);
 	} else {
-		reply = no("launch_failed");
+		reply = fail(how);
 	}
 	if (how != FAKE_LOSE)
 		(void)!channel_send(talk->sock, reply, NULL, 0, &ignored);

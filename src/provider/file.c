@@ -119,7 +119,8 @@ file_last_note(int dir, const char *name, size_t max, struct buf *out,
 		return -1;
 	if (!found || text.len == 0)
 		return 0;
-	end = strrchr(text.data, '\n');
+	/* what a power failure left may hold NULs */
+	end = memrchr(text.data, '\n', text.len);
 	if (end == NULL) /* written whole, by a version that did not append */
 		end = text.data + text.len;
 	while (end > text.data && end[-1] == '\n')

@@ -73,7 +73,9 @@ local_unlink_sockets(const struct provider *p, const struct box *b,
 	auto_free char *control =
 	    local_control_path(p, b->name, r->incarnation);
 	auto_names char **sessions = NULL;
+	auto_free struct agent_life *lives = NULL;
 	struct err ignored; /* leftovers are harmless: nobody answers */
+	size_t count = 0;
 
 	unlink(control);
 	for (size_t i = 0; i < RECORD_PAST_MAX && r->past[i][0] != '\0'; i++) {
@@ -84,8 +86,15 @@ local_unlink_sockets(const struct provider *p, const struct box *b,
 	}
 	if (storage_sessions(p, b->name, &sessions, &ignored) < 0)
 		return;
-	for (char **s = sessions; *s != NULL; s++)
-		agent_unlink_sockets(p->conf, *s, INT64_MAX);
+	while (sessions[count] != NULL)
+		count++;
+	lives = xcalloc(count + 1, sizeof(*lives));
+	for (size_t i = 0; i < count; i++) {
+		lives[i].generation = INT64_MAX;
+		(void)!str_copy(lives[i].session, sizeof(lives[i].session),
+		    sessions[i]);
+	}
+	agent_unlink_sockets_of(p->conf, lives, count);
 }
 
 static int

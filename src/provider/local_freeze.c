@@ -68,6 +68,7 @@ local_freeze(const struct provider *p, const char *id, const char *session,
     bool on, struct err *e)
 {
 	auto_fd int notes = -1;
+	struct err ignored; /* then it stays on record for the next one */
 
 	if (!id_is_session(session))
 		return err_set(e, ERR_INTERNAL, "bad_session_id",
@@ -89,7 +90,9 @@ local_freeze(const struct provider *p, const char *id, const char *session,
 		return -1;
 	if (set(p, id, session, true, e) == 0)
 		return 0;
-	unlinkat(notes, session, 0);
+	/* init may have been told and not have answered: let it go at once */
+	if (set(p, id, session, false, &ignored) == 0)
+		unlinkat(notes, session, 0);
 	return -1;
 }
 

@@ -4,6 +4,7 @@
 #include "common/channel.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/str.h"
 #include "provider/agent_link.h"
 #include "provider/cgroup.h"
 #include "provider/local.h"
@@ -28,11 +29,11 @@ local_suspend(const struct provider *p, const struct agent_target *t,
 	fd = cgroup_cell_freezer(&tree, b.name, t->session, e);
 	if (fd < 0)
 		return -1;
-	/* or it would be let go with those who waited for room on the disk */
-	local_forget_frozen(p, t->session);
 	if (agent_freeze(p, t, order, fd, tree.ops->frozen, tree.ops->thawed,
 		deadline_ms, e) < 0)
 		return -1;
+	/* or it would be let go with those who waited for room on the disk */
+	local_forget_frozen(p, t->session);
 	for (;;) {
 		if (cgroup_cell_frozen(&tree, b.name, t->session, &frozen, e) <
 		    0)
@@ -54,20 +55,21 @@ local_resume(const struct provider *p, const struct agent_target *t,
 }
 
 /*
- * Nobody listens where init should, so init is dead; what it left frozen
- * cannot die of that until it is let go.
+ * Where nobody listens init is dead, and what it left frozen cannot die of that
+ * until it is let go; any other failure to reach it says nothing.
  */
 void
 local_release_orphans(const struct provider *p, const struct box *b,
     const char *incarnation)
 {
 	struct cgroup_tree tree;
-	struct err ignored; /* the next look tries again */
+	struct err e; /* the next look tries again */
 	auto_free char *path = NULL;
 	auto_fd int init = -1;
 
 	path = local_control_path(p, b->name, incarnation);
-	init = channel_connect(path, &ignored);
-	if (init < 0 && box_cgroups(p, b, &tree, &ignored) == 0)
-		(void)!cgroup_thaw_cells(&tree, b->name, &ignored);
+	init = channel_connect(path, &e);
+	if (init < 0 && str_equal(e.code, "not_listening") &&
+	    box_cgroups(p, b, &tree, &e) == 0)
+		(void)!cgroup_thaw_cells(&tree, b->name, &e);
 }

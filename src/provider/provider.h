@@ -193,9 +193,10 @@ struct provider_ops {
 	int64_t (*ballast_size)(const struct provider *p);
 
 	/*
-	 * Stops a cell where it stands, or lets it go on.  Who was stopped is
-	 * on record, for `frozen` to tell, until it is let go; letting go what
-	 * was not stopped, or is not there any more, is success.
+	 * Stops a cell where it stands, or lets it go on.  Who was stopped, or
+	 * may have been, is on record, for `frozen` to tell, until it is let
+	 * go; letting go what was not stopped, or is not there any more, is
+	 * success.
 	 */
 	int (*cell_freeze)(const struct provider *p, const char *id,
 	    const char *session, bool on, struct err *e);

@@ -398,4 +398,16 @@ def nothing_was_made_and_nobody_died():
     equal(service.execute(SID, "echo works"), "works\n", "it works")
 
 
+@case
+def a_refusal_that_is_cut_within_a_character_is_told():
+    for pad in ("", "x", "xx"):  # characters of three bytes: some cut splits one
+        body = {"files": [{"path": "/etc/%s%s" % (pad, "\u20ac" * 60),
+                           "content": "x"}]}
+        problem(call("POST", "/v1/sessions", body), 502, "agent_error")
+    service.until("it is written down", lambda: service.value(
+        "SELECT string_agg(DISTINCT state, ',') FROM session WHERE id <> '%s'"
+        % SID) == "failed")
+    equal(service.workers(), WORKERS, "the same workers are alive")
+
+
 sys.exit(run(lambda: None))

@@ -1,5 +1,6 @@
 /* conformance_cells.c: files and wrappers of sessions. */
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "suite.h"
@@ -7,6 +8,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/local.h"
 
 static void
 storage_outlives_the_sandbox_and_goes_with_destroy(void **state)
@@ -221,6 +223,34 @@ what_is_suspended_ends_with_its_init(void **state)
 	destroy(&s);
 }
 
+/* That init cannot be asked does not mean that it is dead. */
+static void
+what_is_suspended_stays_so_when_its_init_is_out_of_reach(void **state)
+{
+	enum { A_MOMENT_MS = 300 };
+	struct sandbox_spec s = a_sandbox();
+	struct agent_launch l = { 0 };
+	auto_free char *control = NULL;
+	struct agent_target t;
+
+	(void)state;
+	if (!is_local())
+		return;
+	ensure(&s);
+	t = a_target(&s);
+	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	control = local_control_path(&P, s.id, s.incarnation);
+	if (suspends(&t, 1)) {
+		assert_int_equal(chmod(control, 0), 0);
+		assert_int_equal(ping(&s, &E), -1);
+		assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+		assert_int_equal(chmod(control, 0660), 0);
+		refuses(agent_prove(&P, &t, clock_ms() + A_MOMENT_MS, &E),
+		    "timed_out");
+	}
+	destroy(&s);
+}
+
 static void
 limits_are_told_one_by_one(void **state)
 {
@@ -247,6 +277,8 @@ const struct CMUnitTest SUITE_CELLS[] = {
 	cmocka_unit_test(what_is_suspended_stands_still_and_goes_on),
 	cmocka_unit_test(what_is_suspended_can_be_ended),
 	cmocka_unit_test(what_is_suspended_ends_with_its_init),
+	cmocka_unit_test(
+	    what_is_suspended_stays_so_when_its_init_is_out_of_reach),
 	cmocka_unit_test(limits_are_told_one_by_one),
 	{ 0 },
 };

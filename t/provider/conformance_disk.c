@@ -1,4 +1,5 @@
 /* conformance_disk.c: room, ballast, and cells that are frozen. */
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -99,7 +100,9 @@ what_a_session_uses_is_told(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
 	struct agent_target t = a_cell(&s);
-	auto_free struct agent_usage *u = NULL, *cells = NULL;
+	auto_free struct agent_usage *u = NULL;
+	auto_free struct agent_cell *cells = NULL;
+	struct agent_roll roll = { 0 };
 	size_t count;
 
 	(void)state;
@@ -108,9 +111,14 @@ what_a_session_uses_is_told(void **state)
 	assert_int_equal(count, 1);
 	assert_string_equal(u[0].session, t.session);
 	assert_true(u[0].whole && u[0].bytes >= 0 && u[0].bytes < MB);
-	works(agent_cells(&P, s.id, s.incarnation, soon(), &cells, &count, &E));
-	assert_int_equal(count, 1);
+	str_copy(roll.sandbox, sizeof(roll.sandbox), s.id);
+	str_copy(roll.incarnation, sizeof(roll.incarnation), s.incarnation);
+	agent_roll_all(&P, soon(), &roll, 1);
+	cells = roll.cells;
+	assert_true(roll.answered);
+	assert_int_equal(roll.count, 1);
 	assert_string_equal(cells[0].session, t.session);
+	assert_string_equal(cells[0].instance, t.instance);
 	destroy(&s);
 }
 
@@ -129,6 +137,28 @@ a_frozen_cell_stands_still_until_it_is_let_go(void **state)
 		refuses(agent_prove(&P, &t, clock_ms() + QUICK_MS, &E),
 		    "timed_out");
 	works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+	works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+	assert_false(is_frozen(t.session));
+	works(agent_prove(&P, &t, soon(), &E));
+	destroy(&s);
+}
+
+/* Where there is no freezer init is asked, who may obey later. */
+static void
+who_may_have_been_frozen_is_on_record(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct agent_target t = a_cell(&s);
+
+	(void)state;
+	works(agent_prove(&P, &t, soon(), &E));
+	if (is_local())
+		kill(recorded(s.id, "init"), SIGSTOP);
+	if (P.ops->cell_freeze(&P, s.id, t.session, true, &E) < 0)
+		assert_string_equal(E.code, "timed_out");
+	assert_true(is_frozen(t.session));
+	if (is_local())
+		kill(recorded(s.id, "init"), SIGCONT);
 	works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
 	assert_false(is_frozen(t.session));
 	works(agent_prove(&P, &t, soon(), &E));
@@ -215,6 +245,12 @@ who_is_suspended_is_not_let_go_with_the_others(void **state)
 		    "timed_out");
 		works(P.ops->resume(&P, &t, 2, soon(), &E));
 		works(agent_prove(&P, &t, soon(), &E));
+		/* one that is refused takes nobody off the record */
+		works(P.ops->cell_freeze(&P, s.id, t.session, true, &E));
+		refuses(P.ops->suspend(&P, &t, 1, soon(), &E), "stale_order");
+		assert_true(is_frozen(t.session));
+		works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+		works(agent_prove(&P, &t, soon(), &E));
 	}
 	destroy(&s);
 }
@@ -225,6 +261,7 @@ const struct CMUnitTest SUITE_DISK[] = {
 	cmocka_unit_test(the_ballast_is_as_large_as_asked_for),
 	cmocka_unit_test(what_a_session_uses_is_told),
 	cmocka_unit_test(a_frozen_cell_stands_still_until_it_is_let_go),
+	cmocka_unit_test(who_may_have_been_frozen_is_on_record),
 	cmocka_unit_test(a_frozen_cell_can_be_killed),
 	cmocka_unit_test(a_sandbox_with_a_frozen_cell_can_be_stopped),
 	cmocka_unit_test(a_new_life_is_not_frozen),

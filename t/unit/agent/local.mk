@@ -55,8 +55,4 @@ t_unit_agent_script_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/usage_test
 t_unit_agent_usage_test_SOURCES = t/unit/agent/usage_test.c
 t_unit_agent_usage_test_LDADD = $(AGENT_UNIT_LIBS)
-
-UNIT += t/unit/agent/utf8_test
-t_unit_agent_utf8_test_SOURCES = t/unit/agent/utf8_test.c
-t_unit_agent_utf8_test_LDADD = $(AGENT_UNIT_LIBS)
 endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/channel.h"
@@ -260,6 +261,35 @@ a_listener_replaces_a_dead_one_and_lets_the_group_in(void **state)
 }
 
 static void
+one_who_accepts_nobody_is_not_waited_for(void **state)
+{
+	enum { TOO_MANY = 8 };
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	char dir[] = "/tmp/channel_test.XXXXXX";
+	auto_fd int server = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct err e = { 0 };
+	int client, count = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s/x", dir);
+	assert_int_equal(bind(server, (const struct sockaddr *)&a, sizeof(a)),
+	    0);
+	assert_int_equal(listen(server, 1), 0);
+	alarm(60); /* or the test would wait for ever */
+	while ((client = channel_connect(a.sun_path, &e)) >= 0) {
+		assert_true(count++ < TOO_MANY);
+		assert_int_equal(fcntl(client, F_GETFL) & O_NONBLOCK, 0);
+		close(client);
+	}
+	alarm(0);
+	assert_true(count > 0);
+	assert_string_equal(e.code, "timed_out");
+	unlink(a.sun_path);
+	rmdir(dir);
+}
+
+static void
 a_name_that_is_too_long_is_an_error(void **state)
 {
 	char path[128];
@@ -287,6 +317,7 @@ main(void)
 		PAIRED(a_hostile_peer_costs_no_descriptor),
 		cmocka_unit_test(
 		    a_listener_replaces_a_dead_one_and_lets_the_group_in),
+		cmocka_unit_test(one_who_accepts_nobody_is_not_waited_for),
 		cmocka_unit_test(a_name_that_is_too_long_is_an_error),
 	};
 

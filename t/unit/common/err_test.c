@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 
 static void
 making_an_error_is_failing(void **state)
@@ -132,6 +133,37 @@ long_messages_are_cut_not_overrun(void **state)
 	assert_int_equal(strlen(e.msg), ERR_MSG_MAX - 1);
 }
 
+/* It goes into JSON and into rows, which take nothing else. */
+static void
+a_message_is_text_whatever_goes_into_it(void **state)
+{
+	char big[ERR_MSG_MAX];
+	struct err e = { 0 };
+
+	(void)state;
+	err_set(&e, ERR_INTERNAL, "x", "a \xff b \xc3\xa4 c \xc3");
+	assert_string_equal(e.msg, "a ? b \xc3\xa4 c ?");
+	err_field(&e, "\xff", "%s", "\xff");
+	assert_string_equal(e.field, "?");
+	assert_string_equal(e.msg, "?");
+	errno = EIO;
+	err_errno(&e, "%s", "\xff");
+	assert_string_equal(e.msg, "?: Input/output error");
+	/* of two bytes each: one way or the other the last one is cut */
+	for (size_t i = 0; i + 2 < sizeof(big); i += 2)
+		memcpy(big + i, "\xc3\xa4", 3);
+	for (int i = 0; i < 2; i++) {
+		err_set(&e, ERR_INTERNAL, "x", "%s%s", i == 0 ? "" : "x", big);
+		assert_true(utf8_valid(e.msg, strlen(e.msg)));
+		err_wrap(&e, "%s", i == 0 ? "" : "x");
+		assert_true(utf8_valid(e.msg, strlen(e.msg)));
+		err_wrap(&e, "y");
+		assert_true(utf8_valid(e.msg, strlen(e.msg)));
+		err_field(&e, big + (i == 0 ? 0 : 2), "x");
+		assert_true(utf8_valid(e.field, strlen(e.field)));
+	}
+}
+
 int
 main(void)
 {
@@ -143,6 +175,7 @@ main(void)
 		cmocka_unit_test(a_failed_call_says_why_and_keeps_errno),
 		cmocka_unit_test(wrapping_adds_in_front_and_keeps_the_rest),
 		cmocka_unit_test(long_messages_are_cut_not_overrun),
+		cmocka_unit_test(a_message_is_text_whatever_goes_into_it),
 	};
 
 	return cmocka_run_group_tests(TESTS, NULL, NULL);

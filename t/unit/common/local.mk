@@ -3,7 +3,8 @@
 UNIT += t/unit/common/channel_test t/unit/common/clock_test \
 	t/unit/common/conf_test t/unit/common/err_test t/unit/common/id_test \
 	t/unit/common/json_test t/unit/common/log_test t/unit/common/mem_test \
-	t/unit/common/str_test t/unit/common/token_test
+	t/unit/common/str_test t/unit/common/token_test \
+	t/unit/common/utf8_test
 COMMON_TEST_LIBS = $(LIBCOMMON) $(CMOCKA_LIBS)
 EXTRA_DIST += t/unit/unit.h
 
@@ -27,3 +28,5 @@ t_unit_common_str_test_SOURCES = t/unit/common/str_test.c
 t_unit_common_str_test_LDADD = $(COMMON_TEST_LIBS)
 t_unit_common_token_test_SOURCES = t/unit/common/token_test.c
 t_unit_common_token_test_LDADD = $(COMMON_TEST_LIBS)
+t_unit_common_utf8_test_SOURCES = t/unit/common/utf8_test.c
+t_unit_common_utf8_test_LDADD = $(COMMON_TEST_LIBS)

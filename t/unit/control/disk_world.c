@@ -75,6 +75,40 @@ a_permission_error_on_a_temporary_file_is_not_capacity_evidence(void **state)
 }
 
 static void
+only_the_agent_s_own_word_is_evidence_not_a_path_of_the_client_s(void **state)
+{
+	static const struct {
+		enum fake_how how;
+		const char *code, *sibling;
+	} CASES[] = {
+		{ FAKE_DENIED, "agent_error", "ready" },
+		{ FAKE_FULL, "insufficient_storage", "asleep" },
+	};
+	auto_json json_t *files = json_pack("[{s:s, s:s}]", "path",
+	    "/etc/no space left on device", "content", "x");
+	const struct session_wish wish = { .isolation = ISOLATION_SHARED,
+		.sleep_after_seconds = 600,
+		.files = files };
+	struct world *w = *state;
+	char made[ID_MAX];
+	enum disposition d;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_capacity(w->conf.capacity_min_mb, 0, true);
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		fake_script("agent.write", CASES[i].how, 1);
+		FAILS(session_control_create(&w->ctl, &w->who, &wish,
+			  clock_ms() + 10000, made, &d, &e),
+		    CASES[i].code);
+		assert_string_equal(
+		    world_ask(w, "SELECT state FROM session WHERE id = '%s'",
+			w->id),
+		    CASES[i].sibling);
+	}
+}
+
+static void
 a_transient_df_failure_rejects_without_destroying(void **state)
 {
 	struct world *w = *state;
@@ -389,6 +423,32 @@ of_a_shared_sandbox_over_its_limit_the_largest_is_meant(void **state)
 	    "t");
 }
 
+/* The other's own agent is dead, and nobody else's word counts for it. */
+static void
+a_sandbox_is_believed_of_its_own_sessions_only(void **state)
+{
+	struct world *w = *state;
+	char other[ID_MAX];
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	str_copy(other, sizeof(other), w->id);
+	fake_crash(world_ask(w, "SELECT sandbox_id FROM session"));
+	world_ready(w, ISOLATION_SESSION);
+	fake_cell_add(world_ask(w,
+			  "SELECT sandbox_id FROM session WHERE id = '%s'",
+			  w->id),
+	    other, "iiiiiiiiiiiiiiii", 1);
+	fake_usage(other, 5000L * MB, 0);
+	measured_long_ago(w);
+	assert_int_equal(disk_account(&w->ctl, clock_ms() + 10000, &e), -1);
+	assert_string_equal(world_ask(w,
+				"SELECT id = '%s' FROM session"
+				" WHERE disk_measured_at IS NOT NULL",
+				w->id),
+	    "t");
+}
+
 int
 main(void)
 {
@@ -398,6 +458,8 @@ main(void)
 		WORLD_TEST(a_neighbour_s_full_disk_destroys_nobody_s_sandbox),
 		WORLD_TEST(
 		    a_permission_error_on_a_temporary_file_is_not_capacity_evidence),
+		WORLD_TEST(
+		    only_the_agent_s_own_word_is_evidence_not_a_path_of_the_client_s),
 		WORLD_TEST(a_transient_df_failure_rejects_without_destroying),
 		WORLD_TEST(
 		    an_unmeasurable_capacity_is_no_evidence_whatever_it_says),
@@ -414,6 +476,7 @@ main(void)
 		WORLD_TEST(who_cleans_up_in_time_stays),
 		WORLD_TEST(
 		    of_a_shared_sandbox_over_its_limit_the_largest_is_meant),
+		WORLD_TEST(a_sandbox_is_believed_of_its_own_sessions_only),
 	};
 
 	return cmocka_run_group_tests_name("disk", tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/agent_usage.h"
 #include "provider/fake.h"
 
 enum { SOON_MS = 10000, BRIEFLY_MS = 50, PATH_SIZE = 256 };
@@ -224,6 +225,43 @@ a_status_is_read_field_by_field(void **state)
 	assert_int_equal(got.idle_ms, 4);
 }
 
+/* They are added up, and made into times that the database must take. */
+static void
+figures_beyond_reason_are_not_believed(void **state)
+{
+	static const struct agent_status WILD[] = {
+		{ .idle_ms = INT64_MAX },
+		{ .relay_idle_ms = INT64_MAX },
+		{ .quiet_ms = INT64_MAX },
+		{ .cpu_ms = INT64_MAX },
+		{ .limit_ms = INT64_MAX },
+		{ .limit_ms = -1 },
+	};
+	static const int64_t BYTES[] = { -1, INT64_MAX };
+	struct agent_status got;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
+	    0);
+	for (size_t i = 0; i < ARRAY_LEN(WILD); i++) {
+		fake_status(&WILD[i]);
+		assert_int_equal(agent_status(&P, &TARGET, soon(), &got, &e),
+		    -1);
+		assert_string_equal(e.code, "agent_error");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(BYTES); i++) {
+		auto_free struct agent_usage *u = NULL;
+		size_t count;
+
+		fake_usage(TARGET.session, BYTES[i], 0);
+		assert_int_equal(agent_usage(&P, BOX.id, BOX.incarnation,
+				     soon(), &u, &count, &e),
+		    -1);
+		assert_string_equal(e.code, "agent_error");
+	}
+}
+
 static void
 an_exposed_port_is_in_reach_until_it_is_taken_back(void **state)
 {
@@ -299,7 +337,8 @@ static const struct {
 	const char *reply;
 	const char *code;
 } HOSTILE[] = {
-	{ "{", "validation_failed" },
+	/* whoever sent the request is not to blame for it */
+	{ "{", "agent_error" },
 	{ "[]", "agent_error" },
 	{ "{}", "agent_error" },
 	{ "{\"ok\":1}", "agent_error" },
@@ -342,6 +381,75 @@ an_answer_that_is_nonsense_is_not_an_empty_look(void **state)
 	}
 }
 
+/* Neither of cells nor of what they use. */
+static void
+an_answer_that_is_nonsense_is_no_list(void **state)
+{
+	static const char *const NONSENSE[] = {
+		"{\"ok\":true}",
+		"{\"ok\":true,\"cells\":{}}",
+		"{\"ok\":true,\"cells\":[1]}",
+		"{\"ok\":true,\"cells\":[{}]}",
+		"{\"ok\":true,\"cells\":[{\"session\":\"../../../../etc/passwd\","
+		"\"instance\":\"i\",\"generation\":1,\"bytes\":1}]}",
+		"{\"ok\":true,\"cells\":[{\"session\":\"CCCCCCCCCCCCCCCCCCCC\","
+		"\"instance\":\"i\",\"generation\":1,\"bytes\":1}]}",
+		"{\"ok\":true,\"cells\":[{\"session\":\"cccccccccccccccccccc\","
+		"\"instance\":1,\"generation\":0,\"bytes\":\"1\"}]}",
+	};
+	struct provider_ops ops = PROVIDER_FAKE;
+	struct provider p = { .ops = &ops, .conf = &CONF };
+
+	(void)state;
+	ops.control = canned_control;
+	for (size_t i = 0; i < ARRAY_LEN(NONSENSE); i++) {
+		auto_free struct agent_usage *usage = NULL;
+		auto_free struct agent_cell *cells = NULL;
+		struct agent_roll roll = { 0 };
+		struct err e = { 0 };
+		size_t count;
+
+		CANNED = NONSENSE[i];
+		agent_roll_all(&p, soon(), &roll, 1);
+		cells = roll.cells;
+		if (roll.answered ||
+		    agent_usage(&p, "s", "i", soon(), &usage, &count, &e) == 0)
+			fail_msg("%s: was believed", CANNED);
+		assert_string_equal(roll.e.code, "agent_error");
+		assert_string_equal(e.code, "agent_error");
+	}
+}
+
+static void
+more_cells_than_a_sandbox_has_room_for_are_no_list(void **state)
+{
+	auto_buf struct buf text = { 0 };
+	auto_free struct agent_usage *usage = NULL;
+	auto_free struct agent_cell *cells = NULL;
+	struct provider_ops ops = PROVIDER_FAKE;
+	struct provider p = { .ops = &ops, .conf = &CONF };
+	struct agent_roll roll = { 0 };
+	struct err e = { 0 };
+	size_t count;
+
+	(void)state;
+	ops.control = canned_control;
+	buf_str(&text, "{\"ok\":true,\"cells\":[");
+	for (int i = 0; i <= AGENT_CELLS_MAX; i++)
+		buf_fmt(&text,
+		    "%s{\"session\":\"cccccccccccccccccccc\",\"instance\":\"i\","
+		    "\"generation\":1,\"bytes\":1}",
+		    i > 0 ? "," : "");
+	buf_str(&text, "]}");
+	CANNED = text.data;
+	agent_roll_all(&p, soon(), &roll, 1);
+	cells = roll.cells;
+	assert_false(roll.answered);
+	assert_int_equal(agent_usage(&p, "s", "i", soon(), &usage, &count, &e),
+	    -1);
+	assert_string_equal(e.code, "agent_error");
+}
+
 static void
 the_words_of_an_agent_are_made_harmless(void **state)
 {
@@ -371,9 +479,12 @@ main(void)
 		test(an_old_incarnation_reaches_nobody),
 		test(a_wrapper_of_another_generation_is_not_asked),
 		test(a_status_is_read_field_by_field),
+		test(figures_beyond_reason_are_not_believed),
 		test(an_exposed_port_is_in_reach_until_it_is_taken_back),
 		test(env_and_files_are_delivered),
 		test(an_answer_that_is_nonsense_is_not_an_empty_look),
+		test(an_answer_that_is_nonsense_is_no_list),
+		test(more_cells_than_a_sandbox_has_room_for_are_no_list),
 		test(the_words_of_an_agent_are_made_harmless),
 	};
 

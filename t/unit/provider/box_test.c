@@ -230,6 +230,19 @@ a_tombstone_stays_for_an_hour(void **state)
 	clean(ID);
 }
 
+/* Of a file that is replaced, a crash may leave the next one behind. */
+static void
+what_a_crash_left_is_buried_too(void **state)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(box_make(&P, ID, &b, &e), 0);
+	assert_int_equal(file_note(b.dir, ".incarnation.abcdefgh", "{", &e), 0);
+	clean(ID);
+}
+
 static void
 processes_and_groups_are_read_as_they_were_written(void **state)
 {
@@ -292,6 +305,28 @@ only_the_last_whole_note_counts(void **state)
 	clean(ID);
 }
 
+/* Some file systems lose the bytes of the last write and keep its length. */
+static void
+a_hole_after_a_power_failure_hides_no_later_note(void **state)
+{
+	static const char TEXT[] = "\n{a}\n\0\0\0";
+	auto_box struct box b = BOX_CLOSED;
+	auto_buf struct buf before = { 0 }, after = { 0 };
+	auto_fd int fd = -1;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(box_make(&P, ID, &b, &e), 0);
+	fd = openat(b.dir, "proc", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, TEXT, sizeof(TEXT)), sizeof(TEXT));
+	assert_int_equal(file_last_note(b.dir, "proc", 4096, &before, &e), 0);
+	assert_string_equal(before.data, "{a}");
+	assert_int_equal(file_note(b.dir, "proc", "{b}", &e), 0);
+	assert_int_equal(file_last_note(b.dir, "proc", 4096, &after, &e), 0);
+	assert_string_equal(after.data, "{b}");
+	clean(ID);
+}
+
 static void
 notes_do_not_grow_without_end(void **state)
 {
@@ -322,12 +357,15 @@ main(void)
 		cmocka_unit_test(ids_become_names_that_are_safe_in_a_path),
 		cmocka_unit_test(a_label_says_whose_it_is),
 		cmocka_unit_test(only_the_last_whole_note_counts),
+		cmocka_unit_test(
+		    a_hole_after_a_power_failure_hides_no_later_note),
 		cmocka_unit_test(notes_do_not_grow_without_end),
 		cmocka_unit_test(one_operation_at_a_time),
 		cmocka_unit_test(
 		    a_held_lock_shows_until_its_last_holder_is_gone),
 		cmocka_unit_test(a_log_is_set_aside_when_it_is_too_large),
 		cmocka_unit_test(a_tombstone_stays_for_an_hour),
+		cmocka_unit_test(what_a_crash_left_is_buried_too),
 		cmocka_unit_test(
 		    processes_and_groups_are_read_as_they_were_written),
 	};

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "agent/utf8.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 
 static void
 sequences_are_valid_invalid_or_cut_off(void **state)

@@ -1,16 +1,18 @@
 /*
  * utf8.h: bytes of any origin as text.
  *
- * What a command prints may be anything; what we answer must be UTF-8.  Each
- * byte that is no part of a valid sequence becomes U+FFFD.
+ * What a command prints or a file is called may be anything; what we answer,
+ * store and log must be UTF-8.
  */
-#ifndef SANDLEASE_AGENT_UTF8_H
-#define SANDLEASE_AGENT_UTF8_H
+#ifndef SANDLEASE_COMMON_UTF8_H
+#define SANDLEASE_COMMON_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "common/str.h"
+
+enum { UTF8_LEN_MAX = 4 }; /* bytes; enough of a string that ends with NUL */
 
 /*
  * Length of the valid sequence at s (1..4), 0 when the byte there begins
@@ -23,7 +25,10 @@ bool utf8_valid(const char *s, size_t len);
 /* How many of the bytes do not belong to a sequence cut off at the end. */
 size_t utf8_whole(const char *s, size_t len);
 
-/* Appends the bytes as the inside of a JSON string, without the quotes. */
+/*
+ * Appends the bytes as the inside of a JSON string, without the quotes; each
+ * that is no part of a valid sequence as U+FFFD.
+ */
 void utf8_json(struct buf *to, const char *s, size_t len);
 
 #endif

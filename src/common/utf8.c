@@ -1,5 +1,5 @@
 /* utf8.c: bytes of any origin as text. */
-#include "agent/utf8.h"
+#include "common/utf8.h"
 
 #include <stdint.h>
 #include <stdio.h>
