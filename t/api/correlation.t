@@ -13,7 +13,8 @@ from service import (at, call, create, execute, expect, get, new_key,
                      problem, sql, until, value)
 from tap import Skip, case, equal, run, true
 
-service.begin()
+# so many that a slow start of a crowd is not half of them hanging (share.h)
+service.begin("api_workers = 32")
 
 OTHER = new_key("rivals", "eve")
 
