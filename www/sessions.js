@@ -64,12 +64,28 @@ function table(body) {
 			body));
 }
 
-export function sessionsView(main, { query, go, fail, say }) {
+/* What only an operator is told, and can do something about. */
+function lostLeases() {
+	const node = el("p", { class: "notice", hidden: true });
+	return {
+		node,
+		async refresh(signal) {
+			const { leasesWithoutMetadata: n } = await api.health(signal);
+			text(node, `Leases whose session is gone: ${n}. They are kept until a look`
+				+ " proves that nothing of them runs."
+				+ " On the server: sandlease-admin lease list --without-session");
+			node.hidden = n === 0;
+		},
+	};
+}
+
+export function sessionsView(main, { me, query, go, fail, say }) {
 	document.title = "Sessions \u00b7 Sandlease";
 	const state = STATES.includes(query.get("state")) ? query.get("state") : "";
 	const cursors = [null]; /* of the pages up to the one shown */
 	let next = null;
 
+	const lost = lostLeases();
 	const body = el("tbody");
 	const empty = el("div", { class: "empty", hidden: true });
 	const where = el("span", { class: "where" });
@@ -90,6 +106,8 @@ export function sessionsView(main, { query, go, fail, say }) {
 			: `Page ${cursors.length}`);
 		back.disabled = cursors.length === 1;
 		forth.disabled = next === null || next === undefined;
+		if (me.scope === "admin")
+			await lost.refresh(signal);
 	}, () => REFRESH_MS, fail);
 
 	back.addEventListener("click", () => {
@@ -117,7 +135,7 @@ export function sessionsView(main, { query, go, fail, say }) {
 		el("div", { class: "page-head" },
 			el("h1", { text: "Sessions", tabindex: "-1", "data-focus": true }),
 			create),
-		filters(state), table(body), empty,
+		lost.node, filters(state), table(body), empty,
 		el("div", { class: "pager" }, where, back, forth));
 	return refresh.stop;
 }

@@ -309,13 +309,13 @@ SELECT $1, clock_timestamp() - make_interval(secs => $2::double precision / 1000
 
 -- name: reaper_runs
 -- params: before, page
--- Newest first; before is an id, or ''.
+-- Newest first; before is an id.
 SELECT id,
        n.summary || jsonb_build_object('id', id, 'host', host, 'startedAt', iso(started_at),
            'durationMs', duration_ms, 'scanned', scanned, 'stopped', stopped, 'orphans', orphans,
            'stuck', stuck, 'old', old, 'failures', failures) AS json
   FROM reaper_run n
- WHERE $1 = '' OR id < $1::bigint
+ WHERE id < $1::bigint
  ORDER BY id DESC
  LIMIT $2::int;
 

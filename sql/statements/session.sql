@@ -133,7 +133,7 @@ WITH s AS (
            max_run_seconds = CASE WHEN $3::jsonb ? 'maxRunSeconds' -- 0: no limit any more
                THEN nullif(($3::jsonb->>'maxRunSeconds')::bigint, 0) ELSE max_run_seconds END,
            expires_at = coalesce(($3::jsonb->>'expiresAt')::timestamptz, expires_at),
-           labels = jsonb_strip_nulls(labels || coalesce($3::jsonb->'labels', '{}')),
+           labels = session_labels(labels, $3::jsonb->'labels'),
            env_sealed = coalesce($3::jsonb->>'env', env_sealed),
            base_url = coalesce(base_url, $3::jsonb->>'baseUrl')
      WHERE id = $1 AND tenant = $2 AND state NOT IN ('deleting', 'deleted')

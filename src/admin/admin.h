@@ -27,6 +27,9 @@ command_fn cmd_migrate, cmd_seal_key, cmd_key_create, cmd_key_list,
  */
 const char *admin_option(struct admin *a, const char *name);
 
+/* Whether the option `name`, which has no value, was there; it is taken out. */
+bool admin_flag(struct admin *a, const char *name);
+
 /* The next plain argument, or NULL. */
 const char *admin_argument(struct admin *a);
 

@@ -8,24 +8,10 @@
 
 enum { LIST_MAX = 10000 };
 
-/* An option without a value. */
-static bool
-take_flag(struct admin *a, const char *name)
-{
-	for (int i = 0; i < a->argc; i++)
-		if (str_equal(a->argv[i], name)) {
-			for (; i + 1 < a->argc; i++)
-				a->argv[i] = a->argv[i + 1];
-			a->argc--;
-			return true;
-		}
-	return false;
-}
-
 int
 cmd_lease_list(struct admin *a, struct err *e)
 {
-	bool lost = take_flag(a, "--without-session");
+	bool lost = admin_flag(a, "--without-session");
 	auto_rows struct rows *r = NULL;
 	char max[16];
 
@@ -48,7 +34,7 @@ cmd_lease_list(struct admin *a, struct err *e)
 int
 cmd_lease_release(struct admin *a, struct err *e)
 {
-	bool force = take_flag(a, "--force");
+	bool force = admin_flag(a, "--force");
 	const char *session = admin_argument(a);
 	auto_rows struct rows *r = NULL;
 	char trace[ID_REQUEST_LEN + 1];

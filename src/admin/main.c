@@ -66,6 +66,17 @@ admin_option(struct admin *a, const char *name)
 	return NULL;
 }
 
+bool
+admin_flag(struct admin *a, const char *name)
+{
+	for (int i = 0; i < a->argc; i++)
+		if (str_equal(a->argv[i], name)) {
+			remove_args(a, i, 1);
+			return true;
+		}
+	return false;
+}
+
 const char *
 admin_argument(struct admin *a)
 {

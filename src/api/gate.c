@@ -334,6 +334,13 @@ nothing_was_sent(const struct call *c)
 }
 
 static void
+say_probed(struct err *e)
+{
+	err_set(e, ERR_UNAVAILABLE, "container_unavailable",
+	    "the session's agent has died, and a probe does not replace it");
+}
+
+static void
 dead_session(struct call *c)
 {
 	struct err e = { 0 };
@@ -347,6 +354,11 @@ dead_session(struct call *c)
 		err_set(&e, ERR_INTERNAL, "connection_lost",
 		    "the session's agent went away with the request in hand");
 		reply_container_error(c, &e, NULL);
+		return;
+	}
+	if (is_probe(c)) {
+		say_probed(&e);
+		reply_unavailable(c, &e, "wrapper_unavailable");
 		return;
 	}
 	if (start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) == 0)
@@ -365,6 +377,8 @@ dead_preview(struct call *c)
 		if (!nothing_was_sent(c))
 			err_set(&e, ERR_BAD_GATEWAY, "connection_lost",
 			    "the port closed the connection");
+		else if (is_probe(c))
+			say_probed(&e);
 		else if (start_for(c, "", WAKE_PREVIEW_MS, &e) == 0)
 			err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
 			    "the session's agent was replaced; try again");

@@ -12,10 +12,9 @@ handler_fn v1_login, v1_logout, v1_me;
 handler_fn v1_session_create, v1_session_list, v1_session_get, v1_session_patch,
     v1_session_delete, v1_session_resume, v1_session_sleep, v1_session_extend,
     v1_session_interrupt, v1_session_agent_log;
-handler_fn v1_session_events, v1_audit;
+handler_fn v1_session_events, v1_audit, v1_reaper_runs;
 handler_fn v1_aliases_put, v1_aliases_delete;
 handler_fn v1_usage;
-handler_fn v1_reaper_runs;
 handler_fn v1_port_expose, v1_port_list, v1_port_remove, v1_port_rotate;
 
 #endif

@@ -17,7 +17,7 @@ libapi_a_SOURCES = \
 	src/api/session_json.c src/api/session_json.h \
 	src/api/share.c src/api/share.h \
 	src/api/v1_aliases.c src/api/v1_history.c src/api/v1_interrupt.c \
-	src/api/v1_login.c src/api/v1_ports.c src/api/v1_reaper.c src/api/v1_service.c \
+	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
 	src/api/v1_session_list.c src/api/v1_sessions.c src/api/v1_usage.c \
 	src/api/watch.c src/api/watch.h \
 	src/api/worker.c src/api/worker.h

@@ -27,7 +27,8 @@
 enum {
 	SYSTEMD_FIRST_FD = 3,
 	QUICK_DEATH_MS = 1000, /* a worker that lived shorter is not hurried */
-	STOP_MS = 15000        /* a request in hand may finish */
+	STOP_MS = 15000,       /* a request in hand may finish */
+	TELL_AGAIN_MS = 1000
 };
 
 static const char
@@ -176,11 +177,11 @@ replace_missing(struct master *m)
 
 		if (ch->pid > 0)
 			continue;
-		if (ch->started_ms > 0 &&
-		    clock_ms() - ch->started_ms < QUICK_DEATH_MS)
-			put_off = true;
-		else
+		if (ch->started_ms == 0 ||
+		    clock_ms() - ch->started_ms >= QUICK_DEATH_MS)
 			spawn(m, ch);
+		if (ch->pid <= 0) /* died too soon, or there was no fork */
+			put_off = true;
 	}
 	return put_off;
 }
@@ -216,9 +217,10 @@ stop_all(struct master *m, const sigset_t *set)
 {
 	int64_t deadline = clock_ms() + STOP_MS;
 
-	signal_all(m, SIGTERM);
 	while (any_left(m) && clock_left_ms(deadline) > 0) {
-		wait_signal(set, clock_left_ms(deadline));
+		/* again: one that comes just before a wait ends no wait */
+		signal_all(m, SIGTERM);
+		wait_signal(set, TELL_AGAIN_MS);
 		reap(m, false);
 	}
 	signal_all(m, SIGKILL);

@@ -18,7 +18,7 @@ const struct route ROUTES[] = {
 	{ "POST",   "/v1/sessions",                         ACCESS_TENANT, v1_session_create,    .body = CREATE_FIELDS, .body_count = &CREATE_FIELD_COUNT, .help = "create a session, or find it by name or correlation key; `?wait=` seconds" },
 	{ "GET",    "/v1/sessions",                         ACCESS_READ,   v1_session_list,      .help = "newest first; `?state=` `?label=key:value` `?correlationKey=` `?limit=` `?cursor=`" },
 	{ "GET",    "/v1/sessions/:id",                     ACCESS_READ,   v1_session_get,       .help = "state, lease, limits, ports, why it is alive and until when" },
-	{ "PATCH",  "/v1/sessions/:id",                     ACCESS_TENANT, v1_session_patch,     .body = PATCH_FIELDS, .body_count = &PATCH_FIELD_COUNT, .help = "change idle time, labels, env" },
+	{ "PATCH",  "/v1/sessions/:id",                     ACCESS_TENANT, v1_session_patch,     .body = PATCH_FIELDS, .body_count = &PATCH_FIELD_COUNT, .help = "change how long it lives, labels, env" },
 	{ "DELETE", "/v1/sessions/:id",                     ACCESS_TENANT, v1_session_delete,    .help = "200 `deleted`, or 202 `deleting` until absence is observed" },
 	{ "POST",   "/v1/sessions/:id/resume",              ACCESS_TENANT, v1_session_resume,    .help = "start it again where its files are; `?wait=` seconds" },
 	{ "POST",   "/v1/sessions/:id/sleep",               ACCESS_TENANT, v1_session_sleep,     .body = SLEEP_FIELDS, .body_count = &SLEEP_FIELD_COUNT, .help = "stop what runs, or freeze it (`suspend`), keep the files" },

@@ -15,7 +15,7 @@
 #include "domain/session.h"
 
 enum {
-	LABELS_MAX = 64,
+	LABELS_MAX = 64, /* as session_labels() in SQL says */
 	ENV_MAX = 256,
 	ENV_TEXT_MAX = 48 * 1024, /* travels in one control message */
 	FILES_MAX = 100,

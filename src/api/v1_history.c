@@ -14,10 +14,11 @@
 enum { PAGE_DEFAULT = 100, PAGE_MAX = 1000, WAIT_MAX_S = 30, KIND_MAX = 64 };
 
 struct page {
-	char after[24];
-	char limit[8];
+	char from[24]; /* the id it begins behind */
+	char ask[24];  /* rows to ask for: one more than it may have */
+	size_t limit;
 	json_t *list; /* owned */
-	int64_t next; /* what to ask after the next time */
+	int64_t next; /* what to ask from the next time */
 };
 
 static void
@@ -43,17 +44,18 @@ query_int(struct call *c, const char *name, int64_t min, int64_t max,
 	return 0;
 }
 
+/* `from`: the parameter that says where it begins; p->next if it is not given. */
 static int
-read_page(struct call *c, struct page *p, struct err *e)
+read_page(struct call *c, const char *from, struct page *p, struct err *e)
 {
 	int64_t limit = PAGE_DEFAULT;
 
-	p->next = 0;
-	if (query_int(c, "after", 0, INT64_MAX, &p->next, e) < 0 ||
+	if (query_int(c, from, 0, INT64_MAX, &p->next, e) < 0 ||
 	    query_int(c, "limit", 1, PAGE_MAX, &limit, e) < 0)
 		return -1;
-	snprintf(p->after, sizeof(p->after), "%" PRId64, p->next);
-	snprintf(p->limit, sizeof(p->limit), "%" PRId64, limit);
+	snprintf(p->from, sizeof(p->from), "%" PRId64, p->next);
+	snprintf(p->ask, sizeof(p->ask), "%" PRId64, limit + 1);
+	p->limit = (size_t)limit;
 	p->list = json_array();
 	return 0;
 }
@@ -62,7 +64,7 @@ read_page(struct call *c, struct page *p, struct err *e)
 static int
 take_rows(struct page *p, const struct rows *r, struct err *e)
 {
-	for (size_t i = 0; i < rows_count(r); i++) {
+	for (size_t i = 0; i < rows_count(r) && i < p->limit; i++) {
 		const char *text = rows_text(r, i, "json");
 		json_t *entry = NULL;
 
@@ -92,7 +94,7 @@ list_events(struct call *c, struct page *p, struct err *e)
 	auto_rows struct rows *r = NULL;
 
 	if (STORE_RUN(app->store, STMT_EVENT_LIST, &r, e, call_var(c, "id"),
-		app->who.tenant, p->after, p->limit) < 0)
+		app->who.tenant, p->from, p->ask) < 0)
 		return -1;
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, "session_not_found",
@@ -165,7 +167,7 @@ v1_session_events(struct call *c, struct err *e)
 	auto_page struct page p = { 0 };
 	int64_t seconds = 0;
 
-	if (read_page(c, &p, e) < 0 ||
+	if (read_page(c, "after", &p, e) < 0 ||
 	    query_int(c, "wait", 0, WAIT_MAX_S, &seconds, e) < 0 ||
 	    list_events(c, &p, e) < 0)
 		return -1;
@@ -206,7 +208,7 @@ v1_audit(struct call *c, struct err *e)
 	char severity[16] = "", kind[KIND_MAX] = "";
 	bool given;
 
-	if (read_page(c, &p, e) < 0 ||
+	if (read_page(c, "after", &p, e) < 0 ||
 	    call_query(c, "kind", kind, sizeof(kind), &given, e) < 0 ||
 	    call_query(c, "severity", severity, sizeof(severity), &given, e) <
 		0)
@@ -215,9 +217,30 @@ v1_audit(struct call *c, struct err *e)
 		return err_field(e, "severity",
 		    "must be info, warning or critical");
 	if (STORE_RUN(app->store, STMT_AUDIT_LIST, &r, e, app->who.tenant,
-		p.after, severity, kind, p.limit) < 0 ||
+		p.from, severity, kind, p.ask) < 0 ||
 	    take_rows(&p, r, e) < 0)
 		return -1;
 	reply_page(c, "audit", &p);
+	return 0;
+}
+
+/* Of the whole installation, newest first. */
+int
+v1_reaper_runs(struct call *c, struct err *e)
+{
+	auto_page struct page p = { .next = INT64_MAX };
+	auto_rows struct rows *r = NULL;
+	auto_json json_t *reply = NULL;
+	json_t *cursor = json_null();
+
+	if (read_page(c, "cursor", &p, e) < 0 ||
+	    STORE_RUN(app_of(c)->store, STMT_REAPER_RUNS, &r, e, p.from,
+		p.ask) < 0 ||
+	    take_rows(&p, r, e) < 0)
+		return -1;
+	if (rows_count(r) > p.limit)
+		cursor = json_sprintf("%" PRId64, p.next);
+	reply = json_pack("{s:O, s:o}", "runs", p.list, "nextCursor", cursor);
+	call_reply(c, 200, reply);
 	return 0;
 }

@@ -75,6 +75,7 @@ def a_key_nobody_knows_is_told_by_its_hash():
     bad = secret("sl_" + "a" * 52)
     problem(call("GET", at(SID), key=bad, headers={"X-Trace-Id": "tr-1"}),
             401, "unauthorized")
+    told("key_refused", prefix(bad), 1, why="unknown")  # the first is kept
     problem(call("GET", "/v1/health", key=bad), 401, "unauthorized")
     container_error(call("GET", at(SID, "/api/ping"), key=bad), 401,
                     "UNAUTHORIZED")

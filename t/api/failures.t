@@ -141,6 +141,27 @@ def a_killed_worker_is_replaced():
 
 
 @case
+def a_worker_that_cannot_be_replaced_now_is_replaced_later():
+    before, master = service.workers(), service.master()
+    failed = service.log("api").count('event="fork"')
+
+    def prlimit(*words):
+        return stack("eval", 'as "$SVC_USER" prlimit --pid %d %s' % (
+            master, " ".join(words))).strip()
+    was = prlimit("--nproc", "--raw", "--noheadings", "--output", "SOFT")
+    prlimit("--nproc=1:")
+    try:
+        os.kill(before[0], signal.SIGKILL)
+        until("it is tried in vain", lambda: service.log("api").count(
+            'event="fork"') > failed)
+    finally:
+        prlimit("--nproc=%s:" % was)
+    until("there are as many again",
+          lambda: len(service.workers()) == len(before))
+    back_again()
+
+
+@case
 def a_worker_killed_in_mid_create_leaves_what_the_next_call_finishes():
     with Paused("flock") as p:
         p.create(isolation="session")

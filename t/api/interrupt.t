@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from awake import Running, generation, passes, state
+from awake import Running, generation, passes, state, wrapper_of
 from service import (at, call, create, execute, expect, get, job, problem,
                      running, sql, until, value)
 from tap import case, equal, run, true
@@ -26,11 +26,9 @@ def busy(sid, *marks):
         until("%s runs" % mark, lambda: running(mark))
 
 
-def wrapper_of(pid):
-    """The wrapper that serves the session of a process."""
-    while not service.stat(pid)[0].startswith("sandlease-wrap"):
-        pid = service.stat(pid)[2]
-    return pid
+def there(sid, path):
+    until("%s is there" % path, lambda: call("POST", at(sid, "/api/read"), {
+        "path": path}).status == 200)
 
 
 @case
@@ -57,8 +55,9 @@ def a_command_in_a_shell_is_interrupted_and_the_shell_keeps_its_state():
 def a_loop_of_the_shell_itself_is_interrupted():
     sid = create()["id"]
     execute(sid, "here=kept")
-    work = Running(sid, "while :; do n=$((n + 1)); done")
-    busy(sid)
+    work = Running(sid, "while :; do n=$((n + 1));"
+                   " [ $n -ne 9 ] || echo > /workspace/loops; done")
+    there(sid, "/workspace/loops")
     equal(interrupt(sid)["interrupted"], 1, "interrupted")
     equal(work.result().json["exitCode"], 130, "exit code")
     equal(execute(sid, "echo $here; [ $n -gt 0 ]"), "kept\n", "state")
@@ -102,10 +101,10 @@ def what_ignores_sigterm_is_killed_and_what_listens_may_clean_up():
     deaf = Running(sid, "trap '' TERM; (setsid sleep %s &); sleep %s"
                    % (mark, mark))
     polite = Running(sid, "bash -c 'trap \"echo bye > /workspace/bye; exit\" TERM;"
-                     " while :; do sleep 0.05; done'", sessionId="polite")
+                     " echo > /workspace/loops; while :; do sleep 0.05; done'",
+                     sessionId="polite")
     until("all run", lambda: len(running(mark)) == 2 and get(sid)["busy"])
-    until("it loops", lambda: execute(
-        sid, "pgrep -f /workspace/bye || true", sessionId="third"))
+    there(sid, "/workspace/loops")
     equal(interrupt(sid)["interrupted"], 2, "interrupted")
     deaf.result()
     polite.result()
@@ -190,12 +189,12 @@ def an_interruption_whose_worker_died_is_finished_by_the_reaper():
     work = Running(sid, "sleep " + mark)
     busy(sid, mark)
     sql("UPDATE session SET interrupt_id = 'x', interrupt_generation = 1,"
-        " interrupt_requested_at = clock_timestamp() - interval '21 s'"
+        " interrupt_requested_at = clock_timestamp() - interval '1 hour'"
         " WHERE id = :'v1'", sid)
     passes()
     true(running(mark), "it began after what was asked")
     sql("UPDATE session SET interrupt_id = 'x', interrupt_generation = 2,"
-        " interrupt_requested_at = clock_timestamp() - interval '21 s'"
+        " interrupt_requested_at = clock_timestamp() - interval '1 hour'"
         " WHERE id = :'v1'", sid)
     passes()
     equal(value("SELECT detail->>'over' FROM event WHERE session_id = :'v1'"

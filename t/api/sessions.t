@@ -297,6 +297,20 @@ def patch_merges_labels_and_sets_times():
 
 
 @case
+def patches_do_not_pile_up_labels():
+    sid = create(labels={"a": "1"})["id"]
+    many = {"m%d" % i: "x" for i in range(63)}
+    expect(200, call("PATCH", at(sid), {"labels": many}))
+    problem(call("PATCH", at(sid), {"labels": {"more": "x"}}), 409,
+            "too_many_labels")
+    s = expect(200, call("PATCH", at(sid), {
+        "labels": {"m0": None, "more": "x"}})).json
+    equal(len(s["labels"]), 64, "one for another")
+    s = expect(200, call("PATCH", at(sid), {"labels": dict.fromkeys(many)}))
+    equal(s.json["labels"], {"a": "1", "more": "x"}, "null removes")
+
+
+@case
 def patched_env_is_exported_into_a_living_shell():
     sid = create(env={"A": "1", "B": "2"})["id"]
     execute(sid, "here=kept; cd /tmp")

@@ -8,14 +8,17 @@
  *   SANDLEASE_SCREENSHOTS              a directory for pictures (default none)
  */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 const { SANDLEASE_URL: url, SANDLEASE_API_KEY: key } = process.env;
 const pictures = process.env.SANDLEASE_SCREENSHOTS;
 const require = createRequire(join(process.env.SANDLEASE_NODE_DIR ?? ".", "x.js"));
 const { chromium } = require("playwright-core");
+const STACK_SH = fileURLToPath(new URL("../lib/stack.sh", import.meta.url));
 const PATIENCE_MS = 90000; /* a limit for what hangs, never a measure */
 
 const problems = []; /* what a page must not do, as seen from outside */
@@ -53,6 +56,12 @@ function call(method, path, body) {
 		});
 		return answer.status;
 	}, [method, path, body]);
+}
+
+/* A function of t/lib/stack.sh, on the service around this test. */
+function stack(...words) {
+	return execFileSync("bash", [STACK_SH, "do", ...words],
+		{ encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 }
 
 /* The browser reports refusals it was told to expect as errors. */
@@ -236,6 +245,30 @@ const STEPS = {
 		await page.goto(`${url.replace(/\/*$/, "/")}#/sessions`);
 		await page.reload();
 		await page.getByLabel("API key").waitFor();
+	},
+
+	async "an operator, and nobody else, is told of leases whose session is gone"() {
+		if (!process.env.STACK_DIR)
+			return; /* somebody's own service: no row of it is taken away */
+		const lost = page.locator("main > .notice");
+		const listed = () => page.locator(".sessions a.name", { hasText: "kept" }).waitFor();
+		const enter = async (as) => {
+			await page.getByLabel("API key").fill(as);
+			await button("Log in").click();
+			await page.getByRole("heading", { name: "Sessions" }).waitFor();
+		};
+		await enter(key);
+		for (const of of ["kept", "lost"])
+			assert.equal(await call("POST", "/v1/sessions", { name: of }), 201);
+		stack("pg_psql", "-qc", "DELETE FROM session WHERE name = 'lost'");
+		await page.reload();
+		await listed();
+		assert.equal(await lost.isHidden(), true);
+		await button("Log out").click();
+		await enter(stack("stack_admin", "key", "create", "--org", "demo", "--user",
+			"boss", "--scope", "admin").trim());
+		await lost.filter({ hasText: "session is gone: 1." }).waitFor();
+		await picture("7-lost-lease");
 	},
 
 	async "no policy was violated, nothing foreign asked for, no error reported"() {

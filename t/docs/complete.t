@@ -60,6 +60,14 @@ for part in $(parts); do
 done
 ok "the reaper has parts" test -n "$(parts)"
 
+# ---- what the audit log tells of
+
+kinds() { grep -hoE "audit_(add|refused)\('[a-z_]+'" sql/functions/*.sql | cut -d"'" -f2 | sort -u; }
+for kind in $(kinds); do
+	ok "README.md tells of $kind" grep -q "^|.* \`$kind\`.* |" README.md
+done
+ok "there are kinds" test -n "$(kinds)"
+
 # ---- rooms and areas
 
 missing() { # README FILE...

@@ -63,6 +63,13 @@ def generation(sid):
     return service.get(sid)["lease"]["generation"]
 
 
+def wrapper_of(pid):
+    """The wrapper that serves the session of a process."""
+    while not service.stat(pid)[0].startswith("sandlease-wrap"):
+        pid = service.stat(pid)[2]
+    return pid
+
+
 def age(sid, seconds):
     """The rows look as if nothing had happened for so long."""
     sql("UPDATE session SET last_activity_at = last_activity_at -"
