@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/log.h"
 #include "common/mem.h"
@@ -14,14 +13,6 @@ static bool
 is_code(const struct err *e, const char *code)
 {
 	return e->code != NULL && str_equal(e->code, code);
-}
-
-/* By errno on this side, or in the words of whoever met it on the other. */
-static bool
-is_full(const struct err *e)
-{
-	return is_code(e, "no_space_left") ||
-	    strcasestr(e->msg, "no space left on device") != NULL;
 }
 
 static void
@@ -40,11 +31,16 @@ note(struct control *ctl, const struct launch *l, const char *what,
 		log_err(LOG_WARN, "event", &e);
 }
 
-/* A shared disk may be full by anybody's doing: alert, and nobody ends. */
+/*
+ * A shared disk may be full by anybody's doing: alert, and nobody ends.  So may
+ * what else a start writes to, sockets and control groups; only the workspace
+ * lies on the sandbox's own.
+ */
 static bool
 is_own_disk(struct control *ctl, const struct launch *l, const struct err *why)
 {
-	if (ctl->provider.ops->own_disk(&ctl->provider, l->sandbox.id))
+	if (steps_are_at(&l->steps, "workspace") &&
+	    ctl->provider.ops->own_disk(&ctl->provider, l->sandbox.id))
 		return true;
 	log_err(LOG_ERROR, "disk_full", why);
 	note(ctl, l, "full", why);
@@ -69,8 +65,8 @@ static bool
 convicts(struct control *ctl, const struct launch *l, const struct err *why)
 {
 	if (is_code(why, "insufficient_storage"))
-		return false; /* our own refusal */
-	if (is_full(why))
+		return false;              /* our own refusal */
+	if (is_code(why, "no_space_left")) /* by errno; words are anybody's */
 		return is_own_disk(ctl, l, why);
 	if (is_code(why, "engine_broken"))
 		return true;

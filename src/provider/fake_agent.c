@@ -31,10 +31,16 @@ struct turn {
 typedef json_t *answer_fn(struct turn *t);
 
 static json_t *
-no(const char *code)
+no_because(const char *code, const char *message)
 {
 	return json_pack("{s:b, s:s, s:s}", "ok", 0, "code", code, "message",
-	    "the fake refuses");
+	    message);
+}
+
+static json_t *
+no(const char *code)
+{
+	return no_because(code, "the fake refuses");
 }
 
 static json_t *
@@ -243,7 +249,9 @@ converse(const struct talk *talk)
 		reply = answer(&t);
 		pthread_mutex_unlock(&FAKE.lock);
 	} else {
-		reply = no("launch_failed");
+		reply = how == FAKE_FULL
+		    ? no_because("launch_failed", strerror(ENOSPC))
+		    : no("launch_failed");
 	}
 	if (how != FAKE_LOSE)
 		(void)!channel_send(talk->sock, reply, NULL, 0, &ignored);

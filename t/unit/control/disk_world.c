@@ -64,6 +64,29 @@ a_neighbour_s_full_disk_destroys_nobody_s_sandbox(void **state)
 }
 
 static void
+an_agent_s_words_are_no_evidence(void **state)
+{
+	struct world *w = *state;
+
+	assert_string_equal(sibling_after(w, "agent.launch", FAKE_FULL, true),
+	    "ready||owns_wrapper");
+	assert_string_equal(
+	    world_ask(w, "SELECT reason FROM session WHERE id = '%s'", w->id),
+	    "No space left on device");
+	assert_int_equal(fake_calls("stop"), 0);
+}
+
+static void
+what_is_full_beside_the_workspace_is_no_evidence(void **state)
+{
+	struct world *w = *state;
+
+	assert_string_equal(sibling_after(w, "cell_open", FAKE_FULL, true),
+	    "ready||owns_wrapper");
+	assert_int_equal(fake_calls("stop"), 0);
+}
+
+static void
 a_permission_error_on_a_temporary_file_is_not_capacity_evidence(void **state)
 {
 	struct world *w = *state;
@@ -396,6 +419,8 @@ main(void)
 		WORLD_TEST(
 		    a_full_disk_of_its_own_destroys_a_sandbox_and_says_so),
 		WORLD_TEST(a_neighbour_s_full_disk_destroys_nobody_s_sandbox),
+		WORLD_TEST(an_agent_s_words_are_no_evidence),
+		WORLD_TEST(what_is_full_beside_the_workspace_is_no_evidence),
 		WORLD_TEST(
 		    a_permission_error_on_a_temporary_file_is_not_capacity_evidence),
 		WORLD_TEST(a_transient_df_failure_rejects_without_destroying),
