@@ -226,6 +226,7 @@ disk_guard(struct control *ctl, struct err *e)
 	const struct provider *p = &ctl->provider;
 	auto_free struct session_seen *f = NULL;
 	int64_t low = low_bytes(ctl), free_bytes;
+	struct err second = { 0 };
 	size_t count;
 	int rc = 0;
 
@@ -241,8 +242,10 @@ disk_guard(struct control *ctl, struct err *e)
 		rc = thaw_all(ctl, f, count, e);
 	if (rc == 0 && may_make_ballast(ctl, free_bytes))
 		rc = p->ops->ballast(p, ballast_bytes(ctl), e);
-	if (rc == 0 && (free_bytes < low || count > 0))
-		rc = disk_tell(ctl, e);
+	/* who was let go is told so, even if another could not be */
+	if ((free_bytes < low || count > 0) &&
+	    disk_tell(ctl, rc < 0 ? &second : e) < 0)
+		rc = -1;
 	return rc;
 }
 

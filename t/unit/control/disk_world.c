@@ -267,6 +267,33 @@ the_heaviest_writer_is_frozen_the_other_goes_on_and_it_is_let_go(void **state)
 }
 
 static void
+who_is_let_go_is_told_even_if_another_cannot_be(void **state)
+{
+	struct world *w = *state;
+	const struct provider *p = &w->ctl.provider;
+	char first[ID_MAX], second[ID_MAX];
+	struct err e = { 0 };
+
+	two_sessions(w, first, second);
+	SUCCEEDS(p->ops->cell_freeze(p, w->box, second, true, &e));
+	SUCCEEDS(p->ops->cell_freeze(p,
+	    world_ask(w, "SELECT sandbox_id FROM session WHERE id = '%s'",
+		first),
+	    first, true, &e));
+	SUCCEEDS(disk_tell(&w->ctl, &e));
+	fake_capacity(2 * LOW_MB, 0, false);
+	fake_script("cell_freeze", FAKE_FAIL, 1);
+	FAILS(disk_guard(&w->ctl, &e), "fake_failure");
+	assert_int_not_equal(fake_is_frozen(first), fake_is_frozen(second));
+	assert_string_equal(reason(w, first),
+	    fake_is_frozen(first) ? "ready|disk_low" : "ready|");
+	assert_string_equal(reason(w, second),
+	    fake_is_frozen(second) ? "ready|disk_low" : "ready|");
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	assert_false(fake_is_frozen(first) || fake_is_frozen(second));
+}
+
+static void
 below_the_mark_nothing_is_admitted(void **state)
 {
 	struct world *w = *state;
@@ -431,6 +458,7 @@ main(void)
 		WORLD_TEST(probed_in_vain_twice_within_30_seconds_is_none),
 		WORLD_TEST(
 		    the_heaviest_writer_is_frozen_the_other_goes_on_and_it_is_let_go),
+		WORLD_TEST(who_is_let_go_is_told_even_if_another_cannot_be),
 		WORLD_TEST(below_the_mark_nothing_is_admitted),
 		WORLD_TEST(what_freezes_does_not_need_the_database),
 		WORLD_TEST(the_ballast_is_given_up_and_made_again),
