@@ -141,6 +141,8 @@ freeze_heaviest(struct control *ctl, const struct session_seen *f, size_t count,
 	usleep(BETWEEN_LOOKS_US);
 	if (look(ctl, &c, true, e) < 0 || measure(ctl, &now, e) < 0)
 		return -1;
+	if (now >= low_bytes(ctl))
+		return 0; /* there is room again */
 	mark_frozen(&c, f, count);
 	heaviest = disk_heaviest(c.user, c.count, before, now);
 	if (heaviest < 0)

@@ -266,6 +266,33 @@ the_heaviest_writer_is_frozen_the_other_goes_on_and_it_is_let_go(void **state)
 	    "frozen thawed");
 }
 
+static int
+room_from_the_next_look_on(const struct provider *p, const char *id,
+    struct capacity *out, struct err *e)
+{
+	int rc = PROVIDER_FAKE.capacity(p, id, out, e);
+
+	fake_capacity(2 * LOW_MB, 0, false);
+	return rc;
+}
+
+static void
+nobody_is_frozen_once_there_is_room_again(void **state)
+{
+	struct world *w = *state;
+	struct provider_ops ops = PROVIDER_FAKE;
+	char writer[ID_MAX], other[ID_MAX];
+	struct err e = { 0 };
+
+	two_sessions(w, writer, other);
+	fake_capacity(LOW_MB - 1, 0, false);
+	ops.capacity = room_from_the_next_look_on;
+	w->ctl.provider.ops = &ops;
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	w->ctl.provider.ops = &PROVIDER_FAKE;
+	assert_false(fake_is_frozen(writer) || fake_is_frozen(other));
+}
+
 static void
 who_is_let_go_is_told_even_if_another_cannot_be(void **state)
 {
@@ -458,6 +485,7 @@ main(void)
 		WORLD_TEST(probed_in_vain_twice_within_30_seconds_is_none),
 		WORLD_TEST(
 		    the_heaviest_writer_is_frozen_the_other_goes_on_and_it_is_let_go),
+		WORLD_TEST(nobody_is_frozen_once_there_is_room_again),
 		WORLD_TEST(who_is_let_go_is_told_even_if_another_cannot_be),
 		WORLD_TEST(below_the_mark_nothing_is_admitted),
 		WORLD_TEST(what_freezes_does_not_need_the_database),
