@@ -19,7 +19,6 @@ struct clean {
 	const char *sandbox, *session; /* the ones that need room */
 	struct workspace *seen;        /* owned */
 	size_t seen_count;
-	size_t removed;
 };
 
 static int
@@ -105,13 +104,12 @@ remove_one(struct clean *k, const struct rows *r, size_t i, struct err *e)
 		if (STORE_RUN(k->ctl->store, STMT_STALE_CLAIM, &claimed, e,
 			session, k->ctl->trace) < 0)
 			return -1;
-		if (rows_count(claimed) == 0)
+		if (!rows_bool(claimed, 0, "claimed"))
 			return 0;
 	}
 	if (p->ops->storage_drop(p, rows_text(r, i, "sandbox_id"), session, e) <
 	    0)
 		return -1;
-	k->removed++;
 	log_line(LOG_WARN, "stale_workspace", "of session %s is removed",
 	    session);
 	return 0;

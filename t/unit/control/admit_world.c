@@ -267,6 +267,28 @@ a_start_that_never_worked_is_stale_in_time(void **state)
 }
 
 static void
+what_was_given_up_goes_with_the_next_pass(void **state)
+{
+	struct world *w = *state;
+	char failed[ID_MAX], box[SANDBOX_ID_MAX];
+	struct err e = { 0 };
+
+	w->conf.disk_budget_mb = 8192;
+	fake_script("agent.launch", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	str_copy(failed, sizeof(failed), w->id);
+	str_copy(box, sizeof(box), w->box);
+	long_ago(w);
+	fake_capacity(0, 0, false);
+	fake_script("storage_drop", FAKE_FAIL, 1);
+	refused(w, ISOLATION_SESSION);
+	is_in_trash(w, box, failed, false);
+	assert_string_equal(reserved(w), "0");
+	world_reap(w);
+	is_in_trash(w, box, failed, true);
+}
+
+static void
 a_failed_session_that_once_worked_keeps_its_files(void **state)
 {
 	struct world *w = *state;
@@ -401,6 +423,7 @@ main(void)
 		WORLD_TEST(when_processes_cannot_be_listed_nothing_is_removed),
 		WORLD_TEST(one_that_cannot_be_removed_is_skipped),
 		WORLD_TEST(a_start_that_never_worked_is_stale_in_time),
+		WORLD_TEST(what_was_given_up_goes_with_the_next_pass),
 		WORLD_TEST(a_failed_session_that_once_worked_keeps_its_files),
 		WORLD_TEST(another_owner_s_leftovers_are_not_touched),
 		WORLD_TEST(the_budget_is_never_overdrawn),
