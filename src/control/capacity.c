@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -106,10 +107,12 @@ remove_one(struct clean *k, const struct rows *r, size_t i, struct err *e)
 			return -1;
 		if (!rows_bool(claimed, 0, "claimed"))
 			return 0;
+		CRASH_POINT("stale.claimed");
 	}
 	if (p->ops->storage_drop(p, rows_text(r, i, "sandbox_id"), session, e) <
 	    0)
 		return -1;
+	CRASH_POINT("stale.dropped");
 	log_line(LOG_WARN, "stale_workspace", "of session %s is removed",
 	    session);
 	return 0;
@@ -159,6 +162,7 @@ clean_up(struct control *ctl, const char *sandbox, const char *session,
 	/* a workspace in the trash has freed nothing yet */
 	if (ctl->provider.ops->sweep(&ctl->provider, end, &left, &e) < 0)
 		log_err(LOG_WARN, "trash", &e);
+	CRASH_POINT("stale.swept");
 }
 
 int

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -152,8 +153,11 @@ freeze_heaviest(struct control *ctl, const struct session_seen *f, size_t count,
 	    " MB and grew by %" PRId64 " MB, is frozen",
 	    now >> 20, c.who[heaviest].session, c.user[heaviest].now >> 20,
 	    (c.user[heaviest].now - c.user[heaviest].before) >> 20);
-	return p->ops->cell_freeze(p, c.who[heaviest].sandbox,
-	    c.who[heaviest].session, true, e);
+	if (p->ops->cell_freeze(p, c.who[heaviest].sandbox,
+		c.who[heaviest].session, true, e) < 0)
+		return -1;
+	CRASH_POINT("disk.frozen");
+	return 0;
 }
 
 static int
@@ -165,11 +169,13 @@ thaw_all(struct control *ctl, const struct session_seen *f, size_t count,
 
 	for (size_t i = 0; i < count; i++) {
 		if (p->ops->cell_freeze(p, f[i].sandbox, f[i].session, false,
-			e) < 0)
+			e) < 0) {
 			rc = -1;
-		else
-			log_line(LOG_INFO, "disk_room", "session %s goes on",
-			    f[i].session);
+			continue;
+		}
+		CRASH_POINT("disk.thawed");
+		log_line(LOG_INFO, "disk_room", "session %s goes on",
+		    f[i].session);
 	}
 	return rc;
 }
@@ -189,8 +195,11 @@ disk_tell(struct control *ctl, struct err *e)
 		buf_add(&names, ",", i > 0 ? 1 : 0);
 		buf_add(&names, f[i].session, strlen(f[i].session));
 	}
-	return STORE_RUN(ctl->store, STMT_DISK_FROZEN, NULL, e,
-	    ctl->conf->host_name, count > 0 ? names.data : "");
+	if (STORE_RUN(ctl->store, STMT_DISK_FROZEN, NULL, e,
+		ctl->conf->host_name, count > 0 ? names.data : "") < 0)
+		return -1;
+	CRASH_POINT("disk.told");
+	return 0;
 }
 
 /* Made only where it leaves the disk as it should be. */
@@ -234,16 +243,23 @@ disk_guard(struct control *ctl, struct err *e)
 
 	if (low == 0)
 		return 0;
-	if (measure(ctl, &free_bytes, e) < 0 ||
-	    (free_bytes < disk_critical(low) && p->ops->ballast(p, 0, e) < 0) ||
-	    p->ops->frozen(p, &f, &count, e) < 0)
+	if (measure(ctl, &free_bytes, e) < 0)
+		return -1;
+	if (free_bytes < disk_critical(low)) {
+		if (p->ops->ballast(p, 0, e) < 0)
+			return -1;
+		CRASH_POINT("disk.yielded");
+	}
+	if (p->ops->frozen(p, &f, &count, e) < 0)
 		return -1;
 	if (free_bytes < low)
 		rc = freeze_heaviest(ctl, f, count, free_bytes, e);
 	else if (free_bytes >= disk_relaxed(low))
 		rc = thaw_all(ctl, f, count, e);
-	if (rc == 0 && may_make_ballast(ctl, free_bytes))
+	if (rc == 0 && may_make_ballast(ctl, free_bytes)) {
 		rc = p->ops->ballast(p, ballast_bytes(ctl), e);
+		CRASH_POINT("disk.ballast");
+	}
 	/* who was let go is told so, even if another could not be */
 	if ((free_bytes < low || count > 0) &&
 	    disk_tell(ctl, rc < 0 ? &second : e) < 0)
@@ -279,6 +295,7 @@ record(struct control *ctl, const struct agent_usage *u, bool over,
 	if (STORE_RUN(ctl->store, STMT_DISK_MEASURED, &r, e, u->session, used,
 		over ? "true" : "false") < 0)
 		return -1;
+	CRASH_POINT("disk.measured");
 	if (!rows_bool(r, 0, "still_over"))
 		return 0;
 	log_line(LOG_WARN, "disk_limit", "session %s has %s MB: put to sleep",
@@ -286,6 +303,7 @@ record(struct control *ctl, const struct agent_usage *u, bool over,
 	if (stop_request(ctl, u->session, STOP_SLEEP, "unhealthy-wrapper",
 		"disk_limit", -1, e) < 0)
 		return -1;
+	CRASH_POINT("disk.limit");
 	return stop_attempt(ctl, u->session, e);
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -58,6 +59,7 @@ failed_twice(struct control *ctl, const struct launch *l)
 		log_err(LOG_WARN, "evidence", &e);
 		return false;
 	}
+	CRASH_POINT("evidence.counted");
 	return rows_bool(r, 0, "evidence");
 }
 
@@ -85,9 +87,12 @@ evidence_weigh(struct control *ctl, const struct launch *l,
 	log_line(LOG_ERROR, "sandbox_destroyed", "%s, because of: %s",
 	    l->sandbox.id, why->msg);
 	note(ctl, l, "sandbox_destroyed", why);
+	CRASH_POINT("evidence.noted");
 	if (sandbox_control_condemn(ctl, l->sandbox.id, l->sandbox.incarnation,
-		&sessions, &e) == 0)
-		return true;
-	log_err(LOG_ERROR, "sandbox_destroyed", &e);
-	return false;
+		&sessions, &e) < 0) {
+		log_err(LOG_ERROR, "sandbox_destroyed", &e);
+		return false;
+	}
+	CRASH_POINT("evidence.ended");
+	return true;
 }
