@@ -154,7 +154,8 @@ clean_up(struct control *ctl, const char *sandbox, const char *session,
 	if (find(&k, &r, &e) < 0) {
 		log_err(LOG_WARN, "stale_workspace", &e);
 	} else {
-		for (size_t i = 0; i < rows_count(r); i++)
+		for (size_t i = 0; i < rows_count(r) && clock_left_ms(end) > 0;
+		     i++)
 			if (remove_one(&k, r, i, &e) < 0)
 				log_err(LOG_WARN, "stale_workspace", &e);
 	}

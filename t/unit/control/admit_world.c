@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include "common/clock.h"
+#include "control/capacity.h"
 
 enum { HOUR = 3600 };
 
@@ -228,6 +229,22 @@ when_processes_cannot_be_listed_nothing_is_removed(void **state)
 }
 
 static void
+a_clean_up_ends_with_the_time_of_who_waits_for_it(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_workspace(w->box, GHOST, HOUR);
+	fake_workspace(w->box, "bbbbbbbbbbbbbbbbbbbb", HOUR);
+	fake_capacity(0, 0, false);
+	fake_script("agent.list", FAKE_HANG, 2);
+	FAILS(capacity_admit(&w->ctl, w->box, w->id, clock_ms() + 500, &e),
+	    "insufficient_storage");
+	assert_true(fake_calls("agent.list") < 2);
+}
+
+static void
 one_that_cannot_be_removed_is_skipped(void **state)
 {
 	struct world *w = *state;
@@ -421,6 +438,7 @@ main(void)
 		WORLD_TEST(a_young_or_ageless_workspace_stays),
 		WORLD_TEST(a_live_sibling_and_one_that_sleeps_keep_their_files),
 		WORLD_TEST(when_processes_cannot_be_listed_nothing_is_removed),
+		WORLD_TEST(a_clean_up_ends_with_the_time_of_who_waits_for_it),
 		WORLD_TEST(one_that_cannot_be_removed_is_skipped),
 		WORLD_TEST(a_start_that_never_worked_is_stale_in_time),
 		WORLD_TEST(what_was_given_up_goes_with_the_next_pass),
