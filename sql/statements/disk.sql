@@ -41,8 +41,11 @@ SELECT seen.id AS session_id, seen.sandbox_id, coalesce(b.incarnation, '') AS in
 SELECT session_reclaimed($1, $2) AS claimed;
 
 -- name: disk_frozen
--- params: host, sessions
-SELECT disk_frozen($1, $2) AS changed;
+-- params: host, frozen
+-- frozen: [{sandbox, session}]; who is in another sandbox is not meant.
+SELECT disk_frozen($1, coalesce(string_agg(s.id, ','), '')) AS changed
+  FROM jsonb_to_recordset($2::jsonb) AS x (sandbox text, session text)
+  JOIN session s ON s.id = x.session AND s.sandbox_id = x.sandbox;
 
 -- name: disk_due
 -- params: host, every_seconds, limit
@@ -58,8 +61,10 @@ SELECT b.id AS sandbox_id, b.incarnation, c.disk_mb
  LIMIT $3::int;
 
 -- name: disk_measured
--- params: session_id, used_mb, over
-SELECT disk_measured($1, $2::bigint, $3::boolean) AS still_over;
+-- params: session_id, sandbox_id, used_mb, over
+-- No row: a sandbox has said something of another one's session.
+SELECT disk_measured(id, $3::bigint, $4::boolean) AS still_over
+  FROM session WHERE id = $1 AND sandbox_id = $2;
 
 -- name: sandbox_probe_failed
 -- params: sandbox_id, incarnation

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -74,12 +73,19 @@ add(struct crowd *c, const char *sandbox, const struct agent_usage *u)
 	c->count++;
 }
 
+/* What a sandbox says is about its own sessions, whatever it calls them. */
+static bool
+is_it(const struct session_seen *s, const char *sandbox, const char *session)
+{
+	return str_equal(s->session, session) && str_equal(s->sandbox, sandbox);
+}
+
 static void
 see(struct crowd *c, const char *sandbox, const struct agent_usage *u,
     bool again)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		if (!str_equal(c->who[i].session, u->session))
+		if (!is_it(&c->who[i], sandbox, u->session))
 			continue;
 		c->user[i].now = u->bytes;
 		c->user[i].whole = c->user[i].whole && u->whole;
@@ -122,7 +128,7 @@ mark_frozen(struct crowd *c, const struct session_seen *f, size_t count)
 {
 	for (size_t i = 0; i < c->count; i++)
 		for (size_t k = 0; k < count; k++)
-			if (str_equal(c->who[i].session, f[k].session))
+			if (is_it(&c->who[i], f[k].sandbox, f[k].session))
 				c->user[i].frozen = true;
 }
 
@@ -186,17 +192,20 @@ disk_tell(struct control *ctl, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
 	auto_free struct session_seen *f = NULL;
-	auto_buf struct buf names = { 0 };
+	auto_free char *text = NULL;
+	json_t *list;
 	size_t count;
 
 	if (p->ops->frozen(p, &f, &count, e) < 0)
 		return -1;
-	for (size_t i = 0; i < count; i++) {
-		buf_add(&names, ",", i > 0 ? 1 : 0);
-		buf_add(&names, f[i].session, strlen(f[i].session));
-	}
+	list = json_array();
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list,
+		    json_pack("{s:s, s:s}", "sandbox", f[i].sandbox, "session",
+			f[i].session));
+	text = control_spec_text(list);
 	if (STORE_RUN(ctl->store, STMT_DISK_FROZEN, NULL, e,
-		ctl->conf->host_name, count > 0 ? names.data : "") < 0)
+		ctl->conf->host_name, text) < 0)
 		return -1;
 	CRASH_POINT("disk.told");
 	return 0;
@@ -285,18 +294,18 @@ who_is_over(const struct agent_usage *u, size_t count, int64_t limit)
 }
 
 static int
-record(struct control *ctl, const struct agent_usage *u, bool over,
-    struct err *e)
+record(struct control *ctl, const char *sandbox, const struct agent_usage *u,
+    bool over, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	char used[24];
 
 	snprintf(used, sizeof(used), "%" PRId64, u->bytes >> 20);
-	if (STORE_RUN(ctl->store, STMT_DISK_MEASURED, &r, e, u->session, used,
-		over ? "true" : "false") < 0)
+	if (STORE_RUN(ctl->store, STMT_DISK_MEASURED, &r, e, u->session,
+		sandbox, used, over ? "true" : "false") < 0)
 		return -1;
 	CRASH_POINT("disk.measured");
-	if (!rows_bool(r, 0, "still_over"))
+	if (rows_count(r) == 0 || !rows_bool(r, 0, "still_over"))
 		return 0;
 	log_line(LOG_WARN, "disk_limit", "session %s has %s MB: put to sleep",
 	    u->session, used);
@@ -310,16 +319,16 @@ record(struct control *ctl, const struct agent_usage *u, bool over,
 static int
 account_one(struct control *ctl, const struct rows *r, size_t i, struct err *e)
 {
+	const char *sandbox = rows_text(r, i, "sandbox_id");
 	auto_free struct agent_usage *u = NULL;
 	size_t count, over;
 
-	if (agent_usage(&ctl->provider, rows_text(r, i, "sandbox_id"),
-		rows_text(r, i, "incarnation"), clock_ms() + ASK_MS, &u, &count,
-		e) < 0)
+	if (agent_usage(&ctl->provider, sandbox, rows_text(r, i, "incarnation"),
+		clock_ms() + ASK_MS, &u, &count, e) < 0)
 		return -1;
 	over = who_is_over(u, count, rows_int(r, i, "disk_mb") << 20);
 	for (size_t k = 0; k < count; k++)
-		if (record(ctl, &u[k], k == over, e) < 0)
+		if (record(ctl, sandbox, &u[k], k == over, e) < 0)
 			return -1;
 	return 0;
 }

@@ -466,6 +466,35 @@ of_a_shared_sandbox_over_its_limit_the_largest_is_meant(void **state)
 	    "t");
 }
 
+static void
+a_sandbox_is_believed_of_its_own_sessions_only(void **state)
+{
+	struct world *w = *state;
+	const struct provider *p = &w->ctl.provider;
+	char victim[ID_MAX], liar[ID_MAX];
+	struct err e = { 0 };
+
+	two_sessions(w, victim, liar);
+	fake_cell_add(w->box, victim, "i", 1); /* in the liar's sandbox */
+	fake_usage(victim, 5000L * MB, 0);
+	for (int i = 0; i < 2; i++) {
+		world_ask(w,
+		    "UPDATE session SET created_at = 'epoch',"
+		    " disk_measured_at = NULL WHERE id = '%s'",
+		    liar);
+		SUCCEEDS(disk_account(&w->ctl, clock_ms() + 10000, &e));
+	}
+	assert_int_equal(fake_calls("agent.usage"), 2);
+	assert_string_equal(world_ask(w,
+				"SELECT state, disk_used_mb IS NULL"
+				" FROM session WHERE id = '%s'",
+				victim),
+	    "ready|t");
+	SUCCEEDS(p->ops->cell_freeze(p, w->box, victim, true, &e));
+	SUCCEEDS(disk_tell(&w->ctl, &e));
+	assert_string_equal(reason(w, victim), "ready|");
+}
+
 int
 main(void)
 {
@@ -495,6 +524,7 @@ main(void)
 		WORLD_TEST(who_cleans_up_in_time_stays),
 		WORLD_TEST(
 		    of_a_shared_sandbox_over_its_limit_the_largest_is_meant),
+		WORLD_TEST(a_sandbox_is_believed_of_its_own_sessions_only),
 	};
 
 	return cmocka_run_group_tests_name("disk", tests, NULL, NULL);
