@@ -101,24 +101,24 @@ look(struct control *ctl, struct crowd *c, bool again, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
 	auto_free struct sandbox_seen *boxes = NULL;
-	size_t count;
+	auto_free struct agent_usages *all = NULL;
+	size_t count, n = 0;
 
 	if (p->ops->list(p, &boxes, &count, e) < 0)
 		return -1;
-	for (size_t i = 0; i < count; i++) {
-		auto_free struct agent_usage *u = NULL;
-		struct err silent = { 0 };
-		size_t n;
-
-		if (boxes[i].presence != PRESENCE_RUNNING)
-			continue;
-		if (agent_usage(p, boxes[i].id, boxes[i].incarnation,
-			clock_ms() + ASK_MS, &u, &n, &silent) < 0) {
-			log_err(LOG_WARN, "disk_usage", &silent);
-			continue;
+	all = xcalloc(count + 1, sizeof(*all));
+	for (size_t i = 0; i < count; i++)
+		if (boxes[i].presence == PRESENCE_RUNNING) {
+			all[n].sandbox = boxes[i].id;
+			all[n++].incarnation = boxes[i].incarnation;
 		}
-		for (size_t k = 0; k < n; k++)
-			see(c, boxes[i].id, &u[k], again);
+	agent_usage_all(p, ASK_MS, all, n);
+	for (size_t i = 0; i < n; i++) {
+		if (!all[i].answered)
+			log_err(LOG_WARN, "disk_usage", &all[i].e);
+		for (size_t k = 0; all[i].answered && k < all[i].count; k++)
+			see(c, all[i].sandbox, &all[i].list[k], again);
+		free(all[i].list);
 	}
 	return 0;
 }

@@ -2,11 +2,15 @@
 #include "provider/agent_usage.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/agent_wire.h"
+
+enum { AT_ONCE = 64 };
 
 /* [{"session", "bytes", "whole"}], of which only the first must be there. */
 static int
@@ -59,6 +63,43 @@ agent_usage(const struct provider *p, const char *sandbox,
 {
 	return ask_list(p, sandbox, incarnation, "usage", deadline_ms, out,
 	    count, e);
+}
+
+static void
+ask_some(const struct provider *p, int wait_ms, struct agent_usages *who,
+    size_t count)
+{
+	int sock[AT_ONCE];
+	int64_t deadline_ms;
+
+	for (size_t i = 0; i < count; i++) {
+		struct agent_question q = { .op = "usage",
+			.body = json_object() };
+
+		sock[i] = agent_ask_send(p, who[i].sandbox, who[i].incarnation,
+		    &q, &who[i].e);
+	}
+	deadline_ms = clock_ms() + wait_ms;
+	for (size_t i = 0; i < count; i++) {
+		auto_json json_t *reply = NULL;
+
+		if (sock[i] < 0)
+			continue;
+		who[i].answered = agent_ask_recv(sock[i], "usage", deadline_ms,
+				      &reply, &who[i].e) == 0 &&
+		    decode(json_object_get(reply, "cells"), &who[i].list,
+			&who[i].count, &who[i].e) == 0;
+		close(sock[i]);
+	}
+}
+
+void
+agent_usage_all(const struct provider *p, int wait_ms, struct agent_usages *who,
+    size_t count)
+{
+	for (size_t i = 0; i < count; i += AT_ONCE)
+		ask_some(p, wait_ms, who + i,
+		    count - i < AT_ONCE ? count - i : AT_ONCE);
 }
 
 int

@@ -266,6 +266,25 @@ the_heaviest_writer_is_frozen_the_other_goes_on_and_it_is_let_go(void **state)
 	    "frozen thawed");
 }
 
+static void
+those_that_are_silent_are_waited_for_once(void **state)
+{
+	enum { SILENT = 8 }; /* one by one they would be four seconds each */
+	struct world *w = *state;
+	char writer[ID_MAX], other[ID_MAX];
+	int64_t began;
+	struct err e = { 0 };
+
+	for (int i = 0; i < SILENT; i++)
+		world_ready(w, ISOLATION_SESSION);
+	two_sessions(w, writer, other);
+	fake_capacity(LOW_MB - 1, 0, false);
+	fake_script("agent.usage", FAKE_HANG, SILENT);
+	began = clock_ms();
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	assert_true(clock_ms() - began < SILENT * 4000);
+}
+
 static int
 room_from_the_next_look_on(const struct provider *p, const char *id,
     struct capacity *out, struct err *e)
@@ -514,6 +533,7 @@ main(void)
 		WORLD_TEST(probed_in_vain_twice_within_30_seconds_is_none),
 		WORLD_TEST(
 		    the_heaviest_writer_is_frozen_the_other_goes_on_and_it_is_let_go),
+		WORLD_TEST(those_that_are_silent_are_waited_for_once),
 		WORLD_TEST(nobody_is_frozen_once_there_is_room_again),
 		WORLD_TEST(who_is_let_go_is_told_even_if_another_cannot_be),
 		WORLD_TEST(below_the_mark_nothing_is_admitted),
