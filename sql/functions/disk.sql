@@ -96,6 +96,30 @@ BEGIN
     RETURN session_request_stop(p_session, 'delete', p);
 END $$;
 
+-- Before the files of a failed start go: it cannot be resumed any more, and the
+-- reconciliation of directories goes on with what fails from here on.  False:
+-- somebody has resumed it meanwhile.
+CREATE OR REPLACE FUNCTION session_reclaimed(p_session text, p_trace text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_sandbox text;
+BEGIN
+    -- the order of locks: sandbox, session, lease
+    SELECT b.id INTO v_sandbox FROM sandbox b JOIN session s ON s.sandbox_id = b.id
+     WHERE s.id = p_session FOR UPDATE OF b;
+    UPDATE session s
+       SET state = 'lost', reason = 'storage_reclaimed', trace_id = p_trace,
+           files_dropped_at = clock_timestamp()
+      FROM lease l
+     WHERE s.id = p_session AND l.session_id = s.id AND l.state = 'none'
+       AND s.state = 'failed' AND s.started_at IS NULL;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM disk_release(v_sandbox);
+    RETURN true;
+END $$;
+
 -- Notes that a sandbox could not be made or probed.  True when that is
 -- evidence: twice, half a minute apart, while another one on its host could.
 CREATE OR REPLACE FUNCTION sandbox_probe_failed(p_id text, p_incarnation text)

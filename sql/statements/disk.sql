@@ -38,17 +38,14 @@ SELECT seen.id AS session_id, seen.sandbox_id, coalesce(b.incarnation, '') AS in
 
 -- name: stale_claim
 -- params: session_id, trace_id
--- Before the files of a failed start go: it cannot be resumed any more.
--- No row: somebody has resumed it meanwhile.
-UPDATE session s SET state = 'lost', reason = 'storage_reclaimed', trace_id = $2
-  FROM lease l
- WHERE s.id = $1 AND l.session_id = s.id AND l.state = 'none'
-   AND s.state = 'failed' AND s.started_at IS NULL
-RETURNING s.id;
+SELECT session_reclaimed($1, $2) AS claimed;
 
 -- name: disk_frozen
--- params: host, sessions
-SELECT disk_frozen($1, $2) AS changed;
+-- params: host, frozen
+-- frozen: [{sandbox, session}]; who is in another sandbox is not meant.
+SELECT disk_frozen($1, coalesce(string_agg(s.id, ','), '')) AS changed
+  FROM jsonb_to_recordset($2::jsonb) AS x (sandbox text, session text)
+  JOIN session s ON s.id = x.session AND s.sandbox_id = x.sandbox;
 
 -- name: disk_due
 -- params: host, every_seconds, limit
@@ -64,11 +61,10 @@ SELECT b.id AS sandbox_id, b.incarnation, c.disk_mb
  LIMIT $3::int;
 
 -- name: disk_measured
--- params: sandbox_id, session_id, used_mb, over
--- No row: that sandbox, which said so, has no such session.
-SELECT disk_measured(s.id, $3::bigint, $4::boolean) AS still_over
-  FROM session s
- WHERE s.id = $2 AND s.sandbox_id = $1;
+-- params: session_id, sandbox_id, used_mb, over
+-- No row: a sandbox has said something of another one's session.
+SELECT disk_measured(id, $3::bigint, $4::boolean) AS still_over
+  FROM session WHERE id = $1 AND sandbox_id = $2;
 
 -- name: sandbox_probe_failed
 -- params: sandbox_id, incarnation

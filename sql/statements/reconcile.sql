@@ -76,7 +76,7 @@ SELECT x.sandbox AS sandbox_id, x.session AS session_id, s.id IS NOT NULL AS kno
         AND NOT EXISTS (SELECT FROM lease l
                          WHERE l.session_id = x.session AND l.state <> 'none'))
     OR s.state = 'deleted'
-    OR (s.state = 'failed' AND s.files_dropped_at IS NOT NULL);
+    OR (s.state IN ('failed', 'lost') AND s.files_dropped_at IS NOT NULL);
 
 -- name: cell_group_differences
 -- params: groups

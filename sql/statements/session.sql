@@ -134,7 +134,6 @@ WITH s AS (
                THEN nullif(($3::jsonb->>'maxRunSeconds')::bigint, 0) ELSE max_run_seconds END,
            expires_at = coalesce(($3::jsonb->>'expiresAt')::timestamptz, expires_at),
            labels = session_labels(labels, $3::jsonb->'labels'),
-           env_sealed = coalesce($3::jsonb->>'env', env_sealed),
            base_url = coalesce(base_url, $3::jsonb->>'baseUrl')
      WHERE id = $1 AND tenant = $2 AND state NOT IN ('deleting', 'deleted')
     RETURNING id, keep_alive, sleep_after_seconds, last_activity_at, extended_until, state
@@ -164,6 +163,15 @@ SELECT started_at IS NOT NULL AS started FROM session WHERE id = $1;
 -- params: session_id, tenant
 SELECT coalesce(env_sealed, '') AS env_sealed, state, coalesce(base_url, '') AS base_url
   FROM session WHERE id = $1 AND tenant = $2;
+
+-- name: session_set_env
+-- params: session_id, tenant, seen, env
+-- Only who seals can merge; so it is written over what was read, and nothing
+-- else.  No row: it has changed meanwhile.
+UPDATE session SET env_sealed = $4
+ WHERE id = $1 AND tenant = $2 AND coalesce(env_sealed, '') = $3
+   AND state NOT IN ('deleting', 'deleted')
+RETURNING id;
 
 -- name: session_extend
 -- params: session_id, tenant, seconds

@@ -173,7 +173,7 @@ fault_before(const char *what, const char *op, struct err *e)
 	if (f.hang > 0 && chance(f.hang))
 		usleep((useconds_t)(f.seconds * 1e6));
 	if (f.full > 0 && chance(f.full))
-		return err_set(e, ERR_NO_SPACE, "no_space",
+		return err_set(e, ERR_NO_SPACE, "no_space_left",
 		    "%s finds no space on purpose", op);
 	return f.fail > 0 && chance(f.fail / 2) ? fail(op, e) : 0;
 }

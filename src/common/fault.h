@@ -16,7 +16,8 @@
  *
  *   provider-fail: ensure 0.1       chance; half of the time only the answer
  *                                   is lost
- *   provider-full: storage_make 1   chance of no space left
+ *   provider-full: storage_make 1   chance of no space left; to `capacity`:
+ *                                   nothing is free
  *   provider-hang: stop 3s [0.5]    before the effect, with that chance
  *
  * dir/trace, if it is there, gets the name of every point that is passed.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -19,7 +20,6 @@ struct clean {
 	const char *sandbox, *session; /* the ones that need room */
 	struct workspace *seen;        /* owned */
 	size_t seen_count;
-	size_t removed;
 };
 
 static int
@@ -107,13 +107,14 @@ remove_one(struct clean *k, const struct rows *r, size_t i, struct err *e)
 		if (STORE_RUN(k->ctl->store, STMT_STALE_CLAIM, &claimed, e,
 			session, k->ctl->trace) < 0)
 			return -1;
-		if (rows_count(claimed) == 0)
+		if (!rows_bool(claimed, 0, "claimed"))
 			return 0;
+		CRASH_POINT("stale.claimed");
 	}
 	if (p->ops->storage_drop(p, rows_text(r, i, "sandbox_id"), session, e) <
 	    0)
 		return -1;
-	k->removed++;
+	CRASH_POINT("stale.dropped");
 	log_line(LOG_WARN, "stale_workspace", "of session %s is removed",
 	    session);
 	return 0;
@@ -155,7 +156,8 @@ clean_up(struct control *ctl, const char *sandbox, const char *session,
 	if (find(&k, &r, &e) < 0) {
 		log_err(LOG_WARN, "stale_workspace", &e);
 	} else {
-		for (size_t i = 0; i < rows_count(r); i++)
+		for (size_t i = 0; i < rows_count(r) && clock_left_ms(end) > 0;
+		     i++)
 			if (remove_one(&k, r, i, &e) < 0)
 				log_err(LOG_WARN, "stale_workspace", &e);
 	}
@@ -163,6 +165,7 @@ clean_up(struct control *ctl, const char *sandbox, const char *session,
 	/* a workspace in the trash has freed nothing yet */
 	if (ctl->provider.ops->sweep(&ctl->provider, end, &left, &e) < 0)
 		log_err(LOG_WARN, "trash", &e);
+	CRASH_POINT("stale.swept");
 }
 
 int

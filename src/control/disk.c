@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -73,13 +73,19 @@ add(struct crowd *c, const char *sandbox, const struct agent_usage *u)
 	c->count++;
 }
 
+/* What a sandbox says is about its own sessions, whatever it calls them. */
+static bool
+is_it(const struct session_seen *s, const char *sandbox, const char *session)
+{
+	return str_equal(s->session, session) && str_equal(s->sandbox, sandbox);
+}
+
 static void
 see(struct crowd *c, const char *sandbox, const struct agent_usage *u,
     bool again)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		if (!str_equal(c->who[i].session, u->session) ||
-		    !str_equal(c->who[i].sandbox, sandbox))
+		if (!is_it(&c->who[i], sandbox, u->session))
 			continue;
 		c->user[i].now = u->bytes;
 		c->user[i].whole = c->user[i].whole && u->whole;
@@ -95,24 +101,24 @@ look(struct control *ctl, struct crowd *c, bool again, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
 	auto_free struct sandbox_seen *boxes = NULL;
-	size_t count;
+	auto_free struct agent_usages *all = NULL;
+	size_t count, n = 0;
 
 	if (p->ops->list(p, &boxes, &count, e) < 0)
 		return -1;
-	for (size_t i = 0; i < count; i++) {
-		auto_free struct agent_usage *u = NULL;
-		struct err silent = { 0 };
-		size_t n;
-
-		if (boxes[i].presence != PRESENCE_RUNNING)
-			continue;
-		if (agent_usage(p, boxes[i].id, boxes[i].incarnation,
-			clock_ms() + ASK_MS, &u, &n, &silent) < 0) {
-			log_err(LOG_WARN, "disk_usage", &silent);
-			continue;
+	all = xcalloc(count + 1, sizeof(*all));
+	for (size_t i = 0; i < count; i++)
+		if (boxes[i].presence == PRESENCE_RUNNING) {
+			all[n].sandbox = boxes[i].id;
+			all[n++].incarnation = boxes[i].incarnation;
 		}
-		for (size_t k = 0; k < n; k++)
-			see(c, boxes[i].id, &u[k], again);
+	agent_usage_all(p, ASK_MS, all, n);
+	for (size_t i = 0; i < n; i++) {
+		if (!all[i].answered)
+			log_err(LOG_WARN, "disk_usage", &all[i].e);
+		for (size_t k = 0; all[i].answered && k < all[i].count; k++)
+			see(c, all[i].sandbox, &all[i].list[k], again);
+		free(all[i].list);
 	}
 	return 0;
 }
@@ -122,7 +128,7 @@ mark_frozen(struct crowd *c, const struct session_seen *f, size_t count)
 {
 	for (size_t i = 0; i < c->count; i++)
 		for (size_t k = 0; k < count; k++)
-			if (str_equal(c->who[i].session, f[k].session))
+			if (is_it(&c->who[i], f[k].sandbox, f[k].session))
 				c->user[i].frozen = true;
 }
 
@@ -142,6 +148,8 @@ freeze_heaviest(struct control *ctl, const struct session_seen *f, size_t count,
 	usleep(BETWEEN_LOOKS_US);
 	if (look(ctl, &c, true, e) < 0 || measure(ctl, &now, e) < 0)
 		return -1;
+	if (now >= low_bytes(ctl))
+		return 0; /* there is room again */
 	mark_frozen(&c, f, count);
 	heaviest = disk_heaviest(c.user, c.count, before, now);
 	if (heaviest < 0)
@@ -151,8 +159,11 @@ freeze_heaviest(struct control *ctl, const struct session_seen *f, size_t count,
 	    " MB and grew by %" PRId64 " MB, is frozen",
 	    now >> 20, c.who[heaviest].session, c.user[heaviest].now >> 20,
 	    (c.user[heaviest].now - c.user[heaviest].before) >> 20);
-	return p->ops->cell_freeze(p, c.who[heaviest].sandbox,
-	    c.who[heaviest].session, true, e);
+	if (p->ops->cell_freeze(p, c.who[heaviest].sandbox,
+		c.who[heaviest].session, true, e) < 0)
+		return -1;
+	CRASH_POINT("disk.frozen");
+	return 0;
 }
 
 static int
@@ -164,11 +175,13 @@ thaw_all(struct control *ctl, const struct session_seen *f, size_t count,
 
 	for (size_t i = 0; i < count; i++) {
 		if (p->ops->cell_freeze(p, f[i].sandbox, f[i].session, false,
-			e) < 0)
+			e) < 0) {
 			rc = -1;
-		else
-			log_line(LOG_INFO, "disk_room", "session %s goes on",
-			    f[i].session);
+			continue;
+		}
+		CRASH_POINT("disk.thawed");
+		log_line(LOG_INFO, "disk_room", "session %s goes on",
+		    f[i].session);
 	}
 	return rc;
 }
@@ -179,17 +192,23 @@ disk_tell(struct control *ctl, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
 	auto_free struct session_seen *f = NULL;
-	auto_buf struct buf names = { 0 };
+	auto_free char *text = NULL;
+	json_t *list;
 	size_t count;
 
 	if (p->ops->frozen(p, &f, &count, e) < 0)
 		return -1;
-	for (size_t i = 0; i < count; i++) {
-		buf_add(&names, ",", i > 0 ? 1 : 0);
-		buf_add(&names, f[i].session, strlen(f[i].session));
-	}
-	return STORE_RUN(ctl->store, STMT_DISK_FROZEN, NULL, e,
-	    ctl->conf->host_name, count > 0 ? names.data : "");
+	list = json_array();
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list,
+		    json_pack("{s:s, s:s}", "sandbox", f[i].sandbox, "session",
+			f[i].session));
+	text = control_spec_text(list);
+	if (STORE_RUN(ctl->store, STMT_DISK_FROZEN, NULL, e,
+		ctl->conf->host_name, text) < 0)
+		return -1;
+	CRASH_POINT("disk.told");
+	return 0;
 }
 
 /* Made only where it leaves the disk as it should be. */
@@ -227,23 +246,33 @@ disk_guard(struct control *ctl, struct err *e)
 	const struct provider *p = &ctl->provider;
 	auto_free struct session_seen *f = NULL;
 	int64_t low = low_bytes(ctl), free_bytes;
+	struct err second = { 0 };
 	size_t count;
 	int rc = 0;
 
 	if (low == 0)
 		return 0;
-	if (measure(ctl, &free_bytes, e) < 0 ||
-	    (free_bytes < disk_critical(low) && p->ops->ballast(p, 0, e) < 0) ||
-	    p->ops->frozen(p, &f, &count, e) < 0)
+	if (measure(ctl, &free_bytes, e) < 0)
+		return -1;
+	if (free_bytes < disk_critical(low)) {
+		if (p->ops->ballast(p, 0, e) < 0)
+			return -1;
+		CRASH_POINT("disk.yielded");
+	}
+	if (p->ops->frozen(p, &f, &count, e) < 0)
 		return -1;
 	if (free_bytes < low)
 		rc = freeze_heaviest(ctl, f, count, free_bytes, e);
 	else if (free_bytes >= disk_relaxed(low))
 		rc = thaw_all(ctl, f, count, e);
-	if (rc == 0 && may_make_ballast(ctl, free_bytes))
+	if (rc == 0 && may_make_ballast(ctl, free_bytes)) {
 		rc = p->ops->ballast(p, ballast_bytes(ctl), e);
-	if (rc == 0 && (free_bytes < low || count > 0))
-		rc = disk_tell(ctl, e);
+		CRASH_POINT("disk.ballast");
+	}
+	/* who was let go is told so, even if another could not be */
+	if ((free_bytes < low || count > 0) &&
+	    disk_tell(ctl, rc < 0 ? &second : e) < 0)
+		rc = -1;
 	return rc;
 }
 
@@ -272,9 +301,10 @@ record(struct control *ctl, const char *sandbox, const struct agent_usage *u,
 	char used[24];
 
 	snprintf(used, sizeof(used), "%" PRId64, u->bytes >> 20);
-	if (STORE_RUN(ctl->store, STMT_DISK_MEASURED, &r, e, sandbox,
-		u->session, used, over ? "true" : "false") < 0)
+	if (STORE_RUN(ctl->store, STMT_DISK_MEASURED, &r, e, u->session,
+		sandbox, used, over ? "true" : "false") < 0)
 		return -1;
+	CRASH_POINT("disk.measured");
 	if (rows_count(r) == 0 || !rows_bool(r, 0, "still_over"))
 		return 0;
 	log_line(LOG_WARN, "disk_limit", "session %s has %s MB: put to sleep",
@@ -282,6 +312,7 @@ record(struct control *ctl, const char *sandbox, const struct agent_usage *u,
 	if (stop_request(ctl, u->session, STOP_SLEEP, "unhealthy-wrapper",
 		"disk_limit", -1, e) < 0)
 		return -1;
+	CRASH_POINT("disk.limit");
 	return stop_attempt(ctl, u->session, e);
 }
 

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -14,18 +14,6 @@ static bool
 is_code(const struct err *e, const char *code)
 {
 	return e->code != NULL && str_equal(e->code, code);
-}
-
-/*
- * By errno on either side; or in the words of bwrap, init or a new cell, which
- * have none of the client's among them, as a file's path would be.
- */
-static bool
-is_full(const struct err *e)
-{
-	return is_code(e, "no_space_left") ||
-	    ((is_code(e, "start_failed") || is_code(e, "launch_failed")) &&
-		strcasestr(e->msg, "no space left on device") != NULL);
 }
 
 static void
@@ -44,11 +32,16 @@ note(struct control *ctl, const struct launch *l, const char *what,
 		log_err(LOG_WARN, "event", &e);
 }
 
-/* A shared disk may be full by anybody's doing: alert, and nobody ends. */
+/*
+ * A shared disk may be full by anybody's doing: alert, and nobody ends.  So may
+ * what else a start writes to, sockets and control groups; only the workspace
+ * lies on the sandbox's own.
+ */
 static bool
 is_own_disk(struct control *ctl, const struct launch *l, const struct err *why)
 {
-	if (ctl->provider.ops->own_disk(&ctl->provider, l->sandbox.id))
+	if (steps_are_at(&l->steps, "workspace") &&
+	    ctl->provider.ops->own_disk(&ctl->provider, l->sandbox.id))
 		return true;
 	log_err(LOG_ERROR, "disk_full", why);
 	note(ctl, l, "full", why);
@@ -66,6 +59,7 @@ failed_twice(struct control *ctl, const struct launch *l)
 		log_err(LOG_WARN, "evidence", &e);
 		return false;
 	}
+	CRASH_POINT("evidence.counted");
 	return rows_bool(r, 0, "evidence");
 }
 
@@ -73,8 +67,8 @@ static bool
 convicts(struct control *ctl, const struct launch *l, const struct err *why)
 {
 	if (is_code(why, "insufficient_storage"))
-		return false; /* our own refusal */
-	if (is_full(why))
+		return false;              /* our own refusal */
+	if (is_code(why, "no_space_left")) /* by errno; words are anybody's */
 		return is_own_disk(ctl, l, why);
 	if (is_code(why, "engine_broken"))
 		return true;
@@ -93,9 +87,12 @@ evidence_weigh(struct control *ctl, const struct launch *l,
 	log_line(LOG_ERROR, "sandbox_destroyed", "%s, because of: %s",
 	    l->sandbox.id, why->msg);
 	note(ctl, l, "sandbox_destroyed", why);
+	CRASH_POINT("evidence.noted");
 	if (sandbox_control_condemn(ctl, l->sandbox.id, l->sandbox.incarnation,
-		&sessions, &e) == 0)
-		return true;
-	log_err(LOG_ERROR, "sandbox_destroyed", &e);
-	return false;
+		&sessions, &e) < 0) {
+		log_err(LOG_ERROR, "sandbox_destroyed", &e);
+		return false;
+	}
+	CRASH_POINT("evidence.ended");
+	return true;
 }

@@ -15,7 +15,12 @@
 #include "control/suspend.h"
 #include "domain/session.h"
 
-enum { ASK_MS = 500, FROZEN_MS = 50, ENV_BYTES_MAX = 48 * 1024 };
+enum {
+	ASK_MS = 500,
+	FROZEN_MS = 50,
+	ENV_BYTES_MAX = 48 * 1024,
+	ENV_TRIES = 50 /* each lost one is somebody else's that succeeded */
+};
 
 static json_t *
 sealed(struct control *ctl, const char *id, const char *what, const json_t *v)
@@ -243,33 +248,55 @@ merge_env(struct control *ctl, const char *id, const char *old,
 	return 0;
 }
 
-int
-session_control_set_env(struct control *ctl, const char *id, const char *tenant,
-    const json_t *env, struct err *e)
+/* One try.  *done: nobody has changed it between the look and the write. */
+static int
+put_env(struct control *ctl, const char *id, const char *tenant,
+    const json_t *env, bool *done, struct err *e)
 {
-	auto_rows struct rows *r = NULL;
+	auto_rows struct rows *r = NULL, *written = NULL;
 	auto_json json_t *merged = NULL, *box = NULL;
-	auto_free char *text = NULL, *spec = NULL;
-	struct session_row s;
-	struct agent_target t;
+	auto_free char *text = NULL;
+	const char *old, *state;
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_ENV, &r, e, id, tenant) < 0)
 		return -1;
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, "session_not_found",
 		    "there is no such session");
-	if (merge_env(ctl, id, rows_text(r, 0, "env_sealed"), env, &merged, e) <
-	    0)
+	state = rows_text(r, 0, "state");
+	if (str_equal(state, "deleting") || str_equal(state, "deleted"))
+		return err_set(e, ERR_CONFLICT, "session_deleting",
+		    "the session is being deleted");
+	old = rows_text(r, 0, "env_sealed");
+	if (merge_env(ctl, id, old, env, &merged, e) < 0)
 		return -1;
 	text = json_text(merged);
 	if (strlen(text) > ENV_BYTES_MAX)
 		return err_field(e, "env", "may have at most %d bytes in all",
 		    ENV_BYTES_MAX);
 	box = sealed(ctl, id, "env", merged);
-	spec = control_spec_text(json_pack("{s:O}", "env", box));
-	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant,
-		spec) < 0 ||
-	    control_session(ctl, id, tenant, &s, e) < 0)
+	if (STORE_RUN(ctl->store, STMT_SESSION_SET_ENV, &written, e, id, tenant,
+		old, json_string_value(box)) < 0)
+		return -1;
+	*done = rows_count(written) > 0;
+	return 0;
+}
+
+int
+session_control_set_env(struct control *ctl, const char *id, const char *tenant,
+    const json_t *env, struct err *e)
+{
+	struct session_row s;
+	struct agent_target t;
+	bool done = false;
+
+	for (int i = 0; i < ENV_TRIES && !done; i++)
+		if (put_env(ctl, id, tenant, env, &done, e) < 0)
+			return -1;
+	if (!done)
+		return err_set(e, ERR_UNAVAILABLE, "try_again",
+		    "others change the environment at the same time");
+	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
 	if (!control_takes_messages(&s))
 		return 0; /* the next start delivers it */

@@ -2,11 +2,15 @@
 #include "provider/agent_usage.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/agent_wire.h"
+
+enum { AT_ONCE = 64 };
 
 /* clang-format off */
 static const struct jfield USAGE[] = {
@@ -15,22 +19,13 @@ static const struct jfield USAGE[] = {
 };
 /* clang-format on */
 
-int
-agent_usage(const struct provider *p, const char *sandbox,
-    const char *incarnation, int64_t deadline_ms, struct agent_usage **out,
-    size_t *count, struct err *e)
+/* [{"session", "bytes", "whole"}], of which the last need not be there. */
+static int
+decode(const json_t *list, struct agent_usage **out, size_t *count,
+    struct err *e)
 {
-	struct agent_question q = { .op = "usage", .body = json_object() };
-	auto_json json_t *reply = NULL;
-	const json_t *list;
-	size_t n;
+	size_t n = json_array_size(list);
 
-	*out = NULL;
-	*count = 0;
-	if (agent_ask(p, sandbox, incarnation, &q, deadline_ms, &reply, e) < 0)
-		return -1;
-	list = json_object_get(reply, "cells");
-	n = json_array_size(list);
 	if (!json_is_array(list) || n > AGENT_CELLS_MAX)
 		return err_set(e, ERR_BAD_GATEWAY, "agent_error",
 		    "agent usage: the answer cannot be understood");
@@ -48,6 +43,58 @@ agent_usage(const struct provider *p, const char *sandbox,
 	}
 	*count = n;
 	return 0;
+}
+
+int
+agent_usage(const struct provider *p, const char *sandbox,
+    const char *incarnation, int64_t deadline_ms, struct agent_usage **out,
+    size_t *count, struct err *e)
+{
+	struct agent_question q = { .op = "usage", .body = json_object() };
+	auto_json json_t *reply = NULL;
+
+	*out = NULL;
+	*count = 0;
+	if (agent_ask(p, sandbox, incarnation, &q, deadline_ms, &reply, e) < 0)
+		return -1;
+	return decode(json_object_get(reply, "cells"), out, count, e);
+}
+
+static void
+ask_some(const struct provider *p, int wait_ms, struct agent_usages *who,
+    size_t count)
+{
+	int sock[AT_ONCE];
+	int64_t deadline_ms;
+
+	for (size_t i = 0; i < count; i++) {
+		struct agent_question q = { .op = "usage",
+			.body = json_object() };
+
+		sock[i] = agent_ask_send(p, who[i].sandbox, who[i].incarnation,
+		    &q, &who[i].e);
+	}
+	deadline_ms = clock_ms() + wait_ms;
+	for (size_t i = 0; i < count; i++) {
+		auto_json json_t *reply = NULL;
+
+		if (sock[i] < 0)
+			continue;
+		who[i].answered = agent_ask_recv(sock[i], "usage", deadline_ms,
+				      &reply, &who[i].e) == 0 &&
+		    decode(json_object_get(reply, "cells"), &who[i].list,
+			&who[i].count, &who[i].e) == 0;
+		close(sock[i]);
+	}
+}
+
+void
+agent_usage_all(const struct provider *p, int wait_ms, struct agent_usages *who,
+    size_t count)
+{
+	for (size_t i = 0; i < count; i += AT_ONCE)
+		ask_some(p, wait_ms, who + i,
+		    count - i < AT_ONCE ? count - i : AT_ONCE);
 }
 
 int

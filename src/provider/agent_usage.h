@@ -29,6 +29,19 @@ int agent_usage(const struct provider *p, const char *sandbox,
     const char *incarnation, int64_t deadline_ms, struct agent_usage **out,
     size_t *count, struct err *e) MUST_CHECK;
 
+/* One sandbox's answer. */
+struct agent_usages {
+	const char *sandbox, *incarnation;
+	bool answered;
+	struct agent_usage *list; /* malloc'ed; the caller frees it */
+	size_t count;
+	struct err e; /* why there is no answer */
+};
+
+/* Of several sandboxes at once: one that is slow does not hide the others. */
+void agent_usage_all(const struct provider *p, int wait_ms,
+    struct agent_usages *who, size_t count);
+
 /* SIGSTOP, or SIGCONT, to everything in a cell. */
 int agent_halt(const struct provider *p, const char *sandbox,
     const char *incarnation, const char *session, bool on, int64_t deadline_ms,

@@ -31,19 +31,25 @@ struct turn {
 typedef json_t *answer_fn(struct turn *t);
 
 static json_t *
-no(const char *code)
+no_because(const char *code, const char *message)
 {
 	return json_pack("{s:b, s:s, s:s}", "ok", 0, "code", code, "message",
-	    "the fake refuses");
+	    message);
+}
+
+static json_t *
+no(const char *code)
+{
+	return no_because(code, "the fake refuses");
 }
 
 /* As the script says; in words of the agent's. */
 static json_t *
 fail(enum fake_how how)
 {
-	return no(how == FAKE_FULL   ? "no_space"
-		: how == FAKE_DENIED ? "permission_denied"
-				     : "launch_failed");
+	if (how == FAKE_FULL)
+		return no_because("no_space", strerror(ENOSPC));
+	return no(how == FAKE_DENIED ? "permission_denied" : "launch_failed");
 }
 
 static json_t *

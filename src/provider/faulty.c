@@ -65,10 +65,21 @@ resume(const struct provider *p, const struct agent_target *t, int64_t order,
 }
 
 static int
-capacity(const struct provider *p, const char *id, struct capacity *out,
+measure(const struct provider *p, const char *id, struct capacity *out,
     struct err *e)
 {
 	FAULTY("capacity", real->capacity(p, id, out, e));
+}
+
+/* A disk that is full can be measured all the same. */
+static int
+capacity(const struct provider *p, const char *id, struct capacity *out,
+    struct err *e)
+{
+	if (measure(p, id, out, e) == 0)
+		return 0;
+	*out = (struct capacity){ 0 };
+	return e->kind == ERR_NO_SPACE ? 0 : -1;
 }
 
 static int

@@ -78,8 +78,10 @@ upkeep_disk(struct pass *p)
 
 	if (p->dry_run)
 		return;
-	if (disk_guard(p->ctl, &e) < 0 || disk_tell(p->ctl, &e) < 0)
+	if (disk_guard(p->ctl, &e) < 0)
 		pass_failed(p, "disk_guard", &e);
+	if (disk_tell(p->ctl, &e) < 0)
+		pass_failed(p, "disk_tell", &e);
 	if (disk_account(p->ctl, p->deadline_ms, &e) < 0)
 		pass_failed(p, "disk_account", &e);
 	if (p->ctl->conf->disk_budget_mb > 0 &&

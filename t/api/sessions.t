@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
@@ -323,6 +324,26 @@ def patched_env_is_exported_into_a_living_shell():
     expect(200, call("POST", at(sid, "/sleep")))
     equal(execute(sid, 'echo "$A|${B-unset}|$C"'), "new $x '\"|unset|3\n",
           "after a resume")
+
+
+@case
+def of_many_who_change_the_env_at_once_nobody_is_lost():
+    sid = create()["id"]
+    expect(200, call("POST", at(sid, "/sleep")))
+    names = ["MANY_%d" % n for n in range(24)]
+    replies = []
+
+    def change(some):
+        for name in some:
+            replies.append(call("PATCH", at(sid), {"env": {name: "1"}}))
+    crowd = [threading.Thread(target=change, args=(names[i::4],))
+             for i in range(4)]
+    for one in crowd:
+        one.start()
+    for one in crowd:
+        one.join()
+    equal([r.status for r in replies], [200] * len(names), "replies")
+    equal(sorted(execute(sid, "env | grep -o '^MANY_[0-9]*'").split()), sorted(names), "what it has")
 
 
 @case

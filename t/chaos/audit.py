@@ -164,7 +164,7 @@ def directory_leaks(w):
             yield "directory storage/%s" % sandbox
         for sid in names(os.path.join(storage, sandbox)):
             s = w.sessions.get(sid)
-            if s is None or s["state"] == "deleted":
+            if s is None or s["state"] in ("deleted", "lost"):
                 yield "directory storage/%s/%s: %r" % (sandbox, sid, s)
     for sandbox in names(os.path.join(w.data, "box")):
         record = os.path.join(w.data, "box", sandbox, "incarnation")
@@ -180,6 +180,8 @@ def directory_leaks(w):
                 sandbox, w.sandboxes[sandbox])
     for name in names(os.path.join(w.data, "trash")):
         yield "directory trash/%s" % name
+    for name in names(os.path.join(w.run, "f")):
+        yield "note of a frozen cell f/%s" % name
 
 
 def names(directory):
@@ -244,6 +246,8 @@ def stuck(w):
         elif s["lease"] == "owns_wrapper" and s["state"] != "ready" \
                 and s["frozen"] != "t":
             yield "session %s owns a wrapper and is %s" % (s["id"], s["state"])
+        elif "disk_low" in s["reason"]:
+            yield "session %s is frozen with room on the disk" % s["id"]
     for b in w.sandboxes.values():
         if b["state"] in ("creating", "destroying"):
             yield "sandbox %s is stuck: %r %s" % (b["id"], b, explain(w, b))

@@ -15,7 +15,8 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import faults
 
-faults.begin()
+# nobody is measured but on purpose: which case does it must not be chance
+faults.begin("disk_account_seconds = 86400\n")
 
 import audit
 import service

@@ -104,6 +104,24 @@ def lease(sid, change):
     sql("UPDATE lease SET %s WHERE session_id = :'v1'" % change, sid)
 
 
+def new_class(called, change):
+    """Like `small`, but for the change."""
+    sql("INSERT INTO class SELECT (jsonb_populate_record(c, jsonb_build_object("
+        "'name', :'v1', %s))).* FROM class c"
+        " WHERE name = 'small' ON CONFLICT DO NOTHING" % change, called)
+
+
+def suffering(line, act):
+    """What is done while calls of the provider suffer that."""
+    def suffer(s):
+        faults.provider(line)
+        try:
+            act(s)
+        finally:
+            faults.provider()
+    return suffer
+
+
 # ---- starting
 
 def creates(**wish):
@@ -125,9 +143,7 @@ def create_in_a_shared_sandbox():
 
 @use
 def create_that_fails():
-    sql("INSERT INTO class SELECT (jsonb_populate_record(c, jsonb_build_object("
-        "'name', 'broken', 'rootfs', '/nonexistent'))).* FROM class c"
-        " WHERE name = 'small' ON CONFLICT DO NOTHING")
+    new_class("broken", "'rootfs', '/nonexistent'")
     s = creates(isolation="session", **{"class": "broken"})
     s.hopeless = True
     return s
@@ -136,13 +152,7 @@ def create_that_fails():
 @use
 def create_without_room():
     s = creates(isolation="session")
-    create = s.act
-
-    def act(_):
-        faults.provider("provider-full: storage_make 1")
-        create(s)
-        faults.provider()
-    s.act, s.goes = act, True
+    s.act, s.goes = suffering("provider-full: storage_make 1", s.act), True
     return s
 
 
@@ -364,4 +374,54 @@ def pass_over_the_files_of_a_failed_session():
     sql("UPDATE session SET state = 'failed', ended_at = clock_timestamp()"
         " - interval '3 days' WHERE id = :'v1'", s.sid)
     s.text = None
+    return s
+
+
+# ---- the disk.  Its watcher looks when it likes: the case that meets it only
+# by chance comes last, so that no point is walked with that one.
+
+@use
+def pass_over_a_full_disk():
+    def act(s):
+        suffering("provider-full: capacity 1", reap)(s)
+        reap(s)  # with room again
+    s = session(act, isolation="session")
+    execute(s.sid, "head -c 8388608 /dev/zero >/workspace/large")
+    return s
+
+
+@use
+def pass_over_a_session_beyond_its_limit():
+    new_class("tiny", "'disk_mb', 8")
+    s = session(reap, isolation="session", **{"class": "tiny"})
+    execute(s.sid, "for i in 1 2 3; do"
+            " head -c 4194304 /dev/zero >/workspace/f$i; done")
+    sql("UPDATE session SET disk_over_since = clock_timestamp(),"
+        " disk_measured_at = 'epoch' WHERE id = :'v1'", s.sid)
+    return s
+
+
+@use
+def resume_in_a_sandbox_that_was_probed_in_vain():
+    key = service.new_key("vain-%d" % next(NUMBERS), "someone")
+    s = session(suffering("provider-hang: agent.launch 2s",
+                          post("/resume?wait=1")), key)
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}, key))
+    sql("UPDATE sandbox SET probe_failures = 1,"
+        " probe_failed_at = clock_timestamp() - interval '1 minute'"
+        " WHERE id = :'v1'", s.sandbox())
+    # others can
+    sql("UPDATE sandbox SET changed_at = clock_timestamp()"
+        " WHERE id <> :'v1' AND state = 'running'", s.sandbox())
+    return s
+
+
+@use
+def create_where_something_stale_is_in_the_way():
+    stale = create_that_fails()
+    stale.act(stale)
+    sql("UPDATE session SET ended_at = clock_timestamp() - interval '1 hour'"
+        " WHERE id = :'v1'", stale.find())
+    s = creates(isolation="session")
+    s.act = suffering("provider-full: capacity 1", s.act)
     return s

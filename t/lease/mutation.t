@@ -15,7 +15,8 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$dir"' EXIT
 chmod 755 "$dir"
 # with its dates: make sees that nothing is to be done
-tar -cf - --exclude=./.git --exclude=./var --exclude=./build --exclude=./build-check . |
+tar -cf - --exclude=./.git --exclude=./var --exclude=./build --exclude=./build-check \
+	--exclude=./build-faults . |
 	tar -xf - -C "$dir" && cp -a "$top/$build" "$dir/$build" || exit 1
 
 compile() {

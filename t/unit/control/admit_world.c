@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include "common/clock.h"
+#include "control/capacity.h"
 
 enum { HOUR = 3600 };
 
@@ -24,6 +25,22 @@ refused(struct world *w, enum isolation how)
 	    "deleted|none");
 }
 
+static int
+create_with_key(struct world *w, struct err *e)
+{
+	const struct session_wish wish = { .isolation = ISOLATION_SESSION,
+		.sleep_after_seconds = 600,
+		.idempotency_key = "key",
+		.request_hash = "hash" };
+	enum disposition d = SESSION_REPLAYED;
+	int rc = session_control_create(&w->ctl, &w->who, &wish,
+	    clock_ms() + WORLD_WAIT_MS, w->id, &d, e);
+
+	if (rc == 0)
+		assert_int_equal(d, SESSION_CREATED);
+	return rc;
+}
+
 /* Shifts the end of the session at hand into the past. */
 static void
 long_ago(struct world *w)
@@ -43,6 +60,14 @@ is_in_trash(struct world *w, const char *box, const char *session, bool yes)
 
 	SUCCEEDS(p->ops->storage_exists(p, box, session, &there, &e));
 	assert_int_equal(there, !yes);
+}
+
+static const char *
+reserved(struct world *w)
+{
+	return world_ask(w,
+	    "SELECT coalesce(sum(disk_reserved_mb), -1) FROM"
+	    " host");
 }
 
 /* ---- admission */
@@ -108,23 +133,14 @@ static void
 a_refused_create_releases_its_idempotency_key(void **state)
 {
 	struct world *w = *state;
-	const struct session_wish wish = { .isolation = ISOLATION_SESSION,
-		.sleep_after_seconds = 600,
-		.idempotency_key = "key",
-		.request_hash = "hash" };
-	enum disposition d;
 	struct err e = { 0 };
 
 	fake_capacity(0, 0, false);
-	FAILS(session_control_create(&w->ctl, &w->who, &wish,
-		  clock_ms() + 20000, w->id, &d, &e),
-	    "insufficient_storage");
+	FAILS(create_with_key(w, &e), "insufficient_storage");
 	assert_string_equal(world_ask(w, "SELECT count(*) FROM idempotency"),
 	    "0");
 	fake_capacity(w->conf.capacity_min_mb, 0, false);
-	SUCCEEDS(session_control_create(&w->ctl, &w->who, &wish,
-	    clock_ms() + 20000, w->id, &d, &e));
-	assert_int_equal(d, SESSION_CREATED);
+	SUCCEEDS(create_with_key(w, &e));
 }
 
 static void
@@ -213,6 +229,22 @@ when_processes_cannot_be_listed_nothing_is_removed(void **state)
 }
 
 static void
+a_clean_up_ends_with_the_time_of_who_waits_for_it(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_workspace(w->box, GHOST, HOUR);
+	fake_workspace(w->box, "bbbbbbbbbbbbbbbbbbbb", HOUR);
+	fake_capacity(0, 0, false);
+	fake_script("agent.list", FAKE_HANG, 2);
+	FAILS(capacity_admit(&w->ctl, w->box, w->id, clock_ms() + 500, &e),
+	    "insufficient_storage");
+	assert_true(fake_calls("agent.list") < 2);
+}
+
+static void
 one_that_cannot_be_removed_is_skipped(void **state)
 {
 	struct world *w = *state;
@@ -240,10 +272,8 @@ a_start_that_never_worked_is_stale_in_time(void **state)
 	fake_capacity(w->conf.capacity_min_mb - 1, 10, false);
 	refused(w, ISOLATION_SESSION); /* it is too young */
 	is_in_trash(w, box, failed, false);
-	world_ask(w,
-	    "UPDATE session SET ended_at = ended_at - interval '1 hour'"
-	    " WHERE id = '%s'",
-	    failed);
+	str_copy(w->id, sizeof(w->id), failed);
+	long_ago(w);
 	world_ready(w, ISOLATION_SESSION);
 	is_in_trash(w, box, failed, true);
 	assert_string_equal(world_ask(w,
@@ -251,6 +281,28 @@ a_start_that_never_worked_is_stale_in_time(void **state)
 				" WHERE id = '%s'",
 				failed),
 	    "lost|storage_reclaimed");
+}
+
+static void
+what_was_given_up_goes_with_the_next_pass(void **state)
+{
+	struct world *w = *state;
+	char failed[ID_MAX], box[SANDBOX_ID_MAX];
+	struct err e = { 0 };
+
+	w->conf.disk_budget_mb = 8192;
+	fake_script("agent.launch", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	str_copy(failed, sizeof(failed), w->id);
+	str_copy(box, sizeof(box), w->box);
+	long_ago(w);
+	fake_capacity(0, 0, false);
+	fake_script("storage_drop", FAKE_FAIL, 1);
+	refused(w, ISOLATION_SESSION);
+	is_in_trash(w, box, failed, false);
+	assert_string_equal(reserved(w), "0");
+	world_reap(w);
+	is_in_trash(w, box, failed, true);
 }
 
 static void
@@ -293,23 +345,10 @@ another_owner_s_leftovers_are_not_touched(void **state)
 
 /* ---- reservation */
 
-static const char *
-reserved(struct world *w)
-{
-	return world_ask(w,
-	    "SELECT coalesce(sum(disk_reserved_mb), -1) FROM"
-	    " host");
-}
-
 static void
 the_budget_is_never_overdrawn(void **state)
 {
 	struct world *w = *state;
-	const struct session_wish wish = { .isolation = ISOLATION_SESSION,
-		.sleep_after_seconds = 600,
-		.idempotency_key = "key",
-		.request_hash = "hash" };
-	enum disposition d;
 	struct err e = { 0 };
 	bool gone;
 
@@ -317,9 +356,7 @@ the_budget_is_never_overdrawn(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	world_ready(w, ISOLATION_SESSION);
 	assert_string_equal(reserved(w), "8192");
-	FAILS(session_control_create(&w->ctl, &w->who, &wish,
-		  clock_ms() + 20000, w->id, &d, &e),
-	    "insufficient_storage");
+	FAILS(create_with_key(w, &e), "insufficient_storage");
 	assert_string_equal(world_ask(w,
 				"SELECT (SELECT count(*) FROM session),"
 				" (SELECT count(*) FROM idempotency)"),
@@ -401,8 +438,10 @@ main(void)
 		WORLD_TEST(a_young_or_ageless_workspace_stays),
 		WORLD_TEST(a_live_sibling_and_one_that_sleeps_keep_their_files),
 		WORLD_TEST(when_processes_cannot_be_listed_nothing_is_removed),
+		WORLD_TEST(a_clean_up_ends_with_the_time_of_who_waits_for_it),
 		WORLD_TEST(one_that_cannot_be_removed_is_skipped),
 		WORLD_TEST(a_start_that_never_worked_is_stale_in_time),
+		WORLD_TEST(what_was_given_up_goes_with_the_next_pass),
 		WORLD_TEST(a_failed_session_that_once_worked_keeps_its_files),
 		WORLD_TEST(another_owner_s_leftovers_are_not_touched),
 		WORLD_TEST(the_budget_is_never_overdrawn),

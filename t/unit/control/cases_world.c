@@ -6,14 +6,6 @@
 #include "control/stop.h"
 
 static void
-make_due(struct world *w)
-{
-	world_ask(w,
-	    "UPDATE lease SET next_attempt_at = 'epoch'"
-	    " WHERE state = 'stop_needed'");
-}
-
-static void
 stopping_one_instance_still_requires_the_whole_session_to_be_gone(void **state)
 {
 	struct world *w = *state;
@@ -36,7 +28,7 @@ stopping_one_instance_still_requires_the_whole_session_to_be_gone(void **state)
 	assert_string_equal(world_ask(w, "SELECT state, attempts FROM lease"),
 	    "stop_needed|1");
 	fake_stubborn(false, false);
-	make_due(w);
+	world_make_due(w);
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_ask(w, "SELECT state FROM lease"), "none");
 }
@@ -56,7 +48,7 @@ a_failed_look_never_kills_and_never_releases_a_second_look_that_succeeds_does(
 	assert_int_equal(fake_calls("agent.term"), 0);
 	assert_int_equal(fake_calls("agent.kill"), 0);
 	assert_int_equal(fake_calls("stop"), 0);
-	make_due(w);
+	world_make_due(w);
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_state(w), "asleep none 1 running");
 	assert_int_equal(fake_calls("agent.term"), 1);
@@ -92,7 +84,7 @@ backoff_is_kept_while_retention_or_deletion_is_pending(void **state)
 	assert_string_equal(world_ask(w, "SELECT state FROM session"),
 	    "deleting");
 	assert_int_equal(fake_calls("agent.seal"), 1);
-	make_due(w);
+	world_make_due(w);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_true(gone);
 }

@@ -2,18 +2,6 @@
 #include "world.h"
 
 #include "common/clock.h"
-#include "reaper/pass.h"
-
-enum { PASS_MS = 30 * 1000 };
-
-static struct pass
-reap(struct world *w)
-{
-	struct pass p = { .ctl = &w->ctl, .deadline_ms = clock_ms() + PASS_MS };
-
-	pass_run(&p);
-	return p;
-}
 
 /* ---- causes */
 
@@ -25,9 +13,9 @@ what_initializes_for_too_long_is_an_orphan(void **state)
 
 	fake_script("storage_make", FAKE_FAIL, 1);
 	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
-	assert_int_equal(reap(w).orphans, 0);
+	assert_int_equal(world_reap(w).orphans, 0);
 	world_ask(w, "UPDATE session SET initializing_since = 'epoch'");
-	assert_int_equal(reap(w).orphans, 1);
+	assert_int_equal(world_reap(w).orphans, 1);
 	assert_string_equal(world_state(w), "failed none 1 stopped");
 	assert_string_equal(world_ask(w,
 				"SELECT detail->>'reason' FROM event"
@@ -44,13 +32,13 @@ what_has_run_for_a_day_is_put_to_sleep(void **state)
 	world_ask(w,
 	    "UPDATE session SET started_at = clock_timestamp()"
 	    " - interval '23 hours'");
-	assert_int_equal(reap(w).old, 0);
+	assert_int_equal(world_reap(w).old, 0);
 	world_ask(w,
 	    "UPDATE session SET keep_alive = true, started_at = 'epoch'");
-	assert_int_equal(reap(w).old, 0); /* never with keepAlive */
+	assert_int_equal(world_reap(w).old, 0); /* never with keepAlive */
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	world_ask(w, "UPDATE session SET keep_alive = false");
-	assert_int_equal(reap(w).old, 1);
+	assert_int_equal(world_reap(w).old, 1);
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
 	assert_string_equal(world_ask(w, "SELECT reason FROM session"),
 	    "too-old");
@@ -77,25 +65,26 @@ what_is_busy_and_does_not_move_is_stuck(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	fake_status(&st);
 	half_an_hour_later(w);
-	assert_int_equal(reap(w).stuck, 0); /* seen for the first time */
+	assert_int_equal(world_reap(w).stuck, 0); /* seen for the first time */
 	st.cpu_ms = 110;
 	fake_status(&st);
 	half_an_hour_later(w);
-	assert_int_equal(reap(w).stuck, 0); /* it used the CPU */
+	assert_int_equal(world_reap(w).stuck, 0); /* it used the CPU */
 	st.quiet_ms = 0;
 	fake_status(&st);
 	half_an_hour_later(w);
-	assert_int_equal(reap(w).stuck, 0); /* it said something */
+	assert_int_equal(world_reap(w).stuck, 0); /* it said something */
 	st.quiet_ms = 31 * 60 * 1000;
 	st.limit_ms = 1000;
 	fake_status(&st);
 	half_an_hour_later(w);
-	assert_int_equal(reap(w).stuck, 0); /* its own limit comes first */
+	assert_int_equal(world_reap(w).stuck,
+	    0); /* its own limit comes first */
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	st.limit_ms = 0;
 	fake_status(&st);
 	half_an_hour_later(w);
-	assert_int_equal(reap(w).stuck, 1);
+	assert_int_equal(world_reap(w).stuck, 1);
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
 	assert_string_equal(world_ask(w, "SELECT reason FROM session"),
 	    "stuck");
@@ -111,7 +100,7 @@ a_silent_wrapper_is_neither_idle_nor_stuck(void **state)
 	fake_script("agent.status", FAKE_HANG, 2);
 	world_ask(w,
 	    "UPDATE lease SET keep_warm_until = 'epoch', ask_at = 'epoch'");
-	p = reap(w);
+	p = world_reap(w);
 	assert_int_equal(p.errors, 2);
 	assert_int_equal(p.slept + p.stuck, 0);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
@@ -125,14 +114,14 @@ files_of_what_failed_go_after_a_day(void **state)
 
 	fake_script("agent.launch", FAKE_FAIL, 1);
 	FAILS(world_create(w, ISOLATION_SHARED, &e), "launch_failed");
-	assert_int_equal(reap(w).removed, 0);
+	assert_int_equal(world_reap(w).removed, 0);
 	assert_int_equal(fake_calls("storage_drop"), 0);
 	world_ask(w,
 	    "UPDATE session SET ended_at = clock_timestamp()"
 	    " - interval '25 hours'");
-	assert_int_equal(reap(w).removed, 1);
+	assert_int_equal(world_reap(w).removed, 1);
 	assert_int_equal(fake_calls("storage_drop"), 1);
-	reap(w);
+	world_reap(w);
 	assert_int_equal(fake_calls("storage_drop"), 1);
 	/* the row stays, and says so */
 	assert_string_equal(world_ask(w, "SELECT state FROM session"),
@@ -140,7 +129,7 @@ files_of_what_failed_go_after_a_day(void **state)
 	FAILS(world_resume(w, &e), "session_lost");
 	/* retention is a deletion like any other; then the row goes */
 	world_ask(w, "UPDATE session SET ended_at = 'epoch'");
-	assert_int_equal(reap(w).deleted, 1);
+	assert_int_equal(world_reap(w).deleted, 1);
 	assert_string_equal(world_ask(w, "SELECT count(*) FROM session"), "0");
 	assert_string_equal(world_ask(w, "SELECT count(*) FROM lease"), "0");
 }
@@ -156,10 +145,10 @@ retention_waits_for_a_stop_that_is_open(void **state)
 	FAILS(world_create(w, ISOLATION_SHARED, &e), "launch_failed");
 	assert_string_equal(world_state(w), "failed stop_needed 1 creating");
 	world_ask(w, "UPDATE session SET ended_at = 'epoch'");
-	reap(w); /* the backoff is kept */
+	world_reap(w); /* the backoff is kept */
 	assert_string_equal(world_state(w), "deleting stop_needed 1 creating");
 	world_ask(w, "UPDATE lease SET next_attempt_at = 'epoch'");
-	assert_int_equal(reap(w).deleted, 1);
+	assert_int_equal(world_reap(w).deleted, 1);
 }
 
 /* ---- waves */
@@ -175,7 +164,7 @@ a_wave_stops_all_as_one(void **state)
 		world_ready(w, ISOLATION_SHARED);
 	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
 	fake_stubborn(true, false);
-	p = reap(w);
+	p = world_reap(w);
 	assert_int_equal(p.slept, MANY);
 	assert_int_equal(p.stopped, MANY);
 	assert_int_equal(fake_calls("agent.term"), MANY);
@@ -197,7 +186,7 @@ a_wave_waits_once_for_those_that_are_silent(void **state)
 	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
 	fake_script("agent.seal", FAKE_HANG, MANY);
 	began = clock_ms();
-	assert_int_equal(reap(w).errors, MANY);
+	assert_int_equal(world_reap(w).errors, MANY);
 	assert_true(clock_ms() - began < MANY * 1000);
 	assert_string_equal(world_ask(w,
 				"SELECT DISTINCT state, attempts FROM lease"),
@@ -214,7 +203,7 @@ one_that_fails_does_not_hold_up_the_others(void **state)
 		world_ready(w, ISOLATION_SHARED);
 	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
 	fake_script("agent.seal", FAKE_FAIL, 2);
-	p = reap(w);
+	p = world_reap(w);
 	assert_int_equal(p.stopped, 3);
 	assert_int_equal(p.errors, 2);
 	assert_string_equal(world_ask(w,
@@ -234,7 +223,7 @@ a_sandbox_that_was_silent_twice_is_left_for_the_next_pass(void **state)
 		world_ready(w, ISOLATION_SHARED);
 	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
 	fake_script("agent.seal", FAKE_HANG, 4);
-	p = reap(w);
+	p = world_reap(w);
 	assert_int_equal(p.slept, 4);
 	assert_int_equal(fake_calls("agent.seal"), 2);
 	assert_int_equal(p.errors, 2);
@@ -260,7 +249,7 @@ first_attempts_come_before_retries(void **state)
 	    "UPDATE lease SET attempts = 3, next_attempt_at = 'epoch'"
 	    " WHERE session_id = '%s'",
 	    tried);
-	reap(w);
+	world_reap(w);
 	assert_string_equal(world_ask(w,
 				"SELECT session_id = '%s' FROM event"
 				" WHERE what = 'begin_stop_attempt'"
@@ -279,13 +268,13 @@ a_wrapper_that_died_leaves_its_session_asleep(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	fake_cell_die(w->box, w->id);
-	reap(w); /* it may be a start that is under way */
+	world_reap(w); /* it may be a start that is under way */
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	world_ask(w, "UPDATE lease SET changed_at = 'epoch'");
 	fake_script("agent.seal", FAKE_FAIL, 1);
-	assert_int_equal(reap(w).gone, 0); /* could not look */
+	assert_int_equal(world_reap(w).gone, 0); /* could not look */
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
-	assert_int_equal(reap(w).gone, 1);
+	assert_int_equal(world_reap(w).gone, 1);
 	assert_string_equal(world_state(w), "asleep none 1 running");
 	assert_string_equal(world_ask(w, "SELECT reason FROM session"),
 	    "wrapper_gone");
@@ -304,9 +293,9 @@ a_wrapper_that_nobody_owns_is_stopped(void **state)
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    &e));
 	fake_cell_add(w->box, w->id, "stranger", 1);
-	assert_int_equal(reap(w).leaked, 1);
+	assert_int_equal(world_reap(w).leaked, 1);
 	assert_string_equal(world_state(w), "asleep stop_needed 1 running");
-	assert_int_equal(reap(w).stopped, 1);
+	assert_int_equal(world_reap(w).stopped, 1);
 	assert_string_equal(world_state(w), "asleep none 1 running");
 }
 
@@ -317,13 +306,13 @@ a_wrapper_without_a_lease_ends_after_two_sightings(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	fake_cell_add(w->box, "strangerstrangerstra", "i", 1);
-	assert_int_equal(reap(w).leaked, 1);
-	assert_int_equal(reap(w).leaked, 1);
+	assert_int_equal(world_reap(w).leaked, 1);
+	assert_int_equal(world_reap(w).leaked, 1);
 	assert_int_equal(fake_calls("agent.kill"), 0);
 	world_ask(w, "UPDATE sighting SET first_at = 'epoch'");
-	assert_int_equal(reap(w).removed, 1);
+	assert_int_equal(world_reap(w).removed, 1);
 	assert_int_equal(fake_calls("agent.kill"), 1);
-	assert_int_equal(reap(w).leaked, 0);
+	assert_int_equal(world_reap(w).leaked, 0);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 }
 
@@ -336,11 +325,11 @@ directories_without_a_row_go(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(p->ops->storage_make(p, w->box, "nobodynobodynobodyno", &e));
-	assert_int_equal(reap(w).removed, 0); /* once is not enough */
+	assert_int_equal(world_reap(w).removed, 0); /* once is not enough */
 	fake_script("storage_list", FAKE_FAIL, 1);
-	assert_int_equal(reap(w).errors, 1);
+	assert_int_equal(world_reap(w).errors, 1);
 	world_ask(w, "UPDATE sighting SET first_at = 'epoch'");
-	assert_int_equal(reap(w).removed, 1);
+	assert_int_equal(world_reap(w).removed, 1);
 	assert_int_equal(fake_calls("storage_drop"), 1);
 	assert_string_equal(world_ask(w, "SELECT count(*) FROM sighting"), "0");
 }
@@ -354,12 +343,12 @@ a_sighting_counts_no_more_when_it_was_not_seen_again(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(p->ops->storage_make(p, w->box, "nobodynobodynobodyno", &e));
-	reap(w);
+	world_reap(w);
 	world_ask(w, "UPDATE sighting SET first_at = 'epoch'");
 	SUCCEEDS(p->ops->storage_drop(p, w->box, "nobodynobodynobodyno", &e));
-	reap(w);
+	world_reap(w);
 	SUCCEEDS(p->ops->storage_make(p, w->box, "nobodynobodynobodyno", &e));
-	assert_int_equal(reap(w).removed, 0);
+	assert_int_equal(world_reap(w).removed, 0);
 }
 
 /* ---- leases without their session's row */
@@ -371,17 +360,17 @@ a_lease_without_its_session_is_kept_until_proof(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	world_ask(w, "DELETE FROM session");
-	assert_int_equal(reap(w).orphans, 0); /* not yet */
+	assert_int_equal(world_reap(w).orphans, 0); /* not yet */
 	assert_string_equal(world_ask(w, "SELECT state FROM lease"),
 	    "owns_wrapper");
 	world_ask(w, "UPDATE lease SET changed_at = 'epoch'");
 	fake_script("agent.seal", FAKE_FAIL, 1);
-	assert_int_equal(reap(w).orphans, 1);
+	assert_int_equal(world_reap(w).orphans, 1);
 	assert_string_equal(world_ask(w, "SELECT state, reason FROM lease"),
 	    "stop_needed|orphaned");
 	assert_int_equal(fake_calls("agent.kill") + fake_calls("stop"), 0);
 	world_ask(w, "UPDATE lease SET next_attempt_at = 'epoch'");
-	reap(w);
+	world_reap(w);
 	assert_string_equal(world_ask(w, "SELECT state FROM lease"), "none");
 }
 
@@ -394,11 +383,11 @@ a_sandbox_with_such_a_lease_is_not_retired(void **state)
 	world_ask(w, "DELETE FROM session");
 	world_ask(w,
 	    "UPDATE sandbox SET idle_since = 'epoch', changed_at = 'epoch'");
-	assert_int_equal(reap(w).retired, 0);
+	assert_int_equal(world_reap(w).retired, 0);
 	assert_int_equal(fake_calls("stop"), 0);
 	/* a sandbox that died proves it */
 	fake_crash(w->box);
-	reap(w);
+	world_reap(w);
 	assert_string_equal(world_ask(w,
 				"SELECT l.state, b.state"
 				" FROM lease l, sandbox b"),

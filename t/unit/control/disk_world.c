@@ -64,6 +64,29 @@ a_neighbour_s_full_disk_destroys_nobody_s_sandbox(void **state)
 }
 
 static void
+an_agent_s_words_are_no_evidence(void **state)
+{
+	struct world *w = *state;
+
+	assert_string_equal(sibling_after(w, "agent.launch", FAKE_FULL, true),
+	    "ready||owns_wrapper");
+	assert_string_equal(
+	    world_ask(w, "SELECT reason FROM session WHERE id = '%s'", w->id),
+	    "No space left on device");
+	assert_int_equal(fake_calls("stop"), 0);
+}
+
+static void
+what_is_full_beside_the_workspace_is_no_evidence(void **state)
+{
+	struct world *w = *state;
+
+	assert_string_equal(sibling_after(w, "cell_open", FAKE_FULL, true),
+	    "ready||owns_wrapper");
+	assert_int_equal(fake_calls("stop"), 0);
+}
+
+static void
 a_permission_error_on_a_temporary_file_is_not_capacity_evidence(void **state)
 {
 	struct world *w = *state;
@@ -75,14 +98,14 @@ a_permission_error_on_a_temporary_file_is_not_capacity_evidence(void **state)
 }
 
 static void
-only_the_agent_s_own_word_is_evidence_not_a_path_of_the_client_s(void **state)
+neither_a_path_of_the_client_s_nor_a_full_agent_is_evidence(void **state)
 {
 	static const struct {
 		enum fake_how how;
-		const char *code, *sibling;
+		const char *code;
 	} CASES[] = {
-		{ FAKE_DENIED, "agent_error", "ready" },
-		{ FAKE_FULL, "insufficient_storage", "asleep" },
+		{ FAKE_DENIED, "agent_error" },
+		{ FAKE_FULL, "insufficient_storage" },
 	};
 	auto_json json_t *files = json_pack("[{s:s, s:s}]", "path",
 	    "/etc/no space left on device", "content", "x");
@@ -104,7 +127,7 @@ only_the_agent_s_own_word_is_evidence_not_a_path_of_the_client_s(void **state)
 		assert_string_equal(
 		    world_ask(w, "SELECT state FROM session WHERE id = '%s'",
 			w->id),
-		    CASES[i].sibling);
+		    "ready");
 	}
 }
 
@@ -278,6 +301,79 @@ the_heaviest_writer_is_frozen_the_other_goes_on_and_it_is_let_go(void **state)
 }
 
 static void
+those_that_are_silent_are_waited_for_once(void **state)
+{
+	enum { SILENT = 8 }; /* one by one they would be four seconds each */
+	struct world *w = *state;
+	char writer[ID_MAX], other[ID_MAX];
+	int64_t began;
+	struct err e = { 0 };
+
+	for (int i = 0; i < SILENT; i++)
+		world_ready(w, ISOLATION_SESSION);
+	two_sessions(w, writer, other);
+	fake_capacity(LOW_MB - 1, 0, false);
+	fake_script("agent.usage", FAKE_HANG, SILENT);
+	began = clock_ms();
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	assert_true(clock_ms() - began < SILENT * 4000);
+}
+
+static int
+room_from_the_next_look_on(const struct provider *p, const char *id,
+    struct capacity *out, struct err *e)
+{
+	int rc = PROVIDER_FAKE.capacity(p, id, out, e);
+
+	fake_capacity(2 * LOW_MB, 0, false);
+	return rc;
+}
+
+static void
+nobody_is_frozen_once_there_is_room_again(void **state)
+{
+	struct world *w = *state;
+	struct provider_ops ops = PROVIDER_FAKE;
+	char writer[ID_MAX], other[ID_MAX];
+	struct err e = { 0 };
+
+	two_sessions(w, writer, other);
+	fake_capacity(LOW_MB - 1, 0, false);
+	ops.capacity = room_from_the_next_look_on;
+	w->ctl.provider.ops = &ops;
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	w->ctl.provider.ops = &PROVIDER_FAKE;
+	assert_false(fake_is_frozen(writer) || fake_is_frozen(other));
+}
+
+static void
+who_is_let_go_is_told_even_if_another_cannot_be(void **state)
+{
+	struct world *w = *state;
+	const struct provider *p = &w->ctl.provider;
+	char first[ID_MAX], second[ID_MAX];
+	struct err e = { 0 };
+
+	two_sessions(w, first, second);
+	SUCCEEDS(p->ops->cell_freeze(p, w->box, second, true, &e));
+	SUCCEEDS(p->ops->cell_freeze(p,
+	    world_ask(w, "SELECT sandbox_id FROM session WHERE id = '%s'",
+		first),
+	    first, true, &e));
+	SUCCEEDS(disk_tell(&w->ctl, &e));
+	fake_capacity(2 * LOW_MB, 0, false);
+	fake_script("cell_freeze", FAKE_FAIL, 1);
+	FAILS(disk_guard(&w->ctl, &e), "fake_failure");
+	assert_int_not_equal(fake_is_frozen(first), fake_is_frozen(second));
+	assert_string_equal(reason(w, first),
+	    fake_is_frozen(first) ? "ready|disk_low" : "ready|");
+	assert_string_equal(reason(w, second),
+	    fake_is_frozen(second) ? "ready|disk_low" : "ready|");
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	assert_false(fake_is_frozen(first) || fake_is_frozen(second));
+}
+
+static void
 below_the_mark_nothing_is_admitted(void **state)
 {
 	struct world *w = *state;
@@ -423,30 +519,33 @@ of_a_shared_sandbox_over_its_limit_the_largest_is_meant(void **state)
 	    "t");
 }
 
-/* The other's own agent is dead, and nobody else's word counts for it. */
 static void
 a_sandbox_is_believed_of_its_own_sessions_only(void **state)
 {
 	struct world *w = *state;
-	char other[ID_MAX];
+	const struct provider *p = &w->ctl.provider;
+	char victim[ID_MAX], liar[ID_MAX];
 	struct err e = { 0 };
 
-	world_ready(w, ISOLATION_SESSION);
-	str_copy(other, sizeof(other), w->id);
-	fake_crash(world_ask(w, "SELECT sandbox_id FROM session"));
-	world_ready(w, ISOLATION_SESSION);
-	fake_cell_add(world_ask(w,
-			  "SELECT sandbox_id FROM session WHERE id = '%s'",
-			  w->id),
-	    other, "iiiiiiiiiiiiiiii", 1);
-	fake_usage(other, 5000L * MB, 0);
-	measured_long_ago(w);
-	assert_int_equal(disk_account(&w->ctl, clock_ms() + 10000, &e), -1);
+	two_sessions(w, victim, liar);
+	fake_cell_add(w->box, victim, "i", 1); /* in the liar's sandbox */
+	fake_usage(victim, 5000L * MB, 0);
+	for (int i = 0; i < 2; i++) {
+		world_ask(w,
+		    "UPDATE session SET created_at = 'epoch',"
+		    " disk_measured_at = NULL WHERE id = '%s'",
+		    liar);
+		SUCCEEDS(disk_account(&w->ctl, clock_ms() + 10000, &e));
+	}
+	assert_int_equal(fake_calls("agent.usage"), 2);
 	assert_string_equal(world_ask(w,
-				"SELECT id = '%s' FROM session"
-				" WHERE disk_measured_at IS NOT NULL",
-				w->id),
-	    "t");
+				"SELECT state, disk_used_mb IS NULL"
+				" FROM session WHERE id = '%s'",
+				victim),
+	    "ready|t");
+	SUCCEEDS(p->ops->cell_freeze(p, w->box, victim, true, &e));
+	SUCCEEDS(disk_tell(&w->ctl, &e));
+	assert_string_equal(reason(w, victim), "ready|");
 }
 
 int
@@ -456,10 +555,12 @@ main(void)
 		WORLD_TEST(
 		    a_full_disk_of_its_own_destroys_a_sandbox_and_says_so),
 		WORLD_TEST(a_neighbour_s_full_disk_destroys_nobody_s_sandbox),
+		WORLD_TEST(an_agent_s_words_are_no_evidence),
+		WORLD_TEST(what_is_full_beside_the_workspace_is_no_evidence),
 		WORLD_TEST(
 		    a_permission_error_on_a_temporary_file_is_not_capacity_evidence),
 		WORLD_TEST(
-		    only_the_agent_s_own_word_is_evidence_not_a_path_of_the_client_s),
+		    neither_a_path_of_the_client_s_nor_a_full_agent_is_evidence),
 		WORLD_TEST(a_transient_df_failure_rejects_without_destroying),
 		WORLD_TEST(
 		    an_unmeasurable_capacity_is_no_evidence_whatever_it_says),
@@ -468,6 +569,9 @@ main(void)
 		WORLD_TEST(probed_in_vain_twice_within_30_seconds_is_none),
 		WORLD_TEST(
 		    the_heaviest_writer_is_frozen_the_other_goes_on_and_it_is_let_go),
+		WORLD_TEST(those_that_are_silent_are_waited_for_once),
+		WORLD_TEST(nobody_is_frozen_once_there_is_room_again),
+		WORLD_TEST(who_is_let_go_is_told_even_if_another_cannot_be),
 		WORLD_TEST(below_the_mark_nothing_is_admitted),
 		WORLD_TEST(what_freezes_does_not_need_the_database),
 		WORLD_TEST(the_ballast_is_given_up_and_made_again),

@@ -5,20 +5,8 @@
 
 #include "common/clock.h"
 #include "control/stop.h"
-#include "reaper/pass.h"
-
-enum { PASS_MS = 30 * 1000 };
 
 #define ORPHAN "ses-000000000000000000000000000000000000000000000000"
-
-static struct pass
-reap(struct world *w)
-{
-	struct pass p = { .ctl = &w->ctl, .deadline_ms = clock_ms() + PASS_MS };
-
-	pass_run(&p);
-	return p;
-}
 
 static void
 a_quiet_world_stays_as_it_is(void **state)
@@ -27,7 +15,7 @@ a_quiet_world_stays_as_it_is(void **state)
 	struct pass p;
 
 	world_ready(w, ISOLATION_SESSION);
-	p = reap(w);
+	p = world_reap(w);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_int_equal(p.errors, 0);
 	assert_int_equal(p.stopped + p.slept + p.deleted + p.failed_starts +
@@ -42,7 +30,7 @@ what_is_idle_is_put_to_sleep(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
-	assert_int_equal(reap(w).slept, 1);
+	assert_int_equal(world_reap(w).slept, 1);
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
 	assert_string_equal(world_ask(w,
 				"SELECT detail->>'reason' FROM event"
@@ -62,7 +50,7 @@ five_minutes_without_a_call_change_nothing(void **state)
 	world_ask(w,
 	    "UPDATE session SET last_activity_at ="
 	    " last_activity_at - interval '5 minutes'");
-	reap(w);
+	world_reap(w);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 }
 
@@ -74,7 +62,7 @@ what_works_is_kept_awake(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	fake_status(&(struct agent_status){ .busy = true, .running = 1 });
 	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
-	assert_int_equal(reap(w).slept, 0);
+	assert_int_equal(world_reap(w).slept, 0);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_string_equal(world_ask(w,
 				"SELECT keep_warm_until >"
@@ -92,7 +80,7 @@ a_late_start_is_repaired_by_work_that_was_accepted(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	fake_status(&(struct agent_status){ .busy = true, .streams = 1 });
 	world_ask(w, "UPDATE lease SET startup_deadline = 'epoch'");
-	assert_int_equal(reap(w).failed_starts, 0);
+	assert_int_equal(world_reap(w).failed_starts, 0);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_string_equal(
 	    world_ask(w, "SELECT startup_deadline IS NULL FROM lease"), "t");
@@ -106,11 +94,11 @@ a_start_that_never_ended_has_failed(void **state)
 
 	fake_script("storage_make", FAKE_FAIL, 1);
 	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
-	assert_int_equal(reap(w).failed_starts, 0); /* it has its time */
+	assert_int_equal(world_reap(w).failed_starts, 0); /* it has its time */
 	assert_string_equal(world_state(w),
 	    "initializing owns_wrapper 1 creating");
 	world_ask(w, "UPDATE lease SET startup_deadline = 'epoch'");
-	assert_int_equal(reap(w).failed_starts, 1);
+	assert_int_equal(world_reap(w).failed_starts, 1);
 	assert_string_equal(world_state(w), "failed none 1 stopped");
 	assert_string_equal(world_ask(w, "SELECT reason FROM session"),
 	    "it was not ready within its time");
@@ -123,7 +111,7 @@ what_has_expired_is_deleted(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	world_ask(w, "UPDATE session SET expires_at = 'epoch'");
-	assert_int_equal(reap(w).deleted, 1);
+	assert_int_equal(world_reap(w).deleted, 1);
 	assert_string_equal(world_state(w), "deleted none 1 absent");
 }
 
@@ -140,10 +128,10 @@ a_stop_whose_worker_died_is_taken_up_again(void **state)
 	    "SELECT * FROM session_stop_begin('%s',"
 	    " '{\"attempt\": \"lost\", \"seconds\": 45}')",
 	    w->id);
-	reap(w); /* inside its watchdog: left alone */
+	world_reap(w); /* inside its watchdog: left alone */
 	assert_string_equal(world_state(w), "sleeping stopping 1 running");
 	world_ask(w, "UPDATE lease SET attempt_deadline = 'epoch'");
-	reap(w); /* past it: expired, with backoff */
+	world_reap(w); /* past it: expired, with backoff */
 	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
 	assert_string_equal(
 	    world_ask(w,
@@ -152,7 +140,7 @@ a_stop_whose_worker_died_is_taken_up_again(void **state)
 		w->id),
 	    "t"); /* its result comes too late */
 	world_ask(w, "UPDATE lease SET next_attempt_at = 'epoch'");
-	assert_int_equal(reap(w).stopped, 1);
+	assert_int_equal(world_reap(w).stopped, 1);
 	assert_string_equal(world_state(w), "asleep none 1 running");
 }
 
@@ -172,19 +160,19 @@ a_deletion_that_was_interrupted_is_finished(void **state)
 		"SELECT attempts, last_error IS NOT NULL FROM sandbox"),
 	    "1|t");
 	/* not before its time, which is further away with each failure */
-	assert_int_equal(reap(w).deleted, 0);
+	assert_int_equal(world_reap(w).deleted, 0);
 	for (int i = 0; i < 3; i++) {
 		fake_script("destroy", FAKE_FAIL, 1);
 		(void)world_ask(w,
 		    "UPDATE sandbox SET deadline = clock_timestamp()");
-		assert_int_equal(reap(w).deleted, 0);
+		assert_int_equal(world_reap(w).deleted, 0);
 	}
 	assert_string_equal(
 	    world_ask(w,
 		"SELECT attempts, deadline > clock_timestamp() + interval '290 s' FROM sandbox"),
 	    "4|t");
 	(void)world_ask(w, "UPDATE sandbox SET deadline = clock_timestamp()");
-	assert_int_equal(reap(w).deleted, 1);
+	assert_int_equal(world_reap(w).deleted, 1);
 	assert_string_equal(world_state(w), "deleted none 1 absent");
 }
 
@@ -196,7 +184,7 @@ a_sandbox_that_died_leaves_its_sessions_asleep(void **state)
 	world_ready(w, ISOLATION_SHARED);
 	world_ready(w, ISOLATION_SHARED);
 	fake_crash(w->box);
-	assert_int_equal(reap(w).gone, 2);
+	assert_int_equal(world_reap(w).gone, 2);
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
 	assert_string_equal(world_ask(w,
 				"SELECT DISTINCT state, reason FROM session"),
@@ -213,7 +201,7 @@ a_reboot_leaves_sessions_asleep_with_their_files(void **state)
 	fake_crash(w->box);
 	str_copy(w->ctl.provider.boot_id, sizeof(w->ctl.provider.boot_id),
 	    "another");
-	reap(w);
+	world_reap(w);
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
@@ -226,7 +214,7 @@ a_list_that_fails_is_not_an_empty_one(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	fake_script("list", FAKE_FAIL, 1);
-	assert_int_equal(reap(w).errors, 1);
+	assert_int_equal(world_reap(w).errors, 1);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 }
 
@@ -239,7 +227,7 @@ another_host_s_reaper_touches_nothing(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	fake_crash(w->box);
 	str_copy(w->conf.host_name, sizeof(w->conf.host_name), "elsewhere");
-	p = reap(w);
+	p = world_reap(w);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_int_equal(p.gone + p.orphans + p.retired, 0);
 	assert_int_equal(fake_calls("stop") + fake_calls("destroy"), 0);
@@ -251,13 +239,13 @@ a_sandbox_no_row_knows_ends_after_two_sightings(void **state)
 	struct world *w = *state;
 
 	fake_box_add(ORPHAN, "inc");
-	assert_int_equal(reap(w).orphans, 1);
-	assert_int_equal(reap(w).orphans, 1);
+	assert_int_equal(world_reap(w).orphans, 1);
+	assert_int_equal(world_reap(w).orphans, 1);
 	assert_int_equal(fake_calls("destroy"), 0); /* five minutes, too */
 	world_ask(w, "UPDATE sighting SET first_at = 'epoch'");
-	reap(w);
+	world_reap(w);
 	assert_int_equal(fake_calls("destroy"), 1);
-	assert_int_equal(reap(w).orphans, 0);
+	assert_int_equal(world_reap(w).orphans, 0);
 }
 
 static void
@@ -269,9 +257,9 @@ an_empty_shared_sandbox_is_stopped_after_its_grace(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
-	assert_int_equal(reap(w).retired, 0);
+	assert_int_equal(world_reap(w).retired, 0);
 	world_ask(w, "UPDATE sandbox SET idle_since = 'epoch'");
-	assert_int_equal(reap(w).retired, 1);
+	assert_int_equal(world_reap(w).retired, 1);
 	assert_string_equal(world_state(w), "deleted none 1 stopped");
 }
 
@@ -315,7 +303,7 @@ a_session_that_slipped_into_a_retired_sandbox_sleeps(void **state)
 	ops.stop = stop_after_a_create;
 	w->ctl.provider.ops = &ops;
 	LATE = w;
-	reap(w);
+	world_reap(w);
 	w->ctl.provider.ops = &PROVIDER_FAKE;
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
 	SUCCEEDS(world_resume(w, &e));
@@ -328,7 +316,7 @@ a_dry_run_only_tells(void **state)
 	struct world *w = *state;
 	struct pass p = { .ctl = &w->ctl,
 		.dry_run = true,
-		.deadline_ms = clock_ms() + PASS_MS };
+		.deadline_ms = clock_ms() + WORLD_WAIT_MS };
 
 	world_ready(w, ISOLATION_SESSION);
 	fake_crash(w->box);

@@ -52,7 +52,9 @@ the_step_under_way_is_the_one_that_failed(void **state)
 	(void)state;
 	err_set(&e, ERR_UNAVAILABLE, "start_failed", "no room");
 	steps_enter(&s, "workspace", "made");
+	assert_true(steps_are_at(&s, "workspace"));
 	steps_enter(&s, "sandbox", "started");
+	assert_false(steps_are_at(&s, "workspace"));
 	list = steps_json(&s, &e);
 	assert_null(json_object_get(json_array_get(list, 0), "error"));
 	assert_string_equal(word(list, 1, "error"), "no room");

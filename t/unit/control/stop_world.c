@@ -15,14 +15,6 @@ put_to_sleep(struct world *w, struct err *e)
 }
 
 static void
-make_due(struct world *w)
-{
-	world_ask(w,
-	    "UPDATE lease SET next_attempt_at = 'epoch'"
-	    " WHERE state = 'stop_needed'");
-}
-
-static void
 sleep_ends_the_wrapper_and_its_own_sandbox(void **state)
 {
 	struct world *w = *state;
@@ -90,11 +82,11 @@ a_wrapper_that_cannot_be_killed_keeps_its_lease(void **state)
 	/* not before its time */
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_int_equal(fake_calls("agent.seal"), 1);
-	make_due(w);
+	world_make_due(w);
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_ask(w, "SELECT attempts FROM lease"), "2");
 	fake_stubborn(false, false);
-	make_due(w);
+	world_make_due(w);
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_state(w), "asleep none 1 running");
 }
@@ -123,7 +115,7 @@ a_look_that_fails_neither_kills_nor_releases(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
 		fake_script(CASES[i].op, CASES[i].how, 1);
 		fake_script(CASES[i].then, FAKE_UNKNOWN, 1);
-		make_due(w);
+		world_make_due(w);
 		SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 		assert_string_equal(world_state(w),
 		    "sleeping stop_needed 1 running");
@@ -132,7 +124,7 @@ a_look_that_fails_neither_kills_nor_releases(void **state)
 	assert_int_equal(fake_calls("agent.kill"), 0);
 	assert_int_equal(fake_calls("stop"), 0);
 	/* a second look that succeeds does release */
-	make_due(w);
+	world_make_due(w);
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_state(w), "asleep none 1 running");
 }
@@ -147,7 +139,7 @@ both_sources_must_agree_on_absence(void **state)
 	fake_script("cell_gone", FAKE_FAIL, 1);
 	SUCCEEDS(put_to_sleep(w, &e));
 	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
-	make_due(w);
+	world_make_due(w);
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_state(w), "asleep none 1 running");
 }
@@ -253,7 +245,7 @@ delete_waits_for_what_cannot_be_killed(void **state)
 	assert_false(gone);
 	assert_int_equal(fake_calls("agent.seal"), 1);
 	FAILS(world_resume(w, &e), "session_deleting");
-	make_due(w);
+	world_make_due(w);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_true(gone);
 	assert_string_equal(world_state(w), "deleted none 1 absent");
@@ -343,7 +335,7 @@ a_lease_without_its_session_is_kept(void **state)
 	    "stop_needed");
 	assert_int_equal(fake_calls("agent.kill"), 0);
 	/* only a look that proves absence releases it */
-	make_due(w);
+	world_make_due(w);
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_ask(w, "SELECT state FROM lease"), "none");
 }

@@ -11,8 +11,6 @@
 #include "common/mem.h"
 #include "control/start.h"
 
-enum { WAIT_MS = 20 * 1000 };
-
 static const char FRESH[] =
     "TRUNCATE event, idempotency, sighting, alias, port, session, lease, sandbox,"
     " host;"
@@ -168,7 +166,7 @@ world_create(struct world *w, enum isolation how, struct err *e)
 	};
 	enum disposition d;
 	int rc = session_control_create(&w->ctl, &w->who, &wish,
-	    clock_ms() + WAIT_MS, w->id, &d, e);
+	    clock_ms() + WORLD_WAIT_MS, w->id, &d, e);
 
 	assert_int_equal(d, SESSION_CREATED);
 	str_copy(w->box, sizeof(w->box),
@@ -190,5 +188,24 @@ int
 world_resume(struct world *w, struct err *e)
 {
 	*e = (struct err){ 0 };
-	return start_session(&w->ctl, w->id, "acme", clock_ms() + WAIT_MS, e);
+	return start_session(&w->ctl, w->id, "acme", clock_ms() + WORLD_WAIT_MS,
+	    e);
+}
+
+void
+world_make_due(struct world *w)
+{
+	world_ask(w,
+	    "UPDATE lease SET next_attempt_at = 'epoch'"
+	    " WHERE state = 'stop_needed'");
+}
+
+struct pass
+world_reap(struct world *w)
+{
+	struct pass p = { .ctl = &w->ctl,
+		.deadline_ms = clock_ms() + WORLD_WAIT_MS };
+
+	pass_run(&p);
+	return p;
 }

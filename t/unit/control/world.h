@@ -14,8 +14,9 @@
 #include "control/session_control.h"
 #include "domain/session.h"
 #include "provider/fake.h"
+#include "reaper/pass.h"
 
-enum { WORLD_TEXT_MAX = 1024 };
+enum { WORLD_TEXT_MAX = 1024, WORLD_WAIT_MS = 30 * 1000 };
 
 struct world {
 	struct conf conf;
@@ -50,6 +51,12 @@ void world_ready(struct world *w, enum isolation how);
 
 /* Resumes the session at hand. */
 int world_resume(struct world *w, struct err *e);
+
+/* A stop that waits for its next attempt need not wait any longer. */
+void world_make_due(struct world *w);
+
+/* A pass of the reaper, and what it counted. */
+struct pass world_reap(struct world *w);
 
 /* With `struct err e` at hand. */
 #define SUCCEEDS(call)                                                         \
