@@ -236,10 +236,10 @@ SELECT id, incarnation FROM sandbox
 
 -- name: ports_expired
 -- params: limit
-DELETE FROM port p USING session s, lease l
+DELETE FROM port p
  WHERE (p.session_id, p.port) IN (SELECT session_id, port FROM port
         WHERE expires_at < statement_timestamp() LIMIT $1::int)
-   AND s.id = p.session_id AND l.session_id = s.id
+   AND p.expires_at < statement_timestamp() -- or it has been exposed again
 RETURNING p.session_id, p.port;
 
 -- name: forget_old

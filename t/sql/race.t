@@ -107,6 +107,32 @@ ok "a create behind one that fails: one waits for the other" stands two
 ask one ROLLBACK >/dev/null
 is "$(hear two)" "created|$(sid j2)" "gets the key"
 
+# ---- previews
+
+for c in main one two; do
+	ask $c "$("$STACK_BUILD/t/unit/store/print_tables" statements)" >/dev/null
+done
+expose_sql() { # ID
+	printf "EXECUTE port_expose('%s', 'acme', '8080', NULL, 'h', 's', NULL)" "$(sid "$1")"
+}
+ports() { q "SELECT count(*) FROM port WHERE session_id = '$(sid "$1")'"; }
+delete_sql() { # ID
+	printf "SELECT session_request_stop('%s', 'delete', '{\"reason\": \"session-delete\"}')" "$(sid "$1")"
+}
+ready p
+behind "$(delete_sql p)" "$(expose_sql p)" "a preview behind a delete"
+is "$TWO|$(ports p)" "|0" "is refused, and not counted for ever"
+ready q
+behind "$(expose_sql q)" "$(delete_sql q)" "a delete behind a preview"
+is "$TWO|$(ports q)" "deleting|0" "ends it"
+ready r
+must "$(expose_sql r)"
+must "UPDATE port SET expires_at = clock_timestamp() - interval '1 s' WHERE session_id = '$(sid r)'"
+behind "$(expose_sql r)" "EXECUTE ports_expired('10')" "a clean-up behind one that is exposed again"
+is "$TWO|$(ports r)" "|1" "leaves it"
+must "UPDATE port SET expires_at = clock_timestamp() - interval '1 s' WHERE session_id = '$(sid r)'"
+is "$(q "EXECUTE ports_expired('10')")|$(ports r)" "$(sid r)|8080|0" "and takes what has ended"
+
 # ---- a shared sandbox
 
 shared='"sandbox": "org-x", "class": "shared", "isolation": "shared", "incarnation": "inc"'
