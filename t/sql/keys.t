@@ -110,7 +110,7 @@ is "$TWO" "created|$(sid p8)" "makes a session of its own"
 behind "SELECT session_request_stop('$(sid p8)', 'delete', '{\"reason\": \"x\"}')" \
 	"SELECT session_set_keys('$(sid p8)', 'acme', '{t2}', NULL)" "keys behind a delete"
 is "$TWO|$(owned p8)" "ERROR:  SX413|-" "come too late"
-# A create that finds does not wait for the session: only its key's row does.
+# A create that finds has found it as it was, and waits to give it its keys.
 ask one BEGIN >/dev/null
 ask one "SELECT session_request_stop('$(sid p5)', 'delete', '{\"reason\": \"x\"}')" >/dev/null
 tell two "$(create_sql p9 "$(keys s1 s9)")"
@@ -119,5 +119,19 @@ ask one COMMIT >/dev/null
 is "$(hear two)" "found|$(sid p5)" "has found it, as it was"
 is "$(make p9 "$(keys s9)")|$(make p0 "$(keys s1 s9)")" "created|$(sid p9)|found|$(sid p9)" \
 	"and asking again makes one that lives"
+
+# ---- the order of locks: a session before its keys' rows
+
+# One is about to delete it; two has found it and brings a key more.  In the
+# wrong order this is a deadlock.
+make l1 "$(keys u1)" >/dev/null
+ask one BEGIN >/dev/null
+ask one "SELECT id FROM session WHERE id = '$(sid l1)' FOR UPDATE" >/dev/null
+tell two "$(create_sql l2 "$(keys u1 u2)")"
+ok "a create that brings a key waits for the session" stands two
+is "$(ask one "SELECT session_request_stop('$(sid l1)', 'delete', '{\"reason\": \"x\"}')")" deleting \
+	"before it takes its keys"
+ask one COMMIT >/dev/null
+is "$(hear two)" "found|$(sid l1)" "both come to an end"
 
 done_testing
