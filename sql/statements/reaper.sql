@@ -77,8 +77,9 @@ SELECT sessions_asked($1::jsonb);
 
 -- name: due_orphans
 -- params: seconds, limit
--- Initializing for too long, whatever their lease says.
-SELECT s.id AS session_id
+-- Initializing for too long, whatever their lease says.  seen_row: a wish that
+-- comes of it is dropped if the row is another by then (stop_wishes).
+SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state = 'initializing'
    AND s.initializing_since < statement_timestamp() - make_interval(secs => $1::int)
@@ -87,7 +88,7 @@ SELECT s.id AS session_id
 
 -- name: due_expired
 -- params: limit
-SELECT s.id AS session_id
+SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.expires_at < statement_timestamp() AND s.state NOT IN ('deleting', 'deleted')
  ORDER BY s.expires_at
@@ -96,7 +97,7 @@ SELECT s.id AS session_id
 -- name: due_old
 -- params: seconds, limit
 -- Their wrapper has run without a pause.
-SELECT s.id AS session_id
+SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state = 'ready' AND NOT s.keep_alive
    AND s.started_at < statement_timestamp() - make_interval(secs => $1::int)
@@ -106,7 +107,7 @@ SELECT s.id AS session_id
 -- name: due_retention
 -- params: days, limit
 -- Ended otherwise than by a deletion: deleted now, forgotten with the others.
-SELECT s.id AS session_id
+SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state IN ('failed', 'lost')
    AND s.ended_at < statement_timestamp() - make_interval(days => $1::int)
