@@ -40,11 +40,7 @@ SELECT seen.id AS session_id, seen.sandbox_id, coalesce(b.incarnation, '') AS in
 -- params: session_id, trace_id
 -- Before the files of a failed start go: it cannot be resumed any more.
 -- No row: somebody has resumed it meanwhile.
-UPDATE session s SET state = 'lost', reason = 'storage_reclaimed', trace_id = $2
-  FROM lease l
- WHERE s.id = $1 AND l.session_id = s.id AND l.state = 'none'
-   AND s.state = 'failed' AND s.started_at IS NULL
-RETURNING s.id;
+SELECT $1 AS id FROM session_drop_files($1, true, $2) done WHERE done;
 
 -- name: disk_frozen
 -- params: host, sessions

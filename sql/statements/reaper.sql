@@ -209,11 +209,8 @@ SELECT s.id AS session_id, s.sandbox_id
 
 -- name: files_dropping
 -- params: session_id
--- Intent: from here on a resume finds nothing.  No row: it was resumed.
-UPDATE session s SET files_dropped_at = clock_timestamp()
-  FROM lease l
- WHERE s.id = $1 AND s.state = 'failed' AND l.session_id = s.id AND l.state = 'none'
-RETURNING s.id;
+-- No row: it was resumed.
+SELECT $1 AS id FROM session_drop_files($1, false, NULL) done WHERE done;
 
 -- name: due_idle_sandboxes
 -- params: host, idle_seconds, limit

@@ -59,6 +59,22 @@ must "SELECT session_sandbox_gone('$(sid h)', '{\"instance\": \"i-h\", \"generat
 	\"lost\": true, \"reason\": \"storage_gone\"}')"
 is "$(look h)|$(reserved)" "lost|none|1|4096" "files that are gone need no room"
 
+# ---- nor has what failed, once its files are removed
+
+must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
+failed() { # ID
+	create "$1" "$BUDGET" >/dev/null && stop "$1" fail >/dev/null
+}
+failed j
+is "$(look j)|$(reserved)" "failed|none|1|8192" "a start that failed keeps its room"
+is "$(q "EXECUTE files_dropping('$(sid b)')")|$(reserved)" "|8192" "what did not fail keeps its files"
+is "$(q "EXECUTE files_dropping('$(sid j)')")|$(look j)|$(reserved)" "$(sid j)|failed|none|1|4096" \
+	"without its files it needs none"
+is "$(delete j)|$(reserved)" "t|4096" "and gives nothing back twice"
+failed k
+is "$(q "EXECUTE stale_claim('$(sid k)', 't')")|$(look k)|$(reserved)" "$(sid k)|lost|none|1|4096" \
+	"so does one whose files made room for others"
+
 # ---- a create that found no room
 
 is "$(create i '"idempotencyKey": "key", "requestHash": "x"')" "created|initializing|1" "a create with a key"

@@ -111,6 +111,8 @@ mutant "a host's budget is not looked at" disk.t functions/disk.sql \
 	's/ AND disk_reserved_mb \+ b.disk_mb <= p_budget_mb//'
 mutant "a deletion keeps its room" disk.t functions/session_stop.sql \
 	's/PERFORM disk_release\(v_sandbox\);//'
+mutant "what failed keeps its room for ever" disk.t functions/disk.sql \
+	's/AND files_dropped_at IS NULL\) THEN/) THEN/'
 mutant "a refused create keeps its key" disk.t functions/disk.sql \
 	"s/AND i.session_id = s.id;/AND false;/"
 mutant "any failure to probe is evidence" disk.t functions/disk.sql \
