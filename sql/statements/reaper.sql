@@ -5,19 +5,11 @@
 -- name: due_starts
 -- params: host, boot_id, after_at, after_id, limit
 -- Past their startup deadline; from after_at on, so that each is asked once in a
--- pass.  What another reaper is asking is passed over: sessions_unlock.  What
--- was started before the last reboot is nobody to be asked: reconciliation.
+-- pass.  What another reaper is asking is passed over: sessions_unlock.
 WITH due AS MATERIALIZED (
-    SELECT l.session_id, l.generation, coalesce(l.instance, '') AS instance,
-           b.id AS sandbox_id, b.incarnation, s.state, s.activity_seq, s.cpu_ms,
-           ms_since(s.cpu_at) AS cpu_age_ms, false AS suspend,
-           l.startup_deadline::text AS at
-      FROM lease l
-      JOIN session s ON s.id = l.session_id
-      JOIN sandbox b ON b.id = l.sandbox_id
-     WHERE l.state = 'owns_wrapper' AND l.startup_deadline < statement_timestamp()
-       AND (l.startup_deadline, l.session_id) > ($3::timestamptz, $4) AND b.host = $1 AND b.boot_id = $2
-     ORDER BY l.startup_deadline, l.session_id
+    SELECT *, startup_deadline::text AS at FROM wrappers_here($1, $2)
+     WHERE startup_deadline < statement_timestamp() AND (startup_deadline, session_id) > ($3::timestamptz, $4)
+     ORDER BY startup_deadline, session_id
      LIMIT 4 * $5::int
 )
 SELECT * FROM due
@@ -29,17 +21,11 @@ SELECT * FROM due
 -- Past their idle date.  As due_starts.  Who is frozen (disk_low) cannot say
 -- whether it has work.
 WITH due AS MATERIALIZED (
-    SELECT l.session_id, l.generation, coalesce(l.instance, '') AS instance,
-           b.id AS sandbox_id, b.incarnation, s.state, s.activity_seq, s.cpu_ms,
-           ms_since(s.cpu_at) AS cpu_age_ms, s.suspend, l.keep_warm_until::text AS at
-      FROM lease l
-      JOIN session s ON s.id = l.session_id
-      JOIN sandbox b ON b.id = l.sandbox_id
-     WHERE l.state = 'owns_wrapper' AND l.startup_deadline IS NULL
-       AND l.keep_warm_until < statement_timestamp()
-       AND (l.keep_warm_until, l.session_id) > ($3::timestamptz, $4)
-       AND s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND b.host = $1 AND b.boot_id = $2
-     ORDER BY l.keep_warm_until, l.session_id
+    SELECT *, keep_warm_until::text AS at FROM wrappers_here($1, $2)
+     WHERE keep_warm_until < statement_timestamp() AND (keep_warm_until, session_id) > ($3::timestamptz, $4)
+       AND startup_deadline IS NULL
+       AND state = 'ready' AND reason IS DISTINCT FROM 'disk_low'
+     ORDER BY keep_warm_until, session_id
      LIMIT 4 * $5::int
 )
 SELECT * FROM due
@@ -48,18 +34,12 @@ SELECT * FROM due
 
 -- name: due_asks
 -- params: host, boot_id, after_at, after_id, limit
--- To be asked whether they are stuck.  As due_starts.
+-- To be asked whether they are stuck.  As due_warm.
 WITH due AS MATERIALIZED (
-    SELECT l.session_id, l.generation, coalesce(l.instance, '') AS instance,
-           b.id AS sandbox_id, b.incarnation, s.state, s.activity_seq, s.cpu_ms,
-           ms_since(s.cpu_at) AS cpu_age_ms, false AS suspend, l.ask_at::text AS at
-      FROM lease l
-      JOIN session s ON s.id = l.session_id
-      JOIN sandbox b ON b.id = l.sandbox_id
-     WHERE l.state = 'owns_wrapper' AND l.ask_at < statement_timestamp()
-       AND (l.ask_at, l.session_id) > ($3::timestamptz, $4)
-       AND s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND b.host = $1 AND b.boot_id = $2
-     ORDER BY l.ask_at, l.session_id
+    SELECT *, ask_at::text AS at FROM wrappers_here($1, $2)
+     WHERE ask_at < statement_timestamp() AND (ask_at, session_id) > ($3::timestamptz, $4)
+       AND state = 'ready' AND reason IS DISTINCT FROM 'disk_low'
+     ORDER BY ask_at, session_id
      LIMIT 4 * $5::int
 )
 SELECT * FROM due
