@@ -5,8 +5,7 @@
 . "$top_srcdir/t/sql/rows.sh"
 pg_begin
 make_tenants
-pg_open one
-pg_open two
+open_two
 
 readonly BUDGET='"diskBudgetMb": 10000' # two sandboxes of 4096
 create_sql() { # ID [JSON]

@@ -5,16 +5,12 @@
 . "$top_srcdir/t/sql/rows.sh"
 pg_begin
 make_tenants
-pg_open one
-pg_open two
+open_two
 
 keys() { # KEY...: as a member of a spec
 	local list
 	list=$(printf '"%s",' "$@")
 	printf '"correlationKeys": [%s]' "${list%,}"
-}
-create_sql() { # ID JSON
-	printf "SELECT disposition, session_id FROM session_create('%s')" "$(spec "$1" "$2")"
 }
 make() { q "$(create_sql "$@")"; } # ID JSON: "disposition|session"
 owned() { # ID: its keys
@@ -83,15 +79,6 @@ is "$(q "SELECT session_deleted('$(sid a)')")|$(owned a)" "t|-" "and goes with i
 
 # ---- races: whoever waits is judged by what it finds then
 
-# behind SQL_ONE SQL_TWO NAME: two must wait for one's transaction.
-behind() {
-	ask one BEGIN >/dev/null
-	ONE=$(ask one "$1")
-	tell two "$2"
-	ok "$3: one waits for the other" stands two
-	ask one COMMIT >/dev/null
-	TWO=$(hear two)
-}
 behind "$(create_sql p1 "$(keys r1 r2)")" "$(create_sql p2 "$(keys r2 r3)")" \
 	"two creates with one key in common"
 is "$ONE|$TWO|$(owned p1)|$(look p2)" "created|$(sid p1)|found|$(sid p1)|r1 r2 r3|" "make one session"

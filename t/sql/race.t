@@ -5,8 +5,7 @@
 . "$top_srcdir/t/sql/rows.sh"
 pg_begin
 make_tenants
-pg_open one
-pg_open two
+open_two
 
 ready() { # ID
 	create "$1" >/dev/null && verify "$1" 1 >/dev/null
@@ -14,16 +13,6 @@ ready() { # ID
 lease_sql() { # ID EVENT JSON
 	printf "SELECT now_state, applied, coalesce(why, '-') FROM lease_apply('%s', '%s', '{%s}')" \
 		"$(sid "$1")" "$2" "$3"
-}
-# behind SQL_ONE SQL_TWO NAME: two must wait for one's transaction; then both
-# go on.  ONE and TWO are what they answered.
-behind() {
-	ask one BEGIN >/dev/null
-	ONE=$(ask one "$1")
-	tell two "$2"
-	ok "$3: one waits for the other" stands two
-	ask one COMMIT >/dev/null
-	TWO=$(hear two)
 }
 
 # ---- leases
@@ -86,9 +75,6 @@ is "$TWO|$(look g)" "ready|ready|owns_wrapper|1" "is dropped"
 
 # ---- creates
 
-create_sql() { # ID JSON
-	printf "SELECT disposition, session_id FROM session_create('%s')" "$(spec "$1" "$2")"
-}
 key='"idempotencyKey": "key", "requestHash": "h"'
 behind "$(create_sql h1 "$key")" "$(create_sql h2 "$key")" "two creates with one key"
 is "$ONE|$TWO" "created|$(sid h1)|replayed|$(sid h1)" "make one session"

@@ -20,7 +20,7 @@ for s in a b c d; do
 	create "$s" >/dev/null && verify "$s" 1 >/dev/null
 	request "$s" sleep idle-timeout >/dev/null
 done
-pg_open one && pg_open two
+open_two
 
 # ---- sharing
 
