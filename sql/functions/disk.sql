@@ -40,7 +40,7 @@ BEGIN
 END $$;
 
 -- Gives a reservation back once no session has a workspace in the sandbox,
--- whose row is locked.
+-- whose row is locked.  Lost, or failed and cleared: there is none any more.
 CREATE OR REPLACE FUNCTION disk_release(p_sandbox text)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -48,7 +48,8 @@ DECLARE
 BEGIN
     SELECT * INTO b FROM sandbox WHERE id = p_sandbox AND disk_mb > 0 FOR UPDATE;
     IF NOT FOUND OR EXISTS (SELECT FROM session
-            WHERE sandbox_id = p_sandbox AND state NOT IN ('deleted', 'lost')) THEN
+            WHERE sandbox_id = p_sandbox AND state NOT IN ('deleted', 'lost')
+              AND files_dropped_at IS NULL) THEN
         RETURN;
     END IF;
     UPDATE sandbox SET disk_mb = 0, disk_counted = false WHERE id = p_sandbox;
@@ -82,6 +83,34 @@ BEGIN
     RETURN v;
 END $$;
 
+-- Intent to remove the files of a session that failed: from here on a resume
+-- finds nothing, and the reconciliation of directories goes on with what fails.
+-- p_lost: to make room, and only of one that has never worked; that is how it
+-- ends.  False: it was resumed.
+CREATE OR REPLACE FUNCTION session_drop_files(p_session text, p_lost boolean, p_trace text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_sandbox text;
+BEGIN
+    -- the order of locks: sandbox, session, lease
+    SELECT b.id INTO v_sandbox FROM sandbox b JOIN session x ON x.sandbox_id = b.id
+     WHERE x.id = p_session FOR UPDATE OF b;
+    PERFORM FROM session s
+      WHERE s.id = p_session AND s.state = 'failed' AND (s.started_at IS NULL OR NOT p_lost)
+        FOR UPDATE;
+    IF NOT FOUND OR NOT EXISTS (SELECT FROM lease
+            WHERE session_id = p_session AND state = 'none') THEN
+        RETURN false;
+    END IF;
+    UPDATE session SET files_dropped_at = clock_timestamp() WHERE id = p_session;
+    IF p_lost THEN
+        UPDATE session SET state = 'lost', reason = 'storage_reclaimed', trace_id = p_trace
+         WHERE id = p_session;
+    END IF;
+    PERFORM disk_release(v_sandbox);
+    RETURN true;
+END $$;
+
 -- A create that found no room: its key is free again, and what there is of it
 -- goes the way of every deletion.
 CREATE OR REPLACE FUNCTION session_refused(p_session text, p jsonb)
@@ -94,30 +123,6 @@ BEGIN
     PERFORM disk_event(p_session, 'refused', p->>'trace',
         jsonb_build_object('error', p->>'say'));
     RETURN session_request_stop(p_session, 'delete', p);
-END $$;
-
--- Before the files of a failed start go: it cannot be resumed any more, and the
--- reconciliation of directories goes on with what fails from here on.  False:
--- somebody has resumed it meanwhile.
-CREATE OR REPLACE FUNCTION session_reclaimed(p_session text, p_trace text)
-RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-    v_sandbox text;
-BEGIN
-    -- the order of locks: sandbox, session, lease
-    SELECT b.id INTO v_sandbox FROM sandbox b JOIN session s ON s.sandbox_id = b.id
-     WHERE s.id = p_session FOR UPDATE OF b;
-    UPDATE session s
-       SET state = 'lost', reason = 'storage_reclaimed', trace_id = p_trace,
-           files_dropped_at = clock_timestamp()
-      FROM lease l
-     WHERE s.id = p_session AND l.session_id = s.id AND l.state = 'none'
-       AND s.state = 'failed' AND s.started_at IS NULL;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    PERFORM disk_release(v_sandbox);
-    RETURN true;
 END $$;
 
 -- Notes that a sandbox could not be made or probed.  True when that is

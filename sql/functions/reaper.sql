@@ -1,8 +1,22 @@
--- What a pass of the reaper writes, several rows at a time.
+-- What a pass of the reaper asks and writes, several rows at a time.
 
-CREATE OR REPLACE FUNCTION ms_since(t timestamptz)
-RETURNS bigint LANGUAGE sql VOLATILE AS $$
-    SELECT floor(extract(epoch FROM clock_timestamp() - t) * 1000)::bigint
+-- Wrappers that a host can ask something: what was started before its last
+-- reboot is nobody to be asked (reconciliation).  STABLE, so that it becomes
+-- part of the statement and the dates compared there find their indexes.
+CREATE OR REPLACE FUNCTION wrappers_here(p_host text, p_boot text)
+RETURNS TABLE (session_id text, generation bigint, instance text, sandbox_id text,
+    incarnation text, state text, reason text, activity_seq bigint, suspend boolean,
+    cpu_ms bigint, cpu_age_ms bigint, startup_deadline timestamptz,
+    keep_warm_until timestamptz, ask_at timestamptz)
+LANGUAGE sql STABLE AS $$
+    SELECT l.session_id, l.generation, coalesce(l.instance, ''), b.id, b.incarnation, s.state,
+           s.reason, s.activity_seq, s.suspend, s.cpu_ms,
+           ms_between(s.cpu_at, statement_timestamp()), l.startup_deadline, l.keep_warm_until,
+           l.ask_at
+      FROM lease l
+      JOIN session s ON s.id = l.session_id
+      JOIN sandbox b ON b.id = l.sandbox_id
+     WHERE l.state = 'owns_wrapper' AND b.host = p_host AND b.boot_id = p_boot
 $$;
 
 -- What wrappers answered: p.asked has id, generation, instance, busy, cpu, moved

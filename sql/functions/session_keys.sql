@@ -40,6 +40,8 @@ END $$;
 CREATE OR REPLACE FUNCTION keys_attach(p_tenant text, p_keys text[], p_session text)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+    -- before its keys' rows, as a deletion locks them
+    PERFORM FROM session WHERE id = p_session FOR KEY SHARE;
     INSERT INTO alias AS a (tenant, key, session_id)
     SELECT DISTINCT p_tenant, k, p_session FROM unnest(p_keys) k
         ON CONFLICT (tenant, key) DO UPDATE

@@ -21,6 +21,16 @@ BEGIN
             WHERE l.session_id = p_session AND l.generation = (p->>'generation')::bigint) THEN
         RETURN s.state; -- the start that failed is not the one under way
     END IF;
+    IF (p->>'late')::boolean AND NOT EXISTS (SELECT FROM lease l
+            WHERE l.session_id = p_session AND l.startup_deadline < clock_timestamp()) THEN
+        RETURN s.state; -- it answered while the reaper was asking
+    END IF;
+    IF p ? 'steps' THEN -- of a start that failed
+        PERFORM event_steps(p_session, p);
+    END IF;
+    IF p_wish = 'fail' AND s.state NOT IN ('initializing', 'ready') THEN
+        RETURN s.state; -- it failed because somebody has put it to sleep
+    END IF;
     IF p_wish = 'sleep' AND s.state IN ('asleep', 'sleeping', 'failed', 'lost')
        AND s.suspended_at IS NULL THEN
         -- nothing to put to sleep; what was seen there must go all the same
@@ -28,9 +38,6 @@ BEGIN
             PERFORM lease_apply(p_session, 'request_stop', p);
         END IF;
         RETURN s.state;
-    END IF;
-    IF p ? 'steps' THEN -- of a start that failed
-        PERFORM event_steps(p_session, p);
     END IF;
     PERFORM lease_apply(p_session, 'request_stop', p);
     UPDATE session
@@ -105,8 +112,9 @@ BEGIN
 END $$;
 
 -- Persists the same wish for several sessions: p.sessions has id and, if the
--- wish depends on it, seenActivity and generation.  Those that somebody else
--- is at are passed over.  Answers the ids that it made a difference to.
+-- wish depends on it, seenRow (the version of its row that was due),
+-- seenActivity, generation and late.  Those that somebody else is at are passed
+-- over.  Answers the ids that it made a difference to.
 CREATE OR REPLACE FUNCTION stop_wishes(p_wish text, p jsonb)
 RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -117,6 +125,7 @@ BEGIN
         SELECT s.id, s.state, x.one
           FROM jsonb_array_elements(p->'sessions') AS x (one)
           JOIN session s ON s.id = x.one->>'id'
+           AND s.xmin::text = coalesce(x.one->>'seenRow', s.xmin::text)
          ORDER BY s.id
            FOR UPDATE OF s SKIP LOCKED
     LOOP

@@ -3,8 +3,8 @@
 -- name: due_run_time
 -- params: limit
 -- Their wrapper has run as long as it may.
-SELECT s.id AS session_id, l.generation
-  FROM session s JOIN lease l ON l.session_id = s.id
+SELECT s.id AS session_id, s.xmin::text AS seen_row
+  FROM session s
  WHERE s.max_run_seconds IS NOT NULL AND s.state = 'ready'
    AND session_run_end(s) < clock_timestamp()
  ORDER BY s.started_at

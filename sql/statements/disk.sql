@@ -38,7 +38,7 @@ SELECT seen.id AS session_id, seen.sandbox_id, coalesce(b.incarnation, '') AS in
 
 -- name: stale_claim
 -- params: session_id, trace_id
-SELECT session_reclaimed($1, $2) AS claimed;
+SELECT session_drop_files($1, true, $2) AS claimed;
 
 -- name: disk_frozen
 -- params: host, frozen

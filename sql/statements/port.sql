@@ -3,11 +3,12 @@
 -- name: port_expose
 -- params: session_id, tenant, port, name, token_hash, token_sealed, expires_seconds
 -- Exposing again keeps the token and may change name and expiry; an expired
--- one gets the new token.
+-- one gets the new token.  A deletion is waited for, or waits and ends it, too.
 INSERT INTO port AS p (session_id, port, name, token_hash, token_sealed, expires_at)
 SELECT s.id, $3::int, $4, $5, $6, clock_timestamp() + make_interval(secs => $7::int)
   FROM session s
  WHERE s.id = $1 AND s.tenant = $2 AND s.state NOT IN ('deleting', 'deleted', 'lost')
+   FOR KEY SHARE OF s
     ON CONFLICT (session_id, port) DO UPDATE
    SET name = coalesce(excluded.name, p.name),
        expires_at = excluded.expires_at,

@@ -5,19 +5,11 @@
 -- name: due_starts
 -- params: host, boot_id, after_at, after_id, limit
 -- Past their startup deadline; from after_at on, so that each is asked once in a
--- pass.  What another reaper is asking is passed over: sessions_unlock.  What
--- was started before the last reboot is nobody to be asked: reconciliation.
+-- pass.  What another reaper is asking is passed over: sessions_unlock.
 WITH due AS MATERIALIZED (
-    SELECT l.session_id, l.generation, coalesce(l.instance, '') AS instance,
-           b.id AS sandbox_id, b.incarnation, s.state, s.activity_seq, s.cpu_ms,
-           ms_since(s.cpu_at) AS cpu_age_ms, false AS suspend,
-           l.startup_deadline::text AS at
-      FROM lease l
-      JOIN session s ON s.id = l.session_id
-      JOIN sandbox b ON b.id = l.sandbox_id
-     WHERE l.state = 'owns_wrapper' AND l.startup_deadline < statement_timestamp()
-       AND (l.startup_deadline, l.session_id) > ($3::timestamptz, $4) AND b.host = $1 AND b.boot_id = $2
-     ORDER BY l.startup_deadline, l.session_id
+    SELECT *, startup_deadline::text AS at FROM wrappers_here($1, $2)
+     WHERE startup_deadline < statement_timestamp() AND (startup_deadline, session_id) > ($3::timestamptz, $4)
+     ORDER BY startup_deadline, session_id
      LIMIT 4 * $5::int
 )
 SELECT * FROM due
@@ -29,17 +21,11 @@ SELECT * FROM due
 -- Past their idle date.  As due_starts.  Who is frozen (disk_low) cannot say
 -- whether it has work.
 WITH due AS MATERIALIZED (
-    SELECT l.session_id, l.generation, coalesce(l.instance, '') AS instance,
-           b.id AS sandbox_id, b.incarnation, s.state, s.activity_seq, s.cpu_ms,
-           ms_since(s.cpu_at) AS cpu_age_ms, s.suspend, l.keep_warm_until::text AS at
-      FROM lease l
-      JOIN session s ON s.id = l.session_id
-      JOIN sandbox b ON b.id = l.sandbox_id
-     WHERE l.state = 'owns_wrapper' AND l.startup_deadline IS NULL
-       AND l.keep_warm_until < statement_timestamp()
-       AND (l.keep_warm_until, l.session_id) > ($3::timestamptz, $4)
-       AND s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND b.host = $1 AND b.boot_id = $2
-     ORDER BY l.keep_warm_until, l.session_id
+    SELECT *, keep_warm_until::text AS at FROM wrappers_here($1, $2)
+     WHERE keep_warm_until < statement_timestamp() AND (keep_warm_until, session_id) > ($3::timestamptz, $4)
+       AND startup_deadline IS NULL
+       AND state = 'ready' AND reason IS DISTINCT FROM 'disk_low'
+     ORDER BY keep_warm_until, session_id
      LIMIT 4 * $5::int
 )
 SELECT * FROM due
@@ -48,18 +34,12 @@ SELECT * FROM due
 
 -- name: due_asks
 -- params: host, boot_id, after_at, after_id, limit
--- To be asked whether they are stuck.  As due_starts.
+-- To be asked whether they are stuck.  As due_warm.
 WITH due AS MATERIALIZED (
-    SELECT l.session_id, l.generation, coalesce(l.instance, '') AS instance,
-           b.id AS sandbox_id, b.incarnation, s.state, s.activity_seq, s.cpu_ms,
-           ms_since(s.cpu_at) AS cpu_age_ms, false AS suspend, l.ask_at::text AS at
-      FROM lease l
-      JOIN session s ON s.id = l.session_id
-      JOIN sandbox b ON b.id = l.sandbox_id
-     WHERE l.state = 'owns_wrapper' AND l.ask_at < statement_timestamp()
-       AND (l.ask_at, l.session_id) > ($3::timestamptz, $4)
-       AND s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND b.host = $1 AND b.boot_id = $2
-     ORDER BY l.ask_at, l.session_id
+    SELECT *, ask_at::text AS at FROM wrappers_here($1, $2)
+     WHERE ask_at < statement_timestamp() AND (ask_at, session_id) > ($3::timestamptz, $4)
+       AND state = 'ready' AND reason IS DISTINCT FROM 'disk_low'
+     ORDER BY ask_at, session_id
      LIMIT 4 * $5::int
 )
 SELECT * FROM due
@@ -77,8 +57,9 @@ SELECT sessions_asked($1::jsonb);
 
 -- name: due_orphans
 -- params: seconds, limit
--- Initializing for too long, whatever their lease says.
-SELECT s.id AS session_id
+-- Initializing for too long, whatever their lease says.  seen_row: a wish that
+-- comes of it is dropped if the row is another by then (stop_wishes).
+SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state = 'initializing'
    AND s.initializing_since < statement_timestamp() - make_interval(secs => $1::int)
@@ -87,7 +68,7 @@ SELECT s.id AS session_id
 
 -- name: due_expired
 -- params: limit
-SELECT s.id AS session_id
+SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.expires_at < statement_timestamp() AND s.state NOT IN ('deleting', 'deleted')
  ORDER BY s.expires_at
@@ -96,7 +77,7 @@ SELECT s.id AS session_id
 -- name: due_old
 -- params: seconds, limit
 -- Their wrapper has run without a pause.
-SELECT s.id AS session_id
+SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state = 'ready' AND NOT s.keep_alive
    AND s.started_at < statement_timestamp() - make_interval(secs => $1::int)
@@ -106,7 +87,7 @@ SELECT s.id AS session_id
 -- name: due_retention
 -- params: days, limit
 -- Ended otherwise than by a deletion: deleted now, forgotten with the others.
-SELECT s.id AS session_id
+SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state IN ('failed', 'lost')
    AND s.ended_at < statement_timestamp() - make_interval(days => $1::int)
@@ -219,11 +200,8 @@ SELECT s.id AS session_id, s.sandbox_id
 
 -- name: files_dropping
 -- params: session_id
--- Intent: from here on a resume finds nothing.  No row: it was resumed.
-UPDATE session s SET files_dropped_at = clock_timestamp()
-  FROM lease l
- WHERE s.id = $1 AND s.state = 'failed' AND l.session_id = s.id AND l.state = 'none'
-RETURNING s.id;
+-- No row: it was resumed.
+SELECT $1 AS id FROM session_drop_files($1, false, NULL) done WHERE done;
 
 -- name: due_idle_sandboxes
 -- params: host, idle_seconds, limit
@@ -246,10 +224,10 @@ SELECT id, incarnation FROM sandbox
 
 -- name: ports_expired
 -- params: limit
-DELETE FROM port p USING session s, lease l
+DELETE FROM port p
  WHERE (p.session_id, p.port) IN (SELECT session_id, port FROM port
         WHERE expires_at < statement_timestamp() LIMIT $1::int)
-   AND s.id = p.session_id AND l.session_id = s.id
+   AND p.expires_at < statement_timestamp() -- or it has been exposed again
 RETURNING p.session_id, p.port;
 
 -- name: forget_old

@@ -32,4 +32,4 @@ SELECT (SELECT count(*) FROM lease WHERE state <> 'none') AS leases,
 -- name: health
 SELECT (SELECT count(*) FROM session WHERE state IN ('initializing', 'ready', 'sleeping')) AS active,
        (SELECT draining FROM installation) AS draining,
-       (SELECT iso(max(started_at)) FROM reaper_run) AS reaped;
+       (SELECT iso(started_at) FROM reaper_run ORDER BY id DESC LIMIT 1) AS reaped;

@@ -72,7 +72,9 @@ stop_request_all(struct control *ctl, const struct stop_subject *who,
 
 	*changed = 0;
 	for (size_t i = 0; i < count; i++) {
-		json_t *one = json_pack("{s:s}", "id", who[i].session);
+		json_t *one =
+		    json_pack("{s:s, s:s*, s:b}", "id", who[i].session,
+			"seenRow", who[i].seen_row, "late", who[i].late);
 
 		if (who[i].seen_activity >= 0)
 			json_object_set_new(one, "seenActivity",

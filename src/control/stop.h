@@ -44,8 +44,10 @@ int stop_attempt(struct control *ctl, const char *session, struct err *e)
 /* A session, and what the wish depends on. */
 struct stop_subject {
 	const char *session;
+	const char *seen_row;  /* NULL: whatever became of its row */
 	int64_t seen_activity; /* < 0: whatever came meanwhile */
 	int64_t generation;    /* 0: any */
+	bool late;             /* while its startup deadline is over */
 };
 
 /* stop_request() for several; *changed counts those it made a difference to. */

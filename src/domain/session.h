@@ -1,8 +1,8 @@
 /*
  * session.h: the words for a session's life.
  *
- * The same words stand in JSON and in SQL (type session_state); t/sql holds
- * them together.
+ * The same words stand in JSON and in SQL (the column's CHECK);
+ * t/sql/transitions.t holds them together.
  */
 #ifndef SANDLEASE_DOMAIN_SESSION_H
 #define SANDLEASE_DOMAIN_SESSION_H

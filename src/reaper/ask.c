@@ -166,8 +166,10 @@ write_wishes(struct pass *p, const struct batch *b, enum plan_verdict verdict,
 	size_t n = 0, changed;
 
 	for (size_t i = 0; i < b->count; i++)
-		if (b->who[i].verdict == verdict)
-			who[n++] = b->who[i].subject;
+		if (b->who[i].verdict == verdict) {
+			who[n] = b->who[i].subject;
+			who[n++].late = verdict == PLAN_FAIL;
+		}
 	if (stop_request_all(p->ctl, who, n, what, reason, say, &changed, e) <
 	    0)
 		return -1;

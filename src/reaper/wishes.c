@@ -38,6 +38,7 @@ wish_batch(struct pass *p, const struct wish *w, const struct rows *r,
 	for (size_t i = 0; i < n; i++)
 		who[i] = (struct stop_subject){ .session = rows_text(r, i,
 						    "session_id"),
+			.seen_row = rows_text(r, i, "seen_row"),
 			.seen_activity = -1 };
 	if (stop_request_all(p->ctl, who, n, w->what, w->reason, w->say,
 		&changed, e) < 0)

@@ -11,10 +11,11 @@
  *     middle (record written, nothing started; record written, nothing killed).
  *   - init (src/agent/init_ops.c): its cells and its memory of seals, per
  *     incarnation; both die with it.  Messages carry incarnation and generation.
- *   - workers (src/control/start.c, stop.c, launch.c, sandbox_control.c) and
- *     reapers (src/reaper/pass.c, reconcile.c), step by step.  Between any two
- *     steps anybody may be killed (MAY_DIE) or stand still for any time: that
- *     is only what the interleaving of processes means.
+ *   - workers (src/control/start.c, launch.c, evidence.c, wave.c, finish.c,
+ *     sandbox_control.c, cell_control.c) and reapers (src/reaper/pass.c,
+ *     reconcile.c), step by step.  Between any two steps anybody may be killed
+ *     (MAY_DIE) or stand still for any time: that is only what the interleaving
+ *     of processes means.
  *   - the world: wrappers and inits die at any time, watchdogs and backoffs run
  *     out at any time.
  *   - SHARED: a sibling's session uses, starts and leaves the same sandbox.
@@ -38,6 +39,13 @@
  *   - GENS generations and INCS incarnations; a start beyond them does not happen.
  *   - WORKERS + REAPERS at work at the same time; any number one after the other.
  *   - Which processes of a session there are beside its wrapper: the cell.
+ *   - Waves: of a wave of stops only what concerns this session; the others have
+ *     rows and cells of their own.
+ *   - Suspension: one that is frozen is a wrapper that lives, under a lease that
+ *     owns it; freezing and thawing neither make nor end one.  Their own fence,
+ *     the order, is tried by t/sql/suspend.t.
+ *   - The end of a stranger (a cell whose lease is `none`): wrappers die at any
+ *     time anyway.
  *
  * What is checked
  *   safety, by assert():
@@ -231,6 +239,7 @@ inline session_request_stop(wish, only, must)
 	:: else ->
 		if
 		:: only != 0 && only != gen /* the start that failed is not the one under way */
+		:: wish == failed && session != initializing && session != ready
 		:: else ->
 			if
 			:: wish == sleeping && (session == asleep || session == sleeping ||
@@ -586,6 +595,10 @@ end_idle:
 		fi;
 		goto compare }
 #endif
+#if !defined(SHARED) && !defined(LIVENESS)
+	:: atomic { session == ready && lease == owns_wrapper -> /* cells: it is missing */
+		g = gen; i = inc; goto missing }
+#endif
 #ifdef LIVENESS
 	:: atomic { is_reaper && !(
 	    (part == 0 && lease == stopping && overdue) ||
@@ -606,9 +619,28 @@ late_start:
 		if
 		:: !calm -> OVER
 		:: runs[i] && (cells[i] >> g) & 1 -> lease_apply(delivery_accepted, g, 0); OVER
-		:: true -> session_request_stop(failed, g, false); GO(stop)
+		:: !STARTING -> OVER /* ready meanwhile */
+		:: STARTING -> session_request_stop(failed, g, false); GO(stop)
 		fi
 	};
+
+#if !defined(SHARED) && !defined(LIVENESS)
+missing: /* cell_control.c */
+	atomic {
+		MAY_DIE;
+		if
+		:: HEARS(i) ->
+			heard = HEARD_BY(i);
+			seal(heard, g);
+			if
+			:: cells[heard] == 0 -> tidy()
+			:: else -> OVER
+			fi
+		:: !calm || !HEARS(i) -> OVER
+		fi
+	};
+	atomic { MAY_DIE; session_sandbox_gone(i, g, true, asleep); OVER };
+#endif
 
 compare:
 	atomic {
@@ -636,14 +668,13 @@ look:	atomic {
 		if
 		:: HEARS(i) ->
 			heard = HEARD_BY(i);
-#ifndef RESTART_ONLY_LOOKS
 			if
-			:: s == owns_wrapper -> seal(heard, g)
-			:: else /* sealed when it was released */
-			fi;
-#endif
-			if
+#ifdef RESTART_ONLY_LOOKS
 			:: cells[heard] == 0 -> GO(restart)
+#else
+			:: cells[heard] == 0 && s == owns_wrapper -> GO(final)
+			:: cells[heard] == 0 && s != owns_wrapper -> GO(restart) /* sealed already */
+#endif
 			:: s == owns_wrapper && cells[heard] == (1 << g) -> s = 0; GO(again)
 			:: else -> GO(refuse)
 			fi
@@ -660,6 +691,22 @@ look:	atomic {
 		:: !RUNS && b == destroying -> goto restart
 		fi
 	};
+
+#ifndef RESTART_ONLY_LOOKS
+final:	atomic { /* what was absent must not come late: seal, then list */
+		MAY_DIE;
+		if
+		:: HEARS(i) ->
+			heard = HEARD_BY(i);
+			seal(heard, g);
+			if
+			:: cells[heard] == 0 -> GO(restart)
+			:: else -> OVER /* it came after the look: look again */
+			fi
+		:: !calm || !HEARS(i) -> OVER
+		fi
+	};
+#endif
 
 restart:
 	atomic {
@@ -720,9 +767,15 @@ prove:	atomic {
 	atomic { MAY_DIE; session_verified(); OVER };
 
 failure:
-	atomic { MAY_DIE; session_request_stop(failed, g, false); GO(stop) };
+	atomic {
+		MAY_DIE;
+		if
+		:: !calm -> g = 0; b = 0; back = to_start; goto sandbox_gone /* evidence.c */
+		:: true -> session_request_stop(failed, g, false); GO(stop)
+		fi
+	};
 
-	/* ---- stop.c */
+	/* ---- wave.c, of one */
 stop:	atomic {
 		MAY_DIE;
 		forget();
@@ -769,6 +822,10 @@ without_init:
 		:: !RUNS_BY_ROW(b) && b != destroying -> gone = true; goto stop_end
 		:: !calm && (RUNS_BY_ROW(b) || b == destroying) -> goto stop_end
 		:: RUNS && (RUNS_BY_ROW(b) || b == destroying) -> goto stop_end
+		/* it has never answered anybody: nothing in it was promised */
+		:: RUNS && rec == begun && rec_inc == i && RUNS_BY_ROW(b) ->
+			b = 0; back = to_stop; goto sandbox_gone
+		:: RUNS && rec == begun && rec_inc == i && b == destroying -> gone = true
 		:: !RUNS && RUNS_BY_ROW(b) -> b = 0; back = to_stop; goto sandbox_gone
 		:: !RUNS && b == destroying -> gone = true
 		fi
@@ -809,7 +866,8 @@ sandbox_gone:
 		:: !ok && back != to_stop -> OVER
 		fi
 	};
-	atomic { MAY_DIE; sandbox_settle(i, stopped) };
+	/* its sessions, then its row, then who slipped in meanwhile */
+sleepers:
 	atomic { MAY_DIE; k = (lease == owns_wrapper -> gen : 0) };
 	atomic {
 		MAY_DIE;
@@ -817,6 +875,15 @@ sandbox_gone:
 		:: k != 0 -> session_sandbox_gone(i, k, true, asleep); k = 0
 		:: else
 		fi;
+		if
+		:: s == 0 -> tidy()
+		:: else -> s = 0; GO(emptied)
+		fi
+	};
+	atomic { MAY_DIE; sandbox_settle(i, stopped); s = stopped; GO(sleepers) };
+emptied:
+	atomic {
+		MAY_DIE;
 #ifdef SHARED
 		if
 		:: inc == i -> sibling = false

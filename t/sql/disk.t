@@ -5,8 +5,7 @@
 . "$top_srcdir/t/sql/rows.sh"
 pg_begin
 make_tenants
-pg_open one
-pg_open two
+open_two
 
 readonly BUDGET='"diskBudgetMb": 10000' # two sandboxes of 4096
 create_sql() { # ID [JSON]
@@ -58,6 +57,22 @@ verify h 1 >/dev/null
 must "SELECT session_sandbox_gone('$(sid h)', '{\"instance\": \"i-h\", \"generation\": 1,
 	\"lost\": true, \"reason\": \"storage_gone\"}')"
 is "$(look h)|$(reserved)" "lost|none|1|4096" "files that are gone need no room"
+
+# ---- nor has what failed, once its files are removed
+
+must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
+failed() { # ID
+	create "$1" "$BUDGET" >/dev/null && stop "$1" fail >/dev/null
+}
+failed j
+is "$(look j)|$(reserved)" "failed|none|1|8192" "a start that failed keeps its room"
+is "$(q "EXECUTE files_dropping('$(sid b)')")|$(reserved)" "|8192" "what did not fail keeps its files"
+is "$(q "EXECUTE files_dropping('$(sid j)')")|$(look j)|$(reserved)" "$(sid j)|failed|none|1|4096" \
+	"without its files it needs none"
+is "$(delete j)|$(reserved)" "t|4096" "and gives nothing back twice"
+failed k
+is "$(q "EXECUTE stale_claim('$(sid k)', 't')")|$(look k)|$(reserved)" "t|lost|none|1|4096" \
+	"so does one whose files made room for others"
 
 # ---- a create that found no room
 

@@ -5,16 +5,12 @@
 . "$top_srcdir/t/sql/rows.sh"
 pg_begin
 make_tenants
-pg_open one
-pg_open two
+open_two
 
 keys() { # KEY...: as a member of a spec
 	local list
 	list=$(printf '"%s",' "$@")
 	printf '"correlationKeys": [%s]' "${list%,}"
-}
-create_sql() { # ID JSON
-	printf "SELECT disposition, session_id FROM session_create('%s')" "$(spec "$1" "$2")"
 }
 make() { q "$(create_sql "$@")"; } # ID JSON: "disposition|session"
 owned() { # ID: its keys
@@ -83,15 +79,6 @@ is "$(q "SELECT session_deleted('$(sid a)')")|$(owned a)" "t|-" "and goes with i
 
 # ---- races: whoever waits is judged by what it finds then
 
-# behind SQL_ONE SQL_TWO NAME: two must wait for one's transaction.
-behind() {
-	ask one BEGIN >/dev/null
-	ONE=$(ask one "$1")
-	tell two "$2"
-	ok "$3: one waits for the other" stands two
-	ask one COMMIT >/dev/null
-	TWO=$(hear two)
-}
 behind "$(create_sql p1 "$(keys r1 r2)")" "$(create_sql p2 "$(keys r2 r3)")" \
 	"two creates with one key in common"
 is "$ONE|$TWO|$(owned p1)|$(look p2)" "created|$(sid p1)|found|$(sid p1)|r1 r2 r3|" "make one session"
@@ -110,7 +97,7 @@ is "$TWO" "created|$(sid p8)" "makes a session of its own"
 behind "SELECT session_request_stop('$(sid p8)', 'delete', '{\"reason\": \"x\"}')" \
 	"SELECT session_set_keys('$(sid p8)', 'acme', '{t2}', NULL)" "keys behind a delete"
 is "$TWO|$(owned p8)" "ERROR:  SX413|-" "come too late"
-# A create that finds does not wait for the session: only its key's row does.
+# A create that finds has found it as it was, and waits to give it its keys.
 ask one BEGIN >/dev/null
 ask one "SELECT session_request_stop('$(sid p5)', 'delete', '{\"reason\": \"x\"}')" >/dev/null
 tell two "$(create_sql p9 "$(keys s1 s9)")"
@@ -119,5 +106,19 @@ ask one COMMIT >/dev/null
 is "$(hear two)" "found|$(sid p5)" "has found it, as it was"
 is "$(make p9 "$(keys s9)")|$(make p0 "$(keys s1 s9)")" "created|$(sid p9)|found|$(sid p9)" \
 	"and asking again makes one that lives"
+
+# ---- the order of locks: a session before its keys' rows
+
+# One is about to delete it; two has found it and brings a key more.  In the
+# wrong order this is a deadlock.
+make l1 "$(keys u1)" >/dev/null
+ask one BEGIN >/dev/null
+ask one "SELECT id FROM session WHERE id = '$(sid l1)' FOR UPDATE" >/dev/null
+tell two "$(create_sql l2 "$(keys u1 u2)")"
+ok "a create that brings a key waits for the session" stands two
+is "$(ask one "SELECT session_request_stop('$(sid l1)', 'delete', '{\"reason\": \"x\"}')")" deleting \
+	"before it takes its keys"
+ask one COMMIT >/dev/null
+is "$(hear two)" "found|$(sid l1)" "both come to an end"
 
 done_testing

@@ -111,6 +111,8 @@ mutant "a host's budget is not looked at" disk.t functions/disk.sql \
 	's/ AND disk_reserved_mb \+ b.disk_mb <= p_budget_mb//'
 mutant "a deletion keeps its room" disk.t functions/session_stop.sql \
 	's/PERFORM disk_release\(v_sandbox\);//'
+mutant "what failed keeps its room for ever" disk.t functions/disk.sql \
+	's/AND files_dropped_at IS NULL\) THEN/) THEN/'
 mutant "a refused create keeps its key" disk.t functions/disk.sql \
 	"s/AND i.session_id = s.id;/AND false;/"
 mutant "any failure to probe is evidence" disk.t functions/disk.sql \
@@ -124,6 +126,12 @@ mutant "a sandbox that was silent is tried again" reaper.t functions/session_sto
 	"s/AND NOT coalesce\(p->'skip'.*//"
 mutant "a retry is a first attempt" reaper.t functions/session_stop.sql \
 	"s/AND \(l.attempts > 0\) = .*//"
+mutant "a wish does not mind what became of its row" reaper.t functions/session_stop.sql \
+	"s/AND s.xmin::text = coalesce.*//"
+mutant "who answered at last was late all the same" reaper.t functions/session_stop.sql \
+	"s/IF \(p->>'late'\)::boolean AND/IF false AND/"
+mutant "what sleeps can fail" session.t functions/session_stop.sql \
+	"s/IF p_wish = 'fail' AND s.state NOT IN/IF false AND s.state NOT IN/"
 mutant "a force leaves no trace" reaper.t functions/reaper.sql \
 	"s/PERFORM audit_add\(/PERFORM jsonb_build_array(/"
 

@@ -5,8 +5,7 @@
 . "$top_srcdir/t/sql/rows.sh"
 pg_begin
 make_tenants
-pg_open one
-pg_open two
+open_two
 
 used() { # "sessions|active|previews|disk" as counted
 	q "SELECT sessions, active, previews, disk_mb FROM quota WHERE tenant = '${1:-acme}'"

@@ -5,8 +5,7 @@
 . "$top_srcdir/t/sql/rows.sh"
 pg_begin
 make_tenants
-pg_open one
-pg_open two
+open_two
 
 ready() { # ID
 	create "$1" >/dev/null && verify "$1" 1 >/dev/null
@@ -14,16 +13,6 @@ ready() { # ID
 lease_sql() { # ID EVENT JSON
 	printf "SELECT now_state, applied, coalesce(why, '-') FROM lease_apply('%s', '%s', '{%s}')" \
 		"$(sid "$1")" "$2" "$3"
-}
-# behind SQL_ONE SQL_TWO NAME: two must wait for one's transaction; then both
-# go on.  ONE and TWO are what they answered.
-behind() {
-	ask one BEGIN >/dev/null
-	ONE=$(ask one "$1")
-	tell two "$2"
-	ok "$3: one waits for the other" stands two
-	ask one COMMIT >/dev/null
-	TWO=$(hear two)
 }
 
 # ---- leases
@@ -86,9 +75,6 @@ is "$TWO|$(look g)" "ready|ready|owns_wrapper|1" "is dropped"
 
 # ---- creates
 
-create_sql() { # ID JSON
-	printf "SELECT disposition, session_id FROM session_create('%s')" "$(spec "$1" "$2")"
-}
 key='"idempotencyKey": "key", "requestHash": "h"'
 behind "$(create_sql h1 "$key")" "$(create_sql h2 "$key")" "two creates with one key"
 is "$ONE|$TWO" "created|$(sid h1)|replayed|$(sid h1)" "make one session"
@@ -106,6 +92,32 @@ tell two "$(create_sql j2 '"idempotencyKey": "k4", "requestHash": "other"')"
 ok "a create behind one that fails: one waits for the other" stands two
 ask one ROLLBACK >/dev/null
 is "$(hear two)" "created|$(sid j2)" "gets the key"
+
+# ---- previews
+
+for c in main one two; do
+	ask $c "$("$STACK_BUILD/t/unit/store/print_tables" statements)" >/dev/null
+done
+expose_sql() { # ID
+	printf "EXECUTE port_expose('%s', 'acme', '8080', NULL, 'h', 's', NULL)" "$(sid "$1")"
+}
+ports() { q "SELECT count(*) FROM port WHERE session_id = '$(sid "$1")'"; }
+delete_sql() { # ID
+	printf "SELECT session_request_stop('%s', 'delete', '{\"reason\": \"session-delete\"}')" "$(sid "$1")"
+}
+ready p
+behind "$(delete_sql p)" "$(expose_sql p)" "a preview behind a delete"
+is "$TWO|$(ports p)" "|0" "is refused, and not counted for ever"
+ready q
+behind "$(expose_sql q)" "$(delete_sql q)" "a delete behind a preview"
+is "$TWO|$(ports q)" "deleting|0" "ends it"
+ready r
+must "$(expose_sql r)"
+must "UPDATE port SET expires_at = clock_timestamp() - interval '1 s' WHERE session_id = '$(sid r)'"
+behind "$(expose_sql r)" "EXECUTE ports_expired('10')" "a clean-up behind one that is exposed again"
+is "$TWO|$(ports r)" "|1" "leaves it"
+must "UPDATE port SET expires_at = clock_timestamp() - interval '1 s' WHERE session_id = '$(sid r)'"
+is "$(q "EXECUTE ports_expired('10')")|$(ports r)" "$(sid r)|8080|0" "and takes what has ended"
 
 # ---- a shared sandbox
 

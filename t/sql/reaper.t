@@ -20,7 +20,7 @@ for s in a b c d; do
 	create "$s" >/dev/null && verify "$s" 1 >/dev/null
 	request "$s" sleep idle-timeout >/dev/null
 done
-pg_open one && pg_open two
+open_two
 
 # ---- sharing
 
@@ -77,6 +77,25 @@ ask one "BEGIN" && ask one "SELECT id FROM session WHERE id = '$(sid e)' FOR UPD
 is "$(wish sleep "{\"id\": \"$(sid e)\"}")" "" "what somebody is at is passed over"
 ask one "COMMIT"
 is "$(wish sleep "{\"id\": \"$(sid e)\"}")" e "and has its turn later"
+
+# Between the look and the wish a reaper may stand still for any time.
+past='"expiresAt": "2000-01-01T00:00:00Z"'
+create h "$past" >/dev/null && verify h 1 >/dev/null
+seen=$(q "EXECUTE due_expired('10')")
+is "${seen%|*}" "$(sid h)" "what has expired is due"
+expired="{\"id\": \"$(sid h)\", \"seenRow\": \"${seen#*|}\"}"
+must "EXECUTE session_patch('$(sid h)', 'acme', '{\"expiresAt\": \"3000-01-01T00:00:00Z\"}')"
+is "$(wish delete "$expired")|$(look h)" "|ready|owns_wrapper|1" "a wish is dropped when its row is another by then"
+must "EXECUTE session_patch('$(sid h)', 'acme', '{$past}')"
+seen=$(q "EXECUTE due_expired('10')")
+is "$(wish delete "{\"id\": \"$(sid h)\", \"seenRow\": \"${seen#*|}\"}")" h "and not when it is the same"
+create i >/dev/null
+late="{\"id\": \"$(sid i)\", \"generation\": 1, \"seenActivity\": 0, \"late\": true}"
+must "UPDATE lease SET startup_deadline = 'epoch' WHERE session_id = '$(sid i)'"
+verify i 1 >/dev/null
+is "$(wish fail "$late")|$(look i)" "|ready|owns_wrapper|1" "a late start that answered after all has not failed"
+must "UPDATE lease SET startup_deadline = 'epoch' WHERE session_id = '$(sid i)'"
+is "$(wish fail "$late")|$(look i)" "i|failed|stop_needed|1" "one that did not has"
 
 # ---- what a host has
 

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034 # ONE and TWO are for the tests
 # rows.sh: tenants, keys and sessions for the tests of t/sql.
 #
 # Ids of sessions have 20 characters; `sid a` is one that begins with a.
@@ -66,4 +67,23 @@ make_tenants() {
 		INSERT INTO api_key (id, tenant, org, user_id, scope, hash) VALUES
 		('k', 'acme', 'acme', 'u', 'tenant', 'hash-k'),
 		('o', 'other', 'other', 'u', 'tenant', 'hash-o')"
+}
+
+# ---- two connections, to be stepped through a race
+
+open_two() { pg_open one && pg_open two; }
+
+create_sql() { # ID JSON
+	printf "SELECT disposition, session_id FROM session_create('%s')" "$(spec "$1" "$2")"
+}
+
+# behind SQL_ONE SQL_TWO NAME: two must wait for one's transaction; then both
+# go on.  ONE and TWO are what they answered.
+behind() {
+	ask one BEGIN >/dev/null
+	ONE=$(ask one "$1")
+	tell two "$2"
+	ok "$3: one waits for the other" stands two
+	ask one COMMIT >/dev/null
+	TWO=$(hear two)
 }

@@ -149,6 +149,8 @@ is "$(begin k b)|$(end k a true)|$(end k b true)|$(look k)" \
 	"sleeping|idle-timeout||asleep|asleep|none|1" "the next attempt settles it"
 is "$(request k sleep user-interrupt)|$(look k)" "asleep|asleep|none|1" \
 	"what sleeps need not be put to sleep"
+is "$(request k fail startup-failed '"generation": 1')|$(look k)" "asleep|asleep|none|1" \
+	"a start that failed because of it leaves it asleep, with its files"
 is "$(request k sleep unexpected-wrapper)|$(look k)" "asleep|asleep|stop_needed|1" \
 	"but a wrapper that was seen there must go"
 is "$(begin k c)|$(end k c true)|$(look k)" "asleep|unexpected-wrapper|asleep|asleep|none|1" \
