@@ -382,4 +382,12 @@ def retention_takes_old_events_and_nothing_else_does():
     equal(what(events(sid)["events"]), before, "the others are there")
 
 
+# ---- all of it
+
+@case
+def every_transition_of_all_these_sessions_was_told():
+    equal(service.untold(), [], "changes without an event, or without its who,"
+          " trace and duration")
+
+
 run(lambda: None)

@@ -346,4 +346,12 @@ def draining_stops_what_is_suspended():
     execute(sid, "true")
 
 
+# ---- all of it
+
+@case
+def every_transition_of_all_these_sessions_was_told():
+    equal(service.untold(), [], "changes without an event, or without its who,"
+          " trace and duration")
+
+
 sys.exit(run(lambda: None))

@@ -374,4 +374,12 @@ def every_pass_is_on_record():
             403, "forbidden")
 
 
+# ---- all of it
+
+@case
+def every_transition_of_all_these_sessions_was_told():
+    equal(service.untold(), [], "changes without an event, or without its who,"
+          " trace and duration")
+
+
 sys.exit(run(lambda: None))
