@@ -115,8 +115,8 @@ BEGIN
        OR s.suspend_order <> (p->>'order')::bigint THEN
         RETURN false;
     END IF;
-    SELECT * INTO a FROM lease_apply(p_session, 'retain_warm', p || jsonb_build_object('seconds',
-        CASE WHEN s.keep_alive THEN NULL ELSE s.sleep_after_seconds END));
+    SELECT * INTO a FROM lease_apply(p_session, 'retain_warm',
+        p || jsonb_build_object('seconds', session_warm_seconds(s)));
     IF NOT a.applied THEN
         RETURN false;
     END IF;
