@@ -175,8 +175,8 @@ BEGIN
     END IF;
     IF l.state = 'owns_wrapper' THEN
         PERFORM lease_apply(p_session, 'owned_absent', jsonb_build_object(
-            'instance', l.instance, 'generation', l.generation, 'trace', p->>'trace',
-            'actor', p->>'actor'));
+            'instance', l.instance, 'generation', l.generation, 'reason', 'wrapper_gone',
+            'trace', p->>'trace', 'actor', p->>'actor'));
     END IF;
     UPDATE session
        SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace',

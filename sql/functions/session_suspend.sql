@@ -30,7 +30,8 @@ BEGIN
         RETURN;
     END IF;
     PERFORM lease_apply(p_session, 'retain_warm', jsonb_build_object('instance', l.instance,
-        'generation', l.generation, 'seconds', NULL, 'trace', p->>'trace', 'actor', p->>'actor'));
+        'generation', l.generation, 'seconds', NULL, 'reason', p->>'reason',
+        'trace', p->>'trace', 'actor', p->>'actor'));
     RETURN QUERY
     UPDATE session x
        SET state = 'sleeping', reason = coalesce(p->>'reason', x.reason), suspended_at = at,

@@ -279,6 +279,10 @@ def a_wrapper_that_does_not_go_on_is_replaced():
     equal(execute(sid, "cat /workspace/f"), "kept\n", "files")
     equal(generation(sid), 2, "another wrapper")
     equal(running("8302.%d" % ME), [], "nothing of the old one")
+    told = expect(200, call("GET", at(sid, "/events"))).json["events"]
+    equal([(e["what"], e["generation"]) for e in told
+           if e["kind"] == "step" and e["reason"]], [("ready", 1)],
+          "the step that failed")
 
 
 @case
