@@ -25,7 +25,8 @@ RETURNS double precision LANGUAGE sql VOLATILE AS $$
      WHERE NOT s.keep_alive
 $$;
 
--- {"because", "until"}: why it is alive, as far as rows know.
+-- {"because", "until"}: why it is alive, as far as rows know.  What is busy has
+-- no idle date: it sleeps so long after its work has ended.
 CREATE OR REPLACE FUNCTION session_alive(s session, l lease)
 RETURNS json LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -47,7 +48,8 @@ BEGIN
                  THEN 'recent_activity' END,
             CASE WHEN s.state = 'ready' AND NOT s.keep_alive AND s.extended_until > at
                  THEN 'extended' END], NULL)),
-        'until', iso(least(coalesce(l.startup_deadline, l.keep_warm_until), s.expires_at,
+        'until', iso(least(coalesce(l.startup_deadline,
+                CASE WHEN NOT s.busy THEN l.keep_warm_until END), s.expires_at,
             CASE WHEN s.state = 'ready' THEN least(session_run_end(s), session_old_at(s)) END)));
 END $$;
 

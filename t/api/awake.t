@@ -117,6 +117,9 @@ def an_open_stream_keeps_it_awake():
     s = Stream(sid, "until [ -e /workspace/go ]; do sleep 0.02; done")
     until("it is busy", lambda: get(sid)["busy"])
     true({"busy", "open_stream"} <= set(because(sid)), because(sid))
+    equal(get(sid)["alive"]["until"], value(
+        "SELECT iso(started_at + interval '1 day') FROM session"
+        " WHERE id = :'v1'", sid), "no idle date while it works")
     age(sid, HOUR)
     passes()
     equal(state(sid)[0], "ready", "after a pass")
@@ -124,6 +127,8 @@ def an_open_stream_keeps_it_awake():
     execute(sid, "touch /workspace/go", sessionId="other")
     s.close()
     until("it is over", lambda: not get(sid)["busy"])
+    s = get(sid)
+    equal(s["alive"]["until"], s["lease"]["keepWarmUntil"], "it has one now")
 
 
 # ---- previews
