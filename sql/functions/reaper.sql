@@ -93,7 +93,7 @@ BEGIN
     PERFORM session_stop_end(p_session, v_spec || jsonb_build_object('attempt',
         (SELECT attempt_id FROM lease WHERE session_id = p_session)));
     UPDATE session SET state = 'asleep', reason = 'recovery', busy = false,
-           ended_at = clock_timestamp()
+           ended_at = clock_timestamp(), trace_id = p_trace
      WHERE id = p_session AND state IN ('initializing', 'ready');
     PERFORM audit_add('lease_force_release', 'critical',
         (SELECT tenant FROM session WHERE id = p_session), p_session,

@@ -6,7 +6,27 @@ RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
     SELECT s.started_at + make_interval(secs => s.max_run_seconds - s.ran_seconds)
 $$;
 
--- {"because", "until"}: why it is alive, as far as rows know.
+-- When it will have run for too long without a pause; NULL: never.  The setting
+-- comes with the connection (src/store/store.c).
+CREATE OR REPLACE FUNCTION session_old_at(s session)
+RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT s.started_at + make_interval(secs =>
+        nullif(current_setting('sandlease.too_old_seconds', true), '')::double precision)
+     WHERE NOT s.keep_alive
+$$;
+
+-- How long from now it is to be kept warm: as long as it may be idle, and as
+-- session_extend promised, whatever became of the wrapper it had then.  NULL: no
+-- limit.
+CREATE OR REPLACE FUNCTION session_warm_seconds(s session)
+RETURNS double precision LANGUAGE sql VOLATILE AS $$
+    SELECT greatest(s.sleep_after_seconds,
+               extract(epoch FROM s.extended_until - clock_timestamp()))::double precision
+     WHERE NOT s.keep_alive
+$$;
+
+-- {"because", "until"}: why it is alive, as far as rows know.  What is busy has
+-- no idle date: it sleeps so long after its work has ended.
 CREATE OR REPLACE FUNCTION session_alive(s session, l lease)
 RETURNS json LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -28,8 +48,9 @@ BEGIN
                  THEN 'recent_activity' END,
             CASE WHEN s.state = 'ready' AND NOT s.keep_alive AND s.extended_until > at
                  THEN 'extended' END], NULL)),
-        'until', iso(least(coalesce(l.startup_deadline, l.keep_warm_until), s.expires_at,
-            CASE WHEN s.state = 'ready' THEN session_run_end(s) END)));
+        'until', iso(least(coalesce(l.startup_deadline,
+                CASE WHEN NOT s.busy THEN l.keep_warm_until END), s.expires_at,
+            CASE WHEN s.state = 'ready' THEN least(session_run_end(s), session_old_at(s)) END)));
 END $$;
 
 -- The reaper asked an idle session's wrapper, which last did something

@@ -175,8 +175,8 @@ BEGIN
     END IF;
     IF l.state = 'owns_wrapper' THEN
         PERFORM lease_apply(p_session, 'owned_absent', jsonb_build_object(
-            'instance', l.instance, 'generation', l.generation, 'trace', p->>'trace',
-            'actor', p->>'actor'));
+            'instance', l.instance, 'generation', l.generation, 'reason', 'wrapper_gone',
+            'trace', p->>'trace', 'actor', p->>'actor'));
     END IF;
     UPDATE session
        SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace',
@@ -193,7 +193,6 @@ RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     s session%ROWTYPE;
     a record;
-    v_promised double precision;
 BEGIN
     PERFORM sandbox_settle(p->>'sandbox', p->>'incarnation', 'running', p->>'version');
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
@@ -203,15 +202,12 @@ BEGIN
     IF p ? 'steps' THEN
         PERFORM event_steps(p_session, p);
     END IF;
-    -- a reuse must not shorten what session_extend has promised
-    SELECT extract(epoch FROM keep_warm_until - clock_timestamp()) INTO v_promised
-      FROM lease WHERE session_id = p_session;
     SELECT * INTO a FROM lease_apply(p_session, 'startup_verified', p);
     IF NOT a.applied THEN
         RETURN false;
     END IF;
-    PERFORM lease_apply(p_session, 'retain_warm', p || jsonb_build_object('seconds',
-        CASE WHEN s.keep_alive THEN NULL ELSE greatest(s.sleep_after_seconds, v_promised) END));
+    PERFORM lease_apply(p_session, 'retain_warm',
+        p || jsonb_build_object('seconds', session_warm_seconds(s)));
     UPDATE session
        SET state = 'ready', reason = NULL, started_at = clock_timestamp(), ran_seconds = 0,
            last_activity_at = clock_timestamp(), files_sealed = NULL,

@@ -37,17 +37,23 @@ CREATE OR REPLACE TRIGGER session_state_changed
 
 -- Somebody works in this generation: its sleep moves away, but never nearer
 -- than session_extend promised, and its start has been worth it.  Always true.
-CREATE OR REPLACE FUNCTION session_active(p_session text, p_generation bigint)
+DROP FUNCTION IF EXISTS session_active(text, bigint); -- the other one serves its callers, too
+CREATE OR REPLACE FUNCTION session_active(p_session text, p_generation bigint,
+    p_trace text DEFAULT NULL, p_actor text DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE session
        SET last_activity_at = clock_timestamp(), activity_seq = activity_seq + 1
      WHERE id = p_session;
+    PERFORM lease_apply(p_session, 'delivery_accepted', jsonb_build_object(
+                'instance', l.instance, 'generation', p_generation, 'trace', p_trace,
+                'actor', p_actor))
+       FROM lease l
+      WHERE l.session_id = p_session AND l.startup_deadline IS NOT NULL;
     UPDATE lease l
-       SET startup_deadline = NULL,
-           keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
+       SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
                greatest(l.keep_warm_until,
-                   clock_timestamp() + make_interval(secs => s.sleep_after_seconds)) END
+                   clock_timestamp() + make_interval(secs => session_warm_seconds(s))) END
       FROM session s
      WHERE s.id = p_session AND l.session_id = s.id
        AND l.state = 'owns_wrapper' AND l.generation = p_generation;

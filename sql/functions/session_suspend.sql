@@ -30,7 +30,8 @@ BEGIN
         RETURN;
     END IF;
     PERFORM lease_apply(p_session, 'retain_warm', jsonb_build_object('instance', l.instance,
-        'generation', l.generation, 'seconds', NULL, 'trace', p->>'trace', 'actor', p->>'actor'));
+        'generation', l.generation, 'seconds', NULL, 'reason', p->>'reason',
+        'trace', p->>'trace', 'actor', p->>'actor'));
     RETURN QUERY
     UPDATE session x
        SET state = 'sleeping', reason = coalesce(p->>'reason', x.reason), suspended_at = at,
@@ -115,8 +116,8 @@ BEGIN
        OR s.suspend_order <> (p->>'order')::bigint THEN
         RETURN false;
     END IF;
-    SELECT * INTO a FROM lease_apply(p_session, 'retain_warm', p || jsonb_build_object('seconds',
-        CASE WHEN s.keep_alive THEN NULL ELSE s.sleep_after_seconds END));
+    SELECT * INTO a FROM lease_apply(p_session, 'retain_warm',
+        p || jsonb_build_object('seconds', session_warm_seconds(s)));
     IF NOT a.applied THEN
         RETURN false;
     END IF;

@@ -16,7 +16,7 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
    AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
 
 -- name: auth_session
--- params: hash, is_login, session_id, write_every_seconds, probe
+-- params: hash, is_login, session_id, write_every_seconds, probe, trace_id
 -- One row always: whether the key counts, and what there is of the session
 -- (NULL state: nothing this tenant may know of; `frozen` is ready, but must
 -- wait for room on the disk).  Activity is written when
@@ -24,7 +24,7 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
 -- session_extend promised.  The first work of a generation is its
 -- delivery_accepted.  A probe writes nothing.
 WITH k AS MATERIALIZED (
-    SELECT k.tenant, k.scope
+    SELECT k.id, k.user_id, k.tenant, k.scope
       FROM api_key k
      WHERE k.id = (SELECT id FROM api_key WHERE hash = $1 AND NOT $2::boolean
                    UNION ALL
@@ -33,7 +33,7 @@ WITH k AS MATERIALIZED (
        AND k.revoked_at IS NULL
        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
 ), s AS MATERIALIZED (
-    SELECT s.id, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
+    SELECT s.id, k.id AS key_id, k.user_id, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                       ELSE s.state END AS state, l.state AS lease, l.generation,
            s.state = 'ready' AND l.state = 'owns_wrapper' AND NOT $5::boolean
            AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
@@ -46,10 +46,11 @@ WITH k AS MATERIALIZED (
 )
 SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation
   FROM (SELECT 1) one LEFT JOIN s ON true
- WHERE s.due IS NOT TRUE OR session_active(s.id, s.generation);
+ WHERE s.due IS NOT TRUE
+    OR session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id);
 
 -- name: auth_preview
--- params: session_id, port, token_hash, write_every_seconds, probe
+-- params: session_id, port, token_hash, write_every_seconds, probe, trace_id
 -- No row: no such port.  token_hash is compared once more by the caller.
 SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                           ELSE s.state END AS state,
@@ -66,7 +67,7 @@ SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 
                   OR l.startup_deadline IS NOT NULL
                   OR l.keep_warm_until < clock_timestamp() + interval '60 s'
                      AND s.last_activity_at < clock_timestamp() - interval '1 s')
-       THEN session_active(s.id, l.generation) ELSE true END;
+       THEN session_active(s.id, l.generation, $6, 'gate') ELSE true END;
 
 -- name: login_create
 -- params: hash, key_id, seconds

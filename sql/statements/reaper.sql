@@ -117,7 +117,7 @@ SELECT x.id
 SELECT id FROM stop_wishes($1, $2::jsonb) AS t (id);
 
 -- name: stop_watchdogs
--- params: limit, retry
+-- params: limit, retry, trace_id
 -- Attempts that ran out of time: back to stop_needed, with their backoff.
 SELECT count(*) FILTER (WHERE a.applied) AS expired
   FROM (SELECT session_id, attempt_id FROM lease
@@ -126,7 +126,8 @@ SELECT count(*) FILTER (WHERE a.applied) AS expired
          LIMIT $1::int
            FOR UPDATE SKIP LOCKED) l,
        lease_apply(l.session_id, 'stop_attempt_expired',
-           jsonb_build_object('attempt', l.attempt_id, 'retry', $2::jsonb)) a;
+           jsonb_build_object('attempt', l.attempt_id, 'retry', $2::jsonb,
+               'trace', $3::text)) a;
 
 -- name: due_stops
 -- params: host, limit
@@ -169,7 +170,7 @@ SELECT * FROM due
  LIMIT $2::int;
 
 -- name: settle_sleepers
--- params: limit
+-- params: limit, trace_id
 -- Sleeping, and the lease has been released already (a crash in between).
 WITH due AS (
     SELECT s.id FROM session s JOIN lease l ON l.session_id = s.id
@@ -177,7 +178,8 @@ WITH due AS (
      LIMIT $1::int
        FOR UPDATE OF s SKIP LOCKED
 ), done AS (
-    UPDATE session s SET state = 'asleep', busy = false, ended_at = clock_timestamp()
+    UPDATE session s SET state = 'asleep', busy = false, ended_at = clock_timestamp(),
+           trace_id = $2
       FROM due
      WHERE s.id = due.id AND s.state = 'sleeping'
        AND EXISTS (SELECT FROM lease l WHERE l.session_id = s.id AND l.state = 'none')

@@ -145,7 +145,7 @@ auth_session(struct call *c)
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_SESSION, &r, &e, k.hash,
 		k.is_login ? "true" : "false", id, every,
-		is_probe(c) ? "true" : "false") < 0)
+		is_probe(c) ? "true" : "false", c->trace_id) < 0)
 		say_unavailable(c, &e);
 	else if (rows_null(r, 0, "scope"))
 		deny_key(c, &k);
@@ -177,7 +177,7 @@ read_preview(struct call *c, struct rows **r, struct err *e)
 	snprintf(every, sizeof(every), "%" PRId64,
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_PREVIEW, r, e, id, port, hash,
-		every, is_probe(c) ? "true" : "false") < 0)
+		every, is_probe(c) ? "true" : "false", c->trace_id) < 0)
 		return -1;
 	if (rows_count(*r) == 0 ||
 	    !token_equal(rows_text(*r, 0, "token_hash"), hash)) {

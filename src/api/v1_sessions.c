@@ -149,11 +149,13 @@ v1_session_get(struct call *c, struct err *e)
 	if (awake_ask(ctl, &row, &st, e) < 0)
 		st.busy = was; /* it could not be told */
 	/* lists ask nobody: they show what was seen last */
-	if (st.busy != was &&
-	    STORE_RUN(ctl->store, STMT_SESSION_SET_BUSY, NULL, e, id,
-		st.busy ? "true" : "false") < 0)
-		return -1;
-	json_object_set_new(s, "busy", json_boolean(st.busy));
+	if (st.busy != was) {
+		json_decref(TAKE(s));
+		if (STORE_RUN(ctl->store, STMT_SESSION_SET_BUSY, NULL, e, id,
+			st.busy ? "true" : "false") < 0 ||
+		    session_json_read(c, ctl, id, &s, e) < 0)
+			return -1;
+	}
 	awake_explain(&st,
 	    json_integer_value(json_object_get(s, "sleepAfterSeconds")),
 	    json_object_get(s, "alive"));

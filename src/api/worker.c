@@ -32,7 +32,7 @@ worker_run(const struct conf *conf, enum pool pool, int listen_fd,
 		return EXIT_FAILURE;
 	}
 	app.store = store_new(conf->database, &POOL_OPTIONS[pool]);
-	store_quotas(app.store, conf);
+	store_limits(app.store, conf);
 	server = server_new(listen_fd);
 	while (!*stopping) {
 		struct call c;
@@ -58,7 +58,7 @@ worker_cgi(const struct conf *conf)
 	struct call c;
 
 	app.store = store_new(conf->database, &POOL_OPTIONS[POOL_API]);
-	store_quotas(app.store, conf);
+	store_limits(app.store, conf);
 	server_cgi(&c);
 	c.context = &app;
 	dispatch(&c);

@@ -296,8 +296,10 @@ static int
 go_on(struct control *ctl, const struct session_row *s, struct launch *l,
     struct err *e)
 {
-	if (suspend_resume(ctl, s->id, e) < 0)
+	if (suspend_resume(ctl, s->id, e) < 0) {
+		launch_note_steps(ctl, l, e);
 		return -1;
+	}
 	steps_end(&l->steps);
 	launch_note_steps(ctl, l, NULL);
 	return 0;

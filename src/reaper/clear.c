@@ -51,7 +51,7 @@ clear_sleepers(struct pass *p)
 	if (p->dry_run)
 		return;
 	if (STORE_RUN(p->ctl->store, STMT_SETTLE_SLEEPERS, &r, &e,
-		pass_number(FORGET_BATCH).text) < 0)
+		pass_number(FORGET_BATCH).text, p->ctl->trace) < 0)
 		pass_failed(p, "sleepers", &e);
 	else
 		p->scanned += rows_int(r, 0, "settled");

@@ -24,7 +24,7 @@ stops_expire_watchdogs(struct pass *p)
 		struct err e = { 0 };
 
 		if (STORE_RUN(p->ctl->store, STMT_STOP_WATCHDOGS, &r, &e,
-			limit.text, retry) < 0) {
+			limit.text, retry, p->ctl->trace) < 0) {
 			pass_failed(p, "stop_watchdogs", &e);
 			return;
 		}

@@ -24,7 +24,7 @@ struct store {
 	PGconn *conn; /* NULL until the first statement, and after a failure */
 	char *conninfo;
 	char *program;
-	char *quotas; /* as options of a connection, or NULL */
+	char *limits; /* as options of a connection, or NULL */
 	int statement_timeout_ms;
 	bool ended; /* the server has said good-bye */
 	bool prepared[STMT__MAX];
@@ -84,18 +84,19 @@ store_new(const char *conninfo, const struct store_options *o)
 	return st;
 }
 
-/* sql/functions/quota.sql reads them where a limit may be reached. */
+/* Read by sql/functions/quota.sql and sql/functions/session_awake.sql. */
 void
-store_quotas(struct store *st, const struct conf *c)
+store_limits(struct store *st, const struct conf *c)
 {
-	free(st->quotas);
-	st->quotas = xasprintf(" -c sandlease.quota_sessions=%" PRId64
+	free(st->limits);
+	st->limits = xasprintf(" -c sandlease.quota_sessions=%" PRId64
 			       " -c sandlease.quota_active=%" PRId64
 			       " -c sandlease.quota_creates_per_minute=%" PRId64
 			       " -c sandlease.quota_previews=%" PRId64
-			       " -c sandlease.quota_disk_mb=%" PRId64,
+			       " -c sandlease.quota_disk_mb=%" PRId64
+			       " -c sandlease.too_old_seconds=%" PRId64,
 	    c->quota_sessions, c->quota_active, c->quota_creates_per_minute,
-	    c->quota_previews, c->quota_disk_mb);
+	    c->quota_previews, c->quota_disk_mb, c->too_old_seconds);
 }
 
 void
@@ -114,7 +115,7 @@ store_free(struct store *st)
 	store_disconnect(st);
 	free(st->conninfo);
 	free(st->program);
-	free(st->quotas);
+	free(st->limits);
 	free(st);
 }
 
@@ -155,7 +156,7 @@ connect_now(struct store *st, struct err *e)
 		st->statement_timeout_ms,
 		st->statement_timeout_ms < 2000 ? st->statement_timeout_ms
 						: 2000,
-		st->quotas != NULL ? st->quotas : "");
+		st->limits != NULL ? st->limits : "");
 	const char *const keys[] = { "connect_timeout", "dbname", "options",
 		"application_name", NULL };
 	const char *const values[] = { "2", st->conninfo, options, st->program,

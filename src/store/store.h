@@ -33,10 +33,11 @@ struct store *store_new(const char *conninfo, const struct store_options *o);
 void store_free(struct store *st);
 
 /*
- * The service's own quotas, for those orgs that have none of theirs; they come
- * with the next connection.  Without them there are none.
+ * The service's own limits that SQL must know: quotas, for those orgs that have
+ * none of theirs, and how old a session may get.  They come with the next
+ * connection.  Without them there are none.
  */
-void store_quotas(struct store *st, const struct conf *c);
+void store_limits(struct store *st, const struct conf *c);
 
 /*
  * Runs one statement.  Parameters are text, NULL is SQL's; as many as the

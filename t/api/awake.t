@@ -71,6 +71,41 @@ def an_idle_session_says_why_it_is_awake_and_until_when():
             400, "validation_failed", "expiresAt")
 
 
+@case
+def what_extend_promised_outlives_its_wrapper():
+    for how in ({"suspend": False}, {"suspend": True}):
+        sid = create(sleepAfterSeconds=60)["id"]
+        expect(200, call("POST", at(sid, "/extend"), {"seconds": HOUR}))
+        expect(200, call("POST", at(sid, "/sleep"), how))
+        s = expect(200, call("POST", at(sid, "/resume"))).json
+        equal(s["alive"]["because"], ["recent_activity", "extended"], how)
+        true(s["alive"]["until"] >= value(
+            "SELECT iso(extended_until) FROM session WHERE id = :'v1'", sid),
+             "so long at least, with %r: %r" % (how, s["alive"]))
+        age(sid, 120)
+        passes()
+        equal(state(sid)[0], "ready", "after a pass")
+
+
+@case
+def a_day_without_a_pause_is_the_end_and_is_told():
+    s = create(sleepAfterSeconds=2 * 24 * HOUR)
+    end = value("SELECT iso(started_at + interval '1 day') FROM session"
+                " WHERE id = :'v1'", s["id"])
+    equal(s["alive"]["until"], end, "until")
+    service.configure(too_old_seconds=7200)
+    service.restart()
+    try:
+        equal(get(s["id"])["alive"]["until"], value(
+            "SELECT iso(started_at + interval '2 hours') FROM session"
+            " WHERE id = :'v1'", s["id"]), "as the operator says")
+        expect(200, call("PATCH", at(s["id"]), {"keepAlive": True}))
+        equal(get(s["id"])["alive"]["until"], None, "but with keepAlive")
+    finally:
+        service.configure(too_old_seconds=86400)
+        service.restart()
+
+
 # ---- streams
 
 @case
@@ -79,12 +114,17 @@ def an_open_stream_keeps_it_awake():
     s = Stream(sid, "until [ -e /workspace/go ]; do sleep 0.02; done")
     until("it is busy", lambda: get(sid)["busy"])
     true({"busy", "open_stream"} <= set(because(sid)), because(sid))
+    equal(get(sid)["alive"]["until"], value(
+        "SELECT iso(started_at + interval '1 day') FROM session"
+        " WHERE id = :'v1'", sid), "no idle date while it works")
     age(sid, HOUR)
     passes()
     equal(state(sid)[0], "ready", "after a pass")
     execute(sid, "touch /workspace/go", sessionId="other")
     s.close()
     until("it is over", lambda: not get(sid)["busy"])
+    s = get(sid)
+    equal(s["alive"]["until"], s["lease"]["keepWarmUntil"], "it has one now")
 
 
 # ---- previews

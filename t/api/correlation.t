@@ -194,6 +194,21 @@ def many_creates_of_one_anchor_make_one_session():
 
 
 @case
+def different_keys_of_one_anchor_lead_to_it_all_at_once():
+    keys = ["anchor:%d" % i for i in range(6)]
+    s = expect(201, ask(*keys, isolation="session")).json["id"]
+    expect(200, call("POST", at(s, "/sleep")))
+    before = value("SELECT count(*) FROM session")
+    replies = many([lambda k=k: ask(k) for k in keys] +
+                   [lambda k=k: ask(k, "new:" + k) for k in keys])
+    equal([(r.status, r.json["id"]) for r in replies], [(200, s)] * 12,
+          "each finds it")
+    equal(get(s)["lease"]["generation"], 2, "it was resumed once")
+    equal(value("SELECT count(*) FROM session"), before, "and none was made")
+    equal(len(keys_of(s)), 12, "what came along names it, too")
+
+
+@case
 def so_do_many_creates_of_one_name():
     for isolation in ("shared", "session"):
         replies = many([lambda: call("POST", "/v1/sessions?wait=60", {

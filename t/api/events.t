@@ -8,9 +8,9 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from service import (at, call, create, execute, expect, get, new_key,
+from service import (at, call, create, execute, expect, get, job, new_key,
                      problem, reap, setting, sql, stack, until, value)
-from tap import case, equal, run, true
+from tap import Skip, case, equal, run, true
 
 WORKERS = 4  # of which one may wait
 service.begin("api_workers = %d" % WORKERS)
@@ -126,6 +126,39 @@ def a_resume_and_a_reuse_tell_their_steps_too():
     expect(200, call("POST", at(sid, "/api/write"),
                      {"path": "go", "content": ""}))
     work.join(service.PATIENCE)
+
+
+@case
+def what_was_frozen_tells_its_steps_too():
+    sid = create(suspend=True)["id"]
+    if not expect(200, call("POST", at(sid, "/sleep"))).json["suspended"]:
+        raise Skip("nothing can be frozen here")
+    after = last(sid)
+    execute(sid, "true")
+    found = new(sid, after)
+    equal(steps(found), [(s, "reused") for s in STEPS[:-1]] +
+          [("ready", "proved")], "steps")
+    equal(what(found, "state"), ["initializing", "ready"], "states")
+    equal({e["actor"] for e in found}, {ACTOR.replace("key:", "gate:")}, "who")
+
+
+@case
+def a_wrapper_that_died_is_told_and_so_is_the_next_one():
+    sid = create()["id"]
+    mark = "8401.%d" % os.getpid()
+    pid = job(sid, mark)[0]
+    while not service.stat(pid)[0].startswith("sandlease-cell"):
+        pid = service.stat(pid)[2]
+    after = last(sid)
+    os.kill(pid, signal.SIGKILL)
+    until("it is replaced", lambda: call("GET", at(sid, "/api/ping")).status
+          == 200)
+    found = new(sid, after)
+    equal([(e["what"], e["reason"], e["generation"]) for e in found
+           if e["kind"] == "lease"][:2],
+          [("owned_absent", "wrapper_gone", 1), ("allocate", None, 2)], "why")
+    equal(dict(steps(found)), dict(zip(STEPS, (
+        "kept", "reused", "admitted", "launched", "proved"))), "steps")
 
 
 @case
@@ -400,6 +433,14 @@ def retention_takes_old_events_and_nothing_else_does():
     equal(value("SELECT count(*) FROM event WHERE what = 'ancient'"), "0",
           "it went")
     equal(what(events(sid)["events"]), before, "the others are there")
+
+
+# ---- all of it
+
+@case
+def every_transition_of_all_these_sessions_was_told():
+    equal(service.untold(), [], "changes without an event, or without its who,"
+          " trace and duration")
 
 
 run(lambda: None)

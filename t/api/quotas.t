@@ -133,6 +133,27 @@ def active_sessions_are_limited_and_sleep_makes_room():
 
 
 @case
+def whoever_wakes_a_session_needs_room_for_it():
+    org = Org("--max-active", "1")
+    s = org.made(isolation="session", wakeOnPreview=True,
+                 correlationKeys=["k"], name="n")
+    host = expect(201, org.call("POST", at(s, "/ports"), {
+        "port": 8000})).json["url"].split("/")[2]
+    expect(200, org.call("POST", at(s, "/sleep")))
+    other = org.made(isolation="session")
+    refused(org.create(correlationKeys=["k"]), "active", 1, 1)
+    refused(org.create(name="n"), "active", 1, 1)
+    r = expect(429, call("GET", "/", key="", headers={"Host": host}))
+    equal(r.json["code"], "QUOTA_EXCEEDED", "a preview")
+    true(r.header("Retry-After"), "Retry-After")
+    equal(expect(200, org.call("GET", at(s))).json["state"], "asleep",
+          "it sleeps on")
+    expect(200, org.call("DELETE", at(other)))
+    equal(call("GET", "/", key="", headers={"Host": host}).status, 307,
+          "once there is room a preview wakes it")
+
+
+@case
 def what_is_frozen_needs_room_to_go_on():
     org = Org("--max-active", "1")
     s = org.made(isolation="session", suspend=True)
@@ -274,6 +295,23 @@ def a_burst_does_not_overshoot():
                                          {"port": 3000 + p})
                     for p in range(10)])
     equal(sorted(r.status for r in replies), [201] * 3 + [429] * 7, "ports")
+
+
+@case
+def no_quota_is_overshot_by_a_burst():
+    for option, limit, name, used in (
+            ("--max-sessions", 3, "sessions", 3),
+            ("--creates-per-minute", 3, "createsPerMinute", 3),
+            ("--max-disk-mb", 3 * 4096, "diskMb", 3 * 4096)):
+        org = Org(option, str(limit))
+        replies = many([lambda o=org: o.create(isolation="session")] * 10)
+        made = [r for r in replies if r.status in (201, 202)]
+        equal(len(made), 3, option)
+        for r in replies:
+            if r not in made:
+                refused(r, name, limit, used)
+        equal(value("SELECT count(*) FROM session WHERE tenant = :'v1'",
+                    org.name), "3", "nothing else was made")
 
 
 @case

@@ -282,6 +282,10 @@ def a_wrapper_that_does_not_go_on_is_replaced():
     equal(execute(sid, "cat /workspace/f"), "kept\n", "files")
     equal(generation(sid), 2, "another wrapper")
     equal(running("8302.%d" % ME), [], "nothing of the old one")
+    told = expect(200, call("GET", at(sid, "/events"))).json["events"]
+    equal([(e["what"], e["generation"]) for e in told
+           if e["kind"] == "step" and e["reason"]], [("ready", 1)],
+          "the step that failed")
 
 
 @case
@@ -347,6 +351,14 @@ def draining_stops_what_is_suspended():
     finally:
         admin("undrain")
     execute(sid, "true")
+
+
+# ---- all of it
+
+@case
+def every_transition_of_all_these_sessions_was_told():
+    equal(service.untold(), [], "changes without an event, or without its who,"
+          " trace and duration")
 
 
 sys.exit(run(lambda: None))

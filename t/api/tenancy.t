@@ -54,21 +54,33 @@ def seen(reply, sid):
     return reply.status, headers, body
 
 
+def told():
+    return int(service.value(
+        "SELECT coalesce(sum((detail->>'times')::int), 0) FROM audit"
+        " WHERE kind = 'session_foreign' AND severity = 'warning'"
+        " AND subject = :'v1' AND tenant = 'demo'", THEIRS))
+
+
 @case
 def another_orgs_session_is_the_same_404_as_none_on_every_route():
     routes = control_routes() + list(DATA_PLANE)
+    asked = 0
     for method, rest in routes:
         body = BODIES.get(rest)
         for state in ("ready", "asleep") if rest == "/api/ping" else ("",):
             if state == "asleep":
                 expect(200, call("POST", at(THEIRS, "/sleep")))
             theirs = call(method, at(THEIRS, rest), body, STRANGER)
+            asked += "/api/expose" not in rest  # no such route: nobody's id
             none = call(method, at(MISSING, rest), body, STRANGER)
             what = "%s %s %s" % (method, rest, state)
             equal(theirs.status, 404, what)
             equal(seen(theirs, THEIRS), seen(none, MISSING), what)
     s = get(THEIRS)
     equal((s["state"], len(s["ports"])), ("asleep", 1), "nothing happened")
+    # and each time the owner hears of it, after the answer has gone out
+    until("all of it is told", lambda: told() >= asked)
+    equal(told(), asked, "once for each call")
     expect(200, call("POST", at(THEIRS, "/resume")))
     equal(execute(THEIRS, "ls"), "", "nothing was written")
 

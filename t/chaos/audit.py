@@ -270,10 +270,12 @@ def explain(w, b):
 
 
 def everything():
-    """{"leaks": [...], "missing": [...], "doubles": [...], "stuck": [...]}"""
+    """{"leaks": [...], "missing": [...], "doubles": [...], "stuck": [...],
+    "untold": [...]}"""
     w = World()
     return {"leaks": list(leaks(w)), "missing": list(missing(w)),
-            "doubles": list(doubles(w)), "stuck": list(stuck(w))}
+            "doubles": list(doubles(w)), "stuck": list(stuck(w)),
+            "untold": service.untold()}
 
 
 # ---- when every session has been deleted and every sandbox retired

@@ -182,6 +182,7 @@ def summarise(options, ledger, m, sampler, found, took, more):
         "doubleOwners": len(found["doubles"]),
         "missing": len(found["missing"]),
         "stuck": len(found["stuck"]),
+        "untold": len(found["untold"]),
         "countersWrong": len(found["counters"]),
         "lost": len(ledger.violations),
         "longestStuckSeconds": round(sampler.longest, 1),
@@ -190,7 +191,7 @@ def summarise(options, ledger, m, sampler, found, took, more):
         "wrappersSeen": more["wrappers"],
     }
     summary["ok"] = not any(summary[k] for k in (
-        "leaks", "doubleOwners", "missing", "stuck", "lost",
+        "leaks", "doubleOwners", "missing", "stuck", "untold", "lost",
         "countersWrong")) \
         and all(m.counts.values()) and summary["creates"] > 0
     return summary

@@ -25,6 +25,7 @@ is "$(value doubleOwners)" 0 "at no moment had a session two wrappers"
 is "$(value lost)" 0 "nothing that was acknowledged is lost"
 is "$(value missing)" 0 "no row is without its thing"
 is "$(value stuck)" 0 "nothing is stuck"
+is "$(value untold)" 0 "every transition is in the history, with who, trace and duration"
 is "$(value countersWrong)" 0 "quotas count what there is"
 ok "the watcher looked on" test "$(value samples)" -gt 50
 ok "and saw who there was" test "$(value wrappersSeen)" -gt 50

@@ -207,7 +207,9 @@ def resume_of_a_start_nobody_has_proved():
 def resume_while_a_stranger_is_there():
     s = session(post("/resume"), isolation="session")
     sql("UPDATE session SET state = 'asleep' WHERE id = :'v1'", s.sid)
-    lease(s.sid, "state = 'none', instance = NULL")
+    sql("SELECT lease_apply(session_id, 'owned_absent', jsonb_build_object("
+        "'instance', instance, 'generation', generation, 'trace', 'forged'))"
+        " FROM lease WHERE session_id = :'v1'", s.sid)
     return s
 
 

@@ -269,6 +269,46 @@ def value(text, *values):
     return sql(text, *values)[0][0]
 
 
+# The history of a session is a chain: each event says from where, and the last
+# one where the row is now.  Who, which trace and how long are in all of them.
+UNTOLD = """
+WITH told AS (
+    SELECT e.*, e.detail->>'from' AS was,
+           CASE kind WHEN 'lease' THEN e.detail->>'to' ELSE what END AS is_now
+      FROM event e WHERE kind IN ('lease', 'state')
+), chain AS (
+    SELECT told.*, lag(is_now) OVER w AS before, lead(id) OVER w IS NULL AS latest
+      FROM told WINDOW w AS (PARTITION BY session_id, kind ORDER BY id)
+)
+SELECT session_id, kind, what, 'was ' || coalesce(was, '-'),
+       'told before ' || coalesce(before, '-')
+  FROM chain
+ WHERE was IS DISTINCT FROM CASE WHEN kind = 'lease' THEN coalesce(before, 'none')
+                                 ELSE before END
+UNION ALL
+SELECT c.session_id, c.kind, c.what, 'is ' || l.state, 'of ' || l.generation
+  FROM chain c JOIN lease l ON l.session_id = c.session_id
+ WHERE latest AND kind = 'lease' AND (is_now, c.generation) <> (l.state, l.generation)
+UNION ALL
+SELECT s.id, 'state', coalesce(c.what, '-'), 'is ' || s.state, ''
+  FROM session s LEFT JOIN chain c ON c.session_id = s.id AND latest AND kind = 'state'
+ WHERE is_now IS DISTINCT FROM s.state
+UNION ALL
+SELECT session_id, kind, what, 'by ' || coalesce(actor, '-'),
+       concat_ws(' ', 'trace', coalesce(trace_id, '-'), 'ms', coalesce(duration_ms::text, '-'))
+  FROM event
+ WHERE kind IN ('lease', 'state', 'step')
+   AND actor IS DISTINCT FROM 'psql' -- a test, playing somebody
+   AND (actor IS NULL OR trace_id IS NULL
+        OR duration_ms IS NULL AND (kind <> 'state' OR detail ? 'from'))
+"""
+
+
+def untold():
+    """Changes of a session or its lease that its history does not tell."""
+    return [" ".join(row) for row in sql(UNTOLD)]
+
+
 def log(name):
     with open(os.path.join(setting("STACK_STATE"), "log", name + ".log"),
               encoding="utf-8", errors="replace") as f:

@@ -100,7 +100,14 @@ def a_day_without_a_pause_is_enough_but_for_keep_alive():
     execute(s["id"], "echo kept >f")
     sql("UPDATE session SET started_at = started_at - interval '25 hours'"
         " WHERE id IN (:'v1', :'v2')", s["id"], keep)
-    equal(passes()["old"], 1, "old")
+    summary = passes()
+    equal(summary["old"], 1, "old")
+    equal(sql("SELECT scanned, stopped, orphans, stuck, old, failures,"
+              " duration_ms >= 0 AND started_at < clock_timestamp()"
+              " FROM reaper_run ORDER BY id DESC LIMIT 1"),
+          [[str(summary[n]) for n in ("scanned", "stopped", "orphans",
+                                      "stuck", "old", "failures")] + ["t"]],
+          "so it is on record")
     equal(state(s["id"]), ["asleep", "too-old", "none"], "state")
     equal(state(keep)[0], "ready", "keepAlive")
     equal(execute(s["id"], "cat f"), "kept\n", "files, and it wakes")
@@ -426,6 +433,14 @@ def every_pass_is_on_record():
                 "validation_failed")
     problem(call("GET", "/v1/reaper/runs", key=service.new_key("t", "v")),
             403, "forbidden")
+
+
+# ---- all of it
+
+@case
+def every_transition_of_all_these_sessions_was_told():
+    equal(service.untold(), [], "changes without an event, or without its who,"
+          " trace and duration")
 
 
 sys.exit(run(lambda: None))

@@ -19,7 +19,7 @@ create a >/dev/null && verify a 1 >/dev/null
 
 readonly EVERY=30
 auth() { # HASH IS_LOGIN ID
-	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}')"
+	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr')"
 }
 
 # ---- who
@@ -71,6 +71,15 @@ idle 10 300
 must "UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s'"
 admit
 is "$(activity)" "1|0|600|f" "the first work of a generation clears its startup deadline"
+accepted_by() { q "SELECT actor, generation, trace_id, detail->>'to' FROM event WHERE what = 'delivery_accepted'"; }
+is "$(accepted_by)" "gate:k/u|1|tr|owns_wrapper" "and is in the history: it was accepted"
+idle 40 500 && admit
+is "$(accepted_by | wc -l)" 1 "once"
+must "UPDATE session SET extended_until = clock_timestamp() + interval '3600 s';
+	UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s', keep_warm_until = NULL"
+admit
+is "$(activity | cut -d'|' -f3,4)" "3600|f" "it breaks no promise (extend)"
+must "UPDATE session SET extended_until = NULL"
 must "UPDATE session SET keep_alive = true"
 idle 40 500 && admit
 is "$(activity)" "1|0|-|f" "one that is kept alive has no end"
@@ -121,12 +130,15 @@ is "$(q "SELECT max_run_seconds IS NULL, suspend FROM session WHERE id = '$(sid 
 must "INSERT INTO port (session_id, port, token_hash, token_sealed, expires_at) VALUES
 	('$(sid a)', 8080, 'token', 'x', NULL), ('$(sid a)', 8081, 'token', 'x', clock_timestamp())"
 preview() { # PORT TOKEN
-	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}')"
+	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}', 'tr')"
 }
 is "$(preview 8080 token)" "token|ready|owns_wrapper|1|f|" "a preview's token"
 is "$(preview 8081 token)$(preview 9000 token)" "" "a port that ended, or never was, is not there"
 idle 40 50 && preview 8080 token >/dev/null
 is "$(activity)" "1|0|600|f" "a preview is activity"
+must "UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s'"
+preview 8080 token >/dev/null
+is "$(accepted_by | tail -n 1)" "gate|1|tr|owns_wrapper" "and may be the first work of a generation"
 idle 40 50 && preview 8080 token true >/dev/null
 is "$(activity)" "0|40|50|f" "but a probe"
 idle 40 50 && preview 8080 guess >/dev/null

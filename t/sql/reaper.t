@@ -57,8 +57,14 @@ is "$(claim two '"retries": true, "host": "h2"')" "" "another host has nothing t
 must "UPDATE sandbox SET state = 'stopped' WHERE id = 'ses-c'"
 is "$(claim two '"retries": true, "host": "h2"')" "c" "but to note an end that was seen"
 must "UPDATE lease SET attempt_deadline = 'epoch' WHERE session_id = '$(sid b)'"
-is "$(q "EXECUTE stop_watchdogs('10', '[5]')")" "1" "an attempt that ran out of time is given up"
+is "$(q "EXECUTE stop_watchdogs('10', '[5]', 't9')")" "1" "an attempt that ran out of time is given up"
+told() { q "SELECT what, trace_id FROM event WHERE session_id = '$(sid "$1")' ORDER BY id DESC LIMIT 1"; }
+is "$(told b)" "stop_attempt_expired|t9" "by which pass is told"
 is "$(outcomes one one true b)" "" "and its result comes too late"
+
+must "UPDATE session SET state = 'sleeping' WHERE id = '$(sid a)'"
+is "$(q "EXECUTE settle_sleepers('10', 't8')")|$(told a)" "1|asleep|t8" \
+	"one that sleeps, though nobody said so, is settled"
 
 # ---- wishes
 
@@ -150,6 +156,7 @@ is "$(end f forced true)" "" "the attempt's own result comes too late"
 is "$(q "SELECT lease_force_release('$(sid g)', 't2')")" "owns_wrapper" "one that owns a wrapper"
 is "$(q "SELECT s.state, l.state, l.generation FROM session s JOIN lease l ON l.session_id = s.id
 	WHERE s.id = '$(sid g)'")" "asleep|none|1" "sleeps, and its generation is never used again"
+is "$(told g)" "asleep|t2" "and its history says by which command"
 is "$(q "SELECT string_agg(left(subject, 1) || severity || trace_id || (detail->>'was'), ' ' ORDER BY id)
 	FROM audit WHERE kind = 'lease_force_release'")" "fcriticalt1stopping gcriticalt2owns_wrapper" \
 	"the audit log has both"

@@ -49,6 +49,46 @@ nothing_said_means_defaults(void **state)
 	assert_int_equal(c.log_format, LOG_KV);
 }
 
+/* Operators rely on them, and other tests set their own. */
+static void
+the_figures_that_ship_are_these(void **state)
+{
+	struct err e = { 0 };
+	struct conf c;
+
+	(void)state;
+	assert_int_equal(parse("", &c, &e), 0);
+	assert_int_equal(c.startup_allowance_seconds, 10 * 60);
+	assert_int_equal(c.ready_without_work_seconds, 60);
+	assert_int_equal(c.stop_watchdog_seconds, 45);
+	assert_int_equal(c.stop_retry_seconds.count, 4);
+	assert_int_equal(c.stop_retry_seconds.at[0], 5);
+	assert_int_equal(c.stop_retry_seconds.at[1], 30);
+	assert_int_equal(c.stop_retry_seconds.at[2], 120);
+	assert_int_equal(c.stop_retry_seconds.at[3], 300);
+	assert_int_equal(c.stop_looks_ms.count, 3);
+	assert_int_equal(c.stop_looks_ms.at[0], 100);
+	assert_int_equal(c.stop_looks_ms.at[1], 500);
+	assert_int_equal(c.stop_looks_ms.at[2], 1000);
+	assert_int_equal(c.discovery_seconds, 10);
+	assert_int_equal(c.activity_write_seconds, 30);
+	assert_int_equal(c.sandbox_idle_seconds, 10 * 60);
+	assert_int_equal(c.orphan_seconds, 10 * 60);
+	assert_int_equal(c.stuck_seconds, 30 * 60);
+	assert_int_equal(c.too_old_seconds, 24 * 60 * 60);
+	assert_int_equal(c.failed_files_seconds, 24 * 60 * 60);
+	assert_int_equal(c.sighting_seconds, 5 * 60);
+	assert_int_equal(c.reaper_batch, 50);
+	assert_int_equal(c.reaper_retry_percent, 20);
+	assert_int_equal(c.retention_days, 90);
+	assert_int_equal(c.capacity_min_mb, 2048);
+	assert_int_equal(c.quota_sessions, 1000);
+	assert_int_equal(c.quota_active, 100);
+	assert_int_equal(c.quota_creates_per_minute, 120);
+	assert_int_equal(c.quota_previews, 50);
+	assert_int_equal(c.quota_disk_mb, 20 * 1024);
+}
+
 static void
 lines_are_key_and_value(void **state)
 {
@@ -268,6 +308,7 @@ main(void)
 {
 	static const struct CMUnitTest TESTS[] = {
 		cmocka_unit_test(nothing_said_means_defaults),
+		cmocka_unit_test(the_figures_that_ship_are_these),
 		cmocka_unit_test(lines_are_key_and_value),
 		cmocka_unit_test(mistakes_stop_with_file_and_line),
 		cmocka_unit_test(a_value_as_long_as_the_field_is_refused),

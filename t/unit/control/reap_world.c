@@ -263,6 +263,23 @@ an_empty_shared_sandbox_is_stopped_after_its_grace(void **state)
 	assert_string_equal(world_state(w), "deleted none 1 stopped");
 }
 
+static void
+a_sandbox_of_one_session_does_not_outlive_its_wrapper(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_script("stop", FAKE_FAIL, 1);
+	(void)!session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e);
+	assert_string_equal(world_state(w), "asleep none 1 running");
+	assert_int_equal(reap(w).retired, 0); /* it was tried just now */
+	world_ask(w, "UPDATE sandbox SET deadline = 'epoch'");
+	assert_int_equal(reap(w).retired, 1);
+	assert_string_equal(world_state(w), "asleep none 1 stopped");
+}
+
 /* A create gets in between a retirement's intent and its effect. */
 static struct world *LATE;
 
@@ -347,6 +364,8 @@ main(void)
 		WORLD_TEST(another_host_s_reaper_touches_nothing),
 		WORLD_TEST(a_sandbox_no_row_knows_ends_after_two_sightings),
 		WORLD_TEST(an_empty_shared_sandbox_is_stopped_after_its_grace),
+		WORLD_TEST(
+		    a_sandbox_of_one_session_does_not_outlive_its_wrapper),
 		WORLD_TEST(
 		    a_session_that_slipped_into_a_retired_sandbox_sleeps),
 		WORLD_TEST(a_dry_run_only_tells),

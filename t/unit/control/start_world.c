@@ -201,7 +201,7 @@ what_is_warm_is_proved_and_used_again(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	(void)world_ask(w,
-	    "UPDATE lease SET keep_warm_until = clock_timestamp() + interval '1 day'");
+	    "UPDATE session SET extended_until = clock_timestamp() + interval '1 day'");
 	SUCCEEDS(world_resume(w, &e));
 	assert_int_equal(fake_calls("agent.launch"), 1);
 	assert_int_equal(fake_calls("agent.prove"), 2);

@@ -169,7 +169,7 @@ a_refused_quota_says_which_and_how_much(void **state)
 	auto_rows struct rows *none = NULL, *some = NULL;
 	struct err e = { 0 };
 
-	store_quotas(limited, &SMALL);
+	store_limits(limited, &SMALL);
 	SUCCEEDS(STORE_RUN(st, STMT_QUOTA_USAGE, &none, &e, "nobody"));
 	assert_int_equal(rows_int(none, 0, "max_sessions"), 0);
 	SUCCEEDS(STORE_RUN(limited, STMT_QUOTA_USAGE, &some, &e, "nobody"));
