@@ -274,9 +274,9 @@ a_sandbox_of_one_session_does_not_outlive_its_wrapper(void **state)
 	(void)!session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    &e);
 	assert_string_equal(world_state(w), "asleep none 1 running");
-	assert_int_equal(reap(w).retired, 0); /* it was tried just now */
+	assert_int_equal(world_reap(w).retired, 0); /* it was tried just now */
 	world_ask(w, "UPDATE sandbox SET deadline = 'epoch'");
-	assert_int_equal(reap(w).retired, 1);
+	assert_int_equal(world_reap(w).retired, 1);
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
 }
 
