@@ -1,9 +1,11 @@
 /* stops.c: carries out what is to be stopped, in waves. */
 #include "reaper/stops.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/wave.h"
@@ -114,6 +116,28 @@ tell(struct pass *p)
 		printf("stops: %s\n", rows_text(r, i, "session_id"));
 }
 
+/* They are tried again, for ever; from here on somebody should know. */
+static void
+alert(struct pass *p)
+{
+	int64_t often = p->ctl->conf->stop_alert_attempts, failing;
+	struct pass_number attempts = pass_number(often);
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (STORE_RUN(p->ctl->store, STMT_STOPS_FAILING, &r, &e,
+		attempts.text) < 0) {
+		pass_failed(p, "stops_failing", &e);
+		return;
+	}
+	failing = rows_int(r, 0, "failing");
+	if (failing > 0)
+		log_line(LOG_ERROR, "stops_failing",
+		    "%" PRId64 " stops have been tried %" PRId64
+		    " times or more: sandlease-admin lease list says why",
+		    failing, often);
+}
+
 void
 stops_run(struct pass *p)
 {
@@ -124,4 +148,5 @@ stops_run(struct pass *p)
 		tell(p);
 	else
 		run_all(p, &q);
+	alert(p);
 }

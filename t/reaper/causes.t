@@ -347,6 +347,60 @@ def only_force_releases_what_nobody_can_look_at():
     equal(state(s["id"])[0], "deleted", "and the rest is finished")
 
 
+@case
+def force_releases_a_lease_without_metadata_and_the_audit_log_has_it():
+    s = create(isolation="session")
+    sql("DELETE FROM session WHERE id = :'v1'", s["id"])
+    sql("UPDATE sandbox SET host = 'gone-for-good' WHERE id = :'v1'",
+        s["sandboxId"])
+    sql("UPDATE lease SET changed_at = changed_at - interval '11 minutes'"
+        " WHERE session_id = :'v1'", s["id"])
+    for _ in range(2):
+        passes()
+        equal(value("SELECT state FROM lease WHERE session_id = :'v1'",
+                    s["id"]), "stop_needed", "nobody can look at it: kept")
+    service.admin("lease", "release", "--force", s["id"])
+    equal(value("SELECT state FROM lease WHERE session_id = :'v1'", s["id"]),
+          "none", "released")
+    equal(sql("SELECT severity, detail->>'was' FROM audit WHERE kind ="
+              " 'lease_force_release' AND subject = :'v1'", s["id"]),
+          [["critical", "stop_needed"]], "the audit log has it")
+    service.admin("lease", "release", "--force", s["id"])
+    equal(value("SELECT count(*) FROM audit WHERE subject = :'v1'", s["id"]),
+          "1", "what was none is not released again")
+    sql("UPDATE sandbox SET host = :'v2' WHERE id = :'v1'", s["sandboxId"],
+        value("SELECT host FROM reaper_run ORDER BY id DESC LIMIT 1"))
+
+
+@case
+def a_stop_that_failed_five_times_is_an_error_in_log_and_health():
+    service.configure(discovery_seconds=1)
+    key = service.new_key("ops", "w", "--scope", "admin")
+    s = create(isolation="session")
+    init = service.init_of(job(s["id"], "8205.%d" % ME)[0])
+    sql("SELECT session_request_stop(:'v1', 'sleep',"
+        " '{\"reason\": \"user-interrupt\"}')", s["id"])
+    os.kill(init, signal.SIGSTOP)
+    try:
+        for attempts in (4, 5):
+            sql("UPDATE lease SET attempts = :'v2'::int - 1, next_attempt_at ="
+                " clock_timestamp() WHERE session_id = :'v1'", s["id"],
+                attempts)
+            said = service.run("sandlease-reaper").stderr
+            equal(value("SELECT attempts FROM lease WHERE session_id = :'v1'",
+                        s["id"]), str(attempts), "attempts")
+            equal(b"stops_failing" in said, attempts == 5, "log: %r" % said)
+            equal(call("GET", "/v1/health", key=key).json["failingStops"],
+                  attempts - 4, "health")
+    finally:
+        os.kill(init, signal.SIGCONT)
+        service.configure(discovery_seconds=10)
+    sql("UPDATE lease SET next_attempt_at = clock_timestamp()"
+        " WHERE state = 'stop_needed'")
+    passes()
+    equal(state(s["id"])[::2], ["asleep", "none"], "once it answers")
+
+
 # ---- what it did
 
 @case
