@@ -2,6 +2,7 @@
 #include "control/steps.h"
 
 #include "common/clock.h"
+#include "common/str.h"
 
 void
 steps_end(struct steps *s)
@@ -24,6 +25,13 @@ bool
 steps_under_way(const struct steps *s)
 {
 	return s->count > 0 && s->step[s->count - 1].ended_us == 0;
+}
+
+bool
+steps_are_at(const struct steps *s, const char *what)
+{
+	return steps_under_way(s) &&
+	    str_equal(s->step[s->count - 1].what, what);
 }
 
 json_t *

@@ -31,10 +31,16 @@ struct turn {
 typedef json_t *answer_fn(struct turn *t);
 
 static json_t *
-no(const char *code)
+fail(const char *code, const char *message)
 {
 	return json_pack("{s:b, s:s, s:s}", "ok", 0, "code", code, "message",
-	    "the fake refuses");
+	    message);
+}
+
+static json_t *
+no(const char *code)
+{
+	return fail(code, "the fake refuses");
 }
 
 static json_t *
@@ -49,7 +55,9 @@ look(struct turn *t)
 {
 	json_t *list = json_array();
 
-	if (t->c != NULL && t->c->generation > 0)
+	for (int i = 0;
+	     t->c != NULL && t->c->generation > 0 && i < (t->c->twin ? 2 : 1);
+	     i++)
 		json_array_append_new(list,
 		    json_pack("{s:s, s:I}", "instance", t->c->instance,
 			"generation", (json_int_t)t->c->generation));
@@ -243,7 +251,8 @@ converse(const struct talk *talk)
 		reply = answer(&t);
 		pthread_mutex_unlock(&FAKE.lock);
 	} else {
-		reply = no("launch_failed");
+		reply = fail("launch_failed",
+		    how == FAKE_FULL ? strerror(ENOSPC) : "the fake refuses");
 	}
 	if (how != FAKE_LOSE)
 		(void)!channel_send(talk->sock, reply, NULL, 0, &ignored);

@@ -48,6 +48,30 @@ a_full_disk_of_its_own_destroys_a_sandbox_and_says_so(void **state)
 	    "deleted");
 }
 
+/* init, or the wrapper, met it: only its words come over. */
+static void
+a_full_disk_inside_is_told_by_its_words(void **state)
+{
+	struct world *w = *state;
+
+	assert_string_equal(sibling_after(w, "agent.launch", FAKE_FULL, true),
+	    "asleep|sandbox_destroyed|none");
+	assert_string_equal(sibling_after(w, "agent.launch", FAKE_FULL, false),
+	    "ready||owns_wrapper");
+	assert_int_equal(fake_calls("stop"), 1);
+}
+
+static void
+an_engine_s_own_failure_is_evidence(void **state)
+{
+	struct world *w = *state;
+
+	assert_string_equal(sibling_after(w, "storage_make", FAKE_BROKEN,
+				false),
+	    "asleep|sandbox_destroyed|none");
+	assert_int_equal(fake_calls("stop"), 1);
+}
+
 static void
 a_neighbour_s_full_disk_destroys_nobody_s_sandbox(void **state)
 {
@@ -395,6 +419,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(
 		    a_full_disk_of_its_own_destroys_a_sandbox_and_says_so),
+		WORLD_TEST(a_full_disk_inside_is_told_by_its_words),
+		WORLD_TEST(an_engine_s_own_failure_is_evidence),
 		WORLD_TEST(a_neighbour_s_full_disk_destroys_nobody_s_sandbox),
 		WORLD_TEST(
 		    a_permission_error_on_a_temporary_file_is_not_capacity_evidence),
