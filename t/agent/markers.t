@@ -7,10 +7,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from box import Box, eventually, new_session  # noqa: E402
 from tap import ok, run, same  # noqa: E402
 
-OLD, HIDDEN = new_session(), new_session()
+OLD, HIDDEN, DEAF = new_session(), new_session(), new_session()
 box = Box(before=f"""
 SANDLEASE_SESSION_ID={OLD} SANDLEASE_INSTANCE_ID=old SANDLEASE_GENERATION=2 sleep 1000 &
-NOTE=SANDLEASE_SESSION_ID={HIDDEN} sleep 1000 &""")
+NOTE=SANDLEASE_SESSION_ID={HIDDEN} sleep 1000 &
+(trap '' TERM; SANDLEASE_SESSION_ID={DEAF} SANDLEASE_INSTANCE_ID=deaf SANDLEASE_GENERATION=1 exec sleep 1000) &""")
 
 
 def look(session):
@@ -38,6 +39,12 @@ def nobody_in_a_cell_passes_for_another_session():
 def it_can_be_ended():
     ok(box.ask("term", session=OLD)["ok"], "SIGTERM reaches it")
     ok(eventually(lambda: look(OLD) == []), "and it is gone")
+    deaf = [{"instance": "deaf", "generation": 1}]
+    ok(eventually(lambda: look(DEAF) == deaf), "one that ignores SIGTERM runs")
+    box.ask("term", session=DEAF)
+    same(look(DEAF), deaf, "it is still there after it")
+    box.ask("kill", session=DEAF, waitMs=10000)
+    ok(eventually(lambda: look(DEAF) == []), "SIGKILL ends it")
 
 
 try:
