@@ -154,6 +154,21 @@ def initializing_without_a_worker():
 
 
 @case
+def initializing_with_an_agent_that_never_said_a_word():
+    before = service.sandbox_pids()
+    with Paused("connect") as p:
+        p.create(isolation="session")
+        fresh = set(service.sandbox_pids()) - set(before)
+        true(fresh, "its sandbox is there")
+        for pid in fresh:
+            os.kill(pid, signal.SIGSTOP)
+        p.kill()
+    true(delete(p.sid) in ("deleted", "deleting"), "state")
+    finished(p.sid)
+    equal(service.sandbox_pids(), before, "sandboxes")
+
+
+@case
 def failed():
     sid = create(isolation="session")["id"]
     expect(200, call("POST", at(sid, "/sleep")))
