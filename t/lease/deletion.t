@@ -266,8 +266,9 @@ def with_the_wrapper_stopped():
 def with_the_agent_dead():
     sid = create(isolation="session")["id"]
     os.kill(service.init_of(service.job(sid, mark(8104))[0]), signal.SIGKILL)
-    equal(delete(sid), "deleted", "state")
-    gone(sid)
+    # the kernel may still be at it
+    true(delete(sid) in ("deleted", "deleting"), "state")
+    finished(sid)
 
 
 @case
