@@ -98,9 +98,9 @@ const atPort = (id, port) => `${at(id)}/ports/${encodeURIComponent(port)}`;
 
 export const me = () => call("GET", "/me", undefined, { quiet: true });
 export const logIn = (key) => call("POST", "/login", { key }, { quiet: true });
+export const logOut = () => call("DELETE", "/login");
 export const health = (signal) =>
 	call("GET", "/health", undefined, { signal });
-export const logOut = () => call("DELETE", "/login");
 
 export function listSessions({ state, cursor, limit }, signal) {
 	const query = new URLSearchParams({ limit });

@@ -64,19 +64,26 @@ function table(body) {
 			body));
 }
 
-/* What only an operator is told, and can do something about. */
-function lostLeases() {
-	const node = el("p", { class: "notice", hidden: true });
-	return {
-		node,
-		async refresh(signal) {
-			const { leasesWithoutMetadata: n } = await api.health(signal);
-			text(node, `Leases whose session is gone: ${n}. They are kept until a look`
-				+ " proves that nothing of them runs."
-				+ " On the server: sandlease-admin lease list --without-session");
-			node.hidden = n === 0;
-		},
-	};
+/* What only an operator can do something about, and with which command. */
+const TROUBLES = [
+	["leasesWithoutMetadata", (n) => `Leases without their session's row: ${n}`,
+		"Each is kept until a look proves that nothing of it runs.",
+		"sandlease-admin lease list --without-session"],
+	["failingStops", (n) => `Stops that fail again and again: ${n}`,
+		"They are tried for ever; the last error says why.",
+		"sandlease-admin lease list"],
+];
+
+function makeTrouble([, , why, command]) {
+	return el("div", { class: "notice" }, el("div", {},
+		el("strong"), el("p", { text: why }),
+		el("p", { class: "facts", text: command })));
+}
+
+function showTroubles(list, health) {
+	keyed(list, TROUBLES.filter(([name]) => health[name] > 0), ([name]) => name,
+		makeTrouble, (node, [name, say]) =>
+			text(node.querySelector("strong"), say(health[name])));
 }
 
 export function sessionsView(main, { me, query, go, fail, say }) {
@@ -85,7 +92,7 @@ export function sessionsView(main, { me, query, go, fail, say }) {
 	const cursors = [null]; /* of the pages up to the one shown */
 	let next = null;
 
-	const lost = lostLeases();
+	const troubles = el("div", { role: "status", class: "troubles" });
 	const body = el("tbody");
 	const empty = el("div", { class: "empty", hidden: true });
 	const where = el("span", { class: "where" });
@@ -107,7 +114,7 @@ export function sessionsView(main, { me, query, go, fail, say }) {
 		back.disabled = cursors.length === 1;
 		forth.disabled = next === null || next === undefined;
 		if (me.scope === "admin")
-			await lost.refresh(signal);
+			showTroubles(troubles, await api.health(signal));
 	}, () => REFRESH_MS, fail);
 
 	back.addEventListener("click", () => {
@@ -135,7 +142,7 @@ export function sessionsView(main, { me, query, go, fail, say }) {
 		el("div", { class: "page-head" },
 			el("h1", { text: "Sessions", tabindex: "-1", "data-focus": true }),
 			create),
-		lost.node, filters(state), table(body), empty,
+		troubles, filters(state), table(body), empty,
 		el("div", { class: "pager" }, where, back, forth));
 	return refresh.stop;
 }

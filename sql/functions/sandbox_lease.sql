@@ -2,7 +2,9 @@
 -- adds a session or retires a sandbox goes through here.
 
 -- Intent to have it running on this host: a running one is kept, else a new
--- incarnation is written before anything is started.
+-- incarnation is written before anything is started.  So it is where somebody
+-- means to stop it (attempts > 0): that may come at any time, and must find
+-- nobody in the one it is meant for.
 -- Raises SX411 while it is being destroyed, SX505 when another host has it: its
 -- processes, or, stopped, its files.
 CREATE OR REPLACE FUNCTION sandbox_want(p_id text, p_incarnation text, p_host text,
@@ -20,7 +22,7 @@ BEGIN
     IF s.state <> 'absent' AND s.host <> p_host THEN
         RAISE SQLSTATE 'SX505' USING MESSAGE = 'the sandbox lives on another host';
     END IF;
-    IF s.state IN ('creating', 'running') AND s.boot_id = p_boot THEN
+    IF s.state IN ('creating', 'running') AND s.boot_id = p_boot AND s.attempts = 0 THEN
         UPDATE sandbox SET idle_since = NULL
          WHERE id = p_id AND idle_since IS NOT NULL;
         s.idle_since := NULL;
@@ -54,7 +56,8 @@ BEGIN
         RETURN false;
     END IF;
     -- a stop has no state of its own: the row says 'destroying' only when its
-    -- files go too, so a crash in a stop is repaired by stopping again
+    -- files go too, so a crash in a stop is repaired by stopping again, or by
+    -- whoever wants it next (sandbox_want)
     -- whoever dies or fails in it is followed later and later, for ever
     UPDATE sandbox
        SET state = CASE WHEN p_destroy THEN 'destroying' ELSE state END,

@@ -216,7 +216,9 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    DELETE FROM alias WHERE session_id = p_session; -- one that came while it was asked for
+    -- those that came while it was asked for
+    DELETE FROM alias WHERE session_id = p_session;
+    DELETE FROM port WHERE session_id = p_session;
     PERFORM disk_release(v_sandbox);
     RETURN true;
 END $$;

@@ -1,4 +1,7 @@
 /* v1_service.c: how the service itself is doing. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "api/access.h"
 #include "api/app.h"
 #include "api/handlers.h"
@@ -17,14 +20,21 @@ v1_live(struct call *c, struct err *e)
 static int
 add_admin_details(struct app *app, json_t *reply, struct err *e)
 {
-	auto_rows struct rows *r = NULL;
+	auto_rows struct rows *lost = NULL, *stops = NULL;
+	char attempts[24];
 
 	if (!access_scope_allows(app->who.scope, ACCESS_ADMIN))
 		return 0;
-	if (STORE_RUN(app->store, STMT_LEASES_LOST, &r, e) < 0)
+	snprintf(attempts, sizeof(attempts), "%" PRId64,
+	    app->conf->stop_alert_attempts);
+	if (STORE_RUN(app->store, STMT_LEASES_LOST, &lost, e) < 0 ||
+	    STORE_RUN(app->store, STMT_STOPS_FAILING_COUNT, &stops, e,
+		attempts) < 0)
 		return -1;
 	json_object_set_new(reply, "leasesWithoutMetadata",
-	    json_integer(rows_int(r, 0, "lost")));
+	    json_integer(rows_int(lost, 0, "lost")));
+	json_object_set_new(reply, "failingStops",
+	    json_integer(rows_int(stops, 0, "failing")));
 	return 0;
 }
 

@@ -75,6 +75,7 @@ static const struct setting SETTINGS[] = {
 	INT(stop_watchdog_seconds, "45", 1, 3600, "one attempt to stop a wrapper may take this long"),
 	LIST(stop_looks_ms, "100,500,1000", 1, 60000, "when to look after SIGTERM, each from the start; after the last one SIGKILL"),
 	LIST(stop_retry_seconds, "5,30,120,300", 1, 86400, "how long to wait after each attempt to stop that was not confirmed; the last one for ever"),
+	INT(stop_alert_attempts, "5", 1, 1000, "a stop that has been tried so often is told by each pass and by `/v1/health`"),
 	INT(discovery_seconds, "10", 1, 60, "looking for a wrapper may take this long"),
 	INT(activity_write_seconds, "30", 1, 3600, "activity is written at most this often"),
 	INT(sandbox_idle_seconds, "600", 1, 86400, "a shared sandbox in which nothing runs is stopped after this"),

@@ -45,6 +45,7 @@ struct conf {
 	int64_t stop_watchdog_seconds;
 	struct conf_list stop_looks_ms;
 	struct conf_list stop_retry_seconds;
+	int64_t stop_alert_attempts;
 	int64_t discovery_seconds;
 	int64_t activity_write_seconds;
 	int64_t sandbox_idle_seconds;

@@ -152,6 +152,10 @@ preview_rotate(struct control *ctl, const char *id, const char *tenant,
 	if (STORE_RUN(ctl->store, STMT_PORT_ROTATE, &r, e, id, tenant, text,
 		t.hash, t.sealed.data) < 0)
 		return -1;
+	if (rows_count(r) == 0 &&
+	    (str_equal(s.state, "deleting") || str_equal(s.state, "deleted")))
+		return err_set(e, ERR_CONFLICT, "session_deleting",
+		    "the session is %s", s.state);
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
 		    "port %" PRId64 " is not exposed", port);

@@ -62,17 +62,20 @@ static void
 effect(struct control *ctl, struct sandbox_end *s, bool destroy)
 {
 	const struct provider *p = &ctl->provider;
-	size_t slipped_in;
+	size_t sessions;
 	int rc;
 
 	if (destroy)
 		rc = p->ops->destroy(p, s->id, s->incarnation,
 		    clock_ms() + END_SECONDS * 1000, &s->why);
-	else /* a session may have slipped in since the grant: it sleeps */
-		rc = sandbox_control_gone(ctl, s->id, s->incarnation,
-		    &slipped_in, &s->why);
+	else
+		rc = sandbox_control_gone(ctl, s->id, s->incarnation, &sessions,
+		    &s->why);
 	s->done = rc == 0;
-	if (rc < 0)
+	if (rc < 0 && !destroy && s->why.code != NULL &&
+	    str_equal(s->why.code, "stale_incarnation"))
+		s->why = (struct err){ 0 }; /* whoever came next ended it */
+	else if (rc < 0)
 		err_wrap(&s->why, "sandbox %s", s->id);
 	else
 		s->why = (struct err){ 0 }; /* of what did not matter */

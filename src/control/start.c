@@ -137,8 +137,10 @@ act(struct control *ctl, const struct rows *plan, bool alone, bool locked,
 			log_err(LOG_WARN, "start_cleanup", &ignored);
 		return -1;
 	}
-	if (stop_failed_launch(ctl, session, l.target.generation, e->msg,
-		steps_json(&l.steps, e), &ignored) < 0 ||
+	if (stop_failed_start(ctl, session, l.target.generation,
+		steps_are_at(&l.steps, "ready") ? "readiness-failed"
+						: "startup-failed",
+		e->msg, steps_json(&l.steps, e), &ignored) < 0 ||
 	    stop_attempt(ctl, session, &ignored) < 0)
 		log_err(LOG_WARN, "start_cleanup", &ignored);
 	return -1;

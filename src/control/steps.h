@@ -31,7 +31,7 @@ struct steps {
 void steps_enter(struct steps *s, const char *what, const char *how);
 void steps_end(struct steps *s);
 
-/* Whether one has begun and not ended: it is the one that failed. */
+/* Whether one (of that name) has begun and not ended: it is what failed. */
 bool steps_under_way(const struct steps *s);
 bool steps_are_at(const struct steps *s, const char *what);
 

@@ -29,20 +29,12 @@ stop_request(struct control *ctl, const char *session, enum stop_wish wish,
 
 int
 stop_failed_start(struct control *ctl, const char *session, int64_t generation,
-    const char *say, struct err *e)
+    const char *reason, const char *say, json_t *steps, struct err *e)
 {
-	return stop_failed_launch(ctl, session, generation, say, NULL, e);
-}
-
-int
-stop_failed_launch(struct control *ctl, const char *session, int64_t generation,
-    const char *say, json_t *steps, struct err *e)
-{
-	auto_free char *spec =
-	    control_spec_text(json_pack("{s:s, s:s, s:s*, s:s, s:I, s:o*}",
-		"reason", "startup-failed", "trace", ctl->trace, "actor",
-		control_actor(ctl), "say", say, "generation",
-		(json_int_t)generation, "steps", steps));
+	auto_free char *spec = control_spec_text(
+	    json_pack("{s:s, s:s, s:s*, s:s, s:I, s:o*}", "reason", reason,
+		"trace", ctl->trace, "actor", control_actor(ctl), "say", say,
+		"generation", (json_int_t)generation, "steps", steps));
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_REQUEST_STOP, NULL, e, session,
 		WISHES[STOP_FAIL], spec) < 0)

@@ -22,16 +22,13 @@ int stop_request(struct control *ctl, const char *session, enum stop_wish wish,
     MUST_CHECK;
 
 /*
- * Persists that this generation's start has failed, and why.  Dropped when
- * another generation has begun meanwhile: a late outcome is nobody else's.
+ * Persists that this generation's start has failed, why, and the steps it came
+ * to (an array; taken over; may be NULL).  Dropped when another generation has
+ * begun meanwhile: a late outcome is nobody else's.
  */
 int stop_failed_start(struct control *ctl, const char *session,
-    int64_t generation, const char *say, struct err *e) MUST_CHECK;
-
-/* The same, with the steps it came to (an array; taken over; may be NULL). */
-int stop_failed_launch(struct control *ctl, const char *session,
-    int64_t generation, const char *say, json_t *steps, struct err *e)
-    MUST_CHECK;
+    int64_t generation, const char *reason, const char *say, json_t *steps,
+    struct err *e) MUST_CHECK;
 
 /*
  * One attempt, if one is due: a wave of one (wave.h).

@@ -124,6 +124,7 @@ void
 fake_end_cell(struct fake_cell *c)
 {
 	c->generation = 0;
+	c->twin = false;
 	c->instance[0] = '\0';
 	channel_fds_close(&c->fds);
 }
@@ -183,6 +184,14 @@ fake_cell_add(const char *id, const char *session, const char *instance,
 	c = fake_find_cell(id, session, true);
 	str_copy(c->instance, sizeof(c->instance), instance);
 	c->generation = generation;
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+void
+fake_cell_twin(const char *id, const char *session)
+{
+	pthread_mutex_lock(&FAKE.lock);
+	fake_find_cell(id, session, true)->twin = true;
 	pthread_mutex_unlock(&FAKE.lock);
 }
 

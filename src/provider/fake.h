@@ -21,6 +21,7 @@ enum fake_how {
 	FAKE_LOSE,   /* done, but the answer is an error */
 	FAKE_FULL,   /* nothing is done: no space left */
 	FAKE_DENIED, /* nothing is done: no permission */
+	FAKE_BROKEN, /* nothing is done: the engine itself is at fault */
 	FAKE_UNKNOWN /* inspect: "could not tell"; others: FAKE_FAIL */
 };
 
@@ -42,9 +43,10 @@ int fake_calls(const char *op);
 /* Its processes are gone, its files stay. */
 void fake_crash(const char *id);
 
-/* A wrapper nobody asked for; and one that dies by itself. */
+/* A wrapper nobody asked for; one more of each; and one that dies by itself. */
 void fake_cell_add(const char *id, const char *session, const char *instance,
     int64_t generation);
+void fake_cell_twin(const char *id, const char *session);
 void fake_cell_die(const char *id, const char *session);
 
 /* Cells that do not end by SIGTERM; `immortal`: nor by SIGKILL. */

@@ -64,7 +64,9 @@ look(struct turn *t)
 {
 	json_t *list = json_array();
 
-	if (t->c != NULL && t->c->generation > 0)
+	for (int i = 0;
+	     t->c != NULL && t->c->generation > 0 && i < (t->c->twin ? 2 : 1);
+	     i++)
 		json_array_append_new(list,
 		    json_pack("{s:s, s:I}", "instance", t->c->instance,
 			"generation", (json_int_t)t->c->generation));

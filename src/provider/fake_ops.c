@@ -28,6 +28,9 @@ fake_play(const char *op, int64_t deadline_ms, bool *lose, struct err *e)
 	errno = how == FAKE_FULL ? ENOSPC : EACCES;
 	if (how == FAKE_FULL || how == FAKE_DENIED)
 		return err_errno(e, "the fake's %s", op);
+	if (how == FAKE_BROKEN)
+		return err_set(e, ERR_UNAVAILABLE, "engine_broken",
+		    "the fake is broken");
 	return err_set(e, ERR_UNAVAILABLE, "fake_failure", "the fake failed");
 }
 

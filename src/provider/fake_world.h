@@ -25,6 +25,7 @@ struct fake_cell {
 	int64_t generation; /* 0: only storage or a seal */
 	int64_t sealed;
 	bool storage, frozen;
+	bool twin;              /* another one says the same of itself */
 	int64_t age;            /* of its storage, in seconds */
 	int64_t usage, growth;  /* bytes */
 	struct channel_fds fds; /* its listening sockets */

@@ -1,6 +1,7 @@
 /* stops.c: carries out what is to be stopped, in waves. */
 #include "reaper/stops.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "common/clock.h"
@@ -10,7 +11,7 @@
 #include "control/wave.h"
 #include "reaper/plan.h"
 
-enum { SILENT_TWICE = 2, ALERT_FROM = 5 };
+enum { SILENT_TWICE = 2 };
 
 void
 stops_expire_watchdogs(struct pass *p)
@@ -106,11 +107,13 @@ static void
 alert(struct pass *p)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
+	struct pass_number often =
+	    pass_number(p->ctl->conf->stop_alert_attempts);
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
 
-	if (STORE_RUN(p->ctl->store, STMT_STOPS_FAILING, &r, &e,
-		pass_number(ALERT_FROM).text, limit.text) < 0)
+	if (STORE_RUN(p->ctl->store, STMT_STOPS_FAILING, &r, &e, often.text,
+		limit.text) < 0)
 		pass_failed(p, "stops", &e);
 	for (size_t i = 0; r != NULL && i < rows_count(r); i++)
 		log_line(LOG_WARN, "stop_fails",

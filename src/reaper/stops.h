@@ -12,7 +12,7 @@ void stops_expire_watchdogs(struct pass *p);
 /*
  * Wave after wave until nothing is due: first attempts before retries, and
  * retries for a share of the pass's time.  A sandbox that has not answered
- * twice is left for the next pass.  What was tried five times is told.
+ * twice is left for the next pass.  What was tried often is told.
  */
 void stops_run(struct pass *p);
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A disk that is full: what ends, who is frozen, who is put to sleep.
+# A disk that is full: who is frozen, who is put to sleep.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

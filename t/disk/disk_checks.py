@@ -62,6 +62,11 @@ def resize(mb):
                    check=True)
 
 
+def inodes(number):
+    subprocess.run(["mount", "-o", "remount,nr_inodes=%d" % number, state()],
+                   check=True)
+
+
 def unfill():
     try:
         os.unlink(os.path.join(state(), "filler"))
@@ -216,6 +221,26 @@ def a_neighbours_full_disk_destroys_nobodys_sandbox():
         equal(get(one["id"])["state"], "ready", "state")
         until("it goes on", lambda o=one: not get(o["id"])["reason"])
         equal(execute(one["id"], "echo fine"), "fine\n", "and it works")
+
+
+def full_events():
+    return int(value("SELECT count(*) FROM event WHERE kind = 'disk' AND"
+                     " what = 'full'"))
+
+
+@case
+def no_space_for_a_file_on_a_shared_file_system_destroys_nobodys_sandbox():
+    s = session()
+    pids, before_ = service.sandbox_pids(), full_events()
+    all_ = os.statvfs(state())
+    inodes(all_.f_files - all_.f_ffree)
+    try:
+        refused(call("POST", "/v1/sessions", {}))
+    finally:
+        inodes(all_.f_files)
+    equal(full_events(), before_ + 1, "who looks at it is told")
+    true(set(pids) <= set(service.sandbox_pids()), "the same processes run")
+    equal(execute(s["id"], "echo fine"), "fine\n", "the sibling works")
 
 
 @case

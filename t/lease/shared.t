@@ -127,8 +127,12 @@ def one_sessions_memory_hog_never_touches_a_sibling():
     cell = cell_of(sid, "9204.%d" % ME)
     call("POST", at(sid, "/api/execute"), {
         "command": "(setsid sh -c 'while :; do python3 -c \"x = bytearray(1 <<"
-                   " 40)\"; python3 -c \"x = b\\\"a\\\" * (900 << 20)\"; sleep"
-                   " 0.2; done' >/dev/null 2>&1 &); sleep 1"}, KEY)
+                   " 40)\"; python3 -c \"x = b\\\"a\\\" * (900 << 20)\"; echo"
+                   " >>hogged; sleep 0.2; done' >/dev/null 2>&1 &)"}, KEY)
+    hogged = os.path.join(service.setting("STACK_STATE"), "data/storage",
+                          SIBLING["sandboxId"], sid, "workspace/hogged")
+    until("it has had all it gets, twice", lambda: os.path.exists(hogged) and
+          os.stat(hogged).st_size >= 2)
     the_sibling_never_noticed()
     stopped(sid, cell)
 

@@ -1,4 +1,5 @@
-"""paused.py: a worker of one request that sleeps between intent and act."""
+"""paused.py: a worker of one request, or a reaper, that sleeps between intent and
+act."""
 import json
 import os
 import signal
@@ -19,7 +20,7 @@ def _pause_so():
 
 
 class Paused:
-    """A worker of one request, stopped at a point of pause.c."""
+    """A worker of one request, or a reaper, stopped at a point of pause.c."""
 
     def __init__(self, where):
         self.where = where
@@ -32,25 +33,31 @@ class Paused:
     def create(self, **body):
         before = {row[0] for row in sql("SELECT id FROM session")}
         text = json.dumps(body).encode()
+        self._start("sandlease-api", text, {
+            "GATEWAY_INTERFACE": "CGI/1.1", "REQUEST_METHOD": "POST",
+            "PATH_INFO": "/v1/sessions", "QUERY_STRING": "wait=30",
+            "CONTENT_LENGTH": str(len(text)), "HTTP_AUTHORIZATION":
+                "Bearer " + setting("SANDLEASE_API_KEY")})
+        self.sid, = {row[0] for row in sql("SELECT id FROM session")} - before
+
+    def reap(self):
+        self._start("sandlease-reaper", b"", {})
+
+    def _start(self, name, text, env):
         self.process = subprocess.Popen(
-            [service.program("sandlease-api"), "--config",
-             setting("SANDLEASE_CONFIG")], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/", env={
-                "GATEWAY_INTERFACE": "CGI/1.1", "REQUEST_METHOD": "POST",
-                "PATH_INFO": "/v1/sessions", "QUERY_STRING": "wait=30",
-                "CONTENT_LENGTH": str(len(text)), "HTTP_AUTHORIZATION":
-                    "Bearer " + setting("SANDLEASE_API_KEY"),
-                "LD_PRELOAD": _pause_so(), "PAUSE_AT": self.where})
+            [service.program(name), "--config", setting("SANDLEASE_CONFIG")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, cwd="/",
+            env={**env, "LD_PRELOAD": _pause_so(), "PAUSE_AT": self.where})
         self.process.stdin.write(text)
         self.process.stdin.close()
         until("it stops", lambda: service.stat(self.process.pid)[1] == "T")
-        self.sid, = {row[0] for row in sql("SELECT id FROM session")} - before
 
     def lose_its_connection(self):
         """As when PostgreSQL was restarted: its locks are gone."""
         sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
-            " application_name = 'sandlease-api' AND pid IN (SELECT pid FROM"
-            " pg_locks WHERE locktype = 'advisory')")
+            " application_name IN ('sandlease-api', 'sandlease-reaper') AND"
+            " pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')")
 
     def go_on(self):
         """What it answered in the end."""
@@ -58,6 +65,12 @@ class Paused:
         answer = self.process.stdout.read()
         self.process.wait(service.PATIENCE)
         return int(answer.split(b"\r\n")[0].split()[1])
+
+    def finish(self):
+        """It goes on to its end."""
+        os.kill(self.process.pid, signal.SIGCONT)
+        self.process.stdout.read()
+        self.process.wait(service.PATIENCE)
 
     def kill(self):
         self.process.kill()

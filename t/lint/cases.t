@@ -43,9 +43,9 @@ def bare(text):
 
 
 def names(text):
-    """What a file's tests may be called: functions, strings that were joined,
+    """What a file's tests may be called: cases, strings that were joined,
     and the names of cmocka's tests."""
-    for name in re.findall(r"(?m)^(?:def )?(\w{12,})\(", text):
+    for name in re.findall(r"(?m)^@case\ndef (\w+)\(", text):
         yield bare(name)
     for name in re.findall(r"WORLD_TEST\(\s*(\w+)\)", text):
         yield bare(name)

@@ -327,32 +327,6 @@ def a_wrapper_of_a_lease_that_is_none_is_stopped_unless_a_life_has_begun():
 
 
 @case
-def a_stop_that_failed_five_times_is_told_with_its_reason():
-    sid = create()["id"]
-    sql("SELECT session_request_stop(:'v1', 'sleep',"
-        " '{\"reason\": \"user-interrupt\"}')", sid)
-    told = []
-    for attempts in (4, 5):
-        sql("UPDATE lease SET attempts = :'v2', last_error = 'it will not go',"
-            " next_attempt_at = clock_timestamp() + interval '1 hour'"
-            " WHERE session_id = :'v1'", sid, attempts)
-        done = service.run("sandlease-reaper")
-        equal(done.returncode, 0, "status, with %r" % done.stderr)
-        told.append([l for l in done.stderr.decode().splitlines()
-                     if "stop_fails" in l])
-    equal(told[0], [], "not before")
-    equal(len(told[1]), 1, "a line: %r" % told)
-    for word in (sid, "user-interrupt", "5 attempts", "it will not go"):
-        true(word in told[1][0], "%s: %s" % (word, told[1]))
-    sql("UPDATE lease SET next_attempt_at = clock_timestamp()"
-        " WHERE session_id = :'v1'", sid)
-    passes()
-    equal(state(sid)[::2], ["asleep", "none"], "and tried again")
-
-
-# ---- leases without their session's row
-
-@case
 def a_lease_without_metadata_is_shown_and_released_by_proof():
     s = create()
     job(s["id"], "8204.%d" % ME)
@@ -406,6 +380,63 @@ def only_force_releases_what_nobody_can_look_at():
         value("SELECT host FROM reaper_run ORDER BY id DESC LIMIT 1"))
     passes()
     equal(state(s["id"])[0], "deleted", "and the rest is finished")
+
+
+@case
+def force_releases_a_lease_without_metadata_and_the_audit_log_has_it():
+    s = create(isolation="session")
+    sql("DELETE FROM session WHERE id = :'v1'", s["id"])
+    sql("UPDATE sandbox SET host = 'gone-for-good' WHERE id = :'v1'",
+        s["sandboxId"])
+    sql("UPDATE lease SET changed_at = changed_at - interval '11 minutes'"
+        " WHERE session_id = :'v1'", s["id"])
+    for _ in range(2):
+        passes()
+        equal(value("SELECT state FROM lease WHERE session_id = :'v1'",
+                    s["id"]), "stop_needed", "nobody can look at it: kept")
+    service.admin("lease", "release", "--force", s["id"])
+    equal(value("SELECT state FROM lease WHERE session_id = :'v1'", s["id"]),
+          "none", "released")
+    equal(sql("SELECT severity, detail->>'was' FROM audit WHERE kind ="
+              " 'lease_force_release' AND subject = :'v1'", s["id"]),
+          [["critical", "stop_needed"]], "the audit log has it")
+    service.admin("lease", "release", "--force", s["id"])
+    equal(value("SELECT count(*) FROM audit WHERE subject = :'v1'", s["id"]),
+          "1", "what was none is not released again")
+    sql("UPDATE sandbox SET host = :'v2' WHERE id = :'v1'", s["sandboxId"],
+        value("SELECT host FROM reaper_run ORDER BY id DESC LIMIT 1"))
+
+
+@case
+def a_stop_that_failed_five_times_is_told_by_passes_and_health():
+    service.configure(discovery_seconds=1)
+    key = service.new_key("ops", "w", "--scope", "admin")
+    s = create(isolation="session")
+    init = service.init_of(job(s["id"], "8205.%d" % ME)[0])
+    sql("SELECT session_request_stop(:'v1', 'sleep',"
+        " '{\"reason\": \"user-interrupt\"}')", s["id"])
+    os.kill(init, signal.SIGSTOP)
+    try:
+        for attempts in (4, 5):
+            sql("UPDATE lease SET attempts = :'v2'::int - 1, next_attempt_at ="
+                " clock_timestamp() WHERE session_id = :'v1'", s["id"],
+                attempts)
+            said = [l for l in service.run("sandlease-reaper").stderr.decode()
+                    .splitlines() if "stop_fails" in l]
+            equal(value("SELECT attempts FROM lease WHERE session_id = :'v1'",
+                        s["id"]), str(attempts), "attempts")
+            equal(len(said), attempts - 4, "log: %r" % said)
+            equal(call("GET", "/v1/health", key=key).json["failingStops"],
+                  attempts - 4, "health")
+        for word in (s["id"], "user-interrupt", "5 attempts"):
+            true(word in said[0], "%s: %s" % (word, said[0]))
+    finally:
+        os.kill(init, signal.SIGCONT)
+        service.configure(discovery_seconds=10)
+    sql("UPDATE lease SET next_attempt_at = clock_timestamp()"
+        " WHERE state = 'stop_needed'")
+    passes()
+    equal(state(s["id"])[::2], ["asleep", "none"], "once it answers")
 
 
 # ---- what it did

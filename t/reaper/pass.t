@@ -443,8 +443,17 @@ def rows_end_after_their_retention():
         " WHERE id = :'v1'", sid)
     passes()
     equal(get(sid)["state"], "deleted", "before")
+    # something of it was seen since, and its clean-up is not over
+    sql("SELECT lease_apply(:'v1', 'request_stop',"
+        " '{\"reason\": \"unexpected-wrapper\"}')", sid)
+    sql("UPDATE lease SET next_attempt_at = 'infinity' WHERE"
+        " session_id = :'v1'", sid)
     sql("UPDATE session SET ended_at = ended_at - interval '2 days'"
         " WHERE id = :'v1'", sid)
+    passes()
+    equal(get(sid)["state"], "deleted", "an open clean-up postpones it")
+    sql("UPDATE lease SET next_attempt_at = clock_timestamp() WHERE"
+        " session_id = :'v1'", sid)
     passes()
     problem(call("GET", at(sid)), 404, "session_not_found")
     equal(sql("SELECT * FROM lease WHERE session_id = :'v1'", sid), [],

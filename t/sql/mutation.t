@@ -157,6 +157,8 @@ mutant "what was seen down runs again" session.t functions/sandbox_lease.sql \
 	"s/AND \(p_state <> 'running' OR state IN .*\);/;/"
 mutant "what is being destroyed settles as stopped" session.t functions/sandbox_lease.sql \
 	"s/AND \(state <> 'destroying' OR p_state = 'absent'\)//"
+mutant "what is about to be stopped is wanted as it is" session.t functions/sandbox_lease.sql \
+	's/ AND s.attempts = 0 THEN/ THEN/'
 mutant "what is being destroyed is wanted again" race.t functions/sandbox_lease.sql \
 	"s/IF s.state = 'destroying' THEN/IF false THEN/"
 mutant "a deletion ends while a lease is held" session.t functions/session_stop.sql \

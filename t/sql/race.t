@@ -162,4 +162,15 @@ is "$(ask one "SELECT state FROM session WHERE id = '$(sid l)' FOR UPDATE")" sle
 ask one COMMIT >/dev/null
 is "$(hear two)|$(look l)" "asleep|asleep|none|1" "both come to an end"
 
+# ---- a port that is exposed while a deletion is asked for
+
+ready m
+behind "SELECT session_request_stop('$(sid m)', 'delete', '{\"reason\": \"x\"}')" \
+	"INSERT INTO port (session_id, port, token_hash, token_sealed) SELECT id, 8080, 'h', 's'
+	   FROM session WHERE id = '$(sid m)' AND state = 'ready' RETURNING 'exposed'" \
+	"a port behind a delete"
+begin m a >/dev/null && end m a true >/dev/null
+is "$TWO|$(q "SELECT session_deleted('$(sid m)')")|$(q "SELECT count(*) FROM port")" "exposed|t|0" \
+	"goes with the session"
+
 done_testing

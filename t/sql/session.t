@@ -107,6 +107,12 @@ is "$(restart a none 2)|$(box a)" "restarted|initializing|3|inc2-a|creating|inc2
 	"starting again is a new incarnation, and the epoch grows"
 is "$(q "SELECT sandbox_settle('ses-a', 'inc-a', 'stopped', NULL)")" f \
 	"the one before it has nothing more to say"
+create w >/dev/null && verify w 1 >/dev/null && stop w sleep >/dev/null
+is "$(q "SELECT sandbox_retire('ses-w', 'inc-w', false, 30)")|$(restart w none 1)|$(box w)" \
+	"t|restarted|initializing|2|inc2-w|creating|inc2-w|2" \
+	"what somebody means to stop is not wanted any more: a new incarnation"
+is "$(q "SELECT sandbox_settle('ses-w', 'inc-w', 'stopped', NULL)")|$(box w)" "f|creating|inc2-w|2" \
+	"and that stop, when it comes, is none of it"
 is "$(restart b owns_wrapper 1 '"host": "h2"')" "ERROR:  SX505" "what runs elsewhere stays there"
 is "$(restart b owns_wrapper 1 '"boot": "b2"')|$(box b)" \
 	"restarted|initializing|2|inc2-b|creating|inc2-b|2" "after a reboot it is a new incarnation"

@@ -307,11 +307,12 @@ stop_after_a_create(const struct provider *p, const char *id,
 }
 
 static void
-a_session_that_slipped_into_a_retired_sandbox_sleeps(void **state)
+a_stop_that_comes_late_spares_the_session_that_came_meanwhile(void **state)
 {
 	struct world *w = *state;
 	struct provider_ops ops = PROVIDER_FAKE;
 	struct err e = { 0 };
+	struct pass p;
 	bool gone;
 
 	world_ready(w, ISOLATION_SHARED);
@@ -320,11 +321,14 @@ a_session_that_slipped_into_a_retired_sandbox_sleeps(void **state)
 	ops.stop = stop_after_a_create;
 	w->ctl.provider.ops = &ops;
 	LATE = w;
-	world_reap(w);
+	p = world_reap(w);
 	w->ctl.provider.ops = &PROVIDER_FAKE;
-	assert_string_equal(world_state(w), "asleep none 1 stopped");
-	SUCCEEDS(world_resume(w, &e));
-	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	assert_int_equal(p.errors, 0);
+	assert_int_equal(fake_calls("stop"), 1);
+	assert_string_equal(world_ask(w, "SELECT epoch FROM sandbox"), "2");
+	SUCCEEDS(world_resume(w, &e)); /* it is there, and answers */
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+	assert_int_equal(fake_calls("agent.launch"), 2);
 }
 
 static void
@@ -367,7 +371,7 @@ main(void)
 		WORLD_TEST(
 		    a_sandbox_of_one_session_does_not_outlive_its_wrapper),
 		WORLD_TEST(
-		    a_session_that_slipped_into_a_retired_sandbox_sleeps),
+		    a_stop_that_comes_late_spares_the_session_that_came_meanwhile),
 		WORLD_TEST(a_dry_run_only_tells),
 	};
 

@@ -85,6 +85,7 @@ a_launch_that_fails_is_recorded_after_an_observed_absence(void **state)
 	assert_string_equal(world_state(w), "failed none 1 stopped");
 	assert_string_equal(world_steps(w),
 	    "workspace:made sandbox:started admission:admitted wrapper!");
+	assert_string_equal(world_stop_reason(w), "startup-failed");
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 	assert_string_equal(world_ask(w, "SELECT reason IS NULL FROM session"),
@@ -102,6 +103,7 @@ a_wrapper_that_proves_nothing_is_stopped(void **state)
 	assert_int_equal(fake_calls("agent.term"), 1);
 	assert_string_equal(world_state(w), "failed none 1 creating");
 	assert_non_null(strstr(world_steps(w), " wrapper:launched ready!"));
+	assert_string_equal(world_stop_reason(w), "readiness-failed");
 }
 
 static void
@@ -228,10 +230,7 @@ a_warm_reuse_that_fails_invalidates_the_wrapper(void **state)
 	fake_script("agent.prove", FAKE_FAIL, 1);
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
-	assert_string_equal(
-	    world_ask(w,
-		"SELECT detail->>'reason' FROM event WHERE kind = 'lease' AND what = 'request_stop'"),
-	    "unhealthy-wrapper");
+	assert_string_equal(world_stop_reason(w), "unhealthy-wrapper");
 	assert_string_equal(
 	    world_ask(w,
 		"SELECT what, generation FROM event WHERE kind = 'step' AND reason IS NOT NULL"),
@@ -302,55 +301,6 @@ a_shared_sandbox_is_started_once(void **state)
 	assert_int_equal(fake_calls("ensure"), 1);
 	assert_int_equal(fake_calls("agent.launch"), 2);
 	assert_string_equal(world_ask(w, "SELECT count(*) FROM sandbox"), "1");
-}
-
-static void
-a_stranger_is_refused_until_it_is_gone(void **state)
-{
-	struct world *w = *state;
-	struct err e = { 0 };
-
-	world_ready(w, ISOLATION_SHARED);
-	fake_cell_add(w->box, w->id, "stranger", 1);
-	FAILS(world_resume(w, &e), "lease_busy");
-	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
-	assert_string_equal(world_ask(w, "SELECT reason FROM lease"),
-	    "unexpected-wrapper");
-	SUCCEEDS(world_resume(w, &e));
-	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
-}
-
-static void
-a_stranger_in_a_sleeping_session_is_refused_until_it_is_gone(void **state)
-{
-	struct world *w = *state;
-	struct err e = { 0 };
-
-	world_ready(w, ISOLATION_SHARED);
-	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
-	fake_cell_add(w->box, w->id, "stranger", 1);
-	FAILS(world_resume(w, &e), "lease_busy");
-	assert_string_equal(world_state(w), "asleep stop_needed 1 running");
-	SUCCEEDS(world_resume(w, &e));
-	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
-}
-
-static void
-a_look_that_cannot_tell_refuses_and_kills_nothing(void **state)
-{
-	struct world *w = *state;
-	struct err e = { 0 };
-
-	world_ready(w, ISOLATION_SESSION);
-	fake_script("agent.look", FAKE_HANG, 1);
-	fake_script("inspect", FAKE_UNKNOWN, 1);
-	FAILS(world_resume(w, &e), "lease_busy");
-	assert_string_equal(world_ask(w, "SELECT state, reason FROM lease"),
-	    "stop_needed|observation-failed");
-	assert_int_equal(fake_calls("agent.term"), 0);
-	assert_int_equal(fake_calls("agent.kill"), 0);
-	assert_int_equal(fake_calls("stop"), 0);
 }
 
 static void
@@ -446,10 +396,6 @@ main(void)
 		WORLD_TEST(a_hot_one_leaves_it_alone),
 		WORLD_TEST(who_is_at_work_on_a_start_is_not_disturbed),
 		WORLD_TEST(a_shared_sandbox_is_started_once),
-		WORLD_TEST(a_stranger_is_refused_until_it_is_gone),
-		WORLD_TEST(
-		    a_stranger_in_a_sleeping_session_is_refused_until_it_is_gone),
-		WORLD_TEST(a_look_that_cannot_tell_refuses_and_kills_nothing),
 		WORLD_TEST(a_sandbox_that_died_leaves_its_sessions_asleep),
 		WORLD_TEST(files_that_are_gone_make_it_lost),
 		WORLD_TEST(while_draining_nothing_starts),

@@ -163,14 +163,16 @@ a_reboot_proves_absence_without_asking(void **state)
 {
 	struct world *w = *state;
 	struct err e = { 0 };
+	int connections;
 
 	world_ready(w, ISOLATION_SHARED);
 	fake_crash(w->box);
 	str_copy(w->ctl.provider.boot_id, sizeof(w->ctl.provider.boot_id),
 	    "another");
+	connections = fake_calls("control");
 	SUCCEEDS(put_to_sleep(w, &e));
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
-	assert_int_equal(fake_calls("agent.seal"), 0);
+	assert_int_equal(fake_calls("control"), connections);
 }
 
 static void
@@ -275,6 +277,68 @@ delete_goes_on_when_the_provider_refuses(void **state)
 }
 
 static void
+delete_goes_on_when_the_files_cannot_be_dropped(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone = true;
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_script("storage_drop", FAKE_FAIL, 1);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_false(gone);
+	assert_string_equal(world_state(w), "deleting none 1 running");
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_true(gone);
+	assert_string_equal(world_state(w), "deleted none 1 running");
+}
+
+/* Its files lie there, and so does what it has on disk. */
+static void
+delete_of_what_sleeps_is_finished_by_its_own_host(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	char here[sizeof(w->conf.host_name)];
+	bool gone = true;
+
+	world_ready(w, ISOLATION_SESSION);
+	SUCCEEDS(put_to_sleep(w, &e));
+	str_copy(here, sizeof(here), w->conf.host_name);
+	str_copy(w->conf.host_name, sizeof(w->conf.host_name), "elsewhere");
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_false(gone);
+	assert_string_equal(world_state(w), "deleting none 1 stopped");
+	assert_int_equal(fake_calls("destroy") + fake_calls("storage_drop"), 0);
+	str_copy(w->conf.host_name, sizeof(w->conf.host_name), here);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_true(gone);
+	assert_string_equal(world_state(w), "deleted none 1 absent");
+}
+
+/* The lease is none, and a look happens all the same. */
+static void
+delete_of_what_sleeps_ends_what_runs_in_it(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone = false;
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(put_to_sleep(w, &e));
+	fake_cell_add(w->box, w->id, "stranger", 1);
+	fake_stubborn(true, true);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_false(gone);
+	assert_string_equal(world_state(w), "deleting stop_needed 1 running");
+	assert_int_equal(fake_calls("storage_drop"), 0);
+	fake_stubborn(false, false);
+	world_make_due(w);
+	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
+	assert_true(gone);
+}
+
+static void
 delete_of_what_never_started_still_looks(void **state)
 {
 	struct world *w = *state;
@@ -298,9 +362,11 @@ a_late_failure_is_not_the_next_generation_s(void **state)
 	world_ready(w, ISOLATION_SHARED);
 	fake_cell_die(w->box, w->id);
 	SUCCEEDS(world_resume(w, &e));
-	SUCCEEDS(stop_failed_start(&w->ctl, w->id, 1, "too late", &e));
+	SUCCEEDS(stop_failed_start(&w->ctl, w->id, 1, "startup-failed",
+	    "too late", NULL, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
-	SUCCEEDS(stop_failed_start(&w->ctl, w->id, 2, "in time", &e));
+	SUCCEEDS(stop_failed_start(&w->ctl, w->id, 2, "startup-failed",
+	    "in time", NULL, &e));
 	assert_string_equal(world_state(w), "failed stop_needed 2 running");
 }
 
@@ -375,6 +441,9 @@ main(void)
 		WORLD_TEST(delete_of_one_leaves_a_shared_sandbox),
 		WORLD_TEST(delete_waits_for_what_cannot_be_killed),
 		WORLD_TEST(delete_goes_on_when_the_provider_refuses),
+		WORLD_TEST(delete_goes_on_when_the_files_cannot_be_dropped),
+		WORLD_TEST(delete_of_what_sleeps_is_finished_by_its_own_host),
+		WORLD_TEST(delete_of_what_sleeps_ends_what_runs_in_it),
 		WORLD_TEST(delete_of_what_never_started_still_looks),
 		WORLD_TEST(a_late_failure_is_not_the_next_generation_s),
 		WORLD_TEST(a_stop_is_dropped_when_somebody_came_meanwhile),

@@ -157,6 +157,15 @@ world_story(struct world *w)
 	    w->id);
 }
 
+const char *
+world_stop_reason(struct world *w)
+{
+	return world_ask(w,
+	    "SELECT detail->>'reason' FROM event WHERE session_id = '%s'"
+	    " AND kind = 'lease' AND what = 'request_stop'",
+	    w->id);
+}
+
 int
 world_create(struct world *w, enum isolation how, struct err *e)
 {

@@ -40,6 +40,9 @@ const char *world_state(struct world *w);
 /* Its lease and state events so far, in their order. */
 const char *world_story(struct world *w);
 
+/* Why its stop was asked for. */
+const char *world_stop_reason(struct world *w);
+
 /* The steps of its last start: what, how, and "!" at the one that failed. */
 const char *world_steps(struct world *w);
 
