@@ -11,7 +11,7 @@
 
 enum { EVERY_US = 500 * 1000, AGAIN_US = 900 * 1000 };
 
-/* The same trouble is told once, not twice a second. */
+/* The same trouble is told once, not twice a second, until it is over. */
 static void
 complain(const struct err *e, char last[ERR_MSG_MAX])
 {
@@ -40,8 +40,12 @@ watch_run(const struct conf *conf)
 		store_disconnect(store);
 		while (!*stopping && !disk_wants_guard(&ctl))
 			usleep(EVERY_US);
-		if (!*stopping && disk_guard(&ctl, &e) < 0)
+		if (*stopping)
+			break;
+		if (disk_guard(&ctl, &e) < 0)
 			complain(&e, last);
+		else
+			last[0] = '\0';
 		usleep(EVERY_US);
 	}
 	store_free(store);
