@@ -62,7 +62,7 @@ function call(method, path, body) {
 /* A function of t/lib/stack.sh, on the service around this test. */
 function stack(...words) {
 	return execFileSync("bash", [STACK_SH, "do", ...words],
-		{ encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+		{ encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
 }
 
 /* The browser reports refusals it was told to expect as errors. */
@@ -70,13 +70,6 @@ function expected(message) {
 	const where = message.location().url;
 	return /status of 40[01]/.test(message.text()) &&
 		/\/v1\/(me|login|sessions\/[a-z0-9]{20}\/ports)$/.test(where);
-}
-
-/* What somebody does at the service itself. */
-function stack(...words) {
-	const script = fileURLToPath(new URL("../lib/stack.sh", import.meta.url));
-	return execFileSync(script, ["do", ...words],
-		{ encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
 }
 
 async function logIn(with_) {
