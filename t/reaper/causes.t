@@ -303,15 +303,16 @@ def a_wrapper_of_a_lease_that_is_none_is_stopped_unless_a_life_has_begun():
     instance = value("SELECT instance FROM lease WHERE session_id = :'v1'", sid)
     job(sid, "8205.%d" % ME)
     leaked = ("UPDATE session SET state = 'asleep' WHERE id = '%s';"
-              "UPDATE lease SET state = 'none', instance = NULL"
-              " WHERE session_id = '%s'" % (sid, sid))
+              "SELECT lease_apply(session_id, 'owned_absent', jsonb_build_object("
+              "'instance', instance, 'generation', generation))"
+              " FROM lease WHERE session_id = '%s'" % (sid, sid))
     sql(leaked)
     # a resume that is not committed when the rows are compared
     with service.Held(
             "UPDATE session SET state = 'ready' WHERE id = '%s';"
-            "UPDATE lease SET state = 'owns_wrapper', instance = '%s',"
-            " generation = generation + 1 WHERE session_id = '%s'"
-            % (sid, instance, sid)) as resume:
+            "SELECT lease_apply('%s', 'allocate', jsonb_build_object("
+            "'instance', '%s', 'seconds', 600))"
+            % (sid, sid, instance)) as resume:
         one = start_reaper()
         until("it is done, or waits for the row", lambda: one.poll() is not None
               or sql("SELECT pid FROM pg_locks WHERE NOT granted"))
