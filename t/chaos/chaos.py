@@ -23,7 +23,7 @@ class Sampler(threading.Thread):
     """How long a session is in a state that must pass."""
 
     def __init__(self):
-        super().__init__()
+        super().__init__(daemon=True)  # a judge that fails is no reason to stay
         self.since = {}
         self.longest = 0.0
         self.whose = ""

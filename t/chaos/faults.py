@@ -137,9 +137,11 @@ def reaper(wait=True, **env):
 
 
 def kill_postgres():
-    """All of it at once."""
+    """All of it at once.  Stopped first, so that it starts nobody meanwhile:
+    who is left waits for ever for a lock of those who are dead."""
     top = int(service.stack("daemon_pid", "postgres"))
-    for pid in [top] + service.descendants(top):
+    os.kill(top, signal.SIGSTOP)
+    for pid in service.children(top) + [top]:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
