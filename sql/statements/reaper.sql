@@ -150,9 +150,9 @@ SELECT l.session_id, l.attempts, coalesce(l.reason, '') AS reason,
  LIMIT $2::int;
 
 -- name: due_deletions
--- params: host, limit, after_id
--- Their wrapper is gone; files, sandbox and row are not yet.  From after_id on,
--- so that what fails is tried once in a pass and holds up nobody.  Comes with the
+-- params: host, limit, left
+-- Their wrapper is gone; files, sandbox and row are not yet.  left: those that
+-- were tried in vain, an array; so that they hold up nobody.  Comes with the
 -- sandbox's lock; what somebody else is at is passed over, and so is a sandbox
 -- that failed to go until its next attempt is due.
 WITH due AS MATERIALIZED (
@@ -161,7 +161,7 @@ WITH due AS MATERIALIZED (
       JOIN lease l ON l.session_id = s.id
       JOIN sandbox b ON b.id = s.sandbox_id
      WHERE s.state = 'deleting' AND l.state = 'none' AND b.host IN ('', $1)
-       AND s.id > $3 AND (b.state <> 'destroying' OR b.deadline < statement_timestamp())
+       AND NOT $3::jsonb ? s.id AND (b.state <> 'destroying' OR b.deadline < statement_timestamp())
      ORDER BY s.id
      LIMIT 20 * $2::int
 )

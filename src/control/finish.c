@@ -160,34 +160,36 @@ read_due(const struct rows *r, struct leaving *all)
 }
 
 int
-finish_due(struct control *ctl, int64_t limit, struct finish_count *n,
-    struct err *e)
+finish_due(struct control *ctl, int64_t limit, json_t *left,
+    struct finish_count *n, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	auto_free struct leaving *all = NULL;
+	auto_free char *names = json_text(left);
 	auto_json json_t *boxes = NULL;
 	char text[24];
 	int rc;
 
-	n->found = n->done = n->failed = 0;
+	*n = (struct finish_count){ 0 };
 	snprintf(text, sizeof(text), "%" PRId64, limit);
 	if (STORE_RUN(ctl->store, STMT_DUE_DELETIONS, &r, e,
-		ctl->conf->host_name, text, n->last) < 0)
+		ctl->conf->host_name, text, names) < 0)
 		return -1;
 	n->found = rows_count(r);
-	if (n->found > 0)
-		str_copy(n->last, sizeof(n->last),
-		    rows_text(r, n->found - 1, "session_id"));
 	all = xcalloc(n->found + 1, sizeof(*all));
 	boxes = read_due(r, all);
 	rc = finish(ctl, all, n->found, &n->done, e);
 	control_unlock_all(ctl, boxes);
-	for (size_t i = 0; i < n->found; i++)
+	for (size_t i = 0; i < n->found; i++) {
+		if (!all[i].gone)
+			json_array_append_new(left,
+			    json_string(all[i].session));
 		if (all[i].why.kind != ERR_NONE) {
 			err_wrap(&all[i].why, "session %s", all[i].session);
 			log_err(LOG_WARN, "delete_goes_on", &all[i].why);
 			n->failed++;
 		}
+	}
 	return rc;
 }
 

@@ -12,18 +12,18 @@
 int finish_delete(struct control *ctl, const char *session, bool *done,
     struct err *e) MUST_CHECK;
 
-/* What came of a batch; behind `last` the next one begins. */
+/* What came of a batch. */
 struct finish_count {
 	size_t found, done, failed;
-	char last[ID_MAX];
 };
 
 /*
- * Finishes up to `limit` deletions of this host that nobody else is at.  What
- * failed is logged and counted, for another pass to go on with.
+ * Finishes up to `limit` deletions of this host that nobody else is at, but
+ * for those in `left`, an array of the caller's.  What failed is logged,
+ * counted and added to it, for another pass to go on with.
  */
-int finish_due(struct control *ctl, int64_t limit, struct finish_count *n,
-    struct err *e) MUST_CHECK;
+int finish_due(struct control *ctl, int64_t limit, json_t *left,
+    struct finish_count *n, struct err *e) MUST_CHECK;
 
 /*
  * Drops the files of a session that has failed: intent, then effect, so that

@@ -27,12 +27,13 @@ tell(const char *part, const char *column, const struct rows *r)
 void
 clear_deletions(struct pass *p)
 {
+	auto_json json_t *left = json_array();
 	struct finish_count n = { .found = 1 };
 	struct err e = { 0 };
 
 	while (!p->dry_run && n.found > 0 && pass_has_time(p)) {
-		if (finish_due(p->ctl, p->ctl->conf->reaper_batch, &n, &e) <
-		    0) {
+		if (finish_due(p->ctl, p->ctl->conf->reaper_batch, left, &n,
+			&e) < 0) {
 			pass_failed(p, "deletions", &e);
 			return;
 		}
