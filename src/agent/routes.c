@@ -12,6 +12,8 @@
 #include "web/reply.h"
 #include "web/router.h"
 
+enum { SKIP_MAX = 64 * 1024 * 1024 };
+
 static char session[ID_MAX];
 static char prefix[64];
 
@@ -126,6 +128,7 @@ refuse(struct call *c, struct scene *s, struct err *e)
 	}
 	if (err_status(e) >= 500)
 		log_err(LOG_INFO, "call_failed", e);
+	call_skip_body(c, SKIP_MAX);
 	reply_container_error(c, e, s->context);
 }
 

@@ -105,10 +105,22 @@ call_query(const struct call *c, const char *name, char *out, size_t size,
 	return 0;
 }
 
+enum { CHUNK = 16384 };
+
+void
+call_skip_body(struct call *c, size_t max)
+{
+	auto_free char *buf = xmalloc(CHUNK);
+	size_t skipped = 0;
+	ssize_t n = 0;
+
+	while (skipped < max && (n = c->io->read(c->io_ctx, buf, CHUNK)) > 0)
+		skipped += (size_t)n;
+}
+
 int
 call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 {
-	enum { CHUNK = 16384 };
 	const char *length = call_param(c, "CONTENT_LENGTH");
 	int64_t declared = -1; /* not at all */
 	ssize_t n;

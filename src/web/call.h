@@ -84,6 +84,13 @@ int call_query(const struct call *c, const char *name, char *out, size_t size,
 int call_body(struct call *c, size_t max, struct buf *out, struct err *e)
     MUST_CHECK;
 
+/*
+ * Reads and forgets at most `max` bytes that are left of the body.  nginx ends
+ * a connection whose body nobody took, after it has told the client that it
+ * may be used again.
+ */
+void call_skip_body(struct call *c, size_t max);
+
 /* The body as JSON; an empty body is an empty object. */
 int call_json(struct call *c, size_t max, json_t **out, struct err *e)
     MUST_CHECK;
