@@ -12,7 +12,7 @@
 #include "web/reply.h"
 #include "web/router.h"
 
-enum { SKIP_MAX = 64 * 1024 * 1024 };
+enum { SKIP_MAX = 256 * 1024 * 1024 };
 
 static char session[ID_MAX];
 static char prefix[64];

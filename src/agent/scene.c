@@ -7,7 +7,7 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 
-enum { DEPTH_MAX = 32, PIECE = 16384, DISCARD_MAX = 256 * 1024 * 1024 };
+enum { DEPTH_MAX = 32, PIECE = 16384 };
 
 void
 scene_context(struct call *c, json_t *context)
@@ -58,23 +58,6 @@ drop_nulls(json_t *o)
 	}
 }
 
-/*
- * What is left of a body that is refused is read all the same: closing with
- * bytes unread would tear the answer out of nginx's hands.
- */
-static void
-discard_body(struct call *c)
-{
-	auto_free char *buf = xmalloc(PIECE);
-	size_t total = 0;
-	ssize_t n;
-
-	do {
-		n = c->io->read(c->io_ctx, buf, PIECE);
-		total += n > 0 ? (size_t)n : 0;
-	} while (n > 0 && total < DISCARD_MAX);
-}
-
 int
 scene_body(struct call *c, size_t max, json_t **out, struct err *e)
 {
@@ -83,8 +66,6 @@ scene_body(struct call *c, size_t max, json_t **out, struct err *e)
 	if (call_body(c, max, &text, e) < 0) {
 		if (e->kind == ERR_INVALID)
 			e->code = "validation_failed";
-		if (e->kind == ERR_TOO_LARGE)
-			discard_body(c);
 		return -1;
 	}
 	if (!scene_depth_ok(text.data, text.len, DEPTH_MAX))
