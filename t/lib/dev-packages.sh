@@ -10,6 +10,7 @@ PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps python3 gi
 PACKAGES_CHECK=(libcmocka-dev valgrind chromium cron clang-format-14 cppcheck
 	shellcheck mandoc python3 spin)
 PACKAGES_BENCH=(wrk)
+PACKAGES_FUZZ=(clang libclang-rt-dev)
 PACKAGES_NODE=(npm) # only where Node is too old; brings its own node
 
 readonly NODE_MAJOR=20
