@@ -23,7 +23,13 @@ struct files_source {
 	int fd; /* borrowed; read from where it stands */
 };
 
-/* `path` as it is meant in directory `cwd`. */
+/* errno in the container's words, of the file at `path`.  -1. */
+int files_fail(struct err *e, const char *path);
+
+/*
+ * `path` as it is meant in directory `cwd`, without empty and "." segments.  A
+ * slash at the end stays: it says "directory".  Pure.
+ */
 int files_resolve(const char *cwd, const char *path, char out[FILES_PATH_MAX],
     struct err *e) MUST_CHECK;
 
