@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/id.h"
+#include "agent/draft.h"
 #include "common/mem.h"
 
-enum { CHUNK = 65536, LINKS_MAX = 40, NEW_MODE = 0644, NEW_DIR_MODE = 0755 };
+enum { CHUNK = 65536, LINKS_MAX = 40, NEW_DIR_MODE = 0755 };
 
 /* clang-format off */
 static const struct { int error; enum err_kind kind; const char *code; } ERRNOS[] = {
@@ -102,9 +102,8 @@ files_resolve(const char *cwd, const char *path, char out[FILES_PATH_MAX],
 	return 0;
 }
 
-/* Follows the links at the end of the path, also to what is not there. */
-static int
-follow(char path[FILES_PATH_MAX], struct err *e)
+int
+files_follow(char path[FILES_PATH_MAX], struct err *e)
 {
 	for (int i = 0; i < LINKS_MAX; i++) {
 		char link[FILES_PATH_MAX], dir[FILES_PATH_MAX];
@@ -125,8 +124,8 @@ follow(char path[FILES_PATH_MAX], struct err *e)
 	return files_fail(e, path);
 }
 
-static int
-make_parents(const char *path, struct err *e)
+int
+files_make_parents(const char *path, struct err *e)
 {
 	char dir[FILES_PATH_MAX];
 
@@ -142,106 +141,36 @@ make_parents(const char *path, struct err *e)
 }
 
 static int
-write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-static int
-copy(int fd, const struct files_source *from)
+copy(struct draft *d, const struct files_source *from, struct err *e)
 {
 	auto_free char *buf = NULL;
 
 	if (from->fd < 0)
-		return write_all(fd, from->data, from->len);
+		return draft_write(d, from->data, from->len, e);
 	buf = xmalloc(CHUNK);
 	for (;;) {
 		ssize_t n = read(from->fd, buf, CHUNK);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			return (int)n;
-		if (write_all(fd, buf, (size_t)n) < 0)
+		if (n < 0)
+			return files_fail(e, d->path);
+		if (n == 0)
+			return 0;
+		if (draft_write(d, buf, (size_t)n, e) < 0)
 			return -1;
 	}
-}
-
-/* A device or a fifo is written to, not replaced. */
-static int
-write_in_place(const char *path, const struct files_source *from, struct err *e)
-{
-	auto_fd int fd =
-	    open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-	if (fd < 0 || copy(fd, from) < 0)
-		return files_fail(e, path);
-	return 0;
-}
-
-static int
-replace(const char *path, const struct files_source *from, mode_t mode,
-    struct err *e)
-{
-	char temp[FILES_PATH_MAX + 32], id[ID_REQUEST_LEN + 1];
-	const char *slash = strrchr(path, '/');
-	auto_fd int fd = -1;
-
-	id_random(id, ID_REQUEST_LEN);
-	snprintf(temp, sizeof(temp), "%.*s/.sl-%s", (int)(slash - path), path,
-	    id);
-	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return files_fail(e, path);
-	if (copy(fd, from) < 0 || fchmod(fd, mode) < 0 ||
-	    rename(temp, path) < 0) {
-		files_fail(e, path);
-		unlink(temp);
-		return -1;
-	}
-	return 0;
 }
 
 int
 files_write(const char *path, const struct files_source *from, int mode,
     struct err *e)
 {
-	char target[FILES_PATH_MAX];
-	struct stat st;
+	auto_draft struct draft d = DRAFT_NONE;
 
-	if (!str_copy(target, sizeof(target), path))
-		return err_field(e, "path", "is too long");
-	if (follow(target, e) < 0)
+	if (draft_open(&d, path, mode, e) < 0 || copy(&d, from, e) < 0)
 		return -1;
-	if (target[strlen(target) - 1] == '/') {
-		errno = EISDIR;
-		return files_fail(e, path);
-	}
-	if (make_parents(target, e) < 0)
-		return -1;
-	if (stat(target, &st) < 0) {
-		if (errno != ENOENT)
-			return files_fail(e, path);
-		st = (struct stat){ .st_mode = S_IFREG | NEW_MODE };
-	}
-	if (S_ISDIR(st.st_mode)) {
-		errno = EISDIR;
-		return files_fail(e, path);
-	}
-	if (!S_ISREG(st.st_mode))
-		return write_in_place(target, from, e);
-	return replace(target, from,
-	    (mode >= 0 ? (mode_t)mode : st.st_mode) & 07777, e);
+	return draft_commit(&d, false, e);
 }
 
 static int

@@ -6,11 +6,14 @@ AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
+	src/agent/api_raw.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
 	src/agent/drain.c src/agent/drain.h \
+	src/agent/draft.c src/agent/draft.h \
+	src/agent/entity.c src/agent/entity.h \
 	src/agent/envset.c src/agent/envset.h \
 	src/agent/exec.c src/agent/exec.h \
 	src/agent/files.c src/agent/files.h \
@@ -25,6 +28,7 @@ AGENT_SOURCES = \
 	src/agent/mime.c src/agent/mime.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \
+	src/agent/rawpath.c src/agent/rawpath.h \
 	src/agent/relay.c src/agent/relay.h \
 	src/agent/relay_conn.c src/agent/relay_conn.h \
 	src/agent/relay_page.c src/agent/relay_page.h \
@@ -36,6 +40,7 @@ AGENT_SOURCES = \
 	src/agent/shell_proc.c src/agent/shell_proc.h \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
+	src/agent/tree.c src/agent/tree.h \
 	src/agent/usage.c src/agent/usage.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \

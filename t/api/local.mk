@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	%D%/logging.t \
 	%D%/pooling.t \
 	%D%/quotas.t \
+	%D%/raw-files.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
 	%D%/suspend.t \
