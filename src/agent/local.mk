@@ -4,6 +4,7 @@ dist_man_MANS += src/agent/sandlease-agent.8
 
 AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
+	src/agent/api_archive.c \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
 	src/agent/api_raw.c \
@@ -26,6 +27,7 @@ AGENT_SOURCES = \
 	src/agent/loop.c src/agent/loop.h \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
+	src/agent/pack.c src/agent/pack.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \
 	src/agent/rawpath.c src/agent/rawpath.h \
@@ -41,6 +43,7 @@ AGENT_SOURCES = \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
 	src/agent/tree.c src/agent/tree.h \
+	src/agent/unpack.c \
 	src/agent/usage.c src/agent/usage.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \
@@ -62,13 +65,15 @@ src/agent/sysfilter_table.h: sysfilter_gen$(EXEEXT)
 libexec_PROGRAMS += sandlease-agent
 sandlease_agent_SOURCES = src/agent/main.c
 sandlease_agent_LDADD = libagent.a libweb.a libcommon.a \
-	$(FCGI_LIBS) $(JANSSON_LIBS) -lpthread
+	$(FCGI_LIBS) $(JANSSON_LIBS) $(ARCHIVE_LIBS) $(AGENT_ARCHIVE) -lpthread
 ## Static, because it runs inside other root file systems than ours.
 ## Sanitizers cannot be linked so; that build is for unit tests.
 if SANITIZE
 sandlease_agent_LDFLAGS = $(AM_LDFLAGS)
 else
 sandlease_agent_LDFLAGS = $(AM_LDFLAGS) $(AGENT_STATIC)
+## what is used of libarchive wants these three of the dozen it may want
+AGENT_ARCHIVE = -lacl -lzstd -lz
 endif
 ## -static-pie needs objects made for it (PIE_CFLAGS)
 AGENT_STATIC = `if test -n '$(PIE_CFLAGS)'; then echo -static-pie; else echo -static; fi` -Wl,--gc-sections

@@ -68,6 +68,8 @@ static const struct route ROUTES[] = {
 	{ "GET",  "/files/*",            0, api_raw_get        },
 	{ "PUT",  "/files/*",            0, api_raw_put        },
 	{ "DELETE", "/files/*",          0, api_raw_delete     },
+	{ "GET",  "/archive/*",          0, api_archive_get    },
+	{ "PUT",  "/archive/*",          0, api_archive_put    },
 };
 /* clang-format on */
 

@@ -21,5 +21,7 @@ int api_read(struct call *c, struct err *e);
 int api_raw_get(struct call *c, struct err *e);
 int api_raw_put(struct call *c, struct err *e);
 int api_raw_delete(struct call *c, struct err *e);
+int api_archive_get(struct call *c, struct err *e);
+int api_archive_put(struct call *c, struct err *e);
 
 #endif

@@ -31,22 +31,6 @@ fcgi_read(void *ctx, char *to, size_t max)
 	return n;
 }
 
-static int
-fcgi_write(void *ctx, const char *from, size_t len)
-{
-	FCGX_Request *r = ctx;
-
-	return FCGX_PutStr(from, (int)len, r->out) < 0 ? -1 : 0;
-}
-
-static int
-fcgi_flush(void *ctx)
-{
-	FCGX_Request *r = ctx;
-
-	return FCGX_FFlush(r->out) < 0 ? -1 : 0;
-}
-
 /*
  * Records of our own between libfcgi's, whose buffer is empty then: it would
  * copy everything twice, 8 KB at a time.
@@ -54,7 +38,8 @@ fcgi_flush(void *ctx)
 enum {
 	HEAD_BYTES = 8,
 	STDOUT_RECORD = 6,
-	RECORD_BYTES = 15 * 4096 /* of 65535 possible: whole pages */
+	RECORD_BYTES = 15 * 4096, /* of 65535 possible: whole pages */
+	LARGE = 8192
 };
 
 static int
@@ -73,6 +58,16 @@ send_all(int to, const void *data, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+static int
+send_head(const FCGX_Request *r, size_t len)
+{
+	const unsigned char head[HEAD_BYTES] = { 1, STDOUT_RECORD,
+		(unsigned char)(r->requestId >> 8), (unsigned char)r->requestId,
+		(unsigned char)(len >> 8), (unsigned char)len, 0, 0 };
+
+	return send_all(r->ipcFd, head, sizeof(head));
 }
 
 /* The rest of a record that was announced and cannot be had. */
@@ -94,11 +89,7 @@ fill_record(int to, size_t len)
 static int
 send_record(const FCGX_Request *r, int fd, off_t *from, size_t len)
 {
-	const unsigned char head[HEAD_BYTES] = { 1, STDOUT_RECORD,
-		(unsigned char)(r->requestId >> 8), (unsigned char)r->requestId,
-		(unsigned char)(len >> 8), (unsigned char)len, 0, 0 };
-
-	if (send_all(r->ipcFd, head, sizeof(head)) < 0)
+	if (send_head(r, len) < 0)
 		return -1;
 	while (len > 0) {
 		ssize_t n = sendfile(r->ipcFd, fd, from, len);
@@ -110,6 +101,34 @@ send_record(const FCGX_Request *r, int fd, off_t *from, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+static int
+fcgi_write(void *ctx, const char *from, size_t len)
+{
+	FCGX_Request *r = ctx;
+
+	if (len < LARGE)
+		return FCGX_PutStr(from, (int)len, r->out) < 0 ? -1 : 0;
+	if (FCGX_FFlush(r->out) < 0)
+		return -1;
+	while (len > 0) {
+		size_t n = len < RECORD_BYTES ? len : RECORD_BYTES;
+
+		if (send_head(r, n) < 0 || send_all(r->ipcFd, from, n) < 0)
+			return -1;
+		from += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int
+fcgi_flush(void *ctx)
+{
+	FCGX_Request *r = ctx;
+
+	return FCGX_FFlush(r->out) < 0 ? -1 : 0;
 }
 
 static int

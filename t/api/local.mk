@@ -2,6 +2,7 @@
 
 EXTRA_DIST += \
 	%D%/admin.t \
+	%D%/archive.t \
 	%D%/audit.t \
 	%D%/awake.t \
 	%D%/badinput.t \
