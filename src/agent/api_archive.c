@@ -21,6 +21,7 @@ enum {
 	    256 * 1024, /* an archive that small is known before it is sent */
 	PIPE_BYTES = 1024 * 1024,
 	REPORT_MAX = 64 * 1024,
+	NEW_DIR_MODE = 0755,
 	FORMAT_MAX = 16
 };
 
@@ -189,7 +190,10 @@ cannot_pack(struct worker *w, const char *path, struct err *e)
 	char why[200];
 	ssize_t n = read_full(w->err, why, sizeof(why) - 1);
 
-	why[n > 0 ? n : 0] = '\0';
+	if (n <= 0)
+		return err_set(e, ERR_INTERNAL, "filesystem_error",
+		    "%.150s cannot be archived", path);
+	why[n] = '\0';
 	return err_set(e, ERR_DENIED, "permission_denied",
 	    "%.80s cannot be archived: %s", path, why);
 }
@@ -250,20 +254,19 @@ api_archive_get(struct call *c, struct err *e)
 /* ---- PUT */
 
 static int
-make_directory(char path[FILES_PATH_MAX], struct err *e)
+make_directory(const char *path, struct err *e)
 {
-	char inside[FILES_PATH_MAX + 2];
 	struct stat st;
 
-	snprintf(inside, sizeof(inside), "%s/", path);
-	if (strlen(inside) >= FILES_PATH_MAX)
-		return err_field(e, "path", "is too long");
-	if (files_make_parents(inside, e) < 0)
+	if (files_make_parents(path, e) < 0)
 		return -1;
-	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-		errno = ENOTDIR;
-	else if (access(path, X_OK) == 0)
+	if (mkdir(path, NEW_DIR_MODE) == 0)
 		return 0;
+	if (errno == EEXIST && stat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return 0;
+		errno = ENOTDIR;
+	}
 	return files_fail(e, path);
 }
 
