@@ -23,14 +23,25 @@ struct files_source {
 	int fd; /* borrowed; read from where it stands */
 };
 
-/* `path` as it is meant in directory `cwd`. */
+/* errno in the container's words, of the file at `path`.  -1. */
+int files_fail(struct err *e, const char *path);
+
+/*
+ * `path` as it is meant in directory `cwd`, without empty and "." segments.  A
+ * slash at the end stays: it says "directory".  Pure.
+ */
 int files_resolve(const char *cwd, const char *path, char out[FILES_PATH_MAX],
     struct err *e) MUST_CHECK;
 
+/* Follows the links at the end of the path, also to what is not there. */
+int files_follow(char path[FILES_PATH_MAX], struct err *e) MUST_CHECK;
+
+/* The directories on the way to `path`, those that are missing. */
+int files_make_parents(const char *path, struct err *e) MUST_CHECK;
+
 /*
- * Makes the parents, writes to a temporary name beside the target and
- * renames.  A link's target is written, not the link; an existing file's mode
- * stays unless `mode` says otherwise (-1: it does not).
+ * Writes a whole file, as draft.h says; an existing file's mode stays unless
+ * `mode` says otherwise (-1: it does not).
  */
 int files_write(const char *path, const struct files_source *from, int mode,
     struct err *e) MUST_CHECK;

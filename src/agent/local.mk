@@ -4,13 +4,17 @@ dist_man_MANS += src/agent/sandlease-agent.8
 
 AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
+	src/agent/api_archive.c \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
+	src/agent/api_raw.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
 	src/agent/drain.c src/agent/drain.h \
+	src/agent/draft.c src/agent/draft.h \
+	src/agent/entity.c src/agent/entity.h \
 	src/agent/envset.c src/agent/envset.h \
 	src/agent/exec.c src/agent/exec.h \
 	src/agent/files.c src/agent/files.h \
@@ -23,8 +27,10 @@ AGENT_SOURCES = \
 	src/agent/loop.c src/agent/loop.h \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
+	src/agent/pack.c src/agent/pack.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \
+	src/agent/rawpath.c src/agent/rawpath.h \
 	src/agent/relay.c src/agent/relay.h \
 	src/agent/relay_conn.c src/agent/relay_conn.h \
 	src/agent/relay_page.c src/agent/relay_page.h \
@@ -36,6 +42,8 @@ AGENT_SOURCES = \
 	src/agent/shell_proc.c src/agent/shell_proc.h \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
+	src/agent/tree.c src/agent/tree.h \
+	src/agent/unpack.c \
 	src/agent/usage.c src/agent/usage.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \
@@ -57,13 +65,15 @@ src/agent/sysfilter_table.h: sysfilter_gen$(EXEEXT)
 libexec_PROGRAMS += sandlease-agent
 sandlease_agent_SOURCES = src/agent/main.c
 sandlease_agent_LDADD = libagent.a libweb.a libcommon.a \
-	$(FCGI_LIBS) $(JANSSON_LIBS) -lpthread
+	$(FCGI_LIBS) $(JANSSON_LIBS) $(ARCHIVE_LIBS) $(AGENT_ARCHIVE) -lpthread
 ## Static, because it runs inside other root file systems than ours.
 ## Sanitizers cannot be linked so; that build is for unit tests.
 if SANITIZE
 sandlease_agent_LDFLAGS = $(AM_LDFLAGS)
 else
 sandlease_agent_LDFLAGS = $(AM_LDFLAGS) $(AGENT_STATIC)
+## what is used of libarchive wants these three of the dozen it may want
+AGENT_ARCHIVE = -lacl -lzstd -lz
 endif
 ## -static-pie needs objects made for it (PIE_CFLAGS)
 AGENT_STATIC = `if test -n '$(PIE_CFLAGS)'; then echo -static-pie; else echo -static; fi` -Wl,--gc-sections

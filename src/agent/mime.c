@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "common/mem.h"
 #include "common/str.h"
@@ -115,6 +116,18 @@ mime_of(const char *path, const char *data, size_t len)
 	if (n > 0 && !utf8_valid(data, utf8_whole(data, n)))
 		return "application/octet-stream";
 	return "text/plain";
+}
+
+const char *
+mime_of_fd(const char *path, int fd)
+{
+	auto_free char *head = xmalloc(SNIFF_MAX);
+	ssize_t n = pread(fd, head, SNIFF_MAX, 0);
+	const char *type = by_name(path);
+
+	if (n >= 0 || type != NULL)
+		return mime_of(path, head, n > 0 ? (size_t)n : 0);
+	return "application/octet-stream"; /* a fifo does not say */
 }
 
 static bool

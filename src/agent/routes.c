@@ -67,6 +67,11 @@ static const struct route ROUTES[] = {
 	{ "POST", "/api/execute/stream", 0, api_execute_stream },
 	{ "POST", "/api/write",          0, api_write          },
 	{ "POST", "/api/read",           0, api_read           },
+	{ "GET",  "/files/*",            0, api_raw_get        },
+	{ "PUT",  "/files/*",            0, api_raw_put        },
+	{ "DELETE", "/files/*",          0, api_raw_delete     },
+	{ "GET",  "/archive/*",          0, api_archive_get    },
+	{ "PUT",  "/archive/*",          0, api_archive_put    },
 };
 /* clang-format on */
 
@@ -90,15 +95,28 @@ below_prefix(const char *path)
 	return path[len] == '/' ? path + len : NULL;
 }
 
+/*
+ * nginx has routed by its own reading, in which dots are resolved; the raw one
+ * must agree whose session it is and which of its routes.
+ */
+static bool
+means_the_same(const char *raw, const char *path)
+{
+	const char *below = below_prefix(raw);
+	size_t len = 1 + strcspn(path + 1, "/");
+
+	return below != NULL && strncmp(below, path, len) == 0 &&
+	    len == 1 + strcspn(below + 1, "/?");
+}
+
 static int
 dispatch(struct call *c, struct err *e)
 {
 	const char *path = below_prefix(c->path);
 	const struct route *r;
 
-	/* nginx has routed by its own reading; the raw one must agree */
 	if (path == NULL ||
-	    below_prefix(call_param(c, "REQUEST_URI")) == NULL ||
+	    !means_the_same(call_param(c, "REQUEST_URI"), path) ||
 	    !str_equal(call_param(c, "SL_SESSION"), session))
 		return err_set(e, ERR_INVALID, "validation_failed",
 		    "the request is not for this session");

@@ -2,6 +2,7 @@
 
 EXTRA_DIST += \
 	%D%/admin.t \
+	%D%/archive.t \
 	%D%/audit.t \
 	%D%/awake.t \
 	%D%/badinput.t \
@@ -14,6 +15,7 @@ EXTRA_DIST += \
 	%D%/logging.t \
 	%D%/pooling.t \
 	%D%/quotas.t \
+	%D%/raw-files.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
 	%D%/suspend.t \

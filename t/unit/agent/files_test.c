@@ -52,18 +52,39 @@ assert_content(const char *name, const char *want)
 static void
 paths_are_meant_in_a_directory(void **state)
 {
+	static const struct {
+		const char *cwd, *path, *want;
+	} CASES[] = {
+		{ "/w", "a/b", "/w/a/b" },
+		{ "/w", "/a", "/a" },
+		{ "/", "a", "/a" },
+		{ "/w", ".", "/w/" },
+		{ "/w", "./a//b/./c", "/w/a/b/c" },
+		{ "/w", "a/", "/w/a/" },
+		{ "/w", "a/.", "/w/a/" },
+		{ "/w", "..", "/w/.." },
+		{ "/w", "../.x/...", "/w/../.x/..." },
+		{ "/w", "/", "/" },
+		{ "/w", "//./", "/" },
+		{ "/", ".", "/" },
+	};
 	char out[FILES_PATH_MAX], *longest = xmalloc(FILES_PATH_MAX + 1);
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(files_resolve("/w", "a/b", out, &e), 0);
-	assert_string_equal(out, "/w/a/b");
-	assert_int_equal(files_resolve("/w", "/a", out, &e), 0);
-	assert_string_equal(out, "/a");
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		assert_int_equal(
+		    files_resolve(CASES[i].cwd, CASES[i].path, out, &e), 0);
+		assert_string_equal(out, CASES[i].want);
+	}
 	assert_int_equal(files_resolve("/w", "", out, &e), -1);
 	memset(longest, 'x', FILES_PATH_MAX);
 	longest[FILES_PATH_MAX] = '\0';
-	assert_int_equal(files_resolve("/w", longest, out, &e), -1);
+	for (size_t cut = 0; cut < 4; cut++) {
+		longest[FILES_PATH_MAX - cut] = '\0';
+		assert_int_equal(files_resolve("/", longest, out, &e),
+		    cut < 3 ? -1 : 0);
+	}
 	assert_string_equal(e.field, "path");
 	free(longest);
 }

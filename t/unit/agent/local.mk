@@ -12,6 +12,10 @@ UNIT += t/unit/agent/cells_test
 t_unit_agent_cells_test_SOURCES = t/unit/agent/cells_test.c
 t_unit_agent_cells_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/entity_test
+t_unit_agent_entity_test_SOURCES = t/unit/agent/entity_test.c
+t_unit_agent_entity_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/envset_test
 t_unit_agent_envset_test_SOURCES = t/unit/agent/envset_test.c
 t_unit_agent_envset_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -36,6 +40,10 @@ UNIT += t/unit/agent/mime_test
 t_unit_agent_mime_test_SOURCES = t/unit/agent/mime_test.c
 t_unit_agent_mime_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/pack_test
+t_unit_agent_pack_test_SOURCES = t/unit/agent/pack_test.c
+t_unit_agent_pack_test_LDADD = $(AGENT_UNIT_LIBS) $(ARCHIVE_LIBS)
+
 UNIT += t/unit/agent/proctree_test
 t_unit_agent_proctree_test_SOURCES = t/unit/agent/proctree_test.c
 t_unit_agent_proctree_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -55,6 +63,10 @@ t_unit_agent_scene_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/script_test
 t_unit_agent_script_test_SOURCES = t/unit/agent/script_test.c
 t_unit_agent_script_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/tree_test
+t_unit_agent_tree_test_SOURCES = t/unit/agent/tree_test.c
+t_unit_agent_tree_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/usage_test
 t_unit_agent_usage_test_SOURCES = t/unit/agent/usage_test.c
