@@ -45,6 +45,7 @@ AGENT_SOURCES = \
 	src/agent/tree.c src/agent/tree.h \
 	src/agent/unpack.c \
 	src/agent/usage.c src/agent/usage.h \
+	src/agent/walk.c src/agent/walk.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \
 	src/agent/wrapper_ops.c

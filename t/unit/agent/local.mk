@@ -59,4 +59,8 @@ t_unit_agent_script_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/usage_test
 t_unit_agent_usage_test_SOURCES = t/unit/agent/usage_test.c
 t_unit_agent_usage_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/walk_test
+t_unit_agent_walk_test_SOURCES = t/unit/agent/walk_test.c
+t_unit_agent_walk_test_LDADD = $(AGENT_UNIT_LIBS)
 endif
