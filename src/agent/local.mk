@@ -6,9 +6,10 @@ AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_archive.c \
 	src/agent/api_execute.c \
-	src/agent/api_files.c \
+	src/agent/api_content.c \
 	src/agent/api_raw.c \
 	src/agent/base64.c src/agent/base64.h \
+	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
@@ -42,9 +43,11 @@ AGENT_SOURCES = \
 	src/agent/shell_proc.c src/agent/shell_proc.h \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
+	src/agent/target.c src/agent/target.h \
 	src/agent/tree.c src/agent/tree.h \
 	src/agent/unpack.c \
 	src/agent/usage.c src/agent/usage.h \
+	src/agent/view.c src/agent/view.h \
 	src/agent/walk.c src/agent/walk.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \

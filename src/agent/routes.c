@@ -65,6 +65,7 @@ static const struct route ROUTES[] = {
 	{ "POST", "/api/execute/stream", 0, api_execute_stream },
 	{ "POST", "/api/write",          0, api_write          },
 	{ "POST", "/api/read",           0, api_read           },
+	{ "POST", "/api/read/stream",    0, api_read_stream    },
 	{ "GET",  "/files/*",            0, api_raw_get        },
 	{ "PUT",  "/files/*",            0, api_raw_put        },
 	{ "DELETE", "/files/*",          0, api_raw_delete     },

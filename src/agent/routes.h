@@ -18,6 +18,7 @@ int api_execute(struct call *c, struct err *e);
 int api_execute_stream(struct call *c, struct err *e);
 int api_write(struct call *c, struct err *e);
 int api_read(struct call *c, struct err *e);
+int api_read_stream(struct call *c, struct err *e);
 int api_raw_get(struct call *c, struct err *e);
 int api_raw_put(struct call *c, struct err *e);
 int api_raw_delete(struct call *c, struct err *e);

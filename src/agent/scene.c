@@ -63,9 +63,10 @@ drop_nulls(json_t *o)
  * bytes unread would tear the answer out of nginx's hands.
  */
 static void
-discard_body(struct call *c)
+discard_body(struct call *c, size_t had)
 {
 	auto_free char *buf = xmalloc(PIECE);
+	struct scene *s = c->context;
 	size_t total = 0;
 	ssize_t n;
 
@@ -73,6 +74,9 @@ discard_body(struct call *c)
 		n = c->io->read(c->io_ctx, buf, PIECE);
 		total += n > 0 ? (size_t)n : 0;
 	} while (n > 0 && total < DISCARD_MAX);
+	if (!str_to_int(call_param(c, "CONTENT_LENGTH"), 0, INT64_MAX,
+		&s->body_bytes))
+		s->body_bytes = (int64_t)(had + total);
 }
 
 int
@@ -84,7 +88,7 @@ scene_body(struct call *c, size_t max, json_t **out, struct err *e)
 		if (e->kind == ERR_INVALID)
 			e->code = "validation_failed";
 		if (e->kind == ERR_TOO_LARGE)
-			discard_body(c);
+			discard_body(c, text.len);
 		return -1;
 	}
 	if (!scene_depth_ok(text.data, text.len, DEPTH_MAX))

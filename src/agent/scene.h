@@ -15,7 +15,8 @@
 
 /* call.context of every call here. */
 struct scene {
-	json_t *context; /* owned; shown with an error, NULL: {} */
+	json_t *context;    /* owned; shown with an error, NULL: {} */
+	int64_t body_bytes; /* of a body that was too large */
 };
 
 /* Replaces the context by `context`, which is taken over. */

@@ -8,6 +8,10 @@ UNIT += t/unit/agent/base64_test
 t_unit_agent_base64_test_SOURCES = t/unit/agent/base64_test.c
 t_unit_agent_base64_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/blocks_test
+t_unit_agent_blocks_test_SOURCES = t/unit/agent/blocks_test.c
+t_unit_agent_blocks_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/cells_test
 t_unit_agent_cells_test_SOURCES = t/unit/agent/cells_test.c
 t_unit_agent_cells_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -59,6 +63,10 @@ t_unit_agent_script_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/usage_test
 t_unit_agent_usage_test_SOURCES = t/unit/agent/usage_test.c
 t_unit_agent_usage_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/view_test
+t_unit_agent_view_test_SOURCES = t/unit/agent/view_test.c
+t_unit_agent_view_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/walk_test
 t_unit_agent_walk_test_SOURCES = t/unit/agent/walk_test.c
