@@ -107,7 +107,7 @@ leave(struct walk *w)
 
 	if (w->depth > 1 && l[-1].dir == NULL &&
 	    !take_up(w, &l[-1], dirfd(l->dir))) {
-		errno = 0;
+		errno = ESTALE;
 		return WALK_LOST;
 	}
 	w->depth--;

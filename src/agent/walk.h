@@ -21,7 +21,7 @@ enum walk_step {
 	WALK_UNSEEN, /* an entry that cannot be looked at; errno says why */
 	WALK_LEFT,   /* all of a directory that was entered, not the top's */
 	WALK_END,
-	WALK_LOST /* the rest cannot be read; errno, 0: it was moved away */
+	WALK_LOST /* the rest cannot be read; errno, ESTALE: it was moved */
 };
 
 struct walk {

@@ -36,6 +36,10 @@ UNIT += t/unit/agent/lines_test
 t_unit_agent_lines_test_SOURCES = t/unit/agent/lines_test.c
 t_unit_agent_lines_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/listing_test
+t_unit_agent_listing_test_SOURCES = t/unit/agent/listing_test.c
+t_unit_agent_listing_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/markers_test
 t_unit_agent_markers_test_SOURCES = t/unit/agent/markers_test.c
 t_unit_agent_markers_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -43,6 +47,10 @@ t_unit_agent_markers_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/mime_test
 t_unit_agent_mime_test_SOURCES = t/unit/agent/mime_test.c
 t_unit_agent_mime_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/move_test
+t_unit_agent_move_test_SOURCES = t/unit/agent/move_test.c
+t_unit_agent_move_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/proctree_test
 t_unit_agent_proctree_test_SOURCES = t/unit/agent/proctree_test.c
