@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/id.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -17,12 +16,7 @@ enum { NEW_MODE = 0644 };
 static int
 open_beside(struct draft *d, struct err *e)
 {
-	const char *slash = strrchr(d->path, '/');
-	char id[ID_REQUEST_LEN + 1];
-
-	id_random(id, ID_REQUEST_LEN);
-	snprintf(d->temp, sizeof(d->temp), "%.*s/.sl-%s",
-	    (int)(slash - d->path), d->path, id);
+	files_beside(d->path, d->temp);
 	d->fd = open(d->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (d->fd >= 0)
 		return 0;
@@ -30,11 +24,25 @@ open_beside(struct draft *d, struct err *e)
 	return files_fail(e, d->path);
 }
 
+/* What had better not be replaced, or cannot: its directory is not ours. */
+static bool
+stays(const struct draft *d, mode_t mode)
+{
+	char dir[FILES_PATH_MAX];
+
+	if (!S_ISREG(mode))
+		return true;
+	str_copy(dir, sizeof(dir), d->path);
+	strrchr(dir, '/')[1] = '\0';
+	return d->replaces && access(dir, W_OK) < 0;
+}
+
 /* Nobody waits for the other end of a fifo here. */
 static int
 open_in_place(struct draft *d, struct err *e)
 {
-	d->fd = open(d->path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	d->fd = open(d->path,
+	    O_WRONLY | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return d->fd < 0 ? files_fail(e, d->path) : 0;
 }
 
@@ -61,23 +69,13 @@ draft_open(struct draft *d, const char *path, int mode, struct err *e)
 		return files_fail(e, path);
 	}
 	d->mode = (mode >= 0 ? (mode_t)mode : st.st_mode) & 07777;
-	return S_ISREG(st.st_mode) ? open_beside(d, e) : open_in_place(d, e);
+	return stays(d, st.st_mode) ? open_in_place(d, e) : open_beside(d, e);
 }
 
 int
 draft_write(struct draft *d, const char *data, size_t len, struct err *e)
 {
-	while (len > 0) {
-		ssize_t n = write(d->fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return files_fail(e, d->path);
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return files_put(d->fd, data, len) < 0 ? files_fail(e, d->path) : 0;
 }
 
 int

@@ -3,7 +3,7 @@
  *
  * The parents are made; a link's target is written, not the link.  Nobody sees
  * half a file, and what was there stays until the end.  A device or a fifo is
- * written to as it is.
+ * written to as it is, and so is a file in a directory that is not ours.
  */
 #ifndef SANDLEASE_AGENT_DRAFT_H
 #define SANDLEASE_AGENT_DRAFT_H
@@ -19,8 +19,8 @@ struct draft {
 	int fd;
 	bool replaces; /* something is there already */
 	mode_t mode;
-	char path[FILES_PATH_MAX];      /* its place, links followed */
-	char temp[FILES_PATH_MAX + 32]; /* "" when there is no file to drop */
+	char path[FILES_PATH_MAX]; /* its place, links followed */
+	char temp[FILES_TEMP_MAX]; /* "" when there is no file to drop */
 };
 
 #define auto_draft __attribute__((cleanup(draft_drop)))

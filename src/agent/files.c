@@ -1,4 +1,4 @@
-/* files.c: reading and writing files of the session. */
+/* files.c: paths, errors and writing of the session's files. */
 #include "agent/files.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/draft.h"
+#include "common/id.h"
 #include "common/mem.h"
 
 enum { CHUNK = 65536, LINKS_MAX = 40, NEW_DIR_MODE = 0755 };
@@ -124,18 +125,73 @@ files_follow(char path[FILES_PATH_MAX], struct err *e)
 	return files_fail(e, path);
 }
 
+/* A directory is there, now if not before. */
+static bool
+have_dir(const char *path)
+{
+	struct stat st;
+	int saved;
+
+	if (mkdir(path, NEW_DIR_MODE) == 0)
+		return true;
+	saved = errno;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return true;
+	errno = saved;
+	return false;
+}
+
 int
 files_make_parents(const char *path, struct err *e)
 {
 	char dir[FILES_PATH_MAX];
 
-	str_copy(dir, sizeof(dir), path);
-	for (char *s = dir + 1; (s = strchr(s, '/')) != NULL; s++) {
+	if (!str_copy(dir, sizeof(dir), path))
+		return err_field(e, "path", "is too long");
+	for (char *s = dir; (s = strchr(s + 1, '/')) != NULL; *s = '/') {
 		*s = '\0';
-		if (mkdir(dir, NEW_DIR_MODE) < 0 && errno != EEXIST &&
-		    errno != EROFS && errno != EACCES && errno != EPERM)
-			return files_fail(e, dir);
-		*s = '/';
+		if (have_dir(dir))
+			continue;
+		if (errno == EEXIST)
+			errno = ENOTDIR;
+		return files_fail(e, dir);
+	}
+	return 0;
+}
+
+int
+files_make_dir(const char *path, bool parents, struct err *e)
+{
+	if (parents && files_make_parents(path, e) < 0)
+		return -1;
+	if (parents ? have_dir(path) : mkdir(path, NEW_DIR_MODE) == 0)
+		return 0;
+	return files_fail(e, path);
+}
+
+void
+files_beside(const char *path, char out[FILES_TEMP_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	char id[ID_REQUEST_LEN + 1];
+
+	id_random(id, ID_REQUEST_LEN);
+	snprintf(out, FILES_TEMP_MAX, "%.*s/.sl-%s", (int)(slash - path), path,
+	    id);
+}
+
+int
+files_put(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		data += n;
+		len -= (size_t)n;
 	}
 	return 0;
 }
@@ -171,49 +227,4 @@ files_write(const char *path, const struct files_source *from, int mode,
 	if (draft_open(&d, path, mode, e) < 0 || copy(&d, from, e) < 0)
 		return -1;
 	return draft_commit(&d, false, e);
-}
-
-static int
-too_large(const char *path, int64_t actual, struct err *e)
-{
-	return err_set(e, ERR_TOO_LARGE, "file_too_large",
-	    "%.120s has %lld bytes; %d can be read at once", path,
-	    (long long)actual, FILES_READ_MAX);
-}
-
-int
-files_read(const char *path, struct buf *out, int64_t *actual, struct err *e)
-{
-	/* O_NONBLOCK: a fifo without a writer is empty, it does not wait */
-	auto_fd int fd =
-	    open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return files_fail(e, path);
-	if (S_ISDIR(st.st_mode)) {
-		errno = EISDIR;
-		return files_fail(e, path);
-	}
-	*actual = st.st_size;
-	if (*actual > FILES_READ_MAX)
-		return too_large(path, *actual, e);
-	if (*actual > 0)
-		buf_room(out, (size_t)*actual + 1);
-	for (;;) {
-		ssize_t n = read(fd, buf_room(out, CHUNK), CHUNK);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return files_fail(e, path);
-		if (n == 0)
-			break;
-		out->len += (size_t)n;
-		*actual = (int64_t)out->len;
-		if (*actual > FILES_READ_MAX)
-			return too_large(path, *actual, e);
-	}
-	out->data[out->len] = '\0';
-	return 0;
 }

@@ -5,13 +5,16 @@ dist_man_MANS += src/agent/sandlease-agent.8
 AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_archive.c \
+	src/agent/api_content.c \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
 	src/agent/api_raw.c \
 	src/agent/base64.c src/agent/base64.h \
+	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
+	src/agent/copy.c src/agent/copy.h \
 	src/agent/drain.c src/agent/drain.h \
 	src/agent/draft.c src/agent/draft.h \
 	src/agent/entity.c src/agent/entity.h \
@@ -24,9 +27,11 @@ AGENT_SOURCES = \
 	src/agent/interrupt.c src/agent/interrupt.h \
 	src/agent/launch.c src/agent/launch.h \
 	src/agent/lines.c src/agent/lines.h \
+	src/agent/listing.c src/agent/listing.h \
 	src/agent/loop.c src/agent/loop.h \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
+	src/agent/move.c src/agent/move.h \
 	src/agent/pack.c src/agent/pack.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \
@@ -42,9 +47,12 @@ AGENT_SOURCES = \
 	src/agent/shell_proc.c src/agent/shell_proc.h \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
+	src/agent/target.c src/agent/target.h \
 	src/agent/tree.c src/agent/tree.h \
 	src/agent/unpack.c \
 	src/agent/usage.c src/agent/usage.h \
+	src/agent/view.c src/agent/view.h \
+	src/agent/walk.c src/agent/walk.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \
 	src/agent/wrapper_ops.c

@@ -12,8 +12,6 @@
 #include "web/reply.h"
 #include "web/router.h"
 
-enum { SKIP_MAX = 256 * 1024 * 1024 };
-
 static char session[ID_MAX];
 static char prefix[64];
 
@@ -65,8 +63,15 @@ static const struct route ROUTES[] = {
 	{ "GET",  "/api/version",        0, version            },
 	{ "POST", "/api/execute",        0, api_execute        },
 	{ "POST", "/api/execute/stream", 0, api_execute_stream },
+	{ "POST", "/api/mkdir",          0, api_mkdir          },
 	{ "POST", "/api/write",          0, api_write          },
 	{ "POST", "/api/read",           0, api_read           },
+	{ "POST", "/api/read/stream",    0, api_read_stream    },
+	{ "POST", "/api/delete",         0, api_delete         },
+	{ "POST", "/api/rename",         0, api_rename         },
+	{ "POST", "/api/move",           0, api_move           },
+	{ "POST", "/api/list-files",     0, api_list_files     },
+	{ "POST", "/api/exists",         0, api_exists         },
 	{ "GET",  "/files/*",            0, api_raw_get        },
 	{ "PUT",  "/files/*",            0, api_raw_put        },
 	{ "DELETE", "/files/*",          0, api_raw_delete     },
@@ -146,7 +151,7 @@ refuse(struct call *c, struct scene *s, struct err *e)
 	}
 	if (err_status(e) >= 500)
 		log_err(LOG_INFO, "call_failed", e);
-	call_skip_body(c, SKIP_MAX);
+	call_skip_body(c, SCENE_SKIP_MAX);
 	reply_container_error(c, e, s->context);
 }
 

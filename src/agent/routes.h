@@ -16,8 +16,15 @@ void routes_handle(struct call *c);
 /* Handlers, each in the file of its noun. */
 int api_execute(struct call *c, struct err *e);
 int api_execute_stream(struct call *c, struct err *e);
+int api_mkdir(struct call *c, struct err *e);
 int api_write(struct call *c, struct err *e);
 int api_read(struct call *c, struct err *e);
+int api_read_stream(struct call *c, struct err *e);
+int api_delete(struct call *c, struct err *e);
+int api_rename(struct call *c, struct err *e);
+int api_move(struct call *c, struct err *e);
+int api_list_files(struct call *c, struct err *e);
+int api_exists(struct call *c, struct err *e);
 int api_raw_get(struct call *c, struct err *e);
 int api_raw_put(struct call *c, struct err *e);
 int api_raw_delete(struct call *c, struct err *e);

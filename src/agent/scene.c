@@ -58,6 +58,18 @@ drop_nulls(json_t *o)
 	}
 }
 
+/* How large a body that is too large is; told, or counted. */
+static void
+note_size(struct call *c, size_t had)
+{
+	struct scene *s = c->context;
+
+	if (!str_to_int(call_param(c, "CONTENT_LENGTH"), 0, INT64_MAX,
+		&s->body_bytes))
+		s->body_bytes =
+		    (int64_t)(had + call_skip_body(c, SCENE_SKIP_MAX));
+}
+
 int
 scene_body(struct call *c, size_t max, json_t **out, struct err *e)
 {
@@ -66,6 +78,8 @@ scene_body(struct call *c, size_t max, json_t **out, struct err *e)
 	if (call_body(c, max, &text, e) < 0) {
 		if (e->kind == ERR_INVALID)
 			e->code = "validation_failed";
+		if (e->kind == ERR_TOO_LARGE)
+			note_size(c, text.len);
 		return -1;
 	}
 	if (!scene_depth_ok(text.data, text.len, DEPTH_MAX))

@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	%D%/dataplane.t \
 	%D%/events.t \
 	%D%/failures.t \
+	%D%/files.t \
 	%D%/interrupt.t \
 	%D%/logging.t \
 	%D%/pooling.t \

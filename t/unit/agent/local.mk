@@ -8,6 +8,10 @@ UNIT += t/unit/agent/base64_test
 t_unit_agent_base64_test_SOURCES = t/unit/agent/base64_test.c
 t_unit_agent_base64_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/blocks_test
+t_unit_agent_blocks_test_SOURCES = t/unit/agent/blocks_test.c
+t_unit_agent_blocks_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/cells_test
 t_unit_agent_cells_test_SOURCES = t/unit/agent/cells_test.c
 t_unit_agent_cells_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -32,6 +36,10 @@ UNIT += t/unit/agent/lines_test
 t_unit_agent_lines_test_SOURCES = t/unit/agent/lines_test.c
 t_unit_agent_lines_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/listing_test
+t_unit_agent_listing_test_SOURCES = t/unit/agent/listing_test.c
+t_unit_agent_listing_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/markers_test
 t_unit_agent_markers_test_SOURCES = t/unit/agent/markers_test.c
 t_unit_agent_markers_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -39,6 +47,10 @@ t_unit_agent_markers_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/mime_test
 t_unit_agent_mime_test_SOURCES = t/unit/agent/mime_test.c
 t_unit_agent_mime_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/move_test
+t_unit_agent_move_test_SOURCES = t/unit/agent/move_test.c
+t_unit_agent_move_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/pack_test
 t_unit_agent_pack_test_SOURCES = t/unit/agent/pack_test.c
@@ -71,4 +83,12 @@ t_unit_agent_tree_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/usage_test
 t_unit_agent_usage_test_SOURCES = t/unit/agent/usage_test.c
 t_unit_agent_usage_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/view_test
+t_unit_agent_view_test_SOURCES = t/unit/agent/view_test.c
+t_unit_agent_view_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/walk_test
+t_unit_agent_walk_test_SOURCES = t/unit/agent/walk_test.c
+t_unit_agent_walk_test_LDADD = $(AGENT_UNIT_LIBS)
 endif
