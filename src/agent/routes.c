@@ -114,16 +114,6 @@ dispatch(struct call *c, struct err *e)
 static void
 refuse(struct call *c, struct scene *s, struct err *e)
 {
-	if (e->field[0] != '\0') {
-		auto_json json_t *one = json_pack("{s:s, s:s, s:s}", "field",
-		    e->field, "message", e->msg, "code", "invalid");
-		auto_json json_t *all = json_pack("[O]", one);
-
-		if (s->context == NULL)
-			s->context = json_object();
-		json_object_set(s->context, "validationErrors", all);
-		err_wrap(e, "%s", e->field);
-	}
 	if (err_status(e) >= 500)
 		log_err(LOG_INFO, "call_failed", e);
 	reply_container_error(c, e, s->context);
