@@ -6,6 +6,7 @@ AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
+	src/agent/api_ports.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
@@ -21,8 +22,11 @@ AGENT_SOURCES = \
 	src/agent/launch.c src/agent/launch.h \
 	src/agent/lines.c src/agent/lines.h \
 	src/agent/loop.c src/agent/loop.h \
+	src/agent/loopback.c src/agent/loopback.h \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
+	src/agent/path_list.c src/agent/path_list.h \
+	src/agent/port_probe.c src/agent/port_probe.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \
 	src/agent/relay.c src/agent/relay.h \

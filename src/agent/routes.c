@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "agent/activity.h"
+#include "agent/envset.h"
+#include "agent/path_list.h"
 #include "agent/scene.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -56,15 +58,51 @@ version(struct call *c, struct err *e)
 	return 0;
 }
 
+static const char *
+session_path(char *const *envp)
+{
+	static const char NAME[] = "PATH=";
+
+	for (; *envp != NULL; envp++)
+		if (str_starts(*envp, NAME))
+			return *envp + sizeof(NAME) - 1;
+	return "";
+}
+
+static int
+commands(struct call *c, struct err *e)
+{
+	auto_path_list struct path_list list = { 0 };
+	auto_json json_t *names = json_array(), *body = NULL;
+	auto_free char **envp = NULL;
+	char at[CLOCK_ISO_MAX];
+	int64_t seq;
+
+	(void)e;
+	envp = envset_envp(&seq);
+	path_list_read(session_path(envp), &list);
+	for (size_t i = 0; i < list.count; i++)
+		json_array_append_new(names, json_string(list.name[i]));
+	clock_iso(at);
+	body =
+	    json_pack("{s:b, s:O, s:I, s:s}", "success", 1, "availableCommands",
+		names, "count", (json_int_t)list.count, "timestamp", at);
+	call_reply(c, 200, body);
+	return 0;
+}
+
 /* clang-format off */
 static const struct route ROUTES[] = {
 	{ "GET",  "/",                   0, greeting           },
 	{ "GET",  "/api/ping",           0, ping               },
 	{ "GET",  "/api/version",        0, version            },
+	{ "GET",  "/api/commands",       0, commands           },
 	{ "POST", "/api/execute",        0, api_execute        },
 	{ "POST", "/api/execute/stream", 0, api_execute_stream },
 	{ "POST", "/api/write",          0, api_write          },
 	{ "POST", "/api/read",           0, api_read           },
+	{ "POST", "/api/port-check",     0, api_port_check     },
+	{ "POST", "/api/port-watch",     0, api_port_watch     },
 };
 /* clang-format on */
 

@@ -18,5 +18,7 @@ int api_execute(struct call *c, struct err *e);
 int api_execute_stream(struct call *c, struct err *e);
 int api_write(struct call *c, struct err *e);
 int api_read(struct call *c, struct err *e);
+int api_port_check(struct call *c, struct err *e);
+int api_port_watch(struct call *c, struct err *e);
 
 #endif
