@@ -6,6 +6,7 @@ NGINX_TEMPLATES = \
 	%D%/auth.params.in \
 	%D%/data.headers.in \
 	%D%/deny.params.in \
+	%D%/from-preview.answer.in \
 	%D%/main.conf.in \
 	%D%/maps-path.conf.in \
 	%D%/maps.conf.in \
@@ -30,6 +31,7 @@ nodist_nginx_DATA = \
 	%D%/auth.params \
 	%D%/data.headers \
 	%D%/deny.params \
+	%D%/from-preview.answer \
 	%D%/main.conf \
 	%D%/maps-path.conf \
 	%D%/maps.conf \

@@ -8,6 +8,7 @@
 #include "api/access.h"
 #include "api/app.h"
 #include "api/audit.h"
+#include "api/dress.h"
 #include "api/share.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -217,34 +218,6 @@ auth_preview(struct call *c)
 }
 
 static void
-reply_preview(struct call *c, struct err *e)
-{
-	if (err_status(e) >= 500)
-		log_err(LOG_WARN, "preview", e);
-	app_hide_details(c, e);
-	reply_preview_error(c, e);
-}
-
-/* On the data plane everything that will pass is one code to the SDKs. */
-static void
-reply_unavailable(struct call *c, struct err *e, const char *reason)
-{
-	auto_json json_t *context =
-	    json_pack("{s:s, s:b}", "reason", reason, "retryable", 1);
-
-	if (e->kind >= ERR_INTERNAL)
-		log_err(LOG_ERROR, "gate", e);
-	app_hide_details(c, e);
-	if (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) {
-		e->kind = ERR_UNAVAILABLE;
-		e->code = "container_unavailable";
-		reply_container_error(c, e, context);
-		return;
-	}
-	reply_container_error(c, e, NULL);
-}
-
-static void
 deny_gate(struct call *c)
 {
 	const char *code = call_param(c, "SL_DENY");
@@ -256,9 +229,9 @@ deny_gate(struct call *c)
 			err_set(&e, REFUSALS[i].kind, REFUSALS[i].code, "%s",
 			    REFUSALS[i].message);
 	if (str_equal(call_param(c, "SL_SURFACE"), "preview"))
-		reply_preview(c, &e);
+		dress_preview(c, &e);
 	else
-		reply_unavailable(c, &e, e.code);
+		dress_container(c, &e, e.code);
 }
 
 static int
@@ -290,7 +263,7 @@ wake_session(struct call *c)
 
 	if (access_check(c, ACCESS_READ, &e) < 0 ||
 	    start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) < 0) {
-		reply_unavailable(c, &e, "container_starting");
+		dress_container(c, &e, "container_starting");
 		return;
 	}
 	call_header(c, "X-Accel-Redirect", "@session_again");
@@ -308,13 +281,13 @@ wake_preview(struct call *c)
 	    start_for(c, "", WAKE_PREVIEW_MS, &e) < 0) {
 		if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;
-		reply_preview(c, &e);
+		dress_preview(c, &e);
 		return;
 	}
 	if (!reads_only(c) || call_param(c, "HTTP_UPGRADE")[0] != '\0') {
 		err_set(&e, ERR_UNAVAILABLE, "waking",
 		    "the session was asleep and has been woken; send it again");
-		reply_preview(c, &e);
+		dress_preview(c, &e);
 		return;
 	}
 	url = xasprintf("%s://%s%s", call_param(c, "SL_SCHEME"),
@@ -358,13 +331,13 @@ dead_session(struct call *c)
 	}
 	if (is_probe(c)) {
 		say_probed(&e);
-		reply_unavailable(c, &e, "wrapper_unavailable");
+		dress_container(c, &e, "wrapper_unavailable");
 		return;
 	}
 	if (start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) == 0)
 		err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
 		    "the session's agent had died and was replaced; send the request again");
-	reply_unavailable(c, &e, "container_replaced");
+	dress_container(c, &e, "container_replaced");
 }
 
 static void
@@ -385,7 +358,7 @@ dead_preview(struct call *c)
 		else if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;
 	}
-	reply_preview(c, &e);
+	dress_preview(c, &e);
 }
 
 struct gate {
