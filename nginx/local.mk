@@ -21,6 +21,8 @@ NGINX_TEMPLATES = \
 	%D%/preview-who.params.in \
 	%D%/preview.conf.in \
 	%D%/preview.params.in \
+	%D%/proxy.conf.in \
+	%D%/proxy.params.in \
 	%D%/sandlease.conf.in \
 	%D%/worker.params.in \
 	%D%/wrapper.params.in
@@ -45,6 +47,8 @@ nodist_nginx_DATA = \
 	%D%/preview-who.params \
 	%D%/preview.conf \
 	%D%/preview.params \
+	%D%/proxy.conf \
+	%D%/proxy.params \
 	%D%/sandlease.conf \
 	%D%/worker.params \
 	%D%/wrapper.params
@@ -69,6 +73,7 @@ EXTRA_DIST += \
 	t/api/nginx_control.py \
 	t/api/nginx_data.py \
 	t/api/nginx_preview.py \
+	t/api/nginx_proxy.py \
 	t/api/nginx_states.py \
 	t/api/nginx_world.py \
 	t/lib/app.py \

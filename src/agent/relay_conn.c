@@ -319,7 +319,7 @@ read_head(struct conn *c)
 	e->until += (size_t)n;
 	whole = memmem(e->data, e->until, "\r\n\r\n", 4) != NULL;
 	if (whole || e->until == HEAD_MAX)
-		make_page(c, relay_page_upgrades(e->data, e->until));
+		make_page(c, relay_page_for_programs(e->data, e->until));
 }
 
 static void

@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	%D%/logging.t \
 	%D%/pooling.t \
 	%D%/ports.t \
+	%D%/proxy.t \
 	%D%/quotas.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
