@@ -31,7 +31,7 @@ RETURNING port_json(p) AS json;
 -- name: port_list
 -- params: session_id, tenant
 -- No row: no such session.  One row with NULL: no ports.
-SELECT port_json(p) AS json
+SELECT CASE WHEN p.port IS NOT NULL THEN port_json(p) END AS json
   FROM session s LEFT JOIN port p ON p.session_id = s.id
  WHERE s.id = $1 AND s.tenant = $2
  ORDER BY p.port;

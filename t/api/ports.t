@@ -74,6 +74,14 @@ class Watch:
 # ---- expose, list, unexpose
 
 @case
+def without_ports_the_list_is_empty():
+    r = listed()
+    equal((r["success"], r["ports"], r["count"]), (True, [], 0), "here")
+    equal(expect(200, call("GET", at(SID, "/ports"))).json, {"ports": []},
+          "and natively")
+
+
+@case
 def an_exposed_port_has_a_real_preview_URL():
     r = expect(200, expose(8000, name="web")).json
     equal((r["success"], r["port"], r["name"]), (True, 8000, "web"), "answer")
