@@ -9,6 +9,7 @@ AGENT_SOURCES = \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
 	src/agent/api_raw.c \
+	src/agent/api_ports.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
@@ -29,10 +30,13 @@ AGENT_SOURCES = \
 	src/agent/lines.c src/agent/lines.h \
 	src/agent/listing.c src/agent/listing.h \
 	src/agent/loop.c src/agent/loop.h \
+	src/agent/loopback.c src/agent/loopback.h \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
 	src/agent/move.c src/agent/move.h \
 	src/agent/pack.c src/agent/pack.h \
+	src/agent/path_list.c src/agent/path_list.h \
+	src/agent/port_probe.c src/agent/port_probe.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \
 	src/agent/rawpath.c src/agent/rawpath.h \

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "agent/activity.h"
+#include "agent/envset.h"
+#include "agent/path_list.h"
 #include "agent/scene.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -56,11 +58,45 @@ version(struct call *c, struct err *e)
 	return 0;
 }
 
+static const char *
+session_path(char *const *envp)
+{
+	static const char NAME[] = "PATH=";
+
+	for (; *envp != NULL; envp++)
+		if (str_starts(*envp, NAME))
+			return *envp + sizeof(NAME) - 1;
+	return "";
+}
+
+static int
+commands(struct call *c, struct err *e)
+{
+	auto_path_list struct path_list list = { 0 };
+	auto_json json_t *names = json_array(), *body = NULL;
+	auto_free char **envp = NULL;
+	char at[CLOCK_ISO_MAX];
+	int64_t seq;
+
+	(void)e;
+	envp = envset_envp(&seq);
+	path_list_read(session_path(envp), &list);
+	for (size_t i = 0; i < list.count; i++)
+		json_array_append_new(names, json_string(list.name[i]));
+	clock_iso(at);
+	body =
+	    json_pack("{s:b, s:O, s:I, s:s}", "success", 1, "availableCommands",
+		names, "count", (json_int_t)list.count, "timestamp", at);
+	call_reply(c, 200, body);
+	return 0;
+}
+
 /* clang-format off */
 static const struct route ROUTES[] = {
 	{ "GET",  "/",                   0, greeting           },
 	{ "GET",  "/api/ping",           0, ping               },
 	{ "GET",  "/api/version",        0, version            },
+	{ "GET",  "/api/commands",       0, commands           },
 	{ "POST", "/api/execute",        0, api_execute        },
 	{ "POST", "/api/execute/stream", 0, api_execute_stream },
 	{ "POST", "/api/mkdir",          0, api_mkdir          },
@@ -77,6 +113,8 @@ static const struct route ROUTES[] = {
 	{ "DELETE", "/files/*",          0, api_raw_delete     },
 	{ "GET",  "/archive/*",          0, api_archive_get    },
 	{ "PUT",  "/archive/*",          0, api_archive_put    },
+	{ "POST", "/api/port-check",     0, api_port_check     },
+	{ "POST", "/api/port-watch",     0, api_port_watch     },
 };
 /* clang-format on */
 
@@ -139,16 +177,6 @@ dispatch(struct call *c, struct err *e)
 static void
 refuse(struct call *c, struct scene *s, struct err *e)
 {
-	if (e->field[0] != '\0') {
-		auto_json json_t *one = json_pack("{s:s, s:s, s:s}", "field",
-		    e->field, "message", e->msg, "code", "invalid");
-		auto_json json_t *all = json_pack("[O]", one);
-
-		if (s->context == NULL)
-			s->context = json_object();
-		json_object_set(s->context, "validationErrors", all);
-		err_wrap(e, "%s", e->field);
-	}
 	if (err_status(e) >= 500)
 		log_err(LOG_INFO, "call_failed", e);
 	call_skip_body(c, SCENE_SKIP_MAX);

@@ -30,5 +30,7 @@ int api_raw_put(struct call *c, struct err *e);
 int api_raw_delete(struct call *c, struct err *e);
 int api_archive_get(struct call *c, struct err *e);
 int api_archive_put(struct call *c, struct err *e);
+int api_port_check(struct call *c, struct err *e);
+int api_port_watch(struct call *c, struct err *e);
 
 #endif

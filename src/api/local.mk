@@ -5,12 +5,15 @@ libapi_a_SOURCES = \
 	src/api/access.c src/api/access.h \
 	src/api/app.h \
 	src/api/audit.c src/api/audit.h \
+	src/api/container_ports.c \
 	src/api/dispatch.c src/api/dispatch.h \
+	src/api/dress.c src/api/dress.h \
 	src/api/gate.c src/api/gate.h \
 	src/api/handlers.h \
 	src/api/keys_body.c src/api/keys_body.h \
 	src/api/master.c src/api/master.h \
 	src/api/openapi.c src/api/openapi.h \
+	src/api/port_body.c src/api/port_body.h \
 	src/api/routes.c src/api/routes.h \
 	src/api/child.c src/api/child.h \
 	src/api/session_body.c src/api/session_body.h \

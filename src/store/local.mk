@@ -19,7 +19,7 @@ SQL_FUNCTIONS = \
 	sql/functions/audit_add.sql \
 	sql/functions/disk.sql \
 	sql/functions/event.sql \
-	sql/functions/lease_apply.sql sql/functions/quota.sql \
+	sql/functions/lease_apply.sql sql/functions/port.sql sql/functions/quota.sql \
 	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
 	sql/functions/session_labels.sql \

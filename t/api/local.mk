@@ -15,6 +15,8 @@ EXTRA_DIST += \
 	%D%/interrupt.t \
 	%D%/logging.t \
 	%D%/pooling.t \
+	%D%/ports.t \
+	%D%/proxy.t \
 	%D%/quotas.t \
 	%D%/raw-files.t \
 	%D%/sandbox_ids.t \

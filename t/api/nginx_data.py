@@ -9,7 +9,7 @@ from tap import case, equal, true
 def data_routes_ask_auth_and_go_to_the_wrapper(w):
     for method, rest in [
             ("POST", "api/execute"), ("GET", "api/ping"), ("GET", "ws"),
-            ("GET", "api/ws"), ("GET", "ws/pty"), ("GET", "proxy/8080/x"),
+            ("GET", "api/ws"), ("GET", "ws/pty"), ("GET", "proxy/"),
             ("PUT", "files/a%20b"), ("GET", "archive/x"), ("GET", "")]:
         uri = "/v1/sessions/%s/%s" % (A, rest)
         answer = w.ask(uri + "?x=%2f", method, b"hello",

@@ -68,12 +68,13 @@ class World:
             for s in (A, B, ASLEEP, CUT)}
         self.apps = {
             s: App("%s/s/%s.7.8080.sock" % (self.run_dir, s), answer_app)
-            for s in (A, B, CUT)}
+            for s in (A, B, ASLEEP, CUT)}
+        self.told_again = "@session_again"
         self.gate = threading.Event()
         self.awake = False
 
     def socket(self, session, generation=7):
-        return "%s/s/%s.%d.sock" % (self.run_dir, session, generation)
+        return "%s/s/%s.%s.sock" % (self.run_dir, session, generation)
 
     # ---- what stands behind nginx
 
@@ -88,8 +89,8 @@ class World:
         elif session == ASLEEP and not self.awake:
             r.reply(401, [("X-Sandlease-Deny", "wake")])
         elif route == "auth-session" and session in (A, B, ASLEEP, DEAD, CUT):
-            r.reply(204, [("X-Sandlease-Upstream",
-                           "unix:" + self.socket(session))])
+            r.reply(204, [("X-Sandlease-Upstream", "unix:" + self.socket(
+                session, "7." + p["SL_PORT"] if p["SL_PORT"] else 7))])
         elif (route == "auth-preview" and session in (A, B, DEAD, CUT)
               and p["SL_TOKEN"] == TOKEN):
             r.reply(204, [("X-Sandlease-Upstream", "unix:%s/s/%s.7.%s.sock" % (
@@ -102,7 +103,7 @@ class World:
         route = r.params.get("SL_ROUTE")
         if route == "wake-session":
             self.awake = True
-            r.reply(200, [("X-Accel-Redirect", "@session_again")])
+            r.reply(200, [("X-Accel-Redirect", self.told_again)])
         elif route == "wake-preview":
             r.reply(307, [("Location", r.params["REQUEST_URI"])])
         elif route:
@@ -233,7 +234,7 @@ def answer_app(app, head, conn):
             conn.sendall(data.upper())
     if " /die" in lines[0]:
         return
-    extra = "".join("%s: %s\r\n" % pair for pair in [
+    extra = "".join("%s: %s\r\n" % pair for pair in app.extra or [
         ("X-Accel-Redirect", "/index.html"), ("X-Request-Id", "forged"),
         ("Service-Worker-Allowed", "/"), ("X-Sandlease-Deny", "x"),
         ("Set-Cookie", "a=1; Path=/x; Domain=localhost"),

@@ -56,6 +56,10 @@ UNIT += t/unit/agent/pack_test
 t_unit_agent_pack_test_SOURCES = t/unit/agent/pack_test.c
 t_unit_agent_pack_test_LDADD = $(AGENT_UNIT_LIBS) $(ARCHIVE_LIBS)
 
+UNIT += t/unit/agent/port_probe_test
+t_unit_agent_port_probe_test_SOURCES = t/unit/agent/port_probe_test.c
+t_unit_agent_port_probe_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/proctree_test
 t_unit_agent_proctree_test_SOURCES = t/unit/agent/proctree_test.c
 t_unit_agent_proctree_test_LDADD = $(AGENT_UNIT_LIBS)
