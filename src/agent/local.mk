@@ -28,6 +28,7 @@ AGENT_SOURCES = \
 	src/agent/relay.c src/agent/relay.h \
 	src/agent/relay_conn.c src/agent/relay_conn.h \
 	src/agent/relay_page.c src/agent/relay_page.h \
+	src/agent/ring.c src/agent/ring.h \
 	src/agent/routes.c src/agent/routes.h \
 	src/agent/scene.c src/agent/scene.h \
 	src/agent/script.c src/agent/script.h \

@@ -44,6 +44,10 @@ UNIT += t/unit/agent/relay_page_test
 t_unit_agent_relay_page_test_SOURCES = t/unit/agent/relay_page_test.c
 t_unit_agent_relay_page_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/ring_test
+t_unit_agent_ring_test_SOURCES = t/unit/agent/ring_test.c
+t_unit_agent_ring_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/scene_test
 t_unit_agent_scene_test_SOURCES = t/unit/agent/scene_test.c
 t_unit_agent_scene_test_LDADD = $(AGENT_UNIT_LIBS)
