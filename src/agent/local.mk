@@ -23,6 +23,11 @@ AGENT_SOURCES = \
 	src/agent/loop.c src/agent/loop.h \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
+	src/agent/process.c src/agent/process.h \
+	src/agent/process_act.c src/agent/process_internal.h \
+	src/agent/process_run.c \
+	src/agent/process_start.c \
+	src/agent/process_store.c src/agent/process_store.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \
 	src/agent/relay.c src/agent/relay.h \

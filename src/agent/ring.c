@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/mem.h"
+#include "common/utf8.h"
 
 /* The file: a head, a bit for each byte, the bytes. */
 enum {
@@ -154,16 +155,46 @@ ring_first(const struct ring *r)
 }
 
 static bool
+get(int fd, void *to, size_t len, size_t at)
+{
+	return pread(fd, to, len, (off_t)at) == (ssize_t)len;
+}
+
+/* In two pieces where it wraps around; that is at a whole byte of bits. */
+static bool
 take(const struct ring *r, struct ring_block *b)
 {
-	size_t at = (size_t)(b->offset % RING_BYTES);
-	size_t skip = at % 8;
-	size_t bits = (skip + b->len + 7) / 8;
+	size_t at = (size_t)(b->offset % RING_BYTES), skip = at % 8;
+	size_t n = b->len < RING_BYTES - at ? b->len : RING_BYTES - at;
+	size_t rest = b->len - n;
 
-	return pread(r->fd, b->data, b->len, (off_t)(DATA_AT + at)) ==
-	    (ssize_t)b->len &&
-	    pread(r->fd, b->bits, bits, (off_t)(BITS_AT + at / 8)) ==
-	    (ssize_t)bits;
+	if (!get(r->fd, b->data, n, DATA_AT + at) ||
+	    !get(r->fd, b->bits, (skip + n + 7) / 8, BITS_AT + at / 8))
+		return false;
+	return rest == 0 ||
+	    (get(r->fd, b->data + n, rest, DATA_AT) &&
+		get(r->fd, b->bits + (skip + n) / 8, (rest + 7) / 8, BITS_AT));
+}
+
+static enum ring_stream
+stream_at(const struct ring_block *b, size_t at)
+{
+	size_t bit = (size_t)(b->offset % 8) + at;
+
+	return (b->bits[bit / 8] >> (bit % 8) & 1) != 0 ? RING_STDERR
+							: RING_STDOUT;
+}
+
+/* A character that the end of the block cuts is left for the next one. */
+static void
+trim(struct ring_block *b)
+{
+	size_t tail = 1;
+
+	while (tail < UTF8_LEN_MAX &&
+	    stream_at(b, b->len - tail - 1) == stream_at(b, b->len - 1))
+		tail++;
+	b->len -= tail - utf8_whole(b->data + b->len - tail, tail);
 }
 
 bool
@@ -174,30 +205,21 @@ ring_read(const struct ring *r, int64_t offset, struct ring_block *b)
 	b->offset = offset > first ? offset : first;
 	for (;;) {
 		int64_t left = atomic_load(&r->total) - b->offset;
-		int64_t room = RING_BYTES - b->offset % RING_BYTES;
 
 		if (left <= 0)
 			return false;
-		left = left < room ? left : room;
 		b->len = left < RING_BLOCK ? (size_t)left : RING_BLOCK;
 		/* a file that was cut has nothing more to tell */
 		if (r->fd < 0 || !take(r, b))
 			return false;
+		if (left > RING_BLOCK)
+			trim(b);
 		first = ring_first(r);
 		if (b->offset >= first)
 			return true;
 		/* overwritten while we read; not so near to the writer */
 		b->offset = first + RETREAT;
 	}
-}
-
-static enum ring_stream
-stream_at(const struct ring_block *b, size_t at)
-{
-	size_t bit = (size_t)(b->offset % 8) + at;
-
-	return (b->bits[bit / 8] >> (bit % 8) & 1) != 0 ? RING_STDERR
-							: RING_STDOUT;
 }
 
 size_t

@@ -36,7 +36,7 @@ struct ring_block {
 	int64_t offset; /* of its first byte */
 	size_t len;
 	char data[RING_BLOCK];
-	unsigned char bits[RING_BLOCK / 8 + 1];
+	unsigned char bits[RING_BLOCK / 8 + 2];
 };
 
 /* A new file, whatever was there; without one (-1) the ring loses all. */
@@ -55,7 +55,8 @@ int64_t ring_first(const struct ring *r);
 
 /*
  * What begins at `offset`, or at the oldest byte that is left if that is
- * later; nothing (false) at the end.
+ * later; nothing (false) at the end.  It ends within a character only where
+ * the output does.
  */
 bool ring_read(const struct ring *r, int64_t offset, struct ring_block *b);
 
