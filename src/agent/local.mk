@@ -6,6 +6,8 @@ AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
+	src/agent/api_process.c \
+	src/agent/api_process_logs.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \

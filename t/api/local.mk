@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	%D%/interrupt.t \
 	%D%/logging.t \
 	%D%/pooling.t \
+	%D%/process.t \
 	%D%/quotas.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
