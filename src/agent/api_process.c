@@ -200,7 +200,7 @@ api_process_list(struct call *c, struct err *e)
 
 	if (call_query(c, "status", status, sizeof(status), &present, e) < 0)
 		return -1;
-	if (present && !is_status(status))
+	if (status[0] != '\0' && !is_status(status))
 		return err_field(e, "status", "is none of a process");
 	all = process_all(&count);
 	call_begin(c, 200, "application/json");

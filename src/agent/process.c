@@ -69,6 +69,27 @@ process_remove(struct process *p)
 	drop(p);
 }
 
+/* Keeps the newest of those that have ended. */
+static void
+forget_oldest(void)
+{
+	const int64_t most = (int64_t)PROCESS_LOGS_MB_MAX << 20;
+	size_t ended = 0;
+	int64_t bytes = 0;
+
+	for (size_t i = count; i-- > 0;) {
+		struct process *p = table[i];
+
+		if (lives(p))
+			continue;
+		bytes += p->log_bytes;
+		if (++ended > PROCESS_ENDED_MAX || bytes > most) {
+			bytes -= p->log_bytes;
+			process_remove(p);
+		}
+	}
+}
+
 /* What an earlier wrapper knew. */
 static void
 load(void)
@@ -90,6 +111,7 @@ load(void)
 		pthread_mutex_init(&p->input_turn, NULL);
 		process_enter(p);
 	}
+	forget_oldest();
 }
 
 size_t
@@ -100,27 +122,6 @@ process_living(void)
 	for (size_t i = 0; i < count; i++)
 		n += lives(table[i]);
 	return n;
-}
-
-/* Keeps the newest of those that have ended. */
-static void
-forget_oldest(void)
-{
-	const int64_t most = (int64_t)PROCESS_LOGS_MB_MAX << 20;
-	size_t ended = 0;
-	int64_t bytes = 0;
-
-	for (size_t i = count; i-- > 0;) {
-		struct process *p = table[i];
-
-		if (lives(p))
-			continue;
-		bytes += p->log_bytes;
-		if (++ended > PROCESS_ENDED_MAX || bytes > most) {
-			bytes -= p->log_bytes;
-			process_remove(p);
-		}
-	}
 }
 
 int

@@ -76,6 +76,21 @@ put_bits(struct ring *r, size_t at, size_t len, enum ring_stream which)
 	return true;
 }
 
+/*
+ * A file without a name would take room that nobody sees.  Its descriptor stays:
+ * somebody may be reading.
+ */
+static void
+notice_removal(struct ring *r)
+{
+	struct stat st;
+
+	if (r->gone || fstat(r->fd, &st) < 0 || st.st_nlink > 0)
+		return;
+	r->gone = true;
+	(void)!ftruncate(r->fd, 0);
+}
+
 /* What neither wraps around nor is longer than APPEND_MAX. */
 static void
 append(struct ring *r, enum ring_stream which, const char *data, size_t len)
@@ -86,7 +101,7 @@ append(struct ring *r, enum ring_stream which, const char *data, size_t len)
 	/* readers learn that the old bytes go before they do */
 	if (total + (int64_t)len > atomic_load(&r->touched))
 		atomic_store(&r->touched, total + (long long)len);
-	if (r->fd >= 0 && put(r->fd, data, len, DATA_AT + at) &&
+	if (r->fd >= 0 && !r->gone && put(r->fd, data, len, DATA_AT + at) &&
 	    put_bits(r, at, len, which))
 		atomic_store(&r->total, total + (long long)len);
 	else
@@ -99,6 +114,8 @@ ring_append(struct ring *r, enum ring_stream which, const char *data,
 {
 	if (len == 0)
 		return;
+	if (r->fd >= 0)
+		notice_removal(r);
 	while (len > 0) {
 		size_t room =
 		    (size_t)(RING_BYTES - atomic_load(&r->total) % RING_BYTES);
@@ -109,7 +126,7 @@ ring_append(struct ring *r, enum ring_stream which, const char *data,
 		data += n;
 		len -= n;
 	}
-	if (r->fd >= 0)
+	if (r->fd >= 0 && !r->gone)
 		put_head(r);
 }
 

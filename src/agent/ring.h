@@ -25,6 +25,7 @@ enum ring_stream { RING_STDOUT, RING_STDERR };
 
 struct ring {
 	int fd;               /* -1: none; what comes is lost */
+	bool gone;            /* the file has no name any more: also lost */
 	unsigned char edge;   /* the byte of bits that is being filled */
 	atomic_llong touched; /* below it bytes are written or being so */
 	atomic_llong total;   /* bytes that are there to be read */

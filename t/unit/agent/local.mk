@@ -36,6 +36,10 @@ UNIT += t/unit/agent/mime_test
 t_unit_agent_mime_test_SOURCES = t/unit/agent/mime_test.c
 t_unit_agent_mime_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/process_store_test
+t_unit_agent_process_store_test_SOURCES = t/unit/agent/process_store_test.c
+t_unit_agent_process_store_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/proctree_test
 t_unit_agent_proctree_test_SOURCES = t/unit/agent/proctree_test.c
 t_unit_agent_proctree_test_LDADD = $(AGENT_UNIT_LIBS)

@@ -10,6 +10,7 @@
 #include "agent/ring.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "common/utf8.h"
 
 static char path[64];
 
@@ -201,6 +202,30 @@ a_large_piece_wraps_around(void **state)
 }
 
 static void
+a_block_ends_between_characters(void **state)
+{
+	auto_buf struct buf text = { 0 };
+	auto_free struct ring_block *b = xmalloc(sizeof(*b));
+	int64_t at = 1;
+	size_t blocks = 0;
+	struct ring r;
+
+	(void)state;
+	while (text.len < 5 * RING_BLOCK)
+		buf_str(&text, "\xe2\x82\xac");
+	create(&r);
+	add(&r, RING_STDERR, "!");
+	ring_append(&r, RING_STDOUT, text.data, text.len);
+	for (; ring_read(&r, at, b); blocks++) {
+		assert_int_equal(utf8_whole(b->data, b->len), b->len);
+		at = b->offset + (int64_t)b->len;
+	}
+	assert_int_equal(at, 1 + text.len);
+	assert_true(blocks >= 5);
+	ring_close(&r);
+}
+
+static void
 it_is_found_again(void **state)
 {
 	const int64_t total = RING_BYTES + 4321;
@@ -263,7 +288,14 @@ a_file_that_somebody_changed_is_harmless(void **state)
 	show(&r, 0, &out);
 	assert_string_equal(out.data, "");
 	ring_close(&r);
+	create(&r);
+	add(&r, RING_STDOUT, "seen by nobody");
 	unlink(path);
+	add(&r, RING_STDOUT, "lost");
+	assert_int_equal(atomic_load(&r.lost), 4);
+	show(&r, 0, &out);
+	assert_string_equal(out.data, "");
+	ring_close(&r);
 	assert_int_equal(symlink("/dev/zero", path), 0);
 	assert_int_equal(ring_open(&r, path, &e), -1);
 	create(&r); /* a new file, not what the link names */
@@ -280,6 +312,7 @@ main(void)
 		cmocka_unit_test(output_is_kept_in_order_and_by_stream),
 		cmocka_unit_test(the_newest_are_kept_and_offsets_go_on),
 		cmocka_unit_test(a_large_piece_wraps_around),
+		cmocka_unit_test(a_block_ends_between_characters),
 		cmocka_unit_test(it_is_found_again),
 		cmocka_unit_test(
 		    a_disk_that_takes_nothing_costs_only_the_output),
