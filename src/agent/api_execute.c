@@ -36,7 +36,7 @@ static const struct jfield OPTIONS[] = {
 	JFIELD("timeoutMs", struct options, timeout_ms, J_INT, 0, 0,
 	    TIMEOUT_MS_MAX, "kills the command after so long"),
 	JFIELD("background", struct options, background, J_BOOL, 0, 0, 1,
-	    "not here: api/process/start"),
+	    "as a process, as api/process/start does"),
 	JFIELD("cwd", struct options, cwd, J_STR, 0, 1, SHELL_PATH_MAX - 1,
 	    "directory of this command only"),
 	JFIELD("env", struct options, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
@@ -44,7 +44,8 @@ static const struct jfield OPTIONS[] = {
 };
 
 static int
-decode(struct call *c, json_t **body, struct exec *x, struct err *e)
+decode(struct call *c, json_t **body, struct exec *x, bool *background,
+    struct err *e)
 {
 	struct options o = { 0 };
 
@@ -57,9 +58,7 @@ decode(struct call *c, json_t **body, struct exec *x, struct err *e)
 	    envset_check(o.env, "env", e) < 0 ||
 	    scene_shell(c, *body, x->shell, e) < 0)
 		return -1;
-	if (o.background == 1)
-		return err_field(e, "background",
-		    "background processes come with api/process/start");
+	*background = o.background == 1;
 	x->timeout_ms = o.timeout_ms;
 	x->env = o.env;
 	str_copy(x->cwd, sizeof(x->cwd), o.cwd);
@@ -200,10 +199,14 @@ api_execute(struct call *c, struct err *e)
 	auto_json json_t *body = NULL;
 	struct collected k = { 0 };
 	struct exec x = { .output = collect, .ctx = &k };
+	bool background;
 	int rc;
 
-	if (decode(c, &body, &x, e) < 0)
+	if (decode(c, &body, &x, &background, e) < 0)
 		return -1;
+	if (background)
+		return api_process_launch(c,
+		    &(struct process_wish){ .exec = x }, e);
 	rc = run_collected(c, &x, &k, e);
 	release(&k);
 	return rc;
@@ -363,10 +366,14 @@ api_execute_stream(struct call *c, struct err *e)
 		.counted = true };
 	struct line_ctx ctx[2] = { { &s, 0 }, { &s, 1 } };
 	struct shell_outcome o;
+	bool background;
 	int rc;
 
-	if (decode(c, &body, &x, e) < 0)
+	if (decode(c, &body, &x, &background, e) < 0)
 		return -1;
+	if (background)
+		return err_field(e, "background",
+		    "has no stream: see api/process/start");
 	x.quiet_ms = &s.quiet_ms;
 	x.ctx = &s;
 	for (int i = 0; i < 2; i++)

@@ -10,6 +10,8 @@ AGENT_SOURCES = \
 	src/agent/api_files.c \
 	src/agent/api_raw.c \
 	src/agent/api_ports.c \
+	src/agent/api_process.c \
+	src/agent/api_process_logs.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
@@ -37,12 +39,18 @@ AGENT_SOURCES = \
 	src/agent/pack.c src/agent/pack.h \
 	src/agent/path_list.c src/agent/path_list.h \
 	src/agent/port_probe.c src/agent/port_probe.h \
+	src/agent/process.c src/agent/process.h \
+	src/agent/process_act.c src/agent/process_internal.h \
+	src/agent/process_run.c \
+	src/agent/process_start.c \
+	src/agent/process_store.c src/agent/process_store.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \
 	src/agent/rawpath.c src/agent/rawpath.h \
 	src/agent/relay.c src/agent/relay.h \
 	src/agent/relay_conn.c src/agent/relay_conn.h \
 	src/agent/relay_page.c src/agent/relay_page.h \
+	src/agent/ring.c src/agent/ring.h \
 	src/agent/routes.c src/agent/routes.h \
 	src/agent/scene.c src/agent/scene.h \
 	src/agent/script.c src/agent/script.h \
@@ -54,6 +62,7 @@ AGENT_SOURCES = \
 	src/agent/target.c src/agent/target.h \
 	src/agent/tree.c src/agent/tree.h \
 	src/agent/unpack.c \
+	src/agent/treeend.c src/agent/treeend.h \
 	src/agent/usage.c src/agent/usage.h \
 	src/agent/view.c src/agent/view.h \
 	src/agent/walk.c src/agent/walk.h \

@@ -43,9 +43,12 @@ void script_run(struct buf *to, const struct script_command *c);
  */
 void script_dump(struct buf *to, const char *token);
 
-/* A shell of its own that takes over `state` (may be ""), then runs command. */
+/*
+ * A shell of its own that takes over `state` (may be ""), then runs command,
+ * which reads descriptor 3 if it has `input`, else nothing.
+ */
 void script_alone(struct buf *to, const char *state, const json_t *env,
-    const char *command);
+    const char *command, bool input);
 
 /* Makes a fresh shell take over `state`. */
 void script_restore(struct buf *to, const char *state);

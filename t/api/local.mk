@@ -17,6 +17,8 @@ EXTRA_DIST += \
 	%D%/pooling.t \
 	%D%/ports.t \
 	%D%/proxy.t \
+	%D%/process.t \
+	%D%/process_logs.t \
 	%D%/quotas.t \
 	%D%/raw-files.t \
 	%D%/sandbox_ids.t \
@@ -28,4 +30,5 @@ EXTRA_DIST += \
 	t/lib/awake.py \
 	t/lib/pause.c \
 	t/lib/paused.py \
+	t/lib/processes.py \
 	t/lib/service.py
