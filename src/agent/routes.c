@@ -1,11 +1,13 @@
 /* routes.c: the data plane of one session on one page. */
 #include "agent/routes.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/activity.h"
 #include "agent/scene.h"
+#include "agent/serve.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -56,13 +58,16 @@ version(struct call *c, struct err *e)
 	return 0;
 }
 
+/* In the column `access`: it stays open for as long as its client likes. */
+enum { STREAM = 1 };
+
 /* clang-format off */
 static const struct route ROUTES[] = {
 	{ "GET",  "/",                   0, greeting           },
 	{ "GET",  "/api/ping",           0, ping               },
 	{ "GET",  "/api/version",        0, version            },
 	{ "POST", "/api/execute",        0, api_execute        },
-	{ "POST", "/api/execute/stream", 0, api_execute_stream },
+	{ "POST", "/api/execute/stream", STREAM, api_execute_stream },
 	{ "POST", "/api/write",          0, api_write          },
 	{ "POST", "/api/read",           0, api_read           },
 };
@@ -89,6 +94,22 @@ below_prefix(const char *path)
 }
 
 static int
+handle_stream(const struct route *r, struct call *c, struct err *e)
+{
+	static atomic_int open;
+	int rc;
+
+	if (atomic_fetch_add(&open, 1) < SERVE_STREAMS_MAX)
+		rc = r->handle(c, e);
+	else
+		rc = err_set(e, ERR_LIMITED, "too_many_streams",
+		    "the session has %d streams open; close some",
+		    SERVE_STREAMS_MAX);
+	atomic_fetch_sub(&open, 1);
+	return rc;
+}
+
+static int
 dispatch(struct call *c, struct err *e)
 {
 	const char *path = below_prefix(c->path);
@@ -108,7 +129,7 @@ dispatch(struct call *c, struct err *e)
 			    "The requested endpoint was not found");
 		return -1;
 	}
-	return r->handle(c, e);
+	return r->access == STREAM ? handle_stream(r, c, e) : r->handle(c, e);
 }
 
 static void
