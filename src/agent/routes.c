@@ -103,7 +103,7 @@ handle_stream(const struct route *r, struct call *c, struct err *e)
 		rc = r->handle(c, e);
 	else
 		rc = err_set(e, ERR_LIMITED, "too_many_streams",
-		    "the session has %d streams open; close some",
+		    "the session has %d streams whose commands run; end some",
 		    SERVE_STREAMS_MAX);
 	atomic_fetch_sub(&open, 1);
 	return rc;
