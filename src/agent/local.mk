@@ -82,13 +82,16 @@ BUILT_SOURCES += src/agent/sysfilter_table.h
 CLEANFILES += src/agent/sysfilter_table.h
 src/agent/sysfilter_table.h: sysfilter_gen$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./sysfilter_gen > $@-t && mv $@-t $@
+## for `make sandlease-agent` alone, which BUILT_SOURCES does not serve
+src/agent/sysfilter.$(OBJEXT): src/agent/sysfilter_table.h
 
 libexec_PROGRAMS += sandlease-agent
-sandlease_agent_SOURCES = src/agent/main.c
+sandlease_agent_SOURCES = src/agent/main.c src/agent/sanitizers.c
 sandlease_agent_LDADD = libagent.a libweb.a libcommon.a \
 	$(FCGI_LIBS) $(JANSSON_LIBS) $(ARCHIVE_LIBS) $(AGENT_ARCHIVE) -lpthread
 ## Static, because it runs inside other root file systems than ours.
-## Sanitizers cannot be linked so; that build is for unit tests.
+## Sanitizers cannot be linked so; that build is for unit tests and t/agent,
+## whose sandboxes have the host's libraries.
 if SANITIZE
 sandlease_agent_LDFLAGS = $(AM_LDFLAGS)
 else

@@ -1,6 +1,7 @@
 /* routes.c: the data plane of one session on one page. */
 #include "agent/routes.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "agent/envset.h"
 #include "agent/path_list.h"
 #include "agent/scene.h"
+#include "agent/serve.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -91,40 +93,43 @@ commands(struct call *c, struct err *e)
 	return 0;
 }
 
+/* In the column `access`: it stays open for as long as its client likes. */
+enum { STREAM = 1 };
+
 /* clang-format off */
 static const struct route ROUTES[] = {
-	{ "GET",  "/",                   0, greeting           },
-	{ "GET",  "/api/ping",           0, ping               },
-	{ "GET",  "/api/version",        0, version            },
-	{ "GET",  "/api/commands",       0, commands           },
-	{ "POST", "/api/execute",        0, api_execute        },
-	{ "POST", "/api/execute/stream", 0, api_execute_stream },
-	{ "POST", "/api/mkdir",          0, api_mkdir          },
-	{ "POST",   "/api/process/start",       0, api_process_start    },
-	{ "GET",    "/api/process/list",        0, api_process_list     },
-	{ "DELETE", "/api/process/kill-all",    0, api_process_kill_all },
-	{ "POST",   "/api/process/cleanup",     0, api_process_cleanup  },
-	{ "GET",    "/api/process/:id",         0, api_process_get      },
-	{ "DELETE", "/api/process/:id",         0, api_process_kill     },
-	{ "GET",    "/api/process/:id/logs",    0, api_process_logs     },
-	{ "GET",    "/api/process/:id/stream",  0, api_process_stream   },
-	{ "POST",   "/api/process/:id/input",   0, api_process_input    },
-	{ "POST",   "/api/process/:id/signal",  0, api_process_signal   },
-	{ "POST", "/api/write",          0, api_write          },
-	{ "POST", "/api/read",           0, api_read           },
-	{ "POST", "/api/read/stream",    0, api_read_stream    },
-	{ "POST", "/api/delete",         0, api_delete         },
-	{ "POST", "/api/rename",         0, api_rename         },
-	{ "POST", "/api/move",           0, api_move           },
-	{ "POST", "/api/list-files",     0, api_list_files     },
-	{ "POST", "/api/exists",         0, api_exists         },
-	{ "GET",  "/files/*",            0, api_raw_get        },
-	{ "PUT",  "/files/*",            0, api_raw_put        },
-	{ "DELETE", "/files/*",          0, api_raw_delete     },
-	{ "GET",  "/archive/*",          0, api_archive_get    },
-	{ "PUT",  "/archive/*",          0, api_archive_put    },
-	{ "POST", "/api/port-check",     0, api_port_check     },
-	{ "POST", "/api/port-watch",     0, api_port_watch     },
+	{ "GET",    "/",                        0,      greeting             },
+	{ "GET",    "/api/ping",                0,      ping                 },
+	{ "GET",    "/api/version",             0,      version              },
+	{ "GET",    "/api/commands",            0,      commands             },
+	{ "POST",   "/api/execute",             0,      api_execute          },
+	{ "POST",   "/api/execute/stream",      STREAM, api_execute_stream   },
+	{ "POST",   "/api/process/start",       0,      api_process_start    },
+	{ "GET",    "/api/process/list",        0,      api_process_list     },
+	{ "DELETE", "/api/process/kill-all",    0,      api_process_kill_all },
+	{ "POST",   "/api/process/cleanup",     0,      api_process_cleanup  },
+	{ "GET",    "/api/process/:id",         0,      api_process_get      },
+	{ "DELETE", "/api/process/:id",         0,      api_process_kill     },
+	{ "GET",    "/api/process/:id/logs",    0,      api_process_logs     },
+	{ "GET",    "/api/process/:id/stream",  STREAM, api_process_stream   },
+	{ "POST",   "/api/process/:id/input",   0,      api_process_input    },
+	{ "POST",   "/api/process/:id/signal",  0,      api_process_signal   },
+	{ "POST",   "/api/mkdir",               0,      api_mkdir            },
+	{ "POST",   "/api/write",               0,      api_write            },
+	{ "POST",   "/api/read",                0,      api_read             },
+	{ "POST",   "/api/read/stream",         STREAM, api_read_stream      },
+	{ "POST",   "/api/delete",              0,      api_delete           },
+	{ "POST",   "/api/rename",              0,      api_rename           },
+	{ "POST",   "/api/move",                0,      api_move             },
+	{ "POST",   "/api/list-files",          0,      api_list_files       },
+	{ "POST",   "/api/exists",              0,      api_exists           },
+	{ "POST",   "/api/port-check",          0,      api_port_check       },
+	{ "POST",   "/api/port-watch",          STREAM, api_port_watch       },
+	{ "GET",    "/files/*",                 STREAM, api_raw_get          },
+	{ "PUT",    "/files/*",                 STREAM, api_raw_put          },
+	{ "DELETE", "/files/*",                 0,      api_raw_delete       },
+	{ "GET",    "/archive/*",               STREAM, api_archive_get      },
+	{ "PUT",    "/archive/*",               STREAM, api_archive_put      },
 };
 /* clang-format on */
 
@@ -163,6 +168,22 @@ means_the_same(const char *raw, const char *path)
 }
 
 static int
+handle_stream(const struct route *r, struct call *c, struct err *e)
+{
+	static atomic_int open;
+	int rc;
+
+	if (atomic_fetch_add(&open, 1) < SERVE_STREAMS_MAX)
+		rc = r->handle(c, e);
+	else
+		rc = err_set(e, ERR_LIMITED, "too_many_streams",
+		    "the session has %d streams whose commands run; end some",
+		    SERVE_STREAMS_MAX);
+	atomic_fetch_sub(&open, 1);
+	return rc;
+}
+
+static int
 dispatch(struct call *c, struct err *e)
 {
 	const char *path = below_prefix(c->path);
@@ -181,7 +202,7 @@ dispatch(struct call *c, struct err *e)
 			    "The requested endpoint was not found");
 		return -1;
 	}
-	return r->handle(c, e);
+	return r->access == STREAM ? handle_stream(r, c, e) : r->handle(c, e);
 }
 
 static void

@@ -17,7 +17,6 @@ void routes_handle(struct call *c);
 /* Handlers, each in the file of its noun. */
 int api_execute(struct call *c, struct err *e);
 int api_execute_stream(struct call *c, struct err *e);
-int api_mkdir(struct call *c, struct err *e);
 int api_process_start(struct call *c, struct err *e);
 int api_process_list(struct call *c, struct err *e);
 int api_process_get(struct call *c, struct err *e);
@@ -28,6 +27,7 @@ int api_process_stream(struct call *c, struct err *e);
 int api_process_cleanup(struct call *c, struct err *e);
 int api_process_input(struct call *c, struct err *e);
 int api_process_signal(struct call *c, struct err *e);
+int api_mkdir(struct call *c, struct err *e);
 int api_write(struct call *c, struct err *e);
 int api_read(struct call *c, struct err *e);
 int api_read_stream(struct call *c, struct err *e);

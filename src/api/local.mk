@@ -3,6 +3,7 @@ sbin_PROGRAMS += sandlease-api
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
 	src/api/access.c src/api/access.h \
+	src/api/answer.c src/api/answer.h \
 	src/api/app.h \
 	src/api/audit.c src/api/audit.h \
 	src/api/container_ports.c \
@@ -19,6 +20,8 @@ libapi_a_SOURCES = \
 	src/api/session_body.c src/api/session_body.h \
 	src/api/session_json.c src/api/session_json.h \
 	src/api/share.c src/api/share.h \
+	src/api/stream.c src/api/stream.h \
+	src/api/stream_link.c src/api/stream_link.h \
 	src/api/v1_aliases.c src/api/v1_history.c src/api/v1_interrupt.c \
 	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
 	src/api/v1_session_list.c src/api/v1_sessions.c src/api/v1_usage.c \

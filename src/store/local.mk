@@ -13,7 +13,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0004_awake.sql \
 	sql/migrations/0005_keys_and_quotas.sql \
 	sql/migrations/0006_history.sql \
-	sql/migrations/0007_effects.sql
+	sql/migrations/0007_effects.sql \
+	sql/migrations/0009_streams.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \

@@ -23,6 +23,7 @@ EXTRA_DIST += \
 	%D%/raw-files.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
+	%D%/streams.t \
 	%D%/suspend.t \
 	%D%/suspend_none.t \
 	%D%/tenancy.t \

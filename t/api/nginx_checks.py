@@ -72,7 +72,7 @@ def no_secret_stands_in_any_log(w):
 
 @case
 def the_stand_ins_saw_nothing_they_do_not_understand(w):
-    for r in [w.api, w.auth] + list(w.wrappers.values()):
+    for r in [w.api, w.auth, w.stream] + list(w.wrappers.values()):
         equal(r.errors, [])
 
 

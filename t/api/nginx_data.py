@@ -32,6 +32,25 @@ def data_routes_ask_auth_and_go_to_the_wrapper(w):
 
 
 @case
+def event_streams_go_by_way_of_the_pool_that_ends_them(w):
+    for rest in ("execute/stream", "execute/code", "read/stream", "port-watch",
+                 "watch", "process/x-1/stream"):
+        answer = w.ask("/v1/sessions/%s/api/%s?x=1" % (A, rest), "POST", b"{}")
+        equal((answer.status, answer.body), (200, b"data: 1\n\n"), rest)
+        true("x-sandlease-unsent" not in answer.headers, "nothing of ours")
+        (p,) = w.stream.took()
+        equal(p["SL_TARGET"], "unix:" + w.socket(A))
+        equal((p["SL_SESSION"], p["REQUEST_METHOD"]), (A, "POST"))
+    equal(w.wrappers[A].took(), [])
+    for rest in ("api/execute", "api/watch/check", "api/process/a/b/stream",
+                 "api/process/x/logs", "files/v1/sessions/x/api/watch",
+                 "proxy/8080/api/watch", "api/watch%0a", "api/"):
+        w.ask("/v1/sessions/%s/%s" % (A, rest), "POST", b"{}")
+        true("SL_TARGET" not in w.wrappers[A].took()[0], rest)
+    equal(w.stream.took(), [])
+
+
+@case
 def the_wrapper_gets_listed_headers_and_no_credential(w):
     w.ask("/v1/sessions/%s/api/ping" % A, "POST", b"{}", Accept="a/b",
           Range="bytes=0-1", If_None_Match='"x"', Last_Event_ID="7",

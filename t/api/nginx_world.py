@@ -63,6 +63,8 @@ class World:
             os.makedirs(os.path.join(WORLD, name))
         self.api = Responder(self.run_dir + "/api.sock", self.answer_api)
         self.auth = Responder(self.run_dir + "/auth.sock", self.answer_auth)
+        self.stream = Responder(self.run_dir + "/stream.sock",
+                                self.answer_stream)
         self.wrappers = {
             s: Responder(self.socket(s), self.answer_wrapper)
             for s in (A, B, ASLEEP, CUT)}
@@ -117,6 +119,18 @@ class World:
             r.reply(200, JSON + [("X-Request-Id", "worker's"),
                                  ("Set-Cookie", "sandlease=x; HttpOnly")],
                     json.dumps({"pool": "api", "body": len(r.body())}))
+
+    def answer_stream(self, r):
+        """The pool: a wrapper that cannot be reached is half an answer."""
+        session = r.params["SL_SESSION"]
+        if session == DEAD:
+            r.write(b"X-Sandlease-Unsent: 1\r\n")
+            r.die()
+        elif session == CUT:
+            r.die()
+        else:
+            r.reply(200, [("Content-Type", "text/event-stream"),
+                          ("X-Sandlease-Unsent", "1")], "data: 1\n\n")
 
     def answer_wrapper(self, r):
         path = r.params["SL_PATH"].split("/", 4)[-1]
@@ -199,7 +213,8 @@ class World:
                         Host="localhost:%d" % self.preview_port, **more)
 
     def forget(self):
-        for r in [self.api, self.auth] + list(self.wrappers.values()):
+        for r in [self.api, self.auth, self.stream] + list(
+                self.wrappers.values()):
             r.took()
         for a in self.apps.values():
             while not a.heads.empty():
