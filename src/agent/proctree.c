@@ -314,17 +314,16 @@ proctree_first(const struct proctree *t)
 	return first != NULL ? first->pid : 0;
 }
 
+/*
+ * Stopping comes first: what is stopped starts nothing, so that the last look
+ * sees all there is, also of a fork bomb.
+ */
 size_t
-proctree_kill(pid_t root, const struct proctree *spare)
+proctree_kill_below(pid_t root, const struct proctree *spare)
 {
 	int64_t begin = clock_ms();
 	size_t left;
 
-	/*
-	 * Stopping comes first: what is stopped starts nothing, so that the
-	 * last look sees all there is, also of a fork bomb.
-	 */
-	kill(root, SIGSTOP);
 	do {
 		int64_t spent = clock_ms() - begin;
 		struct table t;
@@ -342,6 +341,16 @@ proctree_kill(pid_t root, const struct proctree *spare)
 		if (spent > PATIENCE_MS)
 			break;
 	} while (left > 0);
+	return left;
+}
+
+size_t
+proctree_kill(pid_t root, const struct proctree *spare)
+{
+	size_t left;
+
+	kill(root, SIGSTOP);
+	left = proctree_kill_below(root, spare);
 	kill(root, SIGKILL);
 	return left;
 }

@@ -38,6 +38,8 @@ pid_t proctree_first(const struct proctree *t);
  * that the kernel cannot kill).
  */
 size_t proctree_kill(pid_t root, const struct proctree *spare);
+/* The same without root, which goes on. */
+size_t proctree_kill_below(pid_t root, const struct proctree *spare);
 
 /*
  * A moment in the life of this namespace.  A tick is long enough for a process

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "agent/spawn.h"
+#include "common/json.h"
 
 struct shell_proc {
 	struct child child; /* pid -1: there is none */
@@ -14,9 +15,12 @@ struct shell_proc {
 	int from;           /* what it answers on */
 };
 
-/* Starts one in `cwd`, or $HOME, or /.  *env_seq as in envset_envp(). */
-int shell_proc_start(struct shell_proc *p, const char *cwd, int64_t *env_seq,
-    struct err *e) MUST_CHECK;
+/*
+ * Starts one in `cwd`, or $HOME, or /, with `env` (NULL: none) beside the
+ * session's.  *env_seq as in envset_envp().
+ */
+int shell_proc_start(struct shell_proc *p, const char *cwd, const json_t *env,
+    int64_t *env_seq, struct err *e) MUST_CHECK;
 
 /* True when it has ended (and not been waited for). */
 bool shell_proc_ended(const struct shell_proc *p);
