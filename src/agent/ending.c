@@ -4,69 +4,98 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "common/clock.h"
+#include "common/mem.h"
 
-enum { GRACE_MS = 1000, NAP_MS_MAX = 50 };
+enum { GRACE_MS = 1000 };
 
-/*
- * A tree tells nobody that it is gone, so it is looked at again and again; the
- * pump says if its process ends or its shell is through with the command.
- */
-struct watch {
+/* One ending under way. */
+struct ending {
 	struct pump *pump;
 	bool over; /* nothing more will flow */
-	int nap_ms;
+	int64_t end_ms;
 };
 
+/* Until what `fd` is of has ended (-1: the pump's process), or the time is. */
 static void
-pass_time(struct watch *w)
+wait_for(struct ending *w, int fd)
 {
-	w->nap_ms = w->nap_ms < NAP_MS_MAX / 2 ? 2 * w->nap_ms + 1 : NAP_MS_MAX;
+	struct pollfd f = { fd, POLLIN, 0 };
+	enum pump_end how;
+
 	if (w->over) {
-		(void)poll(NULL, 0, w->nap_ms);
+		(void)poll(&f, 1, clock_left_ms(w->end_ms));
 		return;
 	}
-	w->pump->deadline_ms = clock_ms() + w->nap_ms;
-	w->over = pump_run(w->pump) != PUMP_TIMEOUT;
+	w->pump->wake_fd = fd;
+	w->pump->deadline_ms = w->end_ms;
+	how = pump_run(w->pump);
+	w->pump->wake_fd = -1;
+	w->over = how == PUMP_TOLD || how == PUMP_EXITED;
 }
 
-/* False when some are left at `end_ms`. */
-static bool
-term_below(struct watch *w, pid_t root, const struct proctree *spare,
-    int64_t end_ms)
+static void
+wait_for_one(struct ending *w, const struct proctree *t)
 {
-	size_t left = proctree_signal(root, spare, SIGTERM);
+	auto_fd int fd = (int)syscall(SYS_pidfd_open, t->procs[0].pid, 0);
 
-	while (left > 0 && clock_left_ms(end_ms) > 0) {
-		pass_time(w);
-		left = proctree_signal(root, spare, 0);
+	if (fd >= 0) /* else it has just ended */
+		wait_for(w, fd);
+}
+
+/* Nobody is told twice: to many programs that means to leave all as it lies. */
+static void
+tell_new(const struct proctree *now, const struct proctree *told)
+{
+	for (size_t i = 0; i < now->count; i++) {
+		if (proctree_holds(told, &now->procs[i]))
+			continue;
+		kill(now->procs[i].pid, SIGTERM);
+		kill(now->procs[i].pid, SIGCONT);
 	}
-	return left == 0;
+}
+
+/* False when some are left at the end. */
+static bool
+term_below(struct ending *w, pid_t root, const struct proctree *spare)
+{
+	struct proctree told = { 0 }, now;
+
+	do {
+		proctree_below(root, spare, &now);
+		tell_new(&now, &told);
+		proctree_free(&told);
+		told = now;
+		if (now.count > 0)
+			wait_for_one(w, &now);
+	} while (now.count > 0 && clock_left_ms(w->end_ms) > 0);
+	proctree_free(&told);
+	return now.count == 0;
 }
 
 void
 ending_below(struct pump *p, pid_t root, const struct proctree *spare)
 {
-	struct watch w = { .pump = p };
+	struct ending w = { .pump = p, .end_ms = clock_ms() + GRACE_MS };
 
-	if (!term_below(&w, root, spare, clock_ms() + GRACE_MS))
+	if (!term_below(&w, root, spare))
 		proctree_kill_below(root, spare);
 }
 
 void
 ending_all(struct pump *p, pid_t root)
 {
-	struct watch w = { .pump = p };
-	int64_t end_ms = clock_ms() + GRACE_MS;
+	struct ending w = { .pump = p, .end_ms = clock_ms() + GRACE_MS };
 
-	if (proctree_signal(root, NULL, 0) > 0) {
-		kill(root, SIGSTOP);
-		(void)term_below(&w, root, NULL, end_ms);
+	kill(root, SIGSTOP);
+	if (term_below(&w, root, NULL)) {
+		kill(root, SIGTERM);
+		kill(root, SIGCONT);
+		while (!w.over && clock_left_ms(w.end_ms) > 0)
+			wait_for(&w, -1);
 	}
-	kill(root, SIGTERM);
-	kill(root, SIGCONT);
-	while (!w.over && clock_left_ms(end_ms) > 0)
-		pass_time(&w);
 	proctree_kill(root, NULL);
 }

@@ -10,7 +10,10 @@
 #include "agent/proctree.h"
 #include "agent/pump.h"
 
-/* Everything below root that is neither in `spare` nor below one of those. */
+/*
+ * Everything below root that is neither in `spare` nor below one of those.
+ * The pump's wake_fd and deadline are used up, here and below.
+ */
 void ending_below(struct pump *p, pid_t root, const struct proctree *spare);
 
 /*

@@ -158,8 +158,8 @@ proctree_cpu_ms(void)
 	return (int64_t)(sum * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-static bool
-holds(const struct proctree *t, const struct proc_id *id)
+bool
+proctree_holds(const struct proctree *t, const struct proc_id *id)
 {
 	for (size_t i = 0; t != NULL && i < t->count; i++)
 		if (t->procs[i].pid == id->pid &&
@@ -181,7 +181,7 @@ relate(struct table *t, struct proc *p, pid_t root,
 	parent = bsearch(&key, t->procs, t->count, sizeof(key), by_pid);
 	if (p->id.pid == root || parent == NULL || depth > 1024)
 		p->relation = OUTSIDE;
-	else if (holds(spare, &p->id))
+	else if (proctree_holds(spare, &p->id))
 		p->relation = SPARED;
 	else if (p->ppid == root)
 		p->relation = BELOW;
@@ -207,16 +207,22 @@ take(pid_t root, const struct proctree *spare, struct table *t)
 }
 
 void
-proctree_take(pid_t root, struct proctree *out)
+proctree_below(pid_t root, const struct proctree *spare, struct proctree *out)
 {
 	struct table t;
 
-	take(root, NULL, &t);
+	take(root, spare, &t);
 	*out = (struct proctree){ .count = t.count };
 	out->procs = xcalloc(t.count, sizeof(*out->procs));
 	for (size_t i = 0; i < t.count; i++)
 		out->procs[i] = t.procs[i].id;
 	free(t.procs);
+}
+
+void
+proctree_take(pid_t root, struct proctree *out)
+{
+	proctree_below(root, NULL, out);
 }
 
 void

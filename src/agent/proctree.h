@@ -8,6 +8,7 @@
 #ifndef SANDLEASE_AGENT_PROCTREE_H
 #define SANDLEASE_AGENT_PROCTREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -26,7 +27,12 @@ struct proctree {
 
 /* All living descendants of `root`, without itself. */
 void proctree_take(pid_t root, struct proctree *out);
+/* The same without those that are in `spare` or below one of those. */
+void proctree_below(pid_t root, const struct proctree *spare,
+    struct proctree *out);
 void proctree_free(struct proctree *t);
+
+bool proctree_holds(const struct proctree *t, const struct proc_id *id);
 
 /* Of a cell: its wrapper, without which the session would be over.  0: none. */
 pid_t proctree_first(const struct proctree *t);

@@ -11,7 +11,7 @@
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shell *shells[SHELLS_MAX];
-static void (*also_delete)(const char *name);
+static size_t (*also_delete)(const char *name);
 
 void
 shell_open(const char *instance)
@@ -20,7 +20,7 @@ shell_open(const char *instance)
 }
 
 void
-shell_on_delete(void (*also)(const char *name))
+shell_on_delete(size_t (*also)(const char *name))
 {
 	also_delete = also;
 }
@@ -245,7 +245,7 @@ shell_delete(const char *name, struct err *e)
 	shell_kill(s);
 	shell_release(s);
 	if (also_delete != NULL)
-		also_delete(name);
+		(void)also_delete(name);
 	return 0;
 }
 

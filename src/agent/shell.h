@@ -54,7 +54,7 @@ json_t *shell_list(void);
 int shell_delete(const char *name, struct err *e) MUST_CHECK;
 
 /* What else is to end with a shell: called with the name of each deleted. */
-void shell_on_delete(void (*also)(const char *name));
+void shell_on_delete(size_t (*also)(const char *name));
 
 /* How long a command in it may take that does not say: 0 for ever. */
 int64_t shell_timeout_ms(const char *name);
