@@ -105,22 +105,21 @@ put_cd(struct buf *to, const char *cwd)
 static void
 put_end(struct buf *to, int64_t seq, const char *status, const char *back)
 {
-	buf_fmt(to, "\\builtin printf 'x %" PRId64 " %%d\\n' \"%s\"\n", seq,
-	    status);
+	buf_fmt(to,
+	    "\\builtin printf 'x %" PRId64 " %%d\\ne %" PRId64 "\\n' %s\n", seq,
+	    seq, status);
 	put_cd(to, back);
 	buf_fmt(to,
-	    "\\builtin printf 'e %" PRId64 "\\n'\n"
-	    "\\builtin export -p 2>/dev/null\n"
-	    "\\builtin printf 'd %" PRId64 "\\n'\n",
-	    seq, seq);
+	    "\\builtin export -p\n\\builtin printf 'd %" PRId64 "\\n'\n", seq);
 }
 
+/* Bash reads what it is told byte by byte: short is fast. */
 void
 script_run(struct buf *to, const struct script_command *c)
 {
 	bool moves = !str_empty(c->cwd);
 
-	buf_str(to, "for _ in 1\ndo\n{\n");
+	buf_str(to, "for _ in 1;do {\n");
 	if (moves) {
 		buf_str(to, "if \\builtin cd -- ");
 		script_quote(to, c->cwd);
@@ -133,11 +132,7 @@ script_run(struct buf *to, const struct script_command *c)
 		script_quote(to, c->cwd);
 		buf_str(to, " >&2; \\builtin false; fi");
 	}
-	buf_str(to, "\n} </dev/null >");
-	script_quote(to, c->out);
-	buf_str(to, " 2>");
-	script_quote(to, c->err);
-	buf_str(to, "\ndone\n");
+	buf_fmt(to, "\n}</dev/null >%s 2>%s;done\n", c->out, c->err);
 	put_end(to, c->seq, "$?", moves ? c->back : "");
 }
 

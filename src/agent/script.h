@@ -32,7 +32,7 @@ struct script_command {
 	const json_t *env;     /* of this call only; NULL: none */
 	const char *cwd;       /* of this call only; "": the shell's own */
 	const char *back;      /* where the shell was, when cwd is given */
-	const char *out, *err; /* paths of the fifos */
+	const char *out, *err; /* paths of the fifos, plain words */
 };
 
 /* s as one word of the shell. */

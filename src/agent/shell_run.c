@@ -13,7 +13,6 @@
 #include "agent/script.h"
 #include "agent/shell_internal.h"
 #include "common/clock.h"
-#include "common/id.h"
 #include "common/mem.h"
 
 enum { YIELD_MS = 1000 }; /* for a shell whose command is gone */
@@ -131,13 +130,12 @@ remove_fifos(struct fifos *f)
 static int
 open_fifos(struct fifos *f, struct pump *p, struct err *e)
 {
-	static const char *const ENDS[] = { "out", "err" };
-	char id[ID_REQUEST_LEN + 1];
+	static atomic_uint last;
+	unsigned number = atomic_fetch_add(&last, 1);
 
-	id_random(id, ID_REQUEST_LEN);
 	for (int i = 0; i < 2; i++) {
-		snprintf(f->path[i], sizeof(f->path[i]), "%s/%s.%s", fifo_dir,
-		    id, ENDS[i]);
+		snprintf(f->path[i], sizeof(f->path[i]), "%s/%x%c", fifo_dir,
+		    number, "oe"[i]);
 		p->out[i] = make_fifo(f->path[i], e);
 		if (p->out[i] < 0) {
 			e->code = "command_execution_error";
