@@ -18,6 +18,12 @@ activity_probe(bool on)
 	probing = on;
 }
 
+bool
+activity_is_probe(void)
+{
+	return probing;
+}
+
 void
 activity_touch(void)
 {

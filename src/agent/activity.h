@@ -21,8 +21,9 @@ enum activity {
 void activity_begin(enum activity what);
 void activity_end(enum activity what);
 
-/* Whether what this thread does from now on is a probe's. */
+/* Whether what this thread does from now on is a probe's; and whether it is. */
 void activity_probe(bool on);
+bool activity_is_probe(void);
 
 /* Something happened just now. */
 void activity_touch(void);

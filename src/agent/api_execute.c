@@ -36,7 +36,7 @@ static const struct jfield OPTIONS[] = {
 	JFIELD("timeoutMs", struct options, timeout_ms, J_INT, 0, 0,
 	    SHELL_TIMEOUT_MS_MAX, "kills the command after so long"),
 	JFIELD("background", struct options, background, J_BOOL, 0, 0, 1,
-	    "not here: api/process/start"),
+	    "as a process, as api/process/start does"),
 	JFIELD("cwd", struct options, cwd, J_STR, 0, 1, SHELL_PATH_MAX - 1,
 	    "directory of this command only"),
 	JFIELD("env", struct options, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
@@ -44,7 +44,8 @@ static const struct jfield OPTIONS[] = {
 };
 
 static int
-decode(struct call *c, json_t **body, struct exec *x, struct err *e)
+decode(struct call *c, json_t **body, struct exec *x, bool *background,
+    struct err *e)
 {
 	struct options o = { .timeout_ms = TIMEOUT_ABSENT };
 
@@ -57,9 +58,7 @@ decode(struct call *c, json_t **body, struct exec *x, struct err *e)
 	    envset_check(o.env, "env", e) < 0 ||
 	    scene_shell(c, *body, x->shell, e) < 0)
 		return -1;
-	if (o.background == 1)
-		return err_field(e, "background",
-		    "background processes come with api/process/start");
+	*background = o.background == 1;
 	x->timeout_ms = o.timeout_ms;
 	x->env = o.env;
 	str_copy(x->cwd, sizeof(x->cwd), o.cwd);
@@ -191,8 +190,6 @@ run_collected(struct call *c, struct exec *x, struct collected *k,
 	char note[64];
 	int rc;
 
-	if (x->timeout_ms == TIMEOUT_ABSENT)
-		x->timeout_ms = shell_timeout_ms(x->shell);
 	activity_begin(ACTIVITY_RUNNING);
 	rc = alone ? exec_beside(x, &o, e) : exec_in_shell(x, &o, e);
 	activity_end(ACTIVITY_RUNNING);
@@ -219,10 +216,16 @@ api_execute(struct call *c, struct err *e)
 	auto_json json_t *body = NULL;
 	struct collected k = { 0 };
 	struct exec x = { .output = collect, .ctx = &k };
+	bool background;
 	int rc;
 
-	if (decode(c, &body, &x, e) < 0)
+	if (decode(c, &body, &x, &background, e) < 0)
 		return -1;
+	if (x.timeout_ms == TIMEOUT_ABSENT)
+		x.timeout_ms = background ? 0 : shell_timeout_ms(x.shell);
+	if (background)
+		return api_process_launch(c,
+		    &(struct process_wish){ .exec = x }, e);
 	rc = run_collected(c, &x, &k, e);
 	release(&k);
 	return rc;
@@ -393,10 +396,16 @@ api_execute_stream(struct call *c, struct err *e)
 		.counted = true };
 	struct line_ctx ctx[2] = { { &s, 0 }, { &s, 1 } };
 	struct shell_outcome o;
+	bool background;
 	int rc;
 
-	if (decode(c, &body, &x, e) < 0)
+	if (decode(c, &body, &x, &background, e) < 0)
 		return -1;
+	if (x.timeout_ms == TIMEOUT_ABSENT)
+		x.timeout_ms = 0; /* a shell's own is for commands in it */
+	if (background)
+		return err_field(e, "background",
+		    "has no stream: see api/process/start");
 	x.quiet_ms = &s.quiet_ms;
 	x.ctx = &s;
 	for (int i = 0; i < 2; i++)

@@ -97,9 +97,8 @@ exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
 	return rc;
 }
 
-/* What the process is to be: its script and where it begins. */
-static int
-prepare(const struct exec *x, int64_t deadline_ms, struct buf *script,
+int
+exec_prepare(const struct exec *x, int64_t deadline_ms, struct buf *script,
     char cwd[SHELL_PATH_MAX], struct err *e)
 {
 	auto_buf struct buf state = { 0 };
@@ -122,7 +121,7 @@ prepare(const struct exec *x, int64_t deadline_ms, struct buf *script,
 	    snprintf(cwd + strlen(cwd), SHELL_PATH_MAX - strlen(cwd), "/%s",
 		x->cwd) >= (int)(SHELL_PATH_MAX - strlen(cwd)))
 		return err_field(e, "cwd", "is too long");
-	script_alone(script, state.data, x->env, x->command);
+	script_alone(script, state.data, x->env, x->command, x->input);
 	return 0;
 }
 
@@ -141,8 +140,12 @@ start(const struct exec *x, const struct buf *script, const char *cwd,
 		*(i == 0 ? &out : &err) = ends[1];
 		fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	}
-	return shell_proc_alone(script->data, script->len, cwd,
-	    x->cwd[0] != '\0', out, err, c, e);
+	return shell_proc_alone(script,
+	    &(struct shell_proc_place){ .cwd = cwd,
+		.cwd_must = x->cwd[0] != '\0',
+		.out = out,
+		.err = err },
+	    c, e);
 }
 
 /* A directory that is not there is the command's failure, not the call's. */
@@ -197,7 +200,7 @@ beside(const struct exec *x, struct interrupt_job *j, struct shell_outcome *out,
 	struct pump p;
 
 	start_pump(x, &p);
-	if (prepare(x, deadline_ms, &script, cwd, e) < 0) {
+	if (exec_prepare(x, deadline_ms, &script, cwd, e) < 0) {
 		out->timed_out = e->kind == ERR_BUSY;
 		out->exit_code = TIMEOUT_EXIT_CODE;
 		return out->timed_out ? 0 : -1;

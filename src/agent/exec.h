@@ -2,7 +2,7 @@
  * exec.h: running a command for a caller.
  *
  * In a named shell, beside one (a shell of its own that has taken over the
- * named one's state: streams, later processes), or sessionless.  Output goes
+ * named one's state: streams, processes), or sessionless.  Output goes
  * to the caller's callback as it comes.  A deadline kills the command with
  * everything it has started.
  */
@@ -25,6 +25,7 @@ struct exec {
 	const json_t *env; /* borrowed; NULL: none */
 	char cwd[SHELL_PATH_MAX];
 	int64_t timeout_ms; /* 0: none */
+	bool input;         /* exec_prepare: descriptor 3 is what it reads */
 	pump_output_fn *output;
 	pump_quiet_fn *quiet;
 	const int *quiet_ms; /* as in struct pump */
@@ -40,5 +41,12 @@ int exec_in_shell(const struct exec *x, struct shell_outcome *out,
 /* In a process of its own, like the named shell or sessionless. */
 int exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
     MUST_CHECK;
+
+/*
+ * What such a process is to be, for those who start it themselves: its script
+ * and where it begins.  Waits for the named shell, as shell_hold() does.
+ */
+int exec_prepare(const struct exec *x, int64_t deadline_ms, struct buf *script,
+    char cwd[SHELL_PATH_MAX], struct err *e) MUST_CHECK;
 
 #endif

@@ -7,6 +7,8 @@ AGENT_SOURCES = \
 	src/agent/answers.c src/agent/answers.h \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
+	src/agent/api_process.c \
+	src/agent/api_process_logs.c \
 	src/agent/api_session.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/cell.c src/agent/cell.h \
@@ -26,11 +28,17 @@ AGENT_SOURCES = \
 	src/agent/loop.c src/agent/loop.h \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
+	src/agent/process.c src/agent/process.h \
+	src/agent/process_act.c src/agent/process_internal.h \
+	src/agent/process_run.c \
+	src/agent/process_start.c \
+	src/agent/process_store.c src/agent/process_store.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \
 	src/agent/relay.c src/agent/relay.h \
 	src/agent/relay_conn.c src/agent/relay_conn.h \
 	src/agent/relay_page.c src/agent/relay_page.h \
+	src/agent/ring.c src/agent/ring.h \
 	src/agent/routes.c src/agent/routes.h \
 	src/agent/scene.c src/agent/scene.h \
 	src/agent/script.c src/agent/script.h \
@@ -42,6 +50,7 @@ AGENT_SOURCES = \
 	src/agent/shell_state.c \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
+	src/agent/treeend.c src/agent/treeend.h \
 	src/agent/usage.c src/agent/usage.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \

@@ -1,8 +1,8 @@
 /*
  * loop.h: one thread that waits for many descriptors.
  *
- * Relays and abandoned pipes live here, so that neither needs a thread each.
- * It is started by the first who needs it; an idle session has none.
+ * Relays, processes and abandoned pipes live here, so that none of them needs a
+ * thread.  It is started by the first who needs it; an idle session has none.
  */
 #ifndef SANDLEASE_AGENT_LOOP_H
 #define SANDLEASE_AGENT_LOOP_H

@@ -4,6 +4,7 @@
 #ifndef SANDLEASE_AGENT_ROUTES_H
 #define SANDLEASE_AGENT_ROUTES_H
 
+#include "agent/process.h"
 #include "common/err.h"
 #include "web/call.h"
 
@@ -19,7 +20,23 @@ int api_session_list(struct call *c, struct err *e);
 int api_session_delete(struct call *c, struct err *e);
 int api_execute(struct call *c, struct err *e);
 int api_execute_stream(struct call *c, struct err *e);
+int api_process_start(struct call *c, struct err *e);
+int api_process_list(struct call *c, struct err *e);
+int api_process_get(struct call *c, struct err *e);
+int api_process_kill(struct call *c, struct err *e);
+int api_process_kill_all(struct call *c, struct err *e);
+int api_process_logs(struct call *c, struct err *e);
+int api_process_stream(struct call *c, struct err *e);
+int api_process_cleanup(struct call *c, struct err *e);
+int api_process_input(struct call *c, struct err *e);
+int api_process_signal(struct call *c, struct err *e);
 int api_write(struct call *c, struct err *e);
 int api_read(struct call *c, struct err *e);
+
+/* What these share: the process that the path names, held; starting one. */
+int api_process_find(struct call *c, struct process **out, struct err *e)
+    MUST_CHECK;
+int api_process_launch(struct call *c, const struct process_wish *w,
+    struct err *e) MUST_CHECK;
 
 #endif

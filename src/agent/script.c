@@ -169,10 +169,10 @@ script_restore(struct buf *to, const char *state, const char *cwd)
 
 void
 script_alone(struct buf *to, const char *state, const json_t *env,
-    const char *command)
+    const char *command, bool input)
 {
 	script_restore(to, state, "");
 	buf_str(to, "{ ");
 	put_eval(to, env, command);
-	buf_str(to, "\n} </dev/null\n");
+	buf_fmt(to, "\n} %s\n", input ? "<&3 3<&-" : "</dev/null");
 }

@@ -61,9 +61,12 @@ int script_abort_signal(void);
  */
 void script_dump(struct buf *to, const char *token);
 
-/* A shell of its own that takes over `state` (may be ""), then runs command. */
+/*
+ * A shell of its own that takes over `state` (may be ""), then runs command,
+ * which reads descriptor 3 if it has `input`, else nothing.
+ */
 void script_alone(struct buf *to, const char *state, const json_t *env,
-    const char *command);
+    const char *command, bool input);
 
 /* Makes a fresh shell take over `state`, and go to `cwd` if that is not "". */
 void script_restore(struct buf *to, const char *state, const char *cwd);

@@ -103,19 +103,18 @@ shell_proc_cwd(pid_t pid, char *out)
 
 /* The script as a file without a name: it may be longer than an argument. */
 static int
-script_file(const char *script, size_t len, struct err *e)
+script_file(const struct buf *script, struct err *e)
 {
 	auto_fd int fd = memfd_create("script", MFD_CLOEXEC);
 
 	if (fd < 0)
 		return err_errno(e, "memfd_create");
-	while (len > 0) {
-		ssize_t n = write(fd, script, len);
+	for (size_t done = 0; done < script->len;) {
+		ssize_t n = write(fd, script->data + done, script->len - done);
 
 		if (n <= 0)
 			return err_errno(e, "script");
-		script += n;
-		len -= (size_t)n;
+		done += (size_t)n;
 	}
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return err_errno(e, "script");
@@ -123,21 +122,22 @@ script_file(const char *script, size_t len, struct err *e)
 }
 
 int
-shell_proc_alone(const char *script, size_t len, const char *cwd, bool cwd_must,
-    int out, int err, struct child *c, struct err *e)
+shell_proc_alone(const struct buf *script, const struct shell_proc_place *at,
+    struct child *c, struct err *e)
 {
 	int64_t seq;
 	auto_free char **envp = envset_envp(&seq);
-	auto_fd int in = script_file(script, len, e);
+	auto_fd int in = script_file(script, e);
 
 	if (in < 0)
 		return -1;
 	return spawn_start(&(struct spawn){ .argv = BASH,
 			       .envp = envp,
-			       .cwd = cwd,
-			       .cwd_must = cwd_must,
+			       .cwd = at->cwd,
+			       .cwd_must = at->cwd_must,
 			       .in = in,
-			       .out = out,
-			       .err = err },
+			       .out = at->out,
+			       .err = at->err,
+			       .more = at->input },
 	    c, e);
 }

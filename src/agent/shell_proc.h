@@ -8,6 +8,7 @@
 
 #include "agent/spawn.h"
 #include "common/json.h"
+#include "common/str.h"
 
 struct shell_proc {
 	struct child child; /* pid -1: there is none */
@@ -31,11 +32,17 @@ void shell_proc_close(struct shell_proc *p);
 /* The directory it is in; /workspace for no process.  out has 4097 bytes. */
 void shell_proc_cwd(pid_t pid, char *out);
 
-/*
- * A bash of its own that runs `script`, with the descriptors given and in
- * `cwd`.
- */
-int shell_proc_alone(const char *script, size_t len, const char *cwd,
-    bool cwd_must, int out, int err, struct child *c, struct err *e) MUST_CHECK;
+/* Where a bash of its own begins and what it has; all borrowed. */
+struct shell_proc_place {
+	const char *cwd;
+	bool cwd_must; /* else $HOME and / will do as well */
+	int out, err;
+	int input; /* its descriptor 3; 0: none */
+};
+
+/* A bash of its own that runs `script`. */
+int shell_proc_alone(const struct buf *script,
+    const struct shell_proc_place *at, struct child *c, struct err *e)
+    MUST_CHECK;
 
 #endif

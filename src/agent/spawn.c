@@ -63,12 +63,16 @@ static _Noreturn void
 become(const struct spawn *s, int report)
 {
 	struct failure f = { STAGE_SETUP, 0 };
-	enum { REPORT = 3 };
+	enum { MORE = 3, REPORT, ASIDE };
+	int more = s->more > 0 ? fcntl(s->more, F_DUPFD, ASIDE) : -1;
 
 	/* the three may be any numbers above 2: pumps and pipes of ours */
-	if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0)
+	report = fcntl(report, F_DUPFD, ASIDE);
+	if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||
+	    dup3(report, REPORT, O_CLOEXEC) < 0)
 		_exit(127);
-	if (report != REPORT && dup3(report, REPORT, O_CLOEXEC) < 0)
+	close(MORE);
+	if (s->more > 0 && dup2(more, MORE) < 0)
 		_exit(127);
 	close_range(REPORT + 1, ~0U, 0);
 	setsid();

@@ -1,9 +1,10 @@
 /*
  * spawn.h: starting a program of the tenant's.
  *
- * It gets descriptors 0, 1 and 2 and no other, the environment given, default
- * signals, a session of its own, a higher oom score than ours, and is the
- * subreaper of what it starts: whatever double-forks below it stays below it.
+ * It gets descriptors 0, 1 and 2 (and 3, for a shell that needs two inputs) and
+ * no other, the environment given, default signals, a session of its own, a
+ * higher oom score than ours, and is the subreaper of what it starts: whatever
+ * double-forks below it stays below it.
  */
 #ifndef SANDLEASE_AGENT_SPAWN_H
 #define SANDLEASE_AGENT_SPAWN_H
@@ -18,6 +19,7 @@ struct spawn {
 	const char *cwd;  /* tried first */
 	bool cwd_must;    /* else $HOME and / will do as well */
 	int in, out, err; /* borrowed */
+	int more;         /* its descriptor 3, borrowed; 0: none */
 };
 
 /* A child of ours that nobody has waited for yet. */

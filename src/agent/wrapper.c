@@ -12,6 +12,7 @@
 #include "agent/activity.h"
 #include "agent/envset.h"
 #include "agent/launch.h"
+#include "agent/process.h"
 #include "agent/proctree.h"
 #include "agent/relay.h"
 #include "agent/routes.h"
@@ -66,6 +67,7 @@ begin(struct err *e)
 	log_context("", l.session);
 	envset_open(l.session, l.user);
 	shell_open(l.instance);
+	shell_on_delete(process_kill_all);
 	routes_open(l.session);
 	data = channel_fds_take(&fds, 0);
 	if (data < 0)
@@ -178,6 +180,7 @@ wrapper_main(void)
 	activity_touch();
 	log_line(LOG_INFO, "serving", "version %s", PACKAGE_VERSION);
 	serve_ops(signal_fd);
+	process_settle();
 	/* threads may be in the middle of anything: no handlers at exit */
 	_exit(EXIT_SUCCESS);
 }

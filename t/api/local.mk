@@ -13,6 +13,8 @@ EXTRA_DIST += \
 	%D%/interrupt.t \
 	%D%/logging.t \
 	%D%/pooling.t \
+	%D%/process.t \
+	%D%/process_logs.t \
 	%D%/quotas.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
@@ -24,4 +26,5 @@ EXTRA_DIST += \
 	t/lib/awake.py \
 	t/lib/pause.c \
 	t/lib/paused.py \
+	t/lib/processes.py \
 	t/lib/service.py

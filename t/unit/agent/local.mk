@@ -40,6 +40,10 @@ UNIT += t/unit/agent/mime_test
 t_unit_agent_mime_test_SOURCES = t/unit/agent/mime_test.c
 t_unit_agent_mime_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/process_store_test
+t_unit_agent_process_store_test_SOURCES = t/unit/agent/process_store_test.c
+t_unit_agent_process_store_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/proctree_test
 t_unit_agent_proctree_test_SOURCES = t/unit/agent/proctree_test.c
 t_unit_agent_proctree_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -47,6 +51,10 @@ t_unit_agent_proctree_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/relay_page_test
 t_unit_agent_relay_page_test_SOURCES = t/unit/agent/relay_page_test.c
 t_unit_agent_relay_page_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/ring_test
+t_unit_agent_ring_test_SOURCES = t/unit/agent/ring_test.c
+t_unit_agent_ring_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/scene_test
 t_unit_agent_scene_test_SOURCES = t/unit/agent/scene_test.c

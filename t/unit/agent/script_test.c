@@ -131,7 +131,8 @@ a_state_that_was_dumped_makes_another_shell_like_it(void **state)
 	*end = '\0';
 	script_alone(&second, dumped.data + 8, NULL,
 	    "env | grep ^E=; echo ${v[1]}; f x; g y; umask; "
-	    "false | true || echo pipefail; cat");
+	    "false | true || echo pipefail; cat",
+	    false);
 	run_bash(&second, &answer);
 	assert_string_equal(answer.data,
 	    "E=it's\ntwo 2\nf x\nal y\n0027\npipefail\n");

@@ -1,0 +1,274 @@
+/* process_act.c: what is done to a background process that lives. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/process.h"
+#include "agent/process_internal.h"
+#include "agent/proctree.h"
+#include "agent/treeend.h"
+#include "common/mem.h"
+
+enum {
+	INPUT_MS = 30000, /* for a process that does not read on */
+	END_MS = 4 * TREEEND_GRACE_MS,
+	SETTLE_MS = 1000
+};
+
+/* ---- waiting */
+
+static bool
+wait_change(int64_t deadline_ms)
+{
+	struct timespec at = { .tv_sec = deadline_ms / 1000,
+		.tv_nsec = deadline_ms % 1000 * 1000000 };
+
+	return pthread_cond_clockwait(&process_changed, &process_lock,
+		   CLOCK_MONOTONIC, &at) == 0;
+}
+
+void
+process_settle(void)
+{
+	int64_t end = clock_ms() + SETTLE_MS;
+
+	pthread_mutex_lock(&process_lock);
+	while (process_living() > 0 && wait_change(end))
+		;
+	pthread_mutex_unlock(&process_lock);
+}
+
+/* ---- ending */
+
+/* Pins it, unless somebody ends it already. */
+static bool
+claim(struct process *p)
+{
+	struct err ignored;
+	bool taken;
+
+	if (process_pin(p, &ignored) < 0)
+		return false;
+	pthread_mutex_lock(&process_lock);
+	taken = p->ending;
+	p->ending = true;
+	pthread_mutex_unlock(&process_lock);
+	if (taken)
+		process_unpin(p);
+	return !taken;
+}
+
+/* Until none of them lives, whoever ended it. */
+static bool
+wait_ends(struct process **all, size_t count)
+{
+	int64_t end = clock_ms() + END_MS;
+	bool more = true;
+
+	pthread_mutex_lock(&process_lock);
+	for (size_t i = 0; i < count; i++)
+		while (more && all[i]->rec.end.status == PROCESS_RUNNING)
+			more = wait_change(end);
+	pthread_mutex_unlock(&process_lock);
+	return more;
+}
+
+static bool
+end_all(struct process **all, size_t count)
+{
+	auto_free struct process **mine = xcalloc(count, sizeof(*mine));
+	auto_free struct treeend *trees = xcalloc(count, sizeof(*trees));
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!claim(all[i]))
+			continue;
+		mine[n] = all[i];
+		trees[n++] = (struct treeend){ .root = all[i]->child.pid,
+			.pidfd = all[i]->child.pidfd };
+	}
+	treeend_all(trees, n);
+	for (size_t i = 0; i < n; i++)
+		process_unpin(mine[i]);
+	return wait_ends(all, count);
+}
+
+void *
+process_end_thread(void *process)
+{
+	struct process *p = process;
+
+	(void)end_all(&p, 1);
+	process_release(p);
+	return NULL;
+}
+
+int
+process_kill(struct process *p, struct err *e)
+{
+	if (process_now(p).status != PROCESS_RUNNING)
+		return process_not_running(p, e);
+	if (!end_all(&p, 1))
+		return err_set(e, ERR_INTERNAL, "process_error",
+		    "Process '%s' could not be killed", p->rec.id);
+	return 0;
+}
+
+size_t
+process_kill_all(const char *shell)
+{
+	size_t count, n = 0;
+	auto_free struct process **all = process_all(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct process *p = all[i];
+
+		if (process_now(p).status == PROCESS_RUNNING &&
+		    (shell == NULL || str_equal(p->rec.shell, shell)))
+			all[n++] = p;
+		else
+			process_release(p);
+	}
+	(void)end_all(all, n);
+	for (size_t i = 0; i < n; i++)
+		process_release(all[i]);
+	return n;
+}
+
+/* ---- signals */
+
+/* Whether a process has a handler for it. */
+static bool
+catches(pid_t pid, int sig)
+{
+	char path[64], line[256];
+	uint64_t set = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "SigCgt: %" SCNx64, &set) == 1)
+			break;
+	fclose(f);
+	return (set >> (sig - 1) & 1) != 0;
+}
+
+int
+process_signal(struct process *p, int sig, struct err *e)
+{
+	pid_t root;
+
+	if (process_pin(p, e) < 0)
+		return -1;
+	root = p->child.pid;
+	if (sig == SIGKILL)
+		proctree_kill(root, NULL);
+	else if (proctree_signal(root, NULL, sig) == 0 || sig == SIGSTOP ||
+	    sig == SIGCONT || catches(root, sig))
+		kill(root, sig);
+	process_unpin(p);
+	return 0;
+}
+
+/* ---- input */
+
+/* Writes all of it; false when it takes no more. */
+static bool
+pour(struct process *p, int fd, const struct process_input *in,
+    struct process_watch *w, size_t *written)
+{
+	int64_t end = clock_ms() + INPUT_MS;
+
+	while (*written < in->len) {
+		struct pollfd f[] = { { fd, POLLOUT, 0 }, { w->fd, POLLIN, 0 },
+			{ in->gone_fd, POLLRDHUP, 0 } };
+		ssize_t n = write(fd, in->data + *written, in->len - *written);
+		uint64_t seen;
+
+		if (n > 0) {
+			*written += (size_t)n;
+			continue;
+		}
+		if ((n < 0 && errno != EAGAIN && errno != EINTR) ||
+		    process_now(p).status != PROCESS_RUNNING ||
+		    poll(f, ARRAY_LEN(f), clock_left_ms(end)) == 0 ||
+		    f[2].revents != 0)
+			return false;
+		if (f[1].revents != 0)
+			(void)!read(w->fd, &seen, sizeof(seen));
+	}
+	return true;
+}
+
+/* The writing end, ours until let_input_go(); -1 when it is closed. */
+static int
+take_input(struct process *p)
+{
+	int fd;
+
+	pthread_mutex_lock(&process_lock);
+	fd = p->input;
+	p->input_busy = fd >= 0;
+	pthread_mutex_unlock(&process_lock);
+	return fd;
+}
+
+static void
+let_input_go(struct process *p, bool end)
+{
+	pthread_mutex_lock(&process_lock);
+	p->input_busy = false;
+	if (end || p->rec.end.status != PROCESS_RUNNING)
+		mem_close_fd(&p->input);
+	pthread_mutex_unlock(&process_lock);
+}
+
+static int
+send(struct process *p, const struct process_input *in, size_t *written,
+    struct err *e)
+{
+	struct process_watch w;
+	int fd = take_input(p);
+	bool all;
+
+	if (fd < 0)
+		return err_set(e, ERR_CONFLICT, "input_closed",
+		    "the input of process '%s' is closed", p->rec.id);
+	if (process_watch(p, &w, e) < 0) {
+		let_input_go(p, false);
+		return -1;
+	}
+	all = pour(p, fd, in, &w, written);
+	process_unwatch(p, &w);
+	let_input_go(p, in->close && all);
+	if (!all && process_now(p).status != PROCESS_RUNNING)
+		return process_not_running(p, e);
+	if (!all)
+		return err_set(e, ERR_BUSY, "input_full",
+		    "process '%s' does not read its input", p->rec.id);
+	return 0;
+}
+
+int
+process_input(struct process *p, const struct process_input *in,
+    size_t *written, struct err *e)
+{
+	int rc;
+
+	*written = 0;
+	if (process_now(p).status != PROCESS_RUNNING)
+		return process_not_running(p, e);
+	pthread_mutex_lock(&p->input_turn);
+	rc = send(p, in, written, e);
+	pthread_mutex_unlock(&p->input_turn);
+	return rc;
+}
