@@ -360,3 +360,36 @@ proctree_kill(pid_t root, const struct proctree *spare)
 	kill(root, SIGKILL);
 	return left;
 }
+
+static bool
+is_alive(const struct proc_id *id)
+{
+	char name[16];
+	struct proc p;
+
+	snprintf(name, sizeof(name), "/proc/%d", (int)id->pid);
+	return read_proc(AT_FDCWD, name, &p) && p.id.start == id->start;
+}
+
+void
+proctree_end(const struct proctree *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (is_alive(&t->procs[i]))
+			proctree_kill(t->procs[i].pid, NULL);
+}
+
+void
+proctree_merge(struct proctree *t, const struct proctree *more)
+{
+	size_t n = 0;
+
+	t->procs = xrealloc(t->procs,
+	    (t->count + more->count + 1) * sizeof(*t->procs));
+	for (size_t i = 0; i < t->count; i++)
+		if (is_alive(&t->procs[i]))
+			t->procs[n++] = t->procs[i];
+	for (size_t i = 0; i < more->count; i++)
+		t->procs[n++] = more->procs[i];
+	t->count = n;
+}

@@ -47,6 +47,12 @@ size_t proctree_kill(pid_t root, const struct proctree *spare);
 /* The same without root, which goes on. */
 size_t proctree_kill_below(pid_t root, const struct proctree *spare);
 
+/* Ends those in `t` that still live, with everything below them. */
+void proctree_end(const struct proctree *t);
+
+/* Adds those of `more` to `t`, and drops from it who has ended. */
+void proctree_merge(struct proctree *t, const struct proctree *more);
+
 /*
  * A moment in the life of this namespace.  A tick is long enough for a process
  * before and one after it: within one, the number last given out tells them.

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "agent/answers.h"
+#include "agent/proctree.h"
 #include "agent/shell.h"
 #include "agent/shell_proc.h"
 
@@ -23,6 +24,7 @@ struct shell {
 
 	pthread_mutex_t held;   /* and with it all below */
 	struct shell_proc proc; /* pid -1: none */
+	struct proctree orphans; /* of its processes before this one */
 	struct answers answers;
 	int64_t seq;
 	int64_t env_seq;

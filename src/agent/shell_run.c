@@ -62,6 +62,8 @@ reap(struct shell *s)
 void
 shell_kill(struct shell *s)
 {
+	proctree_end(&s->orphans);
+	proctree_free(&s->orphans);
 	if (s->proc.child.pid <= 0)
 		return;
 	proctree_kill(s->proc.child.pid, NULL);
@@ -227,7 +229,8 @@ start_again(struct shell *s, const char *cwd)
 	script_sync(&script, r.seq, "");
 	if (shell_talk(s, &script, read_answer, &r) == PUMP_TOLD)
 		return true;
-	shell_kill(s);
+	kill(s->proc.child.pid, SIGKILL);
+	(void)reap(s);
 	return false;
 }
 
@@ -249,6 +252,7 @@ stop_command(struct running *r, struct shell_outcome *out)
 		return;
 	proctree_kill(pid, &spare);
 	(void)reap(s);
+	proctree_merge(&s->orphans, &spare);
 	out->replaced = true;
 	out->restored = start_again(s, cwd);
 }

@@ -232,6 +232,23 @@ def a_deleted_session_takes_everything_along():
 
 
 @case
+def what_a_replaced_shell_left_behind_and_its_processes_go_with_it():
+    mark = "8606.%d" % ME
+    said("sleep %s & mkfifo /tmp/fifo2" % mark, "changed")
+    timeout("changed", 200, "read x </tmp/fifo2", replaced=True, timeoutMs=200)
+    equal(len(running(mark)), 1, "a job outlives the shell it was started in")
+    expect(200, post("process/start", {"command": "sleep " + mark,
+                                       "sessionId": "changed"}))
+    expect(200, post("process/start", {"command": "sleep " + mark,
+                                       "sessionId": "unchanged"}))
+    until("all run", lambda: len(running(mark)) == 3)
+    expect(200, delete("changed"))
+    until("two have ended", lambda: len(running(mark)) == 1)
+    expect(200, call("DELETE", at(SID, "/api/process/kill-all")))
+    equal(running(mark), [], "nothing is left")
+
+
+@case
 def one_who_waits_for_a_session_that_is_deleted_is_told():
     mark = "8603.%d" % ME
     said("true", "queue")
