@@ -6,12 +6,14 @@ AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_archive.c \
 	src/agent/api_content.c \
+	src/agent/answers.c src/agent/answers.h \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
 	src/agent/api_raw.c \
 	src/agent/api_ports.c \
 	src/agent/api_process.c \
 	src/agent/api_process_logs.c \
+	src/agent/api_session.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
@@ -21,6 +23,7 @@ AGENT_SOURCES = \
 	src/agent/drain.c src/agent/drain.h \
 	src/agent/draft.c src/agent/draft.h \
 	src/agent/entity.c src/agent/entity.h \
+	src/agent/ending.c src/agent/ending.h \
 	src/agent/envset.c src/agent/envset.h \
 	src/agent/exec.c src/agent/exec.h \
 	src/agent/files.c src/agent/files.h \
@@ -56,7 +59,10 @@ AGENT_SOURCES = \
 	src/agent/script.c src/agent/script.h \
 	src/agent/serve.c src/agent/serve.h \
 	src/agent/shell.c src/agent/shell.h \
+	src/agent/shell_internal.h \
 	src/agent/shell_proc.c src/agent/shell_proc.h \
+	src/agent/shell_run.c \
+	src/agent/shell_state.c \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
 	src/agent/target.c src/agent/target.h \

@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
 	%D%/streams.t \
+	%D%/shell.t \
 	%D%/suspend.t \
 	%D%/suspend_none.t \
 	%D%/tenancy.t \
