@@ -1,8 +1,10 @@
 /* api_ports.c: POST api/port-check and api/port-watch. */
 #include <poll.h>
+#include <sys/eventfd.h>
 
 #include "agent/activity.h"
 #include "agent/port_probe.h"
+#include "agent/process.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
 #include "common/clock.h"
@@ -27,6 +29,7 @@ struct port_body {
 	char path[PATH_MAX_BYTES];
 	int64_t status_min, status_max;
 	int64_t interval_ms;
+	char process[PROCESS_ID_MAX]; /* "": nobody's end is waited for */
 };
 
 /* clang-format off */
@@ -37,6 +40,7 @@ static const struct jfield FIELDS[] = {
 	JFIELD("statusMin", struct port_body, status_min, J_INT, 0, 100, 999, "the lowest status that counts"),
 	JFIELD("statusMax", struct port_body, status_max, J_INT, 0, 100, 999, "the highest"),
 	JFIELD("interval", struct port_body, interval_ms, J_INT, 0, INT64_MIN, INT64_MAX, "milliseconds between two requests"),
+	JFIELD("processId", struct port_body, process, J_STR, 0, 1, PROCESS_ID_MAX - 1, "whose end ends it"),
 };
 /* clang-format on */
 
@@ -116,6 +120,8 @@ struct watch {
 	struct port_probe probe;
 	int64_t interval_ms;
 	int64_t began_ms, beat_ms;
+	struct process *process; /* held; NULL: none */
+	struct process_watch news;
 };
 
 static void
@@ -144,18 +150,55 @@ pause_ms(const struct watch *w, const struct probe_answer *a)
 	return within((clock_ms() - w->began_ms) / 8, SOON_MS, w->interval_ms);
 }
 
-/* Waits; the end of the connection ends it. */
+/* Whether the process has ended; then that is told. */
+static bool
+has_exited(struct watch *w)
+{
+	auto_json json_t *event = NULL;
+	struct process_end now;
+
+	if (w->process == NULL)
+		return false;
+	now = process_now(w->process);
+	if (now.status == PROCESS_RUNNING)
+		return false;
+	event = json_pack("{s:s, s:i, s:i}", "type", "process_exited", "port",
+	    w->probe.port, "exitCode", now.exit_code);
+	sse_event(w->call, event);
+	return true;
+}
+
+/* Waits; news of the process and the end of the connection end it. */
 static void
 pause_for(struct watch *w, int64_t ms)
 {
-	struct pollfd p = { call_fd(w->call), POLLRDHUP, 0 };
+	struct pollfd p[] = { { call_fd(w->call), POLLRDHUP, 0 },
+		{ w->process != NULL ? w->news.fd : -1, POLLIN, 0 } };
+	eventfd_t seen;
 
-	if (poll(&p, 1, (int)ms) > 0)
+	(void)poll(p, ARRAY_LEN(p), (int)ms);
+	if (p[0].revents != 0)
 		w->call->gone = true;
-	else if (clock_ms() - w->beat_ms >= SSE_HEARTBEAT_MS) {
+	if (p[1].revents != 0)
+		(void)eventfd_read(w->news.fd, &seen);
+	if (!w->call->gone && clock_ms() - w->beat_ms >= SSE_HEARTBEAT_MS) {
 		sse_heartbeat(w->call);
 		w->beat_ms = clock_ms();
 	}
+}
+
+/* The same, until it is time; output of the process is not what we wait for. */
+static bool
+wait_for(struct watch *w, int64_t ms)
+{
+	int64_t until_ms = clock_ms() + ms;
+
+	do {
+		if (has_exited(w))
+			return false;
+		pause_for(w, clock_left_ms(until_ms));
+	} while (!w->call->gone && clock_left_ms(until_ms) > 0);
+	return !w->call->gone;
 }
 
 static void
@@ -165,14 +208,27 @@ watch(struct watch *w)
 
 	sse_begin(w->call);
 	tell(w, "watching", NULL);
-	while (!w->call->gone) {
+	do {
 		port_probe(&w->probe, &a);
 		if (a.state == PROBE_READY) {
 			tell(w, "ready", &a);
 			return;
 		}
-		pause_for(w, pause_ms(w, &a));
-	}
+	} while (wait_for(w, pause_ms(w, &a)));
+}
+
+static int
+watch_process(struct watch *w, const char *id, struct err *e)
+{
+	if (id[0] == '\0')
+		return 0;
+	scene_context(w->call, json_pack("{s:o}", "processId", json_lossy(id)));
+	if (process_find(id, &w->process, e) < 0)
+		return -1;
+	if (process_watch(w->process, &w->news, e) == 0)
+		return 0;
+	process_release(TAKE(w->process));
+	return -1;
 }
 
 int
@@ -181,12 +237,16 @@ api_port_watch(struct call *c, struct err *e)
 	struct watch w = { .call = c, .began_ms = clock_ms() };
 	struct port_body b;
 
-	if (decode(c, &b, e) < 0)
+	if (decode(c, &b, e) < 0 || watch_process(&w, b.process, e) < 0)
 		return -1;
 	w.probe = probe_of(&b);
 	w.interval_ms = b.interval_ms;
 	activity_begin(ACTIVITY_STREAMS);
 	watch(&w);
 	activity_end(ACTIVITY_STREAMS);
+	if (w.process != NULL) {
+		process_unwatch(w.process, &w.news);
+		process_release(w.process);
+	}
 	return 0;
 }

@@ -315,6 +315,25 @@ def a_watch_that_is_left_ends():
     until("it is not busy any more", lambda: not get(SID)["busy"])
 
 
+@case
+def a_watch_ends_with_the_process_it_waits_for():
+    expect(200, call("POST", at(SID, "/api/process/start"), {
+        "command": "echo begun; read line; exit 7", "processId": "server"}))
+    w = Watch(port=8032, processId="server", interval=10000)
+    equal(w.event()["type"], "watching", "first")
+    expect(200, call("POST", at(SID, "/api/process/server/input"),
+                     {"data": "now\n"}))
+    equal(w.event(), {"type": "process_exited", "port": 8032, "exitCode": 7},
+          "then")
+    equal(w.event(), None, "the end")
+    w = Watch(port=8032, processId="server")  # of one that has ended
+    equal([w.event()["type"] for _ in range(2)],
+          ["watching", "process_exited"], "at once")
+    container_error(call("POST", at(SID, "/api/port-watch"),
+                         {"port": 8032, "processId": "nobody"}),
+                    404, "PROCESS_NOT_FOUND")
+
+
 # ---- commands
 
 @case
