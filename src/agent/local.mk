@@ -6,6 +6,7 @@ AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
+	src/agent/api_git.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
@@ -15,6 +16,9 @@ AGENT_SOURCES = \
 	src/agent/exec.c src/agent/exec.h \
 	src/agent/files.c src/agent/files.h \
 	src/agent/freezer.c src/agent/freezer.h \
+	src/agent/git.c src/agent/git.h \
+	src/agent/git_error.c src/agent/git_error.h \
+	src/agent/git_url.c src/agent/git_url.h \
 	src/agent/init.c src/agent/init.h \
 	src/agent/init_ops.c \
 	src/agent/interrupt.c src/agent/interrupt.h \

@@ -65,6 +65,7 @@ static const struct route ROUTES[] = {
 	{ "POST", "/api/execute/stream", 0, api_execute_stream },
 	{ "POST", "/api/write",          0, api_write          },
 	{ "POST", "/api/read",           0, api_read           },
+	{ "POST", "/api/git/checkout",   0, api_git_checkout   },
 };
 /* clang-format on */
 

@@ -18,5 +18,6 @@ int api_execute(struct call *c, struct err *e);
 int api_execute_stream(struct call *c, struct err *e);
 int api_write(struct call *c, struct err *e);
 int api_read(struct call *c, struct err *e);
+int api_git_checkout(struct call *c, struct err *e);
 
 #endif

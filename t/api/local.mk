@@ -10,6 +10,8 @@ EXTRA_DIST += \
 	%D%/dataplane.t \
 	%D%/events.t \
 	%D%/failures.t \
+	%D%/git.t \
+	%D%/git_server.py \
 	%D%/interrupt.t \
 	%D%/logging.t \
 	%D%/pooling.t \
