@@ -42,6 +42,14 @@ BEGIN
     RETURN r;
 END $$;
 
+-- What a start needs beside its plan.  A function of its own: old programs have
+-- statements prepared that answer a start_plan, which must stay as it is.
+CREATE OR REPLACE FUNCTION start_furniture(p_session text)
+RETURNS TABLE (org text, user_id text) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY SELECT s.org, s.user_id FROM session s WHERE s.id = p_session;
+END $$;
+
 -- Registers a session and the intent to start it, in one step.
 -- disposition: created, found (by name or correlation key), replayed (same
 -- idempotency key).  Raises SX429 when the tenant has no more room; then, as

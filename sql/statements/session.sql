@@ -5,14 +5,14 @@
 -- Whoever makes an intent holds the session's start lock until its outcome, so
 -- that others wait for it instead of starting it once more.  A courtesy, like
 -- sandbox_lock: it ends with its connection, and safety never rests on it.
-SELECT p.*, CASE WHEN p.disposition = 'created' THEN
+SELECT p.*, f.*, CASE WHEN p.disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock
-  FROM session_create($1::jsonb) p;
+  FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f;
 
 -- name: session_restart
 -- params: session_id, spec
-SELECT p.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock
-  FROM session_restart($1, $2::jsonb) p;
+SELECT p.*, f.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock
+  FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f;
 
 -- name: session_reuse
 -- params: session_id, spec

@@ -19,6 +19,7 @@ AGENT_SOURCES = \
 	src/agent/git.c src/agent/git.h \
 	src/agent/git_error.c src/agent/git_error.h \
 	src/agent/git_url.c src/agent/git_url.h \
+	src/agent/gitconfig.c src/agent/gitconfig.h \
 	src/agent/init.c src/agent/init.h \
 	src/agent/init_ops.c \
 	src/agent/interrupt.c src/agent/interrupt.h \

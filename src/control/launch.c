@@ -79,7 +79,10 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 		rows_text(plan, 0, "files_sealed"), &l->files, e) < 0)
 		return -1;
 	read_ports(rows_text(plan, 0, "ports"), l);
+	identity_of(rows_text(plan, 0, "org"), rows_text(plan, 0, "user_id"),
+	    &l->who);
 	l->agent.env = l->env;
+	l->agent.commits_as = &l->who;
 	l->agent.version = l->version;
 	return 0;
 }

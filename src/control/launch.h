@@ -17,6 +17,7 @@ struct launch {
 	struct agent_launch agent;
 	json_t *env;         /* owned */
 	json_t *files;       /* owned */
+	struct identity who; /* the key's user */
 	int64_t *more_ports; /* owned; beyond AGENT_PORTS_MAX */
 	size_t more_count;
 	bool first;  /* the session has no storage yet */

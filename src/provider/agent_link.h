@@ -11,6 +11,7 @@
 
 #include "common/err.h"
 #include "common/json.h"
+#include "domain/identity.h"
 #include "provider/provider.h"
 
 enum {
@@ -34,6 +35,7 @@ struct agent_launch {
 	const json_t *env;              /* borrowed; names and values */
 	int64_t ports[AGENT_PORTS_MAX]; /* exposed already */
 	size_t port_count;
+	const struct identity *commits_as; /* borrowed; NULL: nobody */
 	/* out, AGENT_VERSION_MAX bytes, one that is longer is ""; may be NULL */
 	char *version;
 };

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from awake import Running
 from service import (at, call, container_error, create, execute, expect,
-                     running, setting, until)
+                     running, setting, sql, until)
 from tap import case, equal, run, true
 
 service.begin()
@@ -38,9 +38,7 @@ def write(sid, path, content):
 def world():
     """A session with a repository, served over HTTP too."""
     sid = create()["id"]
-    execute(sid, MAKE, sessionId="__DISABLE_SESSION__", env={
-        "GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@t",
-        "GIT_COMMITTER_NAME": "t", "GIT_COMMITTER_EMAIL": "t@t"})
+    execute(sid, MAKE, sessionId="__DISABLE_SESSION__")
     with open(os.path.join(HERE, "git_server.py"), encoding="utf-8") as f:
         write(sid, "/workspace/server.py", f.read())
     write(sid, "/workspace/password", SECRET)
@@ -293,6 +291,36 @@ def no_hook_of_a_template_is_run():
     cloned(FILE, targetDir="/workspace/tpld", sessionId="tpl")
     true(there("/workspace/tpld/.git/hooks/post-checkout"), "it is there")
     true(not there("/workspace/hooked"), "it did not run")
+
+
+COMMIT = ("git init -q /workspace/%s && cd /workspace/%s && touch x &&"
+          " git add x && git commit -qm x && git log -1 --format='%%an|%%ae'")
+
+
+@case
+def a_commit_works_at_once_in_the_name_of_the_keys_user():
+    for user, name, email in (
+            ("ann", "ann", "ann@git-org.sandlease.invalid"),
+            ("b@example.com", "b@example.com", "b@example.com"),
+            ('O"Neil \\ # ; $x', 'O"Neil \\ # ; $x',
+             "o-neil-x@git-org.sandlease.invalid")):
+        key = service.new_key("git-org", "somebody")
+        sql("UPDATE api_key SET user_id = :'v1' WHERE user_id = 'somebody'",
+            user)  # an older row may have any name
+        sid = create(key)["id"]
+        equal(execute(sid, COMMIT % ("r", "r"), key), "%s|%s\n" % (name, email),
+              user)
+        expect(200, call("DELETE", at(sid), key=key))
+
+
+@case
+def a_gitconfig_of_ones_own_stays():
+    sid = create(files=[{"path": "/home/user/.gitconfig", "content":
+                         "[user]\nname = me\nemail = me@here\n"}])["id"]
+    equal(execute(sid, COMMIT % ("r", "r")), "me|me@here\n", "given at create")
+    execute(sid, "git config --global user.name changed")
+    expect(200, call("POST", at(sid, "/sleep")))
+    equal(execute(sid, "git config user.name"), "changed\n", "after a sleep")
 
 
 sys.exit(run(lambda: None))
