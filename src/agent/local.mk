@@ -37,6 +37,7 @@ AGENT_SOURCES = \
 	src/agent/scene.c src/agent/scene.h \
 	src/agent/script.c src/agent/script.h \
 	src/agent/serve.c src/agent/serve.h \
+	src/agent/setup.c src/agent/setup.h \
 	src/agent/shell.c src/agent/shell.h \
 	src/agent/shell_proc.c src/agent/shell_proc.h \
 	src/agent/spawn.c src/agent/spawn.h \

@@ -69,6 +69,18 @@ struct agent_one {
 	struct agent_status status; /* of status, with cpu_ms */
 };
 
+/* A setup that is to be run, and what its asker has heard of it. */
+struct agent_setup {
+	const char *command; /* NULL: only whether it has begun */
+	int64_t timeout_ms;
+	int64_t offset; /* in and out */
+	int64_t wait_ms;
+	/* out */
+	bool begun, done;
+	int64_t exit_code, bytes, took_ms;
+	char *output; /* owned: what came after offset, or the end when done */
+};
+
 enum agent_op {
 	AGENT_LOOK,
 	AGENT_SEAL,
@@ -174,6 +186,10 @@ void agent_roll_all(const struct provider *p, int64_t deadline_ms,
 
 int agent_env(const struct provider *p, const struct agent_target *t,
     const json_t *env, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* Begins a session's setup, once, and hears what it says and how it ended. */
+int agent_setup(const struct provider *p, const struct agent_target *t,
+    struct agent_setup *s, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 int agent_write(const struct provider *p, const struct agent_target *t,
     const char *path, int64_t mode, const char *data, size_t len,
