@@ -237,6 +237,21 @@ def files_are_written_once():
 
 
 @case
+def a_start_that_lost_its_worker_is_carried_on_with_its_files():
+    sid = begin(pause(13), files=[{"path": "f", "content": "given\n"}])
+    held(sid, 13)
+    sealed = value("SELECT files_sealed FROM session WHERE id = :'v1'", sid)
+    let_go(13)
+    ready(sid)
+    # as it is when a worker dies between the wrapper's launch and its files
+    execute(sid, "rm /workspace/f")
+    sql("UPDATE session SET state = 'initializing', files_sealed = :'v2'"
+        " WHERE id = :'v1'", sid, sealed)
+    ready(sid)
+    equal(execute(sid, "cat /workspace/f"), "given\n", "they are written")
+
+
+@case
 def it_can_be_deleted_in_the_middle():
     work = Creating("setup-delete", hold(8))
     sid = work.sid()
