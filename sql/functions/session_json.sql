@@ -57,6 +57,11 @@ BEGIN
         'suspend', s.suspend,
         'suspended', s.state = 'asleep' AND s.suspended_at IS NOT NULL,
         'wakeOnPreview', s.wake_on_preview,
+        'setup', CASE WHEN s.setup_seconds IS NOT NULL THEN json_build_object(
+            'state', CASE WHEN s.setup_exit = 0 THEN 'done'
+                          WHEN s.setup_exit IS NOT NULL THEN 'failed' ELSE 'pending' END,
+            'exitCode', s.setup_exit,
+            'output', s.setup_output) END,
         'ports', (SELECT coalesce(json_agg(port_json(p) ORDER BY p.port), '[]')
                     FROM port p WHERE p.session_id = s.id),
         'baseUrl', s.base_url,

@@ -13,8 +13,10 @@ BEGIN
     SELECT * INTO s FROM session WHERE id = p_session;
     b := sandbox_want(s.sandbox_id, p->>'incarnation', p->>'host', p->>'boot',
         (p->>'seconds')::double precision);
+    -- a setup takes its time
     SELECT * INTO a FROM lease_apply(p_session, 'allocate',
-        p || jsonb_build_object('sandbox', b.id));
+        p || jsonb_build_object('sandbox', b.id, 'seconds', (p->>'seconds')::double precision
+            + CASE WHEN s.setup_sealed IS NULL THEN 0 ELSE s.setup_seconds END));
     IF NOT a.applied THEN
         RAISE SQLSTATE 'SX411' USING MESSAGE = a.why;
     END IF;
@@ -40,6 +42,17 @@ BEGIN
                   FROM port WHERE session_id = s.id
                    AND (expires_at IS NULL OR expires_at > clock_timestamp()));
     RETURN r;
+END $$;
+
+-- What a start needs beside its plan.  A function of its own: old programs have
+-- statements prepared that answer a start_plan, which must stay as it is.
+CREATE OR REPLACE FUNCTION start_furniture(p_session text)
+RETURNS TABLE (org text, user_id text, setup_sealed text, setup_seconds bigint,
+    setup_offset bigint)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY SELECT s.org, s.user_id, s.setup_sealed, s.setup_seconds, s.setup_offset
+      FROM session s WHERE s.id = p_session;
 END $$;
 
 -- Registers a session and the intent to start it, in one step.
@@ -117,14 +130,14 @@ BEGIN
     INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
         keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, trace_id, actor,
-        last_activity_at)
+        last_activity_at, setup_sealed, setup_seconds)
     VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
         p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
         coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
         (p->>'sleepAfterSeconds')::bigint, (p->>'keepAlive')::boolean,
         (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz,
         (p->>'maxRunSeconds')::bigint, coalesce((p->>'suspend')::boolean, false), p->>'trace',
-        p->>'actor', clock_timestamp());
+        p->>'actor', clock_timestamp(), p->>'setup', (p->>'setupSeconds')::bigint);
     INSERT INTO lease (session_id, sandbox_id) VALUES (v_id, p->>'sandbox');
     IF v_keys IS NOT NULL THEN
         PERFORM keys_attach(v_tenant, v_keys, v_id);
@@ -181,7 +194,11 @@ BEGIN
     UPDATE session
        SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace',
            actor = p->>'actor', suspended_at = NULL, suspend_deadline = NULL,
-           cpu_ms = NULL, cpu_at = NULL
+           cpu_ms = NULL, cpu_at = NULL,
+           -- one that did not succeed is run from its beginning
+           setup_offset = CASE WHEN setup_sealed IS NULL THEN setup_offset ELSE 0 END,
+           setup_exit = CASE WHEN setup_sealed IS NULL THEN setup_exit END,
+           setup_output = NULL
      WHERE id = p_session;
     RETURN session_plan(p_session, 'restarted', p);
 END $$;

@@ -207,7 +207,7 @@ BEGIN
     -- the order of locks: sandbox, session, lease
     SELECT b.id INTO v_sandbox FROM sandbox b JOIN session x ON x.sandbox_id = b.id
      WHERE x.id = p_session FOR UPDATE OF b;
-    UPDATE session SET state = 'deleted', env_sealed = NULL, files_sealed = NULL,
+    UPDATE session SET state = 'deleted', env_sealed = NULL, files_sealed = NULL, setup_sealed = NULL,
            busy = false, trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor',
            -- retention counts from when it ended, not from here
            ended_at = CASE WHEN reason = 'retention' THEN ended_at ELSE clock_timestamp() END

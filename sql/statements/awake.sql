@@ -41,13 +41,14 @@ SELECT id AS session_id
 
 -- name: session_interrupt_begin
 -- params: session_id, tenant, interrupt_id, trace_id, actor
--- Intent.  No row: there is no ready session.
+-- Intent.  No row: nothing can run in it.
 WITH s AS (
     UPDATE session s
        SET interrupt_id = $3, interrupt_generation = l.generation,
            interrupt_requested_at = clock_timestamp()
       FROM lease l
-     WHERE s.id = $1 AND s.tenant = $2 AND s.state = 'ready'
+     WHERE s.id = $1 AND s.tenant = $2
+       AND (s.state = 'ready' OR s.state = 'initializing' AND s.setup_sealed IS NOT NULL)
        AND l.session_id = s.id AND l.state = 'owns_wrapper'
     RETURNING s.id, l.generation
 ), e AS (

@@ -63,8 +63,19 @@ SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state = 'initializing'
    AND s.initializing_since < statement_timestamp() - make_interval(secs => $1::int)
+   AND (s.setup_sealed IS NULL OR s.initializing_since
+           < statement_timestamp() - make_interval(secs => $1::int + s.setup_seconds))
  ORDER BY s.initializing_since
  LIMIT $2::int;
+
+-- name: due_setups
+-- params: limit
+-- Somebody must ask how their setup goes on.
+SELECT s.id AS session_id, b.host
+  FROM session s JOIN sandbox b ON b.id = s.sandbox_id
+ WHERE s.state = 'initializing' AND s.setup_sealed IS NOT NULL
+ ORDER BY s.initializing_since
+ LIMIT $1::int;
 
 -- name: due_expired
 -- params: limit

@@ -5,14 +5,39 @@
 -- Whoever makes an intent holds the session's start lock until its outcome, so
 -- that others wait for it instead of starting it once more.  A courtesy, like
 -- sandbox_lock: it ends with its connection, and safety never rests on it.
-SELECT p.*, CASE WHEN p.disposition = 'created' THEN
+SELECT p.*, f.*, CASE WHEN p.disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock
-  FROM session_create($1::jsonb) p;
+  FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f;
 
 -- name: session_restart
 -- params: session_id, spec
-SELECT p.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock
-  FROM session_restart($1, $2::jsonb) p;
+SELECT p.*, f.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock
+  FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f;
+
+-- name: start_again
+-- params: session_id
+-- As a start_plan: for a start that another has begun and nobody finished.
+SELECT s.id AS session_id, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
+       c.provider, c.rootfs, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
+       l.instance, s.env_sealed, s.files_sealed,
+       (SELECT string_agg(p.port::text, ',' ORDER BY p.port)
+          FROM port p WHERE p.session_id = s.id
+           AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())) AS ports,
+       f.*
+  FROM session s
+  JOIN lease l ON l.session_id = s.id
+  JOIN sandbox b ON b.id = s.sandbox_id
+  JOIN class c ON c.name = b.class
+ CROSS JOIN LATERAL start_furniture(s.id) f
+ WHERE s.id = $1;
+
+-- name: setup_said
+-- params: session_id, spec
+SELECT setup_said($1, $2::jsonb) AS written;
+
+-- name: setup_ended
+-- params: session_id, spec
+SELECT setup_ended($1, $2::jsonb) AS applied;
 
 -- name: session_reuse
 -- params: session_id, spec
@@ -91,6 +116,7 @@ UPDATE session s SET sandbox_id = b.id FROM b
 SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, s.class,
        coalesce(s.sandbox_id, '') AS sandbox_id, s.activity_seq, s.keep_alive,
        s.suspend, s.suspended_at IS NOT NULL AS suspended,
+       s.setup_sealed IS NOT NULL AS setup,
        l.state AS lease, l.generation, coalesce(l.instance, '') AS instance,
        coalesce(b.state, 'absent') AS sandbox_state,
        coalesce(b.incarnation, '') AS incarnation, coalesce(b.epoch, 0) AS epoch,

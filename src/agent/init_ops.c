@@ -360,6 +360,7 @@ static const struct {
 	{ "prove", true, op_forward },
 	{ "write", true, op_forward },
 	{ "env", true, op_forward },
+	{ "setup", true, op_forward },
 	{ "status", true, op_forward },
 	{ "interrupt", true, op_forward },
 	{ "expose", true, op_forward },

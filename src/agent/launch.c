@@ -79,5 +79,9 @@ launch_decode(const json_t *msg, struct launch *out, struct err *e)
 	str_copy(out->session, sizeof(out->session), w.session);
 	str_copy(out->instance, sizeof(out->instance), w.instance);
 	str_copy(out->user, sizeof(out->user), json_str(w.user, "name"));
+	str_copy(out->git_name, sizeof(out->git_name),
+	    json_str(w.user, "gitName"));
+	str_copy(out->git_email, sizeof(out->git_email),
+	    json_str(w.user, "gitEmail"));
 	return take_ports(w.ports, out, e);
 }

@@ -15,7 +15,11 @@
 #include "common/json.h"
 #include "common/log.h"
 
-enum { LAUNCH_USER_MAX = 33 };
+enum {
+	LAUNCH_USER_MAX = 33,
+	LAUNCH_GIT_NAME_MAX = 160,
+	LAUNCH_GIT_EMAIL_MAX = 192
+};
 
 struct launch {
 	char session[ID_MAX];
@@ -23,6 +27,8 @@ struct launch {
 	int64_t generation;
 	const json_t *env; /* borrowed; NULL: none */
 	char user[LAUNCH_USER_MAX];
+	char git_name[LAUNCH_GIT_NAME_MAX]; /* "": not told */
+	char git_email[LAUNCH_GIT_EMAIL_MAX];
 	/* limits of the cell; 0: none */
 	int64_t pids, tmp_mb, memory_mb, file_mb;
 	enum log_level log_level;

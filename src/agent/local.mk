@@ -14,6 +14,7 @@ AGENT_SOURCES = \
 	src/agent/api_process.c \
 	src/agent/api_process_logs.c \
 	src/agent/api_session.c \
+	src/agent/api_git.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
@@ -28,6 +29,10 @@ AGENT_SOURCES = \
 	src/agent/exec.c src/agent/exec.h \
 	src/agent/files.c src/agent/files.h \
 	src/agent/freezer.c src/agent/freezer.h \
+	src/agent/git.c src/agent/git.h \
+	src/agent/git_error.c src/agent/git_error.h \
+	src/agent/git_url.c src/agent/git_url.h \
+	src/agent/gitconfig.c src/agent/gitconfig.h \
 	src/agent/init.c src/agent/init.h \
 	src/agent/init_ops.c \
 	src/agent/interrupt.c src/agent/interrupt.h \
@@ -58,6 +63,7 @@ AGENT_SOURCES = \
 	src/agent/scene.c src/agent/scene.h \
 	src/agent/script.c src/agent/script.h \
 	src/agent/serve.c src/agent/serve.h \
+	src/agent/setup.c src/agent/setup.h \
 	src/agent/shell.c src/agent/shell.h \
 	src/agent/shell_internal.h \
 	src/agent/shell_proc.c src/agent/shell_proc.h \

@@ -39,6 +39,7 @@ int api_rename(struct call *c, struct err *e);
 int api_move(struct call *c, struct err *e);
 int api_list_files(struct call *c, struct err *e);
 int api_exists(struct call *c, struct err *e);
+int api_git_checkout(struct call *c, struct err *e);
 int api_raw_get(struct call *c, struct err *e);
 int api_raw_put(struct call *c, struct err *e);
 int api_raw_delete(struct call *c, struct err *e);

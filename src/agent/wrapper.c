@@ -11,6 +11,7 @@
 
 #include "agent/activity.h"
 #include "agent/envset.h"
+#include "agent/gitconfig.h"
 #include "agent/launch.h"
 #include "agent/process.h"
 #include "agent/proctree.h"
@@ -69,6 +70,7 @@ begin(struct err *e)
 	shell_open(l.instance);
 	shell_on_delete(process_kill_all);
 	routes_open(l.session);
+	gitconfig_write("/home/user/.gitconfig", l.git_name, l.git_email);
 	data = channel_fds_take(&fds, 0);
 	if (data < 0)
 		return err_set(e, ERR_INVALID, "launch_failed",

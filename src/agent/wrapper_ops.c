@@ -14,6 +14,7 @@
 #include "agent/pump.h"
 #include "agent/relay.h"
 #include "agent/serve.h"
+#include "agent/setup.h"
 #include "agent/shell.h"
 #include "agent/wrapper.h"
 #include "common/clock.h"
@@ -151,6 +152,28 @@ op_env(struct op *op, json_t *reply, struct err *e)
 	return envset_merge(env, e);
 }
 
+static const struct jfield SETUP[] = {
+	JFIELD("timeoutMs", struct setup_question, timeout_ms, J_INT, 0, 0,
+	    INT64_MAX, "it may take"),
+	JFIELD("offset", struct setup_question, offset, J_INT, 0, 0, INT64_MAX,
+	    "of its output, that was heard"),
+	JFIELD("waitMs", struct setup_question, wait_ms, J_INT, 0, 0, 60000,
+	    "for more"),
+};
+
+static int
+op_setup(struct op *op, json_t *reply, struct err *e)
+{
+	struct setup_question q = { .fd = -1 };
+
+	if (jfield_decode(op->msg, SETUP, ARRAY_LEN(SETUP), J_LENIENT, &q, e) <
+	    0)
+		return -1;
+	if (op->fds.count > 0)
+		q.fd = op->fds.fd[0];
+	return setup_ask(&q, reply, e);
+}
+
 static int
 op_status(struct op *op, json_t *reply, struct err *e)
 {
@@ -245,6 +268,7 @@ static const struct {
 	{ "prove", op_prove },
 	{ "write", op_write },
 	{ "env", op_env },
+	{ "setup", op_setup },
 	{ "status", op_status },
 	{ "interrupt", op_interrupt },
 	{ "expose", op_expose },

@@ -7,7 +7,12 @@
 #include "api/app.h"
 #include "control/session_control.h"
 
-enum { BODY_MAX = 1024 * 1024, WAIT_DEFAULT_S = 10, WAIT_MAX_S = 60 };
+enum {
+	BODY_MAX = 1024 * 1024,
+	SETUP_MAX = 64 * 1024,
+	WAIT_DEFAULT_S = 10,
+	WAIT_MAX_S = 60
+};
 
 struct create_body {
 	char name[129];
@@ -26,6 +31,7 @@ struct create_body {
 	const json_t *env;
 	const json_t *files;
 	const json_t *correlation_keys;
+	char setup[SETUP_MAX + 1];
 };
 extern const struct jfield CREATE_FIELDS[];
 extern const size_t CREATE_FIELD_COUNT;

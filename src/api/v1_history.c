@@ -9,9 +9,16 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "control/start.h"
 #include "store/listen.h"
 
-enum { PAGE_DEFAULT = 100, PAGE_MAX = 1000, WAIT_MAX_S = 30, KIND_MAX = 64 };
+enum {
+	PAGE_DEFAULT = 100,
+	PAGE_MAX = 1000,
+	WAIT_MAX_S = 30,
+	SETUP_ASK_S = 2,
+	KIND_MAX = 64
+};
 
 struct page {
 	char from[24]; /* the id it begins behind */
@@ -152,6 +159,27 @@ wait_for_events(struct call *c, struct page *p, int64_t seconds, struct err *e)
 	return rc;
 }
 
+/*
+ * What a setup says becomes events when somebody asks its wrapper.  If nobody
+ * else does, whoever follows it asks, and again soon.
+ */
+static int
+ask_setup(struct call *c, struct page *p, int64_t *seconds, struct err *e)
+{
+	struct control *ctl = app_control(c, e);
+	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
+	struct session_row s;
+
+	if (ctl == NULL || control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	if (!s.setup || !str_equal(s.state, "initializing") ||
+	    !start_move_on(ctl, id, tenant))
+		return 0;
+	if (*seconds > SETUP_ASK_S)
+		*seconds = SETUP_ASK_S;
+	return list_events(c, p, e);
+}
+
 /* Somebody else holds the rows just now: no reason to fail. */
 static bool
 not_now(const struct err *e)
@@ -170,6 +198,9 @@ v1_session_events(struct call *c, struct err *e)
 	if (read_page(c, "after", &p, e) < 0 ||
 	    query_int(c, "wait", 0, WAIT_MAX_S, &seconds, e) < 0 ||
 	    list_events(c, &p, e) < 0)
+		return -1;
+	if (seconds > 0 && json_array_size(p.list) == 0 &&
+	    ask_setup(c, &p, &seconds, e) < 0)
 		return -1;
 	if (seconds > 0 && json_array_size(p.list) == 0) {
 		bool waited =

@@ -15,7 +15,7 @@
 #include "control/start.h"
 #include "domain/session.h"
 
-enum { AGENT_LOG_MAX = 64 * 1024, EXTEND_DEFAULT_S = 600, MOVE_ON_MS = 5000 };
+enum { AGENT_LOG_MAX = 64 * 1024, EXTEND_DEFAULT_S = 600 };
 
 static int
 reply_session(struct call *c, struct control *ctl, const char *id, int done,
@@ -70,6 +70,13 @@ check_base_url_kept(struct call *c, const char *id, const char *wanted,
 	    "baseUrl is set once, to %s", has);
 }
 
+/* A start that goes on, or whose setup the session shows to have failed. */
+static bool
+is_told_by_state(const struct err *e)
+{
+	return start_undecided(e) || start_setup_failed(e);
+}
+
 int
 v1_session_create(struct call *c, struct err *e)
 {
@@ -97,6 +104,7 @@ v1_session_create(struct call *c, struct err *e)
 		.expires_at = b.expires_at,
 		.idempotency_key = key,
 		.request_hash = key[0] != '\0' ? hash : NULL,
+		.setup = b.setup,
 		.labels = b.labels,
 		.env = b.env,
 		.files = b.files,
@@ -109,7 +117,7 @@ v1_session_create(struct call *c, struct err *e)
 		.wake_on_preview = b.wake_on_preview == 1 },
 	    deadline, id, &how, e);
 	/* undecided is not failed: 202, and the next request goes on */
-	if (rc < 0 && (id[0] == '\0' || !start_undecided(e)))
+	if (rc < 0 && (id[0] == '\0' || !is_told_by_state(e)))
 		return -1;
 	if (rc < 0)
 		log_err(LOG_INFO, "start_goes_on", e);
@@ -135,11 +143,8 @@ v1_session_get(struct call *c, struct err *e)
 	if (ctl == NULL || control_session(ctl, id, tenant, &row, e) < 0)
 		return -1;
 	/* whoever polls a start that lost its worker moves it on */
-	if (str_equal(row.state, "initializing") && !start_under_way(ctl, id)) {
-		struct err ignored = { 0 };
-
-		(void)!start_session(ctl, id, tenant, clock_ms() + MOVE_ON_MS,
-		    &ignored);
+	if (str_equal(row.state, "initializing")) {
+		start_move_on(ctl, id, tenant);
 		if (control_session(ctl, id, tenant, &row, e) < 0)
 			return -1;
 	}
@@ -254,7 +259,7 @@ v1_session_resume(struct call *c, struct err *e)
 	    share_enter(app->share, app->worker, app->who.tenant, e) < 0)
 		return -1;
 	if (start_session(ctl, id, app->who.tenant, deadline, e) < 0 &&
-	    !start_undecided(e))
+	    !is_told_by_state(e))
 		return -1;
 	return reply_session(c, ctl, id, 200, 202, e);
 }

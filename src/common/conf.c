@@ -74,6 +74,7 @@ static const struct setting SETTINGS[] = {
 	INT(stream_drain_seconds, "60", 0, 86400, "streams go on for this long after the service was told to stop"),
 	INT(sleep_after_seconds, "600", 1, 31536000, "idle sessions sleep after this, unless they say otherwise"),
 	INT(startup_allowance_seconds, "600", 1, 86400, "a start that takes longer is stopped and repaired"),
+	INT(setup_timeout_seconds, "600", 1, 86400, "how long the `setup` of a session may take, on top of that"),
 	INT(ready_without_work_seconds, "60", 1, 86400, "patience with a start nobody waits for"),
 	INT(stop_watchdog_seconds, "45", 1, 3600, "one attempt to stop a wrapper may take this long"),
 	LIST(stop_looks_ms, "100,500,1000", 1, 60000, "when to look after SIGTERM, each from the start; after the last one SIGKILL"),

@@ -44,6 +44,7 @@ struct conf {
 	int64_t stream_drain_seconds;
 	int64_t sleep_after_seconds;
 	int64_t startup_allowance_seconds;
+	int64_t setup_timeout_seconds;
 	int64_t ready_without_work_seconds;
 	int64_t stop_watchdog_seconds;
 	struct conf_list stop_looks_ms;

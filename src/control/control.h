@@ -33,6 +33,7 @@ struct control {
 	char trace[64]; /* of the request or pass at hand */
 	char actor
 	    [CONTROL_ACTOR_MAX]; /* who asked for it: key:ID/USER, reaper */
+	bool glance; /* at a setup that runs, without waiting for it */
 };
 
 /* Who asks.  Filled in by api/auth from a key. */
@@ -60,6 +61,7 @@ struct session_row {
 	int64_t generation;
 	char instance[ID_MAX];
 	int64_t activity_seq;
+	bool setup;     /* a command must be run before it is ready */
 	bool suspend;   /* sleep is to freeze it */
 	bool suspended; /* its cell may be frozen */
 	char sandbox_state[CONTROL_WORD_MAX];

@@ -18,6 +18,9 @@ launch_release(struct launch *l)
 	json_decref(l->env);
 	json_decref(l->files);
 	free(l->more_ports);
+	if (l->setup != NULL)
+		token_wipe(l->setup, strlen(l->setup));
+	free(l->setup);
 }
 
 static int
@@ -58,6 +61,23 @@ read_ports(const char *text, struct launch *l)
 	}
 }
 
+static int
+read_setup(struct control *ctl, const struct rows *plan, struct launch *l,
+    struct err *e)
+{
+	auto_json json_t *setup = NULL;
+
+	if (open_sealed(ctl, l->target.session, "setup",
+		rows_text(plan, 0, "setup_sealed"), &setup, e) < 0)
+		return -1;
+	if (setup == NULL)
+		return 0;
+	l->setup = xstrdup(json_str(setup, "command"));
+	l->setup_seconds = rows_int(plan, 0, "setup_seconds");
+	l->setup_offset = rows_int(plan, 0, "setup_offset");
+	return 0;
+}
+
 int
 launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
     struct err *e)
@@ -76,10 +96,14 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 	if (open_sealed(ctl, l->target.session, "env",
 		rows_text(plan, 0, "env_sealed"), &l->env, e) < 0 ||
 	    open_sealed(ctl, l->target.session, "files",
-		rows_text(plan, 0, "files_sealed"), &l->files, e) < 0)
+		rows_text(plan, 0, "files_sealed"), &l->files, e) < 0 ||
+	    read_setup(ctl, plan, l, e) < 0)
 		return -1;
 	read_ports(rows_text(plan, 0, "ports"), l);
+	identity_of(rows_text(plan, 0, "org"), rows_text(plan, 0, "user_id"),
+	    &l->who);
 	l->agent.env = l->env;
+	l->agent.commits_as = &l->who;
 	l->agent.version = l->version;
 	return 0;
 }
@@ -104,8 +128,8 @@ write_file(struct control *ctl, const struct launch *l, const json_t *f,
 	    mode, bytes.data, bytes.len, deadline_ms, e);
 }
 
-static int
-write_files(struct control *ctl, const struct launch *l, int64_t deadline_ms,
+int
+launch_furnish(struct control *ctl, const struct launch *l, int64_t deadline_ms,
     struct err *e)
 {
 	size_t i;
@@ -210,13 +234,20 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 		e) < 0)
 		return -1;
 	CRASH_POINT("launch.wrapper");
-	if (write_files(ctl, l, deadline_ms, e) < 0 ||
+	if (launch_furnish(ctl, l, deadline_ms, e) < 0 ||
 	    expose_more(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	compare_version(l);
 	CRASH_POINT("launch.furnished");
+	return 0;
+}
+
+int
+launch_prove(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e)
+{
 	steps_enter(&l->steps, "ready", "proved");
-	if (agent_prove(p, &l->target, deadline_ms, e) < 0)
+	if (agent_prove(&ctl->provider, &l->target, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("launch.proved");
 	steps_end(&l->steps);

@@ -1,8 +1,8 @@
 /*
  * launch.h: everything between an intent to start and its outcome.
  *
- * Storage, sandbox, wrapper, files, ports, and the proof by a command; each
- * step is idempotent and carries incarnation and generation.
+ * Storage, sandbox, wrapper, files, ports, setup (setup.h), and the proof by a
+ * command; each step is idempotent and carries incarnation and generation.
  */
 #ifndef SANDLEASE_CONTROL_LAUNCH_H
 #define SANDLEASE_CONTROL_LAUNCH_H
@@ -17,7 +17,11 @@ struct launch {
 	struct agent_launch agent;
 	json_t *env;         /* owned */
 	json_t *files;       /* owned */
-	int64_t *more_ports; /* owned; beyond AGENT_PORTS_MAX */
+	struct identity who; /* the key's user */
+	char *setup;         /* owned; a command still to be run, or NULL */
+	int64_t setup_seconds;
+	int64_t setup_offset; /* of its output, that is written down */
+	int64_t *more_ports;  /* owned; beyond AGENT_PORTS_MAX */
 	size_t more_count;
 	bool first;  /* the session has no storage yet */
 	bool cold;   /* its workspace is made by this start */
@@ -33,9 +37,20 @@ int launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
     struct err *e) MUST_CHECK;
 void launch_release(struct launch *l);
 
-/* Acts, in order; returns once a command was run.  The lock is the caller's. */
+/*
+ * Acts, in order, until there is a wrapper with its files and ports.  The lock
+ * is the caller's.
+ */
 int launch_bring_up(struct control *ctl, const struct rows *plan,
     struct launch *l, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* Writes the files that were given with the session. */
+int launch_furnish(struct control *ctl, const struct launch *l,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* Has a command run; the last step. */
+int launch_prove(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e) MUST_CHECK;
 
 /* Outcomes: the wrapper answered / the session's files are gone (`why`). */
 int launch_verified(struct control *ctl, const struct launch *l, struct err *e)

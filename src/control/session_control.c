@@ -83,6 +83,20 @@ place(const struct control *ctl, const struct principal *who,
 	sandbox_id_derive(&o, p->isolated, p->sandbox);
 }
 
+static void
+add_setup(struct control *ctl, const struct session_wish *w, const char *id,
+    json_t *spec)
+{
+	auto_json json_t *setup = NULL;
+
+	if (str_empty(w->setup))
+		return;
+	setup = json_pack("{s:s}", "command", w->setup);
+	json_object_set_new(spec, "setup", sealed(ctl, id, "setup", setup));
+	json_object_set_new(spec, "setupSeconds",
+	    json_integer(ctl->conf->setup_timeout_seconds));
+}
+
 static char *
 create_spec(struct control *ctl, const struct principal *who,
     const struct session_wish *w, const struct placement *p, const char *id)
@@ -114,6 +128,7 @@ create_spec(struct control *ctl, const struct principal *who,
 		json_object_set_new(spec, "maxRunSeconds",
 		    json_integer(w->max_run_seconds));
 	json_object_set_new(spec, "suspend", json_boolean(w->suspend));
+	add_setup(ctl, w, id, spec);
 	if (w->labels != NULL)
 		json_object_set_new(spec, "labels", json_deep_copy(w->labels));
 	if (w->correlation_keys != NULL)

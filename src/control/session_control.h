@@ -15,6 +15,7 @@ struct session_wish {
 	const char *expires_at;
 	const char *idempotency_key;
 	const char *request_hash;
+	const char *setup;
 	const json_t *labels;           /* borrowed */
 	const json_t *env;              /* borrowed */
 	const json_t *files;            /* borrowed */

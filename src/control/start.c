@@ -6,175 +6,18 @@
 
 #include "common/clock.h"
 #include "common/fault.h"
-#include "common/id.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/discover.h"
-#include "control/evidence.h"
-#include "control/finish.h"
 #include "control/launch.h"
 #include "control/sandbox_control.h"
 #include "control/session_control.h"
+#include "control/setup.h"
 #include "control/stop.h"
 #include "control/suspend.h"
 
-enum { TRIES = 3, PATIENCE_MS = 15000 };
-
-json_t *
-start_intent(struct control *ctl)
-{
-	char instance[ID_MAX], incarnation[ID_MAX];
-
-	id_random(instance, ID_INSTANCE_LEN);
-	id_random(incarnation, ID_INCARNATION_LEN);
-	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s*}", "instance",
-	    instance, "incarnation", incarnation, "host", ctl->conf->host_name,
-	    "boot", ctl->provider.boot_id, "seconds",
-	    (json_int_t)ctl->conf->startup_allowance_seconds, "trace",
-	    ctl->trace, "actor", control_actor(ctl));
-}
-
-static bool
-code_is_in(const struct err *e, const char *const *codes, size_t count)
-{
-	for (size_t i = 0; e->code != NULL && i < count; i++)
-		if (str_equal(e->code, codes[i]))
-			return true;
-	return false;
-}
-
-bool
-start_worth_retry(const struct err *e)
-{
-	static const char *const CODES[] = { "not_listening", "peer_closed",
-		"stale_incarnation", "stale_generation", "already_running",
-		"lease_changed" };
-
-	return code_is_in(e, CODES, ARRAY_LEN(CODES));
-}
-
-bool
-start_undecided(const struct err *e)
-{
-	static const char *const FINAL[] = { "start_failed", "launch_failed",
-		"no_rootfs", "draining", "other_host", "host_not_ready" };
-
-	if (start_worth_retry(e))
-		return true;
-	return (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) &&
-	    !code_is_in(e, FINAL, ARRAY_LEN(FINAL));
-}
-
-/* A create without room leaves nothing: neither its key nor a session. */
-static int
-take_back(struct control *ctl, const struct launch *l, const struct err *e)
-{
-	const char *session = l->target.session;
-	struct err why = { 0 };
-	bool gone;
-	auto_free char *spec =
-	    control_spec_text(json_pack("{s:s, s:s, s:s, s:I, s:o, s:s*}",
-		"reason", "startup-failed", "trace", ctl->trace, "say", e->msg,
-		"generation", (json_int_t)l->target.generation, "steps",
-		steps_json(&l->steps, e), "actor", control_actor(ctl)));
-
-	/* the wish is one statement; what fails after it the reaper finishes */
-	if (STORE_RUN(ctl->store, STMT_SESSION_REFUSED, NULL, &why, session,
-		spec) < 0) {
-		log_err(LOG_WARN, "start_cleanup", &why);
-		return -1;
-	}
-	CRASH_POINT("refused.intent");
-	if (stop_attempt(ctl, session, &why) < 0 ||
-	    finish_delete(ctl, session, &gone, &why) < 0)
-		log_err(LOG_WARN, "start_cleanup", &why);
-	return -1;
-}
-
-static int
-act(struct control *ctl, const struct rows *plan, bool alone, bool locked,
-    int64_t deadline_ms, struct err *e)
-{
-	auto_launch struct launch l = { 0 };
-	struct err ignored = { 0 };
-	const char *session = rows_text(plan, 0, "session_id");
-	const char *sandbox = rows_text(plan, 0, "sandbox_id");
-	bool condemned;
-	int rc;
-
-	if (!alone && control_lock(ctl, sandbox, e) < 0)
-		return -1;
-	CRASH_POINT("start.locked");
-	rc = launch_read(ctl, plan, &l, e);
-	l.locked = locked;
-	if (rc == 0)
-		rc = launch_bring_up(ctl, plan, &l, deadline_ms, e);
-	if (rc == 0)
-		rc = launch_verified(ctl, &l, e);
-	condemned = rc < 0 && evidence_weigh(ctl, &l, e);
-	CRASH_POINT("start.acted");
-	if (!alone)
-		control_unlock(ctl, sandbox);
-	if (rc == 0)
-		return 0;
-	if (start_undecided(e)) {
-		launch_note_steps(ctl, &l, e);
-		return -1;
-	}
-	log_err(LOG_WARN, "start_failed", e);
-	CRASH_POINT("start.failed");
-	if (e->kind == ERR_NO_SPACE)
-		e->code = "insufficient_storage"; /* one word for callers */
-	if (e->kind == ERR_NO_SPACE && l.first)
-		return take_back(ctl, &l, e);
-	if (condemned) { /* its sessions have been told, this one too */
-		launch_note_steps(ctl, &l, e);
-		return -1;
-	}
-	if (e->kind == ERR_GONE) {
-		if (launch_lost(ctl, &l, e, &ignored) < 0)
-			log_err(LOG_WARN, "start_cleanup", &ignored);
-		return -1;
-	}
-	if (stop_failed_start(ctl, session, l.target.generation,
-		steps_are_at(&l.steps, "ready") ? "readiness-failed"
-						: "startup-failed",
-		e->msg, steps_json(&l.steps, e), &ignored) < 0 ||
-	    stop_attempt(ctl, session, &ignored) < 0)
-		log_err(LOG_WARN, "start_cleanup", &ignored);
-	return -1;
-}
-
-static void
-unlock(struct control *ctl, const char *session)
-{
-	struct err e = { 0 };
-
-	/* if it cannot be said, the connection is gone, and the lock with it */
-	if (STORE_RUN(ctl->store, STMT_START_UNLOCK, NULL, &e, session) < 0)
-		log_err(LOG_WARN, "start_unlock", &e);
-}
-
-void
-start_refused(struct control *ctl, const char *session, const struct err *e)
-{
-	/* a quota is settled last, when the lock has been taken */
-	if (e->kind == ERR_LIMITED)
-		unlock(ctl, session);
-}
-
-int
-start_act(struct control *ctl, const struct rows *plan, bool alone,
-    int64_t deadline_ms, struct err *e)
-{
-	bool locked = rows_bool(plan, 0, "start_lock");
-	int rc = act(ctl, plan, alone, locked, deadline_ms, e);
-
-	if (rc < 0 && locked)
-		unlock(ctl, rows_text(plan, 0, "session_id"));
-	return rc;
-}
+enum { TRIES = 3, PATIENCE_MS = 15000, MOVE_ON_MS = 5000 };
 
 bool
 start_under_way(struct control *ctl, const char *session)
@@ -307,6 +150,62 @@ go_on(struct control *ctl, const struct session_row *s, struct launch *l,
 	return 0;
 }
 
+static void
+keep_steps(struct launch *l)
+{
+	static const char *const KEPT[] = { "workspace", "sandbox", "admission",
+		"wrapper" };
+
+	for (size_t i = 0; i < ARRAY_LEN(KEPT); i++)
+		steps_enter(&l->steps, KEPT[i], "reused");
+}
+
+/* The launch whose wrapper was seen, read again. */
+static int
+read_again(struct control *ctl, const struct session_row *s, struct launch *l,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(ctl->store, STMT_START_AGAIN, &r, e, s->id) < 0)
+		return -1;
+	if (rows_count(r) == 0 ||
+	    rows_int(r, 0, "generation") != s->generation ||
+	    !str_equal(rows_text(r, 0, "instance"), s->instance))
+		return err_set(e, ERR_BUSY, "lease_changed",
+		    "the session was stopped while it started");
+	return launch_read(ctl, r, l, e);
+}
+
+/*
+ * A start that another has begun and not finished.  Files are written again,
+ * in case they were not, but not behind the back of a setup.
+ */
+static int
+carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
+    struct err *e)
+{
+	auto_launch struct launch l = { 0 };
+	bool begun = false;
+
+	if (read_again(ctl, s, &l, e) < 0)
+		return -1;
+	keep_steps(&l);
+	if (l.setup != NULL &&
+	    setup_has_begun(ctl, &l, deadline_ms, &begun, e) < 0)
+		return -1;
+	if (!begun && launch_furnish(ctl, &l, deadline_ms, e) < 0)
+		return -1;
+	CRASH_POINT("start.again");
+	if (start_complete(ctl, &l, deadline_ms, e) == 0)
+		return 0;
+	if (start_setup_failed(e))
+		return start_end(ctl, &l, e);
+	if (!start_setup_running(e))
+		launch_note_steps(ctl, &l, e);
+	return -1;
+}
+
 /*
  * There is a wrapper of ours.  A hot one is left alone; else it is proved by a
  * command, and a warm one that fails is invalid.
@@ -315,27 +214,26 @@ static int
 reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
     struct err *e)
 {
-	static const char *const KEPT[] = { "workspace", "sandbox", "admission",
-		"wrapper" };
 	struct launch l = { .sandbox = s->sandbox,
 		.target = control_target(s) };
 	bool warm = str_equal(s->state, "ready"), hot = is_hot(ctl, s);
 
-	for (size_t i = 0; i < ARRAY_LEN(KEPT); i++)
-		steps_enter(&l.steps, KEPT[i], "reused");
+	if (!warm && !s->suspended)
+		return carry_on(ctl, s, deadline_ms, e);
+	keep_steps(&l);
 	steps_enter(&l.steps, "ready", hot ? "reused" : "proved");
 	if (hot) {
 		steps_end(&l.steps);
 		launch_note_steps(ctl, &l, NULL);
 		return 0;
 	}
-	if (!warm && s->suspended)
+	if (!warm)
 		return go_on(ctl, s, &l, e);
-	if (warm && reuse_intent(ctl, s, e) < 0)
+	if (reuse_intent(ctl, s, e) < 0)
 		return -1;
 	if (agent_prove(&ctl->provider, &l.target, deadline_ms, e) < 0) {
 		launch_note_steps(ctl, &l, e);
-		return warm ? invalidate(ctl, s, e) : -1;
+		return invalidate(ctl, s, e);
 	}
 	steps_end(&l.steps);
 	CRASH_POINT("reuse.proved");
@@ -483,4 +381,20 @@ start_session(struct control *ctl, const char *session, const char *tenant,
 			return -1;
 	}
 	return give_up(ctl, session, tenant, e);
+}
+
+bool
+start_move_on(struct control *ctl, const char *session, const char *tenant)
+{
+	struct err e = { 0 };
+
+	if (start_under_way(ctl, session))
+		return false;
+	ctl->glance = true;
+	if (start_session(ctl, session, tenant, clock_ms() + MOVE_ON_MS, &e) <
+		0 &&
+	    !start_undecided(&e))
+		log_err(LOG_INFO, "start_move_on", &e);
+	ctl->glance = false;
+	return true;
 }

@@ -4,7 +4,7 @@
 #ifndef SANDLEASE_CONTROL_START_H
 #define SANDLEASE_CONTROL_START_H
 
-#include "control/control.h"
+#include "control/launch.h"
 
 /*
  * Acts on a committed intent (a start_plan row) and records the outcome.  A
@@ -14,6 +14,13 @@
  */
 int start_act(struct control *ctl, const struct rows *plan, bool alone,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* What is left when there is a wrapper with its files: setup, proof, outcome. */
+int start_complete(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e) MUST_CHECK;
+
+/* Records that this life of the session has failed, why, and ends it.  -1. */
+int start_end(struct control *ctl, const struct launch *l, const struct err *e);
 
 /*
  * Brings a session to a wrapper that answers, from whatever state it is in:
@@ -32,11 +39,24 @@ void start_refused(struct control *ctl, const char *session,
 /* Whether somebody is at work on its start right now. */
 bool start_under_way(struct control *ctl, const char *session);
 
+/*
+ * Goes on with a start that nobody is at work on just now, without waiting for
+ * its setup; tenant "" is the reaper.  False: somebody is.
+ */
+bool start_move_on(struct control *ctl, const char *session,
+    const char *tenant);
+
 /* The sandbox's init has gone, or another life has begun: look again. */
 bool start_worth_retry(const struct err *e);
 
 /* Whether a start that returned this error may still come to be. */
 bool start_undecided(const struct err *e);
+
+/* Whether a setup is what the start waits for. */
+bool start_setup_running(const struct err *e);
+
+/* Whether it was the session's setup that failed: its row has the output. */
+bool start_setup_failed(const struct err *e);
 
 /* What every intent carries: fresh instance and incarnation, host, boot. */
 json_t *start_intent(struct control *ctl);

@@ -16,7 +16,7 @@
 enum { STEPS_MAX = 8 };
 
 struct step {
-	const char *what; /* sandbox, workspace, admission, wrapper, ready */
+	const char *what; /* workspace, sandbox, ..., wrapper, setup, ready */
 	const char *how;  /* what was done, or that it was there already */
 	int64_t began_us;
 	int64_t ended_us; /* 0: under way */

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -352,6 +353,19 @@ agent_env(const struct provider *p, const struct agent_target *t,
 	return tell(p, t, &q, deadline_ms, e);
 }
 
+struct setup_said {
+	int64_t offset, bytes, exit_code, took_ms;
+};
+
+/* clang-format off */
+static const struct jfield SETUP_SAID[] = {
+	JFIELD("offset", struct setup_said, offset, J_INT, J_REQUIRED, 0, INT64_MAX, "of its output so far"),
+	JFIELD("bytes", struct setup_said, bytes, J_INT, J_REQUIRED, 0, INT64_MAX, "all it said"),
+	JFIELD("exitCode", struct setup_said, exit_code, J_INT, 0, 0, 255, "how it ended"),
+	JFIELD("ms", struct setup_said, took_ms, J_INT, 0, 0, MS_MAX, "how long it took"),
+};
+/* clang-format on */
+
 static int
 memory_file(const char *data, size_t len, struct err *e)
 {
@@ -386,4 +400,42 @@ agent_write(const struct provider *p, const struct agent_target *t,
 	    "generation", (json_int_t)t->generation, "path", path, "mode",
 	    (json_int_t)mode);
 	return tell(p, t, &q, deadline_ms, e);
+}
+
+int
+agent_setup(const struct provider *p, const struct agent_target *t,
+    struct agent_setup *s, int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "setup", .body = agent_body(t) };
+	auto_json json_t *reply = NULL;
+	struct setup_said said = { 0 };
+	auto_fd int fd = -1;
+
+	if (s->command != NULL) {
+		fd = memory_file(s->command, strlen(s->command), e);
+		if (fd < 0) {
+			json_decref(q.body);
+			return -1;
+		}
+		q.fds = &fd;
+		q.fd_count = 1;
+	}
+	json_object_set_new(q.body, "timeoutMs", json_integer(s->timeout_ms));
+	json_object_set_new(q.body, "offset", json_integer(s->offset));
+	json_object_set_new(q.body, "waitMs", json_integer(s->wait_ms));
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0)
+		return -1;
+	if (jfield_decode(reply, SETUP_SAID, ARRAY_LEN(SETUP_SAID), J_LENIENT,
+		&said, e) < 0)
+		return nonsense(e, "setup");
+	s->begun = json_is_true(json_object_get(reply, "begun"));
+	s->done = json_is_true(json_object_get(reply, "done"));
+	s->offset = said.offset;
+	s->bytes = said.bytes;
+	s->exit_code = said.exit_code;
+	s->took_ms = said.took_ms;
+	free(s->output);
+	s->output = xstrdup(json_str(reply, "output"));
+	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "common/err.h"
 #include "common/json.h"
+#include "domain/identity.h"
 #include "provider/provider.h"
 
 enum {
@@ -34,6 +35,7 @@ struct agent_launch {
 	const json_t *env;              /* borrowed; names and values */
 	int64_t ports[AGENT_PORTS_MAX]; /* exposed already */
 	size_t port_count;
+	const struct identity *commits_as; /* borrowed; NULL: nobody */
 	/* out, AGENT_VERSION_MAX bytes, one that is longer is ""; may be NULL */
 	char *version;
 };
@@ -65,6 +67,18 @@ struct agent_one {
 	struct err e;
 	struct agent_sight sight;   /* of look, seal and kill */
 	struct agent_status status; /* of status, with cpu_ms */
+};
+
+/* A setup that is to be run, and what its asker has heard of it. */
+struct agent_setup {
+	const char *command; /* NULL: only whether it has begun */
+	int64_t timeout_ms;
+	int64_t offset; /* in and out */
+	int64_t wait_ms;
+	/* out */
+	bool begun, done;
+	int64_t exit_code, bytes, took_ms;
+	char *output; /* owned: what came after offset, or the end when done */
 };
 
 enum agent_op {
@@ -172,6 +186,10 @@ void agent_roll_all(const struct provider *p, int64_t deadline_ms,
 
 int agent_env(const struct provider *p, const struct agent_target *t,
     const json_t *env, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* Begins a session's setup, once, and hears what it says and how it ended. */
+int agent_setup(const struct provider *p, const struct agent_target *t,
+    struct agent_setup *s, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 int agent_write(const struct provider *p, const struct agent_target *t,
     const char *path, int64_t mode, const char *data, size_t len,

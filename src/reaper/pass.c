@@ -76,6 +76,7 @@ static const struct {
 } PARTS[] = {
 	{ "stop_watchdogs", stops_expire_watchdogs },
 	{ "late_starts",    ask_late_starts },
+	{ "setups",         upkeep_setups },
 	{ "interrupts",     upkeep_interrupts },
 	{ "suspends",       upkeep_suspends },
 	{ "orphans",        wish_orphans },

@@ -4,8 +4,10 @@
 #include <stdio.h>
 
 #include "common/mem.h"
+#include "common/str.h"
 #include "control/disk.h"
 #include "control/interrupt_control.h"
+#include "control/start.h"
 #include "control/suspend.h"
 
 struct chore {
@@ -54,6 +56,24 @@ static int
 finish_suspend(struct pass *p, const struct rows *r, size_t i, struct err *e)
 {
 	return suspend_repair(p->ctl, session_of(r, i), e);
+}
+
+/* Its output and its end are written by whoever asks; that may be nobody. */
+static int
+move_setup_on(struct pass *p, const struct rows *r, size_t i, struct err *e)
+{
+	const char *host = rows_text(r, i, "host");
+
+	(void)e;
+	if (host[0] == '\0' || str_equal(host, p->ctl->conf->host_name))
+		start_move_on(p->ctl, session_of(r, i), "");
+	return 0;
+}
+
+void
+upkeep_setups(struct pass *p)
+{
+	run(p, &(struct chore){ "setups", STMT_DUE_SETUPS, move_setup_on });
 }
 
 void

@@ -14,6 +14,7 @@ SQL_MIGRATIONS = \
 	sql/migrations/0005_keys_and_quotas.sql \
 	sql/migrations/0006_history.sql \
 	sql/migrations/0007_effects.sql \
+	sql/migrations/0008_setup.sql \
 	sql/migrations/0009_streams.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
@@ -23,7 +24,7 @@ SQL_FUNCTIONS = \
 	sql/functions/lease_apply.sql sql/functions/port.sql sql/functions/quota.sql \
 	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
-	sql/functions/session_labels.sql \
+	sql/functions/session_labels.sql sql/functions/session_setup.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \
 	sql/functions/session_suspend.sql
 

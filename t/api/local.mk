@@ -12,6 +12,8 @@ EXTRA_DIST += \
 	%D%/events.t \
 	%D%/failures.t \
 	%D%/files.t \
+	%D%/git.t \
+	%D%/git_server.py \
 	%D%/interrupt.t \
 	%D%/logging.t \
 	%D%/pooling.t \
@@ -25,6 +27,7 @@ EXTRA_DIST += \
 	%D%/sessions.t \
 	%D%/streams.t \
 	%D%/shell.t \
+	%D%/setup.t \
 	%D%/suspend.t \
 	%D%/suspend_none.t \
 	%D%/tenancy.t \

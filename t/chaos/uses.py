@@ -137,6 +137,22 @@ def create_in_a_sandbox_of_its_own():
 
 
 @use
+def create_with_a_setup():
+    return creates(isolation="session", setup="echo said; touch /workspace/set-up")
+
+
+@use
+def go_on_with_a_setup_that_nobody_waits_for():
+    s = Subject(lambda s: ask("GET", at(s.sid)))
+    mark = "2.86%d" % os.getpid()
+    s.sid = service.expect(202, call("POST", "/v1/sessions?wait=0", {
+        "setup": "echo said; sleep " + mark})).json["id"]
+    service.until("it runs", lambda: ask("GET", at(s.sid)) and
+                  service.running(mark))
+    return s
+
+
+@use
 def create_in_a_shared_sandbox():
     return creates()
 

@@ -15,6 +15,7 @@ EXTRA_DIST += \
 	t/sql/reaper.t \
 	t/sql/rows.sh \
 	t/sql/session.t \
+	t/sql/setup.t \
 	t/sql/store.t \
 	t/sql/suspend.t \
 	t/sql/transitions.t

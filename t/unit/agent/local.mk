@@ -32,6 +32,18 @@ UNIT += t/unit/agent/files_test
 t_unit_agent_files_test_SOURCES = t/unit/agent/files_test.c
 t_unit_agent_files_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/git_error_test
+t_unit_agent_git_error_test_SOURCES = t/unit/agent/git_error_test.c
+t_unit_agent_git_error_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/git_url_test
+t_unit_agent_git_url_test_SOURCES = t/unit/agent/git_url_test.c
+t_unit_agent_git_url_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/gitconfig_test
+t_unit_agent_gitconfig_test_SOURCES = t/unit/agent/gitconfig_test.c
+t_unit_agent_gitconfig_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/launch_test
 t_unit_agent_launch_test_SOURCES = t/unit/agent/launch_test.c
 t_unit_agent_launch_test_LDADD = $(AGENT_UNIT_LIBS)

@@ -1,0 +1,56 @@
+-- Setup: a command that is run once, before its session is ready for the first
+-- time.  Whoever moves the start on asks the wrapper and writes here what it
+-- heard; several may, so each says what it has heard since when.
+
+-- What it said: p.from .. p.to of its output, as p.text.  Dropped when another
+-- has written it, or another life of the session has begun.
+CREATE OR REPLACE FUNCTION setup_said(p_session text, p jsonb)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM session WHERE id = p_session FOR UPDATE;
+    PERFORM FROM lease WHERE session_id = p_session AND state = 'owns_wrapper'
+        AND generation = (p->>'generation')::bigint FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE session SET setup_offset = (p->>'to')::bigint
+     WHERE id = p_session AND setup_offset = (p->>'from')::bigint
+       AND setup_sealed IS NOT NULL AND setup_exit IS NULL;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO event (session_id, kind, what, actor, generation, trace_id, detail)
+    VALUES (p_session, 'setup', 'output', coalesce(p->>'actor', event_actor()),
+            (p->>'generation')::bigint, p->>'trace',
+            jsonb_build_object('offset', (p->>'from')::bigint, 'text', p->>'text'));
+    RETURN true;
+END $$;
+
+-- How it ended.  Once it has succeeded it is never run again, whatever becomes
+-- of this start.
+CREATE OR REPLACE FUNCTION setup_ended(p_session text, p jsonb)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_exit integer := (p->>'exitCode')::integer;
+BEGIN
+    PERFORM FROM session WHERE id = p_session FOR UPDATE;
+    PERFORM FROM lease WHERE session_id = p_session AND state = 'owns_wrapper'
+        AND generation = (p->>'generation')::bigint FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE session
+       SET setup_exit = v_exit,
+           setup_sealed = CASE WHEN v_exit <> 0 THEN setup_sealed END,
+           setup_output = CASE WHEN v_exit <> 0 THEN p->>'text' END
+     WHERE id = p_session AND setup_sealed IS NOT NULL AND setup_exit IS NULL;
+    IF NOT FOUND THEN
+        RETURN true; -- another has written it
+    END IF;
+    INSERT INTO event (session_id, kind, what, actor, generation, trace_id, duration_ms, detail)
+    VALUES (p_session, 'setup', CASE v_exit WHEN 0 THEN 'done' ELSE 'failed' END,
+            coalesce(p->>'actor', event_actor()), (p->>'generation')::bigint, p->>'trace',
+            (p->>'ms')::bigint, jsonb_build_object('exitCode', v_exit,
+                'bytes', (p->>'bytes')::bigint, 'text', p->>'text'));
+    RETURN true;
+END $$;

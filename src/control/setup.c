@@ -1,0 +1,125 @@
+/* setup.c: the command that a session wants to have run before it is ready. */
+#include "control/setup.h"
+
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/fault.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { LISTEN_MS = 5000, ANSWER_MS = 2000, TIMED_OUT = 124 };
+
+int
+setup_has_begun(struct control *ctl, const struct launch *l,
+    int64_t deadline_ms, bool *begun, struct err *e)
+{
+	struct agent_setup s = { 0 };
+	int rc = agent_setup(&ctl->provider, &l->target, &s, deadline_ms, e);
+
+	*begun = s.begun;
+	free(s.output);
+	return rc;
+}
+
+/* Output from `from` on; if another has written it, that is as good. */
+static int
+note(struct control *ctl, const struct launch *l, int64_t from,
+    const struct agent_setup *s, struct err *e)
+{
+	auto_free char *spec =
+	    control_spec_text(json_pack("{s:I, s:I, s:I, s:s, s:s, s:s*}",
+		"generation", (json_int_t)l->target.generation, "from",
+		(json_int_t)from, "to", (json_int_t)s->offset, "text",
+		s->output, "trace", ctl->trace, "actor", control_actor(ctl)));
+
+	return STORE_RUN(ctl->store, STMT_SETUP_SAID, NULL, e,
+	    l->target.session, spec);
+}
+
+/* The session may have been stopped, and then the wrapper is silent. */
+static int
+explain(struct control *ctl, const struct launch *l, struct err *e)
+{
+	struct session_row s;
+	struct err ignored = { 0 };
+
+	if (control_session(ctl, l->target.session, "", &s, &ignored) < 0 ||
+	    (str_equal(s.state, "initializing") &&
+		str_equal(s.lease, "owns_wrapper") &&
+		s.generation == l->target.generation))
+		return err_wrap(e, "setup");
+	return err_set(e, ERR_CONFLICT, "setup_stopped",
+	    "the session was stopped while it was set up");
+}
+
+static int
+settle(struct control *ctl, const struct launch *l, const struct agent_setup *s,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec =
+	    control_spec_text(json_pack("{s:I, s:I, s:I, s:I, s:s, s:s, s:s*}",
+		"generation", (json_int_t)l->target.generation, "exitCode",
+		(json_int_t)s->exit_code, "ms", (json_int_t)s->took_ms, "bytes",
+		(json_int_t)s->bytes, "text", s->output, "trace", ctl->trace,
+		"actor", control_actor(ctl)));
+
+	if (STORE_RUN(ctl->store, STMT_SETUP_ENDED, &r, e, l->target.session,
+		spec) < 0)
+		return -1;
+	CRASH_POINT("setup.settled");
+	if (!rows_bool(r, 0, "applied"))
+		return err_set(e, ERR_CONFLICT, "setup_stopped",
+		    "the session was stopped while it was set up");
+	if (s->exit_code == 0)
+		return 0;
+	if (s->exit_code == TIMED_OUT && s->took_ms >= l->setup_seconds * 1000)
+		return err_set(e, ERR_CONFLICT, "setup_failed",
+		    "setup was not done after %lld s",
+		    (long long)l->setup_seconds);
+	return err_set(e, ERR_CONFLICT, "setup_failed",
+	    "setup ended with exit code %lld", (long long)s->exit_code);
+}
+
+/* Asks once; what is new is written down. */
+static int
+listen(struct control *ctl, const struct launch *l, struct agent_setup *s,
+    int64_t deadline_ms, struct err *e)
+{
+	int64_t from = s->offset, left = clock_left_ms(deadline_ms);
+
+	s->wait_ms = ctl->glance ? 0 : left < LISTEN_MS ? left : LISTEN_MS;
+	if (agent_setup(&ctl->provider, &l->target, s,
+		clock_ms() + s->wait_ms + ANSWER_MS, e) < 0)
+		return explain(ctl, l, e);
+	CRASH_POINT("setup.heard");
+	if (s->done || s->offset == from)
+		return 0;
+	return note(ctl, l, from, s, e);
+}
+
+int
+setup_run(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e)
+{
+	struct agent_setup s = { .command = l->setup,
+		.timeout_ms = l->setup_seconds * 1000,
+		.offset = l->setup_offset };
+	bool more = true;
+	int rc = 0;
+
+	while (rc == 0 && !s.done && more) {
+		int64_t from = s.offset;
+
+		rc = listen(ctl, l, &s, deadline_ms, e);
+		more = s.offset > from ||
+		    (!ctl->glance && clock_ms() < deadline_ms);
+	}
+	if (rc == 0)
+		rc = s.done ? settle(ctl, l, &s, e)
+			    : err_set(e, ERR_BUSY, "setup_running",
+				  "the session's setup is running");
+	free(s.output);
+	return rc;
+}

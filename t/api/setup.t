@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+"""setup.t: a command that is run once before its session is ready."""
+import os
+import signal
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import service
+from awake import passes, state, wrapper_of
+from service import (at, call, create, execute, expect, get, problem, running,
+                     sql, until, value)
+from tap import case, equal, run, true
+
+service.begin()
+
+ME = os.getpid()
+COUNT = "echo x >> /workspace/runs; "  # how often it was run
+
+
+def mark(n):
+    return "%d.%d" % (8500 + n, ME)
+
+
+def begin(setup, wait=0, **body):
+    """A session whose setup goes on; its id."""
+    r = expect(202, call("POST", "/v1/sessions?wait=%d" % wait,
+                         dict(body, setup=setup)))
+    equal((r.json["state"], r.json["setup"]["state"]),
+          ("initializing", "pending"), "it goes on")
+    return r.json["id"]
+
+
+def pause(n):
+    return "{ sleep %s || :; } 2>/dev/null" % mark(n)
+
+
+def hold(n):
+    """A setup that goes on until let_go(n), and what shows that it runs."""
+    return COUNT + "echo begin; %s; echo end" % pause(n)
+
+
+def held(sid, n):
+    """Somebody must move it on until it runs."""
+    until("it runs", lambda: get(sid)["state"] == "initializing"
+          and running(mark(n)))
+
+
+def let_go(n):
+    for pid in running(mark(n)):
+        os.kill(pid, signal.SIGTERM)
+
+
+def told(sid):
+    """[what, text] of the setup's events."""
+    events = expect(200, call("GET", at(sid, "/events?limit=1000"))).json["events"]
+    return [(e["what"], e["detail"]["text"]) for e in events
+            if e["kind"] == "setup"]
+
+
+def ready(sid):
+    until("it is ready", lambda: get(sid)["state"] == "ready")
+
+
+def runs(sid):
+    return execute(sid, "cat /workspace/runs").count("x")
+
+
+@case
+def it_runs_before_the_session_is_ready_and_only_once():
+    s = create(setup=COUNT + "cat given; echo $V; pwd; echo oops >&2; touch done",
+               env={"V": "value"}, files=[{"path": "given", "content": "file\n"}])
+    equal((s["state"], s["setup"]), ("ready", {
+        "state": "done", "exitCode": 0, "output": None}), "the session")
+    sid = s["id"]
+    equal("".join(t for w, t in told(sid) if w == "output"),
+          "file\nvalue\n/workspace\noops\n", "output")
+    equal([w for w, _ in told(sid)][-1], "done", "end")
+    for _ in range(2):
+        expect(200, call("POST", at(sid, "/sleep")))
+        expect(200, call("POST", at(sid, "/resume")))
+    equal(runs(sid), 1, "runs")
+    equal(execute(sid, "ls /workspace/done"), "/workspace/done\n", "what it made")
+
+
+@case
+def a_session_without_one_has_none():
+    equal(create()["setup"], None, "setup")
+
+
+@case
+def one_that_fails_is_the_sessions_failure_with_the_end_of_its_output():
+    s = create(setup=COUNT + "head -c 100000 /dev/zero | tr '\\0' a; printf 'z\\0'"
+               "'\\303\\244\\377'; [ $(wc -l < runs) -gt 1 ] && exit; exit 7")
+    sid = s["id"]
+    equal((s["state"], s["reason"], s["setup"]["state"], s["setup"]["exitCode"]),
+          ("failed", "setup ended with exit code 7", "failed", 7), "the session")
+    true(s["setup"]["output"].endswith("aaz?\u00e4\ufffd"), "its end")
+    true(4000 <= len(s["setup"]["output"]) <= 4096, "so much of it")
+    equal(len("".join(t for w, t in told(sid) if w == "output")), 65536,
+          "events have its beginning")
+    equal(told(sid)[-1], ("failed", s["setup"]["output"]), "and its end")
+    equal(get(sid)["state"], "failed", "it stays so")
+    r = expect(200, call("POST", at(sid, "/resume"))).json
+    equal((r["state"], r["setup"]["state"], r["setup"]["output"]),
+          ("ready", "done", None), "resumed, it is run again")
+    equal(runs(sid), 2, "runs")
+
+
+@case
+def who_does_not_wait_is_told_so_and_can_follow_it():
+    sid = begin(hold(1))
+    held(sid, 1)
+    r = call("POST", at(sid, "/api/execute"), {"command": "true"}, timeout=120)
+    equal(r.status, 503, "nobody is let in")
+    seen, after = "", 0
+    while "begin" not in seen:
+        page = expect(200, call("GET", at(sid, "/events?wait=30&after=%d"
+                                          % after))).json
+        seen += "".join(e["detail"]["text"] for e in page["events"]
+                        if e["kind"] == "setup")
+        after = page["next"]
+    let_go(1)
+    while "end" not in seen:
+        page = expect(200, call("GET", at(sid, "/events?wait=30&after=%d"
+                                          % after))).json
+        seen += "".join(e["detail"]["text"] for e in page["events"]
+                        if e["kind"] == "setup")
+        after = page["next"]
+    ready(sid)
+    equal(runs(sid), 1, "runs")
+
+
+@case
+def the_reaper_moves_it_on_when_nobody_asks():
+    sid = begin(hold(2))
+    passes()
+    until("it runs", lambda: running(mark(2)))
+    passes()
+    equal(state(sid)[0], "initializing", "while it runs")
+    let_go(2)
+    until("it is ready", lambda: passes() and state(sid)[0] == "ready")
+    equal("".join(t for w, t in told(sid) if w == "output"), "begin\nend\n",
+          "output")
+
+
+@case
+def it_has_time_and_not_for_ever():
+    sid = begin(hold(3))
+    held(sid, 3)
+    sql("UPDATE session SET initializing_since = initializing_since -"
+        " interval '15 minutes' WHERE id = :'v1'", sid)
+    passes()
+    equal(state(sid)[0], "initializing", "longer than any other start")
+    true(float(value("SELECT extract(epoch FROM startup_deadline -"
+                     " clock_timestamp()) FROM lease WHERE session_id = :'v1'",
+                     sid)) > 660, "its deadline")
+    sql("UPDATE session SET initializing_since = initializing_since -"
+        " interval '10 minutes' WHERE id = :'v1'", sid)
+    passes()
+    equal(state(sid)[0], "failed", "but not for ever")
+    until("it is gone", lambda: passes() and not running(mark(3)))
+
+
+@case
+def one_that_takes_too_long_is_ended():
+    sid = begin("echo begin; sleep %s" % mark(4))
+    sql("UPDATE session SET setup_seconds = 1 WHERE id = :'v1'", sid)
+    until("it has failed", lambda: get(sid)["state"] == "failed")
+    s = get(sid)
+    equal((s["reason"], s["setup"]["exitCode"]),
+          ("setup was not done after 1 s", 124), "why")
+    true(s["setup"]["output"].startswith("begin\n"), "output")
+    equal(running(mark(4)), [], "it is gone")
+
+
+class Creating(threading.Thread):
+    """A create that waits."""
+
+    def __init__(self, name, setup, **headers):
+        super().__init__(daemon=True)
+        self.body = {"name": name, "setup": setup}
+        self.headers = headers
+        self.reply = None
+        self.start()
+
+    def run(self):
+        try:
+            self.reply = call("POST", "/v1/sessions?wait=60", self.body,
+                              headers=self.headers, timeout=120)
+        except OSError:
+            pass  # its worker was killed
+
+    def sid(self):
+        return until("it is there", lambda: sql(
+            "SELECT id FROM session WHERE name = :'v1'", self.body["name"]))[0][0]
+
+
+@case
+def a_worker_that_dies_in_the_middle_is_replaced_by_whoever_asks():
+    work = Creating("setup-worker", hold(5))
+    sid = work.sid()
+    until("it runs", lambda: running(mark(5)))
+    for pid in service.workers():
+        os.kill(pid, signal.SIGKILL)
+    work.join(service.PATIENCE)
+    equal(get(sid)["state"], "initializing", "it goes on")
+    let_go(5)
+    ready(sid)
+    equal(runs(sid), 1, "runs")
+    equal("".join(t for w, t in told(sid) if w == "output"), "begin\nend\n",
+          "output")
+
+
+@case
+def a_wrapper_that_dies_in_the_middle_runs_it_again():
+    sid = begin(hold(6))
+    held(sid, 6)
+    os.kill(wrapper_of(running(mark(6))[0]), signal.SIGKILL)
+    until("it is gone", lambda: not running(mark(6)))
+    held(sid, 6)
+    let_go(6)
+    ready(sid)
+    equal(runs(sid), 2, "runs")
+
+
+@case
+def files_are_written_once():
+    sid = begin("cat /workspace/f; echo changed > /workspace/f; " + pause(7),
+                files=[{"path": "f", "content": "given\n"}])
+    held(sid, 7)
+    for _ in range(3):
+        get(sid)
+    let_go(7)
+    ready(sid)
+    equal(execute(sid, "cat /workspace/f"), "changed\n", "what it made of it")
+
+
+@case
+def a_start_that_lost_its_worker_is_carried_on_with_its_files():
+    sid = begin(pause(13), files=[{"path": "f", "content": "given\n"}])
+    held(sid, 13)
+    sealed = value("SELECT files_sealed FROM session WHERE id = :'v1'", sid)
+    let_go(13)
+    ready(sid)
+    # as it is when a worker dies between the wrapper's launch and its files
+    execute(sid, "rm /workspace/f")
+    sql("UPDATE session SET state = 'initializing', files_sealed = :'v2'"
+        " WHERE id = :'v1'", sid, sealed)
+    ready(sid)
+    equal(execute(sid, "cat /workspace/f"), "given\n", "they are written")
+
+
+@case
+def it_can_be_deleted_in_the_middle():
+    work = Creating("setup-delete", hold(8))
+    sid = work.sid()
+    until("it runs", lambda: running(mark(8)))
+    true(call("DELETE", at(sid)).status in (200, 202), "asked for")
+    until("it is deleted", lambda: get(sid)["state"] == "deleted")
+    equal(running(mark(8)), [], "it is gone")
+    work.join(service.PATIENCE)
+    equal(work.reply.status, 409, "who waited is told")
+
+
+@case
+def it_can_be_put_to_sleep_in_the_middle():
+    work = Creating("setup-sleep", hold(9))
+    sid = work.sid()
+    until("it runs", lambda: running(mark(9)))
+    true(call("POST", at(sid, "/sleep")).status in (200, 202), "asked for")
+    until("it is asleep", lambda: get(sid)["state"] == "asleep")
+    work.join(service.PATIENCE)
+    equal(work.reply.status, 409, "who waited is told")
+    equal(get(sid)["state"], "asleep", "and does not wake it")
+    expect(202, call("POST", at(sid, "/resume?wait=0")))
+    held(sid, 9)
+    let_go(9)
+    ready(sid)
+    equal(runs(sid), 2, "it had not succeeded")
+
+
+@case
+def it_can_be_interrupted():
+    sid = begin(hold(10))
+    held(sid, 10)
+    equal(expect(200, call("POST", at(sid, "/interrupt"))).json["interrupted"],
+          1, "interrupted")
+    until("it has failed", lambda: get(sid)["state"] == "failed")
+    equal(get(sid)["setup"]["exitCode"], 130, "exit code")
+
+
+@case
+def the_same_request_again_runs_it_once():
+    first = Creating("setup-key", hold(11), **{"Idempotency-Key": "setup-1"})
+    sid = first.sid()
+    until("it runs", lambda: running(mark(11)))
+    again = call("POST", "/v1/sessions?wait=60", first.body, timeout=120,
+                 headers={"Idempotency-Key": "setup-1"})
+    equal((again.status, again.json["id"]), (202, sid), "replayed")
+    let_go(11)
+    first.join(service.PATIENCE)
+    equal(first.reply.status, 201, "created")
+    equal(runs(sid), 1, "runs")
+
+
+@case
+def siblings_in_a_shared_sandbox_do_not_wait_for_it():
+    sid = begin(hold(12), isolation="shared")
+    held(sid, 12)
+    equal(create(isolation="shared")["state"], "ready", "another one")
+    let_go(12)
+    ready(sid)
+
+
+@case
+def it_is_told_to_nobody():
+    sid = create(setup="true hush-hush")["id"]
+    true("hush" not in call("GET", at(sid)).body.decode(), "not shown")
+    bad = create(setup="exit 3 # hush-hush")["id"]
+    equal(value("SELECT count(*) FROM session s WHERE s::text LIKE '%hush%'"),
+          "0", "sealed")
+    expect(200, call("DELETE", at(bad)))
+    equal(value("SELECT setup_sealed IS NULL FROM session WHERE id = :'v1'",
+                bad), "t", "and gone with it")
+
+
+@case
+def what_is_no_command_is_refused():
+    for setup in (1, "", "a\0b", "x" * 65537, ["x"]):
+        problem(call("POST", "/v1/sessions", {"setup": setup}), 400, None,
+                "setup")
+    equal(create(setup="true " + "x" * 65000)["state"], "ready", "a long one")
+
+
+@case
+def history_tells_all_of_it():
+    equal(service.untold(), [], "untold")
+
+
+sys.exit(run(lambda: None))
