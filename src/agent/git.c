@@ -2,9 +2,11 @@
 #include "agent/git.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/activity.h"
 #include "agent/exec.h"
@@ -18,6 +20,7 @@ enum {
 	SAID_MAX = 8192,
 	BRANCH_MAX = 1024,
 	SWEEP_MS = 60000,
+	CONFIG_MAX = 64 * 1024,
 	GIT_DIED = 128 /* by itself; above it, by a signal */
 };
 
@@ -208,6 +211,23 @@ sweep(const char *dir, enum place before)
 		log_err(LOG_INFO, "git_sweep", &e);
 }
 
+static int
+read_config(const char *path, struct buf *out, struct err *e)
+{
+	auto_fd int fd =
+	    open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return files_fail(e, path);
+	n = read(fd, buf_room(out, CONFIG_MAX + 1), CONFIG_MAX);
+	if (n < 0)
+		return files_fail(e, path);
+	out->len = (size_t)n;
+	out->data[n] = '\0';
+	return 0;
+}
+
 /*
  * git has been told a URL without them; fetch and push later need them, and
  * a clone of such a URL by hand would have kept them, too.
@@ -219,11 +239,10 @@ keep_user(const struct git_clone *g)
 	auto_buf struct buf old = { 0 }, text = { 0 };
 	const char *host;
 	struct err e = { 0 };
-	int64_t size;
 
 	if (!has_user(g->url))
 		return;
-	if (files_read(path, &old, &size, &e) < 0) {
+	if (read_config(path, &old, &e) < 0) {
 		log_err(LOG_INFO, "git_config", &e);
 		return;
 	}
