@@ -123,22 +123,6 @@ read_full(int fd, char *to, size_t max)
 	return (ssize_t)len;
 }
 
-static int
-write_full(int fd, const char *from, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, from, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		from += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 /* ---- GET */
 
 static int
@@ -189,7 +173,10 @@ cannot_pack(struct worker *w, const char *path, struct err *e)
 	char why[200];
 	ssize_t n = read_full(w->err, why, sizeof(why) - 1);
 
-	why[n > 0 ? n : 0] = '\0';
+	if (n <= 0)
+		return err_set(e, ERR_INTERNAL, "filesystem_error",
+		    "%.150s cannot be archived", path);
+	why[n] = '\0';
 	return err_set(e, ERR_DENIED, "permission_denied",
 	    "%.80s cannot be archived: %s", path, why);
 }
@@ -249,24 +236,6 @@ api_archive_get(struct call *c, struct err *e)
 
 /* ---- PUT */
 
-static int
-make_directory(char path[FILES_PATH_MAX], struct err *e)
-{
-	char inside[FILES_PATH_MAX + 2];
-	struct stat st;
-
-	snprintf(inside, sizeof(inside), "%s/", path);
-	if (strlen(inside) >= FILES_PATH_MAX)
-		return err_field(e, "path", "is too long");
-	if (files_make_parents(inside, e) < 0)
-		return -1;
-	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-		errno = ENOTDIR;
-	else if (access(path, X_OK) == 0)
-		return 0;
-	return files_fail(e, path);
-}
-
 /* Hands the body on; one that ends early has said why. */
 static int
 feed(struct call *c, struct worker *w, struct err *e)
@@ -275,7 +244,7 @@ feed(struct call *c, struct worker *w, struct err *e)
 	ssize_t n;
 
 	while ((n = call_read(c, buf, CHUNK, e)) > 0)
-		if (write_full(w->in, buf, (size_t)n) < 0)
+		if (files_put(w->in, buf, (size_t)n) < 0)
 			return 0;
 	return n < 0 ? -1 : 0;
 }
@@ -346,7 +315,8 @@ api_archive_put(struct call *c, struct err *e)
 	int rc;
 
 	if (rawpath_of(c, "archive.write", path, e) < 0 ||
-	    make_directory(path, e) < 0 || worker_start(&w, ARGV, path, e) < 0)
+	    files_make_dir(path, true, e) < 0 ||
+	    worker_start(&w, ARGV, path, e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);
 	rc = feed(c, &w, e);

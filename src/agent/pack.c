@@ -176,23 +176,34 @@ begin(struct packing *p, int format, const char *name)
 	return 0;
 }
 
+static int
+pack(struct packing *p, int format, const char *name)
+{
+	struct archive_entry *entry = archive_entry_new();
+	int rc = -1;
+
+	if (begin(p, format, name) == 0 && walk(p, entry) == 0)
+		rc = archive_write_close(p->to) == ARCHIVE_OK ? 0
+							      : complain(p->to);
+	archive_entry_free(entry);
+	return rc;
+}
+
 int
 pack_main(const char *format, const char *name)
 {
-	struct archive_entry *entry = archive_entry_new();
-	struct packing p = { archive_read_disk_new(), archive_write_new(),
-		archive_entry_linkresolver_new(), 0 };
-	int i = format_of(format);
+	int i = format_of(format), rc;
+	struct packing p;
 
 	if (i < 0)
 		return EXIT_FAILURE;
 	/* names that are UTF-8 are told as such; others are bytes */
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	if (begin(&p, i, name) < 0 || walk(&p, entry) < 0)
-		return EXIT_FAILURE;
-	if (archive_write_close(p.to) != ARCHIVE_OK) {
-		complain(p.to);
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
+	p = (struct packing){ archive_read_disk_new(), archive_write_new(),
+		archive_entry_linkresolver_new(), 0 };
+	rc = pack(&p, i, name);
+	archive_entry_linkresolver_free(p.links);
+	archive_write_free(p.to);
+	archive_read_free(p.from);
+	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

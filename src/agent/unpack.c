@@ -179,5 +179,8 @@ unpack_main(void)
 	report(&u, ok);
 	if (ok)
 		drain();
+	archive_read_free(u.from);
+	archive_write_free(u.to);
+	free(u.name);
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -52,6 +52,10 @@ UNIT += t/unit/agent/move_test
 t_unit_agent_move_test_SOURCES = t/unit/agent/move_test.c
 t_unit_agent_move_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/pack_test
+t_unit_agent_pack_test_SOURCES = t/unit/agent/pack_test.c
+t_unit_agent_pack_test_LDADD = $(AGENT_UNIT_LIBS) $(ARCHIVE_LIBS)
+
 UNIT += t/unit/agent/proctree_test
 t_unit_agent_proctree_test_SOURCES = t/unit/agent/proctree_test.c
 t_unit_agent_proctree_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -67,6 +71,10 @@ t_unit_agent_scene_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/script_test
 t_unit_agent_script_test_SOURCES = t/unit/agent/script_test.c
 t_unit_agent_script_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/tree_test
+t_unit_agent_tree_test_SOURCES = t/unit/agent/tree_test.c
+t_unit_agent_tree_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/usage_test
 t_unit_agent_usage_test_SOURCES = t/unit/agent/usage_test.c
