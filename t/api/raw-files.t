@@ -402,4 +402,16 @@ def a_gigabyte_comes_and_goes_in_little_memory():
     true(grown < 4096, "%d KB at the top, and then %d more" % (before, grown))
 
 
+@case
+def a_session_that_sleeps_wakes_for_it():
+    sid = create()["id"]
+    data = os.urandom(3 * MB)
+    for method, body, status in (("PUT", data, 201), ("GET", None, 200),
+                                 ("HEAD", None, 200), ("DELETE", None, 200)):
+        expect(200, call("POST", at(sid, "/sleep")))
+        r = expect(status, call(method, at(sid, "/files/workspace/a%20b"), body))
+        if method == "GET":
+            true(r.body == data, "the same")
+
+
 run(lambda: None)
