@@ -277,6 +277,11 @@ def the_kernels_files_are_read_to_their_end():
     true(b"sandlease-wrap" in r.body, "read: %r" % r)
     equal(r.header("ETag"), None, "nothing to compare")
     expect(200, raw("HEAD", "/proc/self/status"))
+    # one that has a size, and cannot be sent without a copy
+    size = execute(SID, "stat -c %s /proc/config.gz 2>/dev/null || echo none")
+    if size != "none\n":
+        equal(len(expect(200, raw("GET", "/proc/config.gz")).body), int(size),
+              "/proc/config.gz")
 
 
 @case
