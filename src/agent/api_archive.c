@@ -124,22 +124,6 @@ read_full(int fd, char *to, size_t max)
 	return (ssize_t)len;
 }
 
-static int
-write_full(int fd, const char *from, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, from, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		from += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 /* ---- GET */
 
 static int
@@ -253,23 +237,6 @@ api_archive_get(struct call *c, struct err *e)
 
 /* ---- PUT */
 
-static int
-make_directory(const char *path, struct err *e)
-{
-	struct stat st;
-
-	if (files_make_parents(path, e) < 0)
-		return -1;
-	if (mkdir(path, NEW_DIR_MODE) == 0)
-		return 0;
-	if (errno == EEXIST && stat(path, &st) == 0) {
-		if (S_ISDIR(st.st_mode))
-			return 0;
-		errno = ENOTDIR;
-	}
-	return files_fail(e, path);
-}
-
 /* Hands the body on; one that ends early has said why. */
 static int
 feed(struct call *c, struct worker *w, struct err *e)
@@ -278,7 +245,7 @@ feed(struct call *c, struct worker *w, struct err *e)
 	ssize_t n;
 
 	while ((n = call_read(c, buf, CHUNK, e)) > 0)
-		if (write_full(w->in, buf, (size_t)n) < 0)
+		if (files_put(w->in, buf, (size_t)n) < 0)
 			return 0;
 	return n < 0 ? -1 : 0;
 }
@@ -349,7 +316,8 @@ api_archive_put(struct call *c, struct err *e)
 	int rc;
 
 	if (rawpath_of(c, "archive.write", path, e) < 0 ||
-	    make_directory(path, e) < 0 || worker_start(&w, ARGV, path, e) < 0)
+	    files_make_dir(path, true, e) < 0 ||
+	    worker_start(&w, ARGV, path, e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);
 	rc = feed(c, &w, e);

@@ -167,7 +167,10 @@ means_the_same(const char *raw, const char *path)
 	const char *below = below_prefix(raw);
 	size_t len = 1 + strcspn(path + 1, "/");
 
-	return below != NULL && strncmp(below, path, len) == 0 &&
+	if (below == NULL)
+		return false;
+	below += strspn(below, "/") - 1;
+	return strncmp(below, path, len) == 0 &&
 	    len == 1 + strcspn(below + 1, "/?");
 }
 

@@ -25,6 +25,10 @@ lift(int top, int at, const char *name)
 {
 	char id[ID_REQUEST_LEN + 1], up[ID_REQUEST_LEN + 8];
 
+	if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR)
+		return -1;
 	id_random(id, ID_REQUEST_LEN);
 	snprintf(up, sizeof(up), ".sl-%s", id);
 	return renameat(at, name, top, up);

@@ -39,6 +39,7 @@ enum {
 	HEAD_BYTES = 8,
 	STDOUT_RECORD = 6,
 	RECORD_BYTES = 15 * 4096, /* of 65535 possible: whole pages */
+	COPY_BYTES = 8192,
 	LARGE = 8192
 };
 
@@ -86,13 +87,29 @@ fill_record(int to, size_t len)
 	return -1;
 }
 
+/* Some of a file; not every file system can do without the copy. */
+static ssize_t
+send_some(int to, int fd, off_t *from, size_t len)
+{
+	char copy[COPY_BYTES];
+	ssize_t n = sendfile(to, fd, from, len);
+
+	if (n >= 0 || errno != EINVAL)
+		return n;
+	n = pread(fd, copy, len < sizeof(copy) ? len : sizeof(copy), *from);
+	if (n > 0 && send_all(to, copy, (size_t)n) < 0)
+		return -1;
+	*from += n > 0 ? n : 0;
+	return n;
+}
+
 static int
 send_record(const FCGX_Request *r, int fd, off_t *from, size_t len)
 {
 	if (send_head(r, len) < 0)
 		return -1;
 	while (len > 0) {
-		ssize_t n = sendfile(r->ipcFd, fd, from, len);
+		ssize_t n = send_some(r->ipcFd, fd, from, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;

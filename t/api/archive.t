@@ -300,8 +300,8 @@ def a_full_disk_and_a_wrong_place_are_told():
     equal((doc["context"]["entry"], doc["context"]["entries"]), ("big", 1),
           "where")
     equal(tree("/dev/shm/bomb"), "./small\n", "what fit")
-    container_error(archive("PUT", "/workspace/out/a", tar(("x", b""))), 400,
-                    "NOT_DIRECTORY")
+    container_error(archive("PUT", "/workspace/out/a", tar(("x", b""))), 409,
+                    "FILE_EXISTS")
     container_error(archive("PUT", "/etc/x", tar(("x", b""))), 403,
                     "READ_ONLY")
     container_error(archive("PUT", "/etc", tar(("x", b""))), 403, "READ_ONLY")

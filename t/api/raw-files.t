@@ -135,6 +135,7 @@ def slashes_and_dots_mean_what_they_say():
                  "/workspace/d/x/../one", "/workspace/d/x/%2e%2e/one",
                  "/workspace%2Fd%2Fone"):
         equal(expect(200, raw("GET", same)).body, b"1", same)
+    expect(200, call("GET", at(SID, "//files/workspace/d/one?x=/../")))
     container_error(raw("GET", "/workspace/d/one/"), 400, "NOT_DIRECTORY")
     true(b"root" in expect(200, raw("GET", "/etc/passwd")).body, "from the root")
 
@@ -276,6 +277,11 @@ def the_kernels_files_are_read_to_their_end():
     true(b"sandlease-wrap" in r.body, "read: %r" % r)
     equal(r.header("ETag"), None, "nothing to compare")
     expect(200, raw("HEAD", "/proc/self/status"))
+    # one that has a size, and cannot be sent without a copy
+    size = execute(SID, "stat -c %s /proc/config.gz 2>/dev/null || echo none")
+    if size != "none\n":
+        equal(len(expect(200, raw("GET", "/proc/config.gz")).body), int(size),
+              "/proc/config.gz")
 
 
 @case
@@ -399,6 +405,18 @@ def a_gigabyte_comes_and_goes_in_little_memory():
           "%d\n" % GB, "there")
     grown = most_memory_kb() - before
     true(grown < 4096, "%d KB at the top, and then %d more" % (before, grown))
+
+
+@case
+def a_session_that_sleeps_wakes_for_it():
+    sid = create()["id"]
+    data = os.urandom(3 * MB)
+    for method, body, status in (("PUT", data, 201), ("GET", None, 200),
+                                 ("HEAD", None, 200), ("DELETE", None, 200)):
+        expect(200, call("POST", at(sid, "/sleep")))
+        r = expect(status, call(method, at(sid, "/files/workspace/a%20b"), body))
+        if method == "GET":
+            true(r.body == data, "the same")
 
 
 run(lambda: None)
