@@ -32,11 +32,11 @@ def wrapper(sid, what):
 @case
 def a_stream_of_any_size_needs_no_memory():
     sid = create(isolation="session")["id"]
-    execute(sid, "truncate -s 64M zeros; yes é | head -c 30000000 >t.txt;"
+    execute(sid, "truncate -s 40M zeros; yes é | head -c 20000000 >t.txt;"
                  " truncate -s 32M most; mkdir many; cd many; seq 100000 |"
                  " sed s/^/name-/ | xargs touch")
     before = wrapper(sid, "VmHWM")
-    for path, size in (("zeros", 64 * MIB), ("t.txt", 30000000)):
+    for path, size in (("zeros", 40 * MIB), ("t.txt", 20000000)):
         s = Stream(sid, "/workspace/" + path)
         equal(s.event()["size"], size, "metadata of %s" % path)
         # only looked at: decoding would take longer than sending
