@@ -253,6 +253,7 @@ send_chunk(struct stream *s, bool text, const char *data, size_t len)
 		base64_encode(&s->event, data, len);
 	buf_str(&s->event, "\"}\n\n");
 	call_write(s->call, s->event.data, s->event.len);
+	activity_touch();
 	return flush(s);
 }
 

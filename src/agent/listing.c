@@ -126,8 +126,8 @@ static void
 write_entries(struct call *c, const struct listing *l, struct walk *w)
 {
 	auto_buf struct buf piece = { 0 };
+	enum walk_step step = WALK_END;
 	long long count = 0;
-	enum walk_step step;
 
 	while (!c->gone && (step = walk_next(w)) != WALK_END &&
 	    step != WALK_LOST) {
@@ -144,7 +144,10 @@ write_entries(struct call *c, const struct listing *l, struct walk *w)
 	}
 	if (piece.len > 0)
 		call_write(c, piece.data, piece.len);
-	finish(c, count);
+	if (step == WALK_LOST)
+		call_cut(c); /* half a list must not look whole */
+	else
+		finish(c, count);
 }
 
 int

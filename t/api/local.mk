@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	%D%/cgi.t \
 	%D%/correlation.t \
 	%D%/dataplane.t \
+	%D%/directories.t \
 	%D%/events.t \
 	%D%/failures.t \
 	%D%/files.t \
@@ -33,6 +34,7 @@ EXTRA_DIST += \
 	%D%/tenancy.t \
 	%D%/version.t \
 	t/lib/awake.py \
+	t/lib/filecalls.py \
 	t/lib/pause.c \
 	t/lib/paused.py \
 	t/lib/processes.py \

@@ -68,7 +68,7 @@ modes_and_types_are_those_of_ls(void **state)
 }
 
 static void
-hostile_names_and_times_are_json_all_the_same(void **state)
+hostile_names_are_json_all_the_same(void **state)
 {
 	static const struct {
 		const char *path, *name;
@@ -82,10 +82,24 @@ hostile_names_and_times_are_json_all_the_same(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
-		struct stat st = { .st_mtim = { INT64_MAX, 0 } };
+		struct stat st = { 0 };
 		auto_json json_t *v = entry("/w/", CASES[i].path, &st);
 
 		assert_string_equal(json_str(v, "name"), CASES[i].name);
+	}
+}
+
+static void
+times_beyond_the_calendar_are_its_beginning(void **state)
+{
+	static const time_t TIMES[] = { 0, INT64_MAX, INT64_MIN, 568971820800,
+		-99999999999 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(TIMES); i++) {
+		struct stat st = { .st_mtim = { TIMES[i], 0 } };
+		auto_json json_t *v = entry("/", "x", &st);
+
 		assert_string_equal(json_str(v, "modifiedAt"),
 		    "1970-01-01T00:00:00.000Z");
 	}
@@ -97,7 +111,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_entry_is_described),
 		cmocka_unit_test(modes_and_types_are_those_of_ls),
-		cmocka_unit_test(hostile_names_and_times_are_json_all_the_same),
+		cmocka_unit_test(hostile_names_are_json_all_the_same),
+		cmocka_unit_test(times_beyond_the_calendar_are_its_beginning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
