@@ -16,9 +16,9 @@
 
 enum {
 	BODY_MAX = 1024 * 1024,
+	TIMEOUT_ABSENT = -1,
 	OUTPUT_MAX = 32 * 1024 * 1024,      /* of each stream of a command */
 	OUTPUT_ALL_MAX = 128 * 1024 * 1024, /* of all that are collected */
-	TIMEOUT_MS_MAX = 24 * 60 * 60 * 1000,
 	CONTEXT_OUTPUT_MAX = 16 * 1024,
 	QUIET_MS = 50 /* after it a piece of a line goes out */
 };
@@ -34,7 +34,7 @@ struct options {
 
 static const struct jfield OPTIONS[] = {
 	JFIELD("timeoutMs", struct options, timeout_ms, J_INT, 0, 0,
-	    TIMEOUT_MS_MAX, "kills the command after so long"),
+	    SHELL_TIMEOUT_MS_MAX, "kills the command after so long"),
 	JFIELD("background", struct options, background, J_BOOL, 0, 0, 1,
 	    "as a process, as api/process/start does"),
 	JFIELD("cwd", struct options, cwd, J_STR, 0, 1, SHELL_PATH_MAX - 1,
@@ -47,7 +47,7 @@ static int
 decode(struct call *c, json_t **body, struct exec *x, bool *background,
     struct err *e)
 {
-	struct options o = { 0 };
+	struct options o = { .timeout_ms = TIMEOUT_ABSENT };
 
 	if (scene_body(c, BODY_MAX, body, e) < 0 ||
 	    scene_text(*body, "command", 1, BODY_MAX, &x->command, e) < 0)
@@ -66,13 +66,18 @@ decode(struct call *c, json_t **body, struct exec *x, bool *background,
 }
 
 static void
-terminated_context(struct call *c, const struct exec *x,
+gone_context(struct call *c, const struct exec *x,
     const struct shell_outcome *o, const struct err *e)
 {
-	if (e->kind == ERR_GONE)
-		scene_context(c,
-		    json_pack("{s:s, s:i}", "sessionId", x->shell, "exitCode",
-			o->exit_code));
+	json_t *context;
+
+	if (e->kind != ERR_GONE)
+		return;
+	context = json_pack("{s:o}", "sessionId", json_lossy(x->shell));
+	if (str_equal(e->code, "session_terminated"))
+		json_object_set_new(context, "exitCode",
+		    json_integer(o->exit_code));
+	scene_context(c, context);
 }
 
 /* ---- collected */
@@ -121,18 +126,27 @@ add_output(json_t *context, const char *name, const struct buf *b)
 	    scene_string(n > 0 ? b->data + b->len - n : "", n));
 }
 
+/*
+ * The words are the contract's.  Some old clients repeat a call for them;
+ * since nothing of the first is left, that costs time and no more.
+ */
 static int
 timed_out(struct call *c, const struct exec *x, const struct collected *k,
     const struct shell_outcome *o, struct err *e)
 {
-	json_t *context = json_pack("{s:s, s:i, s:s}", "command", x->command,
-	    "exitCode", 124, "shell", o->restored ? "restored" : "replaced");
+	json_t *context = json_pack("{s:o, s:s, s:i, s:b}", "sessionId",
+	    json_lossy(x->shell), "command", x->command, "exitCode", 124,
+	    "shellReplaced", o->replaced);
 
 	add_output(context, "stdout", &k->text[0]);
 	add_output(context, "stderr", &k->text[1]);
 	scene_context(c, context);
 	return err_set(e, ERR_INTERNAL, "command_execution_error",
-	    "Command timeout after %lldms", (long long)x->timeout_ms);
+	    "Command timeout after %lldms%s%s", (long long)x->timeout_ms,
+	    o->replaced ? "; the shell did not yield and was replaced" : "",
+	    !o->replaced      ? ""
+		: o->restored ? " (directory and exported variables are kept)"
+			      : " (its state is lost)");
 }
 
 /* By hand rather than as one JSON value: output can be large. */
@@ -160,7 +174,8 @@ reply(struct call *c, const struct exec *x, const struct collected *k,
 	    (long long)took_ms, at, k->truncated ? ",\"truncated\":true" : "");
 	if (o->interrupted) {
 		tail.len--; /* the brace */
-		buf_str(&tail, ",\"interrupted\":true}");
+		buf_fmt(&tail, ",\"interrupted\":true%s}",
+		    o->replaced ? ",\"shellReplaced\":true" : "");
 	}
 	call_write(c, tail.data, tail.len);
 }
@@ -179,7 +194,7 @@ run_collected(struct call *c, struct exec *x, struct collected *k,
 	rc = alone ? exec_beside(x, &o, e) : exec_in_shell(x, &o, e);
 	activity_end(ACTIVITY_RUNNING);
 	if (rc < 0) {
-		terminated_context(c, x, &o, e);
+		gone_context(c, x, &o, e);
 		return -1;
 	}
 	if (o.timed_out && !alone)
@@ -189,6 +204,8 @@ run_collected(struct call *c, struct exec *x, struct collected *k,
 		    (long long)x->timeout_ms);
 		collect(k, 1, note, strlen(note));
 	}
+	if (o.destroyed)
+		return shell_destroyed(x->shell, e);
 	reply(c, x, k, &o, clock_ms() - begin);
 	return 0;
 }
@@ -204,6 +221,8 @@ api_execute(struct call *c, struct err *e)
 
 	if (decode(c, &body, &x, &background, e) < 0)
 		return -1;
+	if (x.timeout_ms == TIMEOUT_ABSENT)
+		x.timeout_ms = background ? 0 : shell_timeout_ms(x.shell);
 	if (background)
 		return api_process_launch(c,
 		    &(struct process_wish){ .exec = x }, e);
@@ -332,10 +351,21 @@ quiet(void *ctx)
 	flush(s);
 }
 
+/* `data` is what clients show, `error` what their types say. */
+static void
+put_error(struct stream *s, const char *text)
+{
+	open_event(s, "error");
+	add_text(s, "error", text, strlen(text));
+	add_text(s, "data", text, strlen(text));
+	close_event(s);
+}
+
 static void
 finish(struct stream *s, const struct shell_outcome *o)
 {
 	char note[64];
+	struct err e;
 
 	begin(s, 0);
 	lines_end(&s->lines[0]);
@@ -343,10 +373,10 @@ finish(struct stream *s, const struct shell_outcome *o)
 	if (o->timed_out) {
 		snprintf(note, sizeof(note), "Command timeout after %lldms",
 		    (long long)s->exec->timeout_ms);
-		open_event(s, "error");
-		add_text(s, "error", note, strlen(note));
-		add_text(s, "data", note, strlen(note));
-		close_event(s);
+		put_error(s, note);
+	} else if (o->destroyed) {
+		shell_destroyed(s->exec->shell, &e);
+		put_error(s, e.msg);
 	}
 	open_event(s, "complete");
 	buf_fmt(&s->event, ",\"exitCode\":%d%s", o->exit_code,
@@ -371,6 +401,8 @@ api_execute_stream(struct call *c, struct err *e)
 
 	if (decode(c, &body, &x, &background, e) < 0)
 		return -1;
+	if (x.timeout_ms == TIMEOUT_ABSENT)
+		x.timeout_ms = 0; /* a shell's own is for commands in it */
 	if (background)
 		return err_field(e, "background",
 		    "has no stream: see api/process/start");
@@ -385,7 +417,7 @@ api_execute_stream(struct call *c, struct err *e)
 	if (rc == 0)
 		finish(&s, &o);
 	else
-		terminated_context(c, &x, &o, e);
+		gone_context(c, &x, &o, e);
 	if (s.counted)
 		activity_end(ACTIVITY_STREAMS);
 	for (int i = 0; i < 2; i++)

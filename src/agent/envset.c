@@ -154,12 +154,38 @@ envset_open(const char *session_id, const char *user)
 		str_copy(user_name, sizeof(user_name), user);
 }
 
+struct environment {
+	struct buf text;
+	size_t count;
+	const json_t *more; /* which wins */
+};
+
 static void
-add(struct buf *text, size_t *count, const char *name, const char *value)
+put_entry(struct environment *n, const char *name, const char *value)
 {
-	buf_fmt(text, "%s=%s", name, value);
-	buf_add(text, "", 1); /* the NUL too */
-	(*count)++;
+	buf_fmt(&n->text, "%s=%s", name, value);
+	buf_add(&n->text, "", 1); /* the NUL too */
+	n->count++;
+}
+
+static void
+add(struct environment *n, const char *name, const char *value)
+{
+	if (!json_is_string(json_object_get(n->more, name)))
+		put_entry(n, name, value);
+}
+
+static void
+add_more(struct environment *n)
+{
+	const char *name;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)n->more, name, v)
+	{
+		if (json_is_string(v))
+			put_entry(n, name, json_string_value(v));
+	}
 }
 
 static bool
@@ -172,7 +198,7 @@ is_ours(const char *name, const char *const (*ours)[2], size_t count)
 }
 
 static void
-add_all(struct buf *text, size_t *count)
+add_all(struct environment *n)
 {
 	const char *const OURS[][2] = {
 		{ "PATH",
@@ -192,35 +218,57 @@ add_all(struct buf *text, size_t *count)
 
 		/* the session's own value wins, here and only once */
 		if (v == NULL)
-			add(text, count, OURS[i][0], OURS[i][1]);
+			add(n, OURS[i][0], OURS[i][1]);
 		else if (v->value != NULL)
-			add(text, count, v->name, v->value);
+			add(n, v->name, v->value);
 	}
 	for (size_t i = 0; i < var_count; i++)
 		if (vars[i].value != NULL &&
 		    !is_ours(vars[i].name, OURS, ARRAY_LEN(OURS)))
-			add(text, count, vars[i].name, vars[i].value);
+			add(n, vars[i].name, vars[i].value);
+}
+
+char **
+envset_envp_with(const json_t *more, int64_t *seq)
+{
+	struct environment n = { .more = more };
+	size_t slots;
+	char **envp, *at;
+
+	pthread_mutex_lock(&lock);
+	add_all(&n);
+	*seq = last_seq;
+	pthread_mutex_unlock(&lock);
+	add_more(&n);
+	slots = (n.count + 1) * sizeof(char *);
+	envp = xmalloc(slots + n.text.len);
+	at = (char *)envp + slots;
+	memcpy(at, n.text.data, n.text.len);
+	for (size_t i = 0; i < n.count; i++) {
+		envp[i] = at;
+		at += strlen(at) + 1;
+	}
+	envp[n.count] = NULL;
+	buf_free(&n.text);
+	return envp;
 }
 
 char **
 envset_envp(int64_t *seq)
 {
-	auto_buf struct buf text = { 0 };
-	size_t count = 0, slots;
-	char **envp, *at;
+	return envset_envp_with(NULL, seq);
+}
+
+int64_t
+envset_number(const char *name, int64_t max)
+{
+	const struct var *v;
+	int64_t n = 0;
 
 	pthread_mutex_lock(&lock);
-	add_all(&text, &count);
-	*seq = last_seq;
+	v = find(name);
+	if (v != NULL && v->value != NULL)
+		(void)str_to_int(v->value, 1, max, &n);
 	pthread_mutex_unlock(&lock);
-	slots = (count + 1) * sizeof(char *);
-	envp = xmalloc(slots + text.len);
-	at = (char *)envp + slots;
-	memcpy(at, text.data, text.len);
-	for (size_t i = 0; i < count; i++) {
-		envp[i] = at;
-		at += strlen(at) + 1;
-	}
-	envp[count] = NULL;
-	return envp;
+	return n;
 }

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "agent/activity.h"
+#include "agent/ending.h"
 #include "agent/interrupt.h"
-#include "agent/proctree.h"
 #include "agent/script.h"
 #include "agent/shell_proc.h"
 #include "common/clock.h"
 #include "common/mem.h"
+
+enum { TIMEOUT_EXIT_CODE = 124, KILLED_EXIT_CODE = 137 };
 
 static int64_t
 deadline_of(const struct exec *x)
@@ -39,6 +41,25 @@ start_pump(const struct exec *x, struct pump *p)
 	};
 }
 
+/* True when it must not begin, or not go on; *out says why. */
+static bool
+given_up(struct interrupt_job *j, struct shell_outcome *out)
+{
+	switch (interrupt_told(j)) {
+	case INTERRUPT_ASKED:
+		out->interrupted = true;
+		out->exit_code = INTERRUPT_EXIT_CODE;
+		return true;
+	case INTERRUPT_DESTROYED:
+		out->destroyed = true;
+		out->exit_code = KILLED_EXIT_CODE;
+		return true;
+	case INTERRUPT_NOT:
+	default:
+		return false;
+	}
+}
+
 static int
 in_shell(const struct exec *x, struct interrupt_job *j,
     struct shell_outcome *out, struct err *e)
@@ -50,14 +71,15 @@ in_shell(const struct exec *x, struct interrupt_job *j,
 		.deadline_ms = deadline_of(x) };
 	struct shell *s;
 	struct pump p;
-	int rc;
+	int rc = 0;
 
 	start_pump(x, &p);
 	if (shell_hold(x->shell, c.deadline_ms, &s, e) < 0) {
 		out->timed_out = e->kind == ERR_BUSY;
 		return out->timed_out ? 0 : -1;
 	}
-	rc = shell_run(s, &c, &p, out, e);
+	if (!given_up(j, out))
+		rc = shell_run(s, &c, &p, out, e);
 	shell_release(s);
 	return rc;
 }
@@ -69,7 +91,7 @@ exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
 	int rc;
 
 	*out = (struct shell_outcome){ 0 };
-	interrupt_enter(&j);
+	interrupt_enter(&j, x->shell);
 	rc = in_shell(x, &j, out, e);
 	interrupt_end(&j);
 	return rc;
@@ -150,24 +172,21 @@ static void
 run_child(struct child *c, struct pump *p, struct interrupt_job *j,
     struct shell_outcome *out)
 {
-	enum pump_end how = PUMP_WOKEN;
-
-	if (interrupt_begin(j, c->pid, false)) {
-		p->wake_fd = j->wake;
-		how = pump_run(p);
-		out->interrupted = interrupt_over(j);
-	} else {
-		out->interrupted = true;
-	}
-	out->timed_out = how == PUMP_TIMEOUT;
-	if (out->timed_out || out->interrupted)
-		proctree_kill(c->pid, NULL);
+	interrupt_root(j, c->pid);
+	p->pidfd = c->pidfd;
+	p->wake_fd = j->wake;
+	out->timed_out = pump_run(p) == PUMP_TIMEOUT;
+	p->wake_fd = -1;
+	if (given_up(j, out) || out->timed_out)
+		ending_all(p, c->pid);
 	pump_drain(p);
-	out->exit_code = spawn_wait(c);
+	interrupt_root(j, 0);
+	if (out->interrupted || out->destroyed)
+		(void)spawn_wait(c);
+	else
+		out->exit_code = spawn_wait(c);
 	if (out->timed_out)
-		out->exit_code = 124;
-	else if (out->interrupted)
-		out->exit_code = INTERRUPT_EXIT_CODE;
+		out->exit_code = TIMEOUT_EXIT_CODE;
 }
 
 static int
@@ -183,21 +202,17 @@ beside(const struct exec *x, struct interrupt_job *j, struct shell_outcome *out,
 	start_pump(x, &p);
 	if (exec_prepare(x, deadline_ms, &script, cwd, e) < 0) {
 		out->timed_out = e->kind == ERR_BUSY;
-		out->exit_code = 124;
+		out->exit_code = TIMEOUT_EXIT_CODE;
 		return out->timed_out ? 0 : -1;
 	}
-	if (interrupt_over(j)) { /* before it has begun */
-		out->interrupted = true;
-		out->exit_code = INTERRUPT_EXIT_CODE;
+	if (given_up(j, out)) /* before it has begun */
 		return 0;
-	}
 	if (start(x, &script, cwd, &p, &c, e) < 0) {
 		lose_pipes(&p);
 		return refuse_cwd(x, out, e);
 	}
 	if (x->started != NULL)
 		x->started(x->ctx, c.pid);
-	p.pidfd = c.pidfd;
 	p.deadline_ms = deadline_ms;
 	run_child(&c, &p, j, out);
 	pump_close(&p);
@@ -211,7 +226,7 @@ exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
 	int rc;
 
 	*out = (struct shell_outcome){ 0 };
-	interrupt_enter(&j);
+	interrupt_enter(&j, x->shell);
 	rc = beside(x, &j, out, e);
 	interrupt_end(&j);
 	return rc;

@@ -1,12 +1,10 @@
 /*
  * interrupt.h: stopping the commands that run, and nothing else.
  *
- * Every command is a job from the call on.  An interruption sends SIGTERM to
- * what each has started, SIGKILL to what is left after a while, and then wakes
- * the thread that runs it.  What earlier commands left in the background is
- * not touched.  A shell is asked for its state first (a trap of SIGUSR2, which
- * also keeps it from going on with the next command of a list), so that the
- * one that takes its place can have it.
+ * Every command is a job from the call on.  An interruption wakes the thread
+ * that runs it, which ends what the command has started (ending.h) and keeps
+ * or replaces its shell (shell_run.c).  What earlier commands left in the
+ * background is not touched.
  */
 #ifndef SANDLEASE_AGENT_INTERRUPT_H
 #define SANDLEASE_AGENT_INTERRUPT_H
@@ -16,33 +14,34 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/proctree.h"
-#include "agent/spawn.h"
 #include "common/err.h"
-#include "common/str.h"
 
 enum { INTERRUPT_EXIT_CODE = 130 }; /* as a shell says of SIGINT */
+
+enum interrupt_why {
+	INTERRUPT_NOT,
+	INTERRUPT_ASKED,     /* somebody wants what runs to stop */
+	INTERRUPT_DESTROYED, /* its shell was deleted */
+};
 
 /*
  * One command, from the call that asks for it to its end; the caller's, who
  * keeps it until interrupt_end().
  */
 struct interrupt_job {
-	pid_t root; /* 0: it waits for its shell */
-	bool shell; /* root is a persistent shell: it and its jobs stay */
-	int wake;   /* readable when the command is to be given up */
+	const char *shell; /* in it or beside it; borrowed */
+	pid_t root;        /* a process of its own; 0: none, or not now */
+	int wake;          /* readable when the command is to be given up */
 	int64_t asked_ms;
-	struct proc_moment since; /* what is older is not ours */
-	bool told;                /* an interruption has come */
-	bool alone; /* ... when root had no children: it is meant */
+	enum interrupt_why told;
 	struct interrupt_job *next;
 };
 
-void interrupt_enter(struct interrupt_job *j);
-/* It is about to run.  False when it has been interrupted: it must not. */
-bool interrupt_begin(struct interrupt_job *j, pid_t root, bool shell);
-/* It no longer runs.  True when it has been interrupted. */
-bool interrupt_over(struct interrupt_job *j);
+void interrupt_enter(struct interrupt_job *j, const char *shell);
+/* Whether it is to go on. */
+enum interrupt_why interrupt_told(struct interrupt_job *j);
+/* Its process, which nobody waits for until this is 0 again. */
+void interrupt_root(struct interrupt_job *j, pid_t root);
 void interrupt_end(struct interrupt_job *j);
 
 /*
@@ -52,11 +51,7 @@ void interrupt_end(struct interrupt_job *j);
  */
 int interrupt_all(int64_t older_ms, size_t *count, struct err *e) MUST_CHECK;
 
-/* Where shells leave their state.  Once, before the first. */
-void interrupt_open(const char *instance);
-/* What a shell must be told when it starts. */
-void interrupt_trap(struct buf *to);
-/* The state an interrupted shell left; false when it left none in time. */
-bool interrupt_state(const struct child *shell, struct buf *out);
+/* The same for all that are in, or beside, a shell that is deleted. */
+void interrupt_shell(const char *shell);
 
 #endif

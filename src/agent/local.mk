@@ -4,15 +4,18 @@ dist_man_MANS += src/agent/sandlease-agent.8
 
 AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
+	src/agent/answers.c src/agent/answers.h \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
 	src/agent/api_process.c \
 	src/agent/api_process_logs.c \
+	src/agent/api_session.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
 	src/agent/drain.c src/agent/drain.h \
+	src/agent/ending.c src/agent/ending.h \
 	src/agent/envset.c src/agent/envset.h \
 	src/agent/exec.c src/agent/exec.h \
 	src/agent/files.c src/agent/files.h \
@@ -41,7 +44,10 @@ AGENT_SOURCES = \
 	src/agent/script.c src/agent/script.h \
 	src/agent/serve.c src/agent/serve.h \
 	src/agent/shell.c src/agent/shell.h \
+	src/agent/shell_internal.h \
 	src/agent/shell_proc.c src/agent/shell_proc.h \
+	src/agent/shell_run.c \
+	src/agent/shell_state.c \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
 	src/agent/treeend.c src/agent/treeend.h \

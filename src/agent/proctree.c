@@ -158,8 +158,8 @@ proctree_cpu_ms(void)
 	return (int64_t)(sum * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-static bool
-holds(const struct proctree *t, const struct proc_id *id)
+bool
+proctree_holds(const struct proctree *t, const struct proc_id *id)
 {
 	for (size_t i = 0; t != NULL && i < t->count; i++)
 		if (t->procs[i].pid == id->pid &&
@@ -181,7 +181,7 @@ relate(struct table *t, struct proc *p, pid_t root,
 	parent = bsearch(&key, t->procs, t->count, sizeof(key), by_pid);
 	if (p->id.pid == root || parent == NULL || depth > 1024)
 		p->relation = OUTSIDE;
-	else if (holds(spare, &p->id))
+	else if (proctree_holds(spare, &p->id))
 		p->relation = SPARED;
 	else if (p->ppid == root)
 		p->relation = BELOW;
@@ -207,16 +207,22 @@ take(pid_t root, const struct proctree *spare, struct table *t)
 }
 
 void
-proctree_take(pid_t root, struct proctree *out)
+proctree_below(pid_t root, const struct proctree *spare, struct proctree *out)
 {
 	struct table t;
 
-	take(root, NULL, &t);
+	take(root, spare, &t);
 	*out = (struct proctree){ .count = t.count };
 	out->procs = xcalloc(t.count, sizeof(*out->procs));
 	for (size_t i = 0; i < t.count; i++)
 		out->procs[i] = t.procs[i].id;
 	free(t.procs);
+}
+
+void
+proctree_take(pid_t root, struct proctree *out)
+{
+	proctree_below(root, NULL, out);
 }
 
 void
@@ -314,17 +320,16 @@ proctree_first(const struct proctree *t)
 	return first != NULL ? first->pid : 0;
 }
 
+/*
+ * Stopping comes first: what is stopped starts nothing, so that the last look
+ * sees all there is, also of a fork bomb.
+ */
 size_t
-proctree_kill(pid_t root, const struct proctree *spare)
+proctree_kill_below(pid_t root, const struct proctree *spare)
 {
 	int64_t begin = clock_ms();
 	size_t left;
 
-	/*
-	 * Stopping comes first: what is stopped starts nothing, so that the
-	 * last look sees all there is, also of a fork bomb.
-	 */
-	kill(root, SIGSTOP);
 	do {
 		int64_t spent = clock_ms() - begin;
 		struct table t;
@@ -342,6 +347,49 @@ proctree_kill(pid_t root, const struct proctree *spare)
 		if (spent > PATIENCE_MS)
 			break;
 	} while (left > 0);
+	return left;
+}
+
+size_t
+proctree_kill(pid_t root, const struct proctree *spare)
+{
+	size_t left;
+
+	kill(root, SIGSTOP);
+	left = proctree_kill_below(root, spare);
 	kill(root, SIGKILL);
 	return left;
+}
+
+static bool
+is_alive(const struct proc_id *id)
+{
+	char name[16];
+	struct proc p;
+
+	snprintf(name, sizeof(name), "/proc/%d", (int)id->pid);
+	return read_proc(AT_FDCWD, name, &p) && p.id.start == id->start;
+}
+
+void
+proctree_end(const struct proctree *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (is_alive(&t->procs[i]))
+			proctree_kill(t->procs[i].pid, NULL);
+}
+
+void
+proctree_merge(struct proctree *t, const struct proctree *more)
+{
+	size_t n = 0;
+
+	t->procs = xrealloc(t->procs,
+	    (t->count + more->count + 1) * sizeof(*t->procs));
+	for (size_t i = 0; i < t->count; i++)
+		if (is_alive(&t->procs[i]))
+			t->procs[n++] = t->procs[i];
+	for (size_t i = 0; i < more->count; i++)
+		t->procs[n++] = more->procs[i];
+	t->count = n;
 }

@@ -8,6 +8,7 @@
 #ifndef SANDLEASE_AGENT_PROCTREE_H
 #define SANDLEASE_AGENT_PROCTREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -26,7 +27,12 @@ struct proctree {
 
 /* All living descendants of `root`, without itself. */
 void proctree_take(pid_t root, struct proctree *out);
+/* The same without those that are in `spare` or below one of those. */
+void proctree_below(pid_t root, const struct proctree *spare,
+    struct proctree *out);
 void proctree_free(struct proctree *t);
+
+bool proctree_holds(const struct proctree *t, const struct proc_id *id);
 
 /* Of a cell: its wrapper, without which the session would be over.  0: none. */
 pid_t proctree_first(const struct proctree *t);
@@ -38,6 +44,14 @@ pid_t proctree_first(const struct proctree *t);
  * that the kernel cannot kill).
  */
 size_t proctree_kill(pid_t root, const struct proctree *spare);
+/* The same without root, which goes on. */
+size_t proctree_kill_below(pid_t root, const struct proctree *spare);
+
+/* Ends those in `t` that still live, with everything below them. */
+void proctree_end(const struct proctree *t);
+
+/* Adds those of `more` to `t`, and drops from it who has ended. */
+void proctree_merge(struct proctree *t, const struct proctree *more);
 
 /*
  * A moment in the life of this namespace.  A tick is long enough for a process

@@ -15,6 +15,9 @@ void routes_open(const char *session_id);
 void routes_handle(struct call *c);
 
 /* Handlers, each in the file of its noun. */
+int api_session_create(struct call *c, struct err *e);
+int api_session_list(struct call *c, struct err *e);
+int api_session_delete(struct call *c, struct err *e);
 int api_execute(struct call *c, struct err *e);
 int api_execute_stream(struct call *c, struct err *e);
 int api_process_start(struct call *c, struct err *e);

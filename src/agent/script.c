@@ -2,6 +2,7 @@
 #include "agent/script.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 void
@@ -54,12 +55,71 @@ put_eval(struct buf *to, const json_t *env, const char *command)
 	script_quote(to, command);
 }
 
+/*
+ * What the trap runs.  Bash has no way to leave a command list from a trap at
+ * once, but it has three that together do: with extdebug, a command whose
+ * DEBUG trap fails is not run; within a function or a sourced file the trap
+ * can return; and a broken loop runs nothing more (every command is inside one
+ * of ours, and it is left from within: the head of a for would forget it).  A
+ * subshell that was forked since ends itself.  It takes itself away when the
+ * end is to be told, and with it a DEBUG trap of the tenant's.
+ */
+static const char LEAVE[] =
+    "[[ $BASH_COMMAND == '\\builtin printf '\\''x '* ]] && "
+    "{ \\builtin trap - DEBUG; \\builtin shopt -u extdebug; "
+    "\\builtin true; } || "
+    "{ [[ $BASHPID == $$ ]] || \\builtin kill -9 $BASHPID; "
+    "[[ -z ${FUNCNAME-} ]] || \\builtin return 0; "
+    "[[ $BASH_COMMAND == @(for|select)\\ * ]] || "
+    "! \\builtin break 999 2>/dev/null; }";
+
+int
+script_abort_signal(void)
+{
+	return SIGRTMIN + 10; /* nobody's */
+}
+
+void
+script_greet(struct buf *to)
+{
+	auto_buf struct buf action = { 0 };
+
+	buf_str(&action, "\\builtin shopt -s extdebug; \\builtin trap ");
+	script_quote(&action, LEAVE);
+	buf_str(&action, " DEBUG; \\builtin :"); /* which it is run before */
+	buf_str(to, "\\builtin shopt -s expand_aliases\n\\builtin trap ");
+	script_quote(to, action.data);
+	buf_fmt(to, " %d\n", script_abort_signal());
+}
+
+static void
+put_cd(struct buf *to, const char *cwd)
+{
+	if (str_empty(cwd))
+		return;
+	buf_str(to, "\\builtin cd -- ");
+	script_quote(to, cwd);
+	buf_str(to, " 2>/dev/null\n");
+}
+
+static void
+put_end(struct buf *to, int64_t seq, const char *status, const char *back)
+{
+	buf_fmt(to,
+	    "\\builtin printf 'x %" PRId64 " %%d\\ne %" PRId64 "\\n' %s\n", seq,
+	    seq, status);
+	put_cd(to, back);
+	buf_fmt(to,
+	    "\\builtin export -p\n\\builtin printf 'd %" PRId64 "\\n'\n", seq);
+}
+
+/* Bash reads what it is told byte by byte: short is fast. */
 void
 script_run(struct buf *to, const struct script_command *c)
 {
 	bool moves = !str_empty(c->cwd);
 
-	buf_str(to, "{\n");
+	buf_str(to, "for _ in 1;do {\n");
 	if (moves) {
 		buf_str(to, "if \\builtin cd -- ");
 		script_quote(to, c->cwd);
@@ -72,47 +132,46 @@ script_run(struct buf *to, const struct script_command *c)
 		script_quote(to, c->cwd);
 		buf_str(to, " >&2; \\builtin false; fi");
 	}
-	buf_str(to, "\n} </dev/null >");
-	script_quote(to, c->out);
-	buf_str(to, " 2>");
-	script_quote(to, c->err);
-	buf_fmt(to, "\n\\builtin printf 'x %" PRId64 " %%d\\n' \"$?\"\n",
-	    c->seq);
-	if (moves) {
-		buf_str(to, "\\builtin cd -- ");
-		script_quote(to, c->back);
-		buf_str(to, " 2>/dev/null\n");
-	}
-	buf_fmt(to, "\\builtin printf 'd %" PRId64 "\\n'\n", c->seq);
+	buf_fmt(to, "\n}</dev/null >%s 2>%s;done\n", c->out, c->err);
+	put_end(to, c->seq, "$?", moves ? c->back : "");
+}
+
+void
+script_sync(struct buf *to, int64_t seq, const char *back)
+{
+	buf_str(to, "\n");
+	put_end(to, seq, "0", back);
 }
 
 void
 script_dump(struct buf *to, const char *token)
 {
 	buf_fmt(to,
+	    "\\builtin printf 'b %s\\n'\n"
 	    "{ \\builtin declare -p; \\builtin declare -f; "
 	    "\\builtin alias -p; \\builtin umask -p; \\builtin shopt -p; "
 	    "\\builtin set +o; } 2>/dev/null\n"
 	    "\\builtin printf '\\n%s\\n'\n",
-	    token);
+	    token, token);
 }
 
 void
-script_restore(struct buf *to, const char *state)
+script_restore(struct buf *to, const char *state, const char *cwd)
 {
-	if (str_empty(state))
-		return;
-	/* bash's own read-only variables complain, and are right */
-	buf_str(to, "\\builtin eval ");
-	script_quote(to, state);
-	buf_str(to, " >/dev/null 2>&1 </dev/null\n");
+	if (!str_empty(state)) {
+		/* bash's own read-only variables complain, and are right */
+		buf_str(to, "\\builtin eval ");
+		script_quote(to, state);
+		buf_str(to, " >/dev/null 2>&1 </dev/null\n");
+	}
+	put_cd(to, cwd);
 }
 
 void
 script_alone(struct buf *to, const char *state, const json_t *env,
     const char *command, bool input)
 {
-	script_restore(to, state);
+	script_restore(to, state, "");
 	buf_str(to, "{ ");
 	put_eval(to, env, command);
 	buf_fmt(to, "\n} %s\n", input ? "<&3 3<&-" : "</dev/null");

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agent/envset.h"
-#include "agent/interrupt.h"
+#include "agent/script.h"
 #include "agent/shell.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -34,18 +34,17 @@ greet(int to, struct err *e)
 {
 	auto_buf struct buf first = { 0 };
 
-	buf_str(&first, "shopt -s expand_aliases\n");
-	interrupt_trap(&first);
+	script_greet(&first);
 	if (write(to, first.data, first.len) != (ssize_t)first.len)
 		return err_errno(e, "cannot talk to the shell");
 	return 0;
 }
 
 int
-shell_proc_start(struct shell_proc *p, const char *cwd, int64_t *env_seq,
-    struct err *e)
+shell_proc_start(struct shell_proc *p, const char *cwd, const json_t *env,
+    int64_t *env_seq, struct err *e)
 {
-	auto_free char **envp = envset_envp(env_seq);
+	auto_free char **envp = envset_envp_with(env, env_seq);
 	auto_fd int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	auto_fd int in = -1, to = -1;
 	auto_fd int from = -1, out = -1;
@@ -53,9 +52,8 @@ shell_proc_start(struct shell_proc *p, const char *cwd, int64_t *env_seq,
 	if (null < 0)
 		return err_errno(e, "/dev/null");
 	if (make_pipe(&in, &to, e) < 0 || make_pipe(&from, &out, e) < 0 ||
-	    greet(to, e) < 0)
-		return -1;
-	if (spawn_start(&(struct spawn){ .argv = BASH,
+	    greet(to, e) < 0 ||
+	    spawn_start(&(struct spawn){ .argv = BASH,
 			    .envp = envp,
 			    .cwd = cwd,
 			    .in = in,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "agent/spawn.h"
+#include "common/json.h"
 #include "common/str.h"
 
 struct shell_proc {
@@ -15,9 +16,12 @@ struct shell_proc {
 	int from;           /* what it answers on */
 };
 
-/* Starts one in `cwd`, or $HOME, or /.  *env_seq as in envset_envp(). */
-int shell_proc_start(struct shell_proc *p, const char *cwd, int64_t *env_seq,
-    struct err *e) MUST_CHECK;
+/*
+ * Starts one in `cwd`, or $HOME, or /, with `env` (NULL: none) beside the
+ * session's.  *env_seq as in envset_envp().
+ */
+int shell_proc_start(struct shell_proc *p, const char *cwd, const json_t *env,
+    int64_t *env_seq, struct err *e) MUST_CHECK;
 
 /* True when it has ended (and not been waited for). */
 bool shell_proc_ended(const struct shell_proc *p);

@@ -67,6 +67,7 @@ begin(struct err *e)
 	log_context("", l.session);
 	envset_open(l.session, l.user);
 	shell_open(l.instance);
+	shell_on_delete(process_kill_all);
 	routes_open(l.session);
 	data = channel_fds_take(&fds, 0);
 	if (data < 0)

@@ -63,8 +63,7 @@ prove_beside(struct buf *output, struct err *e)
 /*
  * A real command, in the shell that the first caller will use: it needs no
  * process of its own, and that caller finds the shell running.  It has no
- * deadline, which would make the shell tell all its state first; whoever
- * waits for the proof gives up by himself.
+ * deadline: whoever waits for the proof gives up by himself.
  */
 static int
 run_proof(struct buf *output, struct err *e)

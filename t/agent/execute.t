@@ -160,7 +160,7 @@ def sleepers(session=None):
                 words = f.read().split("\0")
         except OSError:
             continue
-        if words[0].endswith("sleep") and words[1].startswith("400"):
+        if words[0].endswith("sleep") and words[1].startswith("40"):
             found.append(words[1])
     return found
 
@@ -172,8 +172,8 @@ def a_timeout_ends_the_whole_tree():
             same((a["status"], a["exitCode"]), (200, 124), f"{name}: exit code 124")
             ok("Command timed out after 700ms" in a["stderr"], f"{name}: and says so", a)
         else:
-            same((a["status"], a["code"], a["message"], a["context"]["shell"]),
-                 (500, "COMMAND_EXECUTION_ERROR", "Command timeout after 700ms", "restored"),
+            same((a["status"], a["code"], a["message"], a["context"]["shellReplaced"]),
+                 (500, "COMMAND_EXECUTION_ERROR", "Command timeout after 700ms", False),
                  f"{name}: an error that says so")
         ok(eventually(lambda: sleepers() == []), f"{name}: nothing of it is left", sleepers())
         same(box.run(S, "ls /workspace")["stdout"].count("never"), 0, f"{name}: nor goes on")
@@ -181,20 +181,94 @@ def a_timeout_ends_the_whole_tree():
 
 def a_timeout_leaves_the_shell_and_the_rest():
     box.run(S, "cd /tmp; export KEEP=kept; plain=too; h() { echo func; }; alias i='echo ali'; "
-               "umask 027; set -o pipefail; sleep 4009 &", sessionId="keep")
-    a = box.run(S, "cd /; KEEP=changed; while :; do :; done", timeoutMs=300, sessionId="keep")
-    same((a["status"], a["context"]["shell"]), (500, "restored"), "a loop of builtins is ended")
-    same(box.run(S, "pwd; echo $KEEP $plain; h; i; umask; set -o | grep -c 'pipefail.*on'",
+               "umask 027; set -o pipefail; exec 7>/workspace/seven; sleep 4009 & me=$$",
+            sessionId="keep")
+    a = box.run(S, "cd /; while :; do :; done", timeoutMs=300, sessionId="keep")
+    same((a["status"], a["context"]["shellReplaced"]), (500, False), "a loop of builtins is ended")
+    same(box.run(S, "pwd; echo $KEEP $plain; h; i; umask; set -o | grep -c 'pipefail.*on'; "
+                    "[ $$ = $me ] && echo same; echo x >&7; cat /workspace/seven; jobs -r | wc -l",
                  sessionId="keep")["stdout"],
-         "/tmp\nkept too\nfunc\nali\n0027\n1\n", "the shell is as before the command")
+         "/\nkept too\nfunc\nali\n0027\n1\nsame\nx\n1\n", "the shell is the same")
     same(sleepers(), ["4009"], "what an earlier command started lives")
-    a = box.run(S, "echo before; exec sleep 4008", timeoutMs=300, sessionId="keep")
+    a = box.run(S, "echo before; sleep 4008", timeoutMs=300, sessionId="keep")
     same((a["status"], a["context"]["stdout"]), (500, "before\n"), "output so far is told")
-    same(box.run(S, "echo $KEEP", sessionId="keep")["stdout"], "kept\n", "again restored")
     a = box.run(S, "trap '' TERM INT; sleep 4007; sleep 4007", timeoutMs=200, sessionId="keep")
-    same(a["status"], 500, "traps do not help")
-    box.run(S, "pkill sleep")
+    same((a["status"], a["context"]["shellReplaced"]), (500, False), "traps do not help")
     same(box.run(S, "echo quick", timeoutMs=60000)["stdout"], "quick\n", "in time is in time")
+    box.run(S, "pkill -x sleep")
+
+
+# what is left of each when its first sleep is ended must not be done
+LISTS = (
+    "sleep 4010; touch wrong",
+    "sleep 4010\ntouch wrong\nwhile :; do\ntouch wrong\ndone\n",
+    "sleep 4010 || touch wrong; sleep 4010 && touch wrong || touch wrong",
+    "if sleep 4010; then touch wrong; else touch wrong; fi",
+    "until sleep 4010; do touch wrong; done; for i in 1 2; do touch wrong; done",
+    "(sleep 4010; touch wrong); (touch wrong); { touch wrong; } | cat; touch wrong & wait",
+    "x=$(sleep 4010; touch wrong); touch wrong$(touch wrong)",
+    "f() { sleep 4010; touch wrong; }; g() { while f; do touch wrong; done; touch wrong; }; g; touch wrong",
+    "eval 'eval \"sleep 4010; touch wrong\"; touch wrong'; touch wrong",
+    "echo 'sleep 4010; touch wrong' >src; while :; do . ./src; touch wrong; done; touch wrong",
+    "sleep 4010 & wait; touch wrong",
+    "sleep 4010 | cat; { touch wrong; } | cat; ( touch wrong ) & touch wrong & wait",
+    "sleep 4010; { echo; } >wrong; for i in 1; do :; done >wrong; while read x; do :; done < <(touch wrong)",
+    "set -u; sleep 4010; touch wrong",
+    "cat <(sleep 4010); time touch wrong; ! touch wrong",
+    "trap 'touch wrong' DEBUG; trap - DEBUG; rm -f wrong; sleep 4010; touch wrong",
+    "bash -c 'sleep 4010; touch wrong'; touch wrong",
+    "f() { sleep 4010; }; f; for i in 1 2; do for j in 1 2; do touch wrong; done; done; touch wrong",
+    "f() { sleep 4010; }; f; for ((i = 0; i < 5; i++)); do touch wrong; done; touch wrong",
+    "f() { sleep 4010; }; f; while ((1)); do ((i++)); done; while [[ 1 ]]; do case x in x) ;; esac; done",
+    "f() { sleep 4010; }; f; select i in 1 2; do touch wrong; done; if :; then touch wrong; fi",
+)
+
+
+def a_list_does_not_go_on_after_its_timeout():
+    for i, command in enumerate(LISTS):
+        name = f"list{i}"
+        box.run(S, f"mkdir -p /workspace/{name}; cd /workspace/{name}; kept() {{ echo kept; }}; l=outer",
+                sessionId=name)
+        a = box.run(S, command, timeoutMs=150, sessionId=name)
+        same((a["status"], a.get("context", {}).get("shellReplaced")), (500, False), repr(command))
+        same(box.run(S, "kept; echo $l; ls wrong; f2() { :; }; f2; (echo sub); shopt -q extdebug; echo $?",
+                     sessionId=name)["stdout"], "kept\nouter\nsub\n1\n", "the rest is not done")
+        box.call(S, "POST", "/api/session/delete", {"sessionId": name})
+    same(sleepers(), [], "nor anything of it left")
+
+
+def a_shell_that_does_not_yield_is_replaced():
+    for what, command in (("waits to open a fifo", "mkfifo /tmp/f1; read x </tmp/f1"),
+                          ("reads", "mkfifo /tmp/f2; exec 9<>/tmp/f2; read x <&9"),
+                          ("has become another program", "exec sleep 4011"),
+                          ("does not hear us", "trap '' 44; while :; do :; done"),
+                          ("is killed by us", "trap - 44; while :; do :; done"),
+                          ("gives up at the first failure", "set -e; sleep 4011")):
+        box.run(S, "cd /usr; export A=\"it's\nd 1\"; B=not-exported; rm -f /tmp/f1 /tmp/f2; "
+                   "sleep 4012 & ", sessionId="stuck")
+        a = box.run(S, command, timeoutMs=150, sessionId="stuck")
+        same((a["status"], a["context"]["shellReplaced"], a["context"]["sessionId"],
+              a["message"].startswith("Command timeout after 150ms; the shell did not yield")),
+             (500, True, "stuck", True), f"one that {what}")
+        same(box.run(S, "pwd; echo \"$A\" ${B-gone}; export -p | grep -c ' A='",
+                     sessionId="stuck")["stdout"],
+             "/usr\nit's\nd 1 gone\n1\n", "its directory and exported variables are kept")
+        same(sleepers(), ["4012"], "as is what runs in the background, and nothing else")
+        box.run(S, "pkill -x sleep")
+    a = box.run(S, "exec sleep 4011", cwd="/etc", env={"A": "once"}, timeoutMs=150,
+                sessionId="stuck")
+    same(box.run(S, "pwd; echo \"$A\"", sessionId="stuck")["stdout"], "/usr\nit's\nd 1\n",
+         "what was for one call is not")
+
+
+def one_shot_settings_end_with_their_call():
+    box.run(S, "cd /usr; export A=1; f() { sleep 4013; }", sessionId="once")
+    for command, more in (("false", {}), ("(exit 3)", {}), ("sleep 4013", {"timeoutMs": 100}),
+                          ("cd /; while :; do A=3; done", {"timeoutMs": 100}),
+                          ("f", {"timeoutMs": 100}), ("if", {})):
+        box.run(S, command, cwd="/etc", env={"A": "2", "NEW": "x"}, sessionId="once", **more)
+        same(box.run(S, "pwd; echo $A ${NEW-unset}; env | grep ^A=", sessionId="once")["stdout"],
+             "/usr\n1 unset\nA=1\n", f"after {command!r} {more}")
 
 
 def a_fork_bomb_is_ended_by_its_timeout():
@@ -339,6 +413,8 @@ try:
          a_shell_keeps_its_state, odd_commands_do_no_harm, bad_bodies_name_the_field,
          a_cut_off_body_is_not_taken, a_background_child_does_not_hold_the_answer,
          a_timeout_ends_the_whole_tree, a_timeout_leaves_the_shell_and_the_rest,
+         a_list_does_not_go_on_after_its_timeout, a_shell_that_does_not_yield_is_replaced,
+         one_shot_settings_end_with_their_call,
          a_fork_bomb_is_ended_by_its_timeout, a_dead_shell_is_told_once,
          one_shell_is_serial_others_are_not, output_is_bounded, a_stream_comes_line_by_line,
          a_stream_inherits_and_changes_nothing, a_stream_with_a_timeout,

@@ -18,6 +18,7 @@ EXTRA_DIST += \
 	%D%/quotas.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
+	%D%/shell.t \
 	%D%/suspend.t \
 	%D%/suspend_none.t \
 	%D%/tenancy.t \

@@ -102,11 +102,38 @@ there_is_an_end_to_it(void **state)
 	assert_int_equal(envset_merge(env, &e), -1);
 }
 
+static void
+a_shell_of_its_own_may_have_more(void **state)
+{
+	auto_json json_t *more = json_pack("{s:s, s:s, s:n, s:s}", "A", "mine",
+	    "NEW", "n", "USER", "HOME", "/h");
+	auto_free char **envp = NULL;
+	size_t of_a = 0;
+	int64_t seq;
+
+	(void)state;
+	merge(
+	    "{\"A\":\"theirs\",\"MS\":\"1500\",\"WORD\":\"x\",\"BIG\":\"99\"}");
+	envp = envset_envp_with(more, &seq);
+	assert_string_equal(value_in(envp, "A"), "mine");
+	assert_string_equal(value_in(envp, "NEW"), "n");
+	assert_string_equal(value_in(envp, "HOME"), "/h");
+	assert_string_equal(value_in(envp, "USER"), "ann");
+	for (size_t i = 0; envp[i] != NULL; i++)
+		of_a += strncmp(envp[i], "A=", 2) == 0;
+	assert_int_equal(of_a, 1);
+	assert_int_equal(envset_number("MS", 2000), 1500);
+	assert_int_equal(envset_number("WORD", 2000), 0);
+	assert_int_equal(envset_number("BIG", 98), 0);
+	assert_int_equal(envset_number("ABSENT", 2000), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_shell_is_told_what_has_changed_since),
+		cmocka_unit_test(a_shell_of_its_own_may_have_more),
 		cmocka_unit_test(what_no_environment_can_hold_is_refused),
 		cmocka_unit_test(there_is_an_end_to_it),
 	};

@@ -4,6 +4,10 @@ if HAVE_CMOCKA
 AGENT_UNIT_LIBS = libagent.a libweb.a libcommon.a \
 	$(FCGI_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS) $(check_LIBS) -lpthread
 
+UNIT += t/unit/agent/answers_test
+t_unit_agent_answers_test_SOURCES = t/unit/agent/answers_test.c
+t_unit_agent_answers_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/base64_test
 t_unit_agent_base64_test_SOURCES = t/unit/agent/base64_test.c
 t_unit_agent_base64_test_LDADD = $(AGENT_UNIT_LIBS)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/answers.h"
 #include "agent/script.h"
 #include "common/mem.h"
 
@@ -76,6 +77,7 @@ a_command_has_its_own_output_and_tells_its_end(void **state)
 	auto_buf struct buf answer = { 0 };
 	auto_buf struct buf out = { 0 };
 	auto_json json_t *env = json_pack("{s:s, s:n}", "V", "it's", "N");
+	struct answers a = { 0 };
 	char dir[] = "/tmp/sl-dir-XXXXXX", path[64];
 
 	(void)state;
@@ -83,7 +85,7 @@ a_command_has_its_own_output_and_tells_its_end(void **state)
 	snprintf(path, sizeof(path), "%s/out", dir);
 	script_run(&script,
 	    &(struct script_command){ .seq = 7,
-		.command = "echo \"$V\"; pwd; cat; x=1; break; (exit 9)",
+		.command = "echo \"$V\"; pwd; cat; x=1; (exit 9)",
 		.env = env,
 		.cwd = "/usr",
 		.back = "/",
@@ -91,7 +93,15 @@ a_command_has_its_own_output_and_tells_its_end(void **state)
 		.err = "/dev/null" });
 	buf_str(&script, "pwd; echo ${V-none} $x\n");
 	run_bash(&script, &answer);
-	assert_string_equal(answer.data, "x 7 9\nd 7\n/\nnone 1\n");
+	answers_read(&a, answer.data, answer.len);
+	assert_int_equal(a.ended, 7);
+	assert_int_equal(a.exit_code, 9);
+	assert_int_equal(a.ready, 7);
+	assert_non_null(strstr(a.exports.data, "declare -x HOME="));
+	assert_null(strstr(a.exports.data, "declare -x V="));
+	assert_string_equal(strstr(answer.data, "\nd 7\n"),
+	    "\nd 7\n/\nnone 1\n");
+	answers_reset(&a);
 	read_file(path, &out);
 	assert_string_equal(out.data, "it's\n/usr\n");
 	unlink(path);
@@ -114,11 +124,12 @@ a_state_that_was_dumped_makes_another_shell_like_it(void **state)
 	    "set -o pipefail\n");
 	script_dump(&first, "TOKEN");
 	run_bash(&first, &dumped);
+	assert_memory_equal(dumped.data, "b TOKEN\n", 8);
 	end = strstr(dumped.data, "\nTOKEN\n");
 	assert_non_null(end);
 	assert_string_equal(end, "\nTOKEN\n");
 	*end = '\0';
-	script_alone(&second, dumped.data, NULL,
+	script_alone(&second, dumped.data + 8, NULL,
 	    "env | grep ^E=; echo ${v[1]}; f x; g y; umask; "
 	    "false | true || echo pipefail; cat",
 	    false);

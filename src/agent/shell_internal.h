@@ -1,0 +1,62 @@
+/*
+ * shell_internal.h: a persistent shell as shell.c and shell_run.c see it.
+ */
+#ifndef SANDLEASE_AGENT_SHELL_INTERNAL_H
+#define SANDLEASE_AGENT_SHELL_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "agent/answers.h"
+#include "agent/proctree.h"
+#include "agent/shell.h"
+#include "agent/shell_proc.h"
+
+struct shell {
+	char name[SHELL_NAME_MAX];
+	json_t *env; /* as in struct shell_options; owned */
+	char *cwd;   /* owned; NULL: /workspace */
+	int64_t timeout_ms;
+
+	int refs;            /* the table's, holders' and waiters' */
+	atomic_bool deleted; /* out of the table */
+	atomic_bool over;    /* it died and that was told */
+
+	pthread_mutex_t held;   /* and with it all below */
+	struct shell_proc proc; /* pid -1: none */
+	struct proctree orphans; /* of its processes before this one */
+	struct answers answers;
+	int64_t seq;
+	int64_t env_seq;
+};
+
+/* Where commands find their fifos.  Once. */
+void shell_run_open(const char *instance);
+
+/* Starts its process in `cwd`; there must be none. */
+int shell_start(struct shell *s, const char *cwd, struct err *e) MUST_CHECK;
+
+/* One that lives, or ERR_GONE for one that died while nobody looked. */
+int shell_revive(struct shell *s, int *status, struct err *e) MUST_CHECK;
+
+/* It has ended, or is about to: ERR_GONE, and its status. */
+int shell_gone(struct shell *s, int *status, struct err *e);
+
+/* Its ends go to the pump, with what it is to be told. */
+void shell_connect(const struct shell *s, const struct buf *script,
+    struct pump *p);
+
+/* Tells it something that is not the tenant's, until `status` says enough. */
+enum pump_end shell_talk(struct shell *s, const struct buf *script,
+    pump_status_fn *status, void *ctx);
+
+/* Where it begins. */
+const char *shell_home(const struct shell *s);
+
+/* True when there is a process, and it lives. */
+bool shell_lives(const struct shell *s);
+
+/* Ends its process, if there is one, with everything that it has started. */
+void shell_kill(struct shell *s);
+
+#endif
