@@ -22,8 +22,8 @@ struct shell {
 	atomic_bool deleted; /* out of the table */
 	atomic_bool over;    /* it died and that was told */
 
-	pthread_mutex_t held;   /* and with it all below */
-	struct shell_proc proc; /* pid -1: none */
+	pthread_mutex_t held;    /* and with it all below */
+	struct shell_proc proc;  /* pid -1: none */
 	struct proctree orphans; /* of its processes before this one */
 	struct answers answers;
 	int64_t seq;
