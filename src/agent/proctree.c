@@ -190,6 +190,12 @@ relate(struct table *t, struct proc *p, pid_t root,
 	return p->relation;
 }
 
+static bool
+is_meant(const struct proc *p)
+{
+	return p->relation == BELOW && p->state != 'Z' && p->state != 'X';
+}
+
 /* Keeps in t only the living descendants that are not spared. */
 static void
 take(pid_t root, const struct proctree *spare, struct table *t)
@@ -200,10 +206,38 @@ take(pid_t root, const struct proctree *spare, struct table *t)
 	for (size_t i = 0; i < t->count; i++)
 		relate(t, &t->procs[i], root, spare, 0);
 	for (size_t i = 0; i < t->count; i++)
-		if (t->procs[i].relation == BELOW && t->procs[i].state != 'Z' &&
-		    t->procs[i].state != 'X')
+		if (is_meant(&t->procs[i]))
 			t->procs[kept++] = t->procs[i];
 	t->count = kept;
+}
+
+static void
+copy_below(struct table *t, pid_t root, struct proctree *out)
+{
+	size_t n = 0;
+
+	*out = (struct proctree){ 0 };
+	for (size_t i = 0; i < t->count; i++)
+		t->procs[i].relation = UNKNOWN;
+	for (size_t i = 0; i < t->count; i++) {
+		relate(t, &t->procs[i], root, NULL, 0);
+		out->count += is_meant(&t->procs[i]);
+	}
+	out->procs = xcalloc(out->count, sizeof(*out->procs));
+	for (size_t i = 0; i < t->count; i++)
+		if (is_meant(&t->procs[i]))
+			out->procs[n++] = t->procs[i].id;
+}
+
+void
+proctree_take_each(const pid_t *roots, size_t count, struct proctree *out)
+{
+	struct table t;
+
+	read_table(&t);
+	for (size_t i = 0; i < count; i++)
+		copy_below(&t, roots[i], &out[i]);
+	free(t.procs);
 }
 
 void

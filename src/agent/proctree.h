@@ -30,6 +30,8 @@ void proctree_take(pid_t root, struct proctree *out);
 /* The same without those that are in `spare` or below one of those. */
 void proctree_below(pid_t root, const struct proctree *spare,
     struct proctree *out);
+/* Those of several roots, by one look. */
+void proctree_take_each(const pid_t *roots, size_t count, struct proctree *out);
 void proctree_free(struct proctree *t);
 
 bool proctree_holds(const struct proctree *t, const struct proc_id *id);

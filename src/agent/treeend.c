@@ -35,37 +35,54 @@ tell_root(struct treeend *t)
  * that means to leave everything as it lies.
  */
 static void
-look(struct treeend *t)
+tell(struct treeend *t, struct proctree now)
 {
-	struct proctree now;
-
-	proctree_take(t->root, &now);
-	if (now.count > 0) {
-		proctree_signal(t->root, &t->told, SIGTERM);
-		proctree_signal(t->root, NULL, SIGCONT);
-	} else {
-		tell_root(t);
+	for (size_t i = 0; i < now.count; i++) {
+		if (proctree_holds(&t->told, &now.procs[i]))
+			continue;
+		kill(now.procs[i].pid, SIGTERM);
+		kill(now.procs[i].pid, SIGCONT);
 	}
+	if (now.count == 0)
+		tell_root(t);
 	proctree_free(&t->told);
 	t->told = now;
 	t->next = 0;
 }
 
-/* Until there is somebody to wait for, or no descriptor to do it with. */
-static void
-advance(struct treeend *t)
+/* Somebody of the known ones to wait for.  False when all have ended. */
+static bool
+watch_next(struct treeend *t)
 {
-	bool can = true;
-
-	while (can && !t->last && t->watch < 0) {
-		if (t->next == t->told.count) {
-			look(t);
-			continue;
-		}
+	while (!t->last && t->watch < 0 && t->next < t->told.count) {
 		t->watch = (int)syscall(SYS_pidfd_open,
 		    t->told.procs[t->next++].pid, 0);
-		can = t->watch >= 0 || errno == ESRCH;
+		if (t->watch < 0 && errno != ESRCH)
+			return true; /* its time will be over */
 	}
+	return t->last || t->watch >= 0;
+}
+
+/* One look for all whose known ones have ended.  False when there are none. */
+static bool
+look(struct treeend *trees, size_t count)
+{
+	auto_free pid_t *roots = xcalloc(count, sizeof(*roots));
+	auto_free struct proctree *now = xcalloc(count, sizeof(*now));
+	auto_free size_t *who = xcalloc(count, sizeof(*who));
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!watch_next(&trees[i])) {
+			who[n] = i;
+			roots[n++] = trees[i].root;
+		}
+	if (n == 0)
+		return false;
+	proctree_take_each(roots, n, now);
+	for (size_t i = 0; i < n; i++)
+		tell(&trees[who[i]], now[i]);
+	return true;
 }
 
 static void
@@ -127,8 +144,8 @@ treeend_all(struct treeend *trees, size_t count)
 	for (size_t i = 0; i < count; i++)
 		begin(&trees[i]);
 	do {
-		for (size_t i = 0; i < count; i++)
-			advance(&trees[i]);
+		while (look(trees, count))
+			;
 	} while (!all_over(trees, count) && wait_some(trees, count, f, end));
 	for (size_t i = 0; i < count; i++)
 		finish(&trees[i]);

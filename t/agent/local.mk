@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	t/agent/interrupt.t \
 	t/agent/isolation.t \
 	t/agent/markers.t \
+	t/agent/process.t \
 	t/agent/relay.t \
 	t/lib/box.py \
 	t/lib/fcgi_client.py \

@@ -108,6 +108,10 @@ UNIT += t/unit/agent/tree_test
 t_unit_agent_tree_test_SOURCES = t/unit/agent/tree_test.c
 t_unit_agent_tree_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/treeend_test
+t_unit_agent_treeend_test_SOURCES = t/unit/agent/treeend_test.c
+t_unit_agent_treeend_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/usage_test
 t_unit_agent_usage_test_SOURCES = t/unit/agent/usage_test.c
 t_unit_agent_usage_test_LDADD = $(AGENT_UNIT_LIBS)

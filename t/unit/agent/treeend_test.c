@@ -1,0 +1,122 @@
+/* treeend_test.c: ending trees of processes with grace. */
+#include "t/unit/unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/spawn.h"
+#include "agent/treeend.h"
+#include "common/mem.h"
+
+/* A shell that runs `script`, once it has printed a line; what else it prints
+ * comes out of *out. */
+static void
+begin(const char *script, struct child *c, int *out)
+{
+	const char *const argv[] = { "/bin/bash", "-c", script, NULL };
+	char path[] = "PATH=/usr/bin:/bin", line[8];
+	char *envp[] = { path, NULL };
+	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct err e;
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(spawn_start(&(struct spawn){ .argv = argv,
+					 .envp = envp,
+					 .cwd = "/",
+					 .in = null,
+					 .out = ends[1],
+					 .err = null },
+			     c, &e),
+	    0);
+	close(ends[1]);
+	*out = ends[0];
+	assert_int_equal(read(*out, line, 6), 6);
+	assert_memory_equal(line, "ready\n", 6);
+}
+
+/* Everything up to the end of the last who could write. */
+static void
+expect_rest(int out, const char *wanted)
+{
+	char text[64];
+	size_t len = 0;
+	ssize_t n;
+
+	while ((n = read(out, text + len, sizeof(text) - 1 - len)) > 0)
+		len += (size_t)n;
+	text[len] = '\0';
+	assert_string_equal(text, wanted);
+	close(out);
+}
+
+static void
+trees_end_side_by_side_and_whole(void **state)
+{
+	static const struct {
+		const char *script, *rest;
+		int exit_code;
+	} CASES[] = {
+		/* its list does not go on */
+		{ "sleep 1000 & echo ready; sleep 1000; echo next", "",
+		    128 + SIGTERM },
+		/* what has a session of its own, or lost its parent */
+		{ "setsid sleep 1000 & (sleep 1000 &); echo ready; wait", "",
+		    128 + SIGTERM },
+		/* a child that tidies up, and is told once */
+		{ "bash -c 'trap \"echo bye; sleep 0.1; exit\" TERM; echo ready;"
+		  " while :; do sleep 0.01; done'; echo next",
+		    "bye\n", 128 + SIGTERM },
+		/* a trap of the root's own comes when nobody is left */
+		{ "trap 'echo last; exit 7' TERM; sleep 1000 & echo ready; wait",
+		    "last\n", 7 },
+		/* who is stopped hears it too */
+		{ "sleep 1000 & kill -STOP $!; echo ready; kill -STOP $$", "",
+		    128 + SIGTERM },
+	};
+	struct treeend trees[ARRAY_LEN(CASES)];
+	struct child c[ARRAY_LEN(CASES)];
+	int out[ARRAY_LEN(CASES)];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		begin(CASES[i].script, &c[i], &out[i]);
+		trees[i] =
+		    (struct treeend){ .root = c[i].pid, .pidfd = c[i].pidfd };
+	}
+	treeend_all(trees, ARRAY_LEN(CASES));
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		assert_true(trees[i].over);
+		assert_int_equal(spawn_wait(&c[i]), CASES[i].exit_code);
+		expect_rest(out[i], CASES[i].rest);
+	}
+}
+
+static void
+one_that_has_ended_is_over(void **state)
+{
+	struct child c;
+	struct treeend t;
+	int out;
+
+	(void)state;
+	begin("echo ready; exit 3", &c, &out);
+	expect_rest(out, "");
+	t = (struct treeend){ .root = c.pid, .pidfd = c.pidfd };
+	treeend_all(&t, 1);
+	assert_int_equal(spawn_wait(&c), 3);
+	treeend_all(NULL, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trees_end_side_by_side_and_whole),
+		cmocka_unit_test(one_that_has_ended_is_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
