@@ -18,12 +18,16 @@ struct shell {
 	char *cwd;   /* owned; NULL: /workspace */
 	int64_t timeout_ms;
 
-	int refs;            /* the table's, holders' and waiters' */
-	atomic_bool deleted; /* out of the table */
-	atomic_bool over;    /* it died and that was told */
+	/* by the table's lock */
+	int refs;             /* the table's, the holder's, waiters' */
+	bool held;            /* by one thread, to whom the rest belongs */
+	bool deleted;         /* out of the table */
+	pthread_cond_t freed; /* no longer held */
 
-	pthread_mutex_t held;   /* and with it all below */
-	struct shell_proc proc; /* pid -1: none */
+	atomic_bool over; /* it died and that was told */
+	atomic_int pid;   /* of its process, for who looks; -1: none */
+
+	struct shell_proc proc;  /* pid -1: none */
 	struct proctree orphans; /* of its processes before this one */
 	struct answers answers;
 	int64_t seq;

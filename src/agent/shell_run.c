@@ -39,6 +39,7 @@ shell_start(struct shell *s, const char *cwd, struct err *e)
 	answers_reset(&s->answers);
 	if (shell_proc_start(&s->proc, cwd, s->env, &s->env_seq, e) < 0)
 		return -1;
+	s->pid = s->proc.child.pid;
 	s->over = false;
 	return 0;
 }
@@ -53,8 +54,10 @@ shell_lives(const struct shell *s)
 static int
 reap(struct shell *s)
 {
-	int status = spawn_wait(&s->proc.child);
+	int status;
 
+	s->pid = -1;
+	status = spawn_wait(&s->proc.child);
 	shell_proc_close(&s->proc);
 	return status;
 }
