@@ -41,10 +41,10 @@ void shell_run_open(const char *instance);
 int shell_start(struct shell *s, const char *cwd, struct err *e) MUST_CHECK;
 
 /* One that lives, or ERR_GONE for one that died while nobody looked. */
-int shell_revive(struct shell *s, int *status, struct err *e) MUST_CHECK;
+int shell_revive(struct shell *s, struct err *e) MUST_CHECK;
 
-/* It has ended, or is about to: ERR_GONE, and its status. */
-int shell_gone(struct shell *s, int *status, struct err *e);
+/* It has ended, or is about to: ERR_GONE, with its exitCode.  -1. */
+int shell_gone(struct shell *s, struct err *e);
 
 /* Its ends go to the pump, with what it is to be told. */
 void shell_connect(const struct shell *s, const struct buf *script,
