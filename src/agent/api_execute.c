@@ -66,18 +66,11 @@ decode(struct call *c, json_t **body, struct exec *x, bool *background,
 }
 
 static void
-gone_context(struct call *c, const struct exec *x,
-    const struct shell_outcome *o, const struct err *e)
+gone_context(struct call *c, const struct exec *x, const struct err *e)
 {
-	json_t *context;
-
-	if (e->kind != ERR_GONE)
-		return;
-	context = json_pack("{s:o}", "sessionId", json_lossy(x->shell));
-	if (str_equal(e->code, "session_terminated"))
-		json_object_set_new(context, "exitCode",
-		    json_integer(o->exit_code));
-	scene_context(c, context);
+	if (e->kind == ERR_GONE)
+		scene_context(c,
+		    json_pack("{s:o}", "sessionId", json_lossy(x->shell)));
 }
 
 /* ---- collected */
@@ -194,7 +187,7 @@ run_collected(struct call *c, struct exec *x, struct collected *k,
 	rc = alone ? exec_beside(x, &o, e) : exec_in_shell(x, &o, e);
 	activity_end(ACTIVITY_RUNNING);
 	if (rc < 0) {
-		gone_context(c, x, &o, e);
+		gone_context(c, x, e);
 		return -1;
 	}
 	if (o.timed_out && !alone)
@@ -417,7 +410,7 @@ api_execute_stream(struct call *c, struct err *e)
 	if (rc == 0)
 		finish(&s, &o);
 	else
-		gone_context(c, &x, &o, e);
+		gone_context(c, &x, e);
 	if (s.counted)
 		activity_end(ACTIVITY_STREAMS);
 	for (int i = 0; i < 2; i++)

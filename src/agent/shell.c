@@ -1,7 +1,6 @@
 /* shell.c: the persistent shells of a session, by name. */
 #include "agent/shell.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -42,7 +41,7 @@ unref(struct shell *s)
 	if (--s->refs > 0)
 		return;
 	shell_kill(s);
-	pthread_mutex_destroy(&s->held);
+	pthread_cond_destroy(&s->freed);
 	answers_reset(&s->answers);
 	json_decref(s->env);
 	free(s->cwd);
@@ -81,7 +80,8 @@ make(const char *name, struct err *e)
 	}
 	s = *slot = xcalloc(1, sizeof(*s));
 	str_copy(s->name, sizeof(s->name), name);
-	pthread_mutex_init(&s->held, NULL);
+	pthread_cond_init(&s->freed, NULL);
+	s->pid = -1;
 	s->proc.child = (struct child){ -1, -1 };
 	s->refs = 1;
 	return s;
@@ -89,30 +89,39 @@ make(const char *name, struct err *e)
 
 /* ---- holding */
 
-static int
-lock_until(pthread_mutex_t *m, int64_t deadline_ms)
+/* Waits for its turn, with the table's lock.  False when the time is over. */
+static bool
+take_turn(struct shell *s, int64_t deadline_ms)
 {
 	struct timespec at = { .tv_sec = deadline_ms / 1000,
 		.tv_nsec = deadline_ms % 1000 * 1000000 };
+	int rc = 0;
 
-	if (deadline_ms == 0)
-		return pthread_mutex_lock(m);
-	return pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &at);
+	while (s->held && rc == 0)
+		rc = deadline_ms == 0
+		    ? pthread_cond_wait(&s->freed, &table_lock)
+		    : pthread_cond_clockwait(&s->freed, &table_lock,
+			  CLOCK_MONOTONIC, &at);
+	if (s->held)
+		return false;
+	s->held = true;
+	return true;
 }
 
 static void
 let_go(struct shell *s)
 {
-	pthread_mutex_lock(&table_lock);
+	s->held = false;
+	pthread_cond_signal(&s->freed);
 	unref(s);
-	pthread_mutex_unlock(&table_lock);
 }
 
 void
 shell_release(struct shell *s)
 {
-	pthread_mutex_unlock(&s->held);
+	pthread_mutex_lock(&table_lock);
 	let_go(s);
+	pthread_mutex_unlock(&table_lock);
 }
 
 int
@@ -122,46 +131,47 @@ shell_destroyed(const char *name, struct err *e)
 	    "Session '%s' was destroyed", name);
 }
 
-int
-shell_hold(const char *name, int64_t deadline_ms, struct shell **out,
-    struct err *e)
+static int
+hold(const char *name, int64_t deadline_ms, struct shell **out, struct err *e)
 {
-	struct shell **slot, *s;
+	struct shell **slot = slot_of(name);
+	struct shell *s = slot != NULL ? *slot : make(name, e);
 
-	pthread_mutex_lock(&table_lock);
-	slot = slot_of(name);
-	s = slot != NULL ? *slot : make(name, e);
-	if (s != NULL)
-		s->refs++;
-	pthread_mutex_unlock(&table_lock);
 	if (s == NULL)
 		return -1;
-	if (lock_until(&s->held, deadline_ms) != 0) {
-		let_go(s);
+	s->refs++;
+	if (!take_turn(s, deadline_ms)) {
+		unref(s);
 		return err_set(e, ERR_BUSY, "busy",
 		    "the shell runs another command");
 	}
 	if (s->deleted) {
-		shell_release(s);
+		let_go(s);
 		return shell_destroyed(name, e);
 	}
 	*out = s;
 	return 0;
 }
 
+int
+shell_hold(const char *name, int64_t deadline_ms, struct shell **out,
+    struct err *e)
+{
+	int rc;
+
+	pthread_mutex_lock(&table_lock);
+	rc = hold(name, deadline_ms, out, e);
+	pthread_mutex_unlock(&table_lock);
+	return rc;
+}
+
 /* ---- by name */
 
 /* Dead, also if nobody has noticed yet. */
 static bool
-is_over(struct shell *s)
+is_over(const struct shell *s)
 {
-	bool over = s->over;
-
-	if (!over && pthread_mutex_trylock(&s->held) == 0) {
-		over = s->proc.child.pid > 0 && !shell_lives(s);
-		pthread_mutex_unlock(&s->held);
-	}
-	return over;
+	return s->over || (!s->held && s->pid > 0 && !shell_lives(s));
 }
 
 /* A new one, held. */
@@ -188,7 +198,7 @@ make_new(const char *name, const struct shell_options *o, struct err *e)
 	s->cwd = str_empty(o->cwd) ? NULL : xstrdup(o->cwd);
 	s->timeout_ms = o->timeout_ms;
 	s->refs++;
-	pthread_mutex_lock(&s->held); /* which nobody has */
+	s->held = true;
 	return s;
 }
 
@@ -224,24 +234,35 @@ shell_list(void)
 	return names;
 }
 
-int
-shell_delete(const char *name, struct err *e)
+/* With the table's reference to it; NULL if there is none that lives. */
+static struct shell *
+remove_from_table(const char *name)
 {
-	struct shell **slot, *s = NULL;
+	struct shell **slot = slot_of(name);
+	struct shell *s = slot != NULL && !is_over(*slot) ? *slot : NULL;
 
-	pthread_mutex_lock(&table_lock);
-	slot = slot_of(name);
-	if (slot != NULL && !is_over(*slot)) {
-		s = *slot; /* and the table's reference */
+	if (s != NULL) {
 		*slot = NULL;
 		s->deleted = true;
 	}
+	return s;
+}
+
+int
+shell_delete(const char *name, struct err *e)
+{
+	struct shell *s;
+
+	pthread_mutex_lock(&table_lock);
+	s = remove_from_table(name);
 	pthread_mutex_unlock(&table_lock);
 	if (s == NULL)
 		return err_set(e, ERR_INTERNAL, "internal_error",
 		    "Session '%s' not found", name);
 	interrupt_shell(name);
-	pthread_mutex_lock(&s->held);
+	pthread_mutex_lock(&table_lock);
+	(void)take_turn(s, 0);
+	pthread_mutex_unlock(&table_lock);
 	shell_kill(s);
 	shell_release(s);
 	if (also_delete != NULL)
@@ -279,8 +300,7 @@ shell_cwd(const char *name, char out[SHELL_PATH_MAX])
 	pthread_mutex_lock(&table_lock);
 	slot = slot_of(name);
 	if (slot != NULL)
-		pid =
-		    __atomic_load_n(&(*slot)->proc.child.pid, __ATOMIC_RELAXED);
+		pid = (*slot)->pid;
 	pthread_mutex_unlock(&table_lock);
 	shell_proc_cwd(pid, out);
 }

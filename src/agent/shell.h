@@ -96,8 +96,7 @@ struct shell_outcome {
 
 /*
  * Runs a command in a held shell; `p` has the output callbacks.  ERR_GONE
- * "session_terminated" when the shell ends with it, with its status in
- * out->exit_code.
+ * "session_terminated" when the shell ends with it, with its exitCode.
  */
 int shell_run(struct shell *s, const struct shell_command *c, struct pump *p,
     struct shell_outcome *out, struct err *e) MUST_CHECK;

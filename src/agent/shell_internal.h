@@ -18,11 +18,15 @@ struct shell {
 	char *cwd;   /* owned; NULL: /workspace */
 	int64_t timeout_ms;
 
-	int refs;            /* the table's, holders' and waiters' */
-	atomic_bool deleted; /* out of the table */
-	atomic_bool over;    /* it died and that was told */
+	/* by the table's lock */
+	int refs;             /* the table's, the holder's, waiters' */
+	bool held;            /* by one thread, to whom the rest belongs */
+	bool deleted;         /* out of the table */
+	pthread_cond_t freed; /* no longer held */
 
-	pthread_mutex_t held;    /* and with it all below */
+	atomic_bool over; /* it died and that was told */
+	atomic_int pid;   /* of its process, for who looks; -1: none */
+
 	struct shell_proc proc;  /* pid -1: none */
 	struct proctree orphans; /* of its processes before this one */
 	struct answers answers;
@@ -37,10 +41,10 @@ void shell_run_open(const char *instance);
 int shell_start(struct shell *s, const char *cwd, struct err *e) MUST_CHECK;
 
 /* One that lives, or ERR_GONE for one that died while nobody looked. */
-int shell_revive(struct shell *s, int *status, struct err *e) MUST_CHECK;
+int shell_revive(struct shell *s, struct err *e) MUST_CHECK;
 
-/* It has ended, or is about to: ERR_GONE, and its status. */
-int shell_gone(struct shell *s, int *status, struct err *e);
+/* It has ended, or is about to: ERR_GONE, with its exitCode.  -1. */
+int shell_gone(struct shell *s, struct err *e);
 
 /* Its ends go to the pump, with what it is to be told. */
 void shell_connect(const struct shell *s, const struct buf *script,

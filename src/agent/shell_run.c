@@ -39,6 +39,7 @@ shell_start(struct shell *s, const char *cwd, struct err *e)
 	answers_reset(&s->answers);
 	if (shell_proc_start(&s->proc, cwd, s->env, &s->env_seq, e) < 0)
 		return -1;
+	s->pid = s->proc.child.pid;
 	s->over = false;
 	return 0;
 }
@@ -53,8 +54,10 @@ shell_lives(const struct shell *s)
 static int
 reap(struct shell *s)
 {
-	int status = spawn_wait(&s->proc.child);
+	int status;
 
+	s->pid = -1;
+	status = spawn_wait(&s->proc.child);
 	shell_proc_close(&s->proc);
 	return status;
 }
@@ -71,21 +74,24 @@ shell_kill(struct shell *s)
 }
 
 int
-shell_gone(struct shell *s, int *status, struct err *e)
+shell_gone(struct shell *s, struct err *e)
 {
-	*status = reap(s);
+	int status = reap(s);
+
 	s->over = true;
-	return err_set(e, ERR_GONE, "session_terminated",
+	err_set(e, ERR_GONE, "session_terminated",
 	    "Session '%s' was terminated: its shell ended with exit code %d",
-	    s->name, *status);
+	    s->name, status);
+	snprintf(e->more, sizeof(e->more), "{\"exitCode\": %d}", status);
+	return -1;
 }
 
 int
-shell_revive(struct shell *s, int *status, struct err *e)
+shell_revive(struct shell *s, struct err *e)
 {
 	if (s->proc.child.pid <= 0)
 		return shell_start(s, shell_home(s), e);
-	return shell_proc_ended(&s->proc) ? shell_gone(s, status, e) : 0;
+	return shell_proc_ended(&s->proc) ? shell_gone(s, e) : 0;
 }
 
 void
@@ -279,7 +285,7 @@ conclude(struct running *r, enum pump_end how, const struct shell_command *c,
 		stop_command(r, out);
 	} else if (how == PUMP_EXITED) {
 		pump_drain(r->pump);
-		return shell_gone(s, &out->exit_code, e);
+		return shell_gone(s, e);
 	} else {
 		out->exit_code = s->answers.exit_code;
 	}
@@ -331,7 +337,7 @@ shell_run(struct shell *s, const struct shell_command *c, struct pump *p,
 	int rc;
 
 	*out = (struct shell_outcome){ 0 };
-	if (shell_revive(s, &out->exit_code, e) < 0)
+	if (shell_revive(s, e) < 0)
 		return -1;
 	s->seq++;
 	r.env_seq = s->env_seq;

@@ -82,7 +82,6 @@ ask_state(struct shell *s, struct reading *r, struct buf *out, struct err *e)
 	auto_buf struct buf script = { 0 };
 	char token[ID_REQUEST_LEN + 1];
 	enum pump_end how;
-	int status;
 
 	s->env_seq = envset_script(s->env_seq, &script);
 	id_random(token, ID_REQUEST_LEN);
@@ -98,7 +97,7 @@ ask_state(struct shell *s, struct reading *r, struct buf *out, struct err *e)
 		return 0;
 	}
 	kill(s->proc.child.pid, SIGKILL);
-	return shell_gone(s, &status, e);
+	return shell_gone(s, e);
 }
 
 int
@@ -109,7 +108,7 @@ shell_state(struct shell *s, struct buf *out, struct err *e)
 
 	if (s->proc.child.pid <= 0 && s->env == NULL && s->cwd == NULL)
 		return 0;
-	if (shell_revive(s, &rc, e) < 0)
+	if (shell_revive(s, e) < 0)
 		return -1;
 	rc = ask_state(s, &r, out, e);
 	buf_free(&r.text);

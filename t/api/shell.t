@@ -183,7 +183,7 @@ def a_shell_that_ends_is_told_once():
     pid = said("echo $$", "mortal").strip()
     execute(SID, "kill -9 " + pid)
     until("it is gone", lambda: "mortal" not in names())
-    new("mortal", cwd="/usr")
+    new("mortal", cwd="/usr", env={"B": "2"})
     equal(said("echo ${A-unset}; pwd", "mortal"), "unset\n/usr\n", "made anew")
     pid = said("echo $$", "mortal").strip()
     execute(SID, "kill -9 " + pid)
@@ -192,6 +192,10 @@ def a_shell_that_ends_is_told_once():
                           "SESSION_TERMINATED")
     equal(doc["context"], {"sessionId": "mortal", "exitCode": 137}, "killed")
     equal(said("echo new", "mortal"), "new\n", "and a fresh one")
+    execute(SID, "kill -9 " + said("echo $$", "mortal").strip())
+    doc = container_error(post("execute/stream", {
+        "command": "true", "sessionId": "mortal"}), 410, "SESSION_TERMINATED")
+    equal(doc["context"], {"sessionId": "mortal", "exitCode": 137}, "a stream")
 
 
 @case
