@@ -118,6 +118,16 @@ raise_descriptor_limit(void)
 	}
 }
 
+/* A socket that a child kept for nobody would let callers wait for nothing. */
+static void
+close_others(struct master *m, const struct child *ch)
+{
+	for (int p = 0; p < POOL__MAX; p++)
+		if (m->listen_fd[p] >= 0 &&
+		    (ch->watches || ch->pool != (enum pool)p))
+			close(take_fd(&m->listen_fd[p]));
+}
+
 static void
 spawn(struct master *m, struct child *ch)
 {
@@ -135,6 +145,7 @@ spawn(struct master *m, struct child *ch)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
+	close_others(m, ch);
 	if (ch->watches)
 		exit(watch_run(m->conf));
 	if (ch->pool == POOL_STREAM)

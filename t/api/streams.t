@@ -335,6 +335,7 @@ def a_restart_of_the_service_leaves_streams_alone():
     s = Stream(sid, "echo up; %s; echo down" % wait_loop("go")).said("up")
     old = pool()
     stack("api_stop")
+    expect(503, call("GET", "/v1/sessions"))  # at once: nobody holds its socket
     stack("api_start")
     true(not set(old) & set(pool()), "a new pool")
     equal(len([p for p in old if service.alive(p)]), 1,
