@@ -21,17 +21,17 @@ MANY = 200
 MUCH = 1 << (30 if os.environ.get("SANDLEASE_SLOW") == "1" else 28)
 
 
-class Stream:
-    """An open api/execute/stream, down to its chunks."""
+class Events:
+    """An open event stream, down to its chunks."""
 
-    def __init__(self, sid, command, path="/api/execute/stream", **more):
-        body = json.dumps(dict(more, command=command)).encode()
+    def __init__(self, method, path, body=None):
+        body = json.dumps(body).encode() if body is not None else b""
         self.socket = socket.create_connection(("127.0.0.1", service.port()),
                                                service.PATIENCE)
         self.socket.sendall((
-            "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+            "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
             "Connection: close\r\nContent-Length: %d\r\n\r\n" % (
-                at(sid, path), setting("SANDLEASE_API_KEY"),
+                method, path, setting("SANDLEASE_API_KEY"),
                 len(body))).encode() + body)
         self.raw = b""
 
@@ -98,6 +98,26 @@ class Stream:
         self.socket.close()
 
 
+class Stream(Events):
+    """api/execute/stream."""
+
+    def __init__(self, sid, command):
+        super().__init__("POST", at(sid, "/api/execute/stream"),
+                         {"command": command})
+
+
+class Follow(Events):
+    """api/process/{id}/stream."""
+
+    def __init__(self, sid, process):
+        super().__init__("GET", at(sid, "/api/process/%s/stream" % process))
+
+
+def start(sid, command):
+    return expect(200, call("POST", at(sid, "/api/process/start"),
+                            {"command": command})).json["processId"]
+
+
 def own(**more):
     return create(isolation="session", **more)["id"]
 
@@ -153,6 +173,21 @@ def a_wrapper_that_is_killed_ends_its_streams_properly():
         s.ends_with_error("SESSION_TERMINATED")
         equal([e["type"] for e in s.events()], ["start", "stdout", "error"],
               "events")
+
+
+@case
+def every_kind_of_stream_gets_a_last_event():
+    sid, wrapper = wrapper_of(own)
+    execute(sid, "truncate -s 100M big")
+    streams = [
+        Follow(sid, start(sid, "sleep 6666")).until(b"process_info"),
+        Events("POST", at(sid, "/api/port-watch"),
+               {"port": 9999, "mode": "tcp"}).until(b"watching"),
+        Events("POST", at(sid, "/api/read/stream"),
+               {"path": "/workspace/big"}).until(b"metadata")]
+    os.kill(wrapper, signal.SIGKILL)
+    for s in streams:
+        s.ends_with_error("SESSION_TERMINATED")
 
 
 @case
@@ -297,6 +332,20 @@ def two_hundred_streams_leave_room_for_a_command():
             equal([e["type"] for e in s.rest().events()],
                   ["start", "stdout", "stdout", "complete"], "events")
         expect(200, call("DELETE", at(sid)))
+
+
+@case
+def two_hundred_may_follow_one_process():
+    sid = own()
+    process = start(sid, "echo up; %s; echo down" % wait_loop("end"))
+    streams = [Follow(sid, process) for _ in range(MANY)]
+    for s in streams:
+        s.said("up")
+    equal(execute(sid, "echo beside"), "beside\n", "a command beside them")
+    touch(sid, "end")
+    for s in streams:
+        equal([e["type"] for e in s.rest().events()],
+              ["process_info", "stdout", "stdout", "exit"], "events")
 
 
 def high_water(pids):
