@@ -13,13 +13,18 @@ libreplay_a_CPPFLAGS = $(FUZZ_CPPFLAGS)
 libfakecall_a_SOURCES = t/fuzz/fake_call.c
 libfakecall_a_CPPFLAGS = $(FUZZ_CPPFLAGS)
 
-FUZZ = t/fuzz/base64 t/fuzz/request t/fuzz/text
+FUZZ = t/fuzz/base64 t/fuzz/records t/fuzz/request t/fuzz/text
 UNIT += $(FUZZ)
 
 t_fuzz_base64_SOURCES = t/fuzz/base64.c
 t_fuzz_base64_CPPFLAGS = $(FUZZ_CPPFLAGS)
 t_fuzz_base64_LDFLAGS = $(AM_LDFLAGS) $(LIBFUZZER)
 t_fuzz_base64_LDADD = $(FUZZ_MAIN) $(FUZZ_LIBS)
+
+t_fuzz_records_SOURCES = t/fuzz/records.c
+t_fuzz_records_CPPFLAGS = $(FUZZ_CPPFLAGS)
+t_fuzz_records_LDFLAGS = $(AM_LDFLAGS) $(LIBFUZZER)
+t_fuzz_records_LDADD = $(FUZZ_MAIN) $(FUZZ_LIBS)
 
 t_fuzz_request_SOURCES = t/fuzz/request.c
 t_fuzz_request_CPPFLAGS = $(FUZZ_CPPFLAGS)
