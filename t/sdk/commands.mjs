@@ -187,6 +187,17 @@ export default {
 		assert.equal(data(events, "stdout"), "call /tmp\n");
 	},
 
+	async "a stream that cannot begin is refused, one whose time is over says so"(t) {
+		await t.refused("VALIDATION_FAILED", 400, t.client.commands.executeStream(42, t.shell));
+		t.needs("env of a call");
+		const events = await t.events(await t.client.commands.executeStream(
+			"echo begun; sleep 600", t.shell, { timeoutMs: 300 }));
+		assert.equal(data(events, "stdout"), "begun\n");
+		const error = events.find((event) => event.type === "error");
+		assert.match(error.data, /Command timeout after 300ms/);
+		assert.equal(error.error, error.data);
+	},
+
 	async "a stream never splits a character"(t) {
 		const events = await t.events(await t.client.commands.executeStream(
 			"for i in $(seq 30000); do printf 'x€😀'; done", t.shell));

@@ -16,6 +16,7 @@ import { VERSIONS } from "./versions.mjs";
 const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "sandbox",
 	"lifecycle"];
 const AT_ONCE = 3; /* versions; each of them mostly waits */
+const LONG = 5; /* seconds that are worth a remark */
 
 register("./hooks.mjs", import.meta.url);
 
@@ -40,18 +41,20 @@ async function loadSdk(version) {
 function patiently(work) {
 	let timer;
 	const late = new Promise((_, reject) => {
-		timer = setTimeout(() => reject(new Error("hangs")), 2 * PATIENCE_MS);
+		timer = setTimeout(() => reject(new Error("hangs")), PATIENCE_MS + 30000);
 	});
 	return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 async function tryCase(trial, work) {
+	const since = Date.now();
+	const seconds = () => Math.round((Date.now() - since) / 1000);
 	try {
 		trial.begin();
 		await patiently(work(trial));
-		return {};
+		return { seconds: seconds() };
 	} catch (error) {
-		return error instanceof Lacks ? { lacks: error.message } : { error };
+		return error instanceof Lacks ? { lacks: error.message } : { error, seconds: seconds() };
 	}
 }
 
@@ -84,9 +87,11 @@ function describe(error) {
 		...error.cause ? [`cause: ${error.cause}`] : []].join("\n");
 }
 
-function report({ name, lacks, error }) {
+function report({ name, lacks, error, seconds }) {
 	const remark = lacks ? ` (not in this version: ${lacks})` : "";
 	say(`${error ? "not ok" : "ok"} ${++count} - ${name}${remark}`);
+	if (seconds >= LONG)
+		say(`# took ${seconds} s`);
 	if (!error)
 		return;
 	failed++;

@@ -86,22 +86,37 @@ export class Namespace {
 
 	get(name) {
 		if (!this.#made.has(name))
-			this.#made.set(name, new this.Sandbox(this.#context(name), { session: this.session }));
+			this.#made.set(name, this.#make(name));
 		return this.#made.get(name);
 	}
 
-	#context(name) {
-		const { session } = this;
-		return {
+	/*
+	 * As on the platform no method runs before it is set up, and what configures
+	 * it is over before what follows.
+	 */
+	#make(name) {
+		let ready;
+		const box = new this.Sandbox({
 			id: { toString: () => name },
 			storage: new Storage(),
-			blockConcurrencyWhile: (work) => work(),
-			container: { running: true, getTcpPort: (port) => ({
-				async fetch(url, request) {
-					const answer = await session.fetch(new Request(url, request), port);
-					return Object.assign(answer, { webSocket: null });
-				},
-			}) },
-		};
+			blockConcurrencyWhile: (work) => ready = work(),
+			container: { running: true, getTcpPort: (port) => this.#tcpPort(port) },
+		}, { session: this.session });
+		return new Proxy(box, { get(_, member) {
+			const value = box[member];
+			if (typeof value !== "function")
+				return value;
+			return (...given) => {
+				const done = ready.then(() => value.apply(box, given));
+				if (/^(configure|set)/.test(member))
+					ready = done.catch(() => {});
+				return done;
+			};
+		} });
+	}
+
+	#tcpPort(port) {
+		return { fetch: async (url, request) => Object.assign(
+			await this.session.fetch(new Request(url, request), port), { webSocket: null }) };
 	}
 }

@@ -156,6 +156,8 @@ export default {
 		const port = portOf(t);
 		const process = await box.startProcess(serve(port));
 		await t.until(`curl -fs 127.0.0.1:${port}`);
+		if (t.lacks.includes("ports.exposePort"))
+			await t.session.expose(port); /* this one does not tell its container */
 		const { url } = await box.exposePort(port, { hostname: HOST, name: "web" });
 		assert.deepEqual((await box.getExposedPorts(HOST)).map((one) => [one.url, one.port, one.status]),
 			[[url, port, "active"]]);

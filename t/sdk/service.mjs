@@ -15,10 +15,11 @@ export const configured = Boolean(url && key);
  * Some version repeats every 503, and another every 500 with one of these words
  * in it.  A service that says so for anything but a start runs commands twice.
  */
-const REPEATED = new RegExp(["timed out", "timeout", "container instance available",
-	"currently provisioning", "container port", "container is not listening",
-	"failed to verify port", "container did not start", "connection lost",
-	"suddenly disconnected", "failed to find container"].join("|"), "i");
+const REPEATED = new RegExp(["timed out", "timeout", "no container instance available",
+	"currently provisioning", "container port not found",
+	"connection refused: container port", "the container is not listening",
+	"failed to verify port", "container did not start", "network connection lost",
+	"container suddenly disconnected", "monitor failed to find container"].join("|"), "i");
 const IN_TIME = /"Command timeout after \d+ms/; /* the one that has to be */
 
 const repeatable = new Map(); /* session: answers that would be repeated */
@@ -61,6 +62,7 @@ export class Session {
 	}
 
 	row = () => api("GET", `/v1/sessions/${this.id}`);
+	expose = (port) => api("POST", `/v1/sessions/${this.id}/ports`, { port });
 	sleep = () => api("POST", `/v1/sessions/${this.id}/sleep`);
 	delete = () => api("DELETE", `/v1/sessions/${this.id}`);
 
