@@ -64,6 +64,14 @@ export default {
 		assert.match(stdout, /^a.*b.*c/s);
 	},
 
+	async "a long command is one, with and without a shell"(t) {
+		const command = `: ${"x".repeat(300000)}; echo long`;
+		assert.equal(await t.says(command), "long");
+		assert.equal(await t.says(command, { shell: NO_SHELL }), "long");
+		const events = await t.events(await t.client.commands.executeStream(command, t.shell));
+		assert.equal(data(events, "stdout"), "long\n");
+	},
+
 	async "three megabytes come back whole"(t) {
 		const { stdout } = await t.execute("head -c 3000000 /dev/zero | tr '\\0' x");
 		assert.equal(stdout.length, 3000000);
@@ -191,10 +199,10 @@ export default {
 		await t.refused("VALIDATION_FAILED", 400, t.client.commands.executeStream(42, t.shell));
 		t.needs("env of a call");
 		const events = await t.events(await t.client.commands.executeStream(
-			"echo begun; sleep 600", t.shell, { timeoutMs: 300 }));
+			"echo begun; sleep 600", t.shell, { timeoutMs: 1500 }));
 		assert.equal(data(events, "stdout"), "begun\n");
 		const error = events.find((event) => event.type === "error");
-		assert.match(error.data, /Command timeout after 300ms/);
+		assert.match(error.data, /Command timeout after 1500ms/);
 		assert.equal(error.error, error.data);
 	},
 
@@ -250,11 +258,12 @@ async function timesOut(t, command) {
 		} };
 	const client = new t.sdk.SandboxClient(options);
 	const running = client.commands.execute(command, t.shell,
-		...t.executeArguments({ timeoutMs: 700 }));
+		...t.executeArguments({ timeoutMs: 1500 }));
 	if (t.repeats) {
 		await assert.rejects(running, /repeated/);
 		return;
 	}
 	const error = await t.refused("COMMAND_EXECUTION_ERROR", 500, running);
-	assert.match(error.message, /Command timeout after 700ms/);
+	assert.match(error.message, /Command timeout after 1500ms/);
+	assert.equal(error.context.command, command);
 }

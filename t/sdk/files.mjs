@@ -10,7 +10,12 @@ const LIMIT = 32 * 1024 * 1024;
 const NAMES = ["with space", "quo'te\"s", "new\nline", "$(touch owned)", "-rf", "ünïcödé 😀",
 	"a;b&c|d", "%2e%2e", "back\\slash", "*", "#?", ".hidden"];
 
-/* what is refused: how it is asked for, code and status */
+/* the operation that an error names, by the first word of what was refused */
+const OPERATIONS = { reading: "file.read", writing: "file.write", deleting: "file.delete",
+	renaming: "file.rename", moving: "file.move", making: "directory.create",
+	listing: "directory.list" };
+
+/* what is refused: code, status and how it is asked for */
 const REFUSALS = {
 	"reading what is not there": ["FILE_NOT_FOUND", 404, (f, d, s) => f.readFile(`${d}/none`, s)],
 	"reading a directory": ["IS_DIRECTORY", 400, (f, d, s) => f.readFile(d, s)],
@@ -47,8 +52,10 @@ async function refusals(t) {
 			failure.message = `${what}: ${failure.message}`;
 			throw failure;
 		});
-		if (code !== "VALIDATION_FAILED")
-			assert.ok(error.context.path, `${what}: a path is told`);
+		if (code === "VALIDATION_FAILED")
+			continue;
+		assert.ok(error.context.path, `${what}: a path is told`);
+		assert.equal(error.context.operation, OPERATIONS[what.split(" ")[0]], what);
 	}
 }
 
@@ -203,6 +210,8 @@ export default {
 			t.client.files.readFile(`${t.dir}/big`, t.shell));
 		assert.deepEqual([error.context.maxSize, error.context.actualSize], [LIMIT, LIMIT + 1]);
 		await t.alone(async () => {
+			await t.refused("FILE_TOO_LARGE", 413,
+				t.client.files.writeFile(`${t.dir}/new`, "x".repeat(LIMIT + 1), t.shell));
 			assert.equal((await t.client.files.readFile(`${t.dir}/fits`, t.shell)).size, LIMIT);
 			const { content } = await t.sdk.collectFile(
 				await t.client.files.readFileStream(`${t.dir}/big`, t.shell));

@@ -5,9 +5,9 @@ const PORT = 4900;
 const REPOSITORIES = "/tmp/repositories";
 const HTTP = `http://127.0.0.1:${PORT}`;
 
-/* /auth/ wants a password; everything else is git's own server. */
+/* /auth/ wants a password, /slow/ never answers; all else is git's own server. */
 const SERVER = `
-import os, subprocess, sys
+import os, subprocess, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class Git(BaseHTTPRequestHandler):
@@ -17,6 +17,8 @@ class Git(BaseHTTPRequestHandler):
             self.send_header("WWW-Authenticate", 'Basic realm="git"')
             self.end_headers()
             return
+        if self.path.startswith("/slow/"):
+            time.sleep(600)
         path, _, query = self.path.partition("?")
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         env = dict(os.environ, GIT_PROJECT_ROOT="${REPOSITORIES}", GIT_HTTP_EXPORT_ALL="1",
@@ -115,6 +117,14 @@ export default {
 			{ targetDir: t.dir }).catch((reason) => reason);
 		assert.match(error.name, /^Git(Network|Clone|)Error$/, error.code);
 		assert.ok(error.httpStatus >= 500, String(error.httpStatus));
+	},
+
+	async "a server that never answers is given up"(t) {
+		t.needs("time for git");
+		await repository(t);
+		await t.refused("GIT_NETWORK_ERROR", 502, t.client.git.checkout(`${HTTP}/slow/project.git`,
+			t.shell, { targetDir: t.dir, timeoutMs: 1000 }));
+		await t.says(`test ! -e ${t.dir} && echo free`);
 	},
 
 	async "what is no address is refused, and never an option or a program"(t) {

@@ -35,6 +35,7 @@ export default {
 		assert.deepEqual([process.id, process.command, process.status],
 			[started.processId, command, "running"]);
 		assert.ok(Date.parse(process.startTime) > 0);
+		assert.deepEqual([process.exitCode, process.endTime], [undefined, undefined]);
 		await t.says(`touch ${go}`);
 		const over = await ended(t, started.processId);
 		assert.deepEqual([over.status, over.exitCode], ["completed", 0]);
@@ -80,6 +81,20 @@ export default {
 		const id = await start(t, "echo $WHO $PWD", { env: { WHO: "it's me" }, cwd: "/tmp" });
 		await ended(t, id);
 		assert.equal((await t.client.processes.getProcessLogs(id)).stdout, "it's me /tmp\n");
+	},
+
+	async "a long command is one"(t) {
+		const id = await start(t, `: ${"x".repeat(300000)}; echo long`);
+		assert.equal((await ended(t, id)).status, "completed");
+		assert.equal((await t.client.processes.getProcessLogs(id)).stdout, "long\n");
+	},
+
+	async "a name is not taken twice at once"(t) {
+		await start(t, "sleep 600", { processId: t.shell });
+		await assert.rejects(start(t, "true", { processId: t.shell }), { httpStatus: 409 });
+		await t.client.processes.killProcess(t.shell);
+		await start(t, "exit 5", { processId: t.shell });
+		assert.equal((await ended(t, t.shell)).exitCode, 5);
 	},
 
 	async "a time limit ends it"(t) {

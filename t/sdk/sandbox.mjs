@@ -64,9 +64,19 @@ export default {
 			() => box.exec("true")).then(() => box.deleteSession(`sandbox-${t.shell}`)));
 	},
 
+	async "a call has a time limit and variables"(t) {
+		t.needs("env of a call");
+		const box = t.sandbox(t.shell);
+		assert.equal((await box.exec("echo $WHO $PWD", { env: { WHO: "me" }, cwd: "/tmp" })).stdout.trim(),
+			"me /tmp");
+		if (!t.repeats)
+			await t.refused("COMMAND_EXECUTION_ERROR", 500, box.exec("sleep 600", { timeout: 300 }));
+		assert.equal((await box.exec("echo ${WHO:-none} $PWD")).stdout.trim(), "none /workspace");
+	},
+
 	async "a shell's commands have its time limit"(t) {
 		t.needs("limits of a shell");
-		const shell = await t.sandbox(t.shell).createSession({ id: t.shell, commandTimeoutMs: 500 });
+		const shell = await t.sandbox(t.shell).createSession({ id: t.shell, commandTimeoutMs: 3000 });
 		await shell.exec("export KEPT=1");
 		await t.refused("COMMAND_EXECUTION_ERROR", 500, shell.exec("sleep 600"));
 		assert.equal((await shell.exec("echo $KEPT")).stdout.trim(), "1");
@@ -79,8 +89,10 @@ export default {
 		await box.setEnvVars({ WHO: "me" });
 		await box.exec("cd /tmp; export LOST=1");
 		assert.equal((await box.exec("echo $PWD $WHO ${LOST:-none}")).stdout.trim(), "/workspace me none");
-		await box.writeFile("near", "x");
-		assert.equal((await box.exists("/workspace/near")).exists, true);
+		await box.mkdir(t.dir);
+		await box.writeFile(`${t.shell}/near`, "x");
+		assert.equal((await box.exists(`${t.dir}/near`)).exists, true);
+		assert.equal((await box.listFiles(t.shell)).count, 1);
 		const process = await box.startProcess("echo $WHO");
 		assert.equal((await process.waitForExit()).exitCode, 0);
 		assert.equal((await process.getLogs()).stdout, "me\n");

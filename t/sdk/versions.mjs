@@ -4,27 +4,30 @@
  */
 
 /*
- * keyed    takes headers; the others send through a `stub` that adds the key
- * executeArguments  what follows command and shell in commands.execute()
- * lacks    what a version does not have yet, or no more.  Names with a dot are
- *          methods of a client and are looked up, so that no row outlives its
- *          truth; the others are things that its methods do not send
- * repeats  sends a command again whose time was over, by a mistake of its own:
- *          it takes any 500 with the word "timeout" for a start-up problem
+ * keyed: takes headers; the others send through a `stub` that adds the key.
+ * executeArguments: what follows command and shell in commands.execute().
+ * lacks: what a version does not have yet, or no more.  Names with a dot are
+ *     methods of a client and are looked up, so that no row outlives its truth;
+ *     the others are things that its methods do not send.
+ * repeats: sends a command again whose time was over, by a mistake of its own:
+ *     any 500 with the word "timeout" is a start-up problem to it.
  */
 const positional = (o) => [o.timeoutMs];
 const byName = (o) => [o];
 
 export const VERSIONS = {
-	"0.4.14": { keyed: false, executeArguments: positional, lacks: ["utils.deleteSession",
-		"ports.watchPort", "env of a call", "depth", "waiting", "limits of a shell", "no shell"] },
+	"0.4.14": { keyed: false, executeArguments: positional,
+		lacks: ["utils.deleteSession", "ports.watchPort", "env of a call", "depth", "waiting",
+			"limits of a shell", "time for git", "no shell"] },
 	"0.5.6": { keyed: false, executeArguments: byName, repeats: true,
-		lacks: ["ports.watchPort", "depth", "waiting", "limits of a shell", "no shell"] },
-	"0.6.11": { keyed: false, executeArguments: byName, lacks: ["limits of a shell", "no shell"] },
-	"0.7.21": { keyed: true, executeArguments: byName, lacks: ["no shell"] },
+		lacks: ["ports.watchPort", "depth", "waiting", "limits of a shell", "time for git",
+			"no shell"] },
+	"0.6.11": { keyed: false, executeArguments: byName,
+		lacks: ["limits of a shell", "time for git", "no shell"] },
+	"0.7.21": { keyed: true, executeArguments: byName, lacks: ["time for git", "no shell"] },
 	"0.9.2": { keyed: true, executeArguments: byName, lacks: ["no shell"] },
-	"0.12.10": { keyed: true, executeArguments: byName, lacks: ["ports.exposePort",
-		"ports.getExposedPorts", "ports.unexposePort"] },
+	"0.12.10": { keyed: true, executeArguments: byName,
+		lacks: ["ports.exposePort", "ports.getExposedPorts", "ports.unexposePort"] },
 };
 
 /* Error codes, the class that the SDK makes of each, and since when. */
