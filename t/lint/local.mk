@@ -33,6 +33,7 @@ EXTRA_DIST += \
 	t/lib/dev-reaper-loop \
 	t/lib/dev-say.sh \
 	t/lib/dev-stack.sh \
+	t/lib/node.sh \
 	t/lib/run-tap.sh \
 	t/lib/stack.sh \
 	t/lib/tap.sh

@@ -1,0 +1,112 @@
+/*
+ * service.mjs: the service under test.  Sessions are made and deleted by its own
+ * API; what the SDK fetches from "its container" goes to the session's data plane.
+ */
+import assert from "node:assert/strict";
+import http from "node:http";
+
+const { SANDLEASE_URL: url, SANDLEASE_API_KEY: key } = process.env;
+const CONTROL_PORT = 3000; /* where the SDK believes its container listens */
+
+export const configured = Boolean(url && key);
+
+/* ---- what the SDK would send again
+ *
+ * Some version repeats every 503, and another every 500 with one of these words
+ * in it.  A service that says so for anything but a start runs commands twice.
+ */
+const REPEATED = new RegExp(["timed out", "timeout", "no container instance available",
+	"currently provisioning", "container port not found",
+	"connection refused: container port", "the container is not listening",
+	"failed to verify port", "container did not start", "network connection lost",
+	"container suddenly disconnected", "monitor failed to find container"].join("|"), "i");
+const IN_TIME = /"Command timeout after \d+ms/; /* the one that has to be */
+
+const repeatable = new Map(); /* session: answers that would be repeated */
+
+const plainFetch = globalThis.fetch;
+globalThis.fetch = async (to, init) => {
+	const answer = await plainFetch(to, init);
+	if (answer.status === 503 || answer.status === 500) {
+		const text = await answer.clone().text();
+		if (answer.status === 503 || (REPEATED.test(text) && !IN_TIME.test(text)))
+			repeatable.get(/sessions\/([^/?]+)/.exec(to)?.[1])?.push(`${to}: ${answer.status} ${text}`);
+	}
+	return answer;
+};
+
+/* ---- sessions */
+
+async function api(method, path, body) {
+	const answer = await fetch(url + path, {
+		method,
+		headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+		body: body && JSON.stringify(body),
+	});
+	const text = await answer.text();
+	assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+	return text && JSON.parse(text);
+}
+
+export class Session {
+	static async create(body = {}) {
+		return new Session((await api("POST", "/v1/sessions?wait=60", body)).id);
+	}
+
+	constructor(id, key_ = key) {
+		this.id = id;
+		if (!repeatable.has(id))
+			repeatable.set(id, []);
+		this.base = `${url}/v1/sessions/${id}`;
+		this.headers = { Authorization: `Bearer ${key_}` };
+	}
+
+	row = () => api("GET", `/v1/sessions/${this.id}`);
+	expose = (port) => api("POST", `/v1/sessions/${this.id}/ports`, { port });
+	sleep = () => api("POST", `/v1/sessions/${this.id}/sleep`);
+	delete = () => api("DELETE", `/v1/sessions/${this.id}`);
+
+	/* Answers so far that some version would have taken for "try again". */
+	get repeatable() {
+		return repeatable.get(this.id);
+	}
+
+	/* Another who asks for the same session, with a key of its own. */
+	as(key_) {
+		return new Session(this.id, key_);
+	}
+
+	/* What a container would be asked on one of its ports. */
+	async fetch(request, port) {
+		const { pathname, search } = new URL(request.url);
+		const proxied = port === CONTROL_PORT ? "" : `/proxy/${port}`;
+		const bare = request.method === "GET" || request.method === "HEAD";
+		return fetch(this.base + proxied + pathname + search, {
+			method: request.method,
+			headers: { ...Object.fromEntries(request.headers), ...this.headers },
+			body: bare ? undefined : await request.arrayBuffer(),
+			redirect: "manual",
+		});
+	}
+
+	/* Options of a SandboxClient, as a user of that version gives them. */
+	clientOptions(keyed) {
+		if (keyed)
+			return { baseUrl: this.base, defaultHeaders: this.headers };
+		return { port: CONTROL_PORT, stub: {
+			containerFetch: (to, init, port) => this.fetch(new Request(to, init), port),
+		} };
+	}
+}
+
+/* GET of a preview; its name resolves in browsers only, so the host is told. */
+export function preview(link) {
+	const { host, port, pathname, search } = new URL(link);
+	return new Promise((resolve, reject) => {
+		http.get({ host: "127.0.0.1", port, path: pathname + search, headers: { host } },
+			async (answer) => {
+				const parts = await answer.toArray();
+				resolve({ status: answer.statusCode, text: Buffer.concat(parts).toString() });
+			}).on("error", reject);
+	});
+}

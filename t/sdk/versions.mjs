@@ -1,0 +1,75 @@
+/*
+ * versions.mjs: in what the published versions of the SDK differ.  Everything
+ * else is asked of all of them alike.
+ */
+
+/*
+ * keyed: takes headers; the others send through a `stub` that adds the key.
+ * executeArguments: what follows command and shell in commands.execute().
+ * lacks: what a version does not have yet, or no more.  Names with a dot are
+ *     methods of a client and are looked up, so that no row outlives its truth;
+ *     the others are things that its methods do not send.
+ * repeats: sends a command again whose time was over, by a mistake of its own:
+ *     any 500 with the word "timeout" is a start-up problem to it.
+ */
+const positional = (o) => [o.timeoutMs];
+const byName = (o) => [o];
+
+export const VERSIONS = {
+	"0.4.14": { keyed: false, executeArguments: positional,
+		lacks: ["utils.deleteSession", "ports.watchPort", "env of a call", "depth", "waiting",
+			"limits of a shell", "time for git", "no shell"] },
+	"0.5.6": { keyed: false, executeArguments: byName, repeats: true,
+		lacks: ["ports.watchPort", "depth", "waiting", "limits of a shell", "time for git",
+			"no shell"] },
+	"0.6.11": { keyed: false, executeArguments: byName,
+		lacks: ["limits of a shell", "time for git", "no shell"] },
+	"0.7.21": { keyed: true, executeArguments: byName, lacks: ["time for git", "no shell"] },
+	"0.9.2": { keyed: true, executeArguments: byName, lacks: ["no shell"] },
+	"0.12.10": { keyed: true, executeArguments: byName,
+		lacks: ["ports.exposePort", "ports.getExposedPorts", "ports.unexposePort"] },
+};
+
+/* Error codes, the class that the SDK makes of each, and since when. */
+const ERRORS = {
+	COMMAND_EXECUTION_ERROR: ["CommandError"],
+	COMMAND_NOT_FOUND: ["CommandNotFoundError"],
+	FILESYSTEM_ERROR: ["FileSystemError"],
+	FILE_NOT_FOUND: ["FileNotFoundError"],
+	FILE_TOO_LARGE: ["FileTooLargeError", "0.7.21"],
+	GIT_AUTH_FAILED: ["GitAuthenticationError"],
+	GIT_BRANCH_NOT_FOUND: ["GitBranchNotFoundError"],
+	GIT_CLONE_FAILED: ["GitCloneError"],
+	GIT_NETWORK_ERROR: ["GitNetworkError"],
+	GIT_OPERATION_FAILED: ["GitError"],
+	GIT_REPOSITORY_NOT_FOUND: ["GitRepositoryNotFoundError"],
+	INTERNAL_ERROR: ["SandboxError"],
+	INVALID_COMMAND: ["CommandError"],
+	INVALID_GIT_URL: ["InvalidGitUrlError"],
+	INVALID_PORT: ["InvalidPortError"],
+	INVALID_PORT_NUMBER: ["InvalidPortError"],
+	IS_DIRECTORY: ["FileSystemError"],
+	NAME_TOO_LONG: ["FileSystemError"],
+	NOT_DIRECTORY: ["FileSystemError"],
+	PERMISSION_DENIED: ["PermissionDeniedError"],
+	PORT_ALREADY_EXPOSED: ["PortAlreadyExposedError"],
+	PORT_NOT_EXPOSED: ["PortNotExposedError"],
+	PROCESS_NOT_FOUND: ["ProcessNotFoundError"],
+	READ_ONLY: ["FileSystemError"],
+	SESSION_ALREADY_EXISTS: ["SessionAlreadyExistsError", "0.6.11"],
+	SESSION_DESTROYED: ["SessionDestroyedError", "0.7.21"],
+	SESSION_NOT_FOUND: ["SandboxError"],
+	SESSION_TERMINATED: ["SessionTerminatedError", "0.9.2"],
+	TOO_MANY_LINKS: ["FileSystemError"],
+	UNAUTHORIZED: ["SandboxError"],
+	UNKNOWN_ERROR: ["SandboxError"],
+	VALIDATION_FAILED: ["ValidationFailedError"],
+};
+
+const ORDER = Object.keys(VERSIONS);
+
+/* What `err.name` must be for a code; a class that came later is the base. */
+export function errorName(version, code) {
+	const [name, since = ORDER[0]] = ERRORS[code];
+	return ORDER.indexOf(version) < ORDER.indexOf(since) ? "SandboxError" : name;
+}
