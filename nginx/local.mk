@@ -6,6 +6,7 @@ NGINX_TEMPLATES = \
 	%D%/auth.params.in \
 	%D%/data.headers.in \
 	%D%/deny.params.in \
+	%D%/from-preview.answer.in \
 	%D%/main.conf.in \
 	%D%/maps-path.conf.in \
 	%D%/maps.conf.in \
@@ -20,6 +21,8 @@ NGINX_TEMPLATES = \
 	%D%/preview-who.params.in \
 	%D%/preview.conf.in \
 	%D%/preview.params.in \
+	%D%/proxy.conf.in \
+	%D%/proxy.params.in \
 	%D%/sandlease.conf.in \
 	%D%/worker.params.in \
 	%D%/wrapper.params.in
@@ -30,6 +33,7 @@ nodist_nginx_DATA = \
 	%D%/auth.params \
 	%D%/data.headers \
 	%D%/deny.params \
+	%D%/from-preview.answer \
 	%D%/main.conf \
 	%D%/maps-path.conf \
 	%D%/maps.conf \
@@ -43,6 +47,8 @@ nodist_nginx_DATA = \
 	%D%/preview-who.params \
 	%D%/preview.conf \
 	%D%/preview.params \
+	%D%/proxy.conf \
+	%D%/proxy.params \
 	%D%/sandlease.conf \
 	%D%/worker.params \
 	%D%/wrapper.params
@@ -67,6 +73,7 @@ EXTRA_DIST += \
 	t/api/nginx_control.py \
 	t/api/nginx_data.py \
 	t/api/nginx_preview.py \
+	t/api/nginx_proxy.py \
 	t/api/nginx_states.py \
 	t/api/nginx_world.py \
 	t/lib/app.py \

@@ -16,13 +16,14 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
    AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
 
 -- name: auth_session
--- params: hash, is_login, session_id, write_every_seconds, probe, trace_id
+-- params: hash, is_login, session_id, write_every_seconds, probe, trace_id, port
 -- One row always: whether the key counts, and what there is of the session
 -- (NULL state: nothing this tenant may know of; `frozen` is ready, but must
 -- wait for room on the disk).  Activity is written when
 -- the last writing is old enough, or sleep is near; it never shortens what
 -- session_extend promised.  The first work of a generation is its
--- delivery_accepted.  A probe writes nothing.
+-- delivery_accepted.  A probe writes nothing.  Whether a port is exposed is
+-- looked up for those who name one.
 WITH k AS MATERIALIZED (
     SELECT k.id, k.user_id, k.tenant, k.scope
       FROM api_key k
@@ -44,7 +45,8 @@ WITH k AS MATERIALIZED (
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
 )
-SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation
+SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation,
+       CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed
   FROM (SELECT 1) one LEFT JOIN s ON true
  WHERE s.due IS NOT TRUE
     OR session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id);

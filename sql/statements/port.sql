@@ -1,9 +1,10 @@
 -- Preview tokens.
 
 -- name: port_expose
--- params: session_id, tenant, port, name, token_hash, token_sealed, expires_seconds
+-- params: session_id, tenant, port, name, token_hash, token_sealed, expires_seconds, only_new
 -- Exposing again keeps the token and may change name and expiry; an expired
--- one gets the new token.  A deletion is waited for, or waits and ends it, too.
+-- one gets the new token.  With only_new one that is open stays as it is: no
+-- row.  A deletion is waited for, or waits and ends it, too.
 INSERT INTO port AS p (session_id, port, name, token_hash, token_sealed, expires_at)
 SELECT s.id, $3::int, $4, $5, $6, clock_timestamp() + make_interval(secs => $7::int)
   FROM session s
@@ -16,6 +17,7 @@ SELECT s.id, $3::int, $4, $5, $6, clock_timestamp() + make_interval(secs => $7::
                          THEN excluded.token_hash ELSE p.token_hash END,
        token_sealed = CASE WHEN p.expires_at <= clock_timestamp()
                            THEN excluded.token_sealed ELSE p.token_sealed END
+ WHERE NOT $8::boolean OR p.expires_at <= clock_timestamp()
 RETURNING port_json(p) AS json, xmax = 0 AS created;
 
 -- name: port_rotate
@@ -29,7 +31,7 @@ RETURNING port_json(p) AS json;
 -- name: port_list
 -- params: session_id, tenant
 -- No row: no such session.  One row with NULL: no ports.
-SELECT port_json(p) AS json
+SELECT CASE WHEN p.port IS NOT NULL THEN port_json(p) END AS json
   FROM session s LEFT JOIN port p ON p.session_id = s.id
  WHERE s.id = $1 AND s.tenant = $2
  ORDER BY p.port;

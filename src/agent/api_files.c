@@ -1,176 +1,170 @@
-/* api_files.c: POST api/write and api/read. */
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
+/* api_files.c: POST api/mkdir, delete, rename, move, list-files, exists. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "agent/base64.h"
+#include "agent/activity.h"
 #include "agent/files.h"
-#include "agent/mime.h"
+#include "agent/listing.h"
+#include "agent/move.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
-#include "common/clock.h"
+#include "agent/target.h"
 #include "common/mem.h"
-#include "common/utf8.h"
 
-enum {
-	WRITE_BODY_MAX = 48 * 1024 * 1024,
-	READ_BODY_MAX = 64 * 1024,
-	SMALL_BODY = 1024 * 1024
-};
-
-enum encoding { ENC_UTF8, ENC_UTF_8, ENC_BASE64, ENC_ABSENT = -1 };
-static const char *const ENCODINGS[] = { "utf8", "utf-8", "base64", NULL };
-
-struct file_body {
-	int encoding;
-};
-
-static const struct jfield FILE_BODY[] = {
-	JFIELD_ENUM("encoding", struct file_body, encoding, 0, ENCODINGS,
-	    "how content is encoded"),
-};
-
-/* The path as the caller wrote it, where that is, and the encoding. */
-struct target {
-	const char *path; /* borrowed from the body */
-	char where[FILES_PATH_MAX];
-	int encoding;
-};
-
+/* The body, and what its `path` means. */
 static int
-decode(struct call *c, const json_t *body, const char *operation,
-    struct target *t, struct err *e)
+take(struct call *c, const char *operation, json_t **body, struct target *t,
+    struct err *e)
 {
-	struct file_body b = { .encoding = ENC_ABSENT };
-	char shell[SHELL_NAME_MAX], cwd[SHELL_PATH_MAX];
-
-	if (scene_text(body, "path", 1, FILES_PATH_MAX - 1, &t->path, e) < 0)
+	if (scene_body(c, TARGET_BODY_MAX, body, e) < 0)
 		return -1;
-	scene_context(c,
-	    json_pack("{s:s, s:s}", "path", t->path, "operation", operation));
-	if (jfield_decode(body, FILE_BODY, ARRAY_LEN(FILE_BODY), J_LENIENT, &b,
-		e) < 0 ||
-	    scene_shell(c, body, shell, e) < 0)
-		return -1;
-	t->encoding = b.encoding;
-	shell_cwd(shell, cwd);
-	return files_resolve(cwd, t->path, t->where, e);
+	return target_take(c, *body, "path", operation, t, e);
 }
 
-/* ---- write */
+/* ---- directories */
 
-static int
-write_body(struct call *c, const json_t *body, struct err *e)
+struct dir_options {
+	int recursive;
+	int hidden;
+};
+
+static const struct jfield MKDIR[] = {
+	JFIELD("recursive", struct dir_options, recursive, J_BOOL, 0, 0, 1,
+	    "with its parents; one that is there will do"),
+};
+
+static const struct jfield LIST[] = {
+	JFIELD("recursive", struct dir_options, recursive, J_BOOL, 0, 0, 1,
+	    "also what is in its directories"),
+	JFIELD("includeHidden", struct dir_options, hidden, J_BOOL, 0, 0, 1,
+	    "also names that begin with a dot"),
+};
+
+int
+api_mkdir(struct call *c, struct err *e)
 {
-	auto_buf struct buf decoded = { 0 };
-	auto_json json_t *answer = NULL;
-	struct files_source from = { .fd = -1 };
-	const json_t *content = json_object_get(body, "content");
-	char at[CLOCK_ISO_MAX];
+	auto_json json_t *body = NULL;
+	struct dir_options o = { 0 };
 	struct target t;
 
-	if (decode(c, body, "file.write", &t, e) < 0)
+	if (take(c, "directory.create", &body, &t, e) < 0 ||
+	    jfield_decode(body, MKDIR, ARRAY_LEN(MKDIR), J_LENIENT, &o, e) < 0)
 		return -1;
-	if (!json_is_string(content))
-		return err_field(e, "content", "must be a string");
-	from.data = json_string_value(content);
-	from.len = json_string_length(content);
-	if (t.encoding == ENC_BASE64) {
-		if (!base64_decode(&decoded, from.data, from.len))
-			return err_field(e, "content", "is not valid base64");
-		from.data = decoded.data;
-		from.len = decoded.len;
+	if (files_make_dir(t.where, o.recursive, e) < 0) {
+		/* the container has no better word for these two */
+		if (e->kind == ERR_NOT_FOUND || e->kind == ERR_CONFLICT) {
+			e->kind = ERR_INTERNAL;
+			e->code = "filesystem_error";
+		}
+		return -1;
 	}
-	if (files_write(t.where, &from, -1, e) < 0)
-		return -1;
-	clock_iso(at);
-	answer = json_pack("{s:b, s:s, s:s}", "success", 1, "path", t.path,
-	    "timestamp", at);
-	call_reply(c, 200, answer);
+	target_reply(c, &t, json_pack("{s:b}", "recursive", o.recursive));
 	return 0;
 }
 
 int
-api_write(struct call *c, struct err *e)
+api_list_files(struct call *c, struct err *e)
 {
-	static pthread_mutex_t one_large = PTHREAD_MUTEX_INITIALIZER;
 	auto_json json_t *body = NULL;
-	int64_t len;
-	bool large =
-	    !str_to_int(call_param(c, "CONTENT_LENGTH"), 0, SMALL_BODY, &len);
-	int rc;
+	const json_t *options;
+	struct dir_options o = { 0 };
+	struct target t;
 
-	/* a large body is held several times over: one after the other */
-	if (large)
-		pthread_mutex_lock(&one_large);
-	rc = scene_body(c, WRITE_BODY_MAX, &body, e);
-	if (rc == 0)
-		rc = write_body(c, body, e);
-	json_release(&body);
-	if (large)
-		pthread_mutex_unlock(&one_large);
-	return rc;
+	if (take(c, "directory.list", &body, &t, e) < 0)
+		return -1;
+	options = json_object_get(body, "options");
+	if (options != NULL && !json_is_object(options))
+		return err_field(e, "options", "must be an object");
+	if (options != NULL &&
+	    jfield_decode(options, LIST, ARRAY_LEN(LIST), J_LENIENT, &o, e) < 0)
+		return -1;
+	return listing_reply(c,
+	    &(struct listing){ .path = t.path,
+		.where = t.where,
+		.recursive = o.recursive,
+		.hidden = o.hidden },
+	    e);
 }
 
-/* ---- read */
+/* ---- names */
 
-/* By hand rather than as one JSON value: content can be large. */
-static void
-reply_read(struct call *c, const struct target *t, const char *type,
-    bool base64, const struct buf *content)
+int
+api_delete(struct call *c, struct err *e)
 {
-	auto_buf struct buf text = { 0 };
-	char at[CLOCK_ISO_MAX];
+	auto_json json_t *body = NULL;
+	struct target t;
 
-	clock_iso(at);
-	buf_str(&text, "{\"success\":true,\"path\":\"");
-	utf8_json(&text, t->path, strlen(t->path));
-	buf_fmt(&text,
-	    "\",\"encoding\":\"%s\",\"isBinary\":%s,\"mimeType\":\"%s\","
-	    "\"size\":%zu,\"timestamp\":\"%s\",\"content\":\"",
-	    base64 ? "base64" : "utf-8",
-	    mime_is_text(type) && !base64 ? "false" : "true", type,
-	    content->len, at);
-	call_begin(c, 200, "application/json");
-	call_write(c, text.data, text.len);
-	text.len = 0;
-	if (base64) {
-		base64_encode(&text, content->data, content->len);
-		call_write(c, text.data != NULL ? text.data : "", text.len);
-	} else {
-		scene_write_text(c, content->data, content->len);
-	}
-	call_write(c, "\"}", 2);
+	if (take(c, "file.delete", &body, &t, e) < 0)
+		return -1;
+	if (unlink(t.where) < 0)
+		return files_fail(e, t.where);
+	target_reply(c, &t, NULL);
+	return 0;
+}
+
+/* Two names for the same. */
+static int
+relocate(struct call *c, const char *from_field, const char *to_field,
+    const char *operation, struct err *e)
+{
+	auto_json json_t *body = NULL;
+	struct target from, to;
+	int rc;
+
+	/* the context shows the source: it is taken last */
+	if (scene_body(c, TARGET_BODY_MAX, &body, e) < 0 ||
+	    target_take(c, body, to_field, operation, &to, e) < 0 ||
+	    target_take(c, body, from_field, operation, &from, e) < 0)
+		return -1;
+	/* between file systems it can take a while */
+	activity_begin(ACTIVITY_RUNNING);
+	rc = move_path(from.where, to.where, e);
+	activity_end(ACTIVITY_RUNNING);
+	if (rc < 0)
+		return -1;
+	target_reply(c, &from, json_pack("{s:s}", "newPath", to.path));
+	return 0;
 }
 
 int
-api_read(struct call *c, struct err *e)
+api_rename(struct call *c, struct err *e)
+{
+	return relocate(c, "oldPath", "newPath", "file.rename", e);
+}
+
+int
+api_move(struct call *c, struct err *e)
+{
+	return relocate(c, "sourcePath", "destinationPath", "file.move", e);
+}
+
+/* As test -e has it: what cannot be come at is not there. */
+static bool
+unreachable(int error)
+{
+	static const int ERRORS[] = { ENOENT, ENOTDIR, ELOOP, EACCES,
+		ENAMETOOLONG };
+
+	for (size_t i = 0; i < ARRAY_LEN(ERRORS); i++)
+		if (error == ERRORS[i])
+			return true;
+	return false;
+}
+
+int
+api_exists(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	auto_buf struct buf content = { 0 };
-	const char *type;
-	int64_t actual = 0;
 	struct target t;
-	bool base64;
+	struct stat st;
+	bool there;
 
-	if (scene_body(c, READ_BODY_MAX, &body, e) < 0 ||
-	    decode(c, body, "file.read", &t, e) < 0)
+	if (take(c, "file.stat", &body, &t, e) < 0)
 		return -1;
-	if (files_read(t.where, &content, &actual, e) < 0) {
-		if (e->kind == ERR_TOO_LARGE)
-			scene_context(c,
-			    json_pack("{s:s, s:s, s:i, s:I}", "path", t.path,
-				"operation", "file.read", "maxSize",
-				FILES_READ_MAX, "actualSize",
-				(json_int_t)actual));
-		return -1;
-	}
-	type = mime_of(t.where, content.data, content.len);
-	base64 = t.encoding == ENC_BASE64;
-	/* what is not UTF-8 would not survive as text */
-	if (t.encoding == ENC_ABSENT)
-		base64 = !mime_is_text(type) ||
-		    !utf8_valid(content.data, content.len);
-	reply_read(c, &t, type, base64, &content);
+	there = stat(t.where, &st) == 0;
+	if (!there && !unreachable(errno))
+		return files_fail(e, t.where);
+	target_reply(c, &t, json_pack("{s:b}", "exists", (int)there));
 	return 0;
 }

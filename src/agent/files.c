@@ -1,4 +1,4 @@
-/* files.c: reading and writing files of the session. */
+/* files.c: paths, errors and writing of the session's files. */
 #include "agent/files.h"
 
 #include <errno.h>
@@ -9,10 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/draft.h"
 #include "common/id.h"
 #include "common/mem.h"
 
-enum { CHUNK = 65536, LINKS_MAX = 40, NEW_MODE = 0644, NEW_DIR_MODE = 0755 };
+enum { CHUNK = 65536, LINKS_MAX = 40, NEW_DIR_MODE = 0755 };
 
 /* clang-format off */
 static const struct { int error; enum err_kind kind; const char *code; } ERRNOS[] = {
@@ -24,8 +25,11 @@ static const struct { int error; enum err_kind kind; const char *code; } ERRNOS[
 	{ ENOTDIR,      ERR_INVALID,   "not_directory" },
 	{ ENAMETOOLONG, ERR_INVALID,   "name_too_long" },
 	{ EEXIST,       ERR_CONFLICT,  "file_exists" },
+	{ ENOTEMPTY,    ERR_CONFLICT,  "file_exists" },
 	{ EBUSY,        ERR_CONFLICT,  "resource_busy" },
 	{ ETXTBSY,      ERR_CONFLICT,  "resource_busy" },
+	{ EAGAIN,       ERR_CONFLICT,  "resource_busy" }, /* a full fifo */
+	{ ENXIO,        ERR_CONFLICT,  "resource_busy" }, /* nobody reads it */
 	{ EFBIG,        ERR_TOO_LARGE, "file_too_large" },
 	{ ENOSPC,       ERR_INTERNAL,  "no_space" },
 	{ EDQUOT,       ERR_INTERNAL,  "no_space" },
@@ -36,9 +40,8 @@ static const struct { int error; enum err_kind kind; const char *code; } ERRNOS[
 };
 /* clang-format on */
 
-/* errno in the container's words. */
-static int
-fail(struct err *e, const char *path)
+int
+files_fail(struct err *e, const char *path)
 {
 	int saved = errno;
 
@@ -53,24 +56,55 @@ fail(struct err *e, const char *path)
 	return -1;
 }
 
+/* Appends the segments of `path` to out, of which *len bytes are used. */
+static bool
+add_segments(char out[FILES_PATH_MAX], size_t *len, const char *path)
+{
+	while (*(path += strspn(path, "/")) != '\0') {
+		size_t n = strcspn(path, "/");
+
+		if (n > 1 || path[0] != '.') {
+			if (*len + 1 + n >= FILES_PATH_MAX)
+				return false;
+			out[(*len)++] = '/';
+			memcpy(out + *len, path, n);
+			*len += n;
+		}
+		path += n;
+	}
+	return true;
+}
+
+/* Whether it ends with a slash, or as if: "dir/." */
+static bool
+says_directory(const char *path)
+{
+	size_t len = strlen(path);
+
+	if (len > 1 && path[len - 1] == '.' && path[len - 2] == '/')
+		return true;
+	return path[len - 1] == '/' || str_equal(path, ".");
+}
+
 int
 files_resolve(const char *cwd, const char *path, char out[FILES_PATH_MAX],
     struct err *e)
 {
-	int n;
+	size_t len = 0;
 
 	if (path[0] == '\0')
 		return err_field(e, "path", "must not be empty");
-	n = path[0] == '/' ? snprintf(out, FILES_PATH_MAX, "%s", path)
-			   : snprintf(out, FILES_PATH_MAX, "%s/%s", cwd, path);
-	if (n >= FILES_PATH_MAX)
+	if ((path[0] != '/' && !add_segments(out, &len, cwd)) ||
+	    !add_segments(out, &len, path) || len + 1 >= FILES_PATH_MAX)
 		return err_field(e, "path", "is too long");
+	if (len == 0 || says_directory(path))
+		out[len++] = '/';
+	out[len] = '\0';
 	return 0;
 }
 
-/* Follows the links at the end of the path, also to what is not there. */
-static int
-follow(char path[FILES_PATH_MAX], struct err *e)
+int
+files_follow(char path[FILES_PATH_MAX], struct err *e)
 {
 	for (int i = 0; i < LINKS_MAX; i++) {
 		char link[FILES_PATH_MAX], dir[FILES_PATH_MAX];
@@ -88,27 +122,66 @@ follow(char path[FILES_PATH_MAX], struct err *e)
 			return -1;
 	}
 	errno = ELOOP;
-	return fail(e, path);
+	return files_fail(e, path);
 }
 
-static int
-make_parents(const char *path, struct err *e)
+/* A directory is there, now if not before. */
+static bool
+have_dir(const char *path)
+{
+	struct stat st;
+	int saved;
+
+	if (mkdir(path, NEW_DIR_MODE) == 0)
+		return true;
+	saved = errno;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return true;
+	errno = saved;
+	return false;
+}
+
+int
+files_make_parents(const char *path, struct err *e)
 {
 	char dir[FILES_PATH_MAX];
 
-	str_copy(dir, sizeof(dir), path);
-	for (char *s = dir + 1; (s = strchr(s, '/')) != NULL; s++) {
+	if (!str_copy(dir, sizeof(dir), path))
+		return err_field(e, "path", "is too long");
+	for (char *s = dir; (s = strchr(s + 1, '/')) != NULL; *s = '/') {
 		*s = '\0';
-		if (mkdir(dir, NEW_DIR_MODE) < 0 && errno != EEXIST &&
-		    errno != EROFS && errno != EACCES && errno != EPERM)
-			return fail(e, dir);
-		*s = '/';
+		if (have_dir(dir))
+			continue;
+		if (errno == EEXIST)
+			errno = ENOTDIR;
+		return files_fail(e, dir);
 	}
 	return 0;
 }
 
-static int
-write_all(int fd, const char *data, size_t len)
+int
+files_make_dir(const char *path, bool parents, struct err *e)
+{
+	if (parents && files_make_parents(path, e) < 0)
+		return -1;
+	if (parents ? have_dir(path) : mkdir(path, NEW_DIR_MODE) == 0)
+		return 0;
+	return files_fail(e, path);
+}
+
+void
+files_beside(const char *path, char out[FILES_TEMP_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	char id[ID_REQUEST_LEN + 1];
+
+	id_random(id, ID_REQUEST_LEN);
+	snprintf(out, FILES_TEMP_MAX, "%.*s/.sl-%s", (int)(slash - path), path,
+	    id);
+}
+
+int
+files_put(int fd, const char *data, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(fd, data, len);
@@ -124,133 +197,34 @@ write_all(int fd, const char *data, size_t len)
 }
 
 static int
-copy(int fd, const struct files_source *from)
+copy(struct draft *d, const struct files_source *from, struct err *e)
 {
 	auto_free char *buf = NULL;
 
 	if (from->fd < 0)
-		return write_all(fd, from->data, from->len);
+		return draft_write(d, from->data, from->len, e);
 	buf = xmalloc(CHUNK);
 	for (;;) {
 		ssize_t n = read(from->fd, buf, CHUNK);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			return (int)n;
-		if (write_all(fd, buf, (size_t)n) < 0)
+		if (n < 0)
+			return files_fail(e, d->path);
+		if (n == 0)
+			return 0;
+		if (draft_write(d, buf, (size_t)n, e) < 0)
 			return -1;
 	}
-}
-
-/* A device or a fifo is written to, not replaced. */
-static int
-write_in_place(const char *path, const struct files_source *from, struct err *e)
-{
-	auto_fd int fd =
-	    open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-	if (fd < 0 || copy(fd, from) < 0)
-		return fail(e, path);
-	return 0;
-}
-
-static int
-replace(const char *path, const struct files_source *from, mode_t mode,
-    struct err *e)
-{
-	char temp[FILES_PATH_MAX + 32], id[ID_REQUEST_LEN + 1];
-	const char *slash = strrchr(path, '/');
-	auto_fd int fd = -1;
-
-	id_random(id, ID_REQUEST_LEN);
-	snprintf(temp, sizeof(temp), "%.*s/.sl-%s", (int)(slash - path), path,
-	    id);
-	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return fail(e, path);
-	if (copy(fd, from) < 0 || fchmod(fd, mode) < 0 ||
-	    rename(temp, path) < 0) {
-		fail(e, path);
-		unlink(temp);
-		return -1;
-	}
-	return 0;
 }
 
 int
 files_write(const char *path, const struct files_source *from, int mode,
     struct err *e)
 {
-	char target[FILES_PATH_MAX];
-	struct stat st;
+	auto_draft struct draft d = DRAFT_NONE;
 
-	if (!str_copy(target, sizeof(target), path))
-		return err_field(e, "path", "is too long");
-	if (follow(target, e) < 0)
+	if (draft_open(&d, path, mode, e) < 0 || copy(&d, from, e) < 0)
 		return -1;
-	if (target[strlen(target) - 1] == '/') {
-		errno = EISDIR;
-		return fail(e, path);
-	}
-	if (make_parents(target, e) < 0)
-		return -1;
-	if (stat(target, &st) < 0) {
-		if (errno != ENOENT)
-			return fail(e, path);
-		st = (struct stat){ .st_mode = S_IFREG | NEW_MODE };
-	}
-	if (S_ISDIR(st.st_mode)) {
-		errno = EISDIR;
-		return fail(e, path);
-	}
-	if (!S_ISREG(st.st_mode))
-		return write_in_place(target, from, e);
-	return replace(target, from,
-	    (mode >= 0 ? (mode_t)mode : st.st_mode) & 07777, e);
-}
-
-static int
-too_large(const char *path, int64_t actual, struct err *e)
-{
-	return err_set(e, ERR_TOO_LARGE, "file_too_large",
-	    "%.120s has %lld bytes; %d can be read at once", path,
-	    (long long)actual, FILES_READ_MAX);
-}
-
-int
-files_read(const char *path, struct buf *out, int64_t *actual, struct err *e)
-{
-	/* O_NONBLOCK: a fifo without a writer is empty, it does not wait */
-	auto_fd int fd =
-	    open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail(e, path);
-	if (S_ISDIR(st.st_mode)) {
-		errno = EISDIR;
-		return fail(e, path);
-	}
-	*actual = st.st_size;
-	if (*actual > FILES_READ_MAX)
-		return too_large(path, *actual, e);
-	if (*actual > 0)
-		buf_room(out, (size_t)*actual + 1);
-	for (;;) {
-		ssize_t n = read(fd, buf_room(out, CHUNK), CHUNK);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail(e, path);
-		if (n == 0)
-			break;
-		out->len += (size_t)n;
-		*actual = (int64_t)out->len;
-		if (*actual > FILES_READ_MAX)
-			return too_large(path, *actual, e);
-	}
-	out->data[out->len] = '\0';
-	return 0;
+	return draft_commit(&d, false, e);
 }

@@ -4,17 +4,25 @@ dist_man_MANS += src/agent/sandlease-agent.8
 
 AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
+	src/agent/api_archive.c \
+	src/agent/api_content.c \
 	src/agent/answers.c src/agent/answers.h \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
+	src/agent/api_raw.c \
+	src/agent/api_ports.c \
 	src/agent/api_process.c \
 	src/agent/api_process_logs.c \
 	src/agent/api_session.c \
 	src/agent/base64.c src/agent/base64.h \
+	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
+	src/agent/copy.c src/agent/copy.h \
 	src/agent/drain.c src/agent/drain.h \
+	src/agent/draft.c src/agent/draft.h \
+	src/agent/entity.c src/agent/entity.h \
 	src/agent/ending.c src/agent/ending.h \
 	src/agent/envset.c src/agent/envset.h \
 	src/agent/exec.c src/agent/exec.h \
@@ -25,9 +33,15 @@ AGENT_SOURCES = \
 	src/agent/interrupt.c src/agent/interrupt.h \
 	src/agent/launch.c src/agent/launch.h \
 	src/agent/lines.c src/agent/lines.h \
+	src/agent/listing.c src/agent/listing.h \
 	src/agent/loop.c src/agent/loop.h \
+	src/agent/loopback.c src/agent/loopback.h \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
+	src/agent/move.c src/agent/move.h \
+	src/agent/pack.c src/agent/pack.h \
+	src/agent/path_list.c src/agent/path_list.h \
+	src/agent/port_probe.c src/agent/port_probe.h \
 	src/agent/process.c src/agent/process.h \
 	src/agent/process_act.c src/agent/process_internal.h \
 	src/agent/process_run.c \
@@ -35,6 +49,7 @@ AGENT_SOURCES = \
 	src/agent/process_store.c src/agent/process_store.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pump.c src/agent/pump.h \
+	src/agent/rawpath.c src/agent/rawpath.h \
 	src/agent/relay.c src/agent/relay.h \
 	src/agent/relay_conn.c src/agent/relay_conn.h \
 	src/agent/relay_page.c src/agent/relay_page.h \
@@ -50,8 +65,13 @@ AGENT_SOURCES = \
 	src/agent/shell_state.c \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
+	src/agent/target.c src/agent/target.h \
+	src/agent/tree.c src/agent/tree.h \
+	src/agent/unpack.c \
 	src/agent/treeend.c src/agent/treeend.h \
 	src/agent/usage.c src/agent/usage.h \
+	src/agent/view.c src/agent/view.h \
+	src/agent/walk.c src/agent/walk.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \
 	src/agent/wrapper_ops.c
@@ -68,17 +88,22 @@ BUILT_SOURCES += src/agent/sysfilter_table.h
 CLEANFILES += src/agent/sysfilter_table.h
 src/agent/sysfilter_table.h: sysfilter_gen$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./sysfilter_gen > $@-t && mv $@-t $@
+## for `make sandlease-agent` alone, which BUILT_SOURCES does not serve
+src/agent/sysfilter.$(OBJEXT): src/agent/sysfilter_table.h
 
 libexec_PROGRAMS += sandlease-agent
-sandlease_agent_SOURCES = src/agent/main.c
+sandlease_agent_SOURCES = src/agent/main.c src/agent/sanitizers.c
 sandlease_agent_LDADD = libagent.a libweb.a libcommon.a \
-	$(FCGI_LIBS) $(JANSSON_LIBS) -lpthread
+	$(FCGI_LIBS) $(JANSSON_LIBS) $(ARCHIVE_LIBS) $(AGENT_ARCHIVE) -lpthread
 ## Static, because it runs inside other root file systems than ours.
-## Sanitizers cannot be linked so; that build is for unit tests.
+## Sanitizers cannot be linked so; that build is for unit tests and t/agent,
+## whose sandboxes have the host's libraries.
 if SANITIZE
 sandlease_agent_LDFLAGS = $(AM_LDFLAGS)
 else
 sandlease_agent_LDFLAGS = $(AM_LDFLAGS) $(AGENT_STATIC)
+## what is used of libarchive wants these three of the dozen it may want
+AGENT_ARCHIVE = -lacl -lzstd -lz
 endif
 ## -static-pie needs objects made for it (PIE_CFLAGS)
 AGENT_STATIC = `if test -n '$(PIE_CFLAGS)'; then echo -static-pie; else echo -static; fi` -Wl,--gc-sections

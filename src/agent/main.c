@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agent/init.h"
+#include "agent/pack.h"
 #include "agent/wrapper.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -14,6 +15,8 @@ static const char USAGE[] =
     "usage: sandlease-agent init --control-fd N --incarnation X --sandbox ID\n"
     "           [--log-level L] [--log-format F] [--log-kb N]\n"
     "       sandlease-agent wrapper\n"
+    "       sandlease-agent pack FORMAT NAME\n"
+    "       sandlease-agent unpack\n"
     "       sandlease-agent --version\n"
     "Started by Sandlease inside a sandbox; not by hand.\n";
 
@@ -147,5 +150,9 @@ main(int argc, char **argv)
 		return run_init(argc, argv);
 	if (argc == 2 && str_equal(argv[1], "wrapper"))
 		return wrapper_main();
+	if (argc == 4 && str_equal(argv[1], "pack"))
+		return pack_main(argv[2], argv[3]);
+	if (argc == 2 && str_equal(argv[1], "unpack"))
+		return unpack_main();
 	return usage();
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "common/mem.h"
 #include "common/str.h"
@@ -65,20 +66,44 @@ static const struct { const char *ext, *type; } BY_NAME[] = {
 	{ "pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation" },
 };
 
-static const struct { const char *magic; size_t len; const char *type; } BY_MAGIC[] = {
-	{ "\x89PNG\r\n\x1a\n", 8, "image/png" },
-	{ "\xff\xd8\xff", 3, "image/jpeg" },
-	{ "GIF8", 4, "image/gif" },
-	{ "%PDF-", 5, "application/pdf" },
-	{ "PK\x03\x04", 4, "application/zip" },
-	{ "\x1f\x8b", 2, "application/gzip" },
-	{ "BZh", 3, "application/x-bzip2" },
-	{ "\xfd" "7zXZ", 5, "application/x-xz" },
-	{ "\x28\xb5\x2f\xfd", 4, "application/zstd" },
-	{ "\x7f" "ELF", 4, "application/x-executable" },
-	{ "SQLite format 3", 15, "application/vnd.sqlite3" },
-	{ "#!", 2, "text/x-shellscript" },
-	{ "<?xml", 5, "application/xml" },
+static const struct {
+	size_t at;
+	const char *magic;
+	size_t len;
+	const char *type;
+	bool weak; /* a text may look so too: not if it is one */
+} BY_MAGIC[] = {
+	{ 0, "\x89PNG\r\n\x1a\n", 8, "image/png" },
+	{ 0, "\xff\xd8\xff", 3, "image/jpeg" },
+	{ 0, "GIF8", 4, "image/gif", true },
+	{ 8, "WEBP", 4, "image/webp", true },
+	{ 0, "II*\0", 4, "image/tiff" },
+	{ 0, "MM\0*", 4, "image/tiff" },
+	{ 0, "\0\0\1\0", 4, "image/x-icon" },
+	{ 8, "WAVE", 4, "audio/wav", true },
+	{ 0, "OggS", 4, "audio/ogg", true },
+	{ 0, "fLaC", 4, "audio/flac", true },
+	{ 0, "ID3", 3, "audio/mpeg", true },
+	{ 4, "ftyp", 4, "video/mp4", true },
+	{ 0, "\x1a\x45\xdf\xa3", 4, "video/webm" },
+	{ 0, "wOFF", 4, "font/woff", true },
+	{ 0, "wOF2", 4, "font/woff2", true },
+	{ 0, "%PDF-", 5, "application/pdf" },
+	{ 0, "PK\x03\x04", 4, "application/zip" },
+	{ 0, "\x1f\x8b", 2, "application/gzip" },
+	{ 0, "BZh", 3, "application/x-bzip2", true },
+	{ 0, "\xfd" "7zXZ", 5, "application/x-xz" },
+	{ 0, "\x28\xb5\x2f\xfd", 4, "application/zstd" },
+	{ 0, "7z\xbc\xaf\x27\x1c", 6, "application/x-7z-compressed" },
+	{ 257, "ustar", 5, "application/x-tar" },
+	{ 0, "\x7f" "ELF", 4, "application/x-executable" },
+	{ 0, "\0asm", 4, "application/wasm" },
+	{ 0, "PAR1", 4, "application/vnd.apache.parquet", true },
+	{ 0, "SQLite format 3", 15, "application/vnd.sqlite3" },
+	{ 0, "#!", 2, "text/x-shellscript" },
+	{ 0, "<?xml", 5, "application/xml" },
+	{ 0, "<!DOCTYPE html", 14, "text/html" },
+	{ 0, "<!doctype html", 14, "text/html" },
 };
 /* clang-format on */
 
@@ -97,24 +122,47 @@ by_name(const char *path)
 	return NULL;
 }
 
+static const char *
+by_magic(const char *data, size_t len, bool text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(BY_MAGIC); i++)
+		if (len >= BY_MAGIC[i].at + BY_MAGIC[i].len &&
+		    memcmp(data + BY_MAGIC[i].at, BY_MAGIC[i].magic,
+			BY_MAGIC[i].len) == 0 &&
+		    !(text && BY_MAGIC[i].weak))
+			return BY_MAGIC[i].type;
+	return NULL;
+}
+
 const char *
 mime_of(const char *path, const char *data, size_t len)
 {
 	const char *type = by_name(path);
 	size_t n = len < SNIFF_MAX ? len : SNIFF_MAX;
+	bool text;
 
 	if (type != NULL)
 		return type;
-	for (size_t i = 0; i < ARRAY_LEN(BY_MAGIC); i++)
-		if (n >= BY_MAGIC[i].len &&
-		    memcmp(data, BY_MAGIC[i].magic, BY_MAGIC[i].len) == 0)
-			return BY_MAGIC[i].type;
-	if (n > 0 && memchr(data, '\0', n) != NULL)
-		return "application/octet-stream";
 	/* the sniffed part may end inside a sequence */
-	if (n > 0 && !utf8_valid(data, utf8_whole(data, n)))
-		return "application/octet-stream";
-	return "text/plain";
+	text = n == 0 ||
+	    (memchr(data, '\0', n) == NULL &&
+		utf8_valid(data, utf8_whole(data, n)));
+	type = by_magic(data, n, text);
+	if (type != NULL)
+		return type;
+	return text ? "text/plain" : "application/octet-stream";
+}
+
+const char *
+mime_of_fd(const char *path, int fd)
+{
+	auto_free char *head = xmalloc(SNIFF_MAX);
+	ssize_t n = pread(fd, head, SNIFF_MAX, 0);
+	const char *type = by_name(path);
+
+	if (n >= 0 || type != NULL)
+		return mime_of(path, head, n > 0 ? (size_t)n : 0);
+	return "application/octet-stream"; /* a fifo does not say */
 }
 
 static bool

@@ -93,7 +93,7 @@ make_timer(struct process *p, int64_t ms, struct err *e)
 	struct itimerspec at = { .it_value = { .tv_sec = ms / 1000,
 				     .tv_nsec = ms % 1000 * 1000000 } };
 
-	if (ms == 0)
+	if (ms <= 0)
 		return 0;
 	activity_limit(clock_ms() + ms);
 	p->timer.fd =

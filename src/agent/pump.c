@@ -11,7 +11,9 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-enum { CHUNK = 32768, DRAIN_MS = 100, DRAIN_QUIET_MS = 10 };
+/* The reads of a drain that take no account of time: all that a pipe holds. */
+enum { CHUNK = 32768, FULL_READS = 2 * (1024 * 1024 / CHUNK) };
+enum { DRAIN_MS = 100, DRAIN_QUIET_MS = 10 };
 enum { AT_OUT, AT_ERR, AT_STATUS, AT_PROC, AT_SCRIPT, AT_WAKE, AT__MAX };
 
 /* Output says that a command is alive. */
@@ -137,7 +139,9 @@ pump_drain(struct pump *p)
 	auto_free char *buf = xmalloc(CHUNK);
 	int64_t end = clock_ms() + DRAIN_MS;
 
-	while ((p->out[0] >= 0 || p->out[1] >= 0) && clock_left_ms(end) > 0) {
+	for (int reads = 0; (p->out[0] >= 0 || p->out[1] >= 0) &&
+	     (reads < FULL_READS || clock_left_ms(end) > 0);
+	     reads++) {
 		struct pollfd f[2] = { { p->out[0], POLLIN, 0 },
 			{ p->out[1], POLLIN, 0 } };
 

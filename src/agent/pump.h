@@ -46,7 +46,10 @@ struct pump {
 
 enum pump_end pump_run(struct pump *p);
 
-/* Takes what is in the pipes, for at most 100 ms; 10 ms of quiet end it. */
+/*
+ * Takes what is in the pipes, however slow its reader is; 10 ms of quiet end
+ * it, and who goes on writing is heard for 100 ms.
+ */
 void pump_drain(struct pump *p);
 
 /*

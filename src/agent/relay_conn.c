@@ -1,10 +1,7 @@
 /* relay_conn.c: one relayed connection. */
 #include "agent/relay_conn.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -13,6 +10,7 @@
 
 #include "agent/activity.h"
 #include "agent/loop.h"
+#include "agent/loopback.h"
 #include "agent/relay_page.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -101,31 +99,6 @@ finish(struct conn *c)
 
 /* ---- connecting */
 
-static int
-connect_to(int port, enum phase how, int *fd)
-{
-	struct sockaddr_in a4 = { .sin_family = AF_INET,
-		.sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6,
-		.sin6_port = htons((uint16_t)port),
-		.sin6_addr = IN6ADDR_LOOPBACK_INIT };
-	bool v4 = how == CONNECTING_4;
-	int one = 1;
-
-	*fd = socket(v4 ? AF_INET : AF_INET6,
-	    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*fd < 0)
-		return -1;
-	setsockopt(*fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (connect(*fd, v4 ? (void *)&a4 : (void *)&a6,
-		v4 ? sizeof(a4) : sizeof(a6)) == 0 ||
-	    errno == EINPROGRESS)
-		return 0;
-	close(take_fd(fd));
-	return -1;
-}
-
 static void
 give_up(struct conn *c)
 {
@@ -142,7 +115,9 @@ try_connect(struct conn *c, enum phase how)
 
 	for (; how <= CONNECTING_6; how++) {
 		close_end(server);
-		if (connect_to(c->port, how, &server->fd) == 0 &&
+		server->fd = loopback_connect(c->port,
+		    how == CONNECTING_4 ? AF_INET : AF_INET6);
+		if (server->fd >= 0 &&
 		    loop_watch(server->fd, EPOLLOUT, &server->item) == 0) {
 			c->phase = how;
 			return;
@@ -303,12 +278,7 @@ copy(struct conn *c, enum side at, uint32_t events)
 static void
 connected(struct conn *c)
 {
-	int error = 0;
-	socklen_t len = sizeof(error);
-
-	if (getsockopt(c->end[SERVER].fd, SOL_SOCKET, SO_ERROR, &error, &len) <
-		0 ||
-	    error != 0) {
+	if (loopback_error(c->end[SERVER].fd) != 0) {
 		try_connect(c, c->phase + 1);
 		return;
 	}
@@ -349,7 +319,7 @@ read_head(struct conn *c)
 	e->until += (size_t)n;
 	whole = memmem(e->data, e->until, "\r\n\r\n", 4) != NULL;
 	if (whole || e->until == HEAD_MAX)
-		make_page(c, relay_page_upgrades(e->data, e->until));
+		make_page(c, relay_page_for_programs(e->data, e->until));
 }
 
 static void

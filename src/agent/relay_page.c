@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/mem.h"
 
 enum { STATE_LISTEN = 0x0a, TABLE_MAX = 256 * 1024 };
@@ -71,33 +72,46 @@ relay_page_ports(struct port_list *out)
 	read_table("/proc/self/net/tcp6", out);
 }
 
-bool
-relay_page_upgrades(const char *head, size_t len)
+/* True when a line of the head begins so. */
+static bool
+has_line(const char *head, size_t len, const char *start)
 {
-	static const char NAME[] = "upgrade:";
 	const char *end = head + len;
+	size_t want = strlen(start);
 
 	for (const char *line = head; line != NULL && line < end;) {
 		const char *next = memchr(line, '\n', (size_t)(end - line));
 
-		if ((size_t)(end - line) >= sizeof(NAME) - 1 &&
-		    strncasecmp(line, NAME, sizeof(NAME) - 1) == 0)
+		if ((size_t)(end - line) >= want &&
+		    strncasecmp(line, start, want) == 0)
 			return true;
 		line = next != NULL ? next + 1 : NULL;
 	}
 	return false;
 }
 
+bool
+relay_page_for_programs(const char *head, size_t len)
+{
+	return has_line(head, len, "upgrade:") ||
+	    has_line(head, len, "x-forwarded-prefix: /v1/");
+}
+
 static void
 put_json(struct buf *to, int port, const struct port_list *l)
 {
+	char at[CLOCK_ISO_MAX];
+
+	clock_iso(at);
 	buf_fmt(to,
-	    "{\"error\":\"Nothing listens on port %d\","
-	    "\"code\":\"SERVICE_NOT_RESPONDING\",\"port\":%d,\"listening\":[",
-	    port, port);
+	    "{\"error\":\"Proxy error\",\"code\":\"SERVICE_NOT_RESPONDING\","
+	    "\"message\":\"Nothing listens on port %d\",\"port\":%d,"
+	    "\"httpStatus\":502,\"timestamp\":\"%s\",\"context\":{"
+	    "\"port\":%d,\"listening\":[",
+	    port, port, at, port);
 	for (size_t i = 0; i < l->count; i++)
 		buf_fmt(to, "%s%d", i > 0 ? "," : "", l->port[i]);
-	buf_str(to, "]}\n");
+	buf_str(to, "]}}\n");
 }
 
 static void

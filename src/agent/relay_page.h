@@ -2,7 +2,7 @@
  * relay_page.h: what is said when nothing listens on an exposed port.
  *
  * A complete HTTP/1.1 502: a page for people that names the ports that do
- * listen, JSON for a request that wants to upgrade.
+ * listen, JSON for programs.
  */
 #ifndef SANDLEASE_AGENT_RELAY_PAGE_H
 #define SANDLEASE_AGENT_RELAY_PAGE_H
@@ -25,8 +25,11 @@ void relay_page_parse(const char *text, struct port_list *out);
 /* The ports that listen here and now. */
 void relay_page_ports(struct port_list *out);
 
-/* True when a request's head asks for an upgrade. */
-bool relay_page_upgrades(const char *head, size_t len);
+/*
+ * True when a request's head asks for an upgrade, or came by proxy/{port} of
+ * the API: nginx says so by the prefix it took off.
+ */
+bool relay_page_for_programs(const char *head, size_t len);
 
 /* The whole response. */
 void relay_page_write(struct buf *to, int port, bool json,

@@ -1,11 +1,15 @@
 /* routes.c: the data plane of one session on one page. */
 #include "agent/routes.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/activity.h"
+#include "agent/envset.h"
+#include "agent/path_list.h"
 #include "agent/scene.h"
+#include "agent/serve.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -56,28 +60,79 @@ version(struct call *c, struct err *e)
 	return 0;
 }
 
+static const char *
+session_path(char *const *envp)
+{
+	static const char NAME[] = "PATH=";
+
+	for (; *envp != NULL; envp++)
+		if (str_starts(*envp, NAME))
+			return *envp + sizeof(NAME) - 1;
+	return "";
+}
+
+static int
+commands(struct call *c, struct err *e)
+{
+	auto_path_list struct path_list list = { 0 };
+	auto_json json_t *names = json_array(), *body = NULL;
+	auto_free char **envp = NULL;
+	char at[CLOCK_ISO_MAX];
+	int64_t seq;
+
+	(void)e;
+	envp = envset_envp(&seq);
+	path_list_read(session_path(envp), &list);
+	for (size_t i = 0; i < list.count; i++)
+		json_array_append_new(names, json_string(list.name[i]));
+	clock_iso(at);
+	body =
+	    json_pack("{s:b, s:O, s:I, s:s}", "success", 1, "availableCommands",
+		names, "count", (json_int_t)list.count, "timestamp", at);
+	call_reply(c, 200, body);
+	return 0;
+}
+
+/* In the column `access`: it stays open for as long as its client likes. */
+enum { STREAM = 1 };
+
 /* clang-format off */
 static const struct route ROUTES[] = {
-	{ "GET",  "/",                   0, greeting           },
-	{ "GET",  "/api/ping",           0, ping               },
-	{ "GET",  "/api/version",        0, version            },
-	{ "POST", "/api/session/create", 0, api_session_create },
-	{ "GET",  "/api/session/list",   0, api_session_list   },
-	{ "POST", "/api/session/delete", 0, api_session_delete },
-	{ "POST", "/api/execute",        0, api_execute        },
-	{ "POST", "/api/execute/stream", 0, api_execute_stream },
-	{ "POST",   "/api/process/start",       0, api_process_start    },
-	{ "GET",    "/api/process/list",        0, api_process_list     },
-	{ "DELETE", "/api/process/kill-all",    0, api_process_kill_all },
-	{ "POST",   "/api/process/cleanup",     0, api_process_cleanup  },
-	{ "GET",    "/api/process/:id",         0, api_process_get      },
-	{ "DELETE", "/api/process/:id",         0, api_process_kill     },
-	{ "GET",    "/api/process/:id/logs",    0, api_process_logs     },
-	{ "GET",    "/api/process/:id/stream",  0, api_process_stream   },
-	{ "POST",   "/api/process/:id/input",   0, api_process_input    },
-	{ "POST",   "/api/process/:id/signal",  0, api_process_signal   },
-	{ "POST", "/api/write",          0, api_write          },
-	{ "POST", "/api/read",           0, api_read           },
+	{ "GET",    "/",                        0,      greeting             },
+	{ "GET",    "/api/ping",                0,      ping                 },
+	{ "GET",    "/api/version",             0,      version              },
+	{ "GET",    "/api/commands",            0,      commands             },
+	{ "POST",   "/api/session/create",      0,      api_session_create   },
+	{ "GET",    "/api/session/list",        0,      api_session_list     },
+	{ "POST",   "/api/session/delete",      0,      api_session_delete   },
+	{ "POST",   "/api/execute",             0,      api_execute          },
+	{ "POST",   "/api/execute/stream",      STREAM, api_execute_stream   },
+	{ "POST",   "/api/process/start",       0,      api_process_start    },
+	{ "GET",    "/api/process/list",        0,      api_process_list     },
+	{ "DELETE", "/api/process/kill-all",    0,      api_process_kill_all },
+	{ "POST",   "/api/process/cleanup",     0,      api_process_cleanup  },
+	{ "GET",    "/api/process/:id",         0,      api_process_get      },
+	{ "DELETE", "/api/process/:id",         0,      api_process_kill     },
+	{ "GET",    "/api/process/:id/logs",    0,      api_process_logs     },
+	{ "GET",    "/api/process/:id/stream",  STREAM, api_process_stream   },
+	{ "POST",   "/api/process/:id/input",   0,      api_process_input    },
+	{ "POST",   "/api/process/:id/signal",  0,      api_process_signal   },
+	{ "POST",   "/api/mkdir",               0,      api_mkdir            },
+	{ "POST",   "/api/write",               0,      api_write            },
+	{ "POST",   "/api/read",                0,      api_read             },
+	{ "POST",   "/api/read/stream",         STREAM, api_read_stream      },
+	{ "POST",   "/api/delete",              0,      api_delete           },
+	{ "POST",   "/api/rename",              0,      api_rename           },
+	{ "POST",   "/api/move",                0,      api_move             },
+	{ "POST",   "/api/list-files",          0,      api_list_files       },
+	{ "POST",   "/api/exists",              0,      api_exists           },
+	{ "POST",   "/api/port-check",          0,      api_port_check       },
+	{ "POST",   "/api/port-watch",          STREAM, api_port_watch       },
+	{ "GET",    "/files/*",                 STREAM, api_raw_get          },
+	{ "PUT",    "/files/*",                 STREAM, api_raw_put          },
+	{ "DELETE", "/files/*",                 0,      api_raw_delete       },
+	{ "GET",    "/archive/*",               STREAM, api_archive_get      },
+	{ "PUT",    "/archive/*",               STREAM, api_archive_put      },
 };
 /* clang-format on */
 
@@ -101,15 +156,44 @@ below_prefix(const char *path)
 	return path[len] == '/' ? path + len : NULL;
 }
 
+/*
+ * nginx has routed by its own reading, in which dots are resolved; the raw one
+ * must agree whose session it is and which of its routes.
+ */
+static bool
+means_the_same(const char *raw, const char *path)
+{
+	const char *below = below_prefix(raw);
+	size_t len = 1 + strcspn(path + 1, "/");
+
+	return below != NULL && strncmp(below, path, len) == 0 &&
+	    len == 1 + strcspn(below + 1, "/?");
+}
+
+static int
+handle_stream(const struct route *r, struct call *c, struct err *e)
+{
+	static atomic_int open;
+	int rc;
+
+	if (atomic_fetch_add(&open, 1) < SERVE_STREAMS_MAX)
+		rc = r->handle(c, e);
+	else
+		rc = err_set(e, ERR_LIMITED, "too_many_streams",
+		    "the session has %d streams whose commands run; end some",
+		    SERVE_STREAMS_MAX);
+	atomic_fetch_sub(&open, 1);
+	return rc;
+}
+
 static int
 dispatch(struct call *c, struct err *e)
 {
 	const char *path = below_prefix(c->path);
 	const struct route *r;
 
-	/* nginx has routed by its own reading; the raw one must agree */
 	if (path == NULL ||
-	    below_prefix(call_param(c, "REQUEST_URI")) == NULL ||
+	    !means_the_same(call_param(c, "REQUEST_URI"), path) ||
 	    !str_equal(call_param(c, "SL_SESSION"), session))
 		return err_set(e, ERR_INVALID, "validation_failed",
 		    "the request is not for this session");
@@ -121,24 +205,15 @@ dispatch(struct call *c, struct err *e)
 			    "The requested endpoint was not found");
 		return -1;
 	}
-	return r->handle(c, e);
+	return r->access == STREAM ? handle_stream(r, c, e) : r->handle(c, e);
 }
 
 static void
 refuse(struct call *c, struct scene *s, struct err *e)
 {
-	if (e->field[0] != '\0') {
-		auto_json json_t *one = json_pack("{s:s, s:s, s:s}", "field",
-		    e->field, "message", e->msg, "code", "invalid");
-		auto_json json_t *all = json_pack("[O]", one);
-
-		if (s->context == NULL)
-			s->context = json_object();
-		json_object_set(s->context, "validationErrors", all);
-		err_wrap(e, "%s", e->field);
-	}
 	if (err_status(e) >= 500)
 		log_err(LOG_INFO, "call_failed", e);
+	call_skip_body(c, SCENE_SKIP_MAX);
 	reply_container_error(c, e, s->context);
 }
 

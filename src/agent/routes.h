@@ -30,8 +30,22 @@ int api_process_stream(struct call *c, struct err *e);
 int api_process_cleanup(struct call *c, struct err *e);
 int api_process_input(struct call *c, struct err *e);
 int api_process_signal(struct call *c, struct err *e);
+int api_mkdir(struct call *c, struct err *e);
 int api_write(struct call *c, struct err *e);
 int api_read(struct call *c, struct err *e);
+int api_read_stream(struct call *c, struct err *e);
+int api_delete(struct call *c, struct err *e);
+int api_rename(struct call *c, struct err *e);
+int api_move(struct call *c, struct err *e);
+int api_list_files(struct call *c, struct err *e);
+int api_exists(struct call *c, struct err *e);
+int api_raw_get(struct call *c, struct err *e);
+int api_raw_put(struct call *c, struct err *e);
+int api_raw_delete(struct call *c, struct err *e);
+int api_archive_get(struct call *c, struct err *e);
+int api_archive_put(struct call *c, struct err *e);
+int api_port_check(struct call *c, struct err *e);
+int api_port_watch(struct call *c, struct err *e);
 
 /* What these share: the process that the path names, held; starting one. */
 int api_process_find(struct call *c, struct process **out, struct err *e)

@@ -7,7 +7,7 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 
-enum { DEPTH_MAX = 32, PIECE = 16384, DISCARD_MAX = 256 * 1024 * 1024 };
+enum { DEPTH_MAX = 32, PIECE = 16384 };
 
 void
 scene_context(struct call *c, json_t *context)
@@ -58,21 +58,16 @@ drop_nulls(json_t *o)
 	}
 }
 
-/*
- * What is left of a body that is refused is read all the same: closing with
- * bytes unread would tear the answer out of nginx's hands.
- */
+/* How large a body that is too large is; told, or counted. */
 static void
-discard_body(struct call *c)
+note_size(struct call *c, size_t had)
 {
-	auto_free char *buf = xmalloc(PIECE);
-	size_t total = 0;
-	ssize_t n;
+	struct scene *s = c->context;
 
-	do {
-		n = c->io->read(c->io_ctx, buf, PIECE);
-		total += n > 0 ? (size_t)n : 0;
-	} while (n > 0 && total < DISCARD_MAX);
+	if (!str_to_int(call_param(c, "CONTENT_LENGTH"), 0, INT64_MAX,
+		&s->body_bytes))
+		s->body_bytes =
+		    (int64_t)(had + call_skip_body(c, SCENE_SKIP_MAX));
 }
 
 int
@@ -84,7 +79,7 @@ scene_body(struct call *c, size_t max, json_t **out, struct err *e)
 		if (e->kind == ERR_INVALID)
 			e->code = "validation_failed";
 		if (e->kind == ERR_TOO_LARGE)
-			discard_body(c);
+			note_size(c, text.len);
 		return -1;
 	}
 	if (!scene_depth_ok(text.data, text.len, DEPTH_MAX))

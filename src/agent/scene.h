@@ -13,9 +13,13 @@
 #include "common/json.h"
 #include "web/call.h"
 
+/* Of a body that is refused: so much is read all the same. */
+enum { SCENE_SKIP_MAX = 256 * 1024 * 1024 };
+
 /* call.context of every call here. */
 struct scene {
-	json_t *context; /* owned; shown with an error, NULL: {} */
+	json_t *context;    /* owned; shown with an error, NULL: {} */
+	int64_t body_bytes; /* of a body that was too large */
 };
 
 /* Replaces the context by `context`, which is taken over. */

@@ -10,7 +10,7 @@
 
 #include "web/server.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { STACK_BYTES = 1024 * 1024 }; /* its frames are many times larger */
 #else
 enum { STACK_BYTES = 128 * 1024 };

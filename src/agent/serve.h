@@ -3,7 +3,8 @@
  *
  * Each is a FastCGI accept loop on the same listening socket.  There is
  * always one that waits, up to SERVE_THREADS_MAX; those that a burst has
- * made end when it is over.
+ * made end when it is over.  Streams, which may stay for hours, have at most
+ * SERVE_STREAMS_MAX of them, so that other calls find one.
  */
 #ifndef SANDLEASE_AGENT_SERVE_H
 #define SANDLEASE_AGENT_SERVE_H
@@ -11,7 +12,11 @@
 #include "common/err.h"
 #include "web/call.h"
 
-enum { SERVE_THREADS_MAX = 512, SERVE_THREADS_MIN = 8 };
+enum {
+	SERVE_THREADS_MAX = 512,
+	SERVE_STREAMS_MAX = 400,
+	SERVE_THREADS_MIN = 8
+};
 
 typedef void serve_fn(struct call *c);
 

@@ -11,34 +11,17 @@
 #include <unistd.h>
 
 #include "agent/proctree.h"
+#include "agent/walk.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 
 enum {
-	OPEN_MAX = 32, /* directories at once */
 	ENTRIES_MAX = 1000 * 1000,
 	BUDGET_MS = 2000,
 	SEEN_MAX = 1024,
 	PATH_BYTES = 256,
 	BLOCK_BYTES = 512 /* st_blocks counts these, whatever the file system */
-};
-
-/*
- * A directory on the way down.  Of a tree that is deeper than OPEN_MAX the upper
- * ones are closed meanwhile: depth costs memory only, within the budget.
- */
-struct level {
-	DIR *dir;  /* NULL: closed */
-	ino_t ino; /* ... and what it was */
-	long at;   /* ... and how much of it has been read */
-};
-
-struct walk {
-	struct level *level;
-	size_t depth, room;
-	dev_t device;
-	struct usage *u;
 };
 
 /* Each name of a file with several has its share. */
@@ -51,121 +34,48 @@ share_of(const struct stat *st)
 }
 
 static void
-put_aside(struct level *l)
+count(struct walk *w, enum walk_step step, dev_t device, struct usage *u)
 {
-	struct stat st = { 0 };
+	bool seen = step == WALK_ENTRY;
 
-	(void)!fstat(dirfd(l->dir), &st); /* no directory has number 0 */
-	l->ino = st.st_ino;
-	l->at = telldir(l->dir);
-	closedir(TAKE(l->dir));
-}
-
-/* By the way up from the one below; a tenant who moves things may bend that. */
-static bool
-take_up(const struct walk *w, struct level *l, int below)
-{
-	int fd = openat(below, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != w->device ||
-	    st.st_ino != l->ino || (l->dir = fdopendir(fd)) == NULL) {
-		mem_close_fd(&fd);
-		return false;
-	}
-	seekdir(l->dir, l->at);
-	return true;
-}
-
-static void
-enter(struct walk *w, int at, const char *name)
-{
-	int fd =
-	    openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-
-	if (d == NULL) {
-		/* one that is gone meanwhile is no secret */
-		w->u->whole = w->u->whole && errno == ENOENT;
-		mem_close_fd(&fd);
+	if (seen && w->st.st_dev != device)
 		return;
+	if (seen) {
+		u->bytes += share_of(&w->st);
+		seen = !S_ISDIR(w->st.st_mode) || walk_enter(w) == 0;
 	}
-	if (w->depth == w->room) {
-		w->room = 2 * w->room + OPEN_MAX;
-		w->level = xrealloc(w->level, w->room * sizeof(*w->level));
-	}
-	w->level[w->depth++] = (struct level){ .dir = d };
-	if (w->depth > OPEN_MAX)
-		put_aside(&w->level[w->depth - 1 - OPEN_MAX]);
-}
-
-static void
-abandon(struct walk *w)
-{
-	w->u->whole = false;
-	while (w->depth > 0)
-		if (w->level[--w->depth].dir != NULL)
-			closedir(w->level[w->depth].dir);
-}
-
-static void
-leave(struct walk *w)
-{
-	struct level *l = &w->level[w->depth - 1];
-
-	if (w->depth > 1 && l[-1].dir == NULL &&
-	    !take_up(w, &l[-1], dirfd(l->dir))) {
-		abandon(w);
-		return;
-	}
-	closedir(l->dir);
-	w->depth--;
-}
-
-static void
-count(struct walk *w, int at, const char *name)
-{
-	struct stat st;
-
-	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-		w->u->whole = w->u->whole && errno == ENOENT;
-		return;
-	}
-	if (st.st_dev != w->device)
-		return;
-	w->u->bytes += share_of(&st);
-	if (S_ISDIR(st.st_mode))
-		enter(w, at, name);
+	/* one that is gone meanwhile is no secret */
+	u->whole = u->whole && (seen || errno == ENOENT);
 }
 
 void
 usage_tree(const char *path, struct usage *u)
 {
-	struct walk w = { .u = u };
+	auto_walk struct walk w = { 0 };
 	struct stat st;
+	enum walk_step step;
 
 	if (lstat(path, &st) < 0) {
 		u->whole = false;
 		return;
 	}
-	w.device = st.st_dev;
-	enter(&w, AT_FDCWD, path);
-	while (w.depth > 0) {
-		DIR *d = w.level[w.depth - 1].dir;
-		const struct dirent *entry = readdir(d);
-
-		if (clock_left_ms(u->until) == 0 ||
-		    (entry != NULL && u->entries == 0)) {
-			abandon(&w);
-		} else if (entry == NULL) {
-			leave(&w);
-		} else if (!str_equal(entry->d_name, ".") &&
-		    !str_equal(entry->d_name, "..")) {
-			u->entries--;
-			count(&w, dirfd(d), entry->d_name);
-		}
+	if (walk_open(&w,
+		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) <
+	    0) {
+		u->whole = u->whole && errno == ENOENT;
+		return;
 	}
-	free(w.level);
+	while ((step = walk_next(&w)) != WALK_END) {
+		if (step == WALK_LEFT)
+			continue;
+		if (step == WALK_LOST || u->entries == 0 ||
+		    clock_left_ms(u->until) == 0) {
+			u->whole = false;
+			return;
+		}
+		u->entries--;
+		count(&w, step, st.st_dev, u);
+	}
 }
 
 /* Files that were counted already: processes inherit them from each other. */

@@ -11,7 +11,7 @@
 #include "store/store.h"
 #include "web/call.h"
 
-enum pool { POOL_API, POOL_AUTH, POOL__MAX };
+enum pool { POOL_API, POOL_AUTH, POOL_STREAM, POOL__MAX };
 
 struct share; /* which org holds which worker; see share.h */
 

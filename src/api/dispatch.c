@@ -7,12 +7,12 @@
 #include "api/access.h"
 #include "api/app.h"
 #include "api/audit.h"
+#include "api/dress.h"
 #include "api/gate.h"
 #include "api/routes.h"
 #include "api/share.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "web/reply.h"
 
 struct control *
 app_control(struct call *c, struct err *e)
@@ -67,22 +67,44 @@ note_refusal(struct call *c, const struct err *e)
 }
 
 static void
+refuse_container(struct call *c, struct err *e)
+{
+	if (str_equal(e->code, "not_found"))
+		err_set(e, ERR_NOT_FOUND, "unknown_error",
+		    "The requested endpoint was not found");
+	dress_container(c, e, e->code);
+}
+
+/* What is asked for, and how a refusal is told there. */
+struct surface {
+	const struct route *routes;
+	const size_t *count;
+	void (*refuse)(struct call *c, struct err *e);
+};
+
+static const struct surface NATIVE = { ROUTES, &ROUTE_COUNT, dress_native };
+static const struct surface CONTAINER = { CONTAINER_ROUTES,
+	&CONTAINER_ROUTE_COUNT, refuse_container };
+
+static void
 handle(struct call *c)
 {
+	/* nginx knows which of its locations it was */
+	const struct surface *s = str_equal(call_param(c, "SL_SURFACE"), "data")
+	    ? &CONTAINER
+	    : &NATIVE;
 	const struct route *route;
 	struct err e = { 0 };
 
-	route = router_match(ROUTES, ROUTE_COUNT, c, &e);
+	route = router_match(s->routes, *s->count, c, &e);
 	if (route == NULL ||
 	    access_check(c, (enum access)route->access, &e) < 0 ||
 	    check_id(c, &e) < 0 || route->handle(c, &e) < 0) {
-		if (err_status(&e) >= 500)
-			log_err(LOG_ERROR, "request_failed", &e);
 		note_refusal(c, &e);
-		if (c->status != 0)
-			return; /* an answer has begun: too late for another */
-		app_hide_details(c, &e);
-		reply_problem(c, &e);
+		if (c->status == 0)
+			s->refuse(c, &e);
+		else /* an answer has begun: too late for another */
+			log_err(LOG_ERROR, "request_failed", &e);
 	}
 }
 

@@ -4,10 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/access.h"
 #include "api/app.h"
 #include "api/audit.h"
+#include "api/dress.h"
 #include "api/share.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -34,6 +36,8 @@ static const struct refusal REFUSALS[] = {
 	{ "session_failed",       ERR_CONFLICT,        "the session could not be started; resume or delete it" },
 	{ "session_asleep",       ERR_CONFLICT,        "the session does not run, and a probe does not start it" },
 	{ "session_lost",         ERR_GONE,            "the session's files are gone; it can only be deleted" },
+	{ "validation_failed",    ERR_INVALID,         "the request is not for this session" },
+	{ "port_not_exposed",     ERR_NOT_FOUND,       "the port is not exposed" },
 	{ "session_frozen",       ERR_UNAVAILABLE,     "the host's disk is nearly full: the session is frozen until there is room" },
 	{ "invalid_token",        ERR_NOT_FOUND,       "Access denied: Invalid token or port not exposed" },
 	{ "stale_preview_url",    ERR_GONE,            "Preview URL is stale because the sandbox runtime is not active" },
@@ -115,11 +119,62 @@ answer_unready(struct call *c, const char *state)
 		say_wake(c);
 }
 
+/* A WebSocket begins as a GET, and then anything may be said on it. */
 static bool
 reads_only(const struct call *c)
 {
-	return str_equal(c->method, "GET") || str_equal(c->method, "HEAD");
+	return (str_equal(c->method, "GET") || str_equal(c->method, "HEAD")) &&
+	    strcasecmp(call_param(c, "HTTP_UPGRADE"), "websocket") != 0;
 }
+
+/* ---- proxy/{port}: nginx names the port */
+
+static bool
+is_proxied(const struct call *c)
+{
+	return call_param(c, "SL_PORT")[0] != '\0';
+}
+
+/* What no port can be written like is port 0, which nobody exposes. */
+static const char *
+proxied_port(const struct call *c)
+{
+	const char *port = call_param(c, "SL_PORT");
+	int64_t n;
+
+	if (!is_proxied(c))
+		return "";
+	return port[0] != '0' && str_to_int(port, 1, 65535, &n) ? port : "0";
+}
+
+/*
+ * nginx has routed by its own reading of the path; the app gets the rest of
+ * the raw one, so that must agree.
+ */
+static bool
+raw_path_agrees(const struct call *c)
+{
+	auto_free char *prefix = xasprintf("/v1/sessions/%s/proxy/%s",
+	    call_param(c, "SL_SESSION"), call_param(c, "SL_PORT"));
+	const char *uri = call_param(c, "REQUEST_URI");
+
+	/* up to a slash, the query or its end */
+	return str_starts(uri, prefix) &&
+	    strchr("/?", uri[strlen(prefix)]) != NULL;
+}
+
+/* Why not, or NULL. */
+static const char *
+refuse_proxied(const struct call *c, const struct rows *r)
+{
+	if (!is_proxied(c))
+		return NULL;
+	if (!raw_path_agrees(c))
+		return "validation_failed";
+	return rows_bool(r, 0, "exposed") ? NULL : "port_not_exposed";
+}
+
+/* ---- may it? */
 
 static void
 auth_session(struct call *c)
@@ -145,7 +200,8 @@ auth_session(struct call *c)
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_SESSION, &r, &e, k.hash,
 		k.is_login ? "true" : "false", id, every,
-		is_probe(c) ? "true" : "false", c->trace_id) < 0)
+		is_probe(c) ? "true" : "false", c->trace_id,
+		proxied_port(c)) < 0)
 		say_unavailable(c, &e);
 	else if (rows_null(r, 0, "scope"))
 		deny_key(c, &k);
@@ -154,9 +210,11 @@ auth_session(struct call *c)
 		deny(c, "forbidden");
 	else if (rows_null(r, 0, "state"))
 		deny_session(c, id, &k);
+	else if (refuse_proxied(c, r) != NULL)
+		deny(c, refuse_proxied(c, r));
 	else if (str_equal(rows_text(r, 0, "state"), "ready") &&
 	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
-		admit(c, id, rows_int(r, 0, "generation"), "");
+		admit(c, id, rows_int(r, 0, "generation"), proxied_port(c));
 	else
 		answer_unready(c, rows_text(r, 0, "state"));
 }
@@ -217,34 +275,6 @@ auth_preview(struct call *c)
 }
 
 static void
-reply_preview(struct call *c, struct err *e)
-{
-	if (err_status(e) >= 500)
-		log_err(LOG_WARN, "preview", e);
-	app_hide_details(c, e);
-	reply_preview_error(c, e);
-}
-
-/* On the data plane everything that will pass is one code to the SDKs. */
-static void
-reply_unavailable(struct call *c, struct err *e, const char *reason)
-{
-	auto_json json_t *context =
-	    json_pack("{s:s, s:b}", "reason", reason, "retryable", 1);
-
-	if (e->kind >= ERR_INTERNAL)
-		log_err(LOG_ERROR, "gate", e);
-	app_hide_details(c, e);
-	if (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) {
-		e->kind = ERR_UNAVAILABLE;
-		e->code = "container_unavailable";
-		reply_container_error(c, e, context);
-		return;
-	}
-	reply_container_error(c, e, NULL);
-}
-
-static void
 deny_gate(struct call *c)
 {
 	const char *code = call_param(c, "SL_DENY");
@@ -256,9 +286,12 @@ deny_gate(struct call *c)
 			err_set(&e, REFUSALS[i].kind, REFUSALS[i].code, "%s",
 			    REFUSALS[i].message);
 	if (str_equal(call_param(c, "SL_SURFACE"), "preview"))
-		reply_preview(c, &e);
+		dress_preview(c, &e);
+	else if (str_equal(e.code, "port_not_exposed"))
+		reply_proxy_error(c, &e, "Port not found",
+		    call_param(c, "SL_PORT"));
 	else
-		reply_unavailable(c, &e, e.code);
+		dress_container(c, &e, e.code);
 }
 
 static int
@@ -290,10 +323,11 @@ wake_session(struct call *c)
 
 	if (access_check(c, ACCESS_READ, &e) < 0 ||
 	    start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) < 0) {
-		reply_unavailable(c, &e, "container_starting");
+		dress_container(c, &e, "container_starting");
 		return;
 	}
-	call_header(c, "X-Accel-Redirect", "@session_again");
+	call_header(c, "X-Accel-Redirect",
+	    is_proxied(c) ? "@proxy_again" : "@session_again");
 	call_reply_empty(c, 200);
 }
 
@@ -308,13 +342,13 @@ wake_preview(struct call *c)
 	    start_for(c, "", WAKE_PREVIEW_MS, &e) < 0) {
 		if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;
-		reply_preview(c, &e);
+		dress_preview(c, &e);
 		return;
 	}
-	if (!reads_only(c) || call_param(c, "HTTP_UPGRADE")[0] != '\0') {
+	if (!reads_only(c)) {
 		err_set(&e, ERR_UNAVAILABLE, "waking",
 		    "the session was asleep and has been woken; send it again");
-		reply_preview(c, &e);
+		dress_preview(c, &e);
 		return;
 	}
 	url = xasprintf("%s://%s%s", call_param(c, "SL_SCHEME"),
@@ -349,6 +383,13 @@ dead_session(struct call *c)
 		reply_container_error(c, &e, NULL);
 		return;
 	}
+	if (!nothing_was_sent(c) && is_proxied(c)) {
+		err_set(&e, ERR_BAD_GATEWAY, "service_not_responding",
+		    "the port closed the connection");
+		reply_proxy_error(c, &e, "Proxy error",
+		    call_param(c, "SL_PORT"));
+		return;
+	}
 	if (!nothing_was_sent(c)) {
 		/* never 503 here: SDKs would run the command a second time */
 		err_set(&e, ERR_INTERNAL, "connection_lost",
@@ -358,13 +399,13 @@ dead_session(struct call *c)
 	}
 	if (is_probe(c)) {
 		say_probed(&e);
-		reply_unavailable(c, &e, "wrapper_unavailable");
+		dress_container(c, &e, "wrapper_unavailable");
 		return;
 	}
 	if (start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) == 0)
 		err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
 		    "the session's agent had died and was replaced; send the request again");
-	reply_unavailable(c, &e, "container_replaced");
+	dress_container(c, &e, "container_replaced");
 }
 
 static void
@@ -385,7 +426,7 @@ dead_preview(struct call *c)
 		else if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;
 	}
-	reply_preview(c, &e);
+	dress_preview(c, &e);
 }
 
 struct gate {

@@ -13,7 +13,7 @@
 #include "web/server.h"
 
 static const char USAGE[] =
-    "usage: sandlease-api [--config FILE] [--pool api|auth] [--check | --print]\n"
+    "usage: sandlease-api [--config FILE] [--pool api|auth|stream] [--check | --print]\n"
     "       sandlease-api --routes | --settings | --version\n";
 
 enum {

@@ -1,4 +1,4 @@
-/* master.c: keeps two pools of workers alive. */
+/* master.c: keeps three pools of workers alive. */
 #include "api/master.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "api/share.h"
+#include "api/stream.h"
 #include "api/watch.h"
 #include "api/worker.h"
 #include "common/channel.h"
@@ -31,8 +32,9 @@ enum {
 	TELL_AGAIN_MS = 1000
 };
 
-static const char
-    *const POOL_NAMES[POOL__MAX] = { [POOL_API] = "api", [POOL_AUTH] = "auth" };
+static const char *const POOL_NAMES[POOL__MAX] = { [POOL_API] = "api",
+	[POOL_AUTH] = "auth",
+	[POOL_STREAM] = "stream" };
 
 struct child {
 	pid_t pid;
@@ -73,7 +75,7 @@ find_passed_socket(const char *name)
 	}
 }
 
-/* Descriptor 0 is the socket of one pool; the other one is elsewhere. */
+/* Descriptor 0 is the socket of one pool; the others are elsewhere. */
 static int
 take_given_socket(struct master *m, const char *pool, struct err *e)
 {
@@ -84,7 +86,8 @@ take_given_socket(struct master *m, const char *pool, struct err *e)
 			m->listen_fd[p] = STDIN_FILENO;
 			return 0;
 		}
-	return err_set(e, ERR_INVALID, "usage", "--pool must be api or auth");
+	return err_set(e, ERR_INVALID, "usage",
+	    "--pool must be api, auth or stream");
 }
 
 static int
@@ -134,6 +137,8 @@ spawn(struct master *m, struct child *ch)
 		_exit(EXIT_FAILURE);
 	if (ch->watches)
 		exit(watch_run(m->conf));
+	if (ch->pool == POOL_STREAM)
+		exit(stream_run(m->conf, m->listen_fd[ch->pool]));
 	exit(worker_run(m->conf, ch->pool, m->listen_fd[ch->pool],
 	    ch->pool == POOL_API ? m->share : NULL, ch->number));
 }
@@ -190,7 +195,8 @@ static bool
 any_left(const struct master *m)
 {
 	for (size_t i = 0; i < m->count; i++)
-		if (m->children[i].pid > 0)
+		if (m->children[i].pid > 0 &&
+		    m->children[i].pool != POOL_STREAM)
 			return true;
 	return false;
 }
@@ -201,6 +207,15 @@ signal_all(const struct master *m, int sig)
 	for (size_t i = 0; i < m->count; i++)
 		if (m->children[i].pid > 0)
 			kill(m->children[i].pid, sig);
+}
+
+/* Streams outlive us as old workers of nginx do: nobody waits for them. */
+static void
+let_streams_go(struct master *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->children[i].pool == POOL_STREAM)
+			m->children[i].pid = 0;
 }
 
 static int
@@ -223,30 +238,30 @@ stop_all(struct master *m, const sigset_t *set)
 		wait_signal(set, TELL_AGAIN_MS);
 		reap(m, false);
 	}
+	let_streams_go(m);
 	signal_all(m, SIGKILL);
 }
 
 static void
 fill_pools(struct master *m)
 {
-	int64_t sizes[POOL__MAX] = { [POOL_API] = m->conf->api_workers,
-		[POOL_AUTH] = m->conf->auth_workers };
+	const int64_t sizes[POOL__MAX] = { [POOL_API] = m->conf->api_workers,
+		[POOL_AUTH] = m->conf->auth_workers,
+		[POOL_STREAM] = m->conf->stream_workers };
+	bool watches = m->listen_fd[POOL_API] >= 0;
+	size_t most = 1;
 
 	for (int p = 0; p < POOL__MAX; p++)
-		if (m->listen_fd[p] < 0)
-			sizes[p] = 0;
-	m->count = (size_t)(sizes[POOL_API] + sizes[POOL_AUTH]) +
-	    (sizes[POOL_API] > 0 ? 1 : 0);
-	m->children = xcalloc(m->count, sizeof(*m->children));
-	m->share = share_new((size_t)sizes[POOL_API]);
-	for (size_t i = 0; i < m->count; i++) {
-		bool api = i < (size_t)sizes[POOL_API];
-
-		m->children[i].pool = api ? POOL_API : POOL_AUTH;
-		m->children[i].number = api ? i : i - (size_t)sizes[POOL_API];
-	}
-	if (sizes[POOL_API] > 0)
-		m->children[m->count - 1].watches = true;
+		most += (size_t)sizes[p];
+	m->children = xcalloc(most, sizeof(*m->children));
+	for (int p = 0; p < POOL__MAX; p++)
+		for (size_t i = 0; m->listen_fd[p] >= 0 && i < (size_t)sizes[p];
+		     i++)
+			m->children[m->count++] =
+			    (struct child){ .pool = (enum pool)p, .number = i };
+	if (watches)
+		m->children[m->count++] = (struct child){ .watches = true };
+	m->share = share_new(watches ? (size_t)sizes[POOL_API] : 0);
 }
 
 /*
@@ -292,8 +307,9 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fill_pools(&m);
 	log_line(LOG_INFO, "started",
-	    "version %s, %lld api and %lld auth workers", PACKAGE_VERSION,
-	    (long long)conf->api_workers, (long long)conf->auth_workers);
+	    "version %s, %lld api, %lld auth and %lld stream workers",
+	    PACKAGE_VERSION, (long long)conf->api_workers,
+	    (long long)conf->auth_workers, (long long)conf->stream_workers);
 	while (sig != SIGTERM && sig != SIGINT) {
 		bool put_off = replace_missing(&m);
 

@@ -1,5 +1,5 @@
 /*
- * master.h: keeps two pools of workers alive.
+ * master.h: keeps three pools of workers alive.
  */
 #ifndef SANDLEASE_API_MASTER_H
 #define SANDLEASE_API_MASTER_H
@@ -8,9 +8,10 @@
 #include "common/err.h"
 
 /*
- * Takes the listening sockets from systemd (names "api" and "auth") or makes
- * them in run_dir, and replaces workers as they end, until SIGTERM or SIGINT;
- * then ends them, and nothing else: sandboxes live on.
+ * Takes the listening sockets from systemd (named as the pools are: "api",
+ * "auth" and "stream") or makes them in run_dir, and replaces workers as they
+ * end, until SIGTERM or SIGINT; then ends them, and nothing else: sandboxes
+ * live on, and streams for a while.
  *
  * With a listening socket as descriptor 0, as FastCGI has it, only that one is
  * served, by the pool named `pool` (NULL: api).

@@ -38,6 +38,15 @@ const struct route ROUTES[] = {
 /* clang-format on */
 const size_t ROUTE_COUNT = ARRAY_LEN(ROUTES);
 
+/* clang-format off */
+const struct route CONTAINER_ROUTES[] = {
+	{ "POST",   "/v1/sessions/:id/api/expose-port",         ACCESS_TENANT, container_port_expose },
+	{ "GET",    "/v1/sessions/:id/api/exposed-ports",       ACCESS_READ,   container_port_list   },
+	{ "DELETE", "/v1/sessions/:id/api/exposed-ports/:port", ACCESS_TENANT, container_port_remove },
+};
+/* clang-format on */
+const size_t CONTAINER_ROUTE_COUNT = ARRAY_LEN(CONTAINER_ROUTES);
+
 void
 routes_print(FILE *to)
 {

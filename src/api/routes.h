@@ -11,6 +11,10 @@
 extern const struct route ROUTES[];
 extern const size_t ROUTE_COUNT;
 
+/* What of a session's data plane makes rows; the rest is src/agent/routes.c. */
+extern const struct route CONTAINER_ROUTES[];
+extern const size_t CONTAINER_ROUTE_COUNT;
+
 extern const struct jfield LOGIN_FIELDS[];
 extern const size_t LOGIN_FIELD_COUNT;
 extern const struct jfield ALIASES_FIELDS[];

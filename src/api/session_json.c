@@ -24,8 +24,8 @@ preview_url(const struct conf *conf, const char *base_url, const char *id,
 	return json_null();
 }
 
-int
-session_json_port(struct control *ctl, const char *id, const char *base_url,
+static int
+show_port(struct control *ctl, const char *id, const char *base_url,
     json_t *port, struct err *e)
 {
 	auto_buf struct buf token = { 0 };
@@ -73,8 +73,7 @@ session_json(struct control *ctl, const char *text, json_t **out, struct err *e)
 	id = json_str(s, "id");
 	json_array_foreach(json_object_get(s, "ports"), i, port)
 	{
-		if (session_json_port(ctl, id, json_str(s, "baseUrl"), port,
-			e) < 0)
+		if (show_port(ctl, id, json_str(s, "baseUrl"), port, e) < 0)
 			return -1;
 	}
 	json_object_del(s, "baseUrl");
@@ -103,4 +102,58 @@ session_json_read(struct call *c, struct control *ctl, const char *id,
 		return err_set(e, ERR_NOT_FOUND, "session_not_found",
 		    "there is no such session");
 	return session_json(ctl, rows_text(r, 0, "json"), out, e);
+}
+
+/* Which base URL its previews have. */
+static int
+base_url_of(struct call *c, struct control *ctl, const char *id,
+    struct buf *out, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_ENV, &r, e, id,
+		app_of(c)->who.tenant) < 0)
+		return -1;
+	buf_str(out, rows_count(r) > 0 ? rows_text(r, 0, "base_url") : "");
+	return 0;
+}
+
+int
+session_json_show_port(struct call *c, struct control *ctl, const char *id,
+    json_t *port, struct err *e)
+{
+	auto_buf struct buf base = { 0 };
+
+	if (base_url_of(c, ctl, id, &base, e) < 0)
+		return -1;
+	return show_port(ctl, id, base.data, port, e);
+}
+
+int
+session_json_ports(struct call *c, struct control *ctl, const char *id,
+    json_t *list, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_buf struct buf base = { 0 };
+
+	if (base_url_of(c, ctl, id, &base, e) < 0 ||
+	    STORE_RUN(ctl->store, STMT_PORT_LIST, &r, e, id,
+		app_of(c)->who.tenant) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		    "there is no such session");
+	for (size_t i = 0; i < rows_count(r); i++) {
+		const char *text = rows_text(r, i, "json");
+		json_t *port = NULL;
+
+		if (rows_null(r, i, "json"))
+			continue;
+		if (json_parse(text, strlen(text), &port, e) < 0)
+			return -1;
+		json_array_append_new(list, port);
+		if (show_port(ctl, id, base.data, port, e) < 0)
+			return -1;
+	}
+	return 0;
 }

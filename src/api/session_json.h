@@ -18,7 +18,11 @@ int session_json_read(struct call *c, struct control *ctl, const char *id,
     json_t **out, struct err *e) MUST_CHECK;
 
 /* A port's JSON: the sealed token becomes its URL. */
-int session_json_port(struct control *ctl, const char *id, const char *base_url,
+int session_json_show_port(struct call *c, struct control *ctl, const char *id,
     json_t *port, struct err *e) MUST_CHECK;
+
+/* All of its ports, appended to `list`; errors as above. */
+int session_json_ports(struct call *c, struct control *ctl, const char *id,
+    json_t *list, struct err *e) MUST_CHECK;
 
 #endif

@@ -39,6 +39,9 @@ struct conf {
 	int64_t log_format; /* enum log_format */
 	int64_t api_workers;
 	int64_t auth_workers;
+	int64_t stream_workers;
+	int64_t stream_connections;
+	int64_t stream_drain_seconds;
 	int64_t sleep_after_seconds;
 	int64_t startup_allowance_seconds;
 	int64_t ready_without_work_seconds;

@@ -24,12 +24,14 @@ enum err_kind {
 	ERR_CONFLICT, /* refused by the present state; asking again won't help */
 	ERR_BUSY, /* refused by the present state, which is about to change */
 	ERR_GONE, /* was there once */
-	ERR_TOO_LARGE,   /* more bytes than the limit says */
-	ERR_LIMITED,     /* a quota */
-	ERR_INTERNAL,    /* our fault */
-	ERR_BAD_GATEWAY, /* what we asked answered nonsense */
-	ERR_UNAVAILABLE, /* what we need is not there; it will be */
-	ERR_NO_SPACE,    /* no room for it on this host */
+	ERR_PRECONDITION, /* it is not as the caller thought */
+	ERR_RANGE,        /* a part that is not there */
+	ERR_TOO_LARGE,    /* more bytes than the limit says */
+	ERR_LIMITED,      /* a quota */
+	ERR_INTERNAL,     /* our fault */
+	ERR_BAD_GATEWAY,  /* what we asked answered nonsense */
+	ERR_UNAVAILABLE,  /* what we need is not there; it will be */
+	ERR_NO_SPACE,     /* no room for it on this host */
 	ERR__MAX
 };
 

@@ -113,29 +113,48 @@ begin_token(struct control *ctl, const char *id, const char *tenant,
 	return 0;
 }
 
+/* True when nothing can be exposed there any more. */
+static bool
+ends(const struct session_row *s)
+{
+	return str_equal(s->state, "deleting") ||
+	    str_equal(s->state, "deleted") || str_equal(s->state, "lost");
+}
+
+static int
+say_ending(const struct session_row *s, struct err *e)
+{
+	return err_set(e, ERR_CONFLICT, "session_deleting", "the session is %s",
+	    s->state);
+}
+
 int
 preview_expose(struct control *ctl, const char *id, const char *tenant,
-    int64_t port, const char *name, const char *expires_seconds, json_t **out,
-    bool *created, struct err *e)
+    const struct preview_wish *wish, json_t **out, bool *created, struct err *e)
 {
 	__attribute__((cleanup(release_token))) struct fresh_token t = { 0 };
 	auto_rows struct rows *r = NULL;
 	struct session_row s;
-	char text[PORT_TEXT_MAX];
+	char text[PORT_TEXT_MAX], seconds[PORT_TEXT_MAX];
 
-	if (begin_token(ctl, id, tenant, port, &s, &t, text, e) < 0)
+	if (begin_token(ctl, id, tenant, wish->port, &s, &t, text, e) < 0)
 		return -1;
+	snprintf(seconds, sizeof(seconds), "%" PRId64, wish->expires_seconds);
 	if (STORE_RUN(ctl->store, STMT_PORT_EXPOSE, &r, e, id, tenant, text,
-		name, t.hash, t.sealed.data, expires_seconds) < 0)
+		wish->name, t.hash, t.sealed.data,
+		wish->expires_seconds > 0 ? seconds : NULL,
+		wish->only_new ? "true" : "false") < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_CONFLICT, "session_deleting",
-		    "the session is %s", s.state);
+		return wish->only_new && !ends(&s)
+		    ? err_set(e, ERR_CONFLICT, "port_already_exposed",
+			  "port %" PRId64 " is already exposed", wish->port)
+		    : say_ending(&s, e);
 	CRASH_POINT("expose.intent");
 	*created = rows_bool(r, 0, "created");
 	if (take_json(r, out, e) < 0)
 		return -1;
-	return tell_relay(ctl, id, port, true, e);
+	return tell_relay(ctl, id, wish->port, true, e);
 }
 
 int
@@ -152,10 +171,8 @@ preview_rotate(struct control *ctl, const char *id, const char *tenant,
 	if (STORE_RUN(ctl->store, STMT_PORT_ROTATE, &r, e, id, tenant, text,
 		t.hash, t.sealed.data) < 0)
 		return -1;
-	if (rows_count(r) == 0 &&
-	    (str_equal(s.state, "deleting") || str_equal(s.state, "deleted")))
-		return err_set(e, ERR_CONFLICT, "session_deleting",
-		    "the session is %s", s.state);
+	if (rows_count(r) == 0 && ends(&s))
+		return say_ending(&s, e);
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
 		    "port %" PRId64 " is not exposed", port);

@@ -9,13 +9,21 @@
 
 #include "control/control.h"
 
+struct preview_wish {
+	int64_t port;
+	const char *name;        /* NULL: none, or the one it has */
+	int64_t expires_seconds; /* 0: never */
+	bool
+	    only_new; /* one that is open is ERR_CONFLICT "port_already_exposed" */
+};
+
 /*
  * Exposes a port: *out is the port as JSON with its sealed token, *created
- * whether it is new.  name and expires may be NULL.
+ * whether it is new.
  */
 int preview_expose(struct control *ctl, const char *id, const char *tenant,
-    int64_t port, const char *name, const char *expires_seconds, json_t **out,
-    bool *created, struct err *e) MUST_CHECK;
+    const struct preview_wish *wish, json_t **out, bool *created, struct err *e)
+    MUST_CHECK;
 
 /* A new token; what the old one opened is closed. */
 int preview_rotate(struct control *ctl, const char *id, const char *tenant,

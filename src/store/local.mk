@@ -13,13 +13,14 @@ SQL_MIGRATIONS = \
 	sql/migrations/0004_awake.sql \
 	sql/migrations/0005_keys_and_quotas.sql \
 	sql/migrations/0006_history.sql \
-	sql/migrations/0007_effects.sql
+	sql/migrations/0007_effects.sql \
+	sql/migrations/0009_streams.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
 	sql/functions/disk.sql \
 	sql/functions/event.sql \
-	sql/functions/lease_apply.sql sql/functions/quota.sql \
+	sql/functions/lease_apply.sql sql/functions/port.sql sql/functions/quota.sql \
 	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
 	sql/functions/session_labels.sql \

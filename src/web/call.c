@@ -105,17 +105,63 @@ call_query(const struct call *c, const char *name, char *out, size_t size,
 	return 0;
 }
 
+enum { CHUNK = 16384 };
+
+size_t
+call_skip_body(struct call *c, size_t max)
+{
+	auto_free char *buf = xmalloc(CHUNK);
+	size_t skipped = 0;
+	ssize_t n = 0;
+
+	while (skipped < max && (n = c->io->read(c->io_ctx, buf, CHUNK)) > 0)
+		skipped += (size_t)n;
+	return skipped;
+}
+
+/* What the client announced; -1: nothing. */
+static int
+declared_length(const struct call *c, int64_t *out, struct err *e)
+{
+	const char *length = call_param(c, "CONTENT_LENGTH");
+
+	*out = -1;
+	if (!str_empty(length) && !str_to_int(length, 0, INT64_MAX, out))
+		return err_set(e, ERR_INVALID, "validation_failed",
+		    "the body's length is not a number");
+	return 0;
+}
+
+static int
+incomplete(struct err *e)
+{
+	return err_set(e, ERR_INVALID, "body_incomplete",
+	    "the body ended before it was complete");
+}
+
+ssize_t
+call_read(struct call *c, char *to, size_t max, struct err *e)
+{
+	int64_t declared;
+	ssize_t n;
+
+	if (declared_length(c, &declared, e) < 0)
+		return -1;
+	n = c->io->read(c->io_ctx, to, max);
+	c->body_read += n > 0 ? n : 0;
+	if (n < 0 || (n == 0 && declared >= 0 && c->body_read != declared))
+		return incomplete(e);
+	return n;
+}
+
 int
 call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 {
-	enum { CHUNK = 16384 };
-	const char *length = call_param(c, "CONTENT_LENGTH");
-	int64_t declared = -1; /* not at all */
+	int64_t declared;
 	ssize_t n;
 
-	if (!str_empty(length) && !str_to_int(length, 0, INT64_MAX, &declared))
-		return err_set(e, ERR_INVALID, "validation_failed",
-		    "the body's length is not a number");
+	if (declared_length(c, &declared, e) < 0)
+		return -1;
 	/* refuse by the declared length before a byte is read */
 	if (declared > (int64_t)max)
 		return err_set(e, ERR_TOO_LARGE, "body_too_large",
@@ -127,8 +173,7 @@ call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 			    "the body may have at most %zu bytes", max);
 	}
 	if (n < 0 || (declared >= 0 && (int64_t)out->len != declared))
-		return err_set(e, ERR_INVALID, "body_incomplete",
-		    "the body ended before it was complete");
+		return incomplete(e);
 	out->data[out->len] = '\0';
 	return 0;
 }
@@ -173,6 +218,22 @@ call_flush(struct call *c)
 	return c->gone ? -1 : 0;
 }
 
+int
+call_send_file(struct call *c, int fd, off_t from, int64_t len)
+{
+	if (!c->gone && c->io->send_file(c->io_ctx, fd, from, len) < 0)
+		call_cut(c);
+	return c->gone ? -1 : 0;
+}
+
+void
+call_cut(struct call *c)
+{
+	if (!c->gone)
+		c->io->cut(c->io_ctx);
+	c->gone = true;
+}
+
 /* nginx puts the reason phrase into the status line as it gets it. */
 static const char *
 reason_of(int status)
@@ -195,7 +256,9 @@ reason_of(int status)
 		{ 405, "Method Not Allowed" },
 		{ 409, "Conflict" },
 		{ 410, "Gone" },
+		{ 412, "Precondition Failed" },
 		{ 413, "Content Too Large" },
+		{ 416, "Range Not Satisfiable" },
 		{ 429, "Too Many Requests" },
 		{ 500, "Internal Server Error" },
 		{ 502, "Bad Gateway" },

@@ -38,6 +38,10 @@ struct call_io {
 	bool (*repeated)(void *ctx, const char *name);
 	/* The connection; NULL where there is none. */
 	int (*fd)(void *ctx);
+	/* Part of a file, not copied; -1 also when the file was shorter. */
+	int (*send_file)(void *ctx, int fd, off_t from, int64_t len);
+	/* Makes an answer that has begun end as a failure. */
+	void (*cut)(void *ctx);
 };
 
 struct call {
@@ -53,6 +57,7 @@ struct call {
 	} vars[CALL_VARS_MAX]; /* what the route's :names matched */
 	size_t var_count;
 	struct buf headers; /* extra headers of the answer */
+	int64_t body_read;  /* bytes of the body taken by call_read */
 	int status;         /* of the answer; 0 until it has begun */
 	bool gone;          /* a write has failed: the client is not there */
 	void *context;      /* the program's own */
@@ -84,6 +89,21 @@ int call_query(const struct call *c, const char *name, char *out, size_t size,
 int call_body(struct call *c, size_t max, struct buf *out, struct err *e)
     MUST_CHECK;
 
+/*
+ * Reads and forgets at most `max` bytes that are left of the body; how many.
+ * nginx ends a connection whose body nobody took, after it has told the client
+ * that it may be used again.
+ */
+size_t call_skip_body(struct call *c, size_t max);
+
+/*
+ * The next bytes of the body: as many as there is room for, fewer only at its
+ * end.  0 is the complete end; what the client cut off is ERR_INVALID
+ * "body_incomplete".  For bodies of any size.
+ */
+ssize_t call_read(struct call *c, char *to, size_t max, struct err *e)
+    MUST_CHECK;
+
 /* The body as JSON; an empty body is an empty object. */
 int call_json(struct call *c, size_t max, json_t **out, struct err *e)
     MUST_CHECK;
@@ -101,6 +121,18 @@ void call_reply_empty(struct call *c, int status);
 void call_begin(struct call *c, int status, const char *type);
 int call_write(struct call *c, const char *data, size_t len);
 int call_flush(struct call *c);
+
+/*
+ * A part of a file.  -1 when the client has gone, or when the file turned out
+ * to be shorter; the answer is cut then.
+ */
+int call_send_file(struct call *c, int fd, off_t from, int64_t len);
+
+/*
+ * An answer that has begun cannot be completed: the client is made to see
+ * that, rather than to take what it has for the whole.
+ */
+void call_cut(struct call *c);
 
 /* Frees what the call holds; server_finish does it. */
 void call_release(struct call *c);

@@ -8,6 +8,8 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
+enum { DETAIL_MAX = ERR_FIELD_MAX + ERR_MSG_MAX + 2 };
+
 static const char *
 code_of(const struct err *e)
 {
@@ -63,16 +65,22 @@ send_as(struct call *c, const struct err *e, const char *type, json_t *body,
 	call_reply_bytes(c, err_status(e), type, text, strlen(text));
 }
 
+/* The message, behind the name of the field that was wrong. */
+static void
+put_detail(const struct err *e, char out[DETAIL_MAX])
+{
+	snprintf(out, DETAIL_MAX, "%s%s%s", e->field,
+	    e->field[0] != '\0' ? ": " : "", e->msg);
+}
+
 void
 reply_problem(struct call *c, const struct err *e)
 {
 	auto_json json_t *errors = json_array();
 	auto_json json_t *body = NULL;
+	char detail[DETAIL_MAX];
 
-	char detail[ERR_FIELD_MAX + ERR_MSG_MAX + 2];
-
-	snprintf(detail, sizeof(detail), "%s%s%s", e->field,
-	    e->field[0] != '\0' ? ": " : "", e->msg);
+	put_detail(e, detail);
 	if (e->field[0] != '\0')
 		json_array_append_new(errors,
 		    json_pack("{s:o, s:o}", "field", json_lossy(e->field),
@@ -94,22 +102,50 @@ upper(char *out, size_t size, const char *s)
 	out[i] = '\0';
 }
 
+/* With a context that is a copy of `context`, or empty. */
+static json_t *
+container_body(const struct err *e, const json_t *context)
+{
+	json_t *ctx = context != NULL ? json_deep_copy(context) : json_object();
+	char code[64], at[CLOCK_ISO_MAX], detail[DETAIL_MAX];
+
+	upper(code, sizeof(code), code_of(e));
+	clock_iso(at);
+	put_detail(e, detail);
+	if (e->field[0] != '\0')
+		json_object_set_new(ctx, "validationErrors",
+		    json_pack("[{s:o, s:o, s:s}]", "field",
+			json_lossy(e->field), "message", json_lossy(e->msg),
+			"code", "invalid"));
+	/* `error` beside `message`: two generations of clients read either */
+	return json_pack("{s:s, s:o, s:o, s:o, s:i, s:s}", "code", code,
+	    "message", json_lossy(detail), "error", json_lossy(detail),
+	    "context", ctx, "httpStatus", err_status(e), "timestamp", at);
+}
+
 void
 reply_container_error(struct call *c, const struct err *e,
     const json_t *context)
 {
-	auto_json json_t *body = NULL;
-	auto_json json_t *ctx =
-	    context != NULL ? json_deep_copy(context) : json_object();
-	char code[64], at[CLOCK_ISO_MAX];
+	auto_json json_t *body = container_body(e, context);
 
-	upper(code, sizeof(code), code_of(e));
-	clock_iso(at);
-	/* `error` beside `message`: two generations of clients read either */
-	body = json_pack("{s:s, s:o, s:o, s:O, s:i, s:s}", "code", code,
-	    "message", json_lossy(e->msg), "error", json_lossy(e->msg),
-	    "context", ctx, "httpStatus", err_status(e), "timestamp", at);
-	send_as(c, e, "application/json", body, ctx);
+	send_as(c, e, "application/json", body,
+	    json_object_get(body, "context"));
+}
+
+void
+reply_proxy_error(struct call *c, const struct err *e, const char *error,
+    const char *port)
+{
+	auto_json json_t *body = container_body(e, NULL);
+	int64_t n;
+
+	json_object_set_new(body, "error", json_string(error));
+	json_object_set_new(body, "port",
+	    str_to_int(port, 0, 65535, &n) ? json_integer(n)
+					   : json_lossy(port));
+	send_as(c, e, "application/json", body,
+	    json_object_get(body, "context"));
 }
 
 void

@@ -19,11 +19,19 @@
 void reply_problem(struct call *c, const struct err *e);
 
 /*
- * {code, message, context, httpStatus, timestamp}; `code` becomes UPPER_SNAKE
- * and `context` (may be NULL) stays the caller's.
+ * {code, message, error, context, httpStatus, timestamp}; `code` becomes
+ * UPPER_SNAKE and `context` (may be NULL) stays the caller's.  A field that
+ * was wrong is named in the message and in context.validationErrors.
  */
 void reply_container_error(struct call *c, const struct err *e,
     const json_t *context);
+
+/*
+ * The same for proxy/{port}, whose callers look for `error`, one of a few
+ * words, and `port`.
+ */
+void reply_proxy_error(struct call *c, const struct err *e, const char *error,
+    const char *port);
 
 /* {error, code}: what the caller of a preview understands. */
 void reply_preview_error(struct call *c, const struct err *e);

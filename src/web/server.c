@@ -1,11 +1,13 @@
 /* server.c: where calls come from; libfcgi ends here. */
 #include "web/server.h"
 
+#include <errno.h>
 #include <fcgiapp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,12 +31,96 @@ fcgi_read(void *ctx, char *to, size_t max)
 	return n;
 }
 
+/*
+ * Records of our own between libfcgi's, whose buffer is empty then: it would
+ * copy everything twice, 8 KB at a time.
+ */
+enum {
+	HEAD_BYTES = 8,
+	STDOUT_RECORD = 6,
+	RECORD_BYTES = 15 * 4096, /* of 65535 possible: whole pages */
+	LARGE = 8192
+};
+
+static int
+send_all(int to, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len > 0) {
+		ssize_t n = send(to, p, len, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int
+send_head(const FCGX_Request *r, size_t len)
+{
+	const unsigned char head[HEAD_BYTES] = { 1, STDOUT_RECORD,
+		(unsigned char)(r->requestId >> 8), (unsigned char)r->requestId,
+		(unsigned char)(len >> 8), (unsigned char)len, 0, 0 };
+
+	return send_all(r->ipcFd, head, sizeof(head));
+}
+
+/* The rest of a record that was announced and cannot be had. */
+static int
+fill_record(int to, size_t len)
+{
+	static const char ZEROS[4096];
+
+	while (len > 0) {
+		size_t n = len < sizeof(ZEROS) ? len : sizeof(ZEROS);
+
+		if (send_all(to, ZEROS, n) < 0)
+			break;
+		len -= n;
+	}
+	return -1;
+}
+
+static int
+send_record(const FCGX_Request *r, int fd, off_t *from, size_t len)
+{
+	if (send_head(r, len) < 0)
+		return -1;
+	while (len > 0) {
+		ssize_t n = sendfile(r->ipcFd, fd, from, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return fill_record(r->ipcFd, len);
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
 static int
 fcgi_write(void *ctx, const char *from, size_t len)
 {
 	FCGX_Request *r = ctx;
 
-	return FCGX_PutStr(from, (int)len, r->out) < 0 ? -1 : 0;
+	if (len < LARGE)
+		return FCGX_PutStr(from, (int)len, r->out) < 0 ? -1 : 0;
+	if (FCGX_FFlush(r->out) < 0)
+		return -1;
+	while (len > 0) {
+		size_t n = len < RECORD_BYTES ? len : RECORD_BYTES;
+
+		if (send_head(r, n) < 0 || send_all(r->ipcFd, from, n) < 0)
+			return -1;
+		from += n;
+		len -= n;
+	}
+	return 0;
 }
 
 static int
@@ -43,6 +129,34 @@ fcgi_flush(void *ctx)
 	FCGX_Request *r = ctx;
 
 	return FCGX_FFlush(r->out) < 0 ? -1 : 0;
+}
+
+static int
+fcgi_send_file(void *ctx, int fd, off_t from, int64_t len)
+{
+	FCGX_Request *r = ctx;
+
+	if (FCGX_FFlush(r->out) < 0)
+		return -1;
+	while (len > 0) {
+		size_t n = len < RECORD_BYTES ? (size_t)len : RECORD_BYTES;
+
+		if (send_record(r, fd, &from, n) < 0)
+			return -1;
+		len -= (int64_t)n;
+	}
+	return 0;
+}
+
+/* nginx takes any end for a good one; what is no record it does not take. */
+static void
+fcgi_cut(void *ctx)
+{
+	static const char NO_RECORD[HEAD_BYTES];
+	FCGX_Request *r = ctx;
+
+	(void)!FCGX_FFlush(r->out);
+	(void)!send_all(r->ipcFd, NO_RECORD, sizeof(NO_RECORD));
 }
 
 static const char *
@@ -72,8 +186,16 @@ fcgi_fd(void *ctx)
 	return r->ipcFd;
 }
 
-static const struct call_io FASTCGI = { fcgi_read, fcgi_write, fcgi_flush,
-	fcgi_param, fcgi_repeated, fcgi_fd };
+static const struct call_io FASTCGI = {
+	.read = fcgi_read,
+	.write = fcgi_write,
+	.flush = fcgi_flush,
+	.send_file = fcgi_send_file,
+	.cut = fcgi_cut,
+	.param = fcgi_param,
+	.repeated = fcgi_repeated,
+	.fd = fcgi_fd,
+};
 
 /* ---- plain CGI */
 
@@ -118,8 +240,12 @@ cgi_param(void *ctx, const char *name)
 	return getenv(name);
 }
 
-static const struct call_io CGI = { cgi_read, cgi_write, cgi_flush, cgi_param,
-	NULL, NULL };
+static const struct call_io CGI = {
+	.read = cgi_read,
+	.write = cgi_write,
+	.flush = cgi_flush,
+	.param = cgi_param,
+};
 
 /* ---- both */
 

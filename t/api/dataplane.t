@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import select
 import socket
 import sys
 import time
@@ -334,6 +335,31 @@ def bad_bodies_are_400_and_name_the_field():
         if field is not None:
             equal([e["field"] for e in doc["context"]["validationErrors"]],
                   [field], "%s %r" % (path, body))
+
+
+@case
+def a_connection_that_may_be_used_again_can_be():
+    """A client that sends its body late, and what it is told meanwhile."""
+    for rest, why in ((at("a" * 20, "/api/execute"), "nobody's session"),
+                      (at(SID, "/api/nothing"), "no such route"),
+                      (at(SID, "/api/execute"), "a bad body")):
+        head = ("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n"
+                "Authorization: Bearer %s\r\n\r\n" % (
+                    rest, setting("SANDLEASE_API_KEY"))).encode()
+        with socket.create_connection(("127.0.0.1", service.port()),
+                                      timeout=service.PATIENCE) as s:
+            s.sendall(head)
+            select.select([s], [], [], 0.3)  # some answer before the body
+            s.sendall(b"nope")
+            first = http.client.HTTPResponse(s, method="POST")
+            first.begin()
+            first.read()
+            if first.getheader("Connection") == "close":
+                continue
+            s.sendall(head + b"nope")
+            again = http.client.HTTPResponse(s, method="POST")
+            again.begin()
+            equal(again.status, first.status, why)
 
 
 # ---- the wrapper dies

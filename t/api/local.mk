@@ -2,6 +2,7 @@
 
 EXTRA_DIST += \
 	%D%/admin.t \
+	%D%/archive.t \
 	%D%/audit.t \
 	%D%/awake.t \
 	%D%/badinput.t \
@@ -10,14 +11,19 @@ EXTRA_DIST += \
 	%D%/dataplane.t \
 	%D%/events.t \
 	%D%/failures.t \
+	%D%/files.t \
 	%D%/interrupt.t \
 	%D%/logging.t \
 	%D%/pooling.t \
+	%D%/ports.t \
+	%D%/proxy.t \
 	%D%/process.t \
 	%D%/process_logs.t \
 	%D%/quotas.t \
+	%D%/raw-files.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
+	%D%/streams.t \
 	%D%/shell.t \
 	%D%/suspend.t \
 	%D%/suspend_none.t \

@@ -14,6 +14,7 @@ import nginx_control  # noqa: F401
 import nginx_data  # noqa: F401
 import nginx_states  # noqa: F401
 import nginx_preview  # noqa: F401
+import nginx_proxy  # noqa: F401
 
 
 # ---- pools that are not there
@@ -71,7 +72,7 @@ def no_secret_stands_in_any_log(w):
 
 @case
 def the_stand_ins_saw_nothing_they_do_not_understand(w):
-    for r in [w.api, w.auth] + list(w.wrappers.values()):
+    for r in [w.api, w.auth, w.stream] + list(w.wrappers.values()):
         equal(r.errors, [])
 
 

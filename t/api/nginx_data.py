@@ -9,7 +9,7 @@ from tap import case, equal, true
 def data_routes_ask_auth_and_go_to_the_wrapper(w):
     for method, rest in [
             ("POST", "api/execute"), ("GET", "api/ping"), ("GET", "ws"),
-            ("GET", "api/ws"), ("GET", "ws/pty"), ("GET", "proxy/8080/x"),
+            ("GET", "api/ws"), ("GET", "ws/pty"), ("GET", "proxy/"),
             ("PUT", "files/a%20b"), ("GET", "archive/x"), ("GET", "")]:
         uri = "/v1/sessions/%s/%s" % (A, rest)
         answer = w.ask(uri + "?x=%2f", method, b"hello",
@@ -29,6 +29,25 @@ def data_routes_ask_auth_and_go_to_the_wrapper(w):
         equal(wrapper["SL_REQUEST_ID"], auth["SL_REQUEST_ID"])
         equal(wrapper["SL_REQUEST_ID"], answer.headers["x-request-id"])
     equal(w.api.took(), [])
+
+
+@case
+def event_streams_go_by_way_of_the_pool_that_ends_them(w):
+    for rest in ("execute/stream", "execute/code", "read/stream", "port-watch",
+                 "watch", "process/x-1/stream"):
+        answer = w.ask("/v1/sessions/%s/api/%s?x=1" % (A, rest), "POST", b"{}")
+        equal((answer.status, answer.body), (200, b"data: 1\n\n"), rest)
+        true("x-sandlease-unsent" not in answer.headers, "nothing of ours")
+        (p,) = w.stream.took()
+        equal(p["SL_TARGET"], "unix:" + w.socket(A))
+        equal((p["SL_SESSION"], p["REQUEST_METHOD"]), (A, "POST"))
+    equal(w.wrappers[A].took(), [])
+    for rest in ("api/execute", "api/watch/check", "api/process/a/b/stream",
+                 "api/process/x/logs", "files/v1/sessions/x/api/watch",
+                 "proxy/8080/api/watch", "api/watch%0a", "api/"):
+        w.ask("/v1/sessions/%s/%s" % (A, rest), "POST", b"{}")
+        true("SL_TARGET" not in w.wrappers[A].took()[0], rest)
+    equal(w.stream.took(), [])
 
 
 @case

@@ -137,6 +137,35 @@ def a_wrapper_that_dies_with_the_request_in_hand_is_told_apart(w):
 
 
 @case
+def the_pool_of_streams_says_itself_whether_anything_was_sent(w):
+    answer = w.ask("/v1/sessions/%s/api/execute/stream" % DEAD, "POST", b"{}")
+    (p,) = w.api.took()
+    equal((p["SL_ROUTE"], p["SL_SESSION"], p["SL_CONNECT"]),
+          ("dead-session", DEAD, "-"))
+    equal((answer.status, answer.json()["connect"]), (503, "-"))
+    w.ask("/v1/sessions/%s/api/execute/stream" % CUT, "POST", b"{}")
+    (p,) = w.api.took()
+    equal(p["SL_ROUTE"], "dead-session")
+    true(re.fullmatch(r"[0-9]+\.[0-9]+", p["SL_CONNECT"]), p["SL_CONNECT"])
+
+
+@case
+def a_wrapper_cannot_say_so_on_another_route(w):
+    asked = w.wrappers[CUT].handler
+
+    def half(r):
+        r.write(b"X-Sandlease-Unsent: 1\r\n")
+        r.die()
+    w.wrappers[CUT].handler = half
+    try:
+        w.ask("/v1/sessions/%s/api/run" % CUT, "POST", b"{}")
+    finally:
+        w.wrappers[CUT].handler = asked
+    (p,) = w.api.took()
+    true(re.fullmatch(r"[0-9]+\.[0-9]+", p["SL_CONNECT"]), p["SL_CONNECT"])
+
+
+@case
 def the_last_upstream_counts_when_a_woken_wrapper_is_dead(w):
     w.told[ASLEEP] = "unix:" + w.socket(DEAD)[:-len(DEAD + ".7.sock")] + \
         ASLEEP + ".8.sock"
@@ -170,11 +199,14 @@ def an_upstream_that_is_not_the_sessions_own_socket_is_refused(w):
         answer = w.ask("/v1/sessions/%s/api/run" % LIES, "POST", b"{}")
         equal((answer.status, answer.json()["code"]),
               (503, "CONTAINER_UNAVAILABLE"), told)
+        answer = w.ask("/v1/sessions/%s/api/watch" % LIES, "POST", b"{}")
+        equal((answer.status, answer.json()["code"]),
+              (503, "CONTAINER_UNAVAILABLE"), told)
         answer = w.preview(session=LIES)
         equal((answer.status, answer.json()["code"]),
               (503, "PREVIEW_UNAVAILABLE"), told)
     w.told.clear()
-    equal(w.api.took() + w.wrappers[B].took(), [])
+    equal(w.api.took() + w.wrappers[B].took() + w.stream.took(), [])
 
 
 @case

@@ -63,17 +63,20 @@ class World:
             os.makedirs(os.path.join(WORLD, name))
         self.api = Responder(self.run_dir + "/api.sock", self.answer_api)
         self.auth = Responder(self.run_dir + "/auth.sock", self.answer_auth)
+        self.stream = Responder(self.run_dir + "/stream.sock",
+                                self.answer_stream)
         self.wrappers = {
             s: Responder(self.socket(s), self.answer_wrapper)
             for s in (A, B, ASLEEP, CUT)}
         self.apps = {
             s: App("%s/s/%s.7.8080.sock" % (self.run_dir, s), answer_app)
-            for s in (A, B, CUT)}
+            for s in (A, B, ASLEEP, CUT)}
+        self.told_again = "@session_again"
         self.gate = threading.Event()
         self.awake = False
 
     def socket(self, session, generation=7):
-        return "%s/s/%s.%d.sock" % (self.run_dir, session, generation)
+        return "%s/s/%s.%s.sock" % (self.run_dir, session, generation)
 
     # ---- what stands behind nginx
 
@@ -88,8 +91,8 @@ class World:
         elif session == ASLEEP and not self.awake:
             r.reply(401, [("X-Sandlease-Deny", "wake")])
         elif route == "auth-session" and session in (A, B, ASLEEP, DEAD, CUT):
-            r.reply(204, [("X-Sandlease-Upstream",
-                           "unix:" + self.socket(session))])
+            r.reply(204, [("X-Sandlease-Upstream", "unix:" + self.socket(
+                session, "7." + p["SL_PORT"] if p["SL_PORT"] else 7))])
         elif (route == "auth-preview" and session in (A, B, DEAD, CUT)
               and p["SL_TOKEN"] == TOKEN):
             r.reply(204, [("X-Sandlease-Upstream", "unix:%s/s/%s.7.%s.sock" % (
@@ -102,7 +105,7 @@ class World:
         route = r.params.get("SL_ROUTE")
         if route == "wake-session":
             self.awake = True
-            r.reply(200, [("X-Accel-Redirect", "@session_again")])
+            r.reply(200, [("X-Accel-Redirect", self.told_again)])
         elif route == "wake-preview":
             r.reply(307, [("Location", r.params["REQUEST_URI"])])
         elif route:
@@ -116,6 +119,18 @@ class World:
             r.reply(200, JSON + [("X-Request-Id", "worker's"),
                                  ("Set-Cookie", "sandlease=x; HttpOnly")],
                     json.dumps({"pool": "api", "body": len(r.body())}))
+
+    def answer_stream(self, r):
+        """The pool: a wrapper that cannot be reached is half an answer."""
+        session = r.params["SL_SESSION"]
+        if session == DEAD:
+            r.write(b"X-Sandlease-Unsent: 1\r\n")
+            r.die()
+        elif session == CUT:
+            r.die()
+        else:
+            r.reply(200, [("Content-Type", "text/event-stream"),
+                          ("X-Sandlease-Unsent", "1")], "data: 1\n\n")
 
     def answer_wrapper(self, r):
         path = r.params["SL_PATH"].split("/", 4)[-1]
@@ -198,7 +213,8 @@ class World:
                         Host="localhost:%d" % self.preview_port, **more)
 
     def forget(self):
-        for r in [self.api, self.auth] + list(self.wrappers.values()):
+        for r in [self.api, self.auth, self.stream] + list(
+                self.wrappers.values()):
             r.took()
         for a in self.apps.values():
             while not a.heads.empty():
@@ -233,7 +249,7 @@ def answer_app(app, head, conn):
             conn.sendall(data.upper())
     if " /die" in lines[0]:
         return
-    extra = "".join("%s: %s\r\n" % pair for pair in [
+    extra = "".join("%s: %s\r\n" % pair for pair in app.extra or [
         ("X-Accel-Redirect", "/index.html"), ("X-Request-Id", "forged"),
         ("Service-Worker-Allowed", "/"), ("X-Sandlease-Deny", "x"),
         ("Set-Cookie", "a=1; Path=/x; Domain=localhost"),

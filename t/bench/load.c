@@ -4,6 +4,9 @@
  *   load start COUNT AT_ONCE FILE   create a session, run a command; ids to FILE
  *   load hang COUNT FILE            create sessions only, however long it takes
  *   load ping FILE COUNT            a data-plane request, to FILE's first session
+ *   load exec FILE COUNT            a command there, in turns with one of our own
+ *   load stream FILE COUNT          lines written there, until they are here
+ *   load together FILE COUNT        commands in all of FILE's sessions at once
  *   load delete FILE                the sessions of FILE, untimed
  *
  * BENCH_CREATE is the body of creates, if it is set.
@@ -14,73 +17,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/stats.h"
-#include "bench/visit.h"
-#include "common/json.h"
+#include "bench/bench.h"
+#include "bench/work.h"
 #include "common/mem.h"
 
-enum { COUNT_MAX = 10000, DELETE_AT_ONCE = 4 };
+enum { DELETE_AT_ONCE = 4 };
 
 static const char CREATE_USUAL[] = "{\"isolation\":\"session\"}";
 static const char COMMAND[] = "{\"command\":\"echo interactive\"}";
-
-struct bench {
-	struct place place;
-	struct visit *visits;
-	size_t count;
-	size_t turns; /* ping: how often */
-	struct stats create, command, both;
-	FILE *ids;
-};
-
-static json_t *
-answer_json(const struct visit *v)
-{
-	struct err ignored;
-	json_t *body = NULL;
-
-	if (v->answer.len == 0 ||
-	    json_parse(v->answer.data, v->answer.len, &body, &ignored) < 0)
-		return NULL;
-	return body;
-}
-
-static void
-open_visits(struct bench *b, size_t count)
-{
-	b->visits = xcalloc(count, sizeof(*b->visits));
-	b->count = count;
-	for (size_t i = 0; i < count; i++)
-		visit_open(&b->visits[i], &b->place);
-}
-
-static void
-close_visits(struct bench *b)
-{
-	for (size_t i = 0; i < b->count; i++)
-		visit_close(&b->visits[i]);
-	free(b->visits);
-}
-
-static int
-failures(const struct bench *b, struct err *e)
-{
-	size_t failed = 0;
-
-	for (size_t i = 0; i < b->count; i++)
-		failed += b->visits[i].failed;
-	if (failed > 0)
-		return err_set(e, ERR_UNAVAILABLE, "failed",
-		    "%zu of %zu failed", failed, b->count);
-	return 0;
-}
 
 /* ---- start: create, then the first command */
 
 static bool
 take_session(struct bench *b, struct visit *v)
 {
-	auto_json json_t *body = answer_json(v);
+	auto_json json_t *body = bench_answer(v);
 
 	/* a 202 is deleted too, but it is no session that one can work in */
 	if (str_copy(v->session, sizeof(v->session), json_str(body, "id")) &&
@@ -97,7 +48,7 @@ take_session(struct bench *b, struct visit *v)
 static bool
 take_command(struct bench *b, struct visit *v)
 {
-	auto_json json_t *body = answer_json(v);
+	auto_json json_t *body = bench_answer(v);
 
 	if (v->status != 200 ||
 	    strncmp(json_str(body, "stdout"), "interactive", 11) != 0) {
@@ -141,7 +92,7 @@ create_all(struct bench *b, size_t count, size_t at_once, const char *path,
 	b->ids = fopen(file, "w");
 	if (b->ids == NULL)
 		return err_errno(e, "%s", file);
-	open_visits(b, count);
+	bench_open(b, count);
 	for (size_t i = 0; i < count; i++)
 		visit_ask(&b->visits[i], &b->place, "POST", path,
 		    body != NULL ? body : CREATE_USUAL);
@@ -153,7 +104,7 @@ create_all(struct bench *b, size_t count, size_t at_once, const char *path,
 		stats_print(&b->command, "command");
 		stats_print(&b->both, "both");
 	}
-	return rc < 0 ? -1 : failures(b, e);
+	return rc < 0 ? -1 : bench_failures(b, e);
 }
 
 static int
@@ -195,49 +146,16 @@ on_ping(struct visit *v, void *context)
 	return (size_t)v->step++ < b->turns;
 }
 
-/* The ids that start or hang has left; the caller frees them. */
-static int
-read_ids(const char *file, char (**ids)[VISIT_ID_MAX], size_t *count,
-    struct err *e)
-{
-	FILE *f = fopen(file, "r");
-
-	if (f == NULL)
-		return err_errno(e, "%s", file);
-	*ids = xcalloc(COUNT_MAX, VISIT_ID_MAX);
-	for (*count = 0; *count < COUNT_MAX; (*count)++) {
-		char *id = (*ids)[*count];
-
-		if (fgets(id, VISIT_ID_MAX, f) == NULL)
-			break;
-		id[strcspn(id, "\n")] = '\0';
-	}
-	fclose(f);
-	return 0;
-}
-
 static int
 cmd_ping(struct bench *b, char **argv, struct err *e)
 {
-	auto_free char(*ids)[VISIT_ID_MAX] = NULL;
-	auto_free char *path = NULL;
-	int64_t turns;
-	size_t count;
-
-	if (!str_to_int(argv[1], 1, COUNT_MAX, &turns))
-		return err_set(e, ERR_INVALID, "usage", "not a number");
-	if (read_ids(argv[0], &ids, &count, e) < 0)
+	if (bench_sessions(b, argv, 1, e) < 0)
 		return -1;
-	if (count == 0)
-		return err_set(e, ERR_INVALID, "usage", "%s is empty", argv[0]);
-	b->turns = (size_t)turns;
-	open_visits(b, 1);
-	path = xasprintf("/v1/sessions/%s/api/ping", ids[0]);
-	visit_ask(b->visits, &b->place, "GET", path, NULL);
+	bench_ask(b, b->visits, "GET", "/api/ping", NULL);
 	if (visit_all(b->visits, 1, 1, on_ping, b, e) < 0)
 		return -1;
 	stats_print(&b->command, "ping");
-	return failures(b, e);
+	return bench_failures(b, e);
 }
 
 /* ---- delete */
@@ -257,9 +175,9 @@ cmd_delete(struct bench *b, char **argv, struct err *e)
 	auto_free char(*ids)[VISIT_ID_MAX] = NULL;
 	size_t count;
 
-	if (read_ids(argv[0], &ids, &count, e) < 0)
+	if (bench_ids(argv[0], &ids, &count, e) < 0)
 		return -1;
-	open_visits(b, count);
+	bench_open(b, count);
 	for (size_t i = 0; i < count; i++) {
 		auto_free char *path = xasprintf("/v1/sessions/%s", ids[i]);
 
@@ -267,7 +185,7 @@ cmd_delete(struct bench *b, char **argv, struct err *e)
 	}
 	if (visit_all(b->visits, count, DELETE_AT_ONCE, on_delete, b, e) < 0)
 		return -1;
-	return failures(b, e);
+	return bench_failures(b, e);
 }
 
 /* ---- */
@@ -282,6 +200,9 @@ static const struct command COMMANDS[] = {
 	{ "start", 3, cmd_start },
 	{ "hang", 2, cmd_hang },
 	{ "ping", 2, cmd_ping },
+	{ "exec", 2, work_exec },
+	{ "stream", 2, work_stream },
+	{ "together", 2, work_together },
 	{ "delete", 1, cmd_delete },
 };
 
@@ -293,7 +214,7 @@ run(struct bench *b, int argc, char **argv, struct err *e)
 		    argc == 2 + COMMANDS[i].arguments)
 			return COMMANDS[i].run(b, argv + 2, e);
 	return err_set(e, ERR_INVALID, "usage",
-	    "usage: load start COUNT AT_ONCE FILE | hang COUNT FILE | ping FILE COUNT | delete FILE");
+	    "usage: load start COUNT AT_ONCE FILE | hang COUNT FILE | ping|exec|stream|together FILE COUNT | delete FILE");
 }
 
 int
@@ -305,10 +226,11 @@ main(int argc, char **argv)
 
 	if (rc == 0) {
 		rc = run(&b, argc, argv, &e);
-		close_visits(&b);
+		bench_close(&b);
 		stats_free(&b.create);
 		stats_free(&b.command);
 		stats_free(&b.both);
+		stats_free(&b.local);
 		place_close(&b.place);
 	}
 	if (rc < 0)

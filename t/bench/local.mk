@@ -5,9 +5,11 @@ EXTRA_PROGRAMS = $(BENCH)
 CLEANFILES += $(BENCH)
 
 t_bench_load_SOURCES = \
+	t/bench/bench.c t/bench/bench.h \
 	t/bench/load.c \
 	t/bench/stats.c t/bench/stats.h \
-	t/bench/visit.c t/bench/visit.h
+	t/bench/visit.c t/bench/visit.h \
+	t/bench/work.c t/bench/work.h
 t_bench_load_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t
 t_bench_load_CFLAGS = $(AM_CFLAGS)
 t_bench_load_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
@@ -25,5 +27,6 @@ EXTRA_DIST += \
 	t/bench/bwrap-at-gate \
 	t/bench/measure.sh \
 	t/bench/reaper.sh \
+	t/bench/work.sh \
 	t/bench/report.awk \
 	t/bench/run

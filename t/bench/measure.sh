@@ -151,14 +151,17 @@ bench_answers() {
 	[ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$BENCH_PORT/$1")" = 204 ]
 }
 
-nginx_add_server() { # TEXT
+nginx_add_server() { # TEXT COMMAND...: added once the command succeeds
 	local dir=$STACK_STATE/nginx/conf
+	grep -q bench.conf "$dir/nginx.conf" ||
+		sed -i "s|include .*/sandlease.conf;|&\n\tinclude $dir/bench.conf;|" "$dir/nginx.conf"
 	printf '%s\n' "$1" >"$dir/bench.conf" &&
-		sed -i "s|include .*/sandlease.conf;|&\n\tinclude $dir/bench.conf;|" "$dir/nginx.conf" &&
 		quiet nginx-test as "$WEB_USER" "${NGINX[@]}" -t || return 1
 	daemon_signal HUP nginx
-	wait_for 5 bench_answers auth && wait_for 5 bench_answers noop
+	wait_for 5 "${@:2}"
 }
+
+both_answer() { bench_answers auth && bench_answers noop; }
 
 # rate auth|noop: requests a second, or nothing when one was refused.
 rate() {
@@ -195,7 +198,7 @@ preview_rates() {
 	token=$(sed -nE "s/.*$PREVIEW_PORT-$session-([a-z2-7]{26}).*/\1/p" <<<"$url")
 	[ -n "$token" ] || return 1
 	BENCH_PORT=$(stack_free_port "$STACK_PORT")
-	noop_start && nginx_add_server "$(bench_server "$session" "$token")" && rates
+	noop_start && nginx_add_server "$(bench_server "$session" "$token")" both_answer && rates
 }
 
 preview() {

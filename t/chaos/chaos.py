@@ -104,6 +104,16 @@ def show(found):
             print("%s: %s" % (kind, line), flush=True)
 
 
+def histories(ledger):
+    """Of those who were promised something: how it came to that."""
+    for sid, _ in ledger.violations[:5]:
+        for row in service.sql(
+                "SELECT at::time || ' ' || kind || ' ' || what || ' gen='"
+                " || coalesce(generation::text, '-') || ' ' || detail"
+                " FROM event WHERE session_id = :'v1' ORDER BY id", sid):
+            print("history: %s %s" % (sid, row[0][:300]), flush=True)
+
+
 def judge(ledger, watch, sampler, keeper):
     """What is wrong, by kind."""
     quiet()
@@ -114,6 +124,7 @@ def judge(ledger, watch, sampler, keeper):
     checked = clients.verify(ledger)
     print("%d sessions that were acknowledged and not deleted were asked for"
           " their files" % checked, flush=True)
+    histories(ledger)
     delete_all(ledger)
     two_passes()
     retire_all()

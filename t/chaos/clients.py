@@ -21,6 +21,7 @@ class Entry:
         self.sid = sid
         self.key = key
         self.texts = {None}    # what its file may hold; None: no file
+        self.late = set()      # of writes without an answer: whenever
         self.deleted = False   # a deletion was acknowledged
         self.perhaps = False   # one was asked for, the answer got lost
         self.lost = False      # told already
@@ -41,10 +42,10 @@ class Ledger:
         with self.lock:
             self.counts[what] = self.counts.get(what, 0) + n
 
-    def violation(self, text):
+    def violation(self, sid, text):
         with self.lock:
-            self.violations.append(text)
-        print("violation: %s" % text, flush=True)
+            self.violations.append((sid, text))
+        print("violation: %s %s" % (sid, text), flush=True)
 
     def acknowledged(self, sid, key):
         with self.lock:
@@ -111,8 +112,8 @@ class Client:
             or isinstance(doc, dict) and doc.get("state") == "lost"
         if gone and not (entry.deleted or entry.perhaps or entry.lost):
             entry.lost = True
-            self.ledger.violation("%s %s%s: %d %r" % (
-                method, entry.sid, rest, status, doc))
+            self.ledger.violation(entry.sid, "%s %s: %d %r" % (
+                method, rest, status, doc))
         return status, doc
 
     def create(self, rng):
@@ -130,8 +131,8 @@ class Client:
                                     key, wish, headers)
             if status in (200, 201, 202):
                 if entry is not None and entry.sid != doc["id"]:
-                    self.ledger.violation("one idempotency key, two sessions:"
-                                          " %s %s" % (entry.sid, doc["id"]))
+                    self.ledger.violation(entry.sid, "and %s have the same"
+                                          " idempotency key" % doc["id"])
                 entry = self.ledger.acknowledged(doc["id"], key)
                 if rng.random() < 0.95:  # else asked again, as a test
                     return entry
@@ -144,10 +145,12 @@ class Client:
     def write(self, entry, text):
         with entry.lock:
             entry.texts.add(text)
+            entry.late.add(text)
             status, _ = self.on(entry, "POST", "/api/write",
                                 {"path": FILE, "content": text})
             if status == 200:
-                entry.texts = {text}
+                entry.late.remove(text)
+                entry.texts = {text} | entry.late
         return status == 200
 
     def read(self, entry):
@@ -161,10 +164,10 @@ class Client:
             else:
                 return None
             if text not in entry.texts:
-                self.ledger.violation("%s holds %r, not %r" % (
-                    entry.sid, text, entry.texts))
+                self.ledger.violation(entry.sid, "holds %r, not %r" % (
+                    text, entry.texts))
                 return False
-            entry.texts = {text}
+            entry.texts = {text} | entry.late
             return True
 
     def execute(self, entry):
@@ -172,7 +175,7 @@ class Client:
                               {"command": "echo $((6 * 7))"})
         if status == 200 and doc.get("stdout", "").strip() != "42":
             if doc.get("exitCode") == 0:
-                self.ledger.violation("%s answered %r" % (entry.sid, doc))
+                self.ledger.violation(entry.sid, "answered %r" % doc)
         return status == 200
 
     def delete(self, entry):
@@ -259,8 +262,8 @@ def verify(ledger):
             while client.read(entry) is None:
                 client.on(entry, "POST", "/resume?wait=%d" % WAIT, {})
                 if time.monotonic() > end:
-                    ledger.violation("%s does not answer: %r" % (
-                        entry.sid, client.on(entry, "GET")))
+                    ledger.violation(entry.sid, "does not answer: %r" % (
+                        client.on(entry, "GET"),))
                     break
         client.close()
 

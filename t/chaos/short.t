@@ -22,7 +22,8 @@ is "$(kinds)" "disk-full init postgres-restart postgres-stop provider-fail provi
 	"every kind of fault struck"
 is "$(value leaks)" 0 "nothing is leaked"
 is "$(value doubleOwners)" 0 "at no moment had a session two wrappers"
-is "$(value lost)" 0 "nothing that was acknowledged is lost"
+none "nothing that was acknowledged is lost" \
+	"$(grep -E '^(violation|history): ' "$dir/log" | cut -c1-400)"
 is "$(value missing)" 0 "no row is without its thing"
 is "$(value stuck)" 0 "nothing is stuck"
 is "$(value untold)" 0 "every transition is in the history, with who, trace and duration"

@@ -13,6 +13,7 @@ class App:
     def __init__(self, path, handler):
         self.path = path
         self.handler = handler
+        self.extra = []  # headers of its answers, for the handler
         self.heads = queue.Queue()
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(path)

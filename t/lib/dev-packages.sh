@@ -5,11 +5,13 @@
 # dpkg is asked first, so that a second run needs neither network nor rights.
 
 PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
-	libjansson-dev libcurl4-openssl-dev libsodium-dev libseccomp-dev)
+	libjansson-dev libcurl4-openssl-dev libsodium-dev libseccomp-dev
+	libarchive-dev libacl1-dev libzstd-dev zlib1g-dev)
 PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps python3 git)
 PACKAGES_CHECK=(libcmocka-dev valgrind chromium cron clang-format-14 cppcheck
-	shellcheck mandoc python3 spin)
+	shellcheck mandoc python3 spin zstd)
 PACKAGES_BENCH=(wrk)
+PACKAGES_FUZZ=(clang libclang-rt-dev)
 PACKAGES_NODE=(npm) # only where Node is too old; brings its own node
 
 readonly NODE_MAJOR=20

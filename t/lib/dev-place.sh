@@ -26,7 +26,7 @@
 #   state/nginx   conf/, and log/ and tmp/                    www-data, 0700
 #   state/log     what the daemons write to stderr
 #   state/pid     pid files
-#   run/run       api.sock, auth.sock, s/, c/                 service:www-data, 2750
+#   run/run       {api,auth,stream}.sock, s/, c/              service:www-data, 2750
 #   run/pg        PostgreSQL's socket                         postgres:service, 2750
 
 readonly STATE_PATH_MAX=150 RUN_PATH_MAX=31 # run_dir, "/run" longer, has 35

@@ -126,12 +126,12 @@ nginx_stop() { daemon_stop nginx QUIT 5; }
 
 api_ready() {
 	[ -S "$STACK_RUN/run/api.sock" ] && [ -S "$STACK_RUN/run/auth.sock" ] &&
-		daemon_alive api
+		[ -S "$STACK_RUN/run/stream.sock" ] && daemon_alive api
 }
 
 api_start() {
 	daemon_alive api && return 0
-	as "$SVC_USER" rm -f "$STACK_RUN/run/api.sock" "$STACK_RUN/run/auth.sock"
+	as "$SVC_USER" rm -f "$STACK_RUN"/run/{api,auth,stream}.sock
 	DAEMON_CGROUP=cgroup_enter daemon_start api "$SVC_USER" \
 		"$(stack_program sandlease-api)" --config "$(stack_conf_file)"
 	daemon_wait api 30 api_ready || {

@@ -399,6 +399,12 @@ def cells():
                    if stat(pid) and stat(pid)[0].startswith("sandlease-cell")})
 
 
+def wrappers():
+    """The wrappers of all cells of this service."""
+    return sorted({pid for top in sandbox_pids() for pid in descendants(top)
+                   if stat(pid) and stat(pid)[0] == "sandlease-wrap"})
+
+
 def running(mark):
     """Pids, as the host numbers them, whose command line has `mark` as one
     of its words."""

@@ -25,6 +25,7 @@ declare -A LIBRARY=(
 	[sodium.h]='common'
 	[jansson.h]='common'
 	[seccomp.h]='agent'
+	[archive.h]='agent' [archive_entry.h]='agent'
 )
 
 room_of() { # FILE

@@ -40,30 +40,51 @@ put(const char *name, const char *text, int mode, struct err *e)
 static void
 assert_content(const char *name, const char *want)
 {
-	auto_buf struct buf b = { 0 };
-	struct err e = { 0 };
-	int64_t size;
+	char text[64] = "";
+	FILE *f = fopen(in_dir(name), "r");
 
-	assert_int_equal(files_read(in_dir(name), &b, &size, &e), 0);
-	assert_string_equal(b.data, want);
-	assert_int_equal(size, strlen(want));
+	assert_non_null(f);
+	assert_int_equal(fread(text, 1, sizeof(text) - 1, f), strlen(want));
+	assert_string_equal(text, want);
+	fclose(f);
 }
 
 static void
 paths_are_meant_in_a_directory(void **state)
 {
+	static const struct {
+		const char *cwd, *path, *want;
+	} CASES[] = {
+		{ "/w", "a/b", "/w/a/b" },
+		{ "/w", "/a", "/a" },
+		{ "/", "a", "/a" },
+		{ "/w", ".", "/w/" },
+		{ "/w", "./a//b/./c", "/w/a/b/c" },
+		{ "/w", "a/", "/w/a/" },
+		{ "/w", "a/.", "/w/a/" },
+		{ "/w", "..", "/w/.." },
+		{ "/w", "../.x/...", "/w/../.x/..." },
+		{ "/w", "/", "/" },
+		{ "/w", "//./", "/" },
+		{ "/", ".", "/" },
+	};
 	char out[FILES_PATH_MAX], *longest = xmalloc(FILES_PATH_MAX + 1);
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(files_resolve("/w", "a/b", out, &e), 0);
-	assert_string_equal(out, "/w/a/b");
-	assert_int_equal(files_resolve("/w", "/a", out, &e), 0);
-	assert_string_equal(out, "/a");
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		assert_int_equal(
+		    files_resolve(CASES[i].cwd, CASES[i].path, out, &e), 0);
+		assert_string_equal(out, CASES[i].want);
+	}
 	assert_int_equal(files_resolve("/w", "", out, &e), -1);
 	memset(longest, 'x', FILES_PATH_MAX);
 	longest[FILES_PATH_MAX] = '\0';
-	assert_int_equal(files_resolve("/w", longest, out, &e), -1);
+	for (size_t cut = 0; cut < 4; cut++) {
+		longest[FILES_PATH_MAX - cut] = '\0';
+		assert_int_equal(files_resolve("/", longest, out, &e),
+		    cut < 3 ? -1 : 0);
+	}
 	assert_string_equal(e.field, "path");
 	free(longest);
 }
@@ -127,21 +148,77 @@ errors_have_the_containers_codes(void **state)
 		const char *name, *code;
 		enum err_kind kind;
 	} CASES[] = {
-		{ "none", "file_not_found", ERR_NOT_FOUND },
 		{ "target/x", "not_directory", ERR_INVALID },
+		{ "target/x/y", "not_directory", ERR_INVALID },
 		{ "p", "is_directory", ERR_INVALID },
+		{ "p/", "is_directory", ERR_INVALID },
+		{ "new/", "is_directory", ERR_INVALID },
+		{ "pipe", "resource_busy", ERR_CONFLICT },
+	};
+
+	(void)state;
+	assert_int_equal(mkfifo(in_dir("pipe"), 0600), 0);
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct err e = { 0 };
+
+		assert_int_equal(put(CASES[i].name, "x", -1, &e), -1);
+		assert_string_equal(e.code, CASES[i].code);
+		assert_int_equal(e.kind, CASES[i].kind);
+	}
+}
+
+static void
+a_full_device_says_so(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(symlink("/dev/full", in_dir("full")), 0);
+	assert_int_equal(put("full", "x", -1, &e), -1);
+	assert_string_equal(e.code, "no_space");
+}
+
+static void
+a_file_in_a_locked_directory_is_written_in_its_place(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(put("locked/file", "longer", -1, &e), 0);
+	assert_int_equal(chmod(in_dir("locked"), 0500), 0);
+	assert_int_equal(put("locked/file", "new", -1, &e), 0);
+	assert_content("locked/file", "new");
+	assert_int_equal(chmod(in_dir("locked"), 0700), 0);
+}
+
+static void
+directories_are_made_with_and_without_parents(void **state)
+{
+	static const struct {
+		const char *name;
+		bool parents;
+		const char *code;
+	} CASES[] = {
+		{ "m", false, NULL },
+		{ "m", false, "file_exists" },
+		{ "m", true, NULL },
+		{ "n/o", false, "file_not_found" },
+		{ "n/o", true, NULL },
+		{ "n/o/p/", true, NULL },
+		{ "target", true, "file_exists" },
+		{ "target/x", true, "not_directory" },
+		{ "n/../r/s", true, NULL },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
-		auto_buf struct buf b = { 0 };
 		struct err e = { 0 };
-		int64_t size;
+		int rc =
+		    files_make_dir(in_dir(CASES[i].name), CASES[i].parents, &e);
 
-		assert_int_equal(
-		    files_read(in_dir(CASES[i].name), &b, &size, &e), -1);
-		assert_string_equal(e.code, CASES[i].code);
-		assert_int_equal(e.kind, CASES[i].kind);
+		assert_int_equal(rc, CASES[i].code == NULL ? 0 : -1);
+		if (rc < 0)
+			assert_string_equal(e.code, CASES[i].code);
 	}
 }
 
@@ -171,6 +248,10 @@ main(void)
 		cmocka_unit_test(a_link_is_followed),
 		cmocka_unit_test(a_descriptor_is_a_source_too),
 		cmocka_unit_test(errors_have_the_containers_codes),
+		cmocka_unit_test(a_full_device_says_so),
+		cmocka_unit_test(
+		    a_file_in_a_locked_directory_is_written_in_its_place),
+		cmocka_unit_test(directories_are_made_with_and_without_parents),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -12,9 +12,17 @@ UNIT += t/unit/agent/base64_test
 t_unit_agent_base64_test_SOURCES = t/unit/agent/base64_test.c
 t_unit_agent_base64_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/blocks_test
+t_unit_agent_blocks_test_SOURCES = t/unit/agent/blocks_test.c
+t_unit_agent_blocks_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/cells_test
 t_unit_agent_cells_test_SOURCES = t/unit/agent/cells_test.c
 t_unit_agent_cells_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/entity_test
+t_unit_agent_entity_test_SOURCES = t/unit/agent/entity_test.c
+t_unit_agent_entity_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/envset_test
 t_unit_agent_envset_test_SOURCES = t/unit/agent/envset_test.c
@@ -32,6 +40,10 @@ UNIT += t/unit/agent/lines_test
 t_unit_agent_lines_test_SOURCES = t/unit/agent/lines_test.c
 t_unit_agent_lines_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/listing_test
+t_unit_agent_listing_test_SOURCES = t/unit/agent/listing_test.c
+t_unit_agent_listing_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/markers_test
 t_unit_agent_markers_test_SOURCES = t/unit/agent/markers_test.c
 t_unit_agent_markers_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -40,6 +52,18 @@ UNIT += t/unit/agent/mime_test
 t_unit_agent_mime_test_SOURCES = t/unit/agent/mime_test.c
 t_unit_agent_mime_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/move_test
+t_unit_agent_move_test_SOURCES = t/unit/agent/move_test.c
+t_unit_agent_move_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/pack_test
+t_unit_agent_pack_test_SOURCES = t/unit/agent/pack_test.c
+t_unit_agent_pack_test_LDADD = $(AGENT_UNIT_LIBS) $(ARCHIVE_LIBS)
+
+UNIT += t/unit/agent/port_probe_test
+t_unit_agent_port_probe_test_SOURCES = t/unit/agent/port_probe_test.c
+t_unit_agent_port_probe_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/process_store_test
 t_unit_agent_process_store_test_SOURCES = t/unit/agent/process_store_test.c
 t_unit_agent_process_store_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -47,6 +71,10 @@ t_unit_agent_process_store_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/proctree_test
 t_unit_agent_proctree_test_SOURCES = t/unit/agent/proctree_test.c
 t_unit_agent_proctree_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/pump_test
+t_unit_agent_pump_test_SOURCES = t/unit/agent/pump_test.c
+t_unit_agent_pump_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/relay_page_test
 t_unit_agent_relay_page_test_SOURCES = t/unit/agent/relay_page_test.c
@@ -64,7 +92,19 @@ UNIT += t/unit/agent/script_test
 t_unit_agent_script_test_SOURCES = t/unit/agent/script_test.c
 t_unit_agent_script_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/tree_test
+t_unit_agent_tree_test_SOURCES = t/unit/agent/tree_test.c
+t_unit_agent_tree_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/usage_test
 t_unit_agent_usage_test_SOURCES = t/unit/agent/usage_test.c
 t_unit_agent_usage_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/view_test
+t_unit_agent_view_test_SOURCES = t/unit/agent/view_test.c
+t_unit_agent_view_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/walk_test
+t_unit_agent_walk_test_SOURCES = t/unit/agent/walk_test.c
+t_unit_agent_walk_test_LDADD = $(AGENT_UNIT_LIBS)
 endif

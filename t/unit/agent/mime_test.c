@@ -33,6 +33,11 @@ the_name_decides_then_the_content(void **state)
 		    "application/x-executable", 0 },
 		{ "x", "\xff\xfe", "application/octet-stream", 0 },
 		{ "x", "", "text/plain", 1 },
+		{ "x", "RIFF\xf0\xf0\xf0\xf0WEBPVP8 ", "image/webp", 0 },
+		{ "x", "ID3 is how music is tagged", "text/plain", 1 },
+		{ "x", "#!/bin/sh\n", "text/x-shellscript", 1 },
+		{ "x", "<!doctype html><p>", "text/html", 1 },
+		{ "x", "caf\xc3\xa9", "text/plain", 1 },
 	};
 
 	(void)state;

@@ -57,7 +57,7 @@ more_ports_than_fit_are_left_out(void **state)
 }
 
 static void
-an_upgrade_is_recognised(void **state)
+programs_are_told_from_people(void **state)
 {
 	static const struct {
 		const char *head;
@@ -68,12 +68,16 @@ an_upgrade_is_recognised(void **state)
 		{ "GET /upgrade: HTTP/1.1\r\nHost: x\r\n\r\n", 0 },
 		{ "GET / HTTP/1.1\r\nX-Upgrade: x\r\n\r\n", 0 },
 		{ "GET / HTTP/1.1\r\nUpgrad", 0 },
+		{ "GET / HTTP/1.1\r\nX-Forwarded-Prefix: /v1/sessions/x/proxy/1"
+		  "\r\n\r\n",
+		    1 },
+		{ "GET / HTTP/1.1\r\nX-Forwarded-Prefix: /p/x\r\n\r\n", 0 },
 		{ "", 0 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
-		assert_int_equal(relay_page_upgrades(CASES[i].head,
+		assert_int_equal(relay_page_for_programs(CASES[i].head,
 				     strlen(CASES[i].head)),
 		    CASES[i].want);
 }
@@ -105,7 +109,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(listening_ports_are_found_once_and_in_order),
 		cmocka_unit_test(more_ports_than_fit_are_left_out),
-		cmocka_unit_test(an_upgrade_is_recognised),
+		cmocka_unit_test(programs_are_told_from_people),
 		cmocka_unit_test(the_response_is_complete),
 	};
 

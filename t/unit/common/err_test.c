@@ -37,6 +37,8 @@ every_kind_has_its_status(void **state)
 		{ ERR_CONFLICT, 409, false },
 		{ ERR_BUSY, 409, true },
 		{ ERR_GONE, 410, false },
+		{ ERR_PRECONDITION, 412, false },
+		{ ERR_RANGE, 416, false },
 		{ ERR_TOO_LARGE, 413, false },
 		{ ERR_LIMITED, 429, true },
 		{ ERR_INTERNAL, 500, false },

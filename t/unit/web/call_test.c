@@ -138,6 +138,37 @@ bodies_are_whole_or_refused(void **state)
 }
 
 static void
+a_body_of_any_size_comes_in_pieces(void **state)
+{
+	static const struct {
+		const char *declared;
+		bool cut;
+		ssize_t last;
+	} CASES[] = { { "7", false, 0 }, { "", false, 0 }, { "8", false, -1 },
+		{ "7", true, -1 }, { "", true, -1 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		const char *params[] = { "CONTENT_LENGTH", CASES[i].declared,
+			NULL };
+		struct fake f = { .params = params,
+			.body = "1234567",
+			.cut = CASES[i].cut };
+		struct call c = fake_begin(&f, "PUT", "/");
+		struct err e = { 0 };
+		char piece[4];
+
+		assert_int_equal(call_read(&c, piece, 4, &e), 4);
+		assert_int_equal(call_read(&c, piece, 4, &e), 3);
+		assert_memory_equal(piece, "567", 3);
+		assert_int_equal(call_read(&c, piece, 4, &e), CASES[i].last);
+		if (CASES[i].last < 0)
+			assert_string_equal(e.code, "body_incomplete");
+		fake_end(&f, &c);
+	}
+}
+
+static void
 a_body_too_large_by_declaration_is_not_read(void **state)
 {
 	const char *const params[] = { "CONTENT_LENGTH", "11", NULL };
@@ -268,6 +299,7 @@ main(void)
 		cmocka_unit_test(parameters_that_are_absent_are_empty),
 		cmocka_unit_test(query_parameters_are_decoded),
 		cmocka_unit_test(bodies_are_whole_or_refused),
+		cmocka_unit_test(a_body_of_any_size_comes_in_pieces),
 		cmocka_unit_test(a_body_too_large_by_declaration_is_not_read),
 		cmocka_unit_test(an_empty_body_is_an_empty_object),
 		cmocka_unit_test(a_broken_body_is_a_bad_request),

@@ -198,6 +198,59 @@ the_data_plane_needs_no_context(void **state)
 	fake_end(&f, &c);
 }
 
+static void
+a_field_that_was_wrong_is_named_there_too(void **state)
+{
+	struct fake f = { 0 };
+	struct call c = fake_begin(&f, "POST", "/");
+	auto_json json_t *context = json_pack("{s:s}", "path", "/x");
+	auto_json json_t *v = NULL;
+	const json_t *ctx, *first;
+	struct err e = { 0 };
+
+	(void)state;
+	err_field(&e, "port", "is odd");
+	reply_container_error(&c, &e, context);
+	v = answer(&f);
+	assert_string_equal(json_str(v, "message"), "port: is odd");
+	assert_string_equal(json_str(v, "error"), "port: is odd");
+	ctx = json_object_get(v, "context");
+	assert_string_equal(json_str(ctx, "path"), "/x");
+	first = json_array_get(json_object_get(ctx, "validationErrors"), 0);
+	assert_string_equal(json_str(first, "field"), "port");
+	assert_string_equal(json_str(first, "message"), "is odd");
+	assert_null(json_object_get(context, "validationErrors"));
+	fake_end(&f, &c);
+}
+
+static void
+a_proxied_port_has_its_own_words(void **state)
+{
+	static const struct {
+		const char *port, *want;
+	} CASES[] = { { "8081", "8081" }, { "x\"y", "\"x\\\"y\"" },
+		{ "\xff", "\"?\"" }, { "", "\"\"" } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct fake f = { 0 };
+		struct call c = fake_begin(&f, "GET", "/");
+		auto_json json_t *v = NULL;
+		auto_free char *port = NULL;
+		struct err e = { 0 };
+
+		err_set(&e, ERR_NOT_FOUND, "port_not_exposed", "not exposed");
+		reply_proxy_error(&c, &e, "Port not found", CASES[i].port);
+		v = answer(&f);
+		assert_string_equal(json_str(v, "code"), "PORT_NOT_EXPOSED");
+		assert_string_equal(json_str(v, "error"), "Port not found");
+		assert_string_equal(json_str(v, "message"), "not exposed");
+		port = json_text(json_object_get(v, "port"));
+		assert_string_equal(port, CASES[i].want);
+		fake_end(&f, &c);
+	}
+}
+
 int
 main(void)
 {
@@ -210,6 +263,8 @@ main(void)
 		cmocka_unit_test(a_cut_name_still_makes_a_document),
 		cmocka_unit_test(the_data_plane_speaks_in_capitals),
 		cmocka_unit_test(the_data_plane_needs_no_context),
+		cmocka_unit_test(a_field_that_was_wrong_is_named_there_too),
+		cmocka_unit_test(a_proxied_port_has_its_own_words),
 	};
 
 	return cmocka_run_group_tests(TESTS, NULL, NULL);

@@ -1,0 +1,102 @@
+/* tree.c: removing a directory with all that is in it. */
+#include "agent/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/files.h"
+#include "common/id.h"
+#include "common/mem.h"
+
+/*
+ * Each level has a descriptor, a buffer and a frame of a small stack.  What is
+ * deeper is moved up to the top and goes in the next round.
+ */
+enum { DEPTH_MAX = 64 };
+
+static int remove_at(int top, int at, const char *name, int depth);
+
+static int
+lift(int top, int at, const char *name)
+{
+	char id[ID_REQUEST_LEN + 1], up[ID_REQUEST_LEN + 8];
+
+	id_random(id, ID_REQUEST_LEN);
+	snprintf(up, sizeof(up), ".sl-%s", id);
+	return renameat(at, name, top, up);
+}
+
+/* Removes what is in the directory.  How many went; -1 with errno. */
+static int
+empty(int top, int fd, int depth)
+{
+	DIR *d = fdopendir(fd);
+	const struct dirent *entry;
+	int gone = 0, saved;
+
+	if (d == NULL) {
+		mem_close_fd(&fd);
+		return -1;
+	}
+	if (top < 0)
+		top = dirfd(d);
+	while (gone >= 0 && (entry = readdir(d)) != NULL) {
+		const char *name = entry->d_name;
+
+		if (str_equal(name, ".") || str_equal(name, ".."))
+			continue;
+		if ((depth < DEPTH_MAX ? remove_at(top, dirfd(d), name, depth)
+				       : lift(top, dirfd(d), name)) < 0)
+			gone = -1;
+		else
+			gone++;
+	}
+	saved = errno;
+	closedir(d);
+	errno = saved;
+	return gone;
+}
+
+static int
+remove_at(int top, int at, const char *name, int depth)
+{
+	int gone, fd;
+
+	if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR)
+		return -1;
+	/* tried first: a place that is busy keeps what is in it */
+	while (unlinkat(at, name, AT_REMOVEDIR) < 0) {
+		if (errno == ENOENT)
+			return 0;
+		if (errno != ENOTEMPTY)
+			return -1;
+		fd = openat(at, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return -1;
+		gone = empty(top, fd, depth + 1);
+		if (gone < 0)
+			return -1;
+		if (gone == 0) {
+			errno = ENOTEMPTY;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int
+tree_remove(const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || remove_at(-1, AT_FDCWD, path, 0) < 0)
+		return files_fail(e, path);
+	return 0;
+}

@@ -1,0 +1,16 @@
+/*
+ * tree.h: removing a directory with all that is in it.
+ */
+#ifndef SANDLEASE_AGENT_TREE_H
+#define SANDLEASE_AGENT_TREE_H
+
+#include "common/err.h"
+
+/*
+ * Removes what is at `path`: a link, not what it points to; a directory with
+ * its contents, however deep.  Nothing is touched of what cannot go at the
+ * end, such as a place where something is mounted.
+ */
+int tree_remove(const char *path, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,42 @@
+/* dress.c: a failure, told as the surface that was asked tells it. */
+#include "api/dress.h"
+
+#include "api/app.h"
+#include "common/log.h"
+#include "web/reply.h"
+
+void
+dress_native(struct call *c, struct err *e)
+{
+	if (err_status(e) >= 500)
+		log_err(LOG_ERROR, "request_failed", e);
+	app_hide_details(c, e);
+	reply_problem(c, e);
+}
+
+void
+dress_container(struct call *c, struct err *e, const char *reason)
+{
+	auto_json json_t *context =
+	    json_pack("{s:s, s:b}", "reason", reason, "retryable", 1);
+
+	if (e->kind >= ERR_INTERNAL)
+		log_err(LOG_ERROR, "gate", e);
+	app_hide_details(c, e);
+	if (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) {
+		e->kind = ERR_UNAVAILABLE;
+		e->code = "container_unavailable";
+		reply_container_error(c, e, context);
+		return;
+	}
+	reply_container_error(c, e, NULL);
+}
+
+void
+dress_preview(struct call *c, struct err *e)
+{
+	if (err_status(e) >= 500)
+		log_err(LOG_WARN, "preview", e);
+	app_hide_details(c, e);
+	reply_preview_error(c, e);
+}

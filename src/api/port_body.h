@@ -1,0 +1,34 @@
+/*
+ * port_body.h: which port is to be exposed, as either surface is asked.
+ */
+#ifndef SANDLEASE_API_PORT_BODY_H
+#define SANDLEASE_API_PORT_BODY_H
+
+#include "api/app.h"
+
+struct port_body {
+	int64_t port;
+	char name[65];
+	int64_t expires_in_seconds;
+};
+
+/*
+ * The body of the native route.  Whoever wants a port that is not for
+ * previews is noted (audit.h); out->port is what was wanted also then, if it
+ * was a number.
+ */
+int port_body_read(struct call *c, struct port_body *out, struct err *e)
+    MUST_CHECK;
+
+/*
+ * The same of the SDK's: members that are null, empty or unknown do not
+ * count, and its container's own port is not for previews either.
+ */
+int port_body_read_lenient(struct call *c, struct port_body *out, struct err *e)
+    MUST_CHECK;
+
+/* `:port` of the route. */
+int port_body_path(const struct call *c, int64_t *port, struct err *e)
+    MUST_CHECK;
+
+#endif

@@ -1,0 +1,192 @@
+/* stream.c: the pool `stream`: between nginx and wrappers for event streams. */
+#include "api/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/child.h"
+#include "api/stream_link.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+
+enum {
+	EVENTS = 64,
+	BEAT_MS = 20000, /* a wrapper beats every 15 s, so ours are rare */
+	FAREWELL_MS = 2000,
+	PER_STREAM_FDS = 2,
+	OTHER_FDS = 64
+};
+
+struct pool {
+	struct streams streams;
+	int listen_fd; /* -1: nothing new any more */
+	size_t max;
+	int64_t drain_at_ms; /* 0: not told to end */
+	int64_t leave_at_ms; /* 0: the last words are not spoken */
+};
+
+/* Two descriptors each, and one cannot be refused without one. */
+static size_t
+most_streams(const struct conf *conf)
+{
+	size_t want = (size_t)conf->stream_connections, room;
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_cur == RLIM_INFINITY)
+		return want;
+	room = r.rlim_cur > OTHER_FDS + PER_STREAM_FDS
+	    ? (size_t)(r.rlim_cur - OTHER_FDS) / PER_STREAM_FDS
+	    : 1;
+	return want < room ? want : room;
+}
+
+/* -1 when nothing can be heard of it. */
+static int
+listen_to(struct pool *p)
+{
+	/* one process is woken for one connection */
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLEXCLUSIVE };
+	int flags = fcntl(p->listen_fd, F_GETFL);
+
+	if (flags < 0 || fcntl(p->listen_fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -1;
+	return epoll_ctl(p->streams.epoll_fd, EPOLL_CTL_ADD, p->listen_fd, &ev);
+}
+
+static void
+take_connection(struct pool *p)
+{
+	int fd;
+
+	if (p->listen_fd < 0)
+		return;
+	fd = accept4(p->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0) {
+		stream_open(&p->streams, fd, p->streams.count >= p->max);
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+	    errno == ENOMEM) {
+		log_line(LOG_ERROR, "accept", "%s", strerror(errno));
+		/* not in a busy loop */
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+}
+
+/* Who has been silent for longest is first. */
+static void
+beat(struct pool *p)
+{
+	struct stream *s;
+
+	while ((s = TAILQ_FIRST(&p->streams.all)) != NULL &&
+	    clock_left_ms(s->spoke_ms + BEAT_MS) == 0)
+		stream_beat(&p->streams, s);
+}
+
+static void
+begin_drain(struct pool *p, int64_t drain_ms)
+{
+	/* other processes have it, too: closing alone does not silence it */
+	epoll_ctl(p->streams.epoll_fd, EPOLL_CTL_DEL, p->listen_fd, NULL);
+	close(take_fd(&p->listen_fd));
+	p->drain_at_ms = clock_ms() + drain_ms;
+}
+
+static void
+say_farewell(struct pool *p)
+{
+	struct stream *s, *next;
+
+	for (s = TAILQ_FIRST(&p->streams.all); s != NULL; s = next) {
+		next = TAILQ_NEXT(s, link);
+		stream_cut(&p->streams, s, "OPERATION_INTERRUPTED",
+		    "The service is being restarted, and this stream ends; the session lives on.");
+	}
+	p->leave_at_ms = clock_ms() + FAREWELL_MS;
+}
+
+static bool
+may_leave(const struct pool *p)
+{
+	return p->drain_at_ms > 0 &&
+	    (p->streams.count == 0 ||
+		(p->leave_at_ms > 0 && clock_left_ms(p->leave_at_ms) == 0));
+}
+
+static int
+wait_ms(const struct pool *p)
+{
+	const struct stream *s = TAILQ_FIRST(&p->streams.all);
+	int ms = s != NULL ? clock_left_ms(s->spoke_ms + BEAT_MS) : -1;
+	int64_t end = p->leave_at_ms > 0 ? p->leave_at_ms : p->drain_at_ms;
+
+	if (end > 0 && (ms < 0 || clock_left_ms(end) < ms))
+		ms = clock_left_ms(end);
+	return ms;
+}
+
+static void
+handle_events(struct pool *p, const struct epoll_event *ev, int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (ev[i].data.ptr == NULL)
+			take_connection(p);
+		else
+			stream_event(&p->streams, ev[i].data.ptr, ev[i].events);
+	}
+}
+
+static void
+serve(struct pool *p, int64_t drain_ms)
+{
+	const volatile sig_atomic_t *stopping = child_signals();
+	struct epoll_event ev[EVENTS];
+	sigset_t open, closed;
+
+	/* SIGTERM comes while we wait, and only then: none is missed */
+	sigemptyset(&closed);
+	sigaddset(&closed, SIGTERM);
+	sigprocmask(SIG_BLOCK, &closed, &open);
+	while (!may_leave(p)) {
+		handle_events(p, ev,
+		    epoll_pwait(p->streams.epoll_fd, ev, EVENTS, wait_ms(p),
+			&open));
+		if (*stopping && p->drain_at_ms == 0)
+			begin_drain(p, drain_ms);
+		if (p->drain_at_ms > 0 && p->leave_at_ms == 0 &&
+		    clock_left_ms(p->drain_at_ms) == 0)
+			say_farewell(p);
+		beat(p);
+		stream_bury(&p->streams);
+	}
+}
+
+int
+stream_run(const struct conf *conf, int listen_fd)
+{
+	struct pool p = { .listen_fd = listen_fd,
+		.max = most_streams(conf),
+		.streams = { .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+		    .run_dir = conf->run_dir } };
+
+	prctl(PR_SET_NAME, "sandlease-strm");
+	TAILQ_INIT(&p.streams.all);
+	TAILQ_INIT(&p.streams.ended);
+	if (p.streams.epoll_fd < 0 || listen_to(&p) < 0) {
+		log_line(LOG_ERROR, "stream", "%s", strerror(errno));
+		return EXIT_FAILURE;
+	}
+	serve(&p, conf->stream_drain_seconds * 1000);
+	stream_drop(&p.streams);
+	close(p.streams.epoll_fd);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,387 @@
+#!/usr/bin/env python3
+"""streams.t: event streams end well, whoever dies; and cost what they must."""
+import json
+import os
+import signal
+import socket
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import service
+from service import (at, call, container_error, create, execute, expect,
+                     setting, stack, until)
+from tap import case, equal, run, true
+
+service.begin("stream_drain_seconds = 600")
+
+ME = os.getpid()
+MANY = 200
+# on request the whole gigabyte that is promised
+MUCH = 1 << (30 if os.environ.get("SANDLEASE_SLOW") == "1" else 28)
+
+
+class Stream:
+    """An open api/execute/stream, down to its chunks."""
+
+    def __init__(self, sid, command, path="/api/execute/stream", **more):
+        body = json.dumps(dict(more, command=command)).encode()
+        self.socket = socket.create_connection(("127.0.0.1", service.port()),
+                                               service.PATIENCE)
+        self.socket.sendall((
+            "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+            "Connection: close\r\nContent-Length: %d\r\n\r\n" % (
+                at(sid, path), setting("SANDLEASE_API_KEY"),
+                len(body))).encode() + body)
+        self.raw = b""
+
+    def more(self):
+        """False at the end."""
+        data = self.socket.recv(1 << 16)
+        self.raw += data
+        return data != b""
+
+    def until(self, text):
+        while text not in self.raw:
+            true(self.more(), "no %r: %r" % (text, self.raw[-300:]))
+        return self
+
+    def said(self, line):
+        """Until the command has printed that."""
+        return self.until(b'"%s\\n"' % line.encode())
+
+    def begun(self):
+        return self.until(b'"type":"start"')
+
+    def rest(self):
+        while self.more():
+            pass
+        return self
+
+    def dechunk(self):
+        """(the body, whether it is complete)"""
+        head, _, raw = self.raw.partition(b"\r\n\r\n")
+        true(b"chunked" in head, repr(head))
+        body = b""
+        while True:
+            size, crlf, raw = raw.partition(b"\r\n")
+            if not crlf:
+                return body, False
+            size = int(size, 16)
+            if size == 0:
+                return body, raw == b"\r\n"
+            body += raw[:size]
+            if len(raw) < size + 2:
+                return body, False
+            raw = raw[size + 2:]
+
+    def events(self):
+        """Whole events; and one that was cut, as None."""
+        found = []
+        for line in self.dechunk()[0].split(b"\n"):
+            if line.startswith(b"data: "):
+                try:
+                    found.append(json.loads(line[6:]))
+                except ValueError:
+                    found.append(None)
+        return found
+
+    def ends_with_error(self, code):
+        body, complete = self.rest().dechunk()
+        true(complete, "a proper end: %r" % self.raw[-300:])
+        true(body.endswith(b"\n\n"), "the last event is whole")
+        last = self.events()[-1]
+        equal((last["type"], last["code"]), ("error", code), "last event")
+        true(last["error"] == last["data"] and last["timestamp"], repr(last))
+
+    def close(self):
+        self.socket.close()
+
+
+def own(**more):
+    return create(isolation="session", **more)["id"]
+
+
+def named(pids, name):
+    return [p for p in pids if service.stat(p) and
+            service.stat(p)[0].startswith(name)]
+
+
+def wrappers():
+    return set(named([pid for top in service.sandbox_pids()
+                      for pid in service.descendants(top)], "sandlease-wrap"))
+
+
+def wrapper_of(make):
+    """(what it makes, the wrapper that came with it)"""
+    before = wrappers()
+    made = make()
+    return made, until("its wrapper runs", lambda: wrappers() - before).pop()
+
+
+def pool():
+    return named(service.workers(), "sandlease-strm")
+
+
+def fds(pids):
+    return sum(len(os.listdir("/proc/%d/fd" % p)) for p in pids)
+
+
+def status(pid, key):
+    with open("/proc/%d/status" % pid, encoding="utf-8") as f:
+        return int([l.split()[1] for l in f if l.startswith(key + ":")][0])
+
+
+def wait_loop(name, every=0.05):
+    return "until [ -e /workspace/%s ]; do sleep %s; done" % (name, every)
+
+
+def touch(sid, name):
+    expect(200, call("POST", at(sid, "/api/write"),
+                     {"path": "/workspace/" + name, "content": ""}))
+
+
+# ---- the wrapper's side ends
+
+@case
+def a_wrapper_that_is_killed_ends_its_streams_properly():
+    sid, wrapper = wrapper_of(own)
+    streams = [Stream(sid, "echo one; sleep 6161").said("one")
+               for _ in range(3)]
+    os.kill(wrapper, signal.SIGKILL)
+    for s in streams:
+        s.ends_with_error("SESSION_TERMINATED")
+        equal([e["type"] for e in s.events()], ["start", "stdout", "error"],
+              "events")
+
+
+@case
+def a_sandbox_that_is_killed_ends_its_streams_properly():
+    sid = own()
+    s = Stream(sid, "sleep 6262.%d" % ME).begun()
+    job = until("it runs", lambda: service.running("6262.%d" % ME))
+    os.kill(service.init_of(job[0]), signal.SIGKILL)
+    s.ends_with_error("SESSION_TERMINATED")
+
+
+@case
+def a_session_that_is_deleted_or_put_to_sleep_ends_its_streams_properly():
+    for method, rest in (("DELETE", ""), ("POST", "/sleep")):
+        sid = own()
+        s = Stream(sid, "sleep 6363").begun()
+        expect(200, call(method, at(sid, rest)))
+        s.rest()
+        true(s.dechunk()[1], "a proper end: %r" % s.raw[-300:])
+        true(s.events()[-1]["type"] in ("error", "complete"),
+             repr(s.events()))
+
+
+@case
+def an_event_that_was_cut_does_not_run_into_the_last_one():
+    sid, wrapper = wrapper_of(own)
+    s = Stream(sid, "head -c 100000000 /dev/zero | tr '\\0' x").begun()
+    # nobody reads, so the wrapper is in the middle of writing
+    until("it is stuck", lambda: stuck(wrapper))
+    os.kill(wrapper, signal.SIGKILL)
+    s.ends_with_error("SESSION_TERMINATED")
+    events = s.events()
+    true(None not in events[:-2], "only the one before may be cut")
+    true(len(s.raw) < 100000000, "it was in the middle")
+
+
+def ticks(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
+        return f.read().rsplit(") ", 1)[1].split()[11:13]
+
+
+def stuck(pid):
+    """It has used no CPU time since the last look."""
+    before = ticks(pid)
+    time.sleep(0.3)
+    return ticks(pid) == before
+
+
+# ---- it has not begun: as on any other route
+
+@case
+def a_dead_wrapper_is_replaced_by_a_stream_as_by_any_call():
+    sid, wrapper = wrapper_of(own)
+    os.kill(wrapper, signal.SIGKILL)
+    until("it is gone", lambda: not service.alive(wrapper))
+    r = call("POST", at(sid, "/api/execute/stream"), {"command": "true"})
+    doc = container_error(r, 503, "CONTAINER_UNAVAILABLE")
+    equal((doc["context"]["reason"], doc["context"]["retryable"]),
+          ("container_replaced", True), "context")
+    true(r.header("Retry-After"), "Retry-After")
+    equal(Stream(sid, "true").rest().events()[-1]["type"], "complete",
+          "the next one")
+
+
+@case
+def a_wrapper_that_dies_before_it_answers_is_not_to_be_asked_again():
+    sid, wrapper = wrapper_of(own)
+    os.kill(wrapper, signal.SIGSTOP)
+    s = Stream(sid, "true")
+    until("the request is with it", lambda: busy_pool())
+    os.kill(wrapper, signal.SIGKILL)
+    s.rest()
+    true(s.raw.startswith(b"HTTP/1.1 500"), repr(s.raw))
+    true(b"CONNECTION_LOST" in s.raw and b"Retry-After" not in s.raw,
+         repr(s.raw))
+
+
+IDLE_FDS = None
+
+
+def busy_pool():
+    return fds(pool()) >= IDLE_FDS + 2
+
+
+@case
+def a_sleeping_session_is_woken_by_a_stream():
+    sid = own()
+    execute(sid, "echo kept >f")
+    expect(200, call("POST", at(sid, "/sleep")))
+    s = Stream(sid, "cat f").rest()
+    equal([e.get("data") for e in s.events()], [None, "kept\n", None],
+          "events")
+
+
+@case
+def refusals_of_a_wrapper_pass_through():
+    sid = own()
+    container_error(call("POST", at(sid, "/api/execute/stream"), {}), 400,
+                    "VALIDATION_FAILED")
+    expect(405, call("GET", at(sid, "/api/execute/stream")))
+    container_error(call("GET", at(sid, "/api/process/no-such/stream")), 404,
+                    call("GET", at(sid, "/api/process/no-such")).json["code"])
+    for path in ("/files/x/api/watch", "/api/watch/x"):
+        true(call("GET", at(sid, path)).status in (404, 405), path)
+
+
+# ---- clients that vanish
+
+@case
+def clients_that_vanish_leave_nothing_open():
+    sid, wrapper = wrapper_of(own)
+    threads = status(wrapper, "Threads")
+    mine = fds([wrapper]) if os.getuid() == 0 else None
+    idle = fds(pool())
+    streams = [Stream(sid, "echo up; " + wait_loop("go")).said("up")
+               for _ in range(20)]
+    true(fds(pool()) >= idle + 40, "two descriptors each")
+    true(status(wrapper, "Threads") >= 20, "a thread each")
+    for s in streams:
+        s.close()
+    until("the pool has let go", lambda: fds(pool()) == idle)
+    touch(sid, "go")  # a command does not end with its client
+    until("the wrapper's threads have ended",
+          lambda: status(wrapper, "Threads") <= threads + 1)
+    if mine is not None:  # only root can look
+        until("its descriptors are closed", lambda: fds([wrapper]) <= mine + 2)
+
+
+# ---- many, and much
+
+@case
+def two_hundred_streams_leave_room_for_a_command():
+    for more in ({}, {"isolation": "session"}):
+        sid = create(**more)["id"]
+        streams = [Stream(sid, "echo up; %s; echo down" % wait_loop("all", 1))
+                   for _ in range(MANY)]
+        for s in streams:
+            s.said("up")
+        equal(execute(sid, "echo beside"), "beside\n", "a command beside them")
+        touch(sid, "all")
+        for s in streams:
+            equal([e["type"] for e in s.rest().events()],
+                  ["start", "stdout", "stdout", "complete"], "events")
+        expect(200, call("DELETE", at(sid)))
+
+
+def high_water(pids):
+    return {p: status(p, "VmHWM") for p in pids}
+
+
+@case
+def much_output_grows_nobodys_memory():
+    sid, wrapper = wrapper_of(own)
+    nginx = service.children(int(stack("daemon_pid", "nginx")))
+    Stream(sid, "head -c 20000000 /dev/zero | tr '\\0' y").rest()
+    before = high_water([wrapper] + pool() + nginx)
+    s = Stream(sid, "head -c %d /dev/zero | tr '\\0' y; echo >&2 $?; "
+                    "echo end" % MUCH).begun()
+    until("who is not read does not run on", lambda: stuck(wrapper))
+    got, tail = len(s.raw), b""
+    piece = bytearray(1 << 20)
+    while True:
+        n = s.socket.recv_into(piece)
+        if n == 0:
+            break
+        got += n
+        tail = (tail + piece[:n])[-400:]
+    true(got > MUCH, "%d bytes" % got)
+    true(b'"type":"complete"' in tail and b'"exitCode":0' in tail, repr(tail))
+    for pid, kb in high_water([wrapper] + pool() + nginx).items():
+        true(kb - before.get(pid, 0) < 8192, "%s grew from %d to %d kB" % (
+            service.stat(pid)[0], before.get(pid, 0), kb))
+
+
+# ---- the pool's side ends
+
+@case
+def a_restart_of_the_service_leaves_streams_alone():
+    sid = own()
+    s = Stream(sid, "echo up; %s; echo down" % wait_loop("go")).said("up")
+    old = pool()
+    stack("api_stop")
+    stack("api_start")
+    true(not set(old) & set(pool()), "a new pool")
+    equal(len([p for p in old if service.alive(p)]), 1,
+          "who has a stream stays, who has none goes")
+    equal(Stream(sid, "true").rest().events()[-1]["type"], "complete",
+          "new streams")
+    touch(sid, "go")
+    equal([e["type"] for e in s.rest().events()],
+          ["start", "stdout", "stdout", "complete"], "the old stream")
+    until("the old ones end", lambda: not any(map(service.alive, old)))
+
+
+@case
+def a_pool_that_must_go_says_so():
+    service.configure(stream_drain_seconds=0, stream_workers=1,
+                      stream_connections=1)
+    service.restart()
+    sid = own()
+    s = Stream(sid, "sleep 6464.%d" % ME).begun()
+    r = call("POST", at(sid, "/api/execute/stream"), {"command": "true"})
+    container_error(r, 503, "CONTAINER_UNAVAILABLE")
+    true("too many streams" in r.json["message"], "one too many: %r" % r)
+    true(r.header("Retry-After"), "Retry-After")
+    equal(execute(sid, "echo fine"), "fine\n", "other calls")
+    stack("api_stop")
+    s.ends_with_error("OPERATION_INTERRUPTED")
+    equal(len(service.running("6464.%d" % ME)), 1, "the command lives on")
+    stack("api_start")
+
+
+@case
+def a_process_of_the_pool_that_is_killed_is_replaced():
+    sid = own()
+    s = Stream(sid, "sleep 6565").begun()
+    old = pool()
+    for pid in old:
+        os.kill(pid, signal.SIGKILL)
+    s.rest()
+    equal([e["type"] for e in s.events()], ["start"], "nobody was left to end it")
+    until("it is replaced", lambda: pool() and not set(pool()) & set(old))
+    equal(Stream(sid, "true").rest().events()[-1]["type"], "complete",
+          "new streams")
+
+
+def begin():
+    global IDLE_FDS
+    IDLE_FDS = fds(pool())
+
+
+sys.exit(run(begin))

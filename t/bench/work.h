@@ -1,0 +1,14 @@
+/*
+ * work.h: what is measured in sessions that are there.
+ */
+#ifndef SANDLEASE_BENCH_WORK_H
+#define SANDLEASE_BENCH_WORK_H
+
+#include "bench/bench.h"
+
+/* argv of each: the file of sessions, how often. */
+int work_exec(struct bench *b, char **argv, struct err *e) MUST_CHECK;
+int work_stream(struct bench *b, char **argv, struct err *e) MUST_CHECK;
+int work_together(struct bench *b, char **argv, struct err *e) MUST_CHECK;
+
+#endif

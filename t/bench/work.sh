@@ -1,0 +1,89 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # variables are shared by the files of t/lib
+# work.sh: what work in a session costs: commands, streams, files.
+
+readonly EXEC_COUNT=1000 STREAM_COUNT=500 TOGETHER_SESSIONS=50 TOGETHER_TURNS=20
+readonly FILE_MB=128 FILE_ROUNDS=5
+
+# ---- a command, against one that is forked here
+
+exec_figures() {
+	local count min p50 p95 p99 max local_p50 local_p99
+	load exec "$BENCH/ids" "$EXEC_COUNT" >"$BENCH/execs" || return 1
+	read -r _ _ _ local_p50 _ local_p99 _ < <(grep '^local ' "$BENCH/execs")
+	read -r _ count min p50 p95 p99 max < <(grep '^exec ' "$BENCH/execs")
+	figure "exec p50" "$p50" ms "" "n $count, $min to $max"
+	figure "exec p99" "$p99" ms "" "p95 $p95"
+	figure "sh -c true p50, forked here" "$local_p50" ms "" "p99 $local_p99"
+	figure "exec p50 above sh -c true" \
+		"$(awk -v a="$p50" -v b="$local_p50" 'BEGIN { printf "%.2f", a - b }')" ms "<= 3"
+}
+exec_one() { with_sessions exec_figures 1 1; }
+
+together_figures() {
+	local count min p50 p95 p99 max rate
+	load together "$BENCH/ids" "$TOGETHER_TURNS" >"$BENCH/execs" || return 1
+	read -r _ count min p50 p95 p99 max < <(grep '^exec ' "$BENCH/execs")
+	read -r _ rate < <(grep '^rate ' "$BENCH/execs")
+	figure "exec in $TOGETHER_SESSIONS sessions at once" "$rate" /s "" "n $count"
+	figure "exec in $TOGETHER_SESSIONS at once p50" "$p50" ms "" "$min to $max, p95 $p95"
+	figure "exec in $TOGETHER_SESSIONS at once p99" "$p99" ms
+}
+exec_together() { with_sessions together_figures "$TOGETHER_SESSIONS" 8; }
+
+# ---- a line, from the write to the client
+
+stream_figures() {
+	local count min p50 p95 p99 max
+	load stream "$BENCH/ids" "$STREAM_COUNT" >"$BENCH/lines" || return 1
+	read -r _ count min p50 p95 p99 max <"$BENCH/lines"
+	figure "stream, write to client p50" "$p50" ms "<= 2" "n $count, $min to $max"
+	figure "stream, write to client p99" "$p99" ms "" "p95 $p95"
+}
+stream_lag() { with_sessions stream_figures 1 1; }
+
+# ---- a file, against nginx that serves the same one
+
+# speed up|down URL: bytes a second, nothing unless it was a success.
+speed() {
+	local -a how=(-o /dev/null -w '%{http_code} %{speed_download}')
+	[ "$1" = down ] || how=(-o /dev/null -w '%{http_code} %{speed_upload}' -T "$BENCH/file" -H 'Expect:')
+	curl -s "${how[@]}" -H "Authorization: Bearer $SANDLEASE_API_KEY" "$2" |
+		awk '$1 !~ /^2/ || $2 <= 0 { exit 1 } { printf "%.0f", $2 / 1048576 }'
+}
+
+file_server() {
+	printf 'server {\n\tlisten 127.0.0.1:%s;\n\taccess_log off;\n\tsendfile on;\n' "$BENCH_PORT"
+	printf '\tlocation = /file {\n\t\talias %s;\n\t}\n}\n' "$BENCH/file"
+}
+
+file_answers() { [ -n "$(speed down "http://127.0.0.1:$BENCH_PORT/file")" ]; }
+
+middle_of() { sort -n | sed -n "$(((FILE_ROUNDS + 1) / 2))p"; }
+
+# In turns, so that whatever else the machine does hits all alike.
+file_rounds() {
+	local i up down static
+	for ((i = 0; i < FILE_ROUNDS; i++)); do
+		up=$(speed up "$1") && down=$(speed down "$1") &&
+			static=$(speed down "http://127.0.0.1:$BENCH_PORT/file") || return 1
+		awk -v u="$up" -v d="$down" -v s="$static" \
+			'BEGIN { printf "%d %d %d %.3f %.3f\n", u, d, s, u / s, d / s }'
+	done >"$BENCH/speeds"
+	figure "file upload" "$(awk '{ print $1 }' "$BENCH/speeds" | middle_of)" MB/s "" "$FILE_MB MB"
+	figure "file download" "$(awk '{ print $2 }' "$BENCH/speeds" | middle_of)" MB/s
+	figure "nginx, the same file" "$(awk '{ print $3 }' "$BENCH/speeds" | middle_of)" MB/s
+	figure "file upload / nginx" "$(awk '{ print $4 }' "$BENCH/speeds" | middle_of)" "" ">= 0.5"
+	figure "file download / nginx" "$(awk '{ print $5 }' "$BENCH/speeds" | middle_of)" "" ">= 0.5"
+}
+
+file_figures() {
+	local session
+	read -r session <"$BENCH/ids"
+	head -c "${FILE_MB}M" /dev/urandom >"$BENCH/file" && chmod 644 "$BENCH/file" &&
+		chmod 711 "$BENCH" || return 1
+	BENCH_PORT=$(stack_free_port "$STACK_PORT")
+	nginx_add_server "$(file_server)" file_answers &&
+		file_rounds "$SANDLEASE_URL/v1/sessions/$session/files/workspace/file"
+}
+files_speed() { with_sessions file_figures 1 1; }

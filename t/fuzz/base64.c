@@ -1,0 +1,21 @@
+/* base64.c: what decodes encodes to itself; what is encoded decodes. */
+#include "agent/base64.h"
+
+#include <string.h>
+
+#include "common/mem.h"
+#include "fuzz.h"
+
+int
+fuzz_one(const uint8_t *data, size_t len)
+{
+	auto_buf struct buf plain = { 0 }, again = { 0 }, coded = { 0 };
+
+	if (base64_decode(&plain, (const char *)data, len))
+		PROMISE(plain.len <= len);
+	base64_encode(&coded, data, len);
+	PROMISE(base64_decode(&again, coded.data, coded.len));
+	PROMISE(again.len == len);
+	PROMISE(len == 0 || memcmp(again.data, data, len) == 0);
+	return 0;
+}

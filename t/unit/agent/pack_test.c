@@ -1,0 +1,204 @@
+/* pack_test.c: making archives and taking them apart, each in a process. */
+#include "../unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/pack.h"
+#include "agent/tree.h"
+#include "common/json.h"
+#include "common/mem.h"
+
+static char dir[] = "/tmp/sl-pack-XXXXXX";
+
+static int
+enter(void **state)
+{
+	(void)state;
+	return mkdtemp(dir) != NULL && chdir(dir) == 0 ? 0 : -1;
+}
+
+static int
+leave(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	return chdir("/") == 0 ? tree_remove(dir, &e) : -1;
+}
+
+static void
+put(const char *path, const char *data, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), len);
+	close(fd);
+}
+
+static size_t
+get(const char *path, char *to, size_t max)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t n;
+
+	assert_true(fd >= 0);
+	n = read(fd, to, max - 1);
+	close(fd);
+	assert_true(n >= 0);
+	to[n] = '\0';
+	return (size_t)n;
+}
+
+/* What it ended with; format NULL: unpack. */
+static int
+run(const char *format, const char *in, const char *out, const char *where)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		if (freopen(in, "r", stdin) == NULL ||
+		    freopen(out, "w", stdout) == NULL ||
+		    freopen("said", "w", stderr) == NULL || chdir(where) < 0)
+			_exit(99);
+		exit(format != NULL ? pack_main(format, ".") : unpack_main());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static json_t *
+unpack(const char *archive, int status)
+{
+	struct err e = { 0 };
+	char text[4096];
+	json_t *said;
+	size_t n;
+
+	assert_int_equal(run(NULL, archive, "report", "to"), status);
+	n = get("report", text, sizeof(text));
+	assert_int_equal(json_parse(text, n, &said, &e), 0);
+	return said;
+}
+
+static int64_t
+number(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+static void
+make_source(void)
+{
+	struct err e = { 0 };
+
+	if (access("from", F_OK) == 0)
+		assert_int_equal(tree_remove("from", &e), 0);
+	if (access("to", F_OK) == 0)
+		assert_int_equal(tree_remove("to", &e), 0);
+	assert_int_equal(mkdir("from", 0755), 0);
+	assert_int_equal(mkdir("from/sub", 0755), 0);
+	assert_int_equal(mkdir("to", 0755), 0);
+	put("from/a", "hello", 5);
+	assert_int_equal(link("from/a", "from/sub/hard"), 0);
+	assert_int_equal(symlink("../a", "from/sub/link"), 0);
+	put("from/sub/empty", "", 0);
+	put("from/n\xc3\xa4me\n", "x", 1);
+}
+
+static void
+there_and_back(void **state)
+{
+	static const char *const FORMATS[] = { "tar", "tar.gz", "tar.zst" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(FORMATS); i++) {
+		auto_json json_t *said = NULL;
+		struct stat one, two;
+		char text[64];
+
+		make_source();
+		assert_int_equal(run(FORMATS[i], "/dev/null", "x", "from"), 0);
+		said = unpack("x", 0);
+		assert_int_equal(number(said, "entries"), 6);
+		assert_int_equal(number(said, "bytes"), 6);
+		get("to/a", text, sizeof(text));
+		assert_string_equal(text, "hello");
+		assert_int_equal(stat("to/a", &one), 0);
+		assert_int_equal(stat("to/sub/hard", &two), 0);
+		assert_int_equal(one.st_ino, two.st_ino);
+		assert_int_equal(readlink("to/sub/link", text, 64), 4);
+		assert_int_equal(access("to/n\xc3\xa4me\n", F_OK), 0);
+	}
+	assert_int_equal(run("zip", "/dev/null", "x", "from"), 1);
+}
+
+/* Every end of it is told, and none is taken for the right one. */
+static void
+what_is_cut_off_is_told(void **state)
+{
+	static const char *const FORMATS[] = { "tar.gz", "tar.zst" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(FORMATS); i++) {
+		char data[4096];
+		size_t len;
+
+		make_source();
+		assert_int_equal(run(FORMATS[i], "/dev/null", "x", "from"), 0);
+		len = get("x", data, sizeof(data));
+		for (size_t cut = 1; cut < len; cut += 7) {
+			auto_json json_t *said = NULL;
+
+			put("y", data, cut);
+			said = unpack("y", 1);
+			assert_int_equal(number(said, "errno"), 0);
+			assert_true(json_str(said, "message")[0] != '\0');
+		}
+	}
+}
+
+/* Whatever the bytes are: an answer, and no harm. */
+static void
+any_byte_may_be_wrong(void **state)
+{
+	char data[16384];
+	size_t len;
+
+	(void)state;
+	make_source();
+	assert_int_equal(run("tar", "/dev/null", "x", "from"), 0);
+	len = get("x", data, sizeof(data));
+	for (size_t at = 0; at < len; at += 61) {
+		char was = data[at];
+		int status;
+
+		data[at] = (char)~was;
+		put("y", data, len);
+		data[at] = was;
+		status = run(NULL, "y", "report", "to");
+		assert_true(status == 0 || status == 1);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(there_and_back),
+		cmocka_unit_test(what_is_cut_off_is_told),
+		cmocka_unit_test(any_byte_may_be_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,171 @@
+/* view_test.c: a file that is opened to be answered with. */
+#include "../unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/view.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+static char dir[] = "/tmp/sl-view-XXXXXX";
+
+static void
+put(const char *name, const char *data, size_t len)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_int_equal(write(fd, data, len), len);
+	close(fd);
+}
+
+static bool
+go_on(void *ctx)
+{
+	(void)ctx;
+	return true;
+}
+
+static bool
+give_up(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+static void
+text_is_what_is_utf8_to_its_last_byte(void **state)
+{
+	static const struct {
+		const char *name, *data;
+		bool text;
+	} CASES[] = {
+		{ "a.txt", "h\xc3\xa9llo", true },
+		{ "b.txt", "h\xe9llo", false },
+		{ "c.txt", "cut \xe2\x82", false },
+		{ "d.png", "text really", false },
+		{ "e", "text really", true },
+		{ "f", "", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_view struct view v = { .fd = -1 };
+		struct err e = { 0 };
+
+		put(CASES[i].name, CASES[i].data, strlen(CASES[i].data));
+		assert_int_equal(view_open(CASES[i].name, &v, &e), 0);
+		assert_int_equal(view_is_text(&v, go_on, NULL), CASES[i].text);
+	}
+}
+
+static void
+a_late_byte_makes_a_text_none(void **state)
+{
+	auto_free char *large = xmalloc(300000);
+	auto_view struct view v = { .fd = -1 };
+	struct err e = { 0 };
+	const char *data;
+
+	(void)state;
+	memset(large, 'x', 300000);
+	large[299999] = '\xff';
+	put("late.txt", large, 300000);
+	assert_int_equal(view_open("late.txt", &v, &e), 0);
+	assert_false(view_is_text(&v, go_on, NULL));
+	put("late.txt", large, 299999);
+	view_close(&v);
+	assert_int_equal(view_open("late.txt", &v, &e), 0);
+	assert_true(view_is_text(&v, go_on, NULL));
+	assert_false(view_is_text(&v, give_up, NULL));
+	{
+		auto_blocks struct blocks b = view_blocks(&v, true);
+
+		assert_int_equal(blocks_next(&b, &data), BLOCKS_BYTES);
+		assert_int_equal(data[0], 'x');
+	}
+}
+
+static void
+sizes_are_settled(void **state)
+{
+	static const struct {
+		const char *path;
+		int64_t max, size;
+		const char *code;
+	} CASES[] = {
+		{ "ten", 10, 10, NULL },
+		{ "ten", 9, 10, "file_too_large" },
+		{ "none", 9, 0, "file_not_found" },
+		{ ".", 9, 0, "is_directory" },
+		{ "fifo", 9, 0, NULL },
+		{ "/dev/null", 9, 0, NULL },
+		{ "/proc/self/comm", 100, 10, NULL },
+		{ "/proc/self/comm", 5, 10, "file_too_large" },
+	};
+
+	(void)state;
+	put("ten", "0123456789", 10);
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_view struct view v = { .fd = -1 };
+		struct err e = { 0 };
+		int rc = view_open(CASES[i].path, &v, &e);
+
+		if (rc == 0)
+			rc = view_settle(CASES[i].path, CASES[i].max, &v, &e);
+		assert_int_equal(rc, CASES[i].code == NULL ? 0 : -1);
+		if (rc < 0)
+			assert_string_equal(e.code, CASES[i].code);
+		else
+			assert_true(v.regular);
+		assert_int_equal(v.size, CASES[i].size);
+	}
+}
+
+static void
+a_device_without_end_is_too_large(void **state)
+{
+	auto_view struct view v = { .fd = -1 };
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(view_open("/dev/zero", &v, &e), 0);
+	assert_int_equal(view_settle("/dev/zero", 1000000, &v, &e), -1);
+	assert_string_equal(e.code, "file_too_large");
+	assert_true(v.size > 1000000 && v.size < 1000000 + 2 * BLOCKS_BYTES);
+}
+
+static int
+make_dir(void **state)
+{
+	(void)state;
+	return mkdtemp(dir) == NULL || chdir(dir) < 0;
+}
+
+static int
+remove_dir(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return chdir("/") < 0 || system(command);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_is_what_is_utf8_to_its_last_byte),
+		cmocka_unit_test(a_late_byte_makes_a_text_none),
+		cmocka_unit_test(sizes_are_settled),
+		cmocka_unit_test(a_device_without_end_is_too_large),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
