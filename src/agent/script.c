@@ -113,7 +113,10 @@ put_end(struct buf *to, int64_t seq, const char *status, const char *back)
 	    "\\builtin export -p\n\\builtin printf 'd %" PRId64 "\\n'\n", seq);
 }
 
-/* Bash reads what it is told byte by byte: short is fast. */
+/*
+ * Bash reads what it is told byte by byte: short is fast.  In the loop (LEAVE
+ * says why) a `break` that belongs to no other ends the command.
+ */
 void
 script_run(struct buf *to, const struct script_command *c)
 {
