@@ -64,6 +64,10 @@ UNIT += t/unit/agent/script_test
 t_unit_agent_script_test_SOURCES = t/unit/agent/script_test.c
 t_unit_agent_script_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/setup_test
+t_unit_agent_setup_test_SOURCES = t/unit/agent/setup_test.c
+t_unit_agent_setup_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/usage_test
 t_unit_agent_usage_test_SOURCES = t/unit/agent/usage_test.c
 t_unit_agent_usage_test_LDADD = $(AGENT_UNIT_LIBS)
