@@ -112,6 +112,10 @@ UNIT += t/unit/agent/treeend_test
 t_unit_agent_treeend_test_SOURCES = t/unit/agent/treeend_test.c
 t_unit_agent_treeend_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/setup_test
+t_unit_agent_setup_test_SOURCES = t/unit/agent/setup_test.c
+t_unit_agent_setup_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/usage_test
 t_unit_agent_usage_test_SOURCES = t/unit/agent/usage_test.c
 t_unit_agent_usage_test_LDADD = $(AGENT_UNIT_LIBS)
