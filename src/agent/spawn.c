@@ -101,13 +101,6 @@ explain(const struct spawn *s, const struct failure *f, struct err *e)
 	return -1;
 }
 
-/* Other threads may ask for a shell's number at any time (shell_cwd). */
-static void
-note_pid(struct child *c, pid_t pid)
-{
-	__atomic_store_n(&c->pid, pid, __ATOMIC_RELAXED);
-}
-
 int
 spawn_start(const struct spawn *s, struct child *c, struct err *e)
 {
@@ -120,7 +113,7 @@ spawn_start(const struct spawn *s, struct child *c, struct err *e)
 		return err_errno(e, "pipe");
 	report = ends[0];
 	report_out = ends[1];
-	note_pid(c, fork());
+	c->pid = fork();
 	if (c->pid == 0)
 		become(s, report_out);
 	if (c->pid < 0) {
@@ -154,7 +147,7 @@ spawn_wait(struct child *c)
 	} while (got < 0 && errno == EINTR);
 	if (c->pidfd >= 0)
 		close(take_fd(&c->pidfd));
-	note_pid(c, -1);
+	c->pid = -1;
 	if (got < 0)
 		return 255;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
