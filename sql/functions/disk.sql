@@ -112,14 +112,21 @@ BEGIN
 END $$;
 
 -- A create that found no room: its key is free again, and what there is of it
--- goes the way of every deletion.
+-- goes the way of every deletion.  NULL: somebody has been told of it meanwhile.
 CREATE OR REPLACE FUNCTION session_refused(p_session text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
+    -- the key before the session, as a create does
+    PERFORM FROM idempotency i JOIN session s
+         ON i.tenant = s.tenant AND i.user_id = s.user_id AND i.session_id = s.id
+      WHERE s.id = p_session FOR UPDATE OF i;
+    PERFORM FROM session WHERE id = p_session AND NOT told FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
     DELETE FROM idempotency i USING session s
      WHERE s.id = p_session AND i.tenant = s.tenant AND i.user_id = s.user_id
        AND i.session_id = s.id;
-    PERFORM FROM session WHERE id = p_session FOR UPDATE;
     PERFORM disk_event(p_session, 'refused', p->>'trace',
         jsonb_build_object('error', p->>'say'));
     RETURN session_request_stop(p_session, 'delete', p);

@@ -56,6 +56,14 @@ BEGIN
 END $$;
 
 -- Registers a session and the intent to start it, in one step.
+-- Somebody is told of it: from here on it ends as sessions do.  Its state.
+CREATE OR REPLACE FUNCTION session_told(p_session text)
+RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE session SET told = true WHERE id = p_session AND NOT told AND started_at IS NULL;
+    RETURN (SELECT state FROM session WHERE id = p_session);
+END $$;
+
 -- disposition: created, found (by name or correlation key), replayed (same
 -- idempotency key).  Raises SX429 when the tenant has no more room; then, as
 -- with every error, nothing of it has been.
@@ -90,7 +98,7 @@ BEGIN
         IF k.session_id <> v_id THEN
             r.session_id := k.session_id;
             r.disposition := 'replayed';
-            r.state := (SELECT state FROM session WHERE id = k.session_id);
+            r.state := session_told(k.session_id);
             RETURN r;
         END IF;
     END IF;
@@ -115,7 +123,7 @@ BEGIN
         END IF;
         r.session_id := v_found;
         r.disposition := 'found';
-        r.state := (SELECT state FROM session WHERE id = v_found);
+        r.state := session_told(v_found);
         RETURN r;
     END IF;
 

@@ -2,7 +2,7 @@
 
 -- name: session_refused
 -- params: session_id, spec
-SELECT session_refused($1, $2::jsonb) AS state;
+SELECT coalesce(session_refused($1, $2::jsonb), '') AS state;
 
 -- name: disk_recount
 -- params: host

@@ -227,3 +227,7 @@ WITH l AS MATERIALIZED (SELECT session_id FROM lease WHERE session_id = $1 FOR U
 INSERT INTO event (session_id, kind, what, generation, trace_id, detail, actor)
 SELECT $1, $2, $3, $4::bigint, $5, $6::jsonb, event_actor()
   FROM (SELECT count(*) FROM l) locked;
+
+-- name: session_told
+-- params: session_id
+SELECT session_told($1);

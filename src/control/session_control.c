@@ -145,6 +145,18 @@ disposition_of(const char *word)
 	return str_equal(word, "found") ? SESSION_FOUND : SESSION_REPLAYED;
 }
 
+/* What is not decided will be told of, and is not taken back any more. */
+static int
+announce(struct control *ctl, const char *id, const struct err *e)
+{
+	struct err why = { 0 };
+
+	if (start_undecided(e) &&
+	    STORE_RUN(ctl->store, STMT_SESSION_TOLD, NULL, &why, id) < 0)
+		log_err(LOG_WARN, "session_told", &why);
+	return -1;
+}
+
 int
 session_control_create(struct control *ctl, const struct principal *who,
     const struct session_wish *w, int64_t deadline_ms, char id[ID_MAX],
@@ -178,9 +190,11 @@ session_control_create(struct control *ctl, const struct principal *who,
 		if (start_act(ctl, plan, alone, deadline_ms, e) == 0)
 			return 0;
 		if (!start_worth_retry(e))
-			return -1;
+			return announce(ctl, id, e);
 	}
-	return start_session(ctl, id, who->tenant, deadline_ms, e);
+	if (start_session(ctl, id, who->tenant, deadline_ms, e) == 0)
+		return 0;
+	return announce(ctl, id, e);
 }
 
 int

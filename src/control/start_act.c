@@ -70,11 +70,15 @@ start_setup_failed(const struct err *e)
 	return e->code != NULL && str_equal(e->code, "setup_failed");
 }
 
-/* A create without room leaves nothing: neither its key nor a session. */
-static int
+/*
+ * A create without room leaves nothing: neither its key nor a session.  False:
+ * somebody knows of it already.
+ */
+static bool
 take_back(struct control *ctl, const struct launch *l, const struct err *e)
 {
 	const char *session = l->target.session;
+	auto_rows struct rows *r = NULL;
 	struct err why = { 0 };
 	bool gone;
 	auto_free char *spec =
@@ -84,16 +88,18 @@ take_back(struct control *ctl, const struct launch *l, const struct err *e)
 		steps_json(&l->steps, e), "actor", control_actor(ctl)));
 
 	/* the wish is one statement; what fails after it the reaper finishes */
-	if (STORE_RUN(ctl->store, STMT_SESSION_REFUSED, NULL, &why, session,
+	if (STORE_RUN(ctl->store, STMT_SESSION_REFUSED, &r, &why, session,
 		spec) < 0) {
 		log_err(LOG_WARN, "start_cleanup", &why);
-		return -1;
+		return true;
 	}
+	if (str_empty(rows_text(r, 0, "state")))
+		return false;
 	CRASH_POINT("refused.intent");
 	if (stop_attempt(ctl, session, &why) < 0 ||
 	    finish_delete(ctl, session, &gone, &why) < 0)
 		log_err(LOG_WARN, "start_cleanup", &why);
-	return -1;
+	return true;
 }
 
 /* It failed, and that is final for this life of the session. */
@@ -126,8 +132,8 @@ failed(struct control *ctl, const struct launch *l, bool condemned,
 	CRASH_POINT("start.failed");
 	if (e->kind == ERR_NO_SPACE)
 		e->code = "insufficient_storage"; /* one word for callers */
-	if (e->kind == ERR_NO_SPACE && l->first)
-		return take_back(ctl, l, e);
+	if (e->kind == ERR_NO_SPACE && l->first && take_back(ctl, l, e))
+		return -1;
 	if (condemned) { /* its sessions have been told, this one too */
 		launch_note_steps(ctl, l, e);
 		return -1;

@@ -15,7 +15,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0006_history.sql \
 	sql/migrations/0007_effects.sql \
 	sql/migrations/0008_setup.sql \
-	sql/migrations/0009_streams.sql
+	sql/migrations/0009_streams.sql \
+	sql/migrations/0010_told.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \

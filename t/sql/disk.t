@@ -83,6 +83,12 @@ is "$(q "SELECT count(*) FROM idempotency")" 0 "and its key is free"
 is "$(q "SELECT kind, what, detail->>'error' FROM event WHERE session_id = '$(sid i)' AND kind = 'disk'")" \
 	"disk|refused|no room" "its history says why"
 
+is "$(create l '"idempotencyKey": "key", "requestHash": "x"')" "created|initializing|1" "another create with it"
+is "$(create m '"idempotencyKey": "key", "requestHash": "x"')" "replayed|initializing|" "that somebody asks for again"
+is "$(q "SELECT coalesce(session_refused('$(sid l)', '{\"generation\": 1}'), 'no')")|$(look l)" \
+	"no|initializing|owns_wrapper|1" "is not taken back"
+stop l fail >/dev/null
+
 # ---- who is frozen
 
 verify b 1 >/dev/null
