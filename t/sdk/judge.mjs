@@ -59,8 +59,9 @@ async function tryCase(trial, work) {
 }
 
 async function judge(version, scenarios) {
+	const sdk = await loadSdk(version);
 	const session = await Session.create();
-	const trial = new Trial(version, await loadSdk(version), session);
+	const trial = new Trial(version, sdk, session);
 	const results = [];
 	try {
 		for (const [scenario, cases] of scenarios)
@@ -99,6 +100,9 @@ function report({ name, lacks, error, seconds }) {
 		say(`# ${line}`);
 }
 
+/* A promise of the SDK's that nobody waited for. */
+process.on("unhandledRejection", (error) => report({ name: "nothing fails unseen", error }));
+
 async function main() {
 	const scenarios = await Promise.all(chosen(SCENARIOS).map(
 		async (name) => [name, (await import(`./${name}.mjs`)).default]));
@@ -106,7 +110,7 @@ async function main() {
 	await Promise.all(Array.from({ length: AT_ONCE }, async () => {
 		for (let version; (version = waiting.shift()) !== undefined;)
 			(await judge(version, scenarios).catch(
-				(error) => [{ name: `${version} has a session`, error }])).forEach(report);
+				(error) => [{ name: `${version} can be judged`, error }])).forEach(report);
 	}));
 	say(`1..${count}`);
 	process.exit(failed > 0 ? 1 : 0);

@@ -1,5 +1,6 @@
 /* lifecycle.mjs: a session that sleeps or goes while the SDK talks to it. */
 import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import { Session } from "./service.mjs";
 import { data, types } from "./trial.mjs";
 
@@ -11,6 +12,13 @@ async function other(t, work) {
 	} finally {
 		await session.delete();
 	}
+}
+
+/* Until the files are in /workspace. */
+async function there(client, ...names) {
+	for (const name of names)
+		while (!(await client.files.exists(`/workspace/${name}`, "y")).exists)
+			await pause(50);
 }
 
 export default {
@@ -27,13 +35,12 @@ export default {
 
 	async "its deletion ends streams with a last event"(t) {
 		await other(t, async (session, client) => {
-			const started = await client.processes.startProcess("echo begun; sleep 600", "x");
+			const started = await client.processes.startProcess("echo begun; touch a; sleep 600", "x");
 			const streams = [
-				t.events(await client.commands.executeStream("echo begun; sleep 600", "x")),
+				t.events(await client.commands.executeStream("echo begun; touch b; sleep 600", "x")),
 				t.events(await client.processes.streamProcessLogs(started.processId)),
 			];
-			while ((await client.commands.execute("grep -lsz 600 /proc/[0-9]*/cmdline | wc -l", "y"))
-				.stdout.trim() < 2);
+			await there(client, "a", "b");
 			await session.delete();
 			for (const events of await Promise.all(streams)) {
 				assert.equal(data(events, "stdout"), "begun\n");
@@ -44,9 +51,9 @@ export default {
 
 	async "its deletion ends a command with an error, once"(t) {
 		await other(t, async (session, client) => {
-			const running = client.commands.execute("sleep 600", "x");
+			const running = client.commands.execute("touch a; sleep 600", "x");
 			running.catch(() => {});
-			while ((await client.commands.execute("grep -qsz 600 /proc/[0-9]*/cmdline", "y")).exitCode !== 0);
+			await there(client, "a");
 			await session.delete();
 			await assert.rejects(running, (error) => error.httpStatus >= 400 && error.httpStatus !== 503);
 		});

@@ -71,6 +71,7 @@ export default {
 	async "it has its shell's directory, variables and functions, and does not keep it"(t) {
 		await t.says("cd /usr; export WHO=me; greet() { echo hi; }");
 		const id = await start(t, "echo $PWD $WHO $(greet); cd /; export WHO=you; sleep 600");
+		await t.logged(id);
 		assert.equal(await t.says("echo $PWD $WHO"), "/usr me");
 		await t.client.processes.killProcess(id);
 		assert.equal((await t.client.processes.getProcessLogs(id)).stdout, "/usr me hi\n");

@@ -22,6 +22,13 @@ export default {
 		assert.equal((await t.sandbox(t.shell).exec("echo $WHO")).stdout.trim(), "me");
 	},
 
+	async "first calls at the same time share the shell"(t) {
+		const box = t.sandbox(t.shell);
+		const all = await Promise.all(Array.from({ length: 5 }, (_, i) => box.exec(`echo ${i}`)));
+		assert.deepEqual(all.map((result) => result.stdout.trim()), ["0", "1", "2", "3", "4"]);
+		assert.ok(all.every((result) => result.sessionId === `sandbox-${t.shell}`));
+	},
+
 	async "exec with a callback streams"(t) {
 		const seen = [];
 		const done = [];
@@ -119,6 +126,7 @@ export default {
 	async "processes go through it"(t) {
 		const box = t.sandbox(t.shell);
 		const process = await box.startProcess("echo begun; sleep 600", { processId: t.shell });
+		await t.logged(t.shell);
 		assert.equal(await process.getStatus(), "running");
 		assert.ok((await box.listProcesses()).some((one) => one.id === t.shell));
 		const found = await box.getProcess(t.shell);

@@ -71,6 +71,12 @@ export class Trial {
 		}
 	}
 
+	/* Until a process has written something, which it does at once. */
+	async logged(id) {
+		while ((await this.client.processes.getProcessLogs(id)).stdout === "")
+			await pause(50);
+	}
+
 	/* ---- streams */
 
 	async events(stream) {

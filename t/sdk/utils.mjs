@@ -47,6 +47,23 @@ export default {
 		assert.equal(error.context.sessionId, t.shell);
 	},
 
+	async "of many who make a shell at once, one does"(t) {
+		const all = await Promise.allSettled(Array.from({ length: 8 },
+			() => t.client.utils.createSession({ id: t.shell })));
+		assert.equal(all.filter(({ status }) => status === "fulfilled").length, 1);
+		for (const { reason } of all.filter(({ status }) => status === "rejected"))
+			assert.equal(reason.code, "SESSION_ALREADY_EXISTS");
+	},
+
+	async "any name is a name, and one is made up for who gives none"(t) {
+		for (const id of ["user@example.com", "a/b c", "ünï 😀", "..", "x".repeat(100)]) {
+			assert.equal((await t.client.utils.createSession({ id, cwd: "/tmp" })).id, id);
+			assert.equal(await t.says("pwd", { shell: id }), "/tmp");
+		}
+		const { id } = await t.client.utils.createSession({ cwd: "/tmp" });
+		assert.equal(await t.says("pwd", { shell: id }), "/tmp");
+	},
+
 	async "a shell that a command made is there, too"(t) {
 		await t.says("true");
 		await t.refused("SESSION_ALREADY_EXISTS", 409,
@@ -59,8 +76,7 @@ export default {
 	},
 
 	async "a name that means no shell cannot be taken"(t) {
-		await assert.rejects(t.client.utils.createSession({ id: RESERVED }),
-			(error) => error.httpStatus >= 400 && error.httpStatus < 500);
+		await t.refused("VALIDATION_FAILED", 400, t.client.utils.createSession({ id: RESERVED }));
 	},
 
 	async "without a name it is the default shell"(t) {
@@ -101,9 +117,10 @@ export default {
 
 	async "a stream whose shell is deleted ends"(t) {
 		t.needs("utils.deleteSession");
-		const stream = await t.client.commands.executeStream("echo begun; sleep 600", t.shell);
+		const stream = await t.client.commands.executeStream(
+			`echo begun; touch ${t.shell}; sleep 600`, t.shell);
 		const ended = t.events(stream);
-		await t.until("grep -qsz 600 /proc/[0-9]*/cmdline");
+		await t.until(`test -e /workspace/${t.shell}`);
 		await t.client.utils.deleteSession(t.shell);
 		const events = await ended;
 		assert.equal(data(events, "stdout").trim(), "begun");
