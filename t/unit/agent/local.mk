@@ -109,10 +109,12 @@ t_unit_agent_tree_test_SOURCES = t/unit/agent/tree_test.c
 t_unit_agent_tree_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/treeend_test
+UNIT_PIDFD += t/unit/agent/treeend_test
 t_unit_agent_treeend_test_SOURCES = t/unit/agent/treeend_test.c
 t_unit_agent_treeend_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/setup_test
+UNIT_PIDFD += t/unit/agent/setup_test
 t_unit_agent_setup_test_SOURCES = t/unit/agent/setup_test.c
 t_unit_agent_setup_test_LDADD = $(AGENT_UNIT_LIBS)
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +110,7 @@ sizes_are_settled(void **state)
 	};
 
 	(void)state;
+	prctl(PR_SET_NAME, "view-test"); /* whoever runs us */
 	put("ten", "0123456789", 10);
 	assert_int_equal(mkfifo("fifo", 0600), 0);
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
