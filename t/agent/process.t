@@ -53,4 +53,7 @@ def a_child_that_is_left_behind_lives_on():
     same(logs(s, pid)["nextOffset"], end, "and no longer kept")
 
 
-run([a_disk_that_takes_no_more_does_not_hurt, a_child_that_is_left_behind_lives_on])
+try:
+    run([a_disk_that_takes_no_more_does_not_hurt, a_child_that_is_left_behind_lives_on])
+finally:
+    box.close()
