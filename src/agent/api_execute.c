@@ -120,8 +120,8 @@ add_output(json_t *context, const char *name, const struct buf *b)
 }
 
 /*
- * The words are the contract's.  Some old clients repeat a call for them;
- * since nothing of the first is left, that costs time and no more.
+ * The words are the contract's.  Some old clients repeat a call for them: no
+ * process of the first is left then, but what it did is done again.
  */
 static int
 timed_out(struct call *c, const struct exec *x, const struct collected *k,

@@ -79,14 +79,25 @@ records_next(struct records *r, const char **data, size_t *len,
 	return 0;
 }
 
+void
+records_header(unsigned char out[RECORDS_HEADER], enum records_type type,
+    uint16_t id, size_t len)
+{
+	const unsigned char header[RECORDS_HEADER] = { PROTOCOL,
+		(unsigned char)type, (unsigned char)(id >> 8),
+		(unsigned char)id, (unsigned char)(len >> 8),
+		(unsigned char)len };
+
+	memcpy(out, header, sizeof(header));
+}
+
 static void
 add_one(struct buf *out, enum records_type type, uint16_t id, const char *data,
     size_t len)
 {
-	unsigned char header[RECORDS_HEADER] = { PROTOCOL, (unsigned char)type,
-		(unsigned char)(id >> 8), (unsigned char)id,
-		(unsigned char)(len >> 8), (unsigned char)len };
+	unsigned char header[RECORDS_HEADER];
 
+	records_header(header, type, id, len);
 	buf_add(out, header, sizeof(header));
 	buf_add(out, data, len);
 }

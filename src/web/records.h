@@ -1,8 +1,9 @@
 /*
  * records.h: the records of FastCGI, both ways, and nothing else.
  *
- * libfcgi knows only the end that answers; who stands between nginx and a
- * wrapper (api/stream.h) needs the framing itself.  Pure: bytes in, pieces
+ * libfcgi knows only the end that answers, and copies what it sends; who stands
+ * between nginx and a wrapper (api/stream.h) or sends a file (web/server.c)
+ * needs the framing itself.  Pure: bytes in, pieces
  * out, in whatever portions they come; no length is believed beyond what is
  * there.
  */
@@ -49,6 +50,10 @@ struct records_piece {
  */
 int records_next(struct records *r, const char **data, size_t *len,
     struct records_piece *out);
+
+/* What stands before `len` bytes, at most RECORDS_CONTENT_MAX. */
+void records_header(unsigned char out[RECORDS_HEADER], enum records_type type,
+    uint16_t id, size_t len);
 
 /* Adds records of that type; `len` 0 makes the empty one, which ends it. */
 void records_add(struct buf *out, enum records_type type, uint16_t id,

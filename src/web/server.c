@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/mem.h"
+#include "web/records.h"
 
 struct server {
 	FCGX_Request request;
@@ -36,8 +37,6 @@ fcgi_read(void *ctx, char *to, size_t max)
  * copy everything twice, 8 KB at a time.
  */
 enum {
-	HEAD_BYTES = 8,
-	STDOUT_RECORD = 6,
 	RECORD_BYTES = 15 * 4096, /* of 65535 possible: whole pages */
 	COPY_BYTES = 8192,
 	LARGE = 8192
@@ -64,10 +63,9 @@ send_all(int to, const void *data, size_t len)
 static int
 send_head(const FCGX_Request *r, size_t len)
 {
-	const unsigned char head[HEAD_BYTES] = { 1, STDOUT_RECORD,
-		(unsigned char)(r->requestId >> 8), (unsigned char)r->requestId,
-		(unsigned char)(len >> 8), (unsigned char)len, 0, 0 };
+	unsigned char head[RECORDS_HEADER];
 
+	records_header(head, RECORDS_STDOUT, (uint16_t)r->requestId, len);
 	return send_all(r->ipcFd, head, sizeof(head));
 }
 
@@ -169,7 +167,7 @@ fcgi_send_file(void *ctx, int fd, off_t from, int64_t len)
 static void
 fcgi_cut(void *ctx)
 {
-	static const char NO_RECORD[HEAD_BYTES];
+	static const char NO_RECORD[RECORDS_HEADER];
 	FCGX_Request *r = ctx;
 
 	(void)!FCGX_FFlush(r->out);
