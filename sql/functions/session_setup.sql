@@ -2,15 +2,23 @@
 -- time.  Whoever moves the start on asks the wrapper and writes here what it
 -- heard; several may, so each says what it has heard since when.
 
--- What it said: p.from .. p.to of its output, as p.text.  Dropped when another
--- has written it, or another life of the session has begun.
-CREATE OR REPLACE FUNCTION setup_said(p_session text, p jsonb)
+-- Whether p tells of the life that the session has now, which it keeps until
+-- the end of the transaction.
+CREATE OR REPLACE FUNCTION setup_is_of(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM FROM session WHERE id = p_session FOR UPDATE;
     PERFORM FROM lease WHERE session_id = p_session AND state = 'owns_wrapper'
         AND generation = (p->>'generation')::bigint FOR UPDATE;
-    IF NOT FOUND THEN
+    RETURN FOUND;
+END $$;
+
+-- What it said: p.from .. p.to of its output, as p.text.  Dropped when another
+-- has written it, or another life of the session has begun.
+CREATE OR REPLACE FUNCTION setup_said(p_session text, p jsonb)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT setup_is_of(p_session, p) THEN
         RETURN false;
     END IF;
     UPDATE session SET setup_offset = (p->>'to')::bigint
@@ -33,10 +41,7 @@ RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_exit integer := (p->>'exitCode')::integer;
 BEGIN
-    PERFORM FROM session WHERE id = p_session FOR UPDATE;
-    PERFORM FROM lease WHERE session_id = p_session AND state = 'owns_wrapper'
-        AND generation = (p->>'generation')::bigint FOR UPDATE;
-    IF NOT FOUND THEN
+    IF NOT setup_is_of(p_session, p) THEN
         RETURN false;
     END IF;
     UPDATE session
