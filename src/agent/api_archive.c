@@ -21,7 +21,6 @@ enum {
 	    256 * 1024, /* an archive that small is known before it is sent */
 	PIPE_BYTES = 1024 * 1024,
 	REPORT_MAX = 64 * 1024,
-	NEW_DIR_MODE = 0755,
 	FORMAT_MAX = 16
 };
 

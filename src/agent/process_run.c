@@ -21,8 +21,7 @@ enum {
 	CHUNK = 64 * 1024,
 	CHUNKS_AT_ONCE = 4,     /* a loud one must not starve the others */
 	REST_MAX = 1024 * 1024, /* a pipe can hold that much, and no more */
-	LINGER_MAX = 256,       /* that have ended and not let go of a pipe */
-	SETTLE_MS = 1000
+	LINGER_MAX = 256        /* that have ended and not let go of a pipe */
 };
 
 static char chunk[CHUNK]; /* the loop's thread, as all of this */
