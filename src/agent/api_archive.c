@@ -289,6 +289,7 @@ finish(struct call *c, struct worker *w, const char *path, struct err *e)
 	int status;
 
 	n = read_full(w->out, text, REPORT_MAX);
+	mem_close_fd(&w->out); /* a longer report does not hold us */
 	status = worker_wait(w);
 	if (n <= 0 || json_parse(text, (size_t)n, &said, e) < 0 ||
 	    !json_is_object(said))
@@ -321,10 +322,12 @@ api_archive_put(struct call *c, struct err *e)
 	activity_begin(ACTIVITY_STREAMS);
 	rc = feed(c, &w, e);
 	close(take_fd(&w.in));
-	if (rc == 0)
+	if (rc == 0) {
 		rc = finish(c, &w, path, e);
-	else
+	} else {
+		mem_close_fd(&w.out);
 		worker_wait(&w); /* it takes back half a file */
+	}
 	activity_end(ACTIVITY_STREAMS);
 	return rc;
 }

@@ -96,7 +96,8 @@ decode(struct call *c, const json_t *body, struct checkout *k, struct err *e)
 
 	if (read_url(body, k, e) < 0)
 		return -1;
-	scene_context(c, json_pack("{s:s}", "repository", k->shown.data));
+	scene_context(c,
+	    json_pack("{s:o}", "repository", json_lossy(k->shown.data)));
 	if (jfield_decode(body, OPTIONS, ARRAY_LEN(OPTIONS), J_LENIENT, &o, e) <
 		0 ||
 	    scene_shell(c, body, k->clone.shell, e) < 0 ||
@@ -114,9 +115,9 @@ decode(struct call *c, const json_t *body, struct checkout *k, struct err *e)
 static void
 failed(struct call *c, const struct checkout *k, const struct git_outcome *o)
 {
-	json_t *context = json_pack("{s:s, s:s*, s:s, s:i}", "repository",
-	    k->shown.data, "branch", k->clone.branch, "targetDir", k->target,
-	    "exitCode", o->how.exit_code);
+	json_t *context = json_pack("{s:o, s:s*, s:o, s:i}", "repository",
+	    json_lossy(k->shown.data), "branch", k->clone.branch, "targetDir",
+	    json_lossy(k->target), "exitCode", o->how.exit_code);
 
 	json_object_set_new(context, "stderr",
 	    scene_string(o->said.len > 0 ? o->said.data : "", o->said.len));
@@ -131,8 +132,9 @@ reply(struct call *c, const struct checkout *k, const struct git_outcome *o)
 	char at[CLOCK_ISO_MAX];
 
 	clock_iso(at);
-	body = json_pack("{s:b, s:s, s:s, s:s}", "success", 1, "repoUrl",
-	    k->shown.data, "targetDir", k->target, "timestamp", at);
+	body = json_pack("{s:b, s:o, s:o, s:s}", "success", 1, "repoUrl",
+	    json_lossy(k->shown.data), "targetDir", json_lossy(k->target),
+	    "timestamp", at);
 	/* at a tag or a lone commit there is no branch */
 	if (o->branch.len > 0)
 		json_object_set_new(body, "branch",

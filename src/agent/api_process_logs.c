@@ -255,6 +255,8 @@ send_block(struct follow *f, bool last)
 static void
 send_new(struct follow *f, bool all)
 {
+	/* seen before the look: what comes after it is not gone, but new */
+	int64_t total = atomic_load(&f->log->total);
 	bool went = true;
 
 	while (went && !f->call->gone && ring_read(f->log, f->pos, f->block)) {
@@ -264,11 +266,14 @@ send_new(struct follow *f, bool all)
 
 		skip_to(f, b->offset);
 		went = send_block(f, last && !all);
+		total = atomic_load(&f->log->total);
 	}
-	if (went) /* what the file no longer has is gone */
-		skip_to(f, atomic_load(&f->log->total));
-	else if (f->hold_ms == 0)
+	if (went) { /* what the file no longer has is gone */
+		skip_to(f, total);
+		f->hold_ms = 0;
+	} else if (f->hold_ms == 0) {
 		f->hold_ms = clock_ms() + QUIET_MS;
+	}
 	say_lost(f);
 	call_flush(f->call);
 }

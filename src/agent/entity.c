@@ -17,7 +17,10 @@ entity_of(const struct stat *st, struct entity *out)
 
 	out->modified = st->st_mtim.tv_sec;
 	out->size = st->st_size;
-	gmtime_r(&st->st_mtim.tv_sec, &tm);
+	/* a year beyond the calendar of HTTP, which anybody can give a file */
+	if (gmtime_r(&st->st_mtim.tv_sec, &tm) == NULL ||
+	    tm.tm_year > 9999 - 1900 || tm.tm_year < -1900)
+		gmtime_r(&(time_t){ 0 }, &tm);
 	strftime(out->date, sizeof(out->date), HTTP_DATE, &tm);
 	snprintf(out->tag, sizeof(out->tag), "\"%llx-%llx-%llx.%lx\"",
 	    (unsigned long long)st->st_ino, (unsigned long long)st->st_size,

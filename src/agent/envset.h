@@ -16,7 +16,7 @@
 
 enum {
 	ENV_NAME_MAX = 256,
-	ENV_VALUE_MAX = 32768,
+	ENV_VALUE_MAX = 48 * 1024, /* all that a control message brings */
 	ENV_COUNT_MAX = 512,
 	ENV_TOTAL_MAX = 256 * 1024
 };

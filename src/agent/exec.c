@@ -97,6 +97,14 @@ exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
 	return rc;
 }
 
+static bool
+append_path(char cwd[SHELL_PATH_MAX], const char *rest)
+{
+	size_t had = strlen(cwd), room = SHELL_PATH_MAX - had;
+
+	return snprintf(cwd + had, room, "/%s", rest) < (int)room;
+}
+
 int
 exec_prepare(const struct exec *x, int64_t deadline_ms, struct buf *script,
     char cwd[SHELL_PATH_MAX], struct err *e)
@@ -117,9 +125,7 @@ exec_prepare(const struct exec *x, int64_t deadline_ms, struct buf *script,
 	}
 	if (x->cwd[0] == '/')
 		str_copy(cwd, SHELL_PATH_MAX, x->cwd);
-	else if (x->cwd[0] != '\0' &&
-	    snprintf(cwd + strlen(cwd), SHELL_PATH_MAX - strlen(cwd), "/%s",
-		x->cwd) >= (int)(SHELL_PATH_MAX - strlen(cwd)))
+	else if (x->cwd[0] != '\0' && !append_path(cwd, x->cwd))
 		return err_field(e, "cwd", "is too long");
 	script_alone(script, state.data, x->env, x->command, x->input);
 	return 0;

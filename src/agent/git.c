@@ -47,9 +47,9 @@ environment(const struct git_url *u)
 
 	if (has_user(u)) {
 		json_object_set_new(env, "SANDLEASE_GIT_USER",
-		    json_string(u->user));
+		    json_string_nocheck(u->user));
 		json_object_set_new(env, "SANDLEASE_GIT_PASSWORD",
-		    json_string(u->password));
+		    json_string_nocheck(u->password));
 	}
 	return env;
 }
@@ -148,6 +148,8 @@ explain(const struct git_clone *g, const struct heard *h,
 	const char *line = git_error_line(o->said.len > 0 ? o->said.data : "",
 	    o->said.len, &len);
 
+	if (o->how.destroyed)
+		return shell_destroyed(g->shell, e);
 	if (o->how.timed_out)
 		return err_set(e, ERR_BAD_GATEWAY, "git_network_error",
 		    "Git clone was not done after %lld ms",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/utf8.h"
 
 enum { USER_IS_TOKEN = 16 }; /* x-access-token and its like are shorter */
 
@@ -161,7 +162,7 @@ git_url_name(const struct git_url *u, char out[GIT_NAME_MAX])
 		begin--;
 	len = (size_t)(end - begin);
 	if (len >= GIT_NAME_MAX)
-		len = GIT_NAME_MAX - 1;
+		len = utf8_whole(begin, GIT_NAME_MAX - 1);
 	memcpy(out, begin, len);
 	out[len] = '\0';
 	if (len == 0 || str_equal(out, ".") || str_equal(out, ".."))

@@ -42,7 +42,7 @@ complain(struct archive *a)
 {
 	const char *why = archive_error_string(a);
 
-	fprintf(stderr, "%s", why != NULL ? why : "cannot be archived");
+	fprintf(stderr, "%.1000s", why != NULL ? why : "cannot be archived");
 	return -1;
 }
 

@@ -65,6 +65,9 @@ void process_wake(const struct process *p);
 void process_ended(struct process *p, const struct process_end *how);
 size_t process_living(void);
 
+/* Before anybody can see it. */
+void process_prepare(struct process *p);
+
 /* From here on the loop watches it and holds it. */
 int process_attach(struct process *p, struct err *e) MUST_CHECK;
 

@@ -14,6 +14,7 @@
 #include "agent/activity.h"
 #include "agent/process.h"
 #include "agent/process_internal.h"
+#include "agent/proctree.h"
 #include "agent/serve.h"
 #include "common/mem.h"
 
@@ -258,6 +259,7 @@ time_ready(struct loop_item *item, uint32_t events)
 	p->refs++;
 	pthread_mutex_unlock(&process_lock);
 	if (serve_thread(process_end_thread, p) < 0) {
+		proctree_signal(p->child.pid, NULL, SIGKILL);
 		kill(p->child.pid, SIGKILL);
 		process_release(p);
 	}
@@ -297,14 +299,19 @@ prepare(struct process_item *i, struct process *p,
 	i->process = p;
 }
 
-int
-process_attach(struct process *p, struct err *e)
+void
+process_prepare(struct process *p)
 {
 	prepare(&p->exit, p, exit_ready);
 	prepare(&p->timer, p, time_ready);
 	prepare(&p->out[0].in, p, output_ready);
 	prepare(&p->out[1].in, p, output_ready);
 	p->out[1].which = RING_STDERR;
+}
+
+int
+process_attach(struct process *p, struct err *e)
+{
 	if (loop_call(attach, p, e) < 0)
 		return -1;
 	if (!p->attached)

@@ -226,6 +226,7 @@ process_start(const struct process_wish *w, struct process **out, struct err *e)
 		return -1;
 	p = new_process(w);
 	p->counted = !activity_is_probe();
+	process_prepare(p); /* who sees it may end it at once */
 	pthread_mutex_lock(&process_lock);
 	rc = start_locked(p, w, &script, cwd, e);
 	pthread_mutex_unlock(&process_lock);

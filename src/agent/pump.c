@@ -158,6 +158,8 @@ void
 pump_close(struct pump *p)
 {
 	for (int i = 0; i < 2; i++)
-		if (p->out[i] >= 0)
+		if (p->opened[i] && p->out[i] >= 0)
 			drain_adopt(take_fd(&p->out[i]));
+		else if (p->out[i] >= 0)
+			lose(p, i); /* nobody can come any more */
 }

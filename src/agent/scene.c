@@ -140,6 +140,8 @@ scene_shell(struct call *c, const json_t *body, char out[SHELL_NAME_MAX],
 			return err_field(e, "sessionId", "must not be blank");
 	}
 	if (!blank(given)) {
+		if (!json_is_text(given))
+			return err_field(e, "sessionId", "is not UTF-8");
 		if (!str_copy(out, SHELL_NAME_MAX, given))
 			return err_field(e, "sessionId", "is too long");
 		return 0;

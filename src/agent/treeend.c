@@ -105,7 +105,9 @@ wait_some(struct treeend *trees, size_t count, struct pollfd *f,
 
 		f[i] = (struct pollfd){ t->over ? -1 : fd, POLLIN, 0 };
 	}
-	if (poll(f, count, clock_left_ms(deadline_ms)) == 0)
+	/* one that forks faster than we look is always ready */
+	if (clock_left_ms(deadline_ms) == 0 ||
+	    poll(f, count, clock_left_ms(deadline_ms)) == 0)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (f[i].revents != 0)
@@ -144,7 +146,7 @@ treeend_all(struct treeend *trees, size_t count)
 	for (size_t i = 0; i < count; i++)
 		begin(&trees[i]);
 	do {
-		while (look(trees, count))
+		while (clock_left_ms(end) > 0 && look(trees, count))
 			;
 	} while (!all_over(trees, count) && wait_some(trees, count, f, end));
 	for (size_t i = 0; i < count; i++)

@@ -14,7 +14,7 @@
 #include "common/json.h"
 #include "common/mem.h"
 
-enum { BLOCK_BYTES = 256 * 1024, ENTRIES_MAX = 1000 * 1000 };
+enum { BLOCK_BYTES = 256 * 1024, ENTRIES_MAX = 1000 * 1000, TEXT_MAX = 4096 };
 
 /*
  * Modes are as for a new file: without the set-uid and its kin, and not
@@ -144,6 +144,15 @@ drain(void)
 		;
 }
 
+/* An archive may name its entries at any length. */
+static void
+add_text(json_t *to, const char *name, const char *text)
+{
+	auto_free char *some = xasprintf("%.*s", TEXT_MAX, text);
+
+	json_object_set_new(to, name, json_lossy(some));
+}
+
 static void
 report(const struct unpacking *u, bool ok)
 {
@@ -154,11 +163,10 @@ report(const struct unpacking *u, bool ok)
 
 	if (!ok) {
 		json_object_set_new(said, "errno", json_integer(u->error));
-		json_object_set_new(said, "message",
-		    json_lossy(
-			u->message != NULL ? u->message : "cannot be read"));
+		add_text(said, "message",
+		    u->message != NULL ? u->message : "cannot be read");
 		if (u->name != NULL)
-			json_object_set_new(said, "entry", json_lossy(u->name));
+			add_text(said, "entry", u->name);
 	}
 	text = json_text(said);
 	fputs(text, stdout);

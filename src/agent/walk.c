@@ -22,9 +22,12 @@ struct walk_level {
 	size_t path_len; /* its own, below the top */
 };
 
+/* Stays so until its child is left: a second one may be entered meanwhile. */
 static void
 put_aside(struct walk_level *l)
 {
+	if (l->dir == NULL)
+		return;
 	l->at = telldir(l->dir);
 	closedir(TAKE(l->dir));
 }
