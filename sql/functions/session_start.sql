@@ -55,7 +55,6 @@ BEGIN
       FROM session s WHERE s.id = p_session;
 END $$;
 
--- Registers a session and the intent to start it, in one step.
 -- Somebody is told of it: from here on it ends as sessions do.  Its state.
 CREATE OR REPLACE FUNCTION session_told(p_session text)
 RETURNS text LANGUAGE plpgsql AS $$
@@ -64,6 +63,7 @@ BEGIN
     RETURN (SELECT state FROM session WHERE id = p_session);
 END $$;
 
+-- Registers a session and the intent to start it, in one step.
 -- disposition: created, found (by name or correlation key), replayed (same
 -- idempotency key).  Raises SX429 when the tenant has no more room; then, as
 -- with every error, nothing of it has been.

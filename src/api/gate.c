@@ -379,10 +379,6 @@ dead_session(struct call *c)
 {
 	struct err e = { 0 };
 
-	if (access_check(c, ACCESS_READ, &e) < 0) {
-		reply_container_error(c, &e, NULL);
-		return;
-	}
 	if (!nothing_was_sent(c) && is_proxied(c)) {
 		err_set(&e, ERR_BAD_GATEWAY, "service_not_responding",
 		    "the port closed the connection");
@@ -395,6 +391,10 @@ dead_session(struct call *c)
 		err_set(&e, ERR_INTERNAL, "connection_lost",
 		    "the session's agent went away with the request in hand");
 		reply_container_error(c, &e, NULL);
+		return;
+	}
+	if (access_check(c, ACCESS_READ, &e) < 0) {
+		dress_container(c, &e, "wrapper_unavailable");
 		return;
 	}
 	if (is_probe(c)) {

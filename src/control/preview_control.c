@@ -135,6 +135,7 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 	__attribute__((cleanup(release_token))) struct fresh_token t = { 0 };
 	auto_rows struct rows *r = NULL;
 	struct session_row s;
+	struct err ignored = { 0 };
 	char text[PORT_TEXT_MAX], seconds[PORT_TEXT_MAX];
 
 	if (begin_token(ctl, id, tenant, wish->port, &s, &t, text, e) < 0)
@@ -154,7 +155,14 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 	*created = rows_bool(r, 0, "created");
 	if (take_json(r, out, e) < 0)
 		return -1;
-	return tell_relay(ctl, id, wish->port, true, e);
+	if (tell_relay(ctl, id, wish->port, true, e) == 0)
+		return 0;
+	/* so that a repetition is a first try again */
+	if (wish->only_new &&
+	    STORE_RUN(ctl->store, STMT_PORT_REMOVE, NULL, &ignored, id, tenant,
+		text) < 0)
+		log_err(LOG_WARN, "unexpose", &ignored);
+	return -1;
 }
 
 int
@@ -201,5 +209,7 @@ preview_remove(struct control *ctl, const char *id, const char *tenant,
 		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
 		    "port %" PRId64 " is not exposed", port);
 	CRASH_POINT("unexpose.intent");
-	return tell_relay(ctl, id, port, false, e);
+	/* the row decides, and it is gone */
+	preview_close(ctl, id, port);
+	return 0;
 }

@@ -19,6 +19,7 @@ enum {
 	ASK_MS = 500,
 	FROZEN_MS = 50,
 	ENV_BYTES_MAX = 48 * 1024,
+	ENV_COUNT_MAX = 256,
 	ENV_TRIES = 50 /* each lost one is somebody else's that succeeded */
 };
 
@@ -299,6 +300,9 @@ put_env(struct control *ctl, const char *id, const char *tenant,
 	old = rows_text(r, 0, "env_sealed");
 	if (merge_env(ctl, id, old, env, &merged, e) < 0)
 		return -1;
+	if (json_object_size(merged) > ENV_COUNT_MAX)
+		return err_field(e, "env", "may have at most %d members",
+		    ENV_COUNT_MAX);
 	text = json_text(merged);
 	if (strlen(text) > ENV_BYTES_MAX)
 		return err_field(e, "env", "may have at most %d bytes in all",

@@ -203,7 +203,8 @@ void
 start_refused(struct control *ctl, const char *session, const struct err *e)
 {
 	/* a quota is settled last, when the lock has been taken */
-	if (e->kind == ERR_LIMITED)
+	if (e->kind == ERR_LIMITED ||
+	    (e->code != NULL && str_equal(e->code, "try_again")))
 		unlock(ctl, session);
 }
 
