@@ -165,7 +165,9 @@ def who_does_not_read_holds_no_memory():
     before = memory()
     slow = [dial(8002) for _ in range(50)]
     time.sleep(0.5)
-    ok(memory() - before < 4096, "50 readers that do not read", f"{before} {memory()}")
+    # 64 KiB for each, several times that where a sanitizer shadows them; each
+    # of them could have had 256 MiB.
+    ok(memory() - before < 50 * 512, "50 readers that do not read", f"{before} {memory()}")
     start(8004, "stuck")
     stuck = dial(8004)
     stuck.settimeout(1)
