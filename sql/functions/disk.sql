@@ -120,7 +120,9 @@ BEGIN
     PERFORM FROM idempotency i JOIN session s
          ON i.tenant = s.tenant AND i.user_id = s.user_id AND i.session_id = s.id
       WHERE s.id = p_session FOR UPDATE OF i;
-    PERFORM FROM session WHERE id = p_session AND NOT told FOR UPDATE;
+    PERFORM FROM session s JOIN lease l ON l.session_id = s.id
+      WHERE s.id = p_session AND NOT s.told
+        AND l.generation = (p->>'generation')::bigint FOR UPDATE OF s;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;

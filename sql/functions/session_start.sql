@@ -1,5 +1,14 @@
 -- Starting: one intent, one outcome; a worker acts in between.
 
+-- The ports that its relays serve, as a list.
+CREATE OR REPLACE FUNCTION session_ports(p_session text)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT string_agg(port::text, ',' ORDER BY port)
+              FROM port WHERE session_id = p_session
+               AND (expires_at IS NULL OR expires_at > clock_timestamp()));
+END $$;
+
 -- Takes the sandbox's and the lease's intent for a session whose row is locked.
 CREATE OR REPLACE FUNCTION session_plan(p_session text, p_disposition text, p jsonb)
 RETURNS start_plan LANGUAGE plpgsql AS $$
@@ -38,9 +47,7 @@ BEGIN
     r.instance := p->>'instance';
     r.env_sealed := s.env_sealed;
     r.files_sealed := s.files_sealed;
-    r.ports := (SELECT string_agg(port::text, ',' ORDER BY port)
-                  FROM port WHERE session_id = s.id
-                   AND (expires_at IS NULL OR expires_at > clock_timestamp()));
+    r.ports := session_ports(s.id);
     RETURN r;
 END $$;
 
@@ -239,4 +246,15 @@ BEGIN
            trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
      WHERE id = p_session AND state = 'initializing';
     RETURN true;
+END $$;
+
+-- What the wrapper of a session that is ready should have.  Whoever changes it
+-- from then on tells the wrapper; what was changed during the start is here.
+CREATE OR REPLACE FUNCTION session_fittings(p_session text, p_verified boolean)
+RETURNS TABLE (env_sealed text, ports text) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF p_verified THEN
+        RETURN QUERY SELECT s.env_sealed, session_ports(s.id)
+          FROM session s WHERE s.id = p_session;
+    END IF;
 END $$;

@@ -20,10 +20,7 @@ SELECT p.*, f.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS star
 SELECT s.id AS session_id, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
        c.provider, c.rootfs, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
        l.instance, s.env_sealed, s.files_sealed,
-       (SELECT string_agg(p.port::text, ',' ORDER BY p.port)
-          FROM port p WHERE p.session_id = s.id
-           AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())) AS ports,
-       f.*
+       session_ports(s.id) AS ports, f.*
   FROM session s
   JOIN lease l ON l.session_id = s.id
   JOIN sandbox b ON b.id = s.sandbox_id
@@ -47,9 +44,11 @@ SELECT applied, why FROM lease_apply($1, 'reuse', $2::jsonb);
 -- name: session_verified
 -- params: session_id, spec
 -- An outcome of the start whose lock is held: unlock in the spec.
-SELECT session_verified($1, $2::jsonb) AS applied,
+SELECT v.applied, f.env_sealed, f.ports,
        CASE WHEN $2::jsonb ? 'unlock' THEN
-           pg_advisory_unlock(hashtextextended($1, 4)) END AS unlocked;
+           pg_advisory_unlock(hashtextextended($1, 4)) END AS unlocked
+  FROM session_verified($1, $2::jsonb) v (applied)
+  LEFT JOIN LATERAL session_fittings($1, v.applied) f ON true;
 
 -- name: start_unlock
 -- params: session_id

@@ -90,17 +90,38 @@ total_bytes(void)
 	return total;
 }
 
+/*
+ * A place for a name.  One that was unset keeps its own, so that shells hear
+ * of it; when there is no other, the one unset longest ago gives way.
+ */
+static struct var *
+place(void)
+{
+	struct var *oldest = NULL;
+
+	if (var_count < ENV_COUNT_MAX) {
+		vars = xrealloc(vars, (var_count + 1) * sizeof(*vars));
+		vars[var_count] = (struct var){ 0 };
+		return &vars[var_count++];
+	}
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].value == NULL &&
+		    (oldest == NULL || vars[i].seq < oldest->seq))
+			oldest = &vars[i];
+	return oldest;
+}
+
 static int
 put(const char *name, const char *value, struct err *e)
 {
 	struct var *v = find(name);
 
 	if (v == NULL) {
-		if (var_count == ENV_COUNT_MAX)
+		v = place();
+		if (v == NULL)
 			return err_field(e, "env", "is full");
-		vars = xrealloc(vars, (var_count + 1) * sizeof(*vars));
-		v = &vars[var_count++];
-		*v = (struct var){ .name = xstrdup(name) };
+		free(v->name);
+		v->name = xstrdup(name);
 	}
 	if (value != NULL && total_bytes() + strlen(value) > ENV_TOTAL_MAX)
 		return err_field(e, "env", "may have %d bytes in all",
@@ -111,8 +132,20 @@ put(const char *name, const char *value, struct err *e)
 	return 0;
 }
 
+static void
+unset_all_but(const json_t *env)
+{
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].value != NULL &&
+		    json_object_get(env, vars[i].name) == NULL) {
+			free(vars[i].value);
+			vars[i].value = NULL;
+			vars[i].seq = last_seq;
+		}
+}
+
 int
-envset_merge(const json_t *env, struct err *e)
+envset_merge(const json_t *env, bool whole, struct err *e)
 {
 	const char *name;
 	json_t *v;
@@ -120,6 +153,8 @@ envset_merge(const json_t *env, struct err *e)
 
 	pthread_mutex_lock(&lock);
 	last_seq++;
+	if (whole)
+		unset_all_but(env);
 	json_object_foreach((json_t *)(uintptr_t)env, name, v)
 	{
 		if (rc == 0)

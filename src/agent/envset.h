@@ -9,6 +9,7 @@
 #ifndef SANDLEASE_AGENT_ENVSET_H
 #define SANDLEASE_AGENT_ENVSET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/json.h"
@@ -28,8 +29,8 @@ void envset_open(const char *session_id, const char *user);
 int envset_check(const json_t *env, const char *field, struct err *e)
     MUST_CHECK;
 
-/* Merges a checked object in. */
-int envset_merge(const json_t *env, struct err *e) MUST_CHECK;
+/* Merges a checked object in; if it is the whole, what it lacks is unset. */
+int envset_merge(const json_t *env, bool whole, struct err *e) MUST_CHECK;
 
 /*
  * Appends what a shell that knows change `since` must be told; returns the

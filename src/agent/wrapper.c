@@ -61,7 +61,7 @@ begin(struct err *e)
 	if (channel_recv(WRAPPER_CHANNEL, clock_ms() + LAUNCH_MS, &msg, &fds,
 		e) < 0 ||
 	    launch_decode(msg, &l, e) < 0 ||
-	    (l.env != NULL && envset_merge(l.env, e) < 0))
+	    (l.env != NULL && envset_merge(l.env, false, e) < 0))
 		return -1;
 	log_open("sandlease-wrapper", l.log_level, l.log_format);
 	log_limit(l.log_kb * 1024);

@@ -149,7 +149,8 @@ op_env(struct op *op, json_t *reply, struct err *e)
 		return err_field(e, "env", "is required");
 	if (envset_check(env, "env", e) < 0)
 		return -1;
-	return envset_merge(env, e);
+	return envset_merge(env,
+	    json_is_true(json_object_get(op->msg, "whole")), e);
 }
 
 static const struct jfield SETUP[] = {

@@ -207,3 +207,21 @@ control_spec_text(json_t *o)
 	json_decref(o);
 	return text;
 }
+
+int
+control_unseal(struct control *ctl, const char *session, const char *what,
+    const char *sealed, json_t **out, struct err *e)
+{
+	auto_free char *owner = xasprintf("%s:%s", session, what);
+	auto_buf struct buf plain = { 0 };
+	int rc;
+
+	*out = NULL;
+	if (sealed[0] == '\0')
+		return 0;
+	if (seal_open(&ctl->keys, owner, sealed, &plain, e) < 0)
+		return err_wrap(e, "%s", what);
+	rc = json_parse(plain.data, plain.len, out, e);
+	token_wipe(plain.data, plain.len);
+	return rc;
+}

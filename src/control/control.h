@@ -123,4 +123,8 @@ const char *control_actor(const struct control *ctl);
 /* A JSON object as text for a statement's spec parameter; frees `o`. */
 char *control_spec_text(json_t *o);
 
+/* What was sealed as `what` of a session; NULL for "". */
+int control_unseal(struct control *ctl, const char *session, const char *what,
+    const char *sealed, json_t **out, struct err *e) MUST_CHECK;
+
 #endif

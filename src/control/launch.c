@@ -18,28 +18,10 @@ launch_release(struct launch *l)
 	json_decref(l->env);
 	json_decref(l->files);
 	free(l->more_ports);
+	fittings_release(&l->given);
 	if (l->setup != NULL)
 		token_wipe(l->setup, strlen(l->setup));
 	free(l->setup);
-}
-
-static int
-open_sealed(struct control *ctl, const char *session, const char *what,
-    const char *sealed, json_t **out, struct err *e)
-{
-	auto_free char *owner = xasprintf("%s:%s", session, what);
-	auto_buf struct buf plain = { 0 };
-	int rc;
-
-	if (sealed[0] == '\0') {
-		*out = NULL;
-		return 0;
-	}
-	if (seal_open(&ctl->keys, owner, sealed, &plain, e) < 0)
-		return err_wrap(e, "%s", what);
-	rc = json_parse(plain.data, plain.len, out, e);
-	token_wipe(plain.data, plain.len);
-	return rc;
 }
 
 /* The URLs that were given out before must work again. */
@@ -67,7 +49,7 @@ read_setup(struct control *ctl, const struct rows *plan, struct launch *l,
 {
 	auto_json json_t *setup = NULL;
 
-	if (open_sealed(ctl, l->target.session, "setup",
+	if (control_unseal(ctl, l->target.session, "setup",
 		rows_text(plan, 0, "setup_sealed"), &setup, e) < 0)
 		return -1;
 	if (setup == NULL)
@@ -93,13 +75,14 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 	    rows_text(plan, 0, "instance"));
 	l->target.generation = rows_int(plan, 0, "generation");
 	l->first = l->target.generation == 1;
-	if (open_sealed(ctl, l->target.session, "env",
+	if (control_unseal(ctl, l->target.session, "env",
 		rows_text(plan, 0, "env_sealed"), &l->env, e) < 0 ||
-	    open_sealed(ctl, l->target.session, "files",
+	    control_unseal(ctl, l->target.session, "files",
 		rows_text(plan, 0, "files_sealed"), &l->files, e) < 0 ||
 	    read_setup(ctl, plan, l, e) < 0)
 		return -1;
 	read_ports(rows_text(plan, 0, "ports"), l);
+	fittings_read(plan, &l->given);
 	identity_of(rows_text(plan, 0, "org"), rows_text(plan, 0, "user_id"),
 	    &l->who);
 	l->agent.env = l->env;
@@ -276,6 +259,7 @@ launch_verified(struct control *ctl, const struct launch *l, struct err *e)
 	if (!rows_bool(r, 0, "applied"))
 		return err_set(e, ERR_BUSY, "lease_changed",
 		    "the session was stopped while it started");
+	fittings_bring(ctl, &l->target, &l->given, r);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #define SANDLEASE_CONTROL_LAUNCH_H
 
 #include "control/control.h"
+#include "control/fittings.h"
 #include "control/steps.h"
 
 /* One start under way: the plan's columns, decoded. */
@@ -23,8 +24,9 @@ struct launch {
 	int64_t setup_offset; /* of its output, that is written down */
 	int64_t *more_ports;  /* owned; beyond AGENT_PORTS_MAX */
 	size_t more_count;
-	bool first;  /* the session has no storage yet */
-	bool cold;   /* its workspace is made by this start */
+	struct fittings given; /* owned; what the wrapper was launched with */
+	bool first;            /* the session has no storage yet */
+	bool cold;             /* its workspace is made by this start */
 	bool locked; /* its start lock is ours, until the outcome is recorded */
 	char version[AGENT_VERSION_MAX];
 	struct steps steps; /* so far */

@@ -9,6 +9,7 @@ libcontrol_a_SOURCES = \
 	src/control/disk.c src/control/disk.h \
 	src/control/evidence.c src/control/evidence.h \
 	src/control/finish.c src/control/finish.h \
+	src/control/fittings.c src/control/fittings.h \
 	src/control/interrupt_control.c src/control/interrupt_control.h \
 	src/control/launch.c src/control/launch.h \
 	src/control/preview_control.c src/control/preview_control.h \

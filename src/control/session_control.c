@@ -257,17 +257,13 @@ static int
 merge_env(struct control *ctl, const char *id, const char *old,
     const json_t *patch, json_t **out, struct err *e)
 {
-	auto_free char *owner = xasprintf("%s:env", id);
-	auto_buf struct buf plain = { 0 };
 	const char *key;
 	json_t *v;
 
-	*out = NULL;
-	if (old[0] == '\0')
-		*out = json_object();
-	else if (seal_open(&ctl->keys, owner, old, &plain, e) < 0 ||
-	    json_parse(plain.data, plain.len, out, e) < 0)
+	if (control_unseal(ctl, id, "env", old, out, e) < 0)
 		return -1;
+	if (*out == NULL)
+		*out = json_object();
 	json_object_foreach((json_t *)(uintptr_t)patch, key, v)
 	{
 		if (json_is_null(v))
@@ -335,7 +331,7 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 		return 0; /* the next start delivers it */
 	CRASH_POINT("env.intent");
 	t = control_target(&s);
-	if (agent_env(&ctl->provider, &t, env,
+	if (agent_env(&ctl->provider, &t, env, false,
 		clock_ms() + (s.suspended ? FROZEN_MS : 2 * ASK_MS), e) == 0)
 		return 0;
 	/* one that stands still reads it first thing when it goes on */

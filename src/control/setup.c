@@ -113,8 +113,8 @@ setup_run(struct control *ctl, struct launch *l, int64_t deadline_ms,
 		int64_t from = s.offset;
 
 		rc = listen(ctl, l, &s, deadline_ms, e);
-		more = s.offset > from ||
-		    (!ctl->glance && clock_ms() < deadline_ms);
+		more = clock_ms() < deadline_ms &&
+		    (s.offset > from || !ctl->glance);
 	}
 	if (rc == 0)
 		rc = s.done ? settle(ctl, l, &s, e)

@@ -177,29 +177,36 @@ read_again(struct control *ctl, const struct session_row *s, struct launch *l,
 	return launch_read(ctl, r, l, e);
 }
 
-/*
- * A start that another has begun and not finished.  Files are written again,
- * in case they were not, but not behind the back of a setup.
- */
+/* Files are written again, in case they were not, but not behind a setup's back. */
+static int
+take_up(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e)
+{
+	bool begun = false;
+
+	if (l->setup != NULL &&
+	    setup_has_begun(ctl, l, deadline_ms, &begun, e) < 0)
+		return -1;
+	if (!begun && launch_furnish(ctl, l, deadline_ms, e) < 0)
+		return -1;
+	CRASH_POINT("start.again");
+	return start_complete(ctl, l, deadline_ms, e);
+}
+
+/* A start that another has begun and not finished. */
 static int
 carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
     struct err *e)
 {
 	auto_launch struct launch l = { 0 };
-	bool begun = false;
 
 	if (read_again(ctl, s, &l, e) < 0)
 		return -1;
+	fittings_forget(&l.given);
 	keep_steps(&l);
-	if (l.setup != NULL &&
-	    setup_has_begun(ctl, &l, deadline_ms, &begun, e) < 0)
-		return -1;
-	if (!begun && launch_furnish(ctl, &l, deadline_ms, e) < 0)
-		return -1;
-	CRASH_POINT("start.again");
-	if (start_complete(ctl, &l, deadline_ms, e) == 0)
+	if (take_up(ctl, &l, deadline_ms, e) == 0)
 		return 0;
-	if (start_setup_failed(e))
+	if (!start_undecided(e))
 		return start_end(ctl, &l, e);
 	if (!start_setup_running(e))
 		launch_note_steps(ctl, &l, e);

@@ -345,11 +345,12 @@ agent_interrupt(const struct provider *p, const struct agent_target *t,
 
 int
 agent_env(const struct provider *p, const struct agent_target *t,
-    const json_t *env, int64_t deadline_ms, struct err *e)
+    const json_t *env, bool whole, int64_t deadline_ms, struct err *e)
 {
 	struct agent_question q = { .op = "env", .body = agent_body(t) };
 
 	json_object_set_new(q.body, "env", json_deep_copy(env));
+	json_object_set_new(q.body, "whole", json_boolean(whole));
 	return tell(p, t, &q, deadline_ms, e);
 }
 

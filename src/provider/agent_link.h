@@ -184,8 +184,10 @@ void agent_ask_all(const struct provider *p, enum agent_op op, int wait_ms,
 void agent_roll_all(const struct provider *p, int64_t deadline_ms,
     struct agent_roll *who, size_t count);
 
+/* Changes the environment; if `env` is the whole, what it lacks goes. */
 int agent_env(const struct provider *p, const struct agent_target *t,
-    const json_t *env, int64_t deadline_ms, struct err *e) MUST_CHECK;
+    const json_t *env, bool whole, int64_t deadline_ms, struct err *e)
+    MUST_CHECK;
 
 /* Begins a session's setup, once, and hears what it says and how it ended. */
 int agent_setup(const struct provider *p, const struct agent_target *t,

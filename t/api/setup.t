@@ -251,6 +251,35 @@ def a_start_that_lost_its_worker_is_carried_on_with_its_files():
     equal(execute(sid, "cat /workspace/f"), "given\n", "they are written")
 
 
+def changed_meanwhile(sid, n):
+    """Environment and ports are changed while it runs; both are there then."""
+    expect(200, call("PATCH", at(sid), {"env": {"LATE": "yes", "EARLY": None}}))
+    expect(201, call("POST", at(sid, "/ports"), {"port": 8099}))
+    let_go(n)
+    ready(sid)
+    until("the environment is there", lambda:
+          execute(sid, "echo ${LATE-no} ${EARLY-no}") == "yes no\n")
+    execute(sid, "python3 -m http.server 8099 >/dev/null 2>&1 &")
+    until("the port answers", lambda:
+          call("GET", at(sid, "/proxy/8099/")).status == 200)
+
+
+@case
+def what_changes_while_it_runs_is_there_when_it_is_ready():
+    work = Creating("setup-change", hold(14))
+    sid = work.sid()
+    until("it runs", lambda: running(mark(14)))
+    changed_meanwhile(sid, 14)
+    work.join(service.PATIENCE)
+
+
+@case
+def also_if_another_carries_the_start_on():
+    sid = begin(hold(15), env={"EARLY": "1"})
+    held(sid, 15)
+    changed_meanwhile(sid, 15)
+
+
 @case
 def it_can_be_deleted_in_the_middle():
     work = Creating("setup-delete", hold(8))

@@ -20,7 +20,7 @@ merge(const char *text)
 
 	assert_int_equal(json_parse(text, strlen(text), &env, &e), 0);
 	assert_int_equal(envset_check(env, "env", &e), 0);
-	assert_int_equal(envset_merge(env, &e), 0);
+	assert_int_equal(envset_merge(env, false, &e), 0);
 }
 
 static const char *
@@ -99,7 +99,42 @@ there_is_an_end_to_it(void **state)
 	}
 	json_object_del(env, "L");
 	assert_int_equal(envset_check(env, "env", &e), -1);
-	assert_int_equal(envset_merge(env, &e), -1);
+	assert_int_equal(envset_merge(env, false, &e), -1);
+}
+
+static void
+what_the_whole_lacks_is_unset(void **state)
+{
+	auto_json json_t *env = json_pack("{s:s}", "W2", "2");
+	auto_buf struct buf all = { 0 }, told = { 0 };
+	struct err e = { 0 };
+	int64_t seq;
+
+	(void)state;
+	merge("{\"W1\": \"1\", \"W2\": \"2\"}");
+	seq = envset_script(0, &all);
+	assert_int_equal(envset_merge(env, true, &e), 0);
+	envset_script(seq, &told);
+	assert_non_null(strstr(told.data, "unset -v W1\n"));
+	assert_non_null(strstr(told.data, "export W2='2'\n"));
+}
+
+static void
+names_come_and_go_for_ever(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2 * ENV_COUNT_MAX; i++) {
+		auto_json json_t *on = json_object(), *off = json_object();
+		char name[16];
+
+		snprintf(name, sizeof(name), "N%d", i);
+		json_object_set_new(on, name, json_string("x"));
+		json_object_set_new(off, name, json_null());
+		assert_int_equal(envset_merge(on, false, &e), 0);
+		assert_int_equal(envset_merge(off, false, &e), 0);
+	}
 }
 
 static void
@@ -134,6 +169,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_shell_is_told_what_has_changed_since),
 		cmocka_unit_test(a_shell_of_its_own_may_have_more),
+		cmocka_unit_test(what_the_whole_lacks_is_unset),
+		cmocka_unit_test(names_come_and_go_for_ever),
 		cmocka_unit_test(what_no_environment_can_hold_is_refused),
 		cmocka_unit_test(there_is_an_end_to_it),
 	};

@@ -301,7 +301,7 @@ env_and_files_are_delivered(void **state)
 	(void)state;
 	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
 	    0);
-	assert_int_equal(agent_env(&P, &TARGET, env, soon(), &e), 0);
+	assert_int_equal(agent_env(&P, &TARGET, env, false, soon(), &e), 0);
 	assert_int_equal(agent_write(&P, &TARGET, "/workspace/x", 0644, "x", 1,
 			     soon(), &e),
 	    0);
