@@ -75,6 +75,7 @@ AGENT_SOURCES = \
 	src/agent/shell_proc.c src/agent/shell_proc.h \
 	src/agent/shell_run.c \
 	src/agent/shell_state.c \
+	src/agent/sigstate.c src/agent/sigstate.h \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
 	src/agent/target.c src/agent/target.h \
