@@ -15,6 +15,7 @@
 #include "agent/launch.h"
 #include "agent/process.h"
 #include "agent/proctree.h"
+#include "agent/pty.h"
 #include "agent/relay.h"
 #include "agent/routes.h"
 #include "agent/serve.h"
@@ -24,6 +25,13 @@
 #include "common/mem.h"
 
 enum { LAUNCH_MS = 10000, ENDING_MS = 10 };
+
+/* What was started in a shell session goes with it. */
+static size_t
+end_with_shell(const char *name)
+{
+	return process_kill_all(name) + pty_end_of(name);
+}
 
 /* Small by choice: a host has many of us. */
 static void
@@ -68,7 +76,8 @@ begin(struct err *e)
 	log_context("", l.session);
 	envset_open(l.session, l.user);
 	shell_open(l.instance);
-	shell_on_delete(process_kill_all);
+	shell_on_delete(end_with_shell);
+	activity_also(pty_running);
 	routes_open(l.session);
 	gitconfig_write("/home/user/.gitconfig", l.git_name, l.git_email);
 	data = channel_fds_take(&fds, 0);
@@ -156,8 +165,10 @@ serve_ops(int signal_fd)
 
 	while (!ending || !alone()) {
 		(void)poll(f, ARRAY_LEN(f), ending ? ENDING_MS : -1);
-		if (f[1].revents != 0 && told_to_end(signal_fd))
+		if (f[1].revents != 0 && told_to_end(signal_fd)) {
 			ending = true;
+			pty_hang_up_all();
+		}
 		if (f[0].revents != 0 && !take_message(&e))
 			return;
 	}
