@@ -87,7 +87,15 @@ AGENT_SOURCES = \
 	src/agent/walk.c src/agent/walk.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \
-	src/agent/wrapper_ops.c
+	src/agent/wrapper_ops.c \
+	src/agent/ws.c src/agent/ws.h \
+	src/agent/ws_call.c src/agent/ws_call.h \
+	src/agent/ws_conn.c src/agent/ws_conn.h \
+	src/agent/ws_door.c src/agent/ws_door.h \
+	src/agent/ws_events.c src/agent/ws_events.h \
+	src/agent/ws_mux.c \
+	src/agent/ws_pty.c \
+	src/agent/ws_request.c src/agent/ws_request.h
 
 noinst_LIBRARIES += libagent.a
 libagent_a_SOURCES = $(AGENT_SOURCES)
