@@ -24,7 +24,8 @@ MISSING = "m" * 20
 TOKEN, OTHER_TOKEN = "abcdefghijklmnopqrstuvwxy2", "zyxwvutsrqponmlkjihgfedcb7"
 KEY = "sl_" + "k" * 52
 LOGIN = "loginloginloginloginlogin2"
-SECRETS = [TOKEN, OTHER_TOKEN, KEY, LOGIN]
+TICKET = "ticketticketticketticket27"
+SECRETS = [TOKEN, OTHER_TOKEN, KEY, LOGIN, TICKET]
 JSON = [("Content-Type", "application/json")]
 
 
