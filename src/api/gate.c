@@ -333,6 +333,15 @@ check_again(struct call *c, struct err *e)
 	return access_check_as(c, &k, ACCESS_READ, e);
 }
 
+/* Where nginx sends the same request once more. */
+static const char *
+again(const struct call *c)
+{
+	if (call_param(c, "SL_WS")[0] != '\0')
+		return "@ws_again";
+	return is_proxied(c) ? "@proxy_again" : "@session_again";
+}
+
 static void
 wake_session(struct call *c)
 {
@@ -343,8 +352,7 @@ wake_session(struct call *c)
 		dress_container(c, &e, "container_starting");
 		return;
 	}
-	call_header(c, "X-Accel-Redirect",
-	    is_proxied(c) ? "@proxy_again" : "@session_again");
+	call_header(c, "X-Accel-Redirect", again(c));
 	call_reply_empty(c, 200);
 }
 
