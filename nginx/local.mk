@@ -24,8 +24,13 @@ NGINX_TEMPLATES = \
 	%D%/proxy.conf.in \
 	%D%/proxy.params.in \
 	%D%/sandlease.conf.in \
+	%D%/session-dead.conf.in \
+	%D%/session-deny.conf.in \
+	%D%/session-wake.conf.in \
 	%D%/worker.params.in \
-	%D%/wrapper.params.in
+	%D%/wrapper.params.in \
+	%D%/ws.conf.in \
+	%D%/ws.params.in
 
 nginxdir = $(pkgdatadir)/nginx
 nodist_nginx_DATA = \
@@ -50,8 +55,13 @@ nodist_nginx_DATA = \
 	%D%/proxy.conf \
 	%D%/proxy.params \
 	%D%/sandlease.conf \
+	%D%/session-dead.conf \
+	%D%/session-deny.conf \
+	%D%/session-wake.conf \
 	%D%/worker.params \
-	%D%/wrapper.params
+	%D%/wrapper.params \
+	%D%/ws.conf \
+	%D%/ws.params
 nginxtemplatesdir = $(pkgdatadir)/nginx/templates
 dist_nginxtemplates_DATA = $(NGINX_TEMPLATES)
 dist_nginxtemplates_SCRIPTS = %D%/render
@@ -76,6 +86,7 @@ EXTRA_DIST += \
 	t/api/nginx_proxy.py \
 	t/api/nginx_states.py \
 	t/api/nginx_world.py \
+	t/api/nginx_ws.py \
 	t/lib/app.py \
 	t/lib/fcgi.py \
 	t/lib/standin.py \

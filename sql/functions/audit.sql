@@ -87,6 +87,26 @@ BEGIN
     END IF;
 END $$;
 
+-- A ticket that opens nothing, by the first eight digits of its hash; told to the
+-- session's owner.
+CREATE OR REPLACE FUNCTION audit_ticket(p_session text, p_hash text, p_detail jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_why text := coalesce((
+        SELECT CASE WHEN t.session_id <> p_session THEN 'other_session'
+                    WHEN k.revoked_at IS NOT NULL OR k.expires_at <= clock_timestamp() THEN 'key_over'
+                    WHEN t.used_by IS NOT NULL THEN 'used'
+                    WHEN t.expires_at <= clock_timestamp() THEN 'expired'
+                    ELSE 'other_purpose' END
+          FROM ticket t JOIN api_key k ON k.id = t.key_id
+         WHERE t.hash = p_hash), 'unknown');
+BEGIN
+    PERFORM audit_refused('ticket_refused',
+        CASE v_why WHEN 'expired' THEN 'info' ELSE 'warning' END,
+        (SELECT tenant FROM session WHERE id = p_session), left(p_hash, 8),
+        p_detail || jsonb_build_object('session', p_session, 'why', v_why));
+END $$;
+
 -- What a worker noted, by its kind.
 CREATE OR REPLACE FUNCTION audit_note(p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -101,6 +121,8 @@ BEGIN
             coalesce(p->>'keyId', audit_key_id(p->>'hash', (p->>'login')::boolean)), v_detail);
     WHEN 'preview' THEN
         PERFORM audit_preview(p->>'session', p->>'port', p->>'hash', v_detail);
+    WHEN 'ticket' THEN
+        PERFORM audit_ticket(p->>'session', p->>'hash', v_detail);
     WHEN 'port' THEN
         PERFORM audit_refused('port_refused', 'warning', p->>'tenant',
             (p->>'session') || ':' || (p->>'port'),

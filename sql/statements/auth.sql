@@ -3,34 +3,40 @@
 -- set up and torn down each time.
 
 -- name: auth_key
--- params: hash, is_login
--- No row: no such key, or revoked, or expired.
+-- params: hash, kind, request_id
+-- kind: key, login or ticket; of tickets the one that auth_session has taken for
+-- this request.  No row: no such key, or revoked, or expired.
 SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
   FROM api_key k
   JOIN org o ON o.id = k.tenant
- WHERE k.id = (SELECT id FROM api_key WHERE hash = $1 AND NOT $2::boolean
+ WHERE k.id = (SELECT id FROM api_key WHERE hash = $1 AND $2 = 'key'
                UNION ALL
-               SELECT key_id FROM login WHERE hash = $1 AND $2::boolean
-                  AND expires_at > clock_timestamp())
+               SELECT key_id FROM login WHERE hash = $1 AND $2 = 'login'
+                  AND expires_at > clock_timestamp()
+               UNION ALL
+               SELECT key_id FROM ticket WHERE hash = $1 AND $2 = 'ticket' AND used_by = $3)
    AND k.revoked_at IS NULL
    AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
 
 -- name: auth_session
--- params: hash, is_login, session_id, write_every_seconds, probe, trace_id, port
+-- params: hash, kind, session_id, write_every_seconds, probe, trace_id, port, purpose, request_id
 -- One row always: whether the key counts, and what there is of the session
 -- (NULL state: nothing this tenant may know of; `frozen` is ready, but must
 -- wait for room on the disk).  Activity is written when
 -- the last writing is old enough, or sleep is near; it never shortens what
 -- session_extend promised.  The first work of a generation is its
 -- delivery_accepted.  A probe writes nothing.  Whether a port is exposed is
--- looked up for those who name one.
+-- looked up for those who name one.  kind as in auth_key: what stands for a key
+-- ends with it, and a ticket is taken here, for its purpose and this request.
 WITH k AS MATERIALIZED (
     SELECT k.id, k.user_id, k.tenant, k.scope
       FROM api_key k
-     WHERE k.id = (SELECT id FROM api_key WHERE hash = $1 AND NOT $2::boolean
+     WHERE k.id = (SELECT id FROM api_key WHERE hash = $1 AND $2 = 'key'
                    UNION ALL
-                   SELECT key_id FROM login WHERE hash = $1 AND $2::boolean
-                      AND expires_at > clock_timestamp())
+                   SELECT key_id FROM login WHERE hash = $1 AND $2 = 'login'
+                      AND expires_at > clock_timestamp()
+                   UNION ALL
+                   SELECT ticket_take($1, $3, $8, $9) WHERE $2 = 'ticket')
        AND k.revoked_at IS NULL
        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
 ), s AS MATERIALIZED (

@@ -270,6 +270,8 @@ WITH old AS (
     DELETE FROM idempotency WHERE created_at < statement_timestamp() - interval '24 hours'
 ), logins AS (
     DELETE FROM login WHERE expires_at < statement_timestamp()
+), tickets AS ( -- a request that has one may still be on its way
+    DELETE FROM ticket WHERE expires_at < statement_timestamp() - interval '5 minutes'
 ), runs AS (
     DELETE FROM reaper_run
      WHERE id IN (SELECT id FROM reaper_run ORDER BY id LIMIT $2::int)

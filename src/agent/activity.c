@@ -11,6 +11,7 @@ static atomic_llong relayed_ms; /* 0: never */
 static _Thread_local bool probing;
 static atomic_llong limit_at; /* the latest end of what has a limit */
 static atomic_llong served;
+static int64_t (*also_running)(void);
 
 void
 activity_probe(bool on)
@@ -62,7 +63,17 @@ activity_end(enum activity what)
 int64_t
 activity_count(enum activity what)
 {
-	return atomic_load(&counts[what]);
+	int64_t also = what == ACTIVITY_RUNNING && also_running != NULL
+	    ? also_running()
+	    : 0;
+
+	return atomic_load(&counts[what]) + also;
+}
+
+void
+activity_also(int64_t (*running)(void))
+{
+	also_running = running;
 }
 
 void

@@ -31,6 +31,8 @@ void activity_touch(void);
 void activity_relayed(void);
 
 int64_t activity_count(enum activity what);
+/* What else runs, counted when somebody wants to know.  Once. */
+void activity_also(int64_t (*running)(void));
 
 /* A call came in; and how many did. */
 void activity_serve(void);

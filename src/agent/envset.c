@@ -294,6 +294,17 @@ envset_envp(int64_t *seq)
 	return envset_envp_with(NULL, seq);
 }
 
+const char *
+envset_path(char *const *envp)
+{
+	static const char NAME[] = "PATH=";
+
+	for (; *envp != NULL; envp++)
+		if (str_starts(*envp, NAME))
+			return *envp + sizeof(NAME) - 1;
+	return "";
+}
+
 int64_t
 envset_number(const char *name, int64_t max)
 {

@@ -192,6 +192,7 @@ admit(struct init *in, struct request *r, const struct launch *l, struct err *e)
 {
 	const struct cell *there = cells_find(&in->cells, l->session);
 	int64_t sealed = cells_sealed(&in->cells, l->session);
+	size_t announced = LAUNCH_PORTS + l->port_count + (size_t)l->cgroups;
 
 	if (l->generation <= sealed)
 		return err_set(e, ERR_CONFLICT, "stale_generation",
@@ -207,10 +208,10 @@ admit(struct init *in, struct request *r, const struct launch *l, struct err *e)
 		init_answer(r->conn, reply);
 		return 1;
 	}
-	if (r->fds->count != 1 + l->port_count + (size_t)l->cgroups)
+	if (r->fds->count != announced)
 		return err_set(e, ERR_INVALID, "launch_failed",
 		    "%zu descriptors came, %zu were announced", r->fds->count,
-		    1 + l->port_count + (size_t)l->cgroups);
+		    announced);
 	if (in->cells.count == CELLS_MAX)
 		return err_set(e, ERR_LIMITED, "launch_failed",
 		    "a sandbox has room for %d sessions", CELLS_MAX);
@@ -221,7 +222,7 @@ static int
 start(struct init *in, struct request *r, const struct launch *l, struct err *e)
 {
 	auto_fd int ours = -1, theirs = -1;
-	size_t sockets = 1 + l->port_count;
+	size_t sockets = LAUNCH_PORTS + l->port_count;
 	struct cell c = { .generation = l->generation,
 		.freezer = -1,
 		.start_by = clock_ms() + START_MS,

@@ -23,7 +23,7 @@ static const struct jfield FIELDS[] = {
 	JFIELD("generation", struct wire, generation, J_INT, J_REQUIRED, 1, INT64_MAX, "fence"),
 	JFIELD("env", struct wire, env, J_OBJ, 0, 0, ENV_COUNT_MAX, "variables of the session"),
 	JFIELD("user", struct wire, user, J_OBJ, 0, 0, 16, "who they are inside"),
-	JFIELD("ports", struct wire, ports, J_ARR, 0, 0, CHANNEL_FDS_MAX - 1, "ports exposed already"),
+	JFIELD("ports", struct wire, ports, J_ARR, 0, 0, CHANNEL_FDS_MAX - LAUNCH_PORTS, "ports exposed already"),
 	JFIELD("pids", struct wire, pids, J_INT, 0, 0, PIDS_MAX, "processes of the cell"),
 	JFIELD("tmpMb", struct wire, tmp_mb, J_INT, 0, 0, MEGABYTES_MAX, "size of /tmp"),
 	JFIELD("memoryMb", struct wire, memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory of a process where no cgroup limits it"),

@@ -15,6 +15,9 @@
 #include "common/json.h"
 #include "common/log.h"
 
+/* Sockets of every launch, before those of its ports. */
+enum launch_socket { LAUNCH_DATA, LAUNCH_WS, LAUNCH_PORTS };
+
 enum {
 	LAUNCH_USER_MAX = 33,
 	LAUNCH_GIT_NAME_MAX = 160,

@@ -15,6 +15,8 @@ AGENT_SOURCES = \
 	src/agent/api_process_logs.c \
 	src/agent/api_session.c \
 	src/agent/api_git.c \
+	src/agent/api_terminal.c \
+	src/agent/api_terminal_stream.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
@@ -53,6 +55,10 @@ AGENT_SOURCES = \
 	src/agent/process_start.c \
 	src/agent/process_store.c src/agent/process_store.h \
 	src/agent/proctree.c src/agent/proctree.h \
+	src/agent/pty.c src/agent/pty.h \
+	src/agent/pty_act.c src/agent/pty_internal.h \
+	src/agent/pty_run.c \
+	src/agent/pty_start.c \
 	src/agent/pump.c src/agent/pump.h \
 	src/agent/rawpath.c src/agent/rawpath.h \
 	src/agent/relay.c src/agent/relay.h \
@@ -69,6 +75,7 @@ AGENT_SOURCES = \
 	src/agent/shell_proc.c src/agent/shell_proc.h \
 	src/agent/shell_run.c \
 	src/agent/shell_state.c \
+	src/agent/sigstate.c src/agent/sigstate.h \
 	src/agent/spawn.c src/agent/spawn.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
 	src/agent/target.c src/agent/target.h \
@@ -80,7 +87,15 @@ AGENT_SOURCES = \
 	src/agent/walk.c src/agent/walk.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/wrapper.c src/agent/wrapper.h \
-	src/agent/wrapper_ops.c
+	src/agent/wrapper_ops.c \
+	src/agent/ws.c src/agent/ws.h \
+	src/agent/ws_call.c src/agent/ws_call.h \
+	src/agent/ws_conn.c src/agent/ws_conn.h \
+	src/agent/ws_door.c src/agent/ws_door.h \
+	src/agent/ws_events.c src/agent/ws_events.h \
+	src/agent/ws_mux.c \
+	src/agent/ws_pty.c \
+	src/agent/ws_request.c src/agent/ws_request.h
 
 noinst_LIBRARIES += libagent.a
 libagent_a_SOURCES = $(AGENT_SOURCES)

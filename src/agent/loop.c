@@ -10,7 +10,7 @@
 #include "agent/serve.h"
 #include "common/clock.h"
 
-enum { EVENTS_MAX = 32, SECOND_MS = 1000, SECONDS_FNS_MAX = 4 };
+enum { EVENTS_MAX = 32, SECOND_MS = 1000, SECONDS_FNS_MAX = 8 };
 
 struct request {
 	void (*fn)(void *arg);

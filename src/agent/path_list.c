@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -82,6 +83,22 @@ path_list_read(const char *path, struct path_list *out)
 	if (out->count > 0)
 		qsort(out->name, out->count, sizeof(out->name[0]), compare);
 	keep_one_of_each(out);
+}
+
+bool
+path_list_find(const char *path, const char *name, char *out, size_t size)
+{
+	auto_free char *copy = xstrdup(path);
+	char *rest = copy, *dir;
+
+	if (name[0] == '/')
+		return str_copy(out, size, name) && is_program(AT_FDCWD, out);
+	while (strchr(name, '/') == NULL && (dir = strsep(&rest, ":")) != NULL)
+		if (dir[0] == '/' &&
+		    snprintf(out, size, "%s/%s", dir, name) < (int)size &&
+		    is_program(AT_FDCWD, out))
+			return true;
+	return false;
 }
 
 void

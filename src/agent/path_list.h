@@ -4,6 +4,7 @@
 #ifndef SANDLEASE_AGENT_PATH_LIST_H
 #define SANDLEASE_AGENT_PATH_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -20,6 +21,12 @@ struct path_list {
 
 /* Executable files in the directories of a PATH, which are absolute. */
 void path_list_read(const char *path, struct path_list *out);
+
+/*
+ * Where the first program of that name is, or of that absolute path; false
+ * when there is none.
+ */
+bool path_list_find(const char *path, const char *name, char *out, size_t size);
 
 void path_list_free(struct path_list *l);
 

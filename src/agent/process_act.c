@@ -1,9 +1,7 @@
 /* process_act.c: what is done to a background process that lives. */
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +10,7 @@
 #include "agent/process.h"
 #include "agent/process_internal.h"
 #include "agent/proctree.h"
+#include "agent/sigstate.h"
 #include "agent/treeend.h"
 #include "common/mem.h"
 
@@ -143,25 +142,6 @@ process_kill_all(const char *shell)
 
 /* ---- signals */
 
-/* Whether a process has a handler for it. */
-static bool
-catches(pid_t pid, int sig)
-{
-	char path[64], line[256];
-	uint64_t set = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return false;
-	while (fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "SigCgt: %" SCNx64, &set) == 1)
-			break;
-	fclose(f);
-	return (set >> (sig - 1) & 1) != 0;
-}
-
 int
 process_signal(struct process *p, int sig, struct err *e)
 {
@@ -173,7 +153,7 @@ process_signal(struct process *p, int sig, struct err *e)
 	if (sig == SIGKILL)
 		proctree_kill(root, NULL);
 	else if (proctree_signal(root, NULL, sig) == 0 || sig == SIGSTOP ||
-	    sig == SIGCONT || catches(root, sig))
+	    sig == SIGCONT || sigstate_catches(root, sig))
 		kill(root, sig);
 	process_unpin(p);
 	return 0;

@@ -60,17 +60,6 @@ version(struct call *c, struct err *e)
 	return 0;
 }
 
-static const char *
-session_path(char *const *envp)
-{
-	static const char NAME[] = "PATH=";
-
-	for (; *envp != NULL; envp++)
-		if (str_starts(*envp, NAME))
-			return *envp + sizeof(NAME) - 1;
-	return "";
-}
-
 static int
 commands(struct call *c, struct err *e)
 {
@@ -82,7 +71,7 @@ commands(struct call *c, struct err *e)
 
 	(void)e;
 	envp = envset_envp(&seq);
-	path_list_read(session_path(envp), &list);
+	path_list_read(envset_path(envp), &list);
 	for (size_t i = 0; i < list.count; i++)
 		json_array_append_new(names, json_string(list.name[i]));
 	clock_iso(at);
@@ -129,6 +118,13 @@ static const struct route ROUTES[] = {
 	{ "POST",   "/api/port-check",          0,      api_port_check       },
 	{ "POST",   "/api/port-watch",          STREAM, api_port_watch       },
 	{ "POST",   "/api/git/checkout",        0,      api_git_checkout     },
+	{ "POST",   "/api/terminal",            0,      api_terminal_create  },
+	{ "GET",    "/api/terminal",            0,      api_terminal_list    },
+	{ "GET",    "/api/terminal/:id",        0,      api_terminal_get     },
+	{ "DELETE", "/api/terminal/:id",        0,      api_terminal_end     },
+	{ "GET",    "/api/terminal/:id/stream", STREAM, api_terminal_stream  },
+	{ "POST",   "/api/terminal/:id/input",  0,      api_terminal_input   },
+	{ "POST",   "/api/terminal/:id/resize", 0,      api_terminal_resize  },
 	{ "GET",    "/files/*",                 STREAM, api_raw_get          },
 	{ "PUT",    "/files/*",                 STREAM, api_raw_put          },
 	{ "DELETE", "/files/*",                 0,      api_raw_delete       },

@@ -5,6 +5,7 @@
 #define SANDLEASE_AGENT_ROUTES_H
 
 #include "agent/process.h"
+#include "agent/pty.h"
 #include "common/err.h"
 #include "web/call.h"
 
@@ -45,8 +46,19 @@ int api_raw_put(struct call *c, struct err *e);
 int api_raw_delete(struct call *c, struct err *e);
 int api_archive_get(struct call *c, struct err *e);
 int api_archive_put(struct call *c, struct err *e);
+int api_terminal_create(struct call *c, struct err *e);
+int api_terminal_list(struct call *c, struct err *e);
+int api_terminal_get(struct call *c, struct err *e);
+int api_terminal_end(struct call *c, struct err *e);
+int api_terminal_stream(struct call *c, struct err *e);
+int api_terminal_input(struct call *c, struct err *e);
+int api_terminal_resize(struct call *c, struct err *e);
 int api_port_check(struct call *c, struct err *e);
 int api_port_watch(struct call *c, struct err *e);
+
+/* The terminal that the path names, held. */
+int api_terminal_find(struct call *c, struct pty **out, struct err *e)
+    MUST_CHECK;
 
 /* What these share: the process that the path names, held; starting one. */
 int api_process_find(struct call *c, struct process **out, struct err *e)

@@ -116,6 +116,31 @@ let_go(struct shell *s)
 	unref(s);
 }
 
+struct shell *
+shell_look(const char *name, bool *held)
+{
+	struct shell **slot, *s;
+
+	pthread_mutex_lock(&table_lock);
+	slot = slot_of(name);
+	s = slot != NULL ? *slot : NULL;
+	if (s != NULL) {
+		s->refs++;
+		*held = !s->held;
+		s->held = true;
+	}
+	pthread_mutex_unlock(&table_lock);
+	return s;
+}
+
+void
+shell_look_end(struct shell *s)
+{
+	pthread_mutex_lock(&table_lock);
+	unref(s);
+	pthread_mutex_unlock(&table_lock);
+}
+
 void
 shell_release(struct shell *s)
 {

@@ -62,6 +62,12 @@ int64_t shell_timeout_ms(const char *name);
 /* Where the shell is; /workspace when there is none. */
 void shell_cwd(const char *name, char out[SHELL_PATH_MAX]);
 
+/*
+ * Appends what it exports, as a script; of one that is in a command, as the
+ * last one left it.  Nothing of a name that nobody has.
+ */
+void shell_exports(const char *name, struct buf *out);
+
 /* The error of a call whose shell was deleted under it.  -1. */
 int shell_destroyed(const char *name, struct err *e);
 

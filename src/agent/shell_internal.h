@@ -29,10 +29,19 @@ struct shell {
 
 	struct shell_proc proc;  /* pid -1: none */
 	struct proctree orphans; /* of its processes before this one */
-	struct answers answers;
+	struct answers answers;  /* its exports by shell_exports_lock */
 	int64_t seq;
 	int64_t env_seq;
 };
+
+extern pthread_mutex_t shell_exports_lock; /* holders look without it */
+
+/*
+ * The shell of that name without waiting; NULL when there is none.  *held says
+ * whether it is the caller's until shell_release(); else shell_look_end().
+ */
+struct shell *shell_look(const char *name, bool *held);
+void shell_look_end(struct shell *s);
 
 /* Where commands find their fifos.  Once. */
 void shell_run_open(const char *instance);
@@ -53,6 +62,9 @@ void shell_connect(const struct shell *s, const struct buf *script,
 /* Tells it something that is not the tenant's, until `status` says enough. */
 enum pump_end shell_talk(struct shell *s, const struct buf *script,
     pump_status_fn *status, void *ctx);
+
+/* Reads what it says; the exported variables are for others to see too. */
+void shell_hear(struct shell *s, const char *data, size_t len);
 
 /* Where it begins. */
 const char *shell_home(const struct shell *s);

@@ -141,3 +141,27 @@ shell_proc_alone(const struct buf *script, const struct shell_proc_place *at,
 			       .more = at->input },
 	    c, e);
 }
+
+int
+shell_proc_terminal(const struct buf *script, const char *cwd, bool cwd_must,
+    int terminal, struct child *c, struct err *e)
+{
+	static const char *const READER[] = { "/bin/bash", "--norc",
+		"/proc/self/fd/3", NULL };
+	int64_t seq;
+	auto_free char **envp = envset_envp(&seq);
+	auto_fd int file = script_file(script, e);
+
+	if (file < 0)
+		return -1;
+	return spawn_start(&(struct spawn){ .argv = READER,
+			       .envp = envp,
+			       .cwd = cwd,
+			       .cwd_must = cwd_must,
+			       .in = terminal,
+			       .out = terminal,
+			       .err = terminal,
+			       .more = file,
+			       .terminal = true },
+	    c, e);
+}

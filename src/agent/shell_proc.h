@@ -45,4 +45,11 @@ int shell_proc_alone(const struct buf *script,
     const struct shell_proc_place *at, struct child *c, struct err *e)
     MUST_CHECK;
 
+/*
+ * The same on a terminal, which becomes that of its session.  The script is
+ * its descriptor 3.
+ */
+int shell_proc_terminal(const struct buf *script, const char *cwd,
+    bool cwd_must, int terminal, struct child *c, struct err *e) MUST_CHECK;
+
 #endif

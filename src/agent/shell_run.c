@@ -17,6 +17,7 @@
 
 enum { YIELD_MS = 1000 }; /* for a shell whose command is gone */
 
+pthread_mutex_t shell_exports_lock = PTHREAD_MUTEX_INITIALIZER;
 static char fifo_dir[64];
 
 void
@@ -36,7 +37,9 @@ shell_home(const struct shell *s)
 int
 shell_start(struct shell *s, const char *cwd, struct err *e)
 {
+	pthread_mutex_lock(&shell_exports_lock);
 	answers_reset(&s->answers);
+	pthread_mutex_unlock(&shell_exports_lock);
 	if (shell_proc_start(&s->proc, cwd, s->env, &s->env_seq, e) < 0)
 		return -1;
 	s->pid = s->proc.child.pid;
@@ -102,6 +105,14 @@ shell_connect(const struct shell *s, const struct buf *script, struct pump *p)
 	p->script_fd = s->proc.to;
 	p->script = script->data;
 	p->script_len = script->len;
+}
+
+void
+shell_hear(struct shell *s, const char *data, size_t len)
+{
+	pthread_mutex_lock(&shell_exports_lock);
+	answers_read(&s->answers, data, len);
+	pthread_mutex_unlock(&shell_exports_lock);
 }
 
 /* ---- the output of a command */
@@ -178,7 +189,7 @@ read_answer(void *ctx, const char *data, size_t len)
 {
 	const struct running *r = ctx;
 
-	answers_read(&r->shell->answers, data, len);
+	shell_hear(r->shell, data, len);
 	return is_over(r);
 }
 
@@ -228,7 +239,9 @@ start_again(struct shell *s, const char *cwd)
 	struct running r = { .shell = s, .seq = ++s->seq, .moves = true };
 	struct err ignored;
 
+	pthread_mutex_lock(&shell_exports_lock);
 	s->answers.exports = (struct buf){ 0 };
+	pthread_mutex_unlock(&shell_exports_lock);
 	if (shell_start(s, cwd, &ignored) < 0)
 		return false;
 	script_restore(&script, exports.len > 0 ? exports.data : "", cwd);

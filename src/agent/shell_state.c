@@ -29,7 +29,7 @@ shell_talk(struct shell *s, const struct buf *script, pump_status_fn *status,
 
 /* Its state, between two lines that nobody can guess. */
 struct reading {
-	struct answers *answers; /* what comes before is for them */
+	struct shell *shell; /* what comes before is not for us */
 	struct buf text;
 	char begin[ID_REQUEST_LEN + 4], end[ID_REQUEST_LEN + 3];
 	bool begun, overflow;
@@ -53,7 +53,7 @@ look_for_begin(struct reading *r)
 		front = (size_t)(at - r->text.data);
 	else
 		front = r->text.len >= len ? r->text.len - (len - 1) : 0;
-	answers_read(r->answers, r->text.data, front);
+	shell_hear(r->shell, r->text.data, front);
 	r->begun = at != NULL;
 	drop_front(&r->text, front + (r->begun ? len : 0));
 }
@@ -103,7 +103,7 @@ ask_state(struct shell *s, struct reading *r, struct buf *out, struct err *e)
 int
 shell_state(struct shell *s, struct buf *out, struct err *e)
 {
-	struct reading r = { .answers = &s->answers };
+	struct reading r = { .shell = s };
 	int rc;
 
 	if (s->proc.child.pid <= 0 && s->env == NULL && s->cwd == NULL)
@@ -113,4 +113,38 @@ shell_state(struct shell *s, struct buf *out, struct err *e)
 	rc = ask_state(s, &r, out, e);
 	buf_free(&r.text);
 	return rc;
+}
+
+/* Of one that is in a command, or was not used yet. */
+static void
+known_exports(const struct shell *s, struct buf *out)
+{
+	const char *name;
+	json_t *v;
+
+	json_object_foreach(s->env, name, v)
+	{
+		script_export(out, name, json_string_value(v));
+	}
+	pthread_mutex_lock(&shell_exports_lock);
+	buf_add(out, s->answers.exports.data, s->answers.exports.len);
+	pthread_mutex_unlock(&shell_exports_lock);
+}
+
+void
+shell_exports(const char *name, struct buf *out)
+{
+	bool held;
+	struct shell *s = shell_look(name, &held);
+	struct err ignored;
+
+	if (s == NULL)
+		return;
+	/* one that has died is told to whoever has a command for it */
+	if (!held || !shell_lives(s) || shell_state(s, out, &ignored) < 0)
+		known_exports(s, out);
+	if (held)
+		shell_release(s);
+	else
+		shell_look_end(s);
 }

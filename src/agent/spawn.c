@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -76,6 +77,8 @@ become(const struct spawn *s, int report)
 		_exit(127);
 	close_range(REPORT + 1, ~0U, 0);
 	setsid();
+	if (s->terminal)
+		(void)ioctl(0, TIOCSCTTY, 0);
 	reset_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	raise_oom_score();

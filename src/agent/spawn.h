@@ -20,6 +20,7 @@ struct spawn {
 	bool cwd_must;    /* else $HOME and / will do as well */
 	int in, out, err; /* borrowed */
 	int more;         /* its descriptor 3, borrowed; 0: none */
+	bool terminal;    /* `in` is one, and becomes that of its session */
 };
 
 /* A child of ours that nobody has waited for yet. */

@@ -8,8 +8,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/sigstate.h"
 #include "common/clock.h"
 #include "common/mem.h"
+
+/* An interactive shell ignores SIGTERM; what ends it is that it is left. */
+static void
+say(pid_t pid)
+{
+	kill(pid, sigstate_ignores(pid, SIGTERM) ? SIGHUP : SIGTERM);
+	kill(pid, SIGCONT);
+}
 
 static void
 begin(struct treeend *t)
@@ -21,12 +30,11 @@ begin(struct treeend *t)
 	kill(t->root, SIGSTOP);
 }
 
-/* Nothing is below the root, and it stands still: it hears SIGTERM first. */
+/* Nothing is below the root, and it stands still: it hears that first. */
 static void
 tell_root(struct treeend *t)
 {
-	kill(t->root, SIGTERM);
-	kill(t->root, SIGCONT);
+	say(t->root);
 	t->last = true;
 }
 
@@ -37,12 +45,9 @@ tell_root(struct treeend *t)
 static void
 tell(struct treeend *t, struct proctree now)
 {
-	for (size_t i = 0; i < now.count; i++) {
-		if (proctree_holds(&t->told, &now.procs[i]))
-			continue;
-		kill(now.procs[i].pid, SIGTERM);
-		kill(now.procs[i].pid, SIGCONT);
-	}
+	for (size_t i = 0; i < now.count; i++)
+		if (!proctree_holds(&t->told, &now.procs[i]))
+			say(now.procs[i].pid);
 	if (now.count == 0)
 		tell_root(t);
 	proctree_free(&t->told);

@@ -1,10 +1,10 @@
 /*
  * treeend.h: ending trees of processes with grace.
  *
- * Everything below a root gets SIGTERM and its time to tidy up; the root goes
- * last, so that what it is the subreaper of cannot get away from it, and it
- * stands still until then, lest it go on with its script.  What is left when
- * the grace is over is killed.
+ * Everything below a root gets SIGTERM (SIGHUP, who ignores that) and its time
+ * to tidy up; the root goes last, so that what it is the subreaper of cannot
+ * get away from it, and it stands still until then, lest it go on with its
+ * script.  What is left when the grace is over is killed.
  */
 #ifndef SANDLEASE_AGENT_TREEEND_H
 #define SANDLEASE_AGENT_TREEEND_H

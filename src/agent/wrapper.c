@@ -15,15 +15,25 @@
 #include "agent/launch.h"
 #include "agent/process.h"
 #include "agent/proctree.h"
+#include "agent/pty.h"
 #include "agent/relay.h"
 #include "agent/routes.h"
 #include "agent/serve.h"
 #include "agent/shell.h"
+#include "agent/ws.h"
+#include "agent/ws_door.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
 
 enum { LAUNCH_MS = 10000, ENDING_MS = 10 };
+
+/* What was started in a shell session goes with it. */
+static size_t
+end_with_shell(const char *name)
+{
+	return process_kill_all(name) + pty_end_of(name);
+}
 
 /* Small by choice: a host has many of us. */
 static void
@@ -38,7 +48,7 @@ static int
 open_ports(const struct launch *l, struct channel_fds *fds, struct err *e)
 {
 	for (size_t i = 0; i < l->port_count; i++) {
-		int fd = channel_fds_take(fds, 1 + i);
+		int fd = channel_fds_take(fds, LAUNCH_PORTS + i);
 
 		if (fd < 0)
 			return err_set(e, ERR_INVALID, "launch_failed",
@@ -56,7 +66,7 @@ begin(struct err *e)
 	auto_json json_t *msg = NULL;
 	auto_json json_t *answer = json_pack("{s:b}", "ok", 1);
 	struct launch l;
-	int data;
+	int data, ws;
 
 	if (channel_recv(WRAPPER_CHANNEL, clock_ms() + LAUNCH_MS, &msg, &fds,
 		e) < 0 ||
@@ -68,13 +78,17 @@ begin(struct err *e)
 	log_context("", l.session);
 	envset_open(l.session, l.user);
 	shell_open(l.instance);
-	shell_on_delete(process_kill_all);
+	shell_on_delete(end_with_shell);
+	activity_also(pty_running);
 	routes_open(l.session);
 	gitconfig_write("/home/user/.gitconfig", l.git_name, l.git_email);
-	data = channel_fds_take(&fds, 0);
-	if (data < 0)
+	ws_open(l.session);
+	data = channel_fds_take(&fds, LAUNCH_DATA);
+	ws = channel_fds_take(&fds, LAUNCH_WS);
+	if (data < 0 || ws < 0)
 		return err_set(e, ERR_INVALID, "launch_failed",
 		    "no socket to serve on");
+	ws_door_open(ws);
 	if (serve_start(data, routes_handle, e) < 0 ||
 	    open_ports(&l, &fds, e) < 0)
 		return -1;
@@ -150,16 +164,22 @@ static void
 serve_ops(int signal_fd)
 {
 	struct pollfd f[] = { { WRAPPER_CHANNEL, POLLIN, 0 },
-		{ signal_fd, POLLIN, 0 } };
+		{ signal_fd, POLLIN, 0 }, { -1, POLLIN, 0 } };
 	bool ending = false;
 	struct err e = { 0 };
 
 	while (!ending || !alone()) {
+		f[2].fd = ws_door_fd();
 		(void)poll(f, ARRAY_LEN(f), ending ? ENDING_MS : -1);
-		if (f[1].revents != 0 && told_to_end(signal_fd))
+		if (f[1].revents != 0 && told_to_end(signal_fd)) {
 			ending = true;
+			pty_hang_up_all();
+			ws_door_shut();
+		}
 		if (f[0].revents != 0 && !take_message(&e))
 			return;
+		if (f[2].revents != 0 && f[2].fd == ws_door_fd())
+			ws_door_ready();
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "agent/files.h"
 #include "agent/interrupt.h"
 #include "agent/proctree.h"
+#include "agent/pty.h"
 #include "agent/pump.h"
 #include "agent/relay.h"
 #include "agent/serve.h"
@@ -222,7 +223,7 @@ op_interrupt(struct op *op, json_t *reply, struct err *e)
 	    interrupt_all(b.older_ms, &count, e) < 0)
 		return -1;
 	json_object_set_new(reply, "interrupted",
-	    json_integer((json_int_t)count));
+	    json_integer((json_int_t)(count + pty_interrupt_all(b.older_ms))));
 	return 0;
 }
 

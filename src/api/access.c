@@ -13,8 +13,14 @@ const char *const ACCESS_NAMES[] = {
 	[ACCESS_ADMIN] = "admin",
 };
 
-static int
-refused(struct err *e)
+const char *const CREDENTIAL_NAMES[] = {
+	[CREDENTIAL_KEY] = "key",
+	[CREDENTIAL_LOGIN] = "login",
+	[CREDENTIAL_TICKET] = "ticket",
+};
+
+int
+access_refused(struct err *e)
 {
 	return err_set(e, ERR_UNAUTHENTICATED, "unauthorized",
 	    "a valid API key is needed: Authorization: Bearer KEY, or X-API-Key");
@@ -64,20 +70,20 @@ access_credential(const struct call *c, struct credential *out, struct err *e)
 	if ((bearer[0] != '\0' && key[0] != '\0') ||
 	    call_repeated(c, "HTTP_AUTHORIZATION") ||
 	    call_repeated(c, "HTTP_X_API_KEY"))
-		return refused(e);
+		return access_refused(e);
 	if (bearer[0] != '\0') {
 		if (!str_starts(bearer, "Bearer "))
-			return refused(e);
+			return access_refused(e);
 		key = bearer + strlen("Bearer ");
 	}
 	if (key[0] == '\0') {
 		if (!read_cookie(c, cookie, sizeof(cookie)))
 			return 0;
-		out->is_login = true;
+		out->kind = CREDENTIAL_LOGIN;
 		key = cookie;
 	}
 	if (strlen(key) >= TOKEN_KEY_MAX)
-		return refused(e);
+		return access_refused(e);
 	out->given = true;
 	token_hash(key, out->hash);
 	return 0;
@@ -131,27 +137,36 @@ take_principal(const struct rows *r, struct principal *p)
 int
 access_check(struct call *c, enum access needed, struct err *e)
 {
-	struct app *app = app_of(c);
-	auto_rows struct rows *r = NULL;
 	struct credential k;
 
-	app->who = (struct principal){ 0 };
+	app_of(c)->who = (struct principal){ 0 };
 	if (needed == ACCESS_NONE)
 		return 0;
 	if (access_credential(c, &k, e) < 0) {
 		audit_key(c, &k);
 		return -1;
 	}
-	if (!k.given)
-		return refused(e);
-	if (k.is_login && mutates(c) && access_same_origin(c, e) < 0)
+	return access_check_as(c, &k, needed, e);
+}
+
+int
+access_check_as(struct call *c, const struct credential *k, enum access needed,
+    struct err *e)
+{
+	struct app *app = app_of(c);
+	auto_rows struct rows *r = NULL;
+
+	if (!k->given)
+		return access_refused(e);
+	if (k->kind == CREDENTIAL_LOGIN && mutates(c) &&
+	    access_same_origin(c, e) < 0)
 		return -1;
-	if (STORE_RUN(app->store, STMT_AUTH_KEY, &r, e, k.hash,
-		k.is_login ? "true" : "false") < 0)
+	if (STORE_RUN(app->store, STMT_AUTH_KEY, &r, e, k->hash,
+		CREDENTIAL_NAMES[k->kind], c->request_id) < 0)
 		return -1;
 	if (rows_count(r) == 0) {
-		audit_key(c, &k);
-		return refused(e);
+		audit_key(c, k);
+		return access_refused(e);
 	}
 	take_principal(r, &app->who);
 	if (!access_scope_allows(app->who.scope, needed))

@@ -11,10 +11,15 @@ enum access { ACCESS_NONE, ACCESS_READ, ACCESS_TENANT, ACCESS_ADMIN };
 
 extern const char *const ACCESS_NAMES[];
 
-/* A credential as it came: its hash, and whether it was the cookie. */
+/* A key, or what stands for one: the dashboard's cookie, a ticket (ticket.h). */
+enum credential_kind { CREDENTIAL_KEY, CREDENTIAL_LOGIN, CREDENTIAL_TICKET };
+
+extern const char *const CREDENTIAL_NAMES[]; /* as the database calls them */
+
+/* A credential as it came: its hash. */
 struct credential {
 	char hash[TOKEN_HASH_HEX_MAX];
-	bool is_login;
+	enum credential_kind kind;
 	bool given;
 };
 
@@ -25,8 +30,15 @@ struct credential {
 int access_credential(const struct call *c, struct credential *out,
     struct err *e) MUST_CHECK;
 
+/* Says that there is none that counts; always -1. */
+int access_refused(struct err *e);
+
 /* Fills in app->who, or says why not. */
 int access_check(struct call *c, enum access needed, struct err *e) MUST_CHECK;
+
+/* The same with a credential that was read elsewhere. */
+int access_check_as(struct call *c, const struct credential *k,
+    enum access needed, struct err *e) MUST_CHECK;
 
 /* True when a key of this scope may do that much. */
 bool access_scope_allows(const char *scope, enum access needed);

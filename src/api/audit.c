@@ -23,9 +23,14 @@ note(struct call *c, const char *what, json_t *spec)
 void
 audit_key(struct call *c, const struct credential *k)
 {
-	note(c, "key",
-	    json_pack("{s:s*, s:b}", "hash", k->given ? k->hash : NULL, "login",
-		k->is_login));
+	if (k->kind == CREDENTIAL_TICKET)
+		note(c, "ticket",
+		    json_pack("{s:s, s:s}", "session",
+			call_param(c, "SL_SESSION"), "hash", k->hash));
+	else
+		note(c, "key",
+		    json_pack("{s:s*, s:b}", "hash", k->given ? k->hash : NULL,
+			"login", k->kind == CREDENTIAL_LOGIN));
 }
 
 void
@@ -36,7 +41,7 @@ audit_session(struct call *c, const char *session, const struct credential *k)
 	if (k != NULL)
 		json_object_update_new(spec,
 		    json_pack("{s:s, s:b}", "hash", k->hash, "login",
-			k->is_login));
+			k->kind == CREDENTIAL_LOGIN));
 	else
 		json_object_set_new(spec, "keyId",
 		    json_string(app_of(c)->who.key_id));

@@ -11,7 +11,7 @@
 #include "api/access.h"
 #include "api/app.h"
 
-/* A key or cookie that does not count; one that is not given was no key. */
+/* A key, cookie or ticket that does not count; what is not given was no key. */
 void audit_key(struct call *c, const struct credential *k);
 
 /*

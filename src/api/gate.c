@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "api/access.h"
 #include "api/app.h"
 #include "api/audit.h"
 #include "api/dress.h"
 #include "api/share.h"
+#include "api/ticket.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -29,6 +29,7 @@ struct refusal {
 /* clang-format off */
 static const struct refusal REFUSALS[] = {
 	{ "unauthorized",         ERR_UNAUTHENTICATED, "a valid API key is needed" },
+	{ "invalid_ticket",       ERR_UNAUTHENTICATED, "the ticket is unknown, used, over, or for something else" },
 	{ "forbidden",            ERR_DENIED,          "this key's scope does not allow it" },
 	{ "origin_mismatch",      ERR_DENIED,          "a call with the dashboard's cookie must come from the dashboard" },
 	{ "session_not_found",    ERR_NOT_FOUND,       "there is no such session" },
@@ -56,7 +57,8 @@ static void
 deny_key(struct call *c, const struct credential *k)
 {
 	audit_key(c, k);
-	deny(c, "unauthorized");
+	deny(c,
+	    k->kind == CREDENTIAL_TICKET ? "invalid_ticket" : "unauthorized");
 }
 
 static void
@@ -124,7 +126,7 @@ static bool
 reads_only(const struct call *c)
 {
 	return (str_equal(c->method, "GET") || str_equal(c->method, "HEAD")) &&
-	    strcasecmp(call_param(c, "HTTP_UPGRADE"), "websocket") != 0;
+	    !ticket_upgrades(c);
 }
 
 /* ---- proxy/{port}: nginx names the port */
@@ -182,31 +184,35 @@ auth_session(struct call *c)
 	struct app *app = app_of(c);
 	auto_rows struct rows *r = NULL;
 	const char *id = call_param(c, "SL_SESSION");
+	const char *purpose = ticket_purpose(c);
+	bool reads = reads_only(c) && purpose[0] == '\0';
 	struct credential k;
 	struct err e = { 0 };
 	char every[24];
 
-	if (access_credential(c, &k, &e) < 0 || !k.given) {
+	if (ticket_credential(c, &k, &e) < 0 || !k.given) {
 		if (e.kind != ERR_NONE) /* something, but no key */
 			audit_key(c, &k);
 		deny(c, "unauthorized");
 		return;
 	}
-	if (k.is_login && !reads_only(c) && access_same_origin(c, &e) < 0) {
+	/* anybody's page may open a socket, and the cookie goes along */
+	if (k.kind == CREDENTIAL_LOGIN && !reads &&
+	    access_same_origin(c, &e) < 0) {
 		deny(c, e.code);
 		return;
 	}
 	snprintf(every, sizeof(every), "%" PRId64,
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_SESSION, &r, &e, k.hash,
-		k.is_login ? "true" : "false", id, every,
-		is_probe(c) ? "true" : "false", c->trace_id,
-		proxied_port(c)) < 0)
+		CREDENTIAL_NAMES[k.kind], id, every,
+		is_probe(c) ? "true" : "false", c->trace_id, proxied_port(c),
+		purpose, c->request_id) < 0)
 		say_unavailable(c, &e);
 	else if (rows_null(r, 0, "scope"))
 		deny_key(c, &k);
 	else if (!access_scope_allows(rows_text(r, 0, "scope"),
-		     reads_only(c) ? ACCESS_READ : ACCESS_TENANT))
+		     reads ? ACCESS_READ : ACCESS_TENANT))
 		deny(c, "forbidden");
 	else if (rows_null(r, 0, "state"))
 		deny_session(c, id, &k);
@@ -316,18 +322,37 @@ start_for(struct call *c, const char *tenant, int64_t wait_ms, struct err *e)
 	    clock_ms() + wait_ms, e);
 }
 
+/* auth_session has let it in; meanwhile its key may have been revoked. */
+static int
+check_again(struct call *c, struct err *e)
+{
+	struct credential k;
+
+	if (ticket_credential(c, &k, e) < 0)
+		return -1;
+	return access_check_as(c, &k, ACCESS_READ, e);
+}
+
+/* Where nginx sends the same request once more. */
+static const char *
+again(const struct call *c)
+{
+	if (call_param(c, "SL_WS")[0] != '\0')
+		return "@ws_again";
+	return is_proxied(c) ? "@proxy_again" : "@session_again";
+}
+
 static void
 wake_session(struct call *c)
 {
 	struct err e = { 0 };
 
-	if (access_check(c, ACCESS_READ, &e) < 0 ||
+	if (check_again(c, &e) < 0 ||
 	    start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) < 0) {
 		dress_container(c, &e, "container_starting");
 		return;
 	}
-	call_header(c, "X-Accel-Redirect",
-	    is_proxied(c) ? "@proxy_again" : "@session_again");
+	call_header(c, "X-Accel-Redirect", again(c));
 	call_reply_empty(c, 200);
 }
 
@@ -393,7 +418,7 @@ dead_session(struct call *c)
 		reply_container_error(c, &e, NULL);
 		return;
 	}
-	if (access_check(c, ACCESS_READ, &e) < 0) {
+	if (check_again(c, &e) < 0) {
 		dress_container(c, &e, "wrapper_unavailable");
 		return;
 	}

@@ -22,9 +22,11 @@ libapi_a_SOURCES = \
 	src/api/share.c src/api/share.h \
 	src/api/stream.c src/api/stream.h \
 	src/api/stream_link.c src/api/stream_link.h \
+	src/api/ticket.c src/api/ticket.h \
 	src/api/v1_aliases.c src/api/v1_history.c src/api/v1_interrupt.c \
 	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
-	src/api/v1_session_list.c src/api/v1_sessions.c src/api/v1_usage.c \
+	src/api/v1_session_list.c src/api/v1_sessions.c src/api/v1_tickets.c \
+	src/api/v1_usage.c \
 	src/api/watch.c src/api/watch.h \
 	src/api/worker.c src/api/worker.h
 

@@ -32,6 +32,7 @@ const struct route ROUTES[] = {
 	{ "GET",    "/v1/sessions/:id/ports",               ACCESS_READ,   v1_port_list,         .help = "ports and their URLs" },
 	{ "DELETE", "/v1/sessions/:id/ports/:port",         ACCESS_TENANT, v1_port_remove,       .help = "end a preview URL and its open connections" },
 	{ "POST",   "/v1/sessions/:id/ports/:port/rotate",  ACCESS_TENANT, v1_port_rotate,       .help = "a new URL for a port; the old one ends" },
+	{ "POST",   "/v1/sessions/:id/tickets",             ACCESS_TENANT, v1_ticket_create,     .body = TICKET_FIELDS, .body_count = &TICKET_FIELD_COUNT, .help = "a ticket for a browser's WebSocket, in its address instead of a key: one minute, one use" },
 	{ "GET",    "/v1/audit",                            ACCESS_ADMIN,  v1_audit,             .help = "refusals and what operators did, in order; `?after=` id `?severity=` `?kind=` `?limit=`" },
 	{ "GET",    "/v1/reaper/runs",                      ACCESS_ADMIN,  v1_reaper_runs,       .help = "what passes of the reaper did, newest first; `?limit=` `?cursor=`" },
 };

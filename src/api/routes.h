@@ -21,6 +21,8 @@ extern const struct jfield ALIASES_FIELDS[];
 extern const size_t ALIASES_FIELD_COUNT;
 extern const struct jfield PORT_FIELDS[];
 extern const size_t PORT_FIELD_COUNT;
+extern const struct jfield TICKET_FIELDS[];
+extern const size_t TICKET_FIELD_COUNT;
 
 /* As rows of a Markdown table; the README's is compared with this. */
 void routes_print(FILE *to);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/ticket.h"
 #include "common/mem.h"
 #include "control/preview_control.h"
 #include "control/session_control.h"
@@ -64,6 +65,7 @@ int
 session_json(struct control *ctl, const char *text, json_t **out, struct err *e)
 {
 	auto_json json_t *s = NULL;
+	auto_free char *terminal = NULL;
 	const char *id;
 	json_t *port;
 	size_t i;
@@ -78,10 +80,11 @@ session_json(struct control *ctl, const char *text, json_t **out, struct err *e)
 	}
 	json_object_del(s, "baseUrl");
 	explain_limits(ctl, s);
+	terminal = ticket_socket_url(ctl->conf, id, TICKET_TERMINAL, NULL);
 	json_object_set_new(s, "urls",
-	    json_pack("{s:o, s:o}", "api",
+	    json_pack("{s:o, s:s}", "api",
 		json_sprintf("%s/v1/sessions/%s", ctl->conf->public_url, id),
-		"terminal", json_null()));
+		"terminal", terminal));
 	*out = TAKE(s);
 	return 0;
 }

@@ -49,7 +49,8 @@ v1_login(struct call *c, struct err *e)
 	    jfield_decode(json, LOGIN_FIELDS, LOGIN_FIELD_COUNT, 0, &b, e) < 0)
 		return -1;
 	token_hash(b.key, k.hash);
-	if (STORE_RUN(app->store, STMT_AUTH_KEY, &r, e, k.hash, "false") < 0)
+	if (STORE_RUN(app->store, STMT_AUTH_KEY, &r, e, k.hash,
+		CREDENTIAL_NAMES[CREDENTIAL_KEY], c->request_id) < 0)
 		return -1;
 	if (rows_count(r) == 0) {
 		audit_key(c, &k);
@@ -74,7 +75,7 @@ v1_logout(struct call *c, struct err *e)
 
 	if (access_same_origin(c, e) < 0 || access_credential(c, &k, e) < 0)
 		return -1;
-	if (k.given && k.is_login &&
+	if (k.given && k.kind == CREDENTIAL_LOGIN &&
 	    STORE_RUN(app_of(c)->store, STMT_LOGIN_DELETE, NULL, e, k.hash) < 0)
 		return -1;
 	set_cookie(c, "", 0);

@@ -16,6 +16,8 @@
 
 enum {
 	AGENT_PORTS_MAX = 8,
+	AGENT_PORT_DATA = 0, /* of agent_socket_path(): no port at all */
+	AGENT_PORT_WS = -1,
 	AGENT_WRAPPERS_MAX = 16,
 	AGENT_VERSION_MAX = 32,
 	AGENT_CELLS_MAX = 256, /* as many as init has room for */
@@ -118,7 +120,7 @@ struct agent_roll {
 	size_t count;
 };
 
-/* The path nginx reaches: data plane (port 0) or a relayed port. */
+/* The path nginx reaches: data plane, WebSockets or a relayed port. */
 void agent_socket_path(const struct conf *conf, const char *session,
     int64_t generation, int64_t port, char *out, size_t size);
 
@@ -127,7 +129,7 @@ int agent_ping(const struct provider *p, const char *sandbox,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /*
- * Makes the data and relay sockets and the cell's cgroup, launches, and
+ * Makes the data, WebSocket and relay sockets and the cell's cgroup, launches, and
  * returns once the wrapper serves.  `s` gives the limits.
  */
 int agent_launch(const struct provider *p, const struct sandbox_spec *s,

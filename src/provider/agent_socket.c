@@ -24,19 +24,27 @@ enum {
 	SOCKET_PATH_MAX = 108
 };
 
-_Static_assert(1 + (int)AGENT_PORTS_MAX + 3 <= (int)CHANNEL_FDS_MAX,
-    "a launch has a data socket, relays and the groups of v1");
+/* Of every wrapper, in this order; its relays' come behind them. */
+static const int64_t ALWAYS[] = { AGENT_PORT_DATA, AGENT_PORT_WS };
+
+enum { SOCKETS_MAX = ARRAY_LEN(ALWAYS) + AGENT_PORTS_MAX };
+
+_Static_assert((int)SOCKETS_MAX + 3 <= (int)CHANNEL_FDS_MAX,
+    "a launch has two sockets, relays and the groups of v1");
 
 void
 agent_socket_path(const struct conf *conf, const char *session,
     int64_t generation, int64_t port, char *out, size_t size)
 {
-	auto_free char *path = port == 0
-	    ? xasprintf("%s/s/%s.%" PRId64 ".sock", conf->run_dir, session,
-		  generation)
-	    : xasprintf("%s/s/%s.%" PRId64 ".%" PRId64 ".sock", conf->run_dir,
-		  session, generation, port);
+	auto_free char *path = NULL;
+	char which[24] = "";
 
+	if (port == AGENT_PORT_WS)
+		str_copy(which, sizeof(which), ".ws");
+	else if (port != AGENT_PORT_DATA)
+		snprintf(which, sizeof(which), ".%" PRId64, port);
+	path = xasprintf("%s/s/%s.%" PRId64 "%s.sock", conf->run_dir, session,
+	    generation, which);
 	/* a name that does not fit is none: it cannot be another's */
 	(void)!str_copy(out, size, path);
 }
@@ -66,7 +74,7 @@ is_served(const char *path)
 struct sockets {
 	int fd[CHANNEL_FDS_MAX];
 	size_t count;
-	char path[1 + AGENT_PORTS_MAX][SOCKET_PATH_MAX];
+	char path[SOCKETS_MAX][SOCKET_PATH_MAX];
 	size_t path_count;
 };
 
@@ -184,8 +192,9 @@ open_sockets(const struct provider *p, const struct sandbox_spec *s,
 	if (l->port_count > AGENT_PORTS_MAX)
 		return err_set(e, ERR_INTERNAL, "internal",
 		    "more than %d ports", AGENT_PORTS_MAX);
-	if (sockets_add(out, p->conf, t, 0, e) < 0)
-		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(ALWAYS); i++)
+		if (sockets_add(out, p->conf, t, ALWAYS[i], e) < 0)
+			return -1;
 	for (size_t i = 0; i < l->port_count; i++)
 		if (sockets_add(out, p->conf, t, l->ports[i], e) < 0)
 			return -1;
@@ -279,7 +288,7 @@ agent_unexpose(const struct provider *p, const struct agent_target *t,
 	    e);
 }
 
-/* "<session>.<generation>.sock" or "<session>.<generation>.<port>.sock" */
+/* "<session>.<generation>.sock", or ".ws" or ".<port>" before the end */
 static bool
 read_name(const char *name, struct agent_file *out)
 {
@@ -296,7 +305,7 @@ read_name(const char *name, struct agent_file *out)
 		&out->life.generation, &end) != 1)
 		return false;
 	name += ID_SESSION_LEN + 1 + end;
-	if (str_equal(name, ".sock"))
+	if (str_equal(name, ".sock") || str_equal(name, ".ws.sock"))
 		return true;
 	end = 0;
 	return sscanf(name, ".%" SCNd64 ".sock%n", &port, &end) == 1 &&

@@ -83,7 +83,8 @@ static const struct option AFTER_ROOT[] = {
 static const char *const HOST_DIRS[] = { "/usr", "/bin", "/sbin", "/lib",
 	"/lib32", "/lib64", "/libx32" };
 static const char *const NEVER[] = { "dev", "etc", "home", "proc", "root",
-	"run", "sandlease-agent", "sessions", "sys", "tmp", "workspace" };
+	"run", "sandlease-agent", "sandlease-ws", "sessions", "sys", "tmp",
+	"workspace" };
 
 static void
 add(struct bwrap_argv *a, const char *word)
@@ -249,6 +250,7 @@ bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out, struct err *e)
 	add_option(&a, "--tmpfs", "/tmp", NULL);
 	add_option(&a, "--bind", s->storage, "/sessions");
 	add_option(&a, "--ro-bind", s->agent, "/sandlease-agent");
+	add_option(&a, "--ro-bind-try", s->ws, "/sandlease-ws");
 	/* last: the mount points above are made in it */
 	add_option(&a, "--remount-ro", "/", NULL);
 	add_option(&a, "--chdir", "/", NULL);

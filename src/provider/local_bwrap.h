@@ -30,6 +30,7 @@ extern const char *const BWRAP_FILES[BWRAP_FD__END]; /* NULL: not a file */
 struct bwrap_spec {
 	const char *bwrap;
 	const char *agent;
+	const char *ws;      /* shown too, where there is one */
 	const char *storage; /* bound on /sessions */
 	const char *root;    /* host directories below this; "" is / */
 	const char *sandbox;

@@ -85,6 +85,16 @@ prepare(const struct provider *p, const struct box *b,
 	return storage_make_box(p, b->name, e);
 }
 
+/* What is installed beside another program. */
+static char *
+beside(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+	int len = slash != NULL ? (int)(slash + 1 - path) : 0;
+
+	return xasprintf("%.*s%s", len, path, name);
+}
+
 static int
 launch(const struct provider *p, const struct box *b,
     const struct sandbox_spec *s, const struct cgroup_tree *t, int lock,
@@ -92,10 +102,12 @@ launch(const struct provider *p, const struct box *b,
 {
 	auto_free char *storage = storage_path(p, b->name);
 	auto_free char *path = local_control_path(p, b->name, s->incarnation);
+	auto_free char *ws = beside(p->conf->agent_path, "sandlease-ws");
 	auto_argv struct bwrap_argv argv = { 0 };
 	auto_fd int control = channel_listen(path, SOCK_SEQPACKET, e);
 	struct bwrap_spec spec = { .bwrap = p->conf->bwrap_path,
 		.agent = p->conf->agent_path,
+		.ws = ws,
 		.storage = storage,
 		.root = s->rootfs,
 		.sandbox = b->name,

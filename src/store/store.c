@@ -52,6 +52,7 @@ static const struct meaning MEANINGS[] = {
 	{ "SX415", NULL, ERR_CONFLICT,    "correlation_conflict" },
 	{ "SX416", NULL, ERR_CONFLICT,    "too_many_keys" },
 	{ "SX417", NULL, ERR_CONFLICT,    "too_many_labels" },
+	{ "SX418", NULL, ERR_LIMITED,     "too_many_tickets" },
 	{ "SX429", NULL, ERR_LIMITED,     "quota_exceeded" },
 	{ "SX503", NULL, ERR_UNAVAILABLE, "draining" },
 	{ "SX505", NULL, ERR_UNAVAILABLE, "other_host" },

@@ -285,8 +285,8 @@ take_trace(struct call *c)
 	str_copy(c->trace_id, sizeof(c->trace_id), c->request_id);
 }
 
-static void
-begin(struct call *c, const struct call_io *io, void *ctx)
+void
+server_call(struct call *c, const struct call_io *io, void *ctx)
 {
 	const char *path;
 
@@ -357,7 +357,7 @@ server_accept(struct server *s, struct call *c)
 {
 	if (FCGX_Accept_r(&s->request) < 0)
 		return -1;
-	begin(c, &FASTCGI, &s->request);
+	server_call(c, &FASTCGI, &s->request);
 	return 0;
 }
 
@@ -371,7 +371,7 @@ server_finish(struct server *s, struct call *c)
 void
 server_cgi(struct call *c)
 {
-	begin(c, &CGI, NULL);
+	server_call(c, &CGI, NULL);
 	cgi_left = -1;
 	(void)!str_to_int(call_param(c, "CONTENT_LENGTH"), 0, INT64_MAX,
 	    &cgi_left);

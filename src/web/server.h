@@ -32,6 +32,9 @@ void server_free(struct server *s);
 int server_accept(struct server *s, struct call *c);
 void server_finish(struct server *s, struct call *c);
 
+/* A call that came another way; call_release() when it is over. */
+void server_call(struct call *c, const struct call_io *io, void *ctx);
+
 /* Serves one call as a plain CGI program. */
 void server_cgi(struct call *c);
 

@@ -115,14 +115,15 @@ def a_dead_wrapper_ends_the_cell():
 def a_launch_that_fails_says_why():
     s = new_session()
     listener = box.listener("nowhere.sock")
-    a = box.ask("launch", [listener.fileno()], session=s, generation=1, instance="x", env={},
+    sockets = [listener.fileno()] * 2
+    a = box.ask("launch", sockets, session=s, generation=1, instance="x", env={},
                 ports=[], cgroups=0)
     same(a.get("code"), "launch_failed", "a session without storage cannot be launched")
     ok("/sessions/" in a.get("message", ""), "and the message says what was missing", a)
     same(box.ask("look", session=s, waitMs=5000)["wrappers"], [], "nothing of it stays")
     a = box.ask("launch", [], session=s, generation=1, instance="x", env={}, ports=[], cgroups=0)
     same(a.get("code"), "launch_failed", "a launch without a socket is refused")
-    a = box.ask("launch", [listener.fileno()], session=s, generation=1, instance="x",
+    a = box.ask("launch", sockets, session=s, generation=1, instance="x",
                 env={"1bad": "x"}, ports=[], cgroups=0)
     same(a.get("code"), "validation_failed", "a launch with a bad variable name is refused")
     listener.close()

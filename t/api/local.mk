@@ -32,6 +32,7 @@ EXTRA_DIST += \
 	%D%/suspend.t \
 	%D%/suspend_none.t \
 	%D%/tenancy.t \
+	%D%/tickets.t \
 	%D%/version.t \
 	t/lib/awake.py \
 	t/lib/filecalls.py \

@@ -15,6 +15,7 @@ import nginx_data  # noqa: F401
 import nginx_states  # noqa: F401
 import nginx_preview  # noqa: F401
 import nginx_proxy  # noqa: F401
+import nginx_ws  # noqa: F401
 
 
 # ---- pools that are not there

@@ -1,16 +1,15 @@
 """nginx_data.py: the data plane of a session that is awake."""
 import socket
 
-from nginx_world import A, B, KEY, LOGIN, MISSING
+from nginx_world import A, ASLEEP, B, KEY, LOGIN, MISSING, TICKET
 from tap import case, equal, true
 
 
 @case
 def data_routes_ask_auth_and_go_to_the_wrapper(w):
     for method, rest in [
-            ("POST", "api/execute"), ("GET", "api/ping"), ("GET", "ws"),
-            ("GET", "api/ws"), ("GET", "ws/pty"), ("GET", "proxy/"),
-            ("PUT", "files/a%20b"), ("GET", "archive/x"), ("GET", "")]:
+            ("POST", "api/execute"), ("GET", "api/ping"), ("GET", "proxy/"),
+            ("GET", "api/ws/x"), ("PUT", "files/a%20b"), ("GET", "archive/x"), ("GET", "")]:
         uri = "/v1/sessions/%s/%s" % (A, rest)
         answer = w.ask(uri + "?x=%2f", method, b"hello",
                        Authorization="Bearer " + KEY)
@@ -68,6 +67,31 @@ def the_wrapper_gets_listed_headers_and_no_credential(w):
     equal(p["CONTENT_TYPE"], "application/json")
     equal(p["CONTENT_LENGTH"], "2")
     true(KEY not in str(p) and LOGIN not in str(p), "no secret anywhere")
+
+
+@case
+def a_ticket_goes_to_whoever_judges_it(w):
+    """Whether it counts is not nginx's to say."""
+    for query, ticket in (
+            ("", ""), ("?ticket=" + TICKET, TICKET),
+            ("?sessionId=x&ticket=" + TICKET, TICKET),
+            ("?ticket=%s&cols=80" % TICKET, TICKET), ("?ticket=", ""),
+            ("?ticket=%61b", "%61b"), ("?tickets=x&aticket=y&x=ticket=z", ""),
+            ("?ticket=first&ticket=second", "first")):
+        w.ask("/v1/sessions/%s/ws/pty%s" % (A, query), Upgrade="websocket",
+              Connection="upgrade", SL_TICKET="mine", SL__TICKET="mine")
+        (p,) = w.auth.took()
+        equal((p["SL_TICKET"], p["HTTP_UPGRADE"]), (ticket, "websocket"), query)
+    w.told_again = "@ws_again"
+    try:
+        w.ask("/v1/sessions/%s/ws/pty?ticket=%s" % (ASLEEP, TICKET),
+              Upgrade="websocket", Connection="upgrade")
+    finally:
+        w.told_again = "@session_again"
+    (wake,), (first, again) = w.api.took(), w.auth.took()
+    equal([p["SL_TICKET"] for p in (first, wake, again)], [TICKET] * 3)
+    equal(len({p["SL_REQUEST_ID"] for p in (first, wake, again)}), 1,
+          "by which it is known to be one request")
 
 
 @case

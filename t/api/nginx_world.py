@@ -24,7 +24,8 @@ MISSING = "m" * 20
 TOKEN, OTHER_TOKEN = "abcdefghijklmnopqrstuvwxy2", "zyxwvutsrqponmlkjihgfedcb7"
 KEY = "sl_" + "k" * 52
 LOGIN = "loginloginloginloginlogin2"
-SECRETS = [TOKEN, OTHER_TOKEN, KEY, LOGIN]
+TICKET = "ticketticketticketticket27"
+SECRETS = [TOKEN, OTHER_TOKEN, KEY, LOGIN, TICKET]
 JSON = [("Content-Type", "application/json")]
 
 
@@ -71,6 +72,9 @@ class World:
         self.apps = {
             s: App("%s/s/%s.7.8080.sock" % (self.run_dir, s), answer_app)
             for s in (A, B, ASLEEP, CUT)}
+        self.sockets = {
+            s: App("%s/s/%s.7.ws.sock" % (self.run_dir, s), answer_app)
+            for s in (A, B, ASLEEP)}
         self.told_again = "@session_again"
         self.gate = threading.Event()
         self.awake = False
@@ -216,7 +220,7 @@ class World:
         for r in [self.api, self.auth, self.stream] + list(
                 self.wrappers.values()):
             r.took()
-        for a in self.apps.values():
+        for a in list(self.apps.values()) + list(self.sockets.values()):
             while not a.heads.empty():
                 a.heads.get()
         self.gate.clear()

@@ -57,7 +57,10 @@ def a_session_with_every_field_is_created_and_ready():
     true(s["sandboxId"].startswith("ses-"), "a sandbox of its own")
     equal(s["alive"], {"because": ["recent_activity"],
                        "until": s["lease"]["keepWarmUntil"]}, "alive")
-    equal(s["urls"]["api"], setting("SANDLEASE_URL") + at(s["id"]), "urls.api")
+    equal(s["urls"], {
+        "api": setting("SANDLEASE_URL") + at(s["id"]),
+        "terminal": "ws" + setting("SANDLEASE_URL")[len("http"):] +
+                    at(s["id"], "/ws/pty?sessionId=default")}, "urls")
     equal(set(s["limits"]), {"memoryMb", "cpuMillis", "diskMb", "pids"},
           "limits")
     for name, limit in s["limits"].items():

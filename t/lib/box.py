@@ -74,17 +74,21 @@ class Box:
             tap.skip_all("bwrap is not installed")
         agent = os.environ.get("SANDLEASE_AGENT") or os.path.join(
             os.environ.get("top_builddir", "build"), "sandlease-agent")
-        with open(agent, "rb") as f:
-            program = f.read()
+        programs = {"agent": agent,
+                    "ws": os.path.join(os.path.dirname(agent), "sandlease-ws")}
+        for name, path in programs.items():
+            with open(path, "rb") as f:
+                programs[name] = f.read()
         self.root = RootLook()
         become_unprivileged()
         # so that a test that is ended from outside ends its sandbox too
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         self.dir = tempfile.mkdtemp(prefix="slt-", dir="/tmp")
-        self.agent = os.path.join(self.dir, "agent")
-        with open(self.agent, "wb") as f:
-            f.write(program)
-        os.chmod(self.agent, 0o755)
+        for name, program in programs.items():
+            path = os.path.join(self.dir, name)
+            with open(path, "wb") as f:
+                f.write(program)
+            os.chmod(path, 0o755)
         for name in ("s", "storage"):
             os.mkdir(os.path.join(self.dir, name))
         # one's own, so that nobody takes another run's sandbox for theirs
@@ -116,7 +120,8 @@ class Box:
             argv += ["--ro-bind-try", "/etc/" + f, "/etc/" + f]
         argv += ["--proc", "/proc", "--dev", "/dev", "--size", str(64 << 20), "--tmpfs", "/tmp",
                  "--bind", os.path.join(self.dir, "storage"), "/sessions",
-                 "--ro-bind", self.agent, "/sandlease-agent",
+                 "--ro-bind", os.path.join(self.dir, "agent"), "/sandlease-agent",
+                 "--ro-bind", os.path.join(self.dir, "ws"), "/sandlease-ws",
                  "--hostname", "sandbox", "--cap-drop", "ALL"]
         for cap in ("SYS_ADMIN", "NET_ADMIN", "SYS_RESOURCE"):
             argv += ["--cap-add", "CAP_" + cap]
@@ -176,7 +181,7 @@ class Box:
 
     def launch(self, session, generation=1, ports=(), cgroups=(), **fields):
         self.storage(session)
-        sockets = [self.listener(f"{session}.{generation}.sock")]
+        sockets = [self.listener(f"{session}.{generation}{which}.sock") for which in ("", ".ws")]
         sockets += [self.listener(f"{session}.{generation}.{p}.sock") for p in ports]
         fields = {"instance": "inst" + str(generation), "env": {}, "pids": 200, "tmpMb": 16,
                   "memoryMb": 0, "fileMb": 64, "logLevel": "debug", "logFormat": "kv", **fields}

@@ -12,7 +12,7 @@
 #   STACK_CONF                    more settings, "key = value" lines; they win
 
 readonly STACK_PROGRAMS=(sandlease-api sandlease-reaper sandlease-agent
-	sandlease-admin sandlease)
+	sandlease-ws sandlease-admin sandlease)
 
 stack_program() { printf '%s/bin/%s' "$STACK_STATE" "$1"; }
 stack_conf_file() { printf '%s/etc/sandlease.conf' "$STACK_STATE"; }

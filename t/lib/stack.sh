@@ -46,7 +46,7 @@ stack_free_port() {
 # Why no stack can be had here, or nothing.
 stack_missing() {
 	local p
-	for p in sandlease-api sandlease-admin sandlease-reaper sandlease-agent; do
+	for p in sandlease-api sandlease-admin sandlease-reaper sandlease-agent sandlease-ws; do
 		[ -x "$STACK_BUILD/$p" ] || {
 			echo "$p is not built"
 			return

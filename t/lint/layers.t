@@ -14,6 +14,7 @@ declare -A MAY=(
 	[api]='common web domain store control'
 	[reaper]='common domain store control'
 	[agent]='common web'
+	[ws]='common'
 	[admin]='common domain store control'
 	[cli]='common'
 )
@@ -25,6 +26,7 @@ declare -A LIBRARY=(
 	[sodium.h]='common'
 	[jansson.h]='common'
 	[seccomp.h]='agent'
+	[libwebsockets.h]='ws'
 	[archive.h]='agent' [archive_entry.h]='agent'
 )
 

@@ -18,25 +18,25 @@ must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
 create a >/dev/null && verify a 1 >/dev/null
 
 readonly EVERY=30
-auth() { # HASH IS_LOGIN ID [PROBE [PORT]]
-	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}')"
+auth() { # HASH KIND ID [PROBE [PORT]]
+	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r')"
 }
 
 # ---- who
 
-is "$(auth hash-k false a)" "tenant|ready|owns_wrapper|1|" "a key sees its tenant's session"
-is "$(auth hash-r false a)" "read|ready|owns_wrapper|1|" "the scope is told, for the caller to judge"
-is "$(auth hash-l false a)" "tenant|ready|owns_wrapper|1|" "a key that ends later counts"
-is "$(auth hash-o false a)" "tenant||||" "another tenant's session is not there"
-is "$(auth hash-k false zz)" "tenant||||" "just as one that does not exist"
-is "$(auth hash-e false a)" "||||" "an expired key is no key"
-is "$(auth hash-v false a)" "||||" "nor is a revoked one"
-is "$(auth nothing false a)" "||||" "nor one that never was"
-is "$(auth cookie true a)" "tenant|ready|owns_wrapper|1|" "a login stands for its key"
-is "$(auth cookie false a)|$(auth hash-k true a)" "|||||||||" "a login is not a key, nor a key a login"
-is "$(auth old true a)|$(auth orphan true a)" "|||||||||" "a login ends by itself, and with its key"
-is "$(q "EXECUTE auth_key('hash-r', 'false')")" "r|acme|acme|u||read|inherit|" "auth_key says who it is"
-is "$(q "EXECUTE auth_key('hash-v', 'false')")$(q "EXECUTE auth_key('hash-e', 'false')")" "" \
+is "$(auth hash-k key a)" "tenant|ready|owns_wrapper|1|" "a key sees its tenant's session"
+is "$(auth hash-r key a)" "read|ready|owns_wrapper|1|" "the scope is told, for the caller to judge"
+is "$(auth hash-l key a)" "tenant|ready|owns_wrapper|1|" "a key that ends later counts"
+is "$(auth hash-o key a)" "tenant||||" "another tenant's session is not there"
+is "$(auth hash-k key zz)" "tenant||||" "just as one that does not exist"
+is "$(auth hash-e key a)" "||||" "an expired key is no key"
+is "$(auth hash-v key a)" "||||" "nor is a revoked one"
+is "$(auth nothing key a)" "||||" "nor one that never was"
+is "$(auth cookie login a)" "tenant|ready|owns_wrapper|1|" "a login stands for its key"
+is "$(auth cookie key a)|$(auth hash-k login a)" "|||||||||" "a login is not a key, nor a key a login"
+is "$(auth old login a)|$(auth orphan login a)" "|||||||||" "a login ends by itself, and with its key"
+is "$(q "EXECUTE auth_key('hash-r', 'key', 'r')")" "r|acme|acme|u||read|inherit|" "auth_key says who it is"
+is "$(q "EXECUTE auth_key('hash-v', 'key', 'r')")$(q "EXECUTE auth_key('hash-e', 'key', 'r')")" "" \
 	"and nothing of keys that are over"
 
 # ---- activity: "seq|seconds since the last|seconds until sleep|startup deadline?"
@@ -54,7 +54,7 @@ idle() { # SECONDS_SINCE SECONDS_UNTIL_SLEEP
 	must "UPDATE session SET activity_seq = 0, last_activity_at = clock_timestamp() - interval '$1 s';
 		UPDATE lease SET startup_deadline = NULL, keep_warm_until = clock_timestamp() + interval '$2 s'"
 }
-admit() { auth hash-k false a >/dev/null; }
+admit() { auth hash-k key a >/dev/null; }
 idle 20 580 && admit
 is "$(activity)" "0|20|580|f" "activity 20 s ago is fresh enough"
 idle 40 560 && admit
@@ -84,16 +84,16 @@ must "UPDATE session SET keep_alive = true"
 idle 40 500 && admit
 is "$(activity)" "1|0|-|f" "one that is kept alive has no end"
 must "UPDATE session SET keep_alive = false"
-idle 40 50 && auth hash-k false a true >/dev/null
+idle 40 50 && auth hash-k key a true >/dev/null
 is "$(activity)" "0|40|50|f" "a probe is no activity"
 for key in hash-o hash-v hash-e nothing; do
 	idle 40 50
-	auth $key false a >/dev/null
+	auth $key key a >/dev/null
 	is "$(activity)" "0|40|50|f" "$key: who may not see it keeps nothing awake"
 done
 idle 40 50
 must "UPDATE lease SET state = 'stop_needed', reason = 'x', next_attempt_at = 'epoch'"
-is "$(auth hash-k false a)|$(activity)" "tenant|ready|stop_needed|1||0|40|50|f" \
+is "$(auth hash-k key a)|$(activity)" "tenant|ready|stop_needed|1||0|40|50|f" \
 	"a lease that is to stop is told, and not kept warm"
 must "UPDATE lease SET state = 'owns_wrapper'"
 
@@ -129,10 +129,10 @@ is "$(q "SELECT max_run_seconds IS NULL, suspend FROM session WHERE id = '$(sid 
 
 must "INSERT INTO port (session_id, port, token_hash, token_sealed, expires_at) VALUES
 	('$(sid a)', 8080, 'token', 'x', NULL), ('$(sid a)', 8081, 'token', 'x', clock_timestamp())"
-is "$(auth hash-k false a false 8080)" "tenant|ready|owns_wrapper|1|t" "a key may ask for an exposed port"
-is "$(auth hash-k false a false 8081)$(auth hash-k false a false 0)" \
+is "$(auth hash-k key a false 8080)" "tenant|ready|owns_wrapper|1|t" "a key may ask for an exposed port"
+is "$(auth hash-k key a false 8081)$(auth hash-k key a false 0)" \
 	"tenant|ready|owns_wrapper|1|ftenant|ready|owns_wrapper|1|f" "and hears of one that is not, or not any more"
-is "$(auth hash-o false a false 8080)" "tenant||||f" "another tenant's port is not there either"
+is "$(auth hash-o key a false 8080)" "tenant||||f" "another tenant's port is not there either"
 preview() { # PORT TOKEN
 	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}', 'tr')"
 }

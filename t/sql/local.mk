@@ -18,4 +18,5 @@ EXTRA_DIST += \
 	t/sql/setup.t \
 	t/sql/store.t \
 	t/sql/suspend.t \
+	t/sql/ticket.t \
 	t/sql/transitions.t

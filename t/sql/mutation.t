@@ -163,6 +163,16 @@ mutant "what is being destroyed is wanted again" race.t functions/sandbox_lease.
 	"s/IF s.state = 'destroying' THEN/IF false THEN/"
 mutant "a deletion ends while a lease is held" session.t functions/session_stop.sql \
 	"s/AND EXISTS \(SELECT FROM lease WHERE session_id = p_session AND state = 'none'\)//"
+mutant "a ticket is for every request" ticket.t functions/ticket.sql \
+	's/used_by = p_request OR used_by IS NULL AND/true OR/'
+mutant "a ticket does not end" ticket.t functions/ticket.sql \
+	's/used_by IS NULL AND expires_at > clock_timestamp\(\)\)/used_by IS NULL)/'
+mutant "a ticket opens every session" ticket.t functions/ticket.sql \
+	's/AND session_id = p_session AND purpose/AND purpose/'
+mutant "a ticket opens everything" ticket.t functions/ticket.sql \
+	's/ AND purpose = p_purpose//'
+mutant "tickets are counted without a lock" ticket.t functions/ticket.sql \
+	's/ FOR NO KEY UPDATE//'
 
 tell_all
 done_testing

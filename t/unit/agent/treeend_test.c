@@ -72,6 +72,10 @@ trees_end_side_by_side_and_whole(void **state)
 		/* a trap of the root's own comes when nobody is left */
 		{ "trap 'echo last; exit 7' TERM; sleep 1000 & echo ready; wait",
 		    "last\n", 7 },
+		/* as interactive shells do, and who is started by one */
+		{ "trap '' TERM; trap 'echo left; exit 8' HUP; sleep 1000 &"
+		  " echo ready; wait",
+		    "left\n", 8 },
 		/* who is stopped hears it too */
 		{ "sleep 1000 & kill -STOP $!; echo ready; kill -STOP $$", "",
 		    128 + SIGTERM },

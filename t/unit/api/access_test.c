@@ -12,7 +12,7 @@
 struct credential_case {
 	const char *bearer, *key, *cookie, *scheme;
 	const char *want;
-	bool is_login;
+	enum credential_kind kind;
 };
 
 #define LONG                                                                   \
@@ -30,11 +30,13 @@ static const struct credential_case CREDENTIALS[] = {
 	{ .bearer = "sl_abc", .want = "!" },
 	{ .bearer = "Bearer " LONG, .want = "!" },
 	{ .key = LONG, .want = "!" },
-	{ .cookie = "sandlease=tok", .want = "tok", .is_login = true },
+	{ .cookie = "sandlease=tok", .want = "tok", .kind = CREDENTIAL_LOGIN },
 	{ .cookie = "a=b; sandlease=tok; c=d",
 	    .want = "tok",
-	    .is_login = true },
-	{ .cookie = "a=b;sandlease=tok", .want = "tok", .is_login = true },
+	    .kind = CREDENTIAL_LOGIN },
+	{ .cookie = "a=b;sandlease=tok",
+	    .want = "tok",
+	    .kind = CREDENTIAL_LOGIN },
 	{ .cookie = "xsandlease=tok", .want = NULL },
 	{ .cookie = "sandleasex=tok", .want = NULL },
 	{ .cookie = "sandlease", .want = NULL },
@@ -44,7 +46,7 @@ static const struct credential_case CREDENTIALS[] = {
 	{ .cookie = "__Host-sandlease=tok",
 	    .scheme = "https",
 	    .want = "tok",
-	    .is_login = true },
+	    .kind = CREDENTIAL_LOGIN },
 	{ .cookie = "sandlease=tok", .scheme = "https", .want = NULL },
 	{ .cookie = "__Host-sandlease=tok", .scheme = "http", .want = NULL },
 	/* a key that was given wins over the cookie */
@@ -83,7 +85,7 @@ a_credential_comes_from_one_place(void **state)
 		} else if (t->want != NULL) {
 			token_hash(t->want, hash);
 			assert_string_equal(got.hash, hash);
-			assert_int_equal(got.is_login, t->is_login);
+			assert_int_equal(got.kind, t->kind);
 		}
 		fake_end(&f, &c);
 	}

@@ -2,7 +2,7 @@
 
 UNIT += t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \
 	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test \
-	t/unit/api/stream_link_test
+	t/unit/api/stream_link_test t/unit/api/ticket_test
 API_TEST_LIBS = libapi.a libcontrol.a libprovider.a libstore.a libdomain.a libweb.a \
 	$(LIBCOMMON) $(FCGI_LIBS) $(PQ_LIBS) $(CMOCKA_LIBS)
 
@@ -20,3 +20,5 @@ t_unit_api_share_test_SOURCES = t/unit/api/share_test.c
 t_unit_api_share_test_LDADD = $(API_TEST_LIBS)
 t_unit_api_stream_link_test_SOURCES = t/unit/api/stream_link_test.c
 t_unit_api_stream_link_test_LDADD = $(API_TEST_LIBS)
+t_unit_api_ticket_test_SOURCES = t/unit/api/ticket_test.c
+t_unit_api_ticket_test_LDADD = $(API_TEST_LIBS)

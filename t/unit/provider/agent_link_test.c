@@ -102,6 +102,8 @@ sockets_are_named_by_session_generation_and_port(void **state)
 	assert_string_equal(path, "/run/sl/s/abc.7.sock");
 	agent_socket_path(&C, "abc", 7, 8080, path, sizeof(path));
 	assert_string_equal(path, "/run/sl/s/abc.7.8080.sock");
+	agent_socket_path(&C, "abc", 7, AGENT_PORT_WS, path, sizeof(path));
+	assert_string_equal(path, "/run/sl/s/abc.7.ws.sock");
 }
 
 static void
@@ -115,11 +117,13 @@ a_launch_leaves_the_sockets_that_nginx_needs(void **state)
 	assert_true(has_socket(3, 0));
 	assert_true(has_socket(3, 8080));
 	assert_true(has_socket(3, 9090));
+	assert_true(has_socket(3, AGENT_PORT_WS));
 	agent_unlink_sockets(&CONF, TARGET.session, 2);
 	assert_true(has_socket(3, 0));
 	agent_unlink_sockets(&CONF, TARGET.session, 3);
 	assert_false(has_socket(3, 0));
 	assert_false(has_socket(3, 8080));
+	assert_false(has_socket(3, AGENT_PORT_WS));
 }
 
 static void

@@ -65,6 +65,7 @@ spec(const char *root)
 {
 	return (struct bwrap_spec){ .bwrap = "/usr/bin/bwrap",
 		.agent = "/opt/agent",
+		.ws = "/opt/ws",
 		.storage = "/st/storage/x",
 		.root = root,
 		.sandbox = "ses-1",
@@ -113,7 +114,8 @@ the_command_line_is_exactly_this(void **state)
 	    " --proc /proc --dev /dev --size 1048576 --tmpfs /dev/shm"
 	    " --remount-ro /dev --dir /home/user --dir /workspace"
 	    " --size 4096 --tmpfs /tmp --bind /st/storage/x /sessions"
-	    " --ro-bind /opt/agent /sandlease-agent --remount-ro / --chdir /"
+	    " --ro-bind /opt/agent /sandlease-agent"
+	    " --ro-bind-try /opt/ws /sandlease-ws --remount-ro / --chdir /"
 	    " --info-fd 9 -- /sandlease-agent init --control-fd 3"
 	    " --incarnation aaaa --sandbox ses-1 --log-level info"
 	    " --log-format kv --log-kb 64";
@@ -139,7 +141,7 @@ static void
 of_the_host_only_system_directories_are_bound(void **state)
 {
 	static const char *const ALLOWED[] = { "/usr", "/bin", "/sbin", "/lib",
-		"/etc/", "/st/storage/x", "/opt/agent" };
+		"/etc/", "/st/storage/x", "/opt/agent", "/opt/ws" };
 	auto_argv struct bwrap_argv a = { 0 };
 	struct bwrap_spec s = spec("");
 	struct err e = { 0 };

@@ -75,7 +75,7 @@ no_row_is_a_result_too(void **state)
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
 
-	SUCCEEDS(STORE_RUN(st, STMT_AUTH_KEY, &r, &e, "nothing", "false"));
+	SUCCEEDS(STORE_RUN(st, STMT_AUTH_KEY, &r, &e, "nothing", "key", ""));
 	assert_int_equal(rows_count(r), 0);
 }
 

@@ -1,0 +1,54 @@
+-- Tickets: what stands for a key in a WebSocket's address.
+
+-- Until when it counts.  As many as p_most may be young at once in a session,
+-- used or not; two that ask at once meet at the session's row, as does a deletion.
+CREATE OR REPLACE FUNCTION ticket_create(p_hash text, p_session text, p_tenant text,
+    p_key text, p_purpose text, p_seconds integer, p_most integer)
+RETURNS timestamptz LANGUAGE plpgsql AS $$
+DECLARE
+    v_state text;
+    v_end   timestamptz;
+BEGIN
+    SELECT state INTO v_state FROM session
+     WHERE id = p_session AND tenant = p_tenant FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE SQLSTATE 'SX404' USING MESSAGE = 'there is no such session';
+    ELSIF v_state IN ('deleting', 'deleted') THEN
+        RAISE SQLSTATE 'SX413' USING MESSAGE = 'the session is being deleted';
+    ELSIF v_state = 'lost' THEN
+        RAISE SQLSTATE 'SX414' USING
+            MESSAGE = 'the session''s files are gone; it can only be deleted';
+    END IF;
+    SELECT expires_at INTO v_end FROM ticket -- the one that makes room when it ends
+     WHERE session_id = p_session AND expires_at > clock_timestamp()
+     ORDER BY expires_at DESC
+    OFFSET p_most - 1 LIMIT 1;
+    IF FOUND THEN
+        RAISE SQLSTATE 'SX418' USING
+            MESSAGE = format('a session may have %s tickets at a time, used or not', p_most),
+            DETAIL = jsonb_build_object('retryAfter',
+                ceil(extract(epoch FROM v_end - clock_timestamp()))::integer);
+    END IF;
+    INSERT INTO ticket (hash, session_id, key_id, purpose, expires_at)
+    VALUES (p_hash, p_session, p_key, p_purpose,
+            clock_timestamp() + make_interval(secs => p_seconds))
+    RETURNING expires_at INTO v_end;
+    RETURN v_end;
+END $$;
+
+-- Takes it for one request and tells whose key it stands for; NULL: for none.
+-- Of two requests the first has it, and may come again with it, however long
+-- its session takes to wake up.  In PL/pgSQL so that it costs those nothing who
+-- come with a key: an UPDATE in auth_session would be set up each time.
+CREATE OR REPLACE FUNCTION ticket_take(p_hash text, p_session text, p_purpose text,
+    p_request text)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    v_key text;
+BEGIN
+    UPDATE ticket SET used_by = p_request
+     WHERE hash = p_hash AND session_id = p_session AND purpose = p_purpose
+       AND (used_by = p_request OR used_by IS NULL AND expires_at > clock_timestamp())
+    RETURNING key_id INTO v_key;
+    RETURN v_key;
+END $$;

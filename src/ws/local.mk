@@ -1,0 +1,17 @@
+## ws: see src/README.md
+
+dist_man_MANS += src/ws/sandlease-ws.8
+
+libexec_PROGRAMS += sandlease-ws
+sandlease_ws_SOURCES = \
+	src/ws/link.c src/ws/link.h \
+	src/ws/main.c \
+	src/ws/request.c src/ws/request.h \
+	src/ws/service.c src/ws/service.h \
+	src/agent/sanitizers.c
+sandlease_ws_CPPFLAGS = $(AM_CPPFLAGS) $(WEBSOCKETS_CFLAGS)
+## Static as the agent is, and with all that libwebsockets knows of TLS, which
+## is why it is not the agent.
+sandlease_ws_LDADD = libcommon.a $(WEBSOCKETS_LIBS) -lssl -lcrypto -lcap -lz \
+	$(JANSSON_LIBS) -lpthread
+sandlease_ws_LDFLAGS = $(sandlease_agent_LDFLAGS)
