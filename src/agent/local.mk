@@ -33,6 +33,7 @@ AGENT_SOURCES = \
 	src/agent/git_error.c src/agent/git_error.h \
 	src/agent/git_url.c src/agent/git_url.h \
 	src/agent/gitconfig.c src/agent/gitconfig.h \
+	src/agent/glob.c src/agent/glob.h \
 	src/agent/init.c src/agent/init.h \
 	src/agent/init_ops.c \
 	src/agent/interrupt.c src/agent/interrupt.h \
@@ -44,6 +45,7 @@ AGENT_SOURCES = \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
 	src/agent/move.c src/agent/move.h \
+	src/agent/omit.c src/agent/omit.h \
 	src/agent/pack.c src/agent/pack.h \
 	src/agent/path_list.c src/agent/path_list.h \
 	src/agent/port_probe.c src/agent/port_probe.h \
@@ -79,6 +81,7 @@ AGENT_SOURCES = \
 	src/agent/view.c src/agent/view.h \
 	src/agent/walk.c src/agent/walk.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
+	src/agent/worker.c src/agent/worker.h \
 	src/agent/wrapper.c src/agent/wrapper.h \
 	src/agent/wrapper_ops.c
 

@@ -44,6 +44,10 @@ UNIT += t/unit/agent/gitconfig_test
 t_unit_agent_gitconfig_test_SOURCES = t/unit/agent/gitconfig_test.c
 t_unit_agent_gitconfig_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/glob_test
+t_unit_agent_glob_test_SOURCES = t/unit/agent/glob_test.c
+t_unit_agent_glob_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/launch_test
 t_unit_agent_launch_test_SOURCES = t/unit/agent/launch_test.c
 t_unit_agent_launch_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -67,6 +71,10 @@ t_unit_agent_mime_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/move_test
 t_unit_agent_move_test_SOURCES = t/unit/agent/move_test.c
 t_unit_agent_move_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/omit_test
+t_unit_agent_omit_test_SOURCES = t/unit/agent/omit_test.c
+t_unit_agent_omit_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/pack_test
 t_unit_agent_pack_test_SOURCES = t/unit/agent/pack_test.c
