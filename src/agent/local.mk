@@ -5,6 +5,7 @@ dist_man_MANS += src/agent/sandlease-agent.8
 AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_archive.c \
+	src/agent/api_backup.c \
 	src/agent/api_content.c \
 	src/agent/answers.c src/agent/answers.h \
 	src/agent/api_execute.c \
@@ -15,6 +16,10 @@ AGENT_SOURCES = \
 	src/agent/api_process_logs.c \
 	src/agent/api_session.c \
 	src/agent/api_git.c \
+	src/agent/backup.c src/agent/backup.h \
+	src/agent/backup_error.c src/agent/backup_internal.h \
+	src/agent/backup_path.c src/agent/backup_path.h \
+	src/agent/backup_restore.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
@@ -34,6 +39,7 @@ AGENT_SOURCES = \
 	src/agent/git_url.c src/agent/git_url.h \
 	src/agent/gitconfig.c src/agent/gitconfig.h \
 	src/agent/glob.c src/agent/glob.h \
+	src/agent/ignored.c src/agent/ignored.h \
 	src/agent/init.c src/agent/init.h \
 	src/agent/init_ops.c \
 	src/agent/interrupt.c src/agent/interrupt.h \
@@ -72,6 +78,7 @@ AGENT_SOURCES = \
 	src/agent/shell_run.c \
 	src/agent/shell_state.c \
 	src/agent/spawn.c src/agent/spawn.h \
+	src/agent/swap.c src/agent/swap.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
 	src/agent/target.c src/agent/target.h \
 	src/agent/tree.c src/agent/tree.h \

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/files.h"
 #include "agent/glob.h"
 #include "common/mem.h"
 
@@ -73,6 +74,8 @@ omit_has(const struct omit *o, const char *path)
 	const char *slash = strrchr(path, '/');
 	const char *name = slash != NULL ? slash + 1 : path;
 
+	if (files_is_beside(name))
+		return true;
 	for (size_t i = 0; i < o->pattern_count; i++) {
 		const char *p = o->patterns[i];
 

@@ -69,8 +69,7 @@ complain(const struct packing *p, struct archive *a)
 	int number = archive_errno(a);
 
 	pack_blame(said,
-	    &(struct pack_fault){
-		p->entry != NULL ? archive_entry_pathname(p->entry) : NULL,
+	    &(struct pack_fault){ archive_entry_pathname(p->entry),
 		archive_error_string(a), number > 0 ? number : 0 });
 	text = json_text(said);
 	fputs(text, stderr);

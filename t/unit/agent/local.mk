@@ -8,6 +8,10 @@ UNIT += t/unit/agent/answers_test
 t_unit_agent_answers_test_SOURCES = t/unit/agent/answers_test.c
 t_unit_agent_answers_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/backup_path_test
+t_unit_agent_backup_path_test_SOURCES = t/unit/agent/backup_path_test.c
+t_unit_agent_backup_path_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/base64_test
 t_unit_agent_base64_test_SOURCES = t/unit/agent/base64_test.c
 t_unit_agent_base64_test_LDADD = $(AGENT_UNIT_LIBS)
