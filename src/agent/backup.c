@@ -93,7 +93,7 @@ start(struct making *m, struct err *e)
 		return start_packer(m, FORMATS[m->b->format].plain, m->draft.fd,
 		    e);
 	if (start_squasher(m, e) < 0 ||
-	    start_packer(m, "tar", m->squasher.in, e) < 0)
+	    start_packer(m, "dense", m->squasher.in, e) < 0)
 		return -1;
 	mem_close_fd(&m->squasher.in); /* it ends with the packer's */
 	return 0;

@@ -17,7 +17,20 @@
 
 enum { BLOCK_BYTES = 64 * 1024, TEXT_MAX = 4096 };
 
+/* dense: holes are sent as zeros, to who does not understand them. */
+static const struct format {
+	const char *name;
+	int (*filter)(struct archive *a);
+	bool dense;
+} FORMATS[] = {
+	{ "tar", archive_write_add_filter_none, false },
+	{ "tar.gz", archive_write_add_filter_gzip, false },
+	{ "tar.zst", archive_write_add_filter_zstd, false },
+	{ "dense", archive_write_add_filter_none, true },
+};
+
 struct packing {
+	const struct format *format;
 	struct archive *from, *to;
 	struct archive_entry *entry;              /* the present one */
 	struct archive_entry_linkresolver *links; /* by device and inode */
@@ -30,15 +43,6 @@ struct piece {
 	const void *data;
 	size_t len;
 	la_int64_t at;
-};
-
-static const struct {
-	const char *name;
-	int (*filter)(struct archive *a);
-} FORMATS[] = {
-	{ "tar", archive_write_add_filter_none },
-	{ "tar.gz", archive_write_add_filter_gzip },
-	{ "tar.zst", archive_write_add_filter_zstd },
 };
 
 /* A tenant, or an archive, may give things names of any length. */
@@ -127,6 +131,8 @@ add(struct packing *p, struct archive_entry *entry)
 	int rc = ARCHIVE_EOF;
 
 	archive_entry_linkify(p->links, &entry, &later);
+	if (p->format->dense)
+		archive_entry_sparse_clear(entry);
 	/* read first: what can no longer be had gets no header */
 	if (archive_entry_size(entry) > 0)
 		rc = archive_read_data_block(p->from, &b.data, &b.len, &b.at);
@@ -187,17 +193,17 @@ walk(struct packing *p)
 	return 0;
 }
 
-static int
-format_of(const char *format)
+static const struct format *
+format_of(const char *name)
 {
-	for (int i = 0; i < (int)ARRAY_LEN(FORMATS); i++)
-		if (str_equal(FORMATS[i].name, format))
-			return i;
-	return -1;
+	for (size_t i = 0; i < ARRAY_LEN(FORMATS); i++)
+		if (str_equal(FORMATS[i].name, name))
+			return &FORMATS[i];
+	return NULL;
 }
 
 static int
-begin(struct packing *p, int format, const char *name)
+begin(struct packing *p, const char *name)
 {
 	archive_read_disk_set_symlink_physical(p->from);
 	archive_read_disk_set_behavior(p->from,
@@ -208,7 +214,7 @@ begin(struct packing *p, int format, const char *name)
 	archive_write_set_bytes_in_last_block(p->to, 1);
 	archive_entry_linkresolver_set_strategy(p->links,
 	    archive_format(p->to));
-	if (FORMATS[format].filter(p->to) < ARCHIVE_WARN ||
+	if (p->format->filter(p->to) < ARCHIVE_WARN ||
 	    archive_write_open_fd(p->to, STDOUT_FILENO) != ARCHIVE_OK)
 		return complain(p, p->to);
 	if (archive_read_disk_open(p->from, name) != ARCHIVE_OK)
@@ -217,9 +223,9 @@ begin(struct packing *p, int format, const char *name)
 }
 
 static int
-pack(struct packing *p, int format, const char *name)
+pack(struct packing *p, const char *name)
 {
-	if (begin(p, format, name) < 0 || walk(p) < 0)
+	if (begin(p, name) < 0 || walk(p) < 0)
 		return -1;
 	return archive_write_close(p->to) == ARCHIVE_OK ? 0
 							: complain(p, p->to);
@@ -228,18 +234,19 @@ pack(struct packing *p, int format, const char *name)
 static int
 run(const char *format, const char *name, struct omit *omit)
 {
-	int i = format_of(format), rc;
-	struct packing p;
+	struct packing p = { .format = format_of(format), .omit = omit };
+	int rc;
 
-	if (i < 0)
+	if (p.format == NULL)
 		return EXIT_FAILURE;
 	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its own */
 	/* names that are UTF-8 are told as such; others are bytes */
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	p = (struct packing){ archive_read_disk_new(), archive_write_new(),
-		archive_entry_new(), archive_entry_linkresolver_new(), 0,
-		omit };
-	rc = pack(&p, i, name);
+	p.from = archive_read_disk_new();
+	p.to = archive_write_new();
+	p.entry = archive_entry_new();
+	p.links = archive_entry_linkresolver_new();
+	rc = pack(&p, name);
 	archive_entry_free(p.entry);
 	archive_entry_linkresolver_free(p.links);
 	archive_write_free(p.to);

@@ -116,6 +116,10 @@ UNIT += t/unit/agent/script_test
 t_unit_agent_script_test_SOURCES = t/unit/agent/script_test.c
 t_unit_agent_script_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/swap_test
+t_unit_agent_swap_test_SOURCES = t/unit/agent/swap_test.c
+t_unit_agent_swap_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/tree_test
 t_unit_agent_tree_test_SOURCES = t/unit/agent/tree_test.c
 t_unit_agent_tree_test_LDADD = $(AGENT_UNIT_LIBS)
