@@ -1,7 +1,4 @@
 /* api_archive.c: GET and PUT of archive/{path}: a directory as a tar stream. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,14 +9,13 @@
 #include "agent/rawpath.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
-#include "agent/spawn.h"
+#include "agent/worker.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
 enum {
 	CHUNK =
 	    256 * 1024, /* an archive that small is known before it is sent */
-	PIPE_BYTES = 1024 * 1024,
 	REPORT_MAX = 64 * 1024,
 	FORMAT_MAX = 16
 };
@@ -33,95 +29,6 @@ static const struct format {
 	{ "tar", "application/x-tar", ".tar" },
 };
 static const struct format *const PLAIN = &FORMATS[2];
-
-/* ---- the other process */
-
-/* pack.h, at work for us. */
-struct worker {
-	struct child child;
-	int in, out, err; /* our ends; -1 where it has none */
-};
-
-#define auto_worker __attribute__((cleanup(worker_end)))
-#define WORKER_NONE                                                            \
-	{                                                                      \
-		.child = { -1, -1 }, .in = -1, .out = -1, .err = -1            \
-	}
-
-static int
-worker_wait(struct worker *w)
-{
-	return w->child.pid > 0 ? spawn_wait(&w->child) : 0;
-}
-
-/* Ends one that nobody waits for any more. */
-static void
-worker_end(struct worker *w)
-{
-	if (w->child.pid > 0)
-		kill(w->child.pid, SIGKILL);
-	worker_wait(w);
-	mem_close_fd(&w->in);
-	mem_close_fd(&w->out);
-	mem_close_fd(&w->err);
-}
-
-static int
-make_pipe(int *reads, int *writes, struct err *e)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_errno(e, "pipe");
-	(void)fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
-	*reads = ends[0];
-	*writes = ends[1];
-	return 0;
-}
-
-/* Us again, as another program (pack.h). */
-static int
-worker_start(struct worker *w, const char *const *argv, const char *cwd,
-    struct err *e)
-{
-	char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
-	char *envp[] = { path, NULL };
-	auto_fd int in = -1;
-	auto_fd int out = -1;
-	auto_fd int err = -1;
-
-	if (make_pipe(&in, &w->in, e) < 0 || make_pipe(&w->out, &out, e) < 0 ||
-	    make_pipe(&w->err, &err, e) < 0)
-		return -1;
-	return spawn_start(&(struct spawn){ .argv = argv,
-			       .envp = envp,
-			       .cwd = cwd,
-			       .cwd_must = true,
-			       .in = in,
-			       .out = out,
-			       .err = err },
-	    &w->child, e);
-}
-
-/* Until `max` bytes are there or the end; how many, -1 with errno. */
-static ssize_t
-read_full(int fd, char *to, size_t max)
-{
-	size_t len = 0;
-
-	while (len < max) {
-		ssize_t n = read(fd, to + len, max - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	return (ssize_t)len;
-}
 
 /* ---- GET */
 
@@ -170,15 +77,17 @@ split(char path[FILES_PATH_MAX], const char **name, struct err *e)
 static int
 cannot_pack(struct worker *w, const char *path, struct err *e)
 {
-	char why[200];
-	ssize_t n = read_full(w->err, why, sizeof(why) - 1);
+	auto_free char *text = xmalloc(REPORT_MAX);
+	auto_json json_t *said = NULL;
+	struct err ignored;
+	ssize_t n = worker_read(w->err, text, REPORT_MAX);
 
-	if (n <= 0)
-		return err_set(e, ERR_INTERNAL, "filesystem_error",
-		    "%.150s cannot be archived", path);
-	why[n] = '\0';
-	return err_set(e, ERR_DENIED, "permission_denied",
-	    "%.80s cannot be archived: %s", path, why);
+	if (n > 0 && json_parse(text, (size_t)n, &said, &ignored) == 0 &&
+	    worker_blames_disk(said, path, e))
+		return err_wrap(e, "%.80s cannot be archived", path);
+	return err_set(e, ERR_INTERNAL, "filesystem_error",
+	    "%.80s cannot be archived: %.150s", path,
+	    json_str(said, "message"));
 }
 
 static int
@@ -186,7 +95,7 @@ send_archive(struct call *c, struct worker *w, const char *path,
     const struct format *f, struct err *e)
 {
 	auto_free char *buf = xmalloc(CHUNK);
-	ssize_t n = read_full(w->out, buf, CHUNK);
+	ssize_t n = worker_read(w->out, buf, CHUNK);
 
 	if (n < CHUNK) {
 		if (worker_wait(w) != 0)
@@ -226,7 +135,10 @@ api_archive_get(struct call *c, struct err *e)
 		call_begin(c, 200, f->type);
 		return 0;
 	}
-	if (worker_start(&w, argv, path[0] != '\0' ? path : "/", e) < 0)
+	if (worker_start(&w,
+		&(struct worker_plan){ argv, path[0] != '\0' ? path : "/",
+		    WORKER_PIPE, WORKER_PIPE, WORKER_PIPE },
+		e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);
 	rc = send_archive(c, &w, path, f, e);
@@ -267,12 +179,9 @@ static int
 cannot_unpack(const json_t *said, struct err *e)
 {
 	const char *entry = json_str(said, "entry");
-	int number = (int)json_integer_value(json_object_get(said, "errno"));
 
-	if (number > 0) {
-		errno = number;
-		return files_fail(e, entry);
-	}
+	if (worker_blames_disk(said, entry, e))
+		return -1;
 	return err_set(e, ERR_INVALID, "validation_failed",
 	    "the archive cannot be unpacked: entry %lld%s%.80s: %.100s",
 	    (long long)json_integer_value(json_object_get(said, "entries")) + 1,
@@ -288,7 +197,7 @@ finish(struct call *c, struct worker *w, const char *path, struct err *e)
 	ssize_t n;
 	int status;
 
-	n = read_full(w->out, text, REPORT_MAX);
+	n = worker_read(w->out, text, REPORT_MAX);
 	mem_close_fd(&w->out); /* a longer report does not hold us */
 	status = worker_wait(w);
 	if (n <= 0 || json_parse(text, (size_t)n, &said, e) < 0 ||
@@ -317,7 +226,10 @@ api_archive_put(struct call *c, struct err *e)
 
 	if (rawpath_of(c, "archive.write", path, e) < 0 ||
 	    files_make_dir(path, true, e) < 0 ||
-	    worker_start(&w, ARGV, path, e) < 0)
+	    worker_start(&w,
+		&(struct worker_plan){ ARGV, path, WORKER_PIPE, WORKER_PIPE,
+		    WORKER_PIPE },
+		e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);
 	rc = feed(c, &w, e);

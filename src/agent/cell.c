@@ -93,6 +93,18 @@ bind_storage(const char *session, const char *what, const char *where,
 	return 0;
 }
 
+/* A class's root file system may not have the place: then there are none. */
+static int
+bind_backups(const char *session, struct err *e)
+{
+	static const char WHERE[] = "/var/backups";
+	struct stat st;
+
+	if (stat(WHERE, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	return bind_storage(session, "backups", WHERE, e);
+}
+
 /* What siblings share is not to be written. */
 static int
 lock_mount(const char *where, struct err *e)
@@ -147,7 +159,8 @@ make_mounts(const struct cell_setup *s, struct err *e)
 	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0 ||
 	    mount_terminals(e) < 0 || lock_mount("/dev", e) < 0 ||
 	    bind_storage(l->session, "workspace", "/workspace", e) < 0 ||
-	    bind_storage(l->session, "home", "/home/user", e) < 0)
+	    bind_storage(l->session, "home", "/home/user", e) < 0 ||
+	    bind_backups(l->session, e) < 0)
 		return -1;
 	/* last: nobody sees the siblings' directories from here on */
 	if (mount("tmpfs", "/sessions", "tmpfs",

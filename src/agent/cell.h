@@ -2,9 +2,9 @@
  * cell.h: what encloses one wrapper and everything it starts.
  *
  * A process with its own pid, mount, ipc and network namespace: its own
- * /proc, /tmp, loopback, /workspace and /home/user, none of its siblings'.
- * It has no capability left, a system call filter, limits, and its cgroup
- * before anything of the tenant's runs.  When its first process has been
+ * /proc, /tmp, loopback, /workspace, /home/user and /var/backups, none of its
+ * siblings'.  It has no capability left, a system call filter, limits, and its
+ * cgroup before anything of the tenant's runs.  When its first process has been
  * waited for, the kernel has emptied it: absence is a fact.
  */
 #ifndef SANDLEASE_AGENT_CELL_H

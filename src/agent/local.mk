@@ -5,6 +5,7 @@ dist_man_MANS += src/agent/sandlease-agent.8
 AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_archive.c \
+	src/agent/api_backup.c \
 	src/agent/api_content.c \
 	src/agent/answers.c src/agent/answers.h \
 	src/agent/api_execute.c \
@@ -17,6 +18,10 @@ AGENT_SOURCES = \
 	src/agent/api_git.c \
 	src/agent/api_terminal.c \
 	src/agent/api_terminal_stream.c \
+	src/agent/backup.c src/agent/backup.h \
+	src/agent/backup_error.c src/agent/backup_internal.h \
+	src/agent/backup_path.c src/agent/backup_path.h \
+	src/agent/backup_restore.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
@@ -35,6 +40,8 @@ AGENT_SOURCES = \
 	src/agent/git_error.c src/agent/git_error.h \
 	src/agent/git_url.c src/agent/git_url.h \
 	src/agent/gitconfig.c src/agent/gitconfig.h \
+	src/agent/glob.c src/agent/glob.h \
+	src/agent/ignored.c src/agent/ignored.h \
 	src/agent/init.c src/agent/init.h \
 	src/agent/init_ops.c \
 	src/agent/interrupt.c src/agent/interrupt.h \
@@ -46,6 +53,7 @@ AGENT_SOURCES = \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
 	src/agent/move.c src/agent/move.h \
+	src/agent/omit.c src/agent/omit.h \
 	src/agent/pack.c src/agent/pack.h \
 	src/agent/path_list.c src/agent/path_list.h \
 	src/agent/port_probe.c src/agent/port_probe.h \
@@ -77,6 +85,7 @@ AGENT_SOURCES = \
 	src/agent/shell_state.c \
 	src/agent/sigstate.c src/agent/sigstate.h \
 	src/agent/spawn.c src/agent/spawn.h \
+	src/agent/swap.c src/agent/swap.h \
 	src/agent/sysfilter.c src/agent/sysfilter.h \
 	src/agent/target.c src/agent/target.h \
 	src/agent/tree.c src/agent/tree.h \
@@ -86,6 +95,7 @@ AGENT_SOURCES = \
 	src/agent/view.c src/agent/view.h \
 	src/agent/walk.c src/agent/walk.h \
 	src/agent/watchdog.c src/agent/watchdog.h \
+	src/agent/worker.c src/agent/worker.h \
 	src/agent/wrapper.c src/agent/wrapper.h \
 	src/agent/wrapper_ops.c \
 	src/agent/ws.c src/agent/ws.h \

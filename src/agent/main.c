@@ -17,6 +17,8 @@ static const char USAGE[] =
     "       sandlease-agent wrapper\n"
     "       sandlease-agent pack FORMAT NAME\n"
     "       sandlease-agent unpack\n"
+    "       sandlease-agent backup FORMAT\n"
+    "       sandlease-agent restore\n"
     "       sandlease-agent --version\n"
     "Started by Sandlease inside a sandbox; not by hand.\n";
 
@@ -154,5 +156,9 @@ main(int argc, char **argv)
 		return pack_main(argv[2], argv[3]);
 	if (argc == 2 && str_equal(argv[1], "unpack"))
 		return unpack_main();
+	if (argc == 3 && str_equal(argv[1], "backup"))
+		return backup_main(argv[2]);
+	if (argc == 2 && str_equal(argv[1], "restore"))
+		return restore_main();
 	return usage();
 }

@@ -5,20 +5,37 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/omit.h"
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { BLOCK_BYTES = 64 * 1024 };
+enum { BLOCK_BYTES = 64 * 1024, TEXT_MAX = 4096 };
+
+/* dense: holes are sent as zeros, to who does not understand them. */
+static const struct format {
+	const char *name;
+	int (*filter)(struct archive *a);
+	bool dense;
+} FORMATS[] = {
+	{ "tar", archive_write_add_filter_none, false },
+	{ "tar.gz", archive_write_add_filter_gzip, false },
+	{ "tar.zst", archive_write_add_filter_zstd, false },
+	{ "dense", archive_write_add_filter_none, true },
+};
 
 struct packing {
+	const struct format *format;
 	struct archive *from, *to;
+	struct archive_entry *entry;              /* the present one */
 	struct archive_entry_linkresolver *links; /* by device and inode */
 	int64_t written;                          /* of the present file */
+	const struct omit *omit;                  /* or NULL */
 };
 
 /* A piece of a file, as the disk has it. */
@@ -28,21 +45,38 @@ struct piece {
 	la_int64_t at;
 };
 
-static const struct {
-	const char *name;
-	int (*filter)(struct archive *a);
-} FORMATS[] = {
-	{ "tar", archive_write_add_filter_none },
-	{ "tar.gz", archive_write_add_filter_gzip },
-	{ "tar.zst", archive_write_add_filter_zstd },
-};
-
-static int
-complain(struct archive *a)
+/* A tenant, or an archive, may give things names of any length. */
+static void
+add_text(json_t *to, const char *name, const char *text)
 {
-	const char *why = archive_error_string(a);
+	auto_free char *some = xasprintf("%.*s", TEXT_MAX, text);
 
-	fprintf(stderr, "%.1000s", why != NULL ? why : "cannot be archived");
+	json_object_set_new(to, name, json_lossy(some));
+}
+
+void
+pack_blame(json_t *said, const struct pack_fault *f)
+{
+	json_object_set_new(said, "errno", json_integer(f->error));
+	add_text(said, "message",
+	    f->message != NULL ? f->message : "cannot be read");
+	if (f->entry != NULL)
+		add_text(said, "entry", f->entry);
+}
+
+/* The disk's errors have numbers, those of libarchive have none. */
+static int
+complain(const struct packing *p, struct archive *a)
+{
+	auto_json json_t *said = json_object();
+	auto_free char *text = NULL;
+	int number = archive_errno(a);
+
+	pack_blame(said,
+	    &(struct pack_fault){ archive_entry_pathname(p->entry),
+		archive_error_string(a), number > 0 ? number : 0 });
+	text = json_text(said);
+	fputs(text, stderr);
 	return -1;
 }
 
@@ -58,7 +92,7 @@ fill(struct packing *p, int64_t at)
 		if (at - p->written < (int64_t)n)
 			n = (size_t)(at - p->written);
 		if (archive_write_data(p->to, ZEROS, n) < 0)
-			return complain(p->to);
+			return complain(p, p->to);
 		p->written += (int64_t)n;
 	}
 	return 0;
@@ -75,10 +109,10 @@ copy(struct packing *p, struct piece b)
 		if (fill(p, b.at) < 0)
 			return -1;
 		if (archive_write_data(p->to, b.data, b.len) < 0)
-			return complain(p->to);
+			return complain(p, p->to);
 		p->written += (int64_t)b.len;
 	}
-	return rc == ARCHIVE_EOF ? 0 : complain(p->from);
+	return rc == ARCHIVE_EOF ? 0 : complain(p, p->from);
 }
 
 static bool
@@ -97,15 +131,17 @@ add(struct packing *p, struct archive_entry *entry)
 	int rc = ARCHIVE_EOF;
 
 	archive_entry_linkify(p->links, &entry, &later);
+	if (p->format->dense)
+		archive_entry_sparse_clear(entry);
 	/* read first: what can no longer be had gets no header */
 	if (archive_entry_size(entry) > 0)
 		rc = archive_read_data_block(p->from, &b.data, &b.len, &b.at);
 	if (rc < ARCHIVE_OK && archive_errno(p->from) == ENOENT)
 		return 0;
 	if (rc < ARCHIVE_OK)
-		return complain(p->from);
+		return complain(p, p->from);
 	if (archive_write_header(p->to, entry) < ARCHIVE_WARN)
-		return complain(p->to);
+		return complain(p, p->to);
 	return rc == ARCHIVE_OK ? copy(p, b) : 0;
 }
 
@@ -125,9 +161,19 @@ name_from_here(struct archive_entry *entry)
 	return true;
 }
 
-static int
-walk(struct packing *p, struct archive_entry *entry)
+static bool
+is_omitted(const struct packing *p, struct archive_entry *entry)
 {
+	const char *path = archive_entry_pathname(entry);
+
+	return p->omit != NULL && path != NULL && str_starts(path, "./") &&
+	    omit_has(p->omit, path + 2);
+}
+
+static int
+walk(struct packing *p)
+{
+	struct archive_entry *entry = p->entry;
 	int rc;
 
 	while (
@@ -135,8 +181,8 @@ walk(struct packing *p, struct archive_entry *entry)
 		if (rc < ARCHIVE_WARN) {
 			if (archive_errno(p->from) != ENOENT ||
 			    rc == ARCHIVE_FATAL)
-				return complain(p->from);
-		} else {
+				return complain(p, p->from);
+		} else if (!is_omitted(p, entry)) {
 			archive_read_disk_descend(p->from);
 			if (name_from_here(entry) && is_wanted(entry) &&
 			    add(p, entry) < 0)
@@ -147,17 +193,17 @@ walk(struct packing *p, struct archive_entry *entry)
 	return 0;
 }
 
-static int
-format_of(const char *format)
+static const struct format *
+format_of(const char *name)
 {
-	for (int i = 0; i < (int)ARRAY_LEN(FORMATS); i++)
-		if (str_equal(FORMATS[i].name, format))
-			return i;
-	return -1;
+	for (size_t i = 0; i < ARRAY_LEN(FORMATS); i++)
+		if (str_equal(FORMATS[i].name, name))
+			return &FORMATS[i];
+	return NULL;
 }
 
 static int
-begin(struct packing *p, int format, const char *name)
+begin(struct packing *p, const char *name)
 {
 	archive_read_disk_set_symlink_physical(p->from);
 	archive_read_disk_set_behavior(p->from,
@@ -168,42 +214,57 @@ begin(struct packing *p, int format, const char *name)
 	archive_write_set_bytes_in_last_block(p->to, 1);
 	archive_entry_linkresolver_set_strategy(p->links,
 	    archive_format(p->to));
-	if (FORMATS[format].filter(p->to) < ARCHIVE_WARN ||
+	if (p->format->filter(p->to) < ARCHIVE_WARN ||
 	    archive_write_open_fd(p->to, STDOUT_FILENO) != ARCHIVE_OK)
-		return complain(p->to);
+		return complain(p, p->to);
 	if (archive_read_disk_open(p->from, name) != ARCHIVE_OK)
-		return complain(p->from);
+		return complain(p, p->from);
 	return 0;
 }
 
 static int
-pack(struct packing *p, int format, const char *name)
+pack(struct packing *p, const char *name)
 {
-	struct archive_entry *entry = archive_entry_new();
-	int rc = -1;
+	if (begin(p, name) < 0 || walk(p) < 0)
+		return -1;
+	return archive_write_close(p->to) == ARCHIVE_OK ? 0
+							: complain(p, p->to);
+}
 
-	if (begin(p, format, name) == 0 && walk(p, entry) == 0)
-		rc = archive_write_close(p->to) == ARCHIVE_OK ? 0
-							      : complain(p->to);
-	archive_entry_free(entry);
-	return rc;
+static int
+run(const char *format, const char *name, struct omit *omit)
+{
+	struct packing p = { .format = format_of(format), .omit = omit };
+	int rc;
+
+	if (p.format == NULL)
+		return EXIT_FAILURE;
+	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its own */
+	/* names that are UTF-8 are told as such; others are bytes */
+	(void)setlocale(LC_CTYPE, "C.UTF-8");
+	p.from = archive_read_disk_new();
+	p.to = archive_write_new();
+	p.entry = archive_entry_new();
+	p.links = archive_entry_linkresolver_new();
+	rc = pack(&p, name);
+	archive_entry_free(p.entry);
+	archive_entry_linkresolver_free(p.links);
+	archive_write_free(p.to);
+	archive_read_free(p.from);
+	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int
 pack_main(const char *format, const char *name)
 {
-	int i = format_of(format), rc;
-	struct packing p;
+	return run(format, name, NULL);
+}
 
-	if (i < 0)
-		return EXIT_FAILURE;
-	/* names that are UTF-8 are told as such; others are bytes */
-	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	p = (struct packing){ archive_read_disk_new(), archive_write_new(),
-		archive_entry_linkresolver_new(), 0 };
-	rc = pack(&p, i, name);
-	archive_entry_linkresolver_free(p.links);
-	archive_write_free(p.to);
-	archive_read_free(p.from);
-	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+int
+backup_main(const char *format)
+{
+	auto_omit struct omit omit = { 0 };
+
+	omit_read(&omit, STDIN_FILENO);
+	return run(format, ".", &omit);
 }

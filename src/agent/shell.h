@@ -30,6 +30,9 @@ struct shell; /* held by one thread at a time */
 /* Once, before the first shell: a word for the names of its fifos. */
 void shell_open(const char *instance);
 
+/* A directory below /tmp that only we use; "" before shell_open(). */
+const char *shell_fifos(void);
+
 /* ---- by name */
 
 /* How a shell begins, and begins again after its death. */

@@ -26,6 +26,12 @@ shell_run_open(const char *instance)
 	snprintf(fifo_dir, sizeof(fifo_dir), "/tmp/.sandlease-%s", instance);
 }
 
+const char *
+shell_fifos(void)
+{
+	return fifo_dir;
+}
+
 /* ---- the process */
 
 const char *

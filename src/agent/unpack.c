@@ -14,7 +14,7 @@
 #include "common/json.h"
 #include "common/mem.h"
 
-enum { BLOCK_BYTES = 256 * 1024, ENTRIES_MAX = 1000 * 1000, TEXT_MAX = 4096 };
+enum { BLOCK_BYTES = 256 * 1024, ENTRIES_MAX = 1000 * 1000 };
 
 /*
  * Modes are as for a new file: without the set-uid and its kin, and not
@@ -29,6 +29,8 @@ enum {
 
 struct unpacking {
 	struct archive *from, *to;
+	int flags;
+	int64_t entries_max;
 	int64_t entries, bytes, skipped;
 	char *name; /* owned; of the present entry, NULL: none yet */
 	const char *message;
@@ -87,7 +89,7 @@ take(struct unpacking *u, struct archive_entry *entry)
 
 	free(u->name);
 	u->name = name != NULL ? xstrdup(name) : NULL;
-	if (u->entries + u->skipped == ENTRIES_MAX) {
+	if (u->entries + u->skipped == u->entries_max) {
 		u->message = "the archive has too many entries";
 		return -1;
 	}
@@ -117,7 +119,7 @@ unpack(struct unpacking *u)
 	archive_read_support_format_tar(u->from);
 	archive_read_support_filter_gzip(u->from);
 	archive_read_support_filter_zstd(u->from);
-	archive_write_disk_set_options(u->to, FLAGS);
+	archive_write_disk_set_options(u->to, u->flags);
 	if (archive_read_open_fd(u->from, STDIN_FILENO, BLOCK_BYTES) !=
 	    ARCHIVE_OK)
 		return bad_archive(u);
@@ -144,15 +146,6 @@ drain(void)
 		;
 }
 
-/* An archive may name its entries at any length. */
-static void
-add_text(json_t *to, const char *name, const char *text)
-{
-	auto_free char *some = xasprintf("%.*s", TEXT_MAX, text);
-
-	json_object_set_new(to, name, json_lossy(some));
-}
-
 static void
 report(const struct unpacking *u, bool ok)
 {
@@ -161,34 +154,44 @@ report(const struct unpacking *u, bool ok)
 	    (json_int_t)u->entries, "bytes", (json_int_t)u->bytes, "skipped",
 	    (json_int_t)u->skipped);
 
-	if (!ok) {
-		json_object_set_new(said, "errno", json_integer(u->error));
-		add_text(said, "message",
-		    u->message != NULL ? u->message : "cannot be read");
-		if (u->name != NULL)
-			add_text(said, "entry", u->name);
-	}
+	if (!ok)
+		pack_blame(said,
+		    &(struct pack_fault){ u->name, u->message, u->error });
 	text = json_text(said);
 	fputs(text, stdout);
 	fflush(stdout);
 }
 
-int
-unpack_main(void)
+static int
+run(struct unpacking *u)
 {
-	struct unpacking u = { .from = archive_read_new(),
-		.to = archive_write_disk_new() };
 	bool ok;
 
+	u->from = archive_read_new();
+	u->to = archive_write_disk_new();
 	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its own */
 	umask(022);
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	ok = unpack(&u) == 0;
-	report(&u, ok);
+	ok = unpack(u) == 0;
+	report(u, ok);
 	if (ok)
 		drain();
-	archive_read_free(u.from);
-	archive_write_free(u.to);
-	free(u.name);
+	archive_read_free(u->from);
+	archive_write_free(u->to);
+	free(u->name);
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int
+unpack_main(void)
+{
+	return run(
+	    &(struct unpacking){ .flags = FLAGS, .entries_max = ENTRIES_MAX });
+}
+
+int
+restore_main(void)
+{
+	return run(&(struct unpacking){ .flags = FLAGS | ARCHIVE_EXTRACT_PERM,
+	    .entries_max = INT64_MAX });
 }

@@ -144,7 +144,7 @@ usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 static json_t *
 measure(const struct cell *c, int64_t until)
 {
-	static const char *const PARTS[] = { "workspace", "home" };
+	static const char *const PARTS[] = { "workspace", "home", "backups" };
 	struct usage u = { .whole = true,
 		.entries = ENTRIES_MAX,
 		.until = until };

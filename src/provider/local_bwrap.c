@@ -74,6 +74,12 @@ static const struct option AFTER_ROOT[] = {
 	{ "--dir", "/home/user" },
 	{ "--dir", "/workspace" },
 };
+
+/* Where the root has no /var of its own. */
+static const struct option VAR[] = {
+	{ "--dir", "/var/backups" },
+	{ "--symlink", "/tmp", "/var/tmp" },
+};
 /* clang-format on */
 
 /*
@@ -207,6 +213,16 @@ add_root(struct bwrap_argv *a, const char *root, struct err *e)
 }
 
 static void
+add_var(struct bwrap_argv *a, const char *root)
+{
+	auto_free char *path = xasprintf("%s/var", root);
+	struct stat st;
+
+	if (root[0] == '\0' || lstat(path, &st) < 0)
+		add_options(a, VAR, ARRAY_LEN(VAR));
+}
+
+static void
 add_files(struct bwrap_argv *a)
 {
 	static const struct {
@@ -246,6 +262,7 @@ bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out, struct err *e)
 		return -1;
 	add_files(&a);
 	add_options(&a, AFTER_ROOT, ARRAY_LEN(AFTER_ROOT));
+	add_var(&a, s->root);
 	add_number(&a, "--size", s->tmp_bytes, NULL);
 	add_option(&a, "--tmpfs", "/tmp", NULL);
 	add_option(&a, "--bind", s->storage, "/sessions");

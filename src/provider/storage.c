@@ -11,7 +11,9 @@
 #include "provider/file.h"
 #include "provider/trash.h"
 
-static const char *const PARTS[] = { "workspace", "home" };
+/* The first KEPT are what a session has to lose; the rest can be made anew. */
+static const char *const PARTS[] = { "workspace", "home", "backups" };
+enum { KEPT = 2 };
 
 char *
 storage_path(const struct provider *p, const char *name)
@@ -111,7 +113,7 @@ storage_exists(const struct provider *p, const char *name, const char *session,
 	*out = false;
 	if (check_session(session, e) < 0 || check_mounted(p, e) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(PARTS); i++) {
+	for (size_t i = 0; i < KEPT; i++) {
 		auto_free char *part = xasprintf("%s/storage/%s/%s/%s",
 		    p->conf->state_dir, name, session, PARTS[i]);
 

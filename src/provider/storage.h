@@ -1,9 +1,9 @@
 /*
  * storage.h: the directories of sessions, which outlive every sandbox.
  *
- * <state_dir>/storage/<sandbox>/<session>/{workspace,home}.  What lies below
- * workspace and home is the tenant's: it is never opened, measured or
- * followed here, only moved away as a whole.
+ * <state_dir>/storage/<sandbox>/<session>/{workspace,home,backups}.  What
+ * lies below these is the tenant's: it is never opened, measured or followed
+ * here, only moved away as a whole.
  */
 #ifndef SANDLEASE_PROVIDER_STORAGE_H
 #define SANDLEASE_PROVIDER_STORAGE_H

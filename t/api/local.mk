@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	%D%/archive.t \
 	%D%/audit.t \
 	%D%/awake.t \
+	%D%/backup.t \
 	%D%/badinput.t \
 	%D%/cgi.t \
 	%D%/correlation.t \

@@ -176,7 +176,7 @@ class Box:
         return os.path.join(self.dir, "s", name + (f".{port}" if port else "") + ".sock")
 
     def storage(self, session):
-        for d in ("workspace", "home"):
+        for d in ("workspace", "home", "backups"):
             os.makedirs(os.path.join(self.dir, "storage", session, d), exist_ok=True)
 
     def launch(self, session, generation=1, ports=(), cgroups=(), **fields):

@@ -8,6 +8,10 @@ UNIT += t/unit/agent/answers_test
 t_unit_agent_answers_test_SOURCES = t/unit/agent/answers_test.c
 t_unit_agent_answers_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/backup_path_test
+t_unit_agent_backup_path_test_SOURCES = t/unit/agent/backup_path_test.c
+t_unit_agent_backup_path_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/base64_test
 t_unit_agent_base64_test_SOURCES = t/unit/agent/base64_test.c
 t_unit_agent_base64_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -44,6 +48,10 @@ UNIT += t/unit/agent/gitconfig_test
 t_unit_agent_gitconfig_test_SOURCES = t/unit/agent/gitconfig_test.c
 t_unit_agent_gitconfig_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/glob_test
+t_unit_agent_glob_test_SOURCES = t/unit/agent/glob_test.c
+t_unit_agent_glob_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/launch_test
 t_unit_agent_launch_test_SOURCES = t/unit/agent/launch_test.c
 t_unit_agent_launch_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -67,6 +75,10 @@ t_unit_agent_mime_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/move_test
 t_unit_agent_move_test_SOURCES = t/unit/agent/move_test.c
 t_unit_agent_move_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/omit_test
+t_unit_agent_omit_test_SOURCES = t/unit/agent/omit_test.c
+t_unit_agent_omit_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/pack_test
 t_unit_agent_pack_test_SOURCES = t/unit/agent/pack_test.c
@@ -103,6 +115,10 @@ t_unit_agent_scene_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/script_test
 t_unit_agent_script_test_SOURCES = t/unit/agent/script_test.c
 t_unit_agent_script_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/swap_test
+t_unit_agent_swap_test_SOURCES = t/unit/agent/swap_test.c
+t_unit_agent_swap_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/tree_test
 t_unit_agent_tree_test_SOURCES = t/unit/agent/tree_test.c

@@ -113,6 +113,7 @@ the_command_line_is_exactly_this(void **state)
 	    " --perms 0444 --file 7 /etc/hosts --perms 0444 --file 8 /etc/nsswitch.conf"
 	    " --proc /proc --dev /dev --size 1048576 --tmpfs /dev/shm"
 	    " --remount-ro /dev --dir /home/user --dir /workspace"
+	    " --dir /var/backups --symlink /tmp /var/tmp"
 	    " --size 4096 --tmpfs /tmp --bind /st/storage/x /sessions"
 	    " --ro-bind /opt/agent /sandlease-agent"
 	    " --ro-bind-try /opt/ws /sandlease-ws --remount-ro / --chdir /"
