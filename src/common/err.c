@@ -32,6 +32,7 @@ static const struct kind KINDS[] = {
 	[ERR_TOO_LARGE]       = { 413, false, 0, "Content Too Large" },
 	[ERR_LIMITED]         = { 429, true,  5, "Too Many Requests" },
 	[ERR_INTERNAL]        = { 500, false, 0, "Internal Server Error" },
+	[ERR_UNSUPPORTED]     = { 501, false, 0, "Not Implemented" },
 	[ERR_BAD_GATEWAY]     = { 502, false, 0, "Bad Gateway" },
 	[ERR_UNAVAILABLE]     = { 503, true,  1, "Service Unavailable" },
 	[ERR_NO_SPACE]        = { 507, true, 60, "Insufficient Storage" },

@@ -29,6 +29,7 @@ enum err_kind {
 	ERR_TOO_LARGE,    /* more bytes than the limit says */
 	ERR_LIMITED,      /* a quota */
 	ERR_INTERNAL,     /* our fault */
+	ERR_UNSUPPORTED,  /* this host, or this sandbox, has not got it */
 	ERR_BAD_GATEWAY,  /* what we asked answered nonsense */
 	ERR_UNAVAILABLE,  /* what we need is not there; it will be */
 	ERR_NO_SPACE,     /* no room for it on this host */
