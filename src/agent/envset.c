@@ -259,6 +259,17 @@ envset_envp(int64_t *seq)
 	return envset_envp_with(NULL, seq);
 }
 
+const char *
+envset_find(char *const *envp, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *envp != NULL; envp++)
+		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+			return *envp + len + 1;
+	return "";
+}
+
 int64_t
 envset_number(const char *name, int64_t max)
 {

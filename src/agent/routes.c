@@ -60,17 +60,6 @@ version(struct call *c, struct err *e)
 	return 0;
 }
 
-static const char *
-session_path(char *const *envp)
-{
-	static const char NAME[] = "PATH=";
-
-	for (; *envp != NULL; envp++)
-		if (str_starts(*envp, NAME))
-			return *envp + sizeof(NAME) - 1;
-	return "";
-}
-
 static int
 commands(struct call *c, struct err *e)
 {
@@ -82,7 +71,7 @@ commands(struct call *c, struct err *e)
 
 	(void)e;
 	envp = envset_envp(&seq);
-	path_list_read(session_path(envp), &list);
+	path_list_read(envset_find(envp, "PATH"), &list);
 	for (size_t i = 0; i < list.count; i++)
 		json_array_append_new(names, json_string(list.name[i]));
 	clock_iso(at);
