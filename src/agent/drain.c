@@ -16,7 +16,8 @@ enum {
 
 struct drain {
 	struct loop_item item;
-	int fd;
+	int fd;             /* -1: not read any more */
+	bool lent;          /* somebody has it and will want it back */
 	struct drain *next; /* among the dead */
 };
 
@@ -35,13 +36,23 @@ free_dead(void)
 }
 
 static void
-end(struct drain *d)
+bury(struct drain *d)
 {
-	loop_forget(d->fd);
-	close(take_fd(&d->fd));
 	d->next = dead;
 	dead = d;
 	living--;
+}
+
+static void
+end(struct drain *d)
+{
+	int fd = take_fd(&d->fd);
+
+	loop_forget(fd);
+	if (d->lent)
+		return;
+	close(fd);
+	bury(d);
 }
 
 static void
@@ -70,23 +81,64 @@ adopt(void *arg)
 	struct drain *d = arg;
 
 	loop_each_second(free_dead);
-	if (living < DRAINS_MAX && loop_watch(d->fd, EPOLLIN, &d->item) == 0) {
-		living++;
+	living++;
+	if (living <= DRAINS_MAX && loop_watch(d->fd, EPOLLIN, &d->item) == 0)
 		return;
+	if (!d->lent) {
+		close(d->fd);
+		bury(d);
 	}
-	close(d->fd);
-	free(d);
+	d->fd = -1;
+}
+
+static int
+begin(int fd, bool lent, struct drain **out)
+{
+	struct drain *d = xcalloc(1, sizeof(*d));
+	struct err e;
+
+	*d = (struct drain){ .item = { ready }, .fd = fd, .lent = lent };
+	if (loop_call(adopt, d, &e) < 0) {
+		free(d);
+		return -1;
+	}
+	*out = d;
+	return 0;
 }
 
 void
 drain_adopt(int fd)
 {
-	struct drain *d = xcalloc(1, sizeof(*d));
-	struct err e;
+	struct drain *d;
 
-	*d = (struct drain){ .item = { ready }, .fd = fd };
-	if (loop_call(adopt, d, &e) < 0) {
+	if (begin(fd, false, &d) < 0)
 		close(fd);
-		free(d);
-	}
+}
+
+struct drain *
+drain_lend(int fd)
+{
+	struct drain *d;
+
+	return begin(fd, true, &d) < 0 ? NULL : d;
+}
+
+static void
+give_back(void *arg)
+{
+	struct drain *d = arg;
+
+	if (d->fd >= 0)
+		loop_forget(take_fd(&d->fd));
+	bury(d);
+}
+
+void
+drain_return(struct drain *d)
+{
+	struct err ignored;
+
+	/* it has been called before, so the loop is there */
+	if (d != NULL)
+		(void)!loop_call(give_back, d, &ignored);
 }

@@ -295,13 +295,13 @@ envset_envp(int64_t *seq)
 }
 
 const char *
-envset_path(char *const *envp)
+envset_find(char *const *envp, const char *name)
 {
-	static const char NAME[] = "PATH=";
+	size_t len = strlen(name);
 
 	for (; *envp != NULL; envp++)
-		if (str_starts(*envp, NAME))
-			return *envp + sizeof(NAME) - 1;
+		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+			return *envp + len + 1;
 	return "";
 }
 

@@ -47,8 +47,8 @@ char **envset_envp(int64_t *seq);
 /* The same with the checked variables `more` (NULL: none), which win. */
 char **envset_envp_with(const json_t *more, int64_t *seq);
 
-/* What PATH is in such an environment, "" when it is not. */
-const char *envset_path(char *const *envp);
+/* What `name` is in such an environment, "" if it has none. */
+const char *envset_find(char *const *envp, const char *name);
 
 /* The session's value of a variable as a number; 0 if it is none in 1..max. */
 int64_t envset_number(const char *name, int64_t max);

@@ -6,7 +6,9 @@ AGENT_SOURCES = \
 	src/agent/activity.c src/agent/activity.h \
 	src/agent/api_archive.c \
 	src/agent/api_backup.c \
+	src/agent/api_code.c \
 	src/agent/api_content.c \
+	src/agent/api_context.c \
 	src/agent/answers.c src/agent/answers.h \
 	src/agent/api_execute.c \
 	src/agent/api_files.c \
@@ -27,6 +29,7 @@ AGENT_SOURCES = \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
+	src/agent/context.c src/agent/context.h \
 	src/agent/copy.c src/agent/copy.h \
 	src/agent/drain.c src/agent/drain.h \
 	src/agent/draft.c src/agent/draft.h \
@@ -45,6 +48,10 @@ AGENT_SOURCES = \
 	src/agent/init.c src/agent/init.h \
 	src/agent/init_ops.c \
 	src/agent/interrupt.c src/agent/interrupt.h \
+	src/agent/kernel.c src/agent/kernel.h \
+	src/agent/kernel_start.c \
+	src/agent/kernel_talk.c src/agent/kernel_talk.h \
+	src/agent/kernel_text.c src/agent/kernel_text.h \
 	src/agent/launch.c src/agent/launch.h \
 	src/agent/lines.c src/agent/lines.h \
 	src/agent/listing.c src/agent/listing.h \
@@ -121,6 +128,11 @@ src/agent/sysfilter_table.h: sysfilter_gen$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./sysfilter_gen > $@-t && mv $@-t $@
 ## for `make sandlease-agent` alone, which BUILT_SOURCES does not serve
 src/agent/sysfilter.$(OBJEXT): src/agent/sysfilter_table.h
+
+## What kernels run is taken in by the assembler, which automake does not see.
+KERNEL_TEXTS = src/agent/kernel_python.py src/agent/kernel_node.js
+EXTRA_DIST += $(KERNEL_TEXTS)
+src/agent/kernel_text.$(OBJEXT): $(KERNEL_TEXTS)
 
 libexec_PROGRAMS += sandlease-agent
 sandlease_agent_SOURCES = src/agent/main.c src/agent/sanitizers.c

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "agent/activity.h"
@@ -106,8 +107,8 @@ pump_run(struct pump *p)
 
 	for (;;) {
 		struct pollfd f[AT__MAX] = {
-			[AT_OUT] = { p->out[0], POLLIN, 0 },
-			[AT_ERR] = { p->out[1], POLLIN, 0 },
+			[AT_OUT] = { p->hold ? -1 : p->out[0], POLLIN, 0 },
+			[AT_ERR] = { p->hold ? -1 : p->out[1], POLLIN, 0 },
 			[AT_STATUS] = { p->status_fd, POLLIN, 0 },
 			[AT_PROC] = { p->pidfd, POLLIN, 0 },
 			[AT_SCRIPT] = { p->script_len > 0 ? p->script_fd : -1,
@@ -130,6 +131,28 @@ pump_run(struct pump *p)
 			return PUMP_WOKEN;
 		if (p->deadline_ms > 0 && clock_left_ms(p->deadline_ms) == 0)
 			return PUMP_TIMEOUT;
+	}
+}
+
+void
+pump_catch_up(struct pump *p)
+{
+	auto_free char *buf = xmalloc(CHUNK);
+
+	for (int i = 0; i < 2; i++) {
+		int left = 0;
+
+		if (p->out[i] >= 0)
+			(void)ioctl(p->out[i], FIONREAD, &left);
+		while (left > 0 && p->out[i] >= 0) {
+			size_t max = left < CHUNK ? (size_t)left : CHUNK;
+			ssize_t n = read(p->out[i], buf, max);
+
+			if (n <= 0)
+				break;
+			pass_on(p, i, buf, (size_t)n);
+			left -= (int)n;
+		}
 	}
 }
 

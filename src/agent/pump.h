@@ -36,6 +36,7 @@ struct pump {
 	int wake_fd;    /* borrowed; -1: none */
 	const char *script;
 	size_t script_len;
+	bool hold;           /* output waits: the caller is within something */
 	int64_t deadline_ms; /* of clock_ms(); 0: none */
 	const int *quiet_ms; /* the caller's, who may change it; NULL: never */
 	pump_output_fn *output;
@@ -45,6 +46,9 @@ struct pump {
 };
 
 enum pump_end pump_run(struct pump *p);
+
+/* Takes what the pipes hold at this moment, and no more. */
+void pump_catch_up(struct pump *p);
 
 /*
  * Takes what is in the pipes, however slow its reader is; 10 ms of quiet end

@@ -71,7 +71,7 @@ commands(struct call *c, struct err *e)
 
 	(void)e;
 	envp = envset_envp(&seq);
-	path_list_read(envset_path(envp), &list);
+	path_list_read(envset_find(envp, "PATH"), &list);
 	for (size_t i = 0; i < list.count; i++)
 		json_array_append_new(names, json_string(list.name[i]));
 	clock_iso(at);
@@ -128,6 +128,11 @@ static const struct route ROUTES[] = {
 	{ "POST",   "/api/backup/create",       0,      api_backup_create    },
 	{ "POST",   "/api/backup/restore",      0,      api_backup_restore   },
 	{ "POST",   "/api/backup/upload-parts", 0,      api_backup_upload_parts },
+	{ "GET",    "/api/interpreter/health",  0,      api_context_health   },
+	{ "POST",   "/api/contexts",            0,      api_context_create   },
+	{ "GET",    "/api/contexts",            0,      api_context_list     },
+	{ "DELETE", "/api/contexts/:id",        0,      api_context_delete   },
+	{ "POST",   "/api/execute/code",        STREAM, api_execute_code     },
 	{ "GET",    "/files/*",                 STREAM, api_raw_get          },
 	{ "PUT",    "/files/*",                 STREAM, api_raw_put          },
 	{ "DELETE", "/files/*",                 0,      api_raw_delete       },

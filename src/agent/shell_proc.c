@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/envset.h"
@@ -101,33 +100,13 @@ shell_proc_cwd(pid_t pid, char *out)
 	str_copy(out, SHELL_PATH_MAX, "/workspace");
 }
 
-/* The script as a file without a name: it may be longer than an argument. */
-static int
-script_file(const struct buf *script, struct err *e)
-{
-	auto_fd int fd = memfd_create("script", MFD_CLOEXEC);
-
-	if (fd < 0)
-		return err_errno(e, "memfd_create");
-	for (size_t done = 0; done < script->len;) {
-		ssize_t n = write(fd, script->data + done, script->len - done);
-
-		if (n <= 0)
-			return err_errno(e, "script");
-		done += (size_t)n;
-	}
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return err_errno(e, "script");
-	return take_fd(&fd);
-}
-
 int
 shell_proc_alone(const struct buf *script, const struct shell_proc_place *at,
     struct child *c, struct err *e)
 {
 	int64_t seq;
 	auto_free char **envp = envset_envp(&seq);
-	auto_fd int in = script_file(script, e);
+	auto_fd int in = spawn_text(script->data, script->len, e);
 
 	if (in < 0)
 		return -1;
@@ -150,7 +129,7 @@ shell_proc_terminal(const struct buf *script, const char *cwd, bool cwd_must,
 		"/proc/self/fd/3", NULL };
 	int64_t seq;
 	auto_free char **envp = envset_envp(&seq);
-	auto_fd int file = script_file(script, e);
+	auto_fd int file = spawn_text(script->data, script->len, e);
 
 	if (file < 0)
 		return -1;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -137,6 +138,25 @@ spawn_start(const struct spawn *s, struct child *c, struct err *e)
 		return -1;
 	}
 	return 0;
+}
+
+int
+spawn_text(const char *text, size_t len, struct err *e)
+{
+	auto_fd int fd = memfd_create("script", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return err_errno(e, "memfd_create");
+	for (size_t done = 0; done < len;) {
+		ssize_t n = write(fd, text + done, len - done);
+
+		if (n <= 0)
+			return err_errno(e, "script");
+		done += (size_t)n;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_errno(e, "script");
+	return take_fd(&fd);
 }
 
 int

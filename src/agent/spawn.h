@@ -9,6 +9,7 @@
 #ifndef SANDLEASE_AGENT_SPAWN_H
 #define SANDLEASE_AGENT_SPAWN_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "common/err.h"
@@ -35,6 +36,12 @@ struct child {
  */
 int spawn_start(const struct spawn *s, struct child *c, struct err *e)
     MUST_CHECK;
+
+/*
+ * Text for a program to read, as a file without a name: it may be longer than
+ * an argument.  Its descriptor, the caller's; -1.
+ */
+int spawn_text(const char *text, size_t len, struct err *e) MUST_CHECK;
 
 /* Waits for its end; returns its status as a shell would (128 + signal). */
 int spawn_wait(struct child *c);

@@ -86,15 +86,32 @@ put_escaped(struct buf *to, char ch)
 	buf_fmt(to, "\\u%04x", (unsigned)(unsigned char)ch);
 }
 
-void
-utf8_json(struct buf *to, const char *s, size_t len)
+/* A sequence of n bytes, as JSON writes what lies beyond 16 bits: a pair. */
+static void
+put_code(struct buf *to, const char *s, int n)
+{
+	unsigned code = (unsigned char)*s & (0x7fU >> n);
+
+	for (int i = 1; i < n; i++)
+		code = code << 6 | ((unsigned char)s[i] & 0x3fU);
+	if (code < 0x10000) {
+		buf_fmt(to, "\\u%04x", code);
+		return;
+	}
+	code -= 0x10000;
+	buf_fmt(to, "\\u%04x\\u%04x", 0xd800 + (code >> 10),
+	    0xdc00 + (code & 0x3ff));
+}
+
+static void
+put_json(struct buf *to, const char *s, size_t len, bool ascii)
 {
 	size_t plain = 0; /* bytes before s that go over as they are */
 
 	while (len > 0) {
 		int n = utf8_sequence(s, len);
 		size_t step = n > 0 ? (size_t)n : 1;
-		bool as_is = n > 1 ||
+		bool as_is = (n > 1 && !ascii) ||
 		    (n == 1 && (unsigned char)*s >= 0x20 && *s != '"' &&
 			*s != '\\' && *s != 0x7f);
 
@@ -105,11 +122,25 @@ utf8_json(struct buf *to, const char *s, size_t len)
 			plain = 0;
 			if (n == 1)
 				put_escaped(to, *s);
+			else if (n > 1)
+				put_code(to, s, n);
 			else
-				buf_str(to, "\xef\xbf\xbd");
+				buf_str(to, ascii ? "\\ufffd" : "\xef\xbf\xbd");
 		}
 		s += step;
 		len -= step;
 	}
 	buf_add(to, s - plain, plain);
+}
+
+void
+utf8_json(struct buf *to, const char *s, size_t len)
+{
+	put_json(to, s, len, false);
+}
+
+void
+utf8_json_ascii(struct buf *to, const char *s, size_t len)
+{
+	put_json(to, s, len, true);
 }

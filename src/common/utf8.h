@@ -31,4 +31,10 @@ size_t utf8_whole(const char *s, size_t len);
  */
 void utf8_json(struct buf *to, const char *s, size_t len);
 
+/*
+ * The same in ASCII: for clients that decode what they get piece by piece, and
+ * so lose a character that is cut in two.
+ */
+void utf8_json_ascii(struct buf *to, const char *s, size_t len);
+
 #endif

@@ -61,7 +61,7 @@ static const struct option FIRST[] = {
 
 /* What of /etc is shown, where the root has it; each mount costs time. */
 static const char *const ETC[] = {
-	"/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+	"/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/etc/matplotlibrc", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
 };
 
 static const struct option AFTER_ROOT[] = {

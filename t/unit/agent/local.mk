@@ -56,6 +56,10 @@ UNIT += t/unit/agent/launch_test
 t_unit_agent_launch_test_SOURCES = t/unit/agent/launch_test.c
 t_unit_agent_launch_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/kernel_talk_test
+t_unit_agent_kernel_talk_test_SOURCES = t/unit/agent/kernel_talk_test.c
+t_unit_agent_kernel_talk_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/lines_test
 t_unit_agent_lines_test_SOURCES = t/unit/agent/lines_test.c
 t_unit_agent_lines_test_LDADD = $(AGENT_UNIT_LIBS)

@@ -101,6 +101,31 @@ json_text_is_escaped_and_repaired(void **state)
 	}
 }
 
+static void
+json_text_may_be_ascii_alone(void **state)
+{
+	static const struct {
+		const char *bytes, *json;
+	} CASES[] = {
+		{ "plain\n", "plain\\n" },
+		{ "\xc3\xbc", "\\u00fc" },
+		{ "\xe2\x82\xac!", "\\u20ac!" },
+		{ "\xf0\x9f\x98\x80", "\\ud83d\\ude00" },
+		{ "\xf4\x8f\xbf\xbf", "\\udbff\\udfff" },
+		{ "a\xff"
+		  "b\xc3",
+		    "a\\ufffdb\\ufffd" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_buf struct buf b = { 0 };
+
+		utf8_json_ascii(&b, CASES[i].bytes, strlen(CASES[i].bytes));
+		assert_string_equal(b.data, CASES[i].json);
+	}
+}
+
 int
 main(void)
 {
@@ -108,6 +133,7 @@ main(void)
 		cmocka_unit_test(sequences_are_valid_invalid_or_cut_off),
 		cmocka_unit_test(a_cut_off_end_is_not_whole),
 		cmocka_unit_test(json_text_is_escaped_and_repaired),
+		cmocka_unit_test(json_text_may_be_ascii_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,142 @@
+/* api_context.c: api/contexts and GET api/interpreter/health. */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/context.h"
+#include "agent/envset.h"
+#include "agent/routes.h"
+#include "agent/scene.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum { BODY_MAX = 1024 * 1024 };
+
+struct create {
+	char language[32];
+	char cwd[SHELL_PATH_MAX];
+	const json_t *env;
+};
+
+static const struct jfield CREATE[] = {
+	JFIELD("language", struct create, language, J_STR, 0, 1, 31,
+	    "python, javascript or typescript"),
+	JFIELD("cwd", struct create, cwd, J_STR, 0, 1, SHELL_PATH_MAX - 1,
+	    "where its code begins"),
+	JFIELD("env_vars", struct create, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
+	    "variables beside the session's"),
+};
+
+int
+api_context_health(struct call *c, struct err *e)
+{
+	auto_json json_t *body = NULL;
+	json_t *languages = json_object();
+	char at[CLOCK_ISO_MAX];
+	bool any = false;
+
+	(void)e;
+	for (int l = 0; l < KERNEL__MAX; l++) {
+		bool there = kernel_available((enum kernel_language)l, NULL);
+
+		any = any || there;
+		json_object_set_new(languages,
+		    kernel_name((enum kernel_language)l), json_boolean(there));
+	}
+	clock_iso(at);
+	body = json_pack("{s:b, s:s, s:o, s:s}", "success", 1, "status",
+	    any ? "healthy" : "unhealthy", "languages", languages, "timestamp",
+	    at);
+	call_reply(c, 200, body);
+	return 0;
+}
+
+/* An absolute one of one that may be relative. */
+static int
+settle_cwd(char cwd[SHELL_PATH_MAX], struct err *e)
+{
+	static const char HOME[] = "/workspace";
+	size_t len = strlen(cwd), home = sizeof(HOME) - 1;
+
+	if (cwd[0] == '/')
+		return 0;
+	if (len + home + 2 > SHELL_PATH_MAX)
+		return err_field(e, "cwd", "is too long");
+	memmove(cwd + home + 1, cwd, len + 1);
+	memcpy(cwd, HOME, home);
+	cwd[home] = '/';
+	return 0;
+}
+
+static int
+decode(struct call *c, json_t **body, struct create *o, struct kernel_place *at,
+    struct err *e)
+{
+	if (scene_body(c, BODY_MAX, body, e) < 0 ||
+	    jfield_decode(*body, CREATE, ARRAY_LEN(CREATE), J_LENIENT, o, e) <
+		0 ||
+	    envset_check(o->env, "env_vars", e) < 0 ||
+	    settle_cwd(o->cwd, e) < 0)
+		return -1;
+	*at = (struct kernel_place){ .language = kernel_language(o->language),
+		.cwd = o->cwd,
+		.env = o->env };
+	if (at->language == KERNEL__MAX)
+		return err_field(e, "language",
+		    "must be python, javascript or typescript");
+	return 0;
+}
+
+int
+api_context_create(struct call *c, struct err *e)
+{
+	auto_json json_t *body = NULL, *answer = NULL;
+	struct create o = { .language = "python", .cwd = "/workspace" };
+	struct kernel_place at;
+	struct context *x;
+	char now[CLOCK_ISO_MAX];
+
+	if (decode(c, &body, &o, &at, e) < 0)
+		return -1;
+	if (context_create(&at, &x, e) < 0)
+		return str_equal(e->code, "bad_cwd")
+		    ? err_field(e, "cwd", "cannot be entered")
+		    : -1;
+	clock_iso(now);
+	answer = json_pack("{s:b, s:s, s:s, s:s, s:s}", "success", 1,
+	    "contextId", context_id(x), "language", context_language(x), "cwd",
+	    context_cwd(x), "timestamp", now);
+	context_release(x);
+	call_reply(c, 200, answer);
+	return 0;
+}
+
+int
+api_context_list(struct call *c, struct err *e)
+{
+	auto_json json_t *body = NULL;
+	char at[CLOCK_ISO_MAX];
+
+	(void)e;
+	clock_iso(at);
+	body = json_pack("{s:b, s:o, s:s}", "success", 1, "contexts",
+	    context_list(), "timestamp", at);
+	call_reply(c, 200, body);
+	return 0;
+}
+
+int
+api_context_delete(struct call *c, struct err *e)
+{
+	auto_json json_t *body = NULL;
+	const char *id = call_var(c, "id");
+	char at[CLOCK_ISO_MAX];
+
+	scene_context(c, json_pack("{s:o}", "contextId", json_lossy(id)));
+	if (context_delete(id, e) < 0)
+		return -1;
+	clock_iso(at);
+	body = json_pack("{s:b, s:s, s:s}", "success", 1, "contextId", id,
+	    "timestamp", at);
+	call_reply(c, 200, body);
+	return 0;
+}

@@ -1,0 +1,354 @@
+/* context.c: the code contexts of a session. */
+#include "agent/context.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "agent/interrupt.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+struct context {
+	char id[CONTEXT_ID_MAX];
+	char created_at[CLOCK_ISO_MAX];
+	enum kernel_language language;
+	char *cwd;
+	json_t *env;
+	bool is_default; /* for callers that name none */
+
+	/* by the table's lock */
+	int refs;             /* the table's, callers' */
+	bool held;            /* by one caller, to whom the rest belongs */
+	bool deleted;         /* out of the table */
+	pthread_cond_t freed; /* no longer held */
+
+	struct kernel kernel;
+	int64_t cells;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct context *contexts[CONTEXTS_MAX];
+
+/* ---- the table; all with its lock held */
+
+static struct context **
+slot_of(const struct context *x)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (contexts[i] == x)
+			return &contexts[i];
+	return NULL;
+}
+
+static struct context *
+with_id(const char *id)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (contexts[i] != NULL && str_equal(contexts[i]->id, id))
+			return contexts[i];
+	return NULL;
+}
+
+static struct context *
+default_of(enum kernel_language l)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (contexts[i] != NULL && contexts[i]->is_default &&
+		    contexts[i]->language == l)
+			return contexts[i];
+	return NULL;
+}
+
+static void
+unref(struct context *x)
+{
+	if (--x->refs > 0)
+		return;
+	pthread_cond_destroy(&x->freed);
+	json_decref(x->env);
+	free(x->cwd);
+	free(x);
+}
+
+static void
+remove_from_table(struct context *x)
+{
+	struct context **slot = slot_of(x);
+
+	if (slot == NULL)
+		return;
+	*slot = NULL;
+	x->deleted = true;
+	unref(x);
+}
+
+/* A UUID, version 4. */
+static void
+make_id(char out[CONTEXT_ID_MAX])
+{
+	unsigned char b[16];
+	size_t at = 0;
+
+	(void)!getrandom(b, sizeof(b), 0);
+	b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+	b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+	for (size_t i = 0; i < sizeof(b); i++) {
+		bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+
+		at += (size_t)snprintf(out + at, CONTEXT_ID_MAX - at, "%s%02x",
+		    dash ? "-" : "", b[i]);
+	}
+}
+
+/* A new one, held by the caller, who has a reference too. */
+static struct context *
+make(const struct kernel_place *at, struct err *e)
+{
+	struct context **slot = slot_of(NULL), *x;
+
+	if (slot == NULL) {
+		err_set(e, ERR_LIMITED, "too_many_contexts",
+		    "there may be %d code contexts; delete some", CONTEXTS_MAX);
+		return NULL;
+	}
+	x = *slot = xcalloc(1, sizeof(*x));
+	make_id(x->id);
+	clock_iso(x->created_at);
+	x->language = at->language;
+	x->cwd = xstrdup(at->cwd);
+	x->env = json_deep_copy(at->env);
+	x->kernel.child.pid = -1;
+	x->refs = 2;
+	x->held = true;
+	pthread_cond_init(&x->freed, NULL);
+	return x;
+}
+
+/* ---- callers */
+
+const char *
+context_id(const struct context *x)
+{
+	return x->id;
+}
+
+const char *
+context_cwd(const struct context *x)
+{
+	return x->cwd;
+}
+
+const char *
+context_language(const struct context *x)
+{
+	return kernel_name(x->language);
+}
+
+const char *
+context_created_at(const struct context *x)
+{
+	return x->created_at;
+}
+
+bool
+context_enter(struct context *x, int64_t until_ms)
+{
+	struct timespec at = { .tv_sec = until_ms / 1000,
+		.tv_nsec = until_ms % 1000 * 1000000 };
+	bool mine;
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	while (x->held && rc == 0)
+		rc = pthread_cond_clockwait(&x->freed, &lock, CLOCK_MONOTONIC,
+		    &at);
+	mine = !x->held;
+	x->held = true;
+	pthread_mutex_unlock(&lock);
+	return mine;
+}
+
+void
+context_leave(struct context *x)
+{
+	pthread_mutex_lock(&lock);
+	x->held = false;
+	pthread_cond_signal(&x->freed);
+	pthread_mutex_unlock(&lock);
+}
+
+void
+context_release(struct context *x)
+{
+	pthread_mutex_lock(&lock);
+	unref(x);
+	pthread_mutex_unlock(&lock);
+}
+
+static int
+start(struct context *x, struct err *e)
+{
+	return kernel_start(&x->kernel,
+	    &(struct kernel_place){ .language = x->language,
+		.cwd = x->cwd,
+		.env = x->env },
+	    e);
+}
+
+/* Its kernel; one that cannot be had leaves no context behind. */
+static int
+bring_up(struct context *x, struct err *e)
+{
+	int rc = start(x, e);
+
+	if (rc < 0) {
+		pthread_mutex_lock(&lock);
+		remove_from_table(x);
+		pthread_mutex_unlock(&lock);
+	}
+	context_leave(x);
+	if (rc < 0)
+		context_release(x);
+	return rc;
+}
+
+int
+context_create(const struct kernel_place *at, struct context **out,
+    struct err *e)
+{
+	struct context *x;
+
+	pthread_mutex_lock(&lock);
+	x = make(at, e);
+	pthread_mutex_unlock(&lock);
+	if (x == NULL || bring_up(x, e) < 0)
+		return -1;
+	*out = x;
+	return 0;
+}
+
+int
+context_find(const char *id, struct context **out, struct err *e)
+{
+	pthread_mutex_lock(&lock);
+	*out = with_id(id);
+	if (*out != NULL)
+		(*out)->refs++;
+	pthread_mutex_unlock(&lock);
+	if (*out == NULL)
+		return err_set(e, ERR_NOT_FOUND, "context_not_found",
+		    "Context '%.64s' not found", id);
+	return 0;
+}
+
+int
+context_default(enum kernel_language l, struct context **out, struct err *e)
+{
+	struct kernel_place at = { .language = l, .cwd = "/workspace" };
+	struct context *x;
+	bool made = false;
+
+	pthread_mutex_lock(&lock);
+	x = default_of(l);
+	if (x != NULL) {
+		x->refs++;
+	} else {
+		x = make(&at, e);
+		made = x != NULL;
+		if (made)
+			x->is_default = true;
+	}
+	pthread_mutex_unlock(&lock);
+	if (x == NULL || (made && bring_up(x, e) < 0))
+		return -1;
+	*out = x;
+	return 0;
+}
+
+json_t *
+context_list(void)
+{
+	json_t *all = json_array();
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+		const struct context *x = contexts[i];
+
+		if (x != NULL)
+			json_array_append_new(all,
+			    json_pack("{s:s, s:s, s:s, s:s, s:b}", "id", x->id,
+				"language", kernel_name(x->language), "cwd",
+				x->cwd, "createdAt", x->created_at, "running",
+				x->held));
+	}
+	pthread_mutex_unlock(&lock);
+	return all;
+}
+
+int
+context_delete(const char *id, struct err *e)
+{
+	struct context *x;
+
+	if (context_find(id, &x, e) < 0)
+		return -1;
+	pthread_mutex_lock(&lock);
+	remove_from_table(x);
+	pthread_mutex_unlock(&lock);
+	interrupt_shell(x->id);
+	(void)context_enter(x, INT64_MAX);
+	kernel_end(&x->kernel);
+	context_leave(x);
+	context_release(x);
+	return 0;
+}
+
+/* ---- running */
+
+/* True when it died while nobody looked, which is told before it is mended. */
+static bool
+found_dead(struct context *x, struct kernel_outcome *out)
+{
+	if (x->kernel.child.pid <= 0 || kernel_lives(&x->kernel))
+		return false;
+	*out = (struct kernel_outcome){ .how = KERNEL_DIED,
+		.lost = true,
+		.exit_code = kernel_bury(&x->kernel) };
+	return true;
+}
+
+static bool
+is_deleted(const struct context *x)
+{
+	bool deleted;
+
+	pthread_mutex_lock(&lock);
+	deleted = x->deleted;
+	pthread_mutex_unlock(&lock);
+	return deleted;
+}
+
+int
+context_run(struct context *x, const struct kernel_cell *cell,
+    struct kernel_outcome *out, int64_t *count, struct err *e)
+{
+	*out = (struct kernel_outcome){ 0 };
+	*count = ++x->cells;
+	if (is_deleted(x)) {
+		out->how = KERNEL_DESTROYED;
+		return 0;
+	}
+	if (interrupt_told(cell->job) != INTERRUPT_NOT) {
+		out->how = KERNEL_INTERRUPTED;
+		return 0;
+	}
+	if (found_dead(x, out))
+		return 0;
+	if (x->kernel.child.pid <= 0 && start(x, e) < 0)
+		return -1;
+	kernel_run(&x->kernel, cell, out);
+	return 0;
+}

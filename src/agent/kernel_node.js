@@ -1,0 +1,305 @@
+/*
+ * kernel_node.js: one JavaScript or TypeScript context of a session.
+ *
+ * kernel.c starts it with this text on descriptor 0 and a socket on 3; kernel.h
+ * says what is spoken there.  Cells are evaluated as a debugger's console does
+ * it (Runtime.evaluate, replMode): `await` anywhere, names may be declared
+ * again, the last expression is the value.
+ */
+(function (require, importModule) {
+	"use strict";
+
+	const { createRequire } = require("module");
+	const inspector = require("inspector");
+	const net = require("net");
+	const util = require("util");
+	const vm = require("vm");
+
+	const RESULT_MAX = 32 * 1024 * 1024;
+	const TRACEBACK_MAX = 200; /* lines */
+	const TYPESCRIPT_PLACES = ["/usr/share/nodejs/typescript",
+		"/usr/lib/node_modules/typescript", "/usr/local/lib/node_modules/typescript"];
+	const MIMES = {
+		"text/plain": "text", "text/html": "html", "text/markdown": "markdown",
+		"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpeg",
+		"text/latex": "latex", "application/json": "json",
+		"application/javascript": "javascript",
+	};
+	const IMPORT = "__import";
+	const DISPLAY = Symbol.for("Jupyter.display");
+
+	const channel = new net.Socket({ fd: 3 });
+	const session = new inspector.Session();
+	let running = null; /* { seq, reject } */
+
+	/* ---- the channel */
+
+	/* Text without a byte that a client might cut in two. */
+	const ascii = (text) => text.replace(/[\u007f-\uffff]/g,
+		(c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+
+	function send(kind, body) {
+		channel.write(`${kind} ${running ? running.seq : 0} ${ascii(JSON.stringify(body))}\n`);
+	}
+
+	function receive(request, end) {
+		let pieces = [];
+		channel.on("data", (data) => {
+			for (let end; (end = data.indexOf(10)) >= 0; data = data.subarray(end + 1)) {
+				pieces.push(data.subarray(0, end));
+				request(JSON.parse(Buffer.concat(pieces).toString()));
+				pieces = [];
+			}
+			pieces.push(data);
+		});
+		channel.on("end", () => end(0));
+	}
+
+	/* ---- results */
+
+	function plainJson(value) {
+		const proto = Object.getPrototypeOf(value);
+		if (proto !== null && ![Object.prototype, Array.prototype].includes(proto))
+			return undefined;
+		try {
+			const text = JSON.stringify(value);
+			return text === undefined ? undefined : JSON.parse(text);
+		} catch {
+			return undefined;
+		}
+	}
+
+	function describe(value) {
+		const shown = {};
+		if (value !== null && typeof value === "object") {
+			const bundle = typeof value[DISPLAY] === "function" ? value[DISPLAY]() : {};
+			for (const [mime, data] of Object.entries(bundle))
+				if (MIMES[mime])
+					shown[MIMES[mime]] = data;
+			shown.json ??= plainJson(value);
+		}
+		shown.text ??= util.inspect(value, { maxStringLength: Infinity });
+		return shown;
+	}
+
+	function show(value) {
+		if (running === null)
+			return; /* something that is late */
+		const shown = describe(value);
+		const size = Object.values(shown).reduce(
+			(sum, part) => sum + (typeof part === "string" ? part.length : 0), 0);
+		if (size > RESULT_MAX)
+			throw new RangeError(`a result of ${size} bytes: at most ${RESULT_MAX} can be shown`);
+		send("result", { type: "result", ...shown, metadata: {} });
+	}
+
+	/* ---- the tenant's code */
+
+	/*
+	 * `import` is of modules only; what stands for it here is a function that
+	 * was made where it works.  Code without the word is not even parsed.
+	 */
+	const REWRITES = {
+		ImportExpression: (node) => [[node.start, node.start + "import".length, IMPORT]],
+		ImportDeclaration(node) {
+			const from = `await ${IMPORT}(${node.source.raw})`;
+			const whole = node.specifiers.find((s) => s.type === "ImportNamespaceSpecifier");
+			const names = node.specifiers.filter((s) => s !== whole).map((s) =>
+				s.type === "ImportDefaultSpecifier" ? `default: ${s.local.name}`
+					: `${s.imported.raw ?? s.imported.name}: ${s.local.name}`);
+			const parts = [...whole ? [`const ${whole.local.name} = ${from};`] : [],
+				...names.length > 0 ? [`const { ${names.join(", ")} } = ${from};`] : []];
+			return [[node.start, node.end, parts.join(" ") || `${from};`]];
+		},
+		ExportNamedDeclaration: (node) => [[node.start,
+			node.declaration ? node.declaration.start : node.end, ""]],
+	};
+
+	function* nodes(node) {
+		if (typeof node.type === "string")
+			yield node;
+		for (const child of Object.values(node))
+			if (child !== null && typeof child === "object")
+				yield* nodes(child);
+	}
+
+	function rewriteImports(code) {
+		if (!/\b(im|ex)port\b/.test(code))
+			return code;
+		let tree;
+		try {
+			tree = require("internal/deps/acorn/acorn/dist/acorn").parse(code,
+				{ ecmaVersion: "latest", sourceType: "module" });
+		} catch {
+			return code; /* V8 says better what is wrong with it */
+		}
+		const edits = [...nodes(tree)].flatMap((node) => REWRITES[node.type]?.(node) ?? []);
+		for (const [start, end, text] of edits.sort((a, b) => b[0] - a[0]))
+			code = code.slice(0, start) + text + code.slice(end);
+		return code;
+	}
+
+	function findTypescript() {
+		for (const place of ["typescript", ...TYPESCRIPT_PLACES])
+			try {
+				return createRequire(`${process.cwd()}/`)(place);
+			} catch (error) {
+				if (error.code !== "MODULE_NOT_FOUND")
+					throw error;
+			}
+		return null;
+	}
+
+	function typescript(compiler) {
+		const compilerOptions = { target: "ES2022", module: "ESNext",
+			/* a later cell may use what this one only imports */
+			preserveValueImports: true, isolatedModules: true, experimentalDecorators: true };
+		return (code) => {
+			const { outputText, diagnostics } = compiler.transpileModule(code,
+				{ reportDiagnostics: true, compilerOptions });
+			const wrong = diagnostics.find((one) => one.start !== undefined);
+			if (wrong) {
+				const line = code.slice(0, wrong.start).split("\n").length;
+				const words = compiler.flattenDiagnosticMessageText(wrong.messageText, "\n");
+				throw new SyntaxError(`${words} (line ${line})`);
+			}
+			return outputText;
+		};
+	}
+
+	class Exit extends Error {
+		constructor(code) {
+			super(`process.exit(${code ?? 0})`);
+			this.name = "Exit";
+			this.code = code ?? 0;
+		}
+	}
+
+	/* ---- evaluating */
+
+	const HOOK = 'globalThis[Symbol.for("sandlease.kernel")]';
+	const hook = {};
+	/* An interruption ends what runs in here, and nothing else. */
+	const enter = new vm.Script(`${HOOK}.go()`);
+
+	/* Of what the debugger shows, the thing itself. */
+	function take(remote) {
+		if (remote.unserializableValue !== undefined) /* NaN, -0, 12n */
+			return vm.runInThisContext(remote.unserializableValue);
+		if (remote.objectId === undefined)
+			return remote.value;
+		session.post("Runtime.callFunctionOn", { objectId: remote.objectId,
+			functionDeclaration: `function () { "use strict"; ${HOOK}.taken = this; }` });
+		const { taken } = hook;
+		delete hook.taken;
+		return taken;
+	}
+
+	function evaluate(code, name) {
+		return new Promise((resolve, reject) => {
+			running.reject = reject;
+			hook.go = () => session.post("Runtime.evaluate", {
+				expression: `${code}\n//# sourceURL=${name}`, objectGroup: "cell",
+				replMode: true, awaitPromise: true,
+			}, (error, answer) => (error ? reject(new Error(error.message)) : resolve(answer)));
+			enter.runInThisContext({ breakOnSigint: true });
+		});
+	}
+
+	class Interrupted extends Error {}
+	const isInterruption = (error) => error instanceof Interrupted
+		|| error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED";
+
+	async function run(code, name) {
+		const { result, exceptionDetails: wrong } =
+			await evaluate(rewriteImports(transpile(code)), name);
+		if (wrong)
+			throw wrong.exception ? take(wrong.exception) : new Error(wrong.text);
+		const value = take(result);
+		if (value !== undefined)
+			show(value);
+	}
+
+	function explain(error) {
+		if (isInterruption(error))
+			return { type: "error", ename: "KeyboardInterrupt", evalue: "",
+				traceback: ["KeyboardInterrupt"] };
+		const isError = error instanceof Error;
+		const lines = String(isError ? error.stack : util.inspect(error)).split("\n");
+		const ours = lines.findIndex((line) =>
+			/^ +at .*(node:(inspector|vm)|kernel_node\.js)/.test(line));
+		return { type: "error",
+			ename: isError ? String(error.name) : "Thrown",
+			evalue: (isError ? String(error.message) : util.inspect(error)).slice(0, 65536),
+			traceback: lines.slice(0, ours < 0 ? TRACEBACK_MAX : Math.min(ours, TRACEBACK_MAX))
+				.map((line) => line.slice(0, 4096)) };
+	}
+
+	function putVariables(values) {
+		const before = {};
+		for (const [name, value] of Object.entries(values)) {
+			before[name] = process.env[name] ?? null;
+			if (value === null)
+				delete process.env[name];
+			else
+				process.env[name] = value;
+		}
+		return before;
+	}
+
+	async function answer({ seq, code, env }) {
+		let last = ["done", {}];
+		const before = putVariables(env ?? {});
+		running = { seq };
+		try {
+			await run(code, `cell-${seq}.js`);
+		} catch (error) {
+			if (!(error instanceof Exit && error.code === 0))
+				last = ["error", explain(error)];
+		}
+		session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
+		putVariables(before);
+		send(...last);
+		running = null;
+	}
+
+	/* ---- */
+
+	function offer(name, value) {
+		Object.defineProperty(globalThis, name,
+			{ value, writable: true, configurable: true });
+	}
+
+	/* What fails when nobody waits for it is told, and is not our end. */
+	function onStray(error) {
+		if (!(error instanceof Exit))
+			process.stderr.write(`Uncaught ${util.inspect(error)}\n`);
+	}
+
+	let transpile = (code) => code;
+
+	function main() {
+		const leave = process.exit.bind(process);
+		if (process.argv[1] === "typescript") {
+			const compiler = findTypescript();
+			if (compiler === null) {
+				send("missing", {});
+				return;
+			}
+			transpile = typescript(compiler);
+		}
+		session.connect();
+		offer("display", (...values) => values.forEach(show));
+		offer(IMPORT, importModule);
+		offer(Symbol.for("sandlease.kernel"), hook);
+		process.exit = (code) => { throw new Exit(code); };
+		process.argv.length = 1;
+		process.on("SIGINT", () => running?.reject?.(new Interrupted("interrupted")));
+		process.on("uncaughtException", onStray);
+		process.on("unhandledRejection", onStray);
+		receive((request) => { void answer(request); }, leave);
+		send("ready", {});
+	}
+
+	main();
+})

@@ -1,0 +1,348 @@
+"""kernel_python.py: one Python context of a session.
+
+kernel.c starts it with this text on descriptor 0 and a socket on 3; kernel.h
+says what is spoken there.  Descriptors 1 and 2 are the pipes that everything
+below us writes to, unbuffered, so that output is where it belongs between the
+results.
+"""
+import ast
+import builtins
+import json
+import linecache
+import os
+import signal
+import sys
+import traceback
+import types
+from _thread import allocate_lock
+from base64 import b64encode
+
+RESULT_MAX = 32 * 1024 * 1024
+TRACEBACK_MAX = 200  # lines
+TRACEBACK_HEAD = "Traceback (most recent call last):"
+CHANNEL = 1000  # where nobody closes it by accident
+CO_COROUTINE = 0x80
+
+METHODS = (
+    ("html", "_repr_html_"),
+    ("markdown", "_repr_markdown_"),
+    ("svg", "_repr_svg_"),
+    ("png", "_repr_png_"),
+    ("jpeg", "_repr_jpeg_"),
+    ("latex", "_repr_latex_"),
+    ("json", "_repr_json_"),
+    ("javascript", "_repr_javascript_"),
+)
+MIMES = {
+    "text/plain": "text",
+    "text/html": "html",
+    "text/markdown": "markdown",
+    "image/svg+xml": "svg",
+    "image/png": "png",
+    "image/jpeg": "jpeg",
+    "text/latex": "latex",
+    "application/json": "json",
+    "application/javascript": "javascript",
+}
+
+
+class Channel:
+    """The socket to the wrapper."""
+
+    def __init__(self):
+        self.fd = self.move(3)
+        self.lines = open(self.fd, "rb", closefd=False)
+        self.lock = allocate_lock()
+        self.seq = 0
+        self.running = False  # the tenant's code, which may be interrupted
+        self.sending = False  # half a line must not stay half
+        self.interrupted = False
+        signal.signal(signal.SIGINT, self.on_interrupt)
+
+    @staticmethod
+    def move(fd):
+        import fcntl
+        for least in (CHANNEL, fd + 1):
+            try:
+                moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, least)
+            except OSError:
+                continue
+            os.close(fd)
+            return moved
+        raise SystemExit("no descriptor left")
+
+    def on_interrupt(self, *_):
+        if not self.running:
+            return
+        if self.sending:
+            self.interrupted = True
+        else:
+            raise KeyboardInterrupt
+
+    def send(self, kind, body):
+        text = json.dumps(body, separators=(",", ":")).encode()
+        line = memoryview(b"%s %d %s\n" % (kind, self.seq, text))
+        self.sending = True
+        with self.lock:
+            while line:
+                line = line[os.write(self.fd, line):]
+        self.sending = False
+        if self.interrupted:
+            self.interrupted = False
+            raise KeyboardInterrupt
+
+    def requests(self):
+        for line in self.lines:
+            yield json.loads(line)
+
+
+channel = Channel()
+home = os.getpid()
+space = types.ModuleType("__main__")
+loop = None
+
+
+# ---- results
+
+def as_text(data):
+    return b64encode(data).decode() if isinstance(data, bytes) else data
+
+
+def ask(value, name, *arguments):
+    """What one of its own methods says; None if it has none, or fails."""
+    method = getattr(type(value), name, None)
+    if method is None or isinstance(value, type):
+        return None
+    try:
+        said = method(value, *arguments)
+    except Exception:
+        return None
+    return said[0] if isinstance(said, tuple) else said
+
+
+def figure_png(figure):
+    from io import BytesIO
+    to = BytesIO()
+    figure.savefig(to, format="png", bbox_inches="tight")
+    return to.getvalue()
+
+
+def is_figure(value):
+    known = sys.modules.get("matplotlib.figure")
+    return isinstance(value, getattr(known, "Figure", ()))
+
+
+def plain_json(value):
+    """It, if it is made of what JSON has; else None."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return value
+
+
+def describe(value):
+    """The members of a result."""
+    shown = {}
+    for mime, data in (ask(value, "_repr_mimebundle_", None, None) or {}).items():
+        if mime in MIMES and data is not None:
+            shown[MIMES[mime]] = as_text(data)
+    for member, method in METHODS:
+        if member not in shown:
+            said = ask(value, method)
+            if said is not None:
+                shown[member] = as_text(said)
+    if is_figure(value):
+        shown["png"] = as_text(figure_png(value))
+        sys.modules["matplotlib.pyplot"].close(value)
+    if "json" not in shown and isinstance(value, (dict, list)):
+        plain = plain_json(value)
+        if plain is not None:
+            shown["json"] = plain
+    shown.setdefault("text", repr(value))
+    return shown
+
+
+def show(value):
+    if not channel.running or os.getpid() != home:
+        return  # a thread that is late, a fork
+    body = {"type": "result", **describe(value), "metadata": {}}
+    size = sum(len(part) for part in body.values() if isinstance(part, str))
+    if size > RESULT_MAX:
+        raise ValueError("a result of %d bytes: at most %d can be shown"
+                         % (size, RESULT_MAX))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    channel.send(b"result", body)
+
+
+def display(*values, **_):
+    """Shows them, as the last expression of a cell is shown."""
+    for value in values:
+        show(value)
+
+
+def show_figures():
+    """Those that are open; pyplot is there only if the tenant wants it."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if not hasattr(pyplot, "get_fignums"):
+        return
+    for number in pyplot.get_fignums():
+        show(pyplot.figure(number))
+
+
+# ---- running
+
+def remember(name, code):
+    """For tracebacks, which show the lines of a cell."""
+    linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+
+
+def compile_cell(code, name):
+    """(the statements, the last expression or None)"""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    tree = compile(code, name, "exec", flags | ast.PyCF_ONLY_AST, True)
+    last = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        end = tree.body.pop()
+        last = compile(ast.Expression(end.value), name, "eval", flags, True)
+        if code.rstrip().endswith(";"):  # says that it is not to be shown
+            tree.body.append(end)
+            last = None
+    return compile(tree, name, "exec", flags, True), last
+
+
+def wait_for(coroutine):
+    global loop
+    import asyncio
+    if loop is None or loop.is_closed():
+        loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    task = loop.create_task(coroutine)
+    try:
+        return loop.run_until_complete(task)
+    except KeyboardInterrupt:
+        task.cancel()
+        try:
+            loop.run_until_complete(task)
+        except asyncio.CancelledError:
+            pass
+        raise
+
+
+def evaluate(code):
+    value = eval(code, space.__dict__)
+    return wait_for(value) if code.co_flags & CO_COROUTINE else value
+
+
+def run(code, name):
+    body, last = compile_cell(code, name)
+    evaluate(body)
+    if last is not None:
+        value = evaluate(last)
+        if value is not None:
+            space._ = value
+            show(value)
+
+
+def trace_of(error):
+    """The lines of its traceback: the tenant's frames, none of ours."""
+    trace = traceback.TracebackException.from_exception(error)
+    frames = [frame for frame in trace.stack if frame.filename != __file__]
+    while frames and not frames[0].filename.startswith("<cell "):
+        del frames[0]
+    trace.stack[:] = frames
+    lines = "".join(trace.format()).splitlines()
+    return lines if frames else [l for l in lines if l != TRACEBACK_HEAD]
+
+
+def explain(error):
+    try:
+        evalue = str(error)
+        lines = trace_of(error)
+    except Exception as worse:
+        evalue, lines = "", ["cannot be shown: " + type(worse).__name__]
+    if len(lines) > TRACEBACK_MAX:
+        half = TRACEBACK_MAX // 2
+        lines[half:-half] = ["  ..."]
+    return {"type": "error", "ename": type(error).__name__,
+            "evalue": evalue[:65536], "traceback": [l[:4096] for l in lines]}
+
+
+def attempt(code, name):
+    """Runs a cell.  What went wrong, or None."""
+    failed = None
+    channel.running = True
+    try:
+        try:
+            run(code, name)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            failed = error
+        if os.getpid() == home:
+            show_figures()
+    except BaseException as error:
+        failed = failed or error
+    finally:
+        channel.running = False
+    if isinstance(failed, SystemExit) and failed.code in (None, 0):
+        return None
+    return failed
+
+
+class Variables:
+    """Those of one request, for its time."""
+
+    def __init__(self, wanted):
+        self.before = {name: os.environ.get(name) for name in wanted}
+        self.put(wanted)
+
+    @staticmethod
+    def put(values):
+        for name, value in values.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    def restore(self):
+        self.put(self.before)
+
+
+def answer(request):
+    name = "<cell %d>" % request["seq"]
+    channel.seq = request["seq"]
+    variables = Variables(request.get("env") or {})
+    remember(name, request["code"])
+    failed = attempt(request["code"], name)
+    if os.getpid() != home:  # a fork that came back from the tenant's code
+        os._exit(1 if failed else 0)
+    variables.restore()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    if failed is None:
+        channel.send(b"done", {})
+    else:
+        channel.send(b"error", explain(failed))
+
+
+def main():
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.environ.setdefault("MPLBACKEND", "agg")
+    space.__builtins__ = builtins
+    sys.modules["__main__"] = space
+    sys.argv = [""]
+    builtins.display = display
+    builtins.exit = builtins.quit = sys.exit  # site's close stdin
+    channel.send(b"ready", {})
+    for request in channel.requests():
+        answer(request)
+
+
+main()
