@@ -19,6 +19,8 @@ struct packing {
 	struct archive *from, *to;
 	struct archive_entry_linkresolver *links; /* by device and inode */
 	int64_t written;                          /* of the present file */
+	const char *without; /* a path that is left out, or NULL */
+	bool exact;          /* times to the nanosecond */
 };
 
 /* A piece of a file, as the disk has it. */
@@ -125,6 +127,15 @@ name_from_here(struct archive_entry *entry)
 	return true;
 }
 
+static bool
+is_left_out(const struct packing *p, struct archive_entry *entry)
+{
+	const char *path = archive_entry_pathname(entry);
+
+	return p->without != NULL && path != NULL &&
+	    str_equal(path, p->without);
+}
+
 static int
 walk(struct packing *p, struct archive_entry *entry)
 {
@@ -136,7 +147,7 @@ walk(struct packing *p, struct archive_entry *entry)
 			if (archive_errno(p->from) != ENOENT ||
 			    rc == ARCHIVE_FATAL)
 				return complain(p->from);
-		} else {
+		} else if (!is_left_out(p, entry)) {
 			archive_read_disk_descend(p->from);
 			if (name_from_here(entry) && is_wanted(entry) &&
 			    add(p, entry) < 0)
@@ -157,13 +168,17 @@ format_of(const char *format)
 }
 
 static int
-begin(struct packing *p, int format, const char *name)
+begin(struct packing *p, int format)
 {
 	archive_read_disk_set_symlink_physical(p->from);
 	archive_read_disk_set_behavior(p->from,
 	    ARCHIVE_READDISK_NO_ACL | ARCHIVE_READDISK_NO_XATTR |
 		ARCHIVE_READDISK_NO_FFLAGS);
-	archive_write_set_format_pax_restricted(p->to);
+	/* all of a time costs a header for each entry */
+	if (p->exact)
+		archive_write_set_format_pax(p->to);
+	else
+		archive_write_set_format_pax_restricted(p->to);
 	archive_write_set_bytes_per_block(p->to, BLOCK_BYTES);
 	archive_write_set_bytes_in_last_block(p->to, 1);
 	archive_entry_linkresolver_set_strategy(p->links,
@@ -171,39 +186,83 @@ begin(struct packing *p, int format, const char *name)
 	if (FORMATS[format].filter(p->to) < ARCHIVE_WARN ||
 	    archive_write_open_fd(p->to, STDOUT_FILENO) != ARCHIVE_OK)
 		return complain(p->to);
-	if (archive_read_disk_open(p->from, name) != ARCHIVE_OK)
-		return complain(p->from);
 	return 0;
 }
 
 static int
-pack(struct packing *p, int format, const char *name)
+add_all(struct packing *p, const char *name, struct archive_entry *entry)
+{
+	if (archive_read_disk_open(p->from, name) != ARCHIVE_OK)
+		return complain(p->from);
+	if (walk(p, entry) < 0)
+		return -1;
+	archive_read_close(p->from);
+	return 0;
+}
+
+/* Behind everything else, so that nobody takes a part for the whole. */
+static int
+add_mark(struct packing *p, const char *name, struct archive_entry *entry)
+{
+	archive_entry_clear(entry);
+	archive_entry_copy_pathname(entry, name);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_entry_set_perm(entry, 0600);
+	archive_entry_set_size(entry, 0);
+	return archive_write_header(p->to, entry) < ARCHIVE_WARN
+	    ? complain(p->to)
+	    : 0;
+}
+
+/* `names` ends with NULL; so does a list without a mark. */
+static int
+pack(struct packing *p, int format, const char *const *names, const char *mark)
 {
 	struct archive_entry *entry = archive_entry_new();
-	int rc = -1;
+	int rc = begin(p, format);
 
-	if (begin(p, format, name) == 0 && walk(p, entry) == 0)
-		rc = archive_write_close(p->to) == ARCHIVE_OK ? 0
-							      : complain(p->to);
+	for (; rc == 0 && *names != NULL; names++)
+		rc = add_all(p, *names, entry);
+	if (rc == 0 && mark != NULL)
+		rc = add_mark(p, mark, entry);
+	if (rc == 0 && archive_write_close(p->to) != ARCHIVE_OK)
+		rc = complain(p->to);
 	archive_entry_free(entry);
 	return rc;
+}
+
+static int
+run(int format, const char *const *names, const char *without, const char *mark)
+{
+	struct packing p;
+	int rc;
+
+	/* names that are UTF-8 are told as such; others are bytes */
+	(void)setlocale(LC_CTYPE, "C.UTF-8");
+	p = (struct packing){ archive_read_disk_new(), archive_write_new(),
+		archive_entry_linkresolver_new(), 0, without, mark != NULL };
+	rc = pack(&p, format, names, mark);
+	archive_entry_linkresolver_free(p.links);
+	archive_write_free(p.to);
+	archive_read_free(p.from);
+	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int
 pack_main(const char *format, const char *name)
 {
-	int i = format_of(format), rc;
-	struct packing p;
+	const char *const names[] = { name, NULL };
+	int i = format_of(format);
 
-	if (i < 0)
-		return EXIT_FAILURE;
-	/* names that are UTF-8 are told as such; others are bytes */
-	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	p = (struct packing){ archive_read_disk_new(), archive_write_new(),
-		archive_entry_linkresolver_new(), 0 };
-	rc = pack(&p, i, name);
-	archive_entry_linkresolver_free(p.links);
-	archive_write_free(p.to);
-	archive_read_free(p.from);
-	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return i < 0 ? EXIT_FAILURE : run(i, names, NULL, NULL);
+}
+
+int
+keep_main(void)
+{
+	static const char *const NAMES[] = { "workspace", "home/user", NULL };
+
+	/* processes are this session's; the next one has others */
+	return run(format_of("tar"), NAMES, "home/user/.local/state/sandlease",
+	    PACK_MARK);
 }

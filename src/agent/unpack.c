@@ -13,8 +13,14 @@
 #include "agent/pack.h"
 #include "common/json.h"
 #include "common/mem.h"
+#include "common/str.h"
 
-enum { BLOCK_BYTES = 256 * 1024, ENTRIES_MAX = 1000 * 1000, TEXT_MAX = 4096 };
+enum {
+	BLOCK_BYTES = 256 * 1024,
+	ENTRIES_MAX = 1000 * 1000,
+	ENTRY_BYTES = 4096, /* that each takes at least, of a limit */
+	TEXT_MAX = 4096
+};
 
 /*
  * Modes are as for a new file: without the set-uid and its kin, and not
@@ -29,6 +35,10 @@ enum {
 
 struct unpacking {
 	struct archive *from, *to;
+	int flags;
+	int64_t bytes_max; /* 0: any number */
+	const char *mark;  /* an entry that must come, or NULL */
+	bool marked;
 	int64_t entries, bytes, skipped;
 	char *name; /* owned; of the present entry, NULL: none yet */
 	const char *message;
@@ -53,6 +63,17 @@ bad_entry(struct unpacking *u)
 }
 
 static int
+check_room(struct unpacking *u)
+{
+	if (u->bytes_max == 0 ||
+	    u->bytes + u->entries * ENTRY_BYTES <= u->bytes_max)
+		return 0;
+	u->message = "it is larger than it may be";
+	u->error = ENOSPC;
+	return -1;
+}
+
+static int
 copy(struct unpacking *u)
 {
 	const void *data;
@@ -66,6 +87,8 @@ copy(struct unpacking *u)
 		if (archive_write_data_block(u->to, data, len, at) < ARCHIVE_OK)
 			return bad_entry(u);
 		u->bytes += (int64_t)len;
+		if (check_room(u) < 0)
+			return -1;
 	}
 	return rc == ARCHIVE_EOF ? 0 : bad_archive(u);
 }
@@ -91,6 +114,10 @@ take(struct unpacking *u, struct archive_entry *entry)
 		u->message = "the archive has too many entries";
 		return -1;
 	}
+	if (u->mark != NULL && name != NULL && str_equal(name, u->mark)) {
+		u->marked = true;
+		return 0;
+	}
 	if (!is_wanted(entry)) {
 		u->skipped++;
 		return 0;
@@ -105,7 +132,7 @@ take(struct unpacking *u, struct archive_entry *entry)
 	if (archive_write_finish_entry(u->to) < ARCHIVE_WARN)
 		return bad_entry(u);
 	u->entries++;
-	return 0;
+	return check_room(u);
 }
 
 static int
@@ -117,7 +144,7 @@ unpack(struct unpacking *u)
 	archive_read_support_format_tar(u->from);
 	archive_read_support_filter_gzip(u->from);
 	archive_read_support_filter_zstd(u->from);
-	archive_write_disk_set_options(u->to, FLAGS);
+	archive_write_disk_set_options(u->to, u->flags);
 	if (archive_read_open_fd(u->from, STDIN_FILENO, BLOCK_BYTES) !=
 	    ARCHIVE_OK)
 		return bad_archive(u);
@@ -127,6 +154,10 @@ unpack(struct unpacking *u)
 			return bad_archive(u);
 		if (take(u, entry) < 0)
 			return -1;
+	}
+	if (u->mark != NULL && !u->marked) {
+		u->message = "it ended before all was sent";
+		return -1;
 	}
 	/* times of directories are set at the end */
 	if (archive_write_close(u->to) < ARCHIVE_WARN)
@@ -173,22 +204,38 @@ report(const struct unpacking *u, bool ok)
 	fflush(stdout);
 }
 
-int
-unpack_main(void)
+static int
+run(struct unpacking *u)
 {
-	struct unpacking u = { .from = archive_read_new(),
-		.to = archive_write_disk_new() };
 	bool ok;
 
+	u->from = archive_read_new();
+	u->to = archive_write_disk_new();
 	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its own */
 	umask(022);
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	ok = unpack(&u) == 0;
-	report(&u, ok);
+	ok = unpack(u) == 0;
+	report(u, ok);
 	if (ok)
 		drain();
-	archive_read_free(u.from);
-	archive_write_free(u.to);
-	free(u.name);
+	archive_read_free(u->from);
+	archive_write_free(u->to);
+	free(u->name);
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int
+unpack_main(void)
+{
+	return run(&(struct unpacking){ .flags = FLAGS });
+}
+
+int
+receive_main(int64_t bytes_max, int64_t seconds)
+{
+	/* whoever sends may never end */
+	alarm((unsigned)seconds);
+	return run(&(struct unpacking){ .flags = FLAGS | ARCHIVE_EXTRACT_PERM,
+	    .bytes_max = bytes_max,
+	    .mark = PACK_MARK });
 }
