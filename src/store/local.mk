@@ -5,7 +5,8 @@ SQL_STATEMENTS = \
 	sql/statements/history.sql sql/statements/lease.sql \
 	sql/statements/port.sql sql/statements/quota.sql \
 	sql/statements/reaper.sql sql/statements/reconcile.sql \
-	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql
+	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql \
+	sql/statements/snapshot.sql
 SQL_MIGRATIONS = \
 	sql/migrations/0001_first.sql \
 	sql/migrations/0002_reaper.sql \
@@ -16,7 +17,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0007_effects.sql \
 	sql/migrations/0008_setup.sql \
 	sql/migrations/0009_streams.sql \
-	sql/migrations/0010_told.sql
+	sql/migrations/0010_told.sql \
+	sql/migrations/0012_snapshots.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
@@ -27,7 +29,7 @@ SQL_FUNCTIONS = \
 	sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
 	sql/functions/session_labels.sql sql/functions/session_setup.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \
-	sql/functions/session_suspend.sql
+	sql/functions/session_suspend.sql sql/functions/snapshot.sql
 
 migrationsdir = $(pkgdatadir)/sql/migrations
 dist_migrations_DATA = $(SQL_MIGRATIONS)
