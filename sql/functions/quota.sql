@@ -356,11 +356,13 @@ BEGIN
            max_active = quota_choose(p[2], max_active),
            creates_per_minute = quota_choose(p[3], creates_per_minute),
            max_previews = quota_choose(p[4], max_previews),
-           max_disk_mb = quota_choose(p[5], max_disk_mb)
+           max_disk_mb = quota_choose(p[5], max_disk_mb),
+           max_snapshots = quota_choose(p[6], max_snapshots),
+           max_snapshot_mb = quota_choose(p[7], max_snapshot_mb)
      WHERE tenant = p_tenant;
     PERFORM audit_add('quotas_set', 'info', p_tenant, p_tenant, jsonb_strip_nulls(
         jsonb_build_object('by', event_actor(), 'sessions', p[1], 'active', p[2],
-            'createsPerMinute', p[3], 'previews', p[4], 'diskMb', p[5])));
+            'createsPerMinute', p[3], 'previews', p[4], 'diskMb', p[5], 'snapshots', p[6], 'snapshotMb', p[7])));
 END $$;
 
 CREATE OR REPLACE FUNCTION quota_choose(p_new text, p_old bigint)

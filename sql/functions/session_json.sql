@@ -62,6 +62,7 @@ BEGIN
                           WHEN s.setup_exit IS NOT NULL THEN 'failed' ELSE 'pending' END,
             'exitCode', s.setup_exit,
             'output', s.setup_output) END,
+        'snapshot', s.snapshot_id,
         'ports', (SELECT coalesce(json_agg(port_json(p) ORDER BY p.port), '[]')
                     FROM port p WHERE p.session_id = s.id),
         'baseUrl', s.base_url,

@@ -135,6 +135,9 @@ BEGIN
     END IF;
 
     PERFORM quota_look(v_tenant, 1, 1);
+    IF p->>'snapshot' IS NOT NULL THEN
+        PERFORM snapshot_use(v_tenant, p->>'snapshot', p->>'host', p->>'class');
+    END IF;
     -- the class's disk is reserved with it, once for all its sessions
     INSERT INTO sandbox AS b (id, tenant, class, disk_mb, disk_host)
     VALUES (p->>'sandbox', v_tenant, p->>'class',
@@ -145,14 +148,15 @@ BEGIN
     INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
         keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, trace_id, actor,
-        last_activity_at, setup_sealed, setup_seconds)
+        last_activity_at, setup_sealed, setup_seconds, snapshot_id)
     VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
         p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
         coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
         (p->>'sleepAfterSeconds')::bigint, (p->>'keepAlive')::boolean,
         (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz,
         (p->>'maxRunSeconds')::bigint, coalesce((p->>'suspend')::boolean, false), p->>'trace',
-        p->>'actor', clock_timestamp(), p->>'setup', (p->>'setupSeconds')::bigint);
+        p->>'actor', clock_timestamp(), p->>'setup', (p->>'setupSeconds')::bigint,
+        p->>'snapshot');
     INSERT INTO lease (session_id, sandbox_id) VALUES (v_id, p->>'sandbox');
     IF v_keys IS NOT NULL THEN
         PERFORM keys_attach(v_tenant, v_keys, v_id);

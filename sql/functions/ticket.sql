@@ -24,7 +24,7 @@ BEGIN
      ORDER BY expires_at DESC
     OFFSET p_most - 1 LIMIT 1;
     IF FOUND THEN
-        RAISE SQLSTATE 'SX418' USING
+        RAISE SQLSTATE 'SX420' USING
             MESSAGE = format('a session may have %s tickets at a time, used or not', p_most),
             DETAIL = jsonb_build_object('retryAfter',
                 ceil(extract(epoch FROM v_end - clock_timestamp()))::integer);

@@ -8,11 +8,14 @@ SELECT quota_limit(q.max_sessions, 'quota_sessions') AS max_sessions,
        quota_limit(q.creates_per_minute, 'quota_creates_per_minute') AS creates_per_minute,
        quota_limit(q.max_previews, 'quota_previews') AS max_previews,
        quota_limit(q.max_disk_mb, 'quota_disk_mb') AS max_disk_mb,
+       quota_limit(q.max_snapshots, 'quota_snapshots') AS max_snapshots,
+       quota_limit(q.max_snapshot_mb, 'quota_snapshot_mb') AS max_snapshot_mb,
        coalesce(q.sessions, 0) AS sessions, coalesce(q.active, 0) AS active,
        coalesce(q.previews, 0) AS previews, coalesce(q.disk_mb, 0) AS disk_mb,
+       n.snapshots, (n.bytes + (1 << 20) - 1) >> 20 AS snapshot_mb,
        CASE WHEN q.tenant IS NULL THEN 0
             ELSE floor(quota_creates(q, clock_timestamp())) END AS creates
-  FROM (SELECT 1) one LEFT JOIN quota q ON q.tenant = $1;
+  FROM snapshot_count($1) n LEFT JOIN quota q ON q.tenant = $1;
 
 -- name: session_states
 -- params: tenant
@@ -24,9 +27,9 @@ UNION ALL
 SELECT 'deleting', count(*) FROM session WHERE tenant = $1 AND state = 'deleting';
 
 -- name: quota_set
--- params: tenant, max_sessions, max_active, creates_per_minute, max_previews, max_disk_mb
+-- params: tenant, max_sessions, max_active, creates_per_minute, max_previews, max_disk_mb, max_snapshots, max_snapshot_mb
 -- NULL leaves a limit alone, 'inherit' makes it the service's own.
-SELECT quota_set($1, ARRAY[$2, $3, $4, $5, $6]);
+SELECT quota_set($1, ARRAY[$2, $3, $4, $5, $6, $7, $8]);
 
 -- name: quota_recount
 -- params: tenant

@@ -5,14 +5,16 @@
 -- Whoever makes an intent holds the session's start lock until its outcome, so
 -- that others wait for it instead of starting it once more.  A courtesy, like
 -- sandbox_lock: it ends with its connection, and safety never rests on it.
-SELECT p.*, f.*, CASE WHEN p.disposition = 'created' THEN
+SELECT p.*, f.*, o.*, CASE WHEN p.disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock
-  FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f;
+  FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f
+ CROSS JOIN LATERAL start_origin(p.session_id) o;
 
 -- name: session_restart
 -- params: session_id, spec
-SELECT p.*, f.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock
-  FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f;
+SELECT p.*, f.*, o.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock
+  FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f
+ CROSS JOIN LATERAL start_origin(p.session_id) o;
 
 -- name: start_again
 -- params: session_id
@@ -20,12 +22,13 @@ SELECT p.*, f.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS star
 SELECT s.id AS session_id, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
        c.provider, c.rootfs, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
        l.instance, s.env_sealed, s.files_sealed,
-       session_ports(s.id) AS ports, f.*
+       session_ports(s.id) AS ports, f.*, o.*
   FROM session s
   JOIN lease l ON l.session_id = s.id
   JOIN sandbox b ON b.id = s.sandbox_id
   JOIN class c ON c.name = b.class
  CROSS JOIN LATERAL start_furniture(s.id) f
+ CROSS JOIN LATERAL start_origin(s.id) o
  WHERE s.id = $1;
 
 -- name: setup_said

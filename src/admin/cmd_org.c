@@ -10,11 +10,13 @@ enum { QUOTA_LIMIT_MAX = 1000 * 1000 * 1000 };
 static const char USAGE[] =
     "org set ORG [--isolation session|shared|inherit] [--max-sessions N|inherit]"
     " [--max-active N|inherit] [--creates-per-minute N|inherit]"
-    " [--max-previews N|inherit] [--max-disk-mb N|inherit]";
+    " [--max-previews N|inherit] [--max-disk-mb N|inherit]"
+    " [--max-snapshots N|inherit] [--max-snapshot-mb N|inherit]";
 
 /* In the order of the statement quota_set. */
 static const char *const QUOTA_OPTIONS[] = { "--max-sessions", "--max-active",
-	"--creates-per-minute", "--max-previews", "--max-disk-mb" };
+	"--creates-per-minute", "--max-previews", "--max-disk-mb",
+	"--max-snapshots", "--max-snapshot-mb" };
 
 static bool
 is_isolation(const char *s)
@@ -69,7 +71,8 @@ cmd_org_set(struct admin *a, struct err *e)
 		return -1;
 	if (any &&
 	    STORE_RUN(a->store, STMT_QUOTA_SET, NULL, e, org, quotas[0],
-		quotas[1], quotas[2], quotas[3], quotas[4]) < 0)
+		quotas[1], quotas[2], quotas[3], quotas[4], quotas[5],
+		quotas[6]) < 0)
 		return -1;
 	if (isolation != NULL)
 		printf("new sessions of %s: %s\n", org, isolation);

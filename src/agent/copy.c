@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
+#include <search.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +24,54 @@ struct place {
 	int at;
 	const char *name;
 };
+
+/* ---- files with several names */
+
+/* The first name of one that was copied, below the top. */
+struct first {
+	dev_t dev;
+	ino_t ino;
+	char path[];
+};
+
+static int
+compare_first(const void *a, const void *b)
+{
+	const struct first *x = a, *y = b;
+
+	if (x->ino != y->ino)
+		return x->ino < y->ino ? -1 : 1;
+	return x->dev == y->dev ? 0 : x->dev < y->dev ? -1 : 1;
+}
+
+static void
+forget_firsts(void **firsts)
+{
+	tdestroy(*firsts, free);
+}
+
+#define auto_firsts __attribute__((cleanup(forget_firsts)))
+
+/* 1: it is at `name` now, as a link to its first name; 0: this is the first. */
+static int
+link_again(void **firsts, int to, const char *name, const struct stat *st)
+{
+	struct first *f;
+	void *found;
+
+	if (S_ISDIR(st->st_mode) || st->st_nlink < 2)
+		return 0;
+	f = xcalloc(1, sizeof(*f) + strlen(name) + 1);
+	f->dev = st->st_dev;
+	f->ino = st->st_ino;
+	memcpy(f->path, name, strlen(name) + 1);
+	found = *(void **)tsearch(f, firsts, compare_first);
+	if (found == f)
+		return 0;
+	free(f);
+	f = found;
+	return linkat(to, f->path, to, name, 0) < 0 ? -1 : 1;
+}
 
 /* ---- one entry */
 
@@ -37,6 +89,14 @@ copy_range(int in, int out, off_t begin, off_t end, char *buf)
 {
 	if (lseek(in, begin, SEEK_SET) < 0 || lseek(out, begin, SEEK_SET) < 0)
 		return -1;
+	while (begin < end) {
+		ssize_t by_kernel = copy_file_range(in, NULL, out, NULL,
+		    (size_t)(end - begin), 0);
+
+		if (by_kernel <= 0)
+			break; /* the end, or it cannot: read() will tell */
+		begin += by_kernel;
+	}
 	while (begin < end) {
 		size_t want =
 		    end - begin < CHUNK ? (size_t)(end - begin) : CHUNK;
@@ -61,6 +121,8 @@ copy_bytes(int in, int out)
 	struct stat st;
 	off_t hole = 0;
 
+	if (ioctl(out, FICLONE, in) == 0)
+		return 0; /* the same blocks, until one of them changes */
 	for (;;) {
 		off_t data = lseek(in, hole, SEEK_DATA);
 
@@ -131,13 +193,19 @@ finish_dir(struct place p, const struct stat *st)
 /* ---- all of them */
 
 static int
-copy_step(struct walk *w, enum walk_step step, int to)
+copy_step(struct walk *w, enum walk_step step, int to, void **firsts)
 {
 	struct place from = { w->at, w->name }, copy = { to, w->path.data };
+	int linked;
 
 	if (step == WALK_LEFT)
 		return finish_dir(copy, &w->st);
-	if (step != WALK_ENTRY || copy_one(from, copy, &w->st) < 0)
+	if (step != WALK_ENTRY)
+		return -1;
+	linked = link_again(firsts, to, w->path.data, &w->st);
+	if (linked != 0)
+		return linked < 0 ? -1 : 0;
+	if (copy_one(from, copy, &w->st) < 0)
 		return -1;
 	return S_ISDIR(w->st.st_mode) ? walk_enter(w) : 0;
 }
@@ -149,6 +217,7 @@ copy_inside(struct place from, struct place to, struct err *e)
 	auto_walk struct walk w = { .paths = true };
 	auto_fd int dir =
 	    openat(to.at, to.name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_firsts void *firsts = NULL;
 	enum walk_step step;
 
 	if (dir < 0 ||
@@ -159,7 +228,7 @@ copy_inside(struct place from, struct place to, struct err *e)
 	while ((step = walk_next(&w)) != WALK_END) {
 		if (step == WALK_UNSEEN && errno == ENOENT)
 			continue;
-		if (copy_step(&w, step, dir) < 0)
+		if (copy_step(&w, step, dir, &firsts) < 0)
 			return files_fail(e,
 			    w.path.data != NULL ? w.path.data : from.name);
 	}

@@ -1,9 +1,8 @@
 /*
  * copy.h: a tree, copied.
  *
- * Files with their holes, directories, links, fifos and sockets; with modes
- * and times, without owners, extended attributes and the second name of a
- * file that has two.  What cannot be copied is an error, never left out.
+ * Files with their holes and all their names, directories, links, fifos and
+ * sockets; with modes and times, without owners and extended attributes.  What cannot be copied is an error, never left out.
  */
 #ifndef SANDLEASE_AGENT_COPY_H
 #define SANDLEASE_AGENT_COPY_H

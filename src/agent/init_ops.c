@@ -362,6 +362,7 @@ static const struct {
 	{ "write", true, op_forward },
 	{ "env", true, op_forward },
 	{ "setup", true, op_forward },
+	{ "keep", true, op_forward },
 	{ "status", true, op_forward },
 	{ "interrupt", true, op_forward },
 	{ "expose", true, op_forward },

@@ -30,6 +30,7 @@ AGENT_SOURCES = \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
 	src/agent/context.c src/agent/context.h \
+	src/agent/clone.c src/agent/clone.h \
 	src/agent/copy.c src/agent/copy.h \
 	src/agent/drain.c src/agent/drain.h \
 	src/agent/draft.c src/agent/draft.h \
@@ -52,6 +53,7 @@ AGENT_SOURCES = \
 	src/agent/kernel_start.c \
 	src/agent/kernel_talk.c src/agent/kernel_talk.h \
 	src/agent/kernel_text.c src/agent/kernel_text.h \
+	src/agent/keep.c src/agent/keep.h \
 	src/agent/launch.c src/agent/launch.h \
 	src/agent/lines.c src/agent/lines.h \
 	src/agent/listing.c src/agent/listing.h \

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/clone.h"
 #include "agent/init.h"
 #include "agent/pack.h"
 #include "agent/wrapper.h"
@@ -19,6 +20,9 @@ static const char USAGE[] =
     "       sandlease-agent unpack\n"
     "       sandlease-agent backup FORMAT\n"
     "       sandlease-agent restore\n"
+    "       sandlease-agent keep\n"
+    "       sandlease-agent receive BYTES SECONDS\n"
+    "       sandlease-agent clone SECONDS\n"
     "       sandlease-agent --version\n"
     "Started by Sandlease inside a sandbox; not by hand.\n";
 
@@ -127,6 +131,27 @@ run_init(int argc, char **argv)
 	return init_main(&o);
 }
 
+static int
+run_receive(const char *bytes, const char *seconds)
+{
+	int64_t b, s;
+
+	if (!str_to_int(bytes, 1, INT64_MAX, &b) ||
+	    !str_to_int(seconds, 1, INT32_MAX, &s))
+		return usage();
+	return receive_main(b, s);
+}
+
+static int
+run_clone(const char *seconds)
+{
+	int64_t s;
+
+	if (!str_to_int(seconds, 1, INT32_MAX, &s))
+		return usage();
+	return clone_main(s);
+}
+
 /* What is opened later must not become one of the standard three. */
 static void
 ensure_standard_fds(void)
@@ -160,5 +185,11 @@ main(int argc, char **argv)
 		return backup_main(argv[2]);
 	if (argc == 2 && str_equal(argv[1], "restore"))
 		return restore_main();
+	if (argc == 2 && str_equal(argv[1], "keep"))
+		return keep_main();
+	if (argc == 4 && str_equal(argv[1], "receive"))
+		return run_receive(argv[2], argv[3]);
+	if (argc == 3 && str_equal(argv[1], "clone"))
+		return run_clone(argv[2]);
 	return usage();
 }

@@ -36,6 +36,8 @@ struct packing {
 	struct archive_entry_linkresolver *links; /* by device and inode */
 	int64_t written;                          /* of the present file */
 	const struct omit *omit;                  /* or NULL */
+	const char *without; /* a path that is left out, or NULL */
+	bool exact;          /* times to the nanosecond */
 };
 
 /* A piece of a file, as the disk has it. */
@@ -166,7 +168,11 @@ is_omitted(const struct packing *p, struct archive_entry *entry)
 {
 	const char *path = archive_entry_pathname(entry);
 
-	return p->omit != NULL && path != NULL && str_starts(path, "./") &&
+	if (path == NULL)
+		return false;
+	if (p->without != NULL && str_equal(path, p->without))
+		return true;
+	return p->omit != NULL && str_starts(path, "./") &&
 	    omit_has(p->omit, path + 2);
 }
 
@@ -203,13 +209,17 @@ format_of(const char *name)
 }
 
 static int
-begin(struct packing *p, const char *name)
+begin(struct packing *p)
 {
 	archive_read_disk_set_symlink_physical(p->from);
 	archive_read_disk_set_behavior(p->from,
 	    ARCHIVE_READDISK_NO_ACL | ARCHIVE_READDISK_NO_XATTR |
 		ARCHIVE_READDISK_NO_FFLAGS);
-	archive_write_set_format_pax_restricted(p->to);
+	/* all of a time costs a header for each entry */
+	if (p->exact)
+		archive_write_set_format_pax(p->to);
+	else
+		archive_write_set_format_pax_restricted(p->to);
 	archive_write_set_bytes_per_block(p->to, BLOCK_BYTES);
 	archive_write_set_bytes_in_last_block(p->to, 1);
 	archive_entry_linkresolver_set_strategy(p->links,
@@ -217,47 +227,77 @@ begin(struct packing *p, const char *name)
 	if (p->format->filter(p->to) < ARCHIVE_WARN ||
 	    archive_write_open_fd(p->to, STDOUT_FILENO) != ARCHIVE_OK)
 		return complain(p, p->to);
-	if (archive_read_disk_open(p->from, name) != ARCHIVE_OK)
-		return complain(p, p->from);
 	return 0;
 }
 
 static int
-pack(struct packing *p, const char *name)
+add_all(struct packing *p, const char *name)
 {
-	if (begin(p, name) < 0 || walk(p) < 0)
+	if (archive_read_disk_open(p->from, name) != ARCHIVE_OK)
+		return complain(p, p->from);
+	if (walk(p) < 0)
 		return -1;
-	return archive_write_close(p->to) == ARCHIVE_OK ? 0
-							: complain(p, p->to);
+	archive_read_close(p->from);
+	return 0;
 }
 
+/* Behind everything else, so that nobody takes a part for the whole. */
 static int
-run(const char *format, const char *name, struct omit *omit)
+add_mark(struct packing *p, const char *name)
 {
-	struct packing p = { .format = format_of(format), .omit = omit };
+	archive_entry_clear(p->entry);
+	archive_entry_copy_pathname(p->entry, name);
+	archive_entry_set_filetype(p->entry, AE_IFREG);
+	archive_entry_set_perm(p->entry, 0600);
+	archive_entry_set_size(p->entry, 0);
+	return archive_write_header(p->to, p->entry) < ARCHIVE_WARN
+	    ? complain(p, p->to)
+	    : 0;
+}
+
+/* `names` ends with NULL. */
+static int
+pack(struct packing *p, const char *const *names, const char *mark)
+{
+	int rc = begin(p);
+
+	for (; rc == 0 && *names != NULL; names++)
+		rc = add_all(p, *names);
+	if (rc == 0 && mark != NULL)
+		rc = add_mark(p, mark);
+	if (rc == 0 && archive_write_close(p->to) != ARCHIVE_OK)
+		rc = complain(p, p->to);
+	return rc;
+}
+
+/* p has what is wanted: format, omit, without, exact; mark: or NULL. */
+static int
+run(struct packing *p, const char *const *names, const char *mark)
+{
 	int rc;
 
-	if (p.format == NULL)
+	if (p->format == NULL)
 		return EXIT_FAILURE;
 	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its own */
 	/* names that are UTF-8 are told as such; others are bytes */
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	p.from = archive_read_disk_new();
-	p.to = archive_write_new();
-	p.entry = archive_entry_new();
-	p.links = archive_entry_linkresolver_new();
-	rc = pack(&p, name);
-	archive_entry_free(p.entry);
-	archive_entry_linkresolver_free(p.links);
-	archive_write_free(p.to);
-	archive_read_free(p.from);
+	p->from = archive_read_disk_new();
+	p->to = archive_write_new();
+	p->entry = archive_entry_new();
+	p->links = archive_entry_linkresolver_new();
+	rc = pack(p, names, mark);
+	archive_entry_free(p->entry);
+	archive_entry_linkresolver_free(p->links);
+	archive_write_free(p->to);
+	archive_read_free(p->from);
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int
 pack_main(const char *format, const char *name)
 {
-	return run(format, name, NULL);
+	return run(&(struct packing){ .format = format_of(format) },
+	    (const char *const[]){ name, NULL }, NULL);
 }
 
 int
@@ -266,5 +306,19 @@ backup_main(const char *format)
 	auto_omit struct omit omit = { 0 };
 
 	omit_read(&omit, STDIN_FILENO);
-	return run(format, ".", &omit);
+	return run(&(struct packing){ .format = format_of(format),
+		       .omit = &omit },
+	    (const char *const[]){ ".", NULL }, NULL);
+}
+
+int
+keep_main(void)
+{
+	static const char *const NAMES[] = { "workspace", "home/user", NULL };
+
+	/* processes are this session's; the next one has others */
+	return run(&(struct packing){ .format = format_of("tar"),
+		       .without = "home/user/.local/state/sandlease",
+		       .exact = true },
+	    NAMES, PACK_MARK);
 }

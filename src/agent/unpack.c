@@ -13,8 +13,13 @@
 #include "agent/pack.h"
 #include "common/json.h"
 #include "common/mem.h"
+#include "common/str.h"
 
-enum { BLOCK_BYTES = 256 * 1024, ENTRIES_MAX = 1000 * 1000 };
+enum {
+	BLOCK_BYTES = 256 * 1024,
+	ENTRIES_MAX = 1000 * 1000,
+	ENTRY_BYTES = 4096 /* that each takes at least, of a limit */
+};
 
 /*
  * Modes are as for a new file: without the set-uid and its kin, and not
@@ -31,6 +36,9 @@ struct unpacking {
 	struct archive *from, *to;
 	int flags;
 	int64_t entries_max;
+	int64_t bytes_max; /* 0: any number */
+	const char *mark;  /* an entry that must come, or NULL */
+	bool marked;
 	int64_t entries, bytes, skipped;
 	char *name; /* owned; of the present entry, NULL: none yet */
 	const char *message;
@@ -55,6 +63,17 @@ bad_entry(struct unpacking *u)
 }
 
 static int
+check_room(struct unpacking *u)
+{
+	if (u->bytes_max == 0 ||
+	    u->bytes + u->entries * ENTRY_BYTES <= u->bytes_max)
+		return 0;
+	u->message = "it is larger than it may be";
+	u->error = ENOSPC;
+	return -1;
+}
+
+static int
 copy(struct unpacking *u)
 {
 	const void *data;
@@ -68,6 +87,8 @@ copy(struct unpacking *u)
 		if (archive_write_data_block(u->to, data, len, at) < ARCHIVE_OK)
 			return bad_entry(u);
 		u->bytes += (int64_t)len;
+		if (check_room(u) < 0)
+			return -1;
 	}
 	return rc == ARCHIVE_EOF ? 0 : bad_archive(u);
 }
@@ -93,6 +114,10 @@ take(struct unpacking *u, struct archive_entry *entry)
 		u->message = "the archive has too many entries";
 		return -1;
 	}
+	if (u->mark != NULL && name != NULL && str_equal(name, u->mark)) {
+		u->marked = true;
+		return 0;
+	}
 	if (!is_wanted(entry)) {
 		u->skipped++;
 		return 0;
@@ -107,7 +132,7 @@ take(struct unpacking *u, struct archive_entry *entry)
 	if (archive_write_finish_entry(u->to) < ARCHIVE_WARN)
 		return bad_entry(u);
 	u->entries++;
-	return 0;
+	return check_room(u);
 }
 
 static int
@@ -129,6 +154,10 @@ unpack(struct unpacking *u)
 			return bad_archive(u);
 		if (take(u, entry) < 0)
 			return -1;
+	}
+	if (u->mark != NULL && !u->marked) {
+		u->message = "it ended before all was sent";
+		return -1;
 	}
 	/* times of directories are set at the end */
 	if (archive_write_close(u->to) < ARCHIVE_WARN)
@@ -194,4 +223,15 @@ restore_main(void)
 {
 	return run(&(struct unpacking){ .flags = FLAGS | ARCHIVE_EXTRACT_PERM,
 	    .entries_max = INT64_MAX });
+}
+
+int
+receive_main(int64_t bytes_max, int64_t seconds)
+{
+	/* whoever sends may never end */
+	alarm((unsigned)seconds);
+	return run(&(struct unpacking){ .flags = FLAGS | ARCHIVE_EXTRACT_PERM,
+	    .entries_max = ENTRIES_MAX,
+	    .bytes_max = bytes_max,
+	    .mark = PACK_MARK });
 }

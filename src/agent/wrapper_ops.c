@@ -10,6 +10,7 @@
 #include "agent/exec.h"
 #include "agent/files.h"
 #include "agent/interrupt.h"
+#include "agent/keep.h"
 #include "agent/proctree.h"
 #include "agent/pty.h"
 #include "agent/pump.h"
@@ -263,6 +264,18 @@ op_unexpose(struct op *op, json_t *reply, struct err *e)
 	return relay_unexpose((int)b.port, e);
 }
 
+static int
+op_keep(struct op *op, json_t *reply, struct err *e)
+{
+	int fd = channel_fds_take(&op->fds, 0);
+
+	(void)reply;
+	if (fd < 0)
+		return err_set(e, ERR_INVALID, "validation_failed",
+		    "a descriptor must come with it");
+	return keep_send(fd, e);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct op *op, json_t *reply, struct err *e);
@@ -271,6 +284,7 @@ static const struct {
 	{ "write", op_write },
 	{ "env", op_env },
 	{ "setup", op_setup },
+	{ "keep", op_keep },
 	{ "status", op_status },
 	{ "interrupt", op_interrupt },
 	{ "expose", op_expose },

@@ -14,12 +14,14 @@ libapi_a_SOURCES = \
 	src/api/keys_body.c src/api/keys_body.h \
 	src/api/master.c src/api/master.h \
 	src/api/openapi.c src/api/openapi.h \
+	src/api/page.c src/api/page.h \
 	src/api/port_body.c src/api/port_body.h \
 	src/api/routes.c src/api/routes.h \
 	src/api/child.c src/api/child.h \
 	src/api/session_body.c src/api/session_body.h \
 	src/api/session_json.c src/api/session_json.h \
 	src/api/share.c src/api/share.h \
+	src/api/snapshot_body.h \
 	src/api/stream.c src/api/stream.h \
 	src/api/stream_link.c src/api/stream_link.h \
 	src/api/ticket.c src/api/ticket.h \
@@ -27,6 +29,8 @@ libapi_a_SOURCES = \
 	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
 	src/api/v1_session_list.c src/api/v1_sessions.c src/api/v1_tickets.c \
 	src/api/v1_usage.c \
+	src/api/v1_session_list.c src/api/v1_sessions.c \
+	src/api/v1_snapshots.c src/api/v1_usage.c \
 	src/api/watch.c src/api/watch.h \
 	src/api/worker.c src/api/worker.h
 

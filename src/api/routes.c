@@ -4,6 +4,7 @@
 #include "api/access.h"
 #include "api/handlers.h"
 #include "api/session_body.h"
+#include "api/snapshot_body.h"
 #include "common/mem.h"
 
 /* clang-format off */
@@ -33,6 +34,12 @@ const struct route ROUTES[] = {
 	{ "DELETE", "/v1/sessions/:id/ports/:port",         ACCESS_TENANT, v1_port_remove,       .help = "end a preview URL and its open connections" },
 	{ "POST",   "/v1/sessions/:id/ports/:port/rotate",  ACCESS_TENANT, v1_port_rotate,       .help = "a new URL for a port; the old one ends" },
 	{ "POST",   "/v1/sessions/:id/tickets",             ACCESS_TENANT, v1_ticket_create,     .body = TICKET_FIELDS, .body_count = &TICKET_FIELD_COUNT, .help = "a ticket for a browser's WebSocket, in its address instead of a key: one minute, one use" },
+	{ "POST",   "/v1/sessions/:id/snapshots",           ACCESS_TENANT, v1_snapshot_create,   .body = SNAPSHOT_FIELDS, .body_count = &SNAPSHOT_FIELD_COUNT, .help = "keep its files as they are now, while it goes on; `?wait=` seconds" },
+	{ "GET",    "/v1/sessions/:id/snapshots",           ACCESS_READ,   v1_snapshot_list,     .help = "its snapshots, newest first; `?limit=` `?cursor=`" },
+	{ "DELETE", "/v1/sessions/:id/snapshots/:snapshot", ACCESS_TENANT, v1_snapshot_delete,   .help = "delete one of its snapshots" },
+	{ "GET",    "/v1/snapshots",                        ACCESS_READ,   v1_snapshot_list,     .help = "all snapshots of the org, also of sessions that are gone; `?limit=` `?cursor=`" },
+	{ "GET",    "/v1/snapshots/:snapshot",              ACCESS_READ,   v1_snapshot_get,      .help = "one of them" },
+	{ "DELETE", "/v1/snapshots/:snapshot",              ACCESS_TENANT, v1_snapshot_delete,   .help = "delete it; sessions that were made of it keep their files" },
 	{ "GET",    "/v1/audit",                            ACCESS_ADMIN,  v1_audit,             .help = "refusals and what operators did, in order; `?after=` id `?severity=` `?kind=` `?limit=`" },
 	{ "GET",    "/v1/reaper/runs",                      ACCESS_ADMIN,  v1_reaper_runs,       .help = "what passes of the reaper did, newest first; `?limit=` `?cursor=`" },
 };

@@ -36,6 +36,7 @@ const struct jfield CREATE_FIELDS[] = {
 	F("labels", labels, J_OBJ, 0, LABELS_MAX, "strings to find it by"),
 	F("env", env, J_OBJ, 0, ENV_MAX, "environment of its commands; sealed, never returned"),
 	F("files", files, J_ARR, 0, FILES_MAX, "[{path, content | contentBase64, mode}], written before it is ready"),
+	F("snapshot", snapshot, J_STR, 1, ID_SESSION_LEN, "id of a snapshot whose files it begins with; not looked at when the session is there already"),
 	F("setup", setup, J_STR, 1, SETUP_MAX, "a command run once, in /workspace, before it is ready; its output is in the events, a failure is the session's"),
 	F("sleepAfterSeconds", sleep_after_seconds, J_INT, 1, SLEEP_MAX_S, "idle time after which it sleeps"),
 	F("sleepAfter", sleep_after, J_STR, 2, 16, "the same as 30s, 10m or 2h"),

@@ -21,6 +21,7 @@ struct create_body {
 	char expires_at[41];
 	char base_url[257];
 	char sleep_after[17];
+	char snapshot[ID_SESSION_LEN + 1];
 	int isolation;
 	int keep_alive;
 	int wake_on_preview;

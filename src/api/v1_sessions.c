@@ -105,6 +105,7 @@ v1_session_create(struct call *c, struct err *e)
 		.idempotency_key = key,
 		.request_hash = key[0] != '\0' ? hash : NULL,
 		.setup = b.setup,
+		.snapshot = b.snapshot,
 		.labels = b.labels,
 		.env = b.env,
 		.files = b.files,

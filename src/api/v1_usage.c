@@ -15,6 +15,8 @@ static const struct quota_row QUOTAS[] = {
 	{ "createsPerMinute", "creates_per_minute", "creates" },
 	{ "previews", "max_previews", "previews" },
 	{ "diskMb", "max_disk_mb", "disk_mb" },
+	{ "snapshots", "max_snapshots", "snapshots" },
+	{ "snapshotMb", "max_snapshot_mb", "snapshot_mb" },
 };
 
 /* {"limit": null} is none: a number would be taken for one. */

@@ -68,6 +68,10 @@ struct conf {
 	int64_t quota_creates_per_minute;
 	int64_t quota_previews;
 	int64_t quota_disk_mb;
+	int64_t quota_snapshots;
+	int64_t quota_snapshot_mb;
+	int64_t snapshot_seconds;
+	int64_t snapshot_days;
 	int64_t capacity_min_mb;
 	int64_t disk_budget_mb;
 	int64_t disk_low_mb;

@@ -9,6 +9,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/capacity.h"
+#include "control/snapshot_control.h"
 
 enum { FILE_MODE = 0644 };
 
@@ -83,6 +84,8 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 		return -1;
 	read_ports(rows_text(plan, 0, "ports"), l);
 	fittings_read(plan, &l->given);
+	snapshot_of(rows_text(plan, 0, "tenant"),
+	    rows_text(plan, 0, "snapshot"), &l->from);
 	identity_of(rows_text(plan, 0, "org"), rows_text(plan, 0, "user_id"),
 	    &l->who);
 	l->agent.env = l->env;
@@ -139,7 +142,8 @@ was_started(struct control *ctl, const char *session, bool *out, struct err *e)
 
 /* Its files must be there unless no start of it has been proved yet. */
 static int
-have_storage(struct control *ctl, struct launch *l, struct err *e)
+have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e)
 {
 	const struct provider_ops *ops = ctl->provider.ops;
 	bool there = true, started = true;
@@ -154,6 +158,10 @@ have_storage(struct control *ctl, struct launch *l, struct err *e)
 		return err_set(e, ERR_GONE, "storage_gone",
 		    "the session's files are gone");
 	l->cold = l->first || !there;
+	if (l->cold && l->from.id[0] != '\0' &&
+	    ops->storage_from(&ctl->provider, l->sandbox.id, l->target.session,
+		&l->from, deadline_ms, e) < 0)
+		return -1;
 	return ops->storage_make(&ctl->provider, l->sandbox.id,
 	    l->target.session, e);
 }
@@ -193,6 +201,14 @@ launch_admit(struct control *ctl, const struct launch *l, int64_t deadline_ms,
 	    deadline_ms, e);
 }
 
+static const char *
+workspace_how(const struct launch *l)
+{
+	if (!l->first)
+		return "kept";
+	return l->from.id[0] != '\0' ? "copied" : "made";
+}
+
 int
 launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
     int64_t deadline_ms, struct err *e)
@@ -201,8 +217,8 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	bool creating =
 	    str_equal(rows_text(plan, 0, "sandbox_state"), "creating");
 
-	steps_enter(&l->steps, "workspace", l->first ? "made" : "kept");
-	if (have_storage(ctl, l, e) < 0)
+	steps_enter(&l->steps, "workspace", workspace_how(l));
+	if (have_storage(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("launch.storage");
 	steps_enter(&l->steps, "sandbox", creating ? "started" : "reused");

@@ -16,10 +16,11 @@ struct launch {
 	struct sandbox_spec sandbox;
 	struct agent_target target;
 	struct agent_launch agent;
-	json_t *env;         /* owned */
-	json_t *files;       /* owned */
-	struct identity who; /* the key's user */
-	char *setup;         /* owned; a command still to be run, or NULL */
+	json_t *env;              /* owned */
+	json_t *files;            /* owned */
+	struct identity who;      /* the key's user */
+	struct snapshot_ref from; /* what its files come from; id "": nothing */
+	char *setup; /* owned; a command still to be run, or NULL */
 	int64_t setup_seconds;
 	int64_t setup_offset; /* of its output, that is written down */
 	int64_t *more_ports;  /* owned; beyond AGENT_PORTS_MAX */

@@ -130,6 +130,8 @@ create_spec(struct control *ctl, const struct principal *who,
 		    json_integer(w->max_run_seconds));
 	json_object_set_new(spec, "suspend", json_boolean(w->suspend));
 	add_setup(ctl, w, id, spec);
+	if (!str_empty(w->snapshot))
+		json_object_set_new(spec, "snapshot", json_string(w->snapshot));
 	if (w->labels != NULL)
 		json_object_set_new(spec, "labels", json_deep_copy(w->labels));
 	if (w->correlation_keys != NULL)
@@ -176,6 +178,8 @@ session_control_create(struct control *ctl, const struct principal *who,
 		start_refused(ctl, fresh, e);
 		if (e->code != NULL && str_equal(e->code, "unknown_class"))
 			err_field(e, "class", "there is no class of that name");
+		if (e->code != NULL && str_equal(e->code, "snapshot_not_found"))
+			err_field(e, "snapshot", "there is no such snapshot");
 		return -1;
 	}
 	CRASH_POINT("create.intent");

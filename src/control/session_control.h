@@ -16,6 +16,7 @@ struct session_wish {
 	const char *idempotency_key;
 	const char *request_hash;
 	const char *setup;
+	const char *snapshot;           /* what its files come from, or "" */
 	const json_t *labels;           /* borrowed */
 	const json_t *env;              /* borrowed */
 	const json_t *files;            /* borrowed */

@@ -35,6 +35,7 @@ static const struct {
 	{ "stale_order", ERR_CONFLICT, "stale_order" },
 	{ "cannot_suspend", ERR_CONFLICT, "cannot_suspend" },
 	{ "no_space", ERR_NO_SPACE, "no_space_left" },
+	{ "cannot_keep", ERR_CONFLICT, "snapshot_failed" },
 };
 
 /* A refusal, with the agent's words for people made harmless. */
@@ -401,6 +402,26 @@ agent_write(const struct provider *p, const struct agent_target *t,
 	    "generation", (json_int_t)t->generation, "path", path, "mode",
 	    (json_int_t)mode);
 	return tell(p, t, &q, deadline_ms, e);
+}
+
+int
+agent_keep(const struct provider *p, const struct agent_target *t, int fd,
+    struct err *e)
+{
+	struct agent_question q = { .op = "keep",
+		.body = agent_body(t),
+		.fds = &fd,
+		.fd_count = 1 };
+
+	return agent_ask_send(p, t->sandbox, t->incarnation, &q, e);
+}
+
+int
+agent_keep_end(int asked, int64_t deadline_ms, struct err *e)
+{
+	auto_json json_t *reply = NULL;
+
+	return agent_ask_recv(asked, "keep", deadline_ms, &reply, e);
 }
 
 int

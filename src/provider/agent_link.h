@@ -199,6 +199,14 @@ int agent_write(const struct provider *p, const struct agent_target *t,
     const char *path, int64_t mode, const char *data, size_t len,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
+/*
+ * Has all files of the session sent to `fd`, which stays the caller's, and
+ * answers a socket on which agent_keep_end() hears how that went.
+ */
+int agent_keep(const struct provider *p, const struct agent_target *t, int fd,
+    struct err *e) MUST_CHECK;
+int agent_keep_end(int asked, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
 /* Makes the relay's socket and hands it over / takes it back and closes. */
 int agent_expose(const struct provider *p, const struct agent_target *t,
     int64_t port, int64_t deadline_ms, struct err *e) MUST_CHECK;

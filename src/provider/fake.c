@@ -152,6 +152,7 @@ fake_reset(void)
 		fake_end_cell(&FAKE.cell[i]);
 	memset(FAKE.box, 0, sizeof(FAKE.box));
 	memset(FAKE.cell, 0, sizeof(FAKE.cell));
+	memset(FAKE.snapshot, 0, sizeof(FAKE.snapshot));
 	/* nothing has happened for a day */
 	FAKE.status =
 	    (struct agent_status){ .idle_ms = 86400000, .relay_idle_ms = -1 };

@@ -74,4 +74,11 @@ bool fake_is_frozen(const char *session);
 /* A sandbox that runs here and that no row knows. */
 void fake_box_add(const char *id, const char *incarnation);
 
+/* What has become of a snapshot; one that there was not is there now. */
+void fake_snapshot_be(const char *id, enum snapshot_presence presence);
+/* How many there are. */
+int fake_snapshots(void);
+/* The snapshot that a session's storage was made of, or "". */
+const char *fake_made_of(const char *session);
+
 #endif

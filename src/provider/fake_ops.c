@@ -395,6 +395,7 @@ const struct provider_ops PROVIDER_FAKE = {
 	.destroy = destroy,
 	.control = control,
 	.storage_make = storage_make,
+	.storage_from = fake_storage_from,
 	.storage_exists = storage_exists,
 	.storage_drop = storage_drop,
 	.storage_list = storage_list,
@@ -410,5 +411,9 @@ const struct provider_ops PROVIDER_FAKE = {
 	.cell_list = cell_list,
 	.limits = limits,
 	.agent_log = agent_log,
+	.snapshot_take = fake_snapshot_take,
+	.snapshot_look = fake_snapshot_look,
+	.snapshot_drop = fake_snapshot_drop,
+	.snapshot_list = fake_snapshot_list,
 	.sweep = sweep,
 };

@@ -10,7 +10,12 @@
 #include "provider/fake.h"
 #include "provider/record.h"
 
-enum { FAKE_BOXES = 64, FAKE_CELLS = 128, FAKE_OP_MAX = 32 };
+enum {
+	FAKE_BOXES = 64,
+	FAKE_CELLS = 128,
+	FAKE_SNAPSHOTS = 16,
+	FAKE_OP_MAX = 32
+};
 
 struct fake_box {
 	char id[SANDBOX_ID_MAX]; /* "": free */
@@ -29,12 +34,19 @@ struct fake_cell {
 	int64_t age;            /* of its storage, in seconds */
 	int64_t usage, growth;  /* bytes */
 	struct channel_fds fds; /* its listening sockets */
+	char from[ID_MAX];      /* the snapshot its storage was made of */
+};
+
+struct fake_snapshot {
+	struct snapshot_ref ref; /* id "": free */
+	enum snapshot_presence presence;
 };
 
 struct fake_world {
 	pthread_mutex_t lock;
 	struct fake_box box[FAKE_BOXES];
 	struct fake_cell cell[FAKE_CELLS];
+	struct fake_snapshot snapshot[FAKE_SNAPSHOTS];
 	struct agent_status status;
 	bool stubborn, immortal;
 	int64_t free_mb, more_mb, ballast;
@@ -71,6 +83,19 @@ int fake_freeze(const struct provider *p, const char *id, const char *session,
     bool on, struct err *e);
 int fake_frozen(const struct provider *p, struct session_seen **out,
     size_t *count, struct err *e);
+
+int fake_snapshot_take(const struct provider *p, const struct snapshot_ref *s,
+    const struct agent_target *t, const struct snapshot_bounds *most,
+    int64_t deadline_ms, struct err *e);
+int fake_snapshot_look(const struct provider *p, const struct snapshot_ref *s,
+    struct snapshot_seen *out, struct err *e);
+int fake_snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
+    struct err *e);
+int fake_snapshot_list(const struct provider *p, struct snapshot_ref **out,
+    size_t *count, struct err *e);
+int fake_storage_from(const struct provider *p, const char *id,
+    const char *session, const struct snapshot_ref *s, int64_t deadline_ms,
+    struct err *e);
 
 /* One end of a channel whose other end a thread answers. */
 int fake_connect(const char *id, struct err *e);

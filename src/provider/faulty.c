@@ -90,6 +90,37 @@ storage_make(const struct provider *p, const char *id, const char *session,
 }
 
 static int
+storage_from(const struct provider *p, const char *id, const char *session,
+    const struct snapshot_ref *s, int64_t deadline_ms, struct err *e)
+{
+	FAULTY("storage_from",
+	    real->storage_from(p, id, session, s, deadline_ms, e));
+}
+
+static int
+snapshot_take(const struct provider *p, const struct snapshot_ref *s,
+    const struct agent_target *t, const struct snapshot_bounds *most,
+    int64_t deadline_ms, struct err *e)
+{
+	FAULTY("snapshot_take",
+	    real->snapshot_take(p, s, t, most, deadline_ms, e));
+}
+
+static int
+snapshot_look(const struct provider *p, const struct snapshot_ref *s,
+    struct snapshot_seen *out, struct err *e)
+{
+	FAULTY("snapshot_look", real->snapshot_look(p, s, out, e));
+}
+
+static int
+snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
+    struct err *e)
+{
+	FAULTY("snapshot_drop", real->snapshot_drop(p, s, e));
+}
+
+static int
 storage_exists(const struct provider *p, const char *id, const char *session,
     bool *out, struct err *e)
 {
@@ -130,8 +161,12 @@ provider_faulty(const struct provider_ops *ops)
 		faulty.resume = resume;
 	faulty.capacity = capacity;
 	faulty.storage_make = storage_make;
+	faulty.storage_from = storage_from;
 	faulty.storage_exists = storage_exists;
 	faulty.storage_drop = storage_drop;
 	faulty.cell_gone = cell_gone;
+	faulty.snapshot_take = snapshot_take;
+	faulty.snapshot_look = snapshot_look;
+	faulty.snapshot_drop = snapshot_drop;
 	return &faulty;
 }

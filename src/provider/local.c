@@ -10,6 +10,7 @@
 #include "common/str.h"
 #include "provider/cgroup.h"
 #include "provider/file.h"
+#include "provider/snapshot.h"
 #include "provider/storage.h"
 #include "provider/trash.h"
 
@@ -45,6 +46,17 @@ make_storage(const struct provider *p, const char *id, const char *session,
 	if (box_make(p, id, &b, e) < 0)
 		return -1;
 	return storage_make(p, b.name, session, e);
+}
+
+static int
+fill_storage(const struct provider *p, const char *id, const char *session,
+    const struct snapshot_ref *from, int64_t deadline_ms, struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+
+	if (box_make(p, id, &b, e) < 0)
+		return -1;
+	return storage_from(p, b.name, session, from, deadline_ms, e);
 }
 
 static int
@@ -210,6 +222,7 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.resume = local_resume,
 	.control = control,
 	.storage_make = make_storage,
+	.storage_from = fill_storage,
 	.storage_exists = find_storage,
 	.storage_drop = drop_storage,
 	.storage_list = local_storage_list,
@@ -225,5 +238,9 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.cell_list = local_cell_list,
 	.limits = limits,
 	.agent_log = agent_log,
+	.snapshot_take = snapshot_take,
+	.snapshot_look = snapshot_look,
+	.snapshot_drop = snapshot_drop,
+	.snapshot_list = snapshot_list,
 	.sweep = sweep,
 };

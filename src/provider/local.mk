@@ -19,8 +19,10 @@ libprovider_a_SOURCES = \
 	src/provider/fake_agent.c src/provider/fake_world.h \
 	src/provider/fake_disk.c \
 	src/provider/fake_ops.c \
+	src/provider/fake_snapshot.c \
 	src/provider/faulty.h \
 	src/provider/file.c src/provider/file.h \
+	src/provider/job.c src/provider/job.h \
 	src/provider/local.c src/provider/local.h \
 	src/provider/local_bwrap.c src/provider/local_bwrap.h \
 	src/provider/local_disk.c \
@@ -35,6 +37,7 @@ libprovider_a_SOURCES = \
 	src/provider/proc.c src/provider/proc.h \
 	src/provider/provider.c src/provider/provider.h \
 	src/provider/record.c src/provider/record.h \
+	src/provider/snapshot.c src/provider/snapshot.h \
 	src/provider/storage.c src/provider/storage.h \
 	src/provider/trash.c src/provider/trash.h
 

@@ -73,8 +73,10 @@ local_storage_list(const struct provider *p, struct session_seen **out,
 		if (rc < 0 || id[0] == '\0')
 			continue;
 		rc = storage_sessions(p, *n, &sessions, e);
-		if (rc == 0)
+		if (rc == 0) {
 			add_names(&l, id, sessions, "");
+			add_names(&l, id, sessions, STORAGE_COPY);
+		}
 	}
 	*out = l.seen;
 	*count = rc == 0 ? l.count : 0;

@@ -250,6 +250,38 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 	return read_init(s, info.r, deadline_ms, e);
 }
 
+/* The second child of fork_bwrap(), for any command line. */
+static _Noreturn void
+become(char *const *argv, const int *fds, int count)
+{
+	struct rlimit no_core = { 0, 0 };
+
+	reset_signals();
+	setsid();
+	setrlimit(RLIMIT_CORE, &no_core);
+	if (chdir("/") == 0 && place_fds(fds, count) == 0)
+		execve(argv[0], argv, ENVIRONMENT);
+	_exit(127);
+}
+
+int
+start_alone(char *const *argv, const int *fds, int count, struct err *e)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		return err_errno(e, "fork");
+	if (pid == 0) {
+		if (vfork() == 0)
+			become(argv, fds, count);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
 static void
 become_trial(char *const *argv, int log)
 {

@@ -31,6 +31,13 @@ int start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
     MUST_CHECK;
 
 /*
+ * Starts a command line as nobody's child, with fds[i] as its descriptor i and
+ * no others; at most BWRAP_FD__END of them.
+ */
+int start_alone(char *const *argv, const int *fds, int count, struct err *e)
+    MUST_CHECK;
+
+/*
  * Runs a command line to its end with /dev/null and a stderr of which the
  * first line is kept.  True when it exits with 0.
  */

@@ -82,6 +82,32 @@ struct session_seen {
 	char session[ID_MAX];
 };
 
+enum { SNAPSHOT_OWNER_MAX = 33 };
+
+/* A snapshot: whose it is, as 32 hexadecimal digits, and its id. */
+struct snapshot_ref {
+	char owner[SNAPSHOT_OWNER_MAX];
+	char id[ID_MAX]; /* as a session's */
+};
+
+/* What taking one may cost. */
+struct snapshot_bounds {
+	int64_t bytes, seconds;
+};
+
+enum snapshot_presence {
+	SNAPSHOT_ABSENT,
+	SNAPSHOT_UNDER_WAY, /* somebody writes it */
+	SNAPSHOT_WHOLE,
+	SNAPSHOT_BROKEN
+};
+
+struct snapshot_seen {
+	enum snapshot_presence presence;
+	int64_t files, bytes; /* of a whole one */
+	struct err why;       /* of a broken one */
+};
+
 struct provider {
 	const struct provider_ops *ops;
 	const struct conf *conf; /* borrowed */
@@ -164,6 +190,15 @@ struct provider_ops {
 	int (*storage_drop)(const struct provider *p, const char *id,
 	    const char *session, struct err *e);
 
+	/*
+	 * A session's directories with a snapshot's files in them: there as a
+	 * whole or not at all.  Idempotent.  ERR_BUSY "copying" when that takes
+	 * longer than the deadline: it goes on, and asking again hears of it.
+	 */
+	int (*storage_from)(const struct provider *p, const char *id,
+	    const char *session, const struct snapshot_ref *s,
+	    int64_t deadline_ms, struct err *e);
+
 	/* Every session that has a directory here.  *out is malloc'ed. */
 	int (*storage_list)(const struct provider *p, struct session_seen **out,
 	    size_t *count, struct err *e);
@@ -230,6 +265,25 @@ struct provider_ops {
 	/* Tail of the agent's log of a sandbox, at most `max` bytes. */
 	int (*agent_log)(const struct provider *p, const char *id, size_t max,
 	    struct buf *out, struct err *e);
+
+	/*
+	 * Takes a snapshot of the session that `t` means, which goes on
+	 * meanwhile.  Returns when it is over or the deadline is: then
+	 * it goes on, and snapshot_look tells what comes of it.
+	 */
+	int (*snapshot_take)(const struct provider *p,
+	    const struct snapshot_ref *s, const struct agent_target *t,
+	    const struct snapshot_bounds *most, int64_t deadline_ms,
+	    struct err *e);
+	int (*snapshot_look)(const struct provider *p,
+	    const struct snapshot_ref *s, struct snapshot_seen *out,
+	    struct err *e);
+	/* Moves one into the trash; ERR_BUSY while it is under way. */
+	int (*snapshot_drop)(const struct provider *p,
+	    const struct snapshot_ref *s, struct err *e);
+	/* Every one that has a directory here.  *out is malloc'ed. */
+	int (*snapshot_list)(const struct provider *p,
+	    struct snapshot_ref **out, size_t *count, struct err *e);
 
 	/*
 	 * Unlinks what lies in the trash until it is empty or the deadline is

@@ -3,12 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+#include "common/fault.h"
 #include "common/id.h"
 #include "common/mem.h"
 #include "provider/file.h"
+#include "provider/job.h"
+#include "provider/proc.h"
+#include "provider/snapshot.h"
 #include "provider/trash.h"
 
 /* The first KEPT are what a session has to lose; the rest can be made anew. */
@@ -125,6 +132,113 @@ storage_exists(const struct provider *p, const char *name, const char *session,
 	return 0;
 }
 
+/* ---- from a snapshot */
+
+/* A copy under way goes on in the trash; what it writes there is swept. */
+static int
+drop_copy(const struct provider *p, int box, const char *session, struct err *e)
+{
+	auto_free char *copy = xasprintf("%s%s", STORAGE_COPY, session);
+
+	return trash_take(p, box, copy, e);
+}
+
+static int
+under_way(struct err *e)
+{
+	return err_set(e, ERR_BUSY, "copying",
+	    "the files of the snapshot are being copied");
+}
+
+/* What has become of a copy; one that somebody makes is waited for. */
+static int
+await_copy(const char *dir, int64_t deadline_ms, struct job_seen *seen,
+    struct err *e)
+{
+	do {
+		if (job_look(dir, seen, e) < 0)
+			return -1;
+		if (seen->state != JOB_RUNS)
+			return 0;
+		proc_nap(deadline_ms);
+	} while (clock_left_ms(deadline_ms) > 0);
+	return 0;
+}
+
+static int
+begin_copy(const struct provider *p, const char *dir,
+    const struct snapshot_ref *s, int64_t deadline_ms, struct job_seen *seen,
+    struct err *e)
+{
+	auto_free char *from = snapshot_files(p, s);
+	struct snapshot_seen source;
+	auto_fd int ended = -1;
+	char seconds[24];
+
+	if (snapshot_look(p, s, &source, e) < 0)
+		return -1;
+	if (source.presence != SNAPSHOT_WHOLE)
+		return err_set(e, ERR_INTERNAL, "no_snapshot",
+		    "the files of snapshot %s are not there", s->id);
+	snprintf(seconds, sizeof(seconds), "%" PRId64,
+	    p->conf->snapshot_seconds);
+	if (job_begin(p, dir,
+		&(struct job){ .words = { "clone", seconds },
+		    .to = ".",
+		    .from = from,
+		    .in = -1 },
+		&ended, e) < 0)
+		return -1;
+	CRASH_POINT("storage.copying");
+	return job_wait(dir, ended, deadline_ms, seen, e);
+}
+
+/* All of it in one step; who was there first had the same files. */
+static int
+settle_copy(const struct provider *p, int box, const char *session,
+    struct err *e)
+{
+	auto_free char *copy = xasprintf("%s%s", STORAGE_COPY, session);
+	auto_free char *report = xasprintf("%s/report", session);
+
+	if (renameat(box, copy, box, session) < 0) {
+		if (errno != EEXIST && errno != ENOTEMPTY)
+			return err_errno(e, "moving %s", copy);
+		return drop_copy(p, box, session, e);
+	}
+	CRASH_POINT("storage.copied");
+	unlinkat(box, report, 0); /* nobody reads it any more */
+	return 0;
+}
+
+int
+storage_from(const struct provider *p, const char *name, const char *session,
+    const struct snapshot_ref *s, int64_t deadline_ms, struct err *e)
+{
+	auto_free char *path = storage_path(p, name);
+	auto_free char *dir = xasprintf("%s/%s%s", path, STORAGE_COPY, session);
+	auto_fd int box = file_dir(AT_FDCWD, path, 0700, e);
+	struct job_seen seen;
+	bool there;
+
+	if (box < 0 || storage_exists(p, name, session, &there, e) < 0)
+		return -1;
+	if (there)
+		return 0;
+	if (await_copy(dir, deadline_ms, &seen, e) < 0)
+		return -1;
+	if (seen.state != JOB_DONE && seen.state != JOB_RUNS &&
+	    (drop_copy(p, box, session, e) < 0 ||
+		begin_copy(p, dir, s, deadline_ms, &seen, e) < 0))
+		return -1;
+	if (seen.state == JOB_RUNS)
+		return under_way(e);
+	if (seen.state == JOB_DONE)
+		return settle_copy(p, box, session, e);
+	*e = seen.why;
+	return err_wrap(e, "the files of the snapshot cannot be copied");
+}
+
 int
 storage_drop(const struct provider *p, const char *name, const char *session,
     struct err *e)
@@ -138,7 +252,10 @@ storage_drop(const struct provider *p, const char *name, const char *session,
 	box = file_opendir(AT_FDCWD, path, &found, e);
 	if (box < 0)
 		return found ? -1 : 0;
-	return trash_take(p, box, session, e);
+	return drop_copy(p, box, session, e) < 0 ||
+		trash_take(p, box, session, e) < 0
+	    ? -1
+	    : 0;
 }
 
 int

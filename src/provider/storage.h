@@ -13,6 +13,9 @@
 #include "common/err.h"
 #include "provider/provider.h"
 
+/* A copy that is being made for a session has its name behind this. */
+#define STORAGE_COPY ".copy-"
+
 /* `name` is box_name() of the sandbox, throughout. */
 char *storage_path(const struct provider *p, const char *name);
 
@@ -26,6 +29,10 @@ int storage_drop_box(const struct provider *p, const char *name, struct err *e)
 
 int storage_make(const struct provider *p, const char *name,
     const char *session, struct err *e) MUST_CHECK;
+/* provider.h's storage_from. */
+int storage_from(const struct provider *p, const char *name,
+    const char *session, const struct snapshot_ref *s, int64_t deadline_ms,
+    struct err *e) MUST_CHECK;
 int storage_exists(const struct provider *p, const char *name,
     const char *session, bool *out, struct err *e) MUST_CHECK;
 int storage_drop(const struct provider *p, const char *name,

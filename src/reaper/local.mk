@@ -9,6 +9,7 @@ libreaper_a_SOURCES = \
 	src/reaper/plan.c src/reaper/plan.h \
 	src/reaper/reconcile.c src/reaper/reconcile.h \
 	src/reaper/sighting.c src/reaper/sighting.h \
+	src/reaper/snapshots.c src/reaper/snapshots.h \
 	src/reaper/stops.c src/reaper/stops.h \
 	src/reaper/upkeep.c src/reaper/upkeep.h \
 	src/reaper/wishes.c src/reaper/wishes.h

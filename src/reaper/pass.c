@@ -10,6 +10,7 @@
 #include "reaper/ask.h"
 #include "reaper/clear.h"
 #include "reaper/reconcile.h"
+#include "reaper/snapshots.h"
 #include "reaper/stops.h"
 #include "reaper/upkeep.h"
 #include "reaper/wishes.h"
@@ -92,6 +93,7 @@ static const struct {
 	{ "sleepers",       clear_sleepers },
 	{ "expired_ports",  clear_ports },
 	{ "failed_files",   clear_failed_files },
+	{ "snapshots",      snapshots_clear },
 	{ "idle_sandboxes", clear_idle_sandboxes },
 	{ "destroys",       clear_destroys },
 	{ "disk",           upkeep_disk },

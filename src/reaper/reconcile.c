@@ -10,6 +10,7 @@
 #include "reaper/leftovers.h"
 #include "reaper/plan.h"
 #include "reaper/sighting.h"
+#include "reaper/snapshots.h"
 
 enum { END_MS = 15000 };
 
@@ -177,6 +178,7 @@ reconcile_all(struct pass *p, const char *since)
 	}
 	leftovers_storage(p, since);
 	leftovers_sockets(p, since);
+	snapshots_leftovers(p, since);
 }
 
 void

@@ -12,6 +12,7 @@
 #define SIGHTING_CELL "cell:"
 #define SIGHTING_STORAGE "storage:"
 #define SIGHTING_SOCKET "socket:"
+#define SIGHTING_SNAPSHOT "snapshot:"
 
 /* Notes it; *ripe once that was often and long enough. */
 int sighting_add(struct pass *p, const char *thing, bool *ripe, struct err *e)

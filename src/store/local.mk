@@ -6,7 +6,7 @@ SQL_STATEMENTS = \
 	sql/statements/port.sql sql/statements/quota.sql \
 	sql/statements/reaper.sql sql/statements/reconcile.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql \
-	sql/statements/ticket.sql
+	sql/statements/snapshot.sql sql/statements/ticket.sql
 SQL_MIGRATIONS = \
 	sql/migrations/0001_first.sql \
 	sql/migrations/0002_reaper.sql \
@@ -18,7 +18,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0008_setup.sql \
 	sql/migrations/0009_streams.sql \
 	sql/migrations/0010_told.sql \
-	sql/migrations/0011_tickets.sql
+	sql/migrations/0011_tickets.sql \
+	sql/migrations/0012_snapshots.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
@@ -29,7 +30,7 @@ SQL_FUNCTIONS = \
 	sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
 	sql/functions/session_labels.sql sql/functions/session_setup.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \
-	sql/functions/session_suspend.sql \
+	sql/functions/session_suspend.sql sql/functions/snapshot.sql \
 	sql/functions/ticket.sql
 
 migrationsdir = $(pkgdatadir)/sql/migrations

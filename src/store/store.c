@@ -52,7 +52,9 @@ static const struct meaning MEANINGS[] = {
 	{ "SX415", NULL, ERR_CONFLICT,    "correlation_conflict" },
 	{ "SX416", NULL, ERR_CONFLICT,    "too_many_keys" },
 	{ "SX417", NULL, ERR_CONFLICT,    "too_many_labels" },
-	{ "SX418", NULL, ERR_LIMITED,     "too_many_tickets" },
+	{ "SX418", NULL, ERR_INVALID,     "snapshot_not_found" },
+	{ "SX419", NULL, ERR_CONFLICT,    "snapshot_not_ready" },
+	{ "SX420", NULL, ERR_LIMITED,     "too_many_tickets" },
 	{ "SX429", NULL, ERR_LIMITED,     "quota_exceeded" },
 	{ "SX503", NULL, ERR_UNAVAILABLE, "draining" },
 	{ "SX505", NULL, ERR_UNAVAILABLE, "other_host" },
@@ -95,9 +97,12 @@ store_limits(struct store *st, const struct conf *c)
 			       " -c sandlease.quota_creates_per_minute=%" PRId64
 			       " -c sandlease.quota_previews=%" PRId64
 			       " -c sandlease.quota_disk_mb=%" PRId64
+			       " -c sandlease.quota_snapshots=%" PRId64
+			       " -c sandlease.quota_snapshot_mb=%" PRId64
 			       " -c sandlease.too_old_seconds=%" PRId64,
 	    c->quota_sessions, c->quota_active, c->quota_creates_per_minute,
-	    c->quota_previews, c->quota_disk_mb, c->too_old_seconds);
+	    c->quota_previews, c->quota_disk_mb, c->quota_snapshots,
+	    c->quota_snapshot_mb, c->too_old_seconds);
 }
 
 void

@@ -30,6 +30,7 @@ EXTRA_DIST += \
 	%D%/streams.t \
 	%D%/shell.t \
 	%D%/setup.t \
+	%D%/snapshots.t \
 	%D%/suspend.t \
 	%D%/suspend_none.t \
 	%D%/tenancy.t \

@@ -184,6 +184,19 @@ def directory_leaks(w):
         yield "note of a frozen cell f/%s" % name
 
 
+def snapshot_leaks(w):
+    rows = dict(service.sql("SELECT id, state FROM snapshot"))
+    for path in glob.glob(os.path.join(w.data, "snapshots", "*", "*")):
+        if rows.get(os.path.basename(path)) != "ready":
+            yield "directory %s: %r" % (path, rows.get(os.path.basename(path)))
+    for sid, state in rows.items():
+        if state == "ready" and not glob.glob(
+                os.path.join(w.data, "snapshots", "*", sid, "files")):
+            yield "snapshot %s has no files" % sid
+        if state not in ("ready", "failed"):
+            yield "snapshot %s is still %s" % (sid, state)
+
+
 def names(directory):
     try:
         return os.listdir(directory)
@@ -204,7 +217,8 @@ def socket_leaks(w):
 
 
 def leaks(w):
-    for part in (process_leaks, group_leaks, directory_leaks, socket_leaks):
+    for part in (process_leaks, group_leaks, directory_leaks, snapshot_leaks,
+                 socket_leaks):
         yield from part(w)
 
 

@@ -169,6 +169,8 @@ def shift_time():
          WHERE deadline IS NOT NULL;
         UPDATE sandbox SET next_attempt_at = clock_timestamp() - interval '1 s'
          WHERE next_attempt_at IS NOT NULL;
+        UPDATE snapshot SET deadline = clock_timestamp() - interval '1 s'
+         WHERE state = 'creating';
         UPDATE session SET suspend_deadline = clock_timestamp() - interval '1 s'
          WHERE suspend_deadline IS NOT NULL;
         UPDATE sighting SET first_at = clock_timestamp() - interval '1 hour';

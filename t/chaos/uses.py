@@ -67,6 +67,11 @@ def session(act, key=None, **wish):
     return s
 
 
+def snapshot(s):
+    return service.expect(201, call("POST", at(s.sid, "/snapshots"), {},
+                                    s.key)).json["id"]
+
+
 def post(path):
     return lambda s: ask("POST", at(s.sid, path), {}, s.key)
 
@@ -310,6 +315,27 @@ def expose_rotate_and_close_a_port():
 @use
 def change_the_environment():
     return session(lambda s: ask("PATCH", at(s.sid), {"env": {"A": "1"}}))
+
+
+@use
+def take_a_snapshot():
+    return session(post("/snapshots"))
+
+
+@use
+def delete_a_snapshot():
+    s = session(lambda s: ask("DELETE", "/v1/snapshots/" + s.snapshot))
+    s.snapshot = snapshot(s)
+    return s
+
+
+@use
+def create_from_a_snapshot():
+    source = session(None)
+    s = creates(isolation="session", snapshot=snapshot(source))
+    s.text = source.text
+    call("DELETE", at(source.sid))
+    return s
 
 
 # ---- the reaper's

@@ -41,6 +41,7 @@ extern struct err E;
 extern const struct CMUnitTest SUITE_BOXES[];
 extern const struct CMUnitTest SUITE_CELLS[];
 extern const struct CMUnitTest SUITE_DISK[];
+extern const struct CMUnitTest SUITE_SNAPSHOTS[];
 extern const struct CMUnitTest SUITE_HOST[]; /* only where there is a host */
 
 bool is_local(void);

@@ -16,6 +16,7 @@ EXTRA_DIST += \
 	t/sql/rows.sh \
 	t/sql/session.t \
 	t/sql/setup.t \
+	t/sql/snapshot.t \
 	t/sql/store.t \
 	t/sql/suspend.t \
 	t/sql/ticket.t \

@@ -93,19 +93,19 @@ is "$ONE|$TWO|$(used_by t6)" "$YES|$NO|r1" "the first has it"
 must "DELETE FROM ticket"
 make t7 >/dev/null
 behind "$(make_sql t8 a terminal acme k 2)" "$(make_sql t9 a terminal acme k 2)" "two that take the last place"
-is "${ONE:0:2}|$TWO" "20|ERROR:  SX418" "the second is one too many"
+is "${ONE:0:2}|$TWO" "20|ERROR:  SX420" "the second is one too many"
 
 # ---- how many
 
-is "$(make t9 a ws acme k 2)" "ERROR:  SX418" "so many at a time, whatever they are for"
+is "$(make t9 a ws acme k 2)" "ERROR:  SX420" "so many at a time, whatever they are for"
 is "$(make t9 b terminal acme k 2 | cut -c1-2)" 20 "another session has its own"
 auth t7 r1 >/dev/null
-is "$(make u1 a terminal acme k 2)" "ERROR:  SX418" "one that was used counts as long as it would"
+is "$(make u1 a terminal acme k 2)" "ERROR:  SX420" "one that was used counts as long as it would"
 must "UPDATE ticket SET expires_at = clock_timestamp() WHERE hash = 't7'"
 is "$(make u1 a terminal acme k 2 | cut -c1-2)" 20 "one that is over makes room"
 detail=$(q "DO \$\$ DECLARE d text; BEGIN
 	PERFORM ticket_create('x', '$(sid a)', 'acme', 'k', 'terminal', 60, 2);
-	EXCEPTION WHEN SQLSTATE 'SX418' THEN
+	EXCEPTION WHEN SQLSTATE 'SX420' THEN
 	GET STACKED DIAGNOSTICS d = PG_EXCEPTION_DETAIL;
 	PERFORM set_config('test.detail', d, false); END \$\$;
 	SELECT (current_setting('test.detail')::jsonb->>'retryAfter')::int BETWEEN 1 AND 60")

@@ -18,8 +18,8 @@
 static char BASE[] = "/tmp/slopenXXXXXX";
 static struct conf CONF;
 
-static const char *const DIRS[] = { "st/trash", "st/storage", "st/box", "st",
-	"r/c", "r/s", "r" };
+static const char *const DIRS[] = { "st/trash", "st/storage", "st/snapshots",
+	"st/box", "st", "r/c", "r/s", "r" };
 
 static int
 begin(void **state)

@@ -1,0 +1,136 @@
+-- Snapshots: intent, outcome, and when their files may go.
+
+CREATE OR REPLACE FUNCTION snapshot_json(s snapshot)
+RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN json_build_object(
+        'id', s.id,
+        'sessionId', s.session_id,
+        'name', s.name,
+        'state', s.state,
+        'sizeBytes', CASE WHEN s.state = 'ready' THEN s.size_bytes END,
+        'files', s.files,
+        'error', s.error,
+        'createdBy', s.actor,
+        'createdAt', iso(s.created_at));
+END $$;
+
+-- What a tenant has, and has reserved.
+CREATE OR REPLACE FUNCTION snapshot_count(p_tenant text, OUT snapshots bigint, OUT bytes bigint)
+LANGUAGE sql VOLATILE AS $$
+    SELECT count(*), coalesce(sum(size_bytes), 0)::bigint FROM snapshot
+     WHERE tenant = p_tenant AND state IN ('creating', 'ready')
+$$;
+
+-- How many bytes one more may have, up to p_bytes; SX429 when there is no room.
+-- With the tenant's row of quota locked until the end: whoever adds one waits.
+CREATE OR REPLACE FUNCTION snapshot_room(p_tenant text, p_bytes bigint)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    q    quota;
+    has  record;
+    most bigint;
+BEGIN
+    SELECT * INTO q FROM quota WHERE tenant = p_tenant FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        q := quota_begin(p_tenant);
+    END IF;
+    SELECT * INTO has FROM snapshot_count(p_tenant);
+    most := quota_limit(q.max_snapshots, 'quota_snapshots');
+    IF most > 0 AND has.snapshots >= most THEN
+        PERFORM quota_refuse('snapshots', 'snapshots', most, has.snapshots, 60);
+    END IF;
+    most := quota_limit(q.max_snapshot_mb, 'quota_snapshot_mb');
+    IF most = 0 THEN
+        RETURN p_bytes;
+    END IF;
+    IF has.bytes >= most << 20 THEN
+        PERFORM quota_refuse('snapshotMb', 'MB of snapshots', most, has.bytes >> 20, 60);
+    END IF;
+    RETURN least(p_bytes, (most << 20) - has.bytes);
+END $$;
+
+-- Intent.  The row, whose size_bytes is how large it may become.
+CREATE OR REPLACE FUNCTION snapshot_begin(p jsonb)
+RETURNS snapshot LANGUAGE plpgsql AS $$
+DECLARE
+    s session%ROWTYPE;
+    r snapshot;
+BEGIN
+    IF (SELECT draining FROM installation) THEN
+        RAISE SQLSTATE 'SX503' USING MESSAGE = 'the service is draining';
+    END IF;
+    SELECT * INTO s FROM session
+     WHERE id = p->>'session' AND tenant = p->>'tenant' FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RAISE SQLSTATE 'SX404' USING MESSAGE = 'no such session';
+    END IF;
+    IF s.state IN ('deleting', 'deleted') THEN
+        RAISE SQLSTATE 'SX413' USING MESSAGE = 'the session is being deleted';
+    END IF;
+    INSERT INTO snapshot (id, tenant, session_id, name, size_bytes, host, actor, deadline)
+    VALUES (p->>'id', s.tenant, s.id, p->>'name',
+        snapshot_room(s.tenant, (p->>'bytes')::bigint), p->>'host',
+        coalesce(p->>'actor', event_actor()),
+        clock_timestamp() + make_interval(secs => (p->>'seconds')::double precision))
+    RETURNING * INTO r;
+    RETURN r;
+END $$;
+
+-- Outcome: its state, or NULL when it is not being created any more.
+CREATE OR REPLACE FUNCTION snapshot_settle(p_id text, p jsonb)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    v text;
+BEGIN
+    UPDATE snapshot
+       SET state = CASE WHEN p ? 'error' THEN 'failed' ELSE 'ready' END,
+           size_bytes = coalesce((p->>'bytes')::bigint, 0), files = (p->>'files')::bigint,
+           error = left(p->>'error', 500), changed_at = clock_timestamp()
+     WHERE id = p_id AND state = 'creating'
+    RETURNING state INTO v;
+    RETURN v;
+END $$;
+
+-- Whether a session may still need its files: it has none of its own yet.
+CREATE OR REPLACE FUNCTION snapshot_in_use(p_id text)
+RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT EXISTS (SELECT FROM session s
+                    WHERE s.snapshot_id = p_id AND s.started_at IS NULL AND s.state <> 'deleted'
+                      AND s.files_dropped_at IS NULL)
+$$;
+
+-- What a new session is to be made of.  Locked, so that it is not deleted
+-- before the session's row says that it needs it.
+CREATE OR REPLACE FUNCTION snapshot_use(p_tenant text, p_id text, p_host text, p_class text)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    s snapshot;
+    c class;
+BEGIN
+    SELECT * INTO s FROM snapshot WHERE id = p_id AND tenant = p_tenant FOR SHARE;
+    IF NOT FOUND OR s.state = 'deleting' THEN
+        RAISE SQLSTATE 'SX418' USING MESSAGE = 'there is no such snapshot';
+    END IF;
+    IF s.state <> 'ready' THEN
+        RAISE SQLSTATE 'SX419' USING MESSAGE = CASE s.state WHEN 'failed'
+            THEN 'the snapshot has failed' ELSE 'the snapshot is still being taken' END;
+    END IF;
+    IF s.host <> p_host THEN
+        RAISE SQLSTATE 'SX505' USING MESSAGE = format('the snapshot is on host %s', s.host);
+    END IF;
+    SELECT * INTO c FROM class WHERE name = p_class;
+    IF c.disk_mb > 0 AND s.size_bytes > c.disk_mb << 20 THEN
+        RAISE SQLSTATE 'SX507' USING MESSAGE = format(
+            'the snapshot has %s MB, the class %s has %s MB of disk',
+            s.size_bytes >> 20, c.name, c.disk_mb);
+    END IF;
+END $$;
+
+-- Beside start_furniture(), which old programs know as it is.
+CREATE OR REPLACE FUNCTION start_origin(p_session text)
+RETURNS TABLE (snapshot text, tenant text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY SELECT s.snapshot_id, s.tenant FROM session s WHERE s.id = p_session;
+END $$;

@@ -1,0 +1,48 @@
+/*
+ * job.h: work on a tree of files that goes on without who began it.
+ *
+ * A program fills a directory, in a sandbox that sees nothing else, and
+ * <dir>/report says how it went.  The program holds a lock on its report for
+ * as long as it lives: whoever comes by can tell what became of it, and a
+ * worker that dies or is asked for something else has broken nothing.
+ */
+#ifndef SANDLEASE_PROVIDER_JOB_H
+#define SANDLEASE_PROVIDER_JOB_H
+
+#include <stdint.h>
+
+#include "common/err.h"
+#include "provider/provider.h"
+
+enum { JOB_WORDS_MAX = 4 };
+
+struct job {
+	const char
+	    *words[JOB_WORDS_MAX]; /* of sandlease-agent; NULL: the end */
+	const char *to;   /* what it fills: a directory in `dir`, or "." */
+	const char *from; /* a directory, read-only on /from; NULL: none */
+	int in;           /* its standard input, borrowed; -1: none */
+};
+
+enum job_state { JOB_NONE, JOB_RUNS, JOB_DONE, JOB_FAILED };
+
+struct job_seen {
+	enum job_state state;
+	int64_t entries, bytes; /* of one that is done */
+	struct err why;         /* of one that failed */
+};
+
+/*
+ * Begins it in `dir`, which is made.  *ended is the caller's, for job_wait().
+ * ERR_BUSY "job_runs" when one is at work there already.
+ */
+int job_begin(const struct provider *p, const char *dir, const struct job *j,
+    int *ended, struct err *e) MUST_CHECK;
+
+int job_look(const char *dir, struct job_seen *out, struct err *e) MUST_CHECK;
+
+/* The same once it is over, or the deadline is. */
+int job_wait(const char *dir, int ended, int64_t deadline_ms,
+    struct job_seen *out, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,180 @@
+/* snapshot.c: files of a session, kept outside any sandbox. */
+#include "provider/snapshot.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fault.h"
+#include "common/mem.h"
+#include "provider/agent_link.h"
+#include "provider/file.h"
+#include "provider/job.h"
+#include "provider/trash.h"
+
+enum { LAST_WORDS_MS = 1000, PIPE_BYTES = 1024 * 1024, NUMBER_MAX = 24 };
+
+static char *
+owner_dir(const struct provider *p, const struct snapshot_ref *s)
+{
+	return xasprintf("%s/snapshots/%s", p->conf->state_dir, s->owner);
+}
+
+static char *
+dir_of(const struct provider *p, const struct snapshot_ref *s)
+{
+	return xasprintf("%s/snapshots/%s/%s", p->conf->state_dir, s->owner,
+	    s->id);
+}
+
+char *
+snapshot_files(const struct provider *p, const struct snapshot_ref *s)
+{
+	return xasprintf("%s/snapshots/%s/%s/files", p->conf->state_dir,
+	    s->owner, s->id);
+}
+
+static int
+check(const struct snapshot_ref *s, struct err *e)
+{
+	if (id_is_session(s->id) &&
+	    str_made_of(s->owner, "0123456789abcdef", 1, SNAPSHOT_OWNER_MAX))
+		return 0;
+	return err_set(e, ERR_INTERNAL, "bad_snapshot_id",
+	    "\"%.32s\" is not a snapshot", s->id);
+}
+
+/* Begins to receive.  *to is where to send. */
+static int
+receive(const struct provider *p, const struct snapshot_ref *s,
+    const struct snapshot_bounds *most, int *to, int *ended, struct err *e)
+{
+	auto_free char *all = owner_dir(p, s), *dir = dir_of(p, s);
+	auto_fd int owner = file_dir(AT_FDCWD, all, 0700, e);
+	char bytes[NUMBER_MAX], seconds[NUMBER_MAX];
+	auto_fd int from = -1;
+	int ends[2];
+
+	if (owner < 0)
+		return -1;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_errno(e, "pipe");
+	from = ends[0];
+	*to = ends[1];
+	(void)fcntl(from, F_SETPIPE_SZ, PIPE_BYTES);
+	snprintf(bytes, sizeof(bytes), "%" PRId64, most->bytes);
+	snprintf(seconds, sizeof(seconds), "%" PRId64, most->seconds);
+	return job_begin(p, dir,
+	    &(struct job){ .words = { "receive", bytes, seconds },
+		.to = "files",
+		.in = from },
+	    ended, e);
+}
+
+int
+snapshot_take(const struct provider *p, const struct snapshot_ref *s,
+    const struct agent_target *t, const struct snapshot_bounds *most,
+    int64_t deadline_ms, struct err *e)
+{
+	auto_free char *dir = dir_of(p, s);
+	auto_fd int to = -1;
+	auto_fd int ended = -1;
+	auto_fd int asked = -1;
+	struct job_seen seen;
+
+	if (check(s, e) < 0 || receive(p, s, most, &to, &ended, e) < 0)
+		return -1;
+	CRASH_POINT("snapshot.receiving");
+	asked = agent_keep(p, t, to, e);
+	mem_close_fd(&to); /* or there would be no end */
+	if (asked < 0)
+		return -1;
+	CRASH_POINT("snapshot.sending");
+	if (job_wait(dir, ended, deadline_ms, &seen, e) < 0)
+		return -1;
+	if (seen.state != JOB_FAILED)
+		return 0;
+	/* who had no room ended the other, who would blame something else */
+	if (seen.why.kind != ERR_NO_SPACE &&
+	    agent_keep_end(asked, clock_ms() + LAST_WORDS_MS, e) < 0)
+		return -1;
+	*e = seen.why;
+	return -1;
+}
+
+int
+snapshot_look(const struct provider *p, const struct snapshot_ref *s,
+    struct snapshot_seen *out, struct err *e)
+{
+	static const enum snapshot_presence PRESENCE[] = {
+		[JOB_NONE] = SNAPSHOT_ABSENT,
+		[JOB_RUNS] = SNAPSHOT_UNDER_WAY,
+		[JOB_DONE] = SNAPSHOT_WHOLE,
+		[JOB_FAILED] = SNAPSHOT_BROKEN,
+	};
+	auto_free char *dir = dir_of(p, s);
+	struct job_seen seen;
+
+	if (check(s, e) < 0 || job_look(dir, &seen, e) < 0)
+		return -1;
+	*out = (struct snapshot_seen){ .presence = PRESENCE[seen.state],
+		.files = seen.entries,
+		.bytes = seen.bytes,
+		.why = seen.why };
+	return 0;
+}
+
+int
+snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
+    struct err *e)
+{
+	auto_free char *all = owner_dir(p, s), *dir = dir_of(p, s);
+	auto_fd int owner = -1;
+	struct job_seen seen;
+	bool found;
+
+	if (check(s, e) < 0 || job_look(dir, &seen, e) < 0)
+		return -1;
+	if (seen.state == JOB_RUNS)
+		return err_set(e, ERR_BUSY, "job_runs",
+		    "it is still being written");
+	owner = file_opendir(AT_FDCWD, all, &found, e);
+	if (owner < 0)
+		return found ? -1 : 0;
+	return trash_take(p, owner, s->id, e);
+}
+
+int
+snapshot_list(const struct provider *p, struct snapshot_ref **out,
+    size_t *count, struct err *e)
+{
+	auto_free char *top = xasprintf("%s/snapshots", p->conf->state_dir);
+	auto_names char **owners = NULL;
+	struct snapshot_ref *list = NULL;
+	size_t n = 0;
+	int rc = file_names(AT_FDCWD, top, &owners, e);
+
+	for (char **o = owners; rc == 0 && *o != NULL; o++) {
+		auto_free char *path = xasprintf("%s/%s", top, *o);
+		auto_names char **ids = NULL;
+
+		rc = file_names(AT_FDCWD, path, &ids, e);
+		for (char **i = ids; rc == 0 && *i != NULL; i++) {
+			struct snapshot_ref s = { 0 };
+			struct err ignored; /* a name that is none of ours */
+
+			if (!str_copy(s.owner, sizeof(s.owner), *o) ||
+			    !str_copy(s.id, sizeof(s.id), *i) ||
+			    check(&s, &ignored) < 0)
+				continue;
+			list = xrealloc(list, (n + 1) * sizeof(*list));
+			list[n++] = s;
+		}
+	}
+	*out = list;
+	*count = rc == 0 ? n : 0;
+	return rc;
+}

@@ -1,0 +1,28 @@
+/*
+ * snapshot.h: files of a session, kept outside any sandbox.
+ *
+ * <state_dir>/snapshots/<owner>/<id> is a job's directory (job.h): its tree
+ * holds what was /workspace and /home/user.  A tenant's archive is taken apart
+ * in a sandbox, and nothing below `files` is ever opened by us.
+ */
+#ifndef SANDLEASE_PROVIDER_SNAPSHOT_H
+#define SANDLEASE_PROVIDER_SNAPSHOT_H
+
+#include "common/err.h"
+#include "provider/provider.h"
+
+/* The operations of provider.h. */
+int snapshot_take(const struct provider *p, const struct snapshot_ref *s,
+    const struct agent_target *t, const struct snapshot_bounds *most,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+int snapshot_look(const struct provider *p, const struct snapshot_ref *s,
+    struct snapshot_seen *out, struct err *e) MUST_CHECK;
+int snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
+    struct err *e) MUST_CHECK;
+int snapshot_list(const struct provider *p, struct snapshot_ref **out,
+    size_t *count, struct err *e) MUST_CHECK;
+
+/* Where its tree is; the caller's. */
+char *snapshot_files(const struct provider *p, const struct snapshot_ref *s);
+
+#endif

@@ -1,0 +1,140 @@
+/* snapshots.c: snapshots whose worker did not come back, and their files. */
+#include "reaper/snapshots.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/snapshot_control.h"
+#include "reaper/sighting.h"
+
+enum { BATCH = 200 };
+
+/* Those whose time is over, and those that failed long ago. */
+static void
+expire(struct pass *p)
+{
+	const struct conf *conf = p->ctl->conf;
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (p->dry_run)
+		return;
+	if (STORE_RUN(p->ctl->store, STMT_SNAPSHOTS_EXPIRE, &r, &e,
+		pass_number(conf->snapshot_days).text,
+		pass_number(conf->failed_files_seconds).text,
+		pass_number(BATCH).text) < 0)
+		pass_failed(p, "snapshots", &e);
+	else
+		p->scanned += (int64_t)rows_count(r);
+}
+
+static void
+move_on(struct pass *p, const struct rows *r, size_t i)
+{
+	const char *tenant = rows_text(r, i, "tenant");
+	const char *id = rows_text(r, i, "id");
+	struct err e = { 0 };
+	int rc;
+
+	if (p->dry_run) {
+		printf("snapshots: %s\n", id);
+		return;
+	}
+	if (str_equal(rows_text(r, i, "state"), "creating"))
+		rc = snapshot_settle(p->ctl, tenant, id,
+		    rows_bool(r, i, "overdue"), &e);
+	else
+		rc = snapshot_finish(p->ctl, tenant, id, &e);
+	/* one that is still written can wait for the next pass */
+	if (rc < 0 && e.kind != ERR_BUSY)
+		pass_failed(p, "snapshots", &e);
+}
+
+void
+snapshots_clear(struct pass *p)
+{
+	char after[ID_MAX] = "";
+	size_t n = BATCH;
+
+	expire(p);
+	while (n == BATCH && pass_has_time(p)) {
+		auto_rows struct rows *r = NULL;
+		struct err e = { 0 };
+
+		if (STORE_RUN(p->ctl->store, STMT_SNAPSHOTS_UNSETTLED, &r, &e,
+			p->ctl->conf->host_name, after,
+			pass_number(BATCH).text) < 0) {
+			pass_failed(p, "snapshots", &e);
+			return;
+		}
+		n = rows_count(r);
+		p->scanned += (int64_t)n;
+		for (size_t i = 0; i < n && pass_has_time(p); i++)
+			move_on(p, r, i);
+		if (n > 0)
+			str_copy(after, sizeof(after),
+			    rows_text(r, n - 1, "id"));
+	}
+}
+
+static void
+drop(struct pass *p, const struct rows *r, size_t i)
+{
+	const struct provider *pr = &p->ctl->provider;
+	struct snapshot_ref ref = { 0 };
+	bool known = rows_bool(r, i, "known"), ripe = known;
+	auto_free char *thing =
+	    xasprintf("%s%s", SIGHTING_SNAPSHOT, rows_text(r, i, "id"));
+	struct err e = { 0 };
+
+	str_copy(ref.owner, sizeof(ref.owner), rows_text(r, i, "owner"));
+	str_copy(ref.id, sizeof(ref.id), rows_text(r, i, "id"));
+	if (p->dry_run) {
+		printf("snapshot: %s\n", ref.id);
+		return;
+	}
+	if (!known && sighting_add(p, thing, &ripe, &e) < 0) {
+		pass_failed(p, "snapshots", &e);
+		return;
+	}
+	p->leaked += !known;
+	if (!ripe)
+		return;
+	if (pr->ops->snapshot_drop(pr, &ref, &e) == 0 &&
+	    (known || sighting_end(p, thing, &e) == 0))
+		p->removed++;
+	else if (e.kind != ERR_BUSY)
+		pass_failed(p, "snapshots", &e);
+}
+
+void
+snapshots_leftovers(struct pass *p, const char *since)
+{
+	const struct provider *pr = &p->ctl->provider;
+	auto_free struct snapshot_ref *seen = NULL;
+	auto_rows struct rows *r = NULL;
+	auto_free char *text = NULL;
+	json_t *list = json_array();
+	struct err e = { 0 };
+	size_t count = 0;
+	int rc = pr->ops->snapshot_list(pr, &seen, &count, &e);
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list,
+		    json_pack("{s:s, s:s}", "owner", seen[i].owner, "id",
+			seen[i].id));
+	text = control_spec_text(list);
+	p->scanned += (int64_t)count;
+	if (rc < 0 ||
+	    STORE_RUN(p->ctl->store, STMT_SNAPSHOT_DIFFERENCES, &r, &e, text) <
+		0) {
+		pass_failed(p, "snapshots", &e);
+		return;
+	}
+	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++)
+		drop(p, r, i);
+	if (pass_has_time(p))
+		sighting_end_others(p, SIGHTING_SNAPSHOT, since);
+}
