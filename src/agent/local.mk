@@ -20,6 +20,7 @@ AGENT_SOURCES = \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
+	src/agent/changes.c src/agent/changes.h \
 	src/agent/copy.c src/agent/copy.h \
 	src/agent/drain.c src/agent/drain.h \
 	src/agent/draft.c src/agent/draft.h \
@@ -33,6 +34,7 @@ AGENT_SOURCES = \
 	src/agent/git_error.c src/agent/git_error.h \
 	src/agent/git_url.c src/agent/git_url.h \
 	src/agent/gitconfig.c src/agent/gitconfig.h \
+	src/agent/glob.c src/agent/glob.h \
 	src/agent/init.c src/agent/init.h \
 	src/agent/init_ops.c \
 	src/agent/interrupt.c src/agent/interrupt.h \

@@ -20,6 +20,10 @@ UNIT += t/unit/agent/cells_test
 t_unit_agent_cells_test_SOURCES = t/unit/agent/cells_test.c
 t_unit_agent_cells_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/changes_test
+t_unit_agent_changes_test_SOURCES = t/unit/agent/changes_test.c
+t_unit_agent_changes_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/entity_test
 t_unit_agent_entity_test_SOURCES = t/unit/agent/entity_test.c
 t_unit_agent_entity_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -43,6 +47,10 @@ t_unit_agent_git_url_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/gitconfig_test
 t_unit_agent_gitconfig_test_SOURCES = t/unit/agent/gitconfig_test.c
 t_unit_agent_gitconfig_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/glob_test
+t_unit_agent_glob_test_SOURCES = t/unit/agent/glob_test.c
+t_unit_agent_glob_test_LDADD = $(AGENT_UNIT_LIBS)
 
 UNIT += t/unit/agent/launch_test
 t_unit_agent_launch_test_SOURCES = t/unit/agent/launch_test.c
