@@ -25,6 +25,7 @@ AGENT_SOURCES = \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
+	src/agent/changes.c src/agent/changes.h \
 	src/agent/copy.c src/agent/copy.h \
 	src/agent/drain.c src/agent/drain.h \
 	src/agent/draft.c src/agent/draft.h \
