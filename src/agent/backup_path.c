@@ -7,9 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/glob.h"
 #include "common/mem.h"
-
-enum { PATTERN_MAX = 255 };
 
 /* `itself`: the root may be meant, not only what is below. */
 static const struct {
@@ -132,13 +131,11 @@ backup_path_find(enum backup_place place, const char *path,
 int
 backup_pattern_check(const char *pattern, struct err *e)
 {
-	const char *why = NULL;
+	const char *why = glob_fault(pattern);
 
-	if (pattern[0] == '\0' || strlen(pattern) > PATTERN_MAX)
-		why = "must have 1 to 255 bytes";
-	else if (pattern[0] == '/')
+	if (why == NULL && pattern[0] == '/')
 		why = "must be relative to the directory";
-	else if (goes_up(pattern))
+	if (why == NULL && goes_up(pattern))
 		why = "must not contain '..'";
 	return why == NULL ? 0
 			   : err_set(e, ERR_INVALID, "invalid_backup_config",

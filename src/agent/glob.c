@@ -1,84 +1,126 @@
-/* glob.c: patterns of paths. */
+/*
+ * glob.c: patterns of paths.
+ *
+ * All ways to match are followed at once: `on[i]` says that what was read so
+ * far may be matched by the pattern before i.  No way is tried twice.
+ */
 #include "agent/glob.h"
 
-#include <stddef.h>
+#include <string.h>
 
-/* Where to go on when what follows does not match. */
-struct retry {
-	const char *pattern; /* behind the star; NULL: there was none */
-	const char *path;    /* ... which ends here next time */
+#include "common/str.h"
+#include "common/utf8.h"
+
+struct glob {
+	const char *text;
+	size_t len;
+	bool anchored; /* at the beginning of the path, not at any name */
 };
 
-/* Past one character: continuation bytes are part of the one before. */
-static const char *
-past(const char *s)
+static struct glob
+glob_of(const char *pattern)
 {
-	do
-		s++;
-	while (((unsigned char)*s & 0xc0) == 0x80);
-	return s;
+	struct glob g = { .text = pattern };
+
+	if (str_starts(g.text, "./"))
+		g.text++;
+	g.anchored = g.text[0] == '/';
+	g.text += strspn(g.text, "/");
+	g.len = strlen(g.text);
+	while (g.len > 0 && g.text[g.len - 1] == '/')
+		g.len--;
+	g.anchored = g.anchored || memchr(g.text, '/', g.len) != NULL;
+	return g;
 }
 
-/* `**` as a name of its own. */
-static bool
-is_any_names(const char *begin, const char *p)
+const char *
+glob_fault(const char *pattern)
 {
-	return p[0] == '*' && p[1] == '*' && (p[2] == '/' || p[2] == '\0') &&
-	    (p == begin || p[-1] == '/');
+	static const char BEFORE_A_LIST[] = "?*+@!";
+
+	if (strlen(pattern) >= GLOB_MAX)
+		return "is too long";
+	if (glob_of(pattern).len == 0)
+		return "must not be empty";
+	if (strpbrk(pattern, "[]{}\\") != NULL || pattern[0] == '!')
+		return "may only have the wildcards *, ** and ?";
+	for (const char *s = pattern; (s = strchr(s, '(')) != NULL; s++)
+		if (s > pattern && strchr(BEFORE_A_LIST, s[-1]) != NULL)
+			return "may only have the wildcards *, ** and ?";
+	return NULL;
 }
 
-/* A later end for the star; a name's ends with its name. */
-static bool
-again(struct retry *name, struct retry *names, const char **p, const char **s)
+/* Bytes of the character there. */
+static size_t
+character(const char *s, size_t len)
 {
-	if (name->pattern != NULL && *name->path != '\0' &&
-	    *name->path != '/') {
-		name->path = past(name->path);
-		*p = name->pattern;
-		*s = name->path;
-		return true;
-	}
-	name->pattern = NULL;
-	if (names->pattern == NULL)
-		return false;
-	while (*names->path != '\0' && *names->path != '/')
-		names->path++;
-	if (*names->path == '\0')
-		return false;
-	names->path++;
-	*p = names->pattern;
-	*s = names->path;
-	return true;
+	int n = utf8_sequence(s, len);
+
+	return n > 0 ? (size_t)n : 1;
+}
+
+static bool
+is_double(const struct glob *g, size_t i)
+{
+	return i + 1 < g->len && g->text[i] == '*' && g->text[i + 1] == '*';
 }
 
 /*
- * Only the last star of each kind is ever tried again: an earlier one could
- * do no more than the later one does.
+ * Where one gets without reading anything: stars may stand for nothing, and
+ * where a name begins two of them and their slash for no directory at all.
  */
+static void
+spread(const struct glob *g, bool on[GLOB_MAX], bool begins)
+{
+	for (size_t i = 0; i < g->len; i++) {
+		if (!on[i] || g->text[i] != '*')
+			continue;
+		if (!is_double(g, i)) {
+			on[i + 1] = true;
+			continue;
+		}
+		on[i + 2] = true;
+		if (begins && i + 2 < g->len && g->text[i + 2] == '/')
+			on[i + 3] = true;
+	}
+}
+
+/* Where one gets by reading the n bytes of one character. */
+static void
+advance(const struct glob *g, bool on[GLOB_MAX], const char *ch, size_t n)
+{
+	bool next[GLOB_MAX] = { false };
+
+	for (size_t i = 0; i < g->len; i++) {
+		if (!on[i])
+			continue;
+		if (g->text[i] == '*')
+			next[i] = next[i] || is_double(g, i) || *ch != '/';
+		else if (g->text[i] == '?' && *ch != '/')
+			next[i + 1] = true;
+		else if (i + n <= g->len && memcmp(g->text + i, ch, n) == 0)
+			next[i + n] = true;
+	}
+	memcpy(on, next, sizeof(next));
+}
+
 bool
 glob_match(const char *pattern, const char *path)
 {
-	struct retry name = { NULL, NULL }, names = { NULL, NULL };
-	const char *p = pattern, *s = path;
+	struct glob g = glob_of(pattern);
+	bool on[GLOB_MAX] = { true };
+	size_t len = strlen(path), n;
 
-	for (;;) {
-		if (is_any_names(pattern, p)) {
-			if (p[2] == '\0')
-				return *s != '\0';
-			name.pattern = NULL;
-			names = (struct retry){ p += 3, s };
-		} else if (*p == '*') {
-			name = (struct retry){ ++p, s };
-		} else if (*p == '\0' && *s == '\0') {
+	for (size_t at = 0;; at += n) {
+		bool begins = at == 0 || path[at - 1] == '/';
+
+		on[0] = on[0] || (begins && !g.anchored);
+		spread(&g, on, begins);
+		if ((path[at] == '/' || at == len) && on[g.len])
 			return true;
-		} else if (*p == '?' && *s != '\0' && *s != '/') {
-			p++;
-			s = past(s);
-		} else if (*p != '\0' && *p == *s) {
-			p++;
-			s++;
-		} else if (!again(&name, &names, &p, &s)) {
+		if (at == len)
 			return false;
-		}
+		n = character(path + at, len - at);
+		advance(&g, on, path + at, n);
 	}
 }

@@ -76,12 +76,9 @@ omit_has(const struct omit *o, const char *path)
 
 	if (files_is_beside(name))
 		return true;
-	for (size_t i = 0; i < o->pattern_count; i++) {
-		const char *p = o->patterns[i];
-
-		if (glob_match(p, strchr(p, '/') != NULL ? path : name))
+	for (size_t i = 0; i < o->pattern_count; i++)
+		if (glob_match(o->patterns[i], path))
 			return true;
-	}
 	return o->path_count > 0 &&
 	    bsearch(&path, o->paths, o->path_count, sizeof(*o->paths),
 		compare) != NULL;

@@ -1,10 +1,9 @@
 /*
  * omit.h: what a backup leaves out.
  *
- * Patterns (glob.h): without a slash of a name, at any depth; with one of a
- * path below the directory.  And paths as they are, which git knows to be
- * ignored.  What is in a directory that is left out is not looked at, and what
- * somebody is just writing (draft.h) is never a part of it.
+ * Patterns (glob.h), and paths as they are, which git knows to be ignored.  What
+ * is in a directory that is left out is not looked at, and what somebody is just
+ * writing (draft.h) is never a part of it.
  */
 #ifndef SANDLEASE_AGENT_OMIT_H
 #define SANDLEASE_AGENT_OMIT_H

@@ -12,7 +12,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from service import (at, call, container_error, create, execute, expect, get,
-                     port, running, setting, until)
+                     port, reap, running, setting, sql, until, value)
 from tap import case, equal, run, true
 
 service.begin()
@@ -334,6 +334,27 @@ def a_place_without_room_keeps_what_it_had():
                         archivePath=archive("big")), 500, "NO_SPACE")
     equal(execute(SID, "cat /tmp/full/old; ls -A /tmp/full /tmp | grep .sl- ||"
                        " rm /tmp/filler"), "old\n", "as it was")
+
+
+@case
+def archives_count_as_other_files_do():
+    sql("INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('narrow', 512, 1000, 8, 64) ON CONFLICT DO NOTHING")
+    sid = create(**{"class": "narrow", "isolation": "session"})["id"]
+    execute(sid, "mkdir -p some; head -c 3M /dev/urandom >some/1")
+    expect(200, ask("create", sid, dir="/workspace/some",
+                    archivePath=archive("some")))
+    sql("UPDATE session SET created_at = created_at - interval '1 hour'"
+        " WHERE id = :'v1'", sid)
+    equal(reap()[0], 0, "the pass")
+    equal(value("SELECT disk_used_mb FROM session WHERE id = :'v1'", sid), "6",
+          "what was measured")
+    # an archive larger than any file may be is none at all
+    execute(sid, "for i in 2 3; do head -c 3M /dev/urandom >some/$i; done")
+    container_error(ask("create", sid, dir="/workspace/some",
+                        archivePath=archive("more")), 413, "FILE_TOO_LARGE")
+    equal(execute(sid, "ls -A /var/backups"), "some.sqsh\n", "nothing half done")
+    call("DELETE", at(sid))
 
 
 # ---- upload-parts

@@ -13,8 +13,8 @@ libreplay_a_CPPFLAGS = $(FUZZ_CPPFLAGS)
 libfakecall_a_SOURCES = t/fuzz/fake_call.c
 libfakecall_a_CPPFLAGS = $(FUZZ_CPPFLAGS)
 
-FUZZ = t/fuzz/answers t/fuzz/base64 t/fuzz/giturl t/fuzz/range t/fuzz/records \
-	t/fuzz/request t/fuzz/text
+FUZZ = t/fuzz/answers t/fuzz/base64 t/fuzz/giturl t/fuzz/glob t/fuzz/range \
+	t/fuzz/records t/fuzz/request t/fuzz/text
 UNIT += $(FUZZ)
 
 t_fuzz_answers_SOURCES = t/fuzz/answers.c
@@ -31,6 +31,11 @@ t_fuzz_giturl_SOURCES = t/fuzz/giturl.c
 t_fuzz_giturl_CPPFLAGS = $(FUZZ_CPPFLAGS)
 t_fuzz_giturl_LDFLAGS = $(AM_LDFLAGS) $(LIBFUZZER)
 t_fuzz_giturl_LDADD = $(FUZZ_MAIN) $(FUZZ_LIBS)
+
+t_fuzz_glob_SOURCES = t/fuzz/glob.c
+t_fuzz_glob_CPPFLAGS = $(FUZZ_CPPFLAGS)
+t_fuzz_glob_LDFLAGS = $(AM_LDFLAGS) $(LIBFUZZER)
+t_fuzz_glob_LDADD = $(FUZZ_MAIN) $(FUZZ_LIBS)
 
 t_fuzz_range_SOURCES = t/fuzz/range.c
 t_fuzz_range_CPPFLAGS = $(FUZZ_CPPFLAGS)

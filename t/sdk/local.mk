@@ -1,6 +1,7 @@
 ## t/sdk: the published SDK as a judge from outside
 
 EXTRA_DIST += \
+	t/sdk/backup.mjs \
 	t/sdk/commands.mjs \
 	t/sdk/files.mjs \
 	t/sdk/git.mjs \

@@ -64,6 +64,45 @@ export function switchPort(request, port) {
 
 /* ---- what the platform hands to a Container */
 
+globalThis.FixedLengthStream ??= class extends TransformStream {
+	constructor(_length) {
+		super();
+	}
+};
+
+/* Objects by name, as the platform keeps them outside of any sandbox. */
+export class Bucket {
+	#objects = new Map();
+
+	async put(key, value) {
+		this.#objects.set(key, new Uint8Array(await new Response(value).arrayBuffer()));
+	}
+
+	async get(key) {
+		const bytes = this.#objects.get(key);
+		return bytes ? new Response(bytes) : null;
+	}
+
+	async head(key) {
+		const bytes = this.#objects.get(key);
+		return bytes ? { size: bytes.length } : null;
+	}
+
+	async delete(key) {
+		this.#objects.delete(key);
+	}
+
+	async list() {
+		return { objects: [...this.#objects.keys()].map((key) => ({ key })) };
+	}
+}
+
+/* Of a place that cannot be reached from here, nor from a sandbox. */
+const REMOTE = {
+	R2_ACCESS_KEY_ID: "id", R2_SECRET_ACCESS_KEY: "secret", CLOUDFLARE_ACCOUNT_ID: "0".repeat(32),
+	CLOUDFLARE_R2_ACCOUNT_ID: "0".repeat(32), BACKUP_BUCKET_NAME: "backups",
+};
+
 class Storage extends Map {
 	/* the methods of a Map answer at once; the SDK awaits them */
 	put(key, value) {
@@ -82,6 +121,7 @@ export class Namespace {
 	constructor(Sandbox, session) {
 		this.Sandbox = Sandbox;
 		this.session = session;
+		this.bucket = new Bucket();
 	}
 
 	get(name) {
@@ -101,7 +141,7 @@ export class Namespace {
 			storage: new Storage(),
 			blockConcurrencyWhile: (work) => ready = work(),
 			container: { running: true, getTcpPort: (port) => this.#tcpPort(port) },
-		}, { session: this.session });
+		}, { session: this.session, BACKUP_BUCKET: this.bucket, ...REMOTE });
 		return new Proxy(box, { get(_, member) {
 			const value = box[member];
 			if (typeof value !== "function")

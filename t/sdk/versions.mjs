@@ -9,29 +9,39 @@
  * lacks: what a version does not have yet, or no more.  Names with a dot are
  *     methods of a client and are looked up, so that no row outlives its truth;
  *     the others are things that its methods do not send.
+ * archiveArguments: what follows directory, archive and shell in
+ *     backup.createArchive().
  * repeats: sends a command again whose time was over, by a mistake of its own:
  *     any 500 with the word "timeout" is a start-up problem to it.
  */
 const positional = (o) => [o.timeoutMs];
 const byName = (o) => [o];
+const backups = ["backup.createArchive", "backup.uploadParts", "a bucket at hand",
+	"an archive that is here"];
 
 export const VERSIONS = {
 	"0.4.14": { keyed: false, executeArguments: positional,
 		lacks: ["utils.deleteSession", "ports.watchPort", "env of a call", "depth", "waiting",
-			"limits of a shell", "time for git", "no shell"] },
+			"limits of a shell", "time for git", "no shell", ...backups] },
 	"0.5.6": { keyed: false, executeArguments: byName, repeats: true,
 		lacks: ["ports.watchPort", "depth", "waiting", "limits of a shell", "time for git",
-			"no shell"] },
+			"no shell", ...backups] },
 	"0.6.11": { keyed: false, executeArguments: byName,
-		lacks: ["limits of a shell", "time for git", "no shell"] },
-	"0.7.21": { keyed: true, executeArguments: byName, lacks: ["time for git", "no shell"] },
-	"0.9.2": { keyed: true, executeArguments: byName, lacks: ["no shell"] },
-	"0.12.10": { keyed: true, executeArguments: byName,
+		lacks: ["limits of a shell", "time for git", "no shell", ...backups] },
+	"0.7.21": { keyed: true, executeArguments: byName,
+		archiveArguments: (o) => [o.gitignore, o.excludes],
+		lacks: ["time for git", "no shell", "backup.uploadParts", "a bucket at hand"] },
+	"0.9.2": { keyed: true, executeArguments: byName, archiveArguments: byName,
+		lacks: ["no shell", "backup.uploadParts", "an archive that is here"] }, /* mounts its bucket */
+	"0.12.10": { keyed: true, executeArguments: byName, archiveArguments: byName,
 		lacks: ["ports.exposePort", "ports.getExposedPorts", "ports.unexposePort"] },
 };
 
 /* Error codes, the class that the SDK makes of each, and since when. */
 const ERRORS = {
+	BACKUP_CREATE_FAILED: ["BackupCreateError", "0.7.21"],
+	BACKUP_NOT_FOUND: ["BackupNotFoundError", "0.7.21"],
+	BACKUP_RESTORE_FAILED: ["BackupRestoreError", "0.7.21"],
 	COMMAND_EXECUTION_ERROR: ["CommandError"],
 	COMMAND_NOT_FOUND: ["CommandNotFoundError"],
 	FILESYSTEM_ERROR: ["FileSystemError"],
@@ -44,6 +54,7 @@ const ERRORS = {
 	GIT_OPERATION_FAILED: ["GitError"],
 	GIT_REPOSITORY_NOT_FOUND: ["GitRepositoryNotFoundError"],
 	INTERNAL_ERROR: ["SandboxError"],
+	INVALID_BACKUP_CONFIG: ["InvalidBackupConfigError", "0.7.21"],
 	INVALID_COMMAND: ["CommandError"],
 	INVALID_GIT_URL: ["InvalidGitUrlError"],
 	INVALID_PORT: ["InvalidPortError"],
@@ -51,6 +62,7 @@ const ERRORS = {
 	IS_DIRECTORY: ["FileSystemError"],
 	NAME_TOO_LONG: ["FileSystemError"],
 	NOT_DIRECTORY: ["FileSystemError"],
+	NO_ROUTE_OUT: ["SandboxError"],
 	PERMISSION_DENIED: ["PermissionDeniedError"],
 	PORT_ALREADY_EXPOSED: ["PortAlreadyExposedError"],
 	PORT_NOT_EXPOSED: ["PortNotExposedError"],

@@ -24,6 +24,10 @@ UNIT += t/unit/agent/cells_test
 t_unit_agent_cells_test_SOURCES = t/unit/agent/cells_test.c
 t_unit_agent_cells_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/changes_test
+t_unit_agent_changes_test_SOURCES = t/unit/agent/changes_test.c
+t_unit_agent_changes_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/entity_test
 t_unit_agent_entity_test_SOURCES = t/unit/agent/entity_test.c
 t_unit_agent_entity_test_LDADD = $(AGENT_UNIT_LIBS)

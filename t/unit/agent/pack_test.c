@@ -1,6 +1,7 @@
 /* pack_test.c: making archives and taking them apart, each in a process. */
 #include "../unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,6 +192,29 @@ any_byte_may_be_wrong(void **state)
 	}
 }
 
+/* What the disk says is told by its number. */
+static void
+a_full_disk_is_told(void **state)
+{
+	static const char *const FORMATS[] = { "tar", "tar.gz", "tar.zst",
+		"dense" };
+
+	(void)state;
+	make_source();
+	for (size_t i = 0; i < ARRAY_LEN(FORMATS); i++) {
+		auto_json json_t *said = NULL;
+		struct err e = { 0 };
+		char text[4096];
+		size_t n;
+
+		assert_int_equal(
+		    run(FORMATS[i], "/dev/null", "/dev/full", "from"), 1);
+		n = get("said", text, sizeof(text));
+		assert_int_equal(json_parse(text, n, &said, &e), 0);
+		assert_int_equal(number(said, "errno"), ENOSPC);
+	}
+}
+
 int
 main(void)
 {
@@ -198,6 +222,7 @@ main(void)
 		cmocka_unit_test(there_and_back),
 		cmocka_unit_test(what_is_cut_off_is_told),
 		cmocka_unit_test(any_byte_may_be_wrong),
+		cmocka_unit_test(a_full_disk_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, enter, leave);
