@@ -25,7 +25,8 @@ find_shell(const char *shell, char out[SHELL_PATH_MAX], struct err *e)
 	auto_free char **envp = envset_envp(&seq);
 
 	if (strlen(shell) < PTY_SHELL_MAX &&
-	    path_list_find(envset_find(envp, "PATH"), shell, out, SHELL_PATH_MAX))
+	    path_list_find(envset_find(envp, "PATH"), shell, out,
+		SHELL_PATH_MAX))
 		return 0;
 	return err_field(e, "shell",
 	    "must be the name or the absolute path of a program that is there");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -97,6 +98,7 @@ fittings_bring(struct control *ctl, const struct agent_target *t,
 	if (!str_equal(given->env_sealed, env) &&
 	    bring_env(ctl, t, env, &e) < 0)
 		log_err(LOG_WARN, "fittings_env", &e);
+	CRASH_POINT("fittings.env");
 	if (tell_ports(ctl, t, agent_unexpose, given->ports, ports, &e) < 0 ||
 	    tell_ports(ctl, t, agent_expose, ports, given->ports, &e) < 0)
 		log_err(LOG_WARN, "fittings_ports", &e);
