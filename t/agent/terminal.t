@@ -68,18 +68,23 @@ def many_do_everything_at_once():
         open_one(s, tid)
 
     def reader(n):
-        for _ in range(8):
+        while not over.is_set():
             r = box.request(s, "GET", f"/api/terminal/t{n}/stream")
-            for _ in range(10):
-                if r.read() is None:
-                    break
+            while r.read() is not None:
+                pass
             r.close()
+    over = threading.Event()
     for n in range(3):
         open_one(s, f"t{n}")
-    at_once(*[lambda n=n: client(n) for n in range(6)],
-            *[lambda n=n: reader(n) for n in range(3)])
+    readers = [threading.Thread(target=reader, args=[n % 3]) for n in range(6)]
+    for r in readers:
+        r.start()
+    at_once(*[lambda n=n: client(n) for n in range(6)])
+    over.set()
     for n in range(3):
         box.call(s, "DELETE", f"/api/terminal/t{n}")
+    for r in readers:
+        r.join()
     same(box.call(s, "GET", "/api/terminal").json()["terminals"], [], "all have ended")
     ok(eventually(lambda: box.forward("status", s)["streams"] == 0), "nobody is counted any more")
     same(open_one(s)["terminal"]["created"], True, "the next one begins")

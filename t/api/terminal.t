@@ -297,6 +297,17 @@ def it_tells_how_it_ended():
 
 
 @case
+def who_is_left_in_it_is_hung_up():
+    t = Terminal(SID, "left")
+    t.run_in("bash -c 'trap \"\" HUP; echo rea\"\"dy; read x; echo \"[$x]\" > left'",
+             "ready")
+    execute(SID, "kill -9 %d" % t.wish["pid"])
+    equal(t.exit(), {"type": "exit", "code": 137, "signal": "SIGKILL"}, "it")
+    until("they notice", lambda: call(
+        "GET", at(SID, "/files/workspace/left")).body == b"[]\n")
+
+
+@case
 def deleting_it_ends_everything_in_it():
     t = Terminal(SID, "tree")
     mark = "8802.%d" % ME
