@@ -9,7 +9,7 @@ import service
 from awake import Running, wrapper_of
 from service import (at, call, container_error, create, execute, expect, get,
                      running, until)
-from tap import case, equal, run, true
+from tap import Skip, case, equal, run, true
 from terminals import Client, Terminal, opened, path, show
 
 service.begin()
@@ -386,6 +386,21 @@ def sleep_ends_it():
     until("nothing is left", lambda: not running(mark) and not service.alive(wrapper))
     container_error(call("GET", path(sid, "default")), 404, "TERMINAL_NOT_FOUND")
     equal(opened(sid)["created"], True, "the next one is new")
+    expect(200, call("DELETE", at(sid)))
+
+
+@case
+def it_outlives_a_suspension():
+    if service.setting("CGROUP") == "none":
+        raise Skip("no cgroup is delegated: nothing can be frozen")
+    sid = create()["id"]
+    t = Terminal(sid)
+    t.run_in("here=kept; echo do''ne", "done")
+    t.close()
+    expect(200, call("POST", at(sid, "/sleep"), {"suspend": True}))
+    t.type("echo [$here]\r")
+    Client(sid).wait(r"\[kept\]")
+    equal(opened(sid)["pid"], t.wish["pid"], "it is the same")
     expect(200, call("DELETE", at(sid)))
 
 
