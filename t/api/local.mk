@@ -35,10 +35,13 @@ EXTRA_DIST += \
 	%D%/suspend_none.t \
 	%D%/tenancy.t \
 	%D%/tickets.t \
+	%D%/terminal.t \
 	%D%/version.t \
 	t/lib/awake.py \
 	t/lib/filecalls.py \
 	t/lib/pause.c \
 	t/lib/paused.py \
 	t/lib/processes.py \
-	t/lib/service.py
+	t/lib/screen.py \
+	t/lib/service.py \
+	t/lib/terminals.py
