@@ -34,6 +34,7 @@ EXTRA_DIST += \
 	%D%/tenancy.t \
 	%D%/tickets.t \
 	%D%/version.t \
+	%D%/websocket.t \
 	t/lib/awake.py \
 	t/lib/filecalls.py \
 	t/lib/pause.c \
