@@ -87,7 +87,8 @@ end(void)
 {
 	close(take_fd(&control));
 	kill(program.pid, SIGKILL);
-	spawn_wait(&program);
+	if (spawn_wait(&program) == 0)
+		vain_lives = 0; /* it was idle */
 	if (vain_lives >= TRIES && listener >= 0)
 		turn_away();
 }
