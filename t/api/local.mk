@@ -37,6 +37,7 @@ EXTRA_DIST += \
 	%D%/tickets.t \
 	%D%/terminal.t \
 	%D%/version.t \
+	%D%/websocket.t \
 	t/lib/awake.py \
 	t/lib/filecalls.py \
 	t/lib/pause.c \
