@@ -10,8 +10,8 @@
 	"use strict";
 
 	const { createRequire } = require("module");
+	const fs = require("fs");
 	const inspector = require("inspector");
-	const net = require("net");
 	const util = require("util");
 	const vm = require("vm");
 
@@ -25,10 +25,10 @@
 		"text/latex": "latex", "application/json": "json",
 		"application/javascript": "javascript",
 	};
+	const CHANNEL = 3;
 	const IMPORT = "__import";
 	const DISPLAY = Symbol.for("Jupyter.display");
 
-	const channel = new net.Socket({ fd: 3 });
 	const session = new inspector.Session();
 	let running = null; /* { seq, reject } */
 
@@ -38,21 +38,26 @@
 	const ascii = (text) => text.replace(/[\u007f-\uffff]/g,
 		(c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 
-	function send(kind, body) {
-		channel.write(`${kind} ${running ? running.seq : 0} ${ascii(JSON.stringify(body))}\n`);
+	/* Both ways it blocks, but for the wait between two cells. */
+	function send(kind, body, wait = false) {
+		let line = Buffer.from(`${kind} ${running?.seq ?? 0} ${ascii(JSON.stringify(body))}\n`);
+		while (line.length > 0)
+			line = line.subarray(fs.writeSync(CHANNEL, line));
+		if (wait)
+			fs.readSync(CHANNEL, Buffer.alloc(1));
 	}
 
-	function receive(request, end) {
-		let pieces = [];
-		channel.on("data", (data) => {
-			for (let end; (end = data.indexOf(10)) >= 0; data = data.subarray(end + 1)) {
-				pieces.push(data.subarray(0, end));
-				request(JSON.parse(Buffer.concat(pieces).toString()));
-				pieces = [];
-			}
-			pieces.push(data);
+	function receive(take, end, pieces = []) {
+		fs.read(CHANNEL, Buffer.alloc(65536), (error, count, buffer) => {
+			if (error || count === 0)
+				return end();
+			const last = buffer[count - 1] === 10;
+			pieces.push(buffer.subarray(0, count));
+			const line = last ? Buffer.concat(pieces).toString().trim() : "";
+			if (line === "")
+				return receive(take, end, last ? [] : pieces);
+			return take(JSON.parse(line));
 		});
-		channel.on("end", () => end(0));
 	}
 
 	/* ---- results */
@@ -90,7 +95,7 @@
 			(sum, part) => sum + (typeof part === "string" ? part.length : 0), 0);
 		if (size > RESULT_MAX)
 			throw new RangeError(`a result of ${size} bytes: at most ${RESULT_MAX} can be shown`);
-		send("result", { type: "result", ...shown, metadata: {} });
+		send("result", { type: "result", ...shown, metadata: {} }, true);
 	}
 
 	/* ---- the tenant's code */
@@ -256,6 +261,8 @@
 		} catch (error) {
 			if (!(error instanceof Exit && error.code === 0))
 				last = ["error", explain(error)];
+			if (isInterruption(error))
+				fs.writeSync(CHANNEL, "\n"); /* it may be within a line */
 		}
 		session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
 		putVariables(before);
@@ -297,8 +304,10 @@
 		process.on("SIGINT", () => running?.reject?.(new Interrupted("interrupted")));
 		process.on("uncaughtException", onStray);
 		process.on("unhandledRejection", onStray);
-		receive((request) => { void answer(request); }, leave);
+		setInterval(() => {}, 1 << 30); /* code may wait for nothing */
 		send("ready", {});
+		const next = () => receive((request) => void answer(request).then(next), () => leave(0));
+		next();
 	}
 
 	main();

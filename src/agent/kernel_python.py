@@ -79,13 +79,15 @@ class Channel:
         else:
             raise KeyboardInterrupt
 
-    def send(self, kind, body):
+    def send(self, kind, body, wait=False):
         text = json.dumps(body, separators=(",", ":")).encode()
         line = memoryview(b"%s %d %s\n" % (kind, self.seq, text))
         self.sending = True
         with self.lock:
             while line:
                 line = line[os.write(self.fd, line):]
+            if wait:
+                self.lines.readline()
         self.sending = False
         if self.interrupted:
             self.interrupted = False
@@ -93,7 +95,8 @@ class Channel:
 
     def requests(self):
         for line in self.lines:
-            yield json.loads(line)
+            if line != b"\n":
+                yield json.loads(line)
 
 
 channel = Channel()
@@ -163,6 +166,14 @@ def describe(value):
     return shown
 
 
+def flush():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass  # it is the tenant's to break
+
+
 def show(value):
     if not channel.running or os.getpid() != home:
         return  # a thread that is late, a fork
@@ -171,9 +182,8 @@ def show(value):
     if size > RESULT_MAX:
         raise ValueError("a result of %d bytes: at most %d can be shown"
                          % (size, RESULT_MAX))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    channel.send(b"result", body)
+    flush()
+    channel.send(b"result", body, wait=True)
 
 
 def display(*values, **_):
@@ -319,11 +329,7 @@ def answer(request):
     if os.getpid() != home:  # a fork that came back from the tenant's code
         os._exit(1 if failed else 0)
     variables.restore()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except Exception:
-            pass
+    flush()
     if failed is None:
         channel.send(b"done", {})
     else:

@@ -15,7 +15,9 @@ EXTRA_DIST += \
 	%D%/files.t \
 	%D%/git.t \
 	%D%/git_server.py \
+	%D%/interpreter.t \
 	%D%/interrupt.t \
+	%D%/kernels.t \
 	%D%/logging.t \
 	%D%/pooling.t \
 	%D%/ports.t \
@@ -34,6 +36,7 @@ EXTRA_DIST += \
 	%D%/tenancy.t \
 	%D%/version.t \
 	t/lib/awake.py \
+	t/lib/contexts.py \
 	t/lib/filecalls.py \
 	t/lib/pause.c \
 	t/lib/paused.py \

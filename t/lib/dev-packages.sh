@@ -7,7 +7,8 @@
 PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
 	libjansson-dev libcurl4-openssl-dev libsodium-dev libseccomp-dev
 	libarchive-dev libacl1-dev libzstd-dev zlib1g-dev)
-PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps python3 git)
+PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps python3 git
+	python3-matplotlib python3-pandas nodejs node-typescript) # the last line: for code in sandboxes
 PACKAGES_CHECK=(libcmocka-dev valgrind chromium cron clang-format-14 cppcheck
 	shellcheck mandoc python3 spin zstd)
 PACKAGES_BENCH=(wrk)
