@@ -13,8 +13,8 @@ import { configured, Session } from "./service.mjs";
 import { Lacks, PATIENCE_MS, Trial } from "./trial.mjs";
 import { VERSIONS } from "./versions.mjs";
 
-const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "sandbox",
-	"lifecycle"];
+const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "interpreter",
+	"sandbox", "lifecycle"];
 const AT_ONCE = 3; /* versions; each of them mostly waits */
 const LONG = 5; /* seconds that are worth a remark */
 
