@@ -202,6 +202,8 @@ static const struct command COMMANDS[] = {
 	{ "ping", 2, cmd_ping },
 	{ "exec", 2, work_exec },
 	{ "stream", 2, work_stream },
+	{ "code", 2, work_code },
+	{ "context", 2, work_context },
 	{ "together", 2, work_together },
 	{ "delete", 1, cmd_delete },
 };
