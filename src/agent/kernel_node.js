@@ -34,13 +34,13 @@
 
 	/* ---- the channel */
 
-	/* Text without a byte that a client might cut in two. */
-	const ascii = (text) => text.replace(/[\u007f-\uffff]/g,
+	/* Without a character that a client might cut in two. */
+	const encode = (body) => JSON.stringify(body).replace(/[\u007f-\uffff]/g,
 		(c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 
 	/* Both ways it blocks, but for the wait between two cells. */
-	function send(kind, body, wait = false) {
-		let line = Buffer.from(`${kind} ${running?.seq ?? 0} ${ascii(JSON.stringify(body))}\n`);
+	function send(kind, text, wait = false) {
+		let line = Buffer.from(`${kind} ${running?.seq ?? 0} ${text}\n`);
 		while (line.length > 0)
 			line = line.subarray(fs.writeSync(CHANNEL, line));
 		if (wait)
@@ -67,8 +67,8 @@
 		if (proto !== null && ![Object.prototype, Array.prototype].includes(proto))
 			return undefined;
 		try {
-			const text = JSON.stringify(value);
-			return text === undefined ? undefined : JSON.parse(text);
+			JSON.stringify(value);
+			return value;
 		} catch {
 			return undefined;
 		}
@@ -90,12 +90,10 @@
 	function show(value) {
 		if (running === null)
 			return; /* something that is late */
-		const shown = describe(value);
-		const size = Object.values(shown).reduce(
-			(sum, part) => sum + (typeof part === "string" ? part.length : 0), 0);
-		if (size > RESULT_MAX)
-			throw new RangeError(`a result of ${size} bytes: at most ${RESULT_MAX} can be shown`);
-		send("result", { type: "result", ...shown, metadata: {} }, true);
+		const text = encode({ type: "result", ...describe(value), metadata: {} });
+		if (text.length > RESULT_MAX)
+			throw new RangeError(`a result of ${text.length} bytes: at most ${RESULT_MAX} can be shown`);
+		send("result", text, true);
 	}
 
 	/* ---- the tenant's code */
@@ -253,14 +251,14 @@
 	}
 
 	async function answer({ seq, code, env }) {
-		let last = ["done", {}];
+		let last = ["done", "{}"];
 		const before = putVariables(env ?? {});
 		running = { seq };
 		try {
 			await run(code, `cell-${seq}.js`);
 		} catch (error) {
 			if (!(error instanceof Exit && error.code === 0))
-				last = ["error", explain(error)];
+				last = ["error", encode(explain(error))];
 			if (isInterruption(error))
 				fs.writeSync(CHANNEL, "\n"); /* it may be within a line */
 		}
@@ -290,7 +288,7 @@
 		if (process.argv[1] === "typescript") {
 			const compiler = findTypescript();
 			if (compiler === null) {
-				send("missing", {});
+				send("missing", "{}");
 				return;
 			}
 			transpile = typescript(compiler);
@@ -305,7 +303,7 @@
 		process.on("uncaughtException", onStray);
 		process.on("unhandledRejection", onStray);
 		setInterval(() => {}, 1 << 30); /* code may wait for nothing */
-		send("ready", {});
+		send("ready", "{}");
 		const next = () => receive((request) => void answer(request).then(next), () => leave(0));
 		next();
 	}

@@ -138,6 +138,17 @@ def python_is_not_ended_by_its_code():
 
 
 @case
+def python_knows_the_short_forms_of_notebooks():
+    cell = done(PY, "%matplotlib inline\nif True:\n    !echo said; echo bad >&2\n"
+                "%cd /tmp\nimport os; os.getcwd()")
+    equal((cell.stdout, cell.stderr, cell.text), ("said\n", "bad\n", "'/tmp'"), "all")
+    done(PY, "%cd /workspace")
+    true("pip" in done(PY, "!true\n%pip --version || echo no pip").stdout, "pip")
+    ename, _, trace = failure(PY, "!true\n1 +")
+    equal((ename, trace[1].strip()), ("SyntaxError", "!true"), "what is wrong is not hidden")
+
+
+@case
 def python_awaits():
     equal(run(PY, "import asyncio\nawait asyncio.sleep(0, 'done')").text,
           "'done'", "await")
