@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/kernel_talk.h"
@@ -100,6 +101,8 @@ pass_result(void *ctx, const char *piece, size_t len, bool last)
 
 	r->cell->result(r->cell->ctx, piece, len, last);
 	r->pump.hold = !last;
+	if (last)
+		(void)!send(r->kernel->channel, "\n", 1, MSG_NOSIGNAL);
 }
 
 static void
@@ -118,7 +121,7 @@ write_request(const struct run *r, struct buf *to)
 }
 
 static void
-connect(struct run *r, const struct buf *request)
+set_up(struct run *r, const struct buf *request)
 {
 	const struct kernel_cell *c = r->cell;
 	struct kernel *k = r->kernel;
@@ -239,7 +242,7 @@ kernel_run(struct kernel *k, const struct kernel_cell *cell,
 	k->seq++;
 	write_request(&r, &request);
 	rouse(k);
-	connect(&r, &request);
+	set_up(&r, &request);
 	interrupt_root(cell->job, k->child.pid);
 	follow(&r, out);
 	finish(&r, out);

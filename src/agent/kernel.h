@@ -13,6 +13,8 @@
  *
  *	ready 0 {}	once, or `missing 0 {}`: there is no compiler
  *	result 7 {...}	any number of them: events, as they go out
+ *			(answered by an empty line, so that what is
+ *			printed after a result does not come before it)
  *	done 7 {}	once for each cell; or
  *	error 7 {...}	an event too
  *

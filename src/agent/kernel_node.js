@@ -10,8 +10,8 @@
 	"use strict";
 
 	const { createRequire } = require("module");
+	const fs = require("fs");
 	const inspector = require("inspector");
-	const net = require("net");
 	const util = require("util");
 	const vm = require("vm");
 
@@ -25,34 +25,39 @@
 		"text/latex": "latex", "application/json": "json",
 		"application/javascript": "javascript",
 	};
+	const CHANNEL = 3;
 	const IMPORT = "__import";
 	const DISPLAY = Symbol.for("Jupyter.display");
 
-	const channel = new net.Socket({ fd: 3 });
 	const session = new inspector.Session();
 	let running = null; /* { seq, reject } */
 
 	/* ---- the channel */
 
-	/* Text without a byte that a client might cut in two. */
-	const ascii = (text) => text.replace(/[\u007f-\uffff]/g,
+	/* Without a character that a client might cut in two. */
+	const encode = (body) => JSON.stringify(body).replace(/[\u007f-\uffff]/g,
 		(c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 
-	function send(kind, body) {
-		channel.write(`${kind} ${running ? running.seq : 0} ${ascii(JSON.stringify(body))}\n`);
+	/* Both ways it blocks, but for the wait between two cells. */
+	function send(kind, text, wait = false) {
+		let line = Buffer.from(`${kind} ${running?.seq ?? 0} ${text}\n`);
+		while (line.length > 0)
+			line = line.subarray(fs.writeSync(CHANNEL, line));
+		if (wait)
+			fs.readSync(CHANNEL, Buffer.alloc(1));
 	}
 
-	function receive(request, end) {
-		let pieces = [];
-		channel.on("data", (data) => {
-			for (let end; (end = data.indexOf(10)) >= 0; data = data.subarray(end + 1)) {
-				pieces.push(data.subarray(0, end));
-				request(JSON.parse(Buffer.concat(pieces).toString()));
-				pieces = [];
-			}
-			pieces.push(data);
+	function receive(take, end, pieces = []) {
+		fs.read(CHANNEL, Buffer.alloc(65536), (error, count, buffer) => {
+			if (error || count === 0)
+				return end();
+			const last = buffer[count - 1] === 10;
+			pieces.push(buffer.subarray(0, count));
+			const line = last ? Buffer.concat(pieces).toString().trim() : "";
+			if (line === "")
+				return receive(take, end, last ? [] : pieces);
+			return take(JSON.parse(line));
 		});
-		channel.on("end", () => end(0));
 	}
 
 	/* ---- results */
@@ -62,8 +67,8 @@
 		if (proto !== null && ![Object.prototype, Array.prototype].includes(proto))
 			return undefined;
 		try {
-			const text = JSON.stringify(value);
-			return text === undefined ? undefined : JSON.parse(text);
+			JSON.stringify(value);
+			return value;
 		} catch {
 			return undefined;
 		}
@@ -85,12 +90,10 @@
 	function show(value) {
 		if (running === null)
 			return; /* something that is late */
-		const shown = describe(value);
-		const size = Object.values(shown).reduce(
-			(sum, part) => sum + (typeof part === "string" ? part.length : 0), 0);
-		if (size > RESULT_MAX)
-			throw new RangeError(`a result of ${size} bytes: at most ${RESULT_MAX} can be shown`);
-		send("result", { type: "result", ...shown, metadata: {} });
+		const text = encode({ type: "result", ...describe(value), metadata: {} });
+		if (text.length > RESULT_MAX)
+			throw new RangeError(`a result of ${text.length} bytes: at most ${RESULT_MAX} can be shown`);
+		send("result", text, true);
 	}
 
 	/* ---- the tenant's code */
@@ -248,14 +251,16 @@
 	}
 
 	async function answer({ seq, code, env }) {
-		let last = ["done", {}];
+		let last = ["done", "{}"];
 		const before = putVariables(env ?? {});
 		running = { seq };
 		try {
 			await run(code, `cell-${seq}.js`);
 		} catch (error) {
 			if (!(error instanceof Exit && error.code === 0))
-				last = ["error", explain(error)];
+				last = ["error", encode(explain(error))];
+			if (isInterruption(error))
+				fs.writeSync(CHANNEL, "\n"); /* it may be within a line */
 		}
 		session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
 		putVariables(before);
@@ -283,7 +288,7 @@
 		if (process.argv[1] === "typescript") {
 			const compiler = findTypescript();
 			if (compiler === null) {
-				send("missing", {});
+				send("missing", "{}");
 				return;
 			}
 			transpile = typescript(compiler);
@@ -297,8 +302,10 @@
 		process.on("SIGINT", () => running?.reject?.(new Interrupted("interrupted")));
 		process.on("uncaughtException", onStray);
 		process.on("unhandledRejection", onStray);
-		receive((request) => { void answer(request); }, leave);
-		send("ready", {});
+		setInterval(() => {}, 1 << 30); /* code may wait for nothing */
+		send("ready", "{}");
+		const next = () => receive((request) => void answer(request).then(next), () => leave(0));
+		next();
 	}
 
 	main();

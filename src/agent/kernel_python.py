@@ -10,6 +10,7 @@ import builtins
 import json
 import linecache
 import os
+import re
 import signal
 import sys
 import traceback
@@ -22,6 +23,7 @@ TRACEBACK_MAX = 200  # lines
 TRACEBACK_HEAD = "Traceback (most recent call last):"
 CHANNEL = 1000  # where nobody closes it by accident
 CO_COROUTINE = 0x80
+SHORT_FORM = re.compile(r"^([ \t]*)([!%])(.+)$", re.MULTILINE)
 
 METHODS = (
     ("html", "_repr_html_"),
@@ -79,13 +81,14 @@ class Channel:
         else:
             raise KeyboardInterrupt
 
-    def send(self, kind, body):
-        text = json.dumps(body, separators=(",", ":")).encode()
+    def send(self, kind, text, wait=False):
         line = memoryview(b"%s %d %s\n" % (kind, self.seq, text))
         self.sending = True
         with self.lock:
             while line:
                 line = line[os.write(self.fd, line):]
+            if wait:
+                self.lines.readline()
         self.sending = False
         if self.interrupted:
             self.interrupted = False
@@ -93,7 +96,8 @@ class Channel:
 
     def requests(self):
         for line in self.lines:
-            yield json.loads(line)
+            if line != b"\n":
+                yield json.loads(line)
 
 
 channel = Channel()
@@ -103,6 +107,10 @@ loop = None
 
 
 # ---- results
+
+def encode(body):
+    return json.dumps(body, separators=(",", ":")).encode()
+
 
 def as_text(data):
     return b64encode(data).decode() if isinstance(data, bytes) else data
@@ -163,17 +171,23 @@ def describe(value):
     return shown
 
 
+def flush():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass  # it is the tenant's to break
+
+
 def show(value):
     if not channel.running or os.getpid() != home:
         return  # a thread that is late, a fork
-    body = {"type": "result", **describe(value), "metadata": {}}
-    size = sum(len(part) for part in body.values() if isinstance(part, str))
-    if size > RESULT_MAX:
+    text = encode({"type": "result", **describe(value), "metadata": {}})
+    if len(text) > RESULT_MAX:
         raise ValueError("a result of %d bytes: at most %d can be shown"
-                         % (size, RESULT_MAX))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    channel.send(b"result", body)
+                         % (len(text), RESULT_MAX))
+    flush()
+    channel.send(b"result", text, wait=True)
 
 
 def display(*values, **_):
@@ -198,10 +212,42 @@ def remember(name, code):
     linecache.cache[name] = (len(code), None, code.splitlines(True), name)
 
 
+def shell(command):
+    import subprocess
+    subprocess.call(command, shell=True, executable="/bin/bash")
+
+
+def spell_out(match):
+    """A short form of notebooks as Python."""
+    indent, sign, words = match.groups()
+    name, _, rest = words.partition(" ")
+    if sign == "!":
+        return "%s__shell__(%r)" % (indent, words)
+    if name == "pip":
+        return "%s__shell__(%r)" % (indent, sys.executable + " -m " + words)
+    if name == "cd":
+        return "%s__import__('os').chdir(%r)" % (indent, rest.strip())
+    return indent + "pass" if name == "matplotlib" else match.group()
+
+
+def parse(code, name):
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST
+    try:
+        return compile(code, name, "exec", flags, True)
+    except SyntaxError as error:
+        plain = SHORT_FORM.sub(spell_out, code)
+        if plain == code:
+            raise
+        try:
+            return compile(plain, name, "exec", flags, True)
+        except SyntaxError:
+            raise error from None
+
+
 def compile_cell(code, name):
     """(the statements, the last expression or None)"""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    tree = compile(code, name, "exec", flags | ast.PyCF_ONLY_AST, True)
+    tree = parse(code, name)
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         end = tree.body.pop()
@@ -319,15 +365,11 @@ def answer(request):
     if os.getpid() != home:  # a fork that came back from the tenant's code
         os._exit(1 if failed else 0)
     variables.restore()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except Exception:
-            pass
+    flush()
     if failed is None:
-        channel.send(b"done", {})
+        channel.send(b"done", b"{}")
     else:
-        channel.send(b"error", explain(failed))
+        channel.send(b"error", encode(explain(failed)))
 
 
 def main():
@@ -339,8 +381,9 @@ def main():
     sys.modules["__main__"] = space
     sys.argv = [""]
     builtins.display = display
+    builtins.__shell__ = shell
     builtins.exit = builtins.quit = sys.exit  # site's close stdin
-    channel.send(b"ready", {})
+    channel.send(b"ready", b"{}")
     for request in channel.requests():
         answer(request)
 

@@ -16,7 +16,9 @@ EXTRA_DIST += \
 	%D%/files.t \
 	%D%/git.t \
 	%D%/git_server.py \
+	%D%/interpreter.t \
 	%D%/interrupt.t \
+	%D%/kernels.t \
 	%D%/logging.t \
 	%D%/pooling.t \
 	%D%/ports.t \
@@ -39,6 +41,7 @@ EXTRA_DIST += \
 	%D%/version.t \
 	%D%/websocket.t \
 	t/lib/awake.py \
+	t/lib/contexts.py \
 	t/lib/filecalls.py \
 	t/lib/pause.c \
 	t/lib/paused.py \

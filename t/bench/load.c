@@ -205,6 +205,8 @@ static const struct command COMMANDS[] = {
 	{ "exec", 2, work_exec },
 	{ "stream", 2, work_stream },
 	{ "keys", 2, keys_echo },
+	{ "code", 2, work_code },
+	{ "context", 2, work_context },
 	{ "together", 2, work_together },
 	{ "delete", 1, cmd_delete },
 };

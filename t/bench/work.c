@@ -68,6 +68,71 @@ work_exec(struct bench *b, char **argv, struct err *e)
 	return bench_failures(b, e);
 }
 
+/* ---- code: a cell of a context that is there */
+
+static bool
+on_code(struct visit *v, void *context)
+{
+	struct bench *b = context;
+
+	if (v->status != 200 ||
+	    strstr(v->answer.data, "execution_complete") == NULL) {
+		visit_fail(v, "code");
+		return false;
+	}
+	if (v->step > 0) /* the first one makes connection and kernel */
+		stats_add(&b->command, v->answered_us - v->sent_us);
+	return (size_t)v->step++ < b->turns;
+}
+
+int
+work_code(struct bench *b, char **argv, struct err *e)
+{
+	if (bench_sessions(b, argv, 1, e) < 0)
+		return -1;
+	bench_ask(b, b->visits, "POST", "/api/execute/code",
+	    "{\"code\":\"1+1\"}");
+	if (visit_all(b->visits, 1, 1, on_code, b, e) < 0)
+		return -1;
+	stats_print(&b->command, "code");
+	return bench_failures(b, e);
+}
+
+/* ---- context: a new one, until its kernel is ready */
+
+static bool
+on_context(struct visit *v, void *context)
+{
+	auto_json json_t *body = bench_answer(v);
+	auto_free char *path = NULL;
+	struct bench *b = context;
+
+	if (v->status != 200) {
+		visit_fail(v, "context");
+		return false;
+	}
+	if (v->step++ % 2 == 1) { /* deleted */
+		bench_ask(b, v, "POST", "/api/contexts", "{}");
+		return (size_t)v->step / 2 < b->turns;
+	}
+	stats_add(&b->create, v->answered_us - v->sent_us);
+	path = xasprintf("/api/contexts/%s", json_str(body, "contextId"));
+	bench_ask(b, v, "DELETE", path, NULL);
+	return true;
+}
+
+int
+work_context(struct bench *b, char **argv, struct err *e)
+{
+	if (bench_sessions(b, argv, 1, e) < 0)
+		return -1;
+	bench_ask(b, b->visits, "POST", "/api/contexts", "{}");
+	if (visit_all(b->visits, 1, 1, on_context, b, e) < 0)
+		return -1;
+	stats_print(&b->create, "context");
+	return bench_failures(b, e);
+}
+
 /* ---- together: commands in many sessions at once */
 
 static bool

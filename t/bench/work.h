@@ -9,6 +9,8 @@
 /* argv of each: the file of sessions, how often. */
 int work_exec(struct bench *b, char **argv, struct err *e) MUST_CHECK;
 int work_stream(struct bench *b, char **argv, struct err *e) MUST_CHECK;
+int work_code(struct bench *b, char **argv, struct err *e) MUST_CHECK;
+int work_context(struct bench *b, char **argv, struct err *e) MUST_CHECK;
 int work_together(struct bench *b, char **argv, struct err *e) MUST_CHECK;
 
 #endif

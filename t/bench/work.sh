@@ -3,7 +3,8 @@
 # work.sh: what work in a session costs: commands, streams, files.
 
 readonly EXEC_COUNT=1000 STREAM_COUNT=500 TOGETHER_SESSIONS=50 TOGETHER_TURNS=20
-readonly KEYS_COUNT=500 FILE_MB=128 FILE_ROUNDS=5
+readonly KEYS_COUNT=500 CODE_COUNT=500 CONTEXT_COUNT=20
+readonly FILE_MB=128 FILE_ROUNDS=5
 
 # ---- a command, against one that is forked here
 
@@ -52,6 +53,20 @@ keys_figures() {
 	figure "keystroke to echo p99" "$p99" ms "" "p95 $p95"
 }
 keys_lag() { with_sessions keys_figures 1 1; }
+
+# ---- code in a context
+
+code_figures() {
+	local count min p50 p95 p99 max
+	load code "$BENCH/ids" "$CODE_COUNT" >"$BENCH/cells" &&
+		load context "$BENCH/ids" "$CONTEXT_COUNT" >"$BENCH/contexts" || return 1
+	read -r _ count min p50 p95 p99 max <"$BENCH/cells"
+	figure "runCode 1+1, warm p50" "$p50" ms "<= 5" "n $count, $min to $max"
+	figure "runCode 1+1, warm p99" "$p99" ms "" "p95 $p95"
+	read -r _ count min p50 p95 p99 max <"$BENCH/contexts"
+	figure "new Python context p50" "$p50" ms "<= 150" "n $count, $min to $max"
+}
+code_one() { with_sessions code_figures 1 1; }
 
 # ---- a file, against nginx that serves the same one
 

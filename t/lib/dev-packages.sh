@@ -8,8 +8,9 @@ PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
 	libjansson-dev libcurl4-openssl-dev libsodium-dev libseccomp-dev
 	libarchive-dev libacl1-dev libzstd-dev zlib1g-dev libwebsockets-dev libssl-dev
 	libcap-dev)
-PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps python3 git
-	squashfs-tools)
+# the last line: what is there for code in sandboxes
+PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps git python3
+	squashfs-tools python3-matplotlib python3-pandas nodejs node-typescript)
 PACKAGES_CHECK=(libcmocka-dev valgrind chromium cron clang-format-14 cppcheck
 	shellcheck mandoc python3 spin vim zstd)
 PACKAGES_BENCH=(wrk)

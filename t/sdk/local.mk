@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	t/sdk/files.mjs \
 	t/sdk/git.mjs \
 	t/sdk/hooks.mjs \
+	t/sdk/interpreter.mjs \
 	t/sdk/judge.mjs \
 	t/sdk/lifecycle.mjs \
 	t/sdk/package-lock.json \
