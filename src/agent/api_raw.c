@@ -1,6 +1,7 @@
 /* api_raw.c: GET, PUT and DELETE of files/{path}, as bytes. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-enum { CHUNK = 256 * 1024, MODE_TEXT_MAX = 8 };
+enum { CHUNK = 256 * 1024, MODE_TEXT_MAX = 8, REMOVE_MS = 10 * 60 * 1000 };
 
 static struct entity_conditions
 conditions(const struct call *c)
@@ -98,8 +99,6 @@ send_unmeasured(struct call *c, int fd, const char *path, struct err *e)
 
 	if (n < 0)
 		return files_fail(e, path);
-	if (n == 0)
-		call_header(c, "Content-Length", "0");
 	call_begin(c, 200, mime_of(path, buf, (size_t)n));
 	if (str_equal(c->method, "HEAD"))
 		return 0;
@@ -108,6 +107,14 @@ send_unmeasured(struct call *c, int fd, const char *path, struct err *e)
 	if (n < 0)
 		call_cut(c);
 	return 0;
+}
+
+static bool
+is_unmeasured(int fd, const struct stat *st)
+{
+	char one;
+
+	return st->st_size == 0 && pread(fd, &one, sizeof(one), 0) != 0;
 }
 
 static int
@@ -172,8 +179,8 @@ api_raw_get(struct call *c, struct err *e)
 	/* kept, but never used without asking */
 	call_header(c, "Cache-Control", "private, no-cache");
 	activity_begin(ACTIVITY_STREAMS);
-	rc = st.st_size == 0 ? send_unmeasured(c, fd, path, e)
-			     : send_file(c, fd, path, &st, e);
+	rc = is_unmeasured(fd, &st) ? send_unmeasured(c, fd, path, e)
+				    : send_file(c, fd, path, &st, e);
 	activity_end(ACTIVITY_STREAMS);
 	return rc;
 }
@@ -241,6 +248,9 @@ put_file(struct call *c, const char *path, int mode, struct err *e)
 
 	if (draft_open(&d, path, mode, e) < 0 || take_body(c, &d, &size, e) < 0)
 		return -1;
+	/* a body takes its time: what was replaced meanwhile is another's */
+	if (d.temp[0] != '\0' && check_present(c, path, e) < 0)
+		return -1;
 	if (draft_commit(&d, only_new, e) < 0)
 		return e->kind == ERR_CONFLICT && only_new
 		    ? not_as_thought(e, path)
@@ -273,6 +283,33 @@ api_raw_put(struct call *c, struct err *e)
 
 /* ---- DELETE */
 
+/* A tree may be large, and somebody may fill it as fast as it is emptied. */
+struct patience {
+	struct call *call;
+	int64_t until_ms;
+};
+
+static bool
+go_on(void *ctx)
+{
+	struct patience *p = ctx;
+	struct pollfd f = { call_fd(p->call), POLLRDHUP, 0 };
+
+	return clock_left_ms(p->until_ms) > 0 && poll(&f, 1, 0) <= 0;
+}
+
+static int
+remove_tree(struct call *c, const char *path, struct err *e)
+{
+	struct patience p = { c, clock_ms() + REMOVE_MS };
+	int rc;
+
+	activity_begin(ACTIVITY_RUNNING);
+	rc = tree_remove_while(path, go_on, &p, e);
+	activity_end(ACTIVITY_RUNNING);
+	return rc;
+}
+
 static int
 remove_one(const char *path, struct err *e)
 {
@@ -298,7 +335,7 @@ api_raw_delete(struct call *c, struct err *e)
 	if (present && !str_equal(recursive, "true") &&
 	    !str_equal(recursive, "false"))
 		return err_field(e, "recursive", "must be true or false");
-	if ((present && str_equal(recursive, "true") ? tree_remove(path, e)
+	if ((present && str_equal(recursive, "true") ? remove_tree(c, path, e)
 						     : remove_one(path, e)) < 0)
 		return -1;
 	reply_done(c, 200, path, -1);

@@ -49,11 +49,52 @@ destination(const char *from, bool from_dir, const char *to,
 	return trim(out, to) ? 0 : err_field(e, "path", "is too long");
 }
 
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether `path` will be in the directory `top`, by the way up from there. */
+static bool
+is_inside(const char *path, const struct stat *top)
+{
+	char parent[FILES_PATH_MAX];
+	auto_fd int fd = -1;
+	struct stat st, below = { 0 };
+
+	str_copy(parent, sizeof(parent), path);
+	strrchr(parent, '/')[1] = '\0';
+	fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	while (fd >= 0 && fstat(fd, &st) == 0 && !is_same(&st, &below)) {
+		int up;
+
+		if (is_same(&st, top))
+			return true;
+		up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(fd);
+		fd = up;
+		below = st;
+	}
+	return false;
+}
+
+static int
+refuse_itself(const char *from, struct err *e)
+{
+	return err_set(e, ERR_INVALID, "validation_failed",
+	    "%.180s cannot be moved into itself", from);
+}
+
 int
 move_by_copy(const char *from, const char *to, struct err *e)
 {
 	char temp[FILES_TEMP_MAX];
+	struct stat st;
 
+	/* between file systems no rename has looked */
+	if (lstat(from, &st) == 0 && S_ISDIR(st.st_mode) && is_inside(to, &st))
+		return refuse_itself(from, e);
 	files_beside(to, temp);
 	if (copy_tree(from, temp, e) < 0) {
 		copy_drop(temp);
@@ -74,8 +115,7 @@ static int
 fail(const char *from, const char *to, struct err *e)
 {
 	if (errno == EINVAL)
-		return err_set(e, ERR_INVALID, "validation_failed",
-		    "%.180s cannot be moved into itself", from);
+		return refuse_itself(from, e);
 	if (errno == ENOENT &&
 	    faccessat(AT_FDCWD, from, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return err_set(e, ERR_INTERNAL, "filesystem_error",

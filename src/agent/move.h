@@ -16,7 +16,7 @@ int move_path(const char *from, const char *to, struct err *e) MUST_CHECK;
 
 /*
  * The half that works between file systems: `from`, of any kind, copied to
- * `to`, which must not lie in it.  Modes and times come with it.
+ * `to`, not into itself.  Modes and times come with it.
  */
 int move_by_copy(const char *from, const char *to, struct err *e) MUST_CHECK;
 

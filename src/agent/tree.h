@@ -4,6 +4,8 @@
 #ifndef SANDLEASE_AGENT_TREE_H
 #define SANDLEASE_AGENT_TREE_H
 
+#include <stdbool.h>
+
 #include "common/err.h"
 
 /*
@@ -12,5 +14,13 @@
  * end, such as a place where something is mounted.
  */
 int tree_remove(const char *path, struct err *e) MUST_CHECK;
+
+/*
+ * The same, as long as go_on() says so, which is asked now and then; what is
+ * left then is "resource_busy".
+ */
+typedef bool tree_go_on_fn(void *ctx);
+int tree_remove_while(const char *path, tree_go_on_fn *go_on, void *ctx,
+    struct err *e) MUST_CHECK;
 
 #endif

@@ -69,6 +69,9 @@ def an_empty_file_is_a_file():
     expect(201, put("/workspace/empty", b""))
     r = expect(200, raw("GET", "/workspace/empty"))
     equal((r.body, r.header("Content-Length")), (b"", "0"), "empty")
+    tag = r.header("ETag")
+    expect(304, raw("GET", "/workspace/empty", If_None_Match=tag))
+    expect(200, put("/workspace/empty", b"1", If_Match=tag))
 
 
 @case
@@ -232,6 +235,25 @@ def a_write_can_depend_on_what_is_there():
     container_error(put("/workspace/w", b"3", Content_Range="bytes 0-0/9"), 400,
                     "VALIDATION_FAILED")
     equal(expect(200, raw("GET", "/workspace/w")).body, b"2", "the second")
+
+
+@case
+def a_write_also_depends_on_what_came_meanwhile():
+    tag = expect(201, put("/workspace/slow", b"1")).header("ETag")
+    conn = http.client.HTTPConnection("127.0.0.1", port(), timeout=60)
+    conn.putrequest("PUT", at(SID, "/files/workspace/slow"))
+    for name, value in (("Authorization",
+                         "Bearer " + setting("SANDLEASE_API_KEY")),
+                        ("Content-Length", str(2 * MB)), ("If-Match", tag)):
+        conn.putheader(name, value)
+    conn.endheaders(bytes(MB))
+    until("it has begun", lambda: leftovers("/workspace"))
+    expect(200, put("/workspace/slow", b"other"))
+    conn.send(bytes(MB))
+    equal(conn.getresponse().status, 412, "it came too late")
+    conn.close()
+    equal(expect(200, raw("GET", "/workspace/slow")).body, b"other", "theirs")
+    equal(leftovers("/workspace"), "", "no draft")
 
 
 # ---- not a page of ours

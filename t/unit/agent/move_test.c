@@ -169,6 +169,26 @@ errors_say_whose_they_are(void **state)
 	assert_true(there("d/e"));
 }
 
+/* A file system that is mounted in a directory is inside it all the same. */
+static void
+nothing_is_copied_into_itself(void **state)
+{
+	static const char *const INTO[] = { "d/new", "d/e/new", "l/new" };
+	struct err e = { 0 };
+
+	(void)state;
+	mkdir("d", 0755);
+	mkdir("d/e", 0755);
+	assert_int_equal(symlink("d/e", "l"), 0);
+	for (size_t i = 0; i < ARRAY_LEN(INTO); i++) {
+		assert_int_equal(call(move_by_copy, "d", INTO[i], &e), -1);
+		assert_string_equal(e.code, "validation_failed");
+	}
+	assert_true(there("d/e") && count_names() == 2);
+	assert_int_equal(call(move_by_copy, "d/e", "de", &e), 0);
+	assert_true(there("de"));
+}
+
 static void
 make_tree(void)
 {
@@ -292,6 +312,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_directory_takes_it_in, begin,
 		    end),
 		cmocka_unit_test_setup_teardown(errors_say_whose_they_are,
+		    begin, end),
+		cmocka_unit_test_setup_teardown(nothing_is_copied_into_itself,
 		    begin, end),
 		cmocka_unit_test_setup_teardown(a_copy_is_like_its_original,
 		    begin, end),

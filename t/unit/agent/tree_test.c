@@ -109,6 +109,34 @@ what_is_not_there_is_told(void **state)
 	assert_string_equal(e.code, "file_not_found");
 }
 
+static bool
+twice(void *ctx)
+{
+	int *asked = ctx;
+
+	return ++*asked <= 2;
+}
+
+static void
+who_has_no_time_leaves_the_rest(void **state)
+{
+	struct err e = { 0 };
+	int asked = 0;
+
+	(void)state;
+	assert_int_equal(mkdir("many", 0755), 0);
+	for (int i = 0; i < 300; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "many/%d", i);
+		touch(name);
+	}
+	assert_int_equal(tree_remove_while("many", twice, &asked, &e), -1);
+	assert_string_equal(e.code, "resource_busy");
+	assert_int_equal(asked, 3);
+	assert_int_equal(tree_remove("many", &e), 0);
+}
+
 int
 main(void)
 {
@@ -117,6 +145,7 @@ main(void)
 		cmocka_unit_test(depth_is_no_limit),
 		cmocka_unit_test(links_are_not_followed),
 		cmocka_unit_test(what_is_not_there_is_told),
+		cmocka_unit_test(who_has_no_time_leaves_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, enter, leave);
