@@ -31,9 +31,8 @@ snapshot_fill() { # SESSION
 		grep -q '"exitCode":0'
 }
 
-spare_of() { printf '%s/data/snapshots/*/%s/spare' "$STACK_STATE" "$1"; }
-# shellcheck disable=SC2086 # a pattern, on purpose
-spare_is_ready() { [ -s "$(echo $(spare_of "$1")/report)" ]; }
+spare_of() { find "$STACK_STATE/data/snapshots" -mindepth 3 -maxdepth 3 -path "*/$1/spare"; }
+spare_is_ready() { [ -s "$(spare_of "$1")/report" ]; }
 
 # round NAME BODY: one session, created and deleted.
 snapshot_round() {
@@ -49,8 +48,7 @@ snapshot_rounds() { # SNAPSHOT
 		wait_for 120 spare_is_ready "$1" || return 1
 		snapshot_round ready "{\"snapshot\": \"$1\"}" || return 1
 		wait_for 120 spare_is_ready "$1" || return 1
-		# shellcheck disable=SC2046 # a pattern, on purpose
-		mv $(spare_of "$1") "$STACK_STATE/data/trash/spare-$i" || return 1
+		mv "$(spare_of "$1")" "$STACK_STATE/data/trash/spare-$i" || return 1
 		snapshot_round copied "{\"snapshot\": \"$1\"}" || return 1
 		stack_reap >/dev/null 2>&1 # what was deleted takes no room
 	done
