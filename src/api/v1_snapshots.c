@@ -116,22 +116,29 @@ v1_snapshot_create(struct call *c, struct err *e)
 	return reply_one(c, id, 201, 202, e);
 }
 
-/* Of one session, when the path names it; it must be there then. */
+/* The session that the path names, if it does, is one of the caller's. */
+static int
+check_session(struct call *c, struct control *ctl, struct err *e)
+{
+	const char *id = call_var(c, "id");
+	struct session_row row;
+
+	return id[0] == '\0'
+	    ? 0
+	    : control_session(ctl, id, app_of(c)->who.tenant, &row, e);
+}
+
 int
 v1_snapshot_list(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	auto_rows struct rows *r = NULL;
 	auto_json json_t *list = json_array(), *reply = NULL;
-	const char *session = call_var(c, "id");
-	struct session_row row;
 	struct page p;
 
 	if (ctl == NULL || page_read(c, &p, e) < 0 ||
-	    (session[0] != '\0' &&
-		control_session(ctl, session, app_of(c)->who.tenant, &row, e) <
-		    0) ||
-	    read_moved(c, session, "", &p, &r, e) < 0)
+	    check_session(c, ctl, e) < 0 ||
+	    read_moved(c, call_var(c, "id"), "", &p, &r, e) < 0)
 		return -1;
 	for (size_t i = 0; i < page_count(&p, r); i++) {
 		const char *text = rows_text(r, i, "json");
@@ -171,7 +178,8 @@ v1_snapshot_delete(struct call *c, struct err *e)
 	struct control *ctl = app_control(c, e);
 	const char *id = call_var(c, "snapshot");
 
-	if (ctl == NULL || check_id(id, e) < 0 ||
+	if (ctl == NULL || check_session(c, ctl, e) < 0 ||
+	    check_id(id, e) < 0 ||
 	    share_enter(app->share, app->worker, app->who.tenant, e) < 0 ||
 	    snapshot_delete(ctl, call_var(c, "id"), app->who.tenant, id, e) < 0)
 		return -1;

@@ -101,6 +101,7 @@ static const struct setting SETTINGS[] = {
 	INT(quota_snapshots, "100", 0, QUOTA_MAX, "snapshots an org may have"),
 	INT(quota_snapshot_mb, "20480", 0, QUOTA_MAX, "disk its snapshots may take, all together"),
 	INT(snapshot_seconds, "300", 1, 3600, "taking a snapshot, or copying one into a new session, may take this long"),
+	INT(snapshot_spares, "1", 0, 1, "a copy of each snapshot is made in advance, for the next session that is made of it, while there is room; 0: none"),
 	INT(snapshot_days, "0", 0, 3650, "snapshots are kept this long; 0: until somebody deletes them"),
 	INT(capacity_min_mb, "2048", 0, 1 << 30, "a new workspace needs this much free space where it will lie"),
 	INT(disk_budget_mb, "0", 0, 1 << 30, "what classes may promise of this host's disk, all sandboxes together; 0: more than there is"),

@@ -71,6 +71,7 @@ struct conf {
 	int64_t quota_snapshots;
 	int64_t quota_snapshot_mb;
 	int64_t snapshot_seconds;
+	int64_t snapshot_spares;
 	int64_t snapshot_days;
 	int64_t capacity_min_mb;
 	int64_t disk_budget_mb;

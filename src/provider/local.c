@@ -200,7 +200,8 @@ sweep(const struct provider *p, int64_t deadline_ms, bool *left, struct err *e)
 {
 	bool more;
 
-	if (trash_sweep(p, deadline_ms, left, e) < 0 ||
+	if (snapshot_spares_sweep(p, e) < 0 ||
+	    trash_sweep(p, deadline_ms, left, e) < 0 ||
 	    storage_sweep(p, deadline_ms, &more, e) < 0)
 		return -1;
 	*left = *left || more;

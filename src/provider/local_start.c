@@ -21,7 +21,12 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { STATUS_FD = BWRAP_FD__END, HIGH_FD = 64, INFO_MAX = 4096 };
+enum {
+	STATUS_FD = BWRAP_FD__END,
+	HIGH_FD = 64,
+	INFO_MAX = 4096,
+	ALONE_NICE = 5 /* whoever waits for a session comes first */
+};
 
 static char *const ENVIRONMENT[] = { (char[]){ "PATH=/usr/bin:/bin" },
 	(char[]){ "LANG=C.UTF-8" }, NULL };
@@ -258,6 +263,7 @@ become(char *const *argv, const int *fds, int count)
 
 	reset_signals();
 	setsid();
+	setpriority(PRIO_PROCESS, 0, ALONE_NICE);
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (chdir("/") == 0 && place_fds(fds, count) == 0)
 		execve(argv[0], argv, ENVIRONMENT);

@@ -31,9 +31,9 @@ dir_of(const struct provider *p, const struct snapshot_ref *s)
 }
 
 char *
-snapshot_files(const struct provider *p, const struct snapshot_ref *s)
+snapshot_spare(const struct provider *p, const struct snapshot_ref *s)
 {
-	return xasprintf("%s/snapshots/%s/%s/files", p->conf->state_dir,
+	return xasprintf("%s/snapshots/%s/%s/spare", p->conf->state_dir,
 	    s->owner, s->id);
 }
 
@@ -95,6 +95,8 @@ snapshot_take(const struct provider *p, const struct snapshot_ref *s,
 	CRASH_POINT("snapshot.sending");
 	if (job_wait(dir, ended, deadline_ms, &seen, e) < 0)
 		return -1;
+	if (seen.state == JOB_DONE)
+		snapshot_make_spare(p, s);
 	if (seen.state != JOB_FAILED)
 		return 0;
 	/* who had no room ended the other, who would blame something else */
@@ -177,4 +179,92 @@ snapshot_list(const struct provider *p, struct snapshot_ref **out,
 	*out = list;
 	*count = rc == 0 ? n : 0;
 	return rc;
+}
+
+/* ---- copies of it */
+
+int
+snapshot_clone(const struct provider *p, const struct snapshot_ref *s,
+    const char *dir, int *ended, struct err *e)
+{
+	auto_free char *home = dir_of(p, s);
+	auto_free char *files = xasprintf("%s/files", home);
+	struct job_seen seen;
+	char seconds[NUMBER_MAX];
+
+	*ended = -1;
+	if (check(s, e) < 0 || job_look(home, &seen, e) < 0)
+		return -1;
+	if (seen.state != JOB_DONE)
+		return err_set(e, ERR_INTERNAL, "no_snapshot",
+		    "the files of snapshot %s are not there", s->id);
+	snprintf(seconds, sizeof(seconds), "%" PRId64,
+	    p->conf->snapshot_seconds);
+	return job_begin(p, dir,
+	    &(struct job){ .words = { "clone", seconds },
+		.to = ".",
+		.from = files,
+		.in = -1 },
+	    ended, e);
+}
+
+/* Bytes that may be taken before a new workspace is refused. */
+static int64_t
+room_left(const struct provider *p)
+{
+	const struct conf *c = p->conf;
+	int64_t keep = c->capacity_min_mb > c->disk_low_mb ? c->capacity_min_mb
+							   : c->disk_low_mb;
+	struct capacity now;
+	struct err ignored; /* what cannot be measured is not taken */
+
+	if (p->ops->capacity(p, "", &now, &ignored) < 0)
+		return 0;
+	return now.free_bytes - (keep << 20);
+}
+
+void
+snapshot_make_spare(const struct provider *p, const struct snapshot_ref *s)
+{
+	auto_free char *home = dir_of(p, s), *dir = snapshot_spare(p, s);
+	struct job_seen whole, spare;
+	auto_fd int ended = -1;
+	struct err ignored; /* then the next session is copied */
+
+	if (p->conf->snapshot_spares == 0 ||
+	    job_look(home, &whole, &ignored) < 0 ||
+	    job_look(dir, &spare, &ignored) < 0 || spare.state != JOB_NONE ||
+	    whole.bytes >= room_left(p))
+		return;
+	(void)!snapshot_clone(p, s, dir, &ended, &ignored);
+}
+
+static int
+drop_spare(const struct provider *p, const struct snapshot_ref *s,
+    struct err *e)
+{
+	auto_free char *path = dir_of(p, s);
+	auto_fd int dir = -1;
+	bool found;
+
+	dir = file_opendir(AT_FDCWD, path, &found, e);
+	if (dir < 0)
+		return found ? -1 : 0;
+	return trash_take(p, dir, "spare", e);
+}
+
+int
+snapshot_spares_sweep(const struct provider *p, struct err *e)
+{
+	auto_free struct snapshot_ref *all = NULL;
+	size_t count;
+
+	if (room_left(p) > 0)
+		return 0;
+	if (snapshot_list(p, &all, &count, e) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (drop_spare(p, &all[i], e) < 0)
+			return -1;
+	return 0;
 }

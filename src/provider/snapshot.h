@@ -4,6 +4,9 @@
  * <state_dir>/snapshots/<owner>/<id> is a job's directory (job.h): its tree
  * holds what was /workspace and /home/user.  A tenant's archive is taken apart
  * in a sandbox, and nothing below `files` is ever opened by us.
+ *
+ * `spare` beside it is the directory of the next session that is made of it: a
+ * copy takes its time, a new name none.  It is given up when room is short.
  */
 #ifndef SANDLEASE_PROVIDER_SNAPSHOT_H
 #define SANDLEASE_PROVIDER_SNAPSHOT_H
@@ -22,7 +25,16 @@ int snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
 int snapshot_list(const struct provider *p, struct snapshot_ref **out,
     size_t *count, struct err *e) MUST_CHECK;
 
-/* Where its tree is; the caller's. */
-char *snapshot_files(const struct provider *p, const struct snapshot_ref *s);
+/* Begins a copy of its files in `dir`, as those of a session (job.h). */
+int snapshot_clone(const struct provider *p, const struct snapshot_ref *s,
+    const char *dir, int *ended, struct err *e) MUST_CHECK;
+
+/* Where its spare is, or would be; the caller's. */
+char *snapshot_spare(const struct provider *p, const struct snapshot_ref *s);
+/* Begins to make one if there is none and there is room.  Best effort. */
+void snapshot_make_spare(const struct provider *p,
+    const struct snapshot_ref *s);
+/* Moves all of them into the trash if room is short. */
+int snapshot_spares_sweep(const struct provider *p, struct err *e) MUST_CHECK;
 
 #endif

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,25 +132,18 @@ storage_exists(const struct provider *p, const char *name, const char *session,
 
 /* ---- from a snapshot */
 
-/* A copy under way goes on in the trash; what it writes there is swept. */
 static int
 drop_copy(const struct provider *p, int box, const char *session, struct err *e)
 {
 	auto_free char *copy = xasprintf("%s%s", STORAGE_COPY, session);
 
+	/* one under way goes on in the trash; what it writes there is swept */
 	return trash_take(p, box, copy, e);
-}
-
-static int
-under_way(struct err *e)
-{
-	return err_set(e, ERR_BUSY, "copying",
-	    "the files of the snapshot are being copied");
 }
 
 /* What has become of a copy; one that somebody makes is waited for. */
 static int
-await_copy(const char *dir, int64_t deadline_ms, struct job_seen *seen,
+await(const char *dir, int64_t deadline_ms, struct job_seen *seen,
     struct err *e)
 {
 	do {
@@ -165,50 +156,77 @@ await_copy(const char *dir, int64_t deadline_ms, struct job_seen *seen,
 	return 0;
 }
 
+/*
+ * A whole copy becomes a session's directory in one step.  False, with errno:
+ * somebody was faster, or it is on another file system.
+ */
+static bool
+settle(const char *copy, int box, const char *session)
+{
+	auto_free char *report = xasprintf("%s/report", session);
+
+	if (renameat(AT_FDCWD, copy, box, session) < 0)
+		return false;
+	CRASH_POINT("storage.copied");
+	unlinkat(box, report, 0); /* nobody reads it any more */
+	return true;
+}
+
+/* The copy that was made in advance; one that is being made is as good. */
 static int
-begin_copy(const struct provider *p, const char *dir,
+take_spare(const struct provider *p, int box, const char *session,
+    const struct snapshot_ref *s, int64_t deadline_ms, bool *taken,
+    struct err *e)
+{
+	auto_free char *spare = snapshot_spare(p, s);
+	struct job_seen seen;
+
+	*taken = false;
+	if (await(spare, deadline_ms, &seen, e) < 0)
+		return -1;
+	*taken = seen.state == JOB_DONE && settle(spare, box, session);
+	return 0;
+}
+
+static int
+make_copy(const struct provider *p, const char *dir,
     const struct snapshot_ref *s, int64_t deadline_ms, struct job_seen *seen,
     struct err *e)
 {
-	auto_free char *from = snapshot_files(p, s);
-	struct snapshot_seen source;
 	auto_fd int ended = -1;
-	char seconds[24];
 
-	if (snapshot_look(p, s, &source, e) < 0)
-		return -1;
-	if (source.presence != SNAPSHOT_WHOLE)
-		return err_set(e, ERR_INTERNAL, "no_snapshot",
-		    "the files of snapshot %s are not there", s->id);
-	snprintf(seconds, sizeof(seconds), "%" PRId64,
-	    p->conf->snapshot_seconds);
-	if (job_begin(p, dir,
-		&(struct job){ .words = { "clone", seconds },
-		    .to = ".",
-		    .from = from,
-		    .in = -1 },
-		&ended, e) < 0)
+	if (snapshot_clone(p, s, dir, &ended, e) < 0)
 		return -1;
 	CRASH_POINT("storage.copying");
 	return job_wait(dir, ended, deadline_ms, seen, e);
 }
 
-/* All of it in one step; who was there first had the same files. */
 static int
-settle_copy(const struct provider *p, int box, const char *session,
+take_copy(const struct provider *p, int box, const char *dir,
+    const char *session, const struct snapshot_ref *s, int64_t deadline_ms,
     struct err *e)
 {
-	auto_free char *copy = xasprintf("%s%s", STORAGE_COPY, session);
-	auto_free char *report = xasprintf("%s/report", session);
+	struct job_seen seen;
 
-	if (renameat(box, copy, box, session) < 0) {
-		if (errno != EEXIST && errno != ENOTEMPTY)
-			return err_errno(e, "moving %s", copy);
-		return drop_copy(p, box, session, e);
+	if (await(dir, deadline_ms, &seen, e) < 0)
+		return -1;
+	if (seen.state != JOB_DONE && seen.state != JOB_RUNS &&
+	    (drop_copy(p, box, session, e) < 0 ||
+		make_copy(p, dir, s, deadline_ms, &seen, e) < 0))
+		return -1;
+	if (seen.state == JOB_RUNS)
+		return err_set(e, ERR_BUSY, "copying",
+		    "the files of the snapshot are being copied");
+	if (seen.state != JOB_DONE) {
+		*e = seen.why;
+		return err_wrap(e,
+		    "the files of the snapshot cannot be copied");
 	}
-	CRASH_POINT("storage.copied");
-	unlinkat(box, report, 0); /* nobody reads it any more */
-	return 0;
+	if (settle(dir, box, session))
+		return 0;
+	if (errno != EEXIST && errno != ENOTEMPTY)
+		return err_errno(e, "moving %s", dir);
+	return drop_copy(p, box, session, e); /* they have the same */
 }
 
 int
@@ -218,25 +236,17 @@ storage_from(const struct provider *p, const char *name, const char *session,
 	auto_free char *path = storage_path(p, name);
 	auto_free char *dir = xasprintf("%s/%s%s", path, STORAGE_COPY, session);
 	auto_fd int box = file_dir(AT_FDCWD, path, 0700, e);
-	struct job_seen seen;
 	bool there;
 
 	if (box < 0 || storage_exists(p, name, session, &there, e) < 0)
 		return -1;
-	if (there)
-		return 0;
-	if (await_copy(dir, deadline_ms, &seen, e) < 0)
+	if (!there &&
+	    take_spare(p, box, session, s, deadline_ms, &there, e) < 0)
 		return -1;
-	if (seen.state != JOB_DONE && seen.state != JOB_RUNS &&
-	    (drop_copy(p, box, session, e) < 0 ||
-		begin_copy(p, dir, s, deadline_ms, &seen, e) < 0))
+	if (!there && take_copy(p, box, dir, session, s, deadline_ms, e) < 0)
 		return -1;
-	if (seen.state == JOB_RUNS)
-		return under_way(e);
-	if (seen.state == JOB_DONE)
-		return settle_copy(p, box, session, e);
-	*e = seen.why;
-	return err_wrap(e, "the files of the snapshot cannot be copied");
+	snapshot_make_spare(p, s);
+	return 0;
 }
 
 int

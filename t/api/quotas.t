@@ -84,7 +84,9 @@ def usage_shows_every_quota_and_state():
                    "active": {"limit": 7, "used": 0},
                    "createsPerMinute": {"limit": None, "used": 0},
                    "previews": {"limit": 50, "used": 0},
-                   "diskMb": {"limit": None, "used": 0}},
+                   "diskMb": {"limit": None, "used": 0},
+                   "snapshots": {"limit": 100, "used": 0},
+                   "snapshotMb": {"limit": 20480, "used": 0}},
         "states": {"initializing": 0, "ready": 0, "sleeping": 0, "asleep": 0,
                    "deleting": 0, "failed": 0, "lost": 0}}, "nothing yet")
     a = org.made(isolation="session")
@@ -94,7 +96,7 @@ def usage_shows_every_quota_and_state():
     u = org.usage()
     equal({n: q["used"] for n, q in u["quotas"].items()},
           {"sessions": 2, "active": 1, "createsPerMinute": 2, "previews": 1,
-           "diskMb": 8192}, "used")
+           "diskMb": 8192, "snapshots": 0, "snapshotMb": 0}, "used")
     equal((u["states"]["ready"], u["states"]["asleep"]), (1, 1), "states")
     read = new_key(org.name, "reader", "--scope", "read")
     equal(expect(200, call("GET", "/v1/usage", key=read)).json, u,
@@ -104,7 +106,7 @@ def usage_shows_every_quota_and_state():
         expect(200, org.call("DELETE", at(sid)))
     u = org.usage()
     equal([q["used"] for n, q in u["quotas"].items()
-           if n != "createsPerMinute"], [0, 0, 0, 0], "nothing is left")
+           if n != "createsPerMinute"], [0] * 6, "nothing is left")
     equal(sum(u["states"].values()), 0, "no state has one")
 
 

@@ -18,7 +18,7 @@ SECRET = "hush-e2b1c0ffee"
 FIELDS = {"id", "name", "state", "busy", "reason", "sandboxId", "isolation",
           "class", "provider", "cell", "agentType", "labels", "lease",
           "correlationKeys", "limits", "network", "alive", "sleepAfterSeconds", "keepAlive",
-          "setup", "maxRunSeconds", "expiresAt", "suspend", "suspended",
+          "setup", "snapshot", "maxRunSeconds", "expiresAt", "suspend", "suspended",
           "wakeOnPreview", "ports", "urls", "createdAt", "startedAt",
           "lastActivityAt", "endedAt"}
 LEASE_FIELDS = {"state", "generation", "instance", "startupDeadline",

@@ -79,7 +79,7 @@ def it_keeps_all_there_is():
                   " cat /home/user/of-home; du -k sparse | cut -f1"
                   " | awk '{ print $1 < 1000 }'"), "1\nhome1\n",
           "links, homes, holes")
-    until("nothing is left of the copy", lambda: not paths("storage/*/.copy-*"))
+    equal(paths("storage/*/.copy-*"), [], "nothing is left of a copy")
 
 
 @case
@@ -231,6 +231,51 @@ def a_class_must_have_room_for_it():
     sql("UPDATE snapshot SET size_bytes = 1::bigint << 40 WHERE id = :'v1'", s)
     problem(call("POST", "/v1/sessions", {"snapshot": s}), 507, "insufficient_storage")
     expect(204, call("DELETE", "/v1/snapshots/" + s))
+
+
+# ---- copies that are made in advance
+
+def spare(snapshot):
+    """The inode of its /workspace, when it is whole."""
+    found = paths("snapshots/*/%s/spare/report" % snapshot)
+    if not found or os.path.getsize(found[0]) == 0:
+        return None
+    return os.stat(os.path.join(os.path.dirname(found[0]), "workspace")).st_ino
+
+
+def workspace(s):
+    return os.stat(os.path.join(DATA, "storage", s["sandboxId"], s["id"], "workspace")).st_ino
+
+
+@case
+def the_next_session_finds_its_files_ready():
+    one = create()["id"]
+    write(one, "f", "ready")
+    s = take(one)["id"]
+    for _ in range(2):
+        made = until("a copy is made in advance", lambda: spare(s))
+        two = create(snapshot=s)
+        equal((workspace(two), read(two["id"], "f")), (made, "ready"), "it is taken")
+        write(two["id"], "f", "changed")
+    ids_of = [create(snapshot=s)["id"] for _ in range(3)]
+    equal([read(sid, "f") for sid in ids_of], ["ready"] * 3, "more at once than there are")
+    expect(204, call("DELETE", "/v1/snapshots/" + s))
+    passes()
+    equal(directory(s), None, "it goes with its snapshot")
+
+
+@case
+def it_is_given_up_when_room_is_short():
+    one = create()["id"]
+    s = take(one)["id"]
+    until("a copy is made in advance", lambda: spare(s))
+    service.configure(capacity_min_mb=1 << 30)
+    passes()
+    equal(spare(s), None, "it is gone")
+    service.configure(capacity_min_mb=0)
+    passes()
+    create(snapshot=s)
+    until("and made again", lambda: spare(s))
 
 
 # ---- when somebody does not come back

@@ -28,6 +28,7 @@ EXTRA_DIST += \
 	t/bench/bwrap-at-gate \
 	t/bench/measure.sh \
 	t/bench/reaper.sh \
+	t/bench/snapshot.sh \
 	t/bench/work.sh \
 	t/bench/report.awk \
 	t/bench/run

@@ -163,7 +163,8 @@ def directory_leaks(w):
                 w.sandboxes.get(sandbox, {"used": "f"})["used"] != "t":
             yield "directory storage/%s" % sandbox
         for sid in names(os.path.join(storage, sandbox)):
-            s = w.sessions.get(sid)
+            # a copy of a snapshot that was begun for it
+            s = w.sessions.get(sid.removeprefix(".copy-"))
             if s is None or s["state"] in ("deleted", "lost"):
                 yield "directory storage/%s/%s: %r" % (sandbox, sid, s)
     for sandbox in names(os.path.join(w.data, "box")):

@@ -3,6 +3,7 @@
 A use case prepares what it needs and answers a Subject; act() is what is
 interrupted.  What it asks of the service may fail, but not hang for ever.
 """
+import glob
 import itertools
 import os
 import signal
@@ -335,6 +336,15 @@ def create_from_a_snapshot():
     s = creates(isolation="session", snapshot=snapshot(source))
     s.text = source.text
     call("DELETE", at(source.sid))
+    return s
+
+
+@use
+def create_from_a_snapshot_that_must_be_copied():
+    s = create_from_a_snapshot()
+    data = os.path.join(service.setting("STACK_STATE"), "data")
+    for spare in glob.glob(os.path.join(data, "snapshots/*/*/spare")):
+        os.rename(spare, os.path.join(data, "trash/spare-%d" % next(NUMBERS)))
     return s
 
 

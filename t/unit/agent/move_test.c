@@ -231,6 +231,8 @@ a_copy_is_like_its_original(void **state)
 
 	(void)state;
 	make_tree();
+	chmod("t/sub", 0700);
+	assert_int_equal(link("t/sub/f", "t/sub/again"), 0);
 	for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
 		look("t", NAMES[i], &before[i]);
 	chmod("t/sub", 0700); /* or it could not be emptied */
@@ -249,6 +251,9 @@ a_copy_is_like_its_original(void **state)
 	}
 	assert_true(after.st_blocks < 1000); /* holes are holes */
 	assert_content("u/sub/f", "deep");
+	look("u", "/sub/f", &before[0]);
+	look("u", "/sub/again", &after);
+	assert_int_equal(after.st_ino, before[0].st_ino); /* one file still */
 	assert_int_equal(readlink("u/dangling", target, sizeof(target)), 7);
 	assert_int_equal(count_names(), 1);
 }

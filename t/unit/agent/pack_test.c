@@ -14,6 +14,7 @@
 #include "agent/tree.h"
 #include "common/json.h"
 #include "common/mem.h"
+#include "common/str.h"
 
 static char dir[] = "/tmp/sl-pack-XXXXXX";
 
@@ -57,7 +58,21 @@ get(const char *path, char *to, size_t max)
 	return (size_t)n;
 }
 
-/* What it ended with; format NULL: unpack. */
+static int64_t bytes_max; /* of `receive` */
+
+static int
+work(const char *how)
+{
+	if (how == NULL)
+		return unpack_main();
+	if (str_equal(how, "keep"))
+		return keep_main();
+	if (str_equal(how, "receive"))
+		return receive_main(bytes_max, 60);
+	return pack_main(how, ".");
+}
+
+/* What it ended with; format NULL: unpack; or keep, receive. */
 static int
 run(const char *format, const char *in, const char *out, const char *where)
 {
@@ -71,7 +86,7 @@ run(const char *format, const char *in, const char *out, const char *where)
 		    freopen(out, "w", stdout) == NULL ||
 		    freopen("said", "w", stderr) == NULL || chdir(where) < 0)
 			_exit(99);
-		exit(format != NULL ? pack_main(format, ".") : unpack_main());
+		exit(work(format));
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
@@ -79,17 +94,23 @@ run(const char *format, const char *in, const char *out, const char *where)
 }
 
 static json_t *
-unpack(const char *archive, int status)
+take_apart(const char *how, const char *archive, int status)
 {
 	struct err e = { 0 };
 	char text[4096];
 	json_t *said;
 	size_t n;
 
-	assert_int_equal(run(NULL, archive, "report", "to"), status);
+	assert_int_equal(run(how, archive, "report", "to"), status);
 	n = get("report", text, sizeof(text));
 	assert_int_equal(json_parse(text, n, &said, &e), 0);
 	return said;
+}
+
+static json_t *
+unpack(const char *archive, int status)
+{
+	return take_apart(NULL, archive, status);
 }
 
 static int64_t
@@ -215,6 +236,91 @@ a_full_disk_is_told(void **state)
 	}
 }
 
+static void
+make_session(void)
+{
+	make_source();
+	assert_int_equal(mkdir("from/workspace", 0750), 0);
+	assert_int_equal(mkdir("from/home", 0755), 0);
+	assert_int_equal(mkdir("from/home/user", 0700), 0);
+	assert_int_equal(mkdir("from/home/user/.local", 0700), 0);
+	assert_int_equal(mkdir("from/home/user/.local/state", 0700), 0);
+	assert_int_equal(mkdir("from/home/user/.local/state/sandlease", 0700),
+	    0);
+	put("from/home/user/.local/state/sandlease/ours", "x", 1);
+	put("from/workspace/f", "text", 4);
+	assert_int_equal(chmod("from/workspace/f", 0666), 0);
+	assert_int_equal(mkfifo("from/workspace/fifo", 0600), 0);
+	bytes_max = 1 << 20;
+}
+
+static void
+what_is_kept_is_received_as_it_was(void **state)
+{
+	static const struct timespec WHEN[2] = { { 1, 2 }, { 3, 456789 } };
+	auto_json json_t *said = NULL;
+	struct stat st;
+
+	(void)state;
+	make_session();
+	assert_int_equal(utimensat(AT_FDCWD, "from/workspace/f", WHEN, 0), 0);
+	assert_int_equal(run("keep", "/dev/null", "x", "from"), 0);
+	said = take_apart("receive", "x", 0);
+	/* workspace, f, home/user, .local, state: neither mark nor fifo */
+	assert_int_equal(number(said, "entries"), 5);
+	assert_int_equal(number(said, "bytes"), 4);
+	assert_int_equal(stat("to/workspace/f", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0666);
+	assert_int_equal(st.st_mtim.tv_sec, 3);
+	assert_int_equal(st.st_mtim.tv_nsec, 456789);
+	assert_int_equal(stat("to/workspace", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
+	assert_int_equal(access("to/a", F_OK), -1);
+	assert_int_equal(access("to/" PACK_MARK, F_OK), -1);
+	assert_int_equal(access("to/home/user/.local/state/sandlease", F_OK),
+	    -1);
+}
+
+static void
+a_part_is_never_taken_for_the_whole(void **state)
+{
+	char data[32768];
+	size_t len;
+
+	(void)state;
+	make_session();
+	assert_int_equal(run("keep", "/dev/null", "x", "from"), 0);
+	len = get("x", data, sizeof(data));
+	/* the mark's own header is the last that matters; then come zeros */
+	for (size_t cut = 0; cut + 3 * 512 < len; cut += 512) {
+		auto_json json_t *said = NULL;
+
+		put("y", data, cut);
+		said = take_apart("receive", "y", 1);
+		assert_int_equal(number(said, "errno"), 0);
+		assert_true(json_str(said, "message")[0] != '\0');
+	}
+}
+
+static void
+more_than_there_is_room_for_is_refused(void **state)
+{
+	static char large[64 * 1024];
+
+	(void)state;
+	make_session();
+	memset(large, 'x', sizeof(large));
+	put("from/workspace/large", large, sizeof(large));
+	assert_int_equal(run("keep", "/dev/null", "x", "from"), 0);
+	for (bytes_max = 4096; bytes_max <= 128 * 1024; bytes_max *= 2) {
+		bool fits = bytes_max == 128 * 1024;
+		auto_json json_t *said =
+		    take_apart("receive", "x", fits ? 0 : 1);
+
+		assert_int_equal(number(said, "errno"), fits ? 0 : ENOSPC);
+	}
+}
+
 int
 main(void)
 {
@@ -223,6 +329,9 @@ main(void)
 		cmocka_unit_test(what_is_cut_off_is_told),
 		cmocka_unit_test(any_byte_may_be_wrong),
 		cmocka_unit_test(a_full_disk_is_told),
+		cmocka_unit_test(what_is_kept_is_received_as_it_was),
+		cmocka_unit_test(a_part_is_never_taken_for_the_whole),
+		cmocka_unit_test(more_than_there_is_room_for_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, enter, leave);
