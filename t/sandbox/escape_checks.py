@@ -25,7 +25,8 @@ def the_two_share_a_sandbox_and_the_third_does_not():
 
 
 def host_files_are_not_there():
-    for path in ("/root", "/var", "/run", "/etc/shadow", "/etc/ssh", "/boot",
+    tap.same(a.run("find /var")[1], "/var\n/var/tmp\n/var/backups\n", "of /var: places of the session's own")
+    for path in ("/root", "/run", "/etc/shadow", "/etc/ssh", "/boot",
                  os.environ["STACK_DIR"], os.environ["SANDLEASE_CONFIG"]):
         code, out, err = a.run("ls -d %s" % path)
         tap.ok(code != 0, "%s is not there" % os.path.basename(path), out + err)
