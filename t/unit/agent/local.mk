@@ -84,6 +84,10 @@ UNIT += t/unit/agent/proctree_test
 t_unit_agent_proctree_test_SOURCES = t/unit/agent/proctree_test.c
 t_unit_agent_proctree_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/pty_test
+t_unit_agent_pty_test_SOURCES = t/unit/agent/pty_test.c
+t_unit_agent_pty_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/pump_test
 t_unit_agent_pump_test_SOURCES = t/unit/agent/pump_test.c
 t_unit_agent_pump_test_LDADD = $(AGENT_UNIT_LIBS)
