@@ -22,10 +22,10 @@ const backups = ["backup.createArchive", "backup.uploadParts", "a bucket at hand
 export const VERSIONS = {
 	"0.4.14": { keyed: false, executeArguments: positional,
 		lacks: ["utils.deleteSession", "ports.watchPort", "env of a call", "depth", "waiting",
-			"limits of a shell", "time for git", "no shell", ...backups] },
+			"limits of a shell", "time for git", "no shell", "websocket", ...backups] },
 	"0.5.6": { keyed: false, executeArguments: byName, repeats: true,
 		lacks: ["ports.watchPort", "depth", "waiting", "limits of a shell", "time for git",
-			"no shell", ...backups] },
+			"no shell", "websocket", ...backups] },
 	"0.6.11": { keyed: false, executeArguments: byName,
 		lacks: ["limits of a shell", "time for git", "no shell", ...backups] },
 	"0.7.21": { keyed: true, executeArguments: byName,
