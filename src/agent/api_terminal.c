@@ -194,13 +194,14 @@ static int
 json_input(struct call *c, struct buf *out, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	const json_t *v;
+	const json_t *v, *how;
 	const char *encoding;
 
 	if (scene_body(c, JSON_INPUT_MAX, &body, e) < 0)
 		return -1;
 	v = json_object_get(body, "data");
-	encoding = json_str(body, "encoding");
+	how = json_object_get(body, "encoding");
+	encoding = how == NULL ? "utf-8" : json_str(body, "encoding");
 	if (!json_is_string(v))
 		return err_field(e, "data", "must be a string");
 	if (str_equal(encoding, "base64"))
@@ -208,8 +209,7 @@ json_input(struct call *c, struct buf *out, struct err *e)
 			   json_string_length(v))
 		    ? 0
 		    : err_field(e, "data", "is not base64");
-	if (!str_empty(encoding) && !str_equal(encoding, "utf-8") &&
-	    !str_equal(encoding, "utf8"))
+	if (!str_equal(encoding, "utf-8") && !str_equal(encoding, "utf8"))
 		return err_field(e, "encoding", "must be utf-8 or base64");
 	buf_add(out, json_string_value(v), json_string_length(v));
 	return 0;

@@ -30,7 +30,7 @@ enum {
 	PTY_ROWS = 24,
 	PTY_SIDE_MAX = 4096, /* of cols and rows; the least is 1 */
 	PTY_SHELL_MAX = 256,
-	PTY_INPUT_MS = 30000 /* for a program that does not read on */
+	PTY_INPUT_MS = 10000 /* for a program that does not read on */
 };
 
 struct pty; /* held by whoever found it, until pty_release() */

@@ -185,7 +185,8 @@ pty_end(struct pty *t, struct err *e)
 {
 	if (pty_claim(t)) {
 		treeend_all(&(struct treeend){ .root = t->child.pid,
-				.pidfd = t->child.pidfd },
+				.pidfd = t->child.pidfd,
+				.hang_up = true },
 		    1);
 		pty_unpin(t);
 	}

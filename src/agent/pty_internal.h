@@ -23,11 +23,8 @@ struct pty {
 	char id[SHELL_NAME_MAX];
 	char shell[PTY_SHELL_MAX];
 	pid_t pid;
-	/*
-	 * Both open until it is freed.  The terminal's own end is kept so that
-	 * a program may close all of its own without the other being hung up.
-	 */
-	int master, slave;
+	int master;   /* until it is freed */
+	int slave;    /* so that its program may close all of its own */
 	bool counted; /* what it does is work, not a probe's */
 
 	/* under the lock */

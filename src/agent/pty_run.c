@@ -5,6 +5,7 @@
  * program writes and waits for its end.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -101,7 +102,20 @@ note_signal(struct pty *t)
 	    name != NULL ? name : "RT");
 }
 
-/* The terminal was hung up with its program: nobody writes there any more. */
+/*
+ * Who is left in it reads nothing any more and writes to nobody.  The
+ * descriptor stays, for those who may be about to use it.
+ */
+static void
+hang_up(struct pty *t)
+{
+	auto_fd int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null >= 0)
+		(void)dup3(null, t->master, O_CLOEXEC);
+	mem_close_fd(&t->slave);
+}
+
 static void
 finish(struct pty *t)
 {
@@ -112,6 +126,7 @@ finish(struct pty *t)
 	note_signal(t);
 	read_some(t, CHUNKS_AT_END);
 	exit_code = spawn_wait(&t->child);
+	hang_up(t);
 	pthread_mutex_lock(&pty_lock);
 	t->exit_code = exit_code;
 	pty_ended(t);

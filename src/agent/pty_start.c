@@ -183,6 +183,15 @@ create(const struct pty_wish *w, struct pty **out, bool *created, struct err *e)
 }
 
 static int
+check_id(const char *id, struct err *e)
+{
+	if (id[0] == '\0' || strlen(id) >= SHELL_NAME_MAX)
+		return err_field(e, "sessionId", "must have 1 to %d bytes",
+		    SHELL_NAME_MAX - 1);
+	return 0;
+}
+
+static int
 check_side(int side, const char *field, struct err *e)
 {
 	if (side < 0 || side > PTY_SIDE_MAX)
@@ -207,7 +216,7 @@ int
 pty_open(const struct pty_wish *w, struct pty **out, bool *created,
     struct err *e)
 {
-	if (check_side(w->cols, "cols", e) < 0 ||
+	if (check_id(w->id, e) < 0 || check_side(w->cols, "cols", e) < 0 ||
 	    check_side(w->rows, "rows", e) < 0)
 		return -1;
 	*created = false;

@@ -77,12 +77,12 @@ become(const struct spawn *s, int report)
 		_exit(127);
 	close_range(REPORT + 1, ~0U, 0);
 	setsid();
-	if (s->terminal)
-		(void)ioctl(0, TIOCSCTTY, 0);
 	reset_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	raise_oom_score();
-	if (!enter(s)) {
+	if (s->terminal && ioctl(0, TIOCSCTTY, 0) < 0) {
+		f.error = errno;
+	} else if (!enter(s)) {
 		f = (struct failure){ STAGE_CWD, errno };
 	} else {
 		execve(s->argv[0], (char *const *)(uintptr_t)s->argv, s->envp);

@@ -14,9 +14,11 @@
 
 /* An interactive shell ignores SIGTERM; what ends it is that it is left. */
 static void
-say(pid_t pid)
+say(const struct treeend *t, pid_t pid)
 {
-	kill(pid, sigstate_ignores(pid, SIGTERM) ? SIGHUP : SIGTERM);
+	bool deaf = t->hang_up && sigstate_ignores(pid, SIGTERM);
+
+	kill(pid, deaf ? SIGHUP : SIGTERM);
 	kill(pid, SIGCONT);
 }
 
@@ -30,11 +32,11 @@ begin(struct treeend *t)
 	kill(t->root, SIGSTOP);
 }
 
-/* Nothing is below the root, and it stands still: it hears that first. */
+/* Nothing is below the root, and it stands still: it hears SIGTERM first. */
 static void
 tell_root(struct treeend *t)
 {
-	say(t->root);
+	say(t, t->root);
 	t->last = true;
 }
 
@@ -47,7 +49,7 @@ tell(struct treeend *t, struct proctree now)
 {
 	for (size_t i = 0; i < now.count; i++)
 		if (!proctree_holds(&t->told, &now.procs[i]))
-			say(now.procs[i].pid);
+			say(t, now.procs[i].pid);
 	if (now.count == 0)
 		tell_root(t);
 	proctree_free(&t->told);

@@ -1,10 +1,10 @@
 /*
  * treeend.h: ending trees of processes with grace.
  *
- * Everything below a root gets SIGTERM (SIGHUP, who ignores that) and its time
- * to tidy up; the root goes last, so that what it is the subreaper of cannot
- * get away from it, and it stands still until then, lest it go on with its
- * script.  What is left when the grace is over is killed.
+ * Everything below a root gets SIGTERM and its time to tidy up; the root goes
+ * last, so that what it is the subreaper of cannot get away from it, and it
+ * stands still until then, lest it go on with its script.  What is left when
+ * the grace is over is killed.
  */
 #ifndef SANDLEASE_AGENT_TREEEND_H
 #define SANDLEASE_AGENT_TREEEND_H
@@ -20,6 +20,8 @@ enum { TREEEND_GRACE_MS = 5000 };
 struct treeend {
 	pid_t root; /* a child of ours that nobody waits for meanwhile */
 	int pidfd;  /* its, borrowed */
+	/* of a terminal: who ignores SIGTERM gets SIGHUP instead */
+	bool hang_up;
 
 	/* how far it is */
 	struct proctree told; /* who has had SIGTERM */

@@ -215,14 +215,16 @@ static int
 op_interrupt(struct op *op, json_t *reply, struct err *e)
 {
 	struct interrupt_body b = { 0 };
-	size_t count;
+	size_t count, terminals;
 
 	if (jfield_decode(op->msg, INTERRUPT, ARRAY_LEN(INTERRUPT), J_LENIENT,
-		&b, e) < 0 ||
-	    interrupt_all(b.older_ms, &count, e) < 0)
+		&b, e) < 0)
+		return -1;
+	terminals = pty_interrupt_all(b.older_ms);
+	if (interrupt_all(b.older_ms, &count, e) < 0)
 		return -1;
 	json_object_set_new(reply, "interrupted",
-	    json_integer((json_int_t)(count + pty_interrupt_all(b.older_ms))));
+	    json_integer((json_int_t)(count + terminals)));
 	return 0;
 }
 

@@ -1,10 +1,5 @@
 /*
- * ws_call.h: one request on /ws and its answer.
- *
- * A struct call like any other to the routes; what they write becomes one
- * message of type `response`, or for an event stream a `stream` for each
- * event and a `response` at the end.  A large answer is sent while it is
- * written, so that it is nowhere whole.
+ * ws_call.h: one request on /ws, which is a call like any other to the routes.
  */
 #ifndef SANDLEASE_AGENT_WS_CALL_H
 #define SANDLEASE_AGENT_WS_CALL_H
@@ -26,9 +21,5 @@ void ws_call_run(struct ws_call *c);
 
 /* Its client does not want the answer any more; from any thread. */
 void ws_call_cancel(struct ws_call *c);
-
-/* {type:"error"}; `id` may be NULL.  -1 when the client has gone. */
-int ws_call_error(struct ws_conn *conn, const char *id, int status,
-    const char *code, const char *message);
 
 #endif

@@ -16,14 +16,13 @@
 
 static const char PROGRAM[] = "/sandlease-ws";
 
-/* Whoever ends sooner than this, so many times in a row, cannot be started. */
-enum { BRIEFLY_MS = 1000, TRIES = 3 };
+/* Who ends so often without having served anybody cannot be started. */
+enum { TRIES = 3 };
 
 static int listener = -1;
 static int control = -1; /* -1: the program does not run */
 static struct child program;
-static int64_t started_ms;
-static int brief_lives;
+static int vain_lives; /* in a row */
 
 void
 ws_door_open(int listen_fd)
@@ -53,7 +52,7 @@ turn_away(void)
 
 	if (fd >= 0)
 		close(fd);
-	brief_lives = 0;
+	vain_lives = 0;
 }
 
 static int
@@ -79,7 +78,7 @@ start(struct err *e)
 		return -1;
 	}
 	control = ends[0];
-	started_ms = clock_ms();
+	vain_lives++; /* until somebody is served */
 	return 0;
 }
 
@@ -88,12 +87,9 @@ end(void)
 {
 	close(take_fd(&control));
 	kill(program.pid, SIGKILL);
-	spawn_wait(&program);
-	if (clock_ms() - started_ms < BRIEFLY_MS)
-		brief_lives++;
-	else
-		brief_lives = 0;
-	if (brief_lives >= TRIES && listener >= 0)
+	if (spawn_wait(&program) == 0)
+		vain_lives = 0; /* it was idle */
+	if (vain_lives >= TRIES && listener >= 0)
 		turn_away();
 }
 
@@ -111,8 +107,10 @@ ws_door_ready(void)
 		}
 		return;
 	}
-	if (channel_recv(control, clock_ms(), &msg, &fds, &e) == 0)
+	if (channel_recv(control, clock_ms(), &msg, &fds, &e) == 0) {
+		vain_lives = 0;
 		ws_serve(msg, channel_fds_take(&fds, 0));
-	else if (!str_equal(e.code, "timed_out"))
+	} else if (!str_equal(e.code, "timed_out")) {
 		end();
+	}
 }

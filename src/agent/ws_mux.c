@@ -6,6 +6,7 @@
 
 #include "agent/serve.h"
 #include "agent/ws.h"
+#include "agent/ws_answer.h"
 #include "agent/ws_call.h"
 #include "agent/ws_request.h"
 #include "common/mem.h"
@@ -134,7 +135,7 @@ start(struct mux *m, struct ws_request *q)
 	r->mux = m;
 	r->call = ws_call_new(m->conn, q, m->session);
 	if (!enter(m, r)) {
-		ws_call_error(m->conn, id, 400, "INVALID_REQUEST",
+		ws_answer_error(m->conn, id, 400, "INVALID_REQUEST",
 		    "a request with this id runs");
 		forget(r);
 		return;
@@ -143,7 +144,7 @@ start(struct mux *m, struct ws_request *q)
 		return;
 	leave(r);
 	forget(r);
-	ws_call_error(m->conn, id, 429, "INTERNAL_ERROR",
+	ws_answer_error(m->conn, id, 429, "INTERNAL_ERROR",
 	    "too many requests at once");
 }
 
@@ -155,7 +156,7 @@ take_message(struct mux *m)
 	struct err e = { 0 };
 
 	if (ws_request_parse(text, m->message.len, &q, &e) < 0)
-		ws_call_error(m->conn, q.id, 400, e.code, e.msg);
+		ws_answer_error(m->conn, q.id, 400, e.code, e.msg);
 	else if (q.cancel)
 		cancel(m, q.id);
 	else

@@ -32,11 +32,15 @@ EXTRA_DIST += \
 	%D%/suspend.t \
 	%D%/suspend_none.t \
 	%D%/tenancy.t \
+	%D%/terminal.t \
 	%D%/tickets.t \
 	%D%/version.t \
+	%D%/websocket.t \
 	t/lib/awake.py \
 	t/lib/filecalls.py \
 	t/lib/pause.c \
 	t/lib/paused.py \
 	t/lib/processes.py \
-	t/lib/service.py
+	t/lib/screen.py \
+	t/lib/service.py \
+	t/lib/terminals.py

@@ -6,6 +6,7 @@
  *   load ping FILE COUNT            a data-plane request, to FILE's first session
  *   load exec FILE COUNT            a command there, in turns with one of our own
  *   load stream FILE COUNT          lines written there, until they are here
+ *   load keys FILE COUNT            keys typed there, until their echo is here
  *   load together FILE COUNT        commands in all of FILE's sessions at once
  *   load delete FILE                the sessions of FILE, untimed
  *
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/keys.h"
 #include "bench/work.h"
 #include "common/mem.h"
 
@@ -202,6 +204,7 @@ static const struct command COMMANDS[] = {
 	{ "ping", 2, cmd_ping },
 	{ "exec", 2, work_exec },
 	{ "stream", 2, work_stream },
+	{ "keys", 2, keys_echo },
 	{ "together", 2, work_together },
 	{ "delete", 1, cmd_delete },
 };
@@ -214,7 +217,7 @@ run(struct bench *b, int argc, char **argv, struct err *e)
 		    argc == 2 + COMMANDS[i].arguments)
 			return COMMANDS[i].run(b, argv + 2, e);
 	return err_set(e, ERR_INVALID, "usage",
-	    "usage: load start COUNT AT_ONCE FILE | hang COUNT FILE | ping|exec|stream|together FILE COUNT | delete FILE");
+	    "usage: load start COUNT AT_ONCE FILE | hang COUNT FILE | ping|exec|stream|keys|together FILE COUNT | delete FILE");
 }
 
 int

@@ -6,6 +6,7 @@ CLEANFILES += $(BENCH)
 
 t_bench_load_SOURCES = \
 	t/bench/bench.c t/bench/bench.h \
+	t/bench/keys.c t/bench/keys.h \
 	t/bench/load.c \
 	t/bench/stats.c t/bench/stats.h \
 	t/bench/visit.c t/bench/visit.h \

@@ -3,7 +3,7 @@
 # work.sh: what work in a session costs: commands, streams, files.
 
 readonly EXEC_COUNT=1000 STREAM_COUNT=500 TOGETHER_SESSIONS=50 TOGETHER_TURNS=20
-readonly FILE_MB=128 FILE_ROUNDS=5
+readonly KEYS_COUNT=500 FILE_MB=128 FILE_ROUNDS=5
 
 # ---- a command, against one that is forked here
 
@@ -41,6 +41,17 @@ stream_figures() {
 	figure "stream, write to client p99" "$p99" ms "" "p95 $p95"
 }
 stream_lag() { with_sessions stream_figures 1 1; }
+
+# ---- a key, from the client to the shell and back
+
+keys_figures() {
+	local count min p50 p95 p99 max
+	load keys "$BENCH/ids" "$KEYS_COUNT" >"$BENCH/keys" || return 1
+	read -r _ count min p50 p95 p99 max <"$BENCH/keys"
+	figure "keystroke to echo p50" "$p50" ms "<= 3" "n $count, $min to $max"
+	figure "keystroke to echo p99" "$p99" ms "" "p95 $p95"
+}
+keys_lag() { with_sessions keys_figures 1 1; }
 
 # ---- a file, against nginx that serves the same one
 

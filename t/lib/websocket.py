@@ -62,13 +62,14 @@ class WebSocket:
         self.sock.settimeout(timeout)
         self.sock.connect(address)
         self.input = b""
-        self.pings = 0
+        self.pings, self.pongs = 0, []
         self.key = base64.b64encode(os.urandom(16)).decode()
+        sent = {"Host": "127.0.0.1", "Upgrade": "websocket",
+                "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+                "Sec-WebSocket-Key": self.key, **dict(headers)}
         self.request = "\r\n".join([
-            "GET %s HTTP/1.1" % path, "Host: 127.0.0.1", "Upgrade: websocket",
-            "Connection: Upgrade", "Sec-WebSocket-Version: 13",
-            "Sec-WebSocket-Key: " + self.key,
-            *("%s: %s" % h for h in dict(headers).items())]) + "\r\n\r\n"
+            "GET %s HTTP/1.1" % path,
+            *("%s: %s" % h for h in sent.items())]) + "\r\n\r\n"
         if handshake:
             self.send_bytes(self.request.encode())
             self.handshake()
@@ -152,6 +153,7 @@ class WebSocket:
                 self.send_frame(PONG, data)
                 continue
             if opcode == PONG:
+                self.pongs.append(data)
                 continue
             if opcode == CLOSE:
                 code = struct.unpack(">H", data[:2])[0] if len(data) > 1 else 1005

@@ -14,7 +14,7 @@ import { Lacks, PATIENCE_MS, Trial } from "./trial.mjs";
 import { VERSIONS } from "./versions.mjs";
 
 const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "sandbox",
-	"lifecycle"];
+	"lifecycle", "websocket"];
 const AT_ONCE = 3; /* versions; each of them mostly waits */
 const LONG = 5; /* seconds that are worth a remark */
 

@@ -16,7 +16,12 @@ node=$(node_find_new "$top")
 [ -n "$node" ] || skip_all "node 20 or newer is not installed"
 node_install "$here" "$SANDLEASE_NODE_DIR" || skip_all "the SDK cannot be installed"
 
+judge=("$node")
+"$node" -e 'process.exit(typeof WebSocket == "function" ? 0 : 1)' ||
+	judge+=(--experimental-websocket) # node 20
+judge+=("$here/judge.mjs")
+
 if [ -n "${SANDLEASE_URL:-}" ]; then
-	exec "$node" "$here/judge.mjs"
+	exec "${judge[@]}"
 fi
-exec "$top/t/lib/stack.sh" with "$node" "$here/judge.mjs"
+exec "$top/t/lib/stack.sh" with "${judge[@]}"

@@ -89,6 +89,30 @@ export class Session {
 		});
 	}
 
+	webSockets = 0; /* opened so far */
+
+	/* What a container would do with an upgrade. */
+	upgrade(request) {
+		const { pathname } = new URL(request.url);
+		const ws = new WebSocket(this.base.replace(/^http/, "ws") + pathname,
+			{ headers: this.headers });
+		this.webSockets++;
+		return new Promise((resolve) => {
+			ws.accept = () => {};
+			ws.addEventListener("open", () => resolve({ status: 101, webSocket: ws }));
+			ws.addEventListener("error", () => resolve({ status: 401, statusText: "refused" }));
+		});
+	}
+
+	/* The same for the transport `websocket`. */
+	webSocketOptions() {
+		return { transportMode: "websocket", wsUrl: `ws://localhost:${CONTROL_PORT}/ws`,
+			port: CONTROL_PORT, stub: {
+				fetch: (request) => this.upgrade(request),
+				containerFetch: (to, init, port) => this.fetch(new Request(to, init), port),
+			} };
+	}
+
 	/* Options of a SandboxClient, as a user of that version gives them. */
 	clientOptions(keyed) {
 		if (keyed)

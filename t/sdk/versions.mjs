@@ -18,10 +18,10 @@ const byName = (o) => [o];
 export const VERSIONS = {
 	"0.4.14": { keyed: false, executeArguments: positional,
 		lacks: ["utils.deleteSession", "ports.watchPort", "env of a call", "depth", "waiting",
-			"limits of a shell", "time for git", "no shell"] },
+			"limits of a shell", "time for git", "no shell", "websocket"] },
 	"0.5.6": { keyed: false, executeArguments: byName, repeats: true,
 		lacks: ["ports.watchPort", "depth", "waiting", "limits of a shell", "time for git",
-			"no shell"] },
+			"no shell", "websocket"] },
 	"0.6.11": { keyed: false, executeArguments: byName,
 		lacks: ["limits of a shell", "time for git", "no shell"] },
 	"0.7.21": { keyed: true, executeArguments: byName, lacks: ["time for git", "no shell"] },

@@ -84,6 +84,10 @@ UNIT += t/unit/agent/proctree_test
 t_unit_agent_proctree_test_SOURCES = t/unit/agent/proctree_test.c
 t_unit_agent_proctree_test_LDADD = $(AGENT_UNIT_LIBS)
 
+UNIT += t/unit/agent/pty_test
+t_unit_agent_pty_test_SOURCES = t/unit/agent/pty_test.c
+t_unit_agent_pty_test_LDADD = $(AGENT_UNIT_LIBS)
+
 UNIT += t/unit/agent/pump_test
 t_unit_agent_pump_test_SOURCES = t/unit/agent/pump_test.c
 t_unit_agent_pump_test_LDADD = $(AGENT_UNIT_LIBS)
@@ -129,4 +133,13 @@ t_unit_agent_view_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/walk_test
 t_unit_agent_walk_test_SOURCES = t/unit/agent/walk_test.c
 t_unit_agent_walk_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/ws_answer_test
+t_unit_agent_ws_answer_test_SOURCES = t/unit/agent/ws_answer_test.c
+t_unit_agent_ws_answer_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/ws_request_test
+t_unit_agent_ws_request_test_SOURCES = t/unit/agent/ws_request_test.c
+t_unit_agent_ws_request_test_LDADD = $(AGENT_UNIT_LIBS)
+
 endif

@@ -58,27 +58,28 @@ trees_end_side_by_side_and_whole(void **state)
 	static const struct {
 		const char *script, *rest;
 		int exit_code;
+		bool hang_up;
 	} CASES[] = {
 		/* its list does not go on */
 		{ "sleep 1000 & echo ready; sleep 1000; echo next", "",
-		    128 + SIGTERM },
+		    128 + SIGTERM, false },
 		/* what has a session of its own, or lost its parent */
 		{ "setsid sleep 1000 & (sleep 1000 &); echo ready; wait", "",
-		    128 + SIGTERM },
+		    128 + SIGTERM, false },
 		/* a child that tidies up, and is told once */
 		{ "bash -c 'trap \"echo bye; sleep 0.1; exit\" TERM; echo ready;"
 		  " while :; do sleep 0.01; done'; echo next",
-		    "bye\n", 128 + SIGTERM },
+		    "bye\n", 128 + SIGTERM, false },
 		/* a trap of the root's own comes when nobody is left */
 		{ "trap 'echo last; exit 7' TERM; sleep 1000 & echo ready; wait",
-		    "last\n", 7 },
+		    "last\n", 7, false },
 		/* as interactive shells do, and who is started by one */
 		{ "trap '' TERM; trap 'echo left; exit 8' HUP; sleep 1000 &"
 		  " echo ready; wait",
-		    "left\n", 8 },
+		    "left\n", 8, true },
 		/* who is stopped hears it too */
 		{ "sleep 1000 & kill -STOP $!; echo ready; kill -STOP $$", "",
-		    128 + SIGTERM },
+		    128 + SIGTERM, false },
 	};
 	struct treeend trees[ARRAY_LEN(CASES)];
 	struct child c[ARRAY_LEN(CASES)];
@@ -87,8 +88,9 @@ trees_end_side_by_side_and_whole(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
 		begin(CASES[i].script, &c[i], &out[i]);
-		trees[i] =
-		    (struct treeend){ .root = c[i].pid, .pidfd = c[i].pidfd };
+		trees[i] = (struct treeend){ .root = c[i].pid,
+			.pidfd = c[i].pidfd,
+			.hang_up = CASES[i].hang_up };
 	}
 	treeend_all(trees, ARRAY_LEN(CASES));
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""websocket.t: sandlease-ws and the wrapper, against whoever may connect."""
+import os
+import signal
+import struct
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+from box import Box, eventually
+from tap import case, equal, run_cases, true
+from websocket import (BINARY, CLOSE, CONT, PING, PONG, TEXT, Closed, Refused, WebSocket, frame)
+
+MANY = 100
+MB = 1 << 20
+box = Box()
+S = box.session(pids=2000)
+
+
+def connect(path="/ws", session=None, **how):
+    session = session or S
+    return WebSocket(os.path.join(box.dir, "s", "%s.1.ws.sock" % session), path, **how)
+
+
+def request(w, path="/api/ping", method="GET", name="x", **more):
+    w.send({"type": "request", "id": name, "method": method, "path": path, **more})
+
+
+def answers(w, **how):
+    """What comes until the response, which is the last."""
+    request(w, **how)
+    got = [w.json()]
+    while got[-1]["type"] == "stream":
+        got.append(w.json())
+    return got
+
+
+def lives(w=None):
+    """It serves: this one, or a new one."""
+    mine = w or connect()
+    equal(answers(mine)[-1]["body"]["message"], "pong", "an answer")
+    if w is None:
+        equal(mine.close(), 1000, "a polite end")
+
+
+def fds(name):
+    return sum(len(box.root.fds(pid)) for pid in box.named(name))
+
+
+# ---- protocol
+
+@case
+def messages_in_fragments_with_pings_between_are_whole():
+    w = connect()
+    text = b'{"type":"request","id":"f","method":"GET","path":"/api/ping"}'
+    for i, byte in enumerate(text):
+        w.send_frame(TEXT if i == 0 else CONT, bytes([byte]), fin=False)
+        if i % 7 == 0:
+            w.send_frame(PING, b"%d" % i)
+        if i % 11 == 0:
+            w.send_frame(PONG, b"nobody asked")
+    w.send_frame(CONT, b"", fin=True)
+    equal(w.json()["body"]["message"], "pong", "the answer")
+    true(w.pongs and set(w.pongs) <= {b"%d" % i for i in range(len(text))}, repr(w.pongs))
+    lives(w)
+
+
+@case
+def what_is_no_websocket_is_closed_with_its_code():
+    for what, data, codes in (
+            ("reserved bits", frame(TEXT, b"x", reserved=4), [1002]),
+            ("reserved opcodes", frame(3), [1002]),
+            ("reserved control frames", frame(11), [1002, None]),
+            ("a control frame in pieces", frame(PING, b"x", fin=False), [1002]),
+            ("a long control frame", frame(PING, b"x" * 126), [1002, None]),
+            ("text that is none", frame(TEXT, b"\xc3\x28"), [1007]),
+            ("text that is cut", frame(TEXT, b"\xe2\x82"), [1007]),
+            ("a continuation of nothing", frame(CONT, b"x"), [1002]),
+            ("a message in a message", frame(TEXT, b"x", fin=False) + frame(TEXT, b"x"), [1002]),
+            ("no length at all", frame(TEXT, b"", length=1 << 63), [1009, 1002, None]),
+            ("a close code that is none", frame(CLOSE, struct.pack(">H", 1)), [1002]),
+            ("half a close code", frame(CLOSE, b"\x03"), [1002, 1005]),
+            ("noise", os.urandom(4096) + b"\xff" * 20, [1002, 1007, 1009, None])):
+        w = connect()
+        w.send_bytes(data)
+        code = w.closed()
+        true(code in codes, "%s: %r, wanted one of %r" % (what, code, codes))
+    lives()
+
+
+@case
+def an_unmasked_frame_harms_nobody():
+    """libwebsockets takes it; the mask protects proxies that are not ours."""
+    w = connect()
+    w.send_frame(TEXT, b"x{", masked=False)
+    equal(w.json()["code"], "PARSE_ERROR", "it is a message like others")
+    lives(w)
+
+
+@case
+def text_may_be_cut_anywhere():
+    w = connect()
+    text = '{"type":"nothing","id":"\u20ac\U0001f600"}'.encode()
+    for cut in range(1, len(text)):
+        w.send_frame(TEXT, text[:cut], fin=False)
+        w.send_frame(CONT, text[cut:])
+        equal(w.json()["id"], "\u20ac\U0001f600", "cut at %d" % cut)
+
+
+@case
+def thousands_of_tiny_frames_are_one_message():
+    w = connect()
+    text = b'{"type":"cancel","id":"' + b"x" * 20000 + b'"}'
+    w.send_bytes(b"".join([frame(TEXT, b"", fin=False)] + [
+        frame(CONT, text[i:i + 1], fin=False) for i in range(len(text))] + [frame(CONT)]))
+    equal(w.json()["code"], "INVALID_REQUEST", "an id that is too long")
+    lives(w)
+
+
+@case
+def a_message_too_large_is_closed_with_1009():
+    w = connect()
+
+    def flood():
+        try:
+            w.send_frame(TEXT, b"", fin=False)
+            for _ in range(51):
+                w.send_frame(CONT, b" " * MB, fin=False)
+        except OSError:
+            pass
+
+    t = threading.Thread(target=flood)
+    t.start()
+    equal(w.closed(), 1009, "its code")
+    w.sock.close()
+    t.join()
+    lives()
+
+
+# ---- those who behave in other ways
+
+@case
+def who_never_reads_waits_alone():
+    w = connect()
+    for i in range(4):
+        request(w, "/api/execute", "POST", "r%d" % i, body={"command": "head -c 4M /dev/zero | base64"})
+    lives()
+    equal(len(w.json()["body"]["stdout"]) > 4 * MB, True, "and gets it when he reads")
+    for _ in range(3):
+        w.json()
+    lives(w)
+
+
+@case
+def who_leaves_while_much_is_sent_leaves_nothing():
+    before = box.forward("status", S)
+    for _ in range(5):
+        w = connect()
+        request(w, "/api/execute/stream", "POST", body={"command": "yes", "timeoutMs": 2000})
+        w.json()
+        w.sock.close()
+    true(eventually(lambda: box.forward("status", S)["streams"] == before["streams"], 30),
+         "no stream is left")
+
+
+@case
+def a_cancelled_stream_sees_its_client_gone():
+    before = box.forward("status", S)["streams"]
+    w = connect()
+    request(w, "/api/process/start", "POST", body={"command": "sleep 1000", "processId": "p"})
+    equal(w.json()["status"], 200, "a process that says nothing")
+    request(w, "/api/process/p/stream", name="s")
+    true(eventually(lambda: box.forward("status", S)["streams"] > before), "it is followed")
+    w.send({"type": "cancel", "id": "s"})
+    true(eventually(lambda: box.forward("status", S)["streams"] == before), "and is no more")
+    request(w, "/api/process/p", "DELETE", "end")
+    while w.json()["id"] != "end":
+        pass
+
+
+@case
+def half_of_a_connection_is_none():
+    w = connect()
+    request(w, "/api/execute/stream", "POST", body={"command": "sleep 1000"})
+    equal(w.json()["type"], "stream", "it has begun")
+    w.sock.shutdown(1)
+    true(w.closed() in (None, 1000, 1001, 1006), "it is ended")
+
+
+@case
+def a_hundred_connections_are_served_at_once_and_leave_nothing():
+    lives()
+    true(eventually(lambda: fds("sandlease-ws") <= 8), "none is open")
+    idle = fds("sandlease-wrap")
+    all_of_them = [connect() for _ in range(MANY)]
+    for w in all_of_them:
+        request(w, "/api/execute", "POST", body={"command": "echo $((6 * 7))", "sessionId": "__DISABLE_SESSION__"})
+    for w in all_of_them:
+        equal(w.json()["body"]["stdout"], "42\n", "each has its answer")
+    for w in all_of_them:
+        w.sock.close()
+    true(eventually(lambda: fds("sandlease-ws") <= 8), "descriptors: %d" % fds("sandlease-ws"))
+    true(eventually(lambda: fds("sandlease-wrap") <= idle), "descriptors: %d" % fds("sandlease-wrap"))
+
+
+@case
+def half_a_handshake_holds_nobody_up():
+    slow = connect(handshake=False)
+    slow.send_bytes(slow.request[:40].encode())
+    others = [connect(handshake=False) for _ in range(20)]
+    lives()
+    slow.send_bytes(slow.request[40:].encode())
+    slow.handshake()
+    lives(slow)
+    for w in others:
+        w.sock.close()
+
+
+# ---- handshakes
+
+@case
+def what_is_no_path_of_ours_is_refused_before_the_upgrade():
+    for path, status in (("/", 404), ("/ws/", 404), ("/ws/pty/x", 404), ("/ws/pty", 400),
+                         ("/ws/pty?sessionId=", 400), ("/ws/pty?sessionId=%ff", 400),
+                         ("/ws/pty?sessionId=" + "x" * 3000, 400)):
+        try:
+            connect(path)
+            true(False, path + " was accepted")
+        except Refused as r:
+            equal((r.status, r.json["httpStatus"]), (status, status), path)
+        except Closed:
+            true(len(path) > 2000, path + " has an answer")
+    lives()
+
+
+# ---- the program's life
+
+@case
+def a_program_that_is_killed_is_started_again():
+    w = connect()
+    for _ in range(5):
+        old = box.named("sandlease-ws")
+        equal(len(old), 1, "one program")
+        box.run(S, "kill -9 $(pgrep -x sandlease-ws)", sessionId="__DISABLE_SESSION__")
+        equal(w.closed(), None, "those it served")
+        w = connect()
+        lives(w)
+        true(box.named("sandlease-ws") != old, "another one")
+
+
+@case
+def it_has_no_rights_and_its_tenant_cannot_look_into_it():
+    lives()
+    pid, = box.named("sandlease-ws")
+    with open("/proc/%d/status" % pid, encoding="utf-8") as f:
+        status = dict(line.split(":\t", 1) for line in f.read().splitlines())
+    equal((int(status["CapEff"], 16), status["NoNewPrivs"], status["Seccomp"]), (0, "1", "2"), "rights")
+    a = box.run(S, "ls /proc/$(pgrep -x sandlease-ws)/fd")
+    true(a["exitCode"] != 0, "its descriptors: %r" % a)
+
+
+@case
+def an_end_is_told_to_all_and_takes_no_time():
+    s = box.session()
+    sockets = [connect(session=s) for _ in range(10)]
+    for w in sockets:
+        lives(w)
+    request(sockets[0], "/api/execute/stream", "POST", body={"command": "sleep 1000"})
+    while "start" not in sockets[0].json()["data"]:
+        pass
+    box.ask("term", session=s)
+    equal([w.closed() for w in sockets], [1001] * 10, "a close frame for each")
+    equal(box.ask("look", session=s, waitMs=10000)["wrappers"], [], "nothing is left")
+
+
+@case
+def a_frozen_program_is_ended_all_the_same():
+    s = box.session()
+    w = connect(session=s)
+    lives(w)
+    box.run(s, "kill -STOP $(pgrep -x sandlease-ws)")
+    box.ask("kill", session=s)
+    equal(box.ask("look", session=s, waitMs=10000)["wrappers"], [], "nothing is left")
+    equal(w.closed(), None, "the connection")
+
+
+try:
+    run_cases(lambda: None)
+finally:
+    box.close()

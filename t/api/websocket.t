@@ -1,0 +1,428 @@
+#!/usr/bin/env python3
+"""websocket.t: /ws, /api/ws and /ws/pty through nginx, as clients use them."""
+import base64
+import glob
+import json
+import os
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import service
+from awake import age, passes, state
+from service import (at, call, create, execute, expect, get, new_key, setting,
+                     until)
+from tap import case, equal, run, true
+from websocket import Closed, Refused, WebSocket
+
+service.begin()
+
+MB = 1 << 20
+
+
+def connect(sid, path="/ws", key=None, headers=None, **how):
+    """`key`: "" for none."""
+    sent = dict(headers or {})
+    if key != "":
+        sent["Authorization"] = "Bearer " + (key or setting("SANDLEASE_API_KEY"))
+    return WebSocket(("127.0.0.1", service.port()), at(sid, path), sent, **how)
+
+
+def refused(status, code, *what, **how):
+    try:
+        connect(*what, **how)
+    except Refused as r:
+        equal((r.status, r.json["code"], r.json["httpStatus"]),
+              (status, code, status), "refusal")
+        equal(r.headers["content-type"], "application/json", "its type")
+        return r
+    raise AssertionError("it was let in")
+
+
+class Mux:
+    """/ws as the SDK uses it: requests by number."""
+
+    def __init__(self, sid, path="/ws", **how):
+        self.ws = connect(sid, path, **how)
+        self.count = 0
+
+    def begin(self, method, path, body=None, **more):
+        self.count += 1
+        name = "ws_%d" % self.count
+        message = {"type": "request", "id": name, "method": method, "path": path}
+        if body is not None:
+            message["body"] = body
+        self.ws.send(dict(message, **more))
+        return name
+
+    def ask(self, method, path, body=None, **more):
+        """(status, body) of the only request that runs."""
+        name = self.begin(method, path, body, **more)
+        m = self.ws.json()
+        equal((m["type"], m["id"], m.get("done")), ("response", name, True),
+              "a response: %r" % m)
+        return m["status"], m.get("body")
+
+    def events(self, name):
+        """Events of a stream; the response that ends it has no body."""
+        found = []
+        while True:
+            m = self.ws.json()
+            equal(m["id"], name, "whose")
+            if m["type"] == "response":
+                equal(m, {"type": "response", "id": name, "status": 200,
+                          "done": True}, "the end")
+                return found
+            equal(m["type"], "stream", repr(m))
+            if m["data"]:  # an empty one says that it lives
+                found.append(json.loads(m["data"]))
+
+
+# ---- many requests on one
+
+@case
+def both_paths_answer_as_the_routes_do():
+    sid = create()["id"]
+    for path in ("/ws", "/api/ws"):
+        m = Mux(sid, path)
+        status, body = m.ask("GET", "/api/ping")
+        equal((status, body["message"]), (200, "pong"), path)
+        status, body = m.ask("POST", "/api/execute", {"command": "echo $((6*7))"})
+        equal((status, body["stdout"], body["exitCode"]), (200, "42\n", 0), path)
+        equal(m.ask("GET", "/"), (200, "Hello from a Sandlease session.\n"),
+              "what is no JSON is a string")
+        equal(m.ws.close(), 1000, "and an end")
+
+
+@case
+def queries_escapes_and_headers_mean_what_they_mean_over_http():
+    sid = create()["id"]
+    m = Mux(sid)
+    expect(200, call("POST", at(sid, "/api/process/start"), {
+        "command": "echo x", "processId": "a+b"}))
+    until("it has ended", lambda: call("GET", at(
+        sid, "/api/process/a%2Bb")).json["process"]["status"] == "completed")
+    status, body = m.ask("GET", "/api/process/a%2Bb/logs?x=1")
+    equal((status, body["stdout"]), (200, "x\n"), "its logs")
+    execute(sid, "cd /tmp", sessionId="other")
+    equal(m.ask("POST", "/api/execute", {"command": "pwd"},
+                headers={"x-session-id": "other"})[1]["stdout"], "/tmp\n",
+          "the shell of a header")
+    for path, status in (("/api/%zz", "INVALID_REQUEST"), ("/api/x%00", "INVALID_REQUEST"),
+                         ("api/ping", "INVALID_REQUEST"), ("", "INVALID_REQUEST"),
+                         ("/api/../../x/api/ping", 404), ("//api/ping", 400),
+                         ("/v1/sessions/x/api/ping", 404), ("/nothing", 404)):
+        name = m.begin("GET", path)
+        a = m.ws.json()
+        equal((a["id"], a.get("code", a["status"])), (name, status), path)
+
+
+@case
+def errors_are_those_of_the_routes():
+    m = Mux(create()["id"])
+    status, body = m.ask("POST", "/api/read", {"path": "/nowhere"})
+    equal((status, body["code"], body["httpStatus"]), (404, "FILE_NOT_FOUND", 404), "a file")
+    equal(m.ask("PATCH", "/api/ping")[0], 405, "a method")
+    equal(m.ask("POST", "/api/execute", {})[0], 400, "no command")
+    equal(m.ask("POST", "/api/execute", [1])[0], 400, "no object")
+    equal(m.ask("POST", "/api/execute", "x")[0], 400, "nor this")
+    equal(m.ask("POST", "/api/execute")[0], 400, "no body")
+
+
+@case
+def messages_that_are_none_are_told_and_harm_no_other():
+    m = Mux(create()["id"])
+    deep = "[" * 40 + "]" * 40
+    for sent, code, name in (
+            ("", "PARSE_ERROR", None), ("x", "PARSE_ERROR", None),
+            ('{"type":"request"', "PARSE_ERROR", None), (b"\xff\xfe", "PARSE_ERROR", None),
+            (deep, "PARSE_ERROR", None), ('{"a":1,"a":2}', "PARSE_ERROR", None),
+            ("[]", "INVALID_REQUEST", None), ("{}", "INVALID_REQUEST", None),
+            ({"type": "request", "id": 7}, "INVALID_REQUEST", None),
+            ({"type": "request", "id": ""}, "INVALID_REQUEST", None),
+            ({"type": "hello", "id": "a"}, "INVALID_REQUEST", "a"),
+            ({"id": "a"}, "INVALID_REQUEST", "a"),
+            ({"type": "request", "id": "a", "method": "get", "path": "/"}, "INVALID_REQUEST", "a"),
+            ({"type": "request", "id": "a", "method": "GET"}, "INVALID_REQUEST", "a"),
+            ({"type": "request", "id": "a", "method": "GET", "path": 1}, "INVALID_REQUEST", "a"),
+            ({"type": "request", "id": "a", "method": "GET", "path": "/", "headers": []},
+             "INVALID_REQUEST", "a")):
+        m.ws.send(sent)
+        a = m.ws.json()
+        equal((a["type"], a["code"], a.get("id"), a["status"]), ("error", code, name, 400), repr(sent))
+        true(a["message"], "in words")
+    m.ws.send({"type": "cancel", "id": "nobody"})
+    equal(m.ask("GET", "/api/ping", None, unknown=[1, {}])[0], 200, "it goes on")
+    m.ws.send(json.dumps({"type": "request", "id": "b", "method": "GET", "path": "/api/ping"}).encode())
+    equal(m.ws.json()["id"], "b", "a binary message is one too")
+
+
+@case
+def requests_run_side_by_side_and_are_answered_as_they_end():
+    m = Mux(create()["id"])
+    slow = m.begin("POST", "/api/execute", {"command": "until [ -e go ]; do sleep 0.02; done; echo late"})
+    names = [m.begin("POST", "/api/execute", {"command": "echo %d" % i, "sessionId": "s%d" % i})
+             for i in range(20)]
+    got = {a["id"]: a["body"]["stdout"] for a in (m.ws.json() for _ in names)}
+    equal(got, {name: "%d\n" % i for i, name in enumerate(names)}, "those that can")
+    go = m.begin("POST", "/api/execute", {"command": "touch /workspace/go", "sessionId": "x"})
+    got = {a["id"]: a["body"]["stdout"] for a in (m.ws.json(), m.ws.json())}
+    equal(got, {go: "", slow: "late\n"}, "and the one that waited")
+
+
+@case
+def an_id_in_use_is_refused():
+    m = Mux(create()["id"])
+    name = m.begin("POST", "/api/execute", {"command": "until [ -e go ]; do sleep 0.02; done"})
+    m.ws.send({"type": "request", "id": name, "method": "GET", "path": "/api/ping"})
+    a = m.ws.json()
+    equal((a["id"], a["code"]), (name, "INVALID_REQUEST"), "the second")
+    m.begin("POST", "/api/execute", {"command": "touch /workspace/go", "sessionId": "x"})
+    equal({m.ws.json()["status"], m.ws.json()["status"]}, {200}, "the first")
+
+
+@case
+def streams_are_messages_an_event_each():
+    m = Mux(create()["id"])
+    name = m.begin("POST", "/api/execute/stream", {"command": "echo a; echo b >&2; exit 3"})
+    events = m.events(name)
+    equal([e["type"] for e in events if e["type"] != "stderr"], ["start", "stdout", "complete"], "events")
+    equal(events[-1]["exitCode"], 3, "its end")
+    name = m.begin("POST", "/api/execute/stream", {"command": "seq 20000"})
+    text = "".join(e["data"] for e in m.events(name) if e["type"] == "stdout")
+    equal(text, "".join("%d\n" % i for i in range(1, 20001)), "all of it, in order")
+    equal(m.ask("GET", "/api/process/nobody/stream")[0], 404,
+          "one that cannot begin is a response")
+
+
+@case
+def a_cancelled_stream_sees_its_client_gone():
+    sid = create()["id"]
+    m = Mux(sid)
+    m.ask("POST", "/api/process/start", {"command": "sleep 1000", "processId": "p"})
+    name = m.begin("GET", "/api/process/p/stream")
+    equal(m.ws.json()["id"], name, "it has begun")
+    m.ws.send({"type": "cancel", "id": name})
+    ping = m.begin("GET", "/api/ping")
+    while (a := m.ws.json())["id"] != ping:
+        equal((a["id"], a["type"]), (name, "stream"), "it does not end")
+    equal(m.ask("DELETE", "/api/process/p")[0], 200, "and it goes on")
+
+
+@case
+def much_passes_both_ways():
+    m = Mux(create()["id"])
+    data = base64.b64encode(os.urandom(20 * MB)).decode()
+    sending = threading.Thread(target=m.begin, args=(
+        "POST", "/api/write", {"path": "/workspace/f", "content": data, "encoding": "base64"}))
+    sending.start()
+    equal(m.ws.json()["status"], 200, "a large message")
+    sending.join()
+    status, body = m.ask("POST", "/api/read", {"path": "/workspace/f", "encoding": "base64"})
+    equal((status, body["content"] == data), (200, True), "and a large answer")
+
+
+@case
+def what_goes_over_http_only_says_so():
+    m = Mux(create()["id"])
+    for method, path in (("POST", "/api/expose-port"), ("GET", "/api/exposed-ports"),
+                         ("DELETE", "/api/exposed-ports/8080"), ("GET", "/files/x"),
+                         ("GET", "/archive/"), ("GET", "/proxy/8080/"), ("GET", "/ws")):
+        status, body = m.ask(method, path, {"port": 8080} if method == "POST" else None)
+        equal((status, body["code"]), (400, "VALIDATION_FAILED"), path)
+        true("HTTP" in body["message"], body["message"])
+
+
+# ---- who may
+
+@case
+def who_may_not_is_refused_as_json():
+    sid = create()["id"]
+    stranger = new_key("other", "eve")
+    for path in ("/ws", "/api/ws", "/ws/pty?sessionId=x"):
+        refused(401, "UNAUTHORIZED", sid, path, key="")
+        refused(401, "UNAUTHORIZED", sid, path, key="sl_wrong")
+        refused(404, "SESSION_NOT_FOUND", sid, path, key=stranger)
+        refused(404, "SESSION_NOT_FOUND", "0" * 20, path)
+        r = call("GET", at(sid, path))
+        equal((r.status, r.json["code"]), (426, "UPGRADE_REQUIRED"), "a plain GET")
+
+
+@case
+def a_key_that_reads_opens_none():
+    sid = create()["id"]
+    reader = new_key("demo", "reader", "--scope", "read")
+    for path in ("/ws", "/ws/pty?sessionId=x"):
+        refused(403, "FORBIDDEN", sid, path, key=reader)
+
+
+@case
+def another_sites_page_opens_none_with_the_dashboards_cookie():
+    sid = create()["id"]
+    r = expect(204, call("POST", "/v1/login", {"key": setting("SANDLEASE_API_KEY")}, key="",
+                         headers={"Origin": "http://127.0.0.1:%d" % service.port()}))
+    cookie = r.header("Set-Cookie").split(";")[0]
+    ours = "http://127.0.0.1:%d" % service.port()
+    host = {"Cookie": cookie, "Host": "127.0.0.1:%d" % service.port()}
+    for origin in ("http://evil.example", "null", ours + ".evil.example", None):
+        headers = dict(host, **({"Origin": origin} if origin else {}))
+        refused(403, "ORIGIN_MISMATCH", sid, "/ws", key="", headers=headers)
+    w = connect(sid, "/ws", key="", headers=dict(host, Origin=ours))
+    equal(w.close(), 1000, "the dashboard's own does")
+
+
+@case
+def a_ticket_opens_one_and_stands_in_no_log():
+    sid = create()["id"]
+    t = expect(201, call("POST", at(sid, "/tickets"), {"for": "terminal"})).json
+    w = connect(sid, "/ws/pty?sessionId=x&ticket=" + t["ticket"], key="")
+    w.close()
+    refused(401, "INVALID_TICKET", sid, "/ws/pty?sessionId=x&ticket=" + t["ticket"], key="")
+    for name in glob.glob(os.path.join(setting("STACK_STATE"), "log", "*")):
+        with open(name, encoding="utf-8", errors="replace") as f:
+            true(t["ticket"] not in f.read(), name)
+
+
+# ---- terminals
+
+class Terminal:
+    def __init__(self, sid, query, **how):
+        self.ws = connect(sid, "/ws/pty?" + query, **how)
+        self.got = b""
+
+    def until(self, text):
+        """Until the screen, or what is said beside it, has that."""
+        if isinstance(text, dict):
+            while True:
+                m = self.ws.recv()
+                if isinstance(m, bytes):
+                    self.got += m
+                elif json.loads(m) == text:
+                    return self
+        while text not in self.got:
+            m = self.ws.recv()
+            if isinstance(m, bytes):
+                self.got += m
+        return self
+
+    def type(self, text):
+        self.ws.send(text.encode())
+        return self
+
+
+READY = {"type": "ready"}
+
+
+@case
+def a_terminal_is_a_terminal():
+    sid = create()["id"]
+    expect(200, call("POST", at(sid, "/api/execute"), {"command": "cd /tmp; export A=b", "sessionId": "one"}))
+    t = Terminal(sid, "sessionId=one&cols=101&rows=31").until(READY)
+    t.type("stty size; echo $TERM $PWD $A\n").until(b"31 101").until(b"xterm-256color /tmp b")
+    t.ws.send({"type": "resize", "cols": 90, "rows": 20})
+    t.type("stty size\n").until(b"20 90")
+    for size in ({"cols": 0, "rows": 1}, {"cols": -1, "rows": 1}, {"cols": "1", "rows": 1},
+                 {"cols": 9999999999, "rows": 1}, {"rows": 1}):
+        t.ws.send(dict(size, type="resize"))
+        m = t.ws.recv()
+        while isinstance(m, bytes):
+            m = t.ws.recv()
+        equal(json.loads(m)["type"], "error", repr(size))
+    t.ws.send("no json")
+    t.type("exit 7\n").until({"type": "exit", "code": 7})
+    equal(t.ws.closed(), 1000, "and it is closed")
+
+
+@case
+def two_clients_share_it_and_who_comes_again_finds_it():
+    sid = create()["id"]
+    a = Terminal(sid, "sessionId=x").until(READY)
+    a.type("echo fir''st\n").until(b"first")
+    b = Terminal(sid, "sessionId=x").until(b"first").until(READY)
+    b.type("echo sec''ond\n")
+    a.until(b"second")
+    b.until(b"second")
+    a.ws.sock.close()
+    b.ws.sock.close()
+    c = Terminal(sid, "sessionId=x").until(b"second").until(READY)
+    c.type("kill -9 $$\n").until({"type": "exit", "code": 137, "signal": "SIGKILL"})
+
+
+@case
+def ten_megabytes_can_be_pasted():
+    sid = create()["id"]
+    t = Terminal(sid, "sessionId=x").until(READY)
+    t.type("stty raw -echo; head -c %d | sha256sum; stty sane\n" % (10 * MB)).until(b"sane\r\n")
+    data = os.urandom(10 * MB)
+    import hashlib
+    t.ws.send(data)
+    t.until(hashlib.sha256(data).hexdigest().encode())
+
+
+@case
+def a_terminal_that_cannot_be_had_says_why():
+    sid = create()["id"]
+    refused(400, "VALIDATION_FAILED", sid, "/ws/pty")
+    refused(400, "VALIDATION_FAILED", sid, "/ws/pty?sessionId=")
+    w = connect(sid, "/ws/pty?sessionId=x&shell=/no/such/shell")
+    equal(json.loads(w.recv())["type"], "error", "in words")
+    equal(w.closed(), 1011, "and a code")
+
+
+# ---- the session's life
+
+@case
+def a_sleeping_session_is_woken_by_one():
+    sid = create()["id"]
+    expect(200, call("POST", at(sid, "/sleep")))
+    until("it sleeps", lambda: get(sid)["state"] == "asleep")
+    equal(Mux(sid).ask("GET", "/api/ping")[0], 200, "/ws")
+    expect(200, call("POST", at(sid, "/sleep")))
+    until("it sleeps", lambda: get(sid)["state"] == "asleep")
+    Terminal(sid, "sessionId=x").until(READY)
+
+
+@case
+def sleep_and_deletion_end_what_is_open():
+    for end in (("POST", "/sleep"), ("DELETE", "")):
+        sid = create()["id"]
+        m, t = Mux(sid), Terminal(sid, "sessionId=x").until(READY)
+        m.begin("POST", "/api/execute/stream", {"command": "sleep 1000"})
+        m.ws.json()
+        true(call(end[0], at(sid, end[1])).status < 300, end[1])
+        true(m.ws.closed() in (1001, None), "/ws")
+        true(t.ws.closed() in (1000, 1001, None), "/ws/pty")
+        until("no socket is left", lambda sid=sid: not glob.glob(
+            os.path.join(setting("STACK_RUN"), "run/s", sid + ".*")))
+
+
+@case
+def an_open_one_alone_keeps_nothing_awake():
+    sid = create(sleepAfterSeconds=1)["id"]
+    m = Mux(sid)
+    equal(m.ask("GET", "/api/ping")[0], 200, "it is used")
+    until("what is idle sleeps", lambda: passes() and state(sid)[0] == "asleep")
+    true(m.ws.closed() in (1001, None), "and it is over")
+
+
+@case
+def a_request_that_runs_keeps_it_awake():
+    sid = create()["id"]
+    m = Mux(sid)
+    m.begin("POST", "/api/execute", {"command": "sleep 1000"})
+    until("it runs", lambda: execute(sid, "pgrep -x sleep || true", sessionId="x"))
+    age(sid, 3600)
+    passes()
+    equal(state(sid)[0], "ready", "as over HTTP")
+
+
+@case
+def what_dies_in_between_is_told():
+    sid = create()["id"]
+    m = Mux(sid)
+    execute(sid, "pkill -9 -x sandlease-ws")
+    equal(m.ws.closed(), None, "those it served")
+    equal(Mux(sid).ask("GET", "/api/ping")[0], 200, "the next has another")
+
+
+sys.exit(run(lambda: None))

@@ -1,0 +1,138 @@
+"""terminals.py: terminals of a session, as a client without WebSocket has them.
+
+    t = Terminal(sid)
+    t.type("echo hi\\r")
+    t.wait("hi")
+"""
+import base64
+import http.client
+import json
+import re
+import socket
+import threading
+import urllib.parse
+
+import service
+from screen import Screen
+from service import at, call, expect, setting, until
+from tap import equal
+
+
+def path(sid, tid="", rest=""):
+    return at(sid, "/api/terminal" + (tid and "/" + urllib.parse.quote(tid)) + rest)
+
+
+def opened(sid, **wish):
+    """What is told of a terminal that is made or found."""
+    return expect(200, call("POST", path(sid), wish)).json["terminal"]
+
+
+def show(sid, tid="default"):
+    return expect(200, call("GET", path(sid, tid))).json["terminal"]
+
+
+class Client(threading.Thread):
+    """Follows a terminal; `text` is what has come.  `slow`: it does not read
+    until start()."""
+
+    def __init__(self, sid, tid="default", query="", slow=False, **headers):
+        super().__init__(daemon=True)
+        self.conn = http.client.HTTPConnection("127.0.0.1", service.port(),
+                                               timeout=service.PATIENCE)
+        self.conn.request("GET", path(sid, tid, "/stream" + query), headers=dict(
+            headers, Authorization="Bearer " + setting("SANDLEASE_API_KEY")))
+        self.sock = self.conn.sock
+        self.answer = self.conn.getresponse()
+        equal((self.answer.status, self.answer.headers["Content-Type"]),
+              (200, "text/event-stream"), "stream")
+        self.text = b""
+        self.events = []  # all but output
+        self.stream = self._events()
+        _, first = next(self.stream)
+        equal(first["type"], "ready", "the first event")
+        self.begin = self.offset = first["offset"]
+        self.screen = Screen(first["cols"], first["rows"])
+        self.events.append(first)
+        if not slow:
+            self.start()
+
+    def _events(self):
+        last = None
+        for line in self.answer:
+            if line.startswith(b"id: "):
+                last = int(line[4:])
+            if line.startswith(b"data: "):
+                yield last, json.loads(line[6:])
+                last = None
+
+    def run(self):
+        for number, event in self.stream:
+            self._take(number, event)
+
+    def _take(self, number, event):
+        if event["type"] == "output":
+            data = base64.b64decode(event["data"])
+            self.offset += len(data)
+            if not number == event["offset"] == self.offset:
+                self.events.append({"type": "miscounted", "event": number})
+            self.screen.feed(data)
+            self.text += data
+            return
+        if event["type"] == "lost":
+            self.offset += event["bytes"]
+        self.events.append(event)
+
+    def wait(self, pattern, since=0):
+        """Where something that fits is in the text, once it is."""
+        def look():
+            return re.search(pattern.encode(), self.text[since:], re.S)
+        until("%r comes; %r" % (pattern, self.text[-200:]), look)
+        return since + look().end()
+
+    def shows(self, row, pattern):
+        """Waits until that row of the screen, from 0 on, fits."""
+        until("row %d: %s" % (row, pattern),
+              lambda: re.search(pattern, self.screen.lines()[row]))
+
+    def exit(self):
+        """How it has ended, once it has."""
+        self.join(service.PATIENCE)
+        equal(self.events[-1]["type"], "exit", "the last event")
+        return self.events[-1]
+
+    def close(self):
+        self.sock.shutdown(socket.SHUT_RDWR)
+        self.join(service.PATIENCE)
+        self.answer.close()
+
+
+class Terminal(Client):
+    """One that is made, with a client."""
+
+    def __init__(self, sid, tid="default", **wish):
+        self.sid, self.tid = sid, tid
+        self.wish = opened(sid, sessionId=tid, **wish)
+        super().__init__(sid, tid)
+
+    def send(self, data, **headers):
+        return call("POST", path(self.sid, self.tid, "/input"), data, headers=dict(
+            {"Content-Type": "application/octet-stream"}, **headers))
+
+    def type(self, text):
+        r = expect(200, self.send(text.encode())).json
+        equal(r["written"], len(text.encode()), "what it took")
+
+    def run_in(self, command, wanted):
+        """Types a command at the prompt and waits for what it says."""
+        self.wait(r"\$ $")
+        since = len(self.text)
+        self.type(command + "\r")
+        return self.wait(wanted, since)
+
+    def resize(self, cols, rows):
+        self.screen.resize(cols, rows)
+        expect(200, call("POST", path(self.sid, self.tid, "/resize"),
+                         {"cols": cols, "rows": rows}))
+
+    def delete(self):
+        return expect(200, call("DELETE", path(self.sid, self.tid))).json

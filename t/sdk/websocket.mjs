@@ -1,0 +1,99 @@
+/*
+ * websocket.mjs: the transport `websocket`, /ws.  What the other files ask is
+ * asked over it once more, and some things that only it has.
+ */
+import assert from "node:assert/strict";
+import { Lacks, types } from "./trial.mjs";
+
+const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git"];
+
+/* What a WebSocket cannot carry: the service answers that it goes over HTTP. */
+const HTTP_ONLY = ["ports.exposePort", "ports.unexposePort", "ports.getExposedPorts"];
+
+/* A stream that is refused is an Error with the answer in its message. */
+const REFUSED = /^Stream error: (\d+) - (\{.*\})$/s;
+
+/* Older versions have a stream at once, and the error when it is read. */
+async function reading(promise) {
+	const value = await promise;
+	if (value instanceof ReadableStream)
+		await value.getReader().read();
+}
+
+const overs = new WeakMap();
+
+/* The same trial, whose client speaks WebSocket. */
+function over(t) {
+	t.needs("websocket");
+	if (!overs.has(t))
+		overs.set(t, Object.assign(Object.create(t), {
+			client: t.clientOf(t.session, t.session.webSocketOptions()),
+			needs(thing) {
+				if (HTTP_ONLY.includes(thing))
+					throw new Lacks(`${thing} over it`);
+				return t.needs(thing);
+			},
+			async refused(code, httpStatus, promise) {
+				const error = await reading(promise).catch((reason) => reason);
+				const [, status, body] = REFUSED.exec(error?.message) ?? [];
+				if (!body)
+					return t.refused(code, httpStatus, promise);
+				const answer = JSON.parse(body);
+				assert.deepEqual([Number(status), answer.code], [httpStatus, code]);
+				return Object.assign(error, answer);
+			},
+		}));
+	return overs.get(t);
+}
+
+const borrowed = await Promise.all(SCENARIOS.map(async (name) => Object.entries(
+	(await import(`./${name}.mjs`)).default).map(
+	([title, work]) => [`${name} over it: ${title}`, (t) => work(over(t))])));
+
+export default {
+	async "it is really used"(t) {
+		const { client } = over(t);
+		assert.equal(client.getTransportMode(), "websocket");
+		assert.equal(await client.utils.ping(), "pong");
+		assert.equal(client.isWebSocketConnected(), true);
+	},
+
+	async "many requests share one"(t) {
+		const o = over(t);
+		const before = t.session.webSockets;
+		const all = await Promise.all(Array.from({ length: 30 }, (_, i) =>
+			o.execute(`sleep 0.0${i % 5}; echo ${i}`, { shell: `${t.shell}-${i % 7}` })));
+		assert.deepEqual(all.map(({ stdout }) => stdout.trim()), all.map((_, i) => String(i)));
+		assert.ok(t.session.webSockets <= before + 1, "and no more");
+	},
+
+	async "it is opened again when it was closed"(t) {
+		const { client } = over(t);
+		await client.utils.ping();
+		client.disconnect();
+		assert.equal(client.isWebSocketConnected(), false);
+		assert.equal(await client.utils.ping(), "pong");
+	},
+
+	async "a stream that is left does not hold up the next"(t) {
+		const o = over(t);
+		const stream = await o.client.commands.executeStream("echo a; sleep 1000", t.shell);
+		for await (const event of t.sdk.parseSSEStream(stream))
+			if (event.type === "stdout")
+				break;
+		const next = await o.client.commands.executeStream("echo b", `${t.shell}-next`);
+		assert.equal(types(await t.events(next)).at(-1), "complete");
+	},
+
+	async "who may not is told"(t) {
+		t.needs("websocket");
+		const client = t.clientOf(t.session, t.session.as("sl_nobody").webSocketOptions());
+		await assert.rejects(client.utils.getVersion().then((version) => {
+			assert.equal(version, "unknown"); /* as it answers to any failure */
+			throw new Error("refused");
+		}));
+		await assert.rejects(client.commands.execute("true", "x"), /WebSocket/);
+	},
+
+	...Object.fromEntries(borrowed.flat()),
+};
