@@ -124,6 +124,7 @@ export const sleepSession = (id) => call("POST", `${at(id)}/sleep`, {});
 export const exposePort = (id, body) => call("POST", `${at(id)}/ports`, body);
 export const rotatePort = (id, port) =>
 	call("POST", `${atPort(id, port)}/rotate`, {});
+export const makeTicket = (id) => call("POST", `${at(id)}/tickets`, {});
 export const revokePort = (id, port) => call("DELETE", atPort(id, port));
 
 /*

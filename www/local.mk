@@ -12,17 +12,24 @@ dist_www_DATA = \
 	%D%/format.js \
 	%D%/history.js \
 	%D%/index.html \
+	%D%/keys.js \
 	%D%/login.js \
 	%D%/logo.svg \
 	%D%/poll.js \
 	%D%/ports.js \
+	%D%/screen.js \
 	%D%/session.js \
 	%D%/sessions.js \
 	%D%/state.js \
-	%D%/style.css
+	%D%/style.css \
+	%D%/terminal.js \
+	%D%/vt.js
 
 EXTRA_DIST += \
 	t/browser/dashboard.mjs \
 	t/browser/dashboard.t \
 	t/browser/package-lock.json \
-	t/browser/package.json
+	t/browser/package.json \
+	t/browser/terminal.mjs \
+	t/browser/terminal.t \
+	t/browser/walk.mjs

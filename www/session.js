@@ -9,6 +9,7 @@ import { historyCard } from "./history.js";
 import { poll } from "./poll.js";
 import { portsCard } from "./ports.js";
 import { setState, stateBadge } from "./state.js";
+import { terminalCard } from "./terminal.js";
 
 const MOVING = ["initializing", "sleeping", "deleting"];
 const CAN = {
@@ -161,6 +162,7 @@ export function sessionView(main, { go, fail, say }, id) {
 	const ports = portsCard(id, { fail, say, changed: () => refresh.now() });
 	const history = historyCard(id);
 	const command = commandCard(id, { fail, done: () => refresh.now() });
+	const terminal = terminalCard(id, { fail });
 
 	function set(s) {
 		session = s;
@@ -168,6 +170,7 @@ export function sessionView(main, { go, fail, say }, id) {
 		facts.set(s);
 		ports.set(s, CAN.use.includes(s.state));
 		command.set(CAN.use.includes(s.state), s.state === "asleep");
+		terminal.set(CAN.use.includes(s.state), s.state === "asleep");
 		attr(main, "data-state", s.state);
 	}
 
@@ -183,11 +186,12 @@ export function sessionView(main, { go, fail, say }, id) {
 
 	document.title = `${id} \u00b7 Sandlease`;
 	main.append(top.node, el("div", { class: "columns" },
-		el("div", { class: "wide" }, command.node, ports.node, history.node),
+		el("div", { class: "wide" }, command.node, terminal.node, ports.node, history.node),
 		facts.node));
 	return () => {
 		refresh.stop();
 		command.stop();
+		terminal.stop();
 		attr(main, "data-state", null);
 	};
 }

@@ -1,26 +1,17 @@
 /*
  * dashboard.mjs: a person's way through the dashboard, in a real browser and
- * against the real service.  Prints TAP.
+ * against the real service.
  *
- *   SANDLEASE_URL, SANDLEASE_API_KEY   the service and a key of scope tenant
- *   SANDLEASE_NODE_DIR                 where playwright-core is installed
- *   SANDLEASE_CHROMIUM                 the browser (default /usr/bin/chromium)
- *   SANDLEASE_SCREENSHOTS              a directory for pictures (default none)
- *   STACK_DIR                          set where the service is a test's own
+ *   STACK_DIR   set where the service is a test's own
+ *
+ * and what walk.mjs reads.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PATIENCE_MS, key, picture as pictureOf, url, walk } from "./walk.mjs";
 
-const { SANDLEASE_URL: url, SANDLEASE_API_KEY: key } = process.env;
-const pictures = process.env.SANDLEASE_SCREENSHOTS;
-const require = createRequire(join(process.env.SANDLEASE_NODE_DIR ?? ".", "x.js"));
-const { chromium } = require("playwright-core");
 const STACK_SH = fileURLToPath(new URL("../lib/stack.sh", import.meta.url));
-const PATIENCE_MS = 90000; /* a limit for what hangs, never a measure */
 
 const problems = []; /* what a page must not do, as seen from outside */
 const name = `browser-test-${Date.now().toString(36)}`;
@@ -29,11 +20,7 @@ let id;
 
 /* ---- helpers */
 
-async function picture(title) {
-	if (pictures)
-		await page.screenshot({ path: join(pictures, `${title}.png`), fullPage: true });
-}
-
+const picture = (title) => pictureOf(page, title);
 const state = (wanted) => page.locator(`main[data-state="${wanted}"]`).waitFor();
 const button = (label) => page.getByRole("button", { name: label, exact: true });
 
@@ -276,47 +263,14 @@ const STEPS = {
 	},
 };
 
-/* ---- TAP */
-
-async function walk() {
-	let number = 0;
-	let failed = false;
-	console.log(`1..${Object.keys(STEPS).length}`);
-	for (const [title, step] of Object.entries(STEPS)) {
-		number++;
-		if (failed) {
-			console.log(`not ok ${number} - ${title} # not reached`);
-			continue;
-		}
-		try {
-			await step();
-			console.log(`ok ${number} - ${title}`);
-		} catch (error) {
-			failed = true;
-			console.log(`not ok ${number} - ${title}`);
-			for (const line of [...error.stack.split("\n"), ...problems])
-				console.log(`# ${line}`);
-			await picture("failed").catch(() => {});
-		}
-	}
-	return failed;
-}
-
-if (!url || !key) {
-	console.log("Bail out! SANDLEASE_URL and SANDLEASE_API_KEY must be set");
-	process.exit(1);
-}
-if (pictures)
-	mkdirSync(pictures, { recursive: true });
-const browser = await chromium.launch({
-	executablePath: process.env.SANDLEASE_CHROMIUM ?? "/usr/bin/chromium",
-	args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+await walk(STEPS, {
+	begin: open,
+	async failing() {
+		await picture("failed").catch(() => {});
+		return problems;
+	},
+	async end(failed) {
+		if (id && failed)
+			await call("DELETE", `/v1/sessions/${id}`).catch(() => {});
+	},
 });
-try {
-	await open(browser);
-	process.exitCode = await walk() ? 1 : 0;
-} finally {
-	if (id && process.exitCode !== 0)
-		await call("DELETE", `/v1/sessions/${id}`).catch(() => {});
-	await browser.close();
-}

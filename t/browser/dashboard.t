@@ -1,6 +1,6 @@
 #!/bin/bash
-# dashboard.t: runs dashboard.mjs in a real browser against the service that
-# SANDLEASE_URL and SANDLEASE_API_KEY name, else against a private one.
+# dashboard.t: runs dashboard.mjs, or BROWSER_TEST, in a real browser against the
+# service that SANDLEASE_URL and SANDLEASE_API_KEY name, else against a private one.
 #
 # playwright-core is installed from the lock file beside this into
 # SANDLEASE_NODE_DIR (var/browser) if it is not there; NODE is a Node that is
@@ -20,6 +20,6 @@ node_install "$here" "$SANDLEASE_NODE_DIR" ||
 	skip_all "playwright-core cannot be installed"
 
 if [ -n "${SANDLEASE_URL:-}" ]; then
-	exec "$node" "$here/dashboard.mjs"
+	exec "$node" "$here/${BROWSER_TEST:-dashboard.mjs}"
 fi
-exec "$top/t/lib/stack.sh" with "$node" "$here/dashboard.mjs"
+exec "$top/t/lib/stack.sh" with "$node" "$here/${BROWSER_TEST:-dashboard.mjs}"
