@@ -36,7 +36,7 @@ api_context_health(struct call *c, struct err *e)
 
 	(void)e;
 	for (int l = 0; l < KERNEL__MAX; l++) {
-		bool there = kernel_available((enum kernel_language)l, NULL);
+		bool there = kernel_available((enum kernel_language)l);
 
 		any = any || there;
 		json_object_set_new(languages,

@@ -11,6 +11,8 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
+enum { LEAVE_MS = 1000 };
+
 struct context {
 	char id[CONTEXT_ID_MAX];
 	char created_at[CLOCK_ISO_MAX];
@@ -62,17 +64,7 @@ default_of(enum kernel_language l)
 	return NULL;
 }
 
-static void
-unref(struct context *x)
-{
-	if (--x->refs > 0)
-		return;
-	pthread_cond_destroy(&x->freed);
-	json_decref(x->env);
-	free(x->cwd);
-	free(x);
-}
-
+/* By somebody who refers to it too. */
 static void
 remove_from_table(struct context *x)
 {
@@ -82,7 +74,7 @@ remove_from_table(struct context *x)
 		return;
 	*slot = NULL;
 	x->deleted = true;
-	unref(x);
+	x->refs--;
 }
 
 /* A UUID, version 4. */
@@ -147,12 +139,6 @@ context_language(const struct context *x)
 	return kernel_name(x->language);
 }
 
-const char *
-context_created_at(const struct context *x)
-{
-	return x->created_at;
-}
-
 bool
 context_enter(struct context *x, int64_t until_ms)
 {
@@ -183,9 +169,18 @@ context_leave(struct context *x)
 void
 context_release(struct context *x)
 {
+	bool last;
+
 	pthread_mutex_lock(&lock);
-	unref(x);
+	last = --x->refs == 0;
 	pthread_mutex_unlock(&lock);
+	if (!last)
+		return;
+	kernel_end(&x->kernel);
+	pthread_cond_destroy(&x->freed);
+	json_decref(x->env);
+	free(x->cwd);
+	free(x);
 }
 
 static int
@@ -299,9 +294,12 @@ context_delete(const char *id, struct err *e)
 	remove_from_table(x);
 	pthread_mutex_unlock(&lock);
 	interrupt_shell(x->id);
-	(void)context_enter(x, INT64_MAX);
-	kernel_end(&x->kernel);
-	context_leave(x);
+	/* a cell whose client does not read may hold it still; its kernel
+	 * is dead then, and the last of us clears it away */
+	if (context_enter(x, clock_ms() + LEAVE_MS)) {
+		kernel_end(&x->kernel);
+		context_leave(x);
+	}
 	context_release(x);
 	return 0;
 }

@@ -37,13 +37,12 @@ void context_release(struct context *x);
 /* [{id, language, cwd, createdAt, running}] */
 json_t *context_list(void);
 
-/* Ends it, and a cell that runs in it. */
+/* Ends it, and a cell that runs in it; who waits for it is told. */
 int context_delete(const char *id, struct err *e) MUST_CHECK;
 
 const char *context_id(const struct context *x);
 const char *context_cwd(const struct context *x);
 const char *context_language(const struct context *x);
-const char *context_created_at(const struct context *x);
 
 /* ---- running in it */
 

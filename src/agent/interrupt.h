@@ -29,7 +29,7 @@ enum interrupt_why {
  * keeps it until interrupt_end().
  */
 struct interrupt_job {
-	const char *shell; /* in it or beside it; borrowed */
+	const char *shell; /* in it or beside it, or a context; borrowed */
 	pid_t root;        /* a process of its own; 0: none, or not now */
 	int wake;          /* readable when the command is to be given up */
 	int64_t asked_ms;
@@ -51,7 +51,7 @@ void interrupt_end(struct interrupt_job *j);
  */
 int interrupt_all(int64_t older_ms, size_t *count, struct err *e) MUST_CHECK;
 
-/* The same for all that are in, or beside, a shell that is deleted. */
+/* The same for all in, or beside, a shell or a context that is deleted. */
 void interrupt_shell(const char *shell);
 
 #endif

@@ -45,8 +45,8 @@ enum kernel_language {
 enum kernel_language kernel_language(const char *name);
 const char *kernel_name(enum kernel_language l);
 
-/* Whether its interpreter is there, for an environment with `env`. */
-bool kernel_available(enum kernel_language l, const json_t *env);
+/* Whether its interpreter is there. */
+bool kernel_available(enum kernel_language l);
 
 struct kernel {
 	struct child child; /* pid -1: there is none */

@@ -15,7 +15,7 @@ import signal
 import sys
 import traceback
 import types
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
 from base64 import b64encode
 
 RESULT_MAX = 32 * 1024 * 1024
@@ -55,6 +55,7 @@ class Channel:
         self.fd = self.move(3)
         self.lines = open(self.fd, "rb", closefd=False)
         self.lock = allocate_lock()
+        self.main = get_ident()
         self.seq = 0
         self.running = False  # the tenant's code, which may be interrupted
         self.sending = False  # half a line must not stay half
@@ -82,14 +83,23 @@ class Channel:
             raise KeyboardInterrupt
 
     def send(self, kind, text, wait=False):
+        """A line; `wait`: until it was taken."""
         line = memoryview(b"%s %d %s\n" % (kind, self.seq, text))
-        self.sending = True
         with self.lock:
             while line:
                 line = line[os.write(self.fd, line):]
             if wait:
                 self.lines.readline()
-        self.sending = False
+
+    def send_whole(self, *what):
+        """The same, which nothing interrupts; signals are the main thread's."""
+        if get_ident() != self.main:
+            return self.send(*what)
+        self.sending = True
+        try:
+            self.send(*what)
+        finally:
+            self.sending = False
         if self.interrupted:
             self.interrupted = False
             raise KeyboardInterrupt
@@ -187,7 +197,7 @@ def show(value):
         raise ValueError("a result of %d bytes: at most %d can be shown"
                          % (len(text), RESULT_MAX))
     flush()
-    channel.send(b"result", text, wait=True)
+    channel.send_whole(b"result", text, True)
 
 
 def display(*values, **_):
@@ -318,8 +328,9 @@ def explain(error):
 def attempt(code, name):
     """Runs a cell.  What went wrong, or None."""
     failed = None
-    channel.running = True
+    channel.interrupted = False
     try:
+        channel.running = True
         try:
             run(code, name)
         except KeyboardInterrupt:
@@ -328,10 +339,10 @@ def attempt(code, name):
             failed = error
         if os.getpid() == home:
             show_figures()
-    except BaseException as error:
-        failed = failed or error
-    finally:
         channel.running = False
+    except BaseException as error:
+        channel.running = False
+        failed = failed or error
     if isinstance(failed, SystemExit) and failed.code in (None, 0):
         return None
     return failed

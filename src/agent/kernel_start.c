@@ -96,10 +96,10 @@ find_program(enum kernel_language l, char *const *envp, char out[PROGRAM_MAX])
 }
 
 bool
-kernel_available(enum kernel_language l, const json_t *env)
+kernel_available(enum kernel_language l)
 {
 	int64_t seq;
-	auto_free char **envp = envset_envp_with(env, &seq);
+	auto_free char **envp = envset_envp(&seq);
 	auto_free char *program = xmalloc(PROGRAM_MAX);
 
 	return find_program(l, envp, program);

@@ -101,6 +101,15 @@ def a_client_that_leaves_ends_the_stream_only():
     delete(cid)
 
 
+def a_client_that_does_not_read_holds_nobody_else_up():
+    cid = context()
+    r = begin(cid, "while True: print('x' * 1000)")
+    ok(eventually(lambda: box.forward("status", S)["running"] == 1), "one prints for ever")
+    same(delete(cid), 200, "its context is deleted all the same")
+    r.close()
+    ok(eventually(lambda: box.forward("status", S)["running"] == 0), "and it is over")
+
+
 def what_nobody_reads_blocks_nobody():
     cid = context()
     cell(cid, "import threading, time\ndef late():\n"
@@ -126,7 +135,8 @@ def results_of_any_size_pass():
 
 try:
     run([contexts_run_side_by_side, kernels_end_in_every_way,
-         a_client_that_leaves_ends_the_stream_only, what_nobody_reads_blocks_nobody,
+         a_client_that_leaves_ends_the_stream_only,
+         a_client_that_does_not_read_holds_nobody_else_up, what_nobody_reads_blocks_nobody,
          results_of_any_size_pass])
 finally:
     box.close()

@@ -127,6 +127,11 @@ def python_is_not_ended_by_its_code():
     equal(failure(PY, "import sys; sys.exit(3)")[:2], ("SystemExit", "3"), "exit 3")
     done(PY, "exit()")
     equal(failure(PY, "input()")[0], "EOFError", "nothing comes in")
+    cell = done(PY, "import threading\nts = [threading.Thread(target=display,"
+                " args=(i,)) for i in range(20)]\n"
+                "[t.start() for t in ts]\n[t.join() for t in ts];")
+    equal(sorted(int(r["text"]) for r in cell.results), list(range(20)),
+          "results of threads")
     cell = run(PY, "import os\npid = os.fork()\npid > 0")
     equal(cell.text, "True", "a fork that comes back is not a second kernel")
     equal(run(PY, "os.waitpid(pid, 0)[0] == pid").text, "True", "and has ended")
