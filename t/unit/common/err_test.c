@@ -42,6 +42,7 @@ every_kind_has_its_status(void **state)
 		{ ERR_TOO_LARGE, 413, false },
 		{ ERR_LIMITED, 429, true },
 		{ ERR_INTERNAL, 500, false },
+		{ ERR_UNSUPPORTED, 501, false },
 		{ ERR_BAD_GATEWAY, 502, false },
 		{ ERR_UNAVAILABLE, 503, true },
 		{ ERR_NO_SPACE, 507, true },
