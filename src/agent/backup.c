@@ -22,13 +22,17 @@ enum {
 	BROKEN_PIPE = 128 + SIGPIPE
 };
 
-/* What each is called by sqfstar, and what comes nearest without it. */
+/*
+ * What each is called by mksquashfs, and what comes nearest without it.  Its own
+ * levels, 9 and 15, take minutes where these take seconds; lz4 has none, and
+ * gets the size of a block that it would have anyway.
+ */
 static const struct {
-	const char *squashed, *plain;
+	const char *squashed, *option, *value, *plain;
 } FORMATS[] = {
-	[BACKUP_GZIP] = { "gzip", "tar.gz" },
-	[BACKUP_LZ4] = { "lz4", "tar.zst" },
-	[BACKUP_ZSTD] = { "zstd", "tar.zst" },
+	[BACKUP_GZIP] = { "gzip", "-Xcompression-level", "4", "tar.gz" },
+	[BACKUP_LZ4] = { "lz4", "-b", "128K", "tar.zst" },
+	[BACKUP_ZSTD] = { "zstd", "-Xcompression-level", "3", "tar.zst" },
 };
 
 /* An archive in the making. */
@@ -58,10 +62,11 @@ static int
 start_squasher(struct making *m, struct err *e)
 {
 	char threads[NUMBER_MAX], mode[NUMBER_MAX];
-	const char *argv[] = { BACKUP_SQFSTAR, "-force", "-quiet",
-		"-no-progress", "-no-xattrs", "-mem", "64M", "-comp",
-		FORMATS[m->b->format].squashed, "-processors", threads,
-		"-root-mode", mode, m->draft.temp, NULL };
+	const char *argv[] = { BACKUP_MKSQUASHFS, "-", m->draft.temp, "-tar",
+		"-noappend", "-quiet", "-no-progress", "-no-xattrs", "-mem",
+		"64M", "-comp", FORMATS[m->b->format].squashed,
+		FORMATS[m->b->format].option, FORMATS[m->b->format].value,
+		"-processors", threads, "-root-mode", mode, NULL };
 	auto_fd int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct stat st;
 
@@ -89,7 +94,7 @@ start_packer(struct making *m, const char *format, int out, struct err *e)
 static int
 start(struct making *m, struct err *e)
 {
-	if (access(BACKUP_SQFSTAR, X_OK) < 0)
+	if (access(BACKUP_MKSQUASHFS, X_OK) < 0)
 		return start_packer(m, FORMATS[m->b->format].plain, m->draft.fd,
 		    e);
 	if (start_squasher(m, e) < 0 ||

@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "common/str.h"
 
-#define BACKUP_SQFSTAR "/usr/bin/sqfstar"
+#define BACKUP_MKSQUASHFS "/usr/bin/mksquashfs"
 #define BACKUP_UNSQUASHFS "/usr/bin/unsquashfs"
 
 /* Why a program of ours failed, by what it said (pack.h).  -1. */

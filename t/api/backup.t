@@ -141,6 +141,7 @@ def what_is_ours_is_no_part_of_it():
         execute(SID, "rm -r %s/mine" % path)
         restore(path, "ours")
         true("mine" in execute(SID, "ls " + path), "it is back")
+    true("stays" in execute(SID, "find /home/user/.local"), "its record stays")
     r = expect(200, call("GET", at(SID, "/api/process/stays"))).json
     equal((r["process"]["status"], r["process"]["pid"]),
           ("running", started["pid"]), "it goes on")
