@@ -2,6 +2,7 @@
 #include "agent/clone.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -11,33 +12,60 @@
 #include "common/json.h"
 #include "common/mem.h"
 
-/* A tenant may have removed what is a mount point inside; then it is empty. */
+/*
+ * Whether it is a directory, and no link to one: what was sent to us may be
+ * anything, and what becomes of it is mounted.
+ */
 static int
-clone_part(const char *from, const char *to, struct err *e)
+is_dir(const char *path, bool *there, struct err *e)
 {
 	struct stat st;
 
-	if (lstat(from, &st) < 0 && errno == ENOENT)
-		return mkdir(to, 0700) < 0 ? err_errno(e, "%s", to) : 0;
-	return copy_tree(from, to, e);
+	*there = lstat(path, &st) == 0;
+	if (!*there)
+		return errno == ENOENT ? 0 : err_errno(e, "%s", path);
+	return S_ISDIR(st.st_mode) ? 0
+				   : err_set(e, ERR_CONFLICT, "not_a_directory",
+					 "%s is not a directory", path);
+}
+
+/* One that is not there is empty. */
+static int
+clone_part(const char *from, const char *to, struct err *e)
+{
+	bool there;
+
+	if (is_dir(from, &there, e) < 0)
+		return -1;
+	if (there)
+		return copy_tree(from, to, e);
+	return mkdir(to, 0700) < 0 ? err_errno(e, "%s", to) : 0;
+}
+
+static int
+clone_all(struct err *e)
+{
+	bool there;
+
+	if (is_dir("/from/home", &there, e) < 0)
+		return -1;
+	return clone_part("/from/workspace", "/to/workspace", e) < 0 ||
+		clone_part("/from/home/user", "/to/home", e) < 0
+	    ? -1
+	    : 0;
 }
 
 int
 clone_main(int64_t seconds)
 {
-	static const struct {
-		const char *from, *to;
-	} PARTS[] = { { "/from/workspace", "/to/workspace" },
-		{ "/from/home/user", "/to/home" } };
 	auto_json json_t *said = json_object();
 	auto_free char *text = NULL;
 	struct err e = { 0 };
-	int rc = 0;
+	int rc;
 
 	alarm((unsigned)seconds);
 	umask(022);
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(PARTS); i++)
-		rc = clone_part(PARTS[i].from, PARTS[i].to, &e);
+	rc = clone_all(&e);
 	if (rc < 0) {
 		json_object_set_new(said, "errno",
 		    json_integer(e.kind == ERR_NO_SPACE ? ENOSPC : EIO));

@@ -32,7 +32,7 @@ split_cursor(struct page *p, struct err *e)
 int
 page_read(const struct call *c, struct page *p, struct err *e)
 {
-	char limit[8];
+	char limit[8] = "";
 	bool ignored;
 
 	*p = (struct page){ .size = PAGE_DEFAULT };

@@ -138,11 +138,10 @@ read_report(const struct buf *text, struct job_seen *out)
 		return;
 	}
 	number = json_object_get(said, "errno");
-	if (number == NULL) {
+	out->entries = json_integer_value(json_object_get(said, "entries"));
+	out->bytes = json_integer_value(json_object_get(said, "bytes"));
+	if (number == NULL && out->entries >= 0 && out->bytes >= 0) {
 		out->state = JOB_DONE;
-		out->entries =
-		    json_integer_value(json_object_get(said, "entries"));
-		out->bytes = json_integer_value(json_object_get(said, "bytes"));
 	} else if (json_integer_value(number) == ENOSPC) {
 		err_set(&out->why, ERR_NO_SPACE, "insufficient_storage", "%s",
 		    json_str(said, "message"));

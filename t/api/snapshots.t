@@ -278,6 +278,20 @@ def it_is_given_up_when_room_is_short():
     until("and made again", lambda: spare(s))
 
 
+@case
+def what_is_no_directory_is_not_taken_for_one():
+    s = take(create()["id"])["id"]
+    until("a copy is made in advance", lambda: spare(s))
+    files = os.path.join(directory(s), "files")
+    os.rename(os.path.join(directory(s), "spare"), os.path.join(DATA, "trash/a-spare"))
+    os.rename(files + "/workspace", files + "/elsewhere")
+    os.symlink("/sessions", files + "/workspace")
+    r = call("POST", "/v1/sessions", {"snapshot": s, "name": "linked"})
+    problem(r, 409, None)
+    equal(value("SELECT state FROM session WHERE name = 'linked'"), "failed", "its session")
+    expect(204, call("DELETE", "/v1/snapshots/" + s))
+
+
 # ---- when somebody does not come back
 
 def unfinished(sid, state="creating", deadline="-1 hour"):
