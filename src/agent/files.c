@@ -13,6 +13,8 @@
 #include "common/id.h"
 #include "common/mem.h"
 
+#define BESIDE ".sl-"
+
 enum { CHUNK = 65536, LINKS_MAX = 40, NEW_DIR_MODE = 0755 };
 
 /* clang-format off */
@@ -176,8 +178,15 @@ files_beside(const char *path, char out[FILES_TEMP_MAX])
 	char id[ID_REQUEST_LEN + 1];
 
 	id_random(id, ID_REQUEST_LEN);
-	snprintf(out, FILES_TEMP_MAX, "%.*s/.sl-%s", (int)(slash - path), path,
-	    id);
+	snprintf(out, FILES_TEMP_MAX, "%.*s/" BESIDE "%s", (int)(slash - path),
+	    path, id);
+}
+
+bool
+files_is_beside(const char *name)
+{
+	return str_starts(name, BESIDE) &&
+	    strspn(name + sizeof(BESIDE) - 1, ID_ALPHABET) == ID_REQUEST_LEN;
 }
 
 int

@@ -45,6 +45,8 @@ int files_make_dir(const char *path, bool parents, struct err *e) MUST_CHECK;
 
 /* A name that nobody has in the directory of `path`, which is absolute. */
 void files_beside(const char *path, char out[FILES_TEMP_MAX]);
+/* Whether a name is such a one. */
+bool files_is_beside(const char *name);
 
 /* Writes all of it.  -1 with errno. */
 int files_put(int fd, const char *data, size_t len);
