@@ -129,6 +129,8 @@ static const struct route ROUTES[] = {
 	{ "POST",   "/api/port-check",          0,      api_port_check       },
 	{ "POST",   "/api/port-watch",          STREAM, api_port_watch       },
 	{ "POST",   "/api/git/checkout",        0,      api_git_checkout     },
+	{ "POST",   "/api/watch",               STREAM, api_watch            },
+	{ "POST",   "/api/watch/check",         0,      api_watch_check      },
 	{ "GET",    "/files/*",                 STREAM, api_raw_get          },
 	{ "PUT",    "/files/*",                 STREAM, api_raw_put          },
 	{ "DELETE", "/files/*",                 0,      api_raw_delete       },

@@ -47,6 +47,8 @@ int api_archive_get(struct call *c, struct err *e);
 int api_archive_put(struct call *c, struct err *e);
 int api_port_check(struct call *c, struct err *e);
 int api_port_watch(struct call *c, struct err *e);
+int api_watch(struct call *c, struct err *e);
+int api_watch_check(struct call *c, struct err *e);
 
 /* What these share: the process that the path names, held; starting one. */
 int api_process_find(struct call *c, struct process **out, struct err *e)

@@ -10,6 +10,9 @@ EXTRA_DIST += \
 	t/agent/markers.t \
 	t/agent/process.t \
 	t/agent/relay.t \
+	t/agent/watch.t \
+	t/agent/watch_bounds.t \
 	t/lib/box.py \
 	t/lib/fcgi_client.py \
-	t/lib/tap.py
+	t/lib/tap.py \
+	t/lib/watching.py

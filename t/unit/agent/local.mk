@@ -137,4 +137,8 @@ t_unit_agent_view_test_LDADD = $(AGENT_UNIT_LIBS)
 UNIT += t/unit/agent/walk_test
 t_unit_agent_walk_test_SOURCES = t/unit/agent/walk_test.c
 t_unit_agent_walk_test_LDADD = $(AGENT_UNIT_LIBS)
+
+UNIT += t/unit/agent/watch_test
+t_unit_agent_watch_test_SOURCES = t/unit/agent/watch_test.c
+t_unit_agent_watch_test_LDADD = $(AGENT_UNIT_LIBS)
 endif
