@@ -239,9 +239,10 @@ def a_file_may_be_watched_and_replaced():
 def what_we_write_ourselves_looks_as_it_should():
     where = fresh("ours")
     w = world.watch(where)
-    for content in ("one", "two"):
-        box.call(world.session, "POST", "/api/write", {"path": where + "/sub/f", "content": content})
-    seen = w.until("ours/sub/f", "modify")
+    seen = []
+    for kind in ("create", "modify"):
+        box.call(world.session, "POST", "/api/write", {"path": where + "/sub/f", "content": kind})
+        seen += w.until("ours/sub/f", kind)
     same(seen, [("create", "ours/sub"), ("create", "ours/sub/f"), ("modify", "ours/sub/f")],
          "a file is made, then modified; drafts are nobody's business")
     w.close()

@@ -33,6 +33,7 @@ EXTRA_DIST += \
 	%D%/suspend_none.t \
 	%D%/tenancy.t \
 	%D%/version.t \
+	%D%/watch.t \
 	t/lib/awake.py \
 	t/lib/filecalls.py \
 	t/lib/pause.c \

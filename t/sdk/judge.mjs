@@ -13,7 +13,7 @@ import { configured, Session } from "./service.mjs";
 import { Lacks, PATIENCE_MS, Trial } from "./trial.mjs";
 import { VERSIONS } from "./versions.mjs";
 
-const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "sandbox",
+const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "watch", "sandbox",
 	"lifecycle"];
 const AT_ONCE = 3; /* versions; each of them mostly waits */
 const LONG = 5; /* seconds that are worth a remark */

@@ -17,4 +17,5 @@ EXTRA_DIST += \
 	t/sdk/service.mjs \
 	t/sdk/trial.mjs \
 	t/sdk/utils.mjs \
-	t/sdk/versions.mjs
+	t/sdk/versions.mjs \
+	t/sdk/watch.mjs
