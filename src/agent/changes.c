@@ -35,6 +35,16 @@ is_light(enum change_type type)
 	return type == CHANGE_MODIFY || type == CHANGE_ATTRIB;
 }
 
+static bool
+is_same(const struct change *old, const struct change *new)
+{
+	if (old->directory != new->directory)
+		return false;
+	/* made in a new directory, or moved there: who looks later cannot tell */
+	return old->type == new->type ||
+	    (old->type == CHANGE_CREATE && new->type == CHANGE_MOVE_TO);
+}
+
 /*
  * Whether it has been said already: what counts is the path's own past, back to
  * where the file came, went or was said to have changed in the same way.
@@ -48,7 +58,7 @@ is_said(const struct changes *c, const struct change *new, const char *path)
 		if (old->hash != new->hash ||
 		    !str_equal(changes_path(c, i), path))
 			continue;
-		if (old->type == new->type && old->directory == new->directory)
+		if (is_same(old, new))
 			return true;
 		if (!is_light(old->type) || !is_light(new->type))
 			return false;

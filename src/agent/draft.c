@@ -11,12 +11,17 @@
 #include "common/mem.h"
 #include "common/str.h"
 
+/* At the end of its name, for those who watch the directory. */
+#define REPLACES "~"
+
 enum { NEW_MODE = 0644 };
 
 static int
 open_beside(struct draft *d, struct err *e)
 {
 	files_beside(d->path, d->temp);
+	if (d->replaces)
+		str_copy(d->temp + strlen(d->temp), sizeof(REPLACES), REPLACES);
 	d->fd = open(d->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (d->fd >= 0)
 		return 0;
@@ -89,6 +94,13 @@ draft_commit(struct draft *d, bool only_new, struct err *e)
 		return files_fail(e, d->path);
 	d->temp[0] = '\0';
 	return 0;
+}
+
+bool
+draft_replaces(const char *name)
+{
+	return files_is_beside(name) &&
+	    str_equal(name + strlen(name) - strlen(REPLACES), REPLACES);
 }
 
 void

@@ -39,6 +39,9 @@ int draft_write(struct draft *d, const char *data, size_t len, struct err *e)
 /* Puts it into its place; `only_new`: unless somebody is there (EEXIST). */
 int draft_commit(struct draft *d, bool only_new, struct err *e) MUST_CHECK;
 
+/* Whether a file of that name is a draft that replaces something. */
+bool draft_replaces(const char *name);
+
 /* Leaves nothing behind of what was not committed. */
 void draft_drop(struct draft *d);
 

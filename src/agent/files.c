@@ -14,7 +14,6 @@
 #include "common/mem.h"
 
 #define BESIDE ".sl-"
-#define ID_ALPHABET "abcdefghijklmnopqrstuvwxyz234567"
 
 enum { CHUNK = 65536, LINKS_MAX = 40, NEW_DIR_MODE = 0755 };
 

@@ -24,6 +24,7 @@ AGENT_SOURCES = \
 	src/agent/backup_error.c src/agent/backup_internal.h \
 	src/agent/backup_path.c src/agent/backup_path.h \
 	src/agent/backup_restore.c \
+	src/agent/api_watch.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/cell.c src/agent/cell.h \
@@ -104,6 +105,10 @@ AGENT_SOURCES = \
 	src/agent/usage.c src/agent/usage.h \
 	src/agent/view.c src/agent/view.h \
 	src/agent/walk.c src/agent/walk.h \
+	src/agent/watch.c src/agent/watch.h \
+	src/agent/watch_dir.c \
+	src/agent/watch_events.c src/agent/watch_internal.h \
+	src/agent/watch_tree.c \
 	src/agent/watchdog.c src/agent/watchdog.h \
 	src/agent/worker.c src/agent/worker.h \
 	src/agent/wrapper.c src/agent/wrapper.h \

@@ -133,6 +133,8 @@ static const struct route ROUTES[] = {
 	{ "GET",    "/api/contexts",            0,      api_context_list     },
 	{ "DELETE", "/api/contexts/:id",        0,      api_context_delete   },
 	{ "POST",   "/api/execute/code",        STREAM, api_execute_code     },
+	{ "POST",   "/api/watch",               STREAM, api_watch            },
+	{ "POST",   "/api/watch/check",         0,      api_watch_check      },
 	{ "GET",    "/files/*",                 STREAM, api_raw_get          },
 	{ "PUT",    "/files/*",                 STREAM, api_raw_put          },
 	{ "DELETE", "/files/*",                 0,      api_raw_delete       },

@@ -63,6 +63,8 @@ int api_terminal_input(struct call *c, struct err *e);
 int api_terminal_resize(struct call *c, struct err *e);
 int api_port_check(struct call *c, struct err *e);
 int api_port_watch(struct call *c, struct err *e);
+int api_watch(struct call *c, struct err *e);
+int api_watch_check(struct call *c, struct err *e);
 
 /* The terminal that the path names, held. */
 int api_terminal_find(struct call *c, struct pty **out, struct err *e)

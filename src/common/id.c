@@ -9,13 +9,12 @@
 void
 id_random(char *out, size_t len)
 {
-	static const char ALPHABET[] = "abcdefghijklmnopqrstuvwxyz234567";
 	unsigned char bytes[64];
 
 	if (len > sizeof(bytes) || getrandom(bytes, len, 0) != (ssize_t)len)
 		abort();
 	for (size_t i = 0; i < len; i++)
-		out[i] = ALPHABET[bytes[i] & 31];
+		out[i] = ID_ALPHABET[bytes[i] & 31];
 	out[len] = '\0';
 }
 

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What id_random() makes them of. */
+#define ID_ALPHABET "abcdefghijklmnopqrstuvwxyz234567"
+
 enum {
 	ID_SESSION_LEN = 20, /* base32, 100 bits: safe in a DNS label */
 	ID_REQUEST_LEN = 16,

@@ -17,3 +17,9 @@ EXTRA_DIST += \
 	t/lib/fcgi_client.py \
 	t/lib/tap.py \
 	t/lib/websocket.py
+	t/agent/watch.t \
+	t/agent/watch_bounds.t \
+	t/lib/box.py \
+	t/lib/fcgi_client.py \
+	t/lib/tap.py \
+	t/lib/watching.py

@@ -40,6 +40,7 @@ EXTRA_DIST += \
 	%D%/terminal.t \
 	%D%/version.t \
 	%D%/websocket.t \
+	%D%/watch.t \
 	t/lib/awake.py \
 	t/lib/contexts.py \
 	t/lib/filecalls.py \

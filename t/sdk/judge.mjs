@@ -13,8 +13,8 @@ import { configured, Session } from "./service.mjs";
 import { Lacks, PATIENCE_MS, Trial } from "./trial.mjs";
 import { VERSIONS } from "./versions.mjs";
 
-const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "interpreter", "backup",
-	"sandbox", "lifecycle", "websocket"];
+const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "interpreter", "watch",
+	"backup", "sandbox", "lifecycle", "websocket"];
 const AT_ONCE = 3; /* versions; each of them mostly waits */
 const LONG = 5; /* seconds that are worth a remark */
 

@@ -21,3 +21,4 @@ EXTRA_DIST += \
 	t/sdk/utils.mjs \
 	t/sdk/versions.mjs \
 	t/sdk/websocket.mjs
+	t/sdk/watch.mjs

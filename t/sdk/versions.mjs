@@ -16,21 +16,24 @@
  */
 const positional = (o) => [o.timeoutMs];
 const byName = (o) => [o];
+const watching = ["watch.watch", "watch.checkChanges"];
 const backups = ["backup.createArchive", "backup.uploadParts", "a bucket at hand",
 	"an archive that is here"];
 
 export const VERSIONS = {
 	"0.4.14": { keyed: false, executeArguments: positional,
 		lacks: ["utils.deleteSession", "ports.watchPort", "env of a call", "depth", "waiting",
-			"limits of a shell", "time for git", "no shell", "websocket", ...backups] },
+			"limits of a shell", "time for git", "no shell", "websocket", ...watching,
+			...backups] },
 	"0.5.6": { keyed: false, executeArguments: byName, repeats: true,
 		lacks: ["ports.watchPort", "depth", "waiting", "limits of a shell", "time for git",
-			"no shell", "websocket", ...backups] },
+			"no shell", "websocket", ...watching, ...backups] },
 	"0.6.11": { keyed: false, executeArguments: byName,
-		lacks: ["limits of a shell", "time for git", "no shell", ...backups] },
+		lacks: ["limits of a shell", "time for git", "no shell", ...watching, ...backups] },
 	"0.7.21": { keyed: true, executeArguments: byName,
 		archiveArguments: (o) => [o.gitignore, o.excludes],
-		lacks: ["time for git", "no shell", "backup.uploadParts", "a bucket at hand"] },
+		lacks: ["time for git", "no shell", "watch.checkChanges", "backup.uploadParts",
+			"a bucket at hand"] },
 	"0.9.2": { keyed: true, executeArguments: byName, archiveArguments: byName,
 		lacks: ["no shell", "backup.uploadParts", "an archive that is here"] }, /* mounts its bucket */
 	"0.12.10": { keyed: true, executeArguments: byName, archiveArguments: byName,

@@ -47,6 +47,8 @@ the_same_again_is_one(void **state)
 		{ "Ca Ma Ma", "create a, modify a" },
 		{ "Ma Aa Ma Aa", "modify a, attrib a" },
 		{ "Ca Ca", "create a" },
+		{ "Ca Ta", "create a" },
+		{ "Ta Ca", "move_to a, create a" },
 		{ "Ca Da Ca", "create a, delete a, create a" },
 		{ "Ma Da Ca Ma", "modify a, delete a, create a, modify a" },
 		{ "Fa Tb Fb Ta",

@@ -166,4 +166,8 @@ UNIT += t/unit/agent/ws_request_test
 t_unit_agent_ws_request_test_SOURCES = t/unit/agent/ws_request_test.c
 t_unit_agent_ws_request_test_LDADD = $(AGENT_UNIT_LIBS)
 
+
+UNIT += t/unit/agent/watch_test
+t_unit_agent_watch_test_SOURCES = t/unit/agent/watch_test.c
+t_unit_agent_watch_test_LDADD = $(AGENT_UNIT_LIBS)
 endif

@@ -1,0 +1,188 @@
+/* watch_test.c: who wants to know what happens to files. */
+#include "../unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/watch.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum { PATIENCE_MS = 60000 };
+
+static char dir[] = "/tmp/sl-watch-XXXXXX";
+
+static int
+begin(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s", "/tmp/sl-watch-XXXXXX");
+	return mkdtemp(dir) == NULL || chdir(dir) < 0 ? -1 : 0;
+}
+
+static int
+end(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return chdir("/") < 0 ? -1 : system(command);
+}
+
+static void
+touch(const char *name)
+{
+	int fd = open(name, O_WRONLY | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static struct watch_wish
+wish(const char *below)
+{
+	return (struct watch_wish){ .top = xstrdup(dir),
+		.real = xasprintf("%s%s", dir, below),
+		.recursive = true,
+		.types = 1u << CHANGE_CREATE };
+}
+
+static enum watch_answer
+check(const char *below, const char *since, char version[WATCH_VERSION_MAX])
+{
+	auto_wish struct watch_wish w = wish(below);
+	enum watch_answer answer = WATCH_UNCHANGED;
+	struct err e;
+
+	assert_int_equal(watch_check(&w, since, &answer, version, &e), 0);
+	return answer;
+}
+
+/* The paths of all that comes, until there are so many. */
+static void
+take(struct watch *w, size_t count, char *out, size_t size)
+{
+	size_t n = 0, len = 0;
+
+	out[0] = '\0';
+	while (n < count) {
+		struct pollfd p = { watch_fd(w), POLLIN, 0 };
+		struct watch_news news;
+		eventfd_t seen;
+
+		assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+		(void)eventfd_read(watch_fd(w), &seen);
+		if (!watch_take(w, &news))
+			continue;
+		assert_null(news.stopped);
+		for (size_t i = 0; i < news.changes.count; i++)
+			len += (size_t)snprintf(out + len, size - len, "%s ",
+			    changes_path(&news.changes, i));
+		n += news.changes.count;
+		changes_free(&news.changes);
+	}
+}
+
+static void
+a_stream_takes_what_happens(void **state)
+{
+	auto_wish struct watch_wish w = wish("/a/b");
+	struct watch *watch;
+	char paths[256];
+	struct err e;
+
+	(void)state;
+	mkdir("a", 0700);
+	mkdir("a/b", 0700);
+	assert_int_equal(watch_open(&w, &watch, &e), 0);
+	touch("a/beside");
+	mkdir("a/b/c", 0700);
+	touch("a/b/c/d");
+	take(watch, 2, paths, sizeof(paths));
+	assert_string_equal(paths, "c c/d ");
+	watch_close(watch);
+}
+
+static void
+a_version_tells_whether_there_was_more(void **state)
+{
+	char one[WATCH_VERSION_MAX], two[WATCH_VERSION_MAX];
+
+	(void)state;
+	assert_int_equal(check("", NULL, one), WATCH_UNCHANGED);
+	assert_true(watch_is_version(one));
+	assert_int_equal(check("", one, two), WATCH_UNCHANGED);
+	assert_string_equal(one, two);
+	touch("f");
+	assert_int_equal(check("", one, two), WATCH_CHANGED);
+	assert_int_equal(check("", two, two), WATCH_UNCHANGED);
+}
+
+static void
+what_nobody_asks_for_is_forgotten(void **state)
+{
+	char one[WATCH_VERSION_MAX], two[WATCH_VERSION_MAX];
+
+	(void)state;
+	assert_int_equal(check("", NULL, one), WATCH_UNCHANGED);
+	watch_sweep(clock_ms() + WATCH_IDLE_MS - 10000);
+	assert_int_equal(check("", one, one), WATCH_UNCHANGED);
+	watch_sweep(clock_ms() + WATCH_IDLE_MS);
+	assert_int_equal(check("", one, two), WATCH_EXPIRED);
+	assert_string_not_equal(one, two);
+	assert_int_equal(check("", "watch-1-1:0", one), WATCH_RESTARTED);
+	watch_sweep(clock_ms() + WATCH_IDLE_MS);
+}
+
+static void
+what_is_not_there_cannot_be_watched(void **state)
+{
+	auto_wish struct watch_wish w = wish("/none");
+	struct watch *watch;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(watch_open(&w, &watch, &e), -1);
+	assert_string_equal(e.code, "file_not_found");
+}
+
+static void
+a_version_has_a_form(void **state)
+{
+	static const char *const GOOD[] = { "watch-1-2:3",
+		"watch-1-1763217600000:0" };
+	static const char *const BAD[] = { "", "watch", "watch-1-2",
+		"watch-1:2", "watch-1-2:", "watch--2:3", "watch-1-2:3 ",
+		"watch-1-2:-3", "xwatch-1-2:3", "watch-1-2-3:4" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(GOOD); i++)
+		assert_true(watch_is_version(GOOD[i]));
+	for (size_t i = 0; i < ARRAY_LEN(BAD); i++)
+		assert_false(watch_is_version(BAD[i]));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_stream_takes_what_happens,
+		    begin, end),
+		cmocka_unit_test_setup_teardown(
+		    a_version_tells_whether_there_was_more, begin, end),
+		cmocka_unit_test_setup_teardown(
+		    what_nobody_asks_for_is_forgotten, begin, end),
+		cmocka_unit_test_setup_teardown(
+		    what_is_not_there_cannot_be_watched, begin, end),
+		cmocka_unit_test(a_version_has_a_form),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
