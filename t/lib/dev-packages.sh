@@ -9,7 +9,7 @@ PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
 	libarchive-dev libacl1-dev libzstd-dev zlib1g-dev)
 PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps python3 git)
 PACKAGES_CHECK=(libcmocka-dev valgrind chromium cron clang-format-14 cppcheck
-	shellcheck mandoc python3 spin zstd)
+	shellcheck mandoc python3 spin zstd tmux zsh fish)
 PACKAGES_BENCH=(wrk)
 PACKAGES_FUZZ=(clang libclang-rt-dev)
 PACKAGES_NODE=(npm) # only where Node is too old; brings its own node
