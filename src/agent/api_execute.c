@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/activity.h"
+#include "agent/base64.h"
 #include "agent/envset.h"
 #include "agent/exec.h"
 #include "agent/lines.h"
@@ -232,6 +233,7 @@ struct stream {
 	struct lines lines[2];
 	struct buf event;
 	int quiet_ms;
+	bool base64; /* what is no text, too */
 	bool begun;
 	bool counted; /* as an open stream */
 };
@@ -308,10 +310,17 @@ static void
 line(void *ctx, const char *text, size_t len)
 {
 	const struct line_ctx *l = ctx;
+	struct stream *s = l->stream;
 
-	open_event(l->stream, STREAM_NAMES[l->which]);
-	add_text(l->stream, "data", text, len);
-	close_event(l->stream);
+	open_event(s, STREAM_NAMES[l->which]);
+	if (s->base64) {
+		buf_str(&s->event, ",\"data\":\"");
+		base64_encode(&s->event, text, len);
+		buf_str(&s->event, "\"");
+	} else {
+		add_text(s, "data", text, len);
+	}
+	close_event(s);
 }
 
 static void
@@ -399,6 +408,8 @@ api_execute_stream(struct call *c, struct err *e)
 	if (background)
 		return err_field(e, "background",
 		    "has no stream: see api/process/start");
+	/* clients may send other encodings, which they have always sent */
+	s.base64 = str_equal(json_str(body, "encoding"), "base64");
 	x.quiet_ms = &s.quiet_ms;
 	x.ctx = &s;
 	for (int i = 0; i < 2; i++)

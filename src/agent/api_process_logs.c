@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agent/activity.h"
+#include "agent/base64.h"
 #include "agent/process.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
@@ -139,6 +140,7 @@ struct follow {
 	int64_t pos;     /* what has been sent ends here */
 	int64_t lost;    /* ... and so much was said to be lost */
 	int64_t hold_ms; /* a piece of a line waits until then; 0: none */
+	bool base64;     /* what is no text, too */
 };
 
 /* The id is where the next event begins: what a reader goes on with. */
@@ -216,7 +218,10 @@ say_output(struct follow *f, enum ring_stream which, const char *text,
 	f->hold_ms = 0;
 	open_event(f, STREAM_NAMES[which], true);
 	buf_str(&f->event, ",\"data\":\"");
-	utf8_json(&f->event, text, len);
+	if (f->base64)
+		base64_encode(&f->event, text, len);
+	else
+		utf8_json(&f->event, text, len);
 	buf_str(&f->event, "\"");
 	close_event(f);
 }
@@ -338,6 +343,21 @@ stream(struct follow *f, int64_t asked)
 	buf_free(&f->event);
 }
 
+/* ?encoding=base64 */
+static int
+asked_encoding(struct call *c, bool *base64, struct err *e)
+{
+	char text[16] = "";
+	bool present;
+
+	if (call_query(c, "encoding", text, sizeof(text), &present, e) < 0)
+		return -1;
+	*base64 = str_equal(text, "base64");
+	if (present && !*base64 && !str_equal(text, "utf-8"))
+		return err_field(e, "encoding", "must be utf-8 or base64");
+	return 0;
+}
+
 int
 api_process_stream(struct call *c, struct err *e)
 {
@@ -349,6 +369,7 @@ api_process_stream(struct call *c, struct err *e)
 		return -1;
 	if (asked_offset(c, call_param(c, "HTTP_LAST_EVENT_ID"), &asked, e) ==
 		0 &&
+	    asked_encoding(c, &f.base64, e) == 0 &&
 	    process_watch(f.process, &f.watch, e) == 0) {
 		stream(&f, asked);
 		process_unwatch(f.process, &f.watch);

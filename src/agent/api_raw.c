@@ -125,8 +125,10 @@ send_file(struct call *c, int fd, const char *path, const struct stat *st,
 	const char *type = mime_of_fd(path, fd);
 	int64_t from, len;
 	struct entity en;
-	char range[80];
+	char range[80], mode[8];
 
+	snprintf(mode, sizeof(mode), "%04o", (unsigned)st->st_mode & 0777);
+	call_header(c, "X-File-Mode", mode);
 	entity_of(st, &en);
 	call_header(c, "ETag", en.tag);
 	call_header(c, "Last-Modified", en.date);

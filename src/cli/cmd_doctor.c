@@ -19,6 +19,7 @@ static const char SERVER[] =
 
 struct patient {
 	struct client *client;
+	bool json;
 	char path[64]; /* of the session, once there is one */
 	int64_t began_us;
 };
@@ -26,10 +27,12 @@ struct patient {
 static void
 report(struct patient *p, const char *what)
 {
-	int64_t now = clock_us();
+	double ms = (double)(clock_us() - p->began_us) / 1000;
 
-	printf("ok   %-44s %7.1f ms\n", what,
-	    (double)(now - p->began_us) / 1000);
+	if (p->json)
+		printf("{\"step\":\"%s\",\"ms\":%.1f}\n", what, ms);
+	else
+		printf("ok   %-44s %7.1f ms\n", what, ms);
 	p->began_us = clock_us();
 }
 
@@ -131,13 +134,15 @@ check_delete(struct patient *p, struct err *e)
 }
 
 int
-cmd_doctor(struct client *c, struct err *e)
+cmd_doctor(struct cli *k, struct err *e)
 {
-	struct patient p = { .client = c, .began_us = clock_us() };
+	struct patient p = { .client = k->client,
+		.json = k->json,
+		.began_us = clock_us() };
 	struct err later = { 0 };
 	int rc;
 
-	rc = client_call(c, "GET", "/v1/health", NULL, NULL, e);
+	rc = client_call(k->client, "GET", "/v1/health", NULL, NULL, e);
 	if (rc == 0)
 		report(&p, "the service answers");
 	if (rc == 0)

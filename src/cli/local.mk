@@ -1,10 +1,45 @@
 bin_PROGRAMS += sandlease
 
-sandlease_SOURCES = \
+## what unit tests and fuzz targets need of it, and the program
+noinst_LIBRARIES += libcli.a
+libcli_a_SOURCES = \
+	src/cli/args.c src/cli/args.h \
 	src/cli/client.c src/cli/client.h \
-	src/cli/cmd_doctor.c src/cli/commands.h \
+	src/cli/config.c src/cli/config.h \
+	src/cli/copy.c src/cli/copy.h \
+	src/cli/copy_file.c \
+	src/cli/copy_tree.c \
+	src/cli/each.c src/cli/each.h \
+	src/cli/escape.c src/cli/escape.h \
+	src/cli/feed.c src/cli/feed.h \
+	src/cli/interrupts.c src/cli/interrupts.h \
+	src/cli/output.c src/cli/output.h \
+	src/cli/pairs.c src/cli/pairs.h \
+	src/cli/progress.c src/cli/progress.h \
+	src/cli/quote.c src/cli/quote.h \
+	src/cli/sessions.c src/cli/sessions.h \
+	src/cli/show.c src/cli/show.h \
+	src/cli/sse.c src/cli/sse.h \
+	src/cli/transfer.c src/cli/transfer.h \
+	src/cli/tty.c src/cli/tty.h
+
+sandlease_SOURCES = \
+	src/cli/cmd_complete.c src/cli/cmd_cp.c src/cli/cmd_create.c \
+	src/cli/cmd_doctor.c src/cli/cmd_exec.c src/cli/cmd_logs.c \
+	src/cli/cmd_ls.c src/cli/cmd_open.c src/cli/cmd_ports.c \
+	src/cli/cmd_resume.c src/cli/cmd_rm.c src/cli/cmd_shell.c \
+	src/cli/cmd_sleep.c \
+	src/cli/commands.c src/cli/commands.h src/cli/ports.h \
 	src/cli/main.c
-sandlease_LDADD = $(LIBCOMMON) $(CURL_LIBS)
+sandlease_LDADD = libcli.a $(LIBCOMMON) $(CURL_LIBS)
 sandlease_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
 
 dist_man_MANS += src/cli/sandlease.1
+
+## where each shell looks
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = src/cli/completion/sandlease
+zshcompletiondir = $(datadir)/zsh/site-functions
+dist_zshcompletion_DATA = src/cli/completion/_sandlease
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+dist_fishcompletion_DATA = src/cli/completion/sandlease.fish

@@ -84,6 +84,17 @@ token_base64(const char *text, struct buf *out)
 }
 
 void
+token_to_base64(const void *data, size_t len, struct buf *out)
+{
+	size_t room =
+	    sodium_base64_encoded_len(len, sodium_base64_VARIANT_ORIGINAL);
+
+	sodium_bin2base64(buf_room(out, room), room, data, len,
+	    sodium_base64_VARIANT_ORIGINAL);
+	out->len += room - 1; /* its NUL is not ours to count */
+}
+
+void
 token_sha256(const char *text, char out[TOKEN_HASH_HEX_MAX])
 {
 	unsigned char h[crypto_hash_sha256_BYTES];

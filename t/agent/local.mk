@@ -13,13 +13,10 @@ EXTRA_DIST += \
 	t/agent/relay.t \
 	t/agent/terminal.t \
 	t/agent/websocket.t \
-	t/lib/box.py \
-	t/lib/fcgi_client.py \
-	t/lib/tap.py \
-	t/lib/websocket.py
 	t/agent/watch.t \
 	t/agent/watch_bounds.t \
 	t/lib/box.py \
 	t/lib/fcgi_client.py \
 	t/lib/tap.py \
-	t/lib/watching.py
+	t/lib/watching.py \
+	t/lib/websocket.py

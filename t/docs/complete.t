@@ -27,10 +27,24 @@ none "sandlease.conf.5 has every setting with its default (<: only there)" \
 # usage PROGRAM: what it says when it is asked for what it cannot do
 usage() { "$bin/$1" --no-such-option 2>&1 | grep -v -e '--no-such-option'; }
 
+commands() { # PROGRAM
+	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|release|revoke|set|recount|ls|add|rm|rotate))?) .*/\1/p'
+}
+
+# Commands of the client have options of their own, of which --help tells.
+options() { # PROGRAM
+	local words
+	usage "$1"
+	[ "$1" = sandlease ] || return 0
+	commands "$1" | while read -r -a words; do
+		"$bin/$1" "${words[@]}" --help
+	done
+}
+
 # Pages spell --word as "Fl -word", or after a bar as "-word".
 undocumented() { # PROGRAM PAGE
 	local word
-	for word in $(usage "$1" | grep -oE -- '--[a-z-]+' | sort -u); do
+	for word in $(options "$1" | grep -oE -- '--[a-z-]+' | sort -u); do
 		grep -qE "(Fl |\| )-${word#--}( |\$)" "$2" || echo "$word"
 	done
 }
@@ -44,9 +58,6 @@ for page in src/*/*.[18]; do
 	none "$page has every option of $program" "$(undocumented "$program" "$page")"
 done
 
-commands() { # PROGRAM
-	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|release|revoke|set|recount))?) .*/\1/p'
-}
 for page in src/admin/sandlease-admin.8 src/cli/sandlease.1; do
 	program=$(basename "${page%.*}")
 	none "$page has every command, in the program's order" \

@@ -14,7 +14,7 @@ libfakecall_a_SOURCES = t/fuzz/fake_call.c
 libfakecall_a_CPPFLAGS = $(FUZZ_CPPFLAGS)
 
 FUZZ = t/fuzz/answers t/fuzz/base64 t/fuzz/giturl t/fuzz/glob t/fuzz/range \
-	t/fuzz/records t/fuzz/request t/fuzz/text t/fuzz/websocket
+	t/fuzz/records t/fuzz/request t/fuzz/sse t/fuzz/text t/fuzz/websocket
 UNIT += $(FUZZ)
 
 t_fuzz_answers_SOURCES = t/fuzz/answers.c
@@ -51,6 +51,11 @@ t_fuzz_request_SOURCES = t/fuzz/request.c
 t_fuzz_request_CPPFLAGS = $(FUZZ_CPPFLAGS)
 t_fuzz_request_LDFLAGS = $(AM_LDFLAGS) $(LIBFUZZER)
 t_fuzz_request_LDADD = $(FUZZ_MAIN) $(FUZZ_LIBS)
+
+t_fuzz_sse_SOURCES = t/fuzz/sse.c
+t_fuzz_sse_CPPFLAGS = $(FUZZ_CPPFLAGS)
+t_fuzz_sse_LDFLAGS = $(AM_LDFLAGS) $(LIBFUZZER)
+t_fuzz_sse_LDADD = $(FUZZ_MAIN) libcli.a $(FUZZ_LIBS)
 
 t_fuzz_text_SOURCES = t/fuzz/text.c
 t_fuzz_text_CPPFLAGS = $(FUZZ_CPPFLAGS)

@@ -12,7 +12,7 @@ PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
 PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps git python3
 	squashfs-tools python3-matplotlib python3-pandas nodejs node-typescript)
 PACKAGES_CHECK=(libcmocka-dev valgrind chromium cron clang-format-14 cppcheck
-	shellcheck mandoc python3 spin vim zstd)
+	shellcheck mandoc python3 spin vim zstd tmux zsh fish)
 PACKAGES_BENCH=(wrk)
 PACKAGES_FUZZ=(clang libclang-rt-dev)
 PACKAGES_NODE=(npm) # only where Node is too old; brings its own node

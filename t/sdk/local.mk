@@ -20,5 +20,5 @@ EXTRA_DIST += \
 	t/sdk/trial.mjs \
 	t/sdk/utils.mjs \
 	t/sdk/versions.mjs \
+	t/sdk/watch.mjs \
 	t/sdk/websocket.mjs
-	t/sdk/watch.mjs

@@ -1,0 +1,370 @@
+/* cmd_shell.c: a terminal in a session, on ours. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/escape.h"
+#include "cli/feed.h"
+#include "cli/interrupts.h"
+#include "cli/output.h"
+#include "cli/sessions.h"
+#include "cli/sse.h"
+#include "cli/tty.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum {
+	RETRY_MS = 250,
+	RETRY_MS_MAX = 4000,
+	GIVE_UP_MS = 10 * 60 * 1000, /* of a connection that stays away */
+	END_OF_INPUT = 0x04
+};
+
+struct shell {
+	struct cli *cli;
+	char id[ID_MAX];
+	char *base; /* path of the terminal */
+	struct tty tty;
+	struct escape escape;
+	struct feed feed;
+	char *feed_path;
+	/* what it shows */
+	char *stream_path;
+	char last_id[SSE_ID_MAX + 32];
+	struct transfer *stream;
+	struct sse sse;
+	int64_t retry_at, lost_since; /* of clock_ms(); 0: connected */
+	int retry_ms;
+	/* our size, on its way there */
+	struct transfer *resize;
+	json_t *size;
+	bool resized;
+	bool over;
+	int exit_code;
+	struct err err;
+};
+
+/* In raw mode a line ends with both. */
+static void
+note(const struct shell *s, const char *text)
+{
+	fprintf(stderr, s->tty.raw ? "\r\n[%s]\r\n" : "[%s]\n", text);
+}
+
+/* ---- what it shows */
+
+static void
+end_with(struct shell *s, int code)
+{
+	s->over = true;
+	s->exit_code = code;
+}
+
+static void
+connected(struct shell *s)
+{
+	if (s->lost_since > 0)
+		note(s, "connected again");
+	s->lost_since = 0;
+	s->retry_ms = RETRY_MS;
+}
+
+static bool
+take_event(void *ctx, const char *data, size_t len)
+{
+	struct shell *s = ctx;
+	auto_json json_t *event = json_loadb(data, len, 0, NULL);
+	const char *type = json_str(event, "type");
+
+	if (str_equal(type, "output")) {
+		if (!output_base64(STDOUT_FILENO, json_str(event, "data")))
+			end_with(s, 128 + SIGPIPE);
+	} else if (str_equal(type, "ready")) {
+		connected(s);
+	} else if (str_equal(type, "lost")) {
+		note(s, "some output is lost: it came too fast");
+	} else if (str_equal(type, "exit")) {
+		end_with(s,
+		    (int)json_integer_value(json_object_get(event, "code")) &
+			255);
+	} else if (str_equal(type, "error")) {
+		err_set(&s->err, ERR_UNAVAILABLE, "ended", "%.200s",
+		    json_str(event, "error"));
+	}
+	return true;
+}
+
+static bool
+take_bytes(void *ctx, const char *data, size_t len)
+{
+	struct shell *s = ctx;
+
+	return sse_feed(&s->sse, data, len);
+}
+
+static void
+follow(struct shell *s)
+{
+	/* a line that was cut is sent again, whole */
+	s->sse.line.len = s->sse.data.len = 0;
+	s->sse.has_data = false;
+	snprintf(s->last_id, sizeof(s->last_id), "Last-Event-ID: %s",
+	    s->sse.id);
+	s->stream = transfer_begin(s->cli->client,
+	    &(struct request){ .path = s->stream_path,
+		.header = s->sse.id[0] != '\0' ? s->last_id : NULL,
+		.sink = take_bytes,
+		.ctx = s,
+		.endless = true });
+}
+
+/* A refusal is the end, unless it says that it will pass. */
+static int
+stream_ended(struct shell *s, struct err *e)
+{
+	int rc = transfer_result(s->stream, NULL, e);
+
+	transfer_free(s->stream);
+	s->stream = NULL;
+	if (s->err.kind != ERR_NONE) {
+		*e = s->err;
+		return -1;
+	}
+	if (rc < 0 && transfer_refused(e, "TERMINAL_NOT_FOUND"))
+		return err_set(e, ERR_NOT_FOUND, "ended",
+		    "the terminal is gone: the session has slept, or was restarted");
+	if (rc < 0 && str_equal(e->code, "refused") &&
+	    e->kind != ERR_UNAVAILABLE)
+		return -1;
+	if (s->lost_since == 0) {
+		s->lost_since = clock_ms();
+		note(s, "the connection is lost; trying again, ~. gives up");
+	} else if (clock_ms() - s->lost_since > GIVE_UP_MS) {
+		return err_set(e, ERR_UNAVAILABLE, "broken",
+		    "the connection is lost");
+	}
+	s->retry_at = clock_ms() + s->retry_ms;
+	s->retry_ms =
+	    s->retry_ms * 2 < RETRY_MS_MAX ? s->retry_ms * 2 : RETRY_MS_MAX;
+	return 0;
+}
+
+/* ---- our size */
+
+static void
+send_size(struct shell *s)
+{
+	auto_free char *path = xasprintf("%s/resize", s->base);
+	int cols, rows;
+
+	s->resized = false;
+	if (!tty_size(&cols, &rows))
+		return;
+	json_decref(s->size);
+	s->size = json_pack("{s:i, s:i}", "cols", cols, "rows", rows);
+	s->resize = transfer_begin(s->cli->client,
+	    &(struct request){ .method = "POST",
+		.path = path,
+		.json = s->size });
+}
+
+/* One at a time: the last one must win. */
+static void
+move_size(struct shell *s)
+{
+	if (s->resize != NULL && transfer_done(s->resize)) {
+		transfer_free(s->resize);
+		s->resize = NULL;
+	}
+	if (s->resize == NULL && s->resized)
+		send_size(s);
+}
+
+/* ---- what is typed */
+
+static void
+suspend(struct shell *s)
+{
+	tty_restore(&s->tty);
+	raise(SIGSTOP);
+	tty_raw(&s->tty);
+	s->resized = true;
+}
+
+static void
+grant(struct shell *s, enum escape_wish wish)
+{
+	switch (wish) {
+	case ESCAPE_DETACH:
+		note(s, "detached; it runs on");
+		end_with(s, EXIT_SUCCESS);
+		break;
+	case ESCAPE_SUSPEND:
+		suspend(s);
+		break;
+	case ESCAPE_HELP:
+		note(s,
+		    "~. detach, ~^Z suspend, ~~ a tilde, at the beginning of a line");
+		break;
+	case ESCAPE_NONE:
+		break;
+	}
+}
+
+static void
+take_typed(struct shell *s, const char *data, size_t len)
+{
+	while (len > 0 && !s->over) {
+		auto_buf struct buf out = { 0 };
+		size_t used;
+
+		grant(s, escape_take(&s->escape, data, len, &out, &used));
+		feed_add(&s->feed, out.data, out.len);
+		data += used;
+		len -= used;
+	}
+}
+
+static void
+read_typed(struct shell *s)
+{
+	static const char END = END_OF_INPUT;
+	char data[16 * 1024];
+	size_t room = feed_room(&s->feed);
+	ssize_t n =
+	    read(STDIN_FILENO, data, room < sizeof(data) ? room : sizeof(data));
+
+	if (n > 0 && s->tty.raw && !args_has(&s->cli->args, "no-escape")) {
+		take_typed(s, data, (size_t)n);
+	} else if (n > 0) {
+		feed_add(&s->feed, data, (size_t)n);
+	} else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+		feed_add(&s->feed, &END, 1);
+		feed_end(&s->feed);
+	}
+}
+
+/* ---- the loop */
+
+static void
+take_signal(struct shell *s, int number)
+{
+	if (number == SIGWINCH)
+		s->resized = true;
+	else if (number != 0)
+		end_with(s, 128 + number);
+}
+
+static int
+patience_ms(const struct shell *s)
+{
+	int ms = feed_wait_ms(&s->feed);
+
+	if (s->stream == NULL && (ms < 0 || clock_left_ms(s->retry_at) < ms))
+		ms = clock_left_ms(s->retry_at);
+	return ms;
+}
+
+static int
+turn(struct shell *s, int signals, struct err *e)
+{
+	bool wants = feed_room(&s->feed) > 0;
+	struct pollfd fds[] = { { signals, POLLIN, 0 },
+		{ STDIN_FILENO, POLLIN, 0 } };
+
+	client_wait(s->cli->client, fds, wants ? 2 : 1, patience_ms(s));
+	if (fds[0].revents != 0)
+		take_signal(s, interrupts_next(signals));
+	if (wants && fds[1].revents != 0)
+		read_typed(s);
+	if (feed_move(&s->feed, e) < 0)
+		note(s, "what was typed last may be lost");
+	move_size(s);
+	if (s->over)
+		return 0;
+	if (s->stream == NULL && clock_left_ms(s->retry_at) == 0)
+		follow(s);
+	if (s->stream != NULL && transfer_done(s->stream))
+		return stream_ended(s, e);
+	return 0;
+}
+
+static int
+attach(struct shell *s, struct err *e)
+{
+	auto_fd int signals = interrupts_open(e);
+	int rc = 0;
+
+	if (signals < 0)
+		return -1;
+	tty_raw(&s->tty);
+	follow(s);
+	while (rc == 0 && !s->over)
+		rc = turn(s, signals, e);
+	tty_restore(&s->tty);
+	return rc < 0 ? -1 : s->exit_code;
+}
+
+/* ---- the command */
+
+static int
+open_terminal(struct shell *s, struct err *e)
+{
+	const struct args *a = &s->cli->args;
+	const char *name = args_value(a, "session");
+	const char *program = args_value(a, "shell");
+	auto_json json_t *body = json_object(), *answer = NULL;
+	auto_buf struct buf base = { 0 };
+	int cols, rows;
+
+	if (name != NULL)
+		json_object_set_new(body, "sessionId", json_lossy(name));
+	if (program != NULL)
+		json_object_set_new(body, "shell", json_lossy(program));
+	if (tty_size(&cols, &rows)) {
+		json_object_set_new(body, "cols", json_integer(cols));
+		json_object_set_new(body, "rows", json_integer(rows));
+	}
+	if (session_find(s->cli->client, a->operand[0], s->id, e) < 0 ||
+	    session_call(s->cli->client, "POST", s->id, "/api/terminal", body,
+		&answer, e) < 0)
+		return -1;
+	buf_fmt(&base, "/v1/sessions/%s/api/terminal/", s->id);
+	client_escape(&base,
+	    json_str(json_object_get(answer, "terminal"), "id"), false);
+	s->base = xstrdup(base.data);
+	s->stream_path = xasprintf("%s/stream", s->base);
+	s->feed_path = xasprintf("%s/input", s->base);
+	s->feed =
+	    (struct feed){ .client = s->cli->client, .path = s->feed_path };
+	return 0;
+}
+
+int
+cmd_shell(struct cli *k, struct err *e)
+{
+	struct shell s = { .cli = k,
+		.escape = { .fresh = true },
+		.retry_ms = RETRY_MS };
+	int rc = -1;
+
+	s.sse = (struct sse){ .emit = take_event, .ctx = &s };
+	if (k->json)
+		err_set(e, ERR_INVALID, "usage",
+		    "a terminal has no --json; sandlease exec has");
+	else if (open_terminal(&s, e) == 0)
+		rc = attach(&s, e);
+	transfer_free(s.stream);
+	transfer_free(s.resize);
+	feed_free(&s.feed);
+	sse_free(&s.sse);
+	json_decref(s.size);
+	free(s.base);
+	free(s.stream_path);
+	free(s.feed_path);
+	return rc;
+}

@@ -1,0 +1,118 @@
+/* commands.c: the whole command line on one page. */
+#include "cli/commands.h"
+
+#include <string.h>
+
+#include "common/mem.h"
+
+#define END                                                                    \
+	{                                                                      \
+		0                                                              \
+	}
+
+/* clang-format off */
+static const struct option_row CREATE[] = {
+	{ 'n', "name",        "NAME",      "find the living session of that name, or make it" },
+	{ 0,   "class",       "CLASS",     "size of its sandbox, which is then its own" },
+	{ 0,   "isolated",    NULL,        "a sandbox of its own" },
+	{ 'e', "env",         "KEY=VALUE", "a variable of all its commands" },
+	{ 'l', "label",       "KEY=VALUE", "to find it by" },
+	{ 0,   "sleep-after", "TIME",      "idle time after which it sleeps: 30s, 10m, 2h" },
+	{ 0,   "keep-alive",  NULL,        "never sleeps by itself" },
+	{ 0,   "snapshot",    "SNAPSHOT",  "begin with the files of a snapshot" },
+	{ 0,   "setup",       "COMMAND",   "run once, before it is ready; its output is shown" },
+	{ 'f', "file",        "FILE[:PATH]", "a file of ours that it begins with" },
+	{ 'w', "wait",        "SECONDS",   "how long to wait until it is ready; 0: not at all" },
+	END,
+};
+static const struct option_row LS[] = {
+	{ 's', "state", "STATE",     "only those in that state" },
+	{ 'l', "label", "KEY=VALUE", "only those with that label" },
+	{ 'a', "all",   NULL,        "those that are deleted, too" },
+	{ 'q', "quiet", NULL,        "ids only" },
+	END,
+};
+static const struct option_row EXEC[] = {
+	{ 'c', "command",  "LINE",      "a line for the shell, instead of COMMAND" },
+	{ 'e', "env",      "KEY=VALUE", "a variable of this command" },
+	{ 'w', "workdir",  "DIR",       "where it runs, else where its shell is" },
+	{ 's', "session",  "NAME",      "the shell whose state it begins with" },
+	{ 't', "timeout",  "SECONDS",   "end it after so long, with code 124" },
+	{ 'n', "no-stdin", NULL,        "do not read standard input" },
+	END,
+};
+static const struct option_row SHELL[] = {
+	{ 's', "session",   "NAME",    "the shell session it belongs to; one terminal each" },
+	{ 0,   "shell",     "PROGRAM", "instead of bash, if it is new" },
+	{ 0,   "no-escape", NULL,      "a tilde means nothing to us" },
+	END,
+};
+static const struct option_row LOGS[] = {
+	{ 'f', "follow",    NULL, "go on until it ends" },
+	{ 'p', "processes", NULL, "what background processes there are" },
+	{ 0,   "agent",     NULL, "the log of the session's agent" },
+	END,
+};
+static const struct option_row CP[] = {
+	{ 'r', "recursive", NULL, "directories, with all that is in them" },
+	{ 'q', "quiet",     NULL, "no progress" },
+	END,
+};
+static const struct option_row PORTS_ADD[] = {
+	{ 'n', "name",    "NAME",    "what it is" },
+	{ 0,   "expires", "SECONDS", "its URL ends after so long" },
+	END,
+};
+static const struct option_row SLEEP[] = {
+	{ 0, "suspend", NULL, "freeze it, memory and all, instead" },
+	END,
+};
+static const struct option_row RM[] = {
+	{ 'f', "force",   NULL, "one that is not there is no mistake" },
+	{ 0,   "no-wait", NULL, "do not wait until it is gone" },
+	END,
+};
+static const struct option_row OPEN[] = {
+	{ 'p', "print",   NULL,      "print the URL, start no browser" },
+	{ 'n', "name",    "NAME",    "what it is, if it is new" },
+	{ 0,   "expires", "SECONDS", "its URL ends after so long" },
+	END,
+};
+
+const struct command COMMANDS[] = {
+	{ "create", cmd_create, "", "a new session, or the one of that name", CREATE },
+	{ "ls", cmd_ls, "", "the sessions there are", LS },
+	{ "exec", cmd_exec, "ID [COMMAND...]", "run a command in a session, as if it ran here", EXEC, .passes_codes = true },
+	{ "shell", cmd_shell, "ID", "a terminal in a session", SHELL, .passes_codes = true },
+	{ "logs", cmd_logs, "ID [PROCESS]", "what happened to a session, or what a process wrote", LOGS },
+	{ "cp", cmd_cp, "SOURCE TARGET", "copy between here and a session; ID:PATH is there", CP },
+	{ "ports ls", cmd_ports_ls, "ID", "preview URLs of a session", NULL },
+	{ "ports add", cmd_ports_add, "ID PORT", "a preview URL for a port", PORTS_ADD },
+	{ "ports rm", cmd_ports_rm, "ID PORT", "end a preview URL", NULL },
+	{ "ports rotate", cmd_ports_rotate, "ID PORT", "a new URL for a port; the old one ends", NULL },
+	{ "sleep", cmd_sleep, "ID...", "stop what runs, keep the files", SLEEP },
+	{ "resume", cmd_resume, "ID...", "start it again where its files are", NULL },
+	{ "rm", cmd_rm, "ID...", "delete sessions, and see them gone", RM },
+	{ "open", cmd_open, "ID PORT", "a preview in the browser", OPEN },
+	{ "doctor", cmd_doctor, "", "create, execute, preview and delete a session, for real", NULL },
+	{ "complete", cmd_complete, "[WORD...]", "what may follow, for completion in shells", NULL, .passes_codes = true, .offline = true, .hidden = true },
+};
+/* clang-format on */
+const size_t COMMAND_COUNT = ARRAY_LEN(COMMANDS);
+
+const struct command *
+command_find(int count, char *const *words, int *used)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		const char *name = COMMANDS[i].name;
+		size_t first = strcspn(name, " ");
+		bool two = name[first] == ' ';
+
+		*used = two ? 2 : 1;
+		if (count >= *used && strlen(words[0]) == first &&
+		    strncmp(words[0], name, first) == 0 &&
+		    (!two || str_equal(words[1], name + first + 1)))
+			return &COMMANDS[i];
+	}
+	return NULL;
+}

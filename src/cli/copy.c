@@ -1,0 +1,71 @@
+/* copy.c: what copies of files and directories have in common. */
+#include "cli/copy.h"
+
+#include <stdlib.h>
+
+#include "cli/interrupts.h"
+#include "common/mem.h"
+
+char *
+copy_path(const struct copy *k, const char *route, const char *path,
+    const char *query)
+{
+	struct buf url = { 0 };
+
+	buf_fmt(&url, "/v1/sessions/%s/%s", k->id, route);
+	client_escape(&url, path, true);
+	buf_str(&url, query);
+	return url.data;
+}
+
+static void
+move_progress(void *ctx, int64_t done, int64_t total)
+{
+	struct copy *k = ctx;
+
+	progress_move(&k->progress, done, total);
+	k->bytes = done;
+}
+
+int
+copy_run(struct copy *k, struct request *r, unsigned *mode, struct err *e)
+{
+	struct pollfd fds[] = { { k->signals, POLLIN, 0 } };
+	struct transfer *t;
+	int rc;
+
+	r->progress = move_progress;
+	r->progress_ctx = k;
+	r->endless = true;
+	t = transfer_begin(k->client, r);
+	while (!transfer_done(t) && k->stopped == 0) {
+		client_wait(k->client, fds, k->signals >= 0 ? 1 : 0, -1);
+		if (fds[0].revents != 0)
+			k->stopped = interrupts_end(k->signals);
+	}
+	if (mode != NULL)
+		*mode = (unsigned)strtoul(transfer_header(t, "X-File-Mode"),
+		    NULL, 8);
+	rc = k->stopped == 0
+	    ? transfer_result(t, NULL, e)
+	    : err_set(e, ERR_INVALID, "interrupted", "interrupted");
+	transfer_free(t);
+	return rc;
+}
+
+int
+copy_look(struct copy *k, const char *path, enum copy_kind *out, struct err *e)
+{
+	auto_free char *url = copy_path(k, "files", path, "");
+	struct request r = { .path = url, .header = "Range: bytes=0-0" };
+
+	*out = COPY_FILE;
+	if (client_run(k->client, &r, NULL, e) == 0 ||
+	    transfer_refused(e, "RANGE_NOT_SATISFIABLE"))
+		return 0;
+	*out = COPY_NOTHING;
+	if (transfer_refused(e, "FILE_NOT_FOUND"))
+		return 0;
+	*out = COPY_DIRECTORY;
+	return transfer_refused(e, "IS_DIRECTORY") ? 0 : -1;
+}

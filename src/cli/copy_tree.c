@@ -1,0 +1,210 @@
+/* copy_tree.c: a directory between here and a session, as a tar stream. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/copy.h"
+#include "cli/output.h"
+#include "common/mem.h"
+
+extern char **environ;
+
+/* ---- the local tar */
+
+struct tar {
+	pid_t pid; /* 0: it has been waited for, or never ran */
+	int fd;    /* our end */
+};
+
+/* With `ours` as its input or output, whichever `reads` says. */
+static int
+spawn_tar(char *const *argv, bool reads, int ours[2], pid_t *pid)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int rc;
+
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, ours[reads ? 0 : 1],
+	    reads ? STDIN_FILENO : STDOUT_FILENO);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	rc = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	return rc;
+}
+
+static int
+tar_start(struct tar *t, char *const *argv, bool reads, struct err *e)
+{
+	int ends[2], rc;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_errno(e, "pipe");
+	rc = spawn_tar(argv, reads, ends, &t->pid);
+	close(ends[reads ? 0 : 1]);
+	t->fd = ends[reads ? 1 : 0];
+	if (rc == 0)
+		return 0;
+	t->pid = 0;
+	mem_close_fd(&t->fd);
+	errno = rc;
+	return err_errno(e, "tar, which copies directories, cannot be run");
+}
+
+/* True when it has done all of its work. */
+static bool
+tar_wait(struct tar *t)
+{
+	int status = -1;
+
+	mem_close_fd(&t->fd);
+	if (t->pid > 0)
+		while (waitpid(t->pid, &status, 0) < 0 && errno == EINTR)
+			;
+	t->pid = 0;
+	return status == 0;
+}
+
+static void
+tar_end(struct tar *t)
+{
+	if (t->pid > 0)
+		kill(t->pid, SIGTERM);
+	tar_wait(t);
+}
+
+#define auto_tar __attribute__((cleanup(tar_end)))
+
+/* ---- up */
+
+/* An archive that tar could not finish must not look whole. */
+static ssize_t
+read_tar(void *ctx, char *to, size_t max)
+{
+	struct tar *t = ctx;
+	ssize_t n;
+
+	do
+		n = read(t->fd, to, max);
+	while (n < 0 && errno == EINTR);
+	if (n == 0 && t->pid > 0 && !tar_wait(t))
+		return -1;
+	return n;
+}
+
+int
+copy_tree_up(struct copy *k, const char *from, const char *to, struct err *e)
+{
+	auto_free char *path = copy_path(k, "archive", to, "");
+	auto_free char *dir = xstrdup(from != NULL ? from : "");
+	char *argv[] = { (char[]){ "tar" }, (char[]){ "-C" }, dir,
+		(char[]){ "-cf" }, (char[]){ "-" }, (char[]){ "." }, NULL };
+	auto_tar struct tar t = { .fd = -1 };
+	struct request r = { .method = "PUT",
+		.path = path,
+		.read = read_tar,
+		.read_size = -1,
+		.ctx = &t };
+
+	if (from == NULL)
+		t.fd = dup(STDIN_FILENO);
+	else if (tar_start(&t, argv, false, e) < 0)
+		return -1;
+	return copy_run(k, &r, NULL, e);
+}
+
+/* ---- down */
+
+static bool
+write_tar(void *ctx, const char *data, size_t len)
+{
+	return output_bytes(((struct tar *)ctx)->fd, data, len);
+}
+
+static int
+remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+	(void)st;
+	(void)flag;
+	(void)at;
+	return remove(path);
+}
+
+/* What comes out of a sandbox gets no owner and no special bit here. */
+static int
+unpack(struct copy *k, const char *from, char *dir, struct err *e)
+{
+	auto_free char *path = copy_path(k, "archive", from, "?format=tar");
+	char *argv[] = { (char[]){ "tar" }, (char[]){ "-C" }, dir,
+		(char[]){ "--no-same-owner" },
+		(char[]){ "--no-same-permissions" }, (char[]){ "-xf" },
+		(char[]){ "-" }, NULL };
+	auto_tar struct tar t = { .fd = -1 };
+	struct request r = { .path = path, .sink = write_tar, .ctx = &t };
+	int rc;
+
+	if (tar_start(&t, argv, true, e) < 0)
+		return -1;
+	rc = copy_run(k, &r, NULL, e);
+	if (rc < 0 && !str_equal(e->code, "broken"))
+		return -1;
+	if (!tar_wait(&t))
+		return err_set(e, ERR_INTERNAL, "tar",
+		    "tar could not unpack it into %.150s", dir);
+	return rc;
+}
+
+/* One that is not there yet appears whole. */
+static int
+unpack_new(struct copy *k, const char *from, const char *to, struct err *e)
+{
+	auto_free char *draft = xasprintf("%s.XXXXXX", to);
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (mkdtemp(draft) == NULL)
+		return err_errno(e, "%.150s", to);
+	if (unpack(k, from, draft, e) == 0) {
+		if (chmod(draft, 0777 & ~mask) == 0 && rename(draft, to) == 0)
+			return 0;
+		err_errno(e, "%.150s", to);
+	}
+	nftw(draft, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return -1;
+}
+
+int
+copy_tree_down(struct copy *k, const char *from, const char *to, struct err *e)
+{
+	auto_free char *dir = NULL;
+	struct stat st;
+
+	if (to == NULL) {
+		auto_free char *path =
+		    copy_path(k, "archive", from, "?format=tar");
+		struct tar t = { .fd = STDOUT_FILENO };
+
+		return copy_run(k,
+		    &(struct request){ .path = path,
+			.sink = write_tar,
+			.ctx = &t },
+		    NULL, e);
+	}
+	if (stat(to, &st) < 0)
+		return unpack_new(k, from, to, e);
+	dir = xstrdup(to);
+	return unpack(k, from, dir, e);
+}

@@ -1,0 +1,41 @@
+/* escape.c: what is typed for us, not for the session. */
+#include "cli/escape.h"
+
+enum { CTRL_Z = 0x1a };
+
+static enum escape_wish
+wish_of(char c)
+{
+	switch (c) {
+	case '.':
+		return ESCAPE_DETACH;
+	case CTRL_Z:
+		return ESCAPE_SUSPEND;
+	case '?':
+		return ESCAPE_HELP;
+	default:
+		return ESCAPE_NONE;
+	}
+}
+
+enum escape_wish
+escape_take(struct escape *s, const char *data, size_t len, struct buf *out,
+    size_t *used)
+{
+	for (*used = 0; *used < len;) {
+		char c = data[(*used)++];
+		bool held = s->tilde;
+
+		s->tilde = !held && s->fresh && c == '~';
+		if (s->tilde)
+			continue;
+		if (held && wish_of(c) != ESCAPE_NONE)
+			return wish_of(
+			    c); /* and the line is as fresh as before */
+		if (held && c != '~')
+			buf_add(out, "~", 1);
+		buf_add(out, &c, 1);
+		s->fresh = c == '\r' || c == '\n';
+	}
+	return ESCAPE_NONE;
+}

@@ -1,0 +1,36 @@
+/* output.c: bytes to where they belong, all of them. */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "common/token.h"
+
+bool
+output_bytes(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		struct pollfd p = { fd, POLLOUT, 0 };
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EAGAIN) /* others share the descriptor */
+			(void)poll(&p, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return false;
+		if (n > 0) {
+			data += n;
+			len -= (size_t)n;
+		}
+	}
+	return true;
+}
+
+bool
+output_base64(int fd, const char *text)
+{
+	auto_buf struct buf bytes = { 0 };
+
+	return !token_base64(text, &bytes) ||
+	    output_bytes(fd, bytes.data, bytes.len);
+}

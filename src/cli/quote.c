@@ -1,0 +1,34 @@
+/* quote.c: words for a shell that must come out as they went in. */
+#include "cli/quote.h"
+
+#include <stdint.h>
+
+/* What no shell takes for anything but itself, wherever it stands. */
+static const char PLAIN[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:,@%+";
+
+void
+quote_word(struct buf *to, const char *word)
+{
+	if (str_made_of(word, PLAIN, 1, SIZE_MAX)) {
+		buf_str(to, word);
+		return;
+	}
+	buf_str(to, "'");
+	for (; *word != '\0'; word++)
+		if (*word == '\'')
+			buf_str(to, "'\\''");
+		else
+			buf_add(to, word, 1);
+	buf_str(to, "'");
+}
+
+void
+quote_words(struct buf *to, int count, char *const *words)
+{
+	for (int i = 0; i < count; i++) {
+		if (i > 0)
+			buf_str(to, " ");
+		quote_word(to, words[i]);
+	}
+}

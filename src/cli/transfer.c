@@ -1,0 +1,394 @@
+/* transfer.c: HTTP calls that run beside each other. */
+#include "cli/transfer.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum {
+	CONNECT_S = 10,
+	ANSWER_S = 75, /* a call may wait for a minute at the server's */
+	SILENT_S = 60, /* streams have heartbeats */
+	ANSWER_MAX = 64 * 1024 * 1024,
+	FDS_MAX = 4,
+	TURN_MS = 1000,
+	UPLOAD_BYTES = 256 * 1024
+};
+
+struct client {
+	struct config config;
+	char *auth; /* the header */
+	CURLM *multi;
+	bool stirred; /* a sink was given something since it was looked at */
+};
+
+struct transfer {
+	struct client *client;
+	struct request request;
+	CURL *easy;
+	struct curl_slist *headers;
+	char *url, *text;
+	struct buf answer;
+	char why[CURL_ERROR_SIZE];
+	long status;
+	CURLcode rc;
+	bool done, attached;
+};
+
+/* ---- the service */
+
+struct client *
+client_new(struct config *config)
+{
+	struct client *c = xcalloc(1, sizeof(*c));
+
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	c->config = *config;
+	*config = (struct config){ 0 };
+	c->auth = xasprintf("Authorization: Bearer %s", c->config.key);
+	c->multi = curl_multi_init();
+	return c;
+}
+
+void
+client_free(struct client *c)
+{
+	if (c == NULL)
+		return;
+	curl_multi_cleanup(c->multi);
+	curl_global_cleanup();
+	free(c->auth);
+	config_free(&c->config);
+	free(c);
+}
+
+const char *
+client_url(const struct client *c)
+{
+	return c->config.url;
+}
+
+/* ---- curl's side */
+
+static size_t
+take_answer(char *data, size_t size, size_t count, void *ctx)
+{
+	struct transfer *t = ctx;
+	size_t len = size * count;
+
+	if (t->status == 0)
+		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->status);
+	if (t->request.sink != NULL && t->status < 300) {
+		t->client->stirred = true;
+		return t->request.sink(t->request.ctx, data, len) ? len : 0;
+	}
+	if (t->answer.len + len > ANSWER_MAX)
+		return 0;
+	buf_add(&t->answer, data, len);
+	return len;
+}
+
+static size_t
+give_body(char *to, size_t size, size_t count, void *ctx)
+{
+	const struct transfer *t = ctx;
+	ssize_t n = t->request.read(t->request.ctx, to, size * count);
+
+	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
+}
+
+static int
+tell_progress(void *ctx, curl_off_t down_all, curl_off_t down,
+    curl_off_t up_all, curl_off_t up)
+{
+	const struct transfer *t = ctx;
+	bool sends = t->request.read != NULL;
+
+	t->request.progress(t->request.progress_ctx, sends ? up : down,
+	    sends ? up_all : down_all);
+	return 0;
+}
+
+static void
+set_body(struct transfer *t)
+{
+	const struct request *r = &t->request;
+
+	if (r->json != NULL) {
+		t->text = json_text(r->json);
+		t->headers = curl_slist_append(t->headers,
+		    "Content-Type: application/json");
+		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, t->text);
+	} else if (r->bytes != NULL) {
+		t->headers = curl_slist_append(t->headers,
+		    "Content-Type: application/octet-stream");
+		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+		    (curl_off_t)r->len);
+		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, r->bytes);
+	} else if (r->read != NULL) {
+		t->headers = curl_slist_append(t->headers,
+		    "Content-Type: application/octet-stream");
+		curl_easy_setopt(t->easy, CURLOPT_UPLOAD, 1L);
+		curl_easy_setopt(t->easy, CURLOPT_UPLOAD_BUFFERSIZE,
+		    (long)UPLOAD_BYTES);
+		curl_easy_setopt(t->easy, CURLOPT_INFILESIZE_LARGE,
+		    (curl_off_t)r->read_size);
+		curl_easy_setopt(t->easy, CURLOPT_READFUNCTION, give_body);
+		curl_easy_setopt(t->easy, CURLOPT_READDATA, t);
+	}
+	/* nobody is asked whether a body may come */
+	t->headers = curl_slist_append(t->headers, "Expect:");
+	if (r->method != NULL)
+		curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, r->method);
+}
+
+static void
+set_patience(struct transfer *t)
+{
+	const struct request *r = &t->request;
+
+	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+	if (r->endless) {
+		curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+		curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_TIME,
+		    (long)SILENT_S);
+	} else {
+		curl_easy_setopt(t->easy, CURLOPT_TIMEOUT,
+		    r->deadline_s > 0 ? (long)r->deadline_s : (long)ANSWER_S);
+	}
+}
+
+struct transfer *
+transfer_begin(struct client *c, const struct request *r)
+{
+	struct transfer *t = xcalloc(1, sizeof(*t));
+
+	t->client = c;
+	t->request = *r;
+	t->easy = curl_easy_init();
+	t->url = r->url != NULL ? xstrdup(r->url)
+				: xasprintf("%s%s", c->config.url, r->path);
+	if (r->url == NULL)
+		t->headers = curl_slist_append(t->headers, c->auth);
+	if (r->header != NULL)
+		t->headers = curl_slist_append(t->headers, r->header);
+	set_body(t);
+	set_patience(t);
+	curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
+	curl_easy_setopt(t->easy, CURLOPT_URL, t->url);
+	curl_easy_setopt(t->easy, CURLOPT_USERAGENT,
+	    "sandlease/" PACKAGE_VERSION);
+	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->why);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, take_answer);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
+	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	if (r->progress != NULL) {
+		curl_easy_setopt(t->easy, CURLOPT_NOPROGRESS, 0L);
+		curl_easy_setopt(t->easy, CURLOPT_XFERINFOFUNCTION,
+		    tell_progress);
+		curl_easy_setopt(t->easy, CURLOPT_XFERINFODATA, t);
+	}
+	curl_multi_add_handle(c->multi, t->easy);
+	t->attached = true;
+	return t;
+}
+
+/* ---- waiting */
+
+static void
+detach(struct transfer *t)
+{
+	if (t->attached)
+		curl_multi_remove_handle(t->client->multi, t->easy);
+	t->attached = false;
+}
+
+/* Notes who is done; true when there is something to look at. */
+static bool
+collect_done(struct client *c)
+{
+	bool found = c->stirred;
+	CURLMsg *m;
+	int left;
+
+	c->stirred = false;
+
+	while ((m = curl_multi_info_read(c->multi, &left)) != NULL) {
+		struct transfer *t = NULL;
+
+		if (m->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &t);
+		t->rc = m->data.result;
+		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->status);
+		t->done = true;
+		found = true;
+	}
+	return found;
+}
+
+void
+client_wait(struct client *c, struct pollfd *fds, size_t count, int ms)
+{
+	int64_t end = clock_ms() + ms;
+	struct curl_waitfd w[FDS_MAX] = { 0 };
+	int running, ready;
+	bool over;
+
+	for (size_t i = 0; i < count && i < FDS_MAX; i++) {
+		/* curl has the bits of poll(2) */
+		w[i].fd = fds[i].fd;
+		w[i].events = fds[i].events;
+	}
+	do {
+		curl_multi_perform(c->multi, &running);
+		over = collect_done(c);
+		/* then only a look at the descriptors */
+		curl_multi_poll(c->multi, w, (unsigned)count,
+		    over         ? 0
+			: ms < 0 ? TURN_MS
+				 : clock_left_ms(end),
+		    &ready);
+		for (size_t i = 0; i < count; i++) {
+			fds[i].revents = w[i].revents;
+			over = over || w[i].revents != 0;
+		}
+	} while (!over && (ms < 0 || clock_left_ms(end) > 0));
+}
+
+/* ---- how it ended */
+
+static int
+explain_curl(const struct transfer *t, struct err *e)
+{
+	const char *why =
+	    t->why[0] != '\0' ? t->why : curl_easy_strerror(t->rc);
+
+	switch ((int)t->rc) {
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_RESOLVE_PROXY:
+	case CURLE_COULDNT_CONNECT:
+		return err_set(e, ERR_UNAVAILABLE, "unreachable",
+		    "%.80s cannot be reached (%.80s): does it run, and is SANDLEASE_URL right?",
+		    t->client->config.url, why);
+	case CURLE_PEER_FAILED_VERIFICATION:
+		return err_set(e, ERR_UNAVAILABLE, "untrusted",
+		    "the certificate of %.80s cannot be trusted: %.100s",
+		    t->client->config.url, why);
+	case CURLE_OPERATION_TIMEDOUT:
+		return err_set(e, ERR_UNAVAILABLE, "broken",
+		    "%.100s does not answer", t->client->config.url);
+	default:
+		return err_set(e, ERR_UNAVAILABLE, "broken", "%.100s: %.140s",
+		    t->client->config.url, why);
+	}
+}
+
+static enum err_kind
+kind_of(long status)
+{
+	return status == 404 ? ERR_NOT_FOUND
+	    : status == 401  ? ERR_UNAUTHENTICATED
+	    : status >= 500  ? ERR_UNAVAILABLE
+			     : ERR_INVALID;
+}
+
+static void
+keep_context(const json_t *context, struct err *e)
+{
+	auto_free char *text = context != NULL ? json_text(context) : NULL;
+
+	if (text != NULL)
+		str_copy(e->more, sizeof(e->more), text);
+}
+
+/* Both dresses of an error have a code, and words for people. */
+static int
+explain_refusal(const struct transfer *t, struct err *e)
+{
+	auto_json json_t *j = t->answer.len > 0
+	    ? json_loadb(t->answer.data, t->answer.len, 0, NULL)
+	    : NULL;
+	const char *words = json_str(j, "detail");
+
+	if (words[0] == '\0')
+		words = json_str(j, "message");
+	if (t->status == 401)
+		err_set(e, ERR_UNAUTHENTICATED, "refused",
+		    "%.80s does not take this API key: is SANDLEASE_API_KEY right, and meant for this service?",
+		    t->client->config.url);
+	else
+		err_set(e, kind_of(t->status), "refused", "%s (%ld%s%.40s)",
+		    words[0] != '\0' ? words : "refused without a reason",
+		    t->status, json_str(j, "code")[0] != '\0' ? " " : "",
+		    json_str(j, "code"));
+	str_copy(e->field, sizeof(e->field), json_str(j, "code"));
+	keep_context(json_object_get(j, "context"), e);
+	return -1;
+}
+
+bool
+transfer_refused(const struct err *e, const char *code)
+{
+	return str_equal(e->code, "refused") && str_equal(e->field, code);
+}
+
+bool
+transfer_done(const struct transfer *t)
+{
+	return t->done;
+}
+
+long
+transfer_status(const struct transfer *t)
+{
+	return t->status;
+}
+
+const char *
+transfer_header(const struct transfer *t, const char *name)
+{
+	struct curl_header *h;
+
+	if (curl_easy_header(t->easy, name, 0, CURLH_HEADER, -1, &h) !=
+	    CURLHE_OK)
+		return "";
+	return h->value;
+}
+
+int
+transfer_result(struct transfer *t, struct buf *answer, struct err *e)
+{
+	detach(t);
+	/* a server may refuse a body before it has read it */
+	if (t->status >= 400)
+		return explain_refusal(t, e);
+	if (t->rc != CURLE_OK)
+		return explain_curl(t, e);
+	if (answer != NULL) {
+		buf_free(answer);
+		*answer = t->answer;
+		t->answer = (struct buf){ 0 };
+	}
+	return 0;
+}
+
+void
+transfer_free(struct transfer *t)
+{
+	if (t == NULL)
+		return;
+	detach(t);
+	curl_easy_cleanup(t->easy);
+	curl_slist_free_all(t->headers);
+	buf_free(&t->answer);
+	free(t->url);
+	free(t->text);
+	free(t);
+}

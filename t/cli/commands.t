@@ -1,0 +1,165 @@
+#!/bin/bash
+# The command line over the whole life of a session, and what it says when it
+# cannot.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+. "$top_srcdir/t/lib/stack.sh"
+
+stack_begin
+cli=$STACK_BUILD/sandlease
+work=$STACK_DIR/cli
+mkdir "$work" && cd "$work" || exit 1
+export HOME=$work XDG_CONFIG_HOME=
+
+# try COMMAND...: leaves its output in out, its words in err, its code in code
+try() {
+	timeout 60 "$cli" "$@" >out 2>err </dev/null
+	code=$?
+	out=$(<out) err=$(<err)
+}
+
+# ---- a life
+
+try create --name one -e GREETING=hello -l team=red --sleep-after 30m
+one=$out
+like "$one" '^[a-z2-7]{20}$' "create prints the id"
+try create --name one
+is "$out" "$one" "a name finds its session again"
+printf '#!/bin/sh\necho from a file\n' >script && chmod 755 script
+try create -f script:bin/script --setup 'echo setting up; sleep 0.2; echo ready'
+two=$out
+is "$err" $'setting up\nready' "what a setup prints is shown"
+try exec "$two" -- ./bin/script
+is "$out" 'from a file' "files are there, with their permissions"
+try create --wait 0 --json
+three=$(grep -o '"id":"[a-z0-9]*' <<<"$out" | cut -d'"' -f4)
+like "$out" '^\{"id":.*"state":"(initializing|ready)"' "--json prints the session"
+try create --setup 'echo broken; exit 3'
+is "$code" 1 "a setup that fails is a failure"
+like "$err" 'broken.*exit code 3' "and says why"
+failed=$out
+try resume "$three"
+is "$out" "$three ready" "resume waits until it is ready"
+
+try ls
+like "$out" "$one  one " "ls shows id and name"
+is "$(wc -l <out)" 5 "and all of them"
+try ls -q --label team=red
+is "$out" "$one" "labels find"
+try ls --state failed --json
+like "$out" "^\{\"id\":\"$failed\"" "states find, and --json prints a line each"
+
+try sleep one
+is "$out" "$one asleep" "sleep waits until it sleeps"
+try exec one -c 'echo $GREETING'
+is "$code" 125 "options come before the id"
+try exec -c 'echo $GREETING' one
+is "$out" hello "a call wakes it, and a name is enough"
+try exec "${one:0:8}" -- true
+is "$code" 0 "so is the beginning of an id"
+
+try logs one
+like "$out" 'state     asleep' "logs tell what happened"
+try logs --json one
+like "$out" '"kind":"state","what":"ready"' "as JSON, too"
+
+# ---- ports
+
+try ports add --name web one 8000
+url=$out
+like "$url" "^http://8000-$one-" "ports add prints a URL"
+try ports ls one
+like "$out" $'\n8000  web   active  http' "ports ls shows it"
+try ports rotate one 8000
+like "$out" '^http://8000-' "rotate prints another"
+[ "$out" != "$url" ] && pass "which is new" || fail "which is new"
+rotated=$out
+DISPLAY='' WAYLAND_DISPLAY='' try open one 8000
+is "$out" "$rotated" "open prints the URL"
+mkdir bin && printf '#!/bin/sh\necho "$1" >%s/opened\n' "$work" >bin/xdg-open && chmod 755 bin/xdg-open
+PATH=$work/bin:$PATH DISPLAY=:7 try open one 8000
+is "$(cat opened)" "$rotated" "and has a browser show it where there is a display"
+try ports rm one 8000
+is "$code" 0 "ports rm ends it"
+try ports rm one 8000
+is "$code" 1 "which can be done once"
+try ports add one 80
+is "$code" 2 "a port that cannot be is a mistake of usage"
+
+# ---- processes
+
+start() { # ID COMMAND
+	curl -sS -o /dev/null -H "Authorization: Bearer $SANDLEASE_API_KEY" \
+		"$SANDLEASE_URL/v1/sessions/$one/api/process/start" \
+		-d "{\"processId\": \"$1\", \"command\": \"$2\"}"
+}
+start p1 'echo to out; echo to err >&2; read line; echo got $line'
+try logs -p one
+like "$out" $'\np1       running' "logs -p lists processes"
+curl -sS -o /dev/null -H "Authorization: Bearer $SANDLEASE_API_KEY" \
+	"$SANDLEASE_URL/v1/sessions/$one/api/process/p1/input" -d '{"data": "it\n"}'
+try logs -f one p1
+is "$out|$err" $'to out\ngot it|to err' "logs -f goes on to the end, both streams apart"
+try logs one p1
+is "$out|$err" $'to out\ngot it|to err' "logs shows what there is"
+try logs one nobody
+is "$code" 1 "a process that is not there is an error"
+
+# ---- the end
+
+try rm "$two" nobody "$three"
+is "$code" 1 "rm fails if one of them is not there"
+is "$out" "$two deleted"$'\n'"$three deleted" "but deletes the others"
+try rm --force nobody "$failed" aaaaaaaaaaaaaaaaaaaa
+is "$code" 0 "unless that is no mistake"
+try ls -a -q
+is "$(wc -l <out)" 4 "ls -a shows those that are gone, too"
+
+# ---- mistakes
+
+mistake() { # NAME CODE REGEX COMMAND...
+	local name=$1 want=$2 words=$3
+	shift 3
+	try "$@"
+	is "$code" "$want" "$name: code $want" && like "$err" "$words" "$name: says what to do"
+}
+mistake "an unknown session" 1 'no session "nobody"; sandlease ls' logs nobody
+mistake "an unknown id" 1 'no such session' logs aaaaaaaaaaaaaaaaaaaa
+mistake "an unknown id, for exec" 125 'no such session' exec aaaaaaaaaaaaaaaaaaaa -- true
+mistake "an unknown option" 2 '--bogus is no option of "ls"' ls --bogus
+mistake "an operand too few" 2 'usage: sandlease rm ' rm
+mistake "an option without its value" 2 '--name needs a value' create --name
+mistake "a label that is none" 2 'takes KEY=VALUE' create -l red
+mistake "an unknown command" 2 '^usage: sandlease' destroy
+SANDLEASE_API_KEY=sl_wrong mistake "a wrong key" 1 'does not take this API key' ls
+SANDLEASE_URL=http://127.0.0.1:1 mistake "no server" 1 'cannot be reached.*SANDLEASE_URL' ls
+SANDLEASE_URL=http://127.0.0.1:1 mistake "no server, for exec" 125 'cannot be reached' exec x -- true
+SANDLEASE_URL=ftp://x mistake "a URL that is none" 1 'must begin with https' ls
+SANDLEASE_URL='' mistake "no URL" 1 'set SANDLEASE_URL' ls
+for name in a b; do "$cli" create --name "same-$name" >>ids; done
+prefix=$(cut -c1 ids | sort | uniq -d)
+[ -z "$prefix" ] || mistake "a beginning that two ids have" 1 'begins the ids of 2' logs "$prefix"
+
+# ---- the file
+
+key=$SANDLEASE_API_KEY url=$SANDLEASE_URL
+unset SANDLEASE_API_KEY SANDLEASE_URL
+mkdir -p .config
+printf 'url = %s\napi_key = %s\n' "$url" "$key" >.config/sandlease
+chmod 644 .config/sandlease
+try ls -q --state asleep
+is "$code" 0 "a file says where and who"
+like "$err" 'warning: others may read' "others had better not read it"
+chmod 600 .config/sandlease
+try ls -q
+is "$err" "" "then there is no warning"
+try ls --url http://127.0.0.1:1
+like "$err" 'no key for http://127.0.0.1:1' "its key goes to no other service"
+none "the key is in no output" "$(grep -F "$key" -r out err)"
+
+for command in create ls exec shell logs cp 'ports ls' 'ports add' sleep resume rm open doctor; do
+	# shellcheck disable=SC2086 # two words
+	try $command --help
+	is "$code" 0 "$command has help"
+done
+
+done_testing

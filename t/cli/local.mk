@@ -1,0 +1,7 @@
+## t/cli: the command line, against a stack
+
+EXTRA_DIST += \
+	t/cli/commands.t \
+	t/cli/completion.t \
+	t/cli/cp.t \
+	t/cli/exec.t
