@@ -228,7 +228,9 @@ def what_is_written_between_two_cells_blocks_nobody():
 def one_context_in_turn_and_several_at_once():
     other = context()
     done(other, WAIT)
-    first = Cell(PY, "open('/tmp/one', 'w'); wait('two'); order = 'first'")
+    first = Cell(PY, "print('in'); open('/tmp/one', 'w'); wait('two');"
+                 " order = 'first'")
+    first.until("in")
     second = Cell(PY, "order")
     done(other, "wait('one'); open('/tmp/two', 'w')")
     first.rest()
