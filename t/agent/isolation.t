@@ -173,8 +173,8 @@ def descriptors_of_ours_are_the_allowed_ones():
     wrapper = box.root.fds(box.named("sandlease-wrap")[-1])
     same([v for v in wrapper.values() if v.startswith("/") and v not in ("/dev/null", box.log)], [],
          "the wrapper: no file of the host's, not the lock")
-    same(len([v for v in wrapper.values() if v.startswith("socket:")]), 3,
-         "the wrapper: channel, data and relay sockets")
+    same(len([v for v in wrapper.values() if v.startswith("socket:")]), 4,
+         "the wrapper: channel, data, WebSocket and relay sockets")
     box.ask("kill", session=s, waitMs=10000)
 
 
