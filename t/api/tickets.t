@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import threading
+import urllib.parse
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
@@ -14,6 +15,7 @@ import service
 from service import (admin, at, call, create, expect, get, new_key, problem,
                      setting, sql, until, value)
 from tap import case, equal, run, true
+from websocket import Refused, WebSocket
 
 service.begin()
 
@@ -151,6 +153,83 @@ def what_is_refused_is_told_by_its_hash():  # first: ten a minute are told
         told(mine, why)
     equal((auth(one), auth(two)), (204, 204), "what was not for it stays good")
 
+
+def connect(made, **headers):
+    """As a browser does, at the address that came with it."""
+    url = urllib.parse.urlsplit(made["url"])
+    return WebSocket((url.hostname, url.port), url.path + "?" + url.query,
+                     headers)
+
+
+def refused(made, status, code, **headers):
+    try:
+        connect(made, **headers).close()
+    except Refused as r:
+        equal((r.status, r.json["code"]), (status, code), "refused")
+        return
+    raise AssertionError("it was opened")
+
+
+def answer_of(ws, command, wanted):
+    """Types a command, and reads until it has answered."""
+    seen = b""
+    ws.send(command.encode() + b"\r")
+    while wanted not in seen:
+        message = ws.recv()
+        if isinstance(message, bytes):
+            seen += message
+
+
+@case
+def a_terminal_opens_at_its_address_once():
+    made = make()
+    ws = connect(made)
+    answer_of(ws, "echo $((6*7))answers", b"42answers")
+    refused(made, 401, "INVALID_TICKET")
+    answer_of(ws, "echo $((7*7))answers", b"49answers")  # nobody minds
+    ws.close()
+    refused(dict(made, url=make(OTHER)["url"].replace(OTHER, SID)), 401,
+            "INVALID_TICKET")
+    refused(make(), 401, "UNAUTHORIZED",
+            **{"X-API-Key": setting("SANDLEASE_API_KEY")})
+
+
+@case
+def the_multiplex_opens_with_its_own():
+    made = make(**{"for": "ws"})
+    terminal = make()
+    refused(dict(made, url=made["url"].replace(made["ticket"],
+                                               terminal["ticket"])),
+            401, "INVALID_TICKET")
+    ws = connect(made)
+    ws.send({"type": "request", "id": "1", "method": "GET",
+             "path": "/api/ping"})
+    equal(ws.json()["status"], 200, "an answer")
+    ws.close()
+
+
+@case
+def a_sleeping_session_wakes_for_who_has_one():
+    expect(200, call("POST", at(OTHER, "/sleep")))
+    made = make(OTHER)
+    ws = connect(made)
+    answer_of(ws, "echo $((6*7))answers", b"42answers")
+    ws.close()
+    equal(get(OTHER)["state"], "ready", "awake")
+    refused(made, 401, "INVALID_TICKET")
+
+
+@case
+def the_cookie_opens_a_terminal_for_our_own_pages_only():
+    plain = {"url": get(SID)["urls"]["terminal"]}
+    login = cookie()
+    host = {"Cookie": login}
+    for origin in ("http://evil.example", "null"):
+        refused(plain, 403, "ORIGIN_MISMATCH", Origin=origin, **host)
+    refused(plain, 403, "ORIGIN_MISMATCH", **host)
+    refused(plain, 401, "UNAUTHORIZED")
+    connect(make(), Origin="http://elsewhere.example", **host).close()
+
 @case
 def it_opens_what_it_is_for_once():
     one = ticket()
@@ -169,8 +248,9 @@ def it_opens_nothing_but_a_websocket():
     equal(auth(one, HTTP_UPGRADE=""), "unauthorized", "a link that is followed")
     for path in ("/api/execute", "/files/f", "/proxy/8080/", "/ws/pty/", "/"):
         equal(auth(one, path=path), "unauthorized", path)
-    for path in ("/ws/pty?sessionId=default&", "/api/ping?", "/files/?",
-                 "/api/list-files?"):
+    equal(call("GET", at(SID, "/ws/pty?ticket=" + one), key="").status, 426,
+          "no WebSocket")
+    for path in ("/api/ping?", "/files/?", "/api/list-files?"):
         equal(call("GET", at(SID, path + "ticket=" + one), key="").status,
               401, path)
     equal(call("GET", at(SID, "?ticket=" + one), key="").status, 401, "/v1")
