@@ -38,7 +38,7 @@ async function makeTicket(body) {
 async function talk(from, address) {
 	const refusal = from.waitForEvent("console", {
 		predicate: (message) => /^WebSocket .* failed: /s.test(message.text()),
-		timeout: PATIENCE_MS,
+		timeout: 2 * PATIENCE_MS, /* of the two, the other one has more to say */
 	}).then((message) => message.text().match(/code: (\d+)/)?.[1] ??
 		(/Authentication failed/.test(message.text()) ? "401" : message.text()));
 	const how = from.evaluate(([to, wait]) => new Promise((resolve) => {
@@ -46,8 +46,10 @@ async function talk(from, address) {
 		const decoder = new TextDecoder();
 		let seen = "";
 		socket.binaryType = "arraybuffer";
+		socket.onclose = ({ code, reason }) => { seen += `[closed ${code} ${reason}]`; };
 		socket.onmessage = ({ data }) => {
 			if (typeof data === "string") {
+				seen += data;
 				if (JSON.parse(data).type === "ready")
 					socket.send(new TextEncoder().encode("echo $((6*7))answers\r"));
 				return;
