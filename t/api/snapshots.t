@@ -3,12 +3,14 @@
 that are made of them."""
 import glob
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
+from awake import wrapper_of
 from service import (at, call, create, execute, expect, get, new_key, problem,
-                     reap, setting, sql, until, value)
+                     reap, running, setting, sql, until, value)
 from tap import case, equal, run, true
 
 service.begin("sighting_seconds = 0\n")
@@ -313,6 +315,76 @@ def a_worker_that_does_not_wait_has_lost_nothing():
     r = expect(202, call("POST", "/v1/sessions?wait=0", {"snapshot": s}))
     until("so is its session", lambda: get(r.json["id"])["state"] == "ready")
     equal(read(r.json["id"], "f"), "later", "its files")
+
+
+def sender(wrapper):
+    """Who sends files for that one at this moment, or None."""
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        pid = int(path.split("/")[2])
+        try:
+            with open(path, "rb") as f:
+                words = f.read().split(b"\0")
+        except OSError:
+            continue
+        if words[1:2] == [b"keep"] and (service.stat(pid) or [0] * 3)[2] == wrapper:
+            return pid
+    return None
+
+
+def wrapper(sid):
+    mark = "7400.%d" % os.getpid()
+    execute(sid, "sleep %s >/dev/null 2>&1 &" % mark)
+    return wrapper_of(until("it runs", lambda: running(mark))[0])
+
+
+def stop(pid):
+    try:
+        os.kill(pid, signal.SIGSTOP)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def under_way():
+    """A session, a snapshot of it that does not come to its end, and who stands
+    still in the middle of it."""
+    sid = create(isolation="session")["id"]
+    execute(sid, "head -c 200000000 /dev/zero | tr '\\0' x > large")
+    ours = wrapper(sid)
+    for _ in range(20):
+        s = call("POST", at(sid, "/snapshots?wait=0"), {}).json["id"]
+        pid = sender(ours)
+        if pid and stop(pid) and \
+                call("GET", "/v1/snapshots/" + s).json["state"] == "creating":
+            return sid, s, pid
+        until("it is over", lambda s=s: call(
+            "GET", "/v1/snapshots/" + s).json["state"] != "creating")
+        expect(204, call("DELETE", "/v1/snapshots/" + s))
+    raise AssertionError("it is always over too soon")
+
+
+@case
+def the_end_of_its_session_is_the_end_of_it():
+    sid, s, _ = under_way()
+    equal(get(sid)["busy"], True, "the session is at work")
+    expect(200, call("DELETE", at(sid)))
+    until("it has failed",
+          lambda: call("GET", "/v1/snapshots/" + s).json["state"] == "failed")
+    until("and left nothing", lambda: passes() and not directory(s))
+
+
+@case
+def one_that_is_deleted_while_it_is_taken_goes_when_it_is_over():
+    sid, s, pid = under_way()
+    for other in running("7400.%d" % os.getpid()):
+        os.kill(other, signal.SIGKILL)
+    expect(204, call("DELETE", "/v1/snapshots/" + s))
+    problem(call("GET", "/v1/snapshots/" + s), 404, "snapshot_not_found")
+    passes()
+    true(directory(s), "somebody writes there")
+    os.kill(pid, signal.SIGKILL)
+    until("then it goes", lambda: passes() and not directory(s))
+    equal(execute(sid, "echo alive"), "alive\n", "its session goes on")
 
 
 @case
