@@ -158,5 +158,6 @@ sandlease_agent_LDFLAGS = $(AM_LDFLAGS) $(AGENT_STATIC)
 AGENT_ARCHIVE = -lacl -lzstd -lz
 endif
 ## -static-pie needs objects made for it (PIE_CFLAGS)
-AGENT_STATIC = `if test -n '$(PIE_CFLAGS)'; then echo -static-pie; else echo -static; fi` -Wl,--gc-sections
+AGENT_STATIC = `if test -n '$(PIE_CFLAGS)'; then echo -static-pie; else echo -static; fi` -Wl,--gc-sections \
+	-Wl,--compress-debug-sections=zlib
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The wrapper's part of an interruption: who is meant, and what shells keep."""
+import itertools
 import os
 import sys
 
@@ -8,13 +9,27 @@ from box import Box, eventually  # noqa: E402
 from tap import ok, run, same  # noqa: E402
 
 box = Box()
+numbers = itertools.count()
 
 
-def start(session, command, count, **fields):
+def queue(session, command, count):
     """A call that is under way; `count` are then."""
-    r = box.request(session, "POST", "/api/execute", {"command": command, **fields})
+    r = box.request(session, "POST", "/api/execute", {"command": command})
     if not eventually(lambda: box.forward("status", session)["running"] == count):
         raise AssertionError("it does not run")
+    return r
+
+
+def there(session, path):
+    return box.call(session, "POST", "/api/read", {"path": path}).status == 200
+
+
+def start(session, command):
+    """The only call; it counts as running before its shell has begun with it."""
+    path = "/workspace/.begun%d" % next(numbers)
+    r = queue(session, "echo >%s; %s" % (path, command), 1)
+    if not eventually(lambda: there(session, path)):
+        raise AssertionError("it does not begin")
     return r
 
 
@@ -26,14 +41,10 @@ def result(request):
 
 def commands_that_wait_for_their_shell_never_run():
     s = box.session()
-    running = start(s, "echo began; touch /tmp/began; sleep 1000", 1)
-    # a call counts as running before its shell has begun with it
-    if not eventually(lambda: box.run(s, "test -e /tmp/began",
-                                      sessionId="other")["exitCode"] == 0):
-        raise AssertionError("it does not begin")
-    queued = start(s, "echo wrong > /workspace/wrong", 2)
+    running = start(s, "echo began; sleep 1000")
+    queued = queue(s, "echo wrong > /workspace/wrong", 2)
     same(box.forward("interrupt", s)["interrupted"], 2, "one runs, one waits")
-    same(result(running), (130, True, "began\n"), "it is interrupted")
+    same(result(running)[:2], (130, True), "it is interrupted")
     same(result(queued), (130, True, ""), "so is the one that waits")
     same(box.run(s, "ls /workspace")["stdout"], "", "and has done nothing")
     box.ask("kill", session=s, waitMs=10000)
@@ -41,7 +52,7 @@ def commands_that_wait_for_their_shell_never_run():
 
 def only_what_was_asked_for_before_is_meant():
     s = box.session()
-    running = start(s, "sleep 1000", 1)
+    running = start(s, "sleep 1000")
     same(box.forward("interrupt", s, olderMs=3600000)["interrupted"], 0, "not what is younger")
     same(box.forward("status", s)["running"], 1, "it runs on")
     same(box.forward("interrupt", s, olderMs=0)["interrupted"], 1, "but all there is")
@@ -54,16 +65,16 @@ def only_what_was_asked_for_before_is_meant():
 def a_shell_that_will_not_tell_is_replaced():
     s = box.session()
     box.run(s, "cd /tmp; here=kept; export there=too; trap - 44")
-    running = start(s, "sleep 1000; sleep 1000", 1)
+    running = start(s, "sleep 1000; sleep 1000")
     same(box.forward("interrupt", s)["interrupted"], 1, "a shell without the trap")
     same(result(running)[:2], (130, True), "is interrupted")
     same(box.run(s, "echo ${here-lost} $there; pwd")["stdout"], "lost too\n/tmp\n",
          "and replaced, with its directory and exported variables")
-    running = start(s, "trap '' 44; while :; do :; done", 1)
+    running = start(s, "trap '' 44; while :; do :; done")
     same(box.forward("interrupt", s)["interrupted"], 1, "one that ignores it")
     same(result(running)[:2], (130, True), "as well")
     box.run(s, "here=kept; cd /tmp")
-    running = start(s, "rm -r /tmp/.sandlease-*; exec sleep 1000", 1)
+    running = start(s, "rm -r /tmp/.sandlease-*; exec sleep 1000")
     same(box.forward("interrupt", s)["interrupted"], 1, "one that has become another program")
     same(result(running)[:2], (130, True), "as well")
     same(box.run(s, "echo usable")["stdout"], "usable\n", "and the next one works")
@@ -73,7 +84,7 @@ def a_shell_that_will_not_tell_is_replaced():
 def options_of_the_shell_survive():
     s = box.session()
     box.run(s, "set -C; shopt -s extglob; umask 027; declare -a list=(1 '2 3'); export X=\"a'b\"")
-    running = start(s, "for i in 1 2 3; do sleep 1000; done", 1)
+    running = start(s, "for i in 1 2 3; do sleep 1000; done")
     same(box.forward("interrupt", s)["interrupted"], 1, "a loop")
     same(result(running)[:2], (130, True), "is interrupted as a whole")
     same(box.run(s, "echo $- | grep -c C; shopt -q extglob && umask; echo \"${list[1]}\"; printenv X")
@@ -86,7 +97,7 @@ def a_shell_that_waits_for_its_next_command_tells_as_well():
     # it swallows the word that it is ready again: the wrapper takes it to be busy
     running = start(s, """here=kept; builtin() { case "$*" in
         "printf x"*) unset -f builtin; touch /workspace/ended;;
-        *) command builtin "$@";; esac; }""", 1)
+        *) command builtin "$@";; esac; }""")
     if not eventually(lambda: box.run(s, "test -e /workspace/ended",
                                       sessionId="other")["exitCode"] == 0):
         raise AssertionError("it does not end")
@@ -100,14 +111,12 @@ def nothing_in_the_tenants_hands_lets_a_list_go_on():
     for what, command in (("a full /tmp", "head -c 20M /dev/zero >/tmp/full 2>/dev/null"),
                           ("no place for fifos", "rm -r /tmp/.sandlease-*; touch /tmp/.sandlease-inst1")):
         s = box.session()
-        running = start(s, command + "; touch /workspace/began; sleep 1000; touch /workspace/wrong", 1)
-        if not eventually(lambda: box.call(s, "POST", "/api/read",
-                                           {"path": "/workspace/began"}).status == 200):
-            raise AssertionError("it does not begin")
+        running = start(s, command + "; touch /workspace/began; sleep 1000; touch /workspace/wrong")
+        if not eventually(lambda: there(s, "/workspace/began")):
+            raise AssertionError("it does not come so far")
         same(box.forward("interrupt", s).get("interrupted"), 1, what)
         same(result(running)[:2], (130, True), "does not hold an interruption up")
-        same(box.call(s, "POST", "/api/read", {"path": "/workspace/wrong"}).status, 404,
-             "nor let the list go on")
+        ok(not there(s, "/workspace/wrong"), "nor lets the list go on")
         box.ask("kill", session=s, waitMs=10000)
 
 
