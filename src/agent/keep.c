@@ -7,23 +7,39 @@
 
 #include "agent/activity.h"
 #include "agent/spawn.h"
+#include "common/json.h"
 #include "common/mem.h"
+#include "common/str.h"
 
-enum { WORDS_MAX = 200 };
+enum { WORDS_MAX = 16 * 1024, SAID_MAX = 160 };
 
 /* What it said, to its end; the rest of a long story is not kept. */
 static void
-hear(int fd, char *to, size_t size)
+hear(int fd, struct buf *to)
 {
-	size_t len = 0;
-	char more[WORDS_MAX];
+	char more[512];
 	ssize_t n;
 
 	while (
 	    (n = read(fd, more, sizeof(more))) > 0 || (n < 0 && errno == EINTR))
-		for (ssize_t i = 0; i < n && len + 1 < size; i++)
-			to[len++] = more[i];
-	to[len] = '\0';
+		if (n > 0 && to->len + (size_t)n <= WORDS_MAX)
+			buf_add(to, more, (size_t)n);
+}
+
+/* {entry, message, errno} of pack.h, or nothing when something ended it. */
+static int
+cannot_keep(const struct buf *words, struct err *e)
+{
+	auto_json json_t *said = NULL;
+	struct err ignored;
+
+	if (words->len == 0 ||
+	    json_parse(words->data, words->len, &said, &ignored) < 0)
+		return err_set(e, ERR_CONFLICT, "cannot_keep",
+		    "the files were not sent to their end");
+	return err_set(e, ERR_CONFLICT, "cannot_keep",
+	    "the files cannot be read: %.*s", SAID_MAX,
+	    json_str(said, "message"));
 }
 
 static int
@@ -32,7 +48,7 @@ run(int fd, struct err *e)
 	static const char *const ARGV[] = { "/proc/self/exe", "keep", NULL };
 	char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
 	char *envp[] = { path, NULL };
-	char words[WORDS_MAX];
+	auto_buf struct buf words = { 0 };
 	struct child child = { -1, -1 };
 	auto_fd int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int ends[2], rc;
@@ -49,15 +65,11 @@ run(int fd, struct err *e)
 	    &child, e);
 	close(ends[1]);
 	if (rc == 0)
-		hear(ends[0], words, sizeof(words));
+		hear(ends[0], &words);
 	close(ends[0]);
 	if (rc < 0)
 		return -1;
-	rc = spawn_wait(&child);
-	return rc == 0 ? 0
-		       : err_set(e, ERR_CONFLICT, "cannot_keep",
-			     "the files cannot be read: %s",
-			     words[0] != '\0' ? words : "it was ended");
+	return spawn_wait(&child) == 0 ? 0 : cannot_keep(&words, e);
 }
 
 int
