@@ -4,13 +4,13 @@
 #include "api/app.h"
 #include "api/handlers.h"
 #include "api/routes.h"
+#include "api/session_body.h"
 #include "api/ticket.h"
 #include "common/mem.h"
 
 enum {
 	TICKET_SECONDS = 60,
-	TICKETS_MAX = 100, /* of a session, in that time */
-	TICKET_BODY_MAX = 4096
+	TICKETS_MAX = 100 /* of a session, in that time */
 };
 
 struct ticket_body {
@@ -48,7 +48,7 @@ v1_ticket_create(struct call *c, struct err *e)
 	struct ticket_body b = { .what = TICKET_TERMINAL };
 	char ticket[TOKEN_PREVIEW_LEN + 1];
 
-	if (call_json(c, TICKET_BODY_MAX, &json, e) < 0 ||
+	if (call_json(c, BODY_MAX, &json, e) < 0 ||
 	    jfield_decode(json, TICKET_FIELDS, TICKET_FIELD_COUNT, 0, &b, e) <
 		0)
 		return -1;
