@@ -3,8 +3,11 @@ import json
 import os
 import shutil
 import signal
+import time
 
 from box import eventually
+
+PATIENCE = 20  # seconds: against hanging, not a measure
 
 
 class World:
@@ -46,13 +49,21 @@ class Watch:
 
     def __init__(self, world, path, **more):
         self.world = world
-        # one that hears too little fails, rather than hangs
         self.request = world.box.request(world.session, "POST", "/api/watch",
-                                         dict(more, path=path), timeout=30)
+                                         dict(more, path=path))
         self.text = b""
         self.first = self.next()
 
     def next(self):
+        """The next event; None at the end.  One that never comes fails."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            event = self._next()
+            if event is None or event.startswith(b"data: "):
+                return event and json.loads(event[6:])
+            assert time.monotonic() < end, "nothing comes"  # but heartbeats
+
+    def _next(self):
         while b"\n\n" not in self.text:
             piece = self.request.read()
             if piece is None:
@@ -61,7 +72,7 @@ class Watch:
             if self.text.startswith(b"Status"):
                 self.text = self.text.partition(b"\r\n\r\n")[2]
         event, _, self.text = self.text.partition(b"\n\n")
-        return json.loads(event[6:]) if event.startswith(b"data: ") else self.next()
+        return event
 
     def events_until(self, name, kind="create"):
         """Whole events up to the one of that path below /workspace, or the end."""
