@@ -28,6 +28,32 @@ below(const struct swap *s, const char *path)
 
 /* ---- beside it */
 
+/* Whether a process is in it, which would stay in the old one. */
+static bool
+is_lived_in(const char *dir)
+{
+	char path[64], cwd[FILES_PATH_MAX];
+	const struct dirent *entry;
+	bool found = false;
+	DIR *d = opendir("/proc");
+
+	while (!found && d != NULL && (entry = readdir(d)) != NULL) {
+		ssize_t n;
+
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/cwd", entry->d_name);
+		n = readlink(path, cwd, sizeof(cwd) - 1);
+		if (n < 0)
+			continue;
+		cwd[n] = '\0';
+		found = str_equal(cwd, dir);
+	}
+	if (d != NULL)
+		closedir(d);
+	return found;
+}
+
 /* Whether it is there, and whether it can be moved. */
 static int
 look(struct swap *s, struct err *e)
@@ -50,7 +76,7 @@ look(struct swap *s, struct err *e)
 	str_copy(parent, sizeof(parent), s->dir);
 	strrchr(parent, '/')[1] = '\0';
 	s->whole = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0 &&
-	    access(parent, W_OK) == 0;
+	    access(parent, W_OK) == 0 && !is_lived_in(s->dir);
 	return 0;
 }
 

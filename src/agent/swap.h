@@ -2,8 +2,8 @@
  * swap.h: a directory gets another content, all of it or nothing.
  *
  * What is new is made beside it, then the two change places in one step.  A
- * directory that cannot be moved, such as one where something is mounted,
- * changes entry by entry: the old ones go aside, the new ones come in, and what
+ * directory that should not be moved, where something is mounted or a shell
+ * stands, changes entry by entry: the old ones go aside, the new ones come in, and what
  * fails is taken back.  A crash in between leaves both, in `.sl-ID/old` and
  * `.sl-ID/new` of that directory.
  */
@@ -21,7 +21,7 @@ enum { SWAP_PATH_MAX = FILES_TEMP_MAX + 8 };
 struct swap {
 	const char *dir;           /* borrowed; absolute, no link */
 	const char *const *keeps;  /* borrowed */
-	bool there, whole;         /* it exists; it can be moved */
+	bool there, whole;         /* it exists; it is moved */
 	mode_t mode;               /* of the directory itself */
 	char stage[SWAP_PATH_MAX]; /* "" when there is nothing to drop */
 	char fresh[SWAP_PATH_MAX]; /* the new content goes here */

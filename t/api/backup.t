@@ -109,6 +109,12 @@ def nothing_but_the_backup_is_there_afterwards():
     equal(execute(SID, "cat app/a; readlink app/l; stat -c %a app",
                   cwd="/workspace"), "hello/nowhere\n750\n", "content")
     equal(execute(SID, "ls -A", cwd="/workspace"), "app\n", "nothing beside")
+    # a shell that stands there sees it
+    execute(SID, "cd /workspace/app; echo changed >a", sessionId="there")
+    restore("/workspace/app")
+    equal(execute(SID, "cat a; pwd -P", sessionId="there"),
+          "hello/workspace/app\n", "without moving")
+    equal(tree("/workspace/app"), before, "the same once more")
 
 
 @case

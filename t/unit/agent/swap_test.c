@@ -132,6 +132,26 @@ the_new_takes_the_place_of_the_old(void **state)
 }
 
 static void
+who_is_in_it_stays_in_it(void **state)
+{
+	struct err e = { 0 };
+	struct swap s;
+
+	(void)state;
+	make_old();
+	assert_int_equal(chdir(dir), 0);
+	assert_int_equal(swap_open(&s, dir, NONE, &e), 0);
+	assert_false(s.whole);
+	put_in(s.fresh, "new");
+	assert_int_equal(swap_commit(&s, &e), 0);
+	swap_drop(&s);
+	assert_true(is_there("new"));
+	assert_false(is_there("old"));
+	assert_int_equal(entries_of_top(), 1);
+	assert_int_equal(chdir(top), 0);
+}
+
+static void
 what_is_not_taken_leaves_no_trace(void **state)
 {
 	struct err e = { 0 };
@@ -181,6 +201,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_new_takes_the_place_of_the_old),
+		cmocka_unit_test(who_is_in_it_stays_in_it),
 		cmocka_unit_test(what_is_not_taken_leaves_no_trace),
 		cmocka_unit_test(a_directory_that_is_missing_is_made),
 		cmocka_unit_test(a_file_is_no_directory),
