@@ -276,7 +276,8 @@ def a_launch_after_a_restart_of_the_database_makes_no_second_wrapper():
     equal(owner_of(p.sid), owner, "the owner is the same")
     equal(len(service.running("7171.%d" % ME)), 1, "its job runs on")
     equal(len(glob.glob(os.path.join(setting("STACK_RUN"), "run/s",
-                                     p.sid + ".*.sock"))), 1, "one socket")
+                                     p.sid + ".*.sock"))), 2,
+          "its two sockets, once")
     expect(200, call("DELETE", at(p.sid)))
 
 

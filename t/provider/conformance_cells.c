@@ -69,6 +69,9 @@ a_wrapper_is_launched_proved_seen_and_killed(void **state)
 	assert_int_equal(sight.count, 0);
 	works(agent_launch(&P, &s, &t, &l, soon(), &E));
 	works(agent_prove(&P, &t, soon(), &E));
+	agent_socket_path(&CONF, t.session, 1, AGENT_PORT_WS, path,
+	    sizeof(path));
+	assert_int_equal(access(path, F_OK), 0);
 	agent_socket_path(&CONF, t.session, 1, 0, path, sizeof(path));
 	assert_int_equal(access(path, F_OK), 0);
 	refuses(agent_launch(&P, &s, &t, &l, soon(), &E), "already_running");

@@ -173,8 +173,8 @@ def sockets_of_generations_that_are_over_go():
     s = create()
     living = glob.glob(os.path.join(SOCKETS, s["id"] + ".1.sock"))
     equal(len(living), 1, "its socket")
-    left = [os.path.join(SOCKETS, name) for name in (
-        s["id"] + ".0.sock", s["id"] + ".0.8080.sock")]
+    left = [os.path.join(SOCKETS, s["id"] + rest) for rest in (
+        ".0.sock", ".0.ws.sock", ".0.8080.sock")]
     stranger = os.path.join(SOCKETS, "strangerstrangerstra.1.sock")
     other = os.path.join(SOCKETS, "not-one-of-ours")
     for path in left + [stranger, other]:

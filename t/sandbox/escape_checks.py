@@ -32,7 +32,8 @@ def host_files_are_not_there():
         tap.ok(code != 0, "%s is not there" % os.path.basename(path), out + err)
     tap.same(a.run("ls /home")[1], "user\n", "/home holds the user's own directory only")
     tap.same(a.run("ls -A /sessions")[1], "", "other sessions' storage is not to be seen")
-    for path in ("/usr/bin/x", "/etc/passwd", "/x", "/sandlease-agent"):
+    for path in ("/usr/bin/x", "/etc/passwd", "/x", "/sandlease-agent",
+                 "/sandlease-ws"):
         tap.ok(a.run("echo x >%s" % path)[0] != 0, "%s cannot be written" % path)
 
 
