@@ -11,16 +11,19 @@
 #include "cli/feed.h"
 #include "cli/interrupts.h"
 #include "cli/output.h"
+#include "cli/replay.h"
 #include "cli/sessions.h"
 #include "cli/sse.h"
 #include "cli/tty.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/token.h"
 
 enum {
 	RETRY_MS = 250,
 	RETRY_MS_MAX = 4000,
 	GIVE_UP_MS = 10 * 60 * 1000, /* of a connection that stays away */
+	SEND_REST_MS = 2000,
 	END_OF_INPUT = 0x04
 };
 
@@ -37,13 +40,15 @@ struct shell {
 	char last_id[SSE_ID_MAX + 32];
 	struct transfer *stream;
 	struct sse sse;
+	struct replay replay;
+	int64_t old; /* what was written before we came ends here */
 	int64_t retry_at, lost_since; /* of clock_ms(); 0: connected */
 	int retry_ms;
 	/* our size, on its way there */
 	struct transfer *resize;
 	json_t *size;
 	bool resized;
-	bool over;
+	bool over, detached;
 	int exit_code;
 	struct err err;
 };
@@ -73,6 +78,28 @@ connected(struct shell *s)
 	s->retry_ms = RETRY_MS;
 }
 
+/* What is not new is shown without its questions. */
+static void
+show_output(struct shell *s, const json_t *event)
+{
+	int64_t end = json_integer_value(json_object_get(event, "offset"));
+	auto_buf struct buf bytes = { 0 }, shown = { 0 };
+	size_t is_new;
+
+	if (!token_base64(json_str(event, "data"), &bytes))
+		return;
+	is_new = end <= s->old ? 0 : (size_t)(end - s->old);
+	if (is_new > bytes.len)
+		is_new = bytes.len;
+	replay_add(&s->replay, bytes.data, bytes.len - is_new, &shown);
+	if (is_new > 0) {
+		replay_end(&s->replay, &shown);
+		buf_add(&shown, bytes.data + bytes.len - is_new, is_new);
+	}
+	if (!output_bytes(STDOUT_FILENO, shown.data, shown.len))
+		end_with(s, 128 + SIGPIPE);
+}
+
 static bool
 take_event(void *ctx, const char *data, size_t len)
 {
@@ -81,8 +108,7 @@ take_event(void *ctx, const char *data, size_t len)
 	const char *type = json_str(event, "type");
 
 	if (str_equal(type, "output")) {
-		if (!output_base64(STDOUT_FILENO, json_str(event, "data")))
-			end_with(s, 128 + SIGPIPE);
+		show_output(s, event);
 	} else if (str_equal(type, "ready")) {
 		connected(s);
 	} else if (str_equal(type, "lost")) {
@@ -200,7 +226,7 @@ grant(struct shell *s, enum escape_wish wish)
 {
 	switch (wish) {
 	case ESCAPE_DETACH:
-		note(s, "detached; it runs on");
+		s->detached = true;
 		end_with(s, EXIT_SUCCESS);
 		break;
 	case ESCAPE_SUSPEND:
@@ -293,6 +319,18 @@ turn(struct shell *s, int signals, struct err *e)
 	return 0;
 }
 
+/* What was typed before we were told to go is still for the session. */
+static void
+send_rest(struct shell *s)
+{
+	int64_t end = clock_ms() + SEND_REST_MS;
+	struct err e;
+
+	while (feed_busy(&s->feed) && clock_left_ms(end) > 0 &&
+	    feed_move(&s->feed, &e) == 0 && feed_busy(&s->feed))
+		client_wait(s->cli->client, NULL, 0, clock_left_ms(end));
+}
+
 static int
 attach(struct shell *s, struct err *e)
 {
@@ -305,6 +343,9 @@ attach(struct shell *s, struct err *e)
 	follow(s);
 	while (rc == 0 && !s->over)
 		rc = turn(s, signals, e);
+	send_rest(s);
+	if (s->detached)
+		note(s, "detached; it runs on");
 	tty_restore(&s->tty);
 	return rc < 0 ? -1 : s->exit_code;
 }
@@ -319,6 +360,7 @@ open_terminal(struct shell *s, struct err *e)
 	const char *program = args_value(a, "shell");
 	auto_json json_t *body = json_object(), *answer = NULL;
 	auto_buf struct buf base = { 0 };
+	const json_t *terminal;
 	int cols, rows;
 
 	if (name != NULL)
@@ -333,9 +375,10 @@ open_terminal(struct shell *s, struct err *e)
 	    session_call(s->cli->client, "POST", s->id, "/api/terminal", body,
 		&answer, e) < 0)
 		return -1;
+	terminal = json_object_get(answer, "terminal");
+	s->old = json_integer_value(json_object_get(terminal, "offset"));
 	buf_fmt(&base, "/v1/sessions/%s/api/terminal/", s->id);
-	client_escape(&base,
-	    json_str(json_object_get(answer, "terminal"), "id"), false);
+	client_escape(&base, json_str(terminal, "id"), false);
 	s->base = xstrdup(base.data);
 	s->stream_path = xasprintf("%s/stream", s->base);
 	s->feed_path = xasprintf("%s/input", s->base);

@@ -17,6 +17,7 @@ libcli_a_SOURCES = \
 	src/cli/pairs.c src/cli/pairs.h \
 	src/cli/progress.c src/cli/progress.h \
 	src/cli/quote.c src/cli/quote.h \
+	src/cli/replay.c src/cli/replay.h \
 	src/cli/sessions.c src/cli/sessions.h \
 	src/cli/show.c src/cli/show.h \
 	src/cli/sse.c src/cli/sse.h \

@@ -4,4 +4,5 @@ EXTRA_DIST += \
 	t/cli/commands.t \
 	t/cli/completion.t \
 	t/cli/cp.t \
-	t/cli/exec.t
+	t/cli/exec.t \
+	t/cli/shell.t

@@ -19,6 +19,10 @@ UNIT += t/unit/cli/quote_test
 t_unit_cli_quote_test_SOURCES = t/unit/cli/quote_test.c
 t_unit_cli_quote_test_LDADD = $(CLI_UNIT_LIBS)
 
+UNIT += t/unit/cli/replay_test
+t_unit_cli_replay_test_SOURCES = t/unit/cli/replay_test.c
+t_unit_cli_replay_test_LDADD = $(CLI_UNIT_LIBS)
+
 UNIT += t/unit/cli/show_test
 t_unit_cli_show_test_SOURCES = t/unit/cli/show_test.c
 t_unit_cli_show_test_LDADD = $(CLI_UNIT_LIBS)

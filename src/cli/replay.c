@@ -1,0 +1,102 @@
+/* replay.c: what a terminal showed before we came. */
+#include "cli/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ESC = 0x1b, BEL = 0x07, REPORTS_FROM = 11 };
+
+/* ---- which sequences ask; each is given without its introducer */
+
+/* CSI parameters final: attributes, status, modes, version, window, keys. */
+static bool
+control_asks(const char *s, size_t len)
+{
+	switch (s[len - 1]) {
+	case 'c':
+	case 'n':
+		return true;
+	case 'p':
+		return len > 1 && s[len - 2] == '$';
+	case 'q':
+		return s[0] == '>';
+	case 'u':
+		return s[0] == '?';
+	case 't':
+		return strtol(s, NULL, 10) >= REPORTS_FROM;
+	default:
+		return false;
+	}
+}
+
+/* OSC: a value that is a question mark, such as "11;?". */
+static bool
+command_asks(const char *s, size_t len)
+{
+	return memmem(s, len, ";?", 2) != NULL;
+}
+
+/* DCS: what a setting is, what a capability is. */
+static bool
+device_asks(const char *s, size_t len)
+{
+	return len >= 2 && (s[0] == '+' || s[0] == '$') && s[1] == 'q';
+}
+
+static bool
+asks(const struct replay *r)
+{
+	const char *s = r->held + 2;
+	size_t len = r->len - 2;
+
+	return r->held[1] == '[' ? control_asks(s, len)
+	    : r->held[1] == ']'  ? command_asks(s, len)
+				 : device_asks(s, len);
+}
+
+/* ---- where they end */
+
+static bool
+is_complete(const struct replay *r)
+{
+	char last = r->held[r->len - 1];
+
+	if (r->len < 3)
+		return false;
+	if (r->held[1] == '[')
+		return last >= '@' && last <= '~';
+	return last == BEL || (last == '\\' && r->held[r->len - 2] == ESC);
+}
+
+/* One that cannot be a question, or not any more, is let go. */
+static bool
+is_of_interest(const struct replay *r)
+{
+	return r->len < REPLAY_HELD_MAX - 1 &&
+	    (r->len < 2 || strchr("[]P", r->held[1]) != NULL);
+}
+
+void
+replay_end(struct replay *r, struct buf *out)
+{
+	if (r->len > 0)
+		buf_add(out, r->held, r->len);
+	r->len = 0;
+}
+
+void
+replay_add(struct replay *r, const char *data, size_t len, struct buf *out)
+{
+	for (; len > 0; data++, len--) {
+		if (r->len == 0 && *data != ESC) {
+			buf_add(out, data, 1);
+			continue;
+		}
+		r->held[r->len++] = *data;
+		r->held[r->len] = '\0';
+		if (is_complete(r) && asks(r))
+			r->len = 0;
+		else if (is_complete(r) || !is_of_interest(r))
+			replay_end(r, out);
+	}
+}
