@@ -51,7 +51,7 @@ put_eval(struct buf *to, const json_t *env, const char *command)
 		script_quote(to, json_string_value(value));
 		buf_str(to, " ");
 	}
-	buf_str(to, "\\eval ");
+	buf_str(to, "\\eval -- ");
 	script_quote(to, command);
 }
 
@@ -175,6 +175,7 @@ script_alone(struct buf *to, const char *state, const json_t *env,
     const char *command, bool input)
 {
 	script_restore(to, state, "");
+	put_cd(to, "."); /* PWD is as the state has it, and we are elsewhere */
 	buf_str(to, "{ ");
 	put_eval(to, env, command);
 	buf_fmt(to, "\n} %s\n", input ? "<&3 3<&-" : "</dev/null");

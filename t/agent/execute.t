@@ -72,6 +72,7 @@ def a_shell_keeps_its_state():
 
 
 def odd_commands_do_no_harm():
+    same(box.run(S, "-c echo x")["exitCode"], 127, "one that looks like an option")
     for command, want in {
         "break; continue": (0, ""),
         "echo \"a'b\\\\n\"": (0, "a'b\\n\n"),
@@ -349,7 +350,7 @@ def a_stream_inherits_and_changes_nothing():
                                              sessionId="st") if "data" in e]
     same("".join(data), "/usr\nvw\nk\n", "directory, variables and functions are inherited")
     same(box.run(S, "pwd; echo $V", sessionId="st")["stdout"], "/usr\nv\n", "and not changed")
-    data = [e["data"] for _, e in box.stream(S, "pwd; echo $V", sessionId="st", cwd="lib",
+    data = [e["data"] for _, e in box.stream(S, "echo $PWD; echo $V", sessionId="st", cwd="lib",
                                              env={"V": "once"}) if "data" in e]
     same("".join(data), "/usr/lib\nonce\n", "cwd and env of one call")
 
