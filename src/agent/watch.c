@@ -126,12 +126,21 @@ sweep(int64_t now_ms)
 		destroy(w);
 }
 
+/* Until one is to be forgotten, or may be taken; -1: that can wait. */
 static int
-until_sweep_ms(void)
+until_due_ms(void)
 {
-	const struct watch *w = longest_idle();
+	const struct watch *idle = longest_idle();
+	int ms =
+	    idle != NULL ? clock_left_ms(idle->used_ms + WATCH_IDLE_MS) : -1;
 
-	return w != NULL ? clock_left_ms(w->used_ms + WATCH_IDLE_MS) : -1;
+	for (const struct watch *w = watch_all; w != NULL; w = w->next) {
+		int held = clock_left_ms(w->held_ms);
+
+		if (w->untold && held > 0 && (ms < 0 || held < ms))
+			ms = held;
+	}
+	return ms;
 }
 
 /* From the first watch to the last. */
@@ -153,7 +162,7 @@ run(void *arg)
 		(void)eventfd_read(wake, &seen);
 		watch_drain();
 		sweep(clock_ms());
-		ms = until_sweep_ms();
+		ms = until_due_ms();
 	}
 	mem_close_fd(&watch_inotify);
 	mem_close_fd(&wake);
@@ -263,7 +272,7 @@ watch_take(struct watch *w, struct watch_news *out)
 	bool ready;
 
 	pthread_mutex_lock(&watch_lock);
-	ready = w->untold && watch_consumed >= w->held_until;
+	ready = watch_is_ready(w);
 	if (ready) {
 		*out = w->pending;
 		w->pending = (struct watch_news){ 0 };

@@ -6,6 +6,7 @@
 
 #include "agent/draft.h"
 #include "agent/watch_internal.h"
+#include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -36,7 +37,17 @@ watch_stop(struct watch *w, const char *why)
 	w->cursor++;
 	w->pending.stopped = why;
 	w->untold = true;
-	w->held_until = 0;
+	w->held_until = w->held_ms = 0;
+}
+
+/* Better told twice than dropped: half of the room is not held back. */
+bool
+watch_is_ready(const struct watch *w)
+{
+	return w->untold &&
+	    ((watch_consumed >= w->held_until &&
+		 clock_left_ms(w->held_ms) == 0) ||
+		w->pending.changes.count >= CHANGES_MAX / 2);
 }
 
 /* ---- files that we write ourselves */
@@ -225,8 +236,7 @@ static void
 announce(void)
 {
 	for (struct watch *w = watch_all; w != NULL; w = w->next)
-		if (w->news >= 0 && w->untold &&
-		    watch_consumed >= w->held_until)
+		if (w->news >= 0 && watch_is_ready(w))
 			(void)!eventfd_write(w->news, 1);
 }
 

@@ -32,6 +32,7 @@ struct watch {
 	ino_t ino;
 	const char *no_room; /* why a directory could not be added; NULL */
 	int64_t held_until;  /* not to be taken before so much has been read */
+	int64_t held_ms;     /* ... nor before that time */
 
 	int news;    /* an eventfd; -1: a retained one */
 	bool untold; /* there is something to take */
@@ -103,6 +104,9 @@ void watch_drain(void);
 /* Adds a change of `path`, below the root, if that is wanted. */
 void watch_note(struct watch *w, enum change_type type, bool directory,
     const char *path);
+
+/* Whether there is something to take, and it may be. */
+bool watch_is_ready(const struct watch *w);
 
 /* Nothing more is seen. */
 void watch_stop(struct watch *w, const char *why);

@@ -10,6 +10,7 @@
 #include "agent/glob.h"
 #include "agent/walk.h"
 #include "agent/watch_internal.h"
+#include "common/clock.h"
 #include "common/mem.h"
 
 /* Added to what other watches want of the same directory. */
@@ -19,6 +20,9 @@ enum {
 	DIR_MASK = GUARD_MASK | IN_CREATE | IN_MOVED_FROM | IN_MOVED_TO |
 	    IN_ATTRIB | IN_EXCL_UNLINK
 };
+
+/* A file can be seen a moment before the kernel says that it was made. */
+enum { HOLD_MS = 5 };
 
 /* ---- what is looked at */
 
@@ -135,7 +139,7 @@ enter(struct watch *w, struct walk *k)
 /*
  * An entry of `at`.  A directory is watched first and looked through then, so
  * that nothing in it is missed; what is told twice that way is one change, if
- * it has not been taken before both have come (held_until).
+ * it has not been taken before both have come (held_until, held_ms).
  */
 static struct watch_dir *
 see(struct watch *w, struct watch_dir *at, struct walk *k, bool tell)
@@ -184,8 +188,10 @@ look_through(struct watch *w, struct watch_dir *d, bool tell)
 			d = see(w, d, &k, tell);
 	}
 	ioctl(watch_inotify, FIONREAD, &queued);
-	if (tell)
+	if (tell) {
 		w->held_until = watch_consumed + queued;
+		w->held_ms = clock_ms() + HOLD_MS;
+	}
 	return step == WALK_LOST || w->no_room != NULL ? -1 : 0;
 }
 
