@@ -8,8 +8,8 @@
 #include "agent/backup_path.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
-#include "common/clock.h"
 #include "common/mem.h"
+#include "web/reply.h"
 
 enum {
 	BODY_MAX = 1024 * 1024,
@@ -149,18 +149,6 @@ tell(struct call *c, const struct request *r, const struct err *e)
 	return -1;
 }
 
-static void
-reply(struct call *c, json_t *more)
-{
-	auto_json json_t *body = more;
-	char at[CLOCK_ISO_MAX];
-
-	clock_iso(at);
-	json_object_set_new(body, "success", json_true());
-	json_object_set_new(body, "timestamp", json_string(at));
-	call_reply(c, 200, body);
-}
-
 /* ---- create and restore */
 
 /* `size`: of the archive that is to be made; NULL: it is to be restored. */
@@ -192,7 +180,7 @@ api_backup_create(struct call *c, struct err *e)
 	if (read_paths(c, body, r, e) < 0 ||
 	    read_options(body, &r->backup, e) < 0 || work(c, r, &size, e) < 0)
 		return tell(c, r, e);
-	reply(c,
+	reply_container(c,
 	    json_pack("{s:I, s:o}", "sizeBytes", (json_int_t)size,
 		"archivePath", json_lossy(r->archive)));
 	return 0;
@@ -208,7 +196,7 @@ api_backup_restore(struct call *c, struct err *e)
 		return -1;
 	if (read_paths(c, body, r, e) < 0 || work(c, r, NULL, e) < 0)
 		return tell(c, r, e);
-	reply(c, json_pack("{s:o}", "dir", json_lossy(r->dir)));
+	reply_container(c, json_pack("{s:o}", "dir", json_lossy(r->dir)));
 	return 0;
 }
 

@@ -6,8 +6,8 @@
 #include "agent/envset.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
-#include "common/clock.h"
 #include "common/mem.h"
+#include "web/reply.h"
 
 enum { BODY_MAX = 1024 * 1024 };
 
@@ -29,9 +29,7 @@ static const struct jfield CREATE[] = {
 int
 api_context_health(struct call *c, struct err *e)
 {
-	auto_json json_t *body = NULL;
 	json_t *languages = json_object();
-	char at[CLOCK_ISO_MAX];
 	bool any = false;
 
 	(void)e;
@@ -42,12 +40,9 @@ api_context_health(struct call *c, struct err *e)
 		json_object_set_new(languages,
 		    kernel_name((enum kernel_language)l), json_boolean(there));
 	}
-	clock_iso(at);
-	body = json_pack("{s:b, s:s, s:o, s:s}", "success", 1, "status",
-	    any ? "healthy" : "unhealthy", "languages", languages, "timestamp",
-	    at);
-	call_reply(c, 200, body);
-	return 0;
+	return reply_container(c,
+	    json_pack("{s:s, s:o}", "status", any ? "healthy" : "unhealthy",
+		"languages", languages));
 }
 
 /* An absolute one of one that may be relative. */
@@ -89,11 +84,10 @@ decode(struct call *c, json_t **body, struct create *o, struct kernel_place *at,
 int
 api_context_create(struct call *c, struct err *e)
 {
-	auto_json json_t *body = NULL, *answer = NULL;
+	auto_json json_t *body = NULL;
 	struct create o = { .language = "python", .cwd = "/workspace" };
 	struct kernel_place at;
 	struct context *x;
-	char now[CLOCK_ISO_MAX];
 
 	if (decode(c, &body, &o, &at, e) < 0)
 		return -1;
@@ -101,42 +95,28 @@ api_context_create(struct call *c, struct err *e)
 		return str_equal(e->code, "bad_cwd")
 		    ? err_field(e, "cwd", "cannot be entered")
 		    : -1;
-	clock_iso(now);
-	answer = json_pack("{s:b, s:s, s:s, s:s, s:s}", "success", 1,
-	    "contextId", context_id(x), "language", context_language(x), "cwd",
-	    context_cwd(x), "timestamp", now);
+	reply_container(c,
+	    json_pack("{s:s, s:s, s:s}", "contextId", context_id(x), "language",
+		context_language(x), "cwd", context_cwd(x)));
 	context_release(x);
-	call_reply(c, 200, answer);
 	return 0;
 }
 
 int
 api_context_list(struct call *c, struct err *e)
 {
-	auto_json json_t *body = NULL;
-	char at[CLOCK_ISO_MAX];
-
 	(void)e;
-	clock_iso(at);
-	body = json_pack("{s:b, s:o, s:s}", "success", 1, "contexts",
-	    context_list(), "timestamp", at);
-	call_reply(c, 200, body);
-	return 0;
+	return reply_container(c,
+	    json_pack("{s:o}", "contexts", context_list()));
 }
 
 int
 api_context_delete(struct call *c, struct err *e)
 {
-	auto_json json_t *body = NULL;
 	const char *id = call_var(c, "id");
-	char at[CLOCK_ISO_MAX];
 
 	scene_context(c, json_pack("{s:o}", "contextId", json_lossy(id)));
 	if (context_delete(id, e) < 0)
 		return -1;
-	clock_iso(at);
-	body = json_pack("{s:b, s:s, s:s}", "success", 1, "contextId", id,
-	    "timestamp", at);
-	call_reply(c, 200, body);
-	return 0;
+	return reply_container(c, json_pack("{s:s}", "contextId", id));
 }

@@ -11,6 +11,7 @@
 #include "agent/scene.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "web/reply.h"
 
 enum {
 	BODY_MAX = 1024 * 1024,
@@ -29,21 +30,6 @@ release(struct process **p)
 }
 
 #define auto_process __attribute__((cleanup(release)))
-
-/* Answers {"success": true, ...rest, "timestamp"}; takes over `rest`. */
-static int
-reply(struct call *c, json_t *rest)
-{
-	auto_json json_t *body = json_pack("{s:b}", "success", 1);
-	char at[CLOCK_ISO_MAX];
-
-	clock_iso(at);
-	json_object_update(body, rest);
-	json_object_set_new(body, "timestamp", json_string(at));
-	json_decref(rest);
-	call_reply(c, 200, body);
-	return 0;
-}
 
 int
 api_process_find(struct call *c, struct process **out, struct err *e)
@@ -70,7 +56,7 @@ api_process_launch(struct call *c, const struct process_wish *w, struct err *e)
 	    "command", w->exec.command, "sessionId", w->exec.shell);
 	if (json_object_get(seen, "pid") != NULL)
 		json_object_set(body, "pid", json_object_get(seen, "pid"));
-	return reply(c, body);
+	return reply_container(c, body);
 }
 
 struct options {
@@ -222,7 +208,8 @@ api_process_get(struct call *c, struct err *e)
 
 	if (api_process_find(c, &p, e) < 0)
 		return -1;
-	return reply(c, json_pack("{s:o}", "process", process_json(p)));
+	return reply_container(c,
+	    json_pack("{s:o}", "process", process_json(p)));
 }
 
 /* ---- ending */
@@ -234,14 +221,15 @@ api_process_kill(struct call *c, struct err *e)
 
 	if (api_process_find(c, &p, e) < 0 || process_kill(p, e) < 0)
 		return -1;
-	return reply(c, json_pack("{s:s}", "processId", process_id(p)));
+	return reply_container(c,
+	    json_pack("{s:s}", "processId", process_id(p)));
 }
 
 int
 api_process_kill_all(struct call *c, struct err *e)
 {
 	(void)e;
-	return reply(c,
+	return reply_container(c,
 	    json_pack("{s:I}", "cleanedCount",
 		(json_int_t)process_kill_all(NULL)));
 }
@@ -250,7 +238,7 @@ int
 api_process_cleanup(struct call *c, struct err *e)
 {
 	(void)e;
-	return reply(c,
+	return reply_container(c,
 	    json_pack("{s:I}", "cleanedCount", (json_int_t)process_cleanup()));
 }
 
@@ -285,7 +273,7 @@ api_process_signal(struct call *c, struct err *e)
 		return err_field(e, "signal", "is not the name of a signal");
 	if (process_signal(p, sig, e) < 0)
 		return -1;
-	return reply(c,
+	return reply_container(c,
 	    json_pack("{s:s, s:s}", "processId", process_id(p), "signal",
 		name));
 }
@@ -345,7 +333,7 @@ api_process_input(struct call *c, struct err *e)
 			"written", (json_int_t)written));
 		return -1;
 	}
-	return reply(c,
+	return reply_container(c,
 	    json_pack("{s:s, s:I}", "processId", process_id(p), "written",
 		(json_int_t)written));
 }

@@ -1,8 +1,6 @@
 /* api_process_logs.c: api/process/{id}/logs and api/process/{id}/stream. */
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/activity.h"
 #include "agent/base64.h"
@@ -294,22 +292,6 @@ say_exit(struct follow *f, const struct process_end *end)
 	call_flush(f->call);
 }
 
-/* Until there is something to do.  False when the client has gone. */
-static bool
-wait_more(struct follow *f)
-{
-	struct pollfd fds[] = { { f->watch.fd, POLLIN, 0 },
-		{ call_fd(f->call), POLLRDHUP, 0 } };
-	int ms = f->hold_ms > 0 ? clock_left_ms(f->hold_ms) : SSE_HEARTBEAT_MS;
-	uint64_t seen;
-
-	if (poll(fds, ARRAY_LEN(fds), ms) == 0 && f->hold_ms == 0)
-		sse_heartbeat(f->call);
-	if (fds[0].revents != 0)
-		(void)!read(f->watch.fd, &seen, sizeof(seen));
-	return fds[1].revents == 0 && !f->call->gone;
-}
-
 static void
 follow(struct follow *f)
 {
@@ -321,7 +303,9 @@ follow(struct follow *f)
 		send_new(f,
 		    now.status != PROCESS_RUNNING ||
 			(f->hold_ms > 0 && clock_left_ms(f->hold_ms) == 0));
-	} while (now.status == PROCESS_RUNNING && wait_more(f));
+	} while (now.status == PROCESS_RUNNING &&
+	    sse_wait(f->call, f->watch.fd,
+		f->hold_ms > 0 ? clock_left_ms(f->hold_ms) : -1));
 	if (now.status != PROCESS_RUNNING)
 		say_exit(f, &now);
 }

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/id.h"
 #include "common/mem.h"
+#include "web/reply.h"
 
 enum { BODY_MAX = 1024 * 1024 };
 
@@ -108,22 +109,15 @@ api_session_create(struct call *c, struct err *e)
 int
 api_session_list(struct call *c, struct err *e)
 {
-	auto_json json_t *body = NULL;
-	char at[CLOCK_ISO_MAX];
-
 	(void)e;
-	clock_iso(at);
-	body = json_pack("{s:b, s:o, s:s}", "success", 1, "data", shell_list(),
-	    "timestamp", at);
-	call_reply(c, 200, body);
-	return 0;
+	return reply_container(c, json_pack("{s:o}", "data", shell_list()));
 }
 
 int
 api_session_delete(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	char name[SHELL_NAME_MAX], at[CLOCK_ISO_MAX];
+	char name[SHELL_NAME_MAX];
 
 	if (scene_body(c, BODY_MAX, &body, e) < 0 ||
 	    decode_name(body, "sessionId", name, e) < 0)
@@ -131,10 +125,5 @@ api_session_delete(struct call *c, struct err *e)
 	scene_context(c, json_pack("{s:s}", "sessionId", name));
 	if (shell_delete(name, e) < 0)
 		return -1;
-	clock_iso(at);
-	json_release(&body);
-	body = json_pack("{s:b, s:s, s:s}", "success", 1, "sessionId", name,
-	    "timestamp", at);
-	call_reply(c, 200, body);
-	return 0;
+	return reply_container(c, json_pack("{s:s}", "sessionId", name));
 }

@@ -6,8 +6,8 @@
 #include "agent/pty.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
-#include "common/clock.h"
 #include "common/mem.h"
+#include "web/reply.h"
 
 enum {
 	BODY_MAX = 64 * 1024,
@@ -25,21 +25,6 @@ release(struct pty **t)
 }
 
 #define auto_pty __attribute__((cleanup(release)))
-
-/* Answers {"success": true, ...rest, "timestamp"}; takes over `rest`. */
-static int
-reply(struct call *c, json_t *rest)
-{
-	auto_json json_t *body = json_pack("{s:b}", "success", 1);
-	char at[CLOCK_ISO_MAX];
-
-	clock_iso(at);
-	json_object_update(body, rest);
-	json_object_set_new(body, "timestamp", json_string(at));
-	json_decref(rest);
-	call_reply(c, 200, body);
-	return 0;
-}
 
 static json_t *
 terminal_json(struct pty *t)
@@ -119,7 +104,7 @@ api_terminal_create(struct call *c, struct err *e)
 		return -1;
 	shown = terminal_json(t);
 	json_object_set_new(shown, "created", json_boolean(created));
-	return reply(c, json_pack("{s:o}", "terminal", shown));
+	return reply_container(c, json_pack("{s:o}", "terminal", shown));
 }
 
 /* ---- looking */
@@ -136,7 +121,7 @@ api_terminal_list(struct call *c, struct err *e)
 		json_array_append_new(list, terminal_json(all[i]));
 		pty_release(all[i]);
 	}
-	return reply(c, json_pack("{s:o}", "terminals", list));
+	return reply_container(c, json_pack("{s:o}", "terminals", list));
 }
 
 int
@@ -146,7 +131,8 @@ api_terminal_get(struct call *c, struct err *e)
 
 	if (api_terminal_find(c, &t, e) < 0)
 		return -1;
-	return reply(c, json_pack("{s:o}", "terminal", terminal_json(t)));
+	return reply_container(c,
+	    json_pack("{s:o}", "terminal", terminal_json(t)));
 }
 
 /* ---- changing */
@@ -158,7 +144,8 @@ api_terminal_end(struct call *c, struct err *e)
 
 	if (api_terminal_find(c, &t, e) < 0 || pty_end(t, e) < 0)
 		return -1;
-	return reply(c, json_pack("{s:o}", "terminal", terminal_json(t)));
+	return reply_container(c,
+	    json_pack("{s:o}", "terminal", terminal_json(t)));
 }
 
 struct size {
@@ -184,7 +171,8 @@ api_terminal_resize(struct call *c, struct err *e)
 	    jfield_decode(body, SIZE, ARRAY_LEN(SIZE), J_LENIENT, &s, e) < 0 ||
 	    pty_resize(t, (int)s.cols, (int)s.rows, e) < 0)
 		return -1;
-	return reply(c, json_pack("{s:o}", "terminal", terminal_json(t)));
+	return reply_container(c,
+	    json_pack("{s:o}", "terminal", terminal_json(t)));
 }
 
 /* ---- input */
@@ -281,7 +269,7 @@ api_terminal_input(struct call *c, struct err *e)
 			"written", (json_int_t)written));
 		return -1;
 	}
-	return reply(c,
+	return reply_container(c,
 	    json_pack("{s:o, s:I}", "terminalId", json_lossy(pty_id(t)),
 		"written", (json_int_t)written));
 }

@@ -1,7 +1,5 @@
 /* api_terminal_stream.c: api/terminal/{id}/stream. */
-#include <poll.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "agent/base64.h"
 #include "agent/pty.h"
@@ -105,21 +103,6 @@ say_exit(struct follow *f, const struct pty_now *now)
 
 /* ---- following */
 
-/* Until there is something to do.  False when the client has gone. */
-static bool
-wait_more(struct follow *f)
-{
-	struct pollfd fds[] = { { f->watch.fd, POLLIN, 0 },
-		{ call_fd(f->call), POLLRDHUP, 0 } };
-	uint64_t seen;
-
-	if (poll(fds, ARRAY_LEN(fds), SSE_HEARTBEAT_MS) == 0)
-		sse_heartbeat(f->call);
-	if (fds[0].revents != 0)
-		(void)!read(f->watch.fd, &seen, sizeof(seen));
-	return fds[1].revents == 0 && !f->call->gone;
-}
-
 static void
 follow(struct follow *f)
 {
@@ -131,7 +114,7 @@ follow(struct follow *f)
 		while (!f->call->gone && pty_read(f->pty, f->pos, f->block))
 			say_output(f);
 		call_flush(f->call);
-	} while (now.running && wait_more(f));
+	} while (now.running && sse_wait(f->call, f->watch.fd, -1));
 	if (!now.running)
 		say_exit(f, &now);
 }

@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"
+#include "web/reply.h"
 #include "web/sse.h"
 
 enum {
@@ -338,8 +339,8 @@ int
 api_watch_check(struct call *c, struct err *e)
 {
 	auto_wish struct watch_wish wish = { 0 };
-	auto_json json_t *body = NULL, *reply = NULL;
-	char version[WATCH_VERSION_MAX], at[CLOCK_ISO_MAX];
+	auto_json json_t *body = NULL;
+	char version[WATCH_VERSION_MAX];
 	enum watch_answer answer;
 	struct watch_body b;
 	struct target t;
@@ -351,12 +352,7 @@ api_watch_check(struct call *c, struct err *e)
 	if (watch_check(&wish, b.since[0] != '\0' ? b.since : NULL, &answer,
 		version, e) < 0)
 		return -1;
-	clock_iso(at);
-	reply = json_pack("{s:b, s:s, s:s, s:s}", "success", 1, "status",
-	    ANSWERS[answer].status, "version", version, "timestamp", at);
-	if (ANSWERS[answer].reason != NULL)
-		json_object_set_new(reply, "reason",
-		    json_string(ANSWERS[answer].reason));
-	call_reply(c, 200, reply);
-	return 0;
+	return reply_container(c,
+	    json_pack("{s:s, s:s, s:s*}", "status", ANSWERS[answer].status,
+		"version", version, "reason", ANSWERS[answer].reason));
 }

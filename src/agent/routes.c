@@ -10,7 +10,6 @@
 #include "agent/path_list.h"
 #include "agent/scene.h"
 #include "agent/serve.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "web/reply.h"
@@ -35,38 +34,25 @@ greeting(struct call *c, struct err *e)
 static int
 ping(struct call *c, struct err *e)
 {
-	auto_json json_t *body = NULL;
-	char at[CLOCK_ISO_MAX];
-
 	(void)e;
-	clock_iso(at);
-	body = json_pack("{s:b, s:s, s:s, s:s}", "success", 1, "status",
-	    "healthy", "message", "pong", "timestamp", at);
-	call_reply(c, 200, body);
-	return 0;
+	return reply_container(c,
+	    json_pack("{s:s, s:s}", "status", "healthy", "message", "pong"));
 }
 
 static int
 version(struct call *c, struct err *e)
 {
-	auto_json json_t *body = NULL;
-	char at[CLOCK_ISO_MAX];
-
 	(void)e;
-	clock_iso(at);
-	body = json_pack("{s:b, s:s, s:s}", "success", 1, "version",
-	    PACKAGE_VERSION, "timestamp", at);
-	call_reply(c, 200, body);
-	return 0;
+	return reply_container(c,
+	    json_pack("{s:s}", "version", PACKAGE_VERSION));
 }
 
 static int
 commands(struct call *c, struct err *e)
 {
 	auto_path_list struct path_list list = { 0 };
-	auto_json json_t *names = json_array(), *body = NULL;
+	json_t *names = json_array();
 	auto_free char **envp = NULL;
-	char at[CLOCK_ISO_MAX];
 	int64_t seq;
 
 	(void)e;
@@ -74,12 +60,9 @@ commands(struct call *c, struct err *e)
 	path_list_read(envset_find(envp, "PATH"), &list);
 	for (size_t i = 0; i < list.count; i++)
 		json_array_append_new(names, json_string(list.name[i]));
-	clock_iso(at);
-	body =
-	    json_pack("{s:b, s:O, s:I, s:s}", "success", 1, "availableCommands",
-		names, "count", (json_int_t)list.count, "timestamp", at);
-	call_reply(c, 200, body);
-	return 0;
+	return reply_container(c,
+	    json_pack("{s:o, s:I}", "availableCommands", names, "count",
+		(json_int_t)list.count));
 }
 
 /* In the column `access`: it stays open for as long as its client likes. */

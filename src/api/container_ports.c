@@ -11,8 +11,8 @@
 #include "api/handlers.h"
 #include "api/port_body.h"
 #include "api/session_json.h"
-#include "common/clock.h"
 #include "control/preview_control.h"
+#include "web/reply.h"
 
 /* Errors about a port name it; the SDK has a class for those that cannot be. */
 static int
@@ -26,18 +26,6 @@ about_port(struct err *e, int64_t port)
 		snprintf(e->more, sizeof(e->more), "{\"port\": %" PRId64 "}",
 		    port);
 	return -1;
-}
-
-static void
-reply_done(struct call *c, json_t *body)
-{
-	auto_json json_t *owned = body;
-	char at[CLOCK_ISO_MAX];
-
-	clock_iso(at);
-	json_object_set_new(owned, "success", json_true());
-	json_object_set_new(owned, "timestamp", json_string(at));
-	call_reply(c, 200, owned);
 }
 
 int
@@ -63,7 +51,7 @@ container_port_expose(struct call *c, struct err *e)
 		return about_port(e, b.port);
 	if (session_json_show_port(c, ctl, id, port, e) < 0)
 		return -1;
-	reply_done(c, json_incref(port));
+	reply_container(c, json_incref(port));
 	return 0;
 }
 
@@ -84,7 +72,7 @@ container_port_list(struct call *c, struct err *e)
 			json_object_set_new(port, "status",
 			    json_string("inactive"));
 	}
-	reply_done(c,
+	reply_container(c,
 	    json_pack("{s:O, s:I}", "ports", list, "count",
 		(json_int_t)json_array_size(list)));
 	return 0;
@@ -102,6 +90,6 @@ container_port_remove(struct call *c, struct err *e)
 	    preview_remove(ctl, call_var(c, "id"), app_of(c)->who.tenant, port,
 		e) < 0)
 		return about_port(e, port);
-	reply_done(c, json_pack("{s:I}", "port", (json_int_t)port));
+	reply_container(c, json_pack("{s:I}", "port", (json_int_t)port));
 	return 0;
 }

@@ -123,6 +123,20 @@ container_body(const struct err *e, const json_t *context)
 	    "context", ctx, "httpStatus", err_status(e), "timestamp", at);
 }
 
+int
+reply_container(struct call *c, json_t *more)
+{
+	auto_json json_t *body = json_pack("{s:b}", "success", 1);
+	char at[CLOCK_ISO_MAX];
+
+	clock_iso(at);
+	json_object_update(body, more);
+	json_object_set_new(body, "timestamp", json_string(at));
+	json_decref(more);
+	call_reply(c, 200, body);
+	return 0;
+}
+
 void
 reply_container_error(struct call *c, const struct err *e,
     const json_t *context)

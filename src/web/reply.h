@@ -19,6 +19,12 @@
 void reply_problem(struct call *c, const struct err *e);
 
 /*
+ * {"success": true, ...more, "timestamp"}: how the container says that it is
+ * done.  Takes over `more`; 0, for a handler to return.
+ */
+int reply_container(struct call *c, json_t *more);
+
+/*
  * {code, message, error, context, httpStatus, timestamp}; `code` becomes
  * UPPER_SNAKE and `context` (may be NULL) stays the caller's.  A field that
  * was wrong is named in the message and in context.validationErrors.

@@ -1,6 +1,10 @@
 /* sse.c: server-sent events. */
 #include "web/sse.h"
 
+#include <poll.h>
+#include <stdint.h>
+#include <unistd.h>
+
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -30,4 +34,19 @@ sse_heartbeat(struct call *c)
 
 	call_write(c, COMMENT, sizeof(COMMENT) - 1);
 	return call_flush(c);
+}
+
+bool
+sse_wait(struct call *c, int fd, int ms)
+{
+	struct pollfd fds[] = { { fd, POLLIN, 0 },
+		{ call_fd(c), POLLRDHUP, 0 } };
+	uint64_t seen;
+
+	if (poll(fds, ARRAY_LEN(fds), ms < 0 ? SSE_HEARTBEAT_MS : ms) == 0 &&
+	    ms < 0)
+		sse_heartbeat(c);
+	if (fds[0].revents != 0)
+		(void)!read(fd, &seen, sizeof(seen));
+	return fds[1].revents == 0 && !c->gone;
 }

@@ -4,6 +4,8 @@
 #ifndef SANDLEASE_WEB_SSE_H
 #define SANDLEASE_WEB_SSE_H
 
+#include <stdbool.h>
+
 #include "common/json.h"
 #include "web/call.h"
 
@@ -16,5 +18,11 @@ int sse_event(struct call *c, const json_t *data);
 
 /* A comment that clients ignore; finds out whether one is still there. */
 int sse_heartbeat(struct call *c);
+
+/*
+ * Waits until `fd`, an eventfd, is written to or the time is over; false when
+ * the client has gone.  With `ms` < 0 a heartbeat is sent after a while.
+ */
+bool sse_wait(struct call *c, int fd, int ms);
 
 #endif
