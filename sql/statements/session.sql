@@ -53,6 +53,10 @@ SELECT v.applied, f.env_sealed, f.ports,
   FROM session_verified($1, $2::jsonb) v (applied)
   LEFT JOIN LATERAL session_fittings($1, v.applied) f ON true;
 
+-- name: session_fittings
+-- params: session_id
+SELECT env_sealed, ports FROM session_fittings($1, true);
+
 -- name: start_unlock
 -- params: session_id
 -- Silent when it is not held.
@@ -119,6 +123,8 @@ SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, 
        coalesce(s.sandbox_id, '') AS sandbox_id, s.activity_seq, s.keep_alive,
        s.suspend, s.suspended_at IS NOT NULL AS suspended,
        s.setup_sealed IS NOT NULL AS setup,
+       s.started_at IS NULL AND s.state = 'asleep'
+           AND s.reason IN ('sandbox_gone', 'wrapper_gone') AS cut_short,
        l.state AS lease, l.generation, coalesce(l.instance, '') AS instance,
        coalesce(b.state, 'absent') AS sandbox_state,
        coalesce(b.incarnation, '') AS incarnation, coalesce(b.epoch, 0) AS epoch,

@@ -143,8 +143,8 @@ v1_session_get(struct call *c, struct err *e)
 
 	if (ctl == NULL || control_session(ctl, id, tenant, &row, e) < 0)
 		return -1;
-	/* whoever polls a start that lost its worker moves it on */
-	if (str_equal(row.state, "initializing")) {
+	/* whoever polls a start that lost its worker, or its sandbox, moves it on */
+	if (str_equal(row.state, "initializing") || row.cut_short) {
 		start_move_on(ctl, id, tenant);
 		if (control_session(ctl, id, tenant, &row, e) < 0)
 			return -1;

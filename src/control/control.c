@@ -100,6 +100,7 @@ read_session(struct control *ctl, const char *id, const char *tenant,
 	out->generation = rows_int(r, 0, "generation");
 	out->activity_seq = rows_int(r, 0, "activity_seq");
 	out->setup = rows_bool(r, 0, "setup");
+	out->cut_short = rows_bool(r, 0, "cut_short");
 	out->suspend = rows_bool(r, 0, "suspend");
 	out->suspended = rows_bool(r, 0, "suspended");
 	control_spec(r, 0, &out->sandbox);

@@ -62,6 +62,7 @@ struct session_row {
 	char instance[ID_MAX];
 	int64_t activity_seq;
 	bool setup;     /* a command must be run before it is ready */
+	bool cut_short; /* its first start ended with its sandbox */
 	bool suspend;   /* sleep is to freeze it */
 	bool suspended; /* its cell may be frozen */
 	char sandbox_state[CONTROL_WORD_MAX];

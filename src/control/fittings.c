@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { TELL_MS = 2000 };
+enum { TELL_MS = 2000, ROUNDS = 4 };
 
 void
 fittings_read(const struct rows *r, struct fittings *f)
@@ -84,22 +84,69 @@ tell_ports(struct control *ctl, const struct agent_target *t, tell_fn *tell,
 	return 0;
 }
 
+static void
+bring(struct control *ctl, const struct agent_target *t,
+    const struct fittings *had, const struct fittings *wanted)
+{
+	struct err e = { 0 };
+
+	/* sealing is never the same twice, so equal is unchanged */
+	if (!str_equal(had->env_sealed, wanted->env_sealed) &&
+	    bring_env(ctl, t, wanted->env_sealed, &e) < 0)
+		log_err(LOG_WARN, "fittings_env", &e);
+	if (tell_ports(ctl, t, agent_unexpose, had->ports, wanted->ports, &e) <
+		0 ||
+	    tell_ports(ctl, t, agent_expose, wanted->ports, had->ports, &e) < 0)
+		log_err(LOG_WARN, "fittings_ports", &e);
+}
+
+static bool
+same(const struct fittings *a, const struct fittings *b)
+{
+	return str_equal(a->env_sealed, b->env_sealed) &&
+	    str_equal(a->ports, b->ports);
+}
+
+/* What the row has by now, in place of what was read before. */
+static int
+read_again(struct control *ctl, const char *session, struct fittings *f,
+    struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_FITTINGS, &r, e, session) < 0)
+		return -1;
+	fittings_read(r, f);
+	return 0;
+}
+
+/*
+ * Somebody may have changed the row and told the wrapper before we told it what
+ * we had read: so it is read once more until it is what the wrapper has.
+ */
 void
 fittings_bring(struct control *ctl, const struct agent_target *t,
     const struct fittings *given, const struct rows *now)
 {
-	const char *env = rows_text(now, 0, "env_sealed");
-	const char *ports = rows_text(now, 0, "ports");
+	struct fittings had = { 0 }, wanted = { 0 };
 	struct err e = { 0 };
 
+	CRASH_POINT("fittings.bring");
 	if (given->ports == NULL)
 		return;
-	/* sealing is never the same twice, so equal is unchanged */
-	if (!str_equal(given->env_sealed, env) &&
-	    bring_env(ctl, t, env, &e) < 0)
-		log_err(LOG_WARN, "fittings_env", &e);
-	CRASH_POINT("fittings.env");
-	if (tell_ports(ctl, t, agent_unexpose, given->ports, ports, &e) < 0 ||
-	    tell_ports(ctl, t, agent_expose, ports, given->ports, &e) < 0)
-		log_err(LOG_WARN, "fittings_ports", &e);
+	had = (struct fittings){ xstrdup(given->env_sealed),
+		xstrdup(given->ports) };
+	fittings_read(now, &wanted);
+	for (int i = 0; i < ROUNDS && !same(&had, &wanted); i++) {
+		bring(ctl, t, &had, &wanted);
+		fittings_release(&had);
+		had = wanted;
+		wanted = (struct fittings){ 0 };
+		if (read_again(ctl, t->session, &wanted, &e) < 0) {
+			log_err(LOG_WARN, "fittings", &e);
+			break;
+		}
+	}
+	fittings_release(&had);
+	fittings_release(&wanted);
 }

@@ -206,7 +206,8 @@ carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	keep_steps(&l);
 	if (take_up(ctl, &l, deadline_ms, e) == 0)
 		return 0;
-	if (!start_undecided(e))
+	/* whatever else it is, who looks next may find it in order */
+	if (start_setup_failed(e))
 		return start_end(ctl, &l, e);
 	if (!start_setup_running(e))
 		launch_note_steps(ctl, &l, e);

@@ -179,6 +179,23 @@ def wait_0_may_answer_202_and_the_session_gets_ready():
                 "validation_failed", "wait")
 
 
+@case
+def starts_that_nobody_waits_for_share_a_sandbox_that_is_not_there_yet():
+    key = new_key("impatient", "u")
+    made = []
+
+    def begin():
+        made.append(call("POST", "/v1/sessions?wait=0", {}, key=key).json["id"])
+
+    crowd = [threading.Thread(target=begin) for _ in range(6)]
+    for one in crowd:
+        one.start()
+    for one in crowd:
+        one.join()
+    for sid in made:
+        until("it is ready", lambda: get(sid, key=key)["state"] == "ready")
+
+
 # ---- idempotency keys
 
 @case
