@@ -25,7 +25,10 @@ DATA_PLANE = (
     ("POST", "/api/execute"), ("POST", "/api/execute/stream"),
     ("POST", "/api/write"), ("POST", "/api/read"), ("GET", "/api/nothing"),
     ("GET", "/api/commands"), ("POST", "/api/port-check"),
-    ("POST", "/api/port-watch"),
+    ("POST", "/api/port-watch"), ("POST", "/api/contexts"),
+    ("POST", "/api/execute/code"), ("POST", "/api/terminal"),
+    ("POST", "/api/terminal/default/input"), ("POST", "/api/watch"),
+    ("POST", "/api/backup/create"),
     ("GET", "/ws"), ("GET", "/api/ws"), ("GET", "/ws/pty"),
     ("GET", "/proxy/8080/"), ("GET", "/files/f"), ("PUT", "/files/f"),
     ("GET", "/archive/"), ("POST", "/api/expose-port"),
@@ -35,7 +38,11 @@ BODIES = {"/ports": {"port": 8081}, "/extend": {"seconds": 60},
           "/api/execute": {"command": "touch stolen"},
           "/api/execute/stream": {"command": "touch stolen"},
           "/api/write": {"path": "stolen", "content": ""},
-          "/api/read": {"path": "f"}, "/api/expose-port": {"port": 8081}}
+          "/api/read": {"path": "f"}, "/api/expose-port": {"port": 8081},
+          "/api/execute/code": {"code": "open('stolen', 'w')"}}
+UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket",
+           "Sec-WebSocket-Version": "13",
+           "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
 
 
 def control_routes():
@@ -69,12 +76,13 @@ def another_orgs_session_is_the_same_404_as_none_on_every_route():
     asked = 0
     for method, rest in routes:
         body = BODIES.get(rest)
+        more = UPGRADE if rest in ("/ws", "/api/ws", "/ws/pty") else None
         for state in ("ready", "asleep") if rest == "/api/ping" else ("",):
             if state == "asleep":
                 expect(200, call("POST", at(THEIRS, "/sleep")))
-            theirs = call(method, at(THEIRS, rest), body, STRANGER)
+            theirs = call(method, at(THEIRS, rest), body, STRANGER, more)
             asked += 1
-            none = call(method, at(MISSING, rest), body, STRANGER)
+            none = call(method, at(MISSING, rest), body, STRANGER, more)
             what = "%s %s %s" % (method, rest, state)
             equal(theirs.status, 404, what)
             equal(seen(theirs, THEIRS), seen(none, MISSING), what)
