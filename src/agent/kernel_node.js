@@ -27,6 +27,8 @@
 		"application/javascript": "javascript",
 	};
 	const CHANNEL = 3;
+	const LATE_NS = 500000000n;
+	const monotonic = process.hrtime.bigint;
 	const IMPORT = "__import";
 	const DISPLAY = Symbol.for("Jupyter.display");
 
@@ -214,6 +216,20 @@
 	const isInterruption = (error) => error instanceof Interrupted
 		|| error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED";
 
+	/*
+	 * The signal that ended a program the cell waited for, and by that the
+	 * cell, may be on its way to us still: node would keep it for the next.
+	 */
+	function awaitInterruption() {
+		const until = monotonic() + LATE_NS;
+		hook.go = () => { while (monotonic() < until); };
+		try {
+			enter.runInThisContext({ breakOnSigint: true });
+		} catch {
+			/* there it was */
+		}
+	}
+
 	async function run(code, name) {
 		const { result, exceptionDetails: wrong } =
 			await evaluate(rewriteImports(transpile(code)), name);
@@ -277,6 +293,8 @@
 				last = ["error", encodeError(error)];
 			if (isInterruption(error))
 				fs.writeSync(CHANNEL, "\n"); /* it may be within a line */
+			else if (error?.signal === "SIGINT")
+				awaitInterruption();
 		}
 		session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
 		putVariables(before);
