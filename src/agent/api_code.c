@@ -15,7 +15,8 @@
 
 enum {
 	BODY_MAX = 8 * 1024 * 1024,
-	QUIET_MS = 50 /* after it a piece of a line goes out */
+	QUIET_MS = 50,  /* after it a piece of a line goes out */
+	ERROR_DEPTH = 8 /* of what a kernel says is an error */
 };
 
 /* ---- the body */
@@ -186,7 +187,8 @@ put_stopped(struct stream *s, const struct kernel_outcome *o, const char *ename,
 	    o->lost ? "the kernel did not yield and was killed: its state is"
 		      " lost, the next call gets a new one"
 		    : "the context keeps its state");
-	if (o->error.len > 0)
+	if (o->error.len > 0 &&
+	    scene_depth_ok(o->error.data, o->error.len, ERROR_DEPTH))
 		(void)!json_parse(o->error.data, o->error.len, &told, &ignored);
 	trace = json_object_get(told, "traceback");
 	event = json_pack("{s:s, s:s, s:s, s:o}", "type", "error", "ename",
@@ -268,7 +270,7 @@ put_end(struct stream *s, const struct kernel_outcome *o, int64_t count)
 
 /* ---- running */
 
-/* False when its time is over before its turn. */
+/* False when its time is over before its turn, or its client has gone. */
 static bool
 wait_turn(struct stream *s, struct context *x, int64_t deadline_ms)
 {
@@ -276,12 +278,16 @@ wait_turn(struct stream *s, struct context *x, int64_t deadline_ms)
 		int64_t until = clock_ms() + SSE_HEARTBEAT_MS;
 		bool last = deadline_ms > 0 && deadline_ms <= until;
 
-		if (context_enter(x, last ? deadline_ms : until))
-			return true;
-		if (last)
+		if (context_enter(x, last ? deadline_ms : until)) {
+			if (sse_wait(s->call, -1, 0))
+				return true;
+			context_leave(x);
 			return false;
+		}
 		sse_heartbeat(s->call);
 		flush(s);
+		if (last || s->call->gone)
+			return false;
 	}
 }
 
@@ -297,7 +303,9 @@ run_cell(struct stream *s, struct context *x, const struct kernel_cell *cell)
 		rc = context_run(x, cell, &o, &count, &e);
 		context_leave(x);
 	}
-	put_rest(s);
+	for (int i = 0; i < 2; i++)
+		lines_end(&s->lines[i]);
+	put_text(s);
 	if (rc < 0)
 		put_error(s, "KernelNotStarted", e.msg);
 	else
@@ -340,10 +348,8 @@ run(struct call *c, const struct wish *w, struct context *x)
 	activity_end(ACTIVITY_RUNNING);
 	if (s.counted)
 		activity_end(ACTIVITY_STREAMS);
-	for (int i = 0; i < 2; i++) {
-		lines_end(&s.lines[i]);
+	for (int i = 0; i < 2; i++)
 		buf_free(&s.text[i]);
-	}
 	buf_free(&s.event);
 }
 

@@ -12,7 +12,8 @@
 enum {
 	BODY_MAX = 64 * 1024,
 	JSON_INPUT_MAX = 4 * 1024 * 1024,
-	PIECE = 64 * 1024
+	CHUNK = 64 * 1024,
+	PIECE = 1024 * 1024 /* is typed without another's between */
 };
 
 static const char JSON_TYPE[] = "application/json";
@@ -203,39 +204,40 @@ json_input(struct call *c, struct buf *out, struct err *e)
 	return 0;
 }
 
-/* What is left of the body, piece by piece, behind the one that is there. */
 static int
-pour(struct call *c, struct pty *t, char *piece, ssize_t n, size_t *written,
-    struct err *e)
+read_piece(struct call *c, struct buf *out, struct err *e)
 {
-	struct pty_input in = { .data = piece, .gone_fd = call_fd(c) };
-	int rc = 0;
+	ssize_t n = 1;
 
-	while (rc == 0 && n > 0) {
-		size_t took;
-
-		in.len = (size_t)n;
-		rc = pty_type(t, &in, &took, e);
-		*written += took;
-		if (rc == 0)
-			n = call_read(c, piece, PIECE, e);
+	out->len = 0;
+	while (n > 0 && out->len < PIECE) {
+		n = call_read(c, buf_room(out, CHUNK), CHUNK, e);
+		out->len += n > 0 ? (size_t)n : 0;
 	}
-	return n < 0 ? -1 : rc;
+	return n < 0 ? -1 : 0;
 }
 
-/* The first piece is here before it is our turn: it may be all. */
+/* A piece is here before it is our turn: nobody waits for a slow client. */
 static int
 raw_input(struct call *c, struct pty *t, size_t *written, struct err *e)
 {
-	auto_free char *piece = xmalloc(PIECE);
-	ssize_t n = call_read(c, piece, PIECE, e);
-	int rc;
+	auto_buf struct buf piece = { 0 };
+	struct pty_input in = { .gone_fd = call_fd(c) };
 
-	if (n < 0 || pty_turn(t, e) < 0)
-		return -1;
-	rc = pour(c, t, piece, n, written, e);
-	pty_turn_over(t);
-	return rc;
+	do {
+		size_t took;
+		int rc;
+
+		if (read_piece(c, &piece, e) < 0)
+			return -1;
+		in.data = piece.data;
+		in.len = piece.len;
+		rc = pty_input(t, &in, &took, e);
+		*written += took;
+		if (rc < 0)
+			return -1;
+	} while (piece.len == PIECE);
+	return 0;
 }
 
 static int

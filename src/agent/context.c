@@ -25,6 +25,7 @@ struct context {
 	int refs;             /* the table's, callers' */
 	bool held;            /* by one caller, to whom the rest belongs */
 	bool deleted;         /* out of the table */
+	bool up;              /* has had its first kernel */
 	pthread_cond_t freed; /* no longer held */
 
 	struct kernel kernel;
@@ -32,6 +33,7 @@ struct context {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t settled = PTHREAD_COND_INITIALIZER; /* up, or not */
 static struct context *contexts[CONTEXTS_MAX];
 
 /* ---- the table; all with its lock held */
@@ -199,11 +201,12 @@ bring_up(struct context *x, struct err *e)
 {
 	int rc = start(x, e);
 
-	if (rc < 0) {
-		pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&lock);
+	x->up = rc == 0;
+	if (!x->up)
 		remove_from_table(x);
-		pthread_mutex_unlock(&lock);
-	}
+	pthread_cond_broadcast(&settled);
+	pthread_mutex_unlock(&lock);
 	context_leave(x);
 	if (rc < 0)
 		context_release(x);
@@ -247,7 +250,9 @@ context_default(enum kernel_language l, struct context **out, struct err *e)
 	bool made = false;
 
 	pthread_mutex_lock(&lock);
-	x = default_of(l);
+	/* what cannot be started is an error for each who asks for it */
+	while ((x = default_of(l)) != NULL && !x->up)
+		pthread_cond_wait(&settled, &lock);
 	if (x != NULL) {
 		x->refs++;
 	} else {
@@ -347,6 +352,10 @@ context_run(struct context *x, const struct kernel_cell *cell,
 		return 0;
 	if (x->kernel.child.pid <= 0 && start(x, e) < 0)
 		return -1;
+	if (cell->deadline_ms > 0 && clock_left_ms(cell->deadline_ms) == 0) {
+		out->how = KERNEL_TIMED_OUT;
+		return 0;
+	}
 	kernel_run(&x->kernel, cell, out);
 	return 0;
 }

@@ -51,8 +51,9 @@ kernel_bury(struct kernel *k)
 
 	rouse(k);
 	mem_close_fd(&k->channel);
-	mem_close_fd(&k->out[0]);
-	mem_close_fd(&k->out[1]);
+	for (int i = 0; i < 2; i++)
+		if (k->out[i] >= 0)
+			drain_adopt(take_fd(&k->out[i])); /* who survives it */
 	return exit_code;
 }
 
@@ -134,6 +135,7 @@ set_up(struct run *r, const struct buf *request)
 		.out = { k->out[0], k->out[1] },
 		.opened = { true, true },
 		.status_fd = k->channel,
+		.status_must = true,
 		.script_fd = k->channel,
 		.script = request->data,
 		.script_len = request->len,
@@ -165,14 +167,17 @@ send_interrupt(struct run *r)
 static bool
 stop_cell(struct run *r, const struct kernel_outcome *out)
 {
-	enum pump_end how;
+	enum pump_end how = PUMP_TIMEOUT;
 
 	r->pump.wake_fd = -1;
 	if (out->how == KERNEL_DESTROYED)
 		return false;
-	send_interrupt(r);
-	r->pump.deadline_ms = clock_ms() + GRACE_MS;
-	how = pump_run(&r->pump);
+	/* twice: it does not hear the first if it has just begun */
+	for (int i = 0; i < 2 && how == PUMP_TIMEOUT; i++) {
+		send_interrupt(r);
+		r->pump.deadline_ms = clock_ms() + GRACE_MS / 2;
+		how = pump_run(&r->pump);
+	}
 	return how == PUMP_TOLD;
 }
 

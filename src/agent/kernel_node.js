@@ -16,9 +16,10 @@
 	const vm = require("vm");
 
 	const RESULT_MAX = 32 * 1024 * 1024;
+	const ERROR_MAX = 1024 * 1024; /* more is not told at all */
 	const TRACEBACK_MAX = 200; /* lines */
-	const TYPESCRIPT_PLACES = ["/usr/share/nodejs/typescript",
-		"/usr/lib/node_modules/typescript", "/usr/local/lib/node_modules/typescript"];
+	const LINE_MAX = 4096;
+	const LINE_SHORT = 256; /* if that is too much */
 	const MIMES = {
 		"text/plain": "text", "text/html": "html", "text/markdown": "markdown",
 		"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpeg",
@@ -26,6 +27,8 @@
 		"application/javascript": "javascript",
 	};
 	const CHANNEL = 3;
+	const LATE_NS = 500000000n;
+	const monotonic = process.hrtime.bigint;
 	const IMPORT = "__import";
 	const DISPLAY = Symbol.for("Jupyter.display");
 
@@ -143,7 +146,7 @@
 	}
 
 	function findTypescript() {
-		for (const place of ["typescript", ...TYPESCRIPT_PLACES])
+		for (const place of ["typescript", ...process.argv[2].split(",")])
 			try {
 				return createRequire(`${process.cwd()}/`)(place);
 			} catch (error) {
@@ -213,6 +216,20 @@
 	const isInterruption = (error) => error instanceof Interrupted
 		|| error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED";
 
+	/*
+	 * The signal that ended a program the cell waited for, and by that the
+	 * cell, may be on its way to us still: node would keep it for the next.
+	 */
+	function awaitInterruption() {
+		const until = monotonic() + LATE_NS;
+		hook.go = () => { while (monotonic() < until); };
+		try {
+			enter.runInThisContext({ breakOnSigint: true });
+		} catch {
+			/* there it was */
+		}
+	}
+
 	async function run(code, name) {
 		const { result, exceptionDetails: wrong } =
 			await evaluate(rewriteImports(transpile(code)), name);
@@ -225,17 +242,32 @@
 
 	function explain(error) {
 		if (isInterruption(error))
-			return { type: "error", ename: "KeyboardInterrupt", evalue: "",
-				traceback: ["KeyboardInterrupt"] };
+			return { ename: "KeyboardInterrupt", evalue: "", lines: ["KeyboardInterrupt"] };
 		const isError = error instanceof Error;
 		const lines = String(isError ? error.stack : util.inspect(error)).split("\n");
 		const ours = lines.findIndex((line) =>
 			/^ +at .*(node:(inspector|vm)|kernel_node\.js)/.test(line));
-		return { type: "error",
-			ename: isError ? String(error.name) : "Thrown",
-			evalue: (isError ? String(error.message) : util.inspect(error)).slice(0, 65536),
-			traceback: lines.slice(0, ours < 0 ? TRACEBACK_MAX : Math.min(ours, TRACEBACK_MAX))
-				.map((line) => line.slice(0, 4096)) };
+		return { ename: isError ? String(error.name) : "Thrown",
+			evalue: isError ? String(error.message) : util.inspect(error),
+			lines: lines.slice(0, ours < 0 ? TRACEBACK_MAX : Math.min(ours, TRACEBACK_MAX)) };
+	}
+
+	function told(error) {
+		try {
+			return explain(error);
+		} catch {
+			return { ename: "Error", evalue: "", lines: ["cannot be shown"] };
+		}
+	}
+
+	/* Its event, cut to what is kept of one. */
+	function encodeError(error) {
+		const { ename, evalue, lines } = told(error);
+		const cut = (longest) => encode({ type: "error", ename: ename.slice(0, longest),
+			evalue: evalue.slice(0, 16 * longest),
+			traceback: lines.map((line) => line.slice(0, longest)) });
+		const text = cut(LINE_MAX);
+		return text.length < ERROR_MAX ? text : cut(LINE_SHORT);
 	}
 
 	function putVariables(values) {
@@ -258,9 +290,11 @@
 			await run(code, `cell-${seq}.js`);
 		} catch (error) {
 			if (!(error instanceof Exit && error.code === 0))
-				last = ["error", encode(explain(error))];
+				last = ["error", encodeError(error)];
 			if (isInterruption(error))
 				fs.writeSync(CHANNEL, "\n"); /* it may be within a line */
+			else if (error?.signal === "SIGINT")
+				awaitInterruption();
 		}
 		session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
 		putVariables(before);
@@ -303,8 +337,13 @@
 		process.on("uncaughtException", onStray);
 		process.on("unhandledRejection", onStray);
 		setInterval(() => {}, 1 << 30); /* code may wait for nothing */
+		/* what a cell prints is in the pipe before its end is told */
+		for (const stream of [process.stdout, process.stderr])
+			stream._handle?.setBlocking?.(true);
 		send("ready", "{}");
-		const next = () => receive((request) => void answer(request).then(next), () => leave(0));
+		/* without a channel there is nothing left to do */
+		const next = () => receive((request) => void answer(request).then(next, () => leave(1)),
+			() => leave(0));
 		next();
 	}
 

@@ -19,7 +19,9 @@ from _thread import allocate_lock, get_ident
 from base64 import b64encode
 
 RESULT_MAX = 32 * 1024 * 1024
+ERROR_MAX = 1024 * 1024  # more is not told at all
 TRACEBACK_MAX = 200  # lines
+LINE_MAX = (4096, 256)  # and if that is too much
 TRACEBACK_HEAD = "Traceback (most recent call last):"
 CHANNEL = 1000  # where nobody closes it by accident
 CO_COROUTINE = 0x80
@@ -84,8 +86,10 @@ class Channel:
 
     def send(self, kind, text, wait=False):
         """A line; `wait`: until it was taken."""
-        line = memoryview(b"%s %d %s\n" % (kind, self.seq, text))
         with self.lock:
+            if wait and not self.running:
+                return  # a thread that is late: nobody would take it
+            line = memoryview(b"%s %d %s\n" % (kind, self.seq, text))
             while line:
                 line = line[os.write(self.fd, line):]
             if wait:
@@ -313,6 +317,7 @@ def trace_of(error):
 
 
 def explain(error):
+    """(what it says, the lines of its traceback)"""
     try:
         evalue = str(error)
         lines = trace_of(error)
@@ -321,8 +326,19 @@ def explain(error):
     if len(lines) > TRACEBACK_MAX:
         half = TRACEBACK_MAX // 2
         lines[half:-half] = ["  ..."]
-    return {"type": "error", "ename": type(error).__name__,
-            "evalue": evalue[:65536], "traceback": [l[:4096] for l in lines]}
+    return evalue, lines
+
+
+def encode_error(error):
+    """Its event, cut to what is kept of one."""
+    evalue, lines = explain(error)
+    for longest in LINE_MAX:
+        text = encode({"type": "error", "ename": type(error).__name__[:longest],
+                       "evalue": evalue[:16 * longest],
+                       "traceback": [line[:longest] for line in lines]})
+        if len(text) < ERROR_MAX:
+            break
+    return text
 
 
 def attempt(code, name):
@@ -380,7 +396,7 @@ def answer(request):
     if failed is None:
         channel.send(b"done", b"{}")
     else:
-        channel.send(b"error", encode(explain(failed)))
+        channel.send(b"error", encode_error(failed))
 
 
 def main():
@@ -394,6 +410,8 @@ def main():
     builtins.display = display
     builtins.__shell__ = shell
     builtins.exit = builtins.quit = sys.exit  # site's close stdin
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, "")  # as it was before our own imports
     channel.send(b"ready", b"{}")
     for request in channel.requests():
         answer(request)

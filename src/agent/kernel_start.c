@@ -22,14 +22,21 @@ struct language {
 	const char *aliases;  /* comma separated */
 	const char *programs; /* likewise; the first that is there */
 	const char *missing;  /* the code of an error */
-	const char *argv[5];  /* behind the program */
+	const char *argv[6];  /* behind the program */
+	const char *needs;    /* files, of which one must be there */
 	const char *text, *end;
 };
 
+/* a file of the tenant's is not taken for one that our program imports */
 #define PYTHON_BOOT                                                            \
-	"import os; n = 'kernel_python.py'; "                                  \
+	"import os, sys; sys.path[:1] == [''] and sys.path.pop(0); "           \
+	"n = 'kernel_python.py'; "                                             \
 	"exec(compile(os.read(0, 1 << 20), n, 'exec'), "                       \
 	"{'__name__': 'kernel', '__file__': n})"
+#define TYPESCRIPT_PLACES                                                      \
+	"/usr/share/nodejs/typescript,/usr/lib/node_modules/typescript,"       \
+	"/usr/local/lib/node_modules/typescript,"                              \
+	"/workspace/node_modules/typescript"
 /* import() works only in what was made here */
 #define NODE_BOOT                                                              \
 	"require('vm').runInThisContext(require('fs').readFileSync(0, "        \
@@ -37,16 +44,17 @@ struct language {
 
 static const struct language LANGUAGES[] = {
 	[KERNEL_PYTHON] = { "python", "python,python3,py", "python3,python",
-	    "python_not_available", { "-u", "-c", PYTHON_BOOT },
+	    "python_not_available", { "-u", "-c", PYTHON_BOOT }, NULL,
 	    kernel_text_python, kernel_text_python_end },
 	[KERNEL_JAVASCRIPT] = { "javascript", "javascript,js,node",
 	    "node,nodejs", "javascript_not_available",
-	    { "--expose-internals", "-e", NODE_BOOT }, kernel_text_node,
+	    { "--expose-internals", "-e", NODE_BOOT }, NULL, kernel_text_node,
 	    kernel_text_node_end },
 	[KERNEL_TYPESCRIPT] = { "typescript", "typescript,ts", "node,nodejs",
 	    "javascript_not_available",
-	    { "--expose-internals", "-e", NODE_BOOT, "typescript" },
-	    kernel_text_node, kernel_text_node_end },
+	    { "--expose-internals", "-e", NODE_BOOT, "typescript",
+		TYPESCRIPT_PLACES },
+	    TYPESCRIPT_PLACES, kernel_text_node, kernel_text_node_end },
 };
 _Static_assert(ARRAY_LEN(LANGUAGES) == KERNEL__MAX, "every one has a row");
 
@@ -95,6 +103,20 @@ find_program(enum kernel_language l, char *const *envp, char out[PROGRAM_MAX])
 	return false;
 }
 
+static bool
+has_needs(enum kernel_language l)
+{
+	const char *needs = LANGUAGES[l].needs;
+	char path[64];
+
+	if (needs == NULL)
+		return true;
+	while (next_of(&needs, ',', path, sizeof(path)))
+		if (access(path, F_OK) == 0)
+			return true;
+	return false;
+}
+
 bool
 kernel_available(enum kernel_language l)
 {
@@ -102,7 +124,7 @@ kernel_available(enum kernel_language l)
 	auto_free char **envp = envset_envp(&seq);
 	auto_free char *program = xmalloc(PROGRAM_MAX);
 
-	return find_program(l, envp, program);
+	return find_program(l, envp, program) && has_needs(l);
 }
 
 /* ---- its process */
@@ -216,6 +238,7 @@ greet(struct kernel *k, const struct language *l, struct greeting *g,
 		.out = { k->out[0], k->out[1] },
 		.opened = { true, true },
 		.status_fd = k->channel,
+		.status_must = true,
 		.script_fd = -1,
 		.wake_fd = -1,
 		.pidfd = k->child.pidfd,

@@ -41,6 +41,7 @@ enter_line(struct kernel_talk *t)
 	t->inside = true;
 	t->word = read_head(t, t->text.data);
 	t->skip = t->word == KERNEL_WORD_NONE;
+	t->cut = false;
 	t->text.len = 0;
 	if (t->word == KERNEL_WORD_RESULT)
 		t->begin(t->ctx);
@@ -61,12 +62,15 @@ take_head(struct kernel_talk *t, char ch)
 static void
 take_rest(struct kernel_talk *t, const char *data, size_t len, bool last)
 {
-	if (t->word == KERNEL_WORD_RESULT)
+	if (t->word == KERNEL_WORD_RESULT) {
 		t->result(t->ctx, data, len, last);
-	else if (!t->skip && t->text.len + len <= KERNEL_TALK_END_MAX)
-		buf_add(&t->text, data, len);
-	else if (!t->skip)
+		return;
+	}
+	t->cut = t->cut || t->text.len + len > KERNEL_TALK_END_MAX;
+	if (t->cut)
 		t->text.len = 0; /* half of it is worth nothing */
+	else if (!t->skip)
+		buf_add(&t->text, data, len);
 }
 
 /* True when the line was the end of its cell. */

@@ -37,13 +37,17 @@ struct kernel_talk {
 	enum kernel_word word; /* of the line we are in, or of the end */
 	bool inside;           /* beyond the head of a line */
 	bool skip;             /* ... which is not for us */
+	bool cut;              /* ... or too long to be kept */
 	struct buf text; /* the head; then the JSON of the end, if whole */
 };
 
 /* True when the cell has ended: `word` and `text` say how. */
 bool kernel_talk_read(struct kernel_talk *t, const char *data, size_t len);
 
-/* Nothing more will come; completes a result that was cut off. */
+/*
+ * Nothing more will come; ends a result that was cut off, which is no JSON
+ * then: half of it is with the client already, who passes over such an event.
+ */
 void kernel_talk_close(struct kernel_talk *t);
 
 #endif

@@ -63,6 +63,10 @@ pty_living(void)
 void
 pty_enter(struct pty *t)
 {
+	struct pty *old = named(t->id);
+
+	if (old != NULL)
+		pty_remove(old);
 	t->refs++;
 	t->listed = true;
 	table[count++] = t;
@@ -95,22 +99,23 @@ pty_admit(struct pty *t, struct err *e)
 	if (pty_living() >= PTY_LIVING_MAX)
 		return err_set(e, ERR_LIMITED, "too_many_terminals",
 		    "there may be %d terminals at once", PTY_LIVING_MAX);
-	if (old != NULL) {
+	if (old != NULL)
 		t->begin = t->total = old->total;
-		pty_remove(old);
-	}
 	return 0;
 }
 
-/* Keeps the newest of those that have ended. */
+/* Keeps those that have ended last; there is one too many at most. */
 static void
 forget_oldest(void)
 {
-	size_t ended = 0;
+	struct pty *oldest = NULL;
 
-	for (size_t i = count; i-- > 0;)
-		if (table[i]->ended && ++ended > PTY_ENDED_MAX)
-			pty_remove(table[i]);
+	for (size_t i = 0; i < count; i++)
+		if (table[i]->ended &&
+		    (oldest == NULL || table[i]->end_no < oldest->end_no))
+			oldest = table[i];
+	if (oldest != NULL && count - pty_living() > PTY_ENDED_MAX)
+		pty_remove(oldest);
 }
 
 void
@@ -123,7 +128,10 @@ pty_wake(const struct pty *t)
 void
 pty_ended(struct pty *t)
 {
+	static int64_t ends;
+
 	t->ended = true;
+	t->end_no = ++ends;
 	pty_wake(t);
 	pthread_cond_broadcast(&pty_changed);
 	forget_oldest();

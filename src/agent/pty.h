@@ -133,12 +133,6 @@ struct pty_input {
 int pty_input(struct pty *t, const struct pty_input *in, size_t *written,
     struct err *e) MUST_CHECK;
 
-/* The same for what comes piece by piece: nobody else types between the two. */
-int pty_turn(struct pty *t, struct err *e) MUST_CHECK;
-int pty_type(struct pty *t, const struct pty_input *in, size_t *written,
-    struct err *e) MUST_CHECK;
-void pty_turn_over(struct pty *t);
-
 /* ---- the rest */
 
 /* The program hears of it (SIGWINCH).  ERR_INVALID outside 1..PTY_SIDE_MAX. */

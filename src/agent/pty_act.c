@@ -36,8 +36,8 @@ is_full(const struct pty *t, struct err *e)
 
 /* ---- input */
 
-int
-pty_turn(struct pty *t, struct err *e)
+static int
+take_turn(struct pty *t, struct err *e)
 {
 	int64_t end = clock_ms() + PTY_INPUT_MS;
 	bool more = true, mine;
@@ -53,8 +53,8 @@ pty_turn(struct pty *t, struct err *e)
 	return more ? has_ended(t, e) : is_full(t, e);
 }
 
-void
-pty_turn_over(struct pty *t)
+static void
+give_turn(struct pty *t)
 {
 	pthread_mutex_lock(&pty_lock);
 	t->typing = false;
@@ -108,9 +108,8 @@ pour(struct pty *t, const struct pty_input *in, struct pty_watch *w,
 	return true;
 }
 
-int
-pty_type(struct pty *t, const struct pty_input *in, size_t *written,
-    struct err *e)
+static int
+type(struct pty *t, const struct pty_input *in, size_t *written, struct err *e)
 {
 	struct pty_watch w;
 	bool all;
@@ -133,10 +132,10 @@ pty_input(struct pty *t, const struct pty_input *in, size_t *written,
 	int rc;
 
 	*written = 0;
-	if (pty_turn(t, e) < 0)
+	if (take_turn(t, e) < 0)
 		return -1;
-	rc = pty_type(t, in, written, e);
-	pty_turn_over(t);
+	rc = type(t, in, written, e);
+	give_turn(t);
 	return rc;
 }
 

@@ -28,15 +28,16 @@ struct pty {
 	bool counted; /* what it does is work, not a probe's */
 
 	/* under the lock */
-	size_t refs;   /* the table's, the loop's, the callers' */
-	size_t pins;   /* while there are any, it is not waited for */
-	bool ended;    /* and all that it wrote is in the ring */
-	bool reaping;  /* its end is being noted */
-	bool ending;   /* somebody ends it */
-	bool listed;   /* in the table */
-	bool typing;   /* it is somebody's turn */
-	char *ring;    /* PTY_RING bytes; byte N is at N % PTY_RING */
-	int64_t begin; /* the number of its first byte */
+	size_t refs;    /* the table's, the loop's, the callers' */
+	size_t pins;    /* while there are any, it is not waited for */
+	bool ended;     /* and all that it wrote is in the ring */
+	int64_t end_no; /* counts the ends of all */
+	bool reaping;   /* its end is being noted */
+	bool ending;    /* somebody ends it */
+	bool listed;    /* in the table */
+	bool typing;    /* it is somebody's turn */
+	char *ring;     /* PTY_RING bytes; byte N is at N % PTY_RING */
+	int64_t begin;  /* the number of its first byte */
 	int64_t total;
 	int64_t typed_ms; /* the last input; 0: none */
 	int cols, rows;

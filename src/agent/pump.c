@@ -125,7 +125,8 @@ pump_run(struct pump *p)
 			write_script(p);
 		if (f[AT_STATUS].revents != 0 && read_status(p, buf))
 			return PUMP_TOLD;
-		if (f[AT_PROC].revents != 0)
+		if (f[AT_PROC].revents != 0 ||
+		    (p->status_must && p->status_fd < 0))
 			return PUMP_EXITED;
 		if (f[AT_WAKE].revents != 0)
 			return PUMP_WOKEN;

@@ -15,7 +15,8 @@
 
 enum pump_end {
 	PUMP_TOLD,    /* the status callback said so */
-	PUMP_EXITED,  /* the process has ended (not yet waited for) */
+	PUMP_EXITED,  /* the process has ended (not yet waited for), or
+			 closed what it must not */
 	PUMP_TIMEOUT, /* the deadline came first */
 	PUMP_WOKEN,   /* wake_fd says: no longer */
 };
@@ -28,12 +29,13 @@ typedef bool pump_status_fn(void *ctx, const char *data, size_t len);
 typedef void pump_quiet_fn(void *ctx);
 
 struct pump {
-	int out[2];     /* owned, non-blocking; -1 once at its end */
-	bool opened[2]; /* somebody has had the other end */
-	int status_fd;  /* borrowed; -1: none */
-	int pidfd;      /* borrowed */
-	int script_fd;  /* borrowed, non-blocking; -1: none */
-	int wake_fd;    /* borrowed; -1: none */
+	int out[2];       /* owned, non-blocking; -1 once at its end */
+	bool opened[2];   /* somebody has had the other end */
+	int status_fd;    /* borrowed; -1: none */
+	bool status_must; /* whoever closes its end is taken for dead */
+	int pidfd;        /* borrowed */
+	int script_fd;    /* borrowed, non-blocking; -1: none */
+	int wake_fd;      /* borrowed; -1: none */
 	const char *script;
 	size_t script_len;
 	bool hold;           /* output waits: the caller is within something */

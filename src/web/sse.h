@@ -20,8 +20,9 @@ int sse_event(struct call *c, const json_t *data);
 int sse_heartbeat(struct call *c);
 
 /*
- * Waits until `fd`, an eventfd, is written to or the time is over; false when
- * the client has gone.  With `ms` < 0 a heartbeat is sent after a while.
+ * Waits until `fd`, an eventfd (-1: none), is written to or the time is over;
+ * false when the client has gone.  With `ms` < 0 a heartbeat is sent after a
+ * while.
  */
 bool sse_wait(struct call *c, int fd, int ms);
 

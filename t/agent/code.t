@@ -75,8 +75,6 @@ def kernels_end_in_every_way():
     same(ends(cid, "import os; os.kill(os.getpid(), 9)"), "KernelDied", "one dies")
     same(ends(cid, "import os; os.close(1000); os.close(1); os.close(2)"), "KernelDied",
          "one closes what it has")
-    same(ends(cid, "import os\nos.write(1000, b'garbage\\nresult 4 {\"x')\nos._exit(0)"),
-         "KernelDied", "one says half a word")
     same(ends(cid, "1"), "execution_complete", "there is always another")
     r = begin(cid, "import time; time.sleep(1000)")
     ok(eventually(lambda: box.forward("status", S)["running"] == 1), "one runs")
@@ -87,6 +85,65 @@ def kernels_end_in_every_way():
     same(delete(cid), 200, "its context is deleted")
     same(events(r)[-1]["ename"], "ContextDeleted", "and it says so")
     same(box.forward("status", S)["running"], 0, "nothing runs")
+
+
+def half_a_result_is_an_event_of_its_own():
+    cid = context()
+    r = begin(cid, "import os\nos.write(1000, b'garbage\\nresult 1 {\"x')\nos._exit(0)")
+    half, whole = r.all().body.decode().strip().split("\n\n")
+    r.close()
+    same((half, json.loads(whole[6:])["ename"]), ('data: {"x', "KernelDied"),
+         "who passes over what is no JSON sees the rest")
+    delete(cid)
+
+
+def an_end_of_nonsense_is_no_harm():
+    cid = context()
+    same(ends(cid, "import os, time\ntry: time.sleep(1000)\nexcept KeyboardInterrupt:\n"
+              "    os.write(1000, b'error 1 ' + b'[' * 2000 + b']' * 2000 + b'\\n')",
+              timeout_ms=200), "TimeoutError", "an error of brackets")
+    delete(cid)
+
+
+def what_is_shown_too_late_blocks_nobody():
+    cid = context()
+    cell(cid, "import os, threading, time\nbegun = threading.Event()\n"
+         "class Slow:\n    def _repr_html_(self):\n        begun.set()\n"
+         "        while not os.path.exists('/workspace/show'): time.sleep(0.01)\n"
+         "def late():\n    display(Slow())\n    open('/workspace/shown', 'w')\n"
+         "threading.Thread(target=late).start(); begun.wait()")
+    box.run(S, "touch /workspace/show")
+    ok(eventually(lambda: box.run(S, "test -e /workspace/shown")["exitCode"] == 0),
+       "a thread that shows something after its cell goes on")
+    same([e.get("text") for e in cell(cid, "5")], ["5", None], "and so does the context")
+    delete(cid)
+
+
+def who_leaves_before_its_turn_does_not_run():
+    cid = context()
+    first = begin(cid, "import os, time; ran = []\n"
+                  "while not os.path.exists('/workspace/turn'): time.sleep(0.01)")
+    ok(eventually(lambda: box.forward("status", S)["running"] == 1), "one runs")
+    second = begin(cid, "ran.append(2)")
+    ok(eventually(lambda: box.forward("status", S)["running"] == 2), "one waits")
+    second.close()
+    box.run(S, "touch /workspace/turn")
+    events(first)
+    same(cell(cid, "ran")[0].get("text"), "[]", "it has gone")
+    delete(cid)
+
+
+def what_cannot_start_is_told_to_all_who_ask():
+    s = box.session(env={"PATH": "/workspace/bin:/usr/bin:/bin"})
+    box.run(s, "mkdir bin && printf '#!/bin/sh\\ntouch begun; while [ ! -e go ]; do sleep 0.1;"
+            " done; exit 3' > bin/python3 && chmod +x bin/python3")
+    asked = [box.request(s, "POST", "/api/execute/code", {"code": "1"})]
+    ok(eventually(lambda: box.run(s, "test -e begun")["exitCode"] == 0), "it begins")
+    asked.append(box.request(s, "POST", "/api/execute/code", {"code": "1"}))
+    box.run(s, "touch go")
+    same([r.all().status for r in asked], [500, 500], "both are refused")
+    for r in asked:
+        r.close()
 
 
 def a_client_that_leaves_ends_the_stream_only():
@@ -103,8 +160,13 @@ def a_client_that_leaves_ends_the_stream_only():
 
 def a_client_that_does_not_read_holds_nobody_else_up():
     cid = context()
-    r = begin(cid, "while True: print('x' * 1000)")
-    ok(eventually(lambda: box.forward("status", S)["running"] == 1), "one prints for ever")
+    r = begin(cid, "import os; n = 0; to = os.open('/workspace/n', os.O_WRONLY | os.O_CREAT)\n"
+              "while True: print('x' * 1000); n += 1; os.pwrite(to, b'%d' % n, 0)")
+
+    def blocked():
+        before = box.run(S, "cat /workspace/n")["stdout"]
+        return before == box.run(S, "sleep 0.2; cat /workspace/n")["stdout"] != ""
+    ok(eventually(blocked), "one prints until nobody takes it")
     same(delete(cid), 200, "its context is deleted all the same")
     r.close()
     ok(eventually(lambda: box.forward("status", S)["running"] == 0), "and it is over")
@@ -135,6 +197,9 @@ def results_of_any_size_pass():
 
 try:
     run([contexts_run_side_by_side, kernels_end_in_every_way,
+         half_a_result_is_an_event_of_its_own, an_end_of_nonsense_is_no_harm,
+         what_is_shown_too_late_blocks_nobody, who_leaves_before_its_turn_does_not_run,
+         what_cannot_start_is_told_to_all_who_ask,
          a_client_that_leaves_ends_the_stream_only,
          a_client_that_does_not_read_holds_nobody_else_up, what_nobody_reads_blocks_nobody,
          results_of_any_size_pass])

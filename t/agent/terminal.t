@@ -48,7 +48,21 @@ def what_was_written_before_the_end_is_there():
         got = events(s)
         if b"\n4999\n5000\nexit" not in output(got) or got[-1] != {"type": "exit", "code": i}:
             break
-    ok(i == 19, "to the last line, and how it ended, every time", (output(got)[-200:], got[-1]))
+    else:
+        got = None
+    ok(got is None, "to the last line, and how it ended, every time",
+       got and (output(got)[-200:], got[-1]))
+
+
+def a_body_that_stalls_keeps_nobody_from_typing():
+    s = box.session()
+    open_one(s)
+    r = box.request(s, "POST", "/api/terminal/default/input", raw=b"x" * 70000, end=False,
+                    CONTENT_TYPE="application/octet-stream", CONTENT_LENGTH="140000")
+    same(type_in(s, "echo > /workspace/typed\n"), 200, "somebody types")
+    ok(eventually(lambda: box.run(s, "test -e /workspace/typed")["exitCode"] == 0),
+       "without what has half come")
+    r.close()
 
 
 def many_do_everything_at_once():
@@ -105,7 +119,8 @@ def the_end_of_the_session_does_not_wait_for_a_prompt():
 
 
 try:
-    run([what_was_written_before_the_end_is_there, many_do_everything_at_once,
+    run([what_was_written_before_the_end_is_there,
+         a_body_that_stalls_keeps_nobody_from_typing, many_do_everything_at_once,
          the_end_of_the_session_does_not_wait_for_a_prompt])
 finally:
     box.close()

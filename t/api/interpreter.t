@@ -242,13 +242,14 @@ def one_context_in_turn_and_several_at_once():
 
 @case
 def a_time_limit_interrupts_and_the_state_stays():
-    for code in ("x = 5\nwhile True: pass", "x = 5; time.sleep(9000)",
-                 "x = 5; os.system('sleep 9000.%d')" % ME,
-                 "import asyncio; x = 5; await asyncio.sleep(9000)"):
-        cell = run(PY, code, timeout_ms=300)
+    for x, code in enumerate((
+            "while True: pass", "time.sleep(9000)",
+            "os.system('sleep 9000.%d')" % ME,
+            "import asyncio; await asyncio.sleep(9000)")):
+        cell = run(PY, "x = %d\n%s" % (x, code), timeout_ms=300)
         equal(cell.error, ("TimeoutError",
                            "Execution timed out after 300ms; " + KEPT), code)
-        equal(run(PY, "x").text, "5", "state after " + code)
+        equal(run(PY, "x").text, str(x), "state after " + code)
     trace = run(PY, "def f():\n    while True: pass\nf()",
                 timeout_ms=300).events[-1]["traceback"]
     true("    while True: pass" in trace and trace[-1] == "KeyboardInterrupt",
@@ -288,6 +289,9 @@ def a_kernel_that_dies_is_told_and_replaced():
     until("it is dead", lambda: "Z" in execute(
         SID, "cut -d' ' -f3 /proc/%d/stat" % pid))
     equal(run(cid, "os").error[0], "KernelDied", "also what died in between")
+    equal(run(cid, "1", timeout_ms=1).error,
+          ("TimeoutError", "Execution timed out after 1ms; " + KEPT),
+          "no time is left when the new one is there")
     equal(run(cid, "1").text, "1", "replaced")
     equal(run(cid, "import os; os._exit(7)").error[1],
           "The python kernel ended with exit code 7: " + LOST, "exit")

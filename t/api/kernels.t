@@ -119,6 +119,9 @@ def python_tells_errors_by_the_tenants_lines():
     equal(failure(PY, "class E(Exception):\n  def __str__(self): 1/0\nraise E")[:2],
           ("E", ""), "one that cannot be shown")
     equal(failure(PY, "def r(): r()\nr()")[0], "RecursionError", "deep")
+    ename, evalue, trace = failure(
+        PY, "raise ValueError('\\n'.join(['\U0001f600' * 5000] * 300))")
+    true(ename == "ValueError" and evalue and len(trace) > 100, "a large one")
     equal(run(PY, "1").text, "1", "afterwards")
 
 
@@ -167,6 +170,14 @@ def python_finds_modules_of_its_directory():
     equal(run(PY, "import mine; mine.value").text, "7", "module")
     equal(run(PY, "import pickle\nclass P: pass\n"
               "type(pickle.loads(pickle.dumps(P()))) is P").text, "True", "pickle")
+    names = ("enum", "re", "signal", "json", "base64")
+    for name in names:
+        execute(SID, "echo 'raise SystemExit(name)' > /workspace/%s.py" % name)
+    cid = context("python")
+    equal(run(cid, "import enum, mine; mine.value").text, "7",
+          "which are not taken for the kernel's own")
+    contexts.delete(cid)
+    execute(SID, "cd /workspace && rm " + " ".join(n + ".py" for n in names))
 
 
 # ---- JavaScript
@@ -227,6 +238,12 @@ def javascript_tells_errors_by_the_tenants_lines():
          ":2:8)" in trace[1] and ":4:1" in trace[2], trace)
     equal(failure(JS, "let let = 1")[0], "SyntaxError", "syntax")
     equal(failure(JS, "throw 'words'")[:2], ("Thrown", "'words'"), "no error")
+    ename, evalue, trace = failure(
+        JS, "throw new RangeError(Array(300).fill('ü'.repeat(5000)).join('\\n'))")
+    true(ename == "RangeError" and evalue and len(trace) == 200, "a large one")
+    equal(failure(JS, "throw Object.defineProperty(new Error, 'stack',"
+                  " { get() { throw 1; } })")[:2], ("Error", ""),
+          "one that cannot be shown")
     equal(failure(JS, "await Promise.reject(new RangeError('r'))")[:2],
           ("RangeError", "r"), "a promise")
     cell = done(JS, "setTimeout(() => { throw new Error('stray') }, 1);"
@@ -239,6 +256,20 @@ def javascript_is_not_ended_by_its_code():
     equal(failure(JS, "process.exit(3)")[:2], ("Exit", "process.exit(3)"), "exit 3")
     done(JS, "process.exit()")
     equal(run(JS, "a").text, "10", "state")
+    cid = context("javascript")
+    equal(run(cid, "require('fs').closeSync(3)").error[0], "KernelDied",
+          "it has closed its channel")
+    equal(run(cid, "1").text, "1", "and is replaced")
+    contexts.delete(cid)
+
+
+@case
+def javascript_loses_no_output():
+    for cid in (JS, TS):
+        cell = done(cid, "for (let i = 0; i < 40; i++)"
+                    " console.log('y'.repeat(99999));"
+                    " console.error('z'.repeat(999999))")
+        equal((len(cell.stdout), len(cell.stderr)), (4000000, 1000000), "all")
 
 
 @case

@@ -87,11 +87,13 @@ an_end_that_is_too_large_is_an_end_without_words(void **state)
 	(void)state;
 	memset(piece, 'x', sizeof(piece));
 	assert_false(kernel_talk_read(&t, "error 0 ", 8));
-	for (size_t n = 0; n <= KERNEL_TALK_END_MAX; n += sizeof(piece))
+	for (size_t n = 0; n <= 2 * KERNEL_TALK_END_MAX; n += sizeof(piece))
 		assert_false(kernel_talk_read(&t, piece, sizeof(piece)));
-	assert_true(t.text.len < sizeof(piece));
 	assert_true(kernel_talk_read(&t, "\n", 1));
 	assert_int_equal(t.word, KERNEL_WORD_ERROR);
+	assert_int_equal(t.text.len, 0);
+	assert_true(kernel_talk_read(&t, "error 0 {}\n", 11));
+	assert_int_equal(t.text.len, 2);
 	kernel_talk_close(&t);
 }
 

@@ -105,6 +105,10 @@ a_name_is_given_up_and_the_numbers_go_on(void **state)
 	pty_release(found);
 	pty_ended(old);
 	assert_null(pty_living_of("name"));
+	assert_int_equal(pty_admit(new, &e), 0); /* and does not begin */
+	assert_int_equal(pty_find("name", &found, &e), 0);
+	assert_ptr_equal(found, old);
+	pty_release(found);
 	assert_int_equal(enter(new), 0);
 	assert_int_equal(pty_find("name", &found, &e), 0);
 	assert_ptr_equal(found, new);
@@ -138,11 +142,11 @@ there_are_only_so_many(void **state)
 		assert_int_equal(enter(all[i]), 0);
 	}
 	assert_int_equal(enter(late), -1);
-	for (int i = 0; i < PTY_LIVING_MAX; i++)
+	for (int i = PTY_LIVING_MAX; i-- > 0;)
 		pty_ended(all[i]);
 	known = pty_all(&count);
 	assert_int_equal(count, PTY_ENDED_MAX);
-	assert_string_equal(pty_id(known[PTY_ENDED_MAX - 1]), "t31");
+	assert_string_equal(pty_id(known[0]), "t0"); /* the last to end */
 	for (size_t i = 0; i < count; i++) {
 		pty_remove(known[i]);
 		pty_release(known[i]);
