@@ -125,11 +125,13 @@ static void
 add_ours(struct buf *to, const char *dir)
 {
 	const char *const ours[] = { PROCESS_DIR, shell_fifos() };
-	size_t len = strlen(dir);
 
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-		if (strncmp(ours[i], dir, len) == 0 && ours[i][len] == '/')
-			buf_add(to, ours[i] + len + 1, strlen(ours[i] + len));
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		const char *path = files_below(ours[i], dir);
+
+		if (path != NULL)
+			buf_add(to, path, strlen(path) + 1);
+	}
 }
 
 /* A packer that has died already says so itself. */

@@ -15,17 +15,6 @@
 
 enum { PASSES_MAX = 1000, NEW_MODE = 0755, STAGE_MODE = 0700 };
 
-/* The part of `path` below the directory; NULL when it is not there. */
-static const char *
-below(const struct swap *s, const char *path)
-{
-	size_t len = strlen(s->dir);
-
-	return strncmp(path, s->dir, len) == 0 && path[len] == '/'
-	    ? path + len + 1
-	    : NULL;
-}
-
 /* ---- beside it */
 
 /* Whether a process is in it, which would stay in the old one. */
@@ -175,7 +164,7 @@ static bool
 stays(const struct swap *s, const char *name)
 {
 	for (const char *const *keep = s->keeps; *keep != NULL; keep++) {
-		const char *rest = below(s, *keep);
+		const char *rest = files_below(*keep, s->dir);
 
 		if (rest != NULL && str_equal(rest, name))
 			return true;
@@ -279,7 +268,7 @@ entries(struct swap *s)
 static int
 carry(const struct swap *s, const char *keep, bool back, struct err *e)
 {
-	const char *rest = below(s, keep);
+	const char *rest = files_below(keep, s->dir);
 	char place[FILES_PATH_MAX];
 
 	/* an entry of a directory that changes entry by entry has stayed */
