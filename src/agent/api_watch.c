@@ -121,10 +121,7 @@ take_filters(const struct watch_body *b, struct watch_wish *w, struct err *e)
 static bool
 is_below_top(const char *path)
 {
-	size_t len = sizeof(TOP) - 1;
-
-	return strncmp(path, TOP, len) == 0 &&
-	    (path[len] == '\0' || path[len] == '/');
+	return str_equal(path, TOP) || files_below(path, TOP) != NULL;
 }
 
 static int

@@ -125,11 +125,13 @@ static void
 add_ours(struct buf *to, const char *dir)
 {
 	const char *const ours[] = { PROCESS_DIR, shell_fifos() };
-	size_t len = strlen(dir);
 
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-		if (strncmp(ours[i], dir, len) == 0 && ours[i][len] == '/')
-			buf_add(to, ours[i] + len + 1, strlen(ours[i] + len));
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		const char *path = files_below(ours[i], dir);
+
+		if (path != NULL)
+			buf_add(to, path, strlen(path) + 1);
+	}
 }
 
 /* A packer that has died already says so itself. */
@@ -153,12 +155,13 @@ tell_omitted(struct making *m, struct err *e)
 static int
 wait_for_both(struct making *m, struct err *e)
 {
-	if (worker_watch(&m->packer, m->boss, m->packer.err, &m->packer_said,
-		&m->packer_status, e) < 0)
-		return -1;
+	/* it may have a word for every file, the packer has one at the most */
 	if (m->squasher.child.pid > 0 &&
 	    worker_watch(&m->squasher, m->boss, m->squasher.err,
 		&m->squasher_said, &m->squasher_status, e) < 0)
+		return -1;
+	if (worker_watch(&m->packer, m->boss, m->packer.err, &m->packer_said,
+		&m->packer_status, e) < 0)
 		return -1;
 	/* one that found nobody to write to is not the one to blame */
 	if (m->packer_status != 0 && m->packer_status != BROKEN_PIPE)
@@ -178,9 +181,6 @@ make(struct making *m, int64_t *size, struct err *e)
 
 	if (draft_open(&m->draft, m->b->archive, ARCHIVE_MODE, e) < 0)
 		return -1;
-	if (m->draft.temp[0] == '\0')
-		return err_set(e, ERR_INTERNAL, "", "%.150s cannot be replaced",
-		    m->b->archive);
 	if (start(m, e) < 0 || tell_omitted(m, e) < 0 ||
 	    wait_for_both(m, e) < 0)
 		return -1;
@@ -198,7 +198,7 @@ backup_create(const struct backup *b, const struct worker_boss *boss,
 		.boss = boss,
 		.packer = WORKER_NONE,
 		.squasher = WORKER_NONE,
-		.draft = DRAFT_NONE };
+		.draft = { .fd = -1, .beside = true } };
 	struct stat st;
 
 	if (stat(b->dir, &st) < 0 || !S_ISDIR(st.st_mode))

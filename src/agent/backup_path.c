@@ -51,14 +51,10 @@ static bool
 is_below(enum backup_place place, const char *path)
 {
 	for (const char *const *root = PLACES[place].roots; *root != NULL;
-	     root++) {
-		size_t len = strlen(*root);
-
-		if (strncmp(path, *root, len) == 0 &&
-		    (path[len] == '/' ||
-			(path[len] == '\0' && PLACES[place].itself)))
+	     root++)
+		if (files_below(path, *root) != NULL ||
+		    (PLACES[place].itself && str_equal(path, *root)))
 			return true;
-	}
 	return false;
 }
 

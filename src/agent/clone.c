@@ -11,6 +11,7 @@
 #include "agent/copy.h"
 #include "common/json.h"
 #include "common/mem.h"
+#include "common/str.h"
 
 /*
  * Whether it is a directory, and no link to one: what was sent to us may be
@@ -67,8 +68,11 @@ clone_main(int64_t seconds)
 	umask(022);
 	rc = clone_all(&e);
 	if (rc < 0) {
+		bool full =
+		    e.kind == ERR_NO_SPACE || str_equal(e.code, "no_space");
+
 		json_object_set_new(said, "errno",
-		    json_integer(e.kind == ERR_NO_SPACE ? ENOSPC : EIO));
+		    json_integer(full ? ENOSPC : EIO));
 		json_object_set_new(said, "message", json_lossy(e.msg));
 	}
 	text = json_text(said);

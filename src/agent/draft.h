@@ -3,7 +3,8 @@
  *
  * The parents are made; a link's target is written, not the link.  Nobody sees
  * half a file, and what was there stays until the end.  A device or a fifo is
- * written to as it is, and so is a file in a directory that is not ours.
+ * written to as it is, and so is a file in a directory that is not ours,
+ * unless `beside` says otherwise.
  */
 #ifndef SANDLEASE_AGENT_DRAFT_H
 #define SANDLEASE_AGENT_DRAFT_H
@@ -17,6 +18,7 @@
 
 struct draft {
 	int fd;
+	bool beside; /* the caller's: what cannot be replaced stays as it is */
 	bool replaces; /* something is there already */
 	mode_t mode;
 	char path[FILES_PATH_MAX]; /* its place, links followed */

@@ -171,6 +171,15 @@ files_make_dir(const char *path, bool parents, struct err *e)
 	return files_fail(e, path);
 }
 
+const char *
+files_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return strncmp(path, dir, len) == 0 && path[len] == '/' ? path + len + 1
+								: NULL;
+}
+
 void
 files_beside(const char *path, char out[FILES_TEMP_MAX])
 {

@@ -43,6 +43,9 @@ int files_make_parents(const char *path, struct err *e) MUST_CHECK;
 /* mkdir; with `parents` mkdir -p, to which one that is there is as good. */
 int files_make_dir(const char *path, bool parents, struct err *e) MUST_CHECK;
 
+/* The part of `path` below `dir`; NULL when it is not there.  Pure. */
+const char *files_below(const char *path, const char *dir);
+
 /* A name that nobody has in the directory of `path`, which is absolute. */
 void files_beside(const char *path, char out[FILES_TEMP_MAX]);
 /* Whether a name is such a one. */

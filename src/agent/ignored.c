@@ -46,7 +46,7 @@ ignored_send(const char *dir, int to, const struct worker_boss *boss,
 			null },
 		boss, &said, &status, e) < 0)
 		return -1;
-	if (status != 0 || !str_starts(said.data, "true"))
+	if (status != 0 || said.len == 0 || !str_starts(said.data, "true"))
 		return 0;
 	if (run_git(&(struct worker_plan){ LIST, dir, null, to, null }, boss,
 		&said, &status, e) < 0)

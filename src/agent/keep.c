@@ -3,28 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
+#include <poll.h>
 
 #include "agent/activity.h"
-#include "agent/spawn.h"
+#include "agent/worker.h"
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/mem.h"
-#include "common/str.h"
 
-enum { WORDS_MAX = 16 * 1024, SAID_MAX = 160 };
-
-/* What it said, to its end; the rest of a long story is not kept. */
-static void
-hear(int fd, struct buf *to)
-{
-	char more[512];
-	ssize_t n;
-
-	while (
-	    (n = read(fd, more, sizeof(more))) > 0 || (n < 0 && errno == EINTR))
-		if (n > 0 && to->len + (size_t)n <= WORDS_MAX)
-			buf_add(to, more, (size_t)n);
-}
+enum { SAID_MAX = 160, LAST_MS = 10 * 1000 };
 
 /* {entry, message, errno} of pack.h, or nothing when something ended it. */
 static int
@@ -42,34 +29,58 @@ cannot_keep(const struct buf *words, struct err *e)
 	    json_str(said, "message"));
 }
 
+/*
+ * Its status, or -1.  When nobody reads any more it has sent all, or dies of
+ * the next it sends; it gets no more time than that takes.
+ */
 static int
-run(int fd, struct err *e)
+wait_for(struct worker *w, int to, struct buf *words)
+{
+	enum { DONE, HEARD, GONE, COUNT };
+	struct pollfd p[COUNT] = {
+		[DONE] = { w->child.pidfd, POLLIN, 0 },
+		[HEARD] = { w->err, POLLIN, 0 },
+		[GONE] = { to, 0, 0 },
+	};
+	int64_t deadline_ms = 0;
+
+	for (;;) {
+		int n = poll(p, COUNT,
+		    deadline_ms > 0 ? clock_left_ms(deadline_ms) : -1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		if (p[GONE].revents != 0) {
+			p[GONE].fd = -1;
+			deadline_ms = clock_ms() + LAST_MS;
+		}
+		/* its last words first */
+		if (p[HEARD].revents != 0) {
+			if (!worker_hear(w->err, words))
+				p[HEARD].fd = -1;
+		} else if (p[DONE].revents != 0) {
+			return worker_wait(w);
+		}
+	}
+}
+
+static int
+run(int to, struct err *e)
 {
 	static const char *const ARGV[] = { "/proc/self/exe", "keep", NULL };
-	char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
-	char *envp[] = { path, NULL };
+	auto_worker struct worker w = WORKER_NONE;
 	auto_buf struct buf words = { 0 };
-	struct child child = { -1, -1 };
 	auto_fd int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	int ends[2], rc;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_errno(e, "pipe");
-	rc = spawn_start(&(struct spawn){ .argv = ARGV,
-			     .envp = envp,
-			     .cwd = "/",
-			     .cwd_must = true,
-			     .in = null,
-			     .out = fd,
-			     .err = ends[1] },
-	    &child, e);
-	close(ends[1]);
-	if (rc == 0)
-		hear(ends[0], &words);
-	close(ends[0]);
-	if (rc < 0)
+	if (null < 0)
+		return err_errno(e, "/dev/null");
+	if (worker_start(&w,
+		&(struct worker_plan){ ARGV, "/", null, to, WORKER_PIPE },
+		e) < 0)
 		return -1;
-	return spawn_wait(&child) == 0 ? 0 : cannot_keep(&words, e);
+	return wait_for(&w, to, &words) == 0 ? 0 : cannot_keep(&words, e);
 }
 
 int

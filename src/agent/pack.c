@@ -8,9 +8,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/files.h"
 #include "agent/omit.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -36,7 +38,7 @@ struct packing {
 	struct archive_entry_linkresolver *links; /* by device and inode */
 	int64_t written;                          /* of the present file */
 	const struct omit *omit;                  /* or NULL */
-	const char *without; /* a path that is left out, or NULL */
+	const char *without; /* left out, as is what is unfinished; or NULL */
 	bool exact;          /* times to the nanosecond */
 };
 
@@ -163,6 +165,15 @@ name_from_here(struct archive_entry *entry)
 	return true;
 }
 
+/* A draft of ours, or a stage. */
+static bool
+is_unfinished(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return files_is_beside(slash != NULL ? slash + 1 : path);
+}
+
 static bool
 is_omitted(const struct packing *p, struct archive_entry *entry)
 {
@@ -170,7 +181,8 @@ is_omitted(const struct packing *p, struct archive_entry *entry)
 
 	if (path == NULL)
 		return false;
-	if (p->without != NULL && str_equal(path, p->without))
+	if (p->without != NULL &&
+	    (str_equal(path, p->without) || is_unfinished(path)))
 		return true;
 	return p->omit != NULL && str_starts(path, "./") &&
 	    omit_has(p->omit, path + 2);

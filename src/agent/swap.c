@@ -13,18 +13,7 @@
 #include "agent/copy.h"
 #include "common/mem.h"
 
-enum { NEW_MODE = 0755, STAGE_MODE = 0700 };
-
-/* The part of `path` below the directory; NULL when it is not there. */
-static const char *
-below(const struct swap *s, const char *path)
-{
-	size_t len = strlen(s->dir);
-
-	return strncmp(path, s->dir, len) == 0 && path[len] == '/'
-	    ? path + len + 1
-	    : NULL;
-}
+enum { PASSES_MAX = 1000, NEW_MODE = 0755, STAGE_MODE = 0700 };
 
 /* ---- beside it */
 
@@ -119,7 +108,7 @@ swap_open(struct swap *s, const char *dir, const char *const *keeps,
 void
 swap_drop(struct swap *s)
 {
-	if (s->stage[0] != '\0')
+	if (s->stage[0] != '\0' && !s->stays)
 		copy_drop(s->stage);
 	s->stage[0] = '\0';
 }
@@ -131,16 +120,20 @@ exchange(struct swap *s)
 {
 	if (chmod(s->fresh, s->mode) < 0)
 		return -1;
-	/* it may have come or gone meanwhile */
-	if (renameat2(AT_FDCWD, s->fresh, AT_FDCWD, s->dir, RENAME_EXCHANGE) ==
-	    0)
-		return 0;
-	if (errno != ENOENT)
-		return -1;
-	if (rename(s->fresh, s->dir) < 0)
-		return -1;
-	s->stage[0] = '\0';
-	return 0;
+	/* it may come and go meanwhile */
+	do {
+		if (renameat2(AT_FDCWD, s->fresh, AT_FDCWD, s->dir,
+			RENAME_EXCHANGE) == 0)
+			return 0;
+		if (errno != ENOENT)
+			return -1;
+		if (renameat2(AT_FDCWD, s->fresh, AT_FDCWD, s->dir,
+			RENAME_NOREPLACE) == 0) {
+			s->stage[0] = '\0';
+			return 0;
+		}
+	} while (errno == EEXIST);
+	return -1;
 }
 
 /* ---- entry by entry */
@@ -150,17 +143,19 @@ static int
 move_entry(int from, int to, const char *name)
 {
 	struct stat st;
-	int rc;
+	int rc, saved;
 
-	if (renameat(from, name, to, name) == 0)
+	if (renameat2(from, name, to, name, RENAME_NOREPLACE) == 0)
 		return 0;
 	if (errno != EACCES ||
 	    fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISDIR(st.st_mode) || (st.st_mode & S_IWUSR) != 0 ||
 	    fchmodat(from, name, (st.st_mode & 07777) | S_IWUSR, 0) < 0)
 		return -1;
-	rc = renameat(from, name, to, name);
+	rc = renameat2(from, name, to, name, RENAME_NOREPLACE);
+	saved = errno;
 	(void)!fchmodat(rc == 0 ? to : from, name, st.st_mode & 07777, 0);
+	errno = saved;
 	return rc;
 }
 
@@ -169,7 +164,7 @@ static bool
 stays(const struct swap *s, const char *name)
 {
 	for (const char *const *keep = s->keeps; *keep != NULL; keep++) {
-		const char *rest = below(s, *keep);
+		const char *rest = files_below(*keep, s->dir);
 
 		if (rest != NULL && str_equal(rest, name))
 			return true;
@@ -178,9 +173,23 @@ stays(const struct swap *s, const char *name)
 	    files_is_beside(name);
 }
 
-/* How many were moved; -1 with errno. */
+/*
+ * One of that name has been made while the directory changed: it goes aside,
+ * as all does that was there.
+ */
 static int
-move_pass(const struct swap *s, DIR *d, int to)
+put_aside(const struct swap *s, int in, const char *name)
+{
+	char inside[SWAP_PATH_MAX], aside[FILES_TEMP_MAX];
+
+	part_of(s, "x", inside);
+	files_beside(inside, aside);
+	return renameat(in, name, AT_FDCWD, aside);
+}
+
+/* How many were moved, into the directory or out of it; -1 with errno. */
+static int
+move_pass(const struct swap *s, DIR *d, int to, bool out)
 {
 	const struct dirent *entry;
 	int count = 0;
@@ -189,7 +198,9 @@ move_pass(const struct swap *s, DIR *d, int to)
 	while ((entry = readdir(d)) != NULL) {
 		if (stays(s, entry->d_name))
 			continue;
-		if (move_entry(dirfd(d), to, entry->d_name) == 0)
+		if (move_entry(dirfd(d), to, entry->d_name) == 0 ||
+		    (errno == EEXIST &&
+			put_aside(s, out ? dirfd(d) : to, entry->d_name) == 0))
 			count++;
 		else if (errno != ENOENT)
 			return -1;
@@ -197,25 +208,29 @@ move_pass(const struct swap *s, DIR *d, int to)
 	return count;
 }
 
-/* Again until none is left: a directory that changes may not show all. */
+/*
+ * Again until none is left: a directory that changes may not show all.  One
+ * that somebody fills as fast is EBUSY.
+ */
 static int
 move_all(const struct swap *s, const char *from, const char *to)
 {
 	auto_fd int fd = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = opendir(from);
-	int n = -1, saved;
+	int n = -1, passes = 0, saved;
 
-	while (fd >= 0 && d != NULL && (n = move_pass(s, d, fd)) > 0)
+	while (fd >= 0 && d != NULL && passes++ < PASSES_MAX &&
+	    (n = move_pass(s, d, fd, from == s->dir)) > 0)
 		;
-	saved = errno;
+	saved = n > 0 ? EBUSY : errno;
 	if (d != NULL)
 		closedir(d);
 	errno = saved;
-	return n;
+	return n == 0 ? 0 : -1;
 }
 
 static int
-change_entries(const struct swap *s)
+change_entries(struct swap *s)
 {
 	char old[SWAP_PATH_MAX];
 	int saved;
@@ -225,17 +240,17 @@ change_entries(const struct swap *s)
 		if (move_all(s, s->fresh, s->dir) == 0)
 			return 0;
 		saved = errno;
-		(void)move_all(s, s->dir, s->fresh);
+		s->stays = move_all(s, s->dir, s->fresh) < 0;
 	} else {
 		saved = errno;
 	}
-	(void)move_all(s, old, s->dir);
+	s->stays = move_all(s, old, s->dir) < 0 || s->stays;
 	errno = saved;
 	return -1;
 }
 
 static int
-entries(const struct swap *s)
+entries(struct swap *s)
 {
 	/* two at once would take each other's for the old ones */
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -253,7 +268,7 @@ entries(const struct swap *s)
 static int
 carry(const struct swap *s, const char *keep, bool back, struct err *e)
 {
-	const char *rest = below(s, keep);
+	const char *rest = files_below(keep, s->dir);
 	char place[FILES_PATH_MAX];
 
 	/* an entry of a directory that changes entry by entry has stayed */
@@ -271,16 +286,27 @@ carry(const struct swap *s, const char *keep, bool back, struct err *e)
 	return rename(keep, place) < 0 ? files_fail(e, keep) : 0;
 }
 
-int
-swap_commit(struct swap *s, struct err *e)
+static int
+change(struct swap *s, struct err *e)
 {
 	for (const char *const *keep = s->keeps; *keep != NULL; keep++)
 		if (carry(s, *keep, false, e) < 0)
 			return -1;
-	if ((s->whole ? exchange(s) : entries(s)) == 0)
+	return (s->whole ? exchange(s) : entries(s)) == 0
+	    ? 0
+	    : files_fail(e, s->dir);
+}
+
+int
+swap_commit(struct swap *s, struct err *e)
+{
+	if (change(s, e) == 0)
 		return 0;
-	files_fail(e, s->dir);
 	for (const char *const *keep = s->keeps; *keep != NULL; keep++)
-		(void)!carry(s, *keep, true, e);
+		if (carry(s, *keep, true, e) < 0 && errno != ENOENT)
+			s->stays = true;
+	if (s->stays)
+		err_set(e, e->kind, e->code, "%.100s: some of it is in %.120s",
+		    s->dir, s->stage);
 	return -1;
 }

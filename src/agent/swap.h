@@ -5,7 +5,7 @@
  * directory that should not be moved, where something is mounted or a shell
  * stands, changes entry by entry: the old ones go aside, the new ones come in, and what
  * fails is taken back.  A crash in between leaves both, in `.sl-ID/old` and
- * `.sl-ID/new` of that directory.
+ * `.sl-ID/new` of that directory, and so does what cannot be taken back.
  */
 #ifndef SANDLEASE_AGENT_SWAP_H
 #define SANDLEASE_AGENT_SWAP_H
@@ -22,6 +22,7 @@ struct swap {
 	const char *dir;           /* borrowed; absolute, no link */
 	const char *const *keeps;  /* borrowed */
 	bool there, whole;         /* it exists; it is moved */
+	bool stays;                /* the stage has what is nowhere else */
 	mode_t mode;               /* of the directory itself */
 	char stage[SWAP_PATH_MAX]; /* "" when there is nothing to drop */
 	char fresh[SWAP_PATH_MAX]; /* the new content goes here */

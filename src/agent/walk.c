@@ -130,6 +130,17 @@ leave(struct walk *w)
 	return WALK_LEFT;
 }
 
+/* Most file systems know the type without looking at the file. */
+static bool
+look(struct walk *w, unsigned char type)
+{
+	if (w->types && type != DT_UNKNOWN) {
+		w->st = (struct stat){ .st_mode = DTTOIF(type) };
+		return true;
+	}
+	return fstatat(w->at, w->name, &w->st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 enum walk_step
 walk_next(struct walk *w)
 {
@@ -148,9 +159,7 @@ walk_next(struct walk *w)
 		return errno == 0 ? leave(w) : WALK_LOST;
 	w->at = dirfd(l->dir);
 	set_name(w, l, entry->d_name);
-	return fstatat(w->at, w->name, &w->st, AT_SYMLINK_NOFOLLOW) == 0
-	    ? WALK_ENTRY
-	    : WALK_UNSEEN;
+	return look(w, entry->d_type) ? WALK_ENTRY : WALK_UNSEEN;
 }
 
 void

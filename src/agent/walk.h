@@ -27,6 +27,7 @@ enum walk_step {
 struct walk {
 	bool paths;     /* keep `path`; then no deeper than WALK_PATH_MAX */
 	bool shrinking; /* the caller removes what it sees */
+	bool types;     /* of `st` no more than the type is wanted */
 
 	/* What walk_next() came to; WALK_LEFT: the directory itself. */
 	int at;           /* the directory it is in */

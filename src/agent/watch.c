@@ -135,7 +135,7 @@ until_due_ms(void)
 	    idle != NULL ? clock_left_ms(idle->used_ms + WATCH_IDLE_MS) : -1;
 
 	for (const struct watch *w = watch_all; w != NULL; w = w->next) {
-		int held = clock_left_ms(w->held_ms);
+		int held = watch_held_ms(w);
 
 		if (w->untold && held > 0 && (ms < 0 || held < ms))
 			ms = held;
@@ -163,6 +163,7 @@ run(void *arg)
 		watch_drain();
 		sweep(clock_ms());
 		ms = until_due_ms();
+		watch_announce(); /* last: what is not due is ready by now */
 	}
 	mem_close_fd(&watch_inotify);
 	mem_close_fd(&wake);
@@ -363,8 +364,10 @@ watch_check(struct watch_wish *wish, const char *since, enum watch_answer *out,
 	struct watch *w;
 
 	pthread_mutex_lock(&watch_lock);
-	if (watch_inotify >= 0)
+	if (watch_inotify >= 0) {
 		watch_drain();
+		nudge(); /* the kernel does not say it again to the thread */
+	}
 	w = retained(wish, e);
 	if (w != NULL) {
 		*out = judge(w, since);

@@ -87,7 +87,10 @@ int watch_check(struct watch_wish *wish, const char *since,
 /* Whether it has the form of a version.  Pure. */
 bool watch_is_version(const char *text);
 
-/* Forgets what has been idle for too long at that time. */
+/*
+ * Forgets what has been idle for too long at that time.  The thread does so by
+ * itself; this is for tests, which cannot wait for it.
+ */
 void watch_sweep(int64_t now_ms);
 
 #endif

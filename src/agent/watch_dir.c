@@ -114,6 +114,7 @@ watch_dir_move(struct watch_dir *d, struct watch_dir *parent, const char *name)
 {
 	struct watch_dir *moved = watch_dir_add(d->watch, parent, name, d->wd);
 
+	moved->partial = d->partial;
 	moved->children = TAKE(d->children);
 	if (moved->children != NULL)
 		moved->children->prev = &moved->children;

@@ -10,11 +10,19 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { BUFFER = 16 * 1024, DRAFTS = 16 };
+enum { BUFFER = 16 * 1024, DRAFTS = 16, HOLD_MAX_MS = 75 };
 
 int64_t watch_consumed;
 
 /* ---- telling */
+
+static void
+has_news(struct watch *w)
+{
+	if (!w->untold)
+		w->untold_ms = clock_ms();
+	w->untold = true;
+}
 
 void
 watch_note(struct watch *w, enum change_type type, bool directory,
@@ -27,7 +35,7 @@ watch_note(struct watch *w, enum change_type type, bool directory,
 	if (w->news < 0)
 		return;
 	changes_add(&w->pending.changes, type, directory, path);
-	w->untold = true;
+	has_news(w);
 }
 
 void
@@ -36,17 +44,30 @@ watch_stop(struct watch *w, const char *why)
 	watch_tree_drop(w);
 	w->cursor++;
 	w->pending.stopped = why;
-	w->untold = true;
+	has_news(w);
 	w->held_until = w->held_ms = 0;
 }
 
-/* Better told twice than dropped: half of the room is not held back. */
+int
+watch_held_ms(const struct watch *w)
+{
+	int held = clock_left_ms(w->held_ms);
+	int most = clock_left_ms(w->untold_ms + HOLD_MAX_MS);
+
+	return held < most ? held : most;
+}
+
+/*
+ * Better told twice than late or dropped: neither while directories come
+ * without end nor when half of the room is taken is anything held back.
+ */
 bool
 watch_is_ready(const struct watch *w)
 {
 	return w->untold &&
 	    ((watch_consumed >= w->held_until &&
 		 clock_left_ms(w->held_ms) == 0) ||
+		clock_left_ms(w->untold_ms + HOLD_MAX_MS) == 0 ||
 		w->pending.changes.count >= CHANGES_MAX / 2);
 }
 
@@ -214,7 +235,7 @@ resync(struct watch *w)
 	}
 	w->cursor++;
 	w->pending.lost = true;
-	w->untold = true;
+	has_news(w);
 }
 
 static void
@@ -232,8 +253,8 @@ route(const struct inotify_event *ev)
 	}
 }
 
-static void
-announce(void)
+void
+watch_announce(void)
 {
 	for (struct watch *w = watch_all; w != NULL; w = w->next)
 		if (w->news >= 0 && watch_is_ready(w))
@@ -261,5 +282,4 @@ watch_drain(void)
 			route(ev);
 		}
 	}
-	announce();
 }

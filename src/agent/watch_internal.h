@@ -15,7 +15,9 @@
 
 struct watch_dir {
 	int wd;
-	bool guard;   /* above the root: looked at only for its going away */
+	bool guard; /* above the root: looked at only for its going away */
+	bool
+	    partial; /* it was not where it was looked for, or not to be seen */
 	bool leaving; /* moved from here; where to is not known yet */
 	struct watch *watch;
 	struct watch_dir *parent, *children, *next, **prev;
@@ -34,8 +36,9 @@ struct watch {
 	int64_t held_until;  /* not to be taken before so much has been read */
 	int64_t held_ms;     /* ... nor before that time */
 
-	int news;    /* an eventfd; -1: a retained one */
-	bool untold; /* there is something to take */
+	int news;          /* an eventfd; -1: a retained one */
+	bool untold;       /* there is something to take */
+	int64_t untold_ms; /* ... since then */
 	struct watch_news pending;
 
 	int64_t cursor; /* of a retained one: how much has happened */
@@ -100,6 +103,8 @@ extern int64_t watch_consumed;
 
 /* Handles all that has happened until now. */
 void watch_drain(void);
+/* Tells the streams that are ready. */
+void watch_announce(void);
 
 /* Adds a change of `path`, below the root, if that is wanted. */
 void watch_note(struct watch *w, enum change_type type, bool directory,
@@ -107,6 +112,9 @@ void watch_note(struct watch *w, enum change_type type, bool directory,
 
 /* Whether there is something to take, and it may be. */
 bool watch_is_ready(const struct watch *w);
+
+/* How long it may still be held back. */
+int watch_held_ms(const struct watch *w);
 
 /* Nothing more is seen. */
 void watch_stop(struct watch *w, const char *why);

@@ -137,6 +137,26 @@ enter(struct watch *w, struct walk *k)
 }
 
 /*
+ * Something was not to be found in d: it has gone, or d is elsewhere by now,
+ * which we shall hear, and has more in it than we know.
+ */
+static void
+doubt(const struct watch *w, struct watch_dir *d)
+{
+	char buf[WATCH_PATH_MAX];
+	const char *path = watch_path(d, NULL, NULL, buf);
+	int wd = path != NULL
+	    ? inotify_add_watch(watch_inotify, path, mask_of(w))
+	    : -1;
+
+	if (wd == d->wd)
+		return;
+	d->partial = true;
+	if (wd >= 0)
+		watch_dir_release(wd);
+}
+
+/*
  * An entry of `at`.  A directory is watched first and looked through then, so
  * that nothing in it is missed; what is told twice that way is one change, if
  * it has not been taken before both have come (held_until, held_ms).
@@ -158,17 +178,22 @@ see(struct watch *w, struct watch_dir *at, struct walk *k, bool tell)
 		return at;
 	path = watch_path(at, NULL, k->name, buf);
 	wd = path != NULL ? take_wd(w, path, mask_of(w)) : -1;
-	if (wd < 0)
+	if (wd < 0) {
+		doubt(w, at);
 		return at;
+	}
 	d = join(w, at, k->name, wd);
-	return d != NULL && enter(w, k) ? d : at;
+	if (d == NULL)
+		return at;
+	d->partial = !enter(w, k);
+	return d->partial ? at : d;
 }
 
 /* All below d.  -1 when it could not be read to the end. */
 static int
 look_through(struct watch *w, struct watch_dir *d, bool tell)
 {
-	auto_walk struct walk k = { .paths = true };
+	auto_walk struct walk k = { .paths = true, .types = true };
 	char buf[WATCH_PATH_MAX];
 	const char *path = watch_path(d, NULL, NULL, buf);
 	enum walk_step step;
@@ -178,8 +203,10 @@ look_through(struct watch *w, struct watch_dir *d, bool tell)
 		return 0;
 	if (walk_open(&k,
 		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) <
-	    0)
+	    0) {
+		d->partial = true;
 		return is_no_matter(errno) ? 0 : -1;
+	}
 	while ((step = walk_next(&k)) != WALK_END && step != WALK_LOST &&
 	    w->no_room == NULL) {
 		if (step == WALK_LEFT)
@@ -221,6 +248,42 @@ watch_tree_leave(struct watch_dir *d, const char *name)
 		c->leaving = true;
 }
 
+/* Whether something in it, or deeper, may have been missed. */
+static bool
+is_partial(const struct watch_dir *top)
+{
+	const struct watch_dir *d = top;
+
+	while (!d->partial) {
+		if (d->children != NULL) {
+			d = d->children;
+			continue;
+		}
+		while (d != top && d->next == NULL)
+			d = d->parent;
+		if (d == top)
+			return false;
+		d = d->next;
+	}
+	return true;
+}
+
+/*
+ * One that we know and that has come to `path` was looked through while its old
+ * path was wrong already: it is new to us, or what was missed would stay so.
+ */
+static int
+forget_partial(struct watch *w, const struct watch_dir *d, const char *path,
+    int wd)
+{
+	struct watch_dir *known = watch_dir_find(w, wd);
+
+	if (known == NULL || is_within(d, known) || !is_partial(known))
+		return wd;
+	watch_dir_drop(known);
+	return take_wd(w, path, mask_of(w));
+}
+
 void
 watch_tree_settle(struct watch *w, struct watch_dir *d, const char *name)
 {
@@ -237,15 +300,19 @@ watch_tree_settle(struct watch *w, struct watch_dir *d, const char *name)
 		known->leaving = false;
 		return;
 	}
+	/* what had the name is elsewhere now, or gone */
+	if (wd >= 0 && known != NULL)
+		watch_dir_drop(known);
+	if (wd >= 0)
+		wd = forget_partial(w, d, path, wd);
 	if (wd >= 0) {
-		/* what had the name is elsewhere now, or gone */
-		if (known != NULL)
-			watch_dir_drop(known);
 		d = join(w, d, name, wd);
 		if (d != NULL && look_through(w, d, true) < 0) {
 			watch_stop(w, why_not(w));
 			return;
 		}
+	} else {
+		doubt(w, d);
 	}
 	if (w->no_room != NULL)
 		watch_stop(w, w->no_room);

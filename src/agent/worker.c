@@ -89,9 +89,8 @@ worker_read(int fd, char *to, size_t max)
 
 /* ---- waiting for one */
 
-/* False at the end.  What is too much is taken all the same. */
-static bool
-hear(int fd, struct buf *said)
+bool
+worker_hear(int fd, struct buf *said)
 {
 	char piece[PIECE];
 	ssize_t n = read(fd, piece, sizeof(piece));
@@ -140,7 +139,7 @@ worker_watch(struct worker *w, const struct worker_boss *b, int from,
 		}
 		/* its last words first */
 		if (p[HEARD].revents != 0) {
-			if (!hear(from, said))
+			if (!worker_hear(from, said))
 				p[HEARD].fd = -1;
 		} else if (p[DONE].revents != 0) {
 			*status = worker_wait(w);

@@ -62,6 +62,12 @@ struct worker_boss {
 int worker_watch(struct worker *w, const struct worker_boss *b, int from,
     struct buf *said, int *status, struct err *e) MUST_CHECK;
 
+/*
+ * The next that comes from `fd`; what is more than SAID_MAX is taken and not
+ * kept.  False at the end.
+ */
+bool worker_hear(int fd, struct buf *said);
+
 /* Until `max` bytes are there or the end; how many, -1 with errno. */
 ssize_t worker_read(int fd, char *to, size_t max);
 

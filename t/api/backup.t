@@ -293,6 +293,27 @@ def what_is_missing_is_told():
 
 
 @case
+def what_cannot_be_replaced_stays_as_it_is():
+    execute(SID, "mkdir /var/backups/ro; echo old >/var/backups/ro/x.sqsh;"
+                 " chmod 555 /var/backups/ro")
+    container_error(ask("create", dir="/workspace/real",
+                        archivePath=archive("ro/x")), 500,
+                    "BACKUP_CREATE_FAILED")
+    equal(execute(SID, "cat ro/x.sqsh; chmod 755 ro; rm -r ro",
+                  cwd="/var/backups"), "old\n", "as it was")
+
+
+@case
+def a_maker_may_have_a_word_for_every_file():
+    execute(SID, "mkdir words; cd words; seq 20000 | LC_ALL=C sed 's/^/\\xff/' |"
+                 " xargs touch", cwd="/workspace")
+    backup("/workspace/words", "words")
+    restore("/workspace/words2", "words")
+    equal(execute(SID, "ls words2 | wc -l; rm -r words words2",
+                  cwd="/workspace"), "20000\n", "all of them")
+
+
+@case
 def archives_of_other_makers_are_restored():
     data = tar(("a", b"1"), ("d/b", b"22"))
     for name, sent in (("tar", data), ("gz", gzip.compress(data))):

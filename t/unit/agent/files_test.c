@@ -222,6 +222,17 @@ directories_are_made_with_and_without_parents(void **state)
 	}
 }
 
+static void
+what_is_below_a_directory_has_a_path_there(void **state)
+{
+	(void)state;
+	assert_string_equal(files_below("/a/b/c", "/a/b"), "c");
+	assert_string_equal(files_below("/a/b/c/d", "/a/b"), "c/d");
+	assert_null(files_below("/a/b", "/a/b"));
+	assert_null(files_below("/a/bc", "/a/b"));
+	assert_null(files_below("/a", "/a/b"));
+}
+
 static int
 make_dir(void **state)
 {
@@ -244,6 +255,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_meant_in_a_directory),
+		cmocka_unit_test(what_is_below_a_directory_has_a_path_there),
 		cmocka_unit_test(a_write_makes_parents_and_keeps_the_mode),
 		cmocka_unit_test(a_link_is_followed),
 		cmocka_unit_test(a_descriptor_is_a_source_too),

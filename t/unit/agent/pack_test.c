@@ -248,6 +248,9 @@ make_session(void)
 	assert_int_equal(mkdir("from/home/user/.local/state/sandlease", 0700),
 	    0);
 	put("from/home/user/.local/state/sandlease/ours", "x", 1);
+	put("from/workspace/.sl-aaaaaaaaaaaaaaaa~", "draft", 5);
+	assert_int_equal(mkdir("from/home/user/.sl-aaaaaaaaaaaaaaaa", 0700), 0);
+	put("from/home/user/.sl-aaaaaaaaaaaaaaaa/staged", "x", 1);
 	put("from/workspace/f", "text", 4);
 	assert_int_equal(chmod("from/workspace/f", 0666), 0);
 	assert_int_equal(mkfifo("from/workspace/fifo", 0600), 0);
@@ -266,7 +269,7 @@ what_is_kept_is_received_as_it_was(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, "from/workspace/f", WHEN, 0), 0);
 	assert_int_equal(run("keep", "/dev/null", "x", "from"), 0);
 	said = take_apart("receive", "x", 0);
-	/* workspace, f, home/user, .local, state: neither mark nor fifo */
+	/* workspace, f, home/user, .local, state: no mark, fifo or draft */
 	assert_int_equal(number(said, "entries"), 5);
 	assert_int_equal(number(said, "bytes"), 4);
 	assert_int_equal(stat("to/workspace/f", &st), 0);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +93,19 @@ entries_of_top(void)
 	return count;
 }
 
+/* As if something were mounted there. */
+static void
+stand_still(struct swap *s)
+{
+	swap_drop(s);
+	s->whole = false;
+	snprintf(s->stage, sizeof(s->stage), "%s/" STAGE, dir);
+	snprintf(s->fresh, sizeof(s->fresh), "%s/" STAGE "/new", dir);
+	assert_int_equal(mkdir(s->stage, 0700), 0);
+	assert_int_equal(mkdir(s->fresh, 0700), 0);
+	assert_int_equal(mkdir("dir/" STAGE "/old", 0700), 0);
+}
+
 /* Whether it can be moved or not, the outcome is the same. */
 static void
 the_new_takes_the_place_of_the_old(void **state)
@@ -107,17 +121,8 @@ the_new_takes_the_place_of_the_old(void **state)
 		make_old();
 		assert_int_equal(swap_open(&s, dir, keeps, &e), 0);
 		assert_true(s.whole);
-		if (!whole) {
-			/* as if something were mounted there */
-			swap_drop(&s);
-			s.whole = false;
-			snprintf(s.stage, sizeof(s.stage), "%s/" STAGE, dir);
-			snprintf(s.fresh, sizeof(s.fresh), "%s/" STAGE "/new",
-			    dir);
-			assert_int_equal(mkdir(s.stage, 0700), 0);
-			assert_int_equal(mkdir(s.fresh, 0700), 0);
-			assert_int_equal(mkdir("dir/" STAGE "/old", 0700), 0);
-		}
+		if (!whole)
+			stand_still(&s);
 		put_in(s.fresh, "new");
 		put_in(s.fresh, "both");
 		assert_int_equal(swap_commit(&s, &e), 0);
@@ -149,6 +154,50 @@ who_is_in_it_stays_in_it(void **state)
 	assert_false(is_there("old"));
 	assert_int_equal(entries_of_top(), 1);
 	assert_int_equal(chdir(top), 0);
+}
+
+/* As a build does that goes on: what has gone aside already is there again. */
+static void
+what_is_made_meanwhile_is_not_in_the_way(void **state)
+{
+	struct err e = { 0 };
+	struct swap s;
+
+	(void)state;
+	make_old();
+	assert_int_equal(swap_open(&s, dir, NONE, &e), 0);
+	stand_still(&s);
+	assert_int_equal(mkdir("dir/" STAGE "/old/sub", 0755), 0);
+	put("dir/" STAGE "/old/sub/kept");
+	put("dir/" STAGE "/old/both");
+	put_in(s.fresh, "new");
+	assert_int_equal(swap_commit(&s, &e), 0);
+	swap_drop(&s);
+	assert_true(is_there("dir/new"));
+	assert_false(is_there("dir/old") || is_there("dir/sub"));
+	assert_false(is_there("dir/" STAGE));
+}
+
+static void
+what_fails_is_taken_back_and_nothing_dropped(void **state)
+{
+	struct err e = { 0 };
+	struct swap s;
+
+	(void)state;
+	make_old();
+	assert_int_equal(swap_open(&s, dir, NONE, &e), 0);
+	stand_still(&s);
+	assert_int_equal(mkdir("dir/" STAGE "/old/more", 0755), 0);
+	put("dir/" STAGE "/old/more/in");
+	assert_int_equal(rmdir(s.fresh), 0);
+	assert_int_equal(swap_commit(&s, &e), -1);
+	assert_string_equal(e.code, "file_not_found");
+	assert_non_null(strstr(e.msg, STAGE));
+	swap_drop(&s);
+	assert_true(is_there("dir/old") && is_there("dir/shut/in"));
+	assert_true(is_there("dir/sub/kept") && is_there("dir/more/in"));
+	assert_true(is_there("dir/" STAGE));
 }
 
 static void
@@ -202,6 +251,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_new_takes_the_place_of_the_old),
 		cmocka_unit_test(who_is_in_it_stays_in_it),
+		cmocka_unit_test(what_is_made_meanwhile_is_not_in_the_way),
+		cmocka_unit_test(what_fails_is_taken_back_and_nothing_dropped),
 		cmocka_unit_test(what_is_not_taken_leaves_no_trace),
 		cmocka_unit_test(a_directory_that_is_missing_is_made),
 		cmocka_unit_test(a_file_is_no_directory),
