@@ -2,6 +2,7 @@
 """websocket.t: /ws, /api/ws and /ws/pty through nginx, as clients use them."""
 import base64
 import glob
+import hashlib
 import json
 import os
 import sys
@@ -352,9 +353,9 @@ def two_clients_share_it_and_who_comes_again_finds_it():
 def ten_megabytes_can_be_pasted():
     sid = create()["id"]
     t = Terminal(sid, "sessionId=x").until(READY)
-    t.type("stty raw -echo; head -c %d | sha256sum; stty sane\n" % (10 * MB)).until(b"sane\r\n")
+    # slower to begin than a POST would wait for it
+    t.type("stty raw -echo; echo go''ne; sleep 12; head -c %d | sha256sum; stty sane\n" % (10 * MB)).until(b"gone")
     data = os.urandom(10 * MB)
-    import hashlib
     t.ws.send(data)
     t.until(hashlib.sha256(data).hexdigest().encode())
 
