@@ -210,17 +210,24 @@ open_all(void)
 	    : -1;
 }
 
+/* After each turn: the time runs when all who can be told have been. */
 static void
 say_goodbye(void)
 {
-	static bool said;
+	static int turns;
 
-	if (said)
+	switch (++turns) {
+	case 1:
+		lws_rx_flow_control(listener, 0);
+		lws_callback_on_writable_all_protocol(context, &PROTOCOLS[0]);
+		lws_cancel_service(context);
 		return;
-	said = true;
-	lws_rx_flow_control(listener, 0);
-	lws_callback_on_writable_all_protocol(context, &PROTOCOLS[0]);
-	end_in_ms(GOODBYE_MS);
+	case 2:
+		end_in_ms(GOODBYE_MS);
+		return;
+	default:
+		return;
+	}
 }
 
 int
