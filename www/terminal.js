@@ -204,6 +204,7 @@ export function terminalCard(id, { fail }) {
 		on: { click: () => socket?.close() },
 	});
 	let socket = null;
+	let stopped = false;
 	let screen = null;
 	let picture = null;
 
@@ -221,6 +222,8 @@ export function terminalCard(id, { fail }) {
 
 	async function connect() {
 		const made = await api.makeTicket(id);
+		if (stopped)
+			return;
 		view.hidden = false;
 		const [cols, rows] = measure(view);
 		const terminal = begin(cols, rows);
@@ -253,8 +256,8 @@ export function terminalCard(id, { fail }) {
 	}
 
 	function fit() {
-		if (socket === null || view.hidden)
-			return;
+		if (socket === null || view.clientWidth === 0)
+			return; /* a page that is not shown has no size */
 		const [cols, rows] = measure(view);
 		if (cols === screen.cols && rows === screen.rows)
 			return;
@@ -273,6 +276,8 @@ export function terminalCard(id, { fail }) {
 	input.addEventListener("keydown", (event) => {
 		if (event.key === "Escape" && event.shiftKey)
 			return close.focus();
+		if (socket === null)
+			return undefined;
 		if (event.ctrlKey && event.key === "c" && selected()) {
 			navigator.clipboard?.writeText(String(getSelection()));
 			getSelection().removeAllRanges();
@@ -297,7 +302,8 @@ export function terminalCard(id, { fail }) {
 	});
 	input.addEventListener("paste", (event) => {
 		event.preventDefault();
-		type(pasteBytes(event.clipboardData.getData("text"), screen.modes));
+		if (socket !== null)
+			type(pasteBytes(event.clipboardData.getData("text"), screen.modes));
 	});
 	view.addEventListener("mouseup", () => selected() || input.focus({ preventScroll: true }));
 	const size = new ResizeObserver(fit);
@@ -315,6 +321,7 @@ export function terminalCard(id, { fail }) {
 					: "A shell in the session, shared by all who open it.");
 		},
 		stop() {
+			stopped = true;
 			size.disconnect();
 			socket?.close();
 		},

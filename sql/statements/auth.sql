@@ -134,6 +134,13 @@ SELECT p.session_id, p.port
   FROM port p JOIN session s ON s.id = p.session_id
  WHERE s.key_id = $1 AND (s.state = 'ready' OR s.suspended_at IS NOT NULL);
 
+-- name: key_sessions
+-- params: key_id
+-- Running sessions that a revoked key may be connected to.
+SELECT s.id
+  FROM session s JOIN api_key k ON k.tenant = s.tenant
+ WHERE k.id = $1 AND (s.state = 'ready' OR s.suspended_at IS NOT NULL);
+
 -- name: org_set_isolation
 -- params: org, isolation
 WITH o AS (

@@ -9,6 +9,7 @@
 #include "common/token.h"
 #include "control/control.h"
 #include "control/preview_control.h"
+#include "control/session_control.h"
 
 enum { KEY_ID_LEN = 10 };
 
@@ -88,20 +89,23 @@ cmd_key_list(struct admin *a, struct err *e)
 
 /* A revoked key stops at once, and so do connections it may have opened. */
 static int
-close_previews(struct admin *a, const char *key_id, struct err *e)
+close_connections(struct admin *a, const char *key_id, struct err *e)
 {
-	auto_rows struct rows *r = NULL;
+	auto_rows struct rows *ports = NULL, *sessions = NULL;
 	struct control ctl;
 
-	if (STORE_RUN(a->store, STMT_KEY_PORTS, &r, e, key_id) < 0)
+	if (STORE_RUN(a->store, STMT_KEY_PORTS, &ports, e, key_id) < 0 ||
+	    STORE_RUN(a->store, STMT_KEY_SESSIONS, &sessions, e, key_id) < 0)
 		return -1;
-	if (rows_count(r) == 0)
+	if (rows_count(ports) + rows_count(sessions) == 0)
 		return 0;
 	if (control_open(a->conf, a->store, &ctl, e) < 0)
 		return -1;
-	for (size_t i = 0; i < rows_count(r); i++)
-		preview_bounce(&ctl, rows_text(r, i, "session_id"),
-		    rows_int(r, i, "port"));
+	for (size_t i = 0; i < rows_count(ports); i++)
+		preview_bounce(&ctl, rows_text(ports, i, "session_id"),
+		    rows_int(ports, i, "port"));
+	for (size_t i = 0; i < rows_count(sessions); i++)
+		session_control_ws_bounce(&ctl, rows_text(sessions, i, "id"));
 	return 0;
 }
 
@@ -121,5 +125,5 @@ cmd_key_revoke(struct admin *a, struct err *e)
 		return err_set(e, ERR_NOT_FOUND, "not_found",
 		    "there is no key %s; see key list", id);
 	printf("key %s is revoked\n", id);
-	return close_previews(a, id, e);
+	return close_connections(a, id, e);
 }

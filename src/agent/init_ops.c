@@ -367,6 +367,7 @@ static const struct {
 	{ "interrupt", true, op_forward },
 	{ "expose", true, op_forward },
 	{ "unexpose", true, op_forward },
+	{ "ws_bounce", true, op_forward },
 };
 
 static int

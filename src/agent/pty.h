@@ -121,13 +121,15 @@ void pty_unwatch(struct pty *t, struct pty_watch *w);
 struct pty_input {
 	const char *data;
 	size_t len;
-	int gone_fd; /* readable hang-up: nobody waits any more; -1: none */
+	int gone_fd;  /* readable hang-up: nobody waits any more; -1: none */
+	bool patient; /* waits for a program that does not read on */
 };
 
 /*
  * Types it, whole and not mixed with what others type; returns when the
  * terminal has taken all of it.  *written says how much that was, also when the
- * program does not read on for PTY_INPUT_MS: ERR_BUSY "input_full".
+ * program does not read on for PTY_INPUT_MS, or others type for so long:
+ * ERR_BUSY "input_full".
  * ERR_CONFLICT "terminal_ended" when there is no program any more.
  */
 int pty_input(struct pty *t, const struct pty_input *in, size_t *written,

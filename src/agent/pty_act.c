@@ -73,15 +73,16 @@ note_typed(struct pty *t)
 
 /* Until it takes more.  False when it does not, or nobody wants it to. */
 static bool
-wait_room(struct pty *t, struct pty_watch *w, int gone_fd)
+wait_room(struct pty *t, struct pty_watch *w, const struct pty_input *in)
 {
 	int64_t end = clock_ms() + PTY_INPUT_MS;
 	struct pollfd f[] = { { t->master, POLLOUT, 0 }, { w->fd, POLLIN, 0 },
-		{ gone_fd, POLLRDHUP, 0 } };
+		{ in->gone_fd, POLLRDHUP, 0 } };
 	uint64_t seen;
 
 	while (lives(t)) {
-		if (poll(f, ARRAY_LEN(f), clock_left_ms(end)) <= 0 ||
+		if (poll(f, ARRAY_LEN(f),
+			in->patient ? -1 : clock_left_ms(end)) <= 0 ||
 		    f[2].revents != 0)
 			return false;
 		if (f[0].revents != 0)
@@ -102,7 +103,7 @@ pour(struct pty *t, const struct pty_input *in, struct pty_watch *w,
 		if (n > 0)
 			*written += (size_t)n;
 		else if ((n < 0 && errno != EAGAIN && errno != EINTR) ||
-		    !wait_room(t, w, in->gone_fd))
+		    !wait_room(t, w, in))
 			return false;
 	}
 	return true;

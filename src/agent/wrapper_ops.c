@@ -19,6 +19,7 @@
 #include "agent/setup.h"
 #include "agent/shell.h"
 #include "agent/wrapper.h"
+#include "agent/ws_door.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -266,6 +267,15 @@ op_unexpose(struct op *op, json_t *reply, struct err *e)
 	return relay_unexpose((int)b.port, e);
 }
 
+/* Who was let in with a key that counts no more must show another. */
+static int
+op_ws_bounce(struct op *op, json_t *reply, struct err *e)
+{
+	(void)op, (void)reply, (void)e;
+	ws_door_bounce();
+	return 0;
+}
+
 static int
 op_keep(struct op *op, json_t *reply, struct err *e)
 {
@@ -291,6 +301,7 @@ static const struct {
 	{ "interrupt", op_interrupt },
 	{ "expose", op_expose },
 	{ "unexpose", op_unexpose },
+	{ "ws_bounce", op_ws_bounce },
 };
 
 /* ---- running one */

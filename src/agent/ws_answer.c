@@ -89,8 +89,8 @@ ws_answer_cut(struct ws_answer *a)
 {
 	if (a->stage == WS_BODY) {
 		/* half a message: nothing can follow it */
-		ws_let_go(a->conn);
 		ws_close(a->conn, WS_INTERNAL, "an answer was cut off");
+		ws_let_go(a->conn);
 	} else if (a->stage != WS_CUT) {
 		ws_answer_error(a->conn, a->id, 500,
 		    a->stage == WS_EVENTS ? "STREAM_ERROR" : "INTERNAL_ERROR",

@@ -100,8 +100,8 @@ ws_send(struct ws_conn *c, enum wslink_kind kind, const char *data, size_t len)
 	return rc;
 }
 
-void
-ws_close(struct ws_conn *c, enum ws_code code, const char *why)
+static void
+send_close(const struct ws_conn *c, enum ws_code code, const char *why, int how)
 {
 	char data[2 + 124];
 	size_t len = strlen(why);
@@ -110,8 +110,22 @@ ws_close(struct ws_conn *c, enum ws_code code, const char *why)
 	data[1] = (char)code;
 	len = len < sizeof(data) - 2 ? len : sizeof(data) - 2;
 	memcpy(data + 2, why, len);
-	(void)!send_packet(c, WSLINK_CLOSE, data, 2 + len, MSG_DONTWAIT);
+	(void)!send_packet(c, WSLINK_CLOSE, data, 2 + len, how);
 	shutdown(c->fd, SHUT_WR);
+}
+
+void
+ws_close(struct ws_conn *c, enum ws_code code, const char *why)
+{
+	send_close(c, code, why, MSG_DONTWAIT);
+}
+
+void
+ws_finish(struct ws_conn *c, enum ws_code code, const char *why)
+{
+	ws_hold(c);
+	send_close(c, code, why, 0);
+	ws_let_go(c);
 }
 
 void

@@ -54,6 +54,9 @@ int ws_send_part(struct ws_conn *c, enum wslink_kind kind, const char *data,
 /* Nothing is sent afterwards; what the client still sends may be received. */
 void ws_close(struct ws_conn *c, enum ws_code code, const char *why);
 
+/* The same when the client has read what was sent; ws_close() cuts it off. */
+void ws_finish(struct ws_conn *c, enum ws_code code, const char *why);
+
 /*
  * What has been sent would be lost if our end closed first: returns when the
  * client has gone, or does not go.

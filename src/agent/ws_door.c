@@ -2,6 +2,7 @@
 #include "agent/ws_door.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,8 +22,9 @@ enum { TRIES = 3 };
 
 static int listener = -1;
 static int control = -1; /* -1: the program does not run */
-static struct child program;
-static int vain_lives; /* in a row */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct child program = { -1, -1 }; /* under the lock */
+static int vain_lives;                    /* in a row */
 
 void
 ws_door_open(int listen_fd)
@@ -62,18 +64,21 @@ start(struct err *e)
 	char *envp[] = { NULL };
 	auto_fd int theirs = -1;
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int ends[2];
+	int ends[2], rc;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_errno(e, "socketpair");
 	theirs = ends[1];
-	if (spawn_start(&(struct spawn){ .argv = ARGV,
-			    .envp = envp,
-			    .cwd = "/",
-			    .in = listener,
-			    .out = theirs,
-			    .err = null },
-		&program, e) < 0) {
+	pthread_mutex_lock(&lock);
+	rc = spawn_start(&(struct spawn){ .argv = ARGV,
+			     .envp = envp,
+			     .cwd = "/",
+			     .in = listener,
+			     .out = theirs,
+			     .err = null },
+	    &program, e);
+	pthread_mutex_unlock(&lock);
+	if (rc < 0) {
 		close(ends[0]);
 		return -1;
 	}
@@ -85,12 +90,26 @@ start(struct err *e)
 static void
 end(void)
 {
+	int status;
+
 	close(take_fd(&control));
+	pthread_mutex_lock(&lock);
 	kill(program.pid, SIGKILL);
-	if (spawn_wait(&program) == 0)
-		vain_lives = 0; /* it was idle */
+	status = spawn_wait(&program);
+	pthread_mutex_unlock(&lock);
+	if (status == 0)
+		vain_lives = 0; /* it was idle, or asked to */
 	if (vain_lives >= TRIES && listener >= 0)
 		turn_away();
+}
+
+void
+ws_door_bounce(void)
+{
+	pthread_mutex_lock(&lock);
+	if (program.pid > 0)
+		kill(program.pid, SIGTERM);
+	pthread_mutex_unlock(&lock);
 }
 
 void
@@ -110,7 +129,10 @@ ws_door_ready(void)
 	if (channel_recv(control, clock_ms(), &msg, &fds, &e) == 0) {
 		vain_lives = 0;
 		ws_serve(msg, channel_fds_take(&fds, 0));
-	} else if (!str_equal(e.code, "timed_out")) {
+	} else if (str_equal(e.code, "peer_closed")) {
 		end();
+	} else if (!str_equal(e.code, "timed_out")) {
+		/* a client who is not served; the others are */
+		log_err(LOG_WARN, "websocket_lost", &e);
 	}
 }

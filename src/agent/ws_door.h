@@ -18,6 +18,9 @@ void ws_door_open(int listen_fd);
 int ws_door_fd(void);
 void ws_door_ready(void);
 
+/* All who are inside must come again; from any thread. */
+void ws_door_bounce(void);
+
 /* Nobody is let in any more; those who are inside may stay. */
 void ws_door_shut(void);
 

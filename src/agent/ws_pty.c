@@ -96,18 +96,34 @@ take_text(struct view *v, const struct ws_piece *p)
 }
 
 static bool
+has_gone(const struct ws_conn *conn)
+{
+	struct pollfd f = { conn->fd, POLLRDHUP, 0 };
+
+	return poll(&f, 1, 0) > 0;
+}
+
+/*
+ * Until all is typed: what follows would make no sense without it, and a
+ * client that must wait is not read.
+ */
+static bool
 take_keys(struct view *v, const struct ws_piece *p)
 {
-	struct err e = { 0 };
+	const struct pty_input in = { .data = p->data,
+		.len = p->len,
+		.gone_fd = v->conn->fd,
+		.patient = true };
+	struct err e;
 	size_t written;
 
 	activity_touch();
-	if (pty_input(v->pty,
-		&(struct pty_input){ .data = p->data,
-		    .len = p->len,
-		    .gone_fd = v->conn->fd },
-		&written, &e) < 0 &&
-	    !str_equal(e.code, "terminal_ended"))
+	do { /* others may be typing */
+		e = (struct err){ 0 };
+		if (pty_input(v->pty, &in, &written, &e) == 0)
+			return true;
+	} while (e.kind == ERR_BUSY && !has_gone(v->conn));
+	if (e.kind != ERR_BUSY && !str_equal(e.code, "terminal_ended"))
 		say_err(v->conn, &e);
 	return true;
 }
@@ -156,7 +172,7 @@ say_exit(const struct view *v, const struct pty_now *now)
 	if (now->signal[0] != '\0')
 		json_object_set_new(o, "signal", json_string(now->signal));
 	say(v->conn, o);
-	ws_close(v->conn, WS_NORMAL, "the terminal has ended");
+	ws_finish(v->conn, WS_NORMAL, "the terminal has ended");
 }
 
 /* False when the client has gone. */

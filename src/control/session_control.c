@@ -342,6 +342,34 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 	return s.suspended && str_equal(e->code, "timed_out") ? 0 : -1;
 }
 
+static int
+bounce(struct control *ctl, const char *id, struct err *e)
+{
+	struct session_row s;
+	struct agent_target t;
+
+	if (control_session(ctl, id, "", &s, e) < 0)
+		return -1;
+	if (!control_takes_messages(&s) ||
+	    !str_equal(s.host, ctl->conf->host_name))
+		return 0;
+	t = control_target(&s);
+	if (agent_ws_bounce(&ctl->provider, &t,
+		clock_ms() + (s.suspended ? FROZEN_MS : 2 * ASK_MS), e) == 0)
+		return 0;
+	/* as above */
+	return s.suspended && str_equal(e->code, "timed_out") ? 0 : -1;
+}
+
+void
+session_control_ws_bounce(struct control *ctl, const char *id)
+{
+	struct err e = { 0 };
+
+	if (bounce(ctl, id, &e) < 0)
+		log_err(LOG_WARN, "ws_bounce", &e);
+}
+
 int
 session_control_set_keys(struct control *ctl, const char *id,
     const char *tenant, const json_t *keys, const char *key, struct err *e)

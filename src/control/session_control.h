@@ -60,6 +60,9 @@ int session_control_delete(struct control *ctl, const char *id,
 int session_control_set_env(struct control *ctl, const char *id,
     const char *tenant, const json_t *env, struct err *e) MUST_CHECK;
 
+/* Closes its WebSockets: whoever may comes again (a key was revoked). */
+void session_control_ws_bounce(struct control *ctl, const char *id);
+
 /*
  * Sets all correlation keys; ERR_CONFLICT when one is another session's.  With
  * `keys` NULL frees one, `key`, ERR_NOT_FOUND when it has no such key.

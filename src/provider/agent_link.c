@@ -36,6 +36,7 @@ static const struct {
 	{ "cannot_suspend", ERR_CONFLICT, "cannot_suspend" },
 	{ "no_space", ERR_NO_SPACE, "no_space_left" },
 	{ "cannot_keep", ERR_CONFLICT, "snapshot_failed" },
+	{ "unknown_op", ERR_INVALID, "unknown_op" },
 };
 
 /* A refusal, with the agent's words for people made harmless. */

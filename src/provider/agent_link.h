@@ -213,6 +213,10 @@ int agent_expose(const struct provider *p, const struct agent_target *t,
 int agent_unexpose(const struct provider *p, const struct agent_target *t,
     int64_t port, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
+/* Closes the session's WebSockets; an agent that has none is done. */
+int agent_ws_bounce(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
 /* Removes the socket files of generations that are over. */
 void agent_unlink_sockets(const struct conf *conf, const char *session,
     int64_t up_to_generation);

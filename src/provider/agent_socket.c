@@ -288,6 +288,20 @@ agent_unexpose(const struct provider *p, const struct agent_target *t,
 	    e);
 }
 
+int
+agent_ws_bounce(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "ws_bounce", .body = agent_body(t) };
+	auto_json json_t *reply = NULL;
+
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) == 0)
+		return 0;
+	/* it is older than they are */
+	return str_equal(e->code, "unknown_op") ? 0 : -1;
+}
+
 /* "<session>.<generation>.sock", or ".ws" or ".<port>" before the end */
 static bool
 read_name(const char *name, struct agent_file *out)

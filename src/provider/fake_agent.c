@@ -212,6 +212,7 @@ static const struct {
 	{ "interrupt", done, true },
 	{ "expose", done, true },
 	{ "unexpose", done, true },
+	{ "ws_bounce", done, true },
 };
 
 static json_t *

@@ -13,6 +13,9 @@
 #include "common/wslink.h"
 #include "ws/request.h"
 
+/* Less than a client has to answer a ping (service.c). */
+enum { WAITING_SECONDS = 20 };
+
 /* ---- making one */
 
 static int
@@ -85,6 +88,8 @@ link_receive(struct link *l, const void *data, size_t len)
 {
 	auto_free unsigned char *packet = xmalloc(1 + len);
 
+	/* a pong may be far behind what it sends */
+	lws_validity_confirmed(l->ws);
 	if (l->wrapper == NULL)
 		return 0; /* a close is on its way */
 	packet[0] = (unsigned char)(lws_frame_is_binary(l->ws) ? WSLINK_BINARY
@@ -101,7 +106,17 @@ link_receive(struct link *l, const void *data, size_t len)
 	if (lws_buflist_append_segment(&l->waiting, packet, 1 + len) < 0)
 		return -1;
 	lws_rx_flow_control(l->ws, 0);
+	lws_set_timer_usecs(l->ws, WAITING_SECONDS * LWS_USEC_PER_SEC);
 	return lws_callback_on_writable(l->wrapper) < 0 ? -1 : 0;
+}
+
+void
+link_timer(struct link *l)
+{
+	if (l->waiting == NULL)
+		return;
+	lws_validity_confirmed(l->ws);
+	lws_set_timer_usecs(l->ws, WAITING_SECONDS * LWS_USEC_PER_SEC);
 }
 
 /* ---- from the wrapper to the client */

@@ -33,6 +33,9 @@ void link_close(struct link *l);
 /* A piece of a message came from the client. */
 int link_receive(struct link *l, const void *data, size_t len);
 
+/* It is not read while the wrapper does not take: its pongs are not missed. */
+void link_timer(struct link *l);
+
 /* The client takes more; -1 ends the WebSocket.  `leave`: say good-bye. */
 int link_writable(struct link *l, bool leave);
 

@@ -88,7 +88,7 @@ answer(struct lws *wsi, unsigned status, const char *code, const char *message)
 }
 
 bool
-request_admit(struct lws *wsi)
+request_admit(struct lws *wsi, bool full)
 {
 	const char *path = path_of(wsi);
 	char room[ARG_BYTES];
@@ -99,6 +99,9 @@ request_admit(struct lws *wsi)
 	else if (path == PTY && arg_of(wsi, "sessionId", room) == NULL)
 		answer(wsi, HTTP_STATUS_BAD_REQUEST, "VALIDATION_FAILED",
 		    "sessionId: is required");
+	else if (full)
+		answer(wsi, 429, "TOO_MANY_CONNECTIONS",
+		    "the session has too many WebSockets open");
 	else
 		return true;
 	return false;

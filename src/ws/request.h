@@ -8,8 +8,8 @@
 
 #include "common/json.h"
 
-/* True when it may; else it has been answered. */
-bool request_admit(struct lws *wsi);
+/* True when it may; else it has been answered.  `full`: there are too many. */
+bool request_admit(struct lws *wsi, bool full);
 
 /* Answers a request that does not even want to; -1, which ends it. */
 int request_refuse(struct lws *wsi);

@@ -15,7 +15,6 @@
 enum {
 	CONNECTIONS_MAX = 256,
 	FILES_MAX = 2 * CONNECTIONS_MAX + 32,
-	IDLE_SECONDS = 30,
 	GOODBYE_MS = 50,
 	PING_SECONDS = 25,   /* nginx and those before it see life */
 	HANGUP_SECONDS = 75, /* who has answered none for so long is gone */
@@ -28,7 +27,8 @@ _Static_assert((int)READ_BYTES <= (int)WSLINK_MAX, "a read is one packet");
 static struct lws_context *context;
 static struct lws *listener;
 static lws_sorted_usec_list_t end_timer;
-static size_t connections;
+static size_t connections; /* of clients, each with its pair or none yet */
+static int64_t idle_ms;
 static volatile sig_atomic_t leaving;
 static bool done;
 
@@ -53,17 +53,22 @@ one_more(void)
 {
 	lws_sul_schedule(context, 0, &end_timer, end_now,
 	    LWS_SET_TIMER_USEC_CANCEL);
-	if (++connections == CONNECTIONS_MAX)
-		lws_rx_flow_control(listener, 0);
+	connections++;
 }
 
 static void
 one_less(void)
 {
-	if (connections-- == CONNECTIONS_MAX)
-		lws_rx_flow_control(listener, 1);
+	connections--;
 	if (connections == 0 && !leaving)
-		end_in_ms(IDLE_SECONDS * 1000);
+		end_in_ms(idle_ms);
+}
+
+/* The wrapper's ends end in the same callback. */
+static bool
+is_client(struct lws *wsi)
+{
+	return lws_get_opaque_user_data(wsi) == &connections;
 }
 
 static int
@@ -71,13 +76,18 @@ accept_one(struct lws *wsi)
 {
 	lws_sock_file_fd_type d;
 
+	if (done || leaving)
+		return 0; /* who waits is the next life's */
 	d.sockfd =
 	    accept4(WSLINK_LISTENER, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (d.sockfd < 0)
 		return 0;
-	if (lws_adopt_descriptor_vhost(lws_get_vhost(wsi),
-		LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, d, NULL, NULL) != NULL)
-		one_more();
+	wsi = lws_adopt_descriptor_vhost(lws_get_vhost(wsi),
+	    LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, d, NULL, NULL);
+	if (wsi == NULL)
+		return 0; /* it has closed what it was given */
+	lws_set_opaque_user_data(wsi, &connections);
+	one_more();
 	return 0;
 }
 
@@ -109,13 +119,17 @@ on_connection(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	case LWS_CALLBACK_HTTP:
 		return request_refuse(wsi);
 	case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-		return request_admit(wsi) ? 0 : -1;
+		return request_admit(wsi, connections > CONNECTIONS_MAX) ? 0
+									 : -1;
 	case LWS_CALLBACK_ESTABLISHED:
 		return link_open(user, wsi);
 	case LWS_CALLBACK_RECEIVE:
 		return link_receive(user, in, len);
 	case LWS_CALLBACK_SERVER_WRITEABLE:
 		return link_writable(user, leaving != 0);
+	case LWS_CALLBACK_TIMER:
+		link_timer(user);
+		return 0;
 	case LWS_CALLBACK_CHILD_CLOSING:
 		link_lost(user);
 		return 0;
@@ -123,7 +137,8 @@ on_connection(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		link_close(user);
 		return 0;
 	case LWS_CALLBACK_WSI_DESTROY:
-		one_less();
+		if (is_client(wsi))
+			one_less();
 		return 0;
 	default:
 		return 0;
@@ -195,29 +210,37 @@ open_all(void)
 	    : -1;
 }
 
+/* After each turn: the time runs when all who can be told have been. */
 static void
 say_goodbye(void)
 {
-	static bool said;
+	static int turns;
 
-	if (said)
+	switch (++turns) {
+	case 1:
+		lws_rx_flow_control(listener, 0);
+		lws_callback_on_writable_all_protocol(context, &PROTOCOLS[0]);
+		lws_cancel_service(context);
 		return;
-	said = true;
-	lws_rx_flow_control(listener, 0);
-	lws_callback_on_writable_all_protocol(context, &PROTOCOLS[0]);
-	end_in_ms(GOODBYE_MS);
+	case 2:
+		end_in_ms(GOODBYE_MS);
+		return;
+	default:
+		return;
+	}
 }
 
 int
-service_run(void)
+service_run(int64_t idle)
 {
+	idle_ms = idle;
 	/* it says much, and of things that clients decide */
 	lws_set_log_level(0, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTERM, on_term);
 	if (open_all() < 0)
 		return 1;
-	end_in_ms(IDLE_SECONDS * 1000);
+	end_in_ms(idle_ms);
 	while (!done && lws_service(context, 0) >= 0)
 		if (leaving)
 			say_goodbye();

@@ -8,7 +8,9 @@
 #ifndef SANDLEASE_WS_SERVICE_H
 #define SANDLEASE_WS_SERVICE_H
 
-/* Exit status of the program. */
-int service_run(void);
+#include <stdint.h>
+
+/* Exit status of the program; `idle_ms` is that while. */
+int service_run(int64_t idle_ms);
 
 #endif

@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	t/agent/relay.t \
 	t/agent/terminal.t \
 	t/agent/websocket.t \
+	t/agent/websocket_life.t \
 	t/agent/watch.t \
 	t/agent/watch_bounds.t \
 	t/lib/box.py \

@@ -249,6 +249,17 @@ def a_program_that_is_killed_is_started_again():
 
 
 @case
+def all_can_be_made_to_come_again():
+    sockets = [connect(), connect("/ws/pty?sessionId=bounced")]
+    lives(sockets[0])
+    true(box.forward("ws_bounce", S)["ok"], "it answers")
+    equal([w.closed() for w in sockets], [1001] * 2, "a close frame for each")
+    lives()
+    true(box.forward("ws_bounce", S)["ok"], "again is fine")
+    lives()
+
+
+@case
 def it_has_no_rights_and_its_tenant_cannot_look_into_it():
     lives()
     pid, = box.named("sandlease-ws")

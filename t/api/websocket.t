@@ -2,6 +2,7 @@
 """websocket.t: /ws, /api/ws and /ws/pty through nginx, as clients use them."""
 import base64
 import glob
+import hashlib
 import json
 import os
 import sys
@@ -10,7 +11,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from awake import age, passes, state
-from service import (at, call, create, execute, expect, get, new_key, setting,
+from service import (admin, at, call, create, execute, expect, get, new_key, setting,
                      until)
 from tap import case, equal, run, true
 from websocket import Closed, Refused, WebSocket
@@ -352,9 +353,9 @@ def two_clients_share_it_and_who_comes_again_finds_it():
 def ten_megabytes_can_be_pasted():
     sid = create()["id"]
     t = Terminal(sid, "sessionId=x").until(READY)
-    t.type("stty raw -echo; head -c %d | sha256sum; stty sane\n" % (10 * MB)).until(b"sane\r\n")
+    # slower to begin than a POST would wait for it
+    t.type("stty raw -echo; echo go''ne; sleep 12; head -c %d | sha256sum; stty sane\n" % (10 * MB)).until(b"gone")
     data = os.urandom(10 * MB)
-    import hashlib
     t.ws.send(data)
     t.until(hashlib.sha256(data).hexdigest().encode())
 
@@ -414,6 +415,19 @@ def a_request_that_runs_keeps_it_awake():
     age(sid, 3600)
     passes()
     equal(state(sid)[0], "ready", "as over HTTP")
+
+
+@case
+def a_revoked_key_keeps_none_open():
+    sid = create()["id"]
+    key = new_key("demo", "leaves")
+    key_id = expect(200, call("GET", "/v1/me", key=key)).json["keyId"]
+    m, t = Mux(sid, key=key), Terminal(sid, "sessionId=x", key=key).until(READY)
+    equal(m.ask("GET", "/api/ping")[0], 200, "it is served")
+    admin("key", "revoke", key_id)
+    equal((m.ws.closed(), t.ws.closed()), (1001, 1001), "and closed")
+    refused(401, "UNAUTHORIZED", sid, key=key)
+    equal(Mux(sid).ask("GET", "/api/ping")[0], 200, "others come again")
 
 
 @case

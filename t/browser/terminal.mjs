@@ -75,6 +75,13 @@ async function type(text) {
 	await page.keyboard.press("Enter");
 }
 
+const paste = (text) => page.evaluate((pasted) => {
+	const data = new DataTransfer();
+	data.setData("text/plain", pasted);
+	document.activeElement.dispatchEvent(
+		new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
+}, text);
+
 async function begin(browser) {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 1000 } });
 	page = await context.newPage();
@@ -179,6 +186,9 @@ const STEPS = {
 	async "the dashboard's terminal opens and answers"() {
 		await page.goto(`${origin}/#/sessions/${id}`);
 		await page.locator('main[data-state="ready"]').waitFor();
+		await page.getByLabel("Terminal").focus(); /* nobody listens yet */
+		await paste("nothing");
+		await page.keyboard.type("x");
 		await button("Open").click();
 		await page.locator(".tty[data-ready]").waitFor();
 		await type("clear; echo $((9*9))answers");
@@ -236,12 +246,7 @@ const STEPS = {
 		await page.keyboard.press("Control+c");
 		await type("echo after=$?=");
 		await shown("after=130=");
-		await page.evaluate(() => {
-			const data = new DataTransfer();
-			data.setData("text/plain", "clear; echo one$((1+1))\necho two$((2+2))\n");
-			document.activeElement.dispatchEvent(
-				new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
-		});
+		await paste("clear; echo one$((1+1))\necho two$((2+2))\n");
 		await page.keyboard.press("Enter");
 		await shown("one2");
 		await shown("two4");
@@ -265,6 +270,28 @@ const STEPS = {
 		await page.locator(".tty[data-ready]").waitFor();
 		await type("echo new $((8*8))");
 		await shown("new 64");
+	},
+
+	async "who leaves while it opens has opened nothing"() {
+		const opened = [];
+		let go;
+		const left = new Promise((resolve) => { go = resolve; });
+		await page.goto(`${origin}/#/sessions`);
+		await page.getByRole("heading", { name: "Sessions" }).waitFor();
+		await page.goto(`${origin}/#/sessions/${id}`);
+		await page.locator('main[data-state="ready"]').waitFor();
+		page.on("websocket", (socket) => opened.push(socket.url()));
+		await page.route("**/tickets", (route) => left.then(() => route.continue()));
+		const asked = page.waitForRequest("**/tickets");
+		const answered = page.waitForResponse("**/tickets");
+		await button("Open").click();
+		await asked;
+		await page.goto(`${origin}/#/sessions`);
+		await page.getByRole("heading", { name: "Sessions" }).waitFor();
+		go();
+		await (await answered).finished();
+		await call("GET", "/v1/me"); /* what follows an answer has happened */
+		assert.deepEqual(opened, []);
 	},
 
 	async "no policy was violated, no error reported"() {
