@@ -12,7 +12,7 @@
 #include "control/start.h"
 
 static const char FRESH[] =
-    "TRUNCATE snapshot, event, idempotency, sighting, alias, port, session, lease, sandbox,"
+    "TRUNCATE ticket, snapshot, event, idempotency, sighting, alias, port, session, lease, sandbox,"
     " host;"
     "UPDATE installation SET draining = false;"
     "INSERT INTO org (id) VALUES ('acme') ON CONFLICT DO NOTHING;"
