@@ -92,6 +92,8 @@ one_is_taken_listed_used_and_dropped(void **state)
 	for (int i = 0; i < 2; i++) /* twice is once */
 		works(P.ops->storage_from(&P, s.id, other.session, &ref, soon(),
 		    &E));
+	/* what a snapshot does not hold is made, as for any session */
+	works(P.ops->storage_make(&P, s.id, other.session, &E));
 	assert_true(has_storage(&other));
 	works(agent_launch(&P, &s, &other, &(struct agent_launch){ 0 }, soon(),
 	    &E));
