@@ -209,6 +209,7 @@ follow(struct run *r)
 		.ctx = r,
 		.endless = true };
 
+	sse_restart(&r->sse);
 	if (r->process == NULL) {
 		q.method = "POST";
 		q.json = r->body;

@@ -180,6 +180,7 @@ follow_logs(struct cli *k, const char *id, const char *process, struct err *e)
 	while (rc == 0 && !f.over) {
 		auto_free char *last = xasprintf("Last-Event-ID: %s", f.sse.id);
 
+		sse_restart(&f.sse);
 		rc = client_run(k->client,
 		    &(struct request){ .path = path,
 			.header = f.sse.id[0] != '\0' ? last : NULL,

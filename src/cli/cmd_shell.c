@@ -135,9 +135,7 @@ take_bytes(void *ctx, const char *data, size_t len)
 static void
 follow(struct shell *s)
 {
-	/* a line that was cut is sent again, whole */
-	s->sse.line.len = s->sse.data.len = 0;
-	s->sse.has_data = false;
+	sse_restart(&s->sse);
 	snprintf(s->last_id, sizeof(s->last_id), "Last-Event-ID: %s",
 	    s->sse.id);
 	s->stream = transfer_begin(s->cli->client,
