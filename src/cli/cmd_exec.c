@@ -306,7 +306,9 @@ stream_ended(struct run *r, struct err *e)
 
 	transfer_free(r->stream);
 	r->stream = NULL;
-	if (rc < 0 && (r->process == NULL || str_equal(e->code, "refused")))
+	if (rc < 0 &&
+	    (r->process == NULL || str_equal(e->code, "refused") ||
+		str_equal(e->code, "redirected")))
 		return -1;
 	if (r->process == NULL)
 		return err_set(e, ERR_UNAVAILABLE, "broken",

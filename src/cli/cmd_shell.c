@@ -161,8 +161,7 @@ stream_ended(struct shell *s, struct err *e)
 	if (rc < 0 && transfer_refused(e, "TERMINAL_NOT_FOUND"))
 		return err_set(e, ERR_NOT_FOUND, "ended",
 		    "the terminal is gone: the session has slept, or was restarted");
-	if (rc < 0 && str_equal(e->code, "refused") &&
-	    e->kind != ERR_UNAVAILABLE)
+	if (rc < 0 && e->kind != ERR_UNAVAILABLE)
 		return -1;
 	if (s->lost_since == 0) {
 		s->lost_since = clock_ms();

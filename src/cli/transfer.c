@@ -333,6 +333,23 @@ explain_refusal(const struct transfer *t, struct err *e)
 	return -1;
 }
 
+/* Something else answers: the service itself sends nobody elsewhere. */
+static int
+explain_stranger(const struct transfer *t, struct err *e)
+{
+	return err_set(e, ERR_BAD_GATEWAY, "redirected",
+	    "%.80s answers %ld to %s %.80s: is SANDLEASE_URL right?",
+	    t->client->config.url, t->status,
+	    t->request.method != NULL ? t->request.method : "GET",
+	    t->request.path);
+}
+
+static bool
+is_ours(const struct transfer *t)
+{
+	return t->request.url == NULL;
+}
+
 bool
 transfer_refused(const struct err *e, const char *code)
 {
@@ -369,8 +386,12 @@ transfer_result(struct transfer *t, struct buf *answer, struct err *e)
 	/* a server may refuse a body before it has read it */
 	if (t->status >= 400)
 		return explain_refusal(t, e);
+	if (is_ours(t) && t->status >= 300)
+		return explain_stranger(t, e);
 	if (t->rc != CURLE_OK)
 		return explain_curl(t, e);
+	if (is_ours(t) && t->status < 200)
+		return explain_stranger(t, e);
 	if (answer != NULL) {
 		buf_free(answer);
 		*answer = t->answer;

@@ -68,7 +68,8 @@ void client_wait(struct client *c, struct pollfd *fds, size_t count, int ms);
 
 /*
  * How it ended.  e->code is "unreachable" when nothing was sent, "broken" when
- * that cannot be told, "refused" with the server's code in e->field and its
+ * that cannot be told, "redirected" when a call of ours was answered by neither
+ * success nor refusal, "refused" with the server's code in e->field and its
  * context, unless that is long, in e->more.  *answer (may be NULL) gets what
  * was collected.
  */
