@@ -262,6 +262,12 @@ client_wait(struct client *c, struct pollfd *fds, size_t count, int ms)
 	} while (!over && (ms < 0 || clock_left_ms(end) > 0));
 }
 
+int
+client_sooner(int a_ms, int b_ms)
+{
+	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
 /* ---- how it ended */
 
 static int

@@ -65,6 +65,8 @@ const char *transfer_header(const struct transfer *t, const char *name);
  * a descriptor is ready or the time is over (-1: never).
  */
 void client_wait(struct client *c, struct pollfd *fds, size_t count, int ms);
+/* The sooner of two such times. */
+int client_sooner(int a_ms, int b_ms);
 
 /*
  * How it ended.  e->code is "unreachable" when nothing was sent, "broken" when

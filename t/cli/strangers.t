@@ -188,6 +188,69 @@ def no_file_is_no_empty_file():
 
 
 
+# ---- one that goes away
+
+def begun(s, *words, **options):
+    """A command whose first line has come."""
+    p = s.start(*words, **options)
+    equal(p.stdout.readline(), b"one\n", "its first line")
+    return p
+
+
+@case
+def exec_without_a_service_ends_when_it_is_told_to():
+    with Service({f"POST {AT}/api/process/start": STARTED,
+                  f"GET {PROCESS}/stream": stream(LINE)}) as s:
+        p = begun(s, "exec", ID, "--", "any", stdin=subprocess.PIPE)
+        s.go()
+        p.send_signal(signal.SIGTERM)
+        p.communicate(timeout=PATIENCE_S)
+        equal(p.returncode, 128 + signal.SIGTERM, "code")
+
+
+@case
+def exec_goes_on_behind_what_it_has_seen():
+    def again(handler):
+        if handler.headers.get("Last-Event-ID") == "1":
+            stream(b'{"type": "exit", "exitCode": 7}')(handler)
+        else:
+            handler.server.over.set()  # ends it
+            stream(LINE)(handler)
+            handler.server.over.clear()
+    with Service({f"POST {AT}/api/process/start": STARTED,
+                  f"POST {PROCESS}/input": json("{}"),
+                  f"GET {PROCESS}/stream": again}) as s:
+        code, out, _ = s.run("exec", ID, "--", "any", stdin=subprocess.PIPE)
+        equal([code, out], [7, "one\n"], "code and output")
+
+
+# ---- readers that have enough
+
+def read_once(s, *words):
+    p = s.start(*words)
+    true(p.stdout.readline() != b"", "there is a line")
+    p.stdout.close()
+    equal(p.wait(timeout=PATIENCE_S), 128 + signal.SIGPIPE, "code")
+
+
+@case
+def logs_end_when_nobody_reads_them():
+    answers = {f"GET {PROCESS}": json("{}"),
+               f"GET {PROCESS}/stream": stream(LINE)}
+    with Service(answers) as s:
+        read_once(s, "logs", "-f", ID, "p1")
+        read_once(s, "logs", "-f", "--json", ID, "p1")
+        s.answers[f"GET {PROCESS}/stream"] = stream(*[LINE] * 100000)
+        read_once(s, "logs", "-f", ID, "p1")
+        read_once(s, "logs", "-f", "--json", ID, "p1")
+
+
+@case
+def events_end_when_nobody_reads_them():
+    with Service({f"GET {AT}/events":
+                  json('{"events": [{"id": 1, "kind": "state"}]}')}) as s:
+        read_once(s, "logs", "-f", ID)
+
 if not os.access(CLI, os.X_OK):
     from tap import skip_all
     skip_all(f"{CLI} is not built")
