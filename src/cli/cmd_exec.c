@@ -46,14 +46,6 @@ struct run {
 
 /* ---- what it says */
 
-static void
-say_problem(const char *text)
-{
-	fputs("sandlease: ", stderr);
-	show_text(text, stderr);
-	fputc('\n', stderr);
-}
-
 /* Who read us has gone, so nobody needs the rest. */
 static void
 lose_reader(struct run *r)
@@ -91,7 +83,7 @@ take_event(void *ctx, const char *data, size_t len)
 	else if (str_equal(type, "complete") || str_equal(type, "exit"))
 		take_end(r, event);
 	else if (str_equal(type, "error"))
-		say_problem(json_str(event, "data"));
+		show_problem(json_str(event, "data"));
 	else if (str_equal(type, "dropped"))
 		err_set(&r->err, ERR_UNAVAILABLE, "lost",
 		    "output came faster than it could be sent: %lld bytes of it are lost",
