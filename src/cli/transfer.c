@@ -11,6 +11,7 @@
 
 enum {
 	CONNECT_S = 10,
+	GLANCE_S = 3,  /* as long as a shell that completes may hang */
 	ANSWER_S = 75, /* a call may wait for a minute at the server's */
 	SILENT_S = 60, /* streams have heartbeats */
 	ANSWER_MAX = 64 * 1024 * 1024,
@@ -23,6 +24,7 @@ struct client {
 	struct config config;
 	char *auth; /* the header */
 	CURLM *multi;
+	bool glances; /* see client_glance() */
 	bool stirred; /* a sink was given something since it was looked at */
 };
 
@@ -70,6 +72,18 @@ const char *
 client_url(const struct client *c)
 {
 	return c->config.url;
+}
+
+void
+client_glance(struct client *c)
+{
+	c->glances = true;
+}
+
+bool
+client_glances(const struct client *c)
+{
+	return c->glances;
 }
 
 /* ---- curl's side */
@@ -152,7 +166,9 @@ set_patience(struct transfer *t)
 	const struct request *r = &t->request;
 
 	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-	if (r->endless) {
+	if (t->client->glances) {
+		curl_easy_setopt(t->easy, CURLOPT_TIMEOUT, (long)GLANCE_S);
+	} else if (r->endless) {
 		curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 		curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_TIME,
 		    (long)SILENT_S);
@@ -174,6 +190,9 @@ transfer_begin(struct client *c, const struct request *r)
 				: xasprintf("%s%s", c->config.url, r->path);
 	if (r->url == NULL)
 		t->headers = curl_slist_append(t->headers, c->auth);
+	if (c->glances)
+		t->headers =
+		    curl_slist_append(t->headers, "X-Sandlease-Probe: 1");
 	if (r->header != NULL)
 		t->headers = curl_slist_append(t->headers, r->header);
 	set_body(t);

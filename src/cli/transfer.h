@@ -53,6 +53,10 @@ struct client *client_new(struct config *config);
 void client_free(struct client *c);
 const char *client_url(const struct client *c);
 
+/* From now on calls only look: they wake no session, and do not wait long. */
+void client_glance(struct client *c);
+bool client_glances(const struct client *c);
+
 struct transfer *transfer_begin(struct client *c, const struct request *r);
 bool transfer_done(const struct transfer *t);
 /* Of the answer, 0 before it has come. */
