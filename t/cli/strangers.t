@@ -3,6 +3,7 @@
 import http.server
 import os
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ class Service(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers = answers
         self.seen = []
+        self.clients = []
         self.over = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -45,24 +47,26 @@ class Service(http.server.ThreadingHTTPServer):
         return self
 
     def __exit__(self, *why):
+        for p in self.clients:
+            p.kill()
+            p.wait()
         if not self.over.is_set():
             self.go()
 
     def run(self, *words, **options):
         p = self.start(*words, **options)
-        try:
-            out, err = p.communicate(timeout=PATIENCE_S)
-        finally:
-            p.kill()
+        out, err = p.communicate(timeout=PATIENCE_S)
         return p.returncode, out.decode("latin-1"), err.decode("latin-1")
 
-    def start(self, *words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE):
-        return subprocess.Popen(
-            [CLI, *words], stdin=stdin, stdout=stdout, stderr=subprocess.PIPE,
-            cwd=WORK, env={**os.environ, "HOME": WORK, "XDG_CONFIG_HOME": "",
+    def start(self, *words, stdin=subprocess.DEVNULL):
+        p = subprocess.Popen(
+            [CLI, *words], stdin=stdin, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, cwd=WORK, env={**os.environ, "HOME": WORK, "XDG_CONFIG_HOME": "",
                            "SANDLEASE_API_KEY": "sl_any",
                            "SANDLEASE_URL":
                            f"http://127.0.0.1:{self.server_port}"})
+        self.clients.append(p)
+        return p
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -250,6 +254,52 @@ def events_end_when_nobody_reads_them():
     with Service({f"GET {AT}/events":
                   json('{"events": [{"id": 1, "kind": "state"}]}')}) as s:
         read_once(s, "logs", "-f", ID)
+
+# ---- files that are none
+
+@case
+def what_is_no_file_is_written_into():
+    pipe = os.path.join(WORK, "pipe")
+    os.mkfifo(pipe)
+    with Service({f"GET {FILE}": (200, {}, b"through")}) as s:
+        fd = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        equal(s.run("cp", f"{ID}:x", pipe)[0], 0, "code")
+        equal(os.read(fd, 100), b"through", "what was read")
+        os.close(fd)
+    true(stat.S_ISFIFO(os.lstat(pipe).st_mode), "it is no pipe any more")
+
+
+@case
+def a_name_that_cannot_be_sent_is_refused():
+    local("plain", "text")
+    with Service({"POST /v1/sessions": json('{"state": "ready"}')}) as s:
+        fails(s.run("create", "-f", b"plain:\xff"), 2, "only UTF-8")
+        equal(s.seen, [], "calls")
+
+
+# ---- words
+
+@case
+def the_words_of_a_refusal_command_no_terminal():
+    with Service({f"DELETE {AT}": json(
+            '{"code": "X", "detail": "no\\u001b[2Jway"}', 409)}) as s:
+        equal(s.run("rm", ID, ID)[2], "sandlease: no[2Jway (409 X)\n" * 2,
+              "what is said")
+
+
+@case
+def a_beginning_that_two_ids_have_is_not_enough():
+    with Service({"GET /v1/sessions": json('{"sessions": [%s]}' % ", ".join(
+            '{"id": "%s"}' % (c * 10) for c in ("ab", "ac", "bb")))}) as s:
+        fails(s.run("logs", "a"), 1, '"a" begins the ids of 2 sessions')
+
+
+@case
+def completion_wakes_nobody():
+    with Service({f"GET {AT}/api/process/list": json(
+            '{"processes": [{"id": "p1", "command": "any"}]}')}) as s:
+        equal(s.run("complete", "--", "logs", ID, "")[1], "p1\tany\n", "words")
+        equal([h["X-Sandlease-Probe"] for _, h in s.seen], ["1"], "headers")
 
 if not os.access(CLI, os.X_OK):
     from tap import skip_all
