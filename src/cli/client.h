@@ -12,7 +12,8 @@
 
 /*
  * One call to the service.  `body` (may be NULL) stays the caller's.  A status
- * of 400 or more becomes an error with the server's own words; *out (may be
+ * of 400 or more becomes an error with the server's own words, any other that
+ * is no success one that says so; *out (may be
  * NULL) is the answer's JSON, or NULL for an empty one.  What a session did
  * not get because it was just being started is sent again.
  */

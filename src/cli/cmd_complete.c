@@ -41,6 +41,7 @@ connect_quietly(const struct typed *t)
 {
 	struct config config;
 	const char *url = NULL;
+	struct client *c;
 	struct err e;
 
 	for (int i = 0; i + 1 < t->count; i++)
@@ -50,7 +51,9 @@ connect_quietly(const struct typed *t)
 		config_free(&config);
 		return NULL;
 	}
-	return client_new(&config);
+	c = client_new(&config);
+	client_glance(c);
+	return c;
 }
 
 struct offering {

@@ -63,9 +63,11 @@ add_file(json_t *files, const char *spec, struct err *e)
 	if (read_whole(local, &bytes, &mode, e) < 0)
 		return -1;
 	token_to_base64(bytes.data, bytes.len, &text);
-	json_array_append_new(files,
-	    json_pack("{s:s, s:s, s:i}", "path", remote, "contentBase64",
-		text.data, "mode", (int)mode));
+	if (json_array_append_new(files,
+		json_pack("{s:s, s:s, s:i}", "path", remote, "contentBase64",
+		    text.data, "mode", (int)mode)) < 0)
+		return err_set(e, ERR_INVALID, "usage",
+		    "--file: only UTF-8 can be sent");
 	return 0;
 }
 

@@ -1,6 +1,5 @@
 /* cmd_exec.c: a command in a session, as if it ran here. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +14,15 @@
 #include "cli/quote.h"
 #include "cli/sessions.h"
 #include "cli/show.h"
-#include "cli/sse.h"
+#include "cli/stream.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
-enum { TIMEOUT_MAX_S = 86400, GRACE_MS = 5000, PIPE_CODE = 128 + SIGPIPE };
+enum {
+	TIMEOUT_MAX_S = 86400,
+	GRACE_MS = 5000,
+	GIVE_UP_MS = 2 * 60 * 1000 /* of a connection that stays away */
+};
 
 struct run {
 	struct cli *cli;
@@ -27,11 +30,9 @@ struct run {
 	char *process; /* with input it is a process; else NULL */
 	char *path;    /* of the stream */
 	json_t *body;
-	char last_id[SSE_ID_MAX + 32];
-	struct transfer *stream;
+	struct stream stream;
 	struct transfer *kill;
 	json_t *kill_body;
-	struct sse sse;
 	struct feed feed;
 	char *feed_path;
 	int64_t pid;     /* of a stream's command, once it has begun */
@@ -44,14 +45,6 @@ struct run {
 };
 
 /* ---- what it says */
-
-static void
-say_problem(const char *text)
-{
-	fputs("sandlease: ", stderr);
-	show_text(text, stderr);
-	fputc('\n', stderr);
-}
 
 /* Who read us has gone, so nobody needs the rest. */
 static void
@@ -90,7 +83,7 @@ take_event(void *ctx, const char *data, size_t len)
 	else if (str_equal(type, "complete") || str_equal(type, "exit"))
 		take_end(r, event);
 	else if (str_equal(type, "error"))
-		say_problem(json_str(event, "data"));
+		show_problem(json_str(event, "data"));
 	else if (str_equal(type, "dropped"))
 		err_set(&r->err, ERR_UNAVAILABLE, "lost",
 		    "output came faster than it could be sent: %lld bytes of it are lost",
@@ -103,14 +96,6 @@ take_event(void *ctx, const char *data, size_t len)
 	if (ferror(stdout))
 		lose_reader(r);
 	return true;
-}
-
-static bool
-take_bytes(void *ctx, const char *data, size_t len)
-{
-	struct run *r = ctx;
-
-	return sse_feed(&r->sse, data, len);
 }
 
 /* ---- starting it */
@@ -201,23 +186,15 @@ prepare(struct run *r, struct err *e)
 	    NULL, e);
 }
 
+/* A process can be followed again; what only a stream shows can not. */
 static void
-follow(struct run *r)
+make_stream(struct run *r)
 {
-	struct request q = { .path = r->path,
-		.sink = take_bytes,
-		.ctx = r,
-		.endless = true };
-
-	if (r->process == NULL) {
-		q.method = "POST";
-		q.json = r->body;
-	} else if (r->sse.id[0] != '\0') {
-		snprintf(r->last_id, sizeof(r->last_id), "Last-Event-ID: %s",
-		    r->sse.id);
-		q.header = r->last_id;
-	}
-	r->stream = transfer_begin(r->cli->client, &q);
+	r->stream = (struct stream){ .client = r->cli->client,
+		.path = r->path,
+		.body = r->process == NULL ? r->body : NULL,
+		.patience_ms = GIVE_UP_MS,
+		.sse = { .emit = take_event, .ctx = r } };
 }
 
 /* ---- signals */
@@ -276,10 +253,12 @@ is_given_up(const struct run *r)
 static int
 patience_ms(const struct run *r)
 {
-	int ms = r->process != NULL ? feed_wait_ms(&r->feed) : -1;
+	int ms = stream_wait_ms(&r->stream);
 
-	if (r->give_up > 0 && (ms < 0 || clock_left_ms(r->give_up) < ms))
-		ms = clock_left_ms(r->give_up);
+	if (r->process != NULL)
+		ms = client_sooner(ms, feed_wait_ms(&r->feed));
+	if (r->give_up > 0)
+		ms = client_sooner(ms, clock_left_ms(r->give_up));
 	return ms;
 }
 
@@ -297,20 +276,16 @@ read_input(struct run *r)
 		feed_end(&r->feed);
 }
 
-/* A process can be followed again; of a stream nobody knows how it ends. */
+/* Who is told to go does not wait for a connection. */
 static int
-stream_ended(struct run *r, struct err *e)
+move_stream(struct run *r, struct err *e)
 {
-	int rc = transfer_result(r->stream, NULL, e);
-
-	transfer_free(r->stream);
-	r->stream = NULL;
-	if (rc < 0 && (r->process == NULL || str_equal(e->code, "refused")))
+	if (r->over)
+		return 0;
+	if (stream_move(&r->stream, e) < 0)
 		return -1;
-	if (r->process == NULL)
-		return err_set(e, ERR_UNAVAILABLE, "broken",
-		    "the connection ended before the command did");
-	follow(r);
+	if (r->signals > 0 && r->give_up == 0 && stream_lost(&r->stream))
+		r->give_up = clock_ms() + GRACE_MS;
 	return 0;
 }
 
@@ -330,9 +305,7 @@ turn(struct run *r, int signals, struct err *e)
 		read_input(r);
 	if (r->process != NULL && feed_move(&r->feed, e) < 0)
 		return err_wrap(e, "its input is lost");
-	if (!r->over && transfer_done(r->stream))
-		return stream_ended(r, e);
-	return 0;
+	return move_stream(r, e);
 }
 
 static int
@@ -343,7 +316,7 @@ run(struct run *r, struct err *e)
 
 	if (signals < 0)
 		return -1;
-	follow(r);
+	make_stream(r);
 	while (rc == 0 && !r->over && !is_given_up(r))
 		rc = turn(r, signals, e);
 	if (!r->unread)
@@ -352,7 +325,7 @@ run(struct run *r, struct err *e)
 		send_signal(r, "TERM");
 	while (r->kill != NULL && !transfer_done(r->kill))
 		client_wait(r->cli->client, NULL, 0, -1);
-	return PIPE_CODE;
+	return OUTPUT_UNREAD;
 }
 
 int
@@ -361,17 +334,15 @@ cmd_exec(struct cli *k, struct err *e)
 	struct run r = { .cli = k };
 	int rc = -1;
 
-	r.sse = (struct sse){ .emit = take_event, .ctx = &r };
 	if (prepare(&r, e) == 0)
 		rc = run(&r, e);
 	if (rc >= 0 && r.err.kind != ERR_NONE) {
 		*e = r.err;
 		rc = -1;
 	}
-	transfer_free(r.stream);
+	stream_free(&r.stream);
 	transfer_free(r.kill);
 	feed_free(&r.feed);
-	sse_free(&r.sse);
 	json_decref(r.body);
 	json_decref(r.kill_body);
 	free(r.process);

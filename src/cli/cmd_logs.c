@@ -6,10 +6,14 @@
 #include "cli/output.h"
 #include "cli/sessions.h"
 #include "cli/show.h"
-#include "cli/sse.h"
+#include "cli/stream.h"
 #include "common/mem.h"
 
-enum { WAIT_S = 25 };
+enum {
+	WAIT_S = 25,
+	GIVE_UP_MS = 2 * 60 * 1000, /* of a connection that stays away */
+	LOOK_MS = 1000              /* whether somebody still reads */
+};
 
 /* ---- events */
 
@@ -68,8 +72,10 @@ events(struct cli *k, const char *id, struct err *e)
 		if (n == 0 && follow && wait_s > 0)
 			sleep(1); /* it may have said: not all may wait */
 		wait_s = n == 0 && follow ? WAIT_S : 0;
-	} while (n > 0 || (n == 0 && follow));
-	return n < 0 ? -1 : EXIT_SUCCESS;
+	} while ((n > 0 || (n == 0 && follow)) && !output_is_unread());
+	if (n < 0)
+		return -1;
+	return output_is_unread() ? OUTPUT_UNREAD : EXIT_SUCCESS;
 }
 
 /* ---- processes */
@@ -132,9 +138,15 @@ print_logs(struct cli *k, const char *id, const char *process, struct err *e)
 
 struct follow {
 	const struct cli *cli;
-	struct sse sse;
-	bool over;
+	bool over, unread;
 };
+
+static void
+take_output(struct follow *f, const json_t *event, int fd)
+{
+	if (!output_base64(fd, json_str(event, "data")))
+		f->unread = true;
+}
 
 static bool
 take_event(void *ctx, const char *data, size_t len)
@@ -145,53 +157,52 @@ take_event(void *ctx, const char *data, size_t len)
 
 	if (f->cli->json && event != NULL)
 		show_json(event);
-	fflush(stdout);
-	f->over = str_equal(type, "exit");
-	if (f->cli->json)
-		return true;
-	if (str_equal(type, "stdout") || str_equal(type, "stderr"))
-		return output_base64(str_equal(type, "stdout") ? STDOUT_FILENO
-							       : STDERR_FILENO,
-		    json_str(event, "data"));
-	if (str_equal(type, "dropped"))
+	else if (str_equal(type, "stdout"))
+		take_output(f, event, STDOUT_FILENO);
+	else if (str_equal(type, "stderr"))
+		take_output(f, event, STDERR_FILENO);
+	else if (str_equal(type, "dropped"))
 		fputs("sandlease: some of it is lost\n", stderr);
-	return true;
+	f->over = f->over || str_equal(type, "exit");
+	f->unread = f->unread || ferror(stdout);
+	return !f->unread;
 }
 
-static bool
-take_bytes(void *ctx, const char *data, size_t len)
+static int
+follow_to_end(struct follow *f, struct stream *s, struct err *e)
 {
-	struct follow *f = ctx;
+	while (!f->over) {
+		int rc = stream_move(s, e);
 
-	return sse_feed(&f->sse, data, len);
+		if (f->unread || output_is_unread())
+			return OUTPUT_UNREAD;
+		if (rc < 0)
+			return -1;
+		client_wait(s->client, NULL, 0,
+		    client_sooner(stream_wait_ms(s), LOOK_MS));
+	}
+	return EXIT_SUCCESS;
 }
 
 /* Goes on where it was when the connection breaks. */
 static int
 follow_logs(struct cli *k, const char *id, const char *process, struct err *e)
 {
-	auto_free char *path =
-	    xasprintf("/v1/sessions/%s/api/process/%s/stream%s", id, process,
-		k->json ? "" : "?encoding=base64");
+	auto_free char *one = xasprintf("/api/process/%s", process);
+	auto_free char *path = xasprintf("/v1/sessions/%s%s/stream%s", id, one,
+	    k->json ? "" : "?encoding=base64");
 	struct follow f = { .cli = k };
-	int rc = 0;
+	struct stream s = { .client = k->client,
+		.path = path,
+		.patience_ms = GIVE_UP_MS,
+		.sse = { .emit = take_event, .ctx = &f } };
+	int rc;
 
-	f.sse = (struct sse){ .emit = take_event, .ctx = &f };
-	while (rc == 0 && !f.over) {
-		auto_free char *last = xasprintf("Last-Event-ID: %s", f.sse.id);
-
-		rc = client_run(k->client,
-		    &(struct request){ .path = path,
-			.header = f.sse.id[0] != '\0' ? last : NULL,
-			.sink = take_bytes,
-			.ctx = &f,
-			.endless = true },
-		    NULL, e);
-		if (rc < 0 && str_equal(e->code, "broken") &&
-		    f.sse.id[0] != '\0')
-			rc = 0;
-	}
-	sse_free(&f.sse);
+	/* what is not there at first is not waited for */
+	if (session_call(k->client, "GET", id, one, NULL, NULL, e) < 0)
+		return -1;
+	rc = follow_to_end(&f, &s, e);
+	stream_free(&s);
 	return rc;
 }
 

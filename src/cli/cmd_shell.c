@@ -13,15 +13,13 @@
 #include "cli/output.h"
 #include "cli/replay.h"
 #include "cli/sessions.h"
-#include "cli/sse.h"
+#include "cli/stream.h"
 #include "cli/tty.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/token.h"
 
 enum {
-	RETRY_MS = 250,
-	RETRY_MS_MAX = 4000,
 	GIVE_UP_MS = 10 * 60 * 1000, /* of a connection that stays away */
 	SEND_REST_MS = 2000,
 	END_OF_INPUT = 0x04
@@ -37,13 +35,9 @@ struct shell {
 	char *feed_path;
 	/* what it shows */
 	char *stream_path;
-	char last_id[SSE_ID_MAX + 32];
-	struct transfer *stream;
-	struct sse sse;
+	struct stream stream;
 	struct replay replay;
 	int64_t old; /* what was written before we came ends here */
-	int64_t retry_at, lost_since; /* of clock_ms(); 0: connected */
-	int retry_ms;
 	/* our size, on its way there */
 	struct transfer *resize;
 	json_t *size;
@@ -70,12 +64,11 @@ end_with(struct shell *s, int code)
 }
 
 static void
-connected(struct shell *s)
+tell_connection(void *ctx, bool lost)
 {
-	if (s->lost_since > 0)
-		note(s, "connected again");
-	s->lost_since = 0;
-	s->retry_ms = RETRY_MS;
+	note(ctx,
+	    lost ? "the connection is lost; trying again, ~. gives up"
+		 : "connected again");
 }
 
 /* What is not new is shown without its questions. */
@@ -97,7 +90,7 @@ show_output(struct shell *s, const json_t *event)
 		buf_add(&shown, bytes.data + bytes.len - is_new, is_new);
 	}
 	if (!output_bytes(STDOUT_FILENO, shown.data, shown.len))
-		end_with(s, 128 + SIGPIPE);
+		end_with(s, OUTPUT_UNREAD);
 }
 
 static bool
@@ -109,8 +102,6 @@ take_event(void *ctx, const char *data, size_t len)
 
 	if (str_equal(type, "output")) {
 		show_output(s, event);
-	} else if (str_equal(type, "ready")) {
-		connected(s);
 	} else if (str_equal(type, "lost")) {
 		note(s, "some output is lost: it came too fast");
 	} else if (str_equal(type, "exit")) {
@@ -124,38 +115,11 @@ take_event(void *ctx, const char *data, size_t len)
 	return true;
 }
 
-static bool
-take_bytes(void *ctx, const char *data, size_t len)
-{
-	struct shell *s = ctx;
-
-	return sse_feed(&s->sse, data, len);
-}
-
-static void
-follow(struct shell *s)
-{
-	/* a line that was cut is sent again, whole */
-	s->sse.line.len = s->sse.data.len = 0;
-	s->sse.has_data = false;
-	snprintf(s->last_id, sizeof(s->last_id), "Last-Event-ID: %s",
-	    s->sse.id);
-	s->stream = transfer_begin(s->cli->client,
-	    &(struct request){ .path = s->stream_path,
-		.header = s->sse.id[0] != '\0' ? s->last_id : NULL,
-		.sink = take_bytes,
-		.ctx = s,
-		.endless = true });
-}
-
-/* A refusal is the end, unless it says that it will pass. */
 static int
-stream_ended(struct shell *s, struct err *e)
+move_stream(struct shell *s, struct err *e)
 {
-	int rc = transfer_result(s->stream, NULL, e);
+	int rc = stream_move(&s->stream, e);
 
-	transfer_free(s->stream);
-	s->stream = NULL;
 	if (s->err.kind != ERR_NONE) {
 		*e = s->err;
 		return -1;
@@ -163,20 +127,7 @@ stream_ended(struct shell *s, struct err *e)
 	if (rc < 0 && transfer_refused(e, "TERMINAL_NOT_FOUND"))
 		return err_set(e, ERR_NOT_FOUND, "ended",
 		    "the terminal is gone: the session has slept, or was restarted");
-	if (rc < 0 && str_equal(e->code, "refused") &&
-	    e->kind != ERR_UNAVAILABLE)
-		return -1;
-	if (s->lost_since == 0) {
-		s->lost_since = clock_ms();
-		note(s, "the connection is lost; trying again, ~. gives up");
-	} else if (clock_ms() - s->lost_since > GIVE_UP_MS) {
-		return err_set(e, ERR_UNAVAILABLE, "broken",
-		    "the connection is lost");
-	}
-	s->retry_at = clock_ms() + s->retry_ms;
-	s->retry_ms =
-	    s->retry_ms * 2 < RETRY_MS_MAX ? s->retry_ms * 2 : RETRY_MS_MAX;
-	return 0;
+	return rc;
 }
 
 /* ---- our size */
@@ -286,23 +237,14 @@ take_signal(struct shell *s, int number)
 }
 
 static int
-patience_ms(const struct shell *s)
-{
-	int ms = feed_wait_ms(&s->feed);
-
-	if (s->stream == NULL && (ms < 0 || clock_left_ms(s->retry_at) < ms))
-		ms = clock_left_ms(s->retry_at);
-	return ms;
-}
-
-static int
 turn(struct shell *s, int signals, struct err *e)
 {
 	bool wants = feed_room(&s->feed) > 0;
 	struct pollfd fds[] = { { signals, POLLIN, 0 },
 		{ STDIN_FILENO, POLLIN, 0 } };
 
-	client_wait(s->cli->client, fds, wants ? 2 : 1, patience_ms(s));
+	client_wait(s->cli->client, fds, wants ? 2 : 1,
+	    client_sooner(feed_wait_ms(&s->feed), stream_wait_ms(&s->stream)));
 	if (fds[0].revents != 0)
 		take_signal(s, interrupts_next(signals));
 	if (wants && fds[1].revents != 0)
@@ -310,13 +252,7 @@ turn(struct shell *s, int signals, struct err *e)
 	if (feed_move(&s->feed, e) < 0)
 		note(s, "what was typed last may be lost");
 	move_size(s);
-	if (s->over)
-		return 0;
-	if (s->stream == NULL && clock_left_ms(s->retry_at) == 0)
-		follow(s);
-	if (s->stream != NULL && transfer_done(s->stream))
-		return stream_ended(s, e);
-	return 0;
+	return s->over ? 0 : move_stream(s, e);
 }
 
 /* What was typed before we were told to go is still for the session. */
@@ -340,7 +276,6 @@ attach(struct shell *s, struct err *e)
 	if (signals < 0)
 		return -1;
 	tty_raw(&s->tty);
-	follow(s);
 	while (rc == 0 && !s->over)
 		rc = turn(s, signals, e);
 	send_rest(s);
@@ -381,6 +316,11 @@ open_terminal(struct shell *s, struct err *e)
 	client_escape(&base, json_str(terminal, "id"), false);
 	s->base = xstrdup(base.data);
 	s->stream_path = xasprintf("%s/stream", s->base);
+	s->stream = (struct stream){ .client = s->cli->client,
+		.path = s->stream_path,
+		.patience_ms = GIVE_UP_MS,
+		.told = tell_connection,
+		.sse = { .emit = take_event, .ctx = s } };
 	s->feed_path = xasprintf("%s/input", s->base);
 	s->feed =
 	    (struct feed){ .client = s->cli->client, .path = s->feed_path };
@@ -390,21 +330,17 @@ open_terminal(struct shell *s, struct err *e)
 int
 cmd_shell(struct cli *k, struct err *e)
 {
-	struct shell s = { .cli = k,
-		.escape = { .fresh = true },
-		.retry_ms = RETRY_MS };
+	struct shell s = { .cli = k, .escape = { .fresh = true } };
 	int rc = -1;
 
-	s.sse = (struct sse){ .emit = take_event, .ctx = &s };
 	if (k->json)
 		err_set(e, ERR_INVALID, "usage",
 		    "a terminal has no --json; sandlease exec has");
 	else if (open_terminal(&s, e) == 0)
 		rc = attach(&s, e);
-	transfer_free(s.stream);
+	stream_free(&s.stream);
 	transfer_free(s.resize);
 	feed_free(&s.feed);
-	sse_free(&s.sse);
 	json_decref(s.size);
 	free(s.base);
 	free(s.stream_path);

@@ -27,6 +27,18 @@ move_progress(void *ctx, int64_t done, int64_t total)
 	k->bytes = done;
 }
 
+/* A file that is not there is no empty file. */
+static int
+check_download(const struct transfer *t, struct err *e)
+{
+	long status = transfer_status(t);
+
+	if (status == 200 || status == 206)
+		return 0;
+	return err_set(e, ERR_BAD_GATEWAY, "redirected",
+	    "the service answers %ld instead of a file", status);
+}
+
 int
 copy_run(struct copy *k, struct request *r, unsigned *mode, struct err *e)
 {
@@ -49,6 +61,8 @@ copy_run(struct copy *k, struct request *r, unsigned *mode, struct err *e)
 	rc = k->stopped == 0
 	    ? transfer_result(t, NULL, e)
 	    : err_set(e, ERR_INVALID, "interrupted", "interrupted");
+	if (rc == 0 && r->sink != NULL)
+		rc = check_download(t, e);
 	transfer_free(t);
 	return rc;
 }

@@ -96,15 +96,29 @@ keep(int fd, const char *draft, const char *to, unsigned mode, struct err *e)
 	return 0;
 }
 
+/* A device or a pipe is written into: it must not become a file. */
+static int
+pour(struct copy *k, const char *from, const char *to, struct err *e)
+{
+	auto_fd int fd = open(to, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_errno(e, "%.150s", to);
+	return fetch(k, from, fd, NULL, e);
+}
+
 int
 copy_file_down(struct copy *k, const char *from, const char *to, struct err *e)
 {
 	auto_free char *draft = NULL;
 	auto_fd int fd = -1;
+	struct stat st;
 	unsigned mode;
 
 	if (to == NULL)
 		return fetch(k, from, STDOUT_FILENO, NULL, e);
+	if (stat(to, &st) == 0 && !S_ISREG(st.st_mode))
+		return pour(k, from, to, e);
 	draft = draft_name(to);
 	fd = mkostemp(draft, O_CLOEXEC);
 	if (fd < 0)

@@ -22,7 +22,7 @@ each_session(struct cli *k, each_fn *one, struct err *e)
 		if (now.kind == ERR_NOT_FOUND && args_has(&k->args, "force"))
 			continue;
 		if (rc < 0)
-			fprintf(stderr, "sandlease: %s\n", e->msg);
+			show_problem(e->msg);
 		*e = now;
 		rc = -1;
 	}

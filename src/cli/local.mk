@@ -21,6 +21,7 @@ libcli_a_SOURCES = \
 	src/cli/sessions.c src/cli/sessions.h \
 	src/cli/show.c src/cli/show.h \
 	src/cli/sse.c src/cli/sse.h \
+	src/cli/stream.c src/cli/stream.h \
 	src/cli/transfer.c src/cli/transfer.h \
 	src/cli/tty.c src/cli/tty.h
 

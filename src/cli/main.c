@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/commands.h"
-#include "common/program.h"
+#include "cli/show.h"
 
 static void
 print_usage(FILE *to)
@@ -43,7 +43,7 @@ with_client(struct cli *k, struct err *e)
 static int
 failure(const struct command *cmd, const struct err *e)
 {
-	program_fail("sandlease", e);
+	show_problem(e->msg);
 	if (cmd->passes_codes)
 		return EXIT_OURS;
 	return str_equal(e->code, "usage") ? EXIT_USAGE : EXIT_FAILURE;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "common/token.h"
@@ -33,4 +34,12 @@ output_base64(int fd, const char *text)
 
 	return !token_base64(text, &bytes) ||
 	    output_bytes(fd, bytes.data, bytes.len);
+}
+
+bool
+output_is_unread(void)
+{
+	struct pollfd p = { STDOUT_FILENO, 0, 0 };
+
+	return ferror(stdout) || (poll(&p, 1, 0) > 0 && p.revents != 0);
 }

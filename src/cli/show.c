@@ -36,6 +36,14 @@ show_text(const char *text, FILE *to)
 }
 
 void
+show_problem(const char *text)
+{
+	fputs("sandlease: ", stderr);
+	show_text(text, stderr);
+	fputc('\n', stderr);
+}
+
+void
 show_age(const char *iso, char out[SHOW_AGE_MAX])
 {
 	static const struct {

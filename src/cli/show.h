@@ -19,6 +19,9 @@ void show_json(const json_t *v);
 /* Text as it is, but for control characters other than tab and newline. */
 void show_text(const char *text, FILE *to);
 
+/* What went wrong, to stderr, so that a terminal can show it. */
+void show_problem(const char *text);
+
 enum { SHOW_AGE_MAX = 16 };
 
 /* How long ago an ISO date was: "12s", "5m", "3h", "9d"; "-" for none. */

@@ -23,7 +23,7 @@ take_field(struct sse *s)
 	const char *data = value_of(&s->line, "data");
 
 	if (id != NULL && strlen(id) == (size_t)(end - id))
-		(void)str_copy(s->id, sizeof(s->id), id);
+		(void)str_copy(s->next_id, sizeof(s->next_id), id);
 	if (data == NULL)
 		return;
 	if (s->has_data)
@@ -32,22 +32,28 @@ take_field(struct sse *s)
 	s->has_data = true;
 }
 
+/* Its id counts once it has been taken: what was not is asked for again. */
+static bool
+end_event(struct sse *s)
+{
+	bool go_on = !s->has_data || s->emit(s->ctx, s->data.data, s->data.len);
+
+	if (go_on)
+		memcpy(s->id, s->next_id, sizeof(s->id));
+	s->data.len = 0;
+	s->has_data = false;
+	return go_on;
+}
+
 /* A line is complete; an empty one ends the event. */
 static bool
 take_line(struct sse *s)
 {
-	bool go_on = true;
-
-	if (s->line.len > 0)
-		take_field(s);
-	else if (s->has_data)
-		go_on = s->emit(s->ctx, s->data.data, s->data.len);
-	if (s->line.len == 0) {
-		s->data.len = 0;
-		s->has_data = false;
-	}
+	if (s->line.len == 0)
+		return end_event(s);
+	take_field(s);
 	s->line.len = 0;
-	return go_on;
+	return true;
 }
 
 static bool
@@ -88,6 +94,14 @@ sse_feed(struct sse *s, const char *bytes, size_t len)
 			return false;
 	}
 	return true;
+}
+
+void
+sse_restart(struct sse *s)
+{
+	s->line.len = s->data.len = 0;
+	s->has_data = s->after_cr = false;
+	memcpy(s->next_id, s->id, sizeof(s->next_id));
 }
 
 void

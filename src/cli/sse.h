@@ -22,6 +22,7 @@ struct sse {
 	sse_fn *emit;
 	void *ctx;
 	char id[SSE_ID_MAX]; /* of the last event that had one, "" before */
+	char next_id[SSE_ID_MAX]; /* of the one that is being read */
 	struct buf line;
 	struct buf data;
 	bool has_data;
@@ -30,6 +31,9 @@ struct sse {
 
 /* False when emit said so, or an event is longer than SSE_EVENT_MAX. */
 bool sse_feed(struct sse *s, const char *bytes, size_t len);
+
+/* Before a new connection: what was cut comes again, whole, behind `id`. */
+void sse_restart(struct sse *s);
 
 void sse_free(struct sse *s);
 

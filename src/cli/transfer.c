@@ -11,6 +11,7 @@
 
 enum {
 	CONNECT_S = 10,
+	GLANCE_S = 3,  /* as long as a shell that completes may hang */
 	ANSWER_S = 75, /* a call may wait for a minute at the server's */
 	SILENT_S = 60, /* streams have heartbeats */
 	ANSWER_MAX = 64 * 1024 * 1024,
@@ -23,6 +24,7 @@ struct client {
 	struct config config;
 	char *auth; /* the header */
 	CURLM *multi;
+	bool glances; /* see client_glance() */
 	bool stirred; /* a sink was given something since it was looked at */
 };
 
@@ -70,6 +72,18 @@ const char *
 client_url(const struct client *c)
 {
 	return c->config.url;
+}
+
+void
+client_glance(struct client *c)
+{
+	c->glances = true;
+}
+
+bool
+client_glances(const struct client *c)
+{
+	return c->glances;
 }
 
 /* ---- curl's side */
@@ -152,7 +166,9 @@ set_patience(struct transfer *t)
 	const struct request *r = &t->request;
 
 	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-	if (r->endless) {
+	if (t->client->glances) {
+		curl_easy_setopt(t->easy, CURLOPT_TIMEOUT, (long)GLANCE_S);
+	} else if (r->endless) {
 		curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 		curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_TIME,
 		    (long)SILENT_S);
@@ -174,6 +190,9 @@ transfer_begin(struct client *c, const struct request *r)
 				: xasprintf("%s%s", c->config.url, r->path);
 	if (r->url == NULL)
 		t->headers = curl_slist_append(t->headers, c->auth);
+	if (c->glances)
+		t->headers =
+		    curl_slist_append(t->headers, "X-Sandlease-Probe: 1");
 	if (r->header != NULL)
 		t->headers = curl_slist_append(t->headers, r->header);
 	set_body(t);
@@ -262,6 +281,12 @@ client_wait(struct client *c, struct pollfd *fds, size_t count, int ms)
 	} while (!over && (ms < 0 || clock_left_ms(end) > 0));
 }
 
+int
+client_sooner(int a_ms, int b_ms)
+{
+	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
 /* ---- how it ended */
 
 static int
@@ -333,6 +358,23 @@ explain_refusal(const struct transfer *t, struct err *e)
 	return -1;
 }
 
+/* Something else answers: the service itself sends nobody elsewhere. */
+static int
+explain_stranger(const struct transfer *t, struct err *e)
+{
+	return err_set(e, ERR_BAD_GATEWAY, "redirected",
+	    "%.80s answers %ld to %s %.80s: is SANDLEASE_URL right?",
+	    t->client->config.url, t->status,
+	    t->request.method != NULL ? t->request.method : "GET",
+	    t->request.path);
+}
+
+static bool
+is_ours(const struct transfer *t)
+{
+	return t->request.url == NULL;
+}
+
 bool
 transfer_refused(const struct err *e, const char *code)
 {
@@ -369,8 +411,12 @@ transfer_result(struct transfer *t, struct buf *answer, struct err *e)
 	/* a server may refuse a body before it has read it */
 	if (t->status >= 400)
 		return explain_refusal(t, e);
+	if (is_ours(t) && t->status >= 300)
+		return explain_stranger(t, e);
 	if (t->rc != CURLE_OK)
 		return explain_curl(t, e);
+	if (is_ours(t) && t->status < 200)
+		return explain_stranger(t, e);
 	if (answer != NULL) {
 		buf_free(answer);
 		*answer = t->answer;

@@ -53,6 +53,10 @@ struct client *client_new(struct config *config);
 void client_free(struct client *c);
 const char *client_url(const struct client *c);
 
+/* From now on calls only look: they wake no session, and do not wait long. */
+void client_glance(struct client *c);
+bool client_glances(const struct client *c);
+
 struct transfer *transfer_begin(struct client *c, const struct request *r);
 bool transfer_done(const struct transfer *t);
 /* Of the answer, 0 before it has come. */
@@ -65,10 +69,13 @@ const char *transfer_header(const struct transfer *t, const char *name);
  * a descriptor is ready or the time is over (-1: never).
  */
 void client_wait(struct client *c, struct pollfd *fds, size_t count, int ms);
+/* The sooner of two such times. */
+int client_sooner(int a_ms, int b_ms);
 
 /*
  * How it ended.  e->code is "unreachable" when nothing was sent, "broken" when
- * that cannot be told, "refused" with the server's code in e->field and its
+ * that cannot be told, "redirected" when a call of ours was answered by neither
+ * success nor refusal, "refused" with the server's code in e->field and its
  * context, unless that is long, in e->more.  *answer (may be NULL) gets what
  * was collected.
  */

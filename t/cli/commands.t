@@ -135,9 +135,6 @@ SANDLEASE_URL=http://127.0.0.1:1 mistake "no server" 1 'cannot be reached.*SANDL
 SANDLEASE_URL=http://127.0.0.1:1 mistake "no server, for exec" 125 'cannot be reached' exec x -- true
 SANDLEASE_URL=ftp://x mistake "a URL that is none" 1 'must begin with https' ls
 SANDLEASE_URL='' mistake "no URL" 1 'set SANDLEASE_URL' ls
-for name in a b; do "$cli" create --name "same-$name" >>ids; done
-prefix=$(cut -c1 ids | sort | uniq -d)
-[ -z "$prefix" ] || mistake "a beginning that two ids have" 1 'begins the ids of 2' logs "$prefix"
 
 # ---- the file
 

@@ -23,6 +23,9 @@ is "$(words exec --j)" '--json ' "those of all commands, too"
 like "$(words rm '')" "$id boxy " "sessions, by id and name"
 is "$(words rm boxy box)" 'boxy ' "as many as a command takes"
 is "$(words ports rm boxy '')" '8123 ' "ports of a session"
+sandlease sleep boxy >/dev/null
+is "$(words logs boxy '')|$(sandlease ls -q --state asleep)" "|$id" "a session that sleeps sleeps on"
+sandlease resume boxy >/dev/null
 is "$(words ls --state a)" 'asleep ' "values of options"
 is "$(words ls -s r)" 'ready ' "of short ones, too"
 is "$(words exec boxy l)" '' "a command's own words are not ours"

@@ -5,4 +5,5 @@ EXTRA_DIST += \
 	t/cli/completion.t \
 	t/cli/cp.t \
 	t/cli/exec.t \
-	t/cli/shell.t
+	t/cli/shell.t \
+	t/cli/strangers.t

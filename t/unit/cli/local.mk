@@ -30,4 +30,8 @@ t_unit_cli_show_test_LDADD = $(CLI_UNIT_LIBS)
 UNIT += t/unit/cli/sse_test
 t_unit_cli_sse_test_SOURCES = t/unit/cli/sse_test.c
 t_unit_cli_sse_test_LDADD = $(CLI_UNIT_LIBS)
+
+UNIT += t/unit/cli/stream_test
+t_unit_cli_stream_test_SOURCES = t/unit/cli/stream_test.c
+t_unit_cli_stream_test_LDADD = $(CLI_UNIT_LIBS)
 endif

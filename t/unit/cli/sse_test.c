@@ -91,6 +91,41 @@ a_listener_may_have_enough(void **state)
 }
 
 static void
+what_was_cut_comes_again(void **state)
+{
+	struct heard h = { 0 };
+	struct sse s = { .emit = hear, .ctx = &h };
+	static const char CUT[] = "id: 1\ndata: a\n\nid: 2\ndata: b\r";
+	static const char AGAIN[] = "\nid: 2\ndata: b\n\n";
+
+	(void)state;
+	assert_true(sse_feed(&s, CUT, sizeof(CUT) - 1));
+	assert_string_equal(s.id, "1");
+	sse_restart(&s);
+	assert_true(sse_feed(&s, "\n\n", 2));
+	assert_string_equal(s.id, "1");
+	assert_true(sse_feed(&s, AGAIN, sizeof(AGAIN) - 1));
+	assert_string_equal(s.id, "2");
+	assert_string_equal(h.all.data, "a|b|");
+	buf_free(&h.all);
+	sse_free(&s);
+}
+
+static void
+what_was_not_taken_has_not_come(void **state)
+{
+	struct heard h = { .stop_after = 2 };
+	struct sse s = { .emit = hear, .ctx = &h };
+	static const char TEXT[] = "id: 1\ndata: a\n\nid: 2\ndata: b\n\n";
+
+	(void)state;
+	assert_false(sse_feed(&s, TEXT, sizeof(TEXT) - 1));
+	assert_string_equal(s.id, "1");
+	buf_free(&h.all);
+	sse_free(&s);
+}
+
+static void
 an_event_without_end_is_refused(void **state)
 {
 	enum { PIECE = 65536 };
@@ -113,6 +148,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_are_read_in_any_pieces),
 		cmocka_unit_test(a_listener_may_have_enough),
+		cmocka_unit_test(what_was_cut_comes_again),
+		cmocka_unit_test(what_was_not_taken_has_not_come),
 		cmocka_unit_test(an_event_without_end_is_refused),
 	};
 
