@@ -350,8 +350,14 @@ def stat(pid):
 
 
 def alive(pid):
+    """Its first thread is a zombie while others still hold what it had open."""
     seen = stat(pid)
-    return seen is not None and seen[1] != "Z"
+    if seen is None:
+        return False
+    try:
+        return seen[1] != "Z" or len(os.listdir("/proc/%d/task" % pid)) > 1
+    except OSError:
+        return False
 
 
 def children(pid):
