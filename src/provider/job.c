@@ -14,6 +14,7 @@
 #include "common/str.h"
 #include "provider/file.h"
 #include "provider/local_start.h"
+#include "provider/proc.h"
 
 enum { WORDS_MAX = 64, REPORT_MAX = 64 * 1024 };
 
@@ -151,8 +152,8 @@ read_report(const struct buf *text, struct job_seen *out)
 	}
 }
 
-static int
-look(const char *dir, int lock, struct job_seen *out, struct err *e)
+int
+job_look(const char *dir, struct job_seen *out, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/report", dir);
 	auto_fd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -162,7 +163,7 @@ look(const char *dir, int lock, struct job_seen *out, struct err *e)
 	*out = (struct job_seen){ .state = JOB_NONE };
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "%s", path);
-	if (flock(fd, lock) < 0) {
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0) {
 		out->state = JOB_RUNS;
 		return errno == EWOULDBLOCK ? 0 : err_errno(e, "%s", path);
 	}
@@ -173,13 +174,21 @@ look(const char *dir, int lock, struct job_seen *out, struct err *e)
 }
 
 int
-job_look(const char *dir, struct job_seen *out, struct err *e)
+job_await(const char *dir, int64_t deadline_ms, struct job_seen *out,
+    struct err *e)
 {
-	return look(dir, LOCK_SH | LOCK_NB, out, e);
+	do {
+		if (job_look(dir, out, e) < 0)
+			return -1;
+		if (out->state != JOB_RUNS)
+			return 0;
+		proc_nap(deadline_ms);
+	} while (clock_left_ms(deadline_ms) > 0);
+	return 0;
 }
 
-/* True when it has ended, and not only the time. */
-static bool
+/* Until it has ended, or the time. */
+static void
 see_end(int ended, int64_t deadline_ms)
 {
 	struct pollfd p = { .fd = ended, .events = POLLIN };
@@ -190,14 +199,13 @@ see_end(int ended, int64_t deadline_ms)
 		n = poll(&p, 1, clock_left_ms(deadline_ms));
 	} while ((n < 0 && errno == EINTR) ||
 	    (n > 0 && read(ended, ignored, sizeof(ignored)) > 0));
-	return n > 0;
 }
 
 int
 job_wait(const char *dir, int ended, int64_t deadline_ms, struct job_seen *out,
     struct err *e)
 {
+	see_end(ended, deadline_ms);
 	/* who has ended is about to let go of the lock, in any order */
-	return look(dir,
-	    see_end(ended, deadline_ms) ? LOCK_SH : LOCK_SH | LOCK_NB, out, e);
+	return job_await(dir, deadline_ms, out, e);
 }

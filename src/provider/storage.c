@@ -6,13 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/id.h"
 #include "common/mem.h"
 #include "provider/file.h"
 #include "provider/job.h"
-#include "provider/proc.h"
 #include "provider/snapshot.h"
 #include "provider/trash.h"
 
@@ -141,21 +139,6 @@ drop_copy(const struct provider *p, int box, const char *session, struct err *e)
 	return trash_take(p, box, copy, e);
 }
 
-/* What has become of a copy; one that somebody makes is waited for. */
-static int
-await(const char *dir, int64_t deadline_ms, struct job_seen *seen,
-    struct err *e)
-{
-	do {
-		if (job_look(dir, seen, e) < 0)
-			return -1;
-		if (seen->state != JOB_RUNS)
-			return 0;
-		proc_nap(deadline_ms);
-	} while (clock_left_ms(deadline_ms) > 0);
-	return 0;
-}
-
 /*
  * A whole copy becomes a session's directory in one step.  False, with errno:
  * somebody was faster, or it is on another file system.
@@ -182,7 +165,7 @@ take_spare(const struct provider *p, int box, const char *session,
 	struct job_seen seen;
 
 	*taken = false;
-	if (await(spare, deadline_ms, &seen, e) < 0)
+	if (job_await(spare, deadline_ms, &seen, e) < 0)
 		return -1;
 	*taken = seen.state == JOB_DONE && settle(spare, box, session);
 	return 0;
@@ -208,7 +191,7 @@ take_copy(const struct provider *p, int box, const char *dir,
 {
 	struct job_seen seen;
 
-	if (await(dir, deadline_ms, &seen, e) < 0)
+	if (job_await(dir, deadline_ms, &seen, e) < 0)
 		return -1;
 	if (seen.state != JOB_DONE && seen.state != JOB_RUNS &&
 	    (drop_copy(p, box, session, e) < 0 ||
