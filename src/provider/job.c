@@ -78,20 +78,18 @@ start(const struct provider *p, const struct job *j, const char *to, int report,
 	    (int)ARRAY_LEN(fds), e);
 }
 
-/* The report, empty and locked by us. */
+/* The report, new and locked by us: what is done is not begun again. */
 static int
 open_report(int dir, struct err *e)
 {
-	auto_fd int fd = openat(dir, "report",
-	    O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	auto_fd int fd =
+	    openat(dir, "report", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	if (fd < 0)
+	if (fd < 0 && errno != EEXIST)
 		return err_errno(e, "report");
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return err_set(e, ERR_BUSY, "job_runs",
 		    "somebody is at work on these files");
-	if (ftruncate(fd, 0) < 0)
-		return err_errno(e, "report");
 	return take_fd(&fd);
 }
 

@@ -34,7 +34,7 @@ struct job_seen {
 
 /*
  * Begins it in `dir`, which is made.  *ended is the caller's, for job_wait().
- * ERR_BUSY "job_runs" when one is at work there already.
+ * ERR_BUSY "job_runs" when one is at work there already, or was.
  */
 int job_begin(const struct provider *p, const char *dir, const struct job *j,
     int *ended, struct err *e) MUST_CHECK;
