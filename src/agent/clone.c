@@ -81,6 +81,7 @@ clone_main(int64_t seconds)
 
 	alarm((unsigned)seconds);
 	umask(022);
+	/* not made durable: a session waits, and its snapshot stays as it is */
 	rc = clone_all(&e);
 	if (rc < 0) {
 		json_object_set_new(said, "errno",
