@@ -93,6 +93,7 @@ one_is_taken_listed_used_and_dropped(void **state)
 		works(P.ops->storage_from(&P, s.id, other.session, &ref, soon(),
 		    &E));
 	assert_true(has_storage(&other));
+	works(P.ops->storage_make(&P, s.id, other.session, &E));
 	works(agent_launch(&P, &s, &other, &(struct agent_launch){ 0 }, soon(),
 	    &E));
 	works(agent_prove(&P, &other, soon(), &E));
