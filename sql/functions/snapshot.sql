@@ -15,11 +15,11 @@ BEGIN
         'createdAt', iso(s.created_at));
 END $$;
 
--- What a tenant has, and has reserved.
+-- What a tenant has, and has reserved; one that is deleted goes when its files do.
 CREATE OR REPLACE FUNCTION snapshot_count(p_tenant text, OUT snapshots bigint, OUT bytes bigint)
 LANGUAGE sql VOLATILE AS $$
     SELECT count(*), coalesce(sum(size_bytes), 0)::bigint FROM snapshot
-     WHERE tenant = p_tenant AND state IN ('creating', 'ready')
+     WHERE tenant = p_tenant AND state <> 'failed'
 $$;
 
 -- How many bytes one more may have, up to p_bytes; SX429 when there is no room.

@@ -43,12 +43,28 @@ clone_part(const char *from, const char *to, struct err *e)
 	return mkdir(to, 0700) < 0 ? err_errno(e, "%s", to) : 0;
 }
 
+/*
+ * Whether what was mounted is where our report lies: a spare that was given
+ * away before that may have another in its place.
+ */
+static int
+check_place(struct err *e)
+{
+	struct stat ours, there;
+
+	if (fstat(STDOUT_FILENO, &ours) == 0 &&
+	    lstat("/to/report", &there) == 0 && ours.st_ino == there.st_ino &&
+	    ours.st_dev == there.st_dev)
+		return 0;
+	return err_set(e, ERR_CONFLICT, "moved", "it was moved away");
+}
+
 static int
 clone_all(struct err *e)
 {
 	bool there;
 
-	if (is_dir("/from/home", &there, e) < 0)
+	if (check_place(e) < 0 || is_dir("/from/home", &there, e) < 0)
 		return -1;
 	return clone_part("/from/workspace", "/to/workspace", e) < 0 ||
 		clone_part("/from/home/user", "/to/home", e) < 0
@@ -66,6 +82,7 @@ clone_main(int64_t seconds)
 
 	alarm((unsigned)seconds);
 	umask(022);
+	/* not made durable: a session waits, and its snapshot stays as it is */
 	rc = clone_all(&e);
 	if (rc < 0) {
 		bool full =

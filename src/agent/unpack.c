@@ -2,6 +2,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ struct unpacking {
 	int64_t entries_max;
 	int64_t bytes_max; /* 0: any number */
 	const char *mark;  /* an entry that must come, or NULL */
+	bool durable;      /* all of it, before anything is said */
 	bool marked;
 	int64_t entries, bytes, skipped;
 	char *name; /* owned; of the present entry, NULL: none yet */
@@ -165,6 +167,19 @@ unpack(struct unpacking *u)
 	return 0;
 }
 
+/* One call for any number of files; it lasts as long as others write, too. */
+static int
+sync_all(struct unpacking *u)
+{
+	auto_fd int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (here >= 0 && syncfs(here) == 0)
+		return 0;
+	u->message = "it cannot be made durable";
+	u->error = errno;
+	return -1;
+}
+
 /* What follows the archive's end was sent, so it is taken. */
 static void
 drain(void)
@@ -201,8 +216,10 @@ run(struct unpacking *u)
 	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its own */
 	umask(022);
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	ok = unpack(u) == 0;
+	ok = unpack(u) == 0 && (!u->durable || sync_all(u) == 0);
 	report(u, ok);
+	if (u->durable)
+		(void)!fsync(STDOUT_FILENO); /* what is lost is told as lost */
 	if (ok)
 		drain();
 	archive_read_free(u->from);
@@ -233,5 +250,6 @@ receive_main(int64_t bytes_max, int64_t seconds)
 	return run(&(struct unpacking){ .flags = FLAGS | ARCHIVE_EXTRACT_PERM,
 	    .entries_max = ENTRIES_MAX,
 	    .bytes_max = bytes_max,
-	    .mark = PACK_MARK });
+	    .mark = PACK_MARK,
+	    .durable = true });
 }

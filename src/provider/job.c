@@ -14,6 +14,7 @@
 #include "common/str.h"
 #include "provider/file.h"
 #include "provider/local_start.h"
+#include "provider/proc.h"
 
 enum { WORDS_MAX = 64, REPORT_MAX = 64 * 1024 };
 
@@ -77,20 +78,18 @@ start(const struct provider *p, const struct job *j, const char *to, int report,
 	    (int)ARRAY_LEN(fds), e);
 }
 
-/* The report, empty and locked by us. */
+/* The report, new and locked by us: what is done is not begun again. */
 static int
 open_report(int dir, struct err *e)
 {
-	auto_fd int fd = openat(dir, "report",
-	    O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	auto_fd int fd =
+	    openat(dir, "report", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	if (fd < 0)
+	if (fd < 0 && errno != EEXIST)
 		return err_errno(e, "report");
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return err_set(e, ERR_BUSY, "job_runs",
 		    "somebody is at work on these files");
-	if (ftruncate(fd, 0) < 0)
-		return err_errno(e, "report");
 	return take_fd(&fd);
 }
 
@@ -151,8 +150,8 @@ read_report(const struct buf *text, struct job_seen *out)
 	}
 }
 
-static int
-look(const char *dir, int lock, struct job_seen *out, struct err *e)
+int
+job_look(const char *dir, struct job_seen *out, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/report", dir);
 	auto_fd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -162,7 +161,7 @@ look(const char *dir, int lock, struct job_seen *out, struct err *e)
 	*out = (struct job_seen){ .state = JOB_NONE };
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "%s", path);
-	if (flock(fd, lock) < 0) {
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0) {
 		out->state = JOB_RUNS;
 		return errno == EWOULDBLOCK ? 0 : err_errno(e, "%s", path);
 	}
@@ -173,13 +172,21 @@ look(const char *dir, int lock, struct job_seen *out, struct err *e)
 }
 
 int
-job_look(const char *dir, struct job_seen *out, struct err *e)
+job_await(const char *dir, int64_t deadline_ms, struct job_seen *out,
+    struct err *e)
 {
-	return look(dir, LOCK_SH | LOCK_NB, out, e);
+	do {
+		if (job_look(dir, out, e) < 0)
+			return -1;
+		if (out->state != JOB_RUNS)
+			return 0;
+		proc_nap(deadline_ms);
+	} while (clock_left_ms(deadline_ms) > 0);
+	return 0;
 }
 
-/* True when it has ended, and not only the time. */
-static bool
+/* Until it has ended, or the time. */
+static void
 see_end(int ended, int64_t deadline_ms)
 {
 	struct pollfd p = { .fd = ended, .events = POLLIN };
@@ -190,14 +197,13 @@ see_end(int ended, int64_t deadline_ms)
 		n = poll(&p, 1, clock_left_ms(deadline_ms));
 	} while ((n < 0 && errno == EINTR) ||
 	    (n > 0 && read(ended, ignored, sizeof(ignored)) > 0));
-	return n > 0;
 }
 
 int
 job_wait(const char *dir, int ended, int64_t deadline_ms, struct job_seen *out,
     struct err *e)
 {
+	see_end(ended, deadline_ms);
 	/* who has ended is about to let go of the lock, in any order */
-	return look(dir,
-	    see_end(ended, deadline_ms) ? LOCK_SH : LOCK_SH | LOCK_NB, out, e);
+	return job_await(dir, deadline_ms, out, e);
 }

@@ -34,7 +34,7 @@ struct job_seen {
 
 /*
  * Begins it in `dir`, which is made.  *ended is the caller's, for job_wait().
- * ERR_BUSY "job_runs" when one is at work there already.
+ * ERR_BUSY "job_runs" when one is at work there already, or was.
  */
 int job_begin(const struct provider *p, const char *dir, const struct job *j,
     int *ended, struct err *e) MUST_CHECK;
@@ -42,6 +42,9 @@ int job_begin(const struct provider *p, const char *dir, const struct job *j,
 int job_look(const char *dir, struct job_seen *out, struct err *e) MUST_CHECK;
 
 /* The same once it is over, or the deadline is. */
+int job_await(const char *dir, int64_t deadline_ms, struct job_seen *out,
+    struct err *e) MUST_CHECK;
+/* ... for who began it, and need not look again and again. */
 int job_wait(const char *dir, int ended, int64_t deadline_ms,
     struct job_seen *out, struct err *e) MUST_CHECK;
 

@@ -25,7 +25,8 @@ enum {
 	STATUS_FD = BWRAP_FD__END,
 	HIGH_FD = 64,
 	INFO_MAX = 4096,
-	ALONE_NICE = 5 /* whoever waits for a session comes first */
+	ALONE_NICE = 5, /* whoever waits for a session comes first */
+	ALONE_FILES = 256
 };
 
 static char *const ENVIRONMENT[] = { (char[]){ "PATH=/usr/bin:/bin" },
@@ -255,16 +256,37 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 	return read_init(s, info.r, deadline_ms, e);
 }
 
+/*
+ * No class holds who is on its own, and what it reads may be anybody's.  It
+ * remembers directories and files of several names: a million are well below.
+ */
+static void
+limit_alone(void)
+{
+	static const struct {
+		__rlimit_resource_t what;
+		rlim_t most;
+	} LIMITS[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_NOFILE, ALONE_FILES },
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+		{ RLIMIT_AS, (rlim_t)1 << 30 },
+#endif
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
+		setrlimit(LIMITS[i].what,
+		    &(struct rlimit){ LIMITS[i].most, LIMITS[i].most });
+}
+
 /* The second child of fork_bwrap(), for any command line. */
 static _Noreturn void
 become(char *const *argv, const int *fds, int count)
 {
-	struct rlimit no_core = { 0, 0 };
-
 	reset_signals();
 	setsid();
 	setpriority(PRIO_PROCESS, 0, ALONE_NICE);
-	setrlimit(RLIMIT_CORE, &no_core);
+	limit_alone();
 	if (chdir("/") == 0 && place_fds(fds, count) == 0)
 		execve(argv[0], argv, ENVIRONMENT);
 	_exit(127);

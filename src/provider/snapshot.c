@@ -223,22 +223,6 @@ room_left(const struct provider *p)
 	return now.free_bytes - (keep << 20);
 }
 
-void
-snapshot_make_spare(const struct provider *p, const struct snapshot_ref *s)
-{
-	auto_free char *home = dir_of(p, s), *dir = snapshot_spare(p, s);
-	struct job_seen whole, spare;
-	auto_fd int ended = -1;
-	struct err ignored; /* then the next session is copied */
-
-	if (p->conf->snapshot_spares == 0 ||
-	    job_look(home, &whole, &ignored) < 0 ||
-	    job_look(dir, &spare, &ignored) < 0 || spare.state != JOB_NONE ||
-	    whole.bytes >= room_left(p))
-		return;
-	(void)!snapshot_clone(p, s, dir, &ended, &ignored);
-}
-
 static int
 drop_spare(const struct provider *p, const struct snapshot_ref *s,
     struct err *e)
@@ -251,6 +235,23 @@ drop_spare(const struct provider *p, const struct snapshot_ref *s,
 	if (dir < 0)
 		return found ? -1 : 0;
 	return trash_take(p, dir, "spare", e);
+}
+
+void
+snapshot_make_spare(const struct provider *p, const struct snapshot_ref *s)
+{
+	auto_free char *home = dir_of(p, s), *dir = snapshot_spare(p, s);
+	struct job_seen whole, spare;
+	auto_fd int ended = -1;
+	struct err ignored; /* then the next session is copied */
+
+	if (p->conf->snapshot_spares == 0 ||
+	    job_look(home, &whole, &ignored) < 0 ||
+	    job_look(dir, &spare, &ignored) < 0 || spare.state == JOB_RUNS ||
+	    spare.state == JOB_DONE || whole.bytes >= room_left(p) ||
+	    (spare.state == JOB_FAILED && drop_spare(p, s, &ignored) < 0))
+		return;
+	(void)!snapshot_clone(p, s, dir, &ended, &ignored);
 }
 
 int

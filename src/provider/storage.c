@@ -6,13 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/id.h"
 #include "common/mem.h"
 #include "provider/file.h"
 #include "provider/job.h"
-#include "provider/proc.h"
 #include "provider/snapshot.h"
 #include "provider/trash.h"
 
@@ -141,24 +139,9 @@ drop_copy(const struct provider *p, int box, const char *session, struct err *e)
 	return trash_take(p, box, copy, e);
 }
 
-/* What has become of a copy; one that somebody makes is waited for. */
-static int
-await(const char *dir, int64_t deadline_ms, struct job_seen *seen,
-    struct err *e)
-{
-	do {
-		if (job_look(dir, seen, e) < 0)
-			return -1;
-		if (seen->state != JOB_RUNS)
-			return 0;
-		proc_nap(deadline_ms);
-	} while (clock_left_ms(deadline_ms) > 0);
-	return 0;
-}
-
 /*
  * A whole copy becomes a session's directory in one step.  False, with errno:
- * somebody was faster, or it is on another file system.
+ * somebody was faster.
  */
 static bool
 settle(const char *copy, int box, const char *session)
@@ -172,20 +155,19 @@ settle(const char *copy, int box, const char *session)
 	return true;
 }
 
-/* The copy that was made in advance; one that is being made is as good. */
-static int
-take_spare(const struct provider *p, int box, const char *session,
-    const struct snapshot_ref *s, int64_t deadline_ms, bool *taken,
-    struct err *e)
+/*
+ * The copy that was made in advance, or is being made, under this session's
+ * name for one: only then is it nobody else's, and what became of it can be
+ * judged.  Where there is none, or one of its own is begun, nothing happens.
+ */
+static void
+claim_spare(const struct provider *p, int box, const char *session,
+    const struct snapshot_ref *s)
 {
 	auto_free char *spare = snapshot_spare(p, s);
-	struct job_seen seen;
+	auto_free char *copy = xasprintf("%s%s", STORAGE_COPY, session);
 
-	*taken = false;
-	if (await(spare, deadline_ms, &seen, e) < 0)
-		return -1;
-	*taken = seen.state == JOB_DONE && settle(spare, box, session);
-	return 0;
+	(void)!renameat(AT_FDCWD, spare, box, copy);
 }
 
 static int
@@ -208,7 +190,7 @@ take_copy(const struct provider *p, int box, const char *dir,
 {
 	struct job_seen seen;
 
-	if (await(dir, deadline_ms, &seen, e) < 0)
+	if (job_await(dir, deadline_ms, &seen, e) < 0)
 		return -1;
 	if (seen.state != JOB_DONE && seen.state != JOB_RUNS &&
 	    (drop_copy(p, box, session, e) < 0 ||
@@ -222,11 +204,9 @@ take_copy(const struct provider *p, int box, const char *dir,
 		return err_wrap(e,
 		    "the files of the snapshot cannot be copied");
 	}
-	if (settle(dir, box, session))
-		return 0;
-	if (errno != EEXIST && errno != ENOTEMPTY)
+	if (!settle(dir, box, session) && errno != EEXIST && errno != ENOTEMPTY)
 		return err_errno(e, "moving %s", dir);
-	return drop_copy(p, box, session, e); /* they have the same */
+	return 0; /* who was faster has the same */
 }
 
 int
@@ -240,10 +220,13 @@ storage_from(const struct provider *p, const char *name, const char *session,
 
 	if (box < 0 || storage_exists(p, name, session, &there, e) < 0)
 		return -1;
-	if (!there &&
-	    take_spare(p, box, session, s, deadline_ms, &there, e) < 0)
-		return -1;
-	if (!there && take_copy(p, box, dir, session, s, deadline_ms, e) < 0)
+	if (!there) {
+		claim_spare(p, box, session, s);
+		if (take_copy(p, box, dir, session, s, deadline_ms, e) < 0)
+			return -1;
+	}
+	/* one that was made beside it is of no use any more */
+	if (drop_copy(p, box, session, e) < 0)
 		return -1;
 	snapshot_make_spare(p, s);
 	return 0;

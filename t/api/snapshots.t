@@ -5,6 +5,7 @@ import glob
 import os
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
@@ -264,6 +265,39 @@ def the_next_session_finds_its_files_ready():
     expect(204, call("DELETE", "/v1/snapshots/" + s))
     passes()
     equal(directory(s), None, "it goes with its snapshot")
+
+
+@case
+def many_at_once_have_all_of_it():
+    one = create()["id"]
+    execute(one, "for i in $(seq 3000); do echo $i > f$i; done")
+    s = take(one)["id"]
+    # what comes too late is missed by what runs first
+    body = {"snapshot": s, "setup": "cat f* | wc -l > /home/user/seen"}
+    with ThreadPoolExecutor(8) as many:
+        # who has too many at once is asked to come again
+        made = list(many.map(lambda _: until("it is begun", lambda: call(
+            "POST", "/v1/sessions", body).json.get("id")), range(12)))
+    for sid in made:
+        until("it is ready", lambda sid=sid: get(sid)["state"] == "ready")
+    equal([execute(sid, "cat /home/user/seen") for sid in made], ["3000\n"] * 12, "files")
+    equal(paths("storage/*/.copy-*"), [], "nothing is left of a copy")
+    until("nobody writes there any more", lambda: spare(s))
+    expect(204, call("DELETE", "/v1/snapshots/" + s))
+
+
+@case
+def one_that_failed_is_made_anew():
+    one = create()["id"]
+    write(one, "f", "whole")
+    s = take(one)["id"]
+    until("a copy is made in advance", lambda: spare(s))
+    # as if it had been ended in the middle
+    half = os.path.join(directory(s), "spare")
+    os.rename(half + "/workspace/f", half + "/workspace/.draft")
+    os.truncate(half + "/report", 0)
+    equal(execute(create(snapshot=s)["id"], "ls -A; cat f"), "f\nwhole", "it is not taken")
+    until("but replaced", lambda: spare(s))
 
 
 @case

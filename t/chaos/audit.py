@@ -162,10 +162,13 @@ def directory_leaks(w):
         if sandbox.startswith("ses-") and \
                 w.sandboxes.get(sandbox, {"used": "f"})["used"] != "t":
             yield "directory storage/%s" % sandbox
-        for sid in names(os.path.join(storage, sandbox)):
-            # a copy of a snapshot that was begun for it
-            s = w.sessions.get(sid.removeprefix(".copy-"))
-            if s is None or s["state"] in ("deleted", "lost"):
+        there = set(names(os.path.join(storage, sandbox)))
+        for sid in there:
+            # a copy of a snapshot that was begun for it, until it has files
+            whose = sid.removeprefix(".copy-")
+            s = w.sessions.get(whose)
+            if s is None or s["state"] in ("deleted", "lost") \
+                    or (whose != sid and whose in there):
                 yield "directory storage/%s/%s: %r" % (sandbox, sid, s)
     for sandbox in names(os.path.join(w.data, "box")):
         record = os.path.join(w.data, "box", sandbox, "incarnation")

@@ -52,6 +52,9 @@ limit snapshots 0
 limit snapshot_mb 12
 is "$(take s5 b)|$(has)" "creating|3|3|12" "the last one may have what is left"
 is "$(take s6 b)" "ERROR:  SX429" "then there is nothing left"
+must "UPDATE snapshot SET state = 'deleting' WHERE id = '$(sid s4)'"
+is "$(take s6 b)|$(has)" "ERROR:  SX429|3|12" "what is deleted counts until its files are gone"
+must "UPDATE snapshot SET state = 'creating' WHERE id = '$(sid s4)'"
 settle s5 '"error": "x"' >/dev/null
 settle s4 '"bytes": 0, "files": 0' >/dev/null
 limit snapshots 3

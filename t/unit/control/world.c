@@ -12,8 +12,8 @@
 #include "control/start.h"
 
 static const char FRESH[] =
-    "TRUNCATE ticket, snapshot, event, idempotency, sighting, alias, port, session, lease, sandbox,"
-    " host;"
+    "TRUNCATE ticket, snapshot, event, idempotency, sighting, alias, port, session, lease,"
+    " sandbox, host;"
     "UPDATE installation SET draining = false;"
     "INSERT INTO org (id) VALUES ('acme') ON CONFLICT DO NOTHING;"
     "INSERT INTO api_key (id, tenant, org, user_id, scope, hash)"
