@@ -95,7 +95,6 @@ one_is_taken_listed_used_and_dropped(void **state)
 	/* what a snapshot does not hold is made, as for any session */
 	works(P.ops->storage_make(&P, s.id, other.session, &E));
 	assert_true(has_storage(&other));
-	works(P.ops->storage_make(&P, s.id, other.session, &E));
 	works(agent_launch(&P, &s, &other, &(struct agent_launch){ 0 }, soon(),
 	    &E));
 	works(agent_prove(&P, &other, soon(), &E));
