@@ -58,19 +58,26 @@ async function tryCase(trial, work) {
 	}
 }
 
-async function judge(version, scenarios) {
-	const sdk = await loadSdk(version);
+/* Each in a session of its own, which has only so many shells. */
+async function judgeScenario(version, sdk, [scenario, cases]) {
 	const session = await Session.create();
 	const trial = new Trial(version, sdk, session);
 	const results = [];
 	try {
-		for (const [scenario, cases] of scenarios)
-			for (const [title, work] of Object.entries(cases))
-				results.push({ name: `${version} ${scenario}: ${title}`,
-					...await tryCase(trial, work) });
+		for (const [title, work] of Object.entries(cases))
+			results.push({ name: `${version} ${scenario}: ${title}`,
+				...await tryCase(trial, work) });
 	} finally {
 		await session.delete();
 	}
+	return results;
+}
+
+async function judge(version, scenarios) {
+	const sdk = await loadSdk(version);
+	const results = [];
+	for (const scenario of scenarios)
+		results.push(...await judgeScenario(version, sdk, scenario));
 	return results;
 }
 
