@@ -77,6 +77,7 @@ def execute_in_the_background_is_a_process():
     r = expect(200, call("POST", service.at(SID, "/api/execute"), {
         "command": "echo hi; sleep 9000.%d" % ME, "background": True})).json
     true(r["success"] and r["processId"] in known(query="?status=running"), r)
+    until("it says so", lambda: logs(r["processId"])["stdout"] == "hi\n")
     kill(r["processId"])
     equal(logs(r["processId"])["stdout"], "hi\n", "logs")
 
