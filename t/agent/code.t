@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Code contexts inside the wrapper: threads, kernels and pipes that come and go."""
 import json
 import os

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """init and its control channel: cells begin, are seen, end; nobody blocks it."""
 import os
 import socket

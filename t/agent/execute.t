@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """api/execute and api/execute/stream: shells, timeouts, trees, streams."""
 import os
 import sys

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """init freezes cells in the order it was told to, and lets go what is to end."""
 import os
 import sys

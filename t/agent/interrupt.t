@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The wrapper's part of an interruption: who is meant, and what shells keep."""
 import itertools
 import os

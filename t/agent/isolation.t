@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """What a session cannot do: see, signal or disturb others, get out, stay."""
 import json
 import os

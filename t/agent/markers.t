@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Wrappers of an older version, which no cell encloses, are found by their markers."""
 import json
 import os

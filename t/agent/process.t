@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """api/process where the disk takes no more, and what outlives its process."""
 import os
 import sys

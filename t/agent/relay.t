@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Exposed ports: bytes both ways, half-close, backpressure, nothing listening."""
 import os
 import socket

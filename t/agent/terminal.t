@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """api/terminal from many sides at once, and the end of a session with some."""
 import base64
 import json

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """api/watch: what happens to files is told, all of it and once."""
 import os
 import sys

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """api/watch and watch/check: bounds, ends, and what is known later."""
 import os
 import shutil

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """websocket.t: sandlease-ws and the wrapper, against whoever may connect."""
 import os
 import signal

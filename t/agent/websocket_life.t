@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """websocket_life.t: sandlease-ws by itself, with the test as its wrapper."""
 import os
 import shutil

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """admin.t: the operator's tool."""
 import os
 import re

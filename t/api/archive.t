@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """archive.t: archive/{path}: directories as tar streams, out and in."""
 import gzip
 import io

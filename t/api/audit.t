@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """audit.t: what an operator hears of, who may read it, and what is not in it."""
 import hashlib
 import os

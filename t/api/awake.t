@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """awake.t: what keeps a session awake, what does not, and what GET says of it.
 Time is shifted in the rows, not waited for."""
 import os

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """backup.t: api/backup/*: directories as archives, and back."""
 import gzip
 import http.client

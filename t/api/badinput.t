@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """badinput.t: every endpoint says what is wrong, and no worker dies of it.
 
 What is sent comes from the program's own tables: `sandlease-api --routes` and

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """cgi.t: sandlease-api without a FastCGI socket serves one request."""
 import json
 import os

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """correlation.t: any of its correlation keys finds a session, and many who ask
 at once find the same."""
 import concurrent.futures

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """dataplane.t: nginx straight to a session's wrapper."""
 import http.client
 import json

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """directories.t: names, moves and lists of files, through nginx."""
 import os
 import sys

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """events.t: the history of a session, and waiting for the next of it."""
 import http.client
 import os

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """failures.t: parts die, and nothing is lost, doubled or leaked."""
 import glob
 import json

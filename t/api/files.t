@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """files.t: the content of files as JSON and as a stream, through nginx."""
 import base64
 import http.client

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """git.t: repositories are cloned into a session, and nobody reads their keys."""
 import glob
 import os

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """interpreter.t: code contexts: their life, and how code in them ends."""
 import os
 import re

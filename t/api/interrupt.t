@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """interrupt.t: what runs is stopped, the session stays usable."""
 import os
 import signal

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """kernels.t: what Python, JavaScript and TypeScript do with code."""
 import base64
 import os

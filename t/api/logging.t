@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """logging.t: what the logs say, in the form and measure that was asked for."""
 import json
 import os

@@ -17,7 +17,7 @@ skip() {
 }
 
 command -v nginx >/dev/null || skip "nginx is not installed"
-command -v python3 >/dev/null || skip "python3 is not installed"
+[ -x /usr/bin/python3 ] || skip "python3 is not installed"
 
 # Short, because a unix socket's name has 107 bytes.
 world=$(mktemp -d /tmp/sl-nginx.XXXXXX) || exit 1
@@ -31,4 +31,4 @@ if [ "$(id -u)" = 0 ]; then
 	chown -R nobody "$world"
 	run=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
 fi
-cd "$world" && PYTHONDONTWRITEBYTECODE=1 "${run[@]}" python3 nginx_checks.py "$world"
+cd "$world" && PYTHONDONTWRITEBYTECODE=1 "${run[@]}" /usr/bin/python3 nginx_checks.py "$world"

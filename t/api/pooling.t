@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """pooling.t: sandlease-api does not start where advisory locks get lost.
 
 A pooler in transaction mode is played by a view in front of pg_locks in which

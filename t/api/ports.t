@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """ports.t: ports as the Cloudflare SDK asks for them: expose, check, watch."""
 import http.client
 import json

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """process.t: background processes of a session: their life, and what is done
 to them."""
 import base64

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """process_logs.t: what background processes write, and what is known of them
 when their session has slept or lost its wrapper."""
 import os

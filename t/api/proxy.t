@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """proxy.t: proxy/{port} of a session, HTTP and WebSocket, by key."""
 import base64
 import hashlib

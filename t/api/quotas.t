@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """quotas.t: what an org may have, over HTTP: exact under a burst, counted
 right after a storm."""
 import concurrent.futures

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """raw-files.t: files/{path} as bytes: ranges, conditions, streams both ways."""
 import http.client
 import os

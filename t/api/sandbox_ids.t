@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """sandbox_ids.t: which sandbox a session lives in, and that it stays there."""
 import hashlib
 import os

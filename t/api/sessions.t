@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """sessions.t: a session from create to delete, through nginx."""
 import json
 import os

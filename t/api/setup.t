@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """setup.t: a command that is run once before its session is ready."""
 import os
 import signal

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """shell.t: shell sessions as their clients use them, through nginx."""
 import os
 import sys

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """snapshots.t: files of a session that are kept on their own, and sessions
 that are made of them."""
 import glob

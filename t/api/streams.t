@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """streams.t: event streams end well, whoever dies; and cost what they must."""
 import json
 import os

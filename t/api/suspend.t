@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """suspend.t: sleep that freezes, and everything that must cope with it."""
 import os
 import signal

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """suspend_none.t: where nothing can be frozen, `suspend` stops and says so."""
 import os
 import sys

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """tenancy.t: somebody else's session is no session, on every route."""
 import http.client
 import json

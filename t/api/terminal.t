@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """terminal.t: a terminal of a session, for clients without WebSocket."""
 import os
 import sys

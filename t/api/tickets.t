@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """tickets.t: what stands for a key in a WebSocket's address, as the gate has it."""
 import datetime
 import hashlib

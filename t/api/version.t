@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """version.t: one version everywhere, and an agent of another one is told."""
 import os
 import re

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """watch.t: files are watched through the whole service, and checked later."""
 import http.client
 import json

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """websocket.t: /ws, /api/ws and /ws/pty through nginx, as clients use them."""
 import base64
 import glob

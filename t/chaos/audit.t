@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """audit.t: what chaos and the crash points judge by sees everything that may
 be wrong.  Each case breaks one thing by hand; before and after all
 of them there is nothing to be seen."""

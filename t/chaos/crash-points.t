@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """crash-points.t: kill -9 of worker, reaper, agent, PostgreSQL at each step:
 after the next passes nothing is leaked, nothing is owned twice, nothing is
 lost.

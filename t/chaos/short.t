@@ -14,7 +14,7 @@ CHAOS_OUT=$dir/last.json t/chaos/run --seconds "${CHAOS_SECONDS:-30}" --seed 3 \
 status=$?
 [ "$status" -eq 0 ] || tail -n 60 "$dir/log" | cut -c1-1500 | sed 's/^/# /'
 
-value() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$dir/last.json" "$1"; }
+value() { /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$dir/last.json" "$1"; }
 kinds() { sed -n 's/^fault=\([a-z-]*\) target=..*/\1/p' "$dir/log" | sort -u | tr '\n' ' '; }
 
 is "$status" 0 "chaos holds for a short time"
@@ -33,7 +33,7 @@ ok "and saw who there was" test "$(value wrappersSeen)" -gt 50
 ok "there were sessions to break" test "$(value creates)" -gt 50
 
 # ---- the seed is the schedule
-plan() { python3 -B -c '
+plan() { /usr/bin/python3 -B -c '
 import sys
 sys.path[:0] = ["t/chaos", "t/lib"]
 import monkey

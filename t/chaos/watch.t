@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """watch.t: the watcher of chaos sees two wrappers of one session, and only
 those."""
 import os

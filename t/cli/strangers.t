@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """strangers.t: the command line and a service that is none, or goes away."""
 import http.server
 import os

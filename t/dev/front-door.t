@@ -46,7 +46,7 @@ call() { # CHECKOUT METHOD PATH [BODY]
 		-H 'Content-Type: application/json' ${4:+-d "$4"} "$SANDLEASE_URL$3"
 }
 field() { # NAME: of the JSON object on stdin
-	python3 -c 'import json, sys; print(json.load(sys.stdin).get(sys.argv[1]))' "$1"
+	/usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin).get(sys.argv[1]))' "$1"
 }
 state_of() { call "$1" GET "/v1/sessions/$2" | field state; }
 
@@ -65,7 +65,7 @@ processes() { pgrep -f -- "$STACK_STATE|$STACK_RUN" | grep -vx "$$"; }
 # ---- a port that is taken
 
 port_open() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-python3 -c 'import socket, sys, time
+/usr/bin/python3 -c 'import socket, sys, time
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); time.sleep(600)' "$port_a" &
 squatter=$!

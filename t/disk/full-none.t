@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """full-none.t: the same where no cgroup is delegated: by signals."""
 import disk_checks
 

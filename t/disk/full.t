@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """full.t: a disk that runs full, with groups that can be frozen."""
 import disk_checks
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """cases.t: what must hold beside the obvious, each under its own sentence.
 
 t/lint/cases.t has the list; those that need a provider that fails on demand are

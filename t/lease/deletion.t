@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """deletion.t: from every state, twice, and whatever stands in its way."""
 import os
 import shutil

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """shared.t: several sessions, several cells, one sandbox; nobody's end, crash or
 excess is another's."""
 import os

@@ -11,8 +11,9 @@ PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
 # the last line: what is there for code in sandboxes
 PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps git python3
 	squashfs-tools python3-matplotlib python3-pandas nodejs node-typescript)
-PACKAGES_CHECK=(libcmocka-dev valgrind chromium cron clang-format-14 cppcheck
-	shellcheck mandoc python3 spin vim zstd tmux zsh fish)
+PACKAGES_CHECK=(libcmocka-dev ccache valgrind chromium cron clang-format-14 cppcheck
+	shellcheck mandoc python3 python3-pyte python3-websockets spin vim zstd tmux zsh
+	fish)
 PACKAGES_BENCH=(wrk)
 PACKAGES_FUZZ=(clang libclang-rt-dev)
 PACKAGES_NODE=(npm) # only where Node is too old; brings its own node

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Every case of the lease's contract is a test of that name.
 
 A name is compared by its letters and digits only: a function's underscores and a

@@ -6,4 +6,4 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=t/lib/stack.sh
 . "$here/../lib/stack.sh"
 stack_begin
-python3 "$here/preview_checks.py"
+/usr/bin/python3 "$here/preview_checks.py"

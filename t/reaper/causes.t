@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """causes.t: why the reaper ends a session, and what it finds that no row
 explains, on a whole service.  Time is shifted in the rows or set short."""
 import glob

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """cron.t: the installed cron file, in a cron of its own, makes passes.
 
 cron knows only the machine's own directories, so it runs in a mount namespace

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """pass.t: one pass of the reaper over what is due.  Time is shifted in the
 rows, never waited for."""
 import glob

@@ -9,4 +9,4 @@ here=$(cd "$(dirname "$0")" && pwd)
 stack_begin
 [ "$CGROUP" != none ] || skip_all "no cgroup can be delegated here"
 pg_psql -qc "INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids) VALUES ('tiny', 128, 1000, 64, 64)"
-SANDLEASE_LIMITS=cgroup python3 "$here/escape_checks.py"
+SANDLEASE_LIMITS=cgroup /usr/bin/python3 "$here/escape_checks.py"

@@ -8,4 +8,4 @@ here=$(cd "$(dirname "$0")" && pwd)
 export STACK_CGROUP=none
 stack_begin
 pg_psql -qc "INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids) VALUES ('tiny', 128, 1000, 64, 64)"
-SANDLEASE_LIMITS=none python3 "$here/escape_checks.py"
+SANDLEASE_LIMITS=none /usr/bin/python3 "$here/escape_checks.py"
