@@ -5,11 +5,21 @@
 
 build_log() { printf 'build%s' "${1#build}"; }
 
+# With ccache the builds share what does not differ between them: the plain one,
+# the one with faults and distcheck's compile most files to the same object.
+# The directory of a build is in the debug information only; without
+# CCACHE_NOHASHDIR it would make every object different.
+build_compiler() {
+	if command -v ccache >/dev/null; then echo "ccache ${CC:-gcc}"; else echo "${CC:-gcc}"; fi
+}
+export CCACHE_NOHASHDIR=1
+
 # build_configure DIR FLAG...: again when configure.ac, a list of sources or
 # the flags have changed.
 build_configure() {
 	local dir=$TOP/$1 flags
 	shift
+	set -- "CC=$(build_compiler)" "$@"
 	flags="$*"
 	[ -x "$TOP/configure" ] && [ "$TOP/configure" -nt "$TOP/configure.ac" ] ||
 		(cd "$TOP" && autoreconf -fi) || return 1
