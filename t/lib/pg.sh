@@ -12,7 +12,7 @@
 set -uo pipefail
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P) || exit 1
-for pg_lib in say place daemon postgres stack; do
+for pg_lib in say place daemon postgres stack cluster; do
 	# shellcheck source=/dev/null
 	. "$TOP/t/lib/dev-$pg_lib.sh" || exit 1
 done
@@ -50,9 +50,19 @@ pg_begin() {
 	! is_root || place_make_user || die "cannot make the user $SVC_USER"
 	trap pg_end EXIT
 	trap 'exit 130' INT TERM
-	pg_place && pg_find && pg_start && pg_database && stack_configure &&
-		quiet migrate pg_migrate || die "the schema cannot be made"
+	pg_place && pg_find && pg_schema || die "the schema cannot be made"
 	pg_open main
+}
+
+# The prepared cluster has the checkout's migrations.  With SQL_DIR functions
+# may differ, which a migration replaces; other migrations need a new cluster.
+pg_schema() {
+	local copied=no
+	[ -n "${SQL_DIR:-}" ] && ! diff -rq "$SQL_DIR/migrations" "$TOP/sql/migrations" >/dev/null ||
+		! cluster_fetch || copied=yes
+	pg_start && pg_database && stack_configure || return 1
+	[ "$copied" = no ] || cluster_rename || return 1
+	[ "$copied" = yes ] && [ -z "${SQL_DIR:-}" ] || quiet migrate pg_migrate
 }
 
 # ---- connections that stay open, to be stepped through a race

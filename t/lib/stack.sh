@@ -23,7 +23,7 @@
 set -uo pipefail
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P) || exit 1
-for stack_lib in say place packages build kernel daemon postgres stack; do
+for stack_lib in say place packages build kernel daemon postgres stack cluster; do
 	# shellcheck source=/dev/null
 	. "$TOP/t/lib/dev-$stack_lib.sh" || exit 1
 done
@@ -97,17 +97,28 @@ stack_mount() {
 			"$STACK_STATE" || die "no file system can be mounted"
 }
 
+# A copy of the prepared cluster, or one made from nothing.
+stack_database() {
+	local copied=no
+	pg_find
+	! cluster_fetch || copied=yes
+	pg_start
+	pg_database || die "the database cannot be made"
+	stack_configure || die "there are no settings"
+	if [ "$copied" = yes ]; then
+		cluster_rename || die "the copied cluster cannot be used"
+	else
+		quiet migrate stack_migrate || die "the schema cannot be made"
+	fi
+}
+
 stack_up() {
 	[ -z "${STACK_DISK_MB:-}" ] || stack_mount
 	place_make
 	[ -z "${STACK_PLACED:-}" ] || "$STACK_PLACED" || die "$STACK_PLACED failed"
 	stack_install || die "the programs cannot be copied"
 	cgroup_delegate "$STACK_NAME"
-	pg_find
-	pg_start
-	pg_database || die "the database cannot be made"
-	stack_configure && quiet migrate stack_migrate ||
-		die "the schema cannot be made"
+	stack_database
 	api_start
 	nginx_start
 }

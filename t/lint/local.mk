@@ -25,6 +25,7 @@ EXTRA_DIST += \
 	t/dev/stack.t \
 	t/lib/dev-build.sh \
 	t/lib/dev-check.sh \
+	t/lib/dev-cluster.sh \
 	t/lib/dev-daemon.sh \
 	t/lib/dev-kernel.sh \
 	t/lib/dev-packages.sh \
@@ -34,6 +35,6 @@ EXTRA_DIST += \
 	t/lib/dev-say.sh \
 	t/lib/dev-stack.sh \
 	t/lib/node.sh \
-	t/lib/run-tap.sh \
+	t/lib/run-tap \
 	t/lib/stack.sh \
 	t/lib/tap.sh

@@ -1,0 +1,81 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2015,SC2030,SC2031,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
+# dev-cluster.sh: a migrated PostgreSQL cluster, made once and copied for each
+# test.
+#
+# initdb and the migrations take seconds, a copy takes a tenth of one.  A
+# prepared cluster lies in var/cluster/KEY; KEY is a hash of everything that
+# decides what is in it, so a changed schema gets a new one and the old ones
+# go.  Tests that run side by side wait for the one that makes it.
+#
+# All copies have the same passwords and are thrown away.  Each gets an
+# installation id of its own: two services of one id would take each other's
+# sandboxes for theirs.
+
+readonly CLUSTER_DIR=$TOP/var/cluster
+
+cluster_key() {
+	{
+		"$PG_BIN/postgres" --version
+		echo "$PG_USER $SVC_USER"
+		cd "$TOP" && sha256sum sql/migrations/* sql/functions/* t/lib/dev-postgres.sh
+	} | sha256sum | cut -c1-16
+}
+
+# cluster_make KEY: in a place of its own, with the functions that make every
+# cluster.  It appears in var/cluster only when it is whole and shut down.
+cluster_make() {
+	local to=$CLUSTER_DIR/$1
+	(
+		STACK_DIR=$(mktemp -d /tmp/slc-XXXXXX) || exit 1
+		trap 'rm -rf -- "$STACK_DIR"' EXIT
+		chmod 711 "$STACK_DIR"
+		STACK_STATE=$STACK_DIR/state STACK_RUN=$STACK_DIR/run LOGS=$STACK_DIR/log
+		STACK_PORT=1 STACK_PREVIEW_PORT=1 STACK_FSYNC=off CGROUP=none STACK_CONF=
+		mkdir "$LOGS" && place_make &&
+			install -m 755 "$STACK_BUILD/sandlease-admin" "$STACK_STATE/bin/" &&
+			stack_copy sql || exit 1
+		pg_start
+		trap 'pg_stop; rm -rf -- "$STACK_DIR"' EXIT
+		pg_database && stack_configure && quiet migrate stack_migrate || exit 1
+		pg_stop
+		trap 'rm -rf -- "$STACK_DIR"' EXIT
+		rm -rf -- "${CLUSTER_DIR:?}"/* && mkdir "$to.new" &&
+			cp -a "$STACK_STATE/etc/pgpass" "$to.new/service-pgpass" &&
+			cp -a "$STACK_STATE/pg" "$to.new/pg" && mv "$to.new" "$to"
+	)
+}
+
+# cluster_copy KEY: into the place of this test.
+cluster_copy() {
+	local from=$CLUSTER_DIR/$1
+	[ -d "$from" ] &&
+		cp -a --reflink=auto "$from/pg/." "$STACK_STATE/pg/" &&
+		cp -a "$from/service-pgpass" "$STACK_STATE/etc/pgpass"
+}
+
+# cluster_fetch: a copy in $STACK_STATE, made first if it is not there; fails
+# where var/ cannot be written, and the test makes a cluster of its own.
+cluster_fetch() {
+	local key lock
+	mkdir -p "$CLUSTER_DIR" 2>/dev/null && [ -w "$CLUSTER_DIR" ] || return 1
+	key=$(cluster_key) || return 1
+	exec {lock}<"$CLUSTER_DIR"
+	flock -s "$lock"
+	cluster_copy "$key" || {
+		flock "$lock"
+		[ -d "$CLUSTER_DIR/$key" ] || cluster_make "$key" || {
+			exec {lock}<&-
+			return 1
+		}
+		cluster_copy "$key"
+	}
+	local status=$?
+	exec {lock}<&-
+	return "$status"
+}
+
+# After the start: not the id of the cluster this is a copy of.
+cluster_rename() {
+	pg_super -d sandlease <<<"UPDATE installation SET id = gen_random_uuid()"
+}
