@@ -3,7 +3,11 @@
 # dev-check.sh: ./dev check.
 #
 # `make check` runs unit tests and lint; every other t/*/*.t needs a world
-# (PostgreSQL, nginx, namespaces) and is run by t/lib/run-tap.sh.
+# (PostgreSQL, nginx, namespaces) and is run by t/lib/run-tap, side by side.
+#
+# SANDLEASE_SAMPLE says which part of what is too long for every run is run: a
+# number from 0 to 6, by default the day's, so that a week has all of it, or
+# `all`.
 
 CHECK_PASSED=0 CHECK_FAILED=0 CHECK_SKIPPED=0
 
@@ -11,6 +15,30 @@ check_count() { # PASSED FAILED SKIPPED
 	CHECK_PASSED=$((CHECK_PASSED + $1))
 	CHECK_FAILED=$((CHECK_FAILED + $2))
 	CHECK_SKIPPED=$((CHECK_SKIPPED + $3))
+}
+
+# check_time WHAT SINCE_MS: a line for check_times.
+check_time() {
+	local ms=$(($(now_ms) - $2))
+	printf '%5d.%d %s\n' $((ms / 1000)) $((ms % 1000 / 100)) "$1" >>"$TOP/var/check/parts"
+}
+
+# check_step WHAT COMMAND...: a step whose time is kept.
+check_step() {
+	local since
+	since=$(now_ms)
+	step "$@"
+	check_time "$1" "$since"
+}
+
+# Parts and scripts, slowest first, into var/check/times.  Scripts run side by
+# side: their times add up to more than that of their part.
+check_times() {
+	{
+		sort -rn "$TOP/var/check/parts"
+		echo
+		cat "$TOP"/var/check/*/times 2>/dev/null | sort -rn
+	} >"$TOP/var/check/times"
 }
 
 # check_summary LOG: "passed failed skipped" of automake's own summary.
@@ -22,13 +50,14 @@ check_summary() {
 # check_make NAME DIR TARGET [ARG...]: a make target that runs tests; a build
 # that fails counts as one failure.
 check_make() {
-	local log=$TOP/var/check/$1.log dir=$2 since p f s
+	local log=$TOP/var/check/${1//\//-}.log dir=$2 since p f s
 	since=$(now_ms)
 	build_make "$dir" "${@:3}" >"$log" 2>&1 </dev/null
 	local status=$?
 	read -r p f s < <(check_summary "$log")
 	[ "$status" -eq 0 ] || [ "$f" -gt 0 ] || f=1
 	check_count "$p" "$f" "$s"
+	check_time "$1" "$since"
 	if [ "$f" -eq 0 ]; then
 		tick "$1: $p ok$([ "$s" -eq 0 ] || echo ", $s skipped")" "$since"
 	else
@@ -49,15 +78,105 @@ check_show() { # MAKE_LOG SUITE_LOG
 	fi
 }
 
-check_worlds() {
-	local files p f s
-	mapfile -t files < <(find "$TOP/t" -mindepth 2 -maxdepth 2 -name '*.t' \
-		-perm -u+x -not -path '*/lint/*' | LC_ALL=C sort)
-	[ ${#files[@]} -gt 0 ] || return 0
+# ---- which tests
+
+# Test scripts that need a world, in the directories given below t/.
+check_scripts() { # AREA...
+	(cd "$TOP" && find "${@/#/t/}" -maxdepth 1 -name '*.t' -perm -u+x | LC_ALL=C sort)
+}
+
+check_areas() {
+	(cd "$TOP/t" && find . -mindepth 2 -maxdepth 2 -name '*.t' -not -path './lint/*' -printf '%h\n') |
+		sed 's|^\./||' | LC_ALL=C sort -u
+}
+
+# The scripts of `--fast`: what no unit test can see of fences and leases.
+check_fast_scripts() {
+	check_scripts sql lease | while read -r file; do
+		head -n 5 "$TOP/$file" | grep -qE '^# (long|alone|idle): ' || echo "$file"
+	done
+}
+
+# check_find NAME: the tests it means, unit tests without ".c".  NAME is a
+# path, an area (a directory of t/ or t/unit/) or the name of a file.
+check_find() {
+	local name=${1#./}
+	name=${name#"$TOP/"}
+	(
+		cd "$TOP" || exit
+		if [ -f "$name" ]; then
+			printf '%s\n' "${name%.c}"
+		elif [ -f "$name.c" ]; then
+			printf '%s\n' "$name"
+		else
+			name=${name#t/} name=${name%/} name=${name#unit/}
+			find t -path t/lib -prune -o \( -path "t/$name/*.t" \
+				-o -path "t/unit/$name/*_test.c" -o -path "t/*/$name.t" \
+				-o -path "t/unit/*/${name}_test.c" -o -path "t/fuzz/$name.c" \) -print
+		fi
+	) | sed 's/\.c$//' | LC_ALL=C sort -u
+}
+
+check_find_all() { # NAME...
+	local name found
+	for name in "$@"; do
+		found=$(check_find "$name")
+		[ -n "$found" ] || die "there is no test called $name: give a path" \
+			"(t/api/ports.t), an area ($(check_areas | tr '\n' ' ' | sed 's/ $//'))" \
+			"or the name of a file (ports)"
+		printf '%s\n' "$found"
+	done
+}
+
+# ---- running them
+
+check_worlds() { # FILE...
+	local since p f s
+	[ $# -gt 0 ] || return 0
+	since=$(now_ms)
 	top_srcdir=$TOP top_builddir=$TOP/build-check \
-		"$TOP/t/lib/run-tap.sh" "$TOP/var/check/worlds" "${files[@]}"
+		"$TOP/t/lib/run-tap" "$TOP/var/check/worlds" "${@/#/$TOP/}"
 	read -r p f s <"$TOP/var/check/worlds/counts"
 	check_count "$p" "$f" "$s"
+	check_time "scripts" "$since"
+}
+
+# What scripts run: the programs of t/, and a build with faults where a script
+# breaks things on purpose.
+check_programs() { build_make build-check check TESTS=; }
+
+check_prepare() { # FILE...
+	[ $# -gt 0 ] || return 0
+	! is_root || place_make_user || die "cannot make the user $SVC_USER"
+	check_step "test programs" quiet test-programs check_programs
+	[[ " $* " != *" t/chaos/"* ]] || check_step "build with faults" build_faults
+	[[ " $* " != *" t/sdk/"* && " $* " != *" t/browser/"* ]] || check_step "node" node_find
+}
+
+check_units() { # TEST...
+	[ $# -gt 0 ] || return 0
+	check_make "unit tests and lint" build-check check TESTS="$*"
+}
+
+check_named() { # NAME...
+	local tests units=() scripts=() t
+	tests=$(check_find_all "$@") || exit 1
+	for t in $tests; do
+		case $t in
+		t/lint/*) units+=("$t") ;;
+		*.t) scripts+=("$t") ;;
+		*) units+=("$t") ;;
+		esac
+	done
+	check_units "${units[@]}"
+	check_prepare "${scripts[@]}"
+	check_worlds "${scripts[@]}"
+}
+
+check_whole() { # SCRIPT...
+	check_make "unit tests and lint" build-check check
+	check_prepare "$@"
+	check_worlds "$@"
 }
 
 # The last line; with SANDLEASE_MUST_RUN=1 what was skipped has failed.
@@ -72,24 +191,40 @@ check_verdict() {
 	[ "$CHECK_FAILED" -eq 0 ]
 }
 
+check_usage() { die "usage: ./dev check [--times] [--fast | --deep | NAME...]"; }
+
 cmd_check() {
-	local fast=no
-	case "$*" in
-	'') ;;
-	--fast) fast=yes ;;
-	*) die "check takes --fast or nothing" ;;
-	esac
+	local which=whole times=no scripts
+	local -a names=()
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--times) times=yes ;;
+		--fast | --deep) [ "$which" = whole ] && which=${1#--} || check_usage ;;
+		-*) check_usage ;;
+		*) names+=("$1") ;;
+		esac
+		shift
+	done
+	[ ${#names[@]} -eq 0 ] || [ "$which" = whole ] || check_usage
+	[ ${#names[@]} -eq 0 ] || check_find_all "${names[@]}" >/dev/null || exit 1
+	[ "$which" != deep ] || SANDLEASE_SAMPLE=all
+	export SANDLEASE_SAMPLE=${SANDLEASE_SAMPLE:-$(($(date +%s) / 86400 % 7))}
 	take_lock check
 	rm -rf "$TOP/var/check" && mkdir -p "$TOP/var/check"
-	step "packages" packages_install "${PACKAGES_BUILD[@]}" \
+	check_step "packages" packages_install "${PACKAGES_BUILD[@]}" \
 		"${PACKAGES_RUN[@]}" "${PACKAGES_CHECK[@]}"
-	[ "$fast" = yes ] || step "node" node_find
-	step "build" build build-check --enable-werror
-	check_make "unit tests and lint" build-check check
-	if [ "$fast" = no ]; then
-		step "build with faults" build_faults
-		! is_root || place_make_user
-		check_worlds
+	check_step "build" build build-check --enable-werror
+	if [ ${#names[@]} -gt 0 ]; then
+		check_named "${names[@]}"
+	elif [ "$which" = fast ]; then
+		mapfile -t scripts < <(check_fast_scripts)
+		check_whole "${scripts[@]}"
+	else
+		# shellcheck disable=SC2046 # names of directories
+		mapfile -t scripts < <(check_scripts $(check_areas))
+		check_whole "${scripts[@]}"
 	fi
+	check_times
+	[ "$times" = no ] || sed 's/^/  /' "$TOP/var/check/times"
 	check_verdict
 }

@@ -6,12 +6,12 @@ cd "$top_srcdir" || exit 1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# counts SCRIPT: what run-tap.sh makes of a test with that body.
+# counts SCRIPT: what run-tap makes of a test with that body.
 counts() {
 	printf '#!/bin/bash\n%s\n' "$1" >"$dir/x.t"
 	chmod +x "$dir/x.t"
 	local status=0
-	t/lib/run-tap.sh "$dir/log" "$dir/x.t" >"$dir/out" 2>&1 || status=$?
+	t/lib/run-tap "$dir/log" "$dir/x.t" >"$dir/out" 2>&1 || status=$?
 	echo "$(cat "$dir/log/counts") $status"
 }
 
@@ -33,7 +33,7 @@ CASES
 
 ok "what failed is shown with its diagnostics" grep -q 'Bail out' "$dir/out"
 printf '#!/bin/bash\necho not ok 1 - broken; echo "# because"; echo 1..1\n' >"$dir/x.t"
-is "$(t/lib/run-tap.sh "$dir/log" "$dir/x.t" >"$dir/out"; echo $?)" 1 \
+is "$(t/lib/run-tap "$dir/log" "$dir/x.t" >"$dir/out"; echo $?)" 1 \
 	"the runner fails when a test does"
 ok "and says why" grep -q '# because' "$dir/out"
 
