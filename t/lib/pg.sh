@@ -34,6 +34,7 @@ pg_end() {
 	trap - EXIT
 	declare -F pg_before_end >/dev/null && pg_before_end
 	[ ! -e "$STACK_STATE/pid/postgres" ] || pg_stop
+	cluster_remove
 	rm -rf -- "$STACK_DIR"
 	exit "$status"
 }

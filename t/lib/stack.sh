@@ -161,6 +161,7 @@ stack_end() {
 	stack_stop 2>&1 | stack_diag
 	[ -z "${STACK_DISK_MB:-}" ] || umount "$STACK_STATE" ||
 		umount -l "$STACK_STATE"
+	cluster_remove
 	rm -rf -- "$STACK_DIR"
 	exit "$status"
 }
