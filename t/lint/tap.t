@@ -37,6 +37,53 @@ is "$(t/lib/run-tap "$dir/log" "$dir/x.t" >"$dir/out"; echo $?)" 1 \
 	"the runner fails when a test does"
 ok "and says why" grep -q '# because' "$dir/out"
 
+ok "and how to repeat it" grep -qE 'again: .*\./dev check .*x\.t' "$dir/out"
+
+# ---- side by side
+
+# script NAME MARK BODY: a test in $dir/many, which may say who else runs.
+mkdir "$dir/many" "$dir/now"
+script() {
+	printf '#!/bin/bash\n%s\ncd "%s" && touch "$$.$(basename "$0")" || exit\n%s\nrm "$$.$(basename "$0")"\necho ok; echo 1..1\n' \
+		"$2" "$dir/now" "$3" >"$dir/many/$1.t"
+	chmod +x "$dir/many/$1.t"
+}
+# until OTHER runs; a runner without a second slot never gets there
+meet() { echo "timeout 60 bash -c 'until ls *.$1.t ../met-$1 2>/dev/null; do sleep 0.01; done; touch ../met-$1'"; } # wait: polls for a file
+script a '' "$(meet b)"
+script b '' "$(meet a)"
+script c '# alone: it watches' 'ls | grep -v c.t >../beside-c'
+script d '# idle: the clock' "$(meet a)"
+: >"$dir/met-d"
+is "$(t/lib/run-tap --jobs 2 "$dir/log" "$dir"/many/*.t >"$dir/out"; cat "$dir/log/counts")" "4 0 0" \
+	"two scripts run at the same time, and one that is idle beside them"
+is "$(cat "$dir/beside-c")" "" "who is alone has nobody beside"
+is "$(tail -n 1 "$dir/out" | grep -cE '4 scripts, [0-9]+ s of processor time')" 1 \
+	"and it is told what that cost"
+is "$(awk '{ print NF }' "$dir/log/times" | sort -u)" 2 "each has its time"
+
+# who is told to end takes its scripts along, and they may clean up
+printf '#!/bin/bash\ntrap "touch %s/cleaned; exit 1" TERM\ntouch %s/started\nsleep 1000 & wait\n' "$dir" "$dir" >"$dir/x.t"
+t/lib/run-tap "$dir/log" "$dir/x.t" >"$dir/out" 2>&1 &
+runner=$!
+until [ -e "$dir/started" ]; do sleep 0.01; done # wait: polls for a file
+kill "$runner"
+wait "$runner"
+is "$?" 1 "a runner that is ended has failed"
+ok "its scripts have ended before it, in their own way" test -e "$dir/cleaned"
+
+# ---- which tests a name means
+
+found() { bash -c 'TOP=$PWD; . t/lib/dev-say.sh; . t/lib/dev-check.sh; check_find "$1"' - "$1" | tr '\n' ' '; }
+is "$(found t/api/ports.t)" "t/api/ports.t " "a path is that file"
+is "$(found ./t/unit/domain/lease_test.c)" "t/unit/domain/lease_test " "a unit test is its program"
+like "$(found lease)" 't/lease/deletion.t .*t/sql/lease.t .*t/unit/domain/lease_test ' \
+	"a word is an area, and every file of that name"
+is "$(found no-such-test)" "" "or nothing"
+fast() { bash -c 'TOP=$PWD; . t/lib/dev-say.sh; . t/lib/dev-check.sh; check_fast_scripts'; }
+ok "--fast has the fences of SQL" grep -qx t/sql/lease.t <(fast)
+ok "and not what is long" test -z "$(fast | grep mutation)"
+
 verdict() { # MUST_RUN: the last line of ./dev check with one skip
 	SANDLEASE_MUST_RUN=$1 bash -c '. t/lib/dev-say.sh; . t/lib/dev-check.sh
 		check_count 5 0 1; check_verdict | tail -n 1; exit ${PIPESTATUS[0]}'

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The tests of t/sql can fail: each fence that is taken out turns one red.
+# long: 60 mutants of the schema, each with a cluster of its own
 . "${top_srcdir:=.}/t/lib/tap.sh"
 set -uo pipefail
 cd "$top_srcdir" || exit 1
