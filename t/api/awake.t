@@ -7,8 +7,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from awake import (LongAnswer, PreviewSocket, Running, Stream, activity, age, expose, fetch, passes,
-                   state, wrapper_of)
+from awake import (LongAnswer, PreviewSocket, Running, Stream, activity, age,
+                   expose, fetch, passes, state, wrapper_of)
 from service import (at, call, container_error, create, execute, expect, get,
                      job, problem, sql, until, value)
 from tap import case, equal, run, true

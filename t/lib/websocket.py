@@ -99,7 +99,10 @@ class WebSocket:
             except ConnectionError:
                 pass  # a pong or an echoed close for a server that has gone
         fault = self.library.parser_exc
-        if fault is not None and not isinstance(fault, EOFError):
+        # The library wants no close frame between the fragments of a message;
+        # RFC 6455 (5.4) allows it, and a server that ends at once does it.
+        if self.library.close_rcvd is None and not isinstance(
+                fault, (EOFError, type(None))):
             raise fault
 
     def handshake(self):
