@@ -112,6 +112,7 @@ class LongAnswer:
     """An answer of the app behind a preview that does not end."""
 
     def __init__(self, host, path):
+        # wait: PATIENCE without a byte is a hang
         self.conn = http.client.HTTPConnection("127.0.0.1", service.port(),
                                                timeout=service.PATIENCE)
         self.conn.request("GET", path, headers={"Host": host})

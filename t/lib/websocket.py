@@ -49,7 +49,7 @@ class WebSocket:
     def __init__(self, address, path, headers=(), timeout=60, handshake=True):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.sock = socket.socket(family)
-        # wait: 60 s without a byte is a fault, no answer takes a second
+        # wait: 60 s without a byte; the slowest answer, of a paste, takes 12 s
         self.sock.settimeout(timeout)
         self.sock.connect(address)
         self.pings, self.pongs = 0, []
