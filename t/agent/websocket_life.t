@@ -31,7 +31,7 @@ class Program:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.settimeout(60)
         first = WebSocket(self.path, "/ws", handshake=False)
-        first.send_bytes(first.request.encode())
+        first.send_raw(first.request.serialize())
         self.process = subprocess.Popen([PROGRAM, str(idle_ms)], stdin=listener, stdout=theirs, env={})
         theirs.close()
         first.handshake()

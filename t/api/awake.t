@@ -7,8 +7,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from awake import (Running, Stream, Wire, activity, age, expose, fetch, passes,
-                   state, wrapper_of)
+from awake import (LongAnswer, PreviewSocket, Running, Stream, activity, age,
+                   expose, fetch, passes, state, wrapper_of)
 from service import (at, call, container_error, create, execute, expect, get,
                      job, problem, sql, until, value)
 from tap import case, equal, run, true
@@ -132,7 +132,7 @@ def an_open_stream_keeps_it_awake():
 @case
 def bytes_on_an_open_websocket_keep_it_awake():
     sid = create(sleepAfterSeconds=60)["id"]
-    w = Wire(expose(sid), "/ws", True)
+    w = PreviewSocket(expose(sid))
     age(sid, HOUR)
     before = activity(sid)
     w.echo()
@@ -151,7 +151,7 @@ def bytes_on_an_open_websocket_keep_it_awake():
 @case
 def a_long_answer_of_a_preview_keeps_it_awake():
     sid = create(sleepAfterSeconds=60)["id"]
-    w = Wire(expose(sid), "/slow", False)
+    w = LongAnswer(expose(sid), "/slow")
     age(sid, HOUR)
     execute(sid, "echo >> /workspace/tick")
     w.wait(b"tick")
@@ -164,7 +164,7 @@ def a_long_answer_of_a_preview_keeps_it_awake():
 @case
 def an_open_websocket_without_a_byte_does_not_keep_it_awake():
     sid = create(sleepAfterSeconds=2)["id"]
-    w = Wire(expose(sid), "/ws", True)
+    w = PreviewSocket(expose(sid))
     w.echo()
     until("it sleeps", lambda: passes() and state(sid)[0] == "asleep")
     equal(state(sid), ["asleep", "idle-timeout", "none"], "state")

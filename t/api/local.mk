@@ -47,6 +47,6 @@ EXTRA_DIST += \
 	t/lib/pause.c \
 	t/lib/paused.py \
 	t/lib/processes.py \
-	t/lib/screen.py \
 	t/lib/service.py \
-	t/lib/terminals.py
+	t/lib/terminals.py \
+	t/lib/websocket_echo.py

@@ -1,27 +1,26 @@
 #!/usr/bin/python3
 """proxy.t: proxy/{port} of a session, HTTP and WebSocket, by key."""
-import base64
 import hashlib
 import os
-import socket
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
+import websocket_echo
 from service import (at, call, container_error, create, execute, expect, get,
                      setting, until)
 from tap import case, equal, run, true
+from websocket import Refused, WebSocket
 
 service.begin()
 
 KEY = setting("SANDLEASE_API_KEY")
 STRANGER = service.new_key("elsewhere", "mallory")
 READER = service.new_key("demo", "reader", "--scope", "read")
-ECHO = b"\x81\x85\x00\x00\x00\x00hello"
 
 # Says what it was asked; the path chooses what else it does.
-APP = r"""
-import base64, hashlib, json, sys
+APP = websocket_echo.SOURCE + r"""
+import hashlib, json, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class Handler(BaseHTTPRequestHandler):
@@ -31,19 +30,9 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def upgrade(self):
-        key = self.headers["Sec-WebSocket-Key"].encode()
-        self.send_response(101)
-        self.send_header("Upgrade", "websocket")
-        self.send_header("Connection", "Upgrade")
-        self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(
-            key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()).decode())
-        self.end_headers()
-        self.wfile.flush()
-        while True:
-            data = self.connection.recv(4096)
-            if not data:
-                return
-            self.connection.sendall(data)
+        lines = ["%s: %s" % header for header in self.headers.items()]
+        websocket_echo(self.connection, self.raw_requestline + "\r\n".join(
+            lines + ["", ""]).encode())
 
     def any(self):
         self.close_connection = True
@@ -85,7 +74,7 @@ def proxied(rest="", sid=None, port=8080):
 def serve(sid, port):
     expect(200, call("POST", at(sid, "/api/write"),
                      {"path": "/workspace/app.py", "content": APP}))
-    execute(sid, "(python3 /workspace/app.py %d >/dev/null 2>&1 &)" % port)
+    execute(sid, "(/usr/bin/python3 /workspace/app.py %d >/dev/null 2>&1 &)" % port)
     until("it listens", lambda: expect(200, call(
         "POST", at(sid, "/api/port-check"), {"port": port, "mode": "tcp"})
         ).json["ready"])
@@ -95,34 +84,22 @@ def expose(sid, port):
     expect(200, call("POST", at(sid, "/api/expose-port"), {"port": port}))
 
 
-def upgrade(path, key=KEY, **headers):
-    """A WebSocket, the head of its answer, and whether it was accepted."""
-    s = socket.create_connection(("127.0.0.1", service.port()),
-                                 timeout=service.PATIENCE)
-    nonce = base64.b64encode(os.urandom(16))
-    lines = ["GET %s HTTP/1.1" % path, "Upgrade: websocket",
-             "Connection: Upgrade", "Sec-WebSocket-Version: 13",
-             "Sec-WebSocket-Key: " + nonce.decode()]
+def connect(path, key=KEY, **headers):
+    """A WebSocket to the app."""
     if key:
-        lines.append("Authorization: Bearer " + key)
+        headers["Authorization"] = "Bearer " + key
     headers.setdefault("Host", "127.0.0.1:%d" % service.port())
-    lines += ["%s: %s" % pair for pair in headers.items()]
-    s.sendall("\r\n".join(lines + ["", ""]).encode())
-    head = b""
-    while b"\r\n\r\n" not in head:
-        more = s.recv(4096)
-        if not more:
-            break
-        head += more
-    return s, head, base64.b64encode(hashlib.sha1(
-        nonce + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()) in head
+    return WebSocket(("127.0.0.1", service.port()), path, headers)
 
 
 def refused(status, path=None, **more):
-    s, head, _ = upgrade(path or proxied("/ws"), **more)
-    s.close()
-    true(head.startswith(b"HTTP/1.1 %d " % status), head)
-    true(b"\r\nContent-Type: application/json" in head, head)
+    try:
+        connect(path or proxied("/ws"), **more)
+    except Refused as r:
+        equal((r.status, r.headers["Content-Type"]),
+              (status, "application/json"), "a refusal")
+        return
+    raise AssertionError("it was opened")
 
 
 SID = create(isolation="session", name="proxied")["id"]
@@ -182,12 +159,11 @@ def large_bodies_pass_both_ways():
 
 @case
 def websockets_pass():
-    s, head, accepted = upgrade(proxied("/ws"))
-    true(accepted, head)
-    for _ in range(3):
-        s.sendall(ECHO)
-        equal(s.recv(100), ECHO, "both ways")
-    s.close()
+    ws = connect(proxied("/ws"))
+    for message in ("hello", b"\x00\xff" * 50000, "", "\u20ac" * 300):
+        ws.send(message)
+        equal(ws.recv() == message, True, "both ways")
+    equal(ws.close(3999), 3999, "the app's close code")
 
 
 @case
@@ -242,10 +218,8 @@ def a_websocket_with_the_dashboards_cookie_comes_from_the_dashboard():
     cookie = r.header("Set-Cookie").split(";")[0]
     refused(403, key="", Cookie=cookie)
     refused(403, key="", Cookie=cookie, Origin="http://evil.example")
-    s, head, accepted = upgrade(proxied("/ws"), key="", Cookie=cookie,
-                                Origin=setting("SANDLEASE_URL"))
-    true(accepted, head)
-    s.close()
+    connect(proxied("/ws"), key="", Cookie=cookie,
+            Origin=setting("SANDLEASE_URL")).close()
     r = expect(207, call("GET", proxied("/"), key="",
                          headers={"Cookie": cookie + "; theirs=1"}))
     true(cookie.split("=", 1)[1] not in r.body.decode(), "not to the app")
@@ -269,15 +243,9 @@ def a_path_that_leads_elsewhere_is_refused():
 def an_unexposed_port_closes_what_is_open():
     serve(SID, 8083)
     expose(SID, 8083)
-    s, head, accepted = upgrade(proxied("/ws", port=8083))
-    true(accepted, head)
+    ws = connect(proxied("/ws", port=8083))
     expect(200, call("DELETE", at(SID, "/api/exposed-ports/8083")))
-    try:
-        gone = s.recv(10) == b""
-    except ConnectionResetError:
-        gone = True
-    true(gone, "closed")
-    s.close()
+    equal(ws.closed(), None, "it is cut")
     container_error(call("GET", proxied("/", port=8083)), 404,
                     "PORT_NOT_EXPOSED")
 

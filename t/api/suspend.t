@@ -7,7 +7,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from awake import (Running, Wire, age, expose, fetch, generation, passes,
+from awake import (PreviewSocket, Running, age, expose, fetch, generation, passes,
                    state)
 from service import (admin, at, call, create, execute, expect, get, job,
                      problem, running, setting, sql, until, value)
@@ -118,14 +118,14 @@ def an_open_websocket_goes_on_where_it_was():
     can()
     sid = create(wakeOnPreview=True)["id"]
     host = expose(sid)
-    w = Wire(host, "/ws", True)
+    w = PreviewSocket(host)
     w.echo()
     suspend(sid)
     expect(200, call("POST", at(sid, "/resume")))
-    equal(w.echo(b"again"), b"again", "the same connection")
+    equal(w.echo("again"), "again", "the same connection")
     suspend(sid)
     equal(fetch(host).status, 307, "a preview wakes it")
-    equal(w.echo(b"once more"), b"once more", "the same connection")
+    equal(w.echo("once more"), "once more", "the same connection")
     w.close()
 
 
@@ -210,8 +210,8 @@ def ports_and_env_that_change_meanwhile_hold_when_it_goes_on():
     can()
     sid = create(env={"A": "1"})["id"]
     host = expose(sid)
-    w = Wire(host, "/ws", True)
-    execute(sid, "python3 /workspace/app.py 8001 >/dev/null 2>&1 &")
+    w = PreviewSocket(host)
+    execute(sid, "/usr/bin/python3 /workspace/app.py 8001 >/dev/null 2>&1 &")
     suspend(sid)
     expect(200, call("PATCH", at(sid), {"env": {"A": "2"}}))
     expect(204, call("DELETE", at(sid, "/ports/8000")))
@@ -219,8 +219,7 @@ def ports_and_env_that_change_meanwhile_hold_when_it_goes_on():
     expect(200, call("POST", at(sid, "/resume")))
     until("the shell knows", lambda: execute(sid, "echo $A") == "2\n")
     equal(fetch(host).status, 404, "a port that was removed")
-    equal(until("it is closed", lambda: w.sock.recv(1) == b""), True,
-          "its open connection")
+    equal(w.closed(), None, "its open connection is cut")
     until("a new port", lambda: fetch(url.split("/")[2]).status == 200)
     equal(generation(sid), 1, "the same wrapper")
 

@@ -1,15 +1,16 @@
 """awake.py: what the tests of sleep, suspension and interruption share."""
 import http.client
 import json
-import socket
 import threading
 
 import service
+import websocket_echo
 from service import at, call, execute, expect, setting, sql, until
+from websocket import WebSocket
 
-# Shows its requests; /ws upgrades and echoes, /slow answers without end, a
-# line for every line in /workspace/tick.
-APP = r"""
+# Shows its requests; echoes over WebSocket; /slow answers without end, a line
+# for every line in /workspace/tick.
+APP = websocket_echo.SOURCE + r"""
 import os, socket, sys, threading, time
 def serve(c):
     head = b""
@@ -19,13 +20,7 @@ def serve(c):
             return
         head += d
     if b"upgrade: websocket" in head.lower():
-        c.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                  b"Connection: Upgrade\r\n\r\n")
-        while True:
-            d = c.recv(4096)
-            if not d:
-                return
-            c.sendall(d)
+        return websocket_echo(c, head)
     c.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
     if b" /slow " in head.split(b"\r\n")[0]:
         seen = 0
@@ -91,7 +86,7 @@ def expose(sid, port=8000):
     """Starts APP inside and exposes it; the preview's host name."""
     expect(200, call("POST", at(sid, "/api/write"),
                      {"path": "/workspace/app.py", "content": APP}))
-    execute(sid, "python3 /workspace/app.py %d >/dev/null 2>&1 &" % port)
+    execute(sid, "/usr/bin/python3 /workspace/app.py %d >/dev/null 2>&1 &" % port)
     url = expect(201, call("POST", at(sid, "/ports"), {"port": port})).json["url"]
     host = url.split("/")[2]
     until("the app listens", lambda: fetch(host).status == 200)
@@ -102,46 +97,38 @@ def fetch(host, path="/", **headers):
     return call("GET", path, key="", headers=dict(headers, Host=host))
 
 
-class Wire:
-    """An open connection to a preview: a WebSocket or a long answer."""
+class PreviewSocket(WebSocket):
+    """An open WebSocket to the app behind a preview."""
 
-    def __init__(self, host, path, upgrade, **headers):
-        self.sock = socket.create_connection(("127.0.0.1", service.port()),
-                                             timeout=service.PATIENCE)
-        lines = ["GET %s HTTP/1.1" % path, "Host: " + host]
-        if upgrade:
-            lines += ["Upgrade: websocket", "Connection: Upgrade",
-                      "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: x"]
-        lines += ["%s: %s" % pair for pair in headers.items()]
-        self.sock.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
-        head = b""
-        while b"\r\n\r\n" not in head:
-            more = self.sock.recv(1)
-            if not more:
-                raise AssertionError("refused: %r" % head)
-            head += more
-        self.head = head
+    def __init__(self, host):
+        super().__init__(("127.0.0.1", service.port()), "/ws", {"Host": host})
 
-    def echo(self, text=b"hello"):
-        self.sock.sendall(text)
-        got = b""
-        while len(got) < len(text):
-            more = self.sock.recv(len(text) - len(got))
-            if not more:
-                raise AssertionError("closed after %r" % got)
-            got += more
-        return got
+    def echo(self, text="hello"):
+        self.send(text)
+        return self.recv()
+
+
+class LongAnswer:
+    """An answer of the app behind a preview that does not end."""
+
+    def __init__(self, host, path):
+        # wait: PATIENCE without a byte is a hang
+        self.conn = http.client.HTTPConnection("127.0.0.1", service.port(),
+                                               timeout=service.PATIENCE)
+        self.conn.request("GET", path, headers={"Host": host})
+        self.answer = self.conn.getresponse()
 
     def wait(self, text):
         got = b""
         while text not in got:
-            more = self.sock.recv(4096)
+            more = self.answer.read1(4096)
             if not more:
                 raise AssertionError("closed after %r" % got)
             got += more
 
     def close(self):
-        self.sock.close()
+        self.answer.close()
+        self.conn.close()
 
 
 # ---- commands that take their time

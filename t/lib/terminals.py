@@ -12,8 +12,9 @@ import socket
 import threading
 import urllib.parse
 
+import pyte
+
 import service
-from screen import Screen
 from service import at, call, expect, setting, until
 from tap import equal
 
@@ -29,6 +30,26 @@ def opened(sid, **wish):
 
 def show(sid, tid="default"):
     return expect(200, call("GET", path(sid, tid))).json["terminal"]
+
+
+class Screen(pyte.Screen):
+    """What python3-pyte shows of a terminal's output."""
+
+    def __init__(self, cols, rows):
+        super().__init__(cols, rows)
+        self.stream = pyte.ByteStream(self)
+        self.drawn = 0
+
+    def draw_up_to_date(self, text):
+        """`text`: all output since the beginning."""
+        end = len(text)  # another thread may make it longer
+        self.stream.feed(text[self.drawn:end])
+        self.drawn = end
+        return self
+
+    def select_graphic_rendition(self, *attributes, private=False):
+        if not private:  # CSI ? 4 m is a question of vim's, and no colour
+            super().select_graphic_rendition(*attributes)
 
 
 class Client(threading.Thread):
@@ -75,7 +96,6 @@ class Client(threading.Thread):
             self.offset += len(data)
             if not number == event["offset"] == self.offset:
                 self.events.append({"type": "miscounted", "event": number})
-            self.screen.feed(data)
             self.text += data
             return
         if event["type"] == "lost":
@@ -89,10 +109,23 @@ class Client(threading.Thread):
         until("%r comes; %r" % (pattern, self.text[-200:]), look)
         return since + look().end()
 
+    def lines(self):
+        """What the screen shows now.  It is drawn only when a test looks at
+        it, because that takes seconds for megabytes of output."""
+        return [line.rstrip() for line in
+                self.screen.draw_up_to_date(self.text).display]
+
     def shows(self, row, pattern):
         """Waits until that row of the screen, from 0 on, fits."""
         until("row %d: %s" % (row, pattern),
-              lambda: re.search(pattern, self.screen.lines()[row]))
+              lambda: re.search(pattern, self.lines()[row]))
+
+    def has_cursor_at(self, row, column):
+        """Waits until the cursor is there; both from 0 on."""
+        def there():
+            cursor = self.screen.draw_up_to_date(self.text).cursor
+            return (cursor.y, cursor.x) == (row, column)
+        until("the cursor is at %d, %d" % (row, column), there)
 
     def exit(self):
         """How it has ended, once it has."""
@@ -130,7 +163,10 @@ class Terminal(Client):
         return self.wait(wanted, since)
 
     def resize(self, cols, rows):
-        self.screen.resize(cols, rows)
+        """Clears the screen, too: what it shows then was drawn afterwards."""
+        self.lines()
+        self.screen.resize(rows, cols)
+        self.screen.erase_in_display(2)
         expect(200, call("POST", path(self.sid, self.tid, "/resize"),
                          {"cols": cols, "rows": rows}))
 

@@ -1,21 +1,33 @@
-"""A WebSocket client that does what it is told, also what it must not."""
-import base64
-import hashlib
-import json
-import os
-import socket
-import struct
+"""websocket.py: Debian's python3-websockets over a plain, blocking socket.
 
-CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
-GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    ws = WebSocket(("127.0.0.1", port), "/ws", {"Authorization": "Bearer x"})
+    ws.send({"type": "request", ...})
+    ws.json()
+    ws.close()          # 1000, the server's close code
+
+The library writes and checks the handshake, frames, masks and close codes.
+What a server must not send raises the library's own exception.
+"""
+import http.client
+import json
+import socket
+import threading
+
+from websockets.client import ClientConnection
+from websockets.connection import State
+from websockets.frames import Frame, Opcode
+from websockets.uri import WebSocketURI
 
 
 class Refused(Exception):
     """The handshake was answered by something else than 101."""
 
-    def __init__(self, status, headers, body):
-        super().__init__("%d %s" % (status, body[:300]))
-        self.status, self.headers, self.body = status, headers, body
+    def __init__(self, sock):
+        with http.client.HTTPResponse(sock) as answer:
+            answer.begin()
+            self.status, self.headers = answer.status, answer.headers
+            self.body = answer.read().decode()
+        super().__init__("%d %s" % (self.status, self.body[:300]))
 
     @property
     def json(self):
@@ -23,34 +35,12 @@ class Refused(Exception):
 
 
 class Closed(Exception):
-    """The other side has closed: with a frame (code), or just so (None)."""
+    """The connection has ended: with a close frame (code), or without (None)."""
 
-    def __init__(self, code, reason=""):
-        super().__init__("closed with %s %s" % (code, reason))
-        self.code, self.reason = code, reason
-
-
-def mask(data, key):
-    n = len(data)
-    pad = (key * (n // 4 + 1))[:n]
-    return (int.from_bytes(data, "big") ^ int.from_bytes(pad, "big")).to_bytes(n, "big")
-
-
-def frame(opcode, data=b"", fin=True, masked=True, reserved=0, length=None):
-    """The bytes of one frame; `length` lies about how long it is."""
-    n = len(data) if length is None else length
-    head = bytes([(0x80 if fin else 0) | reserved << 4 | opcode])
-    bit = 0x80 if masked else 0
-    if n < 126:
-        head += bytes([bit | n])
-    elif n < 1 << 16:
-        head += bytes([bit | 126]) + struct.pack(">H", n)
-    else:
-        head += bytes([bit | 127]) + struct.pack(">Q", n)
-    if not masked:
-        return head + data
-    key = os.urandom(4)
-    return head + key + mask(data, key)
+    def __init__(self, close=None):
+        super().__init__("closed: %s" % close)
+        self.code = close.code if close else None
+        self.reason = close.reason if close else ""
 
 
 class WebSocket:
@@ -59,129 +49,136 @@ class WebSocket:
     def __init__(self, address, path, headers=(), timeout=60, handshake=True):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.sock = socket.socket(family)
+        # wait: 60 s without a byte; the slowest answer, of a paste, takes 12 s
         self.sock.settimeout(timeout)
         self.sock.connect(address)
-        self.input = b""
         self.pings, self.pongs = 0, []
-        self.key = base64.b64encode(os.urandom(16)).decode()
-        sent = {"Host": "127.0.0.1", "Upgrade": "websocket",
-                "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
-                "Sec-WebSocket-Key": self.key, **dict(headers)}
-        self.request = "\r\n".join([
-            "GET %s HTTP/1.1" % path,
-            *("%s: %s" % h for h in sent.items())]) + "\r\n\r\n"
+        self.frames = []  # received, not yet asked for
+        self.lock = threading.Lock()  # a thread may send while another receives
+        self.library = ClientConnection(
+            WebSocketURI(False, "127.0.0.1", 80, path, ""), max_size=None)
+        self.request = self.library.connect()
+        for name, value in dict(headers).items():
+            if name in self.request.headers:
+                del self.request.headers[name]  # an assignment would add a second
+            self.request.headers[name] = value
         if handshake:
-            self.send_bytes(self.request.encode())
+            self._send(self.library.send_request, self.request)
             self.handshake()
 
     # ---- bytes
 
-    def send_bytes(self, data):
+    def send_raw(self, data):
+        """Sends bytes as they are: the library neither checks nor sees them."""
         self.sock.sendall(data)
 
-    def _fill(self):
-        more = self.sock.recv(1 << 16)
-        if not more:
-            raise Closed(None)
-        self.input += more
+    def _flush(self):
+        for data in self.library.data_to_send():
+            if data:
+                self.sock.sendall(data)
 
-    def _take(self, n):
-        while len(self.input) < n:
-            self._fill()
-        data, self.input = self.input[:n], self.input[n:]
-        return data
+    def _send(self, method, *args):
+        with self.lock:
+            method(*args)
+            self._flush()
 
-    def _body(self, headers):
-        if headers.get("transfer-encoding") != "chunked":
-            return self._take(int(headers.get("content-length", 0)))
-        body = b""
-        while True:
-            while b"\r\n" not in self.input:
-                self._fill()
-            size, _, self.input = self.input.partition(b"\r\n")
-            piece = self._take(int(size, 16) + 2)
-            if len(piece) == 2:
-                return body
-            body += piece[:-2]
+    def _receive(self):
+        try:
+            data = self.sock.recv(1 << 16)
+        except ConnectionError:
+            data = b""
+        with self.lock:
+            if data:
+                self.library.receive_data(data)
+            else:
+                self.library.receive_eof()
+            self.frames += [e for e in self.library.events_received()
+                            if isinstance(e, Frame)]
+            try:
+                self._flush()
+            except ConnectionError:
+                pass  # a pong or an echoed close for a server that has gone
+        fault = self.library.parser_exc
+        # The library wants no close frame between the fragments of a message;
+        # RFC 6455 (5.4) allows it, and a server that ends at once does it.
+        if self.library.close_rcvd is None and not isinstance(
+                fault, (EOFError, type(None))):
+            raise fault
 
     def handshake(self):
-        while b"\r\n\r\n" not in self.input:
-            self._fill()
-        head, _, self.input = self.input.partition(b"\r\n\r\n")
-        first, *lines = head.decode("latin-1").split("\r\n")
-        status = int(first.split()[1])
-        self.headers = {k.lower(): v.strip() for k, _, v in
-                        (line.partition(":") for line in lines)}
-        if status != 101:
-            raise Refused(status, self.headers, self._body(self.headers).decode())
-        want = hashlib.sha1((self.key + GUID).encode()).digest()
-        assert self.headers["sec-websocket-accept"] == base64.b64encode(want).decode()
-
-    # ---- frames
-
-    def send_frame(self, opcode, data=b"", **how):
-        self.send_bytes(frame(opcode, data, **how))
-
-    def frame(self):
-        """(fin, opcode, data); what a server must not send is an error."""
-        first, second = self._take(2)
-        assert first & 0x70 == 0 and second & 0x80 == 0, "no server's frame"
-        n = second & 0x7f
-        if n == 126:
-            n, = struct.unpack(">H", self._take(2))
-        elif n == 127:
-            n, = struct.unpack(">Q", self._take(8))
-        return bool(first & 0x80), first & 0x0f, self._take(n)
+        """Reads and checks the server's answer.  http.client reads a refusal,
+        because the library knows neither HTTP/1.0 nor chunks."""
+        accepted = b"HTTP/1.1 101"
+        try:
+            while (got := self.sock.recv(len(accepted), socket.MSG_PEEK)) != accepted:
+                if not got:
+                    raise Closed
+                if not accepted.startswith(got):
+                    raise Refused(self.sock)
+        except ConnectionError:
+            raise Closed from None
+        while self.library.state is State.CONNECTING:
+            self._receive()
+            if self.library.handshake_exc is not None:
+                raise self.library.handshake_exc
 
     # ---- messages
 
     def send(self, message):
         """Text, bytes, or anything else as JSON."""
         if isinstance(message, bytes):
-            self.send_frame(BINARY, message)
+            self._send(self.library.send_binary, message)
         else:
             text = message if isinstance(message, str) else json.dumps(message)
-            self.send_frame(TEXT, text.encode())
+            self._send(self.library.send_text, text.encode())
+
+    def send_piece(self, data, first=False, last=False):
+        """A part of a text message that is sent in several frames."""
+        if first:
+            self._send(self.library.send_text, data, last)
+        else:
+            self._send(self.library.send_continuation, data, last)
+
+    def ping(self, data):
+        self._send(self.library.send_ping, data)
+
+    def pong(self, data):
+        self._send(self.library.send_pong, data)
 
     def recv(self):
-        """The next message, text or bytes; pings are answered on the way."""
-        parts, kind = [], None
-        while True:
-            fin, opcode, data = self.frame()
-            if opcode == PING:
+        """The next message, text or bytes; the library has answered pings."""
+        parts = []
+        while not parts or not parts[-1].fin:
+            while not self.frames:
+                if self.library.state is State.CLOSED:
+                    raise Closed(self.library.close_rcvd)
+                self._receive()
+            frame = self.frames.pop(0)
+            if frame.opcode is Opcode.PING:
                 self.pings += 1
-                self.send_frame(PONG, data)
-                continue
-            if opcode == PONG:
-                self.pongs.append(data)
-                continue
-            if opcode == CLOSE:
-                code = struct.unpack(">H", data[:2])[0] if len(data) > 1 else 1005
-                raise Closed(code, data[2:].decode())
-            assert (kind is None) == (opcode != CONT), "fragments in order"
-            kind = opcode if kind is None else kind
-            parts.append(data)
-            if fin:
-                whole = b"".join(parts)
-                return whole.decode() if kind == TEXT else whole
+            elif frame.opcode is Opcode.PONG:
+                self.pongs.append(bytes(frame.data))
+            elif frame.opcode is not Opcode.CLOSE:
+                parts.append(frame)
+        whole = b"".join(part.data for part in parts)
+        return whole.decode() if parts[0].opcode is Opcode.TEXT else whole
 
     def json(self):
         return json.loads(self.recv())
 
     def closed(self):
-        """Reads to the end; the code it was closed with."""
+        """Reads until the server ends the connection; its close code."""
         try:
             while True:
                 self.recv()
         except Closed as c:
             return c.code
-        except ConnectionError:
-            return None
 
     def close(self, code=1000):
-        """Closes politely, and waits for the other side's word."""
+        """Does the closing handshake; the server's close code."""
         try:
-            self.send_frame(CLOSE, struct.pack(">H", code))
+            if self.library.state is State.OPEN:
+                self._send(self.library.send_close, code)
             return self.closed()
         except ConnectionError:
             return None

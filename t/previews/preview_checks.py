@@ -1,9 +1,6 @@
 """Preview URLs as a browser and an attacker use them, against the real service."""
-import base64
-import hashlib
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -11,15 +8,17 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import tap  # noqa: E402
 import service  # noqa: E402
+import websocket_echo  # noqa: E402
 from api import KEY, Session, call  # noqa: E402
+from websocket import Refused, WebSocket  # noqa: E402
 
 TOKENS = []
 PREVIEW_PORT = int(os.environ["SANDLEASE_PREVIEW_URL"].rsplit(":", 1)[1])
 
-# Answers with the request as it came; /ws upgrades and echoes; /steer tries
-# to make nginx do things.
-APP = r"""
-import hashlib, base64, socket, sys, threading
+# Answers with the request as it came; echoes over WebSocket; /steer tries to
+# make nginx do things.
+APP = websocket_echo.SOURCE + r"""
+import socket, sys, threading
 port = int(sys.argv[1])
 def serve(c):
     head = b""
@@ -36,16 +35,7 @@ def serve(c):
     line = head.split(b"\r\n")[0].split()
     lower = head.lower()
     if b"upgrade: websocket" in lower:
-        key = [l.split(b":", 1)[1].strip() for l in head.split(b"\r\n")
-               if l.lower().startswith(b"sec-websocket-key:")][0]
-        accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
-        c.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                  b"Connection: Upgrade\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n")
-        while True:
-            d = c.recv(4096)
-            if not d:
-                return
-            c.sendall(d)
+        return websocket_echo(c, head)
     extra = b""
     if line[1].startswith(b"/steer"):
         extra = (b"X-Accel-Redirect: /v1/health\r\nX-Accel-Buffering: yes\r\n"
@@ -63,7 +53,7 @@ while True:
 
 def serve(session, port):
     call("POST", session.path + "/api/write", {"path": "/workspace/app.py", "content": APP})
-    session.run("(python3 /workspace/app.py %d >/dev/null 2>&1 &); for i in $(seq 100); do "
+    session.run("(/usr/bin/python3 /workspace/app.py %d >/dev/null 2>&1 &); for i in $(seq 100); do "
                 "(: </dev/tcp/127.0.0.1/%d) 2>/dev/null && break; sleep 0.05; done" % (port, port))
 
 
@@ -87,21 +77,18 @@ def fetch_path(host, path="/", **more):
                 host="localhost:%d" % PREVIEW_PORT, **more)
 
 
-def websocket(host, path="/ws"):
-    """An upgraded connection, or the answer's first line when refused."""
-    s = socket.create_connection(("127.0.0.1", service.port()), timeout=20)
-    key = base64.b64encode(os.urandom(16)).decode()
-    s.sendall(("GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-               "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n\r\n" % (path, host, key)).encode())
-    head = b""
-    while b"\r\n\r\n" not in head:
-        d = s.recv(4096)
-        if not d:
-            break
-        head += d
-    accept = base64.b64encode(hashlib.sha1(
-        key.encode() + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
-    return s, head, accept in head
+def websocket(host):
+    return WebSocket(("127.0.0.1", service.port()), "/ws", {"Host": host})
+
+
+def refused(host, status, name):
+    """An upgrade is answered with JSON and without a redirect."""
+    try:
+        websocket(host)
+        found = "it was opened"
+    except Refused as r:
+        found = (r.status, r.headers.get_content_type(), r.headers["Location"])
+    tap.same(found, (status, "application/json", None), name)
 
 
 session = Session(name="previews")
@@ -143,11 +130,11 @@ def nothing_the_app_answers_steers_nginx():
 
 
 def websockets_pass():
-    s, head, accepted = websocket(host)
-    tap.ok(accepted, "the upgrade is accepted", head)
-    s.sendall(b"\x81\x85\x00\x00\x00\x00hello")
-    tap.same(s.recv(100), b"\x81\x85\x00\x00\x00\x00hello", "frames go both ways")
-    s.close()
+    ws = websocket(host)
+    for message in ("hello", b"\x00\xff" * 50000):
+        ws.send(message)
+        tap.ok(ws.recv() == message, "messages go both ways")
+    tap.same(ws.close(3999), 3999, "the app's close code")
 
 
 def a_wrong_token_port_or_session_is_the_same_404():
@@ -161,44 +148,28 @@ def a_wrong_token_port_or_session_is_the_same_404():
                        ("malformed", "%s-%s-short" % (port, sid))):
         r = fetch("%s.%s" % (name, rest))
         tap.ok(r.status == 404 and r.json["code"] == "INVALID_TOKEN", "wrong %s" % what, r.body)
-        s, head, accepted = websocket("%s.%s" % (name, rest))
-        tap.ok(head.startswith(b"HTTP/1.1 404") and b"Location" not in head,
-               "and an upgrade is refused without a redirect", head)
-        s.close()
+        refused("%s.%s" % (name, rest), 404, "and so is an upgrade")
 
 
 def an_unexposed_port_closes_with_its_connections():
     serve(session, 8100)
     h = expose(session, 8100)
-    s, head, accepted = websocket(h)
-    tap.ok(accepted, "open before")
+    ws = websocket(h)
     tap.same(call("DELETE", session.path + "/ports/8100").status, 204, "unexpose")
-    s.settimeout(10)
-    try:
-        gone = s.recv(10) == b""
-    except ConnectionResetError:
-        gone = True
-    tap.ok(gone, "the open connection is closed")
+    tap.same(ws.closed(), None, "the open connection is cut")
     tap.same(fetch(h).json["code"], "INVALID_TOKEN", "and the URL is over")
     tap.same(call("DELETE", session.path + "/ports/8100").status, 404, "twice is 404")
-    s.close()
 
 
 def a_rotated_port_has_a_new_url():
     serve(session, 8200)
     old = expose(session, 8200)
-    s, head, accepted = websocket(old)
+    ws = websocket(old)
     r = call("POST", session.path + "/ports/8200/rotate")
     tap.same(r.status, 200, "rotate")
     new = r.json["url"][len("http://"):-1]
     TOKENS.append(new.split(".")[0].rsplit("-", 1)[1])
-    s.settimeout(10)
-    try:
-        gone = s.recv(10) == b""
-    except ConnectionResetError:
-        gone = True
-    tap.ok(gone, "what the old one opened is closed")
-    s.close()
+    tap.same(ws.closed(), None, "what the old one opened is cut")
     tap.same(fetch(old).status, 404, "the old URL is over")
     tap.same(fetch(new).status, 200, "the new one works")
     tap.same(expose(session, 8200), new, "exposing again keeps it")
@@ -218,9 +189,7 @@ def nothing_listening_is_a_page_that_names_what_does():
     h = expose(session, 8400)
     r = fetch(h)
     tap.ok(r.status == 502 and b"8000" in r.body and b"8400" in r.body, "502 with a page", r.body)
-    s, head, accepted = websocket(h)
-    tap.ok(head.startswith(b"HTTP/1.1 502") and b"application/json" in head, "JSON for an upgrade", head)
-    s.close()
+    refused(h, 502, "JSON for an upgrade")
 
 
 def asleep_without_a_wish_to_wake_is_410():
@@ -246,9 +215,7 @@ def asleep_with_a_wish_to_wake_wakes():
         r = fetch(h, method="POST", body=b"x")
         tap.ok(r.status == 503 and r.headers["Retry-After"], "a POST is told to come again", r.body)
         call("POST", s.path + "/sleep")
-        sock, head, accepted = websocket(h)
-        tap.ok(head.startswith(b"HTTP/1.1 503") and b"Location" not in head, "so is an upgrade", head)
-        sock.close()
+        refused(h, 503, "so is an upgrade")
 
 
 def a_deleted_session_takes_its_urls_along():
@@ -298,6 +265,6 @@ def no_token_is_in_any_log():
 try:
     tap.run([f for n, f in list(globals().items())
              if callable(f) and getattr(f, "__module__", "") == "__main__"
-             and n not in ("serve", "expose", "fetch", "fetch_path", "websocket")])
+             and n not in ("serve", "expose", "fetch", "fetch_path", "websocket", "refused")])
 finally:
     session.delete()
