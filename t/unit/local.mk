@@ -14,9 +14,9 @@ UNIT += \
 	t/unit/domain/sandbox_id_test t/unit/domain/session_test \
 	t/unit/store/store_test \
 	t/unit/provider/agent_link_test t/unit/provider/box_test \
-	t/unit/provider/cgroup_test t/unit/provider/fake_test \
-	t/unit/provider/local_bwrap_test t/unit/provider/provider_test \
-	t/unit/provider/record_test t/unit/provider/trash_test \
+	t/unit/provider/cgroup_test t/unit/provider/local_bwrap_test \
+	t/unit/provider/provider_test t/unit/provider/record_test \
+	t/unit/provider/trash_test \
 	t/unit/control/steps_test \
 	t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \
 	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test \
