@@ -59,7 +59,7 @@ endif
 ## prints the tables that C and the database share, for t/sql
 check_PROGRAMS += t/unit/store/print_tables
 
-EXTRA_DIST += t/unit/unit.h t/unit/web/fake_io.h \
+EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h \
 	t/control/admit.t t/control/cases.t t/control/clean.t t/control/disk.t \
 	t/control/evidence.t t/control/look.t t/control/reap.t t/control/snapshot.t \
 	t/control/start.t t/control/stop.t
