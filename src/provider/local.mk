@@ -44,5 +44,3 @@ libprovider_a_SOURCES = \
 if FAULTS
 libprovider_a_SOURCES += src/provider/faulty.c
 endif
-
-LIBPROVIDER = libprovider.a libdomain.a

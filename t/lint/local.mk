@@ -15,6 +15,7 @@ LINT += \
 	t/lint/size.t \
 	t/lint/symbols.t \
 	t/lint/tap.t \
+	t/lint/tarball.t \
 	t/lint/tour.t \
 	t/lint/units.t \
 	t/lint/version.t

@@ -52,6 +52,29 @@ a_target(const struct sandbox_spec *s)
 	return t;
 }
 
+/* A sandbox with a wrapper; what is launched may be NULL: nothing special. */
+static struct agent_target
+launched(const struct sandbox_spec *s, const struct agent_launch *what)
+{
+	static const struct agent_launch PLAIN = { 0 };
+	struct agent_target t;
+
+	ensure(s);
+	t = a_target(s);
+	works(
+	    agent_launch(&P, s, &t, what != NULL ? what : &PLAIN, soon(), &E));
+	return t;
+}
+
+static void
+assert_cell_gone(const struct agent_target *t)
+{
+	bool gone;
+
+	works(P.ops->cell_gone(&P, t->sandbox, t->session, &gone, &E));
+	assert_true(gone);
+}
+
 static void
 a_wrapper_is_launched_proved_seen_and_killed(void **state)
 {
@@ -60,7 +83,6 @@ a_wrapper_is_launched_proved_seen_and_killed(void **state)
 	struct agent_sight sight;
 	struct agent_target t;
 	char path[SUITE_PATH_MAX];
-	bool gone;
 
 	(void)state;
 	ensure(&s);
@@ -82,8 +104,7 @@ a_wrapper_is_launched_proved_seen_and_killed(void **state)
 	assert_int_equal(sight.wrapper[0].generation, 1);
 	works(agent_kill(&P, &t, 5000, soon(), &sight, &E));
 	assert_int_equal(sight.count, 0);
-	works(P.ops->cell_gone(&P, s.id, t.session, &gone, &E));
-	assert_true(gone);
+	assert_cell_gone(&t);
 	agent_unlink_sockets(&CONF, t.session, 1);
 	assert_int_equal(access(path, F_OK), -1);
 	destroy(&s);
@@ -118,15 +139,11 @@ a_cell_dies_with_its_sandbox(void **state)
 	struct agent_launch l = { .ports = { 8080 }, .port_count = 1 };
 	struct agent_target t;
 	char path[SUITE_PATH_MAX];
-	bool gone;
 
 	(void)state;
-	ensure(&s);
-	t = a_target(&s);
-	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	t = launched(&s, &l);
 	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
-	works(P.ops->cell_gone(&P, s.id, t.session, &gone, &E));
-	assert_true(gone);
+	assert_cell_gone(&t);
 	if (is_local()) {
 		agent_socket_path(&CONF, t.session, 1, 8080, path,
 		    sizeof(path));
@@ -154,13 +171,10 @@ what_is_suspended_stands_still_and_goes_on(void **state)
 {
 	enum { A_MOMENT_MS = 300 };
 	struct sandbox_spec s = a_sandbox();
-	struct agent_launch l = { 0 };
 	struct agent_target t;
 
 	(void)state;
-	ensure(&s);
-	t = a_target(&s);
-	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	t = launched(&s, NULL);
 	for (int64_t order = 1; order < 20 && suspends(&t, order); order += 2) {
 		refuses(agent_prove(&P, &t, clock_ms() + A_MOMENT_MS, &E),
 		    "timed_out");
@@ -180,25 +194,20 @@ what_is_suspended_can_be_ended(void **state)
 	struct agent_launch l = { 0 };
 	struct agent_sight sight;
 	struct agent_target t;
-	bool gone;
 
 	(void)state;
-	ensure(&s);
-	t = a_target(&s);
-	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	t = launched(&s, NULL);
 	(void)suspends(&t, 1);
 	works(agent_seal(&P, &t, soon(), &sight, &E));
 	works(agent_kill(&P, &t, 5000, soon(), &sight, &E));
 	assert_int_equal(sight.count, 0);
-	works(P.ops->cell_gone(&P, s.id, t.session, &gone, &E));
-	assert_true(gone);
+	assert_cell_gone(&t);
 	t.generation = 2;
 	works(agent_launch(&P, &s, &t, &l, soon(), &E));
 	works(agent_prove(&P, &t, soon(), &E)); /* nothing of it is left */
 	(void)suspends(&t, 2);
 	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
-	works(P.ops->cell_gone(&P, s.id, t.session, &gone, &E));
-	assert_true(gone);
+	assert_cell_gone(&t);
 	destroy(&s);
 }
 
@@ -207,15 +216,12 @@ static void
 what_is_suspended_ends_with_its_init(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
-	struct agent_launch l = { 0 };
 	struct agent_target t;
 
 	(void)state;
 	if (!is_local())
 		return;
-	ensure(&s);
-	t = a_target(&s);
-	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	t = launched(&s, NULL);
 	(void)suspends(&t, 1);
 	kill(recorded(s.id, "init"), SIGKILL);
 	for (int64_t end = soon(); presence(s.id) == PRESENCE_RUNNING;) {
@@ -232,16 +238,13 @@ what_is_suspended_stays_so_when_its_init_is_out_of_reach(void **state)
 {
 	enum { A_MOMENT_MS = 300 };
 	struct sandbox_spec s = a_sandbox();
-	struct agent_launch l = { 0 };
 	auto_free char *control = NULL;
 	struct agent_target t;
 
 	(void)state;
 	if (!is_local())
 		return;
-	ensure(&s);
-	t = a_target(&s);
-	works(agent_launch(&P, &s, &t, &l, soon(), &E));
+	t = launched(&s, NULL);
 	control = local_control_path(&P, s.id, s.incarnation);
 	if (suspends(&t, 1)) {
 		assert_int_equal(chmod(control, 0), 0);

@@ -9,9 +9,6 @@ t_provider_conformance_SOURCES = \
 	t/provider/conformance_disk.c \
 	t/provider/conformance_host.c \
 	t/provider/conformance_snapshots.c
-t_provider_conformance_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/t/provider
-t_provider_conformance_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-t_provider_conformance_LDADD = $(LIBPROVIDER) $(LIBCOMMON) $(CMOCKA_LIBS)
 endif
 
 EXTRA_DIST += \

@@ -1,14 +1,9 @@
 /* move_test.c: mv. */
-#include "../unit.h"
+#include "../tree.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/files.h"
 #include "agent/move.h"
@@ -16,27 +11,6 @@
 #include "common/str.h"
 
 typedef int move_fn(const char *from, const char *to, struct err *e);
-
-static char dir[] = "/tmp/sl-move-XXXXXX";
-
-static int
-begin(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "%s", "/tmp/sl-move-XXXXXX");
-	return mkdtemp(dir) == NULL || chdir(dir) < 0 ? -1 : 0;
-}
-
-static int
-end(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "chmod -R u+rwx %s; rm -rf %s", dir,
-	    dir);
-	return chdir("/") < 0 ? -1 : system(command);
-}
 
 static void
 put(const char *name, const char *text)
@@ -312,20 +286,20 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_name_becomes_another, begin,
-		    end),
-		cmocka_unit_test_setup_teardown(a_directory_takes_it_in, begin,
-		    end),
+		cmocka_unit_test_setup_teardown(a_name_becomes_another, enter,
+		    leave),
+		cmocka_unit_test_setup_teardown(a_directory_takes_it_in, enter,
+		    leave),
 		cmocka_unit_test_setup_teardown(errors_say_whose_they_are,
-		    begin, end),
+		    enter, leave),
 		cmocka_unit_test_setup_teardown(nothing_is_copied_into_itself,
-		    begin, end),
+		    enter, leave),
 		cmocka_unit_test_setup_teardown(a_copy_is_like_its_original,
-		    begin, end),
+		    enter, leave),
 		cmocka_unit_test_setup_teardown(
-		    a_single_file_takes_the_place_of_another, begin, end),
+		    a_single_file_takes_the_place_of_another, enter, leave),
 		cmocka_unit_test_setup_teardown(
-		    a_copy_that_fails_leaves_all_as_it_was, begin, end),
+		    a_copy_that_fails_leaves_all_as_it_was, enter, leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

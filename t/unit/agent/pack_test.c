@@ -1,38 +1,15 @@
 /* pack_test.c: making archives and taking them apart, each in a process. */
-#include "../unit.h"
+#include "../tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "agent/pack.h"
 #include "agent/tree.h"
 #include "common/json.h"
 #include "common/mem.h"
 #include "common/str.h"
-
-static char dir[] = "/tmp/sl-pack-XXXXXX";
-
-static int
-enter(void **state)
-{
-	(void)state;
-	return mkdtemp(dir) != NULL && chdir(dir) == 0 ? 0 : -1;
-}
-
-static int
-leave(void **state)
-{
-	struct err e = { 0 };
-
-	(void)state;
-	return chdir("/") == 0 ? tree_remove(dir, &e) : -1;
-}
 
 static void
 put(const char *path, const char *data, size_t len)

@@ -138,7 +138,10 @@ end_child(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Many times: two children and the moment between them fit into one tick. */
+/*
+ * Many times: two children and the moment between them fit into one tick.
+ * Not when numbers began anew in between, as all of the machine uses them up.
+ */
 static void
 a_moment_parts_even_a_tick(void **state)
 {
@@ -150,8 +153,10 @@ a_moment_parts_even_a_tick(void **state)
 		pid_t after = make_child();
 
 		proctree_older(getpid(), moment, &older);
-		assert_int_equal(older.count, 1);
-		assert_int_equal(older.procs[0].pid, before);
+		if (before < after) {
+			assert_int_equal(older.count, 1);
+			assert_int_equal(older.procs[0].pid, before);
+		}
 		end_child(before);
 		end_child(after);
 	}

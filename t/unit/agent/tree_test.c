@@ -1,41 +1,11 @@
 /* tree_test.c: removing a directory with all that is in it. */
-#include "../unit.h"
+#include "../tree.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/tree.h"
 #include "common/err.h"
 #include "common/mem.h"
-
-static char dir[] = "/tmp/sl-tree-XXXXXX";
-
-static int
-enter(void **state)
-{
-	(void)state;
-	return mkdtemp(dir) != NULL && chdir(dir) == 0 ? 0 : -1;
-}
-
-static int
-leave(void **state)
-{
-	(void)state;
-	return chdir("/") == 0 ? rmdir(dir) : -1;
-}
-
-static void
-touch(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT, 0644);
-
-	assert_true(fd >= 0);
-	close(fd);
-}
 
 /* Deeper than a path can say and than there are levels at once. */
 static void

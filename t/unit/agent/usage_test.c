@@ -1,38 +1,12 @@
 /* usage_test.c: how much of the disk sessions use. */
-#include "../unit.h"
+#include "../tree.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "agent/usage.h"
 #include "common/clock.h"
 
 enum { FILE_BYTES = 256 * 1024, ENTRIES = 1000 };
-
-static char dir[] = "/tmp/sl-usage-XXXXXX";
-
-static int
-begin(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "%s", "/tmp/sl-usage-XXXXXX");
-	return mkdtemp(dir) == NULL || chdir(dir) < 0 ? -1 : 0;
-}
-
-static int
-end(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "chmod -R u+rwx %s; rm -rf %s", dir,
-	    dir);
-	return chdir("/") < 0 ? -1 : system(command);
-}
 
 static void
 put(const char *name)
@@ -202,21 +176,21 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(files_in_all_depths_are_counted,
-		    begin, end),
-		cmocka_unit_test_setup_teardown(no_symlink_is_followed, begin,
-		    end),
-		cmocka_unit_test_setup_teardown(a_fifo_holds_nobody_up, begin,
-		    end),
+		    enter, leave),
+		cmocka_unit_test_setup_teardown(no_symlink_is_followed, enter,
+		    leave),
+		cmocka_unit_test_setup_teardown(a_fifo_holds_nobody_up, enter,
+		    leave),
 		cmocka_unit_test_setup_teardown(
-		    a_file_with_two_names_counts_once, begin, end),
+		    a_file_with_two_names_counts_once, enter, leave),
 		cmocka_unit_test_setup_teardown(what_was_not_seen_is_said,
-		    begin, end),
-		cmocka_unit_test_setup_teardown(depth_hides_nothing, begin,
-		    end),
-		cmocka_unit_test_setup_teardown(a_tree_without_end_ends, begin,
-		    end),
+		    enter, leave),
+		cmocka_unit_test_setup_teardown(depth_hides_nothing, enter,
+		    leave),
+		cmocka_unit_test_setup_teardown(a_tree_without_end_ends, enter,
+		    leave),
 		cmocka_unit_test_setup_teardown(
-		    open_files_without_a_name_are_found, begin, end),
+		    open_files_without_a_name_are_found, enter, leave),
 	};
 
 	return cmocka_run_group_tests_name("usage", tests, NULL, NULL);

@@ -1,19 +1,12 @@
 /* view_test.c: a file that is opened to be answered with. */
-#include "../unit.h"
+#include "../tree.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/view.h"
 #include "common/mem.h"
 #include "common/str.h"
-
-static char dir[] = "/tmp/sl-view-XXXXXX";
 
 static void
 put(const char *name, const char *data, size_t len)
@@ -142,23 +135,6 @@ a_device_without_end_is_too_large(void **state)
 	assert_true(v.size > 1000000 && v.size < 1000000 + 2 * BLOCKS_BYTES);
 }
 
-static int
-make_dir(void **state)
-{
-	(void)state;
-	return mkdtemp(dir) == NULL || chdir(dir) < 0;
-}
-
-static int
-remove_dir(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return chdir("/") < 0 || system(command);
-}
-
 int
 main(void)
 {
@@ -169,5 +145,5 @@ main(void)
 		cmocka_unit_test(a_device_without_end_is_too_large),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -1,45 +1,12 @@
 /* walk_test.c: a tree, entry by entry. */
-#include "../unit.h"
+#include "../tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/walk.h"
 
 enum { DEEP = 3 * WALK_OPEN_MAX, BESIDE = 40 };
-
-static char dir[] = "/tmp/sl-walk-XXXXXX";
-
-static int
-begin(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "%s", "/tmp/sl-walk-XXXXXX");
-	return mkdtemp(dir) == NULL || chdir(dir) < 0 ? -1 : 0;
-}
-
-static int
-end(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return chdir("/") < 0 ? -1 : system(command);
-}
-
-static void
-touch(const char *name)
-{
-	int fd = open(name, O_WRONLY | O_CREAT, 0600);
-
-	assert_true(fd >= 0);
-	close(fd);
-}
 
 /* DEEP directories in each other, each with BESIDE files. */
 static void
@@ -181,14 +148,15 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-		    a_deep_tree_is_seen_whole_and_once, begin, end),
+		    a_deep_tree_is_seen_whole_and_once, enter, leave),
 		cmocka_unit_test_setup_teardown(what_is_seen_may_be_removed,
-		    begin, end),
+		    enter, leave),
 		cmocka_unit_test_setup_teardown(links_are_entries_like_others,
-		    begin, end),
-		cmocka_unit_test_setup_teardown(paths_have_an_end, begin, end),
+		    enter, leave),
+		cmocka_unit_test_setup_teardown(paths_have_an_end, enter,
+		    leave),
 		cmocka_unit_test_setup_teardown(
-		    a_top_that_is_not_there_is_an_error, begin, end),
+		    a_top_that_is_not_there_is_an_error, enter, leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

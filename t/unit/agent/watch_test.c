@@ -1,49 +1,15 @@
 /* watch_test.c: who wants to know what happens to files. */
-#include "../unit.h"
+#include "../tree.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/watch.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
 enum { PATIENCE_MS = 60000 };
-
-static char dir[] = "/tmp/sl-watch-XXXXXX";
-
-static int
-begin(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "%s", "/tmp/sl-watch-XXXXXX");
-	return mkdtemp(dir) == NULL || chdir(dir) < 0 ? -1 : 0;
-}
-
-static int
-end(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return chdir("/") < 0 ? -1 : system(command);
-}
-
-static void
-touch(const char *name)
-{
-	int fd = open(name, O_WRONLY | O_CREAT, 0600);
-
-	assert_true(fd >= 0);
-	close(fd);
-}
 
 static struct watch_wish
 wish(const char *below)
@@ -174,13 +140,13 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_stream_takes_what_happens,
-		    begin, end),
+		    enter, leave),
 		cmocka_unit_test_setup_teardown(
-		    a_version_tells_whether_there_was_more, begin, end),
+		    a_version_tells_whether_there_was_more, enter, leave),
 		cmocka_unit_test_setup_teardown(
-		    what_nobody_asks_for_is_forgotten, begin, end),
+		    what_nobody_asks_for_is_forgotten, enter, leave),
 		cmocka_unit_test_setup_teardown(
-		    what_is_not_there_cannot_be_watched, begin, end),
+		    what_is_not_there_cannot_be_watched, enter, leave),
 		cmocka_unit_test(a_version_has_a_form),
 	};
 

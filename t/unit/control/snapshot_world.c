@@ -14,6 +14,30 @@ take(struct world *w, char id[ID_MAX], struct err *e)
 	    clock_ms() + WORLD_WAIT_MS, id, e);
 }
 
+/* Takes one of a new session; FAKE_LOSE: it is still under way. */
+static void
+take_of_new(struct world *w, enum fake_how how, char id[ID_MAX])
+{
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_script("snapshot_take", how, 1);
+	SUCCEEDS(take(w, id, &e));
+}
+
+static void
+assert_state(struct world *w, const char *want)
+{
+	assert_string_equal(world_ask(w, "SELECT state FROM snapshot"), want);
+}
+
+static void
+assert_none_left(struct world *w)
+{
+	assert_string_equal(world_ask(w, "SELECT count(*) FROM snapshot"), "0");
+	assert_int_equal(fake_snapshots(), 0);
+}
+
 /* A session from one; as world_create() makes them. */
 static int
 make_from(struct world *w, const char *snapshot, struct err *e)
@@ -34,14 +58,12 @@ a_row_then_files_then_the_row(void **state)
 	struct err e = { 0 };
 	char id[ID_MAX];
 
-	world_ready(w, ISOLATION_SHARED);
-	SUCCEEDS(take(w, id, &e));
+	take_of_new(w, FAKE_WORK, id);
 	assert_string_equal(world_ask(w, "%s", ROW), "ready|1048576|3|");
 	assert_int_equal(fake_calls("snapshot_take"), 1);
 	assert_int_equal(fake_snapshots(), 1);
 	SUCCEEDS(snapshot_delete(&w->ctl, "", "acme", id, &e));
-	assert_string_equal(world_ask(w, "SELECT count(*) FROM snapshot"), "0");
-	assert_int_equal(fake_snapshots(), 0);
+	assert_none_left(w);
 	FAILS(snapshot_delete(&w->ctl, "", "acme", id, &e),
 	    "snapshot_not_found");
 }
@@ -84,12 +106,9 @@ one_that_goes_on_is_settled_by_who_comes_by(void **state)
 	struct err e = { 0 };
 	char id[ID_MAX];
 
-	world_ready(w, ISOLATION_SHARED);
-	fake_script("snapshot_take", FAKE_LOSE, 1);
-	SUCCEEDS(take(w, id, &e));
+	take_of_new(w, FAKE_LOSE, id);
 	SUCCEEDS(snapshot_settle(&w->ctl, "acme", id, true, &e));
-	assert_string_equal(world_ask(w, "SELECT state FROM snapshot"),
-	    "creating");
+	assert_state(w, "creating");
 	fake_snapshot_be(id, SNAPSHOT_WHOLE);
 	world_reap(w);
 	assert_string_equal(world_ask(w, "%s", ROW), "ready|1048576|3|");
@@ -99,12 +118,9 @@ static void
 one_that_broke_is_ended_by_the_reaper(void **state)
 {
 	struct world *w = *state;
-	struct err e = { 0 };
 	char id[ID_MAX];
 
-	world_ready(w, ISOLATION_SHARED);
-	fake_script("snapshot_take", FAKE_LOSE, 1);
-	SUCCEEDS(take(w, id, &e));
+	take_of_new(w, FAKE_LOSE, id);
 	fake_snapshot_be(id, SNAPSHOT_BROKEN);
 	world_reap(w);
 	assert_string_equal(world_ask(w, "%s", ROW),
@@ -116,22 +132,17 @@ static void
 one_that_nobody_began_has_its_time(void **state)
 {
 	struct world *w = *state;
-	struct err e = { 0 };
 	char id[ID_MAX];
 
-	world_ready(w, ISOLATION_SHARED);
-	fake_script("snapshot_take", FAKE_LOSE, 1);
-	SUCCEEDS(take(w, id, &e));
+	take_of_new(w, FAKE_LOSE, id);
 	fake_snapshot_be(id, SNAPSHOT_ABSENT);
 	world_reap(w);
-	assert_string_equal(world_ask(w, "SELECT state FROM snapshot"),
-	    "creating");
+	assert_state(w, "creating");
 	world_ask(w,
 	    "UPDATE snapshot SET deadline = clock_timestamp()"
 	    " - interval '1 second'");
 	world_reap(w);
-	assert_string_equal(world_ask(w, "SELECT state FROM snapshot"),
-	    "failed");
+	assert_state(w, "failed");
 }
 
 static void
@@ -141,17 +152,13 @@ what_is_still_written_is_removed_when_it_is_not(void **state)
 	struct err e = { 0 };
 	char id[ID_MAX];
 
-	world_ready(w, ISOLATION_SHARED);
-	fake_script("snapshot_take", FAKE_LOSE, 1);
-	SUCCEEDS(take(w, id, &e));
+	take_of_new(w, FAKE_LOSE, id);
 	SUCCEEDS(snapshot_delete(&w->ctl, w->id, "acme", id, &e));
 	world_reap(w);
-	assert_string_equal(world_ask(w, "SELECT state FROM snapshot"),
-	    "deleting");
+	assert_state(w, "deleting");
 	fake_snapshot_be(id, SNAPSHOT_WHOLE);
 	world_reap(w);
-	assert_string_equal(world_ask(w, "SELECT count(*) FROM snapshot"), "0");
-	assert_int_equal(fake_snapshots(), 0);
+	assert_none_left(w);
 }
 
 static void
@@ -161,8 +168,7 @@ a_session_of_one_gets_its_files_before_anything_runs(void **state)
 	struct err e = { 0 };
 	char id[ID_MAX];
 
-	world_ready(w, ISOLATION_SHARED);
-	SUCCEEDS(take(w, id, &e));
+	take_of_new(w, FAKE_WORK, id);
 	fake_script("storage_from", FAKE_FULL, 1);
 	FAILS(make_from(w, id, &e), "insufficient_storage");
 	assert_int_equal(fake_calls("ensure"), 1); /* the first one's */
@@ -184,8 +190,7 @@ a_copy_that_takes_long_goes_on(void **state)
 	struct err e = { 0 };
 	char id[ID_MAX];
 
-	world_ready(w, ISOLATION_SHARED);
-	SUCCEEDS(take(w, id, &e));
+	take_of_new(w, FAKE_WORK, id);
 	fake_script("storage_from", FAKE_LOSE, 1);
 	FAILS(make_from(w, id, &e), "timed_out");
 	assert_string_equal(world_ask(w,

@@ -1,0 +1,65 @@
+## t/unit: a program per source file of src/, and what t/sql and t/control run
+
+## A program t/unit/x/y is made of t/unit/x/y.c alone (automake's default) and of
+## what it needs of LDADD (Makefile.am): a new one is a name in a list below.
+if HAVE_CMOCKA
+UNIT += \
+	t/unit/common/channel_test t/unit/common/clock_test t/unit/common/conf_test \
+	t/unit/common/err_test t/unit/common/id_test t/unit/common/json_test \
+	t/unit/common/log_test t/unit/common/mem_test t/unit/common/str_test \
+	t/unit/common/token_test t/unit/common/utf8_test \
+	t/unit/web/call_test t/unit/web/records_test t/unit/web/reply_test \
+	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
+	t/unit/domain/disk_test t/unit/domain/identity_test t/unit/domain/lease_test \
+	t/unit/domain/sandbox_id_test t/unit/domain/session_test \
+	t/unit/store/store_test \
+	t/unit/provider/agent_link_test t/unit/provider/box_test \
+	t/unit/provider/cgroup_test t/unit/provider/local_bwrap_test \
+	t/unit/provider/provider_test t/unit/provider/record_test \
+	t/unit/provider/trash_test \
+	t/unit/control/steps_test \
+	t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \
+	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test \
+	t/unit/api/stream_link_test t/unit/api/ticket_test \
+	t/unit/reaper/plan_test \
+	t/unit/agent/answers_test t/unit/agent/backup_path_test \
+	t/unit/agent/base64_test t/unit/agent/blocks_test t/unit/agent/cells_test \
+	t/unit/agent/changes_test t/unit/agent/entity_test t/unit/agent/envset_test \
+	t/unit/agent/files_test t/unit/agent/git_error_test t/unit/agent/git_url_test \
+	t/unit/agent/gitconfig_test t/unit/agent/glob_test \
+	t/unit/agent/kernel_talk_test t/unit/agent/launch_test t/unit/agent/lines_test \
+	t/unit/agent/listing_test t/unit/agent/markers_test t/unit/agent/mime_test \
+	t/unit/agent/move_test t/unit/agent/omit_test t/unit/agent/pack_test \
+	t/unit/agent/port_probe_test t/unit/agent/process_store_test \
+	t/unit/agent/proctree_test t/unit/agent/pty_test t/unit/agent/pump_test \
+	t/unit/agent/relay_page_test t/unit/agent/ring_test t/unit/agent/scene_test \
+	t/unit/agent/script_test t/unit/agent/setup_test t/unit/agent/swap_test \
+	t/unit/agent/tree_test t/unit/agent/treeend_test t/unit/agent/usage_test \
+	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
+	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
+	t/unit/cli/args_test t/unit/cli/config_test t/unit/cli/escape_test \
+	t/unit/cli/quote_test t/unit/cli/replay_test t/unit/cli/show_test \
+	t/unit/cli/sse_test t/unit/cli/stream_test
+
+## not under valgrind: Debian 12's does not know pidfd_open()
+UNIT_PIDFD += t/unit/agent/setup_test t/unit/agent/treeend_test
+
+## need a server: t/sql/store.t and t/control/*.t run them
+check_PROGRAMS += t/unit/store/store_world \
+	t/unit/control/admit_world t/unit/control/cases_world \
+	t/unit/control/clean_world t/unit/control/disk_world \
+	t/unit/control/evidence_world t/unit/control/look_world \
+	t/unit/control/reap_world t/unit/control/snapshot_world \
+	t/unit/control/start_world t/unit/control/stop_world
+check_LIBRARIES += libworld.a
+WORLD = libworld.a
+libworld_a_SOURCES = t/unit/control/world.c t/unit/control/world.h
+endif
+
+## prints the tables that C and the database share, for t/sql
+check_PROGRAMS += t/unit/store/print_tables
+
+EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h \
+	t/control/admit.t t/control/cases.t t/control/clean.t t/control/disk.t \
+	t/control/evidence.t t/control/look.t t/control/reap.t t/control/snapshot.t \
+	t/control/start.t t/control/stop.t
