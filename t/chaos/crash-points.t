@@ -5,9 +5,16 @@ lost.
 
 Which use case passes which point is seen by running each of them once.  Then,
 for each point, somebody dies there, the reaper passes twice, and rows and
-reality are compared.  Time is shifted in the rows, never waited for."""
+reality are compared.  Time is shifted in the rows, never waited for.
+
+CRASH_STACKS stacks share the work: this file starts itself once for each and
+gives a job to whoever has none.  A job is a line of JSON, and so is what came
+of it."""
+import json
 import os
+import queue
 import signal
+import subprocess
 import sys
 import threading
 import traceback
@@ -15,8 +22,11 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import faults
 
-# nobody is measured but on purpose: which case does it must not be chance
-faults.begin("disk_account_seconds = 86400\n")
+CONDUCTS = "CRASH_PART" not in os.environ
+if not CONDUCTS:
+    # nobody is measured but on purpose: which case does it must not be chance;
+    # few workers: each connects again when PostgreSQL was killed
+    faults.begin("disk_account_seconds = 86400\napi_workers = 6\n")
 
 import audit
 import service
@@ -24,6 +34,7 @@ import tap
 import uses
 from service import at, call, create, execute
 
+STACKS = int(os.environ.get("CRASH_STACKS", "2"))
 LIMIT = int(os.environ.get("CRASH_USES", "1"))  # use cases per point
 TRIES = 10  # workers whose connection died with PostgreSQL say so once
 ONLY = os.environ.get("CRASH_ONLY", "").split()
@@ -61,7 +72,7 @@ def read(sid, key=None):
                  {"command": "cat /workspace/keep"}, key)
         return r.status == 200 and r.json["exitCode"] == 0 and r
     try:
-        return service.until("%s answers" % sid, answer, 20).json["stdout"]
+        return service.until("%s answers" % sid, answer).json["stdout"]
     except AssertionError as e:
         return str(e)
 
@@ -105,24 +116,6 @@ def problems(subject, witness):
     return found
 
 
-# ---- which use case passes which point
-
-def discover():
-    passed = {}
-    for name, prepare in uses.USES.items():
-        faults.trace()
-        subject = prepare()
-        faults.trace()
-        subject.act(subject)
-        for point in faults.trace():
-            passed.setdefault(point, []).append(name)
-        repair()
-        found = problems(subject, WITNESS)
-        tap.ok(not found, "undisturbed: " + name, "\n".join(found))
-    faults.untrace()
-    return passed
-
-
 # ---- who dies
 
 def die(subject, point):
@@ -131,7 +124,8 @@ def die(subject, point):
         subject.act(subject)
         pid = faults.fired(point)
         if pid is not None:
-            return faults.wait_until(lambda p=pid: not service.alive(p), 20)
+            return service.until("it is dead",
+                                 lambda p=pid: not service.alive(p))
     return False
 
 
@@ -149,7 +143,7 @@ def paused(subject, point, meanwhile):
         thread.join()
     if pid is None:
         return False
-    faults.wait_until(lambda: faults.stopped(pid), 10)
+    service.until("it has stopped", lambda: faults.stopped(pid))
     try:
         meanwhile(subject)
     finally:
@@ -168,50 +162,147 @@ def kill_postgres(_):
     faults.start_postgres()
 
 
-def walk_once(who, point, prepare, strike):
+STRIKES = {
+    "worker or reaper": die,
+    "agent": lambda s, p: paused(s, p, kill_agent),
+    "PostgreSQL": lambda s, p: paused(s, p, kill_postgres),
+}
+
+
+# ---- the jobs of a stack: each answers what is wrong
+
+def discover(witness, use):
+    """Which points the use case passes."""
+    faults.trace()
+    subject = uses.USES[use]()
+    faults.trace()
+    subject.act(subject)
+    passed = faults.trace()
+    faults.untrace()
+    repair()
+    return {"passed": passed, "found": problems(subject, witness)}
+
+
+def walk(witness, use, who, point):
     faults.disarm()
-    subject = prepare()
-    reached = strike(subject, point)
+    subject = uses.USES[use]()
+    reached = STRIKES[who](subject, point)
     faults.disarm()
     workers_are_back()
     if who == "agent":
-        WITNESS.again()
+        witness.again()
     repair()
-    found = problems(subject, WITNESS)
+    found = problems(subject, witness)
     if not reached:
         found.append("nobody came to %s" % point)
-    return found
+    return {"found": found}
 
 
-def walk(who, point, names, strike):
-    for name in names:
+JOBS = {"discover": discover, "walk": walk}
+
+
+def obey():
+    """Does what stdin says until it ends."""
+    say = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # nothing else may get between the answers
+    workers_are_back()
+    watch = faults.Watch()
+    witness = Witness()
+    for line in sys.stdin:
+        job = json.loads(line)
         try:
-            found = walk_once(who, point, uses.USES[name], strike)
+            answer = JOBS[job.pop("job")](witness, **job)
         except Exception:  # one that breaks must not hide the others
-            found = traceback.format_exc().splitlines()
-        tap.ok(not found, "kill -9 of %s at %s: %s" % (who, point, name),
-               "\n".join(found))
+            answer = {"found": traceback.format_exc().splitlines()}
+        print(json.dumps(answer), file=say, flush=True)
+    print(json.dumps({"watch": watch.end()}), file=say, flush=True)
 
 
-workers_are_back()
-WITNESS = Witness()
-WATCH = faults.Watch()
-PASSED = discover()
-for wanted in faults.points():
-    tap.ok(wanted in PASSED, "some use case passes " + wanted)
-for spot, cases in PASSED.items():
-    if ONLY and spot not in ONLY:
-        continue
-    walk("worker or reaper", spot, cases[:LIMIT], die)
-    walk("agent", spot, cases[:1],
-         lambda s, p: paused(s, p, kill_agent))
-    walk("PostgreSQL", spot, cases[:1],
-         lambda s, p: paused(s, p, kill_postgres))
-DOUBLES, SAMPLES, SEEN = WATCH.end()
-tap.ok(not DOUBLES and SAMPLES > 0 and SEEN > 0,
-       "at no moment had a session two wrappers (%d samples, %d wrappers)"
-       % (SAMPLES, SEEN), "\n".join(DOUBLES))
-tap.ok(tap.failed() == 0, "kill -9 of worker, reaper, agent, PostgreSQL at"
-       " each step: after the next passes nothing is leaked, nothing is owned"
-       " twice, nothing is lost", "%d failed above" % tap.failed())
-tap.done()
+# ---- who gives them
+
+class Part:
+    """This file again, with a stack of its own."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", os.path.abspath(__file__)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=dict(os.environ, CRASH_PART="1"))
+
+    def do(self, job):
+        try:
+            self.process.stdin.write(json.dumps(job) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
+        return self.answer()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {"found": ["the stack is gone"]}
+
+    def end(self):
+        """(lines about doubles, samples, wrappers seen)"""
+        self.process.stdin.close()
+        answer = self.answer()
+        self.process.wait()
+        return answer.get("watch", (answer.get("found"), 0, 0))
+
+
+def share(parts, jobs):
+    """(job, what came of it) as they are done, by whoever is free."""
+    waiting, done = queue.SimpleQueue(), queue.SimpleQueue()
+    for job in jobs:
+        waiting.put(job)
+
+    def work(part):
+        while True:
+            try:
+                job = waiting.get_nowait()
+            except queue.Empty:
+                return
+            done.put((job, part.do(job)))
+    for part in parts:
+        threading.Thread(target=work, args=(part,)).start()
+    for _ in jobs:
+        yield done.get()
+
+
+def conduct():
+    if not os.path.exists(faults.WATCH):
+        tap.skip_all("there is no build with faults (./dev check makes it)")
+    parts = [Part() for _ in range(STACKS)]
+    traces = {}
+    for job, answer in share(parts, [{"job": "discover", "use": use}
+                                     for use in uses.USES]):
+        traces[job["use"]] = answer.get("passed", [])
+        tap.ok(not answer["found"], "undisturbed: " + job["use"],
+               "\n".join(answer["found"]))
+    passed = {}
+    for use in uses.USES:
+        for point in traces[use]:
+            passed.setdefault(point, []).append(use)
+    for wanted in faults.points():
+        tap.ok(wanted in passed, "some use case passes " + wanted)
+    for job, answer in share(parts, [
+            {"job": "walk", "who": who, "point": point, "use": use}
+            for point in passed if not ONLY or point in ONLY
+            for who in STRIKES
+            for use in passed[point][:LIMIT if STRIKES[who] is die else 1]]):
+        tap.ok(not answer["found"], "kill -9 of %s at %s: %s" % (
+            job["who"], job["point"], job["use"]), "\n".join(answer["found"]))
+    for part in parts:
+        doubles, samples, seen = part.end()
+        tap.ok(not doubles and samples > 0 and seen > 0,
+               "at no moment had a session two wrappers (%d samples,"
+               " %d wrappers)" % (samples, seen), "\n".join(doubles))
+    tap.ok(tap.failed() == 0, "kill -9 of worker, reaper, agent, PostgreSQL at"
+           " each step: after the next passes nothing is leaked, nothing is"
+           " owned twice, nothing is lost", "%d failed above" % tap.failed())
+    tap.done()
+
+
+if CONDUCTS:
+    conduct()
+else:
+    obey()

@@ -6,6 +6,7 @@
     ...
     pid = faults.fired("launch.wrapper")
 """
+import ctypes
 import glob
 import os
 import select
@@ -25,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("SANDLEASE_FAULTS_BUILD",
                        os.path.join(service.TOP, "build-faults"))
 WATCH = os.path.join(BUILD, "t/chaos/watch")
+PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 # Deadlines that are over in seconds, and no limit that a crowd could meet.
 with open(os.path.join(HERE, "settings"), encoding="utf-8") as f:
@@ -51,10 +53,27 @@ def begin(conf=""):
     if "STACK_DIR" in os.environ:
         return
     os.environ["STACK_CONF"] = SETTINGS + conf
-    done = subprocess.run(["bash", service.STACK_SH, "with", sys.executable,
-                           "-B", os.path.abspath(sys.argv[0])], check=False)
+    inherit_orphans()
+    child = subprocess.Popen(["bash", service.STACK_SH, "with", sys.executable,
+                              "-B", os.path.abspath(sys.argv[0])])
+    status = reap_until(child.pid)
     shutil.rmtree(directory(), ignore_errors=True)
-    sys.exit(done.returncode)
+    sys.exit(status)
+
+
+def inherit_orphans():
+    """Processes whose parent is dead become ours instead of process 1's, which
+    leaves some zombies for seconds in a container.  PostgreSQL cannot start
+    while its predecessor is a zombie."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap_until(pid):
+    """Waits for every child that dies; the exit status of that one."""
+    while True:
+        dead, status = os.wait()
+        if dead == pid:
+            return os.waitstatus_to_exitcode(status)
 
 
 def points():
@@ -139,7 +158,7 @@ def reaper(wait=True, **env):
 def kill_postgres():
     """All of it at once.  Stopped first, so that it starts nobody meanwhile:
     who is left waits for ever for a lock of those who are dead."""
-    top = int(service.stack("daemon_pid", "postgres"))
+    top = service.daemon("postgres")
     os.kill(top, signal.SIGSTOP)
     for pid in service.children(top) + [top]:
         try:

@@ -164,7 +164,7 @@ class Monkey:
         if rng.random() < 0.5:
             faults.kill_postgres()
             return "killed"
-        top = int(service.stack("daemon_pid", "postgres"))
+        top = service.daemon("postgres")
         kill(top, signal.SIGQUIT if rng.random() < 0.5 else signal.SIGINT)
         service.until("PostgreSQL is gone", lambda: service.stat(top) is None)
         return "asked"

@@ -17,18 +17,33 @@ node_find_new() { # TOP
 	done
 }
 
-node_installed() { # FROM INTO
-	cmp -s "$1/package-lock.json" "$2/package-lock.json" &&
-		[ -f "$2/node_modules/.package-lock.json" ] # npm writes it last
+# node_directory FROM: where the packages of the lock file in FROM are kept.  It
+# is outside the checkout, so that a fresh clone finds them, and named after the
+# lock file's content, so that they are never out of date.
+node_directory() {
+	local sum
+	sum=$(sha256sum <"$1/package-lock.json") || return 1
+	printf '%s/sandlease/node-%s' "${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}" "${sum:0:16}"
 }
 
 # node_install FROM INTO: what the lock file in FROM names is in INTO, from npm
-# if it is not there yet.
+# if it is not there yet.  INTO appears when it is complete; of two tests that
+# want it at once one installs it.
 node_install() {
-	node_installed "$1" "$2" || {
-		mkdir -p "$2" && cp "$1/package.json" "$1/package-lock.json" "$2" &&
-			npm ci --prefix "$2" --ignore-scripts --no-audit --no-fund \
-				--omit=optional --omit=peer 2>&1 | sed 's/^/# /'
-		node_installed "$1" "$2"
+	[ -d "$2/node_modules" ] || {
+		mkdir -p "${2%/*}" && (
+			flock 8
+			[ -d "$2/node_modules" ] || node_fetch "$1" "$2"
+		) 8>"$2.lock"
 	}
+}
+
+node_fetch() { # FROM INTO
+	local new=$2.new
+	rm -rf -- "$new" && mkdir "$new" &&
+		cp "$1/package.json" "$1/package-lock.json" "$new" || return 1
+	npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --prefer-offline \
+		--omit=optional --omit=peer 2>&1 8>&- | sed 's/^/# /'
+	# npm writes it last
+	[ -f "$new/node_modules/.package-lock.json" ] && mv -T -- "$new" "$2"
 }

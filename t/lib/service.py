@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -222,20 +223,85 @@ def restart(environment=""):
     stack("eval", "AS_ENV=(%s); api_start" % environment)
 
 
+def psql_command():
+    return ["psql", "-X", "-w", "-q", "-At", "-h", setting("STACK_RUN") + "/pg",
+            "-U", "sandlease", "sandlease"]
+
+
+def psql_environment():
+    return {"PGPASSFILE": setting("STACK_STATE") + "/etc/pgpass",
+            "PATH": os.environ["PATH"]}
+
+
+class Psql:
+    """A psql that stays: a new one for each question costs more than most
+    questions.  It ends with the first error, as a psql of its own would."""
+
+    END = "=end of the answer="
+
+    def __init__(self):
+        self.said = tempfile.TemporaryFile("w+", encoding="utf-8",
+                                           errors="replace")
+        self.process = subprocess.Popen(
+            psql_command() + ["-F", "\x1f", "-v", "ON_ERROR_STOP=1"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said,
+            encoding="utf-8", env=psql_environment())
+
+    def ask(self, text, values=()):
+        """Its lines; None when psql has ended before the last of them."""
+        names = "".join("\\set v%d '%s'\n" % (
+            number, str(value).replace("\\", "\\\\").replace("'", "''")
+            .replace("\n", "\\n")) for number, value in enumerate(values, 1))
+        try:
+            self.process.stdin.write("%s%s\n;\n\\echo %s\n" % (
+                names, text, self.END))
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        lines = []
+        for line in self.process.stdout:
+            if line == self.END + "\n":
+                return lines
+            lines.append(line[:-1])
+        return None
+
+    def end(self):
+        """Gone, connection and all; its complaints."""
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self.process.stdout.close()
+        self.process.wait()
+        self.said.seek(0)
+        with self.said:
+            return self.said.read()
+
+
+IDLE = []  # of class Psql: as many as threads have asked at once
+
+
+def psql_idle():
+    """One whose connection still stands and that remembers nothing."""
+    while IDLE:
+        psql = IDLE.pop()
+        if psql.ask("DISCARD ALL") is not None:
+            return psql
+        psql.end()  # PostgreSQL was restarted since
+    return Psql()
+
+
 def sql(text, *values):
     """Rows as lists of strings; values stand as :'v1', :'v2', ... in text."""
-    arguments = ["psql", "-X", "-w", "-q", "-At", "-F", "\x1f", "-v",
-                 "ON_ERROR_STOP=1", "-h", setting("STACK_RUN") + "/pg",
-                 "-U", "sandlease", "sandlease"]
-    for number, value in enumerate(values, 1):
-        arguments += ["-v", "v%d=%s" % (number, value)]
-    done = subprocess.run(
-        arguments, input=text, text=True, capture_output=True, check=False,
-        env={"PGPASSFILE": setting("STACK_STATE") + "/etc/pgpass",
-             "PATH": os.environ["PATH"]})
-    if done.returncode != 0:
-        raise AssertionError("%s: %s" % (text, done.stderr))
-    return [line.split("\x1f") for line in done.stdout.splitlines()]
+    psql = psql_idle()
+    lines = psql.ask(text, values)
+    if lines is None:
+        raise AssertionError("%s: %s" % (text, psql.end()))
+    if "BEGIN" in text:
+        psql.end()  # a transaction that was left open must not stay
+    else:
+        IDLE.append(psql)
+    return [line.split("\x1f") for line in lines]
 
 
 class Held:
@@ -244,11 +310,8 @@ class Held:
 
     def __init__(self, text):
         self.psql = subprocess.Popen(
-            ["psql", "-X", "-w", "-q", "-At", "-h",
-             setting("STACK_RUN") + "/pg", "-U", "sandlease", "sandlease"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={"PGPASSFILE": setting("STACK_STATE") + "/etc/pgpass",
-                 "PATH": os.environ["PATH"]})
+            psql_command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=psql_environment())
         self.psql.stdin.write("BEGIN; %s; SELECT 'held';\n" % text)
         self.psql.stdin.flush()
         for line in self.psql.stdout:
@@ -377,8 +440,15 @@ def descendants(pid):
     return found
 
 
+def daemon(name):
+    """The pid of postgres, api or nginx, as its pid file has it."""
+    with open(os.path.join(setting("STACK_STATE"), "pid", name),
+              encoding="utf-8") as f:
+        return int(f.read().split()[0])
+
+
 def master():
-    return int(stack("daemon_pid", "api"))
+    return daemon("api")
 
 
 def workers():

@@ -2,15 +2,16 @@
 # sdk.t: runs judge.mjs, the published SDK in six versions, against the service
 # that SANDLEASE_URL and SANDLEASE_API_KEY name, else against a private one.
 #
-# The versions are installed from the lock file beside this into
-# SANDLEASE_NODE_DIR (var/sdk) if they are not there.  SDK_ONLY narrows what is
-# tried: SDK_ONLY="0.12.10 files commands" t/sdk/sdk.t
+# The versions are installed from the lock file beside this, once per machine
+# (node_directory in t/lib/node.sh), or into SANDLEASE_NODE_DIR.  A number in
+# SANDLEASE_SAMPLE leaves out two of them.  SDK_ONLY narrows what is tried:
+# SDK_ONLY="0.12.10 files commands" t/sdk/sdk.t
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 . "$top/t/lib/tap.sh"
 . "$top/t/lib/node.sh"
-export SANDLEASE_NODE_DIR=${SANDLEASE_NODE_DIR:-$top/var/sdk}
+export SANDLEASE_NODE_DIR=${SANDLEASE_NODE_DIR:-$(node_directory "$here")}
 
 node=$(node_find_new "$top")
 [ -n "$node" ] || skip_all "node 20 or newer is not installed"
