@@ -28,7 +28,7 @@ LIMIT = r"\b[A-Z][A-Z_]*(?:_MS|_S|SECONDS)\s*=[^=;]*[0-9]|\bPATIENCE\s*=[^=]"
 # a number of seconds in the code of a language that is not Python
 WAITS = {
     "c": [LIMIT, r"\b(?:u|nano)?sleep\(", r"\balarm\([1-9]",
-          r"\bpoll\([^;]*, [1-9][0-9]*\)", r"\bclock_[mu]s\(\) \+ [1-9]",
+          r"\bpoll\([^;()]*, [1-9][0-9]*\)", r"\bclock_[mu]s\(\) \+ [1-9]",
           r"\bclock_[mu]s\(\) - .*[<>]", r"\bclock_left_ms\(.*[<>]=? [1-9]",
           r"\b(?:wait|timeout)_ms = [1-9]"],
     "mjs": [LIMIT, r"\b(?:setTimeout|pause)\(", r"\btimeout\w*: [1-9]",
@@ -42,10 +42,10 @@ WAITS = {
 }
 # in any language, in texts too: commands that a test gives to a shell
 IN_TEXTS = re.compile(r"\bsleep[ (]\(?([0-9.]+)|timeoutMs\"?[=:] ?[1-9]")
-LOOP = re.compile(r"\b(?:while|until|for)\b.*\bsleep")
+LOOP = re.compile(r"\b(?:while|until|for)\b.*\bsleep|\bsleep [0-9.]+; *done")
 # calls of Python whose numbers are seconds
 CALLS = {"settimeout", "wait", "join", "until", "eventually", "wait_until",
-         "wait_for_double", "select", "alarm", "get", "result", "create_connection"}
+         "wait_for_double", "select", "alarm", "result", "create_connection"}
 CLOCKS = {"monotonic", "time", "perf_counter"}
 
 
@@ -58,6 +58,13 @@ def number(node):
     return any(isinstance(n, ast.Constant) and isinstance(n.value, (int, float))
                and not isinstance(n.value, bool) and n.value
                for n in ast.walk(node))
+
+
+def is_seconds(node):
+    """A sum of numbers and names; `"%s" % 5` and `[x] * 5` are none."""
+    parts = (ast.Constant, ast.BinOp, ast.Name, ast.Attribute, ast.operator, ast.expr_context)
+    return number(node) and all(isinstance(n, parts) and not isinstance(
+        getattr(n, "value", None), (str, bytes)) for n in ast.walk(node))
 
 
 def reads_clock(node):
@@ -73,8 +80,7 @@ def is_wait(node):
         if any(k.arg and k.arg.startswith(("timeout", "seconds")) and number(k.value)
                for k in node.keywords):
             return True
-        return name(node.func) in CALLS and any(
-            isinstance(a, (ast.Constant, ast.BinOp)) and number(a) for a in node.args)
+        return name(node.func) in CALLS and any(is_seconds(a) for a in node.args)
     if isinstance(node, (ast.Compare, ast.BinOp)):
         return reads_clock(node) and number(node)
     if isinstance(node, ast.Assign):
@@ -128,7 +134,7 @@ def waits(language, text):
     bare = without_comments(language, text)
     for row, line in enumerate(bare.splitlines(), 1):
         found = list(IN_TEXTS.finditer(line))
-        if any(not m[1] or float(m[1].rstrip(".") or 0) < 100 and not LOOP.search(line)
+        if any(not m[1] or 0 < float(m[1].rstrip(".") or 0) < 100 and not LOOP.search(line)
                for m in found):
             yield row, row
     for row, line in enumerate(without_texts(language, bare).splitlines(), 1):
@@ -204,7 +210,8 @@ IGNORES = [
     ("python", "run(s, 'sleep 1000 &')"), ("python", "until('x', f)"),
     ("python", "x.settimeout(PATIENCE)"), ("python", "t.join(service.PATIENCE)"),
     ("python", "'until [ -e go ]; do sleep 0.1; done'"), ("python", "# time.sleep(1)"),
-    ("python", "a, b = time.monotonic(), 'usleep(5)'"),
+    ("python", "a, b = time.monotonic(), 'usleep(5)'"), ("python", "'/'.join(['d'] * 60)"),
+    ("python", "until('%s' % 5, f)"),
     ("c", "f(clock_ms() + SOON_MS);"), ("c", "poll(&p, 1, 0);"), ("c", "run(\"usleep(5)\");"),
     ("sh", "exec -- sleep 600 &"), ("sh", "wait_for \"$PATIENCE\" f"), ("sh", "# sleep 1"),
     ("mjs", "t.start('sleep 600')"), ("mjs", "// pause(5)"),

@@ -140,6 +140,7 @@ UNIT += t/unit/agent/treeend_test
 UNIT_PIDFD += t/unit/agent/treeend_test
 t_unit_agent_treeend_test_SOURCES = t/unit/agent/treeend_test.c
 t_unit_agent_treeend_test_LDADD = $(AGENT_UNIT_LIBS)
+t_unit_agent_treeend_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
 
 UNIT += t/unit/agent/setup_test
 UNIT_PIDFD += t/unit/agent/setup_test

@@ -18,6 +18,7 @@ t_unit_api_session_body_test_SOURCES = t/unit/api/session_body_test.c
 t_unit_api_session_body_test_LDADD = $(API_TEST_LIBS)
 t_unit_api_share_test_SOURCES = t/unit/api/share_test.c
 t_unit_api_share_test_LDADD = $(API_TEST_LIBS)
+t_unit_api_share_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_ms
 t_unit_api_stream_link_test_SOURCES = t/unit/api/stream_link_test.c
 t_unit_api_stream_link_test_LDADD = $(API_TEST_LIBS)
 t_unit_api_ticket_test_SOURCES = t/unit/api/ticket_test.c

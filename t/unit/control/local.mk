@@ -8,6 +8,7 @@ CONTROL_WORLD_SOURCES = t/unit/control/world.c t/unit/control/world.h
 UNIT += t/unit/control/steps_test
 t_unit_control_steps_test_SOURCES = t/unit/control/steps_test.c
 t_unit_control_steps_test_LDADD = libcontrol.a $(LIBCOMMON) $(CMOCKA_LIBS)
+t_unit_control_steps_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_us
 
 check_PROGRAMS += t/unit/control/admit_world t/unit/control/cases_world \
 	t/unit/control/clean_world \
