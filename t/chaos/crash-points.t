@@ -61,7 +61,7 @@ def read(sid, key=None):
                  {"command": "cat /workspace/keep"}, key)
         return r.status == 200 and r.json["exitCode"] == 0 and r
     try:
-        return service.until("%s answers" % sid, answer).json["stdout"]
+        return service.until("%s answers" % sid, answer, 20).json["stdout"]
     except AssertionError as e:
         return str(e)
 
@@ -131,8 +131,7 @@ def die(subject, point):
         subject.act(subject)
         pid = faults.fired(point)
         if pid is not None:
-            return faults.wait_until(lambda p=pid: not service.alive(p),
-                                     service.PATIENCE)
+            return faults.wait_until(lambda p=pid: not service.alive(p), 20)
     return False
 
 
@@ -150,7 +149,7 @@ def paused(subject, point, meanwhile):
         thread.join()
     if pid is None:
         return False
-    faults.wait_until(lambda: faults.stopped(pid), service.PATIENCE)
+    faults.wait_until(lambda: faults.stopped(pid), 10)
     try:
         meanwhile(subject)
     finally:

@@ -6,8 +6,6 @@ import os
 import socket
 import struct
 
-from tap import PATIENCE
-
 CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
@@ -58,7 +56,7 @@ def frame(opcode, data=b"", fin=True, masked=True, reserved=0, length=None):
 class WebSocket:
     """Connected to `address`, a (host, port) or the path of a unix socket."""
 
-    def __init__(self, address, path, headers=(), timeout=PATIENCE, handshake=True):
+    def __init__(self, address, path, headers=(), timeout=60, handshake=True):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.sock = socket.socket(family)
         self.sock.settimeout(timeout)
