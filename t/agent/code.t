@@ -69,7 +69,9 @@ def contexts_run_side_by_side():
 
 def kernels_end_in_every_way():
     cid = context()
+    # wait: times that are over sooner or later, whatever else happens
     same(ends(cid, "while True: pass", timeout_ms=200), "TimeoutError", "a loop is interrupted")
+    # wait: the same
     same(ends(cid, "import signal\nsignal.signal(2, signal.SIG_IGN)\nprint('x' * 100000)\n"
               "while True: pass", timeout_ms=200), "TimeoutError", "one that is deaf is killed")
     same(ends(cid, "import os; os.kill(os.getpid(), 9)"), "KernelDied", "one dies")
@@ -99,6 +101,7 @@ def half_a_result_is_an_event_of_its_own():
 
 def an_end_of_nonsense_is_no_harm():
     cid = context()
+    # wait: its time is over sooner or later
     same(ends(cid, "import os, time\ntry: time.sleep(1000)\nexcept KeyboardInterrupt:\n"
               "    os.write(1000, b'error 1 ' + b'[' * 2000 + b']' * 2000 + b'\\n')",
               timeout_ms=200), "TimeoutError", "an error of brackets")
@@ -165,6 +168,7 @@ def a_client_that_does_not_read_holds_nobody_else_up():
 
     def blocked():
         before = box.run(S, "cat /workspace/n")["stdout"]
+        # wait: asked until nothing changes meanwhile
         return before == box.run(S, "sleep 0.2; cat /workspace/n")["stdout"] != ""
     ok(eventually(blocked), "one prints until nobody takes it")
     same(delete(cid), 200, "its context is deleted all the same")

@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from box import Box, eventually, new_session  # noqa: E402
@@ -98,6 +99,7 @@ def term_leaves_time_to_those_who_do_not():
 
 def a_tenant_cannot_end_its_cell_by_signals():
     s = box.session()
+    # wait: nothing happens; a machine that is slower hides a fault, no more
     same(box.run(s, "kill -TERM 1; kill -KILL 1; kill -INT 1; sleep 0.2; echo here")["stdout"],
          "here\n", "signals to the cell's first process do nothing")
     box.ask("kill", session=s, waitMs=10000)
@@ -169,11 +171,11 @@ def status_counts_what_goes_on():
 
 def silent_askers_do_not_block_others():
     silent = [box.connect() for _ in range(60)]
-    # one after the other would take two minutes, which nobody here waits
+    begin = time.monotonic()
     ok(box.ask("ping")["ok"], "60 connections that say nothing do not block a ping")
     more = [box.connect() for _ in range(60)]
-    ok(box.ask("ping")["ok"], "nor do more than it can hold")
-    silent[0].settimeout(10)
+    # wait: one after the other they would take 120 s
+    ok(box.ask("ping")["ok"] and time.monotonic() - begin < 60, "nor do more than it can hold")
     same(silent[0].recv(10), b"", "a silent connection is closed")
     for s in silent + more:
         s.close()

@@ -123,6 +123,7 @@ def nothing_in_the_tenants_hands_lets_a_list_go_on():
 def a_command_that_ends_in_that_moment_does_no_harm():
     s = box.session()
     for i in range(20):
+        # wait: of the command, so that it ends at any moment
         r = box.request(s, "POST", "/api/execute", {"command": "sleep 0.0%d" % (i % 4)})
         box.forward("interrupt", s)
         j = r.all().json()

@@ -53,7 +53,7 @@ def reap_now_and_then(over):
         faults.reaper()
 
 
-def quiet(seconds=60):
+def quiet(seconds=service.PATIENCE):
     """Until nobody changes a lease any more: workers that were stopped or
     hung have finished what they were at."""
     def stamp():
@@ -62,7 +62,7 @@ def quiet(seconds=60):
     end = time.monotonic() + seconds
     last = stamp()
     while time.monotonic() < end:
-        time.sleep(2)
+        time.sleep(2)  # wait: longer than a statement takes; too early, the passes wait
         now = stamp()
         if now == last:
             return
@@ -160,6 +160,7 @@ def run(options):
     strikes = threading.Thread(target=m.run, args=(over,))
     strikes.start()
     while time.monotonic() < began + options.seconds:
+        # wait: the length of the run is what was asked for
         time.sleep(min(5, max(0.1, began + options.seconds
                               - time.monotonic())))
         print("t=%d creates=%d faults=%d calls=%d" % (

@@ -10,7 +10,7 @@ import service
 
 FILE = "/workspace/keep"
 WAIT = 5       # seconds a create or resume may take before it is a 202
-PATIENCE = 15  # seconds until a client gives up on an answer
+PATIENCE = 15  # wait: until a client gives up on an answer, and then asks again
 KEPT_MAX = 60  # sessions that live on beside those that come and go
 
 
@@ -136,6 +136,7 @@ class Client:
                 entry = self.ledger.acknowledged(doc["id"], key)
                 if rng.random() < 0.95:  # else asked again, as a test
                     return entry
+            # wait: between two tries
             elif self.ledger.stop.wait(0.2 + 0.3 * rng.random()):
                 break
         if entry is None:
@@ -186,7 +187,7 @@ class Client:
                 entry.deleted = True
                 self.ledger.count("deletes")
                 return
-            if self.ledger.stop.wait(0.3):
+            if self.ledger.stop.wait(0.3):  # wait: between two tries
                 return
 
     # ---- what a client does all day
@@ -246,7 +247,7 @@ def start(ledger, count, seed):
 
 def verify(ledger):
     """Every session that was acknowledged and not deleted is there, with its
-    file.  The faults are over: each must answer within a minute."""
+    file.  The faults are over: each must answer within PATIENCE."""
     alive = [e for e in ledger.entries.values() if not e.perhaps]
     todo = iter(alive)
     lock = threading.Lock()
@@ -258,7 +259,7 @@ def verify(ledger):
                 entry = next(todo, None)
             if entry is None:
                 break
-            end = time.monotonic() + 60
+            end = time.monotonic() + service.PATIENCE
             while client.read(entry) is None:
                 client.on(entry, "POST", "/resume?wait=%d" % WAIT, {})
                 if time.monotonic() > end:

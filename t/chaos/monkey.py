@@ -93,6 +93,7 @@ class Monkey:
     def workers(self):
         return [p for p in service.children(self.master)]
 
+    # wait: a fault that strikes nobody in time is one fault fewer
     def strike_at_point(self, rng, how, seconds=2):
         """(point, pid) of who was struck, or (point, None)."""
         point = rng.choice(self.points)
@@ -102,6 +103,7 @@ class Monkey:
             try:
                 os.unlink(faults.path("%s@%s" % (how, point)))
             except FileNotFoundError:
+                # wait: as above
                 pid = faults.wait_until(lambda: faults.fired(point), 1)
         if pid is not None:
             os.unlink(faults.path("fired@%s.%d" % (point, pid)))
@@ -119,7 +121,7 @@ class Monkey:
 
     def reaper(self, rng):
         process = faults.reaper(wait=False)
-        time.sleep(rng.random() * 0.3)
+        time.sleep(rng.random() * 0.3)  # wait: any moment will do
         process.kill()
         process.communicate()
         self.say("reaper", process.pid)
@@ -127,10 +129,12 @@ class Monkey:
     @staticmethod
     def inits():
         """Somebody, once there is anybody."""
+        # wait: when there is nobody, nobody is struck
         return faults.wait_until(lambda: list(audit.inits()), 10)
 
     @staticmethod
     def wrappers():
+        # wait: as above
         return faults.wait_until(lambda: [
             w for w in audit.wrappers() if audit.in_our_groups(w["pid"])], 10)
 
@@ -172,7 +176,7 @@ class Monkey:
     def restart_postgres(self, rng, pause):
         with self.postgres:
             how = self.stop_postgres(rng)
-            time.sleep(pause)
+            time.sleep(pause)  # wait: how long it is away
             faults.start_postgres()
             return how
 
@@ -188,7 +192,7 @@ class Monkey:
 
     def hold(self, pid, seconds):
         self.paused.add(pid)
-        time.sleep(seconds)
+        time.sleep(seconds)  # wait: how long it stands
         kill(pid, signal.SIGCONT)
         self.paused.discard(pid)
 
@@ -226,7 +230,7 @@ class Monkey:
         if os.environ.get("CHAOS_DISK") == "tmpfs":
             # who writes meanwhile has more than would fit: then once more
             service.until("the disk is full", lambda: shrink(data))
-            time.sleep(seconds)
+            time.sleep(seconds)  # wait: how long it is full
             resize(data, int(os.environ["CHAOS_DISK_SIZE"]))
         else:  # no file system of our own: the calls that would write
             self.for_a_while(seconds, ["provider-fail: storage_make 1",
@@ -235,7 +239,7 @@ class Monkey:
 
     def for_a_while(self, seconds, lines):
         faults.provider(*lines)
-        time.sleep(seconds)
+        time.sleep(seconds)  # wait: how long it fails
         faults.provider()
 
     def provider_fail(self, rng):

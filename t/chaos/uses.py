@@ -50,7 +50,7 @@ class Subject:
 def ask(method, path, body=None, key=None):
     """The reply, or None when there was none."""
     try:
-        return call(method, path, body, key, timeout=90)
+        return call(method, path, body, key)
     except OSError:
         return None
 
@@ -102,7 +102,8 @@ def kill_sandbox(s, whom=("bwrap", "pid")):
                     os.kill(i[one], signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-            # one whose cells are frozen dies when somebody thaws them
+            # wait: one whose cells are frozen dies when somebody thaws them,
+            # for which the use does not wait
             faults.wait_until(lambda p=i["pid"]: not service.alive(p), 3)
 
 

@@ -25,7 +25,7 @@
 #include "common/str.h"
 
 enum {
-	PERIOD_MS = 20,
+	PERIOD_MS = 20, /* wait: between two looks */
 	PIDS_MAX = 4194304,
 	WRAPPERS_MAX = 8192,
 	WORD_MAX = 64,

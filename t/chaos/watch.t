@@ -4,7 +4,6 @@ those."""
 import os
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import audit
@@ -26,8 +25,26 @@ def pretender(session, generation, apart=True):
                 "SANDLEASE_GENERATION=%d" % generation, "sleep", "600"])
 
 
+def let_it_look(watch, number):
+    """Until the watcher has told of two that started now: by then it has seen
+    all that were there before."""
+    session = "canar%d" % number + ME[6:]
+    two = [pretender(session, 1), pretender(session, 2)]
+    try:
+        watch.wait_for_double(session, service.PATIENCE)
+        assert session in watch.said, "the watcher does not look"
+    finally:
+        end(two)
+
+
+def end(processes):
+    for p in processes:
+        p.kill()
+        p.wait()
+
+
 def watched(*processes, double=False):
-    """What the watcher says while these live; double: once it says so."""
+    """What the watcher says of these while they live."""
     watch = faults.Watch()
     started = [p() for p in processes]
     try:
@@ -35,12 +52,12 @@ def watched(*processes, double=False):
         if double:
             watch.wait_for_double(ME, service.PATIENCE)
         else:
-            time.sleep(0.5)  # for it to be wrong in
-        return watch.end()
+            let_it_look(watch, 1)
+            let_it_look(watch, 2)
+        lines, samples, seen = watch.end()
+        return [l for l in lines if ME in l or OTHER in l], samples, seen
     finally:
-        for p in started:
-            p.kill()
-            p.wait()
+        end(started)
         service.until("all are gone", lambda: not pretenders())
 
 
@@ -54,7 +71,7 @@ def pretenders():
 
 lines, samples, seen = watched(lambda: pretender(ME, 1, False))
 tap.ok(samples > 1, "it looks again and again")
-tap.ok(seen >= 1, "it sees a wrapper")
+tap.ok(seen >= 5, "it sees a wrapper", seen)
 tap.same(lines, [], "one wrapper is none too many")
 
 lines, _, _ = watched(lambda: pretender(ME, 1, False),

@@ -8,6 +8,8 @@ import queue
 import socket
 import threading
 
+from tap import PATIENCE
+
 
 class App:
     def __init__(self, path, handler):
@@ -48,7 +50,7 @@ class App:
     def head(self):
         """The request line and the headers, names in lower case, of the
         oldest request not yet asked for."""
-        lines = self.heads.get(timeout=10).split("\r\n")
+        lines = self.heads.get(timeout=PATIENCE).split("\r\n")
         headers = {}
         for line in lines[1:]:
             name, value = line.split(":", 1)

@@ -29,7 +29,7 @@ def serve(c):
             if now > seen:
                 seen = now
                 c.sendall(b"tick\n")
-            time.sleep(0.02)
+            time.sleep(0.02)  # wait: of the app, between two looks
     c.sendall(head)
     c.close()
 s = socket.create_server(("127.0.0.1", int(sys.argv[1])))

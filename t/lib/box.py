@@ -145,7 +145,7 @@ class Box:
 
     def connect(self):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        s.settimeout(20)
+        s.settimeout(tap.PATIENCE)
         s.connect(self.control)
         return s
 
@@ -206,7 +206,7 @@ class Box:
 
     # ---- data plane
 
-    def request(self, session, method, path, body=None, end=True, raw=None, timeout=60, **params):
+    def request(self, session, method, path, body=None, end=True, raw=None, timeout=tap.PATIENCE, **params):
         data = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         uri = f"/v1/sessions/{session}{path}"
         query = uri.partition("?")[2]
@@ -295,11 +295,11 @@ class Box:
             print("# kept", self.dir, file=sys.stderr)
 
 
-def eventually(claim, seconds=10):
+def eventually(claim, seconds=tap.PATIENCE):
     """True as soon as claim() is; False when it never was."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if claim():
             return True
-        time.sleep(0.01)
+        time.sleep(0.01)  # wait: polls, the limit is PATIENCE
     return False

@@ -77,7 +77,7 @@ daemon_stop() {
 	daemon_signal "$2" "$name" "${4:-}"
 	wait_for "$3" daemon_gone "$name" || {
 		daemon_signal KILL "$name" "${4:-}"
-		wait_for 10 daemon_gone "$name" ||
+		wait_for "$PATIENCE" daemon_gone "$name" ||
 			die "$name (pid $(daemon_pid "$name")) cannot be stopped"
 	}
 	rm -f "$(daemon_file "$name")"

@@ -63,12 +63,16 @@ show_tail() { # FILE
 	tail -n 25 -- "$1" | sed 's/^/    /' >&2
 }
 
+# Seconds that anything may take that must happen.
+# shellcheck disable=SC2034 # for those who source this
+PATIENCE=120 # wait: against hanging, never a measure
+
 # wait_for SECONDS COMMAND...: asks until it succeeds; 1 when time is over.
 wait_for() {
 	local until=$(($(now_ms) + $1 * 1000))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$(now_ms)" -lt "$until" ] || return 1
-		sleep 0.05
+		sleep 0.05 # wait: polls, the caller has the limit
 	done
 }

@@ -66,8 +66,8 @@ stack_configure() {
 		stack_admin seal-key "$STACK_STATE/etc/seal.keys"
 }
 
-# A drain waits for every session to be seen gone; nothing takes longer.
 stack_admin() {
+	# wait: a drain waits for every session to be seen gone; nothing takes longer
 	as "$SVC_USER" timeout 180 "$(stack_program sandlease-admin)" \
 		--config "$(stack_conf_file)" "$@"
 }
@@ -101,6 +101,7 @@ nginx_command() {
 }
 
 nginx_answers() {
+	# wait: asked again until nginx answers
 	curl -s -o "/dev/null" --max-time 2 "$(stack_url)/"
 }
 
@@ -114,12 +115,13 @@ nginx_start() {
 		return 0
 	fi
 	daemon_start nginx "$WEB_USER" "${NGINX[@]}" -g 'daemon off;'
-	daemon_wait nginx 10 nginx_answers || {
+	daemon_wait nginx "$PATIENCE" nginx_answers || {
 		show_tail "$STACK_STATE/nginx/log/start.log"
 		die "nginx did not start"
 	}
 }
 
+# wait: for open connections; then nginx is killed, which does no harm
 nginx_stop() { daemon_stop nginx QUIT 5; }
 
 # ---- workers and reaper
@@ -134,12 +136,13 @@ api_start() {
 	as "$SVC_USER" rm -f "$STACK_RUN"/run/{api,auth,stream}.sock
 	DAEMON_CGROUP=cgroup_enter daemon_start api "$SVC_USER" \
 		"$(stack_program sandlease-api)" --config "$(stack_conf_file)"
-	daemon_wait api 30 api_ready || {
+	daemon_wait api "$PATIENCE" api_ready || {
 		show_tail "$STACK_STATE/log/api.log"
 		die "sandlease-api did not start"
 	}
 }
 
+# wait: then it is killed
 api_stop() { daemon_stop api TERM 30; }
 
 reaper_start() {
@@ -150,6 +153,7 @@ reaper_start() {
 }
 
 # the loop and the pass it may be waiting for
+# wait: then it is killed
 reaper_stop() { daemon_stop reaper TERM 10 group; }
 
 # ---- the end
@@ -203,7 +207,7 @@ stack_kill_sandboxes() {
 	cgroup_thaw "$STACK_NAME" 2>/dev/null
 	# shellcheck disable=SC2086 # a list of numbers
 	kill -KILL $pids 2>/dev/null
-	wait_for 10 stack_nothing_left
+	wait_for "$PATIENCE" stack_nothing_left
 }
 
 # Once no daemon is left: sandboxes, the cgroup and the sockets.

@@ -3,6 +3,8 @@ import json
 import socket
 import struct
 
+from tap import PATIENCE
+
 BEGIN, ABORT, END, PARAMS, STDIN, STDOUT, STDERR = 1, 2, 3, 4, 5, 6, 7
 
 
@@ -37,7 +39,7 @@ class Answer:
 class Request:
     """One request on its own connection; read() gives the answer piece by piece."""
 
-    def __init__(self, path, params, body=b"", end=True, timeout=60):
+    def __init__(self, path, params, body=b"", end=True, timeout=PATIENCE):
         data = _record(BEGIN, struct.pack("!HB5x", 1, 0))
         data += _stream(PARAMS, b"".join(_pair(k, v) for k, v in params.items()))
         data += _record(PARAMS) + _stream(STDIN, body)

@@ -16,10 +16,11 @@ import sys
 import tempfile
 import time
 
+from tap import PATIENCE
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 STACK_SH = os.path.join(TOP, "t/lib/stack.sh")
-PATIENCE = 60  # seconds a wait may take: against hanging, not a measure
 
 
 def begin(conf="", disk_mb=0, cgroup=None):
@@ -387,7 +388,7 @@ def until(what, question, seconds=PATIENCE):
             return answer
         if time.monotonic() > end:
             raise AssertionError("waited %d s in vain: %s" % (seconds, what))
-        time.sleep(0.05)
+        time.sleep(0.05)  # wait: polls, the limit is PATIENCE
 
 
 # ---- processes

@@ -269,7 +269,7 @@ def main():
     print("http://127.0.0.1:%s/  key: %s" % (port, KEY), flush=True)
     try:
         while nginx.poll() is None:
-            time.sleep(1)
+            time.sleep(1)  # wait: polls until it is ended
     finally:
         nginx.terminate()
         nginx.wait()

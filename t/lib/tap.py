@@ -3,6 +3,9 @@ import os
 import sys
 import traceback
 
+# Seconds that anything may take that a test waits for.
+PATIENCE = 120  # wait: against hanging, never a measure
+
 _count = 0
 _failed = 0
 

@@ -6,8 +6,7 @@ import signal
 import time
 
 from box import eventually
-
-PATIENCE = 20  # seconds: against hanging, not a measure
+from tap import PATIENCE
 
 
 class World:

@@ -18,7 +18,8 @@ LINT += \
 	t/lint/tarball.t \
 	t/lint/tour.t \
 	t/lint/units.t \
-	t/lint/version.t
+	t/lint/version.t \
+	t/lint/waits.t
 
 EXTRA_DIST += \
 	.ci/run \

@@ -169,6 +169,7 @@ suspends(const struct agent_target *t, int64_t order)
 static void
 what_is_suspended_stands_still_and_goes_on(void **state)
 {
+	/* wait: it stands still and never answers */
 	enum { A_MOMENT_MS = 300 };
 	struct sandbox_spec s = a_sandbox();
 	struct agent_target t;
@@ -226,7 +227,7 @@ what_is_suspended_ends_with_its_init(void **state)
 	kill(recorded(s.id, "init"), SIGKILL);
 	for (int64_t end = soon(); presence(s.id) == PRESENCE_RUNNING;) {
 		assert_true(clock_left_ms(end) > 0);
-		usleep(10000);
+		usleep(10000); /* wait: polls, the limit is SOON_MS */
 	}
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
 	destroy(&s);
@@ -236,6 +237,7 @@ what_is_suspended_ends_with_its_init(void **state)
 static void
 what_is_suspended_stays_so_when_its_init_is_out_of_reach(void **state)
 {
+	/* wait: it stands still and never answers */
 	enum { A_MOMENT_MS = 300 };
 	struct sandbox_spec s = a_sandbox();
 	auto_free char *control = NULL;

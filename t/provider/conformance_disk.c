@@ -10,6 +10,7 @@
 #include "common/str.h"
 #include "provider/agent_usage.h"
 
+/* wait: QUICK is for what stands still and never answers */
 enum { MB = 1024 * 1024, QUICK_MS = 300 };
 
 static struct agent_target

@@ -345,6 +345,7 @@ a_lost_record_is_not_an_absence(void **state)
 	assert_true(seen == PRESENCE_RUNNING || seen == PRESENCE_UNKNOWN);
 	if (seen == PRESENCE_UNKNOWN)
 		assert_int_equal(P.ops->destroy(&P, s.id, s.incarnation,
+				     /* wait: whose end it is, nobody knows */
 				     clock_ms() + 20, &E),
 		    -1);
 	assert_int_equal(rename(text, path), 0);

@@ -7,6 +7,9 @@ const NO_SHELL = "__DISABLE_SESSION__";
 /* A command that says what it is, so that it can be looked for. */
 const lives = (mark) => `grep -qsz ${mark} /proc/[0-9]*/cmdline`;
 
+/* wait: for an echo before the command hangs, which takes milliseconds */
+const ENOUGH_MS = 5000;
+
 export default {
 	async "what it prints and how it ends comes back"(t) {
 		const command = "echo out; echo err >&2; (exit 3)";
@@ -134,6 +137,7 @@ export default {
 	},
 
 	async "without a shell a time limit is exit code 124"(t) {
+		/* wait: it is over sooner or later */
 		const { exitCode, stderr } = await t.execute("sleep 600", { shell: NO_SHELL, timeoutMs: 300 });
 		assert.equal(exitCode, 124);
 		assert.match(stderr, /Command timed out after 300ms/);
@@ -199,10 +203,10 @@ export default {
 		await t.refused("VALIDATION_FAILED", 400, t.client.commands.executeStream(42, t.shell));
 		t.needs("env of a call");
 		const events = await t.events(await t.client.commands.executeStream(
-			"echo begun; sleep 600", t.shell, { timeoutMs: 1500 }));
+			"echo begun; sleep 600", t.shell, { timeoutMs: ENOUGH_MS }));
 		assert.equal(data(events, "stdout"), "begun\n");
 		const error = events.find((event) => event.type === "error");
-		assert.match(error.data, /Command timeout after 1500ms/);
+		assert.match(error.data, new RegExp(`Command timeout after ${ENOUGH_MS}ms`));
 		assert.equal(error.error, error.data);
 	},
 
@@ -223,6 +227,7 @@ export default {
 
 	async "twenty streams at once are twenty"(t) {
 		const all = await Promise.all(Array.from({ length: 20 }, async (_, i) => t.events(
+			/* wait: of the commands, so that all run at once */
 			await t.client.commands.executeStream(`sleep 0.2; echo ${i}`, `${t.shell}-${i % 5}`))));
 		assert.deepEqual(all.map((events) => data(events, "stdout")),
 			Array.from({ length: 20 }, (_, i) => `${i}\n`));
@@ -258,12 +263,12 @@ async function timesOut(t, command) {
 		} };
 	const client = new t.sdk.SandboxClient(options);
 	const running = client.commands.execute(command, t.shell,
-		...t.executeArguments({ timeoutMs: 1500 }));
+		...t.executeArguments({ timeoutMs: ENOUGH_MS }));
 	if (t.repeats) {
 		await assert.rejects(running, /repeated/);
 		return;
 	}
 	const error = await t.refused("COMMAND_EXECUTION_ERROR", 500, running);
-	assert.match(error.message, /Command timeout after 1500ms/);
+	assert.match(error.message, new RegExp(`Command timeout after ${ENOUGH_MS}ms`));
 	assert.equal(error.context.command, command);
 }

@@ -123,6 +123,7 @@ export default {
 		t.needs("time for git");
 		await repository(t);
 		await t.refused("GIT_NETWORK_ERROR", 502, t.client.git.checkout(`${HTTP}/slow/project.git`,
+			/* wait: the server never answers */
 			t.shell, { targetDir: t.dir, timeoutMs: 1000 }));
 		await t.says(`test ! -e ${t.dir} && echo free`);
 	},

@@ -97,6 +97,7 @@ while not os.path.exists('${go}'): time.sleep(0.01)`, { seen: () => { asked ??= 
 		for (const [language, loop] of [["python", "while True: pass"], ["javascript", "while (true) {}"]])
 			await within(t, { language }, async (context) => {
 				await runs(t, context, "x = 3");
+				/* wait: the loop never ends */
 				const { error } = await runs(t, context, loop, { timeoutMs: 300 });
 				assert.equal(error.name, "TimeoutError");
 				assert.match(error.message, /timed out after 300ms/);

@@ -102,6 +102,7 @@ export default {
 
 	async "waiting ends with the process that was to listen"(t) {
 		t.needs("ports.watchPort");
+		/* wait: of the process; sooner or later it has ended */
 		const processId = await start(t, "sleep 0.3; exit 6");
 		const events = await t.events(await t.client.ports.watchPort(
 			{ port: portOf(t), mode: "tcp", processId, interval: 100 }));

@@ -13,7 +13,7 @@ async function ended(t, id) {
 		if (process.status !== "running" && process.status !== "starting")
 			return process;
 		assert.ok(Date.now() < end, `${id} does not end`);
-		await pause(50);
+		await pause(50); /* wait: polls, the limit is PATIENCE_MS */
 	}
 }
 
@@ -100,6 +100,7 @@ export default {
 
 	async "a time limit ends it"(t) {
 		t.needs("env of a call");
+		/* wait: it is over sooner or later */
 		const process = await ended(t, await start(t, "sleep 600", { timeoutMs: 300 }));
 		assert.notEqual(process.status, "completed");
 		assert.notEqual(process.exitCode, 0);

@@ -77,6 +77,7 @@ export default {
 		assert.equal((await box.exec("echo $WHO $PWD", { env: { WHO: "me" }, cwd: "/tmp" })).stdout.trim(),
 			"me /tmp");
 		if (!t.repeats)
+			/* wait: it is over sooner or later */
 			await t.refused("COMMAND_EXECUTION_ERROR", 500, box.exec("sleep 600", { timeout: 300 }));
 		assert.equal((await box.exec("echo ${WHO:-none} $PWD")).stdout.trim(), "none /workspace");
 	},
@@ -149,14 +150,17 @@ export default {
 		await server.waitForPort(port, { path: `/${port}.html`, status: 200 });
 		await server.waitForPort(port, { mode: "tcp" });
 		await server.kill();
+		/* wait: of the process; sooner or later it has ended */
 		const short = await box.startProcess("sleep 0.2; exit 7");
 		assert.equal((await short.waitForExit()).exitCode, 7);
 		for (const waits of [(p) => p.waitForLog("never"), (p) => p.waitForPort(port + 100)]) {
+			/* wait: the same */
 			const ends = await box.startProcess("sleep 0.2; exit 8");
 			await assert.rejects(waits(ends), { name: "ProcessExitedBeforeReadyError", exitCode: 8 });
 		}
 		const long = await box.startProcess("sleep 600");
 		await assert.rejects(long.waitForLog("never", 300), { name: "ProcessReadyTimeoutError" });
+		/* wait: it never listens there */
 		await assert.rejects(long.waitForPort(port + 100, { timeout: 300 }), { name: "ProcessReadyTimeoutError" });
 		await long.kill();
 	},

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Namespace } from "./platform.mjs";
 import { errorName, VERSIONS } from "./versions.mjs";
 
-export const PATIENCE_MS = 60000; /* a limit for what hangs, never a measure */
+export const PATIENCE_MS = 120000; /* wait: for what hangs, never a measure */
 
 /* Thrown where a version has nothing to be judged. */
 export class Lacks extends Error {}
@@ -67,14 +67,14 @@ export class Trial {
 		const end = Date.now() + PATIENCE_MS;
 		while ((await this.execute(condition, { shell: "looks" })).exitCode !== 0) {
 			assert.ok(Date.now() < end, `never came true: ${condition}`);
-			await pause(50);
+			await pause(50); /* wait: polls, the limit is PATIENCE_MS */
 		}
 	}
 
 	/* Until a process has written something, which it does at once. */
 	async logged(id) {
 		while ((await this.client.processes.getProcessLogs(id)).stdout === "")
-			await pause(50);
+			await pause(50); /* wait: polls, the judge has the limit */
 	}
 
 	/* ---- streams */

@@ -62,6 +62,7 @@ export default {
 		const o = over(t);
 		const before = t.session.webSockets;
 		const all = await Promise.all(Array.from({ length: 30 }, (_, i) =>
+			/* wait: of the commands, so that they end in any order */
 			o.execute(`sleep 0.0${i % 5}; echo ${i}`, { shell: `${t.shell}-${i % 7}` })));
 		assert.deepEqual(all.map(({ stdout }) => stdout.trim()), all.map((_, i) => String(i)));
 		assert.ok(t.session.webSockets <= before + 1, "and no more");

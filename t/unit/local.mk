@@ -41,6 +41,11 @@ UNIT += \
 	t/unit/cli/quote_test t/unit/cli/replay_test t/unit/cli/show_test \
 	t/unit/cli/sse_test t/unit/cli/stream_test
 
+## their clock is the test's own
+t_unit_agent_treeend_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
+t_unit_api_share_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_ms
+t_unit_control_steps_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_us
+
 ## not under valgrind: Debian 12's does not know pidfd_open()
 UNIT_PIDFD += t/unit/agent/setup_test t/unit/agent/treeend_test
 

@@ -10,4 +10,7 @@
 
 #include <cmocka.h>
 
+/* wait: against hanging, never a measure */
+enum { PATIENCE_MS = 120 * 1000 };
+
 #endif

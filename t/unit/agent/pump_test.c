@@ -14,6 +14,7 @@
 #include "agent/pump.h"
 #include "common/mem.h"
 
+/* wait: longer than a drain lasts; longer still changes nothing */
 enum { HELD = 65536, SLOW_MS = 150 };
 
 struct reader {
@@ -29,7 +30,7 @@ slow(void *ctx, int which, const char *data, size_t len)
 	(void)data;
 	assert_int_equal(which, 0);
 	r->bytes += len;
-	nanosleep(&t, NULL);
+	nanosleep(&t, NULL); /* wait: see SLOW_MS */
 }
 
 static void

@@ -22,9 +22,9 @@ static json_t *
 ask(int fd, int64_t offset)
 {
 	const struct setup_question q = { .fd = fd,
-		.timeout_ms = 60000,
+		.timeout_ms = PATIENCE_MS,
 		.offset = offset,
-		.wait_ms = 60000 };
+		.wait_ms = PATIENCE_MS };
 	json_t *reply = json_object();
 	struct err e = { 0 };
 

@@ -25,7 +25,7 @@ measure(int64_t entries)
 {
 	struct usage u = { .whole = true,
 		.entries = entries,
-		.until = clock_ms() + 60000 };
+		.until = clock_ms() + PATIENCE_MS };
 
 	usage_tree(dir, &u);
 	return u;
@@ -136,7 +136,7 @@ open_files_without_a_name_are_found(void **state)
 {
 	struct usage u = { .whole = true,
 		.entries = ENTRIES,
-		.until = clock_ms() + 60000 };
+		.until = clock_ms() + PATIENCE_MS };
 	int ready[2], stop[2], fd;
 	struct stat st;
 	pid_t cell;

@@ -45,7 +45,7 @@ close_pair(void **state)
 static int
 receive(int sock, json_t **msg, struct channel_fds *fds, struct err *e)
 {
-	return channel_recv(sock, clock_ms() + 5000, msg, fds, e);
+	return channel_recv(sock, clock_ms() + PATIENCE_MS, msg, fds, e);
 }
 
 static size_t
@@ -276,7 +276,7 @@ one_who_accepts_nobody_is_not_waited_for(void **state)
 	assert_int_equal(bind(server, (const struct sockaddr *)&a, sizeof(a)),
 	    0);
 	assert_int_equal(listen(server, 1), 0);
-	alarm(60); /* or the test would wait for ever */
+	alarm(PATIENCE_MS / 1000); /* or the test would wait for ever */
 	while ((client = channel_connect(a.sun_path, &e)) >= 0) {
 		assert_true(count++ < TOO_MANY);
 		assert_int_equal(fcntl(client, F_GETFL) & O_NONBLOCK, 0);

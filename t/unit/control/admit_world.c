@@ -239,6 +239,7 @@ a_clean_up_ends_with_the_time_of_who_waits_for_it(void **state)
 	fake_workspace(w->box, "bbbbbbbbbbbbbbbbbbbb", HOUR);
 	fake_capacity(0, 0, false);
 	fake_script("agent.list", FAKE_HANG, 2);
+	/* wait: the first hang takes it all; sooner means fewer calls */
 	FAILS(capacity_admit(&w->ctl, w->box, w->id, clock_ms() + 500, &e),
 	    "insufficient_storage");
 	assert_true(fake_calls("agent.list") < 2);

@@ -128,7 +128,7 @@ neither_a_path_of_the_client_s_nor_a_full_agent_is_evidence(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
 		fake_script("agent.write", CASES[i].how, 1);
 		FAILS(session_control_create(&w->ctl, &w->who, &wish,
-			  clock_ms() + 10000, made, &d, &e),
+			  clock_ms() + WORLD_WAIT_MS, made, &d, &e),
 		    CASES[i].code);
 		assert_string_equal(
 		    world_ask(w, "SELECT state FROM session WHERE id = '%s'",
@@ -178,6 +178,9 @@ a_rejected_admission_destroys_nothing(void **state)
 	    "ready");
 }
 
+/* wait: the launch that hangs is reached in 0.05 s, and then takes the rest */
+enum { HANG_MS = 2500 };
+
 /* The first failure to probe, as long ago as it must be. */
 static void
 probe_fails(struct world *w, const char *ago)
@@ -185,8 +188,9 @@ probe_fails(struct world *w, const char *ago)
 	struct err e = { 0 };
 
 	fake_script("agent.launch", FAKE_HANG, 1);
-	assert_int_equal(
-	    start_session(&w->ctl, w->id, "acme", clock_ms() + 500, &e), -1);
+	assert_int_equal(start_session(&w->ctl, w->id, "acme",
+			     clock_ms() + HANG_MS, &e),
+	    -1);
 	assert_string_equal(e.code, "timed_out");
 	if (ago[0] != '\0')
 		world_ask(w,

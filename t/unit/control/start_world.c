@@ -144,8 +144,8 @@ a_stale_generation_is_no_failure(void **state)
 	SUCCEEDS(control_session(&w->ctl, w->id, "", &s, &e));
 	t = control_target(&s);
 	t.generation = 4;
-	SUCCEEDS(
-	    agent_seal(&w->ctl.provider, &t, clock_ms() + 2000, &sight, &e));
+	SUCCEEDS(agent_seal(&w->ctl.provider, &t, clock_ms() + WORLD_WAIT_MS,
+	    &sight, &e));
 	/* three tries, generations 2 to 4, all sealed */
 	FAILS(world_resume(w, &e), "stale_generation");
 	assert_true(start_undecided(&e));
@@ -188,10 +188,10 @@ a_late_launch_of_a_generation_that_was_seen_absent_is_refused(void **state)
 	SUCCEEDS(world_resume(w, &e));
 	fake_cell_die(w->box, w->id);
 	FAILS(agent_launch(&w->ctl.provider, &(struct sandbox_spec){ 0 }, &late,
-		  &(struct agent_launch){ 0 }, clock_ms() + 1000, &e),
+		  &(struct agent_launch){ 0 }, clock_ms() + WORLD_WAIT_MS, &e),
 	    "stale_generation");
-	SUCCEEDS(agent_look(&w->ctl.provider, &late, 0, clock_ms() + 1000,
-	    &sight, &e));
+	SUCCEEDS(agent_look(&w->ctl.provider, &late, 0,
+	    clock_ms() + WORLD_WAIT_MS, &sight, &e));
 	assert_int_equal(sight.count, 0);
 }
 
@@ -362,7 +362,8 @@ another_tenant_s_session_is_not_there(void **state)
 	bool gone;
 
 	world_ready(w, ISOLATION_SESSION);
-	FAILS(start_session(&w->ctl, w->id, "other", clock_ms() + 1000, &e),
+	FAILS(start_session(&w->ctl, w->id, "other", clock_ms() + WORLD_WAIT_MS,
+		  &e),
 	    "session_not_found");
 	FAILS(session_control_delete(&w->ctl, w->id, "other", &gone, &e),
 	    "session_not_found");

@@ -51,7 +51,7 @@ world_begin(void **state)
 
 	must(conf_load(NULL, &w->conf, &e), &e);
 	must(token_init(&e), &e);
-	w->conf.discovery_seconds = 1; /* a hang costs a second, not ten */
+	w->conf.discovery_seconds = 2; /* a hang costs two, not ten */
 	st = store_new(w->conf.database, &OPTIONS);
 	w->ctl = (struct control){ .conf = &w->conf, .store = st };
 	str_copy(w->ctl.trace, sizeof(w->ctl.trace), "trace");

@@ -16,7 +16,7 @@
 #include "provider/fake.h"
 #include "reaper/pass.h"
 
-enum { WORLD_TEXT_MAX = 1024, WORLD_WAIT_MS = 30 * 1000 };
+enum { WORLD_TEXT_MAX = 1024, WORLD_WAIT_MS = PATIENCE_MS };
 
 struct world {
 	struct conf conf;

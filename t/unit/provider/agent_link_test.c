@@ -1,7 +1,6 @@
 /* agent_link_test.c: what is made of an agent's answers, and its silence. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "../unit.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/agent_usage.h"
 #include "provider/fake.h"
 
-enum { SOON_MS = 10000, BRIEFLY_MS = 50, PATH_SIZE = 256 };
+/* wait: BRIEFLY is for what never answers */
+enum { SOON_MS = PATIENCE_MS, BRIEFLY_MS = 50, PATH_SIZE = 256 };
 
 static char BASE[] = "/tmp/sllinkXXXXXX";
 static struct conf CONF;

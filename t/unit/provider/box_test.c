@@ -147,6 +147,7 @@ one_operation_at_a_time(void **state)
 	{
 		auto_box struct box second = BOX_CLOSED;
 
+		/* wait: it is held until the end of this block */
 		assert_int_equal(box_lock(&P, ID, clock_ms() + 20, &second, &e),
 		    -1);
 		assert_int_equal(e.kind, ERR_BUSY);

@@ -1,16 +1,13 @@
 /* trash_test.c: hostile trees go, and nothing beside them. */
+#include "../unit.h"
+
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "common/clock.h"
 #include "common/mem.h"
@@ -18,7 +15,7 @@
 #include "provider/file.h"
 #include "provider/trash.h"
 
-enum { DEEP = 5000, MANY = 3000, SOON_MS = 60 * 1000, NOBODY = 64123 };
+enum { DEEP = 5000, MANY = 3000, SOON_MS = PATIENCE_MS, NOBODY = 64123 };
 
 static char BASE[] = "/tmp/sltrashXXXXXX";
 static struct conf CONF;
