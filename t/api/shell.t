@@ -123,29 +123,6 @@ def bad_bodies_are_refused_and_name_the_field():
 
 
 @case
-def a_timeout_ends_the_tree_and_leaves_the_shell():
-    mark = "8600.%d" % ME
-    said("cd /tmp; export E=exported; p=plain; f() { echo function; };"
-         " alias g='echo alias'; shopt -s extglob; me=$$", "kept")
-    doc = timeout("kept", 400, "echo begun; sleep %s & (setsid sleep %s &);"
-                  " trap '' TERM; sleep %s; touch /workspace/wrong"
-                  % (mark, mark, mark), timeoutMs=400)
-    equal(doc["context"]["stdout"], "begun\n", "what it had printed")
-    equal(running(mark), [], "nothing of it lives")
-    equal(said("pwd; echo $E $p; f; g; shopt -q extglob && [ $$ = $me ] &&"
-               " echo same; ls /workspace/wrong 2>/dev/null; true", "kept"),
-          "/tmp\nexported plain\nfunction\nalias\nsame\n", "the same shell")
-
-
-@case
-def a_shell_that_does_not_yield_is_replaced_and_that_is_said():
-    said("cd /tmp; export E=exported; p=plain; rm -f fifo; mkfifo fifo", "stuck")
-    timeout("stuck", 200, "read x <fifo", replaced=True, timeoutMs=200)
-    equal(said("pwd; echo $E ${p-lost}", "stuck"), "/tmp\nexported lost\n",
-          "directory and exported variables")
-
-
-@case
 def the_call_the_session_and_the_environment_say_how_long():
     mark = "8601.%d" % ME
     new("patient", commandTimeoutMs=300)
@@ -270,23 +247,14 @@ def one_who_waits_for_a_session_that_is_deleted_is_told():
 
 
 @case
-def a_stream_has_its_timeout_and_its_last_event():
-    mark = "8604.%d" % ME
+def a_stream_is_like_its_session_but_for_its_timeout():
     new("streams", commandTimeoutMs=100, env={"A": "1"}, cwd="/tmp")
-    events = Running(SID, "echo $A; pwd; (trap '' TERM; sleep %s)& sleep %s"
-                     % (mark, mark), stream=True, sessionId="streams",
-                     timeoutMs=500).events()
+    # wait: 0.4 s inside, longer than the session's timeout and than nothing else
+    events = Running(SID, "echo $A; pwd; sleep 0.4; echo done", stream=True,
+                     sessionId="streams").events()
     equal([(e["type"], e.get("data")) for e in events],
           [("start", None), ("stdout", "1\n"), ("stdout", "/tmp\n"),
-           ("error", "Command timeout after 500ms"), ("complete", None)],
-          "events")
-    equal((events[-1]["exitCode"], events[-2]["error"]),
-          (124, "Command timeout after 500ms"), "the last two")
-    equal(running(mark), [], "nothing is left")
-    events = Running(SID, "sleep 0.4; echo done", stream=True,
-                     sessionId="streams").events()
-    equal([e["type"] for e in events], ["start", "stdout", "complete"],
-          "the session's timeout is not for streams")
+           ("stdout", "done\n"), ("complete", None)], "events")
 
 
 @case
@@ -304,38 +272,6 @@ def sessions_run_side_by_side_and_a_stream_does_not_hold_its_own():
     equal([e.get("data") for e in stream.events()][1:3], ["fv\n", "/usr\n"],
           "it inherits functions, variables and directory")
     expect(200, work.result())
-
-
-@case
-def output_is_bounded_and_that_is_said():
-    r = expect(200, post("execute", {
-        "command": "head -c 40000000 /dev/zero | tr '\\0' a"})).json
-    equal((len(r["stdout"]), r["truncated"], r["exitCode"]),
-          (32 << 20, True, 0), "32 MiB, the command ran to its end")
-    true("truncated" not in expect(200, post("execute", {
-        "command": "head -c 11000000 /dev/zero | tr '\\0' a"})).json, "less")
-
-
-@case
-def there_are_at_most_128():
-    sid = create()["id"]
-    execute(sid, "true")
-    for i in range(127):
-        expect(200, post("session/create", {"id": "n%d" % i}, sid))
-    equal(len(names(sid)), 128, "128 sessions")
-    for path, body in (("session/create", {"id": "more"}),
-                       ("execute", {"command": "true", "sessionId": "more"}),
-                       ("execute/stream", {"command": "true",
-                                           "sessionId": "more"})):
-        doc = container_error(post(path, body, sid), 429, "TOO_MANY_SESSIONS")
-        true("128" in doc["message"], doc["message"])
-    expect(200, post("session/delete", {"sessionId": "n7"}, sid))
-    expect(200, post("session/create", {"id": "more"}, sid))
-    container_error(post("execute", {"command": "exit 3",
-                                     "sessionId": "more"}, sid), 410,
-                    "SESSION_TERMINATED")
-    expect(200, post("session/create", {"id": "instead"}, sid))
-    equal(get(sid)["state"], "ready", "the session")
 
 
 sys.exit(run(lambda: None))

@@ -86,27 +86,6 @@ def what_a_command_does_to_files_is_told():
 
 
 @case
-def a_clone_is_told_file_by_file():
-    where = place("clone")
-    execute(SID, "(mkdir /tmp/origin && cd /tmp/origin && git init -q . &&"
-                 " for i in $(seq 40); do mkdir -p d$i/e; echo > d$i/e/f$i;"
-                 " done && git add . && git -c user.name=x -c user.email=x@x"
-                 " commit -qm x)")
-    w = Watch(where)
-    execute(SID, "git clone -q /tmp/origin %s/copy && touch %s/done" % (
-        where, where))
-    wanted = {"%s/copy/d%d/e/f%d" % (where, i, i) for i in range(1, 41)}
-    made = []
-    while not wanted <= set(made):
-        e = w.event()
-        equal(e["type"], "event", repr(e))
-        if e["eventType"] in ("create", "move_to"):
-            made.append(e["path"])
-    true(not [p for p in made if "/.git" in p], "git's own is left out")
-    w.close()
-
-
-@case
 def paths_are_meant_in_the_shells_directory():
     where = place("there")
     execute(SID, "mkdir %s/sub; cd %s" % (where, where), sessionId="there")
@@ -186,52 +165,7 @@ def members_that_say_nothing_change_nothing():
         equal(check(where, **more)["status"], "unchanged", repr(more))
 
 
-@case
-def who_hangs_up_is_forgotten_at_once():
-    where = place("gone")
-    watches = [Watch(where) for _ in range(STREAMS_MAX)]
-    r = container_error(ask("/api/watch", path=where), 429,
-                        "WATCH_START_ERROR")
-    equal(r["context"]["path"], where, "context")
-    watches.pop().close()
-
-    def room():
-        try:
-            watches.append(Watch(where))
-        except AssertionError:
-            return False
-        return True
-    until("there is room", room)
-    for w in watches:
-        w.close()
-
-
 # ---- checks
-
-@case
-def a_check_tells_whether_something_changed():
-    where = place("checked")
-    one = check(where)
-    equal((one["success"], one["status"], "reason" in one),
-          (True, "unchanged", False), "at first")
-    true(one["timestamp"].endswith("Z"), "timestamp")
-    equal(check(where, since=one["version"])["version"], one["version"],
-          "nothing happened")
-    expect(200, call("POST", at(SID, "/api/write"),
-                     {"path": where + "/f", "content": "x"}))
-    two = check(where, since=one["version"])
-    equal(two["status"], "changed", "after a write")
-    execute(SID, "true")
-    equal(check(where, since=two["version"])["status"], "unchanged", "again")
-    execute(SID, "rm %s/f" % where)
-    equal(check(where, since=two["version"])["status"], "changed", "removed")
-    other = check(where, include=["*.ts"], since=two["version"])
-    equal((other["status"], other["reason"]), ("resync", "expired"),
-          "of another wish")
-    for bad in ("x", "watch-1-2:x", "watch-1-2", "y" * 5000):
-        container_error(ask("/api/watch/check", path=where, since=bad), 400,
-                        "VALIDATION_FAILED")
-
 
 @case
 def after_a_restart_everything_may_have_changed():
