@@ -168,6 +168,7 @@ def a_body_cut_off_is_never_taken_as_complete():
             time.sleep(0.3)
         # the same wrapper answers later calls: by then it has seen the end
         for _ in range(5):
+            # wait: 0.05 s inside; less makes the test weaker, never red
             execute(SID, "sleep 0.05")
         container_error(read("/workspace/cut"), 404, "FILE_NOT_FOUND")
         equal(execute(SID, "ls -A /workspace | grep -c cut || true"), "0\n",

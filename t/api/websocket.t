@@ -339,7 +339,7 @@ def two_clients_share_it_and_who_comes_again_finds_it():
 def paste():
     sid = create()["id"]
     t = Terminal(sid, "sessionId=x").until(READY)
-    # slower to begin than a POST would wait for it
+    # wait: 12 s inside, slower to begin than a POST would wait for it
     t.type("stty raw -echo; echo go''ne; sleep 12; head -c %d | sha256sum; stty sane\n" % (10 * MB)).until(b"gone")
     data = os.urandom(10 * MB)
     t.ws.send(data)
