@@ -208,10 +208,10 @@ is "$(inside 'cat unpacked/dir/a')" a "which may go in"
 # ---- what does not work
 
 refused() { # NAME CODE REGEX ARGUMENT...
-	local name=$1 want=$2 words=$3
+	local name=$1 want=$2 regex=$3
 	shift 3
 	copy "$@"
-	is "$?" "$want" "$name: code $want" && like "$(cat err)" "$words" "$name: says why"
+	is "$?" "$want" "$name: code $want" && like "$(cat err)" "$regex" "$name: says why"
 }
 refused "a directory without -r" 2 'is a directory; -r' dir box:x
 refused "one of the session's" 2 'is a directory; -r' box:dir x
