@@ -106,6 +106,7 @@ def bad_bodies_name_the_field():
                         ({"command": "x", "env": []}, "env"),
                         ({"command": "x", "env": {"a-b": "c"}}, "env"),
                         ({"command": "x", "env": {"a": 1}}, "env"),
+                        ({"command": "x", "cwd": 1}, "cwd"),
                         ({"command": "x", "cwd": "/" * 5000}, "cwd")):
         for path in ("/api/execute", "/api/execute/stream"):
             a = box.call(S, "POST", path, body)
@@ -132,11 +133,14 @@ def a_cut_off_body_is_not_taken():
 
 
 def a_background_child_does_not_hold_the_answer():
-    a = box.run(S, "sleep 1000 & echo started")
-    ok(a["stdout"] == "started\n" and box.named("sleep"),
-       "an answer comes while a background child runs", a)
-    a = box.run(S, "sleep 1000 & echo started", sessionId=ALONE)
-    same(a["stdout"], "started\n", "also sessionless")
+    # a call that waited for the child would have no answer within its patience
+    for command in ("sleep 1000 & echo started", "(sleep 1000 &); echo started",
+                    "setsid sleep 1000 & echo started"):
+        for how in ({}, {"sessionId": ALONE}):
+            same(box.run(S, command, **how)["stdout"], "started\n", f"{command} {how}")
+        same([e["type"] for _, e in box.stream(S, command)], ["start", "stdout", "complete"],
+             f"{command}, as a stream")
+    ok(eventually(lambda: len(box.named("sleep")) == 9), "and they run on")
     box.run(S, "(while echo tick; do echo >>/workspace/ticks; sleep 0.02; done; "
                "echo dead >/workspace/dead) & echo $! >/workspace/ticker")
     def ticks():
@@ -340,10 +344,11 @@ def one_shell_is_serial_others_are_not():
 
 
 def output_is_bounded():
-    a = box.run(S, "head -c 40000000 /dev/zero | tr '\\0' a; echo end >&2", sessionId=ALONE)
-    same((len(a["stdout"]), a.get("truncated"), a["stderr"]), (32 << 20, True, "end\n"),
-         "more than 32 MiB are cut off")
-    ok("truncated" not in box.run(S, "head -c 1000000 /dev/zero"), "less are not")
+    for how in ({}, {"sessionId": ALONE}):
+        a = box.run(S, "head -c 40000000 /dev/zero | tr '\\0' a; echo end >&2", **how)
+        same((len(a["stdout"]), a.get("truncated"), a["stderr"], a["exitCode"]),
+             (32 << 20, True, "end\n", 0), f"more than 32 MiB are cut off {how}")
+    ok("truncated" not in box.run(S, "head -c 11000000 /dev/zero | tr '\\0' a"), "less are not")
 
 
 def a_stream_comes_line_by_line():
@@ -427,8 +432,20 @@ def many_at_once():
 
 def too_many_shells_are_refused():
     s = box.session(pids=400)
-    codes = [box.run(s, "true", sessionId=f"n{i}")["status"] for i in range(129)]
-    same((codes[:128].count(200), codes[128]), (128, 429), "128 shells and no more")
+    codes = [box.run(s, "true", sessionId=f"n{i}")["status"] for i in range(128)]
+    same(codes, [200] * 128, "128 shells")
+    more = (("session/create", {"id": "more"}),
+            ("execute", {"command": "true", "sessionId": "more"}),
+            ("execute/stream", {"command": "true", "sessionId": "more"}))
+    for path, body in more:
+        a = box.call(s, "POST", "/api/" + path, body)
+        same((a.status, a.json()["code"], "128" in a.json()["message"]),
+             (429, "TOO_MANY_SESSIONS", True), f"and no more: {path}")
+    for name, how in (("deleted", ("session/delete", {"sessionId": "n7"})),
+                      ("ended", ("execute", {"command": "exit 3", "sessionId": "more"}))):
+        box.call(s, "POST", "/api/" + how[0], how[1])
+        same(box.call(s, "POST", "/api/session/create", {"id": "more"}).status, 200,
+             f"one that was {name} leaves room")
     box.ask("kill", session=s, waitMs=10000)
 
 

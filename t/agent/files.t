@@ -27,7 +27,7 @@ def sh(command):
 
 
 def what_was_written_is_read():
-    for encoding in ({}, {"encoding": "utf8"}, {"encoding": "utf-8"}):
+    for encoding in ({}, {"encoding": "utf8"}, {"encoding": "utf-8"}, {"encoding": None}):
         a = write("/workspace/t.txt", "héllo\n", **encoding)
         same((a["status"], a["success"], a["path"]), (200, True, "/workspace/t.txt"),
              f"write {encoding}")
@@ -44,6 +44,11 @@ def what_was_written_is_read():
          "text as base64 when asked for")
     a = read("/workspace/b.bin", encoding="utf-8")
     same((a["encoding"], "\ufffd" in a["content"]), ("utf-8", True), "bytes as text when asked for")
+    # the oldest clients say "utf8" of every file
+    same(read("/workspace/b.bin", encoding="utf8")["encoding"], "base64", "bytes taken for text")
+    write("/workspace/nul.txt", "h\0é\n", unknown=1)
+    a = read("/workspace/nul.txt")
+    same((a["content"], a["isBinary"]), ("h\0é\n", False), "a text with a NUL, and unknown fields")
     write("/workspace/empty", "")
     same((read("/workspace/empty")["content"], read("/workspace/empty")["isBinary"]), ("", False),
          "an empty file is text")
@@ -128,8 +133,11 @@ def bad_bodies():
             a = box.call(S, "POST", f"/api/{route}", {**body, "content": "x"})
             same((a.status, a.json()["context"]["validationErrors"][0]["field"]), (400, field),
                  f"{route} {str(body)[:30]}")
-    same(write("/workspace/x", "not base64!", encoding="base64")["code"], "VALIDATION_FAILED",
-         "content that is no base64")
+    for content in ("not base64!", "Zg", "Zg==\n", "Zm9v Zm9v", "é"):
+        a = write("/workspace/x", content, encoding="base64")
+        same((a["status"], a["code"], a["context"]["validationErrors"][0]["field"]),
+             (400, "VALIDATION_FAILED", "content"), f"content that is no base64: {content!r}")
+    same(read("/workspace/x")["status"], 404, "of which nothing was written")
     same(box.call(S, "POST", "/api/write", {"path": "x"}).status, 400, "no content")
 
 

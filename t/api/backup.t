@@ -424,7 +424,8 @@ def hold(sid):
     execute(sid, "rm -rf held; mkdir held; cd held; git init -q .;"
                  " mkfifo /tmp/%s; git config core.excludesFile /tmp/%s" % (
                      mark, mark), cwd="/workspace")
-    conn = http.client.HTTPConnection("127.0.0.1", port(), timeout=60)
+    conn = http.client.HTTPConnection("127.0.0.1", port(),
+                                      timeout=service.PATIENCE)
     conn.request("POST", at(sid, "/api/backup/create"), json.dumps({
         "dir": "/workspace/held", "archivePath": archive(mark),
         "gitignore": True}), {

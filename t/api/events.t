@@ -58,6 +58,7 @@ def waiting():
 class Waiter(threading.Thread):
     """A call that waits, in the background; `answer` once it has come."""
 
+    # wait: the service's limit, not ours; an event ends it before
     def __init__(self, sid, after, seconds=30):
         super().__init__(daemon=True)
         self.path = at(sid, "/events?after=%d&wait=%d" % (after, seconds))

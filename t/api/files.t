@@ -59,35 +59,6 @@ def a_stream_of_any_size_needs_no_memory():
 # ---- content
 
 @case
-def what_is_written_is_read_in_every_encoding():
-    for encoding in ({}, {"encoding": "utf8"}, {"encoding": "utf-8"},
-                     {"encoding": None}):
-        r = good("write", path="/workspace/new/dir/é.txt", content="h\0é\n",
-                 unknown=1, **encoding)
-        equal(set(r), {"success", "path", "timestamp"}, "answer")
-        r = good("read", path="/workspace/new/dir/é.txt", **encoding)
-        del r["timestamp"]
-        equal(r, {"success": True, "path": "/workspace/new/dir/é.txt",
-                  "content": "h\0é\n", "encoding": "utf-8", "isBinary": False,
-                  "mimeType": "text/plain", "size": 5}, "%r" % encoding)
-    data = bytes(range(256)) * 999
-    good("write", path="b", content=base64.b64encode(data).decode(),
-         encoding="base64")
-    for more in ({}, {"encoding": "base64"}):
-        r = good("read", path="b", **more)
-        equal((base64.b64decode(r["content"]), r["encoding"], r["isBinary"],
-               r["mimeType"], r["size"]),
-              (data, "base64", True, "application/octet-stream", len(data)),
-              "bytes")
-    r = good("read", path="b", encoding="utf-8")
-    true(r["encoding"] == "utf-8" and "\ufffd" in r["content"],
-         "bytes as text when that is wanted")
-    # what the oldest clients say of every file
-    equal(good("read", path="b", encoding="utf8")["encoding"], "base64",
-          "bytes that were taken for text")
-
-
-@case
 def a_text_that_is_not_utf8_comes_as_base64():
     sh("{ head -c 200000 /dev/zero | tr '\\0' x; printf '\\351'; } >latin.txt")
     r = good("read", path="/workspace/latin.txt")
@@ -97,26 +68,6 @@ def a_text_that_is_not_utf8_comes_as_base64():
     meta, chunks, _ = streamed(SID, "/workspace/latin.txt")
     equal((meta["encoding"], base64.b64decode(chunks[-1])[-2:]),
           ("base64", b"x\xe9"), "stream")
-
-
-@case
-def a_file_in_a_shut_directory_is_written_in_its_place():
-    sh("mkdir shut; echo longer >shut/f; chmod 500 shut")
-    good("write", path="shut/f", content="new")
-    equal(sh("cat shut/f"), "new", "content")
-    error("write", 403, "PERMISSION_DENIED", "file.write", "shut/g",
-          path="shut/g", content="x")
-
-
-@case
-def base64_is_checked_to_its_last_character():
-    for content in ("not base64!", "Zg", "Zg=", "Zg==\n", "Zm9-", "Z===",
-                    "Zm9v Zm9v", "é"):
-        doc = error("write", 400, "VALIDATION_FAILED", "file.write", "x",
-                    path="x", content=content, encoding="base64")
-        equal(doc["context"]["validationErrors"][0]["field"], "content",
-              content)
-    equal(good("exists", path="x")["exists"], False, "nothing was written")
 
 
 @case

@@ -270,13 +270,15 @@ class Clone(Running):
 
 @case
 def a_clone_that_takes_too_long_is_ended_and_leaves_nothing():
+    # wait: the server never ends its answer, so only the limit can
+    limit = {"timeoutMs": 1500}
     doc = refused(502, "GIT_NETWORK_ERROR", HTTP + "/slow/made",
-                  targetDir="/workspace/slow", timeoutMs=1500)
+                  targetDir="/workspace/slow", **limit)
     equal(doc["context"]["exitCode"], 124, "exit code")
     true(not there("/workspace/slow"), "no half directory")
     execute(SID, "mkdir /workspace/held")
     refused(502, "GIT_NETWORK_ERROR", HTTP + "/slow/made",
-            targetDir="/workspace/held", timeoutMs=1500)
+            targetDir="/workspace/held", **limit)
     equal(execute(SID, "ls -A /workspace/held"), "", "empty as before")
     equal(running("http://127.0.0.1:%d/slow/made" % PORT), [], "it is gone")
 

@@ -36,7 +36,7 @@ WAIT = """
 import os, time
 def wait(name):
     while not os.path.exists("/tmp/" + name):
-        time.sleep(0.01)
+        time.sleep(0.01) # wait: polls inside, the limit is the call's
 """
 done(PY, WAIT)
 
@@ -246,17 +246,21 @@ def a_time_limit_interrupts_and_the_state_stays():
             "while True: pass", "time.sleep(9000)",
             "os.system('sleep 9000.%d')" % ME,
             "import asyncio; await asyncio.sleep(9000)")):
-        cell = run(PY, "x = %d\n%s" % (x, code), timeout_ms=300)
+        done(PY, "x = %d" % x)
+        # wait: none of them ends by itself, so only the limit can
+        cell = run(PY, code, timeout_ms=300)
         equal(cell.error, ("TimeoutError",
                            "Execution timed out after 300ms; " + KEPT), code)
         equal(run(PY, "x").text, str(x), "state after " + code)
+    # wait: 3 s to come as far as the loop, which takes milliseconds
     trace = run(PY, "def f():\n    while True: pass\nf()",
-                timeout_ms=300).events[-1]["traceback"]
+                timeout_ms=3000).events[-1]["traceback"]
     true("    while True: pass" in trace and trace[-1] == "KeyboardInterrupt",
          trace)
     equal(running("9000.%d" % ME), [], "what it had started is gone")
     blocked = Cell(PY, "print('here'); wait('blocked')")
     blocked.until("here")
+    # wait: the one before it waits for us, so only the limit can end it
     equal(run(PY, "1", timeout_ms=200).error[0], "TimeoutError",
           "also while it waits for its turn")
     touch("blocked")
@@ -266,11 +270,12 @@ def a_time_limit_interrupts_and_the_state_stays():
 @case
 def one_that_does_not_yield_is_killed_and_replaced():
     cid = context()
-    cell = run(cid, "import signal, subprocess\nx = 5\n"
-               "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-               "subprocess.Popen(['sleep', '9001.%d'])\nprint('last words')\n"
-               "while True: pass" % ME, timeout_ms=300)
-    equal(cell.error, ("TimeoutError", "Execution timed out after 300ms; the"
+    done(cid, "import signal, subprocess\nx = 5\n"
+         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+         "job = subprocess.Popen(['sleep', '9001.%d'])" % ME)
+    # wait: 2 s for its words, which take milliseconds; then it never ends
+    cell = run(cid, "print('last words')\nwhile True: pass", timeout_ms=2000)
+    equal(cell.error, ("TimeoutError", "Execution timed out after 2000ms; the"
                        " kernel did not yield and was killed: " + LOST), "error")
     equal(cell.stdout, "last words\n", "output")
     equal(running("9001.%d" % ME), [], "its tree is gone")
@@ -289,6 +294,7 @@ def a_kernel_that_dies_is_told_and_replaced():
     until("it is dead", lambda: "Z" in execute(
         SID, "cut -d' ' -f3 /proc/%d/stat" % pid))
     equal(run(cid, "os").error[0], "KernelDied", "also what died in between")
+    # wait: 1 ms is over before any kernel has started
     equal(run(cid, "1", timeout_ms=1).error,
           ("TimeoutError", "Execution timed out after 1ms; " + KEPT),
           "no time is left when the new one is there")

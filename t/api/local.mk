@@ -1,13 +1,11 @@
 ## t/api: the whole service, asked through nginx
 
 EXTRA_DIST += \
-	%D%/admin.t \
 	%D%/archive.t \
 	%D%/audit.t \
 	%D%/awake.t \
 	%D%/backup.t \
 	%D%/badinput.t \
-	%D%/cgi.t \
 	%D%/correlation.t \
 	%D%/dataplane.t \
 	%D%/directories.t \
@@ -20,11 +18,11 @@ EXTRA_DIST += \
 	%D%/interrupt.t \
 	%D%/kernels.t \
 	%D%/logging.t \
-	%D%/pooling.t \
 	%D%/ports.t \
 	%D%/proxy.t \
 	%D%/process.t \
 	%D%/process_logs.t \
+	%D%/programs.t \
 	%D%/quotas.t \
 	%D%/raw-files.t \
 	%D%/sandbox_ids.t \
@@ -38,9 +36,7 @@ EXTRA_DIST += \
 	%D%/tenancy.t \
 	%D%/tickets.t \
 	%D%/terminal.t \
-	%D%/version.t \
 	%D%/websocket.t \
-	%D%/watch.t \
 	t/lib/awake.py \
 	t/lib/contexts.py \
 	t/lib/filecalls.py \

@@ -2,7 +2,7 @@
 import re
 import socket
 
-from nginx_world import A, B, KEY, TOKEN
+from nginx_world import A, B, KEY, PATIENCE, TOKEN
 from tap import case, equal, true
 
 
@@ -118,7 +118,7 @@ def what_nginx_itself_refuses_is_JSON_with_a_request_id(w):
                           (label.encode(), b"a" * 9000), 431),
                          (b"GET /%zz HTTP/1.1\r\nHost: x", 400),
                          (b"GET / HTTP/1.1\r\nHost: x\r\nHost: y", 400)):
-        with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+        with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
             s.sendall(head + b"\r\n\r\n")
             answer = s.recv(65536)
         true(answer.startswith(b"HTTP/1.1 %d " % status), answer[:80])

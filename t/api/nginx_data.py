@@ -1,7 +1,7 @@
 """nginx_data.py: the data plane of a session that is awake."""
 import socket
 
-from nginx_world import A, ASLEEP, B, KEY, LOGIN, MISSING, TICKET
+from nginx_world import A, ASLEEP, B, KEY, LOGIN, MISSING, PATIENCE, TICKET
 from tap import case, equal, true
 
 
@@ -123,7 +123,7 @@ def what_is_no_id_reaches_auth_as_none(w):
 @case
 def a_refusal_comes_before_the_body_is_read(w):
     for session, status in ((MISSING, b"404"), ("x", b"404")):
-        with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+        with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
             s.sendall(b"POST /v1/sessions/%s/api/write HTTP/1.1\r\nHost: x\r\n"
                       b"Content-Length: 200000000\r\n\r\n{" % session.encode())
             answer = s.recv(4096)
@@ -138,7 +138,7 @@ def a_refusal_comes_before_the_body_is_read(w):
 @case
 def a_refusal_survives_a_client_that_keeps_sending(w):
     for _ in range(20):
-        with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+        with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
             s.sendall(b"POST /v1/sessions/%s/api/write HTTP/1.1\r\nHost: x\r\n"
                       b"Transfer-Encoding: chunked\r\n\r\n" % MISSING.encode())
             try:
@@ -152,16 +152,16 @@ def a_refusal_survives_a_client_that_keeps_sending(w):
 
 @case
 def a_large_body_reaches_the_wrapper_while_it_is_being_sent(w):
-    with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+    with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
         s.sendall(b"POST /v1/sessions/%s/api/upload HTTP/1.1\r\nHost: x\r\n"
                   b"Content-Length: 100000000\r\n\r\nfirst" % A.encode())
-        true(w.gate.wait(20), "the wrapper has the first bytes")
+        true(w.gate.wait(PATIENCE), "the wrapper has the first bytes")
         true(s.recv(4096).startswith(b"HTTP/1.1 200"), "and may answer")
 
 
 @case
 def a_stream_arrives_as_it_is_written(w):
-    with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+    with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
         s.sendall(b"GET /v1/sessions/%s/api/stream HTTP/1.1\r\nHost: x\r\n"
                   b"Connection: close\r\n\r\n" % A.encode())
         data = b""

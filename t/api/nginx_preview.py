@@ -2,8 +2,8 @@
 import re
 import socket
 
-from nginx_world import (A, ASLEEP, B, CUT, DEAD, KEY, LOGIN,
-                         OTHER_TOKEN, TOKEN)
+from nginx_world import (A, ASLEEP, B, CUT, DEAD, KEY, LOGIN, OTHER_TOKEN,
+                         PATIENCE, TOKEN)
 from tap import case, equal, true
 
 
@@ -151,7 +151,7 @@ def websockets_pass_in_both_forms(w):
     for port, name, path in (
             (w.port, host, "/ws"),
             (w.preview_port, "localhost", "/p/8080-%s-%s/ws" % (A, TOKEN))):
-        with socket.create_connection(("127.0.0.1", port), 20) as s:
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as s:
             s.sendall(("GET %s HTTP/1.1\r\nHost: %s:%d\r\nUpgrade: WebSocket"
                        "\r\nConnection: Upgrade\r\nSec-WebSocket-Key: x\r\n\r\n"
                        % (path, name, port)).encode())
@@ -162,7 +162,7 @@ def websockets_pass_in_both_forms(w):
             for word in (b"hello", b"again"):
                 s.sendall(word)
                 equal(s.recv(4096), word.upper())
-    with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+    with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
         s.sendall(("GET / HTTP/1.1\r\nHost: %s\r\nUpgrade: h2c\r\n"
                    "Connection: Upgrade\r\n\r\n" % host).encode())
         true(s.recv(4096).startswith(b"HTTP/1.1 200"), "only WebSockets")

@@ -4,7 +4,7 @@ import re
 import socket
 
 from nginx_world import (A, ASLEEP, B, CUT, DEAD, HOSTILE, KEY, LIES, LOGIN,
-                         MISSING, TOKEN, WORLD)
+                         MISSING, PATIENCE, TOKEN, WORLD)
 from tap import case, equal, true
 
 
@@ -112,7 +112,7 @@ def a_redirect_elsewhere_is_only_told(w):
 
 @case
 def websockets_pass_by_key_and_the_app_hears_the_same(w):
-    with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+    with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
         s.sendall(("GET %s HTTP/1.1\r\nHost: x\r\nUpgrade: WebSocket\r\n"
                    "Connection: Upgrade\r\nAuthorization: Bearer %s\r\n"
                    "Sec-WebSocket-Key: x\r\n\r\n" % (at("/ws"), KEY)).encode())

@@ -4,8 +4,7 @@ import re
 import socket
 
 from fcgi import Responder
-from nginx_world import (A, ASLEEP, B, CUT, DEAD, KEY, LIES,
-                         TOKEN)
+from nginx_world import (A, ASLEEP, B, CUT, DEAD, KEY, LIES, PATIENCE, TOKEN)
 from tap import case, equal, true
 
 
@@ -31,7 +30,7 @@ def a_sleeping_session_is_woken_and_gets_the_same_request_with_its_body(w):
 
 @case
 def a_chunked_body_survives_the_wake_up(w):
-    with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+    with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
         s.sendall(b"POST /v1/sessions/%s/api/run HTTP/1.1\r\nHost: x\r\n"
                   b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
                   b"200005\r\nhello%s\r\n0\r\n\r\n"
@@ -48,7 +47,7 @@ def a_chunked_body_survives_the_wake_up(w):
 
 @case
 def a_body_too_large_to_keep_wakes_the_session_and_is_asked_for_again(w):
-    with socket.create_connection(("127.0.0.1", w.port), 20) as s:
+    with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
         s.sendall(b"PUT /v1/sessions/%s/files/x HTTP/1.1\r\nHost: x\r\n"
                   b"Content-Length: 100000000\r\n\r\nfirst" % ASLEEP.encode())
         answer = s.recv(4096)

@@ -6,6 +6,7 @@ and t/lib/ (see nginx.t); it takes the run directory, logs and configuration.
 import http.client
 import json
 import os
+import random
 import re
 import socket
 import subprocess
@@ -18,6 +19,7 @@ sys.path.insert(0, os.path.join(WORLD, "lib"))
 from app import App  # noqa: E402
 from fcgi import Responder  # noqa: E402
 
+PATIENCE = 120  # wait: against hanging, never a measure
 A, B = "a" * 20, "b" * 20
 ASLEEP, DEAD, CUT, LIES = "c" * 20, "d" * 20, "e" * 20, "f" * 20
 MISSING = "m" * 20
@@ -29,17 +31,20 @@ SECRETS = [TOKEN, OTHER_TOKEN, KEY, LOGIN, TICKET]
 JSON = [("Content-Type", "application/json")]
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def free_ports():
-    """Two different ones: the second is looked for while the first is held."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1], free_port()
+    """Two that can be had.  Neither stacks take ports of this range, nor does
+    the kernel for the connections of others."""
+    found = []
+    for port in random.sample(range(10000, 20000), 100):
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.append(port)
+        if len(found) == 2:
+            break
+    return found
 
 
 class Answer:
@@ -144,7 +149,7 @@ class World:
             r.begin(200, [("Content-Type", "text/event-stream"),
                           ("X-Accel-Buffering", "yes")])
             r.write(b"data: first\n\n")
-            self.gate.wait(20)
+            self.gate.wait(PATIENCE)
             r.write(b"data: last\n\n")
         elif path == "api/upload":
             first = r.some_body()
@@ -174,28 +179,29 @@ class World:
         self.nginx = subprocess.Popen(
             ["nginx", "-e", WORLD + "/log/nginx-start.log",
              "-c", WORLD + "/conf/nginx.conf", "-g", "daemon off;"])
-        for _ in range(200):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
             try:
                 socket.create_connection(("127.0.0.1", self.port)).close()
                 return
             except OSError:
                 if self.nginx.poll() is not None:
                     break
-                time.sleep(0.05)
+                time.sleep(0.05)  # wait: polls, the limit is PATIENCE
         with open(WORLD + "/log/nginx-start.log") as f:
             print("Bail out! nginx does not start: " + f.read())
         raise SystemExit(1)
 
     def stop_nginx(self):
         self.nginx.terminate()
-        self.nginx.wait(20)
+        self.nginx.wait(PATIENCE)
 
     # ---- asking
 
     def ask(self, path, method="GET", body=None, port=None, **headers):
         names = {n.replace("_", "-"): v for n, v in headers.items()}
         c = http.client.HTTPConnection("127.0.0.1", port or self.port,
-                                       timeout=20)
+                                       timeout=PATIENCE)
         c.putrequest(method, path, skip_host="Host" in names,
                      skip_accept_encoding=True)
         if body is not None:

@@ -191,8 +191,9 @@ def kill_all_ends_them_side_by_side():
 @case
 def a_timeout_kills_and_is_told():
     mark = "9004.%d" % ME
-    pid = start("echo a; setsid sleep %s & sleep %s" % (mark, mark),
-                timeoutMs=300)
+    # wait: it never ends by itself, so only the limit can
+    limit = {"timeoutMs": 300}
+    pid = start("echo a; setsid sleep %s & sleep %s" % (mark, mark), **limit)
     p = ended(pid)
     equal((p["status"], p["exitCode"], p["timedOut"]), ("killed", 143, True),
           "status")

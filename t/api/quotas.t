@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
@@ -23,6 +22,7 @@ quota_previews = 50
 quota_disk_mb = 0
 """)
 
+CALLS = 40  # of each client in the storm
 ORGS = iter("org-%d" % i for i in range(100))
 
 
@@ -350,13 +350,20 @@ def recount_tells_and_repairs():
 def after_a_storm_the_counters_equal_reality():
     org = Org("--max-active", "6", "--max-sessions", "9",
               "--max-previews", "4")
-    stop_at = time.monotonic() + 12
+    made = [0] * 5  # calls of each client
 
     def client(seed):
+        try:
+            return calls_of(seed)
+        finally:
+            made[seed] = CALLS  # so that nobody waits for more
+
+    def calls_of(seed):
         dice = random.Random(seed)
         statuses = set()
         mine = []
-        while time.monotonic() < stop_at:
+        for _ in range(CALLS):
+            made[seed] += 1
             what = dice.randrange(6)
             if what < 2 or not mine:
                 r = org.create(
@@ -379,10 +386,11 @@ def after_a_storm_the_counters_equal_reality():
         return statuses
 
     def monkey():
-        """Workers and sandboxes die meanwhile."""
+        """Workers and sandboxes die meanwhile, one for every 25 calls."""
         dice = random.Random(7)
-        while time.monotonic() < stop_at - 3:
-            time.sleep(1.5)
+        for due in range(25, 5 * CALLS, 25):
+            # wait: polls; 25 calls take seconds, 600 s only when one hangs
+            until("so many calls", lambda: sum(made) >= due, 600)
             pids = (service.workers if dice.randrange(2) else
                     service.sandbox_pids)()
             if pids:

@@ -17,6 +17,8 @@ SID = create(isolation="session")["id"]
 WRAPPER = service.wrappers()[0]  # the only one so far
 MB = 1 << 20
 GB = 1 << 30
+# in the deep check a whole gigabyte; the wrapper's few megabytes are the same
+MUCH = GB if os.environ.get("SANDLEASE_SAMPLE") == "all" else GB // 4
 
 
 def raw(method, path, body=None, **headers):
@@ -240,7 +242,8 @@ def a_write_can_depend_on_what_is_there():
 @case
 def a_write_also_depends_on_what_came_meanwhile():
     tag = expect(201, put("/workspace/slow", b"1")).header("ETag")
-    conn = http.client.HTTPConnection("127.0.0.1", port(), timeout=60)
+    conn = http.client.HTTPConnection("127.0.0.1", port(),
+                                      timeout=service.PATIENCE)
     conn.putrequest("PUT", at(SID, "/files/workspace/slow"))
     for name, value in (("Authorization",
                          "Bearer " + setting("SANDLEASE_API_KEY")),
@@ -407,24 +410,24 @@ def a_place_that_stays_keeps_what_is_in_it():
 # ---- any size
 
 @case
-def a_gigabyte_comes_and_goes_in_little_memory():
+def any_size_comes_and_goes_in_little_memory():
     before = most_memory_kb()
-    execute(SID, "truncate -s 1G /workspace/big")
+    execute(SID, "truncate -s %d /workspace/big" % MUCH)
     conn = http.client.HTTPConnection("127.0.0.1", port())
     key = {"Authorization": "Bearer " + setting("SANDLEASE_API_KEY")}
     conn.request("GET", at(SID, "/files/workspace/big"), headers=key)
     answer, got = conn.getresponse(), 0
     while more := answer.read(4 * MB):
         got += len(more)
-    equal(got, GB, "all of it")
+    equal(got, MUCH, "all of it")
     piece = bytes(4 * MB)
     conn.request("PUT", at(SID, "/files/workspace/big"),
-                 (piece for _ in range(GB // len(piece))),
-                 dict(key, **{"Content-Length": str(GB)}))
+                 (piece for _ in range(MUCH // len(piece))),
+                 dict(key, **{"Content-Length": str(MUCH)}))
     answer = conn.getresponse()
     equal((answer.status, len(answer.read()) > 0), (200, True), "and back")
     equal(execute(SID, "stat -c %s /workspace/big; rm /workspace/big"),
-          "%d\n" % GB, "there")
+          "%d\n" % MUCH, "there")
     grown = most_memory_kb() - before
     true(grown < 4096, "%d KB at the top, and then %d more" % (before, grown))
 

@@ -111,7 +111,8 @@ def one_that_fails_is_the_sessions_failure_with_the_end_of_its_output():
 def who_does_not_wait_is_told_so_and_can_follow_it():
     sid = begin(hold(1))
     held(sid, 1)
-    r = call("POST", at(sid, "/api/execute"), {"command": "true"}, timeout=120)
+    # wait: against hanging; the service itself answers after a while
+    r = call("POST", at(sid, "/api/execute"), {"command": "true"}, timeout=300)
     equal(r.status, 503, "nobody is let in")
     seen, after = "", 0
     while "begin" not in seen:
@@ -186,8 +187,9 @@ class Creating(threading.Thread):
 
     def run(self):
         try:
+            # wait: against hanging; the service itself waits for 60 s
             self.reply = call("POST", "/v1/sessions?wait=60", self.body,
-                              headers=self.headers, timeout=120)
+                              headers=self.headers, timeout=300)
         except OSError:
             pass  # its worker was killed
 
@@ -326,7 +328,8 @@ def the_same_request_again_runs_it_once():
     first = Creating("setup-key", hold(11), **{"Idempotency-Key": "setup-1"})
     sid = first.sid()
     until("it runs", lambda: running(mark(11)))
-    again = call("POST", "/v1/sessions?wait=60", first.body, timeout=120,
+    # wait: against hanging; a repeated request does not wait
+    again = call("POST", "/v1/sessions?wait=60", first.body, timeout=300,
                  headers={"Idempotency-Key": "setup-1"})
     equal((again.status, again.json["id"]), (202, sid), "replayed")
     let_go(11)

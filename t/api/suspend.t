@@ -22,7 +22,7 @@ for i in range(1, 10**9):
     with open("/workspace/m", "w") as f:
         f.write(str(i))
     os.rename("/workspace/m", "/workspace/n")
-    time.sleep(0.01)
+    time.sleep(0.01) # wait: the beat of what is frozen, no limit
 """
 
 

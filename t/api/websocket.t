@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """websocket.t: /ws, /api/ws and /ws/pty through nginx, as clients use them."""
 import base64
+import concurrent.futures
 import glob
 import hashlib
 import json
@@ -197,20 +198,6 @@ def streams_are_messages_an_event_each():
 
 
 @case
-def a_cancelled_stream_sees_its_client_gone():
-    sid = create()["id"]
-    m = Mux(sid)
-    m.ask("POST", "/api/process/start", {"command": "sleep 1000", "processId": "p"})
-    name = m.begin("GET", "/api/process/p/stream")
-    equal(m.ws.json()["id"], name, "it has begun")
-    m.ws.send({"type": "cancel", "id": name})
-    ping = m.begin("GET", "/api/ping")
-    while (a := m.ws.json())["id"] != ping:
-        equal((a["id"], a["type"]), (name, "stream"), "it does not end")
-    equal(m.ask("DELETE", "/api/process/p")[0], 200, "and it goes on")
-
-
-@case
 def much_passes_both_ways():
     m = Mux(create()["id"])
     data = base64.b64encode(os.urandom(20 * MB)).decode()
@@ -349,11 +336,10 @@ def two_clients_share_it_and_who_comes_again_finds_it():
     c.type("kill -9 $$\n").until({"type": "exit", "code": 137, "signal": "SIGKILL"})
 
 
-@case
-def ten_megabytes_can_be_pasted():
+def paste():
     sid = create()["id"]
     t = Terminal(sid, "sessionId=x").until(READY)
-    # slower to begin than a POST would wait for it
+    # wait: 12 s inside, slower to begin than a POST would wait for it
     t.type("stty raw -echo; echo go''ne; sleep 12; head -c %d | sha256sum; stty sane\n" % (10 * MB)).until(b"gone")
     data = os.urandom(10 * MB)
     t.ws.send(data)
@@ -431,12 +417,9 @@ def a_revoked_key_keeps_none_open():
 
 
 @case
-def what_dies_in_between_is_told():
-    sid = create()["id"]
-    m = Mux(sid)
-    execute(sid, "pkill -9 -x sandlease-ws")
-    equal(m.ws.closed(), None, "those it served")
-    equal(Mux(sid).ask("GET", "/api/ping")[0], 200, "the next has another")
+def ten_megabytes_can_be_pasted():
+    PASTE.result()  # wait: each read of it has the client's own limit
 
 
+PASTE = concurrent.futures.ThreadPoolExecutor().submit(paste)  # meanwhile
 sys.exit(run(lambda: None))

@@ -38,7 +38,8 @@ async function makeTicket(body) {
 async function talk(from, address) {
 	const refusal = from.waitForEvent("console", {
 		predicate: (message) => /^WebSocket .* failed: /s.test(message.text()),
-		timeout: 2 * PATIENCE_MS, /* of the two, the other one has more to say */
+		/* wait: against hanging; of the two, the other one has more to say */
+		timeout: 2 * PATIENCE_MS,
 	}).then((message) => message.text().match(/code: (\d+)/)?.[1] ??
 		(/Authentication failed/.test(message.text()) ? "401" : message.text()));
 	const how = from.evaluate(([to, wait]) => new Promise((resolve) => {
@@ -60,6 +61,7 @@ async function talk(from, address) {
 				socket.close();
 			}
 		};
+		/* wait: PATIENCE_MS */
 		setTimeout(() => resolve(`no answer: ${seen}`), wait);
 	}), [address, PATIENCE_MS]);
 	refusal.catch(() => {});

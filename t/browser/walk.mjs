@@ -14,7 +14,7 @@ const require = createRequire(join(process.env.SANDLEASE_NODE_DIR ?? ".", "x.js"
 const { chromium } = require("playwright-core");
 
 export const { SANDLEASE_URL: url, SANDLEASE_API_KEY: key } = process.env;
-export const PATIENCE_MS = 90000; /* a limit for what hangs, never a measure */
+export const PATIENCE_MS = 120000; /* wait: against hanging, never a measure */
 const pictures = process.env.SANDLEASE_SCREENSHOTS;
 
 export async function picture(page, title) {

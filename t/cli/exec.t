@@ -1,23 +1,23 @@
 #!/bin/bash
 # sandlease exec: a command in a session behaves as if it ran here.
+# sandlease cp: a file there is as near as one here.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
 
+PATIENCE=120 # wait: against hanging, never a measure
 stack_begin
 cli=$STACK_BUILD/sandlease
 work=$STACK_DIR/cli
 mkdir "$work" && cd "$work" || exit 1
 id=$("$cli" create) || exit 1
-run() { timeout 60 "$cli" exec "$@"; }
+run() { timeout "$PATIENCE" "$cli" exec "$@"; }
 
 # gone PATTERN: waits until no process in the session has such a command line
-gone() {
-	local i
-	for ((i = 0; i < 100; i++)); do
-		run -n "$id" -- pgrep -f "$1" >/dev/null || return 0
-	done
-	return 1
+gone() { wait_for "$PATIENCE" none_is "$1"; }
+none_is() {
+	run -n "$id" -- pgrep -f "$1"
+	[ $? -eq 1 ]
 }
 
 # ---- output, code, words
@@ -39,7 +39,7 @@ run "$id" -- /nowhere </dev/null 2>err
 is "$?" 127 "a command that is not there is 127"
 run -c 'kill -KILL $$' "$id" </dev/null
 is "$?" 137 "one that is killed is 128 and the signal"
-run -t 1 "$id" -- sleep 60 </dev/null 2>err
+run -t 1 "$id" -- sleep 600 </dev/null 2>err
 is "$?" 124 "a timeout is 124"
 like "$(cat err)" 'timeout after 1000ms' "and says so"
 run "$id" </dev/null 2>err
@@ -78,7 +78,7 @@ is "$(yes | run "$id" -- head -n 1)" y "input that is not read stops nobody"
 coproc LIVE { run "$id" -- sh -c 'while read -r x; do echo "got $x"; done'; }
 for n in 1 2; do
 	echo "$n" >&"${LIVE[1]}"
-	read -r -t 20 answer <&"${LIVE[0]}"
+	read -r -t "$PATIENCE" answer <&"${LIVE[0]}"
 	is "$answer" "got $n" "an answer comes while it runs ($n)"
 done
 eval "exec ${LIVE[1]}>&-"
@@ -134,5 +134,128 @@ until grep -q begun out; do kill -0 "$pid" || break; done
 wait "$pid"
 code=$?
 [ "$code" -ge 125 ] && pass "one whose session goes ends ($code)" || fail "one whose session goes ends ($code)"
+
+# ---- cp: files and directories, both ways, whole or not at all
+
+mkdir cp && cd cp || exit 1
+umask 022
+id=$("$cli" create --name box) || exit 1
+inside() { "$cli" exec -n -c "$1" box; }
+copy() { timeout "$PATIENCE" "$cli" cp "$@" 2>err; }
+
+# ---- files
+
+printf 'text\n' >plain
+printf '#!/bin/sh\n' >tool && chmod 750 tool
+copy plain box:
+is "$?|$(inside 'cat /workspace/plain')" '0|text' "a file goes into a directory that is there"
+copy tool box:bin/renamed
+is "$(inside 'stat -c %a bin/renamed')" 750 "or gets another name, parents are made, permissions stay"
+copy plain "$id:/tmp/"
+is "$(inside 'cat /tmp/plain')" text "a path may begin at the root"
+copy box:bin/renamed .
+is "$?|$(stat -c %a renamed)" '0|750' "back it has its permissions"
+copy box:plain other
+ok "and its bytes" cmp plain other
+echo more >plain2 && copy plain2 box:plain
+is "$(inside 'cat plain')" more "a file is replaced"
+printf '%s' 'odd' >'a b#?%é'
+copy 'a b#?%é' box:
+copy 'box:a b#?%é' 'back again'
+is "$(cat 'back again')" odd "any name will do"
+: >empty && copy empty box: && copy box:empty empty2
+is "$(stat -c %s empty2)" 0 "an empty file, too"
+echo colon >with:colon && copy ./with:colon box:with
+is "$(inside 'cat with')" colon "a name with a colon needs a slash"
+
+head -c 200000000 /dev/urandom >large
+copy large box:
+is "$?" 0 "200 MB go in"
+is "$(inside 'sha256sum <large')" "$(sha256sum <large)" "unharmed"
+copy box:large large2
+ok "and come back" cmp large large2
+none "without a word where nobody looks" "$(cat err)"
+rm -f large large2
+
+# ---- streams
+
+is "$(echo streamed | copy - box:streamed && inside 'cat streamed')" streamed \
+	"standard input goes in"
+is "$(copy box:streamed -)" streamed "standard output gets it"
+copy --json plain box:p >out
+like "$(cat out)" '^\{"from":"plain","to":"/workspace/p","bytes":5\}$' "--json says what was done"
+
+# ---- directories
+
+mkdir -p dir/sub && echo a >dir/a && echo b >dir/sub/b && ln -s a dir/link && chmod 755 dir/a
+copy -r dir box:
+is "$?" 0 "a directory goes in"
+is "$(inside 'cat dir/a dir/sub/b; readlink dir/link; stat -c %a dir/a')" $'a\nb\na\n755' "with all that is in it"
+copy -r dir box:new
+is "$(inside 'cat new/sub/b')" b "under another name, if there is none"
+copy -r dir/. box:new/deep
+is "$(inside 'cat new/deep/a')" a "or only what is in it"
+copy -r box:dir back
+ok "it comes back as it was" diff -r dir back
+mkdir there && copy -r box:dir there
+ok "into a directory that is there" diff -r dir there/dir
+copy -r box:dir there && ok "once more over itself" diff -r dir there/dir
+copy -r box:dir - | tar tf - | LC_ALL=C sort >out
+like "$(cat out)" 'sub/b' "a stream of it is an archive"
+tar cf - dir | copy -r - box:unpacked
+is "$(inside 'cat unpacked/dir/a')" a "which may go in"
+
+# ---- what does not work
+
+refused() { # NAME CODE REGEX ARGUMENT...
+	local name=$1 want=$2 regex=$3
+	shift 3
+	copy "$@"
+	is "$?" "$want" "$name: code $want" && like "$(cat err)" "$regex" "$name: says why"
+}
+refused "a directory without -r" 2 'is a directory; -r' dir box:x
+refused "one of the session's" 2 'is a directory; -r' box:dir x
+refused "two paths here" 2 'one side must be ID:path' plain other
+refused "two sessions" 2 'one side must be ID:path' box:a box:b
+refused "a file that is not here" 1 'No such file' nowhere box:
+refused "or not there" 1 'No such file' box:nowhere x
+refused "a place that cannot be written" 1 'Read-only' plain box:/etc/x
+refused "or is not here" 1 'No such file' box:plain nowhere/x
+refused "no session" 1 'no session "nobody"' plain nobody:x
+none "no draft is left" "$(find . -name '.*.??????' -o -name 'x*')"
+mkdir closed bin && echo secret >closed/file
+# as it is when a file cannot be read, which root always can
+printf '#!/bin/sh\n/bin/tar "$@"\nexit 2\n' >bin/tar && chmod 755 bin/tar
+PATH=$PWD/bin:$PATH copy -r closed box:
+is "$?" 1 "a directory that cannot be read whole is a failure"
+
+# ---- interrupted
+
+mkfifo slow
+exec 9<>slow
+"$cli" cp - box:half <slow 2>err &
+pid=$!
+head -c 100000 /dev/zero >&9
+kill -TERM "$pid"
+wait "$pid"
+is "$?" 143 "a copy that is interrupted ends by the signal"
+exec 9>&-
+is "$(inside 'test -e half || echo nothing')" nothing "and leaves nothing there"
+copy empty box:large && inside 'head -c 300000000 /dev/zero >large'
+"$cli" cp box:large large 2>err &
+pid=$!
+until compgen -G '.large.*' >/dev/null; do kill -0 "$pid" 2>/dev/null || break; done
+kill -TERM "$pid" 2>/dev/null
+wait "$pid"
+like "$?" '^(143|0)$' "so does one to here"
+none "and leaves nothing here" "$(compgen -G '.large.*')"
+
+# ---- progress, where somebody looks
+
+head -c 30000000 /dev/urandom >shown
+script -qec "'$cli' cp shown box:" /dev/null >out 2>&1 </dev/null
+like "$(tr '\r' '\n' <out)" 'shown .*100% +30.0 MB of 30.0 MB' "on a terminal progress is shown"
+script -qec "'$cli' cp -q shown box:" /dev/null >out 2>&1 </dev/null
+none "unless it is not wanted" "$(cat out)"
 
 done_testing

@@ -2,8 +2,6 @@
 
 EXTRA_DIST += \
 	t/cli/commands.t \
-	t/cli/completion.t \
-	t/cli/cp.t \
 	t/cli/exec.t \
 	t/cli/shell.t \
 	t/cli/strangers.t

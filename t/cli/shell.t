@@ -5,6 +5,7 @@
 . "$top_srcdir/t/lib/stack.sh"
 command -v tmux >/dev/null || skip_all "tmux is not installed"
 
+PATIENCE=120 # wait: against hanging, never a measure
 stack_begin
 cli=$STACK_BUILD/sandlease
 work=$STACK_DIR/cli
@@ -28,18 +29,14 @@ screen() { mux capture-pane -p -J -S - -t "$1"; }
 
 # sees WINDOW REGEX NAME: waits until the screen has it
 sees() {
-	local i text
-	for ((i = 0; i < 600; i++)); do
-		text=$(screen "$1")
-		! grep -qE -- "$2" <<<"$text" || {
-			pass "$3"
-			return
-		}
-		sleep 0.05 # there is no event of a screen
-	done
-	fail "$3"
-	diag "$text"
+	if wait_for "$PATIENCE" shows "$1" "$2"; then
+		pass "$3"
+	else
+		fail "$3"
+		diag "$(screen "$1")"
+	fi
 }
+shows() { screen "$1" | grep -E -- "$2"; }
 
 # ---- one terminal
 
@@ -111,10 +108,10 @@ head -c 10000000 /dev/zero | tr '\0' x >ten
 	printf 'stty raw -echo; echo rea""dy; head -c 10000000 | sha256sum >sum; exit 5\n'
 	until grep -q ready out 2>/dev/null; do kill -0 $$ || break; done
 	cat ten
-} | timeout 120 "$cli" shell -s ten term >out 2>err
+} | timeout "$PATIENCE" "$cli" shell -s ten term >out 2>err
 is "${PIPESTATUS[1]}" 5 "ten megabytes are typed"
 is "$("$cli" exec -n term -- cat sum)" "$(sha256sum <ten)" "and arrive whole"
-is "$(echo 'echo $((6 * 7))' | timeout 60 "$cli" shell -s eof term | grep -c '42')" 1 \
+is "$(echo 'echo $((6 * 7))' | timeout "$PATIENCE" "$cli" shell -s eof term | grep -c '42')" 1 \
 	"the end of a pipe ends it"
 
 # ---- what may happen to it

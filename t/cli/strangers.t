@@ -17,7 +17,7 @@ CLI = os.path.join(os.path.abspath(os.environ.get(
     "top_builddir", os.path.join(TOP, "build"))), "sandlease")
 ID = "a" * 20
 AT = f"/v1/sessions/{ID}"
-PATIENCE_S = 60
+PATIENCE_S = 120  # wait: against hanging, never a measure
 
 
 class Service(http.server.ThreadingHTTPServer):

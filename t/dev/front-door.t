@@ -3,6 +3,7 @@
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
 
+PATIENCE=120 # wait: against hanging, never a measure
 STACK_BUILD=${top_builddir:-$TOP/build}
 why=$(stack_missing)
 [ -z "$why" ] || skip_all "$why"
@@ -42,7 +43,7 @@ call() { # CHECKOUT METHOD PATH [BODY]
 	local SANDLEASE_URL SANDLEASE_API_KEY
 	# shellcheck source=/dev/null
 	. "$world/$1/var/demo.env"
-	curl -sS --max-time 30 -X "$2" -H "Authorization: Bearer $SANDLEASE_API_KEY" \
+	curl -sS --max-time "$PATIENCE" -X "$2" -H "Authorization: Bearer $SANDLEASE_API_KEY" \
 		-H 'Content-Type: application/json' ${4:+-d "$4"} "$SANDLEASE_URL$3"
 }
 field() { # NAME: of the JSON object on stdin
@@ -69,7 +70,7 @@ port_open() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); time.sleep(600)' "$port_a" &
 squatter=$!
-wait_for 10 port_open "$port_a"
+wait_for "$PATIENCE" port_open "$port_a"
 out=$(dev a up)
 is $? 1 "up fails when the port is taken"
 is "$(wc -l <<<"$out")" 1 "and says so in one line"

@@ -3,6 +3,8 @@
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
 
+PATIENCE=120 # wait: against hanging, never a measure
+
 # The stack lives in a process of its own, so that its end can be seen.
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
@@ -35,7 +37,7 @@ none "its cgroup is gone" "$(cgroup_dirs "$(value name)" | xargs -r ls -d 2>/dev
 
 (
 	stack_begin
-	me() { curl -s -o /dev/null -w '%{http_code}' --max-time 20 \
+	me() { curl -s -o /dev/null -w '%{http_code}' --max-time "$PATIENCE" \
 		-H "Authorization: Bearer $SANDLEASE_API_KEY" "$SANDLEASE_URL/v1/me"; }
 	# shellcheck disable=SC2317 # wait_for calls it
 	is_back() { [ "$(me)" = 200 ]; }
@@ -43,7 +45,7 @@ none "its cgroup is gone" "$(cgroup_dirs "$(value name)" | xargs -r ls -d 2>/dev
 	pg_stop
 	echo "without_database=$(me)"
 	pg_start
-	wait_for 20 is_back
+	wait_for "$PATIENCE" is_back
 	echo "with_database_again=$(me)"
 	api_stop
 	echo "without_workers=$(me)"

@@ -10,7 +10,8 @@ work=$STACK_DIR/production
 mkdir -p "$work/log" "$work/tmp" && chmod 755 "$work"
 
 call() {
-	curl -sS --max-time 60 -H "Authorization: Bearer $SANDLEASE_API_KEY" "$@"
+	# wait: against hanging, never a measure
+	curl -sS --max-time 120 -H "Authorization: Bearer $SANDLEASE_API_KEY" "$@"
 }
 field() { grep -o "\"$1\":\"[^\"]*" | head -n 1 | cut -d'"' -f4; }
 

@@ -250,7 +250,7 @@ def child(how):
     if how == "mute":
         libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
         while True:
-            time.sleep(1)
+            time.sleep(1) # wait: a life without end, no limit
     if how == "deaf":
         import signal
         for n in range(1, 32):
@@ -265,7 +265,7 @@ for how in ("plain", "cleared", "overwritten", "forged", "mute", "deaf"):
 if os.fork() == 0:
     os.setsid()
     while os.fork() == 0:  # without end, and never the same one
-        time.sleep(0.01)
+        time.sleep(0.01) # wait: the beat of its forks, no limit
 """
 
 
@@ -281,7 +281,7 @@ def a_child_that_double_forks_setsids_clears_overwrites_or_forges_its_environmen
     expect(200, call("POST", at(sid, "/api/write"), {
         "path": "/workspace/h.py",
         "content": HOSTILE % (sibling["id"], before["instance"])}, key))
-    execute(sid, "(python3 h.py %s >/dev/null 2>&1 &) ; sleep 0.3" % mark(9104), key)
+    execute(sid, "(python3 h.py %s >/dev/null 2>&1 &)" % mark(9104), key)
     # those that sleep, the one that is non-dumpable, and one that forks
     until("they run", lambda: len(service.running(mark(9104))) >= 7)
     cell, = {c for c in cells for p in service.running(mark(9104))

@@ -113,9 +113,10 @@ def one_sessions_fork_bomb_never_touches_a_sibling():
     cell = cell_of(sid, "9203.%d" % ME)
     # each makes as many as it may, and they all stay
     execute(sid, "printf '%s\\n' 'import os, time' 'while True:' ' try:'"
+                 # wait: their own beat, no limit
                  " '  os.fork()' ' except OSError:' '  time.sleep(1)'"
-                 " >bomb.py; (setsid python3 bomb.py >/dev/null 2>&1 &);"
-                 " sleep 0.5", KEY)
+                 " >bomb.py; (setsid python3 bomb.py >/dev/null 2>&1 &)",
+            KEY)
     until("there are many", lambda: len(service.descendants(cell)) > 30)
     the_sibling_never_noticed()
     stopped(sid, cell)

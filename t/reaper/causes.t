@@ -73,6 +73,7 @@ def a_command_that_does_nothing_is_stuck():
 def output_a_stream_or_a_limit_of_its_own_is_not_stuck():
     sid, limited = create()["id"], create()["id"]
     bodies = ((sid, {"command": "while sleep 0.05; do echo; done"}),
+              # wait: a limit that is never reached
               (limited, {"command": "sleep 7202", "timeoutMs": 600000}))
     runners = [threading.Thread(target=lambda s=s, b=b: call(
         "POST", at(s, "/api/execute/stream"), b)) for s, b in bodies]
