@@ -197,7 +197,7 @@ preview_rates() {
 		"$SANDLEASE_URL/v1/sessions/$session/ports") || return 1
 	token=$(sed -nE "s/.*$PREVIEW_PORT-$session-([a-z2-7]{26}).*/\1/p" <<<"$url")
 	[ -n "$token" ] || return 1
-	BENCH_PORT=$(stack_free_port "$STACK_PORT")
+	BENCH_PORT=$(stack_free_port)
 	noop_start && nginx_add_server "$(bench_server "$session" "$token")" both_answer && rates
 }
 

@@ -108,7 +108,7 @@ file_figures() {
 	read -r session <"$BENCH/ids"
 	head -c "${FILE_MB}M" /dev/urandom >"$BENCH/file" && chmod 644 "$BENCH/file" &&
 		chmod 711 "$BENCH" || return 1
-	BENCH_PORT=$(stack_free_port "$STACK_PORT")
+	BENCH_PORT=$(stack_free_port)
 	nginx_add_server "$(file_server)" file_answers &&
 		file_rounds "$SANDLEASE_URL/v1/sessions/$session/files/workspace/file"
 }

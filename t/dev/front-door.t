@@ -18,6 +18,7 @@ end() {
 		[ ! -d "$world/$c/var" ] || "$world/$c/dev" down --purge >/dev/null 2>&1
 	done
 	kill "${squatter:-}" "${stranger:-}" 2>/dev/null
+	STACK_DIR=$world stack_release_ports
 	rm -rf "$world" "${other:-}"
 }
 trap end EXIT
@@ -29,9 +30,11 @@ copy_checkout() { # TO
 copy_checkout "$world/a"
 copy_checkout "$world/b"
 export SANDLEASE_BUILD=$STACK_BUILD
-port_a=$(stack_free_port) preview_a=$(stack_free_port "$port_a")
-port_b=$(stack_free_port "$port_a") preview_b=$(stack_free_port "$port_b")
-[ "$preview_b" != "$preview_a" ] || preview_b=$((preview_b + 1))
+STACK_DIR=$world # whose the ports are
+port_a=$(stack_free_port) preview_a=$(stack_free_port)
+# shellcheck disable=SC2034 # by dev()
+port_b=$(stack_free_port) preview_b=$(stack_free_port)
+unset STACK_DIR
 
 dev() { # CHECKOUT COMMAND...
 	local c=$1 port preview

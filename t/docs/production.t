@@ -37,8 +37,8 @@ s=$SANDLEASE_URL/v1/sessions/$id
 
 # ---- nginx with TLS, by the README's recipe and this stack's sockets
 
-port=$(stack_free_port "$STACK_PORT")
-path_port=$(stack_free_port "$port")
+port=$(stack_free_port)
+path_port=$(stack_free_port)
 recipe() {
 	block sh templates/render | sed -e 's/sudo //g' \
 		-e "s|/usr/local/share/sandlease/nginx/templates|$TOP/nginx|" \

@@ -65,14 +65,14 @@ pg_start() {
 	pg_init
 	pg_configure
 	daemon_start postgres "$PG_USER" "$PG_BIN/postgres" -D "$STACK_STATE/pg/data"
-	daemon_wait postgres 60 pg_ready || {
+	daemon_wait postgres 60 pg_ready || { # wait: against hanging
 		show_tail "$STACK_STATE/log/postgres.log"
 		die "PostgreSQL did not start"
 	}
 }
 
 # SIGINT is PostgreSQL's fast shutdown: connections end, nothing is lost.
-pg_stop() { daemon_stop postgres INT 60; }
+pg_stop() { daemon_stop postgres INT 60; } # wait: against hanging
 
 # pg_super ARG...: psql as the superuser; SQL on stdin stays out of argv.
 pg_super() {

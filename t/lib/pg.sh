@@ -85,6 +85,7 @@ tell() { printf '%s;\n\\echo =end=\n' "$2" >&"${PG_IN[$1]}"; }
 
 hear() {
 	local line
+	# wait: against hanging
 	while IFS= read -r -t 60 -u "${PG_OUT[$1]}" line; do
 		[ "$line" != =end= ] || return 0
 		printf '%s\n' "$line"
@@ -96,7 +97,7 @@ ask() { tell "$1" "$2" && hear "$1"; }
 
 # stands NAME: it waits for a lock.  Asked until it is so, or it has answered.
 stands() {
-	wait_for 10 pg_is_waiting "$1"
+	wait_for "$PATIENCE" pg_is_waiting "$1"
 }
 pg_is_waiting() {
 	[ "$(q "SELECT count(*) FROM pg_stat_activity

@@ -31,16 +31,24 @@ done
 # Programs other than ./dev must not see what tests say about a stack as TAP.
 stack_diag() { sed 's/^/# /' >&2; }
 
-# Two ports nobody listens on.  SANDLEASE_TEST_PORTS="first last" narrows it.
+# A port nobody listens on, nor another stack is about to: a link in /tmp that
+# leads to the directory of the stack that has it.  SANDLEASE_TEST_PORTS="first
+# last" narrows the choice.
 stack_free_port() {
-	local first last port
+	local first last port claim
 	read -r first last <<<"${SANDLEASE_TEST_PORTS:-20000 29999}"
 	while :; do
 		port=$((first + RANDOM % (last - first + 1)))
+		claim=/tmp/slt-port-$port
 		(: </dev/tcp/127.0.0.1/$port) 2>/dev/null && continue
-		[ "$port" = "${1:-}" ] || break
+		ln -s "$STACK_DIR" "$claim" 2>/dev/null && break
+		[ -e "$claim" ] || rm -f "$claim" # of a stack that was killed
 	done
 	printf '%s' "$port"
+}
+
+stack_release_ports() {
+	find /tmp -maxdepth 1 -name 'slt-port-*' -lname "$STACK_DIR" -delete
 }
 
 # Why no stack can be had here, or nothing.
@@ -73,7 +81,7 @@ stack_describe() {
 	LOGS=$STACK_DIR/log
 	mkdir "$LOGS"
 	STACK_PORT=$(stack_free_port)
-	STACK_PREVIEW_PORT=$(stack_free_port "$STACK_PORT")
+	STACK_PREVIEW_PORT=$(stack_free_port)
 	STACK_FSYNC=${STACK_FSYNC:-off}
 	SANDLEASE_CGROUP=${STACK_CGROUP:-${SANDLEASE_CGROUP:-}}
 }
@@ -162,6 +170,7 @@ stack_end() {
 	[ -z "${STACK_DISK_MB:-}" ] || umount "$STACK_STATE" ||
 		umount -l "$STACK_STATE"
 	cluster_remove
+	stack_release_ports
 	rm -rf -- "$STACK_DIR"
 	exit "$status"
 }

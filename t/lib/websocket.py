@@ -46,7 +46,8 @@ class Closed(Exception):
 class WebSocket:
     """Connected to `address`, a (host, port) or the path of a unix socket."""
 
-    def __init__(self, address, path, headers=(), timeout=60, handshake=True):
+    # wait: against hanging
+    def __init__(self, address, path, headers=(), timeout=120, handshake=True):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.sock = socket.socket(family)
         # wait: 60 s without a byte; the slowest answer, of a paste, takes 12 s

@@ -18,7 +18,7 @@ const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "i
 	"backup", "sandbox", "lifecycle", "websocket"];
 const AT_ONCE = 4; /* scenarios; each of them mostly waits */
 const LONG = 5; /* seconds that are worth a remark */
-const HANGS_MS = 600000; /* of one case; against hanging, not a measure */
+const HANGS_MS = 600000; /* wait: of one case, against hanging */
 
 register("./hooks.mjs", import.meta.url);
 
