@@ -37,7 +37,8 @@ check_times() {
 	{
 		sort -rn "$TOP/var/check/parts"
 		echo
-		cat "$TOP"/var/check/*/times 2>/dev/null | sort -rn
+		(cd "$TOP/var/check" && grep -H . ./*/times 2>/dev/null) |
+			sed -E 's|^\./worlds/times:||; s|^\./(.*)/times:(.*)|\2 (\1)|' | sort -rn
 	} >"$TOP/var/check/times"
 }
 
