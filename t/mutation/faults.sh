@@ -1,0 +1,173 @@
+# shellcheck shell=bash disable=SC2016,SC2034  # $ of nginx; always is code.t's
+# faults.sh: the faults that code.t puts into the code, and who must notice.
+#
+#   red NAME FILE SED TARGET TEST
+#
+# TEST is the cheapest one that notices; BUILD/ stands for the build's directory.
+# A fault must be one that somebody could make, and break what TEST asserts.
+
+# ---- the lease: always tried, whatever the sample
+
+always=1
+host() { red "$1" src/provider/record.c "$2" t/unit/provider/record_test BUILD/t/unit/provider/record_test; }
+host "an older epoch starts" 's/s->epoch > 0 && s->epoch <= r->epoch/false/'
+host "a past incarnation starts" 's/is_past\(r, s->incarnation\) \|\|/false ||/'
+host "what has died starts again" 's/if \(runs &&$/if ((runs || true) \&\&/'
+host "a stop ends whatever runs" '/^record_check_end/,/^}/s/if \(runs\)/if (runs \&\& false)/'
+host "a late destroy takes newer files" '/^record_check_end/,/^}/s/if \(destroy && /if (destroy \&\& false \&\& /'
+host "a stop that came first is not noted" '/^record_end/,/^}/s/if \(!is_current/if (false \&\& !is_current/'
+
+red "the seal is nothing, among cells" src/agent/cells.c \
+	's/if \(generation > s->generation\)/if (generation < 0)/' \
+	t/unit/agent/cells_test BUILD/t/unit/agent/cells_test
+init() { red "$1" "$2" "$3" sandlease-agent t/agent/control.t; }
+init "the seal is nothing" src/agent/cells.c 's/if \(generation > s->generation\)/if (generation < 0)/'
+init "a sealed generation starts" src/agent/init_ops.c 's/if \(l->generation <= sealed\)/if (l->generation < 0)/'
+init "init takes any incarnation's message" src/agent/init_ops.c \
+	's/if \(!str_equal\(json_str\(r->msg, "incarnation"\), in->opt.incarnation\)\)/if (name == NULL)/'
+
+red "a restart looks and does not seal" src/control/start.c \
+	'/^make_final/,/^}/s/if \(!str_equal\(s->lease, "owns_wrapper"\)\)/if (s != NULL)/' \
+	t/unit/control/start_world t/control/start.t
+always=
+
+# agent TEST NAME FILE SED, and so on: what is made of the source.
+agent() { red "$2" "src/agent/$3" "$4" sandlease-agent "t/$1.t" "${5:-}"; }
+api() { red "$2" "src/$3" "$4" sandlease-api "t/$1.t" "${5:-}"; }
+reaper() { red "$2" "src/$3" "$4" sandlease-reaper "t/$1.t" "${5:-}"; }
+cli() { red "$2" "src/cli/$3" "$4" sandlease "t/$1.t" "${5:-}"; }
+unit() { red "$2" "src/$3" "$4" "t/unit/$1_test" "BUILD/t/unit/$1_test" "${5:-}"; }
+nginx() { red "$1" "nginx/$2" "$3" - t/api/nginx.t "${4:-}"; }
+
+# ---- execute and shells
+
+agent agent/execute "a command's own directory stays" script.c 's/moves \? c->back : ""/""/'
+agent agent/execute "a command's own variables stay" script.c '/^put_eval/,/^}/s/buf_str\(to, " "\)/buf_str(to, "; ")/'
+agent agent/execute "a stream's timeout has no exit code" exec.c '/^run_child/,/^}/s/= TIMEOUT_EXIT_CODE/= 0/'
+agent agent/execute "output is cut and nobody says so" api_execute.c 's/k->truncated = true;//'
+agent agent/execute "a stream knows nothing of its shell" exec.c 's/rc = shell_state\(s, &state, e\)/rc = 0/'
+agent agent/execute "a shell's exit code is not told" shell_run.c 's/snprintf\(e->more, sizeof\(e->more\), .*/(void)0;/'
+agent agent/execute "a timeout ends the root and leaves the tree" ending.c '/^ending_all/,/^}/s/term_below\(&w, root, NULL\)/true/;s/proctree_kill\(root, NULL\)/kill(root, SIGKILL)/'
+agent agent/execute "an answer has no output of stderr" api_execute.c 's/k->text\[1\].data, k->text\[1\].len/"", 0/'
+agent agent/execute "the exit code is lost" shell_run.c 's/out->exit_code = s->answers.exit_code/out->exit_code = 0/'
+agent api/shell "a deleted shell leaves its processes" shell.c '/^shell_delete/,/^}/s/\(void\)also_delete\(name\)/(void)0/'
+agent api/shell "the session's own timeout is ignored" shell.c 's/^\treturn ms > 0 \? ms : envset_number.*/\treturn ms;/'
+agent api/shell "what a replaced shell left behind lives on" shell_run.c '/^shell_kill/,/^}/s/proctree_end\(&s->orphans\);//'
+agent api/shell "a name is there twice" shell.c '/^make_new/,/^}/s/if \(old != NULL && !is_over\(\*old\)\)/if (false)/'
+agent api/shell "who waits for a deleted shell gets it" shell.c '/^hold/,/^}/s/if \(s->deleted\)/if (false)/'
+agent agent/interrupt "what waits runs after an interruption" exec.c '/^in_shell/,/^}/s/if \(!given_up\(j, out\)\)/if (true)/'
+agent agent/interrupt "an interruption meets what came later" interrupt.c 's/j->asked_ms > m->before_ms \|\|/false ||/'
+
+# ---- files
+
+agent agent/files "a replaced file loses its mode" draft.c 's/\(mode_t\)mode : st.st_mode\)/(mode_t)mode : NEW_MODE)/'
+agent agent/files "a link is replaced, not followed" draft.c 's/if \(files_follow\(d->path, e\) < 0\)/if (false)/'
+agent agent/files "text is said to be binary" api_content.c 's/text \? "false" : "true"/text ? "true" : "false"/'
+agent agent/files "more than 32 MiB are written" api_content.c 's/if \(from.len > CONTENT_MAX\)/if (false)/'
+agent agent/files "a path is meant in the root" files.c "s/path\\[0\\] != '\\/' \\&\\& !add_segments\\(out, &len, cwd\\)/false/"
+agent api/directories "hidden files are listed" listing.c 's/ \|\| \(w->name\[0\] == .\.. && !l->hidden\)//'
+agent api/directories "a move into a directory replaces it" move.c '/^destination/,/^}/s/if \(is_dir\(to\)\)/if (false)/'
+agent api/directories "delete takes directories" api_files.c 's/if \(unlink\(t.where\) < 0\)/if (rmdir(t.where) < 0 \&\& unlink(t.where) < 0)/'
+agent api/directories "a move between file systems copies" move.c '/^move_by_copy/,/^}/s/tree_remove\(from, e\) < 0/false/'
+agent api/directories "what a dead link names exists" api_files.c '/^api_exists/,/^}/s/there = stat\(/there = lstat(/'
+agent api/files "a stream of a file has no end" api_content.c '/^stream_file/,/^}/s/sse_event\(s->call, complete\);//'
+agent api/raw-files "half of an upload is the file" api_raw.c '/^take_body/,/^}/s/return n < 0 \? -1 : 0/return 0/'
+agent api/raw-files "a write forgets what came meanwhile" api_raw.c "s/if \\(d.temp\\[0\\] != '.0' && check_present\\(c, path, e\\) < 0\\)/if (false)/"
+unit agent/entity "a range is one byte short" agent/entity.c 's/last - first \+ 1/last - first/'
+agent api/raw-files "a tag that differs matches" entity.c 's/memcmp\(list, tag, strlen\(tag\)\) == 0/true/'
+
+# ---- watching
+
+agent agent/watch "new directories are not watched" watch_events.c '/^see_entry/,/^}/s/watch_tree_settle\(w, d, ev->name\)/(void)0/'
+agent agent/watch "our own drafts are told as moves" watch_events.c '/^arrival_of/,/^}/s/return drafts\[i\].type/return CHANGE_MOVE_TO/'
+agent agent/watch "a directory keeps its old path" watch_tree.c 's/watch_dir_move\(known, d, name\);/(void)name;/'
+agent agent/watch "every kind is told to everybody" watch_events.c 's/\(w->wish.types & 1u << type\) == 0/false/'
+agent agent/watch "what is excluded is told" watch_tree.c '/^watch_excludes/,/^}/s/return .*/return false;/'
+agent agent/watch "one change is told many times" changes.c 's/if \(is_said\(c, &new, path\)\)/if (false)/'
+agent api/watch "a check sees no change" watch_events.c '/^watch_note/,/^}/s/w->cursor\+\+;//'
+agent api/watch "anything can be watched" api_watch.c 's/if \(!is_below_top\(w->real\)\)/if (false)/'
+agent api/watch "who hangs up is watched for" api_watch.c 's/return p\[0\].revents == 0 && !f->call->gone;/return !f->call->gone;/;s/p\[0\].revents == 0 && clock_left/clock_left/'
+agent api/watch "after a restart nothing has changed" watch.c '/^judge_foreign/,/^}/s/\? WATCH_EXPIRED/? WATCH_UNCHANGED/;s/: WATCH_RESTARTED/: WATCH_UNCHANGED/'
+
+# ---- WebSockets and terminals
+
+agent agent/websocket "a cancelled request goes on" ws_call.c '/^ws_call_cancel/,/^}/s/mem_close_fd\(&c->gone\[1\]\);//;/^ws_call_cancel/,/^}/s/atomic_store.*//'
+agent agent/websocket "a piece is a message" ws_mux.c '/^take_piece/,/^}/s/if \(!p->last\)/if (false)/'
+agent api/websocket "an id is used twice" ws_mux.c 's/is_new = find\(m, ws_call_id\(r->call\)\) == NULL/is_new = true/'
+agent api/websocket "a query is lost" ws_request.c 's/r->raw \+ len \+ 1 : ""/"" : ""/'
+agent api/websocket "routes of HTTP answer, too" ws_call.c '/^is_elsewhere/,/^}/s/return true/return false/'
+agent api/websocket "an answer's status is lost" ws_answer.c 's/a->quoted_id, \*a->status,/a->quoted_id, 200,/'
+agent api/websocket "a terminal has the size it had" pty_act.c 's/\(void\)ioctl\(t->master, TIOCSWINSZ, &size\);/(void)size;/'
+agent api/terminal "two clients type at once" pty_act.c '/^take_turn/,/^}/s/mine = !t->typing && !t->ended/mine = !t->ended/;s/while \(more && t->typing && !t->ended\)/while (false)/'
+agent api/terminal "the signal that ended it is not told" api_terminal.c "s/if \\(now.signal\\[0\\] != '.0'\\)/if (false)/"
+agent api/terminal "what runs in a terminal is not work" pty_act.c '/^has_job/,/^}/s/group > 0 && group != t->pid/false/'
+agent api/terminal "a new terminal counts from nought" pty.c 's/t->begin = t->total = old->total;/(void)old;/'
+agent api/terminal "who comes back sees nothing" pty.c '/^pty_begin/,/^}/s/\? now.first : asked/? now.total : asked/'
+
+# ---- processes
+
+agent api/process "a signal reaches the shell only" process_act.c 's/proctree_signal\(root, NULL, sig\) == 0 \|\|/true ||/'
+agent api/process "a timeout is not told" process_run.c 's/rec.end.timed_out = p->out_of_time/rec.end.timed_out = false/'
+agent api/process "an id is taken away from who lives" process.c '/^process_admit/,/^}/s/if \(i < count && lives\(table\[i\]\)\)/if (false)/'
+agent api/process "the end of the input is not passed on" process_act.c 's/let_input_go\(p, in->close && all\)/let_input_go(p, false)/'
+agent api/process "kill takes the root only" treeend.c '/^look/,/^}/s/proctree_take_each\(roots, n, now\);//;s/proctree_kill\(t->root, NULL\)/kill(t->root, SIGKILL)/'
+agent api/process "who was killed has failed" process_run.c '/^status_of/,/^}/s/return PROCESS_KILLED/return PROCESS_FAILED/'
+agent api/process_logs "logs begin at the beginning" api_process_logs.c 's/return present \? take_offset\(text, "offset", out, e\) : 0/return 0/'
+agent api/process_logs "a stream begins again" api_process_logs.c 's/return take_offset\(header, "Last-Event-ID", out, e\)/return 0/'
+agent api/process_logs "a character is cut in two" process_run.c 's/size_t whole = utf8_whole\(chunk, len\)/size_t whole = len/'
+agent api/process_logs "no record survives" process_run.c 's/process_store_write\(&rec\);//'
+agent api/process_logs "what runs lets the session sleep" process_start.c 's/activity_begin\(ACTIVITY_RUNNING\)/activity_touch()/'
+
+# ---- archives, git, ports
+
+agent api/archive "an archive goes through links" unpack.c 's/ARCHIVE_EXTRACT_TIME \| ARCHIVE_EXTRACT_SECURE_SYMLINKS/ARCHIVE_EXTRACT_TIME/'
+agent api/archive "an archive goes upwards" unpack.c 's/ARCHIVE_EXTRACT_SECURE_NODOTDOT/0/'
+agent api/archive "half a file stays" unpack.c 's/unlink\(u->name\);/(void)0;/'
+agent api/git "a template's hook runs" git.c 's/ -c core.hooksPath=\/dev\/null//'
+agent api/git "half a clone stays" git.c 's/if \(rc < 0 && before != PLACE_TAKEN && was_killed/if (false \&\& was_killed/'
+agent api/git "git's words show the password" git.c 's/git_url_redact\(g->url, h->err.data, h->err.len, &out->said\);/buf_add(\&out->said, h->err.data, h->err.len);/'
+unit agent/git_error "git's words of a branch are a repository's" agent/git_error.c '/not found in upstream/d;/could not find remote branch/d'
+agent api/ports "a server on ::1 is not found" port_probe.c 's/\{ AF_INET, AF_INET6 \}/{ AF_INET, AF_INET }/'
+agent api/ports "any status is ready" port_probe.c 's/status >= p->status_min && status <= p->status_max/true/'
+agent api/ports "a watch outlives its process" api_ports.c '/^has_exited/,/^}/s/if \(w->process == NULL\)/if (true)/'
+agent agent/relay "an unexposed port stays open" relay_conn.c '/^relay_conn_close_port/,/^}/s/finish\(c\)/(void)0/'
+
+# ---- the gate, tenants, tickets
+
+unit domain/sandbox_id "no org is on the list" domain/sandbox_id.c 's/\(!str_empty\(org\) && str_list_has\(list, org\)\)/str_list_has(list, org)/'
+unit domain/sandbox_id "the salt is nothing" domain/sandbox_id.c 's/bool salted = !str_empty\(o->salt\)/bool salted = false/'
+api api/sandbox_ids "a derived id is not kept" control/control.c \
+	'/^adopt_sandbox/,/^}/s/return STORE_RUN\(.*/strcpy((char *)(uintptr_t)s->sandbox.id, id);/;s/^	    id, isolated \? "small" : "shared"\);/	return 0;/;/adopt_sandbox\(ctl, out, e\) < 0 \|\|/{N;s/.*/	    adopt_sandbox(ctl, out, e) < 0)/}'
+api api/audit "a foreign id is told to nobody" api/gate.c '/^deny_session/,/^}/s/audit_session\(c, id, k\);/(void)k;/'
+api api/tickets "another site's page opens a socket" api/gate.c 's/if \(k.kind == CREDENTIAL_LOGIN && !reads &&/if (false \&\&/'
+api api/tickets "a ticket opens what is no socket" api/ticket.c "s/call_param\\(c, \"SL_TICKET\"\\)\\[0\\] != '.0' && ticket_upgrades\\(c\\) &&/call_param(c, \"SL_TICKET\")[0] != '\\\\0' \\&\\&/;/^comes_with_one/,/^}/s/ticket_purpose\\(c\\)\\[0\\] != '.0'/true/"
+api api/tenancy "a key that reads writes" api/gate.c 's/reads \? ACCESS_READ : ACCESS_TENANT/ACCESS_READ/'
+api api/tenancy "a cookie changes things from anywhere" api/access.c 's/if \(k->kind == CREDENTIAL_LOGIN && mutates\(c\) &&/if (false \&\&/'
+api api/tenancy "the agent's log is anybody's" control/session_control.c '/^session_control_agent_log/,/^}/s/control_session\(ctl, id, tenant, &s, e\)/control_session(ctl, id, "", \&s, e)/'
+api previews/previews "a wish to wake is ignored" api/gate.c 's/rows_bool\(r, 0, "wake_on_preview"\) && //'
+api previews/previews "an unexposed port keeps its connections" control/preview_control.c '/^preview_remove/,/^}/s/preview_close\(ctl, id, port\);//'
+api api/streams "a cut stream has no last event" api/stream_link.c '/^last_words/,/^}/s/say\(all, s, words.data, words.len\);//'
+api api/awake "a probe is activity" api/gate.c '/^is_probe/,/^}/s/return .*/return false;/'
+api api/suspend "what does not go on is believed" control/suspend.c 's/if \(agent_prove\(p, &t, deadline_ms, e\) < 0\)/if (false)/'
+api api/events "an agent's death has no tail" control/control.c '/^control_note_death/,/^}/s/tail.len > 0 \? tail.data : ""/""/'
+api api/setup "a setup runs twice" control/setup.c 's/\*begun = s.begun/*begun = false/'
+agent api/snapshots "a snapshot has no home" pack.c 's/"workspace", "home\/user", NULL/"workspace", NULL/'
+
+# ---- the reaper and the command line
+
+reaper reaper/pass "a dry run acts" reaper/wishes.c 's/if \(p->dry_run\) \{/if (false) {/'
+reaper reaper/pass "idle asks nobody" reaper/ask.c 's/\.busy = told && st->busy/.busy = false/'
+cli cli/exec "an exit code is lost" cmd_exec.c '/^take_end/,/^}/s/& 255/\& 0/'
+
+# ---- nginx
+
+nginx "a wrapper sets cookies" wrapper.params.in '/hide_header Set-Cookie/d'
+nginx "a wrapper steers nginx" wrapper.params.in '/ignore_headers/d'
+nginx "the dashboard has no policy" main.conf.in '/script-src/d'
+nginx "another session's socket is taken" maps.conf.in 's/\\k<sl_w_id>/[a-z0-9]{20}/'
+nginx "a preview's page reaches the API" from-preview.answer.in 's/if \(\$sl_from_preview\)/if ($http_x_nobody_sends)/'
+nginx "queries stand in the log" maps.conf.in '/^map \$request_uri \$sl_log_path/,/^}/s/\[\^\?\]\*/.*/'
+nginx "an app gets our cookie" preview.params.in 's/proxy_set_header Cookie \$sl_cookie/proxy_set_header Cookie $http_cookie/'
+nginx "an app gets the key" preview.params.in '/proxy_set_header X-API-Key/d'
+nginx "a POST whose worker died may be repeated" maps.conf.in 's/"~\^\(\?:POST\|PATCH\) \[0-9\]" false/"~^NONE" false/'
+nginx "a ticket goes inside" maps.conf.in 's/\&cwd=\$arg_cwd/\&cwd=$arg_cwd\&ticket=$arg_ticket/'
