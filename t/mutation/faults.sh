@@ -54,7 +54,6 @@ agent api/shell "a deleted shell leaves its processes" shell.c '/^shell_delete/,
 agent api/shell "the session's own timeout is ignored" shell.c 's/^\treturn ms > 0 \? ms : envset_number.*/\treturn ms;/'
 agent api/shell "what a replaced shell left behind lives on" shell_run.c '/^shell_kill/,/^}/s/proctree_end\(&s->orphans\);//'
 agent api/shell "a name is there twice" shell.c '/^make_new/,/^}/s/if \(old != NULL && !is_over\(\*old\)\)/if (false)/'
-agent api/shell "who waits for a deleted shell gets it" shell.c '/^hold/,/^}/s/if \(s->deleted\)/if (false)/'
 agent agent/interrupt "what waits runs after an interruption" exec.c '/^in_shell/,/^}/s/if \(!given_up\(j, out\)\)/if (true)/'
 agent agent/interrupt "an interruption meets what came later" interrupt.c 's/j->asked_ms > m->before_ms \|\|/false ||/'
 
@@ -63,7 +62,7 @@ agent agent/interrupt "an interruption meets what came later" interrupt.c 's/j->
 agent agent/files "a replaced file loses its mode" draft.c 's/\(mode_t\)mode : st.st_mode\)/(mode_t)mode : NEW_MODE)/'
 agent agent/files "a link is replaced, not followed" draft.c 's/if \(files_follow\(d->path, e\) < 0\)/if (false)/'
 agent agent/files "text is said to be binary" api_content.c 's/text \? "false" : "true"/text ? "true" : "false"/'
-agent agent/files "more than 32 MiB are written" api_content.c 's/if \(from.len > CONTENT_MAX\)/if (false)/'
+agent api/files "more than 32 MiB are written" api_content.c 's/if \(from.len > CONTENT_MAX\)/if (false)/'
 agent agent/files "a path is meant in the root" files.c "s/path\\[0\\] != '\\/' \\&\\& !add_segments\\(out, &len, cwd\\)/false/"
 agent api/directories "hidden files are listed" listing.c 's/ \|\| \(w->name\[0\] == .\.. && !l->hidden\)//'
 agent api/directories "a move into a directory replaces it" move.c '/^destination/,/^}/s/if \(is_dir\(to\)\)/if (false)/'
@@ -85,19 +84,18 @@ agent agent/watch "every kind is told to everybody" watch_events.c 's/\(w->wish.
 agent agent/watch "what is excluded is told" watch_tree.c '/^watch_excludes/,/^}/s/return .*/return false;/'
 agent agent/watch "one change is told many times" changes.c 's/if \(is_said\(c, &new, path\)\)/if (false)/'
 agent api/watch "a check sees no change" watch_events.c '/^watch_note/,/^}/s/w->cursor\+\+;//'
-agent api/watch "anything can be watched" api_watch.c 's/if \(!is_below_top\(w->real\)\)/if (false)/'
 agent api/watch "who hangs up is watched for" api_watch.c 's/return p\[0\].revents == 0 && !f->call->gone;/return !f->call->gone;/;s/p\[0\].revents == 0 && clock_left/clock_left/'
-agent api/watch "after a restart nothing has changed" watch.c '/^judge_foreign/,/^}/s/\? WATCH_EXPIRED/? WATCH_UNCHANGED/;s/: WATCH_RESTARTED/: WATCH_UNCHANGED/'
+agent api/watch "an unknown version is unchanged" watch.c '/^judge_foreign/,/^}/s/\? WATCH_EXPIRED/? WATCH_UNCHANGED/;s/: WATCH_RESTARTED/: WATCH_UNCHANGED/'
 
 # ---- WebSockets and terminals
 
 agent agent/websocket "a cancelled request goes on" ws_call.c '/^ws_call_cancel/,/^}/s/mem_close_fd\(&c->gone\[1\]\);//;/^ws_call_cancel/,/^}/s/atomic_store.*//'
 agent agent/websocket "a piece is a message" ws_mux.c '/^take_piece/,/^}/s/if \(!p->last\)/if (false)/'
 agent api/websocket "an id is used twice" ws_mux.c 's/is_new = find\(m, ws_call_id\(r->call\)\) == NULL/is_new = true/'
-agent api/websocket "a query is lost" ws_request.c 's/r->raw \+ len \+ 1 : ""/"" : ""/'
+unit agent/ws_request "a query is lost" agent/ws_request.c 's/r->raw \+ len \+ 1 : ""/"" : ""/'
 agent api/websocket "routes of HTTP answer, too" ws_call.c '/^is_elsewhere/,/^}/s/return true/return false/'
 agent api/websocket "an answer's status is lost" ws_answer.c 's/a->quoted_id, \*a->status,/a->quoted_id, 200,/'
-agent api/websocket "a terminal has the size it had" pty_act.c 's/\(void\)ioctl\(t->master, TIOCSWINSZ, &size\);/(void)size;/'
+agent api/terminal "a terminal has the size it had" pty_act.c 's/\(void\)ioctl\(t->master, TIOCSWINSZ, &size\);/(void)size;/'
 agent api/terminal "two clients type at once" pty_act.c '/^take_turn/,/^}/s/mine = !t->typing && !t->ended/mine = !t->ended/;s/while \(more && t->typing && !t->ended\)/while (false)/'
 agent api/terminal "the signal that ended it is not told" api_terminal.c "s/if \\(now.signal\\[0\\] != '.0'\\)/if (false)/"
 agent api/terminal "what runs in a terminal is not work" pty_act.c '/^has_job/,/^}/s/group > 0 && group != t->pid/false/'
@@ -113,8 +111,6 @@ agent api/process "the end of the input is not passed on" process_act.c 's/let_i
 agent api/process "kill takes the root only" treeend.c '/^look/,/^}/s/proctree_take_each\(roots, n, now\);//;s/proctree_kill\(t->root, NULL\)/kill(t->root, SIGKILL)/'
 agent api/process "who was killed has failed" process_run.c '/^status_of/,/^}/s/return PROCESS_KILLED/return PROCESS_FAILED/'
 agent api/process_logs "logs begin at the beginning" api_process_logs.c 's/return present \? take_offset\(text, "offset", out, e\) : 0/return 0/'
-agent api/process_logs "a stream begins again" api_process_logs.c 's/return take_offset\(header, "Last-Event-ID", out, e\)/return 0/'
-agent api/process_logs "a character is cut in two" process_run.c 's/size_t whole = utf8_whole\(chunk, len\)/size_t whole = len/'
 agent api/process_logs "no record survives" process_run.c 's/process_store_write\(&rec\);//'
 agent api/process_logs "what runs lets the session sleep" process_start.c 's/activity_begin\(ACTIVITY_RUNNING\)/activity_touch()/'
 
@@ -124,7 +120,6 @@ agent api/archive "an archive goes through links" unpack.c 's/ARCHIVE_EXTRACT_TI
 agent api/archive "an archive goes upwards" unpack.c 's/ARCHIVE_EXTRACT_SECURE_NODOTDOT/0/'
 agent api/archive "half a file stays" unpack.c 's/unlink\(u->name\);/(void)0;/'
 agent api/git "a template's hook runs" git.c 's/ -c core.hooksPath=\/dev\/null//'
-agent api/git "half a clone stays" git.c 's/if \(rc < 0 && before != PLACE_TAKEN && was_killed/if (false \&\& was_killed/'
 agent api/git "git's words show the password" git.c 's/git_url_redact\(g->url, h->err.data, h->err.len, &out->said\);/buf_add(\&out->said, h->err.data, h->err.len);/'
 unit agent/git_error "git's words of a branch are a repository's" agent/git_error.c '/not found in upstream/d;/could not find remote branch/d'
 agent api/ports "a server on ::1 is not found" port_probe.c 's/\{ AF_INET, AF_INET6 \}/{ AF_INET, AF_INET }/'
@@ -144,20 +139,39 @@ api api/tickets "a ticket opens what is no socket" api/ticket.c "s/call_param\\(
 api api/tenancy "a key that reads writes" api/gate.c 's/reads \? ACCESS_READ : ACCESS_TENANT/ACCESS_READ/'
 api api/tenancy "a cookie changes things from anywhere" api/access.c 's/if \(k->kind == CREDENTIAL_LOGIN && mutates\(c\) &&/if (false \&\&/'
 api api/tenancy "the agent's log is anybody's" control/session_control.c '/^session_control_agent_log/,/^}/s/control_session\(ctl, id, tenant, &s, e\)/control_session(ctl, id, "", \&s, e)/'
-api previews/previews "a wish to wake is ignored" api/gate.c 's/rows_bool\(r, 0, "wake_on_preview"\) && //'
+api previews/previews "a preview wakes what does not wish it" api/gate.c 's/rows_bool\(r, 0, "wake_on_preview"\) && //'
 api previews/previews "an unexposed port keeps its connections" control/preview_control.c '/^preview_remove/,/^}/s/preview_close\(ctl, id, port\);//'
 api api/streams "a cut stream has no last event" api/stream_link.c '/^last_words/,/^}/s/say\(all, s, words.data, words.len\);//'
 api api/awake "a probe is activity" api/gate.c '/^is_probe/,/^}/s/return .*/return false;/'
 api api/suspend "what does not go on is believed" control/suspend.c 's/if \(agent_prove\(p, &t, deadline_ms, e\) < 0\)/if (false)/'
-api api/events "an agent's death has no tail" control/control.c '/^control_note_death/,/^}/s/tail.len > 0 \? tail.data : ""/""/'
+api api/dataplane "an agent's death has no tail" control/control.c '/^control_note_death/,/^}/s/tail.len > 0 \? tail.data : ""/""/'
 api api/setup "a setup runs twice" control/setup.c 's/\*begun = s.begun/*begun = false/'
 agent api/snapshots "a snapshot has no home" pack.c 's/"workspace", "home\/user", NULL/"workspace", NULL/'
 
+# ---- starts and stops
+
+world() { red "$2" "src/control/$3" "$4" "t/unit/control/$1_world" "t/control/$1.t" "${5:-}"; }
+world start "a start needs no proof" launch.c '/^launch_prove/,/^}/s/if \(agent_prove\(.*/if (false)/'
+world stop "the cgroup is not asked" wave.c '/^conclude/,/^}/s/if \(s->ask.sight.count == 0 &&/s->absent = s->ask.sight.count == 0;if (false \&\&/'
+world stop "silence is absence" discover.c '/^discover_sandbox_down/,/^}/s/return false;/return true;/'
+api api/events "a warm start tells no steps" control/start.c '/^reuse/,/^}/s/launch_note_steps\(ctl, &l, NULL\);//'
+api api/version "another version is not told" control/launch.c 's/^\tcompare_version\(l\);//'
+unit reaper/plan "a late start is not repaired" reaper/plan.c 's/\? PLAN_REPAIR/? PLAN_FAIL/'
+unit api/share "who waits counts with nobody" api/share.c 's/if \(s->workers > 1 && all <= most &&/if (s->workers > 1 \|\|/'
+unit web/reply "nobody says when to try again" web/reply.c '/^say_when_to_retry/,/^}/s/if \(seconds == 0\)/if (true)/'
+
 # ---- the reaper and the command line
 
-reaper reaper/pass "a dry run acts" reaper/wishes.c 's/if \(p->dry_run\) \{/if (false) {/'
+reaper reaper/pass "a dry run stops" reaper/stops.c 's/if \(p->dry_run\) \{/if (false) {/'
 reaper reaper/pass "idle asks nobody" reaper/ask.c 's/\.busy = told && st->busy/.busy = false/'
+reaper api/interrupt "no interruption is finished" reaper/upkeep.c '/^finish_interrupt/,/^}/s/return interrupt_finish\(.*/return 0;/;/^finish_interrupt/,/^}/{/^\t    rows_/d}'
 cli cli/exec "an exit code is lost" cmd_exec.c '/^take_end/,/^}/s/& 255/\& 0/'
+
+# ---- the dashboard
+
+browser() { red "$1" "www/$2" "$3" - t/browser/dashboard.t "${4:-}"; }
+browser "markup of a command's output is shown" dom.js 's/node.textContent = value/node.innerHTML = value/'
+browser "a failed list is an empty one" sessions.js 's/await api.listSessions\((.*)\);/await api.listSessions(\1).catch(() => ({ sessions: [] }));/'
 
 # ---- nginx
 
