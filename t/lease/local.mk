@@ -3,5 +3,4 @@
 EXTRA_DIST += \
 	t/lease/cases.t \
 	t/lease/deletion.t \
-	t/lease/mutation.t \
 	t/lease/shared.t

@@ -1,0 +1,5 @@
+## t/mutation: faults put into the code, each of which a test must notice
+
+EXTRA_DIST += \
+	t/mutation/code.t \
+	t/mutation/faults.sh
