@@ -1,4 +1,5 @@
 #!/bin/bash
+# long: faults are compiled and tried one after the other, two at a time
 # The tests can fail: each fault of faults.sh turns the test it names red.
 # Copies of the checkout are changed, so that the programs carry no hooks for
 # it; t/sql/mutation.t does the same with the database's functions.
