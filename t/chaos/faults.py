@@ -255,5 +255,5 @@ def wait_until(question, seconds):
         answer = question()
         if answer:
             return answer
-        time.sleep(0.02)
+        time.sleep(0.02)  # wait: polls, the caller has the limit
     return question()

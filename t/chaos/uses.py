@@ -103,6 +103,7 @@ def kill_sandbox(s, whom=("bwrap", "pid")):
                 except ProcessLookupError:
                     pass
             # one whose cells are frozen dies when somebody thaws them
+            # wait: polls; not to have waited long enough is harmless
             faults.wait_until(lambda p=i["pid"]: not service.alive(p), 3)
 
 
