@@ -306,6 +306,7 @@ def in_the_end():
         "SELECT id, state, coalesce(reason, '') FROM session"
         " WHERE state <> 'deleted'")]
     # a worker that looks holds a lock for a moment
+    # wait: polls, the limit is PATIENCE
     faults.wait_until(lambda: not people(), service.PATIENCE)
     found["leaks"] += ["process %d: %r %s" % (
         pid, service.stat(pid), " ".join(words(pid))[:120])

@@ -53,7 +53,7 @@ def reap_now_and_then(over):
         faults.reaper()
 
 
-def quiet(seconds=service.PATIENCE):
+def quiet(seconds=300):
     """Until nobody changes a lease any more: workers that were stopped or
     hung have finished what they were at."""
     def stamp():
@@ -62,7 +62,7 @@ def quiet(seconds=service.PATIENCE):
     end = time.monotonic() + seconds
     last = stamp()
     while time.monotonic() < end:
-        time.sleep(2)  # wait: longer than a statement takes; too early, the passes wait
+        time.sleep(2)  # wait: too early is harmless, two passes follow
         now = stamp()
         if now == last:
             return

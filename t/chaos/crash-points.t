@@ -215,7 +215,9 @@ def obey():
         except Exception:  # one that breaks must not hide the others
             answer = {"found": traceback.format_exc().splitlines()}
         print(json.dumps(answer), file=say, flush=True)
-    print(json.dumps({"watch": watch.end()}), file=say, flush=True)
+    print(json.dumps({"watch": watch.end(),
+                      "reports": faults.sanitizer_reports()}),
+          file=say, flush=True)
 
 
 # ---- who gives them
@@ -242,11 +244,12 @@ class Part:
         return json.loads(line) if line else {"found": ["the stack is gone"]}
 
     def end(self):
-        """(lines about doubles, samples, wrappers seen)"""
+        """What its watcher and its logs say."""
         self.process.stdin.close()
-        answer = self.answer()
+        answer = dict({"watch": (["nobody watched"], 0, 0), "reports": []},
+                      **self.answer())
         self.process.wait()
-        return answer.get("watch", (answer.get("found"), 0, 0))
+        return answer
 
 
 def share(parts, jobs):
@@ -292,10 +295,13 @@ def conduct():
         tap.ok(not answer["found"], "kill -9 of %s at %s: %s" % (
             job["who"], job["point"], job["use"]), "\n".join(answer["found"]))
     for part in parts:
-        doubles, samples, seen = part.end()
+        last = part.end()
+        doubles, samples, seen = last["watch"]
         tap.ok(not doubles and samples > 0 and seen > 0,
                "at no moment had a session two wrappers (%d samples,"
                " %d wrappers)" % (samples, seen), "\n".join(doubles))
+        tap.ok(not last["reports"], "no sanitizer found anything",
+               "\n".join(last["reports"]))
     tap.ok(tap.failed() == 0, "kill -9 of worker, reaper, agent, PostgreSQL at"
            " each step: after the next passes nothing is leaked, nothing is"
            " owned twice, nothing is lost", "%d failed above" % tap.failed())

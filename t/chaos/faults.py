@@ -9,6 +9,7 @@
 import ctypes
 import glob
 import os
+import re
 import select
 import shutil
 import signal
@@ -27,6 +28,7 @@ BUILD = os.environ.get("SANDLEASE_FAULTS_BUILD",
                        os.path.join(service.TOP, "build-faults"))
 WATCH = os.path.join(BUILD, "t/chaos/watch")
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+SANITIZER = re.compile(r"Sanitizer|runtime error:")
 
 # Deadlines that are over in seconds, and no limit that a crowd could meet.
 with open(os.path.join(HERE, "settings"), encoding="utf-8") as f:
@@ -151,8 +153,22 @@ def reaper(wait=True, **env):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if not wait:
         return process
-    process.stdin_text = process.communicate()[0].decode(errors="replace")
+    with open(os.path.join(service.setting("STACK_STATE"), "log/reaper.log"),
+              "ab") as log:
+        log.write(process.communicate()[0])
     return process.returncode
+
+
+def sanitizer_reports():
+    """What programs built with sanitizers said of themselves in any log."""
+    state = service.setting("STACK_STATE")
+    found = []
+    for name in glob.glob(state + "/log/*") + glob.glob(state + "/data/box/*/*"):
+        if os.path.isfile(name):
+            with open(name, encoding="utf-8", errors="replace") as f:
+                found += ["%s: %s" % (os.path.basename(name), line.strip())
+                          for line in f if SANITIZER.search(line)]
+    return found
 
 
 def kill_postgres():

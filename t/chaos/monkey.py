@@ -121,7 +121,7 @@ class Monkey:
 
     def reaper(self, rng):
         process = faults.reaper(wait=False)
-        time.sleep(rng.random() * 0.3)  # wait: any moment will do
+        time.sleep(rng.random() * 0.3)  # wait: the fault itself, any time will do
         process.kill()
         process.communicate()
         self.say("reaper", process.pid)
@@ -129,14 +129,15 @@ class Monkey:
     @staticmethod
     def inits():
         """Somebody, once there is anybody."""
-        # wait: when there is nobody, nobody is struck
-        return faults.wait_until(lambda: list(audit.inits()), 10)
+        # wait: polls, the limit is PATIENCE
+        return faults.wait_until(lambda: list(audit.inits()),
+                                 service.PATIENCE)
 
     @staticmethod
     def wrappers():
-        # wait: as above
         return faults.wait_until(lambda: [
-            w for w in audit.wrappers() if audit.in_our_groups(w["pid"])], 10)
+            w for w in audit.wrappers() if audit.in_our_groups(w["pid"])],
+            service.PATIENCE)  # wait: polls, the limit is PATIENCE
 
     def init(self, rng):
         found = self.inits()
@@ -176,7 +177,7 @@ class Monkey:
     def restart_postgres(self, rng, pause):
         with self.postgres:
             how = self.stop_postgres(rng)
-            time.sleep(pause)  # wait: how long it is away
+            time.sleep(pause)  # wait: the fault itself
             faults.start_postgres()
             return how
 
@@ -192,7 +193,7 @@ class Monkey:
 
     def hold(self, pid, seconds):
         self.paused.add(pid)
-        time.sleep(seconds)  # wait: how long it stands
+        time.sleep(seconds)  # wait: the fault itself
         kill(pid, signal.SIGCONT)
         self.paused.discard(pid)
 
@@ -230,7 +231,7 @@ class Monkey:
         if os.environ.get("CHAOS_DISK") == "tmpfs":
             # who writes meanwhile has more than would fit: then once more
             service.until("the disk is full", lambda: shrink(data))
-            time.sleep(seconds)  # wait: how long it is full
+            time.sleep(seconds)  # wait: the fault itself
             resize(data, int(os.environ["CHAOS_DISK_SIZE"]))
         else:  # no file system of our own: the calls that would write
             self.for_a_while(seconds, ["provider-fail: storage_make 1",
@@ -239,7 +240,7 @@ class Monkey:
 
     def for_a_while(self, seconds, lines):
         faults.provider(*lines)
-        time.sleep(seconds)  # wait: how long it fails
+        time.sleep(seconds)  # wait: the fault itself
         faults.provider()
 
     def provider_fail(self, rng):

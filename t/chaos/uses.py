@@ -102,8 +102,8 @@ def kill_sandbox(s, whom=("bwrap", "pid")):
                     os.kill(i[one], signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-            # wait: one whose cells are frozen dies when somebody thaws them,
-            # for which the use does not wait
+            # one whose cells are frozen dies when somebody thaws them
+            # wait: polls; not to have waited long enough is harmless
             faults.wait_until(lambda p=i["pid"]: not service.alive(p), 3)
 
 

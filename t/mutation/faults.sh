@@ -351,7 +351,7 @@ world stop "silence is absence" discover.c \
 api api/events "a warm start tells no steps" control/start.c \
 	'/^reuse/,/^}/s/launch_note_steps\(ctl, &l, NULL\);//' \
 	"a resume and a reuse tell their steps too"
-api api/version "another version is not told" control/launch.c \
+api api/programs "another version is not told" control/launch.c \
 	's/^\tcompare_version\(l\);//' \
 	"an agent of another version is a warning and no obstacle"
 unit reaper/plan "a late start is not repaired" reaper/plan.c \
