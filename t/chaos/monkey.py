@@ -129,14 +129,13 @@ class Monkey:
     @staticmethod
     def inits():
         """Somebody, once there is anybody."""
-        # wait: when there is nobody, nobody is struck
-        return faults.wait_until(lambda: list(audit.inits()), 10)
+        return faults.wait_until(lambda: list(audit.inits()), service.PATIENCE)
 
     @staticmethod
     def wrappers():
-        # wait: as above
         return faults.wait_until(lambda: [
-            w for w in audit.wrappers() if audit.in_our_groups(w["pid"])], 10)
+            w for w in audit.wrappers() if audit.in_our_groups(w["pid"])],
+            service.PATIENCE)
 
     def init(self, rng):
         found = self.inits()
