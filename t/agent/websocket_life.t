@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# idle: it waits for programs that end when nobody is connected for 2 s
 """websocket_life.t: sandlease-ws by itself, with the test as its wrapper."""
 import os
 import shutil

@@ -129,15 +129,13 @@ class Monkey:
     @staticmethod
     def inits():
         """Somebody, once there is anybody."""
-        # wait: polls, the limit is PATIENCE
-        return faults.wait_until(lambda: list(audit.inits()),
-                                 service.PATIENCE)
+        return faults.wait_until(lambda: list(audit.inits()), service.PATIENCE)
 
     @staticmethod
     def wrappers():
         return faults.wait_until(lambda: [
             w for w in audit.wrappers() if audit.in_our_groups(w["pid"])],
-            service.PATIENCE)  # wait: polls, the limit is PATIENCE
+            service.PATIENCE)
 
     def init(self, rng):
         found = self.inits()

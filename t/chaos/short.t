@@ -39,9 +39,10 @@ is "$(value missing)" 0 "no row is without its thing"
 is "$(value stuck)" 0 "nothing is stuck"
 is "$(value untold)" 0 "every transition is in the history, with who, trace and duration"
 is "$(value countersWrong)" 0 "quotas count what there is"
-ok "the watcher looked on" test "$(value samples)" -gt 50
-ok "and saw who there was" test "$(value wrappersSeen)" -gt 50
-ok "there were sessions to break" test "$(value creates)" -gt 50
+# how many depends on the machine; a fault leaves none
+ok "the watcher looked on" test "$(value samples)" -gt 5
+ok "and saw who there was" test "$(value wrappersSeen)" -gt 5
+ok "there were sessions to break" test "$(value creates)" -gt 5
 
 # ---- the seed is the schedule
 plan() { /usr/bin/python3 -B -c '
