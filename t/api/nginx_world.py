@@ -270,3 +270,7 @@ def answer_app(app, head, conn):
     conn.sendall(("HTTP/1.1 " + status + " X\r\nContent-Type: text/plain\r\n%s"
                   "Content-Length: %d\r\n\r\n" % (extra, len(body))).encode()
                  + body)
+    # closing with an unread body would reset the connection under nginx
+    conn.shutdown(socket.SHUT_WR)
+    while conn.recv(65536):
+        pass

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# long: a walk for each point and kind of death
 """crash-points.t: kill -9 of worker, reaper, agent, PostgreSQL at each step:
 after the next passes nothing is leaked, nothing is owned twice, nothing is
 lost.

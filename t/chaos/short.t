@@ -1,4 +1,5 @@
 #!/bin/bash
+# alone: it watches all processes, and faults meet by time
 # ./dev chaos, for a short time.
 #
 # A schedule has every kind of fault, whatever its seed, so the seed is the

@@ -1,4 +1,5 @@
 #!/bin/bash
+# long: it uses all cores by itself
 # The model of the lease holds what we promise, and fails without each fence.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 set -uo pipefail

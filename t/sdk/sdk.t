@@ -1,4 +1,5 @@
 #!/bin/bash
+# long: every client of four versions
 # sdk.t: runs judge.mjs, the published SDK in six versions, against the service
 # that SANDLEASE_URL and SANDLEASE_API_KEY name, else against a private one.
 #
