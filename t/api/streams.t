@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from service import (at, call, container_error, create, execute, expect,
                      setting, stack, until)
-from tap import case, equal, run, true
+from tap import Hope, case, equal, run, true
 
 service.begin("stream_drain_seconds = 600")
 
@@ -34,10 +34,14 @@ class Events:
                 method, path, setting("SANDLEASE_API_KEY"),
                 len(body))).encode() + body)
         self.raw = b""
+        self.hope = Hope()
 
     def more(self):
         """False at the end."""
         data = self.socket.recv(1 << 16)
+        if b"data: " in data:
+            self.hope = Hope()
+        self.hope.lives()
         self.raw += data
         return data != b""
 

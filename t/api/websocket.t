@@ -14,7 +14,7 @@ import service
 from awake import age, passes, state
 from service import (admin, at, call, create, execute, expect, get, new_key, setting,
                      until)
-from tap import case, equal, run, true
+from tap import Hope, case, equal, run, true
 from websocket import Closed, Refused, WebSocket
 
 service.begin()
@@ -68,7 +68,9 @@ class Mux:
     def events(self, name):
         """Events of a stream; the response that ends it has no body."""
         found = []
+        hope = Hope()
         while True:
+            hope.lives()
             m = self.ws.json()
             equal(m["id"], name, "whose")
             if m["type"] == "response":

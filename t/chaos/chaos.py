@@ -53,7 +53,7 @@ def reap_now_and_then(over):
         faults.reaper()
 
 
-def quiet(seconds=300):
+def quiet(seconds=300):  # wait: against hanging
     """Until nobody changes a lease any more: workers that were stopped or
     hung have finished what they were at."""
     def stamp():

@@ -233,9 +233,11 @@ class Box:
         """execute/stream; yields (seconds since it began, event)."""
         r = self.request(session, "POST", "/api/execute/stream", {"command": command, **fields})
         begin = time.monotonic()
+        hope = tap.Hope()
         text = b""
         try:
             while True:
+                hope.lives()
                 piece = r.read()
                 if piece is None:
                     return
@@ -246,6 +248,7 @@ class Box:
                     event, _, text = text.partition(b"\n\n")
                     if event.startswith(b"data: "):
                         yield time.monotonic() - begin, json.loads(event[6:])
+                        hope = tap.Hope()
         finally:
             r.close()
 

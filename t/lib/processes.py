@@ -10,7 +10,7 @@ import json
 
 import service
 from service import at, call, expect, setting, until
-from tap import equal
+from tap import Hope, equal
 
 SID = ""
 DIR = "/home/user/.local/state/sandlease/processes"
@@ -64,7 +64,9 @@ class Stream:
     def event(self):
         """(id, event); None at the end."""
         last = None
+        hope = Hope()
         while True:
+            hope.lives()
             line = self.answer.readline()
             if line == b"":
                 return None

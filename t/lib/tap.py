@@ -1,10 +1,24 @@
 """Test Anything Protocol, and what a test does when its world is missing."""
 import os
 import sys
+import time
 import traceback
 
 # Seconds that anything may take that a test waits for.
 PATIENCE = 120  # wait: against hanging, never a measure
+
+
+class Hope:
+    """That something comes on a stream whose heartbeats would keep a reader
+    waiting for ever: `lives()` at each of them raises when it is in vain."""
+
+    def __init__(self):
+        self.end = time.monotonic() + PATIENCE
+
+    def lives(self):
+        if time.monotonic() > self.end:
+            raise AssertionError("nothing comes but heartbeats")
+
 
 _count = 0
 _failed = 0

@@ -18,6 +18,8 @@ from websockets.connection import State
 from websockets.frames import Frame, Opcode
 from websockets.uri import WebSocketURI
 
+from tap import PATIENCE, Hope
+
 
 class Refused(Exception):
     """The handshake was answered by something else than 101."""
@@ -46,11 +48,9 @@ class Closed(Exception):
 class WebSocket:
     """Connected to `address`, a (host, port) or the path of a unix socket."""
 
-    # wait: against hanging
-    def __init__(self, address, path, headers=(), timeout=120, handshake=True):
+    def __init__(self, address, path, headers=(), timeout=PATIENCE, handshake=True):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.sock = socket.socket(family)
-        # wait: 60 s without a byte; the slowest answer, of a paste, takes 12 s
         self.sock.settimeout(timeout)
         self.sock.connect(address)
         self.pings, self.pongs = 0, []
@@ -149,6 +149,7 @@ class WebSocket:
     def recv(self):
         """The next message, text or bytes; the library has answered pings."""
         parts = []
+        hope = Hope()
         while not parts or not parts[-1].fin:
             while not self.frames:
                 if self.library.state is State.CLOSED:
@@ -157,6 +158,7 @@ class WebSocket:
             frame = self.frames.pop(0)
             if frame.opcode is Opcode.PING:
                 self.pings += 1
+                hope.lives()
             elif frame.opcode is Opcode.PONG:
                 self.pongs.append(bytes(frame.data))
             elif frame.opcode is not Opcode.CLOSE:
