@@ -149,6 +149,7 @@ def reaper(wait=True, **env):
         [service.program("sandlease-reaper"), "--config",
          service.setting("SANDLEASE_CONFIG")], cwd="/",
         env=dict({"PATH": os.environ["PATH"],
+                  "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
                   "SANDLEASE_FAULTS": directory()}, **env),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if not wait:
