@@ -9,6 +9,8 @@
 # number from 0 to 6, by default the day's, so that a week has all of it, or
 # `all`.
 
+readonly DEEP_HOURS=3
+
 CHECK_PASSED=0 CHECK_FAILED=0 CHECK_SKIPPED=0
 
 check_count() { # PASSED FAILED SKIPPED
@@ -131,15 +133,35 @@ check_find_all() { # NAME...
 
 # ---- running them
 
-check_worlds() { # FILE...
-	local since p f s
-	[ $# -gt 0 ] || return 0
+# check_run TITLE LOGS BUILD FILE...: scripts with the programs of that build;
+# logs go to var/check/LOGS.
+check_run() {
+	local title=$1 logs=$TOP/var/check/$2 build=$TOP/$3 since p f s
+	shift 3
 	since=$(now_ms)
-	top_srcdir=$TOP top_builddir=$TOP/build-check \
-		"$TOP/t/lib/run-tap" "$TOP/var/check/worlds" "${@/#/$TOP/}"
-	read -r p f s <"$TOP/var/check/worlds/counts"
+	top_srcdir=$TOP top_builddir=$build "$TOP/t/lib/run-tap" "$logs" "${@/#/$TOP/}"
+	read -r p f s <"$logs/counts"
 	check_count "$p" "$f" "$s"
-	check_time "scripts" "$since"
+	check_time "$title" "$since"
+}
+
+# check_one NAME LOG COMMAND...: passes or fails as a whole.
+check_one() {
+	local name=$1 log=$2 since
+	shift 2
+	since=$(now_ms)
+	if quiet "$log" "$@"; then
+		tick "$name" "$since"
+		check_count 1 0 0
+	else
+		say "✗ $name"
+		check_count 0 1 0
+	fi
+	check_time "$name" "$since"
+}
+
+check_worlds() { # FILE...
+	[ $# -eq 0 ] || check_run "scripts" worlds build-check "$@"
 }
 
 # What scripts run: the programs of t/, and a build with faults where a script
@@ -180,6 +202,35 @@ check_whole() { # SCRIPT...
 	check_worlds "$@"
 }
 
+# ---- what is too long for every run
+
+# A sanitizer's programs look for leaks when they end: too slow for a walk that
+# starts thousands of them, and killed ones never look.
+check_crash_points() { # KIND SANITIZERS
+	local build=build-faults-$1
+	build_sanitized() {
+		build_configure "$build" --enable-faults --enable-sanitize="$2" &&
+			build_make "$build" chaos-programs
+	}
+	quiet "$build" build_sanitized "$@" || {
+		say "✗ $build does not build"
+		check_count 0 1 0
+		return
+	}
+	ASAN_OPTIONS=detect_leaks=0 SANDLEASE_FAULTS_BUILD=$TOP/$build check_run \
+		"crash points, $2" "$build" "$build" t/chaos/crash-points.t
+}
+
+check_deep() {
+	local seed=$RANDOM targets
+	check_crash_points asan address,undefined
+	check_crash_points tsan thread
+	check_one "chaos, 10 minutes, --seed $seed" chaos \
+		"$TOP/dev" chaos --seconds 600 --seed "$seed"
+	targets=$(find "$TOP/t/fuzz/corpus" -mindepth 1 -maxdepth 1 | wc -l)
+	check_one "fuzzing, an hour" fuzz "$TOP/dev" fuzz --seconds $((3600 / targets))
+}
+
 # The last line; with SANDLEASE_MUST_RUN=1 what was skipped has failed.
 check_verdict() {
 	if [ "${SANDLEASE_MUST_RUN:-}" = 1 ] && [ "$CHECK_SKIPPED" -gt 0 ]; then
@@ -210,6 +261,7 @@ cmd_check() {
 	[ ${#names[@]} -eq 0 ] || check_find_all "${names[@]}" >/dev/null || exit 1
 	[ "$which" != deep ] || SANDLEASE_SAMPLE=all
 	export SANDLEASE_SAMPLE=${SANDLEASE_SAMPLE:-$(($(date +%s) / 86400 % 7))}
+	[ "$which" != deep ] || say "all of it takes about $DEEP_HOURS hours on two cores"
 	take_lock check
 	rm -rf "$TOP/var/check" && mkdir -p "$TOP/var/check"
 	check_step "packages" packages_install "${PACKAGES_BUILD[@]}" \
@@ -224,6 +276,7 @@ cmd_check() {
 		# shellcheck disable=SC2046 # names of directories
 		mapfile -t scripts < <(check_scripts $(check_areas))
 		check_whole "${scripts[@]}"
+		[ "$which" != deep ] || check_deep
 	fi
 	check_times
 	[ "$times" = no ] || sed 's/^/  /' "$TOP/var/check/times"

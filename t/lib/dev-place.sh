@@ -160,6 +160,7 @@ place_make() {
 as_prefix() {
 	AS=(env -i LANG=C.UTF-8 "HOME=$STACK_STATE"
 		"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" "${AS_ENV[@]}"
+		${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"}
 		${SANDLEASE_FAULTS:+"SANDLEASE_FAULTS=$SANDLEASE_FAULTS"})
 	[ "$1" = "$(id -un)" ] || AS=(setpriv --reuid "$1"
 		--regid "$(group_of "$1")" --init-groups --inh-caps=-all
