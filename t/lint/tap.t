@@ -41,23 +41,24 @@ ok "and how to repeat it" grep -qE 'again: .*\./dev check .*x\.t' "$dir/out"
 
 # ---- side by side
 
-# script NAME MARK BODY: a test in $dir/many, which may say who else runs.
-mkdir "$dir/many" "$dir/now"
+# script NAME MARK BODY: a test that leaves a file in $dir/now while it runs, and
+# one in $dir/begun.
+mkdir "$dir/many" "$dir/now" "$dir/begun"
 script() {
-	printf '#!/bin/bash\n%s\ncd "%s" && touch "$$.$(basename "$0")" || exit\n%s\nrm "$$.$(basename "$0")"\necho ok; echo 1..1\n' \
-		"$2" "$dir/now" "$3" >"$dir/many/$1.t"
+	printf '#!/bin/bash\n%s\ncd "%s" && touch now/%s begun/%s || exit\n%s || exit\nrm now/%s\necho ok; echo 1..1\n' \
+		"$2" "$dir" "$1" "$1" "$3" "$1" >"$dir/many/$1.t"
 	chmod +x "$dir/many/$1.t"
 }
-# until OTHER runs; a runner without a second slot never gets there
-meet() { echo "timeout 60 bash -c 'until ls *.$1.t ../met-$1 2>/dev/null; do sleep 0.01; done; touch ../met-$1'"; } # wait: polls for a file
-script a '' "$(meet b)"
-script b '' "$(meet a)"
-script c '# alone: it watches' 'ls | grep -v c.t >../beside-c'
-script d '# idle: the clock' "$(meet a)"
-: >"$dir/met-d"
+# meet OTHER...: waits until they have begun, which a runner with too few slots
+# never lets them
+meet() { echo "timeout 60 bash -c 'until ls ${*/#/begun/}; do sleep 0.01; done' >/dev/null 2>&1"; } # wait: against hanging
+script a '' "$(meet b d)"
+script b '' "$(meet a d)"
+script c '# alone: it watches' 'ls now >beside-c'
+script d '# idle: the clock' "$(meet a b)"
 is "$(t/lib/run-tap --jobs 2 "$dir/log" "$dir"/many/*.t >"$dir/out"; cat "$dir/log/counts")" "4 0 0" \
 	"two scripts run at the same time, and one that is idle beside them"
-is "$(cat "$dir/beside-c")" "" "who is alone has nobody beside"
+is "$(cat "$dir/beside-c")" c "who is alone has nobody beside"
 is "$(tail -n 1 "$dir/out" | grep -cE '4 scripts, [0-9]+ s of processor time')" 1 \
 	"and it is told what that cost"
 is "$(awk '{ print NF }' "$dir/log/times" | sort -u)" 2 "each has its time"
