@@ -176,9 +176,9 @@ agent agent/watch "one change is told many times" changes.c \
 agent api/directories "a check sees no change" watch_events.c \
 	'/^watch_note/,/^}/s/w->cursor\+\+;//' \
 	"a check tells whether something changed"
-agent api/directories "who hangs up is watched for" api_watch.c \
+agent agent/watch_bounds "who hangs up is watched for" api_watch.c \
 	's/return p\[0\].revents == 0 && !f->call->gone;/return !f->call->gone;/;s/p\[0\].revents == 0 && clock_left/clock_left/' \
-	"who hangs up is forgotten at once"
+	"there is an end to directories and to watches"
 agent api/directories "an unknown version is unchanged" watch.c \
 	'/^judge_foreign/,/^}/s/\? WATCH_EXPIRED/? WATCH_UNCHANGED/;s/: WATCH_RESTARTED/: WATCH_UNCHANGED/' \
 	"a check tells whether something changed"
