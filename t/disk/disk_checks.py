@@ -208,14 +208,26 @@ def a_young_or_living_sibling_is_never_removed():
     equal(execute(sleeper["id"], "cat kept"), "too\n", "who sleeps, too")
 
 
+def create_on_a_full_disk(wish):
+    """What a create is answered.  PostgreSQL is on this disk too: if a table
+    needs its next page just then, the answer is about the database.  Another
+    session's rows get that page, and the create is repeated."""
+    for _ in range(10):
+        fill(0)
+        reply = call("POST", "/v1/sessions", wish)
+        unfill()
+        if reply.status != 503:
+            break
+        session()
+    return reply
+
+
 @case
 def a_neighbours_full_disk_destroys_nobodys_sandbox():
     s, own = session(), session(isolation="session")
     pids = service.sandbox_pids()
-    fill(0)
     for wish in ({}, {"isolation": "session"}):
-        refused(call("POST", "/v1/sessions", wish))
-    unfill()
+        refused(create_on_a_full_disk(wish))
     true(set(pids) <= set(service.sandbox_pids()), "the same processes run")
     for one in (s, own):
         equal(get(one["id"])["state"], "ready", "state")

@@ -173,15 +173,15 @@ agent agent/watch "what is excluded is told" watch_tree.c \
 agent agent/watch "one change is told many times" changes.c \
 	's/if \(is_said\(c, &new, path\)\)/if (false)/' \
 	"a storm on one file is one event at a time"
-agent api/directories "a check sees no change" watch_events.c \
+agent agent/watch_bounds "a check sees no change" watch_events.c \
 	'/^watch_note/,/^}/s/w->cursor\+\+;//' \
-	"a check tells whether something changed"
+	"a change is seen at once"
 agent agent/watch_bounds "who hangs up is watched for" api_watch.c \
 	's/return p\[0\].revents == 0 && !f->call->gone;/return !f->call->gone;/;s/p\[0\].revents == 0 && clock_left/clock_left/' \
 	"there is an end to directories and to watches"
-agent api/directories "an unknown version is unchanged" watch.c \
+agent agent/watch_bounds "an unknown version is unchanged" watch.c \
 	'/^judge_foreign/,/^}/s/\? WATCH_EXPIRED/? WATCH_UNCHANGED/;s/: WATCH_RESTARTED/: WATCH_UNCHANGED/' \
-	"a check tells whether something changed"
+	"a version of something else is no version"
 
 # ---- WebSockets and terminals
 
