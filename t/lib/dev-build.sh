@@ -45,6 +45,17 @@ build() {
 	quiet "$(build_log "$1")" build_all "$@" || die "the build failed"
 }
 
+# build_sanitized KIND TARGET...: in build-KIND, with crash points, so that one
+# build serves unit tests, the agent's and the walk over crash points.  Without
+# -Werror: instrumented code makes the compiler warn of what is not so.
+declare -rA SANITIZERS=([asan]="address,undefined" [tsan]=thread)
+build_sanitized() {
+	local kind=$1
+	shift
+	build_configure "build-$kind" --enable-faults --enable-sanitize="${SANITIZERS[$kind]}" &&
+		build_make "build-$kind" "$@"
+}
+
 # A second build that can be made to crash, stop and fail (src/common/fault.h).
 build_faults() {
 	quiet build-faults build_faults_all || die "the build with faults failed"
