@@ -298,16 +298,15 @@ def everything():
 
 # ---- when every session has been deleted and every sandbox retired
 
-def in_the_end():
-    """The same, and then nobody may be left at all."""
+def in_the_end(seconds=service.PATIENCE):
+    """The same, and then nobody may be left at all, in so many seconds."""
     found = everything()
     found["stuck"] += ["session %s is %s, not deleted: %s" % tuple(row)
                        for row in service.sql(
         "SELECT id, state, coalesce(reason, '') FROM session"
         " WHERE state <> 'deleted'")]
     # a worker that looks holds a lock for a moment
-    # wait: polls, the limit is PATIENCE
-    faults.wait_until(lambda: not people(), service.PATIENCE)
+    faults.wait_until(lambda: not people(), seconds)
     found["leaks"] += ["process %d: %r %s" % (
         pid, service.stat(pid), " ".join(words(pid))[:120])
         for pid in people()]
