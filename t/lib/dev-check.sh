@@ -66,6 +66,7 @@ check_make() {
 	else
 		say "✗ $1: $p ok, $f not ok"
 		check_show "$log" "$TOP/$dir/test-suite.log"
+		check_again "$log" "$dir"
 	fi
 	grep -E '^SKIP: ' "$log" | sed 's/^/    /'
 }
@@ -79,6 +80,13 @@ check_show() { # MAKE_LOG SUITE_LOG
 	else
 		tail -n 25 "$1" | sed 's/^/    | /'
 	fi
+}
+
+# How each test that failed is repeated.
+check_again() { # MAKE_LOG DIR
+	local again="make -C $2 check TESTS="
+	[ "$2" != build-check ] || again="./dev check "
+	sed -nE 's/^(FAIL|ERROR): (t\/[^ ]+).*/\2/p' "$1" | sort -u | sed "s|^|    again: $again|"
 }
 
 # The number of the day, unless somebody has chosen.
@@ -112,9 +120,9 @@ check_find() {
 	name=${name#"$TOP/"}
 	(
 		cd "$TOP" || exit
-		if [ -f "$name" ]; then
+		if [[ $name == t/* && -f $name && $name =~ \.[tc]$ ]]; then
 			printf '%s\n' "${name%.c}"
-		elif [ -f "$name.c" ]; then
+		elif [[ $name == t/* && -f $name.c ]]; then
 			printf '%s\n' "$name"
 		else
 			name=${name#t/} name=${name%/} name=${name#unit/}
