@@ -127,7 +127,9 @@ remove_entry(const struct heap *h, const char *name, int64_t deadline_ms,
 		return true;
 	d = open_entry(h->dir, name);
 	if (d == NULL) {
-		err_errno(e, "trash/%s", name);
+		/* ENOENT: another reaper has removed it since */
+		if (errno != ENOENT)
+			err_errno(e, "trash/%s", name);
 		return true;
 	}
 	done = empty(d, h, deadline_ms, e);

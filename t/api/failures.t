@@ -73,7 +73,7 @@ def without_a_database_everything_is_503_and_recovers_by_itself():
 def a_database_that_drops_its_connections_is_not_noticed():
     create()  # every worker has a connection after this at the latest
     for _ in range(3):
-        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        sql("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
             " WHERE application_name LIKE 'sandlease%'")
         expect(200, call("GET", at(SID)))
         expect(200, call("GET", at(SID, "/api/ping")))

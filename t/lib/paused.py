@@ -55,7 +55,7 @@ class Paused:
 
     def lose_its_connection(self):
         """As when PostgreSQL was restarted: its locks are gone."""
-        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
+        sql("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE"
             " application_name IN ('sandlease-api', 'sandlease-reaper') AND"
             " pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')")
 

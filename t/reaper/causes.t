@@ -245,10 +245,12 @@ def a_reaper_that_was_killed_is_followed_by_one_that_goes_on():
         if rounds < 12 and one.poll() is None:
             one.kill()
         one.communicate()
-        # what it was stopping has its watchdog's time
+        # what it was stopping or destroying has its watchdog's time
         sql("UPDATE lease SET attempt_deadline = clock_timestamp(),"
             " next_attempt_at = clock_timestamp()"
-            " WHERE state IN ('stopping', 'stop_needed')")
+            " WHERE state IN ('stopping', 'stop_needed');"
+            "UPDATE sandbox SET deadline = clock_timestamp()"
+            " WHERE state = 'destroying'")
     service.configure(reaper_batch=50)
     passes()
     for sid in ids:

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -15,7 +16,14 @@
 #include "provider/file.h"
 #include "provider/trash.h"
 
-enum { DEEP = 5000, MANY = 3000, SOON_MS = PATIENCE_MS, NOBODY = 64123 };
+enum {
+	DEEP = 5000,
+	MANY = 3000,
+	TREES = 500,
+	SWEEPERS = 3,
+	SOON_MS = PATIENCE_MS,
+	NOBODY = 64123
+};
 
 static char BASE[] = "/tmp/sltrashXXXXXX";
 static struct conf CONF;
@@ -220,6 +228,40 @@ a_deadline_is_kept_and_the_rest_goes_later(void **state)
 	sweep_all();
 }
 
+/* Nobody takes for an error that another reaper was there first. */
+static void
+several_sweep_at_once(void **state)
+{
+	auto_fd int at = base();
+	pid_t sweepers[SWEEPERS];
+	int status;
+
+	(void)state;
+	for (int i = 0; i < TREES; i++) {
+		auto_fd int tree = make_dir(at, "tree");
+		auto_fd int below = make_dir(tree, "below");
+
+		make_file(tree, "file");
+		make_file(below, "file");
+		throw_away("tree");
+	}
+	for (int i = 0; i < SWEEPERS; i++) {
+		struct err e = { 0 };
+		bool left = true;
+
+		sweepers[i] = fork();
+		assert_true(sweepers[i] >= 0);
+		if (sweepers[i] == 0)
+			_exit(trash_sweep(&P, clock_ms() + SOON_MS, &left, &e) <
+			    0);
+	}
+	for (int i = 0; i < SWEEPERS; i++) {
+		assert_int_equal(waitpid(sweepers[i], &status, 0), sweepers[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(left_in_trash(), 0);
+}
+
 int
 main(void)
 {
@@ -230,6 +272,7 @@ main(void)
 		cmocka_unit_test(fifos_and_sockets_do_not_block),
 		cmocka_unit_test(modes_do_not_protect_a_tree),
 		cmocka_unit_test(a_deadline_is_kept_and_the_rest_goes_later),
+		cmocka_unit_test(several_sweep_at_once),
 	};
 
 	/* modes do not stop root, so the test is not root */

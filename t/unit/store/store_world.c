@@ -224,7 +224,7 @@ a_connection_that_ended_while_idle_is_made_anew(void **state)
 
 	SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
 	SUCCEEDS(store_script(other,
-	    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+	    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
 	    " WHERE application_name = 'store_world'"
 	    " AND pid <> pg_backend_pid()",
 	    &e));
@@ -323,7 +323,7 @@ a_connection_that_ends_while_listening_is_an_error(void **state)
 
 	SUCCEEDS(listen_begin(st, "news", &e));
 	SUCCEEDS(store_script(other,
-	    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+	    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
 	    " WHERE application_name = 'store_world'"
 	    " AND pid <> pg_backend_pid()",
 	    &e));
