@@ -219,10 +219,13 @@ check_whole() { # SCRIPT...
 
 # check_crash_points KIND: with the programs of build-KIND.  They do not look for
 # leaks when they end: that takes seconds, and a walk starts thousands of them.
+# A sanitizer's agent needs shared libraries, which not every enclosure has, so
+# the agent is that of the plain build.
 check_crash_points() {
 	local build=build-$1
 	check_one "chaos programs, $1" "$build" build_sanitized "$1" chaos-programs
-	ASAN_OPTIONS=detect_leaks=0 SANDLEASE_FAULTS_BUILD=$TOP/$build check_run \
+	ASAN_OPTIONS=detect_leaks=0 SANDLEASE_FAULTS_BUILD=$TOP/$build \
+		STACK_AGENT_BUILD=$TOP/build-faults check_run \
 		"crash points, ${SANITIZERS[$1]}" "crash-$1" "$build" t/chaos/crash-points.t
 }
 

@@ -9,6 +9,7 @@
 #   STACK_NAME                    the name of its cgroup
 #   STACK_PORT, STACK_PREVIEW_PORT
 #   STACK_BUILD                   the build directory its programs come from
+#   STACK_AGENT_BUILD             the same of those in sandboxes, if another
 #   STACK_CONF                    more settings, "key = value" lines; they win
 
 readonly STACK_PROGRAMS=(sandlease-api sandlease-reaper sandlease-agent
@@ -27,6 +28,8 @@ stack_install() {
 	STACK_RENEWED=no
 	for p in "${STACK_PROGRAMS[@]}"; do
 		from=$STACK_BUILD/$p to=$(stack_program "$p")
+		[[ $p != sandlease-agent && $p != sandlease-ws ]] ||
+			from=${STACK_AGENT_BUILD:-$STACK_BUILD}/$p
 		[ -x "$from" ] && ! cmp -s "$from" "$to" || continue
 		install -m 755 "$from" "$to.new" && mv -f "$to.new" "$to" || return 1
 		STACK_RENEWED=yes
