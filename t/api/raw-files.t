@@ -18,7 +18,7 @@ WRAPPER = service.wrappers()[0]  # the only one so far
 MB = 1 << 20
 GB = 1 << 30
 # in the deep check a whole gigabyte; the wrapper's few megabytes are the same
-MUCH = GB if os.environ.get("SANDLEASE_SAMPLE") == "all" else GB // 4
+MUCH = GB if os.environ.get("SANDLEASE_SAMPLE", "all") == "all" else GB // 4
 
 
 def raw(method, path, body=None, **headers):

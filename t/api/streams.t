@@ -18,7 +18,7 @@ service.begin("stream_drain_seconds = 600")
 ME = os.getpid()
 MANY = 200
 # in the deep check the whole gigabyte that is promised
-MUCH = 1 << (30 if os.environ.get("SANDLEASE_SAMPLE") == "all" else 28)
+MUCH = 1 << (30 if os.environ.get("SANDLEASE_SAMPLE", "all") == "all" else 28)
 
 
 class Events:

@@ -92,6 +92,8 @@ check_again() { # MAKE_LOG DIR
 # The number of the day, unless somebody has chosen.
 check_sample() {
 	export SANDLEASE_SAMPLE=${SANDLEASE_SAMPLE:-$(($(date +%s) / 86400 % 7))}
+	[[ $SANDLEASE_SAMPLE =~ ^([0-6]|all)$ ]] ||
+		die "SANDLEASE_SAMPLE=$SANDLEASE_SAMPLE: must be 0 to 6, or all"
 }
 
 # ---- which tests
@@ -146,13 +148,24 @@ check_find_all() { # NAME...
 
 # ---- running them
 
+# Whoever ends us ends the scripts, and waits for them to clean up.
+check_scripts_run() { # LOGS FILE...
+	local guard=1800 runner # wait: against a script that hangs
+	[ "$SANDLEASE_SAMPLE" != all ] || guard=10800
+	"$TOP/t/lib/run-tap" --guard "$guard" "$@" &
+	runner=$!
+	trap 'kill "$runner"; wait "$runner"; exit 130' INT TERM
+	wait "$runner"
+	trap 'exit 130' INT TERM
+}
+
 # check_run TITLE LOGS BUILD FILE...: scripts with the programs of that build;
 # logs go to var/check/LOGS.
 check_run() {
 	local title=$1 logs=$TOP/var/check/$2 build=$TOP/$3 since p f s
 	shift 3
 	since=$(now_ms)
-	top_srcdir=$TOP top_builddir=$build "$TOP/t/lib/run-tap" "$logs" "${@/#/$TOP/}"
+	top_srcdir=$TOP top_builddir=$build check_scripts_run "$logs" "${@/#/$TOP/}"
 	read -r p f s <"$logs/counts"
 	check_count "$p" "$f" "$s"
 	check_time "$title" "$since"
@@ -186,7 +199,7 @@ check_prepare() { # FILE...
 	! is_root || place_make_user || die "cannot make the user $SVC_USER"
 	check_step "test programs" quiet test-programs check_programs
 	[[ " $* " != *" t/chaos/"* ]] || check_step "build with faults" build_faults
-	[[ " $* " != *" t/sdk/"* && " $* " != *" t/browser/"* ]] || check_step "node" node_find
+	[[ ! " $* " =~ " t/"(sdk|browser|mutation)/ ]] || check_step "node" node_find
 }
 
 check_units() { # TEST...
@@ -287,6 +300,7 @@ cmd_check() {
 	check_sample
 	[ "$which" != deep ] || say "all of it takes about $DEEP_HOURS hours on two cores"
 	take_lock check
+	trap 'exit 130' INT TERM
 	rm -rf "$TOP/var/check" && mkdir -p "$TOP/var/check"
 	check_step "packages" packages_install "${PACKAGES_BUILD[@]}" \
 		"${PACKAGES_RUN[@]}" "${PACKAGES_CHECK[@]}"

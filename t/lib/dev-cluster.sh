@@ -18,7 +18,8 @@ cluster_key() {
 	{
 		"$PG_BIN/postgres" --version
 		echo "$PG_USER $SVC_USER"
-		cd "$TOP" && sha256sum sql/migrations/* sql/functions/* t/lib/dev-postgres.sh
+		cd "$TOP" && sha256sum sql/migrations/* sql/functions/* src/store/migrate.c \
+			src/admin/cmd_schema.c t/lib/dev-postgres.sh t/lib/dev-cluster.sh
 	} | sha256sum | cut -c1-16
 }
 
@@ -28,7 +29,7 @@ cluster_make() {
 	local to=$CLUSTER_DIR/$1
 	(
 		STACK_DIR=$(mktemp -d /tmp/slc-XXXXXX) || exit 1
-		trap 'rm -rf -- "$STACK_DIR"' EXIT
+		trap '[ ! -e "$STACK_STATE/pid/postgres" ] || pg_stop; rm -rf -- "$STACK_DIR"' EXIT
 		chmod 711 "$STACK_DIR"
 		STACK_STATE=$STACK_DIR/state STACK_RUN=$STACK_DIR/run LOGS=$STACK_DIR/log
 		STACK_PORT=1 STACK_PREVIEW_PORT=1 STACK_FSYNC=off CGROUP=none STACK_CONF=
@@ -36,10 +37,8 @@ cluster_make() {
 			install -m 755 "$STACK_BUILD/sandlease-admin" "$STACK_STATE/bin/" &&
 			stack_copy sql || exit 1
 		pg_start
-		trap 'pg_stop; rm -rf -- "$STACK_DIR"' EXIT
 		pg_database && stack_configure && quiet migrate stack_migrate || exit 1
 		pg_stop
-		trap 'rm -rf -- "$STACK_DIR"' EXIT
 		rm -rf -- "${CLUSTER_DIR:?}"/* && mkdir "$to.new" &&
 			cp -a "$STACK_STATE/etc/pgpass" "$to.new/service-pgpass" &&
 			cp -a "$STACK_STATE/pg" "$to.new/pg" && mv "$to.new" "$to"
@@ -52,13 +51,21 @@ cluster_make() {
 cluster_copy() {
 	local from=$CLUSTER_DIR/$1 memory=/dev/shm/${STACK_DIR##*/} data=$STACK_STATE/pg/data
 	[ -d "$from" ] || return 1
-	if [ -z "${STACK_DISK_MB:-}" ] && [ "$STACK_FSYNC" = off ] &&
+	if [ -z "${STACK_DISK_MB:-}" ] && [ "$STACK_FSYNC" = off ] && cluster_has_memory &&
 		mkdir -m 711 "$memory" 2>/dev/null; then
 		ln -s "$memory/data" "$data" && data=$memory/data
 	fi
 	cp -a --reflink=auto "$from/pg/data" "$data" &&
 		cp -a "$from/pg/pgpass" "$STACK_STATE/pg/pgpass" &&
-		cp -a "$from/service-pgpass" "$STACK_STATE/etc/pgpass"
+		cp -a "$from/service-pgpass" "$STACK_STATE/etc/pgpass" || {
+		rm -rf -- "$memory" "$STACK_STATE/pg/data"
+		return 1
+	}
+}
+
+# A gigabyte: several tests run at once, each with 50 MB and what it writes.
+cluster_has_memory() {
+	[ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 1048576 ] 2>/dev/null
 }
 
 # cluster_remove: what is not below $STACK_DIR.
@@ -70,22 +77,24 @@ cluster_remove() {
 # cluster_fetch: a copy in $STACK_STATE, made first if it is not there; fails
 # where var/ cannot be written, and the test makes a cluster of its own.
 cluster_fetch() {
-	local key lock
+	local key status
 	mkdir -p "$CLUSTER_DIR" 2>/dev/null && [ -w "$CLUSTER_DIR" ] || return 1
 	key=$(cluster_key) || return 1
-	exec {lock}<"$CLUSTER_DIR"
-	flock -s "$lock"
-	cluster_copy "$key" || {
-		flock "$lock"
-		[ -d "$CLUSTER_DIR/$key" ] || cluster_make "$key" || {
-			exec {lock}<&-
-			return 1
-		}
-		cluster_copy "$key"
-	}
-	local status=$?
-	exec {lock}<&-
+	# daemons do not inherit descriptor 8: the lock ends with us
+	exec 8<"$CLUSTER_DIR"
+	cluster_copy_or_make "$key"
+	status=$?
+	exec 8<&-
 	return "$status"
+}
+
+cluster_copy_or_make() { # KEY
+	local patience=300 # wait: against hanging; it takes seconds to make one
+	flock -s -w "$patience" 8 || return 1
+	cluster_copy "$1" && return 0
+	flock -w "$patience" 8 || return 1
+	[ -d "$CLUSTER_DIR/$1" ] || cluster_make "$1" || return 1
+	cluster_copy "$1"
 }
 
 # After the start: not the id of the cluster this is a copy of.

@@ -39,7 +39,7 @@ daemon_start() {
 		cd /
 		[ -z "${DAEMON_CGROUP:-}" ] || "$DAEMON_CGROUP" "$BASHPID"
 		exec setsid "${AS[@]}" "$@"
-	) </dev/null >>"$log" 2>&1 9>&- &
+	) </dev/null >>"$log" 2>&1 8>&- 9>&- &
 	pid=$!
 	disown "$pid"
 	printf '%s %s %s\n' "$pid" "$(proc_start "$pid")" \

@@ -284,12 +284,14 @@ IDLE = []  # of class Psql: as many as threads have asked at once
 
 def psql_idle():
     """One whose connection still stands and that remembers nothing."""
-    while IDLE:
-        psql = IDLE.pop()
+    while True:
+        try:
+            psql = IDLE.pop()
+        except IndexError:
+            return Psql()
         if psql.ask("DISCARD ALL") is not None:
             return psql
         psql.end()  # PostgreSQL was restarted since
-    return Psql()
 
 
 def sql(text, *values):

@@ -8,8 +8,8 @@
 #   stack_begin                            runs COMMAND with what is below in its
 #   curl -H "Authorization: Bearer $SANDLEASE_API_KEY" "$SANDLEASE_URL/v1/me"
 #
-# What COMMAND starts may call `t/lib/stack.sh do FUNCTION...` on that stack.
-# and it ends with the script.  Exported: SANDLEASE_URL, SANDLEASE_API_KEY,
+# and it ends with the script.  What COMMAND starts may call
+# `t/lib/stack.sh do FUNCTION...` on that stack.  Exported: SANDLEASE_URL, SANDLEASE_API_KEY,
 # SANDLEASE_PREVIEW_URL, SANDLEASE_CONFIG, STACK_DIR, STACK_STATE, STACK_RUN.
 # Before stack_begin a test may set STACK_CONF (settings), STACK_CGROUP=none,
 # STACK_FSYNC=on, STACK_RUN_IN (where the directory for sockets is made),
@@ -35,16 +35,27 @@ stack_diag() { sed 's/^/# /' >&2; }
 # leads to the directory of the stack that has it.  SANDLEASE_TEST_PORTS="first
 # last" narrows the choice.
 stack_free_port() {
-	local first last port claim
+	local first last port claim tries
 	read -r first last <<<"${SANDLEASE_TEST_PORTS:-20000 29999}"
-	while :; do
+	for ((tries = 0; tries < 1000; tries++)); do
 		port=$((first + RANDOM % (last - first + 1)))
 		claim=/tmp/slt-port-$port
 		(: </dev/tcp/127.0.0.1/$port) 2>/dev/null && continue
-		ln -s "$STACK_DIR" "$claim" 2>/dev/null && break
-		[ -e "$claim" ] || rm -f "$claim" # of a stack that was killed
+		ln -s "$STACK_DIR" "$claim" 2>/dev/null && {
+			printf '%s' "$port"
+			return
+		}
+		! stack_is_gone "$claim" || rm -f "$claim"
 	done
-	printf '%s' "$port"
+	die "no port from $first to $last is free"
+}
+
+# stack_is_gone DIRECTORY: whoever made it was killed before it could clean up.
+stack_is_gone() {
+	local pid start
+	[ -e "$1" ] || return 0
+	read -r pid start 2>/dev/null <"$1/owner" || return 1
+	[ "$(proc_start "$pid")" != "$start" ]
 }
 
 stack_release_ports() {
@@ -75,13 +86,13 @@ stack_describe() {
 	STACK_CONF=$(stack_without_quotas)$'\n'${STACK_CONF:-}
 	STACK_DIR=$(mktemp -d /tmp/slt-XXXXXX) || exit 1
 	chmod 711 "$STACK_DIR"
+	echo "$$ $(proc_start $$)" >"$STACK_DIR/owner"
 	STACK_NAME=sandlease-test-${STACK_DIR##*-}
 	STACK_STATE=$STACK_DIR/state STACK_RUN=$STACK_DIR/run
 	[ -z "${STACK_RUN_IN:-}" ] || STACK_RUN=$STACK_RUN_IN/${STACK_DIR##*/}
 	LOGS=$STACK_DIR/log
 	mkdir "$LOGS"
-	STACK_PORT=$(stack_free_port)
-	STACK_PREVIEW_PORT=$(stack_free_port)
+	STACK_PORT=$(stack_free_port) && STACK_PREVIEW_PORT=$(stack_free_port) || exit 1
 	STACK_FSYNC=${STACK_FSYNC:-off}
 	SANDLEASE_CGROUP=${STACK_CGROUP:-${SANDLEASE_CGROUP:-}}
 }

@@ -64,14 +64,13 @@ compile() { # LANE TARGET
 		WARN_CFLAGS=-w "$2" >"$dir/$1/make.log" 2>&1
 }
 
-# What npm has installed for the checkout serves the copies, too.
-export SANDLEASE_NODE_DIR=${SANDLEASE_NODE_DIR:-$top/var/browser}
-
-# How TEST ends, with its output in OUT.
+# How TEST ends, with its output in OUT.  In our process group, so that it hears
+# when we are told to end.
 run_test() { # HERE TEST OUT UNTIL_FAILURE
 	local seconds=600 # wait: 600 s, a test that notices needs less than 60
 	(cd "$1" && TAP_UNTIL_FAILURE=$4 CMOCKA_MESSAGE_OUTPUT=TAP SANDLEASE_SAMPLE=all \
-		top_srcdir=$1 top_builddir=$1/$build timeout "$seconds" "${2/#BUILD/$build}" \
+		top_srcdir=$1 top_builddir=$1/$build \
+		timeout --foreground "$seconds" "${2/#BUILD/$build}" \
 		>"$3" 2>&1 </dev/null)
 }
 
@@ -99,6 +98,8 @@ try() {
 	fi
 	echo "$status" >"$dir/$1.verdict"
 	cp "$top/$2" "$here/$2" # newer than what was built from the mutant
+	# or the next fault of this lane would run beside this one
+	[ "$4" = - ] || compile "lane$lane" "$4" || echo unmended >"$dir/$1.verdict"
 }
 
 tell() { # NUMBER
@@ -106,6 +107,8 @@ tell() { # NUMBER
 	verdict=$(cat "$dir/$1.verdict" 2>/dev/null || echo none)
 	if [ "$verdict" = unfit ]; then
 		fail "$name: the change fits ${files[$1]} no more"
+	elif [ "$verdict" = unmended ]; then
+		fail "$name: the code without the fault does not compile any more"
 	elif [ "$verdict" = uncompiled ]; then
 		fail "$name: the mutant does not compile"
 		diag "$(tail -n 5 "$out")"
