@@ -39,4 +39,5 @@ EXTRA_DIST += \
 	t/lib/node.sh \
 	t/lib/run-tap \
 	t/lib/stack.sh \
-	t/lib/tap.sh
+	t/lib/tap.sh \
+	t/lib/valgrind.supp
