@@ -312,12 +312,7 @@ class Watch:
         equal(self.first["type"], "watching", "the first event")
 
     def event(self):
-        while True:
-            line = self.answer.readline()
-            if line == b"":
-                return None
-            if line.startswith(b"data: "):
-                return json.loads(line[len("data: "):])
+        return service.next_event(self.answer)
 
     def until(self, kind, path):
         """All events up to that one, as (type, path)."""

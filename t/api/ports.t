@@ -59,12 +59,7 @@ class Watch:
               (200, "text/event-stream"), "a stream")
 
     def event(self):
-        while True:
-            line = self.answer.readline()
-            if line == b"":
-                return None
-            if line.startswith(b"data: "):
-                return json.loads(line[len("data: "):])
+        return service.next_event(self.answer)
 
     def close(self):
         self.answer.close()

@@ -51,13 +51,10 @@ class Cell:
 
     def event(self):
         """The next one; None at the end."""
-        while True:
-            line = self.answer.readline()
-            if line == b"":
-                return None
-            if line.startswith(b"data: "):
-                self.events.append(json.loads(line[6:]))
-                return self.events[-1]
+        event = service.next_event(self.answer)
+        if event is not None:
+            self.events.append(event)
+        return event
 
     def until(self, text):
         """Reads on until that much was printed."""

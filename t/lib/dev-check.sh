@@ -148,7 +148,8 @@ check_find_all() { # NAME...
 
 # ---- running them
 
-# Whoever ends us ends the scripts, and waits for them to clean up.
+# A signal to ./dev check ends the scripts that run, and waits until they have
+# cleaned up.
 check_scripts_run() { # LOGS FILE...
 	local guard=1800 runner # wait: against a script that hangs
 	[ "$SANDLEASE_SAMPLE" != all ] || guard=10800
@@ -190,8 +191,7 @@ check_worlds() { # FILE...
 	[ $# -eq 0 ] || check_run "scripts" worlds build-check "$@"
 }
 
-# What scripts run: the programs of t/, and a build with faults where a script
-# breaks things on purpose.
+# Builds the programs of t/ that scripts start, and runs no test.
 check_programs() { build_make build-check check TESTS=; }
 
 check_prepare() { # FILE...

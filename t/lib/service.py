@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from tap import PATIENCE
+from tap import PATIENCE, Hope
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -305,6 +305,19 @@ def sql(text, *values):
     else:
         IDLE.append(psql)
     return [line.split("\x1f") for line in lines]
+
+
+def next_event(answer):
+    """The next event of a stream; None at the end.  Heartbeats are not one, and
+    a stream on which nothing else comes fails."""
+    hope = Hope()
+    while True:
+        line = answer.readline()
+        if line == b"":
+            return None
+        if line.startswith(b"data: "):
+            return json.loads(line[len("data: "):])
+        hope.lives()
 
 
 class Held:

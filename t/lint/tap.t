@@ -23,6 +23,7 @@ the plan may come last|echo ok 1; echo 1..1|1 0 0 0
 a failure is one|echo 1..2; echo ok 1; echo not ok 2; exit 1|1 1 0 1
 a skipped case is counted apart|echo 1..2; echo ok 1; echo 'ok 2 - x # SKIP no'|1 0 1 0
 a skipped file is one skip|echo '1..0 # SKIP no world'|0 0 1 0
+a plan of nothing has a reason or is a failure|echo 1..0|0 1 0 1
 silence is a failure|true|0 1 0 1
 no plan is a failure|echo ok 1|1 1 0 1
 a plan that was not kept is a failure|echo 1..3; echo ok 1|1 1 0 1
@@ -63,6 +64,14 @@ is "$(tail -n 1 "$dir/out" | grep -cE '4 scripts, [0-9]+ s of processor time')" 
 	"and it is told what that cost"
 is "$(awk '{ print NF }' "$dir/log/times" | sort -u)" 2 "each has its time"
 
+# a script that hangs is ended, and has failed
+printf '#!/bin/bash\necho 1..1; echo ok; sleep 1000 & wait\n' >"$dir/x.t"
+is "$(t/lib/run-tap --guard 1 "$dir/log" "$dir/x.t" >"$dir/out"; cat "$dir/log/counts")" "1 2 0" \
+	"a script that hangs is ended, and has failed"
+like "$(cat "$dir/out")" 'ended after 1 s' "which is told"
+like "$(top_builddir=$dir/build-asan t/lib/run-tap --guard 1 "$dir/log" "$dir/x.t" | grep again)" \
+	'top_builddir=.*/build-asan .*x\.t' "with the build that it had"
+
 # who is told to end takes its scripts along, and they may clean up
 printf '#!/bin/bash\ntrap "touch %s/cleaned; exit 1" TERM\ntouch %s/started\nsleep 1000 & wait\n' "$dir" "$dir" >"$dir/x.t"
 t/lib/run-tap "$dir/log" "$dir/x.t" >"$dir/out" 2>&1 &
@@ -84,6 +93,10 @@ is "$(found no-such-test)" "" "or nothing"
 fast() { bash -c 'TOP=$PWD; . t/lib/dev-say.sh; . t/lib/dev-check.sh; check_fast_scripts'; }
 ok "--fast has the fences of SQL" grep -qx t/sql/lease.t <(fast)
 ok "and not what is long" test -z "$(fast | grep mutation)"
+
+sample() { SANDLEASE_SAMPLE=$1 bash -c '. t/lib/dev-say.sh; . t/lib/dev-check.sh; check_sample' 2>&1; }
+is "$(sample 3)$(sample all)" "" "a sample is a day or all"
+like "$(sample 7)" 'must be 0 to 6, or all' "and nothing else"
 
 verdict() { # MUST_RUN: the last line of ./dev check with one skip
 	SANDLEASE_MUST_RUN=$1 bash -c '. t/lib/dev-say.sh; . t/lib/dev-check.sh

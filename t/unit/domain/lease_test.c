@@ -45,7 +45,7 @@ a_pair_has_one_row_which_is_found_or_it_is_refused(void **state)
 		}
 }
 
-/* What wins over a stop, or undoes one, is an attempt's own outcome only. */
+/* Only the outcome of the current attempt ends or undoes a stop. */
 static void
 a_stop_can_be_asked_for_in_every_state_and_is_never_taken_back(void **state)
 {

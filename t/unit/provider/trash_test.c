@@ -228,7 +228,7 @@ a_deadline_is_kept_and_the_rest_goes_later(void **state)
 	sweep_all();
 }
 
-/* Nobody takes for an error that another reaper was there first. */
+/* A reaper does not fail because another one removed a tree first. */
 static void
 several_sweep_at_once(void **state)
 {
