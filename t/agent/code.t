@@ -154,7 +154,7 @@ def a_client_that_leaves_ends_the_stream_only():
     r = begin(cid, "import os, time\nprint('begun')\n"
               "while not os.path.exists('/workspace/go'): time.sleep(0.01)\n"
               "print('y' * 1000000)\nleft = 7")
-    r.read()
+    r.until(b"begun")  # who leaves before that leaves before its turn
     r.close()
     box.run(S, "touch /workspace/go")
     same(cell(cid, "left")[0].get("text"), "7", "the code ran to its end")

@@ -394,8 +394,7 @@ def a_client_that_leaves_ends_the_stream_only():
     r = box.request(S, "POST", "/api/execute/stream",
                     {"command": "for i in $(seq 40); do echo $i; sleep 0.05; done; "
                                 "echo done >/workspace/finished"})
-    r.read()
-    r.read()
+    r.until(b'"1\\n"')
     r.close()
     ok(eventually(lambda: box.forward("status", S)["streams"] == 0), "the stream is over")
     ok(os.path.exists(os.path.join(box.dir, "storage", S, "workspace")) and
@@ -406,14 +405,9 @@ def a_client_that_leaves_ends_the_stream_only():
 def a_silent_stream_has_a_heartbeat():
     r = box.request(S, "POST", "/api/execute/stream", {
         "command": "until [ -e /workspace/beat ]; do sleep 0.1; done; echo after"})
-    text = b""
-    while True:
-        piece = r.read()
-        if piece is None:
-            break
-        text += piece
-        if b": ka\n\n" in text:
-            signal("beat")
+    text = r.until(b": ka\n\n")
+    signal("beat")
+    text += b"".join(iter(r.read, None))
     ok(0 < text.find(b": ka\n\n") < text.find(b"after\\n"), "a silent stream has a heartbeat", text)
 
 

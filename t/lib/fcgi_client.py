@@ -83,6 +83,16 @@ class Request:
             if kind == STDOUT and length > 0:
                 return data[:length]
 
+    def until(self, text):
+        """What came, once the text is in it; pieces are cut anywhere."""
+        got = b""
+        while text not in got:
+            piece = self.read()
+            if piece is None:
+                raise EOFError(f"the answer ended without {text!r}: {got!r}")
+            got += piece
+        return got
+
     def all(self):
         pieces = []
         while True:
