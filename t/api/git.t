@@ -2,6 +2,7 @@
 """git.t: repositories are cloned into a session, and nobody reads their keys."""
 import glob
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
@@ -276,11 +277,25 @@ def a_clone_that_takes_too_long_is_ended_and_leaves_nothing():
                   targetDir="/workspace/slow", **limit)
     equal(doc["context"]["exitCode"], 124, "exit code")
     true(not there("/workspace/slow"), "no half directory")
-    execute(SID, "mkdir /workspace/held")
-    refused(502, "GIT_NETWORK_ERROR", HTTP + "/slow/made",
-            targetDir="/workspace/held", **limit)
-    equal(execute(SID, "ls -A /workspace/held"), "", "empty as before")
-    equal(running("http://127.0.0.1:%d/slow/made" % PORT), [], "it is gone")
+    held = "/workspace/held.%d" % os.getpid()
+    execute(SID, "mkdir " + held)
+    refused(502, "GIT_NETWORK_ERROR", HTTP + "/slow/made", targetDir=held,
+            **limit)
+    equal(execute(SID, "ls -A " + held), "", "empty as before")
+    equal(running(held), [], "it is gone")
+
+
+@case
+def a_clone_that_is_killed_leaves_nothing():
+    execute(SID, "rm -f /workspace/asked", sessionId="look")
+    where = "/workspace/killed.%d" % os.getpid()
+    work = Clone(SID, HTTP + "/slow/made", targetDir=where)
+    until("git asks", lambda: there("/workspace/asked"))
+    for pid in running(where):
+        os.kill(pid, signal.SIGKILL)
+    doc = container_error(work.result(), 500, "GIT_CLONE_FAILED")
+    equal(doc["context"]["exitCode"], 137, "exit code")
+    true(not there(where), "no half directory")
 
 
 @case

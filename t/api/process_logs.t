@@ -93,6 +93,8 @@ def a_stream_goes_on_where_it_was_cut_off():
         equal(s.event()[1]["type"], "process_info", "first")
         for _ in range(2 + rounds % 3):
             event = s.event()
+            true(last is None or event[0] > last or event[1]["type"] == "exit",
+                 "what comes after the last one")
             events.append(event)
             last = event[0]
             if event[1]["type"] == "exit":
@@ -112,12 +114,16 @@ def a_stream_goes_on_where_it_was_cut_off():
 
 @case
 def characters_are_never_split():
-    pid = start("for i in {1..40}; do printf '\\xe2'; printf '\\x82' ; sleep 0.001;"
-                " printf '\\xac'; done; head -c 100000 /dev/zero |"
-                " sed 's/\\x0/\\xe2\\x82\\xac/g'")
+    pid = start("printf 'x\\xe2'; until [ -e /tmp/go3 ]; do sleep 0.02; done;"
+                " printf '\\x82\\xac'")
+    until("it has begun", lambda: logs(pid)["nextOffset"] > 0)
+    equal(logs(pid)["stdout"], "x", "a part of one waits for the rest")
+    execute(SID, "touch /tmp/go3")
+    equal(text(Stream(pid).rest()), "x\u20ac", "and comes with it")
+    pid = start("head -c 100000 /dev/zero | sed 's/\\x0/\\xe2\\x82\\xac/g'")
     events = Stream(pid).rest()
-    true(text(events) == "\u20ac" * 100040, "in a stream")
-    true(logs(pid)["stdout"] == "\u20ac" * 100040, "in the logs")
+    true(text(events) == "\u20ac" * 100000, "in a stream")
+    true(logs(pid)["stdout"] == "\u20ac" * 100000, "in the logs")
 
 
 @case

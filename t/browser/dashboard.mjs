@@ -17,6 +17,7 @@ const problems = []; /* what a page must not do, as seen from outside */
 const name = `browser-test-${Date.now().toString(36)}`;
 let page;
 let id;
+let isDown = false; /* the service, by our own hand */
 
 /* ---- helpers */
 
@@ -55,8 +56,9 @@ function stack(...words) {
 /* The browser reports refusals it was told to expect as errors. */
 function expected(message) {
 	const where = message.location().url;
-	return /status of 40[01]/.test(message.text()) &&
-		/\/v1\/(me|login|sessions\/[a-z0-9]{20}\/ports)$/.test(where);
+	return (/status of 40[01]/.test(message.text()) &&
+		/\/v1\/(me|login|sessions\/[a-z0-9]{20}\/ports)$/.test(where)) ||
+		(isDown && /status of 50[23]/.test(message.text()));
 }
 
 async function logIn(with_) {
@@ -122,6 +124,25 @@ const STEPS = {
 		await page.getByRole("link", { name }).click();
 		await state("ready");
 		await page.locator(".fact", { hasText: "Generation" }).first().waitFor();
+	},
+
+	async "a list that cannot be had is not an empty one"() {
+		if (!process.env.STACK_DIR)
+			return; /* somebody's service: it stays up */
+		const row = page.getByRole("link", { name });
+		await page.getByRole("link", { name: "Sandlease" }).click();
+		await row.waitFor();
+		isDown = true;
+		stack("api_stop");
+		await page.locator("#notices .notice").waitFor();
+		assert.equal(await row.isVisible(), true);
+		assert.equal(await page.locator(".empty").isVisible(), false);
+		await picture("2-list-down");
+		stack("api_start");
+		await button("Dismiss").click();
+		await row.click();
+		await state("ready");
+		isDown = false;
 	},
 
 	async "a command's output and exit code are shown"() {

@@ -83,6 +83,20 @@ def port():
     return int(setting("STACK_PORT"))
 
 
+def whole(answer):
+    """Its body.  A stream on which nothing but heartbeats comes fails."""
+    if answer.headers["Content-Type"] != "text/event-stream":
+        return answer.read()
+    body, hope = b"", Hope()
+    while piece := answer.read1(1 << 16):
+        body += piece
+        if piece.startswith(b": "):
+            hope.lives()
+        else:
+            hope = Hope()
+    return body
+
+
 def call(method, path, body=None, key=None, headers=None, timeout=PATIENCE,
          to=None):
     """One request.  `body`: bytes as they are, anything else as JSON.  `key`:
@@ -98,7 +112,7 @@ def call(method, path, body=None, key=None, headers=None, timeout=PATIENCE,
     try:
         conn.request(method, path, body, sent)
         answer = conn.getresponse()
-        return Reply(answer.status, answer.headers, answer.read())
+        return Reply(answer.status, answer.headers, whole(answer))
     finally:
         conn.close()
 

@@ -5,7 +5,8 @@ import time
 import traceback
 
 # Seconds that anything may take that a test waits for.
-PATIENCE = 120  # wait: against hanging, never a measure
+# wait: against hanging, never a measure; who looks for faults has less
+PATIENCE = int(os.environ.get("TAP_PATIENCE", 120))
 
 
 class Hope:

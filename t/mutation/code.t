@@ -68,7 +68,8 @@ compile() { # LANE TARGET
 # when we are told to end.
 run_test() { # HERE TEST OUT UNTIL_FAILURE
 	local seconds=600 # wait: 600 s, a test that notices needs less than 60
-	(cd "$1" && TAP_UNTIL_FAILURE=$4 CMOCKA_MESSAGE_OUTPUT=TAP SANDLEASE_SAMPLE=all \
+	# wait: 40 s of patience; a fault that makes a test wait makes it wait for ever
+	(cd "$1" && TAP_PATIENCE=40 TAP_UNTIL_FAILURE=$4 CMOCKA_MESSAGE_OUTPUT=TAP SANDLEASE_SAMPLE=all \
 		top_srcdir=$1 top_builddir=$1/$build \
 		timeout --foreground "$seconds" "${2/#BUILD/$build}" \
 		>"$3" 2>&1 </dev/null)

@@ -86,6 +86,9 @@ agent agent/execute "an answer has no output of stderr" api_execute.c \
 agent agent/execute "the exit code is lost" shell_run.c \
 	's/out->exit_code = s->answers.exit_code/out->exit_code = 0/' \
 	"output, status and session"
+agent agent/execute "a piece of a line waits for the rest of it" api_execute.c \
+	's/lines_flush\(&s->lines\[[01]\]\);//' \
+	"a stream comes line by line"
 agent api/shell "a deleted shell leaves its processes" shell.c \
 	'/^shell_delete/,/^}/s/\(void\)also_delete\(name\)/(void)0/' \
 	"what a replaced shell left behind and its processes go with it"
@@ -182,6 +185,9 @@ agent agent/watch_bounds "who hangs up is watched for" api_watch.c \
 agent agent/watch_bounds "an unknown version is unchanged" watch.c \
 	'/^judge_foreign/,/^}/s/\? WATCH_EXPIRED/? WATCH_UNCHANGED/;s/: WATCH_RESTARTED/: WATCH_UNCHANGED/' \
 	"a version of something else is no version"
+agent api/directories "everything can be watched" api_watch.c \
+	's/return str_equal\(path, TOP\).*/return true;/' \
+	"only the workspace can be watched"
 
 # ---- WebSockets and terminals
 
@@ -203,6 +209,9 @@ agent api/websocket "routes of HTTP answer, too" ws_call.c \
 agent api/websocket "an answer's status is lost" ws_answer.c \
 	's/a->quoted_id, \*a->status,/a->quoted_id, 200,/' \
 	"queries escapes and headers mean what they mean over http"
+red "a revoked key's connections stay" src/admin/cmd_key.c \
+	's/session_control_ws_bounce\(.*\);/(void)0;/' sandlease-admin t/api/websocket.t \
+	"a revoked key keeps none open"
 agent api/terminal "a terminal has the size it had" pty_act.c \
 	's/\(void\)ioctl\(t->master, TIOCSWINSZ, &size\);/(void)size;/' \
 	"vim edits a file and hears of another size"
@@ -251,6 +260,12 @@ agent api/process_logs "no record survives" process_run.c \
 agent api/process_logs "what runs lets the session sleep" process_start.c \
 	's/activity_begin\(ACTIVITY_RUNNING\)/activity_touch()/' \
 	"a client that vanishes frees its stream"
+agent api/process_logs "a stream begins at the beginning again" api_process_logs.c \
+	's/call_param\(c, "HTTP_LAST_EVENT_ID"\)/""/' \
+	"a stream goes on where it was cut off"
+agent api/process_logs "a character is cut at a read" process_run.c \
+	's/whole = utf8_whole\(chunk, len\)/whole = len/' \
+	"characters are never split"
 
 # ---- archives, git, ports
 
@@ -266,6 +281,9 @@ agent api/archive "half a file stays" unpack.c \
 agent api/git "a template's hook runs" git.c \
 	's/ -c core.hooksPath=\/dev\/null//' \
 	"no hook of a template is run"
+agent api/git "a clone that was killed leaves a half" git.c \
+	's/ \|\| o->exit_code > GIT_DIED//' \
+	"a clone that is killed leaves nothing"
 agent api/git "git's words show the password" git.c \
 	's/git_url_redact\(g->url, h->err.data, h->err.len, &out->said\);/buf_add(\&out->said, h->err.data, h->err.len);/' \
 	"credentials open the door and are told to nobody"
@@ -278,6 +296,9 @@ agent api/ports "a server on ::1 is not found" port_probe.c \
 agent api/ports "any status is ready" port_probe.c \
 	's/status >= p->status_min && status <= p->status_max/true/' \
 	"a check says whether it answers"
+agent api/ports "a watch outlives its process" api_ports.c \
+	's/if \(has_exited\(w\)\)/if (false \&\& has_exited(w))/' \
+	"a watch ends with the process it waits for"
 agent agent/relay "an unexposed port stays open" relay_conn.c \
 	'/^relay_conn_close_port/,/^}/s/finish\(c\)/(void)0/' \
 	"unexpose closes what is open"
@@ -366,6 +387,9 @@ unit web/reply "nobody says when to try again" web/reply.c \
 
 # ---- the reaper and the command line
 
+reaper reaper/pass "a dry run makes its wishes" reaper/wishes.c \
+	'/tell\(w->part, r\);/{n;s/return 0;//}' \
+	"a dry run changes nothing"
 reaper reaper/pass "a dry run stops" reaper/stops.c \
 	's/if \(p->dry_run\) \{/if (false) {/' \
 	"a dry run changes nothing"
@@ -385,6 +409,9 @@ browser() { red "$1" "www/$2" "$3" - t/browser/dashboard.t "$4"; }
 browser "markup of a command's output is shown" dom.js \
 	's/node.textContent = value/node.innerHTML = value/' \
 	"markup in output stays text"
+browser "a list that failed is empty" sessions.js \
+	's/(await api.listSessions\(.*\));/\1.catch(() => ({ sessions: [] }));/' \
+	"a list that cannot be had is not an empty one"
 
 # ---- nginx
 

@@ -344,8 +344,10 @@ def an_empty_shared_sandbox_is_stopped_after_ten_minutes():
 
 @case
 def a_dry_run_changes_nothing():
-    idle, doomed = create()["id"], create()["id"]
+    idle, doomed, late = (create()["id"] for _ in range(3))
     shift(idle, "keep_warm_until")
+    sql("UPDATE session SET expires_at = clock_timestamp() WHERE id = :'v1'",
+        late)
     sql("SELECT session_request_stop(:'v1', 'delete',"
         " '{\"reason\": \"session-delete\"}')", doomed)
     orphan = create(isolation="session")
@@ -356,14 +358,14 @@ def a_dry_run_changes_nothing():
     trash = os.listdir(os.path.join(DATA, "trash"))
     status, text, _ = reap("--dry-run")
     equal(status, 0, "exit status")
-    for name in (idle, doomed, orphan["sandboxId"]):
+    for name in (idle, doomed, late, orphan["sandboxId"]):
         true(name in text, "it tells of %s: %s" % (name, text))
     equal(world(), before, "rows")
     equal(service.sandbox_pids(), pids, "processes")
     equal(os.listdir(os.path.join(DATA, "trash")), trash, "trash")
     passes()
-    equal((state(idle)[0], state(doomed)[0]), ("asleep", "deleted"),
-          "a real pass does it")
+    equal([state(sid)[0] for sid in (idle, doomed, late)],
+          ["asleep", "deleted", "deleted"], "a real pass does it")
     equal(sql("SELECT * FROM port WHERE expires_at IS NOT NULL"), [],
           "expired ports are gone")
 
