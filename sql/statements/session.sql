@@ -82,6 +82,11 @@ SELECT CASE WHEN pg_try_advisory_lock_shared(x.h) THEN NOT pg_advisory_unlock_sh
 -- params: session_id, wish, spec
 SELECT session_request_stop($1, $2, $3::jsonb) AS state;
 
+-- name: idempotency_forget
+-- params: tenant, user, key, session_id
+DELETE FROM idempotency
+ WHERE tenant = $1 AND user_id = $2 AND key = $3 AND session_id = $4;
+
 -- name: stop_begin
 -- params: session_id, spec
 SELECT * FROM session_stop_begin($1, $2::jsonb);
@@ -126,6 +131,7 @@ SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, 
        s.started_at IS NULL AND s.state = 'asleep'
            AND s.reason IN ('sandbox_gone', 'wrapper_gone') AS cut_short,
        l.state AS lease, l.generation, coalesce(l.instance, '') AS instance,
+       greatest(ms_between(clock_timestamp(), l.next_attempt_at), 0) AS stop_due_ms,
        coalesce(b.state, 'absent') AS sandbox_state,
        coalesce(b.incarnation, '') AS incarnation, coalesce(b.epoch, 0) AS epoch,
        coalesce(b.host, '') AS host, coalesce(b.boot_id, '') AS boot_id,

@@ -1,4 +1,4 @@
-/* cells.c: the cells of a sandbox, and the generations that are over. */
+/* cells.c: the cells of a sandbox. */
 #include "agent/cells.h"
 
 #include <string.h>
@@ -45,44 +45,6 @@ cells_remove(struct cells *t, struct cell *c)
 	mem_close_fd(&c->freezer);
 	memmove(c, c + 1, (t->count - i - 1) * sizeof(*c));
 	t->count--;
-}
-
-static struct seal *
-find_seal(const struct cells *t, const char *session)
-{
-	for (size_t i = 0; i < t->seal_count; i++)
-		if (str_equal(t->seals[i].session, session))
-			return &t->seals[i];
-	return NULL;
-}
-
-int64_t
-cells_sealed(const struct cells *t, const char *session)
-{
-	const struct seal *s = find_seal(t, session);
-
-	return s != NULL ? s->generation : 0;
-}
-
-int
-cells_seal(struct cells *t, const char *session, int64_t generation,
-    struct err *e)
-{
-	struct seal *s = find_seal(t, session);
-
-	if (s == NULL) {
-		if (t->seal_count == SEALS_MAX)
-			return err_set(e, ERR_LIMITED, "too_many_seals",
-			    "a sandbox remembers %d sessions", SEALS_MAX);
-		t->seals =
-		    xrealloc(t->seals, (t->seal_count + 1) * sizeof(*t->seals));
-		s = &t->seals[t->seal_count++];
-		*s = (struct seal){ .generation = 0 };
-		str_copy(s->session, sizeof(s->session), session);
-	}
-	if (generation > s->generation)
-		s->generation = generation;
-	return 0;
 }
 
 json_t *

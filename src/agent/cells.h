@@ -1,8 +1,7 @@
 /*
- * cells.h: the cells of a sandbox, and the generations that are over.
+ * cells.h: the cells of a sandbox.
  *
- * Values only: nothing here starts or stops a process.  A sealed generation
- * is never forgotten, because forgetting one would let a late launch through.
+ * Values only: nothing here starts or stops a process.
  */
 #ifndef SANDLEASE_AGENT_CELLS_H
 #define SANDLEASE_AGENT_CELLS_H
@@ -16,7 +15,7 @@
 #include "common/id.h"
 #include "common/json.h"
 
-enum { CELLS_MAX = 256, SEALS_MAX = 65536, FREEZER_WORD_MAX = 16 };
+enum { CELLS_MAX = 256, FREEZER_WORD_MAX = 16 };
 
 struct cell {
 	char session[ID_MAX];
@@ -32,16 +31,9 @@ struct cell {
 	char thawed[FREEZER_WORD_MAX]; /* what to write there to let it go */
 };
 
-struct seal {
-	char session[ID_SESSION_LEN + 1];
-	int64_t generation;
-};
-
 struct cells {
 	struct cell *cell;
 	size_t count;
-	struct seal *seals;
-	size_t seal_count;
 };
 
 struct cell *cells_find(const struct cells *t, const char *session);
@@ -52,11 +44,6 @@ int cells_add(struct cells *t, const struct cell *c, struct err *e) MUST_CHECK;
 
 /* Closes its channel and forgets it; pointers from before are void. */
 void cells_remove(struct cells *t, struct cell *c);
-
-/* The highest sealed generation, 0 when none is. */
-int64_t cells_sealed(const struct cells *t, const char *session);
-int cells_seal(struct cells *t, const char *session, int64_t generation,
-    struct err *e) MUST_CHECK;
 
 /* [{"instance","generation"}] of one session. */
 json_t *cells_wrappers(const struct cells *t, const char *session);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "agent/cells.h"
+#include "agent/seals.h"
 #include "common/channel.h"
 #include "common/err.h"
 #include "common/log.h"
@@ -47,6 +48,7 @@ struct conn {
 struct init {
 	struct init_options opt;
 	struct cells cells;
+	struct seals seals;
 	struct conn conns[INIT_CONNS_MAX];
 	int64_t watched_at; /* when the watchdog last looked */
 	pid_t measuring;    /* the child that op usage waits for, or 0 */

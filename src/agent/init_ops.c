@@ -42,8 +42,61 @@ struct request {
 	struct target to;
 };
 
-/* Each answers, leaves the connection waiting, or returns -1. */
-typedef int op_fn(struct init *in, struct request *r, struct err *e);
+/*
+ * Each answers, leaves the connection waiting, or returns -1.  What is meant for
+ * a session gets its cell from pass_fence() and cannot look for one itself: so
+ * no effect comes later than the generation it was meant for.
+ */
+typedef int sandbox_op(struct init *in, struct request *r, struct err *e);
+typedef int cell_op(struct init *in, struct cell *c, struct request *r,
+    struct err *e);
+
+enum fence {
+	FENCE_LOOKS,   /* changes nothing that lives; there may be no cell */
+	FENCE_UP_TO,   /* no later generation; there may be no cell */
+	FENCE_EXACT,   /* this very generation */
+	FENCE_UNSEALED /* ... and its end has not begun */
+};
+
+static int
+stale(const struct cell *c, const struct request *r, struct err *e)
+{
+	return err_set(e, ERR_CONFLICT, "stale_generation",
+	    "generation %lld was meant, %lld is there",
+	    (long long)r->to.generation, (long long)c->generation);
+}
+
+/* *out: the session's cell, NULL where there is none and need not be. */
+static int
+pass_fence(const struct init *in, enum fence fence, const struct request *r,
+    struct cell **out, struct err *e)
+{
+	struct cell *c = cells_find(&in->cells, r->to.session);
+
+	*out = c;
+	if (fence == FENCE_LOOKS || (fence == FENCE_UP_TO && c == NULL))
+		return 0;
+	if (c == NULL)
+		return err_set(e, ERR_NOT_FOUND, "no_such_session",
+		    "the session has no wrapper here");
+	if (fence == FENCE_UP_TO ? c->generation > r->to.generation
+				 : c->generation != r->to.generation)
+		return stale(c, r, e);
+	if (fence == FENCE_UNSEALED &&
+	    seals_get(&in->seals, c->session) >= c->generation)
+		return err_set(e, ERR_CONFLICT, "stale_generation",
+		    "generation %lld is being ended", (long long)c->generation);
+	return 0;
+}
+
+/* Only launch looks for itself: it is fenced by the seal. */
+static const struct cell *
+there_already(const struct init *in, const char *session)
+{
+	return cells_find(&in->cells, session);
+}
+
+#pragma GCC poison cells_find
 
 static int
 op_ping(struct init *in, struct request *r, struct err *e)
@@ -60,8 +113,8 @@ op_ping(struct init *in, struct request *r, struct err *e)
 static int
 op_list(struct init *in, struct request *r, struct err *e)
 {
-	auto_json json_t *reply = json_pack("{s:b, s:o, s:I}", "ok", 1, "cells",
-	    cells_list(&in->cells), "sealed", (json_int_t)in->cells.seal_count);
+	auto_json json_t *reply =
+	    json_pack("{s:b, s:o}", "ok", 1, "cells", cells_list(&in->cells));
 
 	(void)e;
 	init_answer(r->conn, reply);
@@ -71,64 +124,61 @@ op_list(struct init *in, struct request *r, struct err *e)
 /* ---- looking and ending */
 
 static int
-wait_gone(struct init *in, struct request *r)
+wait_gone(struct init *in, const struct cell *c, struct request *r)
 {
-	bool enclosed = cells_find(&in->cells, r->to.session) != NULL;
-
 	str_copy(r->conn->session, ID_MAX, r->to.session);
 	r->conn->wait = WAIT_GONE;
 	r->conn->until = clock_ms() + r->to.wait_ms;
-	r->conn->again = enclosed ? INT64_MAX : 0;
+	r->conn->again = c != NULL ? INT64_MAX : 0;
 	init_look(in, r->conn);
 	return 0;
 }
 
 static int
-op_look(struct init *in, struct request *r, struct err *e)
+op_look(struct init *in, struct cell *c, struct request *r, struct err *e)
 {
 	(void)e;
-	return wait_gone(in, r);
+	return wait_gone(in, c, r);
 }
 
 static int
-op_seal(struct init *in, struct request *r, struct err *e)
+op_seal(struct init *in, struct cell *c, struct request *r, struct err *e)
 {
 	if (r->to.generation == 0)
 		return err_field(e, "generation", "is required");
-	if (cells_seal(&in->cells, r->to.session, r->to.generation, e) < 0)
-		return -1;
+	seals_put(&in->seals, r->to.session, r->to.generation, clock_ms());
 	r->to.wait_ms = 0;
-	return wait_gone(in, r);
+	return wait_gone(in, c, r);
+}
+
+static void
+signal_all(struct cell *c, const char *session, int sig)
+{
+	if (c != NULL) {
+		kill(c->pid, sig);
+		freezer_release(c);
+	}
+	markers_signal(session, sig);
 }
 
 static int
-op_term(struct init *in, struct request *r, struct err *e)
+op_term(struct init *in, struct cell *c, struct request *r, struct err *e)
 {
 	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
-	struct cell *c = cells_find(&in->cells, r->to.session);
 
+	(void)in;
 	(void)e;
-	if (c != NULL) {
-		kill(c->pid, SIGTERM);
-		freezer_release(c);
-	}
-	markers_signal(r->to.session, SIGTERM);
+	signal_all(c, r->to.session, SIGTERM);
 	init_answer(r->conn, reply);
 	return 0;
 }
 
 static int
-op_kill(struct init *in, struct request *r, struct err *e)
+op_kill(struct init *in, struct cell *c, struct request *r, struct err *e)
 {
-	struct cell *c = cells_find(&in->cells, r->to.session);
-
 	(void)e;
-	if (c != NULL) {
-		kill(c->pid, SIGKILL);
-		freezer_release(c);
-	}
-	markers_signal(r->to.session, SIGKILL);
-	return wait_gone(in, r);
+	signal_all(c, r->to.session, SIGKILL);
+	return wait_gone(in, c, r);
 }
 
 /* ---- the disk */
@@ -160,29 +210,29 @@ op_usage(struct init *in, struct request *r, struct err *e)
 
 /* The cell's first process passes it on to all others at once. */
 static int
-signal_cell(struct init *in, struct request *r, int sig, struct err *e)
+signal_cell(const struct cell *c, struct request *r, int sig)
 {
 	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
-	const struct cell *c = cells_find(&in->cells, r->to.session);
 
-	if (c == NULL)
-		return err_set(e, ERR_NOT_FOUND, "no_such_session",
-		    "the session has no wrapper here");
 	kill(c->pid, sig);
 	init_answer(r->conn, reply);
 	return 0;
 }
 
 static int
-op_halt(struct init *in, struct request *r, struct err *e)
+op_halt(struct init *in, struct cell *c, struct request *r, struct err *e)
 {
-	return signal_cell(in, r, CELL_SIG_STOP, e);
+	(void)in;
+	(void)e;
+	return signal_cell(c, r, CELL_SIG_STOP);
 }
 
 static int
-op_go_on(struct init *in, struct request *r, struct err *e)
+op_go_on(struct init *in, struct cell *c, struct request *r, struct err *e)
 {
-	return signal_cell(in, r, CELL_SIG_GO_ON, e);
+	(void)in;
+	(void)e;
+	return signal_cell(c, r, CELL_SIG_GO_ON);
 }
 
 /* ---- launch */
@@ -190,14 +240,12 @@ op_go_on(struct init *in, struct request *r, struct err *e)
 static int
 admit(struct init *in, struct request *r, const struct launch *l, struct err *e)
 {
-	const struct cell *there = cells_find(&in->cells, l->session);
-	int64_t sealed = cells_sealed(&in->cells, l->session);
+	const struct cell *there = there_already(in, l->session);
 	size_t announced = LAUNCH_PORTS + l->port_count + (size_t)l->cgroups;
 
-	if (l->generation <= sealed)
+	if (seals_hold(&in->seals, l->session, l->generation, l->intent_ms))
 		return err_set(e, ERR_CONFLICT, "stale_generation",
-		    "generation %lld is over (%lld is sealed)",
-		    (long long)l->generation, (long long)sealed);
+		    "generation %lld may be over", (long long)l->generation);
 	if (there != NULL) {
 		auto_json json_t *reply = json_pack("{s:b, s:s, s:s, s:s, s:I}",
 		    "ok", 0, "code", "already_running", "message",
@@ -276,54 +324,38 @@ op_launch(struct init *in, struct request *r, struct err *e)
 /* ---- freezing */
 
 static int
-op_freezer(struct init *in, struct request *r, bool freeze, struct err *e)
+op_freeze(struct init *in, struct cell *c, struct request *r, struct err *e)
 {
 	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
-	struct cell *c = cells_find(&in->cells, r->to.session);
 
-	if (c == NULL)
-		return err_set(e, ERR_NOT_FOUND, "no_such_session",
-		    "the session has no wrapper here");
-	if (r->to.generation != c->generation ||
-	    cells_sealed(&in->cells, c->session) >= c->generation)
-		return err_set(e, ERR_CONFLICT, "stale_generation",
-		    "generation %lld was meant, which is over",
-		    (long long)r->to.generation);
-	if (freeze ? freezer_hold(c, r->msg, r->fds, e) < 0
-		   : freezer_thaw(c, r->msg, e) < 0)
+	(void)in;
+	if (freezer_hold(c, r->msg, r->fds, e) < 0)
 		return -1;
 	init_answer(r->conn, reply);
 	return 0;
 }
 
 static int
-op_freeze(struct init *in, struct request *r, struct err *e)
+op_thaw(struct init *in, struct cell *c, struct request *r, struct err *e)
 {
-	return op_freezer(in, r, true, e);
-}
+	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
 
-static int
-op_thaw(struct init *in, struct request *r, struct err *e)
-{
-	return op_freezer(in, r, false, e);
+	(void)in;
+	if (freezer_thaw(c, r->msg, e) < 0)
+		return -1;
+	init_answer(r->conn, reply);
+	return 0;
 }
 
 /* ---- forwarded */
 
 static int
-op_forward(struct init *in, struct request *r, struct err *e)
+op_forward(struct init *in, struct cell *c, struct request *r, struct err *e)
 {
-	struct cell *c = cells_find(&in->cells, r->to.session);
 	int fds[CHANNEL_FDS_MAX];
 	size_t n = r->fds->count;
 
-	if (c == NULL)
-		return err_set(e, ERR_NOT_FOUND, "no_such_session",
-		    "the session has no wrapper here");
-	if (r->to.generation != c->generation)
-		return err_set(e, ERR_CONFLICT, "stale_generation",
-		    "generation %lld was asked for, %lld runs",
-		    (long long)r->to.generation, (long long)c->generation);
+	(void)in;
 	if (!c->serving || c->channel < 0)
 		return err_set(e, ERR_UNAVAILABLE, "not_serving",
 		    "the wrapper does not serve yet");
@@ -341,34 +373,63 @@ op_forward(struct init *in, struct request *r, struct err *e)
 	return 0;
 }
 
-static const struct {
+/* An operation is of the sandbox, or of a cell behind a fence. */
+struct op {
 	const char *name;
-	bool has_target;
-	op_fn *run;
-} OPS[] = {
-	{ "ping", false, op_ping },
-	{ "list", false, op_list },
-	{ "launch", false, op_launch },
-	{ "look", true, op_look },
-	{ "seal", true, op_seal },
-	{ "term", true, op_term },
-	{ "kill", true, op_kill },
-	{ "usage", false, op_usage },
-	{ "halt", true, op_halt },
-	{ "go_on", true, op_go_on },
-	{ "freeze", true, op_freeze },
-	{ "thaw", true, op_thaw },
-	{ "prove", true, op_forward },
-	{ "write", true, op_forward },
-	{ "env", true, op_forward },
-	{ "setup", true, op_forward },
-	{ "keep", true, op_forward },
-	{ "status", true, op_forward },
-	{ "interrupt", true, op_forward },
-	{ "expose", true, op_forward },
-	{ "unexpose", true, op_forward },
-	{ "ws_bounce", true, op_forward },
+	sandbox_op *of_sandbox;
+	cell_op *of_cell;
+	enum fence fence;
 };
+
+#define SANDBOX(name, fn)                                                      \
+	{                                                                      \
+		name, fn, NULL, FENCE_LOOKS                                    \
+	}
+#define CELL(name, fence, fn)                                                  \
+	{                                                                      \
+		name, NULL, fn, FENCE_##fence                                  \
+	}
+
+/* clang-format off */
+static const struct op OPS[] = {
+	SANDBOX("ping", op_ping),
+	SANDBOX("list", op_list),
+	SANDBOX("launch", op_launch),
+	SANDBOX("usage", op_usage),
+	CELL("look", LOOKS, op_look),
+	CELL("seal", LOOKS, op_seal),
+	CELL("term", UP_TO, op_term),
+	CELL("kill", UP_TO, op_kill),
+	CELL("halt", EXACT, op_halt),
+	CELL("go_on", EXACT, op_go_on),
+	CELL("freeze", UNSEALED, op_freeze),
+	CELL("thaw", UNSEALED, op_thaw),
+	CELL("prove", EXACT, op_forward),
+	CELL("write", EXACT, op_forward),
+	CELL("env", EXACT, op_forward),
+	CELL("setup", EXACT, op_forward),
+	CELL("keep", EXACT, op_forward),
+	CELL("status", EXACT, op_forward),
+	CELL("interrupt", EXACT, op_forward),
+	CELL("expose", EXACT, op_forward),
+	CELL("unexpose", EXACT, op_forward),
+	CELL("ws_bounce", EXACT, op_forward),
+};
+/* clang-format on */
+
+static int
+run_op(const struct op *op, struct init *in, struct request *r, struct err *e)
+{
+	struct cell *c;
+
+	if (op->of_sandbox != NULL)
+		return op->of_sandbox(in, r, e);
+	if (jfield_decode(r->msg, TARGET, ARRAY_LEN(TARGET), J_LENIENT, &r->to,
+		e) < 0 ||
+	    pass_fence(in, op->fence, r, &c, e) < 0)
+		return -1;
+	return op->of_cell(in, c, r, e);
+}
 
 static int
 perform(struct init *in, struct request *r, struct err *e)
@@ -378,15 +439,9 @@ perform(struct init *in, struct request *r, struct err *e)
 	if (!str_equal(json_str(r->msg, "incarnation"), in->opt.incarnation))
 		return err_set(e, ERR_CONFLICT, "wrong_incarnation",
 		    "this sandbox is another incarnation");
-	for (size_t i = 0; i < ARRAY_LEN(OPS); i++) {
-		if (!str_equal(OPS[i].name, name))
-			continue;
-		if (OPS[i].has_target &&
-		    jfield_decode(r->msg, TARGET, ARRAY_LEN(TARGET), J_LENIENT,
-			&r->to, e) < 0)
-			return -1;
-		return OPS[i].run(in, r, e);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(OPS); i++)
+		if (str_equal(OPS[i].name, name))
+			return run_op(&OPS[i], in, r, e);
 	return err_set(e, ERR_INVALID, "unknown_op", "no such operation");
 }
 

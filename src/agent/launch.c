@@ -10,7 +10,7 @@ enum { MEGABYTES_MAX = 1 << 24, PIDS_MAX = 1 << 22, CGROUPS_MAX = 8 };
 struct wire {
 	char session[ID_MAX];
 	char instance[ID_MAX];
-	int64_t generation;
+	int64_t generation, intent_ms;
 	const json_t *env, *user, *ports;
 	int64_t pids, tmp_mb, memory_mb, file_mb, cgroups, log_kb;
 	int log_level, log_format;
@@ -21,6 +21,7 @@ static const struct jfield FIELDS[] = {
 	JFIELD("session", struct wire, session, J_STR, J_REQUIRED, ID_SESSION_LEN, ID_SESSION_LEN, "whose"),
 	JFIELD("instance", struct wire, instance, J_STR, J_REQUIRED, 1, ID_MAX - 1, "name of this wrapper"),
 	JFIELD("generation", struct wire, generation, J_INT, J_REQUIRED, 1, INT64_MAX, "fence"),
+	JFIELD("intentMs", struct wire, intent_ms, J_INT, 0, 0, INT64_MAX, "when it was intended"),
 	JFIELD("env", struct wire, env, J_OBJ, 0, 0, ENV_COUNT_MAX, "variables of the session"),
 	JFIELD("user", struct wire, user, J_OBJ, 0, 0, 16, "who they are inside"),
 	JFIELD("ports", struct wire, ports, J_ARR, 0, 0, CHANNEL_FDS_MAX - LAUNCH_PORTS, "ports exposed already"),
@@ -66,6 +67,7 @@ launch_decode(const json_t *msg, struct launch *out, struct err *e)
 		return -1;
 	*out = (struct launch){
 		.generation = w.generation,
+		.intent_ms = w.intent_ms,
 		.env = w.env,
 		.pids = w.pids,
 		.tmp_mb = w.tmp_mb,

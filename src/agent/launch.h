@@ -28,6 +28,7 @@ struct launch {
 	char session[ID_MAX];
 	char instance[ID_MAX];
 	int64_t generation;
+	int64_t intent_ms; /* of clock_ms(): before the generation was made */
 	const json_t *env; /* borrowed; NULL: none */
 	char user[LAUNCH_USER_MAX];
 	char git_name[LAUNCH_GIT_NAME_MAX]; /* "": not told */

@@ -158,7 +158,8 @@ measure(const struct cell *c, int64_t until)
 	}
 	if (lstat(path, &st) == 0)
 		usage_unlinked(c->pid, st.st_dev, &u);
-	return json_pack("{s:s, s:I, s:b}", "session", c->session, "bytes",
+	return json_pack("{s:s, s:I, s:I, s:b}", "session", c->session,
+	    "generation", (json_int_t)c->generation, "bytes",
 	    (json_int_t)u.bytes, "whole", (int)u.whole);
 }
 

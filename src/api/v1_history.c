@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "control/start.h"
-#include "store/listen.h"
+#include "control/waiter.h"
 
 enum {
 	PAGE_DEFAULT = 100,
@@ -130,32 +130,18 @@ follow(struct call *c, struct page *p, int64_t deadline_ms, struct err *e)
 	return 0;
 }
 
-/*
- * Listens first, registers then, and looks after that: whatever is written
- * from the registration on is told.
- */
 static int
 wait_for_events(struct call *c, struct page *p, int64_t seconds, struct err *e)
 {
 	struct app *app = app_of(c);
-	auto_free char *channel = xasprintf("sandlease_%s", call_var(c, "id"));
-	auto_rows struct rows *r = NULL;
-	struct err ignored = { 0 };
-	char text[24];
-	int rc;
+	int64_t deadline_ms = clock_ms() + seconds * 1000;
+	struct waiter w;
+	int rc = waiter_begin(&w, app->store, call_var(c, "id"),
+	    app->who.tenant, deadline_ms, e);
 
-	snprintf(text, sizeof(text), "%" PRId64, seconds);
-	rc = listen_begin(app->store, channel, e);
 	if (rc == 0)
-		rc = STORE_RUN(app->store, STMT_EVENT_WAIT, &r, e,
-		    call_var(c, "id"), app->who.tenant, text);
-	if (rc == 0)
-		rc = follow(c, p, clock_ms() + seconds * 1000, e);
-	listen_end(app->store);
-	if (r != NULL &&
-	    STORE_RUN(app->store, STMT_EVENT_WAIT_END, NULL, &ignored,
-		rows_text(r, 0, "id")) < 0)
-		log_err(LOG_WARN, "event_wait_end", &ignored);
+		rc = follow(c, p, deadline_ms, e);
+	waiter_end(&w);
 	return rc;
 }
 

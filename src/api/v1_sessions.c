@@ -70,11 +70,15 @@ check_base_url_kept(struct call *c, const char *id, const char *wanted,
 	    "baseUrl is set once, to %s", has);
 }
 
-/* A start that goes on, or whose setup the session shows to have failed. */
+/*
+ * A start that goes on, or whose setup the session shows to have failed.  What
+ * waits for a stop goes on in nobody's hands: that is said, not promised.
+ */
 static bool
 is_told_by_state(const struct err *e)
 {
-	return start_undecided(e) || start_setup_failed(e);
+	return (start_undecided(e) && !start_must_wait(e)) ||
+	    start_setup_failed(e);
 }
 
 int

@@ -98,6 +98,7 @@ read_session(struct control *ctl, const char *id, const char *tenant,
 	COPY(host, "host");
 	COPY(boot_id, "boot_id");
 	out->generation = rows_int(r, 0, "generation");
+	out->stop_due_ms = rows_int(r, 0, "stop_due_ms");
 	out->activity_seq = rows_int(r, 0, "activity_seq");
 	out->setup = rows_bool(r, 0, "setup");
 	out->cut_short = rows_bool(r, 0, "cut_short");

@@ -33,7 +33,8 @@ struct control {
 	char trace[64]; /* of the request or pass at hand */
 	char actor
 	    [CONTROL_ACTOR_MAX]; /* who asked for it: key:ID/USER, reaper */
-	bool glance; /* at a setup that runs, without waiting for it */
+	int64_t intent_ms; /* of clock_ms(), before the last intent to start */
+	bool glance;       /* at a setup that runs, without waiting for it */
 };
 
 /* Who asks.  Filled in by api/auth from a key. */
@@ -61,10 +62,11 @@ struct session_row {
 	int64_t generation;
 	char instance[ID_MAX];
 	int64_t activity_seq;
-	bool setup;     /* a command must be run before it is ready */
-	bool cut_short; /* its first start ended with its sandbox */
-	bool suspend;   /* sleep is to freeze it */
-	bool suspended; /* its cell may be frozen */
+	bool setup;          /* a command must be run before it is ready */
+	int64_t stop_due_ms; /* until a stop that is needed is tried again */
+	bool cut_short;      /* its first start ended with its sandbox */
+	bool suspend;        /* sleep is to freeze it */
+	bool suspended;      /* its cell may be frozen */
 	char sandbox_state[CONTROL_WORD_MAX];
 	char host[CONF_STR_MAX];
 	char boot_id[BOOT_ID_MAX];

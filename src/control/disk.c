@@ -70,6 +70,7 @@ add(struct crowd *c, const char *sandbox, const struct agent_usage *u)
 		.whole = u->whole };
 	str_copy(c->who[i].sandbox, sizeof(c->who[i].sandbox), sandbox);
 	str_copy(c->who[i].session, sizeof(c->who[i].session), u->session);
+	c->who[i].generation = u->generation;
 	c->count++;
 }
 
@@ -159,8 +160,7 @@ freeze_heaviest(struct control *ctl, const struct session_seen *f, size_t count,
 	    " MB and grew by %" PRId64 " MB, is frozen",
 	    now >> 20, c.who[heaviest].session, c.user[heaviest].now >> 20,
 	    (c.user[heaviest].now - c.user[heaviest].before) >> 20);
-	if (p->ops->cell_freeze(p, c.who[heaviest].sandbox,
-		c.who[heaviest].session, true, e) < 0)
+	if (p->ops->cell_freeze(p, &c.who[heaviest], true, e) < 0)
 		return -1;
 	CRASH_POINT("disk.frozen");
 	return 0;
@@ -174,8 +174,7 @@ thaw_all(struct control *ctl, const struct session_seen *f, size_t count,
 	int rc = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (p->ops->cell_freeze(p, f[i].sandbox, f[i].session, false,
-			e) < 0) {
+		if (p->ops->cell_freeze(p, &f[i], false, e) < 0) {
 			rc = -1;
 			continue;
 		}

@@ -72,7 +72,7 @@ convicts(struct control *ctl, const struct launch *l, const struct err *why)
 		return is_own_disk(ctl, l, why);
 	if (is_code(why, "engine_broken"))
 		return true;
-	return is_code(why, "timed_out") && failed_twice(ctl, l);
+	return is_code(why, "timed_out") && !l->hurried && failed_twice(ctl, l);
 }
 
 bool

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -89,6 +90,7 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 	identity_of(rows_text(plan, 0, "org"), rows_text(plan, 0, "user_id"),
 	    &l->who);
 	l->agent.env = l->env;
+	l->agent.intent_ms = ctl->intent_ms;
 	l->agent.commits_as = &l->who;
 	l->agent.version = l->version;
 	return 0;
@@ -209,6 +211,14 @@ workspace_how(const struct launch *l)
 	return l->from.id[0] != '\0' ? "copied" : "made";
 }
 
+/* A step of its own, and whether there is time to judge by how it ends. */
+static void
+enter(struct launch *l, const char *step, const char *how, int64_t deadline_ms)
+{
+	steps_enter(&l->steps, step, how);
+	l->hurried = clock_left_ms(deadline_ms) < LAUNCH_FAIR_MS;
+}
+
 int
 launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
     int64_t deadline_ms, struct err *e)
@@ -217,18 +227,18 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	bool creating =
 	    str_equal(rows_text(plan, 0, "sandbox_state"), "creating");
 
-	steps_enter(&l->steps, "workspace", workspace_how(l));
+	enter(l, "workspace", workspace_how(l), deadline_ms);
 	if (have_storage(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("launch.storage");
-	steps_enter(&l->steps, "sandbox", creating ? "started" : "reused");
+	enter(l, "sandbox", creating ? "started" : "reused", deadline_ms);
 	if (creating && p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("launch.sandbox");
-	steps_enter(&l->steps, "admission", "admitted");
+	enter(l, "admission", "admitted", deadline_ms);
 	if (launch_admit(ctl, l, deadline_ms, e) < 0)
 		return -1;
-	steps_enter(&l->steps, "wrapper", "launched");
+	enter(l, "wrapper", "launched", deadline_ms);
 	if (agent_launch(p, &l->sandbox, &l->target, &l->agent, deadline_ms,
 		e) < 0)
 		return -1;
@@ -245,7 +255,7 @@ int
 launch_prove(struct control *ctl, struct launch *l, int64_t deadline_ms,
     struct err *e)
 {
-	steps_enter(&l->steps, "ready", "proved");
+	enter(l, "ready", "proved", deadline_ms);
 	if (agent_prove(&ctl->provider, &l->target, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("launch.proved");

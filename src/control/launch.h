@@ -28,10 +28,17 @@ struct launch {
 	struct fittings given; /* owned; what the wrapper was launched with */
 	bool first;            /* the session has no storage yet */
 	bool cold;             /* its workspace is made by this start */
+	bool hurried; /* the caller leaves the step at hand too little time */
 	bool locked; /* its start lock is ours, until the outcome is recorded */
 	char version[AGENT_VERSION_MAX];
 	struct steps steps; /* so far */
 };
+
+/*
+ * What an agent that is well is given to answer.  A silence that is shorter
+ * because the caller would not wait proves nothing.
+ */
+enum { LAUNCH_FAIR_MS = 5000 };
 
 #define auto_launch __attribute__((cleanup(launch_release)))
 

@@ -21,4 +21,5 @@ libcontrol_a_SOURCES = \
 	src/control/steps.c src/control/steps.h \
 	src/control/stop.c src/control/stop.h \
 	src/control/suspend.c src/control/suspend.h \
+	src/control/waiter.c src/control/waiter.h \
 	src/control/wave.c src/control/wave.h

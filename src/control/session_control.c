@@ -160,6 +160,19 @@ announce(struct control *ctl, const char *id, const struct err *e)
 	return -1;
 }
 
+/* Refused: the same request may be made again, and must not be a replay. */
+static void
+forget_key(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, const char *id)
+{
+	struct err e = { 0 };
+
+	if (!str_empty(w->idempotency_key) &&
+	    STORE_RUN(ctl->store, STMT_IDEMPOTENCY_FORGET, NULL, &e,
+		who->tenant, who->user, w->idempotency_key, id) < 0)
+		log_err(LOG_WARN, "idempotency_forget", &e);
+}
+
 int
 session_control_create(struct control *ctl, const struct principal *who,
     const struct session_wish *w, int64_t deadline_ms, char id[ID_MAX],
@@ -199,6 +212,8 @@ session_control_create(struct control *ctl, const struct principal *who,
 	}
 	if (start_session(ctl, id, who->tenant, deadline_ms, e) == 0)
 		return 0;
+	if (start_must_wait(e))
+		forget_key(ctl, who, w, id);
 	return announce(ctl, id, e);
 }
 

@@ -17,7 +17,7 @@
 #include "control/stop.h"
 #include "control/suspend.h"
 
-enum { TRIES = 3, PATIENCE_MS = 15000, MOVE_ON_MS = 5000 };
+enum { TRIES = 3, PATIENCE_MS = 15000, MOVE_ON_MS = 5000, SOON_MS = 500 };
 
 bool
 start_under_way(struct control *ctl, const char *session)
@@ -44,7 +44,7 @@ wait_for_starter(struct control *ctl, const char *session, int64_t deadline_ms,
 		if (e->code == NULL || !str_equal(e->code, "try_again"))
 			return -1;
 		if (clock_ms() >= deadline_ms)
-			return err_set(e, ERR_BUSY, "lease_busy",
+			return err_set(e, ERR_BUSY, "being_started",
 			    "the session is being started");
 		if (clock_ms() >= patience_ms)
 			break;
@@ -53,18 +53,46 @@ wait_for_starter(struct control *ctl, const char *session, int64_t deadline_ms,
 	return 0;
 }
 
-/* The row, once nobody is at work on its start. */
+static bool
+is_ending(const struct session_row *s)
+{
+	return str_equal(s->lease, "stop_needed") ||
+	    str_equal(s->lease, "stopping");
+}
+
+/* What is over for ever is not started. */
+static int
+must_live(const struct session_row *s, struct err *e)
+{
+	if (str_equal(s->state, "deleting") || str_equal(s->state, "deleted"))
+		return err_set(e, ERR_CONFLICT, "session_deleting",
+		    "the session is being deleted");
+	if (str_equal(s->state, "lost"))
+		return err_set(e, ERR_CONFLICT, "session_lost",
+		    "the session's files are gone; it can only be deleted");
+	return 0;
+}
+
+/* The row, once nobody is at work on its start or its stop. */
 static int
 read_settled(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct session_row *s, struct err *e)
 {
-	if (control_session(ctl, session, tenant, s, e) < 0)
-		return -1;
-	if (!str_equal(s->state, "initializing"))
-		return 0;
-	if (wait_for_starter(ctl, session, deadline_ms, e) < 0)
-		return -1;
-	return control_session(ctl, session, tenant, s, e);
+	for (;;) {
+		if (control_session(ctl, session, tenant, s, e) < 0)
+			return -1;
+		if (str_equal(s->state, "initializing") &&
+		    (wait_for_starter(ctl, session, deadline_ms, e) < 0 ||
+			control_session(ctl, session, tenant, s, e) < 0))
+			return -1;
+		if (must_live(s, e) < 0)
+			return -1;
+		if (!is_ending(s))
+			return 0;
+		if (stop_attempt(ctl, session, e) < 0 ||
+		    stop_wait(ctl, s, deadline_ms, e) < 0)
+			return -1;
+	}
 }
 
 static int
@@ -214,6 +242,24 @@ carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	return -1;
 }
 
+/* Whoever waits for nothing learns at least what is known at once. */
+static int
+prove(struct control *ctl, struct launch *l, int64_t deadline_ms, struct err *e)
+{
+	int64_t soon_ms = clock_ms() + SOON_MS;
+
+	l->hurried = clock_left_ms(deadline_ms) < LAUNCH_FAIR_MS;
+	return agent_prove(&ctl->provider, &l->target,
+	    deadline_ms > soon_ms ? deadline_ms : soon_ms, e);
+}
+
+/* A silence that the caller's haste cut short is no proof of anything. */
+static bool
+is_guilty(const struct launch *l, const struct err *e)
+{
+	return !l->hurried || !str_equal(e->code, "timed_out");
+}
+
 /*
  * There is a wrapper of ours.  A hot one is left alone; else it is proved by a
  * command, and a warm one that fails is invalid.
@@ -239,9 +285,12 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		return go_on(ctl, s, &l, e);
 	if (reuse_intent(ctl, s, e) < 0)
 		return -1;
-	if (agent_prove(&ctl->provider, &l.target, deadline_ms, e) < 0) {
+	if (prove(ctl, &l, deadline_ms, e) < 0) {
 		launch_note_steps(ctl, &l, e);
-		return invalidate(ctl, s, e);
+		return is_guilty(&l, e)
+		    ? invalidate(ctl, s, e)
+		    : err_set(e, ERR_BUSY, "being_started",
+			  "the wrapper has not answered yet");
 	}
 	steps_end(&l.steps);
 	CRASH_POINT("reuse.proved");
@@ -331,24 +380,6 @@ look_and_start(struct control *ctl, const struct session_row *s,
 	return err_set(e, ERR_INTERNAL, "internal", "a look without an answer");
 }
 
-/* What must be settled before a look makes sense.  1: start over. */
-static int
-settle_first(struct control *ctl, const struct session_row *s, struct err *e)
-{
-	if (str_equal(s->state, "deleting") || str_equal(s->state, "deleted"))
-		return err_set(e, ERR_CONFLICT, "session_deleting",
-		    "the session is being deleted");
-	if (str_equal(s->state, "lost"))
-		return err_set(e, ERR_CONFLICT, "session_lost",
-		    "the session's files are gone; it can only be deleted");
-	if (str_equal(s->lease, "stop_needed"))
-		return stop_attempt(ctl, s->id, e) < 0 ? -1 : 1;
-	if (str_equal(s->lease, "stopping"))
-		return err_set(e, ERR_BUSY, "lease_busy",
-		    "the last wrapper is being stopped");
-	return 0;
-}
-
 /* Every try is used up; who waits must not take what sleeps for started. */
 static int
 give_up(struct control *ctl, const char *session, const char *tenant,
@@ -357,9 +388,6 @@ give_up(struct control *ctl, const char *session, const char *tenant,
 	struct session_row s;
 	struct err ignored = { 0 };
 
-	if (e->kind == ERR_NONE)
-		return err_set(e, ERR_BUSY, "lease_busy",
-		    "the last wrapper has not been seen gone yet");
 	if (control_session(ctl, session, tenant, &s, &ignored) == 0 &&
 	    str_equal(s.state, "asleep"))
 		return err_set(e, ERR_UNAVAILABLE, "start_failed",
@@ -373,16 +401,10 @@ start_session(struct control *ctl, const char *session, const char *tenant,
 {
 	for (int i = 0; i < TRIES; i++) {
 		struct session_row s;
-		int first;
 
 		*e = (struct err){ 0 };
 		if (read_settled(ctl, session, tenant, deadline_ms, &s, e) < 0)
 			return -1;
-		first = settle_first(ctl, &s, e);
-		if (first < 0)
-			return -1;
-		if (first > 0)
-			continue;
 		if (look_and_start(ctl, &s, deadline_ms, e) == 0)
 			return 0;
 		if (!start_worth_retry(e))

@@ -58,6 +58,9 @@ bool start_setup_running(const struct err *e);
 /* Whether it was the session's setup that failed: its row has the output. */
 bool start_setup_failed(const struct err *e);
 
+/* The last wrapper has not been seen gone, and nothing was begun after it. */
+bool start_must_wait(const struct err *e);
+
 /* What every intent carries: fresh instance and incarnation, host, boot. */
 json_t *start_intent(struct control *ctl);
 

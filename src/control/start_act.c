@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/id.h"
 #include "common/log.h"
@@ -18,6 +19,7 @@ start_intent(struct control *ctl)
 {
 	char instance[ID_MAX], incarnation[ID_MAX];
 
+	ctl->intent_ms = clock_ms();
 	id_random(instance, ID_INSTANCE_LEN);
 	id_random(incarnation, ID_INCARNATION_LEN);
 	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s*}", "instance",
@@ -56,6 +58,12 @@ start_undecided(const struct err *e)
 		return true;
 	return (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) &&
 	    !code_is_in(e, FINAL, ARRAY_LEN(FINAL));
+}
+
+bool
+start_must_wait(const struct err *e)
+{
+	return e->code != NULL && str_equal(e->code, "lease_busy");
 }
 
 bool

@@ -1,8 +1,11 @@
 /* stop.c: verified clean-up. */
 #include "control/stop.h"
 
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/mem.h"
+#include "common/str.h"
+#include "control/waiter.h"
 #include "control/wave.h"
 
 static const char *const WISHES[] = {
@@ -51,6 +54,57 @@ stop_attempt(struct control *ctl, const char *session, struct err *e)
 	if (wave_claim_one(ctl, session, &w, e) < 0)
 		return -1;
 	return wave_run(ctl, w, e); /* empty: not due, or somebody else's */
+}
+
+/* Whether it is to be stopped, and not by us now; *until_ms: no later than. */
+static bool
+is_anothers(const struct session_row *s, int64_t *until_ms)
+{
+	int64_t due_ms = clock_ms() + s->stop_due_ms;
+
+	if (str_equal(s->lease, "stopping"))
+		return true;
+	if (!str_equal(s->lease, "stop_needed") || s->stop_due_ms == 0)
+		return false;
+	if (due_ms < *until_ms)
+		*until_ms = due_ms;
+	return true;
+}
+
+static int
+follow(struct control *ctl, const char *session, int64_t deadline_ms,
+    struct err *e)
+{
+	enum listen_why why = LISTEN_TOLD;
+	int64_t until_ms;
+
+	do {
+		struct session_row now;
+
+		until_ms = deadline_ms;
+		if (control_session(ctl, session, "", &now, e) < 0)
+			return -1;
+		if (!is_anothers(&now, &until_ms))
+			return 0;
+		if (listen_wait(ctl->store, -1, until_ms, &why, e) < 0)
+			return -1;
+	} while (why == LISTEN_TOLD ||
+	    (until_ms < deadline_ms && clock_ms() >= until_ms));
+	return err_set(e, ERR_BUSY, "lease_busy",
+	    "the session is being stopped, and its last process has not been seen gone yet");
+}
+
+int
+stop_wait(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
+    struct err *e)
+{
+	struct waiter w;
+	int rc = waiter_begin(&w, ctl->store, s->id, s->tenant, deadline_ms, e);
+
+	if (rc == 0)
+		rc = follow(ctl, s->id, deadline_ms, e);
+	waiter_end(&w);
+	return rc;
 }
 
 int

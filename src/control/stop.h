@@ -52,4 +52,11 @@ int stop_request_all(struct control *ctl, const struct stop_subject *who,
     size_t count, enum stop_wish wish, const char *reason, const char *say,
     size_t *changed, struct err *e) MUST_CHECK;
 
+/*
+ * Waits while somebody else tries to stop it, or until it is time to try again.
+ * Success means that, not that it is gone.
+ */
+int stop_wait(struct control *ctl, const struct session_row *s,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
 #endif

@@ -263,9 +263,12 @@ agent_seal(const struct provider *p, const struct agent_target *t,
 void
 agent_let_go(const struct provider *p, const struct agent_target *t)
 {
+	struct session_seen s = { .generation = t->generation };
 	struct err ignored; /* then the look that follows will tell */
 
-	(void)!p->ops->cell_freeze(p, t->sandbox, t->session, false, &ignored);
+	str_copy(s.sandbox, sizeof(s.sandbox), t->sandbox);
+	str_copy(s.session, sizeof(s.session), t->session);
+	(void)!p->ops->cell_freeze(p, &s, false, &ignored);
 }
 
 int

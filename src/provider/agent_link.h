@@ -34,7 +34,8 @@ struct agent_target {
 };
 
 struct agent_launch {
-	const json_t *env;              /* borrowed; names and values */
+	int64_t intent_ms; /* of clock_ms(), before its generation was made */
+	const json_t *env; /* borrowed; names and values */
 	int64_t ports[AGENT_PORTS_MAX]; /* exposed already */
 	size_t port_count;
 	const struct identity *commits_as; /* borrowed; NULL: nobody */

@@ -167,14 +167,15 @@ launch_body(const struct provider *p, const struct sandbox_spec *s,
 
 	for (size_t i = 0; i < l->port_count; i++)
 		json_array_append_new(ports, json_integer(l->ports[i]));
-	return json_pack("{s:s, s:I, s:s, s:o, s:I, s:I, s:I, s:I,"
+	return json_pack("{s:s, s:I, s:I, s:s, s:o, s:I, s:I, s:I, s:I,"
 			 " s:{s:s, s:s*, s:s*}, s:s, s:s, s:I, s:o, s:I}",
 	    "session", t->session, "generation", (json_int_t)t->generation,
-	    "instance", t->instance, "env", env, "pids", (json_int_t)own.pids,
-	    "tmpMb", (json_int_t)tmp_mb(s), "memoryMb",
-	    (json_int_t)own.memory_mb, "fileMb", (json_int_t)s->disk_mb, "user",
-	    "name", "user", "gitName", who != NULL ? who->name : NULL,
-	    "gitEmail", who != NULL ? who->email : NULL, "logLevel",
+	    "intentMs", (json_int_t)l->intent_ms, "instance", t->instance,
+	    "env", env, "pids", (json_int_t)own.pids, "tmpMb",
+	    (json_int_t)tmp_mb(s), "memoryMb", (json_int_t)own.memory_mb,
+	    "fileMb", (json_int_t)s->disk_mb, "user", "name", "user", "gitName",
+	    who != NULL ? who->name : NULL, "gitEmail",
+	    who != NULL ? who->email : NULL, "logLevel",
 	    LOG_LEVEL_NAMES[p->conf->log_level], "logFormat",
 	    LOG_FORMAT_NAMES[p->conf->log_format], "logKb",
 	    (json_int_t)p->conf->agent_log_kb, "ports", ports, "cgroups",

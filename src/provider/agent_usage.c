@@ -15,11 +15,12 @@ enum { AT_ONCE = 64 };
 /* clang-format off */
 static const struct jfield USAGE[] = {
 	JFIELD("session", struct agent_usage, session, J_STR, J_REQUIRED, ID_SESSION_LEN, ID_SESSION_LEN, "whose"),
+	JFIELD("generation", struct agent_usage, generation, J_INT, 0, 0, INT64_MAX, "which of its lives"),
 	JFIELD("bytes", struct agent_usage, bytes, J_INT, J_REQUIRED, 0, AGENT_USAGE_BYTES_MAX, "how much"),
 };
 /* clang-format on */
 
-/* [{"session", "bytes", "whole"}], of which the last need not be there. */
+/* [{"session", "generation", "bytes", "whole"}]; old agents say less. */
 static int
 decode(const json_t *list, struct agent_usage **out, size_t *count,
     struct err *e)
@@ -98,13 +99,13 @@ agent_usage_all(const struct provider *p, int wait_ms, struct agent_usages *who,
 }
 
 int
-agent_halt(const struct provider *p, const char *sandbox,
-    const char *incarnation, const char *session, bool on, int64_t deadline_ms,
-    struct err *e)
+agent_halt(const struct provider *p, const struct agent_target *t, bool on,
+    int64_t deadline_ms, struct err *e)
 {
 	struct agent_question q = { .op = on ? "halt" : "go_on",
-		.body = json_pack("{s:s}", "session", session) };
+		.body = agent_body(t) };
 	auto_json json_t *reply = NULL;
 
-	return agent_ask(p, sandbox, incarnation, &q, deadline_ms, &reply, e);
+	return agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+	    e);
 }

@@ -20,6 +20,7 @@
 
 struct agent_usage {
 	char session[ID_MAX];
+	int64_t generation; /* 0: its agent does not say */
 	int64_t bytes;
 	bool whole; /* false: there may be more than was found */
 };
@@ -42,9 +43,8 @@ struct agent_usages {
 void agent_usage_all(const struct provider *p, int wait_ms,
     struct agent_usages *who, size_t count);
 
-/* SIGSTOP, or SIGCONT, to everything in a cell. */
-int agent_halt(const struct provider *p, const char *sandbox,
-    const char *incarnation, const char *session, bool on, int64_t deadline_ms,
-    struct err *e) MUST_CHECK;
+/* SIGSTOP, or SIGCONT, to everything in the cell of that generation. */
+int agent_halt(const struct provider *p, const struct agent_target *t, bool on,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 #endif

@@ -138,8 +138,7 @@ list(struct turn *t)
 				"instance", c->instance, "generation",
 				(json_int_t)c->generation));
 	}
-	return json_pack("{s:b, s:o, s:i}", "ok", 1, "cells", cells, "sealed",
-	    0);
+	return json_pack("{s:b, s:o}", "ok", 1, "cells", cells);
 }
 
 static json_t *
@@ -153,7 +152,8 @@ usage(struct turn *t)
 		if (!str_equal(c->box, t->box) || c->generation == 0)
 			continue;
 		json_array_append_new(cells,
-		    json_pack("{s:s, s:I, s:b}", "session", c->session, "bytes",
+		    json_pack("{s:s, s:I, s:I, s:b}", "session", c->session,
+			"generation", (json_int_t)c->generation, "bytes",
 			(json_int_t)c->usage, "whole", 1));
 		if (!c->frozen)
 			c->usage += c->growth;
@@ -191,28 +191,30 @@ done(struct turn *t)
 	return json_pack("{s:b}", "ok", 1);
 }
 
-/* `forwarded`: only a wrapper of that generation can answer it. */
+/* Which generations of a cell it is for, as in src/agent/init_ops.c. */
+enum fence { ANY, UP_TO, EXACT };
+
 static const struct {
 	const char *op;
 	answer_fn *answer;
-	bool forwarded;
+	enum fence fence;
 } OPS[] = {
-	{ "ping", ping, false },
-	{ "launch", launch, false },
-	{ "look", look, false },
-	{ "seal", seal, false },
-	{ "term", term, false },
-	{ "kill", kill_cell, false },
-	{ "list", list, false },
-	{ "usage", usage, false },
-	{ "prove", prove, true },
-	{ "write", done, true },
-	{ "env", done, true },
-	{ "status", status, true },
-	{ "interrupt", done, true },
-	{ "expose", done, true },
-	{ "unexpose", done, true },
-	{ "ws_bounce", done, true },
+	{ "ping", ping, ANY },
+	{ "launch", launch, ANY },
+	{ "look", look, ANY },
+	{ "seal", seal, ANY },
+	{ "term", term, UP_TO },
+	{ "kill", kill_cell, UP_TO },
+	{ "list", list, ANY },
+	{ "usage", usage, ANY },
+	{ "prove", prove, EXACT },
+	{ "write", done, EXACT },
+	{ "env", done, EXACT },
+	{ "status", status, EXACT },
+	{ "interrupt", done, EXACT },
+	{ "expose", done, EXACT },
+	{ "unexpose", done, EXACT },
+	{ "ws_bounce", done, EXACT },
 };
 
 static json_t *
@@ -224,9 +226,13 @@ answer(struct turn *t)
 	for (size_t i = 0; i < ARRAY_LEN(OPS); i++) {
 		if (!str_equal(OPS[i].op, op))
 			continue;
-		if (OPS[i].forwarded && (t->c == NULL || t->c->generation == 0))
+		if (OPS[i].fence == EXACT &&
+		    (t->c == NULL || t->c->generation == 0))
 			return no("no_such_session");
-		if (OPS[i].forwarded && t->c->generation != generation(t))
+		if ((OPS[i].fence == EXACT &&
+			t->c->generation != generation(t)) ||
+		    (OPS[i].fence == UP_TO && t->c != NULL &&
+			t->c->generation > generation(t)))
 			return no("stale_generation");
 		return OPS[i].answer(t);
 	}

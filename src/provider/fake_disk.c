@@ -70,8 +70,8 @@ fake_ballast_size(const struct provider *p)
 }
 
 int
-fake_freeze(const struct provider *p, const char *id, const char *session,
-    bool on, struct err *e)
+fake_freeze(const struct provider *p, const struct session_seen *s, bool on,
+    struct err *e)
 {
 	struct fake_cell *c;
 	bool lose;
@@ -79,7 +79,7 @@ fake_freeze(const struct provider *p, const char *id, const char *session,
 	(void)p;
 	if (fake_begin("cell_freeze", &lose, e) < 0)
 		return -1;
-	c = fake_find_cell(id, session, false);
+	c = fake_find_cell(s->sandbox, s->session, false);
 	if (c != NULL)
 		c->frozen = on;
 	return fake_finish(0, lose, e);

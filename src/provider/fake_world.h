@@ -79,8 +79,8 @@ int fake_measure(const struct provider *p, const char *id, struct capacity *out,
 bool fake_own_disk(const struct provider *p, const char *id);
 int fake_ballast(const struct provider *p, int64_t bytes, struct err *e);
 int64_t fake_ballast_size(const struct provider *p);
-int fake_freeze(const struct provider *p, const char *id, const char *session,
-    bool on, struct err *e);
+int fake_freeze(const struct provider *p, const struct session_seen *s, bool on,
+    struct err *e);
 int fake_frozen(const struct provider *p, struct session_seen **out,
     size_t *count, struct err *e);
 

@@ -85,11 +85,14 @@ cell_open(const struct provider *p, const struct sandbox_spec *s,
     struct err *e)
 {
 	auto_box struct box b = BOX_CLOSED;
+	struct session_seen last = { 0 };
 	struct cgroup_tree t;
 
 	*count = 0;
+	str_copy(last.sandbox, sizeof(last.sandbox), s->id);
+	str_copy(last.session, sizeof(last.session), session);
 	/* a new life is not frozen because the last one was */
-	if (local_freeze(p, s->id, session, false, e) < 0 ||
+	if (local_freeze(p, &last, false, e) < 0 ||
 	    box_open(p, s->id, &b, e) < 0 || box_cgroups(p, &b, &t, e) < 0)
 		return -1;
 	return cgroup_cell_open(&t, b.name, session, s, fds, count, e);

@@ -78,7 +78,7 @@ int local_ballast(const struct provider *p, int64_t bytes, struct err *e)
 int64_t local_ballast_size(const struct provider *p);
 
 /* local_freeze.c */
-int local_freeze(const struct provider *p, const char *id, const char *session,
+int local_freeze(const struct provider *p, const struct session_seen *s,
     bool on, struct err *e) MUST_CHECK;
 /* It is frozen for another reason now: cell_freeze does not let it go. */
 void local_forget_frozen(const struct provider *p, const char *session);

@@ -80,6 +80,7 @@ struct workspace {
 struct session_seen {
 	char sandbox[SANDBOX_ID_MAX];
 	char session[ID_MAX];
+	int64_t generation; /* of its cell, where that is known */
 };
 
 enum { SNAPSHOT_OWNER_MAX = 33 };
@@ -233,8 +234,8 @@ struct provider_ops {
 	 * go; letting go what was not stopped, or is not there any more, is
 	 * success.
 	 */
-	int (*cell_freeze)(const struct provider *p, const char *id,
-	    const char *session, bool on, struct err *e);
+	int (*cell_freeze)(const struct provider *p,
+	    const struct session_seen *s, bool on, struct err *e);
 	/* Everybody on record.  *out is malloc'ed. */
 	int (*frozen)(const struct provider *p, struct session_seen **out,
 	    size_t *count, struct err *e);

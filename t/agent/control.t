@@ -73,6 +73,35 @@ def a_sealed_generation_never_starts():
     box.ask("kill", session=s, waitMs=10000)
 
 
+def an_effect_reaches_no_later_generation():
+    s = box.session(generation=2)
+    for op in ("term", "kill", "halt", "go_on", "status", "freeze"):
+        same(box.ask(op, session=s, generation=1).get("code"), "stale_generation",
+             f"{op} that comes late is refused")
+    for op in ("halt", "go_on", "status"):
+        same(box.ask(op, session=s, generation=3).get("code"), "stale_generation",
+             f"{op} of another one is refused")
+    for op in ("term", "kill", "halt", "go_on"):
+        message = {"op": op, "incarnation": box.incarnation, "session": s}
+        ok(not box.send(message)["ok"], f"{op} of no generation is refused")
+    same(box.run(s, "echo lives")["stdout"], "lives\n", "nothing has happened to it")
+    ok(box.ask("halt", session=s, generation=2)["ok"], "the right one stops")
+    ok(box.ask("go_on", session=s, generation=2)["ok"], "and goes on")
+    same(box.ask("kill", session=s, generation=3, waitMs=10000)["wrappers"], [],
+         "an end takes older ones along")
+
+
+def many_ends_in_one_life_leave_room_for_the_next():
+    for i in range(10000):  # more than are remembered
+        box.ask("seal", session=f"x{i:019d}", generation=1)
+    s = box.session()
+    same(box.run(s, "echo lives")["stdout"], "lives\n", "a new one starts")
+    same(box.ask("seal", session=s, generation=1)["ok"], True, "and can be ended")
+    same(box.ask("kill", session=s, waitMs=10000)["wrappers"], [], "like any other")
+    same(box.launch("x" + "0" * 19, generation=1, intentMs=1).get("code"), "stale_generation",
+         "what was ended and forgotten does not start late")
+
+
 def term_ends_those_who_listen_to_it():
     s = box.session()
     box.run(s, "sleep 1000 & sleep 1000 &")
@@ -218,10 +247,12 @@ def an_asker_that_does_not_read_does_not_block_init():
 try:
     run([ping_says_who_it_is, a_wrong_incarnation_is_refused, broken_messages_get_an_answer,
          a_launched_wrapper_serves, a_sealed_generation_never_starts,
+         an_effect_reaches_no_later_generation,
          term_ends_those_who_listen_to_it, term_leaves_time_to_those_who_do_not,
          a_tenant_cannot_end_its_cell_by_signals, a_dead_wrapper_ends_the_cell,
          a_launch_that_fails_says_why, files_and_variables_come_over_the_channel,
          status_counts_what_goes_on, silent_askers_do_not_block_others,
-         a_stopped_wrapper_does_not_block_init, an_asker_that_does_not_read_does_not_block_init])
+         a_stopped_wrapper_does_not_block_init, an_asker_that_does_not_read_does_not_block_init,
+         many_ends_in_one_life_leave_room_for_the_next])
 finally:
     box.close()

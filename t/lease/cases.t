@@ -14,8 +14,8 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from paused import Paused
-from service import (at, call, create, execute, expect, get, job, problem,
-                     setting, sql, stack, until, value)
+from service import (at, call, create, execute, expect, get, in_background,
+                     job, problem, setting, sql, stack, until, value)
 from tap import case, equal, run, true
 
 # so that an agent that does not answer costs less than ten seconds
@@ -27,23 +27,6 @@ ME = os.getpid()
 def mark(n):
     """A number of seconds that no other test's job sleeps."""
     return "%d.%d" % (n, ME)
-
-
-def in_background(*request):
-    """A call under way; join() gives its reply."""
-    class Call(threading.Thread):
-        reply = None
-
-        def run(self):
-            self.reply = call(*request)
-
-        def join(self, timeout=service.PATIENCE):
-            super().join(timeout)
-            true(self.reply is not None, "%r ends" % (request,))
-            return self.reply
-    c = Call()
-    c.start()
-    return c
 
 
 def lease(sid):

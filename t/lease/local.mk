@@ -3,4 +3,5 @@
 EXTRA_DIST += \
 	t/lease/cases.t \
 	t/lease/deletion.t \
+	t/lease/patience.t \
 	t/lease/shared.t

@@ -150,11 +150,15 @@ class Box:
         return s
 
     def ask(self, op, fds=(), **fields):
-        fields = {"op": op, "incarnation": self.incarnation, **fields}
+        if op in ("term", "kill"):  # of the one that was launched last
+            fields.setdefault("generation", self.generation.get(fields["session"], 1))
+        return self.send({"op": op, "incarnation": self.incarnation, **fields}, fds)
+
+    def send(self, message, fds=()):
         s = self.connect()
         try:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
-            s.sendmsg([json.dumps(fields).encode()], rights)
+            s.sendmsg([json.dumps(message).encode()], rights)
             data = s.recv(65536)
             return json.loads(data) if data else {"ok": False, "code": "closed"}
         except (ConnectionError, socket.timeout) as e:
@@ -183,7 +187,8 @@ class Box:
         self.storage(session)
         sockets = [self.listener(f"{session}.{generation}{which}.sock") for which in ("", ".ws")]
         sockets += [self.listener(f"{session}.{generation}.{p}.sock") for p in ports]
-        fields = {"instance": "inst" + str(generation), "env": {}, "pids": 200, "tmpMb": 16,
+        fields = {"intentMs": time.monotonic_ns() // 1000000,
+                  "instance": "inst" + str(generation), "env": {}, "pids": 200, "tmpMb": 16,
                   "memoryMb": 0, "fileMb": 64, "logLevel": "debug", "logFormat": "kv", **fields}
         answer = self.ask("launch", [s.fileno() for s in sockets] + list(cgroups),
                           session=session, generation=generation, ports=list(ports),

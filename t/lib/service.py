@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from tap import PATIENCE, Hope
@@ -115,6 +116,24 @@ def call(method, path, body=None, key=None, headers=None, timeout=PATIENCE,
         return Reply(answer.status, answer.headers, whole(answer))
     finally:
         conn.close()
+
+
+def in_background(*request):
+    """A call under way; join() gives its reply."""
+    class Call(threading.Thread):
+        reply = None
+
+        def run(self):
+            self.reply = call(*request)
+
+        def join(self, timeout=PATIENCE):
+            super().join(timeout)
+            if self.reply is None:
+                raise AssertionError("%r does not end" % (request,))
+            return self.reply
+    c = Call()
+    c.start()
+    return c
 
 
 def expect(status, reply):

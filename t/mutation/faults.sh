@@ -30,16 +30,29 @@ host "a stop that came first is not noted" \
 	'/^record_end/,/^}/s/if \(!is_current/if (false \&\& !is_current/' \
 	"an_end_is_noted_even_if_its_start_never_came"
 
-red "the seal is nothing, among cells" src/agent/cells.c \
-	's/if \(generation > s->generation\)/if (generation < 0)/' \
-	t/unit/agent/cells_test BUILD/t/unit/agent/cells_test "a_seal_only_rises"
+seals() { red "$1" src/agent/seals.c "$2" t/unit/agent/seals_test BUILD/t/unit/agent/seals_test "$3"; }
+seals "the seal is nothing, among seals" \
+	's/if \(generation > at->generation\)/if (generation < 0)/' \
+	"a_seal_only_rises"
+seals "what was forgotten may start" \
+	's/s->forgotten_ms = at->at_ms/(void)0/' \
+	"there_is_always_room_and_what_is_forgotten_is_held"
+seals "an old seal hides a forgotten one" \
+	's/return generation <= seals_get\(s, session\) \|\|/return find(s, session) != NULL ? generation <= seals_get(s, session) :/' \
+	"an_old_seal_does_not_stand_for_a_forgotten_one"
 init() { red "$1" "$2" "$3" sandlease-agent t/agent/control.t "$4"; }
-init "the seal is nothing" src/agent/cells.c \
-	's/if \(generation > s->generation\)/if (generation < 0)/' \
+init "the seal is nothing" src/agent/seals.c \
+	's/if \(generation > at->generation\)/if (generation < 0)/' \
 	"the sealed generation cannot be launched"
 init "a sealed generation starts" src/agent/init_ops.c \
-	's/if \(l->generation <= sealed\)/if (l->generation < 0)/' \
+	's/if \(seals_hold\(.*\)\)/if (l->generation < 0)/' \
 	"the sealed generation cannot be launched"
+init "a late kill reaches the next generation" src/agent/init_ops.c \
+	's/CELL\("kill", UP_TO,/CELL("kill", LOOKS,/' \
+	"kill that comes late is refused"
+init "a late halt reaches the next generation" src/agent/init_ops.c \
+	's/CELL\("halt", EXACT,/CELL("halt", LOOKS,/' \
+	"halt that comes late is refused"
 init "init takes any incarnation's message" src/agent/init_ops.c \
 	's/if \(!str_equal\(json_str\(r->msg, "incarnation"\), in->opt.incarnation\)\)/if (name == NULL)/' \
 	"a wrong incarnation is refused"
@@ -47,6 +60,21 @@ init "init takes any incarnation's message" src/agent/init_ops.c \
 red "a restart looks and does not seal" src/control/start.c \
 	'/^make_final/,/^}/s/if \(!str_equal\(s->lease, "owns_wrapper"\)\)/if (s != NULL)/' \
 	t/unit/control/start_world t/control/start.t "a_late_launch_of_a_generation_that_was_seen_absent_is_refused"
+red "who does not wait condemns a wrapper" src/control/start.c \
+	's/return !l->hurried \|\| .*/return true;/;s/deadline_ms > soon_ms \? deadline_ms : soon_ms/deadline_ms/' \
+	sandlease-api t/lease/patience.t "a resume that does not wait leaves a healthy session alone"
+red "who does not wait condemns a sandbox" src/control/evidence.c \
+	's/ && !l->hurried//' \
+	t/unit/control/evidence_world t/control/evidence.t "who_does_not_wait_has_no_evidence"
+red "a resume during a stop is a promise" src/api/v1_sessions.c \
+	's/ && !start_must_wait\(e\)//' \
+	sandlease-api t/lease/patience.t "what is not waited for is refused and can be repeated"
+red "a resume does not wait for a stop" src/control/stop.c \
+	'/^follow/,/^}/s/if \(listen_wait\(.*/why = LISTEN_TIME; if (false)/' \
+	sandlease-api t/lease/patience.t "a resume during a stop waits and starts the next generation"
+red "a refused create is a replay later" src/control/session_control.c \
+	's/forget_key\(ctl, who, w, id\);/(void)0;/' \
+	sandlease-api t/lease/patience.t "what is not waited for is refused and can be repeated"
 always=
 
 # agent TEST NAME FILE SED SAYS, and so on, by what is made of the source.

@@ -123,6 +123,16 @@ what_a_session_uses_is_told(void **state)
 	destroy(&s);
 }
 
+static int
+freeze(const struct agent_target *t, bool on)
+{
+	struct session_seen s = { .generation = t->generation };
+
+	str_copy(s.sandbox, sizeof(s.sandbox), t->sandbox);
+	str_copy(s.session, sizeof(s.session), t->session);
+	return P.ops->cell_freeze(&P, &s, on, &E);
+}
+
 static void
 a_frozen_cell_stands_still_until_it_is_let_go(void **state)
 {
@@ -131,14 +141,14 @@ a_frozen_cell_stands_still_until_it_is_let_go(void **state)
 
 	(void)state;
 	works(agent_prove(&P, &t, soon(), &E));
-	works(P.ops->cell_freeze(&P, s.id, t.session, true, &E));
-	works(P.ops->cell_freeze(&P, s.id, t.session, true, &E));
+	works(freeze(&t, true));
+	works(freeze(&t, true));
 	assert_true(is_frozen(t.session));
 	if (is_local()) /* the fake's wrapper answers all the same */
 		refuses(agent_prove(&P, &t, clock_ms() + QUICK_MS, &E),
 		    "timed_out");
-	works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
-	works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+	works(freeze(&t, false));
+	works(freeze(&t, false));
 	assert_false(is_frozen(t.session));
 	works(agent_prove(&P, &t, soon(), &E));
 	destroy(&s);
@@ -155,12 +165,12 @@ who_may_have_been_frozen_is_on_record(void **state)
 	works(agent_prove(&P, &t, soon(), &E));
 	if (is_local())
 		kill(recorded(s.id, "init"), SIGSTOP);
-	if (P.ops->cell_freeze(&P, s.id, t.session, true, &E) < 0)
+	if (freeze(&t, true) < 0)
 		assert_string_equal(E.code, "timed_out");
 	assert_true(is_frozen(t.session));
 	if (is_local())
 		kill(recorded(s.id, "init"), SIGCONT);
-	works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+	works(freeze(&t, false));
 	assert_false(is_frozen(t.session));
 	works(agent_prove(&P, &t, soon(), &E));
 	destroy(&s);
@@ -175,7 +185,7 @@ a_frozen_cell_can_be_killed(void **state)
 	bool gone;
 
 	(void)state;
-	works(P.ops->cell_freeze(&P, s.id, t.session, true, &E));
+	works(freeze(&t, true));
 	works(agent_kill(&P, &t, 5000, soon(), &sight, &E));
 	assert_int_equal(sight.count, 0);
 	works(P.ops->cell_gone(&P, s.id, t.session, &gone, &E));
@@ -191,11 +201,11 @@ a_sandbox_with_a_frozen_cell_can_be_stopped(void **state)
 	struct agent_target t = a_cell(&s);
 
 	(void)state;
-	works(P.ops->cell_freeze(&P, s.id, t.session, true, &E));
+	works(freeze(&t, true));
 	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
 	/* letting go what is not there any more is success */
-	works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+	works(freeze(&t, false));
 	assert_false(is_frozen(t.session));
 	destroy(&s);
 }
@@ -208,7 +218,7 @@ a_new_life_is_not_frozen(void **state)
 	struct agent_launch l = { 0 };
 
 	(void)state;
-	works(P.ops->cell_freeze(&P, s.id, t.session, true, &E));
+	works(freeze(&t, true));
 	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
 	ensure(&next);
 	str_copy(t.incarnation, sizeof(t.incarnation), next.incarnation);
@@ -231,14 +241,14 @@ who_is_suspended_is_not_let_go_with_the_others(void **state)
 
 	(void)state;
 	works(agent_prove(&P, &t, soon(), &E));
-	works(P.ops->cell_freeze(&P, s.id, t.session, true, &E));
+	works(freeze(&t, true));
 	if (P.ops->suspend != NULL) {
 		rc = P.ops->suspend(&P, &t, 1, soon(), &E);
 		assert_true(rc == 0 || str_equal(E.code, "cannot_suspend"));
 	}
 	if (rc == 0 && is_local()) {
 		assert_false(is_frozen(t.session));
-		works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+		works(freeze(&t, false));
 		works(agent_usage(&P, s.id, s.incarnation, soon(), &u, &count,
 		    &E));
 		assert_int_equal(count, 0); /* it is no writer */
@@ -247,10 +257,10 @@ who_is_suspended_is_not_let_go_with_the_others(void **state)
 		works(P.ops->resume(&P, &t, 2, soon(), &E));
 		works(agent_prove(&P, &t, soon(), &E));
 		/* one that is refused takes nobody off the record */
-		works(P.ops->cell_freeze(&P, s.id, t.session, true, &E));
+		works(freeze(&t, true));
 		refuses(P.ops->suspend(&P, &t, 1, soon(), &E), "stale_order");
 		assert_true(is_frozen(t.session));
-		works(P.ops->cell_freeze(&P, s.id, t.session, false, &E));
+		works(freeze(&t, false));
 		works(agent_prove(&P, &t, soon(), &E));
 	}
 	destroy(&s);

@@ -33,7 +33,8 @@ UNIT += \
 	t/unit/agent/port_probe_test t/unit/agent/process_store_test \
 	t/unit/agent/proctree_test t/unit/agent/pty_test t/unit/agent/pump_test \
 	t/unit/agent/relay_page_test t/unit/agent/ring_test t/unit/agent/scene_test \
-	t/unit/agent/script_test t/unit/agent/setup_test t/unit/agent/swap_test \
+	t/unit/agent/script_test t/unit/agent/seals_test t/unit/agent/setup_test \
+	t/unit/agent/swap_test \
 	t/unit/agent/tree_test t/unit/agent/treeend_test t/unit/agent/usage_test \
 	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \

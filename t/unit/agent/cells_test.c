@@ -1,4 +1,4 @@
-/* cells_test.c: the cells of a sandbox, and the generations that are over. */
+/* cells_test.c: the cells of a sandbox. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,6 @@ static void
 release(struct cells *t)
 {
 	free(t->cell);
-	free(t->seals);
 }
 
 static void
@@ -59,25 +58,7 @@ a_cell_is_found_until_it_is_removed(void **state)
 }
 
 static void
-a_seal_only_rises(void **state)
-{
-	struct cells t = { 0 };
-	struct err e;
-
-	(void)state;
-	assert_int_equal(cells_sealed(&t, A), 0);
-	assert_int_equal(cells_seal(&t, A, 5, &e), 0);
-	assert_int_equal(cells_seal(&t, A, 3, &e), 0);
-	assert_int_equal(cells_sealed(&t, A), 5);
-	assert_int_equal(cells_seal(&t, A, 6, &e), 0);
-	assert_int_equal(cells_sealed(&t, A), 6);
-	assert_int_equal(cells_sealed(&t, B), 0);
-	assert_int_equal(t.seal_count, 1);
-	release(&t);
-}
-
-static void
-there_is_an_end_to_both(void **state)
+there_is_an_end_to_them(void **state)
 {
 	struct cells t = { 0 };
 	struct err e = { 0 };
@@ -88,10 +69,6 @@ there_is_an_end_to_both(void **state)
 		add(&t, A, i + 1);
 	assert_int_equal(cells_add(&t, &c, &e), -1);
 	assert_string_equal(e.code, "launch_failed");
-	t.seal_count = SEALS_MAX;
-	t.seals = calloc(SEALS_MAX, sizeof(*t.seals));
-	assert_int_equal(cells_seal(&t, B, 1, &e), -1);
-	assert_string_equal(e.code, "too_many_seals");
 	release(&t);
 }
 
@@ -100,8 +77,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cell_is_found_until_it_is_removed),
-		cmocka_unit_test(a_seal_only_rises),
-		cmocka_unit_test(there_is_an_end_to_both),
+		cmocka_unit_test(there_is_an_end_to_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

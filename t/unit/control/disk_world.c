@@ -112,19 +112,36 @@ nobody_is_frozen_once_there_is_room_again(void **state)
 }
 
 static void
+freeze_in(struct world *w, const char *sandbox, const char *session)
+{
+	const struct provider *p = &w->ctl.provider;
+	struct session_seen s = { .generation = 1 };
+	struct err e = { 0 };
+
+	str_copy(s.sandbox, sizeof(s.sandbox), sandbox);
+	str_copy(s.session, sizeof(s.session), session);
+	SUCCEEDS(p->ops->cell_freeze(p, &s, true, &e));
+}
+
+static void
+freeze(struct world *w, const char *session)
+{
+	freeze_in(w,
+	    world_ask(w, "SELECT sandbox_id FROM session WHERE id = '%s'",
+		session),
+	    session);
+}
+
+static void
 who_is_let_go_is_told_even_if_another_cannot_be(void **state)
 {
 	struct world *w = *state;
-	const struct provider *p = &w->ctl.provider;
 	char first[ID_MAX], second[ID_MAX];
 	struct err e = { 0 };
 
 	two_sessions(w, first, second);
-	SUCCEEDS(p->ops->cell_freeze(p, w->box, second, true, &e));
-	SUCCEEDS(p->ops->cell_freeze(p,
-	    world_ask(w, "SELECT sandbox_id FROM session WHERE id = '%s'",
-		first),
-	    first, true, &e));
+	freeze(w, first);
+	freeze(w, second);
 	SUCCEEDS(disk_tell(&w->ctl, &e));
 	fake_capacity(2 * LOW_MB, 0, false);
 	fake_script("cell_freeze", FAKE_FAIL, 1);
@@ -288,7 +305,6 @@ static void
 a_sandbox_is_believed_of_its_own_sessions_only(void **state)
 {
 	struct world *w = *state;
-	const struct provider *p = &w->ctl.provider;
 	char victim[ID_MAX], liar[ID_MAX];
 	struct err e = { 0 };
 
@@ -308,7 +324,7 @@ a_sandbox_is_believed_of_its_own_sessions_only(void **state)
 				" FROM session WHERE id = '%s'",
 				victim),
 	    "ready|t");
-	SUCCEEDS(p->ops->cell_freeze(p, w->box, victim, true, &e));
+	freeze_in(w, w->box, victim);
 	SUCCEEDS(disk_tell(&w->ctl, &e));
 	assert_string_equal(reason(w, victim), "ready|");
 }

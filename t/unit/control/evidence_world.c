@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include "common/clock.h"
+#include "control/launch.h"
 #include "control/start.h"
 
 /* A shared sandbox with a sibling in it, and a start that goes wrong. */
@@ -179,24 +180,51 @@ a_rejected_admission_destroys_nothing(void **state)
 }
 
 /* wait: the launch that hangs is reached in 0.05 s, and then takes the rest */
-enum { HANG_MS = 2500 };
+enum { HANG_MS = 500, HASTE_MS = 100 };
 
 /* The first failure to probe, as long ago as it must be. */
 static void
-probe_fails(struct world *w, const char *ago)
+probe_fails_within(struct world *w, int64_t ms, const char *ago)
 {
 	struct err e = { 0 };
 
 	fake_script("agent.launch", FAKE_HANG, 1);
-	assert_int_equal(start_session(&w->ctl, w->id, "acme",
-			     clock_ms() + HANG_MS, &e),
-	    -1);
+	assert_int_equal(
+	    start_session(&w->ctl, w->id, "acme", clock_ms() + ms, &e), -1);
 	assert_string_equal(e.code, "timed_out");
 	if (ago[0] != '\0')
 		world_ask(w,
 		    "UPDATE sandbox SET probe_failed_at = clock_timestamp() -"
 		    " interval '%s' WHERE id = '%s'",
 		    ago, w->box);
+}
+
+static void
+probe_fails(struct world *w, const char *ago)
+{
+	/* wait: as long as a silence must be, and never less */
+	probe_fails_within(w, LAUNCH_FAIR_MS + HANG_MS, ago);
+}
+
+static void
+who_does_not_wait_has_no_evidence(void **state)
+{
+	struct world *w = *state;
+	char id[ID_MAX], box[SANDBOX_ID_MAX];
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	str_copy(id, sizeof(id), w->id);
+	str_copy(box, sizeof(box), w->box);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	world_ready(w, ISOLATION_SESSION); /* another that works */
+	str_copy(w->id, sizeof(w->id), id);
+	str_copy(w->box, sizeof(w->box), box);
+	for (int i = 0; i < 3; i++)
+		probe_fails_within(w, HASTE_MS, "1 minute");
+	assert_int_equal(fake_calls("stop"), 0);
+	SUCCEEDS(world_resume(w, &e));
 }
 
 static void
@@ -270,6 +298,7 @@ main(void)
 		WORLD_TEST(
 		    an_unmeasurable_capacity_is_no_evidence_whatever_it_says),
 		WORLD_TEST(a_rejected_admission_destroys_nothing),
+		WORLD_TEST(who_does_not_wait_has_no_evidence),
 		WORLD_TEST(probed_in_vain_twice_is_evidence_if_others_can),
 		WORLD_TEST(probed_in_vain_twice_within_30_seconds_is_none),
 	};

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "common/clock.h"
+#include "control/start.h"
+
 static void
 a_stranger_is_refused_until_it_is_gone(void **state)
 {
@@ -74,17 +77,12 @@ looks(void)
 }
 
 static void
-while_a_stop_is_pending_or_under_way_a_resume_is_refused_without_a_look(
+while_a_stop_is_open_a_resume_that_cannot_wait_is_refused_without_a_look(
     void **state)
 {
-	static const struct {
-		const char *meanwhile, *waits_for;
-	} CASES[] = {
-		{ "SELECT", "has not been seen gone yet" },
-		{ "UPDATE lease SET state = 'stopping', attempt_id = 'a',"
-		  " attempt_deadline = 'infinity'",
-		    "is being stopped" },
-	};
+	static const char *const MEANWHILE[] = { "SELECT",
+		"UPDATE lease SET state = 'stopping', attempt_id = 'a',"
+		" attempt_deadline = 'infinity'" };
 	struct world *w = *state;
 	struct err e = { 0 };
 
@@ -92,14 +90,15 @@ while_a_stop_is_pending_or_under_way_a_resume_is_refused_without_a_look(
 	fake_script("agent.seal", FAKE_FAIL, 1);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    &e));
-	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(MEANWHILE); i++) {
 		int before = looks();
 
-		world_ask(w, "%s", CASES[i].meanwhile);
-		FAILS(world_resume(w, &e), "lease_busy");
+		world_ask(w, "%s", MEANWHILE[i]);
+		FAILS(start_session(&w->ctl, w->id, "acme", clock_ms(), &e),
+		    "lease_busy");
 		assert_int_equal(err_status(&e), 409);
 		assert_true(err_retryable(&e));
-		assert_non_null(strstr(e.msg, CASES[i].waits_for));
+		assert_non_null(strstr(e.msg, "being stopped"));
 		assert_int_equal(looks(), before);
 	}
 }
@@ -131,7 +130,7 @@ main(void)
 		WORLD_TEST(
 		    a_stranger_in_a_sleeping_session_is_refused_until_it_is_gone),
 		WORLD_TEST(
-		    while_a_stop_is_pending_or_under_way_a_resume_is_refused_without_a_look),
+		    while_a_stop_is_open_a_resume_that_cannot_wait_is_refused_without_a_look),
 		WORLD_TEST(a_look_that_cannot_tell_refuses_and_kills_nothing),
 	};
 

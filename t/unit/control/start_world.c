@@ -277,7 +277,7 @@ who_is_at_work_on_a_start_is_not_disturbed(void **state)
 	assert_true(rows_bool(plan, 0, "start_lock"));
 	assert_true(start_under_way(&w->ctl, w->id));
 	FAILS(start_session(&w->ctl, w->id, "acme", clock_ms(), &e),
-	    "lease_busy");
+	    "being_started");
 	assert_true(start_undecided(&e));
 	assert_string_equal(world_state(w),
 	    "initializing owns_wrapper 2 creating");

@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""patience.t: who does not wait harms nobody, and who waits is not forgotten."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import service
+from service import (at, call, create, execute, expect, get, in_background, job,
+                     problem, sql, until, value)
+from tap import case, equal, run, true
+
+service.begin()
+
+ME = os.getpid()
+
+
+def generation(sid):
+    return int(value("SELECT generation FROM lease WHERE session_id = :'v1'",
+                     sid))
+
+
+def lease(sid):
+    return value("SELECT state FROM lease WHERE session_id = :'v1'", sid)
+
+
+def open_stop(sid):
+    """A stop that a worker has claimed and then died of."""
+    sql("SELECT session_request_stop(:'v1', 'sleep',"
+        " '{\"reason\": \"user-interrupt\"}')", sid)
+    sql("SELECT FROM session_stop_begin(:'v1',"
+        " '{\"attempt\": \"nobody\", \"seconds\": 3600}')", sid)
+    equal(lease(sid), "stopping", "a stop is under way")
+
+
+def end_stop(sid):
+    """Its watchdog finds it, and the next attempt is made."""
+    sql("UPDATE lease SET attempt_deadline = clock_timestamp()"
+        " WHERE session_id = :'v1'", sid)
+
+    def settled():
+        service.reap()
+        sql("UPDATE lease SET next_attempt_at = clock_timestamp() WHERE"
+            " session_id = :'v1' AND state = 'stop_needed'", sid)
+        return lease(sid) not in ("stopping", "stop_needed")
+    until("the stop is settled", settled)
+
+
+def waits(sid):
+    return int(value("SELECT count(*) FROM event_waiter"
+                     " WHERE session_id = :'v1'", sid))
+
+
+def must_wait(reply):
+    doc = problem(reply, 409, "lease_busy")
+    equal(doc["retryable"], True, "it can be repeated")
+    true("being stopped" in doc["detail"], doc["detail"])
+
+
+# ---- impatience
+
+@case
+def a_resume_that_does_not_wait_leaves_a_healthy_session_alone():
+    sid = create()["id"]
+    execute(sid, "kept=yes; cd /usr")
+    for _ in range(3):
+        r = expect(200, call("POST", at(sid, "/resume?wait=0"))).json
+        equal(r["state"], "ready", "state")
+    equal(generation(sid), 1, "the same wrapper")
+    equal(execute(sid, "echo $kept $PWD"), "yes /usr\n", "with its shell")
+
+
+@case
+def nor_does_a_create_that_finds_it():
+    sid = create(name="found")["id"]
+    for _ in range(3):
+        r = expect(200, call("POST", "/v1/sessions?wait=0", {"name": "found"}))
+        equal(r.json["id"], sid, "found")
+    equal(generation(sid), 1, "the same wrapper")
+
+
+@case
+def creates_that_do_not_wait_are_no_evidence_against_their_sandbox():
+    key = service.new_key("hasty", "u")
+    old = create(key)
+    pids = job(old["id"], "9201.%d" % ME, key)
+    ids = [call("POST", "/v1/sessions?wait=0", {}, key=key).json["id"]
+           for _ in range(6)]
+    for sid in ids:
+        until("it is ready", lambda: get(sid, key)["state"] == "ready")
+    equal(service.running("9201.%d" % ME), pids, "who was there lives on")
+    equal(get(old["id"], key)["sandboxId"], old["sandboxId"], "in its sandbox")
+    equal(value("SELECT count(*) FROM event WHERE what = 'sandbox_destroyed'"),
+          "0", "nobody was condemned")
+
+
+# ---- patience
+
+@case
+def a_resume_during_a_stop_waits_and_starts_the_next_generation():
+    sid = create(isolation="session")["id"]
+    open_stop(sid)
+    c = in_background("POST", at(sid, "/resume?wait=60"))
+    until("it waits", lambda: waits(sid))
+    end_stop(sid)
+    r = expect(200, c.join()).json
+    equal((r["state"], generation(sid), waits(sid)), ("ready", 2, 0), "ready")
+
+
+@case
+def so_does_a_create_that_finds_the_session():
+    sid = create(isolation="session", name="slow")["id"]
+    open_stop(sid)
+    c = in_background("POST", "/v1/sessions?wait=60", {"name": "slow"})
+    until("it waits", lambda: waits(sid))
+    end_stop(sid)
+    r = expect(200, c.join()).json
+    equal((r["id"], r["state"], generation(sid)), (sid, "ready", 2), "ready")
+
+
+@case
+def what_is_not_waited_for_is_refused_and_can_be_repeated():
+    sid = create(isolation="session", name="later")["id"]
+    open_stop(sid)
+    must_wait(call("POST", at(sid, "/resume?wait=0")))
+    again = {"Idempotency-Key": "later.%d" % ME}
+    must_wait(call("POST", "/v1/sessions?wait=0", {"name": "later"},
+                   headers=again))
+    end_stop(sid)
+    equal(get(sid)["state"], "asleep", "nobody has promised anything")
+    r = expect(200, call("POST", "/v1/sessions?wait=60", {"name": "later"},
+                         headers=again))
+    equal((r.json["state"], r.header("Idempotency-Replayed")), ("ready", None),
+          "the repetition is no replay")
+
+
+sys.exit(run(lambda: None))
