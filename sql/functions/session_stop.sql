@@ -136,6 +136,19 @@ BEGIN
     END LOOP;
 END $$;
 
+-- A stop has found wrappers of a later generation than its lease has: rows that
+-- are older than what runs, as after a restore.  p.seen has session and
+-- generation.  Whoever still holds the attempt takes that generation over, so
+-- that the next start is later than it; answers those.
+CREATE OR REPLACE FUNCTION stop_raise(p jsonb)
+RETURNS SETOF text LANGUAGE sql AS $$
+    UPDATE lease l SET generation = v.generation
+      FROM jsonb_to_recordset(p->'seen') AS v (session text, generation bigint)
+     WHERE l.session_id = v.session AND l.state = 'stopping'
+       AND l.attempt_id = p->>'attempt' AND l.generation < v.generation
+    RETURNING l.session_id
+$$;
+
 -- Outcomes of several attempts: p.outcomes has session, absent and error.
 -- Answers their sessions' states; a late result is left out.
 CREATE OR REPLACE FUNCTION stop_outcomes(p jsonb)

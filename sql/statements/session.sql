@@ -95,6 +95,10 @@ SELECT * FROM session_stop_begin($1, $2::jsonb);
 -- params: spec
 SELECT * FROM stop_claim($1::jsonb);
 
+-- name: stop_raise
+-- params: spec
+SELECT session_id FROM stop_raise($1::jsonb) AS t (session_id);
+
 -- name: stop_outcomes
 -- params: spec
 SELECT * FROM stop_outcomes($1::jsonb);

@@ -159,8 +159,8 @@ work(struct call *c, const struct request *r, int64_t *size, struct err *e)
 	struct worker_boss boss = { .call = c, .job = &job };
 	int rc;
 
-	activity_begin(ACTIVITY_RUNNING);
 	interrupt_enter(&job, r->shell);
+	activity_begin(ACTIVITY_RUNNING);
 	rc = size != NULL ? backup_create(&r->backup, &boss, size, e)
 			  : backup_restore(&r->backup, &boss, e);
 	interrupt_end(&job);

@@ -338,10 +338,11 @@ run(struct call *c, const struct wish *w, struct context *x)
 
 	for (int i = 0; i < 2; i++)
 		s.lines[i] = (struct lines){ .emit = line, .ctx = &s.text[i] };
+	/* first, so that whoever sees it run may interrupt it */
+	interrupt_enter(&job, context_id(x));
 	activity_begin(ACTIVITY_RUNNING);
 	activity_begin(ACTIVITY_STREAMS);
 	activity_limit(cell.deadline_ms);
-	interrupt_enter(&job, context_id(x));
 	sse_begin(c);
 	run_cell(&s, x, &cell);
 	interrupt_end(&job);

@@ -184,9 +184,8 @@ run_collected(struct call *c, struct exec *x, struct collected *k,
 	char note[64];
 	int rc;
 
-	activity_begin(ACTIVITY_RUNNING);
+	x->is_work = true;
 	rc = alone ? exec_beside(x, &o, e) : exec_in_shell(x, &o, e);
-	activity_end(ACTIVITY_RUNNING);
 	if (rc < 0) {
 		gone_context(c, x, e);
 		return -1;
@@ -414,10 +413,9 @@ api_execute_stream(struct call *c, struct err *e)
 	x.ctx = &s;
 	for (int i = 0; i < 2; i++)
 		s.lines[i] = (struct lines){ .emit = line, .ctx = &ctx[i] };
-	activity_begin(ACTIVITY_RUNNING);
+	x.is_work = true;
 	activity_begin(ACTIVITY_STREAMS);
 	rc = exec_beside(&x, &o, e);
-	activity_end(ACTIVITY_RUNNING);
 	if (rc == 0)
 		finish(&s, &o);
 	else

@@ -84,6 +84,23 @@ in_shell(const struct exec *x, struct interrupt_job *j,
 	return rc;
 }
 
+/* Whoever sees it run may interrupt it. */
+static void
+enter(const struct exec *x, struct interrupt_job *j)
+{
+	interrupt_enter(j, x->shell);
+	if (x->is_work)
+		activity_begin(ACTIVITY_RUNNING);
+}
+
+static void
+leave(const struct exec *x, struct interrupt_job *j)
+{
+	if (x->is_work)
+		activity_end(ACTIVITY_RUNNING);
+	interrupt_end(j);
+}
+
 int
 exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
 {
@@ -91,9 +108,9 @@ exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
 	int rc;
 
 	*out = (struct shell_outcome){ 0 };
-	interrupt_enter(&j, x->shell);
+	enter(x, &j);
 	rc = in_shell(x, &j, out, e);
-	interrupt_end(&j);
+	leave(x, &j);
 	return rc;
 }
 
@@ -232,8 +249,8 @@ exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
 	int rc;
 
 	*out = (struct shell_outcome){ 0 };
-	interrupt_enter(&j, x->shell);
+	enter(x, &j);
 	rc = beside(x, &j, out, e);
-	interrupt_end(&j);
+	leave(x, &j);
 	return rc;
 }

@@ -32,6 +32,7 @@ struct exec {
 	/* called once with the pid when it has started; may be NULL */
 	void (*started)(void *ctx, pid_t pid);
 	void *ctx;
+	bool is_work; /* keeps the session awake while it runs */
 };
 
 /* In the named shell; state it changes stays. */

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/activity.h"
 #include "agent/exec.h"
 #include "agent/files.h"
 #include "agent/git_error.h"
@@ -275,16 +274,13 @@ run(const struct git_clone *g, struct heard *h, struct git_outcome *out,
 		.timeout_ms = g->timeout_ms,
 		.output = hear,
 		.started = begin,
-		.ctx = h };
-	int rc;
+		.ctx = h,
+		.is_work = true };
 
 	write_command(g, &command);
 	x.command = command.data;
 	str_copy(x.shell, sizeof(x.shell), g->shell);
-	activity_begin(ACTIVITY_RUNNING);
-	rc = exec_beside(&x, &out->how, e);
-	activity_end(ACTIVITY_RUNNING);
-	return rc;
+	return exec_beside(&x, &out->how, e);
 }
 
 static int

@@ -185,13 +185,13 @@ finish(struct process *p)
 	clock_iso(rec.end.at);
 	/* before anybody sees it as ended, and may remove it */
 	process_store_write(&rec);
+	if (p->counted)
+		activity_end(ACTIVITY_RUNNING);
 	pthread_mutex_lock(&process_lock);
 	p->ended_ms = clock_ms();
 	p->log_bytes = process_store_bytes(rec.id);
 	process_ended(p, &rec.end);
 	pthread_mutex_unlock(&process_lock);
-	if (p->counted)
-		activity_end(ACTIVITY_RUNNING);
 	linger(p);
 }
 

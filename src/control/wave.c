@@ -220,6 +220,82 @@ seal_all(struct control *ctl, struct wave *w)
 			look_again(ctl, &w->stop[i], deadline);
 }
 
+static int64_t
+latest_seen(const struct agent_sight *s)
+{
+	int64_t latest = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->wrapper[i].generation > latest)
+			latest = s->wrapper[i].generation;
+	return latest;
+}
+
+/* Whether the answer has a row for it; *row: which. */
+static bool
+is_in(const struct rows *r, const struct wave_stop *s, size_t *row)
+{
+	for (*row = 0; *row < rows_count(r); ++*row)
+		if (str_equal(rows_text(r, *row, "session_id"), s->s.id))
+			return true;
+	return false;
+}
+
+static json_t *
+later_ones(const struct wave *w)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct wave_stop *s = &w->stop[i];
+		int64_t seen = s->ask.answered ? latest_seen(&s->ask.sight) : 0;
+
+		if (seen > s->s.generation)
+			json_array_append_new(list,
+			    json_pack("{s:s, s:I}", "session", s->s.id,
+				"generation", (json_int_t)seen));
+	}
+	return list;
+}
+
+/*
+ * What runs may be later than its row: the row is older than it should be, or
+ * we are, and the attempt is not ours any more.  The row decides, and without it
+ * nothing is ended: init refuses who means an earlier generation.
+ */
+static void
+raise_rows(struct control *ctl, struct wave *w)
+{
+	json_t *seen = later_ones(w);
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec = NULL;
+	struct err e = { 0 };
+
+	if (json_array_size(seen) == 0) {
+		json_decref(seen);
+		return;
+	}
+	spec = control_spec_text(
+	    json_pack("{s:s, s:o}", "attempt", w->attempt, "seen", seen));
+	if (STORE_RUN(ctl->store, STMT_STOP_RAISE, &r, &e, spec) < 0) {
+		log_err(LOG_WARN, "stop_raise", &e);
+		return;
+	}
+	CRASH_POINT("stop.raised");
+	for (size_t i = 0; i < w->count; i++) {
+		struct wave_stop *s = &w->stop[i];
+		struct agent_one *one = &s->ask;
+		size_t row;
+
+		if (!is_in(r, s, &row))
+			continue;
+		s->s.generation = latest_seen(&one->sight);
+		one->target.generation = s->s.generation;
+		agent_ask_all(&ctl->provider, AGENT_SEAL, 0,
+		    clock_ms() + ctl->conf->discovery_seconds * 1000, &one, 1);
+	}
+}
+
 /* Both sources must agree: init has reaped the cell, its cgroup is empty. */
 static void
 conclude(struct control *ctl, struct wave_stop *s)
@@ -254,6 +330,7 @@ act(struct control *ctl, struct wave *w)
 
 	seal_all(ctl, w);
 	CRASH_POINT("stop.sealed");
+	raise_rows(ctl, w);
 	there = gather(ctl, w, true);
 	agent_ask_all(p, AGENT_TERM, 0, clock_ms() + TERM_MS, there.who,
 	    there.count);
@@ -311,12 +388,13 @@ record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
 	    "trace", ctl->trace, "actor", control_actor(ctl)));
 	if (STORE_RUN(ctl->store, STMT_STOP_OUTCOMES, &r, e, spec) < 0)
 		return -1;
-	for (size_t k = 0; k < rows_count(r); k++)
-		for (size_t i = from; i < from + count; i++)
-			if (str_equal(w->stop[i].s.id,
-				rows_text(r, k, "session_id")))
-				str_copy(w->stop[i].state, CONTROL_WORD_MAX,
-				    rows_text(r, k, "state"));
+	for (size_t i = from; i < from + count; i++) {
+		size_t row;
+
+		if (is_in(r, &w->stop[i], &row))
+			str_copy(w->stop[i].state, CONTROL_WORD_MAX,
+			    rows_text(r, row, "state"));
+	}
 	return 0;
 }
 

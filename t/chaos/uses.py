@@ -243,7 +243,8 @@ def resume_of_a_warm_session():
 
 @use
 def resume_of_a_warm_session_that_does_not_answer():
-    s = session(post("/resume?wait=2"), isolation="session")
+    # wait: longer than a silence must be to count
+    s = session(post("/resume?wait=6"), isolation="session")
     for w in audit.wrappers():
         if w["session"] == s.sid:
             os.kill(w["pid"], signal.SIGSTOP)
@@ -255,6 +256,13 @@ def resume_of_a_warm_session_that_does_not_answer():
 @use
 def sleep_in_a_sandbox_of_its_own():
     return session(post("/sleep"), isolation="session")
+
+
+@use
+def sleep_of_a_row_that_is_older_than_its_wrapper():
+    s = session(post("/sleep"))
+    lease(s.sid, "generation = generation - 1")
+    return s
 
 
 @use

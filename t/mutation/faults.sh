@@ -72,6 +72,12 @@ red "a resume during a stop is a promise" src/api/v1_sessions.c \
 red "a resume does not wait for a stop" src/control/stop.c \
 	'/^follow/,/^}/s/if \(listen_wait\(.*/why = LISTEN_TIME; if (false)/' \
 	sandlease-api t/lease/patience.t "a resume during a stop waits and starts the next generation"
+red "a late attempt ends what runs" src/control/wave.c \
+	'/^raise_rows/,/^}/s/if \(!is_in\(r, s, &row\)\)/if (false)/' \
+	t/unit/control/stop_world t/control/stop.t "a_late_attempt_ends_nobody"
+red "a wrapper later than its row stays" src/control/wave.c \
+	's/^\traise_rows\(ctl, w\);//' \
+	t/unit/control/stop_world t/control/stop.t "a_wrapper_later_than_its_row_is_ended_and_the_next_is_later"
 red "a refused create is a replay later" src/control/session_control.c \
 	's/forget_key\(ctl, who, w, id\);/(void)0;/' \
 	sandlease-api t/lease/patience.t "what is not waited for is refused and can be repeated"

@@ -5,6 +5,7 @@
 #include "control/finish.h"
 #include "control/start.h"
 #include "control/stop.h"
+#include "control/wave.h"
 
 static int
 put_to_sleep(struct world *w, struct err *e)
@@ -49,6 +50,49 @@ a_sibling_of_a_shared_sandbox_does_not_notice(void **state)
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_int_equal(fake_calls("agent.launch"), 2);
 	assert_int_equal(fake_calls("stop"), 0);
+}
+
+/* As after a restore of the database. */
+static void
+a_wrapper_later_than_its_row_is_ended_and_the_next_is_later(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_cell_die(w->box, w->id);
+	fake_cell_add(w->box, w->id, "later", 6);
+	SUCCEEDS(put_to_sleep(w, &e));
+	assert_string_equal(world_state(w), "asleep none 6 running");
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 7 running");
+}
+
+/* Another attempt has confirmed the absence, and the next life has begun. */
+static void
+a_late_attempt_ends_nobody(void **state)
+{
+	struct world *w = *state;
+	auto_wave struct wave *late = NULL;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(stop_request(&w->ctl, w->id, STOP_SLEEP, "user-interrupt",
+	    NULL, -1, &e));
+	SUCCEEDS(wave_claim_one(&w->ctl, w->id, &late, &e));
+	world_ask(w, "UPDATE lease SET attempt_deadline = clock_timestamp()");
+	world_ask(w,
+	    "SELECT lease_apply('%s', 'stop_attempt_expired',"
+	    " jsonb_build_object('attempt', '%s'))",
+	    w->id, late->attempt);
+	world_make_due(w);
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	SUCCEEDS(wave_run(&w->ctl, late, &e));
+	/* proved once more, and not started */
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	assert_int_equal(fake_calls("agent.launch"), 2);
 }
 
 static void
@@ -430,6 +474,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(sleep_ends_the_wrapper_and_its_own_sandbox),
 		WORLD_TEST(a_sibling_of_a_shared_sandbox_does_not_notice),
+		WORLD_TEST(
+		    a_wrapper_later_than_its_row_is_ended_and_the_next_is_later),
+		WORLD_TEST(a_late_attempt_ends_nobody),
 		WORLD_TEST(a_wrapper_that_ignores_sigterm_is_killed),
 		WORLD_TEST(a_wrapper_that_cannot_be_killed_keeps_its_lease),
 		WORLD_TEST(a_look_that_fails_neither_kills_nor_releases),
