@@ -53,14 +53,15 @@
  *     released      a lease becomes `none` only when no wrapper is alive
  *     no late one   no wrapper appears of a generation that was released, and no
  *                   sandbox of an incarnation that was seen down
+ *     no bystander  what is ended is no later than what its stop was for
  *     honest        a session is `ready` only by the proof of its own generation
  *     deleted       a deleted session has no wrapper and no sandbox of its own
  *   liveness, by ltl `deletion`: once the world is calm (nothing dies, every
  *   look succeeds), a session that is being deleted ends as deleted.
  *
  * Mutants: -DNO_SEAL, -DRESTART_ONLY_LOOKS, -DNO_GENERATION, -DNO_SEEN,
- * -DNO_ATTEMPT, -DNO_INCARNATION, -DNO_RECORD, -DBEGIN_AGAIN, -DNO_GONE_FENCE
- * each take one fence out; each must be found.  -DNO_EXPIRY and -DNO_RETRY
+ * -DNO_ATTEMPT, -DNO_INCARNATION, -DNO_RECORD, -DBEGIN_AGAIN, -DNO_GONE_FENCE,
+ * -DNO_KILL_FENCE each take one fence out; each must be found.  -DNO_EXPIRY and -DNO_RETRY
  * break liveness.  RESTART_ONLY_LOOKS (a restart looked without sealing) and
  * BEGIN_AGAIN (an incarnation whose start nobody saw the end of could start
  * twice) are what the code did until this model told.
@@ -478,6 +479,22 @@ inline seal(n, upto)
 #endif
 }
 
+#ifdef NO_KILL_FENCE
+#define IS_STALE_KILL(n, upto) false
+#else
+#define IS_STALE_KILL(n, upto) ((cells[n] >> (upto + 1)) != 0)
+#endif
+
+inline end_cells(n, upto)
+{
+	if
+	:: IS_STALE_KILL(n, upto)
+	:: else ->
+		assert((cells[n] >> (upto + 1)) == 0); /* no bystander */
+		cells[n] = 0
+	fi
+}
+
 mtype = { fine, stale, refused, silence };
 inline launch(n, which)
 {
@@ -792,20 +809,19 @@ stop:	atomic {
 		:: HEARS(i) ->
 			heard = HEARD_BY(i);
 			seal(heard, g);
-			g = 0;
 			if
-			:: cells[heard] == 0 -> gone = true; GO(stop_end)
+			:: cells[heard] == 0 -> g = 0; gone = true; GO(stop_end)
 			:: else -> tidy()
 			fi
 		:: !calm || !HEARS(i) -> g = 0; goto without_init
 		fi
 	};
-	atomic { /* SIGTERM, SIGKILL */
+	atomic { /* SIGTERM, SIGKILL: they may come late, and say whom they mean */
 		MAY_DIE;
 		if
-		:: HEARS(i) -> cells[HEARD_BY(i)] = 0
-		:: !calm /* survives */
-		:: !calm || !HEARS(i) -> goto without_init
+		:: HEARS(i) -> heard = HEARD_BY(i); end_cells(heard, g); g = 0; tidy()
+		:: !calm -> g = 0 /* survives */
+		:: !calm || !HEARS(i) -> g = 0; goto without_init
 		fi
 	};
 	atomic { /* the last look */

@@ -52,7 +52,8 @@ readonly CYCLES="-O1 -DCOLLAPSE -DNFAIR=3" LIVE="-DLIVENESS -DWORKERS=1 -DREAPER
 	done
 	printf '%s\n' "NO_SEEN|-DNO_SEEN -DGENS=3|$QUICK|-m400" \
 		"NO_INCARNATION|-DNO_INCARNATION -DSHARED|$QUICK|-m400" \
-		"NO_GONE_FENCE|-DNO_GONE_FENCE -DSHARED|$QUICK|-m400"
+		"NO_GONE_FENCE|-DNO_GONE_FENCE -DSHARED|$QUICK|-m400" \
+		"NO_KILL_FENCE|-DNO_KILL_FENCE -DSHARED|$QUICK|-m400"
 } | tr '\n' '\0' | xargs -0 -P "$(nproc)" -I{} bash -c 'IFS="|" read -r a b c d <<<"{}"; verify "$a" "$b" "$c" "$d"'
 
 states() { sed -nE 's/^ *([0-9]+) states, stored.*/\1/p' "$dir/$1/out"; }
@@ -87,6 +88,7 @@ breaks NO_INCARNATION "assertion violated" "with an init that takes any incarnat
 breaks NO_RECORD "assertion violated" "without the host's record"
 breaks BEGIN_AGAIN "assertion violated" "with an incarnation that starts twice"
 breaks NO_GONE_FENCE "assertion violated" "with a sandbox that is gone, whichever it was"
+breaks NO_KILL_FENCE "assertion violated" "with a kill that says not whom it means"
 breaks no_expiry "acceptance cycle" "with attempts that never expire"
 breaks no_retry "acceptance cycle" "with stops that are tried once"
 
