@@ -261,6 +261,8 @@ def sleep_in_a_sandbox_of_its_own():
 @use
 def sleep_of_a_row_that_is_older_than_its_wrapper():
     s = session(post("/sleep"))
+    service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
+    service.expect(200, call("POST", at(s.sid, "/resume?wait=60"), {}))
     lease(s.sid, "generation = generation - 1")
     return s
 
@@ -467,8 +469,9 @@ def pass_over_a_session_beyond_its_limit():
 @use
 def resume_in_a_sandbox_that_was_probed_in_vain():
     key = service.new_key("vain-%d" % next(NUMBERS), "someone")
-    s = session(suffering("provider-hang: agent.launch 2s",
-                          post("/resume?wait=1")), key)
+    # wait: as long as a silence must be to count, and the agent's is longer
+    s = session(suffering("provider-hang: agent.launch 7s",
+                          post("/resume?wait=6")), key)
     service.expect(200, call("POST", at(s.sid, "/sleep"), {}, key))
     sql("UPDATE sandbox SET probe_failures = 1,"
         " probe_failed_at = clock_timestamp() - interval '1 minute'"
