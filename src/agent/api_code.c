@@ -343,6 +343,7 @@ run(struct call *c, const struct wish *w, struct context *x)
 	activity_begin(ACTIVITY_RUNNING);
 	activity_begin(ACTIVITY_STREAMS);
 	activity_limit(cell.deadline_ms);
+	interrupt_limit(&job, cell.deadline_ms);
 	sse_begin(c);
 	run_cell(&s, x, &cell);
 	interrupt_end(&job);

@@ -237,6 +237,8 @@ beside(const struct exec *x, struct interrupt_job *j, struct shell_outcome *out,
 	if (x->started != NULL)
 		x->started(x->ctx, c.pid);
 	p.deadline_ms = deadline_ms;
+	if (x->quiet != NULL) /* what is collected holds nobody up */
+		interrupt_limit(j, deadline_ms);
 	run_child(&c, &p, j, out);
 	pump_close(&p);
 	return 0;

@@ -6,8 +6,10 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "agent/loop.h"
 #include "agent/proctree.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -66,6 +68,41 @@ interrupt_end(struct interrupt_job *j)
 	pthread_cond_broadcast(&one_ended);
 	pthread_mutex_unlock(&lock);
 	mem_close_fd(&j->wake);
+}
+
+/* ---- time limits, in the loop's thread */
+
+static void
+kill_overdue(void)
+{
+	int64_t late_ms = clock_ms() - THREADS_MS;
+
+	pthread_mutex_lock(&lock);
+	for (const struct interrupt_job *j = jobs; j != NULL; j = j->next)
+		if (j->limit_ms > 0 && j->limit_ms < late_ms && j->root > 0)
+			proctree_kill(j->root, NULL);
+	pthread_mutex_unlock(&lock);
+}
+
+static void
+watch_limits(void *arg)
+{
+	(void)arg;
+	loop_each_second(kill_overdue);
+}
+
+void
+interrupt_limit(struct interrupt_job *j, int64_t limit_ms)
+{
+	struct err e = { 0 };
+
+	if (limit_ms == 0)
+		return;
+	pthread_mutex_lock(&lock);
+	j->limit_ms = limit_ms;
+	pthread_mutex_unlock(&lock);
+	if (loop_call(watch_limits, NULL, &e) < 0)
+		log_err(LOG_WARN, "time_limit", &e);
 }
 
 /* ---- interrupting; all of it with the lock held */

@@ -33,6 +33,7 @@ struct interrupt_job {
 	pid_t root;        /* a process of its own; 0: none, or not now */
 	int wake;          /* readable when the command is to be given up */
 	int64_t asked_ms;
+	int64_t limit_ms; /* when its time is over; 0: it has no end */
 	enum interrupt_why told;
 	struct interrupt_job *next;
 };
@@ -42,6 +43,11 @@ void interrupt_enter(struct interrupt_job *j, const char *shell);
 enum interrupt_why interrupt_told(struct interrupt_job *j);
 /* Its process, which nobody waits for until this is 0 again. */
 void interrupt_root(struct interrupt_job *j, pid_t root);
+/*
+ * Its thread ends it at that time of clock_ms(), unless it is held up by a
+ * client that does not read: then its process is killed a little later.
+ */
+void interrupt_limit(struct interrupt_job *j, int64_t limit_ms);
 void interrupt_end(struct interrupt_job *j);
 
 /*

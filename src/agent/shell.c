@@ -6,7 +6,11 @@
 
 #include "agent/envset.h"
 #include "agent/shell_internal.h"
+#include "common/clock.h"
 #include "common/mem.h"
+
+/* What is interrupted ends within two seconds; this is longer. */
+enum { DELETE_MS = 10000 };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shell *shells[SHELLS_MAX];
@@ -277,6 +281,7 @@ int
 shell_delete(const char *name, struct err *e)
 {
 	struct shell *s;
+	bool ours;
 
 	pthread_mutex_lock(&table_lock);
 	s = remove_from_table(name);
@@ -286,8 +291,13 @@ shell_delete(const char *name, struct err *e)
 		    "Session '%s' not found", name);
 	interrupt_shell(name);
 	pthread_mutex_lock(&table_lock);
-	(void)take_turn(s, 0);
+	ours = take_turn(s, clock_ms() + DELETE_MS);
+	if (!ours)
+		unref(s); /* it ends when its holder lets it go */
 	pthread_mutex_unlock(&table_lock);
+	if (!ours)
+		return err_set(e, ERR_UNAVAILABLE, "still_running",
+		    "what runs in session '%s' has not ended yet", name);
 	shell_kill(s);
 	shell_release(s);
 	if (also_delete != NULL)

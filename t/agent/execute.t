@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """api/execute and api/execute/stream: shells, timeouts, trees, streams."""
 import os
+import re
 import sys
 import threading
 
@@ -390,6 +391,28 @@ def a_stream_with_a_timeout():
     ok(eventually(lambda: sleepers() == []), "nothing of it is left", sleepers())
 
 
+def a_client_that_does_not_read_has_no_more_time():
+    # wait: its time is over sooner or later
+    r = box.request(S, "POST", "/api/execute/stream",
+                    {"command": "exec yes 4031.031", "timeoutMs": 500})
+    mark = b"4031.031"
+
+    def runs():
+        found = []
+        for pid in box.inner():
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    found += [pid] if mark in f.read().split(b"\0") else []
+            except OSError:
+                pass
+        return found
+    ok(eventually(runs), "it writes more than anybody reads")
+    ok(eventually(lambda: not runs()), "and ends when its time is over")
+    kinds = re.findall(rb'"type":"(error|complete)"', r.all().body)
+    same(kinds, [b"error", b"complete"], "who reads at last is told")
+    r.close()
+
+
 def a_client_that_leaves_ends_the_stream_only():
     r = box.request(S, "POST", "/api/execute/stream",
                     {"command": "for i in $(seq 40); do echo $i; sleep 0.05; done; "
@@ -453,6 +476,7 @@ try:
          a_fork_bomb_is_ended_by_its_timeout, a_dead_shell_is_told_once,
          one_shell_is_serial_others_are_not, output_is_bounded, a_stream_comes_line_by_line,
          a_stream_inherits_and_changes_nothing, a_stream_with_a_timeout,
+         a_client_that_does_not_read_has_no_more_time,
          a_client_that_leaves_ends_the_stream_only,
          a_silent_stream_has_a_heartbeat, many_at_once, too_many_shells_are_refused])
 finally:

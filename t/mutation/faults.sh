@@ -120,6 +120,9 @@ agent agent/execute "an answer has no output of stderr" api_execute.c \
 agent agent/execute "the exit code is lost" shell_run.c \
 	's/out->exit_code = s->answers.exit_code/out->exit_code = 0/' \
 	"output, status and session"
+agent agent/execute "who does not read has more time" interrupt.c \
+	'/^kill_overdue/,/^}/s/proctree_kill\(j->root, NULL\)/(void)0/' \
+	"and ends when its time is over"
 agent agent/execute "a piece of a line waits for the rest of it" api_execute.c \
 	's/lines_flush\(&s->lines\[[01]\]\);//' \
 	"a stream comes line by line"
