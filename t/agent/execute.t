@@ -392,9 +392,9 @@ def a_stream_with_a_timeout():
 
 
 def a_client_that_does_not_read_has_no_more_time():
-    # wait: its time is over sooner or later
-    r = box.request(S, "POST", "/api/execute/stream",
-                    {"command": "exec yes 4031.031", "timeoutMs": 500})
+    body = {"command": "exec yes 4031.031",
+            "timeoutMs": 500}  # wait: its time is over sooner or later
+    r = box.request(S, "POST", "/api/execute/stream", body)
     mark = b"4031.031"
 
     def runs():
