@@ -50,13 +50,15 @@ def host_processes_are_neither_seen_nor_signalled():
 
 
 def a_sibling_is_neither_seen_nor_signalled():
-    a.run("(exec -a sibling-marker sleep 300 >/dev/null 2>&1 &)")
+    a.run("(exec -a sibling-marker sleep 1000 >/dev/null 2>&1 &)")
+    until("it runs", lambda: a.run("pgrep -f sibling-marker")[0] == 0)
     code, out, err = b.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
     tap.ok("sibling-marker" not in out, "a sibling's processes are not seen", out)
     code, out, err = b.run("kill -9 -1; echo done")
     code, out, err = a.run("pgrep -f sibling-marker >/dev/null && echo alive")
     tap.same(out, "alive\n", "kill -9 -1 beside it does not reach it")
-    b.run("true")  # its own shell died of it; the next call gets a fresh one
+    # its own wrapper died of it; calls fail until that is seen
+    until("it starts again", lambda: b.run("true")[0] == 0)
 
 
 def a_sibling_cannot_take_a_socket():
@@ -270,6 +272,7 @@ def descriptors(pid):
 def nobody_inherits_a_descriptor():
     """Allowed kinds by role: anything else is a leak."""
     tiny.run("(exec -a fd-marker sleep 1000 >/dev/null 2>&1 &)")
+    until("it runs", lambda: tiny.run("pgrep -f fd-marker")[0] == 0)
     seen = set()
     for pid, words in host_pids(tiny).items():
         if words[0].endswith(b"bwrap"):
