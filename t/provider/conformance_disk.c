@@ -66,15 +66,22 @@ workspaces_are_listed_with_their_age(void **state)
 	static const char SESSION[] = "cccccccccccccccccccc";
 	struct sandbox_spec s = a_sandbox();
 	struct workspace *w = NULL;
+	int64_t end = soon();
 	size_t count;
+	bool young;
 
 	(void)state;
 	works(P.ops->workspaces(&P, s.id, &w, &count, &E));
 	assert_int_equal(count, 0);
 	free(w);
 	works(P.ops->storage_make(&P, s.id, SESSION, &E));
-	works(P.ops->workspaces(&P, s.id, &w, &count, &E));
-	assert_int_equal(count, 1);
+	do { /* one made in the next second by the file system's finer clock */
+		works(P.ops->workspaces(&P, s.id, &w, &count, &E));
+		assert_int_equal(count, 1);
+		young = w[0].age_seconds < 0 && clock_left_ms(end) > 0;
+		if (young)
+			free(w);
+	} while (young);
 	assert_string_equal(w[0].session, SESSION);
 	assert_in_range(w[0].age_seconds, 0, 600);
 	free(w);
