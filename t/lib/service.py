@@ -11,6 +11,7 @@ functions of t/lib/dev-stack.sh: stack("api_stop"), stack("pg_start"), ...
 import http.client
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -497,6 +498,15 @@ def init_of(pid):
     while pid not in inits:
         pid = stat(pid)[2]
     return pid
+
+
+def end_sandbox(pid):
+    """Kills the sandbox in which `pid` runs, behind the provider's back, and
+    waits for its end.  bwrap is the last to go: until then the sandbox runs."""
+    init = init_of(pid)
+    bwrap = stat(init)[2]
+    os.kill(init, signal.SIGKILL)
+    until("the sandbox is gone", lambda: not alive(init) and not alive(bwrap))
 
 
 def cells():
