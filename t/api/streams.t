@@ -126,25 +126,16 @@ def own(**more):
     return create(isolation="session", **more)["id"]
 
 
-def named(pids, name):
-    return [p for p in pids if service.stat(p) and
-            service.stat(p)[0].startswith(name)]
-
-
-def wrappers():
-    return set(named([pid for top in service.sandbox_pids()
-                      for pid in service.descendants(top)], "sandlease-wrap"))
-
-
 def wrapper_of(make):
     """(what it makes, the wrapper that came with it)"""
-    before = wrappers()
+    before = set(service.wrappers())
     made = make()
-    return made, until("its wrapper runs", lambda: wrappers() - before).pop()
+    return made, until("its wrapper runs",
+                       lambda: set(service.wrappers()) - before).pop()
 
 
 def pool():
-    return named(service.workers(), "sandlease-strm")
+    return service.named(service.workers(), "sandlease-strm")
 
 
 def fds(pids):
@@ -416,7 +407,8 @@ def a_pool_that_must_go_says_so():
     equal(execute(sid, "echo fine"), "fine\n", "other calls")
     stack("api_stop")
     s.ends_with_error("OPERATION_INTERRUPTED")
-    equal(len(service.running("6464.%d" % ME)), 1, "the command lives on")
+    until("the command lives on",
+          lambda: len(service.running("6464.%d" % ME)) == 1)
     stack("api_start")
 
 
