@@ -142,7 +142,9 @@ def at(sid, rest=""):
 
 
 def create(key=None, **body):
-    return expect(201, call("POST", "/v1/sessions", body, key)).json
+    """A session that is ready; the service answers 202 after 10 s unless it is
+    asked for more."""
+    return expect(201, call("POST", "/v1/sessions?wait=60", body, key)).json
 
 
 def get(sid, key=None):
