@@ -208,7 +208,7 @@ def the_scrollback_is_256_kib():
     t = Terminal(SID, "scroll")
     t.run_in("stty -onlcr; seq 1 100000; echo al''l", "99999\n100000\nall\n.*\\$ $")
     late = Client(SID, "scroll")
-    late.wait("100000\nall\n")
+    late.wait("100000\nall\n.*\\$ $")
     total = show(SID, "scroll")["offset"]
     equal(late.begin, total - 256 * 1024, "it begins with what is left")
     equal(late.text, t.text[-len(late.text):], "which is right")

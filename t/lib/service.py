@@ -157,7 +157,9 @@ def at(sid, rest=""):
 
 
 def create(key=None, **body):
-    return expect(201, call("POST", "/v1/sessions", body, key)).json
+    """A session that is ready; the service answers 202 after 10 s unless it is
+    asked for more."""
+    return expect(201, call("POST", "/v1/sessions?wait=60", body, key)).json
 
 
 def get(sid, key=None):
@@ -509,30 +511,38 @@ def end_sandbox(pid):
     until("the sandbox is gone", lambda: not alive(init) and not alive(bwrap))
 
 
+def inside():
+    """All processes in the sandboxes of this service."""
+    return {pid for top in sandbox_pids() for pid in descendants(top)}
+
+
+def named(pids, name):
+    """Those whose name begins so; one that is gone has none."""
+    return sorted(pid for pid in pids
+                  if (stat(pid) or ("",))[0].startswith(name))
+
+
 def cells():
     """The first processes of all cells of this service."""
-    return sorted({pid for top in sandbox_pids() for pid in descendants(top)
-                   if stat(pid) and stat(pid)[0].startswith("sandlease-cell")})
+    return named(inside(), "sandlease-cell")
 
 
 def wrappers():
     """The wrappers of all cells of this service."""
-    return sorted({pid for top in sandbox_pids() for pid in descendants(top)
-                   if stat(pid) and stat(pid)[0] == "sandlease-wrap"})
+    return named(inside(), "sandlease-wrap")
+
+
+def command_line(pid):
+    """Its words; none when it is dead or gone."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as f:
+            return list(filter(None, f.read().split(b"\0")))
+    except OSError:
+        return []
 
 
 def running(mark):
     """Pids, as the host numbers them, whose command line has `mark` as one
     of its words."""
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit() or int(name) == os.getpid():
-            continue
-        try:
-            with open("/proc/%s/cmdline" % name, "rb") as f:
-                words = f.read().split(b"\0")
-        except OSError:
-            continue
-        if mark.encode() in words:
-            found.append(int(name))
-    return found
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+            if pid != os.getpid() and mark.encode() in command_line(pid)]
