@@ -4,7 +4,6 @@ rows, never waited for."""
 import glob
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
