@@ -78,8 +78,10 @@ def kernels_end_in_every_way():
     same(ends(cid, "import os; os.close(1000); os.close(1); os.close(2)"), "KernelDied",
          "one closes what it has")
     same(ends(cid, "1"), "execution_complete", "there is always another")
-    r = begin(cid, "import time; time.sleep(1000)")
-    ok(eventually(lambda: box.forward("status", S)["running"] == 1), "one runs")
+    r = begin(cid, "import time; open('/workspace/runs', 'w'); time.sleep(1000)")
+    # it is counted before an interruption can find it
+    ok(eventually(lambda: box.call(S, "POST", "/api/read", {"path": "/workspace/runs"}).status
+                  == 200), "one runs")
     same(box.forward("interrupt", S)["interrupted"], 1, "it is interrupted")
     same(events(r)[-1]["ename"], "KeyboardInterrupt", "and says so")
     r = begin(cid, "import time; time.sleep(1000)")

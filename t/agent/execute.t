@@ -210,7 +210,7 @@ def a_timeout_leaves_the_shell_and_the_rest():
                     "[ $$ = $me ] && echo same; echo x >&7; cat /workspace/seven; jobs -r | wc -l",
                  sessionId="keep")["stdout"],
          "/\nkept too\nfunc\nali\n0027\n1\nsame\nx\n1\n", "the shell is the same")
-    same(sleepers(), ["4009"], "what an earlier command started lives")
+    ok(eventually(lambda: sleepers() == ["4009"]), "what an earlier command started lives")
     a, _ = times_out(lambda a: a["context"]["stdout"] != "", "echo before; sleep 4008",
                      sessionId="keep")
     same((a["status"], a["context"]["stdout"]), (500, "before\n"), "output so far is told")
@@ -259,7 +259,7 @@ def a_list_does_not_go_on_after_its_timeout():
         same(box.run(S, "kept; echo $l; ls wrong; f2() { :; }; f2; (echo sub); shopt -q extdebug; echo $?",
                      sessionId=name)["stdout"], "kept\nouter\nsub\n1\n", "the rest is not done")
         box.call(S, "POST", "/api/session/delete", {"sessionId": name})
-    same(sleepers(), [], "nor anything of it left")
+    ok(eventually(lambda: sleepers() == []), "nor anything of it left")
 
 
 def a_shell_that_does_not_yield_is_replaced():
@@ -278,7 +278,8 @@ def a_shell_that_does_not_yield_is_replaced():
         same(box.run(S, "pwd; echo \"$A\" ${B-gone}; export -p | grep -c ' A='",
                      sessionId="stuck")["stdout"],
              "/usr\nit's\nd 1 gone\n1\n", "its directory and exported variables are kept")
-        same(sleepers(), ["4012"], "as is what runs in the background, and nothing else")
+        ok(eventually(lambda: sleepers() == ["4012"]),
+           "as is what runs in the background, and nothing else")
         box.run(S, "pkill -x sleep")
     times_out(lambda a: a["context"]["shellReplaced"], "exec sleep 4011", cwd="/etc",
               env={"A": "once"}, sessionId="stuck")

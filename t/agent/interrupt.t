@@ -13,9 +13,15 @@ numbers = itertools.count()
 
 
 def queue(session, command, count):
-    """A call that is under way; `count` are then."""
-    r = box.request(session, "POST", "/api/execute", {"command": command})
-    if not eventually(lambda: box.forward("status", session)["running"] == count):
+    """A call that is under way; `count` are then.  It counts as running before an
+    interruption can find it, but its limit, longer than the others', is told after that."""
+    limit = 600000 * count  # wait: of the command, never reached
+    r = box.request(session, "POST", "/api/execute", {"command": command, "timeoutMs": limit})
+
+    def under_way():
+        a = box.forward("status", session)
+        return a["running"] == count and a["limitMs"] > limit - 600000
+    if not eventually(under_way):
         raise AssertionError("it does not run")
     return r
 

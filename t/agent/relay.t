@@ -242,6 +242,7 @@ def unexpose_closes_what_is_open():
 
 
 def bytes_are_activity():
+    ok(eventually(lambda: relays() == 0), "what was open has ended")
     ok(eventually(lambda: box.forward("status", S)["idleMs"] >= 100), "it has been idle")
     c = dial(8000)
     begin = time.monotonic()

@@ -109,7 +109,7 @@ def there_is_an_end_to_directories_and_to_watches():
     def again():
         w = world.watch(where)
         w.close()
-        return w.first["type"] == "watching"
+        return w.first is not None and w.first["type"] == "watching"
     ok(eventually(lambda: box.call(world.session, "POST", "/api/watch/check", {"path": where}).status == 200
                   and again()), "those that went have left room")
 

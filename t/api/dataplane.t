@@ -134,7 +134,8 @@ def a_client_that_goes_away_ends_the_stream_not_the_command():
 
 @case
 def a_client_that_goes_away_during_execute_does_not_end_it():
-    body = json.dumps({"command": "until [ -e /workspace/left ]; do sleep 0.05;"
+    body = json.dumps({"command": "echo x >/workspace/runs2;"
+                                  " until [ -e /workspace/left ]; do sleep 0.05;"
                                   " done; echo x >/workspace/done2",
                        "sessionId": "left-alone"})
     with socket.create_connection(("127.0.0.1", service.port())) as c:
@@ -142,7 +143,8 @@ def a_client_that_goes_away_during_execute_does_not_end_it():
                    "Content-Length: %d\r\n\r\n%s" % (
                        at(SID, "/api/execute"), setting("SANDLEASE_API_KEY"),
                        len(body), body)).encode())
-        until("it runs", lambda: get(SID)["busy"])
+        until("it runs", lambda: read("/workspace/runs2").status == 200)
+        true(get(SID)["busy"], "it counts")
     execute(SID, "touch /workspace/left")
     until("it ended", lambda: read("/workspace/done2").status == 200)
 

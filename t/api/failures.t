@@ -117,7 +117,9 @@ def killing_master_and_workers_leaves_a_job_running():
     size = os.stat(grows).st_size
     until("it still grows", lambda: os.stat(grows).st_size > size + 8)
     equal(get(SID)["lease"], s["lease"], "the same wrapper")
-    execute(SID, "pkill -f grows || true; rm grows")
+    # wait: polls; one that is not dead yet could make its file again
+    execute(SID, "pkill -f grows; while pgrep -f grows >/dev/null; do"
+                 " sleep 0.05; done; rm grows")
     back_again()
 
 

@@ -162,12 +162,13 @@ def what_runs_keeps_the_session_awake():
     passes()
     equal(state(sid)[0], "ready", "after a pass")
     kill(pid, sid)
-    equal(get(sid)["busy"], False, "no longer")
+    until("no longer", lambda: not get(sid)["busy"])
 
 
 @case
 def an_interruption_leaves_it_alone():
     pid = start("sleep 9008.%d" % ME)
+    until("it runs", lambda: running("9008.%d" % ME))
     expect(200, call("POST", at(SID, "/interrupt")))
     equal((show(pid)["status"], len(running("9008.%d" % ME))), ("running", 1),
           "it runs on")
@@ -200,6 +201,7 @@ def records_survive_the_wrapper():
     done = start("echo kept", sid)
     was = ended(done, sid)
     gone = start("true", sid, autoCleanup=True)
+    until("it is cleaned up", lambda: gone not in known(sid))
     ran = start("echo unfinished; sleep " + mark, sid)
     until("it runs", lambda: logs(ran, sid=sid)["nextOffset"] and running(mark))
     execute(sid, "echo nonsense > %s/bad.json; echo x > %s/odd.log;"

@@ -37,11 +37,11 @@ def said(command, shell, **more):
     return execute(SID, command, sessionId=shell, **more)
 
 
-def timeout(shell, ms, command, replaced=None, **more):
+def timeout(shell, ms, command, replaced=None, sid=SID, **more):
     """The answer to a command that takes too long.  A shell has a second to
     yield; `replaced`: whether it did not, where that is certain."""
     doc = container_error(post("execute", dict(
-        more, command=command, sessionId=shell)), 500,
+        more, command=command, sessionId=shell), sid), 500,
         "COMMAND_EXECUTION_ERROR")
     begin = "Command timeout after %dms" % ms
     true(doc["message"].startswith(begin) and doc["error"] == doc["message"],
@@ -135,10 +135,7 @@ def the_call_the_session_and_the_environment_say_how_long():
               what)
     other = create(env={"COMMAND_TIMEOUT_MS": "250"})["id"]
     for shell in ("default", "another"):
-        r = container_error(post("execute", {"command": "sleep " + mark,
-                                             "sessionId": shell}, other), 500,
-                            "COMMAND_EXECUTION_ERROR")
-        equal(r["message"], "Command timeout after 250ms", shell)
+        timeout(shell, 250, "sleep " + mark, sid=other)
     r = expect(200, post("execute", {"command": "sleep " + mark, "sessionId":
                                      "__DISABLE_SESSION__"}, other)).json
     equal((r["exitCode"], r["stderr"]),
@@ -182,9 +179,8 @@ def a_shell_that_ends_is_told_once():
 def a_deleted_session_takes_everything_along():
     mark = "8602.%d" % ME
     new("doomed")
-    said("sleep %s & sleep 0" % mark, "doomed")
-    job = running(mark)
-    equal(len(job), 1, "a job of an earlier command")
+    said("sleep %s &" % mark, "doomed")
+    job = until("a job of an earlier command", lambda: running(mark))
     said("true", "other")
     work = Running(SID, "sleep %s; touch /workspace/wrong" % mark,
                    sessionId="doomed")
@@ -222,7 +218,8 @@ def what_a_replaced_shell_left_behind_and_its_processes_go_with_it():
     said("sleep %s & trap '' 44" % mark, "changed")
     # wait: it never ends by itself, so only the limit can
     timeout("changed", 200, "while :; do :; done", replaced=True, timeoutMs=200)
-    equal(len(running(mark)), 1, "a job outlives the shell it was started in")
+    until("a job outlives the shell it was started in",
+          lambda: len(running(mark)) == 1)
     expect(200, post("process/start", {"command": "sleep " + mark,
                                        "sessionId": "changed"}))
     expect(200, post("process/start", {"command": "sleep " + mark,

@@ -126,29 +126,37 @@ def own(**more):
     return create(isolation="session", **more)["id"]
 
 
-def named(pids, name):
-    return [p for p in pids if service.stat(p) and
-            service.stat(p)[0].startswith(name)]
-
-
-def wrappers():
-    return set(named([pid for top in service.sandbox_pids()
-                      for pid in service.descendants(top)], "sandlease-wrap"))
-
-
 def wrapper_of(make):
     """(what it makes, the wrapper that came with it)"""
-    before = wrappers()
+    before = set(service.wrappers())
     made = make()
-    return made, until("its wrapper runs", lambda: wrappers() - before).pop()
+    return made, until("its wrapper runs",
+                       lambda: set(service.wrappers()) - before).pop()
 
 
 def pool():
-    return named(service.workers(), "sandlease-strm")
+    return service.named(service.workers(), "sandlease-strm")
 
 
-def fds(pids):
-    return sum(len(os.listdir("/proc/%d/fd" % p)) for p in pids)
+def fds(pid):
+    """What its descriptors are."""
+    found = []
+    for number in os.listdir("/proc/%d/fd" % pid):
+        try:
+            found.append(os.readlink("/proc/%d/fd/%s" % (pid, number)))
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    return found
+
+
+def connections():
+    """Of the pool: two for each stream, to nginx and to a wrapper."""
+    return sum(fd.startswith("socket:") for p in pool() for fd in fds(p)) \
+        - len(pool())  # the sockets they listen on
+
+
+def no_stream():
+    until("no stream is open", lambda: connections() == 0)
 
 
 def status(pid, key):
@@ -260,21 +268,16 @@ def a_dead_wrapper_is_replaced_by_a_stream_as_by_any_call():
 @case
 def a_wrapper_that_dies_before_it_answers_is_not_to_be_asked_again():
     sid, wrapper = wrapper_of(own)
+    no_stream()
     os.kill(wrapper, signal.SIGSTOP)
     s = Stream(sid, "true")
-    until("the request is with it", lambda: busy_pool())
+    until("the request is with it", lambda: connections() == 2 and all(
+        service.stat(p)[1] == "S" for p in pool()))  # and nobody writes any more
     os.kill(wrapper, signal.SIGKILL)
     s.rest()
     true(s.raw.startswith(b"HTTP/1.1 500"), repr(s.raw))
     true(b"CONNECTION_LOST" in s.raw and b"Retry-After" not in s.raw,
          repr(s.raw))
-
-
-IDLE_FDS = None
-
-
-def busy_pool():
-    return fds(pool()) >= IDLE_FDS + 2
 
 
 @case
@@ -305,20 +308,20 @@ def refusals_of_a_wrapper_pass_through():
 def clients_that_vanish_leave_nothing_open():
     sid, wrapper = wrapper_of(own)
     threads = status(wrapper, "Threads")
-    mine = fds([wrapper]) if os.getuid() == 0 else None
-    idle = fds(pool())
+    mine = len(fds(wrapper)) if os.getuid() == 0 else None
+    no_stream()
     streams = [Stream(sid, "echo up; " + wait_loop("go")).said("up")
                for _ in range(20)]
-    true(fds(pool()) >= idle + 40, "two descriptors each")
+    equal(connections(), 40, "two each")
     true(status(wrapper, "Threads") >= 20, "a thread each")
     for s in streams:
         s.close()
-    until("the pool has let go", lambda: fds(pool()) == idle)
+    no_stream()
     touch(sid, "go")  # a command does not end with its client
     until("the wrapper's threads have ended",
           lambda: status(wrapper, "Threads") <= threads + 1)
     if mine is not None:  # only root can look
-        until("its descriptors are closed", lambda: fds([wrapper]) <= mine + 2)
+        until("its descriptors are closed", lambda: len(fds(wrapper)) <= mine + 2)
 
 
 # ---- many, and much
@@ -416,7 +419,8 @@ def a_pool_that_must_go_says_so():
     equal(execute(sid, "echo fine"), "fine\n", "other calls")
     stack("api_stop")
     s.ends_with_error("OPERATION_INTERRUPTED")
-    equal(len(service.running("6464.%d" % ME)), 1, "the command lives on")
+    until("the command lives on",
+          lambda: len(service.running("6464.%d" % ME)) == 1)
     stack("api_start")
 
 
@@ -434,9 +438,4 @@ def a_process_of_the_pool_that_is_killed_is_replaced():
           "new streams")
 
 
-def begin():
-    global IDLE_FDS
-    IDLE_FDS = fds(pool())
-
-
-sys.exit(run(begin))
+sys.exit(run(lambda: None))

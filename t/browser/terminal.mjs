@@ -86,9 +86,9 @@ const paste = (text) => page.evaluate((pasted) => {
 
 async function begin(browser) {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 1000 } });
+	context.setDefaultTimeout(PATIENCE_MS);
 	page = await context.newPage();
 	other = await context.newPage();
-	page.setDefaultTimeout(PATIENCE_MS);
 	page.on("pageerror", (error) => problems.push(`page: ${error.stack}`));
 	await page.exposeFunction("reportViolation", (v) => problems.push(`CSP: ${v}`));
 	await page.addInitScript(() => document.addEventListener(

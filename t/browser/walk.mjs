@@ -58,6 +58,7 @@ export async function walk(steps, { begin, failing = () => [], end = () => {} })
 		mkdirSync(pictures, { recursive: true });
 	const browser = await chromium.launch({
 		executablePath: process.env.SANDLEASE_CHROMIUM ?? "/usr/bin/chromium",
+		timeout: PATIENCE_MS,
 		args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
 	});
 	let failed = true;

@@ -169,7 +169,8 @@ in_place b
 printf '%s 1 %s\n' "$stranger" "$(</proc/sys/kernel/random/boot_id)" >"$STACK_STATE/pid/reaper.old"
 reaper=$(cat "$STACK_STATE/pid/reaper")
 mv "$STACK_STATE/pid/reaper.old" "$STACK_STATE/pid/reaper"
-kill -- "-${reaper%% *}"
+group_gone() { ! kill -0 -- "-$1"; }
+kill -- "-${reaper%% *}" && wait_for "$PATIENCE" group_gone "${reaper%% *}"
 out=$(dev b down)
 is $? 0 "down works" || diag "$out"
 ok "a process that only has the number of ours lives on" kill -0 "$stranger"

@@ -277,9 +277,7 @@ def with_the_agent_dead():
 @case
 def with_the_sandbox_gone():
     s = create(isolation="session")
-    init = service.init_of(service.job(s["id"], mark(8105))[0])
-    os.kill(init, signal.SIGKILL)
-    until("it is gone", lambda: not service.running(mark(8105)))
+    service.end_sandbox(service.job(s["id"], mark(8105))[0])
     shutil.rmtree(os.path.join(DATA, "box", s["sandboxId"]))
     shutil.rmtree(os.path.join(DATA, "storage", s["sandboxId"]))
     true(delete(s["id"]) in ("deleted", "deleting"), "state")

@@ -11,7 +11,7 @@ from service import (at, call, create, execute, expect, get, job, sql, until,
                      value)
 from tap import Skip, case, equal, run, true
 
-service.begin("discovery_seconds = 3")
+service.begin()
 
 ME = os.getpid()
 # small enough that what runs away here is no burden for this machine

@@ -16,7 +16,7 @@ class Session:
     """One session; `with` deletes it at the end."""
 
     def __init__(self, **wish):
-        answer = call("POST", "/v1/sessions", wish)
+        answer = call("POST", "/v1/sessions?wait=60", wish)
         if answer.status not in (200, 201):
             raise RuntimeError("create: %r" % answer)
         self.json = answer.json

@@ -35,7 +35,7 @@ class Paused:
         text = json.dumps(body).encode()
         self._start("sandlease-api", text, {
             "GATEWAY_INTERFACE": "CGI/1.1", "REQUEST_METHOD": "POST",
-            "PATH_INFO": "/v1/sessions", "QUERY_STRING": "wait=30",
+            "PATH_INFO": "/v1/sessions", "QUERY_STRING": "wait=60",
             "CONTENT_LENGTH": str(len(text)), "HTTP_AUTHORIZATION":
                 "Bearer " + setting("SANDLEASE_API_KEY")})
         self.sid, = {row[0] for row in sql("SELECT id FROM session")} - before

@@ -11,6 +11,7 @@ functions of t/lib/dev-stack.sh: stack("api_stop"), stack("pg_start"), ...
 import http.client
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -175,7 +176,9 @@ def at(sid, rest=""):
 
 
 def create(key=None, **body):
-    return expect(201, call("POST", "/v1/sessions", body, key)).json
+    """A session that is ready; the service answers 202 after 10 s unless it is
+    asked for more."""
+    return expect(201, call("POST", "/v1/sessions?wait=60", body, key)).json
 
 
 def get(sid, key=None):
@@ -518,30 +521,47 @@ def init_of(pid):
     return pid
 
 
+def end_sandbox(pid):
+    """Kills the sandbox in which `pid` runs, behind the provider's back, and
+    waits for its end.  bwrap is the last to go: until then the sandbox runs."""
+    init = init_of(pid)
+    bwrap = stat(init)[2]
+    os.kill(init, signal.SIGKILL)
+    until("the sandbox is gone", lambda: not alive(init) and not alive(bwrap))
+
+
+def inside():
+    """All processes in the sandboxes of this service."""
+    return {pid for top in sandbox_pids() for pid in descendants(top)}
+
+
+def named(pids, name):
+    """Those whose name begins so; one that is gone has none."""
+    return sorted(pid for pid in pids
+                  if (stat(pid) or ("",))[0].startswith(name))
+
+
 def cells():
     """The first processes of all cells of this service."""
-    return sorted({pid for top in sandbox_pids() for pid in descendants(top)
-                   if stat(pid) and stat(pid)[0].startswith("sandlease-cell")})
+    return named(inside(), "sandlease-cell")
 
 
 def wrappers():
     """The wrappers of all cells of this service."""
-    return sorted({pid for top in sandbox_pids() for pid in descendants(top)
-                   if stat(pid) and stat(pid)[0] == "sandlease-wrap"})
+    return named(inside(), "sandlease-wrap")
+
+
+def command_line(pid):
+    """Its words; none when it is dead or gone."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as f:
+            return list(filter(None, f.read().split(b"\0")))
+    except OSError:
+        return []
 
 
 def running(mark):
     """Pids, as the host numbers them, whose command line has `mark` as one
     of its words."""
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit() or int(name) == os.getpid():
-            continue
-        try:
-            with open("/proc/%s/cmdline" % name, "rb") as f:
-                words = f.read().split(b"\0")
-        except OSError:
-            continue
-        if mark.encode() in words:
-            found.append(int(name))
-    return found
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+            if pid != os.getpid() and mark.encode() in command_line(pid)]

@@ -106,8 +106,9 @@ class Client(threading.Thread):
         """Where something that fits is in the text, once it is."""
         def look():
             return re.search(pattern.encode(), self.text[since:], re.S)
-        until("%r comes; %r" % (pattern, self.text[-200:]), look)
-        return since + look().end()
+        # more may come at once, and `$` would fit no more
+        found = until("%r comes; %r" % (pattern, self.text[-200:]), look)
+        return since + found.end()
 
     def lines(self):
         """What the screen shows now.  It is drawn only when a test looks at

@@ -42,6 +42,17 @@ is_frozen(const char *session)
 	return found;
 }
 
+/* Where there is no freezer init answers before its signal has come to all. */
+static void
+wait_until_still(const struct agent_target *t)
+{
+	int64_t end = soon();
+
+	while (agent_prove(&P, t, clock_ms() + QUICK_MS, &E) == 0)
+		assert_true(clock_left_ms(end) > 0);
+	assert_string_equal(E.code, "timed_out");
+}
+
 static void
 there_is_room_and_it_is_told(void **state)
 {
@@ -66,15 +77,22 @@ workspaces_are_listed_with_their_age(void **state)
 	static const char SESSION[] = "cccccccccccccccccccc";
 	struct sandbox_spec s = a_sandbox();
 	struct workspace *w = NULL;
+	int64_t end = soon();
 	size_t count;
+	bool young;
 
 	(void)state;
 	works(P.ops->workspaces(&P, s.id, &w, &count, &E));
 	assert_int_equal(count, 0);
 	free(w);
 	works(P.ops->storage_make(&P, s.id, SESSION, &E));
-	works(P.ops->workspaces(&P, s.id, &w, &count, &E));
-	assert_int_equal(count, 1);
+	do { /* one made in the next second by the file system's finer clock */
+		works(P.ops->workspaces(&P, s.id, &w, &count, &E));
+		assert_int_equal(count, 1);
+		young = w[0].age_seconds < 0 && clock_left_ms(end) > 0;
+		if (young)
+			free(w);
+	} while (young);
 	assert_string_equal(w[0].session, SESSION);
 	assert_in_range(w[0].age_seconds, 0, 600);
 	free(w);
@@ -145,10 +163,9 @@ a_frozen_cell_stands_still_until_it_is_let_go(void **state)
 	works(freeze(&t, true));
 	assert_true(is_frozen(t.session));
 	if (is_local()) /* the fake's wrapper answers all the same */
-		refuses(agent_prove(&P, &t, clock_ms() + QUICK_MS, &E),
-		    "timed_out");
-	works(freeze(&t, false));
-	works(freeze(&t, false));
+		wait_until_still(&t);
+	works(freeze(\& t, false));
+	works(freeze(\& t, false));
 	assert_false(is_frozen(t.session));
 	works(agent_prove(&P, &t, soon(), &E));
 	destroy(&s);

@@ -153,13 +153,12 @@ def a_failed_session_loses_its_files_after_a_day_and_its_row_after_90():
 def a_wrapper_that_was_killed_leaves_its_session_asleep():
     s = create()
     execute(s["id"], "echo kept >f")
-    cell = service.stat(job(s["id"], "8202.%d" % ME)[0])
-    pid = service.running("8202.%d" % ME)[0]
+    pid, = job(s["id"], "8202.%d" % ME)
     while not service.stat(pid)[0].startswith("sandlease-cell"):
         pid = service.stat(pid)[2]
     os.kill(pid, signal.SIGKILL)
-    until("it is gone", lambda: not service.running("8202.%d" % ME))
-    true(cell is not None, "it ran")
+    # init lists the cell until it has reaped its first process
+    until("it is gone", lambda: service.stat(pid) is None)
     sql("UPDATE lease SET changed_at = changed_at - interval '1 minute'")
     equal(passes()["sandboxGone"], 1, "sandboxGone")
     equal(state(s["id"]), ["asleep", "wrapper_gone", "none"], "state")

@@ -4,7 +4,6 @@ rows, never waited for."""
 import glob
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -272,9 +271,7 @@ def another_installations_sandbox_is_never_touched():
 def a_session_whose_sandbox_vanished_is_asleep_with_its_files():
     s = create(isolation="session")
     execute(s["id"], "echo kept >f")
-    os.kill(service.init_of(job(s["id"], "8108.%d" % ME)[0]),
-            signal.SIGKILL)
-    until("all is gone", lambda: not service.running("8108.%d" % ME))
+    service.end_sandbox(job(s["id"], "8108.%d" % ME)[0])
     equal(passes()["sandboxGone"], 1, "sandboxGone")
     equal(state(s["id"]), ["asleep", "sandbox_gone", "none"], "state")
     equal(execute(s["id"], "cat f"), "kept\n", "files")
@@ -285,9 +282,7 @@ def all_sessions_of_a_shared_sandbox_that_vanished_are_asleep():
     key = service.new_key("vanish", "u")
     ids = [create(key)["id"] for _ in range(3)]
     expect(200, call("POST", at(ids[2], "/sleep"), key=key))
-    os.kill(service.init_of(job(ids[0], "8109.%d" % ME, key)[0]),
-            signal.SIGKILL)
-    until("all is gone", lambda: not service.running("8109.%d" % ME))
+    service.end_sandbox(job(ids[0], "8109.%d" % ME, key)[0])
     passes()
     for sid in ids[:2]:
         equal(state(sid), ["asleep", "sandbox_gone", "none"], "state")
@@ -298,9 +293,7 @@ def all_sessions_of_a_shared_sandbox_that_vanished_are_asleep():
 def after_a_reboot_sessions_are_asleep_not_lost():
     s = create(isolation="session")
     execute(s["id"], "echo kept >f")
-    os.kill(service.init_of(job(s["id"], "8110.%d" % ME)[0]),
-            signal.SIGKILL)
-    until("all is gone", lambda: not service.running("8110.%d" % ME))
+    service.end_sandbox(job(s["id"], "8110.%d" % ME)[0])
     sql("UPDATE sandbox SET boot_id = '00000000-0000-4000-8000-000000000000'"
         " WHERE id = :'v1'", s["sandboxId"])
     passes()
