@@ -35,7 +35,9 @@ static int
 ask_init(const struct provider *p, const struct box *b,
     const struct session_seen *s, bool on, struct err *e)
 {
-	struct agent_target t = { .generation = s->generation };
+	/* where none is known there is no cell either, or one that we do not mean */
+	struct agent_target t = { .generation =
+				      s->generation > 0 ? s->generation : 1 };
 	struct record r;
 	bool runs;
 

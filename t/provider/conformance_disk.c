@@ -164,8 +164,8 @@ a_frozen_cell_stands_still_until_it_is_let_go(void **state)
 	assert_true(is_frozen(t.session));
 	if (is_local()) /* the fake's wrapper answers all the same */
 		wait_until_still(&t);
-	works(freeze(\& t, false));
-	works(freeze(\& t, false));
+	works(freeze(&t, false));
+	works(freeze(&t, false));
 	assert_false(is_frozen(t.session));
 	works(agent_prove(&P, &t, soon(), &E));
 	destroy(&s);
