@@ -181,7 +181,7 @@ agent agent/watch_bounds "a check sees no change" watch_events.c \
 	"a change is seen at once"
 agent agent/watch_bounds "who hangs up is watched for" api_watch.c \
 	's/return p\[0\].revents == 0 && !f->call->gone;/return !f->call->gone;/;s/p\[0\].revents == 0 && clock_left/clock_left/' \
-	"there is an end to directories and to watches"
+	"those that went have left room"
 agent agent/watch_bounds "an unknown version is unchanged" watch.c \
 	'/^judge_foreign/,/^}/s/\? WATCH_EXPIRED/? WATCH_UNCHANGED/;s/: WATCH_RESTARTED/: WATCH_UNCHANGED/' \
 	"a version of something else is no version"
