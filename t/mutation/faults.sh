@@ -101,9 +101,6 @@ agent api/shell "what a replaced shell left behind lives on" shell_run.c \
 agent api/shell "a name is there twice" shell.c \
 	'/^make_new/,/^}/s/if \(old != NULL && !is_over\(\*old\)\)/if (false)/' \
 	"a name is there once"
-agent agent/interrupt "what waits runs after an interruption" exec.c \
-	'/^in_shell/,/^}/s/if \(!given_up\(j, out\)\)/if (true)/' \
-	"and has done nothing"
 agent agent/interrupt "an interruption meets what came later" interrupt.c \
 	's/j->asked_ms > m->before_ms \|\|/false ||/' \
 	"not what is younger"
