@@ -110,8 +110,9 @@ def there_is_an_end_to_directories_and_to_watches():
         w = world.watch(where)
         w.close()
         return w.first is not None and w.first["type"] == "watching"
+    # wait: 8 s for a moment's work; who finds out by writing needs a heart's beat, 15 s
     ok(eventually(lambda: box.call(world.session, "POST", "/api/watch/check", {"path": where}).status == 200
-                  and again()), "those that went have left room")
+                  and again(), 8), "those that went have left room")
 
 
 # ---- check

@@ -155,7 +155,7 @@ class Monkey:
         found = self.inits()
         if found:
             one = rng.choice(found)
-            if one["bwrap"] > 1:
+            if one["bwrap"] > 0:
                 kill(one["bwrap"])
             if rng.random() < 0.7:
                 kill(one["pid"])

@@ -97,9 +97,9 @@ def kill_wrapper(sid):
 def kill_sandbox(s, whom=("bwrap", "pid")):
     for i in audit.inits():
         if i["sandbox"] == s.sandbox():
-            for one in whom:
+            for pid in filter(None, (i[one] for one in whom)):
                 try:
-                    os.kill(i[one], signal.SIGKILL)
+                    os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
             # one whose cells are frozen dies when somebody thaws them

@@ -167,7 +167,10 @@ check_run() {
 	shift 3
 	since=$(now_ms)
 	top_srcdir=$TOP top_builddir=$build check_scripts_run "$logs" "${@/#/$TOP/}"
-	read -r p f s <"$logs/counts"
+	if ! read -r p f s <"$logs/counts"; then
+		say "✗ $title: t/lib/run-tap was ended and did not say how it went"
+		p=0 f=1 s=0
+	fi
 	check_count "$p" "$f" "$s"
 	check_time "$title" "$since"
 }

@@ -138,9 +138,6 @@ agent api/shell "what a replaced shell left behind lives on" shell_run.c \
 agent api/shell "a name is there twice" shell.c \
 	'/^make_new/,/^}/s/if \(old != NULL && !is_over\(\*old\)\)/if (false)/' \
 	"a name is there once"
-agent agent/interrupt "what waits runs after an interruption" exec.c \
-	'/^in_shell/,/^}/s/if \(!given_up\(j, out\)\)/if (true)/' \
-	"and has done nothing"
 agent agent/interrupt "an interruption meets what came later" interrupt.c \
 	's/j->asked_ms > m->before_ms \|\|/false ||/' \
 	"not what is younger"
@@ -218,7 +215,7 @@ agent agent/watch_bounds "a check sees no change" watch_events.c \
 	"a change is seen at once"
 agent agent/watch_bounds "who hangs up is watched for" api_watch.c \
 	's/return p\[0\].revents == 0 && !f->call->gone;/return !f->call->gone;/;s/p\[0\].revents == 0 && clock_left/clock_left/' \
-	"there is an end to directories and to watches"
+	"those that went have left room"
 agent agent/watch_bounds "an unknown version is unchanged" watch.c \
 	'/^judge_foreign/,/^}/s/\? WATCH_EXPIRED/? WATCH_UNCHANGED/;s/: WATCH_RESTARTED/: WATCH_UNCHANGED/' \
 	"a version of something else is no version"
