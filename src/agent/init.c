@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/capability.h"
 #include "agent/cell.h"
 #include "agent/markers.h"
 #include "agent/watchdog.h"
@@ -377,6 +379,8 @@ prepare(struct init *in, struct err *e)
 	mallopt(M_PERTURB, 0x5a);
 	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 	prctl(PR_SET_DUMPABLE, 0);
+	/* for the child that measures (usage.c), and for no one else */
+	(void)!capability_use(CAP_DAC_READ_SEARCH, false);
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);
 	limit_inotify();
 	cell_prepare(in->opt.argv);

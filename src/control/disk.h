@@ -16,9 +16,9 @@
 bool disk_wants_guard(const struct control *ctl);
 
 /*
- * Below the low-water mark: freezes the heaviest writer; below a quarter of it:
- * gives up the ballast.  With room again: everybody goes on, and the ballast is
- * made anew.
+ * Below the low-water mark: freezes the heaviest writer (disk_heaviest); below a
+ * quarter of it: gives up the ballast.  With room again: everybody goes on, and
+ * the ballast is made anew.  Room is bytes and inodes (disk_room).
  */
 int disk_guard(struct control *ctl, struct err *e) MUST_CHECK;
 
@@ -27,7 +27,8 @@ int disk_tell(struct control *ctl, struct err *e) MUST_CHECK;
 
 /*
  * Measures the sessions that have not been for disk_account_seconds.  One that
- * is over its sandbox's limit is told so, and at the next time put to sleep.
+ * is over its sandbox's limit is told so, and at the next time put to sleep; at
+ * once if not all of it could be measured.
  */
 int disk_account(struct control *ctl, int64_t deadline_ms, struct err *e)
     MUST_CHECK;

@@ -56,6 +56,7 @@ static const struct option FIRST[] = {
 	{ "--cap-add", "CAP_SYS_ADMIN" },
 	{ "--cap-add", "CAP_NET_ADMIN" },
 	{ "--cap-add", "CAP_SYS_RESOURCE" },
+	{ "--cap-add", "CAP_DAC_READ_SEARCH" },
 	{ "--dir", "/etc" },
 };
 

@@ -10,6 +10,7 @@
 
 #include "common/mem.h"
 #include "common/str.h"
+#include "domain/disk.h"
 #include "provider/file.h"
 #include "provider/local.h"
 #include "provider/storage.h"
@@ -19,6 +20,10 @@ measured(const struct statvfs *v, struct capacity *out)
 {
 	out->free_bytes = (int64_t)v->f_bavail * (int64_t)v->f_frsize;
 	out->total_bytes = (int64_t)v->f_blocks * (int64_t)v->f_frsize;
+	out->free_files = (int64_t)v->f_favail;
+	out->total_files = (int64_t)v->f_files;
+	out->room_bytes = disk_room(out->free_bytes, out->total_bytes,
+	    out->free_files, out->total_files);
 }
 
 /* Directories of ours only: what a tenant made is never looked at. */

@@ -105,7 +105,7 @@ the_command_line_is_exactly_this(void **state)
 	    " --setenv PATH /usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 	    " --setenv LANG C.UTF-8 --uid 1000 --gid 1000 --hostname sandbox"
 	    " --cap-drop ALL --cap-add CAP_SYS_ADMIN --cap-add CAP_NET_ADMIN"
-	    " --cap-add CAP_SYS_RESOURCE --dir /etc"
+	    " --cap-add CAP_SYS_RESOURCE --cap-add CAP_DAC_READ_SEARCH --dir /etc"
 	    " --symlink usr/bin /bin --ro-bind ROOT/opt /opt --ro-bind ROOT/usr /usr"
 	    " --ro-bind ROOT/etc/ld.so.cache /etc/ld.so.cache"
 	    " --symlink /usr/share/zoneinfo/UTC /etc/localtime"
