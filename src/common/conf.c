@@ -92,6 +92,7 @@ static const struct setting SETTINGS[] = {
 	INT(reaper_batch, "50", 1, 50, "the reaper stops this many sessions at once"),
 	INT(reaper_retry_percent, "20", 1, 100, "of a pass's time that stops which failed before may take"),
 	INT(retention_days, "90", 1, 3650, "rows of ended sessions, and events, are kept this long"),
+	INT(retention_sessions, "100000", 0, QUOTA_MAX, "deleted sessions of an org that are kept, the newest; 0: any number"),
 	INT(agent_log_kb, "256", 16, 65536, "an agent's log is kept below this size"),
 	INT(quota_sessions, "1000", 0, QUOTA_MAX, "sessions an org may have, asleep or not; 0: any number, here and below"),
 	INT(quota_active, "100", 0, QUOTA_MAX, "sessions of an org that may be starting, ready or going to sleep"),
