@@ -404,6 +404,110 @@ def a_file_without_a_name_hides_nobody():
     equal(get(other["id"])["reason"], None, "who only has much")
 
 
+def tenants():
+    """Two sessions of two orgs: who does harm, and who writes a line now and
+    then and has some files."""
+    thief, other = (service.new_key(org, "u") for org in ("thief", "honest"))
+    s = session(thief, isolation="session")
+    o = session(other, isolation="session")
+    execute(o["id"], "head -c 31457280 /dev/zero >large; (while :; do"
+            " head -c 50000 /dev/zero >>log; sleep 0.3; done)"
+            " >/dev/null 2>&1 &", other)
+    return s, thief, o, other
+
+
+def only_the_first_is_frozen(s, thief, o, other):
+    until("somebody is frozen", lambda: "disk_low" in (
+        get(s["id"], thief)["reason"], get(o["id"], other)["reason"]))
+    equal(get(s["id"], thief)["reason"], "disk_low", "who does harm")
+    equal(get(o["id"], other)["reason"], None, "the other tenant goes on")
+    equal(execute(o["id"], "echo fine >f; cat f", other), "fine\n",
+          "and writes")
+    postgres_lives()
+
+
+@case
+def a_closed_directory_hides_nobody_who_writes():
+    s, thief, o, other = who = tenants()
+    fill(LOW_MB + SOON_MB)
+    execute(s["id"], "(mkdir shut; exec 3>shut/big; chmod 000 shut; while :; do"
+            " head -c 2097152 /dev/zero >&3; sleep 0.1; done)"
+            " >/dev/null 2>&1 &", thief)
+    only_the_first_is_frozen(*who)
+
+
+@case
+def nor_who_has_more_than_its_limit_and_is_quiet():
+    sql("INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('little', 256, 1000, 64, 64) ON CONFLICT DO NOTHING")
+    thief, other = (service.new_key(org, "u") for org in ("thief", "honest"))
+    s = session(thief, **{"isolation": "session", "class": "little"})
+    o = session(other, isolation="session")
+    execute(s["id"], "mkdir shut; for i in 1 2 3; do fallocate -l 30M shut/$i;"
+            " done; chmod 000 shut", thief)
+    execute(o["id"], "head -c 94371840 /dev/zero >large; (while :; do"
+            " head -c 700000 /dev/zero >>log; sleep 0.3; done)"
+            " >/dev/null 2>&1 &", other)
+    fill(LOW_MB + 5)
+    only_the_first_is_frozen(s, thief, o, other)
+
+
+# A mapping keeps the file; mmap.mmap() has a descriptor of its own, which goes.
+MAPPED = """
+import mmap, os, time
+f = open('m', 'w+b')
+os.unlink('m')
+f.truncate(400 << 20)
+m = mmap.mmap(f.fileno(), 400 << 20)
+os.closerange(3, 64)
+for i in range(200):
+    m[i << 21:(i + 1) << 21] = b'x' * (1 << 21)
+    time.sleep(0.1)  # wait: the pace of a writer, and no bound
+"""
+
+
+@case
+def nor_does_a_file_that_is_only_mapped():
+    s, thief, o, other = who = tenants()
+    expect(200, call("POST", at(s["id"], "/api/write"),
+                     {"path": "mapped.py", "content": MAPPED}, thief))
+    fill(LOW_MB + SOON_MB)
+    execute(s["id"], "(exec python3 mapped.py) >/dev/null 2>&1 &", thief)
+    only_the_first_is_frozen(*who)
+
+
+@case
+def what_is_in_memory_is_not_on_the_disk():
+    s, thief, o, other = who = tenants()
+    execute(o["id"], "head -c 100000000 /dev/zero >/tmp/large", other)
+    fill(LOW_MB + SOON_MB)
+    writer(s["id"], thief)
+    only_the_first_is_frozen(*who)
+
+
+@case
+def who_uses_up_the_inodes_is_frozen_before_they_are_gone():
+    s, thief, o, other = who = tenants()
+    all_ = os.statvfs(state())
+    # a file system of few: some 12 % of them, as of the bytes, are the mark
+    inodes(all_.f_files - all_.f_ffree + 5000)
+    try:
+        execute(s["id"], "mkdir many; (i=0; while :; do for k in 1 2 3 4 5 6 7 8"
+                " 9 10; do : >many/$i.$k || exit; done; i=$((i + 1));"
+                " sleep 0.03; done) >/dev/null 2>&1 &", thief)
+        only_the_first_is_frozen(*who)
+        true(os.statvfs(state()).f_favail > 100, "there are some left")
+        refused(call("POST", "/v1/sessions", {}))
+        many = data("storage", s["sandboxId"], s["id"], "workspace", "many")
+        made = len(os.listdir(many))
+        true(made > 1000, "it had made files")
+        execute(o["id"], "mkdir d; for i in 1 2 3 4 5; do : >d/$i; done", other)
+        equal(len(os.listdir(many)), made, "who is frozen makes no more")
+    finally:
+        inodes(all_.f_files)
+    until("it goes on", lambda: get(s["id"], thief)["reason"] is None)
+
+
 @case
 def the_ballast_is_given_up_for_postgresql_and_made_again():
     true(ballast(), "it lies there")
@@ -433,3 +537,18 @@ def who_is_over_his_limit_is_put_to_sleep_with_his_files():
     equal(value("SELECT disk_used_mb FROM session WHERE id = :'v1'", s["id"]),
           "12", "what was measured")
     execute(s["id"], "rm f2 f3; ls")
+
+
+@case
+def empty_files_are_not_nothing():
+    sql("INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('tiny', 256, 1000, 8, 64) ON CONFLICT DO NOTHING")
+    s = session(**{"isolation": "session", "class": "tiny"})
+    execute(s["id"], "for i in $(seq 3000); do : >$i; done")
+    sql("UPDATE session SET created_at = created_at - interval '1 hour'"
+        " WHERE id = :'v1'", s["id"])
+    equal(reap()[0], 0, "the pass")
+    true(11 <= int(value("SELECT disk_used_mb FROM session WHERE id = :'v1'",
+                         s["id"])) <= 12, "4 KiB each")
+    equal(value("SELECT disk_over_since IS NOT NULL FROM session WHERE id ="
+                " :'v1'", s["id"]), "t", "that is more than it may have")

@@ -175,5 +175,20 @@ mutant "a ticket opens everything" ticket.t functions/ticket.sql \
 mutant "tickets are counted without a lock" ticket.t functions/ticket.sql \
 	's/ FOR NO KEY UPDATE//'
 
+mutant "finds are not counted" quota.t functions/session_start.sql \
+	's/PERFORM quota_find\(v_tenant\);//'
+mutant "what is frozen is not active" quota.t functions/quota.sql \
+	"s/OR p_state = 'asleep' AND p_suspended_at IS NOT NULL//"
+mutant "a history has no bound" history.t functions/event.sql \
+	's/OFFSET 1000 LIMIT 1/OFFSET 1000000 LIMIT 1/'
+mutant "a history outlives its session" history.t functions/event.sql \
+	's/DELETE FROM event WHERE session_id = OLD.id;//'
+mutant "work is accepted each time" auth.t functions/session_state.sql \
+	's/AND l.accepted_generation < p_generation//'
+mutant "nobody knows what was accepted" auth.t functions/lease_apply.sql \
+	's/l.accepted_generation := l.generation;/NULL;/'
+mutant "a repair is told again" auth.t functions/reaper.sql \
+	's/AND l.accepted_generation < v.generation//'
+
 tell_all
 done_testing
