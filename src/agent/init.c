@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/capability.h"
 #include "agent/cell.h"
 #include "agent/markers.h"
+#include "agent/usage.h"
 #include "agent/watchdog.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -379,8 +378,7 @@ prepare(struct init *in, struct err *e)
 	mallopt(M_PERTURB, 0x5a);
 	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 	prctl(PR_SET_DUMPABLE, 0);
-	/* for the child that measures (usage.c), and for no one else */
-	(void)!capability_use(CAP_DAC_READ_SEARCH, false);
+	usage_read_all(false); /* only the child that measures may */
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);
 	limit_inotify();
 	cell_prepare(in->opt.argv);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -112,8 +113,67 @@ is_new(struct seen *s, ino_t ino)
 	return true;
 }
 
+/* One cell's open files are looked for. */
+struct search {
+	dev_t device; /* the storage's */
+	struct seen seen;
+	struct usage *usage;
+};
+
 static void
-count_open(pid_t pid, dev_t device, struct seen *seen, struct usage *u)
+count_nameless(const struct stat *st, struct search *s)
+{
+	if (S_ISREG(st->st_mode) && st->st_nlink == 0 &&
+	    st->st_dev == s->device && is_new(&s->seen, st->st_ino))
+		add(st, s->usage);
+}
+
+/* A process that ended meanwhile hides nothing. */
+static void
+note_hidden(struct usage *u)
+{
+	u->whole = u->whole && (errno == ENOENT || errno == ESRCH);
+}
+
+/*
+ * Of a process that is not dumpable (ssh-agent, say) /proc/PID/fd is closed, but
+ * not fdinfo, for whom CAP_SYS_PTRACE lets in; and that gets copies of what it
+ * has open.
+ */
+static void
+count_undumpable(pid_t pid, struct search *s)
+{
+	char path[PATH_BYTES];
+	auto_fd int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	const struct dirent *entry;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)pid);
+	d = process < 0 ? NULL : opendir(path);
+	if (d == NULL) {
+		note_hidden(s->usage);
+		return;
+	}
+	while (s->usage->whole && (entry = readdir(d)) != NULL) {
+		auto_fd int copy = -1;
+		struct stat st;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		copy = (int)syscall(SYS_pidfd_getfd, process,
+		    (int)strtol(entry->d_name, NULL, 10), 0);
+		if (copy >= 0 && fstat(copy, &st) == 0)
+			count_nameless(&st, s);
+		else if (errno != EBADF) /* else closed meanwhile */
+			note_hidden(s->usage);
+		if (clock_left_ms(s->usage->until) == 0)
+			s->usage->whole = false;
+	}
+	closedir(d);
+}
+
+static void
+count_open(pid_t pid, struct search *s)
 {
 	char path[PATH_BYTES];
 	const struct dirent *entry;
@@ -121,23 +181,22 @@ count_open(pid_t pid, dev_t device, struct seen *seen, struct usage *u)
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	d = opendir(path);
-	if (d == NULL) {
-		/* a process that hides what it has open */
-		u->whole = u->whole && errno == ENOENT;
+	if (d == NULL && errno == EACCES)
+		count_undumpable(pid, s);
+	else if (d == NULL)
+		note_hidden(s->usage);
+	if (d == NULL)
 		return;
-	}
 	while ((entry = readdir(d)) != NULL) {
 		struct stat st;
 
-		if (clock_left_ms(u->until) == 0) {
-			u->whole = false;
+		if (clock_left_ms(s->usage->until) == 0) {
+			s->usage->whole = false;
 			break;
 		}
 		/* follows the kernel's own link to the open file, no path */
-		if (fstatat(dirfd(d), entry->d_name, &st, 0) == 0 &&
-		    S_ISREG(st.st_mode) && st.st_nlink == 0 &&
-		    st.st_dev == device && is_new(seen, st.st_ino))
-			add(&st, u);
+		if (fstatat(dirfd(d), entry->d_name, &st, 0) == 0)
+			count_nameless(&st, s);
 	}
 	closedir(d);
 }
@@ -164,9 +223,9 @@ is_nameless(const char *line, dev_t device, ino_t *ino)
 
 /* A mapping keeps a file without a name or a descriptor on the disk. */
 static void
-look_for_mapped(pid_t pid, dev_t device, const struct seen *seen,
-    struct usage *u)
+look_for_mapped(pid_t pid, const struct search *s)
 {
+	struct usage *u = s->usage;
 	auto_free char *line = NULL;
 	char path[PATH_BYTES];
 	size_t size = 0;
@@ -176,12 +235,13 @@ look_for_mapped(pid_t pid, dev_t device, const struct seen *seen,
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	if (f == NULL) {
-		u->whole = u->whole && errno == ENOENT;
+		note_hidden(u);
 		return;
 	}
 	while (u->whole && getline(&line, &size, f) > 0)
 		if (clock_left_ms(u->until) == 0 ||
-		    (is_nameless(line, device, &ino) && !is_seen(seen, ino)))
+		    (is_nameless(line, s->device, &ino) &&
+			!is_seen(&s->seen, ino)))
 			u->whole = false;
 	fclose(f);
 }
@@ -190,7 +250,7 @@ void
 usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 {
 	auto_tree struct proctree tree = { 0 };
-	struct seen seen = { .count = 0 };
+	struct search s = { .device = device, .usage = u };
 	pid_t wrapper;
 
 	proctree_take(cell, &tree);
@@ -198,10 +258,10 @@ usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 	/* the wrapper shows nobody what it has open; it is ours */
 	for (size_t i = 0; i < tree.count; i++)
 		if (tree.procs[i].pid != wrapper)
-			count_open(tree.procs[i].pid, device, &seen, u);
+			count_open(tree.procs[i].pid, &s);
 	for (size_t i = 0; i < tree.count && u->whole; i++)
 		if (tree.procs[i].pid != wrapper)
-			look_for_mapped(tree.procs[i].pid, device, &seen, u);
+			look_for_mapped(tree.procs[i].pid, &s);
 }
 
 static json_t *
@@ -227,14 +287,21 @@ measure(const struct cell *c, int64_t until)
 	    (json_int_t)c->disk_mb, "whole", (int)u.whole);
 }
 
+/* Directories that a tenant has closed, and processes that are not dumpable. */
+void
+usage_read_all(bool on)
+{
+	(void)!capability_use(CAP_DAC_READ_SEARCH, on);
+	(void)!capability_use(CAP_SYS_PTRACE, on);
+}
+
 json_t *
 usage_cells(const struct cells *t)
 {
 	json_t *list = json_array();
 	int64_t end = clock_ms() + BUDGET_MS;
 
-	/* a directory that a tenant has closed to itself hides nothing */
-	(void)!capability_use(CAP_DAC_READ_SEARCH, true);
+	usage_read_all(true);
 	/* each has its share of the time: one must not use up the others' */
 	for (size_t i = 0; i < t->count; i++) {
 		int64_t share = clock_left_ms(end) / (int64_t)(t->count - i);

@@ -3,8 +3,8 @@
  *
  * Counted by a child of init's, inside the sandbox but outside every cell: the
  * host must not look into a tenant's tree, and a wrapper, which lives beside
- * the tenant's code, could be made to lie.  It may read directories that the
- * tenant has closed (CAP_DAC_READ_SEARCH, of the sandbox's own user namespace).
+ * the tenant's code, could be made to lie.  It may read directories and processes
+ * that the tenant has closed, by capabilities of the sandbox's own user namespace.
  * Only directories are opened, never through a symlink; the walk has a budget
  * and says when it did not see all.
  */
@@ -40,6 +40,12 @@ void usage_tree(const char *path, struct usage *u);
  * could be read: then not everything was seen.  `device` is the storage's.
  */
 void usage_unlinked(pid_t cell, dev_t device, struct usage *u);
+
+/*
+ * Whether this process may read all of its sandbox.  init does without; where
+ * the capabilities are missing, some things are not seen.
+ */
+void usage_read_all(bool on);
 
 /* [{"session", "bytes", "files", "limitMb", "whole"}] of all cells. */
 json_t *usage_cells(const struct cells *t);

@@ -245,9 +245,6 @@ no_limits
 # ---- races
 
 create_sql() { printf "SELECT disposition FROM session_create('%s')" "$(spec "$@")"; }
-room() { # N more active ones
-	limit active $(($(used | cut -d'|' -f2) + $1))
-}
 room 1
 ask one BEGIN >/dev/null
 ONE=$(ask one "$(create_sql h1)")
