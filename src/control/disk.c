@@ -2,16 +2,13 @@
 #include "control/disk.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "control/stop.h"
 #include "domain/disk.h"
 #include "provider/agent_usage.h"
 
@@ -295,6 +292,19 @@ may_make_ballast(const struct control *ctl, int64_t free_bytes)
 	    disk_relaxed(low_bytes(ctl)) + ballast_bytes(ctl);
 }
 
+static int
+give_up_ballast(const struct control *ctl, int64_t room, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+
+	if (room >= disk_critical(low_bytes(ctl)))
+		return 0;
+	if (p->ops->ballast(p, 0, e) < 0)
+		return -1;
+	CRASH_POINT("disk.yielded");
+	return 0;
+}
+
 bool
 disk_wants_guard(const struct control *ctl)
 {
@@ -329,17 +339,17 @@ disk_guard(struct control *ctl, struct err *e)
 	if (measure(ctl, &has, e) < 0)
 		return -1;
 	room = has.room_bytes;
-	if (room < disk_critical(low)) {
-		if (p->ops->ballast(p, 0, e) < 0)
-			return -1;
-		CRASH_POINT("disk.yielded");
-	}
+	if (room == has.free_bytes && give_up_ballast(ctl, room, e) < 0)
+		return -1;
 	if (p->ops->frozen(p, &f, &count, e) < 0)
 		return -1;
 	if (room < low)
 		rc = freeze_heaviest(ctl, f, count, &has, e);
 	else if (room >= disk_relaxed(low))
 		rc = thaw_all(ctl, f, count, e);
+	/* who makes files in a loop would have the inodes at once */
+	if (rc == 0 && room < has.free_bytes)
+		rc = give_up_ballast(ctl, room, e);
 	if (rc == 0 && may_make_ballast(ctl, room)) {
 		rc = p->ops->ballast(p, ballast_bytes(ctl), e);
 		CRASH_POINT("disk.ballast");
@@ -348,89 +358,5 @@ disk_guard(struct control *ctl, struct err *e)
 	if ((room < low || count > 0) &&
 	    disk_tell(ctl, rc < 0 ? &second : e) < 0)
 		rc = -1;
-	return rc;
-}
-
-/* ---- accounting */
-
-/* The largest of a sandbox that is over its limit as a whole. */
-static size_t
-who_is_over(const struct agent_usage *u, size_t count, int64_t limit)
-{
-	size_t largest = 0;
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		sum += u[i].bytes;
-		if (u[i].bytes > u[largest].bytes)
-			largest = i;
-	}
-	return sum > limit ? largest : count;
-}
-
-static int
-record(struct control *ctl, const char *sandbox, const struct agent_usage *u,
-    bool over, struct err *e)
-{
-	auto_rows struct rows *r = NULL;
-	char used[24];
-
-	snprintf(used, sizeof(used), "%" PRId64, u->bytes >> 20);
-	if (STORE_RUN(ctl->store, STMT_DISK_MEASURED, &r, e, u->session,
-		sandbox, used, over ? "true" : "false") < 0)
-		return -1;
-	CRASH_POINT("disk.measured");
-	if (rows_count(r) == 0)
-		return 0;
-	/* one that hides some of what it has gets no time to tidy up */
-	if (!rows_bool(r, 0, "still_over") && (!over || u->whole))
-		return 0;
-	log_line(LOG_WARN, "disk_limit", "session %s has %s MB: put to sleep",
-	    u->session, used);
-	if (stop_request(ctl, u->session, STOP_SLEEP, "unhealthy-wrapper",
-		"disk_limit", -1, e) < 0)
-		return -1;
-	CRASH_POINT("disk.limit");
-	return stop_attempt(ctl, u->session, e);
-}
-
-static int
-account_one(struct control *ctl, const struct rows *r, size_t i, struct err *e)
-{
-	const char *sandbox = rows_text(r, i, "sandbox_id");
-	auto_free struct agent_usage *u = NULL;
-	size_t count, over;
-
-	if (agent_usage(&ctl->provider, sandbox, rows_text(r, i, "incarnation"),
-		clock_ms() + ASK_MS, &u, &count, e) < 0)
-		return -1;
-	over = who_is_over(u, count, rows_int(r, i, "disk_mb") << 20);
-	for (size_t k = 0; k < count; k++)
-		if (record(ctl, sandbox, &u[k], k == over, e) < 0)
-			return -1;
-	return 0;
-}
-
-int
-disk_account(struct control *ctl, int64_t deadline_ms, struct err *e)
-{
-	auto_rows struct rows *r = NULL;
-	struct err one;
-	char every[24];
-	int rc = 0;
-
-	if (ctl->conf->disk_account_seconds == 0)
-		return 0;
-	snprintf(every, sizeof(every), "%" PRId64,
-	    ctl->conf->disk_account_seconds);
-	if (STORE_RUN(ctl->store, STMT_DISK_DUE, &r, e, ctl->conf->host_name,
-		every, "200") < 0)
-		return -1;
-	for (size_t i = 0; i < rows_count(r) && clock_left_ms(deadline_ms) > 0;
-	     i++)
-		if (account_one(ctl, r, i, &one) < 0) {
-			*e = one; /* the others are measured all the same */
-			rc = -1;
-		}
 	return rc;
 }

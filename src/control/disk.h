@@ -1,8 +1,8 @@
 /*
  * disk.h: one tenant must not fill the disk for all.
  *
- * Called by every reaper pass, and by the master's watcher twice a second when
- * the disk asks for it.  What keeps the host alive (ballast, freezing) needs no
+ * Called by every reaper pass, and by the master's watcher when the disk asks
+ * for it.  What keeps the host alive (ballast, freezing) needs no
  * database, which may be what is suffering; the rows are told afterwards.
  */
 #ifndef SANDLEASE_CONTROL_DISK_H

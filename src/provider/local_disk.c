@@ -1,6 +1,7 @@
 /* local_disk.c: room on this host's disk. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,7 +122,72 @@ local_workspaces(const struct provider *p, const char *id,
 	return 0;
 }
 
-/* ---- the ballast */
+/*
+ * ---- the ballast: a file, and empty ones for their inodes
+ *
+ * The empty ones come first and go last, so that where the file lies they do.
+ */
+
+enum { BALLAST_FILES_MAX = 4096 };
+
+static char *
+ballast_dir(const struct provider *p)
+{
+	return xasprintf("%s/ballast.inodes", p->conf->state_dir);
+}
+
+static int
+drop_files(const struct provider *p, struct err *e)
+{
+	auto_free char *path = ballast_dir(p);
+	auto_names char **names = NULL;
+	auto_fd int dir = -1;
+	bool found;
+
+	dir = file_opendir(AT_FDCWD, path, &found, e);
+	if (dir < 0)
+		return found ? -1 : 0;
+	if (file_names(dir, ".", &names, e) < 0)
+		return -1;
+	for (char **n = names; *n != NULL; n++)
+		if (unlinkat(dir, *n, 0) < 0 && errno != ENOENT)
+			return err_errno(e, "%s/%s", path, *n);
+	if (rmdir(path) < 0 && errno != ENOENT)
+		return err_errno(e, "%s", path);
+	return 0;
+}
+
+/* As large a part of the inodes as `bytes` are of the disk. */
+static int
+make_files(const struct provider *p, int64_t bytes, struct err *e)
+{
+	auto_free char *path = ballast_dir(p);
+	auto_fd int dir = -1;
+	struct capacity c;
+	int64_t count;
+	bool found;
+
+	if (local_capacity(p, "", &c, e) < 0)
+		return -1;
+	count = c.total_files <= 0 || c.total_bytes <= 0
+	    ? 0
+	    : (int64_t)((double)c.total_files * (double)bytes /
+		  (double)c.total_bytes);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_errno(e, "%s", path);
+	dir = file_opendir(AT_FDCWD, path, &found, e);
+	if (dir < 0)
+		return -1;
+	for (int i = 0; i < count && i < BALLAST_FILES_MAX; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%d", i);
+		if (mknodat(dir, name, S_IFREG | 0600, 0) < 0 &&
+		    errno != EEXIST)
+			return err_errno(e, "%s/%s", path, name);
+	}
+	return 0;
+}
 
 static char *
 ballast_path(const struct provider *p)
@@ -145,12 +211,16 @@ local_ballast(const struct provider *p, int64_t bytes, struct err *e)
 	auto_fd int fd = -1;
 	int rc;
 
-	if (bytes == local_ballast_size(p))
+	if (bytes > 0 && bytes == local_ballast_size(p))
 		return 0;
 	if (unlink(path) < 0 && errno != ENOENT)
 		return err_errno(e, "%s", path);
+	if (drop_files(p, e) < 0)
+		return -1;
 	if (bytes == 0)
 		return 0;
+	if (make_files(p, bytes, e) < 0)
+		return -1;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 	    0600);
 	if (fd < 0)

@@ -509,6 +509,28 @@ def who_uses_up_the_inodes_is_frozen_before_they_are_gone():
 
 
 @case
+def who_is_quicker_than_that_is_frozen_and_postgresql_has_inodes_again():
+    s, thief, o, other = tenants()
+    all_ = os.statvfs(state())
+    true(os.listdir(data("ballast.inodes")), "there are some in reserve")
+    inodes(all_.f_files - all_.f_ffree + 3000)
+    try:
+        execute(s["id"], "mkdir many; (i=0; while :; do : >many/$i &&"
+                " i=$((i + 1)); done) >/dev/null 2>&1 &", thief)
+        until("it is frozen", lambda: get(s["id"], thief)["reason"] ==
+              "disk_low")
+        equal(get(o["id"], other)["reason"], None, "the other tenant is not")
+        until("the reserve is given up", lambda: not os.path.exists(
+            data("ballast.inodes")))
+        postgres_lives()
+        equal(execute(o["id"], ": >one && echo fine", other), "fine\n",
+              "and the other tenant may go on, too")
+    finally:
+        inodes(all_.f_files)
+    until("it is there again", lambda: os.path.exists(data("ballast.inodes")))
+
+
+@case
 def the_ballast_is_given_up_for_postgresql_and_made_again():
     true(ballast(), "it lies there")
     fill(LOW_MB // 4 - 2)
