@@ -53,6 +53,20 @@ measure(const struct control *ctl, struct capacity *out, struct err *e)
 	return 0;
 }
 
+json_t *
+disk_json(const struct control *ctl)
+{
+	struct capacity c;
+	struct err e = { 0 };
+
+	if (measure(ctl, &c, &e) < 0)
+		return NULL;
+	return json_pack("{s:I, s:I, s:I, s:I}", "freeMb",
+	    (json_int_t)(c.free_bytes >> 20), "totalMb",
+	    (json_int_t)(c.total_bytes >> 20), "freeInodes",
+	    (json_int_t)c.free_files, "totalInodes", (json_int_t)c.total_files);
+}
+
 /* ---- looking */
 
 /* What a session has of what is scarce: bytes, or inodes as bytes. */

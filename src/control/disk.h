@@ -22,6 +22,9 @@ bool disk_wants_guard(const struct control *ctl);
  */
 int disk_guard(struct control *ctl, struct err *e) MUST_CHECK;
 
+/* {freeMb, totalMb, freeInodes, totalInodes} of this host, or NULL. */
+json_t *disk_json(const struct control *ctl);
+
 /* The rows say who is frozen; disk_guard() does this after a change. */
 int disk_tell(struct control *ctl, struct err *e) MUST_CHECK;
 
