@@ -136,9 +136,9 @@ note_hidden(struct usage *u)
 }
 
 /*
- * Of a process that is not dumpable (ssh-agent, say) /proc/PID/fd is closed, but
- * not fdinfo, for whom CAP_SYS_PTRACE lets in; and that gets copies of what it
- * has open.
+ * /proc/PID/fd of a process that is not dumpable (ssh-agent, sandlease-ws) cannot
+ * be opened.  With CAP_SYS_PTRACE its fdinfo can be listed, and pidfd_getfd()
+ * copies a descriptor.
  */
 static void
 count_undumpable(pid_t pid, struct search *s)
@@ -287,7 +287,6 @@ measure(const struct cell *c, int64_t until)
 	    (json_int_t)c->disk_mb, "whole", (int)u.whole);
 }
 
-/* Directories that a tenant has closed, and processes that are not dumpable. */
 void
 usage_read_all(bool on)
 {
