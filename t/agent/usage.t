@@ -26,11 +26,9 @@ def megabytes(session):
 
 def background(session, program):
     """Runs until the cell ends, and has said that it is so far."""
-    with open(os.path.join(box.storage(session), "workspace/hide.py"), "w",
-              encoding="ascii") as f:
-        f.write("import ctypes, mmap, os, signal, socket\n%s\n"
-                "open('far', 'w').close()\nsignal.pause()\n" % program)
-    box.run(session, "(exec python3 hide.py) >/dev/null 2>&1 &")
+    box.run(session, "cat >hide.py <<'END'\nimport ctypes, mmap, os, signal\n" + program +
+            "\nopen('far', 'w').close()\nsignal.pause()\nEND\n"
+            "(exec python3 hide.py) >/dev/null 2>&1 &")
     eventually(lambda: box.run(session, "ls far").get("exitCode") == 0)
 
 
