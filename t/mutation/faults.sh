@@ -398,13 +398,13 @@ world disk "who hides has time to tidy up" disk_account.c \
 	"one_over_its_limit_that_hides_more_is_put_to_sleep_at_once"
 agent agent/usage "a closed directory is not measured" usage.c \
 	's/capability_use\(CAP_DAC_READ_SEARCH, on\)/0/' \
-	"a closed directory is measured"
+	"all of it"
 agent agent/usage "who is not dumpable is not measured" usage.c \
 	's/if \(d == NULL && errno == EACCES\)/if (false)/' \
-	"also in a process that is not dumpable"
+	"it is found"
 agent agent/usage "init keeps the right to read all" init.c \
 	's/^\tusage_read_all\(false\);.*//' \
-	"init and cells may not read so much"
+	"init"
 unit agent/usage "an empty file is nothing" agent/usage.c \
 	's/if \(bytes < USAGE_INODE_BYTES\)/if (bytes < 0)/' \
 	"an_inode_costs_something_however_empty"
