@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -204,13 +205,25 @@ local_ballast_size(const struct provider *p)
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
 }
 
+/*
+ * A pass and the watcher may come at once: the second leaves it to the first, and
+ * looks again.  The directory is the lock: a file would need an inode.
+ */
 int
 local_ballast(const struct provider *p, int64_t bytes, struct err *e)
 {
 	auto_free char *path = ballast_path(p);
 	auto_fd int fd = -1;
+	auto_fd int lock =
+	    open(p->conf->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int rc;
 
+	if (lock < 0)
+		return err_errno(e, "%s", p->conf->state_dir);
+	if (flock(lock, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+		    ? 0
+		    : err_errno(e, "%s", p->conf->state_dir);
 	if (bytes > 0 && bytes == local_ballast_size(p))
 		return 0;
 	if (unlink(path) < 0 && errno != ENOENT)
