@@ -396,8 +396,8 @@ world disk "a sandbox may have more than its limit" disk.c \
 world disk "who hides has time to tidy up" disk_account.c \
 	's/&& \(!over \|\| u->whole\)\)/)/' \
 	"one_over_its_limit_that_hides_more_is_put_to_sleep_at_once"
-agent agent/usage "a closed directory is not measured" usage.c \
-	's/capability_use\(CAP_DAC_READ_SEARCH, on\)/0/' \
+agent agent/usage "a closed directory is not measured" capability.c \
+	's/on \? \*effective \| bit :/on ? *effective :/' \
 	"all of it"
 agent agent/usage "who is not dumpable is not measured" usage.c \
 	's/if \(d == NULL && errno == EACCES\)/if (false)/' \
