@@ -59,6 +59,9 @@ BEGIN
     ELSIF 'no_warm' = ANY (t.effects) THEN
         l.keep_warm_until := NULL;
     END IF;
+    IF 'accepted' = ANY (t.effects) THEN
+        l.accepted_generation := l.generation;
+    END IF;
     IF 'stop' = ANY (t.effects) THEN
         l.target := coalesce(p->>'target', 'session');
         l.reason := p->>'reason';
@@ -102,7 +105,8 @@ BEGIN
            last_error = l.last_error, attempt_id = l.attempt_id,
            attempt_started_at = l.attempt_started_at,
            attempt_deadline = l.attempt_deadline, changed_at = l.changed_at,
-           sandbox_id = l.sandbox_id, ask_at = l.ask_at
+           sandbox_id = l.sandbox_id, ask_at = l.ask_at,
+           accepted_generation = l.accepted_generation
      WHERE session_id = p_session;
     INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
                        duration_ms, detail)

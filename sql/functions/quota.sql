@@ -65,9 +65,11 @@ BEGIN
     RETURN -v;
 END $$;
 
-CREATE OR REPLACE FUNCTION session_is_active(p_state text)
+-- Active is what has memory on a host: a frozen session keeps all of its own.
+CREATE OR REPLACE FUNCTION session_is_active(p_state text, p_suspended_at timestamptz)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT p_state IN ('initializing', 'ready', 'sleeping')
+        OR p_state = 'asleep' AND p_suspended_at IS NOT NULL
 $$;
 
 CREATE OR REPLACE FUNCTION session_quota_note()
@@ -75,8 +77,8 @@ RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     was_there  boolean := TG_OP <> 'INSERT' AND OLD.state <> 'deleted';
     is_there   boolean := TG_OP <> 'DELETE' AND NEW.state <> 'deleted';
-    was_active boolean := TG_OP <> 'INSERT' AND session_is_active(OLD.state);
-    is_active  boolean := TG_OP <> 'DELETE' AND session_is_active(NEW.state);
+    was_active boolean := TG_OP <> 'INSERT' AND session_is_active(OLD.state, OLD.suspended_at);
+    is_active  boolean := TG_OP <> 'DELETE' AND session_is_active(NEW.state, NEW.suspended_at);
     disk       bigint := 0;
 BEGIN
     IF is_there AND (NOT was_there OR NEW.sandbox_id IS DISTINCT FROM OLD.sandbox_id) THEN
@@ -93,7 +95,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE TRIGGER session_quota_changed
-    AFTER INSERT OR DELETE OR UPDATE OF state, sandbox_id ON session
+    AFTER INSERT OR DELETE OR UPDATE OF state, sandbox_id, suspended_at ON session
     FOR EACH ROW EXECUTE FUNCTION session_quota_note();
 
 CREATE OR REPLACE FUNCTION port_quota_note()
@@ -118,7 +120,8 @@ CREATE OR REPLACE FUNCTION quota_count(p_tenant text, OUT sessions bigint, OUT a
     OUT previews bigint, OUT disk_mb bigint)
 LANGUAGE sql VOLATILE AS $$
     SELECT (SELECT count(*) FROM session s WHERE s.tenant = p_tenant AND s.state <> 'deleted'),
-           (SELECT count(*) FROM session s WHERE s.tenant = p_tenant AND session_is_active(s.state)),
+           (SELECT count(*) FROM session s WHERE s.tenant = p_tenant
+              AND session_is_active(s.state, s.suspended_at)),
            (SELECT count(*) FROM port p JOIN session s ON s.id = p.session_id
              WHERE s.tenant = p_tenant),
            (SELECT coalesce(sum(b.quota_disk_mb), 0)::bigint FROM sandbox b
@@ -151,10 +154,14 @@ BEGIN
         q.minute_at := p_at;
         q.last_creates := 0;
         q.minute_creates := 0;
+        q.last_finds := 0;
+        q.minute_finds := 0;
     ELSIF p_at >= q.minute_at + interval '1 minute' THEN
         q.minute_at := q.minute_at + interval '1 minute';
         q.last_creates := q.minute_creates;
         q.minute_creates := 0;
+        q.last_finds := q.minute_finds;
+        q.minute_finds := 0;
     END IF;
     RETURN q;
 END $$;
@@ -238,6 +245,48 @@ BEGIN
     END IF;
 END $$;
 
+-- Finds measured as creates are: quota_creates() and quota_creates_wait() of them.
+CREATE OR REPLACE FUNCTION quota_as_finds(q quota)
+RETURNS quota LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    q.minute_creates := q.minute_finds;
+    q.last_creates := q.last_finds;
+    RETURN q;
+END $$;
+
+-- Counts a create that found a session, or raises SX429: ten of them a minute for
+-- each create that the tenant may make.  The last lock of its transaction.
+CREATE OR REPLACE FUNCTION quota_find(p_tenant text)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    q      quota;
+    most   bigint;
+    recent numeric;
+    at     timestamptz;
+BEGIN
+    most := 10 * quota_limit((SELECT creates_per_minute FROM quota WHERE tenant = p_tenant),
+        'quota_creates_per_minute');
+    IF most = 0 THEN
+        RETURN;
+    END IF;
+    SELECT * INTO q FROM quota WHERE tenant = p_tenant FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        q := quota_begin(p_tenant);
+    END IF;
+    at := clock_timestamp(); -- after the lock
+    recent := quota_creates(quota_as_finds(q), at);
+    IF recent + 1 > most THEN
+        PERFORM quota_refuse('findsPerMinute', 'creates a minute that find a session', most,
+            recent, quota_creates_wait(quota_as_finds(q), at, 1, most));
+    END IF;
+    q := quota_minute(q, at);
+    UPDATE quota
+       SET minute_at = q.minute_at, minute_creates = q.minute_creates,
+           last_creates = q.last_creates, minute_finds = q.minute_finds + 1,
+           last_finds = q.last_finds
+     WHERE tenant = p_tenant;
+END $$;
+
 -- A look without a lock before the work of a create or start is done: it may
 -- refuse what is sure to be refused at the end, and reserves nothing.
 CREATE OR REPLACE FUNCTION quota_look(p_tenant text, p_creates integer, p_active integer)
@@ -277,7 +326,8 @@ BEGIN
        SET sessions = q.sessions + d.sessions, active = q.active + d.active,
            previews = q.previews + d.previews, disk_mb = q.disk_mb + d.disk_mb,
            minute_at = q.minute_at, minute_creates = q.minute_creates + d.creates,
-           last_creates = q.last_creates
+           last_creates = q.last_creates, minute_finds = q.minute_finds,
+           last_finds = q.last_finds
      WHERE tenant = d.tenant;
 END $$;
 

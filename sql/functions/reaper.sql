@@ -39,11 +39,14 @@ BEGIN
     LOOP
         IF v.accepted THEN
             PERFORM lease_apply(v.id, 'delivery_accepted', jsonb_build_object(
-                'instance', v.instance, 'generation', v.generation, 'trace', p->>'trace'));
+                'instance', v.instance, 'generation', v.generation, 'trace', p->>'trace'))
+               FROM lease l
+              WHERE l.session_id = v.id AND l.accepted_generation < v.generation;
         END IF;
         UPDATE lease l
            SET ask_at = clock_timestamp() + make_interval(secs => v."askSeconds"),
-               startup_deadline = CASE WHEN v.warm THEN NULL ELSE l.startup_deadline END,
+               startup_deadline = CASE WHEN v.warm OR v.accepted THEN NULL
+                                       ELSE l.startup_deadline END,
                keep_warm_until = CASE
                    WHEN NOT v.warm THEN l.keep_warm_until
                    WHEN s.keep_alive THEN NULL

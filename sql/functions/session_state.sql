@@ -36,7 +36,8 @@ CREATE OR REPLACE TRIGGER session_state_changed
     FOR EACH ROW EXECUTE FUNCTION session_state_event();
 
 -- Somebody works in this generation: its sleep moves away, but never nearer
--- than session_extend promised, and its start has been worth it.  Always true.
+-- than session_extend promised, and its start has been worth it.  The first
+-- work of a generation is its delivery_accepted, once.  Always true.
 DROP FUNCTION IF EXISTS session_active(text, bigint); -- the other one serves its callers, too
 CREATE OR REPLACE FUNCTION session_active(p_session text, p_generation bigint,
     p_trace text DEFAULT NULL, p_actor text DEFAULT NULL)
@@ -49,9 +50,11 @@ BEGIN
                 'instance', l.instance, 'generation', p_generation, 'trace', p_trace,
                 'actor', p_actor))
        FROM lease l
-      WHERE l.session_id = p_session AND l.startup_deadline IS NOT NULL;
+      WHERE l.session_id = p_session AND l.generation = p_generation
+        AND l.accepted_generation < p_generation;
     UPDATE lease l
-       SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
+       SET startup_deadline = NULL,
+           keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE
                greatest(l.keep_warm_until,
                    clock_timestamp() + make_interval(secs => session_warm_seconds(s))) END
       FROM session s

@@ -44,7 +44,7 @@ WITH k AS MATERIALIZED (
                       ELSE s.state END AS state, l.state AS lease, l.generation,
            s.state = 'ready' AND l.state = 'owns_wrapper' AND NOT $5::boolean
            AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
-                OR l.startup_deadline IS NOT NULL
+                OR l.startup_deadline IS NOT NULL OR l.accepted_generation < l.generation
                 OR l.keep_warm_until < clock_timestamp() + interval '60 s'
                    AND s.last_activity_at < clock_timestamp() - interval '1 s') AS due
       FROM k
@@ -72,7 +72,7 @@ SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 
    AND CASE WHEN s.state = 'ready' AND l.state = 'owns_wrapper' AND p.token_hash = $3
              AND NOT $5::boolean
              AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
-                  OR l.startup_deadline IS NOT NULL
+                  OR l.startup_deadline IS NOT NULL OR l.accepted_generation < l.generation
                   OR l.keep_warm_until < clock_timestamp() + interval '60 s'
                      AND s.last_activity_at < clock_timestamp() - interval '1 s')
        THEN session_active(s.id, l.generation, $6, 'gate') ELSE true END;

@@ -6,6 +6,7 @@
 SELECT quota_limit(q.max_sessions, 'quota_sessions') AS max_sessions,
        quota_limit(q.max_active, 'quota_active') AS max_active,
        quota_limit(q.creates_per_minute, 'quota_creates_per_minute') AS creates_per_minute,
+       10 * quota_limit(q.creates_per_minute, 'quota_creates_per_minute') AS finds_per_minute,
        quota_limit(q.max_previews, 'quota_previews') AS max_previews,
        quota_limit(q.max_disk_mb, 'quota_disk_mb') AS max_disk_mb,
        quota_limit(q.max_snapshots, 'quota_snapshots') AS max_snapshots,
@@ -14,7 +15,9 @@ SELECT quota_limit(q.max_sessions, 'quota_sessions') AS max_sessions,
        coalesce(q.previews, 0) AS previews, coalesce(q.disk_mb, 0) AS disk_mb,
        n.snapshots, (n.bytes + (1 << 20) - 1) >> 20 AS snapshot_mb,
        CASE WHEN q.tenant IS NULL THEN 0
-            ELSE floor(quota_creates(q, clock_timestamp())) END AS creates
+            ELSE floor(quota_creates(q, clock_timestamp())) END AS creates,
+       CASE WHEN q.tenant IS NULL THEN 0
+            ELSE floor(quota_creates(quota_as_finds(q), clock_timestamp())) END AS finds
   FROM snapshot_count($1) n LEFT JOIN quota q ON q.tenant = $1;
 
 -- name: session_states

@@ -244,16 +244,27 @@ DELETE FROM port p
 RETURNING p.session_id, p.port;
 
 -- name: forget_old
--- params: retention_days, limit
--- Rows past their retention, and what is only useful for a day.
-WITH old AS (
+-- params: retention_days, limit, retention_sessions
+-- Rows past their retention, those that are too many of a tenant, and what is
+-- only useful for a day.  Only who creates sessions gets too many of them.
+WITH past AS MATERIALIZED (
+    SELECT id FROM session
+     WHERE state = 'deleted'
+       AND ended_at < statement_timestamp() - make_interval(days => $1::int)
+     ORDER BY ended_at
+     LIMIT $2::int
+       FOR UPDATE SKIP LOCKED
+), many AS MATERIALIZED (
+    SELECT x.id
+      FROM quota q
+     CROSS JOIN LATERAL (SELECT s.id FROM session s
+                          WHERE s.tenant = q.tenant AND s.state = 'deleted'
+                          ORDER BY s.ended_at DESC
+                         OFFSET $3::int LIMIT $2::int) x -- a lock would lock those skipped, too
+     WHERE $3::int > 0 AND q.minute_at > statement_timestamp() - interval '1 hour'
+), old AS (
     DELETE FROM session s USING lease l
-     WHERE s.id IN (SELECT id FROM session
-                     WHERE state = 'deleted'
-                       AND ended_at < statement_timestamp() - make_interval(days => $1::int)
-                     ORDER BY ended_at
-                     LIMIT $2::int
-                       FOR UPDATE SKIP LOCKED)
+     WHERE s.id IN (SELECT id FROM past UNION SELECT id FROM many)
        AND l.session_id = s.id AND l.state = 'none'
     RETURNING s.id, s.sandbox_id
 ), leases AS (
@@ -268,6 +279,16 @@ WITH old AS (
        AND at < statement_timestamp() - make_interval(days => $1::int)
 ), keys AS (
     DELETE FROM idempotency WHERE created_at < statement_timestamp() - interval '24 hours'
+), many_keys AS ( -- a tenant has at most so many
+    DELETE FROM idempotency i
+     USING (SELECT q.tenant, k.created_at
+              FROM quota q
+             CROSS JOIN LATERAL (SELECT x.created_at FROM idempotency x
+                                  WHERE x.tenant = q.tenant
+                                  ORDER BY x.created_at DESC
+                                 OFFSET 100000 LIMIT 1) k) most
+     WHERE i.tenant = most.tenant AND i.created_at <= most.created_at
+       AND i.created_at >= statement_timestamp() - interval '24 hours'
 ), logins AS (
     DELETE FROM login WHERE expires_at < statement_timestamp()
 ), tickets AS ( -- a request that has one may still be on its way
@@ -280,16 +301,16 @@ WITH old AS (
 SELECT count(*) AS forgotten FROM old;
 
 -- name: forget_sandboxes
--- params: retention_days, limit
+-- params: limit
 -- A session's own one, destroyed, and its session's row is forgotten: its id
--- never comes back.
+-- never comes back.  After a day nothing that was late is on its way any more.
 DELETE FROM sandbox b
  WHERE b.id IN (SELECT x.id FROM sandbox x
                  WHERE x.state = 'absent' AND x.id LIKE 'ses-%'
-                   AND x.changed_at < statement_timestamp() - make_interval(days => $1::int)
+                   AND x.changed_at < statement_timestamp() - interval '1 day'
                    AND NOT EXISTS (SELECT FROM session s WHERE s.sandbox_id = x.id)
                    AND NOT EXISTS (SELECT FROM lease l WHERE l.sandbox_id = x.id)
-                 LIMIT $2::int);
+                 LIMIT $1::int);
 
 -- name: reaper_run_add
 -- params: host, duration_ms, summary

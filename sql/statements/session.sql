@@ -6,13 +6,15 @@
 -- that others wait for it instead of starting it once more.  A courtesy, like
 -- sandbox_lock: it ends with its connection, and safety never rests on it.
 SELECT p.*, f.*, o.*, CASE WHEN p.disposition = 'created' THEN
-           pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock
+           pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock,
+       false AS started
   FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f
  CROSS JOIN LATERAL start_origin(p.session_id) o;
 
 -- name: session_restart
 -- params: session_id, spec
-SELECT p.*, f.*, o.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock
+SELECT p.*, f.*, o.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock,
+       (SELECT started_at IS NOT NULL FROM session WHERE id = $1) AS started
   FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f
  CROSS JOIN LATERAL start_origin(p.session_id) o;
 
@@ -22,7 +24,7 @@ SELECT p.*, f.*, o.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS
 SELECT s.id AS session_id, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
        c.provider, c.rootfs, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
        l.instance, s.env_sealed, s.files_sealed,
-       session_ports(s.id) AS ports, f.*, o.*
+       session_ports(s.id) AS ports, f.*, o.*, s.started_at IS NOT NULL AS started
   FROM session s
   JOIN lease l ON l.session_id = s.id
   JOIN sandbox b ON b.id = s.sandbox_id
@@ -196,12 +198,6 @@ RETURNING l.session_id;
 SELECT session_set_keys($1, $2,
     CASE WHEN $3::jsonb IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text($3::jsonb)) END,
     $4) AS done;
-
--- name: session_started
--- params: session_id
--- Whether one of its starts has ever been proved: until then it has no files to
--- lose.
-SELECT started_at IS NOT NULL AS started FROM session WHERE id = $1;
 
 -- name: session_env
 -- params: session_id, tenant

@@ -26,6 +26,7 @@ struct cell {
 	bool serving;      /* the wrapper has said so */
 	int64_t start_by;  /* of clock_ms(): else it is killed */
 	int64_t memory_mb; /* for the watchdog; 0: a cgroup holds it */
+	int64_t disk_mb;   /* what its sandbox may have on disk; 0: any */
 	int64_t order; /* of the last freeze or thaw; older ones are refused */
 	int freezer;   /* owned; -1: it is not frozen */
 	char thawed[FREEZER_WORD_MAX]; /* what to write there to let it go */

@@ -16,6 +16,7 @@
 
 #include "agent/cell.h"
 #include "agent/markers.h"
+#include "agent/usage.h"
 #include "agent/watchdog.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -377,6 +378,7 @@ prepare(struct init *in, struct err *e)
 	mallopt(M_PERTURB, 0x5a);
 	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 	prctl(PR_SET_DUMPABLE, 0);
+	usage_read_all(false); /* only the child that measures may */
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);
 	limit_inotify();
 	cell_prepare(in->opt.argv);

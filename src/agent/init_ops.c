@@ -274,7 +274,8 @@ start(struct init *in, struct request *r, const struct launch *l, struct err *e)
 	struct cell c = { .generation = l->generation,
 		.freezer = -1,
 		.start_by = clock_ms() + START_MS,
-		.memory_mb = l->memory_mb };
+		.memory_mb = l->memory_mb,
+		.disk_mb = l->file_mb };
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)

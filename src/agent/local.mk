@@ -27,6 +27,7 @@ AGENT_SOURCES = \
 	src/agent/api_watch.c \
 	src/agent/base64.c src/agent/base64.h \
 	src/agent/blocks.c src/agent/blocks.h \
+	src/agent/capability.c src/agent/capability.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \

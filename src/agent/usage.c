@@ -4,12 +4,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "agent/capability.h"
 #include "agent/proctree.h"
 #include "agent/walk.h"
 #include "common/clock.h"
@@ -25,12 +29,17 @@ enum {
 };
 
 /* Each name of a file with several has its share. */
-static int64_t
-share_of(const struct stat *st)
+static void
+add(const struct stat *st, struct usage *u)
 {
-	return (int64_t)st->st_blocks * BLOCK_BYTES /
-	    (st->st_nlink > 1 && !S_ISDIR(st->st_mode) ? (int64_t)st->st_nlink
-						       : 1);
+	bool shared = st->st_nlink > 1 && !S_ISDIR(st->st_mode);
+	int64_t names = shared ? (int64_t)st->st_nlink : 1;
+	int64_t bytes = (int64_t)st->st_blocks * BLOCK_BYTES;
+
+	if (bytes < USAGE_INODE_BYTES)
+		bytes = USAGE_INODE_BYTES;
+	u->bytes += bytes / names;
+	u->inode_bytes += USAGE_INODE_BYTES / names;
 }
 
 static void
@@ -41,7 +50,7 @@ count(struct walk *w, enum walk_step step, dev_t device, struct usage *u)
 	if (seen && w->st.st_dev != device)
 		return;
 	if (seen) {
-		u->bytes += share_of(&w->st);
+		add(&w->st, u);
 		seen = !S_ISDIR(w->st.st_mode) || walk_enter(w) == 0;
 	}
 	/* one that is gone meanwhile is no secret */
@@ -84,20 +93,87 @@ struct seen {
 	size_t count;
 };
 
+static bool
+is_seen(const struct seen *s, ino_t ino)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->ino[i] == ino)
+			return true;
+	return false;
+}
+
 /* Beyond SEEN_MAX all are new: better twice than not at all. */
 static bool
 is_new(struct seen *s, ino_t ino)
 {
-	for (size_t i = 0; i < s->count; i++)
-		if (s->ino[i] == ino)
-			return false;
+	if (is_seen(s, ino))
+		return false;
 	if (s->count < SEEN_MAX)
 		s->ino[s->count++] = ino;
 	return true;
 }
 
+/* One cell's open files are looked for. */
+struct search {
+	dev_t device; /* the storage's */
+	struct seen seen;
+	struct usage *usage;
+};
+
 static void
-count_open(pid_t pid, dev_t device, struct seen *seen, struct usage *u)
+count_nameless(const struct stat *st, struct search *s)
+{
+	if (S_ISREG(st->st_mode) && st->st_nlink == 0 &&
+	    st->st_dev == s->device && is_new(&s->seen, st->st_ino))
+		add(st, s->usage);
+}
+
+/* A process that ended meanwhile hides nothing. */
+static void
+note_hidden(struct usage *u)
+{
+	u->whole = u->whole && (errno == ENOENT || errno == ESRCH);
+}
+
+/*
+ * /proc/PID/fd of a process that is not dumpable (ssh-agent, sandlease-ws) cannot
+ * be opened.  With CAP_SYS_PTRACE its fdinfo can be listed, and pidfd_getfd()
+ * copies a descriptor.
+ */
+static void
+count_undumpable(pid_t pid, struct search *s)
+{
+	char path[PATH_BYTES];
+	auto_fd int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	const struct dirent *entry;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)pid);
+	d = process < 0 ? NULL : opendir(path);
+	if (d == NULL) {
+		note_hidden(s->usage);
+		return;
+	}
+	while (s->usage->whole && (entry = readdir(d)) != NULL) {
+		auto_fd int copy = -1;
+		struct stat st;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		copy = (int)syscall(SYS_pidfd_getfd, process,
+		    (int)strtol(entry->d_name, NULL, 10), 0);
+		if (copy >= 0 && fstat(copy, &st) == 0)
+			count_nameless(&st, s);
+		else if (errno != EBADF) /* else closed meanwhile */
+			note_hidden(s->usage);
+		if (clock_left_ms(s->usage->until) == 0)
+			s->usage->whole = false;
+	}
+	closedir(d);
+}
+
+static void
+count_open(pid_t pid, struct search *s)
 {
 	char path[PATH_BYTES];
 	const struct dirent *entry;
@@ -105,32 +181,76 @@ count_open(pid_t pid, dev_t device, struct seen *seen, struct usage *u)
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	d = opendir(path);
-	if (d == NULL) {
-		/* a process that hides what it has open */
-		u->whole = u->whole && errno == ENOENT;
+	if (d == NULL && errno == EACCES)
+		count_undumpable(pid, s);
+	else if (d == NULL)
+		note_hidden(s->usage);
+	if (d == NULL)
 		return;
-	}
 	while ((entry = readdir(d)) != NULL) {
 		struct stat st;
 
-		if (clock_left_ms(u->until) == 0) {
-			u->whole = false;
+		if (clock_left_ms(s->usage->until) == 0) {
+			s->usage->whole = false;
 			break;
 		}
 		/* follows the kernel's own link to the open file, no path */
-		if (fstatat(dirfd(d), entry->d_name, &st, 0) == 0 &&
-		    S_ISREG(st.st_mode) && st.st_nlink == 0 &&
-		    st.st_dev == device && is_new(seen, st.st_ino))
-			u->bytes += (int64_t)st.st_blocks * BLOCK_BYTES;
+		if (fstatat(dirfd(d), entry->d_name, &st, 0) == 0)
+			count_nameless(&st, s);
 	}
 	closedir(d);
+}
+
+/*
+ * A line of /proc/PID/maps: range, rights, offset, device, inode, path.  True
+ * for a file of `device` without a name; *ino is set.
+ */
+static bool
+is_nameless(const char *line, dev_t device, ino_t *ino)
+{
+	static const char GONE[] = " (deleted)\n";
+	size_t len = strlen(line);
+	unsigned int major, minor;
+	unsigned long number;
+
+	if (len < sizeof(GONE) ||
+	    !str_equal(line + len - (sizeof(GONE) - 1), GONE) ||
+	    sscanf(line, "%*s %*s %*s %x:%x %lu", &major, &minor, &number) != 3)
+		return false;
+	*ino = (ino_t)number;
+	return makedev(major, minor) == device;
+}
+
+/* A mapping keeps a file without a name or a descriptor on the disk. */
+static void
+look_for_mapped(pid_t pid, const struct search *s)
+{
+	struct usage *u = s->usage;
+	auto_free char *line = NULL;
+	char path[PATH_BYTES];
+	size_t size = 0;
+	FILE *f;
+	ino_t ino;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL) {
+		note_hidden(u);
+		return;
+	}
+	while (u->whole && getline(&line, &size, f) > 0)
+		if (clock_left_ms(u->until) == 0 ||
+		    (is_nameless(line, s->device, &ino) &&
+			!is_seen(&s->seen, ino)))
+			u->whole = false;
+	fclose(f);
 }
 
 void
 usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 {
 	auto_tree struct proctree tree = { 0 };
-	struct seen seen = { .count = 0 };
+	struct search s = { .device = device, .usage = u };
 	pid_t wrapper;
 
 	proctree_take(cell, &tree);
@@ -138,7 +258,10 @@ usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 	/* the wrapper shows nobody what it has open; it is ours */
 	for (size_t i = 0; i < tree.count; i++)
 		if (tree.procs[i].pid != wrapper)
-			count_open(tree.procs[i].pid, device, &seen, u);
+			count_open(tree.procs[i].pid, &s);
+	for (size_t i = 0; i < tree.count && u->whole; i++)
+		if (tree.procs[i].pid != wrapper)
+			look_for_mapped(tree.procs[i].pid, &s);
 }
 
 static json_t *
@@ -158,9 +281,18 @@ measure(const struct cell *c, int64_t until)
 	}
 	if (lstat(path, &st) == 0)
 		usage_unlinked(c->pid, st.st_dev, &u);
-	return json_pack("{s:s, s:I, s:I, s:b}", "session", c->session,
-	    "generation", (json_int_t)c->generation, "bytes",
-	    (json_int_t)u.bytes, "whole", (int)u.whole);
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b}", "session",
+	    c->session, "generation", (json_int_t)c->generation, "bytes",
+	    (json_int_t)u.bytes, "files",
+	    (json_int_t)(u.inode_bytes / USAGE_INODE_BYTES), "limitMb",
+	    (json_int_t)c->disk_mb, "whole", (int)u.whole);
+}
+
+void
+usage_read_all(bool on)
+{
+	(void)!capability_use(CAP_DAC_READ_SEARCH, on);
+	(void)!capability_use(CAP_SYS_PTRACE, on);
 }
 
 json_t *
@@ -169,6 +301,7 @@ usage_cells(const struct cells *t)
 	json_t *list = json_array();
 	int64_t end = clock_ms() + BUDGET_MS;
 
+	usage_read_all(true);
 	/* each has its share of the time: one must not use up the others' */
 	for (size_t i = 0; i < t->count; i++) {
 		int64_t share = clock_left_ms(end) / (int64_t)(t->count - i);

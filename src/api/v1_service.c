@@ -7,6 +7,7 @@
 #include "api/handlers.h"
 #include "api/openapi.h"
 #include "common/mem.h"
+#include "control/disk.h"
 
 int
 v1_live(struct call *c, struct err *e)
@@ -18,9 +19,15 @@ v1_live(struct call *c, struct err *e)
 
 /* What only an operator can do something about. */
 static int
-add_admin_details(struct app *app, json_t *reply, struct err *e)
+add_admin_details(struct call *c, json_t *reply, struct err *e)
 {
+	struct app *app = app_of(c);
 	auto_rows struct rows *lost = NULL, *stops = NULL;
+	const struct control *ctl;
+	struct err ignored = {
+		0
+	}; /* a host that is not ready has no figures */
+	json_t *disk = NULL;
 	char attempts[24];
 
 	if (!access_scope_allows(app->who.scope, ACCESS_ADMIN))
@@ -35,6 +42,11 @@ add_admin_details(struct app *app, json_t *reply, struct err *e)
 	    json_integer(rows_int(lost, 0, "lost")));
 	json_object_set_new(reply, "failingStops",
 	    json_integer(rows_int(stops, 0, "failing")));
+	ctl = app_control(c, &ignored);
+	if (ctl != NULL)
+		disk = disk_json(ctl);
+	if (disk != NULL)
+		json_object_set_new(reply, "disk", disk);
 	return 0;
 }
 
@@ -64,7 +76,7 @@ v1_health(struct call *c, struct err *e)
 		    rows_null(r, 0, "reaped")
 			? json_null()
 			: json_string(rows_text(r, 0, "reaped")));
-		if (add_admin_details(app, reply, e) < 0)
+		if (add_admin_details(c, reply, e) < 0)
 			return -1;
 	}
 	call_reply(c, 200, reply);

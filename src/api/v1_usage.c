@@ -13,6 +13,7 @@ static const struct quota_row QUOTAS[] = {
 	{ "sessions", "max_sessions", "sessions" },
 	{ "active", "max_active", "active" },
 	{ "createsPerMinute", "creates_per_minute", "creates" },
+	{ "findsPerMinute", "finds_per_minute", "finds" },
 	{ "previews", "max_previews", "previews" },
 	{ "diskMb", "max_disk_mb", "disk_mb" },
 	{ "snapshots", "max_snapshots", "snapshots" },

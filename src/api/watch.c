@@ -9,9 +9,13 @@
 #include "common/str.h"
 #include "control/disk.h"
 
-enum { EVERY_US = 500 * 1000, AGAIN_US = 900 * 1000 };
+/*
+ * A look costs a few system calls.  Being rarer, it would see a disk that is full
+ * already, instead of one that fills.
+ */
+enum { LOOK_US = 100 * 1000, GUARD_US = 500 * 1000, AGAIN_US = 900 * 1000 };
 
-/* The same trouble is told once, not twice a second, until it is over. */
+/* The same trouble is told once, not with every look, until it is over. */
 static void
 complain(const struct err *e, char last[ERR_MSG_MAX])
 {
@@ -39,14 +43,14 @@ watch_run(const struct conf *conf)
 	while (!*stopping) {
 		store_disconnect(store);
 		while (!*stopping && !disk_wants_guard(&ctl))
-			usleep(EVERY_US);
+			usleep(LOOK_US);
 		if (*stopping)
 			break;
 		if (disk_guard(&ctl, &e) < 0)
 			complain(&e, last);
 		else
 			last[0] = '\0';
-		usleep(EVERY_US);
+		usleep(GUARD_US);
 	}
 	store_free(store);
 	return EXIT_SUCCESS;

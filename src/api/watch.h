@@ -2,7 +2,7 @@
  * watch.h: the process that watches the disk.
  *
  * A minute, which is the reaper's time, is enough to fill any disk; so the
- * master keeps one process that looks twice a second.  It is idle and without
+ * master keeps one process that looks ten times a second.  It is idle and without
  * a database connection as long as there is room.
  */
 #ifndef SANDLEASE_API_WATCH_H

@@ -133,6 +133,27 @@ check_delete(struct patient *p, struct err *e)
 	return 0;
 }
 
+/* How much room there is, the service tells keys of scope admin. */
+static int
+check_service(struct patient *p, struct err *e)
+{
+	auto_json json_t *health = NULL;
+	const json_t *disk;
+	char room[80];
+
+	if (client_call(p->client, "GET", "/v1/health", NULL, &health, e) < 0)
+		return -1;
+	report(p, "the service answers");
+	disk = json_object_get(health, "disk");
+	if (disk == NULL)
+		return 0;
+	snprintf(room, sizeof(room), "%lld MB and %lld inodes are free",
+	    (long long)json_integer_value(json_object_get(disk, "freeMb")),
+	    (long long)json_integer_value(json_object_get(disk, "freeInodes")));
+	report(p, room);
+	return 0;
+}
+
 int
 cmd_doctor(struct cli *k, struct err *e)
 {
@@ -140,11 +161,8 @@ cmd_doctor(struct cli *k, struct err *e)
 		.json = k->json,
 		.began_us = clock_us() };
 	struct err later = { 0 };
-	int rc;
+	int rc = check_service(&p, e);
 
-	rc = client_call(k->client, "GET", "/v1/health", NULL, NULL, e);
-	if (rc == 0)
-		report(&p, "the service answers");
 	if (rc == 0)
 		rc = check_create(&p, e);
 	if (rc == 0)

@@ -61,7 +61,7 @@ struct conf {
 	int64_t reaper_pass_seconds;
 	int64_t reaper_batch;
 	int64_t reaper_retry_percent;
-	int64_t retention_days;
+	int64_t retention_days, retention_sessions;
 	int64_t agent_log_kb;
 	int64_t quota_sessions; /* of an org; 0: no limit, as all of these */
 	int64_t quota_active;

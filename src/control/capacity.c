@@ -23,26 +23,25 @@ struct clean {
 };
 
 static int
-measure(struct control *ctl, const char *sandbox, int64_t *free_mb,
+measure(struct control *ctl, const char *sandbox, struct capacity *out,
     struct err *e)
 {
-	struct capacity c;
 	struct err why = { 0 };
 
-	if (ctl->provider.ops->capacity(&ctl->provider, sandbox, &c, &why) < 0)
+	if (ctl->provider.ops->capacity(&ctl->provider, sandbox, out, &why) < 0)
 		return err_set(e, ERR_NO_SPACE, "insufficient_storage",
 		    "the free space of this host cannot be measured: %s",
 		    why.msg);
-	*free_mb = c.free_bytes >> 20;
 	return 0;
 }
 
 /* Below the low-water mark nothing is admitted, whatever the minimum says. */
 static int64_t
-needed_mb(const struct conf *c)
+needed_bytes(const struct conf *c)
 {
-	return c->capacity_min_mb > c->disk_low_mb ? c->capacity_min_mb
-						   : c->disk_low_mb;
+	return (c->capacity_min_mb > c->disk_low_mb ? c->capacity_min_mb
+						    : c->disk_low_mb)
+	    << 20;
 }
 
 static int64_t
@@ -172,20 +171,23 @@ int
 capacity_admit(struct control *ctl, const char *sandbox, const char *session,
     int64_t deadline_ms, struct err *e)
 {
-	int64_t need = needed_mb(ctl->conf), has;
+	int64_t need = needed_bytes(ctl->conf);
+	struct capacity has;
 
 	if (measure(ctl, sandbox, &has, e) < 0)
 		return -1;
-	if (has >= need)
+	if (has.room_bytes >= need)
 		return 0;
 	clean_up(ctl, sandbox, session, deadline_ms);
 	if (measure(ctl, sandbox, &has, e) < 0)
 		return -1;
-	if (has >= need)
+	if (has.room_bytes >= need)
 		return 0;
 	log_line(LOG_ERROR, "disk_low",
-	    "%" PRId64 " MB are free, a new workspace needs %" PRId64 " MB",
-	    has, need);
+	    "%" PRId64 " MB and %" PRId64 " of %" PRId64
+	    " inodes are free, a new workspace needs %" PRId64
+	    " MB, and of the inodes the same part",
+	    has.free_bytes >> 20, has.free_files, has.total_files, need >> 20);
 	return err_set(e, ERR_NO_SPACE, "insufficient_storage",
 	    "this host has too little free space for a new workspace");
 }

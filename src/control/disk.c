@@ -2,16 +2,13 @@
 #include "control/disk.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "control/stop.h"
 #include "domain/disk.h"
 #include "provider/agent_usage.h"
 
@@ -21,7 +18,9 @@ enum { ASK_MS = 4000, BETWEEN_LOOKS_US = 300 * 1000 };
 struct crowd {
 	struct disk_user *user;
 	struct session_seen *who; /* sandbox and session of each */
+	struct agent_usage *last; /* what the last look found of each */
 	size_t count;
+	int64_t file_bytes; /* inodes are scarce: what each counts; else 0 */
 };
 
 #define auto_crowd __attribute__((cleanup(crowd_release)))
@@ -31,6 +30,7 @@ crowd_release(struct crowd *c)
 {
 	free(c->user);
 	free(c->who);
+	free(c->last);
 }
 
 static int64_t
@@ -46,17 +46,43 @@ ballast_bytes(const struct control *ctl)
 }
 
 static int
-measure(const struct control *ctl, int64_t *free_bytes, struct err *e)
+measure(const struct control *ctl, struct capacity *out, struct err *e)
 {
-	struct capacity c;
-
-	if (ctl->provider.ops->capacity(&ctl->provider, "", &c, e) < 0)
+	if (ctl->provider.ops->capacity(&ctl->provider, "", out, e) < 0)
 		return err_wrap(e, "free space");
-	*free_bytes = c.free_bytes;
 	return 0;
 }
 
+json_t *
+disk_json(const struct control *ctl)
+{
+	struct capacity c;
+	struct err e = { 0 };
+
+	if (measure(ctl, &c, &e) < 0)
+		return NULL;
+	return json_pack("{s:I, s:I, s:I, s:I}", "freeMb",
+	    (json_int_t)(c.free_bytes >> 20), "totalMb",
+	    (json_int_t)(c.total_bytes >> 20), "freeInodes",
+	    (json_int_t)c.free_files, "totalInodes", (json_int_t)c.total_files);
+}
+
 /* ---- looking */
+
+/* What a session has of what is scarce: bytes, or inodes as bytes. */
+static int64_t
+weight(const struct crowd *c, const struct agent_usage *u)
+{
+	if (c->file_bytes == 0)
+		return u->bytes;
+	return u->files < 0 ? 0 : u->files * c->file_bytes;
+}
+
+static bool
+is_whole(const struct crowd *c, const struct agent_usage *u)
+{
+	return u->whole && (c->file_bytes == 0 || u->files >= 0);
+}
 
 static void
 add(struct crowd *c, const char *sandbox, const struct agent_usage *u)
@@ -65,9 +91,11 @@ add(struct crowd *c, const char *sandbox, const struct agent_usage *u)
 
 	c->user = xrealloc(c->user, (i + 1) * sizeof(*c->user));
 	c->who = xrealloc(c->who, (i + 1) * sizeof(*c->who));
-	c->user[i] = (struct disk_user){ .before = u->bytes,
-		.now = u->bytes,
-		.whole = u->whole };
+	c->last = xrealloc(c->last, (i + 1) * sizeof(*c->last));
+	c->user[i] = (struct disk_user){ .before = weight(c, u),
+		.now = weight(c, u),
+		.whole = is_whole(c, u) };
+	c->last[i] = *u;
 	str_copy(c->who[i].sandbox, sizeof(c->who[i].sandbox), sandbox);
 	str_copy(c->who[i].session, sizeof(c->who[i].session), u->session);
 	c->who[i].generation = u->generation;
@@ -88,8 +116,9 @@ see(struct crowd *c, const char *sandbox, const struct agent_usage *u,
 	for (size_t i = 0; i < c->count; i++) {
 		if (!is_it(&c->who[i], sandbox, u->session))
 			continue;
-		c->user[i].now = u->bytes;
-		c->user[i].whole = c->user[i].whole && u->whole;
+		c->user[i].now = weight(c, u);
+		c->user[i].whole = c->user[i].whole && is_whole(c, u);
+		c->last[i] = *u;
 		return;
 	}
 	if (!again)
@@ -133,33 +162,87 @@ mark_frozen(struct crowd *c, const struct session_seen *f, size_t count)
 				c->user[i].frozen = true;
 }
 
+/*
+ * A sandbox has its limit as a whole: what it has beyond that is put down to its
+ * largest session.  By what its init says, because the rows may be out of reach.
+ */
+static void
+mark_over(struct crowd *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		int64_t sum = 0, limit = c->last[i].limit_mb << 20;
+		bool largest = true;
+
+		for (size_t k = 0; k < c->count; k++) {
+			if (!str_equal(c->who[k].sandbox, c->who[i].sandbox))
+				continue;
+			sum += c->last[k].bytes;
+			/* of two alike, the first */
+			largest = largest &&
+			    c->last[k].bytes - (k < i ? 0 : 1) <
+				c->last[i].bytes;
+		}
+		if (limit > 0 && largest && sum > limit)
+			c->user[i].over = sum - limit;
+	}
+}
+
 /* ---- acting */
 
 static int
+look_twice(struct control *ctl, struct crowd *c, int64_t *before,
+    int64_t *after, struct err *e)
+{
+	struct capacity first, second;
+
+	if (look(ctl, c, false, e) < 0 || measure(ctl, &first, e) < 0)
+		return -1;
+	usleep(BETWEEN_LOOKS_US);
+	if (measure(ctl, &second, e) < 0 || look(ctl, c, true, e) < 0)
+		return -1;
+	*before = first.room_bytes;
+	*after = second.room_bytes;
+	return 0;
+}
+
+static void
+log_frozen(const struct crowd *c, size_t i, const struct capacity *has)
+{
+	const struct agent_usage *u = &c->last[i];
+
+	log_line(LOG_ERROR, "disk_low",
+	    "%" PRId64 " MB and %" PRId64
+	    " inodes are free: session %s, which has %" PRId64
+	    " MB and %" PRId64 " inodes%s, grew by %" PRId64
+	    " MB and is %" PRId64 " MB over its limit, is frozen",
+	    has->free_bytes >> 20, has->free_files, c->who[i].session,
+	    u->bytes >> 20, u->files, u->whole ? "" : " or more",
+	    (c->user[i].now - c->user[i].before) >> 20, c->user[i].over >> 20);
+}
+
+static int
 freeze_heaviest(struct control *ctl, const struct session_seen *f, size_t count,
-    int64_t before, struct err *e)
+    const struct capacity *was, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
 	auto_crowd struct crowd c = { 0 };
-	int64_t now;
+	struct capacity now;
+	int64_t before, after;
 	int heaviest;
 
-	if (look(ctl, &c, false, e) < 0)
+	if (was->room_bytes < was->free_bytes)
+		c.file_bytes = was->total_bytes / was->total_files;
+	if (look_twice(ctl, &c, &before, &after, e) < 0 ||
+	    measure(ctl, &now, e) < 0)
 		return -1;
-	usleep(BETWEEN_LOOKS_US);
-	if (look(ctl, &c, true, e) < 0 || measure(ctl, &now, e) < 0)
-		return -1;
-	if (now >= low_bytes(ctl))
+	if (now.room_bytes >= low_bytes(ctl))
 		return 0; /* there is room again */
 	mark_frozen(&c, f, count);
-	heaviest = disk_heaviest(c.user, c.count, before, now);
+	mark_over(&c);
+	heaviest = disk_heaviest(c.user, c.count, before, after);
 	if (heaviest < 0)
 		return 0;
-	log_line(LOG_ERROR, "disk_low",
-	    "%" PRId64 " MB are free: session %s, which has %" PRId64
-	    " MB and grew by %" PRId64 " MB, is frozen",
-	    now >> 20, c.who[heaviest].session, c.user[heaviest].now >> 20,
-	    (c.user[heaviest].now - c.user[heaviest].before) >> 20);
+	log_frozen(&c, (size_t)heaviest, &now);
 	if (p->ops->cell_freeze(p, &c.who[heaviest], true, e) < 0)
 		return -1;
 	CRASH_POINT("disk.frozen");
@@ -222,20 +305,34 @@ may_make_ballast(const struct control *ctl, int64_t free_bytes)
 	    disk_relaxed(low_bytes(ctl)) + ballast_bytes(ctl);
 }
 
+static int
+give_up_ballast(const struct control *ctl, int64_t room, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+
+	if (room >= disk_critical(low_bytes(ctl)))
+		return 0;
+	if (p->ops->ballast(p, 0, e) < 0)
+		return -1;
+	CRASH_POINT("disk.yielded");
+	return 0;
+}
+
 bool
 disk_wants_guard(const struct control *ctl)
 {
 	const struct provider *p = &ctl->provider;
 	auto_free struct session_seen *f = NULL;
-	int64_t free_bytes;
+	struct capacity has;
 	struct err e = { 0 };
 	size_t count;
 
-	if (low_bytes(ctl) == 0 || measure(ctl, &free_bytes, &e) < 0)
+	if (low_bytes(ctl) == 0 || measure(ctl, &has, &e) < 0)
 		return false;
-	if (free_bytes < low_bytes(ctl) || may_make_ballast(ctl, free_bytes))
+	if (has.room_bytes < low_bytes(ctl) ||
+	    may_make_ballast(ctl, has.room_bytes))
 		return true;
-	return free_bytes >= disk_relaxed(low_bytes(ctl)) &&
+	return has.room_bytes >= disk_relaxed(low_bytes(ctl)) &&
 	    p->ops->frozen(p, &f, &count, &e) == 0 && count > 0;
 }
 
@@ -244,114 +341,35 @@ disk_guard(struct control *ctl, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
 	auto_free struct session_seen *f = NULL;
-	int64_t low = low_bytes(ctl), free_bytes;
+	int64_t low = low_bytes(ctl), room;
+	struct capacity has;
 	struct err second = { 0 };
 	size_t count;
 	int rc = 0;
 
 	if (low == 0)
 		return 0;
-	if (measure(ctl, &free_bytes, e) < 0)
+	if (measure(ctl, &has, e) < 0)
 		return -1;
-	if (free_bytes < disk_critical(low)) {
-		if (p->ops->ballast(p, 0, e) < 0)
-			return -1;
-		CRASH_POINT("disk.yielded");
-	}
+	room = has.room_bytes;
+	if (room == has.free_bytes && give_up_ballast(ctl, room, e) < 0)
+		return -1;
 	if (p->ops->frozen(p, &f, &count, e) < 0)
 		return -1;
-	if (free_bytes < low)
-		rc = freeze_heaviest(ctl, f, count, free_bytes, e);
-	else if (free_bytes >= disk_relaxed(low))
+	if (room < low)
+		rc = freeze_heaviest(ctl, f, count, &has, e);
+	else if (room >= disk_relaxed(low))
 		rc = thaw_all(ctl, f, count, e);
-	if (rc == 0 && may_make_ballast(ctl, free_bytes)) {
+	/* who makes files in a loop would have the inodes at once */
+	if (rc == 0 && room < has.free_bytes)
+		rc = give_up_ballast(ctl, room, e);
+	if (rc == 0 && may_make_ballast(ctl, room)) {
 		rc = p->ops->ballast(p, ballast_bytes(ctl), e);
 		CRASH_POINT("disk.ballast");
 	}
 	/* who was let go is told so, even if another could not be */
-	if ((free_bytes < low || count > 0) &&
+	if ((room < low || count > 0) &&
 	    disk_tell(ctl, rc < 0 ? &second : e) < 0)
 		rc = -1;
-	return rc;
-}
-
-/* ---- accounting */
-
-/* The largest of a sandbox that is over its limit as a whole. */
-static size_t
-who_is_over(const struct agent_usage *u, size_t count, int64_t limit)
-{
-	size_t largest = 0;
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		sum += u[i].bytes;
-		if (u[i].bytes > u[largest].bytes)
-			largest = i;
-	}
-	return sum > limit ? largest : count;
-}
-
-static int
-record(struct control *ctl, const char *sandbox, const struct agent_usage *u,
-    bool over, struct err *e)
-{
-	auto_rows struct rows *r = NULL;
-	char used[24];
-
-	snprintf(used, sizeof(used), "%" PRId64, u->bytes >> 20);
-	if (STORE_RUN(ctl->store, STMT_DISK_MEASURED, &r, e, u->session,
-		sandbox, used, over ? "true" : "false") < 0)
-		return -1;
-	CRASH_POINT("disk.measured");
-	if (rows_count(r) == 0 || !rows_bool(r, 0, "still_over"))
-		return 0;
-	log_line(LOG_WARN, "disk_limit", "session %s has %s MB: put to sleep",
-	    u->session, used);
-	if (stop_request(ctl, u->session, STOP_SLEEP, "unhealthy-wrapper",
-		"disk_limit", -1, e) < 0)
-		return -1;
-	CRASH_POINT("disk.limit");
-	return stop_attempt(ctl, u->session, e);
-}
-
-static int
-account_one(struct control *ctl, const struct rows *r, size_t i, struct err *e)
-{
-	const char *sandbox = rows_text(r, i, "sandbox_id");
-	auto_free struct agent_usage *u = NULL;
-	size_t count, over;
-
-	if (agent_usage(&ctl->provider, sandbox, rows_text(r, i, "incarnation"),
-		clock_ms() + ASK_MS, &u, &count, e) < 0)
-		return -1;
-	over = who_is_over(u, count, rows_int(r, i, "disk_mb") << 20);
-	for (size_t k = 0; k < count; k++)
-		if (record(ctl, sandbox, &u[k], k == over, e) < 0)
-			return -1;
-	return 0;
-}
-
-int
-disk_account(struct control *ctl, int64_t deadline_ms, struct err *e)
-{
-	auto_rows struct rows *r = NULL;
-	struct err one;
-	char every[24];
-	int rc = 0;
-
-	if (ctl->conf->disk_account_seconds == 0)
-		return 0;
-	snprintf(every, sizeof(every), "%" PRId64,
-	    ctl->conf->disk_account_seconds);
-	if (STORE_RUN(ctl->store, STMT_DISK_DUE, &r, e, ctl->conf->host_name,
-		every, "200") < 0)
-		return -1;
-	for (size_t i = 0; i < rows_count(r) && clock_left_ms(deadline_ms) > 0;
-	     i++)
-		if (account_one(ctl, r, i, &one) < 0) {
-			*e = one; /* the others are measured all the same */
-			rc = -1;
-		}
 	return rc;
 }

@@ -77,6 +77,7 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 	    rows_text(plan, 0, "instance"));
 	l->target.generation = rows_int(plan, 0, "generation");
 	l->first = l->target.generation == 1;
+	l->started = rows_bool(plan, 0, "started");
 	if (control_unseal(ctl, l->target.session, "env",
 		rows_text(plan, 0, "env_sealed"), &l->env, e) < 0 ||
 	    control_unseal(ctl, l->target.session, "files",
@@ -131,32 +132,19 @@ launch_furnish(struct control *ctl, const struct launch *l, int64_t deadline_ms,
 	return 0;
 }
 
-static int
-was_started(struct control *ctl, const char *session, bool *out, struct err *e)
-{
-	auto_rows struct rows *r = NULL;
-
-	if (STORE_RUN(ctl->store, STMT_SESSION_STARTED, &r, e, session) < 0)
-		return -1;
-	*out = rows_bool(r, 0, "started");
-	return 0;
-}
-
 /* Its files must be there unless no start of it has been proved yet. */
 static int
 have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
     struct err *e)
 {
 	const struct provider_ops *ops = ctl->provider.ops;
-	bool there = true, started = true;
+	bool there = true;
 
 	if (!l->first &&
 	    ops->storage_exists(&ctl->provider, l->sandbox.id,
 		l->target.session, &there, e) < 0)
 		return -1;
-	if (!there && was_started(ctl, l->target.session, &started, e) < 0)
-		return -1;
-	if (!there && started)
+	if (!there && l->started)
 		return err_set(e, ERR_GONE, "storage_gone",
 		    "the session's files are gone");
 	l->cold = l->first || !there;
@@ -192,12 +180,15 @@ expose_more(struct control *ctl, const struct launch *l, int64_t deadline_ms,
 	return 0;
 }
 
-/* Only where nothing lies yet: who has files may always come back to them. */
+/*
+ * A session that has worked may always come back to its files.  Until then they
+ * may be what a first start left that died before it was admitted.
+ */
 static int
 launch_admit(struct control *ctl, const struct launch *l, int64_t deadline_ms,
     struct err *e)
 {
-	if (!l->cold)
+	if (l->started)
 		return 0;
 	return capacity_admit(ctl, l->sandbox.id, l->target.session,
 	    deadline_ms, e);
@@ -206,7 +197,7 @@ launch_admit(struct control *ctl, const struct launch *l, int64_t deadline_ms,
 static const char *
 workspace_how(const struct launch *l)
 {
-	if (!l->first)
+	if (!l->cold)
 		return "kept";
 	return l->from.id[0] != '\0' ? "copied" : "made";
 }
@@ -227,9 +218,10 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	bool creating =
 	    str_equal(rows_text(plan, 0, "sandbox_state"), "creating");
 
-	enter(l, "workspace", workspace_how(l), deadline_ms);
+	enter(l, "workspace", NULL, deadline_ms);
 	if (have_storage(ctl, l, deadline_ms, e) < 0)
 		return -1;
+	steps_tell(&l->steps, workspace_how(l));
 	CRASH_POINT("launch.storage");
 	enter(l, "sandbox", creating ? "started" : "reused", deadline_ms);
 	if (creating && p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0)

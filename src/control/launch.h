@@ -28,6 +28,7 @@ struct launch {
 	struct fittings given; /* owned; what the wrapper was launched with */
 	bool first;            /* the session has no storage yet */
 	bool cold;             /* its workspace is made by this start */
+	bool started;          /* a start of it was proved once */
 	bool hurried; /* the caller leaves the step at hand too little time */
 	bool locked; /* its start lock is ours, until the outcome is recorded */
 	char version[AGENT_VERSION_MAX];

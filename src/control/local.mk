@@ -6,7 +6,7 @@ libcontrol_a_SOURCES = \
 	src/control/cell_control.c src/control/cell_control.h \
 	src/control/control.c src/control/control.h \
 	src/control/discover.c src/control/discover.h \
-	src/control/disk.c src/control/disk.h \
+	src/control/disk.c src/control/disk.h src/control/disk_account.c \
 	src/control/evidence.c src/control/evidence.h \
 	src/control/finish.c src/control/finish.h \
 	src/control/fittings.c src/control/fittings.h \

@@ -59,7 +59,7 @@ room_for(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	if (capacity_admit(ctl, s->sandbox.id, s->id, deadline_ms, e) < 0 ||
 	    p->ops->capacity(p, "", &c, e) < 0)
 		return -1;
-	*bytes = c.free_bytes - (ctl->conf->disk_low_mb << 20);
+	*bytes = c.room_bytes - (ctl->conf->disk_low_mb << 20);
 	if (s->sandbox.disk_mb > 0 && s->sandbox.disk_mb << 20 < *bytes)
 		*bytes = s->sandbox.disk_mb << 20;
 	if (*bytes > 0)

@@ -274,17 +274,16 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 
 	if (!warm && !s->suspended)
 		return carry_on(ctl, s, deadline_ms, e);
-	keep_steps(&l);
-	steps_enter(&l.steps, "ready", hot ? "reused" : "proved");
-	if (hot) {
-		steps_end(&l.steps);
-		launch_note_steps(ctl, &l, NULL);
-		return 0;
-	}
-	if (!warm)
+	if (hot)
+		return 0; /* nothing is started: no steps */
+	if (!warm) {
+		keep_steps(&l);
+		steps_enter(&l.steps, "ready", "proved");
 		return go_on(ctl, s, &l, e);
+	}
 	if (reuse_intent(ctl, s, e) < 0)
 		return -1;
+	steps_enter(&l.steps, "ready", "proved");
 	if (prove(ctl, &l, deadline_ms, e) < 0) {
 		launch_note_steps(ctl, &l, e);
 		return is_guilty(&l, e)
@@ -292,7 +291,8 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		    : err_set(e, ERR_BUSY, "being_started",
 			  "the wrapper has not answered yet");
 	}
-	steps_end(&l.steps);
+	/* a proof of what runs starts nothing: the lease's events tell of it */
+	l.steps = (struct steps){ 0 };
 	CRASH_POINT("reuse.proved");
 	return launch_verified(ctl, &l, e);
 }

@@ -21,6 +21,13 @@ steps_enter(struct steps *s, const char *what, const char *how)
 			.began_us = clock_us() };
 }
 
+void
+steps_tell(struct steps *s, const char *how)
+{
+	if (steps_under_way(s))
+		s->step[s->count - 1].how = how;
+}
+
 bool
 steps_under_way(const struct steps *s)
 {

@@ -31,6 +31,9 @@ struct steps {
 void steps_enter(struct steps *s, const char *what, const char *how);
 void steps_end(struct steps *s);
 
+/* How the step under way is done, where that shows on the way. */
+void steps_tell(struct steps *s, const char *how);
+
 /* Whether one (of that name) has begun and not ended: it is what failed. */
 bool steps_under_way(const struct steps *s);
 bool steps_are_at(const struct steps *s, const char *what);

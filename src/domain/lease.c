@@ -38,7 +38,7 @@ const char *const LEASE_FENCE_NAMES[] = {
 
 const char *const LEASE_EFFECT_NAMES[] = { "generation", "startup",
 	"no_startup", "warm", "no_warm", "stop", "attempt", "backoff",
-	"release", NULL };
+	"release", "accepted", NULL };
 
 const char *const STOP_REASON_NAMES[] = { "readiness-failed", "startup-failed",
 	"unhealthy-wrapper", "terminal-failed", "terminal-interrupted",
@@ -54,7 +54,7 @@ const struct lease_transition LEASE_TRANSITIONS[] = {
 	{ LEASE_NONE,         LEASE_EV_ALLOCATE,             LEASE_OWNS_WRAPPER, FENCE_NOTHING,  EFFECT_GENERATION | START },
 	{ LEASE_NONE,         LEASE_EV_REQUEST_STOP,         LEASE_STOP_NEEDED,  FENCE_NOTHING,  WANTED },
 	{ LEASE_OWNS_WRAPPER, LEASE_EV_STARTUP_VERIFIED,     LEASE_OWNS_WRAPPER, FENCE_INSTANCE, START },
-	{ LEASE_OWNS_WRAPPER, LEASE_EV_DELIVERY_ACCEPTED,    LEASE_OWNS_WRAPPER, FENCE_INSTANCE, EFFECT_NO_STARTUP | EFFECT_NO_WARM },
+	{ LEASE_OWNS_WRAPPER, LEASE_EV_DELIVERY_ACCEPTED,    LEASE_OWNS_WRAPPER, FENCE_INSTANCE, EFFECT_NO_STARTUP | EFFECT_NO_WARM | EFFECT_ACCEPTED },
 	{ LEASE_OWNS_WRAPPER, LEASE_EV_RETAIN_WARM,          LEASE_OWNS_WRAPPER, FENCE_INSTANCE, EFFECT_NO_STARTUP | EFFECT_WARM },
 	/* it wins over keep-warm, which stays as it is */
 	{ LEASE_OWNS_WRAPPER, LEASE_EV_REUSE,                LEASE_OWNS_WRAPPER, FENCE_INSTANCE, EFFECT_STARTUP },

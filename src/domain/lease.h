@@ -57,7 +57,8 @@ enum lease_effect {
 	EFFECT_ATTEMPT = 1U << 6,    /* one more, with its watchdog */
 	EFFECT_BACKOFF = 1U << 7,    /* error kept, due again later */
 	EFFECT_RELEASE = 1U << 8,    /* all but the generation cleared */
-	EFFECT__END = 1U << 9
+	EFFECT_ACCEPTED = 1U << 9,   /* the generation has work: noted once */
+	EFFECT__END = 1U << 10
 };
 
 struct lease_transition {

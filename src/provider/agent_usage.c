@@ -17,10 +17,12 @@ static const struct jfield USAGE[] = {
 	JFIELD("session", struct agent_usage, session, J_STR, J_REQUIRED, ID_SESSION_LEN, ID_SESSION_LEN, "whose"),
 	JFIELD("generation", struct agent_usage, generation, J_INT, 0, 0, INT64_MAX, "which of its lives"),
 	JFIELD("bytes", struct agent_usage, bytes, J_INT, J_REQUIRED, 0, AGENT_USAGE_BYTES_MAX, "how much"),
+	JFIELD("files", struct agent_usage, files, J_INT, 0, 0, AGENT_USAGE_BYTES_MAX, "how many inodes"),
+	JFIELD("limitMb", struct agent_usage, limit_mb, J_INT, 0, 0, INT64_C(1) << 32, "how much its sandbox may have"),
 };
 /* clang-format on */
 
-/* [{"session", "generation", "bytes", "whole"}]; old agents say less. */
+/* [{"session", "bytes", ...}], of which only these two must be there. */
 static int
 decode(const json_t *list, struct agent_usage **out, size_t *count,
     struct err *e)
@@ -35,6 +37,7 @@ decode(const json_t *list, struct agent_usage **out, size_t *count,
 		const json_t *v = json_array_get(list, i);
 		struct agent_usage *u = &(*out)[i];
 
+		u->files = -1;
 		if (jfield_decode(v, USAGE, ARRAY_LEN(USAGE), J_LENIENT, u, e) <
 			0 ||
 		    !id_is_session(u->session))

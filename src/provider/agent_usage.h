@@ -22,7 +22,9 @@ struct agent_usage {
 	char session[ID_MAX];
 	int64_t generation; /* 0: its agent does not say */
 	int64_t bytes;
-	bool whole; /* false: there may be more than was found */
+	int64_t files;    /* inodes; -1: an older agent, which does not count */
+	int64_t limit_mb; /* of its whole sandbox; 0: none, or not known */
+	bool whole;       /* false: there may be more than was found */
 };
 
 /* Of every session that has a cell there.  *out is malloc'ed. */

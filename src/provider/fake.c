@@ -14,7 +14,8 @@ static const struct provider_ops *const OPS __attribute__((used)) =
     &PROVIDER_FAKE;
 
 struct fake_world FAKE = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	.free_mb = FAKE_FREE_MB };
+	.free_mb = FAKE_FREE_MB,
+	.free_files = FAKE_FILES };
 
 static struct {
 	char op[FAKE_OP_MAX];
@@ -158,6 +159,7 @@ fake_reset(void)
 	    (struct agent_status){ .idle_ms = 86400000, .relay_idle_ms = -1 };
 	FAKE.stubborn = FAKE.immortal = FAKE.own_disk = false;
 	FAKE.free_mb = FAKE_FREE_MB;
+	FAKE.free_files = FAKE_FILES;
 	FAKE.more_mb = FAKE.ballast = 0;
 	memset(SCRIPT, 0, sizeof(SCRIPT));
 	pthread_mutex_unlock(&FAKE.lock);
@@ -258,6 +260,24 @@ fake_workspace(const char *id, const char *session, int64_t age_seconds)
 	c = fake_find_cell(id, session, true);
 	c->storage = true;
 	c->age = age_seconds;
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+void
+fake_files(int64_t free_files)
+{
+	pthread_mutex_lock(&FAKE.lock);
+	FAKE.free_files = free_files;
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+void
+fake_measured(const char *session, const struct fake_measure *m)
+{
+	pthread_mutex_lock(&FAKE.lock);
+	for (size_t i = 0; i < FAKE_CELLS; i++)
+		if (str_equal(FAKE.cell[i].session, session))
+			FAKE.cell[i].measure = *m;
 	pthread_mutex_unlock(&FAKE.lock);
 }
 

@@ -68,6 +68,18 @@ void fake_workspace(const char *id, const char *session, int64_t age_seconds);
 /* What `usage` says a session has; it grows by `more` with every look. */
 void fake_usage(const char *session, int64_t bytes, int64_t more);
 
+/* What else it says; nothing of the kind at first. */
+struct fake_measure {
+	int64_t files,
+	    more_files;   /* inodes, and how many more with every look */
+	int64_t limit_mb; /* of its sandbox */
+	bool hidden;      /* not everything was seen */
+};
+void fake_measured(const char *session, const struct fake_measure *m);
+
+/* How many inodes of a million (2^20) are free.  At first, all. */
+void fake_files(int64_t free_files);
+
 /* Whether it is frozen. */
 bool fake_is_frozen(const char *session);
 

@@ -152,11 +152,16 @@ usage(struct turn *t)
 		if (!str_equal(c->box, t->box) || c->generation == 0)
 			continue;
 		json_array_append_new(cells,
-		    json_pack("{s:s, s:I, s:I, s:b}", "session", c->session,
-			"generation", (json_int_t)c->generation, "bytes",
-			(json_int_t)c->usage, "whole", 1));
-		if (!c->frozen)
-			c->usage += c->growth;
+		    json_pack("{s:s, s:I, s:I, s:I, s:I, s:b}", "session",
+			c->session, "generation", (json_int_t)c->generation,
+			"bytes", (json_int_t)c->usage, "files",
+			(json_int_t)c->measure.files, "limitMb",
+			(json_int_t)c->measure.limit_mb, "whole",
+			!c->measure.hidden));
+		if (c->frozen)
+			continue;
+		c->usage += c->growth;
+		c->measure.files += c->measure.more_files;
 	}
 	return json_pack("{s:b, s:o}", "ok", 1, "cells", cells);
 }

@@ -3,6 +3,7 @@
 
 #include "common/mem.h"
 #include "common/str.h"
+#include "domain/disk.h"
 #include "provider/fake_world.h"
 
 int
@@ -38,7 +39,11 @@ fake_measure(const struct provider *p, const char *id, struct capacity *out,
 	if (fake_begin("capacity", &lose, e) < 0)
 		return -1;
 	*out = (struct capacity){ .free_bytes = FAKE.free_mb << 20,
-		.total_bytes = (int64_t)FAKE_FREE_MB << 20 };
+		.total_bytes = (int64_t)FAKE_FREE_MB << 20,
+		.free_files = FAKE.free_files,
+		.total_files = FAKE_FILES,
+		.room_bytes = disk_room(FAKE.free_mb << 20,
+		    (int64_t)FAKE_FREE_MB << 20, FAKE.free_files, FAKE_FILES) };
 	return fake_finish(0, lose, e);
 }
 

@@ -30,9 +30,10 @@ struct fake_cell {
 	int64_t generation; /* 0: only storage or a seal */
 	int64_t sealed;
 	bool storage, frozen;
-	bool twin;              /* another one says the same of itself */
-	int64_t age;            /* of its storage, in seconds */
-	int64_t usage, growth;  /* bytes */
+	bool twin;             /* another one says the same of itself */
+	int64_t age;           /* of its storage, in seconds */
+	int64_t usage, growth; /* bytes */
+	struct fake_measure measure;
 	struct channel_fds fds; /* its listening sockets */
 	char from[ID_MAX];      /* the snapshot its storage was made of */
 };
@@ -49,11 +50,11 @@ struct fake_world {
 	struct fake_snapshot snapshot[FAKE_SNAPSHOTS];
 	struct agent_status status;
 	bool stubborn, immortal;
-	int64_t free_mb, more_mb, ballast;
+	int64_t free_mb, more_mb, ballast, free_files;
 	bool own_disk;
 };
 
-enum { FAKE_FREE_MB = 1 << 20 };
+enum { FAKE_FREE_MB = 1 << 20, FAKE_FILES = 1 << 20 };
 
 extern struct fake_world FAKE;
 

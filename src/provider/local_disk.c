@@ -1,8 +1,10 @@
 /* local_disk.c: room on this host's disk. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -10,6 +12,7 @@
 
 #include "common/mem.h"
 #include "common/str.h"
+#include "domain/disk.h"
 #include "provider/file.h"
 #include "provider/local.h"
 #include "provider/storage.h"
@@ -19,6 +22,10 @@ measured(const struct statvfs *v, struct capacity *out)
 {
 	out->free_bytes = (int64_t)v->f_bavail * (int64_t)v->f_frsize;
 	out->total_bytes = (int64_t)v->f_blocks * (int64_t)v->f_frsize;
+	out->free_files = (int64_t)v->f_favail;
+	out->total_files = (int64_t)v->f_files;
+	out->room_bytes = disk_room(out->free_bytes, out->total_bytes,
+	    out->free_files, out->total_files);
 }
 
 /* Directories of ours only: what a tenant made is never looked at. */
@@ -116,7 +123,72 @@ local_workspaces(const struct provider *p, const char *id,
 	return 0;
 }
 
-/* ---- the ballast */
+/*
+ * ---- the ballast: a file, and empty ones for their inodes
+ *
+ * The empty ones come first and go last, so that where the file lies they do.
+ */
+
+enum { BALLAST_FILES_MAX = 4096 };
+
+static char *
+ballast_dir(const struct provider *p)
+{
+	return xasprintf("%s/ballast.inodes", p->conf->state_dir);
+}
+
+static int
+drop_files(const struct provider *p, struct err *e)
+{
+	auto_free char *path = ballast_dir(p);
+	auto_names char **names = NULL;
+	auto_fd int dir = -1;
+	bool found;
+
+	dir = file_opendir(AT_FDCWD, path, &found, e);
+	if (dir < 0)
+		return found ? -1 : 0;
+	if (file_names(dir, ".", &names, e) < 0)
+		return -1;
+	for (char **n = names; *n != NULL; n++)
+		if (unlinkat(dir, *n, 0) < 0 && errno != ENOENT)
+			return err_errno(e, "%s/%s", path, *n);
+	if (rmdir(path) < 0 && errno != ENOENT)
+		return err_errno(e, "%s", path);
+	return 0;
+}
+
+/* As large a part of the inodes as `bytes` are of the disk. */
+static int
+make_files(const struct provider *p, int64_t bytes, struct err *e)
+{
+	auto_free char *path = ballast_dir(p);
+	auto_fd int dir = -1;
+	struct capacity c;
+	int64_t count;
+	bool found;
+
+	if (local_capacity(p, "", &c, e) < 0)
+		return -1;
+	count = c.total_files <= 0 || c.total_bytes <= 0
+	    ? 0
+	    : (int64_t)((double)c.total_files * (double)bytes /
+		  (double)c.total_bytes);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_errno(e, "%s", path);
+	dir = file_opendir(AT_FDCWD, path, &found, e);
+	if (dir < 0)
+		return -1;
+	for (int i = 0; i < count && i < BALLAST_FILES_MAX; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%d", i);
+		if (mknodat(dir, name, S_IFREG | 0600, 0) < 0 &&
+		    errno != EEXIST)
+			return err_errno(e, "%s/%s", path, name);
+	}
+	return 0;
+}
 
 static char *
 ballast_path(const struct provider *p)
@@ -133,19 +205,35 @@ local_ballast_size(const struct provider *p)
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
 }
 
+/*
+ * A pass and the watcher may come at once: the second leaves it to the first, and
+ * looks again.  The directory is the lock: a file would need an inode.
+ */
 int
 local_ballast(const struct provider *p, int64_t bytes, struct err *e)
 {
 	auto_free char *path = ballast_path(p);
 	auto_fd int fd = -1;
+	auto_fd int lock =
+	    open(p->conf->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int rc;
 
-	if (bytes == local_ballast_size(p))
+	if (lock < 0)
+		return err_errno(e, "%s", p->conf->state_dir);
+	if (flock(lock, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+		    ? 0
+		    : err_errno(e, "%s", p->conf->state_dir);
+	if (bytes > 0 && bytes == local_ballast_size(p))
 		return 0;
 	if (unlink(path) < 0 && errno != ENOENT)
 		return err_errno(e, "%s", path);
+	if (drop_files(p, e) < 0)
+		return -1;
 	if (bytes == 0)
 		return 0;
+	if (make_files(p, bytes, e) < 0)
+		return -1;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 	    0600);
 	if (fd < 0)

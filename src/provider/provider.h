@@ -68,6 +68,8 @@ struct sandbox_seen {
 struct capacity {
 	int64_t free_bytes; /* for us, not for root */
 	int64_t total_bytes;
+	int64_t free_files, total_files; /* inodes; total 0: any number */
+	int64_t room_bytes; /* disk_room() of these: what the marks compare */
 };
 
 /* A session's directories, as the host made them. */

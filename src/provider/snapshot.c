@@ -220,7 +220,7 @@ room_left(const struct provider *p)
 
 	if (p->ops->capacity(p, "", &now, &ignored) < 0)
 		return 0;
-	return now.free_bytes - (keep << 20);
+	return now.room_bytes - (keep << 20);
 }
 
 static int

@@ -190,16 +190,17 @@ clear_forgotten(struct pass *p)
 {
 	struct pass_number days = pass_number(p->ctl->conf->retention_days);
 	struct pass_number limit = pass_number(FORGET_BATCH);
+	struct pass_number most = pass_number(p->ctl->conf->retention_sessions);
 	int64_t forgotten = FORGET_BATCH;
 	struct err e = { 0 };
 
-	while (!p->dry_run && forgotten == FORGET_BATCH && pass_has_time(p)) {
+	while (!p->dry_run && forgotten >= FORGET_BATCH && pass_has_time(p)) {
 		auto_rows struct rows *r = NULL;
 
 		if (STORE_RUN(p->ctl->store, STMT_FORGET_OLD, &r, &e, days.text,
-			limit.text) < 0 ||
+			limit.text, most.text) < 0 ||
 		    STORE_RUN(p->ctl->store, STMT_FORGET_SANDBOXES, NULL, &e,
-			days.text, limit.text) < 0) {
+			limit.text) < 0) {
 			pass_failed(p, "retention", &e);
 			return;
 		}

@@ -19,7 +19,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0009_streams.sql \
 	sql/migrations/0010_told.sql \
 	sql/migrations/0011_tickets.sql \
-	sql/migrations/0012_snapshots.sql
+	sql/migrations/0012_snapshots.sql \
+	sql/migrations/0014_bounds.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \

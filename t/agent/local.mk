@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	t/agent/process.t \
 	t/agent/relay.t \
 	t/agent/terminal.t \
+	t/agent/usage.t \
 	t/agent/websocket.t \
 	t/agent/websocket_life.t \
 	t/agent/watch.t \

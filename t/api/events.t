@@ -98,7 +98,7 @@ def a_cold_start_tells_each_step_and_how_long_it_took():
 
 
 @case
-def a_resume_and_a_reuse_tell_their_steps_too():
+def a_resume_tells_its_steps_and_what_starts_nothing_tells_none():
     sid = create(isolation="session")["id"]
     expect(200, call("POST", at(sid, "/sleep")))
     after = last(sid)
@@ -110,11 +110,8 @@ def a_resume_and_a_reuse_tell_their_steps_too():
     after = last(sid)
     expect(200, call("POST", at(sid, "/resume")))
     found = new(sid, after)
-    equal(steps(found), [(s, "reused") for s in STEPS[:-1]] +
-          [("ready", "proved")], "a warm one is proved")
-    equal(what(found, "lease"), ["reuse", "startup_verified", "retain_warm"],
-          "transitions")
-    equal(what(found, "state"), [], "it stays ready")
+    equal(what(found), ["reuse", "startup_verified", "retain_warm"],
+          "a warm one is proved: transitions, and no steps")
     work = threading.Thread(daemon=True, target=lambda: execute(
         sid, "until [ -e go ]; do sleep 0.1; done"))
     work.start()
@@ -122,11 +119,37 @@ def a_resume_and_a_reuse_tell_their_steps_too():
     after = last(sid)
     expect(200, call("POST", at(sid, "/resume")))
     found = new(sid, after)
-    equal(steps(found), [(s, "reused") for s in STEPS], "a hot one is left")
-    equal(len(found), len(STEPS), "and nothing else changed")
+    equal(found, [], "a hot one is left alone")
     expect(200, call("POST", at(sid, "/api/write"),
                      {"path": "go", "content": ""}))
     work.join(service.PATIENCE)
+
+
+@case
+def the_first_work_of_each_generation_is_told_once():
+    sid = create(isolation="session")["id"]
+
+    def accepted():
+        return [(e["generation"], e["actor"]) for e in events(sid)["events"]
+                if e["what"] == "delivery_accepted"]
+
+    equal(accepted(), [], "a start is no work")
+    call("POST", at(sid, "/api/execute"), {"command": "true"},
+         headers={"X-Sandlease-Probe": "1"})
+    equal(accepted(), [], "nor is a probe")
+    gate = ACTOR.replace("key:", "gate:")
+    for _ in range(3):
+        execute(sid, "true")
+        equal(accepted(), [(1, gate)], "the first call is")
+    expect(200, call("POST", at(sid, "/resume")))
+    execute(sid, "true")
+    equal(accepted(), [(1, gate)], "once, though it was reused")
+    expect(200, call("POST", at(sid, "/sleep")))
+    expect(200, call("POST", at(sid, "/resume")))
+    equal(accepted(), [(1, gate)], "the next generation has done nothing yet")
+    execute(sid, "true")
+    execute(sid, "true")
+    equal(accepted(), [(1, gate), (2, gate)], "then it has")
 
 
 @case

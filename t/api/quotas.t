@@ -83,6 +83,7 @@ def usage_shows_every_quota_and_state():
         "quotas": {"sessions": {"limit": 1000, "used": 0},
                    "active": {"limit": 7, "used": 0},
                    "createsPerMinute": {"limit": None, "used": 0},
+                   "findsPerMinute": {"limit": None, "used": 0},
                    "previews": {"limit": 50, "used": 0},
                    "diskMb": {"limit": None, "used": 0},
                    "snapshots": {"limit": 100, "used": 0},
@@ -95,7 +96,8 @@ def usage_shows_every_quota_and_state():
     expect(200, org.call("POST", at(b, "/sleep")))
     u = org.usage()
     equal({n: q["used"] for n, q in u["quotas"].items()},
-          {"sessions": 2, "active": 1, "createsPerMinute": 2, "previews": 1,
+          {"sessions": 2, "active": 1, "createsPerMinute": 2,
+           "findsPerMinute": 0, "previews": 1,
            "diskMb": 8192, "snapshots": 0, "snapshotMb": 0}, "used")
     equal((u["states"]["ready"], u["states"]["asleep"]), (1, 1), "states")
     read = new_key(org.name, "reader", "--scope", "read")
@@ -106,7 +108,7 @@ def usage_shows_every_quota_and_state():
         expect(200, org.call("DELETE", at(sid)))
     u = org.usage()
     equal([q["used"] for n, q in u["quotas"].items()
-           if n != "createsPerMinute"], [0] * 6, "nothing is left")
+           if n != "createsPerMinute"], [0] * 7, "nothing is left")
     equal(sum(u["states"].values()), 0, "no state has one")
 
 
@@ -156,19 +158,65 @@ def whoever_wakes_a_session_needs_room_for_it():
 
 
 @case
-def what_is_frozen_needs_room_to_go_on():
-    org = Org("--max-active", "1")
-    s = org.made(isolation="session", suspend=True)
-    if not expect(200, org.call("POST", at(s, "/sleep"))).json["suspended"]:
-        raise Skip("nothing can be frozen here")
-    equal(org.used("active"), 0, "it sleeps")
-    other = org.made(isolation="session")
-    refused(org.call("POST", at(s, "/resume")), "active", 1, 1)
-    equal(expect(200, org.call("GET", at(s))).json["state"], "asleep",
-          "it sleeps on")
-    expect(200, org.call("DELETE", at(other)))
-    expect(200, org.call("POST", at(s, "/resume")))
-    equal(org.used("active"), 1, "it goes on")
+def what_is_frozen_keeps_its_memory_and_is_active():
+    org = Org("--max-active", "2")
+    a, b = (org.made(isolation="session", suspend=True) for _ in "ab")
+    for s in (a, b):
+        if not expect(200, org.call("POST", at(s, "/sleep"))).json["suspended"]:
+            raise Skip("nothing can be frozen here")
+    equal(org.used("active"), 2, "freezing makes no room")
+    refused(org.create(isolation="session"), "active", 2, 2)
+    expect(200, org.call("POST", at(a, "/resume")))
+    equal(org.used("active"), 2, "and going on needs none")
+    expect(200, org.call("POST", at(b, "/sleep"), {"suspend": False}))
+    until("it is stopped", lambda: org.used("active") == 1)
+    c = org.made(isolation="session")
+    refused(org.call("POST", at(b, "/resume")), "active", 2, 2)
+    equal(expect(200, org.call("GET", at(b))).json["state"], "asleep",
+          "one that was stopped needs room again")
+    org.set("--max-active", "1")
+    expect(200, org.call("POST", at(a, "/sleep")))
+    expect(200, org.call("POST", at(a, "/resume")))
+    equal(org.used("active"), 2, "a lower limit ends nobody, and wakes the"
+          " frozen all the same")
+    expect(200, org.call("DELETE", at(c)))
+    equal(*org.counted(), "the counters")
+
+
+@case
+def creates_that_find_a_session_cost_something_and_leave_little():
+    org = Org("--creates-per-minute", "100")
+    sid = org.made(name="n", isolation="session")
+
+    def size():
+        return {table: int(value("SELECT count(*) FROM %s" % table)) for table
+                in ("session", "sandbox", "lease", "alias", "port", "audit")}
+
+    def steps():
+        return value("SELECT count(*) FROM event WHERE kind = 'step' AND"
+                     " session_id = :'v1'", sid)
+
+    before, told = size(), steps()
+    for i in range(300):
+        r = expect(200, org.create({"Idempotency-Key": "find-%d" % i},
+                                   name="n"))
+        equal(r.json["id"], sid, "it is found")
+    equal(size(), before, "rows")
+    equal(steps(), told, "what starts nothing tells no steps")
+    true(int(value("SELECT count(*) FROM event WHERE session_id = :'v1'",
+                   sid)) <= 1500, "a session's events are bounded")
+    equal(org.used("createsPerMinute"), 1, "it is no create")
+    # wait: within two minutes none of them is too old to count at all
+    true(0 < org.used("findsPerMinute") <= 300, "but a find")
+    org.set("--creates-per-minute", "1")
+    doc = problem(org.create({"Idempotency-Key": "one-more"}, name="n"),
+                  429, "quota_exceeded")
+    equal((doc["quota"]["name"], doc["quota"]["limit"]),
+          ("findsPerMinute", 10), "which quota")
+    equal(value("SELECT count(*) FROM idempotency WHERE key = 'one-more'"),
+          "0", "it leaves no row")
+    equal(expect(201, org.create({"Idempotency-Key": "find-0"}, name="n"))
+          .json["id"], sid, "a repetition costs nothing")
 
 
 @case

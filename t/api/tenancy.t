@@ -272,7 +272,16 @@ def a_cookie_needs_the_dashboards_origin_to_change_anything():
 def health_tells_strangers_little():
     equal(set(call("GET", "/v1/health", key="").json), {"status", "version"},
           "without a key")
-    true("activeSessions" in call("GET", "/v1/health").json, "with one")
+    health = call("GET", "/v1/health").json
+    true("activeSessions" in health, "with one")
+    true("disk" not in health, "how full the host is, no tenant is told")
+    disk = call("GET", "/v1/health", key=service.new_key(
+        "keepers", "u", "--scope", "admin")).json["disk"]
+    has = os.statvfs(service.setting("STACK_STATE"))
+    equal((disk["totalMb"], disk["totalInodes"] > 0),
+          (has.f_blocks * has.f_frsize >> 20, has.f_files > 0), "an operator is")
+    true(0 <= disk["freeInodes"] <= disk["totalInodes"] and
+         0 < disk["freeMb"] <= disk["totalMb"], "free: %r" % disk)
     problem(call("GET", "/v1/health", key="wrong"), 401, "unauthorized")
     equal(call("GET", "/v1/live", key="").status, 204, "live")
 

@@ -3,6 +3,7 @@
 import errno
 import os
 import pwd
+import shutil
 import subprocess
 import sys
 import time
@@ -263,14 +264,18 @@ def full_events():
 def no_space_for_a_file_on_a_shared_file_system_destroys_nobodys_sandbox():
     s = session()
     pids, before_ = service.sandbox_pids(), full_events()
+    # the reserve is not to be had: else there is room again in a moment
+    os.rename(data("ballast.inodes"), data("kept"))
     all_ = os.statvfs(state())
     inodes(all_.f_files - all_.f_ffree)
     try:
         refused(call("POST", "/v1/sessions", {}))
     finally:
         inodes(all_.f_files)
+        shutil.rmtree(data("kept"))
     equal(full_events(), before_ + 1, "who looks at it is told")
     true(set(pids) <= set(service.sandbox_pids()), "the same processes run")
+    until("it goes on", lambda: not get(s["id"])["reason"])
     equal(execute(s["id"], "echo fine"), "fine\n", "the sibling works")
 
 
@@ -298,10 +303,10 @@ def retire(sandbox):
           "stopped", "sandbox")
 
 
-def exhaust(directory):
-    """No more names fit into it; the files that see to that."""
+def exhaust(directory, most=1 << 30):
+    """No more names fit into it; the files that see to that, `most` at most."""
     made = []
-    while True:
+    while len(made) < most:
         try:
             name = os.path.join(directory, "x%d" % len(made))
             os.close(os.open(name, os.O_CREAT | os.O_EXCL, 0o600))
@@ -309,6 +314,7 @@ def exhaust(directory):
         except OSError as why:
             equal(why.errno, errno.ENOSPC, "errno")
             return made
+    return made
 
 
 @case
@@ -422,6 +428,151 @@ def a_file_without_a_name_hides_nobody():
     equal(get(other["id"])["reason"], None, "who only has much")
 
 
+def tenants():
+    """Two sessions of two orgs: who does harm, and who writes a line now and
+    then and has some files."""
+    thief, other = (service.new_key(org, "u") for org in ("thief", "honest"))
+    s = session(thief, isolation="session")
+    o = session(other, isolation="session")
+    execute(o["id"], "head -c 31457280 /dev/zero >large; (while :; do"
+            " head -c 50000 /dev/zero >>log; sleep 0.3; done)"
+            " >/dev/null 2>&1 &", other)
+    return s, thief, o, other
+
+
+def only_the_first_is_frozen(s, thief, o, other):
+    until("somebody is frozen", lambda: "disk_low" in (
+        get(s["id"], thief)["reason"], get(o["id"], other)["reason"]))
+    equal(get(s["id"], thief)["reason"], "disk_low", "who does harm")
+    equal(get(o["id"], other)["reason"], None, "the other tenant goes on")
+    equal(execute(o["id"], "echo fine >f; cat f", other), "fine\n",
+          "and writes")
+    postgres_lives()
+
+
+@case
+def a_closed_directory_hides_nobody_who_writes():
+    s, thief, o, other = who = tenants()
+    fill(LOW_MB + SOON_MB)
+    execute(s["id"], "(mkdir shut; exec 3>shut/big; chmod 000 shut; while :; do"
+            " head -c 2097152 /dev/zero >&3; sleep 0.1; done)"
+            " >/dev/null 2>&1 &", thief)
+    only_the_first_is_frozen(*who)
+
+
+@case
+def nor_who_has_more_than_its_limit_and_is_quiet():
+    sql("INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('little', 256, 1000, 64, 64) ON CONFLICT DO NOTHING")
+    thief, other = (service.new_key(org, "u") for org in ("thief", "honest"))
+    s = session(thief, **{"isolation": "session", "class": "little"})
+    o = session(other, isolation="session")
+    execute(s["id"], "mkdir shut; for i in 1 2 3; do fallocate -l 30M shut/$i;"
+            " done; chmod 000 shut", thief)
+    execute(o["id"], "head -c 94371840 /dev/zero >large; (while :; do"
+            " head -c 700000 /dev/zero >>log; sleep 0.3; done)"
+            " >/dev/null 2>&1 &", other)
+    fill(LOW_MB + 5)
+    only_the_first_is_frozen(s, thief, o, other)
+
+
+# A mapping keeps the file; mmap.mmap() has a descriptor of its own, which goes.
+MAPPED = """
+import mmap, os, time
+f = open('m', 'w+b')
+os.unlink('m')
+f.truncate(400 << 20)
+m = mmap.mmap(f.fileno(), 400 << 20)
+os.closerange(3, 64)
+for i in range(200):
+    m[i << 21:(i + 1) << 21] = b'x' * (1 << 21)
+    time.sleep(0.1)  # wait: the pace of a writer, and no bound
+"""
+
+
+@case
+def nor_does_a_file_that_is_only_mapped():
+    s, thief, o, other = who = tenants()
+    expect(200, call("POST", at(s["id"], "/api/write"),
+                     {"path": "mapped.py", "content": MAPPED}, thief))
+    fill(LOW_MB + SOON_MB)
+    execute(s["id"], "(exec python3 mapped.py) >/dev/null 2>&1 &", thief)
+    only_the_first_is_frozen(*who)
+
+
+@case
+def what_is_in_memory_is_not_on_the_disk():
+    s, thief, o, other = who = tenants()
+    execute(o["id"], "head -c 100000000 /dev/zero >/tmp/large", other)
+    fill(LOW_MB + SOON_MB)
+    writer(s["id"], thief)
+    only_the_first_is_frozen(*who)
+
+
+@case
+def who_uses_up_the_inodes_is_frozen_before_they_are_gone():
+    s, thief, o, other = who = tenants()
+    all_ = os.statvfs(state())
+    # a file system of few: some 12 % of them, as of the bytes, are the mark
+    inodes(all_.f_files - all_.f_ffree + 5000)
+    try:
+        execute(s["id"], "mkdir many; (i=0; while :; do for k in 1 2 3 4 5 6 7 8"
+                " 9 10; do : >many/$i.$k || exit; done; i=$((i + 1));"
+                " sleep 0.03; done) >/dev/null 2>&1 &", thief)
+        only_the_first_is_frozen(*who)
+        true(os.statvfs(state()).f_favail > 100, "there are some left")
+        refused(call("POST", "/v1/sessions", {}))
+        many = data("storage", s["sandboxId"], s["id"], "workspace", "many")
+        made = len(os.listdir(many))
+        true(made > 1000, "it had made files")
+        execute(o["id"], "mkdir d; for i in 1 2 3 4 5; do : >d/$i; done", other)
+        equal(len(os.listdir(many)), made, "who is frozen makes no more")
+    finally:
+        inodes(all_.f_files)
+    until("it goes on", lambda: get(s["id"], thief)["reason"] is None)
+
+
+@case
+def who_is_quicker_than_that_is_frozen_and_postgresql_has_inodes_again():
+    s, thief, o, other = tenants()
+
+    def reason():
+        # without inodes a call may fail, for a moment
+        r = call("GET", at(s["id"]), key=thief)
+        return r.json["reason"] if r.status == 200 else None
+
+    def makes_files():
+        try:
+            postgres_lives()
+        except AssertionError:
+            return False
+        return True
+
+    all_ = os.statvfs(state())
+    true(os.listdir(data("ballast.inodes")), "there are some in reserve")
+    inodes(all_.f_files - all_.f_ffree + 3000)
+    more = os.path.join(state(), "more")
+    os.mkdir(more)
+    try:
+        execute(s["id"], "mkdir many; (i=0; while :; do : >many/$i &&"
+                " i=$((i + 1)); done) >/dev/null 2>&1 &", thief)
+        until("it is frozen", lambda: reason() == "disk_low")
+        # if it did not get the last ones; but not those in reserve
+        left = os.statvfs(state()).f_favail
+        if os.path.exists(data("ballast.inodes")):
+            exhaust(more, left)
+        until("the reserve is given up", lambda: not os.path.exists(
+            data("ballast.inodes")))
+        until("PostgreSQL makes files", makes_files)
+        equal(get(o["id"], other)["reason"], None, "the other is not frozen")
+        equal(execute(o["id"], ": >one && echo fine", other), "fine\n",
+              "and may go on")
+    finally:
+        inodes(all_.f_files)
+        shutil.rmtree(more)
+    until("it is there again", lambda: os.path.exists(data("ballast.inodes")))
+
+
 @case
 def the_ballast_is_given_up_for_postgresql_and_made_again():
     true(ballast(), "it lies there")
@@ -451,3 +602,18 @@ def who_is_over_his_limit_is_put_to_sleep_with_his_files():
     equal(value("SELECT disk_used_mb FROM session WHERE id = :'v1'", s["id"]),
           "12", "what was measured")
     execute(s["id"], "rm f2 f3; ls")
+
+
+@case
+def empty_files_are_not_nothing():
+    sql("INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('tiny', 256, 1000, 8, 64) ON CONFLICT DO NOTHING")
+    s = session(**{"isolation": "session", "class": "tiny"})
+    execute(s["id"], "for i in $(seq 3000); do : >$i; done")
+    sql("UPDATE session SET created_at = created_at - interval '1 hour'"
+        " WHERE id = :'v1'", s["id"])
+    equal(reap()[0], 0, "the pass")
+    true(11 <= int(value("SELECT disk_used_mb FROM session WHERE id = :'v1'",
+                         s["id"])) <= 12, "4 KiB each")
+    equal(value("SELECT disk_over_since IS NOT NULL FROM session WHERE id ="
+                " :'v1'", s["id"]), "t", "that is more than it may have")

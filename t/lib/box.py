@@ -123,7 +123,8 @@ class Box:
                  "--ro-bind", os.path.join(self.dir, "agent"), "/sandlease-agent",
                  "--ro-bind", os.path.join(self.dir, "ws"), "/sandlease-ws",
                  "--hostname", "sandbox", "--cap-drop", "ALL"]
-        for cap in ("SYS_ADMIN", "NET_ADMIN", "SYS_RESOURCE"):
+        for cap in ("SYS_ADMIN", "NET_ADMIN", "SYS_RESOURCE", "DAC_READ_SEARCH",
+                    "SYS_PTRACE"):
             argv += ["--cap-add", "CAP_" + cap]
         first = ["/bin/sh", "-c", before + ' exec "$@"', "sh"] if before else []
         argv += extra + ["--"] + first + ["/sandlease-agent", "init", "--control-fd",

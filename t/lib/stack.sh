@@ -112,8 +112,8 @@ stack_export() {
 # A small file system; in a mount namespace of its own it cannot outlive us.
 stack_mount() {
 	mkdir "$STACK_STATE" &&
-		mount -t tmpfs -o "size=${STACK_DISK_MB}m,mode=755" sandlease-test \
-			"$STACK_STATE" || die "no file system can be mounted"
+		mount -t tmpfs -o "size=${STACK_DISK_MB}m,mode=755,nr_inodes=$((STACK_DISK_MB * 32))" \
+			sandlease-test "$STACK_STATE" || die "no file system can be mounted"
 }
 
 # A copy of the prepared cluster, or one made from nothing.

@@ -403,9 +403,48 @@ world stop "the cgroup is not asked" wave.c \
 world stop "silence is absence" discover.c \
 	'/^discover_sandbox_down/,/^}/s/return false;/return true;/' \
 	"a_look_that_fails_neither_kills_nor_releases"
-api api/events "a warm start tells no steps" control/start.c \
-	'/^reuse/,/^}/s/launch_note_steps\(ctl, &l, NULL\);//' \
-	"a resume and a reuse tell their steps too"
+world start "a proof of what runs tells steps" start.c \
+	'/^reuse/,/^}/s/l.steps = .struct steps.\{ 0 \};//' \
+	"what_is_warm_is_proved_and_used_again"
+world admit "files that lie there admit a start" launch.c \
+	'/^launch_admit/,/^}/s/if \(l->started\)/if (!l->cold)/' \
+	"one_that_died_before_it_was_admitted_is_asked_again"
+world admit "a start that is repeated keeps what it makes" launch.c \
+	'/^workspace_how/,/^}/s/if \(!l->cold\)/if (!l->first)/' \
+	"a_start_that_is_repeated_says_what_it_did_about_the_files"
+unit domain/disk "inodes are any number" domain/disk.c \
+	'/^disk_room/,/^}/s/if \(total_files <= 0\)/if (total_files != 1)/' \
+	"what_is_scarcer_is_the_room"
+unit domain/disk "who hides is not suspected" domain/disk.c \
+	'/^disk_heaviest/,/^}/s/if \(is_unexplained\(.*/if (false)/' \
+	"who_hides_is_stopped_before_who_writes_a_little"
+unit domain/disk "a limit is nothing on a full disk" domain/disk.c \
+	'/^disk_heaviest/,/^}/s/found = furthest_over\(u, count\);/;/' \
+	"who_is_over_his_limit_comes_before_who_writes"
+world disk "who makes files is weighed by bytes" disk.c \
+	'/^freeze_heaviest/,/^}/s/if \(was->room_bytes < was->free_bytes\)/if (false)/' \
+	"where_inodes_run_out_who_makes_files_is_frozen"
+world disk "a sandbox may have more than its limit" disk.c \
+	's/^\tmark_over\(&c\);//' \
+	"who_is_over_its_limit_is_frozen_before_who_writes"
+world disk "who hides has time to tidy up" disk_account.c \
+	's/&& \(!over \|\| u->whole\)\)/)/' \
+	"one_over_its_limit_that_hides_more_is_put_to_sleep_at_once"
+agent agent/usage "a closed directory is not measured" capability.c \
+	's/on \? \*effective \| bit :/on ? *effective :/' \
+	"all of it"
+agent agent/usage "who is not dumpable is not measured" usage.c \
+	's/if \(d == NULL && errno == EACCES\)/if (false)/' \
+	"it is found"
+agent agent/usage "init keeps the right to read all" init.c \
+	's/^\tusage_read_all\(false\);.*//' \
+	"init"
+unit agent/usage "an empty file is nothing" agent/usage.c \
+	's/if \(bytes < USAGE_INODE_BYTES\)/if (bytes < 0)/' \
+	"an_inode_costs_something_however_empty"
+unit agent/usage "a mapping is not looked for" agent/usage.c \
+	'/^usage_unlinked/,/^}/s/look_for_mapped\(.*/;/' \
+	"a_file_that_is_only_mapped_is_not_overlooked"
 api api/programs "another version is not told" control/launch.c \
 	's/^\tcompare_version\(l\);//' \
 	"an agent of another version is a warning and no obstacle"

@@ -17,10 +17,44 @@ must "INSERT INTO api_key (id, tenant, org, user_id, scope, hash, expires_at, re
 must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
 create a >/dev/null && verify a 1 >/dev/null
 
+# ---- the first call of a generation
+
+first_work() { # ID: "generation actor", one per line
+	q "SELECT generation, actor FROM event WHERE what = 'delivery_accepted' AND session_id = '$(sid "$1")'
+		ORDER BY id"
+}
 readonly EVERY=30
 auth() { # HASH KIND ID [PROBE [PORT]]
 	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r')"
 }
+
+create n >/dev/null
+auth hash-k key n >/dev/null
+none "a session that is starting has first_work nothing" "$(first_work n)"
+verify n 1 >/dev/null
+auth hash-k key n true >/dev/null
+auth hash-o key n >/dev/null
+none "nor has one of which somebody only asks, or that is another's" "$(first_work n)"
+auth hash-k key n >/dev/null
+is "$(first_work n)" "1|gate:k/u" "the first call that is admitted is accepted, though it began a moment ago"
+is "$(q "SELECT startup_deadline IS NULL, keep_warm_until > clock_timestamp() + interval '500 s'
+	FROM lease WHERE session_id = '$(sid n)'")" "t|t" "and it stays warm as long as before"
+auth hash-k key n >/dev/null
+q "SELECT lease_apply('$(sid n)', 'reuse', '{\"instance\": \"i-n\", \"generation\": 1, \"seconds\": 60}')" >/dev/null
+auth hash-k key n >/dev/null
+is "$(first_work n)|$(q "SELECT startup_deadline IS NULL FROM lease WHERE session_id = '$(sid n)'")" \
+	"1|gate:k/u|t" "once, though a reuse waits for work, too"
+must "SELECT sessions_asked('{\"asked\": [{\"id\": \"$(sid n)\", \"generation\": 1, \"instance\": \"i-n\",
+	\"busy\": false, \"cpu\": 0, \"moved\": false, \"askSeconds\": 60, \"warm\": false, \"accepted\": true}]}')"
+is "$(first_work n)" "1|gate:k/u" "nor does the reaper's repair tell it again"
+stop n sleep >/dev/null
+restart n none 1 '"instance": "i2"' >/dev/null
+verify n 2 '"instance": "i2"' >/dev/null
+none "the next generation has first_work nothing yet" "$(first_work n | grep '^2')"
+must "INSERT INTO port (session_id, port, token_hash, token_sealed) VALUES ('$(sid n)', 8080, 'th', 'x')"
+must "EXECUTE auth_preview('$(sid n)', '8080', 'th', '$EVERY', 'false', 'tr')"
+is "$(first_work n | tail -n 1)" "2|gate" "a visitor's request is work, too"
+must "DELETE FROM lease WHERE session_id = '$(sid n)'; DELETE FROM session WHERE id = '$(sid n)'"
 
 # ---- who
 
@@ -68,7 +102,9 @@ is "$(activity)" "0|-10|50|f" "but not many times a second"
 idle 40 3600 && admit
 is "$(activity)" "1|0|3600|f" "a later end than that stays (extend)"
 idle 10 300
-must "UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s'"
+must "UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s', accepted_generation = 0"
+must "ALTER TABLE event DISABLE TRIGGER event_append_only; DELETE FROM event;
+	ALTER TABLE event ENABLE TRIGGER event_append_only"
 admit
 is "$(activity)" "1|0|600|f" "the first work of a generation clears its startup deadline"
 accepted_by() { q "SELECT actor, generation, trace_id, detail->>'to' FROM event WHERE what = 'delivery_accepted'"; }
@@ -140,7 +176,7 @@ is "$(preview 8080 token)" "token|ready|owns_wrapper|1|f|" "a preview's token"
 is "$(preview 8081 token)$(preview 9000 token)" "" "a port that ended, or never was, is not there"
 idle 40 50 && preview 8080 token >/dev/null
 is "$(activity)" "1|0|600|f" "a preview is activity"
-must "UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s'"
+must "UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s', accepted_generation = 0"
 preview 8080 token >/dev/null
 is "$(accepted_by | tail -n 1)" "gate|1|tr|owns_wrapper" "and may be the first work of a generation"
 idle 40 50 && preview 8080 token true >/dev/null

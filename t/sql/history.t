@@ -77,6 +77,57 @@ is "$(q "DELETE FROM event WHERE session_id = 'old' AND what = 'x'
 	RETURNING what")" x "until it is old"
 is "$(q "DELETE FROM event WHERE session_id = 'old'")" "ERROR:  SX500" "a day at least"
 
+# ---- no more than there is room for
+
+many() { # HOW MANY: of session b, each in a statement of its own, as in life
+	must "DO \$\$ BEGIN FOR i IN 1..$1 LOOP
+		INSERT INTO event (session_id, kind, what, detail) VALUES
+			('$(sid b)', 'lease', 'reuse', jsonb_build_object('n', i)); END LOOP; END \$\$"
+}
+must "TRUNCATE event"
+must "INSERT INTO event (session_id, kind, what) VALUES ('other', 'lease', 'reuse')"
+many 5000
+kept=$(q "SELECT count(*) FROM event WHERE session_id = '$(sid b)'")
+# with one event in 64 the oldest go; that 1,000 in a row do not is one chance in seven million
+ok "a session keeps its newest events, not all" test "$kept" -le 2000
+ok "a thousand at least" test "$kept" -ge 1000
+is "$(q "SELECT max((detail->>'n')::int), min((detail->>'n')::int) FROM event WHERE session_id = '$(sid b)'")" \
+	"5000|$((5001 - kept))" "the newest ones, without a gap"
+is "$(q "SELECT count(*) FROM event WHERE session_id = 'other'")" 1 "another session's stay"
+create e >/dev/null
+verify e 1 >/dev/null
+stop e delete >/dev/null
+must "SELECT session_deleted('$(sid e)')"
+ok "a deleted session keeps its events" test "$(told e what | wc -l)" -gt 5
+must "DELETE FROM session WHERE id = '$(sid e)'"
+is "$(told e what)" "" "they go with its row"
+
+# ---- what the reaper forgets of a tenant that has too much
+
+must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
+forget() { q "EXECUTE forget_old('90', '100', '$1')"; }
+for id in f1 f2 f3; do
+	create $id >/dev/null
+	stop $id delete >/dev/null
+	must "SELECT session_deleted('$(sid $id)')"
+	must "UPDATE session SET ended_at = clock_timestamp() - interval '${id#f} hours' WHERE id = '$(sid $id)'"
+done
+gone() { q "SELECT string_agg(left(id, 2), ' ' ORDER BY id) FROM session WHERE id LIKE 'f_00%'"; }
+is "$(forget 0)|$(gone)" "0|f1 f2 f3" "0 is any number of deleted sessions"
+is "$(forget 3)|$(gone)" "0|f1 f2 f3" "so many may stay"
+is "$(forget 2)|$(gone)" "1|f1 f2" "of one more the oldest goes"
+is "$(q "SELECT count(*) FROM lease WHERE session_id = '$(sid f3)'")|$(told f3 what | wc -l)" "0|0" \
+	"with its lease and its events"
+is "$(look a | cut -d'|' -f1)" ready "one that is not deleted stays"
+must "INSERT INTO idempotency (tenant, user_id, key, hash, session_id, created_at)
+	SELECT 'acme', 'u', 'k' || i, 'h', 's', clock_timestamp() - interval '1 hour' + make_interval(secs => i / 100.0)
+	FROM generate_series(1, 100005) i"
+must "INSERT INTO idempotency (tenant, user_id, key, hash, session_id) VALUES ('other', 'u', 'k', 'h', 's')"
+forget 0 >/dev/null
+is "$(q "SELECT tenant, count(*), min(substr(key, 2)::int) FROM idempotency WHERE key <> 'k' GROUP BY tenant")" \
+	"acme|100000|6" "of its idempotency keys a tenant keeps the newest 100,000"
+is "$(q "SELECT count(*) FROM idempotency WHERE tenant = 'other'")" 1 "and another one its own"
+
 # ---- waiting
 
 pg_open ear

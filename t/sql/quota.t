@@ -180,14 +180,71 @@ create g4 '"name": "x", "idempotencyKey": "gi", "requestHash": "h"' >/dev/null
 limit creates_per_minute 1
 is "$(create g5 '"name": "x"')|$(create g5 '"idempotencyKey": "gi", "requestHash": "h"')" \
 	"found|initializing||replayed|initializing|" "finding and replaying are not"
+
+# ---- finds
+
+finds() { q "SELECT minute_finds, last_finds, minute_creates FROM quota WHERE tenant = 'acme'"; }
+find_x() { create g5 "\"name\": \"x\"${1:+, $1}"; }
+must "UPDATE quota SET minute_at = clock_timestamp(), minute_creates = 0, last_creates = 0, minute_finds = 8,
+	last_finds = 0 WHERE tenant = 'acme'"
+is "$(find_x)|$(find_x)|$(finds)" "found|initializing||found|initializing||10|0|0" \
+	"a create that finds a session is counted"
+is "$(find_x)|$(finds)" "ERROR:  SX429|10|0|0" "ten for each create a minute, and no more"
+is "$(find_x '"idempotencyKey": "fk", "requestHash": "h"')|$(q "SELECT count(*) FROM idempotency WHERE key = 'fk'")" \
+	"ERROR:  SX429|0" "it leaves no row"
+is "$(create g5 '"idempotencyKey": "gi", "requestHash": "h"')" "replayed|initializing|" "a repetition costs nothing"
+like "$(why "SELECT session_create('$(spec g5 '"name": "x"')')" creates_per_minute=1)" \
+	'"name": "findsPerMinute", "used": 10, "limit": 10.*"retryAfter": [1-9]' "it says which quota, and when to come again"
+must "UPDATE quota SET minute_at = minute_at - interval '61 s' WHERE tenant = 'acme'"
+is "$(find_x)|$(finds)" "ERROR:  SX429|10|0|0" "the minute before counts by what lies within"
+must "UPDATE quota SET minute_at = minute_at - interval '30 s' WHERE tenant = 'acme'"
+is "$(find_x)|$(finds)" "found|initializing||1|10|0" "then there is room"
+limit creates_per_minute 100
+create g6 >/dev/null
+is "$(finds)" "1|10|1" "a create keeps what was found"
+stop g6 delete >/dev/null
+limit creates_per_minute 0
+must "UPDATE quota SET minute_at = clock_timestamp(), minute_finds = 1000000 WHERE tenant = 'acme'"
+is "$(find_x)|$(finds | cut -d'|' -f1)" "found|initializing||1000000" "without a limit nothing is counted"
+must "UPDATE quota SET minute_finds = 0 WHERE tenant = 'acme'"
+
+# ---- what is frozen
+
+order() { q "SELECT suspend_order FROM session WHERE id = '$(sid "$1")'"; }
+suspend() { # ID
+	q "SELECT * FROM session_suspend_begin('$(sid "$1")', '{\"reason\": \"r\", \"seconds\": 30}')" >/dev/null
+	q "SELECT session_suspend_end('$(sid "$1")', '{\"order\": $(order "$1"), \"frozen\": true, \"reason\": \"r\"}')"
+}
+active() { printf '%s %s' "$(used | cut -d'|' -f2)" "$(really | cut -d'|' -f2)"; }
+room() { # N more active ones
+	limit active $(($(used | cut -d'|' -f2) + $1))
+}
+before=$(active)
+for id in w1 w2 w3 w4; do ready $id; done
+with=$(active)
+is "$(suspend w1)|$(suspend w2)|$(active)" "asleep|asleep|$with" "a frozen session keeps its memory: it is active"
+room 0
+is "$(create w5)" "ERROR:  SX429" "so that freezing makes no room"
+is "$(q "SELECT session_thaw_begin('$(sid w1)', '{\"generation\": 1, \"seconds\": 600, \"thawSeconds\": 30}') > 0")|$(active)" \
+	"t|$with" "and going on needs none"
+is "$(restart w2 owns_wrapper 1)|$(active)" "restarted|initializing|2|inc-w2|$with" \
+	"nor does a new start of one whose frozen wrapper was lost"
+stop w3 sleep >/dev/null
+ready w5
+is "$(restart w3 none 1)" "ERROR:  SX429" "one that has slept does"
+suspend w4 >/dev/null
+stop w4 sleep >/dev/null
+is "$(restart w3 none 1)|$(active)" "restarted|initializing|2|inc-w3|$with" "one that was frozen and is stopped makes room"
+suspend w5 >/dev/null
+q "SELECT lease_force_release('$(sid w5)', 't')" >/dev/null
+is "$(used | cut -d'|' -f2)" "$(really | cut -d'|' -f2)" "one that was released by force is not counted any more"
+for id in w1 w2 w3 w4 w5; do stop $id delete >/dev/null; done
+is "$(active)" "$before" "and all is as before"
 no_limits
 
 # ---- races
 
 create_sql() { printf "SELECT disposition FROM session_create('%s')" "$(spec "$@")"; }
-room() { # N more active ones
-	limit active $(($(used | cut -d'|' -f2) + $1))
-}
 room 1
 ask one BEGIN >/dev/null
 ONE=$(ask one "$(create_sql h1)")

@@ -138,7 +138,7 @@ is "$(refused unknown-01234567 zz)" "warning|-|unknown-|tr|1.2.3.4|unknown" "for
 
 must "UPDATE ticket SET expires_at = clock_timestamp() - interval '6 minutes' WHERE hash LIKE 'over-%'"
 must "UPDATE ticket SET expires_at = clock_timestamp() - interval '1 minute' WHERE hash LIKE 'used-%'"
-q "EXECUTE forget_old('7', '100')" >/dev/null
+q "EXECUTE forget_old('7', '100', '0')" >/dev/null
 is "$(q "SELECT string_agg(hash, ' ' ORDER BY hash) FROM ticket")" \
 	"apart-0123456789 bound-0123456789 key-0123456789 used-0123456789" \
 	"the reaper forgets what is over, but for what a request may still come with"

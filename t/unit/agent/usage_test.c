@@ -1,6 +1,7 @@
 /* usage_test.c: how much of the disk sessions use. */
 #include "../tree.h"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "agent/usage.h"
@@ -77,6 +78,27 @@ a_file_with_two_names_counts_once(void **state)
 	assert_int_equal(link("a", "b"), 0);
 	u = measure(ENTRIES);
 	assert_true(u.bytes >= FILE_BYTES && u.bytes < 2 * FILE_BYTES);
+}
+
+static void
+an_inode_costs_something_however_empty(void **state)
+{
+	enum { EMPTY = 100 };
+	struct usage u;
+
+	(void)state;
+	for (int i = 0; i < EMPTY; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%d", i);
+		assert_int_equal(mknod(name, S_IFREG | 0600, 0), 0);
+	}
+	u = measure(ENTRIES);
+	assert_int_equal(u.bytes, EMPTY * USAGE_INODE_BYTES);
+	assert_int_equal(u.inode_bytes, EMPTY * USAGE_INODE_BYTES);
+	assert_int_equal(link("n0", "again"), 0);
+	u = measure(ENTRIES);
+	assert_int_equal(u.inode_bytes, EMPTY * USAGE_INODE_BYTES);
 }
 
 static void
@@ -171,6 +193,48 @@ open_files_without_a_name_are_found(void **state)
 	assert_int_equal(waitpid(cell, NULL, 0), cell);
 }
 
+/* Neither a name nor a descriptor: a mapping is all that keeps it. */
+static void
+a_file_that_is_only_mapped_is_not_overlooked(void **state)
+{
+	struct usage u = { .whole = true,
+		.entries = ENTRIES,
+		.until = clock_ms() + PATIENCE_MS };
+	int ready[2], stop[2];
+	struct stat st;
+	pid_t cell;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(ready) + pipe(stop), 0);
+	put("a");
+	cell = fork();
+	if (cell == 0) {
+		close(stop[1]);
+		if (fork() > 0 && fork() == 0) {
+			int fd = open("a", O_RDWR);
+			const void *m = mmap(NULL, FILE_BYTES,
+			    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+			close(fd);
+			(void)!write(ready[1], "x", m != MAP_FAILED);
+		}
+		(void)!read(stop[0], &c, 1);
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_int_equal(stat(dir, &st), 0);
+	usage_unlinked(cell, st.st_dev, &u);
+	assert_true(u.whole); /* it has a name */
+	assert_int_equal(unlink("a"), 0);
+	usage_unlinked(cell, st.st_dev + 1, &u);
+	assert_true(u.whole); /* another disk's */
+	usage_unlinked(cell, st.st_dev, &u);
+	assert_false(u.whole);
+	close(stop[1]);
+	assert_int_equal(waitpid(cell, NULL, 0), cell);
+}
+
 int
 main(void)
 {
@@ -183,6 +247,10 @@ main(void)
 		    leave),
 		cmocka_unit_test_setup_teardown(
 		    a_file_with_two_names_counts_once, enter, leave),
+		cmocka_unit_test_setup_teardown(
+		    an_inode_costs_something_however_empty, enter, leave),
+		cmocka_unit_test_setup_teardown(
+		    a_file_that_is_only_mapped_is_not_overlooked, enter, leave),
 		cmocka_unit_test_setup_teardown(what_was_not_seen_is_said,
 		    enter, leave),
 		cmocka_unit_test_setup_teardown(depth_hides_nothing, enter,

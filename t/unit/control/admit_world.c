@@ -1,6 +1,8 @@
 /* admit_world.c: whether there is room for a new workspace. */
 #include "world.h"
 
+#include <string.h>
+
 #include "common/clock.h"
 #include "control/capacity.h"
 
@@ -127,6 +129,36 @@ a_workspace_that_was_never_made_is_still_a_new_one(void **state)
 	assert_string_equal(
 	    world_ask(w, "SELECT state FROM session WHERE id = '%s'", w->id),
 	    "failed");
+}
+
+static void
+one_that_died_before_it_was_admitted_is_asked_again(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("ensure", FAKE_LOSE, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "timed_out");
+	fake_capacity(0, 0, false);
+	FAILS(world_resume(w, &e), "insufficient_storage");
+	assert_int_equal(fake_calls("agent.launch"), 0);
+}
+
+static void
+a_start_that_is_repeated_says_what_it_did_about_the_files(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("storage_make", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	assert_true(strncmp(world_steps(w), "workspace:made ", 15) == 0);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	SUCCEEDS(world_resume(w, &e));
+	assert_true(strncmp(world_steps(w), "workspace:kept ", 15) == 0);
 }
 
 static void
@@ -432,6 +464,9 @@ main(void)
 		WORLD_TEST(without_room_a_create_is_refused_before_any_wrapper),
 		WORLD_TEST(what_exists_may_always_come_back),
 		WORLD_TEST(a_workspace_that_was_never_made_is_still_a_new_one),
+		WORLD_TEST(one_that_died_before_it_was_admitted_is_asked_again),
+		WORLD_TEST(
+		    a_start_that_is_repeated_says_what_it_did_about_the_files),
 		WORLD_TEST(a_refused_create_releases_its_idempotency_key),
 		WORLD_TEST(
 		    a_stale_workspace_is_removed_and_the_create_admitted),

@@ -94,6 +94,17 @@ room_from_the_next_look_on(const struct provider *p, const char *id,
 	return rc;
 }
 
+/* Ten megabytes less with every look. */
+static int
+space_vanishes(const struct provider *p, const char *id, struct capacity *out,
+    struct err *e)
+{
+	int rc = PROVIDER_FAKE.capacity(p, id, out, e);
+
+	fake_capacity((out->free_bytes >> 20) - 10, 0, false);
+	return rc;
+}
+
 static void
 nobody_is_frozen_once_there_is_room_again(void **state)
 {
@@ -165,6 +176,69 @@ below_the_mark_nothing_is_admitted(void **state)
 	w->conf.capacity_min_mb = 0;
 	fake_capacity(LOW_MB - 1, 0, false);
 	FAILS(world_create(w, ISOLATION_SESSION, &e), "insufficient_storage");
+}
+
+static void
+who_hides_is_frozen_while_space_vanishes_unseen(void **state)
+{
+	struct world *w = *state;
+	struct provider_ops ops = PROVIDER_FAKE;
+	char thief[ID_MAX], other[ID_MAX];
+	struct err e = { 0 };
+
+	two_sessions(w, thief, other);
+	fake_usage(thief, 0, 0);
+	fake_measured(thief, &(struct fake_measure){ .hidden = true });
+	fake_usage(other, 10L * MB, 2L * MB);
+	fake_capacity(LOW_MB - 1, 0, false);
+	ops.capacity = space_vanishes;
+	w->ctl.provider.ops = &ops;
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	w->ctl.provider.ops = &PROVIDER_FAKE;
+	assert_true(fake_is_frozen(thief));
+	assert_false(fake_is_frozen(other));
+}
+
+static void
+who_is_over_its_limit_is_frozen_before_who_writes(void **state)
+{
+	struct world *w = *state;
+	char thief[ID_MAX], other[ID_MAX];
+	struct err e = { 0 };
+
+	two_sessions(w, other, thief);
+	fake_usage(thief, 4097L * MB, 0);
+	fake_measured(thief, &(struct fake_measure){ .limit_mb = 4096 });
+	fake_measured(other, &(struct fake_measure){ .limit_mb = 4096 });
+	fake_capacity(LOW_MB - 1, 0, false);
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	assert_true(fake_is_frozen(thief));
+	assert_false(fake_is_frozen(other));
+}
+
+static void
+where_inodes_run_out_who_makes_files_is_frozen(void **state)
+{
+	struct world *w = *state;
+	char writer[ID_MAX], maker[ID_MAX];
+	struct err e = { 0 };
+
+	two_sessions(w, writer, maker);
+	fake_measured(maker,
+	    &(struct fake_measure){ .files = 10, .more_files = 500 });
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	assert_false(disk_wants_guard(&w->ctl));
+	/* of 2^20 MB and as many inodes */
+	fake_files(LOW_MB - 1);
+	assert_true(disk_wants_guard(&w->ctl));
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	assert_true(fake_is_frozen(maker));
+	assert_false(fake_is_frozen(writer));
+	assert_string_equal(reason(w, maker), "ready|disk_low");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "insufficient_storage");
+	fake_files(2 * LOW_MB);
+	SUCCEEDS(disk_guard(&w->ctl, &e));
+	assert_false(fake_is_frozen(maker));
 }
 
 static void
@@ -263,6 +337,24 @@ a_session_over_its_limit_is_told_then_put_to_sleep(void **state)
 }
 
 static void
+one_over_its_limit_that_hides_more_is_put_to_sleep_at_once(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_usage(w->id, 4000L * MB, 0);
+	fake_measured(w->id, &(struct fake_measure){ .hidden = true });
+	measured_long_ago(w);
+	SUCCEEDS(disk_account(&w->ctl, clock_ms() + WORLD_WAIT_MS, &e));
+	assert_string_equal(reason(w, w->id), "ready|");
+	fake_usage(w->id, 4097L * MB, 0);
+	measured_long_ago(w);
+	SUCCEEDS(disk_account(&w->ctl, clock_ms() + WORLD_WAIT_MS, &e));
+	assert_string_equal(reason(w, w->id), "asleep|disk_limit");
+}
+
+static void
 who_cleans_up_in_time_stays(void **state)
 {
 	struct world *w = *state;
@@ -339,10 +431,15 @@ main(void)
 		WORLD_TEST(nobody_is_frozen_once_there_is_room_again),
 		WORLD_TEST(who_is_let_go_is_told_even_if_another_cannot_be),
 		WORLD_TEST(below_the_mark_nothing_is_admitted),
+		WORLD_TEST(who_hides_is_frozen_while_space_vanishes_unseen),
+		WORLD_TEST(who_is_over_its_limit_is_frozen_before_who_writes),
+		WORLD_TEST(where_inodes_run_out_who_makes_files_is_frozen),
 		WORLD_TEST(what_freezes_does_not_need_the_database),
 		WORLD_TEST(the_ballast_is_given_up_and_made_again),
 		WORLD_TEST(a_session_that_is_frozen_can_be_deleted),
 		WORLD_TEST(a_session_over_its_limit_is_told_then_put_to_sleep),
+		WORLD_TEST(
+		    one_over_its_limit_that_hides_more_is_put_to_sleep_at_once),
 		WORLD_TEST(who_cleans_up_in_time_stays),
 		WORLD_TEST(
 		    of_a_shared_sandbox_over_its_limit_the_largest_is_meant),

@@ -100,6 +100,79 @@ who_hides_is_stopped_while_space_vanishes(void **state)
 }
 
 static void
+who_hides_is_stopped_before_who_writes_a_little(void **state)
+{
+	const struct disk_user u[] = {
+		{ .before = 10L * MB, .now = 12L * MB, .whole = true },
+		{ .before = 3L * MB, .now = 3L * MB, .whole = false },
+		{ .before = 0, .now = 0, .whole = false, .frozen = true },
+	};
+
+	(void)state;
+	assert_int_equal(disk_heaviest(u, ARRAY_LEN(u), 90L * MB, 40L * MB), 1);
+	/* what is seen explains it: nobody is suspected */
+	assert_int_equal(disk_heaviest(u, ARRAY_LEN(u), 43L * MB, 40L * MB), 0);
+}
+
+static void
+of_whom_nothing_is_seen_may_hide_it_all(void **state)
+{
+	const struct disk_user u[] = {
+		{ .before = 10L * MB, .now = 12L * MB, .whole = true },
+		{ .before = 0, .now = 0, .whole = false },
+	};
+
+	(void)state;
+	assert_int_equal(disk_heaviest(u, ARRAY_LEN(u), 90L * MB, 40L * MB), 1);
+}
+
+static void
+who_is_over_his_limit_comes_before_who_writes(void **state)
+{
+	struct disk_user u[] = {
+		{ .before = 10L * MB, .now = 30L * MB, .whole = true },
+		{ .before = 4300L * MB,
+		    .now = 4300L * MB,
+		    .over = 204L * MB,
+		    .whole = true },
+		{ .before = 90L * MB,
+		    .now = 90L * MB,
+		    .over = 2L * MB,
+		    .whole = true },
+	};
+
+	(void)state;
+	assert_int_equal(disk_heaviest(u, ARRAY_LEN(u), 60L * MB, 40L * MB), 1);
+	u[1].frozen = true;
+	assert_int_equal(disk_heaviest(u, ARRAY_LEN(u), 60L * MB, 40L * MB), 2);
+	u[2].frozen = true;
+	assert_int_equal(disk_heaviest(u, ARRAY_LEN(u), 60L * MB, 40L * MB), 0);
+}
+
+static void
+what_is_scarcer_is_the_room(void **state)
+{
+	static const struct {
+		int64_t free, total, free_files, files, room;
+	} CASES[] = {
+		{ 500, 1000, 50, 100, 500 },
+		{ 500, 1000, 10, 100, 100 },
+		{ 500, 1000, 0, 100, 0 },
+		{ 100, 1000, 90, 100, 100 },
+		{ 500, 1000, 0, 0, 500 },  /* it has no number of inodes */
+		{ 500, 1000, 0, -1, 500 }, /* nor one that can be meant */
+		{ INT64_C(1) << 60, INT64_C(1) << 61, INT64_C(1) << 40,
+		    INT64_C(1) << 42, INT64_C(1) << 59 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+		assert_int_equal(disk_room(CASES[i].free, CASES[i].total,
+				     CASES[i].free_files, CASES[i].files),
+		    CASES[i].room);
+}
+
+static void
 nobody_there_nobody_stopped(void **state)
 {
 	const struct disk_user empty = { .whole = true };
@@ -128,6 +201,11 @@ main(void)
 		cmocka_unit_test(once_one_is_stopped_the_others_need_proof),
 		cmocka_unit_test(once_one_is_stopped_a_little_may_be_written),
 		cmocka_unit_test(who_hides_is_stopped_while_space_vanishes),
+		cmocka_unit_test(
+		    who_hides_is_stopped_before_who_writes_a_little),
+		cmocka_unit_test(of_whom_nothing_is_seen_may_hide_it_all),
+		cmocka_unit_test(who_is_over_his_limit_comes_before_who_writes),
+		cmocka_unit_test(what_is_scarcer_is_the_room),
 		cmocka_unit_test(nobody_there_nobody_stopped),
 		cmocka_unit_test(the_marks_lie_apart),
 	};

@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""What a session has on disk is measured, however it hides it; and nobody but
+the child that measures may read so much."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import Box, eventually  # noqa: E402
+from tap import run, same, true  # noqa: E402
+
+box = Box()
+MB = 1 << 20
+# CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE
+READING = 1 << 2 | 1 << 19
+
+
+def usage(session):
+    answer = box.ask("usage")
+    true(answer["ok"], "usage: %r" % answer)
+    return next(c for c in answer["cells"] if c["session"] == session)
+
+
+def megabytes(session):
+    return usage(session)["bytes"] // MB
+
+
+def background(session, program):
+    """Runs until the cell ends, and has said that it is so far."""
+    box.run(session, "cat >hide.py <<'END'\nimport ctypes, mmap, os, signal\n" + program +
+            "\nopen('far', 'w').close()\nsignal.pause()\nEND\n"
+            "(exec python3 hide.py) >/dev/null 2>&1 &")
+    eventually(lambda: box.run(session, "ls far").get("exitCode") == 0)
+
+
+def end(session):
+    box.run(session, "chmod -R u+rwx /workspace")
+    box.ask("kill", session=session, waitMs=10000)
+
+
+def a_closed_directory_is_measured():
+    s = box.session()
+    box.run(s, "mkdir -p a/b; fallocate -l 5M a/b/f; chmod 000 a/b a")
+    u = usage(s)
+    same((u["whole"], u["bytes"] // MB), (True, 5), "all of it")
+    box.run(s, "chmod 000 /workspace /home/user")
+    same((usage(s)["whole"], megabytes(s)), (True, 5), "also if all is closed")
+    end(s)
+
+
+def files_are_counted():
+    s = box.session(fileMb=77)
+    before = usage(s)
+    box.run(s, "mkdir d; for i in $(seq 99); do : >d/$i; done; ln d/1 d/again")
+    u = usage(s)
+    same(u["files"] - before["files"], 100, "inodes, not names")
+    same(u["bytes"] - before["bytes"], 100 * 4096, "4 KiB each")
+    same(u["limitMb"], 77, "what its sandbox may have")
+    end(s)
+
+
+NAMELESS = """
+f = os.open('f', os.O_RDWR | os.O_CREAT)
+os.posix_fallocate(f, 0, 7 << 20)
+os.unlink('f')
+"""
+
+
+def an_open_file_without_a_name_is_measured():
+    s = box.session()
+    background(s, NAMELESS)
+    u = usage(s)
+    same((u["whole"], u["bytes"] // MB), (True, 7), "it is found")
+    end(s)
+
+
+def also_in_a_process_that_is_not_dumpable():
+    s = box.session()
+    background(s, NAMELESS + "ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)")
+    u = usage(s)
+    same((u["whole"], u["bytes"] // MB), (True, 7), "it is found")
+    end(s)
+
+
+def what_is_only_mapped_is_not_all():
+    s = box.session()
+    background(s, NAMELESS + "m = mmap.mmap(f, 7 << 20)\nos.closerange(3, 64)")
+    same(usage(s)["whole"], False, "some of it was not seen, and it says so")
+    end(s)
+
+
+def memory_is_not_disk():
+    s = box.session()
+    box.run(s, "fallocate -l 9M /tmp/f; fallocate -l 9M /dev/shm/f")
+    background(s, NAMELESS.replace("'f'", "'/tmp/g'"))
+    u = usage(s)
+    same((u["whole"], u["bytes"] // MB), (True, 0), "nothing on disk")
+    end(s)
+
+
+def effective(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii") as f:
+        return next(int(line.split()[1], 16) for line in f if line.startswith("CapEff:"))
+
+
+def init_and_cells_may_not_read_so_much():
+    s = box.session()
+    same(effective(box.inner()[0]) & READING, 0, "init")
+    out = box.run(s, "grep CapEff /proc/self/status")["stdout"]
+    same(int(out.split()[1], 16), 0, "a tenant's process")
+    box.run(s, "mkdir shut; chmod 000 shut")
+    true(box.run(s, "ls shut")["exitCode"] != 0, "it cannot read what it has closed")
+    end(s)
+
+
+try:
+    run([a_closed_directory_is_measured, files_are_counted,
+         an_open_file_without_a_name_is_measured, also_in_a_process_that_is_not_dumpable,
+         what_is_only_mapped_is_not_all, memory_is_not_disk,
+         init_and_cells_may_not_read_so_much])
+finally:
+    box.close()
