@@ -19,15 +19,19 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
    AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
 
 -- name: auth_session
--- params: hash, kind, session_id, write_every_seconds, probe, trace_id, port, purpose, request_id
+-- params: hash, kind, session_id, write_every_seconds, quiet, trace_id, port, purpose, request_id, needs
 -- One row always: whether the key counts, and what there is of the session
 -- (NULL state: nothing this tenant may know of; `frozen` is ready, but must
 -- wait for room on the disk).  Activity is written when
 -- the last writing is old enough, or sleep is near; it never shortens what
 -- session_extend promised.  The first work of a generation is its
--- delivery_accepted.  A probe writes nothing.  Whether a port is exposed is
--- looked up for those who name one.  kind as in auth_key: what stands for a key
--- ends with it, and a ticket is taken here, for its purpose and this request.
+-- delivery_accepted.  Only what is permitted is activity: the caller refuses a
+-- key whose scope is less than `needs` (read or tenant), a port that is not
+-- exposed and a session that is frozen, and none of them writes anything; nor
+-- does what is quiet (a probe, or what the caller will refuse).  Whether a port
+-- is exposed is looked up for those who name one.  kind as in auth_key: what
+-- stands for a key ends with it, and a ticket is taken here, for its purpose
+-- and this request.
 WITH k AS MATERIALIZED (
     SELECT k.id, k.user_id, k.tenant, k.scope
       FROM api_key k
@@ -42,7 +46,9 @@ WITH k AS MATERIALIZED (
 ), s AS MATERIALIZED (
     SELECT s.id, k.id AS key_id, k.user_id, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                       ELSE s.state END AS state, l.state AS lease, l.generation,
-           s.state = 'ready' AND l.state = 'owns_wrapper' AND NOT $5::boolean
+           CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed,
+           s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND l.state = 'owns_wrapper'
+           AND NOT $5::boolean AND ($10 = 'read' OR k.scope <> 'read')
            AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                 OR l.startup_deadline IS NOT NULL
                 OR l.keep_warm_until < clock_timestamp() + interval '60 s'
@@ -51,11 +57,11 @@ WITH k AS MATERIALIZED (
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
 )
-SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation,
-       CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed
+SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed
   FROM (SELECT 1) one LEFT JOIN s ON true
- WHERE s.due IS NOT TRUE
-    OR session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id);
+ WHERE CASE WHEN s.due AND s.exposed IS NOT FALSE
+       THEN session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id)
+       ELSE true END;
 
 -- name: auth_preview
 -- params: session_id, port, token_hash, write_every_seconds, probe, trace_id
@@ -69,8 +75,8 @@ SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 
   JOIN lease l ON l.session_id = p.session_id
  WHERE p.session_id = $1 AND p.port = $2::int
    AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
-   AND CASE WHEN s.state = 'ready' AND l.state = 'owns_wrapper' AND p.token_hash = $3
-             AND NOT $5::boolean
+   AND CASE WHEN s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low'
+             AND l.state = 'owns_wrapper' AND p.token_hash = $3 AND NOT $5::boolean
              AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                   OR l.startup_deadline IS NOT NULL
                   OR l.keep_warm_until < clock_timestamp() + interval '60 s'

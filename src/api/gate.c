@@ -165,17 +165,6 @@ raw_path_agrees(const struct call *c)
 	    strchr("/?", uri[strlen(prefix)]) != NULL;
 }
 
-/* Why not, or NULL. */
-static const char *
-refuse_proxied(const struct call *c, const struct rows *r)
-{
-	if (!is_proxied(c))
-		return NULL;
-	if (!raw_path_agrees(c))
-		return "validation_failed";
-	return rows_bool(r, 0, "exposed") ? NULL : "port_not_exposed";
-}
-
 /* ---- may it? */
 
 static void
@@ -186,6 +175,8 @@ auth_session(struct call *c)
 	const char *id = call_param(c, "SL_SESSION");
 	const char *purpose = ticket_purpose(c);
 	bool reads = reads_only(c) && purpose[0] == '\0';
+	bool path_agrees = !is_proxied(c) || raw_path_agrees(c);
+	enum access needs = reads ? ACCESS_READ : ACCESS_TENANT;
 	struct credential k;
 	struct err e = { 0 };
 	char every[24];
@@ -206,18 +197,20 @@ auth_session(struct call *c)
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_SESSION, &r, &e, k.hash,
 		CREDENTIAL_NAMES[k.kind], id, every,
-		is_probe(c) ? "true" : "false", c->trace_id, proxied_port(c),
-		purpose, c->request_id) < 0)
+		is_probe(c) || !path_agrees ? "true" : "false", c->trace_id,
+		proxied_port(c), purpose, c->request_id,
+		ACCESS_NAMES[needs]) < 0)
 		say_unavailable(c, &e);
 	else if (rows_null(r, 0, "scope"))
 		deny_key(c, &k);
-	else if (!access_scope_allows(rows_text(r, 0, "scope"),
-		     reads ? ACCESS_READ : ACCESS_TENANT))
+	else if (!access_scope_allows(rows_text(r, 0, "scope"), needs))
 		deny(c, "forbidden");
 	else if (rows_null(r, 0, "state"))
 		deny_session(c, id, &k);
-	else if (refuse_proxied(c, r) != NULL)
-		deny(c, refuse_proxied(c, r));
+	else if (!path_agrees)
+		deny(c, "validation_failed");
+	else if (is_proxied(c) && !rows_bool(r, 0, "exposed"))
+		deny(c, "port_not_exposed");
 	else if (str_equal(rows_text(r, 0, "state"), "ready") &&
 	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
 		admit(c, id, rows_int(r, 0, "generation"), proxied_port(c));

@@ -209,6 +209,12 @@ agent api/websocket "routes of HTTP answer, too" ws_call.c \
 agent api/websocket "an answer's status is lost" ws_answer.c \
 	's/a->quoted_id, \*a->status,/a->quoted_id, 200,/' \
 	"queries escapes and headers mean what they mean over http"
+api api/awake "a refused path is activity" api/gate.c \
+	's/is_probe\(c\) \|\| !path_agrees/is_probe(c)/' \
+	"what is refused keeps nobody awake"
+red "a refused scope is activity" sql/statements/auth.sql \
+	"s/OR k.scope <> 'read'/OR true/" t/unit/store/print_tables t/sql/auth.t \
+	"nor does a key whose scope does not allow the call"
 red "a revoked key's connections stay" src/admin/cmd_key.c \
 	's/session_control_ws_bounce\(.*\);/(void)0;/' sandlease-admin t/api/websocket.t \
 	"a revoked key keeps none open"

@@ -18,8 +18,9 @@ must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
 create a >/dev/null && verify a 1 >/dev/null
 
 readonly EVERY=30
-auth() { # HASH KIND ID [PROBE [PORT]]
-	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r')"
+auth() { # HASH KIND ID [QUIET [PORT [NEEDS]]]
+	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r',
+		'${6:-tenant}')"
 }
 
 # ---- who
@@ -91,6 +92,18 @@ for key in hash-o hash-v hash-e nothing; do
 	auth $key key a >/dev/null
 	is "$(activity)" "0|40|50|f" "$key: who may not see it keeps nothing awake"
 done
+idle 40 50 && auth hash-r key a >/dev/null
+is "$(activity)" "0|40|50|f" "nor does a key whose scope does not allow the call"
+must "UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s'"
+auth hash-r key a >/dev/null
+is "$(activity)" "0|40|50|t" "nor is that work which was accepted"
+idle 40 50 && auth hash-r key a false '' read >/dev/null
+is "$(activity)" "1|0|600|f" "what a reader may do is activity"
+must "UPDATE session SET reason = 'disk_low'"
+idle 40 50
+is "$(auth hash-k key a)|$(activity)" "tenant|frozen|owns_wrapper|1||0|40|50|f" \
+	"a call that is refused because the session is frozen is none"
+must "UPDATE session SET reason = NULL"
 idle 40 50
 must "UPDATE lease SET state = 'stop_needed', reason = 'x', next_attempt_at = 'epoch'"
 is "$(auth hash-k key a)|$(activity)" "tenant|ready|stop_needed|1||0|40|50|f" \
@@ -132,7 +145,13 @@ must "INSERT INTO port (session_id, port, token_hash, token_sealed, expires_at) 
 is "$(auth hash-k key a false 8080)" "tenant|ready|owns_wrapper|1|t" "a key may ask for an exposed port"
 is "$(auth hash-k key a false 8081)$(auth hash-k key a false 0)" \
 	"tenant|ready|owns_wrapper|1|ftenant|ready|owns_wrapper|1|f" "and hears of one that is not, or not any more"
-is "$(auth hash-o key a false 8080)" "tenant||||f" "another tenant's port is not there either"
+is "$(auth hash-o key a false 8080)" "tenant||||" "another tenant's port is not there either"
+for port in 8081 9000 0; do
+	idle 40 50 && auth hash-k key a false $port >/dev/null
+	is "$(activity)" "0|40|50|f" "and keeps nothing awake by asking for port $port"
+done
+idle 40 50 && auth hash-k key a false 8080 >/dev/null
+is "$(activity)" "1|0|600|f" "an exposed port is activity"
 preview() { # PORT TOKEN
 	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}', 'tr')"
 }

@@ -22,7 +22,7 @@ make_sql() { # HASH [SESSION [PURPOSE [TENANT [KEY [MOST]]]]]
 }
 make() { q "$(make_sql "$@")"; }
 auth_sql() { # HASH REQUEST [SESSION [PURPOSE [KIND]]]
-	printf "EXECUTE auth_session('%s', '%s', '%s', '30', 'false', 'tr', '', '%s', '%s')" \
+	printf "EXECUTE auth_session('%s', '%s', '%s', '30', 'false', 'tr', '', '%s', '%s', 'tenant')" \
 		"$1" "${5:-ticket}" "$(sid "${3:-a}")" "${4-terminal}" "$2"
 }
 auth() { q "$(auth_sql "$@")"; }
