@@ -300,6 +300,12 @@ SELECT $1, clock_timestamp() - make_interval(secs => $2::double precision / 1000
   FROM jsonb_to_record($3::jsonb) AS n (scanned bigint, stopped bigint, orphans bigint,
        stuck bigint, old bigint, failures bigint);
 
+-- name: reaper_run_last
+-- params: host
+-- Which part the last pass did not come to; and the time.
+SELECT (SELECT summary->>'next' FROM reaper_run WHERE host = $1 ORDER BY id DESC LIMIT 1) AS next,
+       clock_timestamp()::text AS at;
+
 -- name: reaper_runs
 -- params: before, page
 -- Newest first; before is an id.

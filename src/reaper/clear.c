@@ -27,12 +27,11 @@ tell(const char *part, const char *column, const struct rows *r)
 void
 clear_deletions(struct pass *p)
 {
-	auto_json json_t *left = json_array();
 	struct finish_count n = { .found = 1 };
 	struct err e = { 0 };
 
 	while (!p->dry_run && n.found > 0 && pass_has_time(p)) {
-		if (finish_due(p->ctl, p->ctl->conf->reaper_batch, left, &n,
+		if (finish_due(p->ctl, p->ctl->conf->reaper_batch, p->left, &n,
 			&e) < 0) {
 			pass_failed(p, "deletions", &e);
 			return;
@@ -101,7 +100,7 @@ clear_failed_files(struct pass *p)
 			tell("failed_files", "session_id", r);
 			return;
 		}
-		for (size_t i = 0; i < found; i++)
+		for (size_t i = 0; i < found && pass_has_time(p); i++)
 			if (finish_failed(p->ctl, rows_text(r, i, "session_id"),
 				rows_text(r, i, "sandbox_id"), &done, &e) < 0)
 				pass_failed(p, "failed_files", &e);
