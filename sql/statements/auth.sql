@@ -74,7 +74,7 @@ SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 
   JOIN session s ON s.id = p.session_id
   JOIN lease l ON l.session_id = p.session_id
  WHERE p.session_id = $1 AND p.port = $2::int
-   AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
+   AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp()) AND p.closing_at IS NULL
    AND CASE WHEN s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low'
              AND l.state = 'owns_wrapper' AND p.token_hash = $3 AND NOT $5::boolean
              AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
@@ -121,31 +121,42 @@ SELECT id, org, user_id, bot, scope, iso(created_at) AS created, iso(expires_at)
 
 -- name: key_revoke
 -- params: id
-WITH k AS (
-    UPDATE api_key SET revoked_at = coalesce(revoked_at, clock_timestamp())
-     WHERE id = $1
-    RETURNING id, tenant, user_id
-), a AS (
-    INSERT INTO audit (kind, severity, tenant, subject, detail)
-    SELECT 'key_revoked', 'info', k.tenant, k.id,
-           jsonb_build_object('by', event_actor(), 'user', k.user_id)
-      FROM k
-)
-SELECT id FROM k;
+-- No such key: NULL.
+SELECT key_revoke($1) AS tenant;
 
--- name: key_ports
--- params: key_id
--- Previews of sessions that a revoked key made: their connections end.
-SELECT p.session_id, p.port
-  FROM port p JOIN session s ON s.id = p.session_id
- WHERE s.key_id = $1 AND (s.state = 'ready' OR s.suspended_at IS NOT NULL);
+-- name: tenant_cut
+-- params: tenant
+SELECT tenant_cut($1) AS sessions;
 
--- name: key_sessions
--- params: key_id
--- Running sessions that a revoked key may be connected to.
-SELECT s.id
-  FROM session s JOIN api_key k ON k.tenant = s.tenant
- WHERE k.id = $1 AND (s.state = 'ready' OR s.suspended_at IS NOT NULL);
+-- name: tenant_relays
+-- params: tenant
+-- Ports whose connections must end because a key was revoked.
+SELECT r.* FROM port_relays() r JOIN session s ON s.id = r.session_id
+ WHERE s.tenant = $1 AND r.cut AND r.listens
+ ORDER BY r.session_id, r.port;
+
+-- name: tenant_bounces
+-- params: tenant
+SELECT id, bounce_at::text AS bounce_at FROM session
+ WHERE tenant = $1 AND bounce_at IS NOT NULL
+ ORDER BY id;
+
+-- name: due_bounces
+-- params: host, limit
+-- As due_ports; where nothing runs there is nothing to close.
+SELECT s.id AS session_id, s.bounce_at::text AS bounce_at, l.state = 'none' AS stopped
+  FROM session s
+  JOIN lease l ON l.session_id = s.id
+  LEFT JOIN sandbox b ON b.id = s.sandbox_id
+ WHERE s.bounce_at IS NOT NULL
+   AND (l.state = 'none' OR b.host = $1 AND s.state = 'ready')
+ ORDER BY s.bounce_at
+ LIMIT $2::int;
+
+-- name: session_bounced
+-- params: session_id, bounce_at
+-- Unless another key was revoked meanwhile.
+UPDATE session SET bounce_at = NULL WHERE id = $1 AND bounce_at = $2::timestamptz;
 
 -- name: org_set_isolation
 -- params: org, isolation

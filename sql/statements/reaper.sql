@@ -235,14 +235,6 @@ SELECT id, incarnation FROM sandbox
  WHERE state = 'destroying' AND host = $1 AND deadline < statement_timestamp()
  LIMIT $2::int;
 
--- name: ports_expired
--- params: limit
-DELETE FROM port p
- WHERE (p.session_id, p.port) IN (SELECT session_id, port FROM port
-        WHERE expires_at < statement_timestamp() LIMIT $1::int)
-   AND p.expires_at < statement_timestamp() -- or it has been exposed again
-RETURNING p.session_id, p.port;
-
 -- name: forget_old
 -- params: retention_days, limit
 -- Rows past their retention, and what is only useful for a day.

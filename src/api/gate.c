@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/token.h"
+#include "control/relay_control.h"
 #include "control/start.h"
 #include "web/reply.h"
 
@@ -392,6 +393,23 @@ say_probed(struct err *e)
 	    "the session's agent has died, and a probe does not replace it");
 }
 
+/*
+ * Repairs what did not answer.  A wrapper that is gone comes back with its
+ * relays; one that is there may have lost the relay of this port.
+ */
+static int
+repair(struct call *c, const char *tenant, int64_t wait_ms, struct err *e)
+{
+	int64_t port;
+
+	if (start_for(c, tenant, wait_ms, e) < 0)
+		return -1;
+	if (!str_to_int(call_param(c, "SL_PORT"), 1, 65535, &port))
+		return 0;
+	return relay_repair(app_control(c, e), call_param(c, "SL_SESSION"),
+	    port, e);
+}
+
 static void
 dead_session(struct call *c)
 {
@@ -420,9 +438,9 @@ dead_session(struct call *c)
 		dress_container(c, &e, "wrapper_unavailable");
 		return;
 	}
-	if (start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) == 0)
+	if (repair(c, app_of(c)->who.tenant, WAKE_MS, &e) == 0)
 		err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
-		    "the session's agent had died and was replaced; send the request again");
+		    "the session could not be reached and was repaired; send the request again");
 	dress_container(c, &e, "container_replaced");
 }
 
@@ -438,9 +456,9 @@ dead_preview(struct call *c)
 			    "the port closed the connection");
 		else if (is_probe(c))
 			say_probed(&e);
-		else if (start_for(c, "", WAKE_PREVIEW_MS, &e) == 0)
+		else if (repair(c, "", WAKE_PREVIEW_MS, &e) == 0)
 			err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
-			    "the session's agent was replaced; try again");
+			    "the session could not be reached and was repaired; try again");
 		else if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;
 	}

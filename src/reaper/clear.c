@@ -5,7 +5,6 @@
 
 #include "common/mem.h"
 #include "control/finish.h"
-#include "control/preview_control.h"
 #include "control/sandbox_control.h"
 #include "control/wave.h"
 
@@ -55,25 +54,6 @@ clear_sleepers(struct pass *p)
 		pass_failed(p, "sleepers", &e);
 	else
 		p->scanned += rows_int(r, 0, "settled");
-}
-
-void
-clear_ports(struct pass *p)
-{
-	auto_rows struct rows *r = NULL;
-	struct err e = { 0 };
-
-	if (p->dry_run)
-		return;
-	if (STORE_RUN(p->ctl->store, STMT_PORTS_EXPIRED, &r, &e,
-		pass_number(FORGET_BATCH).text) < 0) {
-		pass_failed(p, "expired_ports", &e);
-		return;
-	}
-	p->scanned += (int64_t)rows_count(r);
-	for (size_t i = 0; i < rows_count(r); i++)
-		preview_close(p->ctl, rows_text(r, i, "session_id"),
-		    rows_int(r, i, "port"));
 }
 
 void

@@ -11,6 +11,7 @@
 #include "reaper/ask.h"
 #include "reaper/clear.h"
 #include "reaper/plan.h"
+#include "reaper/ports.h"
 #include "reaper/reconcile.h"
 #include "reaper/sighting.h"
 #include "reaper/snapshots.h"
@@ -100,7 +101,8 @@ static const struct part PARTS[] = {
 	{ "stops",          stops_run,              8 },
 	{ "deletions",      clear_deletions,        4 },
 	{ "sleepers",       clear_sleepers,         1 },
-	{ "expired_ports",  clear_ports,            2 },
+	{ "ports",          ports_settle,           2 },
+	{ "revocations",    ports_bounce,           2 },
 	{ "failed_files",   clear_failed_files,     2 },
 	{ "snapshots",      snapshots_clear,        2 },
 	{ "idle_sandboxes", clear_idle_sandboxes,   4 },
