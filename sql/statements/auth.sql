@@ -18,6 +18,15 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
    AND k.revoked_at IS NULL
    AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
 
+-- name: keys_ended
+-- params: keys
+-- Which of these count no more.
+SELECT x AS id
+  FROM jsonb_array_elements_text($1::jsonb) x
+ WHERE NOT EXISTS (SELECT FROM api_key k
+                    WHERE k.id = x AND k.revoked_at IS NULL
+                      AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()));
+
 -- name: auth_session
 -- params: hash, kind, session_id, write_every_seconds, quiet, trace_id, port, purpose, request_id, needs
 -- One row always: whether the key counts, and what there is of the session
@@ -57,7 +66,8 @@ WITH k AS MATERIALIZED (
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
 )
-SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed
+SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed,
+       s.key_id
   FROM (SELECT 1) one LEFT JOIN s ON true
  WHERE CASE WHEN s.due AND s.exposed IS NOT FALSE
        THEN session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id)

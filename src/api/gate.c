@@ -213,9 +213,11 @@ auth_session(struct call *c)
 	else if (is_proxied(c) && !rows_bool(r, 0, "exposed"))
 		deny(c, "port_not_exposed");
 	else if (str_equal(rows_text(r, 0, "state"), "ready") &&
-	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
+	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper")) {
+		/* for the pool `stream`: what the key opens ends with it */
+		call_header(c, "X-Sandlease-Key", rows_text(r, 0, "key_id"));
 		admit(c, id, rows_int(r, 0, "generation"), proxied_port(c));
-	else
+	} else
 		answer_unready(c, rows_text(r, 0, "state"));
 }
 

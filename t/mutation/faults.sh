@@ -215,6 +215,15 @@ api api/awake "a refused path is activity" api/gate.c \
 red "a refused scope is activity" sql/statements/auth.sql \
 	"s/OR k.scope <> 'read'/OR true/" t/unit/store/print_tables t/sql/auth.t \
 	"nor does a key whose scope does not allow the call"
+api api/revoke "a revoked key keeps its event streams" api/stream_keys.c \
+	's/^\t\tcut\(all, json_string_value\(key\)\);/\t\t(void)key;/' \
+	"what a revoked key opened in any session of its tenant ends"
+api api/revoke "who waits for events is told whatever becomes of the key" api/v1_history.c \
+	's/if \(waited && access_check\(c, ACCESS_READ, e\) < 0\)/if (false)/' \
+	"who waits for events with a key that ends is told nothing"
+reaper api/revoke "a revocation is not carried on" reaper/ports.c \
+	'/^settle_due/,/^}/s/settle_rows\(p, r\);/(void)r;/' \
+	"what could not be told at once is told by a pass"
 agent agent/relay "a late change of a port counts" relay.c \
 	's/o->number < last_order\[o->port\]/false/' \
 	"a late unexpose is refused"

@@ -20,7 +20,7 @@ create a >/dev/null && verify a 1 >/dev/null
 readonly EVERY=30
 auth() { # HASH KIND ID [QUIET [PORT [NEEDS]]]
 	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r',
-		'${6:-tenant}')"
+		'${6:-tenant}')" | cut -d'|' -f1-5
 }
 
 # ---- who
@@ -28,6 +28,10 @@ auth() { # HASH KIND ID [QUIET [PORT [NEEDS]]]
 is "$(auth hash-k key a)" "tenant|ready|owns_wrapper|1|" "a key sees its tenant's session"
 is "$(auth hash-r key a)" "read|ready|owns_wrapper|1|" "the scope is told, for the caller to judge"
 is "$(auth hash-l key a)" "tenant|ready|owns_wrapper|1|" "a key that ends later counts"
+is "$(q "EXECUTE auth_session('cookie', 'login', '$(sid a)', '30', 'true', 'tr', '', '', 'r', 'read')" | cut -d'|' -f6)" \
+	k "the key's id is told, also of what stands for it"
+is "$(q "EXECUTE keys_ended('[\"k\", \"v\", \"e\", \"l\", \"nobody\"]')" | sort | tr '\n' ' ')" "e nobody v " \
+	"which keys count no more can be asked of many at once"
 is "$(auth hash-o key a)" "tenant||||" "another tenant's session is not there"
 is "$(auth hash-k key zz)" "tenant||||" "just as one that does not exist"
 is "$(auth hash-e key a)" "||||" "an expired key is no key"
