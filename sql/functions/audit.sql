@@ -77,7 +77,7 @@ DECLARE
     v_detail  jsonb := p_detail || jsonb_build_object('session', p_session, 'port', p_port);
 BEGIN
     IF v_tenant IS NOT NULL AND NOT EXISTS (SELECT FROM port
-            WHERE session_id = p_session AND port::text = p_port
+            WHERE session_id = p_session AND port::text = p_port AND closing_at IS NULL
               AND (expires_at IS NULL OR expires_at > clock_timestamp())) THEN
         PERFORM audit_refused('port_refused', 'warning', v_tenant, p_session || ':' || p_port,
             v_detail);

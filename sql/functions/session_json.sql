@@ -8,7 +8,8 @@ $$;
 CREATE OR REPLACE FUNCTION port_json(p port)
 RETURNS json LANGUAGE sql STABLE AS $$
     SELECT json_build_object('port', p.port, 'name', p.name, 'token', p.token_sealed,
-        'status', CASE WHEN p.expires_at <= clock_timestamp() THEN 'expired' ELSE 'active' END,
+        'status', CASE WHEN p.closing_at IS NOT NULL THEN 'closing'
+                       WHEN p.expires_at <= clock_timestamp() THEN 'expired' ELSE 'active' END,
         'expiresAt', iso(p.expires_at))
 $$;
 

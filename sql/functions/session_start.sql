@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION session_ports(p_session text)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT string_agg(port::text, ',' ORDER BY port)
-              FROM port WHERE session_id = p_session
+              FROM port WHERE session_id = p_session AND closing_at IS NULL
                AND (expires_at IS NULL OR expires_at > clock_timestamp()));
 END $$;
 
@@ -47,6 +47,10 @@ BEGIN
     r.instance := p->>'instance';
     r.env_sealed := s.env_sealed;
     r.files_sealed := s.files_sealed;
+    -- the last wrapper is gone, and its relays; the next one begins with these
+    DELETE FROM port WHERE session_id = s.id AND closing_at IS NOT NULL;
+    UPDATE port SET pending = false, cut = false, tried_at = NULL
+     WHERE session_id = s.id AND (pending OR cut);
     r.ports := session_ports(s.id);
     RETURN r;
 END $$;
@@ -213,7 +217,7 @@ BEGIN
     END IF;
     UPDATE session
        SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace',
-           actor = p->>'actor', suspended_at = NULL, suspend_deadline = NULL,
+           actor = p->>'actor', suspended_at = NULL, suspend_deadline = NULL, bounce_at = NULL,
            cpu_ms = NULL, cpu_at = NULL,
            -- one that did not succeed is run from its beginning
            setup_offset = CASE WHEN setup_sealed IS NULL THEN setup_offset ELSE 0 END,

@@ -18,16 +18,29 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
    AND k.revoked_at IS NULL
    AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
 
+-- name: keys_ended
+-- params: keys
+-- Which of these count no more.
+SELECT x AS id
+  FROM jsonb_array_elements_text($1::jsonb) x
+ WHERE NOT EXISTS (SELECT FROM api_key k
+                    WHERE k.id = x AND k.revoked_at IS NULL
+                      AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()));
+
 -- name: auth_session
--- params: hash, kind, session_id, write_every_seconds, probe, trace_id, port, purpose, request_id
+-- params: hash, kind, session_id, write_every_seconds, quiet, trace_id, port, purpose, request_id, needs
 -- One row always: whether the key counts, and what there is of the session
 -- (NULL state: nothing this tenant may know of; `frozen` is ready, but must
 -- wait for room on the disk).  Activity is written when
 -- the last writing is old enough, or sleep is near; it never shortens what
 -- session_extend promised.  The first work of a generation is its
--- delivery_accepted.  A probe writes nothing.  Whether a port is exposed is
--- looked up for those who name one.  kind as in auth_key: what stands for a key
--- ends with it, and a ticket is taken here, for its purpose and this request.
+-- delivery_accepted.  Only what is permitted is activity: the caller refuses a
+-- key whose scope is less than `needs` (read or tenant), a port that is not
+-- exposed and a session that is frozen, and none of them writes anything; nor
+-- does what is quiet (a probe, or what the caller will refuse).  Whether a port
+-- is exposed is looked up for those who name one.  kind as in auth_key: what
+-- stands for a key ends with it, and a ticket is taken here, for its purpose
+-- and this request.
 WITH k AS MATERIALIZED (
     SELECT k.id, k.user_id, k.tenant, k.scope
       FROM api_key k
@@ -42,7 +55,9 @@ WITH k AS MATERIALIZED (
 ), s AS MATERIALIZED (
     SELECT s.id, k.id AS key_id, k.user_id, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                       ELSE s.state END AS state, l.state AS lease, l.generation,
-           s.state = 'ready' AND l.state = 'owns_wrapper' AND NOT $5::boolean
+           CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed,
+           s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND l.state = 'owns_wrapper'
+           AND NOT $5::boolean AND ($10 = 'read' OR k.scope <> 'read')
            AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                 OR l.startup_deadline IS NOT NULL OR l.accepted_generation < l.generation
                 OR l.keep_warm_until < clock_timestamp() + interval '60 s'
@@ -51,11 +66,12 @@ WITH k AS MATERIALIZED (
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
 )
-SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation,
-       CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed
+SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed,
+       s.key_id
   FROM (SELECT 1) one LEFT JOIN s ON true
- WHERE s.due IS NOT TRUE
-    OR session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id);
+ WHERE CASE WHEN s.due AND s.exposed IS NOT FALSE
+       THEN session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id)
+       ELSE true END;
 
 -- name: auth_preview
 -- params: session_id, port, token_hash, write_every_seconds, probe, trace_id
@@ -68,9 +84,9 @@ SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 
   JOIN session s ON s.id = p.session_id
   JOIN lease l ON l.session_id = p.session_id
  WHERE p.session_id = $1 AND p.port = $2::int
-   AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
-   AND CASE WHEN s.state = 'ready' AND l.state = 'owns_wrapper' AND p.token_hash = $3
-             AND NOT $5::boolean
+   AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp()) AND p.closing_at IS NULL
+   AND CASE WHEN s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low'
+             AND l.state = 'owns_wrapper' AND p.token_hash = $3 AND NOT $5::boolean
              AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                   OR l.startup_deadline IS NOT NULL OR l.accepted_generation < l.generation
                   OR l.keep_warm_until < clock_timestamp() + interval '60 s'
@@ -115,31 +131,42 @@ SELECT id, org, user_id, bot, scope, iso(created_at) AS created, iso(expires_at)
 
 -- name: key_revoke
 -- params: id
-WITH k AS (
-    UPDATE api_key SET revoked_at = coalesce(revoked_at, clock_timestamp())
-     WHERE id = $1
-    RETURNING id, tenant, user_id
-), a AS (
-    INSERT INTO audit (kind, severity, tenant, subject, detail)
-    SELECT 'key_revoked', 'info', k.tenant, k.id,
-           jsonb_build_object('by', event_actor(), 'user', k.user_id)
-      FROM k
-)
-SELECT id FROM k;
+-- No such key: NULL.
+SELECT key_revoke($1) AS tenant;
 
--- name: key_ports
--- params: key_id
--- Previews of sessions that a revoked key made: their connections end.
-SELECT p.session_id, p.port
-  FROM port p JOIN session s ON s.id = p.session_id
- WHERE s.key_id = $1 AND (s.state = 'ready' OR s.suspended_at IS NOT NULL);
+-- name: tenant_cut
+-- params: tenant
+SELECT tenant_cut($1) AS sessions;
 
--- name: key_sessions
--- params: key_id
--- Running sessions that a revoked key may be connected to.
-SELECT s.id
-  FROM session s JOIN api_key k ON k.tenant = s.tenant
- WHERE k.id = $1 AND (s.state = 'ready' OR s.suspended_at IS NOT NULL);
+-- name: tenant_relays
+-- params: tenant
+-- Ports whose connections must end because a key was revoked.
+SELECT r.* FROM port_relays() r JOIN session s ON s.id = r.session_id
+ WHERE s.tenant = $1 AND r.cut AND r.listens
+ ORDER BY r.session_id, r.port;
+
+-- name: tenant_bounces
+-- params: tenant
+SELECT id, bounce_at::text AS bounce_at FROM session
+ WHERE tenant = $1 AND bounce_at IS NOT NULL
+ ORDER BY id;
+
+-- name: due_bounces
+-- params: host, limit
+-- As due_ports; where nothing runs there is nothing to close.
+SELECT s.id AS session_id, s.bounce_at::text AS bounce_at, l.state = 'none' AS stopped
+  FROM session s
+  JOIN lease l ON l.session_id = s.id
+  LEFT JOIN sandbox b ON b.id = s.sandbox_id
+ WHERE s.bounce_at IS NOT NULL
+   AND (l.state = 'none' OR b.host = $1 AND s.state = 'ready')
+ ORDER BY s.bounce_at
+ LIMIT $2::int;
+
+-- name: session_bounced
+-- params: session_id, bounce_at
+-- Unless another key was revoked meanwhile.
+UPDATE session SET bounce_at = NULL WHERE id = $1 AND bounce_at = $2::timestamptz;
 
 -- name: org_set_isolation
 -- params: org, isolation

@@ -28,7 +28,8 @@ SELECT session_thaw_begin($1, $2::jsonb) AS suspend_order;
 
 -- name: session_thawed
 -- params: session_id, spec
-SELECT session_thawed($1, $2::jsonb) AS applied;
+SELECT v.applied, v.applied AND session_has_ports($1) AS has_ports
+  FROM session_thawed($1, $2::jsonb) v (applied);
 
 -- name: due_suspends
 -- params: limit

@@ -1,31 +1,39 @@
--- Preview tokens.
+-- Ports: their tokens, and what their relays have still to be told.
 
 -- name: port_expose
 -- params: session_id, tenant, port, name, token_hash, token_sealed, expires_seconds, only_new
--- Exposing again keeps the token and may change name and expiry; an expired
--- one gets the new token.  With only_new one that is open stays as it is: no
--- row.  A deletion is waited for, or waits and ends it, too.
+-- Exposing again keeps the token and may change name and expiry, and its relay
+-- stays as it is.  One that has expired or is closing gets the new token, and
+-- what is open on it ends first (cut).  With only_new one that is open stays as
+-- it is: no row.  A deletion is waited for, or waits and ends it, too.
 INSERT INTO port AS p (session_id, port, name, token_hash, token_sealed, expires_at)
 SELECT s.id, $3::int, $4, $5, $6, clock_timestamp() + make_interval(secs => $7::int)
   FROM session s
  WHERE s.id = $1 AND s.tenant = $2 AND s.state NOT IN ('deleting', 'deleted', 'lost')
    FOR KEY SHARE OF s
     ON CONFLICT (session_id, port) DO UPDATE
-   SET name = coalesce(excluded.name, p.name),
+   SET name = CASE WHEN p.closing_at IS NULL THEN coalesce(excluded.name, p.name)
+                   ELSE excluded.name END,
        expires_at = excluded.expires_at,
-       token_hash = CASE WHEN p.expires_at <= clock_timestamp()
-                         THEN excluded.token_hash ELSE p.token_hash END,
-       token_sealed = CASE WHEN p.expires_at <= clock_timestamp()
-                           THEN excluded.token_sealed ELSE p.token_sealed END
- WHERE NOT $8::boolean OR p.expires_at <= clock_timestamp()
-RETURNING port_json(p) AS json, xmax = 0 AS created;
+       token_hash = CASE WHEN port_is_over(p) THEN excluded.token_hash ELSE p.token_hash END,
+       token_sealed = CASE WHEN port_is_over(p) THEN excluded.token_sealed
+                           ELSE p.token_sealed END,
+       change_order = CASE WHEN port_is_over(p) THEN nextval('port_order')
+                           ELSE p.change_order END,
+       pending = p.pending OR port_is_over(p),
+       cut = p.cut OR port_is_over(p),
+       closing_at = NULL, tried_at = NULL
+ WHERE NOT $8::boolean OR port_is_over(p)
+RETURNING port_json(p) AS json, p.token_hash = $5 AS created;
 
 -- name: port_rotate
 -- params: session_id, tenant, port, token_hash, token_sealed
 UPDATE port p
-   SET token_hash = $4, token_sealed = $5, created_at = clock_timestamp()
+   SET token_hash = $4, token_sealed = $5, created_at = clock_timestamp(),
+       change_order = nextval('port_order'), pending = true, cut = true, tried_at = NULL
   FROM session s
- WHERE p.session_id = $1 AND p.port = $3::int AND s.id = p.session_id AND s.tenant = $2
+ WHERE p.session_id = $1 AND p.port = $3::int AND p.closing_at IS NULL
+   AND s.id = p.session_id AND s.tenant = $2
 RETURNING port_json(p) AS json;
 
 -- name: port_list
@@ -36,8 +44,63 @@ SELECT CASE WHEN p.port IS NOT NULL THEN port_json(p) END AS json
  WHERE s.id = $1 AND s.tenant = $2
  ORDER BY p.port;
 
--- name: port_remove
+-- name: port_close
 -- params: session_id, tenant, port
-DELETE FROM port p USING session s
+-- From here on nobody is let in; the row goes when the relay has confirmed.
+UPDATE port p
+   SET closing_at = coalesce(p.closing_at, clock_timestamp()),
+       change_order = CASE WHEN p.closing_at IS NULL THEN nextval('port_order')
+                           ELSE p.change_order END,
+       pending = true, tried_at = NULL
+  FROM session s
  WHERE p.session_id = $1 AND p.port = $3::int AND s.id = p.session_id AND s.tenant = $2
 RETURNING p.port;
+
+-- name: ports_expire
+-- params: limit
+-- Those whose time is over are closed as others are.
+UPDATE port p
+   SET closing_at = clock_timestamp(), change_order = nextval('port_order'), pending = true,
+       tried_at = NULL
+ WHERE (p.session_id, p.port) IN (SELECT session_id, port FROM port
+        WHERE expires_at < statement_timestamp() AND closing_at IS NULL
+        ORDER BY expires_at
+        LIMIT $1::int)
+   AND p.expires_at < statement_timestamp() -- or it has been exposed again
+   AND p.closing_at IS NULL
+RETURNING p.session_id, p.port;
+
+-- name: session_relays
+-- params: session_id, port
+-- One port of a session, or (port '') all of them.
+SELECT * FROM port_relays() WHERE session_id = $1 AND ($2 = '' OR port = nullif($2, '')::int)
+ ORDER BY port;
+
+-- name: due_ports
+-- params: host, limit
+-- Changes that no relay has confirmed, where that can be asked for now: those
+-- that were never tried first, then who was tried longest ago.
+SELECT * FROM port_relays()
+ WHERE pending AND (stopped AND closing OR listens AND NOT suspended AND host = $1)
+ ORDER BY tried_at NULLS FIRST, session_id, port
+ LIMIT $2::int;
+
+-- name: lost_relays
+-- params: host, sockets, limit
+-- Ports that should be relayed on this host and whose socket is not in the list.
+SELECT r.* FROM port_relays() r
+ WHERE NOT r.pending AND NOT r.closing AND r.listens AND NOT r.suspended AND r.host = $1
+   AND r.session_id || '.' || r.generation || '.' || r.port || '.sock'
+       NOT IN (SELECT jsonb_array_elements_text($2::jsonb))
+   AND port_exposed(r.session_id, r.port)
+ ORDER BY r.session_id, r.port
+ LIMIT $3::int;
+
+-- name: port_settled
+-- params: session_id, port, change_order
+SELECT port_settled($1, $2::int, $3::bigint) AS settled;
+
+-- name: port_tried
+-- params: session_id, port, change_order
+UPDATE port SET tried_at = clock_timestamp()
+ WHERE session_id = $1 AND port = $2::int AND change_order = $3::bigint;

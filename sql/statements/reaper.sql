@@ -235,14 +235,6 @@ SELECT id, incarnation FROM sandbox
  WHERE state = 'destroying' AND host = $1 AND deadline < statement_timestamp()
  LIMIT $2::int;
 
--- name: ports_expired
--- params: limit
-DELETE FROM port p
- WHERE (p.session_id, p.port) IN (SELECT session_id, port FROM port
-        WHERE expires_at < statement_timestamp() LIMIT $1::int)
-   AND p.expires_at < statement_timestamp() -- or it has been exposed again
-RETURNING p.session_id, p.port;
-
 -- name: forget_old
 -- params: retention_days, limit, retention_sessions
 -- Rows past their retention, those that are too many of a tenant, and what is
@@ -320,6 +312,12 @@ SELECT $1, clock_timestamp() - make_interval(secs => $2::double precision / 1000
        n.scanned, n.stopped, n.orphans, n.stuck, n.old, n.failures, $3::jsonb
   FROM jsonb_to_record($3::jsonb) AS n (scanned bigint, stopped bigint, orphans bigint,
        stuck bigint, old bigint, failures bigint);
+
+-- name: reaper_run_last
+-- params: host
+-- Which part the last pass did not come to; and the time.
+SELECT (SELECT summary->>'next' FROM reaper_run WHERE host = $1 ORDER BY id DESC LIMIT 1) AS next,
+       clock_timestamp()::text AS at;
 
 -- name: reaper_runs
 -- params: before, page

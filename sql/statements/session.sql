@@ -49,7 +49,7 @@ SELECT applied, why FROM lease_apply($1, 'reuse', $2::jsonb);
 -- name: session_verified
 -- params: session_id, spec
 -- An outcome of the start whose lock is held: unlock in the spec.
-SELECT v.applied, f.env_sealed, f.ports,
+SELECT v.applied, f.env_sealed, v.applied AND session_has_ports($1) AS has_ports,
        CASE WHEN $2::jsonb ? 'unlock' THEN
            pg_advisory_unlock(hashtextextended($1, 4)) END AS unlocked
   FROM session_verified($1, $2::jsonb) v (applied)

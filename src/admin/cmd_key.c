@@ -1,17 +1,21 @@
 /* cmd_key.c: who may ask. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "admin/admin.h"
+#include "common/fault.h"
 #include "common/id.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/token.h"
 #include "control/control.h"
-#include "control/preview_control.h"
+#include "control/relay_control.h"
 #include "control/session_control.h"
 
-enum { KEY_ID_LEN = 10 };
+/* nginx connects to a wrapper that long after it was let in, at most */
+enum { KEY_ID_LEN = 10, ADMITTED_US = 1000 * 1000 };
 
 static const char NAME_CHARS[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-";
@@ -87,26 +91,66 @@ cmd_key_list(struct admin *a, struct err *e)
 	return 0;
 }
 
-/* A revoked key stops at once, and so do connections it may have opened. */
-static int
-close_connections(struct admin *a, const char *key_id, struct err *e)
+/* What could not be told stays in the rows, and the reaper goes on with it. */
+static void
+tell(int rc, const struct err *e)
+{
+	if (rc < 0)
+		log_err(LOG_WARN, "revoke_goes_on", e);
+}
+
+/* Tells every wrapper of this host; `last`: and notes that it was done.  How many. */
+static int64_t
+cut_all(struct admin *a, struct control *ctl, const char *tenant, bool last,
+    struct err *e)
 {
 	auto_rows struct rows *ports = NULL, *sessions = NULL;
-	struct control ctl;
 
-	if (STORE_RUN(a->store, STMT_KEY_PORTS, &ports, e, key_id) < 0 ||
-	    STORE_RUN(a->store, STMT_KEY_SESSIONS, &sessions, e, key_id) < 0)
+	if (STORE_RUN(a->store, STMT_TENANT_RELAYS, &ports, e, tenant) < 0 ||
+	    STORE_RUN(a->store, STMT_TENANT_BOUNCES, &sessions, e, tenant) < 0)
 		return -1;
-	if (rows_count(ports) + rows_count(sessions) == 0)
-		return 0;
+	for (size_t i = 0; i < rows_count(ports); i++) {
+		struct err why = { 0 };
+
+		if (last)
+			tell(relay_settle_row(ctl, ports, i, &why), &why);
+		else
+			relay_cut(ctl, ports, i);
+	}
+	for (size_t i = 0; i < rows_count(sessions); i++) {
+		const char *id = rows_text(sessions, i, "id");
+		struct err why = { 0 };
+
+		if (last)
+			tell(session_control_bounced(ctl, id,
+				 rows_text(sessions, i, "bounce_at"), &why),
+			    &why);
+		else
+			tell(session_control_ws_bounce(ctl, id, &why), &why);
+	}
+	return (int64_t)(rows_count(ports) + rows_count(sessions));
+}
+
+/*
+ * A revoked key stops at once, and so do connections it may have opened.  A
+ * request that was let in just before may connect just after: so all of them
+ * are cut twice.
+ */
+static int
+close_connections(struct admin *a, const char *tenant, struct err *e)
+{
+	struct control ctl;
+	int64_t count;
+
 	if (control_open(a->conf, a->store, &ctl, e) < 0)
 		return -1;
-	for (size_t i = 0; i < rows_count(ports); i++)
-		preview_bounce(&ctl, rows_text(ports, i, "session_id"),
-		    rows_int(ports, i, "port"));
-	for (size_t i = 0; i < rows_count(sessions); i++)
-		session_control_ws_bounce(&ctl, rows_text(sessions, i, "id"));
-	return 0;
+	count = cut_all(a, &ctl, tenant, false, e);
+	if (count <= 0)
+		return (int)count;
+	usleep(ADMITTED_US);
+	if (STORE_RUN(a->store, STMT_TENANT_CUT, NULL, e, tenant) < 0)
+		return -1;
+	return cut_all(a, &ctl, tenant, true, e) < 0 ? -1 : 0;
 }
 
 int
@@ -121,9 +165,10 @@ cmd_key_revoke(struct admin *a, struct err *e)
 	if (admin_no_more(a, e) < 0 ||
 	    STORE_RUN(a->store, STMT_KEY_REVOKE, &r, e, id) < 0)
 		return -1;
-	if (rows_count(r) == 0)
+	if (rows_null(r, 0, "tenant"))
 		return err_set(e, ERR_NOT_FOUND, "not_found",
 		    "there is no key %s; see key list", id);
+	CRASH_POINT("revoke.intent");
 	printf("key %s is revoked\n", id);
-	return close_connections(a, id, e);
+	return close_connections(a, rows_text(r, 0, "tenant"), e);
 }

@@ -13,7 +13,7 @@
 #include "agent/relay_conn.h"
 #include "common/mem.h"
 
-enum { ACCEPTS_AT_ONCE = 16 };
+enum { ACCEPTS_AT_ONCE = 16, PORTS = 65536 };
 
 struct listener {
 	struct loop_item item;
@@ -26,6 +26,8 @@ struct listener {
 /* The loop's thread only. */
 static struct listener *listeners;
 static struct listener *dead;
+/* Of the last change of each port; pages of ports never named cost nothing. */
+static int64_t last_order[PORTS];
 
 static void
 each_second(void)
@@ -88,10 +90,25 @@ close_port(int port)
 
 struct order {
 	int port;
+	int64_t number; /* 0: of nobody who counts them */
 	int fd;
 	struct err e;
 	int rc;
 };
+
+/* True when a newer change has been carried out already; else notes it. */
+static bool
+is_overtaken(struct order *o)
+{
+	if (o->number != 0 && o->number < last_order[o->port]) {
+		o->rc = err_set(&o->e, ERR_CONFLICT, "stale_order",
+		    "port %d was changed meanwhile", o->port);
+		return true;
+	}
+	if (o->number != 0)
+		last_order[o->port] = o->number;
+	return false;
+}
 
 static void
 expose(void *arg)
@@ -100,6 +117,8 @@ expose(void *arg)
 	size_t count = 0;
 	struct listener *l;
 
+	if (is_overtaken(o))
+		return;
 	loop_each_second(each_second);
 	close_port(o->port);
 	for (l = listeners; l != NULL; l = l->next)
@@ -128,14 +147,16 @@ unexpose(void *arg)
 {
 	struct order *o = arg;
 
+	if (is_overtaken(o))
+		return;
 	close_port(o->port);
 	relay_conn_close_port(o->port);
 }
 
 int
-relay_expose(int port, int listen_fd, struct err *e)
+relay_expose(int port, int64_t order, int listen_fd, struct err *e)
 {
-	struct order o = { .port = port, .fd = listen_fd };
+	struct order o = { .port = port, .number = order, .fd = listen_fd };
 
 	fcntl(listen_fd, F_SETFL, O_NONBLOCK);
 	if (loop_call(expose, &o, e) < 0) {
@@ -150,9 +171,13 @@ relay_expose(int port, int listen_fd, struct err *e)
 }
 
 int
-relay_unexpose(int port, struct err *e)
+relay_unexpose(int port, int64_t order, struct err *e)
 {
-	struct order o = { .port = port };
+	struct order o = { .port = port, .number = order };
 
-	return loop_call(unexpose, &o, e);
+	if (loop_call(unexpose, &o, e) < 0)
+		return -1;
+	if (o.rc < 0)
+		*e = o.e;
+	return o.rc;
 }

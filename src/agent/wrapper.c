@@ -53,7 +53,7 @@ open_ports(const struct launch *l, struct channel_fds *fds, struct err *e)
 		if (fd < 0)
 			return err_set(e, ERR_INVALID, "launch_failed",
 			    "no socket for port %d", l->ports[i]);
-		if (relay_expose(l->ports[i], fd, e) < 0)
+		if (relay_expose(l->ports[i], 0, fd, e) < 0)
 			return -1;
 	}
 	return 0;

@@ -233,17 +233,20 @@ op_interrupt(struct op *op, json_t *reply, struct err *e)
 
 struct port_body {
 	int64_t port;
+	int64_t order;
 };
 
 static const struct jfield PORT[] = {
 	JFIELD("port", struct port_body, port, J_INT, J_REQUIRED, 1, 65535,
 	    "port inside the cell"),
+	JFIELD("order", struct port_body, order, J_INT, 0, 0, INT64_MAX,
+	    "number of the change"),
 };
 
 static int
 op_expose(struct op *op, json_t *reply, struct err *e)
 {
-	struct port_body b;
+	struct port_body b = { 0 };
 	int fd;
 
 	(void)reply;
@@ -253,18 +256,18 @@ op_expose(struct op *op, json_t *reply, struct err *e)
 	if (fd < 0)
 		return err_set(e, ERR_INVALID, "validation_failed",
 		    "a descriptor must come with it");
-	return relay_expose((int)b.port, fd, e);
+	return relay_expose((int)b.port, b.order, fd, e);
 }
 
 static int
 op_unexpose(struct op *op, json_t *reply, struct err *e)
 {
-	struct port_body b;
+	struct port_body b = { 0 };
 
 	(void)reply;
 	if (jfield_decode(op->msg, PORT, ARRAY_LEN(PORT), J_LENIENT, &b, e) < 0)
 		return -1;
-	return relay_unexpose((int)b.port, e);
+	return relay_unexpose((int)b.port, b.order, e);
 }
 
 /* Who was let in with a key that counts no more must show another. */

@@ -83,13 +83,15 @@ container_port_remove(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	int64_t port = 0;
+	bool gone;
 
 	if (ctl == NULL)
 		return -1;
 	if (port_body_path(c, &port, e) < 0 ||
 	    preview_remove(ctl, call_var(c, "id"), app_of(c)->who.tenant, port,
-		e) < 0)
+		&gone, e) < 0)
 		return about_port(e, port);
-	reply_container(c, json_pack("{s:I}", "port", (json_int_t)port));
+	reply_container_as(c, gone ? 200 : 202,
+	    json_pack("{s:I}", "port", (json_int_t)port));
 	return 0;
 }

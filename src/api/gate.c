@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/token.h"
+#include "control/relay_control.h"
 #include "control/start.h"
 #include "web/reply.h"
 
@@ -165,17 +166,6 @@ raw_path_agrees(const struct call *c)
 	    strchr("/?", uri[strlen(prefix)]) != NULL;
 }
 
-/* Why not, or NULL. */
-static const char *
-refuse_proxied(const struct call *c, const struct rows *r)
-{
-	if (!is_proxied(c))
-		return NULL;
-	if (!raw_path_agrees(c))
-		return "validation_failed";
-	return rows_bool(r, 0, "exposed") ? NULL : "port_not_exposed";
-}
-
 /* ---- may it? */
 
 static void
@@ -186,6 +176,8 @@ auth_session(struct call *c)
 	const char *id = call_param(c, "SL_SESSION");
 	const char *purpose = ticket_purpose(c);
 	bool reads = reads_only(c) && purpose[0] == '\0';
+	bool path_agrees = !is_proxied(c) || raw_path_agrees(c);
+	enum access needs = reads ? ACCESS_READ : ACCESS_TENANT;
 	struct credential k;
 	struct err e = { 0 };
 	char every[24];
@@ -206,22 +198,26 @@ auth_session(struct call *c)
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_SESSION, &r, &e, k.hash,
 		CREDENTIAL_NAMES[k.kind], id, every,
-		is_probe(c) ? "true" : "false", c->trace_id, proxied_port(c),
-		purpose, c->request_id) < 0)
+		is_probe(c) || !path_agrees ? "true" : "false", c->trace_id,
+		proxied_port(c), purpose, c->request_id,
+		ACCESS_NAMES[needs]) < 0)
 		say_unavailable(c, &e);
 	else if (rows_null(r, 0, "scope"))
 		deny_key(c, &k);
-	else if (!access_scope_allows(rows_text(r, 0, "scope"),
-		     reads ? ACCESS_READ : ACCESS_TENANT))
+	else if (!access_scope_allows(rows_text(r, 0, "scope"), needs))
 		deny(c, "forbidden");
 	else if (rows_null(r, 0, "state"))
 		deny_session(c, id, &k);
-	else if (refuse_proxied(c, r) != NULL)
-		deny(c, refuse_proxied(c, r));
+	else if (!path_agrees)
+		deny(c, "validation_failed");
+	else if (is_proxied(c) && !rows_bool(r, 0, "exposed"))
+		deny(c, "port_not_exposed");
 	else if (str_equal(rows_text(r, 0, "state"), "ready") &&
-	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
+	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper")) {
+		/* for the pool `stream`: what the key opens ends with it */
+		call_header(c, "X-Sandlease-Key", rows_text(r, 0, "key_id"));
 		admit(c, id, rows_int(r, 0, "generation"), proxied_port(c));
-	else
+	} else
 		answer_unready(c, rows_text(r, 0, "state"));
 }
 
@@ -399,6 +395,23 @@ say_probed(struct err *e)
 	    "the session's agent has died, and a probe does not replace it");
 }
 
+/*
+ * Repairs what did not answer.  A wrapper that is gone comes back with its
+ * relays; one that is there may have lost the relay of this port.
+ */
+static int
+repair(struct call *c, const char *tenant, int64_t wait_ms, struct err *e)
+{
+	int64_t port;
+
+	if (start_for(c, tenant, wait_ms, e) < 0)
+		return -1;
+	if (!str_to_int(call_param(c, "SL_PORT"), 1, 65535, &port))
+		return 0;
+	return relay_repair(app_control(c, e), call_param(c, "SL_SESSION"),
+	    port, e);
+}
+
 static void
 dead_session(struct call *c)
 {
@@ -427,9 +440,9 @@ dead_session(struct call *c)
 		dress_container(c, &e, "wrapper_unavailable");
 		return;
 	}
-	if (start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) == 0)
+	if (repair(c, app_of(c)->who.tenant, WAKE_MS, &e) == 0)
 		err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
-		    "the session's agent had died and was replaced; send the request again");
+		    "the session could not be reached and was repaired; send the request again");
 	dress_container(c, &e, "container_replaced");
 }
 
@@ -445,9 +458,9 @@ dead_preview(struct call *c)
 			    "the port closed the connection");
 		else if (is_probe(c))
 			say_probed(&e);
-		else if (start_for(c, "", WAKE_PREVIEW_MS, &e) == 0)
+		else if (repair(c, "", WAKE_PREVIEW_MS, &e) == 0)
 			err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
-			    "the session's agent was replaced; try again");
+			    "the session could not be reached and was repaired; try again");
 		else if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;
 	}

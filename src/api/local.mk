@@ -23,6 +23,7 @@ libapi_a_SOURCES = \
 	src/api/share.c src/api/share.h \
 	src/api/snapshot_body.h \
 	src/api/stream.c src/api/stream.h \
+	src/api/stream_keys.c src/api/stream_keys.h \
 	src/api/stream_link.c src/api/stream_link.h \
 	src/api/ticket.c src/api/ticket.h \
 	src/api/v1_aliases.c src/api/v1_history.c src/api/v1_interrupt.c \

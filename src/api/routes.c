@@ -31,7 +31,7 @@ const struct route ROUTES[] = {
 	{ "DELETE", "/v1/sessions/:id/aliases",             ACCESS_TENANT, v1_aliases_delete,    .help = "free its correlation keys, or the one in `?key=`" },
 	{ "POST",   "/v1/sessions/:id/ports",               ACCESS_TENANT, v1_port_expose,       .body = PORT_FIELDS, .body_count = &PORT_FIELD_COUNT, .help = "a preview URL for a port" },
 	{ "GET",    "/v1/sessions/:id/ports",               ACCESS_READ,   v1_port_list,         .help = "ports and their URLs" },
-	{ "DELETE", "/v1/sessions/:id/ports/:port",         ACCESS_TENANT, v1_port_remove,       .help = "end a preview URL and its open connections" },
+	{ "DELETE", "/v1/sessions/:id/ports/:port",         ACCESS_TENANT, v1_port_remove,       .help = "end a preview URL and its open connections: 204, or 202 `closing` until its relay has confirmed" },
 	{ "POST",   "/v1/sessions/:id/ports/:port/rotate",  ACCESS_TENANT, v1_port_rotate,       .help = "a new URL for a port; the old one ends" },
 	{ "POST",   "/v1/sessions/:id/tickets",             ACCESS_TENANT, v1_ticket_create,     .body = TICKET_FIELDS, .body_count = &TICKET_FIELD_COUNT, .help = "a ticket for a browser's WebSocket, in its address instead of a key: one minute, one use" },
 	{ "POST",   "/v1/sessions/:id/snapshots",           ACCESS_TENANT, v1_snapshot_create,   .body = SNAPSHOT_FIELDS, .body_count = &SNAPSHOT_FIELD_COUNT, .help = "keep its files as they are now, while it goes on; `?wait=` seconds" },

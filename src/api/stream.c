@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "api/child.h"
+#include "api/stream_keys.h"
 #include "api/stream_link.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -29,6 +30,8 @@ enum {
 
 struct pool {
 	struct streams streams;
+	struct stream_keys keys;
+	const struct conf *conf;
 	int listen_fd; /* -1: nothing new any more */
 	size_t max;
 	int64_t drain_at_ms; /* 0: not told to end */
@@ -127,8 +130,11 @@ wait_ms(const struct pool *p)
 {
 	const struct stream *s = TAILQ_FIRST(&p->streams.all);
 	int ms = s != NULL ? clock_left_ms(s->spoke_ms + BEAT_MS) : -1;
+	int keys_ms = stream_keys_wait_ms(&p->keys, &p->streams);
 	int64_t end = p->leave_at_ms > 0 ? p->leave_at_ms : p->drain_at_ms;
 
+	if (keys_ms >= 0 && (ms < 0 || keys_ms < ms))
+		ms = keys_ms;
 	if (end > 0 && (ms < 0 || clock_left_ms(end) < ms))
 		ms = clock_left_ms(end);
 	return ms;
@@ -140,6 +146,8 @@ handle_events(struct pool *p, const struct epoll_event *ev, int count)
 	for (int i = 0; i < count; i++) {
 		if (ev[i].data.ptr == NULL)
 			take_connection(p);
+		else if (ev[i].data.ptr == &p->keys)
+			stream_keys_answer(&p->keys, &p->streams);
 		else
 			stream_event(&p->streams, ev[i].data.ptr, ev[i].events);
 	}
@@ -166,6 +174,7 @@ serve(struct pool *p, int64_t drain_ms)
 		    clock_left_ms(p->drain_at_ms) == 0)
 			say_farewell(p);
 		beat(p);
+		stream_keys_ask(&p->keys, p->conf, &p->streams);
 		stream_bury(&p->streams);
 	}
 }
@@ -174,11 +183,14 @@ int
 stream_run(const struct conf *conf, int listen_fd)
 {
 	struct pool p = { .listen_fd = listen_fd,
+		.keys = { .fd = -1 },
+		.conf = conf,
 		.max = most_streams(conf),
 		.streams = { .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
 		    .run_dir = conf->run_dir } };
 
 	prctl(PR_SET_NAME, "sandlease-strm");
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for who asks about keys */
 	TAILQ_INIT(&p.streams.all);
 	TAILQ_INIT(&p.streams.ended);
 	if (p.streams.epoll_fd < 0 || listen_to(&p) < 0) {
@@ -187,6 +199,7 @@ stream_run(const struct conf *conf, int listen_fd)
 	}
 	serve(&p, conf->stream_drain_seconds * 1000);
 	stream_drop(&p.streams);
+	mem_close_fd(&p.keys.fd);
 	close(p.streams.epoll_fd);
 	return EXIT_SUCCESS;
 }

@@ -254,7 +254,15 @@ connect_to(const char *path)
 	return take_fd(&fd);
 }
 
-/* Takes a parameter's value, if it fits, and the parameter out of the rest. */
+/* Nothing of this host is told inside. */
+static void
+drop_param(struct stream *s, const struct records_param *p)
+{
+	s->params.len -= p->size;
+	memmove(s->params.data + p->at, s->params.data + p->at + p->size,
+	    s->params.len - p->at);
+}
+
 static void
 take_target(struct streams *all, struct stream *s)
 {
@@ -264,10 +272,21 @@ take_target(struct streams *all, struct stream *s)
 		return;
 	if (!stream_target(all->run_dir, p.value, p.len, s->target))
 		s->target[0] = '\0';
-	/* nothing of this host is told inside */
-	s->params.len -= p.size;
-	memmove(s->params.data + p.at, s->params.data + p.at + p.size,
-	    s->params.len - p.at);
+	drop_param(s, &p);
+}
+
+static void
+take_key(struct stream *s)
+{
+	struct records_param p;
+
+	if (!records_param(&s->params, "SL_KEY", &p))
+		return;
+	if (p.len < sizeof(s->key)) {
+		memcpy(s->key, p.value, p.len);
+		s->key[p.len] = '\0';
+	}
+	drop_param(s, &p);
 }
 
 static void
@@ -311,6 +330,7 @@ go_on(struct streams *all, struct stream *s)
 		return;
 	}
 	take_request_id(s);
+	take_key(s);
 	take_target(all, s);
 	if (s->target[0] != '\0')
 		s->wrapper.fd = connect_to(s->target);

@@ -46,6 +46,7 @@ struct stream {
 	struct answer answer;
 	char target[STREAM_TARGET_MAX];
 	char request_id[ID_MAX];
+	char key[ID_MAX]; /* whose id opened it; "": unknown */
 	uint16_t id;
 	bool busy; /* to be refused */
 	bool deaf; /* the wrapper takes nothing more */

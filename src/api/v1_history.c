@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/access.h"
 #include "api/app.h"
 #include "api/handlers.h"
 #include "api/share.h"
@@ -197,6 +198,9 @@ v1_session_events(struct call *c, struct err *e)
 				return -1;
 			waited = false;
 		}
+		/* its key may have been revoked while it waited */
+		if (waited && access_check(c, ACCESS_READ, e) < 0)
+			return -1;
 		if (!waited)
 			call_header(c, "Retry-After", "1");
 	}

@@ -54,12 +54,13 @@ v1_port_remove(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	int64_t port;
+	bool gone;
 
 	if (ctl == NULL || port_body_path(c, &port, e) < 0 ||
 	    preview_remove(ctl, call_var(c, "id"), app_of(c)->who.tenant, port,
-		e) < 0)
+		&gone, e) < 0)
 		return -1;
-	call_reply_empty(c, 204);
+	call_reply_empty(c, gone ? 204 : 202);
 	return 0;
 }
 

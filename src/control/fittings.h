@@ -1,5 +1,5 @@
 /*
- * fittings.h: environment and ports of a wrapper, as the rows want them.
+ * fittings.h: environment and relays of a wrapper, as the rows want them.
  *
  * Who changes them in a session that is ready tells the wrapper; before that a
  * launch brings them along.  What was changed between the two is brought after
@@ -10,10 +10,10 @@
 
 #include "control/control.h"
 
-/* Both NULL: the wrapper has been told of every change.  "": it has none. */
 struct fittings {
-	char *env_sealed; /* owned */
-	char *ports;      /* owned; "3001,8080" */
+	char *
+	    env_sealed; /* owned; NULL: the wrapper knows it.  "": it has none */
+	bool unknown;   /* which relays the wrapper has */
 };
 
 /* Of a row's columns. */

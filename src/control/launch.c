@@ -174,7 +174,7 @@ expose_more(struct control *ctl, const struct launch *l, int64_t deadline_ms,
 {
 	for (size_t i = 0; i < l->more_count; i++)
 		if (agent_expose(&ctl->provider, &l->target, l->more_ports[i],
-			deadline_ms, e) < 0)
+			0, deadline_ms, e) < 0)
 			return err_wrap(e, "port %lld",
 			    (long long)l->more_ports[i]);
 	return 0;

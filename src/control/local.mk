@@ -13,6 +13,7 @@ libcontrol_a_SOURCES = \
 	src/control/interrupt_control.c src/control/interrupt_control.h \
 	src/control/launch.c src/control/launch.h \
 	src/control/preview_control.c src/control/preview_control.h \
+	src/control/relay_control.c src/control/relay_control.h \
 	src/control/sandbox_control.c src/control/sandbox_control.h \
 	src/control/session_control.c src/control/session_control.h \
 	src/control/setup.c src/control/setup.h \

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/relay_control.h"
 
-enum { RELAY_MS = 2000, FROZEN_MS = 50, PORT_TEXT_MAX = 24 };
+enum { PORT_TEXT_MAX = 24 };
 
 struct fresh_token {
 	char hash[TOKEN_HASH_HEX_MAX];
@@ -49,47 +49,6 @@ preview_token(const struct control *ctl, const char *id, int64_t port,
 	auto_free char *owner = owner_of(id, port);
 
 	return seal_open(&ctl->keys, owner, token_sealed, out, e);
-}
-
-/* Tells the wrapper, if there is one; without one the next start will. */
-static int
-tell_relay(struct control *ctl, const char *id, int64_t port, bool open,
-    struct err *e)
-{
-	struct session_row s;
-	struct agent_target t;
-	int rc;
-
-	if (control_session(ctl, id, "", &s, e) < 0)
-		return -1;
-	if (!control_takes_messages(&s) ||
-	    !str_equal(s.host, ctl->conf->host_name))
-		return 0;
-	t = control_target(&s);
-	rc = (open ? agent_expose : agent_unexpose)(&ctl->provider, &t, port,
-	    clock_ms() + (s.suspended ? FROZEN_MS : RELAY_MS), e);
-	if (rc < 0 && s.suspended && str_equal(e->code, "timed_out"))
-		return 0; /* it reads it first thing when it goes on */
-	return rc;
-}
-
-void
-preview_close(struct control *ctl, const char *id, int64_t port)
-{
-	struct err e = { 0 };
-
-	if (tell_relay(ctl, id, port, false, &e) < 0)
-		log_err(LOG_WARN, "unexpose", &e);
-}
-
-void
-preview_bounce(struct control *ctl, const char *id, int64_t port)
-{
-	struct err e = { 0 };
-
-	if (tell_relay(ctl, id, port, false, &e) < 0 ||
-	    tell_relay(ctl, id, port, true, &e) < 0)
-		log_err(LOG_WARN, "bounce", &e);
 }
 
 static int
@@ -137,6 +96,7 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 	struct session_row s;
 	struct err ignored = { 0 };
 	char text[PORT_TEXT_MAX], seconds[PORT_TEXT_MAX];
+	bool left;
 
 	if (begin_token(ctl, id, tenant, wish->port, &s, &t, text, e) < 0)
 		return -1;
@@ -155,11 +115,11 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 	*created = rows_bool(r, 0, "created");
 	if (take_json(r, out, e) < 0)
 		return -1;
-	if (tell_relay(ctl, id, wish->port, true, e) == 0)
+	if (relay_settle_port(ctl, id, wish->port, &left, e) == 0)
 		return 0;
 	/* so that a repetition is a first try again */
 	if (wish->only_new &&
-	    STORE_RUN(ctl->store, STMT_PORT_REMOVE, NULL, &ignored, id, tenant,
+	    STORE_RUN(ctl->store, STMT_PORT_CLOSE, NULL, &ignored, id, tenant,
 		text) < 0)
 		log_err(LOG_WARN, "unexpose", &ignored);
 	return -1;
@@ -173,6 +133,7 @@ preview_rotate(struct control *ctl, const char *id, const char *tenant,
 	auto_rows struct rows *r = NULL;
 	struct session_row s;
 	char text[PORT_TEXT_MAX];
+	bool left;
 
 	if (begin_token(ctl, id, tenant, port, &s, &t, text, e) < 0)
 		return -1;
@@ -185,31 +146,35 @@ preview_rotate(struct control *ctl, const char *id, const char *tenant,
 		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
 		    "port %" PRId64 " is not exposed", port);
 	CRASH_POINT("rotate.intent");
-	if (take_json(r, out, e) < 0 || tell_relay(ctl, id, port, false, e) < 0)
+	if (take_json(r, out, e) < 0)
 		return -1;
-	CRASH_POINT("rotate.closed");
-	return tell_relay(ctl, id, port, true, e);
+	return relay_settle_port(ctl, id, port, &left, e);
 }
 
 int
 preview_remove(struct control *ctl, const char *id, const char *tenant,
-    int64_t port, struct err *e)
+    int64_t port, bool *gone, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	struct session_row s;
+	struct err why = { 0 };
 	char text[PORT_TEXT_MAX];
+	bool left = true;
 
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
 	snprintf(text, sizeof(text), "%" PRId64, port);
-	if (STORE_RUN(ctl->store, STMT_PORT_REMOVE, &r, e, id, tenant, text) <
-	    0)
+	if (STORE_RUN(ctl->store, STMT_PORT_CLOSE, &r, e, id, tenant, text) < 0)
 		return -1;
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
 		    "port %" PRId64 " is not exposed", port);
 	CRASH_POINT("unexpose.intent");
-	/* the row decides, and it is gone */
-	preview_close(ctl, id, port);
+	/* nobody is let in any more; what fails from here on others finish */
+	if (relay_settle_port(ctl, id, port, &left, &why) < 0) {
+		log_err(LOG_WARN, "unexpose_goes_on", &why);
+		left = true;
+	}
+	*gone = !left;
 	return 0;
 }

@@ -1,8 +1,8 @@
 /*
  * preview_control.h: ports that a URL may reach.
  *
- * The row is the truth; the relay's listener in the wrapper follows it, now
- * if the session runs, else with its next start.
+ * A change is written into the row first; relay_control.h has the relay follow
+ * it, now if the session runs, else with its next start.
  */
 #ifndef SANDLEASE_CONTROL_PREVIEW_CONTROL_H
 #define SANDLEASE_CONTROL_PREVIEW_CONTROL_H
@@ -29,15 +29,12 @@ int preview_expose(struct control *ctl, const char *id, const char *tenant,
 int preview_rotate(struct control *ctl, const char *id, const char *tenant,
     int64_t port, json_t **out, struct err *e) MUST_CHECK;
 
-/* Closes it; ERR_NOT_FOUND "port_not_exposed" when it was not open. */
+/*
+ * Closes it.  *gone: the relay has confirmed; else it is closing, and others
+ * see to it.  ERR_NOT_FOUND "port_not_exposed" when it was not open.
+ */
 int preview_remove(struct control *ctl, const char *id, const char *tenant,
-    int64_t port, struct err *e) MUST_CHECK;
-
-/* Closes the relay of a port whose row is gone already (expiry). */
-void preview_close(struct control *ctl, const char *id, int64_t port);
-
-/* Closes what is open on a port without ending its URL (a key revoked). */
-void preview_bounce(struct control *ctl, const char *id, int64_t port);
+    int64_t port, bool *gone, struct err *e) MUST_CHECK;
 
 /* The token of a port's JSON, opened: only to be shown to its owner. */
 int preview_token(const struct control *ctl, const char *id, int64_t port,

@@ -357,32 +357,36 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 	return s.suspended && str_equal(e->code, "timed_out") ? 0 : -1;
 }
 
-static int
-bounce(struct control *ctl, const char *id, struct err *e)
+int
+session_control_ws_bounce(struct control *ctl, const char *id, struct err *e)
 {
 	struct session_row s;
 	struct agent_target t;
 
 	if (control_session(ctl, id, "", &s, e) < 0)
 		return -1;
-	if (!control_takes_messages(&s) ||
-	    !str_equal(s.host, ctl->conf->host_name))
-		return 0;
+	if (str_equal(s.lease, "none"))
+		return 0; /* nobody can be connected */
+	if (!control_takes_messages(&s))
+		return err_set(e, ERR_UNAVAILABLE, "try_again",
+		    "session %s takes no messages now", id);
+	if (!str_equal(s.host, ctl->conf->host_name))
+		return err_set(e, ERR_UNAVAILABLE, "other_host",
+		    "the sandbox belongs to host %s", s.host);
 	t = control_target(&s);
-	if (agent_ws_bounce(&ctl->provider, &t,
-		clock_ms() + (s.suspended ? FROZEN_MS : 2 * ASK_MS), e) == 0)
-		return 0;
-	/* as above */
-	return s.suspended && str_equal(e->code, "timed_out") ? 0 : -1;
+	return agent_ws_bounce(&ctl->provider, &t,
+	    clock_ms() + (s.suspended ? FROZEN_MS : 2 * ASK_MS), e);
 }
 
-void
-session_control_ws_bounce(struct control *ctl, const char *id)
+int
+session_control_bounced(struct control *ctl, const char *id,
+    const char *bounce_at, struct err *e)
 {
-	struct err e = { 0 };
-
-	if (bounce(ctl, id, &e) < 0)
-		log_err(LOG_WARN, "ws_bounce", &e);
+	if (session_control_ws_bounce(ctl, id, e) < 0)
+		return err_wrap(e, "session %s", id);
+	CRASH_POINT("bounce.done");
+	return STORE_RUN(ctl->store, STMT_SESSION_BOUNCED, NULL, e, id,
+	    bounce_at);
 }
 
 int

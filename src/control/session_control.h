@@ -60,8 +60,15 @@ int session_control_delete(struct control *ctl, const char *id,
 int session_control_set_env(struct control *ctl, const char *id,
     const char *tenant, const json_t *env, struct err *e) MUST_CHECK;
 
-/* Closes its WebSockets: whoever may comes again (a key was revoked). */
-void session_control_ws_bounce(struct control *ctl, const char *id);
+/*
+ * Closes its WebSockets, because a key was revoked: clients with another key
+ * connect again.  The second one also notes that it was done, unless the row
+ * has another `bounce_at` by now.
+ */
+int session_control_ws_bounce(struct control *ctl, const char *id,
+    struct err *e) MUST_CHECK;
+int session_control_bounced(struct control *ctl, const char *id,
+    const char *bounce_at, struct err *e) MUST_CHECK;
 
 /*
  * Sets all correlation keys; ERR_CONFLICT when one is another session's.  With

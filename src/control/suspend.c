@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/relay_control.h"
 #include "control/stop.h"
 
 enum { FREEZE_MS = 3000, PROVE_MS = 5000, UNFINISHED_S = 30 };
@@ -143,6 +144,8 @@ thaw(struct control *ctl, const struct session_row *s, int64_t order,
 	if (!rows_bool(r, 0, "applied"))
 		return err_set(e, ERR_BUSY, "lease_changed",
 		    "the session was stopped while it was resumed");
+	if (rows_bool(r, 0, "has_ports"))
+		relay_settle_session(ctl, s->id, false);
 	return 0;
 }
 

@@ -208,11 +208,23 @@ int agent_keep(const struct provider *p, const struct agent_target *t, int fd,
     struct err *e) MUST_CHECK;
 int agent_keep_end(int asked, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
-/* Makes the relay's socket and hands it over / takes it back and closes. */
+/*
+ * Makes the relay's socket and hands it over / closes the relay and every
+ * connection through it.  `order`: of the change that wants it; the relay
+ * refuses one that is older than the last it was told ("stale_order").  0 is
+ * older than nothing.
+ */
 int agent_expose(const struct provider *p, const struct agent_target *t,
-    int64_t port, int64_t deadline_ms, struct err *e) MUST_CHECK;
+    int64_t port, int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
 int agent_unexpose(const struct provider *p, const struct agent_target *t,
-    int64_t port, int64_t deadline_ms, struct err *e) MUST_CHECK;
+    int64_t port, int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/*
+ * Whether the relay of a port can be found; with `answers`, whether somebody
+ * listens there, which the app behind it sees as a connection without a byte.
+ */
+bool agent_exposes(const struct provider *p, const struct agent_target *t,
+    int64_t port, bool answers);
 
 /* Closes the session's WebSockets; an agent that has none is done. */
 int agent_ws_bounce(const struct provider *p, const struct agent_target *t,

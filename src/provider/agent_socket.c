@@ -95,8 +95,9 @@ sockets_unlink(const struct sockets *s)
 		unlink(s->path[i]);
 }
 
+/* Takes the place of whoever listens there. */
 static int
-sockets_add(struct sockets *s, const struct conf *conf,
+sockets_replace(struct sockets *s, const struct conf *conf,
     const struct agent_target *t, int64_t port, struct err *e)
 {
 	char *path = s->path[s->path_count];
@@ -104,15 +105,26 @@ sockets_add(struct sockets *s, const struct conf *conf,
 
 	agent_socket_path(conf, t->session, t->generation, port, path,
 	    SOCKET_PATH_MAX);
-	if (is_served(path))
-		return err_set(e, ERR_CONFLICT, "already_running",
-		    "somebody serves session %s already", t->session);
 	fd = channel_listen(path, SOCK_STREAM, e);
 	if (fd < 0)
 		return -1;
 	s->path_count++;
 	s->fd[s->count++] = fd;
 	return 0;
+}
+
+static int
+sockets_add(struct sockets *s, const struct conf *conf,
+    const struct agent_target *t, int64_t port, struct err *e)
+{
+	char path[SOCKET_PATH_MAX];
+
+	agent_socket_path(conf, t->session, t->generation, port, path,
+	    sizeof(path));
+	if (is_served(path))
+		return err_set(e, ERR_CONFLICT, "already_running",
+		    "somebody serves session %s already", t->session);
+	return sockets_replace(s, conf, t, port, e);
 }
 
 static int64_t
@@ -249,18 +261,28 @@ agent_launch(const struct provider *p, const struct sandbox_spec *s,
 	return check_launched(reply, t, e);
 }
 
+static json_t *
+port_body(const struct agent_target *t, int64_t port, int64_t order)
+{
+	json_t *body = agent_body(t);
+
+	json_object_set_new(body, "port", json_integer(port));
+	json_object_set_new(body, "order", json_integer(order));
+	return body;
+}
+
+/* A new listener each time: only the relay knows whose order is the newest. */
 int
 agent_expose(const struct provider *p, const struct agent_target *t,
-    int64_t port, int64_t deadline_ms, struct err *e)
+    int64_t port, int64_t order, int64_t deadline_ms, struct err *e)
 {
 	auto_sockets struct sockets socks = { 0 };
-	struct agent_question q = { .op = "expose", .body = NULL };
+	struct agent_question q = { .op = "expose" };
 	auto_json json_t *reply = NULL;
 
-	if (sockets_add(&socks, p->conf, t, port, e) < 0)
-		return str_equal(e->code, "already_running") ? 0 : -1;
-	q.body = agent_body(t);
-	json_object_set_new(q.body, "port", json_integer(port));
+	if (sockets_replace(&socks, p->conf, t, port, e) < 0)
+		return -1;
+	q.body = port_body(t, port, order);
 	q.fds = socks.fd;
 	q.fd_count = socks.count;
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
@@ -272,21 +294,34 @@ agent_expose(const struct provider *p, const struct agent_target *t,
 	return 0;
 }
 
+/* The name stays until the relay has agreed: it may be a newer order's. */
 int
 agent_unexpose(const struct provider *p, const struct agent_target *t,
-    int64_t port, int64_t deadline_ms, struct err *e)
+    int64_t port, int64_t order, int64_t deadline_ms, struct err *e)
 {
-	struct agent_question q = { .op = "unexpose", .body = agent_body(t) };
+	struct agent_question q = { .op = "unexpose",
+		.body = port_body(t, port, order) };
 	auto_json json_t *reply = NULL;
 	char path[SOCKET_PATH_MAX];
 
-	/* first out of nginx's reach, whatever the agent answers */
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0)
+		return -1;
 	agent_socket_path(p->conf, t->session, t->generation, port, path,
 	    sizeof(path));
 	unlink(path);
-	json_object_set_new(q.body, "port", json_integer(port));
-	return agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
-	    e);
+	return 0;
+}
+
+bool
+agent_exposes(const struct provider *p, const struct agent_target *t,
+    int64_t port, bool answers)
+{
+	char path[SOCKET_PATH_MAX];
+
+	agent_socket_path(p->conf, t->session, t->generation, port, path,
+	    sizeof(path));
+	return answers ? is_served(path) : access(path, F_OK) == 0;
 }
 
 int

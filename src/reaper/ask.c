@@ -1,6 +1,7 @@
 /* ask.c: wrappers that are asked what they are doing. */
 #include "reaper/ask.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,19 +14,14 @@
 #include "control/suspend.h"
 #include "control/wave.h"
 #include "reaper/plan.h"
+#include "reaper/sighting.h"
 
-enum { ASK_MS = 2000, AT_MAX = 64 };
+enum { ASK_MS = 2000, INIT_MS = 1000, PATIENT_MS = 5000 };
 
 struct part {
 	const char *name;
 	enum stmt due;
 	enum plan_due why;
-};
-
-/* From here on; so that each is asked once. */
-struct cursor {
-	char at[AT_MAX];
-	char id[ID_MAX];
 };
 
 struct asked {
@@ -35,6 +31,9 @@ struct asked {
 	int64_t ask_ms;
 	bool moved;
 	bool suspend; /* it sleeps by being frozen */
+	/* of one that does not answer */
+	bool init_answers;
+	bool silent_before; /* in the last pass, too */
 };
 
 struct batch {
@@ -61,17 +60,24 @@ read_row(const struct rows *r, size_t i, struct asked *a)
 		.generation = t->generation };
 }
 
-/* A wrapper that is there and does not answer; none at all has no work. */
+/* A wrapper that is there and does not say; none at all has no work. */
+static bool
+is_unknown(const struct agent_one *one)
+{
+	static const char *const CODES[] = { "timed_out",
+		"wrapper_unresponsive", "busy" };
+
+	for (size_t i = 0; !one->answered && i < ARRAY_LEN(CODES); i++)
+		if (one->e.code != NULL && str_equal(one->e.code, CODES[i]))
+			return true;
+	return false;
+}
+
+/* "busy" is the wrapper's own word: whoever says it is alive. */
 static bool
 is_silent(const struct agent_one *one)
 {
-	static const char *const SILENT[] = { "timed_out",
-		"wrapper_unresponsive", "busy" };
-
-	for (size_t i = 0; !one->answered && i < ARRAY_LEN(SILENT); i++)
-		if (one->e.code != NULL && str_equal(one->e.code, SILENT[i]))
-			return true;
-	return false;
+	return is_unknown(one) && !str_equal(one->e.code, "busy");
 }
 
 static void
@@ -81,7 +87,7 @@ judge(struct pass *p, const struct part *part, const struct rows *r, size_t i,
 	const struct agent_status *st = &a->one.status;
 	const bool told = a->one.answered;
 	const struct plan_work w = {
-		.silent = is_silent(&a->one),
+		.silent = is_unknown(&a->one),
 		.starting = str_equal(rows_text(r, i, "state"), "initializing"),
 		.busy = told && st->busy,
 		.served = told ? st->served : 0,
@@ -95,10 +101,104 @@ judge(struct pass *p, const struct part *part, const struct rows *r, size_t i,
 
 	a->verdict = plan_work(part->why, &w,
 	    p->ctl->conf->stuck_seconds * 1000, &a->ask_ms, &a->moved);
-	if (a->verdict == PLAN_LEAVE) {
-		err_wrap(&a->one.e, "session %s", a->one.target.session);
-		pass_failed(p, part->name, &a->one.e);
+}
+
+/* ---- those that do not answer */
+
+typedef bool choose_fn(const struct asked *a);
+
+static bool
+is_unanswered(const struct asked *a)
+{
+	return a->verdict == PLAN_LEAVE && is_silent(&a->one);
+}
+
+static bool
+was_silent_before(const struct asked *a)
+{
+	return is_unanswered(a) && a->init_answers && a->silent_before;
+}
+
+/* Asks some of the batch again; what they say now counts. */
+static void
+ask_again(struct pass *p, struct batch *b, choose_fn *choose, enum agent_op op,
+    int64_t patience_ms, struct agent_one *ones)
+{
+	struct agent_one *ask[WAVE_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (choose(&b->who[i])) {
+			ones[i] = (struct agent_one){ 0 };
+			ones[i].target = b->who[i].one.target;
+			ask[n++] = &ones[i];
+		}
+	agent_ask_all(&p->ctl->provider, op, 0, clock_ms() + patience_ms, ask,
+	    n);
+}
+
+/*
+ * Notes that it was silent; a->silent_before says whether it was in the pass
+ * before, too, in the same life and without a call since.
+ */
+static void
+note_silence(struct pass *p, const struct part *part, struct asked *a)
+{
+	auto_free char *thing = xasprintf("%s%s/%s.%" PRId64 ".%" PRId64,
+	    SIGHTING_SILENT, part->name, a->one.target.session,
+	    a->one.target.generation, a->subject.seen_activity);
+	struct err e = { 0 };
+
+	if (sighting_again(p, thing, &a->silent_before, &e) < 0)
+		pass_failed(p, part->name, &e);
+}
+
+/*
+ * A wrapper that is stopped by its own tenant would never sleep.  So one that
+ * is silent in two passes in a row is asked once more, with patience, and then
+ * stopped.  That the host is slow is no reason: init, which is in the same
+ * sandbox, must answer meanwhile.
+ */
+static void
+judge_silent(struct pass *p, const struct part *part, const struct rows *r,
+    struct batch *b)
+{
+	auto_free struct agent_one *ones = xcalloc(WAVE_MAX, sizeof(*ones));
+
+	ask_again(p, b, is_unanswered, AGENT_LOOK, INIT_MS, ones);
+	for (size_t i = 0; i < b->count; i++) {
+		struct asked *a = &b->who[i];
+
+		if (!is_unanswered(a))
+			continue;
+		a->init_answers = ones[i].answered;
+		if (a->init_answers)
+			note_silence(p, part, a);
 	}
+	ask_again(p, b, was_silent_before, AGENT_STATUS, PATIENT_MS, ones);
+	for (size_t i = 0; i < b->count; i++) {
+		struct asked *a = &b->who[i];
+
+		if (!was_silent_before(a))
+			continue;
+		a->one = ones[i];
+		judge(p, part, r, i, a);
+		if (is_unanswered(a))
+			a->verdict = PLAN_UNHEALTHY;
+	}
+}
+
+/* A silent wrapper is no failure of the pass: its tenant can do that. */
+static void
+tell_unknown(struct pass *p, const struct part *part, struct asked *a)
+{
+	if (a->verdict != PLAN_LEAVE)
+		return;
+	err_wrap(&a->one.e, "session %s", a->one.target.session);
+	if (is_silent(&a->one) && a->init_answers)
+		log_err(LOG_INFO, "silent_wrapper", &a->one.e);
+	else
+		pass_failed(p, part->name, &a->one.e);
 }
 
 static void
@@ -116,6 +216,9 @@ ask_all(struct pass *p, const struct part *part, const struct rows *r,
 	    ask, b->count);
 	for (size_t i = 0; i < b->count; i++)
 		judge(p, part, r, i, &b->who[i]);
+	judge_silent(p, part, r, b);
+	for (size_t i = 0; i < b->count; i++)
+		tell_unknown(p, part, &b->who[i]);
 }
 
 /* ---- what comes of it */
@@ -204,15 +307,24 @@ settle_idle(struct pass *p, struct asked *a, struct err *e)
 static int
 carry_out(struct pass *p, struct batch *b, struct err *e)
 {
-	for (size_t i = 0; i < b->count; i++)
-		if (b->who[i].verdict == PLAN_SLEEP &&
-		    settle_idle(p, &b->who[i], e) < 0)
+	for (size_t i = 0; i < b->count; i++) {
+		struct asked *a = &b->who[i];
+
+		if (a->verdict != PLAN_SLEEP)
+			continue;
+		if (a->suspend && !pass_has_time(p))
+			a->verdict = PLAN_SETTLED; /* by the next pass */
+		else if (settle_idle(p, a, e) < 0)
 			return -1;
+	}
 	if (write_answers(p, b, e) < 0 ||
 	    write_wishes(p, b, PLAN_FAIL, STOP_FAIL, "startup-failed",
 		"it was not ready within its time", &p->failed_starts, e) < 0 ||
 	    write_wishes(p, b, PLAN_SLEEP, STOP_SLEEP, "idle-timeout", NULL,
 		&p->slept, e) < 0)
+		return -1;
+	if (write_wishes(p, b, PLAN_UNHEALTHY, STOP_SLEEP, "unhealthy-wrapper",
+		NULL, &p->slept, e) < 0)
 		return -1;
 	return write_wishes(p, b, PLAN_STUCK, STOP_SLEEP, "stuck", NULL,
 	    &p->stuck, e);
@@ -237,8 +349,8 @@ unlock(struct pass *p, const struct batch *b)
 /* ---- a part */
 
 static int
-find(struct pass *p, const struct part *part, struct cursor *c, struct rows **r,
-    struct err *e)
+find(struct pass *p, const struct part *part, struct pass_cursor *c,
+    struct rows **r, struct err *e)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
 	size_t n;
@@ -258,7 +370,7 @@ find(struct pass *p, const struct part *part, struct cursor *c, struct rows **r,
 
 /* True when there may be more. */
 static bool
-run_batch(struct pass *p, const struct part *part, struct cursor *c,
+run_batch(struct pass *p, const struct part *part, struct pass_cursor *c,
     struct batch *b)
 {
 	auto_rows struct rows *r = NULL;
@@ -284,30 +396,33 @@ run_batch(struct pass *p, const struct part *part, struct cursor *c,
 }
 
 static void
-run(struct pass *p, const struct part *part)
+run(struct pass *p, const struct part *part, struct pass_cursor *c)
 {
 	auto_free struct batch *b = xcalloc(1, sizeof(*b));
-	struct cursor c = { .at = "-infinity" };
 
-	while (pass_has_time(p) && run_batch(p, part, &c, b))
+	if (c->at[0] == '\0')
+		str_copy(c->at, sizeof(c->at), "-infinity");
+	while (pass_has_time(p) && run_batch(p, part, c, b))
 		*b = (struct batch){ 0 };
 }
 
 void
 ask_late_starts(struct pass *p)
 {
-	run(p,
-	    &(struct part){ "late_starts", STMT_DUE_STARTS, PLAN_DUE_START });
+	run(p, &(struct part){ "late_starts", STMT_DUE_STARTS, PLAN_DUE_START },
+	    &p->starts_from);
 }
 
 void
 ask_idle(struct pass *p)
 {
-	run(p, &(struct part){ "idle", STMT_DUE_WARM, PLAN_DUE_IDLE });
+	run(p, &(struct part){ "idle", STMT_DUE_WARM, PLAN_DUE_IDLE },
+	    &p->idle_from);
 }
 
 void
 ask_stuck(struct pass *p)
 {
-	run(p, &(struct part){ "stuck", STMT_DUE_ASKS, PLAN_DUE_ASK });
+	run(p, &(struct part){ "stuck", STMT_DUE_ASKS, PLAN_DUE_ASK },
+	    &p->stuck_from);
 }

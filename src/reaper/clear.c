@@ -5,7 +5,6 @@
 
 #include "common/mem.h"
 #include "control/finish.h"
-#include "control/preview_control.h"
 #include "control/sandbox_control.h"
 #include "control/wave.h"
 
@@ -27,12 +26,11 @@ tell(const char *part, const char *column, const struct rows *r)
 void
 clear_deletions(struct pass *p)
 {
-	auto_json json_t *left = json_array();
 	struct finish_count n = { .found = 1 };
 	struct err e = { 0 };
 
 	while (!p->dry_run && n.found > 0 && pass_has_time(p)) {
-		if (finish_due(p->ctl, p->ctl->conf->reaper_batch, left, &n,
+		if (finish_due(p->ctl, p->ctl->conf->reaper_batch, p->left, &n,
 			&e) < 0) {
 			pass_failed(p, "deletions", &e);
 			return;
@@ -59,25 +57,6 @@ clear_sleepers(struct pass *p)
 }
 
 void
-clear_ports(struct pass *p)
-{
-	auto_rows struct rows *r = NULL;
-	struct err e = { 0 };
-
-	if (p->dry_run)
-		return;
-	if (STORE_RUN(p->ctl->store, STMT_PORTS_EXPIRED, &r, &e,
-		pass_number(FORGET_BATCH).text) < 0) {
-		pass_failed(p, "expired_ports", &e);
-		return;
-	}
-	p->scanned += (int64_t)rows_count(r);
-	for (size_t i = 0; i < rows_count(r); i++)
-		preview_close(p->ctl, rows_text(r, i, "session_id"),
-		    rows_int(r, i, "port"));
-}
-
-void
 clear_failed_files(struct pass *p)
 {
 	const struct conf *conf = p->ctl->conf;
@@ -101,7 +80,7 @@ clear_failed_files(struct pass *p)
 			tell("failed_files", "session_id", r);
 			return;
 		}
-		for (size_t i = 0; i < found; i++)
+		for (size_t i = 0; i < found && pass_has_time(p); i++)
 			if (finish_failed(p->ctl, rows_text(r, i, "session_id"),
 				rows_text(r, i, "sandbox_id"), &done, &e) < 0)
 				pass_failed(p, "failed_files", &e);

@@ -10,8 +10,6 @@
 void clear_deletions(struct pass *p);
 /* Sessions that were interrupted one step before they slept. */
 void clear_sleepers(struct pass *p);
-/* Preview URLs that have expired. */
-void clear_ports(struct pass *p);
 /* Files of sessions that failed a while ago. */
 void clear_failed_files(struct pass *p);
 /* Sandboxes in which nothing runs. */

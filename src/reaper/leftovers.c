@@ -218,7 +218,7 @@ clear_groups(struct pass *p)
 		pass_failed(p, "groups", &e);
 		return;
 	}
-	for (size_t i = 0; i < rows_count(r); i++) {
+	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++) {
 		bool gone;
 
 		/* one that is not empty is a stranger's, and init's to tell */
@@ -247,7 +247,8 @@ leftovers_cells(struct pass *p, const struct sandbox_seen *seen, size_t count,
 		settle_cell(p, r, i);
 	if (p->errors == errors && pass_has_time(p))
 		sighting_end_others(p, SIGHTING_CELL, since);
-	clear_groups(p);
+	if (pass_has_time(p))
+		clear_groups(p);
 }
 
 /* ---- directories */

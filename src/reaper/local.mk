@@ -7,6 +7,7 @@ libreaper_a_SOURCES = \
 	src/reaper/leftovers.c src/reaper/leftovers.h \
 	src/reaper/pass.c src/reaper/pass.h \
 	src/reaper/plan.c src/reaper/plan.h \
+	src/reaper/ports.c src/reaper/ports.h \
 	src/reaper/reconcile.c src/reaper/reconcile.h \
 	src/reaper/sighting.c src/reaper/sighting.h \
 	src/reaper/snapshots.c src/reaper/snapshots.h \

@@ -50,7 +50,7 @@ run(const struct conf *conf, bool dry_run)
 	int64_t began = clock_ms();
 	struct pass p = { .ctl = &ctl,
 		.dry_run = dry_run,
-		.deadline_ms = began + conf->reaper_pass_seconds * 1000 };
+		.end_ms = began + conf->reaper_pass_seconds * 1000 };
 	struct err e = { 0 }, ignored = { 0 };
 	int rc = control_open(conf, store, &ctl, &e);
 

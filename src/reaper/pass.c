@@ -7,9 +7,13 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/str.h"
 #include "reaper/ask.h"
 #include "reaper/clear.h"
+#include "reaper/plan.h"
+#include "reaper/ports.h"
 #include "reaper/reconcile.h"
+#include "reaper/sighting.h"
 #include "reaper/snapshots.h"
 #include "reaper/stops.h"
 #include "reaper/upkeep.h"
@@ -63,54 +67,149 @@ pass_summary(const struct pass *p)
 	for (size_t i = 0; i < ARRAY_LEN(FIGURES); i++)
 		json_object_set_new(o, FIGURES[i].name,
 		    json_integer(FIGURES[i].value));
+	if (p->next[0] != '\0')
+		json_object_set_new(o, "next", json_string(p->next));
 	return o;
 }
 
 /*
  * The order of work: what ran out of time, then the obligations to stop, then
- * the stops, what they leave behind, and last rows against reality.
+ * the stops, what they leave behind, and last rows against reality.  Weights are
+ * shares of a pass: more for those that wait for sandboxes.
  */
-/* clang-format off */
-static const struct {
+struct part {
 	const char *name;
 	void (*run)(struct pass *p);
-} PARTS[] = {
-	{ "stop_watchdogs", stops_expire_watchdogs },
-	{ "late_starts",    ask_late_starts },
-	{ "setups",         upkeep_setups },
-	{ "interrupts",     upkeep_interrupts },
-	{ "suspends",       upkeep_suspends },
-	{ "orphans",        wish_orphans },
-	{ "expired",        wish_expired },
-	{ "retention",      wish_retention },
-	{ "run_time",       wish_run_time },
-	{ "old",            wish_old },
-	{ "lost_leases",    wish_lost_leases },
-	{ "stuck",          ask_stuck },
-	{ "idle",           ask_idle },
-	{ "stops",          stops_run },
-	{ "deletions",      clear_deletions },
-	{ "sleepers",       clear_sleepers },
-	{ "expired_ports",  clear_ports },
-	{ "failed_files",   clear_failed_files },
-	{ "snapshots",      snapshots_clear },
-	{ "idle_sandboxes", clear_idle_sandboxes },
-	{ "destroys",       clear_destroys },
-	{ "disk",           upkeep_disk },
-	{ "reconcile",      reconcile },
-	{ "forgotten",      clear_forgotten },
-	{ "trash",          clear_trash },
+	int weight;
+};
+
+/* clang-format off */
+static const struct part PARTS[] = {
+	{ "stop_watchdogs", stops_expire_watchdogs, 1 },
+	{ "late_starts",    ask_late_starts,        2 },
+	{ "setups",         upkeep_setups,          2 },
+	{ "interrupts",     upkeep_interrupts,      2 },
+	{ "suspends",       upkeep_suspends,        2 },
+	{ "orphans",        wish_orphans,           1 },
+	{ "expired",        wish_expired,           1 },
+	{ "retention",      wish_retention,         1 },
+	{ "run_time",       wish_run_time,          1 },
+	{ "old",            wish_old,               1 },
+	{ "lost_leases",    wish_lost_leases,       1 },
+	{ "stuck",          ask_stuck,              2 },
+	{ "idle",           ask_idle,               4 },
+	{ "stops",          stops_run,              8 },
+	{ "deletions",      clear_deletions,        4 },
+	{ "sleepers",       clear_sleepers,         1 },
+	{ "ports",          ports_settle,           2 },
+	{ "revocations",    ports_bounce,           2 },
+	{ "failed_files",   clear_failed_files,     2 },
+	{ "snapshots",      snapshots_clear,        2 },
+	{ "idle_sandboxes", clear_idle_sandboxes,   4 },
+	{ "destroys",       clear_destroys,         4 },
+	{ "disk",           upkeep_disk,            2 },
+	{ "reconcile",      reconcile,              4 },
+	{ "forgotten",      clear_forgotten,        2 },
+	{ "trash",          clear_trash,            4 },
 };
 /* clang-format on */
+
+enum { COUNT = ARRAY_LEN(PARTS) };
+
+/* Which parts are still to be run, in the order in which they are. */
+struct turn {
+	const struct part *part[COUNT];
+	size_t count;
+};
+
+static int64_t
+weigh(const struct turn *t, size_t from)
+{
+	int64_t sum = 0;
+
+	for (size_t i = from; i < t->count; i++)
+		sum += t->part[i]->weight;
+	return sum;
+}
+
+static void
+line_up(const struct pass *p, struct turn *t)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < COUNT; i++)
+		if (str_equal(PARTS[i].name, p->begin))
+			first = i;
+	for (t->count = 0; t->count < COUNT; t->count++)
+		t->part[t->count] = &PARTS[(first + t->count) % COUNT];
+}
+
+/* True when its share was not enough. */
+static bool
+run_part(struct pass *p, const struct part *part, int64_t share_ms)
+{
+	int64_t began = clock_ms();
+
+	p->deadline_ms = began + share_ms;
+	part->run(p);
+	log_line(LOG_DEBUG, "part", "%s took %lld of %lld ms", part->name,
+	    (long long)(clock_ms() - began), (long long)share_ms);
+	return !pass_has_time(p);
+}
+
+/* Runs each once; `again` are those that need more.  How many it came to. */
+static size_t
+run_turn(struct pass *p, const struct turn *t, struct turn *again)
+{
+	size_t i = 0;
+
+	again->count = 0;
+	for (; i < t->count && clock_left_ms(p->end_ms) > 0; i++)
+		if (run_part(p, t->part[i],
+			plan_share_ms(clock_left_ms(p->end_ms),
+			    t->part[i]->weight, weigh(t, i))))
+			again->part[again->count++] = t->part[i];
+	return i;
+}
+
+/* Where the last pass of this host ended; a pass without that is one, too. */
+static void
+look_back(struct pass *p)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (STORE_RUN(p->ctl->store, STMT_REAPER_RUN_LAST, &r, &e,
+		p->ctl->conf->host_name) < 0) {
+		pass_failed(p, "begin", &e);
+		return;
+	}
+	str_copy(p->begin, sizeof(p->begin), rows_text(r, 0, "next"));
+	str_copy(p->since, sizeof(p->since), rows_text(r, 0, "at"));
+}
 
 void
 pass_run(struct pass *p)
 {
-	for (size_t i = 0; i < ARRAY_LEN(PARTS) && pass_has_time(p); i++) {
-		int64_t began = clock_ms();
+	auto_json json_t *silences = json_object(), *skip = json_array();
+	auto_json json_t *left = json_array();
+	struct turn now, again;
+	size_t done;
 
-		PARTS[i].run(p);
-		log_line(LOG_DEBUG, "part", "%s took %lld ms", PARTS[i].name,
-		    (long long)(clock_ms() - began));
+	p->silences = silences;
+	p->skip = skip;
+	p->left = left;
+	look_back(p);
+	line_up(p, &now);
+	done = run_turn(p, &now, &again);
+	if (done < now.count)
+		str_copy(p->next, sizeof(p->next), now.part[done]->name);
+	while (again.count > 0 && clock_left_ms(p->end_ms) > 0) {
+		now = again;
+		run_turn(p, &now, &again);
 	}
+	/* who was silent in the last pass only has answered, or is gone */
+	if (p->next[0] == '\0' && again.count == 0 && p->since[0] != '\0')
+		sighting_end_others(p, SIGHTING_SILENT, p->since);
+	p->silences = p->skip = p->left = NULL;
 }

@@ -66,3 +66,9 @@ plan_retry_ms(int64_t pass_ms, int64_t percent, int64_t spent_ms,
 		return 0;
 	return share < left_ms ? share : left_ms;
 }
+
+int64_t
+plan_share_ms(int64_t left_ms, int64_t weight, int64_t weights)
+{
+	return left_ms <= 0 ? 0 : left_ms * weight / weights;
+}

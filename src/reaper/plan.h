@@ -56,14 +56,15 @@ struct plan_work {
 };
 
 enum plan_verdict {
-	PLAN_LEAVE,   /* could not tell: the next pass asks again */
-	PLAN_KEEP,    /* nothing to do now */
-	PLAN_WARM,    /* it works: as good as activity */
-	PLAN_REPAIR,  /* work was accepted, and the row does not know */
-	PLAN_FAIL,    /* its start has failed */
-	PLAN_SLEEP,   /* it is idle */
-	PLAN_STUCK,   /* busy, and nothing moves */
-	PLAN_SETTLED, /* done already */
+	PLAN_LEAVE,     /* could not tell: the next pass asks again */
+	PLAN_KEEP,      /* nothing to do now */
+	PLAN_WARM,      /* it works: as good as activity */
+	PLAN_REPAIR,    /* work was accepted, and the row does not know */
+	PLAN_FAIL,      /* its start has failed */
+	PLAN_SLEEP,     /* it is idle */
+	PLAN_STUCK,     /* busy, and nothing moves */
+	PLAN_UNHEALTHY, /* it does not answer, again and again */
+	PLAN_SETTLED,   /* done already */
 	PLAN_VERDICT__MAX
 };
 
@@ -80,5 +81,12 @@ enum plan_verdict plan_work(enum plan_due due, const struct plan_work *w,
  */
 int64_t plan_retry_ms(int64_t pass_ms, int64_t percent, int64_t spent_ms,
     int64_t left_ms);
+
+/*
+ * How long a part of weight `weight` may take, when `left_ms` are to be shared
+ * with the parts after it, `weights` together with its own: whoever uses up its
+ * share leaves the others theirs, and what is not used they share.
+ */
+int64_t plan_share_ms(int64_t left_ms, int64_t weight, int64_t weights);
 
 #endif

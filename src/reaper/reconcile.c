@@ -163,6 +163,9 @@ compare_sandboxes(struct pass *p, const struct sandbox_seen *seen, size_t count)
 static void
 reconcile_all(struct pass *p, const char *since)
 {
+	static void (*const LEFTOVERS[])(struct pass *,
+	    const char *) = { leftovers_storage, leftovers_sockets,
+		snapshots_leftovers };
 	const struct provider *pr = &p->ctl->provider;
 	auto_free struct sandbox_seen *seen = NULL;
 	struct err e = { 0 };
@@ -176,9 +179,8 @@ reconcile_all(struct pass *p, const char *since)
 			sighting_end_others(p, SIGHTING_SANDBOX, since);
 		leftovers_cells(p, seen, count, since);
 	}
-	leftovers_storage(p, since);
-	leftovers_sockets(p, since);
-	snapshots_leftovers(p, since);
+	for (size_t i = 0; i < ARRAY_LEN(LEFTOVERS) && pass_has_time(p); i++)
+		LEFTOVERS[i](p, since);
 }
 
 void

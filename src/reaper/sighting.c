@@ -3,19 +3,31 @@
 
 #include "common/mem.h"
 
-int
-sighting_add(struct pass *p, const char *thing, bool *ripe, struct err *e)
+static int
+note(struct pass *p, const char *thing, int64_t seconds, bool *ripe,
+    struct err *e)
 {
-	const struct conf *conf = p->ctl->conf;
 	auto_rows struct rows *r = NULL;
 	auto_free char *list = control_spec_text(json_pack("[s]", thing));
 
 	*ripe = false;
-	if (STORE_RUN(p->ctl->store, STMT_SIGHTINGS, &r, e, conf->host_name,
-		list, pass_number(conf->sighting_seconds).text) < 0)
+	if (STORE_RUN(p->ctl->store, STMT_SIGHTINGS, &r, e,
+		p->ctl->conf->host_name, list, pass_number(seconds).text) < 0)
 		return -1;
 	*ripe = rows_count(r) == 1 && rows_bool(r, 0, "ripe");
 	return 0;
+}
+
+int
+sighting_add(struct pass *p, const char *thing, bool *ripe, struct err *e)
+{
+	return note(p, thing, p->ctl->conf->sighting_seconds, ripe, e);
+}
+
+int
+sighting_again(struct pass *p, const char *thing, bool *before, struct err *e)
+{
+	return note(p, thing, 0, before, e);
 }
 
 int

@@ -13,10 +13,16 @@
 #define SIGHTING_STORAGE "storage:"
 #define SIGHTING_SOCKET "socket:"
 #define SIGHTING_SNAPSHOT "snapshot:"
+#define SIGHTING_SILENT                                                        \
+	"silent:" /* a wrapper; not to be removed, but stopped */
 
 /* Notes it; *ripe once that was often and long enough. */
 int sighting_add(struct pass *p, const char *thing, bool *ripe, struct err *e)
     MUST_CHECK;
+
+/* Notes it; *before: it had been noted already. */
+int sighting_again(struct pass *p, const char *thing, bool *before,
+    struct err *e) MUST_CHECK;
 
 /* It was removed. */
 int sighting_end(struct pass *p, const char *thing, struct err *e) MUST_CHECK;

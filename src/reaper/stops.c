@@ -34,14 +34,9 @@ stops_expire_watchdogs(struct pass *p)
 	}
 }
 
-/* How often each sandbox did not answer, and whom to leave alone for that. */
-struct silence {
-	json_t *times; /* id -> count */
-	json_t *skip;
-};
-
+/* Who does not answer twice in a pass is left alone until the next one. */
 static void
-note_silence(struct silence *q, const struct wave *w)
+note_silence(struct pass *p, const struct wave *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		const struct wave_stop *s = &w->stop[i];
@@ -50,20 +45,20 @@ note_silence(struct silence *q, const struct wave *w)
 
 		if (!s->timed_out)
 			continue;
-		n = json_integer_value(json_object_get(q->times, box)) + 1;
-		json_object_set_new(q->times, box, json_integer(n));
+		n = json_integer_value(json_object_get(p->silences, box)) + 1;
+		json_object_set_new(p->silences, box, json_integer(n));
 		if (n == SILENT_TWICE)
-			json_array_append_new(q->skip, json_string(box));
+			json_array_append_new(p->skip, json_string(box));
 	}
 }
 
 /* One wave.  How many it claimed; 0 when there was nothing, or it failed. */
 static size_t
-run_wave(struct pass *p, bool retries, struct silence *q)
+run_wave(struct pass *p, bool retries)
 {
 	const struct wave_wish wish = { .retries = retries,
 		.limit = p->ctl->conf->reaper_batch,
-		.skip = q->skip };
+		.skip = p->skip };
 	auto_wave struct wave *w = NULL;
 	struct err e = { 0 };
 
@@ -80,23 +75,23 @@ run_wave(struct pass *p, bool retries, struct silence *q)
 		else
 			p->errors++; /* the wave has told why */
 	}
-	note_silence(q, w);
+	note_silence(p, w);
 	return w->count;
 }
 
 static void
-run_all(struct pass *p, struct silence *q)
+run_all(struct pass *p)
 {
 	int64_t whole = p->ctl->conf->reaper_pass_seconds * 1000, spent = 0;
 
 	while (pass_has_time(p)) {
 		int64_t began = clock_ms();
 
-		if (run_wave(p, false, q) > 0)
+		if (run_wave(p, false) > 0)
 			continue;
 		if (plan_retry_ms(whole, p->ctl->conf->reaper_retry_percent,
 			spent, clock_left_ms(p->deadline_ms)) == 0 ||
-		    run_wave(p, true, q) == 0)
+		    run_wave(p, true) == 0)
 			return;
 		spent += clock_ms() - began;
 	}
@@ -139,13 +134,10 @@ tell(struct pass *p)
 void
 stops_run(struct pass *p)
 {
-	auto_json json_t *times = json_object(), *skip = json_array();
-	struct silence q = { .times = times, .skip = skip };
-
 	if (p->dry_run) {
 		tell(p);
 		return;
 	}
-	run_all(p, &q);
+	run_all(p);
 	alert(p);
 }

@@ -20,12 +20,14 @@ SQL_MIGRATIONS = \
 	sql/migrations/0010_told.sql \
 	sql/migrations/0011_tickets.sql \
 	sql/migrations/0012_snapshots.sql \
+	sql/migrations/0013_ports.sql \
 	sql/migrations/0014_bounds.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
 	sql/functions/disk.sql \
 	sql/functions/event.sql \
+	sql/functions/key.sql \
 	sql/functions/lease_apply.sql sql/functions/port.sql sql/functions/quota.sql \
 	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \

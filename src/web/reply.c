@@ -126,6 +126,12 @@ container_body(const struct err *e, const json_t *context)
 int
 reply_container(struct call *c, json_t *more)
 {
+	return reply_container_as(c, 200, more);
+}
+
+int
+reply_container_as(struct call *c, int status, json_t *more)
+{
 	auto_json json_t *body = json_pack("{s:b}", "success", 1);
 	char at[CLOCK_ISO_MAX];
 
@@ -133,7 +139,7 @@ reply_container(struct call *c, json_t *more)
 	json_object_update(body, more);
 	json_object_set_new(body, "timestamp", json_string(at));
 	json_decref(more);
-	call_reply(c, 200, body);
+	call_reply(c, status, body);
 	return 0;
 }
 

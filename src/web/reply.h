@@ -23,6 +23,8 @@ void reply_problem(struct call *c, const struct err *e);
  * done.  Takes over `more`; 0, for a handler to return.
  */
 int reply_container(struct call *c, json_t *more);
+/* The same with another status than 200. */
+int reply_container_as(struct call *c, int status, json_t *more);
 
 /*
  * {code, message, error, context, httpStatus, timestamp}; `code` becomes

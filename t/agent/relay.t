@@ -60,9 +60,9 @@ def start(port, how, family="4"):
     assert eventually(lambda: os.path.exists(up)), "server did not start"
 
 
-def expose(port):
+def expose(port, **more):
     listener = box.listener(f"{S}.1.{port}.sock")
-    a = box.forward("expose", S, [listener.fileno()], port=port)
+    a = box.forward("expose", S, [listener.fileno()], port=port, **more)
     listener.close()
     return a
 
@@ -241,6 +241,25 @@ def unexpose_closes_what_is_open():
     same(box.forward("expose", S, port=70000).get("code"), "validation_failed", "or with a bad port")
 
 
+def a_late_change_undoes_no_newer_one():
+    start(8005, "echo")
+    ok(expose(8005, order=10)["ok"], "exposed")
+    c = dial(8005)
+    c.sendall(b"a")
+    same(c.recv(1), b"a", "and in use")
+    same(box.forward("unexpose", S, port=8005, order=9).get("code"), "stale_order",
+         "a late unexpose is refused")
+    c.sendall(b"b")
+    same(c.recv(1), b"b", "and closes nothing")
+    ok(expose(8005, order=10)["ok"], "the same change once more is fine")
+    ok(box.forward("unexpose", S, port=8005, order=12)["ok"], "a newer one closes it")
+    same(rest(c), b"", "with what was open")
+    same(expose(8005, order=10).get("code"), "stale_order", "a late expose is refused")
+    same(box.forward("unexpose", S, port=8005, order=12)["ok"], True, "closed stays closed")
+    ok(expose(8005, order=14)["ok"] and expose(8006, order=2)["ok"], "each port has its own order")
+    ok(box.forward("unexpose", S, port=8005)["ok"], "who counts no changes is obeyed")
+
+
 def bytes_are_activity():
     ok(eventually(lambda: relays() == 0), "what was open has ended")
     ok(eventually(lambda: box.forward("status", S)["idleMs"] >= 100), "it has been idle")
@@ -258,6 +277,6 @@ def bytes_are_activity():
 try:
     run([nothing_listens, both_ways_and_half_closed, ipv6_is_tried_too, large_transfers,
          who_does_not_read_holds_no_memory, many_connections, unexpose_closes_what_is_open,
-         bytes_are_activity])
+         a_late_change_undoes_no_newer_one, bytes_are_activity])
 finally:
     box.close()

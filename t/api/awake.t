@@ -249,6 +249,28 @@ def a_probe_replaces_nobody():
     equal(get(sid)["lease"]["generation"], 2, "another wrapper")
 
 
+# ---- refusals
+
+@case
+def what_is_refused_keeps_nobody_awake():
+    sid = create(sleepAfterSeconds=60)["id"]
+    expose(sid)
+    reader = service.new_key("demo", "asks", "--scope", "read")
+    age(sid, 50)  # so near its sleep every call is written at once
+    before = activity(sid)
+    for _ in range(2):
+        container_error(call("POST", at(sid, "/api/execute"),
+                             {"command": "true"}, reader), 403, "FORBIDDEN")
+        expect(403, call("GET", at(sid, "/proxy/8000/x"), key=reader,
+                         headers={"Connection": "Upgrade",
+                                  "Upgrade": "websocket"}))
+        expect(404, call("GET", at(sid, "/proxy/8999/x")))
+        expect(400, call("GET", at(sid, "/./proxy/8000/x")))
+    equal(activity(sid), before, "a refusal")
+    expect(200, call("GET", at(sid, "/api/ping"), key=reader))
+    true(activity(sid) != before, "what a reader may do is activity")
+
+
 # ---- maximum run time
 
 @case

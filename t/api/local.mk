@@ -25,6 +25,7 @@ EXTRA_DIST += \
 	%D%/programs.t \
 	%D%/quotas.t \
 	%D%/raw-files.t \
+	%D%/revoke.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
 	%D%/streams.t \

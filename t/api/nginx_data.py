@@ -39,13 +39,15 @@ def event_streams_go_by_way_of_the_pool_that_ends_them(w):
         true("x-sandlease-unsent" not in answer.headers, "nothing of ours")
         (p,) = w.stream.took()
         equal(p["SL_TARGET"], "unix:" + w.socket(A))
+        equal(p["SL_KEY"], "key1", "whose key opened it")
         equal((p["SL_SESSION"], p["REQUEST_METHOD"]), (A, "POST"))
     equal(w.wrappers[A].took(), [])
     for rest in ("api/execute", "api/watch/check", "api/process/a/b/stream",
                  "api/process/x/logs", "files/v1/sessions/x/api/watch",
                  "api/watch%0a", "api/"):
         w.ask("/v1/sessions/%s/%s" % (A, rest), "POST", b"{}")
-        true("SL_TARGET" not in w.wrappers[A].took()[0], rest)
+        (p,) = w.wrappers[A].took()
+        true("SL_TARGET" not in p and "SL_KEY" not in p, rest)
     equal(w.stream.took(), [])
 
 

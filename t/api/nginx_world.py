@@ -101,7 +101,8 @@ class World:
             r.reply(401, [("X-Sandlease-Deny", "wake")])
         elif route == "auth-session" and session in (A, B, ASLEEP, DEAD, CUT):
             r.reply(204, [("X-Sandlease-Upstream", "unix:" + self.socket(
-                session, "7." + p["SL_PORT"] if p["SL_PORT"] else 7))])
+                session, "7." + p["SL_PORT"] if p["SL_PORT"] else 7)),
+                ("X-Sandlease-Key", "key1")])
         elif (route == "auth-preview" and session in (A, B, DEAD, CUT)
               and p["SL_TOKEN"] == TOKEN):
             r.reply(204, [("X-Sandlease-Upstream", "unix:%s/s/%s.7.%s.sock" % (

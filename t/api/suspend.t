@@ -221,7 +221,7 @@ def ports_and_env_that_change_meanwhile_hold_when_it_goes_on():
     execute(sid, "/usr/bin/python3 /workspace/app.py 8001 >/dev/null 2>&1 &")
     suspend(sid)
     expect(200, call("PATCH", at(sid), {"env": {"A": "2"}}))
-    expect(204, call("DELETE", at(sid, "/ports/8000")))
+    expect(202, call("DELETE", at(sid, "/ports/8000")))
     url = expect(201, call("POST", at(sid, "/ports"), {"port": 8001})).json["url"]
     expect(200, call("POST", at(sid, "/resume")))
     until("the shell knows", lambda: execute(sid, "echo $A") == "2\n")

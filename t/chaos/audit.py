@@ -2,6 +2,7 @@
 import glob
 import os
 import re
+import socket
 import subprocess
 
 import faults
@@ -30,6 +31,14 @@ class World:
             "SELECT id, state, incarnation, EXISTS (SELECT FROM session s"
             " WHERE s.sandbox_id = b.id AND s.state <> 'deleted')"
             " FROM sandbox b")}
+        # frozen ones can neither confirm nor serve
+        self.ports = [dict(zip(("session", "generation", "port", "pending",
+                                "closing"), r)) for r in service.sql(
+            "SELECT session_id, generation, port, pending, closing"
+            " FROM port_relays() WHERE stopped OR NOT suspended")]
+        self.bounces = [r[0] for r in service.sql(
+            "SELECT id FROM session WHERE bounce_at IS NOT NULL"
+            " AND suspended_at IS NULL")]
         self.data = os.path.join(service.setting("STACK_STATE"), "data")
         self.run = os.path.join(service.setting("STACK_RUN"), "run")
         self.inits = list(inits())
@@ -227,15 +236,40 @@ def socket_leaks(w):
             yield "socket c/%s" % name
 
 
+def relay_leaks(w):
+    """Relays that no row wants."""
+    wanted = {"%(session)s.%(generation)s.%(port)s.sock" % p for p in w.ports}
+    for name in names(os.path.join(w.run, "s")):
+        m = re.fullmatch(r"([a-z0-9]{20})\.\d+\.\d+\.sock", name)
+        s = m and w.sessions.get(m.group(1))
+        if s and s["state"] == "ready" and name not in wanted:
+            yield "relay s/%s: %r" % (name, s)
+
+
 def leaks(w):
     for part in (process_leaks, group_leaks, directory_leaks, snapshot_leaks,
-                 socket_leaks):
+                 socket_leaks, relay_leaks):
         yield from part(w)
 
 
 # ---- rows without their thing
 
+def listens(path):
+    with socket.socket(socket.AF_UNIX) as s:
+        try:
+            s.connect(path)
+        except OSError:
+            return False
+    return True
+
+
 def missing(w):
+    for p in w.ports:
+        name = "%(session)s.%(generation)s.%(port)s.sock" % p
+        if w.sessions[p["session"]]["state"] == "ready" and \
+                p["closing"] == "f" and \
+                not listens(os.path.join(w.run, "s", name)):
+            yield "relay s/%s is on paper only: %r" % (name, p)
     there = {i["incarnation"] for i in w.inits}
     for b in w.sandboxes.values():
         if b["state"] == "running" and b["incarnation"] not in there:
@@ -273,6 +307,12 @@ def stuck(w):
             yield "session %s owns a wrapper and is %s" % (s["id"], s["state"])
         elif "disk_low" in s["reason"]:
             yield "session %s is frozen with room on the disk" % s["id"]
+    for p in w.ports:
+        if p["closing"] == "t" or p["pending"] == "t" and \
+                w.sessions[p["session"]]["state"] == "ready":
+            yield "port %s of %s is stuck: %r" % (p["port"], p["session"], p)
+    for sid in w.bounces:
+        yield "session %s keeps WebSockets of a revoked key" % sid
     for b in w.sandboxes.values():
         if b["state"] in ("creating", "destroying"):
             yield "sandbox %s is stuck: %r %s" % (b["id"], b, explain(w, b))

@@ -134,6 +134,15 @@ def a_sandbox_of_another_incarnation(s):
     sql(change, s["sandboxId"], init_of(s)["incarnation"])
 
 
+@case
+def a_relay_that_no_row_wants(s):
+    name = "%s.%s.8002.sock" % (s["id"], s["lease"]["generation"])
+    with open(os.path.join(RUN, "s", name), "w", encoding="utf-8"):
+        pass
+    yield "leaks", "relay s/" + name
+    os.unlink(os.path.join(RUN, "s", name))
+
+
 # ---- rows without their thing
 
 @case
@@ -167,7 +176,35 @@ def a_session_without_its_files(s):
     os.rename(path + ".away", path)
 
 
+@case
+def a_port_without_its_relay(s):
+    expect(201, call("POST", at(s["id"], "/ports"), {"port": 8000}))
+    path = os.path.join(RUN, "s/%s.%s.8000.sock" % (
+        s["id"], s["lease"]["generation"]))
+    os.rename(path, path + ".away")
+    yield "missing", "8000.sock is on paper"
+    os.rename(path + ".away", path)
+    expect(204, call("DELETE", at(s["id"], "/ports/8000")))
+
+
 # ---- two of one, and what does not end
+
+@case
+def a_port_that_does_not_close(s):
+    expect(201, call("POST", at(s["id"], "/ports"), {"port": 8001}))
+    sql("UPDATE port SET closing_at = clock_timestamp()")
+    yield "stuck", "port 8001 of %s is stuck" % s["id"]
+    sql("UPDATE port SET closing_at = NULL")
+    expect(204, call("DELETE", at(s["id"], "/ports/8001")))
+
+
+@case
+def a_revocation_that_nobody_carried_out(s):
+    sql("UPDATE session SET bounce_at = clock_timestamp() WHERE id = :'v1'",
+        s["id"])
+    yield "stuck", "session %s keeps WebSockets" % s["id"]
+    sql("UPDATE session SET bounce_at = NULL")
+
 
 @case
 def a_second_wrapper(s):

@@ -325,6 +325,40 @@ def expose_rotate_and_close_a_port():
 
 
 @use
+def rotate_a_port():
+    s = session(lambda s: ask("POST", at(s.sid, "/ports/8080/rotate"), {}))
+    service.expect(201, call("POST", at(s.sid, "/ports"), {"port": 8080}))
+    return s
+
+
+@use
+def close_a_port():
+    s = session(lambda s: ask("DELETE", at(s.sid, "/ports/8080")))
+    service.expect(201, call("POST", at(s.sid, "/ports"), {"port": 8080}))
+    return s
+
+
+@use
+def revoke_a_key():
+    key = service.new_key("demo", "revoked-%d" % next(NUMBERS))
+    key_id = call("GET", "/v1/me", key=key).json["keyId"]
+    s = session(lambda _: service.run(
+        "sandlease-admin", "key", "revoke", key_id,
+        env={"SANDLEASE_FAULTS": faults.directory()}))
+    service.expect(201, call("POST", at(s.sid, "/ports"), {"port": 8080}))
+    return s
+
+
+@use
+def pass_over_an_expired_port():
+    s = session(reap)
+    service.expect(201, call("POST", at(s.sid, "/ports"), {"port": 8080}))
+    sql("UPDATE port SET expires_at = clock_timestamp()"
+        " WHERE session_id = :'v1'", s.sid)
+    return s
+
+
+@use
 def change_the_environment():
     return session(lambda s: ask("PATCH", at(s.sid), {"env": {"A": "1"}}))
 

@@ -243,8 +243,58 @@ agent api/websocket "routes of HTTP answer, too" ws_call.c \
 agent api/websocket "an answer's status is lost" ws_answer.c \
 	's/a->quoted_id, \*a->status,/a->quoted_id, 200,/' \
 	"queries escapes and headers mean what they mean over http"
+api api/awake "a refused path is activity" api/gate.c \
+	's/is_probe\(c\) \|\| !path_agrees/is_probe(c)/' \
+	"what is refused keeps nobody awake"
+red "a refused scope is activity" sql/statements/auth.sql \
+	"s/OR k.scope <> 'read'/OR true/" t/unit/store/print_tables t/sql/auth.t \
+	"nor does a key whose scope does not allow the call"
+api api/revoke "a revoked key keeps its event streams" api/stream_keys.c \
+	's/^\t\tcut\(all, json_string_value\(key\)\);/\t\t(void)key;/' \
+	"what a revoked key opened in any session of its tenant ends"
+api api/revoke "who waits for events is told whatever becomes of the key" api/v1_history.c \
+	's/if \(waited && access_check\(c, ACCESS_READ, e\) < 0\)/if (false)/' \
+	"who waits for events with a key that ends is told nothing"
+reaper api/revoke "a revocation is not carried on" reaper/ports.c \
+	'/^settle_due/,/^}/s/settle_rows\(p, r\);/(void)r;/' \
+	"what could not be told at once is told by a pass"
+agent agent/relay "a late change of a port counts" relay.c \
+	's/o->number < last_order\[o->port\]/false/' \
+	"a late unexpose is refused"
+api reaper/ports "a dead relay stays dead" api/gate.c \
+	'/^repair/,/^}/s/if \(!str_to_int\(/if (true || !str_to_int(/' \
+	"so has one who finds a socket on which nobody listens"
+ports() { red "$1" "$2" "$3" t/unit/control/port_world t/control/port.t "$4"; }
+ports "a relay that does not answer has confirmed" src/control/relay_control.c \
+	'/^tell_relay/,/^}/s/return has_ended\(e\) \? 0 : -1/return 0/' \
+	"what_a_silent_relay_was_not_told_the_reaper_tells_it"
+ports "what is open on a port stays when it gets another token" src/control/relay_control.c \
+	'/^tell_relay/,/^}/s/if \(y->cut &&/if (false \&\&/' \
+	"a_change_is_settled_when_its_relay_has_confirmed"
+ports "a lost relay is looked for by nobody" src/reaper/ports.c \
+	'/^ports_settle/,/^}/s/if \(pass_has_time\(p\)\)/if (false)/' \
+	"a_lost_relay_is_made_again_by_a_pass"
+ports "one part takes the time of all" src/reaper/pass.c \
+	's/p->deadline_ms = began \+ share_ms/p->deadline_ms = p->end_ms + 0 * share_ms/' \
+	"ports_that_hang_leave_time_for_the_rest_of_a_pass"
+ports "a pass always begins with the first part" src/reaper/pass.c \
+	's/^\t\t\tfirst = i;/\t\t\tfirst = 0;/' \
+	"a_pass_begins_with_what_the_last_one_did_not_come_to"
+silent() { red "$1" src/reaper/ask.c "$2" t/unit/control/clean_world t/control/clean.t "$3"; }
+silent "one silence is enough" \
+	's/a->init_answers && a->silent_before/a->init_answers/' \
+	"a_wrapper_that_was_silent_once_is_neither_idle_nor_stuck"
+silent "a silent sandbox proves something about its wrapper" \
+	's/a->init_answers = ones\[i\].answered/a->init_answers = true/' \
+	"a_silence_of_the_whole_sandbox_proves_nothing"
+silent "nobody asks again with patience" \
+	's/^\t\ta->one = ones\[i\];//' \
+	"a_wrapper_that_answers_when_it_is_asked_with_patience_is_healthy"
+red "silences need not be in a row" src/reaper/pass.c \
+	's/^\t\tsighting_end_others\(p, SIGHTING_SILENT, p->since\);/\t\t(void)p;/' \
+	t/unit/control/clean_world t/control/clean.t "silences_count_in_a_row_only"
 red "a revoked key's connections stay" src/admin/cmd_key.c \
-	's/session_control_ws_bounce\(.*\);/(void)0;/' sandlease-admin t/api/websocket.t \
+	'/^close_connections/,/^}/s/count = cut_all\(.*\);/count = 0;/' sandlease-admin t/api/websocket.t \
 	"a revoked key keeps none open"
 agent api/terminal "a terminal has the size it had" pty_act.c \
 	's/\(void\)ioctl\(t->master, TIOCSWINSZ, &size\);/(void)size;/' \
@@ -369,8 +419,8 @@ api api/tenancy "the agent's log is anybody's" control/session_control.c \
 api previews/previews "a preview wakes what does not wish it" api/gate.c \
 	's/rows_bool\(r, 0, "wake_on_preview"\) && //' \
 	"410"
-api previews/previews "an unexposed port keeps its connections" control/preview_control.c \
-	'/^preview_remove/,/^}/s/preview_close\(ctl, id, port\);//' \
+api previews/previews "an unexposed port keeps its connections" control/relay_control.c \
+	'/^tell_relay/,/^}/s/if \(y->closing\) \{/if (y->closing) { return 0;/' \
 	"an unexposed port closes with its connections"
 api api/streams "a cut stream has no last event" api/stream_link.c \
 	'/^last_words/,/^}/s/say\(all, s, words.data, words.len\);//' \

@@ -3,4 +3,5 @@
 EXTRA_DIST += \
 	%D%/causes.t \
 	%D%/cron.t \
-	%D%/pass.t
+	%D%/pass.t \
+	%D%/ports.t

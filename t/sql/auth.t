@@ -24,8 +24,9 @@ first_work() { # ID: "generation actor", one per line
 		ORDER BY id"
 }
 readonly EVERY=30
-auth() { # HASH KIND ID [PROBE [PORT]]
-	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r')"
+auth() { # HASH KIND ID [QUIET [PORT [NEEDS]]]
+	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r',
+		'${6:-tenant}')" | cut -d'|' -f1-5
 }
 
 create n >/dev/null
@@ -61,6 +62,10 @@ must "DELETE FROM lease WHERE session_id = '$(sid n)'; DELETE FROM session WHERE
 is "$(auth hash-k key a)" "tenant|ready|owns_wrapper|1|" "a key sees its tenant's session"
 is "$(auth hash-r key a)" "read|ready|owns_wrapper|1|" "the scope is told, for the caller to judge"
 is "$(auth hash-l key a)" "tenant|ready|owns_wrapper|1|" "a key that ends later counts"
+is "$(q "EXECUTE auth_session('cookie', 'login', '$(sid a)', '30', 'true', 'tr', '', '', 'r', 'read')" | cut -d'|' -f6)" \
+	k "the key's id is told, also of what stands for it"
+is "$(q "EXECUTE keys_ended('[\"k\", \"v\", \"e\", \"l\", \"nobody\"]')" | sort | tr '\n' ' ')" "e nobody v " \
+	"which keys count no more can be asked of many at once"
 is "$(auth hash-o key a)" "tenant||||" "another tenant's session is not there"
 is "$(auth hash-k key zz)" "tenant||||" "just as one that does not exist"
 is "$(auth hash-e key a)" "||||" "an expired key is no key"
@@ -127,6 +132,18 @@ for key in hash-o hash-v hash-e nothing; do
 	auth $key key a >/dev/null
 	is "$(activity)" "0|40|50|f" "$key: who may not see it keeps nothing awake"
 done
+idle 40 50 && auth hash-r key a >/dev/null
+is "$(activity)" "0|40|50|f" "nor does a key whose scope does not allow the call"
+must "UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s'"
+auth hash-r key a >/dev/null
+is "$(activity)" "0|40|50|t" "nor is that work which was accepted"
+idle 40 50 && auth hash-r key a false '' read >/dev/null
+is "$(activity)" "1|0|600|f" "what a reader may do is activity"
+must "UPDATE session SET reason = 'disk_low'"
+idle 40 50
+is "$(auth hash-k key a)|$(activity)" "tenant|frozen|owns_wrapper|1||0|40|50|f" \
+	"a call that is refused because the session is frozen is none"
+must "UPDATE session SET reason = NULL"
 idle 40 50
 must "UPDATE lease SET state = 'stop_needed', reason = 'x', next_attempt_at = 'epoch'"
 is "$(auth hash-k key a)|$(activity)" "tenant|ready|stop_needed|1||0|40|50|f" \
@@ -168,7 +185,13 @@ must "INSERT INTO port (session_id, port, token_hash, token_sealed, expires_at) 
 is "$(auth hash-k key a false 8080)" "tenant|ready|owns_wrapper|1|t" "a key may ask for an exposed port"
 is "$(auth hash-k key a false 8081)$(auth hash-k key a false 0)" \
 	"tenant|ready|owns_wrapper|1|ftenant|ready|owns_wrapper|1|f" "and hears of one that is not, or not any more"
-is "$(auth hash-o key a false 8080)" "tenant||||f" "another tenant's port is not there either"
+is "$(auth hash-o key a false 8080)" "tenant||||" "another tenant's port is not there either"
+for port in 8081 9000 0; do
+	idle 40 50 && auth hash-k key a false $port >/dev/null
+	is "$(activity)" "0|40|50|f" "and keeps nothing awake by asking for port $port"
+done
+idle 40 50 && auth hash-k key a false 8080 >/dev/null
+is "$(activity)" "1|0|600|f" "an exposed port is activity"
 preview() { # PORT TOKEN
 	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}', 'tr')"
 }

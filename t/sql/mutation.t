@@ -189,6 +189,20 @@ mutant "nobody knows what was accepted" auth.t functions/lease_apply.sql \
 	's/l.accepted_generation := l.generation;/NULL;/'
 mutant "a repair is told again" auth.t functions/reaper.sql \
 	's/AND l.accepted_generation < v.generation//'
+mutant "a port that is closing is open" port.t functions/port.sql \
+	's/port = p_port AND closing_at IS NULL/port = p_port/'
+mutant "a late confirmation takes a port away" port.t functions/port.sql \
+	's/ AND change_order = p_order$//'
+mutant "a start brings along what was closing" port.t functions/session_start.sql \
+	'/DELETE FROM port WHERE session_id = s.id AND closing_at/d'
+mutant "a start forgets what it has told" port.t functions/session_start.sql \
+	's/UPDATE port SET pending = false, cut = false, tried_at = NULL/UPDATE port SET tried_at = NULL/'
+mutant "a revoked key keeps its connections to ports" port.t functions/key.sql \
+	's/pending = true, cut = true/pending = true/'
+mutant "a revoked key keeps its WebSockets" port.t functions/key.sql \
+	's/SET bounce_at = clock_timestamp\(\)/SET bounce_at = NULL/'
+mutant "a restart closes WebSockets of the last life" port.t functions/session_start.sql \
+	's/ bounce_at = NULL,//'
 
 tell_all
 done_testing

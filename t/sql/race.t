@@ -114,10 +114,17 @@ is "$TWO|$(ports q)" "deleting|0" "ends it"
 ready r
 must "$(expose_sql r)"
 must "UPDATE port SET expires_at = clock_timestamp() - interval '1 s' WHERE session_id = '$(sid r)'"
-behind "$(expose_sql r)" "EXECUTE ports_expired('10')" "a clean-up behind one that is exposed again"
+behind "$(expose_sql r)" "EXECUTE ports_expire('10')" "a clean-up behind one that is exposed again"
 is "$TWO|$(ports r)" "|1" "leaves it"
 must "UPDATE port SET expires_at = clock_timestamp() - interval '1 s' WHERE session_id = '$(sid r)'"
-is "$(q "EXECUTE ports_expired('10')")|$(ports r)" "$(sid r)|8080|0" "and takes what has ended"
+is "$(q "EXECUTE ports_expire('10')")" "$(sid r)|8080" "and closes what has ended"
+order() { q "SELECT change_order FROM port WHERE session_id = '$(sid r)'"; }
+settle_sql() { printf "EXECUTE port_settled('%s', '8080', '%s')" "$(sid r)" "$(order)"; }
+behind "$(expose_sql r)" "$(settle_sql)" "a relay that confirms a closing behind one who opens it again"
+is "$TWO|$(ports r)" "f|1" "closes nothing"
+must "EXECUTE port_close('$(sid r)', 'acme', '8080')"
+behind "$(settle_sql)" "$(expose_sql r)" "who opens it again behind a relay that confirms"
+is "$TWO|$(ports r)" "$(q "SELECT port_json(p), true FROM port p WHERE session_id = '$(sid r)'")|1" "has another one"
 
 # ---- a shared sandbox
 
@@ -170,7 +177,7 @@ behind "SELECT session_request_stop('$(sid m)', 'delete', '{\"reason\": \"x\"}')
 	   FROM session WHERE id = '$(sid m)' AND state = 'ready' RETURNING 'exposed'" \
 	"a port behind a delete"
 begin m a >/dev/null && end m a true >/dev/null
-is "$TWO|$(q "SELECT session_deleted('$(sid m)')")|$(q "SELECT count(*) FROM port")" "exposed|t|0" \
+is "$TWO|$(q "SELECT session_deleted('$(sid m)')")|$(ports m)" "exposed|t|0" \
 	"goes with the session"
 
 done_testing

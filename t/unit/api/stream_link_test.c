@@ -122,6 +122,7 @@ make_request(const struct world *w, const char *body, struct buf *out)
 
 	add_param(&params, "A", "1");
 	add_param(&params, "SL_TARGET", target);
+	add_param(&params, "SL_KEY", "key1");
 	add_param(&params, "SL_REQUEST_ID", "abc");
 	records_begin(out, 1);
 	records_add(out, RECORDS_PARAMS, 1, params.data, params.len);
@@ -254,6 +255,8 @@ a_request_passes_in_any_portions_without_its_target(void **state)
 			    piece.type == RECORDS_BEGIN ? 0 : piece.len);
 		assert_string_equal(body.data, "body");
 		assert_false(records_param(&params, "SL_TARGET", &p));
+		assert_false(records_param(&params, "SL_KEY", &p));
+		assert_string_equal(TAILQ_FIRST(&w->all.all)->key, "key1");
 		assert_true(records_param(&params, "A", &p));
 		assert_true(records_param(&params, "SL_REQUEST_ID", &p));
 		close(take_fd(&w->nginx));

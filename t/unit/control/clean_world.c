@@ -90,19 +90,103 @@ what_is_busy_and_does_not_move_is_stuck(void **state)
 	    "stuck");
 }
 
+/* ---- wrappers that do not answer */
+
+static struct pass
+reap_idle(struct world *w, int hangs)
+{
+	fake_script("agent.status", FAKE_HANG, hangs);
+	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
+	return world_reap(w);
+}
+
 static void
-a_silent_wrapper_is_neither_idle_nor_stuck(void **state)
+a_wrapper_that_was_silent_once_is_neither_idle_nor_stuck(void **state)
 {
 	struct world *w = *state;
 	struct pass p;
 
 	world_ready(w, ISOLATION_SESSION);
-	fake_script("agent.status", FAKE_HANG, 2);
-	world_ask(w,
-	    "UPDATE lease SET keep_warm_until = 'epoch', ask_at = 'epoch'");
-	p = world_reap(w);
-	assert_int_equal(p.errors, 2);
+	world_ask(w, "UPDATE lease SET ask_at = 'epoch'");
+	p = reap_idle(w, 2);
+	assert_int_equal(p.errors, 0); /* a tenant can do that */
 	assert_int_equal(p.slept + p.stuck, 0);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+}
+
+static void
+a_wrapper_that_is_silent_in_two_passes_is_stopped(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	assert_int_equal(reap_idle(w, 1).slept, 0);
+	assert_int_equal(reap_idle(w, 2).slept, 1);
+	assert_string_equal(world_state(w), "asleep none 1 stopped");
+	assert_string_equal(world_ask(w, "SELECT reason FROM session"),
+	    "unhealthy-wrapper");
+	world_reap(w);
+	assert_string_equal(world_ask(w, "SELECT count(*) FROM sighting"), "0");
+}
+
+static void
+a_wrapper_that_answers_when_it_is_asked_with_patience_is_healthy(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_status(&(struct agent_status){ .busy = true, .running = 1 });
+	assert_int_equal(reap_idle(w, 1).slept, 0);
+	assert_int_equal(reap_idle(w, 1).slept, 0); /* and then it answers */
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+}
+
+static struct pass
+reap_asked(struct world *w, int hangs)
+{
+	fake_script("agent.status", FAKE_HANG, hangs);
+	world_ask(w, "UPDATE lease SET ask_at = 'epoch'");
+	return world_reap(w);
+}
+
+static void
+silences_count_in_a_row_only(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	assert_int_equal(reap_asked(w, 1).slept, 0);
+	assert_int_equal(reap_asked(w, 0).slept, 0); /* it answers */
+	assert_int_equal(reap_asked(w, 2).slept, 0);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+}
+
+static void
+a_call_between_two_silences_proves_that_it_lives(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	assert_int_equal(reap_asked(w, 1).slept, 0);
+	world_ask(w, "UPDATE session SET activity_seq = activity_seq + 1");
+	assert_int_equal(reap_asked(w, 2).slept, 0);
+	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
+}
+
+static void
+a_silence_of_the_whole_sandbox_proves_nothing(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SESSION);
+	for (int i = 0; i < 3; i++) {
+		struct pass p;
+
+		fake_script("agent.look", FAKE_HANG, 1);
+		p = reap_idle(w, 1);
+		assert_int_equal(p.slept, 0);
+		assert_int_equal(p.errors, 1);
+	}
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 }
 
@@ -402,7 +486,14 @@ main(void)
 		WORLD_TEST(what_initializes_for_too_long_is_an_orphan),
 		WORLD_TEST(what_has_run_for_a_day_is_put_to_sleep),
 		WORLD_TEST(what_is_busy_and_does_not_move_is_stuck),
-		WORLD_TEST(a_silent_wrapper_is_neither_idle_nor_stuck),
+		WORLD_TEST(
+		    a_wrapper_that_was_silent_once_is_neither_idle_nor_stuck),
+		WORLD_TEST(a_wrapper_that_is_silent_in_two_passes_is_stopped),
+		WORLD_TEST(
+		    a_wrapper_that_answers_when_it_is_asked_with_patience_is_healthy),
+		WORLD_TEST(silences_count_in_a_row_only),
+		WORLD_TEST(a_call_between_two_silences_proves_that_it_lives),
+		WORLD_TEST(a_silence_of_the_whole_sandbox_proves_nothing),
 		WORLD_TEST(files_of_what_failed_go_after_a_day),
 		WORLD_TEST(retention_waits_for_a_stop_that_is_open),
 		WORLD_TEST(a_wave_stops_all_as_one),

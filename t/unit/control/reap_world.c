@@ -337,7 +337,7 @@ a_dry_run_only_tells(void **state)
 	struct world *w = *state;
 	struct pass p = { .ctl = &w->ctl,
 		.dry_run = true,
-		.deadline_ms = clock_ms() + WORLD_WAIT_MS };
+		.end_ms = clock_ms() + WORLD_WAIT_MS };
 
 	world_ready(w, ISOLATION_SESSION);
 	fake_crash(w->box);

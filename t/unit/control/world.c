@@ -213,7 +213,7 @@ struct pass
 world_reap(struct world *w)
 {
 	struct pass p = { .ctl = &w->ctl,
-		.deadline_ms = clock_ms() + WORLD_WAIT_MS };
+		.end_ms = clock_ms() + WORLD_WAIT_MS };
 
 	pass_run(&p);
 	return p;

@@ -273,14 +273,18 @@ an_exposed_port_is_in_reach_until_it_is_taken_back(void **state)
 	assert_int_equal(agent_launch(&P, &BOX, &TARGET,
 			     &(struct agent_launch){ 0 }, soon(), &e),
 	    0);
-	assert_int_equal(agent_expose(&P, &TARGET, 5000, soon(), &e), 0);
+	assert_int_equal(agent_expose(&P, &TARGET, 5000, 2, soon(), &e), 0);
 	assert_true(has_socket(3, 5000));
-	/* out of reach whatever the agent says */
+	assert_true(agent_exposes(&P, &TARGET, 5000, false));
+	/* what the relay has not agreed to may be a newer change's */
 	fake_script("agent.unexpose", FAKE_FAIL, 1);
-	assert_int_equal(agent_unexpose(&P, &TARGET, 5000, soon(), &e), -1);
+	assert_int_equal(agent_unexpose(&P, &TARGET, 5000, 4, soon(), &e), -1);
+	assert_true(has_socket(3, 5000));
+	assert_int_equal(agent_unexpose(&P, &TARGET, 5000, 4, soon(), &e), 0);
 	assert_false(has_socket(3, 5000));
+	assert_false(agent_exposes(&P, &TARGET, 5000, false));
 	fake_script("agent.expose", FAKE_FAIL, 1);
-	assert_int_equal(agent_expose(&P, &TARGET, 5000, soon(), &e), -1);
+	assert_int_equal(agent_expose(&P, &TARGET, 5000, 6, soon(), &e), -1);
 	assert_false(has_socket(3, 5000));
 }
 

@@ -219,10 +219,32 @@ retries_have_a_fifth_of_the_pass(void **state)
 	assert_int_equal(plan_retry_ms(50000, 20, 30000, 20000), 0);
 }
 
+static void
+every_part_of_a_pass_has_its_share(void **state)
+{
+	static const int64_t WEIGHT[] = { 1, 4, 8, 2 };
+	int64_t left = 45000, weights = 15;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(WEIGHT); i++) {
+		/* each uses up what it has */
+		assert_int_equal(plan_share_ms(left, WEIGHT[i], weights),
+		    3000 * WEIGHT[i]);
+		left -= plan_share_ms(left, WEIGHT[i], weights);
+		weights -= WEIGHT[i];
+	}
+	assert_int_equal(left, 0);
+	/* what the others did not use is the last one's */
+	assert_int_equal(plan_share_ms(45000, 1, 1), 45000);
+	assert_int_equal(plan_share_ms(0, 1, 1), 0);
+	assert_int_equal(plan_share_ms(-5, 1, 1), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_part_of_a_pass_has_its_share),
 		cmocka_unit_test(every_difference_has_its_answer),
 		cmocka_unit_test(what_a_wrapper_does_decides_about_it),
 		cmocka_unit_test(retries_have_a_fifth_of_the_pass),

@@ -1,0 +1,41 @@
+-- Keys: what ends with one.
+
+-- Every WebSocket and every connection to a port of a tenant's sessions may be
+-- the one of a key that counts no more, whoever made the session: all of them
+-- are to end, and others of the tenant connect again.  They end when wrappers
+-- are told; until then these rows say what is still to be done.  (Event streams
+-- carry the id of their key and end in the pool `stream`.)  Answers in how many
+-- sessions.
+CREATE OR REPLACE FUNCTION tenant_cut(p_tenant text)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_ids text[];
+BEGIN
+    v_ids := ARRAY(SELECT s.id FROM session s JOIN lease l ON l.session_id = s.id
+                    WHERE s.tenant = p_tenant AND l.state <> 'none'
+                    ORDER BY s.id
+                      FOR NO KEY UPDATE OF s);
+    UPDATE session SET bounce_at = clock_timestamp() WHERE id = ANY (v_ids);
+    UPDATE port
+       SET change_order = nextval('port_order'), pending = true, cut = true, tried_at = NULL
+     WHERE session_id = ANY (v_ids) AND closing_at IS NULL;
+    RETURN cardinality(v_ids);
+END $$;
+
+-- Answers the tenant; NULL: there is no such key.
+CREATE OR REPLACE FUNCTION key_revoke(p_key text)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    k api_key%ROWTYPE;
+BEGIN
+    UPDATE api_key SET revoked_at = coalesce(revoked_at, clock_timestamp())
+     WHERE id = p_key
+    RETURNING * INTO k;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    PERFORM audit_add('key_revoked', 'info', k.tenant, k.id,
+        jsonb_build_object('by', event_actor(), 'user', k.user_id));
+    PERFORM tenant_cut(k.tenant);
+    RETURN k.tenant;
+END $$;

@@ -1,0 +1,118 @@
+/* ports.c: changes of ports and revocations that nobody has finished. */
+#include "reaper/ports.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/relay_control.h"
+#include "control/session_control.h"
+
+enum { BATCH = 1000 };
+
+static void
+expire(struct pass *p)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (p->dry_run)
+		return;
+	if (STORE_RUN(p->ctl->store, STMT_PORTS_EXPIRE, &r, &e,
+		pass_number(BATCH).text) < 0)
+		pass_failed(p, "expired_ports", &e);
+}
+
+/*
+ * One batch, in the order of its rows.  Who does not answer is not asked again
+ * for its other ports: each would cost as much time.
+ */
+static void
+settle_rows(struct pass *p, const struct rows *r)
+{
+	const char *silent = "";
+
+	p->scanned += (int64_t)rows_count(r);
+	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++) {
+		const char *session = rows_text(r, i, "session_id");
+		struct err e = { 0 };
+
+		if (p->dry_run)
+			printf("ports: %s %s\n", session,
+			    rows_text(r, i, "port"));
+		else if (!str_equal(session, silent) &&
+		    relay_settle_row(p->ctl, r, i, &e) < 0) {
+			pass_failed(p, "ports", &e);
+			silent = session;
+		}
+	}
+}
+
+static void
+settle_due(struct pass *p)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (STORE_RUN(p->ctl->store, STMT_DUE_PORTS, &r, &e,
+		p->ctl->conf->host_name, pass_number(BATCH).text) < 0)
+		pass_failed(p, "ports", &e);
+	else
+		settle_rows(p, r);
+}
+
+/* Rows are compared with the sockets there are, listed before them. */
+static void
+settle_lost(struct pass *p)
+{
+	auto_free struct agent_file *files = NULL;
+	auto_rows struct rows *r = NULL;
+	auto_free char *text = NULL;
+	json_t *names = json_array();
+	struct err e = { 0 };
+	size_t count = 0;
+	int rc = agent_sockets(p->ctl->conf, &files, &count, &e);
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(names, json_string(files[i].name));
+	text = control_spec_text(names);
+	if (rc < 0 ||
+	    STORE_RUN(p->ctl->store, STMT_LOST_RELAYS, &r, &e,
+		p->ctl->conf->host_name, text, pass_number(BATCH).text) < 0)
+		pass_failed(p, "ports", &e);
+	else
+		settle_rows(p, r);
+}
+
+void
+ports_settle(struct pass *p)
+{
+	expire(p);
+	settle_due(p);
+	if (pass_has_time(p))
+		settle_lost(p);
+}
+
+void
+ports_bounce(struct pass *p)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (STORE_RUN(p->ctl->store, STMT_DUE_BOUNCES, &r, &e,
+		p->ctl->conf->host_name, pass_number(BATCH).text) < 0) {
+		pass_failed(p, "revocations", &e);
+		return;
+	}
+	p->scanned += (int64_t)rows_count(r);
+	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++) {
+		const char *session = rows_text(r, i, "session_id");
+
+		if (p->dry_run)
+			printf("revocations: %s\n", session);
+		else if (session_control_bounced(p->ctl, session,
+			     rows_text(r, i, "bounce_at"), &e) < 0)
+			pass_failed(p, "revocations", &e);
+	}
+}

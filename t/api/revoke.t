@@ -1,0 +1,205 @@
+#!/usr/bin/python3
+"""revoke.t: what a revoked key opened ends at once, in whatever session of its
+tenant, and what others opened goes on or can be opened again."""
+import http.client
+import json
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import service
+from awake import APP, PreviewSocket, fetch, passes, state, wrapper_of
+from service import (admin, at, call, create, execute, expect, job, new_key,
+                     problem, sql, until)
+from tap import case, equal, run, true
+from websocket import WebSocket
+
+service.begin()
+
+PORT = 8000
+
+
+def key_of(user, org="demo"):
+    """A key and its id."""
+    key = new_key(org, user)
+    return key, expect(200, call("GET", "/v1/me", key=key)).json["keyId"]
+
+
+def serve(sid, key=None):
+    """The app inside, and the host name of its preview."""
+    expect(200, call("POST", at(sid, "/api/write"),
+                     {"path": "/workspace/app.py", "content": APP}, key))
+    execute(sid, "/usr/bin/python3 /workspace/app.py %d >/dev/null 2>&1 &"
+            % PORT, key)
+    url = expect(201, call("POST", at(sid, "/ports"), {"port": PORT},
+                           key)).json["url"]
+    host = url.split("/")[2]
+    until("the app listens", lambda: fetch(host).status == 200)
+    return host
+
+
+class Answer:
+    """One that does not end by itself."""
+
+    def __init__(self, method, path, key, body=None):
+        # wait: PATIENCE without a byte is a hang
+        self.conn = http.client.HTTPConnection("127.0.0.1", service.port(),
+                                               timeout=service.PATIENCE)
+        self.conn.request(method, path, body and json.dumps(body),
+                          {"Authorization": "Bearer " + key,
+                           "Content-Type": "application/json"})
+        self.answer = self.conn.getresponse()
+        equal(self.answer.status, 200, path)
+        self.got = b""
+
+    def until(self, text):
+        """Reads on to that."""
+        while text not in self.got:
+            more = self.answer.read1(4096)
+            if not more:
+                raise AssertionError("it ended after %r" % self.got)
+            self.got += more
+
+    def end(self):
+        """Everything, when it has ended."""
+        try:
+            # not by the clock: one that goes on says 600 things, however slowly
+            for _ in range(600):
+                more = self.answer.read1(65536)
+                if not more:
+                    return self.got
+                self.got += more
+        except (http.client.IncompleteRead, ConnectionError):
+            return self.got
+        raise AssertionError("it goes on: %r" % self.got[-100:])
+
+    def close(self):
+        self.answer.close()
+        self.conn.close()
+
+
+def ticking(sid, key, mark):
+    """A stream of events that says something again and again."""
+    return Answer("POST", at(sid, "/api/execute/stream"), key, {
+        "command": "while :; do echo %s; sleep 0.1; done" % mark})
+
+
+def slow(sid, key):
+    a = Answer("GET", at(sid, "/proxy/%d/slow" % PORT), key)
+    execute(sid, "echo >> /workspace/tick", key)
+    a.until(b"tick\n")
+    return a
+
+
+@case
+def what_a_revoked_key_opened_in_any_session_of_its_tenant_ends():
+    key, kid = key_of("leaves")
+    other, _ = key_of("stays")
+    sid = create(key=other)["id"]  # made by another key than opens it
+    serve(sid, other)
+    stream, proxied = ticking(sid, key, "one"), slow(sid, key)
+    stream.until(b"one")
+    theirs = ticking(sid, other, "two")
+    theirs.until(b"two")
+    socket = WebSocket(("127.0.0.1", service.port()), at(sid, "/ws"),
+                       {"Authorization": "Bearer " + key})
+    admin("key", "revoke", kid)
+    words = stream.end()
+    true(b"UNAUTHORIZED" in words, "the stream says why: %r" % words[-300:])
+    proxied.end()
+    equal(socket.closed(), 1001, "the WebSocket")
+    theirs.got = b""
+    theirs.until(b"two")  # another key's stream goes on
+    theirs.close()
+    expect(200, call("GET", at(sid, "/proxy/%d/" % PORT), key=other))
+    equal(call("GET", at(sid, "/proxy/%d/" % PORT), key=key).status, 401,
+          "with the revoked one nothing begins")
+
+
+@case
+def previews_of_its_own_sessions_end_and_their_URLs_stay():
+    key, kid = key_of("shows")
+    sid = create(key=key)["id"]
+    host = serve(sid, key)
+    socket = PreviewSocket(host)
+    equal(socket.echo(), "hello", "it is open")
+    admin("key", "revoke", kid)
+    socket.closed()  # it is closed
+    equal(fetch(host).status, 200, "the URL is its tenant's")
+
+
+@case
+def another_tenant_notices_nothing():
+    key, kid = key_of("leaves-too")
+    create(key=key)
+    theirs, _ = key_of("mallory", "elsewhere")
+    sid = create(key=theirs)["id"]
+    host = serve(sid, theirs)
+    socket, proxied = PreviewSocket(host), slow(sid, theirs)
+    stream = ticking(sid, theirs, "three")
+    stream.until(b"three")
+    admin("key", "revoke", kid)
+    equal(socket.echo("still"), "still", "a preview")
+    execute(sid, "echo >> /workspace/tick", theirs)
+    proxied.got = b""
+    proxied.until(b"tick\n")
+    stream.got = b""
+    stream.until(b"three")
+    for one in (proxied, stream):
+        one.close()
+    equal(sql("SELECT count(*) FROM port WHERE session_id = :'v1' AND cut",
+              sid), [["0"]], "nothing was asked of it")
+
+
+@case
+def what_could_not_be_told_at_once_is_told_by_a_pass():
+    key, kid = key_of("hides")
+    other, _ = key_of("looks")
+    sid = create(key=other)["id"]
+    serve(sid, other)
+    wrapper = wrapper_of(job(sid, "8600.%d" % os.getpid(), key=other)[0])
+    proxied = slow(sid, key)
+    os.kill(wrapper, signal.SIGSTOP)
+    try:
+        admin("key", "revoke", kid)
+    finally:
+        os.kill(wrapper, signal.SIGCONT)
+    passes()
+    proxied.end()
+    equal(sql("SELECT pending, cut FROM port WHERE session_id = :'v1'", sid),
+          [["f", "f"]], "and it is noted that it was")
+    equal(state(sid)[0], "ready", "the session goes on")
+    expect(200, call("GET", at(sid, "/proxy/%d/" % PORT), key=other))
+
+
+@case
+def an_expired_key_ends_its_streams_too():
+    key, kid = key_of("ends")
+    sid = create()["id"]
+    stream = ticking(sid, key, "four")
+    stream.until(b"four")
+    sql("UPDATE api_key SET expires_at = clock_timestamp() WHERE id = :'v1'",
+        kid)
+    true(b"UNAUTHORIZED" in stream.end(), "it says why")
+
+
+@case
+def who_waits_for_events_with_a_key_that_ends_is_told_nothing():
+    key, kid = key_of("waits")
+    sid = create()["id"]
+    last = expect(200, call("GET", at(sid, "/events?limit=1000"))).json["next"]
+    waiting = http.client.HTTPConnection("127.0.0.1", service.port(),
+                                         timeout=service.PATIENCE)
+    waiting.request("GET", at(sid, "/events?wait=30&after=%d" % last),
+                    headers={"Authorization": "Bearer " + key})
+    until("it waits", lambda: service.value(
+        "SELECT count(*) FROM event_waiter WHERE session_id = :'v1'", sid) == "1")
+    admin("key", "revoke", kid)
+    expect(200, call("POST", at(sid, "/sleep")))
+    r = waiting.getresponse()
+    equal(r.status, 401, "status, with %r" % r.read())
+    problem(call("GET", at(sid, "/events"), key=key), 401, "unauthorized")
+
+
+sys.exit(run(lambda: None))
