@@ -108,6 +108,18 @@ agent agent/interrupt "an interruption meets what came later" interrupt.c \
 	's/j->asked_ms > m->before_ms \|\|/false ||/' \
 	"not what is younger"
 
+# ---- system calls
+
+unit agent/sysfilter "vsock is open" agent/sysfilter_gen.c \
+	's/for \(unsigned b = FAMILY_BITS; b < INT_BITS; b\+\+\)/for (unsigned b = INT_BITS; b < INT_BITS; b++)/' \
+	"four_families_are_open_and_no_other"
+unit agent/sysfilter "every netlink is open" agent/sysfilter_gen.c \
+	's/SCMP_A0\(SCMP_CMP_MASKED_EQ, small, AF_NETLINK\)/SCMP_A0(SCMP_CMP_MASKED_EQ, small, 63)/' \
+	"of_netlink_the_routes_are_open_and_nothing_else"
+unit agent/sysfilter "a pair may be of any family" agent/sysfilter_gen.c \
+	's/add_families\(ctx, SCMP_SYS\(socketpair\)\) < 0/false/' \
+	"four_families_are_open_and_no_other"
+
 # ---- files
 
 agent agent/files "a replaced file loses its mode" draft.c \

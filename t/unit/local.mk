@@ -34,6 +34,7 @@ UNIT += \
 	t/unit/agent/proctree_test t/unit/agent/pty_test t/unit/agent/pump_test \
 	t/unit/agent/relay_page_test t/unit/agent/ring_test t/unit/agent/scene_test \
 	t/unit/agent/script_test t/unit/agent/setup_test t/unit/agent/swap_test \
+	t/unit/agent/sysfilter_test \
 	t/unit/agent/tree_test t/unit/agent/treeend_test t/unit/agent/usage_test \
 	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
@@ -45,6 +46,9 @@ UNIT += \
 t_unit_agent_treeend_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
 t_unit_api_share_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_ms
 t_unit_control_steps_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_us
+
+## it takes in what is made while we are built
+t/unit/agent/sysfilter_test.$(OBJEXT): src/agent/sysfilter_table.h
 
 ## not under valgrind: Debian 12's does not know pidfd_open()
 UNIT_PIDFD += t/unit/agent/setup_test t/unit/agent/treeend_test
