@@ -10,11 +10,18 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/mem.h"
+
+/*
+ * For tenant code.  Our own processes keep what the service has, which is more:
+ * see program.c.
+ */
+enum { FILES_MAX = 4096 };
 
 enum stage { STAGE_SETUP, STAGE_CWD, STAGE_EXEC };
 
@@ -33,6 +40,17 @@ reset_signals(void)
 	signal(SIGXFSZ, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void
+limit_files(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_max > FILES_MAX) {
+		r = (struct rlimit){ FILES_MAX, FILES_MAX };
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
 }
 
 /*
@@ -80,6 +98,7 @@ become(const struct spawn *s, int report)
 	setsid();
 	reset_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	limit_files();
 	raise_oom_score();
 	if (s->terminal && ioctl(0, TIOCSCTTY, 0) < 0) {
 		f.error = errno;

@@ -92,6 +92,7 @@ main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	log_open("sandlease-api", (enum log_level)conf.log_level,
 	    (enum log_format)conf.log_format);
+	program_raise_limits();
 	if (program_drop_root(&conf, &e) < 0 || token_init(&e) < 0)
 		return program_fail("sandlease-api", &e);
 	if (is_cgi())

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -104,18 +103,6 @@ open_sockets(struct master *m, struct err *e)
 			return -1;
 	}
 	return 0;
-}
-
-/* Descriptors of many tenants' sockets pass through here. */
-static void
-raise_descriptor_limit(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
 }
 
 /* A socket that a child kept for nobody would let callers wait for nothing. */
@@ -310,7 +297,6 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	    (server_is_fastcgi() ? take_given_socket(&m, pool, e)
 				 : open_sockets(&m, e)) < 0)
 		return -1;
-	raise_descriptor_limit();
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);

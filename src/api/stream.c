@@ -15,6 +15,7 @@
 
 #include "api/child.h"
 #include "api/stream_link.h"
+#include "common/channel.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -73,8 +74,7 @@ take_connection(struct pool *p)
 	fd = accept4(p->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0) {
 		stream_open(&p->streams, fd, p->streams.count >= p->max);
-	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-	    errno == ENOMEM) {
+	} else if (channel_accept_must_pause(errno)) {
 		log_line(LOG_ERROR, "accept", "%s", strerror(errno));
 		/* not in a busy loop */
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);

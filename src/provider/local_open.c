@@ -75,6 +75,7 @@ local_open(const struct provider *p, struct err *e)
 	const struct conf *c = p->conf;
 	auto_free char *control = xasprintf("%s/c", c->run_dir);
 	struct cgroup_tree t;
+	struct err ignored;
 
 	if (strlen(c->run_dir) > RUN_DIR_MAX)
 		return err_set(e, ERR_UNAVAILABLE, "host_not_ready",
@@ -89,7 +90,11 @@ local_open(const struct provider *p, struct err *e)
 	if (access(c->agent_path, X_OK) < 0)
 		return no_host(e, "the agent is needed, agent_path",
 		    c->agent_path);
-	return cgroup_find(c->cgroup_root, &t, e);
+	if (cgroup_find(c->cgroup_root, &t, e) < 0)
+		return -1;
+	/* a group that somebody else made for us may be theirs to limit */
+	(void)!cgroup_limit_all(&t, &ignored);
+	return 0;
 }
 
 int

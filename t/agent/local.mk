@@ -3,6 +3,7 @@
 EXTRA_DIST += \
 	t/agent/code.t \
 	t/agent/control.t \
+	t/agent/descriptors.t \
 	t/agent/execute.t \
 	t/agent/files.t \
 	t/agent/freeze.t \

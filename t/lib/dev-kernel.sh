@@ -75,14 +75,12 @@ cgroup_enable_v2() { # DIR
 }
 
 cgroup_make_one() { # DIR
-	quiet_root mkdir -p "$1/api" "$1/box" &&
+	quiet_root mkdir -p "$1/api" &&
 		quiet_root chown "$SVC_USER" "$1" "$1/cgroup.procs" "$1/api" \
-			"$1/api/cgroup.procs" "$1/box" "$1/box/cgroup.procs" || return 1
+			"$1/api/cgroup.procs" || return 1
 	[ -e "$1/cgroup.subtree_control" ] || return 0
 	cgroup_enable_v2 /sys/fs/cgroup && cgroup_enable_v2 "$1" &&
-		cgroup_enable_v2 "$1/box" &&
-		quiet_root chown "$SVC_USER" "$1/cgroup.subtree_control" \
-			"$1/box/cgroup.subtree_control"
+		quiet_root chown "$SVC_USER" "$1/cgroup.subtree_control"
 }
 
 # cgroup_delegate NAME: CGROUP is NAME, or none with a note that says why.
