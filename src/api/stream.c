@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -55,13 +54,13 @@ most_streams(const struct conf *conf)
 static int
 listen_to(struct pool *p)
 {
-	/* one process is woken for one connection */
-	struct epoll_event ev = { .events = EPOLLIN | EPOLLEXCLUSIVE };
 	int flags = fcntl(p->listen_fd, F_GETFL);
 
 	if (flags < 0 || fcntl(p->listen_fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -1;
-	return epoll_ctl(p->streams.epoll_fd, EPOLL_CTL_ADD, p->listen_fd, &ev);
+	/* one process is woken for one connection */
+	return poller_add(&p->streams.poller, p->listen_fd,
+	    EPOLLIN | EPOLLEXCLUSIVE, NULL);
 }
 
 static void
@@ -96,7 +95,7 @@ static void
 begin_drain(struct pool *p, int64_t drain_ms)
 {
 	/* other processes have it, too: closing alone does not silence it */
-	epoll_ctl(p->streams.epoll_fd, EPOLL_CTL_DEL, p->listen_fd, NULL);
+	poller_remove(&p->streams.poller, p->listen_fd);
 	close(take_fd(&p->listen_fd));
 	p->drain_at_ms = clock_ms() + drain_ms;
 }
@@ -158,7 +157,7 @@ serve(struct pool *p, int64_t drain_ms)
 	sigprocmask(SIG_BLOCK, &closed, &open);
 	while (!may_leave(p)) {
 		handle_events(p, ev,
-		    epoll_pwait(p->streams.epoll_fd, ev, EVENTS, wait_ms(p),
+		    poller_wait(&p->streams.poller, ev, EVENTS, wait_ms(p),
 			&open));
 		if (*stopping && p->drain_at_ms == 0)
 			begin_drain(p, drain_ms);
@@ -175,18 +174,17 @@ stream_run(const struct conf *conf, int listen_fd)
 {
 	struct pool p = { .listen_fd = listen_fd,
 		.max = most_streams(conf),
-		.streams = { .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
-		    .run_dir = conf->run_dir } };
+		.streams = { .run_dir = conf->run_dir } };
 
 	prctl(PR_SET_NAME, "sandlease-strm");
 	TAILQ_INIT(&p.streams.all);
 	TAILQ_INIT(&p.streams.ended);
-	if (p.streams.epoll_fd < 0 || listen_to(&p) < 0) {
+	if (poller_open(&p.streams.poller) < 0 || listen_to(&p) < 0) {
 		log_line(LOG_ERROR, "stream", "%s", strerror(errno));
 		return EXIT_FAILURE;
 	}
 	serve(&p, conf->stream_drain_seconds * 1000);
 	stream_drop(&p.streams);
-	close(p.streams.epoll_fd);
+	poller_close(&p.streams.poller);
 	return EXIT_SUCCESS;
 }
