@@ -53,23 +53,6 @@ limit_files(void)
 	}
 }
 
-/*
- * The child is a copy of a non-dumpable process, whose /proc files are not
- * its own to write; nothing of ours is open any more when that changes.
- */
-static void
-raise_oom_score(void)
-{
-	int fd;
-
-	prctl(PR_SET_DUMPABLE, 1);
-	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	(void)!write(fd, "500", 3);
-	close(fd);
-}
-
 static bool
 enter(const struct spawn *s)
 {
@@ -78,7 +61,11 @@ enter(const struct spawn *s)
 	return !s->cwd_must && (chdir("/home/user") == 0 || chdir("/") == 0);
 }
 
-/* Between fork and exec: async-signal-safe calls only. */
+/*
+ * Between fork and exec: async-signal-safe calls only.  The child is a copy of
+ * the wrapper, memory and descriptors, and stays as little dumpable as that: the
+ * tenant cannot trace it before it is another program, and that has none of it.
+ */
 static _Noreturn void
 become(const struct spawn *s, int report)
 {
@@ -99,7 +86,6 @@ become(const struct spawn *s, int report)
 	reset_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	limit_files();
-	raise_oom_score();
 	if (s->terminal && ioctl(0, TIOCSCTTY, 0) < 0) {
 		f.error = errno;
 	} else if (!enter(s)) {
@@ -110,6 +96,24 @@ become(const struct spawn *s, int report)
 	}
 	(void)!write(REPORT, &f, sizeof(f));
 	_exit(127);
+}
+
+/*
+ * By us, for the child: its /proc files are its own only once it is the program.
+ * What it starts in its first moments has our score.
+ */
+static void
+raise_oom_score(pid_t pid)
+{
+	char path[sizeof("/proc//oom_score_adj") + 12];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!write(fd, "500", 3);
+	close(fd);
 }
 
 static int
@@ -156,6 +160,7 @@ spawn_start(const struct spawn *s, struct child *c, struct err *e)
 		spawn_wait(c);
 		return -1;
 	}
+	raise_oom_score(c->pid);
 	return 0;
 }
 

@@ -26,8 +26,11 @@ struct link {
 /* Name of the protocol that wrapper's ends are adopted with. */
 #define LINK_WRAPPER "wrapper"
 
-/* The WebSocket is there: makes the pair and tells the wrapper. */
-int link_open(struct link *l, struct lws *ws);
+/*
+ * The WebSocket is there: tells the wrapper by the pair, our end of which stays
+ * the caller's.
+ */
+int link_open(struct link *l, struct lws *ws, int pair);
 void link_close(struct link *l);
 
 /* A piece of a message came from the client. */

@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	t/agent/relay.t \
 	t/agent/terminal.t \
 	t/agent/websocket.t \
+	t/agent/websocket_idle.t \
 	t/agent/websocket_life.t \
 	t/agent/watch.t \
 	t/agent/watch_bounds.t \
