@@ -116,6 +116,13 @@ set_limits(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
 	return 0;
 }
 
+int
+cgroup_group_make(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
+    const char *dir, const struct cgroup_limits *l, struct err *e)
+{
+	return make_dir(dir, e) < 0 ? -1 : set_limits(t, h, dir, l, e);
+}
+
 static int
 make_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
     const char *name, const struct cgroup_limits *l, struct err *e)
@@ -127,7 +134,7 @@ make_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
 	if (t->ops->prepare(h->dir, h->controllers, e) < 0 ||
 	    make_dir(all, e) < 0 ||
 	    t->ops->prepare(all, h->controllers, e) < 0 ||
-	    make_dir(box, e) < 0 || set_limits(t, h, box, l, e) < 0 ||
+	    cgroup_group_make(t, h, box, l, e) < 0 ||
 	    t->ops->prepare(box, h->controllers, e) < 0)
 		return -1;
 	return t->ops->leaf[0] == '\0' ? 0 : make_dir(leaf, e);
@@ -191,7 +198,7 @@ cgroup_limit_all(const struct cgroup_tree *t, struct err *e)
 		auto_free char *all = xasprintf("%s/box", h->dir);
 
 		if (t->ops->prepare(h->dir, h->controllers, e) < 0 ||
-		    make_dir(all, e) < 0 || set_limits(t, h, all, &l, e) < 0)
+		    cgroup_group_make(t, h, all, &l, e) < 0)
 			return err_wrap(e, "cgroup");
 	}
 	return 0;
@@ -218,7 +225,7 @@ open_cell_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
 	auto_free char *join = xasprintf("%s/%s", dir, t->ops->join);
 	int fd;
 
-	if (make_dir(dir, e) < 0 || set_limits(t, h, dir, l, e) < 0)
+	if (cgroup_group_make(t, h, dir, l, e) < 0)
 		return -1;
 	fd = open(join, O_WRONLY | O_CLOEXEC);
 	return fd >= 0 ? fd : err_errno(e, "%s", join);

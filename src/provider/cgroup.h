@@ -164,6 +164,26 @@ int cgroup_cells(const struct cgroup_tree *t, const char *name, char ***out,
     struct err *e) MUST_CHECK;
 
 /*
+ * <mount>/<root>/job/<name> is for one job on the host (job.h), whose memory and
+ * processes it limits.  Whoever makes, enters or removes one holds its slot.
+ */
+enum { CGROUP_JOB_BYTES = 128 * 1024 * 1024 };
+int cgroup_job_make(const struct cgroup_tree *t, const char *name,
+    struct err *e) MUST_CHECK;
+/* Moves the calling process there. */
+int cgroup_job_enter(const struct cgroup_tree *t, const char *name,
+    struct err *e) MUST_CHECK;
+void cgroup_job_remove(const struct cgroup_tree *t, const char *name);
+/* All names, among files of the kernel's; NULL at the end. */
+int cgroup_job_names(const struct cgroup_tree *t, char ***out, struct err *e)
+    MUST_CHECK;
+
+/* Makes the group `dir` of one hierarchy and limits it. */
+int cgroup_group_make(const struct cgroup_tree *t,
+    const struct cgroup_hierarchy *h, const char *dir,
+    const struct cgroup_limits *l, struct err *e) MUST_CHECK;
+
+/*
  * With `auto`, moves this process into a leaf `api` of its own group, because
  * v2 allows processes in leaves only and systemd 252 has no DelegateSubgroup.
  * Once, by the master, before it starts workers.
