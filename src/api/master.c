@@ -18,6 +18,7 @@
 #include "api/worker.h"
 #include "common/channel.h"
 #include "common/clock.h"
+#include "common/kernel_limits.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -286,6 +287,12 @@ check_database(const struct conf *conf, struct err *e)
 	return -1;
 }
 
+static void
+warn_of_limit(const char *text)
+{
+	log_line(LOG_WARN, "kernel_limit", "%s", text);
+}
+
 int
 master_run(const struct conf *conf, const char *pool, struct err *e)
 {
@@ -303,6 +310,7 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fill_pools(&m);
+	(void)kernel_limits_check("/proc/sys", warn_of_limit);
 	log_line(LOG_INFO, "started",
 	    "version %s, %lld api, %lld auth and %lld stream workers",
 	    PACKAGE_VERSION, (long long)conf->api_workers,

@@ -6,6 +6,7 @@ if HAVE_CMOCKA
 UNIT += \
 	t/unit/common/channel_test t/unit/common/clock_test t/unit/common/conf_test \
 	t/unit/common/err_test t/unit/common/id_test t/unit/common/json_test \
+	t/unit/common/kernel_limits_test \
 	t/unit/common/log_test t/unit/common/mem_test t/unit/common/poller_test \
 	t/unit/common/str_test \
 	t/unit/common/token_test t/unit/common/utf8_test \
