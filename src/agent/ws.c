@@ -25,8 +25,9 @@ struct served {
 };
 
 static char session[ID_MAX];
+/* Of all that follows. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static TAILQ_HEAD(, served) all = TAILQ_HEAD_INITIALIZER(all); /* under it */
+static TAILQ_HEAD(served_list, served) all = TAILQ_HEAD_INITIALIZER(all);
 static int serving;
 static int64_t newest;
 

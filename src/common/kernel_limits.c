@@ -14,7 +14,7 @@ enum { TEXT_MAX = 512 };
 static const struct limit {
 	const char *path, *name;
 	int64_t least;
-	const char *what; /* one session can take from all others */
+	const char *what;
 } LIMITS[] = {
 	{ "fs/file-max", "fs.file-max", 100000000, "open files" },
 	{ "kernel/pid_max", "kernel.pid_max", 4194304, "process numbers" },
@@ -57,7 +57,7 @@ kernel_limits_check(const char *root, void (*say)(const char *text))
 			continue;
 		snprintf(text, sizeof(text),
 		    "%s is %" PRId64 " and should be at least %" PRId64
-		    ": one session can take all %s from the others",
+		    ": sessions can take all %s from each other",
 		    l->name, value, l->least, l->what);
 		say(text);
 		small++;
