@@ -33,7 +33,7 @@ link_open(struct link *l, struct lws *ws, int pair)
 	lws_sock_file_fd_type ours = { .filefd =
 					   fcntl(pair, F_DUPFD_CLOEXEC, 0) };
 
-	*l = (struct link){ .ws = ws, .fd = -1 };
+	*l = (struct link){ .ws = ws, .fd = -1, .pair = pair };
 	if (ours.filefd < 0)
 		return -1;
 	fcntl(ours.filefd, F_SETFL, O_NONBLOCK);
@@ -201,6 +201,8 @@ link_lost(struct link *l)
 {
 	l->wrapper = NULL;
 	l->over = true;
+	/* what the wrapper still says is for nobody: let it fail */
+	shutdown(l->pair, SHUT_RD);
 	if (l->packet == NULL)
 		return; /* the WebSocket goes itself */
 	lws_rx_flow_control(l->ws, 1);

@@ -15,6 +15,7 @@ struct link {
 	struct lws *ws;
 	struct lws *wrapper;         /* our end of the pair; a child of ws */
 	int fd;                      /* that end's, which lws owns */
+	int pair;                    /* the same end, the caller's */
 	struct lws_buflist *waiting; /* packets the wrapper has not taken */
 	unsigned char *packet;       /* room for one that the client gets */
 	size_t len;                  /* of its data */

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/channel.h"
@@ -143,8 +142,6 @@ on_connection(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		return 0;
 	case LWS_CALLBACK_CHILD_CLOSING:
 		link_lost(user);
-		/* what the wrapper still says is for nobody: let it fail */
-		shutdown(guest_of(wsi)->pair, SHUT_RD);
 		return 0;
 	case LWS_CALLBACK_CLOSED:
 		link_close(user);

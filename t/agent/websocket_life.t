@@ -51,6 +51,13 @@ class Program:
         self.listener.close()
 
 
+def leave(client, accepted, pair, *_):
+    """The wrapper's own descriptor of the connection is no hindrance."""
+    equal(client.close(), 1000, "a polite end")
+    equal(pair.recv(100), b"", "the wrapper's end")
+    accepted.close()
+
+
 def talks(client, pair):
     client.send("hello")
     equal(pair.recv(100)[1:], b"hello", "what the wrapper gets")
@@ -71,10 +78,9 @@ def the_pair_ends_when_the_connection_was_let_go():
     p = Program("life")
     stays = p.served()
     for _ in range(3):
-        client, accepted, pair, _ = p.served()
-        equal(client.close(), 1000, "a polite end")
-        equal(pair.recv(100), b"", "the wrapper's end")
+        leave(*p.served())
     client, accepted, pair, _ = p.served()
+    accepted.close()
     pair.close()
     equal(client.closed(), 1011, "what a client hears whom the wrapper leaves")
     talks(stays[0], stays[2])
@@ -108,9 +114,7 @@ def one_too_many_is_told_so():
             equal((r.status, r.json["code"]), (429, "TOO_MANY_CONNECTIONS"), "the answer")
         client.sock.close()
         equal(pair.recv(100), b"", "its pair ends")
-        client, accepted, pair, _ = all_of_them.pop()
-        client.close()
-        equal(pair.recv(100), b"", "one leaves")
+        leave(*all_of_them.pop())
         client, accepted, pair, _ = p.served()
         talks(client, pair)
         for client, accepted, pair, _ in all_of_them:
@@ -122,7 +126,8 @@ def one_too_many_is_told_so():
 @case
 def an_end_is_told():
     p = Program("end")
-    client = p.served()[0]
+    client, accepted, pair, _ = p.served()
+    accepted.close()
     p.process.terminate()
     equal(client.closed(), 1001, "going away")
     equal(p.process.wait(timeout=PATIENCE), 0, "its status")
@@ -131,9 +136,10 @@ def an_end_is_told():
 @case
 def it_ends_with_its_wrapper():
     p = Program("alone")
-    p.served()
+    mine = p.served()
     p.control.close()
     equal(p.process.wait(timeout=PATIENCE), 0, "its status")
+    equal(mine[2].recv(100), b"", "its end of the pair")
 
 
 try:
