@@ -7,7 +7,7 @@
 #include "provider/cgroup.h"
 #include "provider/file.h"
 
-enum { JOB_PIDS = 16 };
+enum { JOB_PIDS = 64 };
 
 static char *
 job_path(const struct cgroup_hierarchy *h, const char *name)
@@ -15,6 +15,10 @@ job_path(const struct cgroup_hierarchy *h, const char *name)
 	return xasprintf("%s/job/%s", h->dir, name);
 }
 
+/*
+ * The group is made anew for each job: processes of the one before stay counted
+ * there until their parent, which is pid 1, has waited for them.
+ */
 int
 cgroup_job_make(const struct cgroup_tree *t, const char *name, struct err *e)
 {
@@ -24,6 +28,7 @@ cgroup_job_make(const struct cgroup_tree *t, const char *name, struct err *e)
 		    [CGROUP_PIDS] = JOB_PIDS }
 	};
 
+	cgroup_job_remove(t, name);
 	for (size_t i = 0; i < t->count; i++) {
 		const struct cgroup_hierarchy *h = &t->at[i];
 		auto_free char *all = xasprintf("%s/job", h->dir);

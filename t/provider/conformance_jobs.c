@@ -151,8 +151,30 @@ one_has_a_group_with_limits(void **state)
 		works(job_sweep(&P, &E));
 }
 
+/* However late those of the first are waited for by pid 1. */
+static void
+many_in_a_row_all_end_well(void **state)
+{
+	enum { MANY = 40 };
+
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		struct receiving r;
+		struct job_seen seen;
+
+		works(begin(&r, OWNER, soon()));
+		mem_close_fd(&r.to);
+		works(job_wait(r.dir, r.ended, soon(), &seen, &E));
+		mem_close_fd(&r.ended);
+		/* an archive without a word in it, which was read */
+		assert_int_equal(seen.state, JOB_FAILED);
+		assert_string_equal(seen.why.code, "job_failed");
+	}
+}
+
 const struct CMUnitTest SUITE_JOBS[] = {
 	cmocka_unit_test(an_owner_has_few_at_once_and_another_has_its_own),
 	cmocka_unit_test(one_has_a_group_with_limits),
+	cmocka_unit_test(many_in_a_row_all_end_well),
 	{ 0 },
 };
