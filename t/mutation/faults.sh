@@ -140,6 +140,10 @@ unit provider/cgroup "buffers of sockets are not limited" provider/cgroup_v1.c \
 unit provider/cgroup "all sandboxes may have all memory" provider/cgroup.c \
 	's/= memory_bytes - keep,/= memory_bytes,/' \
 	"all_together_leave_something_to_the_host"
+red "an org has any number of jobs" src/provider/job.c \
+	'/^take_slot/,/^}/s/n < JOB_SLOTS/n < 1000/' \
+	t/provider/conformance t/provider/conformance-local.t \
+	"an_owner_has_few_at_once_and_another_has_its_own"
 agent agent/descriptors "init spins without descriptors" init.c \
 	's/in->accept_at = clock_ms\(\) \+ AGAIN_MS;/(void)0;/' \
 	"init waits until there is one"
