@@ -216,7 +216,8 @@ ws_door_ready(const struct pollfd f[WS_DOOR_FDS])
 	/* it says nothing there: what comes is its end */
 	if (f[0].fd >= 0 && f[0].revents != 0)
 		end();
-	if (f[1].fd >= 0 && f[1].revents != 0 && listener >= 0)
+	/* it may have been told to leave since the listener was polled */
+	if (f[1].fd >= 0 && f[1].revents != 0 && listener >= 0 && !is_leaving())
 		accept_one();
 	if (control >= 0)
 		end_if_idle();

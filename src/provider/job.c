@@ -111,7 +111,7 @@ static bool
 lock_slot(const struct provider *p, const char *owner, int n, struct slot *out)
 {
 	auto_free char *path =
-	    xasprintf("%s/snapshots/%s/slot-%d", p->conf->state_dir, owner, n);
+	    xasprintf("%s/jobs/%s-%d", p->conf->state_dir, owner, n);
 	auto_fd int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)

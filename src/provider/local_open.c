@@ -37,6 +37,7 @@ make_dirs(const struct conf *c, struct err *e)
 		{ c->run_dir, "/c", 0700 },
 		{ c->state_dir, "", 0700 },
 		{ c->state_dir, "/box", 0700 },
+		{ c->state_dir, "/jobs", 0700 },
 		{ c->state_dir, "/snapshots", 0700 },
 		{ c->state_dir, "/storage", 0700 },
 		{ c->state_dir, "/trash", 0700 },
