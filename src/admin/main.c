@@ -146,6 +146,7 @@ run(struct admin *a, const struct command *cmd, const char *path)
 		return program_fail("sandlease-admin", &e);
 	log_open("sandlease-admin", (enum log_level)conf.log_level,
 	    (enum log_format)conf.log_format);
+	program_raise_limits();
 	if ((!cmd->as_caller && program_drop_root(&conf, &e) < 0) ||
 	    token_init(&e) < 0)
 		return program_fail("sandlease-admin", &e);

@@ -25,7 +25,17 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { FILES_MAX = 4096, TMP_MB = 256, SHM_MB = 64, PATH_BYTES = 256 };
+enum {
+	TMP_MB = 256,
+	SHM_MB = 64,
+	PATH_BYTES = 256,
+	/* of all cells of a sandbox together; see set_limits() */
+	SIGNALS_MAX = 4096,
+	QUEUES_BYTES = 200 * 1024 /* two of the default size */
+};
+
+/* Terminals are counted for the whole machine (kernel.pty.max). */
+#define TERMINALS_MAX "64"
 
 static char *title;
 static size_t title_size;
@@ -138,7 +148,7 @@ static int
 mount_terminals(struct err *e)
 {
 	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
-		"newinstance,ptmxmode=0666,mode=620") < 0 &&
+		"newinstance,ptmxmode=0666,mode=620,max=" TERMINALS_MAX) < 0 &&
 	    errno != ENOENT)
 		return err_errno(e, "mount /dev/pts");
 	return 0;
@@ -182,6 +192,13 @@ raise_loopback(struct err *e)
 	return 0;
 }
 
+/*
+ * Signals, message queues and processes are counted for the user, once in the
+ * sandbox's user namespace against these limits and once on the host against
+ * what the service had when it made the namespace.  So each of these must be
+ * lower than the service's own: a sandbox that has taken all it may have leaves
+ * the rest to the others.
+ */
 static int
 set_limits(const struct cell_setup *s, struct err *e)
 {
@@ -191,7 +208,8 @@ set_limits(const struct cell_setup *s, struct err *e)
 		int64_t value; /* 0: leave as it is */
 		const char *name;
 	} LIMITS[] = {
-		{ RLIMIT_NOFILE, FILES_MAX, "NOFILE" },
+		{ RLIMIT_SIGPENDING, SIGNALS_MAX, "SIGPENDING" },
+		{ RLIMIT_MSGQUEUE, QUEUES_BYTES, "MSGQUEUE" },
 		{ RLIMIT_NPROC, l->pids, "NPROC" },
 		{ RLIMIT_FSIZE, l->file_mb << 20, "FSIZE" },
 		{ RLIMIT_DATA, l->memory_mb << 20, "DATA" },

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -22,7 +23,18 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { REQUEST_MS = 2000, AGAIN_MS = 50, INOTIFY_INSTANCES = 64 };
+enum { REQUEST_MS = 2000, AGAIN_MS = 50 };
+
+/*
+ * Of this sandbox's user namespace, which is counted on the host for a user that
+ * all sandboxes share.
+ */
+static const struct {
+	const char *file, *most;
+} USER_LIMITS[] = {
+	{ "/proc/sys/user/max_inotify_instances", "64" },
+	{ "/proc/sys/user/max_inotify_watches", "65536" },
+};
 
 /* ---- answers */
 
@@ -216,8 +228,11 @@ accept_all(struct init *in)
 		int fd = accept4(in->opt.control_fd, NULL, NULL,
 		    SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0)
+		if (fd < 0) {
+			if (channel_accept_must_pause(errno))
+				in->accept_at = clock_ms() + AGAIN_MS;
 			return;
+		}
 		*c = (struct conn){ .fd = fd,
 			.wait = WAIT_REQUEST,
 			.until = clock_ms() + REQUEST_MS };
@@ -271,7 +286,11 @@ fill(struct init *in, int signal_fd, struct watch *w)
 
 	w->count = w->cells = 0;
 	watch(w, signal_fd);
-	watch(w, free_conn(in) != NULL ? in->opt.control_fd : -1);
+	if (clock_left_ms(in->accept_at) > 0)
+		next = in->accept_at;
+	watch(w,
+	    free_conn(in) != NULL && next == INT64_MAX ? in->opt.control_fd
+						       : -1);
 	for (size_t i = 0; i < INIT_CONNS_MAX; i++) {
 		const struct conn *c = &in->conns[i];
 
@@ -355,15 +374,17 @@ watch_signals(void)
 
 /* One tenant must not use up what the host's user has for all. */
 static void
-limit_inotify(void)
+limit_user(void)
 {
-	auto_fd int fd =
-	    open("/proc/sys/user/max_inotify_instances", O_WRONLY | O_CLOEXEC);
-	char text[16];
-	int n = snprintf(text, sizeof(text), "%d", INOTIFY_INSTANCES);
+	for (size_t i = 0; i < ARRAY_LEN(USER_LIMITS); i++) {
+		auto_fd int fd =
+		    open(USER_LIMITS[i].file, O_WRONLY | O_CLOEXEC);
+		const char *most = USER_LIMITS[i].most;
 
-	if (fd < 0 || write(fd, text, (size_t)n) != n)
-		log_line(LOG_WARN, "inotify_limit", "cannot be set: %m");
+		if (fd < 0 || write(fd, most, strlen(most)) < 0)
+			log_line(LOG_WARN, "user_limit", "%s cannot be set: %m",
+			    USER_LIMITS[i].file);
+	}
 }
 
 static int
@@ -380,7 +401,7 @@ prepare(struct init *in, struct err *e)
 	prctl(PR_SET_DUMPABLE, 0);
 	usage_read_all(false); /* only the child that measures may */
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);
-	limit_inotify();
+	limit_user();
 	cell_prepare(in->opt.argv);
 	return 0;
 }

@@ -51,6 +51,7 @@ struct init {
 	struct seals seals;
 	struct conn conns[INIT_CONNS_MAX];
 	int64_t watched_at; /* when the watchdog last looked */
+	int64_t accept_at;  /* not before: there was no descriptor left */
 	pid_t measuring;    /* the child that op usage waits for, or 0 */
 	char agent[INIT_AGENT_MAX]; /* path of this program */
 };

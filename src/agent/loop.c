@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "agent/serve.h"
 #include "common/clock.h"
+#include "common/mem.h"
+#include "common/poller.h"
 
 enum { EVENTS_MAX = 32, SECOND_MS = 1000, SECONDS_FNS_MAX = 8 };
 
@@ -22,7 +23,7 @@ struct request {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
 static struct request *requests;
-static int epoll_fd = -1;
+static struct poller poller = { .epoll_fd = -1 };
 static int wake_fd = -1;
 static void (*each_second[SECONDS_FNS_MAX])(void);
 
@@ -75,7 +76,7 @@ run(void *arg)
 	(void)arg;
 	for (;;) {
 		struct epoll_event ev[EVENTS_MAX];
-		int n = epoll_wait(epoll_fd, ev, EVENTS_MAX, SECOND_MS);
+		int n = poller_wait(&poller, ev, EVENTS_MAX, SECOND_MS, NULL);
 
 		for (int i = 0; i < n; i++) {
 			struct loop_item *item = ev[i].data.ptr;
@@ -91,20 +92,16 @@ run(void *arg)
 static int
 start(struct err *e)
 {
-	if (epoll_fd >= 0)
+	if (poller.epoll_fd >= 0)
 		return 0;
 	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (epoll_fd >= 0 && wake_fd >= 0 &&
+	if (poller_open(&poller) == 0 && wake_fd >= 0 &&
 	    loop_watch(wake_fd, EPOLLIN, &wake_item) == 0 &&
 	    serve_thread(run, NULL) == 0)
 		return 0;
 	err_errno(e, "cannot start the loop");
-	if (wake_fd >= 0)
-		close(wake_fd);
-	if (epoll_fd >= 0)
-		close(epoll_fd);
-	wake_fd = epoll_fd = -1;
+	mem_close_fd(&wake_fd);
+	poller_close(&poller);
 	return -1;
 }
 
@@ -133,23 +130,19 @@ loop_call(void (*fn)(void *arg), void *arg, struct err *e)
 int
 loop_watch(int fd, uint32_t events, struct loop_item *item)
 {
-	struct epoll_event ev = { .events = events, .data.ptr = item };
-
-	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+	return poller_add(&poller, fd, events, item);
 }
 
 void
 loop_change(int fd, uint32_t events, struct loop_item *item)
 {
-	struct epoll_event ev = { .events = events, .data.ptr = item };
-
-	epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &ev);
+	(void)!poller_change(&poller, fd, events, item);
 }
 
 void
 loop_forget(int fd)
 {
-	epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	poller_remove(&poller, fd);
 }
 
 void

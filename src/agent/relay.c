@@ -11,6 +11,7 @@
 #include "agent/activity.h"
 #include "agent/loop.h"
 #include "agent/relay_conn.h"
+#include "common/channel.h"
 #include "common/mem.h"
 
 enum { ACCEPTS_AT_ONCE = 16, PORTS = 65536 };
@@ -19,7 +20,7 @@ struct listener {
 	struct loop_item item;
 	int port;
 	int fd;
-	bool paused; /* too many connections */
+	bool paused; /* too many connections, or no descriptor left */
 	struct listener *next;
 };
 
@@ -48,6 +49,14 @@ each_second(void)
 	}
 }
 
+/* The backlog holds them until there is room; each_second() looks. */
+static void
+pause_listener(struct listener *l)
+{
+	l->paused = true;
+	loop_change(l->fd, 0, &l->item);
+}
+
 static void
 ready(struct loop_item *item, uint32_t events)
 {
@@ -58,14 +67,15 @@ ready(struct loop_item *item, uint32_t events)
 		int fd;
 
 		if (activity_count(ACTIVITY_RELAYS) >= RELAY_CONNECTIONS_MAX) {
-			/* the backlog holds them until there is room */
-			l->paused = true;
-			loop_change(l->fd, 0, &l->item);
+			pause_listener(l);
 			return;
 		}
 		fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0)
+		if (fd < 0) {
+			if (channel_accept_must_pause(errno))
+				pause_listener(l);
 			return;
+		}
 		relay_conn_start(fd, l->port);
 	}
 }

@@ -10,11 +10,18 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/mem.h"
+
+/*
+ * For tenant code.  Our own processes keep what the service has, which is more:
+ * see program.c.
+ */
+enum { FILES_MAX = 4096 };
 
 enum stage { STAGE_SETUP, STAGE_CWD, STAGE_EXEC };
 
@@ -35,21 +42,15 @@ reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/*
- * The child is a copy of a non-dumpable process, whose /proc files are not
- * its own to write; nothing of ours is open any more when that changes.
- */
 static void
-raise_oom_score(void)
+limit_files(void)
 {
-	int fd;
+	struct rlimit r;
 
-	prctl(PR_SET_DUMPABLE, 1);
-	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	(void)!write(fd, "500", 3);
-	close(fd);
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_max > FILES_MAX) {
+		r = (struct rlimit){ FILES_MAX, FILES_MAX };
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
 }
 
 static bool
@@ -60,7 +61,11 @@ enter(const struct spawn *s)
 	return !s->cwd_must && (chdir("/home/user") == 0 || chdir("/") == 0);
 }
 
-/* Between fork and exec: async-signal-safe calls only. */
+/*
+ * Between fork and exec: async-signal-safe calls only.  The child is a copy of
+ * the wrapper, memory and descriptors, and stays as little dumpable as that: the
+ * tenant cannot trace it before it is another program, and that has none of it.
+ */
 static _Noreturn void
 become(const struct spawn *s, int report)
 {
@@ -80,7 +85,7 @@ become(const struct spawn *s, int report)
 	setsid();
 	reset_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	raise_oom_score();
+	limit_files();
 	if (s->terminal && ioctl(0, TIOCSCTTY, 0) < 0) {
 		f.error = errno;
 	} else if (!enter(s)) {
@@ -91,6 +96,24 @@ become(const struct spawn *s, int report)
 	}
 	(void)!write(REPORT, &f, sizeof(f));
 	_exit(127);
+}
+
+/*
+ * By us, for the child: its /proc files are its own only once it is the program.
+ * What it starts in its first moments has our score.
+ */
+static void
+raise_oom_score(pid_t pid)
+{
+	char path[sizeof("/proc//oom_score_adj") + 12];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!write(fd, "500", 3);
+	close(fd);
 }
 
 static int
@@ -137,6 +160,7 @@ spawn_start(const struct spawn *s, struct child *c, struct err *e)
 		spawn_wait(c);
 		return -1;
 	}
+	raise_oom_score(c->pid);
 	return 0;
 }
 

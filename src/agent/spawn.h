@@ -2,8 +2,8 @@
  * spawn.h: starting a program of the tenant's.
  *
  * It gets descriptors 0, 1 and 2 (and 3, for a shell that needs two inputs) and
- * no other, the environment given, default signals, a session of its own, a
- * higher oom score than ours, and is the subreaper of what it starts: whatever
+ * no other, the environment given, default signals, a session of its own, fewer
+ * descriptors and a higher oom score than ours, and is the subreaper of what it starts: whatever
  * double-forks below it stays below it.
  */
 #ifndef SANDLEASE_AGENT_SPAWN_H

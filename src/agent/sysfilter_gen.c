@@ -3,18 +3,22 @@
  *
  * Runs while the agent is built and prints the filter as a program for the
  * kernel: libseccomp takes 0.4 ms to make it, which every start of a sandbox
- * would pay.  What is refused fails with EPERM (clone3 with ENOSYS, so that
- * libraries fall back to clone, whose flags can be looked at).
+ * would pay.  What is refused fails with EPERM, as a rule, or as on a kernel
+ * that does not have it: clone3 and io_setup with ENOSYS, so that libraries fall
+ * back to what they did before them (clone, whose flags can be looked at), and
+ * socket families with EAFNOSUPPORT.
  */
 
 #include <errno.h>
 #include <linux/filter.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/mem.h"
@@ -35,6 +39,9 @@ static const char *const REFUSED[] = {
 	"io_uring_setup",
 	"io_uring_enter",
 	"io_uring_register",
+	/* its groups and marks are counted for the host's user */
+	"fanotify_init",
+	"fanotify_mark",
 	/* mounts and namespaces */
 	"mount",
 	"umount",
@@ -95,6 +102,19 @@ static const uint64_t NAMESPACES[] = { CLONE_NEWNS, CLONE_NEWCGROUP,
 	CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
 	CLONE_NEWTIME };
 
+/* Refused as by a kernel that is older or was built without them. */
+static const char *const ABSENT[] = {
+	"clone3",   /* its flags are in memory, where no filter can look */
+	"io_setup", /* fs.aio-max-nr is one number for the whole machine */
+};
+
+/* The only families; of netlink's protocols, NETLINK_ROUTE (0) alone. */
+static const unsigned FAMILIES[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
+
+/* Families below 2^FAMILY_BITS are judged one by one, all others refused. */
+enum { FAMILY_BITS = 5, INT_BITS = 32 };
+_Static_assert(AF_NETLINK < 1 << FAMILY_BITS, "each family is looked at");
+
 /* 32-bit programs of the same machine are bound by the same rules. */
 static void
 add_compat(scmp_filter_ctx ctx)
@@ -109,18 +129,70 @@ add_compat(scmp_filter_ctx ctx)
 #endif
 }
 
-static int
-add_rules(scmp_filter_ctx ctx)
+static bool
+is_family(unsigned family)
 {
-	const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
+	for (size_t i = 0; i < ARRAY_LEN(FAMILIES); i++)
+		if (FAMILIES[i] == family)
+			return true;
+	return false;
+}
 
-	for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++) {
-		int nr = seccomp_syscall_resolve_name(REFUSED[i]);
+/*
+ * socket() or socketpair().  The kernel takes the low 32 bits of an argument, so
+ * a rule looks at these only; and since a rule can ask for one thing of each
+ * argument, "none of these four" is a rule for every other small number and one
+ * for each higher bit.  32-bit x86 has socketcall(), too, whose arguments are in
+ * memory: libseccomp makes these rules refuse it altogether.
+ */
+static int
+add_families(scmp_filter_ctx ctx, int nr)
+{
+	const uint32_t deny = SCMP_ACT_ERRNO(EAFNOSUPPORT);
+	const uint64_t small = (1U << FAMILY_BITS) - 1;
+
+	for (unsigned f = 0; f <= small; f++)
+		if (!is_family(f) &&
+		    seccomp_rule_add(ctx, deny, nr, 1,
+			SCMP_A0(SCMP_CMP_MASKED_EQ, small, f)) < 0)
+			return -1;
+	for (unsigned b = FAMILY_BITS; b < INT_BITS; b++)
+		if (seccomp_rule_add(ctx, deny, nr, 1,
+			SCMP_A0(SCMP_CMP_MASKED_EQ, 1UL << b, 1UL << b)) < 0)
+			return -1;
+	for (unsigned b = 0; b < INT_BITS; b++)
+		if (seccomp_rule_add(ctx, deny, nr, 2,
+			SCMP_A0(SCMP_CMP_MASKED_EQ, small, AF_NETLINK),
+			SCMP_A2(SCMP_CMP_MASKED_EQ, 1UL << b, 1UL << b)) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+add_names(scmp_filter_ctx ctx, uint32_t deny, const char *const *names,
+    size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int nr = seccomp_syscall_resolve_name(names[i]);
 
 		if (nr != __NR_SCMP_ERROR &&
 		    seccomp_rule_add(ctx, deny, nr, 0) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+static int
+add_rules(scmp_filter_ctx ctx)
+{
+	const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
+
+	if (add_names(ctx, deny, REFUSED, ARRAY_LEN(REFUSED)) < 0 ||
+	    add_names(ctx, SCMP_ACT_ERRNO(ENOSYS), ABSENT, ARRAY_LEN(ABSENT)) <
+		0 ||
+	    add_families(ctx, SCMP_SYS(socket)) < 0 ||
+	    add_families(ctx, SCMP_SYS(socketpair)) < 0)
+		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(NAMESPACES); i++) {
 		const uint64_t ns = NAMESPACES[i];
 
@@ -132,9 +204,6 @@ add_rules(scmp_filter_ctx ctx)
 			SCMP_A0(SCMP_CMP_MASKED_EQ, ns, ns)) < 0)
 			return -1;
 	}
-	if (seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) <
-	    0)
-		return -1;
 	/* the kernel looks at 32 bits of the request; so must we */
 	return seccomp_rule_add(ctx, deny, SCMP_SYS(ioctl), 1,
 	    SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, TIOCSTI));

@@ -163,23 +163,26 @@ take_message(struct err *e)
 static void
 serve_ops(int signal_fd)
 {
-	struct pollfd f[] = { { WRAPPER_CHANNEL, POLLIN, 0 },
-		{ signal_fd, POLLIN, 0 }, { -1, POLLIN, 0 } };
+	enum { OPS, SIGNALS, DOOR };
+	struct pollfd f[DOOR + WS_DOOR_FDS] = {
+		[OPS] = { WRAPPER_CHANNEL, POLLIN, 0 },
+		[SIGNALS] = { signal_fd, POLLIN, 0 },
+	};
 	bool ending = false;
 	struct err e = { 0 };
 
 	while (!ending || !alone()) {
-		f[2].fd = ws_door_fd();
-		(void)poll(f, ARRAY_LEN(f), ending ? ENDING_MS : -1);
-		if (f[1].revents != 0 && told_to_end(signal_fd)) {
+		int ms = ws_door_watch(f + DOOR);
+
+		(void)poll(f, ARRAY_LEN(f), ending ? ENDING_MS : ms);
+		if (f[SIGNALS].revents != 0 && told_to_end(signal_fd)) {
 			ending = true;
 			pty_hang_up_all();
 			ws_door_shut();
 		}
-		if (f[0].revents != 0 && !take_message(&e))
+		if (f[OPS].revents != 0 && !take_message(&e))
 			return;
-		if (f[2].revents != 0 && f[2].fd == ws_door_fd())
-			ws_door_ready();
+		ws_door_ready(f + DOOR);
 	}
 }
 

@@ -270,7 +270,10 @@ op_unexpose(struct op *op, json_t *reply, struct err *e)
 	return relay_unexpose((int)b.port, b.order, e);
 }
 
-/* Who was let in with a key that counts no more must show another. */
+/*
+ * Who was let in with a key that counts no more must show another.  The answer
+ * says that they are out.
+ */
 static int
 op_ws_bounce(struct op *op, json_t *reply, struct err *e)
 {

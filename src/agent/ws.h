@@ -10,13 +10,27 @@
 #include "agent/ws_conn.h"
 #include "common/json.h"
 
-enum { WS_CONNECTIONS_MAX = 256, WS_REQUESTS_MAX = 256 };
+/*
+ * A few more than sandlease-ws admits (service.c), so that it can say so to one
+ * too many.
+ */
+enum { WS_CONNECTIONS_MAX = 256 + 32, WS_REQUESTS_MAX = 256 };
 
 /* Whose session; before anything else. */
 void ws_open(const char *session_id);
 
-/* Serves the one that `asked` describes (wslink.h); takes over `fd`. */
-void ws_serve(const json_t *asked, int fd);
+/*
+ * Serves a connection that sandlease-ws was given; takes over our descriptor of
+ * it and our end of the pair (wslink.h).
+ */
+void ws_serve(int client, int pair);
+
+/* How many there are; the number of the newest, of any time. */
+int ws_serving(void);
+int64_t ws_newest(void);
+
+/* Ends all connections up to that one, whoever else holds them. */
+void ws_cut(int64_t newest);
 
 /* Each serves one until it ends, in a thread of its own. */
 void ws_mux_run(struct ws_conn *conn, const char *session);

@@ -1,24 +1,31 @@
 /*
- * ws_door.h: who answers the session's socket for WebSockets.
+ * ws_door.h: the session's socket for WebSockets.
  *
- * sandlease-ws does, a program that is started when somebody connects and ends
- * when nobody is connected any more: until then a descriptor that the wrapper's
- * main thread polls along with its others is all there is.
+ * The wrapper's main thread accepts who connects and hands them to sandlease-ws,
+ * a program that is started for the first and ended when nobody has been
+ * connected for a while.
  */
 #ifndef SANDLEASE_AGENT_WS_DOOR_H
 #define SANDLEASE_AGENT_WS_DOOR_H
+
+#include <poll.h>
 
 /* Takes over the listener. */
 void ws_door_open(int listen_fd);
 
 /*
- * What to poll for POLLIN, and what to call then: the listener, or the channel
- * of the program that has it.  Both in the main thread only.
+ * What to poll, and what to call then, or after the time it returns (-1: none).
+ * Both in the main thread only.
  */
-int ws_door_fd(void);
-void ws_door_ready(void);
+enum { WS_DOOR_FDS = 2 };
+int ws_door_watch(struct pollfd f[WS_DOOR_FDS]);
+void ws_door_ready(const struct pollfd f[WS_DOOR_FDS]);
 
-/* All who are inside must come again; from any thread. */
+/*
+ * Ends every connection that is open now: with a close frame where the program
+ * still does what it is told, and without where it does not.  Returns when they
+ * have ended; from any thread but the main one.
+ */
 void ws_door_bounce(void);
 
 /* Nobody is let in any more; those who are inside may stay. */

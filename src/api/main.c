@@ -7,6 +7,7 @@
 #include "api/routes.h"
 #include "api/worker.h"
 #include "common/conf.h"
+#include "common/kernel_limits.h"
 #include "common/log.h"
 #include "common/program.h"
 #include "common/token.h"
@@ -62,6 +63,12 @@ is_cgi(void)
 	return getenv("REQUEST_METHOD") != NULL && !server_is_fastcgi();
 }
 
+static void
+warn(const char *text)
+{
+	fprintf(stderr, "sandlease-api: warning: %s\n", text);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -88,10 +95,13 @@ main(int argc, char **argv)
 		return program_fail("sandlease-api", &e);
 	if (mode == OPT_PRINT)
 		conf_print(&conf, stdout);
+	if (mode == OPT_CHECK)
+		(void)kernel_limits_check("/proc/sys", warn);
 	if (mode != 0)
 		return EXIT_SUCCESS;
 	log_open("sandlease-api", (enum log_level)conf.log_level,
 	    (enum log_format)conf.log_format);
+	program_raise_limits();
 	if (program_drop_root(&conf, &e) < 0 || token_init(&e) < 0)
 		return program_fail("sandlease-api", &e);
 	if (is_cgi())

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,6 +18,7 @@
 #include "api/worker.h"
 #include "common/channel.h"
 #include "common/clock.h"
+#include "common/kernel_limits.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -104,18 +104,6 @@ open_sockets(struct master *m, struct err *e)
 			return -1;
 	}
 	return 0;
-}
-
-/* Descriptors of many tenants' sockets pass through here. */
-static void
-raise_descriptor_limit(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
 }
 
 /* A socket that a child kept for nobody would let callers wait for nothing. */
@@ -299,6 +287,12 @@ check_database(const struct conf *conf, struct err *e)
 	return -1;
 }
 
+static void
+warn_of_limit(const char *text)
+{
+	log_line(LOG_WARN, "kernel_limit", "%s", text);
+}
+
 int
 master_run(const struct conf *conf, const char *pool, struct err *e)
 {
@@ -310,13 +304,13 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	    (server_is_fastcgi() ? take_given_socket(&m, pool, e)
 				 : open_sockets(&m, e)) < 0)
 		return -1;
-	raise_descriptor_limit();
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fill_pools(&m);
+	(void)kernel_limits_check("/proc/sys", warn_of_limit);
 	log_line(LOG_INFO, "started",
 	    "version %s, %lld api, %lld auth and %lld stream workers",
 	    PACKAGE_VERSION, (long long)conf->api_workers,

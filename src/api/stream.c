@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -16,6 +15,7 @@
 #include "api/child.h"
 #include "api/stream_keys.h"
 #include "api/stream_link.h"
+#include "common/channel.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -57,13 +57,13 @@ most_streams(const struct conf *conf)
 static int
 listen_to(struct pool *p)
 {
-	/* one process is woken for one connection */
-	struct epoll_event ev = { .events = EPOLLIN | EPOLLEXCLUSIVE };
 	int flags = fcntl(p->listen_fd, F_GETFL);
 
 	if (flags < 0 || fcntl(p->listen_fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -1;
-	return epoll_ctl(p->streams.epoll_fd, EPOLL_CTL_ADD, p->listen_fd, &ev);
+	/* one process is woken for one connection */
+	return poller_add(&p->streams.poller, p->listen_fd,
+	    EPOLLIN | EPOLLEXCLUSIVE, NULL);
 }
 
 static void
@@ -76,8 +76,7 @@ take_connection(struct pool *p)
 	fd = accept4(p->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0) {
 		stream_open(&p->streams, fd, p->streams.count >= p->max);
-	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-	    errno == ENOMEM) {
+	} else if (channel_accept_must_pause(errno)) {
 		log_line(LOG_ERROR, "accept", "%s", strerror(errno));
 		/* not in a busy loop */
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
@@ -99,7 +98,7 @@ static void
 begin_drain(struct pool *p, int64_t drain_ms)
 {
 	/* other processes have it, too: closing alone does not silence it */
-	epoll_ctl(p->streams.epoll_fd, EPOLL_CTL_DEL, p->listen_fd, NULL);
+	poller_remove(&p->streams.poller, p->listen_fd);
 	close(take_fd(&p->listen_fd));
 	p->drain_at_ms = clock_ms() + drain_ms;
 }
@@ -166,7 +165,7 @@ serve(struct pool *p, int64_t drain_ms)
 	sigprocmask(SIG_BLOCK, &closed, &open);
 	while (!may_leave(p)) {
 		handle_events(p, ev,
-		    epoll_pwait(p->streams.epoll_fd, ev, EVENTS, wait_ms(p),
+		    poller_wait(&p->streams.poller, ev, EVENTS, wait_ms(p),
 			&open));
 		if (*stopping && p->drain_at_ms == 0)
 			begin_drain(p, drain_ms);
@@ -186,20 +185,19 @@ stream_run(const struct conf *conf, int listen_fd)
 		.keys = { .fd = -1 },
 		.conf = conf,
 		.max = most_streams(conf),
-		.streams = { .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
-		    .run_dir = conf->run_dir } };
+		.streams = { .run_dir = conf->run_dir } };
 
 	prctl(PR_SET_NAME, "sandlease-strm");
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for who asks about keys */
 	TAILQ_INIT(&p.streams.all);
 	TAILQ_INIT(&p.streams.ended);
-	if (p.streams.epoll_fd < 0 || listen_to(&p) < 0) {
+	if (poller_open(&p.streams.poller) < 0 || listen_to(&p) < 0) {
 		log_line(LOG_ERROR, "stream", "%s", strerror(errno));
 		return EXIT_FAILURE;
 	}
 	serve(&p, conf->stream_drain_seconds * 1000);
 	stream_drop(&p.streams);
 	mem_close_fd(&p.keys.fd);
-	close(p.streams.epoll_fd);
+	poller_close(&p.streams.poller);
 	return EXIT_SUCCESS;
 }

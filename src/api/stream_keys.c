@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -104,29 +103,29 @@ start(const struct conf *conf)
 /* ---- the pool */
 
 static void
-give_up(struct stream_keys *k)
+give_up(struct stream_keys *k, struct streams *all)
 {
-	/* epoll forgets it; the next question starts another process */
+	/* the next question starts another process */
+	if (k->fd >= 0)
+		poller_remove(&all->poller, k->fd);
 	mem_close_fd(&k->fd);
 	k->waiting = 0;
 }
 
 static bool
-reach(struct stream_keys *k, const struct conf *conf, int epoll_fd)
+reach(struct stream_keys *k, const struct conf *conf, struct streams *all)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = k };
-
 	if (k->fd >= 0)
 		return true;
 	k->fd = start(conf);
-	if (k->fd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, k->fd, &ev) < 0)
-		give_up(k);
+	if (k->fd >= 0 && poller_add(&all->poller, k->fd, EPOLLIN, k) < 0)
+		mem_close_fd(&k->fd);
 	return k->fd >= 0;
 }
 
 /* Takes over the list. */
 static void
-send_keys(struct stream_keys *k, json_t *keys)
+send_keys(struct stream_keys *k, struct streams *all, json_t *keys)
 {
 	auto_json json_t *question = json_pack("{s:o}", "keys", keys);
 	struct err e = { 0 };
@@ -136,13 +135,13 @@ send_keys(struct stream_keys *k, json_t *keys)
 	k->waiting++;
 	if (channel_send(k->fd, question, NULL, 0, &e) < 0) {
 		log_err(LOG_WARN, "stream_keys", &e);
-		give_up(k);
+		give_up(k, all);
 	}
 }
 
 /* Each key once, in as many messages as that takes. */
 static void
-send_all(struct stream_keys *k, const struct streams *all)
+send_all(struct stream_keys *k, struct streams *all)
 {
 	auto_json json_t *seen = json_object();
 	json_t *list = json_array();
@@ -155,12 +154,12 @@ send_all(struct stream_keys *k, const struct streams *all)
 		json_object_set_new(seen, s->key, json_true());
 		json_array_append_new(list, json_string(s->key));
 		if (json_array_size(list) == KEYS_MAX) {
-			send_keys(k, list);
+			send_keys(k, all, list);
 			list = json_array();
 		}
 	}
 	if (json_array_size(list) > 0)
-		send_keys(k, list);
+		send_keys(k, all, list);
 	else
 		json_decref(list);
 }
@@ -174,12 +173,12 @@ stream_keys_wait_ms(const struct stream_keys *k, const struct streams *all)
 
 void
 stream_keys_ask(struct stream_keys *k, const struct conf *conf,
-    const struct streams *all)
+    struct streams *all)
 {
 	if (stream_keys_wait_ms(k, all) != 0)
 		return;
 	k->ask_ms = clock_ms() + EVERY_MS;
-	if (reach(k, conf, all->epoll_fd))
+	if (reach(k, conf, all))
 		send_all(k, all);
 }
 
@@ -206,7 +205,7 @@ stream_keys_answer(struct stream_keys *k, struct streams *all)
 	size_t i;
 
 	if (channel_recv(k->fd, clock_ms(), &answer, &none, &e) < 0) {
-		give_up(k);
+		give_up(k, all);
 		return;
 	}
 	k->waiting--;

@@ -21,11 +21,11 @@ struct stream_keys {
 int stream_keys_wait_ms(const struct stream_keys *k, const struct streams *all);
 
 /*
- * Asks, if it is time to.  The answer comes as an event of the streams' epoll
+ * Asks, if it is time to.  The answer comes as an event of the streams' poller
  * with `k` as its data.
  */
 void stream_keys_ask(struct stream_keys *k, const struct conf *conf,
-    const struct streams *all);
+    struct streams *all);
 
 /* Reads an answer, and cuts the streams of keys that count no more. */
 void stream_keys_answer(struct stream_keys *k, struct streams *all);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -59,10 +58,11 @@ forget_pending(struct stream_side *d)
 }
 
 static void
-close_side(struct stream_side *d)
+close_side(struct streams *all, struct stream_side *d)
 {
-	if (d->fd >= 0)
-		close(take_fd(&d->fd)); /* and epoll forgets it */
+	if (d->armed != 0)
+		poller_remove(&all->poller, d->fd);
+	mem_close_fd(&d->fd);
 	d->armed = 0;
 	forget_pending(d);
 }
@@ -70,8 +70,8 @@ close_side(struct stream_side *d)
 static void
 end(struct streams *all, struct stream *s)
 {
-	close_side(&s->nginx);
-	close_side(&s->wrapper);
+	close_side(all, &s->nginx);
+	close_side(all, &s->wrapper);
 	s->state = STREAM_ENDED;
 	TAILQ_REMOVE(&all->all, s, link);
 	TAILQ_INSERT_TAIL(&all->ended, s, link);
@@ -96,19 +96,21 @@ flush(struct stream_side *d)
 
 /* A side of which nothing is wanted is taken out: a hangup is always told. */
 static int
-arm(const struct streams *all, struct stream_side *d, uint32_t want)
+arm(struct streams *all, struct stream_side *d, uint32_t want)
 {
-	struct epoll_event ev = { .events = want, .data.ptr = d };
-	int op = d->armed == 0 ? EPOLL_CTL_ADD
-	    : want == 0        ? EPOLL_CTL_DEL
-			       : EPOLL_CTL_MOD;
+	int rc = 0;
 
 	if (want == d->armed)
 		return 0;
-	if (epoll_ctl(all->epoll_fd, op, d->fd, &ev) < 0)
-		return -1;
-	d->armed = want;
-	return 0;
+	if (want == 0)
+		poller_remove(&all->poller, d->fd);
+	else if (d->armed == 0)
+		rc = poller_add(&all->poller, d->fd, want, d);
+	else
+		rc = poller_change(&all->poller, d->fd, want, d);
+	if (rc == 0)
+		d->armed = want;
+	return rc;
 }
 
 static uint32_t
@@ -167,17 +169,17 @@ say(struct streams *all, struct stream *s, const char *data, size_t len)
 
 /* Nothing more comes; without the end that FastCGI has, nginx calls it cut. */
 static void
-over(struct stream *s)
+over(struct streams *all, struct stream *s)
 {
-	close_side(&s->wrapper);
+	close_side(all, &s->wrapper);
 	s->state = STREAM_OVER;
 }
 
 static void
-over_properly(struct stream *s)
+over_properly(struct streams *all, struct stream *s)
 {
 	records_end(&s->nginx.out, s->id);
-	over(s);
+	over(all, s);
 }
 
 static void
@@ -188,7 +190,7 @@ last_words(struct streams *all, struct stream *s, const char *code,
 	char session[ID_MAX];
 
 	if (!answer_streams(&s->answer)) {
-		over(s);
+		over(all, s);
 		return;
 	}
 	snprintf(session, sizeof(session), "%.*s", SESSION_LEN,
@@ -198,7 +200,7 @@ last_words(struct streams *all, struct stream *s, const char *code,
 	log_context("", "");
 	answer_last_words(&s->answer, code, message, &words);
 	say(all, s, words.data, words.len);
-	over_properly(s);
+	over_properly(all, s);
 }
 
 static void
@@ -219,7 +221,7 @@ take_reply(struct streams *all, struct stream *s, const char *data, size_t len)
 			answer_see(&s->answer, p.data, p.len);
 			say(all, s, p.data, p.len);
 		} else if (p.type == RECORDS_END && p.last) {
-			over_properly(s);
+			over_properly(all, s);
 			return;
 		}
 	}
@@ -308,7 +310,7 @@ refuse(struct streams *all, struct stream *s)
 
 	answer_busy("The service has too many streams open; try again.", &text);
 	say(all, s, text.data, text.len);
-	over_properly(s);
+	over_properly(all, s);
 }
 
 /* Half an answer, so that nginx knows that nothing was sent on. */
@@ -318,7 +320,7 @@ say_unsent(struct streams *all, struct stream *s)
 	static const char UNSENT[] = "X-Sandlease-Unsent: 1\r\n";
 
 	say(all, s, UNSENT, sizeof(UNSENT) - 1);
-	over(s);
+	over(all, s);
 }
 
 /* All parameters are there. */

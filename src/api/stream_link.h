@@ -17,6 +17,7 @@
 
 #include "api/answer.h"
 #include "common/id.h"
+#include "common/poller.h"
 #include "common/str.h"
 #include "web/records.h"
 
@@ -32,7 +33,7 @@ enum stream_state {
 struct stream_side {
 	struct stream *of;
 	int fd;         /* owned; -1: closed */
-	uint32_t armed; /* what epoll tells us of; 0: nothing */
+	uint32_t armed; /* what the poller tells us of; 0: nothing */
 	struct buf out; /* what it has not taken yet */
 	size_t sent;    /* of that */
 };
@@ -58,7 +59,7 @@ TAILQ_HEAD(stream_list, stream);
 
 /* Those of one process. */
 struct streams {
-	int epoll_fd;
+	struct poller poller;
 	const char *run_dir;
 	struct stream_list all; /* who has said nothing for longest is first */
 	struct stream_list
@@ -76,7 +77,7 @@ bool stream_target(const char *run_dir, const char *name, size_t len,
 /* Takes a connection of nginx's; `busy`: only to refuse it in its own words. */
 void stream_open(struct streams *all, int fd, bool busy);
 
-/* What epoll says; the side is what its data pointed at. */
+/* What the poller says; the side is what its data pointed at. */
 void stream_event(struct streams *all, struct stream_side *side,
     uint32_t events);
 

@@ -172,6 +172,13 @@ channel_recv(int sock, int64_t deadline_ms, json_t **msg,
 	return 0;
 }
 
+bool
+channel_accept_must_pause(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS ||
+	    error == ENOMEM;
+}
+
 void
 channel_fds_close(struct channel_fds *fds)
 {

@@ -54,6 +54,13 @@ int channel_send(int sock, const json_t *msg, const int *fds, size_t count,
 int channel_recv(int sock, int64_t deadline_ms, json_t **msg,
     struct channel_fds *fds, struct err *e) MUST_CHECK;
 
+/*
+ * Whether accept() failed (`error` is its errno) for want of descriptors or
+ * memory: the connection is still there, and a loop that is told so at once
+ * again must pause.
+ */
+bool channel_accept_must_pause(int error);
+
 void channel_fds_close(struct channel_fds *fds);
 
 /* Takes descriptor i out of the set; -1 when there is none. */

@@ -6,7 +6,14 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+/*
+ * More than tenant code has (src/agent/spawn.c): the kernel lets a process pass
+ * descriptors while no more than its own limit are in flight for its user.
+ */
+enum { FILES_LEAST = 65536 };
 
 static int
 find_user(const struct conf *conf, uid_t *uid, gid_t *gid, struct err *e)
@@ -23,6 +30,31 @@ find_user(const struct conf *conf, uid_t *uid, gid_t *gid, struct err *e)
 	*uid = pw->pw_uid;
 	*gid = pw->pw_gid;
 	return 0;
+}
+
+void
+program_raise_limits(void)
+{
+	static const struct {
+		__rlimit_resource_t what;
+		rlim_t least;
+	} LIMITS[] = {
+		{ RLIMIT_NOFILE, FILES_LEAST },
+		{ RLIMIT_NPROC, RLIM_INFINITY },
+		{ RLIMIT_SIGPENDING, RLIM_INFINITY },
+		{ RLIMIT_MSGQUEUE, RLIM_INFINITY },
+	};
+
+	for (size_t i = 0; i < sizeof(LIMITS) / sizeof(LIMITS[0]); i++) {
+		struct rlimit r;
+
+		if (getrlimit(LIMITS[i].what, &r) < 0)
+			continue;
+		if (geteuid() == 0 && r.rlim_max < LIMITS[i].least)
+			r.rlim_max = LIMITS[i].least;
+		r.rlim_cur = r.rlim_max;
+		setrlimit(LIMITS[i].what, &r);
+	}
 }
 
 int

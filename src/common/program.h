@@ -11,6 +11,13 @@
 #include "common/conf.h"
 #include "common/err.h"
 
+/*
+ * As many descriptors as this process may have, and of what the kernel counts
+ * for a user as much as a sandbox may hand on: a user namespace keeps the limits
+ * of whoever made it for all that is in it.  Root raises them first.
+ */
+void program_raise_limits(void);
+
 /* Becomes conf->user when started by root; a no-op for anybody else. */
 int program_drop_root(const struct conf *conf, struct err *e) MUST_CHECK;
 

@@ -20,7 +20,12 @@ enum {
 	/* what init, bwrap and siblings have beyond a cell that took all */
 	HEADROOM_MB = 32,
 	HEADROOM_PIDS = 16,
-	HEADROOM_PIDS_SHARE = 8
+	HEADROOM_PIDS_SHARE = 8,
+	/* what all sandboxes together leave to the host */
+	HOST_MB = 512,
+	HOST_MEMORY_SHARE = 8,
+	HOST_PIDS_SHARE = 4,
+	PIDS_TEXT_MAX = 32
 };
 
 const char *const CGROUP_CONTROLLER_NAMES[] = { [CGROUP_MEMORY] = "memory",
@@ -45,7 +50,7 @@ cgroup_holds(const struct cgroup_tree *t, enum cgroup_controller c)
 struct cgroup_limits
 cgroup_cell_limits(const struct sandbox_spec *s)
 {
-	/* the processor is shared by the cells as they please */
+	/* of the processor a cell has its share of what the sandbox has */
 	return (struct cgroup_limits){ .number = {
 					   [CGROUP_MEMORY] = s->memory_mb * MIB,
 					   [CGROUP_PIDS] = s->pids,
@@ -99,15 +104,23 @@ set_limits(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
 		    l->number[r->controller] <= 0)
 			continue;
 		path = xasprintf("%s/%s", dir, r->file);
-		text = r->always != NULL
-		    ? xstrdup(r->always)
-		    : xasprintf("%" PRId64 "%s", l->number[r->controller],
-			  r->suffix);
+		text = r->always != NULL ? xstrdup(r->always)
+					 : xasprintf("%" PRId64 "%s",
+					       l->number[r->controller] /
+						   (r->part > 0 ? r->part : 1),
+					       r->suffix);
 		if (file_put(path, text, e) < 0 &&
 		    !(r->optional && errno == ENOENT))
 			return -1;
 	}
 	return 0;
+}
+
+int
+cgroup_group_make(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
+    const char *dir, const struct cgroup_limits *l, struct err *e)
+{
+	return make_dir(dir, e) < 0 ? -1 : set_limits(t, h, dir, l, e);
 }
 
 static int
@@ -121,7 +134,7 @@ make_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
 	if (t->ops->prepare(h->dir, h->controllers, e) < 0 ||
 	    make_dir(all, e) < 0 ||
 	    t->ops->prepare(all, h->controllers, e) < 0 ||
-	    make_dir(box, e) < 0 || set_limits(t, h, box, l, e) < 0 ||
+	    cgroup_group_make(t, h, box, l, e) < 0 ||
 	    t->ops->prepare(box, h->controllers, e) < 0)
 		return -1;
 	return t->ops->leaf[0] == '\0' ? 0 : make_dir(leaf, e);
@@ -136,6 +149,58 @@ cgroup_make(const struct cgroup_tree *t, const char *name,
 	for (size_t i = 0; i < t->count; i++)
 		if (make_in(t, &t->at[i], name, &l, e) < 0)
 			return err_wrap(e, "cgroup");
+	return 0;
+}
+
+struct cgroup_limits
+cgroup_all_limits(int64_t memory_bytes, int64_t pids)
+{
+	const int64_t least = (int64_t)HOST_MB * MIB;
+	int64_t keep = memory_bytes / HOST_MEMORY_SHARE;
+
+	if (keep < least)
+		keep = least < memory_bytes / 2 ? least : memory_bytes / 2;
+	return (struct cgroup_limits){
+		.number = { [CGROUP_MEMORY] = memory_bytes - keep,
+		    [CGROUP_PIDS] = pids - pids / HOST_PIDS_SHARE }
+	};
+}
+
+/* 0: not known, and then no limit. */
+static int64_t
+read_number(const char *path)
+{
+	auto_buf struct buf text = { 0 };
+	struct err ignored;
+	int64_t n = 0;
+	bool found;
+
+	if (file_read(AT_FDCWD, path, PIDS_TEXT_MAX, &found, &text, &ignored) <
+		0 ||
+	    !found)
+		return 0;
+	text.data[strcspn(text.data, "\n")] = '\0';
+	return str_to_int(text.data, 1, INT64_MAX, &n) ? n : 0;
+}
+
+int
+cgroup_limit_all(const struct cgroup_tree *t, struct err *e)
+{
+	int64_t pids = read_number("/proc/sys/kernel/pid_max");
+	int64_t threads = read_number("/proc/sys/kernel/threads-max");
+	struct cgroup_limits l =
+	    cgroup_all_limits((int64_t)sysconf(_SC_PHYS_PAGES) *
+		    sysconf(_SC_PAGESIZE),
+		threads > 0 && threads < pids ? threads : pids);
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct cgroup_hierarchy *h = &t->at[i];
+		auto_free char *all = xasprintf("%s/box", h->dir);
+
+		if (t->ops->prepare(h->dir, h->controllers, e) < 0 ||
+		    cgroup_group_make(t, h, all, &l, e) < 0)
+			return err_wrap(e, "cgroup");
+	}
 	return 0;
 }
 
@@ -160,7 +225,7 @@ open_cell_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
 	auto_free char *join = xasprintf("%s/%s", dir, t->ops->join);
 	int fd;
 
-	if (make_dir(dir, e) < 0 || set_limits(t, h, dir, l, e) < 0)
+	if (cgroup_group_make(t, h, dir, l, e) < 0)
 		return -1;
 	fd = open(join, O_WRONLY | O_CLOEXEC);
 	return fd >= 0 ? fd : err_errno(e, "%s", join);
@@ -180,9 +245,6 @@ cgroup_cell_open(const struct cgroup_tree *t, const char *name,
 		auto_free char *dir = cell_path(&t->at[i], name, session);
 		int fd;
 
-		/* the processor is limited for all cells together */
-		if (t->at[i].controllers == 1U << CGROUP_CPU)
-			continue;
 		fd = open_cell_in(t, &t->at[i], dir, &l, e);
 		if (fd < 0) {
 			while (*count > 0)

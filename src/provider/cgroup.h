@@ -5,7 +5,9 @@
  * .../init, because there processes live in leaves only), .../s-<session> one
  * cell.  Limits stand on the
  * sandbox and, a little lower, on each cell, so that a cell that asks for too
- * much meets its own limit first and dies alone.  Groups are made by the host
+ * much meets its own limit first and dies alone.  The processor is limited for the
+ * sandbox as a whole, within which its cells have equal shares: each is a group of
+ * its own there, however many processes it has.  Groups are made by the host
  * only; a cell joins through a descriptor that it closes before tenant code.
  */
 #ifndef SANDLEASE_PROVIDER_CGROUP_H
@@ -46,6 +48,7 @@ struct cgroup_row {
 	const char *file;
 	const char *suffix;
 	const char *always;
+	int64_t part;  /* 1 / part of the number; 0: all of it */
 	bool optional; /* not every kernel has the file */
 };
 
@@ -101,6 +104,13 @@ bool cgroup_holds(const struct cgroup_tree *t, enum cgroup_controller c);
 struct cgroup_limits cgroup_box_limits(const struct sandbox_spec *s);
 struct cgroup_limits cgroup_cell_limits(const struct sandbox_spec *s);
 
+/*
+ * Makes the group above all sandboxes and limits it, so that together they leave
+ * the host memory and processes to live with.  -1 where it is not ours to limit.
+ */
+int cgroup_limit_all(const struct cgroup_tree *t, struct err *e) MUST_CHECK;
+struct cgroup_limits cgroup_all_limits(int64_t memory_bytes, int64_t pids);
+
 /* Makes the sandbox's groups with their limits; harmless when repeated. */
 int cgroup_make(const struct cgroup_tree *t, const char *name,
     const struct sandbox_spec *s, struct err *e) MUST_CHECK;
@@ -152,6 +162,26 @@ int cgroup_names(const struct cgroup_tree *t, char ***out, struct err *e)
 #define CGROUP_CELL_PREFIX "s-"
 int cgroup_cells(const struct cgroup_tree *t, const char *name, char ***out,
     struct err *e) MUST_CHECK;
+
+/*
+ * <mount>/<root>/job/<name> is for one job on the host (job.h), whose memory and
+ * processes it limits.  Whoever makes, enters or removes one holds its slot.
+ */
+enum { CGROUP_JOB_BYTES = 128 * 1024 * 1024 };
+int cgroup_job_make(const struct cgroup_tree *t, const char *name,
+    struct err *e) MUST_CHECK;
+/* Moves the calling process there. */
+int cgroup_job_enter(const struct cgroup_tree *t, const char *name,
+    struct err *e) MUST_CHECK;
+void cgroup_job_remove(const struct cgroup_tree *t, const char *name);
+/* All names, among files of the kernel's; NULL at the end. */
+int cgroup_job_names(const struct cgroup_tree *t, char ***out, struct err *e)
+    MUST_CHECK;
+
+/* Makes the group `dir` of one hierarchy and limits it. */
+int cgroup_group_make(const struct cgroup_tree *t,
+    const struct cgroup_hierarchy *h, const char *dir,
+    const struct cgroup_limits *l, struct err *e) MUST_CHECK;
 
 /*
  * With `auto`, moves this process into a leaf `api` of its own group, because

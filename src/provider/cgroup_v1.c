@@ -11,6 +11,12 @@ static const struct cgroup_row ROWS[] = {
 	/* memory and swap together, so that swap is no way out */
 	{ CGROUP_MEMORY, "memory.memsw.limit_in_bytes", .suffix = "",
 	    .optional = true },
+	/*
+	 * Not part of the memory above: buffers of sockets, which else only the
+	 * machine's net.ipv4.tcp_mem would limit.
+	 */
+	{ CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", .suffix = "",
+	    .part = 8, .optional = true },
 	{ CGROUP_PIDS, "pids.max", .suffix = "" },
 	{ CGROUP_CPU, "cpu.cfs_quota_us", .suffix = "" }, /* of 100 ms */
 };

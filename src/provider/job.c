@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/cgroup.h"
 #include "provider/file.h"
 #include "provider/local_start.h"
 #include "provider/proc.h"
@@ -31,6 +32,24 @@ static const char *const AT_LAST[] = {
 	"--remount-ro", "/", "--chdir", "/to", "--", "/sandlease-agent",
 };
 /* clang-format on */
+
+/*
+ * What an owner has JOB_SLOTS of.  The lock is the job's for as long as it lives;
+ * with it go the groups of that name.
+ */
+struct slot {
+	int lock; /* owned */
+	char *name;
+};
+
+static void
+slot_free(struct slot *s)
+{
+	mem_close_fd(&s->lock);
+	mem_free_ptr(&s->name);
+}
+
+#define auto_slot __attribute__((cleanup(slot_free)))
 
 struct line {
 	const char *word[WORDS_MAX]; /* borrowed */
@@ -55,18 +74,23 @@ add_bind(struct line *l, const char *how, const char *from, const char *to)
 
 /*
  * Its standard output is the report; of standard error we want the end only.
- * bwrap keeps these three for as long as any of it lives.
+ * bwrap keeps these, and the slot's lock, for as long as any of it lives.
  */
 static int
 start(const struct provider *p, const struct job *j, const char *to, int report,
-    int over, struct err *e)
+    int over, const struct slot *slot, struct err *e)
 {
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const int fds[] = { j->in >= 0 ? j->in : null, report, over };
+	const int fds[] = { j->in >= 0 ? j->in : null, report, over,
+		slot->lock };
 	struct line l = { .word = { p->conf->bwrap_path }, .count = 1 };
+	struct cgroup_tree t;
 
 	if (null < 0)
 		return err_errno(e, "/dev/null");
+	if (cgroup_find(p->conf->cgroup_root, &t, e) < 0 ||
+	    cgroup_job_make(&t, slot->name, e) < 0)
+		return -1;
 	add(&l, ENCLOSED, ARRAY_LEN(ENCLOSED));
 	add_bind(&l, "--ro-bind", p->conf->agent_path, "/sandlease-agent");
 	add_bind(&l, "--bind", to, "/to");
@@ -74,8 +98,67 @@ start(const struct provider *p, const struct job *j, const char *to, int report,
 		add_bind(&l, "--ro-bind", j->from, "/from");
 	add(&l, AT_LAST, ARRAY_LEN(AT_LAST));
 	add(&l, j->words, JOB_WORDS_MAX);
-	return start_alone((char *const *)(uintptr_t)l.word, fds,
-	    (int)ARRAY_LEN(fds), e);
+	return start_alone(&(struct start_alone){ .cgroups = &t,
+			       .group = slot->name,
+			       .argv = (char *const *)(uintptr_t)l.word,
+			       .fds = fds,
+			       .fd_count = (int)ARRAY_LEN(fds) },
+	    e);
+}
+
+/* False: somebody has it, or it cannot be had. */
+static bool
+lock_slot(const struct provider *p, const char *owner, int n, struct slot *out)
+{
+	auto_free char *path =
+	    xasprintf("%s/jobs/%s-%d", p->conf->state_dir, owner, n);
+	auto_fd int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return false;
+	*out = (struct slot){ take_fd(&fd), xasprintf("%s-%d", owner, n) };
+	return true;
+}
+
+static int
+take_slot(const struct provider *p, const char *owner, int64_t deadline_ms,
+    struct slot *out, struct err *e)
+{
+	for (;;) {
+		for (int n = 0; n < JOB_SLOTS; n++)
+			if (lock_slot(p, owner, n, out))
+				return 0;
+		if (clock_left_ms(deadline_ms) == 0)
+			return err_set(e, ERR_BUSY, "jobs_busy",
+			    "%d snapshots are being taken or copied already",
+			    JOB_SLOTS);
+		proc_nap(deadline_ms);
+	}
+}
+
+int
+job_sweep(const struct provider *p, struct err *e)
+{
+	auto_names char **names = NULL;
+	struct cgroup_tree t;
+
+	if (cgroup_find(p->conf->cgroup_root, &t, e) < 0 ||
+	    cgroup_job_names(&t, &names, e) < 0)
+		return -1;
+	for (char **n = names; *n != NULL; n++) {
+		auto_slot struct slot slot = { .lock = -1 };
+		char *dash = strrchr(*n, '-');
+		int64_t number;
+
+		/* the rest are the kernel's files */
+		if (dash == NULL ||
+		    !str_to_int(dash + 1, 0, JOB_SLOTS - 1, &number))
+			continue;
+		*dash = '\0';
+		if (lock_slot(p, *n, (int)number, &slot))
+			cgroup_job_remove(&t, slot.name);
+	}
+	return 0;
 }
 
 /* The report, new and locked by us: what is done is not begun again. */
@@ -95,8 +178,9 @@ open_report(int dir, struct err *e)
 
 int
 job_begin(const struct provider *p, const char *dir, const struct job *j,
-    int *ended, struct err *e)
+    int64_t deadline_ms, int *ended, struct err *e)
 {
+	auto_slot struct slot slot = { .lock = -1 };
 	auto_free char *to = xasprintf("%s/%s", dir, j->to);
 	auto_fd int at = file_dir(AT_FDCWD, dir, 0700, e);
 	auto_fd int report = -1;
@@ -104,7 +188,7 @@ job_begin(const struct provider *p, const char *dir, const struct job *j,
 	int ends[2];
 
 	*ended = -1;
-	if (at < 0)
+	if (at < 0 || take_slot(p, j->owner, deadline_ms, &slot, e) < 0)
 		return -1;
 	report = open_report(at, e);
 	if (report < 0)
@@ -115,7 +199,7 @@ job_begin(const struct provider *p, const char *dir, const struct job *j,
 		return err_errno(e, "pipe");
 	*ended = ends[0];
 	over = ends[1];
-	if (start(p, j, to, report, over, e) == 0)
+	if (start(p, j, to, report, over, &slot, e) == 0)
 		return 0;
 	mem_close_fd(ended);
 	return -1;

@@ -5,6 +5,10 @@
  * <dir>/report says how it went.  The program holds a lock on its report for
  * as long as it lives: whoever comes by can tell what became of it, and a
  * worker that dies or is asked for something else has broken nothing.
+ *
+ * What it reads may be a tenant's, and no sandbox of a class's limits it: a job has
+ * CGROUP_JOB_BYTES of memory, by its address space and, where groups are
+ * delegated, by one of its own; and an owner has JOB_SLOTS at once.
  */
 #ifndef SANDLEASE_PROVIDER_JOB_H
 #define SANDLEASE_PROVIDER_JOB_H
@@ -14,9 +18,10 @@
 #include "common/err.h"
 #include "provider/provider.h"
 
-enum { JOB_WORDS_MAX = 4 };
+enum { JOB_WORDS_MAX = 4, JOB_SLOTS = 4 };
 
 struct job {
+	const char *owner; /* whose: snapshot_ref's */
 	const char
 	    *words[JOB_WORDS_MAX]; /* of sandlease-agent; NULL: the end */
 	const char *to;   /* what it fills: a directory in `dir`, or "." */
@@ -34,10 +39,14 @@ struct job_seen {
 
 /*
  * Begins it in `dir`, which is made.  *ended is the caller's, for job_wait().
- * ERR_BUSY "job_runs" when one is at work there already, or was.
+ * ERR_BUSY "job_runs" when one is at work there already, or was; ERR_BUSY
+ * "jobs_busy" when its owner has no slot free before the deadline.
  */
 int job_begin(const struct provider *p, const char *dir, const struct job *j,
-    int *ended, struct err *e) MUST_CHECK;
+    int64_t deadline_ms, int *ended, struct err *e) MUST_CHECK;
+
+/* Removes groups of jobs that have ended. */
+int job_sweep(const struct provider *p, struct err *e) MUST_CHECK;
 
 int job_look(const char *dir, struct job_seen *out, struct err *e) MUST_CHECK;
 

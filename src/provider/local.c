@@ -10,6 +10,7 @@
 #include "common/str.h"
 #include "provider/cgroup.h"
 #include "provider/file.h"
+#include "provider/job.h"
 #include "provider/snapshot.h"
 #include "provider/storage.h"
 #include "provider/trash.h"
@@ -209,6 +210,8 @@ sweep(const struct provider *p, int64_t deadline_ms, bool *left, struct err *e)
 		return -1;
 	*left = *left || more;
 	if (bury_old(p, deadline_ms, e) < 0)
+		return -1;
+	if (job_sweep(p, e) < 0)
 		return -1;
 	return local_sweep_groups(p, deadline_ms, e);
 }

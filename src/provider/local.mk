@@ -12,6 +12,7 @@ libprovider_a_SOURCES = \
 	src/provider/cgroup.c src/provider/cgroup.h \
 	src/provider/cgroup_find.c \
 	src/provider/cgroup_freeze.c \
+	src/provider/cgroup_job.c \
 	src/provider/cgroup_procs.c \
 	src/provider/cgroup_v1.c \
 	src/provider/cgroup_v2.c \

@@ -37,6 +37,7 @@ make_dirs(const struct conf *c, struct err *e)
 		{ c->run_dir, "/c", 0700 },
 		{ c->state_dir, "", 0700 },
 		{ c->state_dir, "/box", 0700 },
+		{ c->state_dir, "/jobs", 0700 },
 		{ c->state_dir, "/snapshots", 0700 },
 		{ c->state_dir, "/storage", 0700 },
 		{ c->state_dir, "/trash", 0700 },
@@ -75,6 +76,7 @@ local_open(const struct provider *p, struct err *e)
 	const struct conf *c = p->conf;
 	auto_free char *control = xasprintf("%s/c", c->run_dir);
 	struct cgroup_tree t;
+	struct err ignored;
 
 	if (strlen(c->run_dir) > RUN_DIR_MAX)
 		return err_set(e, ERR_UNAVAILABLE, "host_not_ready",
@@ -89,7 +91,11 @@ local_open(const struct provider *p, struct err *e)
 	if (access(c->agent_path, X_OK) < 0)
 		return no_host(e, "the agent is needed, agent_path",
 		    c->agent_path);
-	return cgroup_find(c->cgroup_root, &t, e);
+	if (cgroup_find(c->cgroup_root, &t, e) < 0)
+		return -1;
+	/* a group that somebody else made for us may be theirs to limit */
+	(void)!cgroup_limit_all(&t, &ignored);
+	return 0;
 }
 
 int

@@ -258,7 +258,8 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 
 /*
  * No class holds who is on its own, and what it reads may be anybody's.  It
- * remembers directories and files of several names: a million are well below.
+ * remembers directories and files of several names: a hundred thousand are well
+ * below.
  */
 static void
 limit_alone(void)
@@ -270,7 +271,7 @@ limit_alone(void)
 		{ RLIMIT_CORE, 0 },
 		{ RLIMIT_NOFILE, ALONE_FILES },
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-		{ RLIMIT_AS, (rlim_t)1 << 30 },
+		{ RLIMIT_AS, CGROUP_JOB_BYTES },
 #endif
 	};
 
@@ -281,19 +282,24 @@ limit_alone(void)
 
 /* The second child of fork_bwrap(), for any command line. */
 static _Noreturn void
-become(char *const *argv, const int *fds, int count)
+become(const struct start_alone *s)
 {
+	struct err ignored;
+
 	reset_signals();
 	setsid();
 	setpriority(PRIO_PROCESS, 0, ALONE_NICE);
+	/* before there is anything to limit */
+	if (cgroup_job_enter(s->cgroups, s->group, &ignored) < 0)
+		_exit(127);
 	limit_alone();
-	if (chdir("/") == 0 && place_fds(fds, count) == 0)
-		execve(argv[0], argv, ENVIRONMENT);
+	if (chdir("/") == 0 && place_fds(s->fds, s->fd_count) == 0)
+		execve(s->argv[0], s->argv, ENVIRONMENT);
 	_exit(127);
 }
 
 int
-start_alone(char *const *argv, const int *fds, int count, struct err *e)
+start_alone(const struct start_alone *s, struct err *e)
 {
 	pid_t pid = fork();
 	int status;
@@ -302,7 +308,7 @@ start_alone(char *const *argv, const int *fds, int count, struct err *e)
 		return err_errno(e, "fork");
 	if (pid == 0) {
 		if (vfork() == 0)
-			become(argv, fds, count);
+			become(s);
 		_exit(0);
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

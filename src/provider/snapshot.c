@@ -50,7 +50,8 @@ check(const struct snapshot_ref *s, struct err *e)
 /* Begins to receive.  *to is where to send. */
 static int
 receive(const struct provider *p, const struct snapshot_ref *s,
-    const struct snapshot_bounds *most, int *to, int *ended, struct err *e)
+    const struct snapshot_bounds *most, int64_t deadline_ms, int *to,
+    int *ended, struct err *e)
 {
 	auto_free char *all = owner_dir(p, s), *dir = dir_of(p, s);
 	auto_fd int owner = file_dir(AT_FDCWD, all, 0700, e);
@@ -68,10 +69,11 @@ receive(const struct provider *p, const struct snapshot_ref *s,
 	snprintf(bytes, sizeof(bytes), "%" PRId64, most->bytes);
 	snprintf(seconds, sizeof(seconds), "%" PRId64, most->seconds);
 	return job_begin(p, dir,
-	    &(struct job){ .words = { "receive", bytes, seconds },
+	    &(struct job){ .owner = s->owner,
+		.words = { "receive", bytes, seconds },
 		.to = "files",
 		.in = from },
-	    ended, e);
+	    deadline_ms, ended, e);
 }
 
 int
@@ -85,7 +87,8 @@ snapshot_take(const struct provider *p, const struct snapshot_ref *s,
 	auto_fd int asked = -1;
 	struct job_seen seen;
 
-	if (check(s, e) < 0 || receive(p, s, most, &to, &ended, e) < 0)
+	if (check(s, e) < 0 ||
+	    receive(p, s, most, deadline_ms, &to, &ended, e) < 0)
 		return -1;
 	CRASH_POINT("snapshot.receiving");
 	asked = agent_keep(p, t, to, e);
@@ -185,7 +188,7 @@ snapshot_list(const struct provider *p, struct snapshot_ref **out,
 
 int
 snapshot_clone(const struct provider *p, const struct snapshot_ref *s,
-    const char *dir, int *ended, struct err *e)
+    const char *dir, int64_t deadline_ms, int *ended, struct err *e)
 {
 	auto_free char *home = dir_of(p, s);
 	auto_free char *files = xasprintf("%s/files", home);
@@ -201,11 +204,12 @@ snapshot_clone(const struct provider *p, const struct snapshot_ref *s,
 	snprintf(seconds, sizeof(seconds), "%" PRId64,
 	    p->conf->snapshot_seconds);
 	return job_begin(p, dir,
-	    &(struct job){ .words = { "clone", seconds },
+	    &(struct job){ .owner = s->owner,
+		.words = { "clone", seconds },
 		.to = ".",
 		.from = files,
 		.in = -1 },
-	    ended, e);
+	    deadline_ms, ended, e);
 }
 
 /* Bytes that may be taken before a new workspace is refused. */
@@ -251,7 +255,7 @@ snapshot_make_spare(const struct provider *p, const struct snapshot_ref *s)
 	    spare.state == JOB_DONE || whole.bytes >= room_left(p) ||
 	    (spare.state == JOB_FAILED && drop_spare(p, s, &ignored) < 0))
 		return;
-	(void)!snapshot_clone(p, s, dir, &ended, &ignored);
+	(void)!snapshot_clone(p, s, dir, 0, &ended, &ignored);
 }
 
 int

@@ -99,6 +99,7 @@ main(int argc, char **argv)
 		return program_fail("sandlease-reaper", &e);
 	log_open("sandlease-reaper", (enum log_level)conf.log_level,
 	    (enum log_format)conf.log_format);
+	program_raise_limits();
 	if (program_drop_root(&conf, &e) < 0 || token_init(&e) < 0)
 		return program_fail("sandlease-reaper", &e);
 	return run(&conf, dry_run);

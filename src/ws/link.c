@@ -19,34 +19,31 @@ enum { WAITING_SECONDS = 20 };
 /* ---- making one */
 
 static int
-tell_wrapper(struct lws *ws, int end)
+tell_wrapper(struct lws *ws, int pair)
 {
 	auto_json json_t *msg = request_describe(ws);
 	struct err ignored;
 
-	return channel_send(WSLINK_CONTROL, msg, &end, 1, &ignored);
+	return channel_send(pair, msg, NULL, 0, &ignored);
 }
 
 int
-link_open(struct link *l, struct lws *ws)
+link_open(struct link *l, struct lws *ws, int pair)
 {
-	auto_fd int theirs = -1;
-	lws_sock_file_fd_type ours;
-	int ends[2];
+	lws_sock_file_fd_type ours = { .filefd =
+					   fcntl(pair, F_DUPFD_CLOEXEC, 0) };
 
-	*l = (struct link){ .ws = ws, .fd = -1 };
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+	*l = (struct link){ .ws = ws, .fd = -1, .pair = pair };
+	if (ours.filefd < 0)
 		return -1;
-	theirs = ends[1];
-	fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	ours.filefd = ends[0];
+	fcntl(ours.filefd, F_SETFL, O_NONBLOCK);
 	l->wrapper = lws_adopt_descriptor_vhost(lws_get_vhost(ws),
 	    LWS_ADOPT_RAW_FILE_DESC, ours, LINK_WRAPPER, ws);
 	if (l->wrapper == NULL)
 		return -1; /* it has closed what it was given */
-	l->fd = ends[0];
+	l->fd = ours.filefd;
 	l->packet = xmalloc(LWS_PRE + WSLINK_MAX);
-	return tell_wrapper(ws, theirs);
+	return tell_wrapper(ws, pair);
 }
 
 void
@@ -204,6 +201,8 @@ link_lost(struct link *l)
 {
 	l->wrapper = NULL;
 	l->over = true;
+	/* what the wrapper still says is for nobody: let it fail */
+	shutdown(l->pair, SHUT_RD);
 	if (l->packet == NULL)
 		return; /* the WebSocket goes itself */
 	lws_rx_flow_control(l->ws, 1);

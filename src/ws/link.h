@@ -15,6 +15,7 @@ struct link {
 	struct lws *ws;
 	struct lws *wrapper;         /* our end of the pair; a child of ws */
 	int fd;                      /* that end's, which lws owns */
+	int pair;                    /* the same end, the caller's */
 	struct lws_buflist *waiting; /* packets the wrapper has not taken */
 	unsigned char *packet;       /* room for one that the client gets */
 	size_t len;                  /* of its data */
@@ -26,8 +27,11 @@ struct link {
 /* Name of the protocol that wrapper's ends are adopted with. */
 #define LINK_WRAPPER "wrapper"
 
-/* The WebSocket is there: makes the pair and tells the wrapper. */
-int link_open(struct link *l, struct lws *ws);
+/*
+ * The WebSocket is there: tells the wrapper by the pair, our end of which stays
+ * the caller's.
+ */
+int link_open(struct link *l, struct lws *ws, int pair);
 void link_close(struct link *l);
 
 /* A piece of a message came from the client. */

@@ -1,20 +1,23 @@
 /* service.c: the WebSockets of one session. */
 #include "ws/service.h"
 
-#include <errno.h>
 #include <libwebsockets.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/socket.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include "common/channel.h"
+#include "common/clock.h"
 #include "common/mem.h"
+#include "common/str.h"
 #include "common/wslink.h"
 #include "ws/link.h"
 #include "ws/request.h"
 
 enum {
 	CONNECTIONS_MAX = 256,
-	FILES_MAX = 2 * CONNECTIONS_MAX + 32,
+	FILES_MAX = 3 * CONNECTIONS_MAX + 128,
 	GOODBYE_MS = 50,
 	PING_SECONDS = 25,   /* nginx and those before it see life */
 	HANGUP_SECONDS = 75, /* who has answered none for so long is gone */
@@ -25,10 +28,8 @@ enum {
 _Static_assert((int)READ_BYTES <= (int)WSLINK_MAX, "a read is one packet");
 
 static struct lws_context *context;
-static struct lws *listener;
 static lws_sorted_usec_list_t end_timer;
-static size_t connections; /* of clients, each with its pair or none yet */
-static int64_t idle_ms;
+static size_t connections; /* of clients, WebSockets already or not */
 static volatile sig_atomic_t leaving;
 static bool done;
 
@@ -48,66 +49,75 @@ end_in_ms(int64_t ms)
 
 /* ---- those who connect */
 
-static void
-one_more(void)
+/*
+ * What came with a connection.  libwebsockets closes the ends it was given before
+ * it has sent a last frame; this one is closed when all is said.
+ */
+struct guest {
+	int pair;
+};
+
+/* NULL for what is no client's connection. */
+static struct guest *
+guest_of(struct lws *wsi)
 {
-	lws_sul_schedule(context, 0, &end_timer, end_now,
-	    LWS_SET_TIMER_USEC_CANCEL);
+	return lws_get_opaque_user_data(wsi);
+}
+
+static void
+forget_guest(struct lws *wsi)
+{
+	struct guest *g = guest_of(wsi);
+
+	if (g == NULL)
+		return;
+	close(g->pair);
+	free(g);
+	lws_set_opaque_user_data(wsi, NULL);
+	connections--;
+}
+
+static void
+adopt_guest(struct lws_vhost *host, struct channel_fds *fds)
+{
+	lws_sock_file_fd_type d = { .sockfd =
+					channel_fds_take(fds, WSLINK_CLIENT) };
+	int pair = channel_fds_take(fds, WSLINK_PAIR);
+	struct guest *g;
+	struct lws *wsi;
+
+	/* what it does not take it closes */
+	wsi = d.sockfd >= 0 && pair >= 0
+	    ? lws_adopt_descriptor_vhost(host,
+		  LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, d, NULL, NULL)
+	    : NULL;
+	if (wsi == NULL) {
+		mem_close_fd(&pair);
+		return;
+	}
+	g = xmalloc(sizeof(*g));
+	g->pair = pair;
+	lws_set_opaque_user_data(wsi, g);
 	connections++;
 }
 
-static void
-one_less(void)
-{
-	connections--;
-	if (connections == 0 && !leaving)
-		end_in_ms(idle_ms);
-}
-
-/* The wrapper's ends end in the same callback. */
-static bool
-is_client(struct lws *wsi)
-{
-	return lws_get_opaque_user_data(wsi) == &connections;
-}
-
-static int
-accept_one(struct lws *wsi)
-{
-	lws_sock_file_fd_type d;
-
-	if (done || leaving)
-		return 0; /* who waits is the next life's */
-	d.sockfd =
-	    accept4(WSLINK_LISTENER, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (d.sockfd < 0)
-		return 0;
-	wsi = lws_adopt_descriptor_vhost(lws_get_vhost(wsi),
-	    LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, d, NULL, NULL);
-	if (wsi == NULL)
-		return 0; /* it has closed what it was given */
-	lws_set_opaque_user_data(wsi, &connections);
-	one_more();
-	return 0;
-}
-
-static int
-on_listener(struct lws *wsi, enum lws_callback_reasons reason, void *user,
-    void *in, size_t len)
-{
-	(void)user, (void)in, (void)len;
-	return reason == LWS_CALLBACK_RAW_RX_FILE ? accept_one(wsi) : 0;
-}
-
-/* The wrapper says nothing there: what comes is its end. */
 static int
 on_control(struct lws *wsi, enum lws_callback_reasons reason, void *user,
     void *in, size_t len)
 {
-	(void)wsi, (void)user, (void)in, (void)len;
-	if (reason == LWS_CALLBACK_RAW_RX_FILE ||
-	    reason == LWS_CALLBACK_RAW_CLOSE_FILE)
+	auto_fds struct channel_fds fds = { .count = 0 };
+	auto_json json_t *msg = NULL;
+	struct err e = { 0 };
+
+	(void)user, (void)in, (void)len;
+	if (reason == LWS_CALLBACK_RAW_CLOSE_FILE)
 		end_in_ms(0);
+	if (reason != LWS_CALLBACK_RAW_RX_FILE)
+		return 0;
+	if (channel_recv(WSLINK_CONTROL, clock_ms(), &msg, &fds, &e) == 0)
+		adopt_guest(lws_get_vhost(wsi), &fds);
+	else if (!str_equal(e.code, "timed_out"))
+		end_in_ms(0); /* the wrapper has gone, or wants nothing more */
 	return 0;
 }
 
@@ -122,7 +132,7 @@ on_connection(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		return request_admit(wsi, connections > CONNECTIONS_MAX) ? 0
 									 : -1;
 	case LWS_CALLBACK_ESTABLISHED:
-		return link_open(user, wsi);
+		return link_open(user, wsi, guest_of(wsi)->pair);
 	case LWS_CALLBACK_RECEIVE:
 		return link_receive(user, in, len);
 	case LWS_CALLBACK_SERVER_WRITEABLE:
@@ -137,8 +147,7 @@ on_connection(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		link_close(user);
 		return 0;
 	case LWS_CALLBACK_WSI_DESTROY:
-		if (is_client(wsi))
-			one_less();
+		forget_guest(wsi);
 		return 0;
 	default:
 		return 0;
@@ -149,7 +158,6 @@ on_connection(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 static const struct lws_protocols PROTOCOLS[] = {
 	{ "", on_connection, sizeof(struct link), READ_BYTES },
 	{ LINK_WRAPPER, link_wrapper, 0, 0 },
-	{ "listener", on_listener, 0, 0 },
 	{ "control", on_control, 0, 0 },
 	{ NULL, NULL, 0, 0 },
 };
@@ -203,11 +211,7 @@ open_all(void)
 	host = lws_create_vhost(context, &info);
 	if (host == NULL)
 		return -1;
-	listener = adopt(host, WSLINK_LISTENER, "listener");
-	return listener != NULL &&
-		adopt(host, WSLINK_CONTROL, "control") != NULL
-	    ? 0
-	    : -1;
+	return adopt(host, WSLINK_CONTROL, "control") != NULL ? 0 : -1;
 }
 
 /* After each turn: the time runs when all who can be told have been. */
@@ -218,7 +222,6 @@ say_goodbye(void)
 
 	switch (++turns) {
 	case 1:
-		lws_rx_flow_control(listener, 0);
 		lws_callback_on_writable_all_protocol(context, &PROTOCOLS[0]);
 		lws_cancel_service(context);
 		return;
@@ -231,16 +234,14 @@ say_goodbye(void)
 }
 
 int
-service_run(int64_t idle)
+service_run(void)
 {
-	idle_ms = idle;
 	/* it says much, and of things that clients decide */
 	lws_set_log_level(0, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTERM, on_term);
 	if (open_all() < 0)
 		return 1;
-	end_in_ms(idle_ms);
 	while (!done && lws_service(context, 0) >= 0)
 		if (leaving)
 			say_goodbye();

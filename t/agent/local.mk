@@ -3,6 +3,7 @@
 EXTRA_DIST += \
 	t/agent/code.t \
 	t/agent/control.t \
+	t/agent/descriptors.t \
 	t/agent/execute.t \
 	t/agent/files.t \
 	t/agent/freeze.t \
@@ -14,6 +15,7 @@ EXTRA_DIST += \
 	t/agent/terminal.t \
 	t/agent/usage.t \
 	t/agent/websocket.t \
+	t/agent/websocket_idle.t \
 	t/agent/websocket_life.t \
 	t/agent/watch.t \
 	t/agent/watch_bounds.t \

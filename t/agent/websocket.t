@@ -9,7 +9,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 from box import Box, eventually
-from tap import case, equal, run_cases, true
+from tap import Skip, case, equal, run_cases, true
 from websocket import Closed, Opcode, Refused, WebSocket
 from websockets.exceptions import ProtocolError
 
@@ -285,6 +285,33 @@ def all_can_be_made_to_come_again():
     lives()
     true(box.forward("ws_bounce", S)["ok"], "again is fine")
     lives()
+
+
+@case
+def whoever_does_not_yield_is_cut_off():
+    """Also where the program does not do what it is told, because it is the tenant's by now."""
+    w = connect()
+    lives(w)
+    box.run(S, "kill -STOP $(pgrep -x sandlease-ws)", sessionId="__DISABLE_SESSION__")
+    true(box.forward("ws_bounce", S)["ok"], "it answers")
+    w.sock.settimeout(0)  # it is over when that was answered
+    equal(w.closed(), None, "the connection")
+    lives()
+
+
+@case
+def the_listener_is_the_wrappers_alone():
+    if not box.root.there:
+        raise Skip("only root can look")
+    lives()
+    with open("/proc/net/unix", encoding="utf-8") as f:
+        lines = [line.split() for line in f]
+    # Flags has SO_ACCEPTCON for what listens
+    inode, = [l[6] for l in lines if l[7:] == [os.path.join(box.dir, "s", "%s.1.ws.sock" % S)]
+              and int(l[3], 16) & 0x10000]
+    holders = {name for name in ("sandlease-wrap", "sandlease-ws", "sandlease-cell", "bash")
+               for pid in box.named(name) if "socket:[%s]" % inode in box.root.fds(pid).values()}
+    equal(holders, {"sandlease-wrap"}, "who has it")
 
 
 @case

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-# idle: it waits for programs that end when nobody is connected for 2 s
 """websocket_life.t: sandlease-ws by itself, with the test as its wrapper."""
+import array
 import os
 import shutil
 import socket
@@ -14,48 +14,48 @@ from websocket import Refused, WebSocket
 
 PROGRAM = os.path.join(os.path.dirname(os.environ.get("SANDLEASE_AGENT") or os.path.join(
     os.environ.get("top_builddir", "build"), "x")), "sandlease-ws")
-IDLE_MS = 2000  # wait: a program that starts has its first client long before
 MANY = 256
 DIR = tempfile.mkdtemp()
 
 
 class Program:
-    """Started with the first client in its queue, so that it is not idle."""
-
-    def __init__(self, name, idle_ms=IDLE_MS):
+    def __init__(self, name):
         self.path = os.path.join(DIR, name)
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(self.path)
-        listener.listen(64)
-        listener.setblocking(False)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen(64)
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.control.settimeout(PATIENCE)
-        first = WebSocket(self.path, "/ws", handshake=False)
-        first.send_raw(first.request.serialize())
-        self.process = subprocess.Popen([PROGRAM, str(idle_ms)], stdin=listener, stdout=theirs, env={})
+        self.process = subprocess.Popen([PROGRAM], stdin=subprocess.DEVNULL, stdout=theirs, env={})
         theirs.close()
-        first.handshake()
-        self.first = first, self.pair()
 
-    def pair(self):
-        _, fds, _, _ = socket.recv_fds(self.control, 1 << 16, 1)
-        return socket.socket(fileno=fds[0])
+    def connect(self, path="/ws"):
+        """A client, the wrapper's own descriptor of it, and the wrapper's end of its pair."""
+        client = WebSocket(self.path, path, handshake=False)
+        client.send_raw(client.request.serialize())
+        accepted, _ = self.listener.accept()
+        pair, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pair.settimeout(PATIENCE)
+        self.control.sendmsg([b"{}"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array(
+            "i", [accepted.fileno(), theirs.fileno()]))])
+        theirs.close()
+        return client, accepted, pair
 
-    def connect(self):
-        return WebSocket(self.path, "/ws"), self.pair()
+    def served(self, path="/ws"):
+        client, accepted, pair = self.connect(path)
+        client.handshake()
+        return client, accepted, pair, pair.recv(1 << 16)
 
     def end(self):
         self.process.kill()
         self.process.wait()
+        self.listener.close()
 
 
-def idle_time_passes():
-    """Another one, left by its only client later than the one that is watched,
-    has ended: who had counted wrong would have ended before."""
-    twin = Program("twin")
-    leave(*twin.first)
-    equal(twin.process.wait(timeout=PATIENCE), 0, "the twin's end")
-    os.unlink(twin.path)
+def leave(client, accepted, pair, *_):
+    """The wrapper's own descriptor of the connection is no hindrance."""
+    equal(client.close(), 1000, "a polite end")
+    equal(pair.recv(100), b"", "the wrapper's end")
+    accepted.close()
 
 
 def talks(client, pair):
@@ -63,62 +63,83 @@ def talks(client, pair):
     equal(pair.recv(100)[1:], b"hello", "what the wrapper gets")
 
 
-def leave(client, pair):
-    client.close()
-    equal(pair.recv(100), b"", "the wrapper's end")
-    pair.close()
+@case
+def what_was_asked_for_comes_first():
+    p = Program("asked")
+    equal(p.served()[3], b'{"path":"/ws","args":{}}', "a WebSocket for requests")
+    equal(p.served("/ws/pty?sessionId=s&cols=7")[3],
+          b'{"path":"/ws/pty","args":{"sessionId":"s","cols":"7"}}', "a terminal")
+    p.end()
 
 
 @case
-def it_lives_as_long_as_one_is_connected():
+def the_pair_ends_when_the_connection_was_let_go():
+    """Not before its last frame: the wrapper ends the connection then."""
     p = Program("life")
-    stays = p.connect()
-    leave(*p.first)
-    for _ in range(2):  # each was counted for two once
-        leave(*p.connect())
-    idle_time_passes()
-    equal(p.process.poll(), None, "after more than the idle time")
-    talks(*stays)
-    leave(*stays)
-    equal(p.process.wait(timeout=PATIENCE), 0, "its end, when the last has gone")
+    stays = p.served()
+    for _ in range(3):
+        leave(*p.served())
+    client, accepted, pair, _ = p.served()
+    accepted.close()
+    pair.close()
+    equal(client.closed(), 1011, "what a client hears whom the wrapper leaves")
+    talks(stays[0], stays[2])
+    p.end()
 
 
 @case
-def one_whom_the_wrapper_leaves_counts_once_too():
-    p = Program("left")
-    stays = p.connect()
-    p.first[1].close()
-    equal(p.first[0].closed(), 1011, "what its client hears")
-    idle_time_passes()
-    talks(*stays)
-    stays[1].close()
-    equal(p.process.wait(timeout=PATIENCE), 0, "its end, when the last has gone")
+def one_that_is_refused_ends_its_pair_too():
+    p = Program("refused")
+    client, accepted, pair = p.connect("/nothing")
+    try:
+        client.handshake()
+        true(False, "it was let in")
+    except Refused as r:
+        equal(r.status, 404, "the answer")
+    client.sock.close()
+    equal(pair.recv(100), b"", "the wrapper's end")
+    p.end()
 
 
 @case
 def one_too_many_is_told_so():
-    p = Program("many", 60000)
+    p = Program("many")
     try:
-        all_of_them = [p.first] + [p.connect() for _ in range(MANY - 1)]
+        all_of_them = [p.served() for _ in range(MANY)]
+        client, accepted, pair = p.connect()
         try:
-            WebSocket(p.path, "/ws")
+            client.handshake()
             true(False, "it was let in")
         except Refused as r:
             equal((r.status, r.json["code"]), (429, "TOO_MANY_CONNECTIONS"), "the answer")
+        client.sock.close()
+        equal(pair.recv(100), b"", "its pair ends")
         leave(*all_of_them.pop())
-        talks(*p.connect())
-        for pair in all_of_them:
-            talks(*pair)
+        client, accepted, pair, _ = p.served()
+        talks(client, pair)
+        for client, accepted, pair, _ in all_of_them:
+            talks(client, pair)
     finally:
         p.end()
 
 
 @case
 def an_end_is_told():
-    p = Program("end", 60000)
+    p = Program("end")
+    client, accepted, pair, _ = p.served()
+    accepted.close()
     p.process.terminate()
-    equal(p.first[0].closed(), 1001, "going away")
+    equal(client.closed(), 1001, "going away")
     equal(p.process.wait(timeout=PATIENCE), 0, "its status")
+
+
+@case
+def it_ends_with_its_wrapper():
+    p = Program("alone")
+    mine = p.served()
+    p.control.close()
+    equal(p.process.wait(timeout=PATIENCE), 0, "its status")
+    equal(mine[2].recv(100), b"", "its end of the pair")
 
 
 try:

@@ -8,7 +8,6 @@
 # SANDLEASE_CGROUP=none does without: rlimits instead.
 
 readonly CGROUP_V1_CONTROLLERS=(memory pids cpu freezer)
-readonly INOTIFY_INSTANCES=8192
 
 # Rights that are nice to have: root, or sudo that does not ask.
 may_be_root() { is_root || sudo -n true 2>/dev/null; }
@@ -27,16 +26,19 @@ kernel_check_namespaces() {
 		"allow them from outside)"
 }
 
-# One sandbox must not use up the inotify instances of all (they are per user).
-kernel_raise_inotify() {
-	local file=/proc/sys/fs/inotify/max_user_instances have
-	have=$(<"$file")
-	[ "$have" -lt "$INOTIFY_INSTANCES" ] || return 0
-	if may_be_root && quiet_root sh -c "echo $INOTIFY_INSTANCES >$file" 2>/dev/null; then
-		note "fs.inotify.max_user_instances raised from $have to $INOTIFY_INSTANCES"
-	else
-		note "fs.inotify.max_user_instances is $have; $INOTIFY_INSTANCES would be better"
-	fi
+# What all sandboxes share, as an installation sets it.
+kernel_raise_limits() {
+	local name value file have
+	while read -r name _ value; do
+		file=/proc/sys/${name//.//}
+		have=$(cat "$file" 2>/dev/null) || continue
+		[ "$have" -lt "$value" ] || continue
+		if may_be_root && quiet_root sh -c "echo $value >$file" 2>/dev/null; then
+			note "$name raised from $have to $value"
+		else
+			note "$name is $have; $value would be better"
+		fi
+	done < <(grep '^[a-z]' "$TOP/src/api/sandlease.sysctl.in")
 }
 
 # cgroup_find: prints v1, v2 or none, by what is mounted with controllers.
@@ -75,14 +77,12 @@ cgroup_enable_v2() { # DIR
 }
 
 cgroup_make_one() { # DIR
-	quiet_root mkdir -p "$1/api" "$1/box" &&
+	quiet_root mkdir -p "$1/api" &&
 		quiet_root chown "$SVC_USER" "$1" "$1/cgroup.procs" "$1/api" \
-			"$1/api/cgroup.procs" "$1/box" "$1/box/cgroup.procs" || return 1
+			"$1/api/cgroup.procs" || return 1
 	[ -e "$1/cgroup.subtree_control" ] || return 0
 	cgroup_enable_v2 /sys/fs/cgroup && cgroup_enable_v2 "$1" &&
-		cgroup_enable_v2 "$1/box" &&
-		quiet_root chown "$SVC_USER" "$1/cgroup.subtree_control" \
-			"$1/box/cgroup.subtree_control"
+		quiet_root chown "$SVC_USER" "$1/cgroup.subtree_control"
 }
 
 # cgroup_delegate NAME: CGROUP is NAME, or none with a note that says why.

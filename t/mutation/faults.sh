@@ -142,6 +142,52 @@ agent agent/interrupt "an interruption meets what came later" interrupt.c \
 	's/j->asked_ms > m->before_ms \|\|/false ||/' \
 	"not what is younger"
 
+# ---- system calls
+
+unit agent/sysfilter "vsock is open" agent/sysfilter_gen.c \
+	's/for \(unsigned b = FAMILY_BITS; b < INT_BITS; b\+\+\)/for (unsigned b = INT_BITS; b < INT_BITS; b++)/' \
+	"four_families_are_open_and_no_other"
+unit agent/sysfilter "every netlink is open" agent/sysfilter_gen.c \
+	's/SCMP_A0\(SCMP_CMP_MASKED_EQ, small, AF_NETLINK\)/SCMP_A0(SCMP_CMP_MASKED_EQ, small, 63)/' \
+	"of_netlink_the_routes_are_open_and_nothing_else"
+unit agent/sysfilter "a pair may be of any family" agent/sysfilter_gen.c \
+	's/add_families\(ctx, SCMP_SYS\(socketpair\)\) < 0/false/' \
+	"four_families_are_open_and_no_other"
+
+# ---- what the kernel counts for all sandboxes
+
+unit common/poller "what epoll refuses is not watched" common/poller.c \
+	's/if \(errno != ENOSPC && .*/if (errno != 0)/' \
+	"what_epoll_refuses_is_told_beside_the_rest"
+unit common/poller "the last of many is never told" common/poller.c \
+	's/p->next = at % p->count;/p->next = 0;/' \
+	"none_of_many_is_forgotten"
+unit common/kernel_limits "a limit that is too small is not named" common/kernel_limits.c \
+	's/value >= l->least/value >= 0/' \
+	"each_that_is_too_small_is_named"
+unit provider/cgroup "cells have no share of the processor" provider/cgroup.c \
+	'/^cgroup_cell_open/,/^}/s/fd = open_cell_in/if (t->at[i].controllers == 1U << CGROUP_CPU) continue; fd = open_cell_in/' \
+	"a_cell_has_a_share_of_the_processor"
+unit provider/cgroup "buffers of sockets are not limited" provider/cgroup_v1.c \
+	's/memory.kmem.tcp.limit_in_bytes/memory.kmem.tcp.none/' \
+	"buffers_of_sockets_are_limited_apart"
+unit provider/cgroup "all sandboxes may have all memory" provider/cgroup.c \
+	's/= memory_bytes - keep,/= memory_bytes,/' \
+	"all_together_leave_something_to_the_host"
+red "an org has any number of jobs" src/provider/job.c \
+	'/^take_slot/,/^}/s/n < JOB_SLOTS/n < 1000/' \
+	t/provider/conformance t/provider/conformance-local.t \
+	"an_owner_has_few_at_once_and_another_has_its_own"
+agent agent/descriptors "init spins without descriptors" init.c \
+	's/in->accept_at = clock_ms\(\) \+ AGAIN_MS;/(void)0;/' \
+	"init waits until there is one"
+agent agent/descriptors "a relay spins without descriptors" relay.c \
+	's/if \(channel_accept_must_pause\(errno\)\)/if (false)/' \
+	"a relay waits until there is one"
+agent agent/websocket "a bounce trusts the program" ws_door.c \
+	'/^ws_door_bounce/,/^}/s/^\tws_cut\(before\);/\t(void)before;/;/^ws_door_bounce/,/^}/s/kill\(program.pid, SIGKILL\);/(void)0;/' \
+	"whoever does not yield is cut off"
+
 # ---- files
 
 agent agent/files "a replaced file loses its mode" draft.c \

@@ -213,7 +213,9 @@ main(int argc, char **argv)
 	count = append(tests, count, SUITE_CELLS);
 	count = append(tests, count, SUITE_DISK);
 	count = append(tests, count, SUITE_SNAPSHOTS);
-	if (is_local())
+	if (is_local()) {
 		count = append(tests, count, SUITE_HOST);
+		count = append(tests, count, SUITE_JOBS);
+	}
 	return _cmocka_run_group_tests(argv[1], tests, count, NULL, end_all);
 }

@@ -42,7 +42,9 @@ extern const struct CMUnitTest SUITE_BOXES[];
 extern const struct CMUnitTest SUITE_CELLS[];
 extern const struct CMUnitTest SUITE_DISK[];
 extern const struct CMUnitTest SUITE_SNAPSHOTS[];
-extern const struct CMUnitTest SUITE_HOST[]; /* only where there is a host */
+/* only where there is a host */
+extern const struct CMUnitTest SUITE_HOST[];
+extern const struct CMUnitTest SUITE_JOBS[];
 
 bool is_local(void);
 

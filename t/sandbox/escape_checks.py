@@ -139,6 +139,32 @@ def dangerous_calls_are_denied():
                                    for l in lines), "bpf, perf, userfaultfd, io_uring, keys", out + err)
 
 
+def only_four_socket_families_are_open():
+    """vsock knows no network namespaces: with it a sandbox would reach the hypervisor."""
+    for s, where in ((a, "shared"), (tiny, "its own sandbox")):
+        code, out, err = s.python(
+            "import errno, socket\n"
+            "bad = []\n"
+            "for f in list(range(64)) + [1 << b for b in range(6, 31)]:\n"
+            "    for kind in (1, 2, 3, 5, 10):\n"
+            "        try:\n            socket.socket(f, kind, 0).close()\n"
+            "        except OSError as e:\n"
+            "            if e.errno == errno.EAFNOSUPPORT:\n                continue\n"
+            "        bad.append(f)\n"
+            "print(sorted(set(bad)))\n")
+        tap.same(out, "[1, 2, 10, 16]\n", "every other family is refused, " + where)
+        tap.same(s.python("import socket\nsocket.socket(40, 1)\n")[2].splitlines()[-1:],
+                 ["OSError: [Errno 97] Address family not supported by protocol"],
+                 "vsock is one of them, " + where)
+        code, out, err = s.python(
+            "import socket\nok = []\n"
+            "for p in range(32):\n"
+            "    try:\n        socket.socket(16, 3, p).close()\n        ok.append(p)\n"
+            "    except OSError:\n        pass\n"
+            "print(ok)\nsocket.getaddrinfo('localhost', 80)\n")
+        tap.same((code, out), (0, "[0]\n"), "of netlink, routes alone, " + where)
+
+
 def kernel_limits_of_the_user_are_not_used_up_for_others():
     code, out, err = a.python(
         "import ctypes, os, time\n"

@@ -4,4 +4,7 @@ EXTRA_DIST += \
 	t/previews/previews.t \
 	t/sandbox/escape-cgroup.t \
 	t/sandbox/escape-none.t \
-	t/sandbox/escape_checks.py
+	t/sandbox/escape_checks.py \
+	t/sandbox/two-tenants-cgroup.t \
+	t/sandbox/two-tenants-none.t \
+	t/sandbox/two_tenants_checks.py

@@ -6,7 +6,9 @@ if HAVE_CMOCKA
 UNIT += \
 	t/unit/common/channel_test t/unit/common/clock_test t/unit/common/conf_test \
 	t/unit/common/err_test t/unit/common/id_test t/unit/common/json_test \
-	t/unit/common/log_test t/unit/common/mem_test t/unit/common/str_test \
+	t/unit/common/kernel_limits_test \
+	t/unit/common/log_test t/unit/common/mem_test t/unit/common/poller_test \
+	t/unit/common/str_test \
 	t/unit/common/token_test t/unit/common/utf8_test \
 	t/unit/web/call_test t/unit/web/records_test t/unit/web/reply_test \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
@@ -34,7 +36,7 @@ UNIT += \
 	t/unit/agent/proctree_test t/unit/agent/pty_test t/unit/agent/pump_test \
 	t/unit/agent/relay_page_test t/unit/agent/ring_test t/unit/agent/scene_test \
 	t/unit/agent/script_test t/unit/agent/seals_test t/unit/agent/setup_test \
-	t/unit/agent/swap_test \
+	t/unit/agent/swap_test t/unit/agent/sysfilter_test \
 	t/unit/agent/tree_test t/unit/agent/treeend_test t/unit/agent/usage_test \
 	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
@@ -46,6 +48,9 @@ UNIT += \
 t_unit_agent_treeend_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
 t_unit_api_share_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_ms
 t_unit_control_steps_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_us
+
+## it takes in what is made while we are built
+t/unit/agent/sysfilter_test.$(OBJEXT): src/agent/sysfilter_table.h
 
 ## not under valgrind: Debian 12's does not know pidfd_open()
 UNIT_PIDFD += t/unit/agent/setup_test t/unit/agent/treeend_test

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,7 +43,7 @@ set_up(void **state)
 	w->listen_fd = channel_listen(w->path, SOCK_STREAM, &e);
 	assert_true(w->listen_fd >= 0);
 	assert_int_equal(fcntl(w->listen_fd, F_SETFL, O_NONBLOCK), 0);
-	w->all.epoll_fd = epoll_create1(0);
+	assert_int_equal(poller_open(&w->all.poller), 0);
 	w->all.run_dir = w->dir;
 	TAILQ_INIT(&w->all.all);
 	TAILQ_INIT(&w->all.ended);
@@ -63,7 +62,7 @@ tear_down(void **state)
 	mem_close_fd(&w->nginx);
 	mem_close_fd(&w->wrapper);
 	mem_close_fd(&w->listen_fd);
-	mem_close_fd(&w->all.epoll_fd);
+	poller_close(&w->all.poller);
 	unlink(w->path);
 	snprintf(sub, sizeof(sub), "%s/s", w->dir);
 	rmdir(sub);
@@ -79,7 +78,7 @@ turn(struct world *w)
 	struct epoll_event ev[4];
 	int n;
 
-	while ((n = epoll_wait(w->all.epoll_fd, ev, 4, 0)) > 0) {
+	while ((n = poller_wait(&w->all.poller, ev, 4, 0, NULL)) > 0) {
 		for (int i = 0; i < n; i++)
 			stream_event(&w->all, ev[i].data.ptr, ev[i].events);
 		stream_bury(&w->all);

@@ -27,7 +27,8 @@ static const char *const DIRS[] = { "memory", "memory/sl", "memory/sl/box",
 	"memory/sl/box/ses-1", "memory/sl/box/ses-1/init",
 	"memory/sl/box/ses-1/s-a", "memory/unit", "memory/unit/api", "pids",
 	"pids/sl", "unified", "unified/sl", "unified/unit", "unified/unit/api",
-	"unified/bare" };
+	"unified/bare", "cpu", "cpu/sl", "cpu/sl/box", "cpu/sl/box/ses-1",
+	"cpu/sl/box/ses-1/s-a" };
 static const char *const FILES[] = {
 	"memory/sl/box/ses-1/memory.limit_in_bytes",
 	"memory/sl/box/ses-1/cgroup.procs",
@@ -35,7 +36,10 @@ static const char *const FILES[] = {
 	"memory/sl/box/ses-1/s-a/memory.limit_in_bytes",
 	"memory/sl/box/ses-1/s-a/cgroup.procs", "memory/sl/box/ses-1/s-a/tasks",
 	"memory/sl/box/cgroup.clone_children", "unified/sl/cgroup.controllers",
-	"unified/unit/cgroup.controllers"
+	"unified/unit/cgroup.controllers",
+	"memory/sl/box/ses-1/memory.kmem.tcp.limit_in_bytes",
+	"memory/sl/box/ses-1/s-a/memory.kmem.tcp.limit_in_bytes",
+	"memory/sl/box/memory.limit_in_bytes", "cpu/sl/box/ses-1/s-a/tasks"
 };
 
 static char *
@@ -107,6 +111,9 @@ mounts(const char *kinds)
 	if (strchr(kinds, 'm') != NULL)
 		buf_fmt(&b,
 		    "30 25 0:26 / %s/memory rw - cgroup cgroup rw,memory\n",
+		    BASE);
+	if (strchr(kinds, 'c') != NULL)
+		buf_fmt(&b, "34 25 0:29 / %s/cpu rw - cgroup cgroup rw,cpu\n",
 		    BASE);
 	if (strchr(kinds, 'u') != NULL)
 		buf_fmt(&b, "32 25 0:28 / %s/unified rw - cgroup2 none rw\n",
@@ -269,6 +276,80 @@ limits_are_written_where_they_belong(void **state)
 }
 
 static void
+buffers_of_sockets_are_limited_apart(void **state)
+{
+	struct cgroup_tree t = tree("sl", "m");
+	struct sandbox_spec s = { .memory_mb = 128 };
+	int fds[PROVIDER_CELL_FDS_MAX];
+	struct err e = { 0 };
+	size_t count;
+
+	(void)state;
+	assert_int_equal(cgroup_make(&t, "ses-1", &s, &e), 0);
+	assert_content("memory/sl/box/ses-1/memory.kmem.tcp.limit_in_bytes",
+	    "20971520");
+	assert_int_equal(
+	    cgroup_cell_open(&t, "ses-1", "a", &s, fds, &count, &e), 0);
+	assert_content("memory/sl/box/ses-1/s-a/memory.kmem.tcp.limit_in_bytes",
+	    "16777216");
+	close(fds[0]);
+}
+
+static void
+a_cell_has_a_share_of_the_processor(void **state)
+{
+	struct cgroup_tree t = tree("sl", "c");
+	struct sandbox_spec s = { .cpu_millis = 1000 };
+	int fds[PROVIDER_CELL_FDS_MAX];
+	struct err e = { 0 };
+	size_t count;
+
+	(void)state;
+	/* no limit is written: there is no file for one */
+	assert_int_equal(
+	    cgroup_cell_open(&t, "ses-1", "a", &s, fds, &count, &e), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(write(fds[0], "0", 1), 1);
+	close(fds[0]);
+	assert_content("cpu/sl/box/ses-1/s-a/tasks", "0");
+}
+
+static void
+all_together_leave_something_to_the_host(void **state)
+{
+	const int64_t gb = 1024L * 1024 * 1024;
+	static const struct {
+		int64_t mb, want_mb;
+	} CASES[] = {
+		{ 512, 256 },
+		{ 2048, 1536 },
+		{ 16384, 14336 },
+	};
+	struct cgroup_tree t = tree("sl", "m");
+	struct err e = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct cgroup_limits l =
+		    cgroup_all_limits(CASES[i].mb * (gb / 1024), 32768);
+
+		assert_int_equal(l.number[CGROUP_MEMORY],
+		    CASES[i].want_mb * (gb / 1024));
+		assert_int_equal(l.number[CGROUP_PIDS], 24576);
+		assert_int_equal(l.number[CGROUP_CPU], 0);
+	}
+	assert_int_equal(cgroup_limit_all(&t, &e), 0);
+	{
+		auto_free char *path =
+		    at("memory/sl/box/memory.limit_in_bytes");
+		struct stat st;
+
+		assert_int_equal(stat(path, &st), 0);
+		assert_true(st.st_size > 0);
+	}
+}
+
+static void
 a_limit_that_cannot_be_set_is_an_error(void **state)
 {
 	struct cgroup_tree t = tree("sl", "m");
@@ -425,6 +506,9 @@ main(void)
 		cmocka_unit_test(a_controller_holds_what_it_was_given),
 		cmocka_unit_test(a_cell_meets_its_own_limit_first),
 		cmocka_unit_test(limits_are_written_where_they_belong),
+		cmocka_unit_test(buffers_of_sockets_are_limited_apart),
+		cmocka_unit_test(a_cell_has_a_share_of_the_processor),
+		cmocka_unit_test(all_together_leave_something_to_the_host),
 		cmocka_unit_test(a_limit_that_cannot_be_set_is_an_error),
 		cmocka_unit_test(the_living_are_counted_and_zombies_are_not),
 		cmocka_unit_test(whoever_is_not_in_the_group_is_not_killed),
