@@ -51,7 +51,7 @@ WITH k AS MATERIALIZED (
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
 )
-SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation,
+SELECT (SELECT scope FROM k) AS scope, (SELECT tenant FROM k) AS tenant, s.state, s.lease, s.generation,
        CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed
   FROM (SELECT 1) one LEFT JOIN s ON true
  WHERE s.due IS NOT TRUE
@@ -62,7 +62,7 @@ SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation,
 -- No row: no such port.  token_hash is compared once more by the caller.
 SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                           ELSE s.state END AS state,
-       l.state AS lease, l.generation, s.wake_on_preview,
+       l.state AS lease, l.generation, s.wake_on_preview, s.tenant,
        coalesce(s.name, '') AS name
   FROM port p
   JOIN session s ON s.id = p.session_id

@@ -30,6 +30,14 @@ app_control(struct call *c, struct err *e)
 	return &app->ctl;
 }
 
+int64_t
+app_deadline(struct call *c, int64_t wait_ms)
+{
+	int64_t hold_ms = app_of(c)->hold_ms;
+
+	return clock_ms() + (wait_ms < hold_ms ? wait_ms : hold_ms);
+}
+
 void
 app_hide_details(const struct call *c, struct err *e)
 {
@@ -55,6 +63,20 @@ check_id(const struct call *c, struct err *e)
 		return 0;
 	return err_set(e, ERR_NOT_FOUND, "session_not_found",
 	    "there is no such session");
+}
+
+/* Every call of an org takes one of its places, before it does anything. */
+static int
+enter(struct call *c, const struct route *route, struct err *e)
+{
+	struct app *app = app_of(c);
+
+	if (app->share == NULL || app->who.tenant[0] == '\0')
+		return 0;
+	return share_enter(app->share, app->worker, app->who.tenant,
+	    str_equal(route->method, "GET") ? SHARE_READS
+					    : (enum share_call)route->hold,
+	    &app->hold_ms, e);
 }
 
 /* Whoever guesses ids is told nothing; the owner hears of it. */
@@ -99,7 +121,8 @@ handle(struct call *c)
 	route = router_match(s->routes, *s->count, c, &e);
 	if (route == NULL ||
 	    access_check(c, (enum access)route->access, &e) < 0 ||
-	    check_id(c, &e) < 0 || route->handle(c, &e) < 0) {
+	    check_id(c, &e) < 0 || enter(c, route, &e) < 0 ||
+	    route->handle(c, &e) < 0) {
 		note_refusal(c, &e);
 		if (c->status == 0)
 			s->refuse(c, &e);
@@ -117,6 +140,7 @@ dispatch(struct call *c)
 	int64_t began = clock_us();
 
 	app->who = (struct principal){ 0 };
+	app->hold_ms = SHARE_HOLD_ANY;
 	log_context(c->request_id, call_param(c, "SL_SESSION"));
 	if (gate != NULL)
 		gate(c);

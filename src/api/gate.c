@@ -11,7 +11,6 @@
 #include "api/dress.h"
 #include "api/share.h"
 #include "api/ticket.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/token.h"
@@ -219,9 +218,11 @@ auth_session(struct call *c)
 	else if (refuse_proxied(c, r) != NULL)
 		deny(c, refuse_proxied(c, r));
 	else if (str_equal(rows_text(r, 0, "state"), "ready") &&
-	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
+	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper")) {
+		/* the pool `stream` counts by it */
+		call_header(c, "X-Sandlease-Tenant", rows_text(r, 0, "tenant"));
 		admit(c, id, rows_int(r, 0, "generation"), proxied_port(c));
-	else
+	} else
 		answer_unready(c, rows_text(r, 0, "state"));
 }
 
@@ -300,8 +301,10 @@ deny_gate(struct call *c)
 		dress_container(c, &e, e.code);
 }
 
+/* `org` has the session; `tenant` is who asks, "" for a preview's visitor. */
 static int
-start_for(struct call *c, const char *tenant, int64_t wait_ms, struct err *e)
+start_for(struct call *c, const char *org, const char *tenant, int64_t wait_ms,
+    struct err *e)
 {
 	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
@@ -314,12 +317,11 @@ start_for(struct call *c, const char *tenant, int64_t wait_ms, struct err *e)
 		    app->who.key_id, app->who.user);
 	else
 		str_copy(ctl->actor, sizeof(ctl->actor), "gate");
-	if (share_enter(app->share, app->worker,
-		tenant[0] != '\0' ? tenant : call_param(c, "SL_SESSION"),
-		e) < 0)
+	if (share_enter(app->share, app->worker, org, SHARE_ENDS_SOON,
+		&app->hold_ms, e) < 0)
 		return -1;
 	return start_session(ctl, call_param(c, "SL_SESSION"), tenant,
-	    clock_ms() + wait_ms, e);
+	    app_deadline(c, wait_ms), e);
 }
 
 /* auth_session has let it in; meanwhile its key may have been revoked. */
@@ -348,7 +350,8 @@ wake_session(struct call *c)
 	struct err e = { 0 };
 
 	if (check_again(c, &e) < 0 ||
-	    start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) < 0) {
+	    start_for(c, app_of(c)->who.tenant, app_of(c)->who.tenant, WAKE_MS,
+		&e) < 0) {
 		dress_container(c, &e, "container_starting");
 		return;
 	}
@@ -364,7 +367,8 @@ wake_preview(struct call *c)
 	struct err e = { 0 };
 
 	if (read_preview(c, &r, &e) < 0 ||
-	    start_for(c, "", WAKE_PREVIEW_MS, &e) < 0) {
+	    start_for(c, rows_text(r, 0, "tenant"), "", WAKE_PREVIEW_MS, &e) <
+		0) {
 		if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;
 		dress_preview(c, &e);
@@ -427,7 +431,8 @@ dead_session(struct call *c)
 		dress_container(c, &e, "wrapper_unavailable");
 		return;
 	}
-	if (start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) == 0)
+	if (start_for(c, app_of(c)->who.tenant, app_of(c)->who.tenant, WAKE_MS,
+		&e) == 0)
 		err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
 		    "the session's agent had died and was replaced; send the request again");
 	dress_container(c, &e, "container_replaced");
@@ -445,7 +450,8 @@ dead_preview(struct call *c)
 			    "the port closed the connection");
 		else if (is_probe(c))
 			say_probed(&e);
-		else if (start_for(c, "", WAKE_PREVIEW_MS, &e) == 0)
+		else if (start_for(c, rows_text(r, 0, "tenant"), "",
+			     WAKE_PREVIEW_MS, &e) == 0)
 			err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
 			    "the session's agent was replaced; try again");
 		else if (e.kind == ERR_BUSY)

@@ -178,6 +178,7 @@ stream_run(const struct conf *conf, int listen_fd)
 		.streams = { .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
 		    .run_dir = conf->run_dir } };
 
+	p.streams.org_max = p.max > 1 ? p.max / 2 : 1;
 	prctl(PR_SET_NAME, "sandlease-strm");
 	TAILQ_INIT(&p.streams.all);
 	TAILQ_INIT(&p.streams.ended);
