@@ -41,16 +41,17 @@ app_deadline(struct call *c, int64_t wait_ms)
 void
 app_hide_details(const struct call *c, struct err *e)
 {
-	if (e->kind == ERR_INTERNAL)
+	const char *told = err_told(e);
+
+	if (e->kind == ERR_INTERNAL) {
 		err_set(e, ERR_INTERNAL, "internal",
 		    "something went wrong here; the operator's log has it under %s",
 		    c->request_id);
-	else if (e->code != NULL && str_equal(e->code, "database_unavailable"))
-		err_set(e, ERR_UNAVAILABLE, e->code,
-		    "the database cannot be reached");
-	else if (e->code != NULL && str_equal(e->code, "host_not_ready"))
-		err_set(e, ERR_UNAVAILABLE, e->code,
-		    "this host cannot run sandboxes now; the operator's log says why");
+	} else if (told != e->msg) {
+		if (err_status(e) < 500) /* the others are in the log already */
+			log_err(LOG_WARN, "request_refused", e);
+		err_set(e, e->kind, e->code, "%s", told);
+	}
 }
 
 /* What cannot be an id is nobody's, whatever bytes it has. */

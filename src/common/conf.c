@@ -273,6 +273,18 @@ check_preview_base(const char *what, const char *url, struct err *e)
 	    "%s: must be https unless it is localhost", what);
 }
 
+/* What no tenant is to read in an error. */
+static void
+tell_host_paths(const struct conf *c)
+{
+	const char *const paths[] = { c->state_dir, c->run_dir,
+		c->seal_key_file, c->agent_path, c->bwrap_path,
+		"/sys/fs/cgroup" };
+
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		err_host_path(paths[i]);
+}
+
 int
 conf_load(const char *path, struct conf *c, struct err *e)
 {
@@ -302,6 +314,7 @@ conf_load(const char *path, struct conf *c, struct err *e)
 	if (c->host_name[0] == '\0' &&
 	    gethostname(c->host_name, CONF_STR_MAX - 1) < 0)
 		return err_errno(e, "gethostname");
+	tell_host_paths(c);
 	return 0;
 }
 

@@ -32,7 +32,7 @@ measure(struct control *ctl, const char *sandbox, int64_t *free_mb,
 	if (ctl->provider.ops->capacity(&ctl->provider, sandbox, &c, &why) < 0)
 		return err_set(e, ERR_NO_SPACE, "insufficient_storage",
 		    "the free space of this host cannot be measured: %s",
-		    why.msg);
+		    err_told(&why));
 	*free_mb = c.free_bytes >> 20;
 	return 0;
 }
