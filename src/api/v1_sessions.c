@@ -329,17 +329,31 @@ v1_session_extend(struct call *c, struct err *e)
 	return reply_session(c, ctl, id, 200, 200, e);
 }
 
+/* bubblewrap writes to the same log, and may name files of this host. */
+static void
+add_public_lines(char *log, struct buf *out)
+{
+	char *line;
+
+	while ((line = strsep(&log, "\n")) != NULL)
+		if (!err_names_host(line))
+			buf_fmt(out, "%s%s", line, log != NULL ? "\n" : "");
+}
+
 int
 v1_session_agent_log(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	auto_buf struct buf log = { 0 };
+	auto_buf struct buf told = { 0 };
 
 	if (ctl == NULL ||
 	    session_control_agent_log(ctl, call_var(c, "id"),
 		app_of(c)->who.tenant, AGENT_LOG_MAX, &log, e) < 0)
 		return -1;
+	if (log.len > 0)
+		add_public_lines(log.data, &told);
 	call_reply_bytes(c, 200, "text/plain; charset=utf-8",
-	    log.len > 0 ? log.data : "", log.len);
+	    told.len > 0 ? told.data : "", told.len);
 	return 0;
 }

@@ -152,8 +152,8 @@ err_host_path(const char *path)
 		host_paths[host_path_count++] = xstrdup(path);
 }
 
-static bool
-names_host(const char *text)
+bool
+err_names_host(const char *text)
 {
 	for (size_t i = 0; i < host_path_count; i++)
 		if (strstr(text, host_paths[i]) != NULL)
@@ -182,7 +182,7 @@ err_told(const struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(OPERATORS); i++)
 		if (e->code != NULL && strcmp(OPERATORS[i].code, e->code) == 0)
 			return OPERATORS[i].told;
-	if (!names_host(e->msg))
+	if (!err_names_host(e->msg))
 		return e->msg;
 	return e->kind == ERR_NO_SPACE ? "there is no room left on this host"
 				       : OPERATORS[0].told;

@@ -73,6 +73,7 @@ const char *err_told(const struct err *e);
 
 /* Files below `path` are this host's own.  Told once, at the start. */
 void err_host_path(const char *path);
+bool err_names_host(const char *text);
 
 /* What HTTP says of this kind: status, title, retryable, Retry-After. */
 int err_status(const struct err *e);
