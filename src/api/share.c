@@ -10,9 +10,9 @@
 #include "common/mem.h"
 
 enum {
-	OVER_MS = 2000, /* a call beyond its org's share holds its worker */
-	CREDIT_MS =
-	    10000, /* worker time that an org may take beyond its share */
+	OVER_MS = 2000,    /* a call beyond the share holds its worker */
+	CREDIT_MS = 10000, /* worker time beyond the share */
+	ALONE_MS = 60000,  /* without a call of another org */
 	MUTE_S = 5,
 	ORGS = 256,
 	MUTES = 1024
@@ -26,6 +26,8 @@ struct place {
 };
 
 struct share {
+	_Atomic uint64_t last;      /* the org of the latest call */
+	_Atomic int64_t changed_ms; /* when it was another's before; 0: never */
 	/* by hash: when what the org took beyond its share will be paid back */
 	_Atomic int64_t paid_ms[ORGS];
 	/* by hash: its upper half, and until which second it is mute */
@@ -101,6 +103,19 @@ charge(struct share *s, uint64_t tenant, int64_t now, int64_t ms)
 	while (!atomic_compare_exchange_weak(paid, &was, then));
 }
 
+/* Notes a call of the org; whether none of another has come for a while. */
+static bool
+is_alone(struct share *s, uint64_t tenant, int64_t now)
+{
+	uint64_t last = atomic_exchange(&s->last, tenant);
+	int64_t changed;
+
+	if (last != 0 && last != tenant)
+		atomic_store(&s->changed_ms, now);
+	changed = atomic_load(&s->changed_ms);
+	return changed == 0 || now - changed >= ALONE_MS;
+}
+
 int
 share_enter(struct share *s, size_t worker, const char *tenant,
     enum share_call call, int64_t *hold_ms, struct err *e)
@@ -108,6 +123,7 @@ share_enter(struct share *s, size_t worker, const char *tenant,
 	struct place *p = &s->place[worker];
 	uint64_t me = hash_of(tenant);
 	int64_t now = clock_ms();
+	bool alone = is_alone(s, me, now);
 
 	*hold_ms = SHARE_HOLD_ANY;
 	/* seen by the others first, then counted: two at once never slip in */
@@ -117,7 +133,8 @@ share_enter(struct share *s, size_t worker, const char *tenant,
 	if (call == SHARE_READS || s->workers == 1 ||
 	    others_at_work(s, worker, me) < s->workers / 2)
 		return 0;
-	if (call == SHARE_MAY_LAST || debt_ms(s, me, now) >= CREDIT_MS) {
+	if (call == SHARE_MAY_LAST ||
+	    (!alone && debt_ms(s, me, now) >= CREDIT_MS)) {
 		share_leave(s, worker);
 		return err_set(e, ERR_UNAVAILABLE, "too_many_at_once",
 		    "half of the workers are busy with calls of this org");

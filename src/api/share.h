@@ -7,7 +7,8 @@
  * An org's share is half of the pool.  Within it a call may hold its worker for
  * as long as it asks for.  A call beyond it holds its worker for two seconds at
  * most, which serves a burst, and only while the org has credit: ten seconds of
- * worker time, paid back at one second a second.  What is refused is 503 with
+ * worker time, paid back at one second a second.  An org needs no credit while
+ * no call of another has come for a minute.  What is refused is 503 with
  * Retry-After, at once, so that the worker serves the next.
  *
  * Calls that only wait for something have smaller shares.

@@ -388,13 +388,13 @@ unit api/share "a burst takes what it likes" api/share.c \
 	's/others_at_work\(s, worker, me\) < s->workers \/ 2/others_at_work(s, worker, me) < s->workers/' \
 	"calls_count_from_their_first_moment"
 unit api/share "credit has no end" api/share.c \
-	's/ \|\| debt_ms\(s, me, now\) >= CREDIT_MS//' \
+	's/\(!alone && debt_ms\(s, me, now\) >= CREDIT_MS\)/false/' \
 	"credit_beyond_the_share_ends"
 unit api/share "calls in progress cost nothing" api/share.c \
 	'/^debt_ms/,/^}/s/debt \+= now/debt += 0 * now/' \
 	"credit_beyond_the_share_ends"
 unit api/share "a call that lasts goes beyond the share" api/share.c \
-	's/call == SHARE_MAY_LAST \|\| //' \
+	's/if \(call == SHARE_MAY_LAST \|\|/if (/' \
 	"a_call_that_may_last_never_goes_beyond_the_share"
 unit api/share "a wrapper is mute in all its lives" api/share.c \
 	'/^share_is_mute/,/^}/s/\(is & UPPER\) == \(h & UPPER\) &&//;/^share_is_mute/,/^}/s/h % MUTES/0 * h/;/^share_mute/,/^}/s/h % MUTES/0 * h/' \

@@ -94,6 +94,7 @@ credit_beyond_the_share_ends(void **state)
 	struct share *s = share_new(8);
 
 	(void)state;
+	assert_int_equal(enter(s, 0, "other"), 0);
 	fill(s, 8, "acme");
 	/* four beyond, two and a half seconds each: ten seconds */
 	now_ms += 2499;
@@ -112,6 +113,26 @@ credit_beyond_the_share_ends(void **state)
 	now_ms += 1000;
 	assert_int_equal(enter(s, 7, "acme"), 0);
 	assert_true(hold_ms <= 2000);
+}
+
+static void
+an_org_alone_needs_no_credit(void **state)
+{
+	struct share *s = share_new(8);
+
+	(void)state;
+	fill(s, 8, "acme");
+	now_ms += 3600 * 1000;
+	assert_int_equal(enter(s, 7, "acme"), 0);
+	assert_true(hold_ms <= 2000);
+	/* from the first call of another on, for a minute */
+	share_leave(s, 6);
+	assert_int_equal(enter(s, 6, "other"), 0);
+	assert_int_equal(enter(s, 7, "acme"), -1);
+	now_ms += 59999;
+	assert_int_equal(enter(s, 7, "acme"), -1);
+	now_ms += 1;
+	assert_int_equal(enter(s, 7, "acme"), 0);
 }
 
 static void
@@ -278,6 +299,7 @@ main(void)
 		cmocka_unit_test(
 		    a_call_that_may_last_never_goes_beyond_the_share),
 		cmocka_unit_test(credit_beyond_the_share_ends),
+		cmocka_unit_test(an_org_alone_needs_no_credit),
 		cmocka_unit_test(calls_within_the_share_cost_no_credit),
 		cmocka_unit_test(a_call_that_reads_counts_and_is_never_refused),
 		cmocka_unit_test(a_worker_does_not_stand_in_its_own_way),
