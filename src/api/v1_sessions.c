@@ -272,17 +272,28 @@ v1_session_delete(struct call *c, struct err *e)
 	return reply_session(c, ctl, id, 200, 202, e);
 }
 
+/* Its start was not even begun, so that nobody will go on with it. */
+static bool
+sleeps_on(struct control *ctl, const char *id, const char *tenant)
+{
+	struct session_row row;
+	struct err ignored = { 0 };
+
+	return control_session(ctl, id, tenant, &row, &ignored) == 0 &&
+	    str_equal(row.state, "asleep");
+}
+
 int
 v1_session_resume(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
-	const char *id = call_var(c, "id");
+	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
 	int64_t deadline;
 
 	if (ctl == NULL || wait_deadline(c, &deadline, e) < 0)
 		return -1;
-	if (start_session(ctl, id, app_of(c)->who.tenant, deadline, e) < 0 &&
-	    !is_told_by_state(e))
+	if (start_session(ctl, id, tenant, deadline, e) < 0 &&
+	    (!is_told_by_state(e) || sleeps_on(ctl, id, tenant)))
 		return -1;
 	return reply_session(c, ctl, id, 200, 202, e);
 }

@@ -182,10 +182,13 @@ err_told(const struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(OPERATORS); i++)
 		if (e->code != NULL && strcmp(OPERATORS[i].code, e->code) == 0)
 			return OPERATORS[i].told;
-	if (!err_names_host(e->msg))
-		return e->msg;
-	return e->kind == ERR_NO_SPACE ? "there is no room left on this host"
-				       : OPERATORS[0].told;
+	/* what err_errno() made of a full disk, whatever its code is now */
+	if (e->kind == ERR_NO_SPACE &&
+	    (strstr(e->msg, strerror(ENOSPC)) != NULL ||
+		strstr(e->msg, strerror(EDQUOT)) != NULL ||
+		err_names_host(e->msg)))
+		return "there is no room left on this host";
+	return err_names_host(e->msg) ? OPERATORS[0].told : e->msg;
 }
 
 int

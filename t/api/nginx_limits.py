@@ -19,7 +19,7 @@ class Held:
 
     def __init__(self, w, **headers):
         self.s = socket.create_connection(("127.0.0.1", w.port), PATIENCE)
-        lines = ["GET %s HTTP/1.1" % STREAM, "Host: x"] + [
+        lines = ["GET %s HTTP/1.1" % STREAM, "Host: x", "Connection: close"] + [
             "%s: %s" % (n.replace("_", "-"), v) for n, v in headers.items()]
         self.s.sendall("\r\n".join(lines + ["", ""]).encode())
         data = b""
@@ -117,6 +117,7 @@ def one_address_takes_no_more_than_its_share_whatever_keys_it_has(w):
 def nginx_goes_on_when_one_of_its_processes_dies(w):
     w.stop_nginx()
     w.start_nginx()
+    equal(w.ask("/v1/me").status, 200, "its processes are there")
     w.kill_nginx_worker()
     for _ in range(20):
         equal(w.ask("/v1/me").status, 200)

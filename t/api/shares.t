@@ -83,16 +83,14 @@ def calls_that_wait_hold_no_more_than_a_share():
     calls = [Asked("POST", at(sid, "/resume?wait=60"), {}, key=ATTACKER)
              for sid in SLEEPERS[:12]]
     held(calls, SHARE)
-    for c in calls:
-        if c.reply and c.reply.status != 202:
-            true(problem(c.reply, 503, "too_many_at_once")["retryable"],
-                 "retryable")
-            equal(c.reply.header("Retry-After"), "1")
     the_victim_works()
     true(pending(calls) > 0, "answered while others were held")
     for c in calls:
         c.join()
-        true(c.reply.status in (202, 503), "202 or 503: %r" % c.reply)
+        if c.reply.status != 202:  # it is told when to come again
+            true(problem(c.reply, c.reply.status, None)["retryable"],
+                 "retryable: %r" % c.reply)
+            true(c.reply.header("Retry-After"), "Retry-After")
 
 
 @case
@@ -159,6 +157,7 @@ def a_reader_that_dies_is_not_missed():
     equal(readers, [], "none has died so far")
     for pid in service.workers():
         os.kill(pid, signal.SIGKILL)
+        until("it is dead", lambda p=pid: not service.alive(p))
         expect(200, call("GET", "/v1/health", key=VICTIM))
         until("it is replaced", lambda: len(service.workers()) ==
               WORKERS + READERS + 4 + 2 + 1)

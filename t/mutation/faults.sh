@@ -403,7 +403,7 @@ unit api/stream_link "one org takes all streams" api/stream_link.c \
 	's/return \+\+all->of_org\[s->org\] <= all->org_max/return ++all->of_org[s->org] > 0/' \
 	"an_org_takes_no_more_than_its_share"
 unit common/err "a tenant reads of the host's files" common/err.c \
-	'/^err_told/,/^}/s/if \(!err_names_host\(e->msg\)\)/if (e != NULL)/' \
+	'/^err_told/,/^}/s/err_names_host\(e->msg\) \?/false ?/' \
 	"a_tenant_is_not_told_of_this_host"
 api api/failures "a session's reason names the host" control/start_act.c \
 	's/err_told\(e\)/e->msg/;s/err_told\(e\)/e->msg/' \

@@ -159,6 +159,8 @@ a_tenant_is_not_told_of_this_host(void **state)
 		    false },
 		{ ERR_NO_SPACE, "insufficient_storage", "mkdir /srv/sl/box",
 		    false },
+		{ ERR_NO_SPACE, "insufficient_storage",
+		    "mkdir box/a: No space left on device", false },
 		{ ERR_NO_SPACE, "insufficient_storage", "too little", true },
 		{ ERR_NO_SPACE, "no_space_left", "mkdir box/a: full", false },
 		{ ERR_INTERNAL, "internal", "rename: no", false },
