@@ -45,7 +45,8 @@ def pending(calls):
 
 def never_ready(**more):
     """Asleep, and its next shell will never begin to read commands."""
-    s = create(key=ATTACKER, env={"BASH_ENV": "/workspace/hang"}, **more)
+    s = create(key=ATTACKER, env={"BASH_ENV": "/workspace/hang"},
+               isolation="session", **more)
     execute(s["id"], "echo 'exec sleep 86400' >/workspace/hang", key=ATTACKER)
     expect(200, call("POST", at(s["id"], "/sleep"), {}, key=ATTACKER))
     return s["id"]
@@ -80,8 +81,11 @@ def held(calls, most):
 
 @case
 def calls_that_wait_hold_no_more_than_a_share():
-    calls = [Asked("POST", at(sid, "/resume?wait=60"), {}, key=ATTACKER)
-             for sid in SLEEPERS[:12]]
+    """As many as there are workers: if they held all of them, none would be
+    left to hold when the victim is served."""
+    # wait: for as long as they may be held, and as much again
+    calls = [Asked("POST", at(sid, "/resume?wait=60"), {}, key=ATTACKER,
+                   timeout=120) for sid in SLEEPERS[:WORKERS]]
     held(calls, SHARE)
     the_victim_works()
     true(pending(calls) > 0, "answered while others were held")
