@@ -7,6 +7,7 @@ NGINX_TEMPLATES = \
 	%D%/data.headers.in \
 	%D%/deny.params.in \
 	%D%/from-preview.answer.in \
+	%D%/limits.conf.in \
 	%D%/main.conf.in \
 	%D%/maps-path.conf.in \
 	%D%/maps.conf.in \
@@ -39,6 +40,7 @@ nodist_nginx_DATA = \
 	%D%/data.headers \
 	%D%/deny.params \
 	%D%/from-preview.answer \
+	%D%/limits.conf \
 	%D%/main.conf \
 	%D%/maps-path.conf \
 	%D%/maps.conf \
@@ -82,6 +84,7 @@ EXTRA_DIST += \
 	t/api/nginx_checks.py \
 	t/api/nginx_control.py \
 	t/api/nginx_data.py \
+	t/api/nginx_limits.py \
 	t/api/nginx_preview.py \
 	t/api/nginx_proxy.py \
 	t/api/nginx_states.py \

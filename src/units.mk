@@ -15,6 +15,7 @@ UNITS = \
 	src/api/sandlease-api.service \
 	src/api/sandlease-api.socket \
 	src/api/sandlease-auth.socket \
+	src/api/sandlease-read.socket \
 	src/api/sandlease-stream.socket \
 	src/reaper/sandlease-reaper.service \
 	src/reaper/sandlease-reaper.timer

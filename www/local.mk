@@ -32,4 +32,6 @@ EXTRA_DIST += \
 	t/browser/package.json \
 	t/browser/terminal.mjs \
 	t/browser/terminal.t \
+	t/browser/vt.mjs \
+	t/browser/vt.t \
 	t/browser/walk.mjs

@@ -4,7 +4,9 @@
  * No document and no control sequences here: vt.js reads those, terminal.js
  * draws the rows.  A row is two arrays, characters and styles; "" is the right
  * half of a wide character.  A style is never changed, only replaced, so that
- * cells of one run share it.  A row that was touched is `dirty`.
+ * cells of one run share it.  A row that was touched is `dirty`.  All empty rows
+ * are one and the same until something is written to them: a screen is cleared
+ * or scrolled without a look at its cells.
  */
 
 export const PLAIN = Object.freeze({});
@@ -18,6 +20,9 @@ function widthOf(char) {
 		return 1;
 	return MARK.test(char) ? 0 : WIDE.test(char) ? 2 : 1;
 }
+
+/* Where tabs stop unless a program says otherwise. */
+const TABS = Array.from({ length: 127 }, (none, i) => 8 * (i + 1));
 
 const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
 
@@ -35,20 +40,31 @@ export class Screen {
 		this.modes = { wrap: true, origin: false, insert: false, keys: false,
 			paste: false, cursor: true };
 		this.other = null; /* the main screen, while another one is shown */
-		this.lines = Array.from({ length: this.rows }, () => this.blank());
-		this.tabs = new Set();
-		for (let x = 8; x < 1024; x += 8)
-			this.tabs.add(x);
+		this.lines = this.blanks(this.rows);
+		this.tabs = new Set(TABS);
 		this.region();
 		this.to(0, 0);
 		this.saved = this.place();
 	}
 
+	row(chars, styles) {
+		return { chars, styles, dirty: true, shared: false };
+	}
+
+	/* The empty row; made anew for another width or background. */
 	blank() {
-		return {
-			chars: Array(this.cols).fill(" "), dirty: true,
-			styles: Array(this.cols).fill(this.ground()),
-		};
+		const back = this.style.back;
+		if (this.empty?.chars.length !== this.cols || this.emptyBack !== back) {
+			this.empty = this.row(Array(this.cols).fill(" "),
+				Array(this.cols).fill(this.ground()));
+			this.empty.shared = true;
+			this.emptyBack = back;
+		}
+		return this.empty;
+	}
+
+	blanks(count) {
+		return Array(count).fill(this.blank());
 	}
 
 	/* What is erased takes the background that is set. */
@@ -112,12 +128,35 @@ export class Screen {
 		const width = widthOf(char);
 		if (width === 0)
 			return this.combine(char);
+		this.wrap(width);
+		if (this.modes.insert)
+			this.insertCells(width);
+		this.write(char, width);
+	}
+
+	/* Up to a row of the same; room for it is made at once, not by each. */
+	repeat(char, n) {
+		const width = widthOf(char);
+		if (width === 0)
+			return this.combine(char);
+		const count = Math.min(n, Math.floor(this.cols / width));
+		this.wrap(width);
+		if (this.modes.insert)
+			this.insertCells(count * width);
+		for (let left = count; left > 0; left--) {
+			this.wrap(width);
+			this.write(char, width);
+		}
+	}
+
+	wrap(width) {
 		if (this.modes.wrap && (this.full || this.x + width > this.cols)) {
 			this.to(0, this.y);
 			this.feed();
 		}
-		if (this.modes.insert)
-			this.insertCells(width);
+	}
+
+	write(char, width) {
 		const line = this.touch(this.y);
 		this.set(line, this.x, char);
 		if (width === 2 && this.x + 1 < this.cols)
@@ -145,6 +184,9 @@ export class Screen {
 	}
 
 	touch(y) {
+		const line = this.lines[y];
+		if (line.shared)
+			this.lines[y] = this.row([...line.chars], [...line.styles]);
 		this.lines[y].dirty = true;
 		return this.lines[y];
 	}
@@ -166,13 +208,13 @@ export class Screen {
 	/* ---- moving rows and cells: n > 0 is up, n < 0 down */
 
 	scroll(n, top = this.top, kept = top === 0 && this.other === null) {
-		for (let left = Math.min(Math.abs(n), this.rows); left > 0; left--) {
-			const [from, to] = n > 0 ? [top, this.bottom] : [this.bottom, top];
-			const [gone] = this.lines.splice(from, 1);
-			if (n > 0 && kept)
-				this.leave(gone);
-			this.lines.splice(to, 0, this.blank());
-		}
+		const count = Math.min(Math.abs(n), this.bottom - top + 1);
+		const last = this.bottom - count + 1;
+		const [from, to] = n > 0 ? [top, last] : [last, top];
+		const gone = this.lines.splice(from, count);
+		if (n > 0 && kept)
+			gone.forEach((row) => this.leave(row));
+		this.lines.splice(to, 0, ...this.blanks(count));
 	}
 
 	/* From here to the region's end; what is deleted nobody keeps. */
@@ -203,6 +245,10 @@ export class Screen {
 	/* ---- erasing */
 
 	erase(y, from, to) {
+		if (from === 0 && to === this.cols) {
+			this.lines[y] = this.blank();
+			return;
+		}
 		const line = this.touch(y);
 		line.chars.fill(" ", from, to);
 		line.styles.fill(this.ground(), from, to);
@@ -229,7 +275,7 @@ export class Screen {
 			return;
 		if (on) {
 			this.other = this.lines;
-			this.lines = Array.from({ length: this.rows }, () => this.blank());
+			this.lines = this.blanks(this.rows);
 		} else {
 			this.lines = this.other;
 			this.other = null;
@@ -254,9 +300,8 @@ export class Screen {
 				if (lines === main)
 					this.leave(gone);
 			}
-			lines.forEach((line) => this.fit(line));
-			while (lines.length < rows)
-				lines.push(this.blank());
+			lines.forEach((line, y) => { lines[y] = this.fit(line); });
+			lines.push(...this.blanks(rows - lines.length));
 		}
 		this.rows = rows;
 		this.region();
@@ -265,9 +310,7 @@ export class Screen {
 
 	fit(line) {
 		const more = Math.max(this.cols - line.chars.length, 0);
-		line.chars.push(...Array(more).fill(" "));
-		line.styles.push(...Array(more).fill(PLAIN));
-		line.chars.length = line.styles.length = this.cols;
-		line.dirty = true;
+		return this.row([...line.chars.slice(0, this.cols), ...Array(more).fill(" ")],
+			[...line.styles.slice(0, this.cols), ...Array(more).fill(PLAIN)]);
 	}
 }

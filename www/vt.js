@@ -64,7 +64,12 @@ function plainCodes(text) {
 		.replace(/:[0-9:]*/g, "");
 }
 
-/* ---- what a sequence does: (screen, its numbers, the terminal) */
+/*
+ * ---- what a sequence does: (screen, its numbers, the terminal)
+ *
+ * A few bytes must not keep the page busy: whatever the number, a sequence goes
+ * from cell to cell for at most a row, and does nothing to every cell of a screen.
+ */
 
 /* Of most the first number counts: at least 1, or as it is. */
 const n1 = (action) => (s, p, t) => action(s, Math.max(p[0] ?? 0, 1), t);
@@ -91,7 +96,7 @@ const CSI = {
 	"X": n1((s, n) => s.erase(s.y, s.x, Math.min(s.x + n, s.cols))),
 	"Z": n1((s, n) => s.tab(-Math.min(n, s.cols))),
 	"a": n1((s, n) => s.move(n, 0)),
-	"b": n1((s, n, t) => { for (let i = Math.min(n, s.cols * s.rows); i > 0; i--) s.put(t.last); }),
+	"b": n1((s, n, t) => s.repeat(t.last, n)),
 	"c": n0((s, n, t) => t.reply("\x1b[?6c")),
 	">c": n0((s, n, t) => t.reply("\x1b[>0;10;1c")),
 	"d": n1((s, n) => s.goto(s.x + 1, n)),

@@ -66,8 +66,8 @@ WITH k AS MATERIALIZED (
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
 )
-SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed,
-       s.key_id
+SELECT (SELECT scope FROM k) AS scope, (SELECT tenant FROM k) AS tenant, s.state, s.lease,
+       s.generation, s.exposed, s.key_id
   FROM (SELECT 1) one LEFT JOIN s ON true
  WHERE CASE WHEN s.due AND s.exposed IS NOT FALSE
        THEN session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id)
@@ -78,7 +78,7 @@ SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed
 -- No row: no such port.  token_hash is compared once more by the caller.
 SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                           ELSE s.state END AS state,
-       l.state AS lease, l.generation, s.wake_on_preview,
+       l.state AS lease, l.generation, s.wake_on_preview, s.tenant,
        coalesce(s.name, '') AS name
   FROM port p
   JOIN session s ON s.id = p.session_id

@@ -11,7 +11,7 @@
 #include "store/store.h"
 #include "web/call.h"
 
-enum pool { POOL_API, POOL_AUTH, POOL_STREAM, POOL__MAX };
+enum pool { POOL_API, POOL_READ, POOL_AUTH, POOL_STREAM, POOL__MAX };
 
 struct share; /* which org holds which worker; see share.h */
 
@@ -24,7 +24,8 @@ struct app {
 	struct share *share;
 	size_t worker;        /* this worker's place in the share */
 	struct principal who; /* of the call at hand */
-	char *note;           /* owned; see audit.h */
+	int64_t hold_ms; /* the call at hand may wait no longer than this */
+	char *note;      /* owned; see audit.h */
 };
 
 static inline struct app *
@@ -38,6 +39,9 @@ app_of(struct call *c)
  * us.  NULL with e set when it cannot be.
  */
 struct control *app_control(struct call *c, struct err *e);
+
+/* When a call that would wait for `wait_ms` has to answer. */
+int64_t app_deadline(struct call *c, int64_t wait_ms);
 
 /*
  * What the operator must know is in the log; a caller gets a sentence that

@@ -30,19 +30,28 @@ app_control(struct call *c, struct err *e)
 	return &app->ctl;
 }
 
+int64_t
+app_deadline(struct call *c, int64_t wait_ms)
+{
+	int64_t hold_ms = app_of(c)->hold_ms;
+
+	return clock_ms() + (wait_ms < hold_ms ? wait_ms : hold_ms);
+}
+
 void
 app_hide_details(const struct call *c, struct err *e)
 {
-	if (e->kind == ERR_INTERNAL)
+	const char *told = err_told(e);
+
+	if (e->kind == ERR_INTERNAL) {
 		err_set(e, ERR_INTERNAL, "internal",
 		    "something went wrong here; the operator's log has it under %s",
 		    c->request_id);
-	else if (e->code != NULL && str_equal(e->code, "database_unavailable"))
-		err_set(e, ERR_UNAVAILABLE, e->code,
-		    "the database cannot be reached");
-	else if (e->code != NULL && str_equal(e->code, "host_not_ready"))
-		err_set(e, ERR_UNAVAILABLE, e->code,
-		    "this host cannot run sandboxes now; the operator's log says why");
+	} else if (told != e->msg) {
+		if (err_status(e) < 500) /* the others are in the log already */
+			log_err(LOG_WARN, "request_refused", e);
+		err_set(e, e->kind, e->code, "%s", told);
+	}
 }
 
 /* What cannot be an id is nobody's, whatever bytes it has. */
@@ -55,6 +64,20 @@ check_id(const struct call *c, struct err *e)
 		return 0;
 	return err_set(e, ERR_NOT_FOUND, "session_not_found",
 	    "there is no such session");
+}
+
+/* Every call of an org takes one of its places, before it does anything. */
+static int
+enter(struct call *c, const struct route *route, struct err *e)
+{
+	struct app *app = app_of(c);
+
+	if (app->share == NULL || app->who.tenant[0] == '\0')
+		return 0;
+	return share_enter(app->share, app->worker, app->who.tenant,
+	    str_equal(route->method, "GET") ? SHARE_READS
+					    : (enum share_call)route->hold,
+	    &app->hold_ms, e);
 }
 
 /* Whoever guesses ids is told nothing; the owner hears of it. */
@@ -99,7 +122,8 @@ handle(struct call *c)
 	route = router_match(s->routes, *s->count, c, &e);
 	if (route == NULL ||
 	    access_check(c, (enum access)route->access, &e) < 0 ||
-	    check_id(c, &e) < 0 || route->handle(c, &e) < 0) {
+	    check_id(c, &e) < 0 || enter(c, route, &e) < 0 ||
+	    route->handle(c, &e) < 0) {
 		note_refusal(c, &e);
 		if (c->status == 0)
 			s->refuse(c, &e);
@@ -117,6 +141,7 @@ dispatch(struct call *c)
 	int64_t began = clock_us();
 
 	app->who = (struct principal){ 0 };
+	app->hold_ms = SHARE_HOLD_ANY;
 	log_context(c->request_id, call_param(c, "SL_SESSION"));
 	if (gate != NULL)
 		gate(c);

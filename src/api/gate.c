@@ -11,7 +11,6 @@
 #include "api/dress.h"
 #include "api/share.h"
 #include "api/ticket.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/token.h"
@@ -216,6 +215,8 @@ auth_session(struct call *c)
 	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper")) {
 		/* for the pool `stream`: what the key opens ends with it */
 		call_header(c, "X-Sandlease-Key", rows_text(r, 0, "key_id"));
+		/* the pool `stream` counts by it */
+		call_header(c, "X-Sandlease-Tenant", rows_text(r, 0, "tenant"));
 		admit(c, id, rows_int(r, 0, "generation"), proxied_port(c));
 	} else
 		answer_unready(c, rows_text(r, 0, "state"));
@@ -296,8 +297,10 @@ deny_gate(struct call *c)
 		dress_container(c, &e, e.code);
 }
 
+/* `org` has the session; `tenant` is who asks, "" for a preview's visitor. */
 static int
-start_for(struct call *c, const char *tenant, int64_t wait_ms, struct err *e)
+start_for(struct call *c, const char *org, const char *tenant, int64_t wait_ms,
+    struct err *e)
 {
 	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
@@ -310,12 +313,11 @@ start_for(struct call *c, const char *tenant, int64_t wait_ms, struct err *e)
 		    app->who.key_id, app->who.user);
 	else
 		str_copy(ctl->actor, sizeof(ctl->actor), "gate");
-	if (share_enter(app->share, app->worker,
-		tenant[0] != '\0' ? tenant : call_param(c, "SL_SESSION"),
-		e) < 0)
+	if (share_enter(app->share, app->worker, org, SHARE_ENDS_SOON,
+		&app->hold_ms, e) < 0)
 		return -1;
 	return start_session(ctl, call_param(c, "SL_SESSION"), tenant,
-	    clock_ms() + wait_ms, e);
+	    app_deadline(c, wait_ms), e);
 }
 
 /* auth_session has let it in; meanwhile its key may have been revoked. */
@@ -344,7 +346,8 @@ wake_session(struct call *c)
 	struct err e = { 0 };
 
 	if (check_again(c, &e) < 0 ||
-	    start_for(c, app_of(c)->who.tenant, WAKE_MS, &e) < 0) {
+	    start_for(c, app_of(c)->who.tenant, app_of(c)->who.tenant, WAKE_MS,
+		&e) < 0) {
 		dress_container(c, &e, "container_starting");
 		return;
 	}
@@ -360,7 +363,8 @@ wake_preview(struct call *c)
 	struct err e = { 0 };
 
 	if (read_preview(c, &r, &e) < 0 ||
-	    start_for(c, "", WAKE_PREVIEW_MS, &e) < 0) {
+	    start_for(c, rows_text(r, 0, "tenant"), "", WAKE_PREVIEW_MS, &e) <
+		0) {
 		if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;
 		dress_preview(c, &e);
@@ -400,11 +404,12 @@ say_probed(struct err *e)
  * relays; one that is there may have lost the relay of this port.
  */
 static int
-repair(struct call *c, const char *tenant, int64_t wait_ms, struct err *e)
+repair(struct call *c, const char *org, const char *tenant, int64_t wait_ms,
+    struct err *e)
 {
 	int64_t port;
 
-	if (start_for(c, tenant, wait_ms, e) < 0)
+	if (start_for(c, org, tenant, wait_ms, e) < 0)
 		return -1;
 	if (!str_to_int(call_param(c, "SL_PORT"), 1, 65535, &port))
 		return 0;
@@ -440,7 +445,8 @@ dead_session(struct call *c)
 		dress_container(c, &e, "wrapper_unavailable");
 		return;
 	}
-	if (repair(c, app_of(c)->who.tenant, WAKE_MS, &e) == 0)
+	if (repair(c, app_of(c)->who.tenant, app_of(c)->who.tenant, WAKE_MS,
+		&e) == 0)
 		err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
 		    "the session could not be reached and was repaired; send the request again");
 	dress_container(c, &e, "container_replaced");
@@ -458,7 +464,8 @@ dead_preview(struct call *c)
 			    "the port closed the connection");
 		else if (is_probe(c))
 			say_probed(&e);
-		else if (repair(c, "", WAKE_PREVIEW_MS, &e) == 0)
+		else if (repair(c, rows_text(r, 0, "tenant"), "",
+			     WAKE_PREVIEW_MS, &e) == 0)
 			err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
 			    "the session could not be reached and was repaired; try again");
 		else if (e.kind == ERR_BUSY)

@@ -1,4 +1,4 @@
-/* master.c: keeps three pools of workers alive. */
+/* master.c: keeps the pools of workers alive. */
 #include "api/master.h"
 
 #include <errno.h>
@@ -33,6 +33,7 @@ enum {
 };
 
 static const char *const POOL_NAMES[POOL__MAX] = { [POOL_API] = "api",
+	[POOL_READ] = "read",
 	[POOL_AUTH] = "auth",
 	[POOL_STREAM] = "stream" };
 
@@ -47,7 +48,7 @@ struct child {
 struct master {
 	const struct conf *conf;
 	int listen_fd[POOL__MAX];
-	struct share *share;
+	struct share *share[POOL__MAX]; /* NULL: a pool without shares */
 	struct child *children;
 	size_t count;
 };
@@ -87,7 +88,7 @@ take_given_socket(struct master *m, const char *pool, struct err *e)
 			return 0;
 		}
 	return err_set(e, ERR_INVALID, "usage",
-	    "--pool must be api, auth or stream");
+	    "--pool must be api, read, auth or stream");
 }
 
 static int
@@ -139,7 +140,7 @@ spawn(struct master *m, struct child *ch)
 	if (ch->pool == POOL_STREAM)
 		exit(stream_run(m->conf, m->listen_fd[ch->pool]));
 	exit(worker_run(m->conf, ch->pool, m->listen_fd[ch->pool],
-	    ch->pool == POOL_API ? m->share : NULL, ch->number));
+	    m->share[ch->pool], ch->number));
 }
 
 static void
@@ -155,8 +156,8 @@ reap(struct master *m, bool replace)
 			if (ch->pid != pid)
 				continue;
 			ch->pid = 0;
-			if (ch->pool == POOL_API && !ch->watches)
-				share_leave(m->share, ch->number);
+			if (m->share[ch->pool] != NULL && !ch->watches)
+				share_leave(m->share[ch->pool], ch->number);
 			if (replace)
 				log_line(LOG_WARN, "worker_ended",
 				    "%s worker %d ended with %s %d",
@@ -245,6 +246,7 @@ static void
 fill_pools(struct master *m)
 {
 	const int64_t sizes[POOL__MAX] = { [POOL_API] = m->conf->api_workers,
+		[POOL_READ] = m->conf->read_workers,
 		[POOL_AUTH] = m->conf->auth_workers,
 		[POOL_STREAM] = m->conf->stream_workers };
 	bool watches = m->listen_fd[POOL_API] >= 0;
@@ -260,7 +262,8 @@ fill_pools(struct master *m)
 			    (struct child){ .pool = (enum pool)p, .number = i };
 	if (watches)
 		m->children[m->count++] = (struct child){ .watches = true };
-	m->share = share_new(watches ? (size_t)sizes[POOL_API] : 0);
+	m->share[POOL_API] = share_new((size_t)sizes[POOL_API]);
+	m->share[POOL_READ] = share_new((size_t)sizes[POOL_READ]);
 }
 
 /*
@@ -312,9 +315,10 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	fill_pools(&m);
 	(void)kernel_limits_check("/proc/sys", warn_of_limit);
 	log_line(LOG_INFO, "started",
-	    "version %s, %lld api, %lld auth and %lld stream workers",
+	    "version %s, %lld api, %lld read, %lld auth and %lld stream workers",
 	    PACKAGE_VERSION, (long long)conf->api_workers,
-	    (long long)conf->auth_workers, (long long)conf->stream_workers);
+	    (long long)conf->read_workers, (long long)conf->auth_workers,
+	    (long long)conf->stream_workers);
 	while (sig != SIGTERM && sig != SIGINT) {
 		bool put_off = replace_missing(&m);
 

@@ -1,5 +1,5 @@
 /*
- * master.h: keeps three pools of workers alive.
+ * master.h: keeps the pools of workers alive.
  */
 #ifndef SANDLEASE_API_MASTER_H
 #define SANDLEASE_API_MASTER_H

@@ -4,6 +4,7 @@
 #include "api/access.h"
 #include "api/handlers.h"
 #include "api/session_body.h"
+#include "api/share.h"
 #include "api/snapshot_body.h"
 #include "common/mem.h"
 
@@ -24,7 +25,7 @@ const struct route ROUTES[] = {
 	{ "POST",   "/v1/sessions/:id/resume",              ACCESS_TENANT, v1_session_resume,    .help = "start it again where its files are; `?wait=` seconds" },
 	{ "POST",   "/v1/sessions/:id/sleep",               ACCESS_TENANT, v1_session_sleep,     .body = SLEEP_FIELDS, .body_count = &SLEEP_FIELD_COUNT, .help = "stop what runs, or freeze it (`suspend`), keep the files" },
 	{ "POST",   "/v1/sessions/:id/extend",              ACCESS_TENANT, v1_session_extend,    .body = EXTEND_FIELDS, .body_count = &EXTEND_FIELD_COUNT, .help = "stay awake at least `seconds` from now" },
-	{ "POST",   "/v1/sessions/:id/interrupt",           ACCESS_TENANT, v1_session_interrupt, .help = "stop the commands that run; it stays ready" },
+	{ "POST",   "/v1/sessions/:id/interrupt",           ACCESS_TENANT, v1_session_interrupt, .hold = SHARE_MAY_LAST, .help = "stop the commands that run; it stays ready" },
 	{ "GET",    "/v1/sessions/:id/agent-log",           ACCESS_READ,   v1_session_agent_log, .help = "tail of the sandbox agent's log" },
 	{ "GET",    "/v1/sessions/:id/events",              ACCESS_READ,   v1_session_events,    .help = "what happened to it, in order; `?after=` id `?wait=` at most 30 seconds `?limit=`" },
 	{ "PUT",    "/v1/sessions/:id/aliases",             ACCESS_TENANT, v1_aliases_put,       .body = ALIASES_FIELDS, .body_count = &ALIASES_FIELD_COUNT, .help = "set all its correlation keys" },
@@ -34,7 +35,7 @@ const struct route ROUTES[] = {
 	{ "DELETE", "/v1/sessions/:id/ports/:port",         ACCESS_TENANT, v1_port_remove,       .help = "end a preview URL and its open connections: 204, or 202 `closing` until its relay has confirmed" },
 	{ "POST",   "/v1/sessions/:id/ports/:port/rotate",  ACCESS_TENANT, v1_port_rotate,       .help = "a new URL for a port; the old one ends" },
 	{ "POST",   "/v1/sessions/:id/tickets",             ACCESS_TENANT, v1_ticket_create,     .body = TICKET_FIELDS, .body_count = &TICKET_FIELD_COUNT, .help = "a ticket for a browser's WebSocket, in its address instead of a key: one minute, one use" },
-	{ "POST",   "/v1/sessions/:id/snapshots",           ACCESS_TENANT, v1_snapshot_create,   .body = SNAPSHOT_FIELDS, .body_count = &SNAPSHOT_FIELD_COUNT, .help = "keep its files as they are now, while it goes on; `?wait=` seconds" },
+	{ "POST",   "/v1/sessions/:id/snapshots",           ACCESS_TENANT, v1_snapshot_create,   .hold = SHARE_MAY_LAST, .body = SNAPSHOT_FIELDS, .body_count = &SNAPSHOT_FIELD_COUNT, .help = "keep its files as they are now, while it goes on; `?wait=` seconds" },
 	{ "GET",    "/v1/sessions/:id/snapshots",           ACCESS_READ,   v1_snapshot_list,     .help = "its snapshots, newest first; `?limit=` `?cursor=`" },
 	{ "DELETE", "/v1/sessions/:id/snapshots/:snapshot", ACCESS_TENANT, v1_snapshot_delete,   .help = "delete one of its snapshots" },
 	{ "GET",    "/v1/snapshots",                        ACCESS_READ,   v1_snapshot_list,     .help = "all snapshots of the org, also of sessions that are gone; `?limit=` `?cursor=`" },

@@ -377,7 +377,7 @@ request_hash(const struct call *c, const json_t *body,
 }
 
 int
-wait_deadline(const struct call *c, int64_t *deadline_ms, struct err *e)
+wait_deadline(struct call *c, int64_t *deadline_ms, struct err *e)
 {
 	char text[16];
 	int64_t seconds = WAIT_DEFAULT_S;
@@ -388,6 +388,6 @@ wait_deadline(const struct call *c, int64_t *deadline_ms, struct err *e)
 	if (present && !str_to_int(text, 0, WAIT_MAX_S, &seconds))
 		return err_field(e, "wait", "must be 0 to %d seconds",
 		    WAIT_MAX_S);
-	*deadline_ms = clock_ms() + seconds * 1000;
+	*deadline_ms = app_deadline(c, seconds * 1000);
 	return 0;
 }

@@ -76,7 +76,7 @@ void request_hash(const struct call *c, const json_t *body,
     char out[TOKEN_HASH_HEX_MAX]);
 
 /* The deadline that ?wait= asks for. */
-int wait_deadline(const struct call *c, int64_t *deadline_ms, struct err *e)
+int wait_deadline(struct call *c, int64_t *deadline_ms, struct err *e)
     MUST_CHECK;
 
 #endif

@@ -1,22 +1,37 @@
-/* share.c: no org may hold more than half of the workers for long. */
+/* share.c: one org cannot keep a pool's workers from the others. */
 #include "api/share.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "common/clock.h"
+#include "common/mem.h"
 
-enum { HANGS_AFTER_MS = 1000 };
+enum {
+	OVER_MS = 2000,    /* a call beyond the share holds its worker */
+	CREDIT_MS = 10000, /* worker time beyond the share */
+	ALONE_MS = 60000,  /* without a call of another org */
+	MUTE_S = 5,
+	ORGS = 256,
+	MUTES = 1024
+};
 
 struct place {
 	_Atomic uint64_t tenant; /* hash; 0 = idle */
 	_Atomic int64_t since_ms;
+	_Atomic bool over;          /* beyond the share of its org */
 	_Atomic uint64_t waits_for; /* hash of the org; 0 = does not wait */
 };
 
 struct share {
+	_Atomic uint64_t last;      /* the org of the latest call */
+	_Atomic int64_t changed_ms; /* when it was another's before; 0: never */
+	/* by hash: when what the org took beyond its share will be paid back */
+	_Atomic int64_t paid_ms[ORGS];
+	/* by hash: its upper half, and until which second it is mute */
+	_Atomic uint64_t mute[MUTES];
 	size_t workers;
 	struct place place[];
 };
@@ -36,32 +51,13 @@ share_new(size_t workers)
 
 /* FNV-1a: a collision costs two orgs a shared allowance, nothing else. */
 static uint64_t
-hash_of(const char *tenant)
+hash_of(const char *text)
 {
 	uint64_t h = 14695981039346656037u;
 
-	for (; *tenant != '\0'; tenant++)
-		h = (h ^ (unsigned char)*tenant) * 1099511628211u;
+	for (; *text != '\0'; text++)
+		h = (h ^ (unsigned char)*text) * 1099511628211u;
 	return h != 0 ? h : 1;
-}
-
-int
-share_enter(struct share *s, size_t worker, const char *tenant, struct err *e)
-{
-	uint64_t me = hash_of(tenant);
-	int64_t now = clock_ms();
-	size_t hanging = 0;
-
-	for (size_t i = 0; i < s->workers; i++)
-		if (i != worker && atomic_load(&s->place[i].tenant) == me &&
-		    now - atomic_load(&s->place[i].since_ms) > HANGS_AFTER_MS)
-			hanging++;
-	if (s->workers > 1 && hanging >= s->workers / 2)
-		return err_set(e, ERR_LIMITED, "too_many_at_once",
-		    "half of the workers are busy with calls of this org");
-	atomic_store(&s->place[worker].since_ms, now);
-	atomic_store(&s->place[worker].tenant, me);
-	return 0;
 }
 
 static size_t
@@ -70,13 +66,123 @@ at_least_one(size_t n)
 	return n > 0 ? n : 1;
 }
 
+/* ---- calls in progress */
+
+static size_t
+others_at_work(const struct share *s, size_t worker, uint64_t tenant)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->workers; i++)
+		n += i != worker && atomic_load(&s->place[i].tenant) == tenant;
+	return n;
+}
+
+/* What the org has taken beyond its share and not paid back by waiting. */
+static int64_t
+debt_ms(const struct share *s, uint64_t tenant, int64_t now)
+{
+	int64_t paid = atomic_load(&s->paid_ms[tenant % ORGS]);
+	int64_t debt = paid > now ? paid - now : 0;
+
+	for (size_t i = 0; i < s->workers; i++)
+		if (atomic_load(&s->place[i].tenant) == tenant &&
+		    atomic_load(&s->place[i].over))
+			debt += now - atomic_load(&s->place[i].since_ms);
+	return debt;
+}
+
+static void
+charge(struct share *s, uint64_t tenant, int64_t now, int64_t ms)
+{
+	_Atomic int64_t *paid = &s->paid_ms[tenant % ORGS];
+	int64_t was = atomic_load(paid), then;
+
+	do
+		then = (was > now ? was : now) + ms;
+	while (!atomic_compare_exchange_weak(paid, &was, then));
+}
+
+/* Notes a call of the org; whether none of another has come for a while. */
+static bool
+is_alone(struct share *s, uint64_t tenant, int64_t now)
+{
+	uint64_t last = atomic_exchange(&s->last, tenant);
+	int64_t changed;
+
+	if (last != 0 && last != tenant)
+		atomic_store(&s->changed_ms, now);
+	changed = atomic_load(&s->changed_ms);
+	return changed == 0 || now - changed >= ALONE_MS;
+}
+
+int
+share_enter(struct share *s, size_t worker, const char *tenant,
+    enum share_call call, int64_t *hold_ms, struct err *e)
+{
+	struct place *p = &s->place[worker];
+	uint64_t me = hash_of(tenant);
+	int64_t now = clock_ms();
+	bool alone = is_alone(s, me, now);
+
+	*hold_ms = SHARE_HOLD_ANY;
+	/* seen by the others first, then counted: two at once never slip in */
+	atomic_store(&p->since_ms, now);
+	atomic_store(&p->over, false);
+	atomic_store(&p->tenant, me);
+	if (call == SHARE_READS || s->workers == 1 ||
+	    others_at_work(s, worker, me) < s->workers / 2)
+		return 0;
+	if (call == SHARE_MAY_LAST ||
+	    (!alone && debt_ms(s, me, now) >= CREDIT_MS)) {
+		share_leave(s, worker);
+		return err_set(e, ERR_UNAVAILABLE, "too_many_at_once",
+		    "half of the workers are busy with calls of this org");
+	}
+	atomic_store(&p->over, true);
+	*hold_ms = OVER_MS;
+	return 0;
+}
+
+void
+share_leave(struct share *s, size_t worker)
+{
+	struct place *p = &s->place[worker];
+	int64_t now = clock_ms();
+
+	if (atomic_exchange(&p->over, false))
+		charge(s, atomic_load(&p->tenant), now,
+		    now - atomic_load(&p->since_ms));
+	atomic_store(&p->waits_for, 0);
+	atomic_store(&p->tenant, 0);
+}
+
+/* ---- calls that only wait */
+
+/* How many may wait, of all orgs and of one. */
+static bool
+have_room(const struct share *s, enum share_wait what, size_t all, size_t mine)
+{
+	size_t quarter = at_least_one(s->workers / 4);
+
+	switch (what) {
+	case SHARE_EVENT:
+		return s->workers > 1 && all <= quarter &&
+		    mine <= at_least_one((quarter + 1) / 2);
+	case SHARE_ANSWER:
+		return all <= at_least_one(s->workers - quarter) &&
+		    mine <= at_least_one(s->workers / 2);
+	}
+	return false;
+}
+
 bool
-share_wait(struct share *s, size_t worker, const char *tenant)
+share_wait(struct share *s, size_t worker, const char *tenant,
+    enum share_wait what)
 {
 	uint64_t me = hash_of(tenant);
-	size_t most = at_least_one(s->workers / 4), all = 0, mine = 0;
+	size_t all = 0, mine = 0;
 
-	/* seen by the others first, then counted: two at once never slip in */
 	atomic_store(&s->place[worker].waits_for, me);
 	for (size_t i = 0; i < s->workers; i++) {
 		uint64_t who = atomic_load(&s->place[i].waits_for);
@@ -84,16 +190,31 @@ share_wait(struct share *s, size_t worker, const char *tenant)
 		all += who != 0;
 		mine += who == me;
 	}
-	if (s->workers > 1 && all <= most &&
-	    mine <= at_least_one((most + 1) / 2))
+	if (have_room(s, what, all, mine))
 		return true;
 	atomic_store(&s->place[worker].waits_for, 0);
 	return false;
 }
 
+/* ---- wrappers that do not answer */
+
+static const uint64_t UPPER = UINT64_MAX << 32;
+
 void
-share_leave(struct share *s, size_t worker)
+share_mute(struct share *s, const char *wrapper)
 {
-	atomic_store(&s->place[worker].waits_for, 0);
-	atomic_store(&s->place[worker].tenant, 0);
+	uint64_t h = hash_of(wrapper);
+	uint32_t until = (uint32_t)(clock_ms() / 1000) + MUTE_S;
+
+	atomic_store(&s->mute[h % MUTES], (h & UPPER) | until);
+}
+
+bool
+share_is_mute(const struct share *s, const char *wrapper)
+{
+	uint64_t h = hash_of(wrapper);
+	uint64_t is = atomic_load(&s->mute[h % MUTES]);
+
+	return (is & UPPER) == (h & UPPER) &&
+	    (uint32_t)(clock_ms() / 1000) < (uint32_t)is;
 }

@@ -1,36 +1,66 @@
 /*
- * share.h: no org may hold more than half of the workers for long.
+ * share.h: one org cannot keep a pool's workers from the others.
  *
- * A table in memory that all workers of the pool share: who is at work for
- * whom, and since when.  A burst of quick calls may use every worker; once
- * half of them hang in calls of one org, that org's next call is refused
- * with 429 at once, so that the others' are served.
+ * A table in memory that all workers of a pool share: which worker is at work
+ * for which org, and since when.  Every call in progress counts.
  *
- * Calls that only wait for something to happen hold at most a quarter of the
- * workers, and those of one org half of that.
+ * An org's share is half of the pool.  Within it a call may hold its worker for
+ * as long as it asks for.  A call beyond it holds its worker for two seconds at
+ * most, which serves a burst, and only while the org has credit: ten seconds of
+ * worker time, paid back at one second a second.  An org needs no credit while
+ * no call of another has come for a minute.  What is refused is 503 with
+ * Retry-After, at once, so that the worker serves the next.
+ *
+ * Calls that only wait for something have smaller shares.
  */
 #ifndef SANDLEASE_API_SHARE_H
 #define SANDLEASE_API_SHARE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/err.h"
+
+#define SHARE_HOLD_ANY INT64_MAX
+
+enum share_call {
+	SHARE_ENDS_SOON, /* by itself, or when the time it was given is over */
+	SHARE_MAY_LAST,  /* for many seconds: never beyond the share */
+	SHARE_READS      /* counts, and is never refused */
+};
+
+enum share_wait {
+	SHARE_EVENT, /* for something to happen: a quarter, half of it one org's */
+	SHARE_ANSWER /* for a wrapper: all but a quarter, half of them one org's */
+};
 
 struct share;
 
 /* Made by the master before it forks; lives as long as the program. */
 struct share *share_new(size_t workers);
 
-/* ERR_LIMITED when `tenant` holds half of the workers already. */
+/*
+ * The worker begins a call of `tenant`, which may hold it for *hold_ms.
+ * ERR_UNAVAILABLE when the org has its share and no credit.
+ */
 int share_enter(struct share *s, size_t worker, const char *tenant,
-    struct err *e) MUST_CHECK;
+    enum share_call call, int64_t *hold_ms, struct err *e) MUST_CHECK;
+void share_leave(struct share *s, size_t worker);
 
 /*
- * Whether this worker may wait.  False: too many do, or it is the only one;
- * the call answers with what there is.  Ended by share_leave.
+ * Whether this worker may wait.  False: too many do; the call answers with
+ * what there is.  The only worker of a pool waits for no event.  Ended by
+ * share_leave.
  */
-bool share_wait(struct share *s, size_t worker, const char *tenant);
-void share_leave(struct share *s, size_t worker);
+bool share_wait(struct share *s, size_t worker, const char *tenant,
+    enum share_wait what);
+
+/*
+ * A wrapper, named by session and generation, that did not answer in time is
+ * mute for five seconds: nobody is to wait for it meanwhile.
+ */
+void share_mute(struct share *s, const char *wrapper);
+bool share_is_mute(const struct share *s, const char *wrapper);
 
 #endif

@@ -187,6 +187,7 @@ stream_run(const struct conf *conf, int listen_fd)
 		.max = most_streams(conf),
 		.streams = { .run_dir = conf->run_dir } };
 
+	p.streams.org_max = p.max > 1 ? p.max / 2 : 1;
 	prctl(PR_SET_NAME, "sandlease-strm");
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for who asks about keys */
 	TAILQ_INIT(&p.streams.all);

@@ -76,6 +76,8 @@ end(struct streams *all, struct stream *s)
 	TAILQ_REMOVE(&all->all, s, link);
 	TAILQ_INSERT_TAIL(&all->ended, s, link);
 	all->count--;
+	if (s->org != 0)
+		all->of_org[s->org]--;
 }
 
 /* Writes what it takes now.  -1: it takes nothing any more. */
@@ -256,7 +258,7 @@ connect_to(const char *path)
 	return take_fd(&fd);
 }
 
-/* Nothing of this host is told inside. */
+/* Takes a parameter out of the rest: nothing of this host is told inside. */
 static void
 drop_param(struct stream *s, const struct records_param *p)
 {
@@ -289,6 +291,22 @@ take_key(struct stream *s)
 		s->key[p.len] = '\0';
 	}
 	drop_param(s, &p);
+}
+
+/* Counts the stream for its org.  False: the org has as many as it may. */
+static bool
+take_org(struct streams *all, struct stream *s)
+{
+	struct records_param p;
+	uint32_t h = 2166136261u; /* FNV-1a */
+
+	if (!records_param(&s->params, "SL_TENANT", &p))
+		return true; /* an nginx that was configured before us */
+	for (size_t i = 0; i < p.len; i++)
+		h = (h ^ (unsigned char)p.value[i]) * 16777619u;
+	drop_param(s, &p);
+	s->org = (uint16_t)(1 + h % (STREAM_ORGS - 1));
+	return ++all->of_org[s->org] <= all->org_max;
 }
 
 static void
@@ -327,7 +345,7 @@ say_unsent(struct streams *all, struct stream *s)
 static void
 go_on(struct streams *all, struct stream *s)
 {
-	if (s->busy) {
+	if (s->busy || !take_org(all, s)) {
 		refuse(all, s);
 		return;
 	}

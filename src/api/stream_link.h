@@ -21,7 +21,7 @@
 #include "common/str.h"
 #include "web/records.h"
 
-enum { STREAM_TARGET_MAX = 108 }; /* sun_path */
+enum { STREAM_TARGET_MAX = 108 /* sun_path */, STREAM_ORGS = 1024 };
 
 enum stream_state {
 	STREAM_HEAD,  /* whom it is for is not known yet */
@@ -49,9 +49,10 @@ struct stream {
 	char request_id[ID_MAX];
 	char key[ID_MAX]; /* whose id opened it; "": unknown */
 	uint16_t id;
-	bool busy; /* to be refused */
-	bool deaf; /* the wrapper takes nothing more */
-	bool shut; /* nginx has been told the end */
+	uint16_t org; /* by hash: which of streams.of_org; 0: not counted */
+	bool busy;    /* to be refused */
+	bool deaf;    /* the wrapper takes nothing more */
+	bool shut;    /* nginx has been told the end */
 	int64_t spoke_ms;
 };
 
@@ -65,6 +66,8 @@ struct streams {
 	struct stream_list
 	    ended; /* an event of this round may still name one */
 	size_t count;
+	size_t org_max;             /* open streams of one org */
+	size_t of_org[STREAM_ORGS]; /* two that share a count share the limit */
 };
 
 /*

@@ -186,14 +186,14 @@ v1_session_events(struct call *c, struct err *e)
 	    query_int(c, "wait", 0, WAIT_MAX_S, &seconds, e) < 0 ||
 	    list_events(c, &p, e) < 0)
 		return -1;
-	if (seconds > 0 && json_array_size(p.list) == 0 &&
-	    ask_setup(c, &p, &seconds, e) < 0)
-		return -1;
 	if (seconds > 0 && json_array_size(p.list) == 0) {
-		bool waited =
-		    share_wait(app->share, app->worker, app->who.tenant);
+		bool waited = share_wait(app->share, app->worker,
+		    app->who.tenant, SHARE_EVENT);
 
-		if (waited && wait_for_events(c, &p, seconds, e) < 0) {
+		if (waited && ask_setup(c, &p, &seconds, e) < 0)
+			return -1;
+		if (waited && json_array_size(p.list) == 0 &&
+		    wait_for_events(c, &p, seconds, e) < 0) {
 			if (!not_now(e))
 				return -1;
 			waited = false;

@@ -1,22 +1,19 @@
 /* v1_interrupt.c: POST /v1/sessions/:id/interrupt. */
 #include "api/app.h"
 #include "api/handlers.h"
-#include "api/share.h"
 #include "common/mem.h"
 #include "control/interrupt_control.h"
 
 int
 v1_session_interrupt(struct call *c, struct err *e)
 {
-	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
 	auto_json json_t *reply = NULL;
 	const char *id = call_var(c, "id");
 	int64_t count;
 
 	if (ctl == NULL ||
-	    share_enter(app->share, app->worker, app->who.tenant, e) < 0 ||
-	    interrupt_session(ctl, id, app->who.tenant, &count, e) < 0)
+	    interrupt_session(ctl, id, app_of(c)->who.tenant, &count, e) < 0)
 		return -1;
 	reply = json_pack("{s:s, s:s, s:I}", "id", id, "state", "ready",
 	    "interrupted", (json_int_t)count);

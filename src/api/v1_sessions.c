@@ -1,4 +1,5 @@
 /* v1_sessions.c: sessions, from create to delete. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,8 +97,7 @@ v1_session_create(struct call *c, struct err *e)
 
 	if (ctl == NULL || check_idempotency_key(key, e) < 0 ||
 	    wait_deadline(c, &deadline, e) < 0 ||
-	    create_body_read(c, &b, &json, e) < 0 ||
-	    share_enter(app->share, app->worker, app->who.tenant, e) < 0)
+	    create_body_read(c, &b, &json, e) < 0)
 		return -1;
 	request_hash(c, json, hash);
 	rc = session_control_create(ctl, &app->who,
@@ -135,20 +135,45 @@ v1_session_create(struct call *c, struct err *e)
 	    e);
 }
 
+/*
+ * Whether it is busy, from its wrapper.  -1: it could not be told.  A wrapper
+ * that a tenant has stopped would hold a worker at each GET, so it is left
+ * alone for a while.
+ */
+static int
+ask_wrapper(struct call *c, struct control *ctl, const struct session_row *row,
+    struct agent_status *st, struct err *e)
+{
+	struct share *share = app_of(c)->share;
+	auto_free char *wrapper =
+	    xasprintf("%s.%" PRId64, row->id, row->generation);
+
+	if (share_is_mute(share, wrapper))
+		return err_set(e, ERR_UNAVAILABLE, "wrapper_unresponsive",
+		    "the wrapper did not answer a moment ago");
+	if (awake_ask(ctl, row, st, e) == 0)
+		return 0;
+	share_mute(share, wrapper);
+	return -1;
+}
+
 int
 v1_session_get(struct call *c, struct err *e)
 {
+	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
-	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
+	const char *id = call_var(c, "id"), *tenant = app->who.tenant;
 	auto_json json_t *s = NULL;
 	struct session_row row;
-	struct agent_status st;
-	bool was;
+	struct agent_status st = { .relay_idle_ms = -1 };
+	bool was, asks;
 
 	if (ctl == NULL || control_session(ctl, id, tenant, &row, e) < 0)
 		return -1;
+	/* if too many wait already, the row must do */
+	asks = share_wait(app->share, app->worker, tenant, SHARE_ANSWER);
 	/* whoever polls a start that lost its worker, or its sandbox, moves it on */
-	if (str_equal(row.state, "initializing") || row.cut_short) {
+	if (asks && (str_equal(row.state, "initializing") || row.cut_short)) {
 		start_move_on(ctl, id, tenant);
 		if (control_session(ctl, id, tenant, &row, e) < 0)
 			return -1;
@@ -156,7 +181,7 @@ v1_session_get(struct call *c, struct err *e)
 	if (session_json_read(c, ctl, id, &s, e) < 0)
 		return -1;
 	was = json_is_true(json_object_get(s, "busy"));
-	if (awake_ask(ctl, &row, &st, e) < 0)
+	if (!asks || ask_wrapper(c, ctl, &row, &st, e) < 0)
 		st.busy = was; /* it could not be told */
 	/* lists ask nobody: they show what was seen last */
 	if (st.busy != was) {
@@ -240,31 +265,39 @@ v1_session_patch(struct call *c, struct err *e)
 int
 v1_session_delete(struct call *c, struct err *e)
 {
-	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
 	const char *id = call_var(c, "id");
 	bool gone;
 
 	if (ctl == NULL ||
-	    share_enter(app->share, app->worker, app->who.tenant, e) < 0 ||
-	    session_control_delete(ctl, id, app->who.tenant, &gone, e) < 0)
+	    session_control_delete(ctl, id, app_of(c)->who.tenant, &gone, e) <
+		0)
 		return -1;
 	return reply_session(c, ctl, id, 200, 202, e);
+}
+
+/* Its start was not even begun, so that nobody will go on with it. */
+static bool
+sleeps_on(struct control *ctl, const char *id, const char *tenant)
+{
+	struct session_row row;
+	struct err ignored = { 0 };
+
+	return control_session(ctl, id, tenant, &row, &ignored) == 0 &&
+	    str_equal(row.state, "asleep");
 }
 
 int
 v1_session_resume(struct call *c, struct err *e)
 {
-	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
-	const char *id = call_var(c, "id");
+	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
 	int64_t deadline;
 
-	if (ctl == NULL || wait_deadline(c, &deadline, e) < 0 ||
-	    share_enter(app->share, app->worker, app->who.tenant, e) < 0)
+	if (ctl == NULL || wait_deadline(c, &deadline, e) < 0)
 		return -1;
-	if (start_session(ctl, id, app->who.tenant, deadline, e) < 0 &&
-	    !is_told_by_state(e))
+	if (start_session(ctl, id, tenant, deadline, e) < 0 &&
+	    (!is_told_by_state(e) || sleeps_on(ctl, id, tenant)))
 		return -1;
 	return reply_session(c, ctl, id, 200, 202, e);
 }
@@ -272,7 +305,6 @@ v1_session_resume(struct call *c, struct err *e)
 int
 v1_session_sleep(struct call *c, struct err *e)
 {
-	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
 	const char *id = call_var(c, "id");
 	auto_json json_t *json = NULL;
@@ -281,9 +313,8 @@ v1_session_sleep(struct call *c, struct err *e)
 	if (ctl == NULL || call_json(c, BODY_MAX, &json, e) < 0 ||
 	    jfield_decode(json, SLEEP_FIELDS, SLEEP_FIELD_COUNT, 0, &b, e) <
 		0 ||
-	    share_enter(app->share, app->worker, app->who.tenant, e) < 0 ||
-	    session_control_sleep_as(ctl, id, app->who.tenant, "user-interrupt",
-		b.suspend, e) < 0)
+	    session_control_sleep_as(ctl, id, app_of(c)->who.tenant,
+		"user-interrupt", b.suspend, e) < 0)
 		return -1;
 	return reply_session(c, ctl, id, 200, 202, e);
 }
@@ -313,17 +344,31 @@ v1_session_extend(struct call *c, struct err *e)
 	return reply_session(c, ctl, id, 200, 200, e);
 }
 
+/* bubblewrap writes to the same log, and may name files of this host. */
+static void
+add_public_lines(char *log, struct buf *out)
+{
+	char *line;
+
+	while ((line = strsep(&log, "\n")) != NULL)
+		if (!err_names_host(line))
+			buf_fmt(out, "%s%s", line, log != NULL ? "\n" : "");
+}
+
 int
 v1_session_agent_log(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	auto_buf struct buf log = { 0 };
+	auto_buf struct buf told = { 0 };
 
 	if (ctl == NULL ||
 	    session_control_agent_log(ctl, call_var(c, "id"),
 		app_of(c)->who.tenant, AGENT_LOG_MAX, &log, e) < 0)
 		return -1;
+	if (log.len > 0)
+		add_public_lines(log.data, &told);
 	call_reply_bytes(c, 200, "text/plain; charset=utf-8",
-	    log.len > 0 ? log.data : "", log.len);
+	    told.len > 0 ? told.data : "", told.len);
 	return 0;
 }

@@ -38,10 +38,15 @@ read_rows(struct call *c, const char *session, const char *id,
 	    session, id, p->at, p->id, p->ask);
 }
 
-/* Whoever looks at one that is being taken moves it on.  *any: one was. */
+/*
+ * Whoever looks at one that is being taken moves it on, unless too many wait.
+ * *any: one was.
+ */
 static void
 move_on(struct call *c, struct control *ctl, const struct rows *r, bool *any)
 {
+	struct app *app = app_of(c);
+
 	*any = false;
 	for (size_t i = 0; i < rows_count(r); i++) {
 		struct err e = { 0 };
@@ -49,9 +54,12 @@ move_on(struct call *c, struct control *ctl, const struct rows *r, bool *any)
 		if (!str_equal(rows_text(r, i, "state"), "creating") ||
 		    !str_equal(rows_text(r, i, "host"), ctl->conf->host_name))
 			continue;
+		if (!share_wait(app->share, app->worker, app->who.tenant,
+			SHARE_ANSWER))
+			return;
 		*any = true;
-		if (snapshot_settle(ctl, app_of(c)->who.tenant,
-			rows_text(r, i, "id"), false, &e) < 0)
+		if (snapshot_settle(ctl, app->who.tenant, rows_text(r, i, "id"),
+			false, &e) < 0)
 			log_err(LOG_WARN, "snapshot_settle", &e);
 	}
 }
@@ -109,7 +117,6 @@ v1_snapshot_create(struct call *c, struct err *e)
 	    jfield_decode(json, SNAPSHOT_FIELDS, SNAPSHOT_FIELD_COUNT, 0, &b,
 		e) < 0 ||
 	    check_name(b.name, e) < 0 || wait_deadline(c, &deadline, e) < 0 ||
-	    share_enter(app->share, app->worker, app->who.tenant, e) < 0 ||
 	    snapshot_create(ctl, call_var(c, "id"), app->who.tenant, b.name,
 		deadline, id, e) < 0)
 		return -1;
@@ -180,7 +187,6 @@ v1_snapshot_delete(struct call *c, struct err *e)
 
 	if (ctl == NULL || check_session(c, ctl, e) < 0 ||
 	    check_id(id, e) < 0 ||
-	    share_enter(app->share, app->worker, app->who.tenant, e) < 0 ||
 	    snapshot_delete(ctl, call_var(c, "id"), app->who.tenant, id, e) < 0)
 		return -1;
 	call_reply_empty(c, 204);

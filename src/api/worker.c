@@ -12,6 +12,7 @@
 
 static const struct store_options POOL_OPTIONS[POOL__MAX] = {
 	[POOL_API] = { "sandlease-api", 5000 },
+	[POOL_READ] = { "sandlease-read", 5000 },
 	[POOL_AUTH] = { "sandlease-auth", 1000 },
 };
 

@@ -67,7 +67,8 @@ static const struct setting SETTINGS[] = {
 	STR(host_name, "", "name of this host in the database; empty: the machine's own"),
 	ENUM(log_level, "info", LOG_LEVEL_NAMES, "`error`, `warn`, `info` or `debug`"),
 	ENUM(log_format, "kv", LOG_FORMAT_NAMES, "`kv` or `json`"),
-	INT(api_workers, "8", 1, 256, "workers of the control plane"),
+	INT(api_workers, "16", 1, 256, "workers of the control plane; calls of one org hold at most half of them for long"),
+	INT(read_workers, "4", 1, 256, "workers for GETs and `/v1/health`, which wait for no sandbox that starts or stops"),
 	INT(auth_workers, "4", 1, 256, "workers that answer nginx's `auth_request`"),
 	INT(stream_workers, "2", 1, 64, "processes that event streams pass through"),
 	INT(stream_connections, "4096", 1, 65536, "streams that each of them takes; two descriptors each"),
@@ -273,6 +274,18 @@ check_preview_base(const char *what, const char *url, struct err *e)
 	    "%s: must be https unless it is localhost", what);
 }
 
+/* What no tenant is to read in an error. */
+static void
+tell_host_paths(const struct conf *c)
+{
+	const char *const paths[] = { c->state_dir, c->run_dir,
+		c->seal_key_file, c->agent_path, c->bwrap_path,
+		"/sys/fs/cgroup" };
+
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		err_host_path(paths[i]);
+}
+
 int
 conf_load(const char *path, struct conf *c, struct err *e)
 {
@@ -302,6 +315,7 @@ conf_load(const char *path, struct conf *c, struct err *e)
 	if (c->host_name[0] == '\0' &&
 	    gethostname(c->host_name, CONF_STR_MAX - 1) < 0)
 		return err_errno(e, "gethostname");
+	tell_host_paths(c);
 	return 0;
 }
 

@@ -38,6 +38,7 @@ struct conf {
 	int64_t log_level;  /* enum log_level */
 	int64_t log_format; /* enum log_format */
 	int64_t api_workers;
+	int64_t read_workers;
 	int64_t auth_workers;
 	int64_t stream_workers;
 	int64_t stream_connections;

@@ -137,6 +137,60 @@ err_wrap(struct err *e, const char *fmt, ...)
 	return -1;
 }
 
+/* ---- what a tenant is told */
+
+enum { HOST_PATHS_MAX = 16 };
+
+static char *host_paths[HOST_PATHS_MAX]; /* for as long as the program runs */
+static size_t host_path_count;
+
+void
+err_host_path(const char *path)
+{
+	/* "/" would hide every message with a path of the tenant's own */
+	if (strlen(path) > 1 && host_path_count < HOST_PATHS_MAX)
+		host_paths[host_path_count++] = xstrdup(path);
+}
+
+bool
+err_names_host(const char *text)
+{
+	for (size_t i = 0; i < host_path_count; i++)
+		if (strstr(text, host_paths[i]) != NULL)
+			return true;
+	return false;
+}
+
+/* Messages with these codes are never a tenant's to read. */
+static const struct {
+	const char *code;
+	const char *told;
+} OPERATORS[] = {
+	{ "internal",
+	    "something went wrong on this host; the operator's log says why" },
+	{ "no_space_left", "there is no room left on this host" },
+	{ "database_unavailable", "the database cannot be reached" },
+	{ "host_not_ready",
+	    "this host cannot run sandboxes now; the operator's log says why" },
+	{ "no_rootfs",
+	    "this host cannot run sandboxes of this class now; the operator's log says why" },
+};
+
+const char *
+err_told(const struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(OPERATORS); i++)
+		if (e->code != NULL && strcmp(OPERATORS[i].code, e->code) == 0)
+			return OPERATORS[i].told;
+	/* what err_errno() made of a full disk, whatever its code is now */
+	if (e->kind == ERR_NO_SPACE &&
+	    (strstr(e->msg, strerror(ENOSPC)) != NULL ||
+		strstr(e->msg, strerror(EDQUOT)) != NULL ||
+		err_names_host(e->msg)))
+		return "there is no room left on this host";
+	return err_names_host(e->msg) ? OPERATORS[0].told : e->msg;
+}
+
 int
 err_status(const struct err *e)
 {

@@ -64,6 +64,17 @@ int err_errno(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Puts context before the message of an error that is passed on.  -1. */
 int err_wrap(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/*
+ * What a tenant may read of an error, in an answer or in a row: its message, or
+ * a sentence in its place if the message is for the operator only or names a
+ * file of this host.  The log keeps the message.
+ */
+const char *err_told(const struct err *e);
+
+/* Files below `path` are this host's own.  Told once, at the start. */
+void err_host_path(const char *path);
+bool err_names_host(const char *text);
+
 /* What HTTP says of this kind: status, title, retryable, Retry-After. */
 int err_status(const struct err *e);
 const char *err_title(const struct err *e);

@@ -31,7 +31,7 @@ measure(struct control *ctl, const char *sandbox, struct capacity *out,
 	if (ctl->provider.ops->capacity(&ctl->provider, sandbox, out, &why) < 0)
 		return err_set(e, ERR_NO_SPACE, "insufficient_storage",
 		    "the free space of this host cannot be measured: %s",
-		    why.msg);
+		    err_told(&why));
 	return 0;
 }
 

@@ -21,7 +21,7 @@ note(struct control *ctl, const struct launch *l, const char *what,
     const struct err *why)
 {
 	auto_free char *detail =
-	    control_spec_text(json_pack("{s:s}", "error", why->msg));
+	    control_spec_text(json_pack("{s:s}", "error", err_told(why)));
 	struct err e = { 0 };
 	char generation[24];
 

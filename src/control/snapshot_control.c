@@ -118,7 +118,7 @@ give_up(struct control *ctl, const struct snapshot_ref *ref,
     const struct err *why, struct err *e)
 {
 	bool ignored;
-	json_t *text = json_lossy(why->msg);
+	json_t *text = json_lossy(err_told(why));
 
 	if (record(ctl, ref->id, json_pack("{s:o}", "error", text), &ignored,
 		e) < 0)
@@ -161,6 +161,7 @@ settle(struct control *ctl, const struct snapshot_ref *ref, bool overdue,
 	case SNAPSHOT_BROKEN:
 		break;
 	}
+	log_err(LOG_WARN, "snapshot_failed", &seen->why);
 	return give_up(ctl, ref, &seen->why, e);
 }
 

@@ -89,9 +89,9 @@ take_back(struct control *ctl, const struct launch *l, const struct err *e)
 	auto_rows struct rows *r = NULL;
 	struct err why = { 0 };
 	bool gone;
-	auto_free char *spec =
-	    control_spec_text(json_pack("{s:s, s:s, s:s, s:I, s:o, s:s*}",
-		"reason", "startup-failed", "trace", ctl->trace, "say", e->msg,
+	auto_free char *spec = control_spec_text(
+	    json_pack("{s:s, s:s, s:s, s:I, s:o, s:s*}", "reason",
+		"startup-failed", "trace", ctl->trace, "say", err_told(e),
 		"generation", (json_int_t)l->target.generation, "steps",
 		steps_json(&l->steps, e), "actor", control_actor(ctl)));
 
@@ -120,7 +120,7 @@ start_end(struct control *ctl, const struct launch *l, const struct err *e)
 	if (stop_failed_start(ctl, session, l->target.generation,
 		steps_are_at(&l->steps, "ready") ? "readiness-failed"
 						 : "startup-failed",
-		e->msg, steps_json(&l->steps, e), &ignored) < 0 ||
+		err_told(e), steps_json(&l->steps, e), &ignored) < 0 ||
 	    stop_attempt(ctl, session, &ignored) < 0)
 		log_err(LOG_WARN, "start_cleanup", &ignored);
 	return -1;

@@ -57,7 +57,7 @@ steps_json(const struct steps *s, const struct err *why)
 			"how", ended ? t->how : NULL, "ms",
 			(json_int_t)((end - t->began_us) / 1000), "ago",
 			(json_int_t)((now - end) / 1000), "error",
-			!ended && why != NULL ? why->msg : NULL));
+			!ended && why != NULL ? err_told(why) : NULL));
 	}
 	return list;
 }

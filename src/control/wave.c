@@ -370,7 +370,7 @@ static json_t *
 outcome_of(const struct wave_stop *s)
 {
 	return json_pack("{s:s, s:b, s:s}", "session", s->s.id, "absent",
-	    s->absent, "error", s->why.msg);
+	    s->absent, "error", err_told(&s->why));
 }
 
 static int

@@ -21,6 +21,7 @@ struct route {
 	const char *pattern;
 	int access; /* the program's own: who may call it */
 	handler_fn *handle;
+	int hold;                  /* the program's own: how long it may take */
 	const struct jfield *body; /* NULL: the route takes none */
 	const size_t *body_count;
 	const char *help; /* one line, for --routes and the OpenAPI document */

@@ -346,6 +346,35 @@ def a_sandbox_that_cannot_start_is_failed_with_a_reason():
 
 
 @case
+def a_failure_that_names_a_file_of_the_host_is_told_without_it():
+    """service.py looks for it in every answer; the log must have it."""
+    sleeper = create(isolation="session")["id"]
+    expect(200, call("POST", at(sleeper, "/sleep")))
+    state = os.path.join(setting("STACK_STATE"), "data")
+    bwrap = os.path.join(setting("STACK_DIR"), "no-bwrap")
+    with open(bwrap, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\necho cannot mkdir %s/secret-7474 >&2\nexit 1\n"
+                % state)
+    os.chmod(bwrap, 0o755)
+    service.configure(bwrap_path=bwrap)
+    service.restart()
+    for path in ("/resume", "/snapshots"):
+        true(call("POST", at(sleeper, path), {}).status >= 400, path)
+    true(call("GET", at(sleeper, "/api/ping")).status >= 400, "the data plane")
+    r = call("POST", "/v1/sessions", {"isolation": "session",
+                                      "labels": {"is": "untold"}})
+    true(r.status >= 500, repr(r))
+    s, = call("GET", "/v1/sessions?label=is:untold").json["sessions"]
+    for sid in (sleeper, s["id"]):
+        for path in ("", "/events?limit=1000", "/agent-log", "/snapshots"):
+            reply = call("GET", at(sid, path))
+            true(b"secret-7474" not in reply.body, repr(reply))
+    true("secret-7474" in service.log("api"), "the operator can read it")
+    service.configure(bwrap_path="/usr/bin/bwrap")
+    service.restart()
+
+
+@case
 def an_agent_that_dies_at_once_is_no_success():
     ours = service.program("sandlease-agent")
     broken = os.path.join(setting("STACK_STATE"), "bin/broken-agent")

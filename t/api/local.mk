@@ -29,6 +29,7 @@ EXTRA_DIST += \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
 	%D%/streams.t \
+	%D%/shares.t \
 	%D%/shell.t \
 	%D%/setup.t \
 	%D%/snapshots.t \

@@ -16,6 +16,7 @@ import nginx_states  # noqa: F401
 import nginx_preview  # noqa: F401
 import nginx_proxy  # noqa: F401
 import nginx_ws  # noqa: F401
+import nginx_limits  # noqa: F401
 
 
 # ---- pools that are not there
@@ -31,6 +32,7 @@ def pools_that_are_gone_are_503_and_say_when_to_try_again(w):
         equal(answer.headers["retry-after"], "1")
         true(answer.headers.get("x-request-id"), "has a request id")
     w.api.remove()
+    w.read.remove()
     for method in ("GET", "POST"):
         answer = w.ask("/v1/sessions", method, b"{}")
         equal(answer.status, 503)
@@ -73,7 +75,7 @@ def no_secret_stands_in_any_log(w):
 
 @case
 def the_stand_ins_saw_nothing_they_do_not_understand(w):
-    for r in [w.api, w.auth, w.stream] + list(w.wrappers.values()):
+    for r in [w.api, w.read, w.auth, w.stream] + list(w.wrappers.values()):
         equal(r.errors, [])
 
 

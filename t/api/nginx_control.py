@@ -7,7 +7,7 @@ from tap import case, equal, true
 
 
 @case
-def control_routes_go_to_the_api_pool_without_a_route_name(w):
+def control_routes_go_to_their_pool_without_a_route_name(w):
     for method, path in [
             ("GET", "/v1/sessions"), ("POST", "/v1/sessions"),
             ("GET", "/v1/sessions/" + A), ("PATCH", "/v1/sessions/" + A),
@@ -27,7 +27,9 @@ def control_routes_go_to_the_api_pool_without_a_route_name(w):
             ("GET", "/v1/health"), ("POST", "/v1/login"), ("GET", "/v1/me")]:
         answer = w.ask(path + "?q=1", method, Authorization="Bearer " + KEY)
         equal(answer.status, 200, path)
-        (p,) = w.api.took()
+        pool, other = (w.read, w.api) if method == "GET" else (w.api, w.read)
+        (p,) = pool.took()
+        equal(other.took(), [], "the other pool for " + path)
         equal(p["SL_PATH"], path)
         equal(p["REQUEST_URI"], path + "?q=1")
         equal(p["QUERY_STRING"], "q=1")
@@ -42,6 +44,18 @@ def control_routes_go_to_the_api_pool_without_a_route_name(w):
 
 
 @case
+def a_GET_that_waits_is_no_plain_GET(w):
+    for method, query, pool in (
+            ("GET", "?wait=30", w.api), ("GET", "?after=1&wait=30", w.api),
+            ("GET", "?after=1", w.read), ("HEAD", "", w.read),
+            ("POST", "", w.api)):
+        equal(w.ask("/v1/sessions/%s/events%s" % (A, query), method).status,
+              200)
+        equal(len(pool.took()), 1, method + query)
+    equal(w.api.took() + w.read.took(), [])
+
+
+@case
 def answers_of_workers_keep_their_cookie_and_carry_one_request_id(w):
     answer = w.ask("/v1/login", "POST", b"{}")
     ids = [v for n, v in answer.pairs if n == "x-request-id"]
@@ -53,7 +67,7 @@ def answers_of_workers_keep_their_cookie_and_carry_one_request_id(w):
 @case
 def a_client_cannot_name_a_route_or_set_an_internal_parameter(w):
     w.ask("/v1/me", SL_ROUTE="wake-session", SL_SESSION=B, Proxy="http://evil")
-    (p,) = w.api.took()
+    (p,) = w.read.took()
     equal(p.get("SL_ROUTE"), None)
     equal(p.get("SL_SESSION"), None)
     equal(p.get("HTTP_PROXY", ""), "")
@@ -80,7 +94,7 @@ def internal_locations_cannot_be_asked_for(w):
         answer = w.ask(path)
         equal((answer.status, answer.json()["code"]), (404, "not_found"), path)
     equal(w.preview("/.sandlease/auth-preview").status, 404)
-    equal(w.auth.took() + w.api.took(), [])
+    equal(w.auth.took() + w.api.took() + w.read.took(), [])
 
 
 @case

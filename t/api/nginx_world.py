@@ -8,6 +8,8 @@ import json
 import os
 import random
 import re
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -68,6 +70,7 @@ class World:
         for name in ("run/s", "log", "state"):
             os.makedirs(os.path.join(WORLD, name))
         self.api = Responder(self.run_dir + "/api.sock", self.answer_api)
+        self.read = Responder(self.run_dir + "/read.sock", self.answer_api)
         self.auth = Responder(self.run_dir + "/auth.sock", self.answer_auth)
         self.stream = Responder(self.run_dir + "/stream.sock",
                                 self.answer_stream)
@@ -168,7 +171,8 @@ class World:
 
     # ---- nginx
 
-    def start_nginx(self):
+    def start_nginx(self, address_max=None, key_max=None):
+        """With limits of its own, for those who want to reach them."""
         subprocess.run(
             ["sh", WORLD + "/nginx/render", WORLD + "/conf",
              "RUN_DIR=" + self.run_dir, "PORT=%d" % self.port,
@@ -177,6 +181,16 @@ class World:
              "WWW_DIR=" + WORLD + "/www", "LOG_DIR=" + WORLD + "/log",
              "STATE_DIR=" + WORLD + "/state", "USER_DIRECTIVE=", "WORKERS=2",
              "PID_FILE=" + WORLD + "/nginx.pid"], check=True)
+        limits = WORLD + "/conf/limits.conf"
+        with open(limits) as f:
+            text = f.read()
+        for zone, most in (("address", address_max), ("key", key_max)):
+            if most:
+                text, n = re.subn("(limit_conn sandlease_%s) [0-9]+" % zone,
+                                  r"\g<1> %d" % most, text)
+                assert n == 1, text
+        with open(limits, "w") as f:
+            f.write(text)
         self.nginx = subprocess.Popen(
             ["nginx", "-e", WORLD + "/log/nginx-start.log",
              "-c", WORLD + "/conf/nginx.conf", "-g", "daemon off;"])
@@ -192,6 +206,16 @@ class World:
         with open(WORLD + "/log/nginx-start.log") as f:
             print("Bail out! nginx does not start: " + f.read())
         raise SystemExit(1)
+
+    def kill_nginx_worker(self):
+        """One of two; returns when the system knows it as dead."""
+        with open("/proc/%d/task/%d/children" % (
+                (self.nginx.pid,) * 2)) as f:
+            pid = int(f.read().split()[0])
+        fd = os.pidfd_open(pid)
+        os.kill(pid, signal.SIGKILL)
+        select.select([fd], [], [], PATIENCE)  # wait: until it is dead
+        os.close(fd)
 
     def stop_nginx(self):
         self.nginx.terminate()
@@ -224,7 +248,7 @@ class World:
                         Host="localhost:%d" % self.preview_port, **more)
 
     def forget(self):
-        for r in [self.api, self.auth, self.stream] + list(
+        for r in [self.api, self.read, self.auth, self.stream] + list(
                 self.wrappers.values()):
             r.took()
         for a in list(self.apps.values()) + list(self.sockets.values()):

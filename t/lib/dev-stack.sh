@@ -130,13 +130,16 @@ nginx_stop() { daemon_stop nginx QUIT 5; }
 # ---- workers and reaper
 
 api_ready() {
-	[ -S "$STACK_RUN/run/api.sock" ] && [ -S "$STACK_RUN/run/auth.sock" ] &&
-		[ -S "$STACK_RUN/run/stream.sock" ] && daemon_alive api
+	local pool
+	for pool in api read auth stream; do
+		[ -S "$STACK_RUN/run/$pool.sock" ] || return 1
+	done
+	daemon_alive api
 }
 
 api_start() {
 	daemon_alive api && return 0
-	as "$SVC_USER" rm -f "$STACK_RUN"/run/{api,auth,stream}.sock
+	as "$SVC_USER" rm -f "$STACK_RUN"/run/{api,read,auth,stream}.sock
 	DAEMON_CGROUP=cgroup_enter daemon_start api "$SVC_USER" \
 		"$(stack_program sandlease-api)" --config "$(stack_conf_file)"
 	daemon_wait api "$PATIENCE" api_ready || {

@@ -11,6 +11,7 @@ functions of t/lib/dev-stack.sh: stack("api_stop"), stack("pg_start"), ...
 import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -114,9 +115,25 @@ def call(method, path, body=None, key=None, headers=None, timeout=PATIENCE,
     try:
         conn.request(method, path, body, sent)
         answer = conn.getresponse()
-        return Reply(answer.status, answer.headers, whole(answer))
+        reply = Reply(answer.status, answer.headers, whole(answer))
     finally:
         conn.close()
+    check_no_host(path, reply)
+    return reply
+
+
+# Whatever is asked of sessions' own programs may say anything.
+OF_A_SESSION = re.compile("/v1/sessions/[^/]+/(api|files|archive|proxy|ws)")
+
+
+def check_no_host(path, reply):
+    """No answer of ours names a directory of the host's."""
+    if reply.status < 400 and (OF_A_SESSION.match(path) or
+                               not path.startswith("/v1/")):
+        return
+    for name in ("STACK_STATE", "STACK_RUN"):
+        if setting(name).encode() in reply.body:
+            raise AssertionError("%s names the host: %r" % (path, reply))
 
 
 def in_background(*request):

@@ -255,6 +255,7 @@ def main():
         os.makedirs(os.path.join(world, name), exist_ok=True)
     populate()
     Responder(world + "/run/api.sock", api)
+    Responder(world + "/run/read.sock", api)
     Responder(world + "/run/auth.sock", auth)
     subprocess.run(
         [TOP + "/nginx/render", world + "/conf", "RUN_DIR=" + world + "/run",

@@ -548,8 +548,44 @@ unit reaper/plan "a late start is not repaired" reaper/plan.c \
 	's/\? PLAN_REPAIR/? PLAN_FAIL/' \
 	"what_a_wrapper_does_decides_about_it"
 unit api/share "who waits counts with nobody" api/share.c \
-	's/if \(s->workers > 1 && all <= most &&/if (s->workers > 1 \|\|/' \
-	"a_quarter_may_wait_and_one_org_half_of_that"
+	's/return s->workers > 1 && all <= quarter &&/return s->workers > 1 ||/' \
+	"a_quarter_may_wait_for_events_and_one_org_half_of_that"
+unit api/share "all readers wait for answers" api/share.c \
+	's/return all <= at_least_one\(s->workers - quarter\) &&/return/' \
+	"a_quarter_is_left_by_those_who_wait_for_answers"
+unit api/share "a burst takes what it likes" api/share.c \
+	's/others_at_work\(s, worker, me\) < s->workers \/ 2/others_at_work(s, worker, me) < s->workers/' \
+	"calls_count_from_their_first_moment"
+unit api/share "credit has no end" api/share.c \
+	's/\(!alone && debt_ms\(s, me, now\) >= CREDIT_MS\)/false/' \
+	"credit_beyond_the_share_ends"
+unit api/share "calls in progress cost nothing" api/share.c \
+	'/^debt_ms/,/^}/s/debt \+= now/debt += 0 * now/' \
+	"credit_beyond_the_share_ends"
+unit api/share "a call that lasts goes beyond the share" api/share.c \
+	's/if \(call == SHARE_MAY_LAST \|\|/if (/' \
+	"a_call_that_may_last_never_goes_beyond_the_share"
+unit api/share "a wrapper is mute in all its lives" api/share.c \
+	'/^share_is_mute/,/^}/s/\(is & UPPER\) == \(h & UPPER\) &&//;/^share_is_mute/,/^}/s/h % MUTES/0 * h/;/^share_mute/,/^}/s/h % MUTES/0 * h/' \
+	"a_wrapper_that_did_not_answer_is_left_alone_for_a_while"
+unit api/stream_link "one org takes all streams" api/stream_link.c \
+	's/return \+\+all->of_org\[s->org\] <= all->org_max/return ++all->of_org[s->org] > 0/' \
+	"an_org_takes_no_more_than_its_share"
+unit common/err "a tenant reads of the host's files" common/err.c \
+	'/^err_told/,/^}/s/err_names_host\(e->msg\) \?/false ?/' \
+	"a_tenant_is_not_told_of_this_host"
+api api/failures "a session's reason names the host" control/start_act.c \
+	's/err_told\(e\)/e->msg/;s/err_told\(e\)/e->msg/' \
+	"a failure that names a file of the host is told without it"
+api api/shares "a call is not in its org's share" api/dispatch.c \
+	's/enter\(c, route, &e\) < 0 \|\|//' \
+	"calls that wait hold no more than a share"
+api api/shares "a preview's visitor is nobody's" api/gate.c \
+	'/^start_for/,/^}/s/app->worker, org,/app->worker, call_param(c, "SL_SESSION"),/' \
+	"visitors of previews count for the org that has them"
+api api/shares "a stopped wrapper is asked each time" api/v1_sessions.c \
+	's/^\tshare_mute\(share, wrapper\);//' \
+	"a wrapper that is stopped delays one GET not each"
 unit web/reply "nobody says when to try again" web/reply.c \
 	'/^say_when_to_retry/,/^}/s/if \(seconds == 0\)/if (true)/' \
 	"an_error_may_say_more"
@@ -611,6 +647,24 @@ nginx "an app gets the key" preview.params.in \
 nginx "a POST whose worker died may be repeated" maps.conf.in \
 	's/"~\^\(\?:POST\|PATCH\) \[0-9\]" false/"~^NONE" false/' \
 	"a worker that dies in the middle of a POST is not to be asked again"
+nginx "a GET waits with those that wait" maps.conf.in \
+	's/(GET\|HEAD\) \\z" sandlease_)read/\1api/' \
+	"control routes go to their pool without a route name"
+nginx "a key has any number of connections" maps.conf.in \
+	'/^map .* \$sl_credential/,/^}/s/default ".*"/default ""/' \
+	"one key takes no more than its share"
+nginx "a stranger counts for a key" maps.conf.in \
+	'/^map .* \$sl_credential/,/^}/s/default ".*"/default "Bearer"/' \
+	"one key takes no more than its share"
+nginx "an address has any number of connections" sandlease.conf.in \
+	's/limit_conn_zone \$binary_remote_addr/limit_conn_zone $connection/' \
+	"one address takes no more than its share whatever keys it has"
+nginx "half a head may stay" limits.conf.in \
+	's/client_header_timeout 10s/client_header_timeout 100s/' \
+	"half a head ends before half a body"
+nginx "all of a body is kept for a sleeper" session-wake.conf.in \
+	's/client_max_body_size 1m/client_max_body_size 70m/' \
+	"a body too large to keep wakes the session and is asked for again"
 nginx "a ticket goes inside" maps.conf.in \
 	's/\&cwd=\$arg_cwd/\&cwd=$arg_cwd\&ticket=$arg_ticket/' \
 	"only what makes a websocket goes in"

@@ -1,4 +1,4 @@
-/* share_test.c: no org holds more than half of the workers for long. */
+/* share_test.c: one org cannot keep a pool's workers from the others. */
 #include "../unit.h"
 
 #include <sys/wait.h>
@@ -17,56 +17,166 @@ __wrap_clock_ms(void)
 	return now_ms;
 }
 
-/* Longer than a call may take before it counts as hanging. */
-static void
-let_them_hang(void)
+static int64_t hold_ms;
+
+static int
+enter(struct share *s, size_t worker, const char *org)
 {
-	now_ms += 1001;
+	struct err e = { 0 };
+
+	return share_enter(s, worker, org, SHARE_ENDS_SOON, &hold_ms, &e);
+}
+
+/* The first `n` workers take calls of the org. */
+static void
+fill(struct share *s, size_t n, const char *org)
+{
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(enter(s, i, org), 0);
 }
 
 static void
-a_burst_may_use_every_worker(void **state)
+a_call_within_the_share_may_take_its_time(void **state)
+{
+	struct share *s = share_new(8);
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(enter(s, i, "acme"), 0);
+		assert_int_equal(hold_ms, SHARE_HOLD_ANY);
+	}
+}
+
+static void
+calls_count_from_their_first_moment(void **state)
+{
+	struct share *s = share_new(8);
+
+	(void)state;
+	fill(s, 4, "acme");
+	/* at the same millisecond: served, as bursts are, but not for long */
+	assert_int_equal(enter(s, 4, "acme"), 0);
+	assert_true(hold_ms <= 2000);
+	/* others have their own share */
+	assert_int_equal(enter(s, 5, "other"), 0);
+	assert_int_equal(hold_ms, SHARE_HOLD_ANY);
+	/* and so has acme once a call has ended */
+	share_leave(s, 0);
+	share_leave(s, 4);
+	assert_int_equal(enter(s, 0, "acme"), 0);
+	assert_int_equal(hold_ms, SHARE_HOLD_ANY);
+}
+
+static void
+a_call_that_may_last_never_goes_beyond_the_share(void **state)
+{
+	struct share *s = share_new(8);
+	struct err e = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(
+		    share_enter(s, i, "acme", SHARE_MAY_LAST, &hold_ms, &e), 0);
+	assert_int_equal(
+	    share_enter(s, 4, "acme", SHARE_MAY_LAST, &hold_ms, &e), -1);
+	assert_string_equal(e.code, "too_many_at_once");
+	assert_int_equal(err_status(&e), 503);
+	assert_true(err_retry_after_seconds(&e) > 0);
+	/* the worker that refused is free: the org's calls are four, not five */
+	share_leave(s, 0);
+	assert_int_equal(
+	    share_enter(s, 4, "acme", SHARE_MAY_LAST, &hold_ms, &e), 0);
+}
+
+static void
+credit_beyond_the_share_ends(void **state)
+{
+	struct share *s = share_new(8);
+
+	(void)state;
+	assert_int_equal(enter(s, 0, "other"), 0);
+	fill(s, 8, "acme");
+	/* four beyond, two and a half seconds each: ten seconds */
+	now_ms += 2499;
+	share_leave(s, 7);
+	assert_int_equal(enter(s, 7, "acme"), 0);
+	now_ms += 2;
+	share_leave(s, 7);
+	assert_int_equal(enter(s, 7, "acme"), -1);
+	/* while they are in progress, and when they have ended */
+	for (size_t i = 4; i < 7; i++)
+		share_leave(s, i);
+	assert_int_equal(enter(s, 7, "acme"), -1);
+	assert_int_equal(enter(s, 7, "other"), 0);
+	share_leave(s, 7);
+	/* it comes back with time */
+	now_ms += 1000;
+	assert_int_equal(enter(s, 7, "acme"), 0);
+	assert_true(hold_ms <= 2000);
+}
+
+static void
+an_org_alone_needs_no_credit(void **state)
+{
+	struct share *s = share_new(8);
+
+	(void)state;
+	fill(s, 8, "acme");
+	now_ms += 3600 * 1000;
+	assert_int_equal(enter(s, 7, "acme"), 0);
+	assert_true(hold_ms <= 2000);
+	/* from the first call of another on, for a minute */
+	share_leave(s, 6);
+	assert_int_equal(enter(s, 6, "other"), 0);
+	assert_int_equal(enter(s, 7, "acme"), -1);
+	now_ms += 59999;
+	assert_int_equal(enter(s, 7, "acme"), -1);
+	now_ms += 1;
+	assert_int_equal(enter(s, 7, "acme"), 0);
+}
+
+static void
+calls_within_the_share_cost_no_credit(void **state)
+{
+	struct share *s = share_new(4);
+
+	(void)state;
+	fill(s, 2, "acme");
+	now_ms += 3600 * 1000;
+	assert_int_equal(enter(s, 2, "acme"), 0);
+	share_leave(s, 0);
+	share_leave(s, 1);
+	share_leave(s, 2);
+	fill(s, 2, "acme");
+	assert_int_equal(enter(s, 2, "acme"), 0);
+}
+
+static void
+a_call_that_reads_counts_and_is_never_refused(void **state)
 {
 	struct share *s = share_new(4);
 	struct err e = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
-		assert_int_equal(share_enter(s, i, "acme", &e), 0);
-		now_ms += 250;
+		assert_int_equal(
+		    share_enter(s, i, "acme", SHARE_READS, &hold_ms, &e), 0);
+		assert_int_equal(hold_ms, SHARE_HOLD_ANY);
 	}
-}
-
-static void
-half_of_them_hanging_is_enough(void **state)
-{
-	struct share *s = share_new(4);
-	struct err e = { 0 };
-
-	(void)state;
-	assert_int_equal(share_enter(s, 0, "acme", &e), 0);
-	assert_int_equal(share_enter(s, 1, "acme", &e), 0);
-	let_them_hang();
-	assert_int_equal(share_enter(s, 2, "acme", &e), -1);
-	assert_int_equal(e.kind, ERR_LIMITED);
-	assert_int_equal(err_status(&e), 429);
-	assert_true(err_retry_after_seconds(&e) > 0);
-	/* the others are served, and so is acme once one has come back */
-	assert_int_equal(share_enter(s, 2, "other", &e), 0);
-	share_leave(s, 0);
-	assert_int_equal(share_enter(s, 3, "acme", &e), 0);
+	share_leave(s, 3);
+	assert_int_equal(
+	    share_enter(s, 3, "acme", SHARE_MAY_LAST, &hold_ms, &e), -1);
 }
 
 static void
 a_worker_does_not_stand_in_its_own_way(void **state)
 {
 	struct share *s = share_new(2);
-	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(share_enter(s, 0, "acme", &e), 0);
-	let_them_hang();
-	assert_int_equal(share_enter(s, 0, "acme", &e), 0);
+	assert_int_equal(enter(s, 0, "acme"), 0);
+	assert_int_equal(enter(s, 0, "acme"), 0);
+	assert_int_equal(hold_ms, SHARE_HOLD_ANY);
 }
 
 static void
@@ -76,8 +186,27 @@ a_single_worker_serves_everybody(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(share_enter(s, 0, "acme", &e), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(
+		    share_enter(s, 0, "acme", SHARE_MAY_LAST, &hold_ms, &e), 0);
+		assert_int_equal(hold_ms, SHARE_HOLD_ANY);
+		now_ms += 60000;
+	}
+}
+
+static void
+of_two_workers_one_is_for_the_others(void **state)
+{
+	struct share *s = share_new(2);
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(enter(s, 0, "acme"), 0);
+	assert_int_equal(hold_ms, SHARE_HOLD_ANY);
+	assert_int_equal(
+	    share_enter(s, 1, "acme", SHARE_MAY_LAST, &hold_ms, &e), -1);
+	assert_int_equal(enter(s, 1, "acme"), 0);
+	assert_true(hold_ms <= 2000);
 }
 
 static void
@@ -91,66 +220,100 @@ all_processes_see_one_table(void **state)
 	(void)state;
 	pid = fork();
 	if (pid == 0)
-		_exit(share_enter(s, 1, "acme", &e) == 0 ? 0 : 1);
+		_exit(enter(s, 1, "acme") == 0 ? 0 : 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	let_them_hang();
-	assert_int_equal(share_enter(s, 0, "acme", &e), -1);
+	assert_int_equal(
+	    share_enter(s, 0, "acme", SHARE_MAY_LAST, &hold_ms, &e), -1);
 }
 
 static void
-a_quarter_may_wait_and_one_org_half_of_that(void **state)
+a_quarter_may_wait_for_events_and_one_org_half_of_that(void **state)
 {
 	struct share *s = share_new(16);
 
 	(void)state;
-	assert_true(share_wait(s, 0, "acme"));
-	assert_true(share_wait(s, 1, "acme"));
-	assert_false(share_wait(s, 2, "acme"));
-	assert_true(share_wait(s, 2, "other"));
-	assert_true(share_wait(s, 3, "third"));
-	assert_false(share_wait(s, 4, "fourth"));
+	assert_true(share_wait(s, 0, "acme", SHARE_EVENT));
+	assert_true(share_wait(s, 1, "acme", SHARE_EVENT));
+	assert_false(share_wait(s, 2, "acme", SHARE_EVENT));
+	assert_true(share_wait(s, 2, "other", SHARE_EVENT));
+	assert_true(share_wait(s, 3, "third", SHARE_EVENT));
+	assert_false(share_wait(s, 4, "fourth", SHARE_EVENT));
 	/* who was refused holds no place, who leaves gives it back */
 	share_leave(s, 0);
-	assert_true(share_wait(s, 4, "acme"));
-	assert_false(share_wait(s, 5, "other"));
+	assert_true(share_wait(s, 4, "acme", SHARE_EVENT));
+	assert_false(share_wait(s, 5, "other", SHARE_EVENT));
 }
 
 static void
-one_of_few_may_wait_but_never_the_only_one(void **state)
+a_quarter_is_left_by_those_who_wait_for_answers(void **state)
+{
+	struct share *s = share_new(4);
+
+	(void)state;
+	assert_true(share_wait(s, 0, "acme", SHARE_ANSWER));
+	assert_true(share_wait(s, 1, "acme", SHARE_ANSWER));
+	assert_false(share_wait(s, 2, "acme", SHARE_ANSWER));
+	assert_true(share_wait(s, 2, "other", SHARE_ANSWER));
+	assert_false(share_wait(s, 3, "third", SHARE_ANSWER));
+	share_leave(s, 0);
+	assert_true(share_wait(s, 3, "third", SHARE_ANSWER));
+}
+
+static void
+one_of_few_may_wait_but_never_the_only_one_for_events(void **state)
 {
 	struct share *two = share_new(2), *one = share_new(1);
 
 	(void)state;
-	assert_true(share_wait(two, 1, "acme"));
-	assert_false(share_wait(two, 0, "other"));
-	assert_false(share_wait(one, 0, "acme"));
+	assert_true(share_wait(two, 1, "acme", SHARE_EVENT));
+	assert_false(share_wait(two, 0, "other", SHARE_EVENT));
+	assert_false(share_wait(two, 0, "other", SHARE_ANSWER));
+	assert_false(share_wait(one, 0, "acme", SHARE_EVENT));
+	assert_true(share_wait(one, 0, "acme", SHARE_ANSWER));
 }
 
 static void
-waiting_is_not_being_refused_other_calls(void **state)
+a_wrapper_that_did_not_answer_is_left_alone_for_a_while(void **state)
 {
-	struct share *s = share_new(4);
-	struct err e = { 0 };
+	struct share *s = share_new(2);
 
 	(void)state;
-	assert_true(share_wait(s, 0, "acme"));
-	for (size_t i = 1; i < 4; i++)
-		assert_int_equal(share_enter(s, i, "acme", &e), 0);
+	assert_false(share_is_mute(s, "a.1"));
+	share_mute(s, "a.1");
+	assert_true(share_is_mute(s, "a.1"));
+	assert_false(share_is_mute(s, "a.2"));
+	assert_false(share_is_mute(s, "b.1"));
+	now_ms += 3999;
+	assert_true(share_is_mute(s, "a.1"));
+	now_ms += 1001;
+	assert_false(share_is_mute(s, "a.1"));
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_burst_may_use_every_worker),
-		cmocka_unit_test(half_of_them_hanging_is_enough),
+		cmocka_unit_test(a_call_within_the_share_may_take_its_time),
+		cmocka_unit_test(calls_count_from_their_first_moment),
+		cmocka_unit_test(
+		    a_call_that_may_last_never_goes_beyond_the_share),
+		cmocka_unit_test(credit_beyond_the_share_ends),
+		cmocka_unit_test(an_org_alone_needs_no_credit),
+		cmocka_unit_test(calls_within_the_share_cost_no_credit),
+		cmocka_unit_test(a_call_that_reads_counts_and_is_never_refused),
 		cmocka_unit_test(a_worker_does_not_stand_in_its_own_way),
 		cmocka_unit_test(a_single_worker_serves_everybody),
+		cmocka_unit_test(of_two_workers_one_is_for_the_others),
 		cmocka_unit_test(all_processes_see_one_table),
-		cmocka_unit_test(a_quarter_may_wait_and_one_org_half_of_that),
-		cmocka_unit_test(one_of_few_may_wait_but_never_the_only_one),
-		cmocka_unit_test(waiting_is_not_being_refused_other_calls),
+		cmocka_unit_test(
+		    a_quarter_may_wait_for_events_and_one_org_half_of_that),
+		cmocka_unit_test(
+		    a_quarter_is_left_by_those_who_wait_for_answers),
+		cmocka_unit_test(
+		    one_of_few_may_wait_but_never_the_only_one_for_events),
+		cmocka_unit_test(
+		    a_wrapper_that_did_not_answer_is_left_alone_for_a_while),
 	};
 
 	return cmocka_run_group_tests_name("share", tests, NULL, NULL);

@@ -26,6 +26,7 @@ struct world {
 	struct streams all;
 	int nginx;   /* our end of it */
 	int wrapper; /* our end of it; -1: not connected */
+	const char *org;
 };
 
 static int
@@ -45,6 +46,8 @@ set_up(void **state)
 	assert_int_equal(fcntl(w->listen_fd, F_SETFL, O_NONBLOCK), 0);
 	assert_int_equal(poller_open(&w->all.poller), 0);
 	w->all.run_dir = w->dir;
+	w->all.org_max = 2;
+	w->org = "acme";
 	TAILQ_INIT(&w->all.all);
 	TAILQ_INIT(&w->all.ended);
 	w->nginx = w->wrapper = -1;
@@ -122,6 +125,7 @@ make_request(const struct world *w, const char *body, struct buf *out)
 	add_param(&params, "A", "1");
 	add_param(&params, "SL_TARGET", target);
 	add_param(&params, "SL_KEY", "key1");
+	add_param(&params, "SL_TENANT", w->org);
 	add_param(&params, "SL_REQUEST_ID", "abc");
 	records_begin(out, 1);
 	records_add(out, RECORDS_PARAMS, 1, params.data, params.len);
@@ -223,7 +227,7 @@ only_a_sessions_own_socket_is_a_target(void **state)
 /* ---- the request */
 
 static void
-a_request_passes_in_any_portions_without_its_target(void **state)
+a_request_passes_in_any_portions_without_target_and_org(void **state)
 {
 	struct world *w = *state;
 	auto_buf struct buf in = { 0 };
@@ -256,6 +260,7 @@ a_request_passes_in_any_portions_without_its_target(void **state)
 		assert_false(records_param(&params, "SL_TARGET", &p));
 		assert_false(records_param(&params, "SL_KEY", &p));
 		assert_string_equal(TAILQ_FIRST(&w->all.all)->key, "key1");
+		assert_false(records_param(&params, "SL_TENANT", &p));
 		assert_true(records_param(&params, "A", &p));
 		assert_true(records_param(&params, "SL_REQUEST_ID", &p));
 		close(take_fd(&w->nginx));
@@ -314,6 +319,43 @@ one_too_many_is_refused_in_words(void **state)
 	assert_memory_equal(out.data, "Status: 503", 11);
 	assert_true(end);
 	assert_int_equal(accept4(w->listen_fd, NULL, NULL, SOCK_NONBLOCK), -1);
+}
+
+/* Opens one and says whether it reached the wrapper. */
+static bool
+reaches_wrapper(struct world *w, const char *org, int *nginx)
+{
+	auto_buf struct buf in = { 0 };
+	int fd;
+
+	w->org = org;
+	connect_nginx(w, false);
+	make_request(w, "", &in);
+	send_all(w->nginx, in.data, in.len);
+	turn(w);
+	*nginx = take_fd(&w->nginx);
+	fd = accept4(w->listen_fd, NULL, NULL, SOCK_NONBLOCK);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void
+an_org_takes_no_more_than_its_share(void **state)
+{
+	struct world *w = *state;
+	auto_fd int first = -1, second = -1, third = -1, other = -1, none = -1;
+
+	assert_true(reaches_wrapper(w, "acme", &first));
+	assert_true(reaches_wrapper(w, "acme", &second));
+	assert_false(reaches_wrapper(w, "acme", &third));
+	assert_true(reaches_wrapper(w, "other", &other));
+	/* refused ones give their place back when nginx hangs up, as all do */
+	close(take_fd(&third));
+	close(take_fd(&first));
+	turn(w);
+	assert_true(reaches_wrapper(w, "acme", &third));
+	assert_false(reaches_wrapper(w, "acme", &none));
 }
 
 /* ---- the answer */
@@ -550,10 +592,11 @@ main(void)
 {
 	static const struct CMUnitTest TESTS[] = {
 		cmocka_unit_test(only_a_sessions_own_socket_is_a_target),
-		CASE(a_request_passes_in_any_portions_without_its_target),
+		CASE(a_request_passes_in_any_portions_without_target_and_org),
 		CASE(noise_instead_of_a_request_is_hung_up_on),
 		CASE(a_wrapper_that_is_not_there_is_told_by_half_an_answer),
 		CASE(one_too_many_is_refused_in_words),
+		CASE(an_org_takes_no_more_than_its_share),
 		CASE(an_answer_passes_and_ends_as_it_is),
 		CASE(a_stream_that_is_cut_anywhere_gets_a_last_event),
 		CASE(an_answer_that_is_no_stream_is_only_cut),

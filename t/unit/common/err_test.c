@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/mem.h"
 #include "common/utf8.h"
 
 static void
@@ -140,6 +141,48 @@ a_message_is_text_whatever_goes_into_it(void **state)
 	}
 }
 
+static void
+a_tenant_is_not_told_of_this_host(void **state)
+{
+	static const struct {
+		enum err_kind kind;
+		const char *code, *msg;
+		bool told;
+	} CASES[] = {
+		{ ERR_CONFLICT, "session_lost", "the files are gone", true },
+		{ ERR_BAD_GATEWAY, "agent_error", "/workspace/x: no", true },
+		{ ERR_UNAVAILABLE, "no_storage", "/srv/sl/x is not there",
+		    false },
+		{ ERR_UNAVAILABLE, "start_failed",
+		    "bwrap: Can't mkdir /srv/sl/box: no", false },
+		{ ERR_BUSY, "lease_busy", "seen gone first (/srv/sl/c: no)",
+		    false },
+		{ ERR_NO_SPACE, "insufficient_storage", "mkdir /srv/sl/box",
+		    false },
+		{ ERR_NO_SPACE, "insufficient_storage",
+		    "mkdir box/a: No space left on device", false },
+		{ ERR_NO_SPACE, "insufficient_storage", "too little", true },
+		{ ERR_NO_SPACE, "no_space_left", "mkdir box/a: full", false },
+		{ ERR_INTERNAL, "internal", "rename: no", false },
+		{ ERR_UNAVAILABLE, "no_rootfs", "/images/a is not there",
+		    false },
+	};
+	struct err e = { 0 };
+
+	(void)state;
+	err_host_path("/"); /* is every path, and hides none */
+	err_host_path("/srv/sl");
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		err_set(&e, CASES[i].kind, CASES[i].code, "%s", CASES[i].msg);
+		if (CASES[i].told) {
+			assert_string_equal(err_told(&e), CASES[i].msg);
+			continue;
+		}
+		assert_null(strchr(err_told(&e), '/'));
+		assert_string_equal(e.msg, CASES[i].msg); /* for the log */
+	}
+}
+
 int
 main(void)
 {
@@ -152,6 +195,7 @@ main(void)
 		cmocka_unit_test(wrapping_adds_in_front_and_keeps_the_rest),
 		cmocka_unit_test(long_messages_are_cut_not_overrun),
 		cmocka_unit_test(a_message_is_text_whatever_goes_into_it),
+		cmocka_unit_test(a_tenant_is_not_told_of_this_host),
 	};
 
 	return cmocka_run_group_tests(TESTS, NULL, NULL);
