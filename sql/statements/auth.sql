@@ -19,13 +19,14 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
    AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
 
 -- name: auth_session
--- params: hash, kind, session_id, write_every_seconds, probe, trace_id, port, purpose, request_id
+-- params: hash, kind, session_id, write_every_seconds, probe, trace_id, port, purpose, request_id, host
 -- One row always: whether the key counts, and what there is of the session
 -- (NULL state: nothing this tenant may know of; `frozen` is ready, but must
 -- wait for room on the disk).  Activity is written when
 -- the last writing is old enough, or sleep is near; it never shortens what
 -- session_extend promised.  The first work of a generation is its
--- delivery_accepted.  A probe writes nothing.  Whether a port is exposed is
+-- delivery_accepted.  A probe writes nothing, nor does any call where another
+-- host, `elsewhere`, has the sandbox.  Whether a port is exposed is
 -- looked up for those who name one.  kind as in auth_key: what stands for a key
 -- ends with it, and a ticket is taken here, for its purpose and this request.
 WITH k AS MATERIALIZED (
@@ -36,13 +37,14 @@ WITH k AS MATERIALIZED (
                    SELECT key_id FROM login WHERE hash = $1 AND $2 = 'login'
                       AND expires_at > clock_timestamp()
                    UNION ALL
-                   SELECT ticket_take($1, $3, $8, $9) WHERE $2 = 'ticket')
+                   SELECT ticket_take_at($1, $3, $8, $9, $10) WHERE $2 = 'ticket')
        AND k.revoked_at IS NULL
        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
 ), s AS MATERIALIZED (
     SELECT s.id, k.id AS key_id, k.user_id, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                       ELSE s.state END AS state, l.state AS lease, l.generation,
-           s.state = 'ready' AND l.state = 'owns_wrapper' AND NOT $5::boolean
+           b.host AS elsewhere,
+           s.state = 'ready' AND l.state = 'owns_wrapper' AND NOT $5::boolean AND b.id IS NULL
            AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                 OR l.startup_deadline IS NOT NULL
                 OR l.keep_warm_until < clock_timestamp() + interval '60 s'
@@ -50,27 +52,31 @@ WITH k AS MATERIALIZED (
       FROM k
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
+      LEFT JOIN sandbox b ON b.id = s.sandbox_id AND b.state <> 'absent'
+       AND b.host NOT IN ('', $10)
 )
 SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation,
-       CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed
+       CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed, s.elsewhere
   FROM (SELECT 1) one LEFT JOIN s ON true
  WHERE s.due IS NOT TRUE
     OR session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id);
 
 -- name: auth_preview
--- params: session_id, port, token_hash, write_every_seconds, probe, trace_id
+-- params: session_id, port, token_hash, write_every_seconds, probe, trace_id, host
 -- No row: no such port.  token_hash is compared once more by the caller.
+-- elsewhere: as in auth_session.
 SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                           ELSE s.state END AS state,
        l.state AS lease, l.generation, s.wake_on_preview,
-       coalesce(s.name, '') AS name
+       coalesce(s.name, '') AS name, b.host AS elsewhere
   FROM port p
   JOIN session s ON s.id = p.session_id
   JOIN lease l ON l.session_id = p.session_id
+  LEFT JOIN sandbox b ON b.id = s.sandbox_id AND b.state <> 'absent' AND b.host NOT IN ('', $7)
  WHERE p.session_id = $1 AND p.port = $2::int
    AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
    AND CASE WHEN s.state = 'ready' AND l.state = 'owns_wrapper' AND p.token_hash = $3
-             AND NOT $5::boolean
+             AND NOT $5::boolean AND b.id IS NULL
              AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                   OR l.startup_deadline IS NOT NULL
                   OR l.keep_warm_until < clock_timestamp() + interval '60 s'

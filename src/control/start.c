@@ -60,7 +60,7 @@ read_settled(struct control *ctl, const char *session, const char *tenant,
 {
 	if (control_session(ctl, session, tenant, s, e) < 0)
 		return -1;
-	if (!str_equal(s->state, "initializing"))
+	if (!str_equal(s->state, "initializing") || !control_is_here(ctl, s))
 		return 0;
 	if (wait_for_starter(ctl, session, deadline_ms, e) < 0)
 		return -1;
@@ -341,6 +341,9 @@ settle_first(struct control *ctl, const struct session_row *s, struct err *e)
 	if (str_equal(s->state, "lost"))
 		return err_set(e, ERR_CONFLICT, "session_lost",
 		    "the session's files are gone; it can only be deleted");
+	/* a look from here would see nothing, and prove nothing */
+	if (control_must_be_here(ctl, s, e) < 0)
+		return -1;
 	if (str_equal(s->lease, "stop_needed"))
 		return stop_attempt(ctl, s->id, e) < 0 ? -1 : 1;
 	if (str_equal(s->lease, "stopping"))

@@ -18,8 +18,9 @@ must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
 create a >/dev/null && verify a 1 >/dev/null
 
 readonly EVERY=30
-auth() { # HASH KIND ID [PROBE [PORT]]
-	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r')"
+auth() { # HASH KIND ID [PROBE [PORT]], at the sandbox's own host: t/sql/hosts.t has others
+	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '',
+		'r', 'h1')" | sed 's/|$//'
 }
 
 # ---- who
@@ -134,7 +135,7 @@ is "$(auth hash-k key a false 8081)$(auth hash-k key a false 0)" \
 	"tenant|ready|owns_wrapper|1|ftenant|ready|owns_wrapper|1|f" "and hears of one that is not, or not any more"
 is "$(auth hash-o key a false 8080)" "tenant||||f" "another tenant's port is not there either"
 preview() { # PORT TOKEN
-	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}', 'tr')"
+	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}', 'tr', 'h1')" | sed 's/|$//'
 }
 is "$(preview 8080 token)" "token|ready|owns_wrapper|1|f|" "a preview's token"
 is "$(preview 8081 token)$(preview 9000 token)" "" "a port that ended, or never was, is not there"
