@@ -48,7 +48,7 @@ struct fake_world {
 	struct fake_cell cell[FAKE_CELLS];
 	struct fake_snapshot snapshot[FAKE_SNAPSHOTS];
 	struct agent_status status;
-	bool stubborn, immortal;
+	bool stubborn, immortal, old;
 	int64_t free_mb, more_mb, ballast;
 	bool own_disk;
 };
