@@ -9,11 +9,11 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from awake import Running, age, expose, generation, state
+from awake import PreviewSocket, Running, age, expose, fetch, generation, state
 from hosts import Host, rows
 from service import at, call, create, execute, expect, get, new_key, setting, sql, until, value
 from tap import Skip, case, equal, run, true
-from websocket import WebSocket
+from websocket import Closed, WebSocket
 
 service.begin("host_name = east")
 
@@ -292,6 +292,45 @@ def a_snapshot_deleted_at_the_wrong_host_goes_at_the_right_one():
         EAST.reap()
         equal(value("SELECT count(*) FROM snapshot WHERE id = :'v1'", sid), "0",
               "its row, after a pass of the right host")
+
+
+def ends(socket):
+    try:
+        while True:
+            socket.recv()
+    except Closed:
+        return True
+
+
+@case
+def a_port_that_is_taken_back_at_the_wrong_host_closes_at_the_right_one():
+    sid = create(isolation="session")["id"]
+    for n, (method, rest) in enumerate((
+            ("DELETE", "/ports/%d"), ("POST", "/ports/%d/rotate"),
+            ("DELETE", "/api/exposed-ports/%d"))):
+        host = expose(sid, 9000 + n)
+        socket = PreviewSocket(host)
+        equal(socket.echo(), "hello", "it is open")
+        reply = WEST.call(method, at(sid, rest % (9000 + n)))
+        true(reply.status in (200, 202), "%s %s: %r" % (method, rest, reply))
+        equal(fetch(host).status, 404, "the URL has ended at once")
+        WEST.reap()
+        equal(socket.echo(), "hello", "what is open is not the wrong host's to end")
+        equal(EAST.reap()["failures"], 0, "failures")
+        true(ends(socket), "a pass of the right host ends it")
+    expect(200, call("DELETE", at(sid)))
+
+
+@case
+def a_revoked_key_s_connections_end_at_their_own_host():
+    key = new_key("guests", "g")
+    sid = create(key, isolation="session")["id"]
+    socket = WebSocket(("127.0.0.1", EAST.port), at(sid, "/ws"),
+                       {"Authorization": "Bearer " + key})
+    key_id = value("SELECT key_id FROM session WHERE id = :'v1'", sid)
+    equal(WEST.run("sandlease-admin", "key", "revoke", key_id).returncode, 0, "revoke")
+    equal(EAST.reap()["failures"], 0, "failures")
+    true(ends(socket), "a pass of the right host ends its WebSockets")
 
 
 @case
