@@ -1,6 +1,22 @@
 -- The sandbox's own lease.  Each function takes the row's lock first; whoever
 -- adds a session or retires a sandbox goes through here.
 
+-- The host that has a sandbox, its processes or, stopped, its files; NULL when
+-- that is p_host, or no host has it.
+CREATE OR REPLACE FUNCTION sandbox_elsewhere(p_id text, p_host text)
+RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT host FROM sandbox
+             WHERE id = p_id AND state <> 'absent' AND host NOT IN ('', p_host));
+END $$;
+
+CREATE OR REPLACE FUNCTION other_host_raise(p_host text)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE SQLSTATE 'SX505' USING MESSAGE = format('the sandbox belongs to host %s', p_host),
+        DETAIL = jsonb_build_object('host', p_host);
+END $$;
+
 -- Intent to have it running on this host: a running one is kept, else a new
 -- incarnation is written before anything is started.  So it is where somebody
 -- means to stop it (attempts > 0): that may come at any time, and must find
@@ -20,7 +36,7 @@ BEGIN
         RAISE SQLSTATE 'SX411' USING MESSAGE = 'the sandbox is being destroyed';
     END IF;
     IF s.state <> 'absent' AND s.host <> p_host THEN
-        RAISE SQLSTATE 'SX505' USING MESSAGE = 'the sandbox lives on another host';
+        PERFORM other_host_raise(s.host);
     END IF;
     IF s.state IN ('creating', 'running') AND s.boot_id = p_boot AND s.attempts = 0 THEN
         UPDATE sandbox SET idle_since = NULL

@@ -84,6 +84,7 @@ DECLARE
     v_id     text := p->>'id';
     v_tenant text := p->>'tenant';
     v_found  text;
+    v_host   text;
     v_keys   text[];
     k        idempotency%ROWTYPE;
     r        start_plan;
@@ -124,6 +125,11 @@ BEGIN
         v_found := keys_find(v_tenant, v_keys, v_found);
     END IF;
     IF v_found IS NOT NULL THEN
+        v_host := sandbox_elsewhere((SELECT sandbox_id FROM session WHERE id = v_found),
+            p->>'host');
+        IF v_host IS NOT NULL THEN
+            PERFORM other_host_raise(v_host); -- only there can it be started
+        END IF;
         IF p->>'idempotencyKey' IS NOT NULL THEN
             UPDATE idempotency SET session_id = v_found
              WHERE tenant = v_tenant AND user_id = p->>'user'

@@ -56,7 +56,9 @@ BEGIN
     RETURN s.state;
 END $$;
 
--- Claims the next attempt if it is due.  No row: nothing to do now.  A lease
+-- Claims the next attempt if it is due.  No row: nothing to do now, or another
+-- host than p.host must do it: an attempt that cannot look would fail, and make
+-- the right host wait.  A lease
 -- whose session's row is gone has state NULL; without its sandbox's row,
 -- sandbox_state is NULL, and nobody can tell where to look.
 DROP FUNCTION IF EXISTS session_stop_begin(text, jsonb); -- it answered less
@@ -69,6 +71,11 @@ LANGUAGE plpgsql AS $$
 DECLARE
     a record;
 BEGIN
+    IF EXISTS (SELECT FROM lease l JOIN sandbox b ON b.id = l.sandbox_id
+                WHERE l.session_id = p_session AND b.host NOT IN ('', p->>'host')
+                  AND b.state NOT IN ('absent', 'stopped')) THEN
+        RETURN;
+    END IF;
     SELECT * INTO a FROM lease_apply(p_session, 'begin_stop_attempt', p);
     IF NOT a.applied THEN
         RETURN;

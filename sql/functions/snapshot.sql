@@ -117,7 +117,8 @@ BEGIN
             THEN 'the snapshot has failed' ELSE 'the snapshot is still being taken' END;
     END IF;
     IF s.host <> p_host THEN
-        RAISE SQLSTATE 'SX505' USING MESSAGE = format('the snapshot is on host %s', s.host);
+        RAISE SQLSTATE 'SX505' USING MESSAGE = format('the snapshot is on host %s', s.host),
+            DETAIL = jsonb_build_object('host', s.host);
     END IF;
     SELECT * INTO c FROM class WHERE name = p_class;
     IF c.disk_mb > 0 AND s.size_bytes > c.disk_mb << 20 THEN

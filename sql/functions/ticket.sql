@@ -52,3 +52,18 @@ BEGIN
     RETURNING key_id INTO v_key;
     RETURN v_key;
 END $$;
+
+-- The same at p_host: where another host has the sandbox, the ticket is only
+-- looked at, so that it still counts there.
+CREATE OR REPLACE FUNCTION ticket_take_at(p_hash text, p_session text, p_purpose text,
+    p_request text, p_host text)
+RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    IF sandbox_elsewhere((SELECT sandbox_id FROM session WHERE id = p_session), p_host)
+       IS NULL THEN
+        RETURN ticket_take(p_hash, p_session, p_purpose, p_request);
+    END IF;
+    RETURN (SELECT key_id FROM ticket
+             WHERE hash = p_hash AND session_id = p_session AND purpose = p_purpose
+               AND used_by IS NULL AND expires_at > clock_timestamp());
+END $$;

@@ -28,7 +28,7 @@ SELECT x AS id
                       AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()));
 
 -- name: auth_session
--- params: hash, kind, session_id, write_every_seconds, quiet, trace_id, port, purpose, request_id, needs
+-- params: hash, kind, session_id, write_every_seconds, quiet, trace_id, port, purpose, request_id, needs, host
 -- One row always: whether the key counts, and what there is of the session
 -- (NULL state: nothing this tenant may know of; `frozen` is ready, but must
 -- wait for room on the disk).  Activity is written when
@@ -36,11 +36,11 @@ SELECT x AS id
 -- session_extend promised.  The first work of a generation is its
 -- delivery_accepted.  Only what is permitted is activity: the caller refuses a
 -- key whose scope is less than `needs` (read or tenant), a port that is not
--- exposed and a session that is frozen, and none of them writes anything; nor
--- does what is quiet (a probe, or what the caller will refuse).  Whether a port
--- is exposed is looked up for those who name one.  kind as in auth_key: what
--- stands for a key ends with it, and a ticket is taken here, for its purpose
--- and this request.
+-- exposed, a session that is frozen and one whose sandbox another host has
+-- (`elsewhere`), and none of them writes anything; nor does what is quiet (a
+-- probe, or what the caller will refuse).  Whether a port is exposed is looked
+-- up for those who name one.  kind as in auth_key: what stands for a key ends
+-- with it, and a ticket is taken here, for its purpose and this request.
 WITH k AS MATERIALIZED (
     SELECT k.id, k.user_id, k.tenant, k.scope
       FROM api_key k
@@ -49,15 +49,15 @@ WITH k AS MATERIALIZED (
                    SELECT key_id FROM login WHERE hash = $1 AND $2 = 'login'
                       AND expires_at > clock_timestamp()
                    UNION ALL
-                   SELECT ticket_take($1, $3, $8, $9) WHERE $2 = 'ticket')
+                   SELECT ticket_take_at($1, $3, $8, $9, $11) WHERE $2 = 'ticket')
        AND k.revoked_at IS NULL
        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
 ), s AS MATERIALIZED (
     SELECT s.id, k.id AS key_id, k.user_id, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                       ELSE s.state END AS state, l.state AS lease, l.generation,
-           CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed,
+           CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed, b.host AS elsewhere,
            s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND l.state = 'owns_wrapper'
-           AND NOT $5::boolean AND ($10 = 'read' OR k.scope <> 'read')
+           AND NOT $5::boolean AND ($10 = 'read' OR k.scope <> 'read') AND b.id IS NULL
            AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                 OR l.startup_deadline IS NOT NULL OR l.accepted_generation < l.generation
                 OR l.keep_warm_until < clock_timestamp() + interval '60 s'
@@ -65,28 +65,33 @@ WITH k AS MATERIALIZED (
       FROM k
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
+      LEFT JOIN sandbox b ON b.id = s.sandbox_id AND b.state <> 'absent'
+       AND b.host NOT IN ('', $11)
 )
-SELECT (SELECT scope FROM k) AS scope, (SELECT tenant FROM k) AS tenant, s.state, s.lease,
-       s.generation, s.exposed, s.key_id
+SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed,
+       (SELECT tenant FROM k) AS tenant, s.key_id, s.elsewhere
   FROM (SELECT 1) one LEFT JOIN s ON true
  WHERE CASE WHEN s.due AND s.exposed IS NOT FALSE
        THEN session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id)
        ELSE true END;
 
 -- name: auth_preview
--- params: session_id, port, token_hash, write_every_seconds, probe, trace_id
+-- params: session_id, port, token_hash, write_every_seconds, probe, trace_id, host
 -- No row: no such port.  token_hash is compared once more by the caller.
+-- elsewhere: as in auth_session.
 SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
                           ELSE s.state END AS state,
        l.state AS lease, l.generation, s.wake_on_preview, s.tenant,
-       coalesce(s.name, '') AS name
+       coalesce(s.name, '') AS name, b.host AS elsewhere
   FROM port p
   JOIN session s ON s.id = p.session_id
   JOIN lease l ON l.session_id = p.session_id
+  LEFT JOIN sandbox b ON b.id = s.sandbox_id AND b.state <> 'absent' AND b.host NOT IN ('', $7)
  WHERE p.session_id = $1 AND p.port = $2::int
    AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp()) AND p.closing_at IS NULL
    AND CASE WHEN s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low'
              AND l.state = 'owns_wrapper' AND p.token_hash = $3 AND NOT $5::boolean
+             AND b.id IS NULL
              AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
                   OR l.startup_deadline IS NOT NULL OR l.accepted_generation < l.generation
                   OR l.keep_warm_until < clock_timestamp() + interval '60 s'

@@ -32,13 +32,13 @@ SELECT v.applied, v.applied AND session_has_ports($1) AS has_ports
   FROM session_thawed($1, $2::jsonb) v (applied);
 
 -- name: due_suspends
--- params: limit
+-- params: host, limit
 -- A freeze or a thaw that nobody finished.
-SELECT id AS session_id
-  FROM session
- WHERE suspend_deadline < clock_timestamp()
- ORDER BY suspend_deadline
- LIMIT $1::int;
+SELECT s.id AS session_id
+  FROM session s JOIN sandbox b ON b.id = s.sandbox_id
+ WHERE s.suspend_deadline < clock_timestamp() AND b.host IN ('', $1)
+ ORDER BY s.suspend_deadline
+ LIMIT $2::int;
 
 -- name: session_interrupt_begin
 -- params: session_id, tenant, interrupt_id, trace_id, actor
@@ -75,13 +75,15 @@ SELECT id, 'interrupt', 'interrupted', coalesce($4, event_actor()), generation, 
   FROM s;
 
 -- name: due_interrupts
--- params: limit
+-- params: host, limit
 -- Interruptions that nobody finished.  Over: their wrapper is no longer there.
 SELECT s.id AS session_id, s.interrupt_id,
        s.state <> 'ready' OR l.state <> 'owns_wrapper'
        OR l.generation <> s.interrupt_generation AS over,
        (extract(epoch FROM clock_timestamp() - s.interrupt_requested_at) * 1000)::bigint AS age_ms
-  FROM session s JOIN lease l ON l.session_id = s.id
- WHERE s.interrupt_requested_at < clock_timestamp() - interval '20 s'
+  FROM session s
+  JOIN lease l ON l.session_id = s.id
+  JOIN sandbox b ON b.id = s.sandbox_id
+ WHERE s.interrupt_requested_at < clock_timestamp() - interval '20 s' AND b.host IN ('', $1)
  ORDER BY s.interrupt_requested_at
- LIMIT $1::int;
+ LIMIT $2::int;

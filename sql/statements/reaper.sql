@@ -69,13 +69,13 @@ SELECT s.id AS session_id, s.xmin::text AS seen_row
  LIMIT $2::int;
 
 -- name: due_setups
--- params: limit
+-- params: host, limit
 -- Somebody must ask how their setup goes on.
-SELECT s.id AS session_id, b.host
+SELECT s.id AS session_id
   FROM session s JOIN sandbox b ON b.id = s.sandbox_id
- WHERE s.state = 'initializing' AND s.setup_sealed IS NOT NULL
+ WHERE s.state = 'initializing' AND s.setup_sealed IS NOT NULL AND b.host IN ('', $1)
  ORDER BY s.initializing_since
- LIMIT $1::int;
+ LIMIT $2::int;
 
 -- name: due_expired
 -- params: limit
@@ -219,13 +219,14 @@ SELECT $1 AS id FROM session_drop_files($1, false, NULL) done WHERE done;
 -- name: due_idle_sandboxes
 -- params: host, idle_seconds, limit
 -- Nothing owns a wrapper in them: shared ones after their grace, a session's
--- own one at once; neither before the deadline of who is, or was, at it.
+-- own one and, while the service is draining, any at once; none before the
+-- deadline of who is, or was, at it.
 SELECT b.id, b.incarnation
   FROM sandbox b
  WHERE b.state IN ('creating', 'running') AND b.host = $1
    AND NOT EXISTS (SELECT FROM lease l WHERE l.sandbox_id = b.id AND l.state <> 'none')
    AND coalesce(b.deadline, '-infinity') < statement_timestamp()
-   AND (b.id LIKE 'ses-%' OR coalesce(b.idle_since, b.changed_at) <
+   AND (b.id LIKE 'ses-%' OR (SELECT draining FROM installation) OR coalesce(b.idle_since, b.changed_at) <
             statement_timestamp() - make_interval(secs => $2::int))
  LIMIT $3::int;
 

@@ -12,10 +12,9 @@ cmd_migrate(struct admin *a, struct err *e)
 	const char *dir = admin_option(a, "--sql");
 	size_t applied;
 
-	if (admin_no_more(a, e) < 0 ||
+	if (admin_no_more(a, e) < 0 || store_check_pooling(a->store, e) < 0 ||
 	    migrate(a->store, dir != NULL ? dir : SANDLEASE_DATADIR "/sql",
-		&applied, e) < 0 ||
-	    store_check_pooling(a->store, e) < 0)
+		&applied, e) < 0)
 		return -1;
 	printf("%zu migrations applied; the schema is up to date\n", applied);
 	return 0;

@@ -69,22 +69,45 @@ deny_session(struct call *c, const char *id, const struct credential *k)
 	deny(c, "session_not_found");
 }
 
+static const char OTHER_HOST[] = "other_host:"; /* and the host's name */
+
+/*
+ * Another host has the sandbox: its socket is there, and a wake-up here would
+ * take what cannot be seen for gone.  The host's name goes along to deny_gate.
+ */
+static bool
+deny_elsewhere(struct call *c, const struct rows *r)
+{
+	auto_free char *code = NULL;
+
+	if (rows_null(r, 0, "elsewhere"))
+		return false;
+	code = xasprintf("%s%s", OTHER_HOST, rows_text(r, 0, "elsewhere"));
+	deny(c, code);
+	return true;
+}
+
 /* 401 is nginx's way to the wake location; nobody outside sees it. */
 static void
-say_wake(struct call *c)
+say_wake(struct call *c, const struct rows *r)
 {
+	if (deny_elsewhere(c, r))
+		return;
 	call_header(c, "X-Sandlease-Deny", "wake");
 	call_reply_empty(c, 401);
 }
 
 /* The upstream is built from the row: a stale wrapper cannot be named. */
 static void
-admit(struct call *c, const char *session, int64_t generation, const char *port)
+admit(struct call *c, const struct rows *r, const char *port)
 {
-	auto_free char *up = xasprintf("unix:%s/s/%s.%" PRId64 "%s%s.sock",
-	    app_of(c)->conf->run_dir, session, generation,
-	    port[0] != '\0' ? "." : "", port);
+	auto_free char *up = NULL;
 
+	if (deny_elsewhere(c, r))
+		return;
+	up = xasprintf("unix:%s/s/%s.%" PRId64 "%s%s.sock",
+	    app_of(c)->conf->run_dir, call_param(c, "SL_SESSION"),
+	    rows_int(r, 0, "generation"), port[0] != '\0' ? "." : "", port);
 	call_header(c, "X-Sandlease-Upstream", up);
 	call_reply_empty(c, 204);
 }
@@ -105,8 +128,10 @@ is_probe(const struct call *c)
 
 /* What a session that is not ready says to a call that needs its wrapper. */
 static void
-answer_unready(struct call *c, const char *state)
+answer_unready(struct call *c, const struct rows *r)
 {
+	const char *state = rows_text(r, 0, "state");
+
 	if (str_equal(state, "deleting") || str_equal(state, "deleted"))
 		deny(c, "session_deleting");
 	else if (str_equal(state, "failed"))
@@ -118,7 +143,7 @@ answer_unready(struct call *c, const char *state)
 	else if (is_probe(c))
 		deny(c, "session_asleep");
 	else
-		say_wake(c);
+		say_wake(c, r);
 }
 
 /* A WebSocket begins as a GET, and then anything may be said on it. */
@@ -198,8 +223,8 @@ auth_session(struct call *c)
 	if (STORE_RUN(app->store, STMT_AUTH_SESSION, &r, &e, k.hash,
 		CREDENTIAL_NAMES[k.kind], id, every,
 		is_probe(c) || !path_agrees ? "true" : "false", c->trace_id,
-		proxied_port(c), purpose, c->request_id,
-		ACCESS_NAMES[needs]) < 0)
+		proxied_port(c), purpose, c->request_id, ACCESS_NAMES[needs],
+		app->conf->host_name) < 0)
 		say_unavailable(c, &e);
 	else if (rows_null(r, 0, "scope"))
 		deny_key(c, &k);
@@ -217,9 +242,9 @@ auth_session(struct call *c)
 		call_header(c, "X-Sandlease-Key", rows_text(r, 0, "key_id"));
 		/* the pool `stream` counts by it */
 		call_header(c, "X-Sandlease-Tenant", rows_text(r, 0, "tenant"));
-		admit(c, id, rows_int(r, 0, "generation"), proxied_port(c));
+		admit(c, r, proxied_port(c));
 	} else
-		answer_unready(c, rows_text(r, 0, "state"));
+		answer_unready(c, r);
 }
 
 /* Reads the port's row if the token is the right one; else invalid_token. */
@@ -238,7 +263,8 @@ read_preview(struct call *c, struct rows **r, struct err *e)
 	snprintf(every, sizeof(every), "%" PRId64,
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_PREVIEW, r, e, id, port, hash,
-		every, is_probe(c) ? "true" : "false", c->trace_id) < 0)
+		every, is_probe(c) ? "true" : "false", c->trace_id,
+		app->conf->host_name) < 0)
 		return -1;
 	if (rows_count(*r) == 0 ||
 	    !token_equal(rows_text(*r, 0, "token_hash"), hash)) {
@@ -266,28 +292,34 @@ auth_preview(struct call *c)
 	call_header(c, "X-Sandlease-Name", rows_text(r, 0, "name"));
 	if (str_equal(state, "ready") &&
 	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
-		admit(c, call_param(c, "SL_SESSION"),
-		    rows_int(r, 0, "generation"), call_param(c, "SL_PORT"));
+		admit(c, r, call_param(c, "SL_PORT"));
 	else if (str_equal(state, "frozen"))
 		deny(c, "session_frozen");
 	else if (rows_bool(r, 0, "wake_on_preview") && !is_probe(c) &&
 	    !str_equal(state, "failed") && !str_equal(state, "lost"))
-		say_wake(c);
+		say_wake(c, r);
 	else
 		deny(c, "stale_preview_url");
 }
 
 static void
-deny_gate(struct call *c)
+read_refusal(const char *code, struct err *e)
 {
-	const char *code = call_param(c, "SL_DENY");
-	struct err e = { 0 };
-
-	err_set(&e, ERR_INTERNAL, "internal", "refused without a reason");
+	err_set(e, ERR_INTERNAL, "internal", "refused without a reason");
+	if (str_starts(code, OTHER_HOST))
+		control_other_host(code + strlen(OTHER_HOST), e);
 	for (size_t i = 0; i < ARRAY_LEN(REFUSALS); i++)
 		if (str_equal(REFUSALS[i].code, code))
-			err_set(&e, REFUSALS[i].kind, REFUSALS[i].code, "%s",
+			err_set(e, REFUSALS[i].kind, REFUSALS[i].code, "%s",
 			    REFUSALS[i].message);
+}
+
+static void
+deny_gate(struct call *c)
+{
+	struct err e = { 0 };
+
+	read_refusal(call_param(c, "SL_DENY"), &e);
 	if (str_equal(call_param(c, "SL_SURFACE"), "preview"))
 		dress_preview(c, &e);
 	else if (str_equal(e.code, "port_not_exposed"))

@@ -93,17 +93,21 @@ main(int argc, char **argv)
 	}
 	if (conf_load(path, &conf, &e) < 0)
 		return program_fail("sandlease-api", &e);
-	if (mode == OPT_PRINT)
+	if (mode == OPT_PRINT) {
 		conf_print(&conf, stdout);
-	if (mode == OPT_CHECK)
-		(void)kernel_limits_check("/proc/sys", warn);
-	if (mode != 0)
 		return EXIT_SUCCESS;
+	}
 	log_open("sandlease-api", (enum log_level)conf.log_level,
 	    (enum log_format)conf.log_format);
 	program_raise_limits();
 	if (program_drop_root(&conf, &e) < 0 || token_init(&e) < 0)
 		return program_fail("sandlease-api", &e);
+	if (mode == OPT_CHECK)
+		(void)kernel_limits_check("/proc/sys", warn);
+	if (mode == OPT_CHECK)
+		return master_check(&conf, &e) < 0
+		    ? program_fail("sandlease-api", &e)
+		    : EXIT_SUCCESS;
 	if (is_cgi())
 		return worker_cgi(&conf);
 	if (master_run(&conf, pool, &e) < 0)

@@ -271,8 +271,8 @@ fill_pools(struct master *m)
  * mode is told now, not by locks that get lost.  A database that is not there
  * yet is no reason not to start: it cannot be told, and calls say so.
  */
-static int
-check_database(const struct conf *conf, struct err *e)
+int
+master_check(const struct conf *conf, struct err *e)
 {
 	static const struct store_options OPTIONS = { "sandlease-api", 5000 };
 	struct store *st = store_new(conf->database, &OPTIONS);
@@ -303,7 +303,7 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	sigset_t set;
 	int sig = 0;
 
-	if (check_database(conf, e) < 0 || control_prepare(conf, e) < 0 ||
+	if (master_check(conf, e) < 0 || control_prepare(conf, e) < 0 ||
 	    (server_is_fastcgi() ? take_given_socket(&m, pool, e)
 				 : open_sockets(&m, e)) < 0)
 		return -1;

@@ -19,4 +19,10 @@
 int master_run(const struct conf *conf, const char *pool, struct err *e)
     MUST_CHECK;
 
+/*
+ * What must be right beyond the settings themselves: a database that can be
+ * reached is not behind a pooler in transaction mode.
+ */
+int master_check(const struct conf *conf, struct err *e) MUST_CHECK;
+
 #endif

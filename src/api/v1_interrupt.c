@@ -15,8 +15,10 @@ v1_session_interrupt(struct call *c, struct err *e)
 	if (ctl == NULL ||
 	    interrupt_session(ctl, id, app_of(c)->who.tenant, &count, e) < 0)
 		return -1;
-	reply = json_pack("{s:s, s:s, s:I}", "id", id, "state", "ready",
-	    "interrupted", (json_int_t)count);
-	call_reply(c, 200, reply);
+	/* 202: the host that has the sandbox will, and count what it ended */
+	reply = json_pack("{s:s, s:s, s:o}", "id", id, "state", "ready",
+	    "interrupted",
+	    count < 0 ? json_null() : json_integer((json_int_t)count));
+	call_reply(c, count < 0 ? 202 : 200, reply);
 	return 0;
 }

@@ -173,7 +173,8 @@ v1_session_get(struct call *c, struct err *e)
 	/* if too many wait already, the row must do */
 	asks = share_wait(app->share, app->worker, tenant, SHARE_ANSWER);
 	/* whoever polls a start that lost its worker, or its sandbox, moves it on */
-	if (asks && (str_equal(row.state, "initializing") || row.cut_short)) {
+	if (asks && (str_equal(row.state, "initializing") || row.cut_short) &&
+	    control_is_here(ctl, &row)) {
 		start_move_on(ctl, id, tenant);
 		if (control_session(ctl, id, tenant, &row, e) < 0)
 			return -1;
@@ -198,9 +199,13 @@ v1_session_get(struct call *c, struct err *e)
 	return 0;
 }
 
-/* What is gone or going takes no more changes. */
+/*
+ * What is gone or going takes no more changes; here: nor does one whose wrapper
+ * must be told and only another host can.
+ */
 static int
-must_live(struct call *c, struct control *ctl, const char *id, struct err *e)
+must_live(struct call *c, struct control *ctl, const char *id, bool here,
+    struct err *e)
 {
 	struct session_row row;
 
@@ -209,7 +214,7 @@ must_live(struct call *c, struct control *ctl, const char *id, struct err *e)
 	if (str_equal(row.state, "deleting") || str_equal(row.state, "deleted"))
 		return err_set(e, ERR_CONFLICT, "session_deleting",
 		    "the session is %s", row.state);
-	return 0;
+	return here ? control_must_be_here(ctl, &row, e) : 0;
 }
 
 /* The fields that were given, as the statement wants them. */
@@ -249,7 +254,7 @@ v1_session_patch(struct call *c, struct err *e)
 	struct patch_body b;
 
 	if (ctl == NULL || patch_body_read(c, &b, &json, e) < 0 ||
-	    must_live(c, ctl, id, e) < 0 ||
+	    must_live(c, ctl, id, b.env != NULL, e) < 0 ||
 	    check_base_url_kept(c, id, b.base_url, e) < 0)
 		return -1;
 	spec = patch_spec(&b);
@@ -332,7 +337,7 @@ v1_session_extend(struct call *c, struct err *e)
 	if (ctl == NULL || call_json(c, BODY_MAX, &json, e) < 0 ||
 	    jfield_decode(json, EXTEND_FIELDS, EXTEND_FIELD_COUNT, 0, &b, e) <
 		0 ||
-	    must_live(c, ctl, id, e) < 0)
+	    must_live(c, ctl, id, false, e) < 0)
 		return -1;
 	snprintf(seconds, sizeof(seconds), "%lld", (long long)b.seconds);
 	if (STORE_RUN(ctl->store, STMT_SESSION_EXTEND, &r, e, id,

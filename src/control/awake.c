@@ -22,9 +22,8 @@ awake_ask(struct control *ctl, const struct session_row *s,
 	if (!str_equal(s->state, "ready") &&
 	    !str_equal(s->state, "initializing"))
 		return 0;
-	if (!str_equal(s->host, ctl->conf->host_name))
-		return err_set(e, ERR_UNAVAILABLE, "other_host",
-		    "the sandbox belongs to host %s", s->host);
+	if (control_must_be_here(ctl, s, e) < 0)
+		return -1;
 	if (agent_status(&ctl->provider, &t, clock_ms() + ASK_MS, out, e) ==
 	    0) {
 		out->answered = true;

@@ -135,6 +135,32 @@ control_target(const struct session_row *s)
 }
 
 bool
+control_is_here(const struct control *ctl, const struct session_row *s)
+{
+	return s->host[0] == '\0' || str_equal(s->sandbox_state, "absent") ||
+	    str_equal(s->host, ctl->conf->host_name);
+}
+
+int
+control_other_host(const char *host, struct err *e)
+{
+	auto_free char *more =
+	    control_spec_text(json_pack("{s:o}", "host", json_lossy(host)));
+
+	err_set(e, ERR_UNAVAILABLE, "other_host",
+	    "the sandbox belongs to host %s", host);
+	str_copy(e->more, sizeof(e->more), more);
+	return -1;
+}
+
+int
+control_must_be_here(const struct control *ctl, const struct session_row *s,
+    struct err *e)
+{
+	return control_is_here(ctl, s) ? 0 : control_other_host(s->host, e);
+}
+
+bool
 control_takes_messages(const struct session_row *s)
 {
 	return str_equal(s->state, "ready") ||

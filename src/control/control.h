@@ -92,6 +92,19 @@ int control_session(struct control *ctl, const char *id, const char *tenant,
 struct agent_target control_target(const struct session_row *s);
 
 /*
+ * Whether this host may act on the sandbox.  Another host has it while that
+ * host has its processes or, when it is stopped, its files.
+ */
+bool control_is_here(const struct control *ctl, const struct session_row *s);
+
+/* ERR_UNAVAILABLE "other_host", which names the host.  -1. */
+int control_other_host(const char *host, struct err *e);
+
+/* The same, unless it is here. */
+int control_must_be_here(const struct control *ctl, const struct session_row *s,
+    struct err *e) MUST_CHECK;
+
+/*
  * Whether a wrapper takes messages: now if it is ready, when it goes on if it
  * is suspended (they wait for it, and nobody waits for the answer).
  */

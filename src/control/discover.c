@@ -22,11 +22,8 @@ discover_sandbox_down(struct control *ctl, const struct session_row *s,
 	    str_equal(s->sandbox_state, "absent") ||
 	    str_equal(s->sandbox_state, "stopped"))
 		return true; /* never started, or its end was observed */
-	if (!str_equal(s->host, ctl->conf->host_name)) {
-		err_set(e, ERR_UNAVAILABLE, "other_host",
-		    "the sandbox belongs to host %s", s->host);
+	if (control_must_be_here(ctl, s, e) < 0)
 		return false;
-	}
 	if (!str_equal(s->boot_id, ctl->provider.boot_id))
 		return true; /* no process outlives a reboot */
 	if (ctl->provider.ops->inspect(&ctl->provider, s->sandbox.id, &seen,

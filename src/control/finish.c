@@ -122,9 +122,8 @@ finish_delete(struct control *ctl, const char *session, bool *done,
 		return -1;
 	if (!str_equal(s.state, "deleting") || !str_equal(s.lease, "none"))
 		return 0;
-	if (s.host[0] != '\0' && !str_equal(s.host, ctl->conf->host_name))
-		return err_set(e, ERR_UNAVAILABLE, "other_host",
-		    "the sandbox belongs to host %s", s.host);
+	if (control_must_be_here(ctl, &s, e) < 0)
+		return -1;
 	str_copy(one.session, sizeof(one.session), s.id);
 	str_copy(one.sandbox, sizeof(one.sandbox), s.sandbox.id);
 	str_copy(one.incarnation, sizeof(one.incarnation),

@@ -34,9 +34,8 @@ act(struct control *ctl, const char *id, const char *interrupt_id,
 
 	if (control_session(ctl, id, "", &s, e) < 0)
 		return -1;
-	if (!str_equal(s.host, ctl->conf->host_name))
-		return err_set(e, ERR_UNAVAILABLE, "other_host",
-		    "the sandbox belongs to host %s", s.host);
+	if (control_must_be_here(ctl, &s, e) < 0)
+		return -1;
 	t = control_target(&s);
 	if (agent_interrupt(&ctl->provider, &t, age_ms,
 		clock_ms() + INTERRUPT_MS, count, e) < 0)
@@ -66,6 +65,10 @@ interrupt_session(struct control *ctl, const char *id, const char *tenant,
 	if (act(ctl, id, interrupt_id, 0, count, e) < 0) {
 		if (e->kind != ERR_UNAVAILABLE)
 			return -1;
+		if (str_equal(e->code, "other_host")) {
+			*count = -1;
+			return 0;
+		}
 		return err_wrap(e,
 		    "what runs has not been interrupted yet; it will be");
 	}

@@ -9,7 +9,8 @@
 /*
  * Persists the wish, ends every running command, records the outcome; *count
  * says how many there were.  ERR_CONFLICT "session_not_ready" when nothing
- * can run.  When the wrapper does not answer, the wish stays for the reaper.
+ * can run.  When the wrapper does not answer, the wish stays for the reaper; so
+ * it does when another host has the sandbox: *count is -1.
  */
 int interrupt_session(struct control *ctl, const char *id, const char *tenant,
     int64_t *count, struct err *e) MUST_CHECK;

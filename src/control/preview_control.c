@@ -98,7 +98,8 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 	char text[PORT_TEXT_MAX], seconds[PORT_TEXT_MAX];
 	bool left;
 
-	if (begin_token(ctl, id, tenant, wish->port, &s, &t, text, e) < 0)
+	if (begin_token(ctl, id, tenant, wish->port, &s, &t, text, e) < 0 ||
+	    control_must_be_here(ctl, &s, e) < 0)
 		return -1;
 	snprintf(seconds, sizeof(seconds), "%" PRId64, wish->expires_seconds);
 	if (STORE_RUN(ctl->store, STMT_PORT_EXPOSE, &r, e, id, tenant, text,

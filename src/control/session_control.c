@@ -264,9 +264,10 @@ session_control_delete(struct control *ctl, const char *id, const char *tenant,
 	    0)
 		return -1;
 	CRASH_POINT("delete.intent");
-	/* the wish is safe; what fails from here on the reaper finishes */
+	/* the wish is safe; the reaper of the sandbox's host finishes it */
 	if (stop_attempt(ctl, id, &why) < 0 ||
-	    finish_delete(ctl, id, gone, &why) < 0)
+	    (control_is_here(ctl, &s) &&
+		finish_delete(ctl, id, gone, &why) < 0))
 		log_err(LOG_WARN, "delete_goes_on", &why);
 	return 0;
 }
@@ -432,9 +433,8 @@ session_control_agent_log(struct control *ctl, const char *id,
 
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
-	if (s.host[0] != '\0' && !str_equal(s.host, ctl->conf->host_name))
-		return err_set(e, ERR_UNAVAILABLE, "other_host",
-		    "the sandbox belongs to host %s", s.host);
+	if (control_must_be_here(ctl, &s, e) < 0)
+		return -1;
 	return ctl->provider.ops->agent_log(&ctl->provider, s.sandbox.id, max,
 	    out, e);
 }

@@ -82,10 +82,12 @@ read_settled(struct control *ctl, const char *session, const char *tenant,
 		if (control_session(ctl, session, tenant, s, e) < 0)
 			return -1;
 		if (str_equal(s->state, "initializing") &&
+		    control_is_here(ctl, s) &&
 		    (wait_for_starter(ctl, session, deadline_ms, e) < 0 ||
 			control_session(ctl, session, tenant, s, e) < 0))
 			return -1;
-		if (must_live(s, e) < 0)
+		/* a look from elsewhere would see nothing, and prove nothing */
+		if (must_live(s, e) < 0 || control_must_be_here(ctl, s, e) < 0)
 			return -1;
 		if (!is_ending(s))
 			return 0;

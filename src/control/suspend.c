@@ -72,16 +72,21 @@ static int
 suspend(struct control *ctl, const char *session, json_t *intent,
     const char *reason, struct err *e)
 {
-	auto_free char *begin = control_spec_text(intent);
+	auto_json json_t *spec = intent;
+	auto_free char *begin = NULL;
 	struct session_row s;
 	bool stop = false;
 	int rc;
 
 	if (control_session(ctl, session, "", &s, e) < 0)
 		return -1;
-	if (!str_equal(s.host, ctl->conf->host_name))
-		return err_set(e, ERR_UNAVAILABLE, "other_host",
-		    "the sandbox belongs to host %s", s.host);
+	/* overdue from the start: the next pass on that host freezes it */
+	if (!control_is_here(ctl, &s))
+		json_object_set_new(spec, "seconds", json_integer(0));
+	begin = json_text(spec);
+	if (!control_is_here(ctl, &s))
+		return STORE_RUN(ctl->store, STMT_SESSION_SUSPEND_BEGIN, NULL,
+		    e, s.id, begin);
 	if (control_lock(ctl, s.sandbox.id, e) < 0)
 		return -1;
 	rc = act(ctl, &s, begin, reason, &stop, e);

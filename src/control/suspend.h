@@ -13,7 +13,8 @@
 /*
  * Puts a ready session to sleep by freezing it; stops it if that cannot be.
  * seen_activity < 0: whatever came meanwhile; else dropped if the activity
- * counter has moved.  Read the session for what came of it.
+ * counter has moved.  Read the session for what came of it.  Where another
+ * host has the sandbox, its reaper freezes it.
  */
 int suspend_session(struct control *ctl, const char *session,
     const char *reason, int64_t seen_activity, struct err *e) MUST_CHECK;

@@ -89,7 +89,7 @@ int
 wave_claim_one(struct control *ctl, const char *session, struct wave **out,
     struct err *e)
 {
-	json_t *spec = json_object();
+	json_t *spec = json_pack("{s:s}", "host", ctl->conf->host_name);
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
 
@@ -441,6 +441,7 @@ stop_own_sandboxes(struct control *ctl, const struct wave *w)
 		const struct wave_stop *s = &w->stop[i];
 
 		if (!s->absent || s->state[0] == '\0' ||
+		    !control_is_here(ctl, &s->s) ||
 		    str_equal(s->state, "deleting") ||
 		    !sandbox_id_is_isolated(s->s.sandbox.id))
 			continue;

@@ -230,26 +230,71 @@ check_launched(const json_t *reply, const struct agent_target *t, struct err *e)
 	    "the agent launched something else");
 }
 
+/*
+ * An agent from before WebSockets refuses the socket it does not know, and has
+ * done nothing yet.  It runs on in a sandbox that was not stopped during an
+ * upgrade.
+ */
+static bool
+wants_no_ws(const struct err *e)
+{
+	return str_equal(e->code, "launch_failed") &&
+	    strstr(e->msg, " descriptors came, ") != NULL;
+}
+
+static void
+sockets_drop_ws(struct sockets *s)
+{
+	const size_t ws = 1; /* its place in ALWAYS */
+
+	unlink(s->path[ws]);
+	close(s->fd[ws]);
+	s->count--;
+	s->path_count--;
+	memmove(&s->fd[ws], &s->fd[ws + 1], (s->count - ws) * sizeof(s->fd[0]));
+	memmove(&s->path[ws], &s->path[ws + 1],
+	    (s->path_count - ws) * sizeof(s->path[0]));
+}
+
+static int
+ask_launch(const struct provider *p, const struct agent_target *t, json_t *body,
+    const struct sockets *socks, int64_t deadline_ms, json_t **reply,
+    struct err *e)
+{
+	struct agent_question q = { .op = "launch",
+		.body = body,
+		.fds = socks->fd,
+		.fd_count = socks->count };
+
+	return agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, reply,
+	    e);
+}
+
 int
 agent_launch(const struct provider *p, const struct sandbox_spec *s,
     const struct agent_target *t, const struct agent_launch *l,
     int64_t deadline_ms, struct err *e)
 {
 	auto_sockets struct sockets socks = { 0 };
-	struct agent_question q = { .op = "launch" };
-	auto_json json_t *reply = NULL;
+	auto_json json_t *reply = NULL, *body = NULL;
 	size_t groups;
+	int rc;
 
 	if (open_sockets(p, s, t, l, &socks, &groups, e) < 0) {
 		sockets_unlink(&socks);
 		return -1;
 	}
 	CRASH_POINT("launch.sockets");
-	q.body = launch_body(p, s, t, l, groups);
-	q.fds = socks.fd;
-	q.fd_count = socks.count;
-	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
-		e) < 0) {
+	body = launch_body(p, s, t, l, groups);
+	rc =
+	    ask_launch(p, t, json_incref(body), &socks, deadline_ms, &reply, e);
+	if (rc < 0 && wants_no_ws(e)) {
+		sockets_drop_ws(&socks);
+		*e = (struct err){ 0 };
+		rc = ask_launch(p, t, json_incref(body), &socks, deadline_ms,
+		    &reply, e);
+	}
+	if (rc < 0) {
 		/* after a silence it may yet serve; a refusal is final */
 		if (!is_doubt(e))
 			sockets_unlink(&socks);

@@ -157,7 +157,7 @@ fake_reset(void)
 	/* nothing has happened for a day */
 	FAKE.status =
 	    (struct agent_status){ .idle_ms = 86400000, .relay_idle_ms = -1 };
-	FAKE.stubborn = FAKE.immortal = FAKE.own_disk = false;
+	FAKE.stubborn = FAKE.immortal = FAKE.old = FAKE.own_disk = false;
 	FAKE.free_mb = FAKE_FREE_MB;
 	FAKE.free_files = FAKE_FILES;
 	FAKE.more_mb = FAKE.ballast = 0;
@@ -216,6 +216,14 @@ fake_stubborn(bool stubborn, bool immortal)
 	pthread_mutex_lock(&FAKE.lock);
 	FAKE.stubborn = stubborn;
 	FAKE.immortal = immortal;
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+void
+fake_old(void)
+{
+	pthread_mutex_lock(&FAKE.lock);
+	FAKE.old = true;
 	pthread_mutex_unlock(&FAKE.lock);
 }
 

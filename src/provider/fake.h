@@ -22,6 +22,12 @@ enum fake_how {
 	FAKE_FULL,   /* nothing is done: no space left */
 	FAKE_DENIED, /* nothing is done: no permission */
 	FAKE_BROKEN, /* nothing is done: the engine itself is at fault */
+	/*
+	 * Done, but the answer is the contrary of the truth: init sees no
+	 * wrapper where one is, a proof prints something else; cell_gone says
+	 * gone of what is there, and the other way round.
+	 */
+	FAKE_LIE,
 	FAKE_UNKNOWN /* inspect: "could not tell"; others: FAKE_FAIL */
 };
 
@@ -51,6 +57,9 @@ void fake_cell_die(const char *id, const char *session);
 
 /* Cells that do not end by SIGTERM; `immortal`: nor by SIGKILL. */
 void fake_stubborn(bool stubborn, bool immortal);
+
+/* Its agents are from before WebSockets: a launch brings no socket for them. */
+void fake_old(void);
 
 /* What the next status answers say. */
 void fake_status(const struct agent_status *s);

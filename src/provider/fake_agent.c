@@ -89,6 +89,11 @@ launch(struct turn *t)
 		return no("stale_generation");
 	if (c->generation > 0)
 		return no("already_running");
+	if (FAKE.old &&
+	    t->fds->count !=
+		1 + json_array_size(json_object_get(t->q, "ports")))
+		return no_because("launch_failed",
+		    "5 descriptors came, 4 were announced");
 	c->generation = generation(t);
 	c->frozen = false;
 	str_copy(c->instance, sizeof(c->instance), json_str(t->q, "instance"));
@@ -244,6 +249,15 @@ answer(struct turn *t)
 	return no("no_such_op");
 }
 
+/* What was done is done; it is only told otherwise. */
+static void
+lie(json_t *reply)
+{
+	json_array_clear(json_object_get(reply, "wrappers"));
+	if (json_object_get(reply, "output") != NULL)
+		json_object_set_new(reply, "output", json_string("nearly"));
+}
+
 /* One request and its answer, or what the script makes of it. */
 static void
 converse(const struct talk *talk)
@@ -267,10 +281,12 @@ converse(const struct talk *talk)
 		    &none, &ignored);
 		return;
 	}
-	if (how == FAKE_WORK || how == FAKE_LOSE) {
+	if (how == FAKE_WORK || how == FAKE_LOSE || how == FAKE_LIE) {
 		pthread_mutex_lock(&FAKE.lock);
 		reply = answer(&t);
 		pthread_mutex_unlock(&FAKE.lock);
+		if (how == FAKE_LIE)
+			lie(reply);
 	} else {
 		reply = fail(how);
 	}

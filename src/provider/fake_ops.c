@@ -332,16 +332,18 @@ static int
 cell_gone(const struct provider *p, const char *id, const char *session,
     bool *gone, struct err *e)
 {
+	enum fake_how how = fake_next("cell_gone");
 	const struct fake_cell *c;
-	bool lose;
 
 	(void)p;
 	*gone = false;
-	if (fake_begin("cell_gone", &lose, e) < 0)
-		return -1;
+	if (how != FAKE_WORK && how != FAKE_LOSE && how != FAKE_LIE)
+		return err_set(e, ERR_UNAVAILABLE, "fake_failure",
+		    "the fake failed");
+	pthread_mutex_lock(&FAKE.lock);
 	c = fake_find_cell(id, session, false);
-	*gone = c == NULL || c->generation == 0;
-	return fake_finish(0, lose, e);
+	*gone = (c == NULL || c->generation == 0) == (how != FAKE_LIE);
+	return fake_finish(0, how == FAKE_LOSE, e);
 }
 
 static json_t *

@@ -49,7 +49,7 @@ struct fake_world {
 	struct fake_cell cell[FAKE_CELLS];
 	struct fake_snapshot snapshot[FAKE_SNAPSHOTS];
 	struct agent_status status;
-	bool stubborn, immortal;
+	bool stubborn, immortal, old;
 	int64_t free_mb, more_mb, ballast, free_files;
 	bool own_disk;
 };

@@ -52,8 +52,10 @@ run(const struct conf *conf, bool dry_run)
 		.dry_run = dry_run,
 		.end_ms = began + conf->reaper_pass_seconds * 1000 };
 	struct err e = { 0 }, ignored = { 0 };
-	int rc = control_open(conf, store, &ctl, &e);
+	int rc = store_check_pooling(store, &e);
 
+	if (rc == 0)
+		rc = control_open(conf, store, &ctl, &e);
 	if (rc == 0) {
 		id_random(ctl.trace, ID_REQUEST_LEN);
 		pass_run(&p);

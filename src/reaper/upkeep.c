@@ -31,7 +31,8 @@ run(struct pass *p, const struct chore *c)
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
 
-	if (STORE_RUN(p->ctl->store, c->due, &r, &e, limit.text) < 0) {
+	if (STORE_RUN(p->ctl->store, c->due, &r, &e, p->ctl->conf->host_name,
+		limit.text) < 0) {
 		pass_failed(p, c->part, &e);
 		return;
 	}
@@ -62,11 +63,8 @@ finish_suspend(struct pass *p, const struct rows *r, size_t i, struct err *e)
 static int
 move_setup_on(struct pass *p, const struct rows *r, size_t i, struct err *e)
 {
-	const char *host = rows_text(r, i, "host");
-
 	(void)e;
-	if (host[0] == '\0' || str_equal(host, p->ctl->conf->host_name))
-		start_move_on(p->ctl, session_of(r, i), "");
+	start_move_on(p->ctl, session_of(r, i), "");
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/str.h"
 #include "store/store_conn.h"
 
@@ -24,11 +25,12 @@ struct store {
 	PGconn *conn; /* NULL until the first statement, and after a failure */
 	char *conninfo;
 	char *program;
-	char *limits; /* as options of a connection, or NULL */
-	int statement_timeout_ms;
-	bool ended; /* the server has said good-bye */
+	json_t *settings; /* of the connection: name -> text */
+	bool ended;       /* the server has said good-bye */
 	bool prepared[STMT__MAX];
 };
+
+enum { LOCK_MS = 2000, IDLE_MS = 5000 };
 
 struct rows {
 	PGresult *result;
@@ -76,14 +78,35 @@ static const struct meaning MEANINGS[] = {
 };
 /* clang-format on */
 
+static void
+set_number(struct store *st, const char *name, int64_t value)
+{
+	json_object_set_new(st->settings, name,
+	    json_sprintf("%" PRId64, value));
+}
+
+static void
+set_ms(struct store *st, const char *name, int ms)
+{
+	json_object_set_new(st->settings, name, json_sprintf("%dms", ms));
+}
+
 struct store *
 store_new(const char *conninfo, const struct store_options *o)
 {
 	struct store *st = xcalloc(1, sizeof(*st));
+	int ms = o->statement_timeout_ms;
 
 	st->conninfo = xstrdup(conninfo);
 	st->program = xstrdup(o->program);
-	st->statement_timeout_ms = o->statement_timeout_ms;
+	st->settings = json_object();
+	set_ms(st, "statement_timeout", ms);
+	set_ms(st, "lock_timeout", ms < LOCK_MS ? ms : LOCK_MS);
+	set_ms(st, "idle_in_transaction_session_timeout", IDLE_MS);
+	json_object_set_new(st->settings, "client_min_messages",
+	    json_string("warning"));
+	json_object_set_new(st->settings, "application_name",
+	    json_lossy(o->program));
 	return st;
 }
 
@@ -91,18 +114,23 @@ store_new(const char *conninfo, const struct store_options *o)
 void
 store_limits(struct store *st, const struct conf *c)
 {
-	free(st->limits);
-	st->limits = xasprintf(" -c sandlease.quota_sessions=%" PRId64
-			       " -c sandlease.quota_active=%" PRId64
-			       " -c sandlease.quota_creates_per_minute=%" PRId64
-			       " -c sandlease.quota_previews=%" PRId64
-			       " -c sandlease.quota_disk_mb=%" PRId64
-			       " -c sandlease.quota_snapshots=%" PRId64
-			       " -c sandlease.quota_snapshot_mb=%" PRId64
-			       " -c sandlease.too_old_seconds=%" PRId64,
-	    c->quota_sessions, c->quota_active, c->quota_creates_per_minute,
-	    c->quota_previews, c->quota_disk_mb, c->quota_snapshots,
-	    c->quota_snapshot_mb, c->too_old_seconds);
+	const struct {
+		const char *name;
+		int64_t value;
+	} LIMITS[] = {
+		{ "sandlease.quota_sessions", c->quota_sessions },
+		{ "sandlease.quota_active", c->quota_active },
+		{ "sandlease.quota_creates_per_minute",
+		    c->quota_creates_per_minute },
+		{ "sandlease.quota_previews", c->quota_previews },
+		{ "sandlease.quota_disk_mb", c->quota_disk_mb },
+		{ "sandlease.quota_snapshots", c->quota_snapshots },
+		{ "sandlease.quota_snapshot_mb", c->quota_snapshot_mb },
+		{ "sandlease.too_old_seconds", c->too_old_seconds },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
+		set_number(st, LIMITS[i].name, LIMITS[i].value);
 }
 
 void
@@ -121,7 +149,7 @@ store_free(struct store *st)
 	store_disconnect(st);
 	free(st->conninfo);
 	free(st->program);
-	free(st->limits);
+	json_decref(st->settings);
 	free(st);
 }
 
@@ -149,74 +177,6 @@ take_notice(void *arg, const PGresult *r)
 		st->ended = true;
 	else
 		fputs(PQresultErrorMessage(r), stderr);
-}
-
-static int
-connect_now(struct store *st, struct err *e)
-{
-	auto_free char *options =
-	    xasprintf("-c statement_timeout=%d"
-		      " -c lock_timeout=%d"
-		      " -c idle_in_transaction_session_timeout=5000"
-		      " -c client_min_messages=warning%s",
-		st->statement_timeout_ms,
-		st->statement_timeout_ms < 2000 ? st->statement_timeout_ms
-						: 2000,
-		st->limits != NULL ? st->limits : "");
-	const char *const keys[] = { "connect_timeout", "dbname", "options",
-		"application_name", NULL };
-	const char *const values[] = { "2", st->conninfo, options, st->program,
-		NULL };
-
-	store_disconnect(st);
-	st->conn = PQconnectdbParams(keys, values, 1);
-	if (PQstatus(st->conn) != CONNECTION_OK)
-		return unavailable(st, e);
-	PQsetNoticeReceiver(st->conn, take_notice, st);
-	return 0;
-}
-
-/*
- * A server that restarted while we were idle has said so and closed the
- * socket; noticing before a statement is sent is what makes the next one safe
- * to send.  One read takes the message, only another one sees the end.
- */
-static bool
-still_there(struct store *st)
-{
-	struct pollfd p = { .fd = PQsocket(st->conn), .events = POLLIN };
-
-	while (poll(&p, 1, 0) > 0)
-		if (PQconsumeInput(st->conn) == 0)
-			return false;
-	(void)PQisBusy(st->conn); /* reads what was consumed */
-	return PQstatus(st->conn) == CONNECTION_OK && !st->ended;
-}
-
-static int
-connected(struct store *st, struct err *e)
-{
-	if (st->conn != NULL && still_there(st))
-		return 0;
-	return connect_now(st, e);
-}
-
-struct pg_conn *
-store_conn(struct store *st, struct err *e)
-{
-	return connected(st, e) < 0 ? NULL : st->conn;
-}
-
-struct pg_conn *
-store_conn_peek(struct store *st)
-{
-	return st->conn;
-}
-
-int
-store_conn_lost(struct store *st, struct err *e)
-{
-	return unavailable(st, e);
 }
 
 /* What our own functions say beside the message is for programs: JSON. */
@@ -276,6 +236,118 @@ judge(struct store *st, PGresult *r, const char *what, PGresult **out,
 }
 
 static int
+ask_settings(struct store *st, const char *sql, const char *settings,
+    PGresult **out, struct err *e)
+{
+	return judge(st,
+	    PQexecParams(st->conn, sql, 1, NULL, &settings, NULL, NULL, 0),
+	    "settings", out, e);
+}
+
+/*
+ * Settings go by a statement, because a pooler drops the options of a
+ * connection without a word, and quotas and timeouts with them.  They are read
+ * back in a transaction of their own.  A pooler may also hand on a connection as
+ * its last client left it: prepared statements, locks and settings.
+ */
+static int
+make_session(struct store *st, struct err *e)
+{
+	static const char SET[] = "SELECT count(set_config(k, v, false))"
+				  " FROM json_each_text($1::json) AS t (k, v)";
+	static const char LOST[] =
+	    "SELECT k FROM json_each_text($1::json) AS t (k, v)"
+	    " WHERE k <> 'application_name' AND CASE WHEN v ~ '^[0-9]+ms$'"
+	    " THEN current_setting(k, true)::interval IS DISTINCT FROM v::interval"
+	    " ELSE current_setting(k, true) IS DISTINCT FROM v END";
+	auto_free char *text = json_text(st->settings);
+	PGresult *lost = NULL;
+	int rc;
+
+	if (judge(st, PQexec(st->conn, "DISCARD ALL"), "settings", NULL, e) <
+		0 ||
+	    ask_settings(st, SET, text, NULL, e) < 0 ||
+	    ask_settings(st, LOST, text, &lost, e) < 0)
+		return -1;
+	rc = PQntuples(lost) == 0 ? 0
+				  : store_say_pooled(e, PQgetvalue(lost, 0, 0));
+	PQclear(lost);
+	return rc;
+}
+
+static int
+connect_now(struct store *st, struct err *e)
+{
+	const char *const keys[] = { "connect_timeout", "dbname",
+		"application_name", NULL };
+	const char *const values[] = { "2", st->conninfo, st->program, NULL };
+
+	store_disconnect(st);
+	st->conn = PQconnectdbParams(keys, values, 1);
+	if (PQstatus(st->conn) != CONNECTION_OK)
+		return unavailable(st, e);
+	PQsetNoticeReceiver(st->conn, take_notice, st);
+	if (make_session(st, e) == 0)
+		return 0;
+	store_disconnect(st); /* never used without its settings */
+	return -1;
+}
+
+/*
+ * A server that restarted while we were idle has said so and closed the
+ * socket; noticing before a statement is sent is what makes the next one safe
+ * to send.  One read takes the message, only another one sees the end.
+ */
+static bool
+still_there(struct store *st)
+{
+	struct pollfd p = { .fd = PQsocket(st->conn), .events = POLLIN };
+
+	while (poll(&p, 1, 0) > 0)
+		if (PQconsumeInput(st->conn) == 0)
+			return false;
+	(void)PQisBusy(st->conn); /* reads what was consumed */
+	return PQstatus(st->conn) == CONNECTION_OK && !st->ended;
+}
+
+static int
+connected(struct store *st, struct err *e)
+{
+	if (st->conn != NULL && still_there(st))
+		return 0;
+	return connect_now(st, e);
+}
+
+struct pg_conn *
+store_conn(struct store *st, struct err *e)
+{
+	return connected(st, e) < 0 ? NULL : st->conn;
+}
+
+struct store *
+store_twin(const struct store *st)
+{
+	struct store *twin = xcalloc(1, sizeof(*twin));
+
+	twin->conninfo = xstrdup(st->conninfo);
+	twin->program = xstrdup(st->program);
+	twin->settings = json_deep_copy(st->settings);
+	return twin;
+}
+
+struct pg_conn *
+store_conn_peek(struct store *st)
+{
+	return st->conn;
+}
+
+int
+store_conn_lost(struct store *st, struct err *e)
+{
+	return unavailable(st, e);
+}
+
+static int
 prepare(struct store *st, enum stmt stmt, struct err *e)
 {
 	const struct stmt_row *s = &STATEMENTS[stmt];
@@ -321,29 +393,6 @@ store_script(struct store *st, const char *sql, struct err *e)
 	if (connected(st, e) < 0)
 		return -1;
 	return judge(st, PQexec(st->conn, sql), "script", NULL, e);
-}
-
-int
-store_check_pooling(struct store *st, struct err *e)
-{
-	static const char TAKE_LOCK[] = "SELECT pg_advisory_lock(727001)";
-	static const char LOOK[] =
-	    "SELECT pg_advisory_unlock(727001)"
-	    " FROM pg_locks WHERE locktype = 'advisory' AND objid = 727001"
-	    " AND pid = pg_backend_pid()";
-	PGresult *r = NULL;
-	bool held;
-
-	if (connected(st, e) < 0 ||
-	    judge(st, PQexec(st->conn, TAKE_LOCK), "pooling", NULL, e) < 0 ||
-	    judge(st, PQexec(st->conn, LOOK), "pooling", &r, e) < 0)
-		return -1;
-	held = PQntuples(r) == 1;
-	PQclear(r);
-	if (!held)
-		return err_set(e, ERR_INTERNAL, "transaction_pooling",
-		    "the database is behind a pooler in transaction mode; connect directly or use session mode");
-	return 0;
 }
 
 size_t

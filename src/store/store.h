@@ -34,8 +34,8 @@ void store_free(struct store *st);
 
 /*
  * The service's own limits that SQL must know: quotas, for those orgs that have
- * none of theirs, and how old a session may get.  They come with the next
- * connection.  Without them there are none.
+ * none of theirs, and how old a session may get.  They are set, and read back,
+ * on the next connection.  Without them there are none.
  */
 void store_limits(struct store *st, const struct conf *c);
 
@@ -54,8 +54,9 @@ int store_run(struct store *st, enum stmt stmt, const char *const *params,
 int store_script(struct store *st, const char *sql, struct err *e) MUST_CHECK;
 
 /*
- * Checks that the connection keeps session-level locks between statements,
- * which a transaction pooler does not.
+ * Checks, with a second connection, that each has a server process of its own:
+ * behind a pooler in transaction mode locks, settings and prepared statements
+ * would be anybody's.  ERR_INTERNAL "transaction_pooling" if not.
  */
 int store_check_pooling(struct store *st, struct err *e) MUST_CHECK;
 

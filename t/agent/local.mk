@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	t/agent/freeze.t \
 	t/agent/interrupt.t \
 	t/agent/isolation.t \
+	t/agent/many.t \
 	t/agent/markers.t \
 	t/agent/process.t \
 	t/agent/relay.t \

@@ -14,10 +14,13 @@ EXTRA_DIST += \
 	%D%/files.t \
 	%D%/git.t \
 	%D%/git_server.py \
+	%D%/hosts.t \
 	%D%/interpreter.t \
 	%D%/interrupt.t \
 	%D%/kernels.t \
 	%D%/logging.t \
+	%D%/pooled.t \
+	%D%/pooler.t \
 	%D%/ports.t \
 	%D%/proxy.t \
 	%D%/process.t \
@@ -38,8 +41,10 @@ EXTRA_DIST += \
 	%D%/tenancy.t \
 	%D%/tickets.t \
 	%D%/terminal.t \
+	%D%/upgrade.t \
 	%D%/websocket.t \
 	t/lib/awake.py \
+	t/lib/hosts.py \
 	t/lib/contexts.py \
 	t/lib/filecalls.py \
 	t/lib/pause.c \

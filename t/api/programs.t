@@ -4,6 +4,7 @@ sandlease-admin, and a database that is missing or unfit."""
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -265,6 +266,24 @@ def a_process_that_ignores_sigterm_does_not_stop_a_drain():
 
 
 @case
+def a_drain_waits_until_everything_is_seen_gone():
+    sid = create(isolation="session")["id"]
+    mark = "6363.%d" % os.getpid()
+    init = service.init_of(service.job(sid, mark)[0])
+    os.kill(init, signal.SIGSTOP)  # nothing of it can be seen gone now
+    try:
+        done = service.run("sandlease-admin", "drain", "--timeout", "0")
+        true(done.returncode != 0 and b"1 leases and 1 sandboxes are not seen gone" in
+             done.stderr, "it does not say that all is drained: %r" % done)
+        true(service.running(mark), "and it is not")
+    finally:
+        os.kill(init, signal.SIGCONT)
+    true("drained" in admin("drain"), "then it is")
+    equal(service.running(mark), [], "nothing runs")
+    admin("undrain")
+
+
+@case
 def the_tool_works_while_the_service_is_down():
     stack("api_stop")
     key = new_key("demo", "offline")
@@ -280,28 +299,6 @@ def without_a_database_it_says_so():
     true("sandlease-admin: " in said and said.count("\n") <= 3, said)
     until("the service is back",
           lambda: call("GET", "/v1/health").status == 200)
-
-
-# ---- a database through a pooler in transaction mode, where advisory locks
-# get lost; played by a view in front of pg_locks in which no lock is found
-
-@case
-def a_pooler_in_transaction_mode_is_refused_with_one_sentence():
-    sql("CREATE SCHEMA pooler; CREATE VIEW pooler.pg_locks AS"
-        " SELECT * FROM pg_catalog.pg_locks WHERE false;"
-        " ALTER ROLE sandlease SET search_path = pooler, pg_catalog, public")
-    try:
-        done = subprocess.run(
-            [service.program("sandlease-api"), "--config",
-             setting("SANDLEASE_CONFIG")], capture_output=True, text=True,
-            stdin=subprocess.DEVNULL, timeout=service.PATIENCE, check=False,
-            cwd="/")
-    finally:
-        sql("ALTER ROLE sandlease RESET search_path")
-    equal((done.returncode, done.stdout), (1, ""), "status, with %r" % done)
-    equal(done.stderr.count("\n"), 1, "one line: %s" % done.stderr)
-    true("transaction mode" in done.stderr, done.stderr)
-    expect(204, call("GET", "/v1/live"))  # and nobody else was disturbed
 
 
 @case

@@ -160,6 +160,22 @@ is "$(pids_of)" "$before" "and leaves the daemons of the original alone"
 like "$(call a GET /v1/me)" '"demo"' "which still answers"
 is "$(stack_noted_pids)" "$sandbox" "with its sandbox"
 
+# ---- up that fails while something runs
+
+served=$(daemon_pid postgres && daemon_pid nginx)
+kill -KILL "$(daemon_pid api)"
+out=$(STACK_CONF="capacity_min_mb = 1000000000" dev a up)
+is $? 1 "up fails when doctor finds something wrong"
+is "$(stack_noted_pids)" "$sandbox" "the sandbox that ran runs on"
+is "$(daemon_pid postgres && daemon_pid nginx)" "$served" "so do the daemons"
+ok "PostgreSQL can be reached" test -S "$STACK_RUN/pg/.s.PGSQL.5432"
+is "$(state_of a "$session")" ready "the service answers"
+out=$(dev a up)
+is $? 0 "the next up works, with the settings it was given" || diag "$out"
+is "$(stack_noted_pids)" "$sandbox" "and the sandbox runs on"
+like "$(call a POST "/v1/sessions/$session/api/execute" '{"command": "echo hi"}')" '"exitCode": ?0' \
+	"as it was"
+
 # ---- down
 
 # a pid file whose number was given to somebody else

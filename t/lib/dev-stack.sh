@@ -58,12 +58,15 @@ stack_settings() {
 	EOT
 }
 
-# Settings may be given twice only here: the later one wins.
+# Settings may be given twice only here: the later one wins.  STACK_RENEWED is
+# yes when they differ from what may be running.
 stack_configure() {
 	local text
 	text=$({ stack_settings && printf '%s\n' "${STACK_CONF:-}"; } |
 		awk -F ' *= *' 'NF > 1 { if (!($1 in line)) order[++n] = $1; line[$1] = $0 }
 			END { for (i = 1; i <= n; i++) print line[order[i]] }')
+	[ "$(as "$SVC_USER" cat "$(stack_conf_file)" 2>/dev/null)" = "$text" ] ||
+		STACK_RENEWED=yes
 	pg_keep "$SVC_USER" "$(stack_conf_file)" "$text"
 	as "$SVC_USER" test -s "$STACK_STATE/etc/seal.keys" ||
 		stack_admin seal-key "$STACK_STATE/etc/seal.keys"

@@ -15,10 +15,13 @@
 # STACK_FSYNC=on, STACK_RUN_IN (where the directory for sockets is made),
 # STACK_DISK_MB (its state, PostgreSQL's included, has a file system of that
 # size; needs the right to mount, so run the test below `unshare -m`),
+# STACK_POOLER=session (all programs reach PostgreSQL through PgBouncer),
 # STACK_PLACED (a function, called once the directories are there).
 # SANDLEASE_FAULTS is passed on to programs (src/common/fault.h).
 # Functions of t/lib/dev-stack.sh work on it: stack_admin, stack_reap,
 # api_stop, api_start, pg_stop, pg_start, pg_psql, nginx_stop, as, ...
+# A second API host on the same database: host_begin NAME, then host_on NAME
+# FUNCTION...; it ends with the stack.
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
 set -uo pipefail
 
@@ -123,6 +126,10 @@ stack_database() {
 	! cluster_fetch || copied=yes
 	pg_start
 	pg_database || die "the database cannot be made"
+	[ -z "${STACK_POOLER:-}" ] || {
+		pooler_start "$STACK_POOLER"
+		STACK_CONF+=$'\n'$(pooler_settings)
+	}
 	stack_configure || die "there are no settings"
 	if [ "$copied" = yes ]; then
 		cluster_rename || die "the copied cluster cannot be used"
@@ -150,6 +157,7 @@ stack_begin() {
 	place_users
 	CGROUP=none
 	why=$(stack_missing)
+	[ -z "${STACK_POOLER:-}" ] || [ -x /usr/sbin/pgbouncer ] || why="there is no PgBouncer"
 	[ -z "$why" ] || {
 		declare -F skip_all >/dev/null && skip_all "$why"
 		die "$why"
@@ -168,15 +176,101 @@ stack_reap() {
 		--config "$(stack_conf_file)" "$@"
 }
 
+# ---- a pooler between the programs and PostgreSQL
+
+POOLER_PORT=6432 # part of its socket's name, no port of the machine's
+
+# pooler_start MODE [SETTINGS]: PgBouncer, which drops a connection's options as
+# many installations have it.
+pooler_start() {
+	local dir=$STACK_STATE/etc pass
+	pass=$(as "$SVC_USER" cat "$dir/pgpass")
+	pg_keep "$SVC_USER" "$dir/pooler.users" "\"sandlease\" \"${pass##*:}\""
+	pg_keep "$SVC_USER" "$dir/pooler.ini" "[databases]
+sandlease = host=$STACK_RUN/pg
+[pgbouncer]
+listen_addr =
+unix_socket_dir = $STACK_RUN/run
+listen_port = $POOLER_PORT
+auth_type = scram-sha-256
+auth_file = $dir/pooler.users
+ignore_startup_parameters = options
+pool_mode = $1
+default_pool_size = 80
+max_client_conn = 300
+${2:-}"
+	daemon_start pooler "$SVC_USER" pgbouncer "$dir/pooler.ini"
+	daemon_wait pooler "$PATIENCE" pooler_answers || {
+		show_tail "$STACK_STATE/log/pooler.log"
+		die "PgBouncer did not start"
+	}
+}
+pooler_answers() { "$PG_BIN/pg_isready" -q -h "$STACK_RUN/run" -p "$POOLER_PORT"; }
+pooler_settings() {
+	echo "database = host=$STACK_RUN/run port=$POOLER_PORT dbname=sandlease user=sandlease passfile=$STACK_STATE/etc/pgpass"
+}
+# wait: then it is killed
+pooler_stop() { daemon_stop pooler TERM 5; }
+
+# ---- more API hosts on this stack's database
+
+# host_begin NAME [SETTINGS]: workers and nginx with the host's own name, ports,
+# state, sockets and cgroup.  Seal keys and database are this stack's.
+host_begin() {
+	local name=$1 database
+	database="host=$STACK_RUN/pg dbname=sandlease user=sandlease passfile=$STACK_STATE/etc/pgpass"
+	(
+		STACK_CONF="$STACK_CONF
+host_name = $name
+database = $database
+seal_key_file = $STACK_STATE/etc/seal.keys
+${2:-}"
+		STACK_STATE=$STACK_DIR/$name STACK_RUN=$STACK_DIR/r-$name
+		STACK_NAME=$STACK_NAME-$name
+		STACK_PORT=$(stack_free_port) && STACK_PREVIEW_PORT=$(stack_free_port) || exit 1
+		place_make
+		stack_install || die "the programs cannot be copied"
+		cgroup_delegate "$STACK_NAME"
+		mkdir -p "$STACK_DIR/hosts" &&
+			declare -p STACK_STATE STACK_RUN STACK_NAME STACK_PORT STACK_PREVIEW_PORT \
+				STACK_CONF CGROUP >"$STACK_DIR/hosts/$name" || exit 1
+		stack_configure || die "there are no settings"
+		api_start
+		nginx_start
+		printf '%s %s\n' "$STACK_PORT" "$STACK_PREVIEW_PORT"
+	)
+}
+
+# host_on NAME FUNCTION...: of t/lib/dev-stack.sh, on that host.
+host_on() {
+	local name=$1
+	shift
+	(
+		# shellcheck source=/dev/null
+		. "$STACK_DIR/hosts/$name" || exit 1
+		"$@"
+	)
+}
+
+host_stop() {
+	api_stop
+	nginx_stop
+	stack_clear
+}
+
 # The logs of a test that failed are worth keeping.
 stack_end() {
-	local status=$?
+	local status=$? host
 	trap - EXIT
 	if [ "$status" -ne 0 ] && [ -n "${SANDLEASE_KEEP_LOGS:-}" ]; then
 		mkdir -p "$SANDLEASE_KEEP_LOGS"
 		cp -R "$STACK_STATE/log" "$STACK_STATE/nginx/log" \
 			"$SANDLEASE_KEEP_LOGS" 2>/dev/null
 	fi
+	find "$STACK_DIR/hosts" -type f -printf '%f\n' 2>/dev/null | while read -r host; do
+		host_on "$host" host_stop
+	done 2>&1 | stack_diag
+	[ ! -e "$(daemon_file pooler)" ] || pooler_stop 2>&1 | stack_diag
 	stack_stop 2>&1 | stack_diag
 	[ -z "${STACK_DISK_MB:-}" ] || umount "$STACK_STATE" ||
 		umount -l "$STACK_STATE"

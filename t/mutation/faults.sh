@@ -29,6 +29,12 @@ host "a late destroy takes newer files" \
 host "a stop that came first is not noted" \
 	'/^record_end/,/^}/s/if \(!is_current/if (false \&\& !is_current/' \
 	"an_end_is_noted_even_if_its_start_never_came"
+host "a start without an epoch forgets it" \
+	's/if \(s->epoch > r->epoch\)/if (true)/' \
+	"a_start_forgets_neither_the_epoch_nor_the_past"
+host "a stop is a tombstone" \
+	'/^record_end/,/^}/s/if \(destroy\)/if (true)/' \
+	"a_stop_is_no_tombstone"
 
 seals() { red "$1" src/agent/seals.c "$2" t/unit/agent/seals_test BUILD/t/unit/agent/seals_test "$3"; }
 seals "the seal is nothing, among seals" \
@@ -496,6 +502,39 @@ world start "a start needs no proof" launch.c \
 world stop "the cgroup is not asked" wave.c \
 	'/^conclude/,/^}/s/if \(s->ask.sight.count == 0 &&/s->absent = s->ask.sight.count == 0;if (false \&\&/' \
 	"sleep_ends_the_wrapper_and_its_own_sandbox"
+world stop "the cgroup's answer is ignored" wave.c \
+	'/^conclude/,/^}/s/if \(!s->absent\)/s->absent |= s->ask.sight.count == 0;if (!s->absent)/' \
+	"a_source_that_lies_releases_nothing"
+world stop "init's answer is ignored" wave.c \
+	'/^conclude/,/^}/s/if \(s->ask.sight.count == 0 &&/if (/' \
+	"a_source_that_lies_releases_nothing"
+red "a proof may print anything" src/provider/agent_link.c \
+	'/^agent_prove/,/^}/s/if \(!str_equal\(json_str\(reply, "output"\), "ready"\)\)/if (false)/' \
+	t/unit/control/start_world t/control/start.t "a_proof_that_prints_something_else_is_none"
+red "a drain does not wait" src/admin/cmd_drain.c \
+	's/if \(leases == 0 && sandboxes == 0\)/if (true)/' \
+	sandlease-admin t/api/programs.t "a drain waits until everything is seen gone"
+world start "a session is started wherever it is asked for" start.c \
+	's/if \(control_must_be_here\(ctl, s, e\) < 0\)/if (false)/' \
+	"another_host_starts_nothing"
+api api/hosts "a call goes to a socket that another host has" api/gate.c \
+	'/^deny_elsewhere/,/^}/s/if \(rows_null\(r, 0, "elsewhere"\)\)/if (true)/' \
+	"a data plane call at the wrong host changes nothing"
+api api/hosts "env is written and nobody is told" api/v1_sessions.c \
+	's/must_live\(c, ctl, id, b.env != NULL, e\)/must_live(c, ctl, id, false, e)/' \
+	"the control plane at the wrong host changes only what is meant"
+api api/hosts "an interruption elsewhere has failed" control/interrupt_control.c \
+	's/if \(str_equal\(e->code, "other_host"\)\)/if (false)/' \
+	"the control plane at the wrong host changes only what is meant"
+api api/pooler "a pooler in transaction mode is not noticed" store/pooling.c \
+	's/if \(again != own \|\| theirs == own\)/if (false)/' \
+	"transaction mode: sandlease-api --check"
+red "a pooler's last client is not forgotten" src/store/store.c \
+	's/PQexec\(st->conn, "DISCARD ALL"\)/PQexec(st->conn, "SELECT 1")/' \
+	sandlease-admin t/api/pooler.t "what another client had prepared is not in the way"
+unit provider/agent_link "an old agent takes no new session" provider/agent_socket.c \
+	'/^wants_no_ws/,/^}/s/return .*/return false \&\&/' \
+	"an_agent_from_before_websockets_launches_without_them"
 world stop "silence is absence" discover.c \
 	'/^discover_sandbox_down/,/^}/s/return false;/return true;/' \
 	"a_look_that_fails_neither_kills_nor_releases"

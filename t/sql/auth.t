@@ -24,9 +24,9 @@ first_work() { # ID: "generation actor", one per line
 		ORDER BY id"
 }
 readonly EVERY=30
-auth() { # HASH KIND ID [QUIET [PORT [NEEDS]]]
+auth() { # HASH KIND ID [QUIET [PORT [NEEDS]]], at its own host: t/sql/hosts.t has others
 	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r',
-		'${6:-tenant}')" | cut -d'|' -f1-5
+		'${6:-tenant}', 'h1')" | cut -d'|' -f1-5
 }
 
 create n >/dev/null
@@ -53,7 +53,7 @@ restart n none 1 '"instance": "i2"' >/dev/null
 verify n 2 '"instance": "i2"' >/dev/null
 none "the next generation has first_work nothing yet" "$(first_work n | grep '^2')"
 must "INSERT INTO port (session_id, port, token_hash, token_sealed) VALUES ('$(sid n)', 8080, 'th', 'x')"
-must "EXECUTE auth_preview('$(sid n)', '8080', 'th', '$EVERY', 'false', 'tr')"
+must "EXECUTE auth_preview('$(sid n)', '8080', 'th', '$EVERY', 'false', 'tr', 'h1')"
 is "$(first_work n | tail -n 1)" "2|gate" "a visitor's request is work, too"
 must "DELETE FROM lease WHERE session_id = '$(sid n)'; DELETE FROM session WHERE id = '$(sid n)'"
 
@@ -62,7 +62,7 @@ must "DELETE FROM lease WHERE session_id = '$(sid n)'; DELETE FROM session WHERE
 is "$(auth hash-k key a)" "tenant|ready|owns_wrapper|1|" "a key sees its tenant's session"
 is "$(auth hash-r key a)" "read|ready|owns_wrapper|1|" "the scope is told, for the caller to judge"
 is "$(auth hash-l key a)" "tenant|ready|owns_wrapper|1|" "a key that ends later counts"
-is "$(q "EXECUTE auth_session('cookie', 'login', '$(sid a)', '30', 'true', 'tr', '', '', 'r', 'read')" | cut -d'|' -f6)" \
+is "$(q "EXECUTE auth_session('cookie', 'login', '$(sid a)', '30', 'true', 'tr', '', '', 'r', 'read', 'h1')" | cut -d'|' -f7)" \
 	k "the key's id is told, also of what stands for it"
 is "$(q "EXECUTE keys_ended('[\"k\", \"v\", \"e\", \"l\", \"nobody\"]')" | sort | tr '\n' ' ')" "e nobody v " \
 	"which keys count no more can be asked of many at once"
@@ -193,9 +193,9 @@ done
 idle 40 50 && auth hash-k key a false 8080 >/dev/null
 is "$(activity)" "1|0|600|f" "an exposed port is activity"
 preview() { # PORT TOKEN
-	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}', 'tr')"
+	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}', 'tr', 'h1')" | sed 's/|$//'
 }
-is "$(preview 8080 token)" "token|ready|owns_wrapper|1|f|" "a preview's token"
+is "$(preview 8080 token)" "token|ready|owns_wrapper|1|f|acme|" "a preview's token"
 is "$(preview 8081 token)$(preview 9000 token)" "" "a port that ended, or never was, is not there"
 idle 40 50 && preview 8080 token >/dev/null
 is "$(activity)" "1|0|600|f" "a preview is activity"

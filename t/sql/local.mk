@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	t/sql/auth.t \
 	t/sql/disk.t \
 	t/sql/history.t \
+	t/sql/hosts.t \
 	t/sql/keys.t \
 	t/sql/lease.t \
 	t/sql/mutation.t \

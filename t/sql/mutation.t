@@ -1,6 +1,6 @@
 #!/bin/bash
 # The tests of t/sql can fail: each fence that is taken out turns one red.
-# long: 60 mutants of the schema, each with a cluster of its own
+# long: 64 mutants of the schema, each with a cluster of its own
 . "${top_srcdir:=.}/t/lib/tap.sh"
 set -uo pipefail
 cd "$top_srcdir" || exit 1
@@ -174,6 +174,14 @@ mutant "a ticket opens everything" ticket.t functions/ticket.sql \
 	's/ AND purpose = p_purpose//'
 mutant "tickets are counted without a lock" ticket.t functions/ticket.sql \
 	's/ FOR NO KEY UPDATE//'
+mutant "a session is found wherever it is asked for" hosts.t functions/session_start.sql \
+	's/IF v_host IS NOT NULL THEN/IF false THEN/'
+mutant "any host claims a stop" hosts.t functions/session_stop.sql \
+	"s/AND b.host NOT IN \('', p->>'host'\)/AND false/"
+mutant "a ticket is used up at any host" hosts.t functions/ticket.sql \
+	's/^       IS NULL THEN/       IS NOT DISTINCT FROM NULL OR true THEN/'
+mutant "what is stopped is anybody's" session.t functions/sandbox_lease.sql \
+	"s/IF s.state <> 'absent' AND s.host <> p_host THEN/IF s.state NOT IN ('absent', 'stopped') AND s.host <> p_host THEN/"
 
 mutant "finds are not counted" quota.t functions/session_start.sql \
 	's/PERFORM quota_find\(v_tenant\);//'

@@ -37,7 +37,7 @@ is "$((($(order a 8080) - first) % 2))" 0 "in the order of changes there is room
 is "$(settled a 8080 "$first")|$(port a 8080)" "f|two|t|t|f" "an earlier change that is confirmed late confirms nothing"
 is "$(settled a 8080)|$(port a 8080)" "t|two|f|f|f" "its own does"
 is "$(close a 8080)|$(port a 8080)|$(may a 8080)" "8080|two|t|f|t|f" "who closes it lets nobody in from then on"
-is "$(q "EXECUTE auth_preview('$(sid a)', '8080', 'two', '30', 'false', 'tr')")" "" "not with its token either"
+is "$(q "EXECUTE auth_preview('$(sid a)', '8080', 'two', '30', 'false', 'tr', 'h1')")" "" "not with its token either"
 is "$(q "SELECT port_json(p)->>'status' FROM port p")" closing "it is shown as closing"
 is "$(rotate a 8080 three)" 0 "what is closing is not rotated"
 closing=$(order a 8080)

@@ -107,6 +107,46 @@ a_wrapper_that_proves_nothing_is_stopped(void **state)
 }
 
 static void
+a_proof_that_prints_something_else_is_none(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_script("agent.prove", FAKE_LIE, 1);
+	FAILS(world_create(w, ISOLATION_SHARED, &e), "not_proved");
+	assert_string_equal(world_state(w), "failed none 1 creating");
+	assert_string_equal(world_stop_reason(w), "readiness-failed");
+}
+
+/* A look from another host would see nothing, and prove nothing. */
+static void
+another_host_starts_nothing(void **state)
+{
+	static const char *const STATES[] = { "ready owns_wrapper 1 running",
+		"asleep none 1 stopped" };
+	struct world *w = *state;
+	char here[sizeof(w->conf.host_name)];
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	str_copy(here, sizeof(here), w->conf.host_name);
+	for (size_t i = 0; i < ARRAY_LEN(STATES); i++) {
+		int looks = fake_calls("agent.look");
+
+		str_copy(w->conf.host_name, sizeof(w->conf.host_name),
+		    "elsewhere");
+		FAILS(world_resume(w, &e), "other_host");
+		assert_non_null(strstr(e.msg, here));
+		assert_non_null(strstr(e.more, here));
+		assert_string_equal(world_state(w), STATES[i]);
+		assert_int_equal(fake_calls("agent.look"), looks);
+		str_copy(w->conf.host_name, sizeof(w->conf.host_name), here);
+		SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme",
+		    "user-interrupt", &e));
+	}
+}
+
+static void
 a_failure_that_cannot_be_looked_at_keeps_its_lease(void **state)
 {
 	struct world *w = *state;
@@ -386,6 +426,8 @@ main(void)
 		WORLD_TEST(
 		    a_launch_that_fails_is_recorded_after_an_observed_absence),
 		WORLD_TEST(a_wrapper_that_proves_nothing_is_stopped),
+		WORLD_TEST(a_proof_that_prints_something_else_is_none),
+		WORLD_TEST(another_host_starts_nothing),
 		WORLD_TEST(a_failure_that_cannot_be_looked_at_keeps_its_lease),
 		WORLD_TEST(a_launch_whose_answer_was_lost_is_found_and_kept),
 		WORLD_TEST(a_stale_generation_is_no_failure),

@@ -1,6 +1,8 @@
 /* stop_world.c: only an observed absence releases a lease. */
 #include "world.h"
 
+#include <string.h>
+
 #include "common/clock.h"
 #include "control/finish.h"
 #include "control/start.h"
@@ -186,6 +188,36 @@ both_sources_must_agree_on_absence(void **state)
 	world_make_due(w);
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_state(w), "asleep none 1 running");
+}
+
+/* Neither init's word alone releases a lease, nor the cgroup's. */
+static void
+a_source_that_lies_releases_nothing(void **state)
+{
+	static const struct {
+		const char *liar;
+		bool there; /* and it cannot be ended */
+	} CASES[] = { { "agent.seal", true }, { "cell_gone", true },
+		{ "cell_gone", false } };
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(put_to_sleep(w, &e));
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		SUCCEEDS(world_resume(w, &e));
+		fake_stubborn(CASES[i].there, CASES[i].there);
+		fake_script(CASES[i].liar, FAKE_LIE, 1);
+		SUCCEEDS(put_to_sleep(w, &e));
+		if (strstr(world_state(w), "sleeping stop_needed ") == NULL)
+			fail_msg("case %zu: %s was believed: %s", i,
+			    CASES[i].liar, world_state(w));
+		fake_stubborn(false, false);
+		fake_script(CASES[i].liar, FAKE_WORK, 0);
+		world_make_due(w);
+		SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
+		assert_non_null(strstr(world_state(w), "asleep none "));
+	}
 }
 
 static void
@@ -481,6 +513,7 @@ main(void)
 		WORLD_TEST(a_wrapper_that_cannot_be_killed_keeps_its_lease),
 		WORLD_TEST(a_look_that_fails_neither_kills_nor_releases),
 		WORLD_TEST(both_sources_must_agree_on_absence),
+		WORLD_TEST(a_source_that_lies_releases_nothing),
 		WORLD_TEST(a_sandbox_that_is_down_has_no_wrapper),
 		WORLD_TEST(a_reboot_proves_absence_without_asking),
 		WORLD_TEST(another_host_releases_nothing),

@@ -125,6 +125,22 @@ a_launch_leaves_the_sockets_that_nginx_needs(void **state)
 }
 
 static void
+an_agent_from_before_websockets_launches_without_them(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	fake_old();
+	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
+	    0);
+	assert_true(has_socket(3, 0));
+	assert_true(has_socket(3, 8080));
+	assert_true(has_socket(3, 9090));
+	assert_false(has_socket(3, AGENT_PORT_WS));
+	assert_int_equal(fake_calls("agent.launch"), 2);
+}
+
+static void
 a_refused_launch_leaves_no_socket(void **state)
 {
 	struct err e = { 0 };
@@ -479,6 +495,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		test(sockets_are_named_by_session_generation_and_port),
 		test(a_launch_leaves_the_sockets_that_nginx_needs),
+		test(an_agent_from_before_websockets_launches_without_them),
 		test(a_refused_launch_leaves_no_socket),
 		test(a_launch_whose_answer_was_lost_can_be_found),
 		test(silence_ends_at_the_deadline),

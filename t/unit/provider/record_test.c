@@ -150,6 +150,36 @@ an_end_is_noted_even_if_its_start_never_came(void **state)
 }
 
 static void
+a_start_forgets_neither_the_epoch_nor_the_past(void **state)
+{
+	struct record r = REC(RECORD_LIVE, "b", 5, "a");
+	struct sandbox_spec s = { .incarnation = "b", .epoch = 5 };
+	struct err e = { 0 };
+
+	(void)state;
+	record_start(&r, &s); /* the same, once more */
+	assert_string_equal(r.past[0], "a");
+	assert_string_equal(r.past[1], "");
+	s = (struct sandbox_spec){ .incarnation = "c" }; /* it knows no epoch */
+	record_start(&r, &s);
+	s = (struct sandbox_spec){ .incarnation = "d", .epoch = 5 };
+	assert_int_equal(record_check_ensure(&r, &s, false, &e), -1);
+}
+
+static void
+a_stop_is_no_tombstone(void **state)
+{
+	struct record r = REC(RECORD_LIVE, "b", 2, "a");
+	struct err e = { 0 };
+
+	(void)state;
+	record_end(&r, "b", false);
+	assert_int_equal(r.state, RECORD_ENDED);
+	/* its files are there, and a late destroy does not take them */
+	assert_int_equal(record_check_end(&r, "a", false, true, &e), -1);
+}
+
+static void
 a_late_stop_does_not_wake_a_tombstone(void **state)
 {
 	struct record r = REC(RECORD_DESTROYED, "b", 2, "a");
@@ -203,6 +233,9 @@ main(void)
 		cmocka_unit_test(
 		    the_past_is_remembered_newest_first_and_bounded),
 		cmocka_unit_test(an_end_is_noted_even_if_its_start_never_came),
+		cmocka_unit_test(
+		    a_start_forgets_neither_the_epoch_nor_the_past),
+		cmocka_unit_test(a_stop_is_no_tombstone),
 		cmocka_unit_test(a_late_stop_does_not_wake_a_tombstone),
 		cmocka_unit_test(a_record_is_read_as_it_was_written),
 		cmocka_unit_test(

@@ -1,0 +1,14 @@
+#!/bin/bash
+# long: tests of the API are run once more
+# The service works behind PgBouncer in session mode: a good part of the API's
+# own tests, with a stack whose programs all connect through it.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+cd "$top_srcdir" || exit 1
+[ -x /usr/sbin/pgbouncer ] || skip_all "there is no PgBouncer"
+
+export STACK_POOLER=session
+for t in sessions quotas events correlation interrupt tickets awake audit suspend; do
+	out=$("t/api/$t.t" 2>&1)
+	is "$?" 0 "t/api/$t.t" || diag "$(grep -A20 '^not ok' <<<"$out" | head -40)"
+done
+done_testing

@@ -1,0 +1,106 @@
+#!/bin/bash
+# Behind PgBouncer in session mode all quotas and timeouts count; transaction
+# mode is refused, whatever else the pool is doing.
+. "${top_srcdir:=.}/t/lib/tap.sh"
+. "$top_srcdir/t/lib/stack.sh"
+
+# ---- settings arrive, although the pooler drops what connections ask for
+
+# shellcheck disable=SC2034 # by stack_begin
+STACK_POOLER=session STACK_CONF="quota_sessions = 1"
+stack_begin
+post() {
+	curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $SANDLEASE_API_KEY" \
+		-H 'Content-Type: application/json' -d '{}' "$SANDLEASE_URL/v1/sessions"
+}
+is "$(post) $(post)" "201 429" "session mode: a quota of one session refuses the second"
+
+# hold SQL SEEN: done by somebody who does not end until let_go; SEEN says when
+hold() {
+	pg_psql -Atq >/dev/null 2>&1 <<<"BEGIN; $1; SELECT pg_sleep(600)" & # wait: it is ended by let_go
+	holder=$!
+	wait_for "$PATIENCE" "$2"
+}
+let_go() {
+	pg_psql -Atqc "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()" >/dev/null
+	wait "$holder" 2>/dev/null
+}
+locks() { pg_psql -Atqc "SELECT count(*) FROM pg_locks WHERE $1"; } # WHICH
+is_held() { [ "$(locks "relation = 'org'::regclass AND mode = 'AccessExclusiveLock'")" = 1 ]; }
+is_locked() { [ "$(locks "locktype = 'advisory' AND objid = 99 AND granted")" = 1 ]; }
+three_wait() { [ "$(locks "locktype = 'advisory' AND objid = 99 AND NOT granted")" = 3 ]; }
+hold "LOCK TABLE org" is_held
+like "$(stack_admin org set x --isolation session 2>&1)" "lock timeout" \
+	"session mode: a lock is waited for as long as lock_timeout says"
+let_go
+
+# ---- transaction mode
+
+api_stop
+# refused NAME PROGRAM [ARGUMENT...]: it ends at once and says what to do
+refused() {
+	local name=$1 out
+	shift
+	# wait: against hanging: a program that is not refused serves for ever
+	out=$(as "$SVC_USER" timeout 60 "$(stack_program "$1")" --config "$(stack_conf_file)" "${@:2}" 2>&1)
+	is "$?" 1 "$name: $*"
+	like "$out" "pooler in transaction mode .*connect directly, or set pool_mode = session" \
+		"$name: and says what to do"
+	[[ $* != sandlease-api ]] || is "$(wc -l <<<"$out")" 1 "$name: in one line"
+}
+refuses_all() { # NAME
+	refused "$1" sandlease-api --check
+	refused "$1" sandlease-api
+	refused "$1" sandlease-reaper
+	refused "$1" sandlease-admin migrate --sql "$STACK_STATE/sql"
+}
+again() { # MODE SETTINGS
+	pooler_stop
+	pooler_start "$@"
+}
+
+again transaction
+refuses_all "transaction mode"
+again transaction "default_pool_size = 1"
+refuses_all "transaction mode, one server"
+again transaction "server_round_robin = 1"
+# several servers, so that they take turns: three transactions that wait at once
+through() { # PSQL-ARGUMENT...
+	# shellcheck disable=SC2034 # by as()
+	local AS_ENV=("PGPASSFILE=$STACK_STATE/etc/pgpass")
+	as "$SVC_USER" psql -X -w -Atq -h "$STACK_RUN/run" -p "$POOLER_PORT" -U sandlease "$@" sandlease
+}
+servers=()
+hold "SELECT pg_advisory_lock(99)" is_locked
+for _ in 1 2 3; do
+	through -c "SELECT pg_advisory_xact_lock_shared(99)" >/dev/null &
+	servers+=($!)
+done
+wait_for "$PATIENCE" three_wait
+let_go
+wait "${servers[@]}"
+refuses_all "transaction mode, servers in turn"
+again statement
+refuses_all "statement mode"
+
+# other clients at work in the same pool
+again transaction "default_pool_size = 5"
+busy=()
+for _ in 1 2 3 4 5 6; do
+	through < <(yes 'SELECT 1;') >/dev/null 2>&1 &
+	busy+=($!)
+done
+for _ in 1 2 3 4 5; do refused "transaction mode, a busy pool" sandlease-api --check; done
+pooler_stop
+wait "${busy[@]}" 2>/dev/null
+
+# ---- session mode again, with a pooler that hands connections on as they are
+
+pooler_start session "server_reset_query =
+default_pool_size = 2"
+for _ in 1 2 3; do
+	ok "what another client had prepared is not in the way" stack_admin key list
+done
+ok "it is accepted" as "$SVC_USER" "$(stack_program sandlease-api)" --config "$(stack_conf_file)" --check
+done_testing
