@@ -12,11 +12,13 @@
 #include "agent/loop.h"
 #include "agent/loopback.h"
 #include "agent/relay_page.h"
+#include "agent/relay_request.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "web/http_reply.h"
 
 enum {
-	BUFFER = 16384,   /* one way of one connection */
+	CHUNK = 65536,    /* one read, either way */
 	HEAD_MAX = 16384, /* of a request that nobody will answer */
 	HEAD_MS = 5000,
 	LINGER_MS = 2000,
@@ -28,8 +30,8 @@ enum phase {
 	CONNECTING_6, /* to ::1 */
 	COPYING,
 	HEAD,   /* nothing listens: reading what was asked */
-	ANSWER, /* ... writing the page */
-	LINGER, /* ... waiting for the other end to have read it */
+	LAST,   /* the app is done with: writing what is left for the client */
+	LINGER, /* waiting for the client to have read it */
 	OVER
 };
 
@@ -42,26 +44,29 @@ struct end {
 	struct conn *conn;
 	enum side side;
 	int fd;
-	char *data;         /* read from fd, not yet written to the other */
-	size_t from, until; /* what of data is to be written */
-	bool eof;           /* fd has said its last */
-	bool shut;          /* ... and the other end has been told */
-	bool hung_up;       /* closed both ways: no longer watched */
 };
 
 struct conn {
 	struct end end[2];
 	int port;
 	enum phase phase;
-	bool begun;          /* the client's first bytes have been looked at */
-	bool probe;          /* ... and what comes here is no activity */
+	struct relay_request asked;
+	bool begun;     /* `asked` has been read, the reply may be */
+	bool asked_all; /* the client has said its last */
+	bool told_all;  /* ... and the app knows */
+	bool deaf;      /* the app reads nothing any more */
+	bool hung_up;   /* the app has closed both ways: no longer watched */
+	struct buf in;  /* of the request, not yet written to the app */
+	struct buf out; /* of the response, not yet written to the client */
+	size_t in_sent, out_sent;
+	struct http_reply reply;
 	int64_t deadline_ms; /* 0: none */
-	struct buf page;
-	size_t page_sent;
 	struct conn *next;
 };
 
+/* The loop's thread only. */
 static struct conn *conns;
+static char chunk[CHUNK];
 
 static void step(struct conn *c, enum side at, uint32_t events);
 
@@ -81,7 +86,6 @@ close_end(struct end *e)
 		loop_forget(e->fd);
 		close(take_fd(&e->fd));
 	}
-	free(TAKE(e->data));
 }
 
 /* The memory goes with the next second: an event may still point here. */
@@ -93,8 +97,27 @@ finish(struct conn *c)
 	c->phase = OVER;
 	close_end(&c->end[CLIENT]);
 	close_end(&c->end[SERVER]);
-	buf_free(&c->page);
+	buf_free(&c->in);
+	buf_free(&c->out);
+	http_reply_free(&c->reply);
 	activity_end(ACTIVITY_RELAYS);
+}
+
+/* -1: the peer takes nothing any more. */
+static int
+flush(int fd, struct buf *b, size_t *sent)
+{
+	while (*sent < b->len) {
+		ssize_t n =
+		    send(fd, b->data + *sent, b->len - *sent, MSG_NOSIGNAL);
+
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -1;
+		*sent += (size_t)n;
+	}
+	buf_free(b); /* an idle connection keeps no buffer */
+	*sent = 0;
+	return 0;
 }
 
 /* ---- connecting */
@@ -147,131 +170,203 @@ relay_conn_start(int client, int port)
 		try_connect(c, CONNECTING_4);
 }
 
-/* ---- copying */
+/* ---- the end of a response */
 
-/*
- * nginx sets this header itself, in this spelling, or takes it out; it sends
- * a request's head in one piece.
- */
-static bool
-is_probe(const char *data, size_t len)
+static void
+write_last(struct conn *c)
 {
-	static const char HEADER[] = "\r\nX-Sandlease-Probe: 1\r\n";
-	const char *end = memmem(data, len, "\r\n\r\n", 4);
+	struct end *e = &c->end[CLIENT];
 
-	if (end != NULL)
-		len = (size_t)(end + 2 - data);
-	return memmem(data, len, HEADER, sizeof(HEADER) - 1) != NULL;
+	if (flush(e->fd, &c->out, &c->out_sent) < 0) {
+		finish(c);
+		return;
+	}
+	if (c->out.len > 0) {
+		loop_change(e->fd, EPOLLOUT, &e->item);
+		return;
+	}
+	shutdown(e->fd, SHUT_WR);
+	c->phase = LINGER;
+	c->deadline_ms = clock_ms() + LINGER_MS;
+	loop_change(e->fd, EPOLLIN, &e->item);
 }
 
-/* Reads into an empty buffer.  -1: the connection is broken. */
+/* What the app still says after this reaches nobody. */
+static void
+leave_app(struct conn *c)
+{
+	close_end(&c->end[SERVER]);
+	c->phase = LAST;
+	c->deadline_ms = 0;
+	write_last(c);
+}
+
+/* Closing with bytes unread would tear the answer out of the reader's hands. */
+static void
+linger(struct conn *c)
+{
+	ssize_t n = recv(c->end[CLIENT].fd, chunk, sizeof(chunk), 0);
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		finish(c);
+}
+
+/* ---- copying */
+
+static void
+note_activity(const struct conn *c)
+{
+	if (!c->asked.probe)
+		activity_relayed();
+}
+
+static void
+begin_request(struct conn *c, size_t len)
+{
+	c->begun = true;
+	c->asked = relay_request_read(chunk, len);
+	http_reply_begin(&c->reply,
+	    (struct http_reply_to){ .head = c->asked.head,
+		.upgrade = c->asked.upgrade });
+}
+
+/* From the client to the app, byte by byte: nginx has read it.  -1: broken. */
 static int
-fill(struct end *e)
+copy_request(struct conn *c)
+{
+	int app = c->end[SERVER].fd;
+	ssize_t n;
+
+	if (!c->asked_all && !c->deaf && c->in.len == 0) {
+		n = recv(c->end[CLIENT].fd, chunk, sizeof(chunk), 0);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -1;
+		c->asked_all = n == 0;
+		if (n > 0 && !c->begun)
+			begin_request(c, (size_t)n);
+		if (n > 0) {
+			note_activity(c);
+			buf_add(&c->in, chunk, (size_t)n);
+		}
+	}
+	if (flush(app, &c->in, &c->in_sent) < 0) {
+		/* it may have answered before it had read everything */
+		c->deaf = true;
+		buf_free(&c->in);
+		c->in_sent = 0;
+	}
+	if (c->asked_all && !c->told_all && c->in.len == 0) {
+		c->told_all = true;
+		shutdown(app, SHUT_WR);
+	}
+	return 0;
+}
+
+/* Nothing has been written for the client yet, or it is cut off. */
+static void
+refuse_reply(struct conn *c)
+{
+	if (c->reply.started) {
+		finish(c);
+		return;
+	}
+	relay_page_write(&c->out, c->port, c->asked.for_program, NULL);
+	leave_app(c);
+}
+
+static void
+take_reply(struct conn *c, size_t len)
+{
+	/* one allocation for a chunk and its frame */
+	buf_room(&c->out, len + 32);
+	switch (http_reply_take(&c->reply, chunk, len, &c->out)) {
+	case HTTP_REPLY_COMPLETE:
+		leave_app(c);
+		break;
+	case HTTP_REPLY_REFUSED:
+		refuse_reply(c);
+		break;
+	case HTTP_REPLY_MORE:
+	case HTTP_REPLY_UPGRADED:
+		if (flush(c->end[CLIENT].fd, &c->out, &c->out_sent) < 0)
+			finish(c);
+		break;
+	}
+}
+
+/* From the app to the client.  False when there is nothing to read now. */
+static bool
+copy_reply(struct conn *c)
 {
 	ssize_t n;
 
-	if (e->eof || e->until > 0)
-		return 0;
-	if (e->data == NULL)
-		e->data = xmalloc(BUFFER);
-	n = recv(e->fd, e->data, BUFFER, 0);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	if (n == 0) {
-		e->eof = true;
-		return 0;
+	if (flush(c->end[CLIENT].fd, &c->out, &c->out_sent) < 0) {
+		finish(c);
+		return false;
 	}
-	e->from = 0;
-	e->until = (size_t)n;
-	if (e->side == CLIENT && !e->conn->begun) {
-		e->conn->begun = true;
-		e->conn->probe = is_probe(e->data, e->until);
+	/* before a request there is no answer to it */
+	if (c->out.len > 0 || !c->begun)
+		return false;
+	n = recv(c->end[SERVER].fd, chunk, sizeof(chunk), 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n > 0) {
+		note_activity(c);
+		take_reply(c, (size_t)n);
+	} else if (n == 0 &&
+	    http_reply_close(&c->reply, &c->out) == HTTP_REPLY_COMPLETE) {
+		leave_app(c);
+	} else {
+		finish(c); /* nginx sees that it was cut short */
 	}
-	if (!e->conn->probe)
-		activity_relayed();
-	return 0;
+	return c->phase == COPYING;
 }
 
-static int
-empty(struct end *e, struct end *to)
-{
-	while (e->from < e->until) {
-		ssize_t n = send(to->fd, e->data + e->from, e->until - e->from,
-		    MSG_NOSIGNAL);
-
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -1;
-		e->from += (size_t)n;
-	}
-	e->from = e->until = 0;
-	if (e->eof && !e->shut) {
-		e->shut = true;
-		shutdown(to->fd, SHUT_WR);
-	}
-	return 0;
-}
-
-/* What each end waits for; an idle connection keeps no buffer. */
 static void
 rearm(struct conn *c)
 {
-	for (int i = 0; i < 2; i++) {
-		struct end *e = &c->end[i];
-		struct end *other = &c->end[1 - i];
-		uint32_t want = 0;
+	struct end *client = &c->end[CLIENT], *app = &c->end[SERVER];
+	bool may_ask = !c->asked_all && !c->deaf && c->in.len == 0;
+	bool may_answer = c->begun && c->out.len == 0;
 
-		if (!e->eof && e->until == 0)
-			want |= EPOLLIN;
-		if (other->until > 0)
-			want |= EPOLLOUT;
-		if (e->until == 0)
-			free(TAKE(e->data));
-		if (!e->hung_up)
-			loop_change(e->fd, want, &e->item);
-	}
+	loop_change(client->fd,
+	    (may_ask ? EPOLLIN : 0U) | (c->out.len > 0 ? EPOLLOUT : 0U),
+	    &client->item);
+	if (!c->hung_up)
+		loop_change(app->fd,
+		    (may_answer ? EPOLLIN : 0U) |
+			(c->in.len > 0 ? EPOLLOUT : 0U),
+		    &app->item);
 }
 
 /*
  * A hang-up is told again and again, whatever one waits for: no longer
- * watched, such an end is read when the other has room, for a while.
+ * watched, the app is read when the client has room, for a while.
  */
 static void
-hang_up(struct conn *c, struct end *e)
+hang_up(struct conn *c)
 {
-	if (e->hung_up)
+	if (c->hung_up)
 		return;
-	e->hung_up = true;
-	loop_forget(e->fd);
+	c->hung_up = true;
+	loop_forget(c->end[SERVER].fd);
 	c->deadline_ms = clock_ms() + HUNG_UP_MS;
-}
-
-/* From e to the other; all there is when nobody will tell of more. */
-static int
-move(struct end *e, struct end *to)
-{
-	bool again;
-
-	do {
-		if (fill(e) < 0)
-			return -1;
-		again = e->hung_up && e->until > 0;
-		if (empty(e, to) < 0)
-			return -1;
-	} while (again && e->until == 0);
-	return 0;
 }
 
 static void
 copy(struct conn *c, enum side at, uint32_t events)
 {
-	struct end *a = &c->end[CLIENT], *b = &c->end[SERVER];
+	bool gone = (events & (EPOLLHUP | EPOLLERR)) != 0;
 
-	if ((events & (EPOLLHUP | EPOLLERR)) != 0)
-		hang_up(c, &c->end[at]);
-	if (move(a, b) < 0 || move(b, a) < 0 || (a->shut && b->shut) ||
-	    (a->hung_up && a->shut) || (a->hung_up && b->hung_up))
+	if (gone && at == SERVER)
+		hang_up(c);
+	if ((gone && at == CLIENT) || copy_request(c) < 0) {
 		finish(c);
-	else
+		return;
+	}
+	while (copy_reply(c) && c->hung_up)
+		;
+	if (c->phase == COPYING)
 		rearm(c);
 }
 
@@ -289,70 +384,27 @@ connected(struct conn *c)
 /* ---- nothing listens */
 
 static void
-make_page(struct conn *c, bool json)
-{
-	struct end *e = &c->end[CLIENT];
-	struct port_list ports;
-
-	relay_page_ports(&ports);
-	relay_page_write(&c->page, c->port, json, &ports);
-	c->phase = ANSWER;
-	loop_change(e->fd, EPOLLOUT, &e->item);
-}
-
-static void
 read_head(struct conn *c)
 {
-	struct end *e = &c->end[CLIENT];
-	bool whole;
-	ssize_t n;
+	struct relay_request asked;
+	struct port_list ports;
+	ssize_t n = recv(c->end[CLIENT].fd, buf_room(&c->in, HEAD_MAX),
+	    HEAD_MAX - c->in.len, 0);
 
-	if (e->data == NULL)
-		e->data = xmalloc(HEAD_MAX);
-	n = recv(e->fd, e->data + e->until, HEAD_MAX - e->until, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		finish(c);
 		return;
 	}
-	e->until += (size_t)n;
-	whole = memmem(e->data, e->until, "\r\n\r\n", 4) != NULL;
-	if (whole || e->until == HEAD_MAX)
-		make_page(c, relay_page_for_programs(e->data, e->until));
-}
-
-static void
-write_page(struct conn *c)
-{
-	struct end *e = &c->end[CLIENT];
-	ssize_t n = send(e->fd, c->page.data + c->page_sent,
-	    c->page.len - c->page_sent, MSG_NOSIGNAL);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	c->in.len += (size_t)n;
+	if (memmem(c->in.data, c->in.len, "\r\n\r\n", 4) == NULL &&
+	    c->in.len < HEAD_MAX)
 		return;
-	if (n < 0) {
-		finish(c);
-		return;
-	}
-	c->page_sent += (size_t)n;
-	if (c->page_sent < c->page.len)
-		return;
-	shutdown(e->fd, SHUT_WR);
-	c->phase = LINGER;
-	c->deadline_ms = clock_ms() + LINGER_MS;
-	loop_change(e->fd, EPOLLIN, &e->item);
-}
-
-/* Closing with bytes unread would tear the page out of the reader's hands. */
-static void
-linger(struct conn *c)
-{
-	struct end *e = &c->end[CLIENT];
-	ssize_t n = recv(e->fd, e->data, HEAD_MAX, 0);
-
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		finish(c);
+	asked = relay_request_read(c->in.data, c->in.len);
+	relay_page_ports(&ports);
+	relay_page_write(&c->out, c->port, asked.for_program, &ports);
+	leave_app(c);
 }
 
 static void
@@ -375,8 +427,8 @@ step(struct conn *c, enum side at, uint32_t events)
 	case HEAD:
 		read_head(c);
 		break;
-	case ANSWER:
-		write_page(c);
+	case LAST:
+		write_last(c);
 		break;
 	case LINGER:
 		linger(c);

@@ -7,7 +7,7 @@
 PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
 	libjansson-dev libcurl4-openssl-dev libsodium-dev libseccomp-dev
 	libarchive-dev libacl1-dev libzstd-dev zlib1g-dev libwebsockets-dev libssl-dev
-	libcap-dev)
+	libcap-dev libhttp-parser-dev)
 # the last line: what is there for code in sandboxes
 PACKAGES_RUN=(nginx postgresql bubblewrap curl ca-certificates procps git python3
 	squashfs-tools python3-matplotlib python3-pandas nodejs node-typescript)

@@ -26,6 +26,7 @@ declare -A LIBRARY=(
 	[sodium.h]='common'
 	[jansson.h]='common'
 	[seccomp.h]='agent'
+	[http_parser.h]='web'
 	[libwebsockets.h]='ws'
 	[archive.h]='agent' [archive_entry.h]='agent'
 )

@@ -8,7 +8,7 @@ UNIT += \
 	t/unit/common/err_test t/unit/common/id_test t/unit/common/json_test \
 	t/unit/common/log_test t/unit/common/mem_test t/unit/common/str_test \
 	t/unit/common/token_test t/unit/common/utf8_test \
-	t/unit/web/call_test t/unit/web/records_test t/unit/web/reply_test \
+	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/records_test t/unit/web/reply_test \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
 	t/unit/domain/disk_test t/unit/domain/identity_test t/unit/domain/lease_test \
 	t/unit/domain/sandbox_id_test t/unit/domain/session_test \
@@ -32,7 +32,7 @@ UNIT += \
 	t/unit/agent/move_test t/unit/agent/omit_test t/unit/agent/pack_test \
 	t/unit/agent/port_probe_test t/unit/agent/process_store_test \
 	t/unit/agent/proctree_test t/unit/agent/pty_test t/unit/agent/pump_test \
-	t/unit/agent/relay_page_test t/unit/agent/ring_test t/unit/agent/scene_test \
+	t/unit/agent/relay_page_test t/unit/agent/relay_request_test t/unit/agent/ring_test t/unit/agent/scene_test \
 	t/unit/agent/script_test t/unit/agent/setup_test t/unit/agent/swap_test \
 	t/unit/agent/tree_test t/unit/agent/treeend_test t/unit/agent/usage_test \
 	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
