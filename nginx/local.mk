@@ -6,6 +6,7 @@ NGINX_TEMPLATES = \
 	%D%/auth.params.in \
 	%D%/data.headers.in \
 	%D%/deny.params.in \
+	%D%/final.js.in \
 	%D%/from-preview.answer.in \
 	%D%/main.conf.in \
 	%D%/maps-path.conf.in \
@@ -38,6 +39,7 @@ nodist_nginx_DATA = \
 	%D%/auth.params \
 	%D%/data.headers \
 	%D%/deny.params \
+	%D%/final.js \
 	%D%/from-preview.answer \
 	%D%/main.conf \
 	%D%/maps-path.conf \
@@ -82,6 +84,7 @@ EXTRA_DIST += \
 	t/api/nginx_checks.py \
 	t/api/nginx_control.py \
 	t/api/nginx_data.py \
+	t/api/nginx_final.py \
 	t/api/nginx_preview.py \
 	t/api/nginx_proxy.py \
 	t/api/nginx_states.py \
