@@ -5,6 +5,7 @@
 
 #include "api/master.h"
 #include "api/routes.h"
+#include "api/site.h"
 #include "api/worker.h"
 #include "common/conf.h"
 #include "common/log.h"
@@ -88,6 +89,8 @@ main(int argc, char **argv)
 		return program_fail("sandlease-api", &e);
 	if (mode == OPT_PRINT)
 		conf_print(&conf, stdout);
+	if (mode == OPT_CHECK)
+		site_warn(&conf, stderr);
 	if (mode != 0)
 		return EXIT_SUCCESS;
 	log_open("sandlease-api", (enum log_level)conf.log_level,

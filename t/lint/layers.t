@@ -27,6 +27,7 @@ declare -A LIBRARY=(
 	[jansson.h]='common'
 	[seccomp.h]='agent'
 	[http_parser.h]='web'
+	[libpsl.h]='api'
 	[libwebsockets.h]='ws'
 	[archive.h]='agent' [archive_entry.h]='agent'
 )

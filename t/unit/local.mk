@@ -19,7 +19,7 @@ UNIT += \
 	t/unit/provider/trash_test \
 	t/unit/control/steps_test \
 	t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \
-	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test \
+	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test t/unit/api/site_test \
 	t/unit/api/stream_link_test t/unit/api/ticket_test \
 	t/unit/reaper/plan_test \
 	t/unit/agent/answers_test t/unit/agent/backup_path_test \
