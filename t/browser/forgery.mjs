@@ -74,6 +74,7 @@ async function prepare() {
 	await api("POST", `/v1/sessions/${hostile}/api/write`,
 		{ path: "/workspace/app.py", content: APP });
 	await execute(hostile, "(/usr/bin/python3 app.py >app.log 2>&1 &)");
+	/* wait: polls until it listens */
 	await execute(hostile, "until (: </dev/tcp/127.0.0.1/8000) 2>/dev/null; do sleep 0.1; done");
 	const { url: preview } = await api("POST", `/v1/sessions/${hostile}/ports`, { port: 8000 });
 	label = new URL(preview).hostname.split(".")[0];
