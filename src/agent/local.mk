@@ -82,6 +82,7 @@ AGENT_SOURCES = \
 	src/agent/rawpath.c src/agent/rawpath.h \
 	src/agent/relay.c src/agent/relay.h \
 	src/agent/relay_conn.c src/agent/relay_conn.h \
+	src/agent/relay_copy.c src/agent/relay_internal.h \
 	src/agent/relay_page.c src/agent/relay_page.h \
 	src/agent/relay_request.c src/agent/relay_request.h \
 	src/agent/ring.c src/agent/ring.h \

@@ -9,64 +9,20 @@
 #include <unistd.h>
 
 #include "agent/activity.h"
-#include "agent/loop.h"
 #include "agent/loopback.h"
+#include "agent/relay_internal.h"
 #include "agent/relay_page.h"
-#include "agent/relay_request.h"
 #include "common/clock.h"
 #include "common/mem.h"
-#include "web/http_reply.h"
 
 enum {
-	CHUNK = 65536,    /* one read, either way */
 	HEAD_MAX = 16384, /* of a request that nobody will answer */
 	HEAD_MS = 5000,
-	LINGER_MS = 2000,
-	HUNG_UP_MS = 30000
-};
-
-enum phase {
-	CONNECTING_4, /* to 127.0.0.1 */
-	CONNECTING_6, /* to ::1 */
-	COPYING,
-	HEAD,   /* nothing listens: reading what was asked */
-	LAST,   /* the app is done with: writing what is left for the client */
-	LINGER, /* waiting for the client to have read it */
-	OVER
-};
-
-enum side { CLIENT, SERVER };
-
-struct conn;
-
-struct end {
-	struct loop_item item;
-	struct conn *conn;
-	enum side side;
-	int fd;
-};
-
-struct conn {
-	struct end end[2];
-	int port;
-	enum phase phase;
-	struct relay_request asked;
-	bool begun;     /* `asked` has been read, the reply may be */
-	bool asked_all; /* the client has said its last */
-	bool told_all;  /* ... and the app knows */
-	bool deaf;      /* the app reads nothing any more */
-	bool hung_up;   /* the app has closed both ways: no longer watched */
-	struct buf in;  /* of the request, not yet written to the app */
-	struct buf out; /* of the response, not yet written to the client */
-	size_t in_sent, out_sent;
-	struct http_reply reply;
-	int64_t deadline_ms; /* 0: none */
-	struct conn *next;
+	LINGER_MS = 2000
 };
 
 /* The loop's thread only. */
 static struct conn *conns;
-static char chunk[CHUNK];
 
 static void step(struct conn *c, enum side at, uint32_t events);
 
@@ -89,8 +45,8 @@ close_end(struct end *e)
 }
 
 /* The memory goes with the next second: an event may still point here. */
-static void
-finish(struct conn *c)
+void
+relay_conn_finish(struct conn *c)
 {
 	if (c->phase == OVER)
 		return;
@@ -103,9 +59,8 @@ finish(struct conn *c)
 	activity_end(ACTIVITY_RELAYS);
 }
 
-/* -1: the peer takes nothing any more. */
-static int
-flush(int fd, struct buf *b, size_t *sent)
+int
+relay_conn_flush(int fd, struct buf *b, size_t *sent)
 {
 	while (*sent < b->len) {
 		ssize_t n =
@@ -165,7 +120,7 @@ relay_conn_start(int client, int port)
 	conns = c;
 	activity_begin(ACTIVITY_RELAYS);
 	if (loop_watch(client, 0, &c->end[CLIENT].item) < 0)
-		finish(c);
+		relay_conn_finish(c);
 	else
 		try_connect(c, CONNECTING_4);
 }
@@ -177,8 +132,8 @@ write_last(struct conn *c)
 {
 	struct end *e = &c->end[CLIENT];
 
-	if (flush(e->fd, &c->out, &c->out_sent) < 0) {
-		finish(c);
+	if (relay_conn_flush(e->fd, &c->out, &c->out_sent) < 0) {
+		relay_conn_finish(c);
 		return;
 	}
 	if (c->out.len > 0) {
@@ -191,9 +146,8 @@ write_last(struct conn *c)
 	loop_change(e->fd, EPOLLIN, &e->item);
 }
 
-/* What the app still says after this reaches nobody. */
-static void
-leave_app(struct conn *c)
+void
+relay_conn_leave_app(struct conn *c)
 {
 	close_end(&c->end[SERVER]);
 	c->phase = LAST;
@@ -205,169 +159,11 @@ leave_app(struct conn *c)
 static void
 linger(struct conn *c)
 {
-	ssize_t n = recv(c->end[CLIENT].fd, chunk, sizeof(chunk), 0);
+	char unread[4096];
+	ssize_t n = recv(c->end[CLIENT].fd, unread, sizeof(unread), 0);
 
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		finish(c);
-}
-
-/* ---- copying */
-
-static void
-note_activity(const struct conn *c)
-{
-	if (!c->asked.probe)
-		activity_relayed();
-}
-
-static void
-begin_request(struct conn *c, size_t len)
-{
-	c->begun = true;
-	c->asked = relay_request_read(chunk, len);
-	http_reply_begin(&c->reply,
-	    (struct http_reply_to){ .head = c->asked.head,
-		.upgrade = c->asked.upgrade });
-}
-
-/* From the client to the app, byte by byte: nginx has read it.  -1: broken. */
-static int
-copy_request(struct conn *c)
-{
-	int app = c->end[SERVER].fd;
-	ssize_t n;
-
-	if (!c->asked_all && !c->deaf && c->in.len == 0) {
-		n = recv(c->end[CLIENT].fd, chunk, sizeof(chunk), 0);
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return -1;
-		c->asked_all = n == 0;
-		if (n > 0 && !c->begun)
-			begin_request(c, (size_t)n);
-		if (n > 0) {
-			note_activity(c);
-			buf_add(&c->in, chunk, (size_t)n);
-		}
-	}
-	if (flush(app, &c->in, &c->in_sent) < 0) {
-		/* it may have answered before it had read everything */
-		c->deaf = true;
-		buf_free(&c->in);
-		c->in_sent = 0;
-	}
-	if (c->asked_all && !c->told_all && c->in.len == 0) {
-		c->told_all = true;
-		shutdown(app, SHUT_WR);
-	}
-	return 0;
-}
-
-/* Nothing has been written for the client yet, or it is cut off. */
-static void
-refuse_reply(struct conn *c)
-{
-	if (c->reply.started) {
-		finish(c);
-		return;
-	}
-	relay_page_write(&c->out, c->port, c->asked.for_program, NULL);
-	leave_app(c);
-}
-
-static void
-take_reply(struct conn *c, size_t len)
-{
-	/* one allocation for a chunk and its frame */
-	buf_room(&c->out, len + 32);
-	switch (http_reply_take(&c->reply, chunk, len, &c->out)) {
-	case HTTP_REPLY_COMPLETE:
-		leave_app(c);
-		break;
-	case HTTP_REPLY_REFUSED:
-		refuse_reply(c);
-		break;
-	case HTTP_REPLY_MORE:
-	case HTTP_REPLY_UPGRADED:
-		if (flush(c->end[CLIENT].fd, &c->out, &c->out_sent) < 0)
-			finish(c);
-		break;
-	}
-}
-
-/* From the app to the client.  False when there is nothing to read now. */
-static bool
-copy_reply(struct conn *c)
-{
-	ssize_t n;
-
-	if (flush(c->end[CLIENT].fd, &c->out, &c->out_sent) < 0) {
-		finish(c);
-		return false;
-	}
-	/* before a request there is no answer to it */
-	if (c->out.len > 0 || !c->begun)
-		return false;
-	n = recv(c->end[SERVER].fd, chunk, sizeof(chunk), 0);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	if (n > 0) {
-		note_activity(c);
-		take_reply(c, (size_t)n);
-	} else if (n == 0 &&
-	    http_reply_close(&c->reply, &c->out) == HTTP_REPLY_COMPLETE) {
-		leave_app(c);
-	} else {
-		finish(c); /* nginx sees that it was cut short */
-	}
-	return c->phase == COPYING;
-}
-
-static void
-rearm(struct conn *c)
-{
-	struct end *client = &c->end[CLIENT], *app = &c->end[SERVER];
-	bool may_ask = !c->asked_all && !c->deaf && c->in.len == 0;
-	bool may_answer = c->begun && c->out.len == 0;
-
-	loop_change(client->fd,
-	    (may_ask ? EPOLLIN : 0U) | (c->out.len > 0 ? EPOLLOUT : 0U),
-	    &client->item);
-	if (!c->hung_up)
-		loop_change(app->fd,
-		    (may_answer ? EPOLLIN : 0U) |
-			(c->in.len > 0 ? EPOLLOUT : 0U),
-		    &app->item);
-}
-
-/*
- * A hang-up is told again and again, whatever one waits for: no longer
- * watched, the app is read when the client has room, for a while.
- */
-static void
-hang_up(struct conn *c)
-{
-	if (c->hung_up)
-		return;
-	c->hung_up = true;
-	loop_forget(c->end[SERVER].fd);
-	c->deadline_ms = clock_ms() + HUNG_UP_MS;
-}
-
-static void
-copy(struct conn *c, enum side at, uint32_t events)
-{
-	bool gone = (events & (EPOLLHUP | EPOLLERR)) != 0;
-
-	if (gone && at == SERVER)
-		hang_up(c);
-	if ((gone && at == CLIENT) || copy_request(c) < 0) {
-		finish(c);
-		return;
-	}
-	while (copy_reply(c) && c->hung_up)
-		;
-	if (c->phase == COPYING)
-		rearm(c);
+		relay_conn_finish(c);
 }
 
 static void
@@ -378,7 +174,7 @@ connected(struct conn *c)
 		return;
 	}
 	c->phase = COPYING;
-	rearm(c);
+	relay_copy_rearm(c);
 }
 
 /* ---- nothing listens */
@@ -394,7 +190,7 @@ read_head(struct conn *c)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		finish(c);
+		relay_conn_finish(c);
 		return;
 	}
 	c->in.len += (size_t)n;
@@ -404,7 +200,7 @@ read_head(struct conn *c)
 	asked = relay_request_read(c->in.data, c->in.len);
 	relay_page_ports(&ports);
 	relay_page_write(&c->out, c->port, asked.for_program, &ports);
-	leave_app(c);
+	relay_conn_leave_app(c);
 }
 
 static void
@@ -413,7 +209,7 @@ step(struct conn *c, enum side at, uint32_t events)
 	/* a client that leaves while nobody reads shows as a hang-up only */
 	if (c->phase < COPYING && at == CLIENT) {
 		if ((events & (EPOLLHUP | EPOLLERR)) != 0)
-			finish(c);
+			relay_conn_finish(c);
 		return;
 	}
 	switch (c->phase) {
@@ -422,7 +218,7 @@ step(struct conn *c, enum side at, uint32_t events)
 		connected(c);
 		break;
 	case COPYING:
-		copy(c, at, events);
+		relay_copy_step(c, at, events);
 		break;
 	case HEAD:
 		read_head(c);
@@ -443,7 +239,7 @@ relay_conn_close_port(int port)
 {
 	for (struct conn *c = conns; c != NULL; c = c->next)
 		if (c->port == port)
-			finish(c);
+			relay_conn_finish(c);
 }
 
 void
@@ -453,7 +249,7 @@ relay_conn_each_second(void)
 		struct conn *c = *at;
 
 		if (c->deadline_ms > 0 && clock_left_ms(c->deadline_ms) == 0)
-			finish(c);
+			relay_conn_finish(c);
 		if (c->phase != OVER) {
 			at = &c->next;
 			continue;

@@ -209,7 +209,7 @@ def who_does_not_read_holds_no_memory():
     before = memory()
     slow = [ask(8002) for _ in range(50)]
     ok(eventually(lambda: all(unread(c) > 65536 for c in slow)), "it comes as far as their sockets")
-    # 128 KiB for each, several times that where a sanitizer shadows them; each
+    # 64 KiB for each, several times that where a sanitizer shadows them; each
     # of them could have had 256 MiB.
     ok(memory() - before < 50 * 512, "50 readers that do not read", f"{before} {memory()}")
     start(8004, "stuck")

@@ -300,7 +300,7 @@ agent api/ports "a watch outlives its process" api_ports.c \
 	's/if \(has_exited\(w\)\)/if (false \&\& has_exited(w))/' \
 	"a watch ends with the process it waits for"
 agent agent/relay "an unexposed port stays open" relay_conn.c \
-	'/^relay_conn_close_port/,/^}/s/finish\(c\)/(void)0/' \
+	'/^relay_conn_close_port/,/^}/s/relay_conn_finish\(c\)/(void)0/' \
 	"unexpose closes what is open"
 
 # ---- the gate, tenants, tickets
