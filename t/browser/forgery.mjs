@@ -169,10 +169,15 @@ Object.assign(STEPS, {
 		assert.equal(await call("POST", "/v1/login", { key }), 204);
 	},
 
-	async "two sites: they do not reach it"() {
+	async "two sites: they do not reach it, and lock other previews for one load only"() {
 		await logIn();
 		await bomb(LAYOUTS["two sites"]);
 		assert.equal((await page.goto(DASHBOARD)).status(), 200);
+		assert.equal(await call("GET", "/v1/me"), 200);
+		const other = await context.newPage();
+		const address = preview(LAYOUTS["two sites"], "/");
+		assert.equal((await other.goto(address)).status(), 431);
+		assert.equal((await other.goto(address)).status(), 200);
 		assert.equal(await call("GET", "/v1/me"), 200);
 	},
 });
@@ -180,7 +185,7 @@ Object.assign(STEPS, {
 await walk(STEPS, {
 	args: ["--host-resolver-rules=MAP *.test 127.0.0.1",
 		/* as if there were TLS: else a browser says no Sec-Fetch-* */
-		`--unsafely-treat-insecure-origin-as-secure=${DASHBOARD}`],
+		`--unsafely-treat-insecure-origin-as-secure=${DASHBOARD},*.previews.other.test:*`],
 	async begin(b) {
 		browser = b;
 		await prepare();
