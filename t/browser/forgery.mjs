@@ -185,7 +185,7 @@ Object.assign(STEPS, {
 await walk(STEPS, {
 	args: ["--host-resolver-rules=MAP *.test 127.0.0.1",
 		/* as if there were TLS: else a browser says no Sec-Fetch-* */
-		`--unsafely-treat-insecure-origin-as-secure=${DASHBOARD},*.previews.other.test:*`],
+		`--unsafely-treat-insecure-origin-as-secure=${DASHBOARD},*.previews.other.test`],
 	async begin(b) {
 		browser = b;
 		await prepare();

@@ -326,6 +326,9 @@ api api/proxy "the cookie opens a port" api/gate.c \
 unit api/access "a navigation carries the cookie" api/access.c \
 	'/^access_own_script/,/^}/s/str_equal\(call_param\(c, "HTTP_SEC_FETCH_DEST"\), "empty"\)/true/' \
 	"the_cookie_counts_for_scripts_of_our_own"
+unit api/site "previews on the dashboard's site are no matter" api/site.c \
+	's/shared = str_equal\(a, b\)/shared = str_equal(mine, host)/' \
+	"names_of_one_registrable_domain_are_one_site"
 unit web/http_reply "an interim response passes" web/http_reply.c \
 	's/if \(status < 200\)/if (status < 100)/' \
 	"a_response_passes_whole_or_not_at_all"
@@ -451,6 +454,18 @@ nginx "the dashboard has no policy" main.conf.in \
 nginx "another session's socket is taken" maps.conf.in \
 	's/\\k<sl_w_id>/[a-z0-9]{20}/' \
 	"an upstream that is not the sessions own socket is refused"
+nginx "a session's agent may answer with 103" final.js.in \
+	's/if \(!isFinal && !isTunnel\)/if (false)/' \
+	"a wrapper answers once"
+nginx "a port may answer with 103" preview.params.in \
+	'/js_header_filter/d' \
+	"a relay answers once"
+nginx "cookies lock the dashboard" main.conf.in \
+	'/Clear-Site-Data/d' \
+	"more cookies than nginx takes are taken away"
+nginx "a ticket comes to the error log" maps.conf.in \
+	'/ticket=\[a-z2-7\]\{26\}\(/d' \
+	"no error is logged with a secret"
 nginx "a preview's page reaches the API" from-preview.answer.in \
 	's/if \(\$sl_from_preview\)/if ($http_x_nobody_sends)/' \
 	"a page of a preview cannot reach the API"
