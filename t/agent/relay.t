@@ -331,7 +331,7 @@ def an_answer_that_is_none_is_502():
 def a_second_request_on_a_connection_has_no_answer():
     first = b"GET / HTTP/1.1\r\nHost: x\r\nX-Said: %d\r\n\r\n" % len(FORGED)
     answer = rest(ask(8005, first + FORGED + first + FORGED))
-    same(answer.count(b"HTTP/1.1"), 1, "one answer, and the end", answer)
+    ok(answer.count(b"HTTP/1.1") == 1, "one answer, and the end", answer)
 
 
 try:
