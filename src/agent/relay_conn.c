@@ -75,6 +75,25 @@ relay_conn_flush(int fd, struct buf *b, size_t *sent)
 	return 0;
 }
 
+int
+relay_conn_send(int fd, const char *data, size_t len, struct buf *rest)
+{
+	ssize_t n = 0;
+
+	while (len > 0) {
+		n = send(fd, data, len, MSG_NOSIGNAL);
+		if (n < 0)
+			break;
+		data += n;
+		len -= (size_t)n;
+	}
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return -1;
+	if (len > 0)
+		buf_add(rest, data, len);
+	return 0;
+}
+
 /* ---- connecting */
 
 static void

@@ -9,12 +9,16 @@
 #include "common/clock.h"
 
 enum {
-	CHUNK =
-	    63 * 1024, /* one read, either way; with its frame below 64 KiB */
+	CHUNK = 65536, /* one read, either way */
 	HUNG_UP_MS = 30000
 };
 
-static char chunk[CHUNK]; /* the loop's thread only */
+/*
+ * The loop's thread only.  A connection has memory of its own for what its peer
+ * has not taken; allocating for every read costs more than copying.
+ */
+static char chunk[CHUNK];
+static struct buf rewritten;
 
 static void
 note_activity(const struct conn *c)
@@ -33,31 +37,45 @@ begin_request(struct conn *c, size_t len)
 		.upgrade = c->asked.upgrade });
 }
 
-/* From the client to the app, byte by byte: nginx has read it.  -1: broken. */
+/* The app may have answered before it had read everything. */
+static void
+stop_asking(struct conn *c)
+{
+	c->deaf = true;
+	buf_free(&c->in);
+	c->in_sent = 0;
+}
+
+/* -1: the client's end is broken. */
+static int
+read_request(struct conn *c)
+{
+	ssize_t n = recv(c->end[CLIENT].fd, chunk, sizeof(chunk), 0);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	if (n == 0) {
+		c->asked_all = true;
+		return 0;
+	}
+	if (!c->begun)
+		begin_request(c, (size_t)n);
+	note_activity(c);
+	if (relay_conn_send(c->end[SERVER].fd, chunk, (size_t)n, &c->in) < 0)
+		stop_asking(c);
+	return 0;
+}
+
+/* From the client to the app, as it is: nginx has read it.  -1: broken. */
 static int
 copy_request(struct conn *c)
 {
 	int app = c->end[SERVER].fd;
-	ssize_t n;
 
-	if (!c->asked_all && !c->deaf && c->in.len == 0) {
-		n = recv(c->end[CLIENT].fd, chunk, sizeof(chunk), 0);
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return -1;
-		c->asked_all = n == 0;
-		if (n > 0 && !c->begun)
-			begin_request(c, (size_t)n);
-		if (n > 0) {
-			note_activity(c);
-			buf_add(&c->in, chunk, (size_t)n);
-		}
-	}
-	if (relay_conn_flush(app, &c->in, &c->in_sent) < 0) {
-		/* it may have answered before it had read everything */
-		c->deaf = true;
-		buf_free(&c->in);
-		c->in_sent = 0;
-	}
+	if (relay_conn_flush(app, &c->in, &c->in_sent) < 0)
+		stop_asking(c);
+	if (!c->asked_all && !c->deaf && c->in.len == 0 && read_request(c) < 0)
+		return -1;
 	if (c->asked_all && !c->told_all && c->in.len == 0) {
 		c->told_all = true;
 		shutdown(app, SHUT_WR);
@@ -80,22 +98,17 @@ refuse_reply(struct conn *c)
 static void
 take_reply(struct conn *c, size_t len)
 {
-	/* one allocation for a chunk and its frame */
-	buf_room(&c->out, len + 32);
-	switch (http_reply_take(&c->reply, chunk, len, &c->out)) {
-	case HTTP_REPLY_COMPLETE:
-		relay_conn_leave_app(c);
-		break;
-	case HTTP_REPLY_REFUSED:
+	enum http_reply_verdict verdict;
+
+	rewritten.len = 0;
+	verdict = http_reply_take(&c->reply, chunk, len, &rewritten);
+	if (verdict == HTTP_REPLY_REFUSED)
 		refuse_reply(c);
-		break;
-	case HTTP_REPLY_MORE:
-	case HTTP_REPLY_UPGRADED:
-		if (relay_conn_flush(c->end[CLIENT].fd, &c->out, &c->out_sent) <
-		    0)
-			relay_conn_finish(c);
-		break;
-	}
+	else if (relay_conn_send(c->end[CLIENT].fd, rewritten.data,
+		     rewritten.len, &c->out) < 0)
+		relay_conn_finish(c);
+	else if (verdict == HTTP_REPLY_COMPLETE)
+		relay_conn_leave_app(c);
 }
 
 /* From the app to the client.  False when there is nothing to read now. */

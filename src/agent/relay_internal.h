@@ -60,7 +60,13 @@ void relay_conn_finish(struct conn *c);
 /* Closes the app's end; the client gets what is in `out`, then its end. */
 void relay_conn_leave_app(struct conn *c);
 
-/* Writes what fd takes now.  -1: it takes nothing any more. */
+/*
+ * Writes what fd takes now, and keeps the rest, of which there was none before.
+ * -1: it takes nothing any more.
+ */
+int relay_conn_send(int fd, const char *data, size_t len, struct buf *rest);
+
+/* Writes of what was kept what fd takes now.  -1: it takes nothing any more. */
 int relay_conn_flush(int fd, struct buf *b, size_t *sent);
 
 /* What to do when one end is ready, while both are connected. */
