@@ -282,13 +282,13 @@ def bytes_are_activity():
 
 def said(what, method=b"GET", more=b""):
     """What passes when the app says this and keeps its connection open."""
-    return rest(ask(8005, b"%s / HTTP/1.1\r\nHost: x\r\n%sX-Said: %d\r\n\r\n%s" % (
+    return rest(ask(8007, b"%s / HTTP/1.1\r\nHost: x\r\n%sX-Said: %d\r\n\r\n%s" % (
         method, more, len(what), what)))
 
 
 def an_answer_passes_whole_and_alone():
-    ok(expose(8005)["ok"], "expose")
-    start(8005, "say")
+    ok(expose(8007)["ok"], "expose")
+    start(8007, "say")
     close = b"Connection: close\r\n\r\n"
     hi = OK + b"Content-Length: 2\r\n" + close + b"hi"
     for name, what, passed in (
@@ -323,14 +323,14 @@ def an_answer_that_is_none_is_502():
         answer = said(what)
         ok(answer.startswith(b"HTTP/1.1 502 ") and forged not in answer
            and answer.count(b"HTTP/1.1") == 1, name + " is 502", answer[:300])
-    answer = said(b"nothing", more=b"X-Forwarded-Prefix: /v1/sessions/x/proxy/8005\r\n")
+    answer = said(b"nothing", more=b"X-Forwarded-Prefix: /v1/sessions/x/proxy/8007\r\n")
     ok(b"application/json" in answer and b"No valid HTTP response" in answer, "in JSON for a program", answer)
     ok(eventually(lambda: relays() == 0), "and none is left", relays())
 
 
 def a_second_request_on_a_connection_has_no_answer():
     first = b"GET / HTTP/1.1\r\nHost: x\r\nX-Said: %d\r\n\r\n" % len(FORGED)
-    answer = rest(ask(8005, first + FORGED + first + FORGED))
+    answer = rest(ask(8007, first + FORGED + first + FORGED))
     ok(answer.count(b"HTTP/1.1") == 1, "one answer, and the end", answer)
 
 
