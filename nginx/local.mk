@@ -6,6 +6,7 @@ NGINX_TEMPLATES = \
 	%D%/auth.params.in \
 	%D%/data.headers.in \
 	%D%/deny.params.in \
+	%D%/final.js.in \
 	%D%/from-preview.answer.in \
 	%D%/limits.conf.in \
 	%D%/main.conf.in \
@@ -39,6 +40,7 @@ nodist_nginx_DATA = \
 	%D%/auth.params \
 	%D%/data.headers \
 	%D%/deny.params \
+	%D%/final.js \
 	%D%/from-preview.answer \
 	%D%/limits.conf \
 	%D%/main.conf \
@@ -84,6 +86,7 @@ EXTRA_DIST += \
 	t/api/nginx_checks.py \
 	t/api/nginx_control.py \
 	t/api/nginx_data.py \
+	t/api/nginx_final.py \
 	t/api/nginx_limits.py \
 	t/api/nginx_preview.py \
 	t/api/nginx_proxy.py \

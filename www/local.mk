@@ -28,6 +28,8 @@ dist_www_DATA = \
 EXTRA_DIST += \
 	t/browser/dashboard.mjs \
 	t/browser/dashboard.t \
+	t/browser/forgery.mjs \
+	t/browser/forgery.t \
 	t/browser/package-lock.json \
 	t/browser/package.json \
 	t/browser/terminal.mjs \

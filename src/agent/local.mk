@@ -83,7 +83,9 @@ AGENT_SOURCES = \
 	src/agent/rawpath.c src/agent/rawpath.h \
 	src/agent/relay.c src/agent/relay.h \
 	src/agent/relay_conn.c src/agent/relay_conn.h \
+	src/agent/relay_copy.c src/agent/relay_internal.h \
 	src/agent/relay_page.c src/agent/relay_page.h \
+	src/agent/relay_request.c src/agent/relay_request.h \
 	src/agent/ring.c src/agent/ring.h \
 	src/agent/routes.c src/agent/routes.h \
 	src/agent/scene.c src/agent/scene.h \
@@ -148,7 +150,7 @@ src/agent/kernel_text.$(OBJEXT): $(KERNEL_TEXTS)
 libexec_PROGRAMS += sandlease-agent
 sandlease_agent_SOURCES = src/agent/main.c src/agent/sanitizers.c
 sandlease_agent_LDADD = libagent.a libweb.a libcommon.a \
-	$(FCGI_LIBS) $(JANSSON_LIBS) $(ARCHIVE_LIBS) $(AGENT_ARCHIVE) -lpthread
+	$(FCGI_LIBS) $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(ARCHIVE_LIBS) $(AGENT_ARCHIVE) -lpthread
 ## Static, because it runs inside other root file systems than ours.
 ## Sanitizers cannot be linked so; that build is for unit tests and t/agent,
 ## whose sandboxes have the host's libraries.

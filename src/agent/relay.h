@@ -2,8 +2,9 @@
  * relay.h: exposed ports.
  *
  * The host passes a listening unix socket per port; every connection to it
- * becomes one to that port of the cell's loopback, bytes copied both ways
- * with bounded buffers, half-close kept.  All of it in the loop's thread.
+ * becomes one to that port of the cell's loopback and carries one HTTP request
+ * and its response (relay_conn.h), or a tunnel that was asked for.  All of it in
+ * the loop's thread.
  */
 #ifndef SANDLEASE_AGENT_RELAY_H
 #define SANDLEASE_AGENT_RELAY_H

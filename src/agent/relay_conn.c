@@ -9,58 +9,19 @@
 #include <unistd.h>
 
 #include "agent/activity.h"
-#include "agent/loop.h"
 #include "agent/loopback.h"
+#include "agent/relay_internal.h"
 #include "agent/relay_page.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
 enum {
-	BUFFER = 16384,   /* one way of one connection */
 	HEAD_MAX = 16384, /* of a request that nobody will answer */
 	HEAD_MS = 5000,
-	LINGER_MS = 2000,
-	HUNG_UP_MS = 30000
+	LINGER_MS = 2000
 };
 
-enum phase {
-	CONNECTING_4, /* to 127.0.0.1 */
-	CONNECTING_6, /* to ::1 */
-	COPYING,
-	HEAD,   /* nothing listens: reading what was asked */
-	ANSWER, /* ... writing the page */
-	LINGER, /* ... waiting for the other end to have read it */
-	OVER
-};
-
-enum side { CLIENT, SERVER };
-
-struct conn;
-
-struct end {
-	struct loop_item item;
-	struct conn *conn;
-	enum side side;
-	int fd;
-	char *data;         /* read from fd, not yet written to the other */
-	size_t from, until; /* what of data is to be written */
-	bool eof;           /* fd has said its last */
-	bool shut;          /* ... and the other end has been told */
-	bool hung_up;       /* closed both ways: no longer watched */
-};
-
-struct conn {
-	struct end end[2];
-	int port;
-	enum phase phase;
-	bool begun;          /* the client's first bytes have been looked at */
-	bool probe;          /* ... and what comes here is no activity */
-	int64_t deadline_ms; /* 0: none */
-	struct buf page;
-	size_t page_sent;
-	struct conn *next;
-};
-
+/* The loop's thread only. */
 static struct conn *conns;
 
 static void step(struct conn *c, enum side at, uint32_t events);
@@ -81,20 +42,56 @@ close_end(struct end *e)
 		loop_forget(e->fd);
 		close(take_fd(&e->fd));
 	}
-	free(TAKE(e->data));
 }
 
 /* The memory goes with the next second: an event may still point here. */
-static void
-finish(struct conn *c)
+void
+relay_conn_finish(struct conn *c)
 {
 	if (c->phase == OVER)
 		return;
 	c->phase = OVER;
 	close_end(&c->end[CLIENT]);
 	close_end(&c->end[SERVER]);
-	buf_free(&c->page);
+	buf_free(&c->in);
+	buf_free(&c->out);
+	http_reply_free(&c->reply);
 	activity_end(ACTIVITY_RELAYS);
+}
+
+int
+relay_conn_flush(int fd, struct buf *b, size_t *sent)
+{
+	while (*sent < b->len) {
+		ssize_t n =
+		    send(fd, b->data + *sent, b->len - *sent, MSG_NOSIGNAL);
+
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -1;
+		*sent += (size_t)n;
+	}
+	buf_free(b); /* an idle connection keeps no buffer */
+	*sent = 0;
+	return 0;
+}
+
+int
+relay_conn_send(int fd, const char *data, size_t len, struct buf *rest)
+{
+	ssize_t n = 0;
+
+	while (len > 0) {
+		n = send(fd, data, len, MSG_NOSIGNAL);
+		if (n < 0)
+			break;
+		data += n;
+		len -= (size_t)n;
+	}
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return -1;
+	if (len > 0)
+		buf_add(rest, data, len);
+	return 0;
 }
 
 /* ---- connecting */
@@ -142,137 +139,50 @@ relay_conn_start(int client, int port)
 	conns = c;
 	activity_begin(ACTIVITY_RELAYS);
 	if (loop_watch(client, 0, &c->end[CLIENT].item) < 0)
-		finish(c);
+		relay_conn_finish(c);
 	else
 		try_connect(c, CONNECTING_4);
 }
 
-/* ---- copying */
+/* ---- the end of a response */
 
-/*
- * nginx sets this header itself, in this spelling, or takes it out; it sends
- * a request's head in one piece.
- */
-static bool
-is_probe(const char *data, size_t len)
-{
-	static const char HEADER[] = "\r\nX-Sandlease-Probe: 1\r\n";
-	const char *end = memmem(data, len, "\r\n\r\n", 4);
-
-	if (end != NULL)
-		len = (size_t)(end + 2 - data);
-	return memmem(data, len, HEADER, sizeof(HEADER) - 1) != NULL;
-}
-
-/* Reads into an empty buffer.  -1: the connection is broken. */
-static int
-fill(struct end *e)
-{
-	ssize_t n;
-
-	if (e->eof || e->until > 0)
-		return 0;
-	if (e->data == NULL)
-		e->data = xmalloc(BUFFER);
-	n = recv(e->fd, e->data, BUFFER, 0);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	if (n == 0) {
-		e->eof = true;
-		return 0;
-	}
-	e->from = 0;
-	e->until = (size_t)n;
-	if (e->side == CLIENT && !e->conn->begun) {
-		e->conn->begun = true;
-		e->conn->probe = is_probe(e->data, e->until);
-	}
-	if (!e->conn->probe)
-		activity_relayed();
-	return 0;
-}
-
-static int
-empty(struct end *e, struct end *to)
-{
-	while (e->from < e->until) {
-		ssize_t n = send(to->fd, e->data + e->from, e->until - e->from,
-		    MSG_NOSIGNAL);
-
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -1;
-		e->from += (size_t)n;
-	}
-	e->from = e->until = 0;
-	if (e->eof && !e->shut) {
-		e->shut = true;
-		shutdown(to->fd, SHUT_WR);
-	}
-	return 0;
-}
-
-/* What each end waits for; an idle connection keeps no buffer. */
 static void
-rearm(struct conn *c)
+write_last(struct conn *c)
 {
-	for (int i = 0; i < 2; i++) {
-		struct end *e = &c->end[i];
-		struct end *other = &c->end[1 - i];
-		uint32_t want = 0;
+	struct end *e = &c->end[CLIENT];
 
-		if (!e->eof && e->until == 0)
-			want |= EPOLLIN;
-		if (other->until > 0)
-			want |= EPOLLOUT;
-		if (e->until == 0)
-			free(TAKE(e->data));
-		if (!e->hung_up)
-			loop_change(e->fd, want, &e->item);
-	}
-}
-
-/*
- * A hang-up is told again and again, whatever one waits for: no longer
- * watched, such an end is read when the other has room, for a while.
- */
-static void
-hang_up(struct conn *c, struct end *e)
-{
-	if (e->hung_up)
+	if (relay_conn_flush(e->fd, &c->out, &c->out_sent) < 0) {
+		relay_conn_finish(c);
 		return;
-	e->hung_up = true;
-	loop_forget(e->fd);
-	c->deadline_ms = clock_ms() + HUNG_UP_MS;
+	}
+	if (c->out.len > 0) {
+		loop_change(e->fd, EPOLLOUT, &e->item);
+		return;
+	}
+	shutdown(e->fd, SHUT_WR);
+	c->phase = LINGER;
+	c->deadline_ms = clock_ms() + LINGER_MS;
+	loop_change(e->fd, EPOLLIN, &e->item);
 }
 
-/* From e to the other; all there is when nobody will tell of more. */
-static int
-move(struct end *e, struct end *to)
+void
+relay_conn_leave_app(struct conn *c)
 {
-	bool again;
-
-	do {
-		if (fill(e) < 0)
-			return -1;
-		again = e->hung_up && e->until > 0;
-		if (empty(e, to) < 0)
-			return -1;
-	} while (again && e->until == 0);
-	return 0;
+	close_end(&c->end[SERVER]);
+	c->phase = LAST;
+	c->deadline_ms = 0;
+	write_last(c);
 }
 
+/* Closing with bytes unread would tear the answer out of the reader's hands. */
 static void
-copy(struct conn *c, enum side at, uint32_t events)
+linger(struct conn *c)
 {
-	struct end *a = &c->end[CLIENT], *b = &c->end[SERVER];
+	char unread[4096];
+	ssize_t n = recv(c->end[CLIENT].fd, unread, sizeof(unread), 0);
 
-	if ((events & (EPOLLHUP | EPOLLERR)) != 0)
-		hang_up(c, &c->end[at]);
-	if (move(a, b) < 0 || move(b, a) < 0 || (a->shut && b->shut) ||
-	    (a->hung_up && a->shut) || (a->hung_up && b->hung_up))
-		finish(c);
-	else
-		rearm(c);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		relay_conn_finish(c);
 }
 
 static void
@@ -283,76 +193,33 @@ connected(struct conn *c)
 		return;
 	}
 	c->phase = COPYING;
-	rearm(c);
+	relay_copy_rearm(c);
 }
 
 /* ---- nothing listens */
 
 static void
-make_page(struct conn *c, bool json)
-{
-	struct end *e = &c->end[CLIENT];
-	struct port_list ports;
-
-	relay_page_ports(&ports);
-	relay_page_write(&c->page, c->port, json, &ports);
-	c->phase = ANSWER;
-	loop_change(e->fd, EPOLLOUT, &e->item);
-}
-
-static void
 read_head(struct conn *c)
 {
-	struct end *e = &c->end[CLIENT];
-	bool whole;
-	ssize_t n;
+	struct relay_request asked;
+	struct port_list ports;
+	ssize_t n = recv(c->end[CLIENT].fd, buf_room(&c->in, HEAD_MAX),
+	    HEAD_MAX - c->in.len, 0);
 
-	if (e->data == NULL)
-		e->data = xmalloc(HEAD_MAX);
-	n = recv(e->fd, e->data + e->until, HEAD_MAX - e->until, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		finish(c);
+		relay_conn_finish(c);
 		return;
 	}
-	e->until += (size_t)n;
-	whole = memmem(e->data, e->until, "\r\n\r\n", 4) != NULL;
-	if (whole || e->until == HEAD_MAX)
-		make_page(c, relay_page_for_programs(e->data, e->until));
-}
-
-static void
-write_page(struct conn *c)
-{
-	struct end *e = &c->end[CLIENT];
-	ssize_t n = send(e->fd, c->page.data + c->page_sent,
-	    c->page.len - c->page_sent, MSG_NOSIGNAL);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	c->in.len += (size_t)n;
+	if (memmem(c->in.data, c->in.len, "\r\n\r\n", 4) == NULL &&
+	    c->in.len < HEAD_MAX)
 		return;
-	if (n < 0) {
-		finish(c);
-		return;
-	}
-	c->page_sent += (size_t)n;
-	if (c->page_sent < c->page.len)
-		return;
-	shutdown(e->fd, SHUT_WR);
-	c->phase = LINGER;
-	c->deadline_ms = clock_ms() + LINGER_MS;
-	loop_change(e->fd, EPOLLIN, &e->item);
-}
-
-/* Closing with bytes unread would tear the page out of the reader's hands. */
-static void
-linger(struct conn *c)
-{
-	struct end *e = &c->end[CLIENT];
-	ssize_t n = recv(e->fd, e->data, HEAD_MAX, 0);
-
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		finish(c);
+	asked = relay_request_read(c->in.data, c->in.len);
+	relay_page_ports(&ports);
+	relay_page_write(&c->out, c->port, asked.for_program, &ports);
+	relay_conn_leave_app(c);
 }
 
 static void
@@ -361,7 +228,7 @@ step(struct conn *c, enum side at, uint32_t events)
 	/* a client that leaves while nobody reads shows as a hang-up only */
 	if (c->phase < COPYING && at == CLIENT) {
 		if ((events & (EPOLLHUP | EPOLLERR)) != 0)
-			finish(c);
+			relay_conn_finish(c);
 		return;
 	}
 	switch (c->phase) {
@@ -370,13 +237,13 @@ step(struct conn *c, enum side at, uint32_t events)
 		connected(c);
 		break;
 	case COPYING:
-		copy(c, at, events);
+		relay_copy_step(c, at, events);
 		break;
 	case HEAD:
 		read_head(c);
 		break;
-	case ANSWER:
-		write_page(c);
+	case LAST:
+		write_last(c);
 		break;
 	case LINGER:
 		linger(c);
@@ -391,7 +258,7 @@ relay_conn_close_port(int port)
 {
 	for (struct conn *c = conns; c != NULL; c = c->next)
 		if (c->port == port)
-			finish(c);
+			relay_conn_finish(c);
 }
 
 void
@@ -401,7 +268,7 @@ relay_conn_each_second(void)
 		struct conn *c = *at;
 
 		if (c->deadline_ms > 0 && clock_left_ms(c->deadline_ms) == 0)
-			finish(c);
+			relay_conn_finish(c);
 		if (c->phase != OVER) {
 			at = &c->next;
 			continue;

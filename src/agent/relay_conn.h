@@ -1,5 +1,9 @@
 /*
- * relay_conn.h: one relayed connection.
+ * relay_conn.h: one relayed connection: one HTTP request, one response.
+ *
+ * The request comes from nginx and is copied.  The response comes from a program
+ * of the tenant's and is written anew (web/http_reply.h); with it the connection
+ * ends, so that nothing can follow.
  *
  * Everything here runs in the loop's thread.
  */

@@ -1,17 +1,18 @@
-/* relay_page.c: what is said when nothing listens on an exposed port. */
+/* relay_page.c: what is said when an exposed port has no answer. */
 #include "agent/relay_page.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/mem.h"
 
 enum { STATE_LISTEN = 0x0a, TABLE_MAX = 256 * 1024 };
+
+static const char NOTHING_LISTENS[] = "Nothing listens on port",
+		  NO_HTTP[] = "No valid HTTP response from port";
 
 static void
 add_port(struct port_list *l, int port)
@@ -72,31 +73,6 @@ relay_page_ports(struct port_list *out)
 	read_table("/proc/self/net/tcp6", out);
 }
 
-/* True when a line of the head begins so. */
-static bool
-has_line(const char *head, size_t len, const char *start)
-{
-	const char *end = head + len;
-	size_t want = strlen(start);
-
-	for (const char *line = head; line != NULL && line < end;) {
-		const char *next = memchr(line, '\n', (size_t)(end - line));
-
-		if ((size_t)(end - line) >= want &&
-		    strncasecmp(line, start, want) == 0)
-			return true;
-		line = next != NULL ? next + 1 : NULL;
-	}
-	return false;
-}
-
-bool
-relay_page_for_programs(const char *head, size_t len)
-{
-	return has_line(head, len, "upgrade:") ||
-	    has_line(head, len, "x-forwarded-prefix: /v1/");
-}
-
 static void
 put_json(struct buf *to, int port, const struct port_list *l)
 {
@@ -105,35 +81,54 @@ put_json(struct buf *to, int port, const struct port_list *l)
 	clock_iso(at);
 	buf_fmt(to,
 	    "{\"error\":\"Proxy error\",\"code\":\"SERVICE_NOT_RESPONDING\","
-	    "\"message\":\"Nothing listens on port %d\",\"port\":%d,"
+	    "\"message\":\"%s %d\",\"port\":%d,"
 	    "\"httpStatus\":502,\"timestamp\":\"%s\",\"context\":{"
-	    "\"port\":%d,\"listening\":[",
-	    port, port, at, port);
+	    "\"port\":%d",
+	    l != NULL ? NOTHING_LISTENS : NO_HTTP, port, port, at, port);
+	if (l != NULL) {
+		buf_str(to, ",\"listening\":[");
+		for (size_t i = 0; i < l->count; i++)
+			buf_fmt(to, "%s%d", i > 0 ? "," : "", l->port[i]);
+		buf_str(to, "]");
+	}
+	buf_str(to, "}}\n");
+}
+
+static void
+put_ports(struct buf *to, const struct port_list *l)
+{
+	buf_str(to,
+	    "<p>The sandbox is running, but no program in it accepts "
+	    "connections on this port.</p>");
+	if (l->count == 0) {
+		buf_str(to, "<p>No other port listens either.</p>");
+		return;
+	}
+	buf_str(to, "<p>Ports that do listen:");
 	for (size_t i = 0; i < l->count; i++)
-		buf_fmt(to, "%s%d", i > 0 ? "," : "", l->port[i]);
-	buf_str(to, "]}}\n");
+		buf_fmt(to, " %d", l->port[i]);
+	buf_str(to, "</p>");
 }
 
 static void
 put_html(struct buf *to, int port, const struct port_list *l)
 {
+	const char *title = l != NULL ? NOTHING_LISTENS : NO_HTTP;
+
 	buf_fmt(to,
 	    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
-	    "<title>Nothing listens on port %d</title>"
+	    "<title>%s %d</title>"
 	    "<style>body{font:16px/1.5 sans-serif;max-width:36em;"
 	    "margin:4em auto;padding:0 1em}</style>"
-	    "<h1>Nothing listens on port %d</h1>"
-	    "<p>The sandbox is running, but no program in it accepts "
-	    "connections on this port.</p>",
-	    port, port);
-	if (l->count == 0) {
-		buf_str(to, "<p>No other port listens either.</p>");
-	} else {
-		buf_str(to, "<p>Ports that do listen:");
-		for (size_t i = 0; i < l->count; i++)
-			buf_fmt(to, " %d", l->port[i]);
-		buf_str(to, "</p>");
-	}
+	    "<h1>%s %d</h1>",
+	    title, port, title, port);
+	if (l != NULL)
+		put_ports(to, l);
+	else
+		buf_str(to,
+		    "<p>What the program on this port answered is not a "
+		    "response that can be passed on: it has no HTTP/1 status "
+		    "line, an ambiguous length or a malformed header.</p>");
 	buf_str(to, "</html>\n");
 }
 

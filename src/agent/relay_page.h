@@ -1,8 +1,8 @@
 /*
- * relay_page.h: what is said when nothing listens on an exposed port.
+ * relay_page.h: what is said when an exposed port has no answer.
  *
- * A complete HTTP/1.1 502: a page for people that names the ports that do
- * listen, JSON for programs.
+ * A complete HTTP/1.1 502, a page for people or JSON for programs: nothing
+ * listens, and these ports do; or the answer was none that can be passed on.
  */
 #ifndef SANDLEASE_AGENT_RELAY_PAGE_H
 #define SANDLEASE_AGENT_RELAY_PAGE_H
@@ -25,13 +25,7 @@ void relay_page_parse(const char *text, struct port_list *out);
 /* The ports that listen here and now. */
 void relay_page_ports(struct port_list *out);
 
-/*
- * True when a request's head asks for an upgrade, or came by proxy/{port} of
- * the API: nginx says so by the prefix it took off.
- */
-bool relay_page_for_programs(const char *head, size_t len);
-
-/* The whole response. */
+/* The whole response.  `listening` NULL: the app's answer was refused. */
 void relay_page_write(struct buf *to, int port, bool json,
     const struct port_list *listening);
 

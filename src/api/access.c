@@ -100,6 +100,13 @@ access_scope_allows(const char *scope, enum access needed)
 	return has >= needed;
 }
 
+static int
+refuse_origin(struct err *e)
+{
+	return err_set(e, ERR_DENIED, "origin_mismatch",
+	    "a call with the dashboard's cookie must come from the dashboard");
+}
+
 int
 access_same_origin(const struct call *c, struct err *e)
 {
@@ -110,8 +117,16 @@ access_same_origin(const struct call *c, struct err *e)
 	    call_param(c, "SL_HOST"));
 	if (origin[0] != '\0' && str_equal(origin, ours))
 		return 0;
-	return err_set(e, ERR_DENIED, "origin_mismatch",
-	    "a call with the dashboard's cookie must come from the dashboard");
+	return refuse_origin(e);
+}
+
+int
+access_own_script(const struct call *c, struct err *e)
+{
+	if (str_equal(call_param(c, "HTTP_SEC_FETCH_SITE"), "same-origin") &&
+	    str_equal(call_param(c, "HTTP_SEC_FETCH_DEST"), "empty"))
+		return 0;
+	return refuse_origin(e);
 }
 
 static bool

@@ -49,6 +49,13 @@ bool access_scope_allows(const char *scope, enum access needed);
  */
 int access_same_origin(const struct call *c, struct err *e) MUST_CHECK;
 
+/*
+ * A call that a script of our own pages makes, by what the browser says of it
+ * (Sec-Fetch-*): no navigation, no image, no other site's page.  Browsers say it
+ * over TLS and on localhost only.
+ */
+int access_own_script(const struct call *c, struct err *e) MUST_CHECK;
+
 /* The cookie's name: __Host- where there is TLS. */
 const char *access_cookie_name(const struct call *c);
 

@@ -192,6 +192,29 @@ raw_path_agrees(const struct call *c)
 
 /* ---- may it? */
 
+/*
+ * Why the dashboard's cookie does not count for this call, or NULL.
+ *
+ * A browser sends the cookie with whatever a page asks for, a tenant's page
+ * included.  So it counts for scripts of the dashboard only, and never at
+ * proxy/{port}: what answers there is a tenant's program.
+ */
+static const char *
+refuse_cookie(const struct call *c, bool reads)
+{
+	bool opens_socket = ticket_upgrades(c) && ticket_purpose(c)[0] != '\0';
+	struct err e = { 0 };
+
+	if (is_proxied(c))
+		return "unauthorized";
+	if (!reads && access_same_origin(c, &e) < 0)
+		return e.code;
+	/* every browser tells the Origin of a WebSocket, not every one more */
+	if (!opens_socket && access_own_script(c, &e) < 0)
+		return e.code;
+	return NULL;
+}
+
 static void
 auth_session(struct call *c)
 {
@@ -212,10 +235,8 @@ auth_session(struct call *c)
 		deny(c, "unauthorized");
 		return;
 	}
-	/* anybody's page may open a socket, and the cookie goes along */
-	if (k.kind == CREDENTIAL_LOGIN && !reads &&
-	    access_same_origin(c, &e) < 0) {
-		deny(c, e.code);
+	if (k.kind == CREDENTIAL_LOGIN && refuse_cookie(c, reads) != NULL) {
+		deny(c, refuse_cookie(c, reads));
 		return;
 	}
 	snprintf(every, sizeof(every), "%" PRId64,

@@ -22,6 +22,7 @@ libapi_a_SOURCES = \
 	src/api/session_json.c src/api/session_json.h \
 	src/api/share.c src/api/share.h \
 	src/api/snapshot_body.h \
+	src/api/site.c src/api/site.h \
 	src/api/stream.c src/api/stream.h \
 	src/api/stream_keys.c src/api/stream_keys.h \
 	src/api/stream_link.c src/api/stream_link.h \
@@ -37,7 +38,7 @@ libapi_a_SOURCES = \
 
 sandlease_api_SOURCES = src/api/main.c
 sandlease_api_LDADD = libapi.a libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \
-	$(FCGI_LIBS) $(PQ_LIBS)
+	$(FCGI_LIBS) $(PQ_LIBS) $(PSL_LIBS)
 sandlease_api_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
 
 dist_man_MANS += src/api/sandlease-api.8

@@ -5,6 +5,7 @@
 
 #include "api/master.h"
 #include "api/routes.h"
+#include "api/site.h"
 #include "api/worker.h"
 #include "common/conf.h"
 #include "common/kernel_limits.h"
@@ -102,12 +103,13 @@ main(int argc, char **argv)
 	program_raise_limits();
 	if (program_drop_root(&conf, &e) < 0 || token_init(&e) < 0)
 		return program_fail("sandlease-api", &e);
-	if (mode == OPT_CHECK)
+	if (mode == OPT_CHECK) {
 		(void)kernel_limits_check("/proc/sys", warn);
-	if (mode == OPT_CHECK)
+		site_warn(&conf, stderr);
 		return master_check(&conf, &e) < 0
 		    ? program_fail("sandlease-api", &e)
 		    : EXIT_SUCCESS;
+	}
 	if (is_cgi())
 		return worker_cgi(&conf);
 	if (master_run(&conf, pool, &e) < 0)

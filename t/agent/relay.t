@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Exposed ports: bytes both ways, half-close, backpressure, nothing listening."""
+"""Exposed ports: one request and its response, tunnels, backpressure, hostile answers."""
 import array
 import fcntl
 import os
@@ -16,29 +16,47 @@ from tap import PATIENCE, ok, run, same  # noqa: E402
 box = Box()
 S = box.session(ports=[8000, 8001], pids=2000)
 
+UPGRADE = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"
+GET = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+OK = b"HTTP/1.1 200 OK\r\n"
+FORGED = OK + b"Content-Length: 6\r\n\r\nFORGED"
+
 SERVER = r"""
 import os, socket, sys, threading, time
+def until_end(c):
+    while True:
+        d = c.recv(1 << 20)
+        if not d: return
+        yield d
 def serve(c, how):
+    head = b""
+    while b"\r\n\r\n" not in head:
+        d = c.recv(65536)
+        if not d: return
+        head += d
+    rest = head.partition(b"\r\n\r\n")[2]
     if how == "echo":          # until the client has said its last, then a word more
-        total = b""
-        while True:
-            d = c.recv(65536)
-            if not d: break
-            c.sendall(d)
+        c.sendall(b"HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n" + rest)
+        for d in until_end(c): c.sendall(d)
         c.sendall(b"|bye")
     elif how == "flood":
         try:
-            for _ in range(4096): c.sendall(b"x" * 65536)
+            c.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for _ in range(4096): c.sendall(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+            c.sendall(b"0\r\n\r\n")
         except OSError: pass
     elif how == "sink":
-        n = 0
-        while True:
-            d = c.recv(1 << 20)
-            if not d: break
-            n += len(d)
-        c.sendall(b"%d" % n)
+        n = b"%d" % (len(rest) + sum(len(d) for d in until_end(c)))
+        c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(n) + n)
     elif how == "stuck":
         time.sleep(1000)
+    elif how == "say":         # what the request's body is, and stays
+        n = [int(l.split(b":")[1]) for l in head.lower().split(b"\r\n") if l.startswith(b"x-said")][0]
+        while len(rest) < n: rest += c.recv(65536)
+        try:
+            c.sendall(rest)
+            for _ in until_end(c): pass
+        except OSError: pass
     c.close()
 port, how, family = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 l = socket.socket(socket.AF_INET6 if family == "6" else socket.AF_INET)
@@ -72,6 +90,23 @@ def dial(port):
     c.settimeout(PATIENCE)
     c.connect(box.path(S, port))
     return c
+
+
+def ask(port, request=GET):
+    c = dial(port)
+    c.sendall(request)
+    return c
+
+
+def heard(c, word, begin=b"HTTP/1.1 101 "):
+    """What comes until `word`; the answer's head may stand before it."""
+    out = b""
+    while not out.endswith(word):
+        piece = c.recv(65536)
+        if not piece:
+            return out
+        out += piece
+    return word if out == word or out.startswith(begin) else out
 
 
 def rest(c):
@@ -115,12 +150,12 @@ def nothing_listens():
     ok(eventually(lambda: relays() == 0), "and none is left")
 
 
-def both_ways_and_half_closed():
+def a_tunnel_goes_both_ways_and_is_half_closed():
     start(8000, "echo")
-    c = dial(8000)
+    c = ask(8000, UPGRADE)
     for word in (b"hello", b"again"):
         c.sendall(word)
-        same(c.recv(100), word, f"{word} comes back at once")
+        same(heard(c, word), word, f"{word} comes back at once")
     same(relays(), 1, "it is counted")
     c.shutdown(socket.SHUT_WR)
     same(rest(c), b"|bye", "after our end the other may still speak")
@@ -129,9 +164,8 @@ def both_ways_and_half_closed():
 
 def ipv6_is_tried_too():
     start(8001, "echo", "6")
-    c = dial(8001)
-    c.sendall(b"six")
-    same(c.recv(10), b"six", "a server on ::1 only is reached")
+    c = ask(8001, UPGRADE + b"six")
+    same(heard(c, b"six"), b"six", "a server on ::1 only is reached")
     c.close()
 
 
@@ -139,20 +173,20 @@ def large_transfers():
     ok(expose(8002)["ok"] and expose(8003)["ok"] and expose(8004)["ok"], "expose while it runs")
     start(8002, "flood")
     start(8003, "sink")
-    c = dial(8002)
+    c = ask(8002)
     total = 0
     while True:
         piece = c.recv(1 << 20)
-        total += len(piece)
+        total += piece.count(b"x")
         if not piece:
             break
     same(total, 4096 * 65536, "256 MiB out")
-    c = dial(8003)
+    c = ask(8003)
     block = b"y" * (1 << 20)
     for _ in range(64):
         c.sendall(block)
     c.shutdown(socket.SHUT_WR)
-    same(rest(c), b"%d" % (64 << 20), "64 MiB in")
+    ok(rest(c).endswith(b"\r\n\r\n%d" % (64 << 20)), "64 MiB in")
 
 
 def memory():
@@ -173,13 +207,13 @@ def unread(c):
 
 def who_does_not_read_holds_no_memory():
     before = memory()
-    slow = [dial(8002) for _ in range(50)]
+    slow = [ask(8002) for _ in range(50)]
     ok(eventually(lambda: all(unread(c) > 65536 for c in slow)), "it comes as far as their sockets")
     # 64 KiB for each, several times that where a sanitizer shadows them; each
     # of them could have had 256 MiB.
     ok(memory() - before < 50 * 512, "50 readers that do not read", f"{before} {memory()}")
     start(8004, "stuck")
-    stuck = dial(8004)
+    stuck = ask(8004)
     stuck.settimeout(1)  # wait: a relay that is slower takes less, which is no fault
     sent = 0
     try:
@@ -188,41 +222,33 @@ def who_does_not_read_holds_no_memory():
     except socket.timeout:
         pass
     ok(sent < 16 << 20, "a server that does not read stops the sender", sent)
-    c = dial(8000)
-    c.sendall(b"quick")
-    same(c.recv(10), b"quick", "and others are served meanwhile")
+    c = ask(8000, UPGRADE + b"quick")
+    same(heard(c, b"quick"), b"quick", "and others are served meanwhile")
     for s in slow + [stuck, c]:
         s.close()
     ok(eventually(lambda: relays() == 0), "all of them end", relays())
 
 
 def many_connections():
-    conns = [dial(8000) for _ in range(300)]
-    for i, c in enumerate(conns):
-        c.sendall(b"%d" % i)
-    same(all(c.recv(10) == b"%d" % i for i, c in enumerate(conns)), True, "300 at once")
+    conns = [ask(8000, UPGRADE + b"|%d|" % i) for i in range(300)]
+    same(all(heard(c, b"|%d|" % i) == b"|%d|" % i for i, c in enumerate(conns)), True, "300 at once")
     same(relays(), 300, "all counted")
     for c in conns:
         c.close()
     ok(eventually(lambda: relays() == 0), "all ended")
-    more = []
-    for _ in range(600):
-        c = dial(8000)
-        c.sendall(b"x")
-        more.append(c)
+    more = [ask(8000, UPGRADE + b"|x|") for _ in range(600)]
     ok(eventually(lambda: relays() == 512), "no more than 512", relays())
     for c in more[:300]:
         c.close()
-    same(more[-1].recv(1), b"x", "those beyond are served when there is room")
+    same(heard(more[-1], b"|x|"), b"|x|", "those beyond are served when there is room")
     for c in more:
         c.close()
     ok(eventually(lambda: relays() == 0), "and end", relays())
 
 
 def unexpose_closes_what_is_open():
-    c = dial(8000)
-    c.sendall(b"a")
-    c.recv(1)
+    c = ask(8000, UPGRADE + b"|a|")
+    heard(c, b"|a|")
     ok(box.forward("unexpose", S, port=8000)["ok"], "unexpose answers")
     same(rest(c), b"", "an open connection is closed")
     try:
@@ -232,9 +258,8 @@ def unexpose_closes_what_is_open():
         ok(True, "nobody listens any more")
     ok(box.forward("unexpose", S, port=8000)["ok"], "again is fine")
     ok(expose(8000)["ok"], "it can be exposed again")
-    c = dial(8000)
-    c.sendall(b"back")
-    same(c.recv(10), b"back", "and works")
+    c = ask(8000, UPGRADE + b"back")
+    same(heard(c, b"back"), b"back", "and works")
     c.close()
     same(box.forward("expose", S, port=8000).get("code"), "validation_failed",
          "expose without a socket is refused")
@@ -244,9 +269,8 @@ def unexpose_closes_what_is_open():
 def a_late_change_undoes_no_newer_one():
     start(8005, "echo")
     ok(expose(8005, order=10)["ok"], "exposed")
-    c = dial(8005)
-    c.sendall(b"a")
-    same(c.recv(1), b"a", "and in use")
+    c = ask(8005, UPGRADE + b"a")
+    same(heard(c, b"a"), b"a", "and in use")
     same(box.forward("unexpose", S, port=8005, order=9).get("code"), "stale_order",
          "a late unexpose is refused")
     c.sendall(b"b")
@@ -263,7 +287,8 @@ def a_late_change_undoes_no_newer_one():
 def bytes_are_activity():
     ok(eventually(lambda: relays() == 0), "what was open has ended")
     ok(eventually(lambda: box.forward("status", S)["idleMs"] >= 100), "it has been idle")
-    c = dial(8000)
+    c = ask(8000, UPGRADE)
+    heard(c, b"\r\n\r\n")
     begin = time.monotonic()
     c.sendall(b"x")
     c.recv(1)
@@ -274,9 +299,64 @@ def bytes_are_activity():
     c.close()
 
 
+def said(what, method=b"GET", more=b""):
+    """What passes when the app says this and keeps its connection open."""
+    return rest(ask(8007, b"%s / HTTP/1.1\r\nHost: x\r\n%sX-Said: %d\r\n\r\n%s" % (
+        method, more, len(what), what)))
+
+
+def an_answer_passes_whole_and_alone():
+    ok(expose(8007)["ok"], "expose")
+    start(8007, "say")
+    close = b"Connection: close\r\n\r\n"
+    hi = OK + b"Content-Length: 2\r\n" + close + b"hi"
+    for name, what, passed in (
+            ("by its length", OK + b"Content-Length: 2\r\n\r\nhi", hi),
+            ("with nothing after it", OK + b"Content-Length: 2\r\n\r\nhi" + FORGED, hi),
+            ("without what was before it", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+             b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\nhi" + FORGED, hi),
+            ("in chunks", OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n" + FORGED,
+             OK + b"Transfer-Encoding: chunked\r\n" + close + b"2\r\nhi\r\n0\r\n\r\n"),
+            ("without a body", b"HTTP/1.1 204 X\r\n\r\n" + FORGED, b"HTTP/1.1 204 X\r\n" + close)):
+        same(said(what), passed, "an answer passes " + name)
+    same(said(OK + b"Content-Length: 2\r\n\r\n" + FORGED, b"HEAD"),
+         OK + b"Content-Length: 2\r\n" + close, "an answer to HEAD passes without a body")
+
+
+def an_answer_that_is_none_is_502():
+    forged = b"FORGED"
+    for name, what in (
+            ("an empty line before the status line", b"\r\n" + FORGED),
+            ("no status line", b"<html>FORGED"),
+            ("101 that nobody asked for", b"HTTP/1.1 101 Go\r\nUpgrade: websocket\r\n"
+             b"Connection: upgrade\r\n\r\n" + FORGED),
+            ("HTTP/2", b"HTTP/2 200 OK\r\n\r\nFORGED"),
+            ("status 099", b"HTTP/1.1 099 X\r\n\r\n" + FORGED),
+            ("status 600", b"HTTP/1.1 600 X\r\n\r\n" + FORGED),
+            ("a length and chunks", OK + b"Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n"
+             b"0\r\n\r\n" + FORGED),
+            ("two lengths", OK + b"Content-Length: 0\r\nContent-Length: 50\r\n\r\n" + FORGED),
+            ("an unknown coding", OK + b"Transfer-Encoding: x\r\n\r\n" + FORGED),
+            ("a head without an end", OK + b"X: yyyyyyyyyy\r\n" * 10000),
+            ("a header without a name", OK + b": x\r\n\r\n" + FORGED)):
+        answer = said(what)
+        ok(answer.startswith(b"HTTP/1.1 502 ") and forged not in answer
+           and answer.count(b"HTTP/1.1") == 1, name + " is 502", answer[:300])
+    answer = said(b"nothing", more=b"X-Forwarded-Prefix: /v1/sessions/x/proxy/8007\r\n")
+    ok(b"application/json" in answer and b"No valid HTTP response" in answer, "in JSON for a program", answer)
+    ok(eventually(lambda: relays() == 0), "and none is left", relays())
+
+
+def a_second_request_on_a_connection_has_no_answer():
+    first = b"GET / HTTP/1.1\r\nHost: x\r\nX-Said: %d\r\n\r\n" % len(FORGED)
+    answer = rest(ask(8007, first + FORGED + first + FORGED))
+    ok(answer.count(b"HTTP/1.1") == 1, "one answer, and the end", answer)
+
+
 try:
-    run([nothing_listens, both_ways_and_half_closed, ipv6_is_tried_too, large_transfers,
+    run([nothing_listens, a_tunnel_goes_both_ways_and_is_half_closed, ipv6_is_tried_too, large_transfers,
          who_does_not_read_holds_no_memory, many_connections, unexpose_closes_what_is_open,
-         a_late_change_undoes_no_newer_one, bytes_are_activity])
+         a_late_change_undoes_no_newer_one, bytes_are_activity, an_answer_passes_whole_and_alone,
+         an_answer_that_is_none_is_502, a_second_request_on_a_connection_has_no_answer])
 finally:
     box.close()

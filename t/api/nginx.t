@@ -17,6 +17,8 @@ skip() {
 }
 
 command -v nginx >/dev/null || skip "nginx is not installed"
+[ -e /usr/lib/nginx/modules/ngx_http_js_module.so ] ||
+	skip "nginx's module js is not installed"
 [ -x /usr/bin/python3 ] || skip "python3 is not installed"
 
 # Short, because a unix socket's name has 107 bytes.

@@ -16,6 +16,7 @@ import nginx_states  # noqa: F401
 import nginx_preview  # noqa: F401
 import nginx_proxy  # noqa: F401
 import nginx_ws  # noqa: F401
+import nginx_final  # noqa: F401
 import nginx_limits  # noqa: F401
 
 

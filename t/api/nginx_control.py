@@ -2,7 +2,7 @@
 import re
 import socket
 
-from nginx_world import A, B, KEY, PATIENCE, TOKEN
+from nginx_world import A, B, DEAD, KEY, PATIENCE, TICKET, TOKEN
 from tap import case, equal, true
 
 
@@ -138,6 +138,41 @@ def what_nginx_itself_refuses_is_JSON_with_a_request_id(w):
         true(answer.startswith(b"HTTP/1.1 %d " % status), answer[:80])
         true(b"json\r\n" in answer and b"\r\nX-Request-Id: " in answer, answer)
     equal(w.api.took(), [])
+
+
+@case
+def more_cookies_than_nginx_takes_are_taken_away(w):
+    """A page of the same site can set them; it must not lock the others."""
+    cookies = "a=" + "b" * 9000
+    for answer in (w.ask("/", Cookie=cookies), w.preview(Cookie=cookies),
+                   w.by_path("/", Cookie=cookies)):
+        equal((answer.status, answer.headers["clear-site-data"]),
+              (431, '"cookies"'))
+
+
+@case
+def no_error_is_logged_with_a_secret(w):
+    """no_secret_stands_in_any_log looks, when all is done."""
+    referer = "http://8080-%s-%s.localhost/x" % (A, TOKEN)
+    large = {"Content-Length": str(2 << 20)}
+    ticket = "ticket=" + TICKET
+    for path, more, status in (
+            ("/v1/sessions", {"Referer": referer}, 403),
+            ("/v1/sessions", {"Host": "x.8080-%s-%s.x" % (A, TOKEN)}, 403),
+            ("/v1/sessions?" + ticket, {}, 400),
+            ("/v1/sessions/%s/ws/?x=1&%s" % (A, ticket), {}, 400),
+            ("/v1/sessions/%s?%s" % (A, ticket), {}, 400),
+            ("/v1/sessions/%s/api/expose-port?%s" % (A, ticket),
+             {"Referer": referer}, 413)):
+        equal(w.ask(path, "POST", **dict(more, **large)).status, status, path)
+    for path in ("/v1/sessions/%s/api/run?" % DEAD, "/nothing/?", "/vendor?",
+                 "/v1/sessions/%s/proxy/8080/?" % DEAD,
+                 "/8080-%s-%s/?" % (A, TOKEN), "/%s%%3f" % ticket):
+        w.ask(path + ticket, Referer=referer)
+        w.ask(path + ticket)
+    w.ask("/v1/sessions?state=ready&label=ticket%3Dabc")
+    equal(w.api.took()[-1]["QUERY_STRING"], "state=ready&label=ticket%3Dabc",
+          "what only looks like one passes")
 
 
 @case

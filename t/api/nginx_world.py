@@ -84,6 +84,7 @@ class World:
             s: App("%s/s/%s.7.ws.sock" % (self.run_dir, s), answer_app)
             for s in (A, B, ASLEEP)}
         self.told_again = "@session_again"
+        self.says = b""  # what a wrapper answers on api/say, raw
         self.gate = threading.Event()
         self.awake = False
 
@@ -136,7 +137,9 @@ class World:
     def answer_stream(self, r):
         """The pool: a wrapper that cannot be reached is half an answer."""
         session = r.params["SL_SESSION"]
-        if session == DEAD:
+        if self.says:
+            r.write(self.says)
+        elif session == DEAD:
             r.write(b"X-Sandlease-Unsent: 1\r\n")
             r.die()
         elif session == CUT:
@@ -161,6 +164,8 @@ class World:
             r.reply(200, JSON, json.dumps({"first": len(first)}))
         elif path.startswith("api/status/"):
             r.reply(int(path.split("/")[-1]), JSON, "wrapper")
+        elif path.endswith("/say"):
+            r.write(self.says)
         elif path == "api/hostile":
             r.reply(200, HOSTILE, "<script>alert(1)</script>")
         else:
@@ -256,6 +261,7 @@ class World:
                 a.heads.get()
         self.gate.clear()
         self.awake = False
+        self.says = b""
 
 
 HOSTILE = [
@@ -274,6 +280,12 @@ HOSTILE = [
 
 def answer_app(app, head, conn):
     lines = head.split("\r\n")
+    if app.says is not None:
+        conn.sendall(app.says)
+        conn.shutdown(socket.SHUT_WR)
+        while conn.recv(65536):
+            pass
+        return
     if "upgrade: websocket" in head.lower():
         conn.sendall(b"HTTP/1.1 101 Switching Protocols\r\n"
                      b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n")

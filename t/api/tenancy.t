@@ -20,6 +20,8 @@ THEIRS = create(name="theirs", isolation="session")["id"]
 URL = expect(201, call("POST", at(THEIRS, "/ports"),
                        {"port": 8080})).json["url"]
 STRANGER = new_key("strangers", "u")
+# what a browser says of a call that a script of the dashboard makes
+OWN_SCRIPT = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"}
 DATA_PLANE = (
     ("GET", "/"), ("GET", "/api/ping"), ("GET", "/api/version"),
     ("POST", "/api/execute"), ("POST", "/api/execute/stream"),
@@ -163,7 +165,8 @@ def no_key_and_wrong_keys_are_401():
     problem(call("GET", at(THEIRS), key="", headers=cookie), 401,
             "unauthorized")
     container_error(call("GET", at(THEIRS, "/api/ping"), key="",
-                         headers=cookie), 401, "UNAUTHORIZED")
+                         headers=dict(cookie, **OWN_SCRIPT)), 401,
+                    "UNAUTHORIZED")
 
 
 @case
@@ -204,14 +207,37 @@ def a_revoked_key_stops_at_once():
                               origin)).header("Set-Cookie").split(";")[0]
     expect(200, call("GET", at(THEIRS, "/api/ping"), key=key))
     expect(200, call("GET", at(THEIRS), key="", headers={"Cookie": cookie}))
-    expect(200, call("GET", at(THEIRS, "/api/ping"), key="",
-                     headers={"Cookie": cookie}))
+    script = dict(OWN_SCRIPT, Cookie=cookie)
+    expect(200, call("GET", at(THEIRS, "/api/ping"), key="", headers=script))
     admin("key", "revoke", key_id)
     refused_everywhere(key)
     problem(call("GET", at(THEIRS), key="", headers={"Cookie": cookie}), 401,
             "unauthorized")
     container_error(call("GET", at(THEIRS, "/api/ping"), key="",
-                         headers={"Cookie": cookie}), 401, "UNAUTHORIZED")
+                         headers=script), 401, "UNAUTHORIZED")
+
+
+@case
+def on_the_data_plane_a_cookie_counts_for_the_dashboards_scripts_only():
+    origin = {"Origin": setting("SANDLEASE_URL")}
+    cookie = {"Cookie": expect(204, call(
+        "POST", "/v1/login", {"key": setting("SANDLEASE_API_KEY")}, "",
+        origin)).header("Set-Cookie").split(";")[0]}
+    for site, dest in (("", ""), ("same-origin", "document"),
+                       ("same-origin", "iframe"), ("same-origin", ""),
+                       ("same-origin", "script"), ("same-site", "empty"),
+                       ("cross-site", "empty"), ("none", "document"),
+                       ("", "empty")):
+        says = dict(cookie, **{"Sec-Fetch-Site": site, "Sec-Fetch-Dest": dest})
+        for path in ("/api/ping", "/files/x", "/archive/x", "/api/list-files"):
+            container_error(call("GET", at(THEIRS, path), key="",
+                                 headers=says), 403, "ORIGIN_MISMATCH")
+        container_error(call("POST", at(THEIRS, "/api/execute"), {}, "",
+                             dict(says, **origin)), 403, "ORIGIN_MISMATCH")
+    container_error(call("POST", at(THEIRS, "/api/execute"), {}, "",
+                         dict(cookie, **OWN_SCRIPT)), 403, "ORIGIN_MISMATCH")
+    expect(200, call("GET", at(THEIRS, "/api/ping"), key="",
+                     headers=dict(cookie, **OWN_SCRIPT)))
 
 
 @case

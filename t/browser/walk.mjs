@@ -47,9 +47,9 @@ async function take(steps, failing) {
 
 /*
  * begin(browser) first, then the steps as long as they succeed; failing() has
- * more to say of one that did not, end(failed) is last.
+ * more to say of one that did not, end(failed) is last; args go to the browser.
  */
-export async function walk(steps, { begin, failing = () => [], end = () => {} }) {
+export async function walk(steps, { begin, failing = () => [], end = () => {}, args = [] }) {
 	if (!url || !key) {
 		console.log("Bail out! SANDLEASE_URL and SANDLEASE_API_KEY must be set");
 		process.exit(1);
@@ -59,7 +59,7 @@ export async function walk(steps, { begin, failing = () => [], end = () => {} })
 	const browser = await chromium.launch({
 		executablePath: process.env.SANDLEASE_CHROMIUM ?? "/usr/bin/chromium",
 		timeout: PATIENCE_MS,
-		args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+		args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", ...args],
 	});
 	let failed = true;
 	try {

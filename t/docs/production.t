@@ -52,7 +52,7 @@ recipe() {
 certificate() {
 	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout "$work/key.pem" \
 		-out "$work/cert.pem" -subj /CN=sandlease.example.com -addext \
-		'subjectAltName=DNS:sandlease.example.com,DNS:*.previews.example.com'
+		'subjectAltName=DNS:sandlease.example.com,DNS:*.previews.example.net'
 }
 # "add ssl_certificate and ssl_certificate_key to the first three servers"
 add_certificate() {
@@ -97,11 +97,26 @@ like "$(over_tls sandlease.example.com /v1/health -i)" 'Strict-Transport-Securit
 	"and wants to stay on TLS"
 url=$(over_tls sandlease.example.com "/v1/sessions/$id/ports" -d '{"port": 8000}' | field url)
 label=${url#*//} label=${label%%.*}
-like "$(over_tls "$label.previews.example.com" /)" 'Nothing listens on port 8000' \
+like "$(over_tls "$label.previews.example.net" /)" 'Nothing listens on port 8000' \
 	"a preview below the wildcard name reaches the session"
 is "$(over_tls "sandlease.example.com" / -o /dev/null -w '%{http_code}')" 200 \
 	"the dashboard is there"
 nginx_end
+
+# ---- the README's names are two sites to a browser
+
+checked() { # PREVIEW_BASE: what --check says
+	{
+		grep -vE '^(public_url|preview_base)' "$SANDLEASE_CONFIG"
+		grep -m 1 '^public_url = ' "$TOP/README.md"
+		printf 'preview_base = %s\n' "$1"
+	} >"$work/checked.conf"
+	"$top_builddir/sandlease-api" --config "$work/checked.conf" --check 2>&1
+}
+is "$(checked "$(sed -n 's/^preview_base = //p' "$TOP/README.md" | head -n 1)")" "" \
+	"--check has nothing to say of the README's domains"
+like "$(checked https://previews.example.com)" "warning: preview_base .* example.com" \
+	"but warns of previews on the dashboard's site"
 
 # ---- previews by path, for whom the README sends to port 8081
 

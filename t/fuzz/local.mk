@@ -8,7 +8,8 @@ libreplay_a_SOURCES = t/fuzz/replay.c t/fuzz/fuzz.h
 libfakecall_a_SOURCES = t/fuzz/fake_call.c
 
 FUZZ = t/fuzz/answers t/fuzz/base64 t/fuzz/giturl t/fuzz/glob t/fuzz/range \
-	t/fuzz/records t/fuzz/request t/fuzz/sse t/fuzz/text t/fuzz/websocket
+	t/fuzz/records t/fuzz/reply t/fuzz/request t/fuzz/sse t/fuzz/text \
+	t/fuzz/websocket
 UNIT += $(FUZZ)
 
 fuzz-targets: $(BUILT_SOURCES)

@@ -15,6 +15,7 @@ class App:
     def __init__(self, path, handler):
         self.path = path
         self.handler = handler
+        self.says = None  # bytes of its answers, for the handler
         self.extra = []  # headers of its answers, for the handler
         self.heads = queue.Queue()
         self.listener = socket.socket(socket.AF_UNIX)

@@ -26,6 +26,8 @@ declare -A LIBRARY=(
 	[sodium.h]='common'
 	[jansson.h]='common'
 	[seccomp.h]='agent'
+	[http_parser.h]='web'
+	[libpsl.h]='api'
 	[libwebsockets.h]='ws'
 	[archive.h]='agent' [archive_entry.h]='agent'
 )

@@ -436,7 +436,7 @@ agent api/ports "a watch outlives its process" api_ports.c \
 	's/if \(has_exited\(w\)\)/if (false \&\& has_exited(w))/' \
 	"a watch ends with the process it waits for"
 agent agent/relay "an unexposed port stays open" relay_conn.c \
-	'/^relay_conn_close_port/,/^}/s/finish\(c\)/(void)0/' \
+	'/^relay_conn_close_port/,/^}/s/relay_conn_finish\(c\)/(void)0/' \
 	"unexpose closes what is open"
 
 # ---- the gate, tenants, tickets
@@ -454,8 +454,35 @@ api api/audit "a foreign id is told to nobody" api/gate.c \
 	'/^deny_session/,/^}/s/audit_session\(c, id, k\);/(void)k;/' \
 	"a foreign id is told to its owner only"
 api api/tickets "another site's page opens a socket" api/gate.c \
-	's/if \(k.kind == CREDENTIAL_LOGIN && !reads &&/if (false \&\&/' \
+	'/^refuse_cookie/,/^}/s/!reads && access_same_origin/false \&\& access_same_origin/' \
 	"the cookie opens a terminal for our own pages only"
+api api/proxy "the cookie opens a port" api/gate.c \
+	'/^refuse_cookie/,/^}/s/if \(is_proxied\(c\)\)/if (false)/' \
+	"the dashboards cookie opens no port"
+unit api/access "a navigation carries the cookie" api/access.c \
+	'/^access_own_script/,/^}/s/str_equal\(call_param\(c, "HTTP_SEC_FETCH_DEST"\), "empty"\)/true/' \
+	"the_cookie_counts_for_scripts_of_our_own"
+unit api/site "previews on the dashboard's site are no matter" api/site.c \
+	's/shared = str_equal\(a, b\)/shared = str_equal(mine, host)/' \
+	"names_of_one_registrable_domain_are_one_site"
+unit web/http_reply "an interim response passes" web/http_reply.c \
+	's/if \(status < 200\)/if (status < 100)/' \
+	"a_response_passes_whole_or_not_at_all"
+unit web/http_reply "what follows a response passes" web/http_reply.c \
+	's/http_parser_pause\(p, 1\);/(void)p;/' \
+	"a_response_passes_whole_or_not_at_all"
+unit web/http_reply "101 passes unasked" web/http_reply.c \
+	's/!r->to.upgrade \|\| //' \
+	"a_response_passes_whole_or_not_at_all"
+unit web/http_reply "a response needs no status line" web/http_reply.c \
+	"s/!r->begun && data.0. != 'H'/false/" \
+	"a_response_passes_whole_or_not_at_all"
+unit web/http_reply "any coding is chunked" web/http_reply.c \
+	's/strcasecmp\(r->value.data, "chunked"\) == 0/true/' \
+	"a_response_passes_whole_or_not_at_all"
+unit agent/relay_request "a body asks for an upgrade" agent/relay_request.c \
+	's/if \(body != NULL\)/if (false)/' \
+	"what_nginx_says_is_heard_and_nothing_else"
 api api/tickets "a ticket opens what is no socket" api/ticket.c \
 	"s/call_param\\(c, \"SL_TICKET\"\\)\\[0\\] != '.0' && ticket_upgrades\\(c\\) &&/call_param(c, \"SL_TICKET\")[0] != '\\\\0' \\&\\&/;/^comes_with_one/,/^}/s/ticket_purpose\\(c\\)\\[0\\] != '.0'/true/" \
 	"it opens nothing but a websocket"
@@ -671,6 +698,18 @@ nginx "the dashboard has no policy" main.conf.in \
 nginx "another session's socket is taken" maps.conf.in \
 	's/\\k<sl_w_id>/[a-z0-9]{20}/' \
 	"an upstream that is not the sessions own socket is refused"
+nginx "a session's agent may answer with 103" final.js.in \
+	's/if \(!isFinal && !isTunnel\)/if (false)/' \
+	"a wrapper answers once"
+nginx "a port may answer with 103" preview.params.in \
+	'/js_header_filter/d' \
+	"a relay answers once"
+nginx "cookies lock the dashboard" main.conf.in \
+	'/Clear-Site-Data/d' \
+	"more cookies than nginx takes are taken away"
+nginx "a ticket comes to the error log" maps.conf.in \
+	'/ticket=\[a-z2-7\]\{26\}\(/d' \
+	"no error is logged with a secret"
 nginx "a preview's page reaches the API" from-preview.answer.in \
 	's/if \(\$sl_from_preview\)/if ($http_x_nobody_sends)/' \
 	"a page of a preview cannot reach the API"

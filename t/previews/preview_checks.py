@@ -1,4 +1,5 @@
 """Preview URLs as a browser and an attacker use them, against the real service."""
+import http.client
 import os
 import re
 import subprocess
@@ -19,7 +20,7 @@ PREVIEW_PORT = int(os.environ["SANDLEASE_PREVIEW_URL"].rsplit(":", 1)[1])
 # Answers with the request as it came; echoes over WebSocket; /steer tries to
 # make nginx do things.
 APP = websocket_echo.SOURCE + r"""
-import socket, sys, threading
+import socket, sys, threading, time
 port = int(sys.argv[1])
 def serve(c):
     head = b""
@@ -37,6 +38,15 @@ def serve(c):
     lower = head.lower()
     if b"upgrade: websocket" in lower:
         return websocket_echo(c, head)
+    if line[1].startswith(b"/say/"):    # first this, then that again and again
+        first, then = (bytes.fromhex(x.decode()) for x in line[1].split(b"/")[2:4])
+        try:
+            c.sendall(first)
+            while True:
+                c.sendall(then)
+                time.sleep(0.01)  # wait: paces a sender that ends with its reader
+        except OSError:
+            return
     extra = b""
     if line[1].startswith(b"/steer"):
         extra = (b"X-Accel-Redirect: /v1/health\r\nX-Accel-Buffering: yes\r\n"
@@ -136,6 +146,51 @@ def websockets_pass():
         ws.send(message)
         tap.ok(ws.recv() == message, "messages go both ways")
     tap.same(ws.close(3999), 3999, "the app's close code")
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+FORGED = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n"
+          b'{"org":"FORGED","me":""}')
+# what an app may begin with, and the status that comes of it
+BEGINNINGS = (
+    ("a whole response", OK, 200),
+    ("103", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + OK, 200),
+    ("100 and 102", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 X\r\n\r\n" + OK, 200),
+    ("chunks", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", 200),
+    ("204", b"HTTP/1.1 204 X\r\n\r\n", 204),
+    ("304", b"HTTP/1.1 304 X\r\nContent-Length: 2\r\n\r\n", 304),
+    ("an empty line", b"\r\n", 502),
+    ("no status line", b"<html>", 502),
+    ("101 unasked", b"HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", 502),
+    ("status 000", b"HTTP/1.1 000 X\r\n\r\n", 502),
+    ("status 999", b"HTTP/1.1 999 X\r\n\r\n", 502),
+    ("a length and chunks",
+     b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 502),
+    ("two lengths", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 2\r\n\r\n", 502),
+)
+
+
+def pooled(requests):
+    """Asks one after the other on one connection, as a pool of connections
+    before nginx does, and on a new one only where it was closed."""
+    connection = http.client.HTTPConnection("127.0.0.1", service.port(), timeout=tap.PATIENCE)
+    for path, headers in requests:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        yield answer.status, answer.read()
+    connection.close()
+
+
+def no_app_answers_the_next_call_on_a_connection():
+    key = {"Authorization": "Bearer " + KEY}
+    for name, first, status in BEGINNINGS:
+        said = "/say/%s/%s" % (first.hex(), FORGED.hex())
+        for way, path, headers in (("a preview", said, {"Host": host}),
+                                   ("a port", session.path + "/proxy/8000" + said, key)):
+            heard = list(pooled(((path, headers), ("/v1/me", key), (path, headers), ("/v1/me", key))))
+            tap.ok([s for s, _ in heard] == [status, 200, status, 200]
+                   and not any(b"FORGED" in body for _, body in heard),
+                   "%s says %s: %d, and the next call has its own answer" % (way, name, status), heard)
 
 
 def a_wrong_token_port_or_session_is_the_same_404():
@@ -264,6 +319,6 @@ def no_token_is_in_any_log():
 try:
     tap.run([f for n, f in list(globals().items())
              if callable(f) and getattr(f, "__module__", "") == "__main__"
-             and n not in ("serve", "expose", "fetch", "fetch_path", "websocket", "refused")])
+             and n not in ("serve", "expose", "fetch", "fetch_path", "websocket", "refused", "pooled")])
 finally:
     session.delete()

@@ -10,7 +10,7 @@ UNIT += \
 	t/unit/common/log_test t/unit/common/mem_test t/unit/common/poller_test \
 	t/unit/common/str_test \
 	t/unit/common/token_test t/unit/common/utf8_test \
-	t/unit/web/call_test t/unit/web/records_test t/unit/web/reply_test \
+	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/records_test t/unit/web/reply_test \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
 	t/unit/domain/disk_test t/unit/domain/identity_test t/unit/domain/lease_test \
 	t/unit/domain/sandbox_id_test t/unit/domain/session_test \
@@ -21,7 +21,7 @@ UNIT += \
 	t/unit/provider/trash_test \
 	t/unit/control/steps_test \
 	t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \
-	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test \
+	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test t/unit/api/site_test \
 	t/unit/api/stream_link_test t/unit/api/ticket_test \
 	t/unit/reaper/plan_test \
 	t/unit/agent/answers_test t/unit/agent/backup_path_test \
@@ -34,7 +34,8 @@ UNIT += \
 	t/unit/agent/move_test t/unit/agent/omit_test t/unit/agent/pack_test \
 	t/unit/agent/port_probe_test t/unit/agent/process_store_test \
 	t/unit/agent/proctree_test t/unit/agent/pty_test t/unit/agent/pump_test \
-	t/unit/agent/relay_page_test t/unit/agent/ring_test t/unit/agent/scene_test \
+	t/unit/agent/relay_page_test t/unit/agent/relay_request_test \
+	t/unit/agent/ring_test t/unit/agent/scene_test \
 	t/unit/agent/script_test t/unit/agent/seals_test t/unit/agent/setup_test \
 	t/unit/agent/swap_test t/unit/agent/sysfilter_test \
 	t/unit/agent/tree_test t/unit/agent/treeend_test t/unit/agent/usage_test \

@@ -150,6 +150,43 @@ a_call_with_the_cookie_comes_from_our_pages(void **state)
 	}
 }
 
+static void
+the_cookie_counts_for_scripts_of_our_own(void **state)
+{
+	static const struct {
+		const char *site, *dest;
+		bool ours;
+	} CASES[] = {
+		{ "same-origin", "empty", true },
+		{ "", "", false },
+		{ "same-origin", "", false },
+		{ "", "empty", false },
+		{ "same-site", "empty", false },
+		{ "cross-site", "empty", false },
+		{ "none", "document", false },
+		{ "same-origin", "document", false },
+		{ "same-origin", "iframe", false },
+		{ "same-origin", "script", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		const char *const params[] = { "HTTP_SEC_FETCH_SITE",
+			CASES[i].site, "HTTP_SEC_FETCH_DEST", CASES[i].dest,
+			NULL };
+		struct fake f = { .params = params };
+		struct call c = fake_begin(&f, "GET", "/v1/sessions/x/api/y");
+		struct err e = { 0 };
+		int rc = access_own_script(&c, &e);
+
+		if ((rc == 0) != CASES[i].ours)
+			fail_msg("%s, %s", CASES[i].site, CASES[i].dest);
+		if (rc < 0)
+			assert_string_equal(e.code, "origin_mismatch");
+		fake_end(&f, &c);
+	}
+}
+
 /* What is refused before the database is asked: there is none here. */
 static void
 a_bad_call_never_reaches_the_database(void **state)
@@ -205,6 +242,7 @@ main(void)
 		cmocka_unit_test(a_credential_comes_from_one_place),
 		cmocka_unit_test(a_scope_allows_what_is_below_it),
 		cmocka_unit_test(a_call_with_the_cookie_comes_from_our_pages),
+		cmocka_unit_test(the_cookie_counts_for_scripts_of_our_own),
 		cmocka_unit_test(a_bad_call_never_reaches_the_database),
 	};
 	struct err e = { 0 };
