@@ -15,7 +15,7 @@
 #include "control/session_control.h"
 
 /* nginx connects to a wrapper that long after it was let in, at most */
-enum { KEY_ID_LEN = 10, ADMITTED_US = 1000 * 1000 };
+enum { KEY_ID_LEN = 10, ADMITTED_S = 1 };
 
 static const char NAME_CHARS[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-";
@@ -147,7 +147,7 @@ close_connections(struct admin *a, const char *tenant, struct err *e)
 	count = cut_all(a, &ctl, tenant, false, e);
 	if (count <= 0)
 		return (int)count;
-	usleep(ADMITTED_US);
+	sleep(ADMITTED_S);
 	if (STORE_RUN(a->store, STMT_TENANT_CUT, NULL, e, tenant) < 0)
 		return -1;
 	return cut_all(a, &ctl, tenant, true, e) < 0 ? -1 : 0;

@@ -171,7 +171,7 @@ def no_error_is_logged_with_a_secret(w):
         w.ask(path + ticket, Referer=referer)
         w.ask(path + ticket)
     w.ask("/v1/sessions?state=ready&label=ticket%3Dabc")
-    equal(w.api.took()[-1]["QUERY_STRING"], "state=ready&label=ticket%3Dabc",
+    equal(w.read.took()[-1]["QUERY_STRING"], "state=ready&label=ticket%3Dabc",
           "what only looks like one passes")
 
 

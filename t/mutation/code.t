@@ -47,6 +47,7 @@ red() {
 }
 
 . t/mutation/faults.sh
+. t/mutation/faults_service.sh
 
 # ---- trying them
 

@@ -2,4 +2,5 @@
 
 EXTRA_DIST += \
 	t/mutation/code.t \
-	t/mutation/faults.sh
+	t/mutation/faults.sh \
+	t/mutation/faults_service.sh
