@@ -54,18 +54,6 @@ def words(pid):
         return []
 
 
-def parent(pid):
-    stat = service.stat(pid)
-    return stat[2] if stat else 0
-
-
-def bwrap_of(pid):
-    """0 when it is gone: then whoever takes in orphans is the parent."""
-    above = parent(pid)
-    stat = service.stat(above)
-    return above if stat and stat[0] == "bwrap" else 0
-
-
 def pids():
     return [int(p) for p in os.listdir("/proc") if p.isdigit()]
 
@@ -106,7 +94,7 @@ def inits():
         if mine:
             yield {"sandbox": w[w.index("--sandbox") + 1], "pid": pid,
                    "incarnation": w[w.index("--incarnation") + 1],
-                   "bwrap": bwrap_of(pid)}
+                   "bwrap": service.bwrap_of(pid)}
 
 
 def links(pid):

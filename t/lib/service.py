@@ -540,13 +540,20 @@ def init_of(pid):
     return pid
 
 
+def bwrap_of(init):
+    """0 when it is gone: then whoever takes in orphans is the parent."""
+    above = (stat(init) or (0, 0, 0))[2]
+    return above if (stat(above) or ("",))[0] == "bwrap" else 0
+
+
 def end_sandbox(pid):
     """Kills the sandbox in which `pid` runs, behind the provider's back, and
     waits for its end.  bwrap is the last to go: until then the sandbox runs."""
     init = init_of(pid)
-    bwrap = stat(init)[2]
+    bwrap = bwrap_of(init)
     os.kill(init, signal.SIGKILL)
-    until("the sandbox is gone", lambda: not alive(init) and not alive(bwrap))
+    until("the sandbox is gone", lambda: not alive(init)
+          and not (bwrap and alive(bwrap)))
 
 
 def inside():
