@@ -151,11 +151,14 @@ for (const [layout, domain] of Object.entries(LAYOUTS))
 async function bomb(domain) {
 	const lure = await context.newPage();
 	await lure.goto(preview(domain, "/"));
-	await lure.evaluate(() => {
+	const kept = await lure.evaluate(() => {
 		const site = location.hostname.split(".").slice(-2).join(".");
 		for (let i = 0; i < 50; i++)
 			document.cookie = `bomb${i}=${"x".repeat(4000)}; domain=${site}; path=/`;
+		/* A browser may write them later; a reader waits for that. */
+		return document.cookie.length;
 	});
+	assert.ok(kept > 100000, `${kept} bytes of cookies`);
 	await lure.close();
 }
 

@@ -20,7 +20,7 @@ static const char HEAD[] = "Status: 200 OK\r\n"
 			   "Content-Type: text/event-stream\r\n\r\n";
 
 struct world {
-	char dir[32];
+	char dir[32], sub[64];
 	char path[STREAM_TARGET_MAX]; /* of the wrapper's socket */
 	int listen_fd;
 	struct streams all;
@@ -33,14 +33,13 @@ static int
 set_up(void **state)
 {
 	struct world *w = xcalloc(1, sizeof(*w));
-	char sub[64];
 	struct err e = { 0 };
 
 	str_copy(w->dir, sizeof(w->dir), "/tmp/sl-link.XXXXXX");
 	assert_non_null(mkdtemp(w->dir));
-	snprintf(sub, sizeof(sub), "%s/s", w->dir);
-	assert_int_equal(mkdir(sub, 0700), 0);
-	snprintf(w->path, sizeof(w->path), "%s/" SESSION ".7.sock", sub);
+	snprintf(w->sub, sizeof(w->sub), "%s/s", w->dir);
+	assert_int_equal(mkdir(w->sub, 0700), 0);
+	snprintf(w->path, sizeof(w->path), "%s/" SESSION ".7.sock", w->sub);
 	w->listen_fd = channel_listen(w->path, SOCK_STREAM, &e);
 	assert_true(w->listen_fd >= 0);
 	assert_int_equal(fcntl(w->listen_fd, F_SETFL, O_NONBLOCK), 0);
@@ -59,7 +58,6 @@ static int
 tear_down(void **state)
 {
 	struct world *w = *state;
-	char sub[64];
 
 	stream_drop(&w->all);
 	mem_close_fd(&w->nginx);
@@ -67,8 +65,7 @@ tear_down(void **state)
 	mem_close_fd(&w->listen_fd);
 	poller_close(&w->all.poller);
 	unlink(w->path);
-	snprintf(sub, sizeof(sub), "%s/s", w->dir);
-	rmdir(sub);
+	rmdir(w->sub);
 	rmdir(w->dir);
 	free(w);
 	return 0;
@@ -141,16 +138,22 @@ accept_wrapper(struct world *w)
 	assert_true(w->wrapper >= 0);
 }
 
+static void
+ask(struct world *w, bool busy)
+{
+	auto_buf struct buf b = { 0 };
+
+	connect_nginx(w, busy);
+	make_request(w, "body", &b);
+	send_all(w->nginx, b.data, b.len);
+	turn(w);
+}
+
 /* A stream that stands. */
 static void
 open_stream(struct world *w)
 {
-	auto_buf struct buf b = { 0 };
-
-	connect_nginx(w, false);
-	make_request(w, "body", &b);
-	send_all(w->nginx, b.data, b.len);
-	turn(w);
+	ask(w, false);
 	accept_wrapper(w);
 }
 
@@ -183,6 +186,19 @@ say(struct world *w, const char *text)
 
 	records_add(&b, RECORDS_STDOUT, 1, text, strlen(text));
 	send_all(w->wrapper, b.data, b.len);
+}
+
+/* What nginx gets ends as an answer does, and says that code. */
+static void
+ends_with(struct world *w, const char *code)
+{
+	auto_buf struct buf out = { 0 };
+	struct records r = { 0 };
+	bool end;
+
+	assert_false(take(w->nginx, RECORDS_STDOUT, &r, &out, &end));
+	assert_true(end);
+	assert_non_null(strstr(out.data, code));
 }
 
 /* ---- names */
@@ -287,16 +303,12 @@ static void
 a_wrapper_that_is_not_there_is_told_by_half_an_answer(void **state)
 {
 	struct world *w = *state;
-	auto_buf struct buf in = { 0 };
 	auto_buf struct buf out = { 0 };
 	struct records r = { 0 };
 	bool end;
 
 	close(take_fd(&w->listen_fd)); /* the name stays: ECONNREFUSED */
-	connect_nginx(w, false);
-	make_request(w, "body", &in);
-	send_all(w->nginx, in.data, in.len);
-	turn(w);
+	ask(w, false);
 	assert_false(take(w->nginx, RECORDS_STDOUT, &r, &out, &end));
 	assert_string_equal(out.data, "X-Sandlease-Unsent: 1\r\n");
 	assert_false(end);
@@ -306,18 +318,9 @@ static void
 one_too_many_is_refused_in_words(void **state)
 {
 	struct world *w = *state;
-	auto_buf struct buf in = { 0 };
-	auto_buf struct buf out = { 0 };
-	struct records r = { 0 };
-	bool end;
 
-	connect_nginx(w, true);
-	make_request(w, "body", &in);
-	send_all(w->nginx, in.data, in.len);
-	turn(w);
-	assert_false(take(w->nginx, RECORDS_STDOUT, &r, &out, &end));
-	assert_memory_equal(out.data, "Status: 503", 11);
-	assert_true(end);
+	ask(w, true);
+	ends_with(w, "Status: 503");
 	assert_int_equal(accept4(w->listen_fd, NULL, NULL, SOCK_NONBLOCK), -1);
 }
 
@@ -325,14 +328,10 @@ one_too_many_is_refused_in_words(void **state)
 static bool
 reaches_wrapper(struct world *w, const char *org, int *nginx)
 {
-	auto_buf struct buf in = { 0 };
 	int fd;
 
 	w->org = org;
-	connect_nginx(w, false);
-	make_request(w, "", &in);
-	send_all(w->nginx, in.data, in.len);
-	turn(w);
+	ask(w, false);
 	*nginx = take_fd(&w->nginx);
 	fd = accept4(w->listen_fd, NULL, NULL, SOCK_NONBLOCK);
 	if (fd >= 0)
@@ -459,17 +458,12 @@ static void
 a_wrapper_that_talks_nonsense_is_one_that_is_gone(void **state)
 {
 	struct world *w = *state;
-	auto_buf struct buf out = { 0 };
-	struct records r = { 0 };
-	bool end;
 
 	open_stream(w);
 	say(w, HEAD);
 	send_all(w->wrapper, "HTTP/1.1 200 OK\r\n\r\n", 19);
 	turn(w);
-	assert_false(take(w->nginx, RECORDS_STDOUT, &r, &out, &end));
-	assert_true(end);
-	assert_non_null(strstr(out.data, "SESSION_TERMINATED"));
+	ends_with(w, "SESSION_TERMINATED");
 }
 
 /* ---- time and pressure */
@@ -497,9 +491,7 @@ silence_is_filled_between_events_only(void **state)
 	assert_string_equal(out.data + strlen(HEAD), "data: 1\n\n: ka\n\n");
 	unlink(w->path); /* the session is no longer, its end still open */
 	stream_beat(&w->all, s);
-	assert_false(take(w->nginx, RECORDS_STDOUT, &r, &out, &end));
-	assert_true(end);
-	assert_non_null(strstr(out.data, "SESSION_TERMINATED"));
+	ends_with(w, "SESSION_TERMINATED");
 }
 
 static void
@@ -571,18 +563,13 @@ static void
 a_cut_from_outside_names_its_reason(void **state)
 {
 	struct world *w = *state;
-	auto_buf struct buf out = { 0 };
-	struct records r = { 0 };
-	bool end;
 
 	open_stream(w);
 	say(w, HEAD);
 	turn(w);
 	stream_cut(&w->all, TAILQ_FIRST(&w->all.all), "OPERATION_INTERRUPTED",
 	    "later");
-	assert_false(take(w->nginx, RECORDS_STDOUT, &r, &out, &end));
-	assert_true(end);
-	assert_non_null(strstr(out.data, "OPERATION_INTERRUPTED"));
+	ends_with(w, "OPERATION_INTERRUPTED");
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
