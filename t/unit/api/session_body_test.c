@@ -10,7 +10,7 @@
 #include "domain/session.h"
 
 static const struct conf CONF = { .sleep_after_seconds = 600 };
-static struct app APP = { .conf = &CONF };
+static struct app APP = { .conf = &CONF, .hold_ms = 600 * 1000 };
 
 static struct call
 begin(struct fake *f, const char *method)
