@@ -104,8 +104,8 @@ BEGIN
     END IF;
     UPDATE session SET files_dropped_at = clock_timestamp() WHERE id = p_session;
     IF p_lost THEN
-        UPDATE session SET state = 'lost', reason = 'storage_reclaimed', trace_id = p_trace
-         WHERE id = p_session;
+        PERFORM session_apply(p_session, 'files_gone',
+            jsonb_build_object('reason', 'storage_reclaimed', 'trace', p_trace));
     END IF;
     PERFORM disk_release(v_sandbox);
     RETURN true;

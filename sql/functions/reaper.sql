@@ -68,6 +68,27 @@ BEGIN
     END LOOP;
 END $$;
 
+-- Sleeping, and the lease has been released already (a crash in between).  Seen
+-- once more under the session's lock: it may have been started meanwhile.
+CREATE OR REPLACE FUNCTION sleepers_settle(p_limit integer, p_trace text)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_id text;
+    n    bigint := 0;
+BEGIN
+    FOR v_id IN
+        SELECT s.id FROM session s JOIN lease l ON l.session_id = s.id
+         WHERE s.state = 'sleeping' AND l.state = 'none'
+         LIMIT p_limit
+           FOR UPDATE OF s SKIP LOCKED
+    LOOP
+        CONTINUE WHEN NOT EXISTS (SELECT FROM lease WHERE session_id = v_id AND state = 'none');
+        n := n + (SELECT applied FROM session_apply(v_id, 'stopped',
+                      jsonb_build_object('trace', p_trace)))::int;
+    END LOOP;
+    RETURN n;
+END $$;
+
 -- An operator vouches for the absence that nobody could observe.  The same
 -- events as a stop, so that a late result of an attempt is still refused; and a
 -- line in the audit log.  Answers the state the lease was in, NULL: no lease.
@@ -95,9 +116,8 @@ BEGIN
     PERFORM lease_apply(p_session, 'begin_stop_attempt', v_spec);
     PERFORM session_stop_end(p_session, v_spec || jsonb_build_object('attempt',
         (SELECT attempt_id FROM lease WHERE session_id = p_session)));
-    UPDATE session SET state = 'asleep', reason = 'recovery', busy = false,
-           ended_at = clock_timestamp(), trace_id = p_trace
-     WHERE id = p_session AND state IN ('initializing', 'ready');
+    PERFORM session_apply(p_session, 'gone', v_spec)
+       FROM session WHERE id = p_session AND state IN ('initializing', 'ready');
     PERFORM audit_add('lease_force_release', 'critical',
         (SELECT tenant FROM session WHERE id = p_session), p_session,
         jsonb_build_object('by', event_actor(), 'was', l.state, 'generation', l.generation,

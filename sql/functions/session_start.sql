@@ -221,15 +221,7 @@ BEGIN
             'instance', l.instance, 'generation', l.generation, 'reason', 'wrapper_gone',
             'trace', p->>'trace', 'actor', p->>'actor'));
     END IF;
-    UPDATE session
-       SET state = 'initializing', reason = NULL, ended_at = NULL, trace_id = p->>'trace',
-           actor = p->>'actor', suspended_at = NULL, suspend_deadline = NULL, bounce_at = NULL,
-           cpu_ms = NULL, cpu_at = NULL,
-           -- one that did not succeed is run from its beginning
-           setup_offset = CASE WHEN setup_sealed IS NULL THEN setup_offset ELSE 0 END,
-           setup_exit = CASE WHEN setup_sealed IS NULL THEN setup_exit END,
-           setup_output = NULL
-     WHERE id = p_session;
+    PERFORM session_apply(p_session, 'start', p);
     RETURN session_plan(p_session, 'restarted', p);
 END $$;
 
@@ -255,11 +247,7 @@ BEGIN
     END IF;
     PERFORM lease_apply(p_session, 'retain_warm',
         p || jsonb_build_object('seconds', session_warm_seconds(s)));
-    UPDATE session
-       SET state = 'ready', reason = NULL, started_at = clock_timestamp(), ran_seconds = 0,
-           last_activity_at = clock_timestamp(), files_sealed = NULL,
-           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
-     WHERE id = p_session AND state = 'initializing';
+    PERFORM session_apply(p_session, 'verified', p);
     RETURN true;
 END $$;
 

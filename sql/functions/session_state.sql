@@ -1,10 +1,15 @@
--- Every change of a session's state leaves an event.  Before the row is written:
--- who changed it is taken from the row, so that nobody is named twice.
+-- Every change of a session's state is an arrow of session_transition and leaves
+-- an event, whoever writes it.  Before the row is written: who changed it is
+-- taken from the row, so that nobody is named twice.
 CREATE OR REPLACE FUNCTION session_state_event()
 RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     v_at timestamptz := clock_timestamp();
 BEGIN
+    IF TG_OP = 'UPDATE' AND NOT EXISTS (SELECT FROM session_transition
+            WHERE from_state = OLD.state AND to_state = NEW.state) THEN
+        RAISE EXCEPTION 'session %: nothing leads from % to %', NEW.id, OLD.state, NEW.state;
+    END IF;
     INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
                        duration_ms, detail)
     VALUES (NEW.id, v_at, 'state', NEW.state, coalesce(NEW.actor, event_actor()), NEW.reason,

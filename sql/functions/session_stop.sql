@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION session_request_stop(p_session text, p_wish text, p j
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     s session%ROWTYPE;
+    a record;
 BEGIN
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
     IF NOT FOUND THEN
@@ -28,32 +29,18 @@ BEGIN
     IF p ? 'steps' THEN -- of a start that failed
         PERFORM event_steps(p_session, p);
     END IF;
-    IF p_wish = 'fail' AND s.state NOT IN ('initializing', 'ready') THEN
-        RETURN s.state; -- it failed because somebody has put it to sleep
+    SELECT * INTO a FROM session_apply(p_session, p_wish, p);
+    -- refused: it sleeps already, or failed because it was put to sleep; what
+    -- was seen there must go all the same
+    IF a.applied OR p_wish = 'sleep'
+                AND p->>'reason' IN ('unexpected-wrapper', 'observation-failed') THEN
+        PERFORM lease_apply(p_session, 'request_stop', p);
     END IF;
-    IF p_wish = 'sleep' AND s.state IN ('asleep', 'sleeping', 'failed', 'lost')
-       AND s.suspended_at IS NULL THEN
-        -- nothing to put to sleep; what was seen there must go all the same
-        IF p->>'reason' IN ('unexpected-wrapper', 'observation-failed') THEN
-            PERFORM lease_apply(p_session, 'request_stop', p);
-        END IF;
-        RETURN s.state;
-    END IF;
-    PERFORM lease_apply(p_session, 'request_stop', p);
-    UPDATE session
-       SET state = CASE p_wish WHEN 'delete' THEN 'deleting'
-                               WHEN 'fail' THEN 'failed' ELSE 'sleeping' END,
-           reason = coalesce(p->>'say', p->>'reason'),
-           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor',
-           suspended_at = NULL, suspend_deadline = NULL,
-           ended_at = CASE WHEN p_wish = 'fail' THEN clock_timestamp() ELSE ended_at END
-     WHERE id = p_session
-    RETURNING state INTO s.state;
     IF p_wish = 'delete' THEN
         DELETE FROM port WHERE session_id = p_session;
         DELETE FROM alias WHERE session_id = p_session;
     END IF;
-    RETURN s.state;
+    RETURN a.now_state;
 END $$;
 
 -- Claims the next attempt if it is due.  No row: nothing to do now, or another
@@ -202,9 +189,7 @@ BEGIN
         RETURN NULL;
     END IF;
     IF (p->>'absent')::boolean THEN
-        UPDATE session SET state = 'asleep', busy = false, ended_at = clock_timestamp(),
-               trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor'
-         WHERE id = p_session AND state = 'sleeping';
+        PERFORM session_apply(p_session, 'stopped', p);
         UPDATE session SET suspended_at = NULL, suspend_deadline = NULL
          WHERE id = p_session AND suspended_at IS NOT NULL; -- released by force
         UPDATE sandbox b SET idle_since = clock_timestamp()
@@ -227,13 +212,9 @@ BEGIN
     -- the order of locks: sandbox, session, lease
     SELECT b.id INTO v_sandbox FROM sandbox b JOIN session x ON x.sandbox_id = b.id
      WHERE x.id = p_session FOR UPDATE OF b;
-    UPDATE session SET state = 'deleted', env_sealed = NULL, files_sealed = NULL, setup_sealed = NULL,
-           busy = false, trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor',
-           -- retention counts from when it ended, not from here
-           ended_at = CASE WHEN reason = 'retention' THEN ended_at ELSE clock_timestamp() END
-     WHERE id = p_session AND state = 'deleting'
-       AND EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none');
-    IF NOT FOUND THEN
+    PERFORM FROM session WHERE id = p_session FOR UPDATE;
+    IF NOT EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none')
+       OR NOT (SELECT applied FROM session_apply(p_session, 'removed', p)) THEN
         RETURN false;
     END IF;
     -- those that came while it was asked for
@@ -268,8 +249,9 @@ CREATE OR REPLACE FUNCTION session_sandbox_gone(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     a         record;
+    v         record;
     v_sandbox text;
-    v_done    boolean;
+    v_started boolean;
 BEGIN
     -- the order of locks: sandbox, session, lease
     SELECT b.id INTO v_sandbox FROM sandbox b JOIN lease x ON x.sandbox_id = b.id
@@ -279,25 +261,25 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM FROM session WHERE id = p_session FOR UPDATE;
+    SELECT started_at IS NOT NULL INTO v_started FROM session WHERE id = p_session FOR UPDATE;
     IF p ? 'steps' THEN
         PERFORM event_steps(p_session, p);
     END IF;
     SELECT * INTO a FROM lease_apply(p_session, 'owned_absent', p);
-    UPDATE session
-       -- whose start has never been proved had no files to lose
-       SET state = CASE WHEN (p->>'lost')::boolean AND started_at IS NOT NULL
-                        THEN 'lost' ELSE 'asleep' END,
-           reason = CASE WHEN (p->>'lost')::boolean AND started_at IS NULL
-                         THEN 'sandbox_gone' ELSE p->>'reason' END,
-           busy = false, ended_at = clock_timestamp(),
-           trace_id = coalesce(p->>'trace', trace_id), actor = p->>'actor',
-           suspended_at = NULL, suspend_deadline = NULL
-     WHERE id = p_session AND state IN ('ready', 'initializing', 'asleep', 'sleeping')
-       AND (a.applied OR EXISTS (SELECT FROM lease WHERE session_id = p_session AND state = 'none'));
-    v_done := FOUND OR a.applied; -- or its session's row is gone
-    IF (SELECT state = 'lost' FROM session WHERE id = p_session) THEN
+    IF NOT a.applied AND NOT EXISTS (SELECT FROM lease
+            WHERE session_id = p_session AND state = 'none') THEN
+        RETURN false;
+    END IF;
+    IF (p->>'lost')::boolean AND v_started THEN
+        SELECT * INTO v FROM session_apply(p_session, 'files_gone', p);
+    ELSIF (p->>'lost')::boolean THEN
+        -- whose start has never been proved had no files to lose
+        SELECT * INTO v FROM session_apply(p_session, 'gone', p || '{"reason": "sandbox_gone"}');
+    ELSE
+        SELECT * INTO v FROM session_apply(p_session, 'gone', p);
+    END IF;
+    IF v.now_state = 'lost' THEN
         PERFORM disk_release(v_sandbox);
     END IF;
-    RETURN v_done;
+    RETURN v.applied OR a.applied; -- or its session's row is gone
 END $$;

@@ -182,21 +182,7 @@ SELECT * FROM due
 
 -- name: settle_sleepers
 -- params: limit, trace_id
--- Sleeping, and the lease has been released already (a crash in between).
-WITH due AS (
-    SELECT s.id FROM session s JOIN lease l ON l.session_id = s.id
-     WHERE s.state = 'sleeping' AND l.state = 'none'
-     LIMIT $1::int
-       FOR UPDATE OF s SKIP LOCKED
-), done AS (
-    UPDATE session s SET state = 'asleep', busy = false, ended_at = clock_timestamp(),
-           trace_id = $2
-      FROM due
-     WHERE s.id = due.id AND s.state = 'sleeping'
-       AND EXISTS (SELECT FROM lease l WHERE l.session_id = s.id AND l.state = 'none')
-    RETURNING s.id
-)
-SELECT count(*) AS settled FROM done;
+SELECT sleepers_settle($1::int, $2) AS settled;
 
 -- name: due_failed_files
 -- params: host, seconds, limit

@@ -21,7 +21,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0011_tickets.sql \
 	sql/migrations/0012_snapshots.sql \
 	sql/migrations/0013_ports.sql \
-	sql/migrations/0014_bounds.sql
+	sql/migrations/0014_bounds.sql \
+	sql/migrations/0015_session_states.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
@@ -30,7 +31,7 @@ SQL_FUNCTIONS = \
 	sql/functions/key.sql \
 	sql/functions/lease_apply.sql sql/functions/port.sql sql/functions/quota.sql \
 	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \
-	sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
+	sql/functions/session_apply.sql sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
 	sql/functions/session_labels.sql sql/functions/session_setup.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \
 	sql/functions/session_suspend.sql sql/functions/snapshot.sql \

@@ -221,11 +221,13 @@ def a_second_wrapper(s):
 
 
 @case
-def a_session_that_is_being_deleted(s):
-    change = "UPDATE session SET state = '%s' WHERE id = :'v1'"
-    sql(change % "deleting", s["id"])
+def a_session_that_is_being_deleted(_):
+    s = create()
+    sql("UPDATE session SET state = 'deleting' WHERE id = :'v1'", s["id"])
     yield "stuck", s["id"]
-    sql(change % "ready", s["id"])
+    sql("SELECT lease_apply(:'v1', 'request_stop',"
+        " '{\"reason\": \"recovery\"}')", s["id"])
+    faults.reaper()
 
 
 @case

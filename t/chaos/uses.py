@@ -470,8 +470,9 @@ def pass_over_a_wrapper_that_no_row_knows():
 def pass_over_the_files_of_a_failed_session():
     s = session(reap)
     service.expect(200, call("POST", at(s.sid, "/sleep"), {}))
-    sql("UPDATE session SET state = 'failed', ended_at = clock_timestamp()"
-        " - interval '3 days' WHERE id = :'v1'", s.sid)
+    for state in "initializing", "failed":
+        sql("UPDATE session SET state = :'v2', ended_at = clock_timestamp()"
+            " - interval '3 days' WHERE id = :'v1'", s.sid, state)
     s.text = None
     return s
 

@@ -172,8 +172,9 @@ def initializing_with_an_agent_that_never_said_a_word():
 def failed():
     sid = create(isolation="session")["id"]
     expect(200, call("POST", at(sid, "/sleep")))
-    sql("UPDATE session SET state = 'failed', reason = 'for this test'"
-        " WHERE id = :'v1'", sid)
+    for state in "initializing", "failed":
+        sql("UPDATE session SET state = :'v2', reason = 'for this test'"
+            " WHERE id = :'v1'", sid, state)
     equal(delete(sid), "deleted", "state")
     gone(sid)
 

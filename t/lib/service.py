@@ -417,8 +417,9 @@ SELECT session_id, kind, what, 'was ' || coalesce(was, '-'),
   FROM chain
  WHERE was IS DISTINCT FROM CASE WHEN kind = 'lease' THEN coalesce(before, 'none')
                                  ELSE before END
-   AND NOT (before IS NULL -- the oldest of a long history are forgotten
-            AND (SELECT count(*) FROM event x WHERE x.session_id = chain.session_id) >= 1000)
+   AND NOT (before IS NULL -- forgotten: the oldest of many, and all with its session's row
+            AND ((SELECT count(*) FROM event x WHERE x.session_id = chain.session_id) >= 1000
+                 OR NOT EXISTS (SELECT FROM session s WHERE s.id = chain.session_id)))
 UNION ALL
 SELECT c.session_id, c.kind, c.what, 'is ' || l.state, 'of ' || l.generation
   FROM chain c JOIN lease l ON l.session_id = c.session_id

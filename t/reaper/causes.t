@@ -311,10 +311,11 @@ def a_wrapper_of_a_lease_that_is_none_is_stopped_unless_a_life_has_begun():
     sql(leaked)
     # a resume that is not committed when the rows are compared
     with service.Held(
-            "UPDATE session SET state = 'ready' WHERE id = '%s';"
+            "SELECT session_apply('%s', 'start', '{}');"
+            "SELECT session_apply('%s', 'verified', '{}');"
             "SELECT lease_apply('%s', 'allocate', jsonb_build_object("
             "'instance', '%s', 'seconds', 600))"
-            % (sid, sid, instance)) as resume:
+            % (sid, sid, sid, instance)) as resume:
         one = start_reaper()
         until("it is done, or waits for the row", lambda: one.poll() is not None
               or sql("SELECT pid FROM pg_locks WHERE NOT granted"))

@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	t/sql/session.t \
 	t/sql/setup.t \
 	t/sql/snapshot.t \
+	t/sql/states.t \
 	t/sql/store.t \
 	t/sql/suspend.t \
 	t/sql/ticket.t \

@@ -209,8 +209,20 @@ mutant "a revoked key keeps its connections to ports" port.t functions/key.sql \
 	's/pending = true, cut = true/pending = true/'
 mutant "a revoked key keeps its WebSockets" port.t functions/key.sql \
 	's/SET bounce_at = clock_timestamp\(\)/SET bounce_at = NULL/'
-mutant "a restart closes WebSockets of the last life" port.t functions/session_start.sql \
-	's/ bounce_at = NULL,//'
+mutant "a restart closes WebSockets of the last life" port.t functions/session_apply.sql \
+	's/bounce_at = CASE .* THEN x.bounce_at END,/bounce_at = x.bounce_at,/'
+
+states() { mutant "$1" states.t "functions/session_$2.sql" "$3"; }
+states "a state is whatever somebody writes" state \
+	's/IF TG_OP = .UPDATE. AND NOT EXISTS/IF false AND NOT EXISTS/'
+states "an outcome is of any freeze" apply \
+	"s/WHEN p_fence = 'order' AND /WHEN false AND /"
+states "a freeze has no time" apply \
+	"s/WHEN p_fence = 'overdue' AND /WHEN false AND /"
+states "what was put to sleep is put to sleep" apply \
+	"s/p_fence IN \('suspended', /p_fence IN (/"
+states "what was deleted keeps its secrets" apply \
+	"s/env_sealed = CASE .*/env_sealed = x.env_sealed,/"
 
 tell_all
 done_testing

@@ -56,6 +56,9 @@ is "$(claim two "\"retries\": true, \"skip\": [\"ses-c\"]")" "d" "a sandbox to b
 is "$(claim two '"retries": true, "host": "h2"')" "" "another host has nothing to do with it"
 must "UPDATE sandbox SET state = 'stopped' WHERE id = 'ses-c'"
 is "$(claim two '"retries": true, "host": "h2"')" "c" "but to note an end that was seen"
+outcomes two two false c d >/dev/null && due
+must "UPDATE lease SET next_attempt_at = '-infinity' WHERE session_id = '$(sid d)'"
+is "$(claim two '"retries": true, "host": "h2", "limit": 1')" "c" "and what others must do is not in the way"
 must "UPDATE lease SET attempt_deadline = 'epoch' WHERE session_id = '$(sid b)'"
 is "$(q "EXECUTE stop_watchdogs('10', '[5]', 't9')")" "1" "an attempt that ran out of time is given up"
 told() { q "SELECT what, trace_id FROM event WHERE session_id = '$(sid "$1")' ORDER BY id DESC LIMIT 1"; }

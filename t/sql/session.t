@@ -86,9 +86,6 @@ is "$(request a sleep idle-timeout)|$(restart a stop_needed 2)" "sleeping|ERROR:
 is "$(begin a one)|$(restart a stopping 2)" "sleeping|idle-timeout|ERROR:  SX411" "nor while it goes on"
 is "$(end a two true)" "" "a late attempt's result is ignored"
 is "$(end a one true)|$(look a)" "asleep|asleep|none|2" "absence puts it to sleep"
-must "UPDATE session SET state = 'lost' WHERE id = '$(sid a)'"
-is "$(restart a none 2)" "ERROR:  SX414" "what is lost stays lost"
-must "UPDATE session SET state = 'asleep' WHERE id = '$(sid a)'"
 
 # ---- the sandbox's own lease
 
@@ -132,6 +129,7 @@ is "$(gone b 2 false '"incarnation": "inc-b"')|$(look b)" "f|ready|owns_wrapper|
 is "$(gone b 2 false '"incarnation": "inc2-b"')|$(look b)" "t|asleep|none|2" "files there: asleep"
 is "$(q "SELECT reason FROM session WHERE id = '$(sid b)'")" sandbox_gone "and says why"
 is "$(gone b 2 true)|$(look b)" "t|lost|none|2" "files gone: lost"
+is "$(restart b none 2)" "ERROR:  SX414" "what is lost stays lost"
 
 create never >/dev/null
 is "$(gone never 1 true)|$(look never)" "t|asleep|none|1" \

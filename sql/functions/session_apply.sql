@@ -1,0 +1,101 @@
+-- session_apply: the only way a session's state changes.
+--
+-- Under the row's lock: the transition row for (state, event) decides, its
+-- fence must hold, and its effects are carried out; the trigger of
+-- session_state.sql writes the event.  A refusal has applied = false, says why
+-- and has changed nothing.
+-- p: reason (or say, for people), trace, actor, order, seconds.
+CREATE OR REPLACE FUNCTION session_apply(p_session text, p_event text, p jsonb,
+    OUT now_state text, OUT applied boolean, OUT why text)
+LANGUAGE plpgsql AS $$
+DECLARE
+    s  session%ROWTYPE;
+    t  session_transition%ROWTYPE;
+    at timestamptz;
+BEGIN
+    applied := false;
+    SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
+    IF NOT FOUND THEN
+        why := 'no such session';
+        RETURN;
+    END IF;
+    at := clock_timestamp(); -- after the lock
+    now_state := s.state;
+    SELECT * INTO t FROM session_transition
+     WHERE from_state = s.state AND event = p_event;
+    IF NOT FOUND THEN
+        why := format('%s is not possible while the session is %s', p_event, s.state);
+        RETURN;
+    END IF;
+    why := session_fence(s, t.fence, p, at);
+    IF why IS NOT NULL THEN
+        RETURN;
+    END IF;
+    applied := true;
+    IF t.effects = '{}' THEN
+        RETURN; -- nothing changes, and that is right
+    END IF;
+
+    UPDATE session x
+       SET state = t.to_state,
+           trace_id = coalesce(p->>'trace', x.trace_id),
+           actor = p->>'actor',
+           reason = CASE
+               WHEN 'reason' = ANY (t.effects) THEN coalesce(p->>'say', p->>'reason')
+               WHEN 'maybe_reason' = ANY (t.effects) THEN coalesce(p->>'reason', x.reason)
+               WHEN 'no_reason' = ANY (t.effects) THEN NULL
+               ELSE x.reason END,
+           busy = x.busy AND 'idle' <> ALL (t.effects),
+           started_at = CASE WHEN 'started' = ANY (t.effects) THEN at ELSE x.started_at END,
+           last_activity_at = CASE WHEN 'started' = ANY (t.effects) THEN at
+                                   ELSE x.last_activity_at END,
+           ran_seconds = CASE
+               WHEN 'first' = ANY (t.effects) THEN 0
+               WHEN 'ran' = ANY (t.effects)
+                   THEN x.ran_seconds + extract(epoch FROM at - x.started_at)
+               ELSE x.ran_seconds END,
+           ended_at = CASE
+               WHEN 'ended' = ANY (t.effects) THEN at
+               -- retention counts from when it ended, not from here
+               WHEN 'wiped' = ANY (t.effects) AND x.reason IS DISTINCT FROM 'retention' THEN at
+               WHEN 'begin' = ANY (t.effects) THEN NULL
+               ELSE x.ended_at END,
+           -- it stood still, or was not there, and is not stuck
+           cpu_ms = CASE WHEN 'begin' <> ALL (t.effects) THEN x.cpu_ms END,
+           cpu_at = CASE WHEN 'begin' <> ALL (t.effects) THEN x.cpu_at END,
+           suspended_at = CASE
+               WHEN 'frozen' = ANY (t.effects) THEN at
+               WHEN 'awake' = ANY (t.effects) THEN NULL
+               ELSE x.suspended_at END,
+           suspend_order = x.suspend_order + ('order' = ANY (t.effects))::int,
+           suspend_deadline = CASE
+               WHEN 'order' = ANY (t.effects) THEN at + lease_seconds(p)
+               WHEN t.effects && '{awake,settled}' THEN NULL
+               ELSE x.suspend_deadline END,
+           bounce_at = CASE WHEN 'anew' <> ALL (t.effects) THEN x.bounce_at END,
+           -- a setup that did not succeed is run from its beginning
+           setup_offset = CASE WHEN 'anew' = ANY (t.effects) AND x.setup_sealed IS NOT NULL
+                               THEN 0 ELSE x.setup_offset END,
+           setup_exit = CASE WHEN 'anew' <> ALL (t.effects) OR x.setup_sealed IS NULL
+                             THEN x.setup_exit END,
+           setup_output = CASE WHEN 'anew' <> ALL (t.effects) THEN x.setup_output END,
+           -- what only its first start, or no start any more, needs
+           files_sealed = CASE WHEN NOT t.effects && '{first,wiped}' THEN x.files_sealed END,
+           env_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.env_sealed END,
+           setup_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.setup_sealed END
+     WHERE x.id = p_session;
+    now_state := t.to_state;
+END $$;
+
+-- What stands in the way of an event, or NULL.
+CREATE OR REPLACE FUNCTION session_fence(s session, p_fence text, p jsonb, at timestamptz)
+RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+    WHEN p_fence IN ('suspended', 'order', 'overdue') AND s.suspended_at IS NULL
+        THEN 'the session is not suspended'
+    WHEN p_fence = 'order' AND s.suspend_order IS DISTINCT FROM (p->>'order')::bigint
+        THEN 'another freeze or thaw is under way'
+    WHEN p_fence = 'overdue' AND coalesce(s.suspend_deadline, 'infinity') > at
+        THEN 'the freeze or thaw still has time'
+    END
+$$;
