@@ -29,6 +29,7 @@ NGINX_TEMPLATES = \
 	%D%/session-dead.conf.in \
 	%D%/session-deny.conf.in \
 	%D%/session-wake.conf.in \
+	%D%/wake-first.conf.in \
 	%D%/worker.params.in \
 	%D%/wrapper.params.in \
 	%D%/ws.conf.in \
@@ -62,6 +63,7 @@ nodist_nginx_DATA = \
 	%D%/session-dead.conf \
 	%D%/session-deny.conf \
 	%D%/session-wake.conf \
+	%D%/wake-first.conf \
 	%D%/worker.params \
 	%D%/wrapper.params \
 	%D%/ws.conf \

@@ -9,12 +9,14 @@ from box import Box, eventually, new_session  # noqa: E402
 from tap import ok, run, same  # noqa: E402
 
 OLD, HIDDEN, DEAF, MANY = [new_session() for _ in range(4)]
+# as a wrapper they have no capabilities: init could not look into those who do
+SLEEP = "setpriv --ambient-caps -all --inh-caps -all sleep 1000 &"
 box = Box(before=f"""
-SANDLEASE_SESSION_ID={OLD} SANDLEASE_INSTANCE_ID=old SANDLEASE_GENERATION=2 sleep 1000 &
-NOTE=SANDLEASE_SESSION_ID={HIDDEN} sleep 1000 &
-for i in 1 2 3 4 5 6 7 8 9 10 11 12; do SANDLEASE_SESSION_ID={MANY} sleep 1000 & done
+SANDLEASE_SESSION_ID={OLD} SANDLEASE_INSTANCE_ID=old SANDLEASE_GENERATION=2 {SLEEP}
+NOTE=SANDLEASE_SESSION_ID={HIDDEN} {SLEEP}
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do SANDLEASE_SESSION_ID={MANY} {SLEEP} done
 trap '' TERM
-SANDLEASE_SESSION_ID={DEAF} SANDLEASE_INSTANCE_ID=$(printf '\\377') sleep 1000 &
+SANDLEASE_SESSION_ID={DEAF} SANDLEASE_INSTANCE_ID=$(printf '\\377') {SLEEP}
 trap - TERM
 """)
 

@@ -5,6 +5,7 @@ import socket
 
 from fcgi import Responder
 from nginx_world import (A, ASLEEP, B, CUT, DEAD, KEY, LIES, PATIENCE, TOKEN)
+from service import until
 from tap import case, equal, true
 
 
@@ -45,26 +46,45 @@ def a_chunked_body_survives_the_wake_up(w):
     equal(w.wrappers[ASLEEP].took()[0]["CONTENT_LENGTH"], str(0xf0005))
 
 
+def woken_by(w):
+    """The wake-up, of which there was one."""
+    (p,) = w.api.took()
+    equal((p["SL_ROUTE"], p["SL_SESSION"]), ("wake-session", ASLEEP))
+    equal(p["SL_PATH"], "/v1/sessions/%s/files/x" % ASLEEP)
+    true(w.awake, "woken")
+
+
 @case
-def a_body_too_large_to_keep_wakes_the_session_and_is_asked_for_again(w):
-    """All of them stall, so that no answer comes unless nginx stops reading."""
-    for head, body in (
-            (b"Content-Length: 100000000", b"first"),
-            (b"Content-Length: 1000000", b""),
-            (b"Transfer-Encoding: chunked", b"4000000\r\n" +
-             b"x" * (1024 * 1024 + 1))):
+def a_body_too_large_to_keep_is_read_when_the_session_is_awake(w):
+    for size, first in ((1000000, b""), (3000000, b"first")):
         w.forget()
         with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
             s.sendall(b"PUT /v1/sessions/%s/files/x HTTP/1.1\r\nHost: x\r\n"
-                      b"%s\r\n\r\n%s" % (ASLEEP.encode(), head, body))
+                      b"Content-Length: %d\r\n\r\n%s"
+                      % (ASLEEP.encode(), size, first))
+            until("it is awake", lambda: w.awake)
+            s.sendall(b"y" * (size - len(first)))
             answer = s.recv(4096)
-        true(answer.startswith(b"HTTP/1.1 503"), answer)
-        true(b"\r\nRetry-After: 1\r\n" in answer, answer)
-        (p,) = w.api.took()
-        equal((p["SL_ROUTE"], p["SL_SESSION"]), ("wake-session", ASLEEP))
-        equal(p["SL_PATH"], "/v1/sessions/%s/files/x" % ASLEEP)
-        true(w.awake, "woken")
-        equal(w.wrappers[ASLEEP].took(), [])
+        true(answer.startswith(b"HTTP/1.1 200"), answer)
+        woken_by(w)
+        (p,) = w.wrappers[ASLEEP].took()
+        equal(p["CONTENT_LENGTH"], str(size))
+        equal([a["SL_ROUTE"] for a in w.auth.took()], ["auth-session"] * 2)
+
+
+@case
+def one_that_turns_out_too_large_wakes_the_session_and_is_asked_for_again(w):
+    """It stalls, so that no answer comes unless nginx stops reading."""
+    w.forget()
+    with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
+        s.sendall(b"PUT /v1/sessions/%s/files/x HTTP/1.1\r\nHost: x\r\n"
+                  b"Transfer-Encoding: chunked\r\n\r\n4000000\r\n%s"
+                  % (ASLEEP.encode(), b"x" * (1024 * 1024 + 1)))
+        answer = s.recv(4096)
+    true(answer.startswith(b"HTTP/1.1 503"), answer)
+    true(b"\r\nRetry-After: 1\r\n" in answer, answer)
+    woken_by(w)
+    equal(w.wrappers[ASLEEP].took(), [])
 
 
 @case

@@ -304,7 +304,7 @@ nginx "half a head may stay" limits.conf.in \
 	"half a head ends before half a body"
 nginx "all of a body is kept for a sleeper" session-wake.conf.in \
 	's/client_max_body_size 1m/client_max_body_size 70m/' \
-	"a body too large to keep wakes the session and is asked for again"
+	"one that turns out too large wakes the session and is asked for again"
 nginx "a ticket goes inside" maps.conf.in \
 	's/\&cwd=\$arg_cwd/\&cwd=$arg_cwd\&ticket=$arg_ticket/' \
 	"only what makes a websocket goes in"
