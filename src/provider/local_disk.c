@@ -137,6 +137,14 @@ ballast_dir(const struct provider *p)
 	return xasprintf("%s/ballast.inodes", p->conf->state_dir);
 }
 
+static bool
+has_files(const struct provider *p)
+{
+	auto_free char *path = ballast_dir(p);
+
+	return access(path, F_OK) == 0;
+}
+
 static int
 drop_files(const struct provider *p, struct err *e)
 {
@@ -196,13 +204,16 @@ ballast_path(const struct provider *p)
 	return xasprintf("%s/ballast", p->conf->state_dir);
 }
 
+/* Half of it is none, and is made again. */
 int64_t
 local_ballast_size(const struct provider *p)
 {
 	auto_free char *path = ballast_path(p);
 	struct stat st;
 
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+	return has_files(p) && lstat(path, &st) == 0 && S_ISREG(st.st_mode)
+	    ? st.st_size
+	    : 0;
 }
 
 /*

@@ -15,7 +15,12 @@ READING = 1 << 2 | 1 << 19
 
 
 def usage(session):
-    answer = box.ask("usage")
+    answer = {}
+
+    def told():  # busy: who measured last has answered, and is not quite gone
+        answer.update(box.ask("usage"))
+        return answer.get("code") != "busy"
+    eventually(told)
     true(answer["ok"], "usage: %r" % answer)
     return next(c for c in answer["cells"] if c["session"] == session)
 

@@ -151,8 +151,10 @@ def fds(pid):
 
 def connections():
     """Of the pool: two for each stream, to nginx and to a wrapper."""
+    askers = [q for p in pool()
+              for q in service.named(service.children(p), "sandlease-keys")]
     return sum(fd.startswith("socket:") for p in pool() for fd in fds(p)) \
-        - len(pool())  # the sockets they listen on
+        - len(pool()) - len(askers)  # where each listens, and asks about keys
 
 
 def no_stream():
