@@ -263,6 +263,11 @@ def what_is_no_path_of_ours_is_refused_before_the_upgrade():
 
 # ---- the program's life
 
+def until_gone(pids):
+    true(eventually(lambda: not set(box.named("sandlease-ws")) & set(pids)),
+         "it is gone")
+
+
 @case
 def a_program_that_is_killed_is_started_again():
     w = connect()
@@ -271,6 +276,7 @@ def a_program_that_is_killed_is_started_again():
         equal(len(old), 1, "one program")
         box.run(S, "kill -9 $(pgrep -x sandlease-ws)", sessionId="__DISABLE_SESSION__")
         equal(w.closed(), None, "those it served")
+        until_gone(old)  # who is handed to one that is dying dies with it
         w = connect()
         lives(w)
         true(box.named("sandlease-ws") != old, "another one")
