@@ -21,16 +21,11 @@ BEGIN
     END IF;
     at := clock_timestamp(); -- after the lock
     now_state := s.state;
-    SELECT * INTO t FROM session_transition
-     WHERE from_state = s.state AND event = p_event;
-    IF NOT FOUND THEN
-        why := format('%s is not possible while the session is %s', p_event, s.state);
-        RETURN;
-    END IF;
-    why := session_fence(s, t.fence, p, at);
+    why := session_refuses(s, p_event, p);
     IF why IS NOT NULL THEN
         RETURN;
     END IF;
+    SELECT * INTO t FROM session_transition WHERE from_state = s.state AND event = p_event;
     applied := true;
     IF t.effects = '{}' THEN
         RETURN; -- nothing changes, and that is right
@@ -87,7 +82,21 @@ BEGIN
     now_state := t.to_state;
 END $$;
 
--- What stands in the way of an event, or NULL.
+-- What stands in the way of an event, or NULL: for whoever has locked the row and
+-- must do something else first.
+CREATE OR REPLACE FUNCTION session_refuses(s session, p_event text, p jsonb)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    v_fence text;
+BEGIN
+    SELECT fence INTO v_fence FROM session_transition
+     WHERE from_state = s.state AND event = p_event;
+    IF NOT FOUND THEN
+        RETURN format('%s is not possible while the session is %s', p_event, s.state);
+    END IF;
+    RETURN session_fence(s, v_fence, p, clock_timestamp());
+END $$;
+
 CREATE OR REPLACE FUNCTION session_fence(s session, p_fence text, p jsonb, at timestamptz)
 RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE

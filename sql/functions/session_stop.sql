@@ -5,8 +5,8 @@
 CREATE OR REPLACE FUNCTION session_request_stop(p_session text, p_wish text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-    s session%ROWTYPE;
-    a record;
+    s     session%ROWTYPE;
+    v_may boolean;
 BEGIN
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
     IF NOT FOUND THEN
@@ -29,18 +29,18 @@ BEGIN
     IF p ? 'steps' THEN -- of a start that failed
         PERFORM event_steps(p_session, p);
     END IF;
-    SELECT * INTO a FROM session_apply(p_session, p_wish, p);
-    -- refused: it sleeps already, or failed because it was put to sleep; what
-    -- was seen there must go all the same
-    IF a.applied OR p_wish = 'sleep'
-                AND p->>'reason' IN ('unexpected-wrapper', 'observation-failed') THEN
+    -- else it sleeps already, or failed because it was put to sleep; what was
+    -- seen there must go all the same
+    v_may := session_refuses(s, p_wish, p) IS NULL;
+    IF v_may OR p_wish = 'sleep'
+            AND p->>'reason' IN ('unexpected-wrapper', 'observation-failed') THEN
         PERFORM lease_apply(p_session, 'request_stop', p);
     END IF;
     IF p_wish = 'delete' THEN
         DELETE FROM port WHERE session_id = p_session;
         DELETE FROM alias WHERE session_id = p_session;
     END IF;
-    RETURN a.now_state;
+    RETURN CASE WHEN v_may THEN (session_apply(p_session, p_wish, p)).now_state ELSE s.state END;
 END $$;
 
 -- Claims the next attempt if it is due.  No row: nothing to do now, or another

@@ -8,9 +8,9 @@ CREATE OR REPLACE FUNCTION session_suspend_begin(p_session text, p jsonb)
 RETURNS TABLE (suspend_order bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    s session%ROWTYPE;
-    l lease%ROWTYPE;
-    a record;
+    v_event text := CASE WHEN (p->>'repair')::boolean THEN 'freeze_again' ELSE 'freeze' END;
+    s       session%ROWTYPE;
+    l       lease%ROWTYPE;
 BEGIN
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
     SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
@@ -20,14 +20,13 @@ BEGIN
     IF p->>'seenActivity' IS NOT NULL AND s.activity_seq <> (p->>'seenActivity')::bigint THEN
         RETURN; -- somebody came while the reaper was asking
     END IF;
-    SELECT * INTO a FROM session_apply(p_session,
-        CASE WHEN (p->>'repair')::boolean THEN 'freeze_again' ELSE 'freeze' END, p);
-    IF NOT a.applied THEN
+    IF session_refuses(s, v_event, p) IS NOT NULL THEN
         RETURN;
     END IF;
     PERFORM lease_apply(p_session, 'retain_warm', jsonb_build_object('instance', l.instance,
         'generation', l.generation, 'seconds', NULL, 'reason', p->>'reason',
         'trace', p->>'trace', 'actor', p->>'actor'));
+    PERFORM session_apply(p_session, v_event, p);
     RETURN QUERY SELECT x.suspend_order FROM session x WHERE x.id = p_session;
 END $$;
 
@@ -44,8 +43,7 @@ BEGIN
         RETURN CASE WHEN a.applied THEN a.now_state END;
     END IF;
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
-    IF s.state IS DISTINCT FROM 'sleeping'
-       OR session_fence(s, 'order', p, clock_timestamp()) IS NOT NULL THEN
+    IF session_refuses(s, 'frozen', p) IS NOT NULL THEN
         RETURN NULL;
     END IF;
     PERFORM lease_apply(p_session, 'request_stop', jsonb_build_object(
@@ -73,11 +71,12 @@ BEGIN
         RAISE SQLSTATE 'SX413' USING MESSAGE = 'the session is being deleted';
     END IF;
     IF l.state <> 'owns_wrapper' OR l.generation <> (p->>'generation')::bigint
-       OR NOT (SELECT applied FROM session_apply(p_session, 'thaw',
-                   p || jsonb_build_object('seconds', p->'thawSeconds'))) THEN
+       OR session_refuses(s, 'thaw', p) IS NOT NULL THEN
         RAISE SQLSTATE 'SX412' USING MESSAGE = 'the lease changed meanwhile';
     END IF;
     PERFORM lease_apply(p_session, 'reuse', p || jsonb_build_object('instance', l.instance));
+    PERFORM session_apply(p_session, 'thaw',
+        p || jsonb_build_object('seconds', p->'thawSeconds'));
     RETURN s.suspend_order + 1;
 END $$;
 
@@ -89,8 +88,7 @@ DECLARE
     a record;
 BEGIN
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
-    IF s.state IS DISTINCT FROM 'initializing'
-       OR session_fence(s, 'order', p, clock_timestamp()) IS NOT NULL THEN
+    IF session_refuses(s, 'thawed', p) IS NOT NULL THEN
         RETURN false;
     END IF;
     SELECT * INTO a FROM lease_apply(p_session, 'retain_warm',

@@ -27,7 +27,7 @@ request a sleep idle-timeout '"actor": "reaper", "trace": "t3"' >/dev/null
 q "SELECT session_stop_begin('$(sid a)', '{\"attempt\": \"x\", \"seconds\": 45, \"trace\": \"t3\"}')" >/dev/null
 q "SELECT session_stop_end('$(sid a)', '{\"attempt\": \"x\", \"absent\": true, \"trace\": \"t3\"}')" >/dev/null
 is "$(told a "what, reason, actor" | tail -n 5 | one_line)" \
-	"sleeping|idle-timeout|reaper request_stop|idle-timeout|reaper begin_stop_attempt|idle-timeout|main stop_absent|idle-timeout|main asleep|idle-timeout|main" \
+	"request_stop|idle-timeout|reaper sleeping|idle-timeout|reaper begin_stop_attempt|idle-timeout|main stop_absent|idle-timeout|main asleep|idle-timeout|main" \
 	"a stop: why to its end; who says nothing is the program that is connected"
 must "SET application_name = 'sandlease-reaper'"
 must "UPDATE session SET state = 'initializing' WHERE id = '$(sid a)';
@@ -64,7 +64,7 @@ request b fail startup-failed '"say": "no room", "generation": 1, "steps": [
 	{"what": "workspace", "ms": 1, "ago": 7, "how": "made"},
 	{"what": "sandbox", "ms": 7, "ago": 0, "error": "no room"}]' >/dev/null
 is "$(told b "kind, what, coalesce(reason, '-')" | one_line)" \
-	"step|workspace|- step|sandbox|no room state|failed|no room lease|request_stop|startup-failed" \
+	"step|workspace|- step|sandbox|no room lease|request_stop|startup-failed state|failed|no room" \
 	"a start that fails tells its steps, too, and which one it was"
 
 # ---- append only

@@ -49,7 +49,7 @@ is "$(verify a 1)|$(look a)" "f|initializing|owns_wrapper|1" "and that of a star
 is "$(thawed a 2)|$(look a)|$(dates a)" "t|ready|owns_wrapper|1|f|f|f|t" "the outcome: ready"
 is "$(q "SELECT string_agg(what, ' ' ORDER BY id) FROM event WHERE session_id = '$(sid a)' AND id >
 	(SELECT min(id) FROM event WHERE what = 'ready')")" \
-	"sleeping retain_warm asleep initializing reuse retain_warm ready" "every step left an event"
+	"retain_warm sleeping asleep reuse initializing retain_warm ready" "every step left an event"
 
 must "UPDATE session SET initializing_since = 'epoch', cpu_ms = 1, cpu_at = 'epoch'"
 suspend a >/dev/null && suspended a 3 true >/dev/null && thaw a 1 >/dev/null
