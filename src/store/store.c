@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/str.h"
 #include "store/store_conn.h"
@@ -30,7 +31,7 @@ struct store {
 	bool prepared[STMT__MAX];
 };
 
-enum { LOCK_MS = 2000, IDLE_MS = 5000 };
+enum { LOCK_MS = 2000, IDLE_MS = 5000, FIRST_MS = 3000 };
 
 struct rows {
 	PGresult *result;
@@ -245,6 +246,42 @@ ask_settings(struct store *st, const char *sql, const char *settings,
 }
 
 /*
+ * A pooler lets us in at once, and keeps the first statement for minutes while
+ * there is no server behind it: to connect is to have had an answer.
+ */
+static bool
+is_answered(PGconn *conn, int64_t deadline_ms)
+{
+	struct pollfd p = { .fd = PQsocket(conn), .events = POLLIN };
+
+	while (PQisBusy(conn) != 0) {
+		if (poll(&p, 1, clock_left_ms(deadline_ms)) == 0)
+			return false;
+		if (PQconsumeInput(conn) == 0)
+			return true; /* its end is an answer, too */
+	}
+	return true;
+}
+
+static int
+ask_first(struct store *st, const char *sql, struct err *e)
+{
+	PGresult *r, *more;
+
+	if (PQsendQuery(st->conn, sql) == 0)
+		return unavailable(st, e);
+	if (!is_answered(st->conn, clock_ms() + FIRST_MS)) {
+		store_disconnect(st);
+		return err_set(e, ERR_UNAVAILABLE, "database_unavailable",
+		    "the database does not answer");
+	}
+	r = PQgetResult(st->conn);
+	while ((more = PQgetResult(st->conn)) != NULL)
+		PQclear(more);
+	return judge(st, r, "settings", NULL, e);
+}
+
+/*
  * Settings go by a statement, because a pooler drops the options of a
  * connection without a word, and quotas and timeouts with them.  They are read
  * back in a transaction of their own.  A pooler may also hand on a connection as
@@ -264,8 +301,7 @@ make_session(struct store *st, struct err *e)
 	PGresult *lost = NULL;
 	int rc;
 
-	if (judge(st, PQexec(st->conn, "DISCARD ALL"), "settings", NULL, e) <
-		0 ||
+	if (ask_first(st, "DISCARD ALL", e) < 0 ||
 	    ask_settings(st, SET, text, NULL, e) < 0 ||
 	    ask_settings(st, LOST, text, &lost, e) < 0)
 		return -1;
