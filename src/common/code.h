@@ -3,8 +3,9 @@
  *
  * A code is stable: clients compare it, and so do agents of other releases.
  * Inside our programs it is a constant.  Its word is written where an error
- * leaves a program and read where one comes in, and nowhere else.  To add a code,
- * add a row here; t/lint/codes.t finds those that no program uses any more.
+ * leaves a program and read where one comes in, and nowhere else.  nginx answers
+ * with some of them by itself (nginx/).  To add a code, add a row here;
+ * t/lint/codes.t finds those that nobody uses any more.
  */
 #ifndef SANDLEASE_COMMON_CODE_H
 #define SANDLEASE_COMMON_CODE_H
@@ -24,6 +25,7 @@
 	X(BACKUP_RESTORE_FAILED,    "backup_restore_failed") \
 	X(BAD_CWD,                  "bad_cwd") \
 	X(BAD_INCARNATION,          "bad_incarnation") \
+	X(BAD_REQUEST,              "bad_request") \
 	X(BAD_SANDBOX_ID,           "bad_sandbox_id") \
 	X(BAD_SESSION_ID,           "bad_session_id") \
 	X(BAD_SETTING,              "bad_setting") \
@@ -67,6 +69,7 @@
 	X(GIT_NETWORK_ERROR,        "git_network_error") \
 	X(GIT_OPERATION_FAILED,     "git_operation_failed") \
 	X(GIT_REPOSITORY_NOT_FOUND, "git_repository_not_found") \
+	X(HEADERS_TOO_LARGE,        "headers_too_large") \
 	X(HOST_NOT_READY,           "host_not_ready") \
 	X(IDEMPOTENCY_MISMATCH,     "idempotency_mismatch") \
 	X(INPUT_CLOSED,             "input_closed") \
@@ -94,6 +97,7 @@
 	X(LEASE_BUSY,               "lease_busy") \
 	X(LEASE_CHANGED,            "lease_changed") \
 	X(LEASE_REFUSED,            "lease_refused") \
+	X(LENGTH_REQUIRED,          "length_required") \
 	X(LOST,                     "lost") \
 	X(MESSAGE_TOO_LARGE,        "message_too_large") \
 	X(METHOD_NOT_ALLOWED,       "method_not_allowed") \
@@ -116,6 +120,7 @@
 	X(NOT_DRAINED,              "not_drained") \
 	X(NOT_FOUND,                "not_found") \
 	X(NOT_FROZEN,               "not_frozen") \
+	X(NOT_IMPLEMENTED,          "not_implemented") \
 	X(NOT_LISTENING,            "not_listening") \
 	X(NOT_OURS,                 "not_ours") \
 	X(NOT_PROVED,               "not_proved") \
@@ -131,6 +136,7 @@
 	X(PORT_ALREADY_EXPOSED,     "port_already_exposed") \
 	X(PORT_NOT_EXPOSED,         "port_not_exposed") \
 	X(PRECONDITION_FAILED,      "precondition_failed") \
+	X(PREVIEW_UNAVAILABLE,      "preview_unavailable") \
 	X(PROCESS_ALREADY_EXISTS,   "process_already_exists") \
 	X(PROCESS_ERROR,            "process_error") \
 	X(PROCESS_NOT_FOUND,        "process_not_found") \
@@ -140,6 +146,7 @@
 	X(READ_ONLY,                "read_only") \
 	X(REDIRECTED,               "redirected") \
 	X(REFUSED,                  "refused") \
+	X(REQUEST_TIMEOUT,          "request_timeout") \
 	X(RESOURCE_BUSY,            "resource_busy") \
 	X(SANDBOX_BUSY,             "sandbox_busy") \
 	X(SANDBOX_SILENT,           "sandbox_silent") \
@@ -178,6 +185,7 @@
 	X(TERMINAL_ERROR,           "terminal_error") \
 	X(TERMINAL_NOT_FOUND,       "terminal_not_found") \
 	X(TIMED_OUT,                "timed_out") \
+	X(TOO_LARGE,                "too_large") \
 	X(TOO_MANY_AT_ONCE,         "too_many_at_once") \
 	X(TOO_MANY_CONNECTIONS,     "too_many_connections") \
 	X(TOO_MANY_CONTEXTS,        "too_many_contexts") \
@@ -194,6 +202,7 @@
 	X(TRANSACTION_POOLING,      "transaction_pooling") \
 	X(TRY_AGAIN,                "try_again") \
 	X(UNAUTHORIZED,             "unauthorized") \
+	X(UNAVAILABLE,              "unavailable") \
 	X(UNKNOWN,                  "unknown") \
 	X(UNKNOWN_CLASS,            "unknown_class") \
 	X(UNKNOWN_ERROR,            "unknown_error") \
@@ -202,6 +211,7 @@
 	X(UNREADABLE,               "unreadable") \
 	X(UNTRUSTED,                "untrusted") \
 	X(UPGRADE_REQUIRED,         "upgrade_required") \
+	X(URI_TOO_LONG,             "uri_too_long") \
 	X(USAGE,                    "usage") \
 	X(VALIDATION_FAILED,        "validation_failed") \
 	X(WAKING,                   "waking") \
