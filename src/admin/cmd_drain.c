@@ -71,7 +71,7 @@ cmd_drain(struct admin *a, struct err *e)
 	struct control ctl;
 
 	if (text != NULL && !str_to_int(text, 0, TIMEOUT_MAX_S, &seconds))
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--timeout must be seconds");
 	if (admin_no_more(a, e) < 0 || set_draining(a, "true", e) < 0 ||
 	    control_open(a->conf, a->store, &ctl, e) < 0)
@@ -87,7 +87,7 @@ cmd_drain(struct admin *a, struct err *e)
 		if (leases == 0 && sandboxes == 0)
 			break;
 		if (clock_left_ms(deadline) == 0)
-			return err_set(e, ERR_UNAVAILABLE, "not_drained",
+			return err_set(e, ERR_UNAVAILABLE, CODE_NOT_DRAINED,
 			    "%lld leases and %lld sandboxes are not seen gone yet; the reaper goes on with them",
 			    (long long)leases, (long long)sandboxes);
 		nanosleep(&pause, NULL); /* backoff decides when, not we */

@@ -24,7 +24,7 @@ static int
 check_name(const char *what, const char *s, struct err *e)
 {
 	if (!str_made_of(s, NAME_CHARS, 1, 128) || strstr(s, "__") != NULL)
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "%s %s: letters, digits and ._@- only, no double underscore",
 		    what, s);
 	return 0;
@@ -42,7 +42,7 @@ cmd_key_create(struct admin *a, struct err *e)
 	char hash[TOKEN_HASH_HEX_MAX];
 
 	if (user == NULL)
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "key create needs --user");
 	if (admin_no_more(a, e) < 0 || check_name("--user", user, e) < 0 ||
 	    (org != NULL && check_name("--org", org, e) < 0) ||
@@ -52,7 +52,7 @@ cmd_key_create(struct admin *a, struct err *e)
 		scope = "tenant";
 	if (!str_equal(scope, "admin") && !str_equal(scope, "tenant") &&
 	    !str_equal(scope, "read"))
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--scope must be admin, tenant or read");
 	id_random(id, KEY_ID_LEN);
 	token_make_key(key);
@@ -160,13 +160,13 @@ cmd_key_revoke(struct admin *a, struct err *e)
 	auto_rows struct rows *r = NULL;
 
 	if (id == NULL)
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "key revoke needs the key's id; see key list");
 	if (admin_no_more(a, e) < 0 ||
 	    STORE_RUN(a->store, STMT_KEY_REVOKE, &r, e, id) < 0)
 		return -1;
 	if (rows_null(r, 0, "tenant"))
-		return err_set(e, ERR_NOT_FOUND, "not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_NOT_FOUND,
 		    "there is no key %s; see key list", id);
 	CRASH_POINT("revoke.intent");
 	printf("key %s is revoked\n", id);

@@ -40,19 +40,19 @@ cmd_lease_release(struct admin *a, struct err *e)
 	char trace[ID_REQUEST_LEN + 1];
 
 	if (session == NULL || !force)
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "lease release --force SESSION: it is believed without proof that nothing of it runs");
 	if (admin_no_more(a, e) < 0)
 		return -1;
 	if (!id_is_session(session))
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "\"%.40s\" is not a session id", session);
 	id_random(trace, ID_REQUEST_LEN);
 	if (STORE_RUN(a->store, STMT_LEASE_FORCE_RELEASE, &r, e, session,
 		trace) < 0)
 		return -1;
 	if (rows_null(r, 0, "was"))
-		return err_set(e, ERR_NOT_FOUND, "no_lease",
+		return err_set(e, ERR_NOT_FOUND, CODE_NO_LEASE,
 		    "there is no lease of session %s", session);
 	if (str_equal(rows_text(r, 0, "was"), "none"))
 		printf("%s: there was nothing to release\n", session);

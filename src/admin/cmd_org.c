@@ -43,7 +43,7 @@ take_quotas(struct admin *a, const char *values[], bool *any, struct err *e)
 		*any = true;
 		if (!str_equal(values[i], "inherit") &&
 		    !str_to_int(values[i], 0, QUOTA_LIMIT_MAX, &n))
-			return err_set(e, ERR_INVALID, "usage",
+			return err_set(e, ERR_INVALID, CODE_USAGE,
 			    "%s %s: must be a number, 0 for no limit, or inherit",
 			    QUOTA_OPTIONS[i], values[i]);
 	}
@@ -62,7 +62,7 @@ cmd_org_set(struct admin *a, struct err *e)
 	org = admin_argument(a);
 	if (org == NULL || (isolation == NULL && !any) ||
 	    (isolation != NULL && !is_isolation(isolation)))
-		return err_set(e, ERR_INVALID, "usage", "%s", USAGE);
+		return err_set(e, ERR_INVALID, CODE_USAGE, "%s", USAGE);
 	if (admin_no_more(a, e) < 0)
 		return -1;
 	if (isolation != NULL &&
@@ -110,7 +110,7 @@ cmd_org_recount(struct admin *a, struct err *e)
 		org != NULL ? org : "") < 0)
 		return -1;
 	if (org != NULL && rows_count(orgs) == 0)
-		return err_set(e, ERR_NOT_FOUND, "org_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_ORG_NOT_FOUND,
 		    "%s: there is no such org", org);
 	for (size_t i = 0; i < rows_count(orgs); i++) {
 		int n = recount(a, rows_text(orgs, i, "id"), e);

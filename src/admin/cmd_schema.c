@@ -26,7 +26,7 @@ cmd_seal_key(struct admin *a, struct err *e)
 	const char *path = admin_argument(a);
 
 	if (path == NULL)
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "seal-key needs the file's name");
 	if (admin_no_more(a, e) < 0 || seal_keys_create(path, e) < 0)
 		return -1;

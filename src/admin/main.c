@@ -94,7 +94,7 @@ admin_no_more(struct admin *a, struct err *e)
 {
 	if (a->argc == 0)
 		return 0;
-	return err_set(e, ERR_INVALID, "usage", "%s: what is this?",
+	return err_set(e, ERR_INVALID, CODE_USAGE, "%s: what is this?",
 	    a->argv[0]);
 }
 

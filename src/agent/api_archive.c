@@ -66,7 +66,7 @@ split(char path[FILES_PATH_MAX], const char **name, struct err *e)
 	if (S_ISDIR(st.st_mode))
 		return 0;
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "%.150s is neither a directory nor a regular file", path);
 	slash = strrchr(path, '/');
 	*slash = '\0';
@@ -85,7 +85,7 @@ cannot_pack(struct worker *w, const char *path, struct err *e)
 	if (n > 0 && json_parse(text, (size_t)n, &said, &ignored) == 0 &&
 	    worker_blames_disk(said, path, e))
 		return err_wrap(e, "%.80s cannot be archived", path);
-	return err_set(e, ERR_INTERNAL, "filesystem_error",
+	return err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR,
 	    "%.80s cannot be archived: %.150s", path,
 	    json_str(said, "message"));
 }
@@ -182,7 +182,7 @@ cannot_unpack(const json_t *said, struct err *e)
 
 	if (worker_blames_disk(said, entry, e))
 		return -1;
-	return err_set(e, ERR_INVALID, "validation_failed",
+	return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 	    "the archive cannot be unpacked: entry %lld%s%.80s: %.100s",
 	    (long long)json_integer_value(json_object_get(said, "entries")) + 1,
 	    entry[0] != '\0' ? ", " : "", entry, json_str(said, "message"));
@@ -202,7 +202,7 @@ finish(struct call *c, struct worker *w, const char *path, struct err *e)
 	status = worker_wait(w);
 	if (n <= 0 || json_parse(text, (size_t)n, &said, e) < 0 ||
 	    !json_is_object(said))
-		return err_set(e, ERR_INTERNAL, "filesystem_error",
+		return err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR,
 		    "unpacking ended with status %d", status);
 	if (status != 0) {
 		tell_how_far(c, path, said);

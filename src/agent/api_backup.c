@@ -93,7 +93,7 @@ read_options(const json_t *body, struct backup *b, struct err *e)
 	if (o.compression != NULL &&
 	    jfield_decode(o.compression, COMPRESSION, ARRAY_LEN(COMPRESSION),
 		J_LENIENT, &k, e) < 0) {
-		e->code = "invalid_backup_config";
+		e->code = CODE_INVALID_BACKUP_CONFIG;
 		return err_wrap(e, "compression");
 	}
 	b->excludes = o.excludes;
@@ -137,7 +137,7 @@ tell(struct call *c, const struct request *r, const struct err *e)
 	json_t *context = json_object();
 	char id[ID_BYTES];
 
-	if (str_equal(e->code, "invalid_backup_config")) {
+	if (e->code == CODE_INVALID_BACKUP_CONFIG) {
 		json_object_set_new(context, "reason", json_lossy(e->msg));
 	} else if (r->archive_found[0] != '\0') {
 		backup_id(r->archive_found, id, sizeof(id));
@@ -259,11 +259,11 @@ upload_parts(struct call *c, const json_t *body, struct request *r,
 	if (read_archive(c, body, r, e) < 0)
 		return -1;
 	if (stat(r->archive_found, &st) < 0 || !S_ISREG(st.st_mode))
-		return err_set(e, ERR_NOT_FOUND, "backup_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_BACKUP_NOT_FOUND,
 		    "%.180s is not there", r->archive);
 	if (check_parts(json_object_get(body, "parts"), st.st_size, e) < 0)
 		return -1;
-	return err_set(e, ERR_UNSUPPORTED, "no_route_out",
+	return err_set(e, ERR_UNSUPPORTED, CODE_NO_ROUTE_OUT,
 	    "the sandbox has no way to another host; read the archive instead");
 }
 

@@ -50,7 +50,7 @@ take(struct call *c, const json_t *body, const char *operation,
 static int
 too_large(struct call *c, const struct target *t, int64_t actual, struct err *e)
 {
-	err_set(e, ERR_TOO_LARGE, "file_too_large",
+	err_set(e, ERR_TOO_LARGE, CODE_FILE_TOO_LARGE,
 	    "%lld bytes are more than the %d that can be written at once",
 	    (long long)actual, CONTENT_MAX);
 	return target_too_large(c, t, CONTENT_MAX, actual, e);

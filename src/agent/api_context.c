@@ -92,7 +92,7 @@ api_context_create(struct call *c, struct err *e)
 	if (decode(c, &body, &o, &at, e) < 0)
 		return -1;
 	if (context_create(&at, &x, e) < 0)
-		return str_equal(e->code, "bad_cwd")
+		return e->code == CODE_BAD_CWD
 		    ? err_field(e, "cwd", "cannot be entered")
 		    : -1;
 	reply_container(c,

@@ -135,7 +135,7 @@ timed_out(struct call *c, const struct exec *x, const struct collected *k,
 	add_output(context, "stdout", &k->text[0]);
 	add_output(context, "stderr", &k->text[1]);
 	scene_context(c, context);
-	return err_set(e, ERR_INTERNAL, "command_execution_error",
+	return err_set(e, ERR_INTERNAL, CODE_COMMAND_EXECUTION_ERROR,
 	    "Command timeout after %lldms%s%s", (long long)x->timeout_ms,
 	    o->replaced ? "; the shell did not yield and was replaced" : "",
 	    !o->replaced      ? ""

@@ -55,7 +55,7 @@ api_mkdir(struct call *c, struct err *e)
 		/* the container has no better word for these two */
 		if (e->kind == ERR_NOT_FOUND || e->kind == ERR_CONFLICT) {
 			e->kind = ERR_INTERNAL;
-			e->code = "filesystem_error";
+			e->code = CODE_FILESYSTEM_ERROR;
 		}
 		return -1;
 	}

@@ -64,7 +64,7 @@ decode(struct call *c, struct port_body *b, struct err *e)
 	if (jfield_decode(body, FIELDS, ARRAY_LEN(FIELDS), J_LENIENT, b, e) <
 	    0) {
 		if (str_equal(e->field, "port"))
-			e->code = "invalid_port_number";
+			e->code = CODE_INVALID_PORT_NUMBER;
 		return -1;
 	}
 	if (b->status_min > b->status_max)

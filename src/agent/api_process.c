@@ -100,7 +100,7 @@ take_command(const json_t *body, const char **out, struct err *e)
 	const json_t *v = json_object_get(body, "command");
 
 	if (v == NULL || (json_is_string(v) && is_blank(json_string_value(v))))
-		return err_set(e, ERR_INVALID, "invalid_command",
+		return err_set(e, ERR_INVALID, CODE_INVALID_COMMAND,
 		    "Command must not be empty");
 	return scene_text(body, "command", 1, BODY_MAX, out, e);
 }

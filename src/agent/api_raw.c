@@ -35,7 +35,7 @@ conditions(const struct call *c)
 static int
 not_as_thought(struct err *e, const char *path)
 {
-	return err_set(e, ERR_PRECONDITION, "precondition_failed",
+	return err_set(e, ERR_PRECONDITION, CODE_PRECONDITION_FAILED,
 	    "%.180s is not as the request's conditions want it", path);
 }
 
@@ -66,10 +66,10 @@ open_regular(const char *path, struct stat *st, struct err *e)
 	if (fd < 0 || fstat(fd, st) < 0)
 		return files_fail(e, path);
 	if (S_ISDIR(st->st_mode))
-		return err_set(e, ERR_INVALID, "is_directory",
+		return err_set(e, ERR_INVALID, CODE_IS_DIRECTORY,
 		    "%.150s is a directory; archive/ has what is in it", path);
 	if (!S_ISREG(st->st_mode))
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "%.180s is not a regular file", path);
 	return take_fd(&fd);
 }
@@ -148,7 +148,7 @@ send_file(struct call *c, int fd, const char *path, const struct stat *st,
 		snprintf(range, sizeof(range), "bytes */%lld",
 		    (long long)en.size);
 		call_header(c, "Content-Range", range);
-		return err_set(e, ERR_RANGE, "range_not_satisfiable",
+		return err_set(e, ERR_RANGE, CODE_RANGE_NOT_SATISFIABLE,
 		    "%.150s has %lld bytes", path, (long long)en.size);
 	case ENTITY_PART:
 		snprintf(range, sizeof(range), "bytes %lld-%lld/%lld",
@@ -275,7 +275,7 @@ api_raw_put(struct call *c, struct err *e)
 	    wanted_mode(c, &mode, e) < 0 || check_present(c, path, e) < 0)
 		return -1;
 	if (!str_empty(call_param(c, "HTTP_CONTENT_RANGE")))
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "a file is written whole, not in parts");
 	activity_begin(ACTIVITY_STREAMS);
 	rc = put_file(c, path, mode, e);
@@ -318,7 +318,7 @@ remove_one(const char *path, struct err *e)
 	if (unlink(path) == 0)
 		return 0;
 	if (errno == EISDIR)
-		return err_set(e, ERR_INVALID, "is_directory",
+		return err_set(e, ERR_INVALID, CODE_IS_DIRECTORY,
 		    "%.150s is a directory; ?recursive=true removes it", path);
 	return files_fail(e, path);
 }

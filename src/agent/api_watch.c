@@ -127,7 +127,7 @@ is_below_top(const char *path)
 static int
 refuse_outside(const char *path, struct err *e)
 {
-	return err_set(e, ERR_DENIED, "permission_denied",
+	return err_set(e, ERR_DENIED, CODE_PERMISSION_DENIED,
 	    "%.180s is not in %s, where files can be watched", path, TOP);
 }
 

@@ -169,9 +169,9 @@ wait_for_both(struct making *m, struct err *e)
 	if (m->squasher_status != 0)
 		return backup_blame_theirs(&m->squasher_said,
 		    m->squasher_status, m->b->archive, e);
-	return m->packer_status == 0
-	    ? 0
-	    : err_set(e, ERR_INTERNAL, "", "nobody took what was packed");
+	return m->packer_status == 0 ? 0
+				     : err_set(e, ERR_INTERNAL, CODE_NONE,
+					   "nobody took what was packed");
 }
 
 static int
@@ -202,9 +202,9 @@ backup_create(const struct backup *b, const struct worker_boss *boss,
 	struct stat st;
 
 	if (stat(b->dir, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(e, ERR_INTERNAL, "backup_create_failed",
+		return err_set(e, ERR_INTERNAL, CODE_BACKUP_CREATE_FAILED,
 		    "%.150s is not there, or is no directory", b->dir);
 	if (make(&m, size, e) == 0)
 		return 0;
-	return backup_failed("backup_create_failed", e);
+	return backup_failed(CODE_BACKUP_CREATE_FAILED, e);
 }

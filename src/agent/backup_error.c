@@ -19,7 +19,7 @@ backup_blame_ours(const struct buf *said, const char *path, struct err *e)
 	    json_parse(said->data, said->len, &report, &ignored) == 0 &&
 	    worker_blames_disk(report, path, e))
 		return -1;
-	return err_set(e, ERR_INTERNAL, "", "%.100s: %.140s", path,
+	return err_set(e, ERR_INTERNAL, CODE_NONE, "%.100s: %.140s", path,
 	    report != NULL ? json_str(report, "message")
 			   : "it ended without a word");
 }
@@ -47,20 +47,17 @@ backup_blame_theirs(const struct buf *said, int status, const char *path,
 	errno = number_of(text, status);
 	if (errno != 0)
 		return files_fail(e, path);
-	return err_set(e, ERR_INTERNAL, "", "%.80s: status %d: %.*s", path,
-	    status, (int)strcspn(text, "\n"), text);
+	return err_set(e, ERR_INTERNAL, CODE_NONE, "%.80s: status %d: %.*s",
+	    path, status, (int)strcspn(text, "\n"), text);
 }
 
 int
-backup_failed(const char *code, struct err *e)
+backup_failed(enum err_code code, struct err *e)
 {
-	static const char *const BETTER[] = { "no_space", "file_too_large",
-		"operation_interrupted", "call_left", "backup_not_found",
-		"invalid_backup_config" };
-
-	for (size_t i = 0; i < ARRAY_LEN(BETTER); i++)
-		if (str_equal(e->code, BETTER[i]))
-			return -1;
+	if (CODE_IS_ONE_OF(e->code, CODE_NO_SPACE, CODE_FILE_TOO_LARGE,
+		CODE_OPERATION_INTERRUPTED, CODE_CALL_LEFT,
+		CODE_BACKUP_NOT_FOUND, CODE_INVALID_BACKUP_CONFIG))
+		return -1;
 	e->kind = ERR_INTERNAL;
 	e->code = code;
 	return -1;

@@ -18,6 +18,6 @@ int backup_blame_theirs(const struct buf *said, int status, const char *path,
     struct err *e);
 
 /* The code of what has no better one: a full disk and a caller's own do.  -1. */
-int backup_failed(const char *code, struct err *e);
+int backup_failed(enum err_code code, struct err *e);
 
 #endif

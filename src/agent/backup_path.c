@@ -25,14 +25,14 @@ static const struct {
 static int
 refuse(enum backup_place place, const char *why, struct err *e)
 {
-	return err_set(e, ERR_INVALID, "invalid_backup_config", "%s %s",
+	return err_set(e, ERR_INVALID, CODE_INVALID_BACKUP_CONFIG, "%s %s",
 	    PLACES[place].name, why);
 }
 
 static int
 refuse_place(enum backup_place place, struct err *e)
 {
-	return err_set(e, ERR_INVALID, "invalid_backup_config",
+	return err_set(e, ERR_INVALID, CODE_INVALID_BACKUP_CONFIG,
 	    "%s must be below %s", PLACES[place].name, PLACES[place].words);
 }
 
@@ -134,7 +134,7 @@ backup_pattern_check(const char *pattern, struct err *e)
 	if (why == NULL && goes_up(pattern))
 		why = "must not contain '..'";
 	return why == NULL ? 0
-			   : err_set(e, ERR_INVALID, "invalid_backup_config",
+			   : err_set(e, ERR_INVALID, CODE_INVALID_BACKUP_CONFIG,
 				 "a pattern of excludes %s", why);
 }
 

@@ -20,12 +20,12 @@ open_archive(const char *path, struct err *e)
 	struct stat st;
 
 	if (fd < 0 && errno == ENOENT)
-		return err_set(e, ERR_NOT_FOUND, "backup_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_BACKUP_NOT_FOUND,
 		    "%.180s is not there", path);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return files_fail(e, path);
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_INTERNAL, "",
+		return err_set(e, ERR_INTERNAL, CODE_NONE,
 		    "%.180s is not a regular file", path);
 	return take_fd(&fd);
 }
@@ -51,7 +51,7 @@ start(struct worker *w, bool squashfs, int fd, const char *where, struct err *e)
 	auto_fd int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	if (squashfs && access(BACKUP_UNSQUASHFS, X_OK) < 0)
-		return err_set(e, ERR_INTERNAL, "",
+		return err_set(e, ERR_INTERNAL, CODE_NONE,
 		    "it is a squashfs, and %s is not installed",
 		    BACKUP_UNSQUASHFS);
 	return worker_start(w,
@@ -98,5 +98,5 @@ backup_restore(const struct backup *b, const struct worker_boss *boss,
 {
 	return restore(b, boss, e) == 0
 	    ? 0
-	    : backup_failed("backup_restore_failed", e);
+	    : backup_failed(CODE_BACKUP_RESTORE_FAILED, e);
 }

@@ -23,7 +23,6 @@
 #include "agent/sysfilter.h"
 #include "agent/wrapper.h"
 #include "common/mem.h"
-#include "common/str.h"
 
 enum {
 	TMP_MB = 256,
@@ -279,7 +278,7 @@ static void
 report(int channel, const struct err *why)
 {
 	auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
-	    "launch_failed", "message", why->msg);
+	    code_word(CODE_LAUNCH_FAILED), "message", why->msg);
 	struct err ignored;
 
 	(void)!channel_send(channel, msg, NULL, 0, &ignored);

@@ -29,7 +29,7 @@ int
 cells_add(struct cells *t, const struct cell *c, struct err *e)
 {
 	if (t->count == CELLS_MAX)
-		return err_set(e, ERR_LIMITED, "launch_failed",
+		return err_set(e, ERR_LIMITED, CODE_LAUNCH_FAILED,
 		    "a sandbox has room for %d sessions", CELLS_MAX);
 	t->cell = xrealloc(t->cell, (t->count + 1) * sizeof(*t->cell));
 	t->cell[t->count++] = *c;

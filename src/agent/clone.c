@@ -11,7 +11,6 @@
 #include "agent/copy.h"
 #include "common/json.h"
 #include "common/mem.h"
-#include "common/str.h"
 
 /*
  * Whether it is a directory, and no link to one: what was sent to us may be
@@ -25,9 +24,10 @@ is_dir(const char *path, bool *there, struct err *e)
 	*there = lstat(path, &st) == 0;
 	if (!*there)
 		return errno == ENOENT ? 0 : err_errno(e, "%s", path);
-	return S_ISDIR(st.st_mode) ? 0
-				   : err_set(e, ERR_CONFLICT, "not_a_directory",
-					 "%s is not a directory", path);
+	return S_ISDIR(st.st_mode)
+	    ? 0
+	    : err_set(e, ERR_CONFLICT, CODE_NOT_A_DIRECTORY,
+		  "%s is not a directory", path);
 }
 
 /* One that is not there is empty. */
@@ -56,7 +56,7 @@ check_place(struct err *e)
 	    lstat("/to/report", &there) == 0 && ours.st_ino == there.st_ino &&
 	    ours.st_dev == there.st_dev)
 		return 0;
-	return err_set(e, ERR_CONFLICT, "moved", "it was moved away");
+	return err_set(e, ERR_CONFLICT, CODE_MOVED, "it was moved away");
 }
 
 static int
@@ -85,8 +85,7 @@ clone_main(int64_t seconds)
 	/* not made durable: a session waits, and its snapshot stays as it is */
 	rc = clone_all(&e);
 	if (rc < 0) {
-		bool full =
-		    e.kind == ERR_NO_SPACE || str_equal(e.code, "no_space");
+		bool full = e.kind == ERR_NO_SPACE || e.code == CODE_NO_SPACE;
 
 		json_object_set_new(said, "errno",
 		    json_integer(full ? ENOSPC : EIO));

@@ -104,7 +104,7 @@ make(const struct kernel_place *at, struct err *e)
 	struct context **slot = slot_of(NULL), *x;
 
 	if (slot == NULL) {
-		err_set(e, ERR_LIMITED, "too_many_contexts",
+		err_set(e, ERR_LIMITED, CODE_TOO_MANY_CONTEXTS,
 		    "there may be %d code contexts; delete some", CONTEXTS_MAX);
 		return NULL;
 	}
@@ -237,7 +237,7 @@ context_find(const char *id, struct context **out, struct err *e)
 		(*out)->refs++;
 	pthread_mutex_unlock(&lock);
 	if (*out == NULL)
-		return err_set(e, ERR_NOT_FOUND, "context_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_CONTEXT_NOT_FOUND,
 		    "Context '%.64s' not found", id);
 	return 0;
 }

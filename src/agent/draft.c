@@ -76,9 +76,9 @@ draft_open(struct draft *d, const char *path, int mode, struct err *e)
 	d->mode = (mode >= 0 ? (mode_t)mode : st.st_mode) & 07777;
 	if (!stays(d, st.st_mode))
 		return open_beside(d, e);
-	return d->beside
-	    ? err_set(e, ERR_INTERNAL, "", "%.150s cannot be replaced", d->path)
-	    : open_in_place(d, e);
+	return d->beside ? err_set(e, ERR_INTERNAL, CODE_NONE,
+			       "%.150s cannot be replaced", d->path)
+			 : open_in_place(d, e);
 }
 
 int

@@ -175,7 +175,7 @@ start(const struct exec *x, const struct buf *script, const char *cwd,
 static int
 refuse_cwd(const struct exec *x, struct shell_outcome *out, struct err *e)
 {
-	if (!str_equal(e->code, "bad_cwd"))
+	if (e->code != CODE_BAD_CWD)
 		return -1;
 	x->output(x->ctx, 1, e->msg, strlen(e->msg));
 	x->output(x->ctx, 1, "\n", 1);

@@ -18,27 +18,27 @@
 enum { CHUNK = 65536, LINKS_MAX = 40, NEW_DIR_MODE = 0755 };
 
 /* clang-format off */
-static const struct { int error; enum err_kind kind; const char *code; } ERRNOS[] = {
-	{ ENOENT,       ERR_NOT_FOUND, "file_not_found" },
-	{ EACCES,       ERR_DENIED,    "permission_denied" },
-	{ EPERM,        ERR_DENIED,    "permission_denied" },
-	{ EROFS,        ERR_DENIED,    "read_only" },
-	{ EISDIR,       ERR_INVALID,   "is_directory" },
-	{ ENOTDIR,      ERR_INVALID,   "not_directory" },
-	{ ENAMETOOLONG, ERR_INVALID,   "name_too_long" },
-	{ EEXIST,       ERR_CONFLICT,  "file_exists" },
-	{ ENOTEMPTY,    ERR_CONFLICT,  "file_exists" },
-	{ EBUSY,        ERR_CONFLICT,  "resource_busy" },
-	{ ETXTBSY,      ERR_CONFLICT,  "resource_busy" },
-	{ EAGAIN,       ERR_CONFLICT,  "resource_busy" }, /* a full fifo */
-	{ ENXIO,        ERR_CONFLICT,  "resource_busy" }, /* nobody reads it */
-	{ EFBIG,        ERR_TOO_LARGE, "file_too_large" },
-	{ ENOSPC,       ERR_INTERNAL,  "no_space" },
-	{ EDQUOT,       ERR_INTERNAL,  "no_space" },
-	{ EMFILE,       ERR_INTERNAL,  "too_many_files" },
-	{ ENFILE,       ERR_INTERNAL,  "too_many_files" },
-	{ EMLINK,       ERR_INTERNAL,  "too_many_links" },
-	{ ELOOP,        ERR_INTERNAL,  "too_many_links" },
+static const struct { int error; enum err_kind kind; enum err_code code; } ERRNOS[] = {
+	{ ENOENT,       ERR_NOT_FOUND, CODE_FILE_NOT_FOUND },
+	{ EACCES,       ERR_DENIED,    CODE_PERMISSION_DENIED },
+	{ EPERM,        ERR_DENIED,    CODE_PERMISSION_DENIED },
+	{ EROFS,        ERR_DENIED,    CODE_READ_ONLY },
+	{ EISDIR,       ERR_INVALID,   CODE_IS_DIRECTORY },
+	{ ENOTDIR,      ERR_INVALID,   CODE_NOT_DIRECTORY },
+	{ ENAMETOOLONG, ERR_INVALID,   CODE_NAME_TOO_LONG },
+	{ EEXIST,       ERR_CONFLICT,  CODE_FILE_EXISTS },
+	{ ENOTEMPTY,    ERR_CONFLICT,  CODE_FILE_EXISTS },
+	{ EBUSY,        ERR_CONFLICT,  CODE_RESOURCE_BUSY },
+	{ ETXTBSY,      ERR_CONFLICT,  CODE_RESOURCE_BUSY },
+	{ EAGAIN,       ERR_CONFLICT,  CODE_RESOURCE_BUSY }, /* a full fifo */
+	{ ENXIO,        ERR_CONFLICT,  CODE_RESOURCE_BUSY }, /* nobody reads it */
+	{ EFBIG,        ERR_TOO_LARGE, CODE_FILE_TOO_LARGE },
+	{ ENOSPC,       ERR_INTERNAL,  CODE_NO_SPACE },
+	{ EDQUOT,       ERR_INTERNAL,  CODE_NO_SPACE },
+	{ EMFILE,       ERR_INTERNAL,  CODE_TOO_MANY_FILES },
+	{ ENFILE,       ERR_INTERNAL,  CODE_TOO_MANY_FILES },
+	{ EMLINK,       ERR_INTERNAL,  CODE_TOO_MANY_LINKS },
+	{ ELOOP,        ERR_INTERNAL,  CODE_TOO_MANY_LINKS },
 };
 /* clang-format on */
 
@@ -47,7 +47,7 @@ files_fail(struct err *e, const char *path)
 {
 	int saved = errno;
 
-	err_set(e, ERR_INTERNAL, "filesystem_error", "%.180s: %s", path,
+	err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR, "%.180s: %s", path,
 	    strerror(saved));
 	for (size_t i = 0; i < ARRAY_LEN(ERRNOS); i++) {
 		if (ERRNOS[i].error == saved) {

@@ -37,7 +37,7 @@ take_order(struct cell *c, const json_t *msg, struct order *o, struct err *e)
 	if (jfield_decode(msg, ORDER, ARRAY_LEN(ORDER), J_LENIENT, o, e) < 0)
 		return -1;
 	if (o->number < c->order)
-		return err_set(e, ERR_CONFLICT, "stale_order",
+		return err_set(e, ERR_CONFLICT, CODE_STALE_ORDER,
 		    "order %lld came after %lld", (long long)o->number,
 		    (long long)c->order);
 	c->order = o->number;
@@ -62,7 +62,7 @@ freezer_hold(struct cell *c, const json_t *msg, struct channel_fds *fds,
 	if (take_order(c, msg, &o, e) < 0)
 		return -1;
 	if (fds->count < 1 || o.frozen[0] == '\0' || o.thawed[0] == '\0')
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "a descriptor and two words must come with it");
 	mem_close_fd(&c->freezer);
 	c->freezer = channel_fds_take(fds, 0);
@@ -70,7 +70,7 @@ freezer_hold(struct cell *c, const json_t *msg, struct channel_fds *fds,
 	if (put(c->freezer, o.frozen) == 0)
 		return 0;
 	err_errno(e, "freezing");
-	e->code = "cannot_suspend";
+	e->code = CODE_CANNOT_SUSPEND;
 	freezer_release(c);
 	return -1;
 }

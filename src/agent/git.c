@@ -150,11 +150,11 @@ explain(const struct git_clone *g, const struct heard *h,
 	if (o->how.destroyed)
 		return shell_destroyed(g->shell, e);
 	if (o->how.timed_out)
-		return err_set(e, ERR_BAD_GATEWAY, "git_network_error",
+		return err_set(e, ERR_BAD_GATEWAY, CODE_GIT_NETWORK_ERROR,
 		    "Git clone was not done after %lld ms",
 		    (long long)g->timeout_ms);
 	if (o->how.interrupted)
-		return err_set(e, ERR_CONFLICT, "operation_interrupted",
+		return err_set(e, ERR_CONFLICT, CODE_OPERATION_INTERRUPTED,
 		    "Git clone was interrupted");
 	return err_set(e, r->kind, r->code, "%s: %.*s", r->message, (int)len,
 	    line);

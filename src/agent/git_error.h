@@ -11,7 +11,7 @@
 struct git_error {
 	const char *said; /* in lower case; "" at the end of the table */
 	enum err_kind kind;
-	const char *code;
+	enum err_code code;
 	const char *message;
 };
 

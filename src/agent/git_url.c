@@ -17,7 +17,8 @@ static const char HIDDEN[] = "******";
 static int
 refuse(struct err *e, const char *why)
 {
-	return err_set(e, ERR_INVALID, "invalid_git_url", "repoUrl: %s", why);
+	return err_set(e, ERR_INVALID, CODE_INVALID_GIT_URL, "repoUrl: %s",
+	    why);
 }
 
 static bool

@@ -51,7 +51,7 @@ ignored_send(const char *dir, int to, const struct worker_boss *boss,
 	if (run_git(&(struct worker_plan){ LIST, dir, null, to, null }, boss,
 		&said, &status, e) < 0)
 		return -1;
-	return status == 0
-	    ? 0
-	    : err_set(e, ERR_INTERNAL, "", "git cannot tell what it ignores");
+	return status == 0 ? 0
+			   : err_set(e, ERR_INTERNAL, CODE_NONE,
+				 "git cannot tell what it ignores");
 }

@@ -59,7 +59,7 @@ void
 init_refuse(struct conn *c, const struct err *e)
 {
 	auto_json json_t *reply = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
-	    e->code, "message", e->msg);
+	    code_word(e->code), "message", e->msg);
 
 	if (e->field[0] != '\0')
 		json_object_set_new(reply, "message",
@@ -139,7 +139,7 @@ cell_ended(struct init *in, struct cell *cell)
 	log_line(LOG_INFO, "cell_ended", "%s generation %lld", session,
 	    (long long)cell->generation);
 	cells_remove(&in->cells, cell);
-	err_set(&e, ERR_INTERNAL, "launch_failed",
+	err_set(&e, ERR_INTERNAL, CODE_LAUNCH_FAILED,
 	    "the cell ended before its wrapper served");
 	init_launch_failed(in, session, &e);
 	while ((c = next_waiting(in, WAIT_GONE, session, &at)) != NULL) {
@@ -176,7 +176,7 @@ read_start(struct init *in, struct cell *cell)
 	 * behind that its last word.
 	 */
 	if (channel_recv(cell->channel, clock_ms(), &msg, &fds, &e) < 0 &&
-	    str_equal(e.code, "peer_closed"))
+	    e.code == CODE_PEER_CLOSED)
 		(void)!channel_recv(cell->channel, clock_ms(), &msg, &fds, &e);
 	if (json_is_true(json_object_get(msg, "ok"))) {
 		cell->serving = true;
@@ -184,9 +184,9 @@ read_start(struct init *in, struct cell *cell)
 		return;
 	}
 	if (msg != NULL)
-		err_set(&e, ERR_INTERNAL, "launch_failed", "%.200s",
+		err_set(&e, ERR_INTERNAL, CODE_LAUNCH_FAILED, "%.200s",
 		    json_str(msg, "message"));
-	e.code = "launch_failed";
+	e.code = CODE_LAUNCH_FAILED;
 	mem_close_fd(&cell->channel);
 	kill(cell->pid, SIGKILL);
 	init_launch_failed(in, cell->session, &e);
@@ -200,7 +200,7 @@ check_start(struct init *in, struct cell *cell)
 	if (cell->serving || cell->channel < 0 ||
 	    clock_left_ms(cell->start_by) > 0)
 		return;
-	err_set(&e, ERR_INTERNAL, "launch_failed",
+	err_set(&e, ERR_INTERNAL, CODE_LAUNCH_FAILED,
 	    "the wrapper did not serve in time");
 	mem_close_fd(&cell->channel);
 	kill(cell->pid, SIGKILL);
@@ -247,7 +247,7 @@ read_request(struct init *in, struct conn *c)
 	struct err e = { 0 };
 
 	if (channel_recv(c->fd, clock_ms(), &msg, &fds, &e) < 0) {
-		if (str_equal(e.code, "peer_closed"))
+		if (e.code == CODE_PEER_CLOSED)
 			free_slot(c);
 		else
 			init_refuse(c, &e);

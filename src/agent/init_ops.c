@@ -61,7 +61,7 @@ enum fence {
 static int
 stale(const struct cell *c, const struct request *r, struct err *e)
 {
-	return err_set(e, ERR_CONFLICT, "stale_generation",
+	return err_set(e, ERR_CONFLICT, CODE_STALE_GENERATION,
 	    "generation %lld was meant, %lld is there",
 	    (long long)r->to.generation, (long long)c->generation);
 }
@@ -77,14 +77,14 @@ pass_fence(const struct init *in, enum fence fence, const struct request *r,
 	if (fence == FENCE_LOOKS || (fence == FENCE_UP_TO && c == NULL))
 		return 0;
 	if (c == NULL)
-		return err_set(e, ERR_NOT_FOUND, "no_such_session",
+		return err_set(e, ERR_NOT_FOUND, CODE_NO_SUCH_SESSION,
 		    "the session has no wrapper here");
 	if (fence == FENCE_UP_TO ? c->generation > r->to.generation
 				 : c->generation != r->to.generation)
 		return stale(c, r, e);
 	if (fence == FENCE_UNSEALED &&
 	    seals_get(&in->seals, c->session) >= c->generation)
-		return err_set(e, ERR_CONFLICT, "stale_generation",
+		return err_set(e, ERR_CONFLICT, CODE_STALE_GENERATION,
 		    "generation %lld is being ended", (long long)c->generation);
 	return 0;
 }
@@ -190,7 +190,7 @@ op_usage(struct init *in, struct request *r, struct err *e)
 	pid_t pid;
 
 	if (in->measuring > 0)
-		return err_set(e, ERR_BUSY, "busy", "it is being measured");
+		return err_set(e, ERR_BUSY, CODE_BUSY, "it is being measured");
 	pid = fork();
 	if (pid < 0)
 		return err_errno(e, "fork");
@@ -244,11 +244,11 @@ admit(struct init *in, struct request *r, const struct launch *l, struct err *e)
 	size_t announced = LAUNCH_PORTS + l->port_count + (size_t)l->cgroups;
 
 	if (seals_hold(&in->seals, l->session, l->generation, l->intent_ms))
-		return err_set(e, ERR_CONFLICT, "stale_generation",
+		return err_set(e, ERR_CONFLICT, CODE_STALE_GENERATION,
 		    "generation %lld may be over", (long long)l->generation);
 	if (there != NULL) {
 		auto_json json_t *reply = json_pack("{s:b, s:s, s:s, s:s, s:I}",
-		    "ok", 0, "code", "already_running", "message",
+		    "ok", 0, "code", code_word(CODE_ALREADY_RUNNING), "message",
 		    "the session has a cell already", "instance",
 		    there->instance, "generation",
 		    (json_int_t)there->generation);
@@ -257,11 +257,11 @@ admit(struct init *in, struct request *r, const struct launch *l, struct err *e)
 		return 1;
 	}
 	if (r->fds->count != announced)
-		return err_set(e, ERR_INVALID, "launch_failed",
+		return err_set(e, ERR_INVALID, CODE_LAUNCH_FAILED,
 		    "%zu descriptors came, %zu were announced", r->fds->count,
 		    announced);
 	if (in->cells.count == CELLS_MAX)
-		return err_set(e, ERR_LIMITED, "launch_failed",
+		return err_set(e, ERR_LIMITED, CODE_LAUNCH_FAILED,
 		    "a sandbox has room for %d sessions", CELLS_MAX);
 	return 0;
 }
@@ -312,7 +312,7 @@ op_launch(struct init *in, struct request *r, struct err *e)
 	if (rc != 0)
 		return rc < 0 ? -1 : 0;
 	if (start(in, r, &l, e) < 0) {
-		e->code = "launch_failed";
+		e->code = CODE_LAUNCH_FAILED;
 		return -1;
 	}
 	r->conn->wait = WAIT_SERVING;
@@ -358,15 +358,15 @@ op_forward(struct init *in, struct cell *c, struct request *r, struct err *e)
 
 	(void)in;
 	if (!c->serving || c->channel < 0)
-		return err_set(e, ERR_UNAVAILABLE, "not_serving",
+		return err_set(e, ERR_UNAVAILABLE, CODE_NOT_SERVING,
 		    "the wrapper does not serve yet");
 	if (n >= CHANNEL_FDS_MAX)
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "too many descriptors");
 	memcpy(fds, r->fds->fd, n * sizeof(fds[0]));
 	fds[n] = r->conn->fd;
 	if (channel_send(c->channel, r->msg, fds, n + 1, e) < 0)
-		return err_set(e, ERR_UNAVAILABLE, "wrapper_unresponsive",
+		return err_set(e, ERR_UNAVAILABLE, CODE_WRAPPER_UNRESPONSIVE,
 		    "the wrapper does not take messages");
 	/* it answers there; our copy goes without a word */
 	mem_close_fd(&r->conn->fd);
@@ -438,12 +438,12 @@ perform(struct init *in, struct request *r, struct err *e)
 	const char *name = json_str(r->msg, "op");
 
 	if (!str_equal(json_str(r->msg, "incarnation"), in->opt.incarnation))
-		return err_set(e, ERR_CONFLICT, "wrong_incarnation",
+		return err_set(e, ERR_CONFLICT, CODE_WRONG_INCARNATION,
 		    "this sandbox is another incarnation");
 	for (size_t i = 0; i < ARRAY_LEN(OPS); i++)
 		if (str_equal(OPS[i].name, name))
 			return run_op(&OPS[i], in, r, e);
-	return err_set(e, ERR_INVALID, "unknown_op", "no such operation");
+	return err_set(e, ERR_INVALID, CODE_UNKNOWN_OP, "no such operation");
 }
 
 void

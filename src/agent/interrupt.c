@@ -187,7 +187,7 @@ interrupt_all(int64_t older_ms, size_t *count, struct err *e)
 			       .why = INTERRUPT_ASKED },
 	    &left);
 	if (left > 0)
-		return err_set(e, ERR_UNAVAILABLE, "still_running",
+		return err_set(e, ERR_UNAVAILABLE, CODE_STILL_RUNNING,
 		    "%zu commands did not end", left);
 	return 0;
 }

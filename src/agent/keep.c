@@ -22,9 +22,9 @@ cannot_keep(const struct buf *words, struct err *e)
 
 	if (words->len == 0 ||
 	    json_parse(words->data, words->len, &said, &ignored) < 0)
-		return err_set(e, ERR_CONFLICT, "cannot_keep",
+		return err_set(e, ERR_CONFLICT, CODE_CANNOT_KEEP,
 		    "the files were not sent to their end");
-	return err_set(e, ERR_CONFLICT, "cannot_keep",
+	return err_set(e, ERR_CONFLICT, CODE_CANNOT_KEEP,
 	    "the files cannot be read: %.*s", SAID_MAX,
 	    json_str(said, "message"));
 }

@@ -19,11 +19,11 @@ enum { START_MS = 60000, PROGRAM_MAX = 4097, WORDS_MAX = 2048 };
 
 struct language {
 	const char *name;
-	const char *aliases;  /* comma separated */
-	const char *programs; /* likewise; the first that is there */
-	const char *missing;  /* the code of an error */
-	const char *argv[6];  /* behind the program */
-	const char *needs;    /* files, of which one must be there */
+	const char *aliases;   /* comma separated */
+	const char *programs;  /* likewise; the first that is there */
+	enum err_code missing; /* of the error without a program */
+	const char *argv[6];   /* behind the program */
+	const char *needs;     /* files, of which one must be there */
 	const char *text, *end;
 };
 
@@ -44,14 +44,14 @@ struct language {
 
 static const struct language LANGUAGES[] = {
 	[KERNEL_PYTHON] = { "python", "python,python3,py", "python3,python",
-	    "python_not_available", { "-u", "-c", PYTHON_BOOT }, NULL,
+	    CODE_PYTHON_NOT_AVAILABLE, { "-u", "-c", PYTHON_BOOT }, NULL,
 	    kernel_text_python, kernel_text_python_end },
 	[KERNEL_JAVASCRIPT] = { "javascript", "javascript,js,node",
-	    "node,nodejs", "javascript_not_available",
+	    "node,nodejs", CODE_JAVASCRIPT_NOT_AVAILABLE,
 	    { "--expose-internals", "-e", NODE_BOOT }, NULL, kernel_text_node,
 	    kernel_text_node_end },
 	[KERNEL_TYPESCRIPT] = { "typescript", "typescript,ts", "node,nodejs",
-	    "javascript_not_available",
+	    CODE_JAVASCRIPT_NOT_AVAILABLE,
 	    { "--expose-internals", "-e", NODE_BOOT, "typescript",
 		TYPESCRIPT_PLACES },
 	    TYPESCRIPT_PLACES, kernel_text_node, kernel_text_node_end },
@@ -225,7 +225,7 @@ refuse(const struct language *l, const struct greeting *g, struct err *e)
 		len--;
 	line = len > 0 ? memrchr(text, '\n', len) : NULL;
 	line = line != NULL ? line + 1 : text;
-	return err_set(e, ERR_INTERNAL, "code_execution_error",
+	return err_set(e, ERR_INTERNAL, CODE_CODE_EXECUTION_ERROR,
 	    "The %s kernel did not start%s%.*s", l->name, len > 0 ? ": " : "",
 	    len > 0 ? (int)(text + len - line) : 0, len > 0 ? line : "");
 }
@@ -255,7 +255,7 @@ greet(struct kernel *k, const struct language *l, struct greeting *g,
 	k->out[0] = p.out[0];
 	k->out[1] = p.out[1];
 	if (how == PUMP_TIMEOUT)
-		return err_set(e, ERR_UNAVAILABLE, "interpreter_not_ready",
+		return err_set(e, ERR_UNAVAILABLE, CODE_INTERPRETER_NOT_READY,
 		    "The %s kernel is not ready", l->name);
 	if (how == PUMP_TOLD && g->talk.word == KERNEL_WORD_MISSING)
 		return err_set(e, ERR_UNSUPPORTED, l->missing,

@@ -82,7 +82,7 @@ is_inside(const char *path, const struct stat *top)
 static int
 refuse_itself(const char *from, struct err *e)
 {
-	return err_set(e, ERR_INVALID, "validation_failed",
+	return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 	    "%.180s cannot be moved into itself", from);
 }
 
@@ -118,7 +118,7 @@ fail(const char *from, const char *to, struct err *e)
 		return refuse_itself(from, e);
 	if (errno == ENOENT &&
 	    faccessat(AT_FDCWD, from, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return err_set(e, ERR_INTERNAL, "filesystem_error",
+		return err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR,
 		    "%.180s: the directory it would be in does not exist", to);
 	files_fail(e, to);
 	return err_wrap(e, "moving %.80s", from);

@@ -132,10 +132,10 @@ process_admit(const char *id, struct err *e)
 	load();
 	i = index_of(id);
 	if (i < count && lives(table[i]))
-		return err_set(e, ERR_CONFLICT, "process_already_exists",
+		return err_set(e, ERR_CONFLICT, CODE_PROCESS_ALREADY_EXISTS,
 		    "Process '%s' already exists", id);
 	if (process_living() >= PROCESS_LIVING_MAX)
-		return err_set(e, ERR_LIMITED, "too_many_processes",
+		return err_set(e, ERR_LIMITED, CODE_TOO_MANY_PROCESSES,
 		    "there may be %d processes at once", PROCESS_LIVING_MAX);
 	if (i < count)
 		process_remove(table[i]);
@@ -177,7 +177,7 @@ process_find(const char *id, struct process **out, struct err *e)
 		(*out)->refs++;
 	pthread_mutex_unlock(&process_lock);
 	if (*out == NULL)
-		return err_set(e, ERR_NOT_FOUND, "process_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_PROCESS_NOT_FOUND,
 		    "Process '%s' not found", id);
 	return 0;
 }

@@ -114,7 +114,7 @@ process_kill(struct process *p, struct err *e)
 	if (process_now(p).status != PROCESS_RUNNING)
 		return process_not_running(p, e);
 	if (!end_all(&p, 1))
-		return err_set(e, ERR_INTERNAL, "process_error",
+		return err_set(e, ERR_INTERNAL, CODE_PROCESS_ERROR,
 		    "Process '%s' could not be killed", p->rec.id);
 	return 0;
 }
@@ -221,7 +221,7 @@ send(struct process *p, const struct process_input *in, size_t *written,
 	bool all;
 
 	if (fd < 0)
-		return err_set(e, ERR_CONFLICT, "input_closed",
+		return err_set(e, ERR_CONFLICT, CODE_INPUT_CLOSED,
 		    "the input of process '%s' is closed", p->rec.id);
 	if (process_watch(p, &w, e) < 0) {
 		let_input_go(p, false);
@@ -233,7 +233,7 @@ send(struct process *p, const struct process_input *in, size_t *written,
 	if (!all && process_now(p).status != PROCESS_RUNNING)
 		return process_not_running(p, e);
 	if (!all)
-		return err_set(e, ERR_BUSY, "input_full",
+		return err_set(e, ERR_BUSY, CODE_INPUT_FULL,
 		    "process '%s' does not read its input", p->rec.id);
 	return 0;
 }

@@ -315,7 +315,7 @@ process_attach(struct process *p, struct err *e)
 	if (loop_call(attach, p, e) < 0)
 		return -1;
 	if (!p->attached)
-		return err_set(e, ERR_INTERNAL, "process_error",
+		return err_set(e, ERR_INTERNAL, CODE_PROCESS_ERROR,
 		    "the process cannot be watched");
 	return 0;
 }
@@ -325,7 +325,7 @@ process_attach(struct process *p, struct err *e)
 int
 process_not_running(const struct process *p, struct err *e)
 {
-	return err_set(e, ERR_NOT_FOUND, "command_not_found",
+	return err_set(e, ERR_NOT_FOUND, CODE_COMMAND_NOT_FOUND,
 	    "Process '%s' has ended", p->rec.id);
 }
 

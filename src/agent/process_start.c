@@ -143,7 +143,7 @@ fail_at_once(struct process *p, struct err *e)
 {
 	struct process_end how = { .status = PROCESS_FAILED, .exit_code = 1 };
 
-	if (!str_equal(e->code, "bad_cwd"))
+	if (e->code != CODE_BAD_CWD)
 		return -1;
 	open_log(p);
 	ring_append(&p->log, RING_STDERR, e->msg, strlen(e->msg));
@@ -174,8 +174,8 @@ spawn(struct process *p, const struct process_wish *w, const struct buf *script,
 		    .input = n.input >= 0 ? n.input : 0 },
 		&p->child, e) == 0)
 		return 0;
-	if (errno == EAGAIN && !str_equal(e->code, "bad_cwd"))
-		return err_set(e, ERR_LIMITED, "too_many_processes",
+	if (errno == EAGAIN && e->code != CODE_BAD_CWD)
+		return err_set(e, ERR_LIMITED, CODE_TOO_MANY_PROCESSES,
 		    "the session has no room for another process");
 	return -1;
 }

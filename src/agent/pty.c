@@ -97,7 +97,7 @@ pty_admit(struct pty *t, struct err *e)
 	struct pty *old = named(t->id);
 
 	if (pty_living() >= PTY_LIVING_MAX)
-		return err_set(e, ERR_LIMITED, "too_many_terminals",
+		return err_set(e, ERR_LIMITED, CODE_TOO_MANY_TERMINALS,
 		    "there may be %d terminals at once", PTY_LIVING_MAX);
 	if (old != NULL)
 		t->begin = t->total = old->total;
@@ -192,7 +192,7 @@ pty_find(const char *id, struct pty **out, struct err *e)
 		(*out)->refs++;
 	pthread_mutex_unlock(&pty_lock);
 	if (*out == NULL)
-		return err_set(e, ERR_NOT_FOUND, "terminal_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_TERMINAL_NOT_FOUND,
 		    "Terminal '%s' not found", id);
 	return 0;
 }

@@ -23,14 +23,14 @@ lives(struct pty *t)
 static int
 has_ended(const struct pty *t, struct err *e)
 {
-	return err_set(e, ERR_CONFLICT, "terminal_ended",
+	return err_set(e, ERR_CONFLICT, CODE_TERMINAL_ENDED,
 	    "Terminal '%s' has ended", t->id);
 }
 
 static int
 is_full(const struct pty *t, struct err *e)
 {
-	return err_set(e, ERR_BUSY, "input_full",
+	return err_set(e, ERR_BUSY, CODE_INPUT_FULL,
 	    "the program of terminal '%s' does not read its input", t->id);
 }
 
@@ -191,7 +191,7 @@ pty_end(struct pty *t, struct err *e)
 		pty_unpin(t);
 	}
 	if (!wait_end(t))
-		return err_set(e, ERR_INTERNAL, "terminal_error",
+		return err_set(e, ERR_INTERNAL, CODE_TERMINAL_ERROR,
 		    "Terminal '%s' could not be ended", t->id);
 	return 0;
 }

@@ -197,7 +197,7 @@ pty_attach(struct pty *t, struct err *e)
 	if (loop_call(attach, t, e) < 0)
 		return -1;
 	if (!t->attached)
-		return err_set(e, ERR_INTERNAL, "terminal_error",
+		return err_set(e, ERR_INTERNAL, CODE_TERMINAL_ERROR,
 		    "the terminal cannot be watched");
 	return 0;
 }

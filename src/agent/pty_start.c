@@ -126,7 +126,7 @@ spawn(struct pty *t, const struct beginning *b, struct err *e)
 		return 0;
 	}
 	if (errno == EAGAIN && e->kind != ERR_INVALID)
-		return err_set(e, ERR_LIMITED, "too_many_processes",
+		return err_set(e, ERR_LIMITED, CODE_TOO_MANY_PROCESSES,
 		    "the session has no room for another process");
 	return -1;
 }

@@ -111,7 +111,7 @@ static bool
 is_overtaken(struct order *o)
 {
 	if (o->number != 0 && o->number < last_order[o->port]) {
-		o->rc = err_set(&o->e, ERR_CONFLICT, "stale_order",
+		o->rc = err_set(&o->e, ERR_CONFLICT, CODE_STALE_ORDER,
 		    "port %d was changed meanwhile", o->port);
 		return true;
 	}
@@ -134,7 +134,7 @@ expose(void *arg)
 	for (l = listeners; l != NULL; l = l->next)
 		count++;
 	if (count >= RELAYS_MAX) {
-		o->rc = err_set(&o->e, ERR_LIMITED, "too_many_ports",
+		o->rc = err_set(&o->e, ERR_LIMITED, CODE_TOO_MANY_PORTS,
 		    "%d ports can be relayed", RELAYS_MAX);
 		return;
 	}

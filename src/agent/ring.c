@@ -147,7 +147,7 @@ ring_open(struct ring *r, const char *path, struct err *e)
 	    pread(fd, &h, sizeof(h), HEAD_AT) != (ssize_t)sizeof(h) ||
 	    memcmp(h.magic, MAGIC, sizeof(MAGIC)) != 0 || h.total < 0 ||
 	    h.total > OFFSET_MAX || h.lost < 0 || h.lost > OFFSET_MAX)
-		return err_set(e, ERR_INTERNAL, "internal", "%s is no log",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL, "%s is no log",
 		    path);
 	r->fd = take_fd(&fd);
 	atomic_store(&r->total, h.total);

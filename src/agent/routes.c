@@ -172,7 +172,7 @@ handle_stream(const struct route *r, struct call *c, struct err *e)
 	if (atomic_fetch_add(&open, 1) < SERVE_STREAMS_MAX)
 		rc = r->handle(c, e);
 	else
-		rc = err_set(e, ERR_LIMITED, "too_many_streams",
+		rc = err_set(e, ERR_LIMITED, CODE_TOO_MANY_STREAMS,
 		    "the session has %d streams whose commands run; end some",
 		    SERVE_STREAMS_MAX);
 	atomic_fetch_sub(&open, 1);
@@ -188,13 +188,13 @@ dispatch(struct call *c, struct err *e)
 	if (path == NULL ||
 	    !means_the_same(call_param(c, "REQUEST_URI"), path) ||
 	    !str_equal(call_param(c, "SL_SESSION"), session))
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the request is not for this session");
 	c->path = path;
 	r = router_match(ROUTES, ARRAY_LEN(ROUTES), c, e);
 	if (r == NULL) {
 		if (e->kind == ERR_NOT_FOUND)
-			err_set(e, ERR_NOT_FOUND, "unknown_error",
+			err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
 			    "The requested endpoint was not found");
 		return -1;
 	}

@@ -77,20 +77,20 @@ scene_body(struct call *c, size_t max, json_t **out, struct err *e)
 
 	if (call_body(c, max, &text, e) < 0) {
 		if (e->kind == ERR_INVALID)
-			e->code = "validation_failed";
+			e->code = CODE_VALIDATION_FAILED;
 		if (e->kind == ERR_TOO_LARGE)
 			note_size(c, text.len);
 		return -1;
 	}
 	if (!scene_depth_ok(text.data, text.len, DEPTH_MAX))
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the body is nested more than %d deep", DEPTH_MAX);
 	if (text.len == 0)
 		*out = json_object();
 	else if (json_parse(text.data, text.len, out, e) < 0)
 		return -1;
 	if (!json_is_object(*out))
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the body must be a JSON object");
 	drop_nulls(*out);
 	return 0;

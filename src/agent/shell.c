@@ -78,7 +78,7 @@ make(const char *name, struct err *e)
 	struct shell *s;
 
 	if (slot == NULL) {
-		err_set(e, ERR_LIMITED, "too_many_sessions",
+		err_set(e, ERR_LIMITED, CODE_TOO_MANY_SESSIONS,
 		    "there may be %d shell sessions", SHELLS_MAX);
 		return NULL;
 	}
@@ -156,7 +156,7 @@ shell_release(struct shell *s)
 int
 shell_destroyed(const char *name, struct err *e)
 {
-	return err_set(e, ERR_GONE, "session_destroyed",
+	return err_set(e, ERR_GONE, CODE_SESSION_DESTROYED,
 	    "Session '%s' was destroyed", name);
 }
 
@@ -171,7 +171,7 @@ hold(const char *name, int64_t deadline_ms, struct shell **out, struct err *e)
 	s->refs++;
 	if (!take_turn(s, deadline_ms)) {
 		unref(s);
-		return err_set(e, ERR_BUSY, "busy",
+		return err_set(e, ERR_BUSY, CODE_BUSY,
 		    "the shell runs another command");
 	}
 	if (s->deleted) {
@@ -211,7 +211,7 @@ make_new(const char *name, const struct shell_options *o, struct err *e)
 	struct shell *s;
 
 	if (old != NULL && !is_over(*old)) {
-		err_set(e, ERR_CONFLICT, "session_already_exists",
+		err_set(e, ERR_CONFLICT, CODE_SESSION_ALREADY_EXISTS,
 		    "Session '%s' already exists", name);
 		return NULL;
 	}
@@ -287,7 +287,7 @@ shell_delete(const char *name, struct err *e)
 	s = remove_from_table(name);
 	pthread_mutex_unlock(&table_lock);
 	if (s == NULL)
-		return err_set(e, ERR_INTERNAL, "internal_error",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL_ERROR,
 		    "Session '%s' not found", name);
 	interrupt_shell(name);
 	pthread_mutex_lock(&table_lock);
@@ -296,7 +296,7 @@ shell_delete(const char *name, struct err *e)
 		unref(s); /* it ends when its holder lets it go */
 	pthread_mutex_unlock(&table_lock);
 	if (!ours)
-		return err_set(e, ERR_UNAVAILABLE, "still_running",
+		return err_set(e, ERR_UNAVAILABLE, CODE_STILL_RUNNING,
 		    "what runs in session '%s' has not ended yet", name);
 	shell_kill(s);
 	shell_release(s);

@@ -88,7 +88,7 @@ shell_gone(struct shell *s, struct err *e)
 	int status = reap(s);
 
 	s->over = true;
-	err_set(e, ERR_GONE, "session_terminated",
+	err_set(e, ERR_GONE, CODE_SESSION_TERMINATED,
 	    "Session '%s' was terminated: its shell ended with exit code %d",
 	    s->name, status);
 	snprintf(e->more, sizeof(e->more), "{\"exitCode\": %d}", status);
@@ -163,7 +163,7 @@ open_fifos(struct fifos *f, struct pump *p, struct err *e)
 		    number, "oe"[i]);
 		p->out[i] = make_fifo(f->path[i], e);
 		if (p->out[i] < 0) {
-			e->code = "command_execution_error";
+			e->code = CODE_COMMAND_EXECUTION_ERROR;
 			return -1;
 		}
 	}
@@ -311,7 +311,7 @@ conclude(struct running *r, enum pump_end how, const struct shell_command *c,
 	pump_drain(r->pump);
 	if (how == PUMP_TOLD && r->pump->out[0] >= 0 && !r->pump->opened[0] &&
 	    !out->interrupted)
-		return err_set(e, ERR_INTERNAL, "command_execution_error",
+		return err_set(e, ERR_INTERNAL, CODE_COMMAND_EXECUTION_ERROR,
 		    "the shell could not open the command's output");
 	return 0;
 }

@@ -90,7 +90,7 @@ ask_state(struct shell *s, struct reading *r, struct buf *out, struct err *e)
 	script_dump(&script, token);
 	how = shell_talk(s, &script, read_state, r);
 	if (how == PUMP_TOLD && r->overflow)
-		return err_set(e, ERR_INTERNAL, "command_execution_error",
+		return err_set(e, ERR_INTERNAL, CODE_COMMAND_EXECUTION_ERROR,
 		    "the shell's state has more than %d bytes", STATE_MAX);
 	if (how == PUMP_TOLD) {
 		buf_add(out, r->text.data, r->text.len - strlen(r->end));

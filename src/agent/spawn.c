@@ -120,11 +120,11 @@ static int
 explain(const struct spawn *s, const struct failure *f, struct err *e)
 {
 	if (f->stage == STAGE_CWD)
-		return err_set(e, ERR_INVALID, "bad_cwd",
+		return err_set(e, ERR_INVALID, CODE_BAD_CWD,
 		    "Failed to change directory to %s", s->cwd);
 	errno = f->error;
 	err_errno(e, "cannot run %s", s->argv[0]);
-	e->code = "command_execution_error";
+	e->code = CODE_COMMAND_EXECUTION_ERROR;
 	return -1;
 }
 
@@ -145,7 +145,7 @@ spawn_start(const struct spawn *s, struct child *c, struct err *e)
 		become(s, report_out);
 	if (c->pid < 0) {
 		err_errno(e, "cannot start a process");
-		e->code = "command_execution_error";
+		e->code = CODE_COMMAND_EXECUTION_ERROR;
 		return -1;
 	}
 	close(take_fd(&report_out));

@@ -30,7 +30,7 @@ int
 target_too_large(struct call *c, const struct target *t, int64_t max,
     int64_t actual, const struct err *e)
 {
-	if (str_equal(e->code, "file_too_large"))
+	if (e->code == CODE_FILE_TOO_LARGE)
 		scene_context(c,
 		    json_pack("{s:s, s:s, s:I, s:I}", "path", t->path,
 			"operation", t->operation, "maxSize", (json_int_t)max,

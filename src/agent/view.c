@@ -40,7 +40,7 @@ view_close(struct view *v)
 static int
 too_large(const char *path, const struct view *v, int64_t max, struct err *e)
 {
-	return err_set(e, ERR_TOO_LARGE, "file_too_large",
+	return err_set(e, ERR_TOO_LARGE, CODE_FILE_TOO_LARGE,
 	    "%.120s has %lld bytes; %lld can be read at once", path,
 	    (long long)v->size, (long long)max);
 }

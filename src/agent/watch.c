@@ -194,7 +194,7 @@ start(struct err *e)
 		return 0;
 	}
 	err_errno(e, "files cannot be watched");
-	e->code = "watch_start_error";
+	e->code = CODE_WATCH_START_ERROR;
 	mem_close_fd(&watch_inotify);
 	mem_close_fd(&wake);
 	return -1;
@@ -220,7 +220,7 @@ make(struct watch_wish *wish, bool stream, struct watch **out, struct err *e)
 	nudge(); /* the thread is to see it, or that it has gone again */
 	if (stream && w->news < 0) {
 		err_errno(e, "files cannot be watched");
-		e->code = "watch_start_error";
+		e->code = CODE_WATCH_START_ERROR;
 	} else if (watch_tree_build(w, e) == 0) {
 		*out = w;
 		return 0;
@@ -240,7 +240,7 @@ watch_open(struct watch_wish *wish, struct watch **out, struct err *e)
 	if (count(true) < WATCH_STREAMS_MAX)
 		rc = make(wish, true, out, e);
 	else
-		rc = err_set(e, ERR_LIMITED, "watch_start_error",
+		rc = err_set(e, ERR_LIMITED, CODE_WATCH_START_ERROR,
 		    "the session has %d watches; end some", WATCH_STREAMS_MAX);
 	pthread_mutex_unlock(&watch_lock);
 	return rc;

@@ -367,7 +367,7 @@ build(struct watch *w, struct err *e)
 		return files_fail(e, w->wish.real);
 	}
 	return err_set(e, w->no_room != NULL ? ERR_LIMITED : ERR_INTERNAL,
-	    "watch_start_error", "%.180s: %s", w->wish.real, why_not(w));
+	    CODE_WATCH_START_ERROR, "%.180s: %s", w->wish.real, why_not(w));
 }
 
 int

@@ -104,12 +104,12 @@ static int
 given_up(const struct worker_boss *b, bool gone, struct err *e)
 {
 	if (gone)
-		return err_set(e, ERR_CONFLICT, "call_left",
+		return err_set(e, ERR_CONFLICT, CODE_CALL_LEFT,
 		    "the client has gone");
 	if (interrupt_told(b->job) != INTERRUPT_NOT)
-		return err_set(e, ERR_CONFLICT, "operation_interrupted",
+		return err_set(e, ERR_CONFLICT, CODE_OPERATION_INTERRUPTED,
 		    "it was interrupted");
-	return err_set(e, ERR_INTERNAL, "worker_late", "it took too long");
+	return err_set(e, ERR_INTERNAL, CODE_WORKER_LATE, "it took too long");
 }
 
 int

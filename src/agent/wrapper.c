@@ -51,7 +51,7 @@ open_ports(const struct launch *l, struct channel_fds *fds, struct err *e)
 		int fd = channel_fds_take(fds, LAUNCH_PORTS + i);
 
 		if (fd < 0)
-			return err_set(e, ERR_INVALID, "launch_failed",
+			return err_set(e, ERR_INVALID, CODE_LAUNCH_FAILED,
 			    "no socket for port %d", l->ports[i]);
 		if (relay_expose(l->ports[i], 0, fd, e) < 0)
 			return -1;
@@ -86,7 +86,7 @@ begin(struct err *e)
 	data = channel_fds_take(&fds, LAUNCH_DATA);
 	ws = channel_fds_take(&fds, LAUNCH_WS);
 	if (data < 0 || ws < 0)
-		return err_set(e, ERR_INVALID, "launch_failed",
+		return err_set(e, ERR_INVALID, CODE_LAUNCH_FAILED,
 		    "no socket to serve on");
 	ws_door_open(ws);
 	if (serve_start(data, routes_handle, e) < 0 ||
@@ -99,7 +99,7 @@ static void
 say_failure(const struct err *e)
 {
 	auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
-	    "launch_failed", "message", e->msg);
+	    code_word(CODE_LAUNCH_FAILED), "message", e->msg);
 	struct err ignored;
 
 	(void)!channel_send(WRAPPER_CHANNEL, msg, NULL, 0, &ignored);
@@ -148,7 +148,7 @@ take_message(struct err *e)
 	json_t *msg = NULL;
 
 	if (channel_recv(WRAPPER_CHANNEL, clock_ms(), &msg, &fds, e) < 0)
-		return !str_equal(e->code, "peer_closed");
+		return e->code != CODE_PEER_CLOSED;
 	if (fds.count == 0)
 		json_release(&msg);
 	else

@@ -92,7 +92,7 @@ run_proof(struct buf *output, struct err *e)
 	rc = shell_run(s, &PROOF, &p, &how, e);
 	shell_release(s);
 	if (rc == 0 && how.exit_code != 0)
-		return err_set(e, ERR_INTERNAL, "not_ready",
+		return err_set(e, ERR_INTERNAL, CODE_NOT_READY,
 		    "the command ended with exit code %d", how.exit_code);
 	return rc;
 }
@@ -136,7 +136,7 @@ op_write(struct op *op, json_t *reply, struct err *e)
 	    files_resolve("/workspace", b.path, path, e) < 0)
 		return -1;
 	if (op->fds.count < 1 || op->fds.fd[0] < 0)
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "a descriptor must come with it");
 	return files_write(path, &(struct files_source){ .fd = op->fds.fd[0] },
 	    (int)b.mode, e);
@@ -254,7 +254,7 @@ op_expose(struct op *op, json_t *reply, struct err *e)
 		return -1;
 	fd = channel_fds_take(&op->fds, 0);
 	if (fd < 0)
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "a descriptor must come with it");
 	return relay_expose((int)b.port, b.order, fd, e);
 }
@@ -289,7 +289,7 @@ op_keep(struct op *op, json_t *reply, struct err *e)
 
 	(void)reply;
 	if (fd < 0)
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "a descriptor must come with it");
 	return keep_send(fd, e);
 }
@@ -320,7 +320,7 @@ perform(struct op *op, json_t *reply, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(OPS); i++)
 		if (str_equal(OPS[i].name, name))
 			return OPS[i].run(op, reply, e);
-	return err_set(e, ERR_INVALID, "unknown_op", "no such operation");
+	return err_set(e, ERR_INVALID, CODE_UNKNOWN_OP, "no such operation");
 }
 
 static void
@@ -330,7 +330,8 @@ answer(struct op *op, json_t *reply, int rc, const struct err *e)
 
 	json_object_set_new(reply, "ok", json_boolean(rc == 0));
 	if (rc < 0) {
-		json_object_set_new(reply, "code", json_string(e->code));
+		json_object_set_new(reply, "code",
+		    json_string(code_word(e->code)));
 		json_object_set_new(reply, "message",
 		    e->field[0] != '\0'
 			? json_sprintf("%s: %s", e->field, e->msg)
@@ -378,7 +379,7 @@ wrapper_op(json_t *msg, struct channel_fds *fds, int conn)
 	if (atomic_fetch_add(&running, 1) < OPS_AT_ONCE &&
 	    serve_thread(run, op) == 0)
 		return;
-	err_set(&e, ERR_UNAVAILABLE, "busy", "too many operations at once");
+	err_set(&e, ERR_UNAVAILABLE, CODE_BUSY, "too many operations at once");
 	reply = json_object();
 	answer(op, reply, -1, &e);
 	release(op);

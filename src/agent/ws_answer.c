@@ -17,11 +17,11 @@ enum {
 
 int
 ws_answer_error(struct ws_conn *conn, const char *id, int status,
-    const char *code, const char *message)
+    enum err_code code, const char *message)
 {
-	auto_json json_t *o =
-	    json_pack("{s:s, s:s*, s:s, s:o, s:i}", "type", "error", "id", id,
-		"code", code, "message", json_lossy(message), "status", status);
+	auto_json json_t *o = json_pack("{s:s, s:s*, s:s, s:o, s:i}", "type",
+	    "error", "id", id, "code", code_capitals(code), "message",
+	    json_lossy(message), "status", status);
 	auto_free char *text = json_text(o);
 
 	return ws_send(conn, WSLINK_TEXT, text, strlen(text));
@@ -93,7 +93,8 @@ ws_answer_cut(struct ws_answer *a)
 		ws_let_go(a->conn);
 	} else if (a->stage != WS_CUT) {
 		ws_answer_error(a->conn, a->id, 500,
-		    a->stage == WS_EVENTS ? "STREAM_ERROR" : "INTERNAL_ERROR",
+		    a->stage == WS_EVENTS ? CODE_STREAM_ERROR
+					  : CODE_INTERNAL_ERROR,
 		    "the answer could not be completed");
 	}
 	a->stage = WS_CUT;

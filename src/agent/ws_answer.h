@@ -52,6 +52,6 @@ void ws_answer_finish(struct ws_answer *a);
 
 /* {type:"error"}; `id` may be NULL.  -1 when the client has gone. */
 int ws_answer_error(struct ws_conn *conn, const char *id, int status,
-    const char *code, const char *message);
+    enum err_code code, const char *message);
 
 #endif

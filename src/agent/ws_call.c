@@ -208,7 +208,7 @@ send_elsewhere(struct call *call)
 {
 	struct err e = { 0 };
 
-	err_set(&e, ERR_INVALID, "validation_failed",
+	err_set(&e, ERR_INVALID, CODE_VALIDATION_FAILED,
 	    "%s %.150s goes over HTTP, not over this WebSocket", call->method,
 	    call->path);
 	reply_container_error(call, &e, NULL);

@@ -32,7 +32,6 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
-#include "common/str.h"
 #include "common/wslink.h"
 
 static const char PROGRAM[] = "/sandlease-ws";
@@ -167,7 +166,7 @@ hand_over(int client, int theirs, struct err *e)
 		return -1;
 	if (channel_send(control, msg, fds, WSLINK_FDS, e) == 0)
 		return 0;
-	if (!str_equal(e->code, "peer_closed"))
+	if (e->code != CODE_PEER_CLOSED)
 		return -1;
 	end();
 	return start(e) < 0 ? -1

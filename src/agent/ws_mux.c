@@ -135,7 +135,7 @@ start(struct mux *m, struct ws_request *q)
 	r->mux = m;
 	r->call = ws_call_new(m->conn, q, m->session);
 	if (!enter(m, r)) {
-		ws_answer_error(m->conn, id, 400, "INVALID_REQUEST",
+		ws_answer_error(m->conn, id, 400, CODE_INVALID_REQUEST,
 		    "a request with this id runs");
 		forget(r);
 		return;
@@ -144,7 +144,7 @@ start(struct mux *m, struct ws_request *q)
 		return;
 	leave(r);
 	forget(r);
-	ws_answer_error(m->conn, id, 429, "INTERNAL_ERROR",
+	ws_answer_error(m->conn, id, 429, CODE_INTERNAL_ERROR,
 	    "too many requests at once");
 }
 

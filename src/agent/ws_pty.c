@@ -123,7 +123,7 @@ take_keys(struct view *v, const struct ws_piece *p)
 		if (pty_input(v->pty, &in, &written, &e) == 0)
 			return true;
 	} while (e.kind == ERR_BUSY && !has_gone(v->conn));
-	if (e.kind != ERR_BUSY && !str_equal(e.code, "terminal_ended"))
+	if (e.kind != ERR_BUSY && e.code != CODE_TERMINAL_ENDED)
 		say_err(v->conn, &e);
 	return true;
 }

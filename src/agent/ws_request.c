@@ -15,7 +15,7 @@ enum { DEPTH_MAX = 33 };
 static int
 invalid(struct err *e, const char *why)
 {
-	return err_set(e, ERR_INVALID, "INVALID_REQUEST", "%s", why);
+	return err_set(e, ERR_INVALID, CODE_INVALID_REQUEST, "%s", why);
 }
 
 static int
@@ -109,7 +109,7 @@ ws_request_parse(const char *text, size_t len, struct ws_request *out,
 	*out = (struct ws_request){ 0 };
 	if (!scene_depth_ok(text, len, DEPTH_MAX) ||
 	    json_parse(text, len, &out->msg, &why) < 0)
-		return err_set(e, ERR_INVALID, "PARSE_ERROR",
+		return err_set(e, ERR_INVALID, CODE_PARSE_ERROR,
 		    "the message is no valid JSON%s%.150s",
 		    why.msg[0] != '\0' ? ": " : "", why.msg);
 	out->id = text_of(out->msg, "id", WS_ID_MAX);

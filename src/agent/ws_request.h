@@ -27,8 +27,9 @@ struct ws_request {
 };
 
 /*
- * The code of an error is PARSE_ERROR or INVALID_REQUEST; then out->id is the
- * message's all the same, if it has one.  ws_request_free() in any case.
+ * The code of an error is CODE_PARSE_ERROR or CODE_INVALID_REQUEST; then
+ * out->id is the message's all the same, if it has one.  ws_request_free() in
+ * any case.
  */
 int ws_request_parse(const char *text, size_t len, struct ws_request *out,
     struct err *e) MUST_CHECK;

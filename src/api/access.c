@@ -22,7 +22,7 @@ const char *const CREDENTIAL_NAMES[] = {
 int
 access_refused(struct err *e)
 {
-	return err_set(e, ERR_UNAUTHENTICATED, "unauthorized",
+	return err_set(e, ERR_UNAUTHENTICATED, CODE_UNAUTHORIZED,
 	    "a valid API key is needed: Authorization: Bearer KEY, or X-API-Key");
 }
 
@@ -103,7 +103,7 @@ access_scope_allows(const char *scope, enum access needed)
 static int
 refuse_origin(struct err *e)
 {
-	return err_set(e, ERR_DENIED, "origin_mismatch",
+	return err_set(e, ERR_DENIED, CODE_ORIGIN_MISMATCH,
 	    "a call with the dashboard's cookie must come from the dashboard");
 }
 
@@ -185,7 +185,7 @@ access_check_as(struct call *c, const struct credential *k, enum access needed,
 	}
 	take_principal(r, &app->who);
 	if (!access_scope_allows(app->who.scope, needed))
-		return err_set(e, ERR_DENIED, "forbidden",
+		return err_set(e, ERR_DENIED, CODE_FORBIDDEN,
 		    "this key's scope is %s; the call needs %s", app->who.scope,
 		    ACCESS_NAMES[needed]);
 	return 0;

@@ -66,8 +66,8 @@ answer_between_events(const struct answer *a)
 }
 
 void
-answer_last_words(const struct answer *a, const char *code, const char *message,
-    struct buf *out)
+answer_last_words(const struct answer *a, enum err_code code,
+    const char *message, struct buf *out)
 {
 	auto_json json_t *event = NULL;
 	auto_free char *text = NULL;
@@ -76,8 +76,9 @@ answer_last_words(const struct answer *a, const char *code, const char *message,
 	clock_iso(at);
 	/* `data` and `error` for commands and files, the rest for code */
 	event = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:[], s:s}", "type",
-	    "error", "error", message, "data", message, "code", code, "ename",
-	    code, "evalue", message, "traceback", "timestamp", at);
+	    "error", "error", message, "data", message, "code",
+	    code_capitals(code), "ename", code_capitals(code), "evalue",
+	    message, "traceback", "timestamp", at);
 	text = json_text(event);
 	if (!answer_between_events(a))
 		buf_str(out, "\n\n");
@@ -93,9 +94,10 @@ answer_busy(const char *message, struct buf *out)
 
 	clock_iso(at);
 	body = json_pack("{s:s, s:s, s:s, s:{s:s, s:b}, s:i, s:s}", "code",
-	    "CONTAINER_UNAVAILABLE", "message", message, "error", message,
-	    "context", "reason", "service_unavailable", "retryable", 1,
-	    "httpStatus", 503, "timestamp", at);
+	    code_capitals(CODE_CONTAINER_UNAVAILABLE), "message", message,
+	    "error", message, "context", "reason",
+	    code_word(CODE_SERVICE_UNAVAILABLE), "retryable", 1, "httpStatus",
+	    503, "timestamp", at);
 	text = json_text(body);
 	buf_fmt(out,
 	    "Status: 503 Service Unavailable\r\n"

@@ -34,10 +34,9 @@ bool answer_between_events(const struct answer *a);
 
 /*
  * The event that ends a stream whose wrapper cannot: an error in the words of
- * every kind of stream, `code` as in the table of codes.  What was cut in the
- * middle does not run into it.
+ * every kind of stream.  What was cut in the middle does not run into it.
  */
-void answer_last_words(const struct answer *a, const char *code,
+void answer_last_words(const struct answer *a, enum err_code code,
     const char *message, struct buf *out);
 
 /* A whole answer: 503 in the data plane's dress; send it again. */

@@ -21,8 +21,8 @@ about_port(struct err *e, int64_t port)
 	bool cannot_be = str_equal(e->field, "port");
 
 	if (cannot_be)
-		e->code = "invalid_port_number";
-	if (port != 0 && (cannot_be || str_starts(e->code, "port_")))
+		e->code = CODE_INVALID_PORT_NUMBER;
+	if (port != 0 && (cannot_be || str_starts(code_word(e->code), "port_")))
 		snprintf(e->more, sizeof(e->more), "{\"port\": %" PRId64 "}",
 		    port);
 	return -1;

@@ -44,7 +44,7 @@ app_hide_details(const struct call *c, struct err *e)
 	const char *told = err_told(e);
 
 	if (e->kind == ERR_INTERNAL) {
-		err_set(e, ERR_INTERNAL, "internal",
+		err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "something went wrong here; the operator's log has it under %s",
 		    c->request_id);
 	} else if (told != e->msg) {
@@ -62,7 +62,7 @@ check_id(const struct call *c, struct err *e)
 
 	if (id[0] == '\0' || id_is_session(id))
 		return 0;
-	return err_set(e, ERR_NOT_FOUND, "session_not_found",
+	return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 	    "there is no such session");
 }
 
@@ -84,7 +84,7 @@ enter(struct call *c, const struct route *route, struct err *e)
 static void
 note_refusal(struct call *c, const struct err *e)
 {
-	if (e->code != NULL && str_equal(e->code, "session_not_found") &&
+	if (e->code == CODE_SESSION_NOT_FOUND &&
 	    id_is_session(call_var(c, "id")))
 		audit_session(c, call_var(c, "id"), NULL);
 }
@@ -92,8 +92,8 @@ note_refusal(struct call *c, const struct err *e)
 static void
 refuse_container(struct call *c, struct err *e)
 {
-	if (str_equal(e->code, "not_found"))
-		err_set(e, ERR_NOT_FOUND, "unknown_error",
+	if (e->code == CODE_NOT_FOUND)
+		err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
 		    "The requested endpoint was not found");
 	dress_container(c, e, e->code);
 }

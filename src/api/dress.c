@@ -15,17 +15,17 @@ dress_native(struct call *c, struct err *e)
 }
 
 void
-dress_container(struct call *c, struct err *e, const char *reason)
+dress_container(struct call *c, struct err *e, enum err_code reason)
 {
-	auto_json json_t *context =
-	    json_pack("{s:s, s:b}", "reason", reason, "retryable", 1);
+	auto_json json_t *context = json_pack("{s:s, s:b}", "reason",
+	    code_word(reason), "retryable", 1);
 
 	if (e->kind >= ERR_INTERNAL)
 		log_err(LOG_ERROR, "gate", e);
 	app_hide_details(c, e);
 	if (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) {
 		e->kind = ERR_UNAVAILABLE;
-		e->code = "container_unavailable";
+		e->code = CODE_CONTAINER_UNAVAILABLE;
 		reply_container_error(c, e, context);
 		return;
 	}

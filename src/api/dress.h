@@ -15,7 +15,7 @@ void dress_native(struct call *c, struct err *e);
  * The data plane of a session.  Everything that will pass is one code to the
  * SDKs; `reason` is what they are told of it.
  */
-void dress_container(struct call *c, struct err *e, const char *reason);
+void dress_container(struct call *c, struct err *e, enum err_code reason);
 
 /* In a preview's place. */
 void dress_preview(struct call *c, struct err *e);

@@ -21,35 +21,35 @@
 enum { WAKE_MS = 10000, WAKE_PREVIEW_MS = 5000 };
 
 struct refusal {
-	const char *code;
+	enum err_code code;
 	enum err_kind kind;
 	const char *message;
 };
 
 /* clang-format off */
 static const struct refusal REFUSALS[] = {
-	{ "unauthorized",         ERR_UNAUTHENTICATED, "a valid API key is needed" },
-	{ "invalid_ticket",       ERR_UNAUTHENTICATED, "the ticket is unknown, used, over, or for something else" },
-	{ "forbidden",            ERR_DENIED,          "this key's scope does not allow it" },
-	{ "origin_mismatch",      ERR_DENIED,          "a call with the dashboard's cookie must come from the dashboard" },
-	{ "session_not_found",    ERR_NOT_FOUND,       "there is no such session" },
-	{ "session_deleting",     ERR_CONFLICT,        "the session is being deleted" },
-	{ "session_failed",       ERR_CONFLICT,        "the session could not be started; resume or delete it" },
-	{ "session_asleep",       ERR_CONFLICT,        "the session does not run, and a probe does not start it" },
-	{ "session_lost",         ERR_GONE,            "the session's files are gone; it can only be deleted" },
-	{ "validation_failed",    ERR_INVALID,         "the request is not for this session" },
-	{ "port_not_exposed",     ERR_NOT_FOUND,       "the port is not exposed" },
-	{ "session_frozen",       ERR_UNAVAILABLE,     "the host's disk is nearly full: the session is frozen until there is room" },
-	{ "invalid_token",        ERR_NOT_FOUND,       "Access denied: Invalid token or port not exposed" },
-	{ "stale_preview_url",    ERR_GONE,            "Preview URL is stale because the sandbox runtime is not active" },
-	{ "database_unavailable", ERR_UNAVAILABLE,     "the database cannot be reached" },
+	{ CODE_UNAUTHORIZED,         ERR_UNAUTHENTICATED, "a valid API key is needed" },
+	{ CODE_INVALID_TICKET,       ERR_UNAUTHENTICATED, "the ticket is unknown, used, over, or for something else" },
+	{ CODE_FORBIDDEN,            ERR_DENIED,          "this key's scope does not allow it" },
+	{ CODE_ORIGIN_MISMATCH,      ERR_DENIED,          "a call with the dashboard's cookie must come from the dashboard" },
+	{ CODE_SESSION_NOT_FOUND,    ERR_NOT_FOUND,       "there is no such session" },
+	{ CODE_SESSION_DELETING,     ERR_CONFLICT,        "the session is being deleted" },
+	{ CODE_SESSION_FAILED,       ERR_CONFLICT,        "the session could not be started; resume or delete it" },
+	{ CODE_SESSION_ASLEEP,       ERR_CONFLICT,        "the session does not run, and a probe does not start it" },
+	{ CODE_SESSION_LOST,         ERR_GONE,            "the session's files are gone; it can only be deleted" },
+	{ CODE_VALIDATION_FAILED,    ERR_INVALID,         "the request is not for this session" },
+	{ CODE_PORT_NOT_EXPOSED,     ERR_NOT_FOUND,       "the port is not exposed" },
+	{ CODE_SESSION_FROZEN,       ERR_UNAVAILABLE,     "the host's disk is nearly full: the session is frozen until there is room" },
+	{ CODE_INVALID_TOKEN,        ERR_NOT_FOUND,       "Access denied: Invalid token or port not exposed" },
+	{ CODE_STALE_PREVIEW_URL,    ERR_GONE,            "Preview URL is stale because the sandbox runtime is not active" },
+	{ CODE_DATABASE_UNAVAILABLE, ERR_UNAVAILABLE,     "the database cannot be reached" },
 };
 /* clang-format on */
 
 static void
-deny(struct call *c, const char *code)
+deny(struct call *c, enum err_code code)
 {
-	call_header(c, "X-Sandlease-Deny", code);
+	call_header(c, "X-Sandlease-Deny", code_word(code));
 	call_reply_empty(c, 403);
 }
 
@@ -58,7 +58,8 @@ deny_key(struct call *c, const struct credential *k)
 {
 	audit_key(c, k);
 	deny(c,
-	    k->kind == CREDENTIAL_TICKET ? "invalid_ticket" : "unauthorized");
+	    k->kind == CREDENTIAL_TICKET ? CODE_INVALID_TICKET
+					 : CODE_UNAUTHORIZED);
 }
 
 static void
@@ -66,10 +67,8 @@ deny_session(struct call *c, const char *id, const struct credential *k)
 {
 	if (id[0] != '\0') /* nginx leaves out what cannot be an id */
 		audit_session(c, id, k);
-	deny(c, "session_not_found");
+	deny(c, CODE_SESSION_NOT_FOUND);
 }
-
-static const char OTHER_HOST[] = "other_host:"; /* and the host's name */
 
 /*
  * Another host has the sandbox: its socket is there, and a wake-up here would
@@ -78,12 +77,14 @@ static const char OTHER_HOST[] = "other_host:"; /* and the host's name */
 static bool
 deny_elsewhere(struct call *c, const struct rows *r)
 {
-	auto_free char *code = NULL;
+	auto_free char *why = NULL;
 
 	if (rows_null(r, 0, "elsewhere"))
 		return false;
-	code = xasprintf("%s%s", OTHER_HOST, rows_text(r, 0, "elsewhere"));
-	deny(c, code);
+	why = xasprintf("%s:%s", code_word(CODE_OTHER_HOST),
+	    rows_text(r, 0, "elsewhere"));
+	call_header(c, "X-Sandlease-Deny", why);
+	call_reply_empty(c, 403);
 	return true;
 }
 
@@ -116,7 +117,7 @@ static void
 say_unavailable(struct call *c, const struct err *e)
 {
 	log_err(LOG_ERROR, "auth", e);
-	deny(c, "database_unavailable");
+	deny(c, CODE_DATABASE_UNAVAILABLE);
 }
 
 /* It asks how things are and must not change them: no activity, no wake-up. */
@@ -133,15 +134,15 @@ answer_unready(struct call *c, const struct rows *r)
 	const char *state = rows_text(r, 0, "state");
 
 	if (str_equal(state, "deleting") || str_equal(state, "deleted"))
-		deny(c, "session_deleting");
+		deny(c, CODE_SESSION_DELETING);
 	else if (str_equal(state, "failed"))
-		deny(c, "session_failed");
+		deny(c, CODE_SESSION_FAILED);
 	else if (str_equal(state, "lost"))
-		deny(c, "session_lost");
+		deny(c, CODE_SESSION_LOST);
 	else if (str_equal(state, "frozen"))
-		deny(c, "session_frozen"); /* its wrapper would not answer */
+		deny(c, CODE_SESSION_FROZEN); /* its wrapper would not answer */
 	else if (is_probe(c))
-		deny(c, "session_asleep");
+		deny(c, CODE_SESSION_ASLEEP);
 	else
 		say_wake(c, r);
 }
@@ -193,26 +194,26 @@ raw_path_agrees(const struct call *c)
 /* ---- may it? */
 
 /*
- * Why the dashboard's cookie does not count for this call, or NULL.
+ * Why the dashboard's cookie does not count for this call, or CODE_NONE.
  *
  * A browser sends the cookie with whatever a page asks for, a tenant's page
  * included.  So it counts for scripts of the dashboard only, and never at
  * proxy/{port}: what answers there is a tenant's program.
  */
-static const char *
+static enum err_code
 refuse_cookie(const struct call *c, bool reads)
 {
 	bool opens_socket = ticket_upgrades(c) && ticket_purpose(c)[0] != '\0';
 	struct err e = { 0 };
 
 	if (is_proxied(c))
-		return "unauthorized";
+		return CODE_UNAUTHORIZED;
 	if (!reads && access_same_origin(c, &e) < 0)
 		return e.code;
 	/* every browser tells the Origin of a WebSocket, not every one more */
 	if (!opens_socket && access_own_script(c, &e) < 0)
 		return e.code;
-	return NULL;
+	return CODE_NONE;
 }
 
 static void
@@ -232,10 +233,11 @@ auth_session(struct call *c)
 	if (ticket_credential(c, &k, &e) < 0 || !k.given) {
 		if (e.kind != ERR_NONE) /* something, but no key */
 			audit_key(c, &k);
-		deny(c, "unauthorized");
+		deny(c, CODE_UNAUTHORIZED);
 		return;
 	}
-	if (k.kind == CREDENTIAL_LOGIN && refuse_cookie(c, reads) != NULL) {
+	if (k.kind == CREDENTIAL_LOGIN &&
+	    refuse_cookie(c, reads) != CODE_NONE) {
 		deny(c, refuse_cookie(c, reads));
 		return;
 	}
@@ -250,13 +252,13 @@ auth_session(struct call *c)
 	else if (rows_null(r, 0, "scope"))
 		deny_key(c, &k);
 	else if (!access_scope_allows(rows_text(r, 0, "scope"), needs))
-		deny(c, "forbidden");
+		deny(c, CODE_FORBIDDEN);
 	else if (rows_null(r, 0, "state"))
 		deny_session(c, id, &k);
 	else if (!path_agrees)
-		deny(c, "validation_failed");
+		deny(c, CODE_VALIDATION_FAILED);
 	else if (is_proxied(c) && !rows_bool(r, 0, "exposed"))
-		deny(c, "port_not_exposed");
+		deny(c, CODE_PORT_NOT_EXPOSED);
 	else if (str_equal(rows_text(r, 0, "state"), "ready") &&
 	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper")) {
 		/* for the pool `stream`: what the key opens ends with it */
@@ -279,7 +281,8 @@ read_preview(struct call *c, struct rows **r, struct err *e)
 	int64_t n;
 
 	if (!str_to_int(port, 1, 65535, &n))
-		return err_set(e, ERR_NOT_FOUND, "invalid_token", "bad port");
+		return err_set(e, ERR_NOT_FOUND, CODE_INVALID_TOKEN,
+		    "bad port");
 	token_hash(call_param(c, "SL_TOKEN"), hash);
 	snprintf(every, sizeof(every), "%" PRId64,
 	    app->conf->activity_write_seconds);
@@ -290,7 +293,8 @@ read_preview(struct call *c, struct rows **r, struct err *e)
 	if (rows_count(*r) == 0 ||
 	    !token_equal(rows_text(*r, 0, "token_hash"), hash)) {
 		audit_preview(c, id, port, hash);
-		return err_set(e, ERR_NOT_FOUND, "invalid_token", "bad token");
+		return err_set(e, ERR_NOT_FOUND, CODE_INVALID_TOKEN,
+		    "bad token");
 	}
 	return 0;
 }
@@ -304,7 +308,7 @@ auth_preview(struct call *c)
 
 	if (read_preview(c, &r, &e) < 0) {
 		if (e.kind == ERR_NOT_FOUND)
-			deny(c, "invalid_token");
+			deny(c, CODE_INVALID_TOKEN);
 		else
 			say_unavailable(c, &e);
 		return;
@@ -315,22 +319,27 @@ auth_preview(struct call *c)
 	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
 		admit(c, r, call_param(c, "SL_PORT"));
 	else if (str_equal(state, "frozen"))
-		deny(c, "session_frozen");
+		deny(c, CODE_SESSION_FROZEN);
 	else if (rows_bool(r, 0, "wake_on_preview") && !is_probe(c) &&
 	    !str_equal(state, "failed") && !str_equal(state, "lost"))
 		say_wake(c, r);
 	else
-		deny(c, "stale_preview_url");
+		deny(c, CODE_STALE_PREVIEW_URL);
 }
 
 static void
-read_refusal(const char *code, struct err *e)
+read_refusal(const char *why, struct err *e)
 {
-	err_set(e, ERR_INTERNAL, "internal", "refused without a reason");
-	if (str_starts(code, OTHER_HOST))
-		control_other_host(code + strlen(OTHER_HOST), e);
+	const char *other_host = code_word(CODE_OTHER_HOST);
+	size_t len = strlen(other_host);
+	enum err_code code = code_parse(why);
+
+	err_set(e, ERR_INTERNAL, CODE_INTERNAL,
+	    "refused without a reason that is known here: \"%.80s\"", why);
+	if (str_starts(why, other_host) && why[len] == ':')
+		control_other_host(why + len + 1, e);
 	for (size_t i = 0; i < ARRAY_LEN(REFUSALS); i++)
-		if (str_equal(REFUSALS[i].code, code))
+		if (REFUSALS[i].code == code)
 			err_set(e, REFUSALS[i].kind, REFUSALS[i].code, "%s",
 			    REFUSALS[i].message);
 }
@@ -343,7 +352,7 @@ deny_gate(struct call *c)
 	read_refusal(call_param(c, "SL_DENY"), &e);
 	if (str_equal(call_param(c, "SL_SURFACE"), "preview"))
 		dress_preview(c, &e);
-	else if (str_equal(e.code, "port_not_exposed"))
+	else if (e.code == CODE_PORT_NOT_EXPOSED)
 		reply_proxy_error(c, &e, "Port not found",
 		    call_param(c, "SL_PORT"));
 	else
@@ -401,7 +410,7 @@ wake_session(struct call *c)
 	if (check_again(c, &e) < 0 ||
 	    start_for(c, app_of(c)->who.tenant, app_of(c)->who.tenant, WAKE_MS,
 		&e) < 0) {
-		dress_container(c, &e, "container_starting");
+		dress_container(c, &e, CODE_CONTAINER_STARTING);
 		return;
 	}
 	call_header(c, "X-Accel-Redirect", again(c));
@@ -424,7 +433,7 @@ wake_preview(struct call *c)
 		return;
 	}
 	if (!reads_only(c)) {
-		err_set(&e, ERR_UNAVAILABLE, "waking",
+		err_set(&e, ERR_UNAVAILABLE, CODE_WAKING,
 		    "the session was asleep and has been woken; send it again");
 		dress_preview(c, &e);
 		return;
@@ -448,7 +457,7 @@ nothing_was_sent(const struct call *c)
 static void
 say_probed(struct err *e)
 {
-	err_set(e, ERR_UNAVAILABLE, "container_unavailable",
+	err_set(e, ERR_UNAVAILABLE, CODE_CONTAINER_UNAVAILABLE,
 	    "the session's agent has died, and a probe does not replace it");
 }
 
@@ -476,7 +485,7 @@ dead_session(struct call *c)
 	struct err e = { 0 };
 
 	if (!nothing_was_sent(c) && is_proxied(c)) {
-		err_set(&e, ERR_BAD_GATEWAY, "service_not_responding",
+		err_set(&e, ERR_BAD_GATEWAY, CODE_SERVICE_NOT_RESPONDING,
 		    "the port closed the connection");
 		reply_proxy_error(c, &e, "Proxy error",
 		    call_param(c, "SL_PORT"));
@@ -484,25 +493,25 @@ dead_session(struct call *c)
 	}
 	if (!nothing_was_sent(c)) {
 		/* never 503 here: SDKs would run the command a second time */
-		err_set(&e, ERR_INTERNAL, "connection_lost",
+		err_set(&e, ERR_INTERNAL, CODE_CONNECTION_LOST,
 		    "the session's agent went away with the request in hand");
 		reply_container_error(c, &e, NULL);
 		return;
 	}
 	if (check_again(c, &e) < 0) {
-		dress_container(c, &e, "wrapper_unavailable");
+		dress_container(c, &e, CODE_WRAPPER_UNAVAILABLE);
 		return;
 	}
 	if (is_probe(c)) {
 		say_probed(&e);
-		dress_container(c, &e, "wrapper_unavailable");
+		dress_container(c, &e, CODE_WRAPPER_UNAVAILABLE);
 		return;
 	}
 	if (repair(c, app_of(c)->who.tenant, app_of(c)->who.tenant, WAKE_MS,
 		&e) == 0)
-		err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
+		err_set(&e, ERR_UNAVAILABLE, CODE_CONTAINER_UNAVAILABLE,
 		    "the session could not be reached and was repaired; send the request again");
-	dress_container(c, &e, "container_replaced");
+	dress_container(c, &e, CODE_CONTAINER_REPLACED);
 }
 
 static void
@@ -513,13 +522,13 @@ dead_preview(struct call *c)
 
 	if (read_preview(c, &r, &e) == 0) {
 		if (!nothing_was_sent(c))
-			err_set(&e, ERR_BAD_GATEWAY, "connection_lost",
+			err_set(&e, ERR_BAD_GATEWAY, CODE_CONNECTION_LOST,
 			    "the port closed the connection");
 		else if (is_probe(c))
 			say_probed(&e);
 		else if (repair(c, rows_text(r, 0, "tenant"), "",
 			     WAKE_PREVIEW_MS, &e) == 0)
-			err_set(&e, ERR_UNAVAILABLE, "container_unavailable",
+			err_set(&e, ERR_UNAVAILABLE, CODE_CONTAINER_UNAVAILABLE,
 			    "the session could not be reached and was repaired; try again");
 		else if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;

@@ -87,7 +87,7 @@ take_given_socket(struct master *m, const char *pool, struct err *e)
 			m->listen_fd[p] = STDIN_FILENO;
 			return 0;
 		}
-	return err_set(e, ERR_INVALID, "usage",
+	return err_set(e, ERR_INVALID, CODE_USAGE,
 	    "--pool must be api, read, auth or stream");
 }
 
@@ -282,7 +282,7 @@ master_check(const struct conf *conf, struct err *e)
 	store_free(st);
 	if (rc == 0)
 		return 0;
-	if (!str_equal(why.code, "transaction_pooling")) {
+	if (why.code != CODE_TRANSACTION_POOLING) {
 		log_err(LOG_WARN, "database", &why);
 		return 0;
 	}

@@ -96,13 +96,13 @@ session_json_read(struct call *c, struct control *ctl, const char *id,
 	auto_rows struct rows *r = NULL;
 
 	if (!id_is_session(id))
-		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
 	if (STORE_RUN(ctl->store, STMT_SESSION_GET, &r, e, id,
 		app_of(c)->who.tenant) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
 	return session_json(ctl, rows_text(r, 0, "json"), out, e);
 }
@@ -144,7 +144,7 @@ session_json_ports(struct call *c, struct control *ctl, const char *id,
 		app_of(c)->who.tenant) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
 	for (size_t i = 0; i < rows_count(r); i++) {
 		const char *text = rows_text(r, i, "json");

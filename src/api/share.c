@@ -136,7 +136,7 @@ share_enter(struct share *s, size_t worker, const char *tenant,
 	if (call == SHARE_MAY_LAST ||
 	    (!alone && debt_ms(s, me, now) >= CREDIT_MS)) {
 		share_leave(s, worker);
-		return err_set(e, ERR_UNAVAILABLE, "too_many_at_once",
+		return err_set(e, ERR_UNAVAILABLE, CODE_TOO_MANY_AT_ONCE,
 		    "half of the workers are busy with calls of this org");
 	}
 	atomic_store(&p->over, true);

@@ -110,7 +110,7 @@ say_farewell(struct pool *p)
 
 	for (s = TAILQ_FIRST(&p->streams.all); s != NULL; s = next) {
 		next = TAILQ_NEXT(s, link);
-		stream_cut(&p->streams, s, "OPERATION_INTERRUPTED",
+		stream_cut(&p->streams, s, CODE_OPERATION_INTERRUPTED,
 		    "The service is being restarted, and this stream ends; the session lives on.");
 	}
 	p->leave_at_ms = clock_ms() + FAREWELL_MS;

@@ -49,7 +49,7 @@ serve(int fd, struct store *store, struct err *e)
 
 	if (channel_recv(fd, clock_ms() + QUIET_MS, &question, &none, e) < 0) {
 		store_disconnect(store); /* nobody has a stream open */
-		return str_equal(e->code, "timed_out") ? 0 : -1;
+		return e->code == CODE_TIMED_OUT ? 0 : -1;
 	}
 	answer = ended_keys(store, question);
 	return channel_send(fd, answer, NULL, 0, e);
@@ -190,7 +190,7 @@ cut(struct streams *all, const char *key)
 	for (s = TAILQ_FIRST(&all->all); s != NULL; s = next) {
 		next = TAILQ_NEXT(s, link);
 		if (str_equal(s->key, key))
-			stream_cut(all, s, "UNAUTHORIZED",
+			stream_cut(all, s, CODE_UNAUTHORIZED,
 			    "The key that opened this stream counts no more.");
 	}
 }

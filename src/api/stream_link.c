@@ -185,7 +185,7 @@ over_properly(struct streams *all, struct stream *s)
 }
 
 static void
-last_words(struct streams *all, struct stream *s, const char *code,
+last_words(struct streams *all, struct stream *s, enum err_code code,
     const char *message)
 {
 	auto_buf struct buf words = { 0 };
@@ -208,7 +208,7 @@ last_words(struct streams *all, struct stream *s, const char *code,
 static void
 lose_wrapper(struct streams *all, struct stream *s)
 {
-	last_words(all, s, "SESSION_TERMINATED",
+	last_words(all, s, CODE_SESSION_TERMINATED,
 	    "The session's agent has ended, and this stream with it.");
 }
 
@@ -475,7 +475,7 @@ stream_beat(struct streams *all, struct stream *s)
 }
 
 void
-stream_cut(struct streams *all, struct stream *s, const char *code,
+stream_cut(struct streams *all, struct stream *s, enum err_code code,
     const char *message)
 {
 	if (s->state == STREAM_OPEN)

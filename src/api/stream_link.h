@@ -88,7 +88,7 @@ void stream_event(struct streams *all, struct stream_side *side,
 void stream_beat(struct streams *all, struct stream *s);
 
 /* Ends it now, with an event if it has begun. */
-void stream_cut(struct streams *all, struct stream *s, const char *code,
+void stream_cut(struct streams *all, struct stream *s, enum err_code code,
     const char *message);
 
 /* Frees those that have ended. */

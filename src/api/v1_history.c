@@ -105,7 +105,7 @@ list_events(struct call *c, struct page *p, struct err *e)
 		app->who.tenant, p->from, p->ask) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
 	return take_rows(p, r, e);
 }
@@ -171,7 +171,7 @@ ask_setup(struct call *c, struct page *p, int64_t *seconds, struct err *e)
 static bool
 not_now(const struct err *e)
 {
-	return e->code != NULL && str_equal(e->code, "try_again");
+	return e->code == CODE_TRY_AGAIN;
 }
 
 /* A call that waits holds a worker: only so many may, the others ask again. */

@@ -54,7 +54,7 @@ v1_login(struct call *c, struct err *e)
 		return -1;
 	if (rows_count(r) == 0) {
 		audit_key(c, &k);
-		return err_set(e, ERR_UNAUTHENTICATED, "unauthorized",
+		return err_set(e, ERR_UNAUTHENTICATED, CODE_UNAUTHORIZED,
 		    "this key is not valid");
 	}
 	token_make(token);

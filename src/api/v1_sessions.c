@@ -67,7 +67,7 @@ check_base_url_kept(struct call *c, const char *id, const char *wanted,
 	has = rows_count(r) > 0 ? rows_text(r, 0, "base_url") : "";
 	if (has[0] == '\0' || str_equal(has, wanted))
 		return 0;
-	return err_set(e, ERR_CONFLICT, "base_url_already_set",
+	return err_set(e, ERR_CONFLICT, CODE_BASE_URL_ALREADY_SET,
 	    "baseUrl is set once, to %s", has);
 }
 
@@ -149,7 +149,7 @@ ask_wrapper(struct call *c, struct control *ctl, const struct session_row *row,
 	    xasprintf("%s.%" PRId64, row->id, row->generation);
 
 	if (share_is_mute(share, wrapper))
-		return err_set(e, ERR_UNAVAILABLE, "wrapper_unresponsive",
+		return err_set(e, ERR_UNAVAILABLE, CODE_WRAPPER_UNRESPONSIVE,
 		    "the wrapper did not answer a moment ago");
 	if (awake_ask(ctl, row, st, e) == 0)
 		return 0;
@@ -212,7 +212,7 @@ must_live(struct call *c, struct control *ctl, const char *id, bool here,
 	if (control_session(ctl, id, app_of(c)->who.tenant, &row, e) < 0)
 		return -1;
 	if (str_equal(row.state, "deleting") || str_equal(row.state, "deleted"))
-		return err_set(e, ERR_CONFLICT, "session_deleting",
+		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
 		    "the session is %s", row.state);
 	return here ? control_must_be_here(ctl, &row, e) : 0;
 }
@@ -344,7 +344,7 @@ v1_session_extend(struct call *c, struct err *e)
 		app_of(c)->who.tenant, seconds) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_CONFLICT, "session_not_ready",
+		return err_set(e, ERR_CONFLICT, CODE_SESSION_NOT_READY,
 		    "only a session that is ready can be kept awake; resume it first");
 	return reply_session(c, ctl, id, 200, 200, e);
 }

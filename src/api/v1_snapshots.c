@@ -92,7 +92,7 @@ reply_one(struct call *c, const char *id, int done, int pending, struct err *e)
 	if (read_moved(c, "", id, &ALL, &r, e) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "snapshot_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_SNAPSHOT_NOT_FOUND,
 		    "there is no such snapshot");
 	text = rows_text(r, 0, "json");
 	if (json_parse(text, strlen(text), &s, e) < 0)
@@ -166,7 +166,7 @@ check_id(const char *id, struct err *e)
 {
 	if (id_is_session(id))
 		return 0;
-	return err_set(e, ERR_NOT_FOUND, "snapshot_not_found",
+	return err_set(e, ERR_NOT_FOUND, CODE_SNAPSHOT_NOT_FOUND,
 	    "there is no such snapshot");
 }
 

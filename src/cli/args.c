@@ -108,9 +108,9 @@ static int
 bad_option(const struct command *cmd, const char *word, int got, struct err *e)
 {
 	if (got == ':')
-		return err_set(e, ERR_INVALID, "usage", "%.60s needs a value",
-		    word);
-	return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "%.60s needs a value", word);
+	return err_set(e, ERR_INVALID, CODE_USAGE,
 	    "%.60s is no option of \"%s\"; see sandlease %s --help", word,
 	    cmd->name, cmd->name);
 }
@@ -122,7 +122,7 @@ count_operands(const struct args *a, struct err *e)
 
 	if (a->operands >= min && (max < 0 || a->operands <= max))
 		return 0;
-	return err_set(e, ERR_INVALID, "usage",
+	return err_set(e, ERR_INVALID, CODE_USAGE,
 	    "usage: sandlease %s [options]%s%s", a->command->name,
 	    a->command->operands[0] != '\0' ? " " : "", a->command->operands);
 }
@@ -197,7 +197,7 @@ args_number(const struct args *a, const char *name, int64_t min, int64_t max,
 
 	if (text == NULL || str_to_int(text, min, max, out))
 		return 0;
-	return err_set(e, ERR_INVALID, "usage",
+	return err_set(e, ERR_INVALID, CODE_USAGE,
 	    "--%s takes a number from %lld to %lld, not \"%.40s\"", name,
 	    (long long)min, (long long)max, text);
 }

@@ -43,7 +43,7 @@ client_call(struct client *c, const char *method, const char *path,
 
 	while (client_run(c, &r, &answer, e) < 0) {
 		/* says that nothing was done */
-		if (!transfer_refused(e, "CONTAINER_UNAVAILABLE") ||
+		if (!transfer_refused(e, CODE_CONTAINER_UNAVAILABLE) ||
 		    client_glances(c) || clock_left_ms(deadline) == 0)
 			return -1;
 		nanosleep(&pause, NULL);
@@ -53,7 +53,7 @@ client_call(struct client *c, const char *method, const char *path,
 	*out = answer.len > 0 ? json_loadb(answer.data, answer.len, 0, NULL)
 			      : NULL;
 	if (*out == NULL && answer.len > 0)
-		return err_set(e, ERR_BAD_GATEWAY, "broken",
+		return err_set(e, ERR_BAD_GATEWAY, CODE_BROKEN,
 		    "%.100s answers something that is not JSON: is it a Sandlease service?",
 		    client_url(c));
 	return 0;

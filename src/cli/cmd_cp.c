@@ -84,7 +84,7 @@ go_into(struct place *to, const char *from)
 static int
 needs_recursive(const char *path, struct err *e)
 {
-	return err_set(e, ERR_INVALID, "usage",
+	return err_set(e, ERR_INVALID, CODE_USAGE,
 	    "%.150s is a directory; -r copies it with all that is in it", path);
 }
 
@@ -120,7 +120,7 @@ down(struct copy *k, bool tree, const char *from, struct place *to,
 		go_into(to, from);
 	if (copy_file_down(k, from, stream ? NULL : to->path, e) == 0)
 		return 0;
-	if (!transfer_refused(e, "IS_DIRECTORY"))
+	if (!transfer_refused(e, CODE_IS_DIRECTORY))
 		return -1;
 	if (!tree)
 		return needs_recursive(from, e);
@@ -163,10 +163,10 @@ cmd_cp(struct cli *c, struct err *e)
 	auto_json json_t *said = NULL;
 
 	if ((from.session != NULL) == (to.session != NULL))
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "one side must be ID:path, the other a path here (./a:b for a name with a colon)");
 	if (from.path[0] == '\0' || to.path[0] == '\0')
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "a path must not be empty");
 	if (copy(c, &from, &to, &k, e) < 0)
 		return k.stopped != 0 ? 128 + k.stopped : -1;

@@ -25,7 +25,7 @@ read_whole(const char *name, struct buf *out, mode_t *mode, struct err *e)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(e, "%.150s", name);
 	if (st.st_size > FILE_MAX)
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "%.150s is too large for --file; sandlease cp copies it",
 		    name);
 	*mode = st.st_mode & 0777;
@@ -66,7 +66,7 @@ add_file(json_t *files, const char *spec, struct err *e)
 	if (json_array_append_new(files,
 		json_pack("{s:s, s:s, s:i}", "path", remote, "contentBase64",
 		    text.data, "mode", (int)mode)) < 0)
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--file: only UTF-8 can be sent");
 	return 0;
 }
@@ -100,7 +100,7 @@ make_body(const struct args *a, json_t *body, struct err *e)
 		if (v != NULL &&
 		    json_object_set_new(body, TEXTS[i].field, json_string(v)) <
 			0)
-			return err_set(e, ERR_INVALID, "usage",
+			return err_set(e, ERR_INVALID, CODE_USAGE,
 			    "--%s: only UTF-8 can be sent", TEXTS[i].option);
 	}
 	/* a class can be had only with a sandbox of one's own */
@@ -125,7 +125,7 @@ say(const struct cli *k, const json_t *s, struct err *e)
 		puts(json_str(s, "id"));
 	if (str_equal(state, "ready") || str_equal(state, "initializing"))
 		return EXIT_SUCCESS;
-	return err_set(e, ERR_UNAVAILABLE, "failed",
+	return err_set(e, ERR_UNAVAILABLE, CODE_FAILED,
 	    "the session is %s: %.100s; sandlease logs %s tells more", state,
 	    json_str(s, "reason"), json_str(s, "id"));
 }

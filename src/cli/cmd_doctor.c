@@ -57,7 +57,7 @@ check_create(struct patient *p, struct err *e)
 	snprintf(p->path, sizeof(p->path), "/v1/sessions/%s",
 	    json_str(s, "id"));
 	if (!str_equal(json_str(s, "state"), "ready"))
-		return err_set(e, ERR_UNAVAILABLE, "doctor",
+		return err_set(e, ERR_UNAVAILABLE, CODE_DOCTOR,
 		    "create: the session is %s, not ready",
 		    json_str(s, "state"));
 	report(p, "a session in a sandbox of its own");
@@ -72,7 +72,7 @@ check_execute(struct patient *p, struct err *e)
 	if (execute(p, "echo $((6 * 7))", &r, e) < 0)
 		return err_wrap(e, "execute");
 	if (strncmp(json_str(r, "stdout"), "42", 2) != 0)
-		return err_set(e, ERR_UNAVAILABLE, "doctor",
+		return err_set(e, ERR_UNAVAILABLE, CODE_DOCTOR,
 		    "execute: 6 * 7 gave \"%.40s\"", json_str(r, "stdout"));
 	report(p, "a command in it");
 	return 0;
@@ -95,7 +95,7 @@ fetch_preview(struct patient *p, const char *url, struct err *e)
 			return 0;
 		nanosleep(&pause, NULL);
 	} while (clock_left_ms(deadline) > 0);
-	return err_set(e, ERR_UNAVAILABLE, "doctor",
+	return err_set(e, ERR_UNAVAILABLE, CODE_DOCTOR,
 	    "preview: status %ld instead of the page", status);
 }
 
@@ -126,7 +126,7 @@ check_delete(struct patient *p, struct err *e)
 	if (client_call(p->client, "DELETE", p->path, NULL, &s, e) < 0)
 		return err_wrap(e, "delete");
 	if (!str_equal(json_str(s, "state"), "deleted"))
-		return err_set(e, ERR_UNAVAILABLE, "doctor",
+		return err_set(e, ERR_UNAVAILABLE, CODE_DOCTOR,
 		    "delete: the session is %s, not deleted",
 		    json_str(s, "state"));
 	report(p, "deleted, and its absence observed");

@@ -85,7 +85,7 @@ take_event(void *ctx, const char *data, size_t len)
 	else if (str_equal(type, "error"))
 		show_problem(json_str(event, "data"));
 	else if (str_equal(type, "dropped"))
-		err_set(&r->err, ERR_UNAVAILABLE, "lost",
+		err_set(&r->err, ERR_UNAVAILABLE, CODE_LOST,
 		    "output came faster than it could be sent: %lld bytes of it are lost",
 		    (long long)json_integer_value(
 			json_object_get(event, "bytes")));
@@ -115,11 +115,11 @@ make_body(struct run *r, struct err *e)
 	if (args_number(a, "timeout", 1, TIMEOUT_MAX_S, &timeout_s, e) < 0)
 		return -1;
 	if (first == 1 && a->operands > 1 && a->operand[1][0] == '-')
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "options stand before the ID; a command may begin with %.20s behind --",
 		    a->operand[1]);
 	if ((line != NULL) == (a->operands > first))
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "say what to run: sandlease exec ID -- COMMAND..., or -c LINE before the ID");
 	if (line != NULL)
 		buf_str(&command, line);
@@ -127,7 +127,7 @@ make_body(struct run *r, struct err *e)
 		quote_words(&command, a->operands - first, a->operand + first);
 	text = json_string(command.data);
 	if (text == NULL)
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "a command must be UTF-8");
 	r->body = json_pack("{s:o}", "command", text);
 	if (!r->cli->json)

@@ -65,7 +65,7 @@ make_query(const struct args *a, struct buf *q, struct err *e)
 
 	buf_str(q, "");
 	if (label != NULL && (equals == NULL || equals == label))
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--label takes KEY=VALUE, not \"%.60s\"", label);
 	if (label != NULL) {
 		auto_free char *both = xstrdup(label);

@@ -33,7 +33,7 @@ browse(const char *url, struct err *e)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (status != 0)
-		return err_set(e, ERR_UNAVAILABLE, "browser",
+		return err_set(e, ERR_UNAVAILABLE, CODE_BROWSER,
 		    "xdg-open failed; open the URL yourself");
 	return EXIT_SUCCESS;
 }

@@ -14,7 +14,7 @@ static int
 take_port(struct cli *k, char id[ID_MAX], int64_t *port, struct err *e)
 {
 	if (!str_to_int(k->args.operand[1], PORT_MIN, PORT_MAX, port))
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "a port is a number from %d to %d, not \"%.40s\"", PORT_MIN,
 		    PORT_MAX, k->args.operand[1]);
 	return session_find(k->client, k->args.operand[0], id, e);

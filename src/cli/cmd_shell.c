@@ -109,7 +109,7 @@ take_event(void *ctx, const char *data, size_t len)
 		    (int)json_integer_value(json_object_get(event, "code")) &
 			255);
 	} else if (str_equal(type, "error")) {
-		err_set(&s->err, ERR_UNAVAILABLE, "ended", "%.200s",
+		err_set(&s->err, ERR_UNAVAILABLE, CODE_ENDED, "%.200s",
 		    json_str(event, "error"));
 	}
 	return true;
@@ -124,8 +124,8 @@ move_stream(struct shell *s, struct err *e)
 		*e = s->err;
 		return -1;
 	}
-	if (rc < 0 && transfer_refused(e, "TERMINAL_NOT_FOUND"))
-		return err_set(e, ERR_NOT_FOUND, "ended",
+	if (rc < 0 && transfer_refused(e, CODE_TERMINAL_NOT_FOUND))
+		return err_set(e, ERR_NOT_FOUND, CODE_ENDED,
 		    "the terminal is gone: the session has slept, or was restarted");
 	return rc;
 }
@@ -334,7 +334,7 @@ cmd_shell(struct cli *k, struct err *e)
 	int rc = -1;
 
 	if (k->json)
-		err_set(e, ERR_INVALID, "usage",
+		err_set(e, ERR_INVALID, CODE_USAGE,
 		    "a terminal has no --json; sandlease exec has");
 	else if (open_terminal(&s, e) == 0)
 		rc = attach(&s, e);

@@ -39,7 +39,7 @@ take_line(const char *name, int number, char *line, struct config *c,
 	if (line[0] == '\0' || line[0] == '#')
 		return 0;
 	if (equals == NULL)
-		return err_set(e, ERR_INVALID, "config",
+		return err_set(e, ERR_INVALID, CODE_CONFIG,
 		    "%.150s:%d: a line is \"url = ...\" or \"api_key = ...\"",
 		    name, number);
 	*equals = '\0';
@@ -49,7 +49,7 @@ take_line(const char *name, int number, char *line, struct config *c,
 	else if (str_equal(line, "api_key"))
 		to = &c->key;
 	else
-		return err_set(e, ERR_INVALID, "config",
+		return err_set(e, ERR_INVALID, CODE_CONFIG,
 		    "%.150s:%d: \"%.40s\" is neither url nor api_key", name,
 		    number, line);
 	free(*to);
@@ -138,19 +138,19 @@ static int
 check(const struct config *c, const char *file, struct err *e)
 {
 	if (str_empty(c->url))
-		return err_set(e, ERR_INVALID, "config",
+		return err_set(e, ERR_INVALID, CODE_CONFIG,
 		    "no service is known: set SANDLEASE_URL, or put \"url = ...\" into %.120s",
 		    file != NULL ? file : "~/.config/sandlease");
 	if (!str_starts(c->url, "http://") && !str_starts(c->url, "https://"))
-		return err_set(e, ERR_INVALID, "config",
+		return err_set(e, ERR_INVALID, CODE_CONFIG,
 		    "\"%.100s\" must begin with https:// or http://", c->url);
 	if (str_empty(c->key))
-		return err_set(e, ERR_INVALID, "config",
+		return err_set(e, ERR_INVALID, CODE_CONFIG,
 		    "no key for %.60s is known: set SANDLEASE_API_KEY, or put \"api_key = ...\" into %.100s (the key of a file is for the url of that file)",
 		    c->url, file != NULL ? file : "~/.config/sandlease");
 	for (const char *s = c->key; *s != '\0'; s++)
 		if (*s <= ' ' || *s > '~')
-			return err_set(e, ERR_INVALID, "config",
+			return err_set(e, ERR_INVALID, CODE_CONFIG,
 			    "the API key has characters that no key has");
 	return 0;
 }

@@ -35,7 +35,7 @@ check_download(const struct transfer *t, struct err *e)
 
 	if (status == 200 || status == 206)
 		return 0;
-	return err_set(e, ERR_BAD_GATEWAY, "redirected",
+	return err_set(e, ERR_BAD_GATEWAY, CODE_REDIRECTED,
 	    "the service answers %ld instead of a file", status);
 }
 
@@ -60,7 +60,7 @@ copy_run(struct copy *k, struct request *r, unsigned *mode, struct err *e)
 		    NULL, 8);
 	rc = k->stopped == 0
 	    ? transfer_result(t, NULL, e)
-	    : err_set(e, ERR_INVALID, "interrupted", "interrupted");
+	    : err_set(e, ERR_INVALID, CODE_INTERRUPTED, "interrupted");
 	if (rc == 0 && r->sink != NULL)
 		rc = check_download(t, e);
 	transfer_free(t);
@@ -75,11 +75,11 @@ copy_look(struct copy *k, const char *path, enum copy_kind *out, struct err *e)
 
 	*out = COPY_FILE;
 	if (client_run(k->client, &r, NULL, e) == 0 ||
-	    transfer_refused(e, "RANGE_NOT_SATISFIABLE"))
+	    transfer_refused(e, CODE_RANGE_NOT_SATISFIABLE))
 		return 0;
 	*out = COPY_NOTHING;
-	if (transfer_refused(e, "FILE_NOT_FOUND"))
+	if (transfer_refused(e, CODE_FILE_NOT_FOUND))
 		return 0;
 	*out = COPY_DIRECTORY;
-	return transfer_refused(e, "IS_DIRECTORY") ? 0 : -1;
+	return transfer_refused(e, CODE_IS_DIRECTORY) ? 0 : -1;
 }

@@ -69,7 +69,7 @@ fetch(struct copy *k, const char *from, int fd, unsigned *mode, struct err *e)
 	if (copy_run(k, &r, mode, e) == 0)
 		return 0;
 	/* it is our side that could not go on */
-	if (str_equal(e->code, "broken") && errno != 0 && errno != EAGAIN)
+	if (e->code == CODE_BROKEN && errno != 0 && errno != EAGAIN)
 		return err_errno(e, "writing");
 	return -1;
 }

@@ -159,10 +159,10 @@ unpack(struct copy *k, const char *from, char *dir, struct err *e)
 	if (tar_start(&t, argv, true, e) < 0)
 		return -1;
 	rc = copy_run(k, &r, NULL, e);
-	if (rc < 0 && !str_equal(e->code, "broken"))
+	if (rc < 0 && e->code != CODE_BROKEN)
 		return -1;
 	if (!tar_wait(&t))
-		return err_set(e, ERR_INTERNAL, "tar",
+		return err_set(e, ERR_INTERNAL, CODE_TAR,
 		    "tar could not unpack it into %.150s", dir);
 	return rc;
 }

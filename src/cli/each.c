@@ -41,7 +41,7 @@ each_say(const struct cli *k, const json_t *s, const char *wanted,
 		printf("%s %s\n", json_str(s, "id"), state);
 	if (str_equal(state, wanted))
 		return 0;
-	return err_set(e, ERR_UNAVAILABLE, "state",
+	return err_set(e, ERR_UNAVAILABLE, CODE_STATE,
 	    "%s is %s, not %s%s%.100s; sandlease logs %s tells more",
 	    json_str(s, "id"), state, wanted, why[0] != '\0' ? ": " : "", why,
 	    json_str(s, "id"));

@@ -96,17 +96,17 @@ written_of(const struct err *e)
 static bool
 is_slow_reader(const struct err *e)
 {
-	return transfer_refused(e, "INPUT_FULL") ||
-	    transfer_refused(e, "CONTAINER_UNAVAILABLE") ||
-	    str_equal(e->code, "unreachable");
+	return transfer_refused(e, CODE_INPUT_FULL) ||
+	    transfer_refused(e, CODE_CONTAINER_UNAVAILABLE) ||
+	    e->code == CODE_UNREACHABLE;
 }
 
 static bool
 is_gone_reader(const struct err *e)
 {
-	return str_equal(e->code, "refused") &&
-	    (e->kind == ERR_NOT_FOUND || str_equal(e->field, "INPUT_CLOSED") ||
-		str_equal(e->field, "TERMINAL_ENDED"));
+	return transfer_refused(e, CODE_INPUT_CLOSED) ||
+	    transfer_refused(e, CODE_TERMINAL_ENDED) ||
+	    (e->code == CODE_REFUSED && e->kind == ERR_NOT_FOUND);
 }
 
 static int

@@ -46,7 +46,7 @@ failure(const struct command *cmd, const struct err *e)
 	show_problem(e->msg);
 	if (cmd->passes_codes)
 		return EXIT_OURS;
-	return str_equal(e->code, "usage") ? EXIT_USAGE : EXIT_FAILURE;
+	return e->code == CODE_USAGE ? EXIT_USAGE : EXIT_FAILURE;
 }
 
 /* What could not be printed was not done. */

@@ -12,12 +12,12 @@ add_one(json_t *object, const char *option, const char *pair, struct err *e)
 	auto_free char *key = NULL;
 
 	if (equals == NULL || equals == pair)
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--%s takes KEY=VALUE, not \"%.60s\"", option, pair);
 	key = xstrdup(pair);
 	key[equals - pair] = '\0';
 	if (json_object_set_new(object, key, json_string(equals + 1)) < 0)
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--%s %.60s: only UTF-8 can be sent", option, key);
 	return 0;
 }

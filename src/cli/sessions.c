@@ -80,7 +80,7 @@ ambiguous(const struct search *s, struct err *e)
 
 	for (int i = 0; i < s->count && i < SHOWN; i++)
 		buf_fmt(&all, " %s", s->begins[i]);
-	return err_set(e, ERR_INVALID, "ambiguous",
+	return err_set(e, ERR_INVALID, CODE_AMBIGUOUS,
 	    "\"%.40s\" begins the ids of %d sessions:%s%s; give more of it",
 	    s->word, s->count, all.data, s->count > SHOWN ? " ..." : "");
 }
@@ -99,7 +99,7 @@ session_find(struct client *c, const char *word, char id[ID_MAX], struct err *e)
 	if (s.named[0] == '\0' && s.count > 1)
 		return ambiguous(&s, e);
 	if (s.named[0] == '\0' && s.count == 0)
-		return err_set(e, ERR_NOT_FOUND, "unknown",
+		return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN,
 		    "there is no session \"%.100s\"; sandlease ls shows those there are",
 		    word);
 	str_copy(id, ID_MAX, s.named[0] != '\0' ? s.named : s.begins[0]);

@@ -60,18 +60,19 @@ static int
 look_why(struct stream *s, int rc, struct err *e)
 {
 	if (s->unreadable)
-		return err_set(e, ERR_BAD_GATEWAY, "unreadable",
+		return err_set(e, ERR_BAD_GATEWAY, CODE_UNREADABLE,
 		    "an event is longer than can be read");
 	if (rc < 0 && (s->body != NULL || e->kind != ERR_UNAVAILABLE))
 		return -1;
 	if (s->body != NULL)
-		return err_set(e, ERR_UNAVAILABLE, "broken",
+		return err_set(e, ERR_UNAVAILABLE, CODE_BROKEN,
 		    "the connection ended before the command did");
 	if (!stream_lost(s) || clock_ms() - s->lost_since <= s->patience_ms)
 		return 0;
 	if (rc < 0)
 		return err_wrap(e, "the connection is lost");
-	return err_set(e, ERR_UNAVAILABLE, "broken", "the connection is lost");
+	return err_set(e, ERR_UNAVAILABLE, CODE_BROKEN,
+	    "the connection is lost");
 }
 
 static void

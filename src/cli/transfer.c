@@ -299,19 +299,19 @@ explain_curl(const struct transfer *t, struct err *e)
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_RESOLVE_PROXY:
 	case CURLE_COULDNT_CONNECT:
-		return err_set(e, ERR_UNAVAILABLE, "unreachable",
+		return err_set(e, ERR_UNAVAILABLE, CODE_UNREACHABLE,
 		    "%.80s cannot be reached (%.80s): does it run, and is SANDLEASE_URL right?",
 		    t->client->config.url, why);
 	case CURLE_PEER_FAILED_VERIFICATION:
-		return err_set(e, ERR_UNAVAILABLE, "untrusted",
+		return err_set(e, ERR_UNAVAILABLE, CODE_UNTRUSTED,
 		    "the certificate of %.80s cannot be trusted: %.100s",
 		    t->client->config.url, why);
 	case CURLE_OPERATION_TIMEDOUT:
-		return err_set(e, ERR_UNAVAILABLE, "broken",
+		return err_set(e, ERR_UNAVAILABLE, CODE_BROKEN,
 		    "%.100s does not answer", t->client->config.url);
 	default:
-		return err_set(e, ERR_UNAVAILABLE, "broken", "%.100s: %.140s",
-		    t->client->config.url, why);
+		return err_set(e, ERR_UNAVAILABLE, CODE_BROKEN,
+		    "%.100s: %.140s", t->client->config.url, why);
 	}
 }
 
@@ -345,11 +345,11 @@ explain_refusal(const struct transfer *t, struct err *e)
 	if (words[0] == '\0')
 		words = json_str(j, "message");
 	if (t->status == 401)
-		err_set(e, ERR_UNAUTHENTICATED, "refused",
+		err_set(e, ERR_UNAUTHENTICATED, CODE_REFUSED,
 		    "%.80s does not take this API key: is SANDLEASE_API_KEY right, and meant for this service?",
 		    t->client->config.url);
 	else
-		err_set(e, kind_of(t->status), "refused", "%s (%ld%s%.40s)",
+		err_set(e, kind_of(t->status), CODE_REFUSED, "%s (%ld%s%.40s)",
 		    words[0] != '\0' ? words : "refused without a reason",
 		    t->status, json_str(j, "code")[0] != '\0' ? " " : "",
 		    json_str(j, "code"));
@@ -362,7 +362,7 @@ explain_refusal(const struct transfer *t, struct err *e)
 static int
 explain_stranger(const struct transfer *t, struct err *e)
 {
-	return err_set(e, ERR_BAD_GATEWAY, "redirected",
+	return err_set(e, ERR_BAD_GATEWAY, CODE_REDIRECTED,
 	    "%.80s answers %ld to %s %.80s: is SANDLEASE_URL right?",
 	    t->client->config.url, t->status,
 	    t->request.method != NULL ? t->request.method : "GET",
@@ -376,9 +376,9 @@ is_ours(const struct transfer *t)
 }
 
 bool
-transfer_refused(const struct err *e, const char *code)
+transfer_refused(const struct err *e, enum err_code code)
 {
-	return str_equal(e->code, "refused") && str_equal(e->field, code);
+	return e->code == CODE_REFUSED && code_parse(e->field) == code;
 }
 
 bool

@@ -85,6 +85,6 @@ int transfer_result(struct transfer *t, struct buf *answer, struct err *e)
 void transfer_free(struct transfer *t);
 
 /* True for a refusal with that code of the server's. */
-bool transfer_refused(const struct err *e, const char *code);
+bool transfer_refused(const struct err *e, enum err_code code);
 
 #endif

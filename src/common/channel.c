@@ -27,7 +27,7 @@ fill_address(struct sockaddr_un *a, const char *path, struct err *e)
 {
 	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (!str_copy(a->sun_path, sizeof(a->sun_path), path))
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "%s: longer than a unix socket's name may be", path);
 	return 0;
 }
@@ -68,10 +68,10 @@ channel_connect(const char *path, struct err *e)
 		return err_errno(e, "socket");
 	if (connect(s, (const struct sockaddr *)&a, sizeof(a)) < 0) {
 		if (errno == ENOENT || errno == ECONNREFUSED)
-			return err_set(e, ERR_UNAVAILABLE, "not_listening",
+			return err_set(e, ERR_UNAVAILABLE, CODE_NOT_LISTENING,
 			    "nobody listens on %s", path);
 		if (errno == EAGAIN)
-			return err_set(e, ERR_UNAVAILABLE, "timed_out",
+			return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
 			    "too many wait for an answer on %s", path);
 		return err_errno(e, "connect %s", path);
 	}
@@ -90,7 +90,7 @@ channel_send(int sock, const json_t *msg, const int *fds, size_t count,
 	union control c = { 0 };
 
 	if (io.iov_len > CHANNEL_MSG_MAX || count > CHANNEL_FDS_MAX)
-		return err_set(e, ERR_TOO_LARGE, "message_too_large",
+		return err_set(e, ERR_TOO_LARGE, CODE_MESSAGE_TOO_LARGE,
 		    "a control message of %zu bytes and %zu descriptors",
 		    io.iov_len, count);
 	if (count > 0) {
@@ -106,7 +106,7 @@ channel_send(int sock, const json_t *msg, const int *fds, size_t count,
 	}
 	if (sendmsg(sock, &m, MSG_NOSIGNAL) < 0) {
 		if (errno == EPIPE || errno == ECONNRESET)
-			return err_set(e, ERR_UNAVAILABLE, "peer_closed",
+			return err_set(e, ERR_UNAVAILABLE, CODE_PEER_CLOSED,
 			    "the other end has closed");
 		return err_errno(e, "sendmsg");
 	}
@@ -151,18 +151,18 @@ channel_recv(int sock, int64_t deadline_ms, json_t **msg,
 	if (n < 0)
 		return err_errno(e, "poll");
 	if (n == 0)
-		return err_set(e, ERR_UNAVAILABLE, "timed_out",
+		return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
 		    "no answer before the deadline");
 	n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
-		return err_set(e, ERR_UNAVAILABLE, "peer_closed",
+		return err_set(e, ERR_UNAVAILABLE, CODE_PEER_CLOSED,
 		    "the other end has closed");
 	if (n < 0)
 		return err_errno(e, "recvmsg");
 	gather_fds(&m, fds);
 	if ((m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
 		channel_fds_close(fds);
-		return err_set(e, ERR_TOO_LARGE, "message_too_large",
+		return err_set(e, ERR_TOO_LARGE, CODE_MESSAGE_TOO_LARGE,
 		    "a control message over the limit");
 	}
 	if (json_parse(text, (size_t)n, msg, e) < 0) {

@@ -124,7 +124,7 @@ set_list(const struct setting *s, const char *value, struct conf_list *to,
 	for (char *word; (word = strsep(&rest, ",")) != NULL; to->count++)
 		if (to->count == CONF_LIST_MAX ||
 		    !str_to_int(word, s->min, s->max, &to->at[to->count]))
-			return err_set(e, ERR_INVALID, "bad_setting",
+			return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 			    "%s:%d: %s: must be 1 to %d numbers from %" PRId64
 			    " to %" PRId64 ", divided by commas",
 			    where, line, s->name, CONF_LIST_MAX, s->min,
@@ -142,13 +142,13 @@ set_value(const struct setting *s, const char *value, struct conf *c,
 	switch (s->type) {
 	case CONF_STR:
 		if (!str_copy(to, (size_t)s->max + 1, value))
-			return err_set(e, ERR_INVALID, "bad_setting",
+			return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 			    "%s:%d: %s: longer than %" PRId64 " bytes", where,
 			    line, s->name, s->max);
 		return 0;
 	case CONF_INT:
 		if (!str_to_int(value, s->min, s->max, &n))
-			return err_set(e, ERR_INVALID, "bad_setting",
+			return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 			    "%s:%d: %s: must be a number from %" PRId64
 			    " to %" PRId64,
 			    where, line, s->name, s->min, s->max);
@@ -160,7 +160,7 @@ set_value(const struct setting *s, const char *value, struct conf *c,
 		while (s->names[n] != NULL && !str_equal(s->names[n], value))
 			n++;
 		if (s->names[n] == NULL)
-			return err_set(e, ERR_INVALID, "bad_setting",
+			return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 			    "%s:%d: %s: must be %s", where, line, s->name,
 			    s->help);
 		break;
@@ -193,7 +193,7 @@ parse_line(const char *name, int number, char *line, bool *seen, struct conf *c,
 		return 0;
 	eq = strchr(line, '=');
 	if (eq == NULL)
-		return err_set(e, ERR_INVALID, "bad_setting",
+		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 		    "%s:%d: must be key = value", name, number);
 	*eq = '\0';
 	key = trim(line);
@@ -201,13 +201,13 @@ parse_line(const char *name, int number, char *line, bool *seen, struct conf *c,
 		if (!str_equal(SETTINGS[i].name, key))
 			continue;
 		if (seen[i])
-			return err_set(e, ERR_INVALID, "bad_setting",
+			return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 			    "%s:%d: %s is set twice", name, number, key);
 		seen[i] = true;
 		return set_value(&SETTINGS[i], trim(eq + 1), c, name, number,
 		    e);
 	}
-	return err_set(e, ERR_INVALID, "bad_setting",
+	return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 	    "%s:%d: %s is not a setting", name, number, key);
 }
 
@@ -250,7 +250,7 @@ add_environment(struct conf *c, struct err *e)
 		return 0;
 	both = xasprintf("%s,%s", c->per_session_orgs, orgs);
 	if (!str_copy(c->per_session_orgs, CONF_STR_MAX, both))
-		return err_set(e, ERR_INVALID, "bad_setting",
+		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 		    "PER_SESSION_SANDBOX_ORG_IDS: too long");
 	return 0;
 }
@@ -270,7 +270,7 @@ check_preview_base(const char *what, const char *url, struct err *e)
 	    (len > strlen(".localhost") &&
 		str_starts(host + len - strlen(".localhost"), ".localhost")))
 		return 0;
-	return err_set(e, ERR_INVALID, "bad_setting",
+	return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 	    "%s: must be https unless it is localhost", what);
 }
 
@@ -304,7 +304,7 @@ conf_load(const char *path, struct conf *c, struct err *e)
 	if (n < 0)
 		return err_errno(e, "%s", path);
 	if (n == FILE_MAX_BYTES)
-		return err_set(e, ERR_INVALID, "bad_setting",
+		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 		    "%s: has more than %d bytes", path, FILE_MAX_BYTES - 1);
 	text[n] = '\0';
 	if (conf_parse(path, text, c, e) < 0 || add_environment(c, e) < 0 ||

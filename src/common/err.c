@@ -64,7 +64,7 @@ put_message(struct err *e, const char *fmt, va_list ap)
 }
 
 int
-err_set(struct err *e, enum err_kind kind, const char *code, const char *fmt,
+err_set(struct err *e, enum err_kind kind, enum err_code code, const char *fmt,
     ...)
 {
 	va_list ap;
@@ -85,7 +85,7 @@ err_field(struct err *e, const char *field, const char *fmt, ...)
 	va_list ap;
 
 	e->kind = ERR_INVALID;
-	e->code = "validation_failed";
+	e->code = CODE_VALIDATION_FAILED;
 	e->more[0] = '\0';
 	snprintf(e->field, sizeof(e->field), "%s", field);
 	make_text(e->field);
@@ -103,10 +103,10 @@ err_errno(struct err *e, const char *fmt, ...)
 	size_t len;
 
 	e->kind = ERR_INTERNAL;
-	e->code = "internal";
+	e->code = CODE_INTERNAL;
 	if (saved == ENOSPC || saved == EDQUOT) {
 		e->kind = ERR_NO_SPACE;
-		e->code = "no_space_left";
+		e->code = CODE_NO_SPACE_LEFT;
 	}
 	e->field[0] = '\0';
 	e->more[0] = '\0';
@@ -163,16 +163,16 @@ err_names_host(const char *text)
 
 /* Messages with these codes are never a tenant's to read. */
 static const struct {
-	const char *code;
+	enum err_code code;
 	const char *told;
 } OPERATORS[] = {
-	{ "internal",
+	{ CODE_INTERNAL,
 	    "something went wrong on this host; the operator's log says why" },
-	{ "no_space_left", "there is no room left on this host" },
-	{ "database_unavailable", "the database cannot be reached" },
-	{ "host_not_ready",
+	{ CODE_NO_SPACE_LEFT, "there is no room left on this host" },
+	{ CODE_DATABASE_UNAVAILABLE, "the database cannot be reached" },
+	{ CODE_HOST_NOT_READY,
 	    "this host cannot run sandboxes now; the operator's log says why" },
-	{ "no_rootfs",
+	{ CODE_NO_ROOTFS,
 	    "this host cannot run sandboxes of this class now; the operator's log says why" },
 };
 
@@ -180,7 +180,7 @@ const char *
 err_told(const struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(OPERATORS); i++)
-		if (e->code != NULL && strcmp(OPERATORS[i].code, e->code) == 0)
+		if (OPERATORS[i].code == e->code)
 			return OPERATORS[i].told;
 	/* what err_errno() made of a full disk, whatever its code is now */
 	if (e->kind == ERR_NO_SPACE &&

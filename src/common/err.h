@@ -2,14 +2,16 @@
  * err.h: one error type for every room.
  *
  * An error is a value on the caller's stack: nothing to free, nothing to
- * forget.  The kind decides HTTP status, retry and log level, the code is a
- * stable word for programs, the message is for people and always UTF-8.
+ * forget.  The kind decides HTTP status, retry and log level, the code (code.h)
+ * is for programs, the message is for people and always UTF-8.
  * Return it or handle it, never both; only main loops log.
  */
 #ifndef SANDLEASE_COMMON_ERR_H
 #define SANDLEASE_COMMON_ERR_H
 
 #include <stdbool.h>
+
+#include "common/code.h"
 
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 #define MUST_CHECK __attribute__((warn_unused_result))
@@ -40,7 +42,7 @@ enum { ERR_FIELD_MAX = 64, ERR_MSG_MAX = 256, ERR_MORE_MAX = 512 };
 
 struct err {
 	enum err_kind kind;
-	const char *code;          /* static string */
+	enum err_code code;
 	char field[ERR_FIELD_MAX]; /* the input field that was wrong, or "" */
 	char msg[ERR_MSG_MAX];
 	/* what else a program may want to know: a JSON object, or "" */
@@ -48,7 +50,7 @@ struct err {
 };
 
 /* Fills in *e and returns -1, so that failing is one statement. */
-int err_set(struct err *e, enum err_kind kind, const char *code,
+int err_set(struct err *e, enum err_kind kind, enum err_code code,
     const char *fmt, ...) PRINTF_LIKE(4, 5);
 
 /* err_set for bad input: 400 validation_failed that names the field. */

@@ -160,9 +160,10 @@ static int
 fail(const char *op, struct err *e)
 {
 	if (chance(0.5))
-		return err_set(e, ERR_UNAVAILABLE, "timed_out",
+		return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
 		    "%s failed on purpose: no answer", op);
-	return err_set(e, ERR_INTERNAL, "internal", "%s failed on purpose", op);
+	return err_set(e, ERR_INTERNAL, CODE_INTERNAL, "%s failed on purpose",
+	    op);
 }
 
 int
@@ -173,7 +174,7 @@ fault_before(const char *what, const char *op, struct err *e)
 	if (f.hang > 0 && chance(f.hang))
 		usleep((useconds_t)(f.seconds * 1e6));
 	if (f.full > 0 && chance(f.full))
-		return err_set(e, ERR_NO_SPACE, "no_space_left",
+		return err_set(e, ERR_NO_SPACE, CODE_NO_SPACE_LEFT,
 		    "%s finds no space on purpose", op);
 	return f.fail > 0 && chance(f.fail / 2) ? fail(op, e) : 0;
 }

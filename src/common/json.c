@@ -108,7 +108,7 @@ json_parse(const char *text, size_t len, json_t **out, struct err *e)
 	*out =
 	    json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &je);
 	if (*out == NULL)
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the body is not valid JSON: line %d, column %d: %s",
 		    je.line, je.column, je.text);
 	return 0;
@@ -131,7 +131,7 @@ jfield_decode(const json_t *body, const struct jfield *rows, size_t count,
 	json_t *v;
 
 	if (!json_is_object(body))
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the body must be a JSON object");
 	json_object_foreach((json_t *)(uintptr_t)body, key, v)
 	{

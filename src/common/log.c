@@ -174,6 +174,5 @@ log_line(enum log_level level, const char *event, const char *fmt, ...)
 void
 log_err(enum log_level level, const char *event, const struct err *e)
 {
-	log_line(level, event, "%s: %s", e->code != NULL ? e->code : "internal",
-	    e->msg);
+	log_line(level, event, "%s: %s", code_word(e->code), e->msg);
 }

@@ -21,11 +21,11 @@ find_user(const struct conf *conf, uid_t *uid, gid_t *gid, struct err *e)
 	const struct passwd *pw = getpwnam(conf->user);
 
 	if (pw == NULL)
-		return err_set(e, ERR_INVALID, "bad_setting",
+		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 		    "started by root, and setting user names nobody: %.100s",
 		    conf->user);
 	if (pw->pw_uid == 0)
-		return err_set(e, ERR_INVALID, "bad_setting",
+		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 		    "setting user must not be root");
 	*uid = pw->pw_uid;
 	*gid = pw->pw_gid;

@@ -27,7 +27,7 @@ int
 token_init(struct err *e)
 {
 	if (sodium_init() < 0)
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "libsodium cannot start");
 	return 0;
 }
@@ -133,7 +133,7 @@ seal_keys_load(const char *path, struct seal_keys *k, struct err *e)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(e, "seal_key_file %s", path);
 	if ((st.st_mode & 077) != 0)
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "seal_key_file %s: others may read it; chmod 600", path);
 	n = read(fd, text, KEY_FILE_MAX);
 	if (n < 0)
@@ -142,12 +142,12 @@ seal_keys_load(const char *path, struct seal_keys *k, struct err *e)
 	for (char *line = strtok_r(text, "\n", &save); line != NULL;
 	     line = strtok_r(NULL, "\n", &save))
 		if (parse_key(line, k) < 0)
-			return err_set(e, ERR_INTERNAL, "internal",
+			return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 			    "seal_key_file %s: line %zu is not \"id:64 hex\"",
 			    path, k->count + 1);
 	sodium_memzero(text, sizeof(text));
 	if (k->count == 0)
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "seal_key_file %s: holds no key", path);
 	return 0;
 }
@@ -215,11 +215,11 @@ seal_open(const struct seal_keys *k, const char *owner, const char *sealed,
 	if (colon != NULL)
 		key = find_key(k, sealed, (size_t)(colon - sealed));
 	if (key == NULL)
-		return err_set(e, ERR_INTERNAL, "seal_key_missing",
+		return err_set(e, ERR_INTERNAL, CODE_SEAL_KEY_MISSING,
 		    "sealed with a key that seal_key_file no longer holds");
 	max = strlen(colon + 1);
 	if (max > SEALED_MAX)
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "sealed value too long");
 	box = xmalloc(max);
 	if (sodium_base642bin(box, max, colon + 1, max, NULL, &total, NULL,
@@ -229,7 +229,7 @@ seal_open(const struct seal_keys *k, const char *owner, const char *sealed,
 		(unsigned char *)buf_room(plain, total), &opened, NULL,
 		box + NONCE_LEN, total - NONCE_LEN,
 		(const unsigned char *)owner, strlen(owner), box, key) != 0)
-		return err_set(e, ERR_INTERNAL, "seal_broken",
+		return err_set(e, ERR_INTERNAL, CODE_SEAL_BROKEN,
 		    "a sealed value does not open");
 	plain->len += opened;
 	plain->data[plain->len] = '\0';

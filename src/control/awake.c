@@ -14,8 +14,6 @@ int
 awake_ask(struct control *ctl, const struct session_row *s,
     struct agent_status *out, struct err *e)
 {
-	static const char *const SILENT[] = { "timed_out",
-		"wrapper_unresponsive", "busy" };
 	const struct agent_target t = control_target(s);
 
 	*out = (struct agent_status){ .relay_idle_ms = -1 };
@@ -29,9 +27,9 @@ awake_ask(struct control *ctl, const struct session_row *s,
 		out->answered = true;
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(SILENT); i++)
-		if (e->code != NULL && str_equal(e->code, SILENT[i]))
-			return -1;
+	if (CODE_IS_ONE_OF(e->code, CODE_TIMED_OUT, CODE_WRAPPER_UNRESPONSIVE,
+		CODE_BUSY))
+		return -1;
 	return 0; /* nobody is there to be busy */
 }
 

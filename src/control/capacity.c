@@ -29,7 +29,7 @@ measure(struct control *ctl, const char *sandbox, struct capacity *out,
 	struct err why = { 0 };
 
 	if (ctl->provider.ops->capacity(&ctl->provider, sandbox, out, &why) < 0)
-		return err_set(e, ERR_NO_SPACE, "insufficient_storage",
+		return err_set(e, ERR_NO_SPACE, CODE_INSUFFICIENT_STORAGE,
 		    "the free space of this host cannot be measured: %s",
 		    err_told(&why));
 	return 0;
@@ -188,6 +188,6 @@ capacity_admit(struct control *ctl, const char *sandbox, const char *session,
 	    " inodes are free, a new workspace needs %" PRId64
 	    " MB, and of the inodes the same part",
 	    has.free_bytes >> 20, has.free_files, has.total_files, need >> 20);
-	return err_set(e, ERR_NO_SPACE, "insufficient_storage",
+	return err_set(e, ERR_NO_SPACE, CODE_INSUFFICIENT_STORAGE,
 	    "this host has too little free space for a new workspace");
 }

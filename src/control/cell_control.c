@@ -76,7 +76,7 @@ cell_control_end(struct control *ctl, const struct agent_target *t,
 	    is_gone(ctl, t, &gone, e) < 0)
 		return -1;
 	if (!gone)
-		return err_set(e, ERR_UNAVAILABLE, "still_there",
+		return err_set(e, ERR_UNAVAILABLE, CODE_STILL_THERE,
 		    "the session's processes are still there");
 	CRASH_POINT("cell.ended");
 	agent_unlink_sockets(ctl->conf, t->session, t->generation);

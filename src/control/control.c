@@ -78,12 +78,12 @@ read_session(struct control *ctl, const char *id, const char *tenant,
 
 	*out = (struct session_row){ 0 };
 	if (!id_is_session(id))
-		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
 	if (STORE_RUN(ctl->store, STMT_SESSION_LOOK, &r, e, id, tenant) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
 	COPY(id, "id");
 	COPY(state, "state");
@@ -147,7 +147,7 @@ control_other_host(const char *host, struct err *e)
 	auto_free char *more =
 	    control_spec_text(json_pack("{s:o}", "host", json_lossy(host)));
 
-	err_set(e, ERR_UNAVAILABLE, "other_host",
+	err_set(e, ERR_UNAVAILABLE, CODE_OTHER_HOST,
 	    "the sandbox belongs to host %s", host);
 	str_copy(e->more, sizeof(e->more), more);
 	return -1;

@@ -32,7 +32,7 @@ discover_sandbox_down(struct control *ctl, const struct session_row *s,
 	if (seen.presence == PRESENCE_STOPPED ||
 	    seen.presence == PRESENCE_ABSENT)
 		return true;
-	err_set(e, ERR_UNAVAILABLE, "sandbox_silent",
+	err_set(e, ERR_UNAVAILABLE, CODE_SANDBOX_SILENT,
 	    "the sandbox is there but its agent does not answer");
 	return false;
 }

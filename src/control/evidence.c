@@ -7,14 +7,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/mem.h"
-#include "common/str.h"
 #include "control/sandbox_control.h"
-
-static bool
-is_code(const struct err *e, const char *code)
-{
-	return e->code != NULL && str_equal(e->code, code);
-}
 
 static void
 note(struct control *ctl, const struct launch *l, const char *what,
@@ -66,13 +59,14 @@ failed_twice(struct control *ctl, const struct launch *l)
 static bool
 convicts(struct control *ctl, const struct launch *l, const struct err *why)
 {
-	if (is_code(why, "insufficient_storage"))
-		return false;              /* our own refusal */
-	if (is_code(why, "no_space_left")) /* by errno; words are anybody's */
+	if (why->code == CODE_INSUFFICIENT_STORAGE)
+		return false;                /* our own refusal */
+	if (why->code == CODE_NO_SPACE_LEFT) /* by errno; words are anybody's */
 		return is_own_disk(ctl, l, why);
-	if (is_code(why, "engine_broken"))
+	if (why->code == CODE_ENGINE_BROKEN)
 		return true;
-	return is_code(why, "timed_out") && !l->hurried && failed_twice(ctl, l);
+	return why->code == CODE_TIMED_OUT && !l->hurried &&
+	    failed_twice(ctl, l);
 }
 
 bool

@@ -17,9 +17,9 @@ refuse(struct control *ctl, const char *id, const char *tenant, struct err *e)
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
 	if (str_equal(s.state, "deleting") || str_equal(s.state, "deleted"))
-		return err_set(e, ERR_CONFLICT, "session_deleting",
+		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
 		    "the session is %s", s.state);
-	return err_set(e, ERR_CONFLICT, "session_not_ready",
+	return err_set(e, ERR_CONFLICT, CODE_SESSION_NOT_READY,
 	    "the session is %s: nothing runs that could be interrupted",
 	    s.state);
 }
@@ -65,7 +65,7 @@ interrupt_session(struct control *ctl, const char *id, const char *tenant,
 	if (act(ctl, id, interrupt_id, 0, count, e) < 0) {
 		if (e->kind != ERR_UNAVAILABLE)
 			return -1;
-		if (str_equal(e->code, "other_host")) {
+		if (e->code == CODE_OTHER_HOST) {
 			*count = -1;
 			return 0;
 		}

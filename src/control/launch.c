@@ -145,7 +145,7 @@ have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
 		l->target.session, &there, e) < 0)
 		return -1;
 	if (!there && l->started)
-		return err_set(e, ERR_GONE, "storage_gone",
+		return err_set(e, ERR_GONE, CODE_STORAGE_GONE,
 		    "the session's files are gone");
 	l->cold = l->first || !there;
 	if (l->cold && l->from.id[0] != '\0' &&
@@ -275,7 +275,7 @@ launch_verified(struct control *ctl, const struct launch *l, struct err *e)
 		return -1;
 	CRASH_POINT("launch.verified");
 	if (!rows_bool(r, 0, "applied"))
-		return err_set(e, ERR_BUSY, "lease_changed",
+		return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
 		    "the session was stopped while it started");
 	fittings_bring(ctl, &l->target, &l->given, r);
 	return 0;

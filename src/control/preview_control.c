@@ -83,8 +83,8 @@ ends(const struct session_row *s)
 static int
 say_ending(const struct session_row *s, struct err *e)
 {
-	return err_set(e, ERR_CONFLICT, "session_deleting", "the session is %s",
-	    s->state);
+	return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
+	    "the session is %s", s->state);
 }
 
 int
@@ -109,7 +109,7 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 		return -1;
 	if (rows_count(r) == 0)
 		return wish->only_new && !ends(&s)
-		    ? err_set(e, ERR_CONFLICT, "port_already_exposed",
+		    ? err_set(e, ERR_CONFLICT, CODE_PORT_ALREADY_EXPOSED,
 			  "port %" PRId64 " is already exposed", wish->port)
 		    : say_ending(&s, e);
 	CRASH_POINT("expose.intent");
@@ -144,7 +144,7 @@ preview_rotate(struct control *ctl, const char *id, const char *tenant,
 	if (rows_count(r) == 0 && ends(&s))
 		return say_ending(&s, e);
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
+		return err_set(e, ERR_NOT_FOUND, CODE_PORT_NOT_EXPOSED,
 		    "port %" PRId64 " is not exposed", port);
 	CRASH_POINT("rotate.intent");
 	if (take_json(r, out, e) < 0)
@@ -168,7 +168,7 @@ preview_remove(struct control *ctl, const char *id, const char *tenant,
 	if (STORE_RUN(ctl->store, STMT_PORT_CLOSE, &r, e, id, tenant, text) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "port_not_exposed",
+		return err_set(e, ERR_NOT_FOUND, CODE_PORT_NOT_EXPOSED,
 		    "port %" PRId64 " is not exposed", port);
 	CRASH_POINT("unexpose.intent");
 	/* nobody is let in any more; what fails from here on others finish */

@@ -66,15 +66,15 @@ look(struct control *ctl, const char *id, int64_t port, struct relay *out,
 static bool
 has_ended(const struct err *e)
 {
-	return str_equal(e->code, "no_such_session") ||
-	    str_equal(e->code, "stale_generation");
+	return e->code == CODE_NO_SUCH_SESSION ||
+	    e->code == CODE_STALE_GENERATION;
 }
 
 /* A newer change has been carried out. */
 static bool
 is_overtaken(const struct err *e)
 {
-	return str_equal(e->code, "stale_order");
+	return e->code == CODE_STALE_ORDER;
 }
 
 /*
@@ -150,7 +150,7 @@ settle_once(struct control *ctl, const struct relay *y, bool anyway, bool *left,
 			if (is_overtaken(e))
 				return 1;
 			/* it reads it first thing when it goes on */
-			if (y->suspended && str_equal(e->code, "timed_out"))
+			if (y->suspended && e->code == CODE_TIMED_OUT)
 				return put_off(y, left);
 			return -1;
 		}
@@ -185,7 +185,7 @@ settle(struct control *ctl, struct relay *y, bool anyway, bool *left,
 		if (!there)
 			return 0;
 	}
-	return err_set(e, ERR_UNAVAILABLE, "try_again",
+	return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
 	    "port %" PRId64 " is being changed by others", port);
 }
 

@@ -72,8 +72,7 @@ effect(struct control *ctl, struct sandbox_end *s, bool destroy)
 		rc = sandbox_control_gone(ctl, s->id, s->incarnation, &sessions,
 		    &s->why);
 	s->done = rc == 0;
-	if (rc < 0 && !destroy && s->why.code != NULL &&
-	    str_equal(s->why.code, "stale_incarnation"))
+	if (rc < 0 && !destroy && s->why.code == CODE_STALE_INCARNATION)
 		s->why = (struct err){ 0 }; /* whoever came next ended it */
 	else if (rc < 0)
 		err_wrap(&s->why, "sandbox %s", s->id);

@@ -189,9 +189,9 @@ session_control_create(struct control *ctl, const struct principal *who,
 	spec = create_spec(ctl, who, w, &p, fresh);
 	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, &plan, e, spec) < 0) {
 		start_refused(ctl, fresh, e);
-		if (e->code != NULL && str_equal(e->code, "unknown_class"))
+		if (e->code == CODE_UNKNOWN_CLASS)
 			err_field(e, "class", "there is no class of that name");
-		if (e->code != NULL && str_equal(e->code, "snapshot_not_found"))
+		if (e->code == CODE_SNAPSHOT_NOT_FOUND)
 			err_field(e, "snapshot", "there is no such snapshot");
 		return -1;
 	}
@@ -234,7 +234,7 @@ session_control_sleep_as(struct control *ctl, const char *id,
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
 	if (str_equal(s.state, "deleting") || str_equal(s.state, "deleted"))
-		return err_set(e, ERR_CONFLICT, "session_deleting",
+		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
 		    "the session is being deleted");
 	freeze = suspend < 0 ? s.suspend : suspend > 0;
 	/* one that is starting has nothing yet that were worth keeping */
@@ -307,11 +307,11 @@ put_env(struct control *ctl, const char *id, const char *tenant,
 	if (STORE_RUN(ctl->store, STMT_SESSION_ENV, &r, e, id, tenant) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "session_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
 	state = rows_text(r, 0, "state");
 	if (str_equal(state, "deleting") || str_equal(state, "deleted"))
-		return err_set(e, ERR_CONFLICT, "session_deleting",
+		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
 		    "the session is being deleted");
 	old = rows_text(r, 0, "env_sealed");
 	if (merge_env(ctl, id, old, env, &merged, e) < 0)
@@ -343,7 +343,7 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 		if (put_env(ctl, id, tenant, env, &done, e) < 0)
 			return -1;
 	if (!done)
-		return err_set(e, ERR_UNAVAILABLE, "try_again",
+		return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
 		    "others change the environment at the same time");
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
@@ -355,7 +355,7 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 		clock_ms() + (s.suspended ? FROZEN_MS : 2 * ASK_MS), e) == 0)
 		return 0;
 	/* one that stands still reads it first thing when it goes on */
-	return s.suspended && str_equal(e->code, "timed_out") ? 0 : -1;
+	return s.suspended && e->code == CODE_TIMED_OUT ? 0 : -1;
 }
 
 int
@@ -369,10 +369,10 @@ session_control_ws_bounce(struct control *ctl, const char *id, struct err *e)
 	if (str_equal(s.lease, "none"))
 		return 0; /* nobody can be connected */
 	if (!control_takes_messages(&s))
-		return err_set(e, ERR_UNAVAILABLE, "try_again",
+		return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
 		    "session %s takes no messages now", id);
 	if (!str_equal(s.host, ctl->conf->host_name))
-		return err_set(e, ERR_UNAVAILABLE, "other_host",
+		return err_set(e, ERR_UNAVAILABLE, CODE_OTHER_HOST,
 		    "the sandbox belongs to host %s", s.host);
 	t = control_target(&s);
 	return agent_ws_bounce(&ctl->provider, &t,
@@ -401,7 +401,7 @@ session_control_set_keys(struct control *ctl, const char *id,
 		text, key) < 0)
 		return -1;
 	if (!rows_bool(r, 0, "done"))
-		return err_set(e, ERR_NOT_FOUND, "key_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_KEY_NOT_FOUND,
 		    "the session has no such correlation key");
 	return 0;
 }

@@ -49,7 +49,7 @@ explain(struct control *ctl, const struct launch *l, struct err *e)
 		str_equal(s.lease, "owns_wrapper") &&
 		s.generation == l->target.generation))
 		return err_wrap(e, "setup");
-	return err_set(e, ERR_CONFLICT, "setup_stopped",
+	return err_set(e, ERR_CONFLICT, CODE_SETUP_STOPPED,
 	    "the session was stopped while it was set up");
 }
 
@@ -70,15 +70,15 @@ settle(struct control *ctl, const struct launch *l, const struct agent_setup *s,
 		return -1;
 	CRASH_POINT("setup.settled");
 	if (!rows_bool(r, 0, "applied"))
-		return err_set(e, ERR_CONFLICT, "setup_stopped",
+		return err_set(e, ERR_CONFLICT, CODE_SETUP_STOPPED,
 		    "the session was stopped while it was set up");
 	if (s->exit_code == 0)
 		return 0;
 	if (s->exit_code == TIMED_OUT && s->took_ms >= l->setup_seconds * 1000)
-		return err_set(e, ERR_CONFLICT, "setup_failed",
+		return err_set(e, ERR_CONFLICT, CODE_SETUP_FAILED,
 		    "setup was not done after %lld s",
 		    (long long)l->setup_seconds);
-	return err_set(e, ERR_CONFLICT, "setup_failed",
+	return err_set(e, ERR_CONFLICT, CODE_SETUP_FAILED,
 	    "setup ended with exit code %lld", (long long)s->exit_code);
 }
 
@@ -118,7 +118,7 @@ setup_run(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	}
 	if (rc == 0)
 		rc = s.done ? settle(ctl, l, &s, e)
-			    : err_set(e, ERR_BUSY, "setup_running",
+			    : err_set(e, ERR_BUSY, CODE_SETUP_RUNNING,
 				  "the session's setup is running");
 	free(s.output);
 	return rc;

@@ -43,7 +43,7 @@ have_ready(struct control *ctl, const char *session, const char *tenant,
 	    control_session(ctl, session, tenant, s, e) < 0)
 		return -1;
 	if (!str_equal(s->state, "ready"))
-		return err_set(e, ERR_BUSY, "session_not_ready",
+		return err_set(e, ERR_BUSY, CODE_SESSION_NOT_READY,
 		    "the session is %s", s->state);
 	return 0;
 }
@@ -64,7 +64,7 @@ room_for(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		*bytes = s->sandbox.disk_mb << 20;
 	if (*bytes > 0)
 		return 0;
-	return err_set(e, ERR_NO_SPACE, "insufficient_storage",
+	return err_set(e, ERR_NO_SPACE, CODE_INSUFFICIENT_STORAGE,
 	    "this host has too little free space for a snapshot");
 }
 
@@ -155,7 +155,7 @@ settle(struct control *ctl, const struct snapshot_ref *ref, bool overdue,
 	case SNAPSHOT_ABSENT:
 		if (!overdue)
 			return 0; /* its worker has not come to it yet */
-		err_set(&seen->why, ERR_CONFLICT, "snapshot_failed",
+		err_set(&seen->why, ERR_CONFLICT, CODE_SNAPSHOT_FAILED,
 		    "nobody has begun to take it");
 		break;
 	case SNAPSHOT_BROKEN:
@@ -181,7 +181,7 @@ static int
 tell(struct err *e)
 {
 	if (e->kind == ERR_CONFLICT)
-		e->code = "snapshot_failed";
+		e->code = CODE_SNAPSHOT_FAILED;
 	return -1;
 }
 
@@ -260,7 +260,7 @@ snapshot_delete(struct control *ctl, const char *session, const char *tenant,
 		id) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return err_set(e, ERR_NOT_FOUND, "snapshot_not_found",
+		return err_set(e, ERR_NOT_FOUND, CODE_SNAPSHOT_NOT_FOUND,
 		    "there is no such snapshot");
 	CRASH_POINT("snapshot.unwanted");
 	/* the wish is safe; what fails from here on the reaper finishes */

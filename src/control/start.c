@@ -41,10 +41,10 @@ wait_for_starter(struct control *ctl, const char *session, int64_t deadline_ms,
 	int64_t patience_ms = clock_ms() + PATIENCE_MS;
 
 	while (STORE_RUN(ctl->store, STMT_START_WAIT, NULL, e, session) < 0) {
-		if (e->code == NULL || !str_equal(e->code, "try_again"))
+		if (e->code != CODE_TRY_AGAIN)
 			return -1;
 		if (clock_ms() >= deadline_ms)
-			return err_set(e, ERR_BUSY, "being_started",
+			return err_set(e, ERR_BUSY, CODE_BEING_STARTED,
 			    "the session is being started");
 		if (clock_ms() >= patience_ms)
 			break;
@@ -65,10 +65,10 @@ static int
 must_live(const struct session_row *s, struct err *e)
 {
 	if (str_equal(s->state, "deleting") || str_equal(s->state, "deleted"))
-		return err_set(e, ERR_CONFLICT, "session_deleting",
+		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
 		    "the session is being deleted");
 	if (str_equal(s->state, "lost"))
-		return err_set(e, ERR_CONFLICT, "session_lost",
+		return err_set(e, ERR_CONFLICT, CODE_SESSION_LOST,
 		    "the session's files are gone; it can only be deleted");
 	return 0;
 }
@@ -146,7 +146,7 @@ reuse_intent(struct control *ctl, const struct session_row *s, struct err *e)
 		return -1;
 	CRASH_POINT("reuse.intent");
 	if (!rows_bool(r, 0, "applied"))
-		return err_set(e, ERR_BUSY, "lease_changed", "%s",
+		return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED, "%s",
 		    rows_text(r, 0, "why"));
 	return 0;
 }
@@ -162,7 +162,7 @@ invalidate(struct control *ctl, const struct session_row *s, struct err *e)
 		e) < 0)
 		return -1;
 	CRASH_POINT("invalidate.intent");
-	return err_set(e, ERR_BUSY, "lease_changed",
+	return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
 	    "the wrapper did not answer (%s)", why.msg);
 }
 
@@ -202,7 +202,7 @@ read_again(struct control *ctl, const struct session_row *s, struct launch *l,
 	if (rows_count(r) == 0 ||
 	    rows_int(r, 0, "generation") != s->generation ||
 	    !str_equal(rows_text(r, 0, "instance"), s->instance))
-		return err_set(e, ERR_BUSY, "lease_changed",
+		return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
 		    "the session was stopped while it started");
 	return launch_read(ctl, r, l, e);
 }
@@ -259,7 +259,7 @@ prove(struct control *ctl, struct launch *l, int64_t deadline_ms, struct err *e)
 static bool
 is_guilty(const struct launch *l, const struct err *e)
 {
-	return !l->hurried || !str_equal(e->code, "timed_out");
+	return !l->hurried || e->code != CODE_TIMED_OUT;
 }
 
 /*
@@ -290,7 +290,7 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		launch_note_steps(ctl, &l, e);
 		return is_guilty(&l, e)
 		    ? invalidate(ctl, s, e)
-		    : err_set(e, ERR_BUSY, "being_started",
+		    : err_set(e, ERR_BUSY, CODE_BEING_STARTED,
 			  "the wrapper has not answered yet");
 	}
 	/* a proof of what runs starts nothing: the lease's events tell of it */
@@ -308,7 +308,7 @@ refuse(struct control *ctl, const struct session_row *s, const char *reason,
 	if (stop_request(ctl, s->id, STOP_SLEEP, reason, NULL, -1, e) < 0)
 		return -1;
 	CRASH_POINT("refuse.intent");
-	return err_set(e, ERR_BUSY, "lease_busy",
+	return err_set(e, ERR_BUSY, CODE_LEASE_BUSY,
 	    "the last wrapper must be seen gone first (%s)",
 	    why.msg[0] != '\0' ? why.msg : reason);
 }
@@ -324,7 +324,7 @@ make_final(struct control *ctl, const struct session_row *s, struct err *e)
 	if (discover_seal(ctl, s, &absent, e) < 0)
 		return -1;
 	if (!absent)
-		return err_set(e, ERR_BUSY, "lease_changed",
+		return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
 		    "a launch arrived after the look");
 	return 0;
 }
@@ -348,7 +348,7 @@ look(struct control *ctl, const struct session_row *s, enum sight *sight,
 		rc = sandbox_control_gone(ctl, s->sandbox.id,
 		    s->sandbox.incarnation, &siblings, e);
 		if (rc == 0) /* the rows have changed: look again */
-			rc = err_set(e, ERR_BUSY, "lease_changed",
+			rc = err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
 			    "the sandbox was down");
 	}
 	CRASH_POINT("look.done");
@@ -379,7 +379,8 @@ look_and_start(struct control *ctl, const struct session_row *s,
 	case SIGHT_UNKNOWN:
 		return refuse(ctl, s, "observation-failed", e);
 	}
-	return err_set(e, ERR_INTERNAL, "internal", "a look without an answer");
+	return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
+	    "a look without an answer");
 }
 
 /* Every try is used up; who waits must not take what sleeps for started. */
@@ -392,7 +393,7 @@ give_up(struct control *ctl, const char *session, const char *tenant,
 
 	if (control_session(ctl, session, tenant, &s, &ignored) == 0 &&
 	    str_equal(s.state, "asleep"))
-		return err_set(e, ERR_UNAVAILABLE, "start_failed",
+		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
 		    "the sandbox was gone again each time it was started");
 	return -1;
 }

@@ -29,53 +29,41 @@ start_intent(struct control *ctl)
 	    ctl->trace, "actor", control_actor(ctl));
 }
 
-static bool
-code_is_in(const struct err *e, const char *const *codes, size_t count)
-{
-	for (size_t i = 0; e->code != NULL && i < count; i++)
-		if (str_equal(e->code, codes[i]))
-			return true;
-	return false;
-}
-
 bool
 start_worth_retry(const struct err *e)
 {
-	static const char *const CODES[] = { "not_listening", "peer_closed",
-		"stale_incarnation", "stale_generation", "already_running",
-		"lease_changed" };
-
-	return code_is_in(e, CODES, ARRAY_LEN(CODES));
+	return CODE_IS_ONE_OF(e->code, CODE_NOT_LISTENING, CODE_PEER_CLOSED,
+	    CODE_STALE_INCARNATION, CODE_STALE_GENERATION, CODE_ALREADY_RUNNING,
+	    CODE_LEASE_CHANGED);
 }
 
 bool
 start_undecided(const struct err *e)
 {
-	static const char *const FINAL[] = { "start_failed", "launch_failed",
-		"no_rootfs", "draining", "other_host", "host_not_ready" };
-
 	if (start_worth_retry(e))
 		return true;
 	return (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) &&
-	    !code_is_in(e, FINAL, ARRAY_LEN(FINAL));
+	    !CODE_IS_ONE_OF(e->code, CODE_START_FAILED, CODE_LAUNCH_FAILED,
+		CODE_NO_ROOTFS, CODE_DRAINING, CODE_OTHER_HOST,
+		CODE_HOST_NOT_READY);
 }
 
 bool
 start_must_wait(const struct err *e)
 {
-	return e->code != NULL && str_equal(e->code, "lease_busy");
+	return e->code == CODE_LEASE_BUSY;
 }
 
 bool
 start_setup_running(const struct err *e)
 {
-	return e->code != NULL && str_equal(e->code, "setup_running");
+	return e->code == CODE_SETUP_RUNNING;
 }
 
 bool
 start_setup_failed(const struct err *e)
 {
-	return e->code != NULL && str_equal(e->code, "setup_failed");
+	return e->code == CODE_SETUP_FAILED;
 }
 
 /*
@@ -139,7 +127,7 @@ failed(struct control *ctl, const struct launch *l, bool condemned,
 	log_err(LOG_WARN, "start_failed", e);
 	CRASH_POINT("start.failed");
 	if (e->kind == ERR_NO_SPACE)
-		e->code = "insufficient_storage"; /* one word for callers */
+		e->code = CODE_INSUFFICIENT_STORAGE; /* one word for callers */
 	if (e->kind == ERR_NO_SPACE && l->first && take_back(ctl, l, e))
 		return -1;
 	if (condemned) { /* its sessions have been told, this one too */
@@ -211,8 +199,7 @@ void
 start_refused(struct control *ctl, const char *session, const struct err *e)
 {
 	/* a quota is settled last, when the lock has been taken */
-	if (e->kind == ERR_LIMITED ||
-	    (e->code != NULL && str_equal(e->code, "try_again")))
+	if (e->kind == ERR_LIMITED || e->code == CODE_TRY_AGAIN)
 		unlock(ctl, session);
 }
 

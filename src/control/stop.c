@@ -90,7 +90,7 @@ follow(struct control *ctl, const char *session, int64_t deadline_ms,
 			return -1;
 	} while (why == LISTEN_TOLD ||
 	    (until_ms < deadline_ms && clock_ms() >= until_ms));
-	return err_set(e, ERR_BUSY, "lease_busy",
+	return err_set(e, ERR_BUSY, CODE_LEASE_BUSY,
 	    "the session is being stopped, and its last process has not been seen gone yet");
 }
 

@@ -15,9 +15,7 @@ enum { FREEZE_MS = 3000, PROVE_MS = 5000, UNFINISHED_S = 30 };
 static bool
 is_overtaken(const struct err *e)
 {
-	return e->code != NULL &&
-	    (str_equal(e->code, "stale_order") ||
-		str_equal(e->code, "stale_generation"));
+	return e->code == CODE_STALE_ORDER || e->code == CODE_STALE_GENERATION;
 }
 
 static int
@@ -28,7 +26,7 @@ freeze(struct control *ctl, const struct session_row *s, int64_t order,
 	const struct agent_target t = control_target(s);
 
 	if (p->ops->suspend == NULL)
-		return err_set(e, ERR_CONFLICT, "cannot_suspend",
+		return err_set(e, ERR_CONFLICT, CODE_CANNOT_SUSPEND,
 		    "%s sandboxes cannot be suspended", p->ops->name);
 	return p->ops->suspend(p, &t, order, clock_ms() + FREEZE_MS, e);
 }
@@ -131,7 +129,7 @@ thaw(struct control *ctl, const struct session_row *s, int64_t order,
 	int64_t deadline_ms = clock_ms() + PROVE_MS;
 
 	if (p->ops->resume == NULL)
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "%s cannot resume what is suspended", p->ops->name);
 	if (p->ops->resume(p, &t, order, deadline_ms, e) < 0)
 		return -1;
@@ -147,7 +145,7 @@ thaw(struct control *ctl, const struct session_row *s, int64_t order,
 		return -1;
 	CRASH_POINT("thaw.ended");
 	if (!rows_bool(r, 0, "applied"))
-		return err_set(e, ERR_BUSY, "lease_changed",
+		return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
 		    "the session was stopped while it was resumed");
 	if (rows_bool(r, 0, "has_ports"))
 		relay_settle_session(ctl, s->id, false);
@@ -190,7 +188,7 @@ resume_locked(struct control *ctl, const char *session, struct err *e)
 		return -1;
 	if (thaw(ctl, &s, order, e) == 0)
 		return 0;
-	if (str_equal(e->code, "lease_changed"))
+	if (e->code == CODE_LEASE_CHANGED)
 		return -1;
 	why = *e;
 	log_err(LOG_WARN, "thaw", &why);
@@ -198,7 +196,7 @@ resume_locked(struct control *ctl, const char *session, struct err *e)
 	    stop_request(ctl, session, STOP_SLEEP, "unhealthy-wrapper",
 		"thaw_failed", -1, e) < 0)
 		return -1;
-	return err_set(e, ERR_BUSY, "lease_changed",
+	return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
 	    "what was suspended did not go on: %.150s", err_told(&why));
 }
 

@@ -149,7 +149,7 @@ locate(struct control *ctl, struct wave_stop *s)
 	if (s->located && sandbox_id_check(s->s.sandbox.id, &s->why) < 0)
 		s->located = false;
 	if (!s->located && s->why.kind == ERR_NONE)
-		err_set(&s->why, ERR_UNAVAILABLE, "no_sandbox",
+		err_set(&s->why, ERR_UNAVAILABLE, CODE_NO_SANDBOX,
 		    "nobody knows where to look for it");
 	s->ask.target = control_target(&s->s);
 }
@@ -178,12 +178,6 @@ look_without_init(struct control *ctl, struct wave_stop *s)
 	return 0;
 }
 
-static bool
-failed_with(const struct err *e, const char *code)
-{
-	return e->kind != ERR_NONE && str_equal(e->code, code);
-}
-
 /*
  * Nobody answered the seal.  Under the sandbox's lock, so that a start that is
  * under way is waited for; then init may be there after all.
@@ -193,11 +187,11 @@ look_again(struct control *ctl, struct wave_stop *s, int64_t deadline)
 {
 	struct agent_one *one = &s->ask;
 
-	s->timed_out = failed_with(&one->e, "timed_out");
+	s->timed_out = one->e.code == CODE_TIMED_OUT;
 	if (control_lock(ctl, s->s.sandbox.id, &s->why) < 0)
 		return;
 	CRASH_POINT("stop.locked");
-	if (failed_with(&one->e, "not_listening"))
+	if (one->e.code == CODE_NOT_LISTENING)
 		agent_ask_all(&ctl->provider, AGENT_SEAL, 0, deadline, &one, 1);
 	if (!one->answered)
 		(void)!look_without_init(ctl, s);
@@ -306,7 +300,7 @@ conclude(struct control *ctl, struct wave_stop *s)
 		return;
 	if (!s->ask.answered) {
 		s->why = s->ask.e;
-		s->timed_out = failed_with(&s->why, "timed_out");
+		s->timed_out = s->why.code == CODE_TIMED_OUT;
 		return;
 	}
 	if (s->ask.sight.count == 0 &&
@@ -316,7 +310,7 @@ conclude(struct control *ctl, struct wave_stop *s)
 		return;
 	}
 	if (!s->absent)
-		err_set(&s->why, ERR_UNAVAILABLE, "still_there",
+		err_set(&s->why, ERR_UNAVAILABLE, CODE_STILL_THERE,
 		    "the session's processes are still there");
 }
 

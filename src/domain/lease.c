@@ -81,7 +81,7 @@ lease_next(enum lease_state from, enum lease_event event,
 			*out = &LEASE_TRANSITIONS[i];
 			return 0;
 		}
-	return err_set(e, ERR_CONFLICT, "lease_refused",
+	return err_set(e, ERR_CONFLICT, CODE_LEASE_REFUSED,
 	    "%s is not possible while the lease is %s",
 	    LEASE_EVENT_NAMES[event], LEASE_STATE_NAMES[from]);
 }

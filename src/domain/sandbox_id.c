@@ -75,7 +75,7 @@ sandbox_id_check(const char *id, struct err *e)
 		return 0;
 	if (strstr(id, "__") != NULL && strlen(id) < SANDBOX_ID_MAX)
 		return 0; /* legacy: raw, as it was stored */
-	return err_set(e, ERR_INTERNAL, "bad_sandbox_id",
+	return err_set(e, ERR_INTERNAL, CODE_BAD_SANDBOX_ID,
 	    "\"%.64s\" is not a sandbox id", id);
 }
 

@@ -14,48 +14,53 @@
 #include "common/str.h"
 #include "provider/agent_wire.h"
 
-enum { WAIT_MAX_MS = 10000 };
+enum { WAIT_MAX_MS = 10000, MESSAGE_MAX = ERR_MSG_MAX / 2 - 1 };
 
 /* A hundred years: longer ones the database might not take. */
 #define MS_MAX (INT64_C(100) * 366 * 86400 * 1000)
 
-/* The words of the agent that callers tell apart. */
+/* The agent's codes that callers tell apart, and what each means to them. */
 static const struct {
-	const char *word;
+	enum err_code said;
 	enum err_kind kind;
-	const char *code;
+	enum err_code code;
 } CODES[] = {
-	{ "wrong_incarnation", ERR_CONFLICT, "stale_incarnation" },
-	{ "stale_generation", ERR_CONFLICT, "stale_generation" },
-	{ "already_running", ERR_CONFLICT, "already_running" },
-	{ "no_such_session", ERR_NOT_FOUND, "no_such_session" },
-	{ "launch_failed", ERR_UNAVAILABLE, "launch_failed" },
-	{ "busy", ERR_BUSY, "busy" },
-	{ "still_running", ERR_UNAVAILABLE, "still_running" },
-	{ "stale_order", ERR_CONFLICT, "stale_order" },
-	{ "cannot_suspend", ERR_CONFLICT, "cannot_suspend" },
-	{ "no_space", ERR_NO_SPACE, "no_space_left" },
-	{ "cannot_keep", ERR_CONFLICT, "snapshot_failed" },
-	{ "unknown_op", ERR_INVALID, "unknown_op" },
+	{ CODE_WRONG_INCARNATION, ERR_CONFLICT, CODE_STALE_INCARNATION },
+	{ CODE_STALE_GENERATION, ERR_CONFLICT, CODE_STALE_GENERATION },
+	{ CODE_ALREADY_RUNNING, ERR_CONFLICT, CODE_ALREADY_RUNNING },
+	{ CODE_NO_SUCH_SESSION, ERR_NOT_FOUND, CODE_NO_SUCH_SESSION },
+	{ CODE_LAUNCH_FAILED, ERR_UNAVAILABLE, CODE_LAUNCH_FAILED },
+	{ CODE_BUSY, ERR_BUSY, CODE_BUSY },
+	{ CODE_STILL_RUNNING, ERR_UNAVAILABLE, CODE_STILL_RUNNING },
+	{ CODE_STALE_ORDER, ERR_CONFLICT, CODE_STALE_ORDER },
+	{ CODE_CANNOT_SUSPEND, ERR_CONFLICT, CODE_CANNOT_SUSPEND },
+	{ CODE_NO_SPACE, ERR_NO_SPACE, CODE_NO_SPACE_LEFT },
+	{ CODE_CANNOT_KEEP, ERR_CONFLICT, CODE_SNAPSHOT_FAILED },
+	{ CODE_UNKNOWN_OP, ERR_INVALID, CODE_UNKNOWN_OP },
 };
 
-/* A refusal, with the agent's words for people made harmless. */
+/*
+ * A refusal, with the agent's words for people made harmless.  A code that is
+ * not in the table, another release's perhaps, stays readable in the message.
+ */
 static int
 refused(const json_t *reply, struct err *e)
 {
 	const char *word = json_str(reply, "code");
-	char message[ERR_MSG_MAX / 2];
+	const char *message = json_str(reply, "message");
+	enum err_code said = code_parse(word);
 
-	snprintf(message, sizeof(message), "%s", json_str(reply, "message"));
-	for (char *c = message; *c != '\0'; c++)
+	err_set(e, ERR_BAD_GATEWAY, CODE_AGENT_ERROR,
+	    "the agent refused with \"%.40s\": %.*s", word, MESSAGE_MAX,
+	    message);
+	for (size_t i = 0; i < ARRAY_LEN(CODES); i++)
+		if (CODES[i].said == said)
+			err_set(e, CODES[i].kind, CODES[i].code, "%.*s",
+			    MESSAGE_MAX, message);
+	for (char *c = e->msg; *c != '\0'; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = ' ';
-	for (size_t i = 0; i < ARRAY_LEN(CODES); i++)
-		if (str_equal(CODES[i].word, word))
-			return err_set(e, CODES[i].kind, CODES[i].code, "%s",
-			    message);
-	return err_set(e, ERR_BAD_GATEWAY, "agent_error",
-	    "the agent refused: %s", message);
+	return -1;
 }
 
 int
@@ -66,7 +71,7 @@ agent_ask_send(const struct provider *p, const char *sandbox,
 	auto_fd int sock = -1;
 
 	if (body == NULL)
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "a control message that is not UTF-8");
 	json_object_set_new(body, "op", json_string(q->op));
 	json_object_set_new(body, "incarnation", json_string(incarnation));
@@ -84,7 +89,7 @@ nonsense(struct err *e, const char *op)
 {
 	err_wrap(e, "agent %s: the answer cannot be understood", op);
 	e->kind = ERR_BAD_GATEWAY;
-	e->code = "agent_error";
+	e->code = CODE_AGENT_ERROR;
 	e->field[0] = '\0';
 	return -1;
 }
@@ -165,7 +170,7 @@ agent_prove(const struct provider *p, const struct agent_target *t,
 		e) < 0)
 		return -1;
 	if (!str_equal(json_str(reply, "output"), "ready"))
-		return err_set(e, ERR_BAD_GATEWAY, "not_proved",
+		return err_set(e, ERR_BAD_GATEWAY, CODE_NOT_PROVED,
 		    "a command in the session did not print what it should");
 	return 0;
 }

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "common/mem.h"
-#include "common/str.h"
 #include "provider/agent_wire.h"
 
 enum { AT_ONCE = 64, WAIT_MAX_MS = 10000 };
@@ -101,7 +100,7 @@ read_roll(int sock, int64_t deadline_ms, struct agent_roll *r)
 		return -1;
 	list = json_object_get(reply, "cells");
 	if (!json_is_array(list) || json_array_size(list) > AGENT_CELLS_MAX)
-		return err_set(&r->e, ERR_BAD_GATEWAY, "agent_error",
+		return err_set(&r->e, ERR_BAD_GATEWAY, CODE_AGENT_ERROR,
 		    "agent list: the answer cannot be understood");
 	r->cells = xcalloc(json_array_size(list) + 1, sizeof(*r->cells));
 	for (; r->count < json_array_size(list); r->count++)
@@ -109,7 +108,7 @@ read_roll(int sock, int64_t deadline_ms, struct agent_roll *r)
 			ARRAY_LEN(CELL), J_LENIENT, &r->cells[r->count],
 			&r->e) < 0 ||
 		    !id_is_session(r->cells[r->count].session))
-			return err_set(&r->e, ERR_BAD_GATEWAY, "agent_error",
+			return err_set(&r->e, ERR_BAD_GATEWAY, CODE_AGENT_ERROR,
 			    "agent list: the answer cannot be understood");
 	return 0;
 }

@@ -53,8 +53,7 @@ agent_socket_path(const struct conf *conf, const char *session,
 static bool
 is_doubt(const struct err *e)
 {
-	return str_equal(e->code, "timed_out") ||
-	    str_equal(e->code, "peer_closed");
+	return e->code == CODE_TIMED_OUT || e->code == CODE_PEER_CLOSED;
 }
 
 /* Whether somebody listens there: a live socket is never replaced. */
@@ -122,7 +121,7 @@ sockets_add(struct sockets *s, const struct conf *conf,
 	agent_socket_path(conf, t->session, t->generation, port, path,
 	    sizeof(path));
 	if (is_served(path))
-		return err_set(e, ERR_CONFLICT, "already_running",
+		return err_set(e, ERR_CONFLICT, CODE_ALREADY_RUNNING,
 		    "somebody serves session %s already", t->session);
 	return sockets_replace(s, conf, t, port, e);
 }
@@ -203,7 +202,7 @@ open_sockets(const struct provider *p, const struct sandbox_spec *s,
 
 	*groups = 0;
 	if (l->port_count > AGENT_PORTS_MAX)
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "more than %d ports", AGENT_PORTS_MAX);
 	for (size_t i = 0; i < ARRAY_LEN(ALWAYS); i++)
 		if (sockets_add(out, p->conf, t, ALWAYS[i], e) < 0)
@@ -226,7 +225,7 @@ check_launched(const json_t *reply, const struct agent_target *t, struct err *e)
 	    json_integer_value(json_object_get(reply, "generation")) ==
 		t->generation)
 		return 0;
-	return err_set(e, ERR_BAD_GATEWAY, "agent_error",
+	return err_set(e, ERR_BAD_GATEWAY, CODE_AGENT_ERROR,
 	    "the agent launched something else");
 }
 
@@ -238,7 +237,7 @@ check_launched(const json_t *reply, const struct agent_target *t, struct err *e)
 static bool
 wants_no_ws(const struct err *e)
 {
-	return str_equal(e->code, "launch_failed") &&
+	return e->code == CODE_LAUNCH_FAILED &&
 	    strstr(e->msg, " descriptors came, ") != NULL;
 }
 
@@ -380,7 +379,7 @@ agent_ws_bounce(const struct provider *p, const struct agent_target *t,
 		e) == 0)
 		return 0;
 	/* it is older than they are */
-	return str_equal(e->code, "unknown_op") ? 0 : -1;
+	return e->code == CODE_UNKNOWN_OP ? 0 : -1;
 }
 
 /* "<session>.<generation>.sock", or ".ws" or ".<port>" before the end */

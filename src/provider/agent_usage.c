@@ -7,7 +7,6 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/mem.h"
-#include "common/str.h"
 #include "provider/agent_wire.h"
 
 enum { AT_ONCE = 64 };
@@ -30,7 +29,7 @@ decode(const json_t *list, struct agent_usage **out, size_t *count,
 	size_t n = json_array_size(list);
 
 	if (!json_is_array(list) || n > AGENT_CELLS_MAX)
-		return err_set(e, ERR_BAD_GATEWAY, "agent_error",
+		return err_set(e, ERR_BAD_GATEWAY, CODE_AGENT_ERROR,
 		    "agent usage: the answer cannot be understood");
 	*out = xcalloc(n + 1, sizeof(**out));
 	for (size_t i = 0; i < n; i++) {
@@ -41,7 +40,7 @@ decode(const json_t *list, struct agent_usage **out, size_t *count,
 		if (jfield_decode(v, USAGE, ARRAY_LEN(USAGE), J_LENIENT, u, e) <
 			0 ||
 		    !id_is_session(u->session))
-			return err_set(e, ERR_BAD_GATEWAY, "agent_error",
+			return err_set(e, ERR_BAD_GATEWAY, CODE_AGENT_ERROR,
 			    "agent usage: the answer cannot be understood");
 		u->whole = json_is_true(json_object_get(v, "whole"));
 	}

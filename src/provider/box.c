@@ -73,7 +73,7 @@ write_label(const struct provider *p, const struct box *b, const char *id,
 	auto_free char *text = NULL;
 
 	if (v == NULL)
-		return err_set(e, ERR_INTERNAL, "bad_sandbox_id",
+		return err_set(e, ERR_INTERNAL, CODE_BAD_SANDBOX_ID,
 		    "a sandbox id that is not UTF-8");
 	text = json_text(v);
 	return file_note(b->dir, "label", text, e);
@@ -92,7 +92,7 @@ box_make(const struct provider *p, const char *id, struct box *b, struct err *e)
 	if (b->dir < 0 || box_label(p, b, &ours, raw, e) < 0)
 		return -1;
 	if (!ours)
-		return err_set(e, ERR_CONFLICT, "not_ours",
+		return err_set(e, ERR_CONFLICT, CODE_NOT_OURS,
 		    "sandbox %.64s belongs to another installation", id);
 	return raw[0] != '\0' ? 0 : write_label(p, b, id, e);
 }
@@ -161,7 +161,7 @@ lock_until(int fd, int64_t deadline_ms, const struct box *b, struct err *e)
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return err_errno(e, "flock");
 		if (clock_left_ms(deadline_ms) == 0)
-			return err_set(e, ERR_BUSY, "sandbox_busy",
+			return err_set(e, ERR_BUSY, CODE_SANDBOX_BUSY,
 			    "sandbox %s is being started or stopped", b->name);
 		proc_nap(deadline_ms);
 	}

@@ -381,7 +381,7 @@ cgroup_parse(const char *text, size_t len, struct cgroup_tree *out,
 	out->ops = find_ops(json_str(v, "kind"));
 	at = json_object_get(v, "at");
 	if (out->ops == NULL || json_array_size(at) > CGROUP__MAX)
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "cannot be understood");
 	for (size_t i = 0; i < json_array_size(at); i++) {
 		const json_t *h = json_array_get(at, i);
@@ -390,7 +390,7 @@ cgroup_parse(const char *text, size_t len, struct cgroup_tree *out,
 		    json_object_get(h, "controllers"));
 		if (!str_copy(out->at[i].dir, sizeof(out->at[i].dir),
 			json_str(h, "dir")))
-			return err_set(e, ERR_INTERNAL, "internal",
+			return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 			    "cannot be understood");
 		out->count++;
 	}

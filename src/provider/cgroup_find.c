@@ -200,7 +200,7 @@ cgroup_find_in(const char *setting, const char *mountinfo,
 	if (str_equal(setting, "none"))
 		return 0;
 	if (setting[0] == '\0' || strstr(setting, "..") != NULL)
-		return err_set(e, ERR_INVALID, "bad_setting",
+		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 		    "cgroup_root: must be auto, none or a group's path");
 	find_kind(setting, mountinfo, own_groups, false, out);
 	if (out->count > 0) {
@@ -214,7 +214,7 @@ cgroup_find_in(const char *setting, const char *mountinfo,
 	}
 	if (str_equal(setting, "auto"))
 		return 0;
-	return err_set(e, ERR_UNAVAILABLE, "no_cgroup",
+	return err_set(e, ERR_UNAVAILABLE, CODE_NO_CGROUP,
 	    "cgroup_root: no mounted hierarchy has a group \"%.100s\" that "
 	    "this user may write",
 	    setting);

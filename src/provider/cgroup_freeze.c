@@ -37,7 +37,7 @@ cgroup_cell_freezer(const struct cgroup_tree *t, const char *name,
 	if (t->count > 0)
 		path = find_file(t, name, session, t->ops->freezer);
 	if (path == NULL)
-		return err_set(e, ERR_CONFLICT, "cannot_suspend",
+		return err_set(e, ERR_CONFLICT, CODE_CANNOT_SUSPEND,
 		    "this machine cannot freeze a session: it needs a delegated cgroup with the freezer");
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	return fd >= 0 ? fd : err_errno(e, "%s", path);

@@ -31,14 +31,14 @@ struct turn {
 typedef json_t *answer_fn(struct turn *t);
 
 static json_t *
-no_because(const char *code, const char *message)
+no_because(enum err_code code, const char *message)
 {
-	return json_pack("{s:b, s:s, s:s}", "ok", 0, "code", code, "message",
-	    message);
+	return json_pack("{s:b, s:s, s:s}", "ok", 0, "code", code_word(code),
+	    "message", message);
 }
 
 static json_t *
-no(const char *code)
+no(enum err_code code)
 {
 	return no_because(code, "the fake refuses");
 }
@@ -48,8 +48,9 @@ static json_t *
 fail(enum fake_how how)
 {
 	if (how == FAKE_FULL)
-		return no_because("no_space", strerror(ENOSPC));
-	return no(how == FAKE_DENIED ? "permission_denied" : "launch_failed");
+		return no_because(CODE_NO_SPACE, strerror(ENOSPC));
+	return no(
+	    how == FAKE_DENIED ? CODE_PERMISSION_DENIED : CODE_LAUNCH_FAILED);
 }
 
 static json_t *
@@ -86,13 +87,13 @@ launch(struct turn *t)
 	    fake_find_cell(t->box, json_str(t->q, "session"), true);
 
 	if (generation(t) <= c->sealed)
-		return no("stale_generation");
+		return no(CODE_STALE_GENERATION);
 	if (c->generation > 0)
-		return no("already_running");
+		return no(CODE_ALREADY_RUNNING);
 	if (FAKE.old &&
 	    t->fds->count !=
 		1 + json_array_size(json_object_get(t->q, "ports")))
-		return no_because("launch_failed",
+		return no_because(CODE_LAUNCH_FAILED,
 		    "5 descriptors came, 4 were announced");
 	c->generation = generation(t);
 	c->frozen = false;
@@ -238,15 +239,15 @@ answer(struct turn *t)
 			continue;
 		if (OPS[i].fence == EXACT &&
 		    (t->c == NULL || t->c->generation == 0))
-			return no("no_such_session");
+			return no(CODE_NO_SUCH_SESSION);
 		if ((OPS[i].fence == EXACT &&
 			t->c->generation != generation(t)) ||
 		    (OPS[i].fence == UP_TO && t->c != NULL &&
 			t->c->generation > generation(t)))
-			return no("stale_generation");
+			return no(CODE_STALE_GENERATION);
 		return OPS[i].answer(t);
 	}
-	return no("no_such_op");
+	return no(CODE_UNKNOWN_OP);
 }
 
 /* What was done is done; it is only told otherwise. */

@@ -22,16 +22,17 @@ fake_play(const char *op, int64_t deadline_ms, bool *lose, struct err *e)
 	if (how == FAKE_HANG) {
 		while (clock_left_ms(deadline_ms) > 0)
 			proc_nap(deadline_ms);
-		return err_set(e, ERR_UNAVAILABLE, "timed_out",
+		return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
 		    "the fake hung");
 	}
 	errno = how == FAKE_FULL ? ENOSPC : EACCES;
 	if (how == FAKE_FULL || how == FAKE_DENIED)
 		return err_errno(e, "the fake's %s", op);
 	if (how == FAKE_BROKEN)
-		return err_set(e, ERR_UNAVAILABLE, "engine_broken",
+		return err_set(e, ERR_UNAVAILABLE, CODE_ENGINE_BROKEN,
 		    "the fake is broken");
-	return err_set(e, ERR_UNAVAILABLE, "fake_failure", "the fake failed");
+	return err_set(e, ERR_UNAVAILABLE, CODE_FAKE_FAILURE,
+	    "the fake failed");
 }
 
 /* Lets go of the world with what came of it. */
@@ -40,7 +41,7 @@ fake_finish(int rc, bool lose, struct err *e)
 {
 	pthread_mutex_unlock(&FAKE.lock);
 	if (rc == 0 && lose)
-		return err_set(e, ERR_UNAVAILABLE, "timed_out",
+		return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
 		    "the fake's answer was lost");
 	return rc;
 }
@@ -137,7 +138,7 @@ inspect(const struct provider *p, const char *id, struct sandbox_seen *out,
 	if (how == FAKE_UNKNOWN)
 		return 0;
 	if (how != FAKE_WORK)
-		return err_set(e, ERR_UNAVAILABLE, "fake_failure",
+		return err_set(e, ERR_UNAVAILABLE, CODE_FAKE_FAILURE,
 		    "the fake failed");
 	pthread_mutex_lock(&FAKE.lock);
 	b = fake_find_box(id, false);
@@ -224,7 +225,7 @@ control(const struct provider *p, const char *id, const char *incarnation,
 	    str_equal(b->record.incarnation, incarnation);
 	pthread_mutex_unlock(&FAKE.lock);
 	if (!listens)
-		return err_set(e, ERR_UNAVAILABLE, "not_listening",
+		return err_set(e, ERR_UNAVAILABLE, CODE_NOT_LISTENING,
 		    "nobody listens there");
 	return fake_connect(id, e);
 }
@@ -338,7 +339,7 @@ cell_gone(const struct provider *p, const char *id, const char *session,
 	(void)p;
 	*gone = false;
 	if (how != FAKE_WORK && how != FAKE_LOSE && how != FAKE_LIE)
-		return err_set(e, ERR_UNAVAILABLE, "fake_failure",
+		return err_set(e, ERR_UNAVAILABLE, CODE_FAKE_FAILURE,
 		    "the fake failed");
 	pthread_mutex_lock(&FAKE.lock);
 	c = fake_find_cell(id, session, false);

@@ -63,7 +63,7 @@ fake_snapshot_look(const struct provider *p, const struct snapshot_ref *s,
 			.files = 3,
 			.bytes = 1 << 20 };
 	if (out->presence == SNAPSHOT_BROKEN)
-		err_set(&out->why, ERR_CONFLICT, "job_failed",
+		err_set(&out->why, ERR_CONFLICT, CODE_JOB_FAILED,
 		    "the fake broke it");
 	return fake_finish(0, lose, e);
 }
@@ -81,7 +81,7 @@ fake_snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
 		return -1;
 	x = find(s->id, false);
 	if (x != NULL && x->presence == SNAPSHOT_UNDER_WAY)
-		rc = err_set(e, ERR_BUSY, "job_runs", "it is being written");
+		rc = err_set(e, ERR_BUSY, CODE_JOB_RUNS, "it is being written");
 	else if (x != NULL)
 		*x = (struct fake_snapshot){ 0 };
 	return fake_finish(rc, lose, e);
@@ -117,7 +117,7 @@ fake_storage_from(const struct provider *p, const char *id, const char *session,
 		return -1;
 	pthread_mutex_lock(&FAKE.lock);
 	if (find(s->id, false) == NULL)
-		return fake_finish(err_set(e, ERR_INTERNAL, "no_snapshot",
+		return fake_finish(err_set(e, ERR_INTERNAL, CODE_NO_SNAPSHOT,
 				       "there is no such snapshot"),
 		    false, e);
 	fake_find_box(id, true);

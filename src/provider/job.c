@@ -129,7 +129,7 @@ take_slot(const struct provider *p, const char *owner, int64_t deadline_ms,
 			if (lock_slot(p, owner, n, out))
 				return 0;
 		if (clock_left_ms(deadline_ms) == 0)
-			return err_set(e, ERR_BUSY, "jobs_busy",
+			return err_set(e, ERR_BUSY, CODE_JOBS_BUSY,
 			    "%d snapshots are being taken or copied already",
 			    JOB_SLOTS);
 		proc_nap(deadline_ms);
@@ -171,7 +171,7 @@ open_report(int dir, struct err *e)
 	if (fd < 0 && errno != EEXIST)
 		return err_errno(e, "report");
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return err_set(e, ERR_BUSY, "job_runs",
+		return err_set(e, ERR_BUSY, CODE_JOB_RUNS,
 		    "somebody is at work on these files");
 	return take_fd(&fd);
 }
@@ -216,7 +216,7 @@ read_report(const struct buf *text, struct job_seen *out)
 	out->state = JOB_FAILED;
 	if (text->len == 0 ||
 	    json_parse(text->data, text->len, &said, &ignored) < 0) {
-		err_set(&out->why, ERR_CONFLICT, "job_ended",
+		err_set(&out->why, ERR_CONFLICT, CODE_JOB_ENDED,
 		    "it was ended before it was done");
 		return;
 	}
@@ -226,10 +226,10 @@ read_report(const struct buf *text, struct job_seen *out)
 	if (number == NULL && out->entries >= 0 && out->bytes >= 0) {
 		out->state = JOB_DONE;
 	} else if (json_integer_value(number) == ENOSPC) {
-		err_set(&out->why, ERR_NO_SPACE, "insufficient_storage", "%s",
-		    json_str(said, "message"));
+		err_set(&out->why, ERR_NO_SPACE, CODE_INSUFFICIENT_STORAGE,
+		    "%s", json_str(said, "message"));
 	} else {
-		err_set(&out->why, ERR_CONFLICT, "job_failed", "%s",
+		err_set(&out->why, ERR_CONFLICT, CODE_JOB_FAILED, "%s",
 		    json_str(said, "message"));
 	}
 }

@@ -183,7 +183,7 @@ add_rootfs(struct bwrap_argv *a, const char *root, struct err *e)
 	while (names[count] != NULL)
 		count++;
 	if (count == 0)
-		return err_set(e, ERR_UNAVAILABLE, "no_rootfs",
+		return err_set(e, ERR_UNAVAILABLE, CODE_NO_ROOTFS,
 		    "the class's root file system %.150s is not there", root);
 	qsort(names, count, sizeof(*names), compare);
 	for (char **n = names; *n != NULL; n++) {

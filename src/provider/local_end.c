@@ -53,7 +53,7 @@ local_kill(const struct provider *p, const struct box *b, int64_t deadline_ms,
 		if (clock_left_ms(deadline_ms) == 0)
 			return rc < 0
 			    ? -1
-			    : err_set(e, ERR_UNAVAILABLE, "still_running",
+			    : err_set(e, ERR_UNAVAILABLE, CODE_STILL_RUNNING,
 				  "sandbox %s still has processes", b->name);
 		/* a lock without an owner: only time can tell */
 		if (rc < 0 && e->kind != ERR_BUSY)

@@ -26,7 +26,7 @@ check_spec(const struct sandbox_spec *s, struct err *e)
 	if (str_made_of(s->incarnation, "abcdefghijklmnopqrstuvwxyz234567",
 		ID_INCARNATION_LEN, ID_INCARNATION_LEN))
 		return 0;
-	return err_set(e, ERR_INTERNAL, "bad_incarnation",
+	return err_set(e, ERR_INTERNAL, CODE_BAD_INCARNATION,
 	    "\"%.32s\" is not an incarnation", s->incarnation);
 }
 
@@ -39,7 +39,7 @@ check_time(int64_t deadline_ms, struct err *e)
 {
 	if (clock_left_ms(deadline_ms) > 0)
 		return 0;
-	return err_set(e, ERR_UNAVAILABLE, "timed_out",
+	return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
 	    "the time for this start is over");
 }
 
@@ -70,7 +70,7 @@ explain(const struct box *b, int64_t from, struct err *e)
 	last_line(b, from, line, sizeof(line));
 	if (line[0] == '\0')
 		return -1;
-	return err_set(e, ERR_UNAVAILABLE, "start_failed",
+	return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
 	    "the sandbox could not be started: %s", line);
 }
 
@@ -187,7 +187,7 @@ start(const struct provider *p, const struct box *b,
 	mem_close_fd(&lock); /* or we would hold it ourselves */
 	if (rc == 0)
 		rc = await(p, b, s, r, deadline_ms, e);
-	if (rc == 0 || str_equal(e->code, "timed_out"))
+	if (rc == 0 || e->code == CODE_TIMED_OUT)
 		return rc; /* a slow one may still come: the next call adopts */
 	explain(b, st.st_size, e);
 	return clean_up(p, b, s, deadline_ms);

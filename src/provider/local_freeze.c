@@ -52,8 +52,8 @@ ask_init(const struct provider *p, const struct box *b,
 		return 0;
 	/* what was stopped is not there any more */
 	return !on &&
-		(str_equal(e->code, "no_such_session") ||
-		    str_equal(e->code, "stale_generation"))
+		(e->code == CODE_NO_SUCH_SESSION ||
+		    e->code == CODE_STALE_GENERATION)
 	    ? 0
 	    : -1;
 }
@@ -108,7 +108,7 @@ local_freeze(const struct provider *p, const struct session_seen *s, bool on,
 	struct err ignored; /* then it stays on record for the next one */
 
 	if (!id_is_session(session))
-		return err_set(e, ERR_INTERNAL, "bad_session_id",
+		return err_set(e, ERR_INTERNAL, CODE_BAD_SESSION_ID,
 		    "\"%.32s\" is not a session id", session);
 	if (!on) {
 		auto_free char *note =

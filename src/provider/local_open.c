@@ -17,7 +17,7 @@ enum { RUN_DIR_MAX = 40, TRIAL_MS = 5000 };
 static int
 no_host(struct err *e, const char *what, const char *path)
 {
-	return err_set(e, ERR_UNAVAILABLE, "host_not_ready", "%s %.150s: %s",
+	return err_set(e, ERR_UNAVAILABLE, CODE_HOST_NOT_READY, "%s %.150s: %s",
 	    what, path, strerror(errno));
 }
 
@@ -64,7 +64,7 @@ check_private(const char *dir, struct err *e)
 	if (stat(dir, &st) < 0)
 		return no_host(e, "cannot see directory", dir);
 	if ((st.st_mode & 077) != 0)
-		return err_set(e, ERR_UNAVAILABLE, "host_not_ready",
+		return err_set(e, ERR_UNAVAILABLE, CODE_HOST_NOT_READY,
 		    "directory %.150s must have mode 0700, it has %04o", dir,
 		    (unsigned)(st.st_mode & 07777));
 	return 0;
@@ -79,7 +79,7 @@ local_open(const struct provider *p, struct err *e)
 	struct err ignored;
 
 	if (strlen(c->run_dir) > RUN_DIR_MAX)
-		return err_set(e, ERR_UNAVAILABLE, "host_not_ready",
+		return err_set(e, ERR_UNAVAILABLE, CODE_HOST_NOT_READY,
 		    "run_dir is longer than %d bytes: %.100s", RUN_DIR_MAX,
 		    c->run_dir);
 	if (make_dirs(c, e) < 0 || check_private(c->state_dir, e) < 0 ||
@@ -111,7 +111,7 @@ local_check(const struct provider *p, struct err *e)
 	char line[ERR_MSG_MAX / 2];
 
 	if (!start_try(argv, clock_ms() + TRIAL_MS, line, sizeof(line)))
-		return err_set(e, ERR_UNAVAILABLE, "host_not_ready",
+		return err_set(e, ERR_UNAVAILABLE, CODE_HOST_NOT_READY,
 		    "bubblewrap cannot make a sandbox here (are unprivileged "
 		    "user namespaces allowed?): %s",
 		    line);

@@ -53,7 +53,7 @@ local_runs(const struct provider *p, const struct box *b, bool *out,
 	if (box_held(b, &held, e) < 0)
 		return -1;
 	if (held)
-		return err_set(e, ERR_BUSY, "sandbox_busy",
+		return err_set(e, ERR_BUSY, CODE_SANDBOX_BUSY,
 		    "somebody unknown holds the lock of sandbox %s", b->name);
 	return 0;
 }
@@ -110,7 +110,7 @@ look(const struct provider *p, const char *id, struct sandbox_seen *out,
 	*out = (struct sandbox_seen){ .presence = PRESENCE_UNKNOWN };
 	*ours = true;
 	if (!str_copy(out->id, sizeof(out->id), id))
-		return err_set(e, ERR_INTERNAL, "bad_sandbox_id",
+		return err_set(e, ERR_INTERNAL, CODE_BAD_SANDBOX_ID,
 		    "a sandbox id is too long");
 	if (box_open(p, id, &b, e) < 0)
 		return -1;

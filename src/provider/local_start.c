@@ -144,7 +144,7 @@ drain(int fd, int64_t deadline_ms, char *out, size_t size, struct err *e)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n == 0)
-			return err_set(e, ERR_UNAVAILABLE, "timed_out",
+			return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
 			    "the sandbox did not start in time");
 		n = read(fd, out + len, size - 1 - len);
 		if (n < 0)
@@ -169,13 +169,13 @@ read_init(const struct start *s, int info, int64_t deadline_ms, struct err *e)
 	if (drain(info, deadline_ms, text, sizeof(text), e) < 0)
 		return -1;
 	if (json_parse(text, strlen(text), &v, e) < 0)
-		return err_set(e, ERR_UNAVAILABLE, "start_failed",
+		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
 		    "bwrap gave up");
 	pid = json_integer_value(json_object_get(v, "child-pid"));
 	if (box_proc(s->box, &pr, e) < 0 || proc_find(pid, &pr.init, e) < 0)
 		return -1;
 	if (pr.init.pid == 0)
-		return err_set(e, ERR_UNAVAILABLE, "start_failed",
+		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
 		    "the sandbox died at once");
 	return box_set_proc(s->box, &pr, e);
 }
@@ -251,7 +251,7 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 	if (drain(status.r, deadline_ms, failure, sizeof(failure), e) < 0)
 		return -1;
 	if (failure[0] != '\0')
-		return err_set(e, ERR_UNAVAILABLE, "start_failed",
+		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
 		    "the sandbox could not be started: %s", failure);
 	return read_init(s, info.r, deadline_ms, e);
 }

@@ -4,7 +4,6 @@
 #include "common/channel.h"
 #include "common/clock.h"
 #include "common/mem.h"
-#include "common/str.h"
 #include "provider/agent_link.h"
 #include "provider/cgroup.h"
 #include "provider/local.h"
@@ -41,7 +40,7 @@ local_suspend(const struct provider *p, const struct agent_target *t,
 		if (frozen)
 			return 0;
 		if (clock_left_ms(deadline_ms) == 0)
-			return err_set(e, ERR_UNAVAILABLE, "not_frozen",
+			return err_set(e, ERR_UNAVAILABLE, CODE_NOT_FROZEN,
 			    "the session's processes did not come to a halt");
 		proc_nap(deadline_ms);
 	}
@@ -69,7 +68,7 @@ local_release_orphans(const struct provider *p, const struct box *b,
 
 	path = local_control_path(p, b->name, incarnation);
 	init = channel_connect(path, &e);
-	if (init < 0 && str_equal(e.code, "not_listening") &&
+	if (init < 0 && e.code == CODE_NOT_LISTENING &&
 	    box_cgroups(p, b, &tree, &e) == 0)
 		(void)!cgroup_thaw_cells(&tree, b->name, &e);
 }

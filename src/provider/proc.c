@@ -54,7 +54,7 @@ read_stat(int64_t pid, struct stat_line *out, bool *found, struct err *e)
 	if (!*found)
 		return 0;
 	if (!parse_stat(text.data, out))
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "%s: cannot be understood", path);
 	*found = out->state != 'Z' && out->state != 'X';
 	return 0;

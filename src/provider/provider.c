@@ -42,7 +42,7 @@ read_boot_id(char out[BOOT_ID_MAX], struct err *e)
 		BOOT_ID_MAX - 1, &found, &text, e) < 0)
 		return -1;
 	if (!found || text.len == 0)
-		return err_set(e, ERR_UNAVAILABLE, "host_not_ready",
+		return err_set(e, ERR_UNAVAILABLE, CODE_HOST_NOT_READY,
 		    "the kernel tells no boot id (is /proc mounted?)");
 	text.data[strcspn(text.data, "\n")] = '\0';
 	str_copy(out, BOOT_ID_MAX, text.data);
@@ -56,10 +56,10 @@ provider_open(const char *name, const struct conf *conf,
 	*p = (struct provider){ .ops = provider_faulty(provider_find(name)),
 		.conf = conf };
 	if (p->ops == NULL)
-		return err_set(e, ERR_INVALID, "no_such_provider",
+		return err_set(e, ERR_INVALID, CODE_NO_SUCH_PROVIDER,
 		    "there is no provider \"%.32s\"", name);
 	if (!str_copy(p->installation, sizeof(p->installation), installation))
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "the installation's id is too long");
 	if (read_boot_id(p->boot_id, e) < 0)
 		return -1;

@@ -15,7 +15,7 @@ _Static_assert(ARRAY_LEN(STATE_NAMES) == RECORD__MAX + 1,
 static int
 stale(struct err *e, const char *incarnation, const char *why)
 {
-	return err_set(e, ERR_CONFLICT, "stale_incarnation",
+	return err_set(e, ERR_CONFLICT, CODE_STALE_INCARNATION,
 	    "incarnation %.16s %s", incarnation, why);
 }
 
@@ -156,7 +156,7 @@ record_parse(const char *text, size_t len, struct record *out, struct err *e)
 
 		if (past == NULL ||
 		    !str_copy(out->past[i], sizeof(out->past[i]), past))
-			return err_set(e, ERR_INTERNAL, "internal",
+			return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 			    "past: must be incarnations");
 	}
 	return 0;

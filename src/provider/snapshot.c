@@ -43,7 +43,7 @@ check(const struct snapshot_ref *s, struct err *e)
 	if (id_is_session(s->id) &&
 	    str_made_of(s->owner, "0123456789abcdef", 1, SNAPSHOT_OWNER_MAX))
 		return 0;
-	return err_set(e, ERR_INTERNAL, "bad_snapshot_id",
+	return err_set(e, ERR_INTERNAL, CODE_BAD_SNAPSHOT_ID,
 	    "\"%.32s\" is not a snapshot", s->id);
 }
 
@@ -144,7 +144,7 @@ snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
 	if (check(s, e) < 0 || job_look(dir, &seen, e) < 0)
 		return -1;
 	if (seen.state == JOB_RUNS)
-		return err_set(e, ERR_BUSY, "job_runs",
+		return err_set(e, ERR_BUSY, CODE_JOB_RUNS,
 		    "it is still being written");
 	owner = file_opendir(AT_FDCWD, all, &found, e);
 	if (owner < 0)
@@ -199,7 +199,7 @@ snapshot_clone(const struct provider *p, const struct snapshot_ref *s,
 	if (check(s, e) < 0 || job_look(home, &seen, e) < 0)
 		return -1;
 	if (seen.state != JOB_DONE)
-		return err_set(e, ERR_INTERNAL, "no_snapshot",
+		return err_set(e, ERR_INTERNAL, CODE_NO_SNAPSHOT,
 		    "the files of snapshot %s are not there", s->id);
 	snprintf(seconds, sizeof(seconds), "%" PRId64,
 	    p->conf->snapshot_seconds);

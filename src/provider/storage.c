@@ -29,7 +29,7 @@ check_session(const char *session, struct err *e)
 {
 	if (id_is_session(session))
 		return 0;
-	return err_set(e, ERR_INTERNAL, "bad_session_id",
+	return err_set(e, ERR_INTERNAL, CODE_BAD_SESSION_ID,
 	    "\"%.32s\" is not a session id", session);
 }
 
@@ -105,7 +105,7 @@ check_mounted(const struct provider *p, struct err *e)
 	if (is_dir(AT_FDCWD, path, &there, e) < 0)
 		return -1;
 	return there ? 0
-		     : err_set(e, ERR_UNAVAILABLE, "no_storage",
+		     : err_set(e, ERR_UNAVAILABLE, CODE_NO_STORAGE,
 			   "%s is not there", path);
 }
 
@@ -197,7 +197,7 @@ take_copy(const struct provider *p, int box, const char *dir,
 		make_copy(p, dir, s, deadline_ms, &seen, e) < 0))
 		return -1;
 	if (seen.state == JOB_RUNS)
-		return err_set(e, ERR_BUSY, "copying",
+		return err_set(e, ERR_BUSY, CODE_COPYING,
 		    "the files of the snapshot are being copied");
 	if (seen.state != JOB_DONE) {
 		*e = seen.why;

@@ -64,20 +64,16 @@ read_row(const struct rows *r, size_t i, struct asked *a)
 static bool
 is_unknown(const struct agent_one *one)
 {
-	static const char *const CODES[] = { "timed_out",
-		"wrapper_unresponsive", "busy" };
-
-	for (size_t i = 0; !one->answered && i < ARRAY_LEN(CODES); i++)
-		if (one->e.code != NULL && str_equal(one->e.code, CODES[i]))
-			return true;
-	return false;
+	return !one->answered &&
+	    CODE_IS_ONE_OF(one->e.code, CODE_TIMED_OUT,
+		CODE_WRAPPER_UNRESPONSIVE, CODE_BUSY);
 }
 
 /* "busy" is the wrapper's own word: whoever says it is alive. */
 static bool
 is_silent(const struct agent_one *one)
 {
-	return is_unknown(one) && !str_equal(one->e.code, "busy");
+	return is_unknown(one) && one->e.code != CODE_BUSY;
 }
 
 static void

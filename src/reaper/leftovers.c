@@ -70,13 +70,8 @@ call_roll(struct pass *p, const struct sandbox_seen *seen, size_t count,
 static bool
 has_ended(const struct err *e)
 {
-	static const char *const CODES[] = { "not_listening", "peer_closed",
-		"stale_incarnation" };
-
-	for (size_t i = 0; e->code != NULL && i < ARRAY_LEN(CODES); i++)
-		if (str_equal(e->code, CODES[i]))
-			return true;
-	return false;
+	return CODE_IS_ONE_OF(e->code, CODE_NOT_LISTENING, CODE_PEER_CLOSED,
+	    CODE_STALE_INCARNATION);
 }
 
 /*

@@ -10,7 +10,6 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/program.h"
-#include "common/str.h"
 #include "common/token.h"
 #include "reaper/pass.h"
 
@@ -61,7 +60,7 @@ run(const struct conf *conf, bool dry_run)
 		pass_run(&p);
 		rc = record(&p, store, clock_ms() - began, &e);
 	} else if (e.kind != ERR_UNAVAILABLE ||
-	    !str_equal(e.code, "database_unavailable")) {
+	    e.code != CODE_DATABASE_UNAVAILABLE) {
 		p.errors++;
 		ctl.conf = conf;
 		(void)!record(&p, store, clock_ms() - began, &ignored);

@@ -34,7 +34,7 @@ read_script(const char *dir, const char *part, const char *name,
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(e, "%s", path);
 	if (st.st_size > SCRIPT_MAX)
-		return err_set(e, ERR_INTERNAL, "internal", "%s: too large",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL, "%s: too large",
 		    path);
 	for (;;) {
 		ssize_t n = read(fd, buf_room(out, 65536), 65536);
@@ -72,7 +72,7 @@ apply_migration(struct store *st, const char *dir, const char *name,
 	}
 	if (store_script(st, "ROLLBACK", e) < 0)
 		return -1;
-	if (why.kind == ERR_CONFLICT && str_equal(why.code, "already_migrated"))
+	if (why.kind == ERR_CONFLICT && why.code == CODE_ALREADY_MIGRATED)
 		return 0;
 	*e = why;
 	return err_wrap(e, "migration %s", name);

@@ -8,7 +8,6 @@
 #include <libpq-fe.h>
 #include <stdlib.h>
 
-#include "common/str.h"
 #include "store/store_conn.h"
 
 enum {
@@ -19,7 +18,7 @@ enum {
 int
 store_say_pooled(struct err *e, const char *lost)
 {
-	return err_set(e, ERR_INTERNAL, "transaction_pooling",
+	return err_set(e, ERR_INTERNAL, CODE_TRANSACTION_POOLING,
 	    "the database is behind a pooler in transaction mode (%s is not kept); connect directly, or set pool_mode = session",
 	    lost);
 }

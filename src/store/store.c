@@ -41,41 +41,41 @@ struct meaning {
 	const char *sqlstate; /* or its class, two characters */
 	const char *constraint;
 	enum err_kind kind;
-	const char *code;
+	enum err_code code;
 };
 
 /* clang-format off */
 static const struct meaning MEANINGS[] = {
-	{ "SX404", NULL, ERR_NOT_FOUND,   "session_not_found" },
-	{ "SX410", NULL, ERR_CONFLICT,    "idempotency_mismatch" },
-	{ "SX411", NULL, ERR_BUSY,        "lease_busy" },
-	{ "SX412", NULL, ERR_BUSY,        "lease_changed" },
-	{ "SX413", NULL, ERR_CONFLICT,    "session_deleting" },
-	{ "SX414", NULL, ERR_CONFLICT,    "session_lost" },
-	{ "SX415", NULL, ERR_CONFLICT,    "correlation_conflict" },
-	{ "SX416", NULL, ERR_CONFLICT,    "too_many_keys" },
-	{ "SX417", NULL, ERR_CONFLICT,    "too_many_labels" },
-	{ "SX418", NULL, ERR_INVALID,     "snapshot_not_found" },
-	{ "SX419", NULL, ERR_CONFLICT,    "snapshot_not_ready" },
-	{ "SX420", NULL, ERR_LIMITED,     "too_many_tickets" },
-	{ "SX429", NULL, ERR_LIMITED,     "quota_exceeded" },
-	{ "SX503", NULL, ERR_UNAVAILABLE, "draining" },
-	{ "SX505", NULL, ERR_UNAVAILABLE, "other_host" },
-	{ "SX507", NULL, ERR_NO_SPACE,    "insufficient_storage" },
-	{ "23505", "session_one_living_name", ERR_CONFLICT, "name_taken" },
-	{ "23505", "schema_migration_pkey", ERR_CONFLICT, "already_migrated" },
-	{ "23505", NULL, ERR_CONFLICT,    "already_exists" },
-	{ "23503", "sandbox_class_fkey", ERR_INVALID, "unknown_class" },
-	{ "2200",  NULL, ERR_INVALID,     "validation_failed" },  /* a date, a number */
-	{ "22P02", NULL, ERR_INVALID,     "validation_failed" },
-	{ "55P03", NULL, ERR_UNAVAILABLE, "try_again" },          /* lock_timeout */
-	{ "57014", NULL, ERR_UNAVAILABLE, "try_again" },          /* statement_timeout */
-	{ "40001", NULL, ERR_UNAVAILABLE, "try_again" },
-	{ "40P01", NULL, ERR_UNAVAILABLE, "try_again" },          /* deadlock */
-	{ "57P0",  NULL, ERR_UNAVAILABLE, "database_unavailable" }, /* shutting down */
-	{ "53",    NULL, ERR_UNAVAILABLE, "database_unavailable" }, /* out of something */
-	{ "08",    NULL, ERR_UNAVAILABLE, "database_unavailable" },
-	{ "25006", NULL, ERR_UNAVAILABLE, "database_unavailable" }, /* read only */
+	{ "SX404", NULL, ERR_NOT_FOUND,   CODE_SESSION_NOT_FOUND },
+	{ "SX410", NULL, ERR_CONFLICT,    CODE_IDEMPOTENCY_MISMATCH },
+	{ "SX411", NULL, ERR_BUSY,        CODE_LEASE_BUSY },
+	{ "SX412", NULL, ERR_BUSY,        CODE_LEASE_CHANGED },
+	{ "SX413", NULL, ERR_CONFLICT,    CODE_SESSION_DELETING },
+	{ "SX414", NULL, ERR_CONFLICT,    CODE_SESSION_LOST },
+	{ "SX415", NULL, ERR_CONFLICT,    CODE_CORRELATION_CONFLICT },
+	{ "SX416", NULL, ERR_CONFLICT,    CODE_TOO_MANY_KEYS },
+	{ "SX417", NULL, ERR_CONFLICT,    CODE_TOO_MANY_LABELS },
+	{ "SX418", NULL, ERR_INVALID,     CODE_SNAPSHOT_NOT_FOUND },
+	{ "SX419", NULL, ERR_CONFLICT,    CODE_SNAPSHOT_NOT_READY },
+	{ "SX420", NULL, ERR_LIMITED,     CODE_TOO_MANY_TICKETS },
+	{ "SX429", NULL, ERR_LIMITED,     CODE_QUOTA_EXCEEDED },
+	{ "SX503", NULL, ERR_UNAVAILABLE, CODE_DRAINING },
+	{ "SX505", NULL, ERR_UNAVAILABLE, CODE_OTHER_HOST },
+	{ "SX507", NULL, ERR_NO_SPACE,    CODE_INSUFFICIENT_STORAGE },
+	{ "23505", "session_one_living_name", ERR_CONFLICT, CODE_NAME_TAKEN },
+	{ "23505", "schema_migration_pkey", ERR_CONFLICT, CODE_ALREADY_MIGRATED },
+	{ "23505", NULL, ERR_CONFLICT,    CODE_ALREADY_EXISTS },
+	{ "23503", "sandbox_class_fkey", ERR_INVALID, CODE_UNKNOWN_CLASS },
+	{ "2200",  NULL, ERR_INVALID,     CODE_VALIDATION_FAILED },  /* a date, a number */
+	{ "22P02", NULL, ERR_INVALID,     CODE_VALIDATION_FAILED },
+	{ "55P03", NULL, ERR_UNAVAILABLE, CODE_TRY_AGAIN },          /* lock_timeout */
+	{ "57014", NULL, ERR_UNAVAILABLE, CODE_TRY_AGAIN },          /* statement_timeout */
+	{ "40001", NULL, ERR_UNAVAILABLE, CODE_TRY_AGAIN },
+	{ "40P01", NULL, ERR_UNAVAILABLE, CODE_TRY_AGAIN },          /* deadlock */
+	{ "57P0",  NULL, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE }, /* shutting down */
+	{ "53",    NULL, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE }, /* out of something */
+	{ "08",    NULL, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE },
+	{ "25006", NULL, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE }, /* read only */
 };
 /* clang-format on */
 
@@ -163,7 +163,7 @@ unavailable(struct store *st, struct err *e)
 	snprintf(first, sizeof(first), "%s", PQerrorMessage(st->conn));
 	first[strcspn(first, "\n")] = '\0';
 	store_disconnect(st);
-	return err_set(e, ERR_UNAVAILABLE, "database_unavailable",
+	return err_set(e, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE,
 	    "the database cannot be reached: %s", first);
 }
 
@@ -206,12 +206,12 @@ explain(const PGresult *r, const char *what, struct err *e)
 			(constraint != NULL &&
 			    str_equal(constraint, m->constraint)))) {
 			err_set(e, m->kind, m->code, "%s",
-			    msg != NULL ? msg : m->code);
+			    msg != NULL ? msg : code_word(m->code));
 			take_detail(r, state, e);
 			return -1;
 		}
 	}
-	return err_set(e, ERR_INTERNAL, "internal", "%s: %s (%s)", what,
+	return err_set(e, ERR_INTERNAL, CODE_INTERNAL, "%s: %s (%s)", what,
 	    msg != NULL ? msg : "no message", state != NULL ? state : "-----");
 }
 

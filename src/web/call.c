@@ -127,7 +127,7 @@ declared_length(const struct call *c, int64_t *out, struct err *e)
 
 	*out = -1;
 	if (!str_empty(length) && !str_to_int(length, 0, INT64_MAX, out))
-		return err_set(e, ERR_INVALID, "validation_failed",
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the body's length is not a number");
 	return 0;
 }
@@ -135,7 +135,7 @@ declared_length(const struct call *c, int64_t *out, struct err *e)
 static int
 incomplete(struct err *e)
 {
-	return err_set(e, ERR_INVALID, "body_incomplete",
+	return err_set(e, ERR_INVALID, CODE_BODY_INCOMPLETE,
 	    "the body ended before it was complete");
 }
 
@@ -164,12 +164,12 @@ call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 		return -1;
 	/* refuse by the declared length before a byte is read */
 	if (declared > (int64_t)max)
-		return err_set(e, ERR_TOO_LARGE, "body_too_large",
+		return err_set(e, ERR_TOO_LARGE, CODE_BODY_TOO_LARGE,
 		    "the body may have at most %zu bytes", max);
 	while ((n = c->io->read(c->io_ctx, buf_room(out, CHUNK), CHUNK)) > 0) {
 		out->len += (size_t)n;
 		if (out->len > max)
-			return err_set(e, ERR_TOO_LARGE, "body_too_large",
+			return err_set(e, ERR_TOO_LARGE, CODE_BODY_TOO_LARGE,
 			    "the body may have at most %zu bytes", max);
 	}
 	if (n < 0 || (declared >= 0 && (int64_t)out->len != declared))

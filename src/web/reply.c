@@ -1,7 +1,6 @@
 /* reply.c: one error, its dresses. */
 #include "web/reply.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,12 +8,6 @@
 #include "common/mem.h"
 
 enum { DETAIL_MAX = ERR_FIELD_MAX + ERR_MSG_MAX + 2 };
-
-static const char *
-code_of(const struct err *e)
-{
-	return e->code != NULL ? e->code : "internal";
-}
 
 /* What else there is to know of an error; retryAfter is apart. */
 static json_t *
@@ -87,19 +80,10 @@ reply_problem(struct call *c, const struct err *e)
 			"message", json_lossy(e->msg)));
 	body = json_pack("{s:s, s:s, s:i, s:o, s:s, s:b, s:s, s:O}", "type",
 	    "about:blank", "title", err_title(e), "status", err_status(e),
-	    "detail", json_lossy(detail), "code", code_of(e), "retryable",
-	    err_retryable(e), "traceId", c->trace_id, "errors", errors);
+	    "detail", json_lossy(detail), "code", code_word(e->code),
+	    "retryable", err_retryable(e), "traceId", c->trace_id, "errors",
+	    errors);
 	send_as(c, e, "application/problem+json", body, body);
-}
-
-static void
-upper(char *out, size_t size, const char *s)
-{
-	size_t i;
-
-	for (i = 0; s[i] != '\0' && i + 1 < size; i++)
-		out[i] = (char)toupper((unsigned char)s[i]);
-	out[i] = '\0';
 }
 
 /* With a context that is a copy of `context`, or empty. */
@@ -107,9 +91,8 @@ static json_t *
 container_body(const struct err *e, const json_t *context)
 {
 	json_t *ctx = context != NULL ? json_deep_copy(context) : json_object();
-	char code[64], at[CLOCK_ISO_MAX], detail[DETAIL_MAX];
+	char at[CLOCK_ISO_MAX], detail[DETAIL_MAX];
 
-	upper(code, sizeof(code), code_of(e));
 	clock_iso(at);
 	put_detail(e, detail);
 	if (e->field[0] != '\0')
@@ -118,9 +101,10 @@ container_body(const struct err *e, const json_t *context)
 			json_lossy(e->field), "message", json_lossy(e->msg),
 			"code", "invalid"));
 	/* `error` beside `message`: two generations of clients read either */
-	return json_pack("{s:s, s:o, s:o, s:o, s:i, s:s}", "code", code,
-	    "message", json_lossy(detail), "error", json_lossy(detail),
-	    "context", ctx, "httpStatus", err_status(e), "timestamp", at);
+	return json_pack("{s:s, s:o, s:o, s:o, s:i, s:s}", "code",
+	    code_capitals(e->code), "message", json_lossy(detail), "error",
+	    json_lossy(detail), "context", ctx, "httpStatus", err_status(e),
+	    "timestamp", at);
 }
 
 int
@@ -172,10 +156,8 @@ void
 reply_preview_error(struct call *c, const struct err *e)
 {
 	auto_json json_t *body = NULL;
-	char code[64];
 
-	upper(code, sizeof(code), code_of(e));
-	body =
-	    json_pack("{s:o, s:s}", "error", json_lossy(e->msg), "code", code);
+	body = json_pack("{s:o, s:s}", "error", json_lossy(e->msg), "code",
+	    code_capitals(e->code));
 	send_as(c, e, "application/json", body, NULL);
 }

@@ -27,8 +27,8 @@ int reply_container(struct call *c, json_t *more);
 int reply_container_as(struct call *c, int status, json_t *more);
 
 /*
- * {code, message, error, context, httpStatus, timestamp}; `code` becomes
- * UPPER_SNAKE and `context` (may be NULL) stays the caller's.  A field that
+ * {code, message, error, context, httpStatus, timestamp}; `code` is
+ * in capitals and `context` (may be NULL) stays the caller's.  A field that
  * was wrong is named in the message and in context.validationErrors.
  */
 void reply_container_error(struct call *c, const struct err *e,

@@ -73,12 +73,12 @@ router_match(const struct route *routes, size_t count, struct call *c,
 		    routes[i].method);
 	}
 	if (allow.len == 0) {
-		err_set(e, ERR_NOT_FOUND, "not_found",
+		err_set(e, ERR_NOT_FOUND, CODE_NOT_FOUND,
 		    "there is no such route");
 		return NULL;
 	}
 	call_header(c, "Allow", allow.data);
-	err_set(e, ERR_METHOD, "method_not_allowed", "this path takes %s",
+	err_set(e, ERR_METHOD, CODE_METHOD_NOT_ALLOWED, "this path takes %s",
 	    allow.data);
 	return NULL;
 }

@@ -331,7 +331,7 @@ server_init(struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(SIGNALS); i++)
 		sigaction(SIGNALS[i], &before[i], NULL);
 	if (rc != 0)
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "libfcgi cannot start");
 	return 0;
 }

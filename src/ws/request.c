@@ -62,7 +62,8 @@ request_describe(struct lws *wsi)
 
 /* In the dress of the container, as the rest of the data plane. */
 static int
-answer(struct lws *wsi, unsigned status, const char *code, const char *message)
+answer(struct lws *wsi, unsigned status, enum err_code code,
+    const char *message)
 {
 	unsigned char head[LWS_PRE + HEAD_BYTES];
 	unsigned char *p = head + LWS_PRE, *end = head + sizeof(head);
@@ -72,9 +73,9 @@ answer(struct lws *wsi, unsigned status, const char *code, const char *message)
 	char at[CLOCK_ISO_MAX];
 
 	clock_iso(at);
-	o = json_pack("{s:s, s:s, s:s, s:{}, s:i, s:s}", "code", code,
-	    "message", message, "error", message, "context", "httpStatus",
-	    (int)status, "timestamp", at);
+	o = json_pack("{s:s, s:s, s:s, s:{}, s:i, s:s}", "code",
+	    code_capitals(code), "message", message, "error", message,
+	    "context", "httpStatus", (int)status, "timestamp", at);
 	text = json_text(o);
 	(void)buf_room(&body, LWS_PRE);
 	body.len = LWS_PRE;
@@ -94,13 +95,13 @@ request_admit(struct lws *wsi, bool full)
 	char room[ARG_BYTES];
 
 	if (path == NULL)
-		answer(wsi, HTTP_STATUS_NOT_FOUND, "UNKNOWN_ERROR",
+		answer(wsi, HTTP_STATUS_NOT_FOUND, CODE_UNKNOWN_ERROR,
 		    "The requested endpoint was not found");
 	else if (path == PTY && arg_of(wsi, "sessionId", room) == NULL)
-		answer(wsi, HTTP_STATUS_BAD_REQUEST, "VALIDATION_FAILED",
+		answer(wsi, HTTP_STATUS_BAD_REQUEST, CODE_VALIDATION_FAILED,
 		    "sessionId: is required");
 	else if (full)
-		answer(wsi, 429, "TOO_MANY_CONNECTIONS",
+		answer(wsi, 429, CODE_TOO_MANY_CONNECTIONS,
 		    "the session has too many WebSockets open");
 	else
 		return true;
@@ -110,6 +111,6 @@ request_admit(struct lws *wsi, bool full)
 int
 request_refuse(struct lws *wsi)
 {
-	return answer(wsi, 426, "UPGRADE_REQUIRED",
+	return answer(wsi, 426, CODE_UPGRADE_REQUIRED,
 	    "this path is for WebSockets");
 }

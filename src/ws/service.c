@@ -10,7 +10,6 @@
 #include "common/channel.h"
 #include "common/clock.h"
 #include "common/mem.h"
-#include "common/str.h"
 #include "common/wslink.h"
 #include "ws/link.h"
 #include "ws/request.h"
@@ -116,7 +115,7 @@ on_control(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		return 0;
 	if (channel_recv(WSLINK_CONTROL, clock_ms(), &msg, &fds, &e) == 0)
 		adopt_guest(lws_get_vhost(wsi), &fds);
-	else if (!str_equal(e.code, "timed_out"))
+	else if (e.code != CODE_TIMED_OUT)
 		end_in_ms(0); /* the wrapper has gone, or wants nothing more */
 	return 0;
 }

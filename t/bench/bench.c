@@ -43,7 +43,7 @@ bench_failures(const struct bench *b, struct err *e)
 	for (size_t i = 0; i < b->count; i++)
 		failed += b->visits[i].failed;
 	if (failed > 0)
-		return err_set(e, ERR_UNAVAILABLE, "failed",
+		return err_set(e, ERR_UNAVAILABLE, CODE_FAILED,
 		    "%zu of %zu failed", failed, b->count);
 	return 0;
 }
@@ -76,11 +76,12 @@ bench_sessions(struct bench *b, char **argv, size_t max, struct err *e)
 	size_t count;
 
 	if (!str_to_int(argv[1], 1, COUNT_MAX, &turns))
-		return err_set(e, ERR_INVALID, "usage", "not a number");
+		return err_set(e, ERR_INVALID, CODE_USAGE, "not a number");
 	if (bench_ids(argv[0], &ids, &count, e) < 0)
 		return -1;
 	if (count == 0)
-		return err_set(e, ERR_INVALID, "usage", "%s is empty", argv[0]);
+		return err_set(e, ERR_INVALID, CODE_USAGE, "%s is empty",
+		    argv[0]);
 	b->turns = (size_t)turns;
 	bench_open(b, count < max ? count : max);
 	for (size_t i = 0; i < b->count; i++)

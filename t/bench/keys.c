@@ -66,11 +66,11 @@ ask_now(struct bench *b, const char *path, const char *body, struct err *e)
 	bench_ask(b, v, "POST", path, body);
 	v->answer.len = 0;
 	if (curl_easy_perform(v->easy) != CURLE_OK)
-		return err_set(e, ERR_UNAVAILABLE, "failed", "no answer");
+		return err_set(e, ERR_UNAVAILABLE, CODE_FAILED, "no answer");
 	curl_easy_getinfo(v->easy, CURLINFO_RESPONSE_CODE, &v->status);
 	if (v->status != 200)
-		return err_set(e, ERR_UNAVAILABLE, "failed", "%s: %ld %.100s",
-		    path, v->status, v->answer.data);
+		return err_set(e, ERR_UNAVAILABLE, CODE_FAILED,
+		    "%s: %ld %.100s", path, v->status, v->answer.data);
 	return 0;
 }
 
@@ -150,7 +150,7 @@ follow_and_type(struct bench *b, struct keys *k, struct err *e)
 	visit_close(&k->out);
 	buf_free(&k->line);
 	if (!all)
-		return err_set(e, ERR_UNAVAILABLE, "failed",
+		return err_set(e, ERR_UNAVAILABLE, CODE_FAILED,
 		    "%zu of %zu keys were echoed", k->lag.count, b->turns);
 	return 0;
 }

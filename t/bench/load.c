@@ -116,7 +116,7 @@ cmd_start(struct bench *b, char **argv, struct err *e)
 
 	if (!str_to_int(argv[0], 1, COUNT_MAX, &count) ||
 	    !str_to_int(argv[1], 1, COUNT_MAX, &at_once))
-		return err_set(e, ERR_INVALID, "usage", "not a number");
+		return err_set(e, ERR_INVALID, CODE_USAGE, "not a number");
 	return create_all(b, (size_t)count, (size_t)at_once, "/v1/sessions",
 	    argv[2], on_start, e);
 }
@@ -127,7 +127,7 @@ cmd_hang(struct bench *b, char **argv, struct err *e)
 	int64_t count;
 
 	if (!str_to_int(argv[0], 1, COUNT_MAX, &count))
-		return err_set(e, ERR_INVALID, "usage", "not a number");
+		return err_set(e, ERR_INVALID, CODE_USAGE, "not a number");
 	return create_all(b, (size_t)count, (size_t)count,
 	    "/v1/sessions?wait=60", argv[1], on_create, e);
 }
@@ -218,7 +218,7 @@ run(struct bench *b, int argc, char **argv, struct err *e)
 		if (str_equal(COMMANDS[i].name, argv[1]) &&
 		    argc == 2 + COMMANDS[i].arguments)
 			return COMMANDS[i].run(b, argv + 2, e);
-	return err_set(e, ERR_INVALID, "usage",
+	return err_set(e, ERR_INVALID, CODE_USAGE,
 	    "usage: load start COUNT AT_ONCE FILE | hang COUNT FILE | ping|exec|stream|keys|together FILE COUNT | delete FILE");
 }
 

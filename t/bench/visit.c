@@ -18,10 +18,10 @@ place_open(struct place *p, struct err *e)
 
 	*p = (struct place){ .url = getenv("SANDLEASE_URL") };
 	if (str_empty(p->url) || str_empty(key))
-		return err_set(e, ERR_INVALID, "usage",
+		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "SANDLEASE_URL and SANDLEASE_API_KEY must be set");
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-		return err_set(e, ERR_INTERNAL, "internal",
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "libcurl cannot start");
 	who = xasprintf("Authorization: Bearer %s", key);
 	p->headers = curl_slist_append(NULL, who);
@@ -160,5 +160,5 @@ visit_all(struct visit *visits, size_t count, size_t at_once,
 	curl_multi_cleanup(multi);
 	return rc == 0
 	    ? 0
-	    : err_set(e, ERR_INTERNAL, "internal", "libcurl gave up");
+	    : err_set(e, ERR_INTERNAL, CODE_INTERNAL, "libcurl gave up");
 }

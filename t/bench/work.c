@@ -245,7 +245,7 @@ work_stream(struct bench *b, char **argv, struct err *e)
 	stats_free(&s.lag);
 	buf_free(&s.line);
 	if (result != CURLE_OK || lines != b->turns)
-		return err_set(e, ERR_UNAVAILABLE, "failed",
+		return err_set(e, ERR_UNAVAILABLE, CODE_FAILED,
 		    "%zu of %zu lines came: %s", lines, b->turns,
 		    curl_easy_strerror(result));
 	return 0;

@@ -191,6 +191,19 @@ def no_file_is_no_empty_file():
     equal(text_of(kept), "precious", "the local file")
 
 
+# ---- another release
+
+@case
+def a_code_of_another_release_is_told_and_taken_for_none_of_ours():
+    kept = local("kept", "precious")
+    for code, ends, says in (
+            ("IS_DIRECTORY", 2, "-r copies it"),
+            ("IS_DIRECTORY_2", 1, "not so (400 IS_DIRECTORY_2)")):
+        refusal = f'{{"code": "{code}", "message": "not so"}}'
+        with Service({f"GET {FILE}": json(refusal, 400)}) as s:
+            fails(s.run("cp", f"{ID}:x", kept), ends, says)
+    equal(text_of(kept), "precious", "the local file")
+
 
 # ---- one that goes away
 

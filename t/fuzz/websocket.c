@@ -21,7 +21,7 @@ message(const char *data, size_t len)
 	int rc = ws_request_parse(data, len, &r, &e);
 
 	PROMISE(r.id == NULL || (r.id[0] != '\0' && strlen(r.id) < WS_ID_MAX));
-	PROMISE(rc == 0 || e.code != NULL);
+	PROMISE(rc == 0 || e.code != CODE_NONE);
 	if (rc == 0 && !r.cancel) {
 		PROMISE(r.id != NULL && r.method != NULL);
 		PROMISE(r.raw[0] == '/' && r.path[0] == '/');

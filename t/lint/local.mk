@@ -2,6 +2,7 @@
 
 LINT += \
 	t/lint/cases.t \
+	t/lint/codes.t \
 	t/lint/config.t \
 	t/lint/cppcheck.t \
 	t/lint/faults.t \

@@ -113,7 +113,7 @@ api api/hosts "env is written and nobody is told" api/v1_sessions.c \
 	's/must_live\(c, ctl, id, b.env != NULL, e\)/must_live(c, ctl, id, false, e)/' \
 	"the control plane at the wrong host changes only what is meant"
 api api/hosts "an interruption elsewhere has failed" control/interrupt_control.c \
-	's/if \(str_equal\(e->code, "other_host"\)\)/if (false)/' \
+	's/if \(e->code == CODE_OTHER_HOST\)/if (false)/' \
 	"the control plane at the wrong host changes only what is meant"
 api api/pooler "a pooler in transaction mode is not noticed" store/pooling.c \
 	's/if \(again != own \|\| theirs == own\)/if (false)/' \

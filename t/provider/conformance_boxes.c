@@ -60,9 +60,9 @@ a_late_ensure_of_an_older_start_is_refused(void **state)
 
 	(void)state;
 	ensure(&s);
-	refuses(P.ops->ensure(&P, &old, soon(), &E), "stale_incarnation");
+	refuses(P.ops->ensure(&P, &old, soon(), &E), CODE_STALE_INCARNATION);
 	older.epoch = 1;
-	refuses(P.ops->ensure(&P, &older, soon(), &E), "stale_incarnation");
+	refuses(P.ops->ensure(&P, &older, soon(), &E), CODE_STALE_INCARNATION);
 	works(ping(&s, &E));
 	destroy(&s);
 }
@@ -76,11 +76,11 @@ a_newer_start_replaces_what_runs(void **state)
 	ensure(&old);
 	ensure(&s);
 	works(ping(&s, &E));
-	refuses(ping(&old, &E), "not_listening");
+	refuses(ping(&old, &E), CODE_NOT_LISTENING);
 	refuses(P.ops->stop(&P, s.id, old.incarnation, soon(), &E),
-	    "stale_incarnation");
+	    CODE_STALE_INCARNATION);
 	refuses(P.ops->destroy(&P, s.id, old.incarnation, soon(), &E),
-	    "stale_incarnation");
+	    CODE_STALE_INCARNATION);
 	works(ping(&s, &E));
 	destroy(&s);
 }
@@ -96,7 +96,7 @@ stop_keeps_the_files_and_ends_the_incarnation(void **state)
 		works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
 		assert_int_equal(presence(s.id), PRESENCE_STOPPED);
 	}
-	refuses(P.ops->ensure(&P, &s, soon(), &E), "stale_incarnation");
+	refuses(P.ops->ensure(&P, &s, soon(), &E), CODE_STALE_INCARNATION);
 	ensure(&next);
 	destroy(&next);
 }
@@ -110,7 +110,7 @@ destroy_twice_is_harmless_and_no_ensure_follows_it(void **state)
 	ensure(&s);
 	destroy(&s);
 	destroy(&s);
-	refuses(P.ops->ensure(&P, &s, soon(), &E), "stale_incarnation");
+	refuses(P.ops->ensure(&P, &s, soon(), &E), CODE_STALE_INCARNATION);
 	assert_int_equal(presence(s.id), PRESENCE_ABSENT);
 	ensure(&next);
 	destroy(&next);
@@ -124,7 +124,7 @@ an_ensure_that_comes_after_its_own_destroy_is_refused(void **state)
 
 	(void)state;
 	destroy(&s);
-	refuses(P.ops->ensure(&P, &s, soon(), &E), "stale_incarnation");
+	refuses(P.ops->ensure(&P, &s, soon(), &E), CODE_STALE_INCARNATION);
 	assert_int_equal(presence(s.id), PRESENCE_ABSENT);
 }
 
@@ -140,7 +140,7 @@ a_late_destroy_does_not_touch_the_files_of_a_newer_start(void **state)
 	works(P.ops->storage_make(&P, s.id, "aaaaaaaaaaaaaaaaaaaa", &E));
 	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
 	refuses(P.ops->destroy(&P, s.id, old.incarnation, soon(), &E),
-	    "stale_incarnation");
+	    CODE_STALE_INCARNATION);
 	works(P.ops->storage_exists(&P, s.id, "aaaaaaaaaaaaaaaaaaaa", &there,
 	    &E));
 	assert_true(there);
@@ -156,7 +156,7 @@ a_crash_is_seen_and_its_incarnation_does_not_come_back(void **state)
 	ensure(&s);
 	crash(s.id);
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
-	refuses(P.ops->ensure(&P, &s, soon(), &E), "stale_incarnation");
+	refuses(P.ops->ensure(&P, &s, soon(), &E), CODE_STALE_INCARNATION);
 	ensure(&next);
 	destroy(&next);
 }
@@ -178,7 +178,7 @@ a_list_has_what_is_ours_and_nothing_else(void **state)
 		assert_false(is_listed(&other, s.id, &seen));
 		refuses(other.ops->destroy(&other, s.id, s.incarnation, soon(),
 			    &E),
-		    "not_ours");
+		    CODE_NOT_OURS);
 	}
 	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
 	assert_true(is_listed(&P, s.id, &seen));

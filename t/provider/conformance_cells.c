@@ -96,7 +96,7 @@ a_wrapper_is_launched_proved_seen_and_killed(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 	agent_socket_path(&CONF, t.session, 1, 0, path, sizeof(path));
 	assert_int_equal(access(path, F_OK), 0);
-	refuses(agent_launch(&P, &s, &t, &l, soon(), &E), "already_running");
+	refuses(agent_launch(&P, &s, &t, &l, soon(), &E), CODE_ALREADY_RUNNING);
 	assert_int_equal(access(path, F_OK), 0);
 	works(agent_look(&P, &t, 0, soon(), &sight, &E));
 	assert_int_equal(sight.count, 1);
@@ -124,7 +124,8 @@ nothing_is_launched_after_a_seal(void **state)
 	t = a_target(&s);
 	works(agent_seal(&P, &t, soon(), &sight, &E));
 	assert_int_equal(sight.count, 0);
-	refuses(agent_launch(&P, &s, &t, &l, soon(), &E), "stale_generation");
+	refuses(agent_launch(&P, &s, &t, &l, soon(), &E),
+	    CODE_STALE_GENERATION);
 	agent_socket_path(&CONF, t.session, 1, 0, path, sizeof(path));
 	assert_int_equal(access(path, F_OK), -1);
 	t.generation = 2;
@@ -160,7 +161,7 @@ suspends(const struct agent_target *t, int64_t order)
 	    P.ops->suspend(&P, t, order, soon(), &E) == 0)
 		return true;
 	if (P.ops->suspend != NULL) {
-		assert_string_equal(E.code, "cannot_suspend");
+		assert_code(E.code, CODE_CANNOT_SUSPEND);
 		assert_string_equal(CONF.cgroup_root, "none");
 	}
 	return false;
@@ -178,11 +179,11 @@ what_is_suspended_stands_still_and_goes_on(void **state)
 	t = launched(&s, NULL);
 	for (int64_t order = 1; order < 20 && suspends(&t, order); order += 2) {
 		refuses(agent_prove(&P, &t, clock_ms() + A_MOMENT_MS, &E),
-		    "timed_out");
+		    CODE_TIMED_OUT);
 		works(P.ops->resume(&P, &t, order + 1, soon(), &E));
 		works(agent_prove(&P, &t, soon(), &E));
 		refuses(P.ops->suspend(&P, &t, order, soon(), &E),
-		    "stale_order");
+		    CODE_STALE_ORDER);
 		works(agent_prove(&P, &t, soon(), &E));
 	}
 	destroy(&s);
@@ -254,7 +255,7 @@ what_is_suspended_stays_so_when_its_init_is_out_of_reach(void **state)
 		assert_int_equal(presence(s.id), PRESENCE_RUNNING);
 		assert_int_equal(chmod(control, 0660), 0);
 		refuses(agent_prove(&P, &t, clock_ms() + A_MOMENT_MS, &E),
-		    "timed_out");
+		    CODE_TIMED_OUT);
 	}
 	destroy(&s);
 }

@@ -50,7 +50,7 @@ wait_until_still(const struct agent_target *t)
 
 	while (agent_prove(&P, t, clock_ms() + QUICK_MS, &E) == 0)
 		assert_true(clock_left_ms(end) > 0);
-	assert_string_equal(E.code, "timed_out");
+	assert_code(E.code, CODE_TIMED_OUT);
 }
 
 static void
@@ -183,7 +183,7 @@ who_may_have_been_frozen_is_on_record(void **state)
 	if (is_local())
 		kill(recorded(s.id, "init"), SIGSTOP);
 	if (freeze(&t, true) < 0)
-		assert_string_equal(E.code, "timed_out");
+		assert_code(E.code, CODE_TIMED_OUT);
 	assert_true(is_frozen(t.session));
 	if (is_local())
 		kill(recorded(s.id, "init"), SIGCONT);
@@ -261,7 +261,7 @@ who_is_suspended_is_not_let_go_with_the_others(void **state)
 	works(freeze(&t, true));
 	if (P.ops->suspend != NULL) {
 		rc = P.ops->suspend(&P, &t, 1, soon(), &E);
-		assert_true(rc == 0 || str_equal(E.code, "cannot_suspend"));
+		assert_true(rc == 0 || E.code == CODE_CANNOT_SUSPEND);
 	}
 	if (rc == 0 && is_local()) {
 		assert_false(is_frozen(t.session));
@@ -270,12 +270,13 @@ who_is_suspended_is_not_let_go_with_the_others(void **state)
 		    &E));
 		assert_int_equal(count, 0); /* it is no writer */
 		refuses(agent_prove(&P, &t, clock_ms() + QUICK_MS, &E),
-		    "timed_out");
+		    CODE_TIMED_OUT);
 		works(P.ops->resume(&P, &t, 2, soon(), &E));
 		works(agent_prove(&P, &t, soon(), &E));
 		/* one that is refused takes nobody off the record */
 		works(freeze(&t, true));
-		refuses(P.ops->suspend(&P, &t, 1, soon(), &E), "stale_order");
+		refuses(P.ops->suspend(&P, &t, 1, soon(), &E),
+		    CODE_STALE_ORDER);
 		assert_true(is_frozen(t.session));
 		works(freeze(&t, false));
 		works(agent_prove(&P, &t, soon(), &E));

@@ -181,11 +181,11 @@ a_start_that_fails_says_why_and_leaves_nothing(void **state)
 	(void)state;
 	use_agent("#!/bin/sh\necho first >&2\necho 'no luck' >&2\nexit 1\n");
 	assert_int_equal(P.ops->ensure(&P, &s, soon(), &E), -1);
-	assert_string_equal(E.code, "start_failed");
+	assert_code(E.code, CODE_START_FAILED);
 	assert_string_equal(E.msg, "the sandbox could not be started: no luck");
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
 	/* nobody can tell what it did before it died: it does not come back */
-	refuses(P.ops->ensure(&P, &s, soon(), &E), "stale_incarnation");
+	refuses(P.ops->ensure(&P, &s, soon(), &E), CODE_STALE_INCARNATION);
 	s = after(&s);
 	str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), "/nonexistent");
 	assert_int_equal(P.ops->ensure(&P, &s, soon(), &E), -1);
@@ -194,7 +194,7 @@ a_start_that_fails_says_why_and_leaves_nothing(void **state)
 	s = after(&s);
 	str_copy(s.rootfs, sizeof(s.rootfs), "/nonexistent");
 	assert_int_equal(P.ops->ensure(&P, &s, soon(), &E), -1);
-	assert_string_equal(E.code, "no_rootfs");
+	assert_code(E.code, CODE_NO_ROOTFS);
 	s = after(&s);
 	s.rootfs[0] = '\0';
 	ensure(&s);
@@ -375,7 +375,7 @@ an_ensure_past_its_time_starts_nothing(void **state)
 	struct sandbox_spec s = a_sandbox();
 
 	(void)state;
-	refuses(P.ops->ensure(&P, &s, clock_ms() - 1, &E), "timed_out");
+	refuses(P.ops->ensure(&P, &s, clock_ms() - 1, &E), CODE_TIMED_OUT);
 	assert_int_equal(presence(s.id), PRESENCE_ABSENT);
 	ensure(&s);
 	destroy(&s);

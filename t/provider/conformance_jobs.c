@@ -71,7 +71,7 @@ an_owner_has_few_at_once_and_another_has_its_own(void **state)
 	(void)state;
 	for (size_t i = 0; i < JOB_SLOTS; i++)
 		works(begin(&all[i], OWNER, soon()));
-	refuses(begin(&more, OWNER, clock_ms()), "jobs_busy");
+	refuses(begin(&more, OWNER, clock_ms()), CODE_JOBS_BUSY);
 	works(begin(&other, OTHER, clock_ms()));
 	end(&other);
 	end(&all[0]);
@@ -168,7 +168,7 @@ many_in_a_row_all_end_well(void **state)
 		mem_close_fd(&r.ended);
 		/* an archive without a word in it, which was read */
 		assert_int_equal(seen.state, JOB_FAILED);
-		assert_string_equal(seen.why.code, "job_failed");
+		assert_code(seen.why.code, CODE_JOB_FAILED);
 	}
 }
 

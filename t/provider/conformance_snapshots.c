@@ -146,7 +146,7 @@ one_that_is_too_large_is_none(void **state)
 	works(agent_write(&P, &t, "/workspace/f", 0644, bytes, MB, soon(), &E));
 	if (is_local()) {
 		refuses(P.ops->snapshot_take(&P, &ref, &t, &LITTLE, soon(), &E),
-		    "insufficient_storage");
+		    CODE_INSUFFICIENT_STORAGE);
 		assert_int_equal(look(&ref), SNAPSHOT_BROKEN);
 	}
 	destroy(&s);

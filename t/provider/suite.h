@@ -4,14 +4,9 @@
 #ifndef SANDLEASE_T_PROVIDER_SUITE_H
 #define SANDLEASE_T_PROVIDER_SUITE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "../unit/unit.h"
 
-#include <cmocka.h>
+#include <sys/types.h>
 
 #include "provider/agent_link.h"
 #include "provider/provider.h"
@@ -28,13 +23,14 @@ extern struct err E;
 #define works(call)                                                            \
 	do {                                                                   \
 		if ((call) < 0)                                                \
-			fail_msg("%s: %s (%s)", #call, E.msg, E.code);         \
+			fail_msg("%s: %s (%s)", #call, E.msg,                  \
+			    code_word(E.code));                                \
 	} while (0)
 
-#define refuses(call, word)                                                    \
+#define refuses(call, with)                                                    \
 	do {                                                                   \
 		assert_int_equal((call), -1);                                  \
-		assert_string_equal(E.code, (word));                           \
+		assert_code(E.code, with);                                     \
 	} while (0)
 
 /* The parts; a test without a name ends each. */

@@ -4,7 +4,8 @@
 ## what it needs of LDADD (Makefile.am): a new one is a name in a list below.
 if HAVE_CMOCKA
 UNIT += \
-	t/unit/common/channel_test t/unit/common/clock_test t/unit/common/conf_test \
+	t/unit/common/channel_test t/unit/common/clock_test t/unit/common/code_test \
+	t/unit/common/conf_test \
 	t/unit/common/err_test t/unit/common/id_test t/unit/common/json_test \
 	t/unit/common/kernel_limits_test \
 	t/unit/common/log_test t/unit/common/mem_test t/unit/common/poller_test \

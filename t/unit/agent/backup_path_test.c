@@ -54,7 +54,7 @@ paths_have_their_places(void **state)
 		if ((rc == 0) != CASES[i].want)
 			fail_msg("%s", CASES[i].path);
 		if (rc < 0)
-			assert_string_equal(e.code, "invalid_backup_config");
+			assert_code(e.code, CODE_INVALID_BACKUP_CONFIG);
 	}
 }
 

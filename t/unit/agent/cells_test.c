@@ -1,10 +1,5 @@
 /* cells_test.c: the cells of a sandbox. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +63,7 @@ there_is_an_end_to_them(void **state)
 	for (int i = 0; i < CELLS_MAX; i++)
 		add(&t, A, i + 1);
 	assert_int_equal(cells_add(&t, &c, &e), -1);
-	assert_string_equal(e.code, "launch_failed");
+	assert_code(e.code, CODE_LAUNCH_FAILED);
 	release(&t);
 }
 

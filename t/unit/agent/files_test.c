@@ -1,10 +1,5 @@
 /* files_test.c: reading and writing files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -123,7 +118,7 @@ a_link_is_followed(void **state)
 	assert_true(S_ISLNK(st.st_mode));
 	assert_int_equal(symlink("loop", in_dir("loop")), 0);
 	assert_int_equal(put("loop", "x", -1, &e), -1);
-	assert_string_equal(e.code, "too_many_links");
+	assert_code(e.code, CODE_TOO_MANY_LINKS);
 }
 
 static void
@@ -145,15 +140,16 @@ static void
 errors_have_the_containers_codes(void **state)
 {
 	static const struct {
-		const char *name, *code;
+		const char *name;
+		enum err_code code;
 		enum err_kind kind;
 	} CASES[] = {
-		{ "target/x", "not_directory", ERR_INVALID },
-		{ "target/x/y", "not_directory", ERR_INVALID },
-		{ "p", "is_directory", ERR_INVALID },
-		{ "p/", "is_directory", ERR_INVALID },
-		{ "new/", "is_directory", ERR_INVALID },
-		{ "pipe", "resource_busy", ERR_CONFLICT },
+		{ "target/x", CODE_NOT_DIRECTORY, ERR_INVALID },
+		{ "target/x/y", CODE_NOT_DIRECTORY, ERR_INVALID },
+		{ "p", CODE_IS_DIRECTORY, ERR_INVALID },
+		{ "p/", CODE_IS_DIRECTORY, ERR_INVALID },
+		{ "new/", CODE_IS_DIRECTORY, ERR_INVALID },
+		{ "pipe", CODE_RESOURCE_BUSY, ERR_CONFLICT },
 	};
 
 	(void)state;
@@ -162,7 +158,7 @@ errors_have_the_containers_codes(void **state)
 		struct err e = { 0 };
 
 		assert_int_equal(put(CASES[i].name, "x", -1, &e), -1);
-		assert_string_equal(e.code, CASES[i].code);
+		assert_code(e.code, CASES[i].code);
 		assert_int_equal(e.kind, CASES[i].kind);
 	}
 }
@@ -175,7 +171,7 @@ a_full_device_says_so(void **state)
 	(void)state;
 	assert_int_equal(symlink("/dev/full", in_dir("full")), 0);
 	assert_int_equal(put("full", "x", -1, &e), -1);
-	assert_string_equal(e.code, "no_space");
+	assert_code(e.code, CODE_NO_SPACE);
 }
 
 static void
@@ -197,17 +193,17 @@ directories_are_made_with_and_without_parents(void **state)
 	static const struct {
 		const char *name;
 		bool parents;
-		const char *code;
+		enum err_code code;
 	} CASES[] = {
-		{ "m", false, NULL },
-		{ "m", false, "file_exists" },
-		{ "m", true, NULL },
-		{ "n/o", false, "file_not_found" },
-		{ "n/o", true, NULL },
-		{ "n/o/p/", true, NULL },
-		{ "target", true, "file_exists" },
-		{ "target/x", true, "not_directory" },
-		{ "n/../r/s", true, NULL },
+		{ "m", false, CODE_NONE },
+		{ "m", false, CODE_FILE_EXISTS },
+		{ "m", true, CODE_NONE },
+		{ "n/o", false, CODE_FILE_NOT_FOUND },
+		{ "n/o", true, CODE_NONE },
+		{ "n/o/p/", true, CODE_NONE },
+		{ "target", true, CODE_FILE_EXISTS },
+		{ "target/x", true, CODE_NOT_DIRECTORY },
+		{ "n/../r/s", true, CODE_NONE },
 	};
 
 	(void)state;
@@ -216,9 +212,9 @@ directories_are_made_with_and_without_parents(void **state)
 		int rc =
 		    files_make_dir(in_dir(CASES[i].name), CASES[i].parents, &e);
 
-		assert_int_equal(rc, CASES[i].code == NULL ? 0 : -1);
+		assert_int_equal(rc, CASES[i].code == CODE_NONE ? 0 : -1);
 		if (rc < 0)
-			assert_string_equal(e.code, CASES[i].code);
+			assert_code(e.code, CASES[i].code);
 	}
 }
 

@@ -10,58 +10,60 @@ static void
 each_message_has_its_code(void **state)
 {
 	static const struct {
-		const char *said, *code;
+		const char *said;
+		enum err_code code;
 	} CASES[] = {
 		{ "fatal: repository 'http://h/x/' not found\n",
-		    "git_repository_not_found" },
+		    CODE_GIT_REPOSITORY_NOT_FOUND },
 		{ "fatal: repository '/x' does not exist\n",
-		    "git_repository_not_found" },
+		    CODE_GIT_REPOSITORY_NOT_FOUND },
 		{ "fatal: '/x' does not appear to be a git repository\n"
 		  "fatal: Could not read from remote repository.\n",
-		    "git_repository_not_found" },
+		    CODE_GIT_REPOSITORY_NOT_FOUND },
 		{ "ERROR: Repository not found.\n"
 		  "fatal: Could not read from remote repository.\n",
-		    "git_repository_not_found" },
+		    CODE_GIT_REPOSITORY_NOT_FOUND },
 		{ "fatal: http://h/x/info/refs not valid: is this a git repository?\n",
-		    "git_repository_not_found" },
+		    CODE_GIT_REPOSITORY_NOT_FOUND },
 		{ "warning: Could not find remote branch b to clone.\n"
 		  "fatal: Remote branch b not found in upstream origin\n",
-		    "git_branch_not_found" },
+		    CODE_GIT_BRANCH_NOT_FOUND },
 		{ "fatal: Authentication failed for 'http://h/x/'\n",
-		    "git_auth_failed" },
+		    CODE_GIT_AUTH_FAILED },
 		{ "fatal: could not read Username for 'https://h': terminal prompts disabled\n",
-		    "git_auth_failed" },
+		    CODE_GIT_AUTH_FAILED },
 		{ "git@h: Permission denied (publickey).\n"
 		  "fatal: Could not read from remote repository.\n",
-		    "git_auth_failed" },
+		    CODE_GIT_AUTH_FAILED },
 		{ "fatal: unable to access 'http://h/': The requested URL returned error: 403\n",
-		    "git_auth_failed" },
+		    CODE_GIT_AUTH_FAILED },
 		{ "fatal: unable to access 'http://h/': The requested URL returned error: 500\n",
-		    "git_network_error" },
+		    CODE_GIT_NETWORK_ERROR },
 		{ "fatal: unable to access 'http://h/': Could not resolve host: h\n",
-		    "git_network_error" },
+		    CODE_GIT_NETWORK_ERROR },
 		{ "fatal: unable to access 'http://h/': Couldn't connect to server\n",
-		    "git_network_error" },
+		    CODE_GIT_NETWORK_ERROR },
 		{ "fatal: unable to connect to h:\nh[0]: errno=Connection refused\n",
-		    "git_network_error" },
+		    CODE_GIT_NETWORK_ERROR },
 		{ "error: RPC failed; curl 18 transfer closed\nfatal: early EOF\n",
-		    "git_network_error" },
-		{ "fatal: transport 'ext' not allowed\n", "invalid_git_url" },
+		    CODE_GIT_NETWORK_ERROR },
+		{ "fatal: transport 'ext' not allowed\n",
+		    CODE_INVALID_GIT_URL },
 		{ "fatal: destination path '/w/x' already exists and is not an empty directory.\n",
-		    "git_clone_failed" },
+		    CODE_GIT_CLONE_FAILED },
 		{ "fatal: could not create work tree dir '/x': Permission denied\n",
-		    "git_clone_failed" },
+		    CODE_GIT_CLONE_FAILED },
 		{ "bash: line 1: git: command not found\n",
-		    "git_operation_failed" },
-		{ "", "git_clone_failed" },
-		{ "something else\n", "git_clone_failed" },
+		    CODE_GIT_OPERATION_FAILED },
+		{ "", CODE_GIT_CLONE_FAILED },
+		{ "something else\n", CODE_GIT_CLONE_FAILED },
 		/* a name says nothing, whatever it is */
 		{ "fatal: '/authentication failed' does not appear to be a git repository\n",
-		    "git_repository_not_found" },
+		    CODE_GIT_REPOSITORY_NOT_FOUND },
 		{ "fatal: could not create leading directories of 'not found'\n",
-		    "git_clone_failed" },
+		    CODE_GIT_CLONE_FAILED },
 		{ "error: couldn't do it to 'access denied' for 'timed out'\n",
-		    "git_clone_failed" },
+		    CODE_GIT_CLONE_FAILED },
 	};
 
 	(void)state;
@@ -69,8 +71,8 @@ each_message_has_its_code(void **state)
 		const struct git_error *r =
 		    git_error_find(CASES[i].said, strlen(CASES[i].said));
 
-		if (strcmp(r->code, CASES[i].code) != 0)
-			fail_msg("%s: %s", CASES[i].said, r->code);
+		if (r->code != CASES[i].code)
+			fail_msg("%s: %s", CASES[i].said, code_word(r->code));
 	}
 }
 

@@ -52,7 +52,7 @@ only_what_git_may_fetch_is_taken(void **state)
 		if (rc != CASES[i].rc)
 			fail_msg("%s: %d", CASES[i].url, rc);
 		if (rc < 0)
-			assert_string_equal(e.code, "invalid_git_url");
+			assert_code(e.code, CODE_INVALID_GIT_URL);
 	}
 }
 

@@ -8,7 +8,6 @@
 #include "agent/files.h"
 #include "agent/move.h"
 #include "common/mem.h"
-#include "common/str.h"
 
 typedef int move_fn(const char *from, const char *to, struct err *e);
 
@@ -108,17 +107,18 @@ static void
 errors_say_whose_they_are(void **state)
 {
 	static const struct {
-		const char *from, *to, *code;
+		const char *from, *to;
+		enum err_code code;
 		enum err_kind kind;
 	} CASES[] = {
-		{ "none", "x", "file_not_found", ERR_NOT_FOUND },
-		{ "a/x", "x", "not_directory", ERR_INVALID },
-		{ "a", "none/x", "filesystem_error", ERR_INTERNAL },
-		{ "a", "x/", "not_directory", ERR_INVALID },
-		{ "d", "a", "not_directory", ERR_INVALID },
-		{ "d", "d/sub", "validation_failed", ERR_INVALID },
-		{ "d", "full", "file_exists", ERR_CONFLICT },
-		{ "a", "locked/x", "permission_denied", ERR_DENIED },
+		{ "none", "x", CODE_FILE_NOT_FOUND, ERR_NOT_FOUND },
+		{ "a/x", "x", CODE_NOT_DIRECTORY, ERR_INVALID },
+		{ "a", "none/x", CODE_FILESYSTEM_ERROR, ERR_INTERNAL },
+		{ "a", "x/", CODE_NOT_DIRECTORY, ERR_INVALID },
+		{ "d", "a", CODE_NOT_DIRECTORY, ERR_INVALID },
+		{ "d", "d/sub", CODE_VALIDATION_FAILED, ERR_INVALID },
+		{ "d", "full", CODE_FILE_EXISTS, ERR_CONFLICT },
+		{ "a", "locked/x", CODE_PERMISSION_DENIED, ERR_DENIED },
 	};
 
 	(void)state;
@@ -136,7 +136,7 @@ errors_say_whose_they_are(void **state)
 			continue; /* root may */
 		assert_int_equal(
 		    call(move_path, CASES[i].from, CASES[i].to, &e), -1);
-		assert_string_equal(e.code, CASES[i].code);
+		assert_code(e.code, CASES[i].code);
 		assert_int_equal(e.kind, CASES[i].kind);
 	}
 	assert_content("a", "one");
@@ -156,7 +156,7 @@ nothing_is_copied_into_itself(void **state)
 	assert_int_equal(symlink("d/e", "l"), 0);
 	for (size_t i = 0; i < ARRAY_LEN(INTO); i++) {
 		assert_int_equal(call(move_by_copy, "d", INTO[i], &e), -1);
-		assert_string_equal(e.code, "validation_failed");
+		assert_code(e.code, CODE_VALIDATION_FAILED);
 	}
 	assert_true(there("d/e") && count_names() == 2);
 	assert_int_equal(call(move_by_copy, "d/e", "de", &e), 0);
@@ -268,7 +268,7 @@ a_copy_that_fails_leaves_all_as_it_was(void **state)
 	assert_int_equal(chdir(dir), 0);
 	put("b", "old");
 	assert_int_equal(call(move_by_copy, "t", "b", &e), -1);
-	assert_string_equal(e.code, "name_too_long");
+	assert_code(e.code, CODE_NAME_TOO_LONG);
 	assert_content("t/sealed/file", "two");
 	assert_content("b", "old");
 	assert_int_equal(count_names(), 2);
@@ -277,7 +277,7 @@ a_copy_that_fails_leaves_all_as_it_was(void **state)
 	mkdir("full/x", 0700);
 	mkdir("s", 0700);
 	assert_int_equal(call(move_by_copy, "s", "full", &e), -1);
-	assert_string_equal(e.code, "file_exists");
+	assert_code(e.code, CODE_FILE_EXISTS);
 	assert_true(there("s") && there("full/x"));
 	assert_int_equal(count_names(), 4);
 }

@@ -1,10 +1,5 @@
 /* scene_test.c: bodies of any origin, read within bounds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +87,7 @@ a_body_is_an_object_without_nulls(void **state)
 			assert_int_equal(json_object_size(body),
 			    CASES[i].members);
 		else
-			assert_string_equal(e.code, "validation_failed");
+			assert_code(e.code, CODE_VALIDATION_FAILED);
 	}
 }
 

@@ -192,7 +192,7 @@ what_fails_is_taken_back_and_nothing_dropped(void **state)
 	put("dir/" STAGE "/old/more/in");
 	assert_int_equal(rmdir(s.fresh), 0);
 	assert_int_equal(swap_commit(&s, &e), -1);
-	assert_string_equal(e.code, "file_not_found");
+	assert_code(e.code, CODE_FILE_NOT_FOUND);
 	assert_non_null(strstr(e.msg, STAGE));
 	swap_drop(&s);
 	assert_true(is_there("dir/old") && is_there("dir/shut/in"));
@@ -241,7 +241,7 @@ a_file_is_no_directory(void **state)
 	(void)state;
 	make_old();
 	assert_int_equal(swap_open(&s, file, NONE, &e), -1);
-	assert_string_equal(e.code, "not_directory");
+	assert_code(e.code, CODE_NOT_DIRECTORY);
 	swap_drop(&s);
 }
 

@@ -76,7 +76,7 @@ what_is_not_there_is_told(void **state)
 
 	(void)state;
 	assert_int_equal(tree_remove("nothing", &e), -1);
-	assert_string_equal(e.code, "file_not_found");
+	assert_code(e.code, CODE_FILE_NOT_FOUND);
 }
 
 static bool
@@ -102,7 +102,7 @@ who_has_no_time_leaves_the_rest(void **state)
 		touch(name);
 	}
 	assert_int_equal(tree_remove_while("many", twice, &asked, &e), -1);
-	assert_string_equal(e.code, "resource_busy");
+	assert_code(e.code, CODE_RESOURCE_BUSY);
 	assert_int_equal(asked, 3);
 	assert_int_equal(tree_remove("many", &e), 0);
 }

@@ -6,7 +6,6 @@
 
 #include "agent/view.h"
 #include "common/mem.h"
-#include "common/str.h"
 
 static void
 put(const char *name, const char *data, size_t len)
@@ -90,16 +89,16 @@ sizes_are_settled(void **state)
 	static const struct {
 		const char *path;
 		int64_t max, size;
-		const char *code;
+		enum err_code code;
 	} CASES[] = {
-		{ "ten", 10, 10, NULL },
-		{ "ten", 9, 10, "file_too_large" },
-		{ "none", 9, 0, "file_not_found" },
-		{ ".", 9, 0, "is_directory" },
-		{ "fifo", 9, 0, NULL },
-		{ "/dev/null", 9, 0, NULL },
-		{ "/proc/self/comm", 100, 10, NULL },
-		{ "/proc/self/comm", 5, 10, "file_too_large" },
+		{ "ten", 10, 10, CODE_NONE },
+		{ "ten", 9, 10, CODE_FILE_TOO_LARGE },
+		{ "none", 9, 0, CODE_FILE_NOT_FOUND },
+		{ ".", 9, 0, CODE_IS_DIRECTORY },
+		{ "fifo", 9, 0, CODE_NONE },
+		{ "/dev/null", 9, 0, CODE_NONE },
+		{ "/proc/self/comm", 100, 10, CODE_NONE },
+		{ "/proc/self/comm", 5, 10, CODE_FILE_TOO_LARGE },
 	};
 
 	(void)state;
@@ -113,9 +112,9 @@ sizes_are_settled(void **state)
 
 		if (rc == 0)
 			rc = view_settle(CASES[i].path, CASES[i].max, &v, &e);
-		assert_int_equal(rc, CASES[i].code == NULL ? 0 : -1);
+		assert_int_equal(rc, CASES[i].code == CODE_NONE ? 0 : -1);
 		if (rc < 0)
-			assert_string_equal(e.code, CASES[i].code);
+			assert_code(e.code, CASES[i].code);
 		else
 			assert_true(v.regular);
 		assert_int_equal(v.size, CASES[i].size);
@@ -131,7 +130,7 @@ a_device_without_end_is_too_large(void **state)
 	(void)state;
 	assert_int_equal(view_open("/dev/zero", &v, &e), 0);
 	assert_int_equal(view_settle("/dev/zero", 1000000, &v, &e), -1);
-	assert_string_equal(e.code, "file_too_large");
+	assert_code(e.code, CODE_FILE_TOO_LARGE);
 	assert_true(v.size > 1000000 && v.size < 1000000 + 2 * BLOCKS_BYTES);
 }
 

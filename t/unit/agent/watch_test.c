@@ -114,7 +114,7 @@ what_is_not_there_cannot_be_watched(void **state)
 
 	(void)state;
 	assert_int_equal(watch_open(&w, &watch, &e), -1);
-	assert_string_equal(e.code, "file_not_found");
+	assert_code(e.code, CODE_FILE_NOT_FOUND);
 }
 
 static void

@@ -66,7 +66,7 @@ a_path_is_decoded_as_nginx_would(void **state)
 		if (rc == 0)
 			assert_string_equal(r.path, CASES[i].path);
 		else
-			assert_string_equal(e.code, "INVALID_REQUEST");
+			assert_code(e.code, CODE_INVALID_REQUEST);
 		ws_request_free(&r);
 	}
 }
@@ -75,23 +75,25 @@ static void
 what_is_none_is_told_apart(void **state)
 {
 	static const struct {
-		const char *text, *code, *id;
+		const char *text;
+		enum err_code code;
+		const char *id;
 	} CASES[] = {
-		{ "", "PARSE_ERROR", NULL },
-		{ "{", "PARSE_ERROR", NULL },
-		{ "\xff", "PARSE_ERROR", NULL },
-		{ "{\"id\":\"a\",\"id\":\"b\"}", "PARSE_ERROR", NULL },
-		{ "[]", "INVALID_REQUEST", NULL },
-		{ "{\"type\":\"request\"}", "INVALID_REQUEST", NULL },
-		{ "{\"type\":\"cancel\",\"id\":\"\"}", "INVALID_REQUEST",
+		{ "", CODE_PARSE_ERROR, NULL },
+		{ "{", CODE_PARSE_ERROR, NULL },
+		{ "\xff", CODE_PARSE_ERROR, NULL },
+		{ "{\"id\":\"a\",\"id\":\"b\"}", CODE_PARSE_ERROR, NULL },
+		{ "[]", CODE_INVALID_REQUEST, NULL },
+		{ "{\"type\":\"request\"}", CODE_INVALID_REQUEST, NULL },
+		{ "{\"type\":\"cancel\",\"id\":\"\"}", CODE_INVALID_REQUEST,
 		    NULL },
-		{ "{\"type\":\"x\",\"id\":\"a\"}", "INVALID_REQUEST", "a" },
+		{ "{\"type\":\"x\",\"id\":\"a\"}", CODE_INVALID_REQUEST, "a" },
 		{ "{\"type\":\"request\",\"id\":\"a\",\"method\":\"get\","
 		  "\"path\":\"/\"}",
-		    "INVALID_REQUEST", "a" },
+		    CODE_INVALID_REQUEST, "a" },
 		{ "{\"type\":\"request\",\"id\":\"a\",\"method\":\"GET\","
 		  "\"path\":\"/\",\"headers\":7}",
-		    "INVALID_REQUEST", "a" },
+		    CODE_INVALID_REQUEST, "a" },
 	};
 
 	(void)state;
@@ -102,7 +104,7 @@ what_is_none_is_told_apart(void **state)
 		assert_int_equal(ws_request_parse(CASES[i].text,
 				     strlen(CASES[i].text), &r, &e),
 		    -1);
-		assert_string_equal(e.code, CASES[i].code);
+		assert_code(e.code, CASES[i].code);
 		if (CASES[i].id == NULL)
 			assert_null(r.id);
 		else
@@ -122,7 +124,7 @@ nesting_is_bounded_before_it_is_parsed(void **state)
 	for (int i = 0; i < 100000; i++)
 		buf_str(&deep, "[");
 	assert_int_equal(ws_request_parse(deep.data, deep.len, &r, &e), -1);
-	assert_string_equal(e.code, "PARSE_ERROR");
+	assert_code(e.code, CODE_PARSE_ERROR);
 	ws_request_free(&r);
 }
 

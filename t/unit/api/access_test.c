@@ -79,7 +79,7 @@ a_credential_comes_from_one_place(void **state)
 			fail_msg("case %zu: %d", i, rc);
 		if (refused) {
 			assert_int_equal(e.kind, ERR_UNAUTHENTICATED);
-			assert_string_equal(e.code, "unauthorized");
+			assert_code(e.code, CODE_UNAUTHORIZED);
 		} else if (got.given != (t->want != NULL)) {
 			fail_msg("case %zu: given %d", i, got.given);
 		} else if (t->want != NULL) {
@@ -182,7 +182,7 @@ the_cookie_counts_for_scripts_of_our_own(void **state)
 		if ((rc == 0) != CASES[i].ours)
 			fail_msg("%s, %s", CASES[i].site, CASES[i].dest);
 		if (rc < 0)
-			assert_string_equal(e.code, "origin_mismatch");
+			assert_code(e.code, CODE_ORIGIN_MISMATCH);
 		fake_end(&f, &c);
 	}
 }
@@ -196,23 +196,23 @@ a_bad_call_never_reaches_the_database(void **state)
 		const char *method;
 		const char *params[7];
 		enum access needed;
-		const char *code; /* NULL: admitted */
+		enum err_code code; /* CODE_NONE: admitted */
 	} CASES[] = {
-		{ "GET", { NULL }, ACCESS_NONE, NULL },
-		{ "GET", { NULL }, ACCESS_READ, "unauthorized" },
+		{ "GET", { NULL }, ACCESS_NONE, CODE_NONE },
+		{ "GET", { NULL }, ACCESS_READ, CODE_UNAUTHORIZED },
 		{ "POST", { "HTTP_AUTHORIZATION", "Basic x", NULL },
-		    ACCESS_TENANT, "unauthorized" },
+		    ACCESS_TENANT, CODE_UNAUTHORIZED },
 		{ "POST", { "HTTP_COOKIE", "sandlease=t", NULL }, ACCESS_TENANT,
-		    "origin_mismatch" },
+		    CODE_ORIGIN_MISMATCH },
 		{ "DELETE",
 		    { "HTTP_COOKIE", "sandlease=t", "HTTP_ORIGIN",
 			"http://evil.example", NULL },
-		    ACCESS_TENANT, "origin_mismatch" },
+		    ACCESS_TENANT, CODE_ORIGIN_MISMATCH },
 		/* these two go on to the database, which is not there */
 		{ "GET", { "HTTP_COOKIE", "sandlease=t", NULL }, ACCESS_READ,
-		    "database_unavailable" },
+		    CODE_DATABASE_UNAVAILABLE },
 		{ "POST", { "HTTP_X_API_KEY", "sl_x", NULL }, ACCESS_TENANT,
-		    "database_unavailable" },
+		    CODE_DATABASE_UNAVAILABLE },
 	};
 	struct app app = { .store =
 			       store_new("host=/nonexistent/sl", &OPTIONS) };
@@ -226,9 +226,9 @@ a_bad_call_never_reaches_the_database(void **state)
 
 		c.context = &app;
 		rc = access_check(&c, CASES[i].needed, &e);
-		assert_int_equal(rc, CASES[i].code == NULL ? 0 : -1);
-		if (CASES[i].code != NULL)
-			assert_string_equal(e.code, CASES[i].code);
+		assert_int_equal(rc, CASES[i].code == CODE_NONE ? 0 : -1);
+		if (CASES[i].code != CODE_NONE)
+			assert_code(e.code, CASES[i].code);
 		fake_end(&f, &c);
 	}
 	free(app.note); /* nobody has written it */

@@ -93,15 +93,15 @@ the_last_words_stand_alone_and_suit_every_stream(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	answer_last_words(&a, "CODE", "gone", &cut);
+	answer_last_words(&a, CODE_SESSION_TERMINATED, "gone", &cut);
 	assert_memory_equal(cut.data, "\n\ndata: {", 9);
-	answer_last_words(&whole, "CODE", "gone", &clean);
+	answer_last_words(&whole, CODE_SESSION_TERMINATED, "gone", &clean);
 	assert_memory_equal(clean.data, "data: {", 7);
 	assert_string_equal(clean.data + clean.len - 2, "\n\n");
 	assert_int_equal(json_parse(clean.data + 6, clean.len - 6, &event, &e),
 	    0);
 	assert_string_equal(json_str(event, "type"), "error");
-	assert_string_equal(json_str(event, "code"), "CODE");
+	assert_string_equal(json_str(event, "code"), "SESSION_TERMINATED");
 	for (size_t i = 0; i < ARRAY_LEN(MEMBERS); i++)
 		assert_string_equal(json_str(event, MEMBERS[i]), "gone");
 	assert_true(json_is_array(json_object_get(event, "traceback")));

@@ -79,7 +79,7 @@ a_call_that_may_last_never_goes_beyond_the_share(void **state)
 		    share_enter(s, i, "acme", SHARE_MAY_LAST, &hold_ms, &e), 0);
 	assert_int_equal(
 	    share_enter(s, 4, "acme", SHARE_MAY_LAST, &hold_ms, &e), -1);
-	assert_string_equal(e.code, "too_many_at_once");
+	assert_code(e.code, CODE_TOO_MANY_AT_ONCE);
 	assert_int_equal(err_status(&e), 503);
 	assert_true(err_retry_after_seconds(&e) > 0);
 	/* the worker that refused is free: the org's calls are four, not five */

@@ -567,8 +567,8 @@ a_cut_from_outside_names_its_reason(void **state)
 	open_stream(w);
 	say(w, HEAD);
 	turn(w);
-	stream_cut(&w->all, TAILQ_FIRST(&w->all.all), "OPERATION_INTERRUPTED",
-	    "later");
+	stream_cut(&w->all, TAILQ_FIRST(&w->all.all),
+	    CODE_OPERATION_INTERRUPTED, "later");
 	ends_with(w, "OPERATION_INTERRUPTED");
 }
 

@@ -97,7 +97,7 @@ mistakes_are_named(void **state)
 
 		assert_int_equal(parse(CASES[i].cmd, CASES[i].line, &a, &e),
 		    -1);
-		assert_string_equal(e.code, "usage");
+		assert_code(e.code, CODE_USAGE);
 		assert_true(str_starts(e.msg, CASES[i].want));
 		args_free(&a);
 	}

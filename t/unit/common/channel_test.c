@@ -120,7 +120,7 @@ silence_ends_at_the_deadline(void **state)
 	struct err e = { 0 };
 
 	assert_int_equal(channel_recv(p->far, clock_ms(), &m, &fds, &e), -1);
-	assert_string_equal(e.code, "timed_out");
+	assert_code(e.code, CODE_TIMED_OUT);
 	assert_int_equal(e.kind, ERR_UNAVAILABLE);
 }
 
@@ -135,9 +135,9 @@ a_closed_peer_is_told_from_a_slow_one(void **state)
 
 	mem_close_fd(&p->near);
 	assert_int_equal(receive(p->far, &got, &fds, &e), -1);
-	assert_string_equal(e.code, "peer_closed");
+	assert_code(e.code, CODE_PEER_CLOSED);
 	assert_int_equal(channel_send(p->far, m, NULL, 0, &e), -1);
-	assert_string_equal(e.code, "peer_closed");
+	assert_code(e.code, CODE_PEER_CLOSED);
 }
 
 static void
@@ -152,12 +152,12 @@ too_much_is_refused_by_the_sender(void **state)
 	memset(big, 'x', CHANNEL_MSG_MAX);
 	m = json_string(big);
 	assert_int_equal(channel_send(p->near, m, NULL, 0, &e), -1);
-	assert_string_equal(e.code, "message_too_large");
+	assert_code(e.code, CODE_MESSAGE_TOO_LARGE);
 	json_release(&m);
 	m = json_object();
 	assert_int_equal(channel_send(p->near, m, many, ARRAY_LEN(many), &e),
 	    -1);
-	assert_string_equal(e.code, "message_too_large");
+	assert_code(e.code, CODE_MESSAGE_TOO_LARGE);
 }
 
 /* Sends what channel_send would not: any bytes, any number of descriptors. */
@@ -199,13 +199,13 @@ a_hostile_peer_costs_no_descriptor(void **state)
 	static const struct {
 		const char *text;
 		size_t len, fds;
-		const char *code;
+		enum err_code code;
 	} CASES[] = {
-		{ "{}", 2, CHANNEL_FDS_MAX + 3, "message_too_large" },
-		{ NULL, TOO_LONG, 2, "message_too_large" },
-		{ "not json", 8, 3, "validation_failed" },
-		{ "{\"a\":\0}", 7, 1, "validation_failed" },
-		{ "{", 1, 0, "validation_failed" },
+		{ "{}", 2, CHANNEL_FDS_MAX + 3, CODE_MESSAGE_TOO_LARGE },
+		{ NULL, TOO_LONG, 2, CODE_MESSAGE_TOO_LARGE },
+		{ "not json", 8, 3, CODE_VALIDATION_FAILED },
+		{ "{\"a\":\0}", 7, 1, CODE_VALIDATION_FAILED },
+		{ "{", 1, 0, CODE_VALIDATION_FAILED },
 	};
 	auto_free char *zeros = xcalloc(1, TOO_LONG);
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -220,7 +220,7 @@ a_hostile_peer_costs_no_descriptor(void **state)
 		send_raw(p->near, CASES[i].text != NULL ? CASES[i].text : zeros,
 		    CASES[i].len, null, CASES[i].fds);
 		assert_int_equal(receive(p->far, &m, &fds, &e), -1);
-		assert_string_equal(e.code, CASES[i].code);
+		assert_code(e.code, CASES[i].code);
 		assert_null(m);
 		assert_int_equal(fds.count, 0);
 	}
@@ -242,12 +242,12 @@ a_listener_replaces_a_dead_one_and_lets_the_group_in(void **state)
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/x", dir);
 	assert_int_equal(channel_connect(path, &e), -1);
-	assert_string_equal(e.code, "not_listening");
+	assert_code(e.code, CODE_NOT_LISTENING);
 	server = channel_listen(path, SOCK_SEQPACKET, &e);
 	assert_true(server >= 0);
 	mem_close_fd(&server);
 	assert_int_equal(channel_connect(path, &e), -1);
-	assert_string_equal(e.code, "not_listening");
+	assert_code(e.code, CODE_NOT_LISTENING);
 	server = channel_listen(path, SOCK_SEQPACKET, &e);
 	assert_true(server >= 0);
 	assert_int_equal(stat(path, &st), 0);
@@ -284,7 +284,7 @@ one_who_accepts_nobody_is_not_waited_for(void **state)
 	}
 	alarm(0);
 	assert_true(count > 0);
-	assert_string_equal(e.code, "timed_out");
+	assert_code(e.code, CODE_TIMED_OUT);
 	unlink(a.sun_path);
 	rmdir(dir);
 }

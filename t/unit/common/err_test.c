@@ -14,9 +14,10 @@ making_an_error_is_failing(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(err_set(&e, ERR_CONFLICT, "held", "by %d", 7), -1);
+	assert_int_equal(err_set(&e, ERR_CONFLICT, CODE_LEASE_BUSY, "by %d", 7),
+	    -1);
 	assert_int_equal(e.kind, ERR_CONFLICT);
-	assert_string_equal(e.code, "held");
+	assert_code(e.code, CODE_LEASE_BUSY);
 	assert_string_equal(e.msg, "by 7");
 	assert_string_equal(e.field, "");
 }
@@ -53,11 +54,11 @@ bad_input_names_its_field(void **state)
 	(void)state;
 	assert_int_equal(err_field(&e, "ttl", "is %s", "odd"), -1);
 	assert_int_equal(err_status(&e), 400);
-	assert_string_equal(e.code, "validation_failed");
+	assert_code(e.code, CODE_VALIDATION_FAILED);
 	assert_string_equal(e.field, "ttl");
 	assert_string_equal(e.msg, "is odd");
 	memcpy(e.more, "{}", 3);
-	err_set(&e, ERR_INTERNAL, "x", "y");
+	err_set(&e, ERR_INTERNAL, CODE_INTERNAL, "y");
 	assert_string_equal(e.field, "");
 	assert_string_equal(e.more, "");
 	memcpy(e.more, "{}", 3);
@@ -118,7 +119,7 @@ a_message_is_text_whatever_goes_into_it(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	err_set(&e, ERR_INTERNAL, "x", "a \xff b \xc3\xa4 c \xc3");
+	err_set(&e, ERR_INTERNAL, CODE_INTERNAL, "a \xff b \xc3\xa4 c \xc3");
 	assert_string_equal(e.msg, "a ? b \xc3\xa4 c ?");
 	err_field(&e, "\xff", "%s", "\xff");
 	assert_string_equal(e.field, "?");
@@ -130,7 +131,8 @@ a_message_is_text_whatever_goes_into_it(void **state)
 	for (size_t i = 0; i + 2 < sizeof(big); i += 2)
 		memcpy(big + i, "\xc3\xa4", 3);
 	for (int i = 0; i < 2; i++) {
-		err_set(&e, ERR_INTERNAL, "x", "%s%s", i == 0 ? "" : "x", big);
+		err_set(&e, ERR_INTERNAL, CODE_INTERNAL, "%s%s",
+		    i == 0 ? "" : "x", big);
 		assert_true(utf8_valid(e.msg, strlen(e.msg)));
 		err_wrap(&e, "%s", i == 0 ? "" : "x");
 		assert_true(utf8_valid(e.msg, strlen(e.msg)));
@@ -146,25 +148,27 @@ a_tenant_is_not_told_of_this_host(void **state)
 {
 	static const struct {
 		enum err_kind kind;
-		const char *code, *msg;
+		enum err_code code;
+		const char *msg;
 		bool told;
 	} CASES[] = {
-		{ ERR_CONFLICT, "session_lost", "the files are gone", true },
-		{ ERR_BAD_GATEWAY, "agent_error", "/workspace/x: no", true },
-		{ ERR_UNAVAILABLE, "no_storage", "/srv/sl/x is not there",
+		{ ERR_CONFLICT, CODE_SESSION_LOST, "the files are gone", true },
+		{ ERR_BAD_GATEWAY, CODE_AGENT_ERROR, "/workspace/x: no", true },
+		{ ERR_UNAVAILABLE, CODE_NO_STORAGE, "/srv/sl/x is not there",
 		    false },
-		{ ERR_UNAVAILABLE, "start_failed",
+		{ ERR_UNAVAILABLE, CODE_START_FAILED,
 		    "bwrap: Can't mkdir /srv/sl/box: no", false },
-		{ ERR_BUSY, "lease_busy", "seen gone first (/srv/sl/c: no)",
+		{ ERR_BUSY, CODE_LEASE_BUSY, "seen gone first (/srv/sl/c: no)",
 		    false },
-		{ ERR_NO_SPACE, "insufficient_storage", "mkdir /srv/sl/box",
+		{ ERR_NO_SPACE, CODE_INSUFFICIENT_STORAGE, "mkdir /srv/sl/box",
 		    false },
-		{ ERR_NO_SPACE, "insufficient_storage",
+		{ ERR_NO_SPACE, CODE_INSUFFICIENT_STORAGE,
 		    "mkdir box/a: No space left on device", false },
-		{ ERR_NO_SPACE, "insufficient_storage", "too little", true },
-		{ ERR_NO_SPACE, "no_space_left", "mkdir box/a: full", false },
-		{ ERR_INTERNAL, "internal", "rename: no", false },
-		{ ERR_UNAVAILABLE, "no_rootfs", "/images/a is not there",
+		{ ERR_NO_SPACE, CODE_INSUFFICIENT_STORAGE, "too little", true },
+		{ ERR_NO_SPACE, CODE_NO_SPACE_LEFT, "mkdir box/a: full",
+		    false },
+		{ ERR_INTERNAL, CODE_INTERNAL, "rename: no", false },
+		{ ERR_UNAVAILABLE, CODE_NO_ROOTFS, "/images/a is not there",
 		    false },
 	};
 	struct err e = { 0 };

@@ -127,7 +127,7 @@ bad_bodies_are_refused_by_name(void **state)
 
 		assert_int_equal(decode(CASES[i].text, 0, &b, &e), -1);
 		assert_int_equal(e.kind, ERR_INVALID);
-		assert_string_equal(e.code, "validation_failed");
+		assert_code(e.code, CODE_VALIDATION_FAILED);
 		assert_string_equal(e.field, CASES[i].field);
 		assert_non_null(strstr(e.msg, CASES[i].says));
 	}

@@ -192,9 +192,9 @@ an_error_is_told_with_its_code(void **state)
 
 	(void)state;
 	log_open("prog", LOG_INFO, LOG_KV);
-	err_set(&e, ERR_BUSY, "held", "by another");
+	err_set(&e, ERR_BUSY, CODE_LEASE_BUSY, "by another");
 	log_err(LOG_ERROR, "start", &e);
-	assert_non_null(strstr(logged(), "msg=\"held: by another\""));
+	assert_non_null(strstr(logged(), "msg=\"lease_busy: by another\""));
 	e = (struct err){ 0 };
 	log_err(LOG_ERROR, "start", &e);
 	assert_non_null(strstr(logged(), "msg=\"internal: \""));

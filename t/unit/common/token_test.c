@@ -192,9 +192,9 @@ everything_else_stays_shut(void **state)
 	(void)state;
 	seal(&k, "o", "text", 4, &sealed);
 	assert_int_equal(seal_open(&k, "p", sealed.data, &plain, &e), -1);
-	assert_string_equal(e.code, "seal_broken");
+	assert_code(e.code, CODE_SEAL_BROKEN);
 	assert_int_equal(seal_open(&none, "o", sealed.data, &plain, &e), -1);
-	assert_string_equal(e.code, "seal_key_missing");
+	assert_code(e.code, CODE_SEAL_KEY_MISSING);
 	bent = xstrdup(sealed.data);
 	bent[sealed.len - 2] = bent[sealed.len - 2] == 'A' ? 'B' : 'A';
 	assert_int_equal(seal_open(&k, "o", bent, &plain, &e), -1);

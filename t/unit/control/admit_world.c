@@ -16,7 +16,7 @@ refused(struct world *w, enum isolation how)
 {
 	struct err e = { 0 };
 
-	FAILS(world_create(w, how, &e), "insufficient_storage");
+	FAILS(world_create(w, how, &e), CODE_INSUFFICIENT_STORAGE);
 	assert_int_equal(e.kind, ERR_NO_SPACE);
 	assert_int_equal(err_status(&e), 507);
 	assert_string_equal(
@@ -122,9 +122,9 @@ a_workspace_that_was_never_made_is_still_a_new_one(void **state)
 	struct err e = { 0 };
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
 	fake_capacity(0, 0, false);
-	FAILS(world_resume(w, &e), "insufficient_storage");
+	FAILS(world_resume(w, &e), CODE_INSUFFICIENT_STORAGE);
 	assert_int_equal(fake_calls("agent.launch"), 0);
 	assert_string_equal(
 	    world_ask(w, "SELECT state FROM session WHERE id = '%s'", w->id),
@@ -138,9 +138,9 @@ one_that_died_before_it_was_admitted_is_asked_again(void **state)
 	struct err e = { 0 };
 
 	fake_script("ensure", FAKE_LOSE, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "timed_out");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_TIMED_OUT);
 	fake_capacity(0, 0, false);
-	FAILS(world_resume(w, &e), "insufficient_storage");
+	FAILS(world_resume(w, &e), CODE_INSUFFICIENT_STORAGE);
 	assert_int_equal(fake_calls("agent.launch"), 0);
 }
 
@@ -151,7 +151,7 @@ a_start_that_is_repeated_says_what_it_did_about_the_files(void **state)
 	struct err e = { 0 };
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 	assert_true(strncmp(world_steps(w), "workspace:made ", 15) == 0);
@@ -168,7 +168,7 @@ a_refused_create_releases_its_idempotency_key(void **state)
 	struct err e = { 0 };
 
 	fake_capacity(0, 0, false);
-	FAILS(create_with_key(w, &e), "insufficient_storage");
+	FAILS(create_with_key(w, &e), CODE_INSUFFICIENT_STORAGE);
 	assert_string_equal(world_ask(w, "SELECT count(*) FROM idempotency"),
 	    "0");
 	fake_capacity(w->conf.capacity_min_mb, 0, false);
@@ -273,7 +273,7 @@ a_clean_up_ends_with_the_time_of_who_waits_for_it(void **state)
 	fake_script("agent.list", FAKE_HANG, 2);
 	/* wait: the first hang takes it all; sooner means fewer calls */
 	FAILS(capacity_admit(&w->ctl, w->box, w->id, clock_ms() + 500, &e),
-	    "insufficient_storage");
+	    CODE_INSUFFICIENT_STORAGE);
 	assert_true(fake_calls("agent.list") < 2);
 }
 
@@ -299,7 +299,7 @@ a_start_that_never_worked_is_stale_in_time(void **state)
 	struct err e = { 0 };
 
 	fake_script("agent.launch", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_LAUNCH_FAILED);
 	str_copy(failed, sizeof(failed), w->id);
 	str_copy(box, sizeof(box), w->box);
 	fake_capacity(w->conf.capacity_min_mb - 1, 10, false);
@@ -325,7 +325,7 @@ what_was_given_up_goes_with_the_next_pass(void **state)
 
 	w->conf.disk_budget_mb = 8192;
 	fake_script("agent.launch", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_LAUNCH_FAILED);
 	str_copy(failed, sizeof(failed), w->id);
 	str_copy(box, sizeof(box), w->box);
 	long_ago(w);
@@ -351,7 +351,7 @@ a_failed_session_that_once_worked_keeps_its_files(void **state)
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    &e));
 	fake_script("agent.launch", FAKE_FAIL, 1);
-	FAILS(world_resume(w, &e), "launch_failed");
+	FAILS(world_resume(w, &e), CODE_LAUNCH_FAILED);
 	long_ago(w);
 	fake_capacity(0, 0, false);
 	refused(w, ISOLATION_SESSION);
@@ -366,7 +366,7 @@ another_owner_s_leftovers_are_not_touched(void **state)
 	struct err e = { 0 };
 
 	fake_script("agent.launch", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_LAUNCH_FAILED);
 	str_copy(failed, sizeof(failed), w->id);
 	str_copy(box, sizeof(box), w->box);
 	long_ago(w);
@@ -389,7 +389,7 @@ the_budget_is_never_overdrawn(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	world_ready(w, ISOLATION_SESSION);
 	assert_string_equal(reserved(w), "8192");
-	FAILS(create_with_key(w, &e), "insufficient_storage");
+	FAILS(create_with_key(w, &e), CODE_INSUFFICIENT_STORAGE);
 	assert_string_equal(world_ask(w,
 				"SELECT (SELECT count(*) FROM session),"
 				" (SELECT count(*) FROM idempotency)"),
@@ -453,7 +453,7 @@ a_budget_that_comes_later_counts_what_is_there(void **state)
 		    world_create(w, ISOLATION_SESSION, &e) < 0
 		? -1
 		: 0,
-	    "insufficient_storage");
+	    CODE_INSUFFICIENT_STORAGE);
 }
 
 int

@@ -12,7 +12,7 @@ what_initializes_for_too_long_is_an_orphan(void **state)
 	struct err e = { 0 };
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
 	assert_int_equal(world_reap(w).orphans, 0);
 	world_ask(w, "UPDATE session SET initializing_since = 'epoch'");
 	assert_int_equal(world_reap(w).orphans, 1);
@@ -197,7 +197,7 @@ files_of_what_failed_go_after_a_day(void **state)
 	struct err e = { 0 };
 
 	fake_script("agent.launch", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SHARED, &e), "launch_failed");
+	FAILS(world_create(w, ISOLATION_SHARED, &e), CODE_LAUNCH_FAILED);
 	assert_int_equal(world_reap(w).removed, 0);
 	assert_int_equal(fake_calls("storage_drop"), 0);
 	world_ask(w,
@@ -210,7 +210,7 @@ files_of_what_failed_go_after_a_day(void **state)
 	/* the row stays, and says so */
 	assert_string_equal(world_ask(w, "SELECT state FROM session"),
 	    "failed");
-	FAILS(world_resume(w, &e), "session_lost");
+	FAILS(world_resume(w, &e), CODE_SESSION_LOST);
 	/* retention is a deletion like any other; then the row goes */
 	world_ask(w, "UPDATE session SET ended_at = 'epoch'");
 	assert_int_equal(world_reap(w).deleted, 1);
@@ -226,7 +226,7 @@ retention_waits_for_a_stop_that_is_open(void **state)
 
 	fake_script("agent.launch", FAKE_FAIL, 1);
 	fake_script("agent.seal", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SHARED, &e), "launch_failed");
+	FAILS(world_create(w, ISOLATION_SHARED, &e), CODE_LAUNCH_FAILED);
 	assert_string_equal(world_state(w), "failed stop_needed 1 creating");
 	world_ask(w, "UPDATE session SET ended_at = 'epoch'");
 	world_reap(w); /* the backoff is kept */

@@ -156,7 +156,7 @@ who_is_let_go_is_told_even_if_another_cannot_be(void **state)
 	SUCCEEDS(disk_tell(&w->ctl, &e));
 	fake_capacity(2 * LOW_MB, 0, false);
 	fake_script("cell_freeze", FAKE_FAIL, 1);
-	FAILS(disk_guard(&w->ctl, &e), "fake_failure");
+	FAILS(disk_guard(&w->ctl, &e), CODE_FAKE_FAILURE);
 	assert_int_not_equal(fake_is_frozen(first), fake_is_frozen(second));
 	assert_string_equal(reason(w, first),
 	    fake_is_frozen(first) ? "ready|disk_low" : "ready|");
@@ -175,7 +175,8 @@ below_the_mark_nothing_is_admitted(void **state)
 	w->conf.disk_low_mb = LOW_MB;
 	w->conf.capacity_min_mb = 0;
 	fake_capacity(LOW_MB - 1, 0, false);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "insufficient_storage");
+	FAILS(world_create(w, ISOLATION_SESSION, &e),
+	    CODE_INSUFFICIENT_STORAGE);
 }
 
 static void
@@ -235,7 +236,8 @@ where_inodes_run_out_who_makes_files_is_frozen(void **state)
 	assert_true(fake_is_frozen(maker));
 	assert_false(fake_is_frozen(writer));
 	assert_string_equal(reason(w, maker), "ready|disk_low");
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "insufficient_storage");
+	FAILS(world_create(w, ISOLATION_SESSION, &e),
+	    CODE_INSUFFICIENT_STORAGE);
 	fake_files(2 * LOW_MB);
 	SUCCEEDS(disk_guard(&w->ctl, &e));
 	assert_false(fake_is_frozen(maker));
@@ -253,7 +255,7 @@ what_freezes_does_not_need_the_database(void **state)
 	two_sessions(w, writer, other);
 	fake_capacity(LOW_MB - 1, 0, false);
 	w->ctl.store = store_new("host=/nonexistent dbname=x", &OPTIONS);
-	FAILS(disk_guard(&w->ctl, &e), "database_unavailable");
+	FAILS(disk_guard(&w->ctl, &e), CODE_DATABASE_UNAVAILABLE);
 	assert_true(fake_is_frozen(writer));
 	store_free(w->ctl.store);
 	w->ctl.store = real;

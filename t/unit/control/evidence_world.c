@@ -109,10 +109,10 @@ neither_a_path_of_the_client_s_nor_a_full_agent_is_evidence(void **state)
 {
 	static const struct {
 		enum fake_how how;
-		const char *code;
+		enum err_code code;
 	} CASES[] = {
-		{ FAKE_DENIED, "agent_error" },
-		{ FAKE_FULL, "insufficient_storage" },
+		{ FAKE_DENIED, CODE_AGENT_ERROR },
+		{ FAKE_FULL, CODE_INSUFFICIENT_STORAGE },
 	};
 	auto_json json_t *files = json_pack("[{s:s, s:s}]", "path",
 	    "/etc/no space left on device", "content", "x");
@@ -172,7 +172,7 @@ a_rejected_admission_destroys_nothing(void **state)
 	world_ready(w, ISOLATION_SHARED);
 	str_copy(sibling, sizeof(sibling), w->id);
 	fake_capacity(0, 0, true);
-	FAILS(world_create(w, ISOLATION_SHARED, &e), "insufficient_storage");
+	FAILS(world_create(w, ISOLATION_SHARED, &e), CODE_INSUFFICIENT_STORAGE);
 	assert_int_equal(fake_calls("stop"), 0);
 	assert_string_equal(
 	    world_ask(w, "SELECT state FROM session WHERE id = '%s'", sibling),
@@ -191,7 +191,7 @@ probe_fails_within(struct world *w, int64_t ms, const char *ago)
 	fake_script("agent.launch", FAKE_HANG, 1);
 	assert_int_equal(
 	    start_session(&w->ctl, w->id, "acme", clock_ms() + ms, &e), -1);
-	assert_string_equal(e.code, "timed_out");
+	assert_code(e.code, CODE_TIMED_OUT);
 	if (ago[0] != '\0')
 		world_ask(w,
 		    "UPDATE sandbox SET probe_failed_at = clock_timestamp() -"

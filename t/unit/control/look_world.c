@@ -14,7 +14,7 @@ a_stranger_is_refused_until_it_is_gone(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	fake_cell_add(w->box, w->id, "stranger", 1);
-	FAILS(world_resume(w, &e), "lease_busy");
+	FAILS(world_resume(w, &e), CODE_LEASE_BUSY);
 	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
 	assert_string_equal(world_ask(w, "SELECT reason FROM lease"),
 	    "unexpected-wrapper");
@@ -39,7 +39,7 @@ one_of_another_generation_or_two_of_them_are_strangers(void **state)
 			fake_cell_add(w->box, w->id, instance, 2);
 		else
 			fake_cell_twin(w->box, w->id);
-		FAILS(world_resume(w, &e), "lease_busy");
+		FAILS(world_resume(w, &e), CODE_LEASE_BUSY);
 		assert_string_equal(world_state(w),
 		    "sleeping stop_needed 1 running");
 		assert_string_equal(world_stop_reason(w), "unexpected-wrapper");
@@ -60,7 +60,7 @@ a_stranger_in_a_sleeping_session_is_refused_until_it_is_gone(void **state)
 		SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme",
 		    "user-interrupt", &e));
 		fake_cell_add(w->box, w->id, INSTANCES[i], 1);
-		FAILS(world_resume(w, &e), "lease_busy");
+		FAILS(world_resume(w, &e), CODE_LEASE_BUSY);
 		assert_string_equal(world_state(w),
 		    "asleep stop_needed 1 running");
 		SUCCEEDS(world_resume(w, &e));
@@ -95,7 +95,7 @@ while_a_stop_is_open_a_resume_that_cannot_wait_is_refused_without_a_look(
 
 		world_ask(w, "%s", MEANWHILE[i]);
 		FAILS(start_session(&w->ctl, w->id, "acme", clock_ms(), &e),
-		    "lease_busy");
+		    CODE_LEASE_BUSY);
 		assert_int_equal(err_status(&e), 409);
 		assert_true(err_retryable(&e));
 		assert_non_null(strstr(e.msg, "being stopped"));
@@ -112,7 +112,7 @@ a_look_that_cannot_tell_refuses_and_kills_nothing(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	fake_script("agent.look", FAKE_HANG, 1);
 	fake_script("inspect", FAKE_UNKNOWN, 1);
-	FAILS(world_resume(w, &e), "lease_busy");
+	FAILS(world_resume(w, &e), CODE_LEASE_BUSY);
 	assert_string_equal(world_ask(w, "SELECT state, reason FROM lease"),
 	    "stop_needed|observation-failed");
 	assert_int_equal(fake_calls("agent.term"), 0);

@@ -6,7 +6,6 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
-#include "common/str.h"
 #include "control/preview_control.h"
 #include "control/relay_control.h"
 
@@ -101,7 +100,7 @@ a_change_is_settled_when_its_relay_has_confirmed(void **state)
 	SUCCEEDS(expose(w, PORT, false, &created, &e));
 	assert_false(created);
 	assert_int_equal(fake_calls("agent.expose"), 1);
-	FAILS(expose(w, PORT, true, &created, &e), "port_already_exposed");
+	FAILS(expose(w, PORT, true, &created, &e), CODE_PORT_ALREADY_EXPOSED);
 	SUCCEEDS(rotate(w, &e));
 	assert_string_equal(port_state(w), "open");
 	assert_int_equal(fake_calls("agent.unexpose"), 1);
@@ -110,8 +109,8 @@ a_change_is_settled_when_its_relay_has_confirmed(void **state)
 	assert_true(gone);
 	assert_string_equal(port_state(w), "");
 	assert_false(has_socket(w));
-	FAILS(remove_port(w, &gone, &e), "port_not_exposed");
-	FAILS(rotate(w, &e), "port_not_exposed");
+	FAILS(remove_port(w, &gone, &e), CODE_PORT_NOT_EXPOSED);
+	FAILS(rotate(w, &e), CODE_PORT_NOT_EXPOSED);
 }
 
 static void
@@ -123,12 +122,12 @@ what_a_silent_relay_was_not_told_the_reaper_tells_it(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	fake_script("agent.expose", FAKE_HANG, 1);
-	FAILS(expose(w, PORT, false, &created, &e), "timed_out");
+	FAILS(expose(w, PORT, false, &created, &e), CODE_TIMED_OUT);
 	assert_string_equal(port_state(w), "open pending");
 	assert_int_equal(world_reap(w).errors, 0);
 	assert_string_equal(port_state(w), "open");
 	fake_script("agent.unexpose", FAKE_HANG, 1);
-	FAILS(rotate(w, &e), "timed_out");
+	FAILS(rotate(w, &e), CODE_TIMED_OUT);
 	assert_string_equal(port_state(w), "open pending cut");
 	assert_int_equal(world_reap(w).errors, 0);
 	assert_string_equal(port_state(w), "open");
@@ -171,7 +170,7 @@ a_port_that_is_closing_can_be_exposed_and_is_another_one(void **state)
 	fake_script("agent.unexpose", FAKE_HANG, 1);
 	SUCCEEDS(remove_port(w, &gone, &e));
 	assert_false(gone);
-	FAILS(rotate(w, &e), "port_not_exposed");
+	FAILS(rotate(w, &e), CODE_PORT_NOT_EXPOSED);
 	SUCCEEDS(expose(w, PORT, true, &created, &e));
 	assert_true(created);
 	assert_string_equal(port_state(w), "open");

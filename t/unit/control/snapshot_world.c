@@ -65,7 +65,7 @@ a_row_then_files_then_the_row(void **state)
 	SUCCEEDS(snapshot_delete(&w->ctl, "", "acme", id, &e));
 	assert_none_left(w);
 	FAILS(snapshot_delete(&w->ctl, "", "acme", id, &e),
-	    "snapshot_not_found");
+	    CODE_SNAPSHOT_NOT_FOUND);
 }
 
 static void
@@ -77,7 +77,7 @@ what_fails_leaves_a_row_that_says_why_and_no_files(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	fake_script("snapshot_take", FAKE_FULL, 1);
-	FAILS(take(w, id, &e), "no_space_left");
+	FAILS(take(w, id, &e), CODE_NO_SPACE_LEFT);
 	assert_string_equal(world_ask(w,
 				"SELECT state, size_bytes, error <> ''"
 				" FROM snapshot"),
@@ -94,7 +94,7 @@ without_room_nothing_is_begun(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	fake_capacity(w->conf.disk_low_mb, 0, false);
-	FAILS(take(w, id, &e), "insufficient_storage");
+	FAILS(take(w, id, &e), CODE_INSUFFICIENT_STORAGE);
 	assert_string_equal(world_ask(w, "SELECT count(*) FROM snapshot"), "0");
 	assert_int_equal(fake_calls("snapshot_take"), 0);
 }
@@ -170,7 +170,7 @@ a_session_of_one_gets_its_files_before_anything_runs(void **state)
 
 	take_of_new(w, FAKE_WORK, id);
 	fake_script("storage_from", FAKE_FULL, 1);
-	FAILS(make_from(w, id, &e), "insufficient_storage");
+	FAILS(make_from(w, id, &e), CODE_INSUFFICIENT_STORAGE);
 	assert_int_equal(fake_calls("ensure"), 1); /* the first one's */
 	SUCCEEDS(make_from(w, id, &e));
 	assert_string_equal(fake_made_of(w->id), id);
@@ -192,7 +192,7 @@ a_copy_that_takes_long_goes_on(void **state)
 
 	take_of_new(w, FAKE_WORK, id);
 	fake_script("storage_from", FAKE_LOSE, 1);
-	FAILS(make_from(w, id, &e), "timed_out");
+	FAILS(make_from(w, id, &e), CODE_TIMED_OUT);
 	assert_string_equal(world_ask(w,
 				"SELECT state FROM session"
 				" WHERE snapshot_id IS NOT NULL"),

@@ -27,7 +27,7 @@ the_intent_is_there_before_anything_is_done(void **state)
 	struct err e = { 0 };
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
 	assert_true(start_undecided(&e));
 	assert_string_equal(world_state(w),
 	    "initializing owns_wrapper 1 creating");
@@ -42,7 +42,7 @@ an_ensure_that_gave_no_answer_is_not_a_failure(void **state)
 	struct err e = { 0 };
 
 	fake_script("ensure", FAKE_LOSE, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "timed_out");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_TIMED_OUT);
 	assert_string_equal(world_state(w),
 	    "initializing owns_wrapper 1 creating");
 	assert_int_equal(fake_calls("agent.launch"), 0);
@@ -62,7 +62,7 @@ an_ensure_that_did_nothing_is_followed_by_a_new_incarnation(void **state)
 	struct err e = { 0 };
 
 	fake_script("ensure", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 	assert_string_equal(world_ask(w, "SELECT epoch FROM sandbox"), "2");
@@ -75,7 +75,7 @@ a_launch_that_fails_is_recorded_after_an_observed_absence(void **state)
 	struct err e = { 0 };
 
 	fake_script("agent.launch", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_LAUNCH_FAILED);
 	assert_string_equal(world_ask(w, "SELECT state, reason FROM session"),
 	    "failed|the fake refuses");
 	assert_int_equal(fake_calls("agent.seal"), 1);
@@ -99,7 +99,7 @@ a_wrapper_that_proves_nothing_is_stopped(void **state)
 	struct err e = { 0 };
 
 	fake_script("agent.prove", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SHARED, &e), "launch_failed");
+	FAILS(world_create(w, ISOLATION_SHARED, &e), CODE_LAUNCH_FAILED);
 	assert_int_equal(fake_calls("agent.term"), 1);
 	assert_string_equal(world_state(w), "failed none 1 creating");
 	assert_non_null(strstr(world_steps(w), " wrapper:launched ready!"));
@@ -113,7 +113,7 @@ a_proof_that_prints_something_else_is_none(void **state)
 	struct err e = { 0 };
 
 	fake_script("agent.prove", FAKE_LIE, 1);
-	FAILS(world_create(w, ISOLATION_SHARED, &e), "not_proved");
+	FAILS(world_create(w, ISOLATION_SHARED, &e), CODE_NOT_PROVED);
 	assert_string_equal(world_state(w), "failed none 1 creating");
 	assert_string_equal(world_stop_reason(w), "readiness-failed");
 }
@@ -135,7 +135,7 @@ another_host_starts_nothing(void **state)
 
 		str_copy(w->conf.host_name, sizeof(w->conf.host_name),
 		    "elsewhere");
-		FAILS(world_resume(w, &e), "other_host");
+		FAILS(world_resume(w, &e), CODE_OTHER_HOST);
 		assert_non_null(strstr(e.msg, here));
 		assert_non_null(strstr(e.more, here));
 		assert_string_equal(world_state(w), STATES[i]);
@@ -154,7 +154,7 @@ a_failure_that_cannot_be_looked_at_keeps_its_lease(void **state)
 
 	fake_script("agent.launch", FAKE_FAIL, 1);
 	fake_script("agent.seal", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "launch_failed");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_LAUNCH_FAILED);
 	assert_string_equal(world_state(w), "failed stop_needed 1 creating");
 	assert_int_equal(fake_calls("agent.kill"), 0);
 }
@@ -187,7 +187,7 @@ a_stale_generation_is_no_failure(void **state)
 	SUCCEEDS(agent_seal(&w->ctl.provider, &t, clock_ms() + WORLD_WAIT_MS,
 	    &sight, &e));
 	/* three tries, generations 2 to 4, all sealed */
-	FAILS(world_resume(w, &e), "stale_generation");
+	FAILS(world_resume(w, &e), CODE_STALE_GENERATION);
 	assert_true(start_undecided(&e));
 	assert_string_equal(world_state(w),
 	    "initializing owns_wrapper 4 running");
@@ -229,7 +229,7 @@ a_late_launch_of_a_generation_that_was_seen_absent_is_refused(void **state)
 	fake_cell_die(w->box, w->id);
 	FAILS(agent_launch(&w->ctl.provider, &(struct sandbox_spec){ 0 }, &late,
 		  &(struct agent_launch){ 0 }, clock_ms() + WORLD_WAIT_MS, &e),
-	    "stale_generation");
+	    CODE_STALE_GENERATION);
 	SUCCEEDS(agent_look(&w->ctl.provider, &late, 0,
 	    clock_ms() + WORLD_WAIT_MS, &sight, &e));
 	assert_int_equal(sight.count, 0);
@@ -318,7 +318,7 @@ who_is_at_work_on_a_start_is_not_disturbed(void **state)
 	assert_true(rows_bool(plan, 0, "start_lock"));
 	assert_true(start_under_way(&w->ctl, w->id));
 	FAILS(start_session(&w->ctl, w->id, "acme", clock_ms(), &e),
-	    "being_started");
+	    CODE_BEING_STARTED);
 	assert_true(start_undecided(&e));
 	assert_string_equal(world_state(w),
 	    "initializing owns_wrapper 2 creating");
@@ -376,10 +376,10 @@ files_that_are_gone_make_it_lost(void **state)
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    &e));
 	SUCCEEDS(p->ops->storage_drop(p, w->box, w->id, &e));
-	FAILS(world_resume(w, &e), "storage_gone");
+	FAILS(world_resume(w, &e), CODE_STORAGE_GONE);
 	assert_string_equal(world_state(w), "lost none 2 running");
 	assert_string_equal(world_steps(w), "workspace!");
-	FAILS(world_resume(w, &e), "session_lost");
+	FAILS(world_resume(w, &e), CODE_SESSION_LOST);
 }
 
 static void
@@ -391,7 +391,7 @@ while_draining_nothing_starts(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "shutdown", &e));
 	world_ask(w, "UPDATE installation SET draining = true");
-	FAILS(world_resume(w, &e), "draining");
+	FAILS(world_resume(w, &e), CODE_DRAINING);
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
 }
 
@@ -405,12 +405,12 @@ another_tenant_s_session_is_not_there(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	FAILS(start_session(&w->ctl, w->id, "other", clock_ms() + WORLD_WAIT_MS,
 		  &e),
-	    "session_not_found");
+	    CODE_SESSION_NOT_FOUND);
 	FAILS(session_control_delete(&w->ctl, w->id, "other", &gone, &e),
-	    "session_not_found");
+	    CODE_SESSION_NOT_FOUND);
 	FAILS(session_control_sleep(&w->ctl, w->id, "other", "user-interrupt",
 		  &e),
-	    "session_not_found");
+	    CODE_SESSION_NOT_FOUND);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 }
 

@@ -2,7 +2,6 @@
 #include "../unit.h"
 
 #include "common/clock.h"
-#include "common/str.h"
 #include "control/steps.h"
 
 /* The clock of steps.c (--wrap) goes on only when the test says so. */
@@ -64,7 +63,7 @@ the_step_under_way_is_the_one_that_failed(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	err_set(&e, ERR_UNAVAILABLE, "start_failed", "no room");
+	err_set(&e, ERR_UNAVAILABLE, CODE_START_FAILED, "no room");
 	steps_enter(&s, "workspace", "made");
 	assert_true(steps_are_at(&s, "workspace"));
 	steps_enter(&s, "sandbox", "started");

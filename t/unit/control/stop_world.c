@@ -322,7 +322,7 @@ delete_waits_for_what_cannot_be_killed(void **state)
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_false(gone);
 	assert_int_equal(fake_calls("agent.seal"), 1);
-	FAILS(world_resume(w, &e), "session_deleting");
+	FAILS(world_resume(w, &e), CODE_SESSION_DELETING);
 	world_make_due(w);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_true(gone);
@@ -422,7 +422,7 @@ delete_of_what_never_started_still_looks(void **state)
 	bool gone = false;
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), "fake_failure");
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_true(gone);
 	assert_int_equal(fake_calls("inspect"), 1);

@@ -23,7 +23,7 @@ static void
 must(int rc, const struct err *e)
 {
 	if (rc < 0)
-		fail_msg("%s: %s", e->code != NULL ? e->code : "-", e->msg);
+		fail_msg("%s: %s", code_word(e->code), e->msg);
 }
 
 /* Sockets of the last test's sessions. */

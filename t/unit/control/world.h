@@ -65,12 +65,12 @@ struct pass world_reap(struct world *w);
 #define SUCCEEDS(call)                                                         \
 	do {                                                                   \
 		if ((call) < 0)                                                \
-			fail_msg("%s: %s", e.code, e.msg);                     \
+			fail_msg("%s: %s", code_word(e.code), e.msg);          \
 	} while (0)
 #define FAILS(call, with)                                                      \
 	do {                                                                   \
 		assert_int_equal((call), -1);                                  \
-		assert_string_equal(e.code, with);                             \
+		assert_code(e.code, with);                                     \
 	} while (0)
 
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_begin, world_end)

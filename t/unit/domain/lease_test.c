@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "common/str.h"
 #include "domain/lease.h"
 
 /* How many rows of the table a pair has; *row is the last of them. */
@@ -127,7 +126,7 @@ a_refusal_says_what_and_why(void **state)
 	assert_int_equal(lease_next(LEASE_STOPPING, LEASE_EV_ALLOCATE, &t, &e),
 	    -1);
 	assert_int_equal(e.kind, ERR_CONFLICT);
-	assert_string_equal(e.code, "lease_refused");
+	assert_code(e.code, CODE_LEASE_REFUSED);
 	assert_string_equal(e.msg,
 	    "allocate is not possible while the lease is stopping");
 }

@@ -1,16 +1,13 @@
 /* box_test.c: names, labels, locks, logs and tombstones. */
+#include "../unit.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "common/clock.h"
 #include "common/mem.h"
@@ -132,7 +129,7 @@ a_label_says_whose_it_is(void **state)
 	assert_int_equal(box_label(&other, &b, &ours, id, &e), 0);
 	assert_false(ours);
 	assert_int_equal(box_make(&other, "raw__id", &again, &e), -1);
-	assert_string_equal(e.code, "not_ours");
+	assert_code(e.code, CODE_NOT_OURS);
 	clean("raw__id");
 }
 

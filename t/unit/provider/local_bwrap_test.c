@@ -1,15 +1,12 @@
 /* local_bwrap_test.c: the whole command line, without running it. */
+#include "../unit.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "common/mem.h"
 #include "common/str.h"
@@ -177,7 +174,7 @@ a_rootfs_that_is_not_there_is_one_clear_error(void **state)
 
 	(void)state;
 	assert_int_equal(bwrap_argv(&s, &a, &e), -1);
-	assert_string_equal(e.code, "no_rootfs");
+	assert_code(e.code, CODE_NO_ROOTFS);
 	assert_int_equal(a.count, 0);
 }
 

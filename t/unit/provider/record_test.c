@@ -1,10 +1,7 @@
 /* record_test.c: what is stale, case by case. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "../unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "common/mem.h"
 #include "common/str.h"
@@ -71,7 +68,7 @@ check(const struct row *row, int rc, const struct err *e)
 	if ((rc < 0) != row->refused)
 		fail_msg("%s: %s", row->what, rc < 0 ? e->msg : "was allowed");
 	if (rc < 0)
-		assert_string_equal(e->code, "stale_incarnation");
+		assert_code(e->code, CODE_STALE_INCARNATION);
 }
 
 static void

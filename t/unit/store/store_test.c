@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/str.h"
 #include "store/migrate.h"
 #include "store/store.h"
 
@@ -24,7 +23,7 @@ a_database_that_is_not_there_is_unavailable(void **state)
 	assert_int_equal(STORE_RUN(st, STMT_PING, &r, &e), -1);
 	assert_null(r);
 	assert_int_equal(e.kind, ERR_UNAVAILABLE);
-	assert_string_equal(e.code, "database_unavailable");
+	assert_code(e.code, CODE_DATABASE_UNAVAILABLE);
 	assert_true(err_retryable(&e));
 	assert_non_null(strstr(e.msg, "/nonexistent/sandlease-test"));
 	assert_null(strchr(e.msg, '\n'));

@@ -9,7 +9,6 @@
 #include "common/clock.h"
 #include "common/conf.h"
 #include "common/mem.h"
-#include "common/str.h"
 #include "store/listen.h"
 #include "store/store.h"
 
@@ -19,7 +18,7 @@ static struct conf CONF;
 #define SUCCEEDS(call)                                                         \
 	do {                                                                   \
 		if ((call) < 0)                                                \
-			fail_msg("%s: %s", e.code, e.msg);                     \
+			fail_msg("%s: %s", code_word(e.code), e.msg);          \
 	} while (0)
 
 /* wait: nothing comes; a machine that is slower hides a fault, no more */
@@ -148,15 +147,15 @@ every_refusal_has_a_kind_and_a_code(void **state)
 	static const struct {
 		int (*run)(struct store *st, struct err *e);
 		enum err_kind kind;
-		const char *code;
+		enum err_code code;
 	} CASES[] = {
-		{ run_same_key, ERR_CONFLICT, "already_exists" },
-		{ run_unknown_session, ERR_NOT_FOUND, "session_not_found" },
-		{ run_bad_cursor, ERR_INVALID, "validation_failed" },
-		{ run_unknown_scope, ERR_INTERNAL, "internal" },
-		{ run_for_ever, ERR_UNAVAILABLE, "try_again" },
-		{ run_raising, ERR_UNAVAILABLE, "draining" },
-		{ run_nonsense, ERR_INTERNAL, "internal" },
+		{ run_same_key, ERR_CONFLICT, CODE_ALREADY_EXISTS },
+		{ run_unknown_session, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND },
+		{ run_bad_cursor, ERR_INVALID, CODE_VALIDATION_FAILED },
+		{ run_unknown_scope, ERR_INTERNAL, CODE_INTERNAL },
+		{ run_for_ever, ERR_UNAVAILABLE, CODE_TRY_AGAIN },
+		{ run_raising, ERR_UNAVAILABLE, CODE_DRAINING },
+		{ run_nonsense, ERR_INTERNAL, CODE_INTERNAL },
 	};
 	struct store *st = *state;
 
@@ -164,9 +163,9 @@ every_refusal_has_a_kind_and_a_code(void **state)
 		struct err e = { 0 };
 
 		assert_int_equal(CASES[i].run(st, &e), -1);
-		if (e.kind != CASES[i].kind ||
-		    !str_equal(e.code, CASES[i].code))
-			fail_msg("case %zu: %s: %s", i, e.code, e.msg);
+		if (e.kind != CASES[i].kind || e.code != CASES[i].code)
+			fail_msg("case %zu: %s: %s", i, code_word(e.code),
+			    e.msg);
 		/* the connection is as good as before */
 		SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
 	}
@@ -199,7 +198,7 @@ a_refused_quota_says_which_and_how_much(void **state)
 			     &e),
 	    -1);
 	assert_int_equal(e.kind, ERR_LIMITED);
-	assert_string_equal(e.code, "quota_exceeded");
+	assert_code(e.code, CODE_QUOTA_EXCEEDED);
 	assert_non_null(strstr(e.more, "\"retryAfter\": 9"));
 	assert_non_null(strstr(e.more, "\"name\": \"active\""));
 	/* other errors' details are not for callers */
@@ -221,11 +220,11 @@ a_lock_that_is_held_is_waited_for_and_given_up(void **state)
 	SUCCEEDS(STORE_RUN(other, STMT_SANDBOX_LOCK, NULL, &e, "box"));
 	assert_int_equal(STORE_RUN(st, STMT_SANDBOX_LOCK, NULL, &e, "box"), -1);
 	assert_int_equal(e.kind, ERR_UNAVAILABLE);
-	assert_string_equal(e.code, "try_again");
+	assert_code(e.code, CODE_TRY_AGAIN);
 	/* whoever goes away leaves no lock behind, once PostgreSQL has seen it */
 	store_disconnect(other);
 	while ((rc = STORE_RUN(st, STMT_SANDBOX_LOCK, NULL, &e, "box")) < 0 &&
-	    str_equal(e.code, "try_again") && clock_left_ms(end) > 0)
+	    e.code == CODE_TRY_AGAIN && clock_left_ms(end) > 0)
 		;
 	SUCCEEDS(rc);
 	SUCCEEDS(STORE_RUN(st, STMT_SANDBOX_UNLOCK, NULL, &e, "box"));
@@ -260,7 +259,7 @@ a_connection_that_ends_in_mid_statement_is_an_error_once(void **state)
 			     &e),
 	    -1);
 	assert_int_equal(e.kind, ERR_UNAVAILABLE);
-	assert_string_equal(e.code, "database_unavailable");
+	assert_code(e.code, CODE_DATABASE_UNAVAILABLE);
 	SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
 }
 

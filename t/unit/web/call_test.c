@@ -163,7 +163,7 @@ a_body_of_any_size_comes_in_pieces(void **state)
 		assert_memory_equal(piece, "567", 3);
 		assert_int_equal(call_read(&c, piece, 4, &e), CASES[i].last);
 		if (CASES[i].last < 0)
-			assert_string_equal(e.code, "body_incomplete");
+			assert_code(e.code, CODE_BODY_INCOMPLETE);
 		fake_end(&f, &c);
 	}
 }
@@ -179,7 +179,7 @@ a_body_too_large_by_declaration_is_not_read(void **state)
 
 	(void)state;
 	assert_int_equal(call_body(&c, LIMIT, &got, &e), -1);
-	assert_string_equal(e.code, "body_too_large");
+	assert_code(e.code, CODE_BODY_TOO_LARGE);
 	assert_int_equal(f.body_at, 0);
 	fake_end(&f, &c);
 }

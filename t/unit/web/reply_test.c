@@ -30,7 +30,7 @@ a_problem_has_all_its_members(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	err_set(&e, ERR_CONFLICT, "name_taken", "the name is taken");
+	err_set(&e, ERR_CONFLICT, CODE_NAME_TAKEN, "the name is taken");
 	reply_problem(&c, &e);
 	v = answer(&f);
 	text = json_text(v);
@@ -87,7 +87,7 @@ an_error_may_say_more(void **state)
 		auto_json json_t *v = NULL;
 		struct err e = { 0 };
 
-		err_set(&e, ERR_LIMITED, "quota_exceeded", "too many");
+		err_set(&e, ERR_LIMITED, CODE_QUOTA_EXCEEDED, "too many");
 		snprintf(e.more, sizeof(e.more), "%s", CASES[i].more);
 		reply_problem(&c, &e);
 		v = answer(&f);
@@ -110,7 +110,7 @@ whoever_may_come_again_is_told_when(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	err_set(&e, ERR_LIMITED, "quota", "too many");
+	err_set(&e, ERR_LIMITED, CODE_QUOTA_EXCEEDED, "too many");
 	reply_problem(&c, &e);
 	v = answer(&f);
 	assert_true(json_is_true(json_object_get(v, "retryable")));
@@ -166,7 +166,7 @@ the_data_plane_speaks_in_capitals(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	err_set(&e, ERR_UNAVAILABLE, "container_unavailable", "come again");
+	err_set(&e, ERR_UNAVAILABLE, CODE_CONTAINER_UNAVAILABLE, "come again");
 	reply_container_error(&c, &e, context);
 	v = answer(&f);
 	assert_string_equal(json_str(v, "code"), "CONTAINER_UNAVAILABLE");
@@ -191,7 +191,7 @@ the_data_plane_needs_no_context(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	err_set(&e, ERR_NOT_FOUND, "not_found", "no such session");
+	err_set(&e, ERR_NOT_FOUND, CODE_NOT_FOUND, "no such session");
 	reply_container_error(&c, &e, NULL);
 	v = answer(&f);
 	assert_true(json_is_object(json_object_get(v, "context")));
@@ -239,7 +239,8 @@ a_proxied_port_has_its_own_words(void **state)
 		auto_free char *port = NULL;
 		struct err e = { 0 };
 
-		err_set(&e, ERR_NOT_FOUND, "port_not_exposed", "not exposed");
+		err_set(&e, ERR_NOT_FOUND, CODE_PORT_NOT_EXPOSED,
+		    "not exposed");
 		reply_proxy_error(&c, &e, "Port not found", CASES[i].port);
 		v = answer(&f);
 		assert_string_equal(json_str(v, "code"), "PORT_NOT_EXPOSED");

@@ -119,7 +119,7 @@ a_wrong_method_is_told_the_right_ones(void **state)
 
 	(void)state;
 	assert_null(match(&c, &e));
-	assert_string_equal(e.code, "method_not_allowed");
+	assert_code(e.code, CODE_METHOD_NOT_ALLOWED);
 	assert_string_equal(c.headers.data, "Allow: GET, DELETE\r\n");
 	assert_string_equal(e.msg, "this path takes GET, DELETE");
 	fake_end(&f, &c);

@@ -1,0 +1,49 @@
+/* code.c: the words of the codes. */
+#include "common/code.h"
+
+#include "common/mem.h"
+#include "common/str.h"
+
+struct words {
+	const char *word;
+	const char *capitals;
+};
+
+/* An error without a code is our own fault, so it has the word for these. */
+static const struct words WORDS[] = { [CODE_NONE] = { "internal", "INTERNAL" },
+#define CODE_WORDS(name, word) [CODE_##name] = { word, #name },
+	ERR_CODES(CODE_WORDS)
+#undef CODE_WORDS
+};
+_Static_assert(ARRAY_LEN(WORDS) == CODE__MAX, "every code has its words");
+
+const char *
+code_word(enum err_code code)
+{
+	return WORDS[code].word;
+}
+
+const char *
+code_capitals(enum err_code code)
+{
+	return WORDS[code].capitals;
+}
+
+enum err_code
+code_parse(const char *word)
+{
+	for (int i = CODE_NONE + 1; i < CODE__MAX; i++)
+		if (str_equal(WORDS[i].word, word) ||
+		    str_equal(WORDS[i].capitals, word))
+			return (enum err_code)i;
+	return CODE_NONE;
+}
+
+bool
+code_is_in(enum err_code code, const enum err_code *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == code)
+			return true;
+	return false;
+}
