@@ -272,7 +272,7 @@ ask_first(struct store *st, const char *sql, struct err *e)
 		return unavailable(st, e);
 	if (!is_answered(st->conn, clock_ms() + FIRST_MS)) {
 		store_disconnect(st);
-		return err_set(e, ERR_UNAVAILABLE, "database_unavailable",
+		return err_set(e, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE,
 		    "the database does not answer");
 	}
 	r = PQgetResult(st->conn);
