@@ -32,11 +32,12 @@ a_full_disk_of_its_own_destroys_a_sandbox_and_says_so(void **state)
 	assert_string_equal(sibling_after(w, "storage_make", FAKE_FULL, true),
 	    "asleep|sandbox_destroyed|none");
 	assert_int_equal(fake_calls("stop"), 1);
-	assert_string_equal(world_ask(w,
-				"SELECT count(*) FROM event WHERE"
-				" kind = 'disk'"
-				" AND what = 'sandbox_destroyed'"
-				" AND detail->>'error' LIKE '%%no room left%%'"),
+	assert_string_equal(
+	    world_ask(w,
+		"SELECT count(*) FROM event WHERE"
+		" kind = 'disk'"
+		" AND what = 'sandbox_destroyed'"
+		" AND detail->>'error' LIKE '%%no room left%%'"),
 	    "1");
 	/* the create was refused, and left nothing */
 	assert_string_equal(
