@@ -30,8 +30,8 @@ SELECT x AS id
 -- name: auth_session
 -- params: hash, kind, session_id, write_every_seconds, quiet, trace_id, port, purpose, request_id, needs, host
 -- One row always: whether the key counts, and what there is of the session
--- (NULL state: nothing this tenant may know of; `frozen` is ready, but must
--- wait for room on the disk).  Activity is written when
+-- (NULL state: nothing this tenant may know of; what is `frozen` is ready, but
+-- must wait for room on the disk).  Activity is written when
 -- the last writing is old enough, or sleep is near; it never shortens what
 -- session_extend promised.  The first work of a generation is its
 -- delivery_accepted.  Only what is permitted is activity: the caller refuses a
@@ -53,8 +53,8 @@ WITH k AS MATERIALIZED (
        AND k.revoked_at IS NULL
        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
 ), s AS MATERIALIZED (
-    SELECT s.id, k.id AS key_id, k.user_id, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
-                      ELSE s.state END AS state, l.state AS lease, l.generation,
+    SELECT s.id, k.id AS key_id, k.user_id, s.state,
+           s.state = 'ready' AND s.reason IS NOT DISTINCT FROM 'disk_low' AS frozen, l.state AS lease, l.generation,
            CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed, b.host AS elsewhere,
            s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND l.state = 'owns_wrapper'
            AND NOT $5::boolean AND ($10 = 'read' OR k.scope <> 'read') AND b.id IS NULL
@@ -69,7 +69,7 @@ WITH k AS MATERIALIZED (
        AND b.host NOT IN ('', $11)
 )
 SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed,
-       (SELECT tenant FROM k) AS tenant, s.key_id, s.elsewhere
+       (SELECT tenant FROM k) AS tenant, s.key_id, s.elsewhere, s.frozen
   FROM (SELECT 1) one LEFT JOIN s ON true
  WHERE CASE WHEN s.due AND s.exposed IS NOT FALSE
        THEN session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id)
@@ -79,10 +79,9 @@ SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed
 -- params: session_id, port, token_hash, write_every_seconds, probe, trace_id, host
 -- No row: no such port.  token_hash is compared once more by the caller.
 -- elsewhere: as in auth_session.
-SELECT p.token_hash, CASE WHEN s.state = 'ready' AND s.reason = 'disk_low' THEN 'frozen'
-                          ELSE s.state END AS state,
-       l.state AS lease, l.generation, s.wake_on_preview, s.tenant,
-       coalesce(s.name, '') AS name, b.host AS elsewhere
+SELECT p.token_hash, s.state, l.state AS lease, l.generation, s.wake_on_preview, s.tenant,
+       coalesce(s.name, '') AS name, b.host AS elsewhere,
+       s.state = 'ready' AND s.reason IS NOT DISTINCT FROM 'disk_low' AS frozen
   FROM port p
   JOIN session s ON s.id = p.session_id
   JOIN lease l ON l.session_id = p.session_id

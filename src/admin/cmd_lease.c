@@ -5,6 +5,7 @@
 #include "common/id.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "domain/state.h"
 
 enum { LIST_MAX = 10000 };
 
@@ -54,7 +55,7 @@ cmd_lease_release(struct admin *a, struct err *e)
 	if (rows_null(r, 0, "was"))
 		return err_set(e, ERR_NOT_FOUND, CODE_NO_LEASE,
 		    "there is no lease of session %s", session);
-	if (str_equal(rows_text(r, 0, "was"), "none"))
+	if (state_lease_parse(rows_text(r, 0, "was")) == LEASE_NONE)
 		printf("%s: there was nothing to release\n", session);
 	else
 		printf("%s: released, it was %s; the audit log has it\n",

@@ -127,21 +127,36 @@ is_probe(const struct call *c)
 	return str_equal(call_param(c, "HTTP_X_SANDLEASE_PROBE"), "1");
 }
 
-/* What a session that is not ready says to a call that needs its wrapper. */
+static bool
+has_wrapper(const struct rows *r)
+{
+	return state_session_parse(rows_text(r, 0, "state")) == SESSION_READY &&
+	    state_lease_parse(rows_text(r, 0, "lease")) == LEASE_OWNS_WRAPPER;
+}
+
+/* What a session says to a call that needs its wrapper, and there is none. */
 static void
 answer_unready(struct call *c, const struct rows *r)
 {
-	const char *state = rows_text(r, 0, "state");
-
-	if (str_equal(state, "deleting") || str_equal(state, "deleted"))
+	switch (state_session_parse(rows_text(r, 0, "state"))) {
+	case SESSION_UNKNOWN:
+	case SESSION_DELETING:
+	case SESSION_DELETED:
 		deny(c, CODE_SESSION_DELETING);
-	else if (str_equal(state, "failed"))
+		return;
+	case SESSION_FAILED:
 		deny(c, CODE_SESSION_FAILED);
-	else if (str_equal(state, "lost"))
+		return;
+	case SESSION_LOST:
 		deny(c, CODE_SESSION_LOST);
-	else if (str_equal(state, "frozen"))
-		deny(c, CODE_SESSION_FROZEN); /* its wrapper would not answer */
-	else if (is_probe(c))
+		return;
+	case SESSION_INITIALIZING:
+	case SESSION_READY: /* its wrapper is being stopped, or is gone */
+	case SESSION_SLEEPING:
+	case SESSION_ASLEEP:
+		break;
+	}
+	if (is_probe(c))
 		deny(c, CODE_SESSION_ASLEEP);
 	else
 		say_wake(c, r);
@@ -259,8 +274,9 @@ auth_session(struct call *c)
 		deny(c, CODE_VALIDATION_FAILED);
 	else if (is_proxied(c) && !rows_bool(r, 0, "exposed"))
 		deny(c, CODE_PORT_NOT_EXPOSED);
-	else if (str_equal(rows_text(r, 0, "state"), "ready") &&
-	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper")) {
+	else if (rows_bool(r, 0, "frozen"))
+		deny(c, CODE_SESSION_FROZEN); /* its wrapper would not answer */
+	else if (has_wrapper(r)) {
 		/* for the pool `stream`: what the key opens ends with it */
 		call_header(c, "X-Sandlease-Key", rows_text(r, 0, "key_id"));
 		/* the pool `stream` counts by it */
@@ -299,12 +315,19 @@ read_preview(struct call *c, struct rows **r, struct err *e)
 	return 0;
 }
 
+static bool
+can_wake(const struct rows *r)
+{
+	enum session_state s = state_session_parse(rows_text(r, 0, "state"));
+
+	return s != SESSION_FAILED && s != SESSION_LOST;
+}
+
 static void
 auth_preview(struct call *c)
 {
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
-	const char *state;
 
 	if (read_preview(c, &r, &e) < 0) {
 		if (e.kind == ERR_NOT_FOUND)
@@ -313,15 +336,13 @@ auth_preview(struct call *c)
 			say_unavailable(c, &e);
 		return;
 	}
-	state = rows_text(r, 0, "state");
 	call_header(c, "X-Sandlease-Name", rows_text(r, 0, "name"));
-	if (str_equal(state, "ready") &&
-	    str_equal(rows_text(r, 0, "lease"), "owns_wrapper"))
-		admit(c, r, call_param(c, "SL_PORT"));
-	else if (str_equal(state, "frozen"))
+	if (rows_bool(r, 0, "frozen"))
 		deny(c, CODE_SESSION_FROZEN);
+	else if (has_wrapper(r))
+		admit(c, r, call_param(c, "SL_PORT"));
 	else if (rows_bool(r, 0, "wake_on_preview") && !is_probe(c) &&
-	    !str_equal(state, "failed") && !str_equal(state, "lost"))
+	    can_wake(r))
 		say_wake(c, r);
 	else
 		deny(c, CODE_STALE_PREVIEW_URL);

@@ -12,7 +12,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/token.h"
-#include "domain/session.h"
+#include "domain/state.h"
 
 enum {
 	LABELS_MAX = 64, /* as session_labels() in SQL says */

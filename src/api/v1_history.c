@@ -159,7 +159,7 @@ ask_setup(struct call *c, struct page *p, int64_t *seconds, struct err *e)
 
 	if (ctl == NULL || control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
-	if (!s.setup || !str_equal(s.state, "initializing") ||
+	if (!s.setup || s.state != SESSION_INITIALIZING ||
 	    !start_move_on(ctl, id, tenant))
 		return 0;
 	if (*seconds > SETUP_ASK_S)

@@ -7,7 +7,7 @@
 #include "api/page.h"
 #include "api/session_json.h"
 #include "common/mem.h"
-#include "domain/session.h"
+#include "domain/state.h"
 
 enum { LABEL_MAX = 320 };
 
@@ -51,7 +51,7 @@ read_list_query(struct call *c, struct list_query *q, struct err *e)
 	    page_read(c, &q->page, e) < 0)
 		return -1;
 	if (q->state[0] != '\0' &&
-	    session_state_parse(q->state) == SESSION__MAX)
+	    state_session_parse(q->state) == SESSION_UNKNOWN)
 		return err_field(e, "state", "is not a state");
 	if (keyed && !key_is_good(q->key))
 		return err_field(e, "correlationKey", "cannot be a key");

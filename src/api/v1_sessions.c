@@ -14,7 +14,7 @@
 #include "control/awake.h"
 #include "control/session_control.h"
 #include "control/start.h"
-#include "domain/session.h"
+#include "domain/state.h"
 
 enum { AGENT_LOG_MAX = 64 * 1024, EXTEND_DEFAULT_S = 600 };
 
@@ -23,14 +23,11 @@ reply_session(struct call *c, struct control *ctl, const char *id, int done,
     int pending, struct err *e)
 {
 	auto_json json_t *s = NULL;
-	const char *state;
 
 	if (session_json_read(c, ctl, id, &s, e) < 0)
 		return -1;
-	state = json_str(s, "state");
 	call_reply(c,
-	    str_equal(state, "initializing") || str_equal(state, "sleeping") ||
-		    str_equal(state, "deleting")
+	    state_session_moves(state_session_parse(json_str(s, "state")))
 		? pending
 		: done,
 	    s);
@@ -173,7 +170,7 @@ v1_session_get(struct call *c, struct err *e)
 	/* if too many wait already, the row must do */
 	asks = share_wait(app->share, app->worker, tenant, SHARE_ANSWER);
 	/* whoever polls a start that lost its worker, or its sandbox, moves it on */
-	if (asks && (str_equal(row.state, "initializing") || row.cut_short) &&
+	if (asks && (row.state == SESSION_INITIALIZING || row.cut_short) &&
 	    control_is_here(ctl, &row)) {
 		start_move_on(ctl, id, tenant);
 		if (control_session(ctl, id, tenant, &row, e) < 0)
@@ -211,9 +208,9 @@ must_live(struct call *c, struct control *ctl, const char *id, bool here,
 
 	if (control_session(ctl, id, app_of(c)->who.tenant, &row, e) < 0)
 		return -1;
-	if (str_equal(row.state, "deleting") || str_equal(row.state, "deleted"))
+	if (state_session_ends(row.state))
 		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is %s", row.state);
+		    "the session is %s", SESSION_STATES[row.state]);
 	return here ? control_must_be_here(ctl, &row, e) : 0;
 }
 
@@ -289,7 +286,7 @@ sleeps_on(struct control *ctl, const char *id, const char *tenant)
 	struct err ignored = { 0 };
 
 	return control_session(ctl, id, tenant, &row, &ignored) == 0 &&
-	    str_equal(row.state, "asleep");
+	    row.state == SESSION_ASLEEP;
 }
 
 int

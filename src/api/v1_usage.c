@@ -2,7 +2,7 @@
 #include "api/app.h"
 #include "api/handlers.h"
 #include "common/mem.h"
-#include "domain/session.h"
+#include "domain/state.h"
 
 struct quota_row {
 	const char *name;
@@ -42,9 +42,9 @@ states_of(const struct rows *r)
 {
 	json_t *out = json_object();
 
-	for (int i = 0; i < SESSION__MAX; i++)
+	for (int i = SESSION_UNKNOWN + 1; SESSION_STATES[i] != NULL; i++)
 		if (i != SESSION_DELETED)
-			json_object_set_new(out, SESSION_STATE_NAMES[i],
+			json_object_set_new(out, SESSION_STATES[i],
 			    json_integer(0));
 	for (size_t i = 0; i < rows_count(r); i++)
 		json_object_set_new(out, rows_text(r, i, "state"),

@@ -96,7 +96,6 @@
 	X(LAUNCH_FAILED,            "launch_failed") \
 	X(LEASE_BUSY,               "lease_busy") \
 	X(LEASE_CHANGED,            "lease_changed") \
-	X(LEASE_REFUSED,            "lease_refused") \
 	X(LENGTH_REQUIRED,          "length_required") \
 	X(LOST,                     "lost") \
 	X(MESSAGE_TOO_LARGE,        "message_too_large") \

@@ -17,8 +17,7 @@ awake_ask(struct control *ctl, const struct session_row *s,
 	const struct agent_target t = control_target(s);
 
 	*out = (struct agent_status){ .relay_idle_ms = -1 };
-	if (!str_equal(s->state, "ready") &&
-	    !str_equal(s->state, "initializing"))
+	if (s->state != SESSION_READY && s->state != SESSION_INITIALIZING)
 		return 0;
 	if (control_must_be_here(ctl, s, e) < 0)
 		return -1;

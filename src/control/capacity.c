@@ -94,15 +94,16 @@ static int
 remove_one(struct clean *k, const struct rows *r, size_t i, struct err *e)
 {
 	const struct provider *p = &k->ctl->provider;
-	const char *state = rows_text(r, i, "state");
+	enum session_state state =
+	    state_session_parse(rows_text(r, i, "state"));
 	const char *session = rows_text(r, i, "session_id");
-	int64_t age = state[0] != '\0' ? rows_int(r, i, "ended_seconds")
-				       : age_on_disk(k, session);
+	int64_t age = state != SESSION_UNKNOWN ? rows_int(r, i, "ended_seconds")
+					       : age_on_disk(k, session);
 	auto_rows struct rows *claimed = NULL;
 
 	if (age < STALE_SECONDS || !is_dead(k, r, i, e))
 		return 0;
-	if (str_equal(state, "failed")) {
+	if (state == SESSION_FAILED) {
 		if (STORE_RUN(k->ctl->store, STMT_STALE_CLAIM, &claimed, e,
 			session, k->ctl->trace) < 0)
 			return -1;

@@ -86,17 +86,18 @@ read_session(struct control *ctl, const char *id, const char *tenant,
 		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
 	COPY(id, "id");
-	COPY(state, "state");
 	COPY(tenant, "tenant");
 	COPY(org, "org");
 	COPY(user, "user_id");
 	COPY(bot, "bot");
 	COPY(isolation, "isolation");
-	COPY(lease, "lease");
 	COPY(instance, "instance");
-	COPY(sandbox_state, "sandbox_state");
 	COPY(host, "host");
 	COPY(boot_id, "boot_id");
+	out->state = state_session_parse(rows_text(r, 0, "state"));
+	out->lease = state_lease_parse(rows_text(r, 0, "lease"));
+	out->sandbox_state =
+	    state_sandbox_parse(rows_text(r, 0, "sandbox_state"));
 	out->generation = rows_int(r, 0, "generation");
 	out->stop_due_ms = rows_int(r, 0, "stop_due_ms");
 	out->activity_seq = rows_int(r, 0, "activity_seq");
@@ -137,7 +138,7 @@ control_target(const struct session_row *s)
 bool
 control_is_here(const struct control *ctl, const struct session_row *s)
 {
-	return s->host[0] == '\0' || str_equal(s->sandbox_state, "absent") ||
+	return s->host[0] == '\0' || s->sandbox_state == SANDBOX_ABSENT ||
 	    str_equal(s->host, ctl->conf->host_name);
 }
 
@@ -163,8 +164,8 @@ control_must_be_here(const struct control *ctl, const struct session_row *s,
 bool
 control_takes_messages(const struct session_row *s)
 {
-	return str_equal(s->state, "ready") ||
-	    (s->suspended && str_equal(s->lease, "owns_wrapper"));
+	return s->state == SESSION_READY ||
+	    (s->suspended && s->lease == LEASE_OWNS_WRAPPER);
 }
 
 int

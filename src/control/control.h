@@ -15,6 +15,7 @@
 #include "common/err.h"
 #include "common/json.h"
 #include "common/token.h"
+#include "domain/state.h"
 #include "provider/agent_link.h"
 #include "provider/provider.h"
 #include "store/store.h"
@@ -52,13 +53,13 @@ struct principal {
 /* A session, its lease and its sandbox as the rows say. */
 struct session_row {
 	char id[ID_MAX];
-	char state[CONTROL_WORD_MAX];
+	enum session_state state;
 	char tenant[CONTROL_NAME_MAX];
 	char org[CONTROL_NAME_MAX];
 	char user[CONTROL_NAME_MAX];
 	char bot[CONTROL_NAME_MAX];
 	char isolation[CONTROL_WORD_MAX];
-	char lease[CONTROL_WORD_MAX];
+	enum lease_state lease;
 	int64_t generation;
 	char instance[ID_MAX];
 	int64_t activity_seq;
@@ -67,7 +68,7 @@ struct session_row {
 	bool cut_short;      /* its first start ended with its sandbox */
 	bool suspend;        /* sleep is to freeze it */
 	bool suspended;      /* its cell may be frozen */
-	char sandbox_state[CONTROL_WORD_MAX];
+	enum sandbox_state sandbox_state;
 	char host[CONF_STR_MAX];
 	char boot_id[BOOT_ID_MAX];
 	struct sandbox_spec sandbox; /* id, incarnation, limits */

@@ -8,8 +8,8 @@ bool
 discover_row_runs(const struct session_row *s)
 {
 	return s->sandbox.incarnation[0] != '\0' &&
-	    (str_equal(s->sandbox_state, "creating") ||
-		str_equal(s->sandbox_state, "running"));
+	    (s->sandbox_state == SANDBOX_CREATING ||
+		s->sandbox_state == SANDBOX_RUNNING);
 }
 
 bool
@@ -19,8 +19,8 @@ discover_sandbox_down(struct control *ctl, const struct session_row *s,
 	struct sandbox_seen seen;
 
 	if (s->sandbox.incarnation[0] == '\0' ||
-	    str_equal(s->sandbox_state, "absent") ||
-	    str_equal(s->sandbox_state, "stopped"))
+	    s->sandbox_state == SANDBOX_ABSENT ||
+	    s->sandbox_state == SANDBOX_STOPPED)
 		return true; /* never started, or its end was observed */
 	if (control_must_be_here(ctl, s, e) < 0)
 		return false;

@@ -120,7 +120,7 @@ finish_delete(struct control *ctl, const char *session, bool *done,
 	*done = false;
 	if (control_session(ctl, session, "", &s, e) < 0)
 		return -1;
-	if (!str_equal(s.state, "deleting") || !str_equal(s.lease, "none"))
+	if (s.state != SESSION_DELETING || s.lease != LEASE_NONE)
 		return 0;
 	if (control_must_be_here(ctl, &s, e) < 0)
 		return -1;

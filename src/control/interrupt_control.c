@@ -16,12 +16,12 @@ refuse(struct control *ctl, const char *id, const char *tenant, struct err *e)
 
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
-	if (str_equal(s.state, "deleting") || str_equal(s.state, "deleted"))
+	if (state_session_ends(s.state))
 		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is %s", s.state);
+		    "the session is %s", SESSION_STATES[s.state]);
 	return err_set(e, ERR_CONFLICT, CODE_SESSION_NOT_READY,
 	    "the session is %s: nothing runs that could be interrupted",
-	    s.state);
+	    SESSION_STATES[s.state]);
 }
 
 static int

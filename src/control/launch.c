@@ -215,8 +215,8 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
     int64_t deadline_ms, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
-	bool creating =
-	    str_equal(rows_text(plan, 0, "sandbox_state"), "creating");
+	bool creating = state_sandbox_parse(rows_text(plan, 0,
+			    "sandbox_state")) == SANDBOX_CREATING;
 
 	enter(l, "workspace", NULL, deadline_ms);
 	if (have_storage(ctl, l, deadline_ms, e) < 0)

@@ -76,15 +76,14 @@ begin_token(struct control *ctl, const char *id, const char *tenant,
 static bool
 ends(const struct session_row *s)
 {
-	return str_equal(s->state, "deleting") ||
-	    str_equal(s->state, "deleted") || str_equal(s->state, "lost");
+	return state_session_ends(s->state) || s->state == SESSION_LOST;
 }
 
 static int
 say_ending(const struct session_row *s, struct err *e)
 {
 	return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-	    "the session is %s", s->state);
+	    "the session is %s", SESSION_STATES[s->state]);
 }
 
 int

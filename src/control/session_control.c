@@ -13,7 +13,7 @@
 #include "control/start.h"
 #include "control/stop.h"
 #include "control/suspend.h"
-#include "domain/session.h"
+#include "domain/state.h"
 
 enum {
 	ASK_MS = 500,
@@ -233,12 +233,12 @@ session_control_sleep_as(struct control *ctl, const char *id,
 
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
-	if (str_equal(s.state, "deleting") || str_equal(s.state, "deleted"))
+	if (state_session_ends(s.state))
 		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
 		    "the session is being deleted");
 	freeze = suspend < 0 ? s.suspend : suspend > 0;
 	/* one that is starting has nothing yet that were worth keeping */
-	if (freeze && (s.suspended || str_equal(s.state, "ready")))
+	if (freeze && (s.suspended || s.state == SESSION_READY))
 		return suspend_session(ctl, id, reason, -1, e);
 	if (stop_request(ctl, id, STOP_SLEEP, reason, NULL, -1, e) < 0)
 		return -1;
@@ -256,7 +256,7 @@ session_control_delete(struct control *ctl, const char *id, const char *tenant,
 	*gone = false;
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
-	if (str_equal(s.state, "deleted")) {
+	if (s.state == SESSION_DELETED) {
 		*gone = true;
 		return 0;
 	}
@@ -302,15 +302,14 @@ put_env(struct control *ctl, const char *id, const char *tenant,
 	auto_rows struct rows *r = NULL, *written = NULL;
 	auto_json json_t *merged = NULL, *box = NULL;
 	auto_free char *text = NULL;
-	const char *old, *state;
+	const char *old;
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_ENV, &r, e, id, tenant) < 0)
 		return -1;
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
-	state = rows_text(r, 0, "state");
-	if (str_equal(state, "deleting") || str_equal(state, "deleted"))
+	if (state_session_ends(state_session_parse(rows_text(r, 0, "state"))))
 		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
 		    "the session is being deleted");
 	old = rows_text(r, 0, "env_sealed");
@@ -366,7 +365,7 @@ session_control_ws_bounce(struct control *ctl, const char *id, struct err *e)
 
 	if (control_session(ctl, id, "", &s, e) < 0)
 		return -1;
-	if (str_equal(s.lease, "none"))
+	if (s.lease == LEASE_NONE)
 		return 0; /* nobody can be connected */
 	if (!control_takes_messages(&s))
 		return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,

@@ -45,8 +45,7 @@ explain(struct control *ctl, const struct launch *l, struct err *e)
 	struct err ignored = { 0 };
 
 	if (control_session(ctl, l->target.session, "", &s, &ignored) < 0 ||
-	    (str_equal(s.state, "initializing") &&
-		str_equal(s.lease, "owns_wrapper") &&
+	    (s.state == SESSION_INITIALIZING && s.lease == LEASE_OWNS_WRAPPER &&
 		s.generation == l->target.generation))
 		return err_wrap(e, "setup");
 	return err_set(e, ERR_CONFLICT, CODE_SETUP_STOPPED,

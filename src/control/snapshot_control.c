@@ -42,9 +42,9 @@ have_ready(struct control *ctl, const char *session, const char *tenant,
 		deadline_ms > at_least ? deadline_ms : at_least, e) < 0 ||
 	    control_session(ctl, session, tenant, s, e) < 0)
 		return -1;
-	if (!str_equal(s->state, "ready"))
+	if (s->state != SESSION_READY)
 		return err_set(e, ERR_BUSY, CODE_SESSION_NOT_READY,
-		    "the session is %s", s->state);
+		    "the session is %s", SESSION_STATES[s->state]);
 	return 0;
 }
 

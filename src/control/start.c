@@ -56,18 +56,17 @@ wait_for_starter(struct control *ctl, const char *session, int64_t deadline_ms,
 static bool
 is_ending(const struct session_row *s)
 {
-	return str_equal(s->lease, "stop_needed") ||
-	    str_equal(s->lease, "stopping");
+	return s->lease == LEASE_STOP_NEEDED || s->lease == LEASE_STOPPING;
 }
 
 /* What is over for ever is not started. */
 static int
 must_live(const struct session_row *s, struct err *e)
 {
-	if (str_equal(s->state, "deleting") || str_equal(s->state, "deleted"))
+	if (state_session_ends(s->state))
 		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
 		    "the session is being deleted");
-	if (str_equal(s->state, "lost"))
+	if (s->state == SESSION_LOST)
 		return err_set(e, ERR_CONFLICT, CODE_SESSION_LOST,
 		    "the session's files are gone; it can only be deleted");
 	return 0;
@@ -81,7 +80,7 @@ read_settled(struct control *ctl, const char *session, const char *tenant,
 	for (;;) {
 		if (control_session(ctl, session, tenant, s, e) < 0)
 			return -1;
-		if (str_equal(s->state, "initializing") &&
+		if (s->state == SESSION_INITIALIZING &&
 		    control_is_here(ctl, s) &&
 		    (wait_for_starter(ctl, session, deadline_ms, e) < 0 ||
 			control_session(ctl, session, tenant, s, e) < 0))
@@ -105,7 +104,8 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	auto_free char *spec = NULL;
 	json_t *intent = start_intent(ctl);
 
-	json_object_set_new(intent, "seenState", json_string(s->lease));
+	json_object_set_new(intent, "seenState",
+	    json_string(LEASE_STATES[s->lease]));
 	json_object_set_new(intent, "seenGeneration",
 	    json_integer(s->generation));
 	spec = control_spec_text(intent);
@@ -127,7 +127,7 @@ is_hot(struct control *ctl, const struct session_row *s)
 	struct err ignored = { 0 };
 	bool busy = false;
 
-	return str_equal(s->state, "ready") &&
+	return s->state == SESSION_READY &&
 	    session_control_busy(ctl, s, &busy, &ignored) == 0 && busy;
 }
 
@@ -272,7 +272,7 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 {
 	struct launch l = { .sandbox = s->sandbox,
 		.target = control_target(s) };
-	bool warm = str_equal(s->state, "ready"), hot = is_hot(ctl, s);
+	bool warm = s->state == SESSION_READY, hot = is_hot(ctl, s);
 
 	if (!warm && !s->suspended)
 		return carry_on(ctl, s, deadline_ms, e);
@@ -319,7 +319,7 @@ make_final(struct control *ctl, const struct session_row *s, struct err *e)
 {
 	bool absent;
 
-	if (!str_equal(s->lease, "owns_wrapper"))
+	if (s->lease != LEASE_OWNS_WRAPPER)
 		return 0; /* sealed when it was released */
 	if (discover_seal(ctl, s, &absent, e) < 0)
 		return -1;
@@ -366,12 +366,12 @@ look_and_start(struct control *ctl, const struct session_row *s,
 		return -1;
 	switch (sight) {
 	case SIGHT_ABSENT:
-		if (str_equal(s->state, "ready"))
+		if (s->state == SESSION_READY)
 			control_note_death(ctl, s->sandbox.id, s->id,
 			    s->generation);
 		return restart(ctl, s, deadline_ms, e);
 	case SIGHT_OURS:
-		if (str_equal(s->lease, "owns_wrapper"))
+		if (s->lease == LEASE_OWNS_WRAPPER)
 			return reuse(ctl, s, deadline_ms, e);
 		return refuse(ctl, s, "unexpected-wrapper", e);
 	case SIGHT_OTHER:
@@ -392,7 +392,7 @@ give_up(struct control *ctl, const char *session, const char *tenant,
 	struct err ignored = { 0 };
 
 	if (control_session(ctl, session, tenant, &s, &ignored) == 0 &&
-	    str_equal(s.state, "asleep"))
+	    s.state == SESSION_ASLEEP)
 		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
 		    "the sandbox was gone again each time it was started");
 	return -1;

@@ -62,9 +62,9 @@ is_anothers(const struct session_row *s, int64_t *until_ms)
 {
 	int64_t due_ms = clock_ms() + s->stop_due_ms;
 
-	if (str_equal(s->lease, "stopping"))
+	if (s->lease == LEASE_STOPPING)
 		return true;
-	if (!str_equal(s->lease, "stop_needed") || s->stop_due_ms == 0)
+	if (s->lease != LEASE_STOP_NEEDED || s->stop_due_ms == 0)
 		return false;
 	if (due_ms < *until_ms)
 		*until_ms = due_ms;

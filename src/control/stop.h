@@ -13,7 +13,7 @@
 enum stop_wish { STOP_SLEEP, STOP_DELETE, STOP_FAIL };
 
 /*
- * Persists the wish.  `reason` is one of STOP_REASON_NAMES, `say` (may be
+ * Persists the wish.  `reason` is a word of the lease, `say` (may be
  * NULL) is the session's reason for people.  seen_activity < 0: whatever came
  * meanwhile; else the wish is dropped if the activity counter has moved.
  */

@@ -62,7 +62,8 @@ act(struct control *ctl, const struct session_row *s, const char *begin,
 		end) < 0)
 		return -1;
 	CRASH_POINT("suspend.ended");
-	*stop = str_equal(rows_text(ended, 0, "state"), "sleeping");
+	*stop = state_session_parse(rows_text(ended, 0, "state")) ==
+	    SESSION_SLEEPING;
 	return 0;
 }
 
@@ -182,7 +183,7 @@ resume_locked(struct control *ctl, const char *session, struct err *e)
 
 	if (control_session(ctl, session, "", &s, e) < 0)
 		return -1;
-	if (str_equal(s.state, "ready"))
+	if (s.state == SESSION_READY)
 		return 0;
 	if (begin_thaw(ctl, &s, &order, e) < 0)
 		return -1;

@@ -32,13 +32,15 @@ read_row(const struct rows *r, size_t row, struct wave_stop *s)
 	str_copy(to->member, sizeof(to->member), rows_text(r, row, col))
 	COPY(id, "session_id");
 	COPY(instance, "instance");
-	COPY(state, "state");
 	COPY(sandbox.id, "sandbox_id");
 	COPY(sandbox.incarnation, "incarnation");
-	COPY(sandbox_state, "sandbox_state");
 	COPY(host, "host");
 	COPY(boot_id, "boot_id");
 #undef COPY
+	to->state = state_session_parse(rows_text(r, row, "state"));
+	to->lease = LEASE_STOPPING;
+	to->sandbox_state =
+	    state_sandbox_parse(rows_text(r, row, "sandbox_state"));
 	to->generation = rows_int(r, row, "generation");
 	s->located = !rows_null(r, row, "sandbox_state");
 }
@@ -140,7 +142,7 @@ gather(const struct control *ctl, struct wave *w, bool there)
 static void
 locate(struct control *ctl, struct wave_stop *s)
 {
-	if (s->s.sandbox.id[0] == '\0' && s->s.state[0] != '\0') {
+	if (s->s.sandbox.id[0] == '\0' && s->s.state != SESSION_UNKNOWN) {
 		char id[ID_MAX];
 
 		str_copy(id, sizeof(id), s->s.id);
@@ -386,8 +388,8 @@ record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
 		size_t row;
 
 		if (is_in(r, &w->stop[i], &row))
-			str_copy(w->stop[i].state, CONTROL_WORD_MAX,
-			    rows_text(r, row, "state"));
+			w->stop[i].state =
+			    state_session_parse(rows_text(r, row, "state"));
 	}
 	return 0;
 }
@@ -434,9 +436,9 @@ stop_own_sandboxes(struct control *ctl, const struct wave *w)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct wave_stop *s = &w->stop[i];
 
-		if (!s->absent || s->state[0] == '\0' ||
+		if (!s->absent || s->state == SESSION_UNKNOWN ||
 		    !control_is_here(ctl, &s->s) ||
-		    str_equal(s->state, "deleting") ||
+		    s->state == SESSION_DELETING ||
 		    !sandbox_id_is_isolated(s->s.sandbox.id))
 			continue;
 		ends[n].id = s->s.sandbox.id;

@@ -14,13 +14,13 @@
 enum { WAVE_MAX = 50 };
 
 struct wave_stop {
-	struct session_row s; /* lease and sandbox; state "": its row is gone */
+	struct session_row
+	    s;          /* lease and sandbox; state unknown: its row is gone */
 	bool located;   /* the sandbox's row is there: it can be looked for */
 	bool absent;    /* nothing of the whole session was seen */
 	bool timed_out; /* somebody did not answer */
 	struct err why; /* when it is not absent */
-	char state
-	    [CONTROL_WORD_MAX]; /* the session's afterwards; "": too late */
+	enum session_state state; /* the session's afterwards; "": too late */
 	struct agent_one ask;
 };
 

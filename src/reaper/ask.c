@@ -84,7 +84,8 @@ judge(struct pass *p, const struct part *part, const struct rows *r, size_t i,
 	const bool told = a->one.answered;
 	const struct plan_work w = {
 		.silent = is_unknown(&a->one),
-		.starting = str_equal(rows_text(r, i, "state"), "initializing"),
+		.starting = state_session_parse(rows_text(r, i, "state")) ==
+		    SESSION_INITIALIZING,
 		.busy = told && st->busy,
 		.served = told ? st->served : 0,
 		.quiet_ms = told ? st->quiet_ms : 0,

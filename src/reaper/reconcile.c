@@ -29,14 +29,14 @@ sight_of(const char *presence)
 static struct plan_row
 describe(const struct pass *p, const struct rows *r, size_t i)
 {
-	const char *state = rows_text(r, i, "state");
+	enum sandbox_state state =
+	    state_sandbox_parse(rows_text(r, i, "state"));
 	const char *host = rows_text(r, i, "host");
 
 	return (struct plan_row){
 		.known = rows_bool(r, i, "known"),
-		.wanted =
-		    str_equal(state, "creating") || str_equal(state, "running"),
-		.ended = str_equal(state, "absent"),
+		.wanted = state == SANDBOX_CREATING || state == SANDBOX_RUNNING,
+		.ended = state == SANDBOX_ABSENT,
 		.used = rows_bool(r, i, "used"),
 		.other_host = host[0] != '\0' &&
 		    !str_equal(host, p->ctl->conf->host_name),

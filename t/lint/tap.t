@@ -86,8 +86,8 @@ ok "its scripts have ended before it, in their own way" test -e "$dir/cleaned"
 
 found() { bash -c 'TOP=$PWD; . t/lib/dev-say.sh; . t/lib/dev-check.sh; check_find "$1"' - "$1" | tr '\n' ' '; }
 is "$(found t/api/ports.t)" "t/api/ports.t " "a path is that file"
-is "$(found ./t/unit/domain/lease_test.c)" "t/unit/domain/lease_test " "a unit test is its program"
-like "$(found lease)" 't/lease/deletion.t .*t/sql/lease.t .*t/unit/domain/lease_test ' \
+is "$(found ./t/unit/domain/disk_test.c)" "t/unit/domain/disk_test " "a unit test is its program"
+like "$(found lease)" 't/lease/deletion.t .*t/sql/lease.t ' \
 	"a word is an area, and every file of that name"
 is "$(found no-such-test)" "" "or nothing"
 fast() { bash -c 'TOP=$PWD; . t/lib/dev-say.sh; . t/lib/dev-check.sh; check_fast_scripts'; }

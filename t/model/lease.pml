@@ -5,7 +5,7 @@
  *   - the rows of one session: its state, its lease, its sandbox's own lease.
  *     Every SQL function is one atomic step, as sql/functions/lease_apply.sql,
  *     session_start.sql, session_stop.sql and sandbox_lease.sql write it.  The
- *     rows of TABLE are those of src/domain/lease.c (t/model/model.t compares).
+ *     rows of TABLE are those of lease_transition (t/sql/transitions.t compares).
  *   - the host's record of a sandbox (src/provider/record.c) and its flock:
  *     ensure, stop and destroy are one step each, which may fail, or die in the
  *     middle (record written, nothing started; record written, nothing killed).

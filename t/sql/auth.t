@@ -26,7 +26,7 @@ first_work() { # ID: "generation actor", one per line
 readonly EVERY=30
 auth() { # HASH KIND ID [QUIET [PORT [NEEDS]]], at its own host: t/sql/hosts.t has others
 	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r',
-		'${6:-tenant}', 'h1')" | cut -d'|' -f1-5
+		'${6:-tenant}', 'h1')" | cut -d'|' -f"${COLUMNS_OF_AUTH:-1-5}"
 }
 
 create n >/dev/null
@@ -141,9 +141,11 @@ idle 40 50 && auth hash-r key a false '' read >/dev/null
 is "$(activity)" "1|0|600|f" "what a reader may do is activity"
 must "UPDATE session SET reason = 'disk_low'"
 idle 40 50
-is "$(auth hash-k key a)|$(activity)" "tenant|frozen|owns_wrapper|1||0|40|50|f" \
+is "$(auth hash-k key a)|$(activity)" "tenant|ready|owns_wrapper|1||0|40|50|f" \
 	"a call that is refused because the session is frozen is none"
+is "$(COLUMNS_OF_AUTH=9 auth hash-k key a)" t "and says so"
 must "UPDATE session SET reason = NULL"
+is "$(COLUMNS_OF_AUTH=9 auth hash-k key a)" f "what is not does not"
 idle 40 50
 must "UPDATE lease SET state = 'stop_needed', reason = 'x', next_attempt_at = 'epoch'"
 is "$(auth hash-k key a)|$(activity)" "tenant|ready|stop_needed|1||0|40|50|f" \
@@ -195,7 +197,7 @@ is "$(activity)" "1|0|600|f" "an exposed port is activity"
 preview() { # PORT TOKEN
 	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}', 'tr', 'h1')" | sed 's/|$//'
 }
-is "$(preview 8080 token)" "token|ready|owns_wrapper|1|f|acme|" "a preview's token"
+is "$(preview 8080 token)" "token|ready|owns_wrapper|1|f|acme|||f" "a preview's token"
 is "$(preview 8081 token)$(preview 9000 token)" "" "a port that ended, or never was, is not there"
 idle 40 50 && preview 8080 token >/dev/null
 is "$(activity)" "1|0|600|f" "a preview is activity"

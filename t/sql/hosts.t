@@ -56,11 +56,11 @@ before=$(everything)
 is "$(auth h2 hash-k key)" "tenant|ready|owns_wrapper|1||h1" "at another host a call is told where to go"
 is "$(auth h2 t1 ticket terminal)" "tenant|ready|owns_wrapper|1||h1" "so is one with a ticket"
 is "$(auth h2 t1 ticket ws)" "|||||" "if the ticket is for this"
-is "$(preview h2)" "token|ready|owns_wrapper|1|f|acme|a|h1" "and a preview's visitor"
+is "$(preview h2)" "token|ready|owns_wrapper|1|f|acme|a|h1|f" "and a preview's visitor"
 is "$(everything)" "$before" "nothing is written: no activity, and the ticket is not used"
 is "$(auth h1 t1 ticket terminal)" "tenant|ready|owns_wrapper|1||" "at its own host the ticket counts"
 is "$(auth h2 t1 ticket terminal)" "|||||" "and then nowhere else"
-is "$(preview h1)" "token|ready|owns_wrapper|1|f|acme|a|" "a preview there is admitted"
+is "$(preview h1)" "token|ready|owns_wrapper|1|f|acme|a||f" "a preview there is admitted"
 
 # ---- stops
 

@@ -7,7 +7,7 @@
 #include "api/session_body.h"
 #include "common/clock.h"
 #include "common/mem.h"
-#include "domain/session.h"
+#include "domain/state.h"
 
 static const struct conf CONF = { .sleep_after_seconds = 600 };
 static struct app APP = { .conf = &CONF, .hold_ms = 600 * 1000 };

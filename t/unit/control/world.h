@@ -12,7 +12,7 @@
 
 #include "control/control.h"
 #include "control/session_control.h"
-#include "domain/session.h"
+#include "domain/state.h"
 #include "provider/fake.h"
 #include "reaper/pass.h"
 

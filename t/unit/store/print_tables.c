@@ -1,15 +1,14 @@
 /*
  * print_tables.c: the tables that C and the database share, for t/sql.
  *
- * usage: print_tables statements | params | transitions | states
+ * usage: print_tables statements | params | states
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/mem.h"
 #include "common/str.h"
-#include "domain/lease.h"
-#include "domain/session.h"
+#include "domain/state.h"
 #include "store/store.h"
 
 static void
@@ -31,40 +30,22 @@ print_params(void)
 }
 
 static void
-print_effects(unsigned effects)
-{
-	const char *before = "{";
-
-	for (size_t i = 0; LEASE_EFFECT_NAMES[i] != NULL; i++)
-		if ((effects & (1U << i)) != 0) {
-			printf("%s%s", before, LEASE_EFFECT_NAMES[i]);
-			before = ",";
-		}
-	puts(effects == 0 ? "{}" : "}");
-}
-
-static void
-print_transitions(void)
-{
-	for (size_t i = 0; i < LEASE_TRANSITION_COUNT; i++) {
-		const struct lease_transition *t = &LEASE_TRANSITIONS[i];
-
-		printf("%s|%s|%s|%s|", LEASE_STATE_NAMES[t->from],
-		    LEASE_EVENT_NAMES[t->event], LEASE_STATE_NAMES[t->to],
-		    LEASE_FENCE_NAMES[t->fence]);
-		print_effects(t->effects);
-	}
-}
-
-static void
 print_states(void)
 {
-	for (int i = 0; i < SESSION__MAX; i++)
-		printf("session|%s\n", SESSION_STATE_NAMES[i]);
-	for (int i = 0; i < LEASE__MAX; i++)
-		printf("lease|%s\n", LEASE_STATE_NAMES[i]);
-	for (size_t i = 0; ISOLATION_NAMES[i] != NULL; i++)
-		printf("isolation|%s\n", ISOLATION_NAMES[i]);
+	static const struct {
+		const char *of;
+		const char *const *words;
+	} STATES[] = {
+		{ "session", SESSION_STATES },
+		{ "lease", LEASE_STATES },
+		{ "sandbox", SANDBOX_STATES },
+		{ "isolation", ISOLATION_NAMES },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(STATES); i++)
+		for (const char *const *w = STATES[i].words; *w != NULL; w++)
+			if (**w != '\0') /* unknown */
+				printf("%s|%s\n", STATES[i].of, *w);
 }
 
 static const struct {
@@ -73,7 +54,6 @@ static const struct {
 } TABLES[] = {
 	{ "statements", print_statements },
 	{ "params", print_params },
-	{ "transitions", print_transitions },
 	{ "states", print_states },
 };
 
@@ -85,7 +65,6 @@ main(int argc, char **argv)
 			TABLES[i].print();
 			return EXIT_SUCCESS;
 		}
-	fputs("usage: print_tables statements|params|transitions|states\n",
-	    stderr);
+	fputs("usage: print_tables statements|params|states\n", stderr);
 	return EXIT_FAILURE;
 }
