@@ -131,8 +131,8 @@ mutant "a wish does not mind what became of its row" reaper.t functions/session_
 	"s/AND s.xmin::text = coalesce.*//"
 mutant "who answered at last was late all the same" reaper.t functions/session_stop.sql \
 	"s/IF \(p->>'late'\)::boolean AND/IF false AND/"
-mutant "what sleeps can fail" session.t functions/session_stop.sql \
-	"s/IF p_wish = 'fail' AND s.state NOT IN/IF false AND s.state NOT IN/"
+mutant "what sleeps can fail" states.t migrations/0015_session_states.sql \
+	"s/'\{initializing,ready\}', 'fail'/'{initializing,ready,sleeping}', 'fail'/"
 mutant "a force leaves no trace" reaper.t functions/reaper.sql \
 	"s/PERFORM audit_add\(/PERFORM jsonb_build_array(/"
 
@@ -163,7 +163,7 @@ mutant "what is about to be stopped is wanted as it is" session.t functions/sand
 mutant "what is being destroyed is wanted again" race.t functions/sandbox_lease.sql \
 	"s/IF s.state = 'destroying' THEN/IF false THEN/"
 mutant "a deletion ends while a lease is held" session.t functions/session_stop.sql \
-	"s/AND EXISTS \(SELECT FROM lease WHERE session_id = p_session AND state = 'none'\)//"
+	'/^CREATE OR REPLACE FUNCTION session_deleted/,/^END/s/IF NOT EXISTS .*/IF false/'
 mutant "a ticket is for every request" ticket.t functions/ticket.sql \
 	's/used_by = p_request OR used_by IS NULL AND/true OR/'
 mutant "a ticket does not end" ticket.t functions/ticket.sql \

@@ -49,12 +49,8 @@ changed() {
 		CASE WHEN setup_output IS NULL THEN 'output' END,
 		CASE WHEN actor IS NOT NULL THEN 'actor' END) FROM session"
 }
-while IFS='|' read -r from event to set effects; do
-	put "$from" "${set:+$SUSPENDED}"
-	is "$(apply "$event" '"reason": "because", "order": 3, "seconds": 60, "trace": "t7", "actor": "me"')" \
-		"$to|t|" "$from, $event: $to"
-	is "$(changed)" "$effects" "$from, $event: and what it changes"
-done <<'ROWS'
+# from, event, to, whether it is suspended, what changes
+ARROWS=$(cat <<'ROWS'
 initializing|start|initializing||reason=- bounced cpu rewound output
 ready|start|initializing||reason=- bounced cpu rewound output
 sleeping|start|initializing|s|reason=- bounced cpu rewound output
@@ -94,6 +90,16 @@ sleeping|thaw|initializing|s|reason=- suspended order deadline cpu
 asleep|thaw|initializing|s|reason=- suspended order deadline cpu
 initializing|thawed|ready|s|reason=- started
 ROWS
+)
+is "$(cut -d'|' -f1-3 <<<"$ARROWS" | LC_ALL=C sort)" \
+	"$(q "SELECT from_state, event, to_state FROM session_transition" | LC_ALL=C sort)" \
+	"these are all there are"
+while IFS='|' read -r from event to set effects; do
+	put "$from" "${set:+$SUSPENDED}"
+	is "$(apply "$event" '"reason": "because", "order": 3, "seconds": 60, "trace": "t7", "actor": "me"')" \
+		"$to|t|" "$from, $event: $to"
+	is "$(changed)" "$effects" "$from, $event: and what it changes"
+done <<<"$ARROWS"
 put asleep "ended_at = 'epoch', $SUSPENDED"
 apply thaw '"seconds": 1' >/dev/null
 is "$(q "SELECT ended_at IS NULL FROM session")" t "what begins again has not ended"
