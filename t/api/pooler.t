@@ -35,6 +35,15 @@ like "$(stack_admin org set x --isolation session 2>&1)" "lock timeout" \
 	"session mode: a lock is waited for as long as lock_timeout says"
 let_go
 
+# ---- a pooler lets everybody in, though there is nobody behind it
+
+pg_stop
+like "$(curl -s -H "Authorization: Bearer $SANDLEASE_API_KEY" "$SANDLEASE_URL/v1/sessions")" \
+	'"code":"database_unavailable"' "a pooler without a server is no database"
+pg_start
+is_back() { curl -sf -o /dev/null "$SANDLEASE_URL/v1/health"; }
+ok "and one with a server is" wait_for "$PATIENCE" is_back
+
 # ---- transaction mode
 
 api_stop

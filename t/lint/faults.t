@@ -37,4 +37,16 @@ if [ -f build-faults/sandlease-api ]; then
 	ok "a build with faults would be seen" test -n "$(traces build-faults/sandlease-api)"
 fi
 
+# Those that the code is given: each fits a line, also on days when it is not tried.
+fits=0 unfit=
+red() { # NAME FILE SED ...
+	fits=$((fits + 1))
+	[ "$(sed -E "$3" "$2" 2>&1)" != "$(<"$2")" ] || unfit+="$1: $2"$'\n'
+}
+# shellcheck source-path=SCRIPTDIR/../..
+. t/mutation/faults.sh
+. t/mutation/faults_service.sh
+ok "there are faults of the code" test "$fits" -gt 100
+none "each fault of t/mutation changes its file" "$unfit"
+
 done_testing

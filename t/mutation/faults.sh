@@ -64,7 +64,7 @@ init "init takes any incarnation's message" src/agent/init_ops.c \
 	"a wrong incarnation is refused"
 
 red "a restart looks and does not seal" src/control/start.c \
-	'/^make_final/,/^}/s/if \(!str_equal\(s->lease, "owns_wrapper"\)\)/if (s != NULL)/' \
+	'/^make_final/,/^}/s/if \(s->lease != LEASE_OWNS_WRAPPER\)/if (s != NULL)/' \
 	t/unit/control/start_world t/control/start.t "a_late_launch_of_a_generation_that_was_seen_absent_is_refused"
 red "who does not wait condemns a wrapper" src/control/start.c \
 	's/return !l->hurried \|\| .*/return true;/;s/deadline_ms > soon_ms \? deadline_ms : soon_ms/deadline_ms/' \

@@ -104,7 +104,7 @@ red "a drain does not wait" src/admin/cmd_drain.c \
 	's/if \(leases == 0 && sandboxes == 0\)/if (true)/' \
 	sandlease-admin t/api/programs.t "a drain waits until everything is seen gone"
 world start "a session is started wherever it is asked for" start.c \
-	's/if \(control_must_be_here\(ctl, s, e\) < 0\)/if (false)/' \
+	's/ \|\| control_must_be_here\(ctl, s, e\) < 0\)/)/' \
 	"another_host_starts_nothing"
 api api/hosts "a call goes to a socket that another host has" api/gate.c \
 	'/^deny_elsewhere/,/^}/s/if \(rows_null\(r, 0, "elsewhere"\)\)/if (true)/' \
@@ -119,7 +119,7 @@ api api/pooler "a pooler in transaction mode is not noticed" store/pooling.c \
 	's/if \(again != own \|\| theirs == own\)/if (false)/' \
 	"transaction mode: sandlease-api --check"
 red "a pooler's last client is not forgotten" src/store/store.c \
-	's/PQexec\(st->conn, "DISCARD ALL"\)/PQexec(st->conn, "SELECT 1")/' \
+	's/ask_first\(st, "DISCARD ALL", e\)/ask_first(st, "SELECT 1", e)/' \
 	sandlease-admin t/api/pooler.t "what another client had prepared is not in the way"
 unit provider/agent_link "an old agent takes no new session" provider/agent_socket.c \
 	'/^wants_no_ws/,/^}/s/return .*/return false \&\&/' \
@@ -308,3 +308,6 @@ nginx "all of a body is kept for a sleeper" session-wake.conf.in \
 nginx "a ticket goes inside" maps.conf.in \
 	's/\&cwd=\$arg_cwd/\&cwd=$arg_cwd\&ticket=$arg_ticket/' \
 	"only what makes a websocket goes in"
+red "a pooler without a server is waited for" src/store/store.c \
+	's/if \(!is_answered\(st->conn, clock_ms\(\) \+ FIRST_MS\)\) \{/if (false) {/' \
+	sandlease-api t/api/pooler.t "a pooler without a server is no database"
