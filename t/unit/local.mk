@@ -15,7 +15,8 @@ UNIT += \
 	t/unit/domain/disk_test t/unit/domain/identity_test t/unit/domain/lease_test \
 	t/unit/domain/sandbox_id_test t/unit/domain/session_test \
 	t/unit/store/store_test \
-	t/unit/provider/agent_link_test t/unit/provider/box_test \
+	t/unit/provider/agent_link_test t/unit/provider/agent_socket_test \
+	t/unit/provider/box_test \
 	t/unit/provider/cgroup_test t/unit/provider/local_bwrap_test \
 	t/unit/provider/provider_test t/unit/provider/record_test \
 	t/unit/provider/trash_test \
@@ -72,7 +73,7 @@ endif
 ## prints the tables that C and the database share, for t/sql
 check_PROGRAMS += t/unit/store/print_tables
 
-EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h \
+EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h t/unit/provider/agent_box.h \
 	t/control/admit.t t/control/cases.t t/control/clean.t t/control/disk.t \
 	t/control/evidence.t t/control/look.t t/control/port.t t/control/reap.t t/control/snapshot.t \
 	t/control/start.t t/control/stop.t
