@@ -17,7 +17,8 @@ UNIT += \
 	t/unit/store/store_test \
 	t/unit/provider/agent_link_test t/unit/provider/agent_socket_test \
 	t/unit/provider/box_test \
-	t/unit/provider/cgroup_test t/unit/provider/local_bwrap_test \
+	t/unit/provider/cgroup_test t/unit/provider/file_test \
+	t/unit/provider/local_bwrap_test \
 	t/unit/provider/provider_test t/unit/provider/record_test \
 	t/unit/provider/trash_test \
 	t/unit/control/steps_test \
@@ -49,7 +50,12 @@ UNIT += \
 ## their clock is the test's own
 t_unit_agent_treeend_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
 t_unit_api_share_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_ms
+t_unit_provider_trash_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
 t_unit_control_steps_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_us
+
+## what another process does in between, what is removed first, a disk that fails
+t_unit_provider_box_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=flock,--wrap=unlinkat
+t_unit_provider_file_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
 
 ## it takes in what is made while we are built
 t/unit/agent/sysfilter_test.$(OBJEXT): src/agent/sysfilter_table.h
