@@ -22,6 +22,8 @@ static struct {
 	enum fake_how how;
 	int times;
 	int calls;
+	void (*meanwhile)(void *arg);
+	void *arg;
 } SCRIPT[SCRIPTS];
 
 /* ---- the script */
@@ -50,10 +52,24 @@ fake_script(const char *op, enum fake_how how, int times)
 	pthread_mutex_unlock(&FAKE.lock);
 }
 
+void
+fake_meanwhile(const char *op, void (*what)(void *arg), void *arg)
+{
+	size_t i;
+
+	pthread_mutex_lock(&FAKE.lock);
+	i = find_script(op);
+	SCRIPT[i].meanwhile = what;
+	SCRIPT[i].arg = arg;
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
 enum fake_how
 fake_next(const char *op)
 {
 	enum fake_how how = FAKE_WORK;
+	void (*meanwhile)(void *arg);
+	void *arg;
 	size_t i;
 
 	pthread_mutex_lock(&FAKE.lock);
@@ -63,7 +79,12 @@ fake_next(const char *op)
 		SCRIPT[i].times--;
 		how = SCRIPT[i].how;
 	}
+	meanwhile = SCRIPT[i].meanwhile;
+	arg = SCRIPT[i].arg;
+	SCRIPT[i].meanwhile = NULL;
 	pthread_mutex_unlock(&FAKE.lock);
+	if (meanwhile != NULL)
+		meanwhile(arg);
 	return how;
 }
 
@@ -174,6 +195,19 @@ fake_crash(const char *id)
 	b = fake_find_box(id, false);
 	if (b != NULL)
 		fake_end_box(b);
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+void
+fake_half_start(const char *id)
+{
+	struct fake_box *b;
+
+	pthread_mutex_lock(&FAKE.lock);
+	b = fake_find_box(id, true);
+	fake_end_box(b);
+	b->runs = true;
+	b->record.state = RECORD_STARTING;
 	pthread_mutex_unlock(&FAKE.lock);
 }
 

@@ -60,3 +60,78 @@ unit provider/trash "one directory has all the time" provider/trash.c \
 unit provider/trash "what cannot be removed is gone" provider/trash.c \
 	'/^sweep\(/,/^}/s/return e->kind == ERR_NONE \? 0 : -1/return 0/' \
 	"what_cannot_be_removed_is_an_error"
+
+# ---- what others do between two steps
+
+world meanwhile "a look counts for any generation" start.c \
+	'/"seenGeneration"/{N;d}' \
+	"a_look_counts_for_the_generation_it_was_for"
+world meanwhile "a launch after the look is overlooked" start.c \
+	'/^make_final/,/^}/s/if \(!absent\)/if (false)/' \
+	"a_launch_that_arrives_after_the_look_is_found"
+world meanwhile "a start that was stopped is ready" launch.c \
+	'/^launch_verified/,/^}/s/if \(!rows_bool\(r, 0, "applied"\)\)/if (false)/' \
+	"a_start_that_was_stopped_before_its_outcome_is_none"
+world meanwhile "a command runs in what is being stopped" start.c \
+	'/^reuse_intent/,/^}/s/if \(!rows_bool\(r, 0, "applied"\)\)/if (false)/' \
+	"what_is_to_be_stopped_is_not_proved"
+world meanwhile "a start is tried again for ever" start.c \
+	'/^give_up/,/^}/s/str_equal\(s.state, "asleep"\)/false/' \
+	"a_sandbox_that_dies_each_time_it_is_started_is_a_failed_start"
+world meanwhile "init is asked once" wave.c \
+	's/if \(failed_with\(&one->e, "not_listening"\)\)/if (false)/' \
+	"init_that_listens_at_last_is_asked"
+world meanwhile "half a start keeps its lease" wave.c \
+	'/^look_without_init/,/^}/s/!discover_never_answered\(ctl, &s->s\)\)/true)/' \
+	"a_start_that_was_killed_half_way_is_ended"
+world meanwhile "another's start is taken for half of ours" discover.c \
+	'/^discover_never_answered/,/^}/s/str_equal\(seen.incarnation, s->sandbox.incarnation\)/true/' \
+	"a_start_of_another_incarnation_proves_nothing"
+world meanwhile "what lives loses its sockets" wave.c \
+	'/^remove_sockets/,/^}/s/if \(!w->stop\[i\].absent\)/if (false)/' \
+	"the_sockets_of_what_lives_stay"
+world meanwhile "one outcome spoils all" wave.c \
+	'/^record\(/,/^}/s/if \(w->count == 1\)/if (true)/' \
+	"outcomes_are_recorded_one_by_one_when_they_must_be"
+world meanwhile "any id is a sandbox's" wave.c \
+	's/if \(s->located && sandbox_id_check\(.*/if (false)/' \
+	"an_id_that_none_can_be_is_looked_for_nowhere"
+world meanwhile "a sandbox elsewhere is ended here" wave.c \
+	'/^stop_own_sandboxes/,/^}/s/!control_is_here\(ctl, &s->s\) \|\|/false ||/' \
+	"a_stopped_sandbox_is_ended_by_its_own_host"
+world meanwhile "another host's boot is ours" discover.c \
+	'/^discover_sandbox_down/,/^}/s/if \(control_must_be_here\(ctl, s, e\) < 0\)/if (false)/' \
+	"another_host_s_boot_proves_nothing"
+world meanwhile "a reboot proves nothing" discover.c \
+	'/^discover_sandbox_down/,/^}/s/if \(!str_equal\(s->boot_id, ctl->provider.boot_id\)\)/if (false)/' \
+	"after_a_reboot_nobody_is_asked"
+
+# ---- a tenant's files
+
+world admit "a full disk deletes a session" start_act.c \
+	's/e->kind == ERR_NO_SPACE && l->first &&/e->kind == ERR_NO_SPACE \&\&/' \
+	"a_full_disk_deletes_nothing_that_has_worked"
+world admit "what somebody knows is half taken back" start_act.c \
+	'/^take_back/,/^}/s/return false;/return true;/' \
+	"a_create_that_somebody_knows_of_is_not_taken_back"
+world start "files that cannot be looked for are lost" launch.c \
+	'/^have_storage/,/^}/{/&there, e\) < 0\)/{n;s/return -1;/there = false;/}}' \
+	"files_that_cannot_be_looked_for_are_not_gone"
+world start "a session is ready without its files" launch.c \
+	'/^launch_furnish/,/^}/s/return err_wrap\(.*/break;/' \
+	"a_file_that_cannot_be_written_fails_the_start"
+world stop "files go that nobody wants deleted" finish.c \
+	's/!str_equal\(s.state, "deleting"\) \|\| //' \
+	"what_nobody_wants_deleted_keeps_its_files"
+world stop "another host's files are finished here" finish.c \
+	's/if \(control_must_be_here\(ctl, &s, e\) < 0\)/if (false)/' \
+	"delete_of_what_sleeps_is_finished_by_its_own_host"
+world start "a failed start is under way for ever" start_act.c \
+	's/if \(rc < 0 && locked\)/if (false)/' \
+	"a_launch_that_fails_is_recorded_after_an_observed_absence"
+world start "the sockets of the dead stay" start.c \
+	'/^restart/,/^}/s/agent_unlink_sockets\(.*//' \
+	"a_wrapper_that_died_is_followed_by_the_next_generation"
+world port "only the first ports come back with a session" launch.c \
+	'/^expose_more/,/^}/s/i < l->more_count/false/' \
+	"more_ports_than_a_launch_brings_are_open_before_it_is_ready"

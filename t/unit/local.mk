@@ -68,7 +68,7 @@ check_PROGRAMS += t/unit/store/store_world \
 	t/unit/control/admit_world t/unit/control/cases_world \
 	t/unit/control/clean_world t/unit/control/disk_world \
 	t/unit/control/evidence_world t/unit/control/look_world \
-	t/unit/control/port_world \
+	t/unit/control/meanwhile_world t/unit/control/port_world \
 	t/unit/control/reap_world t/unit/control/snapshot_world \
 	t/unit/control/start_world t/unit/control/stop_world
 check_LIBRARIES += libworld.a
@@ -81,5 +81,5 @@ check_PROGRAMS += t/unit/store/print_tables
 
 EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h t/unit/provider/agent_box.h \
 	t/control/admit.t t/control/cases.t t/control/clean.t t/control/disk.t \
-	t/control/evidence.t t/control/look.t t/control/port.t t/control/reap.t t/control/snapshot.t \
+	t/control/evidence.t t/control/look.t t/control/meanwhile.t t/control/port.t t/control/reap.t t/control/snapshot.t \
 	t/control/start.t t/control/stop.t

@@ -161,6 +161,45 @@ a_start_that_is_repeated_says_what_it_did_about_the_files(void **state)
 	assert_true(strncmp(world_steps(w), "workspace:kept ", 15) == 0);
 }
 
+/* Only a create is taken back. */
+static void
+a_full_disk_deletes_nothing_that_has_worked(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	fake_script("storage_make", FAKE_FULL, 1);
+	FAILS(world_resume(w, &e), "insufficient_storage");
+	assert_string_equal(world_ask(w, "SELECT state FROM session"),
+	    "failed");
+	is_in_trash(w, w->box, w->id, false);
+	SUCCEEDS(world_resume(w, &e));
+}
+
+static void
+somebody_is_told(void *arg)
+{
+	world_ask(arg, "UPDATE session SET told = true");
+}
+
+static void
+a_create_that_somebody_knows_of_is_not_taken_back(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_capacity(0, 0, false);
+	fake_meanwhile("capacity", somebody_is_told, w);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "insufficient_storage");
+	assert_string_equal(world_ask(w,
+				"SELECT s.state, l.state FROM session s,"
+				" lease l"),
+	    "failed|none");
+}
+
 static void
 a_refused_create_releases_its_idempotency_key(void **state)
 {
@@ -467,6 +506,8 @@ main(void)
 		WORLD_TEST(one_that_died_before_it_was_admitted_is_asked_again),
 		WORLD_TEST(
 		    a_start_that_is_repeated_says_what_it_did_about_the_files),
+		WORLD_TEST(a_full_disk_deletes_nothing_that_has_worked),
+		WORLD_TEST(a_create_that_somebody_knows_of_is_not_taken_back),
 		WORLD_TEST(a_refused_create_releases_its_idempotency_key),
 		WORLD_TEST(
 		    a_stale_workspace_is_removed_and_the_create_admitted),

@@ -1,6 +1,7 @@
 /* port_world.c: ports are intent, act and outcome; a lost relay is made again. */
 #include "world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -243,6 +244,40 @@ a_start_that_another_finishes_has_its_relays(void **state)
 
 /* ---- expiry */
 
+/* Sockets of ports from PORT on, when the next generation is proved. */
+static void
+count_ports(void *arg)
+{
+	struct world *w = arg;
+	char path[256];
+	int n = 0;
+
+	for (;; n++) {
+		agent_socket_path(&w->conf, w->id, 2, PORT + n, path,
+		    sizeof(path));
+		if (access(path, F_OK) < 0)
+			break;
+	}
+	snprintf(w->text, sizeof(w->text), "%d", n);
+}
+
+static void
+more_ports_than_a_launch_brings_are_open_before_it_is_ready(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool created;
+
+	begin(w);
+	for (int i = 1; i < AGENT_PORTS_MAX + 2; i++)
+		SUCCEEDS(expose(w, PORT + i, false, &created, &e));
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	fake_meanwhile("agent.prove", count_ports, w);
+	SUCCEEDS(world_resume(w, &e));
+	assert_int_equal(strtol(w->text, NULL, 10), AGENT_PORTS_MAX + 2);
+}
+
 static void
 an_expired_port_closes_as_others_do(void **state)
 {
@@ -378,6 +413,8 @@ main(void)
 		WORLD_TEST(an_expose_that_failed_is_a_first_try_again),
 		WORLD_TEST(what_is_stopped_has_no_relay_to_be_asked),
 		WORLD_TEST(a_start_that_another_finishes_has_its_relays),
+		WORLD_TEST(
+		    more_ports_than_a_launch_brings_are_open_before_it_is_ready),
 		WORLD_TEST(an_expired_port_closes_as_others_do),
 		WORLD_TEST(a_lost_relay_is_made_again_by_a_pass),
 		WORLD_TEST(a_lost_relay_is_made_again_by_whoever_finds_it),
