@@ -312,6 +312,84 @@ a_sandbox_of_another_boot_is_stopped(void **state)
 	destroy(&s);
 }
 
+/* The numbers of daemons are often the same after a reboot. */
+static void
+a_process_of_this_boot_is_not_killed_for_another_s(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	auto_box struct box b = BOX_CLOSED;
+	struct proc innocent;
+	pid_t pid;
+	int lock;
+
+	(void)state;
+	ensure(&s);
+	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
+	pid = fork();
+	if (pid == 0)
+		for (;;)
+			pause();
+	works(proc_find(pid, &innocent, &E));
+	set_recorded(s.id, "init", json_integer(pid));
+	set_recorded(s.id, "initStart", json_integer(innocent.start));
+	set_recorded(s.id, "bootId", json_string("another"));
+	works(box_open(&P, s.id, &b, &E));
+	lock = box_hold(&b, soon(), &E);
+	assert_true(lock >= 0);
+	/* wait: the lock is held all the while, so it ends by its deadline */
+	refuses(P.ops->destroy(&P, s.id, s.incarnation, clock_ms() + 20, &E),
+	    "sandbox_busy");
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+	close(lock);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	destroy(&s);
+}
+
+/* Whoever holds it may be about to die: only time can tell. */
+static void
+a_lock_without_an_owner_is_waited_for(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	auto_box struct box b = BOX_CLOSED;
+	int lock;
+	pid_t pid;
+
+	(void)state;
+	ensure(&s);
+	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
+	works(box_open(&P, s.id, &b, &E));
+	lock = box_hold(&b, soon(), &E);
+	assert_true(lock >= 0);
+	pid = fork();
+	if (pid == 0) {
+		/* wait: so that it is met; where it is not, all is well */
+		usleep(50000);
+		_exit(0);
+	}
+	close(lock);
+	destroy(&s);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void
+of_what_is_destroyed_a_tombstone_is_left(void **state)
+{
+	static const char *const KEPT[] = { "incarnation", "label", "lock" };
+	struct sandbox_spec s = a_sandbox();
+	auto_free char *path = NULL;
+	auto_names char **names = NULL;
+
+	(void)state;
+	ensure(&s);
+	destroy(&s);
+	path = xasprintf("%s/box/%s", CONF.state_dir, s.id);
+	works(file_names(AT_FDCWD, path, &names, &E));
+	for (char **n = names; *n != NULL; n++)
+		if (!is_allowed(*n, KEPT, ARRAY_LEN(KEPT)))
+			fail_msg("%s is left", *n);
+}
+
 /* Its starter died before bwrap had told init's pid. */
 static void
 init_is_found_by_its_bwrap(void **state)
@@ -388,6 +466,9 @@ const struct CMUnitTest SUITE_HOST[] = {
 	cmocka_unit_test(a_start_that_fails_says_why_and_leaves_nothing),
 	cmocka_unit_test(a_stopped_process_is_killed_too),
 	cmocka_unit_test(a_sandbox_of_another_boot_is_stopped),
+	cmocka_unit_test(a_process_of_this_boot_is_not_killed_for_another_s),
+	cmocka_unit_test(a_lock_without_an_owner_is_waited_for),
+	cmocka_unit_test(of_what_is_destroyed_a_tombstone_is_left),
 	cmocka_unit_test(what_is_frozen_is_killed_too),
 	cmocka_unit_test(a_group_without_a_directory_is_found),
 	cmocka_unit_test(init_is_found_by_its_bwrap),

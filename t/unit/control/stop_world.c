@@ -364,6 +364,8 @@ delete_goes_on_when_the_files_cannot_be_dropped(void **state)
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_false(gone);
 	assert_string_equal(world_state(w), "deleting none 1 running");
+	fake_script("storage_drop", FAKE_FAIL, 1);
+	FAILS(finish_delete(&w->ctl, w->id, &gone, &e), "fake_failure");
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_true(gone);
 	assert_string_equal(world_state(w), "deleted none 1 running");
