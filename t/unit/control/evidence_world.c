@@ -36,7 +36,7 @@ a_full_disk_of_its_own_destroys_a_sandbox_and_says_so(void **state)
 				"SELECT count(*) FROM event WHERE"
 				" kind = 'disk'"
 				" AND what = 'sandbox_destroyed'"
-				" AND detail->>'error' LIKE '%%No space%%'"),
+				" AND detail->>'error' LIKE '%%no room%%'"),
 	    "1");
 	/* the create was refused, and left nothing */
 	assert_string_equal(
@@ -79,7 +79,7 @@ an_agent_s_words_are_no_evidence(void **state)
 	    "ready||owns_wrapper");
 	assert_string_equal(
 	    world_ask(w, "SELECT reason FROM session WHERE id = '%s'", w->id),
-	    "No space left on device");
+	    "there is no room left on this host");
 	assert_int_equal(fake_calls("stop"), 0);
 }
 
