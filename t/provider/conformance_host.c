@@ -14,6 +14,7 @@
 #include "common/str.h"
 #include "provider/box.h"
 #include "provider/file.h"
+#include "provider/local.h"
 
 static void
 a_sandbox_outlives_whoever_started_it(void **state)
@@ -177,12 +178,15 @@ a_start_that_fails_says_why_and_leaves_nothing(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
 	struct conf before = CONF;
+	auto_free char *control = NULL;
 
 	(void)state;
 	use_agent("#!/bin/sh\necho first >&2\necho 'no luck' >&2\nexit 1\n");
 	assert_int_equal(P.ops->ensure(&P, &s, soon(), &E), -1);
 	assert_string_equal(E.code, "start_failed");
 	assert_string_equal(E.msg, "the sandbox could not be started: no luck");
+	control = local_control_path(&P, s.id, s.incarnation);
+	assert_int_equal(access(control, F_OK), -1);
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
 	/* nobody can tell what it did before it died: it does not come back */
 	refuses(P.ops->ensure(&P, &s, soon(), &E), "stale_incarnation");
@@ -199,6 +203,45 @@ a_start_that_fails_says_why_and_leaves_nothing(void **state)
 	s.rootfs[0] = '\0';
 	ensure(&s);
 	destroy(&s);
+}
+
+/* A bwrap that begins when somebody writes to the fifo `gate`. */
+static void
+use_slow_bwrap(int *gate)
+{
+	auto_free char *fifo = xasprintf("%s/gate", CONF.run_dir);
+	auto_free char *path = xasprintf("%s/slow-bwrap", CONF.run_dir);
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fprintf(f, "#!/bin/sh\nread go <%s\nexec %s \"$@\"\n", fifo,
+	    CONF.bwrap_path);
+	fclose(f);
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	*gate = open(fifo, O_RDWR | O_CLOEXEC);
+	assert_true(*gate >= 0);
+	str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), path);
+}
+
+static void
+a_start_that_is_slow_may_come_yet(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct conf before = CONF;
+	int gate;
+
+	(void)state;
+	use_slow_bwrap(&gate);
+	/* wait: the gate is shut, so it ends by its deadline on any machine */
+	assert_int_equal(P.ops->ensure(&P, &s, clock_ms() + 200, &E), -1);
+	CONF = before;
+	assert_string_equal(E.code, "timed_out");
+	assert_int_equal(write(gate, "\n", 1), 1);
+	ensure(&s);
+	works(ping(&s, &E));
+	destroy(&s);
+	close(gate);
 }
 
 static void
@@ -464,6 +507,7 @@ const struct CMUnitTest SUITE_HOST[] = {
 	cmocka_unit_test(many_at_once_start_one_sandbox),
 	cmocka_unit_test(nothing_but_the_listed_descriptors_goes_in),
 	cmocka_unit_test(a_start_that_fails_says_why_and_leaves_nothing),
+	cmocka_unit_test(a_start_that_is_slow_may_come_yet),
 	cmocka_unit_test(a_stopped_process_is_killed_too),
 	cmocka_unit_test(a_sandbox_of_another_boot_is_stopped),
 	cmocka_unit_test(a_process_of_this_boot_is_not_killed_for_another_s),

@@ -244,6 +244,41 @@ a_start_that_another_finishes_has_its_relays(void **state)
 
 /* ---- expiry */
 
+/* The relay went with its wrapper, and there is nothing left to close. */
+static void
+a_wrapper_that_is_gone_has_closed_its_ports(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone;
+
+	for (int next = 0; next < 2; next++) {
+		begin(w);
+		fake_cell_die(w->box, w->id);
+		if (next)
+			fake_cell_add(w->box, w->id, "next", 2);
+		SUCCEEDS(remove_port(w, &gone, &e));
+		assert_true(gone);
+	}
+}
+
+static void
+a_port_waits_for_a_session_that_starts(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool created;
+
+	fake_script("ensure", FAKE_LOSE, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), "timed_out");
+	SUCCEEDS(expose(w, PORT, false, &created, &e));
+	assert_int_equal(fake_calls("agent.expose"), 0);
+	assert_string_equal(port_state(w), "open pending");
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(port_state(w), "open");
+	assert_true(has_socket(w));
+}
+
 /* Sockets of ports from PORT on, when the next generation is proved. */
 static void
 count_ports(void *arg)
@@ -413,6 +448,8 @@ main(void)
 		WORLD_TEST(an_expose_that_failed_is_a_first_try_again),
 		WORLD_TEST(what_is_stopped_has_no_relay_to_be_asked),
 		WORLD_TEST(a_start_that_another_finishes_has_its_relays),
+		WORLD_TEST(a_wrapper_that_is_gone_has_closed_its_ports),
+		WORLD_TEST(a_port_waits_for_a_session_that_starts),
 		WORLD_TEST(
 		    more_ports_than_a_launch_brings_are_open_before_it_is_ready),
 		WORLD_TEST(an_expired_port_closes_as_others_do),
