@@ -135,3 +135,86 @@ world start "the sockets of the dead stay" start.c \
 world port "only the first ports come back with a session" launch.c \
 	'/^expose_more/,/^}/s/i < l->more_count/false/' \
 	"more_ports_than_a_launch_brings_are_open_before_it_is_ready"
+world admit "what is resumed meanwhile loses its files" capacity.c \
+	's/if \(!rows_bool\(claimed, 0, "claimed"\)\)/if (false)/' \
+	"what_is_resumed_meanwhile_keeps_its_files"
+world admit "files go under living processes" capacity.c \
+	's/ \|\| !gone\)/)/' \
+	"a_workspace_with_processes_stays"
+world admit "init's list does not count" capacity.c \
+	'/^is_dead/,/^}/{/str_equal\(cells/{n;s/return false;/(void)0;/}}' \
+	"a_workspace_with_processes_stays"
+world snapshot "a snapshot may be of any size" snapshot_control.c \
+	's/if \(s->sandbox.disk_mb > 0 && s->sandbox.disk_mb << 20 < \*bytes\)/if (false)/' \
+	"one_is_no_larger_than_its_sandbox_may_be"
+
+# ---- ports, and sessions that are frozen
+
+world port "a relay that is gone has not closed" relay_control.c \
+	'/^has_ended/,/^}/s/str_equal\(e->code, "no_such_session"\)/false/' \
+	"a_wrapper_that_is_gone_has_closed_its_ports"
+world port "a relay of the next life has not closed" relay_control.c \
+	'/^has_ended/,/^}/s/str_equal\(e->code, "stale_generation"\)/false/' \
+	"a_wrapper_that_is_gone_has_closed_its_ports"
+world port "a port of what starts has failed" relay_control.c \
+	's/if \(!y->listens \|\| !y->here\)/if (!y->here)/' \
+	"a_port_waits_for_a_session_that_starts"
+world suspend "what goes on is thawed again" suspend.c \
+	'/^resume_locked/,/^}/s/if \(str_equal\(s.state, "ready"\)\)/if (false)/' \
+	"what_is_suspended_goes_on"
+world suspend "what was stopped goes on" suspend.c \
+	's/if \(!rows_bool\(r, 0, "applied"\)\)/if (false)/' \
+	"what_was_stopped_while_it_went_on_is_started_again"
+world suspend "an order that was overtaken condemns" suspend.c \
+	's/if \(!is_overtaken\(&why\) &&/if (/' \
+	"an_order_that_was_overtaken_stops_nothing"
+world suspend "ports stay as they were when it was frozen" suspend.c \
+	's/if \(rows_bool\(r, 0, "has_ports"\)\)/if (false)/' \
+	"a_port_that_changed_meanwhile_is_told_when_it_goes_on"
+
+# ---- processes and sandboxes of this host
+
+unit provider/proc "a number is a process" provider/proc.c \
+	's/now.pid == p->pid && now.start == p->start/now.pid == p->pid/' \
+	"a_process_is_its_number_and_its_start"
+unit provider/proc "a zombie lives" provider/proc.c \
+	"s/\\*found = out->state != 'Z' && out->state != 'X';//" \
+	"a_zombie_is_absent"
+local() { red "$1" "src/provider/$2" "$3" t/provider/conformance t/provider/conformance-local.t "$4"; }
+local "another boot's processes are killed" local_end.c \
+	'/^kill_recorded/,/^}/s/if \(!str_equal\(pr.boot_id, p->boot_id\)\)/if (false)/' \
+	"a_process_of_this_boot_is_not_killed_for_another_s"
+local "a lock without an owner is not waited for" local_end.c \
+	's/if \(rc < 0 && e->kind != ERR_BUSY\)/if (rc < 0)/' \
+	"a_lock_without_an_owner_is_waited_for"
+local "a destroyed sandbox leaves its log" local_end.c \
+	's/box_forget\(&b\);//' \
+	"of_what_is_destroyed_a_tombstone_is_left"
+local "what cannot be told does not run" local_seen.c \
+	'/^local_may_run/,/^}/s/\*out = true;/*out = false;/' \
+	"a_process_of_this_boot_is_not_killed_for_another_s"
+local "a start that is slow is killed" local_ensure.c \
+	's/if \(rc == 0 \|\| str_equal\(e->code, "timed_out"\)\)/if (rc == 0)/' \
+	"a_start_that_is_slow_may_come_yet"
+local "a failed start leaves its socket" local_ensure.c \
+	'/^clean_up/,/^}/s/unlink\(path\);//' \
+	"a_start_that_fails_says_why_and_leaves_nothing"
+local "any text is an incarnation" local_ensure.c \
+	's/if \(check_spec\(s, e\) < 0 \|\|/if (/' \
+	"an_incarnation_is_made_of_letters"
+local "what cannot be read is not listed" local_seen.c \
+	'/^local_list/,/^}/s/seen\[n\].presence = PRESENCE_UNKNOWN;/continue;/' \
+	"one_that_cannot_be_read_is_listed_as_unknown"
+local "another installation's sandbox is seen" local_seen.c \
+	's/if \(!\*ours\) \{/if (false) {/' \
+	"a_list_has_what_is_ours_and_nothing_else"
+local "whoever is silent never answered" local_seen.c \
+	's/out->unanswered = r.state == RECORD_STARTING;/out->unanswered = true;/' \
+	"a_list_has_what_is_ours_and_nothing_else"
+local "a group that cannot be found is empty" local.c \
+	'/^cell_gone/,/^}/{/&count, e\) < 0\)/{n;s/return -1;/count = 0;/}}' \
+	"one_that_cannot_be_read_is_listed_as_unknown"
+red "the kernel's count does not count" src/provider/local.c \
+	'/^cell_gone/,/^}/s/if \(count > 0\)/if (false)/' \
+	t/provider/conformance t/provider/conformance-cgroup.t \
+	"a_wrapper_is_launched_proved_seen_and_killed"

@@ -173,8 +173,11 @@ a_list_has_what_is_ours_and_nothing_else(void **state)
 	assert_true(is_listed(&P, s.id, &seen));
 	assert_int_equal(seen.presence, PRESENCE_RUNNING);
 	assert_string_equal(seen.incarnation, s.incarnation);
+	assert_false(seen.unanswered);
 	if (is_local()) {
 		str_copy(other.installation, sizeof(other.installation), "b");
+		works(other.ops->inspect(&other, s.id, &seen, &E));
+		assert_int_equal(seen.presence, PRESENCE_ABSENT);
 		assert_false(is_listed(&other, s.id, &seen));
 		refuses(other.ops->destroy(&other, s.id, s.incarnation, soon(),
 			    &E),

@@ -350,6 +350,10 @@ a_sandbox_of_another_boot_is_stopped(void **state)
 	set_recorded(s.id, "init", json_integer(getpid()));
 	set_recorded(s.id, "initStart", json_integer(my_start()));
 	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
+	/* or another one that has its number now */
+	set_recorded(s.id, "initStart", json_integer(my_start() + 1));
+	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
+	set_recorded(s.id, "initStart", json_integer(my_start()));
 	set_recorded(s.id, "bootId", json_string("another"));
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
 	destroy(&s);
@@ -359,7 +363,7 @@ a_sandbox_of_another_boot_is_stopped(void **state)
 static void
 a_process_of_this_boot_is_not_killed_for_another_s(void **state)
 {
-	struct sandbox_spec s = a_sandbox();
+	struct sandbox_spec s = a_sandbox(), next = after(&s);
 	auto_box struct box b = BOX_CLOSED;
 	struct proc innocent;
 	pid_t pid;
@@ -382,6 +386,9 @@ a_process_of_this_boot_is_not_killed_for_another_s(void **state)
 	/* wait: the lock is held all the while, so it ends by its deadline */
 	refuses(P.ops->destroy(&P, s.id, s.incarnation, clock_ms() + 20, &E),
 	    "sandbox_busy");
+	/* whoever holds it, it may run: that is for its own incarnation */
+	refuses(P.ops->stop(&P, s.id, next.incarnation, soon(), &E),
+	    "stale_incarnation");
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
 	close(lock);
 	kill(pid, SIGKILL);
@@ -489,6 +496,59 @@ a_lost_record_is_not_an_absence(void **state)
 	destroy(&s);
 }
 
+/* Puts something in the place of a note, and the note back. */
+static void
+spoil(const struct box *b, const char *note)
+{
+	assert_int_equal(renameat(b->dir, note, b->dir, "away"), 0);
+	works(file_write(b->dir, note, "{", &E));
+}
+
+static void
+mend(const struct box *b, const char *note)
+{
+	assert_int_equal(renameat(b->dir, "away", b->dir, note), 0);
+}
+
+static void
+one_that_cannot_be_read_is_listed_as_unknown(void **state)
+{
+	struct sandbox_spec s = a_sandbox(), other = a_sandbox();
+	auto_box struct box b = BOX_CLOSED;
+	struct sandbox_seen seen;
+	bool gone;
+
+	(void)state;
+	ensure(&s);
+	ensure(&other);
+	works(box_open(&P, s.id, &b, &E));
+	spoil(&b, "incarnation");
+	assert_true(is_listed(&P, s.id, &seen));
+	assert_int_equal(seen.presence, PRESENCE_UNKNOWN);
+	assert_true(is_listed(&P, other.id, &seen));
+	assert_int_equal(seen.presence, PRESENCE_RUNNING);
+	mend(&b, "incarnation");
+	/* nor is a session gone from a group that cannot be found */
+	spoil(&b, "cgroup");
+	assert_int_equal(
+	    P.ops->cell_gone(&P, s.id, "aaaaaaaaaaaaaaaaaaaa", &gone, &E), -1);
+	mend(&b, "cgroup");
+	destroy(&s);
+	destroy(&other);
+}
+
+/* It becomes a part of a socket's name. */
+static void
+an_incarnation_is_made_of_letters(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+
+	(void)state;
+	str_copy(s.incarnation, sizeof(s.incarnation), "../../../../../x");
+	refuses(P.ops->ensure(&P, &s, soon(), &E), "bad_incarnation");
+	assert_int_equal(presence(s.id), PRESENCE_ABSENT);
+}
+
 /* Also when the tombstone that refused it is no longer there. */
 static void
 an_ensure_past_its_time_starts_nothing(void **state)
@@ -518,6 +578,8 @@ const struct CMUnitTest SUITE_HOST[] = {
 	cmocka_unit_test(init_is_found_by_its_bwrap),
 	cmocka_unit_test(a_sandbox_lives_without_its_bwrap),
 	cmocka_unit_test(a_lost_record_is_not_an_absence),
+	cmocka_unit_test(one_that_cannot_be_read_is_listed_as_unknown),
+	cmocka_unit_test(an_incarnation_is_made_of_letters),
 	cmocka_unit_test(an_ensure_past_its_time_starts_nothing),
 	{ 0 },
 };
