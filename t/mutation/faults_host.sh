@@ -218,3 +218,51 @@ red "the kernel's count does not count" src/provider/local.c \
 	'/^cell_gone/,/^}/s/if \(count > 0\)/if (false)/' \
 	t/provider/conformance t/provider/conformance-cgroup.t \
 	"a_wrapper_is_launched_proved_seen_and_killed"
+
+# ---- what lies on the disk
+
+unit provider/storage "a disk that is not mounted has lost everything" provider/storage.c \
+	'/^storage_exists/,/^}/s/ \|\| check_mounted\(p, e\) < 0//' \
+	"without_storage_nobody_can_tell"
+unit provider/storage "what cannot be looked for is lost" provider/storage.c \
+	's/return errno == ENOENT \|\| errno == ENOTDIR$/return true/' \
+	"without_storage_nobody_can_tell"
+unit provider/storage "half of a session's files are all" provider/storage.c \
+	's/KEPT = 2/KEPT = 1/' \
+	"half_of_it_is_not_there"
+unit provider/storage "a link is a directory" provider/storage.c \
+	'/^is_dir/,/^}/s/AT_SYMLINK_NOFOLLOW/0/' \
+	"half_of_it_is_not_there"
+unit provider/storage "any path is a session's" provider/storage.c \
+	'/^storage_drop\(/,/^}/s/if \(check_session\(session, e\) < 0\)/if (false)/' \
+	"only_a_session_s_own_files_are_dropped"
+unit provider/storage "a copy outlives its session" provider/storage.c \
+	'/^storage_drop\(/,/^}/s/drop_copy\(p, box, session, e\) < 0 \|\|/false ||/' \
+	"only_a_session_s_own_files_are_dropped"
+unit provider/storage "half a copy is a session's" provider/storage.c \
+	's/^\tif \(seen.state == JOB_RUNS\)$/\tif (false)/' \
+	"what_is_being_written_is_left_alone"
+unit provider/storage "any report is one of success" provider/job.c \
+	's/number == NULL && out->entries >= 0 && out->bytes >= 0/number == NULL/' \
+	"a_report_is_believed_when_it_makes_sense"
+unit provider/storage "a job is begun twice" provider/job.c \
+	's/O_RDWR \| O_CREAT \| O_EXCL \| O_CLOEXEC/O_RDWR | O_CREAT | O_CLOEXEC/' \
+	"a_report_is_believed_when_it_makes_sense"
+unit provider/storage "a snapshot is dropped while it is written" provider/snapshot.c \
+	'/^snapshot_drop/,/^}/s/if \(seen.state == JOB_RUNS\)/if (false)/' \
+	"what_is_being_written_is_left_alone"
+unit provider/storage "any path is a snapshot's" provider/snapshot.c \
+	'/^snapshot_drop/,/^}/s/if \(check\(s, e\) < 0 \|\| /if (/' \
+	"only_names_of_snapshots_are_dropped"
+unit provider/storage "spares fill the disk" provider/snapshot.c \
+	's/whole.bytes >= room_left\(p\) \|\|/false ||/' \
+	"spares_are_for_disks_with_room"
+unit provider/storage "spares stay on a full disk" provider/snapshot.c \
+	's/if \(room_left\(p\) > 0\)/if (true)/' \
+	"spares_are_for_disks_with_room"
+unit provider/cgroup "more hierarchies are read than there is room for" provider/cgroup.c \
+	's/ \|\| json_array_size\(at\) > CGROUP__MAX\)/)/' \
+	"a_tree_is_read_as_it_was_written"
+unit provider/cgroup "any leaf is the service's" provider/cgroup_find.c \
+	's/ \|\| !str_equal\(leaf, "\/api"\)\)/)/' \
+	"the_delegated_groups_are_found"

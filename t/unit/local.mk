@@ -20,7 +20,7 @@ UNIT += \
 	t/unit/provider/cgroup_test t/unit/provider/file_test \
 	t/unit/provider/local_bwrap_test \
 	t/unit/provider/proc_test t/unit/provider/provider_test t/unit/provider/record_test \
-	t/unit/provider/trash_test \
+	t/unit/provider/storage_test t/unit/provider/trash_test \
 	t/unit/control/steps_test \
 	t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \
 	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test t/unit/api/site_test \
