@@ -265,4 +265,14 @@ unit provider/cgroup "more hierarchies are read than there is room for" provider
 	"a_tree_is_read_as_it_was_written"
 unit provider/cgroup "any leaf is the service's" provider/cgroup_find.c \
 	's/ \|\| !str_equal\(leaf, "\/api"\)\)/)/' \
-	"the_delegated_groups_are_found"
+	"the_setting_finds_the_delegated_groups"
+local "another installation's sessions are removed" local_parts.c \
+	'/^open_ours/,/^}/s/if \(!ours\)/if (false)/' \
+	"another_installation_s_sessions_are_not_listed"
+local "half a ballast stays" local_disk.c \
+	'/rc = posix_fallocate/,/^}/s/unlink\(path\);//' \
+	"half_a_ballast_is_none"
+red "who lives in a cell is not in its sandbox" src/provider/cgroup_procs.c \
+	'/^visit_box/,/^}/s/ && !str_starts\(\*n, "s-"\)\)/)/' \
+	t/provider/conformance t/provider/conformance-cgroup.t \
+	"a_group_without_a_directory_is_found"
