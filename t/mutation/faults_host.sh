@@ -276,3 +276,18 @@ red "who lives in a cell is not in its sandbox" src/provider/cgroup_procs.c \
 	'/^visit_box/,/^}/s/ && !str_starts\(\*n, "s-"\)\)/)/' \
 	t/provider/conformance t/provider/conformance-cgroup.t \
 	"a_group_without_a_directory_is_found"
+world port "a port that changed meanwhile is settled" relay_control.c \
+	's/return done \? 0 : 1;/return 0;/' \
+	"a_port_that_changed_meanwhile_is_told_again"
+world port "a relay that listens is made again" relay_control.c \
+	's/agent_exposes\(&ctl->provider, &y.target, port, true\)\)\)/false))/' \
+	"a_relay_that_listens_is_not_made_again"
+world suspend "a freeze that was overtaken has failed" suspend.c \
+	's/if \(!frozen && is_overtaken\(&why\)\)/if (false)/' \
+	"an_order_that_was_overtaken_stops_nothing"
+world meanwhile "a change of env is told once" fittings.c \
+	's/ROUNDS = 4/ROUNDS = 1/' \
+	"a_wrapper_has_the_environment_of_its_row"
+world meanwhile "nobody makes the next attempt of a stop" stop.c \
+	's/if \(due_ms < \*until_ms\)/if (false)/' \
+	"who_waits_for_a_stop_makes_its_next_attempt"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/mem.h"
 #include "control/discover.h"
 #include "control/start.h"
 #include "control/stop.h"
@@ -124,7 +125,66 @@ a_sandbox_that_dies_each_time_it_is_started_is_a_failed_start(void **state)
 	    "asleep");
 }
 
+static void
+set_env(struct world *w, const char *value)
+{
+	auto_json json_t *env = json_pack("{s:s}", "A", value);
+	struct err e = { 0 };
+
+	SUCCEEDS(session_control_set_env(&w->ctl, w->id, "acme", env, &e));
+}
+
+static void
+another_changes_it_once_more(void *arg)
+{
+	set_env(arg, "2");
+}
+
+static void
+another_changes_its_environment(void *arg)
+{
+	set_env(arg, "1");
+	fake_meanwhile("agent.env", another_changes_it_once_more, arg);
+}
+
+/* Told by both, it has what the first one told it last, unless that asks again. */
+static void
+a_wrapper_has_the_environment_of_its_row(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	fake_meanwhile("agent.prove", another_changes_its_environment, w);
+	SUCCEEDS(world_resume(w, &e));
+	/* what changed during the start, the next change, and that once more */
+	assert_int_equal(fake_calls("agent.env"), 3);
+}
+
 /* ---- stops */
+
+/* It is due soon, and nobody else may come for it. */
+static void
+who_waits_for_a_stop_makes_its_next_attempt(void **state)
+{
+	/* wait: the attempt is due in a hundredth of it */
+	enum { ENOUGH_MS = 20000 };
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_script("agent.seal", FAKE_FAIL, 1);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	world_ask(w,
+	    "UPDATE lease SET next_attempt_at ="
+	    " clock_timestamp() + interval '200 ms'");
+	SUCCEEDS(
+	    start_session(&w->ctl, w->id, "acme", clock_ms() + ENOUGH_MS, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+}
 
 static void
 init_that_listens_at_last_is_asked(void **state)
@@ -303,6 +363,8 @@ main(void)
 		WORLD_TEST(what_is_to_be_stopped_is_not_proved),
 		WORLD_TEST(
 		    a_sandbox_that_dies_each_time_it_is_started_is_a_failed_start),
+		WORLD_TEST(a_wrapper_has_the_environment_of_its_row),
+		WORLD_TEST(who_waits_for_a_stop_makes_its_next_attempt),
 		WORLD_TEST(init_that_listens_at_last_is_asked),
 		WORLD_TEST(a_start_that_was_killed_half_way_is_ended),
 		WORLD_TEST(a_start_of_another_incarnation_proves_nothing),

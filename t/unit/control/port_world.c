@@ -244,6 +244,44 @@ a_start_that_another_finishes_has_its_relays(void **state)
 
 /* ---- expiry */
 
+static void
+another_changes_it(void *arg)
+{
+	world_ask(arg,
+	    "UPDATE port SET change_order = change_order + 2, pending = true");
+}
+
+/* One of the two told the relay last: it is told what the row says now. */
+static void
+a_port_that_changed_meanwhile_is_told_again(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool created;
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_meanwhile("agent.expose", another_changes_it, w);
+	SUCCEEDS(expose(w, PORT, false, &created, &e));
+	assert_string_equal(port_state(w), "open");
+	assert_int_equal(fake_calls("agent.expose"), 2);
+}
+
+static void
+a_relay_that_listens_is_not_made_again(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	int told;
+
+	begin(w);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	SUCCEEDS(world_resume(w, &e)); /* with a socket that is listened on */
+	told = fake_calls("agent.expose");
+	SUCCEEDS(relay_repair(&w->ctl, w->id, PORT, &e));
+	assert_int_equal(fake_calls("agent.expose"), told);
+}
+
 /* The relay went with its wrapper, and there is nothing left to close. */
 static void
 a_wrapper_that_is_gone_has_closed_its_ports(void **state)
@@ -448,6 +486,8 @@ main(void)
 		WORLD_TEST(an_expose_that_failed_is_a_first_try_again),
 		WORLD_TEST(what_is_stopped_has_no_relay_to_be_asked),
 		WORLD_TEST(a_start_that_another_finishes_has_its_relays),
+		WORLD_TEST(a_port_that_changed_meanwhile_is_told_again),
+		WORLD_TEST(a_relay_that_listens_is_not_made_again),
 		WORLD_TEST(a_wrapper_that_is_gone_has_closed_its_ports),
 		WORLD_TEST(a_port_waits_for_a_session_that_starts),
 		WORLD_TEST(

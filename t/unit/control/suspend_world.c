@@ -10,14 +10,23 @@
 
 static struct provider_ops OPS; /* the fake's, and a freezer */
 static int THAWS;
-static bool OVERTAKEN; /* the next thaw comes after a newer order */
+static bool OVERTAKEN; /* the next order comes after a newer one */
+
+static int
+obey(struct err *e)
+{
+	if (!OVERTAKEN)
+		return 0;
+	OVERTAKEN = false;
+	return err_set(e, ERR_CONFLICT, "stale_order", "it was overtaken");
+}
 
 static int
 freeze(const struct provider *p, const struct agent_target *t, int64_t order,
     int64_t deadline_ms, struct err *e)
 {
-	(void)p, (void)t, (void)order, (void)deadline_ms, (void)e;
-	return 0;
+	(void)p, (void)t, (void)order, (void)deadline_ms;
+	return obey(e);
 }
 
 static int
@@ -26,10 +35,7 @@ thaw(const struct provider *p, const struct agent_target *t, int64_t order,
 {
 	(void)p, (void)t, (void)order, (void)deadline_ms;
 	THAWS++;
-	if (!OVERTAKEN)
-		return 0;
-	OVERTAKEN = false;
-	return err_set(e, ERR_CONFLICT, "stale_order", "it was overtaken");
+	return obey(e);
 }
 
 /* A session that is frozen. */
@@ -99,6 +105,12 @@ an_order_that_was_overtaken_stops_nothing(void **state)
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_int_equal(THAWS, 2);
+	assert_int_equal(fake_calls("agent.seal"), 0);
+	/* nor does one to freeze */
+	OVERTAKEN = true;
+	SUCCEEDS(session_control_sleep_as(&w->ctl, w->id, "acme",
+	    "user-interrupt", 1, &e));
+	assert_string_equal(world_state(w), "sleeping owns_wrapper 1 running");
 	assert_int_equal(fake_calls("agent.seal"), 0);
 }
 
