@@ -48,6 +48,10 @@ def a_sibling_is_not_seen():
     ok(eventually(lambda: sh(A, "ls /workspace/has-pty; ls /dev/pts").endswith("0\nptmx")),
        "its own terminals are seen")
     same(sh(B, "ls /dev/pts"), "ptmx", "nor are a sibling's terminals")
+    for ns in ("ipc", "mnt", "net", "pid"):
+        link = f"readlink /proc/self/ns/{ns}"
+        ok(sh(A, link).startswith(ns) and sh(A, link) != sh(B, link),
+           f"nor is the {ns} namespace one")
 
 
 def a_sibling_is_not_signalled():

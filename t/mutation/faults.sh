@@ -438,3 +438,34 @@ agent api/ports "a watch outlives its process" api_ports.c \
 agent agent/relay "an unexposed port stays open" relay_conn.c \
 	'/^relay_conn_close_port/,/^}/s/relay_conn_finish\(c\)/(void)0/' \
 	"unexpose closes what is open"
+
+# ---- init and cells
+
+while read -r op; do
+	init "$op of the next generation reaches this one" src/agent/init_ops.c \
+		"s/CELL\\(\"$op\", EXACT,/CELL(\"$op\", UP_TO,/" \
+		"$op of another one is refused"
+done <<<"write
+env
+expose"
+init "what is being ended is thawed" src/agent/init_ops.c \
+	's/CELL\("thaw", UNSEALED,/CELL("thaw", EXACT,/' \
+	"thaw of one that is being ended is refused"
+init "a seal needs no generation" src/agent/init_ops.c \
+	's/if \(r->to.generation == 0\)/if (false)/' \
+	"a seal of no generation is refused"
+init "one launch answers all" src/agent/init.c \
+	's/c->wait == what && str_equal\(c->session, session\)/c->wait == what/' \
+	"of two at once each hears of its own"
+init "any number of descriptors is launched" src/agent/init_ops.c \
+	's/if \(r->fds->count != announced\)/if (false)/' \
+	"nor with one that was not announced"
+init "one descriptor too many is passed on" src/agent/init_ops.c \
+	's/if \(n >= CHANNEL_FDS_MAX\)/if (false)/' \
+	"more than can be passed on are refused"
+init "a cell runs outside its groups" src/agent/cell.c \
+	's/return err_errno\(e, "cannot join cgroup %zu", i\);/continue;/' \
+	"without its groups, and their limits, nothing is launched"
+agent agent/isolation "siblings share message queues" cell.c \
+	's/CLONE_NEWPID \| CLONE_NEWNS \| CLONE_NEWIPC/CLONE_NEWPID | CLONE_NEWNS/' \
+	"nor is the ipc namespace one"
