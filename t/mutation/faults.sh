@@ -441,13 +441,11 @@ agent agent/relay "an unexposed port stays open" relay_conn.c \
 
 # ---- init and cells
 
-while read -r op; do
+for op in write env expose; do
 	init "$op of the next generation reaches this one" src/agent/init_ops.c \
 		"s/CELL\\(\"$op\", EXACT,/CELL(\"$op\", UP_TO,/" \
 		"$op of another one is refused"
-done <<<"write
-env
-expose"
+done
 init "what is being ended is thawed" src/agent/init_ops.c \
 	's/CELL\("thaw", UNSEALED,/CELL("thaw", EXACT,/' \
 	"thaw of one that is being ended is refused"
