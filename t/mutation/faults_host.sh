@@ -180,38 +180,38 @@ unit provider/proc "a number is a process" provider/proc.c \
 unit provider/proc "a zombie lives" provider/proc.c \
 	"s/\\*found = out->state != 'Z' && out->state != 'X';//" \
 	"a_zombie_is_absent"
-local() { red "$1" "src/provider/$2" "$3" t/provider/conformance t/provider/conformance-local.t "$4"; }
-local "another boot's processes are killed" local_end.c \
+conforms() { red "$1" "src/provider/$2" "$3" t/provider/conformance t/provider/conformance-local.t "$4"; }
+conforms "another boot's processes are killed" local_end.c \
 	'/^kill_recorded/,/^}/s/if \(!str_equal\(pr.boot_id, p->boot_id\)\)/if (false)/' \
 	"a_process_of_this_boot_is_not_killed_for_another_s"
-local "a lock without an owner is not waited for" local_end.c \
+conforms "a lock without an owner is not waited for" local_end.c \
 	's/if \(rc < 0 && e->kind != ERR_BUSY\)/if (rc < 0)/' \
 	"a_lock_without_an_owner_is_waited_for"
-local "a destroyed sandbox leaves its log" local_end.c \
+conforms "a destroyed sandbox leaves its log" local_end.c \
 	's/box_forget\(&b\);//' \
 	"of_what_is_destroyed_a_tombstone_is_left"
-local "what cannot be told does not run" local_seen.c \
+conforms "what cannot be told does not run" local_seen.c \
 	'/^local_may_run/,/^}/s/\*out = true;/*out = false;/' \
 	"a_process_of_this_boot_is_not_killed_for_another_s"
-local "a start that is slow is killed" local_ensure.c \
+conforms "a start that is slow is killed" local_ensure.c \
 	's/if \(rc == 0 \|\| str_equal\(e->code, "timed_out"\)\)/if (rc == 0)/' \
 	"a_start_that_is_slow_may_come_yet"
-local "a failed start leaves its socket" local_ensure.c \
+conforms "a failed start leaves its socket" local_ensure.c \
 	'/^clean_up/,/^}/s/unlink\(path\);//' \
 	"a_start_that_fails_says_why_and_leaves_nothing"
-local "any text is an incarnation" local_ensure.c \
+conforms "any text is an incarnation" local_ensure.c \
 	's/if \(check_spec\(s, e\) < 0 \|\|/if (/' \
 	"an_incarnation_is_made_of_letters"
-local "what cannot be read is not listed" local_seen.c \
+conforms "what cannot be read is not listed" local_seen.c \
 	'/^local_list/,/^}/s/seen\[n\].presence = PRESENCE_UNKNOWN;/continue;/' \
 	"one_that_cannot_be_read_is_listed_as_unknown"
-local "another installation's sandbox is seen" local_seen.c \
+conforms "another installation's sandbox is seen" local_seen.c \
 	's/if \(!\*ours\) \{/if (false) {/' \
 	"a_list_has_what_is_ours_and_nothing_else"
-local "whoever is silent never answered" local_seen.c \
+conforms "whoever is silent never answered" local_seen.c \
 	's/out->unanswered = r.state == RECORD_STARTING;/out->unanswered = true;/' \
 	"a_list_has_what_is_ours_and_nothing_else"
-local "a group that cannot be found is empty" local.c \
+conforms "a group that cannot be found is empty" local.c \
 	'/^cell_gone/,/^}/{/&count, e\) < 0\)/{n;s/return -1;/count = 0;/}}' \
 	"one_that_cannot_be_read_is_listed_as_unknown"
 red "the kernel's count does not count" src/provider/local.c \
@@ -266,10 +266,10 @@ unit provider/cgroup "more hierarchies are read than there is room for" provider
 unit provider/cgroup "any leaf is the service's" provider/cgroup_find.c \
 	's/ \|\| !str_equal\(leaf, "\/api"\)\)/)/' \
 	"the_setting_finds_the_delegated_groups"
-local "another installation's sessions are removed" local_parts.c \
+conforms "another installation's sessions are removed" local_parts.c \
 	'/^open_ours/,/^}/s/if \(!ours\)/if (false)/' \
 	"another_installation_s_sessions_are_not_listed"
-local "half a ballast stays" local_disk.c \
+conforms "half a ballast stays" local_disk.c \
 	'/rc = posix_fallocate/,/^}/s/unlink\(path\);//' \
 	"half_a_ballast_is_none"
 red "who lives in a cell is not in its sandbox" src/provider/cgroup_procs.c \
