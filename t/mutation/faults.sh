@@ -467,3 +467,9 @@ init "a cell runs outside its groups" src/agent/cell.c \
 agent agent/isolation "siblings share message queues" cell.c \
 	's/CLONE_NEWPID \| CLONE_NEWNS \| CLONE_NEWIPC/CLONE_NEWPID | CLONE_NEWNS/' \
 	"nor is the ipc namespace one"
+init "a tenant stops its cell" src/agent/cell_init.c \
+	's/sig == CELL_SIG_STOP && info.si_pid == 0/sig == CELL_SIG_STOP/' \
+	"signals to the cell's first process do nothing"
+init "a tenant tells its wrapper to end" src/agent/wrapper.c \
+	's/s.ssi_pid == 1/true/' \
+	"nor does one to its wrapper"
