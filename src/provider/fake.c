@@ -24,6 +24,7 @@ static struct {
 	int calls;
 	void (*meanwhile)(void *arg);
 	void *arg;
+	json_t *said; /* owned */
 } SCRIPT[SCRIPTS];
 
 /* ---- the script */
@@ -86,6 +87,29 @@ fake_next(const char *op)
 	if (meanwhile != NULL)
 		meanwhile(arg);
 	return how;
+}
+
+void
+fake_note(const char *op, json_t *message)
+{
+	size_t i;
+
+	pthread_mutex_lock(&FAKE.lock);
+	i = find_script(op);
+	json_decref(SCRIPT[i].said);
+	SCRIPT[i].said = json_incref(message);
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+const json_t *
+fake_said(const char *op)
+{
+	const json_t *said;
+
+	pthread_mutex_lock(&FAKE.lock);
+	said = SCRIPT[find_script(op)].said;
+	pthread_mutex_unlock(&FAKE.lock);
+	return said;
 }
 
 int
@@ -182,6 +206,8 @@ fake_reset(void)
 	FAKE.free_mb = FAKE_FREE_MB;
 	FAKE.free_files = FAKE_FILES;
 	FAKE.more_mb = FAKE.ballast = 0;
+	for (size_t i = 0; i < SCRIPTS; i++)
+		json_decref(SCRIPT[i].said);
 	memset(SCRIPT, 0, sizeof(SCRIPT));
 	pthread_mutex_unlock(&FAKE.lock);
 }

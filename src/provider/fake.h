@@ -50,6 +50,9 @@ void fake_meanwhile(const char *op, void (*what)(void *arg), void *arg);
 /* How often it was called since the reset, failures included. */
 int fake_calls(const char *op);
 
+/* What the last message of such an operation said; NULL: none.  Borrowed. */
+const json_t *fake_said(const char *op);
+
 /* Its processes are gone, its files stay. */
 void fake_crash(const char *id);
 

@@ -168,8 +168,8 @@ def a_tenant_cannot_end_its_cell_by_signals():
     # wait: nothing happens; a machine that is slower hides a fault, no more
     same(box.run(s, "for i in $(seq 64); do kill -$i 1; done 2>/dev/null; sleep 0.2; echo here")
          .get("stdout"), "here\n", "signals to the cell's first process do nothing")
-    # wait: as above.  Told to end, a wrapper goes when nobody else is left
-    box.run(s, "kill -TERM $(pgrep -f 'sandlease-agent wrapper'); sleep 0.2; exit")
+    box.run(s, "kill -TERM $(pgrep -f 'sandlease-agent wrapper'); exit")
+    time.sleep(0.5)  # wait: as above; told to end, a wrapper goes when nobody else is left
     same(box.run(s, "echo here").get("stdout"), "here\n", "nor does one to its wrapper")
     box.ask("kill", session=s, waitMs=10000)
 

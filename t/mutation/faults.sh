@@ -469,7 +469,7 @@ agent agent/isolation "siblings share message queues" cell.c \
 	"nor is the ipc namespace one"
 init "a tenant stops its cell" src/agent/cell_init.c \
 	's/sig == CELL_SIG_STOP && info.si_pid == 0/sig == CELL_SIG_STOP/' \
-	"signals to the cell's first process do nothing"
+	"a tenant cannot end its cell by signals"
 init "a tenant tells its wrapper to end" src/agent/wrapper.c \
 	's/s.ssi_pid == 1/true/' \
 	"nor does one to its wrapper"

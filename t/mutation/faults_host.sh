@@ -291,3 +291,9 @@ world meanwhile "a change of env is told once" fittings.c \
 world meanwhile "nobody makes the next attempt of a stop" stop.c \
 	's/if \(due_ms < \*until_ms\)/if (false)/' \
 	"who_waits_for_a_stop_makes_its_next_attempt"
+world meanwhile "what was taken out of env stays" fittings.c \
+	's/agent_env\(&ctl->provider, t, env, true,/agent_env(\&ctl->provider, t, env, false,/' \
+	"a_wrapper_has_the_environment_of_its_row"
+world port "a cut is as new as the opening" relay_control.c \
+	's/y->order - 1/y->order/' \
+	"a_cut_comes_before_the_opening_it_is_for"

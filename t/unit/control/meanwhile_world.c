@@ -161,6 +161,9 @@ a_wrapper_has_the_environment_of_its_row(void **state)
 	SUCCEEDS(world_resume(w, &e));
 	/* what changed during the start, the next change, and that once more */
 	assert_int_equal(fake_calls("agent.env"), 3);
+	/* all of it: what was taken away meanwhile is gone */
+	assert_true(
+	    json_is_true(json_object_get(fake_said("agent.env"), "whole")));
 }
 
 /* ---- stops */

@@ -251,6 +251,25 @@ another_changes_it(void *arg)
 	    "UPDATE port SET change_order = change_order + 2, pending = true");
 }
 
+static int64_t
+order_of(const char *op)
+{
+	return json_integer_value(json_object_get(fake_said(op), "order"));
+}
+
+/* Repeated after a crash, the cut closes nothing that was opened since. */
+static void
+a_cut_comes_before_the_opening_it_is_for(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	begin(w);
+	SUCCEEDS(rotate(w, &e));
+	assert_int_equal(fake_calls("agent.unexpose"), 1);
+	assert_true(order_of("agent.unexpose") < order_of("agent.expose"));
+}
+
 /* One of the two told the relay last: it is told what the row says now. */
 static void
 a_port_that_changed_meanwhile_is_told_again(void **state)
@@ -486,6 +505,7 @@ main(void)
 		WORLD_TEST(an_expose_that_failed_is_a_first_try_again),
 		WORLD_TEST(what_is_stopped_has_no_relay_to_be_asked),
 		WORLD_TEST(a_start_that_another_finishes_has_its_relays),
+		WORLD_TEST(a_cut_comes_before_the_opening_it_is_for),
 		WORLD_TEST(a_port_that_changed_meanwhile_is_told_again),
 		WORLD_TEST(a_relay_that_listens_is_not_made_again),
 		WORLD_TEST(a_wrapper_that_is_gone_has_closed_its_ports),
