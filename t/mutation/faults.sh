@@ -473,3 +473,12 @@ init "a tenant stops its cell" src/agent/cell_init.c \
 init "a tenant tells its wrapper to end" src/agent/wrapper.c \
 	's/s.ssi_pid == 1/true/' \
 	"nor does one to its wrapper"
+agent agent/relay "an app speaks before it is asked" relay_copy.c \
+	's/ \|\| !c->begun\)/)/;s/may_answer = c->begun && /may_answer = /' \
+	"an app that speaks first is not heard"
+agent agent/relay "an error page stands in the middle of an answer" relay_copy.c \
+	's/if \(c->reply.started\) \{/if (false) {/' \
+	"nothing of ours stands in the middle of it"
+agent agent/relay "any number of ports is relayed" relay.c \
+	's/if \(count >= RELAYS_MAX\)/if (false)/' \
+	"64 are relayed"
