@@ -207,6 +207,16 @@ def what_is_killed_is_gone():
     same(box.forward("prove", A).get("output"), "ready", "and answers")
 
 
+def where_no_group_limits_memory_init_does():
+    s = box.session(memoryMb=96)
+    hog = "python3 -c 'x = bytearray(40 << 20); import time; time.sleep(1000)' >/dev/null 2>&1 &"
+    sh(s, hog * 4)
+    ok(eventually(lambda: int(sh(s, "pgrep -c python3")) < 3), "the largest are ended",
+       sh(s, "ps -eo rss,args"))
+    same(sh(s, "echo lives"), "lives", "the session goes on")
+    box.ask("kill", session=s, waitMs=10000)
+
+
 def a_full_tmp_hurts_only_its_owner():
     ok("No space" in sh(A, "head -c 100M /dev/zero >/tmp/fill"), "/tmp has a size")
     same(sh(A, "rm /tmp/fill; echo ok"), "ok", "and can be emptied")
@@ -218,6 +228,7 @@ try:
     run([a_sibling_is_not_seen, a_sibling_is_not_signalled, nothing_can_be_mounted_or_unshared,
          system_calls_are_refused, no_privilege_is_left, the_wrapper_is_closed_to_its_tenant,
          descriptors_of_commands_are_the_allowed_ones,
-         descriptors_of_ours_are_the_allowed_ones, what_is_killed_is_gone, a_full_tmp_hurts_only_its_owner])
+         descriptors_of_ours_are_the_allowed_ones, what_is_killed_is_gone,
+         where_no_group_limits_memory_init_does, a_full_tmp_hurts_only_its_owner])
 finally:
     box.close()

@@ -472,7 +472,7 @@ init "a tenant stops its cell" src/agent/cell_init.c \
 	"a tenant cannot end its cell by signals"
 init "a tenant tells its wrapper to end" src/agent/wrapper.c \
 	's/s.ssi_pid == 1/true/' \
-	"nor does one to its wrapper"
+	"a tenant cannot end its cell by signals"
 agent agent/relay "an app speaks before it is asked" relay_copy.c \
 	's/ \|\| !c->begun\)/)/;s/may_answer = c->begun && /may_answer = /' \
 	"an app that speaks first is not heard"
@@ -482,3 +482,9 @@ agent agent/relay "an error page stands in the middle of an answer" relay_copy.c
 agent agent/relay "any number of ports is relayed" relay.c \
 	's/if \(count >= RELAYS_MAX\)/if (false)/' \
 	"64 are relayed"
+agent agent/isolation "nobody ends who has too much memory" watchdog.c \
+	's/kill\(largest, SIGKILL\);/(void)largest;/' \
+	"the largest are ended"
+unit agent/swap "what is kept goes with the old" agent/swap.c \
+	'/^stays\(/,/^}/s/return true;/return false;/' \
+	"what_is_kept_stays_where_it_is"

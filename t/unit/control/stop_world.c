@@ -402,12 +402,12 @@ what_nobody_wants_deleted_keeps_its_files(void **state)
 	struct err e = { 0 };
 	bool gone = true;
 
-	world_ready(w, ISOLATION_SESSION);
+	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(put_to_sleep(w, &e));
 	SUCCEEDS(finish_delete(&w->ctl, w->id, &gone, &e));
 	assert_false(gone);
 	assert_int_equal(fake_calls("destroy") + fake_calls("storage_drop"), 0);
-	assert_string_equal(world_state(w), "asleep none 1 stopped");
+	assert_string_equal(world_state(w), "asleep none 1 running");
 }
 
 /* The lease is none, and a look happens all the same. */
