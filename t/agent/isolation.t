@@ -209,10 +209,13 @@ def what_is_killed_is_gone():
 
 def where_no_group_limits_memory_init_does():
     s = box.session(memoryMb=96)
-    hog = "python3 -c 'x = bytearray(40 << 20); import time; time.sleep(1000)' >/dev/null 2>&1 &"
-    sh(s, hog * 4)
-    ok(eventually(lambda: int(sh(s, "pgrep -c python3")) < 3), "the largest are ended",
-       sh(s, "ps -eo rss,args"))
+    hog = 'x = bytearray(40 << 20); open("of-%d", "w"); import time; time.sleep(1000)'
+    for i in range(4):
+        box.run(s, f"setsid python3 -c '{hog % i}' >/dev/null 2>&1 & disown")
+        there = os.path.join(box.dir, "storage", s, "workspace", f"of-{i}")
+        assert eventually(lambda: os.path.exists(there)), "it did not start"
+    ok(eventually(lambda: int(box.run(s, "pgrep -c python3")["stdout"]) < 3),
+       "the largest are ended", sh(s, "ps -eo rss,args"))
     same(sh(s, "echo lives"), "lives", "the session goes on")
     box.ask("kill", session=s, waitMs=10000)
 
