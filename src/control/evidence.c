@@ -66,8 +66,6 @@ failed_twice(struct control *ctl, const struct launch *l)
 static bool
 convicts(struct control *ctl, const struct launch *l, const struct err *why)
 {
-	if (is_code(why, "insufficient_storage"))
-		return false;              /* our own refusal */
 	if (is_code(why, "no_space_left")) /* by errno; words are anybody's */
 		return is_own_disk(ctl, l, why);
 	if (is_code(why, "engine_broken"))
