@@ -59,8 +59,6 @@ failed_twice(struct control *ctl, const struct launch *l)
 static bool
 convicts(struct control *ctl, const struct launch *l, const struct err *why)
 {
-	if (why->code == CODE_INSUFFICIENT_STORAGE)
-		return false;                /* our own refusal */
 	if (why->code == CODE_NO_SPACE_LEFT) /* by errno; words are anybody's */
 		return is_own_disk(ctl, l, why);
 	if (why->code == CODE_ENGINE_BROKEN)

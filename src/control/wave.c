@@ -436,8 +436,7 @@ stop_own_sandboxes(struct control *ctl, const struct wave *w)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct wave_stop *s = &w->stop[i];
 
-		if (!s->absent || s->state == SESSION_UNKNOWN ||
-		    !control_is_here(ctl, &s->s) ||
+		if (!s->absent || !control_is_here(ctl, &s->s) ||
 		    s->state == SESSION_DELETING ||
 		    !sandbox_id_is_isolated(s->s.sandbox.id))
 			continue;

@@ -357,8 +357,8 @@ box_bury(const struct provider *p, const char *name, struct err *e)
 		return -1;
 	/* the record last: by it the next one finds what is left of this */
 	for (char **n = names; *n != NULL; n++)
-		if (!str_equal(*n, "incarnation"))
-			unlinkat(b.dir, *n, 0);
+		if (!str_equal(*n, "incarnation") && unlinkat(b.dir, *n, 0) < 0)
+			return err_errno(e, "box/%s/%s", name, *n);
 	unlinkat(b.dir, "incarnation", 0);
 	if (rmdir(path) < 0)
 		return err_errno(e, "rmdir %s", path);

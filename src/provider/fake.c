@@ -22,6 +22,9 @@ static struct {
 	enum fake_how how;
 	int times;
 	int calls;
+	void (*meanwhile)(void *arg);
+	void *arg;
+	json_t *said; /* owned */
 } SCRIPT[SCRIPTS];
 
 /* ---- the script */
@@ -50,10 +53,24 @@ fake_script(const char *op, enum fake_how how, int times)
 	pthread_mutex_unlock(&FAKE.lock);
 }
 
+void
+fake_meanwhile(const char *op, void (*what)(void *arg), void *arg)
+{
+	size_t i;
+
+	pthread_mutex_lock(&FAKE.lock);
+	i = find_script(op);
+	SCRIPT[i].meanwhile = what;
+	SCRIPT[i].arg = arg;
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
 enum fake_how
 fake_next(const char *op)
 {
 	enum fake_how how = FAKE_WORK;
+	void (*meanwhile)(void *arg);
+	void *arg;
 	size_t i;
 
 	pthread_mutex_lock(&FAKE.lock);
@@ -63,8 +80,36 @@ fake_next(const char *op)
 		SCRIPT[i].times--;
 		how = SCRIPT[i].how;
 	}
+	meanwhile = SCRIPT[i].meanwhile;
+	arg = SCRIPT[i].arg;
+	SCRIPT[i].meanwhile = NULL;
 	pthread_mutex_unlock(&FAKE.lock);
+	if (meanwhile != NULL)
+		meanwhile(arg);
 	return how;
+}
+
+void
+fake_note(const char *op, json_t *message)
+{
+	size_t i;
+
+	pthread_mutex_lock(&FAKE.lock);
+	i = find_script(op);
+	json_decref(SCRIPT[i].said);
+	SCRIPT[i].said = json_incref(message);
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+const json_t *
+fake_said(const char *op)
+{
+	const json_t *said;
+
+	pthread_mutex_lock(&FAKE.lock);
+	said = SCRIPT[find_script(op)].said;
+	pthread_mutex_unlock(&FAKE.lock);
+	return said;
 }
 
 int
@@ -161,6 +206,8 @@ fake_reset(void)
 	FAKE.free_mb = FAKE_FREE_MB;
 	FAKE.free_files = FAKE_FILES;
 	FAKE.more_mb = FAKE.ballast = 0;
+	for (size_t i = 0; i < SCRIPTS; i++)
+		json_decref(SCRIPT[i].said);
 	memset(SCRIPT, 0, sizeof(SCRIPT));
 	pthread_mutex_unlock(&FAKE.lock);
 }
@@ -174,6 +221,19 @@ fake_crash(const char *id)
 	b = fake_find_box(id, false);
 	if (b != NULL)
 		fake_end_box(b);
+	pthread_mutex_unlock(&FAKE.lock);
+}
+
+void
+fake_half_start(const char *id)
+{
+	struct fake_box *b;
+
+	pthread_mutex_lock(&FAKE.lock);
+	b = fake_find_box(id, true);
+	fake_end_box(b);
+	b->runs = true;
+	b->record.state = RECORD_STARTING;
 	pthread_mutex_unlock(&FAKE.lock);
 }
 

@@ -28,6 +28,7 @@ enum fake_how {
 	 * gone of what is there, and the other way round.
 	 */
 	FAKE_LIE,
+	FAKE_DEAF,   /* control: nobody listens */
 	FAKE_UNKNOWN /* inspect: "could not tell"; others: FAKE_FAIL */
 };
 
@@ -43,11 +44,20 @@ void fake_reset(void);
  */
 void fake_script(const char *op, enum fake_how how, int times);
 
+/* What others do at the next call of an operation, just before it is done. */
+void fake_meanwhile(const char *op, void (*what)(void *arg), void *arg);
+
 /* How often it was called since the reset, failures included. */
 int fake_calls(const char *op);
 
+/* What the last message of such an operation said; NULL: none.  Borrowed. */
+const json_t *fake_said(const char *op);
+
 /* Its processes are gone, its files stay. */
 void fake_crash(const char *id);
+
+/* It runs, as after a start whose init has not answered anybody yet. */
+void fake_half_start(const char *id);
 
 /* A wrapper nobody asked for; one more of each; and one that dies by itself. */
 void fake_cell_add(const char *id, const char *session, const char *instance,

@@ -275,6 +275,7 @@ converse(const struct talk *talk)
 		return;
 	t.q = q;
 	op = xasprintf("agent.%s", json_str(q, "op"));
+	fake_note(op, q);
 	how = fake_next(op);
 	if (how == FAKE_HANG) {
 		/* until the other end has had enough */

@@ -28,6 +28,9 @@ fake_play(const char *op, int64_t deadline_ms, bool *lose, struct err *e)
 	errno = how == FAKE_FULL ? ENOSPC : EACCES;
 	if (how == FAKE_FULL || how == FAKE_DENIED)
 		return err_errno(e, "the fake's %s", op);
+	if (how == FAKE_DEAF)
+		return err_set(e, ERR_UNAVAILABLE, CODE_NOT_LISTENING,
+		    "nobody listens there");
 	if (how == FAKE_BROKEN)
 		return err_set(e, ERR_UNAVAILABLE, CODE_ENGINE_BROKEN,
 		    "the fake is broken");
@@ -123,6 +126,7 @@ see(const struct fake_box *b, struct sandbox_seen *out)
 	out->presence = b->runs           ? PRESENCE_RUNNING
 	    : known || has_storage(b->id) ? PRESENCE_STOPPED
 					  : PRESENCE_ABSENT;
+	out->unanswered = b->runs && r->state == RECORD_STARTING;
 }
 
 static int
@@ -221,7 +225,7 @@ control(const struct provider *p, const char *id, const char *incarnation,
 	if (fake_begin("control", &lose, e) < 0)
 		return -1;
 	b = fake_find_box(id, false);
-	listens = b != NULL && b->runs &&
+	listens = b != NULL && b->runs && b->record.state != RECORD_STARTING &&
 	    str_equal(b->record.incarnation, incarnation);
 	pthread_mutex_unlock(&FAKE.lock);
 	if (!listens)

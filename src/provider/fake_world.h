@@ -58,6 +58,9 @@ enum { FAKE_FREE_MB = 1 << 20, FAKE_FILES = 1 << 20 };
 
 extern struct fake_world FAKE;
 
+/* Keeps a message for fake_said(). */
+void fake_note(const char *op, json_t *message);
+
 /* Counts a call and says how it is to go. */
 enum fake_how fake_next(const char *op);
 

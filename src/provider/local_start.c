@@ -205,6 +205,24 @@ make_pair(struct pipe_pair *p, struct err *e)
 }
 
 /*
+ * Makes the writing end one that reads as well.  bwrap would die of SIGPIPE when
+ * its starter has died or given up, and the child that waits for bwrap's word
+ * would hold the sandbox's socket and lock for ever.
+ */
+static int
+keep_reader(struct pipe_pair *p, struct err *e)
+{
+	auto_free char *path = xasprintf("/proc/self/fd/%d", p->w);
+	int both = open(path, O_RDWR | O_CLOEXEC);
+
+	if (both < 0)
+		return err_errno(e, "%s", path);
+	mem_close_fd(&p->w);
+	p->w = both;
+	return 0;
+}
+
+/*
  * Twice, because the second child is nobody's: pid 1 will reap it.  The second
  * time by vfork, which spares copying a memory map: what the child does to it
  * before it becomes bwrap is done to a process that only ends.
@@ -239,7 +257,8 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 	_Static_assert(BWRAP_FD_CONTROL == 3 && BWRAP_FD_LOCK == 4, "as above");
 	if (null < 0)
 		return err_errno(e, "/dev/null");
-	if (make_pair(&info, e) < 0 || make_pair(&status, e) < 0)
+	if (make_pair(&info, e) < 0 || keep_reader(&info, e) < 0 ||
+	    make_pair(&status, e) < 0)
 		return -1;
 	sources[BWRAP_FD_INFO] = info.w;
 	sources[STATUS_FD] = status.w;

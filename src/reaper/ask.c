@@ -328,15 +328,15 @@ carry_out(struct pass *p, struct batch *b, struct err *e)
 }
 
 static void
-unlock(struct pass *p, const struct batch *b)
+unlock(struct pass *p, const struct rows *r)
 {
 	json_t *ids = json_array();
 	auto_free char *text = NULL;
 	struct err e = { 0 };
 
-	for (size_t i = 0; i < b->count; i++)
+	for (size_t i = 0; i < rows_count(r); i++)
 		json_array_append_new(ids,
-		    json_string(b->who[i].one.target.session));
+		    json_string(rows_text(r, i, "session_id")));
 	text = control_spec_text(ids);
 	/* a lost connection has lost its locks with it */
 	if (STORE_RUN(p->ctl->store, STMT_SESSIONS_UNLOCK, NULL, &e, text) < 0)
@@ -383,13 +383,13 @@ run_batch(struct pass *p, const struct part *part, struct pass_cursor *c,
 		for (size_t i = 0; i < rows_count(r); i++)
 			printf("%s: %s\n", part->name,
 			    rows_text(r, i, "session_id"));
-		return false;
+	} else {
+		ask_all(p, part, r, b);
+		if (carry_out(p, b, &e) < 0)
+			pass_failed(p, part->name, &e);
 	}
-	ask_all(p, part, r, b);
-	if (carry_out(p, b, &e) < 0)
-		pass_failed(p, part->name, &e);
-	unlock(p, b);
-	return true;
+	unlock(p, r);
+	return !p->dry_run;
 }
 
 static void

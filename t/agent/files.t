@@ -115,6 +115,7 @@ def errors_have_the_contracts_codes():
             ("write to the system", write("/usr/bin/x", "x"), 403, "READ_ONLY"),
             ("write below a file", write("/workspace/big/x", "x"), 400, "NOT_DIRECTORY"),
             ("write through a loop", write("/workspace/loop", "x"), 500, "TOO_MANY_LINKS"),
+            ("write to a fifo nobody reads", write("/workspace/fifo", "x"), 409, "RESOURCE_BUSY"),
             ("no room", write("/tmp/x", "x" * (9 << 20)), 500, "NO_SPACE")):
         same((a["status"], a["code"], a["httpStatus"]), (status, code, status), name)
         ok("path" in a["context"] and a["context"]["operation"].startswith("file."),

@@ -48,6 +48,10 @@ def a_sibling_is_not_seen():
     ok(eventually(lambda: sh(A, "ls /workspace/has-pty; ls /dev/pts").endswith("0\nptmx")),
        "its own terminals are seen")
     same(sh(B, "ls /dev/pts"), "ptmx", "nor are a sibling's terminals")
+    for ns in ("ipc", "mnt", "net", "pid"):
+        link = f"readlink /proc/self/ns/{ns}"
+        ok(sh(A, link).startswith(ns) and sh(A, link) != sh(B, link),
+           f"nor is the {ns} namespace one")
 
 
 def a_sibling_is_not_signalled():
@@ -122,10 +126,11 @@ def no_privilege_is_left():
 
 
 def the_wrapper_is_closed_to_its_tenant():
-    pid = sh(A, "pgrep -f 'sandlease-agent wrapper'")
-    same(sh(A, f"cat /proc/{pid}/environ /proc/{pid}/maps 2>&1 | grep -vc denied; "
-               f"ls /proc/{pid}/fd 2>&1 | grep -c denied"), "0\n1",
-         "its memory and descriptors are")
+    # the first process is a copy of init, whose memory has been other sessions', too
+    for who, pid in (("its", sh(A, "pgrep -f 'sandlease-agent wrapper'")), ("the cell's", "1")):
+        same(sh(A, f"cat /proc/{pid}/environ /proc/{pid}/maps 2>&1 | grep -vc denied; "
+                   f"ls /proc/{pid}/fd 2>&1 | grep -c denied"), "0\n1",
+             f"{who} memory and descriptors are")
     same(sh(A, f"tr '\\0' ' ' </proc/1/cmdline"), "sandlease-cell",
          "the first process shows nothing of the sandbox's names")
     same(sh(A, "env | cut -d= -f1 | grep -E '^(SANDLEASE|SANDBOX)' | sort").split(),
@@ -202,6 +207,19 @@ def what_is_killed_is_gone():
     same(box.forward("prove", A).get("output"), "ready", "and answers")
 
 
+def where_no_group_limits_memory_init_does():
+    s = box.session(memoryMb=96)
+    hog = 'x = bytearray(40 << 20); open("of-%d", "w"); import time; time.sleep(1000)'
+    for i in range(4):
+        box.run(s, f"setsid python3 -c '{hog % i}' >/dev/null 2>&1 & disown")
+        there = os.path.join(box.dir, "storage", s, "workspace", f"of-{i}")
+        assert eventually(lambda: os.path.exists(there)), "it did not start"
+    ok(eventually(lambda: int(box.run(s, "pgrep -c python3")["stdout"]) < 3),
+       "the largest are ended", sh(s, "ps -eo rss,args"))
+    same(sh(s, "echo lives"), "lives", "the session goes on")
+    box.ask("kill", session=s, waitMs=10000)
+
+
 def a_full_tmp_hurts_only_its_owner():
     ok("No space" in sh(A, "head -c 100M /dev/zero >/tmp/fill"), "/tmp has a size")
     same(sh(A, "rm /tmp/fill; echo ok"), "ok", "and can be emptied")
@@ -213,6 +231,7 @@ try:
     run([a_sibling_is_not_seen, a_sibling_is_not_signalled, nothing_can_be_mounted_or_unshared,
          system_calls_are_refused, no_privilege_is_left, the_wrapper_is_closed_to_its_tenant,
          descriptors_of_commands_are_the_allowed_ones,
-         descriptors_of_ours_are_the_allowed_ones, what_is_killed_is_gone, a_full_tmp_hurts_only_its_owner])
+         descriptors_of_ours_are_the_allowed_ones, what_is_killed_is_gone,
+         where_no_group_limits_memory_init_does, a_full_tmp_hurts_only_its_owner])
 finally:
     box.close()

@@ -30,6 +30,7 @@ def until_end(c):
         yield d
 def serve(c, how):
     head = b""
+    if how == "hasty": c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nFORGED")
     while b"\r\n\r\n" not in head:
         d = c.recv(65536)
         if not d: return
@@ -48,6 +49,10 @@ def serve(c, how):
     elif how == "sink":
         n = b"%d" % (len(rest) + sum(len(d) for d in until_end(c)))
         c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(n) + n)
+    elif how == "broken":      # goes on with nonsense when the client has seen the beginning
+        c.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+        c.recv(1)
+        c.sendall(b"nonsense\r\n")
     elif how == "stuck":
         time.sleep(1000)
     elif how == "say":         # what the request's body is, and stays
@@ -284,6 +289,27 @@ def a_late_change_undoes_no_newer_one():
     ok(box.forward("unexpose", S, port=8005)["ok"], "who counts no changes is obeyed")
 
 
+def the_number_of_ports_has_a_limit():
+    said = [expose(9000 + i) for i in range(65)]
+    same([a.get("code") for a in said if not a["ok"]][-1:], ["too_many_ports"], "64 are relayed")
+    for i in range(65):
+        box.forward("unexpose", S, port=9000 + i)
+
+
+def nothing_is_answered_before_it_is_asked():
+    start(8009, "hasty")
+    expose(8009)
+    c = dial(8009)
+    c.settimeout(0.3)  # wait: nothing comes; a machine that is slower hides a fault, no more
+    try:
+        ok(False, "an app that speaks first is not heard", c.recv(65536))
+    except socket.timeout:
+        ok(True, "an app that speaks first is not heard")
+    c.settimeout(PATIENCE)
+    c.sendall(GET)
+    ok(rest(c).startswith(b"HTTP/1.1 200 "), "until it is asked")
+
+
 def bytes_are_activity():
     ok(eventually(lambda: relays() == 0), "what was open has ended")
     ok(eventually(lambda: box.forward("status", S)["idleMs"] >= 100), "it has been idle")
@@ -347,6 +373,17 @@ def an_answer_that_is_none_is_502():
     ok(eventually(lambda: relays() == 0), "and none is left", relays())
 
 
+def an_answer_that_breaks_is_cut_off():
+    start(8010, "broken")
+    expose(8010)
+    c = ask(8010, b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n")
+    seen = b""
+    while b"hello" not in seen:
+        seen += c.recv(65536)
+    c.sendall(b"x")
+    same(rest(c).strip(), b"", "nothing of ours stands in the middle of it")
+
+
 def a_second_request_on_a_connection_has_no_answer():
     first = b"GET / HTTP/1.1\r\nHost: x\r\nX-Said: %d\r\n\r\n" % len(FORGED)
     answer = rest(ask(8007, first + FORGED + first + FORGED))
@@ -356,7 +393,9 @@ def a_second_request_on_a_connection_has_no_answer():
 try:
     run([nothing_listens, a_tunnel_goes_both_ways_and_is_half_closed, ipv6_is_tried_too, large_transfers,
          who_does_not_read_holds_no_memory, many_connections, unexpose_closes_what_is_open,
-         a_late_change_undoes_no_newer_one, bytes_are_activity, an_answer_passes_whole_and_alone,
-         an_answer_that_is_none_is_502, a_second_request_on_a_connection_has_no_answer])
+         a_late_change_undoes_no_newer_one, the_number_of_ports_has_a_limit,
+         nothing_is_answered_before_it_is_asked, bytes_are_activity, an_answer_passes_whole_and_alone,
+         an_answer_that_is_none_is_502, an_answer_that_breaks_is_cut_off,
+         a_second_request_on_a_connection_has_no_answer])
 finally:
     box.close()

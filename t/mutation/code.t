@@ -48,6 +48,7 @@ red() {
 
 . t/mutation/faults.sh
 . t/mutation/faults_service.sh
+. t/mutation/faults_host.sh
 
 # ---- trying them
 

@@ -438,3 +438,53 @@ agent api/ports "a watch outlives its process" api_ports.c \
 agent agent/relay "an unexposed port stays open" relay_conn.c \
 	'/^relay_conn_close_port/,/^}/s/relay_conn_finish\(c\)/(void)0/' \
 	"unexpose closes what is open"
+
+# ---- init and cells
+
+for op in write env expose; do
+	init "$op of the next generation reaches this one" src/agent/init_ops.c \
+		"s/CELL\\(\"$op\", EXACT,/CELL(\"$op\", UP_TO,/" \
+		"$op of another one is refused"
+done
+init "what is being ended is thawed" src/agent/init_ops.c \
+	's/CELL\("thaw", UNSEALED,/CELL("thaw", EXACT,/' \
+	"thaw of one that is being ended is refused"
+init "a seal needs no generation" src/agent/init_ops.c \
+	's/if \(r->to.generation == 0\)/if (false)/' \
+	"a seal of no generation is refused"
+init "one launch answers all" src/agent/init.c \
+	's/c->wait == what && str_equal\(c->session, session\)/c->wait == what/' \
+	"of two at once each hears of its own"
+init "any number of descriptors is launched" src/agent/init_ops.c \
+	's/if \(r->fds->count != announced\)/if (false)/' \
+	"nor with one that was not announced"
+init "one descriptor too many is passed on" src/agent/init_ops.c \
+	's/if \(n >= CHANNEL_FDS_MAX\)/if (false)/' \
+	"more than can be passed on are refused"
+init "a cell runs outside its groups" src/agent/cell.c \
+	's/return err_errno\(e, "cannot join cgroup %zu", i\);/continue;/' \
+	"without its groups, and their limits, nothing is launched"
+agent agent/isolation "siblings share message queues" cell.c \
+	's/CLONE_NEWPID \| CLONE_NEWNS \| CLONE_NEWIPC/CLONE_NEWPID | CLONE_NEWNS/' \
+	"nor is the ipc namespace one"
+init "a tenant stops its cell" src/agent/cell_init.c \
+	's/sig == CELL_SIG_STOP && info.si_pid == 0/sig == CELL_SIG_STOP/' \
+	"a tenant cannot end its cell by signals"
+init "a tenant tells its wrapper to end" src/agent/wrapper.c \
+	's/s.ssi_pid == 1/true/' \
+	"a tenant cannot end its cell by signals"
+agent agent/relay "an app speaks before it is asked" relay_copy.c \
+	's/ \|\| !c->begun\)/)/;s/may_answer = c->begun && /may_answer = /' \
+	"an app that speaks first is not heard"
+agent agent/relay "an error page stands in the middle of an answer" relay_copy.c \
+	's/if \(c->reply.started\) \{/if (false) {/' \
+	"nothing of ours stands in the middle of it"
+agent agent/relay "any number of ports is relayed" relay.c \
+	's/if \(count >= RELAYS_MAX\)/if (false)/' \
+	"64 are relayed"
+agent agent/isolation "nobody ends who has too much memory" watchdog.c \
+	's/kill\(largest, SIGKILL\);/(void)largest;/' \
+	"the largest are ended"
+unit agent/swap "what is kept goes with the old" agent/swap.c \
+	'/^stays\(/,/^}/s/return true;/return false;/' \
+	"what_is_kept_stays_where_it_is"

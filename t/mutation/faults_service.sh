@@ -121,7 +121,7 @@ api api/pooler "a pooler in transaction mode is not noticed" store/pooling.c \
 red "a pooler's last client is not forgotten" src/store/store.c \
 	's/ask_first\(st, "DISCARD ALL", e\)/ask_first(st, "SELECT 1", e)/' \
 	sandlease-admin t/api/pooler.t "what another client had prepared is not in the way"
-unit provider/agent_link "an old agent takes no new session" provider/agent_socket.c \
+unit provider/agent_socket "an old agent takes no new session" provider/agent_socket.c \
 	'/^wants_no_ws/,/^}/s/return .*/return false \&\&/' \
 	"an_agent_from_before_websockets_launches_without_them"
 world stop "silence is absence" discover.c \

@@ -21,7 +21,7 @@
 #include "provider/file.h"
 
 /* wait: against hanging, never a measure */
-enum { SOON_MS = 120 * 1000, TESTS_MAX = 64 };
+enum { SOON_MS = 120 * 1000, TESTS_MAX = 96 };
 
 struct conf CONF;
 struct provider P;
@@ -215,6 +215,7 @@ main(int argc, char **argv)
 	count = append(tests, count, SUITE_SNAPSHOTS);
 	if (is_local()) {
 		count = append(tests, count, SUITE_HOST);
+		count = append(tests, count, SUITE_RECORDS);
 		count = append(tests, count, SUITE_JOBS);
 	}
 	return _cmocka_run_group_tests(argv[1], tests, count, NULL, end_all);

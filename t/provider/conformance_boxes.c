@@ -173,8 +173,11 @@ a_list_has_what_is_ours_and_nothing_else(void **state)
 	assert_true(is_listed(&P, s.id, &seen));
 	assert_int_equal(seen.presence, PRESENCE_RUNNING);
 	assert_string_equal(seen.incarnation, s.incarnation);
+	assert_false(seen.unanswered);
 	if (is_local()) {
 		str_copy(other.installation, sizeof(other.installation), "b");
+		works(other.ops->inspect(&other, s.id, &seen, &E));
+		assert_int_equal(seen.presence, PRESENCE_ABSENT);
 		assert_false(is_listed(&other, s.id, &seen));
 		refuses(other.ops->destroy(&other, s.id, s.incarnation, soon(),
 			    &E),
@@ -185,6 +188,29 @@ a_list_has_what_is_ours_and_nothing_else(void **state)
 	assert_int_equal(seen.presence, PRESENCE_STOPPED);
 	destroy(&s);
 	assert_false(is_listed(&P, s.id, &seen));
+}
+
+/* Whoever lists a directory that no row knows removes it. */
+static void
+another_installation_s_sessions_are_not_listed(void **state)
+{
+	struct sandbox_spec s = a_sandbox();
+	struct provider other = P;
+	struct session_seen *ours = NULL, *theirs = NULL;
+	size_t count, none;
+
+	(void)state;
+	if (!is_local())
+		return;
+	works(P.ops->storage_make(&P, s.id, "aaaaaaaaaaaaaaaaaaaa", &E));
+	str_copy(other.installation, sizeof(other.installation), "b");
+	works(P.ops->storage_list(&P, &ours, &count, &E));
+	works(other.ops->storage_list(&other, &theirs, &none, &E));
+	free(ours);
+	free(theirs);
+	assert_int_equal(count, 1);
+	assert_int_equal(none, 0);
+	destroy(&s);
 }
 
 static void
@@ -226,6 +252,7 @@ const struct CMUnitTest SUITE_BOXES[] = {
 	cmocka_unit_test(
 	    a_crash_is_seen_and_its_incarnation_does_not_come_back),
 	cmocka_unit_test(a_list_has_what_is_ours_and_nothing_else),
+	cmocka_unit_test(another_installation_s_sessions_are_not_listed),
 	cmocka_unit_test(what_cannot_be_seen_is_not_absent),
 	{ 0 },
 };

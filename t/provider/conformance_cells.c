@@ -66,6 +66,21 @@ launched(const struct sandbox_spec *s, const struct agent_launch *what)
 	return t;
 }
 
+/* Where no group counts its processes, nobody but init can tell. */
+static void
+assert_cell_there(const struct sandbox_spec *s, const struct agent_target *t)
+{
+	auto_json json_t *limits = P.ops->limits(&P, s);
+	bool gone,
+	    counted = !is_local() ||
+	    str_equal(json_str(json_object_get(limits, "pids"), "by"),
+		"cgroup");
+
+	works(P.ops->cell_gone(&P, t->sandbox, t->session, &gone, &E));
+	if (counted)
+		assert_false(gone);
+}
+
 static void
 assert_cell_gone(const struct agent_target *t)
 {
@@ -102,6 +117,7 @@ a_wrapper_is_launched_proved_seen_and_killed(void **state)
 	assert_int_equal(sight.count, 1);
 	assert_string_equal(sight.wrapper[0].instance, t.instance);
 	assert_int_equal(sight.wrapper[0].generation, 1);
+	assert_cell_there(&s, &t);
 	works(agent_kill(&P, &t, 5000, soon(), &sight, &E));
 	assert_int_equal(sight.count, 0);
 	assert_cell_gone(&t);

@@ -114,6 +114,20 @@ the_ballast_is_as_large_as_asked_for(void **state)
 	assert_int_equal(P.ops->ballast_size(&P), 0);
 }
 
+/* It would look as if it were there, and hold nothing free. */
+static void
+half_a_ballast_is_none(void **state)
+{
+	auto_free char *path = xasprintf("%s/ballast", CONF.state_dir);
+
+	(void)state;
+	if (!is_local())
+		return;
+	assert_int_equal(P.ops->ballast(&P, INT64_MAX / 2, &E), -1);
+	assert_int_equal(access(path, F_OK), -1);
+	works(P.ops->ballast(&P, 0, &E));
+}
+
 static void
 what_a_session_uses_is_told(void **state)
 {
@@ -288,6 +302,7 @@ const struct CMUnitTest SUITE_DISK[] = {
 	cmocka_unit_test(there_is_room_and_it_is_told),
 	cmocka_unit_test(workspaces_are_listed_with_their_age),
 	cmocka_unit_test(the_ballast_is_as_large_as_asked_for),
+	cmocka_unit_test(half_a_ballast_is_none),
 	cmocka_unit_test(what_a_session_uses_is_told),
 	cmocka_unit_test(a_frozen_cell_stands_still_until_it_is_let_go),
 	cmocka_unit_test(who_may_have_been_frozen_is_on_record),

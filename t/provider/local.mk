@@ -9,6 +9,7 @@ t_provider_conformance_SOURCES = \
 	t/provider/conformance_disk.c \
 	t/provider/conformance_host.c \
 	t/provider/conformance_jobs.c \
+	t/provider/conformance_records.c \
 	t/provider/conformance_snapshots.c
 endif
 

@@ -40,6 +40,7 @@ extern const struct CMUnitTest SUITE_DISK[];
 extern const struct CMUnitTest SUITE_SNAPSHOTS[];
 /* only where there is a host */
 extern const struct CMUnitTest SUITE_HOST[];
+extern const struct CMUnitTest SUITE_RECORDS[];
 extern const struct CMUnitTest SUITE_JOBS[];
 
 bool is_local(void);

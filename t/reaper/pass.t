@@ -441,8 +441,8 @@ def rows_end_after_their_retention():
     # something of it was seen since, and its clean-up is not over
     sql("SELECT lease_apply(:'v1', 'request_stop',"
         " '{\"reason\": \"unexpected-wrapper\"}')", sid)
-    sql("UPDATE lease SET next_attempt_at = now() + interval '1 day' WHERE"
-        " session_id = :'v1'", sid)
+    sql("UPDATE lease SET next_attempt_at = clock_timestamp() + interval '1 year'"
+        " WHERE session_id = :'v1'", sid)
     sql("UPDATE session SET ended_at = ended_at - interval '2 days'"
         " WHERE id = :'v1'", sid)
     passes()

@@ -16,10 +16,12 @@ UNIT += \
 	t/unit/domain/disk_test t/unit/domain/identity_test \
 	t/unit/domain/sandbox_id_test t/unit/domain/state_test \
 	t/unit/store/store_test \
-	t/unit/provider/agent_link_test t/unit/provider/box_test \
-	t/unit/provider/cgroup_test t/unit/provider/local_bwrap_test \
-	t/unit/provider/provider_test t/unit/provider/record_test \
-	t/unit/provider/trash_test \
+	t/unit/provider/agent_link_test t/unit/provider/agent_socket_test \
+	t/unit/provider/box_test \
+	t/unit/provider/cgroup_test t/unit/provider/file_test \
+	t/unit/provider/local_bwrap_test \
+	t/unit/provider/proc_test t/unit/provider/provider_test t/unit/provider/record_test \
+	t/unit/provider/storage_test t/unit/provider/trash_test \
 	t/unit/control/steps_test \
 	t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \
 	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test t/unit/api/site_test \
@@ -49,22 +51,28 @@ UNIT += \
 ## their clock is the test's own
 t_unit_agent_treeend_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
 t_unit_api_share_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_ms
+t_unit_provider_trash_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
 t_unit_control_steps_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_us
+
+## what another process does in between, what is removed first, a disk that fails
+t_unit_provider_box_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=flock,--wrap=unlinkat
+t_unit_provider_file_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
 
 ## it takes in what is made while we are built
 t/unit/agent/sysfilter_test.$(OBJEXT): src/agent/sysfilter_table.h
 
 ## not under valgrind: Debian 12's does not know pidfd_open()
-UNIT_PIDFD += t/unit/agent/setup_test t/unit/agent/treeend_test
+UNIT_PIDFD += t/unit/provider/proc_test t/unit/agent/setup_test t/unit/agent/treeend_test
 
 ## need a server: t/sql/store.t and t/control/*.t run them
 check_PROGRAMS += t/unit/store/store_world \
 	t/unit/control/admit_world t/unit/control/cases_world \
 	t/unit/control/clean_world t/unit/control/disk_world \
 	t/unit/control/evidence_world t/unit/control/look_world \
-	t/unit/control/port_world \
+	t/unit/control/meanwhile_world t/unit/control/port_world \
 	t/unit/control/reap_world t/unit/control/snapshot_world \
-	t/unit/control/start_world t/unit/control/stop_world
+	t/unit/control/start_world t/unit/control/stop_world \
+	t/unit/control/suspend_world
 check_LIBRARIES += libworld.a
 WORLD = libworld.a
 libworld_a_SOURCES = t/unit/control/world.c t/unit/control/world.h
@@ -73,7 +81,7 @@ endif
 ## prints the tables that C and the database share, for t/sql
 check_PROGRAMS += t/unit/store/print_tables
 
-EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h \
+EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h t/unit/provider/agent_box.h \
 	t/control/admit.t t/control/cases.t t/control/clean.t t/control/disk.t \
-	t/control/evidence.t t/control/look.t t/control/port.t t/control/reap.t t/control/snapshot.t \
-	t/control/start.t t/control/stop.t
+	t/control/evidence.t t/control/look.t t/control/meanwhile.t t/control/port.t t/control/reap.t t/control/snapshot.t \
+	t/control/start.t t/control/stop.t t/control/suspend.t

@@ -136,6 +136,26 @@ the_new_takes_the_place_of_the_old(void **state)
 	}
 }
 
+/* An entry of the directory itself is not moved at all. */
+static void
+what_is_kept_stays_where_it_is(void **state)
+{
+	auto_free char *old = xasprintf("%s/old", dir);
+	const char *const keeps[] = { old, NULL };
+	struct err e = { 0 };
+	struct swap s;
+
+	(void)state;
+	make_old();
+	assert_int_equal(swap_open(&s, dir, keeps, &e), 0);
+	stand_still(&s);
+	put_in(s.fresh, "new");
+	assert_int_equal(swap_commit(&s, &e), 0);
+	swap_drop(&s);
+	assert_true(is_there("dir/new") && is_there("dir/old"));
+	assert_false(is_there("dir/both"));
+}
+
 static void
 who_is_in_it_stays_in_it(void **state)
 {
@@ -250,6 +270,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_new_takes_the_place_of_the_old),
+		cmocka_unit_test(what_is_kept_stays_where_it_is),
 		cmocka_unit_test(who_is_in_it_stays_in_it),
 		cmocka_unit_test(what_is_made_meanwhile_is_not_in_the_way),
 		cmocka_unit_test(what_fails_is_taken_back_and_nothing_dropped),

@@ -161,6 +161,46 @@ a_start_that_is_repeated_says_what_it_did_about_the_files(void **state)
 	assert_true(strncmp(world_steps(w), "workspace:kept ", 15) == 0);
 }
 
+/* Only a create is taken back. */
+static void
+a_full_disk_deletes_nothing_that_has_worked(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	fake_script("storage_make", FAKE_FULL, 1);
+	FAILS(world_resume(w, &e), CODE_INSUFFICIENT_STORAGE);
+	assert_string_equal(world_ask(w, "SELECT state FROM session"),
+	    "failed");
+	is_in_trash(w, w->box, w->id, false);
+	SUCCEEDS(world_resume(w, &e));
+}
+
+static void
+somebody_is_told(void *arg)
+{
+	world_ask(arg, "UPDATE session SET told = true");
+}
+
+static void
+a_create_that_somebody_knows_of_is_not_taken_back(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_capacity(0, 0, false);
+	fake_meanwhile("capacity", somebody_is_told, w);
+	FAILS(world_create(w, ISOLATION_SESSION, &e),
+	    CODE_INSUFFICIENT_STORAGE);
+	assert_string_equal(world_ask(w,
+				"SELECT s.state, l.state FROM session s,"
+				" lease l"),
+	    "failed|none");
+}
+
 static void
 a_refused_create_releases_its_idempotency_key(void **state)
 {
@@ -317,6 +357,53 @@ a_start_that_never_worked_is_stale_in_time(void **state)
 }
 
 static void
+somebody_resumes_it(void *arg)
+{
+	struct world *w = arg;
+
+	world_ask(w,
+	    "UPDATE session SET state = 'initializing', ended_at = NULL"
+	    " WHERE state = 'failed'");
+}
+
+static void
+what_is_resumed_meanwhile_keeps_its_files(void **state)
+{
+	struct world *w = *state;
+	char failed[ID_MAX], box[SANDBOX_ID_MAX];
+	struct err e = { 0 };
+
+	fake_script("agent.launch", FAKE_FAIL, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_LAUNCH_FAILED);
+	str_copy(failed, sizeof(failed), w->id);
+	str_copy(box, sizeof(box), w->box);
+	long_ago(w);
+	fake_capacity(0, 0, false);
+	fake_meanwhile("cell_gone", somebody_resumes_it, w);
+	refused(w, ISOLATION_SESSION);
+	is_in_trash(w, box, failed, false);
+}
+
+/* By the kernel's count, whatever init's list says. */
+static void
+a_workspace_with_processes_stays(void **state)
+{
+	struct world *w = *state;
+
+	world_ready(w, ISOLATION_SHARED);
+	fake_workspace(w->box, GHOST, HOUR);
+	fake_capacity(0, 0, false);
+	fake_script("cell_gone", FAKE_LIE, 1);
+	refused(w, ISOLATION_SHARED);
+	is_in_trash(w, w->box, GHOST, false);
+	/* and by init's list, whatever the kernel counted */
+	fake_cell_add(w->box, GHOST, "ghost", 1);
+	fake_script("cell_gone", FAKE_LIE, 1);
+	refused(w, ISOLATION_SHARED);
+	is_in_trash(w, w->box, GHOST, false);
+}
+
+static void
 what_was_given_up_goes_with_the_next_pass(void **state)
 {
 	struct world *w = *state;
@@ -467,6 +554,8 @@ main(void)
 		WORLD_TEST(one_that_died_before_it_was_admitted_is_asked_again),
 		WORLD_TEST(
 		    a_start_that_is_repeated_says_what_it_did_about_the_files),
+		WORLD_TEST(a_full_disk_deletes_nothing_that_has_worked),
+		WORLD_TEST(a_create_that_somebody_knows_of_is_not_taken_back),
 		WORLD_TEST(a_refused_create_releases_its_idempotency_key),
 		WORLD_TEST(
 		    a_stale_workspace_is_removed_and_the_create_admitted),
@@ -477,6 +566,8 @@ main(void)
 		WORLD_TEST(a_clean_up_ends_with_the_time_of_who_waits_for_it),
 		WORLD_TEST(one_that_cannot_be_removed_is_skipped),
 		WORLD_TEST(a_start_that_never_worked_is_stale_in_time),
+		WORLD_TEST(what_is_resumed_meanwhile_keeps_its_files),
+		WORLD_TEST(a_workspace_with_processes_stays),
 		WORLD_TEST(what_was_given_up_goes_with_the_next_pass),
 		WORLD_TEST(a_failed_session_that_once_worked_keeps_its_files),
 		WORLD_TEST(another_owner_s_leftovers_are_not_touched),

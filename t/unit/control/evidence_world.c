@@ -45,6 +45,24 @@ a_full_disk_of_its_own_destroys_a_sandbox_and_says_so(void **state)
 	    "deleted");
 }
 
+/* It was put to sleep with its sandbox, and can be resumed like its siblings. */
+static void
+who_met_a_full_disk_of_its_own_has_not_failed(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	fake_capacity(1 << 20, 0, true);
+	fake_script("storage_make", FAKE_FULL, 1);
+	FAILS(world_resume(w, &e), CODE_INSUFFICIENT_STORAGE);
+	assert_string_equal(world_state(w), "asleep none 2 stopped");
+	assert_string_equal(world_steps(w), "workspace!");
+	SUCCEEDS(world_resume(w, &e));
+}
+
 static void
 an_engine_s_own_failure_is_evidence(void **state)
 {
@@ -287,6 +305,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(
 		    a_full_disk_of_its_own_destroys_a_sandbox_and_says_so),
+		WORLD_TEST(who_met_a_full_disk_of_its_own_has_not_failed),
 		WORLD_TEST(an_engine_s_own_failure_is_evidence),
 		WORLD_TEST(a_neighbour_s_full_disk_destroys_nobody_s_sandbox),
 		WORLD_TEST(an_agent_s_words_are_no_evidence),

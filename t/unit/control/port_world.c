@@ -1,6 +1,7 @@
 /* port_world.c: ports are intent, act and outcome; a lost relay is made again. */
 #include "world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -243,6 +244,132 @@ a_start_that_another_finishes_has_its_relays(void **state)
 /* ---- expiry */
 
 static void
+another_changes_it(void *arg)
+{
+	world_ask(arg,
+	    "UPDATE port SET change_order = change_order + 2, pending = true");
+}
+
+static int64_t
+order_of(const char *op)
+{
+	return json_integer_value(json_object_get(fake_said(op), "order"));
+}
+
+/* Repeated after a crash, the cut closes nothing that was opened since. */
+static void
+a_cut_comes_before_the_opening_it_is_for(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	begin(w);
+	SUCCEEDS(rotate(w, &e));
+	assert_int_equal(fake_calls("agent.unexpose"), 1);
+	assert_true(order_of("agent.unexpose") < order_of("agent.expose"));
+}
+
+/* One of the two told the relay last: it is told what the row says now. */
+static void
+a_port_that_changed_meanwhile_is_told_again(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool created;
+
+	world_ready(w, ISOLATION_SESSION);
+	fake_meanwhile("agent.expose", another_changes_it, w);
+	SUCCEEDS(expose(w, PORT, false, &created, &e));
+	assert_string_equal(port_state(w), "open");
+	assert_int_equal(fake_calls("agent.expose"), 2);
+}
+
+static void
+a_relay_that_listens_is_not_made_again(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	int told;
+
+	begin(w);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	SUCCEEDS(world_resume(w, &e)); /* with a socket that is listened on */
+	told = fake_calls("agent.expose");
+	SUCCEEDS(relay_repair(&w->ctl, w->id, PORT, &e));
+	assert_int_equal(fake_calls("agent.expose"), told);
+}
+
+/* The relay went with its wrapper, and there is nothing left to close. */
+static void
+a_wrapper_that_is_gone_has_closed_its_ports(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone;
+
+	for (int next = 0; next < 2; next++) {
+		begin(w);
+		fake_cell_die(w->box, w->id);
+		if (next)
+			fake_cell_add(w->box, w->id, "next", 2);
+		SUCCEEDS(remove_port(w, &gone, &e));
+		assert_true(gone);
+	}
+}
+
+static void
+a_port_waits_for_a_session_that_starts(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool created;
+
+	fake_script("ensure", FAKE_LOSE, 1);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_TIMED_OUT);
+	SUCCEEDS(expose(w, PORT, false, &created, &e));
+	assert_int_equal(fake_calls("agent.expose"), 0);
+	assert_string_equal(port_state(w), "open pending");
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(port_state(w), "open");
+	assert_true(has_socket(w));
+}
+
+/* Sockets of ports from PORT on, when the next generation is proved. */
+static void
+count_ports(void *arg)
+{
+	struct world *w = arg;
+	char path[256];
+	int n = 0;
+
+	for (;; n++) {
+		agent_socket_path(&w->conf, w->id, 2, PORT + n, path,
+		    sizeof(path));
+		if (access(path, F_OK) < 0)
+			break;
+	}
+	snprintf(w->text, sizeof(w->text), "%d", n);
+}
+
+static void
+more_ports_than_a_launch_brings_are_open_before_it_is_ready(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool created;
+
+	begin(w);
+	for (int i = 1; i < AGENT_PORTS_MAX + 2; i++)
+		SUCCEEDS(expose(w, PORT + i, false, &created, &e));
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	fake_meanwhile("agent.prove", count_ports, w);
+	SUCCEEDS(world_resume(w, &e));
+	assert_int_equal(strtol(w->text, NULL, 10), AGENT_PORTS_MAX + 2);
+}
+
+static void
 an_expired_port_closes_as_others_do(void **state)
 {
 	struct world *w = *state;
@@ -377,6 +504,13 @@ main(void)
 		WORLD_TEST(an_expose_that_failed_is_a_first_try_again),
 		WORLD_TEST(what_is_stopped_has_no_relay_to_be_asked),
 		WORLD_TEST(a_start_that_another_finishes_has_its_relays),
+		WORLD_TEST(a_cut_comes_before_the_opening_it_is_for),
+		WORLD_TEST(a_port_that_changed_meanwhile_is_told_again),
+		WORLD_TEST(a_relay_that_listens_is_not_made_again),
+		WORLD_TEST(a_wrapper_that_is_gone_has_closed_its_ports),
+		WORLD_TEST(a_port_waits_for_a_session_that_starts),
+		WORLD_TEST(
+		    more_ports_than_a_launch_brings_are_open_before_it_is_ready),
 		WORLD_TEST(an_expired_port_closes_as_others_do),
 		WORLD_TEST(a_lost_relay_is_made_again_by_a_pass),
 		WORLD_TEST(a_lost_relay_is_made_again_by_whoever_finds_it),

@@ -85,6 +85,21 @@ what_fails_leaves_a_row_that_says_why_and_no_files(void **state)
 	assert_int_equal(fake_snapshots(), 0);
 }
 
+/* What comes out of a sandbox may have any size. */
+static void
+one_is_no_larger_than_its_sandbox_may_be(void **state)
+{
+	struct world *w = *state;
+	char id[ID_MAX];
+
+	take_of_new(w, FAKE_LOSE, id);
+	assert_string_equal(
+	    world_ask(w,
+		"SELECT c.disk_mb > 0, s.size_bytes <= c.disk_mb::bigint << 20"
+		" FROM snapshot s, sandbox b JOIN class c ON c.name = b.class"),
+	    "t|t");
+}
+
 static void
 without_room_nothing_is_begun(void **state)
 {
@@ -213,6 +228,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_row_then_files_then_the_row),
 		WORLD_TEST(what_fails_leaves_a_row_that_says_why_and_no_files),
+		WORLD_TEST(one_is_no_larger_than_its_sandbox_may_be),
 		WORLD_TEST(without_room_nothing_is_begun),
 		WORLD_TEST(one_that_goes_on_is_settled_by_who_comes_by),
 		WORLD_TEST(one_that_broke_is_ended_by_the_reaper),

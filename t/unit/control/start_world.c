@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/mem.h"
 #include "control/start.h"
 
 static void
@@ -204,9 +205,12 @@ a_wrapper_that_died_is_followed_by_the_next_generation(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	fake_cell_die(w->box, w->id);
+	assert_true(world_has_socket(w, 1));
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 	assert_int_equal(fake_calls("ensure"), 1);
+	assert_false(world_has_socket(w, 1));
+	assert_true(world_has_socket(w, 2));
 }
 
 /* Its launch was on its way when somebody looked: it comes too late. */
@@ -365,12 +369,50 @@ a_sandbox_that_died_leaves_its_sessions_asleep(void **state)
 	    "sandbox_gone");
 }
 
+/* "Lost" is for ever: what cannot be asked for is not gone. */
+static void
+files_that_cannot_be_looked_for_are_not_gone(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    &e));
+	fake_script("storage_exists", FAKE_FAIL, 1);
+	FAILS(world_resume(w, &e), CODE_FAKE_FAILURE);
+	SUCCEEDS(world_resume(w, &e));
+	assert_string_equal(world_state(w), "ready owns_wrapper 3 running");
+}
+
+/* Whoever asked for files has them, or no session. */
+static void
+a_file_that_cannot_be_written_fails_the_start(void **state)
+{
+	struct world *w = *state;
+	auto_json json_t *files =
+	    json_pack("[{s:s, s:s}]", "path", "/x", "content", "y");
+	const struct session_wish wish = { .isolation = ISOLATION_SHARED,
+		.sleep_after_seconds = 600,
+		.files = files };
+	enum disposition d;
+	struct err e = { 0 };
+
+	fake_script("agent.write", FAKE_DENIED, 1);
+	FAILS(session_control_create(&w->ctl, &w->who, &wish,
+		  clock_ms() + WORLD_WAIT_MS, w->id, &d, &e),
+	    CODE_AGENT_ERROR);
+	assert_string_equal(world_state(w), "failed none 1 creating");
+	assert_int_equal(fake_calls("agent.prove"), 0);
+}
+
 static void
 files_that_are_gone_make_it_lost(void **state)
 {
 	struct world *w = *state;
 	const struct provider *p = &w->ctl.provider;
 	struct err e = { 0 };
+	int looks;
 
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
@@ -379,7 +421,9 @@ files_that_are_gone_make_it_lost(void **state)
 	FAILS(world_resume(w, &e), CODE_STORAGE_GONE);
 	assert_string_equal(world_state(w), "lost none 2 running");
 	assert_string_equal(world_steps(w), "workspace!");
+	looks = fake_calls("agent.look");
 	FAILS(world_resume(w, &e), CODE_SESSION_LOST);
+	assert_int_equal(fake_calls("agent.look"), looks);
 }
 
 static void
@@ -441,6 +485,8 @@ main(void)
 		WORLD_TEST(who_is_at_work_on_a_start_is_not_disturbed),
 		WORLD_TEST(a_shared_sandbox_is_started_once),
 		WORLD_TEST(a_sandbox_that_died_leaves_its_sessions_asleep),
+		WORLD_TEST(files_that_cannot_be_looked_for_are_not_gone),
+		WORLD_TEST(a_file_that_cannot_be_written_fails_the_start),
 		WORLD_TEST(files_that_are_gone_make_it_lost),
 		WORLD_TEST(while_draining_nothing_starts),
 		WORLD_TEST(another_tenant_s_session_is_not_there),

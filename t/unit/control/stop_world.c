@@ -364,6 +364,8 @@ delete_goes_on_when_the_files_cannot_be_dropped(void **state)
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_false(gone);
 	assert_string_equal(world_state(w), "deleting none 1 running");
+	fake_script("storage_drop", FAKE_FAIL, 1);
+	FAILS(finish_delete(&w->ctl, w->id, &gone, &e), CODE_FAKE_FAILURE);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_true(gone);
 	assert_string_equal(world_state(w), "deleted none 1 running");
@@ -385,11 +387,27 @@ delete_of_what_sleeps_is_finished_by_its_own_host(void **state)
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_false(gone);
 	assert_string_equal(world_state(w), "deleting none 1 stopped");
+	FAILS(finish_delete(&w->ctl, w->id, &gone, &e), CODE_OTHER_HOST);
 	assert_int_equal(fake_calls("destroy") + fake_calls("storage_drop"), 0);
 	str_copy(w->conf.host_name, sizeof(w->conf.host_name), here);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_true(gone);
 	assert_string_equal(world_state(w), "deleted none 1 absent");
+}
+
+static void
+what_nobody_wants_deleted_keeps_its_files(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+	bool gone = true;
+
+	world_ready(w, ISOLATION_SHARED);
+	SUCCEEDS(put_to_sleep(w, &e));
+	SUCCEEDS(finish_delete(&w->ctl, w->id, &gone, &e));
+	assert_false(gone);
+	assert_int_equal(fake_calls("destroy") + fake_calls("storage_drop"), 0);
+	assert_string_equal(world_state(w), "asleep none 1 running");
 }
 
 /* The lease is none, and a look happens all the same. */
@@ -523,6 +541,7 @@ main(void)
 		WORLD_TEST(delete_goes_on_when_the_provider_refuses),
 		WORLD_TEST(delete_goes_on_when_the_files_cannot_be_dropped),
 		WORLD_TEST(delete_of_what_sleeps_is_finished_by_its_own_host),
+		WORLD_TEST(what_nobody_wants_deleted_keeps_its_files),
 		WORLD_TEST(delete_of_what_sleeps_ends_what_runs_in_it),
 		WORLD_TEST(delete_of_what_never_started_still_looks),
 		WORLD_TEST(a_late_failure_is_not_the_next_generation_s),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -79,6 +80,10 @@ world_end(void **state)
 	struct world *w = *state;
 
 	fake_reset();
+	assert_string_equal(world_ask(w,
+				"SELECT count(*) FROM pg_locks"
+				" WHERE locktype = 'advisory'"),
+	    "0");
 	store_free(w->ctl.store);
 	free(w);
 	return 0;
@@ -207,6 +212,22 @@ world_make_due(struct world *w)
 	world_ask(w,
 	    "UPDATE lease SET next_attempt_at = 'epoch'"
 	    " WHERE state = 'stop_needed'");
+}
+
+bool
+world_has_socket(const struct world *w, int64_t generation)
+{
+	char path[WORLD_TEXT_MAX];
+
+	agent_socket_path(&w->conf, w->id, generation, AGENT_PORT_DATA, path,
+	    sizeof(path));
+	return access(path, F_OK) == 0;
+}
+
+void
+world_move(struct world *w)
+{
+	str_copy(w->conf.host_name, sizeof(w->conf.host_name), "elsewhere");
 }
 
 struct pass

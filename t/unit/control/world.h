@@ -27,7 +27,8 @@ struct world {
 	char text[WORLD_TEXT_MAX];
 };
 
-/* cmocka's set-up and tear-down; *state is a struct world. */
+/* cmocka's set-up and tear-down; *state is a struct world.  A lock that is left
+ * at the end is a failure. */
 int world_begin(void **state);
 int world_end(void **state);
 
@@ -57,6 +58,12 @@ int world_resume(struct world *w, struct err *e);
 
 /* A stop that waits for its next attempt need not wait any longer. */
 void world_make_due(struct world *w);
+
+/* Whether nginx would find the session at hand, in that generation. */
+bool world_has_socket(const struct world *w, int64_t generation);
+
+/* The configuration becomes that of another host. */
+void world_move(struct world *w);
 
 /* A pass of the reaper, and what it counted. */
 struct pass world_reap(struct world *w);

@@ -1,180 +1,11 @@
 /* agent_link_test.c: what is made of an agent's answers, and its silence. */
-#include "../unit.h"
+#include "agent_box.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "common/clock.h"
-#include "common/mem.h"
 #include "common/str.h"
 #include "provider/agent_usage.h"
-#include "provider/fake.h"
 
 /* wait: BRIEFLY is for what never answers */
-enum { SOON_MS = PATIENCE_MS, BRIEFLY_MS = 50, PATH_SIZE = 256 };
-
-static char BASE[] = "/tmp/sllinkXXXXXX";
-static struct conf CONF;
-static struct provider P;
-static const struct sandbox_spec BOX = { .id = "ses-x",
-	.incarnation = "aaaaaaaaaaaaaaaa",
-	.epoch = 1,
-	.memory_mb = 64 };
-static const struct agent_target TARGET = { .sandbox = "ses-x",
-	.incarnation = "aaaaaaaaaaaaaaaa",
-	.session = "cccccccccccccccccccc",
-	.generation = 3,
-	.instance = "iiiiiiiiiiiiiiii" };
-static const struct agent_launch LAUNCH = { .ports = { 8080, 9090 },
-	.port_count = 2 };
-
-static int64_t
-soon(void)
-{
-	return clock_ms() + SOON_MS;
-}
-
-static int
-set_up(void **state)
-{
-	(void)state;
-	if (mkdtemp(BASE) == NULL)
-		return -1;
-	snprintf(CONF.run_dir, sizeof(CONF.run_dir), "%s", BASE);
-	return 0;
-}
-
-static int
-tear_down(void **state)
-{
-	auto_free char *s = xasprintf("%s/s", BASE);
-
-	(void)state;
-	return rmdir(s) < 0 ? -1 : rmdir(BASE);
-}
-
-/* A running sandbox for each test. */
-static int
-begin(void **state)
-{
-	struct err e = { 0 };
-
-	(void)state;
-	fake_reset();
-	return provider_open("fake", &CONF, "a", &P, &e) < 0
-	    ? -1
-	    : P.ops->ensure(&P, &BOX, soon(), &e);
-}
-
-static int
-finish(void **state)
-{
-	(void)state;
-	fake_reset();
-	agent_unlink_sockets(&CONF, TARGET.session, INT64_MAX);
-	return 0;
-}
-
-static bool
-has_socket(int64_t generation, int64_t port)
-{
-	char path[PATH_SIZE];
-
-	agent_socket_path(&CONF, TARGET.session, generation, port, path,
-	    sizeof(path));
-	return access(path, F_OK) == 0;
-}
-
-static void
-sockets_are_named_by_session_generation_and_port(void **state)
-{
-	static const struct conf C = { .run_dir = "/run/sl" };
-	char path[PATH_SIZE];
-
-	(void)state;
-	agent_socket_path(&C, "abc", 7, 0, path, sizeof(path));
-	assert_string_equal(path, "/run/sl/s/abc.7.sock");
-	agent_socket_path(&C, "abc", 7, 8080, path, sizeof(path));
-	assert_string_equal(path, "/run/sl/s/abc.7.8080.sock");
-	agent_socket_path(&C, "abc", 7, AGENT_PORT_WS, path, sizeof(path));
-	assert_string_equal(path, "/run/sl/s/abc.7.ws.sock");
-}
-
-static void
-a_launch_leaves_the_sockets_that_nginx_needs(void **state)
-{
-	struct err e = { 0 };
-
-	(void)state;
-	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
-	    0);
-	assert_true(has_socket(3, 0));
-	assert_true(has_socket(3, 8080));
-	assert_true(has_socket(3, 9090));
-	assert_true(has_socket(3, AGENT_PORT_WS));
-	agent_unlink_sockets(&CONF, TARGET.session, 2);
-	assert_true(has_socket(3, 0));
-	agent_unlink_sockets(&CONF, TARGET.session, 3);
-	assert_false(has_socket(3, 0));
-	assert_false(has_socket(3, 8080));
-	assert_false(has_socket(3, AGENT_PORT_WS));
-}
-
-static void
-an_agent_from_before_websockets_launches_without_them(void **state)
-{
-	struct err e = { 0 };
-
-	(void)state;
-	fake_old();
-	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
-	    0);
-	assert_true(has_socket(3, 0));
-	assert_true(has_socket(3, 8080));
-	assert_true(has_socket(3, 9090));
-	assert_false(has_socket(3, AGENT_PORT_WS));
-	assert_int_equal(fake_calls("agent.launch"), 2);
-}
-
-static void
-a_refused_launch_leaves_no_socket(void **state)
-{
-	struct err e = { 0 };
-
-	(void)state;
-	fake_script("agent.launch", FAKE_FAIL, 1);
-	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
-	    -1);
-	assert_code(e.code, CODE_LAUNCH_FAILED);
-	assert_false(has_socket(3, 0));
-	assert_false(has_socket(3, 8080));
-	assert_int_equal(fake_calls("agent.launch"), 1);
-}
-
-static void
-a_launch_whose_answer_was_lost_can_be_found(void **state)
-{
-	struct agent_sight sight;
-	struct err e = { 0 };
-
-	(void)state;
-	fake_script("agent.launch", FAKE_LOSE, 1);
-	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
-	    -1);
-	assert_code(e.code, CODE_PEER_CLOSED);
-	assert_true(has_socket(3, 0));
-	assert_int_equal(agent_look(&P, &TARGET, 0, soon(), &sight, &e), 0);
-	assert_int_equal(sight.count, 1);
-	/* and is not pushed aside by another try */
-	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
-	    -1);
-	assert_code(e.code, CODE_ALREADY_RUNNING);
-	assert_true(has_socket(3, 0));
-}
+enum { BRIEFLY_MS = 50 };
 
 static void
 silence_ends_at_the_deadline(void **state)
@@ -280,30 +111,6 @@ figures_beyond_reason_are_not_believed(void **state)
 	}
 }
 
-static void
-an_exposed_port_is_in_reach_until_it_is_taken_back(void **state)
-{
-	struct err e = { 0 };
-
-	(void)state;
-	assert_int_equal(agent_launch(&P, &BOX, &TARGET,
-			     &(struct agent_launch){ 0 }, soon(), &e),
-	    0);
-	assert_int_equal(agent_expose(&P, &TARGET, 5000, 2, soon(), &e), 0);
-	assert_true(has_socket(3, 5000));
-	assert_true(agent_exposes(&P, &TARGET, 5000, false));
-	/* what the relay has not agreed to may be a newer change's */
-	fake_script("agent.unexpose", FAKE_FAIL, 1);
-	assert_int_equal(agent_unexpose(&P, &TARGET, 5000, 4, soon(), &e), -1);
-	assert_true(has_socket(3, 5000));
-	assert_int_equal(agent_unexpose(&P, &TARGET, 5000, 4, soon(), &e), 0);
-	assert_false(has_socket(3, 5000));
-	assert_false(agent_exposes(&P, &TARGET, 5000, false));
-	fake_script("agent.expose", FAKE_FAIL, 1);
-	assert_int_equal(agent_expose(&P, &TARGET, 5000, 6, soon(), &e), -1);
-	assert_false(has_socket(3, 5000));
-}
-
 /* SIGTERM, as a wave sends it. */
 static bool
 term(void)
@@ -337,23 +144,10 @@ env_and_files_are_delivered(void **state)
 
 /* ---- an agent that says anything */
 
-static const char *CANNED;
-
-static int
-canned_control(const struct provider *p, const char *id,
-    const char *incarnation, struct err *e)
-{
-	int pair[2];
-
-	(void)p, (void)id, (void)incarnation;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_errno(e, "socketpair");
-	if (send(pair[1], CANNED, strlen(CANNED), 0) < 0)
-		return err_errno(e, "send");
-	/* the other end stays until the process ends: a reset would come */
-	assert_int_equal(shutdown(pair[1], SHUT_WR), 0);
-	return pair[0];
-}
+/* One wrapper more than a look has room for. */
+#define ONE "{\"instance\":\"i\",\"generation\":1}"
+#define FOUR ONE "," ONE "," ONE "," ONE ","
+_Static_assert(AGENT_WRAPPERS_MAX == 16, "four times FOUR");
 
 static const struct {
 	const char *reply;
@@ -524,17 +318,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(sockets_are_named_by_session_generation_and_port),
-		test(a_launch_leaves_the_sockets_that_nginx_needs),
-		test(an_agent_from_before_websockets_launches_without_them),
-		test(a_refused_launch_leaves_no_socket),
-		test(a_launch_whose_answer_was_lost_can_be_found),
 		test(silence_ends_at_the_deadline),
 		test(an_old_incarnation_reaches_nobody),
 		test(a_wrapper_of_another_generation_is_not_asked),
 		test(a_status_is_read_field_by_field),
 		test(figures_beyond_reason_are_not_believed),
-		test(an_exposed_port_is_in_reach_until_it_is_taken_back),
 		test(env_and_files_are_delivered),
 		test(an_answer_that_is_nonsense_is_not_an_empty_look),
 		test(an_answer_that_is_nonsense_is_no_list),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,44 @@ static const char ID[] = "ses-51256c9fcd04ef0144d0afcdfb9ffb2abc280ff2e0bae370";
 static char BASE[] = "/tmp/slboxXXXXXX";
 static struct conf CONF = { .cgroup_root = "none", .agent_log_kb = 1 };
 static struct provider P = { .conf = &CONF, .installation = "a" };
+
+/* What another process does just before this one has its lock (--wrap). */
+static void (*MEANWHILE)(void);
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+int
+__wrap_flock(int fd, int operation)
+{
+	void (*now)(void) = MEANWHILE;
+
+	MEANWHILE = NULL;
+	if (now != NULL)
+		now();
+	return __real_flock(fd, operation);
+}
+
+/* How many files lay beside the record when it was removed (--wrap). */
+static size_t LEFT_BEHIND;
+
+int __real_unlinkat(int dir, const char *name, int flags);
+int __wrap_unlinkat(int dir, const char *name, int flags);
+
+int
+__wrap_unlinkat(int dir, const char *name, int flags)
+{
+	auto_names char **names = NULL;
+	struct err e = { 0 };
+
+	if (str_equal(name, "incarnation")) {
+		assert_int_equal(file_names(dir, ".", &names, &e), 0);
+		for (LEFT_BEHIND = 0; names[LEFT_BEHIND] != NULL;)
+			LEFT_BEHIND++;
+		LEFT_BEHIND--;
+	}
+	return __real_unlinkat(dir, name, flags);
+}
 
 static int
 set_up(void **state)
@@ -180,6 +219,61 @@ a_held_lock_shows_until_its_last_holder_is_gone(void **state)
 	clean(ID);
 }
 
+/* Whoever asks takes a lock, too, for a moment. */
+static void
+two_who_ask_do_not_see_each_other(void **state)
+{
+	auto_box struct box b = BOX_CLOSED;
+	auto_fd int other = -1;
+	struct err e = { 0 };
+	bool held;
+
+	(void)state;
+	assert_int_equal(box_make(&P, ID, &b, &e), 0);
+	other = openat(b.dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(flock(other, LOCK_SH | LOCK_NB), 0);
+	assert_int_equal(box_held(&b, &held, &e), 0);
+	assert_false(held);
+	clean(ID);
+}
+
+static void
+a_lock_that_cannot_be_asked_is_not_free(void **state)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct err e = { 0 };
+	bool held;
+
+	(void)state;
+	assert_int_equal(box_make(&P, ID, &b, &e), 0);
+	assert_int_equal(symlinkat("label", b.dir, "lock"), 0);
+	assert_int_equal(box_held(&b, &held, &e), -1);
+	clean(ID);
+}
+
+static void
+bury_it(void)
+{
+	clean(ID);
+}
+
+/* Its lock went with it: whoever comes next would have another. */
+static void
+a_box_that_was_buried_meanwhile_is_made_again(void **state)
+{
+	auto_box struct box b = BOX_CLOSED, second = BOX_CLOSED;
+	struct err e = { 0 };
+
+	(void)state;
+	MEANWHILE = bury_it;
+	assert_int_equal(box_lock(&P, ID, clock_ms() + PATIENCE_MS, &b, &e), 0);
+	assert_true(exists(ID));
+	assert_int_equal(box_lock(&P, ID, clock_ms(), &second, &e), -1);
+	assert_int_equal(e.kind, ERR_BUSY);
+	box_close(&b);
+	clean(ID);
+}
+
 static void
 a_log_is_set_aside_when_it_is_too_large(void **state)
 {
@@ -228,6 +322,57 @@ a_tombstone_stays_for_an_hour(void **state)
 	clean(ID);
 }
 
+static void
+start_it_anew(void)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct record r = { .state = RECORD_LIVE, .incarnation = "next" };
+	struct err e = { 0 };
+
+	assert_int_equal(box_open(&P, ID, &b, &e), 0);
+	assert_int_equal(box_set_record(&b, &r, &e), 0);
+	age(&b);
+}
+
+static void
+what_starts_meanwhile_is_not_buried(void **state)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct record r = { .state = RECORD_DESTROYED };
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(box_make(&P, ID, &b, &e), 0);
+	assert_int_equal(box_set_record(&b, &r, &e), 0);
+	age(&b);
+	MEANWHILE = start_it_anew;
+	assert_int_equal(box_bury(&P, ID, &e), 0);
+	assert_int_equal(box_record(&b, &r, &e), 0);
+	assert_int_equal(r.state, RECORD_LIVE);
+	clean(ID);
+}
+
+/* By the record the next pass knows that the rest is to be buried. */
+static void
+the_record_goes_last(void **state)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct record r = { .state = RECORD_DESTROYED };
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(box_make(&P, ID, &b, &e), 0);
+	assert_int_equal(mkdirat(b.dir, "stays", 0700), 0);
+	assert_int_equal(box_set_record(&b, &r, &e), 0);
+	age(&b);
+	assert_int_equal(box_bury(&P, ID, &e), -1);
+	assert_int_equal(faccessat(b.dir, "incarnation", F_OK, 0), 0);
+	assert_int_equal(unlinkat(b.dir, "stays", AT_REMOVEDIR), 0);
+	LEFT_BEHIND = SIZE_MAX;
+	assert_int_equal(box_bury(&P, ID, &e), 0);
+	assert_int_equal(LEFT_BEHIND, 0);
+}
+
 /* Of a file that is replaced, a crash may leave the next one behind. */
 static void
 what_a_crash_left_is_buried_too(void **state)
@@ -271,80 +416,67 @@ processes_and_groups_are_read_as_they_were_written(void **state)
 	clean(ID);
 }
 
-/* A crash may leave half a line: it never counts, nor spoils the next. */
+static int
+read_record(const struct box *b, struct err *e)
+{
+	struct record r;
+
+	return box_record(b, &r, e);
+}
+
+static int
+read_proc(const struct box *b, struct err *e)
+{
+	struct box_proc pr;
+
+	return box_proc(b, &pr, e);
+}
+
+static int
+read_cgroups(const struct box *b, struct err *e)
+{
+	struct cgroup_tree t;
+
+	return box_cgroups(&P, b, &t, e);
+}
+
+static int
+read_label(const struct box *b, struct err *e)
+{
+	char id[SANDBOX_ID_MAX];
+	bool ours;
+
+	return box_label(&P, b, &ours, id, e);
+}
+
+/* "Nothing is noted" would mean: nothing runs, and anybody may start it. */
 static void
-only_the_last_whole_note_counts(void **state)
+a_note_that_cannot_be_understood_is_an_error(void **state)
 {
 	static const struct {
-		const char *file, *last;
-	} CASES[] = {
-		{ "", "" },
-		{ "{old}", "{old}" },
-		{ "\n{a}\n", "{a}" },
-		{ "\n{a}\n\n{b}\n", "{b}" },
-		{ "\n{a}\n\n{b", "{a}" },
-		{ "{old}\n{half\n{b}\n", "{b}" },
-	};
-	auto_box struct box b = BOX_CLOSED;
-	struct err e = { 0 };
+		const char *file;
+		int (*read)(const struct box *b, struct err *e);
+	} NOTES[] = { { "incarnation", read_record }, { "proc", read_proc },
+		{ "cgroup", read_cgroups }, { "label", read_label } };
+	static const char *const TEXTS[] = { "{", "{}", "\n[1]\n",
+		"\n{\"state\": \"new\", \"kind\": \"v3\"}\n" };
 
 	(void)state;
-	assert_int_equal(box_make(&P, ID, &b, &e), 0);
-	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
-		auto_buf struct buf last = { 0 };
+	for (size_t i = 0; i < ARRAY_LEN(NOTES); i++) {
+		auto_box struct box b = BOX_CLOSED;
+		struct err e = { 0 };
 
-		assert_int_equal(file_write(b.dir, "proc", CASES[i].file, &e),
-		    0);
-		assert_int_equal(file_last_note(b.dir, "proc", 4096, &last, &e),
-		    0);
-		assert_string_equal(last.len > 0 ? last.data : "",
-		    CASES[i].last);
+		assert_int_equal(box_make(&P, ID, &b, &e), 0);
+		for (size_t k = 0; k < ARRAY_LEN(TEXTS); k++) {
+			assert_int_equal(
+			    file_write(b.dir, NOTES[i].file, TEXTS[k], &e), 0);
+			if (NOTES[i].read(&b, &e) == 0)
+				fail_msg("%s: %s was taken", NOTES[i].file,
+				    TEXTS[k]);
+		}
+		assert_int_equal(unlinkat(b.dir, NOTES[i].file, 0), 0);
+		assert_int_equal(NOTES[i].read(&b, &e), 0);
 	}
-	clean(ID);
-}
-
-/* Some file systems lose the bytes of the last write and keep its length. */
-static void
-a_hole_after_a_power_failure_hides_no_later_note(void **state)
-{
-	static const char TEXT[] = "\n{a}\n\0\0\0";
-	auto_box struct box b = BOX_CLOSED;
-	auto_buf struct buf before = { 0 }, after = { 0 };
-	auto_fd int fd = -1;
-	struct err e = { 0 };
-
-	(void)state;
-	assert_int_equal(box_make(&P, ID, &b, &e), 0);
-	fd = openat(b.dir, "proc", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(write(fd, TEXT, sizeof(TEXT)), sizeof(TEXT));
-	assert_int_equal(file_last_note(b.dir, "proc", 4096, &before, &e), 0);
-	assert_string_equal(before.data, "{a}");
-	assert_int_equal(file_note(b.dir, "proc", "{b}", &e), 0);
-	assert_int_equal(file_last_note(b.dir, "proc", 4096, &after, &e), 0);
-	assert_string_equal(after.data, "{b}");
-	clean(ID);
-}
-
-static void
-notes_do_not_grow_without_end(void **state)
-{
-	auto_box struct box b = BOX_CLOSED;
-	struct err e = { 0 };
-	struct stat st;
-
-	(void)state;
-	assert_int_equal(box_make(&P, ID, &b, &e), 0);
-	for (int i = 0; i < 1000; i++) {
-		auto_free char *text = xasprintf("{a note of %d}", i);
-		auto_buf struct buf last = { 0 };
-
-		assert_int_equal(file_note(b.dir, "proc", text, &e), 0);
-		assert_int_equal(
-		    file_last_note(b.dir, "proc", 16384, &last, &e), 0);
-		assert_string_equal(last.data, text);
-	}
-	assert_int_equal(fstatat(b.dir, "proc", &st, 0), 0);
-	assert_true(st.st_size < 9000);
 	clean(ID);
 }
 
@@ -354,15 +486,17 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids_become_names_that_are_safe_in_a_path),
 		cmocka_unit_test(a_label_says_whose_it_is),
-		cmocka_unit_test(only_the_last_whole_note_counts),
-		cmocka_unit_test(
-		    a_hole_after_a_power_failure_hides_no_later_note),
-		cmocka_unit_test(notes_do_not_grow_without_end),
+		cmocka_unit_test(a_note_that_cannot_be_understood_is_an_error),
 		cmocka_unit_test(one_operation_at_a_time),
 		cmocka_unit_test(
 		    a_held_lock_shows_until_its_last_holder_is_gone),
+		cmocka_unit_test(two_who_ask_do_not_see_each_other),
+		cmocka_unit_test(a_lock_that_cannot_be_asked_is_not_free),
+		cmocka_unit_test(a_box_that_was_buried_meanwhile_is_made_again),
 		cmocka_unit_test(a_log_is_set_aside_when_it_is_too_large),
 		cmocka_unit_test(a_tombstone_stays_for_an_hour),
+		cmocka_unit_test(what_starts_meanwhile_is_not_buried),
+		cmocka_unit_test(the_record_goes_last),
 		cmocka_unit_test(what_a_crash_left_is_buried_too),
 		cmocka_unit_test(
 		    processes_and_groups_are_read_as_they_were_written),

@@ -144,6 +144,7 @@ static const struct find_case FIND[] = {
 	{ "auto: the service's group in v2", "auto", "u", "0::/unit/api\n", "v2 unified/unit" },
 	{ "auto: seen from a container", "auto", "n", "0::/docker/x/unit/api\n", "v2 unified/unit" },
 	{ "auto: cron's group is not the service's", "auto", "u", "0::/system.slice/cron.service\n", "none" },
+	{ "auto: another leaf of its group is not the service's", "auto", "u", "0::/unit/other\n", "none" },
 	{ "auto: a leaf of that name at the top is nobody's", "auto", "u", "0::/api\n", "none" },
 	{ "auto: no groups at all", "auto", "", "", "none" },
 	{ "a group that is not there", "nowhere", "pmu", "", NULL },
@@ -448,9 +449,12 @@ only_sandboxes_are_named(void **state)
 static void
 a_tree_is_read_as_it_was_written(void **state)
 {
+	static const char MANY[] = "{\"kind\":\"v1\",\"at\":[{},{},{},{},{}]}";
 	struct cgroup_tree t = tree("sl", "pm"), back;
 	auto_free char *text = cgroup_text(&t);
 	struct err e = { 0 };
+
+	_Static_assert(CGROUP__MAX == 4, "one less than MANY has");
 
 	(void)state;
 	assert_int_equal(cgroup_parse(text, strlen(text), &back, &e), 0);
@@ -461,6 +465,8 @@ a_tree_is_read_as_it_was_written(void **state)
 		assert_string_equal(back.at[i].dir, t.at[i].dir);
 	}
 	assert_int_equal(cgroup_parse("{\"kind\":\"v3\"}", 13, &back, &e), -1);
+	/* more hierarchies than there is room for */
+	assert_int_equal(cgroup_parse(MANY, strlen(MANY), &back, &e), -1);
 }
 
 static void

@@ -22,8 +22,23 @@ enum {
 	TREES = 500,
 	SWEEPERS = 3,
 	SOON_MS = PATIENCE_MS,
+	LOOKS = 10,
 	NOBODY = 64123
 };
+
+/* How often the clock is looked at before the time is over; -1: it is the real one. */
+static int LOOKS_LEFT = -1;
+
+int __real_clock_left_ms(int64_t deadline_ms);
+int __wrap_clock_left_ms(int64_t deadline_ms);
+
+int
+__wrap_clock_left_ms(int64_t deadline_ms)
+{
+	if (LOOKS_LEFT < 0)
+		return __real_clock_left_ms(deadline_ms);
+	return LOOKS_LEFT > 0 ? LOOKS_LEFT-- : 0;
+}
 
 static char BASE[] = "/tmp/sltrashXXXXXX";
 static struct conf CONF;
@@ -228,6 +243,74 @@ a_deadline_is_kept_and_the_rest_goes_later(void **state)
 	sweep_all();
 }
 
+/* The reaper's exit code is how an operator hears of it. */
+static void
+what_cannot_be_removed_is_an_error(void **state)
+{
+	auto_free char *trash = xasprintf("%s/trash", BASE);
+	auto_fd int at = base();
+	struct err e = { 0 };
+	bool left = false;
+
+	(void)state;
+	close(make_dir(at, "tree"));
+	throw_away("tree");
+	assert_int_equal(chmod(trash, 0500), 0);
+	assert_int_equal(trash_sweep(&P, clock_ms() + SOON_MS, &left, &e), -1);
+	assert_true(left);
+	assert_int_equal(chmod(trash, 0700), 0);
+	sweep_all();
+}
+
+/* However many files one directory holds. */
+static void
+a_deadline_is_kept_within_one_directory(void **state)
+{
+	auto_fd int at = base();
+	auto_fd int tree = make_dir(at, "tree");
+	struct err e = { 0 };
+	bool left = false;
+
+	(void)state;
+	for (int i = 0; i < LOOKS * 10; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%d", i);
+		make_file(tree, name);
+	}
+	throw_away("tree");
+	LOOKS_LEFT = LOOKS;
+	assert_int_equal(trash_sweep(&P, clock_ms(), &left, &e), 0);
+	LOOKS_LEFT = -1;
+	assert_true(left);
+	assert_int_equal(left_in_trash(), 1);
+	sweep_all();
+}
+
+/* Where the trash is on another file system, it lies among what is alive. */
+static void
+what_has_no_name_of_the_trash_is_left_alone(void **state)
+{
+	auto_fd int at = base();
+	auto_fd int box = make_dir(at, "box"), alive = make_dir(box, "alive");
+	auto_fd int thrown = make_dir(box, ".trash-abc");
+	struct err e = { 0 };
+	bool left = true;
+
+	(void)state;
+	make_file(alive, "precious");
+	make_file(thrown, "file");
+	close(make_dir(thrown, "below"));
+	assert_int_equal(trash_sweep_here(box, clock_ms() + SOON_MS, &left, &e),
+	    0);
+	assert_false(left);
+	assert_int_equal(faccessat(alive, "precious", F_OK, 0), 0);
+	assert_int_equal(faccessat(box, ".trash-abc", F_OK, 0), -1);
+	unlinkat(alive, "precious", 0);
+	unlinkat(box, "alive", AT_REMOVEDIR);
+	unlinkat(at, "box", AT_REMOVEDIR);
+}
+
 /* A reaper does not fail because another one removed a tree first. */
 static void
 several_sweep_at_once(void **state)
@@ -272,6 +355,9 @@ main(void)
 		cmocka_unit_test(fifos_and_sockets_do_not_block),
 		cmocka_unit_test(modes_do_not_protect_a_tree),
 		cmocka_unit_test(a_deadline_is_kept_and_the_rest_goes_later),
+		cmocka_unit_test(what_cannot_be_removed_is_an_error),
+		cmocka_unit_test(a_deadline_is_kept_within_one_directory),
+		cmocka_unit_test(what_has_no_name_of_the_trash_is_left_alone),
 		cmocka_unit_test(several_sweep_at_once),
 	};
 
