@@ -76,10 +76,10 @@ world meanwhile "a command runs in what is being stopped" start.c \
 	'/^reuse_intent/,/^}/s/if \(!rows_bool\(r, 0, "applied"\)\)/if (false)/' \
 	"what_is_to_be_stopped_is_not_proved"
 world meanwhile "a start is tried again for ever" start.c \
-	'/^give_up/,/^}/s/str_equal\(s.state, "asleep"\)/false/' \
+	'/^give_up/,/^}/s/s.state == SESSION_ASLEEP/false/' \
 	"a_sandbox_that_dies_each_time_it_is_started_is_a_failed_start"
 world meanwhile "init is asked once" wave.c \
-	's/if \(failed_with\(&one->e, "not_listening"\)\)/if (false)/' \
+	's/if \(one->e.code == CODE_NOT_LISTENING\)/if (false)/' \
 	"init_that_listens_at_last_is_asked"
 world meanwhile "half a start keeps its lease" wave.c \
 	'/^look_without_init/,/^}/s/!discover_never_answered\(ctl, &s->s\)\)/true)/' \
@@ -121,7 +121,7 @@ world start "a session is ready without its files" launch.c \
 	'/^launch_furnish/,/^}/s/return err_wrap\(.*/break;/' \
 	"a_file_that_cannot_be_written_fails_the_start"
 world stop "files go that nobody wants deleted" finish.c \
-	's/!str_equal\(s.state, "deleting"\) \|\| //' \
+	's/s.state != SESSION_DELETING \|\| //' \
 	"what_nobody_wants_deleted_keeps_its_files"
 world stop "another host's files are finished here" finish.c \
 	's/if \(control_must_be_here\(ctl, &s, e\) < 0\)/if (false)/' \
@@ -151,16 +151,16 @@ world snapshot "a snapshot may be of any size" snapshot_control.c \
 # ---- ports, and sessions that are frozen
 
 world port "a relay that is gone has not closed" relay_control.c \
-	'/^has_ended/,/^}/s/str_equal\(e->code, "no_such_session"\)/false/' \
+	'/^has_ended/,/^}/s/e->code == CODE_NO_SUCH_SESSION/false/' \
 	"a_wrapper_that_is_gone_has_closed_its_ports"
 world port "a relay of the next life has not closed" relay_control.c \
-	'/^has_ended/,/^}/s/str_equal\(e->code, "stale_generation"\)/false/' \
+	'/^has_ended/,/^}/s/e->code == CODE_STALE_GENERATION/false/' \
 	"a_wrapper_that_is_gone_has_closed_its_ports"
 world port "a port of what starts has failed" relay_control.c \
 	's/if \(!y->listens \|\| !y->here\)/if (!y->here)/' \
 	"a_port_waits_for_a_session_that_starts"
 world suspend "what goes on is thawed again" suspend.c \
-	'/^resume_locked/,/^}/s/if \(str_equal\(s.state, "ready"\)\)/if (false)/' \
+	'/^resume_locked/,/^}/s/if \(s.state == SESSION_READY\)/if (false)/' \
 	"what_is_suspended_goes_on"
 world suspend "what was stopped goes on" suspend.c \
 	's/if \(!rows_bool\(r, 0, "applied"\)\)/if (false)/' \
@@ -194,7 +194,7 @@ conforms "what cannot be told does not run" local_seen.c \
 	'/^local_may_run/,/^}/s/\*out = true;/*out = false;/' \
 	"a_process_of_this_boot_is_not_killed_for_another_s"
 conforms "a start that is slow is killed" local_ensure.c \
-	's/if \(rc == 0 \|\| str_equal\(e->code, "timed_out"\)\)/if (rc == 0)/' \
+	's/if \(rc == 0 \|\| e->code == CODE_TIMED_OUT\)/if (rc == 0)/' \
 	"a_start_that_is_slow_may_come_yet"
 conforms "a failed start leaves its socket" local_ensure.c \
 	'/^clean_up/,/^}/s/unlink\(path\);//' \
