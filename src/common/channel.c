@@ -32,23 +32,35 @@ fill_address(struct sockaddr_un *a, const char *path, struct err *e)
 	return 0;
 }
 
+/* Without the path: clients read this. */
+static int
+say_taken(struct err *e)
+{
+	return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
+	    "another has just taken the name of this socket");
+}
+
 int
 channel_listen(const char *path, int type, struct err *e)
 {
 	auto_fd int s = -1;
 	struct sockaddr_un a;
+	bool free_name;
 
 	if (fill_address(&a, path, e) < 0)
 		return -1;
 	s = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 	if (s < 0)
 		return err_errno(e, "socket");
-	unlink(path);
+	free_name = unlink(path) == 0 || errno == ENOENT;
 	if (bind(s, (const struct sockaddr *)&a, sizeof(a)) < 0)
-		return err_errno(e, "bind %s", path);
+		return free_name && errno == EADDRINUSE
+		    ? say_taken(e)
+		    : err_errno(e, "bind %s", path);
 	/* the directory decides who may come near; 0660 lets nginx's group in */
 	if (chmod(path, 0660) < 0)
-		return err_errno(e, "chmod %s", path);
+		return errno == ENOENT ? say_taken(e)
+				       : err_errno(e, "chmod %s", path);
 	if (listen(s, BACKLOG) < 0)
 		return err_errno(e, "listen %s", path);
 	return take_fd(&s);

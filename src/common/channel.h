@@ -32,6 +32,7 @@ struct channel_fds {
 /*
  * A listening unix socket at `path` (unlinked first), close-on-exec, mode
  * 0660.  `type` is SOCK_STREAM or SOCK_SEQPACKET.  Returns the descriptor.
+ * Of two who take a name at the same moment one may hear CODE_TRY_AGAIN.
  */
 int channel_listen(const char *path, int type, struct err *e) MUST_CHECK;
 

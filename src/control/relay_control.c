@@ -70,11 +70,11 @@ has_ended(const struct err *e)
 	    e->code == CODE_STALE_GENERATION;
 }
 
-/* A newer change has been carried out. */
+/* A newer change has been carried out, or another is at this very moment. */
 static bool
 is_overtaken(const struct err *e)
 {
-	return e->code == CODE_STALE_ORDER;
+	return CODE_IS_ONE_OF(e->code, CODE_STALE_ORDER, CODE_TRY_AGAIN);
 }
 
 /*

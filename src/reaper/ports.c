@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/relay_control.h"
 #include "control/session_control.h"
+#include "control/stop.h"
+#include "reaper/sighting.h"
 
 enum { BATCH = 1000 };
 
@@ -94,6 +97,39 @@ ports_settle(struct pass *p)
 		settle_lost(p);
 }
 
+/*
+ * Who cannot be told that a key was revoked, in two passes, is stopped: a tenant
+ * can make its wrapper stand still, and what the key has opened would stay open.
+ * The first time it is no failure of the pass.
+ */
+static int
+stop_if_silent(struct pass *p, const char *session, const char *since,
+    struct err *e)
+{
+	auto_free char *thing = NULL;
+	bool before;
+
+	if (!CODE_IS_ONE_OF(e->code, CODE_TIMED_OUT, CODE_WRAPPER_UNRESPONSIVE))
+		return -1;
+	log_err(LOG_INFO, "silent_wrapper", e);
+	thing =
+	    xasprintf("%srevocations/%s.%s", SIGHTING_SILENT, session, since);
+	if (sighting_again(p, thing, &before, e) < 0)
+		return -1;
+	if (!before)
+		return 0;
+	return stop_request(p->ctl, session, STOP_SLEEP, "unhealthy-wrapper",
+	    NULL, -1, e);
+}
+
+static int
+bounce(struct pass *p, const char *session, const char *since, struct err *e)
+{
+	if (session_control_bounced(p->ctl, session, since, e) == 0)
+		return 0;
+	return stop_if_silent(p, session, since, e);
+}
+
 void
 ports_bounce(struct pass *p)
 {
@@ -111,8 +147,8 @@ ports_bounce(struct pass *p)
 
 		if (p->dry_run)
 			printf("revocations: %s\n", session);
-		else if (session_control_bounced(p->ctl, session,
-			     rows_text(r, i, "bounce_at"), &e) < 0)
+		else if (bounce(p, session, rows_text(r, i, "bounce_at"), &e) <
+		    0)
 			pass_failed(p, "revocations", &e);
 	}
 }

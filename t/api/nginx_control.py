@@ -162,6 +162,9 @@ def no_error_is_logged_with_a_secret(w):
             ("/v1/sessions?" + ticket, {}, 400),
             ("/v1/sessions/%s/ws/?x=1&%s" % (A, ticket), {}, 400),
             ("/v1/sessions/%s?%s" % (A, ticket), {}, 400),
+            ("/v1/sessions/%s/ws%%3f%s" % (A, ticket), {}, 400),
+            ("/v1/sessions/%s/ws/%%3f%s" % (A, ticket), {}, 400),
+            ("/v1/sessions/%s/ws/pty/%%3Fa&%s?x=1" % (A, ticket), {}, 400),
             ("/v1/sessions/%s/api/expose-port?%s" % (A, ticket),
              {"Referer": referer}, 413)):
         equal(w.ask(path, "POST", **dict(more, **large)).status, status, path)

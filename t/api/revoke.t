@@ -174,6 +174,25 @@ def what_could_not_be_told_at_once_is_told_by_a_pass():
 
 
 @case
+def who_stands_still_keeps_nothing_that_a_key_opened():
+    key, kid = key_of("freezes")
+    other, _ = key_of("wakes")
+    sid = create(key=other, keepAlive=True)["id"]
+    wrapper = wrapper_of(job(sid, "8601.%d" % os.getpid(), key=other)[0])
+    socket = WebSocket(("127.0.0.1", service.port()), at(sid, "/ws"),
+                       {"Authorization": "Bearer " + key})
+    os.kill(wrapper, signal.SIGSTOP)
+    admin("key", "revoke", kid)
+    passes()
+    equal(state(sid)[0], "ready", "one silence is no reason")
+    passes()
+    passes()
+    equal(state(sid)[0], "asleep", "it is stopped")
+    socket.closed()  # and what was open has ended
+    equal(execute(sid, "echo again", other), "again\n", "others wake it")
+
+
+@case
 def an_expired_key_ends_its_streams_too():
     key, kid = key_of("ends")
     sid = create()["id"]

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/channel.h"
@@ -260,6 +261,43 @@ a_listener_replaces_a_dead_one_and_lets_the_group_in(void **state)
 	rmdir(dir);
 }
 
+/* Exits with 0 if nothing stood in its way but the other one. */
+static void
+take_again_and_again(const char *path)
+{
+	enum { TIMES = 3000 };
+
+	for (int i = 0; i < TIMES; i++) {
+		struct err e = { 0 };
+		auto_fd int server = channel_listen(path, SOCK_STREAM, &e);
+
+		if (server < 0 && e.code != CODE_TRY_AGAIN)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static void
+two_who_take_a_name_at_once_are_told_to_try_again(void **state)
+{
+	enum { TAKERS = 2 };
+	char dir[] = "/tmp/channel_test.XXXXXX", path[64];
+	int status;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/x", dir);
+	for (int i = 0; i < TAKERS; i++)
+		if (fork() == 0)
+			take_again_and_again(path);
+	for (int i = 0; i < TAKERS; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	unlink(path);
+	rmdir(dir);
+}
+
 static void
 one_who_accepts_nobody_is_not_waited_for(void **state)
 {
@@ -317,6 +355,8 @@ main(void)
 		PAIRED(a_hostile_peer_costs_no_descriptor),
 		cmocka_unit_test(
 		    a_listener_replaces_a_dead_one_and_lets_the_group_in),
+		cmocka_unit_test(
+		    two_who_take_a_name_at_once_are_told_to_try_again),
 		cmocka_unit_test(one_who_accepts_nobody_is_not_waited_for),
 		cmocka_unit_test(a_name_that_is_too_long_is_an_error),
 	};

@@ -312,6 +312,32 @@ a_code_that_no_agent_of_this_release_says_is_kept_for_people(void **state)
 	}
 }
 
+/* A call that meets a wrapper at its end or its beginning may be made again. */
+static void
+a_wrapper_that_takes_no_message_is_known_as_one(void **state)
+{
+	static const enum err_code CODES[] = { CODE_NOT_SERVING,
+		CODE_WRAPPER_UNRESPONSIVE };
+	struct provider_ops ops = PROVIDER_FAKE;
+	struct provider p = { .ops = &ops, .conf = &CONF };
+
+	(void)state;
+	ops.control = canned_control;
+	for (size_t i = 0; i < ARRAY_LEN(CODES); i++) {
+		auto_free char *reply = xasprintf(
+		    "{\"ok\":false,\"code\":\"%s\",\"message\":\"no\"}",
+		    code_word(CODES[i]));
+		struct agent_status st;
+		struct err e = { 0 };
+
+		CANNED = reply;
+		assert_int_equal(agent_status(&p, &TARGET, soon(), &st, &e),
+		    -1);
+		assert_code(e.code, CODES[i]);
+		assert_true(err_retryable(&e));
+	}
+}
+
 #define test(f) cmocka_unit_test_setup_teardown(f, begin, finish)
 
 int
@@ -330,6 +356,7 @@ main(void)
 		test(the_words_of_an_agent_are_made_harmless),
 		test(
 		    a_code_that_no_agent_of_this_release_says_is_kept_for_people),
+		test(a_wrapper_that_takes_no_message_is_known_as_one),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
