@@ -42,9 +42,9 @@ class Attack:
         lines = execute(self.sid, "cat took.t 2>/dev/null || true", MALLORY).split()
         if len(lines) == copies:
             return lines
-        gone = execute(self.sid, "pgrep -fc '^python3 attack' || true", MALLORY).strip()
-        if int(gone) + len(lines) < copies:
-            raise AssertionError(execute(self.sid, "cat errors", MALLORY)[-500:])
+        errors = execute(self.sid, "cat errors", MALLORY)
+        if errors:
+            raise AssertionError(errors[-500:])
         return None
 
     def __enter__(self):
