@@ -218,17 +218,33 @@ cgroup_enter(const struct cgroup_tree *t, const char *name, struct err *e)
 	return 0;
 }
 
+/*
+ * Nothing is in the group yet, and whoever confirms that the session has stopped
+ * removes an empty one: the start that makes it was overtaken.
+ */
+static bool
+was_removed(const char *dir, int why)
+{
+	return why == ENOENT && access(dir, F_OK) < 0 && errno == ENOENT;
+}
+
 static int
 open_cell_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
     const char *dir, const struct cgroup_limits *l, struct err *e)
 {
 	auto_free char *join = xasprintf("%s/%s", dir, t->ops->join);
-	int fd;
 
-	if (cgroup_group_make(t, h, dir, l, e) < 0)
-		return -1;
-	fd = open(join, O_WRONLY | O_CLOEXEC);
-	return fd >= 0 ? fd : err_errno(e, "%s", join);
+	if (cgroup_group_make(t, h, dir, l, e) == 0) {
+		int fd = open(join, O_WRONLY | O_CLOEXEC);
+
+		if (fd >= 0)
+			return fd;
+		err_errno(e, "%s", join);
+	}
+	return was_removed(dir, errno)
+	    ? err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
+		  "the session was stopped meanwhile")
+	    : -1;
 }
 
 int
