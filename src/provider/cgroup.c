@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -27,6 +28,9 @@ enum {
 	HOST_PIDS_SHARE = 4,
 	PIDS_TEXT_MAX = 32
 };
+
+/* How often, and how far apart, one looks whether a group is being removed. */
+enum { DYING_LOOKS = 25, DYING_NS = 2000000 };
 
 const char *const CGROUP_CONTROLLER_NAMES[] = { [CGROUP_MEMORY] = "memory",
 	[CGROUP_PIDS] = "pids",
@@ -220,12 +224,18 @@ cgroup_enter(const struct cgroup_tree *t, const char *name, struct err *e)
 
 /*
  * Nothing is in the group yet, and whoever confirms that the session has stopped
- * removes an empty one: the start that makes it was overtaken.
+ * removes an empty one: the start that makes it was overtaken.  The kernel takes
+ * away a group's files a moment before the group.
  */
 static bool
 was_removed(const char *dir, int why)
 {
-	return why == ENOENT && access(dir, F_OK) < 0 && errno == ENOENT;
+	for (int i = 0; why == ENOENT && i < DYING_LOOKS; i++) {
+		if (access(dir, F_OK) < 0 && errno == ENOENT)
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = DYING_NS }, NULL);
+	}
+	return false;
 }
 
 static int
