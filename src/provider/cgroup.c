@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -27,6 +28,9 @@ enum {
 	HOST_PIDS_SHARE = 4,
 	PIDS_TEXT_MAX = 32
 };
+
+/* How often, and how far apart, one looks whether a group is being removed. */
+enum { DYING_LOOKS = 25, DYING_NS = 2000000 };
 
 const char *const CGROUP_CONTROLLER_NAMES[] = { [CGROUP_MEMORY] = "memory",
 	[CGROUP_PIDS] = "pids",
@@ -218,17 +222,39 @@ cgroup_enter(const struct cgroup_tree *t, const char *name, struct err *e)
 	return 0;
 }
 
+/*
+ * Nothing is in the group yet, and whoever confirms that the session has stopped
+ * removes an empty one: the start that makes it was overtaken.  The kernel takes
+ * away a group's files a moment before the group.
+ */
+static bool
+was_removed(const char *dir, int why)
+{
+	for (int i = 0; why == ENOENT && i < DYING_LOOKS; i++) {
+		if (access(dir, F_OK) < 0 && errno == ENOENT)
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = DYING_NS }, NULL);
+	}
+	return false;
+}
+
 static int
 open_cell_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
     const char *dir, const struct cgroup_limits *l, struct err *e)
 {
 	auto_free char *join = xasprintf("%s/%s", dir, t->ops->join);
-	int fd;
 
-	if (cgroup_group_make(t, h, dir, l, e) < 0)
-		return -1;
-	fd = open(join, O_WRONLY | O_CLOEXEC);
-	return fd >= 0 ? fd : err_errno(e, "%s", join);
+	if (cgroup_group_make(t, h, dir, l, e) == 0) {
+		int fd = open(join, O_WRONLY | O_CLOEXEC);
+
+		if (fd >= 0)
+			return fd;
+		err_errno(e, "%s", join);
+	}
+	return was_removed(dir, errno)
+	    ? err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
+		  "the session was stopped meanwhile")
+	    : -1;
 }
 
 int

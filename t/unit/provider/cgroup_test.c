@@ -365,8 +365,27 @@ a_limit_that_cannot_be_set_is_an_error(void **state)
 	assert_int_equal(
 	    cgroup_cell_open(&t, "ses-1", "b", &s, fds, &count, &e), -1);
 	assert_non_null(strstr(e.msg, "memory.limit_in_bytes"));
+	assert_int_equal(e.code, CODE_INTERNAL);
 	assert_int_equal(count, 0);
 	rmdir(cell);
+}
+
+/* Its sandbox is being destroyed, or its own group was empty and is gone. */
+static void
+a_group_that_was_removed_meanwhile_is_no_fault_of_the_host(void **state)
+{
+	struct cgroup_tree t = tree("sl", "m");
+	struct sandbox_spec s = { .memory_mb = 1 };
+	int fds[PROVIDER_CELL_FDS_MAX];
+	struct err e = { 0 };
+	size_t count;
+
+	(void)state;
+	assert_int_equal(
+	    cgroup_cell_open(&t, "ses-gone", "b", &s, fds, &count, &e), -1);
+	assert_int_equal(e.code, CODE_LEASE_CHANGED);
+	assert_true(err_retryable(&e));
+	assert_int_equal(count, 0);
 }
 
 /* A process that waits to be killed. */
@@ -516,6 +535,8 @@ main(void)
 		cmocka_unit_test(a_cell_has_a_share_of_the_processor),
 		cmocka_unit_test(all_together_leave_something_to_the_host),
 		cmocka_unit_test(a_limit_that_cannot_be_set_is_an_error),
+		cmocka_unit_test(
+		    a_group_that_was_removed_meanwhile_is_no_fault_of_the_host),
 		cmocka_unit_test(the_living_are_counted_and_zombies_are_not),
 		cmocka_unit_test(whoever_is_not_in_the_group_is_not_killed),
 		cmocka_unit_test(only_sandboxes_are_named),
