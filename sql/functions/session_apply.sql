@@ -82,8 +82,8 @@ BEGIN
     now_state := t.to_state;
 END $$;
 
--- What stands in the way of an event, or NULL: for whoever has locked the row and
--- must do something else first.
+-- Says why an event is not possible; NULL when it is.  For a caller that has
+-- locked the row and must do something else first.
 CREATE OR REPLACE FUNCTION session_refuses(s session, p_event text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -17,7 +17,13 @@
 #include "common/mem.h"
 #include "store/store.h"
 
-enum { EVERY_MS = 1000, QUIET_MS = 60 * 1000, KEYS_MAX = 1500 };
+enum {
+	EVERY_MS = 1000,
+	ASK_S = 10,              /* then it ends, and another is started */
+	PATIENCE_MS = 15 * 1000, /* of the pool, with one that cannot end */
+	QUIET_MS = 60 * 1000,
+	KEYS_MAX = 1500
+};
 
 _Static_assert(KEYS_MAX *(ID_MAX + 4) < CHANNEL_MSG_MAX,
     "that many keys fit a message");
@@ -51,7 +57,9 @@ serve(int fd, struct store *store, struct err *e)
 		store_disconnect(store); /* nobody has a stream open */
 		return e->code == CODE_TIMED_OUT ? 0 : -1;
 	}
+	alarm(ASK_S); /* libpq waits for a host that is gone as TCP does */
 	answer = ended_keys(store, question);
+	alarm(0);
 	return channel_send(fd, answer, NULL, 0, e);
 }
 
@@ -82,8 +90,9 @@ start(const struct conf *conf)
 	}
 	pid = fork();
 	if (pid == 0) {
-		signal(SIGTERM,
-		    SIG_IGN); /* it ends with the streams, not before */
+		/* it ends with the streams, not before, or when it hangs */
+		signal(SIGTERM, SIG_IGN);
+		signal(SIGALRM, SIG_DFL);
 		close_range(3, (unsigned)ends[1] - 1, 0);
 		close_range((unsigned)ends[1] + 1, ~0U, 0);
 		run(ends[1], conf);
@@ -167,8 +176,7 @@ send_all(struct stream_keys *k, struct streams *all)
 int
 stream_keys_wait_ms(const struct stream_keys *k, const struct streams *all)
 {
-	return all->count == 0 || k->waiting > 0 ? -1
-						 : clock_left_ms(k->ask_ms);
+	return all->count == 0 ? -1 : clock_left_ms(k->ask_ms);
 }
 
 void
@@ -177,9 +185,16 @@ stream_keys_ask(struct stream_keys *k, const struct conf *conf,
 {
 	if (stream_keys_wait_ms(k, all) != 0)
 		return;
+	if (k->waiting > 0) {
+		log_line(LOG_WARN, "stream_keys", "no answer; asking anew");
+		give_up(k, all);
+	}
 	k->ask_ms = clock_ms() + EVERY_MS;
-	if (reach(k, conf, all))
-		send_all(k, all);
+	if (!reach(k, conf, all))
+		return;
+	send_all(k, all);
+	if (k->waiting > 0)
+		k->ask_ms = clock_ms() + PATIENCE_MS;
 }
 
 static void
@@ -208,7 +223,8 @@ stream_keys_answer(struct stream_keys *k, struct streams *all)
 		give_up(k, all);
 		return;
 	}
-	k->waiting--;
+	if (--k->waiting == 0)
+		k->ask_ms = clock_ms() + EVERY_MS;
 	json_array_foreach(json_object_get(answer, "ended"), i, key)
 	{
 		cut(all, json_string_value(key));

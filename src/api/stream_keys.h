@@ -13,7 +13,7 @@
 
 struct stream_keys {
 	int fd;         /* owned; -1: the process does not run */
-	int64_t ask_ms; /* when to ask again */
+	int64_t ask_ms; /* when to ask again; with no answer by then, another */
 	int waiting;    /* for so many answers */
 };
 

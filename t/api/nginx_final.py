@@ -84,7 +84,8 @@ def a_wrapper_answers_once(w):
     for rest in (b"api/say", b"api/watch", b"files/say"):
         for says in RECORDS:
             w.says = says + FORGED
-            equal(nothing_forged(w, at(rest), (rest, says)), [], says)
+            for more in (b"", UPGRADE):
+                equal(nothing_forged(w, at(rest, more), (rest, says)), [], says)
     for says in BODIES:
         w.says = b"Status: " + says + FORGED
         equal(len(nothing_forged(w, at(b"api/say"), says)), 2, says)

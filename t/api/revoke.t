@@ -204,6 +204,26 @@ def an_expired_key_ends_its_streams_too():
 
 
 @case
+def who_asks_about_keys_and_hangs_is_replaced():
+    key, kid = key_of("hangs")
+    sid = create()["id"]
+    stream = ticking(sid, key, "five")
+    stream.until(b"five")
+    askers = until("somebody asks", lambda: [
+        q for p in service.named(service.workers(), "sandlease-strm")
+        for q in service.named(service.children(p), "sandlease-keys")])
+    for pid in askers:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        admin("key", "revoke", kid)
+        true(b"UNAUTHORIZED" in stream.end(), "it says why")
+    finally:
+        for pid in askers:
+            os.kill(pid, signal.SIGCONT)
+    until("those have left", lambda: not any(map(service.alive, askers)))
+
+
+@case
 def who_waits_for_events_with_a_key_that_ends_is_told_nothing():
     key, kid = key_of("waits")
     sid = create()["id"]

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """full-none.t: the same where no cgroup is delegated: by signals."""
-import disk_checks
+import disk_checks  # noqa: F401, the cases
+import disk_world
 
-disk_checks.main(cgroup="none")
+disk_world.main(cgroup="none")

@@ -2,5 +2,6 @@
 
 EXTRA_DIST += \
 	%D%/disk_checks.py \
+	%D%/disk_world.py \
 	%D%/full-none.t \
 	%D%/full.t

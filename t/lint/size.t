@@ -7,7 +7,7 @@ readonly WARN=400 LIMIT=600
 
 files() {
 	find src t sql nginx www -type f \( -name '*.[ch]' -o -name '*.sh' \
-		-o -name '*.t' -o -name '*.sql' -o -name '*.awk' -o -name '*.in' \
+		-o -name '*.t' -o -name '*.py' -o -name '*.sql' -o -name '*.awk' -o -name '*.in' \
 		-o -name '*.js' -o -name '*.css' -o -name '*.html' \) \
 		-not -path '*/node_modules/*' 2>/dev/null
 	printf '%s\n' dev

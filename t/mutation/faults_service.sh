@@ -261,7 +261,7 @@ nginx "another session's socket is taken" maps.conf.in \
 	's/\\k<sl_w_id>/[a-z0-9]{20}/' \
 	"an upstream that is not the sessions own socket is refused"
 nginx "a session's agent may answer with 103" final.js.in \
-	's/if \(!isFinal && !isTunnel\)/if (false)/' \
+	's/return r\.status >= 200/return r.status >= 100/' \
 	"a wrapper answers once"
 nginx "a port may answer with 103" preview.params.in \
 	'/js_header_filter/d' \
@@ -311,3 +311,9 @@ nginx "a ticket goes inside" maps.conf.in \
 red "a pooler without a server is waited for" src/store/store.c \
 	's/if \(!is_answered\(st->conn, clock_ms\(\) \+ FIRST_MS\)\) \{/if (false) {/' \
 	sandlease-api t/api/pooler.t "a pooler without a server is no database"
+nginx "a wrapper makes a tunnel" wrapper.params.in \
+	's/sandlease\.check;/sandlease.checkOrTunnel;/' \
+	"a wrapper answers once"
+api api/revoke "who hangs is asked for ever" api/stream_keys.c \
+	's/clock_ms\(\) \+ PATIENCE_MS/INT64_MAX/' \
+	"who asks about keys and hangs is replaced"
