@@ -23,6 +23,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "web/server.h"
 
 enum {
 	OPS_AT_ONCE = 32,
@@ -278,6 +279,7 @@ static int
 op_ws_bounce(struct op *op, json_t *reply, struct err *e)
 {
 	(void)op, (void)reply, (void)e;
+	server_turn_away();
 	ws_door_bounce();
 	return 0;
 }

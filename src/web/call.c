@@ -1,6 +1,7 @@
 /* call.c: one HTTP request and its answer. */
 #include "web/call.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,9 +133,13 @@ declared_length(const struct call *c, int64_t *out, struct err *e)
 	return 0;
 }
 
+/* After a read() that failed or ended too soon. */
 static int
-incomplete(struct err *e)
+incomplete(ssize_t n, struct err *e)
 {
+	if (n < 0 && errno == ECANCELED)
+		return err_set(e, ERR_UNAVAILABLE, CODE_INTERRUPTED,
+		    "a key was revoked while the body was sent; send it again");
 	return err_set(e, ERR_INVALID, CODE_BODY_INCOMPLETE,
 	    "the body ended before it was complete");
 }
@@ -150,7 +155,7 @@ call_read(struct call *c, char *to, size_t max, struct err *e)
 	n = c->io->read(c->io_ctx, to, max);
 	c->body_read += n > 0 ? n : 0;
 	if (n < 0 || (n == 0 && declared >= 0 && c->body_read != declared))
-		return incomplete(e);
+		return incomplete(n, e);
 	return n;
 }
 
@@ -173,7 +178,7 @@ call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 			    "the body may have at most %zu bytes", max);
 	}
 	if (n < 0 || (declared >= 0 && (int64_t)out->len != declared))
-		return incomplete(e);
+		return incomplete(n, e);
 	out->data[out->len] = '\0';
 	return 0;
 }

@@ -27,7 +27,10 @@ enum {
 
 /* How bytes come and go; see server.c. */
 struct call_io {
-	/* > 0 bytes read, 0 the complete end, -1 the client has gone. */
+	/*
+	 * > 0 bytes read, 0 the complete end, -1 the client has gone, or with
+	 * ECANCELED was turned away.
+	 */
 	ssize_t (*read)(void *ctx, char *to, size_t max);
 	/* -1 when the client has gone. */
 	int (*write)(void *ctx, const char *from, size_t len);

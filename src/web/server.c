@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcgiapp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +17,34 @@
 
 struct server {
 	FCGX_Request request;
+	unsigned turned_away_at_accept;
 };
 
+static atomic_uint turned_away; /* how often server_turn_away() was called */
+
 /* ---- FastCGI */
+
+static FCGX_Request *
+request_of(void *ctx)
+{
+	struct server *s = ctx;
+
+	return &s->request;
+}
 
 static ssize_t
 fcgi_read(void *ctx, char *to, size_t max)
 {
-	FCGX_Request *r = ctx;
+	const struct server *s = ctx;
+	FCGX_Request *r = request_of(ctx);
 	int n = FCGX_GetStr(to, (int)max, r->in);
 
+	if (atomic_load(&turned_away) != s->turned_away_at_accept) {
+		errno = ECANCELED;
+		return -1;
+	}
 	/* a client that went away ends the stream too, but with an error */
+	errno = 0;
 	if (n <= 0)
 		return FCGX_GetError(r->in) == 0 ? 0 : -1;
 	return n;
@@ -121,7 +139,7 @@ send_record(const FCGX_Request *r, int fd, off_t *from, size_t len)
 static int
 fcgi_write(void *ctx, const char *from, size_t len)
 {
-	FCGX_Request *r = ctx;
+	FCGX_Request *r = request_of(ctx);
 
 	if (len < LARGE)
 		return FCGX_PutStr(from, (int)len, r->out) < 0 ? -1 : 0;
@@ -141,7 +159,7 @@ fcgi_write(void *ctx, const char *from, size_t len)
 static int
 fcgi_flush(void *ctx)
 {
-	FCGX_Request *r = ctx;
+	FCGX_Request *r = request_of(ctx);
 
 	return FCGX_FFlush(r->out) < 0 ? -1 : 0;
 }
@@ -149,7 +167,7 @@ fcgi_flush(void *ctx)
 static int
 fcgi_send_file(void *ctx, int fd, off_t from, int64_t len)
 {
-	FCGX_Request *r = ctx;
+	FCGX_Request *r = request_of(ctx);
 
 	if (FCGX_FFlush(r->out) < 0)
 		return -1;
@@ -168,7 +186,7 @@ static void
 fcgi_cut(void *ctx)
 {
 	static const char NO_RECORD[RECORDS_HEADER];
-	FCGX_Request *r = ctx;
+	FCGX_Request *r = request_of(ctx);
 
 	(void)!FCGX_FFlush(r->out);
 	(void)!send_all(r->ipcFd, NO_RECORD, sizeof(NO_RECORD));
@@ -177,7 +195,7 @@ fcgi_cut(void *ctx)
 static const char *
 fcgi_param(void *ctx, const char *name)
 {
-	FCGX_Request *r = ctx;
+	FCGX_Request *r = request_of(ctx);
 
 	return FCGX_GetParam(name, r->envp);
 }
@@ -185,7 +203,7 @@ fcgi_param(void *ctx, const char *name)
 static bool
 fcgi_repeated(void *ctx, const char *name)
 {
-	const FCGX_Request *r = ctx;
+	const FCGX_Request *r = request_of(ctx);
 	size_t len = strlen(name), count = 0;
 
 	for (char **p = r->envp; *p != NULL; p++)
@@ -196,7 +214,7 @@ fcgi_repeated(void *ctx, const char *name)
 static int
 fcgi_fd(void *ctx)
 {
-	const FCGX_Request *r = ctx;
+	const FCGX_Request *r = request_of(ctx);
 
 	return r->ipcFd;
 }
@@ -357,8 +375,15 @@ server_accept(struct server *s, struct call *c)
 {
 	if (FCGX_Accept_r(&s->request) < 0)
 		return -1;
-	server_call(c, &FASTCGI, &s->request);
+	s->turned_away_at_accept = atomic_load(&turned_away);
+	server_call(c, &FASTCGI, s);
 	return 0;
+}
+
+void
+server_turn_away(void)
+{
+	atomic_fetch_add(&turned_away, 1);
 }
 
 void

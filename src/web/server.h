@@ -32,6 +32,12 @@ void server_free(struct server *s);
 int server_accept(struct server *s, struct call *c);
 void server_finish(struct server *s, struct call *c);
 
+/*
+ * No call that was accepted before reads any more of its body, in any thread:
+ * who sends the rest of one after the key was revoked has nothing done.
+ */
+void server_turn_away(void);
+
 /* A call that came another way; call_release() when it is over. */
 void server_call(struct call *c, const struct call_io *io, void *ctx);
 

@@ -117,6 +117,47 @@ def what_a_revoked_key_opened_in_any_session_of_its_tenant_ends():
           "with the revoked one nothing begins")
 
 
+class HalfSent:
+    """A command whose body comes in two halves."""
+
+    def __init__(self, sid, key, mark):
+        self.body = json.dumps({"command": "echo ran > /workspace/" + mark}).encode()
+        # wait: PATIENCE without a byte is a hang
+        self.conn = http.client.HTTPConnection("127.0.0.1", service.port(),
+                                               timeout=service.PATIENCE)
+        self.conn.putrequest("POST", at(sid, "/api/execute"))
+        self.conn.putheader("Authorization", "Bearer " + key)
+        self.conn.putheader("Content-Type", "application/json")
+        self.conn.putheader("Content-Length", str(len(self.body)))
+        self.conn.endheaders(self.body[:10])
+
+    def finish(self):
+        self.conn.send(self.body[10:])
+        answer = self.conn.getresponse()
+        text = answer.read()
+        self.conn.close()
+        return answer.status, text
+
+
+@case
+def a_command_that_was_half_sent_does_not_run():
+    key, kid = key_of("leaves-halfway")
+    other, _ = key_of("stays-there")
+    sid = create(key=other)["id"]
+    fds = "/proc/%d/fd" % wrapper_of(job(sid, "8602.%d" % os.getpid(),
+                                         key=other)[0])
+    before = len(os.listdir(fds))
+    half = HalfSent(sid, key, "half")
+    until("the session has the first half",
+          lambda: len(os.listdir(fds)) > before)
+    admin("key", "revoke", kid)
+    status, text = half.finish()
+    equal(status, 503, "the rest comes too late: %r" % text)
+    equal(HalfSent(sid, other, "later").finish()[0], 200, "the next one runs")
+    equal(execute(sid, "ls /workspace", other), "later\n",
+          "the first did not")
+
+
 @case
 def previews_of_its_own_sessions_end_and_their_URLs_stay():
     key, kid = key_of("shows")
