@@ -66,7 +66,7 @@ look(struct control *ctl, const char *id, int64_t port, struct relay *out,
 static bool
 has_ended(const struct err *e)
 {
-	return e->code == CODE_NO_SUCH_SESSION ||
+	return e->code == CODE_WRAPPER_UNAVAILABLE ||
 	    e->code == CODE_STALE_GENERATION;
 }
 

@@ -52,7 +52,7 @@ ask_init(const struct provider *p, const struct box *b,
 		return 0;
 	/* what was stopped is not there any more */
 	return !on &&
-		(e->code == CODE_NO_SUCH_SESSION ||
+		(e->code == CODE_WRAPPER_UNAVAILABLE ||
 		    e->code == CODE_STALE_GENERATION)
 	    ? 0
 	    : -1;

@@ -44,7 +44,8 @@ a_wrapper_of_another_generation_is_not_asked(void **state)
 
 	(void)state;
 	assert_int_equal(agent_status(&P, &t, soon(), &status, &e), -1);
-	assert_code(e.code, CODE_NO_SUCH_SESSION);
+	assert_code(e.code, CODE_WRAPPER_UNAVAILABLE);
+	assert_int_equal(err_status(&e), 503);
 	assert_int_equal(agent_launch(&P, &BOX, &t, &LAUNCH, soon(), &e), 0);
 	t.generation = 2;
 	assert_int_equal(agent_status(&P, &t, soon(), &status, &e), -1);
