@@ -29,7 +29,7 @@ NGINX_TEMPLATES = \
 	%D%/session-dead.conf.in \
 	%D%/session-deny.conf.in \
 	%D%/session-wake.conf.in \
-	%D%/wake-first.conf.in \
+	%D%/wake.params.in \
 	%D%/worker.params.in \
 	%D%/wrapper.params.in \
 	%D%/ws.conf.in \
@@ -63,7 +63,7 @@ nodist_nginx_DATA = \
 	%D%/session-dead.conf \
 	%D%/session-deny.conf \
 	%D%/session-wake.conf \
-	%D%/wake-first.conf \
+	%D%/wake.params \
 	%D%/worker.params \
 	%D%/wrapper.params \
 	%D%/ws.conf \

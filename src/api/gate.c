@@ -423,6 +423,14 @@ again(const struct call *c)
 	return is_proxied(c) ? "@proxy_again" : "@session_again";
 }
 
+/* Of a request that nobody can send on any more. */
+static void
+say_woken(struct err *e)
+{
+	err_set(e, ERR_UNAVAILABLE, CODE_WAKING,
+	    "the session was asleep and has been woken; send it again");
+}
+
 static void
 wake_session(struct call *c)
 {
@@ -432,6 +440,11 @@ wake_session(struct call *c)
 	    start_for(c, app_of(c)->who.tenant, app_of(c)->who.tenant, WAKE_MS,
 		&e) < 0) {
 		dress_container(c, &e, CODE_CONTAINER_STARTING);
+		return;
+	}
+	if (call_param(c, "SL_BODY")[0] != '\0') {
+		say_woken(&e);
+		dress_container(c, &e, CODE_WAKING);
 		return;
 	}
 	call_header(c, "X-Accel-Redirect", again(c));
@@ -454,8 +467,7 @@ wake_preview(struct call *c)
 		return;
 	}
 	if (!reads_only(c)) {
-		err_set(&e, ERR_UNAVAILABLE, CODE_WAKING,
-		    "the session was asleep and has been woken; send it again");
+		say_woken(&e);
 		dress_preview(c, &e);
 		return;
 	}

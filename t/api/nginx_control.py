@@ -160,6 +160,8 @@ def no_error_is_logged_with_a_secret(w):
             ("/v1/sessions", {"Referer": referer}, 403),
             ("/v1/sessions", {"Host": "x.8080-%s-%s.x" % (A, TOKEN)}, 403),
             ("/v1/sessions?" + ticket, {}, 400),
+            ("/v1/sessions?at=" + referer, {}, 400),
+            ("/v1/sessions/8080-%s-%s" % (A, TOKEN), {}, 400),
             ("/v1/sessions/%s/ws/?x=1&%s" % (A, ticket), {}, 400),
             ("/v1/sessions/%s?%s" % (A, ticket), {}, 400),
             ("/v1/sessions/%s/ws%%3f%s" % (A, ticket), {}, 400),

@@ -3,6 +3,7 @@
 nginx is started again with limits that a few connections reach, and at the end
 as it was.
 """
+import contextlib
 import select
 import socket
 
@@ -37,6 +38,14 @@ class Held:
 
 def bearer(key):
     return {"Authorization": "Bearer " + key}
+
+
+def read_of(w, key):
+    """A plain GET that was sent."""
+    s = socket.create_connection(("127.0.0.1", w.port), PATIENCE)
+    s.sendall(b"GET /v1/me HTTP/1.1\r\nHost: x\r\n"
+              b"Authorization: Bearer %s\r\n\r\n" % key.encode())
+    return s
 
 
 def refused(answer, code):
@@ -111,6 +120,33 @@ def one_address_takes_no_more_than_its_share_whatever_keys_it_has(w):
     for h in held:
         h.end(w)
     equal(w.ask("/v1/me").status, 200)
+
+
+@case
+def plain_GETs_of_one_key_wait_their_turn_and_nobody_elses(w):
+    w.stop_nginx()
+    w.start_nginx(few_reads=True)
+    mine = bearer(KEY)
+    for _ in range(3):
+        equal(w.ask("/v1/me", **mine).status, 200)
+    w.forget()
+    with contextlib.ExitStack() as stack:
+        sent = [stack.enter_context(read_of(w, KEY)) for _ in range(4)]
+        answered = []
+        while len(answered) < 2:
+            # wait: for nginx to answer; the limit is against hanging
+            answered, _, _ = select.select(sent, [], [], PATIENCE)
+            true(answered, "nginx answers")
+        for s in answered:
+            true(s.recv(4096).startswith(b"HTTP/1.1 503"), "refused")
+        refused(w.ask("/v1/me", **mine), "too_many_connections")
+        equal(w.read.took(), [], "two wait, and no worker has seen any")
+        for path, method, headers in (
+                ("/v1/me", "GET", bearer(OTHER_KEY)), ("/v1/live", "GET", {}),
+                ("/v1/sessions", "POST", mine),
+                ("/v1/sessions/%s?wait=1" % A, "GET", mine),
+                ("/v1/sessions/%s/api/run" % A, "GET", mine)):
+            equal(w.ask(path, method, **headers).status, 200, path)
 
 
 @case

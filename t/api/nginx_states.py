@@ -52,6 +52,7 @@ def woken_by(w):
     equal((p["SL_ROUTE"], p["SL_SESSION"]), ("wake-session", ASLEEP))
     equal(p["SL_PATH"], "/v1/sessions/%s/files/x" % ASLEEP)
     true(w.awake, "woken")
+    return p
 
 
 @case
@@ -83,8 +84,31 @@ def one_that_turns_out_too_large_wakes_the_session_and_is_asked_for_again(w):
         answer = s.recv(4096)
     true(answer.startswith(b"HTTP/1.1 503"), answer)
     true(b"\r\nRetry-After: 1\r\n" in answer, answer)
-    woken_by(w)
+    equal(woken_by(w)["SL_BODY"], "lost", "it is not sent on")
     equal(w.wrappers[ASLEEP].took(), [])
+
+
+@case
+def why_a_session_is_not_woken_is_told_whatever_the_body(w):
+    asked = w.api.handler
+
+    def refuse(r):
+        r.reply(429, [], b'{"code":"quota"}')
+    w.api.handler = refuse
+    try:
+        for size in (10, 3000000):
+            w.forget()
+            with socket.create_connection(("127.0.0.1", w.port),
+                                          PATIENCE) as s:
+                s.sendall(b"PUT /v1/sessions/%s/files/x HTTP/1.1\r\nHost: x\r\n"
+                          b"Content-Length: %d\r\n\r\n1234567890"
+                          % (ASLEEP.encode(), size))
+                answer = s.recv(4096)
+            true(answer.startswith(b"HTTP/1.1 429") and b"quota" in answer,
+                 answer)
+            equal(w.wrappers[ASLEEP].took(), [])
+    finally:
+        w.api.handler = asked
 
 
 @case

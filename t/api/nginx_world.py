@@ -49,6 +49,16 @@ def free_ports():
     return found
 
 
+def configure(name, pattern, value):
+    """Changes one place of a rendered file."""
+    path = os.path.join(WORLD, "conf", name)
+    with open(path) as f:
+        text, n = re.subn(pattern, value, f.read())
+    assert n == 1, name
+    with open(path, "w") as f:
+        f.write(text)
+
+
 class Answer:
     def __init__(self, response):
         self.status = response.status
@@ -119,6 +129,9 @@ class World:
         route = r.params.get("SL_ROUTE")
         if route == "wake-session":
             self.awake = True
+            if "SL_BODY" in r.params:
+                r.reply(503, JSON + [("Retry-After", "1")], "{}")
+                return
             r.reply(200, [("X-Accel-Redirect", self.told_again)])
         elif route == "wake-preview":
             r.reply(307, [("Location", r.params["REQUEST_URI"])])
@@ -176,7 +189,7 @@ class World:
 
     # ---- nginx
 
-    def start_nginx(self, address_max=None, key_max=None):
+    def start_nginx(self, address_max=None, key_max=None, few_reads=False):
         """With limits of its own, for those who want to reach them."""
         subprocess.run(
             ["sh", WORLD + "/nginx/render", WORLD + "/conf",
@@ -186,16 +199,18 @@ class World:
              "WWW_DIR=" + WORLD + "/www", "LOG_DIR=" + WORLD + "/log",
              "STATE_DIR=" + WORLD + "/state", "USER_DIRECTIVE=", "WORKERS=2",
              "PID_FILE=" + WORLD + "/nginx.pid"], check=True)
-        limits = WORLD + "/conf/limits.conf"
-        with open(limits) as f:
-            text = f.read()
-        for zone, most in (("address", address_max), ("key", key_max)):
-            if most:
-                text, n = re.subn("(limit_conn sandlease_%s) [0-9]+" % zone,
-                                  r"\g<1> %d" % most, text)
-                assert n == 1, text
-        with open(limits, "w") as f:
-            f.write(text)
+        if address_max:
+            configure("limits.conf", "(limit_conn sandlease_address) [0-9]+",
+                      r"\1 %d" % address_max)
+        if key_max:
+            configure("limits.conf", "(limit_conn sandlease_key) [0-9]+",
+                      r"\1 %d" % key_max)
+        if few_reads:
+            # three at once, then one a minute, and no more than two wait
+            configure("sandlease.conf", "(zone=sandlease_reads.*) rate=[^;]+",
+                      r"\1 rate=1r/m")
+            configure("main.conf", "delay=[0-9]+ burst=[0-9]+",
+                      "delay=2 burst=4")
         self.nginx = subprocess.Popen(
             ["nginx", "-e", WORLD + "/log/nginx-start.log",
              "-c", WORLD + "/conf/nginx.conf", "-g", "daemon off;"])

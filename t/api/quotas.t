@@ -9,8 +9,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from service import (admin, at, call, create, execute, expect, get, new_key,
-                     problem, sql, until, value)
+from service import (admin, at, call, container_error, create, execute, expect,
+                     get, new_key, problem, sql, until, value)
 from tap import Skip, case, equal, run, true
 
 # so many workers that a slow burst is not half of them hanging (share.h)
@@ -150,6 +150,9 @@ def whoever_wakes_a_session_needs_room_for_it():
     r = expect(429, call("GET", "/", key="", headers={"Host": host}))
     equal(r.json["code"], "QUOTA_EXCEEDED", "a preview")
     true(r.header("Retry-After"), "Retry-After")
+    for size in (10, 2 << 20):  # nginx keeps the one, and not the other
+        container_error(org.call("PUT", at(s, "/files/workspace/x"),
+                                 b"x" * size), 429, "QUOTA_EXCEEDED")
     equal(expect(200, org.call("GET", at(s))).json["state"], "asleep",
           "it sleeps on")
     expect(200, org.call("DELETE", at(other)))

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """raw-files.t: files/{path} as bytes: ranges, conditions, streams both ways."""
 import http.client
+import json
 import os
 import socket
 import sys
@@ -442,6 +443,25 @@ def a_session_that_sleeps_wakes_for_it():
         r = expect(status, call(method, at(sid, "/files/workspace/a%20b"), body))
         if method == "GET":
             true(r.body == data, "the same")
+
+
+@case
+def what_nobody_can_send_on_is_asked_for_again_once_it_is_awake():
+    sid = create()["id"]
+    expect(200, call("POST", at(sid, "/sleep")))
+    conn = http.client.HTTPConnection("127.0.0.1", port())
+    conn.putrequest("PUT", at(sid, "/files/workspace/x"))
+    conn.putheader("Authorization", "Bearer " + setting("SANDLEASE_API_KEY"))
+    conn.putheader("Transfer-Encoding", "chunked")
+    # without a length nginx finds out only when it has read so much
+    conn.endheaders(b"200000\r\n" + b"x" * (MB + 1))
+    answer = conn.getresponse()
+    doc = json.loads(answer.read())
+    equal((answer.status, doc["code"], doc["context"]["reason"]),
+          (503, "CONTAINER_UNAVAILABLE", "waking"), "send it again")
+    conn.close()
+    expect(200, call("GET", at(sid, "/api/ping"), headers={
+        "X-Sandlease-Probe": "1"}))  # which wakes nobody
 
 
 run(lambda: None)
