@@ -75,12 +75,15 @@ pass_summary(const struct pass *p)
 /*
  * The order of work: what ran out of time, then the obligations to stop, then
  * the stops, what they leave behind, and last rows against reality.  Weights are
- * shares of a pass: more for those that wait for sandboxes.
+ * shares of a pass: more for those that wait for sandboxes.  A part whose share
+ * was not enough goes on when all have had theirs, and then so does the part
+ * that lives on what it leaves behind.
  */
 struct part {
 	const char *name;
 	void (*run)(struct pass *p);
 	int weight;
+	const char *after; /* goes on when this one does */
 };
 
 /* clang-format off */
@@ -99,14 +102,14 @@ static const struct part PARTS[] = {
 	{ "stuck",          ask_stuck,              2 },
 	{ "idle",           ask_idle,               4 },
 	{ "stops",          stops_run,              8 },
-	{ "deletions",      clear_deletions,        4 },
-	{ "sleepers",       clear_sleepers,         1 },
+	{ "deletions",      clear_deletions,        4, "stops" },
+	{ "sleepers",       clear_sleepers,         1, "stops" },
 	{ "ports",          ports_settle,           2 },
 	{ "revocations",    ports_bounce,           2 },
 	{ "failed_files",   clear_failed_files,     2 },
 	{ "snapshots",      snapshots_clear,        2 },
-	{ "idle_sandboxes", clear_idle_sandboxes,   4 },
-	{ "destroys",       clear_destroys,         4 },
+	{ "idle_sandboxes", clear_idle_sandboxes,   4, "deletions" },
+	{ "destroys",       clear_destroys,         4, "idle_sandboxes" },
 	{ "disk",           upkeep_disk,            2 },
 	{ "reconcile",      reconcile,              4 },
 	{ "forgotten",      clear_forgotten,        2 },
@@ -157,7 +160,16 @@ run_part(struct pass *p, const struct part *part, int64_t share_ms)
 	return !pass_has_time(p);
 }
 
-/* Runs each once; `again` are those that need more.  How many it came to. */
+static bool
+has_part(const struct turn *t, const char *name)
+{
+	for (size_t i = 0; name != NULL && i < t->count; i++)
+		if (str_equal(t->part[i]->name, name))
+			return true;
+	return false;
+}
+
+/* Runs each once; `again` are those that go on.  How many it came to. */
 static size_t
 run_turn(struct pass *p, const struct turn *t, struct turn *again)
 {
@@ -167,7 +179,8 @@ run_turn(struct pass *p, const struct turn *t, struct turn *again)
 	for (; i < t->count && clock_left_ms(p->end_ms) > 0; i++)
 		if (run_part(p, t->part[i],
 			plan_share_ms(clock_left_ms(p->end_ms),
-			    t->part[i]->weight, weigh(t, i))))
+			    t->part[i]->weight, weigh(t, i))) ||
+		    has_part(again, t->part[i]->after))
 			again->part[again->count++] = t->part[i];
 	return i;
 }

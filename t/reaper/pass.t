@@ -177,6 +177,27 @@ def a_deletion_whose_attempt_hangs_is_tried_again_after_its_watchdog():
 
 
 @case
+def what_is_stopped_late_in_a_pass_is_deleted_by_the_same():
+    """The first takes six seconds to stop, more than the share of stops (a
+    fifth); the second is stopped when all parts have had theirs."""
+    service.configure(reaper_pass_seconds=20, reaper_batch=1,
+                      stop_looks_ms=6000)
+    ids = []
+    for before in ("trap '' TERM; ", ""):
+        sid = create()["id"]
+        job(sid, "8105.%d" % ME, before=before, count=len(ids) + 1)
+        sql("SELECT session_request_stop(:'v1', 'delete',"
+            " '{\"reason\": \"session-delete\"}')", sid)
+        ids.append(sid)
+    try:
+        passes()
+    finally:
+        service.configure(reaper_pass_seconds=50, reaper_batch=50,
+                          stop_looks_ms="100,500,1000")
+    equal([state(sid)[0] for sid in ids], ["deleted"] * 2, "states")
+
+
+@case
 def a_sleeper_whose_worker_died_last_is_settled():
     sid = create()["id"]
     expect(200, call("POST", at(sid, "/sleep")))
