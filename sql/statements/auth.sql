@@ -33,8 +33,9 @@ SELECT x AS id
 -- (NULL state: nothing this tenant may know of; what is `frozen` is ready, but
 -- must wait for room on the disk).  Activity is written when
 -- the last writing is old enough, or sleep is near; it never shortens what
--- session_extend promised.  The first work of a generation is its
--- delivery_accepted.  Only what is permitted is activity: the caller refuses a
+-- session_extend promised.  The first work of a generation is written, too, but
+-- nobody waits for that: first_by is whose it is, for session_active, and NULL
+-- where there is nothing more to write.  Only what is permitted is activity: the caller refuses a
 -- key whose scope is less than `needs` (read or tenant), a port that is not
 -- exposed, a session that is frozen and one whose sandbox another host has
 -- (`elsewhere`), and none of them writes anything; nor does what is quiet (a
@@ -57,11 +58,12 @@ WITH k AS MATERIALIZED (
            s.state = 'ready' AND s.reason IS NOT DISTINCT FROM 'disk_low' AS frozen, l.state AS lease, l.generation,
            CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed, b.host AS elsewhere,
            s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND l.state = 'owns_wrapper'
-           AND NOT $5::boolean AND ($10 = 'read' OR k.scope <> 'read') AND b.id IS NULL
-           AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
-                OR l.startup_deadline IS NOT NULL OR l.accepted_generation < l.generation
-                OR l.keep_warm_until < clock_timestamp() + interval '60 s'
-                   AND s.last_activity_at < clock_timestamp() - interval '1 s') AS due
+           AND NOT $5::boolean AND ($10 = 'read' OR k.scope <> 'read') AND b.id IS NULL AS counts,
+           s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
+           OR l.startup_deadline IS NOT NULL
+           OR l.keep_warm_until < clock_timestamp() + interval '60 s'
+              AND s.last_activity_at < clock_timestamp() - interval '1 s' AS due,
+           l.accepted_generation < l.generation AS first
       FROM k
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
@@ -69,33 +71,44 @@ WITH k AS MATERIALIZED (
        AND b.host NOT IN ('', $11)
 )
 SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed,
-       (SELECT tenant FROM k) AS tenant, s.key_id, s.elsewhere, s.frozen
+       (SELECT tenant FROM k) AS tenant, s.key_id, s.elsewhere, s.frozen,
+       CASE WHEN s.counts AND s.first AND NOT s.due AND s.exposed IS NOT FALSE
+            THEN 'gate:' || s.key_id || '/' || s.user_id END AS first_by
   FROM (SELECT 1) one LEFT JOIN s ON true
- WHERE CASE WHEN s.due AND s.exposed IS NOT FALSE
+ WHERE CASE WHEN s.counts AND s.due AND s.exposed IS NOT FALSE
        THEN session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id)
        ELSE true END;
 
 -- name: auth_preview
 -- params: session_id, port, token_hash, write_every_seconds, probe, trace_id, host
 -- No row: no such port.  token_hash is compared once more by the caller.
--- elsewhere: as in auth_session.
+-- elsewhere, first_by: as in auth_session.
 SELECT p.token_hash, s.state, l.state AS lease, l.generation, s.wake_on_preview, s.tenant,
        coalesce(s.name, '') AS name, b.host AS elsewhere,
-       s.state = 'ready' AND s.reason IS NOT DISTINCT FROM 'disk_low' AS frozen
+       s.state = 'ready' AND s.reason IS NOT DISTINCT FROM 'disk_low' AS frozen,
+       CASE WHEN c.counts AND NOT c.due AND l.accepted_generation < l.generation
+            THEN 'gate' END AS first_by
   FROM port p
   JOIN session s ON s.id = p.session_id
   JOIN lease l ON l.session_id = p.session_id
   LEFT JOIN sandbox b ON b.id = s.sandbox_id AND b.state <> 'absent' AND b.host NOT IN ('', $7)
+ CROSS JOIN LATERAL (SELECT
+           s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low'
+           AND l.state = 'owns_wrapper' AND p.token_hash = $3 AND NOT $5::boolean
+           AND b.id IS NULL AS counts,
+           s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
+           OR l.startup_deadline IS NOT NULL
+           OR l.keep_warm_until < clock_timestamp() + interval '60 s'
+              AND s.last_activity_at < clock_timestamp() - interval '1 s' AS due) c
  WHERE p.session_id = $1 AND p.port = $2::int
    AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp()) AND p.closing_at IS NULL
-   AND CASE WHEN s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low'
-             AND l.state = 'owns_wrapper' AND p.token_hash = $3 AND NOT $5::boolean
-             AND b.id IS NULL
-             AND (s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
-                  OR l.startup_deadline IS NOT NULL OR l.accepted_generation < l.generation
-                  OR l.keep_warm_until < clock_timestamp() + interval '60 s'
-                     AND s.last_activity_at < clock_timestamp() - interval '1 s')
+   AND CASE WHEN c.counts AND c.due
        THEN session_active(s.id, l.generation, $6, 'gate') ELSE true END;
+
+-- name: session_active
+-- params: session_id, generation, trace_id, actor
+-- Of what was let in.  What is lost with the machine, the next call writes.
+SELECT set_config('synchronous_commit', 'off', true), session_active($1, $2::bigint, $3, $4);
 
 -- name: login_create
 -- params: hash, key_id, seconds

@@ -15,6 +15,12 @@ enum pool { POOL_API, POOL_READ, POOL_AUTH, POOL_STREAM, POOL__MAX };
 
 struct share; /* which org holds which worker; see share.h */
 
+struct first_work { /* see first_work.h; no session: none */
+	char session[ID_MAX], generation[24];
+	char trace[CALL_TRACE_MAX];
+	char by[CONTROL_ACTOR_MAX];
+};
+
 struct app {
 	const struct conf *conf;
 	enum pool pool;
@@ -26,6 +32,7 @@ struct app {
 	struct principal who; /* of the call at hand */
 	int64_t hold_ms; /* the call at hand may wait no longer than this */
 	char *note;      /* owned; see audit.h */
+	struct first_work first_work;
 };
 
 static inline struct app *

@@ -9,6 +9,7 @@
 #include "api/app.h"
 #include "api/audit.h"
 #include "api/dress.h"
+#include "api/first_work.h"
 #include "api/share.h"
 #include "api/ticket.h"
 #include "common/log.h"
@@ -109,6 +110,7 @@ admit(struct call *c, const struct rows *r, const char *port)
 	up = xasprintf("unix:%s/s/%s.%" PRId64 "%s%s.sock",
 	    app_of(c)->conf->run_dir, call_param(c, "SL_SESSION"),
 	    rows_int(r, 0, "generation"), port[0] != '\0' ? "." : "", port);
+	first_work_note(c, r);
 	call_header(c, "X-Sandlease-Upstream", up);
 	call_reply_empty(c, 204);
 }

@@ -9,6 +9,7 @@ libapi_a_SOURCES = \
 	src/api/container_ports.c \
 	src/api/dispatch.c src/api/dispatch.h \
 	src/api/dress.c src/api/dress.h \
+	src/api/first_work.c src/api/first_work.h \
 	src/api/gate.c src/api/gate.h \
 	src/api/handlers.h \
 	src/api/keys_body.c src/api/keys_body.h \

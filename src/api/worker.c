@@ -6,6 +6,7 @@
 #include "api/audit.h"
 #include "api/child.h"
 #include "api/dispatch.h"
+#include "api/first_work.h"
 #include "api/share.h"
 #include "common/log.h"
 #include "web/server.h"
@@ -44,6 +45,7 @@ worker_run(const struct conf *conf, enum pool pool, int listen_fd,
 		dispatch(&c);
 		server_finish(server, &c);
 		audit_flush(&app);
+		first_work_flush(&app);
 	}
 	server_free(server);
 	store_free(app.store);
@@ -66,6 +68,7 @@ worker_cgi(const struct conf *conf)
 	call_flush(&c);
 	call_release(&c);
 	audit_flush(&app);
+	first_work_flush(&app);
 	store_free(app.store);
 	return EXIT_SUCCESS;
 }

@@ -95,6 +95,7 @@ api() { red "$2" "src/$3" "$4" sandlease-api "t/$1.t" "$5"; }
 reaper() { red "$2" "src/$3" "$4" sandlease-reaper "t/$1.t" "$5"; }
 cli() { red "$2" "src/cli/$3" "$4" sandlease "t/$1.t" "$5"; }
 unit() { red "$2" "src/$3" "$4" "t/unit/$1_test" "BUILD/t/unit/$1_test" "$5"; }
+world() { red "$2" "src/control/$3" "$4" "t/unit/control/$1_world" "t/control/$1.t" "$5"; }
 nginx() { red "$1" "nginx/$2" "$3" - t/api/nginx.t "$4"; }
 
 # ---- execute and shells

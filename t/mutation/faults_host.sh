@@ -151,7 +151,7 @@ world snapshot "a snapshot may be of any size" snapshot_control.c \
 # ---- ports, and sessions that are frozen
 
 world port "a relay that is gone has not closed" relay_control.c \
-	'/^has_ended/,/^}/s/e->code == CODE_NO_SUCH_SESSION/false/' \
+	'/^has_ended/,/^}/s/e->code == CODE_WRAPPER_UNAVAILABLE/false/' \
 	"a_wrapper_that_is_gone_has_closed_its_ports"
 world port "a relay of the next life has not closed" relay_control.c \
 	'/^has_ended/,/^}/s/e->code == CODE_STALE_GENERATION/false/' \

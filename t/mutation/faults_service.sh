@@ -84,7 +84,6 @@ agent api/snapshots "a snapshot has no home" pack.c \
 
 # ---- starts and stops
 
-world() { red "$2" "src/control/$3" "$4" "t/unit/control/$1_world" "t/control/$1.t" "$5"; }
 world start "a start needs no proof" launch.c \
 	'/^launch_prove/,/^}/s/if \(agent_prove\(.*/if (false)/' \
 	"a_create_leads_to_ready"
@@ -317,3 +316,21 @@ nginx "a wrapper makes a tunnel" wrapper.params.in \
 api api/revoke "who hangs is asked for ever" api/stream_keys.c \
 	's/clock_ms\(\) \+ PATIENCE_MS/INT64_MAX/' \
 	"who asks about keys and hangs is replaced"
+agent api/revoke "what was half sent is carried out" wrapper_ops.c \
+	's/^\tserver_turn_away\(\);//' \
+	"a command that was half sent does not run"
+nginx "plain GETs are not counted" maps.conf.in \
+	's/sandlease_read \$sl_credential;/sandlease_read "";/' \
+	"plain GETs of one key wait their turn and nobody elses"
+nginx "why nobody was woken is lost" main.conf.in \
+	's/error_page 401 403 500 = @session_wake_only;/error_page 401 403 500 = @session_unavailable;/' \
+	"why a session is not woken is told whatever the body"
+nginx "a query may hold a preview's address" maps.conf.in \
+	'/^map "\$sl_from_preview/,/^}/{/^\t"~\*\^\[\^ \]\*\[0-9\]/d}' \
+	"no error is logged with a secret"
+reaper reaper/pass "what is stopped late waits for the next pass" reaper/pass.c \
+	's/has_part\(again, t->part\[i\]->after\)/false/' \
+	"what is stopped late in a pass is deleted by the same"
+api api/events "no first work is told" api/first_work.c \
+	's/w.session\[0\] != /w.session[0] == /' \
+	"the first work of each generation is told once"

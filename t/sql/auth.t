@@ -24,9 +24,18 @@ first_work() { # ID: "generation actor", one per line
 		ORDER BY id"
 }
 readonly EVERY=30
+# Shows what `auth` was told, and does what it does next.
+let_in() { # ID ROW
+	[ -z "${2##*|}" ] ||
+		q "EXECUTE session_active('$(sid "$1")', '$(echo "$2" | cut -d'|' -f4)', 'tr', '${2##*|}')" >/dev/null
+	echo "$2"
+}
 auth() { # HASH KIND ID [QUIET [PORT [NEEDS]]], at its own host: t/sql/hosts.t has others
-	q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}', '', 'r',
-		'${6:-tenant}', 'h1')" | cut -d'|' -f"${COLUMNS_OF_AUTH:-1-5}"
+	let_in "$3" "$(q "EXECUTE auth_session('$1', '$2', '$(sid "$3")', '$EVERY', '${4:-false}', 'tr', '${5:-}',
+		'', 'r', '${6:-tenant}', 'h1')")" | cut -d'|' -f"${COLUMNS_OF_AUTH:-1-5}"
+}
+visit() { # ID PORT TOKEN [PROBE]
+	let_in "$1" "$(q "EXECUTE auth_preview('$(sid "$1")', '$2', '$3', '$EVERY', '${4:-false}', 'tr', 'h1')")"
 }
 
 create n >/dev/null
@@ -53,7 +62,7 @@ restart n none 1 '"instance": "i2"' >/dev/null
 verify n 2 '"instance": "i2"' >/dev/null
 none "the next generation has first_work nothing yet" "$(first_work n | grep '^2')"
 must "INSERT INTO port (session_id, port, token_hash, token_sealed) VALUES ('$(sid n)', 8080, 'th', 'x')"
-must "EXECUTE auth_preview('$(sid n)', '8080', 'th', '$EVERY', 'false', 'tr', 'h1')"
+visit n 8080 th >/dev/null
 is "$(first_work n | tail -n 1)" "2|gate" "a visitor's request is work, too"
 must "DELETE FROM lease WHERE session_id = '$(sid n)'; DELETE FROM session WHERE id = '$(sid n)'"
 
@@ -195,7 +204,7 @@ done
 idle 40 50 && auth hash-k key a false 8080 >/dev/null
 is "$(activity)" "1|0|600|f" "an exposed port is activity"
 preview() { # PORT TOKEN
-	q "EXECUTE auth_preview('$(sid a)', '$1', '$2', '$EVERY', '${3:-false}', 'tr', 'h1')" | sed 's/|$//'
+	visit a "$1" "$2" "${3:-false}" | sed 's/|$//'
 }
 is "$(preview 8080 token)" "token|ready|owns_wrapper|1|f|acme|||f" "a preview's token"
 is "$(preview 8081 token)$(preview 9000 token)" "" "a port that ended, or never was, is not there"

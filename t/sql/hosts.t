@@ -49,7 +49,7 @@ auth() { # HOST HASH KIND [PURPOSE]
 	q "EXECUTE auth_session('$2', '$3', '$(sid a)', '30', 'false', 'tr', '', '${4:-}', 'r', 'tenant', '$1')" | cut -d'|' -f1-5,8
 }
 must "INSERT INTO port (session_id, port, token_hash, token_sealed) VALUES ('$(sid a)', 8080, 'token', 's')"
-preview() { q "EXECUTE auth_preview('$(sid a)', '8080', 'token', '30', 'false', 'tr', '$1')"; }
+preview() { q "EXECUTE auth_preview('$(sid a)', '8080', 'token', '30', 'false', 'tr', '$1')" | cut -d'|' -f1-9; }
 q "EXECUTE ticket_create('t1', '$(sid a)', 'acme', 'k', 'terminal', '60', '9')" >/dev/null
 must "UPDATE session SET last_activity_at = clock_timestamp() - interval '40 s'"
 before=$(everything)
