@@ -40,9 +40,26 @@ CREATE OR REPLACE TRIGGER session_state_changed
     BEFORE INSERT OR UPDATE OF state ON session
     FOR EACH ROW EXECUTE FUNCTION session_state_event();
 
+-- The first work of a generation is its delivery_accepted, once.  When it sleeps
+-- does not change: that may be written a moment after the work was let in.
+CREATE OR REPLACE FUNCTION session_accepted(p_session text, p_generation bigint,
+    p_trace text, p_actor text)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    l lease%ROWTYPE;
+BEGIN
+    SELECT * INTO l FROM lease
+     WHERE session_id = p_session AND accepted_generation < p_generation
+       FOR UPDATE;
+    IF FOUND AND (lease_apply(p_session, 'delivery_accepted', jsonb_build_object(
+                     'instance', l.instance, 'generation', p_generation, 'trace', p_trace,
+                     'actor', p_actor))).applied THEN
+        UPDATE lease SET keep_warm_until = l.keep_warm_until WHERE session_id = p_session;
+    END IF;
+END $$;
+
 -- Somebody works in this generation: its sleep moves away, but never nearer
--- than session_extend promised, and its start has been worth it.  The first
--- work of a generation is its delivery_accepted, once.  Always true.
+-- than session_extend promised, and its start has been worth it.  Always true.
 DROP FUNCTION IF EXISTS session_active(text, bigint); -- the other one serves its callers, too
 CREATE OR REPLACE FUNCTION session_active(p_session text, p_generation bigint,
     p_trace text DEFAULT NULL, p_actor text DEFAULT NULL)
@@ -51,12 +68,7 @@ BEGIN
     UPDATE session
        SET last_activity_at = clock_timestamp(), activity_seq = activity_seq + 1
      WHERE id = p_session;
-    PERFORM lease_apply(p_session, 'delivery_accepted', jsonb_build_object(
-                'instance', l.instance, 'generation', p_generation, 'trace', p_trace,
-                'actor', p_actor))
-       FROM lease l
-      WHERE l.session_id = p_session AND l.generation = p_generation
-        AND l.accepted_generation < p_generation;
+    PERFORM session_accepted(p_session, p_generation, p_trace, p_actor);
     UPDATE lease l
        SET startup_deadline = NULL,
            keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE

@@ -34,7 +34,7 @@ SELECT x AS id
 -- must wait for room on the disk).  Activity is written when
 -- the last writing is old enough, or sleep is near; it never shortens what
 -- session_extend promised.  The first work of a generation is written, too, but
--- nobody waits for that: first_by is whose it is, for session_active, and NULL
+-- nobody waits for that: first_by is whose it is, for session_accepted, and NULL
 -- where there is nothing more to write.  Only what is permitted is activity: the caller refuses a
 -- key whose scope is less than `needs` (read or tenant), a port that is not
 -- exposed, a session that is frozen and one whose sandbox another host has
@@ -105,10 +105,10 @@ SELECT p.token_hash, s.state, l.state AS lease, l.generation, s.wake_on_preview,
    AND CASE WHEN c.counts AND c.due
        THEN session_active(s.id, l.generation, $6, 'gate') ELSE true END;
 
--- name: session_active
+-- name: session_accepted
 -- params: session_id, generation, trace_id, actor
 -- Of what was let in.  What is lost with the machine, the next call writes.
-SELECT set_config('synchronous_commit', 'off', true), session_active($1, $2::bigint, $3, $4);
+SELECT set_config('synchronous_commit', 'off', true), session_accepted($1, $2::bigint, $3, $4);
 
 -- name: login_create
 -- params: hash, key_id, seconds

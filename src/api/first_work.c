@@ -26,7 +26,7 @@ first_work_flush(struct app *app)
 
 	app->first_work = (struct first_work){ 0 };
 	if (w.session[0] != '\0' &&
-	    STORE_RUN(app->store, STMT_SESSION_ACTIVE, NULL, &e, w.session,
+	    STORE_RUN(app->store, STMT_SESSION_ACCEPTED, NULL, &e, w.session,
 		w.generation, w.trace, w.by) < 0)
 		log_err(LOG_WARN, "first_work", &e);
 }

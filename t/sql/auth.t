@@ -27,7 +27,7 @@ readonly EVERY=30
 # Shows what `auth` was told, and does what it does next.
 let_in() { # ID ROW
 	[ -z "${2##*|}" ] ||
-		q "EXECUTE session_active('$(sid "$1")', '$(echo "$2" | cut -d'|' -f4)', 'tr', '${2##*|}')" >/dev/null
+		q "EXECUTE session_accepted('$(sid "$1")', '$(echo "$2" | cut -d'|' -f4)', 'tr', '${2##*|}')" >/dev/null
 	echo "$2"
 }
 auth() { # HASH KIND ID [QUIET [PORT [NEEDS]]], at its own host: t/sql/hosts.t has others
@@ -49,6 +49,15 @@ auth hash-k key n >/dev/null
 is "$(first_work n)" "1|gate:k/u" "the first call that is admitted is accepted, though it began a moment ago"
 is "$(q "SELECT startup_deadline IS NULL, keep_warm_until > clock_timestamp() + interval '500 s'
 	FROM lease WHERE session_id = '$(sid n)'")" "t|t" "and it stays warm as long as before"
+must "UPDATE lease SET accepted_generation = 0, keep_warm_until = '2020-01-01' WHERE session_id = '$(sid n)'"
+must "EXECUTE session_accepted('$(sid n)', '1', 'tr', 'gate')"
+is "$(q "SELECT accepted_generation, keep_warm_until::date FROM lease WHERE session_id = '$(sid n)'")" "1|2020-01-01" \
+	"no longer, if that is written late"
+must "EXECUTE session_accepted('$(sid n)', '2', 'tr', 'gate'); EXECUTE session_accepted('$(sid n)', '0', 'tr', 'gate')"
+is "$(first_work n | wc -l)" 2 "of another generation it is not written at all"
+must "ALTER TABLE event DISABLE TRIGGER event_append_only; DELETE FROM event WHERE actor = 'gate';
+	ALTER TABLE event ENABLE TRIGGER event_append_only;
+	UPDATE lease SET keep_warm_until = clock_timestamp() + interval '600 s' WHERE session_id = '$(sid n)'"
 auth hash-k key n >/dev/null
 q "SELECT lease_apply('$(sid n)', 'reuse', '{\"instance\": \"i-n\", \"generation\": 1, \"seconds\": 60}')" >/dev/null
 auth hash-k key n >/dev/null
