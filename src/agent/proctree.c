@@ -42,14 +42,17 @@ proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
 {
 	/* the name may hold anything, parentheses and spaces included */
 	const char *after = strrchr(stat, ')');
-	int n, pp;
+	int n, pp, threads;
 
 	if (after == NULL || sscanf(stat, "%d", &n) != 1 ||
 	    sscanf(after + 1,
 		" %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-		"%*d %*d %*d %*d %" SCNu64,
-		state, &pp, start) != 3)
+		"%*d %*d %d %*d %" SCNu64,
+		state, &pp, &threads, start) != 4)
 		return -1;
+	/* Only the first thread has ended: the process goes on in the others. */
+	if (*state == 'Z' && threads > 1)
+		*state = 'S';
 	*pid = n;
 	*ppid = pp;
 	return 0;

@@ -84,7 +84,10 @@ int64_t proctree_cpu_ms(void);
 /* The ticks of a line of /proc/PID/stat, its dead children's included. */
 int proctree_parse_cpu(const char *stat, uint64_t *ticks);
 
-/* Parses a line of /proc/PID/stat.  For the test. */
+/*
+ * Parses a line of /proc/PID/stat.  *state is Z only once no thread is left.  For
+ * the test.
+ */
 int proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
     uint64_t *start);
 

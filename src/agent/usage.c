@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,19 +121,47 @@ struct search {
 	struct usage *usage;
 };
 
-static void
-count_nameless(const struct stat *st, struct search *s)
-{
-	if (S_ISREG(st->st_mode) && st->st_nlink == 0 &&
-	    st->st_dev == s->device && is_new(&s->seen, st->st_ino))
-		add(st, s->usage);
-}
-
 /* A process that ended meanwhile hides nothing. */
 static void
 note_hidden(struct usage *u)
 {
 	u->whole = u->whole && (errno == ENOENT || errno == ESRCH);
+}
+
+/*
+ * Descriptors that were sent to a unix socket and not received yet keep files
+ * on the disk that no process has open: then not everything was seen.
+ */
+static void
+look_for_sent(pid_t thread, const char *fd, struct usage *u)
+{
+	auto_free char *line = NULL;
+	char path[PATH_BYTES];
+	unsigned int sent;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%.16s", (int)thread, fd);
+	f = fopen(path, "re");
+	if (f == NULL) {
+		note_hidden(u);
+		return;
+	}
+	while (u->whole && getline(&line, &size, f) > 0)
+		if (sscanf(line, "scm_fds: %u", &sent) == 1 && sent > 0)
+			u->whole = false;
+	fclose(f);
+}
+
+static void
+count_descriptor(pid_t thread, const char *fd, const struct stat *st,
+    struct search *s)
+{
+	if (S_ISSOCK(st->st_mode))
+		look_for_sent(thread, fd, s->usage);
+	else if (S_ISREG(st->st_mode) && st->st_nlink == 0 &&
+	    st->st_dev == s->device && is_new(&s->seen, st->st_ino))
+		add(st, s->usage);
 }
 
 /*
@@ -163,7 +192,7 @@ count_undumpable(pid_t pid, struct search *s)
 		copy = (int)syscall(SYS_pidfd_getfd, process,
 		    (int)strtol(entry->d_name, NULL, 10), 0);
 		if (copy >= 0 && fstat(copy, &st) == 0)
-			count_nameless(&st, s);
+			count_descriptor(pid, entry->d_name, &st, s);
 		else if (errno != EBADF) /* else closed meanwhile */
 			note_hidden(s->usage);
 		if (clock_left_ms(s->usage->until) == 0)
@@ -173,16 +202,16 @@ count_undumpable(pid_t pid, struct search *s)
 }
 
 static void
-count_open(pid_t pid, struct search *s)
+count_table(pid_t thread, struct search *s)
 {
 	char path[PATH_BYTES];
 	const struct dirent *entry;
 	DIR *d;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)thread);
 	d = opendir(path);
 	if (d == NULL && errno == EACCES)
-		count_undumpable(pid, s);
+		count_undumpable(thread, s);
 	else if (d == NULL)
 		note_hidden(s->usage);
 	if (d == NULL)
@@ -196,7 +225,55 @@ count_open(pid_t pid, struct search *s)
 		}
 		/* follows the kernel's own link to the open file, no path */
 		if (fstatat(dirfd(d), entry->d_name, &st, 0) == 0)
-			count_nameless(&st, s);
+			count_descriptor(thread, entry->d_name, &st, s);
+	}
+	closedir(d);
+}
+
+static DIR *
+open_threads(pid_t pid, struct usage *u)
+{
+	char path[PATH_BYTES];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	if (d == NULL)
+		note_hidden(u);
+	return d;
+}
+
+/* 0: there are no more. */
+static pid_t
+next_thread(DIR *d)
+{
+	const struct dirent *entry;
+	pid_t thread = 0;
+
+	/* "." and ".." are no numbers */
+	while (thread == 0 && (entry = readdir(d)) != NULL)
+		thread = (pid_t)strtol(entry->d_name, NULL, 10);
+	return thread;
+}
+
+/*
+ * Threads share a table of descriptors, unless one has left it (unshare) or has
+ * ended, as the first may before the others.  Each table is read once.
+ */
+static void
+count_open(pid_t pid, struct search *s)
+{
+	pid_t thread, read = 0;
+	DIR *d = open_threads(pid, s->usage);
+
+	if (d == NULL)
+		return;
+	while ((thread = next_thread(d)) != 0) {
+		if (read != 0 &&
+		    syscall(SYS_kcmp, read, thread, KCMP_FILES, 0, 0) == 0)
+			continue;
+		count_table(thread, s);
+		read = thread;
 	}
 	closedir(d);
 }
@@ -221,29 +298,51 @@ is_nameless(const char *line, dev_t device, ino_t *ino)
 	return makedev(major, minor) == device;
 }
 
-/* A mapping keeps a file without a name or a descriptor on the disk. */
-static void
-look_for_mapped(pid_t pid, const struct search *s)
+/*
+ * A mapping keeps a file without a name or a descriptor on the disk.  False if
+ * the thread has no memory any more.
+ */
+static bool
+read_maps(pid_t thread, const struct search *s)
 {
 	struct usage *u = s->usage;
 	auto_free char *line = NULL;
 	char path[PATH_BYTES];
+	bool alive = false;
 	size_t size = 0;
 	FILE *f;
 	ino_t ino;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)thread);
 	f = fopen(path, "re");
 	if (f == NULL) {
 		note_hidden(u);
-		return;
+		return false;
 	}
-	while (u->whole && getline(&line, &size, f) > 0)
+	while (u->whole && getline(&line, &size, f) > 0) {
+		alive = true;
 		if (clock_left_ms(u->until) == 0 ||
 		    (is_nameless(line, s->device, &ino) &&
 			!is_seen(&s->seen, ino)))
 			u->whole = false;
+	}
 	fclose(f);
+	return alive;
+}
+
+/* All threads have the same memory; the first may have ended. */
+static void
+look_for_mapped(pid_t pid, const struct search *s)
+{
+	DIR *d = open_threads(pid, s->usage);
+	pid_t thread;
+
+	if (d == NULL)
+		return;
+	do
+		thread = next_thread(d);
+	while (thread != 0 && s->usage->whole && !read_maps(thread, s));
+	closedir(d);
 }
 
 void

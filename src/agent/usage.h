@@ -36,8 +36,9 @@ void usage_tree(const char *path, struct usage *u);
 
 /*
  * Adds files that a cell's processes hold open and that have no name any more:
- * a walk cannot find those.  One that is only mapped, not open, has no size that
- * could be read: then not everything was seen.  `device` is the storage's.
+ * a walk cannot find those.  One that is only mapped, or on its way from one
+ * process to another, has no size that could be read: then not everything was
+ * seen.  `device` is the storage's.
  */
 void usage_unlinked(pid_t cell, dev_t device, struct usage *u);
 

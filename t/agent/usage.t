@@ -93,6 +93,67 @@ def what_is_only_mapped_is_not_all():
     end(s)
 
 
+IN_FLIGHT = """
+import array, socket
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_%s)
+a.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [f]))])
+os.close(f)
+"""
+
+
+def what_is_being_sent_to_a_process_is_not_all():
+    for kind in ("STREAM", "DGRAM"):
+        s = box.session()
+        background(s, NAMELESS + IN_FLIGHT % kind)
+        same(usage(s)["whole"], False, "%s: a descriptor in a socket was not seen, and it says so" % kind)
+        end(s)
+    s = box.session()
+    background(s, NAMELESS + IN_FLIGHT % "STREAM" + "b.recvmsg(1, 100)\n")
+    same((usage(s)["whole"]), True, "once it was received all is seen")
+    end(s)
+
+
+# The main thread is gone, and with it what /proc/PID shows of the process.
+THREAD = """
+import threading
+libc = ctypes.CDLL(None)
+ready = threading.Event()
+%s
+threading.Thread(target=hide).start()
+ready.wait()
+open('far', 'w').close()
+%s
+"""
+# CLONE_FILES: the thread has a table of descriptors of its own
+OWN_TABLE = """
+def hide():
+    libc.unshare(0x400)
+    global f
+%s
+    ready.set()
+    signal.pause()
+""" % NAMELESS.replace("\n", "\n    ")
+SAME_TABLE = OWN_TABLE.replace("libc.unshare(0x400)", "pass")
+
+
+def a_file_that_a_thread_alone_has_open_is_measured():
+    s = box.session()
+    background(s, THREAD % (OWN_TABLE, ""))
+    u = usage(s)
+    same((u["whole"], u["bytes"] // MB), (True, 7), "in a table of its own")
+    end(s)
+    s = box.session()
+    background(s, THREAD % (SAME_TABLE, "libc.pthread_exit(None)"))
+    u = usage(s)
+    same((u["whole"], u["bytes"] // MB), (True, 7), "after the main thread has ended")
+    end(s)
+    s = box.session()
+    background(s, THREAD % (SAME_TABLE.replace("ready.set()", "m = mmap.mmap(f, 7 << 20); os.closerange(3, 64);"
+                                               " ready.set()"), "libc.pthread_exit(None)"))
+    same(usage(s)["whole"], False, "a mapping, after the main thread has ended")
+    end(s)
+
+
 def memory_is_not_disk():
     s = box.session()
     box.run(s, "fallocate -l 5M /tmp/f; fallocate -l 5M /dev/shm/f")
@@ -120,7 +181,8 @@ def init_and_cells_may_not_read_so_much():
 try:
     run([a_closed_directory_is_measured, files_are_counted,
          an_open_file_without_a_name_is_measured, also_in_a_process_that_is_not_dumpable,
-         what_is_only_mapped_is_not_all, memory_is_not_disk,
+         what_is_only_mapped_is_not_all, what_is_being_sent_to_a_process_is_not_all,
+         a_file_that_a_thread_alone_has_open_is_measured, memory_is_not_disk,
          init_and_cells_may_not_read_so_much])
 finally:
     box.close()

@@ -342,6 +342,32 @@ def nor_does_a_file_that_is_only_mapped():
     only_the_first_is_frozen(*who)
 
 
+# Each file is in a socket's queue only: no process has it open.
+IN_FLIGHT = """
+import array, os, socket, time
+keep = []
+for i in range(200):
+    keep += socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    f = os.open('m', os.O_RDWR | os.O_CREAT)
+    os.unlink('m')
+    os.posix_fallocate(f, 0, 2 << 20)
+    keep[-1].sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                               array.array('i', [f]))])
+    os.close(f)
+    time.sleep(0.1)  # wait: the pace of a writer, and no bound
+"""
+
+
+@case
+def nor_files_that_are_being_sent_to_a_process():
+    s, thief, o, other = who = tenants()
+    expect(200, call("POST", at(s["id"], "/api/write"),
+                     {"path": "sent.py", "content": IN_FLIGHT}, thief))
+    fill(LOW_MB + SOON_MB)
+    execute(s["id"], "(exec python3 sent.py) >/dev/null 2>&1 &", thief)
+    only_the_first_is_frozen(*who)
+
+
 @case
 def what_is_in_memory_is_not_on_the_disk():
     s, thief, o, other = who = tenants()

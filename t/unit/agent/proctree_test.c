@@ -38,6 +38,29 @@ a_name_may_hold_anything(void **state)
 	    -1);
 }
 
+static void
+a_process_lives_while_it_has_a_thread(void **state)
+{
+	static const char LINE[] =
+	    "42 (x) Z 7 1 1 0 -1 4194560 147 0 0 0 0 0 0 0 20 0 %d 0 123 0 0\n";
+	static const struct {
+		int threads;
+		char state;
+	} CASES[] = { { 1, 'Z' }, { 2, 'S' }, { 100, 'S' } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_free char *line = xasprintf(LINE, CASES[i].threads);
+		uint64_t start;
+		pid_t pid, ppid;
+		char what;
+
+		assert_int_equal(
+		    proctree_parse(line, &pid, &what, &ppid, &start), 0);
+		assert_int_equal(what, CASES[i].state);
+	}
+}
+
 /* A subreaper with a child, a grandchild and one that has double-forked. */
 static pid_t
 make_tree(int *ready)
@@ -167,6 +190,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_may_hold_anything),
+		cmocka_unit_test(a_process_lives_while_it_has_a_thread),
 		cmocka_unit_test(a_tree_ends_with_all_its_branches),
 		cmocka_unit_test(what_was_there_before_is_spared),
 		cmocka_unit_test(a_moment_parts_even_a_tick),
