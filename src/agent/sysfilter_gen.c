@@ -5,8 +5,8 @@
  * kernel: libseccomp takes 0.4 ms to make it, which every start of a sandbox
  * would pay.  What is refused fails with EPERM, as a rule, or as on a kernel
  * that does not have it: clone3 and io_setup with ENOSYS, so that libraries fall
- * back to what they did before them (clone, whose flags can be looked at), and
- * socket families with EAFNOSUPPORT.
+ * back to what they did before them (clone, whose flags can be looked at),
+ * socket families with EAFNOSUPPORT and options of sockets with ENOPROTOOPT.
  */
 
 #include <errno.h>
@@ -111,8 +111,18 @@ static const char *const ABSENT[] = {
 /* The only families; of netlink's protocols, NETLINK_ROUTE (0) alone. */
 static const unsigned FAMILIES[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
 
+/*
+ * The kernel's code for a socket's filter is in no cgroup's memory and counts
+ * against net.core.bpf_jit_limit of the machine: without room there no sandbox
+ * could have a seccomp filter.  Pages that are sent without copying count as
+ * locked memory of the host's user.
+ */
+static const unsigned OPTIONS[] = { SO_ATTACH_FILTER, SO_ATTACH_BPF,
+	SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF, SO_ZEROCOPY };
+
 /* Families below 2^FAMILY_BITS are judged one by one, all others refused. */
 enum { FAMILY_BITS = 5, INT_BITS = 32 };
+static const uint64_t INT_MASK = 0xffffffffUL; /* what the kernel sees of one */
 _Static_assert(AF_NETLINK < 1 << FAMILY_BITS, "each family is looked at");
 
 /* 32-bit programs of the same machine are bound by the same rules. */
@@ -169,6 +179,18 @@ add_families(scmp_filter_ctx ctx, int nr)
 }
 
 static int
+add_options(scmp_filter_ctx ctx)
+{
+	for (size_t i = 0; i < ARRAY_LEN(OPTIONS); i++)
+		if (seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOPROTOOPT),
+			SCMP_SYS(setsockopt), 2,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, INT_MASK, SOL_SOCKET),
+			SCMP_A2(SCMP_CMP_MASKED_EQ, INT_MASK, OPTIONS[i])) < 0)
+			return -1;
+	return 0;
+}
+
+static int
 add_names(scmp_filter_ctx ctx, uint32_t deny, const char *const *names,
     size_t count)
 {
@@ -191,7 +213,7 @@ add_rules(scmp_filter_ctx ctx)
 	    add_names(ctx, SCMP_ACT_ERRNO(ENOSYS), ABSENT, ARRAY_LEN(ABSENT)) <
 		0 ||
 	    add_families(ctx, SCMP_SYS(socket)) < 0 ||
-	    add_families(ctx, SCMP_SYS(socketpair)) < 0)
+	    add_families(ctx, SCMP_SYS(socketpair)) < 0 || add_options(ctx) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(NAMESPACES); i++) {
 		const uint64_t ns = NAMESPACES[i];
@@ -206,7 +228,7 @@ add_rules(scmp_filter_ctx ctx)
 	}
 	/* the kernel looks at 32 bits of the request; so must we */
 	return seccomp_rule_add(ctx, deny, SCMP_SYS(ioctl), 1,
-	    SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, TIOCSTI));
+	    SCMP_A1(SCMP_CMP_MASKED_EQ, INT_MASK, TIOCSTI));
 }
 
 static int

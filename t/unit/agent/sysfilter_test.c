@@ -11,6 +11,7 @@
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,20 +25,21 @@ static const struct sock_filter PROGRAM[] = {
 /* The calls of this test, by each architecture's numbers. */
 struct arch {
 	uint32_t audit;
-	int socket, socketpair, io_setup, fanotify_init;
+	int socket, socketpair, io_setup, fanotify_init, setsockopt;
 };
 
 #if defined(__x86_64__)
 enum { X32 = 0x40000000 };
 static const struct arch ARCHES[] = {
-	{ AUDIT_ARCH_X86_64, 41, 53, 206, 300 },
-	{ AUDIT_ARCH_X86_64, X32 + 41, X32 + 53, X32 + 543, X32 + 300 },
-	{ AUDIT_ARCH_I386, 359, 360, 245, 338 },
+	{ AUDIT_ARCH_X86_64, 41, 53, 206, 300, 54 },
+	{ AUDIT_ARCH_X86_64, X32 + 41, X32 + 53, X32 + 543, X32 + 300,
+	    X32 + 541 },
+	{ AUDIT_ARCH_I386, 359, 360, 245, 338, 366 },
 };
 #elif defined(__aarch64__)
 static const struct arch ARCHES[] = {
-	{ AUDIT_ARCH_AARCH64, 198, 199, 0, 262 },
-	{ AUDIT_ARCH_ARM, 281, 288, 243, 367 },
+	{ AUDIT_ARCH_AARCH64, 198, 199, 0, 262, 208 },
+	{ AUDIT_ARCH_ARM, 281, 288, 243, 367, 294 },
 };
 #else
 static const struct arch ARCHES[] = { { 0 } };
@@ -175,6 +177,35 @@ what_is_counted_for_the_whole_host_is_refused(void **state)
 	}
 }
 
+static void
+no_filter_is_attached_and_nothing_sent_without_copying(void **state)
+{
+	static const struct {
+		uint64_t level, option;
+		uint32_t want;
+	} CASES[] = {
+		{ SOL_SOCKET, SO_ATTACH_FILTER,
+		    SECCOMP_RET_ERRNO | ENOPROTOOPT },
+		{ SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF,
+		    SECCOMP_RET_ERRNO | ENOPROTOOPT },
+		{ SOL_SOCKET, SO_ZEROCOPY, SECCOMP_RET_ERRNO | ENOPROTOOPT },
+		{ SOL_SOCKET | 1ULL << 32, SO_ATTACH_FILTER | 1ULL << 63,
+		    SECCOMP_RET_ERRNO | ENOPROTOOPT },
+		{ SOL_SOCKET, SO_REUSEADDR, SECCOMP_RET_ALLOW },
+		{ SOL_SOCKET, SO_DETACH_FILTER, SECCOMP_RET_ALLOW },
+		/* the same number is another option elsewhere: IPV6_V6ONLY */
+		{ IPPROTO_IPV6, SO_ATTACH_FILTER, SECCOMP_RET_ALLOW },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ARCHES); i++)
+		for (size_t c = 0; c < ARRAY_LEN(CASES); c++)
+			assert_int_equal(answer(&ARCHES[i],
+					     ARCHES[i].setsockopt, 3,
+					     CASES[c].level, CASES[c].option),
+			    CASES[c].want);
+}
+
 #if defined(__x86_64__)
 static void
 socketcall_makes_no_socket(void **state)
@@ -198,6 +229,8 @@ main(void)
 		cmocka_unit_test(
 		    of_netlink_the_routes_are_open_and_nothing_else),
 		cmocka_unit_test(what_is_counted_for_the_whole_host_is_refused),
+		cmocka_unit_test(
+		    no_filter_is_attached_and_nothing_sent_without_copying),
 #if defined(__x86_64__)
 		cmocka_unit_test(socketcall_makes_no_socket),
 #endif
