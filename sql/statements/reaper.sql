@@ -270,6 +270,14 @@ WITH past AS MATERIALIZED (
        AND i.created_at >= statement_timestamp() - interval '24 hours'
 ), logins AS (
     DELETE FROM login WHERE expires_at < statement_timestamp()
+), many_logins AS ( -- a key has at most so many
+    DELETE FROM login
+     WHERE hash IN (SELECT hash
+                      FROM (SELECT hash, row_number() OVER (PARTITION BY key_id
+                                       ORDER BY expires_at DESC) AS place
+                              FROM login
+                             WHERE expires_at >= statement_timestamp()) x
+                     WHERE place > 1000)
 ), tickets AS ( -- a request that has one may still be on its way
     DELETE FROM ticket WHERE expires_at < statement_timestamp() - interval '5 minutes'
 ), runs AS (

@@ -128,6 +128,14 @@ forget 0 >/dev/null
 is "$(q "SELECT tenant, count(*), min(substr(key, 2)::int) FROM idempotency WHERE key <> 'k' GROUP BY tenant")" \
 	"acme|100000|6" "of its idempotency keys a tenant keeps the newest 100,000"
 is "$(q "SELECT count(*) FROM idempotency WHERE tenant = 'other'")" 1 "and another one its own"
+must "INSERT INTO api_key (id, tenant, org, user_id, scope, hash) VALUES
+	('busy', 'acme', 'acme', 'u', 'tenant', 'h-busy'), ('quiet', 'acme', 'acme', 'u', 'tenant', 'h-quiet')"
+must "INSERT INTO login (hash, key_id, expires_at)
+	SELECT 'l' || i, CASE WHEN i <= 1005 THEN 'busy' ELSE 'quiet' END, clock_timestamp() + make_interval(mins => i)
+	FROM generate_series(1, 1006) i"
+forget 0 >/dev/null
+is "$(q "SELECT key_id, count(*), min(substr(hash, 2)::int) FROM login GROUP BY 1 ORDER BY 1" | xargs)" \
+	"busy|1000|6 quiet|1|1006" "a key keeps its newest 1,000 logins, and another its own"
 
 # ---- waiting
 
