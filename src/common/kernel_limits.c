@@ -15,6 +15,7 @@ static const struct limit {
 	const char *path, *name;
 	int64_t least;
 	const char *what;
+	bool zero_is_any; /* 0: the kernel does not limit them */
 } LIMITS[] = {
 	{ "fs/file-max", "fs.file-max", 100000000, "open files" },
 	{ "kernel/pid_max", "kernel.pid_max", 4194304, "process numbers" },
@@ -25,6 +26,10 @@ static const struct limit {
 	    65536, "inotify instances" },
 	{ "fs/inotify/max_user_watches", "fs.inotify.max_user_watches",
 	    100000000, "inotify watches" },
+	{ "fs/pipe-user-pages-soft", "fs.pipe-user-pages-soft", 100000000,
+	    "pages of pipes", .zero_is_any = true },
+	{ "net/ipv4/tcp_max_orphans", "net.ipv4.tcp_max_orphans", 10000000,
+	    "closed connections that have data to send" },
 };
 
 static bool
@@ -53,7 +58,8 @@ kernel_limits_check(const char *root, void (*say)(const char *text))
 		char text[TEXT_MAX];
 		int64_t value;
 
-		if (!read_number(root, l->path, &value) || value >= l->least)
+		if (!read_number(root, l->path, &value) || value >= l->least ||
+		    (l->zero_is_any && value == 0))
 			continue;
 		snprintf(text, sizeof(text),
 		    "%s is %" PRId64 " and should be at least %" PRId64

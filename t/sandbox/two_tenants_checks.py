@@ -139,6 +139,30 @@ def epoll_watches():
                    "fs.epoll.max_user_watches is not raised here (sandlease.sysctl)")
 
 
+def pages_of_pipes():
+    """Whose user has too many gets pipes of two pages."""
+    soft = number("/proc/sys/fs/pipe-user-pages-soft")
+    with Attack("keep = []\ntry:\n    while n < 2000:\n        keep.append(os.pipe())\n        n += 1\n"
+                "except OSError:\n    pass") as attack:
+        tap.ok(attack.took[0] * 16 > 16384, "pipes: it has more than the kernel's own limit", attack.took)
+        size = alice("import fcntl\nprint(fcntl.fcntl(os.pipe()[0], 1032))")
+        if soft in (0, 1073741824):
+            tap.same(size, "65536", "pipes: another's are as large as ever")
+        else:
+            tap.ok(True, "pipes: another's are as large as ever # SKIP "
+                   "fs.pipe-user-pages-soft is not raised here (sandlease.sysctl)")
+
+
+def filters_of_sockets():
+    """The kernel's code for them is nobody's memory."""
+    tap.same(alice("import errno, socket, struct\ns = socket.socket()\n"
+                   "p = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 65535))\n"
+                   "for option, value in ((26, struct.pack('HQ', 1, ctypes.addressof(p))), (60, b'\\1\\0\\0\\0')):\n"
+                   "    try:\n        s.setsockopt(1, option, value)\n        print('taken')\n"
+                   "    except OSError as e:\n        print(errno.errorcode[e.errno])"),
+             "ENOPROTOOPT\nENOPROTOOPT", "a socket takes no filter, and sends nothing without copying")
+
+
 def descriptors_in_flight():
     with Attack("import array\nkeep = []\n"
                 "try:\n"
@@ -237,6 +261,6 @@ def siblings_share_the_processor():
 
 try:
     tap.run([terminals, inotify_watches, queued_signals, message_queues, aio_and_fanotify, epoll_watches,
-             descriptors_in_flight, buffers_of_sockets, all_sandboxes_together, siblings_share_the_processor])
+             pages_of_pipes, filters_of_sockets, descriptors_in_flight, buffers_of_sockets, all_sandboxes_together, siblings_share_the_processor])
 finally:
     call("DELETE", at(victim), key=ALICE)

@@ -15,7 +15,7 @@ static char ROOT[] = "/tmp/sl-kernelXXXXXX";
 static struct buf SAID;
 
 static const char *const DIRS[] = { "fs", "fs/epoll", "fs/inotify", "kernel",
-	"kernel/pty" };
+	"kernel/pty", "net", "net/ipv4" };
 static const struct {
 	const char *file, *little, *enough;
 } FILES[] = {
@@ -25,6 +25,9 @@ static const struct {
 	{ "fs/epoll/max_user_watches", "5483052", "1073741824" },
 	{ "fs/inotify/max_user_instances", "128", "1048576" },
 	{ "fs/inotify/max_user_watches", "192240", "1073741824" },
+	{ "fs/pipe-user-pages-soft", "16384", "1073741824" },
+	{ "fs/pipe-user-pages-soft", "16384", "0" },
+	{ "net/ipv4/tcp_max_orphans", "131072", "16777216" },
 };
 
 static void
