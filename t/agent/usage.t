@@ -38,7 +38,7 @@ def background(session, program):
 
 
 def end(session):
-    box.run(session, "chmod -R u+rwx /workspace")
+    box.run(session, "chmod -R u+rwx /workspace /home/user")
     box.ask("kill", session=session, waitMs=10000)
 
 
