@@ -68,12 +68,12 @@ SELECT s.id AS session_id, s.xmin::text AS seen_row
  ORDER BY s.initializing_since
  LIMIT $2::int;
 
--- name: due_setups
+-- name: due_initializing
 -- params: host, limit
--- Somebody must ask how their setup goes on.
+-- Whoever began their start may wait no longer, or have died.
 SELECT s.id AS session_id
   FROM session s JOIN sandbox b ON b.id = s.sandbox_id
- WHERE s.state = 'initializing' AND s.setup_sealed IS NOT NULL AND b.host IN ('', $1)
+ WHERE s.state = 'initializing' AND b.host IN ('', $1)
  ORDER BY s.initializing_since
  LIMIT $2::int;
 

@@ -90,7 +90,6 @@ struct part {
 static const struct part PARTS[] = {
 	{ "stop_watchdogs", stops_expire_watchdogs, 1 },
 	{ "late_starts",    ask_late_starts,        2 },
-	{ "setups",         upkeep_setups,          2 },
 	{ "interrupts",     upkeep_interrupts,      2 },
 	{ "suspends",       upkeep_suspends,        2 },
 	{ "orphans",        wish_orphans,           1 },
@@ -99,6 +98,7 @@ static const struct part PARTS[] = {
 	{ "run_time",       wish_run_time,          1 },
 	{ "old",            wish_old,               1 },
 	{ "lost_leases",    wish_lost_leases,       1 },
+	{ "starts",         upkeep_starts,          4 },
 	{ "stuck",          ask_stuck,              2 },
 	{ "idle",           ask_idle,               4 },
 	{ "stops",          stops_run,              8 },

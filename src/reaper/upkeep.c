@@ -59,9 +59,12 @@ finish_suspend(struct pass *p, const struct rows *r, size_t i, struct err *e)
 	return suspend_repair(p->ctl, session_of(r, i), e);
 }
 
-/* Its output and its end are written by whoever asks; that may be nobody. */
+/*
+ * Whoever asks for a session that is starting goes on with its start; that may
+ * be nobody.
+ */
 static int
-move_setup_on(struct pass *p, const struct rows *r, size_t i, struct err *e)
+move_start_on(struct pass *p, const struct rows *r, size_t i, struct err *e)
 {
 	(void)e;
 	start_move_on(p->ctl, session_of(r, i), "");
@@ -69,9 +72,10 @@ move_setup_on(struct pass *p, const struct rows *r, size_t i, struct err *e)
 }
 
 void
-upkeep_setups(struct pass *p)
+upkeep_starts(struct pass *p)
 {
-	run(p, &(struct chore){ "setups", STMT_DUE_SETUPS, move_setup_on });
+	run(p,
+	    &(struct chore){ "starts", STMT_DUE_INITIALIZING, move_start_on });
 }
 
 void

@@ -109,6 +109,20 @@ def an_idle_session_sleeps():
 
 
 @case
+def a_start_that_nobody_waits_for_is_finished():
+    for isolation in ("session", "shared"):
+        r = expect(202, call("POST", "/v1/sessions?wait=0",
+                             {"isolation": isolation}))
+        sid = r.json["id"]
+        until("nobody is at work on it", lambda: value(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == "0")
+        equal(state(sid)[0], "initializing", "nobody asks for it")
+        passes()
+        equal(state(sid)[0], "ready", "state")
+        equal(execute(sid, "echo hello"), "hello\n", "it works")
+
+
+@case
 def an_idle_session_does_not_sleep_while_a_command_runs():
     sid = create()["id"]
     runner = threading.Thread(target=lambda: call(
