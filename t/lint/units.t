@@ -35,6 +35,8 @@ for line in KillMode=process Delegate=yes OOMPolicy=continue User=sandlease; do
 done
 for u in src/*/*.service; do
 	ok "$u does not run as root" grep -qx 'User=sandlease' "$u"
+	ok "$u needs the disk of the sessions' files" \
+		grep -qx 'RequiresMountsFor=/var/lib/sandlease' "$u"
 done
 
 line=$(grep -E '^\*' src/reaper/cron.d/sandlease)
