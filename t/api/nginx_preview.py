@@ -90,7 +90,10 @@ def what_only_looks_like_a_preview_is_none(w):
                  "80-%s-%s.localhost" % (A, TOKEN),
                  "8080-%sx-%s.localhost" % (A, TOKEN), "8080-x.example.com",
                  "123456-%s-%s.localhost" % (A, TOKEN),
-                 "8080-%s-%s" % (A, TOKEN)):
+                 "8080-%s-%s" % (A, TOKEN),
+                 # below the previews' domain is nothing else: to a browser a
+                 # dashboard there would be on the tenants' own site
+                 "x.localhost", "www.8080-%s-%s.localhost" % (A, TOKEN)):
         answer = w.ask("/", Host="%s:%d" % (host, w.port))
         equal((answer.status, answer.json()["code"]), (404, "INVALID_TOKEN"),
               host)
