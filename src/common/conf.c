@@ -18,6 +18,7 @@ enum conf_type { CONF_STR, CONF_INT, CONF_LIST, CONF_ENUM };
 enum {
 	FILE_MAX_BYTES = 64 * 1024,
 	QUOTA_MAX = 1000 * 1000 * 1000,
+	PORT_DIGITS = 5,
 	/* what c/<sandbox, 52>.<incarnation, 16> leaves of sun_path's 107 */
 	RUN_DIR_MAX = 35
 };
@@ -60,7 +61,7 @@ static const struct setting SETTINGS[] = {
 	STR(agent_path, SANDLEASE_LIBEXECDIR "/sandlease-agent", "the program that is bound into every sandbox"),
 	STR(bwrap_path, "/usr/bin/bwrap", "bubblewrap"),
 	STR(cgroup_root, "auto", "delegated cgroup below the mount points; `auto`: the service's own; `none`: rlimits and a watchdog"),
-	STR(public_url, "http://127.0.0.1:8080", "where clients and the dashboard reach nginx"),
+	STR(public_url, "http://127.0.0.1:8080", "where clients and the dashboard reach nginx: scheme, host and port, no path"),
 	STR(preview_base, "http://localhost:8080", "scheme and domain of preview URLs; anything but localhost must be https"),
 	STR(preview_path_base, "", "origin of path-form previews, for machines without wildcard DNS; empty: off"),
 	STR(per_session_orgs, "", "orgs whose every session gets a sandbox of its own, comma separated; `*`: all"),
@@ -255,6 +256,47 @@ add_environment(struct conf *c, struct err *e)
 	return 0;
 }
 
+/*
+ * Whether url is http(s)://host[:port] and nothing more.  "host." is refused: it is
+ * the same host, but not equal to it where hosts are compared.
+ */
+static bool
+is_origin(const char *url)
+{
+	static const char DIGITS[] = "0123456789",
+			  NAME[] = "abcdefghijklmnopqrstuvwxyz"
+				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_",
+			  IPV6[] = "0123456789abcdefABCDEF:.";
+	const char *at = strstr(url, "://");
+	size_t len;
+
+	if (!str_starts(url, "https://") && !str_starts(url, "http://"))
+		return false;
+	at += strlen("://");
+	if (at[0] == '[') {
+		len = 1 + strspn(at + 1, IPV6);
+		if (at[len++] != ']')
+			return false;
+	} else {
+		len = strspn(at, NAME);
+		if (len == 0 || at[len - 1] == '.')
+			return false;
+	}
+	at += len;
+	return *at == '\0' ||
+	    (*at == ':' && str_made_of(at + 1, DIGITS, 1, PORT_DIGITS));
+}
+
+static int
+check_origin(const char *what, const char *url, struct err *e)
+{
+	if (is_origin(url))
+		return 0;
+	return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
+	    "%s: must be like https://host or https://host:port, without a path",
+	    what);
+}
+
 /* A preview URL is a bearer capability: it must not travel in the open. */
 static int
 check_preview_base(const char *what, const char *url, struct err *e)
@@ -262,9 +304,13 @@ check_preview_base(const char *what, const char *url, struct err *e)
 	const char *host = url + strlen("http://");
 	size_t len;
 
+	if (str_empty(url))
+		return 0; /* this form is off */
+	if (check_origin(what, url, e) < 0)
+		return -1;
 	if (!str_starts(url, "http://"))
 		return 0;
-	len = strcspn(host, ":/");
+	len = strcspn(host, ":");
 	if ((len == strlen("localhost") && str_starts(host, "localhost")) ||
 	    (len == strlen("127.0.0.1") && str_starts(host, "127.0.0.1")) ||
 	    (len > strlen(".localhost") &&
@@ -308,6 +354,7 @@ conf_load(const char *path, struct conf *c, struct err *e)
 		    "%s: has more than %d bytes", path, FILE_MAX_BYTES - 1);
 	text[n] = '\0';
 	if (conf_parse(path, text, c, e) < 0 || add_environment(c, e) < 0 ||
+	    check_origin("public_url", c->public_url, e) < 0 ||
 	    check_preview_base("preview_base", c->preview_base, e) < 0 ||
 	    check_preview_base("preview_path_base", c->preview_path_base, e) <
 		0)

@@ -303,6 +303,54 @@ a_file_is_read_whole_or_not_at_all(void **state)
 	assert_non_null(strstr(e.msg, "has more than"));
 }
 
+/* Clients are given addresses that begin with these settings. */
+static void
+addresses_are_origins(void **state)
+{
+	static const struct {
+		const char *text, *says; /* NULL: it is accepted */
+	} CASES[] = {
+		{ "public_url = https://sandlease.example.com", NULL },
+		{ "public_url = http://10.0.0.1:8080", NULL },
+		{ "public_url = https://[fd00::1]:8443", NULL },
+		{ "public_url = sandlease.example.com", "public_url: must be" },
+		{ "public_url =", "public_url: must be" },
+		{ "public_url = https://", "public_url: must be" },
+		{ "public_url = https://a.example.com.", "public_url: must" },
+		{ "public_url = https://a.example.com/", "without a path" },
+		{ "public_url = https://a.example.com:", "public_url: must" },
+		{ "public_url = https://a.example.com:x", "public_url: must" },
+		{ "public_url = https://u@a.example.com", "public_url: must" },
+		{ "public_url = https://m\xc3\xbcller.de", "public_url: must" },
+		{ "public_url = https://[fd00::1", "public_url: must be" },
+		{ "preview_base = https://previews.example.net:8443", NULL },
+		{ "preview_base = http://localhost:8080", NULL },
+		{ "preview_base = http://x.localhost", NULL },
+		{ "preview_base =", NULL },
+		{ "preview_base = https://previews.example.net/", "without" },
+		{ "preview_base = previews.example.net", "preview_base: must" },
+		{ "preview_base = http://previews.example.net", "be https" },
+		{ "preview_base = HTTP://previews.example.net", "must be" },
+		{ "preview_base = http://localhost.example.net", "be https" },
+		{ "preview_base = http://notlocalhost", "be https" },
+		{ "preview_path_base = http://127.0.0.1:8081", NULL },
+		{ "preview_path_base = http://10.0.0.1:8081", "be https" },
+		{ "preview_path_base = https://p.example.net/p", "without" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct err e = { 0 };
+		struct conf c;
+		int rc;
+
+		write_file(*state, CASES[i].text);
+		rc = conf_load(((struct file *)*state)->path, &c, &e);
+		if (rc != (CASES[i].says == NULL ? 0 : -1) ||
+		    (rc < 0 && strstr(e.msg, CASES[i].says) == NULL))
+			fail_msg("%s: %d %s", CASES[i].text, rc, e.msg);
+	}
+}
+
 int
 main(void)
 {
@@ -321,6 +369,8 @@ main(void)
 		    remove_file),
 		cmocka_unit_test_setup_teardown(
 		    a_file_is_read_whole_or_not_at_all, make_file, remove_file),
+		cmocka_unit_test_setup_teardown(addresses_are_origins,
+		    make_file, remove_file),
 	};
 
 	return cmocka_run_group_tests(TESTS, NULL, NULL);
