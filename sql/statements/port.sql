@@ -77,13 +77,19 @@ SELECT * FROM port_relays() WHERE session_id = $1 AND ($2 = '' OR port = nullif(
  ORDER BY port;
 
 -- name: due_ports
--- params: host, limit
--- Changes that no relay has confirmed, where that can be asked for now: those
--- that were never tried first, then who was tried longest ago.
-SELECT * FROM port_relays()
- WHERE pending AND (stopped AND closing OR listens AND NOT suspended AND host = $1)
- ORDER BY tried_at NULLS FIRST, session_id, port
- LIMIT $2::int;
+-- params: host, since, limit
+-- Changes that no relay has confirmed, where that can be asked for now.  First
+-- sessions that were never tried, then the one tried longest ago.  A wrapper that
+-- does not answer is asked once in a pass, however many ports it has: so all ports
+-- of a session stand together, and none comes if one was tried since the pass began.
+SELECT r.* FROM port_relays() r
+ WHERE r.pending
+   AND (r.stopped AND r.closing OR r.listens AND NOT r.suspended AND r.host = $1)
+   AND NOT EXISTS (SELECT FROM port t
+                    WHERE t.session_id = r.session_id AND t.tried_at >= $2::timestamptz)
+ ORDER BY max(r.tried_at) OVER (PARTITION BY r.session_id) NULLS FIRST, r.session_id,
+          r.tried_at NULLS FIRST, r.port
+ LIMIT $3::int;
 
 -- name: lost_relays
 -- params: host, sockets, limit

@@ -59,7 +59,7 @@ settle_due(struct pass *p)
 	struct err e = { 0 };
 
 	if (STORE_RUN(p->ctl->store, STMT_DUE_PORTS, &r, &e,
-		p->ctl->conf->host_name, pass_number(BATCH).text) < 0)
+		p->ctl->conf->host_name, p->since, pass_number(BATCH).text) < 0)
 		pass_failed(p, "ports", &e);
 	else
 		settle_rows(p, r);

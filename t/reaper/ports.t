@@ -70,6 +70,22 @@ def a_port_that_cannot_be_closed_yet_says_so_and_lets_nobody_in():
 
 
 @case
+def a_wrapper_that_stands_still_is_asked_once_in_a_pass_whatever_it_has_to_close():
+    ids = [create()["id"], create()["id"]]
+    for sid in ids:
+        for port in (8000, 8001, 8002):
+            expect(201, call("POST", at(sid, "/ports"), {"port": port}))
+    with Stopped(ids[0], "8707"), Stopped(ids[1], "8708"):
+        sql("UPDATE port SET closing_at = clock_timestamp(), pending = true,"
+            " change_order = nextval('port_order')")
+        for n in (1, 2, 3):
+            told = service.run("sandlease-reaper").stderr
+            equal(told.count(b'event="ports"'), 2, "pass %d: %r" % (n, told))
+    passes()
+    equal([ports(sid) for sid in ids], [{}, {}], "when they go on all are closed")
+
+
+@case
 def what_is_closing_can_be_exposed_and_is_another_one():
     sid = create()["id"]
     host = expose(sid)

@@ -20,7 +20,8 @@ port() {
 }
 order() { q "SELECT change_order FROM port WHERE session_id = '$(sid "$1")' AND port = $2"; }
 settled() { q "EXECUTE port_settled('$(sid "$1")', '$2', '${3:-$(order "$1" "$2")}')"; } # ID PORT [ORDER]
-due() { q "EXECUTE due_ports('${1:-h1}', '10')" | cut -d'|' -f1,2 | tr '\n' ' '; }
+# due [HOST [SINCE]]: for a pass that began then
+due() { q "EXECUTE due_ports('${1:-h1}', '${2:-infinity}', '10')" | cut -d'|' -f1,2 | tr '\n' ' '; }
 may() { q "SELECT port_exposed('$(sid "$1")', $2)"; }
 
 # ---- expose, rotate, close
@@ -28,6 +29,9 @@ may() { q "SELECT port_exposed('$(sid "$1")', $2)"; }
 create a >/dev/null && verify a 1 >/dev/null
 is "$(expose a 8080 one)|$(port a 8080)" "t|one|t|f|f" "what is exposed waits for its relay"
 is "$(due)|$(due h2)" "$(sid a)|8080 |" "the reaper of its host finds it"
+began=$(q "SELECT clock_timestamp()")
+q "EXECUTE port_tried('$(sid a)', '8080', '$(order a 8080)')" >/dev/null
+is "$(due h1 "$began")|$(due)" "|$(sid a)|8080 " "one that did not answer comes again in the next pass"
 first=$(order a 8080)
 is "$(settled a 8080)|$(port a 8080)|$(due)" "t|one|f|f|f|" "until the relay has confirmed"
 is "$(expose a 8080 two)|$(port a 8080)" "f|one|f|f|f" "exposed again it stays as it is"
