@@ -15,7 +15,7 @@
 #include "web/server.h"
 
 static const char USAGE[] =
-    "usage: sandlease-api [--config FILE] [--pool api|auth|stream] [--check | --print]\n"
+    "usage: sandlease-api [--config FILE] [--pool api|read|auth|stream] [--check | --print]\n"
     "       sandlease-api --routes | --settings | --version\n";
 
 enum {

@@ -121,6 +121,8 @@ def a_session_that_initializes_for_ten_minutes_is_an_orphan():
     job(s["id"], "8201.%d" % ME)
     sql("UPDATE session SET state = 'initializing' WHERE id = :'v1'", s["id"])
     equal(passes()["orphans"], 0, "not yet")
+    equal(state(s["id"])[0], "ready", "its start is gone on with")
+    sql("UPDATE session SET state = 'initializing' WHERE id = :'v1'", s["id"])
     sql("UPDATE session SET initializing_since = initializing_since"
         " - interval '11 minutes' WHERE id = :'v1'", s["id"])
     equal(passes()["orphans"], 1, "orphans")
