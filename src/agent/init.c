@@ -127,21 +127,53 @@ init_launch_failed(struct init *in, const char *session, const struct err *e)
 
 /* ---- cells */
 
+/*
+ * The one message that init reads from a wrapper: does it serve?  False, and why
+ * not.
+ */
+static bool
+hear_start(struct init *in, struct cell *cell, struct err *e)
+{
+	auto_fds struct channel_fds fds = { .count = 0 };
+	auto_json json_t *msg = NULL;
+	struct err ignored = { 0 };
+
+	/*
+	 * A cell that fails before it has read its launch leaves a reset, and
+	 * behind that its last word.
+	 */
+	if (channel_recv(cell->channel, clock_ms(), &msg, &fds, &ignored) < 0 &&
+	    ignored.code == CODE_PEER_CLOSED)
+		(void)!channel_recv(cell->channel, clock_ms(), &msg, &fds,
+		    &ignored);
+	if (json_is_true(json_object_get(msg, "ok"))) {
+		cell->serving = true;
+		init_launched(in, cell);
+		return true;
+	}
+	err_set(e, ERR_INTERNAL, CODE_LAUNCH_FAILED, "%.200s",
+	    msg != NULL ? json_str(msg, "message")
+			: "the cell ended before its wrapper served");
+	return false;
+}
+
 static void
 cell_ended(struct init *in, struct cell *cell)
 {
 	char session[ID_MAX];
 	struct conn *c;
-	struct err e;
+	struct err e = { 0 };
 	size_t at = 0;
 
+	/* what it said last may have come after the look at its channel */
+	if (!cell->serving && cell->channel >= 0)
+		(void)!hear_start(in, cell, &e);
 	str_copy(session, sizeof(session), cell->session);
 	log_line(LOG_INFO, "cell_ended", "%s generation %lld", session,
 	    (long long)cell->generation);
 	cells_remove(&in->cells, cell);
-	err_set(&e, ERR_INTERNAL, CODE_LAUNCH_FAILED,
-	    "the cell ended before its wrapper served");
-	init_launch_failed(in, session, &e);
+	if (e.kind != ERR_NONE)
+		init_launch_failed(in, session, &e);
 	while ((c = next_waiting(in, WAIT_GONE, session, &at)) != NULL) {
 		c->again = 0;
 		init_look(in, c);
@@ -163,30 +195,13 @@ reap(struct init *in)
 	}
 }
 
-/* The one message that init reads from a wrapper: does it serve? */
 static void
 read_start(struct init *in, struct cell *cell)
 {
-	auto_fds struct channel_fds fds = { .count = 0 };
-	auto_json json_t *msg = NULL;
-	struct err e = { 0 };
+	struct err e;
 
-	/*
-	 * A cell that fails before it has read its launch leaves a reset, and
-	 * behind that its last word.
-	 */
-	if (channel_recv(cell->channel, clock_ms(), &msg, &fds, &e) < 0 &&
-	    e.code == CODE_PEER_CLOSED)
-		(void)!channel_recv(cell->channel, clock_ms(), &msg, &fds, &e);
-	if (json_is_true(json_object_get(msg, "ok"))) {
-		cell->serving = true;
-		init_launched(in, cell);
+	if (hear_start(in, cell, &e))
 		return;
-	}
-	if (msg != NULL)
-		err_set(&e, ERR_INTERNAL, CODE_LAUNCH_FAILED, "%.200s",
-		    json_str(msg, "message"));
-	e.code = CODE_LAUNCH_FAILED;
 	mem_close_fd(&cell->channel);
 	kill(cell->pid, SIGKILL);
 	init_launch_failed(in, cell->session, &e);
