@@ -164,4 +164,15 @@ is "$(q "SELECT string_agg(left(subject, 1) || severity || trace_id || (detail->
 	FROM audit WHERE kind = 'lease_force_release'")" "fcriticalt1stopping gcriticalt2owns_wrapper" \
 	"the audit log has both"
 
+# ---- starts that nobody waits for
+
+for s in p q r s; do
+	create "$s" >/dev/null
+done
+create t '"tenant": "other", "org": "other", "keyId": "o"' >/dev/null
+must "UPDATE session SET initializing_since = 'epoch' WHERE tenant = 'acme' AND state = 'initializing'"
+first_two() { q "EXECUTE due_initializing('h1', '2')" | cut -c1 | sort | tr -d '\n'; }
+is "$(for _ in 1 2 3 4 5 6 7 8; do first_two; done | tr -d pqrs)" "tttttttt" \
+	"a tenant whose starts hang takes one turn, then it is another's"
+
 done_testing
