@@ -15,12 +15,13 @@ READING = 1 << 2 | 1 << 19
 
 
 def usage(session):
-    answer = {}
+    answers = []
 
     def told():  # busy: who measured last has answered, and is not quite gone
-        answer.update(box.ask("usage"))
-        return answer.get("code") != "busy"
+        answers.append(box.ask("usage"))
+        return answers[-1].get("code") != "busy"
     eventually(told)
+    answer = answers[-1]
     true(answer["ok"], "usage: %r" % answer)
     return next(c for c in answer["cells"] if c["session"] == session)
 

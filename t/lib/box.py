@@ -1,5 +1,6 @@
 """A sandbox as the local provider starts it, driven over its control channel."""
 import array
+import atexit
 import json
 import os
 import random
@@ -137,6 +138,8 @@ class Box:
         keep = (listener.fileno(), self.lock.fileno())
         with open(self.log, "ab") as log, open("/dev/null", "r+b") as null:
             self.proc = subprocess.Popen(argv, stdin=null, stdout=null, stderr=log, pass_fds=keep)
+        self.closed = False
+        atexit.register(self.close)  # a test that forgets to leaves nothing behind
         listener.close()
         answer = self.ask("ping")
         if not answer.get("ok"):
@@ -297,6 +300,9 @@ class Box:
         return found
 
     def close(self):
+        if self.closed:
+            return
+        self.closed = True
         # init outlives bwrap, as it should: it is what must be killed
         for pid in self.inner()[:1] or [self.proc.pid]:
             os.kill(pid, signal.SIGKILL)
