@@ -121,6 +121,10 @@ is $? 0 "up works" || diag "$out"
 in_place a
 is "$(stat -c %a "$world/a/var/demo.env")" 600 "demo.env is its owner's alone"
 like "$(call a GET /v1/me)" '"demo"' "its key opens the door"
+out=$(cd "$world/a" && env -i PATH=/usr/bin:/bin HOME="$world" \
+	sh -c '. var/demo.env; . var/demo.env; sandlease ls && echo "$PATH"' 2>&1)
+is "$(tail -n 1 <<<"$out")" "$SANDLEASE_BUILD:/usr/bin:/bin" "a shell that reads it finds the programs" ||
+	diag "$out"
 if is_root; then
 	none "nothing runs as root" \
 		"$(for p in $(processes); do ps -o user=,args= -p "$p"; done | grep '^root')"
@@ -214,7 +218,7 @@ out=$(dev a down)
 is $? 0 "down works without its database" || diag "$out"
 none "and ends the sandboxes all the same" "$(processes; stack_left_pids)"
 out=$(dev a down --purge)
-ok "purge forgets everything" test ! -e "$STACK_STATE" -a ! -e "$world/a/var/demo.env"
+ok "purge forgets everything" test ! -e "$STACK_STATE" -a ! -e "$world/a/var"
 is "$(dev a down)" "nothing of this checkout is running" "down twice is harmless"
 
 done_testing
