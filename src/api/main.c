@@ -16,7 +16,7 @@
 
 static const char USAGE[] =
     "usage: sandlease-api [--config FILE] [--pool api|read|auth|stream] [--check | --print]\n"
-    "       sandlease-api --routes | --settings | --version\n";
+    "       sandlease-api --routes | --settings | --version | --help\n";
 
 enum {
 	OPT_POOL = 255,
@@ -24,7 +24,8 @@ enum {
 	OPT_PRINT,
 	OPT_ROUTES,
 	OPT_SETTINGS,
-	OPT_VERSION
+	OPT_VERSION,
+	OPT_HELP
 };
 
 static const struct option OPTIONS[] = {
@@ -35,6 +36,7 @@ static const struct option OPTIONS[] = {
 	{ "routes", no_argument, NULL, OPT_ROUTES },
 	{ "settings", no_argument, NULL, OPT_SETTINGS },
 	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -51,6 +53,9 @@ just_print(int opt)
 		return true;
 	case OPT_VERSION:
 		printf("sandlease-api %s\n", PACKAGE_VERSION);
+		return true;
+	case OPT_HELP:
+		fputs(USAGE, stdout);
 		return true;
 	default:
 		return false;

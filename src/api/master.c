@@ -266,28 +266,38 @@ fill_pools(struct master *m)
 	m->share[POOL_READ] = share_new((size_t)sizes[POOL_READ]);
 }
 
+static const struct store_options STORE_OPTIONS = { "sandlease-api", 5000 };
+
+int
+master_check(const struct conf *conf, struct err *e)
+{
+	struct store *st = store_new(conf->database, &STORE_OPTIONS);
+	int rc =
+	    store_check_pooling(st, e) < 0 || control_check(conf, st, e) < 0
+	    ? -1
+	    : 0;
+
+	store_free(st);
+	return rc;
+}
+
 /*
  * Locks of a session need a connection of their own; a pooler in transaction
  * mode is told now, not by locks that get lost.  A database that is not there
  * yet is no reason not to start: it cannot be told, and calls say so.
  */
-int
-master_check(const struct conf *conf, struct err *e)
+static int
+check_pooling(const struct conf *conf, struct err *e)
 {
-	static const struct store_options OPTIONS = { "sandlease-api", 5000 };
-	struct store *st = store_new(conf->database, &OPTIONS);
-	struct err why = { 0 };
-	int rc = store_check_pooling(st, &why);
+	struct store *st = store_new(conf->database, &STORE_OPTIONS);
+	int rc = store_check_pooling(st, e);
 
 	store_free(st);
-	if (rc == 0)
-		return 0;
-	if (why.code != CODE_TRANSACTION_POOLING) {
-		log_err(LOG_WARN, "database", &why);
+	if (rc < 0 && e->code != CODE_TRANSACTION_POOLING) {
+		log_err(LOG_WARN, "database", e);
 		return 0;
 	}
-	*e = why;
-	return -1;
+	return rc;
 }
 
 static void
@@ -303,7 +313,7 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	sigset_t set;
 	int sig = 0;
 
-	if (master_check(conf, e) < 0 || control_prepare(conf, e) < 0 ||
+	if (check_pooling(conf, e) < 0 || control_prepare(conf, e) < 0 ||
 	    (server_is_fastcgi() ? take_given_socket(&m, pool, e)
 				 : open_sockets(&m, e)) < 0)
 		return -1;

@@ -20,8 +20,9 @@ int master_run(const struct conf *conf, const char *pool, struct err *e)
     MUST_CHECK;
 
 /*
- * What must be right beyond the settings themselves: a database that can be
- * reached is not behind a pooler in transaction mode.
+ * Whether the service would work as it is set up: the database answers, and not
+ * through a pooler in transaction mode; seal keys and directories are there; a
+ * sandbox can be made.
  */
 int master_check(const struct conf *conf, struct err *e) MUST_CHECK;
 

@@ -2,7 +2,9 @@
 #include "common/log.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,12 +24,13 @@ const char *const LOG_LEVEL_NAMES[] = { "error", "warn", "info", "debug",
 	NULL };
 const char *const LOG_FORMAT_NAMES[] = { "kv", "json", NULL };
 
-static const int PRIORITY[LOG__MAX] = { 3, 4, 6, 7 };
+static const int PRIORITY[LOG__MAX] = { 3, 4, 6, 7 }; /* of syslog(3) */
 
 static const char *program_name = "sandlease";
 static enum log_level level_max = LOG_INFO;
 static enum log_format line_format = LOG_KV;
 static int64_t size_max;
+static bool to_journal;
 static __thread char request[CONTEXT_MAX];
 static __thread char session[CONTEXT_MAX];
 
@@ -36,12 +39,28 @@ struct line {
 	size_t len;
 };
 
+/* systemd names device and inode of the stream it has given us. */
+static bool
+stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	char ours[64];
+	struct stat st;
+
+	if (stream == NULL || fstat(STDERR_FILENO, &st) < 0)
+		return false;
+	snprintf(ours, sizeof(ours), "%ju:%ju", (uintmax_t)st.st_dev,
+	    (uintmax_t)st.st_ino);
+	return strcmp(stream, ours) == 0;
+}
+
 void
 log_open(const char *program, enum log_level level, enum log_format format)
 {
 	program_name = program;
 	level_max = level;
 	line_format = format;
+	to_journal = stderr_is_journal();
 }
 
 void
@@ -152,7 +171,7 @@ log_line(enum log_level level, const char *event, const char *fmt, ...)
 	clock_iso(at);
 	if (line_format == LOG_JSON)
 		put_char(&l, '{');
-	else
+	else if (to_journal)
 		l.len = (size_t)snprintf(l.text, sizeof(l.text), "<%d>",
 		    PRIORITY[level]);
 	put_pair(&l, "at", at);

@@ -1,8 +1,9 @@
 /*
  * log.h: one line per event, to stderr.
  *
- * key=value or JSON (settings log_level and log_format), with an <n>
- * priority in front that the journal understands.  What came from outside is
+ * key=value or JSON (settings log_level and log_format).  Where stderr is
+ * systemd's journal, key=value has the <n> in front by which the journal knows
+ * a line's priority.  What came from outside is
  * filtered of control characters.  Never a token, never a body.
  */
 #ifndef SANDLEASE_COMMON_LOG_H

@@ -13,6 +13,11 @@
 int
 control_prepare(const struct conf *conf, struct err *e)
 {
+	struct seal_keys keys;
+
+	if (seal_keys_load(conf->seal_key_file, &keys, e) < 0)
+		return -1;
+	explicit_bzero(&keys, sizeof(keys)); /* workers load their own */
 	return provider_prepare(conf, e);
 }
 
@@ -28,6 +33,16 @@ control_open(const struct conf *conf, struct store *st, struct control *ctl,
 		return -1;
 	return provider_open("local", conf, rows_text(r, 0, "id"),
 	    &ctl->provider, e);
+}
+
+int
+control_check(const struct conf *conf, struct store *st, struct err *e)
+{
+	struct control ctl;
+
+	return control_open(conf, st, &ctl, e) < 0
+	    ? -1
+	    : provider_check(&ctl.provider, e);
 }
 
 static void

@@ -74,12 +74,16 @@ struct session_row {
 	struct sandbox_spec sandbox; /* id, incarnation, limits */
 };
 
-/* What the master does once for all its workers. */
+/* What the master does once for all its workers; without seal keys it fails. */
 int control_prepare(const struct conf *conf, struct err *e) MUST_CHECK;
 
 /* Loads seal keys, reads the installation's id, opens the provider. */
 int control_open(const struct conf *conf, struct store *st, struct control *ctl,
     struct err *e) MUST_CHECK;
+
+/* Whether sessions can be started here: control_open(), and a sandbox on trial. */
+int control_check(const struct conf *conf, struct store *st, struct err *e)
+    MUST_CHECK;
 
 /*
  * Reads one session; tenant "" is the reaper's.  ERR_NOT_FOUND alike for

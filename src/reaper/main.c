@@ -15,12 +15,13 @@
 
 static const char USAGE[] =
     "usage: sandlease-reaper [--config FILE] [--dry-run]\n"
-    "       sandlease-reaper --version\n";
+    "       sandlease-reaper --version | --help\n";
 
 static const struct option OPTIONS[] = {
 	{ "config", required_argument, NULL, 'c' },
 	{ "dry-run", no_argument, NULL, 'n' },
 	{ "version", no_argument, NULL, 'V' },
+	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -30,8 +31,12 @@ record(struct pass *p, struct store *store, int64_t took_ms, struct err *e)
 {
 	auto_json json_t *o = pass_summary(p);
 	auto_free char *text = json_text(o);
+	char at[CLOCK_ISO_MAX];
 
-	printf("reaper: %s in %" PRId64 " ms\n", text, took_ms);
+	clock_iso(at);
+	printf("%s %s reaper: %s in %" PRId64 " ms\n", at,
+	    LOG_LEVEL_NAMES[p->errors > 0 ? LOG_ERROR : LOG_INFO], text,
+	    took_ms);
 	if (p->dry_run)
 		return 0;
 	return STORE_RUN(store, STMT_REAPER_RUN_ADD, NULL, e,
@@ -90,6 +95,9 @@ main(int argc, char **argv)
 			break;
 		case 'V':
 			printf("sandlease-reaper %s\n", PACKAGE_VERSION);
+			return EXIT_SUCCESS;
+		case 'h':
+			fputs(USAGE, stdout);
 			return EXIT_SUCCESS;
 		default:
 			fputs(USAGE, stderr);

@@ -103,7 +103,7 @@ def kv_is_the_other_format():
     sid = create(isolation="session")["id"]
     for raw in (raw_log(), agent_log(sid)):
         for line in raw.decode().splitlines():
-            true(line.startswith('<') and ' level="' in line and
+            true(line.startswith('at="') and ' level="' in line and
                  ' event="' in line, line)
 
 

@@ -110,7 +110,7 @@ healthy_rows() {
 
 # pass_ms: what a pass says it took.
 pass_ms() {
-	stack_reap 2>&1 | sed -n 's/^reaper: .* in \([0-9]*\) ms$/\1/p'
+	stack_reap 2>&1 | sed -n 's/^.* reaper: .* in \([0-9]*\) ms$/\1/p'
 }
 
 healthy_figure() {

@@ -118,6 +118,24 @@ is "$(checked "$(sed -n 's/^preview_base = //p' "$TOP/README.md" | head -n 1)")"
 like "$(checked https://previews.example.com)" "warning: preview_base .* example.com" \
 	"but warns of previews on the dashboard's site"
 
+# ---- --check, and a start, say what is missing
+
+# broken SETTING VALUE: what --check says of such a service, and its exit status.
+broken() {
+	grep -v "^$1 " "$SANDLEASE_CONFIG" >"$work/broken.conf"
+	printf '%s = %s\n' "$1" "$2" >>"$work/broken.conf"
+	"$top_builddir/sandlease-api" --config "$work/broken.conf" --check 2>&1
+	echo "status $?"
+}
+like "$(broken seal_key_file "$work/none.keys")" "none.keys: No such file.*status 1" "no seal key"
+like "$(broken run_dir "$work/none/run")" "cannot make directory .*none/run.*status 1" "no run_dir"
+like "$(broken database "host=$STACK_RUN/pg dbname=nothing_here user=sandlease passfile=$STACK_STATE/etc/pgpass")" 'nothing_here" does not exist.*status 1' \
+	"no such database"
+like "$(broken agent_path "$work/none")" "agent_path .*none.*status 1" "no agent"
+broken seal_key_file "$work/none.keys" >/dev/null
+like "$(timeout "$PATIENCE" "$top_builddir/sandlease-api" --config "$work/broken.conf" 2>&1; echo "status $?")" \
+	"none.keys: No such file.*status 1" "without its seal key the service does not start"
+
 # ---- previews by path, for whom the README sends to port 8081
 
 like "$(curl -sS "http://localhost:$STACK_PREVIEW_PORT/p/$label/")" \

@@ -33,10 +33,10 @@ class Host:
     def reap(self, *arguments):
         """One pass of this host's reaper: its summary."""
         done = self.run("sandlease-reaper", *arguments)
-        line = [l for l in done.stdout.splitlines() if l.startswith("reaper: {")]
+        line = [l[l.index("{"):] for l in done.stdout.splitlines() if " reaper: {" in l]
         if len(line) != 1:
             raise AssertionError("no summary: %s %s" % (done.stdout, done.stderr))
-        summary = json.loads(line[0][len("reaper: "):line[0].rindex("}") + 1])
+        summary = json.loads(line[0][:line[0].rindex("}") + 1])
         if summary["failures"]:
             print("# " + done.stderr.replace("\n", "\n# "))
         return summary

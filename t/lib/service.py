@@ -251,10 +251,10 @@ def reap(*arguments):
     """One pass.  (exit status, what it printed, its summary)"""
     done = run("sandlease-reaper", *arguments)
     text = done.stdout.decode()
-    lines = [l for l in text.splitlines() if l.startswith("reaper: {")]
+    lines = [l[l.index("{"):] for l in text.splitlines() if " reaper: {" in l]
     if len(lines) != 1:
         raise AssertionError("no summary line: %s %s" % (text, done.stderr))
-    summary = lines[0][len("reaper: "):lines[0].rindex("}") + 1]
+    summary = lines[0][:lines[0].rindex("}") + 1]
     for line in done.stderr.decode().splitlines() if done.returncode else []:
         print("# " + line)
     return done.returncode, text, json.loads(summary)

@@ -2,8 +2,10 @@
 #include "../unit.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/json.h"
@@ -72,10 +74,36 @@ a_line_says_when_who_and_what(void **state)
 	log_open("prog", LOG_INFO, LOG_KV);
 	log_line(LOG_WARN, "odd", "%d things", 3);
 	text = logged();
-	assert_true(strncmp(text, "<4>at=\"20", 9) == 0);
+	assert_true(strncmp(text, "at=\"20", 6) == 0);
 	assert_non_null(strstr(text,
 	    "Z\" level=\"warn\" program=\"prog\" event=\"odd\" msg=\"3 things\"\n"));
 	assert_null(strstr(text, "request="));
+}
+
+/* Which descriptor the journal reads, systemd says by device and inode. */
+static void
+only_the_journal_is_told_a_priority(void **state)
+{
+	char stream[64];
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)st.st_dev,
+	    (uintmax_t)st.st_ino);
+	setenv("JOURNAL_STREAM", stream, 1);
+	log_open("prog", LOG_INFO, LOG_KV);
+	log_line(LOG_WARN, "odd", "x");
+	assert_true(strncmp(logged(), "<4>at=", 6) == 0);
+	log_open("prog", LOG_INFO, LOG_JSON);
+	log_line(LOG_WARN, "odd", "x");
+	assert_true(strncmp(logged(), "{", 1) == 0);
+	/* another one's: we were started by a unit and write into a file */
+	setenv("JOURNAL_STREAM", "8:1", 1);
+	log_open("prog", LOG_INFO, LOG_KV);
+	log_line(LOG_WARN, "odd", "x");
+	assert_true(strncmp(logged(), "at=", 3) == 0);
+	unsetenv("JOURNAL_STREAM");
 }
 
 static void
@@ -87,7 +115,7 @@ the_level_is_a_threshold(void **state)
 	log_line(LOG_DEBUG, "b", "no");
 	assert_string_equal(logged(), "");
 	log_line(LOG_ERROR, "c", "yes");
-	assert_true(strncmp(logged(), "<3>", 3) == 0);
+	assert_non_null(strstr(logged(), "level=\"error\""));
 }
 
 static void
@@ -219,7 +247,7 @@ a_file_with_a_limit_keeps_its_newer_half(void **state)
 	log_limit(0);
 	assert_true(lseek(fd, 0, SEEK_END) <= 4096);
 	assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
-	assert_true(strncmp(text, "<6>at=", 6) == 0); /* whole lines only */
+	assert_true(strncmp(text, "at=", 3) == 0); /* whole lines only */
 	assert_non_null(strstr(text, "number 199."));
 	assert_null(strstr(text, "number 0."));
 	close(fd);
@@ -231,6 +259,7 @@ main(void)
 {
 	static const struct CMUnitTest TESTS[] = {
 		CAUGHT(a_line_says_when_who_and_what),
+		CAUGHT(only_the_journal_is_told_a_priority),
 		CAUGHT(the_level_is_a_threshold),
 		CAUGHT(context_stands_in_every_line_until_cleared),
 		CAUGHT(control_characters_cannot_forge_a_line),
