@@ -25,6 +25,7 @@ NGINX_TEMPLATES = \
 	%D%/preview.params.in \
 	%D%/proxy.conf.in \
 	%D%/proxy.params.in \
+	%D%/redirect.conf.in \
 	%D%/sandlease.conf.in \
 	%D%/session-dead.conf.in \
 	%D%/session-deny.conf.in \
@@ -59,6 +60,7 @@ nodist_nginx_DATA = \
 	%D%/preview.params \
 	%D%/proxy.conf \
 	%D%/proxy.params \
+	%D%/redirect.conf \
 	%D%/sandlease.conf \
 	%D%/session-dead.conf \
 	%D%/session-deny.conf \
@@ -81,7 +83,8 @@ dist_nginxtemplates_SCRIPTS = %D%/render
 	  && touch $@
 $(nodist_nginx_DATA): %D%/rendered.stamp
 
-CLEANFILES += $(nodist_nginx_DATA) %D%/nginx.conf %D%/rendered.stamp
+CLEANFILES += $(nodist_nginx_DATA) %D%/nginx.conf %D%/rendered.stamp \
+  %D%/site.values
 
 EXTRA_DIST += \
 	t/api/nginx.t \

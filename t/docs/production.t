@@ -39,28 +39,30 @@ s=$SANDLEASE_URL/v1/sessions/$id
 
 port=$(stack_free_port)
 path_port=$(stack_free_port)
-recipe() {
-	block sh templates/render | sed -e 's/sudo //g' \
+http_port=$(stack_free_port)
+# what the README leaves to the defaults and a test must have elsewhere
+here=(LISTEN=127.0.0.1 "PORT=$port" "PREVIEW_PORT=$path_port" "HTTP_PORT=$http_port"
+	"RUN_DIR=$STACK_RUN/run" "WWW_DIR=$STACK_STATE/www" "LOG_DIR=$work/log"
+	"STATE_DIR=$work/tmp" "PID_FILE=$work/pid" USER_DIRECTIVE= "ACME_DIR=$work/acme")
+# The README's block with `render` and WORD in it, its commands for the system's
+# own nginx left out.
+recipe() { # WORD
+	block sh "$1" | sed -e 's/sudo //g' -e '/nginx -t/d' -e '/^ln /d' -e '/make install/d' \
+		-e '/migrate/d' -e '/systemctl/d' \
 		-e "s|/usr/local/share/sandlease/nginx/templates|$TOP/nginx|" \
-		-e "s|/usr/local/share/sandlease/www|$STACK_STATE/www|" \
-		-e "s|/run/sandlease|$STACK_RUN/run|" \
-		-e "s|/etc/nginx|$work|g" -e "s|/var/log/nginx|$work/log|" \
-		-e "s|/var/lib/nginx|$work/tmp|" -e "s|/run/nginx.pid|$work/pid|" \
-		-e "s/0\.0\.0\.0/127.0.0.1/g" -e "s/'user www-data;'/''/" \
-		-e "s/\b443\b/$port/g" -e "s/\b8081\b/$path_port/g"
+		-e "s|/etc/nginx|$work|g" -e "s|/etc/ssl/sandlease|$work|g"
 }
-certificate() {
-	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout "$work/key.pem" \
-		-out "$work/cert.pem" -subj /CN=sandlease.example.com -addext \
-		'subjectAltName=DNS:sandlease.example.com,DNS:*.previews.example.net'
+certificate() { # NAME KEY HOST
+	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout "$work/$2" \
+		-out "$work/$1" -subj "/CN=$3" -addext "subjectAltName=DNS:$3"
 }
-# "add ssl_certificate and ssl_certificate_key to the first three servers"
-add_certificate() {
-	sed -i "s|^\tlisten .* ssl.*|&\n\tssl_certificate $work/cert.pem;\n\tssl_certificate_key $work/key.pem;|" \
-		"$work/sandlease/sandlease.conf"
+certificates() {
+	certificate cert.pem key.pem sandlease.example.com &&
+		certificate previews.pem previews.key '*.previews.example.net' &&
+		cat "$work/cert.pem" "$work/previews.pem" >"$work/both.pem"
 }
 over_tls() { # HOST PATH [ARG...]
-	call --cacert "$work/cert.pem" --resolve "$1:$port:127.0.0.1" \
+	call --cacert "$work/both.pem" --resolve "$1:$port:127.0.0.1" \
 		"https://$1:$port$2" "${@:3}"
 }
 
@@ -83,17 +85,17 @@ nginx_end_too() {
 	stack_end
 }
 
-ok "the recipe fills in the templates" bash -e -c "$(recipe)"
-ok "there is a certificate" certificate
-is "$(grep -cE '^\s+listen .* ssl' "$work/sandlease/sandlease.conf")" 3 \
-	"three servers listen with TLS"
-add_certificate
+ok "there are certificates" certificates
+mkdir -p "$work/sandlease" "$work/acme/.well-known/acme-challenge"
+echo proof >"$work/acme/.well-known/acme-challenge/token"
+printf '%s\n' "${here[@]}" >"$work/sandlease/site.values"
+ok "the recipe makes nginx's files" bash -e -c "$(recipe CERT=)"
 chown -R "$WEB_USER" "$work" 2>/dev/null
 ok "nginx accepts it" tls_nginx -t
 nginx_begin
 
 like "$(over_tls sandlease.example.com /v1/health)" '"status":"ok"' "the API answers over TLS"
-like "$(over_tls sandlease.example.com /v1/health -i)" 'Strict-Transport-Security' \
+like "$(over_tls sandlease.example.com /v1/health -i)" 'strict-transport-security' \
 	"and wants to stay on TLS"
 url=$(over_tls sandlease.example.com "/v1/sessions/$id/ports" -d '{"port": 8000}' | field url)
 label=${url#*//} label=${label%%.*}
@@ -101,6 +103,36 @@ like "$(over_tls "$label.previews.example.net" /)" 'Nothing listens on port 8000
 	"a preview below the wildcard name reaches the session"
 is "$(over_tls "sandlease.example.com" / -o /dev/null -w '%{http_code}')" 200 \
 	"the dashboard is there"
+over_http() { # HOST PATH: where it sends one
+	curl -sS -o "$work/out" --resolve "$1:$http_port:127.0.0.1" -w '%{http_code} %{redirect_url}' \
+		"http://$1:$http_port$2"
+}
+is "$(over_tls sandlease.example.com /v1/health -o /dev/null -w '%{http_version}')" 2 "it is HTTP/2"
+is "$(over_http sandlease.example.com /v1/health)" "308 https://sandlease.example.com/v1/health" \
+	"port 80 sends one to https"
+is "$(over_http "$label.previews.example.net" '/a?b')" "308 https://$label.previews.example.net/a?b" \
+	"previews, too"
+is "$(over_http sandlease.example.com /.well-known/acme-challenge/token)$(<"$work/out")" "200 proof" \
+	"but what a certificate authority looks for is there"
+
+# ---- an upgrade makes the files anew, and keeps what the operator gave
+
+files() { (cd "$work/sandlease" && sha256sum -- *.conf *.params *.values); }
+before=$(files)
+echo '# edited by hand' >>"$work/sandlease/sandlease.conf"
+ok "the upgrade's recipe needs no values" bash -e -c "$(recipe 'restart sandlease-api')"
+is "$(files)" "$before" "names, certificates and ports are as before"
+like "$(tail -n 1 "$work/sandlease/old/sandlease.conf")" 'edited by hand' "what was edited is kept"
+ok "a value is changed by giving it once" sh "$TOP/nginx/render" "$work/sandlease" KEY_MAX=7
+ok "and is kept" sh "$TOP/nginx/render" "$work/sandlease"
+like "$(grep sandlease_key "$work/sandlease/limits.conf")" ' 7;' "for good"
+ok "nginx accepts it" tls_nginx -t
+# what a release before had: files edited by hand, no values
+mkdir "$work/early" && echo 'ssl_certificate /mine;' >"$work/early/sandlease.conf"
+out=$(sh "$TOP/nginx/render" "$work/early" 2>&1)
+is "$? $(ls -A "$work/early")" "1 sandlease.conf" "without values nothing is changed"
+like "$out" 'PUBLIC_HOST is neither given nor in .*early/site.values' "and it says which one is missing"
+like "$(sh "$TOP/nginx/render" "$work/early" oops 2>&1)" 'not NAME=value: oops' "a bad argument is named"
 nginx_end
 
 # ---- the README's names are two sites to a browser
