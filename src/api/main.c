@@ -16,7 +16,7 @@
 
 static const char USAGE[] =
     "usage: sandlease-api [--config FILE] [--pool api|read|auth|stream] [--check | --print]\n"
-    "       sandlease-api --routes | --settings | --version | --help\n";
+    "       sandlease-api --routes | --settings | --example | --version | --help\n";
 
 enum {
 	OPT_POOL = 255,
@@ -24,6 +24,7 @@ enum {
 	OPT_PRINT,
 	OPT_ROUTES,
 	OPT_SETTINGS,
+	OPT_EXAMPLE,
 	OPT_VERSION,
 	OPT_HELP
 };
@@ -35,6 +36,7 @@ static const struct option OPTIONS[] = {
 	{ "print", no_argument, NULL, OPT_PRINT },
 	{ "routes", no_argument, NULL, OPT_ROUTES },
 	{ "settings", no_argument, NULL, OPT_SETTINGS },
+	{ "example", no_argument, NULL, OPT_EXAMPLE },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
@@ -50,6 +52,9 @@ just_print(int opt)
 		return true;
 	case OPT_SETTINGS:
 		conf_print_help(stdout);
+		return true;
+	case OPT_EXAMPLE:
+		conf_print_example(stdout);
 		return true;
 	case OPT_VERSION:
 		printf("sandlease-api %s\n", PACKAGE_VERSION);

@@ -405,3 +405,14 @@ conf_print_help(FILE *to)
 		fprintf(to, "| `%s` | `%s` | %s |\n", SETTINGS[i].name,
 		    SETTINGS[i].initial, SETTINGS[i].help);
 }
+
+void
+conf_print_example(FILE *to)
+{
+	fputs(
+	    "# sandlease.conf: every setting with its default; see sandlease.conf(5).\n",
+	    to);
+	for (size_t i = 0; i < ARRAY_LEN(SETTINGS); i++)
+		fprintf(to, "\n# %s\n#%s = %s\n", SETTINGS[i].help,
+		    SETTINGS[i].name, SETTINGS[i].initial);
+}

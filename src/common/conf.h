@@ -98,4 +98,7 @@ void conf_print(const struct conf *c, FILE *to);
 /* name, default and meaning as rows of a Markdown table, for the README. */
 void conf_print_help(FILE *to);
 
+/* A file to begin with: every setting, commented out. */
+void conf_print_example(FILE *to);
+
 #endif

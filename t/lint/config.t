@@ -18,4 +18,15 @@ none "every setting stands in the README, word for word" \
 	"$(diff <(section) <(printf '%s\n' "$settings"))"
 none "nothing is described twice" "$(section | cut -d'|' -f2 | sort | uniq -d)"
 
+# ---- the example has every default as it is
+
+effective() { # FILE: what a program makes of it
+	"$api" --config "$1" --print
+}
+example=$(mktemp) && empty=$(mktemp) || exit 1
+"$api" --example | sed -E 's/^#([a-z_]+ =)/\1/' >"$example"
+is "$(grep -cE '^[a-z_]+ =' "$example")" "$(section | wc -l)" "the example has every setting"
+is "$(effective "$example")" "$(effective "$empty")" "with its default, once it is uncommented"
+rm -f "$example" "$empty"
+
 done_testing
