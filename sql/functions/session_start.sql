@@ -71,6 +71,7 @@ CREATE OR REPLACE FUNCTION session_told(p_session text)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE session SET told = true WHERE id = p_session AND NOT told AND started_at IS NULL;
+    PERFORM pg_notify('sandlease_starts', ''); -- nobody waits for it any longer
     RETURN (SELECT state FROM session WHERE id = p_session);
 END $$;
 

@@ -68,17 +68,6 @@ SELECT s.id AS session_id, s.xmin::text AS seen_row
  ORDER BY s.initializing_since
  LIMIT $2::int;
 
--- name: due_initializing
--- params: host, limit
--- Whoever began their start may wait no longer, or have died.  A start can hang
--- and take all the time there is: tenants take turns, and chance decides whose is
--- the first.
-SELECT s.id AS session_id
-  FROM session s JOIN sandbox b ON b.id = s.sandbox_id
- WHERE s.state = 'initializing' AND b.host IN ('', $1)
- ORDER BY row_number() OVER (PARTITION BY s.tenant ORDER BY s.initializing_since), random()
- LIMIT $2::int;
-
 -- name: due_expired
 -- params: limit
 SELECT s.id AS session_id, s.xmin::text AS seen_row

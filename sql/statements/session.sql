@@ -245,3 +245,16 @@ SELECT $1, $2, $3, $4::bigint, $5, $6::jsonb, event_actor()
 -- name: session_told
 -- params: session_id
 SELECT session_told($1);
+
+-- name: due_initializing
+-- params: host
+-- Whoever began their start may wait no longer, or have died.  A start can hang
+-- and take all the time there is: tenants take turns, and chance decides whose is
+-- the first.  One that has no sandbox yet belongs to the host that was asked for
+-- it.  A thaw is the reaper's to finish (due_suspends).
+SELECT s.id AS session_id
+  FROM session s JOIN sandbox b ON b.id = s.sandbox_id
+ WHERE s.state = 'initializing' AND s.suspend_deadline IS NULL
+   AND $1 = CASE b.host WHEN '' THEN b.disk_host ELSE b.host END
+ ORDER BY row_number() OVER (PARTITION BY s.tenant ORDER BY s.initializing_since), random()
+ LIMIT 100;

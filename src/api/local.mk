@@ -24,6 +24,7 @@ libapi_a_SOURCES = \
 	src/api/share.c src/api/share.h \
 	src/api/snapshot_body.h \
 	src/api/site.c src/api/site.h \
+	src/api/starts.c src/api/starts.h \
 	src/api/stream.c src/api/stream.h \
 	src/api/stream_keys.c src/api/stream_keys.h \
 	src/api/stream_link.c src/api/stream_link.h \

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/share.h"
+#include "api/starts.h"
 #include "api/stream.h"
 #include "api/watch.h"
 #include "api/worker.h"
@@ -37,9 +38,18 @@ static const char *const POOL_NAMES[POOL__MAX] = { [POOL_API] = "api",
 	[POOL_AUTH] = "auth",
 	[POOL_STREAM] = "stream" };
 
+/* What the master runs once, beside the pools. */
+static const struct task {
+	const char *name;
+	int (*run)(const struct conf *conf);
+} TASKS[] = {
+	{ "watch", watch_run },
+	{ "starts", starts_run },
+};
+
 struct child {
 	pid_t pid;
-	bool watches; /* the disk; of no pool */
+	const struct task *task; /* NULL: a worker of a pool */
 	enum pool pool;
 	size_t number;
 	int64_t started_ms;
@@ -113,7 +123,7 @@ close_others(struct master *m, const struct child *ch)
 {
 	for (int p = 0; p < POOL__MAX; p++)
 		if (m->listen_fd[p] >= 0 &&
-		    (ch->watches || ch->pool != (enum pool)p))
+		    (ch->task != NULL || ch->pool != (enum pool)p))
 			close(take_fd(&m->listen_fd[p]));
 }
 
@@ -135,8 +145,8 @@ spawn(struct master *m, struct child *ch)
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
 	close_others(m, ch);
-	if (ch->watches)
-		exit(watch_run(m->conf));
+	if (ch->task != NULL)
+		exit(ch->task->run(m->conf));
 	if (ch->pool == POOL_STREAM)
 		exit(stream_run(m->conf, m->listen_fd[ch->pool]));
 	exit(worker_run(m->conf, ch->pool, m->listen_fd[ch->pool],
@@ -156,13 +166,13 @@ reap(struct master *m, bool replace)
 			if (ch->pid != pid)
 				continue;
 			ch->pid = 0;
-			if (m->share[ch->pool] != NULL && !ch->watches)
+			if (m->share[ch->pool] != NULL && ch->task == NULL)
 				share_leave(m->share[ch->pool], ch->number);
 			if (replace)
 				log_line(LOG_WARN, "worker_ended",
 				    "%s worker %d ended with %s %d",
-				    ch->watches ? "watch"
-						: POOL_NAMES[ch->pool],
+				    ch->task != NULL ? ch->task->name
+						     : POOL_NAMES[ch->pool],
 				    (int)pid,
 				    WIFSIGNALED(status) ? "signal" : "status",
 				    WIFSIGNALED(status) ? WTERMSIG(status)
@@ -249,8 +259,7 @@ fill_pools(struct master *m)
 		[POOL_READ] = m->conf->read_workers,
 		[POOL_AUTH] = m->conf->auth_workers,
 		[POOL_STREAM] = m->conf->stream_workers };
-	bool watches = m->listen_fd[POOL_API] >= 0;
-	size_t most = 1;
+	size_t most = ARRAY_LEN(TASKS);
 
 	for (int p = 0; p < POOL__MAX; p++)
 		most += (size_t)sizes[p];
@@ -260,8 +269,9 @@ fill_pools(struct master *m)
 		     i++)
 			m->children[m->count++] =
 			    (struct child){ .pool = (enum pool)p, .number = i };
-	if (watches)
-		m->children[m->count++] = (struct child){ .watches = true };
+	for (size_t i = 0; m->listen_fd[POOL_API] >= 0 && i < ARRAY_LEN(TASKS);
+	     i++)
+		m->children[m->count++] = (struct child){ .task = &TASKS[i] };
 	m->share[POOL_API] = share_new((size_t)sizes[POOL_API]);
 	m->share[POOL_READ] = share_new((size_t)sizes[POOL_READ]);
 }

@@ -98,7 +98,6 @@ static const struct part PARTS[] = {
 	{ "run_time",       wish_run_time,          1 },
 	{ "old",            wish_old,               1 },
 	{ "lost_leases",    wish_lost_leases,       1 },
-	{ "starts",         upkeep_starts,          4 },
 	{ "stuck",          ask_stuck,              2 },
 	{ "idle",           ask_idle,               4 },
 	{ "stops",          stops_run,              8 },

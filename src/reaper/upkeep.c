@@ -7,7 +7,6 @@
 #include "common/str.h"
 #include "control/disk.h"
 #include "control/interrupt_control.h"
-#include "control/start.h"
 #include "control/suspend.h"
 
 struct chore {
@@ -57,25 +56,6 @@ static int
 finish_suspend(struct pass *p, const struct rows *r, size_t i, struct err *e)
 {
 	return suspend_repair(p->ctl, session_of(r, i), e);
-}
-
-/*
- * Whoever asks for a session that is starting goes on with its start; that may
- * be nobody.
- */
-static int
-move_start_on(struct pass *p, const struct rows *r, size_t i, struct err *e)
-{
-	(void)e;
-	start_move_on(p->ctl, session_of(r, i), "");
-	return 0;
-}
-
-void
-upkeep_starts(struct pass *p)
-{
-	run(p,
-	    &(struct chore){ "starts", STMT_DUE_INITIALIZING, move_start_on });
 }
 
 void

@@ -10,9 +10,6 @@
 void upkeep_interrupts(struct pass *p);
 void upkeep_suspends(struct pass *p);
 
-/* Starts that nobody is at work on. */
-void upkeep_starts(struct pass *p);
-
 /* What is low, who is over his limit, what is promised. */
 void upkeep_disk(struct pass *p);
 

@@ -198,8 +198,10 @@ def a_start_under_way_is_left_to_its_host():
     reply = call("POST", "/v1/sessions?wait=0", {
         "isolation": "session",
         # wait: of the setup, between two looks
-        "setup": "until test -e /workspace/go; do sleep 0.1; done"})
+        "setup": "echo begun; until test -e /workspace/go; do sleep 0.1; done"})
     sid = expect(202, reply).json["id"]
+    until("its setup was heard", lambda: value(
+        "SELECT setup_offset FROM session WHERE id = :'v1'", sid) != "0")
     before = rows()
     equal(expect(200, WEST.call("GET", at(sid))).json["state"], "initializing", "GET")
     says_where(WEST.call("POST", at(sid, "/resume")), "resume")

@@ -179,6 +179,19 @@ def wait_0_may_answer_202_and_the_session_gets_ready():
                 "validation_failed", "wait")
 
 
+def state_in_the_row(sid):
+    """Without a GET: that would go on with the start."""
+    return sql("SELECT state FROM session WHERE id = :'v1'", sid)[0][0]
+
+
+@case
+def a_start_that_nobody_asks_for_goes_on():
+    for isolation in ("session", "shared"):
+        sid = expect(202, call("POST", "/v1/sessions?wait=0", {"isolation": isolation})).json["id"]
+        until("it is ready", lambda: state_in_the_row(sid) == "ready")
+        equal(execute(sid, "echo hello"), "hello\n", "it works")
+
+
 @case
 def starts_that_nobody_waits_for_share_a_sandbox_that_is_not_there_yet():
     key = new_key("impatient", "u")

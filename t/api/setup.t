@@ -225,6 +225,19 @@ def a_worker_that_dies_in_the_middle_is_replaced_by_whoever_asks():
 
 
 @case
+def nor_does_anybody_have_to_ask():
+    work = Creating("setup-alone", hold(7))
+    sid = work.sid()
+    until("it runs", lambda: running(mark(7)))
+    for pid in service.workers():
+        os.kill(pid, signal.SIGKILL)
+    work.join(service.PATIENCE)
+    let_go(7)
+    until("it is ready", lambda: sql("SELECT state FROM session WHERE id = :'v1'", sid) == [["ready"]])
+    equal(runs(sid), 1, "runs")
+
+
+@case
 def a_wrapper_that_dies_in_the_middle_runs_it_again():
     sid = begin(hold(6))
     held(sid, 6)

@@ -8,6 +8,7 @@
 Calls go through nginx unless they say otherwise.  stack() reaches the
 functions of t/lib/dev-stack.sh: stack("api_stop"), stack("pg_start"), ...
 """
+import contextlib
 import http.client
 import json
 import os
@@ -525,6 +526,18 @@ def master():
 
 def workers():
     return sorted(children(master()))
+
+
+@contextlib.contextmanager
+def starts_left_alone():
+    """Nobody goes on with a start meanwhile but whoever asks for it."""
+    pid = next(p for p in workers() if stat(p)[0] == "sandlease-start")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        until("it stands still", lambda: stat(pid)[1] == "T")
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def sandbox_pids():

@@ -334,6 +334,6 @@ reaper reaper/pass "what is stopped late waits for the next pass" reaper/pass.c 
 api api/events "no first work is told" api/first_work.c \
 	's/w.session\[0\] != /w.session[0] == /' \
 	"the first work of each generation is told once"
-reaper reaper/pass "nobody goes on with a start" reaper/upkeep.c \
-	's/^\tstart_move_on\(.*/\t(void)p, (void)r, (void)i;/' \
-	"a start that nobody waits for is finished"
+api api/sessions "nobody goes on with a start" api/starts.c \
+	's/^\t\tstart_move_on\(.*/\t\t(void)ctl;/' \
+	"a start that nobody asks for goes on"

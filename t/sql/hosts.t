@@ -86,7 +86,9 @@ create d '"setup": "sealed", "setupSeconds": 60' >/dev/null
 must "UPDATE session SET interrupt_id = 'i', interrupt_generation = 1,
 		interrupt_requested_at = clock_timestamp() - interval '1 h',
 		suspend_deadline = clock_timestamp() - interval '1 h' WHERE id = '$(sid c)'"
-for due in due_interrupts due_suspends due_initializing; do
+is "$(q "EXECUTE due_initializing('h2')")" "" "due_initializing: nothing for another host"
+like "$(q "EXECUTE due_initializing('h1')")" "^[cd]0" "due_initializing: one for its own"
+for due in due_interrupts due_suspends; do
 	is "$(q "EXECUTE $due('h2', '10')")" "" "$due: nothing for another host"
 	like "$(q "EXECUTE $due('h1', '10')")" "^[cd]0" "$due: one for its own"
 done

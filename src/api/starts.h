@@ -1,0 +1,16 @@
+/*
+ * starts.h: the process that goes on with starts nobody waits for.
+ *
+ * A create with ?wait=0 is answered before its session is ready, and the worker of
+ * any start may die.  A sandbox belongs into the service's cgroup and must outlive
+ * whoever starts it, so this is a child of the master, not a part of the reaper.
+ */
+#ifndef SANDLEASE_API_STARTS_H
+#define SANDLEASE_API_STARTS_H
+
+#include "common/conf.h"
+
+/* Until SIGTERM; returns the exit status. */
+int starts_run(const struct conf *conf);
+
+#endif
