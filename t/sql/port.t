@@ -63,7 +63,7 @@ expose a 8080 four false NULL "'public'" "'https://a.example'" >/dev/null
 is "$(told)" "public|https://a.example" "it is what was wished for"
 expose a 8080 five >/dev/null
 is "$(told)" "public|https://a.example" "without a wish it stays"
-is "$(q "EXECUTE auth_preview('$(sid a)', '8080', 'four', '30', 'false', 'tr', 'h1')" | cut -d'|' -f2)" \
+is "$(q "EXECUTE auth_preview('$(sid a)', '8080', 'four', '30', 'false', 'tr', 'h1')" | cut -d'|' -f10)" \
 	public "the gate is told"
 close a 8080 >/dev/null
 expose a 8080 six >/dev/null
