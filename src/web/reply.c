@@ -167,11 +167,13 @@ void
 reply_preview_page(struct call *c, const struct err *e, const char *title,
     const char *html)
 {
-	bool again = err_retryable(e) && str_equal(c->method, "GET");
 	auto_buf struct buf text = { 0 }, page = { 0 };
 	int retry_after;
+	bool again;
 
 	json_decref(more_of(e, &retry_after));
+	/* a form that is loaded again would be sent again */
+	again = retry_after > 0 && str_equal(c->method, "GET");
 	buf_str(&text, html);
 	if (again)
 		buf_str(&text, "<p>This page tries again by itself.</p>");
