@@ -15,8 +15,8 @@ struct port_body {
 	char hostname[PORT_HOSTNAME_MAX + 1];
 	int host; /* enum preview_host, -1: not said */
 	int64_t expires_in_seconds;
-	char
-	    base_url[PORT_HOSTNAME_MAX + 16]; /* made of hostname, "" without */
+	/* made of hostname, "" without one */
+	char base_url[PORT_HOSTNAME_MAX + 16];
 };
 
 /*

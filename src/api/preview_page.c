@@ -9,7 +9,7 @@
 struct page {
 	enum err_code code;
 	const char *title, *text; /* text is a sentence or two, no markup */
-	bool owner;               /* who owns the session can help */
+	bool owner; /* the owner of the session can help: show the way */
 };
 
 /* clang-format off */

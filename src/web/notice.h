@@ -17,7 +17,7 @@
 	"style-src 'sha256-nsW6dYS7mXXuLedRqlXv09X/Tt7UpnPPP0XeB3Qqrns='; "    \
 	"base-uri 'none'; form-action 'none'"
 
-/* True when an Accept header names HTML, and not JSON before it. */
+/* True when an Accept header names HTML, and not JSON before it: a browser. */
 bool notice_wanted(const char *accept);
 
 /* Appends text, with what means something in HTML replaced. */
