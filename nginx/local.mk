@@ -4,6 +4,7 @@
 NGINX_TEMPLATES = \
 	%D%/answer.headers.in \
 	%D%/auth.params.in \
+	%D%/credentials.js.in \
 	%D%/data.headers.in \
 	%D%/deny.params.in \
 	%D%/final.js.in \
@@ -19,7 +20,9 @@ NGINX_TEMPLATES = \
 	%D%/preview-host.conf.in \
 	%D%/preview-none.conf.in \
 	%D%/preview-ours.params.in \
+	%D%/preview-pages.conf.in \
 	%D%/preview-path.conf.in \
+	%D%/preview-redirect.params.in \
 	%D%/preview-who.params.in \
 	%D%/preview.conf.in \
 	%D%/preview.params.in \
@@ -40,6 +43,7 @@ nginxdir = $(pkgdatadir)/nginx
 nodist_nginx_DATA = \
 	%D%/answer.headers \
 	%D%/auth.params \
+	%D%/credentials.js \
 	%D%/data.headers \
 	%D%/deny.params \
 	%D%/final.js \
@@ -54,7 +58,9 @@ nodist_nginx_DATA = \
 	%D%/preview-host.conf \
 	%D%/preview-none.conf \
 	%D%/preview-ours.params \
+	%D%/preview-pages.conf \
 	%D%/preview-path.conf \
+	%D%/preview-redirect.params \
 	%D%/preview-who.params \
 	%D%/preview.conf \
 	%D%/preview.params \
@@ -88,6 +94,7 @@ CLEANFILES += $(nodist_nginx_DATA) %D%/nginx.conf %D%/rendered.stamp \
 
 EXTRA_DIST += \
 	t/api/nginx.t \
+	t/api/nginx_apps.py \
 	t/api/nginx_checks.py \
 	t/api/nginx_control.py \
 	t/api/nginx_data.py \

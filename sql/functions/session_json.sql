@@ -10,7 +10,7 @@ RETURNS json LANGUAGE sql STABLE AS $$
     SELECT json_build_object('port', p.port, 'name', p.name, 'token', p.token_sealed,
         'status', CASE WHEN p.closing_at IS NOT NULL THEN 'closing'
                        WHEN p.expires_at <= clock_timestamp() THEN 'expired' ELSE 'active' END,
-        'expiresAt', iso(p.expires_at))
+        'expiresAt', iso(p.expires_at), 'host', p.host, 'baseUrl', p.base_url)
 $$;
 
 -- In PL/pgSQL because that keeps its plan; SQL would plan it for every call.

@@ -85,7 +85,7 @@ SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed
 -- elsewhere, first_by: as in auth_session.
 SELECT p.token_hash, s.state, l.state AS lease, l.generation, s.wake_on_preview, s.tenant,
        coalesce(s.name, '') AS name, b.host AS elsewhere,
-       s.state = 'ready' AND s.reason IS NOT DISTINCT FROM 'disk_low' AS frozen,
+       s.state = 'ready' AND s.reason IS NOT DISTINCT FROM 'disk_low' AS frozen, p.host,
        CASE WHEN c.counts AND NOT c.due AND l.accepted_generation < l.generation
             THEN 'gate' END AS first_by
   FROM port p

@@ -1,13 +1,14 @@
 -- Ports: their tokens, and what their relays have still to be told.
 
 -- name: port_expose
--- params: session_id, tenant, port, name, token_hash, token_sealed, expires_seconds, only_new
--- Exposing again keeps the token and may change name and expiry, and its relay
--- stays as it is.  One that has expired or is closing gets the new token, and
+-- params: session_id, tenant, port, name, token_hash, token_sealed, expires_seconds, only_new, host, base_url
+-- Exposing again keeps the token and may change name, expiry, host and base URL, and
+-- its relay stays as it is.  One that has expired or is closing gets the new token, and
 -- what is open on it ends first (cut).  With only_new one that is open stays as
 -- it is: no row.  A deletion is waited for, or waits and ends it, too.
-INSERT INTO port AS p (session_id, port, name, token_hash, token_sealed, expires_at)
-SELECT s.id, $3::int, $4, $5, $6, clock_timestamp() + make_interval(secs => $7::int)
+INSERT INTO port AS p (session_id, port, name, token_hash, token_sealed, expires_at, host, base_url)
+SELECT s.id, $3::int, $4, $5, $6, clock_timestamp() + make_interval(secs => $7::int),
+       coalesce($9, 'localhost'), $10
   FROM session s
  WHERE s.id = $1 AND s.tenant = $2 AND s.state NOT IN ('deleting', 'deleted', 'lost')
    FOR KEY SHARE OF s
@@ -15,6 +16,9 @@ SELECT s.id, $3::int, $4, $5, $6, clock_timestamp() + make_interval(secs => $7::
    SET name = CASE WHEN p.closing_at IS NULL THEN coalesce(excluded.name, p.name)
                    ELSE excluded.name END,
        expires_at = excluded.expires_at,
+       host = CASE WHEN port_is_over(p) THEN excluded.host ELSE coalesce($9, p.host) END,
+       base_url = CASE WHEN port_is_over(p) THEN excluded.base_url
+                       ELSE coalesce(excluded.base_url, p.base_url) END,
        token_hash = CASE WHEN port_is_over(p) THEN excluded.token_hash ELSE p.token_hash END,
        token_sealed = CASE WHEN port_is_over(p) THEN excluded.token_sealed
                            ELSE p.token_sealed END,

@@ -218,7 +218,7 @@ read_head(struct conn *c)
 		return;
 	asked = relay_request_read(c->in.data, c->in.len);
 	relay_page_ports(&ports);
-	relay_page_write(&c->out, c->port, asked.for_program, &ports);
+	relay_page_write(&c->out, c->port, asked.page, &ports);
 	relay_conn_leave_app(c);
 }
 

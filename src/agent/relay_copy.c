@@ -91,7 +91,7 @@ refuse_reply(struct conn *c)
 		relay_conn_finish(c);
 		return;
 	}
-	relay_page_write(&c->out, c->port, c->asked.for_program, NULL);
+	relay_page_write(&c->out, c->port, c->asked.page, NULL);
 	relay_conn_leave_app(c);
 }
 

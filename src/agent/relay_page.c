@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
+#include "web/notice.h"
 
 enum { STATE_LISTEN = 0x0a, TABLE_MAX = 256 * 1024 };
 
@@ -113,39 +114,37 @@ put_ports(struct buf *to, const struct port_list *l)
 static void
 put_html(struct buf *to, int port, const struct port_list *l)
 {
-	const char *title = l != NULL ? NOTHING_LISTENS : NO_HTTP;
+	auto_buf struct buf html = { 0 };
+	char title[64];
 
-	buf_fmt(to,
-	    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
-	    "<title>%s %d</title>"
-	    "<style>body{font:16px/1.5 sans-serif;max-width:36em;"
-	    "margin:4em auto;padding:0 1em}</style>"
-	    "<h1>%s %d</h1>",
-	    title, port, title, port);
+	snprintf(title, sizeof(title), "%s %d",
+	    l != NULL ? NOTHING_LISTENS : NO_HTTP, port);
 	if (l != NULL)
-		put_ports(to, l);
+		put_ports(&html, l);
 	else
-		buf_str(to,
+		buf_str(&html,
 		    "<p>What the program on this port answered is not a "
 		    "response that can be passed on: it has no HTTP/1 status "
 		    "line, an ambiguous length or a malformed header.</p>");
-	buf_str(to, "</html>\n");
+	notice_write(to, title, html.data, 0);
 }
 
 void
-relay_page_write(struct buf *to, int port, bool json,
+relay_page_write(struct buf *to, int port, bool page,
     const struct port_list *listening)
 {
 	auto_buf struct buf body = { 0 };
 
-	if (json)
-		put_json(&body, port, listening);
-	else
+	if (page)
 		put_html(&body, port, listening);
+	else
+		put_json(&body, port, listening);
 	buf_fmt(to,
 	    "HTTP/1.1 502 Bad Gateway\r\nContent-Type: %s\r\n"
 	    "Content-Length: %zu\r\nCache-Control: no-store\r\n"
+	    "Vary: Accept\r\nX-Content-Type-Options: nosniff\r\n%s"
 	    "Connection: close\r\n\r\n",
-	    json ? "application/json" : "text/html; charset=utf-8", body.len);
+	    page ? NOTICE_TYPE : "application/json", body.len,
+	    page ? "Content-Security-Policy: " NOTICE_POLICY "\r\n" : "");
 	buf_add(to, body.data, body.len);
 }

@@ -26,7 +26,7 @@ void relay_page_parse(const char *text, struct port_list *out);
 void relay_page_ports(struct port_list *out);
 
 /* The whole response.  `listening` NULL: the app's answer was refused. */
-void relay_page_write(struct buf *to, int port, bool json,
+void relay_page_write(struct buf *to, int port, bool page,
     const struct port_list *listening);
 
 #endif

@@ -16,7 +16,8 @@ struct relay_request {
 	bool head;    /* the method is HEAD */
 	bool upgrade; /* it asks for an upgrade, which nginx will carry out */
 	bool probe;   /* it is no activity (X-Sandlease-Probe) */
-	bool for_program; /* an error is JSON: an upgrade, or by proxy/{port} */
+	bool page;    /* an error is a page: a person asks (Accept), not by
+			 proxy/{port} and not for an upgrade */
 };
 
 /* Looks at a request's head, or as much of it as has come. */

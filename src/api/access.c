@@ -66,6 +66,11 @@ access_credential(const struct call *c, struct credential *out, struct err *e)
 	char cookie[TOKEN_KEY_MAX];
 
 	*out = (struct credential){ 0 };
+	/* at proxy/{port} nginx has found a key of ours in the other one */
+	if (str_equal(call_param(c, "SL_APPS_HEADER"), "authorization"))
+		bearer = "";
+	else if (str_equal(call_param(c, "SL_APPS_HEADER"), "x-api-key"))
+		key = "";
 	/* of two, which one is meant is not ours to guess */
 	if ((bearer[0] != '\0' && key[0] != '\0') ||
 	    call_repeated(c, "HTTP_AUTHORIZATION") ||

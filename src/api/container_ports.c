@@ -42,10 +42,8 @@ container_port_expose(struct call *c, struct err *e)
 		return -1;
 	if (port_body_read_lenient(c, &b, e) < 0)
 		return about_port(e, b.port);
-	wish = (struct preview_wish){ .port = b.port,
-		.name = b.name[0] != '\0' ? b.name : NULL,
-		.expires_seconds = b.expires_in_seconds,
-		.only_new = true };
+	wish = port_body_wish(&b);
+	wish.only_new = true;
 	if (preview_expose(ctl, id, app_of(c)->who.tenant, &wish, &port,
 		&created, e) < 0)
 		return about_port(e, b.port);

@@ -2,7 +2,9 @@
 #include "api/dress.h"
 
 #include "api/app.h"
+#include "api/preview_page.h"
 #include "common/log.h"
+#include "web/notice.h"
 #include "web/reply.h"
 
 void
@@ -38,5 +40,9 @@ dress_preview(struct call *c, struct err *e)
 	if (err_status(e) >= 500)
 		log_err(LOG_WARN, "preview", e);
 	app_hide_details(c, e);
-	reply_preview_error(c, e);
+	call_header(c, "Vary", "Accept");
+	if (notice_wanted(call_param(c, "HTTP_ACCEPT")))
+		preview_page_reply(c, e);
+	else
+		reply_preview_error(c, e);
 }

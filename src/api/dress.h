@@ -17,7 +17,7 @@ void dress_native(struct call *c, struct err *e);
  */
 void dress_container(struct call *c, struct err *e, enum err_code reason);
 
-/* In a preview's place. */
+/* In a preview's place: a page for a person, JSON for a program. */
 void dress_preview(struct call *c, struct err *e);
 
 #endif

@@ -339,6 +339,7 @@ auth_preview(struct call *c)
 		return;
 	}
 	call_header(c, "X-Sandlease-Name", rows_text(r, 0, "name"));
+	call_header(c, "X-Sandlease-Host", rows_text(r, 0, "host"));
 	if (rows_bool(r, 0, "frozen"))
 		deny(c, CODE_SESSION_FROZEN);
 	else if (has_wrapper(r))

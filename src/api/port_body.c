@@ -1,6 +1,9 @@
 /* port_body.c: which port is to be exposed. */
 #include "api/port_body.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "api/audit.h"
 #include "api/routes.h"
 #include "api/session_body.h"
@@ -18,6 +21,8 @@ const struct jfield PORT_FIELDS[] = {
 	JFIELD("port", struct port_body, port, J_INT, J_REQUIRED, PORT_MIN, PORT_MAX, "where something listens inside"),
 	JFIELD("name", struct port_body, name, J_STR, 0, 1, 64, "for people"),
 	JFIELD("expiresInSeconds", struct port_body, expires_in_seconds, J_INT, 0, 1, 31536000, "the URL ends then"),
+	JFIELD_ENUM("host", struct port_body, host, 0, PREVIEW_HOSTS, "the Host header that the app hears"),
+	JFIELD("hostname", struct port_body, hostname, J_STR, 0, 1, PORT_HOSTNAME_MAX, "the domain of its URL, if not the service's"),
 };
 /* clang-format on */
 const size_t PORT_FIELD_COUNT = ARRAY_LEN(PORT_FIELDS);
@@ -43,13 +48,53 @@ check_port(int64_t port, unsigned flags, struct err *e)
 	return 0;
 }
 
+/* A name that names can stand below: not an address, nor anything of a URL. */
+static bool
+is_domain(const char *s, size_t len)
+{
+	char name[PORT_HOSTNAME_MAX + 1];
+	const char *last;
+	int64_t n;
+
+	if (len == 0 || len >= sizeof(name))
+		return false;
+	memcpy(name, s, len);
+	name[len] = '\0';
+	last = strrchr(name, '.');
+	last = last != NULL ? last + 1 : name;
+	return str_made_of(name, "abcdefghijklmnopqrstuvwxyz0123456789.-", 1,
+		   len) &&
+	    strchr(".-", name[0]) == NULL &&
+	    strchr(".-", name[len - 1]) == NULL && strstr(name, "..") == NULL &&
+	    !str_to_int(last, 0, INT64_MAX, &n);
+}
+
+/* As the SDK makes URLs: https, but on this machine. */
+static int
+read_hostname(struct port_body *b, struct err *e)
+{
+	size_t len = strcspn(b->hostname, ":");
+	const char *port = b->hostname + len;
+	int64_t n;
+
+	if (b->hostname[0] == '\0')
+		return 0;
+	if (!is_domain(b->hostname, len) ||
+	    (port[0] != '\0' && !str_to_int(port + 1, 1, PORT_MAX, &n)))
+		return err_field(e, "hostname",
+		    "must be a domain such as previews.example.com or localhost:8080");
+	snprintf(b->base_url, sizeof(b->base_url), "%s://%s",
+	    host_is_local(b->hostname) ? "http" : "https", b->hostname);
+	return 0;
+}
+
 static int
 decode(struct call *c, const json_t *body, unsigned flags,
     struct port_body *out, struct err *e)
 {
 	if (jfield_decode(body, PORT_FIELDS, PORT_FIELD_COUNT, flags, out, e) ==
 		0 &&
-	    check_port(out->port, flags, e) == 0)
+	    check_port(out->port, flags, e) == 0 && read_hostname(out, e) == 0)
 		return 0;
 	note_refused(c, body, e);
 	out->port = json_integer_value(json_object_get(body, "port"));
@@ -61,7 +106,7 @@ port_body_read(struct call *c, struct port_body *out, struct err *e)
 {
 	auto_json json_t *body = NULL;
 
-	*out = (struct port_body){ 0 };
+	*out = (struct port_body){ .host = -1 };
 	if (call_json(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	return decode(c, body, 0, out, e);
@@ -79,13 +124,23 @@ port_body_read_lenient(struct call *c, struct port_body *out, struct err *e)
 {
 	auto_json json_t *body = NULL;
 
-	*out = (struct port_body){ 0 };
+	*out = (struct port_body){ .host = -1 };
 	if (call_json(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	for (size_t i = 0; i < PORT_FIELD_COUNT; i++)
 		if (is_nothing(json_object_get(body, PORT_FIELDS[i].name)))
 			json_object_del(body, PORT_FIELDS[i].name);
 	return decode(c, body, J_LENIENT, out, e);
+}
+
+struct preview_wish
+port_body_wish(const struct port_body *b)
+{
+	return (struct preview_wish){ .port = b->port,
+		.name = b->name[0] != '\0' ? b->name : NULL,
+		.host = b->host >= 0 ? PREVIEW_HOSTS[b->host] : NULL,
+		.base_url = b->base_url[0] != '\0' ? b->base_url : NULL,
+		.expires_seconds = b->expires_in_seconds };
 }
 
 int

@@ -5,11 +5,18 @@
 #define SANDLEASE_API_PORT_BODY_H
 
 #include "api/app.h"
+#include "control/preview_control.h"
+
+enum { PORT_HOSTNAME_MAX = 200 };
 
 struct port_body {
 	int64_t port;
 	char name[65];
+	char hostname[PORT_HOSTNAME_MAX + 1];
+	int host; /* enum preview_host, -1: not said */
 	int64_t expires_in_seconds;
+	/* made of hostname, "" without one */
+	char base_url[PORT_HOSTNAME_MAX + 16];
 };
 
 /*
@@ -26,6 +33,9 @@ int port_body_read(struct call *c, struct port_body *out, struct err *e)
  */
 int port_body_read_lenient(struct call *c, struct port_body *out, struct err *e)
     MUST_CHECK;
+
+/* The same for preview_expose(); it borrows from the body. */
+struct preview_wish port_body_wish(const struct port_body *b);
 
 /* `:port` of the route. */
 int port_body_path(const struct call *c, int64_t *port, struct err *e)

@@ -261,8 +261,8 @@ check_expiry(const char *s, struct err *e)
 	return 0;
 }
 
-static bool
-is_this_machine(const char *host)
+bool
+host_is_local(const char *host)
 {
 	static const char *const NAMES[] = { "localhost", "127.0.0.1" };
 
@@ -291,7 +291,7 @@ check_base_url(const char *s, struct err *e)
 		200))
 		return err_field(e, "baseUrl",
 		    "must be an origin such as https://previews.example.com");
-	if (str_starts(s, "http://") && !is_this_machine(host))
+	if (str_starts(s, "http://") && !host_is_local(host))
 		return err_field(e, "baseUrl", "must be https");
 	return 0;
 }

@@ -71,6 +71,9 @@ int create_body_read(struct call *c, struct create_body *b, json_t **json,
 int patch_body_read(struct call *c, struct patch_body *b, json_t **json,
     struct err *e) MUST_CHECK;
 
+/* True when a host, with its port or without, is this machine: http will do. */
+bool host_is_local(const char *host);
+
 /* Hash of method, path and body, for Idempotency-Key. */
 void request_hash(const struct call *c, const json_t *body,
     char out[TOKEN_HASH_HEX_MAX]);

@@ -34,9 +34,12 @@ show_port(struct control *ctl, const char *id, const char *base_url,
 
 	if (preview_token(ctl, id, n, json_str(port, "token"), &token, e) < 0)
 		return -1;
+	if (json_str(port, "baseUrl")[0] != '\0')
+		base_url = json_str(port, "baseUrl");
 	json_object_set_new(port, "url",
 	    preview_url(ctl->conf, base_url, id, n, token.data));
 	json_object_del(port, "token");
+	json_object_del(port, "baseUrl");
 	return 0;
 }
 

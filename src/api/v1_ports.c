@@ -26,9 +26,7 @@ v1_port_expose(struct call *c, struct err *e)
 
 	if (ctl == NULL || port_body_read(c, &b, e) < 0)
 		return -1;
-	wish = (struct preview_wish){ .port = b.port,
-		.name = b.name[0] != '\0' ? b.name : NULL,
-		.expires_seconds = b.expires_in_seconds };
+	wish = port_body_wish(&b);
 	if (preview_expose(ctl, call_var(c, "id"), app_of(c)->who.tenant, &wish,
 		&port, &created, e) < 0)
 		return -1;

@@ -13,6 +13,13 @@
 
 enum { PORT_TEXT_MAX = 24 };
 
+const char *const PREVIEW_HOSTS[] = {
+	[PREVIEW_LOCALHOST] = "localhost",
+	[PREVIEW_LOCALHOST_ONLY] = "localhost-only",
+	[PREVIEW_PUBLIC] = "public",
+	[PREVIEW_HOST__MAX] = NULL,
+};
+
 struct fresh_token {
 	char hash[TOKEN_HASH_HEX_MAX];
 	struct buf sealed;
@@ -104,7 +111,8 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 	if (STORE_RUN(ctl->store, STMT_PORT_EXPOSE, &r, e, id, tenant, text,
 		wish->name, t.hash, t.sealed.data,
 		wish->expires_seconds > 0 ? seconds : NULL,
-		wish->only_new ? "true" : "false") < 0)
+		wish->only_new ? "true" : "false", wish->host,
+		wish->base_url) < 0)
 		return -1;
 	if (rows_count(r) == 0)
 		return wish->only_new && !ends(&s)

@@ -9,9 +9,20 @@
 
 #include "control/control.h"
 
+/* What the app hears as its address (src/api/port_body.c describes them). */
+enum preview_host {
+	PREVIEW_LOCALHOST,
+	PREVIEW_LOCALHOST_ONLY,
+	PREVIEW_PUBLIC,
+	PREVIEW_HOST__MAX
+};
+extern const char *const PREVIEW_HOSTS[PREVIEW_HOST__MAX + 1];
+
 struct preview_wish {
 	int64_t port;
 	const char *name;        /* NULL: none, or the one it has */
+	const char *host;        /* NULL: localhost, or the one it has */
+	const char *base_url;    /* NULL: the session's, or the one it has */
 	int64_t expires_seconds; /* 0: never */
 	bool
 	    only_new; /* one that is open is ERR_CONFLICT "port_already_exposed" */

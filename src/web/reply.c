@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
+#include "web/notice.h"
 
 enum { DETAIL_MAX = ERR_FIELD_MAX + ERR_MSG_MAX + 2 };
 
@@ -160,4 +161,25 @@ reply_preview_error(struct call *c, const struct err *e)
 	body = json_pack("{s:o, s:s}", "error", json_lossy(e->msg), "code",
 	    code_capitals(e->code));
 	send_as(c, e, "application/json", body, NULL);
+}
+
+void
+reply_preview_page(struct call *c, const struct err *e, const char *title,
+    const char *html)
+{
+	auto_buf struct buf text = { 0 }, page = { 0 };
+	int retry_after;
+	bool again;
+
+	json_decref(more_of(e, &retry_after));
+	/* a form that is loaded again would be sent again */
+	again = retry_after > 0 && str_equal(c->method, "GET");
+	buf_str(&text, html);
+	if (again)
+		buf_str(&text, "<p>This page tries again by itself.</p>");
+	notice_write(&page, title, text.data, again ? retry_after : 0);
+	say_when_to_retry(c, retry_after);
+	call_header(c, "Content-Security-Policy", NOTICE_POLICY);
+	call_header(c, "Cache-Control", "no-store");
+	call_reply_bytes(c, err_status(e), NOTICE_TYPE, page.data, page.len);
 }

@@ -44,4 +44,11 @@ void reply_proxy_error(struct call *c, const struct err *e, const char *error,
 /* {error, code}: what the caller of a preview understands. */
 void reply_preview_error(struct call *c, const struct err *e);
 
+/*
+ * The same for a person: `html` is markup.  If a repetition may help the page
+ * loads itself again, and says so.
+ */
+void reply_preview_page(struct call *c, const struct err *e, const char *title,
+    const char *html);
+
 #endif

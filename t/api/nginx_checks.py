@@ -14,6 +14,7 @@ import nginx_control  # noqa: F401
 import nginx_data  # noqa: F401
 import nginx_states  # noqa: F401
 import nginx_preview  # noqa: F401
+from nginx_apps import HTML, is_page
 import nginx_proxy  # noqa: F401
 import nginx_ws  # noqa: F401
 import nginx_final  # noqa: F401
@@ -32,6 +33,9 @@ def pools_that_are_gone_are_503_and_say_when_to_try_again(w):
         equal((answer.status, answer.json()["code"]), (503, code))
         equal(answer.headers["retry-after"], "1")
         true(answer.headers.get("x-request-id"), "has a request id")
+    for answer in (w.preview(Accept=HTML), w.by_path("/", Accept=HTML)):
+        equal((answer.status, answer.headers["retry-after"]), (503, "1"))
+        true("refresh" in is_page(answer, "busy"), "the page reloads itself")
     w.api.remove()
     w.read.remove()
     for method in ("GET", "POST"):

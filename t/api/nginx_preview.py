@@ -20,7 +20,7 @@ def a_preview_by_host_name_reaches_its_port(w):
     line, h = w.apps[A].head()
     host = "8080-%s-%s.localhost:%d" % (A, TOKEN, w.port)
     equal(line, "GET /x%2fy/../z?q=%20 HTTP/1.1", "the raw path")
-    equal(h["host"], [host])
+    equal(h["host"], ["localhost:8080"])
     equal(h["x-forwarded-host"], [host])
     equal(h["x-forwarded-proto"], ["http"])
     equal(h["x-original-url"], ["http://%s/x%%2fy/../z?q=%%20" % host])

@@ -75,6 +75,7 @@ class World:
         self.run_dir = WORLD + "/run"
         self.port, self.preview_port = free_ports()
         self.told = {}  # what `auth` says for a session instead
+        self.host_choice = ""  # what the app shall hear as its Host
         self.wakes = []
         self.nginx = None
         for name in ("run/s", "log", "state"):
@@ -121,7 +122,8 @@ class World:
               and p["SL_TOKEN"] == TOKEN):
             r.reply(204, [("X-Sandlease-Upstream", "unix:%s/s/%s.7.%s.sock" % (
                 self.run_dir, session, p["SL_PORT"])),
-                ("X-Sandlease-Name", "named" if session == B else "")])
+                ("X-Sandlease-Name", "named" if session == B else ""),
+                ("X-Sandlease-Host", self.host_choice)])
         else:
             r.reply(403, [("X-Sandlease-Deny", "session_not_found")])
 
@@ -277,6 +279,8 @@ class World:
         self.gate.clear()
         self.awake = False
         self.says = b""
+        self.host_choice = ""
+        self.apps[A].extra = []
 
 
 HOSTILE = [

@@ -150,6 +150,70 @@ def other_members_are_taken_as_they_come():
                          b" " * 1100000), 413, "VALIDATION_FAILED")
 
 
+def native(port, **more):
+    return call("POST", at(SID, "/ports"), dict(more, port=port))
+
+
+@case
+def a_port_chooses_the_host_that_its_app_hears():
+    equal(expect(200, expose(8010)).json["host"], "localhost", "by default")
+    equal(expect(200, native(8010, host="public")).json["host"], "public",
+          "it can be changed")
+    equal(expect(200, native(8010, name="x")).json["host"], "public",
+          "and stays when it is not mentioned")
+    expect(200, call("POST", at(SID, "/ports/8010/rotate")))
+    equal([p["host"] for p in listed()["ports"] if p["port"] == 8010],
+          ["public"], "another address is no other choice")
+    expect(200, unexpose(8010))
+    equal(expect(201, native(8010)).json["host"], "localhost",
+          "closed, it is forgotten")
+    expect(200, unexpose(8010))
+    equal(expect(200, expose(8010, host="localhost-only")).json["host"],
+          "localhost-only", "the SDK's route knows it, too")
+    for bad in ("PUBLIC", "example.com", "localhost:8010", 5, True):
+        r = native(8010, host=bad)
+        equal((r.status, [e["field"] for e in r.json["errors"]]),
+              (400, ["host"]), repr(bad))
+        r = container_error(expose(8011, host=bad), 400, "VALIDATION_FAILED")
+        equal([e["field"] for e in r["context"]["validationErrors"]],
+              ["host"], repr(bad))
+    expect(200, unexpose(8010))
+
+
+@case
+def a_port_can_have_its_URL_below_another_domain():
+    for hostname, base in (("example.com", "https"), ("a-b.c9.org:8443", "https"),
+                           ("localhost", "http"), ("localhost:8080", "http")):
+        r = expect(200, expose(8012, hostname=hostname)).json
+        true(re.fullmatch(r"%s://8012-%s-[a-z2-7]{26}\.%s/" % (
+            base, SID, re.escape(hostname)), r["url"]), r["url"])
+        equal([p["url"] for p in get(SID)["ports"] if p["port"] == 8012],
+              [r["url"]], "the session shows the same")
+        expect(200, unexpose(8012))
+    ours = expect(201, native(8012)).json["url"]
+    r = expect(200, native(8012, hostname="example.com")).json
+    equal(r["url"], re.sub(r"^http://([^.]+)\..*", r"https://\1.example.com/",
+                           ours), "natively; the token is kept")
+    equal(call("GET", "/", key="", headers={
+        "Host": r["url"].split("/")[2]}).status, 502, "and it is served")
+    expect(200, unexpose(8012))
+    for bad in ("https://example.com", "example.com/x", "Example.com", "-a.com",
+                "a.com-", "a..com", ".a.com", "a.com.", "a.com:", "a.com:0",
+                "a.com:65536", "a.com:x", "127.0.0.1", "[::1]", "1.2.3.4:80",
+                "a b.com", "a.com\n", "x" * 201, "", 5, "a_b.com", "a@b.com",
+                "*.a.com"):
+        r = native(8012, hostname=bad)
+        equal((r.status, [e["field"] for e in r.json["errors"]]),
+              (400, ["hostname"]), repr(bad))
+        if bad == "":
+            continue  # the SDK's empty members do not count
+        r = container_error(expose(8012, hostname=bad), 400,
+                            "VALIDATION_FAILED")
+        equal([e["field"] for e in r["context"]["validationErrors"]],
+              ["hostname"], repr(bad))
+    equal([p["port"] for p in listed()["ports"]], [8000], "nothing was made")
+
+
 @case
 def refusals_wear_the_containers_dress_and_tell_nothing():
     for method, path in (("POST", "/api/expose-port"),

@@ -135,9 +135,31 @@ def no_key_reaches_the_app():
              {n.lower() for n in r.json["headers"]}, r.body)
         equal(r.json["headers"]["Host"], "localhost:8080", "Host")
         equal(r.json["headers"]["X-Forwarded-Prefix"], proxied(), "prefix")
-    # an app's own Authorization beside our key is not ours to tell apart
+    # of two keys, which one is meant is not ours to guess
     container_error(call("GET", proxied("/"), headers={"X-API-Key": KEY}),
                     401, "UNAUTHORIZED")
+
+
+@case
+def the_header_that_has_no_key_of_ours_is_the_apps():
+    def ask(authorization, key):
+        return call("GET", proxied("/"), key="", headers={
+            "Authorization": authorization, "X-API-Key": key})
+    ours = "Bearer " + KEY
+    for authorization, key, passed in (("Bearer its", KEY, "Authorization"),
+                                       (ours, "its", "X-Api-Key")):
+        r = expect(207, ask(authorization, key)).json["headers"]
+        got = {n.lower(): v for n, v in r.items()}
+        equal({n: got[n] for n in ("authorization", "x-api-key") if n in got},
+              {passed.lower(): "Bearer its" if key == KEY else "its"}, passed)
+        true(KEY not in str(got), got)
+    for authorization, key in (("Bearer its", "its"), ("Bearer its", STRANGER),
+                               ("Bearer " + STRANGER, KEY)):
+        r = ask(authorization, key)
+        true(r.status in (401, 404), r)
+    # it is the app's there only
+    container_error(call("GET", at(SID, "/api/ping"), key="", headers={
+        "Authorization": "Bearer its", "X-API-Key": KEY}), 401, "UNAUTHORIZED")
 
 
 @case
@@ -274,6 +296,11 @@ def a_session_asleep_is_woken_but_not_by_a_probe_or_for_nothing():
     expect(200, call("POST", at(sid, "/sleep")))
     refused(502, proxied("/ws", sid))
     equal(get(sid)["state"], "ready", "awake again")
+    expect(200, call("POST", at(sid, "/sleep")))
+    container_error(call("GET", proxied("/", sid), key="", headers={
+        "Authorization": "Bearer its", "X-API-Key": KEY}), 502,
+        "SERVICE_NOT_RESPONDING")
+    equal(get(sid)["state"], "ready", "also beside credentials of the app's")
     call("DELETE", at(sid))
 
 

@@ -103,6 +103,28 @@ like "$(over_tls "$label.previews.example.net" /)" 'Nothing listens on port 8000
 	"a preview below the wildcard name reaches the session"
 is "$(over_tls "sandlease.example.com" / -o /dev/null -w '%{http_code}')" 200 \
 	"the dashboard is there"
+# an app that says what it hears, and sends on to where it believes to be
+app='import http.server as h
+class H(h.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(302)
+        self.send_header("Location", "http://localhost:8002/next")
+        self.end_headers()
+        self.wfile.write(str(self.headers).encode())
+h.HTTPServer(("127.0.0.1", 8002), H).serve_forever()'
+call "$s/api/process/start" -d "{\"command\": \"echo $(base64 -w0 <<<"$app") | base64 -d | python3 -\"}" >/dev/null
+call -N "$s/api/port-watch" -d '{"port": 8002, "mode": "tcp"}' >/dev/null
+app_url=$(over_tls sandlease.example.com "/v1/sessions/$id/ports" \
+	-d '{"port": 8002, "hostname": "previews.example.net"}' | field url)
+app_host=${app_url#https://} app_host=${app_host%/}
+heard=$(over_tls "$app_host" / --http1.1 -i -H "Origin: https://$app_host:$port" | tr -d '\r')
+like "$heard" $'\n'"Host: localhost:8002"$'\n' "the app hears that it is on localhost"
+like "$heard" $'\n'"Origin: http://localhost:8002"$'\n' "and so is its own page"
+like "$heard" $'\n'"X-Forwarded-Proto: https"$'\n' "with TLS before it"
+like "$heard" $'\n'"X-Forwarded-Port: $port"$'\n' "on this port"
+like "$heard" $'\n'"Location: https://$app_host:$port/next"$'\n' "it sends on to the public address"
+is "$(grep -cF "$SANDLEASE_API_KEY" <<<"$heard")" 0 "the key is not for it"
+
 over_http() { # HOST PATH: where it sends one
 	curl -sS -o "$work/out" --resolve "$1:$http_port:127.0.0.1" -w '%{http_code} %{redirect_url}' \
 		"http://$1:$http_port$2"

@@ -48,7 +48,8 @@ class Closed(Exception):
 class WebSocket:
     """Connected to `address`, a (host, port) or the path of a unix socket."""
 
-    def __init__(self, address, path, headers=(), timeout=PATIENCE, handshake=True):
+    def __init__(self, address, path, headers=(), timeout=PATIENCE, handshake=True,
+                 subprotocols=None):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.sock = socket.socket(family)
         self.sock.settimeout(timeout)
@@ -57,7 +58,8 @@ class WebSocket:
         self.frames = []  # received, not yet asked for
         self.lock = threading.Lock()  # a thread may send while another receives
         self.library = ClientConnection(
-            WebSocketURI(False, "127.0.0.1", 80, path, ""), max_size=None)
+            WebSocketURI(False, "127.0.0.1", 80, path, ""), max_size=None,
+            subprotocols=subprotocols)
         self.request = self.library.connect()
         for name, value in dict(headers).items():
             if name in self.request.headers:

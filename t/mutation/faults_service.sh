@@ -60,6 +60,12 @@ api api/tenancy "the agent's log is anybody's" control/session_control.c \
 api previews/previews "a preview wakes what does not wish it" api/gate.c \
 	's/rows_bool\(r, 0, "wake_on_preview"\) && //' \
 	"410"
+api previews/previews "the choice of a host is not told" api/gate.c \
+	'/X-Sandlease-Host/d' \
+	"public"
+api api/proxy "an app's Authorization is taken for a key" api/access.c \
+	's/call_param\(c, "SL_APPS_HEADER"\)/""/' \
+	"the header that has no key of ours is the apps"
 api previews/previews "an unexposed port keeps its connections" control/relay_control.c \
 	'/^tell_relay/,/^}/s/if \(y->closing\) \{/if (y->closing) { return 0;/' \
 	"an unexposed port closes with its connections"
@@ -283,6 +289,18 @@ nginx "an app gets our cookie" preview.params.in \
 nginx "an app gets the key" preview.params.in \
 	'/proxy_set_header X-API-Key/d' \
 	"a preview by host name reaches its port"
+nginx "a key within Basic is an app's" credentials.js.in \
+	's/\(text\.match\(BASE64\) \|\| \[\]\)/[]/' \
+	"no key of ours reaches an app in any form"
+nginx "at a port by key every header is the app's" credentials.js.in \
+	's/r\.variables\.sl_apps_header != name/false/' \
+	"at a port by key the other header is the apps"
+nginx "any page is the app's own" maps.conf.in \
+	'/\$sl_app_origin \{/,/\}/s/https\?:.*z"/.*"/' \
+	"an origin that is not its own stays what it is"
+nginx "a redirect to any port is to this one" maps.conf.in \
+	's/(\[0-9\]\+\)) .1.z" \$sl_public/\1 .*" $sl_public/' \
+	"an app that sends to localhost sends to its public address"
 nginx "a POST whose worker died may be repeated" maps.conf.in \
 	's/"~\^\(\?:POST\|PATCH\) \[0-9\]" false/"~^NONE" false/' \
 	"a worker that dies in the middle of a POST is not to be asked again"

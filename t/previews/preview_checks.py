@@ -1,4 +1,5 @@
 """Preview URLs as a browser and an attacker use them, against the real service."""
+import base64
 import http.client
 import os
 import re
@@ -15,6 +16,7 @@ from api import KEY, Session, call  # noqa: E402
 from websocket import Refused, WebSocket  # noqa: E402
 
 TOKENS = []
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 PREVIEW_PORT = int(os.environ["SANDLEASE_PREVIEW_URL"].rsplit(":", 1)[1])
 
 # Answers with the request as it came; echoes over WebSocket; /steer tries to
@@ -88,6 +90,23 @@ def fetch_path(host, path="/", **more):
                 host="localhost:%d" % PREVIEW_PORT, **more)
 
 
+def heard(answer):
+    """The headers of a request, as the app says it has heard them."""
+    lines = answer.body.decode().split("\r\n\r\n")[0].split("\r\n")[1:]
+    return {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
+
+
+def page(answer, status, words, name):
+    """A page that says so to a person, and that runs nothing."""
+    text = answer.body.decode()
+    tap.ok(answer.status == status and words in text, "%s: a page" % name, (answer.status, text))
+    tap.same(answer.headers["Content-Type"], "text/html; charset=utf-8", "which is HTML")
+    policy = answer.headers["Content-Security-Policy"]
+    tap.ok(policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy, "strict", policy)
+    tap.ok(not any(token in text for token in TOKENS), "without the token")
+    return text
+
+
 def websocket(host):
     return WebSocket(("127.0.0.1", service.port()), "/ws", {"Host": host})
 
@@ -123,13 +142,36 @@ def the_app_hears_where_it_is_and_nothing_else_of_ours():
         "Authorization": "Bearer " + KEY, "X-API-Key": KEY, "X-Sandlease-Upstream": "unix:/x",
         "Cookie": "theirs=1; sandlease=SECRETCOOKIE; __Host-sandlease=SECRETCOOKIE; other=2"})
     text = r.body.decode()
-    lower = text.lower()
     tap.ok(KEY not in text and "SECRETCOOKIE" not in text, "no credential of ours reaches it", text)
     tap.ok("theirs=1" in text and "other=2" in text, "its own cookies do", text)
-    tap.ok("x-sandlease" not in lower, "no internal header")
-    for name, value in (("host", host), ("x-forwarded-host", host), ("x-forwarded-proto", "http"),
+    tap.ok("x-sandlease" not in text.lower(), "no internal header")
+    for name, value in (("host", "localhost:8000"), ("x-forwarded-host", host), ("x-forwarded-proto", "http"),
                         ("x-original-url", "http://%s/" % host), ("x-sandbox-name", "previews")):
-        tap.ok("%s: %s\r\n" % (name, value) in lower.replace("\n", "\n"), "%s: %s" % (name, value), text)
+        tap.same(heard(r).get(name), value, name)
+
+
+def an_app_has_credentials_of_its_own():
+    def credentials(r):
+        return [heard(r).get(n) for n in ("authorization", "x-api-key")]
+    for ask in (fetch, fetch_path):
+        for value in ("Bearer its.own.jwt", "Basic dXNlcjpwYXNzd29yZC10aGF0LWlzLWxvbmc="):
+            r = ask(host, "/", headers={"Authorization": value, "X-API-Key": "its-own"})
+            tap.same(credentials(r), [value, "its-own"], "they pass")
+        for value in ("Bearer " + KEY, "bearer " + KEY, KEY,
+                      "Basic " + base64.b64encode(("x:" + KEY).encode()).decode(),
+                      "Basic " + base64.b64encode((KEY + ":").encode()).decode()):
+            r = ask(host, "/", headers={"Authorization": value, "X-API-Key": value})
+            tap.same(credentials(r), [None, None], "ours do not")
+
+
+def the_choice_of_a_host_counts_at_once():
+    public = host.split(".")[0] + ".previews.example.com"
+    for choice, told, forwarded in (("public", public, public), ("localhost-only", "localhost:8000", None),
+                                    ("localhost", "localhost:8000", public)):
+        expose(session, 8000, host=choice)
+        h = heard(fetch(public, "/", headers={"Origin": "https://" + public}))
+        tap.same((h["host"], h.get("x-forwarded-host")), (told, forwarded), choice)
+        tap.same(h["origin"], "https://" + public if choice == "public" else "http://localhost:8000", "Origin")
 
 
 def nothing_the_app_answers_steers_nginx():
@@ -198,6 +240,7 @@ def a_wrong_token_port_or_session_is_the_same_404():
     port, sid, token = label.split("-")
     rest = host.split(".", 1)[1]
     other = "".join("a" if c != "a" else "b" for c in token)
+    shown = set()
     for what, name in (("token", "%s-%s-%s" % (port, sid, other)),
                        ("port", "8001-%s-%s" % (sid, token)),
                        ("session", "%s-%s-%s" % (port, "a" * 20, token)),
@@ -205,6 +248,9 @@ def a_wrong_token_port_or_session_is_the_same_404():
         r = fetch("%s.%s" % (name, rest))
         tap.ok(r.status == 404 and r.json["code"] == "INVALID_TOKEN", "wrong %s" % what, r.body)
         refused("%s.%s" % (name, rest), 404, "and so is an upgrade")
+        shown.add(page(fetch("%s.%s" % (name, rest), headers=BROWSER), 404, "There is no preview here", what).strip())
+        shown.add(page(fetch_path(name + ".", headers=BROWSER), 404, "There is no preview here", what).strip())
+    tap.same(len(shown), 1, "and the page is always the same")
 
 
 def an_unexposed_port_closes_with_its_connections():
@@ -234,14 +280,19 @@ def a_rotated_port_has_a_new_url():
 def a_preview_expires():
     h = expose(session, 8000 + 300, expiresInSeconds=1)
     until("404 after its time", lambda: fetch(h).status == 404)
+    page(fetch(h, headers=BROWSER), 404, "There is no preview here", "expired")
     tap.same([p["status"] for p in session.get()["ports"] if p["port"] == 8300], ["expired"],
              "and the session says so")
 
 
 def nothing_listening_is_a_page_that_names_what_does():
     h = expose(session, 8400)
-    r = fetch(h)
-    tap.ok(r.status == 502 and b"8000" in r.body and b"8400" in r.body, "502 with a page", r.body)
+    text = page(fetch(h, headers=BROWSER), 502, "Nothing listens on port 8400", "no listener")
+    tap.ok("8000" in text, "it names what does", text)
+    for accept in ("*/*", "application/json"):
+        r = fetch(h, headers={"Accept": accept})
+        tap.ok(r.status == 502 and r.json["code"] == "SERVICE_NOT_RESPONDING"
+               and 8000 in r.json["context"]["listening"], "JSON for " + accept, r.body)
     refused(h, 502, "JSON for an upgrade")
 
 
@@ -251,6 +302,9 @@ def asleep_without_a_wish_to_wake_is_410():
         call("POST", s.path + "/sleep")
         r = fetch(h)
         tap.ok(r.status == 410 and r.json["code"] == "STALE_PREVIEW_URL", "410", r.body)
+        text = page(fetch(h, headers=BROWSER), 410, "This session does not run", "asleep")
+        tap.ok('href="%s/#/sessions/%s"' % (os.environ["SANDLEASE_URL"], s.id) in text,
+               "it leads to the dashboard", text)
         tap.same(s.get()["state"], "asleep", "and it sleeps on")
         call("POST", s.path + "/resume")
         serve(s, 8000)
@@ -268,6 +322,9 @@ def asleep_with_a_wish_to_wake_wakes():
         r = fetch(h, method="POST", body=b"x")
         tap.ok(r.status == 503 and r.headers["Retry-After"], "a POST is told to come again", r.body)
         call("POST", s.path + "/sleep")
+        r = fetch(h, method="POST", body=b"x", headers=BROWSER)
+        tap.ok("refresh" not in page(r, 503, "send it again", "a form"), "which a browser does not by itself")
+        call("POST", s.path + "/sleep")
         refused(h, 503, "so is an upgrade")
 
 
@@ -276,6 +333,7 @@ def a_deleted_session_takes_its_urls_along():
     h = expose(s, 8000)
     s.delete()
     tap.same(fetch(h).status, 404, "404 afterwards")
+    page(fetch(h, headers=BROWSER), 404, "There is no preview here", "deleted")
 
 
 def bad_ports_are_refused():
@@ -319,6 +377,7 @@ def no_token_is_in_any_log():
 try:
     tap.run([f for n, f in list(globals().items())
              if callable(f) and getattr(f, "__module__", "") == "__main__"
-             and n not in ("serve", "expose", "fetch", "fetch_path", "websocket", "refused", "pooled")])
+             and n not in ("serve", "expose", "fetch", "fetch_path", "websocket", "refused", "pooled",
+                       "heard", "page")])
 finally:
     session.delete()

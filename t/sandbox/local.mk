@@ -1,5 +1,9 @@
 EXTRA_DIST += \
 	t/lib/api.py \
+	t/previews/app_checks.py \
+	t/previews/apps.t \
+	t/previews/package-lock.json \
+	t/previews/package.json \
 	t/previews/preview_checks.py \
 	t/previews/previews.t \
 	t/sandbox/escape-cgroup.t \

@@ -7,8 +7,9 @@ pg_begin
 make_tenants
 must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
 
-expose() { # ID PORT HASH [ONLY_NEW [SECONDS]]
-	q "EXECUTE port_expose('$(sid "$1")', 'acme', '$2', NULL, '$3', 's-$3', ${5:-NULL}, '${4:-false}')" |
+expose() { # ID PORT HASH [ONLY_NEW [SECONDS [HOST [BASE_URL]]]]
+	q "EXECUTE port_expose('$(sid "$1")', 'acme', '$2', NULL, '$3', 's-$3', ${5:-NULL},
+		'${4:-false}', ${6:-NULL}, ${7:-NULL})" |
 		cut -d'|' -f2
 }
 close() { q "EXECUTE port_close('$(sid "$1")', 'acme', '$2')"; }
@@ -54,6 +55,21 @@ is "$(settled a 8080 "$closing")|$(may a 8080)" "f|t" "the closing that is confi
 close a 8080 >/dev/null
 is "$(settled a 8080)|$(port a 8080)" "t|" "a relay that has closed is the end of the row"
 is "$(settled a 8080 "$closing")" f "and there is nothing more to confirm"
+
+# ---- what the app hears
+
+told() { q "SELECT host, base_url FROM port WHERE session_id = '$(sid a)' AND port = 8080"; }
+expose a 8080 four false NULL "'public'" "'https://a.example'" >/dev/null
+is "$(told)" "public|https://a.example" "it is what was wished for"
+expose a 8080 five >/dev/null
+is "$(told)" "public|https://a.example" "without a wish it stays"
+is "$(q "EXECUTE auth_preview('$(sid a)', '8080', 'four', '30', 'false', 'tr', 'h1')" | cut -d'|' -f10)" \
+	public "the gate is told"
+close a 8080 >/dev/null
+expose a 8080 six >/dev/null
+is "$(told)" "localhost|" "another URL begins anew"
+close a 8080 >/dev/null
+settled a 8080 >/dev/null
 
 # ---- expiry
 

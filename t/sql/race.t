@@ -99,7 +99,7 @@ for c in main one two; do
 	ask $c "$("$STACK_BUILD/t/unit/store/print_tables" statements)" >/dev/null
 done
 expose_sql() { # ID
-	printf "EXECUTE port_expose('%s', 'acme', '8080', NULL, 'h', 's', NULL, 'false')" "$(sid "$1")"
+	printf "EXECUTE port_expose('%s', 'acme', '8080', NULL, 'h', 's', NULL, 'false', NULL, NULL)" "$(sid "$1")"
 }
 ports() { q "SELECT count(*) FROM port WHERE session_id = '$(sid "$1")'"; }
 delete_sql() { # ID

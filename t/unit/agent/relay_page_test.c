@@ -65,9 +65,9 @@ the_response_is_complete(void **state)
 	for (int i = 0; i < 4; i++) {
 		auto_buf struct buf b = { 0 };
 		const char *body, *length;
-		bool json = i % 2 == 1, listening = i < 2;
+		bool page = i % 2 == 1, listening = i < 2;
 
-		relay_page_write(&b, 8080, json, listening ? &l : NULL);
+		relay_page_write(&b, 8080, page, listening ? &l : NULL);
 		body = strstr(b.data, "\r\n\r\n");
 		length = strstr(b.data, "Content-Length: ");
 		assert_non_null(body);
@@ -75,10 +75,12 @@ the_response_is_complete(void **state)
 		assert_int_equal(atoi(length + 16), strlen(body + 4));
 		if (!listening)
 			assert_non_null(strstr(body, "No valid HTTP response"));
-		else if (json)
-			assert_non_null(strstr(body, "\"listening\":[80,443]"));
-		else
+		else if (page)
 			assert_non_null(strstr(body, " 80 443"));
+		else
+			assert_non_null(strstr(body, "\"listening\":[80,443]"));
+		assert_int_equal(page,
+		    strstr(b.data, "Content-Security-Policy") != NULL);
 	}
 }
 

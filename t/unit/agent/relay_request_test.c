@@ -20,9 +20,8 @@ what_nginx_says_is_heard_and_nothing_else(void **state)
 		{ "HEADY / HTTP/1.1\r\n\r\n", { 0 } },
 		{ "HEAD", { 0 } },
 		{ GET "Upgrade: websocket\r\nConnection: upgrade\r\n\r\n",
-		    { .upgrade = true, .for_program = true } },
-		{ GET "Upgrade: websocket\r\n",
-		    { .upgrade = true, .for_program = true } },
+		    { .upgrade = true } },
+		{ GET "Upgrade: websocket\r\n", { .upgrade = true } },
 		{ GET "Upgrade: h2c\r\n\r\n", { 0 } },
 		{ GET "Upgrade: websocket", { 0 } },
 		{ GET "X-Upgrade: websocket\r\n\r\n", { 0 } },
@@ -31,9 +30,20 @@ what_nginx_says_is_heard_and_nothing_else(void **state)
 		    { 0 } },
 		{ GET "X-Sandlease-Probe: 1\r\n\r\n", { .probe = true } },
 		{ GET "X-Sandlease-Probe: 10\r\n\r\n", { 0 } },
-		{ GET "X-Forwarded-Prefix: /v1/sessions/x/proxy/1\r\n\r\n",
-		    { .for_program = true } },
-		{ GET "X-Forwarded-Prefix: /p/x\r\n\r\n", { 0 } },
+		{ GET "Accept: text/html,*/*\r\n\r\n", { .page = true } },
+		{ GET "accept:TEXT/HTML;q=0.9", { .page = true } },
+		{ GET "Accept: */*\r\n\r\n", { 0 } },
+		{ GET "Accept: application/json, text/html\r\n\r\n", { 0 } },
+		{ GET "X-Accept: text/html\r\n\r\n", { 0 } },
+		{ GET "\r\nAccept: text/html\r\n\r\n", { 0 } },
+		{ GET "Upgrade: websocket\r\nAccept: text/html\r\n\r\n",
+		    { .upgrade = true } },
+		{ GET "X-Forwarded-Prefix: /v1/sessions/x/proxy/1\r\n"
+		      "Accept: text/html\r\n\r\n",
+		    { 0 } },
+		{ GET "X-Forwarded-Prefix: /p/x\r\n"
+		      "Accept: text/html\r\n\r\n",
+		    { .page = true } },
 		{ "", { 0 } },
 	};
 
@@ -44,7 +54,7 @@ what_nginx_says_is_heard_and_nothing_else(void **state)
 		const struct relay_request *w = &CASES[i].want;
 
 		if (r.head != w->head || r.upgrade != w->upgrade ||
-		    r.probe != w->probe || r.for_program != w->for_program)
+		    r.probe != w->probe || r.page != w->page)
 			fail_msg("%s", CASES[i].text);
 	}
 }

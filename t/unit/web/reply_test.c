@@ -252,6 +252,41 @@ a_proxied_port_has_its_own_words(void **state)
 	}
 }
 
+static void
+a_page_loads_itself_again_where_that_may_help(void **state)
+{
+	static const struct {
+		const char *method;
+		enum err_kind kind;
+		bool later, reloads;
+	} CASES[] = {
+		{ "GET", ERR_UNAVAILABLE, true, true },
+		{ "POST", ERR_UNAVAILABLE, true, false },
+		{ "GET", ERR_GONE, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct fake f = { 0 };
+		struct call c = fake_begin(&f, CASES[i].method, "/");
+		struct err e = { 0 };
+
+		err_set(&e, CASES[i].kind, CODE_WAKING, "x");
+		reply_preview_page(&c, &e, "Title", "<p>text</p>");
+		assert_non_null(strstr(f.out.data,
+		    "Content-Security-Policy: default-src 'none'; "));
+		assert_non_null(
+		    strstr(f.out.data, "<h1>Title</h1><p>text</p>"));
+		assert_int_equal(CASES[i].later,
+		    strstr(f.out.data, "Retry-After: ") != NULL);
+		assert_int_equal(CASES[i].reloads,
+		    strstr(f.out.data, "http-equiv=\"refresh\"") != NULL);
+		assert_int_equal(CASES[i].reloads,
+		    strstr(f.out.data, "tries again by itself") != NULL);
+		fake_end(&f, &c);
+	}
+}
+
 int
 main(void)
 {
@@ -266,6 +301,7 @@ main(void)
 		cmocka_unit_test(the_data_plane_needs_no_context),
 		cmocka_unit_test(a_field_that_was_wrong_is_named_there_too),
 		cmocka_unit_test(a_proxied_port_has_its_own_words),
+		cmocka_unit_test(a_page_loads_itself_again_where_that_may_help),
 	};
 
 	return cmocka_run_group_tests(TESTS, NULL, NULL);
