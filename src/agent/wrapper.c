@@ -76,7 +76,10 @@ begin(struct err *e)
 	log_open("sandlease-wrapper", l.log_level, l.log_format);
 	log_limit(l.log_kb * 1024);
 	log_context("", l.session);
-	envset_open(l.session, l.user);
+	envset_open(&(struct envset_session){ .id = l.session,
+	    .name = l.name,
+	    .user = l.user,
+	    .cpus = l.shown_cpus });
 	shell_open(l.instance);
 	shell_on_delete(end_with_shell);
 	activity_also(pty_running);

@@ -20,6 +20,8 @@ enum bwrap_fd {
 	BWRAP_FD_GROUP,
 	BWRAP_FD_HOSTS,
 	BWRAP_FD_NSSWITCH,
+	BWRAP_FD_PROFILE,
+	BWRAP_FD_BASHRC,
 	BWRAP_FD_INFO, /* bwrap writes init's pid here */
 	BWRAP_FD__END
 };

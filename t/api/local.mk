@@ -18,6 +18,7 @@ EXTRA_DIST += \
 	%D%/interpreter.t \
 	%D%/interrupt.t \
 	%D%/kernels.t \
+	%D%/living.t \
 	%D%/logging.t \
 	%D%/pooled.t \
 	%D%/pooler.t \

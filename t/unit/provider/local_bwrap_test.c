@@ -109,13 +109,14 @@ the_command_line_is_exactly_this(void **state)
 	    " --symlink /usr/share/zoneinfo/UTC /etc/localtime"
 	    " --perms 0444 --file 5 /etc/passwd --perms 0444 --file 6 /etc/group"
 	    " --perms 0444 --file 7 /etc/hosts --perms 0444 --file 8 /etc/nsswitch.conf"
+	    " --perms 0444 --file 9 /etc/profile --perms 0444 --file 10 /etc/bash.bashrc"
 	    " --proc /proc --dev /dev --size 1048576 --tmpfs /dev/shm"
-	    " --remount-ro /dev --dir /home/user --dir /workspace"
+	    " --remount-ro /dev --dir /home/user --dir /workspace --dir /sys"
 	    " --dir /var/backups --symlink /tmp /var/tmp"
 	    " --size 4096 --tmpfs /tmp --bind /st/storage/x /sessions"
 	    " --ro-bind /opt/agent /sandlease-agent"
 	    " --ro-bind-try /opt/ws /sandlease-ws --remount-ro / --chdir /"
-	    " --info-fd 9 -- /sandlease-agent init --control-fd 3"
+	    " --info-fd 11 -- /sandlease-agent init --control-fd 3"
 	    " --incarnation aaaa --sandbox ses-1 --log-level info"
 	    " --log-format kv --log-kb 64";
 	char dir[] = "/tmp/slrootXXXXXX";
