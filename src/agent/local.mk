@@ -58,6 +58,7 @@ AGENT_SOURCES = \
 	src/agent/kernel_text.c src/agent/kernel_text.h \
 	src/agent/keep.c src/agent/keep.h \
 	src/agent/launch.c src/agent/launch.h \
+	src/agent/limits_view.c src/agent/limits_view.h \
 	src/agent/lines.c src/agent/lines.h \
 	src/agent/listing.c src/agent/listing.h \
 	src/agent/loop.c src/agent/loop.h \
@@ -74,6 +75,7 @@ AGENT_SOURCES = \
 	src/agent/process_run.c \
 	src/agent/process_start.c \
 	src/agent/process_store.c src/agent/process_store.h \
+	src/agent/procmem.c src/agent/procmem.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pty.c src/agent/pty.h \
 	src/agent/pty_act.c src/agent/pty_internal.h \

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
-"""living.t: what people and their tools find in a session: prompt, python, tools."""
+"""living.t: what people and their tools find in a session: prompt, python, limits."""
 import io
 import os
+import re
 import sys
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from service import at, call, create, execute, until
+from service import at, call, create, execute, expect, get, sql, until
 from tap import Skip, case, equal, run, true
 from terminals import Terminal
 
@@ -132,6 +133,74 @@ def npm_installs_globally():
 def what_is_set_for_tools_can_be_unset():
     sid = create(isolation="session", env={"NPM_CONFIG_PREFIX": "/tmp/n", "PATH": "/usr/bin:/bin"})["id"]
     equal(execute(sid, "echo $NPM_CONFIG_PREFIX $PATH"), "/tmp/n /usr/bin:/bin\n", "ours do not win")
+
+
+# ---- limits
+
+sql("INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids)"
+      " VALUES ('modest', 256, 1000, 512, 256)")
+MODEST = create(isolation="session", **{"class": "modest"})["id"]
+LIMITS = get(MODEST)["limits"]
+HOST_CPUS = os.cpu_count()
+SHOWN = 1 if LIMITS["cpuMillis"]["by"] == "cgroup" else HOST_CPUS
+
+
+def meminfo(name, sid=MODEST):
+    return int(re.search(r"^%s:\s+(\d+) kB$" % name,
+                         execute(sid, "cat /proc/meminfo"), re.M)[1]) // 1024
+
+
+@case
+def memory_is_as_large_as_the_class_allows():
+    equal(meminfo("MemTotal"), 256, "/proc/meminfo")
+    equal(execute(MODEST, "free -m | awk '/^Mem/ { print $2 } /^Swap/ { print $2 }'"), "256\n0\n",
+          "free")
+    equal(meminfo("MemTotal", SID), 2048, "another class")
+
+
+@case
+def what_is_used_is_seen():
+    before = meminfo("MemAvailable")
+    true(200 < before < 256, before)
+    execute(MODEST, "head -c 50M /dev/zero >/tmp/fill")
+    until("files in memory", lambda: before - 60 < meminfo("MemAvailable") < before - 40)
+    execute(MODEST, "rm /tmp/fill")
+    true(execute(MODEST, "python3 -c 'print(1)'") == "1\n", "python")
+    expect(200, call("POST", at(MODEST, "/api/process/start"), {
+        "command": "exec python3 -c 'x = b\"x\" * (100 << 20)\nimport time; time.sleep(9999)'",
+        "processId": "eater"}))
+    until("memory of processes", lambda: meminfo("MemAvailable") < before - 90)
+    expect(200, call("DELETE", at(MODEST, "/api/process/eater")))
+
+
+@case
+def processors_are_as_many_as_the_class_allows():
+    equal(execute(MODEST, "nproc").strip(), str(SHOWN), "nproc")
+    equal(execute(MODEST, "grep -c ^processor /proc/cpuinfo").strip(), str(SHOWN), "/proc/cpuinfo")
+    equal(execute(MODEST, "python3 -c 'import os; print(os.cpu_count())'").strip(), str(SHOWN),
+          "the C library's count")
+    equal(execute(MODEST, "echo ${OMP_NUM_THREADS-}${GOMAXPROCS-}"),
+          "11\n" if SHOWN < HOST_CPUS else "\n", "for runtimes")
+
+
+@case
+def nobody_inside_can_change_what_is_shown():
+    for path in ("/proc/meminfo", "/proc/cpuinfo", "/sys/devices/system/cpu/online"):
+        if path.startswith("/sys") and SHOWN == HOST_CPUS:
+            continue
+        said = execute(MODEST, "chmod 666 %s 2>&1; echo 1 2>&1 >%s; umount %s 2>&1; true"
+                       % (path, path, path))
+        true("Read-only" in said or "ermi" in said, said)
+    equal(meminfo("MemTotal"), 256, "it is as it was")
+
+
+@case
+def sessions_of_one_sandbox_see_their_own_use():
+    a, b = [create(isolation="shared")["id"] for _ in range(2)]
+    total = meminfo("MemTotal", a)
+    execute(a, "head -c 200M /dev/zero >/tmp/fill")
+    until("its own", lambda: meminfo("MemAvailable", a) < total - 200)
+    true(meminfo("MemAvailable", b) > total - 100, "not the sibling's")
 
 
 run(lambda: None)

@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	%D%/interrupt.t \
 	%D%/kernels.t \
 	%D%/living.t \
+	%D%/living_none.t \
 	%D%/logging.t \
 	%D%/pooled.t \
 	%D%/pooler.t \
