@@ -145,7 +145,8 @@ src/agent/sysfilter_table.h: sysfilter_gen$(EXEEXT)
 src/agent/sysfilter.$(OBJEXT): src/agent/sysfilter_table.h
 
 ## What kernels run is taken in by the assembler, which automake does not see.
-KERNEL_TEXTS = src/agent/kernel_python.py src/agent/kernel_node.js
+KERNEL_TEXTS = src/agent/kernel_python.py src/agent/kernel_notebook.py \
+	src/agent/kernel_node.js
 EXTRA_DIST += $(KERNEL_TEXTS)
 src/agent/kernel_text.$(OBJEXT): $(KERNEL_TEXTS)
 

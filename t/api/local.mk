@@ -21,6 +21,7 @@ EXTRA_DIST += \
 	%D%/living.t \
 	%D%/living_none.t \
 	%D%/logging.t \
+	%D%/notebook.t \
 	%D%/pooled.t \
 	%D%/pooler.t \
 	%D%/ports.t \
