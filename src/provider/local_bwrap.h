@@ -12,10 +12,11 @@
 
 #include "common/err.h"
 
-/* Descriptors as bwrap finds them.  Those after LOCK are for bwrap only. */
+/* Descriptors as bwrap finds them.  Those after ROOT are for bwrap only. */
 enum bwrap_fd {
 	BWRAP_FD_CONTROL = 3, /* init's listening control socket */
 	BWRAP_FD_LOCK,        /* the lifetime lock */
+	BWRAP_FD_ROOT,        /* the lock of its root file system */
 	BWRAP_FD_PASSWD,
 	BWRAP_FD_GROUP,
 	BWRAP_FD_HOSTS,
