@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "agent/cell_init.h"
+#include "agent/cgroup_view.h"
 #include "agent/limits_view.h"
 #include "agent/sysfilter.h"
 #include "agent/wrapper.h"
@@ -164,8 +165,10 @@ make_mounts(const struct cell_setup *s, int *meminfo, struct err *e)
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 		NULL) < 0)
 		return err_errno(e, "mount /proc");
-	if (limits_view_mount(l, meminfo, e) < 0 ||
-	    mount_tmp("/tmp", l->tmp_mb > 0 ? l->tmp_mb : TMP_MB, "1777", e) <
+	if (limits_view_mount(l, meminfo, e) < 0)
+		return -1;
+	cgroup_view_mount(l, s->cgroups, s->cgroup_count);
+	if (mount_tmp("/tmp", l->tmp_mb > 0 ? l->tmp_mb : TMP_MB, "1777", e) <
 		0 ||
 	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0 ||
 	    mount_terminals(e) < 0 || lock_mount("/dev", e) < 0 ||

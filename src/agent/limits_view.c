@@ -140,32 +140,49 @@ read_cpuinfo(int64_t count, struct buf *out, struct err *e)
 	return 0;
 }
 
+static int
+show_cpuinfo(const struct launch *l, struct err *e)
+{
+	auto_buf struct buf info = { 0 };
+
+	if (read_cpuinfo(l->shown_cpus, &info, e) < 0 ||
+	    write_file(STAGE "/cpuinfo", info.data,
+		limits_view_cpus(info.data, l->shown_cpus), e) < 0)
+		return -1;
+	return bind_read_only(STAGE "/cpuinfo", "/proc/cpuinfo", e);
+}
+
 /* The C library counts processors by `online`. */
 static int
-show_cpus(const struct launch *l, struct err *e)
+show_online(const struct launch *l, struct err *e)
 {
-	static const char *const DIRS[] = { STAGE "/sys", STAGE "/sys/devices",
-		STAGE "/sys/devices/system", CPU_DIR };
 	static const char *const FILES[] = { CPU_DIR "/online",
 		CPU_DIR "/present", CPU_DIR "/possible" };
-	auto_buf struct buf info = { 0 };
 	char range[48];
 	int len = l->shown_cpus == 1
 	    ? snprintf(range, sizeof(range), "0\n")
 	    : snprintf(range, sizeof(range), "0-%" PRId64 "\n",
 		  l->shown_cpus - 1);
 
-	if (read_cpuinfo(l->shown_cpus, &info, e) < 0 ||
-	    write_file(STAGE "/cpuinfo", info.data,
-		limits_view_cpus(info.data, l->shown_cpus), e) < 0 ||
-	    bind_read_only(STAGE "/cpuinfo", "/proc/cpuinfo", e) < 0)
-		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
-		if (mkdir(DIRS[i], 0755) < 0)
-			return err_errno(e, "mkdir %s", DIRS[i]);
 	for (size_t i = 0; i < ARRAY_LEN(FILES); i++)
 		if (write_file(FILES[i], range, (size_t)len, e) < 0)
 			return -1;
+	return 0;
+}
+
+/* Of /sys there is nothing but this; cgroup_view.h uses the second half. */
+static int
+show_sys(const struct launch *l, struct err *e)
+{
+	static const char *const DIRS[] = { STAGE "/sys", STAGE "/sys/devices",
+		STAGE "/sys/devices/system", CPU_DIR, STAGE "/sys/fs",
+		STAGE "/sys/fs/cgroup", STAGE "/sys/fs/cgroup/memory" };
+
+	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
+		if (mkdir(DIRS[i], 0755) < 0)
+			return err_errno(e, "mkdir %s", DIRS[i]);
+	if (l->shown_cpus > 0 && show_online(l, e) < 0)
+		return -1;
 	return bind_read_only(STAGE "/sys", "/sys", e);
 }
 
@@ -175,11 +192,12 @@ limits_view_mount(const struct launch *l, int *meminfo, struct err *e)
 	if (l->shown_memory_mb == 0 && l->shown_cpus == 0)
 		return 0;
 	if (mount("tmpfs", STAGE, "tmpfs", FLAGS,
-		"size=512k,nr_inodes=16,mode=755") < 0)
+		"size=512k,nr_inodes=32,mode=755") < 0)
 		return err_errno(e, "mount the view of limits");
-	if (l->shown_memory_mb > 0 && show_memory(l, meminfo, e) < 0)
+	if ((l->shown_memory_mb > 0 && show_memory(l, meminfo, e) < 0) ||
+	    (l->shown_cpus > 0 && show_cpuinfo(l, e) < 0))
 		return -1;
-	return l->shown_cpus > 0 ? show_cpus(l, e) : 0;
+	return show_sys(l, e);
 }
 
 /* ---- what is used */

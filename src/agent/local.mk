@@ -33,6 +33,7 @@ AGENT_SOURCES = \
 	src/agent/cells.c src/agent/cells.h \
 	src/agent/context.c src/agent/context.h \
 	src/agent/clone.c src/agent/clone.h \
+	src/agent/cgroup_view.c src/agent/cgroup_view.h \
 	src/agent/changes.c src/agent/changes.h \
 	src/agent/copy.c src/agent/copy.h \
 	src/agent/drain.c src/agent/drain.h \

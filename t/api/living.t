@@ -184,6 +184,27 @@ def processors_are_as_many_as_the_class_allows():
 
 
 @case
+def a_runtime_finds_its_limit_in_its_cgroup():
+    if LIMITS["memoryMb"]["by"] != "cgroup":
+        equal(execute(MODEST, "ls /sys/fs/cgroup/memory"), "", "where there is none")
+        return
+    limit = execute(MODEST, "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/"
+                            "memory.limit_in_bytes 2>/dev/null || true").strip()
+    equal(limit, str(256 << 20), "memory")
+    paths = {line.split(":", 2)[2] for line in
+             execute(MODEST, "cat /proc/self/cgroup").splitlines()}
+    equal(paths, {"/"}, "and nothing is above it")
+    said = execute(MODEST, "cd /sys/fs/cgroup; [ -d memory ] && cd memory; for f in *; do"
+                           " [ ! -f $f ] || (echo 1 >$f) 2>&1; done; mkdir x 2>&1; true")
+    equal([line for line in said.splitlines() if "Read-only" not in line], [],
+          "none of its files can be written")
+    other = create(isolation="session")["id"]
+    true(execute(other, "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/"
+                        "memory.limit_in_bytes 2>/dev/null || true").strip() == str(2048 << 20),
+         "another session sees its own")
+
+
+@case
 def nobody_inside_can_change_what_is_shown():
     for path in ("/proc/meminfo", "/proc/cpuinfo", "/sys/devices/system/cpu/online"):
         if path.startswith("/sys") and SHOWN == HOST_CPUS:
