@@ -290,7 +290,7 @@ find_program(const char *root, const char *name, char *path, size_t size)
 	return NULL;
 }
 
-/* Debian has no `python`; scripts and people have.  PATH ends with it. */
+/* Debian has no `python`, but scripts call it.  This is the last of PATH. */
 static void
 add_python(struct bwrap_argv *a, const char *root)
 {
