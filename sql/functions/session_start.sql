@@ -66,6 +66,13 @@ BEGIN
       FROM session s WHERE s.id = p_session;
 END $$;
 
+-- What its prompt says.  In plpgsql, which sees a session that the same statement made.
+CREATE OR REPLACE FUNCTION start_name(p_session text)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT name FROM session WHERE id = p_session);
+END $$;
+
 -- Somebody is told of it: from here on it ends as sessions do.  Its state.
 CREATE OR REPLACE FUNCTION session_told(p_session text)
 RETURNS text LANGUAGE plpgsql AS $$

@@ -33,3 +33,7 @@ SELECT (SELECT count(*) FROM lease WHERE state <> 'none') AS leases,
 SELECT (SELECT count(*) FROM session WHERE state IN ('initializing', 'ready', 'sleeping')) AS active,
        (SELECT draining FROM installation) AS draining,
        (SELECT iso(started_at) FROM reaper_run ORDER BY id DESC LIMIT 1) AS reaped;
+
+-- name: rootfs_classes
+-- params: rootfs
+SELECT name FROM class WHERE rootfs = $1 ORDER BY name;

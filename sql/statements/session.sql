@@ -5,7 +5,7 @@
 -- Whoever makes an intent holds the session's start lock until its outcome, so
 -- that others wait for it instead of starting it once more.  A courtesy, like
 -- sandbox_lock: it ends with its connection, and safety never rests on it.
-SELECT p.*, f.*, o.*, CASE WHEN p.disposition = 'created' THEN
+SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name, CASE WHEN p.disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock,
        false AS started
   FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f
@@ -13,7 +13,8 @@ SELECT p.*, f.*, o.*, CASE WHEN p.disposition = 'created' THEN
 
 -- name: session_restart
 -- params: session_id, spec
-SELECT p.*, f.*, o.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock,
+SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
+       pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock,
        (SELECT started_at IS NOT NULL FROM session WHERE id = $1) AS started
   FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f
  CROSS JOIN LATERAL start_origin(p.session_id) o;
@@ -21,7 +22,7 @@ SELECT p.*, f.*, o.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS
 -- name: start_again
 -- params: session_id
 -- As a start_plan: for a start that another has begun and nobody finished.
-SELECT s.id AS session_id, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
+SELECT s.id AS session_id, s.name AS session_name, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
        c.provider, c.rootfs, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
        l.instance, s.env_sealed, s.files_sealed,
        session_ports(s.id) AS ports, f.*, o.*, s.started_at IS NOT NULL AS started

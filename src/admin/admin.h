@@ -19,7 +19,8 @@ typedef int command_fn(struct admin *a, struct err *e);
 
 command_fn cmd_migrate, cmd_seal_key, cmd_key_create, cmd_key_list,
     cmd_key_revoke, cmd_lease_list, cmd_lease_release, cmd_org_set,
-    cmd_org_recount, cmd_drain, cmd_undrain;
+    cmd_org_recount, cmd_rootfs_make, cmd_rootfs_list, cmd_rootfs_rm, cmd_drain,
+    cmd_undrain;
 
 /*
  * The value of option `name` ("--org") among the arguments, or NULL; it is

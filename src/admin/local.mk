@@ -6,6 +6,7 @@ sandlease_admin_SOURCES = \
 	src/admin/cmd_key.c \
 	src/admin/cmd_lease.c \
 	src/admin/cmd_org.c \
+	src/admin/cmd_rootfs.c \
 	src/admin/cmd_schema.c \
 	src/admin/main.c
 sandlease_admin_LDADD = libcontrol.a libprovider.a libstore.a libdomain.a $(LIBCOMMON) $(PQ_LIBS)

@@ -30,6 +30,9 @@ static const struct command COMMANDS[] = {
 	{ "lease release", cmd_lease_release, "--force SESSION  believe that nothing of it runs; goes to the audit log" },
 	{ "org set",    cmd_org_set,    "ORG [--isolation session|shared|inherit] [--max-sessions|--max-active|--creates-per-minute|--max-previews|--max-disk-mb|--max-snapshots|--max-snapshot-mb N|inherit]" },
 	{ "org recount", cmd_org_recount, "[ORG]  compare what quotas count with what there is, and set it right" },
+	{ "rootfs make", cmd_rootfs_make, "NAME --packages A,B,... [--suite bookworm] [--mirror URL]  a Debian for a class to run", true },
+	{ "rootfs list", cmd_rootfs_list, "those of this host, and the classes that name them", true },
+	{ "rootfs rm",  cmd_rootfs_rm,  "NAME  one that no class names and no sandbox runs from", true },
 	{ "drain",      cmd_drain,      "[--timeout SECONDS]  admit nothing, put every session to sleep, wait" },
 	{ "undrain",    cmd_undrain,    "admit sessions again" },
 };

@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #include "agent/cell_init.h"
+#include "agent/cgroup_view.h"
+#include "agent/limits_view.h"
 #include "agent/sysfilter.h"
 #include "agent/wrapper.h"
 #include "common/mem.h"
@@ -43,7 +45,7 @@ void
 cell_prepare(char **argv)
 {
 	static const char *const DIRS[] = { "/workspace", "/home", "/home/user",
-		"/dev/shm" };
+		"/dev/shm", "/sys" };
 
 	/* a root that is read-only must bring them along; mounting will tell */
 	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
@@ -154,7 +156,7 @@ mount_terminals(struct err *e)
 }
 
 static int
-make_mounts(const struct cell_setup *s, struct err *e)
+make_mounts(const struct cell_setup *s, int *meminfo, struct err *e)
 {
 	const struct launch *l = s->launch;
 
@@ -163,6 +165,9 @@ make_mounts(const struct cell_setup *s, struct err *e)
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 		NULL) < 0)
 		return err_errno(e, "mount /proc");
+	if (limits_view_mount(l, meminfo, e) < 0)
+		return -1;
+	cgroup_view_mount(l, s->cgroups, s->cgroup_count);
 	if (mount_tmp("/tmp", l->tmp_mb > 0 ? l->tmp_mb : TMP_MB, "1777", e) <
 		0 ||
 	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0 ||
@@ -252,14 +257,21 @@ drop_privileges(struct err *e)
 	return 0;
 }
 
-/* Keeps 0, 1, 2 and the channel, which becomes WRAPPER_CHANNEL. */
+/* Keeps 0, 1, 2 and what becomes the wrapper's; *channel is where it is. */
 static int
-keep_descriptors(int *channel, struct err *e)
+keep_descriptors(int *channel, int meminfo, struct err *e)
 {
-	if (*channel != WRAPPER_CHANNEL && dup2(*channel, WRAPPER_CHANNEL) < 0)
+	/* both may lie where the other belongs */
+	int high = fcntl(meminfo, F_DUPFD_CLOEXEC, WRAPPER__END);
+
+	if (high < 0 ||
+	    (*channel != WRAPPER_CHANNEL &&
+		dup2(*channel, WRAPPER_CHANNEL) < 0))
 		return err_errno(e, "dup2");
 	*channel = WRAPPER_CHANNEL;
-	if (close_range(WRAPPER_CHANNEL + 1, ~0U, 0) < 0)
+	if (dup2(high, WRAPPER_MEMINFO) < 0)
+		return err_errno(e, "dup2");
+	if (close_range(WRAPPER__END, ~0U, 0) < 0)
 		return err_errno(e, "close_range");
 	return fcntl(WRAPPER_CHANNEL, F_SETFD, FD_CLOEXEC);
 }
@@ -267,9 +279,11 @@ keep_descriptors(int *channel, struct err *e)
 static int
 enclose(const struct cell_setup *s, int *channel, struct err *e)
 {
-	if (join_cgroups(s, e) < 0 || make_mounts(s, e) < 0 ||
-	    raise_loopback(e) < 0 || keep_descriptors(channel, e) < 0 ||
-	    set_limits(s, e) < 0)
+	int meminfo = STDIN_FILENO; /* /dev/null, if nothing is shown */
+
+	if (join_cgroups(s, e) < 0 || make_mounts(s, &meminfo, e) < 0 ||
+	    raise_loopback(e) < 0 ||
+	    keep_descriptors(channel, meminfo, e) < 0 || set_limits(s, e) < 0)
 		return -1;
 	return drop_privileges(e);
 }

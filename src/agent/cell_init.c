@@ -73,6 +73,7 @@ cell_init_run(const struct launch *l, const char *agent)
 	if (wrapper == 0)
 		exec_wrapper(l, agent);
 	close(WRAPPER_CHANNEL);
+	close(WRAPPER_MEMINFO);
 	while (wrapper > 0 && !empty) {
 		siginfo_t info;
 		int sig = sigwaitinfo(&watched, &info);

@@ -2,13 +2,17 @@
 #include "agent/envset.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/script.h"
 #include "common/id.h"
 #include "common/mem.h"
+
+enum { SESSION_NAME_MAX = 513 }; /* 128 characters */
 
 struct var {
 	char *name;
@@ -22,6 +26,8 @@ static size_t var_count;
 static int64_t last_seq;
 static char user_name[33] = "user";
 static char session[ID_MAX];
+static char session_name[SESSION_NAME_MAX];
+static char cpus[24];
 
 static bool
 name_ok(const char *s)
@@ -179,14 +185,17 @@ envset_script(int64_t since, struct buf *to)
 }
 
 void
-envset_open(const char *session_id, const char *user)
+envset_open(const struct envset_session *s)
 {
-	str_copy(session, sizeof(session), session_id);
-	if (str_made_of(user,
+	str_copy(session, sizeof(session), s->id);
+	str_copy(session_name, sizeof(session_name), s->name);
+	if (s->cpus > 0)
+		snprintf(cpus, sizeof(cpus), "%" PRId64, s->cpus);
+	if (str_made_of(s->user,
 		"abcdefghijklmnopqrstuvwxyz"
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-",
 		1, sizeof(user_name) - 1))
-		str_copy(user_name, sizeof(user_name), user);
+		str_copy(user_name, sizeof(user_name), s->user);
 }
 
 struct environment {
@@ -235,10 +244,11 @@ is_ours(const char *name, const char *const (*ours)[2], size_t count)
 static void
 add_all(struct environment *n)
 {
+	/* "": not set at all */
 	const char *const OURS[][2] = {
 		{ "PATH",
-		    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
-		    "/sbin:/bin" },
+		    "/home/user/.local/bin:/usr/local/sbin:/usr/local/bin:"
+		    "/usr/sbin:/usr/bin:/sbin:/bin:/etc/sandlease/bin" },
 		{ "HOME", "/home/user" },
 		{ "USER", user_name },
 		{ "LOGNAME", user_name },
@@ -246,16 +256,23 @@ add_all(struct environment *n)
 		{ "LANG", "C.UTF-8" },
 		{ "LC_ALL", "C.UTF-8" },
 		{ "SANDLEASE_SESSION_ID", session },
+		{ "SANDLEASE_SESSION_NAME", session_name },
+		/* /usr is read-only: packages go to the home directory */
+		{ "PIP_BREAK_SYSTEM_PACKAGES", "1" },
+		{ "NPM_CONFIG_PREFIX", "/home/user/.local" },
+		/* nproc reads the first, too */
+		{ "OMP_NUM_THREADS", cpus },
+		{ "GOMAXPROCS", cpus },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(OURS); i++) {
 		const struct var *v = find(OURS[i][0]);
 
 		/* the session's own value wins, here and only once */
-		if (v == NULL)
-			add(n, OURS[i][0], OURS[i][1]);
-		else if (v->value != NULL)
+		if (v != NULL && v->value != NULL)
 			add(n, v->name, v->value);
+		else if (v == NULL && OURS[i][1][0] != '\0')
+			add(n, OURS[i][0], OURS[i][1]);
 	}
 	for (size_t i = 0; i < var_count; i++)
 		if (vars[i].value != NULL &&

@@ -22,8 +22,15 @@ enum {
 	ENV_TOTAL_MAX = 256 * 1024
 };
 
-/* Once: whose session this is and who they are in it (USER). */
-void envset_open(const char *session_id, const char *user);
+/* What a session is called by the programs in it. */
+struct envset_session {
+	const char *id, *name; /* name "": it has none */
+	const char *user;
+	int64_t cpus; /* that runtimes start a thread for; 0: all */
+};
+
+/* Once, before anything of the tenant's is started. */
+void envset_open(const struct envset_session *s);
 
 /* Names and values, null where it means unset; the field is named `field`. */
 int envset_check(const json_t *env, const char *field, struct err *e)

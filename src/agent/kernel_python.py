@@ -22,10 +22,14 @@ RESULT_MAX = 32 * 1024 * 1024
 ERROR_MAX = 1024 * 1024  # more is not told at all
 TRACEBACK_MAX = 200  # lines
 LINE_MAX = (4096, 256)  # and if that is too much
+NOTEBOOK = "kernel_notebook.py"
 TRACEBACK_HEAD = "Traceback (most recent call last):"
 CHANNEL = 1000  # where nobody closes it by accident
 CO_COROUTINE = 0x80
-SHORT_FORM = re.compile(r"^([ \t]*)([!%])(.+)$", re.MULTILINE)
+SHORT_FORM = re.compile(
+    r"^([ \t]*)([\w.,\[\]'\" ]+?[ \t]*=[ \t]*)?"
+    r"(?:(!)|%([A-Za-z_]\w*))((?:.*\\\n)*.*)$", re.MULTILINE)
+CELL_FORM = re.compile(r"\s*%%([A-Za-z_]\w*)[ \t]*(.*)\n?")
 
 METHODS = (
     ("html", "_repr_html_"),
@@ -226,36 +230,64 @@ def remember(name, code):
     linecache.cache[name] = (len(code), None, code.splitlines(True), name)
 
 
-def shell(command):
-    import subprocess
-    subprocess.call(command, shell=True, executable="/bin/bash")
+class NotebookFinder:
+    """Loads kernel_notebook.py when code wants it, for a module or a magic."""
+    loaded = None
+
+    @classmethod
+    def load(cls):
+        if cls.loaded is None:
+            module = types.ModuleType("kernel_notebook")
+            exec(compile(notebook_text, NOTEBOOK, "exec"), module.__dict__)
+            module.kernel = types.SimpleNamespace(
+                show=show, as_text=as_text, value_of=value_of,
+                run_text=run_text)
+            module.space = space
+            cls.loaded = module
+        return cls.loaded
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.partition(".")[0] != "IPython":
+            return None
+        return cls.load().find_spec(name)
+
+
+def line_magic(*what):
+    return NotebookFinder.load().line_magic(*what)
+
+
+def cell_magic(*what):
+    return NotebookFinder.load().cell_magic(*what)
 
 
 def spell_out(match):
-    """A short form of notebooks as Python."""
-    indent, sign, words = match.groups()
-    name, _, rest = words.partition(" ")
-    if sign == "!":
-        return "%s__shell__(%r)" % (indent, words)
-    if name == "pip":
-        return "%s__shell__(%r)" % (indent, sys.executable + " -m " + words)
-    if name == "cd":
-        return "%s__import__('os').chdir(%r)" % (indent, rest.strip())
-    return indent + "pass" if name == "matplotlib" else match.group()
+    """A short form of notebooks as Python, of as many lines."""
+    indent, target, sign, name, rest = match.groups()
+    words = re.sub(r"\\\n", " ", rest).strip()
+    return "%s%s__magic__(%r, %r, %r%s)" % (
+        indent, target or "", sign or name, words, target is not None,
+        "\n" * rest.count("\n"))
+
+
+def spell_out_cell(code):
+    match = CELL_FORM.match(code)
+    if match is None:
+        return code
+    return "__cell_magic__(%r, %r, %r)" % (
+        match[1], match[2].strip(), code[match.end():])
 
 
 def parse(code, name):
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST
+    code = spell_out_cell(code)
     try:
         return compile(code, name, "exec", flags, True)
-    except SyntaxError as error:
+    except SyntaxError:
         plain = SHORT_FORM.sub(spell_out, code)
         if plain == code:
             raise
-        try:
-            return compile(plain, name, "exec", flags, True)
-        except SyntaxError:
-            raise error from None
+    return compile(plain, name, "exec", flags, True)
 
 
 def compile_cell(code, name):
@@ -295,20 +327,31 @@ def evaluate(code):
     return wait_for(value) if code.co_flags & CO_COROUTINE else value
 
 
-def run(code, name):
+def value_of(code, name="<magic>"):
+    """Runs it.  The value of its last expression, or None."""
     body, last = compile_cell(code, name)
     evaluate(body)
-    if last is not None:
-        value = evaluate(last)
-        if value is not None:
-            space._ = value
-            show(value)
+    return evaluate(last) if last is not None else None
+
+
+def run(code, name):
+    value = value_of(code, name)
+    if value is not None:
+        space._ = value
+        show(value)
+
+
+def run_text(code):
+    """A part of a cell that a magic runs."""
+    name = "<cell %d, part>" % channel.seq
+    remember(name, code)
+    run(code, name)
 
 
 def trace_of(error):
     """The lines of its traceback: the tenant's frames, none of ours."""
     trace = traceback.TracebackException.from_exception(error)
-    frames = [frame for frame in trace.stack if frame.filename != __file__]
+    frames = [frame for frame in trace.stack if frame.filename not in (__file__, NOTEBOOK)]
     while frames and not frames[0].filename.startswith("<cell "):
         del frames[0]
     trace.stack[:] = frames
@@ -408,7 +451,9 @@ def main():
     sys.modules["__main__"] = space
     sys.argv = [""]
     builtins.display = display
-    builtins.__shell__ = shell
+    builtins.__magic__ = line_magic
+    builtins.__cell_magic__ = cell_magic
+    sys.meta_path.append(NotebookFinder)  # last: a real IPython wins
     builtins.exit = builtins.quit = sys.exit  # site's close stdin
     if not getattr(sys.flags, "safe_path", False):
         sys.path.insert(0, "")  # as it was before our own imports

@@ -31,8 +31,9 @@ struct language {
 #define PYTHON_BOOT                                                            \
 	"import os, sys; sys.path[:1] == [''] and sys.path.pop(0); "           \
 	"n = 'kernel_python.py'; "                                             \
-	"exec(compile(os.read(0, 1 << 20), n, 'exec'), "                       \
-	"{'__name__': 'kernel', '__file__': n})"
+	"t = os.read(0, 1 << 20).split(b'\\0'); "                              \
+	"exec(compile(t[0], n, 'exec'), "                                      \
+	"{'__name__': 'kernel', '__file__': n, 'notebook_text': t[1]})"
 #define TYPESCRIPT_PLACES                                                      \
 	"/usr/share/nodejs/typescript,/usr/lib/node_modules/typescript,"       \
 	"/usr/local/lib/node_modules/typescript,"                              \

@@ -6,15 +6,20 @@
 #include "agent/kernel_text.h"
 
 /* clang-format off */
-#define TAKE_IN(name, file)                                                    \
+#define TAKE_IN(name, files)                                                   \
 	__asm__(".pushsection .rodata\n"                                       \
 		".globl " name "\n.type " name ", %object\n"                   \
-		name ":\n.incbin \"" file "\"\n"                               \
+		name ":\n" files                                               \
 		".globl " name "_end\n.type " name "_end, %object\n"           \
 		name "_end:\n.byte 0\n"                                        \
 		".size " name ", . - " name "\n"                               \
 		".popsection\n")
 /* clang-format on */
 
-TAKE_IN("kernel_text_python", "agent/kernel_python.py");
-TAKE_IN("kernel_text_node", "agent/kernel_node.js");
+#define TEXT_OF(file) ".incbin \"" file "\"\n"
+#define NUL ".byte 0\n"
+
+/* the second is only compiled when code asks for it */
+TAKE_IN("kernel_text_python",
+    TEXT_OF("agent/kernel_python.py") NUL TEXT_OF("agent/kernel_notebook.py"));
+TAKE_IN("kernel_text_node", TEXT_OF("agent/kernel_node.js"));

@@ -5,14 +5,21 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { MEGABYTES_MAX = 1 << 24, PIDS_MAX = 1 << 22, CGROUPS_MAX = 8 };
+enum {
+	MEGABYTES_MAX = 1 << 24,
+	PIDS_MAX = 1 << 22,
+	CGROUPS_MAX = 8,
+	CPUS_MAX = 8192
+};
 
 struct wire {
 	char session[ID_MAX];
 	char instance[ID_MAX];
 	int64_t generation, intent_ms;
+	char name[LAUNCH_NAME_MAX];
 	const json_t *env, *user, *ports;
 	int64_t pids, tmp_mb, memory_mb, file_mb, cgroups, log_kb;
+	int64_t shown_memory_mb, shown_cpus;
 	int log_level, log_format;
 };
 
@@ -29,6 +36,9 @@ static const struct jfield FIELDS[] = {
 	JFIELD("tmpMb", struct wire, tmp_mb, J_INT, 0, 0, MEGABYTES_MAX, "size of /tmp"),
 	JFIELD("memoryMb", struct wire, memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory of a process where no cgroup limits it"),
 	JFIELD("fileMb", struct wire, file_mb, J_INT, 0, 0, MEGABYTES_MAX, "largest file"),
+	JFIELD("name", struct wire, name, J_STR, 0, 0, LAUNCH_NAME_MAX - 1, "what the session is called"),
+	JFIELD("shownMemoryMb", struct wire, shown_memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory that is shown as all there is"),
+	JFIELD("shownCpus", struct wire, shown_cpus, J_INT, 0, 0, CPUS_MAX, "processors that are shown as all there are"),
 	JFIELD("cgroups", struct wire, cgroups, J_INT, 0, 0, CGROUPS_MAX, "cgroup.procs files passed"),
 	JFIELD("logKb", struct wire, log_kb, J_INT, 0, 0, 1 << 20, "how large the log may grow"),
 	JFIELD_ENUM("logLevel", struct wire, log_level, 0, LOG_LEVEL_NAMES, "of the wrapper"),
@@ -73,6 +83,8 @@ launch_decode(const json_t *msg, struct launch *out, struct err *e)
 		.tmp_mb = w.tmp_mb,
 		.memory_mb = w.memory_mb,
 		.file_mb = w.file_mb,
+		.shown_memory_mb = w.shown_memory_mb,
+		.shown_cpus = w.shown_cpus,
 		.cgroups = w.cgroups,
 		.log_kb = w.log_kb,
 		.log_level = (enum log_level)w.log_level,
@@ -80,6 +92,7 @@ launch_decode(const json_t *msg, struct launch *out, struct err *e)
 	};
 	str_copy(out->session, sizeof(out->session), w.session);
 	str_copy(out->instance, sizeof(out->instance), w.instance);
+	str_copy(out->name, sizeof(out->name), w.name);
 	str_copy(out->user, sizeof(out->user), json_str(w.user, "name"));
 	str_copy(out->git_name, sizeof(out->git_name),
 	    json_str(w.user, "gitName"));

@@ -20,6 +20,7 @@ enum launch_socket { LAUNCH_DATA, LAUNCH_WS, LAUNCH_PORTS };
 
 enum {
 	LAUNCH_USER_MAX = 33,
+	LAUNCH_NAME_MAX = 513, /* 128 characters */
 	LAUNCH_GIT_NAME_MAX = 160,
 	LAUNCH_GIT_EMAIL_MAX = 192
 };
@@ -31,10 +32,13 @@ struct launch {
 	int64_t intent_ms; /* of clock_ms(): before the generation was made */
 	const json_t *env; /* borrowed; NULL: none */
 	char user[LAUNCH_USER_MAX];
+	char name[LAUNCH_NAME_MAX];         /* the session's; "": none */
 	char git_name[LAUNCH_GIT_NAME_MAX]; /* "": not told */
 	char git_email[LAUNCH_GIT_EMAIL_MAX];
 	/* limits of the cell; 0: none */
 	int64_t pids, tmp_mb, memory_mb, file_mb;
+	/* limits that are shown inside, whoever holds them; 0: the host's */
+	int64_t shown_memory_mb, shown_cpus;
 	enum log_level log_level;
 	enum log_format log_format;
 	int64_t log_kb;

@@ -33,6 +33,7 @@ AGENT_SOURCES = \
 	src/agent/cells.c src/agent/cells.h \
 	src/agent/context.c src/agent/context.h \
 	src/agent/clone.c src/agent/clone.h \
+	src/agent/cgroup_view.c src/agent/cgroup_view.h \
 	src/agent/changes.c src/agent/changes.h \
 	src/agent/copy.c src/agent/copy.h \
 	src/agent/drain.c src/agent/drain.h \
@@ -58,6 +59,7 @@ AGENT_SOURCES = \
 	src/agent/kernel_text.c src/agent/kernel_text.h \
 	src/agent/keep.c src/agent/keep.h \
 	src/agent/launch.c src/agent/launch.h \
+	src/agent/limits_view.c src/agent/limits_view.h \
 	src/agent/lines.c src/agent/lines.h \
 	src/agent/listing.c src/agent/listing.h \
 	src/agent/loop.c src/agent/loop.h \
@@ -74,6 +76,7 @@ AGENT_SOURCES = \
 	src/agent/process_run.c \
 	src/agent/process_start.c \
 	src/agent/process_store.c src/agent/process_store.h \
+	src/agent/procmem.c src/agent/procmem.h \
 	src/agent/proctree.c src/agent/proctree.h \
 	src/agent/pty.c src/agent/pty.h \
 	src/agent/pty_act.c src/agent/pty_internal.h \
@@ -143,7 +146,8 @@ src/agent/sysfilter_table.h: sysfilter_gen$(EXEEXT)
 src/agent/sysfilter.$(OBJEXT): src/agent/sysfilter_table.h
 
 ## What kernels run is taken in by the assembler, which automake does not see.
-KERNEL_TEXTS = src/agent/kernel_python.py src/agent/kernel_node.js
+KERNEL_TEXTS = src/agent/kernel_python.py src/agent/kernel_notebook.py \
+	src/agent/kernel_node.js
 EXTRA_DIST += $(KERNEL_TEXTS)
 src/agent/kernel_text.$(OBJEXT): $(KERNEL_TEXTS)
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/activity.h"
+#include "agent/limits_view.h"
 #include "agent/pty_internal.h"
 #include "common/mem.h"
 
@@ -83,6 +84,7 @@ output_ready(struct loop_item *item, uint32_t events)
 	(void)events;
 	if (!has_ended(t))
 		read_some(t, CHUNKS_AT_ONCE);
+	limits_view_refresh(); /* for `top`, whose next page is the next reading */
 }
 
 /* ---- in the loop: the end */

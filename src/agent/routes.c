@@ -7,6 +7,7 @@
 
 #include "agent/activity.h"
 #include "agent/envset.h"
+#include "agent/limits_view.h"
 #include "agent/path_list.h"
 #include "agent/scene.h"
 #include "agent/serve.h"
@@ -220,6 +221,7 @@ routes_handle(struct call *c)
 	log_context(c->request_id, session);
 	activity_probe(str_equal(call_param(c, "SL_PROBE"), "1"));
 	activity_serve();
+	limits_view_refresh();
 	if (dispatch(c, &e) < 0 && c->status == 0)
 		refuse(c, &s, &e);
 	activity_touch();

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent/procmem.h"
 #include "agent/proctree.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -22,22 +23,6 @@ watchdog_next(const struct cells *t, int64_t last_ms)
 	return INT64_MAX;
 }
 
-/* Bytes that are this process's own: resident, less what it shares. */
-static int64_t
-own_bytes(pid_t pid)
-{
-	char path[64], text[128] = "";
-	int64_t resident, shared;
-	auto_fd int fd = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 ||
-	    sscanf(text, "%*d %" SCNd64 " %" SCNd64, &resident, &shared) != 2)
-		return 0; /* gone meanwhile */
-	return (resident - shared) * sysconf(_SC_PAGESIZE);
-}
-
 static void
 look_at(const struct cell *c)
 {
@@ -50,7 +35,7 @@ look_at(const struct cell *c)
 		return;
 	wrapper = proctree_first(&tree);
 	for (size_t i = 0; i < tree.count; i++) {
-		int64_t bytes = own_bytes(tree.procs[i].pid);
+		int64_t bytes = procmem_own(tree.procs[i].pid);
 
 		sum += bytes;
 		if (tree.procs[i].pid != wrapper && bytes > most) {

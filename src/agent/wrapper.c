@@ -1,6 +1,7 @@
 /* wrapper.c: the process that serves one session. */
 #include "agent/wrapper.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include "agent/envset.h"
 #include "agent/gitconfig.h"
 #include "agent/launch.h"
+#include "agent/limits_view.h"
 #include "agent/process.h"
 #include "agent/proctree.h"
 #include "agent/pty.h"
@@ -76,7 +78,13 @@ begin(struct err *e)
 	log_open("sandlease-wrapper", l.log_level, l.log_format);
 	log_limit(l.log_kb * 1024);
 	log_context("", l.session);
-	envset_open(l.session, l.user);
+	envset_open(&(struct envset_session){ .id = l.session,
+	    .name = l.name,
+	    .user = l.user,
+	    .cpus = l.shown_cpus });
+	fcntl(WRAPPER_MEMINFO, F_SETFD, FD_CLOEXEC);
+	if (l.shown_memory_mb > 0)
+		limits_view_open(WRAPPER_MEMINFO, l.shown_memory_mb);
 	shell_open(l.instance);
 	shell_on_delete(end_with_shell);
 	activity_also(pty_running);

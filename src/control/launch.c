@@ -93,6 +93,8 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 	l->agent.env = l->env;
 	l->agent.intent_ms = ctl->intent_ms;
 	l->agent.commits_as = &l->who;
+	str_copy(l->name, sizeof(l->name), rows_text(plan, 0, "session_name"));
+	l->agent.name = l->name;
 	l->agent.version = l->version;
 	return 0;
 }

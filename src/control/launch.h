@@ -11,14 +11,17 @@
 #include "control/fittings.h"
 #include "control/steps.h"
 
+enum { LAUNCH_NAME_MAX = 513 }; /* 128 characters */
+
 /* One start under way: the plan's columns, decoded. */
 struct launch {
 	struct sandbox_spec sandbox;
 	struct agent_target target;
 	struct agent_launch agent;
-	json_t *env;              /* owned */
-	json_t *files;            /* owned */
-	struct identity who;      /* the key's user */
+	json_t *env;                /* owned */
+	json_t *files;              /* owned */
+	struct identity who;        /* the key's user */
+	char name[LAUNCH_NAME_MAX]; /* the session's; "": none */
 	struct snapshot_ref from; /* what its files come from; id "": nothing */
 	char *setup; /* owned; a command still to be run, or NULL */
 	int64_t setup_seconds;

@@ -14,6 +14,7 @@ libcontrol_a_SOURCES = \
 	src/control/launch.c src/control/launch.h \
 	src/control/preview_control.c src/control/preview_control.h \
 	src/control/relay_control.c src/control/relay_control.h \
+	src/control/rootfs_control.c src/control/rootfs_control.h \
 	src/control/sandbox_control.c src/control/sandbox_control.h \
 	src/control/session_control.c src/control/session_control.h \
 	src/control/setup.c src/control/setup.h \

@@ -39,6 +39,7 @@ struct agent_launch {
 	int64_t ports[AGENT_PORTS_MAX]; /* exposed already */
 	size_t port_count;
 	const struct identity *commits_as; /* borrowed; NULL: nobody */
+	const char *name; /* borrowed; the session's, NULL: none */
 	/* out, AGENT_VERSION_MAX bytes, one that is longer is ""; may be NULL */
 	char *version;
 };

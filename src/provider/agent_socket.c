@@ -17,7 +17,8 @@
 #include "provider/file.h"
 
 enum {
-	TMP_SHARE = 4, /* of the memory, since a tmpfs is memory */
+	CPU_MILLIS = 1000, /* of one processor */
+	TMP_SHARE = 4,     /* of the memory, since a tmpfs is memory */
 	TMP_MIN_MB = 16,
 	TMP_MAX_MB = 1024,
 	TMP_DEFAULT_MB = 256,
@@ -136,26 +137,33 @@ tmp_mb(const struct sandbox_spec *s)
 	return mb < TMP_MIN_MB ? TMP_MIN_MB : mb > TMP_MAX_MB ? TMP_MAX_MB : mb;
 }
 
-/* The limits the cell must set itself, because no group does; else 0. */
+/*
+ * The limits the cell must set itself, because no group does; else 0.  And the
+ * processors that it shows to programs: no more than the class has, if
+ * something holds that.
+ */
 struct own_limits {
 	int64_t memory_mb;
 	int64_t pids;
+	int64_t shown_cpus; /* 0: those of the host */
 };
 
 static struct own_limits
 own_limits(const struct provider *p, const struct sandbox_spec *s)
 {
-	/* who holds the others need not be found out */
+	/* who holds the disk need not be found out */
 	struct sandbox_spec only = { .memory_mb = s->memory_mb,
+		.cpu_millis = s->cpu_millis,
 		.pids = s->pids };
 	auto_json json_t *limits = NULL;
-	const json_t *memory, *pids;
+	const json_t *memory, *pids, *cpu;
 	struct own_limits own = { 0 };
 
 	str_copy(only.id, sizeof(only.id), s->id);
 	limits = p->ops->limits(p, &only);
 	memory = json_object_get(limits, "memoryMb");
 	pids = json_object_get(limits, "pids");
+	cpu = json_object_get(limits, "cpuMillis");
 	if (str_equal(json_str(memory, "by"), "watchdog"))
 		own.memory_mb = s->memory_mb;
 	/*
@@ -164,6 +172,10 @@ own_limits(const struct provider *p, const struct sandbox_spec *s)
 	 */
 	if (!str_equal(json_str(pids, "by"), "cgroup"))
 		own.pids = s->pids;
+	if (str_equal(json_str(cpu, "by"), "cgroup"))
+		own.shown_cpus = (s->cpu_millis + CPU_MILLIS - 1) / CPU_MILLIS;
+	if (own.shown_cpus >= sysconf(_SC_NPROCESSORS_ONLN))
+		own.shown_cpus = 0;
 	return own;
 }
 
@@ -178,13 +190,16 @@ launch_body(const struct provider *p, const struct sandbox_spec *s,
 
 	for (size_t i = 0; i < l->port_count; i++)
 		json_array_append_new(ports, json_integer(l->ports[i]));
-	return json_pack("{s:s, s:I, s:I, s:s, s:o, s:I, s:I, s:I, s:I,"
-			 " s:{s:s, s:s*, s:s*}, s:s, s:s, s:I, s:o, s:I}",
+	return json_pack(
+	    "{s:s, s:I, s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I,"
+	    " s:s*, s:{s:s, s:s*, s:s*}, s:s, s:s, s:I, s:o, s:I}",
 	    "session", t->session, "generation", (json_int_t)t->generation,
 	    "intentMs", (json_int_t)l->intent_ms, "instance", t->instance,
 	    "env", env, "pids", (json_int_t)own.pids, "tmpMb",
 	    (json_int_t)tmp_mb(s), "memoryMb", (json_int_t)own.memory_mb,
-	    "fileMb", (json_int_t)s->disk_mb, "user", "name", "user", "gitName",
+	    "fileMb", (json_int_t)s->disk_mb, "shownMemoryMb",
+	    (json_int_t)s->memory_mb, "shownCpus", (json_int_t)own.shown_cpus,
+	    "name", l->name, "user", "name", "user", "gitName",
 	    who != NULL ? who->name : NULL, "gitEmail",
 	    who != NULL ? who->email : NULL, "logLevel",
 	    LOG_LEVEL_NAMES[p->conf->log_level], "logFormat",

@@ -38,6 +38,7 @@ libprovider_a_SOURCES = \
 	src/provider/proc.c src/provider/proc.h \
 	src/provider/provider.c src/provider/provider.h \
 	src/provider/record.c src/provider/record.h \
+	src/provider/rootfs.c src/provider/rootfs.h \
 	src/provider/snapshot.c src/provider/snapshot.h \
 	src/provider/storage.c src/provider/storage.h \
 	src/provider/trash.c src/provider/trash.h

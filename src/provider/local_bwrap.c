@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +14,7 @@
 #include "common/str.h"
 #include "provider/file.h"
 
-enum { LINK_MAX_BYTES = 4096 };
+enum { LINK_MAX_BYTES = 4096, PROGRAM_MAX = 64 };
 
 /* Text after an option: fixed words, or what the spec says. */
 struct option {
@@ -32,6 +33,29 @@ const char *const BWRAP_FILES[BWRAP_FD__END] = {
 			   "::1 localhost ip6-localhost\n",
 	[BWRAP_FD_NSSWITCH] = "passwd: files\ngroup: files\n"
 			      "hosts: files dns\n",
+	/* of login shells, which ssh starts with an environment of its own */
+	[BWRAP_FD_PROFILE] =
+	    "case :$PATH: in\n"
+	    "*:/home/user/.local/bin:*) ;;\n"
+	    "*) export PATH=\"/home/user/.local/bin:$PATH\" ;;\n"
+	    "esac\n"
+	    "[ -z \"${PS1-}\" ] || [ -z \"${BASH-}\" ] || . /etc/bash.bashrc\n",
+	/*
+	 * Of interactive shells; ~/.bashrc is read after it.  A sleep ends
+	 * shells without a word, so each command is written down at once.
+	 */
+	[BWRAP_FD_BASHRC] =
+	    "[ -n \"${PS1-}\" ] || return 0\n"
+	    "shopt -s checkwinsize histappend\n"
+	    "HISTCONTROL=ignoreboth HISTSIZE=10000 HISTFILESIZE=20000\n"
+	    "PROMPT_COMMAND='history -a'\n"
+	    "PS1='\\u@${SANDLEASE_SESSION_NAME:-\\h}:\\w\\$ '\n"
+	    "[ \"$TERM\" = dumb ] || {\n"
+	    "PS1='\\[\\e[1;32m\\]\\u@${SANDLEASE_SESSION_NAME:-\\h}\\[\\e[0m\\]:'\n"
+	    "PS1+='\\[\\e[1;34m\\]\\w\\[\\e[0m\\]\\$ '\n"
+	    "alias ls='ls --color=auto' grep='grep --color=auto'\n"
+	    "}\n"
+	    "alias ll='ls -alF'\n",
 };
 
 /* clang-format off */
@@ -76,6 +100,8 @@ static const struct option AFTER_ROOT[] = {
 	{ "--remount-ro", "/dev" },
 	{ "--dir", "/home/user" },
 	{ "--dir", "/workspace" },
+	/* cells show limits there */
+	{ "--dir", "/sys" },
 };
 
 /* Where the root has no /var of its own. */
@@ -234,12 +260,45 @@ add_files(struct bwrap_argv *a)
 	} FILES[] = { { BWRAP_FD_PASSWD, "/etc/passwd" },
 		{ BWRAP_FD_GROUP, "/etc/group" },
 		{ BWRAP_FD_HOSTS, "/etc/hosts" },
-		{ BWRAP_FD_NSSWITCH, "/etc/nsswitch.conf" } };
+		{ BWRAP_FD_NSSWITCH, "/etc/nsswitch.conf" },
+		{ BWRAP_FD_PROFILE, "/etc/profile" },
+		{ BWRAP_FD_BASHRC, "/etc/bash.bashrc" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(FILES); i++) {
 		add_option(a, "--perms", "0444", NULL);
 		add_number(a, "--file", FILES[i].fd, FILES[i].path);
 	}
+}
+
+/* Whether the root has a program, and where. */
+static const char *
+find_program(const char *root, const char *name, char *path, size_t size)
+{
+	static const char *const DIRS[] = { "/usr/local/bin", "/usr/bin",
+		"/bin" };
+
+	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++) {
+		auto_free char *outside =
+		    xasprintf("%s%s/%s", root, DIRS[i], name);
+		struct stat st;
+
+		snprintf(path, size, "%s/%s", DIRS[i], name);
+		/* a link may lead to what is there only inside */
+		if (lstat(outside, &st) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+/* Debian has no `python`, but scripts call it.  This is the last of PATH. */
+static void
+add_python(struct bwrap_argv *a, const char *root)
+{
+	char path[PROGRAM_MAX];
+
+	if (find_program(root, "python", path, sizeof(path)) == NULL &&
+	    find_program(root, "python3", path, sizeof(path)) != NULL)
+		add_option(a, "--symlink", path, "/etc/sandlease/bin/python");
 }
 
 static void
@@ -266,6 +325,7 @@ bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out, struct err *e)
 	add_files(&a);
 	add_options(&a, AFTER_ROOT, ARRAY_LEN(AFTER_ROOT));
 	add_var(&a, s->root);
+	add_python(&a, s->root);
 	add_number(&a, "--size", s->tmp_bytes, NULL);
 	add_option(&a, "--tmpfs", "/tmp", NULL);
 	add_option(&a, "--bind", s->storage, "/sessions");

@@ -12,14 +12,17 @@
 
 #include "common/err.h"
 
-/* Descriptors as bwrap finds them.  Those after LOCK are for bwrap only. */
+/* Descriptors as bwrap finds them.  Those after ROOT are for bwrap only. */
 enum bwrap_fd {
 	BWRAP_FD_CONTROL = 3, /* init's listening control socket */
 	BWRAP_FD_LOCK,        /* the lifetime lock */
+	BWRAP_FD_ROOT,        /* the lock of its root file system */
 	BWRAP_FD_PASSWD,
 	BWRAP_FD_GROUP,
 	BWRAP_FD_HOSTS,
 	BWRAP_FD_NSSWITCH,
+	BWRAP_FD_PROFILE,
+	BWRAP_FD_BASHRC,
 	BWRAP_FD_INFO, /* bwrap writes init's pid here */
 	BWRAP_FD__END
 };

@@ -16,6 +16,7 @@
 #include "provider/local.h"
 #include "provider/local_bwrap.h"
 #include "provider/local_start.h"
+#include "provider/rootfs.h"
 #include "provider/storage.h"
 
 enum { TMP_BYTES = 16 * 1024 * 1024, TAIL_MAX = 1024 };
@@ -105,6 +106,7 @@ launch(const struct provider *p, const struct box *b,
 	auto_free char *ws = beside(p->conf->agent_path, "sandlease-ws");
 	auto_argv struct bwrap_argv argv = { 0 };
 	auto_fd int control = channel_listen(path, SOCK_SEQPACKET, e);
+	auto_fd int root = -1;
 	struct bwrap_spec spec = { .bwrap = p->conf->bwrap_path,
 		.agent = p->conf->agent_path,
 		.ws = ws,
@@ -123,8 +125,10 @@ launch(const struct provider *p, const struct box *b,
 		.lock = lock,
 		.log = log };
 
-	if (control < 0 || bwrap_argv(&spec, &argv, e) < 0)
+	if (control < 0 || rootfs_hold(s->rootfs, &root, e) < 0 ||
+	    bwrap_argv(&spec, &argv, e) < 0)
 		return -1;
+	start.root = root;
 	start.argv = argv.v;
 	return start_bwrap(&start, deadline_ms, e);
 }

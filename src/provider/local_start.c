@@ -250,11 +250,13 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 {
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	auto_pair struct pipe_pair info = { -1, -1 }, status = { -1, -1 };
-	int sources[STATUS_FD + 1] = { null, null, s->log, s->control,
-		s->lock };
+	int sources[STATUS_FD + 1] = { null, null, s->log, s->control, s->lock,
+		s->root >= 0 ? s->root : null };
 	char failure[ERR_MSG_MAX];
 
-	_Static_assert(BWRAP_FD_CONTROL == 3 && BWRAP_FD_LOCK == 4, "as above");
+	_Static_assert(BWRAP_FD_CONTROL == 3 && BWRAP_FD_LOCK == 4 &&
+		BWRAP_FD_ROOT == 5,
+	    "as above");
 	if (null < 0)
 		return err_errno(e, "/dev/null");
 	if (make_pair(&info, e) < 0 || keep_reader(&info, e) < 0 ||

@@ -19,6 +19,7 @@ struct start {
 	char *const *argv;
 	int control; /* listening */
 	int lock;    /* held */
+	int root;    /* likewise, of its root file system; -1: none */
 	int log;
 };
 

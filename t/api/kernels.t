@@ -153,7 +153,7 @@ def python_knows_the_short_forms_of_notebooks():
     done(PY, "%cd /workspace")
     true("pip" in done(PY, "!true\n%pip --version || echo no pip").stdout, "pip")
     ename, _, trace = failure(PY, "!true\n1 +")
-    equal((ename, trace[1].strip()), ("SyntaxError", "!true"), "what is wrong is not hidden")
+    equal((ename, trace[1].strip()), ("SyntaxError", "1 +"), "what is wrong is not hidden")
 
 
 @case

@@ -18,7 +18,10 @@ EXTRA_DIST += \
 	%D%/interpreter.t \
 	%D%/interrupt.t \
 	%D%/kernels.t \
+	%D%/living.t \
+	%D%/living_none.t \
 	%D%/logging.t \
+	%D%/notebook.t \
 	%D%/pooled.t \
 	%D%/pooler.t \
 	%D%/ports.t \

@@ -42,7 +42,7 @@ shows() { screen "$1" | grep -E -- "$2"; }
 
 window a 100 30
 type_in a "stty -g >before; '$cli' shell term; echo code \$? \$(stty -g | cmp - before && echo same)" Enter
-sees a '^bash-[0-9.]*\$' "there is a prompt"
+sees a '^user@term:/workspace\$' "there is a prompt, with the session and the directory"
 type_in a 'tty; stty size; echo $TERM' Enter
 sees a '^/dev/pts/' "it is a terminal"
 sees a '^30 100' "of our size"

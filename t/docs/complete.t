@@ -28,7 +28,7 @@ none "sandlease.conf.5 has every setting with its default (<: only there)" \
 usage() { "$bin/$1" --no-such-option 2>&1 | grep -v -e '--no-such-option'; }
 
 commands() { # PROGRAM
-	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|release|revoke|set|recount|ls|add|rm|rotate))?) .*/\1/p'
+	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|release|revoke|set|recount|ls|add|rm|rotate|make))?) .*/\1/p'
 }
 
 # Commands of the client have options of their own, of which --help tells.

@@ -8,13 +8,14 @@ PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
 	libjansson-dev libcurl4-openssl-dev libsodium-dev libseccomp-dev
 	libarchive-dev libacl1-dev libzstd-dev zlib1g-dev libwebsockets-dev libssl-dev
 	libcap-dev libhttp-parser-dev libpsl-dev)
-# the last line: what is there for code in sandboxes
+# the last two lines: what is there for code in sandboxes
 PACKAGES_RUN=(nginx libnginx-mod-http-js postgresql bubblewrap curl ca-certificates procps
 	publicsuffix git python3
-	squashfs-tools python3-matplotlib python3-pandas nodejs node-typescript)
+	squashfs-tools python3-matplotlib python3-pandas python3-pip python3-venv
+	nodejs node-typescript)
 PACKAGES_CHECK=(libcmocka-dev ccache valgrind chromium cron clang-format-14 cppcheck
 	shellcheck mandoc python3 python3-django python3-pyte python3-websockets spin vim zstd tmux zsh
-	fish pgbouncer)
+	fish pgbouncer mmdebstrap)
 PACKAGES_BENCH=(wrk)
 PACKAGES_FUZZ=(clang libclang-rt-dev)
 PACKAGES_NODE=(npm) # only where Node is too old; brings its own node

@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	t/sandbox/escape-cgroup.t \
 	t/sandbox/escape-none.t \
 	t/sandbox/escape_checks.py \
+	t/sandbox/rootfs.t \
 	t/sandbox/two-tenants-cgroup.t \
 	t/sandbox/two-tenants-none.t \
 	t/sandbox/two_tenants_checks.py

@@ -32,7 +32,8 @@ UNIT += \
 	t/unit/agent/changes_test t/unit/agent/entity_test t/unit/agent/envset_test \
 	t/unit/agent/files_test t/unit/agent/git_error_test t/unit/agent/git_url_test \
 	t/unit/agent/gitconfig_test t/unit/agent/glob_test \
-	t/unit/agent/kernel_talk_test t/unit/agent/launch_test t/unit/agent/lines_test \
+	t/unit/agent/kernel_talk_test t/unit/agent/launch_test \
+	t/unit/agent/limits_view_test t/unit/agent/lines_test \
 	t/unit/agent/listing_test t/unit/agent/markers_test t/unit/agent/mime_test \
 	t/unit/agent/move_test t/unit/agent/omit_test t/unit/agent/pack_test \
 	t/unit/agent/port_probe_test t/unit/agent/process_store_test \

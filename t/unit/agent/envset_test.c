@@ -43,7 +43,9 @@ a_shell_is_told_what_has_changed_since(void **state)
 	int64_t seq, later;
 
 	(void)state;
-	envset_open("abcdefghij0123456789", "ann");
+	envset_open(&(struct envset_session){ .id = "abcdefghij0123456789",
+	    .name = "",
+	    .user = "ann" });
 	merge("{\"A\":\"1\",\"B\":\"2\",\"LANG\":\"de\",\"HOME\":null}");
 	envp = envset_envp(&seq);
 	assert_string_equal(value_in(envp, "A"), "1");
@@ -52,6 +54,8 @@ a_shell_is_told_what_has_changed_since(void **state)
 	assert_string_equal(value_in(envp, "SANDLEASE_SESSION_ID"),
 	    "abcdefghij0123456789");
 	assert_null(value_in(envp, "HOME"));
+	assert_null(value_in(envp, "SANDLEASE_SESSION_NAME"));
+	assert_null(value_in(envp, "OMP_NUM_THREADS"));
 	assert_int_equal(envset_script(seq, &none), seq);
 	assert_int_equal(none.len, 0);
 	merge("{\"B\":null,\"C\":\"it's\"}");

@@ -1,0 +1,3 @@
+#!/bin/bash
+# living_none.t: what people find in a session, where no cgroup holds its limits.
+STACK_CGROUP=none exec "$(dirname "$0")/living.t"

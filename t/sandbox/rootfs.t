@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+# long: has mmdebstrap make a small Debian, which takes a minute or two
+"""rootfs.t: a root file system is made, run, kept while it is used, and removed."""
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import service
+import tap
+from service import at, call, create, execute, expect, setting, sql, until
+from tap import case, equal, run, true
+
+
+def mirror():
+    """The one that this machine's own packages come from."""
+    for path in glob.glob("/etc/apt/sources.list") + glob.glob("/etc/apt/sources.list.d/*"):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                found = re.match(r"(?:URIs:|deb(?: \[.*?\])?)\s+(\S+/debian)/?\s", line)
+                if found:
+                    return found[1]
+    return ""
+
+
+def why_not():
+    if os.getuid() != 0:
+        return "only root can make one here"
+    if not shutil.which("mmdebstrap"):
+        return "mmdebstrap is not installed"
+    try:
+        # wait: against hanging; a mirror that does not answer in a minute is none
+        urllib.request.urlopen(mirror() + "/dists/bookworm/InRelease", timeout=60).close()
+    except (OSError, ValueError) as why:
+        return "no mirror of Debian: %s" % why
+    return ""
+
+
+if why_not():
+    tap.skip_all(why_not())
+service.begin()
+
+ROOTS = setting("STACK_STATE") + "/data/rootfs"
+ROOT = ROOTS + "/tiny/root"
+
+
+def command(*words):
+    return [service.program("sandlease-admin"), "--config", setting("SANDLEASE_CONFIG"),
+            "rootfs", *words]
+
+
+def admin(*words):
+    """(exit status, what it printed, what it complained about)"""
+    done = subprocess.run(command(*words), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def there():
+    return sorted(os.listdir(ROOTS)) if os.path.isdir(ROOTS) else []
+
+
+@case
+def what_cannot_be_a_recipe_is_refused():
+    for words, said in ((("make", "../x", "--packages", "hello"), "NAME"),
+                        (("make", ".x", "--packages", "hello"), "NAME"),
+                        (("make", "x"), "--packages"),
+                        (("make", "x", "--packages", "a b"), "--packages"),
+                        (("make", "x", "--packages", "a", "--suite", "-x"), "--suite"),
+                        (("make", "x", "--packages", "a", "--mirror", "--x"), "--mirror"),
+                        (("make", "x", "--packages", "a", "more"), "more"),
+                        (("rm", "../box"), "no root file system"), (("rm",), "NAME")):
+        status, _, error = admin(*words)
+        true(status == 1 and said in error, (words, error))
+    equal(there(), [], "nothing was made")
+
+
+@case
+def it_is_made_by_a_recipe():
+    status, out, error = admin("make", "tiny", "--packages", "hello", "--mirror", mirror())
+    equal((status, out.strip()), (0, ROOT), error[-2000:])
+    equal(there(), ["tiny"], "and nothing else")
+    status, _, error = admin("make", "tiny", "--packages", "hello")
+    true(status == 1 and "already" in error, error)
+    name, suite, made, classes, root, packages, where = admin("list")[1].rstrip("\n").split("\t")
+    equal((name, suite, classes, root, packages, where),
+          ("tiny", "bookworm", "-", ROOT, "hello", mirror()), "list")
+    true(made.startswith("20"), made)
+
+
+@case
+def a_session_of_a_class_runs_it():
+    sql("INSERT INTO class (name, rootfs, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('tiny', :'v1', 256, 1000, 512, 64)", ROOT)
+    sid = create(isolation="session", name="in-tiny", **{"class": "tiny"})["id"]
+    equal(execute(sid, "hello; . /usr/lib/os-release; echo $VERSION_CODENAME"),
+          "Hello, world!\nbookworm\n", "its package")
+    equal(execute(sid, "command -v git python3 nginx || true"), "", "nothing of the host's")
+    equal(execute(sid, "echo 1 >/var/tmp/f; cat /tmp/f; test -d /var/backups; "
+                       "touch /usr/x 2>/dev/null || echo read-only"), "1\nread-only\n", "as cells need it")
+    equal(admin("list")[1].split("\t")[3], "tiny", "list names the class")
+
+
+@case
+def it_stays_while_it_is_used():
+    status, _, error = admin("rm", "tiny")
+    true(status == 1 and "class tiny" in error, error)
+    sql("UPDATE class SET rootfs = '' WHERE name = 'tiny'")
+    status, _, error = admin("rm", "tiny")
+    true(status == 1 and "a sandbox runs from it" in error, error)
+    equal(there(), ["tiny"], "it is there")
+    sid = expect(200, call("GET", "/v1/sessions?limit=1")).json["sessions"][0]["id"]
+    equal(execute(sid, "hello"), "Hello, world!\n", "and runs")
+    expect(200, call("DELETE", at(sid) + "?wait=60"))
+    until("its sandbox is gone", lambda: admin("rm", "tiny")[0] == 0)
+    equal(there(), [], "and then it is removed")
+
+
+@case
+def one_that_is_not_there_is_a_clear_error():
+    sql("UPDATE class SET rootfs = :'v1' WHERE name = 'tiny'", ROOT)
+    r = call("POST", "/v1/sessions?wait=60", {"isolation": "session", "class": "tiny"})
+    true(r.status >= 500 and "no_rootfs" in r.body.decode(), r)
+
+
+@case
+def a_maker_that_is_killed_leaves_nothing_that_counts():
+    maker = subprocess.Popen(command("make", "half", "--packages", "hello", "--mirror", mirror()),
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until("it has begun", lambda: glob.glob(ROOTS + "/.make-*/root/usr") or maker.poll() is not None
+          or glob.glob(ROOTS + "/.make-*/root"))
+    maker.send_signal(signal.SIGKILL)
+    maker.wait()
+    equal(admin("list")[1], "", "no half one")
+    true(there() and there()[0].startswith(".make-"), there())
+    status, _, error = admin("make", "bad", "--packages", "no-such-package", "--mirror",
+                             "file:///nonexistent")
+    true(status == 1 and "mmdebstrap failed" in error, error[-500:])
+    equal(there(), [], "the next one clears up, after itself too")
+
+
+sys.exit(run(lambda: None))
