@@ -22,7 +22,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0012_snapshots.sql \
 	sql/migrations/0013_ports.sql \
 	sql/migrations/0014_bounds.sql \
-	sql/migrations/0015_session_states.sql
+	sql/migrations/0015_session_states.sql \
+	sql/migrations/0016_create.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \

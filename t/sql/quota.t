@@ -84,7 +84,26 @@ is "$(used)|$(really)" "2|2|0|8192|2|2|0|8192" "then all of it, less what was ta
 must "UPDATE session SET state = 'asleep' WHERE state = 'initializing'"
 is "$(used)" "2|0|0|8192" "a statement over many rows counts each of them"
 must "UPDATE session SET state = 'lost' WHERE state = 'asleep'"
-is "$(used)" "2|0|0|8192" "a change that is none counts nothing"
+is "$(used)|$(really)" "2|0|0|0|2|0|0|0" "what is lost has no files and holds no disk"
+
+# ---- a start that failed has no files, unless it was ready once or a setup ran
+
+fail() { q "SELECT session_request_stop('$(sid "$1")', 'fail', '{\"reason\": \"x\"}')" >/dev/null; }
+disk() { echo "$(used | cut -d'|' -f4) $(really | cut -d'|' -f4)"; }
+create fa >/dev/null
+ready fb
+create fc >/dev/null
+must "UPDATE session SET setup_exit = 1 WHERE id = '$(sid fc)'"
+is "$(disk)" "12288 12288" "three sessions hold theirs"
+for id in fa fb fc; do fail $id; done
+is "$(disk)" "8192 8192" "one that was never ready gives it back"
+must "UPDATE session SET files_dropped_at = now() WHERE id = '$(sid fb)'"
+is "$(disk)" "4096 4096" "and so does one whose files were removed"
+must "UPDATE session SET state = 'initializing' WHERE id = '$(sid fa)'"
+is "$(disk)" "8192 8192" "started again, it needs room again"
+must "UPDATE session SET state = 'deleting' WHERE id IN ('$(sid fa)', '$(sid fb)', '$(sid fc)')"
+must "UPDATE session SET state = 'deleted' WHERE id IN ('$(sid fa)', '$(sid fb)', '$(sid fc)')"
+is "$(disk)" "0 0" "in the end all of it"
 
 # ---- limits
 
@@ -106,12 +125,12 @@ is "$(restart d1 none 1)" "restarted|initializing|2|inc-d1" "once there is room 
 verify d1 2 >/dev/null
 is "$(restart d1 owns_wrapper 2)" "restarted|initializing|3|inc-d1" "what is active may start again without any"
 limit active 0
-is "$(create d6)|$(used)|$(really)" "created|initializing|1|6|3|0|24576|6|3|0|24576" "0 is no limit"
+is "$(create d6)|$(used)|$(really)" "created|initializing|1|6|3|0|16384|6|3|0|16384" "0 is no limit"
 
 limit sessions 6
 is "$(create e1)" "ERROR:  SX429" "sessions are limited, too"
 no_limits
-limit disk_mb 30000
+limit disk_mb 24000
 is "$(create e1)|$(create e2)" "created|initializing|1|ERROR:  SX429" "disk"
 is "$(create e2 "$shared")" "ERROR:  SX429" "by what the class needs"
 limit disk_mb 40000
