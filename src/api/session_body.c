@@ -9,6 +9,7 @@
 
 #include "api/files_body.h"
 #include "api/keys_body.h"
+#include "api/sandbox_name.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -228,16 +229,6 @@ check_base_url(const char *s, struct err *e)
 	return 0;
 }
 
-static int
-check_name(const char *s, struct err *e)
-{
-	for (; *s != '\0'; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			return err_field(e, "name",
-			    "must not contain control characters");
-	return 0;
-}
-
 /* The name may come once from a header; two that differ are a mistake. */
 static int
 read_name_header(const struct call *c, struct create_body *b, struct err *e)
@@ -248,9 +239,9 @@ read_name_header(const struct call *c, struct create_body *b, struct err *e)
 		return 0;
 	if (b->name[0] != '\0')
 		return err_field(e, "name", "differs from X-Sandbox-Name");
-	if (!json_is_text(h) || !str_copy(b->name, sizeof(b->name), h))
-		return err_field(e, "X-Sandbox-Name",
-		    "must have 1 to 128 bytes of UTF-8");
+	if (sandbox_name_check("X-Sandbox-Name", h, e) < 0)
+		return -1;
+	str_copy(b->name, sizeof(b->name), h);
 	return 0;
 }
 
@@ -267,11 +258,13 @@ create_body_read(struct call *c, struct create_body *b, json_t **json,
 	if (call_json(c, BODY_MAX, json, e) < 0 ||
 	    jfield_decode(*json, CREATE_FIELDS, CREATE_FIELD_COUNT, 0, b, e) <
 		0 ||
-	    read_name_header(c, b, e) < 0 || check_name(b->name, e) < 0 ||
+	    read_name_header(c, b, e) < 0 ||
+	    sandbox_name_check("name", b->name, e) < 0 ||
 	    read_sleep_after(b, e) < 0 || check_expiry(b->expires_at, e) < 0 ||
 	    check_base_url(b->base_url, e) < 0 ||
 	    keys_check(b->correlation_keys, "correlationKeys", e) < 0 ||
-	    check_env(b->env, false, e) < 0 || files_body_check(b->files, e) < 0)
+	    check_env(b->env, false, e) < 0 ||
+	    files_body_check(b->files, e) < 0)
 		return -1;
 	if (b->labels != NULL &&
 	    check_strings(b->labels, "labels", 255, false, false, e) < 0)

@@ -27,6 +27,7 @@
 	X(BAD_INCARNATION,          "bad_incarnation") \
 	X(BAD_REQUEST,              "bad_request") \
 	X(BAD_SANDBOX_ID,           "bad_sandbox_id") \
+	X(BAD_SANDBOX_NAME,         "bad_sandbox_name") \
 	X(BAD_SESSION_ID,           "bad_session_id") \
 	X(BAD_SETTING,              "bad_setting") \
 	X(BAD_SNAPSHOT_ID,          "bad_snapshot_id") \

@@ -431,6 +431,45 @@ def spare(snapshot):
     return found[0] if found else None
 
 
+# ---- a name from the data plane
+
+@case
+def the_first_call_may_name_a_nameless_session():
+    org = next(ORGS)
+    key, reader = new_key(org, "u"), new_key(org, "r", "--scope", "read")
+    other = new_key(next(ORGS), "u")
+
+    def ping(sid, name, who=key, **headers):
+        return call("GET", at(sid, "/api/ping"), key=who,
+                    headers=dict(headers, **{"X-Sandbox-Name": name}))
+
+    a, b = (expect(201, post({"start": False}, key)).json["id"] for _ in "ab")
+    expect(201, post({"start": False, "name": "n"}, other))
+    for bad in ("x" * 129, b"\xff\xfe"):
+        doc = container_error(ping(a, bad), 400, "BAD_SANDBOX_NAME")
+        true("X-Sandbox-Name" in doc["message"], doc["message"])
+    expect(200, ping(a, "n", reader))
+    expect(404, ping(a, "n", other))
+    expect(200, ping(a, "n", **{"X-Sandlease-Probe": "1"}))
+    equal(get(a, key)["name"], None, "nobody has named it")
+    expect(200, ping(a, "n\u00e4me".encode()))
+    s = get(a, key)
+    equal((s["name"], s["state"]), ("n\u00e4me", "ready"), "named and woken")
+    expect(200, ping(a, "other"))
+    equal(get(a, key)["name"], "n\u00e4me", "it keeps its name")
+    container_error(ping(b, "n\u00e4me".encode()), 409, "NAME_TAKEN")
+    equal((get(b, key)["name"], get(b, key)["state"]), (None, "asleep"),
+          "refused, it is not even woken")
+    equal(expect(200, post({"name": "n\u00e4me"}, key)).json["id"], a, "the name finds it")
+    events = [(e["what"], e["detail"]["name"], e["actor"].startswith("gate:"))
+              for e in expect(200, call("GET", at(a, "/events?limit=1000"), key=key))
+              .json["events"] if e["kind"] == "name"]
+    equal(events, [("given", "n\u00e4me", True)], "its event")
+    expect(200, call("DELETE", at(a), key=key))
+    expect(200, ping(b, "n\u00e4me".encode()))
+    equal(get(b, key)["name"], "n\u00e4me", "a name that is free again")
+
+
 # ---- defaults
 
 @case
