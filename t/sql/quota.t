@@ -88,14 +88,14 @@ is "$(used)|$(really)" "2|0|0|0|2|0|0|0" "what is lost has no files and holds no
 
 # ---- a start that failed has no files, unless it was ready once or a setup ran
 
-fail() { q "SELECT session_request_stop('$(sid "$1")', 'fail', '{\"reason\": \"x\"}')" >/dev/null; }
+first_start_fails() { q "SELECT session_request_stop('$(sid "$1")', 'fail', '{\"reason\": \"x\"}')" >/dev/null; }
 disk() { echo "$(used | cut -d'|' -f4) $(really | cut -d'|' -f4)"; }
 create fa >/dev/null
 ready fb
 create fc >/dev/null
 must "UPDATE session SET setup_exit = 1 WHERE id = '$(sid fc)'"
 is "$(disk)" "12288 12288" "three sessions hold theirs"
-for id in fa fb fc; do fail $id; done
+for id in fa fb fc; do first_start_fails $id; done
 is "$(disk)" "8192 8192" "one that was never ready gives it back"
 must "UPDATE session SET files_dropped_at = now() WHERE id = '$(sid fb)'"
 is "$(disk)" "4096 4096" "and so does one whose files were removed"
