@@ -90,10 +90,11 @@ DECLARE
     holds      boolean := TG_OP <> 'DELETE' AND session_holds_disk(NEW);
     disk       bigint := 0;
 BEGIN
-    IF holds AND (TG_OP = 'INSERT' OR NOT session_holds_disk(OLD)
+    -- a deletion needs no room, whatever it deletes
+    IF holds AND NEW.state <> 'deleting' AND (TG_OP = 'INSERT' OR NOT session_holds_disk(OLD)
                   OR NEW.sandbox_id IS DISTINCT FROM OLD.sandbox_id) THEN
         disk := quota_keep_disk(NEW.sandbox_id);
-    ELSIF was_there AND NOT holds THEN
+    ELSIF was_there AND NOT holds AND (NOT is_there OR session_holds_disk(OLD)) THEN
         disk := quota_drop_disk(OLD.sandbox_id);
     END IF;
     IF was_there <> is_there OR was_active <> is_active OR disk <> 0 THEN
@@ -368,6 +369,8 @@ RETURNS bigint LANGUAGE sql VOLATILE AS $$
     SELECT CASE WHEN NOT EXISTS (SELECT FROM session s
                     WHERE s.sandbox_id = b.id AND session_holds_disk(s)) THEN 0
                 WHEN b.quota_disk_mb > 0 THEN b.quota_disk_mb
+                WHEN NOT EXISTS (SELECT FROM session s WHERE s.sandbox_id = b.id
+                    AND session_holds_disk(s) AND s.state <> 'deleting') THEN 0
                 ELSE (SELECT c.disk_mb FROM class c WHERE c.name = b.class) END
 $$;
 

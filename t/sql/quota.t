@@ -101,6 +101,14 @@ must "UPDATE session SET files_dropped_at = now() WHERE id = '$(sid fb)'"
 is "$(disk)" "4096 4096" "and so does one whose files were removed"
 must "UPDATE session SET state = 'initializing' WHERE id = '$(sid fa)'"
 is "$(disk)" "8192 8192" "started again, it needs room again"
+create fd >/dev/null && first_start_fails fd
+limit disk_mb 8192
+is "$(request fd delete session-delete)|$(disk)" "deleting|8192 8192" \
+	"what held none may be deleted where there is no room, and needs none"
+is "$(q "SELECT count(*) FROM quota_recount('acme')")|$(disk)" "0|8192 8192" "that is right so"
+no_limits
+begin fd x >/dev/null && end fd x true >/dev/null
+must "SELECT session_deleted('$(sid fd)')"
 must "UPDATE session SET state = 'deleting' WHERE id IN ('$(sid fa)', '$(sid fb)', '$(sid fc)')"
 must "UPDATE session SET state = 'deleted' WHERE id IN ('$(sid fa)', '$(sid fb)', '$(sid fc)')"
 is "$(disk)" "0 0" "in the end all of it"
