@@ -368,4 +368,21 @@ ok "two that make the row: one waits for the other" stands two
 ask one COMMIT >/dev/null
 is "$(hear two)|$(used)" "created|$(really)" "and nothing is counted twice"
 
+# A start that fails waits for its sandbox before it has its session: whoever has
+# the sandbox may still take the session.
+for how in "SELECT session_request_stop('$(sid y1)', 'fail', '{\"reason\": \"x\"}')" \
+	"SELECT stop_wishes('fail', '{\"reason\": \"x\", \"sessions\": [{\"id\": \"$(sid y1)\"}]}')"; do
+	create y1 >/dev/null
+	ask one BEGIN >/dev/null
+	ask one "SELECT id FROM sandbox WHERE id = 'ses-y1' FOR UPDATE" >/dev/null
+	tell two "$how"
+	ok "a start that fails waits for its sandbox" stands two
+	is "$(ask one "SELECT state FROM session WHERE id = '$(sid y1)' FOR UPDATE NOWAIT")" \
+		initializing "and has not its session yet"
+	ask one COMMIT >/dev/null
+	hear two >/dev/null
+	is "$(look y1 | cut -d'|' -f1)|$(used)" "failed|$(really)" "then it fails"
+	must "DELETE FROM session WHERE id = '$(sid y1)'; DELETE FROM lease WHERE session_id = '$(sid y1)'"
+done
+
 done_testing
