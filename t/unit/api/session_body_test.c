@@ -113,6 +113,17 @@ static const struct {
 	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"mode\": \"rwx\"}]}", "files[0].mode" },
 	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"owner\": \"root\"}]}", "files[0].owner" },
 	{ "{\"files\": [1]}", "files[0]" },
+	{ "{\"files\": [{\"path\": \"/etc/passwd\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"../../etc/x\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"/workspacex\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"dir/\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"a\", \"content\": \"\"}, {\"path\": \"./a\", \"content\": \"\"}]}", "files[1].path" },
+	{ "{\"files\": [{\"path\": \"a/b\", \"content\": \"\"}, {\"path\": \"a\", \"content\": \"\"}]}", "files[1].path" },
+	{ "{\"files\": [{\"path\": \"a/../b\", \"content\": \"\"}, {\"path\": \"/home/user/c\", \"content\": \"\"}, {\"path\": \"/tmp/d\", \"content\": \"\"}]}", NULL },
+	{ "{\"start\": false}", NULL },
+	{ "{\"start\": 0}", "start" },
+	{ "{\"snapshotFallback\": true}", "snapshotFallback" },
+	{ "{\"snapshotFallback\": true, \"snapshot\": \"abc\"}", NULL },
 };
 /* clang-format on */
 
