@@ -103,8 +103,9 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
 $$;
 
 -- Raises SX421 if a create that has found a session gives p_kept, fields that
--- cannot be changed, other values than the session has.  What a session that is
--- older than made_with was made with is not known, and not compared.
+-- cannot be changed, other values than the session has; SX422 for a baseUrl, which
+-- can be set once.  What a session that is older than made_with was made with is
+-- not known, and not compared.
 CREATE OR REPLACE FUNCTION session_compare(p_session text, p_kept jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -113,6 +114,9 @@ DECLARE
     fields text[];
 BEGIN
     SELECT * INTO s FROM session WHERE id = p_session;
+    IF s.base_url <> p_kept->>'baseUrl' THEN
+        RAISE SQLSTATE 'SX422' USING MESSAGE = 'baseUrl is set once, to ' || s.base_url;
+    END IF;
     has := jsonb_build_object('isolation', s.isolation, 'agentType', s.agent_type,
         'class', coalesce((SELECT b.class FROM sandbox b WHERE b.id = s.sandbox_id), s.class),
         'snapshot', s.snapshot_id) || coalesce(s.made_with, '{}');

@@ -147,6 +147,7 @@ v1_session_create(struct call *c, struct err *e)
 		return session_problem(c, ctl, id, e);
 	if (rc < 0)
 		log_err(LOG_INFO, "start_goes_on", e);
+	/* another create may have set it since ours has compared */
 	if (how == SESSION_FOUND &&
 	    check_base_url_kept(c, id, b.base_url, e) < 0)
 		return session_problem(c, ctl, id, e);

@@ -117,6 +117,8 @@ add_comparison(const struct principal *who, const struct session_wish *w,
 	if (!str_empty(w->agent_type))
 		json_object_set_new(kept, "agentType",
 		    json_string(w->agent_type));
+	if (!str_empty(w->base_url))
+		json_object_set_new(kept, "baseUrl", json_string(w->base_url));
 	if (!str_empty(w->class_name))
 		json_object_set_new(kept, "class", json_string(p->class_name));
 	if (w->isolation >= 0)

@@ -282,8 +282,11 @@ def what_patch_may_change_is_applied():
           ({"a": "1", "b": "2"}, 1260, 1001), "what is not given stays")
     url = expect(201, call("POST", at(made["id"], "/ports"), {"port": 8000}, key)).json["url"]
     true(url.endswith(".previews.example.com/"), url)
-    problem(post({"name": "n", "baseUrl": "https://other.example.com"}, key), 409,
-            "base_url_already_set")
+    problem(post({"name": "n", "baseUrl": "https://other.example.com",
+                  "labels": {"c": "3"}}, key, "other-url"), 409, "base_url_already_set")
+    equal((get(made["id"], key)["labels"], value(
+        "SELECT count(*) FROM idempotency WHERE key = 'other-url'")),
+          ({"a": "1", "b": "2"}, "0"), "refused, it changes nothing")
     expect(200, call("DELETE", at(made["id"]), key=key))
 
 
