@@ -4,6 +4,7 @@ import { attr, el, keyed, text } from "./dom.js";
 import { showTime, words } from "./format.js";
 
 const SHOWN = 100;
+const TEXT_SHOWN = 2000; /* of what a setup wrote: its end */
 
 /* "key:abc/ann" is ann to people; the whole is in the title. */
 function who(actor) {
@@ -19,7 +20,7 @@ function took(ms) {
 function makeRow() {
 	return el("tr", {}, el("td", { class: "h-at" }, el("time")),
 		el("td", { class: "h-what" }, el("span", { class: "h-name" }),
-			el("span", { class: "h-why" })),
+			el("span", { class: "h-why" }), el("pre", { class: "h-text" })),
 		el("td", { class: "h-who" }), el("td", { class: "h-ms" }));
 }
 
@@ -30,6 +31,7 @@ function changeRow(row, e) {
 	text(what.children[0], words(e.what));
 	text(what.children[1], [e.detail?.how, e.reason].filter(Boolean)
 		.map((w) => (/\s/.test(w) ? w : words(w))).join(", "));
+	text(what.children[2], e.kind === "setup" ? (e.detail?.text ?? "").slice(-TEXT_SHOWN) : "");
 	text(actor, who(e.actor));
 	attr(actor, "title", e.actor);
 	text(ms, took(e.durationMs));

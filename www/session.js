@@ -101,6 +101,23 @@ function factCards() {
 	};
 }
 
+/* Why its setup failed; not there when it did not. */
+function setupCard() {
+	const how = el("p");
+	const output = el("pre");
+	const node = el("section", { class: "card setup", hidden: true },
+		el("h2", { text: "Setup failed" }), how,
+		el("div", { class: "run", "data-over": "" }, output));
+	return {
+		node,
+		set({ setup }) {
+			node.hidden = setup?.state !== "failed";
+			text(how, `Exit code ${setup?.exitCode}. Resume runs it again.`);
+			text(output, setup?.output ?? "");
+		},
+	};
+}
+
 /* ---- what can be done */
 
 function head(id, act) {
@@ -161,6 +178,7 @@ export function sessionView(main, { go, fail, say }, id) {
 	const top = head(id, act);
 	const ports = portsCard(id, { fail, say, changed: () => refresh.now() });
 	const history = historyCard(id);
+	const setup = setupCard();
 	const command = commandCard(id, { fail, done: () => refresh.now() });
 	const terminal = terminalCard(id, { fail });
 
@@ -168,6 +186,7 @@ export function sessionView(main, { go, fail, say }, id) {
 		session = s;
 		top.set(s);
 		facts.set(s);
+		setup.set(s);
 		ports.set(s, CAN.use.includes(s.state));
 		command.set(CAN.use.includes(s.state), s.state === "asleep");
 		terminal.set(CAN.use.includes(s.state), s.state === "asleep");
@@ -186,7 +205,7 @@ export function sessionView(main, { go, fail, say }, id) {
 
 	document.title = `${id} \u00b7 Sandlease`;
 	main.append(top.node, el("div", { class: "columns" },
-		el("div", { class: "wide" }, command.node, terminal.node, ports.node, history.node),
+		el("div", { class: "wide" }, setup.node, command.node, terminal.node, ports.node, history.node),
 		facts.node));
 	return () => {
 		refresh.stop();

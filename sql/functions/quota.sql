@@ -38,6 +38,14 @@ BEGIN
     PERFORM set_config('sandlease.quota_noted', noted::text, true);
 END $$;
 
+-- Whether a session's files count.  One that is lost has none, nor has one whose
+-- first start failed; a setup may have left some before it failed.
+CREATE OR REPLACE FUNCTION session_holds_disk(s session)
+RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT s.state NOT IN ('deleted', 'lost') AND s.files_dropped_at IS NULL
+       AND NOT (s.state = 'failed' AND s.started_at IS NULL AND s.setup_exit IS NULL)
+$$;
+
 -- A sandbox keeps its class's disk while a session's storage is in it.  Its row
 -- is locked already by whoever adds a session or ends one.
 CREATE OR REPLACE FUNCTION quota_keep_disk(p_sandbox text)
@@ -57,8 +65,8 @@ DECLARE
     v bigint;
 BEGIN
     SELECT quota_disk_mb INTO v FROM sandbox WHERE id = p_sandbox FOR UPDATE;
-    IF v IS NULL OR v = 0 OR EXISTS (SELECT FROM session
-            WHERE sandbox_id = p_sandbox AND state <> 'deleted') THEN
+    IF v IS NULL OR v = 0 OR EXISTS (SELECT FROM session s
+            WHERE s.sandbox_id = p_sandbox AND session_holds_disk(s)) THEN
         RETURN 0;
     END IF;
     UPDATE sandbox SET quota_disk_mb = 0 WHERE id = p_sandbox;
@@ -79,11 +87,14 @@ DECLARE
     is_there   boolean := TG_OP <> 'DELETE' AND NEW.state <> 'deleted';
     was_active boolean := TG_OP <> 'INSERT' AND session_is_active(OLD.state, OLD.suspended_at);
     is_active  boolean := TG_OP <> 'DELETE' AND session_is_active(NEW.state, NEW.suspended_at);
+    holds      boolean := TG_OP <> 'DELETE' AND session_holds_disk(NEW);
     disk       bigint := 0;
 BEGIN
-    IF is_there AND (NOT was_there OR NEW.sandbox_id IS DISTINCT FROM OLD.sandbox_id) THEN
+    -- a deletion needs no room, whatever it deletes
+    IF holds AND NEW.state <> 'deleting' AND (TG_OP = 'INSERT' OR NOT session_holds_disk(OLD)
+                  OR NEW.sandbox_id IS DISTINCT FROM OLD.sandbox_id) THEN
         disk := quota_keep_disk(NEW.sandbox_id);
-    ELSIF was_there AND NOT is_there THEN
+    ELSIF was_there AND NOT holds AND (NOT is_there OR session_holds_disk(OLD)) THEN
         disk := quota_drop_disk(OLD.sandbox_id);
     END IF;
     IF was_there <> is_there OR was_active <> is_active OR disk <> 0 THEN
@@ -95,7 +106,8 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE TRIGGER session_quota_changed
-    AFTER INSERT OR DELETE OR UPDATE OF state, sandbox_id, suspended_at ON session
+    AFTER INSERT OR DELETE OR UPDATE OF state, sandbox_id, suspended_at, files_dropped_at
+    ON session
     FOR EACH ROW EXECUTE FUNCTION session_quota_note();
 
 CREATE OR REPLACE FUNCTION port_quota_note()
@@ -355,8 +367,10 @@ END $$;
 CREATE OR REPLACE FUNCTION quota_disk_right(b sandbox)
 RETURNS bigint LANGUAGE sql VOLATILE AS $$
     SELECT CASE WHEN NOT EXISTS (SELECT FROM session s
-                    WHERE s.sandbox_id = b.id AND s.state <> 'deleted') THEN 0
+                    WHERE s.sandbox_id = b.id AND session_holds_disk(s)) THEN 0
                 WHEN b.quota_disk_mb > 0 THEN b.quota_disk_mb
+                WHEN NOT EXISTS (SELECT FROM session s WHERE s.sandbox_id = b.id
+                    AND session_holds_disk(s) AND s.state <> 'deleting') THEN 0
                 ELSE (SELECT c.disk_mb FROM class c WHERE c.name = b.class) END
 $$;
 

@@ -82,10 +82,69 @@ BEGIN
     RETURN (SELECT state FROM session WHERE id = p_session);
 END $$;
 
+-- A create that failed, and that nobody can ask for again: it has no name, no
+-- correlation key, was never ready, and nobody was told of it.  Its idempotency
+-- key is free again, and the session is deleted.  NULL: it stays.
+CREATE OR REPLACE FUNCTION session_take_back(p_session text, p jsonb)
+RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    -- the key before the session, as a create does
+    PERFORM FROM idempotency i JOIN session s
+         ON i.tenant = s.tenant AND i.user_id = s.user_id AND i.session_id = s.id
+      WHERE s.id = p_session FOR UPDATE OF i;
+    PERFORM FROM session s WHERE s.id = p_session AND session_is_nobodys(s) FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    DELETE FROM idempotency i USING session s
+     WHERE s.id = p_session AND i.tenant = s.tenant AND i.user_id = s.user_id
+       AND i.session_id = s.id;
+    RETURN session_request_stop(p_session, 'delete', p);
+END $$;
+
+-- One whose setup failed is kept: its output and its files tell why.
+CREATE OR REPLACE FUNCTION session_is_nobodys(s session)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT s.state IN ('failed', 'asleep') AND s.started_at IS NULL AND s.setup_exit IS NULL
+       AND NOT s.told AND s.name IS NULL
+       AND NOT EXISTS (SELECT FROM alias a WHERE a.session_id = s.id)
+$$;
+
+-- Raises SX421 if a create that has found a session gives p_kept, fields that
+-- cannot be changed, other values than the session has; SX422 for a baseUrl, which
+-- can be set once.  What a session that is older than made_with was made with is
+-- not known, and not compared.
+CREATE OR REPLACE FUNCTION session_compare(p_session text, p_kept jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    s      session%ROWTYPE;
+    has    jsonb;
+    fields text[];
+BEGIN
+    SELECT * INTO s FROM session WHERE id = p_session;
+    IF s.base_url <> p_kept->>'baseUrl' THEN
+        RAISE SQLSTATE 'SX422' USING MESSAGE = 'baseUrl is set once, to ' || s.base_url;
+    END IF;
+    has := jsonb_build_object('isolation', s.isolation, 'agentType', s.agent_type,
+        'class', coalesce((SELECT b.class FROM sandbox b WHERE b.id = s.sandbox_id), s.class),
+        'snapshot', s.snapshot_id) || coalesce(s.made_with, '{}');
+    fields := ARRAY(SELECT key FROM jsonb_each_text(p_kept)
+                     WHERE has ? key AND has->>key IS DISTINCT FROM value ORDER BY key);
+    IF fields <> '{}' THEN
+        RAISE SQLSTATE 'SX421' USING
+            MESSAGE = format('the session is there already, and was made with another %s;'
+                ' that cannot be changed', array_to_string(fields, ', ')),
+            DETAIL = jsonb_build_object('fields', to_jsonb(fields), 'session',
+                jsonb_build_object('id', s.id, 'name', s.name, 'state', s.state));
+    END IF;
+END $$;
+
 -- Registers a session and the intent to start it, in one step.
--- disposition: created, found (by name or correlation key), replayed (same
--- idempotency key).  Raises SX429 when the tenant has no more room; then, as
--- with every error, nothing of it has been.
+-- disposition: created, registered (p.start is false: nothing is started), found
+-- (by name or correlation key), replayed (same idempotency key), failed (found,
+-- but its first start has failed: the caller deletes it and asks again).
+-- Raises SX429 when the tenant has no more room; then, as with every error,
+-- nothing of it has been.
 CREATE OR REPLACE FUNCTION session_create(p jsonb)
 RETURNS start_plan LANGUAGE plpgsql AS $$
 DECLARE
@@ -94,6 +153,8 @@ DECLARE
     v_found  text;
     v_host   text;
     v_keys   text[];
+    v_starts boolean := coalesce((p->>'start')::boolean, true);
+    v_gone   text;
     k        idempotency%ROWTYPE;
     r        start_plan;
 BEGIN
@@ -115,7 +176,12 @@ BEGIN
             RAISE SQLSTATE 'SX410' USING MESSAGE =
                 'this Idempotency-Key was used for another request';
         END IF;
-        IF k.session_id <> v_id THEN
+        IF k.session_id <> v_id AND EXISTS (SELECT FROM session s WHERE s.id = k.session_id
+                AND s.state IN ('deleting', 'deleted') AND s.started_at IS NULL AND NOT s.told) THEN
+            -- nobody ever heard of it: its create died, and the reaper took it back
+            UPDATE idempotency SET session_id = v_id
+             WHERE tenant = v_tenant AND user_id = p->>'user' AND key = p->>'idempotencyKey';
+        ELSIF k.session_id <> v_id THEN
             r.session_id := k.session_id;
             r.disposition := 'replayed';
             r.state := session_told(k.session_id);
@@ -138,6 +204,15 @@ BEGIN
         IF v_host IS NOT NULL THEN
             PERFORM other_host_raise(v_host); -- only there can it be started
         END IF;
+        IF EXISTS (SELECT FROM session WHERE id = v_found AND state IN ('failed', 'lost')
+                      AND started_at IS NULL) THEN
+            DELETE FROM idempotency
+             WHERE tenant = v_tenant AND user_id = p->>'user' AND key = p->>'idempotencyKey';
+            r.session_id := v_found;
+            r.disposition := 'failed';
+            RETURN r;
+        END IF;
+        PERFORM session_compare(v_found, coalesce(p->'kept', '{}'));
         IF p->>'idempotencyKey' IS NOT NULL THEN
             UPDATE idempotency SET session_id = v_found
              WHERE tenant = v_tenant AND user_id = p->>'user'
@@ -153,8 +228,11 @@ BEGIN
         RETURN r;
     END IF;
 
-    PERFORM quota_look(v_tenant, 1, 1);
-    IF p->>'snapshot' IS NOT NULL THEN
+    PERFORM quota_look(v_tenant, 1, v_starts::int);
+    IF (p->>'snapshotFallback')::boolean THEN
+        v_gone := snapshot_gone(v_tenant, p->>'snapshot');
+    END IF;
+    IF v_gone IS NULL AND p->>'snapshot' IS NOT NULL THEN
         PERFORM snapshot_use(v_tenant, p->>'snapshot', p->>'host', p->>'class');
     END IF;
     -- the class's disk is reserved with it, once for all its sessions
@@ -167,7 +245,8 @@ BEGIN
     INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
         keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, trace_id, actor,
-        last_activity_at, setup_sealed, setup_seconds, snapshot_id)
+        last_activity_at, setup_sealed, setup_seconds, snapshot_id, snapshot_fallback, made_with,
+        state, reason, told)
     VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
         p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
         coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
@@ -175,12 +254,27 @@ BEGIN
         (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz,
         (p->>'maxRunSeconds')::bigint, coalesce((p->>'suspend')::boolean, false), p->>'trace',
         p->>'actor', clock_timestamp(), p->>'setup', (p->>'setupSeconds')::bigint,
-        p->>'snapshot');
-    INSERT INTO lease (session_id, sandbox_id) VALUES (v_id, p->>'sandbox');
+        CASE WHEN v_gone IS NULL THEN p->>'snapshot' END,
+        coalesce((p->>'snapshotFallback')::boolean, false), p->'madeWith',
+        CASE WHEN v_starts THEN 'initializing' ELSE 'asleep' END,
+        CASE WHEN NOT v_starts THEN 'not_started' END, NOT v_starts);
+    -- an init refuses to look for generation 0: one that is only registered has had
+    -- its first, without a wrapper
+    INSERT INTO lease (session_id, sandbox_id, generation)
+    VALUES (v_id, p->>'sandbox', (NOT v_starts)::int);
     IF v_keys IS NOT NULL THEN
         PERFORM keys_attach(v_tenant, v_keys, v_id);
     END IF;
-    r := session_plan(v_id, 'created', p);
+    IF v_gone IS NOT NULL THEN
+        PERFORM session_fell_back(v_id, v_gone, p);
+    END IF;
+    IF v_starts THEN
+        r := session_plan(v_id, 'created', p);
+    ELSE
+        r.session_id := v_id;
+        r.disposition := 'registered';
+        r.state := 'asleep';
+    END IF;
     PERFORM disk_reserve(p->>'sandbox', coalesce((p->>'diskBudgetMb')::bigint, 0));
     RETURN r;
 END $$;

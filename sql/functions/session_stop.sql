@@ -8,6 +8,10 @@ DECLARE
     s     session%ROWTYPE;
     v_may boolean;
 BEGIN
+    IF p_wish = 'fail' THEN -- it may give its sandbox's disk back, which is locked first
+        PERFORM FROM sandbox b JOIN session x ON x.sandbox_id = b.id
+          WHERE x.id = p_session FOR UPDATE OF b;
+    END IF;
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
@@ -115,6 +119,12 @@ DECLARE
     v     record;
     v_now text;
 BEGIN
+    IF p_wish = 'fail' THEN -- the order of locks: sandboxes, sessions, leases
+        PERFORM FROM sandbox b
+          WHERE b.id IN (SELECT s.sandbox_id FROM jsonb_array_elements(p->'sessions') AS x (one)
+                           JOIN session s ON s.id = x.one->>'id')
+          ORDER BY b.id FOR UPDATE;
+    END IF;
     FOR v IN
         SELECT s.id, s.state, x.one
           FROM jsonb_array_elements(p->'sessions') AS x (one)

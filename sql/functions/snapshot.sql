@@ -128,6 +128,31 @@ BEGIN
     END IF;
 END $$;
 
+-- Why no session can ever be made of it; NULL: one can, or will.
+CREATE OR REPLACE FUNCTION snapshot_gone(p_tenant text, p_id text)
+RETURNS text LANGUAGE sql VOLATILE AS $$
+    SELECT CASE WHEN s.id IS NULL OR s.state = 'deleting' THEN 'there is no such snapshot'
+                WHEN s.state = 'failed' THEN 'the snapshot has failed'
+                WHEN s.state = 'lost' THEN 'the snapshot''s files are gone' END
+      FROM (SELECT 1) one LEFT JOIN snapshot s ON s.id = p_id AND s.tenant = p_tenant
+$$;
+
+-- A session that was to be made of a snapshot begins without files: what its
+-- create allowed (snapshotFallback).  False: it did not.
+CREATE OR REPLACE FUNCTION session_fell_back(p_session text, p_why text, p jsonb)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE session SET snapshot_id = NULL WHERE id = p_session AND snapshot_fallback;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM FROM lease WHERE session_id = p_session FOR UPDATE; -- as all events
+    INSERT INTO event (session_id, kind, what, actor, reason, trace_id, detail)
+    VALUES (p_session, 'snapshot', 'fallback', coalesce(p->>'actor', event_actor()), p_why,
+            p->>'trace', jsonb_build_object('snapshot', p->>'snapshot'));
+    RETURN true;
+END $$;
+
 -- Beside start_furniture(), which old programs know as it is.
 CREATE OR REPLACE FUNCTION start_origin(p_session text)
 RETURNS TABLE (snapshot text, tenant text)

@@ -56,6 +56,7 @@ WITH k AS MATERIALIZED (
 ), s AS MATERIALIZED (
     SELECT s.id, k.id AS key_id, k.user_id, s.state,
            s.state = 'ready' AND s.reason IS NOT DISTINCT FROM 'disk_low' AS frozen, l.state AS lease, l.generation,
+           s.name IS NULL AS nameless,
            CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed, b.host AS elsewhere,
            s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND l.state = 'owns_wrapper'
            AND NOT $5::boolean AND ($10 = 'read' OR k.scope <> 'read') AND b.id IS NULL AS counts,
@@ -71,13 +72,26 @@ WITH k AS MATERIALIZED (
        AND b.host NOT IN ('', $11)
 )
 SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed,
-       (SELECT tenant FROM k) AS tenant, s.key_id, s.elsewhere, s.frozen,
+       (SELECT tenant FROM k) AS tenant, s.key_id, s.user_id, s.elsewhere, s.frozen,
+       s.nameless,
        CASE WHEN s.counts AND s.first AND NOT s.due AND s.exposed IS NOT FALSE
             THEN 'gate:' || s.key_id || '/' || s.user_id END AS first_by
   FROM (SELECT 1) one LEFT JOIN s ON true
  WHERE CASE WHEN s.counts AND s.due AND s.exposed IS NOT FALSE
        THEN session_active(s.id, s.generation, $6, 'gate:' || s.key_id || '/' || s.user_id)
        ELSE true END;
+
+-- name: session_name
+-- params: session_id, name, trace_id, actor
+-- A session without a name gets one, once; session_one_living_name refuses
+-- another session's.
+WITH s AS (
+    UPDATE session SET name = $2
+     WHERE id = $1 AND name IS NULL AND state NOT IN ('deleting', 'deleted')
+    RETURNING id
+)
+INSERT INTO event (session_id, kind, what, actor, trace_id, detail)
+SELECT id, 'name', 'given', $4, $3, jsonb_build_object('name', $2) FROM s;
 
 -- name: auth_preview
 -- params: session_id, port, token_hash, write_every_seconds, probe, trace_id, host

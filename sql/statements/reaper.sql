@@ -89,10 +89,12 @@ SELECT s.id AS session_id, s.xmin::text AS seen_row
 -- name: due_retention
 -- params: days, limit
 -- Ended otherwise than by a deletion: deleted now, forgotten with the others.
+-- At once, if it is a create's that died before it could take the session back.
 SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state IN ('failed', 'lost')
-   AND s.ended_at < statement_timestamp() - make_interval(days => $1::int)
+   AND (s.ended_at < statement_timestamp() - make_interval(days => $1::int)
+        OR s.state = 'failed' AND session_is_nobodys(s))
  ORDER BY s.ended_at
  LIMIT $2::int;
 

@@ -85,6 +85,14 @@ SELECT CASE WHEN pg_try_advisory_lock_shared(x.h) THEN NOT pg_advisory_unlock_sh
 -- params: session_id, wish, spec
 SELECT session_request_stop($1, $2, $3::jsonb) AS state;
 
+-- name: session_take_back
+-- params: session_id, spec
+SELECT coalesce(session_take_back($1, $2::jsonb), '') AS state;
+
+-- name: session_fell_back
+-- params: session_id, why, spec
+SELECT session_fell_back($1, $2, $3::jsonb) AS applied;
+
 -- name: idempotency_forget
 -- params: tenant, user, key, session_id
 DELETE FROM idempotency
@@ -177,6 +185,7 @@ WITH s AS (
                sleep_after_seconds),
            keep_alive = coalesce(($3::jsonb->>'keepAlive')::boolean, keep_alive),
            suspend = coalesce(($3::jsonb->>'suspend')::boolean, suspend),
+           wake_on_preview = coalesce(($3::jsonb->>'wakeOnPreview')::boolean, wake_on_preview),
            max_run_seconds = CASE WHEN $3::jsonb ? 'maxRunSeconds' -- 0: no limit any more
                THEN nullif(($3::jsonb->>'maxRunSeconds')::bigint, 0) ELSE max_run_seconds END,
            expires_at = coalesce(($3::jsonb->>'expiresAt')::timestamptz, expires_at),

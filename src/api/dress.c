@@ -10,10 +10,16 @@
 void
 dress_native(struct call *c, struct err *e)
 {
+	dress_native_with(c, e, NULL);
+}
+
+void
+dress_native_with(struct call *c, struct err *e, const json_t *more)
+{
 	if (err_status(e) >= 500)
 		log_err(LOG_ERROR, "request_failed", e);
 	app_hide_details(c, e);
-	reply_problem(c, e);
+	reply_problem_with(c, e, more);
 }
 
 void

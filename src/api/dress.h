@@ -10,6 +10,8 @@
 
 /* /v1 */
 void dress_native(struct call *c, struct err *e);
+/* With more members in the document. */
+void dress_native_with(struct call *c, struct err *e, const json_t *more);
 
 /*
  * The data plane of a session.  Everything that will pass is one code to the

@@ -20,6 +20,10 @@ libapi_a_SOURCES = \
 	src/api/preview_page.c src/api/preview_page.h \
 	src/api/routes.c src/api/routes.h \
 	src/api/child.c src/api/child.h \
+	src/api/files_body.c src/api/files_body.h \
+	src/api/refusals.c src/api/refusals.h \
+	src/api/sandbox_name.c src/api/sandbox_name.h \
+	src/api/session_problem.c src/api/session_problem.h \
 	src/api/session_body.c src/api/session_body.h \
 	src/api/session_json.c src/api/session_json.h \
 	src/api/share.c src/api/share.h \

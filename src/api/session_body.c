@@ -7,7 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/files_body.h"
 #include "api/keys_body.h"
+#include "api/sandbox_name.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -36,8 +38,9 @@ const struct jfield CREATE_FIELDS[] = {
 	F("labels", labels, J_OBJ, 0, LABELS_MAX, "strings to find it by"),
 	F("env", env, J_OBJ, 0, ENV_MAX, "environment of its commands; sealed, never returned"),
 	F("files", files, J_ARR, 0, FILES_MAX, "[{path, content | contentBase64, mode}], written before it is ready"),
-	F("snapshot", snapshot, J_STR, 1, ID_SESSION_LEN, "id of a snapshot whose files it begins with; not looked at when the session is there already"),
-	F("setup", setup, J_STR, 1, SETUP_MAX, "a command run once, in /workspace, before it is ready; its output is in the events, a failure is the session's"),
+	F("snapshot", snapshot, J_STR, 1, ID_SESSION_LEN, "id of a snapshot whose files it begins with"),
+	F("snapshotFallback", snapshot_fallback, J_BOOL, 0, 0, "begins without files if the snapshot is gone, and says so in an event"),
+	F("setup", setup, J_STR, 1, SETUP_MAX, "a command run once, in /workspace, before it is ready; its output is in the events; if it fails the create is 409 setup_failed"),
 	F("sleepAfterSeconds", sleep_after_seconds, J_INT, 1, SLEEP_MAX_S, "idle time after which it sleeps"),
 	F("sleepAfter", sleep_after, J_STR, 2, 16, "the same as 30s, 10m or 2h"),
 	F("keepAlive", keep_alive, J_BOOL, 0, 0, "never sleeps by itself"),
@@ -46,6 +49,7 @@ const struct jfield CREATE_FIELDS[] = {
 	F("expiresAt", expires_at, J_STR, 20, 40, "ISO 8601; deleted then, whatever happens"),
 	F("wakeOnPreview", wake_on_preview, J_BOOL, 0, 0, "a preview request wakes it"),
 	F("baseUrl", base_url, J_STR, 8, 256, "origin of its preview URLs; set once"),
+	F("start", start, J_BOOL, 0, 0, "false: it is registered, and the first call into it starts it"),
 };
 #undef F
 const struct jfield PATCH_FIELDS[] = {
@@ -121,77 +125,6 @@ check_env(const json_t *env, bool nulls, struct err *e)
 	if (strlen(text) > ENV_TEXT_MAX)
 		return err_field(e, "env", "may have at most %d bytes in all",
 		    ENV_TEXT_MAX);
-	return 0;
-}
-
-/* A mode as 420 or as "0644"; 0 when absent. */
-static int
-read_mode(json_t *file, struct err *e)
-{
-	json_t *m = json_object_get(file, "mode");
-	json_int_t n = json_integer_value(m);
-
-	if (m == NULL)
-		return 0;
-	if (json_is_string(m) &&
-	    str_made_of(json_string_value(m), "01234567", 3, 4))
-		n = strtol(json_string_value(m), NULL, 8);
-	else if (!json_is_integer(m))
-		n = -1;
-	if (n < 0 || n > 0777)
-		return err_field(e, "files", "mode must be like \"0644\"");
-	json_object_set_new(file, "mode", json_integer(n));
-	return 0;
-}
-
-static int
-check_file(json_t *f, struct err *e)
-{
-	const json_t *path = json_object_get(f, "path");
-	const json_t *text = json_object_get(f, "content");
-	const json_t *b64 = json_object_get(f, "contentBase64");
-	const char *key;
-	json_t *v;
-
-	if (!json_is_object(f))
-		return err_field(e, "files", "must hold objects");
-	json_object_foreach(f, key, v)
-	{
-		if (!str_equal(key, "path") && !str_equal(key, "content") &&
-		    !str_equal(key, "contentBase64") && !str_equal(key, "mode"))
-			return err_field(e, "files",
-			    "%.40s is not a known field", key);
-	}
-	if (path == NULL || !is_plain_string(path, 4096) ||
-	    json_string_length(path) == 0)
-		return err_field(e, "files", "path must have 1 to 4096 bytes");
-	if ((text == NULL) == (b64 == NULL))
-		return err_field(e, "files",
-		    "each needs content or contentBase64, and not both");
-	if (!json_is_string(text != NULL ? text : b64))
-		return err_field(e, "files", "content must be a string");
-	if (b64 != NULL) {
-		auto_buf struct buf bytes = { 0 };
-
-		if (strlen(json_string_value(b64)) != json_string_length(b64) ||
-		    !token_base64(json_string_value(b64), &bytes))
-			return err_field(e, "files",
-			    "contentBase64 is not base64");
-	}
-	return read_mode(f, e);
-}
-
-static int
-check_files(const json_t *files, struct err *e)
-{
-	size_t i;
-	json_t *f;
-
-	json_array_foreach((json_t *)(uintptr_t)files, i, f)
-	{
-		if (check_file(f, e) < 0)
-			return -1;
-	}
 	return 0;
 }
 
@@ -296,16 +229,6 @@ check_base_url(const char *s, struct err *e)
 	return 0;
 }
 
-static int
-check_name(const char *s, struct err *e)
-{
-	for (; *s != '\0'; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			return err_field(e, "name",
-			    "must not contain control characters");
-	return 0;
-}
-
 /* The name may come once from a header; two that differ are a mistake. */
 static int
 read_name_header(const struct call *c, struct create_body *b, struct err *e)
@@ -316,9 +239,9 @@ read_name_header(const struct call *c, struct create_body *b, struct err *e)
 		return 0;
 	if (b->name[0] != '\0')
 		return err_field(e, "name", "differs from X-Sandbox-Name");
-	if (!json_is_text(h) || !str_copy(b->name, sizeof(b->name), h))
-		return err_field(e, "X-Sandbox-Name",
-		    "must have 1 to 128 bytes of UTF-8");
+	if (sandbox_name_check("X-Sandbox-Name", h, e) < 0)
+		return -1;
+	str_copy(b->name, sizeof(b->name), h);
 	return 0;
 }
 
@@ -327,15 +250,21 @@ create_body_read(struct call *c, struct create_body *b, json_t **json,
     struct err *e)
 {
 	*b = (struct create_body){ .isolation = -1,
+		.keep_alive = -1,
+		.suspend = -1,
+		.wake_on_preview = -1,
+		.start = -1,
 		.sleep_after_seconds = app_of(c)->conf->sleep_after_seconds };
 	if (call_json(c, BODY_MAX, json, e) < 0 ||
 	    jfield_decode(*json, CREATE_FIELDS, CREATE_FIELD_COUNT, 0, b, e) <
 		0 ||
-	    read_name_header(c, b, e) < 0 || check_name(b->name, e) < 0 ||
+	    read_name_header(c, b, e) < 0 ||
+	    sandbox_name_check("name", b->name, e) < 0 ||
 	    read_sleep_after(b, e) < 0 || check_expiry(b->expires_at, e) < 0 ||
 	    check_base_url(b->base_url, e) < 0 ||
 	    keys_check(b->correlation_keys, "correlationKeys", e) < 0 ||
-	    check_env(b->env, false, e) < 0 || check_files(b->files, e) < 0)
+	    check_env(b->env, false, e) < 0 ||
+	    files_body_check(b->files, e) < 0)
 		return -1;
 	if (b->labels != NULL &&
 	    check_strings(b->labels, "labels", 255, false, false, e) < 0)
@@ -343,6 +272,11 @@ create_body_read(struct call *c, struct create_body *b, json_t **json,
 	if (b->class_name[0] != '\0' && b->isolation != ISOLATION_SESSION)
 		return err_field(e, "class",
 		    "can be chosen only together with isolation: session");
+	if (b->snapshot_fallback == 1 && b->snapshot[0] == '\0')
+		return err_field(e, "snapshotFallback",
+		    "makes sense only together with snapshot");
+	b->sleep_given = b->sleep_after[0] != '\0' ||
+	    json_object_get(*json, "sleepAfterSeconds") != NULL;
 	return 0;
 }
 
@@ -352,6 +286,7 @@ patch_body_read(struct call *c, struct patch_body *b, json_t **json,
 {
 	*b = (struct patch_body){ .keep_alive = -1,
 		.suspend = -1,
+		.wake_on_preview = -1,
 		.max_run_seconds = -1 };
 	if (call_json(c, BODY_MAX, json, e) < 0 ||
 	    jfield_decode(*json, PATCH_FIELDS, PATCH_FIELD_COUNT, 0, b, e) <
@@ -363,6 +298,60 @@ patch_body_read(struct call *c, struct patch_body *b, json_t **json,
 	if (b->labels != NULL)
 		return check_strings(b->labels, "labels", 255, false, true, e);
 	return 0;
+}
+
+json_t *
+patch_spec(const struct patch_body *b)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+		bool given, yes_or_no;
+	} NUMBERS[] = {
+		{ "sleepAfterSeconds", b->sleep_after_seconds,
+		    b->sleep_after_seconds > 0, false },
+		{ "maxRunSeconds", b->max_run_seconds, b->max_run_seconds >= 0,
+		    false },
+		{ "keepAlive", b->keep_alive, b->keep_alive >= 0, true },
+		{ "suspend", b->suspend, b->suspend >= 0, true },
+		{ "wakeOnPreview", b->wake_on_preview, b->wake_on_preview >= 0,
+		    true },
+	};
+	json_t *spec = json_object();
+
+	for (size_t i = 0; i < ARRAY_LEN(NUMBERS); i++)
+		if (NUMBERS[i].given)
+			json_object_set_new(spec, NUMBERS[i].name,
+			    NUMBERS[i].yes_or_no
+				? json_boolean(NUMBERS[i].value)
+				: json_integer(NUMBERS[i].value));
+	if (b->expires_at[0] != '\0')
+		json_object_set_new(spec, "expiresAt",
+		    json_string(b->expires_at));
+	if (b->labels != NULL)
+		json_object_set_new(spec, "labels", json_deep_copy(b->labels));
+	if (b->base_url[0] != '\0')
+		json_object_set_new(spec, "baseUrl", json_string(b->base_url));
+	return spec;
+}
+
+json_t *
+create_changes(const struct create_body *b)
+{
+	struct patch_body p = {
+		.sleep_after_seconds =
+		    b->sleep_given ? b->sleep_after_seconds : 0,
+		.max_run_seconds =
+		    b->max_run_seconds > 0 ? b->max_run_seconds : -1,
+		.keep_alive = b->keep_alive,
+		.suspend = b->suspend,
+		.wake_on_preview = b->wake_on_preview,
+		.labels = b->labels,
+	};
+
+	str_copy(p.expires_at, sizeof(p.expires_at), b->expires_at);
+	str_copy(p.base_url, sizeof(p.base_url), b->base_url);
+	return patch_spec(&p);
 }
 
 void

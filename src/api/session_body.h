@@ -26,6 +26,9 @@ struct create_body {
 	int keep_alive;
 	int wake_on_preview;
 	int suspend;
+	int start;             /* 0: it is registered only */
+	int snapshot_fallback; /* 1: without the snapshot if that is gone */
+	bool sleep_given;
 	int64_t sleep_after_seconds;
 	int64_t max_run_seconds; /* 0: none */
 	const json_t *labels;
@@ -42,6 +45,7 @@ struct patch_body {
 	int64_t max_run_seconds; /* -1: not given; 0: none any more */
 	int keep_alive;
 	int suspend;
+	int wake_on_preview;
 	char expires_at[41];
 	const json_t *labels;
 	const json_t *env;
@@ -73,6 +77,13 @@ int patch_body_read(struct call *c, struct patch_body *b, json_t **json,
 
 /* True when a host, with its port or without, is this machine: http will do. */
 bool host_is_local(const char *host);
+
+/*
+ * What was given of what PATCH may change, but for env, as its statement wants
+ * it.  Of a create: what a session that it finds takes over.
+ */
+json_t *patch_spec(const struct patch_body *b);
+json_t *create_changes(const struct create_body *b);
 
 /* Hash of method, path and body, for Idempotency-Key. */
 void request_hash(const struct call *c, const json_t *body,

@@ -7,6 +7,7 @@
 #include "api/handlers.h"
 #include "api/session_body.h"
 #include "api/session_json.h"
+#include "api/session_problem.h"
 #include "api/share.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -69,14 +70,31 @@ check_base_url_kept(struct call *c, const char *id, const char *wanted,
 }
 
 /*
- * A start that goes on, or whose setup the session shows to have failed.  What
- * waits for a stop goes on in nobody's hands: that is said, not promised.
+ * Whether a start goes on.  What waits for a stop goes on in nobody's hands: that
+ * is said, not promised.
  */
 static bool
-is_told_by_state(const struct err *e)
+goes_on(const struct err *e)
 {
-	return (start_undecided(e) && !start_must_wait(e)) ||
-	    start_setup_failed(e);
+	return start_undecided(e) && !start_must_wait(e);
+}
+
+/* What a create came to, unless it failed. */
+static int
+reply_created(struct call *c, struct control *ctl, const char *id,
+    enum disposition how, struct err *e)
+{
+	auto_json json_t *s = NULL;
+	bool told = false;
+
+	if (how != SESSION_REPLAYED)
+		return reply_session(c, ctl, id,
+		    how == SESSION_FOUND ? 200 : 201, 202, e);
+	call_header(c, "Idempotency-Replayed", "true");
+	if (session_json_read(c, ctl, id, &s, e) < 0 ||
+	    session_problem_replayed(c, ctl, s, &told, e) < 0)
+		return -1;
+	return told ? 0 : reply_session(c, ctl, id, 201, 202, e);
 }
 
 int
@@ -84,7 +102,7 @@ v1_session_create(struct call *c, struct err *e)
 {
 	struct app *app = app_of(c);
 	struct control *ctl = app_control(c, e);
-	auto_json json_t *json = NULL;
+	auto_json json_t *json = NULL, *changes = NULL;
 	struct create_body b;
 	char id[ID_MAX], hash[TOKEN_HASH_HEX_MAX];
 	const char *key = call_param(c, "HTTP_IDEMPOTENCY_KEY");
@@ -97,6 +115,7 @@ v1_session_create(struct call *c, struct err *e)
 	    create_body_read(c, &b, &json, e) < 0)
 		return -1;
 	request_hash(c, json, hash);
+	changes = create_changes(&b);
 	rc = session_control_create(ctl, &app->who,
 	    &(struct session_wish){ .name = b.name,
 		.class_name = b.class_name,
@@ -107,6 +126,7 @@ v1_session_create(struct call *c, struct err *e)
 		.request_hash = key[0] != '\0' ? hash : NULL,
 		.setup = b.setup,
 		.snapshot = b.snapshot,
+		.changes = changes,
 		.labels = b.labels,
 		.env = b.env,
 		.files = b.files,
@@ -116,20 +136,22 @@ v1_session_create(struct call *c, struct err *e)
 		.max_run_seconds = b.max_run_seconds,
 		.suspend = b.suspend == 1,
 		.keep_alive = b.keep_alive == 1,
-		.wake_on_preview = b.wake_on_preview == 1 },
+		.wake_on_preview = b.wake_on_preview == 1,
+		.no_start = b.start == 0,
+		.snapshot_fallback = b.snapshot_fallback == 1 },
 	    deadline, id, &how, e);
-	/* undecided is not failed: 202, and the next request goes on */
-	if (rc < 0 && (id[0] == '\0' || !is_told_by_state(e)))
+	if (rc < 0 && id[0] == '\0')
 		return -1;
+	/* undecided is not failed: 202, and the next request goes on */
+	if (rc < 0 && !goes_on(e))
+		return session_problem(c, ctl, id, e);
 	if (rc < 0)
 		log_err(LOG_INFO, "start_goes_on", e);
+	/* another create may have set it since ours has compared */
 	if (how == SESSION_FOUND &&
 	    check_base_url_kept(c, id, b.base_url, e) < 0)
-		return -1;
-	if (how == SESSION_REPLAYED)
-		call_header(c, "Idempotency-Replayed", "true");
-	return reply_session(c, ctl, id, how == SESSION_FOUND ? 200 : 201, 202,
-	    e);
+		return session_problem(c, ctl, id, e);
+	return reply_created(c, ctl, id, how, e);
 }
 
 /*
@@ -214,52 +236,20 @@ must_live(struct call *c, struct control *ctl, const char *id, bool here,
 	return here ? control_must_be_here(ctl, &row, e) : 0;
 }
 
-/* The fields that were given, as the statement wants them. */
-static char *
-patch_spec(const struct patch_body *b)
-{
-	json_t *spec = json_object();
-
-	if (b->sleep_after_seconds > 0)
-		json_object_set_new(spec, "sleepAfterSeconds",
-		    json_integer(b->sleep_after_seconds));
-	if (b->max_run_seconds >= 0)
-		json_object_set_new(spec, "maxRunSeconds",
-		    json_integer(b->max_run_seconds));
-	if (b->keep_alive >= 0)
-		json_object_set_new(spec, "keepAlive",
-		    json_boolean(b->keep_alive));
-	if (b->suspend >= 0)
-		json_object_set_new(spec, "suspend", json_boolean(b->suspend));
-	if (b->expires_at[0] != '\0')
-		json_object_set_new(spec, "expiresAt",
-		    json_string(b->expires_at));
-	if (b->labels != NULL)
-		json_object_set_new(spec, "labels", json_deep_copy(b->labels));
-	if (b->base_url[0] != '\0')
-		json_object_set_new(spec, "baseUrl", json_string(b->base_url));
-	return control_spec_text(spec);
-}
-
 int
 v1_session_patch(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
-	auto_json json_t *json = NULL;
-	auto_free char *spec = NULL;
+	auto_json json_t *json = NULL, *changes = NULL;
 	struct patch_body b;
 
 	if (ctl == NULL || patch_body_read(c, &b, &json, e) < 0 ||
 	    must_live(c, ctl, id, b.env != NULL, e) < 0 ||
 	    check_base_url_kept(c, id, b.base_url, e) < 0)
 		return -1;
-	spec = patch_spec(&b);
-	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant,
-		spec) < 0)
-		return -1;
-	if (b.env != NULL &&
-	    session_control_set_env(ctl, id, tenant, b.env, e) < 0)
+	changes = patch_spec(&b);
+	if (session_control_patch(ctl, id, tenant, changes, b.env, e) < 0)
 		return -1;
 	return reply_session(c, ctl, id, 200, 200, e);
 }
@@ -299,8 +289,8 @@ v1_session_resume(struct call *c, struct err *e)
 	if (ctl == NULL || wait_deadline(c, &deadline, e) < 0)
 		return -1;
 	if (start_session(ctl, id, tenant, deadline, e) < 0 &&
-	    (!is_told_by_state(e) || sleeps_on(ctl, id, tenant)))
-		return -1;
+	    (!goes_on(e) || sleeps_on(ctl, id, tenant)))
+		return session_problem(c, ctl, id, e);
 	return reply_session(c, ctl, id, 200, 202, e);
 }
 

@@ -4,10 +4,11 @@
 #include <time.h>
 
 #include "cli/commands.h"
+#include "cli/interrupts.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
-enum { PORT = 8000, PREVIEW_MS = 5000 };
+enum { PORT = 8000, PREVIEW_MS = 5000, SURVIVES_S = 3600 };
 
 /* One line of Perl, which every Debian has, that answers every request. */
 static const char SERVER[] =
@@ -22,6 +23,8 @@ struct patient {
 	bool json;
 	char path[64]; /* of the session, once there is one */
 	int64_t began_us;
+	int signals; /* interrupts_open() */
+	int stopped; /* the signal that ends it, or 0 */
 };
 
 static void
@@ -36,6 +39,15 @@ report(struct patient *p, const char *what)
 	p->began_us = clock_us();
 }
 
+/* Asked between two steps, so that ^C leaves no session either. */
+static bool
+is_stopped(struct patient *p)
+{
+	if (p->stopped == 0)
+		p->stopped = interrupts_end(p->signals);
+	return p->stopped != 0;
+}
+
 static int
 execute(struct patient *p, const char *command, json_t **out, struct err *e)
 {
@@ -48,10 +60,16 @@ execute(struct patient *p, const char *command, json_t **out, struct err *e)
 static int
 check_create(struct patient *p, struct err *e)
 {
-	auto_json json_t *body = json_pack("{s:s, s:{s:s}}", "isolation",
-	    "session", "labels", "made-by", "doctor");
-	auto_json json_t *s = NULL;
+	time_t end = time(NULL) + SURVIVES_S;
+	auto_json json_t *body = NULL, *s = NULL;
+	char expires[32];
+	struct tm tm;
 
+	/* if this program is killed, or the answer lost, the service deletes it */
+	strftime(expires, sizeof(expires), "%Y-%m-%dT%H:%M:%SZ",
+	    gmtime_r(&end, &tm));
+	body = json_pack("{s:s, s:{s:s}, s:s}", "isolation", "session",
+	    "labels", "made-by", "doctor", "expiresAt", expires);
 	if (client_call(p->client, "POST", "/v1/sessions", body, &s, e) < 0)
 		return err_wrap(e, "create");
 	snprintf(p->path, sizeof(p->path), "/v1/sessions/%s",
@@ -94,7 +112,7 @@ fetch_preview(struct patient *p, const char *url, struct err *e)
 		if (status == 200 && str_starts(page.data, "hello from inside"))
 			return 0;
 		nanosleep(&pause, NULL);
-	} while (clock_left_ms(deadline) > 0);
+	} while (clock_left_ms(deadline) > 0 && !is_stopped(p));
 	return err_set(e, ERR_UNAVAILABLE, CODE_DOCTOR,
 	    "preview: status %ld instead of the page", status);
 }
@@ -157,20 +175,25 @@ check_service(struct patient *p, struct err *e)
 int
 cmd_doctor(struct cli *k, struct err *e)
 {
+	static int (*const STEPS[])(struct patient *, struct err *) = {
+		check_service,
+		check_create,
+		check_execute,
+		check_preview,
+	};
+	auto_fd int signals = interrupts_open(e);
 	struct patient p = { .client = k->client,
 		.json = k->json,
-		.began_us = clock_us() };
+		.began_us = clock_us(),
+		.signals = signals };
 	struct err later = { 0 };
-	int rc = check_service(&p, e);
+	int rc = signals < 0 ? -1 : 0;
 
-	if (rc == 0)
-		rc = check_create(&p, e);
-	if (rc == 0)
-		rc = check_execute(&p, e);
-	if (rc == 0)
-		rc = check_preview(&p, e);
+	for (size_t i = 0; i < ARRAY_LEN(STEPS) && rc == 0 && !is_stopped(&p);
+	     i++)
+		rc = STEPS[i](&p, e);
 	/* whatever went wrong, nothing is left behind */
 	if (check_delete(&p, rc == 0 ? e : &later) < 0)
 		rc = -1;
-	return rc;
+	return is_stopped(&p) ? 128 + p.stopped : rc;
 }

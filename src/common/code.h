@@ -27,6 +27,7 @@
 	X(BAD_INCARNATION,          "bad_incarnation") \
 	X(BAD_REQUEST,              "bad_request") \
 	X(BAD_SANDBOX_ID,           "bad_sandbox_id") \
+	X(BAD_SANDBOX_NAME,         "bad_sandbox_name") \
 	X(BAD_SESSION_ID,           "bad_session_id") \
 	X(BAD_SETTING,              "bad_setting") \
 	X(BAD_SNAPSHOT_ID,          "bad_snapshot_id") \
@@ -155,8 +156,10 @@
 	X(SERVICE_UNAVAILABLE,      "service_unavailable") \
 	X(SESSION_ALREADY_EXISTS,   "session_already_exists") \
 	X(SESSION_ASLEEP,           "session_asleep") \
+	X(SESSION_DELETED,          "session_deleted") \
 	X(SESSION_DELETING,         "session_deleting") \
 	X(SESSION_DESTROYED,        "session_destroyed") \
+	X(SESSION_DIFFERS,          "session_differs") \
 	X(SESSION_FAILED,           "session_failed") \
 	X(SESSION_FROZEN,           "session_frozen") \
 	X(SESSION_LOST,             "session_lost") \

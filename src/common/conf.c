@@ -100,7 +100,7 @@ static const struct setting SETTINGS[] = {
 	INT(quota_active, "100", 0, QUOTA_MAX, "sessions of an org that may be starting, ready, going to sleep or frozen"),
 	INT(quota_creates_per_minute, "120", 0, QUOTA_MAX, "sessions an org may create within 60 seconds; ten times as many creates may find one"),
 	INT(quota_previews, "50", 0, QUOTA_MAX, "preview URLs an org may have"),
-	INT(quota_disk_mb, "20480", 0, QUOTA_MAX, "disk an org's sandboxes may reserve, each its class's, while they hold files"),
+	INT(quota_disk_mb, "0", 0, QUOTA_MAX, "disk an org's sandboxes may reserve, each its class's, while they hold files; 0: as much as the other quotas let it"),
 	INT(quota_snapshots, "100", 0, QUOTA_MAX, "snapshots an org may have"),
 	INT(quota_snapshot_mb, "20480", 0, QUOTA_MAX, "disk its snapshots may take, all together"),
 	INT(snapshot_seconds, "300", 1, 3600, "taking a snapshot, or copying one into a new session, may take this long"),

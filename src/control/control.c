@@ -252,6 +252,21 @@ control_spec_text(json_t *o)
 	return text;
 }
 
+json_t *
+control_seal(struct control *ctl, const char *session, const char *what,
+    const json_t *v)
+{
+	auto_free char *owner = xasprintf("%s:%s", session, what);
+	auto_buf struct buf out = { 0 };
+	auto_free char *text = NULL;
+
+	if (v == NULL)
+		return json_null();
+	text = json_text(v);
+	seal(&ctl->keys, owner, text, strlen(text), &out);
+	return json_string(out.data);
+}
+
 int
 control_unseal(struct control *ctl, const char *session, const char *what,
     const char *sealed, json_t **out, struct err *e)

@@ -144,6 +144,10 @@ const char *control_actor(const struct control *ctl);
 /* A JSON object as text for a statement's spec parameter; frees `o`. */
 char *control_spec_text(json_t *o);
 
+/* `v` sealed as `what` of a session: a string, or null for NULL. */
+json_t *control_seal(struct control *ctl, const char *session, const char *what,
+    const json_t *v);
+
 /* What was sealed as `what` of a session; NULL for "". */
 int control_unseal(struct control *ctl, const char *session, const char *what,
     const char *sealed, json_t **out, struct err *e) MUST_CHECK;

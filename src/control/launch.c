@@ -1,6 +1,7 @@
 /* launch.c: everything between an intent to start and its outcome. */
 #include "control/launch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,10 +129,39 @@ launch_furnish(struct control *ctl, const struct launch *l, int64_t deadline_ms,
 
 	json_array_foreach(l->files, i, f)
 	{
-		if (write_file(ctl, l, f, deadline_ms, e) < 0)
+		char field[ERR_FIELD_MAX];
+		struct err why = { 0 };
+
+		if (write_file(ctl, l, f, deadline_ms, &why) == 0)
+			continue;
+		*e = why;
+		if (why.kind != ERR_INVALID)
 			return err_wrap(e, "writing %s", json_str(f, "path"));
+		/* something of its snapshot is in the way */
+		snprintf(field, sizeof(field), "files[%zu].path", i);
+		return err_field(e, field, "%s", why.msg);
 	}
 	return 0;
+}
+
+/* A snapshot whose files are gone; true: its create said that it can do without. */
+static bool
+does_without(struct control *ctl, const struct launch *l, const struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec = NULL;
+	struct err why = { 0 };
+
+	if (e->code != CODE_NO_SNAPSHOT)
+		return false;
+	spec = control_spec_text(json_pack("{s:s, s:s, s:s*}", "snapshot",
+	    l->from.id, "trace", ctl->trace, "actor", control_actor(ctl)));
+	if (STORE_RUN(ctl->store, STMT_SESSION_FELL_BACK, &r, &why,
+		l->target.session, "the snapshot's files are gone", spec) < 0) {
+		log_err(LOG_WARN, "session_fell_back", &why);
+		return false;
+	}
+	return rows_bool(r, 0, "applied");
 }
 
 /* Its files must be there unless no start of it has been proved yet. */
@@ -152,8 +182,12 @@ have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	l->cold = l->first || !there;
 	if (l->cold && l->from.id[0] != '\0' &&
 	    ops->storage_from(&ctl->provider, l->sandbox.id, l->target.session,
-		&l->from, deadline_ms, e) < 0)
-		return -1;
+		&l->from, deadline_ms, e) < 0) {
+		if (!does_without(ctl, l, e))
+			return -1;
+		*e = (struct err){ 0 };
+		l->from.id[0] = '\0';
+	}
 	return ops->storage_make(&ctl->provider, l->sandbox.id,
 	    l->target.session, e);
 }

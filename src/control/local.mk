@@ -16,6 +16,7 @@ libcontrol_a_SOURCES = \
 	src/control/relay_control.c src/control/relay_control.h \
 	src/control/rootfs_control.c src/control/rootfs_control.h \
 	src/control/sandbox_control.c src/control/sandbox_control.h \
+	src/control/create.c \
 	src/control/session_control.c src/control/session_control.h \
 	src/control/setup.c src/control/setup.h \
 	src/control/snapshot_control.c src/control/snapshot_control.h \

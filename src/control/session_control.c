@@ -23,200 +23,6 @@ enum {
 	ENV_TRIES = 50 /* each lost one is somebody else's that succeeded */
 };
 
-static json_t *
-sealed(struct control *ctl, const char *id, const char *what, const json_t *v)
-{
-	auto_free char *owner = xasprintf("%s:%s", id, what);
-	auto_buf struct buf out = { 0 };
-	auto_free char *text = NULL;
-
-	if (v == NULL)
-		return json_null();
-	text = json_text(v);
-	seal(&ctl->keys, owner, text, strlen(text), &out);
-	return json_string(out.data);
-}
-
-static json_t *
-text_or_null(const char *s)
-{
-	return str_empty(s) ? json_null() : json_string(s);
-}
-
-/*
- * A request may ask for a sandbox of its own, but not leave what
- * the org or the list ask for.
- */
-static bool
-is_isolated(const struct control *ctl, const struct principal *who,
-    const struct session_wish *w)
-{
-	if (w->isolation == ISOLATION_SESSION)
-		return true;
-	if (!str_equal(who->isolation, "inherit"))
-		return str_equal(who->isolation, "session");
-	return sandbox_id_isolated_by_list(ctl->conf->per_session_orgs,
-	    who->org);
-}
-
-struct placement {
-	char sandbox[SANDBOX_ID_MAX];
-	const char *class_name;
-	bool isolated;
-};
-
-static void
-place(const struct control *ctl, const struct principal *who,
-    const struct session_wish *w, const char *id, struct placement *p)
-{
-	const struct sandbox_owner o = { .org = who->org,
-		.user = who->user,
-		.bot = who->bot,
-		.salt = who->salt,
-		.session = id };
-
-	p->isolated = is_isolated(ctl, who, w);
-	if (!p->isolated)
-		p->class_name = "shared";
-	else
-		p->class_name =
-		    str_empty(w->class_name) ? "small" : w->class_name;
-	sandbox_id_derive(&o, p->isolated, p->sandbox);
-}
-
-static void
-add_setup(struct control *ctl, const struct session_wish *w, const char *id,
-    json_t *spec)
-{
-	auto_json json_t *setup = NULL;
-
-	if (str_empty(w->setup))
-		return;
-	setup = json_pack("{s:s}", "command", w->setup);
-	json_object_set_new(spec, "setup", sealed(ctl, id, "setup", setup));
-	json_object_set_new(spec, "setupSeconds",
-	    json_integer(ctl->conf->setup_timeout_seconds));
-}
-
-static char *
-create_spec(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, const struct placement *p, const char *id)
-{
-	json_t *spec = start_intent(ctl);
-
-	json_object_update_new(spec,
-	    json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", id,
-		"tenant", who->tenant, "org", who->org, "user", who->user,
-		"bot", who->bot, "keyId", who->key_id, "sandbox", p->sandbox,
-		"class", p->class_name, "isolation",
-		ISOLATION_NAMES[p->isolated ? ISOLATION_SESSION
-					    : ISOLATION_SHARED]));
-	json_object_update_new(spec,
-	    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:b}",
-		"name", text_or_null(w->name), "agentType",
-		text_or_null(w->agent_type), "baseUrl",
-		text_or_null(w->base_url), "expiresAt",
-		text_or_null(w->expires_at), "idempotencyKey",
-		text_or_null(w->idempotency_key), "requestHash",
-		text_or_null(w->request_hash), "env",
-		sealed(ctl, id, "env", w->env), "files",
-		sealed(ctl, id, "files", w->files), "sleepAfterSeconds",
-		(json_int_t)w->sleep_after_seconds, "keepAlive", w->keep_alive,
-		"wakeOnPreview", w->wake_on_preview));
-	json_object_set_new(spec, "diskBudgetMb",
-	    json_integer(ctl->conf->disk_budget_mb));
-	if (w->max_run_seconds > 0)
-		json_object_set_new(spec, "maxRunSeconds",
-		    json_integer(w->max_run_seconds));
-	json_object_set_new(spec, "suspend", json_boolean(w->suspend));
-	add_setup(ctl, w, id, spec);
-	if (!str_empty(w->snapshot))
-		json_object_set_new(spec, "snapshot", json_string(w->snapshot));
-	if (w->labels != NULL)
-		json_object_set_new(spec, "labels", json_deep_copy(w->labels));
-	if (w->correlation_keys != NULL)
-		json_object_set_new(spec, "correlationKeys",
-		    json_deep_copy(w->correlation_keys));
-	return control_spec_text(spec);
-}
-
-static enum disposition
-disposition_of(const char *word)
-{
-	if (str_equal(word, "created"))
-		return SESSION_CREATED;
-	return str_equal(word, "found") ? SESSION_FOUND : SESSION_REPLAYED;
-}
-
-/* What is not decided will be told of, and is not taken back any more. */
-static int
-announce(struct control *ctl, const char *id, const struct err *e)
-{
-	struct err why = { 0 };
-
-	if (start_undecided(e) &&
-	    STORE_RUN(ctl->store, STMT_SESSION_TOLD, NULL, &why, id) < 0)
-		log_err(LOG_WARN, "session_told", &why);
-	return -1;
-}
-
-/* Refused: the same request may be made again, and must not be a replay. */
-static void
-forget_key(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, const char *id)
-{
-	struct err e = { 0 };
-
-	if (!str_empty(w->idempotency_key) &&
-	    STORE_RUN(ctl->store, STMT_IDEMPOTENCY_FORGET, NULL, &e,
-		who->tenant, who->user, w->idempotency_key, id) < 0)
-		log_err(LOG_WARN, "idempotency_forget", &e);
-}
-
-int
-session_control_create(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, int64_t deadline_ms, char id[ID_MAX],
-    enum disposition *how, struct err *e)
-{
-	auto_rows struct rows *plan = NULL;
-	auto_free char *spec = NULL;
-	struct placement p = { 0 };
-	char fresh[ID_MAX];
-
-	id_random(fresh, ID_SESSION_LEN);
-	id[0] = '\0';
-	place(ctl, who, w, fresh, &p);
-	spec = create_spec(ctl, who, w, &p, fresh);
-	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, &plan, e, spec) < 0) {
-		start_refused(ctl, fresh, e);
-		if (e->code == CODE_UNKNOWN_CLASS)
-			err_field(e, "class", "there is no class of that name");
-		if (e->code == CODE_SNAPSHOT_NOT_FOUND)
-			err_field(e, "snapshot", "there is no such snapshot");
-		return -1;
-	}
-	CRASH_POINT("create.intent");
-	str_copy(id, ID_MAX, rows_text(plan, 0, "session_id"));
-	*how = disposition_of(rows_text(plan, 0, "disposition"));
-	if (*how == SESSION_REPLAYED)
-		return 0; /* as it is now; never a second start */
-	if (*how == SESSION_CREATED) {
-		bool alone = p.isolated && str_empty(w->name) &&
-		    w->correlation_keys == NULL &&
-		    str_empty(w->idempotency_key);
-
-		if (start_act(ctl, plan, alone, deadline_ms, e) == 0)
-			return 0;
-		if (!start_worth_retry(e))
-			return announce(ctl, id, e);
-	}
-	if (start_session(ctl, id, who->tenant, deadline_ms, e) == 0)
-		return 0;
-	if (start_must_wait(e))
-		forget_key(ctl, who, w, id);
-	return announce(ctl, id, e);
-}
-
 int
 session_control_sleep(struct control *ctl, const char *id, const char *tenant,
     const char *reason, struct err *e)
@@ -322,7 +128,7 @@ put_env(struct control *ctl, const char *id, const char *tenant,
 	if (strlen(text) > ENV_BYTES_MAX)
 		return err_field(e, "env", "may have at most %d bytes in all",
 		    ENV_BYTES_MAX);
-	box = sealed(ctl, id, "env", merged);
+	box = control_seal(ctl, id, "env", merged);
 	if (STORE_RUN(ctl->store, STMT_SESSION_SET_ENV, &written, e, id, tenant,
 		old, json_string_value(box)) < 0)
 		return -1;
@@ -355,6 +161,19 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 		return 0;
 	/* one that stands still reads it first thing when it goes on */
 	return s.suspended && e->code == CODE_TIMED_OUT ? 0 : -1;
+}
+
+int
+session_control_patch(struct control *ctl, const char *id, const char *tenant,
+    const json_t *changes, const json_t *env, struct err *e)
+{
+	auto_free char *spec = json_text(changes);
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant,
+		spec) < 0)
+		return -1;
+	return env == NULL ? 0
+			   : session_control_set_env(ctl, id, tenant, env, e);
 }
 
 int

@@ -16,10 +16,11 @@ struct session_wish {
 	const char *idempotency_key;
 	const char *request_hash;
 	const char *setup;
-	const char *snapshot;           /* what its files come from, or "" */
-	const json_t *labels;           /* borrowed */
-	const json_t *env;              /* borrowed */
-	const json_t *files;            /* borrowed */
+	const char *snapshot;  /* what its files come from, or "" */
+	const json_t *changes; /* what one that is found takes over; borrowed */
+	const json_t *labels;  /* borrowed */
+	const json_t *env;     /* borrowed */
+	const json_t *files;   /* borrowed */
 	const json_t *correlation_keys; /* strings; borrowed */
 	int isolation; /* enum isolation, -1 when not asked for */
 	int64_t sleep_after_seconds;
@@ -27,9 +28,17 @@ struct session_wish {
 	bool keep_alive;
 	bool wake_on_preview;
 	bool suspend;
+	bool no_start;          /* registered only */
+	bool snapshot_fallback; /* without files when the snapshot is gone */
 };
 
-enum disposition { SESSION_CREATED, SESSION_FOUND, SESSION_REPLAYED };
+enum disposition {
+	SESSION_CREATED,
+	SESSION_REGISTERED,
+	SESSION_FOUND,
+	SESSION_REPLAYED,
+	SESSION_FAILED_BEFORE /* never leaves create.c */
+};
 
 /*
  * Registers and starts; `id` is the session's.  When only starting failed or
@@ -55,6 +64,11 @@ int session_control_sleep_as(struct control *ctl, const char *id,
 /* *gone: deleted now; else it is deleting and will be. */
 int session_control_delete(struct control *ctl, const char *id,
     const char *tenant, bool *gone, struct err *e) MUST_CHECK;
+
+/* Applies what PATCH may change; env (may be NULL) as session_control_set_env. */
+int session_control_patch(struct control *ctl, const char *id,
+    const char *tenant, const json_t *changes, const json_t *env, struct err *e)
+    MUST_CHECK;
 
 /* Merges env into the sealed one and exports it into living shells. */
 int session_control_set_env(struct control *ctl, const char *id,

@@ -24,6 +24,7 @@ static const struct {
 	enum err_code said;
 	enum err_kind kind;
 	enum err_code code;
+	const char *op; /* means this only as an answer to it; NULL: to any */
 } CODES[] = {
 	{ CODE_WRONG_INCARNATION, ERR_CONFLICT, CODE_STALE_INCARNATION },
 	{ CODE_STALE_GENERATION, ERR_CONFLICT, CODE_STALE_GENERATION },
@@ -38,6 +39,15 @@ static const struct {
 	{ CODE_NO_SPACE, ERR_NO_SPACE, CODE_NO_SPACE_LEFT },
 	{ CODE_CANNOT_KEEP, ERR_CONFLICT, CODE_SNAPSHOT_FAILED },
 	{ CODE_UNKNOWN_OP, ERR_INVALID, CODE_UNKNOWN_OP },
+	/* a file that cannot be written there, as the caller wanted it */
+	{ CODE_IS_DIRECTORY, ERR_INVALID, CODE_IS_DIRECTORY, "write" },
+	{ CODE_NOT_DIRECTORY, ERR_INVALID, CODE_NOT_DIRECTORY, "write" },
+	{ CODE_PERMISSION_DENIED, ERR_INVALID, CODE_PERMISSION_DENIED,
+	    "write" },
+	{ CODE_READ_ONLY, ERR_INVALID, CODE_READ_ONLY, "write" },
+	{ CODE_NAME_TOO_LONG, ERR_INVALID, CODE_NAME_TOO_LONG, "write" },
+	{ CODE_TOO_MANY_LINKS, ERR_INVALID, CODE_TOO_MANY_LINKS, "write" },
+	{ CODE_RESOURCE_BUSY, ERR_INVALID, CODE_RESOURCE_BUSY, "write" },
 	/* it is being started, does not read, or has just died */
 	{ CODE_NOT_SERVING, ERR_UNAVAILABLE, CODE_NOT_SERVING },
 	{ CODE_WRAPPER_UNRESPONSIVE, ERR_UNAVAILABLE,
@@ -49,7 +59,7 @@ static const struct {
  * not in the table, another release's perhaps, stays readable in the message.
  */
 static int
-refused(const json_t *reply, struct err *e)
+refused(const char *op, const json_t *reply, struct err *e)
 {
 	const char *word = json_str(reply, "code");
 	const char *message = json_str(reply, "message");
@@ -59,7 +69,8 @@ refused(const json_t *reply, struct err *e)
 	    "the agent refused with \"%.40s\": %.*s", word, MESSAGE_MAX,
 	    message);
 	for (size_t i = 0; i < ARRAY_LEN(CODES); i++)
-		if (CODES[i].said == said)
+		if (CODES[i].said == said &&
+		    (CODES[i].op == NULL || str_equal(CODES[i].op, op)))
 			err_set(e, CODES[i].kind, CODES[i].code, "%.*s",
 			    MESSAGE_MAX, message);
 	for (char *c = e->msg; *c != '\0'; c++)
@@ -112,7 +123,7 @@ agent_ask_recv(int sock, const char *op, int64_t deadline_ms, json_t **reply,
 		    ? nonsense(e, op)
 		    : err_wrap(e, "agent %s", op);
 	if (!json_is_true(json_object_get(answer, "ok")))
-		return refused(answer, e);
+		return refused(op, answer, e);
 	if (fault_after("agent", op, e) < 0)
 		return -1;
 	*reply = TAKE(answer);

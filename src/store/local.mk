@@ -23,6 +23,7 @@ SQL_MIGRATIONS = \
 	sql/migrations/0013_ports.sql \
 	sql/migrations/0014_bounds.sql \
 	sql/migrations/0015_session_states.sql \
+	sql/migrations/0016_create.sql \
 	sql/migrations/0020_previews.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \

@@ -70,6 +70,12 @@ put_detail(const struct err *e, char out[DETAIL_MAX])
 void
 reply_problem(struct call *c, const struct err *e)
 {
+	reply_problem_with(c, e, NULL);
+}
+
+void
+reply_problem_with(struct call *c, const struct err *e, const json_t *more)
+{
 	auto_json json_t *errors = json_array();
 	auto_json json_t *body = NULL;
 	char detail[DETAIL_MAX];
@@ -84,6 +90,8 @@ reply_problem(struct call *c, const struct err *e)
 	    "detail", json_lossy(detail), "code", code_word(e->code),
 	    "retryable", err_retryable(e), "traceId", c->trace_id, "errors",
 	    errors);
+	if (more != NULL)
+		json_object_update_missing(body, (json_t *)(uintptr_t)more);
 	send_as(c, e, "application/problem+json", body, body);
 }
 

@@ -17,6 +17,9 @@
  * the error has in `more`; its retryAfter becomes the header.
  */
 void reply_problem(struct call *c, const struct err *e);
+/* With the members of `more` (may be NULL) beside them. */
+void reply_problem_with(struct call *c, const struct err *e,
+    const json_t *more);
 
 /*
  * {"success": true, ...more, "timestamp"}: how the container says that it is

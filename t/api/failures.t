@@ -328,7 +328,7 @@ def a_sandbox_that_cannot_start_is_failed_with_a_reason():
     service.restart()
     asleep = call("GET", at(sleeper, "/api/ping"))
     true(asleep.status in (500, 503), "the data plane: %r" % asleep)
-    r = call("POST", "/v1/sessions", {"isolation": "session",
+    r = call("POST", "/v1/sessions", {"isolation": "session", "name": "doomed",
                                       "labels": {"is": "doomed"}})
     true(r.status in (500, 503), repr(r))
     s, = call("GET", "/v1/sessions?label=is:doomed").json["sessions"]
@@ -361,7 +361,7 @@ def a_failure_that_names_a_file_of_the_host_is_told_without_it():
     for path in ("/resume", "/snapshots"):
         true(call("POST", at(sleeper, path), {}).status >= 400, path)
     true(call("GET", at(sleeper, "/api/ping")).status >= 400, "the data plane")
-    r = call("POST", "/v1/sessions", {"isolation": "session",
+    r = call("POST", "/v1/sessions", {"isolation": "session", "name": "untold",
                                       "labels": {"is": "untold"}})
     true(r.status >= 500, repr(r))
     s, = call("GET", "/v1/sessions?label=is:untold").json["sessions"]
@@ -382,6 +382,9 @@ def an_agent_that_dies_at_once_is_no_success():
     service.configure(agent_path=broken)
     service.restart()
     r = call("POST", "/v1/sessions", {"isolation": "session",
+                                      "labels": {"is": "nameless"}})
+    equal(problem(r, 503, None)["session"]["state"], "deleted", "nameless: gone")
+    r = call("POST", "/v1/sessions", {"isolation": "session", "name": "mute",
                                       "labels": {"is": "mute"}})
     true(problem(r, 503, None)["retryable"], "retryable")
     s, = call("GET", "/v1/sessions?label=is:mute").json["sessions"]

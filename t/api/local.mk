@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	%D%/backup.t \
 	%D%/badinput.t \
 	%D%/correlation.t \
+	%D%/create.t \
 	%D%/dataplane.t \
 	%D%/directories.t \
 	%D%/events.t \

@@ -226,10 +226,9 @@ def an_idempotency_key_replays():
     problem(call("POST", "/v1/sessions", {"labels": {"x": "2"}},
                  headers=header), 409, "idempotency_mismatch")
     expect(200, call("DELETE", at(a.json["id"])))
-    c = expect(201, call("POST", "/v1/sessions", {"labels": {"x": "1"}},
-                         headers=header))
-    equal((c.json["id"], c.json["state"]), (a.json["id"], "deleted"),
-          "after delete its last state")
+    c = problem(call("POST", "/v1/sessions", {"labels": {"x": "1"}},
+                     headers=header), 410, "session_deleted")
+    equal(c["session"]["id"], a.json["id"], "deleted, it is no answer any more")
 
 
 @case

@@ -31,6 +31,12 @@ def begin(setup, wait=0, **body):
     return r.json["id"]
 
 
+def failing(setup):
+    """The problem document of a create whose setup fails."""
+    return problem(call("POST", "/v1/sessions?wait=60", {"setup": setup}), 409,
+                   "setup_failed")
+
+
 def pause(n):
     return "{ sleep %s || :; } 2>/dev/null" % mark(n)
 
@@ -90,9 +96,11 @@ def a_session_without_one_has_none():
 
 @case
 def one_that_fails_is_the_sessions_failure_with_the_end_of_its_output():
-    s = create(setup=COUNT + "head -c 100000 /dev/zero | tr '\\0' a; printf 'z\\0'"
+    told_of = failing(COUNT + "head -c 100000 /dev/zero | tr '\\0' a; printf 'z\\0'"
                "'\\303\\244\\377'; [ $(wc -l < runs) -gt 1 ] && exit; exit 7")
-    sid = s["id"]
+    sid = told_of["session"]["id"]
+    s = get(sid)
+    equal(told_of["setup"], s["setup"], "the problem has it, too")
     equal((s["state"], s["reason"], s["setup"]["state"], s["setup"]["exitCode"]),
           ("failed", "setup ended with exit code 7", "failed", 7), "the session")
     true(s["setup"]["output"].endswith("aaz?\u00e4\ufffd"), "its end")
@@ -372,7 +380,7 @@ def siblings_in_a_shared_sandbox_do_not_wait_for_it():
 def it_is_told_to_nobody():
     sid = create(setup="true hush-hush")["id"]
     true("hush" not in call("GET", at(sid)).body.decode(), "not shown")
-    bad = create(setup="exit 3 # hush-hush")["id"]
+    bad = failing("exit 3 # hush-hush")["session"]["id"]
     equal(value("SELECT count(*) FROM session s WHERE s::text LIKE '%hush%'"),
           "0", "sealed")
     expect(200, call("DELETE", at(bad)))

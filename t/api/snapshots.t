@@ -192,9 +192,9 @@ def bad_input_is_told():
                 "snapshot")
     for s in ("nonsense", "%2e%2e", "a" * 20):
         problem(call("DELETE", "/v1/snapshots/" + s), 404, None)
-    equal(expect(200, call("POST", "/v1/sessions", {
-        "name": "found", "snapshot": "a" * 20})).json["id"], one,
-          "a session that is there is not made of anything")
+    equal(problem(call("POST", "/v1/sessions", {
+        "name": "found", "snapshot": "a" * 20}), 409, "session_differs")["fields"],
+          ["snapshot"], "a session that is there is not made of anything else")
     problem(call("POST", at("a" * 20, "/snapshots"), {}), 404, "session_not_found")
 
 

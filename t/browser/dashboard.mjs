@@ -223,6 +223,27 @@ const STEPS = {
 		assert.equal((await entry.locator("pre").textContent()).trim(), "1");
 	},
 
+	async "a setup that failed shows what it wrote"() {
+		const failed = await page.evaluate(async () => {
+			const answer = await fetch("/v1/sessions?wait=0", {
+				method: "POST", headers: { "Content-Type": "application/json" },
+				body: JSON.stringify({ setup: "echo because of this; exit 3" }),
+			});
+			const said = await answer.json();
+			return (said.session ?? said).id;
+		});
+		await page.goto(`${url.replace(/\/*$/, "/")}#/sessions/${failed}`);
+		await state("failed");
+		const card = page.locator(".card.setup");
+		await card.filter({ hasText: "Exit code 3" }).waitFor();
+		assert.equal((await card.locator("pre").textContent()).trim(), "because of this");
+		await page.locator(".history .h-text", { hasText: "because of this" }).first().waitFor();
+		assert.equal(await call("DELETE", `/v1/sessions/${failed}`), 200);
+		await page.goto(`${url.replace(/\/*$/, "/")}#/sessions/${id}`);
+		await state("ready");
+		assert.equal(await card.isVisible(), false);
+	},
+
 	async "deleting asks first and can be called off"() {
 		await button("Delete").click();
 		await inDialog("Cancel");

@@ -25,10 +25,11 @@ def use(function):
 class Subject:
     """The session that a use case is about."""
 
-    def __init__(self, act, sid=None, name=None, key=None):
+    def __init__(self, act, sid=None, name=None, key=None, label=None):
         self.act = act
         self.sid = sid
         self.name = name
+        self.label = label  # of one that has no name
         self.key = key
         self.goes = False  # whether it is deleted on purpose
         self.hopeless = False  # whether no start of it can succeed
@@ -37,7 +38,9 @@ class Subject:
     def find(self):
         """Its id; a create that was interrupted did not tell."""
         if self.sid is None:
-            rows = sql("SELECT id FROM session WHERE name = :'v1'", self.name)
+            rows = sql("SELECT id FROM session WHERE name = :'v1' OR"
+                       " labels->>'use' = :'v2' ORDER BY created_at DESC",
+                       self.name or "", self.label or "")
             self.sid = rows[0][0] if rows else None
         return self.sid
 
@@ -169,6 +172,25 @@ def create_that_fails():
     new_class("broken", "'rootfs', '/nonexistent'")
     s = creates(isolation="session", **{"class": "broken"})
     s.hopeless = True
+    return s
+
+
+@use
+def create_without_a_name_that_fails():
+    new_class("broken", "'rootfs', '/nonexistent'")
+    s = Subject(lambda s: ask("POST", "/v1/sessions", {
+        "isolation": "session", "class": "broken", "labels": {"use": s.label}}),
+                label=name())
+    s.goes = True
+    return s
+
+
+@use
+def create_that_replaces_one_that_failed():
+    failed = create_that_fails()
+    failed.act(failed)
+    s = creates(isolation="session")
+    s.name, s.hopeless = failed.name, True
     return s
 
 

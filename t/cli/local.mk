@@ -2,6 +2,7 @@
 
 EXTRA_DIST += \
 	t/cli/commands.t \
+	t/cli/doctor.t \
 	t/cli/exec.t \
 	t/cli/shell.t \
 	t/cli/strangers.t

@@ -29,4 +29,14 @@ is "$(grep -cE '^[a-z_]+ =' "$example")" "$(section | wc -l)" "the example has e
 is "$(effective "$example")" "$(effective "$empty")" "with its default, once it is uncommented"
 rm -f "$example" "$empty"
 
+# Whoever tries the service with ./dev up must meet what production has: it may
+# say where things are, and nothing else.
+PLACES='database run_dir state_dir seal_key_file agent_path cgroup_root public_url
+preview_base preview_path_base'
+# shellcheck disable=SC2016 # the lists are expanded by that shell
+told=$(STACK_STATE=/s STACK_RUN=/r STACK_PORT=1 STACK_PREVIEW_PORT=2 CGROUP=none \
+	bash -c '. t/lib/dev-stack.sh && stack_settings' | sed 's/ *=.*//' | sort)
+is "$told" "$(printf '%s\n' $PLACES | sort)" "./dev up sets places and no other setting"
+none "nor does ./dev itself" "$(grep -n 'STACK_CONF=' dev)"
+
 done_testing

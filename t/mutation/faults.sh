@@ -84,7 +84,7 @@ red "a late attempt ends what runs" src/control/wave.c \
 red "a wrapper later than its row stays" src/control/wave.c \
 	's/^\traise_rows\(ctl, w\);//' \
 	t/unit/control/stop_world t/control/stop.t "a_wrapper_later_than_its_row_is_ended_and_the_next_is_later"
-red "a refused create is a replay later" src/control/session_control.c \
+red "a refused create is a replay later" src/control/create.c \
 	's/forget_key\(ctl, who, w, id\);/(void)0;/' \
 	sandlease-api t/lease/patience.t "what is not waited for is refused and can be repeated"
 always=

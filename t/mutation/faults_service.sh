@@ -117,6 +117,15 @@ api api/hosts "a call goes to a socket that another host has" api/gate.c \
 api api/hosts "env is written and nobody is told" api/v1_sessions.c \
 	's/must_live\(c, ctl, id, b.env != NULL, e\)/must_live(c, ctl, id, false, e)/' \
 	"the control plane at the wrong host changes only what is meant"
+api api/create "a create that failed leaves its session" control/create.c \
+	's/^\t\ttake_back\(ctl, id\);/\t\t(void)0;/' \
+	"a nameless session that cannot start is gone and named"
+api api/create "what a create finds keeps its options" control/create.c \
+	's/json_object_size\(w->changes\) == 0 && w->env == NULL/true/' \
+	"what patch may change is applied"
+api api/create "a file is written over another" api/files_body.c \
+	's/if \(other != NULL\) \{/if (false) {/' \
+	"a path that cannot be written is refused before anything is made"
 api api/hosts "an interruption elsewhere has failed" control/interrupt_control.c \
 	's/if \(e->code == CODE_OTHER_HOST\)/if (false)/' \
 	"the control plane at the wrong host changes only what is meant"

@@ -108,6 +108,8 @@ mutant "what sleeps gives no room back" quota.t functions/quota.sql \
 	's/is_active::int - was_active::int/greatest(0, is_active::int - was_active::int)/'
 mutant "a sandbox gives its disk back too early" quota.t functions/quota.sql \
 	"s/OR v = 0 OR EXISTS \(SELECT FROM session/OR v = 0 OR EXISTS (SELECT WHERE false) OR false AND EXISTS (SELECT FROM session/"
+mutant "a start that failed holds its disk" quota.t functions/quota.sql \
+	"s/AND NOT \(s.state = 'failed' AND s.started_at IS NULL AND s.setup_exit IS NULL\)//"
 mutant "a host's budget is not looked at" disk.t functions/disk.sql \
 	's/ AND disk_reserved_mb \+ b.disk_mb <= p_budget_mb//'
 mutant "a deletion keeps its room" disk.t functions/session_stop.sql \

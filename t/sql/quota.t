@@ -84,7 +84,34 @@ is "$(used)|$(really)" "2|2|0|8192|2|2|0|8192" "then all of it, less what was ta
 must "UPDATE session SET state = 'asleep' WHERE state = 'initializing'"
 is "$(used)" "2|0|0|8192" "a statement over many rows counts each of them"
 must "UPDATE session SET state = 'lost' WHERE state = 'asleep'"
-is "$(used)" "2|0|0|8192" "a change that is none counts nothing"
+is "$(used)|$(really)" "2|0|0|0|2|0|0|0" "what is lost has no files and holds no disk"
+
+# ---- a start that failed has no files, unless it was ready once or a setup ran
+
+first_start_fails() { q "SELECT session_request_stop('$(sid "$1")', 'fail', '{\"reason\": \"x\"}')" >/dev/null; }
+disk() { echo "$(used | cut -d'|' -f4) $(really | cut -d'|' -f4)"; }
+create fa >/dev/null
+ready fb
+create fc >/dev/null
+must "UPDATE session SET setup_exit = 1 WHERE id = '$(sid fc)'"
+is "$(disk)" "12288 12288" "three sessions hold theirs"
+for id in fa fb fc; do first_start_fails $id; done
+is "$(disk)" "8192 8192" "one that was never ready gives it back"
+must "UPDATE session SET files_dropped_at = now() WHERE id = '$(sid fb)'"
+is "$(disk)" "4096 4096" "and so does one whose files were removed"
+must "UPDATE session SET state = 'initializing' WHERE id = '$(sid fa)'"
+is "$(disk)" "8192 8192" "started again, it needs room again"
+create fd >/dev/null && first_start_fails fd
+limit disk_mb 8192
+is "$(request fd delete session-delete)|$(disk)" "deleting|8192 8192" \
+	"what held none may be deleted where there is no room, and needs none"
+is "$(q "SELECT count(*) FROM quota_recount('acme')")|$(disk)" "0|8192 8192" "that is right so"
+no_limits
+begin fd x >/dev/null && end fd x true >/dev/null
+must "SELECT session_deleted('$(sid fd)')"
+must "UPDATE session SET state = 'deleting' WHERE id IN ('$(sid fa)', '$(sid fb)', '$(sid fc)')"
+must "UPDATE session SET state = 'deleted' WHERE id IN ('$(sid fa)', '$(sid fb)', '$(sid fc)')"
+is "$(disk)" "0 0" "in the end all of it"
 
 # ---- limits
 
@@ -106,12 +133,12 @@ is "$(restart d1 none 1)" "restarted|initializing|2|inc-d1" "once there is room 
 verify d1 2 >/dev/null
 is "$(restart d1 owns_wrapper 2)" "restarted|initializing|3|inc-d1" "what is active may start again without any"
 limit active 0
-is "$(create d6)|$(used)|$(really)" "created|initializing|1|6|3|0|24576|6|3|0|24576" "0 is no limit"
+is "$(create d6)|$(used)|$(really)" "created|initializing|1|6|3|0|16384|6|3|0|16384" "0 is no limit"
 
 limit sessions 6
 is "$(create e1)" "ERROR:  SX429" "sessions are limited, too"
 no_limits
-limit disk_mb 30000
+limit disk_mb 24000
 is "$(create e1)|$(create e2)" "created|initializing|1|ERROR:  SX429" "disk"
 is "$(create e2 "$shared")" "ERROR:  SX429" "by what the class needs"
 limit disk_mb 40000
@@ -340,5 +367,22 @@ tell two "$(create_sql v2)"
 ok "two that make the row: one waits for the other" stands two
 ask one COMMIT >/dev/null
 is "$(hear two)|$(used)" "created|$(really)" "and nothing is counted twice"
+
+# A start that fails waits for its sandbox before it has its session: whoever has
+# the sandbox may still take the session.
+for how in "SELECT session_request_stop('$(sid y1)', 'fail', '{\"reason\": \"x\"}')" \
+	"SELECT stop_wishes('fail', '{\"reason\": \"x\", \"sessions\": [{\"id\": \"$(sid y1)\"}]}')"; do
+	create y1 >/dev/null
+	ask one BEGIN >/dev/null
+	ask one "SELECT id FROM sandbox WHERE id = 'ses-y1' FOR UPDATE" >/dev/null
+	tell two "$how"
+	ok "a start that fails waits for its sandbox" stands two
+	is "$(ask one "SELECT state FROM session WHERE id = '$(sid y1)' FOR UPDATE NOWAIT")" \
+		initializing "and has not its session yet"
+	ask one COMMIT >/dev/null
+	hear two >/dev/null
+	is "$(look y1 | cut -d'|' -f1)|$(used)" "failed|$(really)" "then it fails"
+	must "DELETE FROM session WHERE id = '$(sid y1)'; DELETE FROM lease WHERE session_id = '$(sid y1)'"
+done
 
 done_testing

@@ -100,19 +100,30 @@ static const struct {
 	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\"}]}", NULL },
 	{ "{\"files\": [{\"path\": \"a\", \"contentBase64\": \"eA==\"}]}", NULL },
 	{ "{\"files\": [{\"path\": \"a\", \"contentBase64\": \"\"}]}", NULL },
-	{ "{\"files\": [{\"path\": \"a\", \"contentBase64\": \"?\"}]}", "files" },
-	{ "{\"files\": [{\"path\": \"a\"}]}", "files" },
-	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"contentBase64\": \"eA==\"}]}", "files" },
-	{ "{\"files\": [{\"path\": \"a\", \"content\": 1}]}", "files" },
-	{ "{\"files\": [{\"path\": \"\", \"content\": \"x\"}]}", "files" },
-	{ "{\"files\": [{\"content\": \"x\"}]}", "files" },
+	{ "{\"files\": [{\"path\": \"a\", \"contentBase64\": \"?\"}]}", "files[0].contentBase64" },
+	{ "{\"files\": [{\"path\": \"a\"}]}", "files[0]" },
+	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"contentBase64\": \"eA==\"}]}", "files[0]" },
+	{ "{\"files\": [{\"path\": \"a\", \"content\": 1}]}", "files[0].content" },
+	{ "{\"files\": [{\"path\": \"\", \"content\": \"x\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"content\": \"x\"}]}", "files[0].path" },
 	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"mode\": \"0755\"}]}", NULL },
 	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"mode\": 420}]}", NULL },
-	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"mode\": 512}]}", "files" },
-	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"mode\": \"4755\"}]}", "files" },
-	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"mode\": \"rwx\"}]}", "files" },
-	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"owner\": \"root\"}]}", "files" },
-	{ "{\"files\": [1]}", "files" },
+	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"mode\": 512}]}", "files[0].mode" },
+	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"mode\": \"4755\"}]}", "files[0].mode" },
+	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"mode\": \"rwx\"}]}", "files[0].mode" },
+	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"owner\": \"root\"}]}", "files[0].owner" },
+	{ "{\"files\": [1]}", "files[0]" },
+	{ "{\"files\": [{\"path\": \"/etc/passwd\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"../../etc/x\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"/workspacex\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"dir/\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"a\", \"content\": \"\"}, {\"path\": \"./a\", \"content\": \"\"}]}", "files[1].path" },
+	{ "{\"files\": [{\"path\": \"a/b\", \"content\": \"\"}, {\"path\": \"a\", \"content\": \"\"}]}", "files[1].path" },
+	{ "{\"files\": [{\"path\": \"a/../b\", \"content\": \"\"}, {\"path\": \"/home/user/c\", \"content\": \"\"}, {\"path\": \"/tmp/d\", \"content\": \"\"}]}", NULL },
+	{ "{\"start\": false}", NULL },
+	{ "{\"start\": 0}", "start" },
+	{ "{\"snapshotFallback\": true}", "snapshotFallback" },
+	{ "{\"snapshotFallback\": true, \"snapshot\": \"abc\"}", NULL },
 };
 /* clang-format on */
 
@@ -154,7 +165,9 @@ what_is_not_said_has_its_default(void **state)
 	assert_int_equal(create_body_read(&c, &b, &json, &e), 0);
 	assert_int_equal(b.sleep_after_seconds, 600);
 	assert_int_equal(b.isolation, -1);
-	assert_int_equal(b.keep_alive, 0);
+	assert_int_equal(b.keep_alive, -1);
+	assert_int_equal(b.start, -1);
+	assert_false(b.sleep_given);
 	assert_string_equal(b.name, "");
 	assert_null(b.env);
 	fake_end(&f, &c);

@@ -86,7 +86,7 @@ the_figures_that_ship_are_these(void **state)
 	assert_int_equal(c.quota_active, 100);
 	assert_int_equal(c.quota_creates_per_minute, 120);
 	assert_int_equal(c.quota_previews, 50);
-	assert_int_equal(c.quota_disk_mb, 20 * 1024);
+	assert_int_equal(c.quota_disk_mb, 0);
 }
 
 static void

@@ -130,7 +130,7 @@ neither_a_path_of_the_client_s_nor_a_full_agent_is_evidence(void **state)
 		enum fake_how how;
 		enum err_code code;
 	} CASES[] = {
-		{ FAKE_DENIED, CODE_AGENT_ERROR },
+		{ FAKE_DENIED, CODE_VALIDATION_FAILED },
 		{ FAKE_FULL, CODE_INSUFFICIENT_STORAGE },
 	};
 	auto_json json_t *files = json_pack("[{s:s, s:s}]", "path",

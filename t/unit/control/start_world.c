@@ -93,6 +93,56 @@ a_launch_that_fails_is_recorded_after_an_observed_absence(void **state)
 	    "t");
 }
 
+/* A create without a name whose start fails as `script` says. */
+static const char *
+fail_nameless(struct world *w, const char *key, struct err *e)
+{
+	const struct session_wish wish = { .isolation = ISOLATION_SESSION,
+		.sleep_after_seconds = 600,
+		.idempotency_key = key,
+		.request_hash = "hash" };
+	enum disposition d;
+
+	fake_script("agent.launch", FAKE_FAIL, 1);
+	assert_int_equal(session_control_create(&w->ctl, &w->who, &wish,
+			     clock_ms() + WORLD_WAIT_MS, w->id, &d, e),
+	    -1);
+	return world_ask(w,
+	    "SELECT s.state, l.state, (SELECT count(*) FROM idempotency)"
+	    " FROM session s JOIN lease l ON l.session_id = s.id"
+	    " WHERE s.id = '%s'",
+	    w->id);
+}
+
+static void
+what_nobody_can_ask_for_is_taken_back(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	assert_string_equal(fail_nameless(w, NULL, &e), "deleted|none|0");
+	assert_code(e.code, CODE_LAUNCH_FAILED);
+	assert_string_equal(fail_nameless(w, "key", &e), "deleted|none|0");
+}
+
+static void
+somebody_repeats_it(void *arg)
+{
+	struct world *w = arg;
+
+	world_ask(w, "SELECT session_told(id) FROM session");
+}
+
+static void
+what_somebody_was_told_of_stays(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	fake_meanwhile("agent.launch", somebody_repeats_it, w);
+	assert_string_equal(fail_nameless(w, "key", &e), "failed|none|1");
+}
+
 static void
 a_wrapper_that_proves_nothing_is_stopped(void **state)
 {
@@ -469,6 +519,8 @@ main(void)
 		    an_ensure_that_did_nothing_is_followed_by_a_new_incarnation),
 		WORLD_TEST(
 		    a_launch_that_fails_is_recorded_after_an_observed_absence),
+		WORLD_TEST(what_nobody_can_ask_for_is_taken_back),
+		WORLD_TEST(what_somebody_was_told_of_stays),
 		WORLD_TEST(a_wrapper_that_proves_nothing_is_stopped),
 		WORLD_TEST(a_proof_that_prints_something_else_is_none),
 		WORLD_TEST(another_host_starts_nothing),

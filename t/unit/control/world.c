@@ -174,12 +174,18 @@ world_stop_reason(struct world *w)
 int
 world_create(struct world *w, enum isolation how, struct err *e)
 {
+	char name[24];
 	const struct session_wish wish = {
+		.name = name,
 		.isolation = (int)how,
 		.sleep_after_seconds = 600,
 	};
 	enum disposition d;
-	int rc = session_control_create(&w->ctl, &w->who, &wish,
+	int rc;
+
+	/* without a name it would be taken back when its start fails */
+	snprintf(name, sizeof(name), "made-%d", ++w->made);
+	rc = session_control_create(&w->ctl, &w->who, &wish,
 	    clock_ms() + WORLD_WAIT_MS, w->id, &d, e);
 
 	assert_int_equal(d, SESSION_CREATED);

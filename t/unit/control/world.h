@@ -24,6 +24,7 @@ struct world {
 	struct principal who;
 	char id[ID_MAX]; /* of the session that world_create() made last */
 	char box[SANDBOX_ID_MAX]; /* and its sandbox */
+	int made;                 /* how many it has made */
 	char text[WORLD_TEXT_MAX];
 };
 

@@ -1,0 +1,381 @@
+/*
+ * create.c: registering a session, and its first start.
+ *
+ * A create that fails leaves nothing that nobody asked for: a session without a
+ * name is taken back, one with a name stays and is replaced by the next create.
+ */
+#include <string.h>
+
+#include "common/fault.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/finish.h"
+#include "control/session_control.h"
+#include "control/start.h"
+#include "control/stop.h"
+
+enum { TRIES = 3 };
+
+static json_t *
+text_or_null(const char *s)
+{
+	return str_empty(s) ? json_null() : json_string(s);
+}
+
+/*
+ * A request may ask for a sandbox of its own, but not leave what
+ * the org or the list ask for.
+ */
+static bool
+is_isolated(const struct control *ctl, const struct principal *who,
+    const struct session_wish *w)
+{
+	if (w->isolation == ISOLATION_SESSION)
+		return true;
+	if (!str_equal(who->isolation, "inherit"))
+		return str_equal(who->isolation, "session");
+	return sandbox_id_isolated_by_list(ctl->conf->per_session_orgs,
+	    who->org);
+}
+
+struct placement {
+	char sandbox[SANDBOX_ID_MAX];
+	const char *class_name;
+	bool isolated;
+};
+
+static void
+place(const struct control *ctl, const struct principal *who,
+    const struct session_wish *w, const char *id, struct placement *p)
+{
+	const struct sandbox_owner o = { .org = who->org,
+		.user = who->user,
+		.bot = who->bot,
+		.salt = who->salt,
+		.session = id };
+
+	p->isolated = is_isolated(ctl, who, w);
+	if (!p->isolated)
+		p->class_name = "shared";
+	else
+		p->class_name =
+		    str_empty(w->class_name) ? "small" : w->class_name;
+	sandbox_id_derive(&o, p->isolated, p->sandbox);
+}
+
+static void
+add_setup(struct control *ctl, const struct session_wish *w, const char *id,
+    json_t *spec)
+{
+	auto_json json_t *setup = NULL;
+
+	if (str_empty(w->setup))
+		return;
+	setup = json_pack("{s:s}", "command", w->setup);
+	json_object_set_new(spec, "setup",
+	    control_seal(ctl, id, "setup", setup));
+	json_object_set_new(spec, "setupSeconds",
+	    json_integer(ctl->conf->setup_timeout_seconds));
+}
+
+/* What a secret text is compared by; the same text of another org differs. */
+static json_t *
+digest(const struct principal *who, const char *what, const char *text)
+{
+	auto_free char *all = xasprintf("%s\n%s\n%s", who->tenant, what, text);
+	char hash[TOKEN_HASH_HEX_MAX];
+
+	token_hash(all, hash);
+	return json_string(hash);
+}
+
+/*
+ * What can be given only once, for session_compare() in SQL.  madeWith: all of it
+ * as it is now; kept: what this create has given, which a session that it finds
+ * must agree with.
+ */
+static void
+add_comparison(const struct principal *who, const struct session_wish *w,
+    const struct placement *p, json_t *spec)
+{
+	auto_free char *files = w->files != NULL
+	    ? json_dumps(w->files, JSON_COMPACT | JSON_SORT_KEYS)
+	    : NULL;
+	json_t *made = json_pack("{s:o, s:o, s:o}", "files",
+	    files != NULL ? digest(who, "files", files) : json_null(), "setup",
+	    str_empty(w->setup) ? json_null() : digest(who, "setup", w->setup),
+	    "snapshot", text_or_null(w->snapshot));
+	json_t *kept = json_object(), *v;
+	const char *key;
+
+	json_object_foreach(made, key, v)
+	{
+		if (!json_is_null(v))
+			json_object_set(kept, key, v);
+	}
+	if (!str_empty(w->agent_type))
+		json_object_set_new(kept, "agentType",
+		    json_string(w->agent_type));
+	if (!str_empty(w->base_url))
+		json_object_set_new(kept, "baseUrl", json_string(w->base_url));
+	if (!str_empty(w->class_name))
+		json_object_set_new(kept, "class", json_string(p->class_name));
+	if (w->isolation >= 0)
+		json_object_set_new(kept, "isolation",
+		    json_string(
+			ISOLATION_NAMES[p->isolated ? ISOLATION_SESSION
+						    : ISOLATION_SHARED]));
+	json_object_set_new(spec, "madeWith", made);
+	json_object_set_new(spec, "kept", kept);
+}
+
+static void
+add_options(const struct session_wish *w, json_t *spec)
+{
+	if (w->max_run_seconds > 0)
+		json_object_set_new(spec, "maxRunSeconds",
+		    json_integer(w->max_run_seconds));
+	json_object_set_new(spec, "suspend", json_boolean(w->suspend));
+	json_object_set_new(spec, "start", json_boolean(!w->no_start));
+	if (!str_empty(w->snapshot))
+		json_object_set_new(spec, "snapshot", json_string(w->snapshot));
+	json_object_set_new(spec, "snapshotFallback",
+	    json_boolean(w->snapshot_fallback));
+	if (w->labels != NULL)
+		json_object_set_new(spec, "labels", json_deep_copy(w->labels));
+	if (w->correlation_keys != NULL)
+		json_object_set_new(spec, "correlationKeys",
+		    json_deep_copy(w->correlation_keys));
+}
+
+static char *
+create_spec(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, const struct placement *p, const char *id)
+{
+	json_t *spec = start_intent(ctl);
+
+	json_object_update_new(spec,
+	    json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", id,
+		"tenant", who->tenant, "org", who->org, "user", who->user,
+		"bot", who->bot, "keyId", who->key_id, "sandbox", p->sandbox,
+		"class", p->class_name, "isolation",
+		ISOLATION_NAMES[p->isolated ? ISOLATION_SESSION
+					    : ISOLATION_SHARED]));
+	json_object_update_new(spec,
+	    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:b}",
+		"name", text_or_null(w->name), "agentType",
+		text_or_null(w->agent_type), "baseUrl",
+		text_or_null(w->base_url), "expiresAt",
+		text_or_null(w->expires_at), "idempotencyKey",
+		text_or_null(w->idempotency_key), "requestHash",
+		text_or_null(w->request_hash), "env",
+		control_seal(ctl, id, "env", w->env), "files",
+		control_seal(ctl, id, "files", w->files), "sleepAfterSeconds",
+		(json_int_t)w->sleep_after_seconds, "keepAlive", w->keep_alive,
+		"wakeOnPreview", w->wake_on_preview));
+	json_object_set_new(spec, "diskBudgetMb",
+	    json_integer(ctl->conf->disk_budget_mb));
+	add_options(w, spec);
+	add_setup(ctl, w, id, spec);
+	add_comparison(who, w, p, spec);
+	return control_spec_text(spec);
+}
+
+static enum disposition
+disposition_of(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum disposition how;
+	} WORDS[] = {
+		{ "created", SESSION_CREATED },
+		{ "registered", SESSION_REGISTERED },
+		{ "found", SESSION_FOUND },
+		{ "failed", SESSION_FAILED_BEFORE },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(WORDS); i++)
+		if (str_equal(WORDS[i].word, word))
+			return WORDS[i].how;
+	return SESSION_REPLAYED;
+}
+
+/* What is not decided will be told of, and is not taken back any more. */
+static int
+announce(struct control *ctl, const char *id, const struct err *e)
+{
+	struct err why = { 0 };
+
+	if (start_undecided(e) &&
+	    STORE_RUN(ctl->store, STMT_SESSION_TOLD, NULL, &why, id) < 0)
+		log_err(LOG_WARN, "session_told", &why);
+	return -1;
+}
+
+/* The same request may be made again, and must not be a replay. */
+static void
+forget_key(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, const char *id)
+{
+	struct err e = { 0 };
+
+	if (!str_empty(w->idempotency_key) &&
+	    STORE_RUN(ctl->store, STMT_IDEMPOTENCY_FORGET, NULL, &e,
+		who->tenant, who->user, w->idempotency_key, id) < 0)
+		log_err(LOG_WARN, "idempotency_forget", &e);
+}
+
+static bool
+is_nameless(const struct session_wish *w)
+{
+	return str_empty(w->name) && w->correlation_keys == NULL;
+}
+
+/* Deletes a session that failed and that nobody can ask for again. */
+static void
+take_back(struct control *ctl, const char *id)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec = control_spec_text(
+	    json_pack("{s:s, s:s, s:s*}", "reason", "startup-failed", "trace",
+		ctl->trace, "actor", control_actor(ctl)));
+	struct err e = { 0 };
+	bool gone;
+
+	if (STORE_RUN(ctl->store, STMT_SESSION_TAKE_BACK, &r, &e, id, spec) <
+	    0) {
+		log_err(LOG_WARN, "start_cleanup", &e);
+		return; /* the reaper deletes it */
+	}
+	if (str_empty(rows_text(r, 0, "state")))
+		return; /* somebody was told of it meanwhile */
+	CRASH_POINT("create.taken_back");
+	if (stop_attempt(ctl, id, &e) < 0 ||
+	    finish_delete(ctl, id, &gone, &e) < 0)
+		log_err(LOG_WARN, "start_cleanup", &e);
+}
+
+/*
+ * The start has failed.  A setup that failed will fail again, so that its
+ * session and its key stay and tell; whatever else it was, the same request may
+ * succeed the next time.
+ */
+static int
+clean_up(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, const char *id, const struct err *e)
+{
+	if (start_undecided(e)) {
+		if (start_must_wait(e))
+			forget_key(ctl, who, w, id);
+		return announce(ctl, id, e);
+	}
+	if (start_setup_failed(e))
+		return -1;
+	if (is_nameless(w))
+		take_back(ctl, id);
+	else
+		forget_key(ctl, who, w, id);
+	return -1;
+}
+
+/* Intent: one statement.  *isolated: the sandbox is its own. */
+static int
+register_session(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, struct rows **plan, bool *isolated,
+    struct err *e)
+{
+	auto_free char *spec = NULL;
+	struct placement p = { 0 };
+	char fresh[ID_MAX];
+
+	id_random(fresh, ID_SESSION_LEN);
+	place(ctl, who, w, fresh, &p);
+	*isolated = p.isolated;
+	spec = create_spec(ctl, who, w, &p, fresh);
+	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, plan, e, spec) == 0) {
+		CRASH_POINT("create.intent");
+		return 0;
+	}
+	start_refused(ctl, fresh, e);
+	if (e->code == CODE_UNKNOWN_CLASS)
+		err_field(e, "class", "there is no class of that name");
+	if (e->code == CODE_SNAPSHOT_NOT_FOUND)
+		err_field(e, "snapshot", "there is no such snapshot");
+	return -1;
+}
+
+/*
+ * The same, until it has made or found a session that can serve: one whose first
+ * start has failed is deleted, so that the body of this create counts.
+ */
+static int
+register_anew(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, struct rows **plan, bool *isolated,
+    struct err *e)
+{
+	for (int i = 0; i < TRIES; i++) {
+		auto_rows struct rows *r = NULL;
+		bool gone;
+
+		if (register_session(ctl, who, w, &r, isolated, e) < 0)
+			return -1;
+		if (disposition_of(rows_text(r, 0, "disposition")) !=
+		    SESSION_FAILED_BEFORE) {
+			*plan = TAKE(r);
+			return 0;
+		}
+		if (session_control_delete(ctl, rows_text(r, 0, "session_id"),
+			who->tenant, &gone, e) < 0)
+			return -1;
+		CRASH_POINT("create.replaced");
+	}
+	return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
+	    "others create and fail under the same name");
+}
+
+/* What a session that was found takes over, as by PATCH. */
+static int
+take_over(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, const char *id, struct err *e)
+{
+	if (json_object_size(w->changes) == 0 && w->env == NULL)
+		return 0;
+	return session_control_patch(ctl, id, who->tenant, w->changes, w->env,
+	    e);
+}
+
+int
+session_control_create(struct control *ctl, const struct principal *who,
+    const struct session_wish *w, int64_t deadline_ms, char id[ID_MAX],
+    enum disposition *how, struct err *e)
+{
+	auto_rows struct rows *plan = NULL;
+	bool isolated;
+
+	id[0] = '\0';
+	if (register_anew(ctl, who, w, &plan, &isolated, e) < 0)
+		return -1;
+	str_copy(id, ID_MAX, rows_text(plan, 0, "session_id"));
+	*how = disposition_of(rows_text(plan, 0, "disposition"));
+	if (*how == SESSION_REPLAYED || *how == SESSION_REGISTERED)
+		return 0; /* as it is now; never a second start */
+	if (*how == SESSION_FOUND && take_over(ctl, who, w, id, e) < 0) {
+		forget_key(ctl, who, w, id);
+		return -1;
+	}
+	if (*how == SESSION_FOUND && w->no_start)
+		return 0;
+	if (*how == SESSION_CREATED) {
+		bool alone =
+		    isolated && is_nameless(w) && str_empty(w->idempotency_key);
+
+		if (start_act(ctl, plan, alone, deadline_ms, e) == 0)
+			return 0;
+		if (!start_worth_retry(e))
+			return clean_up(ctl, who, w, id, e);
+	}
+	if (start_session(ctl, id, who->tenant, deadline_ms, e) == 0)
+		return 0;
+	return clean_up(ctl, who, w, id, e);
+}
