@@ -267,6 +267,24 @@ fill_pools(struct master *m)
 }
 
 /*
+ * Programs refuse to act on a storage that is not this host's.  Told at the
+ * start, or a disk that is not mounted would be told by the calls of tenants.
+ * What else is missing is no reason not to start.
+ */
+static int
+check_storage(const struct conf *conf, struct store *st, struct err *e)
+{
+	struct err why = { 0 };
+	struct control ctl;
+
+	if (control_open(conf, st, &ctl, &why) == 0 ||
+	    why.code != CODE_STORAGE_MISMATCH)
+		return 0;
+	*e = why;
+	return -1;
+}
+
+/*
  * Locks of a session need a connection of their own; a pooler in transaction
  * mode is told now, not by locks that get lost.  A database that is not there
  * yet is no reason not to start: it cannot be told, and calls say so.
@@ -277,11 +295,12 @@ master_check(const struct conf *conf, struct err *e)
 	static const struct store_options OPTIONS = { "sandlease-api", 5000 };
 	struct store *st = store_new(conf->database, &OPTIONS);
 	struct err why = { 0 };
-	int rc = store_check_pooling(st, &why);
+	bool direct = store_check_pooling(st, &why) == 0;
+	int rc = direct ? check_storage(conf, st, e) : 0;
 
 	store_free(st);
-	if (rc == 0)
-		return 0;
+	if (direct)
+		return rc;
 	if (why.code != CODE_TRANSACTION_POOLING) {
 		log_err(LOG_WARN, "database", &why);
 		return 0;

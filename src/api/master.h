@@ -21,7 +21,8 @@ int master_run(const struct conf *conf, const char *pool, struct err *e)
 
 /*
  * What must be right beyond the settings themselves: a database that can be
- * reached is not behind a pooler in transaction mode.
+ * reached is not behind a pooler in transaction mode, and the storage here is
+ * the one that its row of this host names.
  */
 int master_check(const struct conf *conf, struct err *e) MUST_CHECK;
 

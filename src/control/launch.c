@@ -150,8 +150,11 @@ have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	l->cold = l->first || !there;
 	if (l->cold && l->from.id[0] != '\0' &&
 	    ops->storage_from(&ctl->provider, l->sandbox.id, l->target.session,
-		&l->from, deadline_ms, e) < 0)
+		&l->from, deadline_ms, e) < 0) {
+		if (e->code == CODE_SNAPSHOT_LOST)
+			snapshot_missed(ctl, &l->from);
 		return -1;
+	}
 	return ops->storage_make(&ctl->provider, l->sandbox.id,
 	    l->target.session, e);
 }

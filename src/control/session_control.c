@@ -10,6 +10,7 @@
 #include "common/str.h"
 #include "control/awake.h"
 #include "control/finish.h"
+#include "control/snapshot_control.h"
 #include "control/start.h"
 #include "control/stop.h"
 #include "control/suspend.h"
@@ -185,6 +186,10 @@ session_control_create(struct control *ctl, const struct principal *who,
 
 	id_random(fresh, ID_SESSION_LEN);
 	id[0] = '\0';
+	/* before there is a session that could not be started */
+	if (id_is_session(w->snapshot) &&
+	    snapshot_verify(ctl, who->tenant, w->snapshot, e) < 0)
+		return -1;
 	place(ctl, who, w, fresh, &p);
 	spec = create_spec(ctl, who, w, &p, fresh);
 	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, &plan, e, spec) < 0) {

@@ -2,7 +2,7 @@ noinst_LIBRARIES += libstore.a
 
 SQL_STATEMENTS = \
 	sql/statements/auth.sql sql/statements/awake.sql sql/statements/disk.sql \
-	sql/statements/history.sql sql/statements/lease.sql \
+	sql/statements/history.sql sql/statements/host.sql sql/statements/lease.sql \
 	sql/statements/port.sql sql/statements/quota.sql \
 	sql/statements/reaper.sql sql/statements/reconcile.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql \
@@ -22,12 +22,14 @@ SQL_MIGRATIONS = \
 	sql/migrations/0012_snapshots.sql \
 	sql/migrations/0013_ports.sql \
 	sql/migrations/0014_bounds.sql \
-	sql/migrations/0015_session_states.sql
+	sql/migrations/0015_session_states.sql \
+	sql/migrations/0018_storage_id.sql
 SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
 	sql/functions/disk.sql \
 	sql/functions/event.sql \
+	sql/functions/host.sql \
 	sql/functions/key.sql \
 	sql/functions/lease_apply.sql sql/functions/port.sql sql/functions/quota.sql \
 	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \
