@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libstore.a
 
 SQL_STATEMENTS = \
+	sql/statements/admin.sql \
 	sql/statements/auth.sql sql/statements/awake.sql sql/statements/disk.sql \
 	sql/statements/history.sql sql/statements/host.sql sql/statements/lease.sql \
 	sql/statements/port.sql sql/statements/quota.sql \
@@ -25,6 +26,7 @@ SQL_MIGRATIONS = \
 	sql/migrations/0015_session_states.sql \
 	sql/migrations/0018_storage_id.sql
 SQL_FUNCTIONS = \
+	sql/functions/admin.sql \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
 	sql/functions/disk.sql \

@@ -1,6 +1,7 @@
 ## t/api: the whole service, asked through nginx
 
 EXTRA_DIST += \
+	%D%/admin.t \
 	%D%/archive.t \
 	%D%/audit.t \
 	%D%/awake.t \
