@@ -32,6 +32,7 @@ EXTRA_DIST += \
 	%D%/revoke.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
+	%D%/storage.t \
 	%D%/streams.t \
 	%D%/shares.t \
 	%D%/shell.t \
