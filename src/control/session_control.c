@@ -187,7 +187,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 	id_random(fresh, ID_SESSION_LEN);
 	id[0] = '\0';
 	/* before there is a session that could not be started */
-	if (id_is_session(w->snapshot) &&
+	if (!str_empty(w->snapshot) && id_is_session(w->snapshot) &&
 	    snapshot_verify(ctl, who->tenant, w->snapshot, e) < 0)
 		return -1;
 	place(ctl, who, w, fresh, &p);
