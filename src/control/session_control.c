@@ -13,6 +13,7 @@
 #include "control/snapshot_control.h"
 #include "control/start.h"
 #include "control/stop.h"
+#include "control/storage_claim.h"
 #include "control/suspend.h"
 #include "domain/state.h"
 
@@ -187,6 +188,8 @@ session_control_create(struct control *ctl, const struct principal *who,
 	id_random(fresh, ID_SESSION_LEN);
 	id[0] = '\0';
 	/* before there is a session that could not be started */
+	if (storage_is_here(ctl, e) < 0)
+		return -1;
 	if (!str_empty(w->snapshot) && id_is_session(w->snapshot) &&
 	    snapshot_verify(ctl, who->tenant, w->snapshot, e) < 0)
 		return -1;

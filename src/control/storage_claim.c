@@ -56,6 +56,14 @@ storage_claim(struct control *ctl, struct err *e)
 }
 
 int
+storage_is_here(const struct control *ctl, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+
+	return p->ops->storage_check == NULL ? 0 : p->ops->storage_check(p, e);
+}
+
+int
 storage_adopt(const struct conf *conf, struct store *st, const char *from,
     struct storage_adopted *out, struct err *e)
 {

@@ -16,6 +16,12 @@
  */
 int storage_claim(struct control *ctl, struct err *e) MUST_CHECK;
 
+/*
+ * Whether it still is, now: before an intent to start, which could only wait for
+ * files that are not there.
+ */
+int storage_is_here(const struct control *ctl, struct err *e) MUST_CHECK;
+
 /* What an operator said by storage_adopt. */
 struct storage_adopted {
 	char id[STORAGE_ID_MAX];

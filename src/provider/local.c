@@ -230,6 +230,7 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.control = control,
 	.storage_id = storage_id,
 	.storage_mark = storage_mark,
+	.storage_check = storage_check,
 	.storage_make = make_storage,
 	.storage_from = fill_storage,
 	.storage_exists = find_storage,

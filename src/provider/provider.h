@@ -188,12 +188,15 @@ struct provider_ops {
 	/*
 	 * What the storage of this host is known by: "" when it has no id yet.
 	 * *empty: no sandbox has a directory there.  storage_mark gives it an
-	 * id, unless it has one.  Both NULL: its files cannot be elsewhere.
+	 * id, unless it has one.  storage_check is ERR_UNAVAILABLE when it is
+	 * not there, or not the one with `storage_id` of struct provider.
+	 * All NULL: its files cannot be elsewhere.
 	 */
 	int (*storage_id)(const struct provider *p, char id[STORAGE_ID_MAX],
 	    bool *empty, struct err *e);
 	int (*storage_mark)(const struct provider *p, const char *id,
 	    struct err *e);
+	int (*storage_check)(const struct provider *p, struct err *e);
 
 	/*
 	 * A session's directories: made (idempotent), looked for, moved into

@@ -12,7 +12,8 @@ from service import (admin, at, call, create, execute, expect, get, problem, set
                      stack, until, value)
 from tap import case, equal, run, true
 
-service.begin("host_name = first\nsighting_seconds = 0\n")
+# one worker: what has been opened once is asked again
+service.begin("host_name = first\nsighting_seconds = 0\napi_workers = 1\n")
 
 DATA = os.path.join(setting("STACK_STATE"), "data")
 AWAY = DATA + ".away"
@@ -99,9 +100,12 @@ def a_storage_gets_an_id_with_its_first_use():
 def a_disk_that_is_not_mounted_makes_nobody_lost():
     unmount()
     # who runs already notices, too
-    problem(call("POST", at(SID, "/resume")), 503, None)
-    problem(call("POST", "/v1/sessions", {"isolation": "session"}), 503, None)
-    problem(call("POST", "/v1/sessions", {"snapshot": SNAPSHOT}), 503, None)
+    for path, body in ((at(SID, "/resume"), None), ("/v1/sessions", {"isolation": "session"}),
+                       ("/v1/sessions", {"snapshot": SNAPSHOT})):
+        true(problem(call("POST", path, body), 503, None)["retryable"], path)
+    container = call("POST", at(SID, "/api/execute"), {"command": "true"})
+    equal(container.status, 503, "a call that would wake it: %r" % container)
+    equal(sql("SELECT id, state FROM session"), [[SID, "asleep"]], "nothing was begun")
     for said in (refused_pass(), refused_start()):
         for word in (DATA + "/storage", "first", "mounted", "host adopt-storage"):
             true(word in said, "%s is told: %s" % (word, said))
