@@ -121,6 +121,9 @@ is $? 0 "up works" || diag "$out"
 in_place a
 is "$(stat -c %a "$world/a/var/demo.env")" 600 "demo.env is its owner's alone"
 like "$(call a GET /v1/me)" '"demo"' "its key opens the door"
+like "$(dev a admin org list --json)" '^\{"org":"demo"' "the operator's tool speaks to it"
+out=$(dev a admin org frob)
+is $? 2 "and ends as it would by itself" || diag "$out"
 if is_root; then
 	none "nothing runs as root" \
 		"$(for p in $(processes); do ps -o user=,args= -p "$p"; done | grep '^root')"
