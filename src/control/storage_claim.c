@@ -1,6 +1,7 @@
 /* storage_claim.c: whether the files of this host are where we look for them. */
 #include "control/storage_claim.h"
 
+#include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -76,10 +77,13 @@ storage_adopt(const struct conf *conf, struct store *st, const char *from,
 	id_random(fresh, ID_SESSION_LEN);
 	if (control_open_unclaimed(conf, st, &ctl, e) < 0 ||
 	    p->ops->storage_mark(p, fresh, e) < 0 ||
-	    p->ops->storage_id(p, out->id, &empty, e) < 0 ||
-	    STORE_RUN(st, STMT_HOST_ADOPT, &r, e, conf->host_name, out->id,
+	    p->ops->storage_id(p, out->id, &empty, e) < 0)
+		return -1;
+	CRASH_POINT("storage.marked");
+	if (STORE_RUN(st, STMT_HOST_ADOPT, &r, e, conf->host_name, out->id,
 		from) < 0)
 		return -1;
+	CRASH_POINT("storage.adopted");
 	out->sandboxes = rows_int(r, 0, "sandboxes");
 	out->snapshots = rows_int(r, 0, "snapshots");
 	return 0;
