@@ -16,10 +16,11 @@ BEGIN
 END $$;
 
 -- What a tenant has, and has reserved; one that is deleted goes when its files do.
+-- One that has failed, or whose files are lost, takes no room.
 CREATE OR REPLACE FUNCTION snapshot_count(p_tenant text, OUT snapshots bigint, OUT bytes bigint)
 LANGUAGE sql VOLATILE AS $$
     SELECT count(*), coalesce(sum(size_bytes), 0)::bigint FROM snapshot
-     WHERE tenant = p_tenant AND state <> 'failed'
+     WHERE tenant = p_tenant AND state NOT IN ('failed', 'lost')
 $$;
 
 -- How many bytes one more may have, up to p_bytes; SX429 when there is no room.
@@ -92,6 +93,36 @@ BEGIN
     RETURN v;
 END $$;
 
+-- Its files were looked for on p_host: not there, though its row says they are; or
+-- there again, because what was missing has been mounted or restored.  Its new
+-- state, or NULL when nothing has changed.
+CREATE OR REPLACE FUNCTION snapshot_seen(p_id text, p_host text, p_there boolean)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    s snapshot;
+BEGIN
+    UPDATE snapshot
+       SET state = CASE WHEN p_there THEN 'ready' ELSE 'lost' END,
+           error = CASE WHEN NOT p_there THEN 'its files are gone' END,
+           changed_at = clock_timestamp()
+     WHERE id = p_id AND host = p_host
+       AND state = CASE WHEN p_there THEN 'lost' ELSE 'ready' END
+    RETURNING * INTO s;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    PERFORM audit_add(CASE WHEN p_there THEN 'snapshot_found' ELSE 'snapshot_lost' END,
+        CASE WHEN p_there THEN 'info' ELSE 'critical' END, s.tenant, s.id,
+        jsonb_build_object('session', s.session_id, 'host', s.host));
+    -- under the lease's lock, as all events; a session that is gone hears nothing
+    PERFORM FROM lease WHERE session_id = s.session_id FOR UPDATE;
+    INSERT INTO event (session_id, kind, what, actor, reason, detail)
+    SELECT x.id, 'snapshot', CASE WHEN p_there THEN 'found' ELSE 'lost' END, event_actor(),
+           s.error, jsonb_build_object('snapshot', s.id, 'name', s.name)
+      FROM session x WHERE x.id = s.session_id AND x.state <> 'deleted';
+    RETURN s.state;
+END $$;
+
 -- Whether a session may still need its files: it has none of its own yet.
 CREATE OR REPLACE FUNCTION snapshot_in_use(p_id text)
 RETURNS boolean LANGUAGE sql VOLATILE AS $$
@@ -111,6 +142,9 @@ BEGIN
     SELECT * INTO s FROM snapshot WHERE id = p_id AND tenant = p_tenant FOR SHARE;
     IF NOT FOUND OR s.state = 'deleting' THEN
         RAISE SQLSTATE 'SX418' USING MESSAGE = 'there is no such snapshot';
+    END IF;
+    IF s.state = 'lost' THEN
+        RAISE SQLSTATE 'SX424' USING MESSAGE = 'the files of the snapshot are gone';
     END IF;
     IF s.state <> 'ready' THEN
         RAISE SQLSTATE 'SX419' USING MESSAGE = CASE s.state WHEN 'failed'

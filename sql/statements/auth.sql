@@ -154,12 +154,6 @@ SELECT 'key_created', 'info', k.tenant, k.id, jsonb_build_object('by', event_act
        'user', k.user_id, 'bot', k.bot, 'scope', k.scope, 'expiresAt', iso(k.expires_at))
   FROM k;
 
--- name: key_list
-SELECT id, org, user_id, bot, scope, iso(created_at) AS created, iso(expires_at) AS expires,
-       iso(revoked_at) AS revoked
-  FROM api_key
- ORDER BY created_at;
-
 -- name: key_revoke
 -- params: id
 -- No such key: NULL.

@@ -53,13 +53,13 @@ SELECT s.id, s.tenant, s.state, s.deadline < clock_timestamp() AS overdue
 -- Past their time (0 days: never), and those that have failed.
 UPDATE snapshot SET state = 'deleting', changed_at = clock_timestamp()
  WHERE id IN (SELECT id FROM snapshot
-               WHERE (state = 'ready' AND $1::int > 0
+               WHERE (state IN ('ready', 'lost') AND $1::int > 0
                       AND created_at < statement_timestamp() - make_interval(days => $1::int))
                   OR (state = 'failed'
                       AND changed_at < statement_timestamp() - make_interval(secs => $2::int))
                LIMIT $3::int
                  FOR UPDATE SKIP LOCKED)
-   AND state IN ('ready', 'failed')
+   AND state IN ('ready', 'lost', 'failed')
 RETURNING id;
 
 -- name: snapshot_differences
@@ -70,3 +70,21 @@ SELECT x.owner, x.id, s.id IS NOT NULL AS known
   FROM jsonb_to_recordset($1::jsonb) AS x (owner text, id text)
   LEFT JOIN snapshot s ON s.id = x.id
  WHERE s.id IS NULL OR s.state = 'failed';
+
+-- name: snapshot_seen
+-- params: id, host, there
+SELECT coalesce(snapshot_seen($1, $2, $3::boolean), '') AS state;
+
+-- name: snapshots_misplaced
+-- params: host, snapshots, limit
+-- snapshots: as above, listed before this is asked.  Those of the host whose
+-- directory is not there though they are ready, or is there though they are lost.
+WITH seen AS MATERIALIZED (
+    SELECT x.id FROM jsonb_to_recordset($2::jsonb) AS x (id text)
+)
+SELECT s.id, s.tenant
+  FROM snapshot s LEFT JOIN seen ON seen.id = s.id
+ WHERE s.host = $1
+   AND (s.state = 'ready' AND seen.id IS NULL OR s.state = 'lost' AND seen.id IS NOT NULL)
+ ORDER BY s.id
+ LIMIT $3::int;

@@ -1,40 +1,55 @@
 /*
  * admin.h: the operator's commands, straight to the database.
+ *
+ * A command is a row (commands.h).  Its options are checked against that row
+ * before it runs, so a command asks only for those that it has.
  */
 #ifndef SANDLEASE_ADMIN_ADMIN_H
 #define SANDLEASE_ADMIN_ADMIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "common/conf.h"
 #include "common/err.h"
 #include "store/store.h"
 
+struct command; /* commands.h */
+
+enum { ADMIN_OPTIONS_MAX = 32 };
+
 struct admin {
 	const struct conf *conf;
 	struct store *store;
-	int argc;    /* arguments behind the command's words */
+	const struct command *command;
+	struct given {
+		const char *name;  /* "--org" */
+		const char *value; /* NULL: a flag */
+	} given[ADMIN_OPTIONS_MAX];
+	size_t given_count;
+	int argc;    /* operands that nobody has taken yet */
 	char **argv; /* argv[0] is the first of them */
 };
 
 typedef int command_fn(struct admin *a, struct err *e);
 
-command_fn cmd_migrate, cmd_seal_key, cmd_key_create, cmd_key_list,
-    cmd_key_revoke, cmd_lease_list, cmd_lease_release, cmd_org_set,
-    cmd_org_recount, cmd_rootfs_make, cmd_rootfs_list, cmd_rootfs_rm, cmd_drain,
-    cmd_undrain;
+/* The value of option `name` ("--org"), or NULL when it was not given. */
+const char *admin_option(const struct admin *a, const char *name);
 
-/*
- * The value of option `name` ("--org") among the arguments, or NULL; it is
- * taken out, so that what is left over can be refused.
- */
-const char *admin_option(struct admin *a, const char *name);
+/* Whether the option `name`, which has no value, was given. */
+bool admin_flag(const struct admin *a, const char *name);
 
-/* Whether the option `name`, which has no value, was there; it is taken out. */
-bool admin_flag(struct admin *a, const char *name);
-
-/* The next plain argument, or NULL. */
+/* The next operand, or NULL. */
 const char *admin_argument(struct admin *a);
 
-/* ERR_INVALID naming the first argument that nobody asked for. */
+/* ERR_INVALID naming the first operand that nobody asked for. */
 int admin_no_more(struct admin *a, struct err *e) MUST_CHECK;
+
+/* The only operand.  ERR_INVALID with the command's usage if it is not one. */
+int admin_only_argument(struct admin *a, const char **out, struct err *e)
+    MUST_CHECK;
+
+/* ERR_INVALID "usage" that says how the command at hand is typed.  -1. */
+int admin_usage(const struct admin *a, struct err *e);
 
 #endif

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "admin/admin.h"
+#include "admin/commands.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"

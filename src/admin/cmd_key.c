@@ -3,7 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "admin/admin.h"
+#include "admin/commands.h"
+#include "admin/list.h"
 #include "common/fault.h"
 #include "common/id.h"
 #include "common/log.h"
@@ -71,24 +72,22 @@ cmd_key_create(struct admin *a, struct err *e)
 int
 cmd_key_list(struct admin *a, struct err *e)
 {
-	auto_rows struct rows *r = NULL;
+	static const struct column COLUMNS[] = {
+		{ "ID", "id" },
+		{ "ORG", "org" },
+		{ "USER", "user" },
+		{ "BOT", "bot" },
+		{ "SCOPE", "scope" },
+		{ "CREATED", "createdAt" },
+		{ "ENDS", "ends" },
+	};
+	const struct listing l = { .stmt = STMT_KEY_LIST,
+		.filters = { admin_option(a, "--org") },
+		.filter_count = 1,
+		.columns = COLUMNS,
+		.column_count = ARRAY_LEN(COLUMNS) };
 
-	if (admin_no_more(a, e) < 0 ||
-	    STORE_RUN(a->store, STMT_KEY_LIST, &r, e) < 0)
-		return -1;
-	printf("%-12s %-16s %-16s %-12s %-7s %-25s %s\n", "ID", "ORG", "USER",
-	    "BOT", "SCOPE", "CREATED", "ENDS");
-	for (size_t i = 0; i < rows_count(r); i++) {
-		bool revoked = !rows_null(r, i, "revoked");
-
-		printf("%-12s %-16s %-16s %-12s %-7s %-25s %s%s\n",
-		    rows_text(r, i, "id"), rows_text(r, i, "org"),
-		    rows_text(r, i, "user_id"), rows_text(r, i, "bot"),
-		    rows_text(r, i, "scope"), rows_text(r, i, "created"),
-		    revoked ? "revoked " : "",
-		    rows_text(r, i, revoked ? "revoked" : "expires"));
-	}
-	return 0;
+	return admin_no_more(a, e) < 0 ? -1 : list_print(a, &l, e);
 }
 
 /* What could not be told stays in the rows, and the reaper goes on with it. */

@@ -1,35 +1,37 @@
 /* cmd_lease.c: leases that nobody finishes, and ending one by hand. */
 #include <stdio.h>
 
-#include "admin/admin.h"
+#include "admin/commands.h"
+#include "admin/list.h"
 #include "common/id.h"
 #include "common/mem.h"
-#include "common/str.h"
 #include "domain/state.h"
-
-enum { LIST_MAX = 10000 };
 
 int
 cmd_lease_list(struct admin *a, struct err *e)
 {
-	bool lost = admin_flag(a, "--without-session");
-	auto_rows struct rows *r = NULL;
-	char max[16];
+	static const struct column COLUMNS[] = {
+		{ "SESSION", "session" },
+		{ "STATE", "state" },
+		{ "GENERATION", "generation" },
+		{ "SESSION-ROW", "sessionRow" },
+		{ "ORG", "org" },
+		{ "USER", "user" },
+		{ "SANDBOX", "sandbox" },
+		{ "HOST", "host" },
+		{ "REASON", "reason" },
+		{ "ATTEMPTS", "attempts" },
+		{ "CHANGED", "changedAt" },
+		{ "LAST-ERROR", "lastError" },
+	};
+	const struct listing l = { .stmt = STMT_LEASE_LIST,
+		.filters = { admin_flag(a, "--without-session") ? "true"
+								: "false" },
+		.filter_count = 1,
+		.columns = COLUMNS,
+		.column_count = ARRAY_LEN(COLUMNS) };
 
-	snprintf(max, sizeof(max), "%d", LIST_MAX);
-	if (admin_no_more(a, e) < 0 ||
-	    STORE_RUN(a->store, STMT_LEASE_LIST, &r, e, lost ? "true" : "false",
-		max) < 0)
-		return -1;
-	for (size_t i = 0; i < rows_count(r); i++)
-		printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-		    rows_text(r, i, "session_id"), rows_text(r, i, "state"),
-		    rows_text(r, i, "generation"),
-		    rows_bool(r, i, "known") ? "session" : "no-session",
-		    rows_text(r, i, "sandbox_id"), rows_text(r, i, "host"),
-		    rows_text(r, i, "reason"), rows_text(r, i, "attempts"),
-		    rows_text(r, i, "changed"), rows_text(r, i, "last_error"));
-	return 0;
+	return admin_no_more(a, e) < 0 ? -1 : list_print(a, &l, e);
 }
 
 int

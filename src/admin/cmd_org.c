@@ -1,7 +1,7 @@
 /* cmd_org.c: how an org's sessions are kept apart, and how many it may have. */
 #include <stdio.h>
 
-#include "admin/admin.h"
+#include "admin/commands.h"
 #include "common/mem.h"
 #include "common/str.h"
 

@@ -1,7 +1,7 @@
 /* cmd_rootfs.c: root file systems that classes can name. */
 #include <stdio.h>
 
-#include "admin/admin.h"
+#include "admin/commands.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/rootfs_control.h"
@@ -19,8 +19,7 @@ cmd_rootfs_make(struct admin *a, struct err *e)
 	auto_free char *root = NULL;
 
 	if (r.name == NULL || packages == NULL)
-		return err_set(e, ERR_INVALID, CODE_USAGE,
-		    "rootfs make NAME --packages A,B,... [--suite bookworm] [--mirror URL]");
+		return admin_usage(a, e);
 	if (admin_no_more(a, e) < 0 || rootfs_make(a->conf, &r, &root, e) < 0)
 		return -1;
 	printf("%s\n", root);
@@ -42,6 +41,14 @@ print_one(const json_t *v)
 	    json_str(v, "packages"), json_str(v, "mirror"));
 }
 
+static void
+print_json(const json_t *v)
+{
+	auto_free char *text = json_text(v);
+
+	puts(text);
+}
+
 int
 cmd_rootfs_list(struct admin *a, struct err *e)
 {
@@ -52,9 +59,14 @@ cmd_rootfs_list(struct admin *a, struct err *e)
 	if (admin_no_more(a, e) < 0 ||
 	    rootfs_control_list(a->conf, a->store, &all, e) < 0)
 		return -1;
+	if (!admin_flag(a, "--json"))
+		puts("NAME\tSUITE\tMADE\tCLASSES\tROOTFS\tPACKAGES\tMIRROR");
 	json_array_foreach(all, i, v)
 	{
-		print_one(v);
+		if (admin_flag(a, "--json"))
+			print_json(v);
+		else
+			print_one(v);
 	}
 	return 0;
 }
@@ -62,11 +74,9 @@ cmd_rootfs_list(struct admin *a, struct err *e)
 int
 cmd_rootfs_rm(struct admin *a, struct err *e)
 {
-	const char *name = admin_argument(a);
+	const char *name;
 
-	if (name == NULL)
-		return err_set(e, ERR_INVALID, CODE_USAGE, "rootfs rm NAME");
-	if (admin_no_more(a, e) < 0 ||
+	if (admin_only_argument(a, &name, e) < 0 ||
 	    rootfs_control_remove(a->conf, a->store, name, e) < 0)
 		return -1;
 	printf("%s is removed\n", name);

@@ -1,7 +1,7 @@
 /* cmd_schema.c: what an installation needs before its first start. */
 #include <stdio.h>
 
-#include "admin/admin.h"
+#include "admin/commands.h"
 #include "common/program.h"
 #include "common/token.h"
 #include "store/migrate.h"

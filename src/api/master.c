@@ -292,18 +292,37 @@ master_check(const struct conf *conf, struct err *e)
 }
 
 /*
+ * Programs refuse to act on a storage that is not this host's.  Told at the
+ * start, or a disk that is not mounted would be told by the calls of tenants.
+ * What else is missing is no reason not to start.
+ */
+static int
+check_storage(const struct conf *conf, struct store *st, struct err *e)
+{
+	struct err why = { 0 };
+	struct control ctl;
+
+	if (control_open(conf, st, &ctl, &why) == 0 ||
+	    why.code != CODE_STORAGE_MISMATCH)
+		return 0;
+	*e = why;
+	return -1;
+}
+
+/*
  * Locks of a session need a connection of their own; a pooler in transaction
  * mode is told now, not by locks that get lost.  A database that is not there
  * yet is no reason not to start: it cannot be told, and calls say so.
  */
 static int
-check_pooling(const struct conf *conf, struct err *e)
+check_database(const struct conf *conf, struct err *e)
 {
 	struct store *st = store_new(conf->database, &STORE_OPTIONS);
-	int rc = store_check_pooling(st, e);
+	bool direct = store_check_pooling(st, e) == 0;
+	int rc = direct ? check_storage(conf, st, e) : -1;
 
 	store_free(st);
-	if (rc < 0 && e->code != CODE_TRANSACTION_POOLING) {
+	if (!direct && e->code != CODE_TRANSACTION_POOLING) {
 		log_err(LOG_WARN, "database", e);
 		return 0;
 	}
@@ -323,7 +342,7 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	sigset_t set;
 	int sig = 0;
 
-	if (check_pooling(conf, e) < 0 || control_prepare(conf, e) < 0 ||
+	if (check_database(conf, e) < 0 || control_prepare(conf, e) < 0 ||
 	    (server_is_fastcgi() ? take_given_socket(&m, pool, e)
 				 : open_sockets(&m, e)) < 0)
 		return -1;

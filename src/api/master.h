@@ -21,8 +21,8 @@ int master_run(const struct conf *conf, const char *pool, struct err *e)
 
 /*
  * Whether the service would work as it is set up: the database answers, and not
- * through a pooler in transaction mode; seal keys and directories are there; a
- * sandbox can be made.
+ * through a pooler in transaction mode; seal keys and directories are there, and
+ * the storage is the one that the row of this host names; a sandbox can be made.
  */
 int master_check(const struct conf *conf, struct err *e) MUST_CHECK;
 

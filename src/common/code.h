@@ -109,7 +109,6 @@
 	X(NO_ROOTFS,                "no_rootfs") \
 	X(NO_ROUTE_OUT,             "no_route_out") \
 	X(NO_SANDBOX,               "no_sandbox") \
-	X(NO_SNAPSHOT,              "no_snapshot") \
 	X(NO_SPACE,                 "no_space") \
 	X(NO_SPACE_LEFT,            "no_space_left") \
 	X(NO_STORAGE,               "no_storage") \
@@ -170,6 +169,7 @@
 	X(SETUP_RUNNING,            "setup_running") \
 	X(SETUP_STOPPED,            "setup_stopped") \
 	X(SNAPSHOT_FAILED,          "snapshot_failed") \
+	X(SNAPSHOT_LOST,            "snapshot_lost") \
 	X(SNAPSHOT_NOT_FOUND,       "snapshot_not_found") \
 	X(SNAPSHOT_NOT_READY,       "snapshot_not_ready") \
 	X(STALE_GENERATION,         "stale_generation") \
@@ -181,6 +181,7 @@
 	X(STILL_RUNNING,            "still_running") \
 	X(STILL_THERE,              "still_there") \
 	X(STORAGE_GONE,             "storage_gone") \
+	X(STORAGE_MISMATCH,         "storage_mismatch") \
 	X(STREAM_ERROR,             "stream_error") \
 	X(TAR,                      "tar") \
 	X(TERMINAL_ENDED,           "terminal_ended") \

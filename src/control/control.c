@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/storage_claim.h"
 
 int
 control_prepare(const struct conf *conf, struct err *e)
@@ -22,8 +23,8 @@ control_prepare(const struct conf *conf, struct err *e)
 }
 
 int
-control_open(const struct conf *conf, struct store *st, struct control *ctl,
-    struct err *e)
+control_open_unclaimed(const struct conf *conf, struct store *st,
+    struct control *ctl, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 
@@ -33,6 +34,15 @@ control_open(const struct conf *conf, struct store *st, struct control *ctl,
 		return -1;
 	return provider_open("local", conf, rows_text(r, 0, "id"),
 	    &ctl->provider, e);
+}
+
+int
+control_open(const struct conf *conf, struct store *st, struct control *ctl,
+    struct err *e)
+{
+	if (control_open_unclaimed(conf, st, ctl, e) < 0)
+		return -1;
+	return storage_claim(ctl, e);
 }
 
 int

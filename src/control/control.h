@@ -77,9 +77,16 @@ struct session_row {
 /* What the master does once for all its workers; without seal keys it fails. */
 int control_prepare(const struct conf *conf, struct err *e) MUST_CHECK;
 
-/* Loads seal keys, reads the installation's id, opens the provider. */
+/*
+ * Loads seal keys, reads the installation's id, opens the provider, and sees
+ * that the storage here is this host's (storage_claim.h).
+ */
 int control_open(const struct conf *conf, struct store *st, struct control *ctl,
     struct err *e) MUST_CHECK;
+
+/* The same without that last look: only for who corrects it. */
+int control_open_unclaimed(const struct conf *conf, struct store *st,
+    struct control *ctl, struct err *e) MUST_CHECK;
 
 /* Whether sessions can be started here: control_open(), and a sandbox on trial. */
 int control_check(const struct conf *conf, struct store *st, struct err *e)

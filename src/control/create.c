@@ -7,13 +7,16 @@
 #include <string.h>
 
 #include "common/fault.h"
+#include "common/id.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/finish.h"
 #include "control/session_control.h"
+#include "control/snapshot_control.h"
 #include "control/start.h"
 #include "control/stop.h"
+#include "control/storage_claim.h"
 
 enum { TRIES = 3 };
 
@@ -354,6 +357,12 @@ session_control_create(struct control *ctl, const struct principal *who,
 	bool isolated;
 
 	id[0] = '\0';
+	/* before there is a session that could not be started */
+	if (storage_is_here(ctl, e) < 0)
+		return -1;
+	if (!str_empty(w->snapshot) && id_is_session(w->snapshot) &&
+	    snapshot_verify(ctl, who->tenant, w->snapshot, e) < 0)
+		return -1;
 	if (register_anew(ctl, who, w, &plan, &isolated, e) < 0)
 		return -1;
 	str_copy(id, ID_MAX, rows_text(plan, 0, "session_id"));

@@ -152,7 +152,7 @@ does_without(struct control *ctl, const struct launch *l, const struct err *e)
 	auto_free char *spec = NULL;
 	struct err why = { 0 };
 
-	if (e->code != CODE_NO_SNAPSHOT)
+	if (e->code != CODE_SNAPSHOT_LOST)
 		return false;
 	spec = control_spec_text(json_pack("{s:s, s:s, s:s*}", "snapshot",
 	    l->from.id, "trace", ctl->trace, "actor", control_actor(ctl)));
@@ -183,6 +183,8 @@ have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	if (l->cold && l->from.id[0] != '\0' &&
 	    ops->storage_from(&ctl->provider, l->sandbox.id, l->target.session,
 		&l->from, deadline_ms, e) < 0) {
+		if (e->code == CODE_SNAPSHOT_LOST)
+			snapshot_missed(ctl, &l->from);
 		if (!does_without(ctl, l, e))
 			return -1;
 		*e = (struct err){ 0 };

@@ -176,6 +176,51 @@ snapshot_settle(struct control *ctl, const char *tenant, const char *id,
 	return settle(ctl, &ref, overdue, &seen, e);
 }
 
+/* ---- one whose files are gone */
+
+static int
+record_seen(struct control *ctl, const char *id, bool there, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(ctl->store, STMT_SNAPSHOT_SEEN, &r, e, id,
+		ctl->conf->host_name, there ? "true" : "false") < 0)
+		return -1;
+	if (!str_empty(rows_text(r, 0, "state")))
+		log_line(there ? LOG_INFO : LOG_ERROR,
+		    there ? "snapshot_found" : "snapshot_lost",
+		    "the files of snapshot %s are %s", id,
+		    there ? "there again" : "gone");
+	return 0;
+}
+
+int
+snapshot_verify(struct control *ctl, const char *tenant, const char *id,
+    struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+	struct snapshot_seen seen;
+	struct snapshot_ref ref;
+
+	snapshot_of(tenant, id, &ref);
+	if (p->ops->snapshot_look(p, &ref, &seen, e) < 0)
+		return -1;
+	if (seen.presence == SNAPSHOT_UNDER_WAY)
+		return 0;
+	return record_seen(ctl, id, seen.presence == SNAPSHOT_WHOLE, e);
+}
+
+void
+snapshot_missed(struct control *ctl, const struct snapshot_ref *ref)
+{
+	struct err e = { 0 };
+
+	if (record_seen(ctl, ref->id, false, &e) < 0)
+		log_err(LOG_WARN, "snapshot_missed", &e);
+}
+
+/* ---- taking one, as a whole */
+
 /* One word for callers, whatever was in the way. */
 static int
 tell(struct err *e)

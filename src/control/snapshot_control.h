@@ -29,6 +29,16 @@ int snapshot_create(struct control *ctl, const char *session,
 int snapshot_settle(struct control *ctl, const char *tenant, const char *id,
     bool overdue, struct err *e) MUST_CHECK;
 
+/*
+ * Looks for the files of one that is ready, or lost, and corrects its row: it is
+ * lost while they are not there.  Nothing happens to one of another host.
+ */
+int snapshot_verify(struct control *ctl, const char *tenant, const char *id,
+    struct err *e) MUST_CHECK;
+
+/* Its files were needed, and are not there.  Best effort. */
+void snapshot_missed(struct control *ctl, const struct snapshot_ref *ref);
+
 /* The wish, and what can be done of it at once; session "": of any. */
 int snapshot_delete(struct control *ctl, const char *session,
     const char *tenant, const char *id, struct err *e) MUST_CHECK;

@@ -117,7 +117,7 @@ fake_storage_from(const struct provider *p, const char *id, const char *session,
 		return -1;
 	pthread_mutex_lock(&FAKE.lock);
 	if (find(s->id, false) == NULL)
-		return fake_finish(err_set(e, ERR_INTERNAL, CODE_NO_SNAPSHOT,
+		return fake_finish(err_set(e, ERR_CONFLICT, CODE_SNAPSHOT_LOST,
 				       "there is no such snapshot"),
 		    false, e);
 	fake_find_box(id, true);

@@ -40,7 +40,7 @@ libprovider_a_SOURCES = \
 	src/provider/record.c src/provider/record.h \
 	src/provider/rootfs.c src/provider/rootfs.h \
 	src/provider/snapshot.c src/provider/snapshot.h \
-	src/provider/storage.c src/provider/storage.h \
+	src/provider/storage.c src/provider/storage.h src/provider/storage_id.c \
 	src/provider/trash.c src/provider/trash.h
 
 if FAULTS

@@ -26,7 +26,8 @@ enum {
 	PROVIDER_PATH_MAX = 512,
 	PROVIDER_CELL_FDS_MAX = 4, /* cgroup.procs files of one cell */
 	BOOT_ID_MAX = 40,
-	INSTALLATION_MAX = 40
+	INSTALLATION_MAX = 40,
+	STORAGE_ID_MAX = 65
 };
 
 /*
@@ -116,6 +117,8 @@ struct provider {
 	const struct conf *conf; /* borrowed */
 	char installation[INSTALLATION_MAX];
 	char boot_id[BOOT_ID_MAX];
+	/* what the files of this host are known by; "": nobody has said */
+	char storage_id[STORAGE_ID_MAX];
 };
 
 struct agent_target; /* agent_link.h */
@@ -181,6 +184,19 @@ struct provider_ops {
 	/* A connected control channel to init.  The descriptor is the caller's. */
 	int (*control)(const struct provider *p, const char *id,
 	    const char *incarnation, struct err *e);
+
+	/*
+	 * What the storage of this host is known by: "" when it has no id yet.
+	 * *empty: no sandbox has a directory there.  storage_mark gives it an
+	 * id, unless it has one.  storage_check is ERR_UNAVAILABLE when it is
+	 * not there, or not the one with `storage_id` of struct provider.
+	 * All NULL: its files cannot be elsewhere.
+	 */
+	int (*storage_id)(const struct provider *p, char id[STORAGE_ID_MAX],
+	    bool *empty, struct err *e);
+	int (*storage_mark)(const struct provider *p, const char *id,
+	    struct err *e);
+	int (*storage_check)(const struct provider *p, struct err *e);
 
 	/*
 	 * A session's directories: made (idempotent), looked for, moved into

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -13,6 +14,7 @@
 #include "provider/agent_link.h"
 #include "provider/file.h"
 #include "provider/job.h"
+#include "provider/storage.h"
 #include "provider/trash.h"
 
 enum { LAST_WORDS_MS = 1000, PIPE_BYTES = 1024 * 1024, NUMBER_MAX = 24 };
@@ -110,6 +112,27 @@ snapshot_take(const struct provider *p, const struct snapshot_ref *s,
 	return -1;
 }
 
+/*
+ * What became of it.  A report without the files that it tells of is none; and
+ * while the storage is not mounted nothing can be told.
+ */
+static int
+look(const struct provider *p, const struct snapshot_ref *s,
+    struct job_seen *out, struct err *e)
+{
+	auto_free char *dir = dir_of(p, s);
+	auto_free char *files = xasprintf("%s/files", dir);
+	struct stat st;
+
+	if (check(s, e) < 0 || storage_check(p, e) < 0 ||
+	    job_look(dir, out, e) < 0)
+		return -1;
+	if (out->state == JOB_DONE &&
+	    (lstat(files, &st) < 0 || !S_ISDIR(st.st_mode)))
+		out->state = JOB_NONE;
+	return 0;
+}
+
 int
 snapshot_look(const struct provider *p, const struct snapshot_ref *s,
     struct snapshot_seen *out, struct err *e)
@@ -120,10 +143,9 @@ snapshot_look(const struct provider *p, const struct snapshot_ref *s,
 		[JOB_DONE] = SNAPSHOT_WHOLE,
 		[JOB_FAILED] = SNAPSHOT_BROKEN,
 	};
-	auto_free char *dir = dir_of(p, s);
 	struct job_seen seen;
 
-	if (check(s, e) < 0 || job_look(dir, &seen, e) < 0)
+	if (look(p, s, &seen, e) < 0)
 		return -1;
 	*out = (struct snapshot_seen){ .presence = PRESENCE[seen.state],
 		.files = seen.entries,
@@ -160,8 +182,10 @@ snapshot_list(const struct provider *p, struct snapshot_ref **out,
 	auto_names char **owners = NULL;
 	struct snapshot_ref *list = NULL;
 	size_t n = 0;
-	int rc = file_names(AT_FDCWD, top, &owners, e);
+	int rc = storage_check(p, e);
 
+	if (rc == 0)
+		rc = file_names(AT_FDCWD, top, &owners, e);
 	for (char **o = owners; rc == 0 && *o != NULL; o++) {
 		auto_free char *path = xasprintf("%s/%s", top, *o);
 		auto_names char **ids = NULL;
@@ -196,11 +220,11 @@ snapshot_clone(const struct provider *p, const struct snapshot_ref *s,
 	char seconds[NUMBER_MAX];
 
 	*ended = -1;
-	if (check(s, e) < 0 || job_look(home, &seen, e) < 0)
+	if (look(p, s, &seen, e) < 0)
 		return -1;
 	if (seen.state != JOB_DONE)
-		return err_set(e, ERR_INTERNAL, CODE_NO_SNAPSHOT,
-		    "the files of snapshot %s are not there", s->id);
+		return err_set(e, ERR_CONFLICT, CODE_SNAPSHOT_LOST,
+		    "the files of the snapshot are gone");
 	snprintf(seconds, sizeof(seconds), "%" PRId64,
 	    p->conf->snapshot_seconds);
 	return job_begin(p, dir,

@@ -81,7 +81,7 @@ storage_make(const struct provider *p, const char *name, const char *session,
 	auto_free char *path = storage_path(p, name);
 	auto_fd int box = -1, dir = -1;
 
-	if (check_session(session, e) < 0)
+	if (check_session(session, e) < 0 || storage_check(p, e) < 0)
 		return -1;
 	box = file_dir(AT_FDCWD, path, 0700, e);
 	if (box < 0)
@@ -95,26 +95,12 @@ storage_make(const struct provider *p, const char *name, const char *session,
 	return 0;
 }
 
-/* A state directory that is not mounted is no proof of a loss. */
-static int
-check_mounted(const struct provider *p, struct err *e)
-{
-	auto_free char *path = xasprintf("%s/storage", p->conf->state_dir);
-	bool there;
-
-	if (is_dir(AT_FDCWD, path, &there, e) < 0)
-		return -1;
-	return there ? 0
-		     : err_set(e, ERR_UNAVAILABLE, CODE_NO_STORAGE,
-			   "%s is not there", path);
-}
-
 int
 storage_exists(const struct provider *p, const char *name, const char *session,
     bool *out, struct err *e)
 {
 	*out = false;
-	if (check_session(session, e) < 0 || check_mounted(p, e) < 0)
+	if (check_session(session, e) < 0 || storage_check(p, e) < 0)
 		return -1;
 	for (size_t i = 0; i < KEPT; i++) {
 		auto_free char *part = xasprintf("%s/storage/%s/%s/%s",

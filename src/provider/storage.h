@@ -16,6 +16,18 @@
 /* A copy that is being made for a session has its name behind this. */
 #define STORAGE_COPY ".copy-"
 
+/* provider.h's storage_id and storage_mark: the file <state_dir>/storage/.id. */
+int storage_id(const struct provider *p, char id[STORAGE_ID_MAX], bool *empty,
+    struct err *e) MUST_CHECK;
+int storage_mark(const struct provider *p, const char *id, struct err *e)
+    MUST_CHECK;
+
+/*
+ * ERR_UNAVAILABLE unless the storage is there and, if the provider knows its
+ * id, is that one.  A file system that is not mounted proves no loss.
+ */
+int storage_check(const struct provider *p, struct err *e) MUST_CHECK;
+
 /* `name` is box_name() of the sandbox, throughout. */
 char *storage_path(const struct provider *p, const char *name);
 

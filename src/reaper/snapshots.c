@@ -109,6 +109,29 @@ drop(struct pass *p, const struct rows *r, size_t i)
 		pass_failed(p, "snapshots", &e);
 }
 
+/* Rows that say other things of the files than what was seen. */
+static void
+correct(struct pass *p, const char *seen)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (STORE_RUN(p->ctl->store, STMT_SNAPSHOTS_MISPLACED, &r, &e,
+		p->ctl->conf->host_name, seen, pass_number(BATCH).text) < 0) {
+		pass_failed(p, "snapshots", &e);
+		return;
+	}
+	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++) {
+		const char *id = rows_text(r, i, "id");
+
+		if (p->dry_run)
+			printf("snapshot files: %s\n", id);
+		else if (snapshot_verify(p->ctl, rows_text(r, i, "tenant"), id,
+			     &e) < 0)
+			pass_failed(p, "snapshots", &e);
+	}
+}
+
 void
 snapshots_leftovers(struct pass *p, const char *since)
 {
@@ -135,6 +158,7 @@ snapshots_leftovers(struct pass *p, const char *since)
 	}
 	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++)
 		drop(p, r, i);
+	correct(p, text);
 	if (pass_has_time(p))
 		sighting_end_others(p, SIGHTING_SNAPSHOT, since);
 }

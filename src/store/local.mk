@@ -1,8 +1,9 @@
 noinst_LIBRARIES += libstore.a
 
 SQL_STATEMENTS = \
+	sql/statements/admin.sql \
 	sql/statements/auth.sql sql/statements/awake.sql sql/statements/disk.sql \
-	sql/statements/history.sql sql/statements/lease.sql \
+	sql/statements/history.sql sql/statements/host.sql sql/statements/lease.sql \
 	sql/statements/port.sql sql/statements/quota.sql \
 	sql/statements/reaper.sql sql/statements/reconcile.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql \
@@ -24,12 +25,15 @@ SQL_MIGRATIONS = \
 	sql/migrations/0014_bounds.sql \
 	sql/migrations/0015_session_states.sql \
 	sql/migrations/0016_create.sql \
+	sql/migrations/0018_storage_id.sql \
 	sql/migrations/0020_previews.sql
 SQL_FUNCTIONS = \
+	sql/functions/admin.sql \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
 	sql/functions/disk.sql \
 	sql/functions/event.sql \
+	sql/functions/host.sql \
 	sql/functions/key.sql \
 	sql/functions/lease_apply.sql sql/functions/port.sql sql/functions/quota.sql \
 	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \

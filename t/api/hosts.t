@@ -207,6 +207,7 @@ def a_start_under_way_is_left_to_its_host():
     says_where(WEST.call("POST", at(sid, "/resume")), "resume")
     says_where(WEST.call("POST", at(sid, "/api/execute"), {"command": "true"}), "execute")
     unchanged("a start", before)
+    before = rows("reaper_run", "sighting", "host")
     equal(WEST.reap()["failures"], 0, "failures of the wrong host's pass")
     unchanged("a pass of the wrong host", before, "reaper_run", "sighting", "host")
     expect(200, call("DELETE", at(sid)))

@@ -1,6 +1,7 @@
 ## t/api: the whole service, asked through nginx
 
 EXTRA_DIST += \
+	%D%/admin.t \
 	%D%/archive.t \
 	%D%/audit.t \
 	%D%/awake.t \
@@ -35,6 +36,7 @@ EXTRA_DIST += \
 	%D%/revoke.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
+	%D%/storage.t \
 	%D%/streams.t \
 	%D%/shares.t \
 	%D%/shell.t \

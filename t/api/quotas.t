@@ -311,7 +311,7 @@ def an_orgs_own_limits_are_the_operators():
                         (("--max-active", "1", "--isolation", "some"),
                          "org set")):
         done = service.run("sandlease-admin", "org", "set", org.name, *words)
-        true(done.returncode == 1 and says in done.stderr.decode(),
+        true(done.returncode == 2 and says in done.stderr.decode(),
              "%s: %s" % (words, done.stderr))
     equal(org.usage()["quotas"]["active"]["limit"], 9, "nothing changed")
     other = Org()

@@ -471,6 +471,72 @@ def one_that_a_new_session_still_needs_keeps_its_files():
     equal(directory(s), None, "then they go")
 
 
+# ---- when its files are gone
+
+def told(sid):
+    """What the session's history has of snapshots."""
+    events = expect(200, call("GET", at(sid, "/events?limit=1000"))).json["events"]
+    return [(e["what"], e["detail"]["snapshot"]) for e in events if e["kind"] == "snapshot"]
+
+
+@case
+def the_reaper_finds_that_files_are_gone_and_that_they_are_back():
+    one = create()["id"]
+    write(one, "f", "back")
+    s, other = take(one)["id"], take(one)["id"]
+    until("nobody writes there any more", lambda: spare(s))
+    used = expect(200, call("GET", "/v1/usage")).json["quotas"]["snapshots"]["used"]
+    home, away = directory(s), os.path.join(DATA, "away-" + s)
+    os.rename(home, away)
+    passes()
+    doc = expect(200, call("GET", "/v1/snapshots/" + s)).json
+    equal((doc["state"], doc["error"], doc["sizeBytes"]), ("lost", "its files are gone", None),
+          "what is said of it")
+    equal((told(one), value("SELECT severity FROM audit WHERE kind = 'snapshot_lost'"
+                            " AND subject = :'v1'", s)), ([("lost", s)], "critical"), "told")
+    equal(expect(200, call("GET", "/v1/usage")).json["quotas"]["snapshots"]["used"], used - 1,
+          "it takes no room")
+    problem(call("POST", "/v1/sessions", {"snapshot": s}), 409, "snapshot_lost")
+    equal(expect(200, call("GET", "/v1/snapshots/" + other)).json["state"], "ready", "the other")
+    passes()
+    equal(told(one), [("lost", s)], "told once")
+    os.rename(away, home)
+    passes()
+    equal(read(create(snapshot=s)["id"], "f"), "back", "it is good again")
+    equal(told(one), [("lost", s), ("found", s)], "and that is told")
+
+
+@case
+def whoever_needs_it_finds_that_its_files_are_gone():
+    one = create()["id"]
+    write(one, "f", "x")
+    s = take(one)["id"]
+    two = create(snapshot=s, isolation="session")
+    until("nobody writes there any more", lambda: spare(s))
+    # its report alone is no snapshot
+    for part in ("files", "spare"):
+        os.rename(os.path.join(directory(s), part), os.path.join(DATA, "trash", part + "-" + s))
+    stranger = new_key("strangers", "someone")
+    problem(call("POST", "/v1/sessions", {"snapshot": s}, stranger), 400, "validation_failed",
+            "snapshot")
+    before = value("SELECT count(*) FROM session")
+    p = problem(call("POST", "/v1/sessions", {"snapshot": s}), 409, "snapshot_lost")
+    true(not p["retryable"], "asking again does not help")
+    equal(value("SELECT count(*) FROM session"), before, "no session is left of it")
+    # one that was begun before, and has not come to the copy yet
+    expect(200, call("POST", at(two["id"], "/sleep")))
+    sql("UPDATE session SET started_at = NULL WHERE id = :'v1'", two["id"])
+    sql("UPDATE snapshot SET state = 'ready' WHERE id = :'v1'", s)
+    os.rename(paths("storage/%s/%s" % (two["sandboxId"], two["id"]))[0],
+              os.path.join(DATA, "trash/aside-" + two["id"]))
+    problem(call("POST", at(two["id"], "/resume")), 409, "snapshot_lost")
+    equal(expect(200, call("GET", "/v1/snapshots/" + s)).json["state"], "lost", "the snapshot")
+    expect(200, call("DELETE", at(two["id"])))
+    expect(204, call("DELETE", "/v1/snapshots/" + s))
+    passes()
+    equal(directory(s), None, "what is left of it goes with it")
+
+
 @case
 def history_tells_all_of_it():
     equal(service.untold(), [], "untold")

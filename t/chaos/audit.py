@@ -163,6 +163,8 @@ def group_leaks(w):
 def directory_leaks(w):
     storage = os.path.join(w.data, "storage")
     for sandbox in names(storage):
+        if sandbox == ".id":  # of the storage itself
+            continue
         if sandbox.startswith("ses-") and \
                 w.sandboxes.get(sandbox, {"used": "f"})["used"] != "t":
             yield "directory storage/%s" % sandbox

@@ -372,6 +372,15 @@ def revoke_a_key():
 
 
 @use
+def adopt_a_storage():
+    s = session(lambda _: service.run(
+        "sandlease-admin", "host", "adopt-storage",
+        env={"SANDLEASE_FAULTS": faults.directory()}))
+    sql("UPDATE host SET storage_id = NULL")
+    return s
+
+
+@use
 def pass_over_an_expired_port():
     s = session(reap)
     service.expect(201, call("POST", at(s.sid, "/ports"), {"port": 8080}))

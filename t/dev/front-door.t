@@ -125,6 +125,9 @@ out=$(cd "$world/a" && env -i PATH=/usr/bin:/bin HOME="$world" \
 	sh -c '. var/demo.env; . var/demo.env; sandlease ls && echo "$PATH"' 2>&1)
 is "$(tail -n 1 <<<"$out")" "$SANDLEASE_BUILD:/usr/bin:/bin" "a shell that reads it finds the programs" ||
 	diag "$out"
+like "$(dev a admin org list --json)" '^\{"org":"demo"' "the operator's tool speaks to it"
+out=$(dev a admin org frob)
+is $? 2 "and ends as it would by itself" || diag "$out"
 if is_root; then
 	none "nothing runs as root" \
 		"$(for p in $(processes); do ps -o user=,args= -p "$p"; done | grep '^root')"

@@ -28,14 +28,14 @@ none "sandlease.conf.5 has every setting with its default (<: only there)" \
 usage() { "$bin/$1" --no-such-option 2>&1 | grep -v -e '--no-such-option'; }
 
 commands() { # PROGRAM
-	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|release|revoke|set|recount|ls|add|rm|rotate|make))?) .*/\1/p'
+	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|show|release|revoke|set|recount|runs|adopt-storage|ls|add|rm|rotate|make))?) .*/\1/p'
 }
 
-# Commands of the client have options of their own, of which --help tells.
+# Commands have options of their own, of which --help tells.
 options() { # PROGRAM
 	local words
 	usage "$1"
-	[ "$1" = sandlease ] || return 0
+	[[ $1 = sandlease || $1 = sandlease-admin ]] || return 0
 	commands "$1" | while read -r -a words; do
 		"$bin/$1" "${words[@]}" --help
 	done

@@ -222,8 +222,20 @@ red "the kernel's count does not count" src/provider/local.c \
 # ---- what lies on the disk
 
 unit provider/storage "a disk that is not mounted has lost everything" provider/storage.c \
-	'/^storage_exists/,/^}/s/ \|\| check_mounted\(p, e\) < 0//' \
+	'/^storage_exists/,/^}/s/ \|\| storage_check\(p, e\) < 0//' \
 	"without_storage_nobody_can_tell"
+api api/storage "another disk is this host's" provider/storage_id.c \
+	'/^storage_check/,/^}/s/str_equal\(id, p->storage_id\)/true/' \
+	"another disk is refused until somebody says that it is right"
+api api/storage "a host takes what it finds" control/storage_claim.c \
+	'/^storage_claim/,/^}/s/if \(p->ops->storage_id == NULL\)/if (true)/' \
+	"a disk that is not mounted makes nobody lost"
+reaper api/snapshots "nobody looks for the files of snapshots" reaper/snapshots.c \
+	's/^\tcorrect\(p, text\);/\t(void)correct;/' \
+	"the reaper finds that files are gone and that they are back"
+api api/snapshots "what is found missing is not told" control/launch.c \
+	's/if \(e->code == CODE_SNAPSHOT_LOST\)/if (false)/' \
+	"whoever needs it finds that its files are gone"
 unit provider/storage "what cannot be looked for is lost" provider/storage.c \
 	's/return errno == ENOENT \|\| errno == ENOTDIR$/return true/' \
 	"without_storage_nobody_can_tell"

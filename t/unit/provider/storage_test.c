@@ -93,6 +93,7 @@ in_session(const char *name)
 static void
 without_storage_nobody_can_tell(void **state)
 {
+	auto_free char *box = xasprintf("storage/%s", BOX);
 	struct err e = { 0 };
 	bool there;
 
@@ -106,7 +107,44 @@ without_storage_nobody_can_tell(void **state)
 	assert_int_equal(chmod("storage", 0), 0);
 	assert_int_equal(storage_exists(&P, BOX, SESSION, &there, &e), -1);
 	assert_int_equal(chmod("storage", 0700), 0);
+	assert_int_equal(chmod(box, 0), 0);
+	assert_int_equal(storage_exists(&P, BOX, SESSION, &there, &e), -1);
+	assert_int_equal(chmod(box, 0700), 0);
 	assert_true(exists());
+}
+
+/* An id is made once, and a storage with another one, or none, is not ours. */
+static void
+another_storage_is_told_from_ours(void **state)
+{
+	static const char *const BAD[] = { "", "\n", "../x\n", "A\n" };
+	char id[STORAGE_ID_MAX];
+	struct err e = { 0 };
+	bool empty, there;
+
+	(void)state;
+	assert_int_equal(storage_id(&P, id, &empty, &e), 0);
+	assert_string_equal(id, "");
+	assert_true(empty);
+	assert_int_equal(storage_mark(&P, "first", &e), 0);
+	assert_int_equal(storage_mark(&P, "second", &e), 0);
+	make();
+	assert_int_equal(storage_id(&P, id, &empty, &e), 0);
+	assert_string_equal(id, "first");
+	assert_false(empty);
+	snprintf(P.storage_id, sizeof(P.storage_id), "second");
+	assert_int_equal(storage_exists(&P, BOX, SESSION, &there, &e), -1);
+	assert_code(e.code, CODE_STORAGE_MISMATCH);
+	assert_int_equal(storage_make(&P, BOX, SESSION, &e), -1);
+	snprintf(P.storage_id, sizeof(P.storage_id), "first");
+	assert_true(exists());
+	assert_int_equal(unlink("storage/.id"), 0);
+	assert_int_equal(storage_check(&P, &e), -1);
+	P.storage_id[0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
+		write_file("storage/.id", BAD[i]);
+		assert_int_equal(storage_id(&P, id, &empty, &e), -1);
+	}
 }
 
 static void
@@ -250,9 +288,12 @@ spares_are_for_disks_with_room(void **state)
 	auto_free char *file = xasprintf("%s/workspace/file", spare);
 	auto_free char *report =
 	    xasprintf("snapshots/%s/%s/report", SNAPSHOT.owner, SNAPSHOT.id);
+	auto_free char *kept = xasprintf("snapshots/%s/%s/files/file",
+	    SNAPSHOT.owner, SNAPSHOT.id);
 	struct err e = { 0 };
 
 	(void)state;
+	write_file(kept, "");
 	write_file(report, "{\"entries\": 1, \"bytes\": 1000}");
 	ROOM = 1000;
 	snapshot_make_spare(&P, &SNAPSHOT);
@@ -273,6 +314,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(without_storage_nobody_can_tell),
+		test(another_storage_is_told_from_ours),
 		test(half_of_it_is_not_there),
 		test(only_a_session_s_own_files_are_dropped),
 		test(a_report_is_believed_when_it_makes_sense),

@@ -1,0 +1,16 @@
+/*
+ * args.h: what was typed, by the table of commands.
+ */
+#ifndef SANDLEASE_ADMIN_ARGS_H
+#define SANDLEASE_ADMIN_ARGS_H
+
+#include "admin/commands.h"
+
+/*
+ * Reads options and operands of `c` into *a; argv is reordered and borrowed.
+ * ERR_INVALID "usage" names what is unknown, given twice or lacks its value.
+ */
+int args_parse(const struct command *c, int argc, char **argv, struct admin *a,
+    struct err *e) MUST_CHECK;
+
+#endif

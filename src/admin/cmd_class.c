@@ -1,0 +1,148 @@
+/* cmd_class.c: classes of sandboxes: which there are, new ones, other limits. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "admin/commands.h"
+#include "admin/list.h"
+#include "common/json.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "control/control.h"
+
+static const struct column COLUMNS[] = {
+	{ "CLASS", "class" },
+	{ "MEMORY-MB", "memoryMb" },
+	{ "CPU-MILLIS", "cpuMillis" },
+	{ "DISK-MB", "diskMb" },
+	{ "PIDS", "pids" },
+	{ "SANDBOXES", "sandboxes" },
+	{ "ROOTFS", "rootfs" },
+};
+
+/* Below the least of them no agent starts. */
+static const struct {
+	const char *option, *column;
+	int64_t min, max;
+} LIMITS[] = {
+	{ "--memory-mb", "memory_mb", 64, 16 * 1024 * 1024 },
+	{ "--cpu-millis", "cpu_millis", 10, 1024 * 1000 },
+	{ "--disk-mb", "disk_mb", 16, 1024 * 1024 * 1024 },
+	{ "--pids", "pids", 32, 4 * 1024 * 1024 },
+};
+
+static const char NAME_CHARS[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+int
+cmd_class_list(struct admin *a, struct err *e)
+{
+	const struct listing l = { .stmt = STMT_ADMIN_CLASSES,
+		.columns = COLUMNS,
+		.column_count = ARRAY_LEN(COLUMNS) };
+
+	return admin_no_more(a, e) < 0 ? -1 : list_print(a, &l, e);
+}
+
+/* A sandbox binds it as its root. */
+static int
+check_rootfs(const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (path[0] == '\0')
+		return 0;
+	if (path[0] != '/' || strlen(path) >= PROVIDER_PATH_MAX)
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "--rootfs %s: must be an absolute path of at most %d bytes, or empty",
+		    path, PROVIDER_PATH_MAX - 1);
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "--rootfs %s: there is no such directory on this host",
+		    path);
+	return 0;
+}
+
+/* The spec for class_put(): what was given.  NULL with e set. */
+static char *
+read_limits(struct admin *a, bool all, struct err *e)
+{
+	const char *rootfs = admin_option(a, "--rootfs");
+	auto_json json_t *spec = json_object();
+
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++) {
+		const char *text = admin_option(a, LIMITS[i].option);
+		int64_t n;
+
+		if (text == NULL && all) {
+			err_set(e, ERR_INVALID, CODE_USAGE,
+			    "class add needs %s", LIMITS[i].option);
+			return NULL;
+		}
+		if (text == NULL)
+			continue;
+		if (!str_to_int(text, LIMITS[i].min, LIMITS[i].max, &n)) {
+			err_set(e, ERR_INVALID, CODE_USAGE,
+			    "%s %s: must be a number from %lld to %lld",
+			    LIMITS[i].option, text, (long long)LIMITS[i].min,
+			    (long long)LIMITS[i].max);
+			return NULL;
+		}
+		json_object_set_new(spec, LIMITS[i].column, json_integer(n));
+	}
+	if (rootfs != NULL && check_rootfs(rootfs, e) < 0)
+		return NULL;
+	if (rootfs != NULL)
+		json_object_set_new(spec, "rootfs", json_lossy(rootfs));
+	if (json_object_size(spec) == 0) {
+		admin_usage(a, e);
+		return NULL;
+	}
+	return json_text(spec);
+}
+
+int
+cmd_class_add(struct admin *a, struct err *e)
+{
+	auto_free char *spec = NULL;
+	const char *name;
+
+	if (admin_only_argument(a, &name, e) < 0)
+		return -1;
+	if (!str_made_of(name, NAME_CHARS, 1, 64))
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "%s: a class has 1 to 64 letters, digits and ._-", name);
+	spec = read_limits(a, true, e);
+	if (spec == NULL)
+		return -1;
+	if (STORE_RUN(a->store, STMT_CLASS_ADD, NULL, e, name, spec) < 0)
+		return e->code == CODE_ALREADY_EXISTS
+		    ? err_set(e, ERR_CONFLICT, CODE_ALREADY_EXISTS,
+			  "there is a class %s already; class set changes it",
+			  name)
+		    : -1;
+	printf("class %s is there\n", name);
+	return 0;
+}
+
+int
+cmd_class_set(struct admin *a, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_free char *spec = NULL;
+	const char *name;
+
+	if (admin_only_argument(a, &name, e) < 0)
+		return -1;
+	spec = read_limits(a, false, e);
+	if (spec == NULL ||
+	    STORE_RUN(a->store, STMT_CLASS_SET, &r, e, name, spec) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_CLASS,
+		    "there is no class %s; see class list", name);
+	printf(
+	    "class %s is changed; a sandbox has the new limits when it is next started\n",
+	    name);
+	return 0;
+}

@@ -1,0 +1,281 @@
+/* list.c: rows of the database as a table or as JSON. */
+#include "admin/list.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "common/str.h"
+
+enum {
+	PAGE = 1000,
+	LIMIT_DEFAULT = 1000,
+	LIMIT_MAX = 1000 * 1000 * 1000,
+	COLUMNS_MAX = 16
+};
+
+/* A page, parsed; objects[count] are not there. */
+struct page {
+	json_t *objects[PAGE];
+	size_t count;
+	char *next; /* owned */
+};
+
+static void
+page_clear(struct page *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		json_decref(p->objects[i]);
+	p->count = 0;
+}
+
+/* ---- one value */
+
+/* "45s", "12m3s", "5h2m", "3d4h": two units say enough. */
+static char *
+span_text(int64_t seconds)
+{
+	static const struct {
+		int64_t seconds;
+		char letter;
+	} UNITS[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
+	size_t i = 0;
+
+	if (seconds < 0)
+		seconds = 0;
+	while (i + 1 < ARRAY_LEN(UNITS) && seconds < UNITS[i].seconds)
+		i++;
+	if (i + 1 == ARRAY_LEN(UNITS))
+		return xasprintf("%" PRId64 "s", seconds);
+	return xasprintf("%" PRId64 "%c%" PRId64 "%c",
+	    seconds / UNITS[i].seconds, UNITS[i].letter,
+	    seconds % UNITS[i].seconds / UNITS[i + 1].seconds,
+	    UNITS[i + 1].letter);
+}
+
+/*
+ * A tenant has chosen some of this text, and a terminal obeys control
+ * characters: those of ASCII, and C1, whose first byte is 0xc2 in UTF-8.
+ */
+static void
+remove_controls(char *s)
+{
+	for (; *s != '\0'; s++) {
+		unsigned char c = (unsigned char)s[0], d = (unsigned char)s[1];
+
+		if (c < 0x20 || c == 0x7f)
+			*s = '?';
+		else if (c == 0xc2 && d >= 0x80 && d <= 0x9f)
+			s[0] = s[1] = '?';
+	}
+}
+
+/* A JSON value for people; nothing, too, is something to see: "-". */
+static char *
+value_text(const json_t *v, enum column_form form)
+{
+	char *text;
+
+	if (v == NULL || json_is_null(v) ||
+	    (json_is_string(v) && json_string_length(v) == 0))
+		text = xstrdup("-");
+	else if (form == COLUMN_SPAN && json_is_integer(v))
+		text = span_text(json_integer_value(v));
+	else if (json_is_string(v))
+		text = xstrdup(json_string_value(v));
+	else if (json_is_boolean(v))
+		text = xstrdup(json_is_true(v) ? "yes" : "no");
+	else
+		text = json_text(v);
+	remove_controls(text);
+	return text;
+}
+
+/* ---- many */
+
+static int
+read_page(struct admin *a, const struct listing *l, int64_t count,
+    struct page *p, struct err *e)
+{
+	const char *params[LIST_FILTERS_MAX + 3] = { NULL };
+	auto_rows struct rows *r = NULL;
+	char most[24];
+	size_t n = 1; /* the first is STORE_RUN's own */
+
+	snprintf(most, sizeof(most), "%" PRId64, count);
+	for (size_t i = 0; i < l->filter_count; i++)
+		params[n++] = l->filters[i] != NULL ? l->filters[i] : "";
+	params[n++] = p->next != NULL ? p->next : "";
+	params[n++] = most;
+	if (store_run(a->store, l->stmt, params, n - 1, &r, e) < 0)
+		return -1;
+	for (size_t i = 0; i < rows_count(r); i++) {
+		const char *text = rows_text(r, i, "json");
+
+		if (json_parse(text, strlen(text), &p->objects[p->count], e) <
+		    0)
+			return -1;
+		p->count++;
+	}
+	if (p->count > 0) {
+		free(p->next);
+		p->next = xstrdup(rows_text(r, p->count - 1, "next"));
+	}
+	return 0;
+}
+
+/* As wide as the first page needs; a later row may be wider. */
+static void
+measure(const struct listing *l, const struct page *p, size_t *widths)
+{
+	for (size_t c = 0; c < l->column_count; c++)
+		widths[c] = strlen(l->columns[c].title);
+	for (size_t i = 0; i < p->count; i++)
+		for (size_t c = 0; c < l->column_count; c++) {
+			auto_free char *text =
+			    value_text(json_object_get(p->objects[i],
+					   l->columns[c].member),
+				l->columns[c].form);
+			size_t len = strlen(text);
+
+			if (len > widths[c])
+				widths[c] = len;
+		}
+}
+
+/* The last cell is not filled up: no line ends in blanks. */
+static void
+print_cell(const struct listing *l, size_t c, const char *text,
+    const size_t *widths)
+{
+	if (c + 1 == l->column_count)
+		printf("%s\n", text);
+	else
+		printf("%-*s  ", (int)widths[c], text);
+}
+
+static void
+print_page(const struct listing *l, const struct page *p, bool json,
+    const size_t *widths)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		if (json) {
+			auto_free char *line = json_text(p->objects[i]);
+
+			puts(line);
+			continue;
+		}
+		for (size_t c = 0; c < l->column_count; c++) {
+			auto_free char *text =
+			    value_text(json_object_get(p->objects[i],
+					   l->columns[c].member),
+				l->columns[c].form);
+
+			print_cell(l, c, text, widths);
+		}
+	}
+}
+
+/* One row more than wanted is asked for, to know whether there are more. */
+static int
+print_rows(struct admin *a, const struct listing *l, int64_t limit,
+    struct page *p, struct err *e)
+{
+	bool json = admin_flag(a, "--json"), first = true;
+	size_t widths[COLUMNS_MAX];
+	int64_t left = limit;
+
+	for (;;) {
+		int64_t want = left < PAGE ? left : PAGE - 1;
+
+		if (read_page(a, l, want + 1, p, e) < 0)
+			return -1;
+		if (first)
+			measure(l, p, widths);
+		for (size_t c = 0; first && !json && c < l->column_count; c++)
+			print_cell(l, c, l->columns[c].title, widths);
+		first = false;
+		left -= (int64_t)p->count;
+		if (left < 0) {
+			json_decref(p->objects[--p->count]);
+			print_page(l, p, json, widths);
+			fprintf(stderr,
+			    "sandlease-admin: there are more than %" PRId64
+			    "; --limit 0 shows all\n",
+			    limit);
+			return 0;
+		}
+		print_page(l, p, json, widths);
+		if (p->count < (size_t)want + 1)
+			return 0;
+		page_clear(p);
+	}
+}
+
+int
+list_print(struct admin *a, const struct listing *l, struct err *e)
+{
+	const char *text = admin_option(a, "--limit");
+	int64_t limit = LIMIT_DEFAULT;
+	struct page *p;
+	int rc;
+
+	if (l->column_count > COLUMNS_MAX)
+		abort();
+	if (text != NULL && !str_to_int(text, 0, LIMIT_MAX, &limit))
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "--limit %s: must be a number, 0 for all", text);
+	p = xcalloc(1, sizeof(*p));
+	rc = print_rows(a, l, limit > 0 ? limit : INT64_MAX, p, e);
+	page_clear(p);
+	free(p->next);
+	free(p);
+	return rc;
+}
+
+/* ---- one */
+
+/* Members of members are "lease.state"; an array is a line of JSON. */
+static void
+print_members(const json_t *o, const char *prefix)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)o, key, v)
+	{
+		auto_free char *name = xasprintf("%s%s", prefix, key);
+
+		if (json_is_object(v) && json_object_size(v) > 0) {
+			auto_free char *below = xasprintf("%s.", name);
+
+			print_members(v, below);
+		} else {
+			auto_free char *text = value_text(v, COLUMN_TEXT);
+
+			remove_controls(name);
+			printf("%-28s %s\n", name, text);
+		}
+	}
+}
+
+int
+list_parse(const struct rows *r, json_t **out, struct err *e)
+{
+	const char *text = rows_text(r, 0, "json");
+
+	return json_parse(text, strlen(text), out, e);
+}
+
+void
+list_print_one(const struct admin *a, const json_t *o)
+{
+	auto_free char *line = json_text(o);
+
+	if (admin_flag(a, "--json"))
+		puts(line);
+	else
+		print_members(o, "");
+}
