@@ -20,8 +20,7 @@ enum {
 	TIMEOUT_ABSENT = -1,
 	OUTPUT_MAX = 32 * 1024 * 1024,      /* of each stream of a command */
 	OUTPUT_ALL_MAX = 128 * 1024 * 1024, /* of all that are collected */
-	CONTEXT_OUTPUT_MAX = 16 * 1024,
-	QUIET_MS = 50 /* after it a piece of a line goes out */
+	CONTEXT_OUTPUT_MAX = 16 * 1024
 };
 
 /* ---- the body, the same for both */
@@ -322,6 +321,15 @@ line(void *ctx, const char *text, size_t len)
 	close_event(s);
 }
 
+/* Until a piece of a line goes out, or a heartbeat. */
+static void
+set_quiet(struct stream *s)
+{
+	int left_ms = lines_left_ms(s->lines, 2);
+
+	s->quiet_ms = left_ms >= 0 ? left_ms : SSE_HEARTBEAT_MS;
+}
+
 static void
 output(void *ctx, int which, const char *data, size_t len)
 {
@@ -331,9 +339,7 @@ output(void *ctx, int which, const char *data, size_t len)
 	if (s->call->gone)
 		return;
 	lines_add(&s->lines[which], data, len);
-	s->quiet_ms = s->lines[0].pending.len + s->lines[1].pending.len > 0
-	    ? QUIET_MS
-	    : SSE_HEARTBEAT_MS;
+	set_quiet(s);
 	flush(s);
 }
 
@@ -342,13 +348,13 @@ quiet(void *ctx)
 {
 	struct stream *s = ctx;
 
-	if (s->quiet_ms == QUIET_MS) {
+	if (lines_left_ms(s->lines, 2) >= 0) {
 		lines_flush(&s->lines[0]);
 		lines_flush(&s->lines[1]);
-		s->quiet_ms = SSE_HEARTBEAT_MS;
 	} else if (s->begun) {
 		sse_heartbeat(s->call);
 	}
+	set_quiet(s);
 	flush(s);
 }
 
@@ -412,7 +418,9 @@ api_execute_stream(struct call *c, struct err *e)
 	x.quiet_ms = &s.quiet_ms;
 	x.ctx = &s;
 	for (int i = 0; i < 2; i++)
-		s.lines[i] = (struct lines){ .emit = line, .ctx = &ctx[i] };
+		s.lines[i] = (struct lines){ .emit = line,
+			.ctx = &ctx[i],
+			.at_once = s.base64 };
 	x.is_work = true;
 	activity_begin(ACTIVITY_STREAMS);
 	rc = exec_beside(&x, &o, e);
