@@ -87,7 +87,7 @@ static const struct route ROUTES[] = {
 	{ "DELETE", "/api/process/:id",         0,      api_process_kill     },
 	{ "GET",    "/api/process/:id/logs",    0,      api_process_logs     },
 	{ "GET",    "/api/process/:id/stream",  STREAM, api_process_stream   },
-	{ "POST",   "/api/process/:id/input",   0,      api_process_input    },
+	{ "POST",   "/api/process/:id/input",   STREAM, api_process_input    },
 	{ "POST",   "/api/process/:id/signal",  0,      api_process_signal   },
 	{ "POST",   "/api/mkdir",               0,      api_mkdir            },
 	{ "POST",   "/api/write",               0,      api_write            },
