@@ -31,6 +31,7 @@ EXTRA_DIST += \
 	%D%/revoke.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
+	%D%/stdin.t \
 	%D%/streams.t \
 	%D%/shares.t \
 	%D%/shell.t \
