@@ -8,6 +8,7 @@
 #include "agent/lines.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
+#include "agent/session_end.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -319,7 +320,10 @@ run_cell(struct stream *s, struct context *x, const struct kernel_cell *cell)
 		context_leave(x);
 	}
 	end_text(s);
-	if (rc < 0)
+	s->event.len = 0;
+	if (session_end_event(&s->event, NULL))
+		call_write(s->call, s->event.data, s->event.len);
+	else if (rc < 0)
 		put_error(s, "KernelNotStarted", e.msg);
 	else
 		put_end(s, &o, count);

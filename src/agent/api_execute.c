@@ -10,6 +10,7 @@
 #include "agent/lines.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
+#include "agent/session_end.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -142,6 +143,23 @@ timed_out(struct call *c, const struct exec *x, const struct collected *k,
 			      : " (its state is lost)");
 }
 
+/* The session was ended while it ran: it (o), or its shell (NULL). */
+static int
+session_ended(struct call *c, const struct exec *x, const struct collected *k,
+    const struct shell_outcome *o)
+{
+	json_t *context = json_pack("{s:o, s:s}", "sessionId",
+	    json_lossy(x->shell), "command", x->command);
+
+	if (o != NULL)
+		json_object_set_new(context, "exitCode",
+		    json_integer(o->exit_code));
+	add_output(context, "stdout", &k->text[0]);
+	add_output(context, "stderr", &k->text[1]);
+	scene_context(c, context);
+	return -1;
+}
+
 /* By hand rather than as one JSON value: output can be large. */
 static void
 reply(struct call *c, const struct exec *x, const struct collected *k,
@@ -185,10 +203,14 @@ run_collected(struct call *c, struct exec *x, struct collected *k,
 
 	x->is_work = true;
 	rc = alone ? exec_beside(x, &o, e) : exec_in_shell(x, &o, e);
+	if (rc < 0 && e->kind == ERR_GONE && session_end_explain(e))
+		return session_ended(c, x, k, NULL);
 	if (rc < 0) {
 		gone_context(c, x, e);
 		return -1;
 	}
+	if (session_end_explain(e))
+		return session_ended(c, x, k, &o);
 	if (o.timed_out && !alone)
 		return timed_out(c, x, k, &o, e);
 	if (o.timed_out) {
@@ -368,6 +390,19 @@ put_error(struct stream *s, const char *text)
 	close_event(s);
 }
 
+static bool
+put_session_end(struct stream *s, const struct shell_outcome *o)
+{
+	auto_json json_t *more = json_pack("{s:i}", "exitCode", o->exit_code);
+
+	s->event.len = 0;
+	if (!session_end_event(&s->event, more))
+		return false;
+	put_event(s);
+	flush(s);
+	return true;
+}
+
 static void
 finish(struct stream *s, const struct shell_outcome *o)
 {
@@ -377,6 +412,8 @@ finish(struct stream *s, const struct shell_outcome *o)
 	begin(s, 0);
 	lines_end(&s->lines[0]);
 	lines_end(&s->lines[1]);
+	if (put_session_end(s, o))
+		return;
 	if (o->timed_out) {
 		snprintf(note, sizeof(note), "Command timeout after %lldms",
 		    (long long)s->exec->timeout_ms);

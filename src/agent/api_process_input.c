@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include "agent/activity.h"
 #include "agent/base64.h"
@@ -18,13 +19,14 @@
 #include "agent/routes.h"
 #include "agent/scene.h"
 #include "agent/serve.h"
+#include "agent/session_end.h"
 #include "common/mem.h"
 #include "web/reply.h"
 
 enum {
 	JSON_MAX = 4 * 1024 * 1024,
 	PIECE = 64 * 1024,
-	SENDING_MS = 300 /* a client that sends nothing for so long waits */
+	SENDING_MS = 100 /* a client that sends nothing for so long waits */
 };
 
 static const char BYTES_TYPE[] = "application/octet-stream";
@@ -100,8 +102,12 @@ refuse(struct turn *t, const struct err *e)
 	auto_json json_t *context = json_pack("{s:s, s:I}", "processId",
 	    process_id(t->in.process), "written", (json_int_t)t->in.written);
 
-	if (t->call->status == 0)
-		reply_container_error(t->call, e, context);
+	struct err why = *e;
+
+	if (t->call->status != 0)
+		return;
+	(void)session_end_explain(&why);
+	reply_container_error(t->call, &why, context);
 }
 
 static void *
@@ -126,6 +132,8 @@ watch_process(void *arg)
 	if (answer) {
 		refuse(t, &e);
 		call_flush(t->call);
+		/* the body is over for the call's thread, too */
+		shutdown(call_fd(t->call), SHUT_RD);
 	}
 	t->watched = false;
 	pthread_cond_signal(&t->left);

@@ -9,6 +9,7 @@
 #include "agent/process.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
+#include "agent/session_end.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -439,6 +440,20 @@ say_exit(struct follow *f, const struct process_end *end)
 	call_flush(f->call);
 }
 
+static bool
+say_session_end(struct follow *f, const struct process_end *end)
+{
+	auto_json json_t *more = json_pack("{s:s, s:i}", "processId",
+	    process_id(f->process), "exitCode", end->exit_code);
+
+	f->event.len = 0;
+	if (!session_end_event(&f->event, more))
+		return false;
+	call_write(f->call, f->event.data, f->event.len);
+	call_flush(f->call);
+	return true;
+}
+
 static void
 follow(struct follow *f)
 {
@@ -451,7 +466,7 @@ follow(struct follow *f)
 		    now.status != PROCESS_RUNNING ? PART_ALL : due_part(f));
 	} while (now.status == PROCESS_RUNNING &&
 	    sse_wait(f->call, f->watch.fd, wait_ms(f)));
-	if (now.status != PROCESS_RUNNING)
+	if (now.status != PROCESS_RUNNING && !say_session_end(f, &now))
 		say_exit(f, &now);
 }
 

@@ -90,6 +90,7 @@ AGENT_SOURCES = \
 	src/agent/routes.c src/agent/routes.h \
 	src/agent/scene.c src/agent/scene.h \
 	src/agent/script.c src/agent/script.h \
+	src/agent/session_end.c src/agent/session_end.h \
 	src/agent/seals.c src/agent/seals.h \
 	src/agent/serve.c src/agent/serve.h \
 	src/agent/setup.c src/agent/setup.h \

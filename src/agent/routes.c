@@ -10,6 +10,7 @@
 #include "agent/path_list.h"
 #include "agent/scene.h"
 #include "agent/serve.h"
+#include "agent/session_end.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "web/reply.h"
@@ -204,7 +205,8 @@ dispatch(struct call *c, struct err *e)
 static void
 refuse(struct call *c, struct scene *s, struct err *e)
 {
-	if (err_status(e) >= 500)
+	/* what fails because the session ends says so */
+	if (!session_end_explain(e) && err_status(e) >= 500)
 		log_err(LOG_INFO, "call_failed", e);
 	call_skip_body(c, SCENE_SKIP_MAX);
 	reply_container_error(c, e, s->context);

@@ -69,6 +69,19 @@ take_end(struct run *r, const json_t *event)
 	    (int)json_integer_value(json_object_get(event, "exitCode")) & 255;
 }
 
+/* A session that has ended is not asked again: that would wake it. */
+static void
+take_error(struct run *r, const json_t *event)
+{
+	if (code_parse(json_str(event, "code")) != CODE_SESSION_TERMINATED) {
+		show_problem(json_str(event, "data"));
+		return;
+	}
+	r->over = true;
+	err_set(&r->err, ERR_UNAVAILABLE, CODE_ENDED, "%.200s",
+	    json_str(event, "data"));
+}
+
 static bool
 take_event(void *ctx, const char *data, size_t len)
 {
@@ -83,7 +96,7 @@ take_event(void *ctx, const char *data, size_t len)
 	else if (str_equal(type, "complete") || str_equal(type, "exit"))
 		take_end(r, event);
 	else if (str_equal(type, "error"))
-		show_problem(json_str(event, "data"));
+		take_error(r, event);
 	else if (str_equal(type, "dropped"))
 		err_set(&r->err, ERR_UNAVAILABLE, CODE_LOST,
 		    "output came faster than it could be sent: %lld bytes of it are lost",
