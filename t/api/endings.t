@@ -173,10 +173,9 @@ def a_terminal_ends_with_the_reason(sid, reason, end):
 def so_do_websockets(sid, reason, end):
     to = ("127.0.0.1", service.port())
     pty = WebSocket(to, at(sid, "/ws/pty?sessionId=default"), AUTH)
-    while True:
-        kind, data = pty.receive()
-        if kind == "text" and json.loads(data)["type"] == "ready":
-            break
+    while not isinstance(said := pty.recv(), str) or json.loads(
+            said)["type"] != "ready":
+        pass
     mux = WebSocket(to, at(sid, "/ws"), AUTH)
     mux.send(json.dumps({"type": "request", "id": "1", "method": "POST",
                          "path": "/api/execute",
@@ -186,16 +185,17 @@ def so_do_websockets(sid, reason, end):
     last = None
     try:
         while True:
-            kind, data = pty.receive()
-            if kind == "text":
-                last = json.loads(data)
+            said = pty.recv()
+            if isinstance(said, str):
+                last = json.loads(said)
     except Closed as c:
         equal((last["type"], last["reason"], c.reason),
               ("exit", reason, reason), "terminal")
-    kind, data = mux.receive()
-    said = json.loads(data)
+    said = mux.json()
     equal((said["id"], said["status"], said["body"]["context"]["reason"]),
           ("1", 410, reason), "request")
+    pty.sock.close()
+    mux.sock.close()
 
 
 @each_end

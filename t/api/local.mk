@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	%D%/correlation.t \
 	%D%/dataplane.t \
 	%D%/directories.t \
+	%D%/endings.t \
 	%D%/events.t \
 	%D%/failures.t \
 	%D%/files.t \
