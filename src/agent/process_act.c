@@ -14,10 +14,7 @@
 #include "agent/treeend.h"
 #include "common/mem.h"
 
-enum {
-	END_MS = 4 * TREEEND_GRACE_MS,
-	SETTLE_MS = 1000
-};
+enum { END_MS = 4 * TREEEND_GRACE_MS, SETTLE_MS = 1000 };
 
 /* ---- waiting */
 
