@@ -99,8 +99,9 @@ struct turn {
 static void
 refuse(struct turn *t, const struct err *e)
 {
-	auto_json json_t *context = json_pack("{s:s, s:I}", "processId",
-	    process_id(t->in.process), "written", (json_int_t)t->in.written);
+	auto_json json_t *context =
+	    json_pack("{s:s, s:I}", "processId", process_id(t->in.process),
+		"written", (json_int_t)atomic_load(&t->in.written));
 
 	struct err why = *e;
 
@@ -240,7 +241,7 @@ write_input(struct turn *t, struct err *e)
 		reply_container(t->call,
 		    json_pack("{s:s, s:I}", "processId",
 			process_id(t->in.process), "written",
-			(json_int_t)t->in.written));
+			(json_int_t)atomic_load(&t->in.written)));
 }
 
 int

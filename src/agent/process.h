@@ -10,6 +10,8 @@
 #ifndef SANDLEASE_AGENT_PROCESS_H
 #define SANDLEASE_AGENT_PROCESS_H
 
+#include <stdatomic.h>
+
 #include "agent/exec.h"
 #include "agent/process_store.h"
 #include "agent/ring.h"
@@ -90,8 +92,8 @@ void process_unwatch(struct process *p, struct process_watch *w);
 struct process_input {
 	struct process *process;
 	int fd;
-	int gone_fd;     /* readable hang-up: nobody waits any more; -1: none */
-	int64_t written; /* so far: what the pipe has taken */
+	int gone_fd; /* readable hang-up: nobody waits any more; -1: none */
+	atomic_llong written;       /* so far: what the pipe has taken */
 	struct process_watch watch; /* to see its end */
 };
 

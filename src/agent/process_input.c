@@ -141,7 +141,7 @@ process_input_write(struct process_input *in, const char *data, size_t len,
 		if (n > 0) {
 			data += n;
 			len -= (size_t)n;
-			in->written += n;
+			atomic_fetch_add(&in->written, n);
 			end_ms = 0;
 			continue;
 		}

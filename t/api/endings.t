@@ -198,6 +198,25 @@ def so_do_websockets(sid, reason, end):
     mux.sock.close()
 
 
+@case
+def an_expiry_and_a_limit_are_named():
+    one = create(isolation="session")["id"]
+    two = create(isolation="session")["id"]
+    runs = [in_background("POST", at(sid, "/api/execute"), {"command": "sleep 9078"})
+            for sid in (one, two)]
+    begun(one, "9078")
+    begun(two, "9078")
+    service.sql("UPDATE session SET expires_at = now() - interval '1 s'"
+                " WHERE id = :'v1'", one)
+    service.sql("UPDATE session SET max_run_seconds = 1,"
+                " started_at = now() - interval '1 h' WHERE id = :'v1'", two)
+    service.reap()
+    for r, why in zip(runs, (("session_deleted", "expired"),
+                             ("session_slept", "max_run_time"))):
+        doc = container_error(r.join(), 410, "SESSION_TERMINATED")
+        equal((doc["context"]["reason"], doc["context"]["cause"]), why, "context")
+
+
 @each_end
 def the_command_line_says_it_and_ends_with_125(sid, reason, end):
     started = [subprocess.Popen(
