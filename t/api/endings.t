@@ -12,8 +12,8 @@ import processes
 import service
 import terminals
 from service import (at, call, container_error, create, execute, expect,
-                     in_background, next_event, running, setting, until)
-from tap import PATIENCE, case, equal, run, true
+                     in_background, next_event, setting, until)
+from tap import PATIENCE, Skip, case, equal, run, true
 from websocket import Closed, WebSocket
 
 service.begin()
@@ -215,6 +215,22 @@ def an_expiry_and_a_limit_are_named():
                              ("session_slept", "max_run_time"))):
         doc = container_error(r.join(), 410, "SESSION_TERMINATED")
         equal((doc["context"]["reason"], doc["context"]["cause"]), why, "context")
+
+
+@case
+def a_command_that_is_suspended_goes_on_until_its_session_is_deleted():
+    sid = create(isolation="session")["id"]
+    one = in_background("POST", at(sid, "/api/execute"),
+                        {"command": "echo said; sleep 9079"})
+    begun(sid, "9079")
+    r = call("POST", at(sid, "/sleep"), {"suspend": True})
+    if r.status != 200:
+        raise Skip("nothing can be frozen here: %r" % r)
+    true(one.is_alive(), "it has not ended")
+    ENDS["session_deleted"](sid)
+    doc = container_error(one.join(), 410, "SESSION_TERMINATED")
+    equal((doc["context"]["reason"], doc["context"]["stdout"]),
+          ("session_deleted", "said\n"), "context")
 
 
 @each_end

@@ -6,6 +6,7 @@ import random
 import select
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
@@ -47,6 +48,32 @@ def read_exactly(pipe, count):
             break
         got += piece
     return got
+
+
+# ---- much of it
+
+def file_of(data):
+    f = tempfile.TemporaryFile(dir=setting("STACK_DIR"))
+    f.write(data)
+    f.seek(0)
+    return f
+
+
+# It reads nothing for longer than the service waits, so that what was sent is
+# refused and sent again, while the other cases run.
+LATE_BYTES = random.randbytes(3000000)
+# wait: inside; with less the test is weaker, never red
+LATE = subprocess.Popen([CLI, "exec", SID, "--", "sh", "-c", "sleep 35; sha256sum"],
+                        stdin=file_of(LATE_BYTES), stdout=subprocess.PIPE)
+
+
+@case
+def much_input_arrives_whole():
+    data = random.randbytes(30000000)  # several calls
+    done = subprocess.run([CLI, "exec", SID, "--", "sha256sum"],
+                          stdin=file_of(data), stdout=subprocess.PIPE,
+                          timeout=PATIENCE, check=True)
+    equal(done.stdout.split()[0].decode(), hashlib.sha256(data).hexdigest(), "sum")
 
 
 # ---- ping-pong: each answer is waited for before the next question
@@ -130,6 +157,12 @@ def ssh_works_over_exec_again_and_again():
         equal((done.returncode, done.stdout == sent), (n, True),
               "round %d: %r" % (n, done.stderr))
     true(done.stderr.endswith(b"end\n"), done.stderr)
+
+
+@case
+def input_for_a_late_reader_arrives_once():
+    said, _ = LATE.communicate(timeout=PATIENCE)
+    equal(said.split()[0].decode(), hashlib.sha256(LATE_BYTES).hexdigest(), "sum")
 
 
 run(lambda: None)
