@@ -51,7 +51,8 @@ END $$;
 -- host than p.host must do it: an attempt that cannot look would fail, and make
 -- the right host wait.  A lease
 -- whose session's row is gone has state NULL; without its sandbox's row,
--- sandbox_state is NULL, and nobody can tell where to look.
+-- sandbox_state is NULL, and nobody can tell where to look.  The reason of a
+-- session that is on its way to sleep, or away, is the one that it shows.
 DROP FUNCTION IF EXISTS session_stop_begin(text, jsonb); -- it answered less
 CREATE OR REPLACE FUNCTION session_stop_begin(p_session text, p jsonb)
 RETURNS TABLE (session_id text, generation bigint, instance text, sandbox_id text,
@@ -73,7 +74,9 @@ BEGIN
     END IF;
     RETURN QUERY
     SELECT l.session_id, l.generation, l.instance, coalesce(b.id, l.sandbox_id), b.state,
-           b.incarnation, b.host, b.boot_id, c.provider, s.state, l.reason
+           b.incarnation, b.host, b.boot_id, c.provider, s.state,
+           CASE WHEN s.state IN ('sleeping', 'deleting') THEN coalesce(s.reason, l.reason)
+                ELSE l.reason END
       FROM lease l
       LEFT JOIN session s ON s.id = l.session_id
       LEFT JOIN sandbox b ON b.id = coalesce(s.sandbox_id, l.sandbox_id)

@@ -8,6 +8,7 @@
 #include "agent/lines.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
+#include "agent/session_end.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -15,7 +16,6 @@
 
 enum {
 	BODY_MAX = 8 * 1024 * 1024,
-	QUIET_MS = 50,  /* after it a piece of a line goes out */
 	ERROR_DEPTH = 8 /* of what a kernel says is an error */
 };
 
@@ -117,6 +117,15 @@ line(void *ctx, const char *text, size_t len)
 	buf_add(ctx, text, len);
 }
 
+/* Until a piece of a line goes out, or a heartbeat. */
+static void
+set_quiet(struct stream *s)
+{
+	int left_ms = lines_left_ms(s->lines, 2);
+
+	s->quiet_ms = left_ms >= 0 ? left_ms : SSE_HEARTBEAT_MS;
+}
+
 static void
 output(void *ctx, int which, const char *data, size_t len)
 {
@@ -125,9 +134,7 @@ output(void *ctx, int which, const char *data, size_t len)
 	if (s->call->gone)
 		return;
 	lines_add(&s->lines[which], data, len);
-	s->quiet_ms = s->lines[0].pending.len + s->lines[1].pending.len > 0
-	    ? QUIET_MS
-	    : SSE_HEARTBEAT_MS;
+	set_quiet(s);
 	put_text(s);
 	flush(s);
 }
@@ -138,7 +145,16 @@ put_rest(struct stream *s)
 {
 	lines_flush(&s->lines[0]);
 	lines_flush(&s->lines[1]);
-	s->quiet_ms = SSE_HEARTBEAT_MS;
+	set_quiet(s);
+	put_text(s);
+}
+
+static void
+end_text(struct stream *s)
+{
+	lines_end(&s->lines[0]);
+	lines_end(&s->lines[1]);
+	set_quiet(s);
 	put_text(s);
 }
 
@@ -147,7 +163,7 @@ quiet(void *ctx)
 {
 	struct stream *s = ctx;
 
-	if (s->quiet_ms == QUIET_MS)
+	if (lines_left_ms(s->lines, 2) >= 0)
 		put_rest(s);
 	else if (!s->open)
 		sse_heartbeat(s->call);
@@ -160,7 +176,7 @@ result(void *ctx, const char *piece, size_t len, bool last)
 	struct stream *s = ctx;
 
 	if (!s->open) {
-		put_rest(s);
+		end_text(s); /* nothing may become due within the event */
 		call_write(s->call, "data: ", 6);
 	}
 	s->open = !last;
@@ -303,10 +319,11 @@ run_cell(struct stream *s, struct context *x, const struct kernel_cell *cell)
 		rc = context_run(x, cell, &o, &count, &e);
 		context_leave(x);
 	}
-	for (int i = 0; i < 2; i++)
-		lines_end(&s->lines[i]);
-	put_text(s);
-	if (rc < 0)
+	end_text(s);
+	s->event.len = 0;
+	if (session_end_event(&s->event, NULL))
+		call_write(s->call, s->event.data, s->event.len);
+	else if (rc < 0)
 		put_error(s, "KernelNotStarted", e.msg);
 	else
 		put_end(s, &o, count);

@@ -10,6 +10,7 @@
 #include "agent/lines.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
+#include "agent/session_end.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -20,8 +21,7 @@ enum {
 	TIMEOUT_ABSENT = -1,
 	OUTPUT_MAX = 32 * 1024 * 1024,      /* of each stream of a command */
 	OUTPUT_ALL_MAX = 128 * 1024 * 1024, /* of all that are collected */
-	CONTEXT_OUTPUT_MAX = 16 * 1024,
-	QUIET_MS = 50 /* after it a piece of a line goes out */
+	CONTEXT_OUTPUT_MAX = 16 * 1024
 };
 
 /* ---- the body, the same for both */
@@ -143,6 +143,23 @@ timed_out(struct call *c, const struct exec *x, const struct collected *k,
 			      : " (its state is lost)");
 }
 
+/* The session was ended while it ran: it (o), or its shell (NULL). */
+static int
+session_ended(struct call *c, const struct exec *x, const struct collected *k,
+    const struct shell_outcome *o)
+{
+	json_t *context = json_pack("{s:o, s:s}", "sessionId",
+	    json_lossy(x->shell), "command", x->command);
+
+	if (o != NULL)
+		json_object_set_new(context, "exitCode",
+		    json_integer(o->exit_code));
+	add_output(context, "stdout", &k->text[0]);
+	add_output(context, "stderr", &k->text[1]);
+	scene_context(c, context);
+	return -1;
+}
+
 /* By hand rather than as one JSON value: output can be large. */
 static void
 reply(struct call *c, const struct exec *x, const struct collected *k,
@@ -186,10 +203,14 @@ run_collected(struct call *c, struct exec *x, struct collected *k,
 
 	x->is_work = true;
 	rc = alone ? exec_beside(x, &o, e) : exec_in_shell(x, &o, e);
+	if (rc < 0 && e->kind == ERR_GONE && session_end_explain(e))
+		return session_ended(c, x, k, NULL);
 	if (rc < 0) {
 		gone_context(c, x, e);
 		return -1;
 	}
+	if (session_end_explain(e))
+		return session_ended(c, x, k, &o);
 	if (o.timed_out && !alone)
 		return timed_out(c, x, k, &o, e);
 	if (o.timed_out) {
@@ -322,6 +343,15 @@ line(void *ctx, const char *text, size_t len)
 	close_event(s);
 }
 
+/* Until a piece of a line goes out, or a heartbeat. */
+static void
+set_quiet(struct stream *s)
+{
+	int left_ms = lines_left_ms(s->lines, 2);
+
+	s->quiet_ms = left_ms >= 0 ? left_ms : SSE_HEARTBEAT_MS;
+}
+
 static void
 output(void *ctx, int which, const char *data, size_t len)
 {
@@ -331,9 +361,7 @@ output(void *ctx, int which, const char *data, size_t len)
 	if (s->call->gone)
 		return;
 	lines_add(&s->lines[which], data, len);
-	s->quiet_ms = s->lines[0].pending.len + s->lines[1].pending.len > 0
-	    ? QUIET_MS
-	    : SSE_HEARTBEAT_MS;
+	set_quiet(s);
 	flush(s);
 }
 
@@ -342,13 +370,13 @@ quiet(void *ctx)
 {
 	struct stream *s = ctx;
 
-	if (s->quiet_ms == QUIET_MS) {
+	if (lines_left_ms(s->lines, 2) >= 0) {
 		lines_flush(&s->lines[0]);
 		lines_flush(&s->lines[1]);
-		s->quiet_ms = SSE_HEARTBEAT_MS;
 	} else if (s->begun) {
 		sse_heartbeat(s->call);
 	}
+	set_quiet(s);
 	flush(s);
 }
 
@@ -362,6 +390,19 @@ put_error(struct stream *s, const char *text)
 	close_event(s);
 }
 
+static bool
+put_session_end(struct stream *s, const struct shell_outcome *o)
+{
+	auto_json json_t *more = json_pack("{s:i}", "exitCode", o->exit_code);
+
+	s->event.len = 0;
+	if (!session_end_event(&s->event, more))
+		return false;
+	put_event(s);
+	flush(s);
+	return true;
+}
+
 static void
 finish(struct stream *s, const struct shell_outcome *o)
 {
@@ -371,6 +412,8 @@ finish(struct stream *s, const struct shell_outcome *o)
 	begin(s, 0);
 	lines_end(&s->lines[0]);
 	lines_end(&s->lines[1]);
+	if (put_session_end(s, o))
+		return;
 	if (o->timed_out) {
 		snprintf(note, sizeof(note), "Command timeout after %lldms",
 		    (long long)s->exec->timeout_ms);
@@ -412,7 +455,9 @@ api_execute_stream(struct call *c, struct err *e)
 	x.quiet_ms = &s.quiet_ms;
 	x.ctx = &s;
 	for (int i = 0; i < 2; i++)
-		s.lines[i] = (struct lines){ .emit = line, .ctx = &ctx[i] };
+		s.lines[i] = (struct lines){ .emit = line,
+			.ctx = &ctx[i],
+			.at_once = s.base64 };
 	x.is_work = true;
 	activity_begin(ACTIVITY_STREAMS);
 	rc = exec_beside(&x, &o, e);

@@ -1,10 +1,9 @@
-/* api_process.c: api/process/..., all but what a process has written. */
+/* api_process.c: api/process/..., all but what a process reads and writes. */
 #include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base64.h"
 #include "agent/envset.h"
 #include "agent/process.h"
 #include "agent/routes.h"
@@ -15,7 +14,6 @@
 
 enum {
 	BODY_MAX = 1024 * 1024,
-	INPUT_BODY_MAX = 4 * 1024 * 1024,
 	TIMEOUT_MS_MAX = 24 * 60 * 60 * 1000,
 	ENCODING_MAX = 32,
 	SIGNAL_NAME_MAX = 16,
@@ -242,7 +240,7 @@ api_process_cleanup(struct call *c, struct err *e)
 	    json_pack("{s:I}", "cleanedCount", (json_int_t)process_cleanup()));
 }
 
-/* ---- our own: signals and input */
+/* ---- our own: signals */
 
 /* "SIGINT" or "INT". */
 static int
@@ -276,64 +274,4 @@ api_process_signal(struct call *c, struct err *e)
 	return reply_container(c,
 	    json_pack("{s:s, s:s}", "processId", process_id(p), "signal",
 		name));
-}
-
-/* The bytes that a body means: text, or base64 of them. */
-static int
-take_data(const json_t *body, struct buf *out, struct err *e)
-{
-	const json_t *v = json_object_get(body, "data");
-	const char *encoding = json_str(body, "encoding");
-
-	if (v == NULL)
-		return 0;
-	if (!json_is_string(v))
-		return err_field(e, "data", "must be a string");
-	if (str_equal(encoding, "base64")) {
-		if (!base64_decode(out, json_string_value(v),
-			json_string_length(v)))
-			return err_field(e, "data", "is not base64");
-		return 0;
-	}
-	if (!str_empty(encoding) && !str_equal(encoding, "utf-8") &&
-	    !str_equal(encoding, "utf8"))
-		return err_field(e, "encoding", "must be utf-8 or base64");
-	buf_add(out, json_string_value(v), json_string_length(v));
-	return 0;
-}
-
-int
-api_process_input(struct call *c, struct err *e)
-{
-	auto_process struct process *p = NULL;
-	auto_json json_t *body = NULL;
-	auto_buf struct buf data = { 0 };
-	const json_t *end;
-	size_t written = 0;
-	int rc;
-
-	if (api_process_find(c, &p, e) < 0 ||
-	    scene_body(c, INPUT_BODY_MAX, &body, e) < 0 ||
-	    take_data(body, &data, e) < 0)
-		return -1;
-	end = json_object_get(body, "close");
-	if (end != NULL && !json_is_boolean(end))
-		return err_field(e, "close", "must be true or false");
-	if (end == NULL && json_object_get(body, "data") == NULL)
-		return err_field(e, "data", "is required");
-	rc = process_input(p,
-	    &(struct process_input){ .data = data.data,
-		.len = data.len,
-		.close = json_is_true(end),
-		.gone_fd = call_fd(c) },
-	    &written, e);
-	if (rc < 0) {
-		scene_context(c,
-		    json_pack("{s:s, s:I}", "processId", process_id(p),
-			"written", (json_int_t)written));
-		return -1;
-	}
-	return reply_container(c,
-	    json_pack("{s:s, s:I}", "processId", process_id(p), "written",
-		(json_int_t)written));
 }

@@ -5,6 +5,7 @@
 #include "agent/pty.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
+#include "agent/session_end.h"
 #include "common/mem.h"
 #include "web/sse.h"
 
@@ -101,6 +102,16 @@ say_exit(struct follow *f, const struct pty_now *now)
 	call_flush(f->call);
 }
 
+static bool
+say_session_end(struct follow *f)
+{
+	if (!session_end_event(&f->event, NULL))
+		return false;
+	call_write(f->call, f->event.data, f->event.len);
+	call_flush(f->call);
+	return true;
+}
+
 /* ---- following */
 
 static void
@@ -115,7 +126,7 @@ follow(struct follow *f)
 			say_output(f);
 		call_flush(f->call);
 	} while (now.running && sse_wait(f->call, f->watch.fd, -1));
-	if (!now.running)
+	if (!now.running && !say_session_end(f))
 		say_exit(f, &now);
 }
 

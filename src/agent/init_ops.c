@@ -161,6 +161,23 @@ signal_all(struct cell *c, const char *session, int sig)
 	markers_signal(session, sig);
 }
 
+/*
+ * Before the signal: whoever sees a process die of it finds the reason there.
+ * A wrapper that takes no messages is ended without.
+ */
+static void
+tell_reason(const struct cell *c, const json_t *term)
+{
+	auto_json json_t *msg = json_pack("{s:s, s:s, s:s, s:I}", "op",
+	    "ending", "reason", json_str(term, "reason"), "cause",
+	    json_str(term, "cause"), "graceMs",
+	    json_integer_value(json_object_get(term, "graceMs")));
+	struct err ignored;
+
+	if (msg != NULL && c->serving && c->channel >= 0)
+		(void)!channel_send(c->channel, msg, NULL, 0, &ignored);
+}
+
 static int
 op_term(struct init *in, struct cell *c, struct request *r, struct err *e)
 {
@@ -168,6 +185,8 @@ op_term(struct init *in, struct cell *c, struct request *r, struct err *e)
 
 	(void)in;
 	(void)e;
+	if (c != NULL)
+		tell_reason(c, r->msg);
 	signal_all(c, r->to.session, SIGTERM);
 	init_answer(r->conn, reply);
 	return 0;

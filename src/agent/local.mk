@@ -14,7 +14,7 @@ AGENT_SOURCES = \
 	src/agent/api_files.c \
 	src/agent/api_raw.c \
 	src/agent/api_ports.c \
-	src/agent/api_process.c \
+	src/agent/api_process.c src/agent/api_process_input.c \
 	src/agent/api_process_logs.c \
 	src/agent/api_session.c \
 	src/agent/api_git.c \
@@ -72,7 +72,7 @@ AGENT_SOURCES = \
 	src/agent/path_list.c src/agent/path_list.h \
 	src/agent/port_probe.c src/agent/port_probe.h \
 	src/agent/process.c src/agent/process.h \
-	src/agent/process_act.c src/agent/process_internal.h \
+	src/agent/process_act.c src/agent/process_input.c src/agent/process_internal.h \
 	src/agent/process_run.c \
 	src/agent/process_start.c \
 	src/agent/process_store.c src/agent/process_store.h \
@@ -93,6 +93,7 @@ AGENT_SOURCES = \
 	src/agent/routes.c src/agent/routes.h \
 	src/agent/scene.c src/agent/scene.h \
 	src/agent/script.c src/agent/script.h \
+	src/agent/session_end.c src/agent/session_end.h \
 	src/agent/seals.c src/agent/seals.h \
 	src/agent/serve.c src/agent/serve.h \
 	src/agent/setup.c src/agent/setup.h \

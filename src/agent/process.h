@@ -10,6 +10,8 @@
 #ifndef SANDLEASE_AGENT_PROCESS_H
 #define SANDLEASE_AGENT_PROCESS_H
 
+#include <stdatomic.h>
+
 #include "agent/exec.h"
 #include "agent/process_store.h"
 #include "agent/ring.h"
@@ -72,20 +74,6 @@ size_t process_cleanup(void);
  */
 int process_signal(struct process *p, int sig, struct err *e) MUST_CHECK;
 
-struct process_input {
-	const char *data;
-	size_t len;
-	bool close;  /* nothing more will come */
-	int gone_fd; /* readable hang-up: nobody waits any more; -1: none */
-};
-
-/*
- * Writes to what it reads.  *written says how much it has taken, also when it
- * does not read on: ERR_BUSY "input_full".
- */
-int process_input(struct process *p, const struct process_input *in,
-    size_t *written, struct err *e) MUST_CHECK;
-
 /* Its output; may be read until process_log_end(). */
 const struct ring *process_log_begin(struct process *p);
 void process_log_end(struct process *p);
@@ -99,6 +87,37 @@ struct process_watch {
 int process_watch(struct process *p, struct process_watch *w, struct err *e)
     MUST_CHECK;
 void process_unwatch(struct process *p, struct process_watch *w);
+
+/* A turn at writing to what a process reads. */
+struct process_input {
+	struct process *process;
+	int fd;
+	int gone_fd; /* readable hang-up: nobody waits any more; -1: none */
+	atomic_llong written;       /* so far: what the pipe has taken */
+	struct process_watch watch; /* to see its end */
+};
+
+/*
+ * Waits until it is our turn, so that what two callers write is not mixed.
+ * ERR_BUSY "input_full" when that takes too long, ERR_CONFLICT "input_closed",
+ * ERR_NOT_FOUND when it has ended.  Ends with process_input_close(), in the
+ * same thread.
+ */
+int process_input_open(struct process_input *in, struct process *p, int gone_fd,
+    struct err *e) MUST_CHECK;
+
+/*
+ * Writes all of it.  ERR_BUSY "input_full" when the process has read nothing
+ * for a while, else as above.
+ */
+int process_input_write(struct process_input *in, const char *data, size_t len,
+    struct err *e) MUST_CHECK;
+
+/* Whether it can take more; says why not. */
+int process_input_check(struct process_input *in, struct err *e) MUST_CHECK;
+
+/* Our turn is over; `end`: nothing more will come from anybody. */
+void process_input_close(struct process_input *in, bool end);
 
 /* Waits, not long, until the ends of all have been noted. */
 void process_settle(void);

@@ -14,11 +14,7 @@
 #include "agent/treeend.h"
 #include "common/mem.h"
 
-enum {
-	INPUT_MS = 30000, /* for a process that does not read on */
-	END_MS = 4 * TREEEND_GRACE_MS,
-	SETTLE_MS = 1000
-};
+enum { END_MS = 4 * TREEEND_GRACE_MS, SETTLE_MS = 1000 };
 
 /* ---- waiting */
 
@@ -157,98 +153,4 @@ process_signal(struct process *p, int sig, struct err *e)
 		kill(root, sig);
 	process_unpin(p);
 	return 0;
-}
-
-/* ---- input */
-
-/* Writes all of it; false when it takes no more. */
-static bool
-pour(struct process *p, int fd, const struct process_input *in,
-    struct process_watch *w, size_t *written)
-{
-	int64_t end = clock_ms() + INPUT_MS;
-
-	while (*written < in->len) {
-		struct pollfd f[] = { { fd, POLLOUT, 0 }, { w->fd, POLLIN, 0 },
-			{ in->gone_fd, POLLRDHUP, 0 } };
-		ssize_t n = write(fd, in->data + *written, in->len - *written);
-		uint64_t seen;
-
-		if (n > 0) {
-			*written += (size_t)n;
-			continue;
-		}
-		if ((n < 0 && errno != EAGAIN && errno != EINTR) ||
-		    process_now(p).status != PROCESS_RUNNING ||
-		    poll(f, ARRAY_LEN(f), clock_left_ms(end)) == 0 ||
-		    f[2].revents != 0)
-			return false;
-		if (f[1].revents != 0)
-			(void)!read(w->fd, &seen, sizeof(seen));
-	}
-	return true;
-}
-
-/* The writing end, ours until let_input_go(); -1 when it is closed. */
-static int
-take_input(struct process *p)
-{
-	int fd;
-
-	pthread_mutex_lock(&process_lock);
-	fd = p->input;
-	p->input_busy = fd >= 0;
-	pthread_mutex_unlock(&process_lock);
-	return fd;
-}
-
-static void
-let_input_go(struct process *p, bool end)
-{
-	pthread_mutex_lock(&process_lock);
-	p->input_busy = false;
-	if (end || p->rec.end.status != PROCESS_RUNNING)
-		mem_close_fd(&p->input);
-	pthread_mutex_unlock(&process_lock);
-}
-
-static int
-send(struct process *p, const struct process_input *in, size_t *written,
-    struct err *e)
-{
-	struct process_watch w;
-	int fd = take_input(p);
-	bool all;
-
-	if (fd < 0)
-		return err_set(e, ERR_CONFLICT, CODE_INPUT_CLOSED,
-		    "the input of process '%s' is closed", p->rec.id);
-	if (process_watch(p, &w, e) < 0) {
-		let_input_go(p, false);
-		return -1;
-	}
-	all = pour(p, fd, in, &w, written);
-	process_unwatch(p, &w);
-	let_input_go(p, in->close && all);
-	if (!all && process_now(p).status != PROCESS_RUNNING)
-		return process_not_running(p, e);
-	if (!all)
-		return err_set(e, ERR_BUSY, CODE_INPUT_FULL,
-		    "process '%s' does not read its input", p->rec.id);
-	return 0;
-}
-
-int
-process_input(struct process *p, const struct process_input *in,
-    size_t *written, struct err *e)
-{
-	int rc;
-
-	*written = 0;
-	if (process_now(p).status != PROCESS_RUNNING)
-		return process_not_running(p, e);
-	pthread_mutex_lock(&p->input_turn);
-	rc = send(p, in, written, e);
-	pthread_mutex_unlock(&p->input_turn);
-	return rc;
 }

@@ -9,7 +9,6 @@
 #include "agent/loop.h"
 #include "agent/process.h"
 #include "agent/spawn.h"
-#include "common/utf8.h"
 
 /* What the loop watches of a process. */
 struct process_item {
@@ -21,8 +20,6 @@ struct process_item {
 struct process_pipe {
 	struct process_item in;
 	enum ring_stream which;
-	char held[UTF8_LEN_MAX]; /* a character that is not complete yet */
-	size_t held_len;
 };
 
 struct process {

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -80,11 +79,8 @@ static void
 keep(struct process_pipe *q, size_t len)
 {
 	struct process *p = q->in.process;
-	size_t whole = utf8_whole(chunk, len);
 
-	q->held_len = len - whole;
-	memcpy(q->held, chunk + whole, q->held_len);
-	ring_append(&p->log, q->which, chunk, whole);
+	ring_append(&p->log, q->which, chunk, len);
 	if (p->counted)
 		activity_touch();
 	pthread_mutex_lock(&process_lock);
@@ -96,14 +92,11 @@ keep(struct process_pipe *q, size_t len)
 static bool
 read_pipe(struct process_pipe *q, bool wanted)
 {
-	size_t held = q->held_len;
-	ssize_t n;
+	ssize_t n = read(q->in.fd, chunk, CHUNK);
 
-	memcpy(chunk, q->held, held);
-	n = read(q->in.fd, chunk + held, CHUNK - held);
 	if (n > 0) {
 		if (wanted)
-			keep(q, held + (size_t)n);
+			keep(q, (size_t)n);
 		return true;
 	}
 	if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -137,8 +130,6 @@ read_rest(struct process_pipe *q)
 
 	while (q->in.fd >= 0 && left-- > 0 && read_pipe(q, true))
 		;
-	ring_append(&q->in.process->log, q->which, q->held, q->held_len);
-	q->held_len = 0;
 }
 
 /* ---- in the loop: the end */

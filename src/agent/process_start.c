@@ -15,6 +15,7 @@
 #include "agent/shell_proc.h"
 #include "common/id.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 
 enum { RANDOM_LEN = 6 };
 

@@ -11,6 +11,7 @@
 #include "agent/path_list.h"
 #include "agent/scene.h"
 #include "agent/serve.h"
+#include "agent/session_end.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "web/reply.h"
@@ -88,7 +89,7 @@ static const struct route ROUTES[] = {
 	{ "DELETE", "/api/process/:id",         0,      api_process_kill     },
 	{ "GET",    "/api/process/:id/logs",    0,      api_process_logs     },
 	{ "GET",    "/api/process/:id/stream",  STREAM, api_process_stream   },
-	{ "POST",   "/api/process/:id/input",   0,      api_process_input    },
+	{ "POST",   "/api/process/:id/input",   STREAM, api_process_input    },
 	{ "POST",   "/api/process/:id/signal",  0,      api_process_signal   },
 	{ "POST",   "/api/mkdir",               0,      api_mkdir            },
 	{ "POST",   "/api/write",               0,      api_write            },
@@ -205,7 +206,8 @@ dispatch(struct call *c, struct err *e)
 static void
 refuse(struct call *c, struct scene *s, struct err *e)
 {
-	if (err_status(e) >= 500)
+	/* what fails because the session ends says so */
+	if (!session_end_explain(e) && err_status(e) >= 500)
 		log_err(LOG_INFO, "call_failed", e);
 	call_skip_body(c, SCENE_SKIP_MAX);
 	reply_container_error(c, e, s->context);

@@ -21,6 +21,7 @@
 #include "agent/relay.h"
 #include "agent/routes.h"
 #include "agent/serve.h"
+#include "agent/session_end.h"
 #include "agent/shell.h"
 #include "agent/ws.h"
 #include "agent/ws_door.h"
@@ -28,7 +29,11 @@
 #include "common/log.h"
 #include "common/mem.h"
 
-enum { LAUNCH_MS = 10000, ENDING_MS = 10 };
+enum {
+	LAUNCH_MS = 10000,
+	ENDING_MS = 10,
+	LAST_WORDS_MS = 200 /* for calls whose commands have ended */
+};
 
 /* What was started in a shell session goes with it. */
 static size_t
@@ -138,16 +143,6 @@ told_to_end(int signal_fd)
 	return end;
 }
 
-/* True when nothing lives in this cell but its first process and us. */
-static bool
-alone(void)
-{
-	auto_tree struct proctree all = { 0 };
-
-	proctree_take(1, &all);
-	return all.count <= 1;
-}
-
 /* False when init has gone. */
 static bool
 take_message(struct err *e)
@@ -155,13 +150,96 @@ take_message(struct err *e)
 	struct channel_fds fds = { .count = 0 };
 	json_t *msg = NULL;
 
-	if (channel_recv(WRAPPER_CHANNEL, clock_ms(), &msg, &fds, e) < 0)
+	if (session_end_receive(WRAPPER_CHANNEL, &msg, &fds, e) < 0)
 		return e->code != CODE_PEER_CLOSED;
 	if (fds.count == 0)
 		json_release(&msg);
 	else
 		wrapper_op(msg, &fds, channel_fds_take(&fds, fds.count - 1));
 	return true;
+}
+
+/* False when there is none. */
+static bool
+take_waiting_message(void)
+{
+	struct pollfd f = { WRAPPER_CHANNEL, POLLIN, 0 };
+	struct err ignored;
+
+	return poll(&f, 1, 0) == 1 && take_message(&ignored);
+}
+
+/*
+ * How many live in this cell besides its first process, us and the program
+ * for WebSockets; each gets the signal, if there is one.
+ */
+static size_t
+others(int sig)
+{
+	auto_tree struct proctree all = { 0 };
+	pid_t ws = ws_door_pid();
+	size_t n = 0;
+
+	proctree_take(1, &all);
+	for (size_t i = 0; i < all.count; i++) {
+		pid_t pid = all.procs[i].pid;
+
+		if (pid == getpid() || pid == ws)
+			continue;
+		n++;
+		if (sig != 0)
+			kill(pid, sig);
+	}
+	return n;
+}
+
+/* The end of the session, step by step. */
+struct leaving {
+	bool begun;
+	int64_t kill_ms; /* of clock_ms(): who still runs is killed; 0: never */
+	int64_t words_ms; /* ... last words are over; 0: somebody runs */
+};
+
+static bool
+is_answering(void)
+{
+	return activity_count(ACTIVITY_RUNNING) +
+	    activity_count(ACTIVITY_STREAMS) >
+	    0;
+}
+
+/*
+ * True when we may go.  First the tenant's processes end, then the calls that
+ * waited for them are answered, at last WebSockets are closed.
+ */
+static bool
+may_leave(struct leaving *l)
+{
+	bool late = l->kill_ms > 0 && clock_left_ms(l->kill_ms) == 0;
+
+	if (!l->begun || others(late ? SIGKILL : 0) > 0)
+		return false;
+	if (l->words_ms == 0)
+		l->words_ms = clock_ms() + LAST_WORDS_MS;
+	if (is_answering() && clock_left_ms(l->words_ms) > 0)
+		return false;
+	ws_door_leave();
+	return ws_door_pid() <= 0;
+}
+
+static void
+begin_leaving(struct leaving *l)
+{
+	int64_t grace_ms;
+
+	/* the reason was sent before the signal */
+	while (take_waiting_message())
+		;
+	grace_ms = session_end_grace_ms();
+	l->begun = true;
+	l->kill_ms = grace_ms > 0 ? clock_ms() + grace_ms : 0;
+	pty_hang_up_all();
+	ws_door_shut();
 }
 
 /*
@@ -176,18 +254,15 @@ serve_ops(int signal_fd)
 		[OPS] = { WRAPPER_CHANNEL, POLLIN, 0 },
 		[SIGNALS] = { signal_fd, POLLIN, 0 },
 	};
-	bool ending = false;
+	struct leaving l = { .begun = false };
 	struct err e = { 0 };
 
-	while (!ending || !alone()) {
+	while (!may_leave(&l)) {
 		int ms = ws_door_watch(f + DOOR);
 
-		(void)poll(f, ARRAY_LEN(f), ending ? ENDING_MS : ms);
-		if (f[SIGNALS].revents != 0 && told_to_end(signal_fd)) {
-			ending = true;
-			pty_hang_up_all();
-			ws_door_shut();
-		}
+		(void)poll(f, ARRAY_LEN(f), l.begun ? ENDING_MS : ms);
+		if (f[SIGNALS].revents != 0 && told_to_end(signal_fd))
+			begin_leaving(&l);
 		if (f[OPS].revents != 0 && !take_message(&e))
 			return;
 		ws_door_ready(f + DOOR);

@@ -222,6 +222,28 @@ ws_door_ready(const struct pollfd f[WS_DOOR_FDS])
 		end_if_idle();
 }
 
+pid_t
+ws_door_pid(void)
+{
+	pid_t pid;
+
+	pthread_mutex_lock(&lock);
+	pid = program.pid > 0 ? program.pid : 0;
+	pthread_mutex_unlock(&lock);
+	return pid;
+}
+
+void
+ws_door_leave(void)
+{
+	pthread_mutex_lock(&lock);
+	if (program.pid > 0 && !leaving) {
+		leaving = true;
+		kill(program.pid, SIGTERM);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 void
 ws_door_bounce(void)
 {

@@ -9,6 +9,7 @@
 #define SANDLEASE_AGENT_WS_DOOR_H
 
 #include <poll.h>
+#include <sys/types.h>
 
 /* Takes over the listener. */
 void ws_door_open(int listen_fd);
@@ -27,6 +28,12 @@ void ws_door_ready(const struct pollfd f[WS_DOOR_FDS]);
  * have ended; from any thread but the main one.
  */
 void ws_door_bounce(void);
+
+/* The program's; 0 while there is none. */
+pid_t ws_door_pid(void);
+
+/* The program closes what is open and ends; does not wait for that. */
+void ws_door_leave(void);
 
 /* Nobody is let in any more; those who are inside may stay. */
 void ws_door_shut(void);

@@ -9,6 +9,7 @@
 #include "agent/activity.h"
 #include "agent/pty.h"
 #include "agent/serve.h"
+#include "agent/session_end.h"
 #include "agent/ws.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -169,10 +170,18 @@ say_exit(const struct view *v, const struct pty_now *now)
 	json_t *o =
 	    json_pack("{s:s, s:i}", "type", "exit", "code", now->exit_code);
 
+	struct session_end why;
+	bool told = session_end_told(&why);
+
 	if (now->signal[0] != '\0')
 		json_object_set_new(o, "signal", json_string(now->signal));
+	if (told) {
+		json_object_set_new(o, "reason", json_string(why.reason));
+		json_object_set_new(o, "cause", json_string(why.cause));
+	}
 	say(v->conn, o);
-	ws_finish(v->conn, WS_NORMAL, "the terminal has ended");
+	ws_finish(v->conn, WS_NORMAL,
+	    told ? why.reason : "the terminal has ended");
 }
 
 /* False when the client has gone. */

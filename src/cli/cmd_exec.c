@@ -34,7 +34,7 @@ struct run {
 	struct transfer *kill;
 	json_t *kill_body;
 	struct feed feed;
-	char *feed_path;
+	char *feed_path, *close_path;
 	int64_t pid;     /* of a stream's command, once it has begun */
 	int signals;     /* how many it was sent */
 	int64_t give_up; /* of clock_ms(); 0: never */
@@ -69,6 +69,19 @@ take_end(struct run *r, const json_t *event)
 	    (int)json_integer_value(json_object_get(event, "exitCode")) & 255;
 }
 
+/* A session that has ended is not asked again: that would wake it. */
+static void
+take_error(struct run *r, const json_t *event)
+{
+	if (code_parse(json_str(event, "code")) != CODE_SESSION_TERMINATED) {
+		show_problem(json_str(event, "data"));
+		return;
+	}
+	r->over = true;
+	err_set(&r->err, ERR_UNAVAILABLE, CODE_ENDED, "%.200s",
+	    json_str(event, "data"));
+}
+
 static bool
 take_event(void *ctx, const char *data, size_t len)
 {
@@ -83,7 +96,7 @@ take_event(void *ctx, const char *data, size_t len)
 	else if (str_equal(type, "complete") || str_equal(type, "exit"))
 		take_end(r, event);
 	else if (str_equal(type, "error"))
-		show_problem(json_str(event, "data"));
+		take_error(r, event);
 	else if (str_equal(type, "dropped"))
 		err_set(&r->err, ERR_UNAVAILABLE, CODE_LOST,
 		    "output came faster than it could be sent: %lld bytes of it are lost",
@@ -166,9 +179,10 @@ start_process(struct run *r, struct err *e)
 	    r->process, r->cli->json ? "" : "?encoding=base64");
 	r->feed_path = xasprintf("/v1/sessions/%s/api/process/%s/input", r->id,
 	    r->process);
+	r->close_path = xasprintf("%s?close=true", r->feed_path);
 	r->feed = (struct feed){ .client = r->cli->client,
 		.path = r->feed_path,
-		.json = true };
+		.close_path = r->close_path };
 	return 0;
 }
 
@@ -262,18 +276,24 @@ patience_ms(const struct run *r)
 	return ms;
 }
 
+/* What there is, and its end if that is there: both go in one call then. */
 static void
 read_input(struct run *r)
 {
-	char data[16 * 1024];
-	size_t room = feed_room(&r->feed);
-	ssize_t n =
-	    read(STDIN_FILENO, data, room < sizeof(data) ? room : sizeof(data));
+	static char data[256 * 1024];
+	struct pollfd f = { STDIN_FILENO, POLLIN, 0 };
 
-	if (n > 0)
-		feed_add(&r->feed, data, (size_t)n);
-	else if (n == 0 || (errno != EINTR && errno != EAGAIN))
-		feed_end(&r->feed);
+	do {
+		size_t room = feed_room(&r->feed);
+		ssize_t n = read(STDIN_FILENO, data,
+		    room < sizeof(data) ? room : sizeof(data));
+
+		if (n > 0)
+			feed_add(&r->feed, data, (size_t)n);
+		else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+			feed_end(&r->feed);
+	} while (
+	    !r->feed.open && feed_room(&r->feed) > 0 && poll(&f, 1, 0) == 1);
 }
 
 /* Who is told to go does not wait for a connection. */
@@ -348,5 +368,6 @@ cmd_exec(struct cli *k, struct err *e)
 	free(r.process);
 	free(r.path);
 	free(r.feed_path);
+	free(r.close_path);
 	return rc;
 }

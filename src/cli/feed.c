@@ -5,29 +5,60 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
-#include "common/token.h"
 
-enum { RETRY_MS = 500 };
+enum {
+	RETRY_MS = 500,
+	QUIET_MS = 200,
+	WAITING_MAX = 64 * 1024,
+	BODY_MAX = 8 * 1024 * 1024 /* kept until it is answered */
+};
+
+static size_t
+room_in(const struct buf *b, size_t max)
+{
+	return b->len < max ? max - b->len : 0;
+}
 
 size_t
 feed_room(const struct feed *f)
 {
-	return f->over || f->ending || f->waiting.len >= FEED_ROOM
-	    ? 0
-	    : FEED_ROOM - f->waiting.len;
+	if (f->over || f->ending)
+		return 0;
+	return f->open ? room_in(&f->sent, BODY_MAX)
+		       : room_in(&f->waiting, WAITING_MAX);
+}
+
+/* The body gets its end. */
+static void
+end_body(struct feed *f)
+{
+	f->open = false;
+	transfer_go_on(f->post);
 }
 
 void
 feed_add(struct feed *f, const char *data, size_t len)
 {
-	if (!f->over && len > 0)
+	if (f->over || len == 0)
+		return;
+	if (!f->open) {
 		buf_add(&f->waiting, data, len);
+		return;
+	}
+	buf_add(&f->sent, data, len);
+	f->quiet_ms = clock_ms() + QUIET_MS;
+	if (room_in(&f->sent, BODY_MAX) == 0)
+		end_body(f);
+	else
+		transfer_go_on(f->post);
 }
 
 void
 feed_end(struct feed *f)
 {
 	f->ending = true;
+	if (f->open)
+		end_body(f);
 }
 
 bool
@@ -35,7 +66,7 @@ feed_busy(const struct feed *f)
 {
 	return !f->over &&
 	    (f->post != NULL || f->waiting.len > 0 || f->sent.len > 0 ||
-		(f->json && f->ending));
+		(f->close_path != NULL && f->ending));
 }
 
 static void
@@ -51,14 +82,19 @@ drop_front(struct buf *b, size_t len)
 
 /* ---- sending */
 
-static void
-make_body(struct feed *f)
+static ssize_t
+give_body(void *ctx, char *to, size_t max)
 {
-	auto_buf struct buf text = { 0 };
+	struct feed *f = ctx;
+	size_t n = f->sent.len - f->given;
 
-	token_to_base64(f->sent.data, f->sent.len, &text);
-	f->body = json_pack("{s:s, s:s, s:b}", "data", text.data, "encoding",
-	    "base64", "close", f->ending && f->waiting.len == 0);
+	if (n == 0)
+		return f->open ? TRANSFER_LATER : 0;
+	if (n > max)
+		n = max;
+	memcpy(to, f->sent.data + f->given, n);
+	f->given += n;
+	return (ssize_t)n;
 }
 
 static void
@@ -72,12 +108,21 @@ send_waiting(struct feed *f)
 		f->sent = f->waiting;
 		f->waiting = spare;
 	}
-	if (f->json) {
-		make_body(f);
-		r.json = f->body;
-	} else {
+	f->given = 0;
+	f->says_end = f->close_path != NULL && f->ending && f->waiting.len == 0;
+	if (f->says_end)
+		r.path = f->close_path;
+	if (f->close_path == NULL) {
 		r.bytes = f->sent.data;
 		r.len = f->sent.len;
+	} else {
+		r.read = give_body;
+		r.read_size = -1;
+		r.ctx = f;
+		r.endless = true; /* the agent answers before it is silent */
+		/* what waits already comes after this body */
+		f->open = !f->ending && f->waiting.len == 0;
+		f->quiet_ms = clock_ms() + QUIET_MS;
 	}
 	f->post = transfer_begin(f->client, &r);
 }
@@ -106,22 +151,21 @@ is_gone_reader(const struct err *e)
 {
 	return transfer_refused(e, CODE_INPUT_CLOSED) ||
 	    transfer_refused(e, CODE_TERMINAL_ENDED) ||
+	    transfer_refused(e, CODE_SESSION_TERMINATED) ||
 	    (e->code == CODE_REFUSED && e->kind == ERR_NOT_FOUND);
 }
 
 static int
 take_answer(struct feed *f, struct err *e)
 {
-	bool said_end = json_is_true(json_object_get(f->body, "close"));
 	int rc = transfer_result(f->post, NULL, e);
 
 	transfer_free(f->post);
 	f->post = NULL;
-	json_decref(f->body);
-	f->body = NULL;
+	f->open = false;
 	if (rc == 0) {
 		f->sent.len = 0;
-		f->over = said_end;
+		f->over = f->says_end;
 		return 0;
 	}
 	if (is_slow_reader(e)) {
@@ -139,6 +183,8 @@ feed_move(struct feed *f, struct err *e)
 {
 	if (f->post != NULL && transfer_done(f->post) && take_answer(f, e) < 0)
 		return -1;
+	if (f->open && clock_left_ms(f->quiet_ms) == 0)
+		end_body(f);
 	if (f->post == NULL && feed_busy(f) && clock_left_ms(f->retry_ms) == 0)
 		send_waiting(f);
 	return 0;
@@ -147,6 +193,8 @@ feed_move(struct feed *f, struct err *e)
 int
 feed_wait_ms(const struct feed *f)
 {
+	if (f->open)
+		return clock_left_ms(f->quiet_ms);
 	return f->post == NULL && feed_busy(f) ? clock_left_ms(f->retry_ms)
 					       : -1;
 }
@@ -155,7 +203,6 @@ void
 feed_free(struct feed *f)
 {
 	transfer_free(f->post);
-	json_decref(f->body);
 	buf_free(&f->waiting);
 	buf_free(&f->sent);
 }

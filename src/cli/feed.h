@@ -1,9 +1,11 @@
 /*
  * feed.h: bytes for something that reads in a session.
  *
- * One POST is under way at a time, so that the order stays; what comes
- * meanwhile goes with the next.  What was refused because the reader is slow
- * is sent again, from where it stopped.
+ * One POST is under way at a time, so that the order stays.  To a terminal it
+ * has what was typed; what comes meanwhile goes with the next.  To a process
+ * its body stays open and takes what comes, until nothing has come for a
+ * moment or it is large.  What was sent is kept until it is answered: if the
+ * reader was too slow it is sent again, from where it stopped.
  */
 #ifndef SANDLEASE_CLI_FEED_H
 #define SANDLEASE_CLI_FEED_H
@@ -11,18 +13,21 @@
 #include "cli/transfer.h"
 #include "common/str.h"
 
-enum { FEED_ROOM = 64 * 1024 };
-
-/* Start with client, path and json. */
+/* Start with client, path and close_path. */
 struct feed {
 	struct client *client;
-	const char *path; /* borrowed */
-	bool json;        /* base64 in JSON, and the end is said */
-	bool ending;      /* nothing more will be added */
-	bool over;        /* nobody reads any more, or the end was said */
-	struct buf waiting, sent;
+	const char *path;       /* borrowed */
+	const char *close_path; /* borrowed; of a process: where its end is
+				   said; NULL: a terminal, whose end is not */
+	bool ending;            /* nothing more will be added */
+	bool over;              /* nobody reads any more, or the end was said */
+	struct buf waiting;     /* for the next body */
+	struct buf sent;        /* the body under way */
+	size_t given;           /* of it, to the transfer */
+	bool open;              /* the body takes what comes */
+	bool says_end;          /* the end goes with the body */
 	struct transfer *post;
-	json_t *body;
+	int64_t quiet_ms; /* of clock_ms(): an open body ends then */
 	int64_t retry_ms; /* of clock_ms(); 0: now */
 };
 

@@ -112,6 +112,8 @@ give_body(char *to, size_t size, size_t count, void *ctx)
 	const struct transfer *t = ctx;
 	ssize_t n = t->request.read(t->request.ctx, to, size * count);
 
+	if (n == TRANSFER_LATER)
+		return CURL_READFUNC_PAUSE;
 	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
 }
 
@@ -379,6 +381,13 @@ bool
 transfer_refused(const struct err *e, enum err_code code)
 {
 	return e->code == CODE_REFUSED && code_parse(e->field) == code;
+}
+
+void
+transfer_go_on(struct transfer *t)
+{
+	if (!t->done)
+		curl_easy_pause(t->easy, CURLPAUSE_CONT);
 }
 
 bool

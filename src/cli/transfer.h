@@ -22,8 +22,12 @@
 struct client;   /* connections to one service, kept open between calls */
 struct transfer; /* one call in progress */
 
-/* The next bytes of a body: how many, 0 at its end, -1 to give up. */
+/*
+ * The next bytes of a body: how many, 0 at its end, TRANSFER_LATER when they
+ * come later (see transfer_go_on()), -1 to give up.
+ */
 typedef ssize_t transfer_read_fn(void *ctx, char *to, size_t max);
+enum { TRANSFER_LATER = -2 };
 /* Takes bytes of an answer; false gives up. */
 typedef bool transfer_sink_fn(void *ctx, const char *data, size_t len);
 /* Told now and then how far it is; `total` is 0 while nobody knows. */
@@ -59,6 +63,8 @@ bool client_glances(const struct client *c);
 
 struct transfer *transfer_begin(struct client *c, const struct request *r);
 bool transfer_done(const struct transfer *t);
+/* There is more of a body that was to come later, or its end. */
+void transfer_go_on(struct transfer *t);
 /* Of the answer, 0 before it has come. */
 long transfer_status(const struct transfer *t);
 /* A header of the answer, "" without it; lives as long as the transfer. */

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/mem.h"
 
@@ -67,6 +68,19 @@ utf8_whole(const char *s, size_t len)
 		if (utf8_sequence(s + len - back, back) < 0)
 			return len - back;
 	return len;
+}
+
+void
+utf8_join(struct utf8_tail *t, const char *s, size_t len, struct buf *to)
+{
+	size_t whole;
+
+	buf_add(to, t->bytes, t->len);
+	buf_add(to, s, len);
+	whole = utf8_whole(to->data, to->len);
+	t->len = to->len - whole;
+	memcpy(t->bytes, to->data + whole, t->len);
+	to->len = whole;
 }
 
 static void

@@ -25,6 +25,18 @@ bool utf8_valid(const char *s, size_t len);
 /* How many of the bytes do not belong to a sequence cut off at the end. */
 size_t utf8_whole(const char *s, size_t len);
 
+/* The beginning of a character whose rest has not come yet. */
+struct utf8_tail {
+	char bytes[UTF8_LEN_MAX];
+	size_t len;
+};
+
+/*
+ * Appends what was kept and the bytes to `to`, and keeps the beginning of a
+ * character that they end with.
+ */
+void utf8_join(struct utf8_tail *t, const char *s, size_t len, struct buf *to);
+
 /*
  * Appends the bytes as the inside of a JSON string, without the quotes; each
  * that is no part of a valid sequence as U+FFFD.

@@ -43,6 +43,11 @@ read_row(const struct rows *r, size_t row, struct wave_stop *s)
 	    state_sandbox_parse(rows_text(r, row, "sandbox_state"));
 	to->generation = rows_int(r, row, "generation");
 	s->located = !rows_null(r, row, "sandbox_state");
+	s->ask.end.reason = to->state == SESSION_SLEEPING ? "session_slept"
+	    : to->state == SESSION_DELETING               ? "session_deleted"
+							  : "session_ended";
+	str_copy(s->ask.end.cause, sizeof(s->ask.end.cause),
+	    rows_text(r, row, "reason"));
 }
 
 static struct wave *
@@ -316,6 +321,13 @@ conclude(struct control *ctl, struct wave_stop *s)
 		    "the session's processes are still there");
 }
 
+/* The wrapper ends what is left before we end the wrapper: it has to answer. */
+static int64_t
+grace_ms(const struct conf_list *looks)
+{
+	return looks->count > 0 ? looks->at[looks->count - 1] * 3 / 4 : 0;
+}
+
 static void
 act(struct control *ctl, struct wave *w)
 {
@@ -328,6 +340,8 @@ act(struct control *ctl, struct wave *w)
 	CRASH_POINT("stop.sealed");
 	raise_rows(ctl, w);
 	there = gather(ctl, w, true);
+	for (size_t i = 0; i < there.count; i++)
+		there.who[i]->end.grace_ms = grace_ms(looks);
 	agent_ask_all(p, AGENT_TERM, 0, clock_ms() + TERM_MS, there.who,
 	    there.count);
 	CRASH_POINT("stop.asked");

@@ -25,6 +25,8 @@ enum {
 };
 
 /* Which session of which sandbox, and which of its lives. */
+enum { AGENT_CAUSE_MAX = 32 };
+
 struct agent_target {
 	char sandbox[SANDBOX_ID_MAX];
 	char incarnation[ID_MAX];
@@ -65,9 +67,17 @@ struct agent_status {
 };
 
 /* One of several sessions that are asked the same at once. */
+/* What those hear whose commands a term ends. */
+struct agent_end {
+	const char *reason;          /* session_slept, session_deleted, ... */
+	char cause[AGENT_CAUSE_MAX]; /* the lease's; may be "" */
+	int64_t grace_ms; /* until then commands may end by themselves */
+};
+
 struct agent_one {
 	struct agent_target target;
-	bool answered; /* else e says why not */
+	struct agent_end end; /* for term; reason NULL: none is told */
+	bool answered;        /* else e says why not */
 	struct err e;
 	struct agent_sight sight;   /* of look, seal and kill */
 	struct agent_status status; /* of status, with cpu_ms */

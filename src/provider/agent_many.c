@@ -15,10 +15,15 @@ static const char *const NAMES[AGENT_OP__MAX] = {
 };
 
 static json_t *
-body_of(enum agent_op op, const struct agent_target *t, int wait_ms)
+body_of(enum agent_op op, const struct agent_one *one, int wait_ms)
 {
-	json_t *body = agent_body(t);
+	json_t *body = agent_body(&one->target);
 
+	if (op == AGENT_TERM && one->end.reason != NULL)
+		json_object_update_new(body,
+		    json_pack("{s:s, s:s, s:I}", "reason", one->end.reason,
+			"cause", one->end.cause, "graceMs",
+			(json_int_t)one->end.grace_ms));
 	if (op == AGENT_STATUS)
 		json_object_set_new(body, "cpu", json_true());
 	else if (wait_ms > 0)
@@ -52,7 +57,7 @@ ask_some(const struct provider *p, enum agent_op op, int wait_ms,
 	for (size_t i = 0; i < count; i++) {
 		struct agent_one *one = who[i];
 		struct agent_question q = { .op = NAMES[op],
-			.body = body_of(op, &one->target, wait_ms) };
+			.body = body_of(op, one, wait_ms) };
 
 		one->answered = false;
 		one->e = (struct err){ 0 };

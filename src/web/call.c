@@ -144,19 +144,34 @@ incomplete(ssize_t n, struct err *e)
 	    "the body ended before it was complete");
 }
 
-ssize_t
-call_read(struct call *c, char *to, size_t max, struct err *e)
+static ssize_t
+read_with(struct call *c, ssize_t (*how)(void *ctx, char *to, size_t max),
+    char *to, size_t max, struct err *e)
 {
 	int64_t declared;
 	ssize_t n;
 
 	if (declared_length(c, &declared, e) < 0)
 		return -1;
-	n = c->io->read(c->io_ctx, to, max);
+	n = how(c->io_ctx, to, max);
 	c->body_read += n > 0 ? n : 0;
 	if (n < 0 || (n == 0 && declared >= 0 && c->body_read != declared))
 		return incomplete(n, e);
 	return n;
+}
+
+ssize_t
+call_read(struct call *c, char *to, size_t max, struct err *e)
+{
+	return read_with(c, c->io->read, to, max, e);
+}
+
+ssize_t
+call_read_some(struct call *c, char *to, size_t max, struct err *e)
+{
+	return read_with(c,
+	    c->io->read_some != NULL ? c->io->read_some : c->io->read, to, max,
+	    e);
 }
 
 int

@@ -32,6 +32,9 @@ struct call_io {
 	 * ECANCELED was turned away.
 	 */
 	ssize_t (*read)(void *ctx, char *to, size_t max);
+	/* As read(), but what is there: waits for the first byte only.  NULL:
+	 * read() will do. */
+	ssize_t (*read_some)(void *ctx, char *to, size_t max);
 	/* -1 when the client has gone. */
 	int (*write)(void *ctx, const char *from, size_t len);
 	int (*flush)(void *ctx);
@@ -105,6 +108,10 @@ size_t call_skip_body(struct call *c, size_t max);
  * "body_incomplete".  For bodies of any size.
  */
 ssize_t call_read(struct call *c, char *to, size_t max, struct err *e)
+    MUST_CHECK;
+
+/* The same, but what has come already: waits for the first byte only. */
+ssize_t call_read_some(struct call *c, char *to, size_t max, struct err *e)
     MUST_CHECK;
 
 /* The body as JSON; an empty body is an empty object. */

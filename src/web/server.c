@@ -32,13 +32,10 @@ request_of(void *ctx)
 	return &s->request;
 }
 
+/* After libfcgi has given n bytes. */
 static ssize_t
-fcgi_read(void *ctx, char *to, size_t max)
+judge_read(const struct server *s, int n)
 {
-	const struct server *s = ctx;
-	FCGX_Request *r = request_of(ctx);
-	int n = FCGX_GetStr(to, (int)max, r->in);
-
 	if (atomic_load(&turned_away) != s->turned_away_at_accept) {
 		errno = ECANCELED;
 		return -1;
@@ -46,8 +43,36 @@ fcgi_read(void *ctx, char *to, size_t max)
 	/* a client that went away ends the stream too, but with an error */
 	errno = 0;
 	if (n <= 0)
-		return FCGX_GetError(r->in) == 0 ? 0 : -1;
+		return FCGX_GetError(s->request.in) == 0 ? 0 : -1;
 	return n;
+}
+
+static ssize_t
+fcgi_read(void *ctx, char *to, size_t max)
+{
+	return judge_read(ctx, FCGX_GetStr(to, (int)max, request_of(ctx)->in));
+}
+
+/* FCGX_GetStr() would wait until there are as many as there is room for. */
+static ssize_t
+fcgi_read_some(void *ctx, char *to, size_t max)
+{
+	FCGX_Stream *in = request_of(ctx)->in;
+	size_t there, n = 0;
+
+	if (in->rdNext == in->stop) {
+		int first = FCGX_GetChar(in);
+
+		if (first < 0)
+			return judge_read(ctx, 0);
+		to[n++] = (char)first;
+	}
+	there = (size_t)(in->stop - in->rdNext);
+	if (n + there > max)
+		there = max - n;
+	if (there > 0)
+		n += (size_t)FCGX_GetStr(to + n, (int)there, in);
+	return judge_read(ctx, (int)n);
 }
 
 /*
@@ -221,6 +246,7 @@ fcgi_fd(void *ctx)
 
 static const struct call_io FASTCGI = {
 	.read = fcgi_read,
+	.read_some = fcgi_read_some,
 	.write = fcgi_write,
 	.flush = fcgi_flush,
 	.send_file = fcgi_send_file,

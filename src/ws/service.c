@@ -168,10 +168,16 @@ static const lws_retry_bo_t LIFE = {
 
 /* ---- the program's life */
 
+/*
+ * The cell's first process sends it to all when the session ends.  The wrapper
+ * has things to say by us then; it tells us itself when it has said them.
+ */
 static void
-on_term(int sig)
+on_term(int sig, siginfo_t *info, void *context_of_signal)
 {
-	(void)sig;
+	(void)sig, (void)context_of_signal;
+	if (info->si_pid == 1)
+		return;
 	leaving = 1;
 	if (context != NULL)
 		lws_cancel_service(context);
@@ -235,10 +241,13 @@ say_goodbye(void)
 int
 service_run(void)
 {
+	struct sigaction term = { .sa_sigaction = on_term,
+		.sa_flags = SA_SIGINFO | SA_RESTART };
+
 	/* it says much, and of things that clients decide */
 	lws_set_log_level(0, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTERM, on_term);
+	sigaction(SIGTERM, &term, NULL);
 	if (open_all() < 0)
 		return 1;
 	while (!done && lws_service(context, 0) >= 0)

@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	%D%/create.t \
 	%D%/dataplane.t \
 	%D%/directories.t \
+	%D%/endings.t \
 	%D%/events.t \
 	%D%/failures.t \
 	%D%/files.t \
@@ -36,6 +37,7 @@ EXTRA_DIST += \
 	%D%/revoke.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
+	%D%/stdin.t \
 	%D%/storage.t \
 	%D%/streams.t \
 	%D%/shares.t \

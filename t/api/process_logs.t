@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """process_logs.t: what background processes write, and what is known of them
 when their session has slept or lost its wrapper."""
+import base64
 import os
 import signal
 import socket
@@ -12,7 +13,8 @@ import service
 from awake import age, passes, state, wrapper_of
 from processes import (DIR, Stream, ended, kill, known, logs, path, show,
                        start, text)
-from service import at, call, create, execute, expect, get, running, until
+from service import (at, call, container_error, create, execute, expect, get,
+                     running, until)
 from tap import case, equal, run, true
 
 service.begin()
@@ -116,14 +118,55 @@ def a_stream_goes_on_where_it_was_cut_off():
 def characters_are_never_split():
     pid = start("printf 'x\\xe2'; until [ -e /tmp/go3 ]; do sleep 0.02; done;"
                 " printf '\\x82\\xac'")
-    until("it has begun", lambda: logs(pid)["nextOffset"] > 0)
-    equal(logs(pid)["stdout"], "x", "a part of one waits for the rest")
+    until("it has begun", lambda: logs(pid)["nextOffset"] == 2)
+    equal(logs(pid)["stdout"], "x\ufffd", "a part of one is not held for ever")
     execute(SID, "touch /tmp/go3")
-    equal(text(Stream(pid).rest()), "x\u20ac", "and comes with it")
+    equal(text(Stream(pid).rest()), "x\u20ac", "and is whole with the rest")
     pid = start("head -c 100000 /dev/zero | sed 's/\\x0/\\xe2\\x82\\xac/g'")
     events = Stream(pid).rest()
     true(text(events) == "\u20ac" * 100000, "in a stream")
     true(logs(pid)["stdout"] == "\u20ac" * 100000, "in the logs")
+
+
+@case
+def bytes_of_no_text_are_not_held_back():
+    # what looks like the beginning of a character, and nothing after it
+    pid = start("printf 'A\\303'; until [ -e /tmp/go5 ]; do sleep 0.02; done;"
+                " printf Z")
+    stream = Stream(pid, query="?encoding=base64")
+    got = b""
+    while got != b"A\xc3":
+        _, e = stream.event()
+        if e["type"] == "stdout":
+            got += base64.b64decode(e["data"])
+    stream.close()
+    # as text too, once it is clear that no more comes
+    stream = Stream(pid)
+    got = ""
+    while got != "A\ufffd":
+        _, e = stream.event()
+        if e["type"] == "stdout":
+            got += e["data"]
+    equal(logs(pid)["stdout"], "A\ufffd", "in the log")
+    execute(SID, "touch /tmp/go5")
+    equal(text(stream.rest()), "Z", "the rest")
+    container_error(call("GET", path(pid + "/stream?encoding=hex")), 400,
+                    "VALIDATION_FAILED")
+
+
+@case
+def the_other_stream_does_not_cut_a_character():
+    pid = start("printf 'h\\303'; until [ -s /tmp/seen6 ]; do sleep 0.02; done;"
+                " printf x >&2; until [ -s /tmp/seen7 ]; do sleep 0.02; done;"
+                " printf '\\251!'")
+    for n, mark in ((2, 6), (3, 7)):
+        until("%d bytes are there" % n, lambda: logs(pid)["nextOffset"] == n)
+        execute(SID, "echo 1 >/tmp/seen%d" % mark)
+    ended(pid)
+    equal((logs(pid)["stdout"], logs(pid)["stderr"]), ("h\u00e9!", "x"), "logs")
+    stream = Stream(pid)
+    events = stream.rest()
+    equal((text(events), text(events, "stderr")), ("h\u00e9!", "x"), "stream")
 
 
 @case

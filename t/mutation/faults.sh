@@ -379,9 +379,18 @@ agent api/process "a timeout is not told" process_run.c \
 agent api/process "an id is taken away from who lives" process.c \
 	'/^process_admit/,/^}/s/if \(i < count && lives\(table\[i\]\)\)/if (false)/' \
 	"ids of the callers choice"
-agent api/process "the end of the input is not passed on" process_act.c \
-	's/let_input_go\(p, in->close && all\)/let_input_go(p, false)/' \
+agent api/process "the end of the input is not passed on" process_input.c \
+	'/^let_go/,/^}/s/if \(end \|\| /if (/' \
 	"input is written and closed"
+agent api/stdin "nobody sees a process end while its client is silent" api_process_input.c \
+	'/^watch_process/,/^}/s/if \(answer\) \{/if (false) {/' \
+	"a process that ends ends the body"
+agent api/endings "init keeps the reason to itself" session_end.c \
+	'/^note/,/^}/s/told = true;/told = false;/' \
+	"a command says why and what it printed"
+agent api/endings "what ignores SIGTERM is left to the host" wrapper.c \
+	'/^may_leave/,/^}/s/l->kill_ms > 0 &&/false \&\&/' \
+	"so does one that does not end by itself"
 agent api/process "kill takes the root only" treeend.c \
 	'/^look/,/^}/s/proctree_take_each\(roots, n, now\);//;s/proctree_kill\(t->root, NULL\)/kill(t->root, SIGKILL)/' \
 	"kill ends the whole tree"
@@ -400,9 +409,12 @@ agent api/process_logs "what runs lets the session sleep" process_start.c \
 agent api/process_logs "a stream begins at the beginning again" api_process_logs.c \
 	's/call_param\(c, "HTTP_LAST_EVENT_ID"\)/""/' \
 	"a stream goes on where it was cut off"
-agent api/process_logs "a character is cut at a read" process_run.c \
-	's/whole = utf8_whole\(chunk, len\)/whole = len/' \
-	"characters are never split"
+agent api/process_logs "a character is cut by the other stream" api_process_logs.c \
+	's/utf8_join\(&tail, b->data \+ at, n, &text\)/buf_add(\&text, b->data + at, n)/' \
+	"the other stream does not cut a character"
+agent api/process_logs "what is no text waits for the rest of a character" api_process_logs.c \
+	'/^part_of/,/^}/s/return len;/return utf8_whole(text, len);/' \
+	"bytes of no text are not held back"
 
 # ---- archives, git, ports
 

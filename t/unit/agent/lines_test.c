@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <time.h>
 
 #include "agent/lines.h"
 #include "common/mem.h"
@@ -88,12 +89,53 @@ a_line_without_end_goes_out_in_pieces(void **state)
 	assert_true(t.events >= 5 && t.events <= 7);
 }
 
+static void
+nothing_waits_longer_than_its_time(void **state)
+{
+	static const struct timespec WAIT = { .tv_nsec =
+						  LINES_WAIT_MS * 1000000 };
+	auto_buf struct buf out = { 0 };
+	struct lines l[2] = { { .emit = note, .ctx = &out },
+		{ .emit = note, .ctx = &out } };
+
+	(void)state;
+	assert_int_equal(lines_left_ms(l, 2), -1);
+	lines_add(&l[1], "x\xc3", 2);
+	assert_in_range(lines_left_ms(l, 2), 0, LINES_WAIT_MS);
+	/* wait: the time of the text is over then, however slow we are */
+	nanosleep(&WAIT, NULL);
+	assert_int_equal(lines_left_ms(l, 2), 0);
+	lines_flush(&l[1]);
+	assert_string_equal(out.data, "[x\xc3]");
+	assert_int_equal(lines_left_ms(l, 2), -1);
+	/* ... also while more comes */
+	lines_add(&l[1], "y", 1);
+	nanosleep(&WAIT, NULL); /* wait: as above */
+	lines_add(&l[1], "z", 1);
+	assert_string_equal(out.data, "[x\xc3][yz]");
+	lines_end(&l[1]);
+}
+
+static void
+bytes_do_not_wait(void **state)
+{
+	auto_buf struct buf out = { 0 };
+	struct lines l = { .emit = note, .ctx = &out, .at_once = true };
+
+	(void)state;
+	lines_add(&l, "a\nb\xe2", 4);
+	assert_string_equal(out.data, "[a\nb\xe2]");
+	assert_int_equal(lines_left_ms(&l, 1), -1);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_go_out_when_they_are_whole),
 		cmocka_unit_test(a_line_without_end_goes_out_in_pieces),
+		cmocka_unit_test(nothing_waits_longer_than_its_time),
+		cmocka_unit_test(bytes_do_not_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,12 +126,45 @@ json_text_may_be_ascii_alone(void **state)
 	}
 }
 
+static void
+halves_of_a_character_are_joined(void **state)
+{
+	static const struct {
+		const char *pieces[4];
+		const char *out, *rest;
+	} CASES[] = {
+		{ { "a\xc3", "\xa9z" }, "a|\xc3\xa9z|", "" },
+		{ { "\xe2", "\x82", "\xac" }, "||\xe2\x82\xac|", "" },
+		{ { "\xf0\x9f", "x" }, "|\xf0\x9fx|", "" },
+		{ { "x\xe2\x82" }, "x|", "\xe2\x82" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_buf struct buf all = { 0 };
+		struct utf8_tail t = { .len = 0 };
+
+		for (int k = 0; k < 4 && CASES[i].pieces[k] != NULL; k++) {
+			auto_buf struct buf b = { 0 };
+
+			utf8_join(&t, CASES[i].pieces[k],
+			    strlen(CASES[i].pieces[k]), &b);
+			buf_add(&all, b.data, b.len);
+			buf_str(&all, "|");
+		}
+		assert_string_equal(all.data, CASES[i].out);
+		assert_int_equal(t.len, strlen(CASES[i].rest));
+		assert_memory_equal(t.bytes, CASES[i].rest, t.len);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sequences_are_valid_invalid_or_cut_off),
 		cmocka_unit_test(a_cut_off_end_is_not_whole),
+		cmocka_unit_test(halves_of_a_character_are_joined),
 		cmocka_unit_test(json_text_is_escaped_and_repaired),
 		cmocka_unit_test(json_text_may_be_ascii_alone),
 	};

@@ -71,8 +71,10 @@ fake_param(void *ctx, const char *name)
 	return NULL;
 }
 
-static const struct call_io FAKE_IO = { fake_read, fake_write, fake_flush,
-	fake_param, NULL };
+static const struct call_io FAKE_IO = { .read = fake_read,
+	.write = fake_write,
+	.flush = fake_flush,
+	.param = fake_param };
 
 /* A call on *f; both are released by fake_end(). */
 static inline struct call
