@@ -26,6 +26,7 @@ struct notice_filter {
 	pump_output_fn *output;
 	void *ctx;
 	struct buf held;
+	bool killed; /* for notice_end(): bash has something to say */
 };
 
 void notice_begin(struct notice_filter *f, struct pump *p);

@@ -103,9 +103,14 @@ def bash_says_nothing_of_what_we_kill():
                     "printf last >&2; trap '' TERM; " + LONG):
         a = box.run(S, command, timeoutMs=200)  # wait: it always ends then
         same(a["context"]["stderr"].strip(), "last" if "last" in command else "", command)
-    r = begin("said", "echo Terminated >&2; " + LONG, sessionId="said")
-    cancel("said")
-    same(r.all().json()["stderr"], "Terminated\n", "the command's own word is its own")
+    for last, alone in ((LONG, False), ("while :; do :; done", True)):
+        name = "said%d" % alone
+        r = begin(name, "echo Terminated >&2; touch /workspace/%s.now; %s" % (name, last), sessionId=name)
+        # bash is in the loop, or waits for its child
+        assert eventually(lambda: there(name + ".now") and (alone or box.run(
+            S, "pgrep -x sleep", sessionId="looks")["exitCode"] == 0)), "it does not come so far"
+        cancel(name)
+        same(r.all().json()["stderr"], "Terminated\n", "the command's own word is its own")
 
 
 def lines_are_counted_from_one():
