@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	%D%/dataplane.t \
 	%D%/directories.t \
 	%D%/events.t \
+	%D%/executions.t \
 	%D%/failures.t \
 	%D%/files.t \
 	%D%/git.t \
