@@ -113,9 +113,13 @@ export default {
 
 	async "a shell that ends is told with its code; the next call has a new one"(t) {
 		await t.says("export KEPT=1");
-		const error = await t.refused("SESSION_TERMINATED", 410, t.execute("exit 42"));
+		const error = await t.refused("SESSION_TERMINATED", 410,
+			t.execute("echo built; echo bad >&2; exit 42"));
 		assert.equal(error.context.sessionId, t.shell);
 		assert.equal(error.context.exitCode, 42);
+		assert.equal(error.context.stdout, "built\n");
+		assert.equal(error.context.stderr, "bad\n");
+		assert.match(error.message, /shell exited/i); /* as upstream's tests do */
 		assert.equal(await t.says("echo ${KEPT:-new}"), "new");
 	},
 
