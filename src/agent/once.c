@@ -76,10 +76,11 @@ forget(struct once *gone)
 	free(gone);
 }
 
+/* The answer of one that runs is its thread's. */
 static size_t
 size_of(const struct once *o)
 {
-	return strlen(o->body) + o->answer.text.len;
+	return strlen(o->body) + (o->running ? 0 : o->answer.text.len);
 }
 
 /*

@@ -114,6 +114,32 @@ add_header(struct call *c, const json_t *names)
 		call_header(c, "X-Ignored-Fields", list.data);
 }
 
+static void
+add_name(json_t *names, const char *name)
+{
+	if (json_array_size(names) < IGNORED_MAX)
+		json_array_append_new(names, json_string(name));
+}
+
+/* Members of a member whose own are listed, too: `options.recursive`. */
+static void
+note_nested(const char *fields, const char *name, json_t *v, json_t *names)
+{
+	auto_free char *front = xasprintf("%s.", name);
+	const char *key;
+	json_t *ignored;
+
+	if (strstr(fields, front) == NULL)
+		return;
+	json_object_foreach(v, key, ignored)
+	{
+		auto_free char *whole = xasprintf("%s%s", front, key);
+
+		if (!str_list_has(fields, whole))
+			add_name(names, whole);
+	}
+}
+
 static int
 note_unknown(struct call *c, json_t *body, struct err *e)
 {
@@ -128,11 +154,11 @@ note_unknown(struct call *c, json_t *body, struct err *e)
 	json_object_foreach(body, name, v)
 	{
 		if (str_list_has(s->fields, name))
-			continue;
-		if (refuse_limit(s->fields, name, e) < 0)
+			note_nested(s->fields, name, v, names);
+		else if (refuse_limit(s->fields, name, e) < 0)
 			return -1;
-		if (json_array_size(names) < IGNORED_MAX)
-			json_array_append_new(names, json_string(name));
+		else
+			add_name(names, name);
 	}
 	if (json_array_size(names) == 0)
 		return 0;

@@ -32,7 +32,7 @@ BODIES = {
     "/api/read/stream": {"path": "/workspace/f", "sessionId": "x"},
     "/api/rename": {"oldPath": "/workspace/f", "newPath": "/workspace/g", "sessionId": "x"},
     "/api/move": {"sourcePath": "/workspace/g", "destinationPath": "/workspace/f", "sessionId": "x"},
-    "/api/list-files": {"path": "/workspace", "sessionId": "x", "options": {}},
+    "/api/list-files": {"path": "/workspace", "sessionId": "x", "options": {"recursive": True, "includeHidden": True}},
     "/api/exists": {"path": "/workspace/f", "sessionId": "x"},
     "/api/delete": {"path": "/workspace/f", "sessionId": "x"},
     "/api/port-check": {"port": 9, "mode": "tcp"},
@@ -44,7 +44,7 @@ BODIES = {
     "/api/terminal/:id/input": {"data": "", "encoding": "utf-8"},
     "/api/terminal/:id/resize": {"cols": 81, "rows": 24},
     "/api/backup/create": {"dir": "/workspace/d", "archivePath": "/var/backups/b.sqsh", "gitignore": False, "excludes": [],
-                           "compression": {}, "sessionId": "x"},
+                           "compression": {"format": "lz4", "threads": 1}, "sessionId": "x"},
     "/api/backup/restore": {"dir": "/workspace/d", "archivePath": "/var/backups/b.sqsh", "sessionId": "x"},
     "/api/backup/upload-parts": {"archivePath": "/var/backups/b.sqsh", "parts": [], "sessionId": "x"},
     "/api/contexts": {"language": "python", "cwd": "/workspace", "env_vars": {}},
@@ -100,6 +100,14 @@ def what_is_not_known_is_told():
             same(body.get("ignored"), ["colour", "a,b"], route + " and its first object")
 
 
+def members_of_members_are_told_as_well():
+    for route, outer in (("/api/list-files", "options"), ("/api/backup/create", "compression")):
+        header, _ = post(route, {outer: {**BODIES[route][outer], "depth": 3}})
+        same(header, outer + ".depth", route)
+    _, body = post("/api/execute", {"env": {"any": "name"}})
+    ok("ignored" not in body, "but names of variables are the caller's", body)
+
+
 def a_limit_of_time_is_never_dropped():
     for route, body in BODIES.items():
         if not LIMITS & set(body):
@@ -118,6 +126,6 @@ def there_may_be_many_of_them():
 
 try:
     run([every_route_has_a_body_here, what_is_known_is_not_called_ignored, what_is_not_known_is_told,
-         a_limit_of_time_is_never_dropped, there_may_be_many_of_them])
+         members_of_members_are_told_as_well, a_limit_of_time_is_never_dropped, there_may_be_many_of_them])
 finally:
     box.close()

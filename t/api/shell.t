@@ -167,7 +167,7 @@ def a_shell_that_ends_is_told_once():
     doc = container_error(post("execute", {"command": "true",
                                            "sessionId": "mortal"}), 410,
                           "SESSION_TERMINATED")
-    equal(doc["context"], {"sessionId": "mortal", "exitCode": 137}, "killed")
+    equal((doc["context"]["sessionId"], doc["context"]["exitCode"]), ("mortal", 137), "killed")
     equal(said("echo new", "mortal"), "new\n", "and a fresh one")
     execute(SID, "kill -9 " + said("echo $$", "mortal").strip())
     doc = container_error(post("execute/stream", {
