@@ -32,7 +32,8 @@ BODIES = {
     "/api/read/stream": {"path": "/workspace/f", "sessionId": "x"},
     "/api/rename": {"oldPath": "/workspace/f", "newPath": "/workspace/g", "sessionId": "x"},
     "/api/move": {"sourcePath": "/workspace/g", "destinationPath": "/workspace/f", "sessionId": "x"},
-    "/api/list-files": {"path": "/workspace", "sessionId": "x", "options": {"recursive": True, "includeHidden": True}},
+    "/api/list-files": {"path": "/workspace", "sessionId": "x", "options": {
+        "recursive": True, "includeHidden": True, "sessionId": "x"}},
     "/api/exists": {"path": "/workspace/f", "sessionId": "x"},
     "/api/delete": {"path": "/workspace/f", "sessionId": "x"},
     "/api/port-check": {"port": 9, "mode": "tcp"},

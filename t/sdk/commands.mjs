@@ -15,8 +15,9 @@ export default {
 		const command = "echo out; echo err >&2; (exit 3)";
 		const result = await t.execute(command);
 		assert.deepEqual({ ...result, stdout: result.stdout.trim(), stderr: result.stderr.trim(),
-			timestamp: "", duration: 0 }, { success: false, exitCode: 3, stdout: "out",
-			stderr: "err", command, sessionId: t.shell, timestamp: "", duration: 0 });
+			timestamp: "", duration: 0, executionId: "" }, { success: false, exitCode: 3,
+			stdout: "out", stderr: "err", command, sessionId: t.shell, timestamp: "",
+			duration: 0, executionId: "" });
 		assert.ok(Date.parse(result.timestamp) > 0, result.timestamp);
 	},
 
