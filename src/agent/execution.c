@@ -23,12 +23,21 @@ static const struct jfield FIELDS[] = {
 	    ON_DISCONNECT, "what becomes of it when its client leaves"),
 };
 
+/* The name of a member of ours that the body has; NULL: none. */
+static const char *
+first_said(const json_t *body)
+{
+	for (size_t i = 0; i < ARRAY_LEN(FIELDS); i++)
+		if (json_object_get(body, FIELDS[i].name) != NULL)
+			return FIELDS[i].name;
+	return NULL;
+}
+
 int
 execution_read(struct call *c, const json_t *body, const char *route,
     struct execution *out, struct err *e)
 {
 	struct said s = { .on_disconnect = CONTINUE };
-	struct err said;
 
 	if (jfield_decode(body, FIELDS, ARRAY_LEN(FIELDS), J_LENIENT, &s, e) <
 	    0)
@@ -39,7 +48,7 @@ execution_read(struct call *c, const json_t *body, const char *route,
 		return err_field(e, "executionId",
 		    "must be made of letters, digits, '-', '_' and '.'");
 	*out = (struct execution){ .route = route,
-		.chosen = execution_refuse(body, "", &said) < 0,
+		.chosen = first_said(body) != NULL,
 		.client = s.on_disconnect == KILL ? call_fd(c) : 0 };
 	str_copy(out->id, sizeof(out->id), s.id);
 	return 0;
@@ -54,8 +63,7 @@ execution_tell(struct call *c, const struct execution *x)
 int
 execution_refuse(const json_t *body, const char *why, struct err *e)
 {
-	for (size_t i = 0; i < ARRAY_LEN(FIELDS); i++)
-		if (json_object_get(body, FIELDS[i].name) != NULL)
-			return err_field(e, FIELDS[i].name, "%s", why);
-	return 0;
+	const char *name = first_said(body);
+
+	return name != NULL ? err_field(e, name, "%s", why) : 0;
 }

@@ -236,10 +236,8 @@ static void
 kill_told(const struct meant *m)
 {
 	for (struct interrupt_job *j = jobs; j != NULL; j = j->next)
-		if (j->told != INTERRUPT_NOT && is_meant(j, m) && j->root > 0) {
-			proctree_kill(j->root, NULL);
-			j->over = true;
-		}
+		if (j->told != INTERRUPT_NOT && is_meant(j, m) && j->root > 0)
+			j->over = proctree_kill(j->root, NULL) == 0;
 }
 
 static size_t

@@ -108,10 +108,8 @@ notice_begin(struct notice_filter *f, struct pump *p)
 void
 notice_end(struct notice_filter *f, struct pump *p)
 {
-	size_t len = f->held.len;
+	size_t len = notice_strip(f->held.data, f->held.len);
 
-	if (f->killed)
-		len = notice_strip(f->held.data, len);
 	p->output = f->output;
 	p->output_ctx = f->ctx;
 	if (len > 0)

@@ -3,7 +3,8 @@
  *
  * When we end a command, bash writes a line of its own to the command's stderr:
  * `Terminated`, or `/bin/bash: line 1:  23 Killed   sleep 100`.  It is the last
- * one there, and no output of the command.
+ * one there, and no output of the command.  (A program that, when it is told to
+ * end, says this word as its last and then exits by itself loses it.)
  */
 #ifndef SANDLEASE_AGENT_NOTICE_H
 #define SANDLEASE_AGENT_NOTICE_H
@@ -26,7 +27,6 @@ struct notice_filter {
 	pump_output_fn *output;
 	void *ctx;
 	struct buf held;
-	bool killed; /* for notice_end(): bash has something to say */
 };
 
 void notice_begin(struct notice_filter *f, struct pump *p);

@@ -263,16 +263,13 @@ start_again(struct shell *s, const char *cwd)
 	return false;
 }
 
-/*
- * Makes an end of the command; the shell stays, if it can.  True when there
- * were processes to kill.
- */
-static bool
+/* Makes an end of the command; the shell stays, if it can. */
+static void
 end_command(struct running *r, struct shell_outcome *out)
 {
 	struct shell *s = r->shell;
 	pid_t pid = s->proc.child.pid;
-	auto_tree struct proctree spare = { 0 }, below = { 0 };
+	auto_tree struct proctree spare = { 0 };
 	char cwd[SHELL_PATH_MAX];
 
 	if (r->back[0] != '\0')
@@ -280,15 +277,13 @@ end_command(struct running *r, struct shell_outcome *out)
 	else
 		shell_proc_cwd(pid, cwd);
 	proctree_older(pid, r->since, &spare);
-	proctree_below(pid, &spare, &below);
 	if (abort_command(r, &spare))
-		return below.count > 0;
+		return;
 	proctree_kill(pid, &spare);
 	(void)reap(s);
 	proctree_merge(&s->orphans, &spare);
 	out->replaced = true;
 	out->restored = start_again(s, cwd);
-	return below.count > 0;
 }
 
 /* The same, without what bash says of the processes that are killed. */
@@ -298,7 +293,7 @@ stop_command(struct running *r, struct shell_outcome *out)
 	struct notice_filter f;
 
 	notice_begin(&f, r->pump);
-	f.killed = end_command(r, out);
+	end_command(r, out);
 	pump_drain(r->pump);
 	notice_end(&f, r->pump);
 }

@@ -64,10 +64,10 @@ def a_shell_that_exits_loses_no_output():
             ("echo new; exec false", "new\n", "", 1)):
         a = box.run(S, command, sessionId="exits")
         c = a["context"]
-        same((a["status"], a["code"], c["exitCode"], c["stdout"] == out, c["stderr"].endswith(err)),
+        same((a["status"], a["code"], c["exitCode"], c.get("stdout") == out, c.get("stderr", "").endswith(err)),
              (410, "SESSION_TERMINATED", code, True, True), command[:30])
         ok("shell exited" in a["message"], "its words are those that clients look for", a["message"])
-        same(box.run(S, command, sessionId="exits", shell=False)["exitCode"], code,
+        same(box.run(S, command, sessionId="exits", shell=False).get("exitCode"), code,
              "with a process of its own it is an exit code")
 
 
@@ -103,14 +103,10 @@ def bash_says_nothing_of_what_we_kill():
                     "printf last >&2; trap '' TERM; " + LONG):
         a = box.run(S, command, timeoutMs=200)  # wait: it always ends then
         same(a["context"]["stderr"].strip(), "last" if "last" in command else "", command)
-    for last, alone in ((LONG, False), ("while :; do :; done", True)):
-        name = "said%d" % alone
-        r = begin(name, "echo Terminated >&2; touch /workspace/%s.now; %s" % (name, last), sessionId=name)
-        # bash is in the loop, or waits for its child
-        assert eventually(lambda: there(name + ".now") and (alone or box.run(
-            S, "pgrep -x sleep", sessionId="looks")["exitCode"] == 0)), "it does not come so far"
-        cancel(name)
-        same(r.all().json()["stderr"], "Terminated\n", "the command's own word is its own")
+    r = begin("said", "echo Terminated >&2; touch /workspace/said.now; " + LONG, sessionId="said")
+    assert eventually(lambda: there("said.now")), "it does not come so far"
+    cancel("said")
+    same(r.all().json()["stderr"], "Terminated\n", "the command's own word is its own")
 
 
 def lines_are_counted_from_one():

@@ -155,11 +155,8 @@ agent agent/executions "a process of its own is the shell itself" api_execute.c 
 	's/streams \|\| o->shell == 0 \|\|/streams ||/' \
 	"with a process of its own it is an exit code"
 agent agent/executions "bash's notice is output" notice.c \
-	's/if \(f->killed\)/if (false)/' \
+	's/= notice_strip\(f->held.data, f->held.len\)/= f->held.len/' \
 	" | cat"
-agent agent/executions "a command's word is taken for bash's" notice.c \
-	's/if \(f->killed\)/if (true)/' \
-	"the command's own word is its own"
 agent agent/executions "lines are counted over the life of a shell" script.c \
 	's/LINENO=0,2/2/' \
 	"with {}"
@@ -177,9 +174,9 @@ agent agent/executions "a cell that waits hears nothing" context.c \
 	"a cell that waits is ended"
 agent agent/executions "an id is there twice" interrupt.c \
 	's/taken = is_taken\(n->id\)/taken = false/' \
-	"/api/execute"
+	"an id is unique while it runs"
 agent agent/executions "who does not read keeps a dead command alive" interrupt.c \
-	'/^kill_told/,/^}/s/j->over = true;//' \
+	'/^kill_told/,/^}/s/j->over = proctree_kill/(void)proctree_kill/' \
 	"an interruption ends it"
 agent agent/executions "a shell's command does not see its client leave" shell_run.c \
 	's/c->job->name.client : 0/0 : 0/' \
@@ -189,13 +186,13 @@ agent agent/executions "a stream does not see its client leave" exec.c \
 	"/api/execute/stream"
 agent agent/executions "who left before the turn came runs all the same" interrupt.c \
 	's/j->told == INTERRUPT_NOT && has_left\(j->name.client\)/false/' \
-	"/api/execute"
+	"one whose client left before its turn did not begin"
 agent agent/executions "a key runs a command twice" once.c \
 	's/while \(\(o = find\(key\)\) != NULL &&/while (false \&\& (o = find(key)) != NULL \&\&/' \
 	"a result"
 agent agent/executions "another body has the key's answer" once.c \
 	's/!str_equal\(o->body, body\)/false/' \
-	"another shell"
+	"a key belongs to its body"
 agent agent/executions "what never ran takes its key" api_execute.c \
 	's/once_end\(o, c, w->began\)/once_end(o, c, true)/' \
 	"the key is free, also for another body"
@@ -203,8 +200,8 @@ agent agent/fields "a member that nobody knows is not told" scene.c \
 	's/c->also = s->ignored;//' \
 	"/api/execute and its first object"
 agent agent/fields "a limit of time is dropped" scene.c \
-	's/if \(refuse_limit\(s->fields, name, e\) < 0\)/if (false)/' \
-	"/api/execute"
+	's/else if \(refuse_limit\(s->fields, name, e\) < 0\)/else if (false)/' \
+	"a limit of time is never dropped"
 
 # ---- system calls
 
