@@ -237,6 +237,9 @@ abort_command(struct running *r, const struct proctree *spare)
 	ending_below(p, s->proc.child.pid, spare);
 	(void)wait_ready(r, clock_ms() + YIELD_MS);
 	p->script_len = 0;
+	/* the shell may have forked after we looked and before it heard us */
+	if (is_over(r))
+		ending_below(p, s->proc.child.pid, spare);
 	return is_over(r);
 }
 

@@ -207,6 +207,34 @@ def one_shell_alone_is_interrupted():
     same(result(b), (130, True), "is interrupted as ever")
 
 
+def what_is_started_in_that_moment_ends_too():
+    left = 0
+    for i in range(20):
+        r = begin("fork%d" % i, "for i in {1..60}; do sleep 4000 & done; wait", sessionId="forks")
+        cancel("fork%d" % i)
+        result(r)
+        left += len(box.run(S, "pgrep -x -r R,S,D sleep", sessionId="looks")["stdout"].split())
+        box.run(S, "pkill -KILL -x sleep", sessionId="looks")
+    same(left, 0, "nothing is left of commands that were starting others")
+
+
+def a_shell_has_its_terminal():
+    marks = {"ta": "4001", "tb": "4002"}  # wait: of the programs, which are ended
+
+    def alive():
+        return [name for name, mark in marks.items()
+                if box.run(S, "pgrep -r R,S,D -fx 'sleep %s'" % mark, sessionId="looks")["exitCode"] == 0]
+    for name, mark in marks.items():
+        box.call(S, "POST", "/api/terminal", {"sessionId": name})
+        box.call(S, "POST", "/api/terminal/%s/input" % name, {"data": "sleep %s\n" % mark})
+    assert eventually(lambda: alive() == ["ta", "tb"]), alive()
+    same(box.forward("interrupt_shell", S, shell="ta")["interrupted"], 1, "what runs in its terminal is interrupted")
+    ok(eventually(lambda: "ta" not in alive()), "it ends")
+    same(alive(), ["tb"], "and not in another")
+    for name in marks:
+        box.call(S, "DELETE", "/api/terminal/" + name)
+
+
 def a_client_that_does_not_read_holds_nothing_up():
     r = box.request(S, "POST", "/api/execute/stream", {
         "command": "trap '' TERM; echo $$ >/workspace/flood; yes | cat", "executionId": "flood"})
@@ -239,7 +267,7 @@ def a_command_ends_with_its_client_if_that_is_wanted():
     ok(gone("left"), "code")
     begin("quiet", "sleep 4000 </dev/null >/dev/null 2>&1 & wait", sessionId="tree", onDisconnect="kill").close()
     ok(gone("quiet"), "a tree")
-    same(box.run(S, "pgrep -x -r R,S,D sleep", sessionId="looks")["stdout"], "", "with all of it")
+    same(box.run(S, "pgrep -a -x -r R,S,D sleep", sessionId="looks")["stdout"], "", "with all of it")
 
 
 def else_it_goes_on():
@@ -344,7 +372,7 @@ try:
     run([a_shell_that_exits_loses_no_output, more_output_than_an_error_holds_is_told, what_a_new_shell_keeps,
          a_process_of_its_own_is_like_the_shell, bash_says_nothing_of_what_we_kill, lines_are_counted_from_one,
          a_command_in_a_shell_is_ended_by_its_id, one_that_waits_for_its_shell_is_ended_at_once, streams_have_ids,
-         code_has_ids, an_id_is_unique_while_it_runs, one_shell_alone_is_interrupted,
+         code_has_ids, an_id_is_unique_while_it_runs, one_shell_alone_is_interrupted, what_is_started_in_that_moment_ends_too, a_shell_has_its_terminal,
          a_client_that_does_not_read_holds_nothing_up, a_command_ends_with_its_client_if_that_is_wanted,
          else_it_goes_on, a_key_runs_a_command_once, a_key_belongs_to_its_body, a_repeat_waits_for_the_first,
          what_never_ran_may_run, an_answer_that_is_too_large_is_not_kept, others_do_not_take_a_key])

@@ -166,6 +166,9 @@ agent agent/executions "an id means every command" interrupt.c \
 agent agent/executions "a shell means every command" interrupt.c \
 	's/\(m->who.shell == NULL \|\| str_equal\(j->name.shell, m->who.shell\)\)/true/' \
 	"what runs in a shell"
+agent agent/executions "a shell means every terminal" pty_act.c \
+	's/\(shell == NULL \|\| str_equal\(t->id, shell\)\)/true/' \
+	"and not in another"
 agent agent/executions "who waits for a shell hears nothing" shell.c \
 	's/^\tinterrupt_on_tell\(wake_waiters\);//' \
 	"two that wait"
@@ -176,7 +179,7 @@ agent agent/executions "an id is there twice" interrupt.c \
 	's/taken = is_taken\(n->id\)/taken = false/' \
 	"an id is unique while it runs"
 agent agent/executions "who does not read keeps a dead command alive" interrupt.c \
-	'/^kill_told/,/^}/s/j->over = proctree_kill/(void)proctree_kill/' \
+	'/^kill_told/,/^}/s/proctree_kill\(j->root, NULL\) == 0/proctree_kill(j->root, NULL) > 9999/' \
 	"an interruption ends it"
 agent agent/executions "a shell's command does not see its client leave" shell_run.c \
 	's/c->job->name.client : 0/0 : 0/' \
