@@ -74,6 +74,14 @@ INSERT INTO event (session_id, kind, what, actor, generation, trace_id, detail)
 SELECT id, 'interrupt', 'interrupted', coalesce($4, event_actor()), generation, $3, $5::jsonb
   FROM s;
 
+-- name: session_interrupted_shell
+-- params: session_id, generation, trace_id, actor, detail
+-- What ran in one shell has been ended.  Under the lease's lock, as all events.
+WITH l AS MATERIALIZED (SELECT session_id FROM lease WHERE session_id = $1 FOR UPDATE)
+INSERT INTO event (session_id, kind, what, actor, generation, trace_id, detail)
+SELECT $1, 'interrupt', 'interrupted', coalesce($4, event_actor()), $2::bigint, $3, $5::jsonb
+  FROM (SELECT count(*) FROM l) locked;
+
 -- name: due_interrupts
 -- params: host, limit
 -- Interruptions that nobody finished.  Over: their wrapper is no longer there.

@@ -159,7 +159,9 @@ work(struct call *c, const struct request *r, int64_t *size, struct err *e)
 	struct worker_boss boss = { .call = c, .job = &job };
 	int rc;
 
-	interrupt_enter(&job, r->shell);
+	if (interrupt_enter(&job,
+		&(struct interrupt_name){ .id = "", .shell = r->shell }, e) < 0)
+		return -1;
 	activity_begin(ACTIVITY_RUNNING);
 	rc = size != NULL ? backup_create(&r->backup, &boss, size, e)
 			  : backup_restore(&r->backup, &boss, e);

@@ -5,11 +5,13 @@
 #include "agent/activity.h"
 #include "agent/context.h"
 #include "agent/envset.h"
+#include "agent/execution.h"
 #include "agent/lines.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
 #include "agent/session_end.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "web/sse.h"
@@ -27,6 +29,7 @@ struct wish {
 	char language[32];
 	int64_t timeout_ms; /* 0: none */
 	const json_t *env;
+	struct execution execution;
 };
 
 static const struct jfield WISH[] = {
@@ -48,7 +51,7 @@ decode(struct call *c, json_t **body, struct wish *w, struct err *e)
 	    jfield_decode(*body, WISH, ARRAY_LEN(WISH), J_LENIENT, w, e) < 0 ||
 	    envset_check(w->env, "env_vars", e) < 0)
 		return -1;
-	return 0;
+	return execution_read(c, *body, "execute/code", &w->execution, e);
 }
 
 static int
@@ -286,15 +289,20 @@ put_end(struct stream *s, const struct kernel_outcome *o, int64_t count)
 
 /* ---- running */
 
-/* False when its time is over before its turn, or its client has gone. */
+/*
+ * False when its time is over before its turn, its client has gone, or it was
+ * interrupted.
+ */
 static bool
-wait_turn(struct stream *s, struct context *x, int64_t deadline_ms)
+wait_turn(struct stream *s, struct context *x, const struct kernel_cell *cell)
 {
+	int64_t deadline_ms = cell->deadline_ms;
+
 	for (;;) {
 		int64_t until = clock_ms() + SSE_HEARTBEAT_MS;
 		bool last = deadline_ms > 0 && deadline_ms <= until;
 
-		if (context_enter(x, last ? deadline_ms : until)) {
+		if (context_enter(x, cell->job, last ? deadline_ms : until)) {
 			if (sse_wait(s->call, -1, 0))
 				return true;
 			context_leave(x);
@@ -302,7 +310,8 @@ wait_turn(struct stream *s, struct context *x, int64_t deadline_ms)
 		}
 		sse_heartbeat(s->call);
 		flush(s);
-		if (last || s->call->gone)
+		if (last || s->call->gone ||
+		    interrupt_told(cell->job) != INTERRUPT_NOT)
 			return false;
 	}
 }
@@ -315,24 +324,43 @@ run_cell(struct stream *s, struct context *x, const struct kernel_cell *cell)
 	struct err e;
 	int rc = 0;
 
-	if (wait_turn(s, x, cell->deadline_ms)) {
+	if (wait_turn(s, x, cell)) {
 		rc = context_run(x, cell, &o, &count, &e);
 		context_leave(x);
+	} else if (interrupt_told(cell->job) != INTERRUPT_NOT) {
+		o.how = KERNEL_INTERRUPTED;
 	}
 	end_text(s);
 	s->event.len = 0;
-	if (session_end_event(&s->event, NULL))
+	if (session_end_event(&s->event, NULL)) {
 		call_write(s->call, s->event.data, s->event.len);
-	else if (rc < 0)
+	} else if (rc < 0) {
+		log_err(LOG_INFO, "kernel", &e);
 		put_error(s, "KernelNotStarted", e.msg);
-	else
+	} else
 		put_end(s, &o, count);
 	flush(s);
 	buf_free(&o.error);
 }
 
+/*
+ * The first event is `start` for callers who look for it: others may take the
+ * first one for a result, as they have always done, and have the header.
+ */
 static void
-run(struct call *c, const struct wish *w, struct context *x)
+put_start(struct stream *s)
+{
+	auto_json json_t *event = json_pack("{s:s, s:s}", "type", "start",
+	    "executionId", s->wish->execution.id);
+
+	execution_tell(s->call, &s->wish->execution);
+	sse_begin(s->call);
+	if (s->wish->execution.chosen || s->call->also != NULL)
+		sse_event(s->call, event);
+}
+
+static int
+run(struct call *c, const struct wish *w, struct context *x, struct err *e)
 {
 	struct stream s = { .call = c,
 		.wish = w,
@@ -356,12 +384,19 @@ run(struct call *c, const struct wish *w, struct context *x)
 	for (int i = 0; i < 2; i++)
 		s.lines[i] = (struct lines){ .emit = line, .ctx = &s.text[i] };
 	/* first, so that whoever sees it run may interrupt it */
-	interrupt_enter(&job, context_id(x));
+	if (interrupt_enter(&job,
+		&(struct interrupt_name){ .id = w->execution.id,
+		    .shell = context_id(x),
+		    .route = w->execution.route,
+		    .command = w->code,
+		    .client = w->execution.client },
+		e) < 0)
+		return -1;
 	activity_begin(ACTIVITY_RUNNING);
 	activity_begin(ACTIVITY_STREAMS);
 	activity_limit(cell.deadline_ms);
 	interrupt_limit(&job, cell.deadline_ms);
-	sse_begin(c);
+	put_start(&s);
 	run_cell(&s, x, &cell);
 	interrupt_end(&job);
 	activity_end(ACTIVITY_RUNNING);
@@ -370,6 +405,7 @@ run(struct call *c, const struct wish *w, struct context *x)
 	for (int i = 0; i < 2; i++)
 		buf_free(&s.text[i]);
 	buf_free(&s.event);
+	return 0;
 }
 
 int
@@ -378,10 +414,11 @@ api_execute_code(struct call *c, struct err *e)
 	auto_json json_t *body = NULL;
 	struct wish w = { .language = "python" };
 	struct context *x;
+	int rc;
 
 	if (decode(c, &body, &w, e) < 0 || choose(c, &w, &x, e) < 0)
 		return -1;
-	run(c, &w, x);
+	rc = run(c, &w, x, e);
 	context_release(x);
-	return 0;
+	return rc;
 }

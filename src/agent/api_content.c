@@ -155,8 +155,10 @@ send_content(struct call *c, const struct target *t, const struct view *v,
 	}
 	clock_iso(at);
 	/* a file may have shrunk: what was sent counts */
-	buf_fmt(&out, "\",\"size\":%lld,\"timestamp\":\"%s\"}", (long long)size,
+	buf_fmt(&out, "\",\"size\":%lld,\"timestamp\":\"%s\"", (long long)size,
 	    at);
+	scene_add_ignored(c, &out);
+	buf_str(&out, "}");
 	call_write(c, out.data, out.len);
 }
 

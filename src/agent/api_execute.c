@@ -1,34 +1,32 @@
 /* api_execute.c: POST api/execute and api/execute/stream. */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/activity.h"
 #include "agent/base64.h"
+#include "agent/collected.h"
 #include "agent/envset.h"
 #include "agent/exec.h"
 #include "agent/lines.h"
+#include "agent/once.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
 #include "agent/session_end.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/utf8.h"
+#include "web/reply.h"
 #include "web/sse.h"
 
-enum {
-	BODY_MAX = 1024 * 1024,
-	TIMEOUT_ABSENT = -1,
-	OUTPUT_MAX = 32 * 1024 * 1024,      /* of each stream of a command */
-	OUTPUT_ALL_MAX = 128 * 1024 * 1024, /* of all that are collected */
-	CONTEXT_OUTPUT_MAX = 16 * 1024
-};
+enum { BODY_MAX = 1024 * 1024, TIMEOUT_ABSENT = -1 };
 
 /* ---- the body, the same for both */
 
 struct options {
 	int64_t timeout_ms;
 	int background;
+	int shell; /* -1: not said */
 	char cwd[SHELL_PATH_MAX];
 	const json_t *env;
 };
@@ -38,17 +36,52 @@ static const struct jfield OPTIONS[] = {
 	    SHELL_TIMEOUT_MS_MAX, "kills the command after so long"),
 	JFIELD("background", struct options, background, J_BOOL, 0, 0, 1,
 	    "as a process, as api/process/start does"),
+	JFIELD("shell", struct options, shell, J_BOOL, 0, 0, 1,
+	    "false: a process of its own, with the shell's state"),
 	JFIELD("cwd", struct options, cwd, J_STR, 0, 1, SHELL_PATH_MAX - 1,
 	    "directory of this command only"),
 	JFIELD("env", struct options, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
 	    "variables of this command only"),
 };
 
+/* A call as it was asked for. */
+struct wish {
+	struct exec exec;
+	struct execution execution;
+	bool background;
+	bool beside; /* not in the shell itself */
+	bool began;  /* it may have done something */
+};
+
+/* Where it runs, and as what. */
 static int
-decode(struct call *c, json_t **body, struct exec *x, bool *background,
+place(struct call *c, const json_t *body, const struct options *o,
+    const char *route, struct wish *w, struct err *e)
+{
+	bool streams = str_equal(route, "execute/stream");
+
+	w->background = o->background == 1;
+	w->beside = streams || o->shell == 0 ||
+	    str_equal(w->exec.shell, EXEC_SESSIONLESS);
+	if (w->background && streams)
+		return err_field(e, "background",
+		    "has no stream: see api/process/start");
+	if (o->shell == 1 && (w->beside || w->background))
+		return err_field(e, "shell",
+		    "must be false: this command has a process of its own");
+	if (w->background)
+		return execution_refuse(body,
+		    "is not for a background process: it has a processId", e);
+	w->exec.execution = &w->execution;
+	return execution_read(c, body, route, &w->execution, e);
+}
+
+static int
+decode(struct call *c, json_t **body, const char *route, struct wish *w,
     struct err *e)
 {
-	struct options o = { .timeout_ms = TIMEOUT_ABSENT };
+	struct options o = { .timeout_ms = TIMEOUT_ABSENT, .shell = -1 };
+	struct exec *x = &w->exec;
 
 	if (scene_body(c, BODY_MAX, body, e) < 0 ||
 	    scene_text(*body, "command", 1, BODY_MAX, &x->command, e) < 0)
@@ -59,66 +92,13 @@ decode(struct call *c, json_t **body, struct exec *x, bool *background,
 	    envset_check(o.env, "env", e) < 0 ||
 	    scene_shell(c, *body, x->shell, e) < 0)
 		return -1;
-	*background = o.background == 1;
 	x->timeout_ms = o.timeout_ms;
 	x->env = o.env;
 	str_copy(x->cwd, sizeof(x->cwd), o.cwd);
-	return 0;
-}
-
-static void
-gone_context(struct call *c, const struct exec *x, const struct err *e)
-{
-	if (e->kind == ERR_GONE)
-		scene_context(c,
-		    json_pack("{s:o}", "sessionId", json_lossy(x->shell)));
+	return place(c, *body, &o, route, w, e);
 }
 
 /* ---- collected */
-
-struct collected {
-	struct buf text[2];
-	bool truncated;
-};
-
-static atomic_size_t collected_bytes; /* by all calls together */
-
-static void
-collect(void *ctx, int which, const char *data, size_t len)
-{
-	struct collected *k = ctx;
-	struct buf *to = &k->text[which];
-	size_t room = OUTPUT_MAX - to->len;
-
-	if (atomic_load(&collected_bytes) > OUTPUT_ALL_MAX)
-		room = 0;
-	if (len > room) {
-		k->truncated = true;
-		len = room;
-	}
-	if (len == 0)
-		return;
-	buf_add(to, data, len);
-	atomic_fetch_add(&collected_bytes, len);
-}
-
-static void
-release(struct collected *k)
-{
-	atomic_fetch_sub(&collected_bytes, k->text[0].len + k->text[1].len);
-	buf_free(&k->text[0]);
-	buf_free(&k->text[1]);
-}
-
-static void
-add_output(json_t *context, const char *name, const struct buf *b)
-{
-	size_t n = b->len < CONTEXT_OUTPUT_MAX ? b->len : CONTEXT_OUTPUT_MAX;
-
-	/* the end of it tells more than the beginning */
-	json_object_set_new(context, name,
-	    scene_string(n > 0 ? b->data + b->len - n : "", n));
-}
 
 /*
  * The words are the contract's.  Some old clients repeat a call for them: no
@@ -128,12 +108,11 @@ static int
 timed_out(struct call *c, const struct exec *x, const struct collected *k,
     const struct shell_outcome *o, struct err *e)
 {
-	json_t *context = json_pack("{s:o, s:s, s:i, s:b}", "sessionId",
-	    json_lossy(x->shell), "command", x->command, "exitCode", 124,
-	    "shellReplaced", o->replaced);
+	json_t *context = collected_context(x, k);
 
-	add_output(context, "stdout", &k->text[0]);
-	add_output(context, "stderr", &k->text[1]);
+	json_object_set_new(context, "exitCode", json_integer(124));
+	json_object_set_new(context, "shellReplaced",
+	    json_boolean(o->replaced));
 	scene_context(c, context);
 	return err_set(e, ERR_INTERNAL, CODE_COMMAND_EXECUTION_ERROR,
 	    "Command timeout after %lldms%s%s", (long long)x->timeout_ms,
@@ -148,101 +127,116 @@ static int
 session_ended(struct call *c, const struct exec *x, const struct collected *k,
     const struct shell_outcome *o)
 {
-	json_t *context = json_pack("{s:o, s:s}", "sessionId",
-	    json_lossy(x->shell), "command", x->command);
+	json_t *context = collected_context(x, k);
 
 	if (o != NULL)
 		json_object_set_new(context, "exitCode",
 		    json_integer(o->exit_code));
-	add_output(context, "stdout", &k->text[0]);
-	add_output(context, "stderr", &k->text[1]);
 	scene_context(c, context);
 	return -1;
 }
 
-/* By hand rather than as one JSON value: output can be large. */
-static void
-reply(struct call *c, const struct exec *x, const struct collected *k,
-    const struct shell_outcome *o, int64_t took_ms)
-{
-	auto_buf struct buf tail = { 0 };
-	char head[64], at[CLOCK_ISO_MAX];
-
-	clock_iso(at);
-	call_begin(c, 200, "application/json");
-	snprintf(head, sizeof(head), "{\"success\":%s,\"exitCode\":%d",
-	    o->exit_code == 0 ? "true" : "false", o->exit_code);
-	call_write(c, head, strlen(head));
-	call_write(c, ",\"stdout\":\"", 11);
-	scene_write_text(c, k->text[0].data, k->text[0].len);
-	call_write(c, "\",\"stderr\":\"", 12);
-	scene_write_text(c, k->text[1].data, k->text[1].len);
-	call_write(c, "\",\"command\":\"", 13);
-	scene_write_text(c, x->command, strlen(x->command));
-	buf_str(&tail, "\",\"sessionId\":\"");
-	utf8_json(&tail, x->shell, strlen(x->shell));
-	buf_fmt(&tail, "\",\"duration\":%lld,\"timestamp\":\"%s\"%s}",
-	    (long long)took_ms, at, k->truncated ? ",\"truncated\":true" : "");
-	if (o->interrupted) {
-		tail.len--; /* the brace */
-		buf_fmt(&tail, ",\"interrupted\":true%s}",
-		    o->replaced ? ",\"shellReplaced\":true" : "");
-	}
-	call_write(c, tail.data, tail.len);
-}
-
+/* w->began says whether the command may have done something. */
 static int
-run_collected(struct call *c, struct exec *x, struct collected *k,
+run_collected(struct call *c, struct wish *w, struct collected *k,
     struct err *e)
 {
-	bool alone = str_equal(x->shell, EXEC_SESSIONLESS);
+	struct exec *x = &w->exec;
 	int64_t begin = clock_ms();
 	struct shell_outcome o;
 	char note[64];
 	int rc;
 
 	x->is_work = true;
-	rc = alone ? exec_beside(x, &o, e) : exec_in_shell(x, &o, e);
-	if (rc < 0 && e->kind == ERR_GONE && session_end_explain(e))
-		return session_ended(c, x, k, NULL);
-	if (rc < 0) {
-		gone_context(c, x, e);
+	execution_tell(c, &w->execution);
+	rc = w->beside ? exec_beside(x, &o, e) : exec_in_shell(x, &o, e);
+	w->began = o.began;
+	if ((rc == 0 || e->kind == ERR_GONE) && session_end_explain(e))
+		return session_ended(c, x, k, rc == 0 ? &o : NULL);
+	if (rc == 0 && o.destroyed)
+		rc = shell_destroyed(x->shell, e);
+	if (rc < 0 && e->kind == ERR_GONE)
+		scene_context(c, collected_context(x, k));
+	if (rc < 0)
 		return -1;
-	}
-	if (session_end_explain(e))
-		return session_ended(c, x, k, &o);
-	if (o.timed_out && !alone)
+	if (o.timed_out && !w->beside)
 		return timed_out(c, x, k, &o, e);
 	if (o.timed_out) {
 		snprintf(note, sizeof(note), "Command timed out after %lldms\n",
 		    (long long)x->timeout_ms);
-		collect(k, 1, note, strlen(note));
+		collected_add(k, 1, note, strlen(note));
 	}
-	if (o.destroyed)
-		return shell_destroyed(x->shell, e);
-	reply(c, x, k, &o, clock_ms() - begin);
+	collected_reply(c, x, k, &o, clock_ms() - begin);
 	return 0;
+}
+
+static int
+run_wish(struct call *c, struct wish *w, struct err *e)
+{
+	struct collected k = { 0 };
+	int rc;
+
+	if (w->exec.timeout_ms == TIMEOUT_ABSENT)
+		w->exec.timeout_ms =
+		    w->background ? 0 : shell_timeout_ms(w->exec.shell);
+	if (w->background) {
+		rc = api_process_launch(c,
+		    &(struct process_wish){ .exec = w->exec }, e);
+		w->began = rc == 0;
+		return rc;
+	}
+	w->exec.output = collected_add;
+	w->exec.ctx = &k;
+	rc = run_collected(c, w, &k, e);
+	collected_free(&k);
+	return rc;
+}
+
+/* What is asked for, the same text for the same. */
+static char *
+request_text(const json_t *body, const struct wish *w)
+{
+	auto_free char *text = json_dumps(body, JSON_SORT_KEYS | JSON_COMPACT);
+
+	return xasprintf("%s %s", w->exec.shell, text);
+}
+
+static int
+run_once(struct call *c, const char *key, const json_t *body, struct wish *w,
+    struct err *e)
+{
+	auto_free char *text = request_text(body, w);
+	const struct scene *s = c->context;
+	struct once *o;
+	bool first;
+	int rc;
+
+	if (once_begin(c, key, text, &first, &o, e) < 0)
+		return -1;
+	if (!first)
+		return 0;
+	rc = run_wish(c, w, e);
+	/* how a command failed is its answer, too */
+	if (rc < 0 && w->began) {
+		log_err(LOG_INFO, "call_failed", e);
+		reply_container_error(c, e, s->context);
+		rc = 0;
+	}
+	once_end(o, c, w->began);
+	return rc;
 }
 
 int
 api_execute(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	struct collected k = { 0 };
-	struct exec x = { .output = collect, .ctx = &k };
-	bool background;
-	int rc;
+	struct wish w = { 0 };
+	const char *key;
 
-	if (decode(c, &body, &x, &background, e) < 0)
+	if (decode(c, &body, "execute", &w, e) < 0 || once_key(c, &key, e) < 0)
 		return -1;
-	if (x.timeout_ms == TIMEOUT_ABSENT)
-		x.timeout_ms = background ? 0 : shell_timeout_ms(x.shell);
-	if (background)
-		return api_process_launch(c,
-		    &(struct process_wish){ .exec = x }, e);
-	rc = run_collected(c, &x, &k, e);
-	release(&k);
-	return rc;
+	return str_empty(key) ? run_wish(c, &w, e)
+			      : run_once(c, key, body, &w, e);
 }
 
 /* ---- streamed */
@@ -317,6 +311,8 @@ begin(void *ctx, pid_t pid)
 	add_text(s, "command", s->exec->command, strlen(s->exec->command));
 	if (pid > 0)
 		buf_fmt(&s->event, ",\"pid\":%d", (int)pid);
+	buf_fmt(&s->event, ",\"executionId\":\"%s\"", s->exec->execution->id);
+	scene_add_ignored(s->call, &s->event);
 	close_event(s);
 	flush(s);
 }
@@ -433,38 +429,39 @@ int
 api_execute_stream(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	struct exec x = { .output = output, .quiet = quiet, .started = begin };
+	struct wish w = {
+		.exec = { .output = output, .quiet = quiet, .started = begin }
+	};
+	struct exec *x = &w.exec;
 	struct stream s = { .call = c,
-		.exec = &x,
+		.exec = x,
 		.quiet_ms = SSE_HEARTBEAT_MS,
 		.counted = true };
 	struct line_ctx ctx[2] = { { &s, 0 }, { &s, 1 } };
 	struct shell_outcome o;
-	bool background;
 	int rc;
 
-	if (decode(c, &body, &x, &background, e) < 0)
+	if (decode(c, &body, "execute/stream", &w, e) < 0)
 		return -1;
-	if (x.timeout_ms == TIMEOUT_ABSENT)
-		x.timeout_ms = 0; /* a shell's own is for commands in it */
-	if (background)
-		return err_field(e, "background",
-		    "has no stream: see api/process/start");
+	if (x->timeout_ms == TIMEOUT_ABSENT)
+		x->timeout_ms = 0; /* a shell's own is for commands in it */
 	/* clients may send other encodings, which they have always sent */
 	s.base64 = str_equal(json_str(body, "encoding"), "base64");
-	x.quiet_ms = &s.quiet_ms;
-	x.ctx = &s;
+	x->quiet_ms = &s.quiet_ms;
+	x->ctx = &s;
 	for (int i = 0; i < 2; i++)
 		s.lines[i] = (struct lines){ .emit = line,
 			.ctx = &ctx[i],
 			.at_once = s.base64 };
-	x.is_work = true;
+	x->is_work = true;
+	execution_tell(c, &w.execution);
 	activity_begin(ACTIVITY_STREAMS);
-	rc = exec_beside(&x, &o, e);
+	rc = exec_beside(x, &o, e);
 	if (rc == 0)
 		finish(&s, &o);
-	else
-		gone_context(c, &x, e);
+	else if (e->kind == ERR_GONE)
+		scene_context(c,
+		    json_pack("{s:o}", "sessionId", json_lossy(x->shell)));
 	if (s.counted)
 		activity_end(ACTIVITY_STREAMS);
 	for (int i = 0; i < 2; i++)

@@ -89,6 +89,22 @@ api_list_files(struct call *c, struct err *e)
 
 /* ---- names */
 
+/* That it is a directory counts more than, say, that its parent is read-only. */
+static int
+refuse_delete(const char *path, struct err *e)
+{
+	int saved = errno;
+	struct stat st;
+
+	/* clients look for the first three words */
+	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_set(e, ERR_INVALID, CODE_IS_DIRECTORY,
+		    "Cannot delete directory %.180s: only files are deleted here",
+		    path);
+	errno = saved;
+	return files_fail(e, path);
+}
+
 int
 api_delete(struct call *c, struct err *e)
 {
@@ -98,7 +114,7 @@ api_delete(struct call *c, struct err *e)
 	if (take(c, "file.delete", &body, &t, e) < 0)
 		return -1;
 	if (unlink(t.where) < 0)
-		return files_fail(e, t.where);
+		return refuse_delete(t.where, e);
 	target_reply(c, &t, NULL);
 	return 0;
 }

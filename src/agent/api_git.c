@@ -101,6 +101,8 @@ decode(struct call *c, const json_t *body, struct checkout *k, struct err *e)
 	if (jfield_decode(body, OPTIONS, ARRAY_LEN(OPTIONS), J_LENIENT, &o, e) <
 		0 ||
 	    scene_shell(c, body, k->clone.shell, e) < 0 ||
+	    execution_read(c, body, "git/checkout", &k->clone.execution, e) <
+		0 ||
 	    read_branch(body, k, e) < 0 || read_target(body, k, e) < 0)
 		return -1;
 	k->clone.url = &k->url;
@@ -112,8 +114,14 @@ decode(struct call *c, const json_t *body, struct checkout *k, struct err *e)
 
 /* ---- the answer */
 
+static const char NO_NETWORK[] =
+    "Sandboxes have no network.  Bring the repository in with "
+    "`sandlease cp -r DIR NAME:/workspace`, with PUT archive/{path}, or start "
+    "from a snapshot that has it.";
+
 static void
-failed(struct call *c, const struct checkout *k, const struct git_outcome *o)
+failed(struct call *c, const struct checkout *k, const struct git_outcome *o,
+    const struct err *e)
 {
 	json_t *context = json_pack("{s:o, s:s*, s:o, s:i}", "repository",
 	    json_lossy(k->shown.data), "branch", k->clone.branch, "targetDir",
@@ -121,6 +129,9 @@ failed(struct call *c, const struct checkout *k, const struct git_outcome *o)
 
 	json_object_set_new(context, "stderr",
 	    scene_string(o->said.len > 0 ? o->said.data : "", o->said.len));
+	if (e->code == CODE_GIT_NETWORK_ERROR)
+		json_object_set_new(context, "suggestion",
+		    json_string(NO_NETWORK));
 	scene_context(c, context);
 }
 
@@ -132,9 +143,9 @@ reply(struct call *c, const struct checkout *k, const struct git_outcome *o)
 	char at[CLOCK_ISO_MAX];
 
 	clock_iso(at);
-	body = json_pack("{s:b, s:o, s:o, s:s}", "success", 1, "repoUrl",
+	body = json_pack("{s:b, s:o, s:o, s:s, s:s}", "success", 1, "repoUrl",
 	    json_lossy(k->shown.data), "targetDir", json_lossy(k->target),
-	    "timestamp", at);
+	    "executionId", k->clone.execution.id, "timestamp", at);
 	/* at a tag or a lone commit there is no branch */
 	if (o->branch.len > 0)
 		json_object_set_new(body, "branch",
@@ -155,8 +166,9 @@ api_git_checkout(struct call *c, struct err *e)
 
 	if (scene_body(c, BODY_MAX, &body, e) < 0 || decode(c, body, k, e) < 0)
 		return -1;
+	execution_tell(c, &k->clone.execution);
 	if (git_clone(&k->clone, &o, e) < 0) {
-		failed(c, k, &o);
+		failed(c, k, &o, e);
 		return -1;
 	}
 	reply(c, k, &o);

@@ -208,7 +208,9 @@ say_watching(struct feed *f)
 {
 	buf_str(&f->out, "data: {\"type\":\"watching\",");
 	add_path(f, "");
-	buf_fmt(&f->out, "\"watchId\":\"%s\"}\n\n", watch_id(f->watch));
+	buf_fmt(&f->out, "\"watchId\":\"%s\"", watch_id(f->watch));
+	scene_add_ignored(f->call, &f->out);
+	buf_str(&f->out, "}\n\n");
 	send_out(f);
 	call_flush(f->call);
 }

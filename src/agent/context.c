@@ -79,6 +79,17 @@ remove_from_table(struct context *x)
 	x->refs--;
 }
 
+/* A cell that waits for its turn looks whether it was interrupted. */
+static void
+wake_waiters(void)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (contexts[i] != NULL)
+			pthread_cond_broadcast(&contexts[i]->freed);
+	pthread_mutex_unlock(&lock);
+}
+
 /* A UUID, version 4. */
 static void
 make_id(char out[CONTEXT_ID_MAX])
@@ -108,6 +119,7 @@ make(const struct kernel_place *at, struct err *e)
 		    "there may be %d code contexts; delete some", CONTEXTS_MAX);
 		return NULL;
 	}
+	interrupt_on_tell(wake_waiters);
 	x = *slot = xcalloc(1, sizeof(*x));
 	make_id(x->id);
 	clock_iso(x->created_at);
@@ -142,7 +154,7 @@ context_language(const struct context *x)
 }
 
 bool
-context_enter(struct context *x, int64_t until_ms)
+context_enter(struct context *x, struct interrupt_job *job, int64_t until_ms)
 {
 	struct timespec at = { .tv_sec = until_ms / 1000,
 		.tv_nsec = until_ms % 1000 * 1000000 };
@@ -150,7 +162,8 @@ context_enter(struct context *x, int64_t until_ms)
 	int rc = 0;
 
 	pthread_mutex_lock(&lock);
-	while (x->held && rc == 0)
+	while (x->held && rc == 0 &&
+	    (job == NULL || interrupt_told(job) == INTERRUPT_NOT))
 		rc = pthread_cond_clockwait(&x->freed, &lock, CLOCK_MONOTONIC,
 		    &at);
 	mine = !x->held;
@@ -301,7 +314,7 @@ context_delete(const char *id, struct err *e)
 	interrupt_shell(x->id);
 	/* a cell whose client does not read may hold it still; its kernel
 	 * is dead then, and the last of us clears it away */
-	if (context_enter(x, clock_ms() + LEAVE_MS)) {
+	if (context_enter(x, NULL, clock_ms() + LEAVE_MS)) {
 		kernel_end(&x->kernel);
 		context_leave(x);
 	}

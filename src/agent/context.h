@@ -47,10 +47,12 @@ const char *context_language(const struct context *x);
 /* ---- running in it */
 
 /*
- * Waits for its turn until `until_ms` of clock_ms().  False when that came
- * first.  Then the context is the caller's until context_leave().
+ * Waits for its turn until `until_ms` of clock_ms(), or until `job` (may be
+ * NULL) is interrupted.  False when that came first.  Then the context is the
+ * caller's until context_leave().
  */
-bool context_enter(struct context *x, int64_t until_ms);
+bool context_enter(struct context *x, struct interrupt_job *job,
+    int64_t until_ms);
 void context_leave(struct context *x);
 
 /*

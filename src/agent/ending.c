@@ -90,7 +90,7 @@ ending_all(struct pump *p, pid_t root)
 {
 	struct ending w = { .pump = p, .end_ms = clock_ms() + GRACE_MS };
 
-	kill(root, SIGSTOP);
+	proctree_stop(root);
 	if (term_below(&w, root, NULL)) {
 		kill(root, SIGTERM);
 		kill(root, SIGCONT);

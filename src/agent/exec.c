@@ -60,6 +60,20 @@ given_up(struct interrupt_job *j, struct shell_outcome *out)
 	}
 }
 
+/* Its shell could not be had: why it did not run. */
+static int
+not_begun(struct interrupt_job *j, struct shell_outcome *out,
+    const struct err *e)
+{
+	if (e->kind != ERR_BUSY)
+		return -1;
+	if (!given_up(j, out)) {
+		out->timed_out = true;
+		out->exit_code = TIMEOUT_EXIT_CODE;
+	}
+	return 0;
+}
+
 static int
 in_shell(const struct exec *x, struct interrupt_job *j,
     struct shell_outcome *out, struct err *e)
@@ -74,10 +88,8 @@ in_shell(const struct exec *x, struct interrupt_job *j,
 	int rc = 0;
 
 	start_pump(x, &p);
-	if (shell_hold(x->shell, c.deadline_ms, &s, e) < 0) {
-		out->timed_out = e->kind == ERR_BUSY;
-		return out->timed_out ? 0 : -1;
-	}
+	if (shell_hold(x->shell, j, c.deadline_ms, &s, e) < 0)
+		return not_begun(j, out, e);
 	if (!given_up(j, out))
 		rc = shell_run(s, &c, &p, out, e);
 	shell_release(s);
@@ -85,12 +97,22 @@ in_shell(const struct exec *x, struct interrupt_job *j,
 }
 
 /* Whoever sees it run may interrupt it. */
-static void
-enter(const struct exec *x, struct interrupt_job *j)
+static int
+enter(const struct exec *x, struct interrupt_job *j, struct err *e)
 {
-	interrupt_enter(j, x->shell);
+	struct interrupt_name n = { .id = "", .shell = x->shell };
+
+	if (x->execution != NULL) {
+		n.id = x->execution->id;
+		n.route = x->execution->route;
+		n.client = x->execution->client;
+		n.command = x->command;
+	}
+	if (interrupt_enter(j, &n, e) < 0)
+		return -1;
 	if (x->is_work)
 		activity_begin(ACTIVITY_RUNNING);
+	return 0;
 }
 
 static void
@@ -108,7 +130,8 @@ exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
 	int rc;
 
 	*out = (struct shell_outcome){ 0 };
-	enter(x, &j);
+	if (enter(x, &j, e) < 0)
+		return -1;
 	rc = in_shell(x, &j, out, e);
 	leave(x, &j);
 	return rc;
@@ -123,8 +146,9 @@ append_path(char cwd[SHELL_PATH_MAX], const char *rest)
 }
 
 int
-exec_prepare(const struct exec *x, int64_t deadline_ms, struct buf *script,
-    char cwd[SHELL_PATH_MAX], struct err *e)
+exec_prepare(const struct exec *x, struct interrupt_job *job,
+    int64_t deadline_ms, struct buf *script, char cwd[SHELL_PATH_MAX],
+    struct err *e)
 {
 	auto_buf struct buf state = { 0 };
 	struct shell *s;
@@ -132,7 +156,7 @@ exec_prepare(const struct exec *x, int64_t deadline_ms, struct buf *script,
 
 	str_copy(cwd, SHELL_PATH_MAX, "/workspace");
 	if (!str_equal(x->shell, EXEC_SESSIONLESS)) {
-		if (shell_hold(x->shell, deadline_ms, &s, e) < 0)
+		if (shell_hold(x->shell, job, deadline_ms, &s, e) < 0)
 			return -1;
 		rc = shell_state(s, &state, e);
 		shell_cwd(x->shell, cwd);
@@ -198,8 +222,10 @@ run_child(struct child *c, struct pump *p, struct interrupt_job *j,
 	interrupt_root(j, c->pid);
 	p->pidfd = c->pidfd;
 	p->wake_fd = j->wake;
+	p->client_fd = j->name.client;
 	out->timed_out = pump_run(p) == PUMP_TIMEOUT;
 	p->wake_fd = -1;
+	p->client_fd = 0;
 	if (given_up(j, out) || out->timed_out)
 		ending_all(p, c->pid);
 	pump_drain(p);
@@ -223,17 +249,15 @@ beside(const struct exec *x, struct interrupt_job *j, struct shell_outcome *out,
 	struct pump p;
 
 	start_pump(x, &p);
-	if (exec_prepare(x, deadline_ms, &script, cwd, e) < 0) {
-		out->timed_out = e->kind == ERR_BUSY;
-		out->exit_code = TIMEOUT_EXIT_CODE;
-		return out->timed_out ? 0 : -1;
-	}
+	if (exec_prepare(x, j, deadline_ms, &script, cwd, e) < 0)
+		return not_begun(j, out, e);
 	if (given_up(j, out)) /* before it has begun */
 		return 0;
 	if (start(x, &script, cwd, &p, &c, e) < 0) {
 		lose_pipes(&p);
 		return refuse_cwd(x, out, e);
 	}
+	out->began = true;
 	if (x->started != NULL)
 		x->started(x->ctx, c.pid);
 	p.deadline_ms = deadline_ms;
@@ -251,7 +275,8 @@ exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
 	int rc;
 
 	*out = (struct shell_outcome){ 0 };
-	enter(x, &j);
+	if (enter(x, &j, e) < 0)
+		return -1;
 	rc = beside(x, &j, out, e);
 	leave(x, &j);
 	return rc;

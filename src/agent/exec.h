@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "agent/execution.h"
 #include "agent/pump.h"
 #include "agent/shell.h"
 #include "common/err.h"
@@ -33,6 +34,8 @@ struct exec {
 	void (*started)(void *ctx, pid_t pid);
 	void *ctx;
 	bool is_work; /* keeps the session awake while it runs */
+	/* by which callers can name it; NULL: it is nobody's but ours */
+	const struct execution *execution;
 };
 
 /* In the named shell; state it changes stays. */
@@ -47,7 +50,8 @@ int exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
  * What such a process is to be, for those who start it themselves: its script
  * and where it begins.  Waits for the named shell, as shell_hold() does.
  */
-int exec_prepare(const struct exec *x, int64_t deadline_ms, struct buf *script,
-    char cwd[SHELL_PATH_MAX], struct err *e) MUST_CHECK;
+int exec_prepare(const struct exec *x, struct interrupt_job *job,
+    int64_t deadline_ms, struct buf *script, char cwd[SHELL_PATH_MAX],
+    struct err *e) MUST_CHECK;
 
 #endif

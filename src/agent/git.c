@@ -275,6 +275,7 @@ run(const struct git_clone *g, struct heard *h, struct git_outcome *out,
 		.output = hear,
 		.started = begin,
 		.ctx = h,
+		.execution = &g->execution,
 		.is_work = true };
 
 	write_command(g, &command);

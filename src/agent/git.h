@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "agent/execution.h"
 #include "agent/git_url.h"
 #include "agent/shell.h"
 #include "common/str.h"
@@ -21,6 +22,7 @@ struct git_clone {
 	int64_t depth;      /* 0: all of it */
 	int64_t timeout_ms;
 	char shell[SHELL_NAME_MAX];
+	struct execution execution;
 };
 
 /* What came of it. */

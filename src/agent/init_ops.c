@@ -431,6 +431,7 @@ static const struct op OPS[] = {
 	CELL("keep", EXACT, op_forward),
 	CELL("status", EXACT, op_forward),
 	CELL("interrupt", EXACT, op_forward),
+	CELL("interrupt_shell", EXACT, op_forward),
 	CELL("expose", EXACT, op_forward),
 	CELL("unexpose", EXACT, op_forward),
 	CELL("ws_bounce", EXACT, op_forward),

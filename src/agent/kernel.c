@@ -141,6 +141,7 @@ set_up(struct run *r, const struct buf *request)
 		.script_len = request->len,
 		.pidfd = k->child.pidfd,
 		.wake_fd = c->job->wake,
+		.client_fd = c->job->name.client,
 		.deadline_ms = c->deadline_ms,
 		.quiet_ms = c->quiet_ms,
 		.output = c->output,
@@ -170,6 +171,7 @@ stop_cell(struct run *r, const struct kernel_outcome *out)
 	enum pump_end how = PUMP_TIMEOUT;
 
 	r->pump.wake_fd = -1;
+	r->pump.client_fd = 0;
 	if (out->how == KERNEL_DESTROYED)
 		return false;
 	/* twice: it does not hear the first if it has just begun */

@@ -1,5 +1,6 @@
 /* kernel_start.c: which interpreter a kernel is, and its first words. */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,7 +16,12 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 
-enum { START_MS = 60000, PROGRAM_MAX = 4097, WORDS_MAX = 2048 };
+enum {
+	START_MS = 60000,
+	DYING_MS = 1000,
+	PROGRAM_MAX = 4097,
+	WORDS_MAX = 2048
+};
 
 struct language {
 	const char *name;
@@ -215,20 +221,37 @@ hear(void *ctx, const char *data, size_t len)
 	return kernel_talk_read(&g->talk, data, len);
 }
 
-/* The last line is the one that says it. */
+/* How it ended; a kernel that lives has closed our channel. */
+static void
+describe_end(struct kernel *k, char how[SPAWN_HOW_MAX])
+{
+	struct pollfd f = { k->child.pidfd, POLLIN, 0 };
+
+	/* one that dies closes the channel a little before */
+	if (poll(&f, 1, DYING_MS) == 0)
+		str_copy(how, SPAWN_HOW_MAX, "it closed its channel");
+	else
+		spawn_describe(spawn_wait(&k->child), how);
+}
+
+/* The last line of what it has printed is the one that says why. */
 static int
-refuse(const struct language *l, const struct greeting *g, struct err *e)
+refuse(struct kernel *k, const struct language *l, const struct greeting *g,
+    struct err *e)
 {
 	size_t len = g->words.len;
 	const char *text = g->words.data, *line;
+	char how[SPAWN_HOW_MAX];
 
 	while (len > 0 && text[len - 1] == '\n')
 		len--;
 	line = len > 0 ? memrchr(text, '\n', len) : NULL;
 	line = line != NULL ? line + 1 : text;
+	describe_end(k, how);
 	return err_set(e, ERR_INTERNAL, CODE_CODE_EXECUTION_ERROR,
-	    "The %s kernel did not start%s%.*s", l->name, len > 0 ? ": " : "",
-	    len > 0 ? (int)(text + len - line) : 0, len > 0 ? line : "");
+	    "The %s kernel did not start, %s%s%.*s", l->name, how,
+	    len > 0 ? ": " : "", len > 0 ? (int)(text + len - line) : 0,
+	    len > 0 ? line : "");
 }
 
 static int
@@ -262,7 +285,7 @@ greet(struct kernel *k, const struct language *l, struct greeting *g,
 		return err_set(e, ERR_UNSUPPORTED, l->missing,
 		    "%s is not installed in this sandbox", l->name);
 	if (how != PUMP_TOLD || g->talk.word != KERNEL_WORD_READY)
-		return refuse(l, g, e);
+		return refuse(k, l, g, e);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "agent/files.h"
+#include "agent/scene.h"
 #include "agent/walk.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -114,12 +115,14 @@ begin(struct call *c, const struct listing *l)
 static void
 finish(struct call *c, long long count)
 {
-	char at[CLOCK_ISO_MAX], tail[96];
+	auto_buf struct buf tail = { 0 };
+	char at[CLOCK_ISO_MAX];
 
 	clock_iso(at);
-	snprintf(tail, sizeof(tail), "],\"count\":%lld,\"timestamp\":\"%s\"}",
-	    count, at);
-	call_write(c, tail, strlen(tail));
+	buf_fmt(&tail, "],\"count\":%lld,\"timestamp\":\"%s\"", count, at);
+	scene_add_ignored(c, &tail);
+	buf_str(&tail, "}");
+	call_write(c, tail.data, tail.len);
 }
 
 static void

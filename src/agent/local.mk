@@ -11,6 +11,7 @@ AGENT_SOURCES = \
 	src/agent/api_context.c \
 	src/agent/answers.c src/agent/answers.h \
 	src/agent/api_execute.c \
+	src/agent/api_execution.c \
 	src/agent/api_files.c \
 	src/agent/api_raw.c \
 	src/agent/api_ports.c \
@@ -31,6 +32,7 @@ AGENT_SOURCES = \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
 	src/agent/cells.c src/agent/cells.h \
+	src/agent/collected.c src/agent/collected.h \
 	src/agent/context.c src/agent/context.h \
 	src/agent/clone.c src/agent/clone.h \
 	src/agent/cgroup_view.c src/agent/cgroup_view.h \
@@ -41,7 +43,9 @@ AGENT_SOURCES = \
 	src/agent/entity.c src/agent/entity.h \
 	src/agent/ending.c src/agent/ending.h \
 	src/agent/envset.c src/agent/envset.h \
+	src/agent/notice.c src/agent/notice.h \
 	src/agent/exec.c src/agent/exec.h \
+	src/agent/execution.c src/agent/execution.h \
 	src/agent/files.c src/agent/files.h \
 	src/agent/freezer.c src/agent/freezer.h \
 	src/agent/git.c src/agent/git.h \
@@ -67,6 +71,7 @@ AGENT_SOURCES = \
 	src/agent/markers.c src/agent/markers.h \
 	src/agent/mime.c src/agent/mime.h \
 	src/agent/move.c src/agent/move.h \
+	src/agent/once.c src/agent/once.h \
 	src/agent/omit.c src/agent/omit.h \
 	src/agent/pack.c src/agent/pack.h \
 	src/agent/path_list.c src/agent/path_list.h \

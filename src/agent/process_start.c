@@ -223,7 +223,7 @@ process_start(const struct process_wish *w, struct process **out, struct err *e)
 	int rc;
 
 	x.input = !w->no_input;
-	if (exec_prepare(&x, 0, &script, cwd, e) < 0)
+	if (exec_prepare(&x, NULL, 0, &script, cwd, e) < 0)
 		return -1;
 	p = new_process(w);
 	p->counted = !activity_is_probe();

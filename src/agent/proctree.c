@@ -387,12 +387,27 @@ proctree_kill_below(pid_t root, const struct proctree *spare)
 	return left;
 }
 
+void
+proctree_stop(pid_t root)
+{
+	int64_t begin = clock_ms();
+	char name[16];
+	struct proc p;
+
+	kill(root, SIGSTOP);
+	snprintf(name, sizeof(name), "/proc/%d", (int)root);
+	while (read_proc(AT_FDCWD, name, &p) &&
+	    strchr("TtZX", p.state) == NULL &&
+	    clock_ms() - begin < STOP_FIRST_MS)
+		nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+}
+
 size_t
 proctree_kill(pid_t root, const struct proctree *spare)
 {
 	size_t left;
 
-	kill(root, SIGSTOP);
+	proctree_stop(root);
 	left = proctree_kill_below(root, spare);
 	kill(root, SIGKILL);
 	return left;

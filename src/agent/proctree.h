@@ -40,6 +40,12 @@ bool proctree_holds(const struct proctree *t, const struct proc_id *id);
 pid_t proctree_first(const struct proctree *t);
 
 /*
+ * Stops root and waits a little until it stands: while it runs it may fork, and
+ * what it forks after a look at its tree survives it.
+ */
+void proctree_stop(pid_t root);
+
+/*
  * Stops root, ends every descendant of it that is neither in `spare` nor
  * below one of those, and ends root last.  root must be a child of ours that
  * has not been waited for.  Returns how many were left (0 but for processes

@@ -148,8 +148,11 @@ int pty_end(struct pty *t, struct err *e) MUST_CHECK;
 /* The same for that of a shell session which is deleted; how many. */
 size_t pty_end_of(const char *id);
 
-/* ^C for what runs and was begun at least older_ms ago; how many. */
-size_t pty_interrupt_all(int64_t older_ms);
+/*
+ * ^C for what runs, in the terminal of `shell` or in all (NULL), and was begun
+ * at least older_ms ago; how many.
+ */
+size_t pty_interrupt_all(const char *shell, int64_t older_ms);
 
 /* How many have something in the foreground that is not the shell itself. */
 int64_t pty_running(void);

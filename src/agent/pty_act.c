@@ -244,7 +244,7 @@ pty_running(void)
  * somebody has typed for since is not meant.
  */
 size_t
-pty_interrupt_all(int64_t older_ms)
+pty_interrupt_all(const char *shell, int64_t older_ms)
 {
 	int64_t before_ms = clock_ms() - older_ms;
 	size_t count, n = 0;
@@ -254,7 +254,8 @@ pty_interrupt_all(int64_t older_ms)
 	for (size_t i = 0; i < count; i++) {
 		struct pty *t = all[i];
 
-		if (!t->ended && t->typed_ms <= before_ms) {
+		if (!t->ended && t->typed_ms <= before_ms &&
+		    (shell == NULL || str_equal(t->id, shell))) {
 			n += has_job(t);
 			(void)ioctl(t->master, TIOCSIG, SIGINT);
 		}

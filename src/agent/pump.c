@@ -15,7 +15,16 @@
 /* The reads of a drain that take no account of time: all that a pipe holds. */
 enum { CHUNK = 32768, FULL_READS = 2 * (1024 * 1024 / CHUNK) };
 enum { DRAIN_MS = 100, DRAIN_QUIET_MS = 10 };
-enum { AT_OUT, AT_ERR, AT_STATUS, AT_PROC, AT_SCRIPT, AT_WAKE, AT__MAX };
+enum {
+	AT_OUT,
+	AT_ERR,
+	AT_STATUS,
+	AT_PROC,
+	AT_SCRIPT,
+	AT_WAKE,
+	AT_CLIENT,
+	AT__MAX
+};
 
 /* Output says that a command is alive. */
 static void
@@ -114,6 +123,8 @@ pump_run(struct pump *p)
 			[AT_SCRIPT] = { p->script_len > 0 ? p->script_fd : -1,
 			    POLLOUT, 0 },
 			[AT_WAKE] = { p->wake_fd, POLLIN, 0 },
+			[AT_CLIENT] = { p->client_fd > 0 ? p->client_fd : -1,
+			    POLLRDHUP, 0 },
 		};
 		int n = poll(f, AT__MAX, wait_ms(p));
 
@@ -128,7 +139,7 @@ pump_run(struct pump *p)
 		if (f[AT_PROC].revents != 0 ||
 		    (p->status_must && p->status_fd < 0))
 			return PUMP_EXITED;
-		if (f[AT_WAKE].revents != 0)
+		if (f[AT_WAKE].revents != 0 || f[AT_CLIENT].revents != 0)
 			return PUMP_WOKEN;
 		if (p->deadline_ms > 0 && clock_left_ms(p->deadline_ms) == 0)
 			return PUMP_TIMEOUT;

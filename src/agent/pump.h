@@ -18,7 +18,7 @@ enum pump_end {
 	PUMP_EXITED,  /* the process has ended (not yet waited for), or
 			 closed what it must not */
 	PUMP_TIMEOUT, /* the deadline came first */
-	PUMP_WOKEN,   /* wake_fd says: no longer */
+	PUMP_WOKEN,   /* wake_fd says: no longer, or client_fd hung up */
 };
 
 /* which: 0 stdout, 1 stderr. */
@@ -36,6 +36,7 @@ struct pump {
 	int pidfd;        /* borrowed */
 	int script_fd;    /* borrowed, non-blocking; -1: none */
 	int wake_fd;      /* borrowed; -1: none */
+	int client_fd;    /* whose hangup ends it; borrowed; 0: none */
 	const char *script;
 	size_t script_len;
 	bool hold;           /* output waits: the caller is within something */

@@ -69,6 +69,13 @@ commands(struct call *c, struct err *e)
 
 /* In the column `access`: it stays open for as long as its client likes. */
 enum { STREAM = 1 };
+/* In the column `hold`: it runs something, and takes no Idempotency-Key. */
+enum { RUNS = 1 };
+
+/* Members of bodies; `origin` is the SDK's, which says who asks. */
+#define EXECUTION "executionId,onDisconnect"
+#define COMMAND "command,sessionId,timeoutMs,cwd,env,origin,shell," EXECUTION
+#define PORT "port,mode,path,statusMin,statusMax,interval,processId"
 
 /* clang-format off */
 static const struct route ROUTES[] = {
@@ -76,12 +83,14 @@ static const struct route ROUTES[] = {
 	{ "GET",    "/api/ping",                0,      ping                 },
 	{ "GET",    "/api/version",             0,      version              },
 	{ "GET",    "/api/commands",            0,      commands             },
-	{ "POST",   "/api/session/create",      0,      api_session_create   },
+	{ "POST",   "/api/session/create",      0,      api_session_create, .fields = "id,env,cwd,commandTimeoutMs" },
 	{ "GET",    "/api/session/list",        0,      api_session_list     },
-	{ "POST",   "/api/session/delete",      0,      api_session_delete   },
-	{ "POST",   "/api/execute",             0,      api_execute          },
-	{ "POST",   "/api/execute/stream",      STREAM, api_execute_stream   },
-	{ "POST",   "/api/process/start",       0,      api_process_start    },
+	{ "POST",   "/api/session/delete",      0,      api_session_delete, .fields = "sessionId" },
+	{ "POST",   "/api/execute",             0,      api_execute, .fields = COMMAND ",background" },
+	{ "POST",   "/api/execute/stream",      STREAM, api_execute_stream, .hold = RUNS, .fields = COMMAND ",background,encoding" },
+	{ "GET",    "/api/executions",          0,      api_execution_list },
+	{ "DELETE", "/api/executions/:id",      0,      api_execution_cancel },
+	{ "POST",   "/api/process/start",       0,      api_process_start, .hold = RUNS, .fields = "command,sessionId,origin,processId,timeoutMs,env,cwd,encoding,autoCleanup,stdin" },
 	{ "GET",    "/api/process/list",        0,      api_process_list     },
 	{ "DELETE", "/api/process/kill-all",    0,      api_process_kill_all },
 	{ "POST",   "/api/process/cleanup",     0,      api_process_cleanup  },
@@ -89,37 +98,37 @@ static const struct route ROUTES[] = {
 	{ "DELETE", "/api/process/:id",         0,      api_process_kill     },
 	{ "GET",    "/api/process/:id/logs",    0,      api_process_logs     },
 	{ "GET",    "/api/process/:id/stream",  STREAM, api_process_stream   },
-	{ "POST",   "/api/process/:id/input",   STREAM, api_process_input    },
-	{ "POST",   "/api/process/:id/signal",  0,      api_process_signal   },
-	{ "POST",   "/api/mkdir",               0,      api_mkdir            },
-	{ "POST",   "/api/write",               0,      api_write            },
-	{ "POST",   "/api/read",                0,      api_read             },
-	{ "POST",   "/api/read/stream",         STREAM, api_read_stream      },
-	{ "POST",   "/api/delete",              0,      api_delete           },
-	{ "POST",   "/api/rename",              0,      api_rename           },
-	{ "POST",   "/api/move",                0,      api_move             },
-	{ "POST",   "/api/list-files",          0,      api_list_files       },
-	{ "POST",   "/api/exists",              0,      api_exists           },
-	{ "POST",   "/api/port-check",          0,      api_port_check       },
-	{ "POST",   "/api/port-watch",          STREAM, api_port_watch       },
-	{ "POST",   "/api/git/checkout",        0,      api_git_checkout     },
-	{ "POST",   "/api/terminal",            0,      api_terminal_create  },
+	{ "POST",   "/api/process/:id/input",   STREAM, api_process_input, .fields = "data,encoding,close" },
+	{ "POST",   "/api/process/:id/signal",  0,      api_process_signal, .fields = "signal" },
+	{ "POST",   "/api/mkdir",               0,      api_mkdir, .fields = "path,sessionId,recursive" },
+	{ "POST",   "/api/write",               0,      api_write, .fields = "path,sessionId,content,encoding" },
+	{ "POST",   "/api/read",                0,      api_read, .fields = "path,sessionId,encoding" },
+	{ "POST",   "/api/read/stream",         STREAM, api_read_stream, .fields = "path,sessionId" },
+	{ "POST",   "/api/delete",              0,      api_delete, .fields = "path,sessionId" },
+	{ "POST",   "/api/rename",              0,      api_rename, .fields = "oldPath,newPath,sessionId" },
+	{ "POST",   "/api/move",                0,      api_move, .fields = "sourcePath,destinationPath,sessionId" },
+	{ "POST",   "/api/list-files",          0,      api_list_files, .fields = "path,sessionId,options,options.recursive,options.includeHidden,options.sessionId" },
+	{ "POST",   "/api/exists",              0,      api_exists, .fields = "path,sessionId" },
+	{ "POST",   "/api/port-check",          0,      api_port_check, .fields = PORT },
+	{ "POST",   "/api/port-watch",          STREAM, api_port_watch, .fields = PORT },
+	{ "POST",   "/api/git/checkout",        0,      api_git_checkout, .hold = RUNS, .fields = "repoUrl,sessionId,targetDir,branch,depth,timeoutMs," EXECUTION },
+	{ "POST",   "/api/terminal",            0,      api_terminal_create, .fields = "sessionId,cols,rows,shell,cwd" },
 	{ "GET",    "/api/terminal",            0,      api_terminal_list    },
 	{ "GET",    "/api/terminal/:id",        0,      api_terminal_get     },
 	{ "DELETE", "/api/terminal/:id",        0,      api_terminal_end     },
 	{ "GET",    "/api/terminal/:id/stream", STREAM, api_terminal_stream  },
-	{ "POST",   "/api/terminal/:id/input",  0,      api_terminal_input   },
-	{ "POST",   "/api/terminal/:id/resize", 0,      api_terminal_resize  },
-	{ "POST",   "/api/backup/create",       0,      api_backup_create    },
-	{ "POST",   "/api/backup/restore",      0,      api_backup_restore   },
-	{ "POST",   "/api/backup/upload-parts", 0,      api_backup_upload_parts },
+	{ "POST",   "/api/terminal/:id/input",  0,      api_terminal_input, .fields = "data,encoding" },
+	{ "POST",   "/api/terminal/:id/resize", 0,      api_terminal_resize, .fields = "cols,rows" },
+	{ "POST",   "/api/backup/create",       0,      api_backup_create, .fields = "dir,archivePath,gitignore,excludes,compression,compression.format,compression.threads,sessionId" },
+	{ "POST",   "/api/backup/restore",      0,      api_backup_restore, .fields = "dir,archivePath,sessionId" },
+	{ "POST",   "/api/backup/upload-parts", 0,      api_backup_upload_parts, .fields = "archivePath,parts,sessionId" },
 	{ "GET",    "/api/interpreter/health",  0,      api_context_health   },
-	{ "POST",   "/api/contexts",            0,      api_context_create   },
+	{ "POST",   "/api/contexts",            0,      api_context_create, .fields = "language,cwd,env_vars" },
 	{ "GET",    "/api/contexts",            0,      api_context_list     },
 	{ "DELETE", "/api/contexts/:id",        0,      api_context_delete   },
-	{ "POST",   "/api/execute/code",        STREAM, api_execute_code     },
-	{ "POST",   "/api/watch",               STREAM, api_watch            },
-	{ "POST",   "/api/watch/check",         0,      api_watch_check      },
+	{ "POST",   "/api/execute/code",        STREAM, api_execute_code, .hold = RUNS, .fields = "code,context_id,language,timeout_ms,env_vars," EXECUTION },
+	{ "POST",   "/api/watch",               STREAM, api_watch, .fields = "path,recursive,events,include,exclude,sessionId" },
+	{ "POST",   "/api/watch/check",         0,      api_watch_check, .fields = "path,recursive,events,include,exclude,since,sessionId" },
 	{ "GET",    "/files/*",                 STREAM, api_raw_get          },
 	{ "PUT",    "/files/*",                 STREAM, api_raw_put          },
 	{ "DELETE", "/files/*",                 0,      api_raw_delete       },
@@ -200,6 +209,10 @@ dispatch(struct call *c, struct err *e)
 			    "The requested endpoint was not found");
 		return -1;
 	}
+	if (r->hold == RUNS && call_param(c, "HTTP_IDEMPOTENCY_KEY")[0] != '\0')
+		return err_field(e, "Idempotency-Key",
+		    "is understood by api/execute only");
+	((struct scene *)c->context)->fields = r->fields;
 	return r->access == STREAM ? handle_stream(r, c, e) : r->handle(c, e);
 }
 
@@ -228,6 +241,7 @@ routes_handle(struct call *c)
 		refuse(c, &s, &e);
 	activity_touch();
 	json_decref(s.context);
+	json_decref(s.ignored);
 	log_line(LOG_DEBUG, "call", "%s %.200s %d", c->method, c->path,
 	    c->status);
 }

@@ -3,11 +3,17 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/mem.h"
 #include "common/utf8.h"
 
-enum { DEPTH_MAX = 32, PIECE = 16384 };
+enum {
+	DEPTH_MAX = 32,
+	PIECE = 16384,
+	IGNORED_MAX = 32, /* names that an answer tells */
+	IGNORED_NAME_MAX = 64
+};
 
 void
 scene_context(struct call *c, json_t *context)
@@ -70,6 +76,109 @@ note_size(struct call *c, size_t had)
 		    (int64_t)(had + call_skip_body(c, SCENE_SKIP_MAX));
 }
 
+/* A limit of time under another name than the route's: see scene_body(). */
+static int
+refuse_limit(const char *fields, const char *name, struct err *e)
+{
+	static const char *const LIMITS[] = { "timeoutMs", "timeout_ms",
+		"commandTimeoutMs" };
+
+	if (strncasecmp(name, "timeout", sizeof("timeout") - 1) != 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
+		if (str_list_has(fields, LIMITS[i]))
+			return err_field(e, name,
+			    "is not known here; say %s, in milliseconds",
+			    LIMITS[i]);
+	return 0;
+}
+
+/* Names that a header can hold; all of them are in the body. */
+static void
+add_header(struct call *c, const json_t *names)
+{
+	static const char CHARS[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	auto_buf struct buf list = { 0 };
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(names, i, v)
+	{
+		const char *name = json_string_value(v);
+
+		if (str_made_of(name, CHARS, 1, IGNORED_NAME_MAX))
+			buf_fmt(&list, "%s%s", list.len > 0 ? ", " : "", name);
+	}
+	if (list.len > 0)
+		call_header(c, "X-Ignored-Fields", list.data);
+}
+
+static void
+add_name(json_t *names, const char *name)
+{
+	if (json_array_size(names) < IGNORED_MAX)
+		json_array_append_new(names, json_string(name));
+}
+
+/* Members of a member whose own are listed, too: `options.recursive`. */
+static void
+note_nested(const char *fields, const char *name, json_t *v, json_t *names)
+{
+	auto_free char *front = xasprintf("%s.", name);
+	const char *key;
+	json_t *ignored;
+
+	if (strstr(fields, front) == NULL)
+		return;
+	json_object_foreach(v, key, ignored)
+	{
+		auto_free char *whole = xasprintf("%s%s", front, key);
+
+		if (!str_list_has(fields, whole))
+			add_name(names, whole);
+	}
+}
+
+static int
+note_unknown(struct call *c, json_t *body, struct err *e)
+{
+	struct scene *s = c->context;
+	json_t *names, *v;
+	const char *name;
+
+	if (s->fields == NULL)
+		return 0;
+	names = json_array();
+	s->ignored = json_pack("{s:o}", "ignored", names);
+	json_object_foreach(body, name, v)
+	{
+		if (str_list_has(s->fields, name))
+			note_nested(s->fields, name, v, names);
+		else if (refuse_limit(s->fields, name, e) < 0)
+			return -1;
+		else
+			add_name(names, name);
+	}
+	if (json_array_size(names) == 0)
+		return 0;
+	c->also = s->ignored;
+	add_header(c, names);
+	return 0;
+}
+
+void
+scene_add_ignored(struct call *c, struct buf *to)
+{
+	auto_free char *text = NULL;
+
+	if (c->also == NULL)
+		return;
+	text = json_text(json_object_get(c->also, "ignored"));
+	buf_fmt(to, ",\"ignored\":%s", text);
+	c->also = NULL;
+}
+
 int
 scene_body(struct call *c, size_t max, json_t **out, struct err *e)
 {
@@ -93,7 +202,7 @@ scene_body(struct call *c, size_t max, json_t **out, struct err *e)
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the body must be a JSON object");
 	drop_nulls(*out);
-	return 0;
+	return note_unknown(c, *out, e);
 }
 
 int
@@ -162,7 +271,7 @@ scene_write_text(struct call *c, const char *data, size_t len)
 {
 	auto_buf struct buf piece = { 0 };
 
-	while (len > 0 && !c->gone) {
+	while (len > 0 && (!c->gone || c->copy != NULL)) {
 		size_t n = len;
 
 		if (n > PIECE) {

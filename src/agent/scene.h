@@ -19,6 +19,8 @@ enum { SCENE_SKIP_MAX = 256 * 1024 * 1024 };
 /* call.context of every call here. */
 struct scene {
 	json_t *context;    /* owned; shown with an error, NULL: {} */
+	const char *fields; /* of its route's body; NULL: not looked at */
+	json_t *ignored;    /* owned; members that the route does not know */
 	int64_t body_bytes; /* of a body that was too large */
 };
 
@@ -27,7 +29,10 @@ void scene_context(struct call *c, json_t *context);
 
 /*
  * The body as an object without its null members.  Nesting is bounded before
- * it is parsed: the threads here have small stacks.
+ * it is parsed: the threads here have small stacks.  Members that the route
+ * does not know are told by the answer (`ignored`, X-Ignored-Fields), because
+ * clients of other releases send some; a limit of time is refused, because to
+ * go without it would be a surprise.
  */
 int scene_body(struct call *c, size_t max, json_t **out, struct err *e)
     MUST_CHECK;
@@ -42,6 +47,9 @@ int scene_shell(struct call *c, const json_t *body, char out[SHELL_NAME_MAX],
 
 /* Writes bytes of any origin as the inside of a JSON string. */
 void scene_write_text(struct call *c, const char *data, size_t len);
+
+/* Appends `,"ignored":[...]` to an object's text, if there are any. */
+void scene_add_ignored(struct call *c, struct buf *to);
 
 /* Bytes of any origin as a JSON string. */
 json_t *scene_string(const char *data, size_t len);

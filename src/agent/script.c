@@ -114,6 +114,17 @@ put_end(struct buf *to, int64_t seq, const char *status, const char *back)
 }
 
 /*
+ * Makes the next line number 1 in bash's messages, not the number of lines that
+ * the shell has read in its life.  After a simple command bash takes an
+ * assignment of LINENO back, after the redirection of a group it does not.
+ */
+static void
+put_line_one(struct buf *to)
+{
+	buf_str(to, "{ \\builtin :;} 2>&$((LINENO=0,2))\n");
+}
+
+/*
  * Bash reads what it is told byte by byte: short is fast.  In the loop (LEAVE
  * says why) a `break` that belongs to no other ends the command.
  */
@@ -122,11 +133,12 @@ script_run(struct buf *to, const struct script_command *c)
 {
 	bool moves = !str_empty(c->cwd);
 
-	buf_str(to, "for _ in 1;do {\n");
+	put_line_one(to);
+	buf_str(to, "for _ in 1;do { ");
 	if (moves) {
 		buf_str(to, "if \\builtin cd -- ");
 		script_quote(to, c->cwd);
-		buf_str(to, " 2>/dev/null; then\n");
+		buf_str(to, " 2>/dev/null; then ");
 	}
 	put_eval(to, c->env, c->command);
 	if (moves) {
@@ -176,6 +188,7 @@ script_alone(struct buf *to, const char *state, const json_t *env,
 {
 	script_restore(to, state, "");
 	put_cd(to, "."); /* PWD is as the state has it, and we are elsewhere */
+	put_line_one(to);
 	buf_str(to, "{ ");
 	put_eval(to, env, command);
 	buf_fmt(to, "\n} %s\n", input ? "<&3 3<&-" : "</dev/null");

@@ -16,10 +16,22 @@ static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shell *shells[SHELLS_MAX];
 static size_t (*also_delete)(const char *name);
 
+/* A command that waits for its turn looks whether it was interrupted. */
+static void
+wake_waiters(void)
+{
+	pthread_mutex_lock(&table_lock);
+	for (size_t i = 0; i < SHELLS_MAX; i++)
+		if (shells[i] != NULL)
+			pthread_cond_broadcast(&shells[i]->freed);
+	pthread_mutex_unlock(&table_lock);
+}
+
 void
 shell_open(const char *instance)
 {
 	shell_run_open(instance);
+	interrupt_on_tell(wake_waiters);
 }
 
 void
@@ -93,15 +105,24 @@ make(const char *name, struct err *e)
 
 /* ---- holding */
 
-/* Waits for its turn, with the table's lock.  False when the time is over. */
 static bool
-take_turn(struct shell *s, int64_t deadline_ms)
+is_told(struct interrupt_job *job)
+{
+	return job != NULL && interrupt_told(job) != INTERRUPT_NOT;
+}
+
+/*
+ * Waits for its turn, with the table's lock.  False when the time is over, or
+ * the job (may be NULL) is to end before.
+ */
+static bool
+take_turn(struct shell *s, struct interrupt_job *job, int64_t deadline_ms)
 {
 	struct timespec at = { .tv_sec = deadline_ms / 1000,
 		.tv_nsec = deadline_ms % 1000 * 1000000 };
 	int rc = 0;
 
-	while (s->held && rc == 0)
+	while (s->held && rc == 0 && !is_told(job))
 		rc = deadline_ms == 0
 		    ? pthread_cond_wait(&s->freed, &table_lock)
 		    : pthread_cond_clockwait(&s->freed, &table_lock,
@@ -161,7 +182,8 @@ shell_destroyed(const char *name, struct err *e)
 }
 
 static int
-hold(const char *name, int64_t deadline_ms, struct shell **out, struct err *e)
+hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
+    struct shell **out, struct err *e)
 {
 	struct shell **slot = slot_of(name);
 	struct shell *s = slot != NULL ? *slot : make(name, e);
@@ -169,7 +191,7 @@ hold(const char *name, int64_t deadline_ms, struct shell **out, struct err *e)
 	if (s == NULL)
 		return -1;
 	s->refs++;
-	if (!take_turn(s, deadline_ms)) {
+	if (!take_turn(s, job, deadline_ms)) {
 		unref(s);
 		return err_set(e, ERR_BUSY, CODE_BUSY,
 		    "the shell runs another command");
@@ -183,13 +205,13 @@ hold(const char *name, int64_t deadline_ms, struct shell **out, struct err *e)
 }
 
 int
-shell_hold(const char *name, int64_t deadline_ms, struct shell **out,
-    struct err *e)
+shell_hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
+    struct shell **out, struct err *e)
 {
 	int rc;
 
 	pthread_mutex_lock(&table_lock);
-	rc = hold(name, deadline_ms, out, e);
+	rc = hold(name, job, deadline_ms, out, e);
 	pthread_mutex_unlock(&table_lock);
 	return rc;
 }
@@ -291,7 +313,7 @@ shell_delete(const char *name, struct err *e)
 		    "Session '%s' not found", name);
 	interrupt_shell(name);
 	pthread_mutex_lock(&table_lock);
-	ours = take_turn(s, clock_ms() + DELETE_MS);
+	ours = take_turn(s, NULL, clock_ms() + DELETE_MS);
 	if (!ours)
 		unref(s); /* it ends when its holder lets it go */
 	pthread_mutex_unlock(&table_lock);

@@ -78,11 +78,11 @@ int shell_destroyed(const char *name, struct err *e);
 
 /*
  * The shell of that name, made if need be, held until shell_release(); waits
- * its turn until `deadline_ms` of clock_ms() (0: for ever), then ERR_BUSY
- * "busy".
+ * its turn until `deadline_ms` of clock_ms() (0: for ever), or until `job` (may
+ * be NULL) is interrupted; then ERR_BUSY "busy".
  */
-int shell_hold(const char *name, int64_t deadline_ms, struct shell **out,
-    struct err *e) MUST_CHECK;
+int shell_hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
+    struct shell **out, struct err *e) MUST_CHECK;
 void shell_release(struct shell *s);
 
 struct shell_command {
@@ -100,6 +100,7 @@ struct shell_outcome {
 	bool destroyed;   /* it was killed with its shell */
 	bool replaced;    /* the shell did not yield: there is a new one */
 	bool restored;    /* ... with directory and exported variables */
+	bool began;       /* it may have done something */
 	int exit_code;
 };
 

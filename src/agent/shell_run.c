@@ -9,6 +9,7 @@
 
 #include "agent/ending.h"
 #include "agent/envset.h"
+#include "agent/notice.h"
 #include "agent/proctree.h"
 #include "agent/script.h"
 #include "agent/shell_internal.h"
@@ -86,11 +87,13 @@ int
 shell_gone(struct shell *s, struct err *e)
 {
 	int status = reap(s);
+	char how[SPAWN_HOW_MAX];
 
 	s->over = true;
+	spawn_describe(status, how);
 	err_set(e, ERR_GONE, CODE_SESSION_TERMINATED,
-	    "Session '%s' was terminated: its shell ended with exit code %d",
-	    s->name, status);
+	    "Session '%s' was terminated: its shell exited with %s", s->name,
+	    how);
 	snprintf(e->more, sizeof(e->more), "{\"exitCode\": %d}", status);
 	return -1;
 }
@@ -230,9 +233,13 @@ abort_command(struct running *r, const struct proctree *spare)
 	p->script = script.data;
 	p->script_len = script.len;
 	p->wake_fd = -1;
+	p->client_fd = 0;
 	ending_below(p, s->proc.child.pid, spare);
 	(void)wait_ready(r, clock_ms() + YIELD_MS);
 	p->script_len = 0;
+	/* the shell may have forked after we looked and before it heard us */
+	if (is_over(r))
+		ending_below(p, s->proc.child.pid, spare);
 	return is_over(r);
 }
 
@@ -261,7 +268,7 @@ start_again(struct shell *s, const char *cwd)
 
 /* Makes an end of the command; the shell stays, if it can. */
 static void
-stop_command(struct running *r, struct shell_outcome *out)
+end_command(struct running *r, struct shell_outcome *out)
 {
 	struct shell *s = r->shell;
 	pid_t pid = s->proc.child.pid;
@@ -280,6 +287,18 @@ stop_command(struct running *r, struct shell_outcome *out)
 	proctree_merge(&s->orphans, &spare);
 	out->replaced = true;
 	out->restored = start_again(s, cwd);
+}
+
+/* The same, without what bash says of the processes that are killed. */
+static void
+stop_command(struct running *r, struct shell_outcome *out)
+{
+	struct notice_filter f;
+
+	notice_begin(&f, r->pump);
+	end_command(r, out);
+	pump_drain(r->pump);
+	notice_end(&f, r->pump);
 }
 
 static int
@@ -341,6 +360,7 @@ run_in(struct running *r, const struct shell_command *c,
 	p->status = read_answer;
 	p->status_ctx = r;
 	p->wake_fd = c->job != NULL ? c->job->wake : -1;
+	p->client_fd = c->job != NULL ? c->job->name.client : 0;
 	r->since = proctree_now();
 	return conclude(r, pump_run(p), c, out, e);
 }
@@ -358,6 +378,7 @@ shell_run(struct shell *s, const struct shell_command *c, struct pump *p,
 	*out = (struct shell_outcome){ 0 };
 	if (shell_revive(s, e) < 0)
 		return -1;
+	out->began = true;
 	s->seq++;
 	r.env_seq = s->env_seq;
 	if (r.moves)

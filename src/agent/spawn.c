@@ -199,3 +199,16 @@ spawn_wait(struct child *c)
 		return 255;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
+
+void
+spawn_describe(int status, char out[SPAWN_HOW_MAX])
+{
+	int sig = status - 128;
+	const char *name = sig > 0 ? sigdescr_np(sig) : NULL;
+
+	if (name != NULL)
+		snprintf(out, SPAWN_HOW_MAX, "exit code %d (signal %d, %s)",
+		    status, sig, name);
+	else
+		snprintf(out, SPAWN_HOW_MAX, "exit code %d", status);
+}

@@ -46,4 +46,8 @@ int spawn_text(const char *text, size_t len, struct err *e) MUST_CHECK;
 /* Waits for its end; returns its status as a shell would (128 + signal). */
 int spawn_wait(struct child *c);
 
+/* Such a status in words: "exit code 139 (signal 11, Segmentation fault)". */
+enum { SPAWN_HOW_MAX = 80 };
+void spawn_describe(int status, char out[SPAWN_HOW_MAX]);
+
 #endif

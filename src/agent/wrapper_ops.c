@@ -88,7 +88,7 @@ run_proof(struct buf *output, struct err *e)
 	struct shell *s;
 	int rc;
 
-	if (shell_hold("default", clock_ms() + SHELL_FREE_MS, &s, e) < 0)
+	if (shell_hold("default", NULL, clock_ms() + SHELL_FREE_MS, &s, e) < 0)
 		return e->kind == ERR_BUSY ? prove_beside(output, e) : -1;
 	rc = shell_run(s, &PROOF, &p, &how, e);
 	shell_release(s);
@@ -206,30 +206,58 @@ op_status(struct op *op, json_t *reply, struct err *e)
 	return 0;
 }
 
-struct interrupt_body {
-	int64_t older_ms;
-};
+static int
+interrupt(const struct interrupt_meant *m, json_t *reply, struct err *e)
+{
+	size_t count, terminals = pty_interrupt_all(m->shell, m->older_ms);
+
+	if (interrupt_these(m, &count, e) < 0)
+		return -1;
+	json_object_set_new(reply, "interrupted",
+	    json_integer((json_int_t)(count + terminals)));
+	return 0;
+}
 
 static const struct jfield INTERRUPT[] = {
-	JFIELD("olderMs", struct interrupt_body, older_ms, J_INT, 0, 0,
+	JFIELD("olderMs", struct interrupt_meant, older_ms, J_INT, 0, 0,
 	    INT64_MAX, "only commands that were asked for before"),
 };
 
 static int
 op_interrupt(struct op *op, json_t *reply, struct err *e)
 {
-	struct interrupt_body b = { 0 };
-	size_t count, terminals;
+	struct interrupt_meant m = { 0 };
 
 	if (jfield_decode(op->msg, INTERRUPT, ARRAY_LEN(INTERRUPT), J_LENIENT,
-		&b, e) < 0)
+		&m, e) < 0)
 		return -1;
-	terminals = pty_interrupt_all(b.older_ms);
-	if (interrupt_all(b.older_ms, &count, e) < 0)
+	return interrupt(&m, reply, e);
+}
+
+struct interrupt_shell_body {
+	char shell[SHELL_NAME_MAX];
+};
+
+static const struct jfield INTERRUPT_SHELL[] = {
+	JFIELD("shell", struct interrupt_shell_body, shell, J_STR, J_REQUIRED,
+	    1, SHELL_NAME_MAX - 1, "only what runs in it or beside it"),
+};
+
+/*
+ * An operation of its own: an agent of an older release, which does not know
+ * it, refuses it, and would end every command if this were a member of the
+ * other.
+ */
+static int
+op_interrupt_shell(struct op *op, json_t *reply, struct err *e)
+{
+	struct interrupt_shell_body b = { 0 };
+
+	if (jfield_decode(op->msg, INTERRUPT_SHELL, ARRAY_LEN(INTERRUPT_SHELL),
+		J_LENIENT, &b, e) < 0)
 		return -1;
-	json_object_set_new(reply, "interrupted",
-	    json_integer((json_int_t)(count + terminals)));
-	return 0;
+	return interrupt(&(struct interrupt_meant){ .shell = b.shell }, reply,
+	    e);
 }
 
 struct port_body {
@@ -307,6 +335,7 @@ static const struct {
 	{ "keep", op_keep },
 	{ "status", op_status },
 	{ "interrupt", op_interrupt },
+	{ "interrupt_shell", op_interrupt_shell },
 	{ "expose", op_expose },
 	{ "unexpose", op_unexpose },
 	{ "ws_bounce", op_ws_bounce },

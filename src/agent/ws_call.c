@@ -69,6 +69,7 @@ io_param(void *ctx, const char *name)
 		const char *name, *header;
 	} HEADERS[] = {
 		{ "HTTP_ACCEPT", "Accept" },
+		{ "HTTP_IDEMPOTENCY_KEY", "Idempotency-Key" },
 		{ "HTTP_LAST_EVENT_ID", "Last-Event-ID" },
 		{ "HTTP_X_SESSION_ID", "X-Session-Id" },
 		{ "HTTP_X_TRACE_ID", "X-Trace-Id" },

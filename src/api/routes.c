@@ -25,7 +25,7 @@ const struct route ROUTES[] = {
 	{ "POST",   "/v1/sessions/:id/resume",              ACCESS_TENANT, v1_session_resume,    .help = "start it again where its files are; `?wait=` seconds" },
 	{ "POST",   "/v1/sessions/:id/sleep",               ACCESS_TENANT, v1_session_sleep,     .body = SLEEP_FIELDS, .body_count = &SLEEP_FIELD_COUNT, .help = "stop what runs, or freeze it (`suspend`), keep the files" },
 	{ "POST",   "/v1/sessions/:id/extend",              ACCESS_TENANT, v1_session_extend,    .body = EXTEND_FIELDS, .body_count = &EXTEND_FIELD_COUNT, .help = "stay awake at least `seconds` from now" },
-	{ "POST",   "/v1/sessions/:id/interrupt",           ACCESS_TENANT, v1_session_interrupt, .hold = SHARE_MAY_LAST, .help = "stop the commands that run; it stays ready" },
+	{ "POST",   "/v1/sessions/:id/interrupt",           ACCESS_TENANT, v1_session_interrupt, .hold = SHARE_MAY_LAST, .body = INTERRUPT_FIELDS, .body_count = &INTERRUPT_FIELD_COUNT, .help = "stop the commands that run; it stays ready" },
 	{ "GET",    "/v1/sessions/:id/agent-log",           ACCESS_READ,   v1_session_agent_log, .help = "tail of the sandbox agent's log" },
 	{ "GET",    "/v1/sessions/:id/events",              ACCESS_READ,   v1_session_events,    .help = "what happened to it, in order; `?after=` id `?wait=` at most 30 seconds `?limit=`" },
 	{ "PUT",    "/v1/sessions/:id/aliases",             ACCESS_TENANT, v1_aliases_put,       .body = ALIASES_FIELDS, .body_count = &ALIASES_FIELD_COUNT, .help = "set all its correlation keys" },

@@ -68,11 +68,15 @@ const struct jfield SLEEP_FIELDS[] = {
 const struct jfield EXTEND_FIELDS[] = {
 	JFIELD("seconds", struct extend_body, seconds, J_INT, 0, 1, SLEEP_MAX_S, "stays awake at least this long from now"),
 };
+const struct jfield INTERRUPT_FIELDS[] = {
+	JFIELD("sessionId", struct interrupt_body, shell, J_STR, 0, 1, 128, "only what runs in this shell session or code context, or beside it; without it, all that runs"),
+};
 /* clang-format on */
 const size_t CREATE_FIELD_COUNT = ARRAY_LEN(CREATE_FIELDS);
 const size_t PATCH_FIELD_COUNT = ARRAY_LEN(PATCH_FIELDS);
 const size_t SLEEP_FIELD_COUNT = ARRAY_LEN(SLEEP_FIELDS);
 const size_t EXTEND_FIELD_COUNT = ARRAY_LEN(EXTEND_FIELDS);
+const size_t INTERRUPT_FIELD_COUNT = ARRAY_LEN(INTERRUPT_FIELDS);
 
 static bool
 is_env_name(const char *s)

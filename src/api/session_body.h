@@ -60,6 +60,12 @@ struct sleep_body {
 extern const struct jfield SLEEP_FIELDS[];
 extern const size_t SLEEP_FIELD_COUNT;
 
+struct interrupt_body {
+	char shell[129]; /* "": all that runs */
+};
+extern const struct jfield INTERRUPT_FIELDS[];
+extern const size_t INTERRUPT_FIELD_COUNT;
+
 struct extend_body {
 	int64_t seconds;
 };

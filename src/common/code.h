@@ -20,6 +20,7 @@
 	X(ALREADY_MIGRATED,         "already_migrated") \
 	X(ALREADY_RUNNING,          "already_running") \
 	X(AMBIGUOUS,                "ambiguous") \
+	X(ANSWER_NOT_KEPT,          "answer_not_kept") \
 	X(BACKUP_CREATE_FAILED,     "backup_create_failed") \
 	X(BACKUP_NOT_FOUND,         "backup_not_found") \
 	X(BACKUP_RESTORE_FAILED,    "backup_restore_failed") \
@@ -57,6 +58,8 @@
 	X(DRAINING,                 "draining") \
 	X(ENDED,                    "ended") \
 	X(ENGINE_BROKEN,            "engine_broken") \
+	X(EXECUTION_ALREADY_EXISTS, "execution_already_exists") \
+	X(EXECUTION_NOT_FOUND,      "execution_not_found") \
 	X(FAILED,                   "failed") \
 	X(FAKE_FAILURE,             "fake_failure") \
 	X(FILE_EXISTS,              "file_exists") \

@@ -1,6 +1,9 @@
 /* interrupt_control.c: stopping what runs in a session that goes on. */
 #include "control/interrupt_control.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/id.h"
@@ -73,6 +76,36 @@ interrupt_session(struct control *ctl, const char *id, const char *tenant,
 		    "what runs has not been interrupted yet; it will be");
 	}
 	return 0;
+}
+
+int
+interrupt_session_shell(struct control *ctl, const char *id, const char *tenant,
+    const char *shell, int64_t *count, struct err *e)
+{
+	auto_free char *detail = NULL;
+	struct session_row s;
+	struct agent_target t;
+	char generation[24];
+
+	if (control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	if (s.state != SESSION_READY || s.lease != LEASE_OWNS_WRAPPER)
+		return refuse(ctl, id, tenant, e);
+	if (control_must_be_here(ctl, &s, e) < 0)
+		return -1;
+	t = control_target(&s);
+	if (agent_interrupt_shell(&ctl->provider, &t, shell,
+		clock_ms() + INTERRUPT_MS, count, e) < 0) {
+		if (e->code == CODE_UNKNOWN_OP)
+			return err_set(e, ERR_UNSUPPORTED, CODE_NOT_IMPLEMENTED,
+			    "the session runs an agent of an older release, which can only interrupt all: let it sleep once");
+		return -1;
+	}
+	detail = control_spec_text(json_pack("{s:I, s:s}", "count",
+	    (json_int_t)*count, "sessionId", shell));
+	snprintf(generation, sizeof(generation), "%" PRId64, s.generation);
+	return STORE_RUN(ctl->store, STMT_SESSION_INTERRUPTED_SHELL, NULL, e,
+	    id, generation, ctl->trace, control_actor(ctl), detail);
 }
 
 int

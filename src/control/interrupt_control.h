@@ -16,6 +16,15 @@ int interrupt_session(struct control *ctl, const char *id, const char *tenant,
     int64_t *count, struct err *e) MUST_CHECK;
 
 /*
+ * The same for what runs in, or beside, one shell.  The wish is not kept: it is
+ * acted on now, or it is an error, and "other_host" where the sandbox is not
+ * here; the caller may ask again.
+ */
+int interrupt_session_shell(struct control *ctl, const char *id,
+    const char *tenant, const char *shell, int64_t *count, struct err *e)
+    MUST_CHECK;
+
+/*
  * One that nobody finished, age_ms old; only commands from before it are
  * meant.  over: the wrapper it meant is gone, and so is what ran.
  */

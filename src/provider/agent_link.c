@@ -350,23 +350,43 @@ agent_status(const struct provider *p, const struct agent_target *t,
 	return agent_status_read(reply, out, e);
 }
 
+static int
+ask_interrupt(const struct provider *p, const struct agent_target *t,
+    struct agent_question *q, int64_t deadline_ms, int64_t *count,
+    struct err *e)
+{
+	auto_json json_t *reply = NULL;
+	struct interrupted i = { 0 };
+
+	if (agent_ask(p, t->sandbox, t->incarnation, q, deadline_ms, &reply,
+		e) < 0)
+		return -1;
+	if (jfield_decode(reply, INTERRUPTED, ARRAY_LEN(INTERRUPTED), J_LENIENT,
+		&i, e) < 0)
+		return nonsense(e, q->op);
+	*count = i.count;
+	return 0;
+}
+
 int
 agent_interrupt(const struct provider *p, const struct agent_target *t,
     int64_t older_ms, int64_t deadline_ms, int64_t *count, struct err *e)
 {
 	struct agent_question q = { .op = "interrupt", .body = agent_body(t) };
-	auto_json json_t *reply = NULL;
-	struct interrupted i = { 0 };
 
 	json_object_set_new(q.body, "olderMs", json_integer(older_ms));
-	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
-		e) < 0)
-		return -1;
-	if (jfield_decode(reply, INTERRUPTED, ARRAY_LEN(INTERRUPTED), J_LENIENT,
-		&i, e) < 0)
-		return nonsense(e, "interrupt");
-	*count = i.count;
-	return 0;
+	return ask_interrupt(p, t, &q, deadline_ms, count, e);
+}
+
+int
+agent_interrupt_shell(const struct provider *p, const struct agent_target *t,
+    const char *shell, int64_t deadline_ms, int64_t *count, struct err *e)
+{
+	struct agent_question q = { .op = "interrupt_shell",
+		.body = agent_body(t) };
+
+	json_object_set_new(q.body, "shell", json_string(shell));
+	return ask_interrupt(p, t, &q, deadline_ms, count, e);
 }
 
 int

@@ -187,6 +187,11 @@ int agent_interrupt(const struct provider *p, const struct agent_target *t,
     int64_t older_ms, int64_t deadline_ms, int64_t *count, struct err *e)
     MUST_CHECK;
 
+/* Only those in, or beside, the shell of that name; likewise. */
+int agent_interrupt_shell(const struct provider *p,
+    const struct agent_target *t, const char *shell, int64_t deadline_ms,
+    int64_t *count, struct err *e) MUST_CHECK;
+
 /*
  * The same question to all of `who` at once: whoever is slow is waited for
  * once, not once each.  `wait_ms` as with agent_look().

@@ -223,6 +223,7 @@ static const struct {
 	{ "env", done, EXACT },
 	{ "status", status, EXACT },
 	{ "interrupt", done, EXACT },
+	{ "interrupt_shell", done, EXACT },
 	{ "expose", done, EXACT },
 	{ "unexpose", done, EXACT },
 	{ "ws_bounce", done, EXACT },

@@ -222,12 +222,31 @@ call_header(struct call *c, const char *name, const char *value)
 	buf_str(&c->headers, "\r\n");
 }
 
-int
-call_write(struct call *c, const char *data, size_t len)
+static int
+put(struct call *c, const char *data, size_t len)
 {
 	if (!c->gone && c->io->write(c->io_ctx, data, len) < 0)
 		c->gone = true;
 	return c->gone ? -1 : 0;
+}
+
+static void
+copy(struct call_copy *to, const char *data, size_t len)
+{
+	if (len > to->max - to->text.len)
+		to->over = true;
+	if (to->over)
+		buf_free(&to->text);
+	else
+		buf_add(&to->text, data, len);
+}
+
+int
+call_write(struct call *c, const char *data, size_t len)
+{
+	if (c->copy != NULL)
+		copy(c->copy, data, len);
+	return put(c, data, len);
 }
 
 int
@@ -305,7 +324,7 @@ call_begin(struct call *c, int status, const char *type)
 	if (c->headers.len > 0)
 		buf_add(&head, c->headers.data, c->headers.len);
 	buf_str(&head, "\r\n");
-	call_write(c, head.data, head.len);
+	put(c, head.data, head.len);
 }
 
 void
@@ -321,10 +340,24 @@ call_reply_bytes(struct call *c, int status, const char *type, const char *data,
 		call_write(c, data, len);
 }
 
+json_t *
+call_with_also(struct call *c, const json_t *body)
+{
+	json_t *whole;
+
+	if (c->also == NULL || !json_is_object(body))
+		return json_incref((json_t *)(uintptr_t)body);
+	whole = json_copy((json_t *)(uintptr_t)body);
+	json_object_update_missing(whole, (json_t *)(uintptr_t)c->also);
+	c->also = NULL;
+	return whole;
+}
+
 void
 call_reply(struct call *c, int status, const json_t *body)
 {
-	auto_free char *text = json_text(body);
+	auto_json json_t *whole = call_with_also(c, body);
+	auto_free char *text = json_text(whole);
 
 	call_reply_bytes(c, status, "application/json", text, strlen(text));
 }

@@ -50,6 +50,13 @@ struct call_io {
 	void (*cut)(void *ctx);
 };
 
+/* What was written of an answer's body, whether or not anybody took it. */
+struct call_copy {
+	struct buf text;
+	size_t max;
+	bool over; /* there was more than max, and nothing is kept */
+};
+
 struct call {
 	const struct call_io *io;
 	void *io_ctx;
@@ -67,6 +74,9 @@ struct call {
 	int status;         /* of the answer; 0 until it has begun */
 	bool gone;          /* a write has failed: the client is not there */
 	void *context;      /* the program's own */
+	struct call_copy *copy; /* borrowed; NULL: none is made */
+	/* members that call_reply() and the first sse_event() add; borrowed */
+	const json_t *also;
 };
 
 /* A request parameter (HTTP_ACCEPT, SL_SESSION), "" when absent. */
@@ -120,6 +130,9 @@ int call_json(struct call *c, size_t max, json_t **out, struct err *e)
 
 /* Adds a header to the answer; control characters in the value are dropped. */
 void call_header(struct call *c, const char *name, const char *value);
+
+/* The body with `also` in it, which is told then; the caller's. */
+json_t *call_with_also(struct call *c, const json_t *body);
 
 /* Answers at once and whole. */
 void call_reply(struct call *c, int status, const json_t *body);

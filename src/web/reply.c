@@ -100,6 +100,7 @@ static json_t *
 container_body(const struct err *e, const json_t *context)
 {
 	json_t *ctx = context != NULL ? json_deep_copy(context) : json_object();
+	json_t *hint = json_incref(json_object_get(ctx, "suggestion"));
 	char at[CLOCK_ISO_MAX], detail[DETAIL_MAX];
 
 	clock_iso(at);
@@ -109,11 +110,12 @@ container_body(const struct err *e, const json_t *context)
 		    json_pack("[{s:o, s:o, s:s}]", "field",
 			json_lossy(e->field), "message", json_lossy(e->msg),
 			"code", "invalid"));
+	json_object_del(ctx, "suggestion");
 	/* `error` beside `message`: two generations of clients read either */
-	return json_pack("{s:s, s:o, s:o, s:o, s:i, s:s}", "code",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o*, s:i, s:s}", "code",
 	    code_capitals(e->code), "message", json_lossy(detail), "error",
-	    json_lossy(detail), "context", ctx, "httpStatus", err_status(e),
-	    "timestamp", at);
+	    json_lossy(detail), "context", ctx, "suggestion", hint,
+	    "httpStatus", err_status(e), "timestamp", at);
 }
 
 int

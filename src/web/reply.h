@@ -32,7 +32,8 @@ int reply_container_as(struct call *c, int status, json_t *more);
 /*
  * {code, message, error, context, httpStatus, timestamp}; `code` is
  * in capitals and `context` (may be NULL) stays the caller's.  A field that
- * was wrong is named in the message and in context.validationErrors.
+ * was wrong is named in the message and in context.validationErrors.  A hint
+ * for people, `suggestion` in the context, stands beside the context.
  */
 void reply_container_error(struct call *c, const struct err *e,
     const json_t *context);

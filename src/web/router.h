@@ -24,6 +24,9 @@ struct route {
 	int hold;                  /* the program's own: how long it may take */
 	const struct jfield *body; /* NULL: the route takes none */
 	const size_t *body_count;
+	/* the program's own: members that a body may have, comma separated;
+	 * NULL: nobody looks */
+	const char *fields;
 	const char *help; /* one line, for --routes and the OpenAPI document */
 };
 

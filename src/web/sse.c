@@ -19,7 +19,8 @@ sse_begin(struct call *c)
 int
 sse_event(struct call *c, const json_t *data)
 {
-	auto_free char *text = json_text(data);
+	auto_json json_t *whole = call_with_also(c, data);
+	auto_free char *text = json_text(whole);
 	auto_buf struct buf line = { 0 };
 
 	buf_fmt(&line, "data: %s\n\n", text);

@@ -5,6 +5,8 @@ EXTRA_DIST += \
 	t/agent/control.t \
 	t/agent/descriptors.t \
 	t/agent/execute.t \
+	t/agent/executions.t \
+	t/agent/fields.t \
 	t/agent/files.t \
 	t/agent/freeze.t \
 	t/agent/interrupt.t \

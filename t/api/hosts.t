@@ -11,7 +11,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from awake import PreviewSocket, Running, age, expose, fetch, generation, state
 from hosts import Host, rows
-from service import at, call, create, execute, expect, get, new_key, setting, sql, until, value
+from service import (at, call, create, execute, expect, get, new_key, problem, setting, sql,
+                     until, value)
 from tap import Skip, case, equal, run, true
 from websocket import Closed, WebSocket
 
@@ -274,6 +275,7 @@ def an_interruption_asked_for_at_the_wrong_host_is_done_by_the_right_one():
     sid = create(isolation="session")["id"]
     command = Running(sid, "echo on >/workspace/on; sleep 86400")
     until("it runs", lambda: execute(sid, "cat /workspace/on || true", sessionId="look"))
+    problem(WEST.call("POST", at(sid, "/interrupt"), {"sessionId": "default"}), 503, "other_host")
     reply = WEST.call("POST", at(sid, "/interrupt"))
     equal((reply.status, reply.json["interrupted"]), (202, None), "interrupt")
     equal(WEST.reap()["failures"], 0, "failures of the wrong host's pass")

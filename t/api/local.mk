@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	%D%/directories.t \
 	%D%/endings.t \
 	%D%/events.t \
+	%D%/executions.t \
 	%D%/failures.t \
 	%D%/files.t \
 	%D%/git.t \

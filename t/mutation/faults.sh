@@ -109,7 +109,7 @@ agent agent/execute "a command's own variables stay" script.c \
 agent agent/execute "a stream's timeout has no exit code" exec.c \
 	'/^run_child/,/^}/s/= TIMEOUT_EXIT_CODE/= 0/' \
 	"sessionless: exit code 124"
-agent agent/execute "output is cut and nobody says so" api_execute.c \
+agent agent/execute "output is cut and nobody says so" collected.c \
 	's/k->truncated = true;//' \
 	"more than 32 MiB are cut off"
 agent agent/execute "a stream knows nothing of its shell" exec.c \
@@ -121,7 +121,7 @@ agent agent/execute "a shell's exit code is not told" shell_run.c \
 agent agent/execute "a timeout ends the root and leaves the tree" ending.c \
 	'/^ending_all/,/^}/s/term_below\(&w, root, NULL\)/true/;s/proctree_kill\(root, NULL\)/kill(root, SIGKILL)/' \
 	"sessionless: nothing of it is left"
-agent agent/execute "an answer has no output of stderr" api_execute.c \
+agent agent/execute "an answer has no output of stderr" collected.c \
 	's/k->text\[1\].data, k->text\[1\].len/"", 0/' \
 	"output, status and session"
 agent agent/execute "the exit code is lost" shell_run.c \
@@ -146,8 +146,65 @@ agent api/shell "a name is there twice" shell.c \
 	'/^make_new/,/^}/s/if \(old != NULL && !is_over\(\*old\)\)/if (false)/' \
 	"a name is there once"
 agent agent/interrupt "an interruption meets what came later" interrupt.c \
-	's/j->asked_ms > m->before_ms \|\|/false ||/' \
+	's/j->asked_ms <= m->before_ms/true/' \
 	"not what is younger"
+agent agent/executions "a shell that exits takes the output along" api_execute.c \
+	'/^run_collected/,/^}/s/e->kind == ERR_GONE/false/' \
+	"echo building; echo bad"
+agent agent/executions "a process of its own is the shell itself" api_execute.c \
+	's/streams \|\| o->shell == 0 \|\|/streams ||/' \
+	"with a process of its own it is an exit code"
+agent agent/executions "bash's notice is output" notice.c \
+	's/= notice_strip\(f->held.data, f->held.len\)/= f->held.len/' \
+	" | cat"
+agent agent/executions "lines are counted over the life of a shell" script.c \
+	's/LINENO=0,2/2/' \
+	"with {}"
+agent agent/executions "an id means every command" interrupt.c \
+	's/\(m->who.id == NULL \|\| str_equal\(j->name.id, m->who.id\)\)/true/' \
+	"the other goes on"
+agent agent/executions "a shell means every command" interrupt.c \
+	's/\(m->who.shell == NULL \|\| str_equal\(j->name.shell, m->who.shell\)\)/true/' \
+	"what runs in a shell"
+agent agent/executions "a shell means every terminal" pty_act.c \
+	's/\(shell == NULL \|\| str_equal\(t->id, shell\)\)/true/' \
+	"and not in another"
+agent agent/executions "who waits for a shell hears nothing" shell.c \
+	's/^\tinterrupt_on_tell\(wake_waiters\);//' \
+	"two that wait"
+agent agent/executions "a cell that waits hears nothing" context.c \
+	's/^\tinterrupt_on_tell\(wake_waiters\);//' \
+	"a cell that waits is ended"
+agent agent/executions "an id is there twice" interrupt.c \
+	's/taken = is_taken\(n->id\)/taken = false/' \
+	"an id is unique while it runs"
+agent agent/executions "who does not read keeps a dead command alive" interrupt.c \
+	'/^kill_told/,/^}/s/proctree_kill\(j->root, NULL\) == 0/proctree_kill(j->root, NULL) > 9999/' \
+	"an interruption ends it"
+agent agent/executions "a shell's command does not see its client leave" shell_run.c \
+	's/c->job->name.client : 0/0 : 0/' \
+	"/api/execute"
+agent agent/executions "a stream does not see its client leave" exec.c \
+	's/p->client_fd = j->name.client/p->client_fd = 0/' \
+	"/api/execute/stream"
+agent agent/executions "who left before the turn came runs all the same" interrupt.c \
+	's/j->told == INTERRUPT_NOT && has_left\(j->name.client\)/false/' \
+	"one whose client left before its turn did not begin"
+agent agent/executions "a key runs a command twice" once.c \
+	's/while \(\(o = find\(key\)\) != NULL &&/while (false \&\& (o = find(key)) != NULL \&\&/' \
+	"a result"
+agent agent/executions "another body has the key's answer" once.c \
+	's/!str_equal\(o->body, body\)/false/' \
+	"a key belongs to its body"
+agent agent/executions "what never ran takes its key" api_execute.c \
+	's/once_end\(o, c, w->began\)/once_end(o, c, true)/' \
+	"the key is free, also for another body"
+agent agent/fields "a member that nobody knows is not told" scene.c \
+	's/c->also = s->ignored;//' \
+	"/api/execute and its first object"
+agent agent/fields "a limit of time is dropped" scene.c \
+	's/else if \(refuse_limit\(s->fields, name, e\) < 0\)/else if (false)/' \
+	"a limit of time is never dropped"
 
 # ---- system calls
 

@@ -15,8 +15,9 @@ export default {
 		const command = "echo out; echo err >&2; (exit 3)";
 		const result = await t.execute(command);
 		assert.deepEqual({ ...result, stdout: result.stdout.trim(), stderr: result.stderr.trim(),
-			timestamp: "", duration: 0 }, { success: false, exitCode: 3, stdout: "out",
-			stderr: "err", command, sessionId: t.shell, timestamp: "", duration: 0 });
+			timestamp: "", duration: 0, executionId: "" }, { success: false, exitCode: 3,
+			stdout: "out", stderr: "err", command, sessionId: t.shell, timestamp: "",
+			duration: 0, executionId: "" });
 		assert.ok(Date.parse(result.timestamp) > 0, result.timestamp);
 	},
 
@@ -113,9 +114,13 @@ export default {
 
 	async "a shell that ends is told with its code; the next call has a new one"(t) {
 		await t.says("export KEPT=1");
-		const error = await t.refused("SESSION_TERMINATED", 410, t.execute("exit 42"));
+		const error = await t.refused("SESSION_TERMINATED", 410,
+			t.execute("echo built; echo bad >&2; exit 42"));
 		assert.equal(error.context.sessionId, t.shell);
 		assert.equal(error.context.exitCode, 42);
+		assert.equal(error.context.stdout, "built\n");
+		assert.equal(error.context.stderr, "bad\n");
+		assert.match(error.message, /shell exited/i); /* as upstream's tests do */
 		assert.equal(await t.says("echo ${KEPT:-new}"), "new");
 	},
 

@@ -27,6 +27,8 @@ const repeatable = new Map(); /* session: answers that would be repeated */
 const plainFetch = globalThis.fetch;
 globalThis.fetch = async (to, init) => {
 	const answer = await plainFetch(to, init);
+	const ignored = answer.headers.get("x-ignored-fields");
+	assert.equal(ignored, null, `${to} does not know what the SDK sends: ${ignored}`);
 	if (answer.status === 503 || answer.status === 500) {
 		const text = await answer.clone().text();
 		if (answer.status === 503 || (REPEATED.test(text) && !IN_TIME.test(text)))

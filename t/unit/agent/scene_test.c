@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "agent/scene.h"
 #include "common/mem.h"
@@ -79,7 +80,8 @@ a_body_is_an_object_without_nulls(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
 		auto_json json_t *body = NULL;
 		struct input in = { CASES[i].text, strlen(CASES[i].text) };
-		struct call c = { .io = &IO, .io_ctx = &in };
+		struct scene s = { 0 };
+		struct call c = { .io = &IO, .io_ctx = &in, .context = &s };
 		struct err e = { 0 };
 
 		assert_int_equal(scene_body(&c, 1000, &body, &e), CASES[i].rc);
@@ -88,6 +90,49 @@ a_body_is_an_object_without_nulls(void **state)
 			    CASES[i].members);
 		else
 			assert_code(e.code, CODE_VALIDATION_FAILED);
+	}
+}
+
+/* By a route that knows `a`, `b` and, if `limit` says so, a limit of time. */
+static void
+members_that_nobody_knows_are_told_or_refused(void **state)
+{
+	static const struct {
+		const char *text, *limit;
+		const char *told; /* NULL: refused */
+	} CASES[] = {
+		{ "{\"a\":1,\"b\":2}", "", "" },
+		{ "{\"a\":1,\"c\":null}", "", "" },
+		{ "{\"c\":1,\"a\":1,\"d\":{}}", "",
+		    ",\"ignored\":[\"c\",\"d\"]" },
+		{ "{\"A\":1}", "", ",\"ignored\":[\"A\"]" },
+		{ "{\"timeout\":1}", "", ",\"ignored\":[\"timeout\"]" },
+		{ "{\"timeout\":1}", ",timeoutMs", NULL },
+		{ "{\"Timeout_ms\":1}", ",timeoutMs", NULL },
+		{ "{\"timeoutMs\":1}", ",timeoutMs", "" },
+		{ "{\"timeoutMs\":1}", ",timeout_ms", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_free char *fields = xasprintf("a,b%s", CASES[i].limit);
+		auto_json json_t *body = NULL;
+		auto_buf struct buf told = { 0 };
+		struct input in = { CASES[i].text, strlen(CASES[i].text) };
+		struct scene s = { .fields = fields };
+		struct call c = { .io = &IO, .io_ctx = &in, .context = &s };
+		struct err e = { 0 };
+
+		assert_int_equal(scene_body(&c, 1000, &body, &e),
+		    CASES[i].told != NULL ? 0 : -1);
+		scene_add_ignored(&c, &told);
+		if (CASES[i].told != NULL)
+			assert_string_equal(told.len > 0 ? told.data : "",
+			    CASES[i].told);
+		else
+			assert_true(strncasecmp(e.field, "timeout", 7) == 0);
+		call_release(&c);
+		json_decref(s.ignored);
 	}
 }
 
@@ -123,6 +168,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(depth_is_counted_outside_of_strings),
 		cmocka_unit_test(a_body_is_an_object_without_nulls),
+		cmocka_unit_test(members_that_nobody_knows_are_told_or_refused),
 		cmocka_unit_test(deep_nesting_never_reaches_the_parser),
 		cmocka_unit_test(text_of_any_origin_becomes_a_string),
 	};
