@@ -230,10 +230,6 @@ UPDATE lease l
  WHERE l.session_id = s.id AND l.state = 'owns_wrapper'
 RETURNING l.session_id;
 
--- name: session_set_busy
--- params: session_id, busy
-UPDATE session SET busy = $2::boolean WHERE id = $1 AND busy <> $2::boolean;
-
 -- name: event_add
 -- params: session_id, kind, what, generation, trace_id, detail
 -- Under the lease's lock, as all events: see event_steps.

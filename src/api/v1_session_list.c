@@ -72,13 +72,8 @@ v1_session_list(struct call *c, struct err *e)
 		app_of(c)->who.tenant, q.state, q.label_key, q.label_value,
 		q.page.at, q.page.id, q.page.ask, q.key) < 0)
 		return -1;
-	for (size_t i = 0; i < page_count(&q.page, r); i++) {
-		json_t *s = NULL;
-
-		if (session_json(ctl, rows_text(r, i, "json"), &s, e) < 0)
-			return -1;
-		json_array_append_new(list, s);
-	}
+	if (session_json_list(c, ctl, r, page_count(&q.page, r), list, e) < 0)
+		return -1;
 	reply = json_pack("{s:O, s:o}", "sessions", list, "nextCursor",
 	    page_next(&q.page, r));
 	call_reply(c, 200, reply);

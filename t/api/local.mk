@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	%D%/awake.t \
 	%D%/backup.t \
 	%D%/badinput.t \
+	%D%/busy.t \
 	%D%/correlation.t \
 	%D%/dataplane.t \
 	%D%/directories.t \
