@@ -35,6 +35,7 @@ static const struct refusal REFUSALS[] = {
 	{ CODE_ORIGIN_MISMATCH,      ERR_DENIED,          "a call with the dashboard's cookie must come from the dashboard" },
 	{ CODE_SESSION_NOT_FOUND,    ERR_NOT_FOUND,       "there is no such session" },
 	{ CODE_SESSION_DELETING,     ERR_CONFLICT,        "the session is being deleted" },
+	{ CODE_SESSION_DELETED,      ERR_GONE,            "the session was deleted" },
 	{ CODE_SESSION_FAILED,       ERR_CONFLICT,        "the session could not be started; resume or delete it" },
 	{ CODE_SESSION_ASLEEP,       ERR_CONFLICT,        "the session does not run, and a probe does not start it" },
 	{ CODE_SESSION_LOST,         ERR_GONE,            "the session's files are gone; it can only be deleted" },
@@ -143,8 +144,10 @@ answer_unready(struct call *c, const struct rows *r)
 	switch (state_session_parse(rows_text(r, 0, "state"))) {
 	case SESSION_UNKNOWN:
 	case SESSION_DELETING:
-	case SESSION_DELETED:
 		deny(c, CODE_SESSION_DELETING);
+		return;
+	case SESSION_DELETED:
+		deny(c, CODE_SESSION_DELETED);
 		return;
 	case SESSION_FAILED:
 		deny(c, CODE_SESSION_FAILED);

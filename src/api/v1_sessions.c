@@ -163,11 +163,9 @@ must_live(struct call *c, struct control *ctl, const char *id, bool here,
 {
 	struct session_row row;
 
-	if (control_session(ctl, id, app_of(c)->who.tenant, &row, e) < 0)
+	if (control_session(ctl, id, app_of(c)->who.tenant, &row, e) < 0 ||
+	    control_must_live(row.state, e) < 0)
 		return -1;
-	if (state_session_ends(row.state))
-		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is %s", SESSION_STATES[row.state]);
 	return here ? control_must_be_here(ctl, &row, e) : 0;
 }
 

@@ -155,6 +155,7 @@
 	X(SERVICE_UNAVAILABLE,      "service_unavailable") \
 	X(SESSION_ALREADY_EXISTS,   "session_already_exists") \
 	X(SESSION_ASLEEP,           "session_asleep") \
+	X(SESSION_DELETED,          "session_deleted") \
 	X(SESSION_DELETING,         "session_deleting") \
 	X(SESSION_DESTROYED,        "session_destroyed") \
 	X(SESSION_FAILED,           "session_failed") \

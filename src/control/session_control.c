@@ -231,11 +231,9 @@ session_control_sleep_as(struct control *ctl, const char *id,
 	struct session_row s;
 	bool freeze;
 
-	if (control_session(ctl, id, tenant, &s, e) < 0)
+	if (control_session(ctl, id, tenant, &s, e) < 0 ||
+	    control_must_live(s.state, e) < 0)
 		return -1;
-	if (state_session_ends(s.state))
-		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is being deleted");
 	freeze = suspend < 0 ? s.suspend : suspend > 0;
 	/* one that is starting has nothing yet that were worth keeping */
 	if (freeze && (s.suspended || s.state == SESSION_READY))
@@ -309,9 +307,9 @@ put_env(struct control *ctl, const char *id, const char *tenant,
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
-	if (state_session_ends(state_session_parse(rows_text(r, 0, "state"))))
-		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is being deleted");
+	if (control_must_live(state_session_parse(rows_text(r, 0, "state")),
+		e) < 0)
+		return -1;
 	old = rows_text(r, 0, "env_sealed");
 	if (merge_env(ctl, id, old, env, &merged, e) < 0)
 		return -1;

@@ -63,9 +63,8 @@ is_ending(const struct session_row *s)
 static int
 must_live(const struct session_row *s, struct err *e)
 {
-	if (state_session_ends(s->state))
-		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is being deleted");
+	if (control_must_live(s->state, e) < 0)
+		return -1;
 	if (s->state == SESSION_LOST)
 		return err_set(e, ERR_CONFLICT, CODE_SESSION_LOST,
 		    "the session's files are gone; it can only be deleted");

@@ -202,7 +202,7 @@ def a_session_asleep_is_not_woken():
     expect(200, unexpose(8000, sid))
     equal(get(sid)["state"], "asleep", "state")
     expect(200, call("DELETE", at(sid)))
-    container_error(expose(8000, sid), 409, "SESSION_DELETING")
+    container_error(expose(8000, sid), 410, "SESSION_DELETED")
 
 
 # ---- port-check

@@ -141,13 +141,13 @@ def its_history_is_in_order_and_visible_while_it_runs():
         equal(times, sorted(times), "ids and times agree: %r" % [
             (e["id"], e["at"], e["kind"], e["what"]) for e in found])
         return [e["what"] for e in found if e["kind"] in ("step", "setup")]
-    sid = begin(hold(12), wait=1)
-    held(sid, 12)
+    sid = begin(hold(16), wait=1)
+    held(sid, 16)
     until("its output is told", lambda: "output" in history())
     equal(history()[:5], ["workspace", "sandbox", "admission", "wrapper",
                           "output"], "steps that are over are told")
     expect(200, call("PATCH", at(sid), {"keepAlive": True}))
-    let_go(12)
+    let_go(16)
     ready(sid)
     equal(history()[-2:], ["setup", "ready"], "and the others in the end")
 
