@@ -6,6 +6,14 @@ SELECT id::text, draining FROM installation;
 -- name: ping
 SELECT 1;
 
+-- name: classes_known
+-- What a session may be created with.  rootfs is a path of the host's.
+SELECT name, json_build_object('name', name, 'provider', provider, 'memoryMb', memory_mb,
+           'cpuMillis', cpu_millis, 'diskMb', disk_mb, 'pids', pids,
+           'network', json_build_object('mode', network)) AS json
+  FROM class
+ ORDER BY name;
+
 -- name: set_draining
 -- params: draining
 WITH i AS (UPDATE installation SET draining = $1::boolean RETURNING draining)

@@ -29,7 +29,7 @@ struct refusal {
 
 /* clang-format off */
 static const struct refusal REFUSALS[] = {
-	{ CODE_UNAUTHORIZED,         ERR_UNAUTHENTICATED, "a valid API key is needed" },
+	{ CODE_UNAUTHORIZED,         ERR_UNAUTHENTICATED, "a valid API key is needed: Authorization: Bearer KEY, or X-API-Key" },
 	{ CODE_INVALID_TICKET,       ERR_UNAUTHENTICATED, "the ticket is unknown, used, over, or for something else" },
 	{ CODE_FORBIDDEN,            ERR_DENIED,          "this key's scope does not allow it" },
 	{ CODE_ORIGIN_MISMATCH,      ERR_DENIED,          "a call with the dashboard's cookie must come from the dashboard" },
@@ -175,6 +175,26 @@ reads_only(const struct call *c)
 	    !ticket_upgrades(c);
 }
 
+/*
+ * SDKs read files by POST.  A key that may only read may do that, as it may GET
+ * files/; the wrapper finds its route by the same path.
+ */
+static bool
+reads_by_post(const struct call *c)
+{
+	static const char *const ROUTES_THAT_READ[] = { "read", "read/stream",
+		"list-files", "exists" };
+	auto_free char *prefix =
+	    xasprintf("/v1/sessions/%s/api/", call_param(c, "SL_SESSION"));
+
+	if (!str_equal(c->method, "POST") || !str_starts(c->path, prefix))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(ROUTES_THAT_READ); i++)
+		if (str_equal(c->path + strlen(prefix), ROUTES_THAT_READ[i]))
+			return true;
+	return false;
+}
+
 /* ---- proxy/{port}: nginx names the port */
 
 static bool
@@ -245,7 +265,8 @@ auth_session(struct call *c)
 	const char *purpose = ticket_purpose(c);
 	bool reads = reads_only(c) && purpose[0] == '\0';
 	bool path_agrees = !is_proxied(c) || raw_path_agrees(c);
-	enum access needs = reads ? ACCESS_READ : ACCESS_TENANT;
+	enum access needs =
+	    reads || reads_by_post(c) ? ACCESS_READ : ACCESS_TENANT;
 	struct credential k;
 	struct err e = { 0 };
 	char every[24];
@@ -373,9 +394,13 @@ read_refusal(const char *why, struct err *e)
 static void
 deny_gate(struct call *c)
 {
-	struct err e = { 0 };
+	struct err e = { 0 }, why = { 0 };
 
 	read_refusal(call_param(c, "SL_DENY"), &e);
+	/* what is wrong with the headers themselves can be told exactly */
+	if (e.code == CODE_UNAUTHORIZED &&
+	    access_credential(c, &(struct credential){ 0 }, &why) < 0)
+		e = why;
 	if (str_equal(call_param(c, "SL_SURFACE"), "preview"))
 		dress_preview(c, &e);
 	else if (e.code == CODE_PORT_NOT_EXPOSED)

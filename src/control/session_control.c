@@ -173,6 +173,22 @@ forget_key(struct control *ctl, const struct principal *who,
 		log_err(LOG_WARN, "idempotency_forget", &e);
 }
 
+/* Names the classes that there are; without a database, none. */
+static void
+refuse_class(struct control *ctl, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_buf struct buf known = { 0 };
+	struct err ignored = { 0 };
+
+	if (STORE_RUN(ctl->store, STMT_CLASSES_KNOWN, &r, &ignored) == 0)
+		for (size_t i = 0; i < rows_count(r); i++)
+			buf_fmt(&known, "%s%s", i > 0 ? ", " : "; there are ",
+			    rows_text(r, i, "name"));
+	err_field(e, "class", "there is no class of that name%.200s",
+	    known.len > 0 ? known.data : "");
+}
+
 int
 session_control_create(struct control *ctl, const struct principal *who,
     const struct session_wish *w, int64_t deadline_ms, char id[ID_MAX],
@@ -190,7 +206,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, &plan, e, spec) < 0) {
 		start_refused(ctl, fresh, e);
 		if (e->code == CODE_UNKNOWN_CLASS)
-			err_field(e, "class", "there is no class of that name");
+			refuse_class(ctl, e);
 		if (e->code == CODE_SNAPSHOT_NOT_FOUND)
 			err_field(e, "snapshot", "there is no such snapshot");
 		return -1;

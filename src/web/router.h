@@ -24,6 +24,8 @@ struct route {
 	int hold;                  /* the program's own: how long it may take */
 	const struct jfield *body; /* NULL: the route takes none */
 	const size_t *body_count;
+	const char
+	    *query; /* names of its query parameters, with blanks between */
 	const char *help; /* one line, for --routes and the OpenAPI document */
 };
 
@@ -34,5 +36,12 @@ struct route {
  */
 const struct route *router_match(const struct route *routes, size_t count,
     struct call *c, struct err *e);
+
+/*
+ * Refuses a query with a parameter that the route does not have, that comes
+ * twice or that has no value: what is mistyped would be ignored otherwise.
+ */
+int router_check_query(const struct route *r, const struct call *c,
+    struct err *e) MUST_CHECK;
 
 #endif

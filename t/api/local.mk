@@ -27,6 +27,7 @@ EXTRA_DIST += \
 	%D%/process.t \
 	%D%/process_logs.t \
 	%D%/programs.t \
+	%D%/questions.t \
 	%D%/quotas.t \
 	%D%/raw-files.t \
 	%D%/revoke.t \
