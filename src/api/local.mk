@@ -17,6 +17,7 @@ libapi_a_SOURCES = \
 	src/api/openapi.c src/api/openapi.h \
 	src/api/page.c src/api/page.h \
 	src/api/port_body.c src/api/port_body.h \
+	src/api/refusal.c src/api/refusal.h \
 	src/api/routes.c src/api/routes.h \
 	src/api/child.c src/api/child.h \
 	src/api/session_body.c src/api/session_body.h \

@@ -53,6 +53,7 @@ const struct jfield PATCH_FIELDS[] = {
 	JFIELD("keepAlive", struct patch_body, keep_alive, J_BOOL, 0, 0, 0, "never sleeps by itself"),
 	JFIELD("maxRunSeconds", struct patch_body, max_run_seconds, J_INT, 0, 0, RUN_MAX_S, "put to sleep after so long; 0: no limit"),
 	JFIELD("suspend", struct patch_body, suspend, J_BOOL, 0, 0, 0, "sleep freezes it where the machine can"),
+	JFIELD("wakeOnPreview", struct patch_body, wake_on_preview, J_BOOL, 0, 0, 0, "a preview request wakes it"),
 	JFIELD("expiresAt", struct patch_body, expires_at, J_STR, 0, 1, 40, "RFC 3339, as 2030-01-31T12:00:00Z; deleted then, whatever happens"),
 	JFIELD("labels", struct patch_body, labels, J_OBJ, 0, 0, LABELS_MAX, "merged; null removes"),
 	JFIELD("env", struct patch_body, env, J_OBJ, 0, 0, ENV_MAX, "merged and exported into living shells; null removes"),
@@ -352,6 +353,7 @@ patch_body_read(struct call *c, struct patch_body *b, json_t **json,
 {
 	*b = (struct patch_body){ .keep_alive = -1,
 		.suspend = -1,
+		.wake_on_preview = -1,
 		.max_run_seconds = -1 };
 	if (call_json(c, BODY_MAX, json, e) < 0 ||
 	    jfield_decode(*json, PATCH_FIELDS, PATCH_FIELD_COUNT, 0, b, e) <

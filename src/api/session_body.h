@@ -42,6 +42,7 @@ struct patch_body {
 	int64_t max_run_seconds; /* -1: not given; 0: none any more */
 	int keep_alive;
 	int suspend;
+	int wake_on_preview;
 	char expires_at[41];
 	const json_t *labels;
 	const json_t *env;

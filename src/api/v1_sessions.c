@@ -171,9 +171,10 @@ must_live(struct call *c, struct control *ctl, const char *id, bool here,
 
 /* The fields that were given, as the statement wants them. */
 static char *
-patch_spec(const struct patch_body *b)
+patch_spec(struct control *ctl, const struct patch_body *b)
 {
-	json_t *spec = json_object();
+	json_t *spec = json_pack("{s:s, s:s*}", "trace", ctl->trace, "actor",
+	    control_actor(ctl));
 
 	if (b->sleep_after_seconds > 0)
 		json_object_set_new(spec, "sleepAfterSeconds",
@@ -186,6 +187,9 @@ patch_spec(const struct patch_body *b)
 		    json_boolean(b->keep_alive));
 	if (b->suspend >= 0)
 		json_object_set_new(spec, "suspend", json_boolean(b->suspend));
+	if (b->wake_on_preview >= 0)
+		json_object_set_new(spec, "wakeOnPreview",
+		    json_boolean(b->wake_on_preview));
 	if (b->expires_at[0] != '\0')
 		json_object_set_new(spec, "expiresAt",
 		    json_string(b->expires_at));
@@ -209,7 +213,7 @@ v1_session_patch(struct call *c, struct err *e)
 	    must_live(c, ctl, id, b.env != NULL, e) < 0 ||
 	    check_base_url_kept(c, id, b.base_url, e) < 0)
 		return -1;
-	spec = patch_spec(&b);
+	spec = patch_spec(ctl, &b);
 	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant,
 		spec) < 0)
 		return -1;

@@ -308,6 +308,22 @@ merge_env(struct control *ctl, const char *id, const char *old,
 	return 0;
 }
 
+/* For the event of a change: who, and the names of what is set or removed. */
+static char *
+change_spec(struct control *ctl, const json_t *env)
+{
+	json_t *names = json_array();
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)env, key, v)
+	{
+		json_array_append_new(names, json_string(key));
+	}
+	return control_spec_text(json_pack("{s:o, s:s, s:s*}", "env", names,
+	    "trace", ctl->trace, "actor", control_actor(ctl)));
+}
+
 /* One try.  *done: nobody has changed it between the look and the write. */
 static int
 put_env(struct control *ctl, const char *id, const char *tenant,
@@ -315,7 +331,7 @@ put_env(struct control *ctl, const char *id, const char *tenant,
 {
 	auto_rows struct rows *r = NULL, *written = NULL;
 	auto_json json_t *merged = NULL, *box = NULL;
-	auto_free char *text = NULL;
+	auto_free char *text = NULL, *spec = NULL;
 	const char *old;
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_ENV, &r, e, id, tenant) < 0)
@@ -337,8 +353,9 @@ put_env(struct control *ctl, const char *id, const char *tenant,
 		return err_field(e, "env", "may have at most %d bytes in all",
 		    ENV_BYTES_MAX);
 	box = sealed(ctl, id, "env", merged);
+	spec = change_spec(ctl, env);
 	if (STORE_RUN(ctl->store, STMT_SESSION_SET_ENV, &written, e, id, tenant,
-		old, json_string_value(box)) < 0)
+		old, json_string_value(box), spec) < 0)
 		return -1;
 	*done = rows_count(written) > 0;
 	return 0;
