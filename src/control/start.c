@@ -89,7 +89,7 @@ read_settled(struct control *ctl, const char *session, const char *tenant,
 			return -1;
 		if (!is_ending(s))
 			return 0;
-		if (stop_attempt(ctl, session, e) < 0 ||
+		if (stop_attempt_by(ctl, s, deadline_ms, e) < 0 ||
 		    stop_wait(ctl, s, deadline_ms, e) < 0)
 			return -1;
 	}
