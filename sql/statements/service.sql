@@ -38,6 +38,20 @@ SELECT (SELECT count(*) FROM lease WHERE state <> 'none') AS leases,
        (SELECT count(*) FROM sandbox WHERE state IN ('creating', 'running')) AS sandboxes;
 
 -- name: health
+-- params: alert_attempts, late_seconds
+-- lost: leases without a session's row.  failing: stops that have been tried so
+-- often, and still nobody has seen an absence.  reaper_late: no pass has begun for
+-- so long, or ever since there are sessions.
 SELECT (SELECT count(*) FROM session WHERE state IN ('initializing', 'ready', 'sleeping')) AS active,
        (SELECT draining FROM installation) AS draining,
-       (SELECT iso(started_at) FROM reaper_run ORDER BY id DESC LIMIT 1) AS reaped;
+       iso(r.started_at) AS reaped,
+       coalesce(coalesce(r.started_at, (SELECT min(created_at) FROM session))
+                < clock_timestamp() - make_interval(secs => $2::int), false) AS reaper_late,
+       (SELECT count(*) FROM lease l
+         WHERE l.state <> 'none'
+           AND NOT EXISTS (SELECT FROM session s WHERE s.id = l.session_id)) AS lost,
+       (SELECT count(*) FROM lease
+         WHERE state IN ('stop_needed', 'stopping') AND attempts >= $1::int) AS failing,
+       health_starts_fail() AS starts_fail
+  FROM (SELECT 1) one
+  LEFT JOIN LATERAL (SELECT started_at FROM reaper_run ORDER BY id DESC LIMIT 1) r ON true;

@@ -28,6 +28,7 @@ SQL_FUNCTIONS = \
 	sql/functions/audit_add.sql \
 	sql/functions/disk.sql \
 	sql/functions/event.sql \
+	sql/functions/health.sql \
 	sql/functions/key.sql \
 	sql/functions/lease_apply.sql sql/functions/port.sql sql/functions/quota.sql \
 	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \

@@ -15,6 +15,7 @@ EXTRA_DIST += \
 	%D%/files.t \
 	%D%/git.t \
 	%D%/git_server.py \
+	%D%/health.t \
 	%D%/hosts.t \
 	%D%/interpreter.t \
 	%D%/interrupt.t \
