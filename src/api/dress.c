@@ -5,11 +5,24 @@
 #include "common/log.h"
 #include "web/reply.h"
 
+/*
+ * A refusal that is meant, or that a client brought about, is no fault of the
+ * service: an operator who looks for errors must not find one per call.
+ */
+static enum log_level
+level_of(const struct err *e)
+{
+	return CODE_IS_ONE_OF(e->code, CODE_DRAINING, CODE_OTHER_HOST,
+		   CODE_TOO_MANY_AT_ONCE, CODE_WAKING, CODE_SESSION_FROZEN)
+	    ? LOG_INFO
+	    : LOG_ERROR;
+}
+
 void
 dress_native(struct call *c, struct err *e)
 {
 	if (err_status(e) >= 500)
-		log_err(LOG_ERROR, "request_failed", e);
+		log_err(level_of(e), "request_failed", e);
 	app_hide_details(c, e);
 	reply_problem(c, e);
 }
@@ -21,7 +34,7 @@ dress_container(struct call *c, struct err *e, enum err_code reason)
 	    code_word(reason), "retryable", 1);
 
 	if (e->kind >= ERR_INTERNAL)
-		log_err(LOG_ERROR, "gate", e);
+		log_err(level_of(e), "gate", e);
 	app_hide_details(c, e);
 	if (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) {
 		e->kind = ERR_UNAVAILABLE;
