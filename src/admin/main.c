@@ -28,7 +28,7 @@ static const struct command COMMANDS[] = {
 	{ "key revoke", cmd_key_revoke, "ID  end a key at once" },
 	{ "lease list", cmd_lease_list, "[--without-session]  leases that are not none" },
 	{ "lease release", cmd_lease_release, "--force SESSION  believe that nothing of it runs; goes to the audit log" },
-	{ "org set",    cmd_org_set,    "ORG [--isolation session|shared|inherit] [--max-sessions|--max-active|--creates-per-minute|--max-previews|--max-disk-mb|--max-snapshots|--max-snapshot-mb N|inherit]" },
+	{ "org set",    cmd_org_set,    "ORG [--isolation session|shared|inherit] [--salt WORD] [--max-sessions|--max-active|--creates-per-minute|--max-previews|--max-disk-mb|--max-snapshots|--max-snapshot-mb N|inherit]" },
 	{ "org recount", cmd_org_recount, "[ORG]  compare what quotas count with what there is, and set it right" },
 	{ "drain",      cmd_drain,      "[--timeout SECONDS]  admit nothing, put every session to sleep, wait" },
 	{ "undrain",    cmd_undrain,    "admit sessions again" },

@@ -217,6 +217,21 @@ def org_set_changes_new_sessions():
 
 
 @case
+def a_mistyped_org_is_not_made():
+    for words in (("--isolation", "session"), ("--salt", "v2"),
+                  ("--max-active", "7"),
+                  ("--isolation", "shared", "--max-active", "7")):
+        done = service.run("sandlease-admin", "org", "set", "mistyped", *words)
+        true(done.returncode != 0 and
+             b"mistyped: there is no such org" in done.stderr, done)
+    equal(value("SELECT count(*) FROM org WHERE id = 'mistyped'"), "0", "rows")
+    for salt in ("a b", "x" * 65, "a:b"):
+        done = service.run("sandlease-admin", "org", "set", "demo", "--salt",
+                           salt)
+        true(done.returncode != 0 and b"--salt" in done.stderr, done)
+
+
+@case
 def a_drain_puts_everything_to_sleep_and_admits_nothing():
     mark = "6161.%d" % os.getpid()
     ids = [create(isolation=i)["id"] for i in ("shared", "session", "shared")]

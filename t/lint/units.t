@@ -33,6 +33,8 @@ service=src/api/sandlease-api.service
 for line in KillMode=process Delegate=yes OOMPolicy=continue User=sandlease; do
 	ok "sandboxes outlive the service: $line" grep -qx "$line" "$service"
 done
+ok "the operator's variables reach the workers" \
+	grep -qx 'EnvironmentFile=-/.*/sandlease/environment' "$service"
 for u in src/*/*.service; do
 	ok "$u does not run as root" grep -qx 'User=sandlease' "$u"
 	ok "$u needs the disk of the sessions' files" \
