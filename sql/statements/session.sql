@@ -220,6 +220,16 @@ INSERT INTO event (session_id, kind, what, generation, trace_id, detail, actor)
 SELECT $1, $2, $3, $4::bigint, $5, $6::jsonb, event_actor()
   FROM (SELECT count(*) FROM l) locked;
 
+-- name: event_once
+-- params: session_id, kind, what, generation, trace_id, detail
+-- The same, unless the session has such an event already.
+WITH l AS MATERIALIZED (SELECT session_id FROM lease WHERE session_id = $1 FOR UPDATE)
+INSERT INTO event (session_id, kind, what, generation, trace_id, detail, actor)
+SELECT $1, $2, $3, $4::bigint, $5, $6::jsonb, event_actor()
+  FROM (SELECT count(*) FROM l) locked
+ WHERE NOT EXISTS (SELECT FROM event e
+                    WHERE e.session_id = $1 AND e.kind = $2 AND e.what = $3);
+
 -- name: session_told
 -- params: session_id
 SELECT session_told($1);
