@@ -97,8 +97,15 @@ api_delete(struct call *c, struct err *e)
 
 	if (take(c, "file.delete", &body, &t, e) < 0)
 		return -1;
-	if (unlink(t.where) < 0)
+	if (unlink(t.where) < 0) {
+		int why = errno;
+		struct stat st;
+
+		/* of a mount point the kernel says first that / is read-only */
+		errno = lstat(t.where, &st) == 0 && S_ISDIR(st.st_mode) ? EISDIR
+									: why;
 		return files_fail(e, t.where);
+	}
 	target_reply(c, &t, NULL);
 	return 0;
 }
