@@ -169,7 +169,7 @@ unit agent/usage "a mapping is not looked for" agent/usage.c \
 	'/^usage_unlinked/,/^}/s/look_for_mapped\(.*/;/' \
 	"a_file_that_is_only_mapped_is_not_overlooked"
 api api/programs "another version is not told" control/launch.c \
-	's/^\tcompare_version\(l\);//' \
+	's/^\tcompare_version\(ctl, l\);/\tif (l->version[0] == 0)\n\t\tcompare_version(ctl, l);/' \
 	"an agent of another version is a warning and no obstacle"
 unit reaper/plan "a late start is not repaired" reaper/plan.c \
 	's/\? PLAN_REPAIR/? PLAN_FAIL/' \
