@@ -15,6 +15,7 @@ NGINX_TEMPLATES = \
 	%D%/maps.conf.in \
 	%D%/nginx.conf.in \
 	%D%/no-accel.params.in \
+	%D%/no-api.answer.in \
 	%D%/no-preview.answer.in \
 	%D%/preview-auth.params.in \
 	%D%/preview-host.conf.in \
@@ -53,6 +54,7 @@ nodist_nginx_DATA = \
 	%D%/maps-path.conf \
 	%D%/maps.conf \
 	%D%/no-accel.params \
+	%D%/no-api.answer \
 	%D%/no-preview.answer \
 	%D%/preview-auth.params \
 	%D%/preview-host.conf \

@@ -13,13 +13,20 @@ $$;
 
 -- The steps of a start: p.steps = [{what, ms, ago, how, error}].  The lease's
 -- lock keeps a session's events in the order of their ids for whoever follows.
+-- A step that ended before something else was written gets that event's time, so
+-- that times never run backwards; its duration stays what it was.
 CREATE OR REPLACE FUNCTION event_steps(p_session text, p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_last timestamptz;
 BEGIN
     PERFORM FROM lease WHERE session_id = p_session FOR UPDATE;
+    SELECT at INTO v_last FROM event WHERE session_id = p_session ORDER BY id DESC LIMIT 1;
     INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
                        duration_ms, detail)
-    SELECT p_session, clock_timestamp() - make_interval(secs => s.ago / 1000.0), 'step', s.what,
+    SELECT p_session,
+           greatest(v_last, clock_timestamp() - make_interval(secs => s.ago / 1000.0)),
+           'step', s.what,
            coalesce(p->>'actor', event_actor()), s.error, (p->>'generation')::bigint,
            p->>'trace', s.ms,
            CASE WHEN s.how IS NULL THEN '{}' ELSE jsonb_build_object('how', s.how) END

@@ -25,12 +25,15 @@ RETURNS double precision LANGUAGE sql VOLATILE AS $$
      WHERE NOT s.keep_alive
 $$;
 
--- {"because", "until"}: why it is alive, as far as rows know.  What is busy has
--- no idle date: it sleeps so long after its work has ended.
+-- {"because", "until", "untilIfBusy"}: why it is alive, as far as rows know.  What
+-- is busy has no idle date: it sleeps so long after its work has ended.  Only the
+-- wrapper knows whether it is; src/api/session_now.c asks it and shows one of the
+-- two dates.
 CREATE OR REPLACE FUNCTION session_alive(s session, l lease)
 RETURNS json LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    at timestamptz := clock_timestamp();
+    at  timestamptz := clock_timestamp();
+    cap timestamptz; -- it ends then, busy or not
 BEGIN
     IF s.state = 'asleep' AND s.suspended_at IS NOT NULL THEN
         RETURN json_build_object('because', json_build_array('suspended'),
@@ -39,6 +42,8 @@ BEGIN
     IF s.state NOT IN ('initializing', 'ready') THEN
         RETURN json_build_object('because', '[]'::json, 'until', NULL);
     END IF;
+    cap := least(s.expires_at,
+        CASE WHEN s.state = 'ready' THEN least(session_run_end(s), session_old_at(s)) END);
     RETURN json_build_object(
         'because', to_json(array_remove(ARRAY[
             CASE WHEN s.state = 'initializing' THEN 'starting' END,
@@ -48,9 +53,8 @@ BEGIN
                  THEN 'recent_activity' END,
             CASE WHEN s.state = 'ready' AND NOT s.keep_alive AND s.extended_until > at
                  THEN 'extended' END], NULL)),
-        'until', iso(least(coalesce(l.startup_deadline,
-                CASE WHEN NOT s.busy THEN l.keep_warm_until END), s.expires_at,
-            CASE WHEN s.state = 'ready' THEN least(session_run_end(s), session_old_at(s)) END)));
+        'until', iso(least(coalesce(l.startup_deadline, l.keep_warm_until), cap)),
+        'untilIfBusy', iso(least(l.startup_deadline, cap)));
 END $$;
 
 -- The reaper asked an idle session's wrapper, which last did something

@@ -1,5 +1,6 @@
--- A session as the API shows it, but for what only the host knows: limits,
--- URLs and whether it is busy are added by src/api/session_json.c.
+-- A session as the API shows it, but for what only the host knows: limits and
+-- URLs are added by src/api/session_json.c, whether it is busy by
+-- src/api/session_now.c, which reaches the wrapper by 'agent'.
 CREATE OR REPLACE FUNCTION iso(t timestamptz)
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
@@ -21,7 +22,9 @@ BEGIN
         'id', s.id,
         'name', s.name,
         'state', s.state,
-        'busy', s.busy AND s.state = 'ready',
+        'busy', s.busy AND s.state = 'ready', -- as the last pass saw it
+        'agent', json_build_object('incarnation', b.incarnation,
+            'host', CASE WHEN b.state <> 'absent' THEN b.host END),
         'reason', s.reason,
         'sandboxId', s.sandbox_id,
         'isolation', s.isolation,

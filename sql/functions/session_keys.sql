@@ -69,9 +69,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE SQLSTATE 'SX404' USING MESSAGE = 'there is no such session';
     END IF;
-    IF state IN ('deleting', 'deleted') THEN
-        RAISE SQLSTATE 'SX413' USING MESSAGE = format('the session is %s', state);
-    END IF;
+    PERFORM session_must_live(state);
     IF p_keys IS NULL THEN
         DELETE FROM alias WHERE session_id = p_session AND key = p_key;
         RETURN FOUND;

@@ -298,9 +298,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE SQLSTATE 'SX404' USING MESSAGE = 'no such session';
     END IF;
-    IF s.state IN ('deleting', 'deleted') THEN
-        RAISE SQLSTATE 'SX413' USING MESSAGE = 'the session is being deleted';
-    END IF;
+    PERFORM session_must_live(s.state);
     IF s.state = 'lost' THEN
         RAISE SQLSTATE 'SX414' USING MESSAGE = 'the session''s files are gone; it can only be deleted';
     END IF;

@@ -23,6 +23,17 @@ BEGIN
     RETURN NEW;
 END $$;
 
+-- Refuses what a session that is deleted, or being deleted, does not take.
+CREATE OR REPLACE FUNCTION session_must_live(p_state text)
+RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF p_state = 'deleting' THEN
+        RAISE SQLSTATE 'SX413' USING MESSAGE = 'the session is being deleted';
+    ELSIF p_state = 'deleted' THEN
+        RAISE SQLSTATE 'SX430' USING MESSAGE = 'the session was deleted';
+    END IF;
+END $$;
+
 -- Since when it is being started, however often that is tried.
 CREATE OR REPLACE FUNCTION session_initializing()
 RETURNS trigger LANGUAGE plpgsql AS $$

@@ -67,9 +67,7 @@ BEGIN
     END IF;
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
     SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
-    IF s.state IN ('deleting', 'deleted') THEN
-        RAISE SQLSTATE 'SX413' USING MESSAGE = 'the session is being deleted';
-    END IF;
+    PERFORM session_must_live(s.state);
     IF l.state <> 'owns_wrapper' OR l.generation <> (p->>'generation')::bigint
        OR session_refuses(s, 'thaw', p) IS NOT NULL THEN
         RAISE SQLSTATE 'SX412' USING MESSAGE = 'the lease changed meanwhile';

@@ -66,9 +66,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE SQLSTATE 'SX404' USING MESSAGE = 'no such session';
     END IF;
-    IF s.state IN ('deleting', 'deleted') THEN
-        RAISE SQLSTATE 'SX413' USING MESSAGE = 'the session is being deleted';
-    END IF;
+    PERFORM session_must_live(s.state);
     INSERT INTO snapshot (id, tenant, session_id, name, size_bytes, host, actor, deadline)
     VALUES (p->>'id', s.tenant, s.id, p->>'name',
         snapshot_room(s.tenant, (p->>'bytes')::bigint), p->>'host',

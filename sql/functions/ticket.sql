@@ -13,9 +13,9 @@ BEGIN
      WHERE id = p_session AND tenant = p_tenant FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE SQLSTATE 'SX404' USING MESSAGE = 'there is no such session';
-    ELSIF v_state IN ('deleting', 'deleted') THEN
-        RAISE SQLSTATE 'SX413' USING MESSAGE = 'the session is being deleted';
-    ELSIF v_state = 'lost' THEN
+    END IF;
+    PERFORM session_must_live(v_state);
+    IF v_state = 'lost' THEN
         RAISE SQLSTATE 'SX414' USING
             MESSAGE = 'the session''s files are gone; it can only be deleted';
     END IF;

@@ -193,15 +193,16 @@ SELECT s.id AS session_id, s.bounce_at::text AS bounce_at, l.state = 'none' AS s
 -- Unless another key was revoked meanwhile.
 UPDATE session SET bounce_at = NULL WHERE id = $1 AND bounce_at = $2::timestamptz;
 
--- name: org_set_isolation
--- params: org, isolation
+-- name: org_set
+-- params: org, isolation, salt
+-- NULL leaves one alone.  No row: no such org.
 WITH o AS (
-    INSERT INTO org AS o (id, isolation) VALUES ($1, $2)
-        ON CONFLICT (id) DO UPDATE SET isolation = excluded.isolation
-    RETURNING id, isolation
+    UPDATE org SET isolation = coalesce($2, isolation), salt = coalesce($3, salt)
+     WHERE id = $1
+    RETURNING id
 )
 INSERT INTO audit (kind, severity, tenant, subject, detail)
-SELECT 'org_changed', 'info', o.id, o.id,
-       jsonb_build_object('by', event_actor(), 'isolation', o.isolation)
+SELECT 'org_changed', 'info', o.id, o.id, jsonb_strip_nulls(
+       jsonb_build_object('by', event_actor(), 'isolation', $2::text, 'salt', $3::text))
   FROM o
 RETURNING subject AS id;

@@ -31,8 +31,9 @@ SELECT 'deleting', count(*) FROM session WHERE tenant = $1 AND state = 'deleting
 
 -- name: quota_set
 -- params: tenant, max_sessions, max_active, creates_per_minute, max_previews, max_disk_mb, max_snapshots, max_snapshot_mb
--- NULL leaves a limit alone, 'inherit' makes it the service's own.
-SELECT quota_set($1, ARRAY[$2, $3, $4, $5, $6, $7, $8]);
+-- NULL leaves a limit alone, 'inherit' makes it the service's own.  No row: no such
+-- org.
+SELECT quota_set(id, ARRAY[$2, $3, $4, $5, $6, $7, $8]) FROM org WHERE id = $1;
 
 -- name: quota_recount
 -- params: tenant

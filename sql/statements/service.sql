@@ -6,6 +6,14 @@ SELECT id::text, draining FROM installation;
 -- name: ping
 SELECT 1;
 
+-- name: classes_known
+-- What a session may be created with.  rootfs is a path of the host's.
+SELECT name, json_build_object('name', name, 'provider', provider, 'memoryMb', memory_mb,
+           'cpuMillis', cpu_millis, 'diskMb', disk_mb, 'pids', pids,
+           'network', json_build_object('mode', network)) AS json
+  FROM class
+ ORDER BY name;
+
 -- name: set_draining
 -- params: draining
 WITH i AS (UPDATE installation SET draining = $1::boolean RETURNING draining)
@@ -30,9 +38,23 @@ SELECT (SELECT count(*) FROM lease WHERE state <> 'none') AS leases,
        (SELECT count(*) FROM sandbox WHERE state IN ('creating', 'running')) AS sandboxes;
 
 -- name: health
+-- params: alert_attempts, late_seconds
+-- lost: leases without a session's row.  failing: stops that have been tried so
+-- often, and still nobody has seen an absence.  reaper_late: no pass has begun for
+-- so long, or ever since there are sessions.
 SELECT (SELECT count(*) FROM session WHERE state IN ('initializing', 'ready', 'sleeping')) AS active,
        (SELECT draining FROM installation) AS draining,
-       (SELECT iso(started_at) FROM reaper_run ORDER BY id DESC LIMIT 1) AS reaped;
+       iso(r.started_at) AS reaped,
+       coalesce(coalesce(r.started_at, (SELECT min(created_at) FROM session))
+                < clock_timestamp() - make_interval(secs => $2::int), false) AS reaper_late,
+       (SELECT count(*) FROM lease l
+         WHERE l.state <> 'none'
+           AND NOT EXISTS (SELECT FROM session s WHERE s.id = l.session_id)) AS lost,
+       (SELECT count(*) FROM lease
+         WHERE state IN ('stop_needed', 'stopping') AND attempts >= $1::int) AS failing,
+       health_starts_fail() AS starts_fail
+  FROM (SELECT 1) one
+  LEFT JOIN LATERAL (SELECT started_at FROM reaper_run ORDER BY id DESC LIMIT 1) r ON true;
 
 -- name: rootfs_classes
 -- params: rootfs

@@ -177,30 +177,7 @@ SELECT s.id, session_json(s) AS json,
 
 -- name: session_patch
 -- params: session_id, tenant, spec
--- What spec does not have stays.  A new idle time counts from the last
--- activity, and never breaks what session_extend promised.
-WITH s AS (
-    UPDATE session
-       SET sleep_after_seconds = coalesce(($3::jsonb->>'sleepAfterSeconds')::bigint,
-               sleep_after_seconds),
-           keep_alive = coalesce(($3::jsonb->>'keepAlive')::boolean, keep_alive),
-           suspend = coalesce(($3::jsonb->>'suspend')::boolean, suspend),
-           wake_on_preview = coalesce(($3::jsonb->>'wakeOnPreview')::boolean, wake_on_preview),
-           max_run_seconds = CASE WHEN $3::jsonb ? 'maxRunSeconds' -- 0: no limit any more
-               THEN nullif(($3::jsonb->>'maxRunSeconds')::bigint, 0) ELSE max_run_seconds END,
-           expires_at = coalesce(($3::jsonb->>'expiresAt')::timestamptz, expires_at),
-           labels = session_labels(labels, $3::jsonb->'labels'),
-           base_url = coalesce(base_url, $3::jsonb->>'baseUrl')
-     WHERE id = $1 AND tenant = $2 AND state NOT IN ('deleting', 'deleted')
-    RETURNING id, keep_alive, sleep_after_seconds, last_activity_at, extended_until, state
-)
-UPDATE lease l
-   SET keep_warm_until = CASE WHEN s.keep_alive THEN NULL ELSE greatest(s.extended_until,
-           s.last_activity_at + make_interval(secs => s.sleep_after_seconds)) END
-  FROM s
- WHERE l.session_id = s.id AND l.state = 'owns_wrapper' AND s.state = 'ready'
-   AND ($3::jsonb ? 'sleepAfterSeconds' OR $3::jsonb ? 'keepAlive')
-RETURNING l.session_id;
+SELECT session_patch($1, $2, $3::jsonb);
 
 -- name: session_set_keys
 -- params: session_id, tenant, keys, key
@@ -215,13 +192,17 @@ SELECT coalesce(env_sealed, '') AS env_sealed, state, coalesce(base_url, '') AS 
   FROM session WHERE id = $1 AND tenant = $2;
 
 -- name: session_set_env
--- params: session_id, tenant, seen, env
+-- params: session_id, tenant, seen, env, spec
 -- Only who seals can merge; so it is written over what was read, and nothing
--- else.  No row: it has changed meanwhile.
-UPDATE session SET env_sealed = $4
- WHERE id = $1 AND tenant = $2 AND coalesce(env_sealed, '') = $3
-   AND state NOT IN ('deleting', 'deleted')
-RETURNING id;
+-- else.  No row: it has changed meanwhile.  The event has names, never values.
+WITH s AS (
+    UPDATE session SET env_sealed = $4
+     WHERE id = $1 AND tenant = $2 AND coalesce(env_sealed, '') = $3
+       AND state NOT IN ('deleting', 'deleted')
+    RETURNING id
+)
+SELECT id, event_change(id, 'env', $5::jsonb, jsonb_build_object('env', $5::jsonb->'env'))
+  FROM s;
 
 -- name: session_extend
 -- params: session_id, tenant, seconds
@@ -240,10 +221,6 @@ UPDATE lease l
  WHERE l.session_id = s.id AND l.state = 'owns_wrapper'
 RETURNING l.session_id;
 
--- name: session_set_busy
--- params: session_id, busy
-UPDATE session SET busy = $2::boolean WHERE id = $1 AND busy <> $2::boolean;
-
 -- name: event_add
 -- params: session_id, kind, what, generation, trace_id, detail
 -- Under the lease's lock, as all events: see event_steps.
@@ -251,6 +228,16 @@ WITH l AS MATERIALIZED (SELECT session_id FROM lease WHERE session_id = $1 FOR U
 INSERT INTO event (session_id, kind, what, generation, trace_id, detail, actor)
 SELECT $1, $2, $3, $4::bigint, $5, $6::jsonb, event_actor()
   FROM (SELECT count(*) FROM l) locked;
+
+-- name: event_once
+-- params: session_id, kind, what, generation, trace_id, detail
+-- The same, unless the session has such an event already.
+WITH l AS MATERIALIZED (SELECT session_id FROM lease WHERE session_id = $1 FOR UPDATE)
+INSERT INTO event (session_id, kind, what, generation, trace_id, detail, actor)
+SELECT $1, $2, $3, $4::bigint, $5, $6::jsonb, event_actor()
+  FROM (SELECT count(*) FROM l) locked
+ WHERE NOT EXISTS (SELECT FROM event e
+                    WHERE e.session_id = $1 AND e.kind = $2 AND e.what = $3);
 
 -- name: session_told
 -- params: session_id

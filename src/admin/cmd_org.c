@@ -5,10 +5,11 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { QUOTA_LIMIT_MAX = 1000 * 1000 * 1000 };
+enum { QUOTA_LIMIT_MAX = 1000 * 1000 * 1000, SALT_MAX = 64 };
 
 static const char USAGE[] =
-    "org set ORG [--isolation session|shared|inherit] [--max-sessions N|inherit]"
+    "org set ORG [--isolation session|shared|inherit] [--salt WORD]"
+    " [--max-sessions N|inherit]"
     " [--max-active N|inherit] [--creates-per-minute N|inherit]"
     " [--max-previews N|inherit] [--max-disk-mb N|inherit]"
     " [--max-snapshots N|inherit] [--max-snapshot-mb N|inherit]";
@@ -50,32 +51,72 @@ take_quotas(struct admin *a, const char *values[], bool *any, struct err *e)
 	return 0;
 }
 
+/* "" takes the salt away. */
+static int
+check_salt(const char *salt, struct err *e)
+{
+	if (salt == NULL ||
+	    str_made_of(salt,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-",
+		0, SALT_MAX))
+		return 0;
+	return err_set(e, ERR_INVALID, CODE_USAGE,
+	    "--salt %s: must be a word of at most %d letters, digits, '.', '_' and '-'",
+	    salt, SALT_MAX);
+}
+
+static int
+say_no_org(const char *org, struct err *e)
+{
+	return err_set(e, ERR_NOT_FOUND, CODE_ORG_NOT_FOUND,
+	    "%s: there is no such org; an org begins with its first key", org);
+}
+
+/* A mistyped name must not become an org that nobody has a key of. */
+static int
+write_org(struct admin *a, const char *org, const char *isolation,
+    const char *salt, const char *const *quotas, bool any, struct err *e)
+{
+	auto_rows struct rows *set = NULL, *limited = NULL;
+
+	if ((isolation != NULL || salt != NULL) &&
+	    STORE_RUN(a->store, STMT_ORG_SET, &set, e, org, isolation, salt) <
+		0)
+		return -1;
+	if (set != NULL && rows_count(set) == 0)
+		return say_no_org(org, e);
+	if (any &&
+	    STORE_RUN(a->store, STMT_QUOTA_SET, &limited, e, org, quotas[0],
+		quotas[1], quotas[2], quotas[3], quotas[4], quotas[5],
+		quotas[6]) < 0)
+		return -1;
+	if (limited != NULL && rows_count(limited) == 0)
+		return say_no_org(org, e);
+	return 0;
+}
+
 int
 cmd_org_set(struct admin *a, struct err *e)
 {
 	const char *isolation = admin_option(a, "--isolation");
+	const char *salt = admin_option(a, "--salt");
 	const char *quotas[ARRAY_LEN(QUOTA_OPTIONS)], *org;
 	bool any;
 
-	if (take_quotas(a, quotas, &any, e) < 0)
+	if (take_quotas(a, quotas, &any, e) < 0 || check_salt(salt, e) < 0)
 		return -1;
 	org = admin_argument(a);
-	if (org == NULL || (isolation == NULL && !any) ||
+	if (org == NULL || (isolation == NULL && salt == NULL && !any) ||
 	    (isolation != NULL && !is_isolation(isolation)))
 		return err_set(e, ERR_INVALID, CODE_USAGE, "%s", USAGE);
-	if (admin_no_more(a, e) < 0)
-		return -1;
-	if (isolation != NULL &&
-	    STORE_RUN(a->store, STMT_ORG_SET_ISOLATION, NULL, e, org,
-		isolation) < 0)
-		return -1;
-	if (any &&
-	    STORE_RUN(a->store, STMT_QUOTA_SET, NULL, e, org, quotas[0],
-		quotas[1], quotas[2], quotas[3], quotas[4], quotas[5],
-		quotas[6]) < 0)
+	if (admin_no_more(a, e) < 0 ||
+	    write_org(a, org, isolation, salt, quotas, any, e) < 0)
 		return -1;
 	if (isolation != NULL)
 		printf("new sessions of %s: %s\n", org, isolation);
+	if (salt != NULL)
+		printf("salt of %s: %s\n", org,
+		    salt[0] != '\0' ? salt : "none");
 	for (size_t i = 0; i < ARRAY_LEN(QUOTA_OPTIONS); i++)
 		if (quotas[i] != NULL)
 			printf("%s of %s: %s\n", QUOTA_OPTIONS[i] + 2, org,
@@ -110,8 +151,7 @@ cmd_org_recount(struct admin *a, struct err *e)
 		org != NULL ? org : "") < 0)
 		return -1;
 	if (org != NULL && rows_count(orgs) == 0)
-		return err_set(e, ERR_NOT_FOUND, CODE_ORG_NOT_FOUND,
-		    "%s: there is no such org", org);
+		return say_no_org(org, e);
 	for (size_t i = 0; i < rows_count(orgs); i++) {
 		int n = recount(a, rows_text(orgs, i, "id"), e);
 

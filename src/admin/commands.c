@@ -32,6 +32,7 @@ static const struct option_row KEY_LIST[] = {
 };
 static const struct option_row ORG_SET[] = {
 	{ "--isolation",          "WORD",      "session, shared or inherit: sandboxes of new sessions" },
+	{ "--salt",               "WORD",      "moves new sessions to another shared sandbox; \"\": none" },
 	{ "--max-sessions",       "N|inherit", "sessions that are not deleted; 0: no limit, as for all" },
 	{ "--max-active",         "N|inherit", "sessions that run or are about to" },
 	{ "--creates-per-minute", "N|inherit", "new sessions in a minute" },

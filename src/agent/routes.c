@@ -129,11 +129,11 @@ static const struct route ROUTES[] = {
 	{ "POST",   "/api/execute/code",        STREAM, api_execute_code, .hold = RUNS, .fields = "code,context_id,language,timeout_ms,env_vars," EXECUTION },
 	{ "POST",   "/api/watch",               STREAM, api_watch, .fields = "path,recursive,events,include,exclude,sessionId" },
 	{ "POST",   "/api/watch/check",         0,      api_watch_check, .fields = "path,recursive,events,include,exclude,since,sessionId" },
-	{ "GET",    "/files/*",                 STREAM, api_raw_get          },
-	{ "PUT",    "/files/*",                 STREAM, api_raw_put          },
-	{ "DELETE", "/files/*",                 0,      api_raw_delete       },
-	{ "GET",    "/archive/*",               STREAM, api_archive_get      },
-	{ "PUT",    "/archive/*",               STREAM, api_archive_put      },
+	{ "GET",    "/files/*",                 STREAM, api_raw_get,         .query = "" },
+	{ "PUT",    "/files/*",                 STREAM, api_raw_put,         .query = "mode" },
+	{ "DELETE", "/files/*",                 0,      api_raw_delete,      .query = "recursive" },
+	{ "GET",    "/archive/*",               STREAM, api_archive_get,     .query = "format" },
+	{ "PUT",    "/archive/*",               STREAM, api_archive_put,     .query = "" },
 };
 /* clang-format on */
 
@@ -190,6 +190,22 @@ handle_stream(const struct route *r, struct call *c, struct err *e)
 	return rc;
 }
 
+/* Names what is unknown, and the route whose name begins like it. */
+static int
+refuse_unknown(const struct call *c, struct err *e)
+{
+	size_t len = strlen(c->path);
+
+	for (size_t i = 0; len > strlen("/api/") && i < ARRAY_LEN(ROUTES); i++)
+		if (strncmp(ROUTES[i].pattern, c->path, len) == 0)
+			return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
+			    "The requested endpoint was not found: %s %.100s; is it %s?",
+			    c->method, c->path + 1, ROUTES[i].pattern + 1);
+	return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
+	    "The requested endpoint was not found: %s %.100s", c->method,
+	    c->path + 1);
+}
+
 static int
 dispatch(struct call *c, struct err *e)
 {
@@ -203,12 +219,11 @@ dispatch(struct call *c, struct err *e)
 		    "the request is not for this session");
 	c->path = path;
 	r = router_match(ROUTES, ARRAY_LEN(ROUTES), c, e);
-	if (r == NULL) {
-		if (e->kind == ERR_NOT_FOUND)
-			err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
-			    "The requested endpoint was not found");
+	if (r == NULL)
+		return e->kind == ERR_NOT_FOUND ? refuse_unknown(c, e) : -1;
+	/* SDKs send parameters of their own to theirs */
+	if (r->query != NULL && router_check_query(r, c, e) < 0)
 		return -1;
-	}
 	if (r->hold == RUNS && call_param(c, "HTTP_IDEMPOTENCY_KEY")[0] != '\0')
 		return err_field(e, "Idempotency-Key",
 		    "is understood by api/execute only");

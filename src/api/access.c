@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/audit.h"
 
@@ -24,6 +25,26 @@ access_refused(struct err *e)
 {
 	return err_set(e, ERR_UNAUTHENTICATED, CODE_UNAUTHORIZED,
 	    "a valid API key is needed: Authorization: Bearer KEY, or X-API-Key");
+}
+
+/* Which of two is meant is not ours to guess. */
+static int
+refuse_two_keys(struct err *e)
+{
+	return err_set(e, ERR_UNAUTHENTICATED, CODE_UNAUTHORIZED,
+	    "the API key was given more than once: send Authorization or X-API-Key, one of them and once");
+}
+
+/* The key behind "Bearer", which may be written in any case; NULL: none. */
+static const char *
+read_bearer(const char *header)
+{
+	static const char SCHEME[] = "Bearer ";
+
+	if (strncasecmp(header, SCHEME, sizeof(SCHEME) - 1) != 0)
+		return NULL;
+	header += sizeof(SCHEME) - 1;
+	return header + strspn(header, " ");
 }
 
 const char *
@@ -71,15 +92,14 @@ access_credential(const struct call *c, struct credential *out, struct err *e)
 		bearer = "";
 	else if (str_equal(call_param(c, "SL_APPS_HEADER"), "x-api-key"))
 		key = "";
-	/* of two, which one is meant is not ours to guess */
 	if ((bearer[0] != '\0' && key[0] != '\0') ||
 	    call_repeated(c, "HTTP_AUTHORIZATION") ||
 	    call_repeated(c, "HTTP_X_API_KEY"))
-		return access_refused(e);
+		return refuse_two_keys(e);
 	if (bearer[0] != '\0') {
-		if (!str_starts(bearer, "Bearer "))
+		key = read_bearer(bearer);
+		if (key == NULL)
 			return access_refused(e);
-		key = bearer + strlen("Bearer ");
 	}
 	if (key[0] == '\0') {
 		if (!read_cookie(c, cookie, sizeof(cookie)))

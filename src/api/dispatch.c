@@ -94,20 +94,39 @@ refuse_container(struct call *c, struct err *e)
 {
 	if (e->code == CODE_NOT_FOUND)
 		err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
-		    "The requested endpoint was not found");
+		    "The requested endpoint was not found: %s %.100s",
+		    c->method, c->path);
 	dress_container(c, e, e->code);
+}
+
+/* Mistakes in an address that are made often. */
+static void
+refuse_native(struct call *c, struct err *e)
+{
+	size_t len = strlen(c->path);
+
+	if (e->code == CODE_NOT_FOUND && str_starts(c->path, "/v1/v1/"))
+		err_set(e, ERR_NOT_FOUND, CODE_NOT_FOUND,
+		    "there is no such route; give the service's address without /v1 at its end");
+	else if (e->code == CODE_NOT_FOUND && len > 1 &&
+	    c->path[len - 1] == '/')
+		err_set(e, ERR_NOT_FOUND, CODE_NOT_FOUND,
+		    "there is no such route; leave out the slash at its end");
+	dress_native(c, e);
 }
 
 /* What is asked for, and how a refusal is told there. */
 struct surface {
 	const struct route *routes;
 	const size_t *count;
+	bool strict; /* a query parameter that is not known is refused */
 	void (*refuse)(struct call *c, struct err *e);
 };
 
-static const struct surface NATIVE = { ROUTES, &ROUTE_COUNT, dress_native };
+static const struct surface NATIVE = { ROUTES, &ROUTE_COUNT, true,
+	refuse_native };
 static const struct surface CONTAINER = { CONTAINER_ROUTES,
-	&CONTAINER_ROUTE_COUNT, refuse_container };
+	&CONTAINER_ROUTE_COUNT, false, refuse_container };
 
 static void
 handle(struct call *c)
@@ -122,8 +141,9 @@ handle(struct call *c)
 	route = router_match(s->routes, *s->count, c, &e);
 	if (route == NULL ||
 	    access_check(c, (enum access)route->access, &e) < 0 ||
-	    check_id(c, &e) < 0 || enter(c, route, &e) < 0 ||
-	    route->handle(c, &e) < 0) {
+	    check_id(c, &e) < 0 ||
+	    (s->strict && router_check_query(route, c, &e) < 0) ||
+	    enter(c, route, &e) < 0 || route->handle(c, &e) < 0) {
 		note_refusal(c, &e);
 		if (c->status == 0)
 			s->refuse(c, &e);

@@ -7,6 +7,19 @@
 #include "web/notice.h"
 #include "web/reply.h"
 
+/*
+ * A refusal that is meant, or that a client brought about, is no fault of the
+ * service: an operator who looks for errors must not find one per call.
+ */
+static enum log_level
+level_of(const struct err *e)
+{
+	return CODE_IS_ONE_OF(e->code, CODE_DRAINING, CODE_OTHER_HOST,
+		   CODE_TOO_MANY_AT_ONCE, CODE_WAKING, CODE_SESSION_FROZEN)
+	    ? LOG_INFO
+	    : LOG_ERROR;
+}
+
 void
 dress_native(struct call *c, struct err *e)
 {
@@ -17,7 +30,7 @@ void
 dress_native_with(struct call *c, struct err *e, const json_t *more)
 {
 	if (err_status(e) >= 500)
-		log_err(LOG_ERROR, "request_failed", e);
+		log_err(level_of(e), "request_failed", e);
 	app_hide_details(c, e);
 	reply_problem_with(c, e, more);
 }
@@ -29,7 +42,7 @@ dress_container(struct call *c, struct err *e, enum err_code reason)
 	    code_word(reason), "retryable", 1);
 
 	if (e->kind >= ERR_INTERNAL)
-		log_err(LOG_ERROR, "gate", e);
+		log_err(level_of(e), "gate", e);
 	app_hide_details(c, e);
 	if (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) {
 		e->kind = ERR_UNAVAILABLE;

@@ -119,8 +119,10 @@ answer_unready(struct call *c, const struct rows *r)
 	switch (state_session_parse(rows_text(r, 0, "state"))) {
 	case SESSION_UNKNOWN:
 	case SESSION_DELETING:
-	case SESSION_DELETED:
 		deny(c, CODE_SESSION_DELETING);
+		return;
+	case SESSION_DELETED:
+		deny(c, CODE_SESSION_DELETED);
 		return;
 	case SESSION_FAILED:
 		deny(c, CODE_SESSION_FAILED);
@@ -146,6 +148,26 @@ reads_only(const struct call *c)
 {
 	return (str_equal(c->method, "GET") || str_equal(c->method, "HEAD")) &&
 	    !ticket_upgrades(c);
+}
+
+/*
+ * SDKs read files by POST.  A key that may only read may do that, as it may GET
+ * files/; the wrapper finds its route by the same path.
+ */
+static bool
+reads_by_post(const struct call *c)
+{
+	static const char *const ROUTES_THAT_READ[] = { "read", "read/stream",
+		"list-files", "exists" };
+	auto_free char *prefix =
+	    xasprintf("/v1/sessions/%s/api/", call_param(c, "SL_SESSION"));
+
+	if (!str_equal(c->method, "POST") || !str_starts(c->path, prefix))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(ROUTES_THAT_READ); i++)
+		if (str_equal(c->path + strlen(prefix), ROUTES_THAT_READ[i]))
+			return true;
+	return false;
 }
 
 /* ---- proxy/{port}: nginx names the port */
@@ -218,7 +240,8 @@ auth_session(struct call *c)
 	const char *purpose = ticket_purpose(c);
 	bool reads = reads_only(c) && purpose[0] == '\0';
 	bool path_agrees = !is_proxied(c) || raw_path_agrees(c);
-	enum access needs = reads ? ACCESS_READ : ACCESS_TENANT;
+	enum access needs =
+	    reads || reads_by_post(c) ? ACCESS_READ : ACCESS_TENANT;
 	enum err_code why = CODE_NONE;
 	struct credential k;
 	struct err e = { 0 };
@@ -333,9 +356,13 @@ auth_preview(struct call *c)
 static void
 deny_gate(struct call *c)
 {
-	struct err e = { 0 };
+	struct err e = { 0 }, why = { 0 };
 
 	refusal_read(call_param(c, "SL_DENY"), &e);
+	/* what is wrong with the headers themselves can be told exactly */
+	if (e.code == CODE_UNAUTHORIZED &&
+	    access_credential(c, &(struct credential){ 0 }, &why) < 0)
+		e = why;
 	if (str_equal(call_param(c, "SL_SURFACE"), "preview"))
 		dress_preview(c, &e);
 	else if (e.code == CODE_PORT_NOT_EXPOSED)

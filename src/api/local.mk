@@ -26,6 +26,7 @@ libapi_a_SOURCES = \
 	src/api/session_problem.c src/api/session_problem.h \
 	src/api/session_body.c src/api/session_body.h \
 	src/api/session_json.c src/api/session_json.h \
+	src/api/session_now.c src/api/session_now.h \
 	src/api/share.c src/api/share.h \
 	src/api/snapshot_body.h \
 	src/api/site.c src/api/site.h \
@@ -34,11 +35,9 @@ libapi_a_SOURCES = \
 	src/api/stream_keys.c src/api/stream_keys.h \
 	src/api/stream_link.c src/api/stream_link.h \
 	src/api/ticket.c src/api/ticket.h \
-	src/api/v1_aliases.c src/api/v1_history.c src/api/v1_interrupt.c \
+	src/api/v1_aliases.c src/api/v1_classes.c src/api/v1_history.c src/api/v1_interrupt.c \
 	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
 	src/api/v1_session_list.c src/api/v1_sessions.c src/api/v1_tickets.c \
-	src/api/v1_usage.c \
-	src/api/v1_session_list.c src/api/v1_sessions.c \
 	src/api/v1_snapshots.c src/api/v1_usage.c \
 	src/api/watch.c src/api/watch.h \
 	src/api/worker.c src/api/worker.h

@@ -15,12 +15,13 @@ struct refusal {
 
 /* clang-format off */
 static const struct refusal REFUSALS[] = {
-	{ CODE_UNAUTHORIZED,         ERR_UNAUTHENTICATED, "a valid API key is needed" },
+	{ CODE_UNAUTHORIZED,         ERR_UNAUTHENTICATED, "a valid API key is needed: Authorization: Bearer KEY, or X-API-Key" },
 	{ CODE_INVALID_TICKET,       ERR_UNAUTHENTICATED, "the ticket is unknown, used, over, or for something else" },
 	{ CODE_FORBIDDEN,            ERR_DENIED,          "this key's scope does not allow it" },
 	{ CODE_ORIGIN_MISMATCH,      ERR_DENIED,          "a call with the dashboard's cookie must come from the dashboard" },
 	{ CODE_SESSION_NOT_FOUND,    ERR_NOT_FOUND,       "there is no such session" },
 	{ CODE_SESSION_DELETING,     ERR_CONFLICT,        "the session is being deleted" },
+	{ CODE_SESSION_DELETED,      ERR_GONE,            "the session was deleted" },
 	{ CODE_SESSION_FAILED,       ERR_CONFLICT,        "the session could not be started; resume or delete it" },
 	{ CODE_SESSION_ASLEEP,       ERR_CONFLICT,        "the session does not run, and a probe does not start it" },
 	{ CODE_SESSION_LOST,         ERR_GONE,            "the session's files are gone; it can only be deleted" },

@@ -46,7 +46,7 @@ const struct jfield CREATE_FIELDS[] = {
 	F("keepAlive", keep_alive, J_BOOL, 0, 0, "never sleeps by itself"),
 	F("maxRunSeconds", max_run_seconds, J_INT, 1, RUN_MAX_S, "put to sleep after so long, whatever happens"),
 	F("suspend", suspend, J_BOOL, 0, 0, "sleep freezes it, memory and all, where the machine can"),
-	F("expiresAt", expires_at, J_STR, 20, 40, "ISO 8601; deleted then, whatever happens"),
+	F("expiresAt", expires_at, J_STR, 1, 40, "RFC 3339, as 2030-01-31T12:00:00Z; deleted then, whatever happens"),
 	F("wakeOnPreview", wake_on_preview, J_BOOL, 0, 0, "a preview request wakes it"),
 	F("baseUrl", base_url, J_STR, 8, 256, "origin of its preview URLs; set once"),
 	F("start", start, J_BOOL, 0, 0, "false: it is registered, and the first call into it starts it"),
@@ -57,7 +57,8 @@ const struct jfield PATCH_FIELDS[] = {
 	JFIELD("keepAlive", struct patch_body, keep_alive, J_BOOL, 0, 0, 0, "never sleeps by itself"),
 	JFIELD("maxRunSeconds", struct patch_body, max_run_seconds, J_INT, 0, 0, RUN_MAX_S, "put to sleep after so long; 0: no limit"),
 	JFIELD("suspend", struct patch_body, suspend, J_BOOL, 0, 0, 0, "sleep freezes it where the machine can"),
-	JFIELD("expiresAt", struct patch_body, expires_at, J_STR, 0, 20, 40, "ISO 8601; deleted then, whatever happens"),
+	JFIELD("wakeOnPreview", struct patch_body, wake_on_preview, J_BOOL, 0, 0, 0, "a preview request wakes it"),
+	JFIELD("expiresAt", struct patch_body, expires_at, J_STR, 0, 1, 40, "RFC 3339, as 2030-01-31T12:00:00Z; deleted then, whatever happens"),
 	JFIELD("labels", struct patch_body, labels, J_OBJ, 0, 0, LABELS_MAX, "merged; null removes"),
 	JFIELD("env", struct patch_body, env, J_OBJ, 0, 0, ENV_MAX, "merged and exported into living shells; null removes"),
 	JFIELD("baseUrl", struct patch_body, base_url, J_STR, 0, 8, 256, "set once"),
@@ -66,7 +67,7 @@ const struct jfield SLEEP_FIELDS[] = {
 	JFIELD("suspend", struct sleep_body, suspend, J_BOOL, 0, 0, 0, "freeze instead of stopping; without it, as the session says"),
 };
 const struct jfield EXTEND_FIELDS[] = {
-	JFIELD("seconds", struct extend_body, seconds, J_INT, 0, 1, SLEEP_MAX_S, "stays awake at least this long from now"),
+	JFIELD("seconds", struct extend_body, seconds, J_INT, 0, 1, SLEEP_MAX_S, "stays awake at least this long from now; 600 if it is not given"),
 };
 const struct jfield INTERRUPT_FIELDS[] = {
 	JFIELD("sessionId", struct interrupt_body, shell, J_STR, 0, 1, 128, "only what runs in this shell session or code context, or beside it; without it, all that runs"),
@@ -191,7 +192,7 @@ check_expiry(const char *s, struct err *e)
 	if (rest == NULL || !is_zone(rest) || day.tm_mday != tm.tm_mday ||
 	    day.tm_sec != tm.tm_sec)
 		return err_field(e, "expiresAt",
-		    "must be like 2030-01-31T12:00:00Z");
+		    "must be a date of RFC 3339, such as 2030-01-31T12:00:00Z");
 	/* a day's slack for offsets: the database has the last word */
 	if (at < time(NULL) - 86400)
 		return err_field(e, "expiresAt", "is in the past");

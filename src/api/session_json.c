@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/session_now.h"
 #include "api/ticket.h"
 #include "common/mem.h"
 #include "control/preview_control.h"
@@ -25,19 +26,32 @@ preview_url(const struct conf *conf, const char *base_url, const char *id,
 	return json_null();
 }
 
+/*
+ * A URL that was sealed with a key that is gone works for whoever knows it, but
+ * cannot be shown any more.  That must not hide the whole session.
+ */
 static int
 show_port(struct control *ctl, const char *id, const char *base_url,
     json_t *port, struct err *e)
 {
 	auto_buf struct buf token = { 0 };
 	json_int_t n = json_integer_value(json_object_get(port, "port"));
+	struct err why = { 0 };
 
-	if (preview_token(ctl, id, n, json_str(port, "token"), &token, e) < 0)
-		return -1;
 	if (json_str(port, "baseUrl")[0] != '\0')
 		base_url = json_str(port, "baseUrl");
-	json_object_set_new(port, "url",
-	    preview_url(ctl->conf, base_url, id, n, token.data));
+	if (preview_token(ctl, id, n, json_str(port, "token"), &token, &why) ==
+	    0) {
+		json_object_set_new(port, "url",
+		    preview_url(ctl->conf, base_url, id, n, token.data));
+	} else if (why.code == CODE_SEAL_KEY_MISSING) {
+		json_object_set_new(port, "url", json_null());
+		json_object_set_new(port, "urlError",
+		    json_string(code_word(why.code)));
+	} else {
+		*e = why;
+		return -1;
+	}
 	json_object_del(port, "token");
 	json_object_del(port, "baseUrl");
 	return 0;
@@ -64,8 +78,9 @@ explain_limits(struct control *ctl, json_t *s)
 	json_object_set_new(s, "limits", session_control_limits(ctl, &spec));
 }
 
-int
-session_json(struct control *ctl, const char *text, json_t **out, struct err *e)
+/* The finished object from the row's text, but for what its wrapper knows. */
+static int
+show(struct control *ctl, const char *text, json_t **out, struct err *e)
 {
 	auto_json json_t *s = NULL;
 	auto_free char *terminal = NULL;
@@ -93,10 +108,26 @@ session_json(struct control *ctl, const char *text, json_t **out, struct err *e)
 }
 
 int
+session_json_list(struct call *c, struct control *ctl, const struct rows *r,
+    size_t count, json_t *list, struct err *e)
+{
+	for (size_t i = 0; i < count; i++) {
+		json_t *s = NULL;
+
+		if (show(ctl, rows_text(r, i, "json"), &s, e) < 0)
+			return -1;
+		json_array_append_new(list, s);
+	}
+	session_now(c, ctl, list);
+	return 0;
+}
+
+int
 session_json_read(struct call *c, struct control *ctl, const char *id,
     json_t **out, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
+	auto_json json_t *list = json_array();
 
 	if (!id_is_session(id))
 		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
@@ -107,7 +138,10 @@ session_json_read(struct call *c, struct control *ctl, const char *id,
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
-	return session_json(ctl, rows_text(r, 0, "json"), out, e);
+	if (session_json_list(c, ctl, r, 1, list, e) < 0)
+		return -1;
+	*out = json_incref(json_array_get(list, 0));
+	return 0;
 }
 
 /* Which base URL its previews have. */

@@ -2,16 +2,17 @@
  * session_json.h: a session as the API shows it.
  *
  * The row's half comes from sql/functions/session_json.sql; what only the
- * host knows (limits, preview URLs) is added here.
+ * host knows (limits, preview URLs) is added here, and whether it is busy by
+ * session_now.c.
  */
 #ifndef SANDLEASE_API_SESSION_JSON_H
 #define SANDLEASE_API_SESSION_JSON_H
 
 #include "api/app.h"
 
-/* The finished object from the row's text.  The caller owns it. */
-int session_json(struct control *ctl, const char *text, json_t **out,
-    struct err *e) MUST_CHECK;
+/* The first `count` rows, appended to `list` as finished objects. */
+int session_json_list(struct call *c, struct control *ctl, const struct rows *r,
+    size_t count, json_t *list, struct err *e) MUST_CHECK;
 
 /* The session as it is now.  ERR_NOT_FOUND alike for none and another's. */
 int session_json_read(struct call *c, struct control *ctl, const char *id,

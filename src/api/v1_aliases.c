@@ -59,8 +59,7 @@ v1_aliases_delete(struct call *c, struct err *e)
 
 	if (ctl == NULL || call_query(c, "key", key, sizeof(key), &one, e) < 0)
 		return -1;
-	/* a slip in the question must not free them all */
-	if (one ? !key_is_good(key) : call_param(c, "QUERY_STRING")[0] != '\0')
+	if (one && !key_is_good(key))
 		return err_field(e, "key", "cannot be a key");
 	if (session_control_set_keys(ctl, id, app_of(c)->who.tenant,
 		one ? NULL : none, one ? key : NULL, e) < 0)

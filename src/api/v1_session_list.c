@@ -28,6 +28,17 @@ split_label(char *label, const char **key, const char **value, struct err *e)
 	return 0;
 }
 
+static int
+refuse_state(struct err *e)
+{
+	auto_buf struct buf known = { 0 };
+
+	for (int i = SESSION_UNKNOWN + 1; SESSION_STATES[i] != NULL; i++)
+		buf_fmt(&known, "%s%s", known.len > 0 ? ", " : "",
+		    SESSION_STATES[i]);
+	return err_field(e, "state", "must be one of %s", known.data);
+}
+
 struct list_query {
 	char state[32];
 	char label[LABEL_MAX];
@@ -52,7 +63,7 @@ read_list_query(struct call *c, struct list_query *q, struct err *e)
 		return -1;
 	if (q->state[0] != '\0' &&
 	    state_session_parse(q->state) == SESSION_UNKNOWN)
-		return err_field(e, "state", "is not a state");
+		return refuse_state(e);
 	if (keyed && !key_is_good(q->key))
 		return err_field(e, "correlationKey", "cannot be a key");
 	return split_label(q->label, &q->label_key, &q->label_value, e);
@@ -72,13 +83,8 @@ v1_session_list(struct call *c, struct err *e)
 		app_of(c)->who.tenant, q.state, q.label_key, q.label_value,
 		q.page.at, q.page.id, q.page.ask, q.key) < 0)
 		return -1;
-	for (size_t i = 0; i < page_count(&q.page, r); i++) {
-		json_t *s = NULL;
-
-		if (session_json(ctl, rows_text(r, i, "json"), &s, e) < 0)
-			return -1;
-		json_array_append_new(list, s);
-	}
+	if (session_json_list(c, ctl, r, page_count(&q.page, r), list, e) < 0)
+		return -1;
 	reply = json_pack("{s:O, s:o}", "sessions", list, "nextCursor",
 	    page_next(&q.page, r));
 	call_reply(c, 200, reply);

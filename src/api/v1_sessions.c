@@ -12,7 +12,6 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
-#include "control/awake.h"
 #include "control/session_control.h"
 #include "control/start.h"
 #include "domain/state.h"
@@ -154,28 +153,6 @@ v1_session_create(struct call *c, struct err *e)
 	return reply_created(c, ctl, id, how, e);
 }
 
-/*
- * Whether it is busy, from its wrapper.  -1: it could not be told.  A wrapper
- * that a tenant has stopped would hold a worker at each GET, so it is left
- * alone for a while.
- */
-static int
-ask_wrapper(struct call *c, struct control *ctl, const struct session_row *row,
-    struct agent_status *st, struct err *e)
-{
-	struct share *share = app_of(c)->share;
-	auto_free char *wrapper =
-	    xasprintf("%s.%" PRId64, row->id, row->generation);
-
-	if (share_is_mute(share, wrapper))
-		return err_set(e, ERR_UNAVAILABLE, CODE_WRAPPER_UNRESPONSIVE,
-		    "the wrapper did not answer a moment ago");
-	if (awake_ask(ctl, row, st, e) == 0)
-		return 0;
-	share_mute(share, wrapper);
-	return -1;
-}
-
 int
 v1_session_get(struct call *c, struct err *e)
 {
@@ -184,36 +161,16 @@ v1_session_get(struct call *c, struct err *e)
 	const char *id = call_var(c, "id"), *tenant = app->who.tenant;
 	auto_json json_t *s = NULL;
 	struct session_row row;
-	struct agent_status st = { .relay_idle_ms = -1 };
-	bool was, asks;
 
 	if (ctl == NULL || control_session(ctl, id, tenant, &row, e) < 0)
 		return -1;
-	/* if too many wait already, the row must do */
-	asks = share_wait(app->share, app->worker, tenant, SHARE_ANSWER);
-	/* whoever polls a start that lost its worker, or its sandbox, moves it on */
-	if (asks && (row.state == SESSION_INITIALIZING || row.cut_short) &&
-	    control_is_here(ctl, &row)) {
+	/* a client that polls a start that lost its worker, or its sandbox, moves it on */
+	if ((row.state == SESSION_INITIALIZING || row.cut_short) &&
+	    control_is_here(ctl, &row) &&
+	    share_wait(app->share, app->worker, tenant, SHARE_ANSWER))
 		start_move_on(ctl, id, tenant);
-		if (control_session(ctl, id, tenant, &row, e) < 0)
-			return -1;
-	}
 	if (session_json_read(c, ctl, id, &s, e) < 0)
 		return -1;
-	was = json_is_true(json_object_get(s, "busy"));
-	if (!asks || ask_wrapper(c, ctl, &row, &st, e) < 0)
-		st.busy = was; /* it could not be told */
-	/* lists ask nobody: they show what was seen last */
-	if (st.busy != was) {
-		json_decref(TAKE(s));
-		if (STORE_RUN(ctl->store, STMT_SESSION_SET_BUSY, NULL, e, id,
-			st.busy ? "true" : "false") < 0 ||
-		    session_json_read(c, ctl, id, &s, e) < 0)
-			return -1;
-	}
-	awake_explain(&st,
-	    json_integer_value(json_object_get(s, "sleepAfterSeconds")),
-	    json_object_get(s, "alive"));
 	call_reply(c, 200, s);
 	return 0;
 }
@@ -228,11 +185,9 @@ must_live(struct call *c, struct control *ctl, const char *id, bool here,
 {
 	struct session_row row;
 
-	if (control_session(ctl, id, app_of(c)->who.tenant, &row, e) < 0)
+	if (control_session(ctl, id, app_of(c)->who.tenant, &row, e) < 0 ||
+	    control_must_live(row.state, e) < 0)
 		return -1;
-	if (state_session_ends(row.state))
-		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is %s", SESSION_STATES[row.state]);
 	return here ? control_must_be_here(ctl, &row, e) : 0;
 }
 

@@ -346,6 +346,8 @@ explain_refusal(const struct transfer *t, struct err *e)
 
 	if (words[0] == '\0')
 		words = json_str(j, "message");
+	if (words[0] == '\0')
+		words = json_str(j, "error"); /* of a preview's address */
 	if (t->status == 401)
 		err_set(e, ERR_UNAUTHENTICATED, CODE_REFUSED,
 		    "%.80s does not take this API key: is SANDLEASE_API_KEY right, and meant for this service?",

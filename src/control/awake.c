@@ -10,6 +10,20 @@
 
 enum { ASK_MS = 500, NUMBER_MAX = 24 };
 
+bool
+awake_is_unknown(const struct err *e)
+{
+	return CODE_IS_ONE_OF(e->code, CODE_TIMED_OUT,
+	    CODE_WRAPPER_UNRESPONSIVE, CODE_BUSY);
+}
+
+void
+awake_ask_all(struct control *ctl, struct agent_one *const *who, size_t count)
+{
+	agent_ask_all(&ctl->provider, AGENT_STATUS, 0, clock_ms() + ASK_MS, who,
+	    count);
+}
+
 int
 awake_ask(struct control *ctl, const struct session_row *s,
     struct agent_status *out, struct err *e)
@@ -26,8 +40,7 @@ awake_ask(struct control *ctl, const struct session_row *s,
 		out->answered = true;
 		return 0;
 	}
-	if (CODE_IS_ONE_OF(e->code, CODE_TIMED_OUT, CODE_WRAPPER_UNRESPONSIVE,
-		CODE_BUSY))
+	if (awake_is_unknown(e))
 		return -1;
 	return 0; /* nobody is there to be busy */
 }

@@ -17,6 +17,19 @@ int awake_ask(struct control *ctl, const struct session_row *s,
     struct agent_status *out, struct err *e) MUST_CHECK;
 
 /*
+ * Asks the wrappers of several sessions at once, within the time that one may
+ * take.
+ */
+void awake_ask_all(struct control *ctl, struct agent_one *const *who,
+    size_t count);
+
+/*
+ * Of a question that failed: the wrapper is there and did not say.  Any other
+ * failure means that there is no wrapper, and so no work.
+ */
+bool awake_is_unknown(const struct err *e);
+
+/*
  * For a session whose idle time is over and whose wrapper last did something
  * idle_ms ago: if the row does not know of that, it counts as activity now,
  * and *spared says whether sleep has moved away.

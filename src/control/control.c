@@ -186,6 +186,18 @@ control_must_be_here(const struct control *ctl, const struct session_row *s,
 	return control_is_here(ctl, s) ? 0 : control_other_host(s->host, e);
 }
 
+int
+control_must_live(enum session_state s, struct err *e)
+{
+	if (s == SESSION_DELETED)
+		return err_set(e, ERR_GONE, CODE_SESSION_DELETED,
+		    "the session was deleted");
+	if (s == SESSION_DELETING)
+		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
+		    "the session is being deleted");
+	return 0;
+}
+
 bool
 control_takes_messages(const struct session_row *s)
 {

@@ -116,6 +116,9 @@ int control_other_host(const char *host, struct err *e);
 int control_must_be_here(const struct control *ctl, const struct session_row *s,
     struct err *e) MUST_CHECK;
 
+/* ERR_CONFLICT of a session that is being deleted, ERR_GONE of one that was. */
+int control_must_live(enum session_state s, struct err *e) MUST_CHECK;
+
 /*
  * Whether a wrapper takes messages: now if it is ready, when it goes on if it
  * is suspended (they wait for it, and nobody waits for the answer).

@@ -282,6 +282,22 @@ clean_up(struct control *ctl, const struct principal *who,
 	return -1;
 }
 
+/* Names the classes that there are; without a database, none. */
+static void
+refuse_class(struct control *ctl, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	auto_buf struct buf known = { 0 };
+	struct err ignored = { 0 };
+
+	if (STORE_RUN(ctl->store, STMT_CLASSES_KNOWN, &r, &ignored) == 0)
+		for (size_t i = 0; i < rows_count(r); i++)
+			buf_fmt(&known, "%s%s", i > 0 ? ", " : "; there are ",
+			    rows_text(r, i, "name"));
+	err_field(e, "class", "there is no class of that name%.200s",
+	    known.len > 0 ? known.data : "");
+}
+
 /* Intent: one statement.  *isolated: the sandbox is its own. */
 static int
 register_session(struct control *ctl, const struct principal *who,
@@ -302,7 +318,7 @@ register_session(struct control *ctl, const struct principal *who,
 	}
 	start_refused(ctl, fresh, e);
 	if (e->code == CODE_UNKNOWN_CLASS)
-		err_field(e, "class", "there is no class of that name");
+		refuse_class(ctl, e);
 	if (e->code == CODE_SNAPSHOT_NOT_FOUND)
 		err_field(e, "snapshot", "there is no such snapshot");
 	return -1;

@@ -17,11 +17,9 @@ refuse(struct control *ctl, const char *id, const char *tenant, struct err *e)
 {
 	struct session_row s;
 
-	if (control_session(ctl, id, tenant, &s, e) < 0)
+	if (control_session(ctl, id, tenant, &s, e) < 0 ||
+	    control_must_live(s.state, e) < 0)
 		return -1;
-	if (state_session_ends(s.state))
-		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is %s", SESSION_STATES[s.state]);
 	return err_set(e, ERR_CONFLICT, CODE_SESSION_NOT_READY,
 	    "the session is %s: nothing runs that could be interrupted",
 	    SESSION_STATES[s.state]);

@@ -1,6 +1,7 @@
 /* launch.c: everything between an intent to start and its outcome. */
 #include "control/launch.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,12 +195,33 @@ have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	    l->target.session, e);
 }
 
-/* The version differs: told, never in the way. */
+/* The session's history has it too: its owner may wonder about its behaviour. */
 static void
-compare_version(const struct launch *l)
+note_unknown_version(struct control *ctl, const struct launch *l)
 {
-	if (l->version[0] == '\0' || str_equal(l->version, PACKAGE_VERSION))
+	struct err e = { 0 };
+	char generation[24];
+
+	log_line(LOG_WARN, "agent_version",
+	    "sandbox %s runs an agent that does not tell its version, this is %s: it goes on; put its sessions to sleep and resume them to get the new one",
+	    l->sandbox.id, PACKAGE_VERSION);
+	snprintf(generation, sizeof(generation), "%" PRId64,
+	    l->target.generation);
+	if (STORE_RUN(ctl->store, STMT_EVENT_ONCE, NULL, &e, l->target.session,
+		"agent", "version_unknown", generation, ctl->trace, "{}") < 0)
+		log_err(LOG_WARN, "event", &e);
+}
+
+/* The version differs, or is not known: told, never in the way. */
+static void
+compare_version(struct control *ctl, const struct launch *l)
+{
+	if (str_equal(l->version, PACKAGE_VERSION))
 		return;
+	if (l->version[0] == '\0') {
+		note_unknown_version(ctl, l);
+		return;
+	}
 	log_line(LOG_WARN, "agent_version",
 	    "sandbox %s runs agent %s, this is %s: it goes on; put its sessions to sleep and resume them to get the new one",
 	    l->sandbox.id, l->version, PACKAGE_VERSION);
@@ -276,7 +298,7 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	if (launch_furnish(ctl, l, deadline_ms, e) < 0 ||
 	    expose_more(ctl, l, deadline_ms, e) < 0)
 		return -1;
-	compare_version(l);
+	compare_version(ctl, l);
 	CRASH_POINT("launch.furnished");
 	return 0;
 }

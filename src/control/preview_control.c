@@ -89,8 +89,10 @@ ends(const struct session_row *s)
 static int
 say_ending(const struct session_row *s, struct err *e)
 {
-	return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-	    "the session is %s", SESSION_STATES[s->state]);
+	if (control_must_live(s->state, e) < 0)
+		return -1;
+	return err_set(e, ERR_CONFLICT, CODE_SESSION_LOST,
+	    "the session's files are gone; it can only be deleted");
 }
 
 int

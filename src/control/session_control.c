@@ -37,11 +37,9 @@ session_control_sleep_as(struct control *ctl, const char *id,
 	struct session_row s;
 	bool freeze;
 
-	if (control_session(ctl, id, tenant, &s, e) < 0)
+	if (control_session(ctl, id, tenant, &s, e) < 0 ||
+	    control_must_live(s.state, e) < 0)
 		return -1;
-	if (state_session_ends(s.state))
-		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is being deleted");
 	freeze = suspend < 0 ? s.suspend : suspend > 0;
 	/* one that is starting has nothing yet that were worth keeping */
 	if (freeze && (s.suspended || s.state == SESSION_READY))
@@ -100,6 +98,22 @@ merge_env(struct control *ctl, const char *id, const char *old,
 	return 0;
 }
 
+/* For the event of a change: who, and the names of what is set or removed. */
+static char *
+change_spec(struct control *ctl, const json_t *env)
+{
+	json_t *names = json_array();
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)env, key, v)
+	{
+		json_array_append_new(names, json_string(key));
+	}
+	return control_spec_text(json_pack("{s:o, s:s, s:s*}", "env", names,
+	    "trace", ctl->trace, "actor", control_actor(ctl)));
+}
+
 /* One try.  *done: nobody has changed it between the look and the write. */
 static int
 put_env(struct control *ctl, const char *id, const char *tenant,
@@ -107,7 +121,7 @@ put_env(struct control *ctl, const char *id, const char *tenant,
 {
 	auto_rows struct rows *r = NULL, *written = NULL;
 	auto_json json_t *merged = NULL, *box = NULL;
-	auto_free char *text = NULL;
+	auto_free char *text = NULL, *spec = NULL;
 	const char *old;
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_ENV, &r, e, id, tenant) < 0)
@@ -115,9 +129,9 @@ put_env(struct control *ctl, const char *id, const char *tenant,
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
-	if (state_session_ends(state_session_parse(rows_text(r, 0, "state"))))
-		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is being deleted");
+	if (control_must_live(state_session_parse(rows_text(r, 0, "state")),
+		e) < 0)
+		return -1;
 	old = rows_text(r, 0, "env_sealed");
 	if (merge_env(ctl, id, old, env, &merged, e) < 0)
 		return -1;
@@ -129,8 +143,9 @@ put_env(struct control *ctl, const char *id, const char *tenant,
 		return err_field(e, "env", "may have at most %d bytes in all",
 		    ENV_BYTES_MAX);
 	box = control_seal(ctl, id, "env", merged);
+	spec = change_spec(ctl, env);
 	if (STORE_RUN(ctl->store, STMT_SESSION_SET_ENV, &written, e, id, tenant,
-		old, json_string_value(box)) < 0)
+		old, json_string_value(box), spec) < 0)
 		return -1;
 	*done = rows_count(written) > 0;
 	return 0;
@@ -167,8 +182,12 @@ int
 session_control_patch(struct control *ctl, const char *id, const char *tenant,
     const json_t *changes, const json_t *env, struct err *e)
 {
-	auto_free char *spec = json_text(changes);
+	json_t *who = json_pack("{s:s, s:s*}", "trace", ctl->trace, "actor",
+	    control_actor(ctl));
+	auto_free char *spec = NULL;
 
+	json_object_update(who, (json_t *)(uintptr_t)changes);
+	spec = control_spec_text(who);
 	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant,
 		spec) < 0)
 		return -1;

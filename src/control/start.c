@@ -64,9 +64,8 @@ is_ending(const struct session_row *s)
 static int
 must_live(const struct session_row *s, struct err *e)
 {
-	if (state_session_ends(s->state))
-		return err_set(e, ERR_CONFLICT, CODE_SESSION_DELETING,
-		    "the session is being deleted");
+	if (control_must_live(s->state, e) < 0)
+		return -1;
 	if (s->state == SESSION_LOST)
 		return err_set(e, ERR_CONFLICT, CODE_SESSION_LOST,
 		    "the session's files are gone; it can only be deleted");
@@ -91,7 +90,7 @@ read_settled(struct control *ctl, const char *session, const char *tenant,
 			return -1;
 		if (!is_ending(s))
 			return 0;
-		if (stop_attempt(ctl, session, e) < 0 ||
+		if (stop_attempt_by(ctl, s, deadline_ms, e) < 0 ||
 		    stop_wait(ctl, s, deadline_ms, e) < 0)
 			return -1;
 	}

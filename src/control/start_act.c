@@ -121,7 +121,9 @@ failed(struct control *ctl, const struct launch *l, bool condemned,
 	struct err ignored = { 0 };
 
 	if (start_undecided(e)) {
-		launch_note_steps(ctl, l, start_setup_running(e) ? NULL : e);
+		/* a setup that goes on tells by its output how far it is */
+		if (!start_setup_running(e))
+			launch_note_steps(ctl, l, e);
 		return -1;
 	}
 	log_err(LOG_WARN, "start_failed", e);
@@ -180,8 +182,13 @@ act(struct control *ctl, const struct rows *plan, bool alone, bool locked,
 	CRASH_POINT("start.acted");
 	if (!alone)
 		control_unlock(ctl, sandbox);
-	if (rc == 0 && l.setup != NULL)
+	if (rc == 0 && l.setup != NULL) {
+		/* before the setup's first output, which comes after them */
+		steps_end(&l.steps);
+		launch_note_steps(ctl, &l, NULL);
+		l.steps = (struct steps){ 0 };
 		rc = start_complete(ctl, &l, deadline_ms, e);
+	}
 	return rc == 0 ? 0 : failed(ctl, &l, condemned, e);
 }
 

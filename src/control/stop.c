@@ -56,6 +56,44 @@ stop_attempt(struct control *ctl, const char *session, struct err *e)
 	return wave_run(ctl, w, e); /* empty: not due, or somebody else's */
 }
 
+/* What an attempt takes beyond the time that it waits for a silent init. */
+enum { ATTEMPT_MS = 5000, SOON_MS = 500 };
+
+static int
+say_not_gone(struct err *e)
+{
+	return err_set(e, ERR_BUSY, CODE_LEASE_BUSY,
+	    "the session is being stopped, and its last process has not been seen gone yet");
+}
+
+/* A caller that waits for nothing learns at least what is known at once. */
+static bool
+is_init_silent(struct control *ctl, const struct session_row *s,
+    int64_t deadline_ms)
+{
+	char version[AGENT_VERSION_MAX];
+	int64_t soon_ms = clock_ms() + SOON_MS;
+	struct err e = { 0 };
+
+	return agent_ping(&ctl->provider, s->sandbox.id, s->sandbox.incarnation,
+		   version, deadline_ms > soon_ms ? deadline_ms : soon_ms,
+		   &e) < 0 &&
+	    e.code == CODE_TIMED_OUT;
+}
+
+int
+stop_attempt_by(struct control *ctl, const struct session_row *s,
+    int64_t deadline_ms, struct err *e)
+{
+	int64_t takes_ms = ctl->conf->discovery_seconds * 1000 + ATTEMPT_MS;
+
+	if (clock_left_ms(deadline_ms) < takes_ms && s->stop_due_ms == 0 &&
+	    s->lease == LEASE_STOP_NEEDED &&
+	    is_init_silent(ctl, s, deadline_ms))
+		return say_not_gone(e);
+	return stop_attempt(ctl, s->id, e);
+}
+
 /* Whether it is to be stopped, and not by us now; *until_ms: no later than. */
 static bool
 is_anothers(const struct session_row *s, int64_t *until_ms)
@@ -90,8 +128,7 @@ follow(struct control *ctl, const char *session, int64_t deadline_ms,
 			return -1;
 	} while (why == LISTEN_TOLD ||
 	    (until_ms < deadline_ms && clock_ms() >= until_ms));
-	return err_set(e, ERR_BUSY, CODE_LEASE_BUSY,
-	    "the session is being stopped, and its last process has not been seen gone yet");
+	return say_not_gone(e);
 }
 
 int

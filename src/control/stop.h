@@ -38,6 +38,14 @@ int stop_failed_start(struct control *ctl, const char *session,
 int stop_attempt(struct control *ctl, const char *session, struct err *e)
     MUST_CHECK;
 
+/*
+ * The same for a caller that waits until deadline_ms.  An attempt waits for an
+ * init that is silent, and longer than most callers have: then it is left to the
+ * reaper, and this is ERR_BUSY "lease_busy".
+ */
+int stop_attempt_by(struct control *ctl, const struct session_row *s,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
 /* A session, and what the wish depends on. */
 struct stop_subject {
 	const char *session;

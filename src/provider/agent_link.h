@@ -80,7 +80,7 @@ struct agent_one {
 	bool answered;        /* else e says why not */
 	struct err e;
 	struct agent_sight sight;   /* of look, seal and kill */
-	struct agent_status status; /* of status, with cpu_ms */
+	struct agent_status status; /* of status and usage */
 };
 
 /* A setup that is to be run, and what its asker has heard of it. */
@@ -101,6 +101,7 @@ enum agent_op {
 	AGENT_TERM,
 	AGENT_KILL,
 	AGENT_STATUS,
+	AGENT_USAGE, /* status, with the processor time used */
 	AGENT_OP__MAX
 };
 

@@ -12,6 +12,7 @@ static const char *const NAMES[AGENT_OP__MAX] = {
 	[AGENT_TERM] = "term",
 	[AGENT_KILL] = "kill",
 	[AGENT_STATUS] = "status",
+	[AGENT_USAGE] = "status",
 };
 
 static json_t *
@@ -24,9 +25,9 @@ body_of(enum agent_op op, const struct agent_one *one, int wait_ms)
 		    json_pack("{s:s, s:s, s:I}", "reason", one->end.reason,
 			"cause", one->end.cause, "graceMs",
 			(json_int_t)one->end.grace_ms));
-	if (op == AGENT_STATUS)
+	if (op == AGENT_USAGE)
 		json_object_set_new(body, "cpu", json_true());
-	else if (wait_ms > 0)
+	else if (op != AGENT_STATUS && wait_ms > 0)
 		json_object_set_new(body, "waitMs",
 		    json_integer(
 			wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS));
@@ -43,7 +44,7 @@ read_answer(enum agent_op op, int sock, int64_t deadline_ms,
 		return -1;
 	if (op == AGENT_TERM)
 		return 0;
-	if (op == AGENT_STATUS)
+	if (op == AGENT_STATUS || op == AGENT_USAGE)
 		return agent_status_read(reply, &one->status, &one->e);
 	return agent_sight_read(reply, NAMES[op], &one->sight, &one->e);
 }

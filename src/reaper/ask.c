@@ -64,9 +64,7 @@ read_row(const struct rows *r, size_t i, struct asked *a)
 static bool
 is_unknown(const struct agent_one *one)
 {
-	return !one->answered &&
-	    CODE_IS_ONE_OF(one->e.code, CODE_TIMED_OUT,
-		CODE_WRAPPER_UNRESPONSIVE, CODE_BUSY);
+	return !one->answered && awake_is_unknown(&one->e);
 }
 
 /* "busy" is the wrapper's own word: whoever says it is alive. */
@@ -172,7 +170,7 @@ judge_silent(struct pass *p, const struct part *part, const struct rows *r,
 		if (a->init_answers)
 			note_silence(p, part, a);
 	}
-	ask_again(p, b, was_silent_before, AGENT_STATUS, PATIENT_MS, ones);
+	ask_again(p, b, was_silent_before, AGENT_USAGE, PATIENT_MS, ones);
 	for (size_t i = 0; i < b->count; i++) {
 		struct asked *a = &b->who[i];
 
@@ -209,7 +207,7 @@ ask_all(struct pass *p, const struct part *part, const struct rows *r,
 		read_row(r, i, &b->who[i]);
 		ask[i] = &b->who[i].one;
 	}
-	agent_ask_all(&p->ctl->provider, AGENT_STATUS, 0, clock_ms() + ASK_MS,
+	agent_ask_all(&p->ctl->provider, AGENT_USAGE, 0, clock_ms() + ASK_MS,
 	    ask, b->count);
 	for (size_t i = 0; i < b->count; i++)
 		judge(p, part, r, i, &b->who[i]);

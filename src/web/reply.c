@@ -56,6 +56,9 @@ send_as(struct call *c, const struct err *e, const char *type, json_t *body,
 		json_object_update_missing(into, more);
 	text = json_text(body);
 	say_when_to_retry(c, retry_after);
+	if (err_status(e) == 401) /* RFC 9110, 15.5.2 */
+		call_header(c, "WWW-Authenticate",
+		    "Bearer realm=\"sandlease\"");
 	call_reply_bytes(c, err_status(e), type, text, strlen(text));
 }
 

@@ -1,6 +1,7 @@
 /* router.c: routes are a table. */
 #include "web/router.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/str.h"
@@ -81,4 +82,70 @@ router_match(const struct route *routes, size_t count, struct call *c,
 	err_set(e, ERR_METHOD, CODE_METHOD_NOT_ALLOWED, "this path takes %s",
 	    allow.data);
 	return NULL;
+}
+
+/* Whether the name is one of `words`, which have blanks between them. */
+static bool
+is_word_of(const char *words, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (*words != '\0') {
+		size_t n = strcspn(words, " ");
+
+		if (n == len && memcmp(words, name, len) == 0)
+			return true;
+		words += n;
+		words += strspn(words, " ");
+	}
+	return false;
+}
+
+static int
+check_parameter(const struct route *r, const struct call *c, const char *name,
+    bool has_value, struct err *e)
+{
+	const char *known = r->query != NULL ? r->query : "";
+	size_t times = 0, want = strlen(name);
+
+	if (name[0] == '\0')
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
+		    "the query has a parameter without a name");
+	if (!is_word_of(known, name) && known[0] == '\0')
+		return err_field(e, name,
+		    "is not a query parameter of this route, which has none");
+	if (!is_word_of(known, name))
+		return err_field(e, name,
+		    "is not a query parameter of this route; it has: %s",
+		    known);
+	if (!has_value)
+		return err_field(e, name, "needs a value: %s=...", name);
+	for (const char *s = call_param(c, "QUERY_STRING"); s != NULL;
+	     s = strchr(s, '&')) {
+		s += *s == '&';
+		times += strncmp(s, name, want) == 0 && s[want] == '=';
+	}
+	return times == 1 ? 0 : err_field(e, name, "is given more than once");
+}
+
+int
+router_check_query(const struct route *r, const struct call *c, struct err *e)
+{
+	const char *s = call_param(c, "QUERY_STRING");
+
+	while (*s != '\0') {
+		size_t len = strcspn(s, "&"), name_len = strcspn(s, "=&");
+		char name[ERR_FIELD_MAX];
+
+		snprintf(name, sizeof(name), "%.*s",
+		    (int)(name_len < sizeof(name) ? name_len
+						  : sizeof(name) - 1),
+		    s);
+		if (len > 0 &&
+		    check_parameter(r, c, name, name_len < len, e) < 0)
+			return -1;
+		s += len;
+		s += *s == '&';
+	}
+	return 0;
 }

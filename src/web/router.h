@@ -27,6 +27,8 @@ struct route {
 	/* the program's own: members that a body may have, comma separated;
 	 * NULL: nobody looks */
 	const char *fields;
+	const char
+	    *query; /* names of its query parameters, with blanks between */
 	const char *help; /* one line, for --routes and the OpenAPI document */
 };
 
@@ -37,5 +39,12 @@ struct route {
  */
 const struct route *router_match(const struct route *routes, size_t count,
     struct call *c, struct err *e);
+
+/*
+ * Refuses a query with a parameter that the route does not have, that comes
+ * twice or that has no value: what is mistyped would be ignored otherwise.
+ */
+int router_check_query(const struct route *r, const struct call *c,
+    struct err *e) MUST_CHECK;
 
 #endif

@@ -233,6 +233,23 @@ def a_probe_wakes_nobody():
 
 
 @case
+def whether_a_visitor_wakes_it_can_be_changed():
+    sid = create()["id"]
+    host = expose(sid)
+    expect(200, call("POST", at(sid, "/sleep")))
+    expect(410, fetch(host))
+    s = expect(200, call("PATCH", at(sid), {"wakeOnPreview": True})).json
+    equal((s["wakeOnPreview"], s["state"]), (True, "asleep"), "changed")
+    expect(307, fetch(host))
+    equal(state(sid)[0], "ready", "a visitor wakes it")
+    expect(200, call("PATCH", at(sid), {"wakeOnPreview": False}))
+    expect(200, call("POST", at(sid, "/sleep")))
+    expect(410, fetch(host))
+    problem(call("PATCH", at(sid), {"wakeOnPreview": "yes"}), 400,
+            "validation_failed", "wakeOnPreview")
+
+
+@case
 def a_probe_replaces_nobody():
     sid = create()["id"]
     host = expose(sid)

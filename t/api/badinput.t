@@ -345,7 +345,10 @@ def queries_are_checked():
     for label in ("a:%ff", "%ff:a", "a:%ed%a0%80"):
         problem(send("GET", "/v1/sessions?label=" + label, None), 400,
                 "validation_failed", "label")
-    expect(200, send("GET", "/v1/sessions?&&=&unknown=1&limit", None))
+    expect(200, send("GET", "/v1/sessions?&&limit=5&", None))
+    problem(send("GET", "/v1/sessions?=1", None), 400, "validation_failed")
+    for field in ("unknown", "%6cimit", "limit%00", "%ff", "x" * 500, "[]"):
+        expect(400, send("GET", "/v1/sessions?%s=1" % field, None))
 
 
 @case

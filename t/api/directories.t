@@ -79,6 +79,7 @@ def files_are_deleted_and_directories_are_not():
     equal(sh("ls -A x"), "dir\n", "what is left")
     for path, status, code in (
             ("x/dir", 400, "IS_DIRECTORY"), ("x/f", 404, "FILE_NOT_FOUND"),
+            ("/workspace", 400, "IS_DIRECTORY"), ("/usr", 400, "IS_DIRECTORY"),
             ("x/f/g", 404, "FILE_NOT_FOUND"),
             ("/usr/bin/env", 403, "READ_ONLY"),
             ("x/" + "n" * 300, 400, "NAME_TOO_LONG")):

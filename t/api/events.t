@@ -254,6 +254,39 @@ def every_event_names_who_why_and_the_trace():
 
 
 @case
+def a_change_tells_what_was_changed_by_whom_and_no_secret():
+    sid = create(labels={"a": "1", "b": "2"}, sleepAfterSeconds=100,
+                 env={"OLD": "x"})["id"]
+    after = last(sid)
+    expect(200, call("PATCH", at(sid), {
+        "keepAlive": True, "sleepAfterSeconds": 100, "maxRunSeconds": 500,
+        "wakeOnPreview": True, "labels": {"a": "1", "b": None, "c": "3"},
+        "env": {"TOKEN": "very-secret", "OLD": None}}))
+    found = new(sid, after)
+    equal([(e["kind"], e["what"], e["detail"]) for e in found],
+          [("change", "settings", {
+              "keepAlive": {"from": False, "to": True},
+              "wakeOnPreview": {"from": False, "to": True},
+              "maxRunSeconds": {"from": None, "to": 500},
+              "labels": ["b", "c"]}),
+           ("change", "env", {"env": ["TOKEN", "OLD"]})], "events")
+    for e in found:
+        true(e["actor"] == ACTOR and e["traceId"] and e["generation"] == 1,
+             "who: %r" % e)
+    equal(value("SELECT count(*) FROM event WHERE event::text LIKE"
+                " '%very-secret%'"), "0", "no value of env")
+    after = last(sid)
+    expect(200, call("PATCH", at(sid), {"keepAlive": True, "labels": {
+        "a": "1"}}))
+    expect(200, call("PATCH", at(sid), {}))
+    equal(new(sid, after), [],
+          "what changes nothing leaves none")
+    problem(call("PATCH", at(sid), {"keepAlive": False}, service.new_key(
+        "elsewhere", "mallory")), 404, "session_not_found")
+    equal(new(sid, after), [], "nor does a stranger")
+
+
+@case
 def a_transition_says_how_long_the_last_state_lasted():
     sid = create()["id"]
     after = last(sid)

@@ -144,7 +144,7 @@ def what_is_not_ready_is_refused():
     problem(call("POST", at(sid, "/interrupt")), 409, "session_not_ready")
     equal(state(sid)[0], "asleep", "it sleeps on")
     expect(200, call("DELETE", at(sid)))
-    problem(call("POST", at(sid, "/interrupt")), 409, "session_deleting")
+    problem(call("POST", at(sid, "/interrupt")), 410, "session_deleted")
     problem(call("POST", at("0" * 20, "/interrupt")), 404, "session_not_found")
     other = service.new_key("interrupt-org", "u")
     living = create()["id"]

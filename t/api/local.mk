@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	%D%/awake.t \
 	%D%/backup.t \
 	%D%/badinput.t \
+	%D%/busy.t \
 	%D%/correlation.t \
 	%D%/create.t \
 	%D%/dataplane.t \
@@ -18,6 +19,7 @@ EXTRA_DIST += \
 	%D%/files.t \
 	%D%/git.t \
 	%D%/git_server.py \
+	%D%/health.t \
 	%D%/hosts.t \
 	%D%/interpreter.t \
 	%D%/interrupt.t \
@@ -33,6 +35,7 @@ EXTRA_DIST += \
 	%D%/process.t \
 	%D%/process_logs.t \
 	%D%/programs.t \
+	%D%/questions.t \
 	%D%/quotas.t \
 	%D%/raw-files.t \
 	%D%/revoke.t \

@@ -122,6 +122,28 @@ def the_reaper_and_the_tool_follow_the_settings():
 
 
 @case
+def what_is_refused_on_purpose_is_no_error():
+    fresh(log_format="json", log_level="info")
+    sid = create()["id"]
+    expect(200, call("POST", at(sid, "/sleep")))
+    service.admin("org", "set", "demo", "--max-sessions", "1")
+    service.admin("drain")
+    try:
+        expect(503, call("POST", "/v1/sessions"))
+        expect(503, call("POST", at(sid, "/resume")))
+        expect(503, call("GET", at(sid, "/api/ping")))
+        service.admin("undrain")
+        expect(429, call("POST", "/v1/sessions"))
+        expect(409, call("POST", at(sid, "/extend")))
+    finally:
+        service.admin("undrain")
+        service.admin("org", "set", "demo", "--max-sessions", "0")
+    lines = parsed(raw_log())
+    equal([l for l in lines if l["level"] == "error"], [], "errors")
+    true([l for l in lines if "draining" in l["msg"]], "but it is told")
+
+
+@case
 def a_trace_id_is_kept_with_events():
     r = call("POST", "/v1/sessions", {}, headers={"X-Trace-Id": "trace-77"})
     sid = expect(201, r).json["id"]

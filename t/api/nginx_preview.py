@@ -98,10 +98,12 @@ def what_only_looks_like_a_preview_is_none(w):
         equal((answer.status, answer.json()["code"]), (404, "INVALID_TOKEN"),
               host)
         true(answer.headers.get("x-request-id"), "has a request id")
-    for path in ("/", "/p/x/", "/v1/sessions", "/p/8080-%s-short/" % A):
+    for path, code in (("/", "INVALID_TOKEN"), ("/p/x/", "INVALID_TOKEN"),
+                       ("/p/8080-%s-short/" % A, "INVALID_TOKEN"),
+                       ("/v1/sessions", "NOT_FOUND")):
         answer = w.ask(path, port=w.preview_port,
                        Host="localhost:%d" % w.preview_port)
-        equal((answer.status, answer.json()["code"]), (404, "INVALID_TOKEN"))
+        equal((answer.status, answer.json()["code"]), (404, code), path)
     path = "/p/8080-%s-%s/" % (A, TOKEN)
     equal(w.ask(path, port=w.preview_port).status, 404,
           "the dashboard's host name")

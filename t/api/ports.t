@@ -266,7 +266,7 @@ def a_session_asleep_is_not_woken():
     expect(200, unexpose(8000, sid))
     equal(get(sid)["state"], "asleep", "state")
     expect(200, call("DELETE", at(sid)))
-    container_error(expose(8000, sid), 409, "SESSION_DELETING")
+    container_error(expose(8000, sid), 410, "SESSION_DELETED")
 
 
 # ---- port-check
@@ -391,6 +391,39 @@ def a_watch_ends_with_the_process_it_waits_for():
     container_error(call("POST", at(SID, "/api/port-watch"),
                          {"port": 8032, "processId": "nobody"}),
                     404, "PROCESS_NOT_FOUND")
+
+
+# ---- sealing keys
+
+@case
+def a_url_whose_sealing_key_is_gone_does_not_hide_its_session():
+    sid = create()["id"]
+    url = expect(201, call("POST", at(sid, "/ports"), {"port": 8123})
+                 ).json["url"]
+    path = setting("STACK_STATE") + "/etc/seal.keys"
+    with open(path, encoding="ascii") as f:
+        keys = f.read()
+
+    def use(text):
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text)
+        service.restart()
+    use("another:%s\n" % ("ab" * 32))
+    try:
+        gone = {"port": 8123, "url": None, "urlError": "seal_key_missing",
+                "status": "active"}
+        page = expect(200, call("GET", "/v1/sessions")).json["sessions"]
+        for ports in (get(sid)["ports"],
+                      [s for s in page if s["id"] == sid][0]["ports"],
+                      expect(200, call("GET", at(sid, "/ports"))
+                             ).json["ports"],
+                      listed(sid)["ports"]):
+            equal({k: ports[0][k] for k in gone}, gone, "the port")
+        new = expect(200, call("POST", at(sid, "/ports/8123/rotate"))).json
+        true(new["url"] not in (None, url) and "urlError" not in new,
+             "rotation gives a URL that can be shown: %r" % new)
+    finally:
+        use(keys)
 
 
 # ---- commands

@@ -224,6 +224,21 @@ def org_set_changes_new_sessions():
 
 
 @case
+def a_mistyped_org_is_not_made():
+    for words in (("--isolation", "session"), ("--salt", "v2"),
+                  ("--max-active", "7"),
+                  ("--isolation", "shared", "--max-active", "7")):
+        done = service.run("sandlease-admin", "org", "set", "mistyped", *words)
+        true(done.returncode != 0 and
+             b"mistyped: there is no such org" in done.stderr, done)
+    equal(value("SELECT count(*) FROM org WHERE id = 'mistyped'"), "0", "rows")
+    for salt in ("a b", "x" * 65, "a:b"):
+        done = service.run("sandlease-admin", "org", "set", "demo", "--salt",
+                           salt)
+        true(done.returncode != 0 and b"--salt" in done.stderr, done)
+
+
+@case
 def a_drain_puts_everything_to_sleep_and_admits_nothing():
     mark = "6161.%d" % os.getpid()
     ids = [create(isolation=i)["id"] for i in ("shared", "session", "shared")]
@@ -320,11 +335,12 @@ def a_database_that_is_not_there_yet_is_waited_for():
 
 # ---- an agent of another version; last, because workers start anew
 
-def other_agent():
+def other_agent(other):
     """The same agent, but for the version it was built with."""
     with open(service.program("sandlease-agent"), "rb") as f:
         program = f.read()
-    changed = program.replace(VERSION.encode() + b"\0", OTHER.encode() + b"\0")
+    changed = program.replace(VERSION.encode() + b"\0", other.encode().ljust(
+        len(VERSION) + 1, b"\0"))
     true(changed != program, "the version was found in the program")
     path = os.path.join(setting("STACK_STATE"), "bin/other-agent")
     with open(path, "wb") as f:
@@ -336,7 +352,7 @@ def other_agent():
 @case
 def an_agent_of_another_version_is_a_warning_and_no_obstacle():
     ours = service.program("sandlease-agent")
-    service.configure(agent_path=other_agent())
+    service.configure(agent_path=other_agent(OTHER))
     service.restart()
     s = create(isolation="session")
     equal(call("GET", at(s["id"], "/api/version")).json["version"], OTHER,
@@ -355,6 +371,28 @@ def an_agent_of_another_version_is_a_warning_and_no_obstacle():
     expect(200, call("POST", at(s["id"], "/resume")))
     until("it is the new one", lambda: call(
         "GET", at(s["id"], "/api/version")).json["version"] == VERSION)
+
+
+@case
+def an_agent_that_does_not_tell_its_version_is_a_warning_too():
+    ours = service.program("sandlease-agent")
+    service.configure(agent_path=other_agent(""))
+    service.restart()
+    s = create(isolation="session")
+    equal(execute(s["id"], "echo works"), "works\n", "it works")
+    for _ in range(2):
+        expect(200, call("POST", at(s["id"], "/sleep")))
+        expect(200, call("POST", at(s["id"], "/resume")))
+    line = [l for l in service.log("api").splitlines()
+            if s["sandboxId"] in l and "agent_version" in l]
+    true(line and all("warn" in l and "does not tell its version" in l
+                      for l in line), "log: %r" % line)
+    found = expect(200, call("GET", at(s["id"], "/events"))).json["events"]
+    equal([(e["kind"], e["generation"]) for e in found
+           if e["what"] == "version_unknown"], [("agent", 1)],
+          "its history has it once")
+    service.configure(agent_path=ours)
+    service.restart()
 
 
 sys.exit(run(lambda: None))

@@ -141,7 +141,9 @@ def slashes_and_dots_mean_what_they_say():
                  "/workspace/d/x/../one", "/workspace/d/x/%2e%2e/one",
                  "/workspace%2Fd%2Fone"):
         equal(expect(200, raw("GET", same)).body, b"1", same)
-    expect(200, call("GET", at(SID, "//files/workspace/d/one?x=/../")))
+    r = container_error(call("GET", at(SID, "//files/workspace/d/one?x=/../")),
+                        400, "VALIDATION_FAILED")
+    true(r["message"].startswith("x: "), "its query, not its path: %r" % r)
     container_error(raw("GET", "/workspace/d/one/"), 400, "NOT_DIRECTORY")
     true(b"root" in expect(200, raw("GET", "/etc/passwd")).body, "from the root")
 

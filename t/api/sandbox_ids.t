@@ -83,13 +83,17 @@ def an_org_can_be_set_to_isolation():
 def a_salt_moves_new_sessions_only():
     key = new_key("sick", "u")
     old = create(key)
-    sql("UPDATE org SET salt = 'v2' WHERE id = 'sick'")
+    true("sick" in admin("org", "set", "sick", "--salt", "v2"), "it says so")
     new = create(key)
     equal((old["sandboxId"], new["sandboxId"]),
           (derived("org", "sick__u"), derived("org", "v2:sick__u")), "ids")
     expect(200, call("POST", at(old["id"], "/sleep"), key=key))
     s = expect(200, call("POST", at(old["id"], "/resume"), key=key)).json
     equal(s["sandboxId"], old["sandboxId"], "the old one stays")
+    admin("org", "set", "sick", "--salt", "")
+    equal(create(key)["sandboxId"], old["sandboxId"], "and can be gone back to")
+    equal(sql("SELECT detail->>'salt' FROM audit WHERE kind = 'org_changed'"
+              " AND tenant = 'sick' ORDER BY id"), [["v2"], [""]], "audit")
 
 
 @case

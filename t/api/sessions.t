@@ -459,10 +459,10 @@ def delete_answers_200_and_the_same_again():
                 ("PATCH", "", {}), ("POST", "/resume", None),
                 ("POST", "/sleep", None), ("POST", "/extend", {}),
                 ("POST", "/ports", {"port": 8080})):
-            problem(call(method, at(sid, path), body), 409,
-                    "session_deleting")
-        service.container_error(call("GET", at(sid, "/api/ping")), 409,
-                                "SESSION_DELETING")
+            problem(call(method, at(sid, path), body), 410,
+                    "session_deleted")
+        service.container_error(call("GET", at(sid, "/api/ping")), 410,
+                                "SESSION_DELETED")
     fresh = create(name="to-go")
     true(fresh["id"] != sid, "the name is free again")
 

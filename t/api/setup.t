@@ -141,6 +141,26 @@ def who_does_not_wait_is_told_so_and_can_follow_it():
 
 
 @case
+def its_history_is_in_order_and_visible_while_it_runs():
+    def history():
+        found = expect(200, call("GET", at(sid, "/events?limit=1000"))
+                       ).json["events"]
+        times = [e["at"] for e in found]
+        equal(times, sorted(times), "ids and times agree: %r" % [
+            (e["id"], e["at"], e["kind"], e["what"]) for e in found])
+        return [e["what"] for e in found if e["kind"] in ("step", "setup")]
+    sid = begin(hold(16), wait=1)
+    held(sid, 16)
+    until("its output is told", lambda: "output" in history())
+    equal(history()[:5], ["workspace", "sandbox", "admission", "wrapper",
+                          "output"], "steps that are over are told")
+    expect(200, call("PATCH", at(sid), {"keepAlive": True}))
+    let_go(16)
+    ready(sid)
+    equal(history()[-2:], ["setup", "ready"], "and the others in the end")
+
+
+@case
 def the_reaper_moves_it_on_when_nobody_asks():
     sid = begin(hold(2))
     # a pass gives each start 5 s; the next one goes on with it

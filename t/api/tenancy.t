@@ -263,8 +263,7 @@ def a_read_key_only_reads():
     expect(200, call("GET", "/v1/sessions", key=key))
     problem(call("POST", "/v1/sessions", {}, key), 403, "forbidden")
     expect(200, call("GET", at(THEIRS, "/api/ping"), key=key))
-    for rest in ("/api/execute", "/api/execute/stream", "/api/write",
-                 "/api/read"):
+    for rest in ("/api/execute", "/api/execute/stream", "/api/write"):
         container_error(call("POST", at(THEIRS, rest), BODIES[rest], key),
                         403, "FORBIDDEN")
 

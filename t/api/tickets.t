@@ -107,7 +107,7 @@ def a_bad_wish_is_told():
     problem(call("POST", at(SID, "/tickets"), key=""), 401, "unauthorized")
     gone = create(isolation="session")["id"]
     expect(200, call("DELETE", at(gone)))
-    problem(call("POST", at(gone, "/tickets")), 409, "session_deleting")
+    problem(call("POST", at(gone, "/tickets")), 410, "session_deleted")
 
 
 @case
@@ -336,7 +336,7 @@ def a_deleted_session_opens_to_nobody():
     gone = create(isolation="session")["id"]
     one = ticket(gone)
     expect(200, call("DELETE", at(gone)))
-    equal(auth(one, sid=gone), "session_deleting", "deleted")
+    equal(auth(one, sid=gone), "session_deleted", "deleted")
 
 
 @case

@@ -132,6 +132,13 @@ if is_root; then
 	none "nothing runs as root" \
 		"$(for p in $(processes); do ps -o user=,args= -p "$p"; done | grep '^root')"
 fi
+is "$(call a POST /v1/sessions '{}' | field isolation)" shared "sessions share a sandbox"
+out=$(PER_SESSION_SANDBOX_ORG_IDS="x, demo" dev a up)
+is $? 0 "up takes variables of the service along" || diag "$out"
+is "$(call a POST /v1/sessions '{}' | field isolation)" session \
+	"PER_SESSION_SANDBOX_ORG_IDS reaches it"
+out=$(dev a up)
+is "$(call a POST /v1/sessions '{}' | field isolation)" shared "and is gone without it"
 before=$(pids_of) key=$(cat "$world/a/var/demo.env")
 out=$(dev a up)
 is $? 0 "up again is harmless" || diag "$out"

@@ -62,10 +62,11 @@ def gone(sid):
         equal(value("SELECT state FROM sandbox WHERE id = :'v1'", box),
               "absent", "its sandbox")
     equal(delete(sid), "deleted", "and once more")
+    refused(sid, 410, "session_deleted")
 
 
-def refused_while_deleting(sid):
-    """Everything but GET and DELETE."""
+def refused(sid, status, code):
+    """Everything but GET and DELETE, for the same reason."""
     for method, path, body in (("PATCH", "", {"keepAlive": True}),
                                ("POST", "/resume", None),
                                ("POST", "/sleep", None),
@@ -74,13 +75,13 @@ def refused_while_deleting(sid):
                                ("PUT", "/aliases", {"keys": ["a:b"]}),
                                ("POST", "/ports", {"port": 8080}),
                                ("POST", "/ports/8080/rotate", None)):
-        problem(call(method, at(sid, path), body), 409, "session_deleting")
+        problem(call(method, at(sid, path), body), status, code)
     for method, path, body in (("GET", "/api/ping", None),
                                ("POST", "/api/execute", {"command": "true"}),
                                ("GET", "/files/workspace/x", None)):
-        container_error(call(method, at(sid, path), body), 409,
-                        "SESSION_DELETING")
-    equal(get(sid)["state"], "deleting", "GET tells")
+        container_error(call(method, at(sid, path), body), status,
+                        code.upper())
+    equal("session_" + get(sid)["state"], code, "GET tells")
 
 
 def mark(n):
@@ -199,7 +200,7 @@ def sleeping_while_its_agent_is_stopped():
         equal(expect(202, call("POST", at(sid, "/sleep"))).json["state"],
               "sleeping", "a sleep that cannot be confirmed")
         equal(delete(sid), "deleting", "and the deletion waits for it")
-        refused_while_deleting(sid)
+        refused(sid, 409, "session_deleting")
         true(service.running(mark(8101)), "nothing was killed blindly")
     finally:
         os.kill(init, signal.SIGCONT)
@@ -220,7 +221,7 @@ def stopping_while_another_worker_is_at_it():
         equal(delete(sid), "deleting", "the wish is there")
         equal(value("SELECT reason FROM lease WHERE session_id = :'v1'", sid),
               "user-interrupt", "the first reason stays")
-        refused_while_deleting(sid)
+        refused(sid, 409, "session_deleting")
     finally:
         os.kill(init, signal.SIGCONT)
     ask.join(service.PATIENCE)
@@ -294,7 +295,7 @@ def with_the_provider_refusing():
     try:
         equal(delete(sid), "deleting", "state")
         equal(get(sid)["lease"]["state"], "none", "its wrapper is gone")
-        refused_while_deleting(sid)
+        refused(sid, 409, "session_deleting")
         done = service.run("sandlease-reaper")
         true(done.returncode != 0 and b"trash" in done.stderr,
              "the reaper says so")

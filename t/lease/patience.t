@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """patience.t: who does not wait harms nobody, and who waits is not forgotten."""
 import os
+import signal
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
@@ -131,6 +133,34 @@ def what_is_not_waited_for_is_refused_and_can_be_repeated():
                          headers=again))
     equal((r.json["state"], r.header("Idempotency-Replayed")), ("ready", None),
           "the repetition is no replay")
+
+
+@case
+def a_stop_that_is_due_takes_no_longer_than_the_caller_waits():
+    service.configure(discovery_seconds=60)  # what an attempt would take
+    service.restart()
+    sid = create(isolation="session")["id"]
+    init = service.init_of(job(sid, "9320.%d" % ME)[0])
+    sql("SELECT session_request_stop(:'v1', 'sleep',"
+        " '{\"reason\": \"user-interrupt\"}')", sid)
+    os.kill(init, signal.SIGSTOP)
+    try:
+        for wait in (0, 2):
+            began = time.monotonic()
+            must_wait(call("POST", at(sid, "/resume?wait=%d" % wait)))
+            took = time.monotonic() - began
+            # wait: without the bound it is a minute, and with it two seconds
+            true(took < 30, "wait=%d took %.1f s" % (wait, took))
+        equal(value("SELECT state || ' ' || attempts FROM lease WHERE"
+                    " session_id = :'v1'", sid), "stop_needed 0",
+              "haste is not an attempt that failed")
+    finally:
+        os.kill(init, signal.SIGCONT)
+        service.configure(discovery_seconds=10)
+        service.restart()
+    equal(expect(200, call("POST", at(sid, "/resume?wait=50"))).json["state"],
+          "ready", "an init that answers is stopped and started again")
+    equal(generation(sid), 2, "the next generation")
 
 
 sys.exit(run(lambda: None))

@@ -35,6 +35,8 @@ for line in KillMode=process Delegate=yes OOMPolicy=continue User=sandlease; do
 done
 ok "who stops the target waits for the drain" \
 	grep -qx 'After=sandlease.target' src/admin/sandlease-drain.service
+ok "the operator's variables reach the workers" \
+	grep -qx 'EnvironmentFile=-/.*/sandlease/environment' "$service"
 for u in src/*/*.service; do
 	ok "$u does not run as root" grep -qx 'User=sandlease' "$u"
 	ok "$u needs the disk of the sessions' files" \

@@ -49,7 +49,7 @@ api api/tickets "a ticket opens what is no socket" api/ticket.c \
 	"s/call_param\\(c, \"SL_TICKET\"\\)\\[0\\] != '.0' && ticket_upgrades\\(c\\) &&/call_param(c, \"SL_TICKET\")[0] != '\\\\0' \\&\\&/;/^comes_with_one/,/^}/s/ticket_purpose\\(c\\)\\[0\\] != '.0'/true/" \
 	"it opens nothing but a websocket"
 api api/tenancy "a key that reads writes" api/gate.c \
-	's/reads \? ACCESS_READ : ACCESS_TENANT/ACCESS_READ/' \
+	's/reads \|\| reads_by_post\(c\) \? ACCESS_READ : ACCESS_TENANT/ACCESS_READ/' \
 	"a read key only reads"
 api api/tenancy "a cookie changes things from anywhere" api/access.c \
 	's/if \(k->kind == CREDENTIAL_LOGIN && mutates\(c\) &&/if (false \&\&/' \
@@ -184,7 +184,7 @@ unit agent/usage "a mapping is not looked for" agent/usage.c \
 	'/^usage_unlinked/,/^}/s/look_for_mapped\(.*/;/' \
 	"a_file_that_is_only_mapped_is_not_overlooked"
 api api/programs "another version is not told" control/launch.c \
-	's/^\tcompare_version\(l\);//' \
+	's/^\tcompare_version\(ctl, l\);/\tif (l->version[0] == 0)\n\t\tcompare_version(ctl, l);/' \
 	"an agent of another version is a warning and no obstacle"
 unit reaper/plan "a late start is not repaired" reaper/plan.c \
 	's/\? PLAN_REPAIR/? PLAN_FAIL/' \
@@ -225,9 +225,18 @@ api api/shares "a call is not in its org's share" api/dispatch.c \
 api api/shares "a preview's visitor is nobody's" api/gate.c \
 	'/^start_for/,/^}/s/app->worker, org,/app->worker, call_param(c, "SL_SESSION"),/' \
 	"visitors of previews count for the org that has them"
-api api/shares "a stopped wrapper is asked each time" api/v1_sessions.c \
-	's/^\tshare_mute\(share, wrapper\);//' \
+api api/shares "a stopped wrapper is asked each time" api/session_now.c \
+	's/share_mute\(app->share, name\);/(void)name;/' \
 	"a wrapper that is stopped delays one GET not each"
+api api/busy "a list asks nobody" api/session_now.c \
+	's/^\task\(c, ctl, all, count\);/if (count == 1) ask(c, ctl, all, count);/' \
+	"the list knows what runs without a single get"
+api api/setup "steps are told when the setup is over" control/start_act.c \
+	's/^\t\tl\.steps = \(struct steps\)\{ 0 \};//; s/^\t\tlaunch_note_steps\(ctl, &l, NULL\);//' \
+	"its history is in order and visible while it runs"
+unit web/router "a query may have anything" web/router.c \
+	's/!is_word_of\(known, name\)/false/' \
+	"queries_have_known_parameters_once"
 unit web/reply "nobody says when to try again" web/reply.c \
 	'/^say_when_to_retry/,/^}/s/if \(seconds == 0\)/if (true)/' \
 	"an_error_may_say_more"

@@ -344,8 +344,10 @@ def a_lease_without_metadata_is_shown_and_released_by_proof():
     true(s["id"] in shown and "SESSION-ROW" in shown and " no " in shown,
          "listed: %s" % shown)
     key = service.new_key("ops", "u", "--scope", "admin")
-    equal(call("GET", "/v1/health", key=key).json["leasesWithoutMetadata"], 1,
-          "health tells an admin")
+    health = call("GET", "/v1/health", key=key).json
+    equal((health["leasesWithoutMetadata"], health["status"],
+           "leases_without_metadata" in health["reasons"]),
+          (1, "degraded", True), "health tells an admin")
     true("leasesWithoutMetadata" not in call(
         "GET", "/v1/health", key=service.new_key("t", "u")).json,
          "and nobody else")
@@ -432,8 +434,10 @@ def a_stop_that_failed_five_times_is_told_by_passes_and_health():
             equal(value("SELECT attempts FROM lease WHERE session_id = :'v1'",
                         s["id"]), str(attempts), "attempts")
             equal(len(said), attempts - 4, "log: %r" % said)
-            equal(call("GET", "/v1/health", key=key).json["failingStops"],
-                  attempts - 4, "health")
+            health = call("GET", "/v1/health", key=key).json
+            equal((health["failingStops"],
+                   "failing_stops" in health["reasons"]),
+                  (attempts - 4, attempts == 5), "health")
         for word in (s["id"], "user-interrupt", "5 attempts"):
             true(word in said[0], "%s: %s" % (word, said[0]))
     finally:

@@ -58,6 +58,11 @@ is "$(told a "what, duration_ms, generation, actor, trace_id, detail->>'how'" | 
 is "$(told a what | tail -n 3 | one_line)" "startup_verified retain_warm ready" "and before it"
 is "$(q "SELECT bool_and(at <= next) FROM (SELECT at, lead(at) OVER (ORDER BY id) AS next FROM event) x
 	WHERE next IS NOT NULL")" t "ids and times agree"
+must "SELECT event_steps('$(sid a)', '{\"generation\": 2, \"steps\": [
+	{\"what\": \"workspace\", \"ms\": 2, \"ago\": 3600000},
+	{\"what\": \"ready\", \"ms\": 5, \"ago\": 1800000}]}')"
+is "$(q "SELECT bool_and(at <= next) FROM (SELECT at, lead(at) OVER (ORDER BY id) AS next FROM event) x
+	WHERE next IS NOT NULL")" t "also when something else was written after a step had ended"
 create b >/dev/null
 must "TRUNCATE event"
 request b fail startup-failed '"say": "no room", "generation": 1, "steps": [

@@ -135,6 +135,8 @@ mutant "who answered at last was late all the same" reaper.t functions/session_s
 	"s/IF \(p->>'late'\)::boolean AND/IF false AND/"
 mutant "what sleeps can fail" states.t migrations/0015_session_states.sql \
 	"s/'\{initializing,ready\}', 'fail'/'{initializing,ready,sleeping}', 'fail'/"
+mutant "steps run backwards" history.t functions/event.sql \
+	"s/greatest\(v_last, (clock_timestamp.*)\),/\1,/"
 mutant "a force leaves no trace" reaper.t functions/reaper.sql \
 	"s/PERFORM audit_add\(/PERFORM jsonb_build_array(/"
 

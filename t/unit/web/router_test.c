@@ -125,6 +125,48 @@ a_wrong_method_is_told_the_right_ones(void **state)
 	fake_end(&f, &c);
 }
 
+static void
+queries_have_known_parameters_once(void **state)
+{
+	static const struct {
+		const char *known, *query;
+		const char *field; /* which is refused; NULL: none */
+	} CASES[] = {
+		{ "wait limit", "", NULL },
+		{ "wait limit", "wait=1", NULL },
+		{ "wait limit", "&wait=1&&limit=", NULL },
+		{ "wait limit", "limit=wait=1", NULL },
+		{ NULL, "", NULL },
+		{ NULL, "wait=1", "wait" },
+		{ "wait limit", "wai=1", "wai" },
+		{ "wait limit", "waits=1", "waits" },
+		{ "wait limit", "Wait=1", "Wait" },
+		{ "wait limit", "wait limit=1", "wait limit" },
+		{ "wait limit", "wait=1&x", "x" },
+		{ "wait limit", "wait", "wait" },
+		{ "wait limit", "wait=1&limit=2&wait=3", "wait" },
+		{ "wait limit", "wait=1&wait=1", "wait" },
+		{ "wait limit", "=1", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		const struct route r = { .query = CASES[i].known };
+		const char *params[] = { "QUERY_STRING", CASES[i].query, NULL };
+		struct fake f = { .params = params };
+		struct call c = fake_begin(&f, "GET", "/");
+		struct err e = { 0 };
+		int rc = router_check_query(&r, &c, &e);
+
+		assert_int_equal(rc, CASES[i].field == NULL ? 0 : -1);
+		if (rc < 0) {
+			assert_int_equal(err_status(&e), 400);
+			assert_string_equal(e.field, CASES[i].field);
+		}
+		fake_end(&f, &c);
+	}
+}
+
 int
 main(void)
 {
@@ -133,6 +175,7 @@ main(void)
 		cmocka_unit_test(names_hold_what_they_matched),
 		cmocka_unit_test(a_segment_that_is_too_long_matches_nothing),
 		cmocka_unit_test(a_wrong_method_is_told_the_right_ones),
+		cmocka_unit_test(queries_have_known_parameters_once),
 	};
 
 	return cmocka_run_group_tests(TESTS, NULL, NULL);

@@ -1,0 +1,15 @@
+-- How the service itself is doing, as far as rows know.
+
+-- Whether starts failed in the last ten minutes, and none succeeded.  A setup that
+-- failed is its tenant's affair.  Of the newest 1,000 events: these are enough to
+-- find a success where there are any, however busy the service is.
+CREATE OR REPLACE FUNCTION health_starts_fail()
+RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT coalesce(bool_or(e.what = 'failed'
+               AND NOT EXISTS (SELECT FROM event x
+                                WHERE x.session_id = e.session_id AND x.kind = 'setup'
+                                  AND x.what = 'failed' AND x.generation = e.generation)), false)
+           AND NOT coalesce(bool_or(e.what = 'ready'), false)
+      FROM (SELECT * FROM event ORDER BY id DESC LIMIT 1000) e
+     WHERE e.kind = 'state' AND e.at > clock_timestamp() - interval '10 minutes'
+$$;

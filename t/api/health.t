@@ -1,0 +1,78 @@
+#!/usr/bin/python3
+"""health.t: the service says that it is degraded, and why, as far as rows know."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import service
+from awake import passes
+from service import call, create, expect, sql
+from tap import case, equal, run, true
+
+service.begin()
+
+OPERATOR = service.new_key("ops", "u", "--scope", "admin")
+
+
+def health():
+    """Status and reasons; who has no key is told the status only."""
+    told = expect(200, call("GET", "/v1/health")).json
+    stranger = expect(200, call("GET", "/v1/health", key="")).json
+    equal(stranger, {"status": told["status"], "version": told["version"]},
+          "without a key")
+    equal(expect(200, call("GET", "/v1/health", key=OPERATOR)
+                 ).json["reasons"], told["reasons"], "an operator's")
+    return told["status"], told["reasons"]
+
+
+# ---- starts; the order of these matters: a success is remembered
+
+@case
+def a_setup_that_fails_is_its_tenants_affair():
+    equal(health(), ("ok", []), "at first")
+    r = call("POST", "/v1/sessions", {"setup": "exit 3"})
+    true(r.status >= 200, r)
+    equal(sql("SELECT state FROM session"), [["failed"]], "it failed")
+    equal(health(), ("ok", []), "and that is all")
+
+
+@case
+def starts_that_all_fail_are_told_until_one_succeeds():
+    sql("INSERT INTO class (name, rootfs, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('broken', '/nowhere/at/all', 512, 500, 512, 256)")
+    r = call("POST", "/v1/sessions", {"isolation": "session",
+                                      "class": "broken", "name": "b"})
+    true(r.status >= 500, r)
+    equal(health(), ("degraded", ["starts_fail"]), "no start succeeds")
+    create()
+    equal(health(), ("ok", []), "one did")
+    call("POST", "/v1/sessions", {"isolation": "session", "class": "broken"})
+    equal(health(), ("ok", []), "not all of them fail")
+
+
+# ---- the reaper
+
+@case
+def a_reaper_that_does_not_run_is_told():
+    sql("UPDATE session SET created_at = created_at - interval '1 hour'")
+    equal(health(), ("degraded", ["reaper_late"]), "none has ever run")
+    passes()
+    equal(health(), ("ok", []), "after a pass")
+    sql("UPDATE reaper_run SET started_at = started_at - interval '4 minutes'")
+    equal(health(), ("ok", []), "a few may be late")
+    sql("UPDATE reaper_run SET started_at = started_at - interval '4 minutes'")
+    equal(health(), ("degraded", ["reaper_late"]), "all are")
+
+
+@case
+def draining_is_meant_and_comes_first():
+    service.admin("drain")
+    try:
+        equal(health(), ("draining", ["reaper_late"]), "and the reasons stay")
+    finally:
+        service.admin("undrain")
+    passes()
+    equal(health(), ("ok", []), "afterwards")
+
+
+sys.exit(run(lambda: None))
