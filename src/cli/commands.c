@@ -11,17 +11,26 @@
 	}
 
 /* clang-format off */
+#define KEEPING \
+	{ 0,   "sleep-after", "TIME",      "idle time after which it sleeps: 30s, 10m, 2h" }, \
+	{ 0,   "keep-alive",  NULL,        "never sleeps by itself" }
+#define MAKING \
+	{ 0,   "class",       "CLASS",     "size of its sandbox, which is then its own" }, \
+	{ 0,   "isolated",    NULL,        "a sandbox of its own" }, \
+	{ 'l', "label",       "KEY=VALUE", "to find it by" }, \
+	{ 0,   "snapshot",    "SNAPSHOT",  "begin with the files of a snapshot" }, \
+	{ 0,   "setup",       "COMMAND",   "run once, before it is ready; its output is shown" }, \
+	{ 'f', "file",        "FILE[:PATH]", "a file of ours that it begins with" }
+#define RUNNING \
+	{ 'c', "command",  "LINE",      "a line for the shell, instead of COMMAND" }, \
+	{ 'w', "workdir",  "DIR",       "where it runs, else where its shell is" }, \
+	{ 'n', "no-stdin", NULL,        "do not read standard input" }
+
 static const struct option_row CREATE[] = {
 	{ 'n', "name",        "NAME",      "find the living session of that name, or make it" },
-	{ 0,   "class",       "CLASS",     "size of its sandbox, which is then its own" },
-	{ 0,   "isolated",    NULL,        "a sandbox of its own" },
 	{ 'e', "env",         "KEY=VALUE", "a variable of all its commands" },
-	{ 'l', "label",       "KEY=VALUE", "to find it by" },
-	{ 0,   "sleep-after", "TIME",      "idle time after which it sleeps: 30s, 10m, 2h" },
-	{ 0,   "keep-alive",  NULL,        "never sleeps by itself" },
-	{ 0,   "snapshot",    "SNAPSHOT",  "begin with the files of a snapshot" },
-	{ 0,   "setup",       "COMMAND",   "run once, before it is ready; its output is shown" },
-	{ 'f', "file",        "FILE[:PATH]", "a file of ours that it begins with" },
+	MAKING,
+	KEEPING,
 	{ 'w', "wait",        "SECONDS",   "how long to wait until it is ready; 0: not at all" },
 	END,
 };
@@ -30,15 +39,14 @@ static const struct option_row LS[] = {
 	{ 'l', "label", "KEY=VALUE", "only those with that label" },
 	{ 'a', "all",   NULL,        "those that are deleted, too" },
 	{ 'q', "quiet", NULL,        "ids only" },
+	{ 0,   "watch", NULL,        "again every two seconds, until ^C" },
 	END,
 };
 static const struct option_row EXEC[] = {
-	{ 'c', "command",  "LINE",      "a line for the shell, instead of COMMAND" },
+	RUNNING,
 	{ 'e', "env",      "KEY=VALUE", "a variable of this command" },
-	{ 'w', "workdir",  "DIR",       "where it runs, else where its shell is" },
 	{ 's', "session",  "NAME",      "the shell whose state it begins with" },
 	{ 't', "timeout",  "SECONDS",   "end it after so long, with code 124" },
-	{ 'n', "no-stdin", NULL,        "do not read standard input" },
 	END,
 };
 static const struct option_row SHELL[] = {
@@ -49,6 +57,7 @@ static const struct option_row SHELL[] = {
 };
 static const struct option_row LOGS[] = {
 	{ 'f', "follow",    NULL, "go on until it ends" },
+	{ 'a', "all",       NULL, "every step, as it is stored" },
 	{ 'p', "processes", NULL, "what background processes there are" },
 	{ 0,   "agent",     NULL, "the log of the session's agent" },
 	END,
@@ -68,8 +77,11 @@ static const struct option_row SLEEP[] = {
 	END,
 };
 static const struct option_row RM[] = {
-	{ 'f', "force",   NULL, "one that is not there is no mistake" },
-	{ 0,   "no-wait", NULL, "do not wait until it is gone" },
+	{ 'f', "force",   NULL,        "one that is not there is no mistake" },
+	{ 'l', "label",   "KEY=VALUE", "all with that label" },
+	{ 0,   "all",     NULL,        "all there are" },
+	{ 'y', "yes",     NULL,        "do not ask" },
+	{ 0,   "no-wait", NULL,        "do not wait until it is gone" },
 	END,
 };
 static const struct option_row OPEN[] = {
@@ -90,12 +102,24 @@ const struct command COMMANDS[] = {
 	{ "ports add", cmd_ports_add, "ID PORT", "a preview URL for a port", PORTS_ADD },
 	{ "ports rm", cmd_ports_rm, "ID PORT", "end a preview URL", NULL },
 	{ "ports rotate", cmd_ports_rotate, "ID PORT", "a new URL for a port; the old one ends", NULL },
+	{ "open", cmd_open, "ID PORT", "a preview in the browser", OPEN },
 	{ "sleep", cmd_sleep, "ID...", "stop what runs, keep the files", SLEEP },
 	{ "resume", cmd_resume, "ID...", "start it again where its files are", NULL },
-	{ "rm", cmd_rm, "ID...", "delete sessions, and see them gone", RM },
-	{ "open", cmd_open, "ID PORT", "a preview in the browser", OPEN },
+	{ "rm", cmd_rm, "[ID...]", "delete sessions, and see them gone", RM },
+	{ "usage", cmd_usage, "", "quotas of the org, and what is used of them", NULL },
+	{ "login", cmd_login, "[URL]", "store where the service is, and a key for it", NULL, .offline = true },
+	{ "logout", cmd_logout, "", "forget what login has stored", NULL, .offline = true },
+	{ "whoami", cmd_whoami, "", "whose key it is, and for which service", NULL },
 	{ "doctor", cmd_doctor, "", "create, execute, preview and delete a session, for real", NULL },
+	{ "version", cmd_version, "", "of this program, and of the service", NULL, .offline = true },
+	{ "help", cmd_help, "[TOPIC...]", "the commands, or the options of one", NULL, .offline = true },
 	{ "complete", cmd_complete, "[WORD...]", "what may follow, for completion in shells", NULL, .passes_codes = true, .offline = true, .hidden = true },
+};
+
+static const struct {
+	const char *word, *help;
+} GROUPS[] = {
+	{ "ports", "preview URLs of a session" },
 };
 /* clang-format on */
 const size_t COMMAND_COUNT = ARRAY_LEN(COMMANDS);
@@ -115,4 +139,52 @@ command_find(int count, char *const *words, int *used)
 			return &COMMANDS[i];
 	}
 	return NULL;
+}
+
+const char *
+command_group(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(GROUPS); i++)
+		if (str_equal(word, GROUPS[i].word))
+			return GROUPS[i].help;
+	return NULL;
+}
+
+bool
+command_is_in(const struct command *c, const char *group)
+{
+	size_t len = strlen(group);
+
+	return strncmp(c->name, group, len) == 0 && c->name[len] == ' ';
+}
+
+struct config_wish
+command_wish(const struct args *a)
+{
+	return (struct config_wish){ .url = args_value(a, "url"),
+		.key_file = args_value(a, "api-key-file"),
+		.profile = args_value(a, "profile") };
+}
+
+void
+command_borrow(const struct cli *k, const char *name, int count,
+    char **operands, struct cli *inner)
+{
+	auto_free char *word = xstrdup(name);
+	char *const words[] = { word, NULL };
+	int used;
+
+	*inner = (struct cli){ .client = k->client, .json = k->json };
+	inner->args.command = command_find(1, words, &used);
+	inner->args.operand = operands;
+	inner->args.operands = count;
+	for (size_t i = 0; i < k->args.count; i++) {
+		const struct given *g = &k->args.given[i];
+		const struct option_row *r =
+		    args_row(inner->args.command, g->row->name);
+
+		/* "create --shell" is a flag, "shell --shell" has a value */
+		if (r != NULL && (r->value != NULL) == (g->value != NULL))
+			args_add(&inner->args, g->row->name, g->value);
+	}
 }
