@@ -67,6 +67,16 @@ static const struct option_row CP[] = {
 	{ 'q', "quiet",     NULL, "no progress" },
 	END,
 };
+static const struct option_row PS[] = {
+	{ 'a', "all",   NULL, "those that have ended, too" },
+	{ 'q', "quiet", NULL, "ids only" },
+	END,
+};
+static const struct option_row KILL[] = {
+	{ 's', "signal", "SIGNAL", "only send this, such as INT, instead of ending it" },
+	{ 'a', "all",    NULL,     "all background processes" },
+	END,
+};
 static const struct option_row PORTS_ADD[] = {
 	{ 'n', "name",    "NAME",    "what it is" },
 	{ 0,   "expires", "SECONDS", "its URL ends after so long" },
@@ -76,12 +86,31 @@ static const struct option_row SLEEP[] = {
 	{ 0, "suspend", NULL, "freeze it, memory and all, instead" },
 	END,
 };
+static const struct option_row UPDATE[] = {
+	KEEPING,
+	{ 0,   "no-keep-alive", NULL,      "sleeps by itself again" },
+	{ 0,   "max-run",    "TIME",      "put to sleep so long after its start, whatever runs; 0: no limit" },
+	{ 0,   "suspend",    NULL,        "sleep freezes it, memory and all" },
+	{ 0,   "no-suspend", NULL,        "sleep stops it" },
+	{ 0,   "expires",    "DATE",      "deleted then: 2030-01-31T12:00:00Z" },
+	{ 'e', "env",        "KEY=VALUE", "a variable of all its commands from now on" },
+	{ 0,   "unset",      "KEY",       "a variable that goes" },
+	END,
+};
 static const struct option_row RM[] = {
 	{ 'f', "force",   NULL,        "one that is not there is no mistake" },
 	{ 'l', "label",   "KEY=VALUE", "all with that label" },
 	{ 0,   "all",     NULL,        "all there are" },
 	{ 'y', "yes",     NULL,        "do not ask" },
 	{ 0,   "no-wait", NULL,        "do not wait until it is gone" },
+	END,
+};
+static const struct option_row SNAPSHOT_CREATE[] = {
+	{ 'n', "name", "NAME", "what it is" },
+	END,
+};
+static const struct option_row SNAPSHOT_LS[] = {
+	{ 'q', "quiet", NULL, "ids only" },
 	END,
 };
 static const struct option_row OPEN[] = {
@@ -94,10 +123,14 @@ static const struct option_row OPEN[] = {
 const struct command COMMANDS[] = {
 	{ "create", cmd_create, "", "a new session, or the one of that name", CREATE },
 	{ "ls", cmd_ls, "", "the sessions there are", LS },
+	{ "show", cmd_show, "ID...", "what a session is: state, limits, ports, labels", NULL },
 	{ "exec", cmd_exec, "ID [COMMAND...]", "run a command in a session, as if it ran here", EXEC, .passes_codes = true },
 	{ "shell", cmd_shell, "ID", "a terminal in a session", SHELL, .passes_codes = true },
 	{ "logs", cmd_logs, "ID [PROCESS]", "what happened to a session, or what a process wrote", LOGS },
 	{ "cp", cmd_cp, "SOURCE TARGET", "copy between here and a session; ID:PATH is there", CP },
+	{ "ps", cmd_ps, "ID", "background processes of a session", PS },
+	{ "kill", cmd_kill, "ID [PROCESS...]", "end background processes of a session", KILL },
+	{ "interrupt", cmd_interrupt, "ID...", "end the commands that run; the session stays ready", NULL },
 	{ "ports ls", cmd_ports_ls, "ID", "preview URLs of a session", NULL },
 	{ "ports add", cmd_ports_add, "ID PORT", "a preview URL for a port", PORTS_ADD },
 	{ "ports rm", cmd_ports_rm, "ID PORT", "end a preview URL", NULL },
@@ -105,7 +138,15 @@ const struct command COMMANDS[] = {
 	{ "open", cmd_open, "ID PORT", "a preview in the browser", OPEN },
 	{ "sleep", cmd_sleep, "ID...", "stop what runs, keep the files", SLEEP },
 	{ "resume", cmd_resume, "ID...", "start it again where its files are", NULL },
+	{ "wake", cmd_resume, "ID...", "the same as resume", NULL },
+	{ "extend", cmd_extend, "ID TIME", "keep it awake at least so long from now: 30m, 2h", NULL },
+	{ "update", cmd_update, "ID", "change how long it lives, and its variables", UPDATE },
+	{ "label", cmd_label, "ID KEY=VALUE...", "set labels; KEY- takes one away", NULL },
 	{ "rm", cmd_rm, "[ID...]", "delete sessions, and see them gone", RM },
+	{ "snapshot create", cmd_snapshot_create, "ID", "keep a session's files as they are now", SNAPSHOT_CREATE },
+	{ "snapshot ls", cmd_snapshot_ls, "[ID]", "snapshots, of all sessions or one", SNAPSHOT_LS },
+	{ "snapshot rm", cmd_snapshot_rm, "SNAPSHOT...", "delete snapshots", NULL },
+	{ "stats", cmd_stats, "[ID...]", "what sessions may use at most, and how long they run", NULL },
 	{ "usage", cmd_usage, "", "quotas of the org, and what is used of them", NULL },
 	{ "login", cmd_login, "[URL]", "store where the service is, and a key for it", NULL, .offline = true },
 	{ "logout", cmd_logout, "", "forget what login has stored", NULL, .offline = true },
@@ -120,6 +161,7 @@ static const struct {
 	const char *word, *help;
 } GROUPS[] = {
 	{ "ports", "preview URLs of a session" },
+	{ "snapshot", "files of sessions, kept" },
 };
 /* clang-format on */
 const size_t COMMAND_COUNT = ARRAY_LEN(COMMANDS);

@@ -11,6 +11,7 @@ libcli_a_SOURCES = \
 	src/cli/copy.c src/cli/copy.h \
 	src/cli/copy_file.c \
 	src/cli/copy_tree.c \
+	src/cli/duration.c src/cli/duration.h \
 	src/cli/each.c src/cli/each.h \
 	src/cli/escape.c src/cli/escape.h \
 	src/cli/feed.c src/cli/feed.h \
@@ -37,8 +38,9 @@ sandlease_SOURCES = \
 	src/cli/cmd_ls.c src/cli/cmd_open.c src/cli/cmd_ports.c \
 	src/cli/cmd_process.c src/cli/processes.h \
 	src/cli/cmd_resume.c src/cli/cmd_rm.c \
-	src/cli/cmd_shell.c src/cli/cmd_sleep.c \
-	src/cli/cmd_usage.c \
+	src/cli/cmd_shell.c src/cli/cmd_show.c src/cli/cmd_sleep.c \
+	src/cli/cmd_snapshot.c \
+	src/cli/cmd_update.c src/cli/cmd_usage.c \
 	src/cli/commands.c src/cli/commands.h \
 	src/cli/ports.h \
 	src/cli/main.c

@@ -1,7 +1,9 @@
 ## t/cli: the command line, against a stack
 
 EXTRA_DIST += \
+	t/cli/account.t \
 	t/cli/commands.t \
 	t/cli/exec.t \
+	t/cli/manage.t \
 	t/cli/shell.t \
 	t/cli/strangers.t
