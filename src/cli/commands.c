@@ -26,12 +26,26 @@
 	{ 'w', "workdir",  "DIR",       "where it runs, else where its shell is" }, \
 	{ 'n', "no-stdin", NULL,        "do not read standard input" }
 
+static const struct option_row RUN[] = {
+	{ 'v', "volume",   "DIR[:PATH[:ro]]", "copy a directory of ours in, and what has changed back" },
+	{ 't', "tty",      NULL,        "a terminal; bash without COMMAND" },
+	{ 'i', "interactive", NULL,     "standard input is read anyway: for those used to -it" },
+	RUNNING,
+	{ 0,   "timeout",  "SECONDS",   "end it after so long, with code 124" },
+	{ 'e', "env",      "KEY=VALUE", "a variable of all its commands" },
+	{ 0,   "keep",     NULL,        "leave the session as it is then" },
+	{ 0,   "rm",       NULL,        "delete it at the end, as is done without --keep" },
+	{ 0,   "name",     "NAME",      "with --keep: the living session of that name, or a new one" },
+	MAKING,
+	END,
+};
 static const struct option_row CREATE[] = {
 	{ 'n', "name",        "NAME",      "find the living session of that name, or make it" },
 	{ 'e', "env",         "KEY=VALUE", "a variable of all its commands" },
 	MAKING,
 	KEEPING,
 	{ 'w', "wait",        "SECONDS",   "how long to wait until it is ready; 0: not at all" },
+	{ 0,   "shell",       NULL,        "then a terminal in it, as sandlease shell" },
 	END,
 };
 static const struct option_row LS[] = {
@@ -121,6 +135,7 @@ static const struct option_row OPEN[] = {
 };
 
 const struct command COMMANDS[] = {
+	{ "run", cmd_run, "[COMMAND...]", "a new session, a command in it, and the session deleted", RUN, .passes_codes = true },
 	{ "create", cmd_create, "", "a new session, or the one of that name", CREATE },
 	{ "ls", cmd_ls, "", "the sessions there are", LS },
 	{ "show", cmd_show, "ID...", "what a session is: state, limits, ports, labels", NULL },

@@ -28,7 +28,9 @@ libcli_a_SOURCES = \
 	src/cli/story.c src/cli/story.h \
 	src/cli/stream.c src/cli/stream.h \
 	src/cli/transfer.c src/cli/transfer.h \
-	src/cli/tty.c src/cli/tty.h
+	src/cli/tree.c src/cli/tree.h \
+	src/cli/tty.c src/cli/tty.h \
+	src/cli/volume.c src/cli/volume.h
 
 sandlease_SOURCES = \
 	src/cli/cmd_complete.c src/cli/cmd_cp.c src/cli/cmd_create.c \
@@ -37,11 +39,11 @@ sandlease_SOURCES = \
 	src/cli/cmd_login.c src/cli/cmd_logs.c \
 	src/cli/cmd_ls.c src/cli/cmd_open.c src/cli/cmd_ports.c \
 	src/cli/cmd_process.c src/cli/processes.h \
-	src/cli/cmd_resume.c src/cli/cmd_rm.c \
+	src/cli/cmd_resume.c src/cli/cmd_rm.c src/cli/cmd_run.c \
 	src/cli/cmd_shell.c src/cli/cmd_show.c src/cli/cmd_sleep.c \
 	src/cli/cmd_snapshot.c \
 	src/cli/cmd_update.c src/cli/cmd_usage.c \
-	src/cli/commands.c src/cli/commands.h \
+	src/cli/commands.c src/cli/commands.h src/cli/create.h \
 	src/cli/ports.h \
 	src/cli/main.c
 sandlease_LDADD = libcli.a $(LIBCOMMON) $(CURL_LIBS)

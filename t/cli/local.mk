@@ -5,5 +5,6 @@ EXTRA_DIST += \
 	t/cli/commands.t \
 	t/cli/exec.t \
 	t/cli/manage.t \
+	t/cli/run.t \
 	t/cli/shell.t \
 	t/cli/strangers.t
