@@ -133,6 +133,12 @@ static const struct option_row OPEN[] = {
 	{ 0,   "expires", "SECONDS", "its URL ends after so long" },
 	END,
 };
+static const struct option_row SSH_CONFIG[] = {
+	{ 'w', "write",    NULL,   "into ~/.ssh/sandlease, which ~/.ssh/config then includes" },
+	{ 'i', "identity", "FILE", "private key to log in with; else one is made" },
+	{ 0,   "host",     "HOST", "its name for ssh, instead of sandlease-ID" },
+	END,
+};
 
 const struct command COMMANDS[] = {
 	{ "run", cmd_run, "[COMMAND...]", "a new session, a command in it, and the session deleted", RUN, .passes_codes = true },
@@ -150,6 +156,7 @@ const struct command COMMANDS[] = {
 	{ "ports add", cmd_ports_add, "ID PORT", "a preview URL for a port", PORTS_ADD },
 	{ "ports rm", cmd_ports_rm, "ID PORT", "end a preview URL", NULL },
 	{ "ports rotate", cmd_ports_rotate, "ID PORT", "a new URL for a port; the old one ends", NULL },
+	{ "port-forward", cmd_port_forward, "ID [LOCAL:]PORT...", "a port of 127.0.0.1 here that leads into a session", NULL },
 	{ "open", cmd_open, "ID PORT", "a preview in the browser", OPEN },
 	{ "sleep", cmd_sleep, "ID...", "stop what runs, keep the files", SLEEP },
 	{ "resume", cmd_resume, "ID...", "start it again where its files are", NULL },
@@ -163,6 +170,7 @@ const struct command COMMANDS[] = {
 	{ "snapshot rm", cmd_snapshot_rm, "SNAPSHOT...", "delete snapshots", NULL },
 	{ "stats", cmd_stats, "[ID...]", "what sessions may use at most, and how long they run", NULL },
 	{ "usage", cmd_usage, "", "quotas of the org, and what is used of them", NULL },
+	{ "ssh-config", cmd_ssh_config, "ID", "a Host entry for ssh, scp and editors", SSH_CONFIG },
 	{ "login", cmd_login, "[URL]", "store where the service is, and a key for it", NULL, .offline = true },
 	{ "logout", cmd_logout, "", "forget what login has stored", NULL, .offline = true },
 	{ "whoami", cmd_whoami, "", "whose key it is, and for which service", NULL },

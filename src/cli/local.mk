@@ -34,14 +34,14 @@ libcli_a_SOURCES = \
 
 sandlease_SOURCES = \
 	src/cli/cmd_complete.c src/cli/cmd_cp.c src/cli/cmd_create.c \
-	src/cli/cmd_doctor.c src/cli/cmd_exec.c \
+	src/cli/cmd_doctor.c src/cli/cmd_exec.c src/cli/cmd_forward.c \
 	src/cli/cmd_help.c src/cli/help.h \
 	src/cli/cmd_login.c src/cli/cmd_logs.c \
 	src/cli/cmd_ls.c src/cli/cmd_open.c src/cli/cmd_ports.c \
 	src/cli/cmd_process.c src/cli/processes.h \
 	src/cli/cmd_resume.c src/cli/cmd_rm.c src/cli/cmd_run.c \
 	src/cli/cmd_shell.c src/cli/cmd_show.c src/cli/cmd_sleep.c \
-	src/cli/cmd_snapshot.c \
+	src/cli/cmd_snapshot.c src/cli/cmd_ssh_config.c \
 	src/cli/cmd_update.c src/cli/cmd_usage.c \
 	src/cli/commands.c src/cli/commands.h src/cli/create.h \
 	src/cli/ports.h \

@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	t/cli/account.t \
 	t/cli/commands.t \
 	t/cli/exec.t \
+	t/cli/forward.t \
 	t/cli/manage.t \
 	t/cli/run.t \
 	t/cli/shell.t \
