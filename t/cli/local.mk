@@ -8,4 +8,5 @@ EXTRA_DIST += \
 	t/cli/manage.t \
 	t/cli/run.t \
 	t/cli/shell.t \
-	t/cli/strangers.t
+	t/cli/strangers.t \
+	t/cli/table.t
