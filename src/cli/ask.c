@@ -48,9 +48,10 @@ ask_line(const char *question, bool secret, struct buf *line)
 	bool hidden = false, ended = false;
 
 	if (ask_possible()) {
+		/* first: hiding drops what was typed before the question */
+		hidden = secret && hide();
 		fputs(question, stderr);
 		fflush(stderr);
-		hidden = secret && hide();
 	}
 	buf_str(line, "");
 	/* a byte at a time: what follows the line is not ours */
