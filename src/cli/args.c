@@ -8,12 +8,14 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { ROWS_MAX = 24, LONG_ONLY = 256 };
+enum { ROWS_MAX = 40, LONG_ONLY = 256 };
 
 const struct option_row COMMON_OPTIONS[] = {
 	{ 0, "json", NULL,
 	    "print what the API answers, a JSON value per line" },
 	{ 0, "url", "URL", "the service, instead of SANDLEASE_URL" },
+	{ 0, "api-key-file", "FILE", "the key is in this file" },
+	{ 0, "profile", "PROFILE", "url and key that login has stored" },
 	{ 'h', "help", NULL, "print this" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -110,6 +112,9 @@ bad_option(const struct command *cmd, const char *word, int got, struct err *e)
 	if (got == ':')
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "%.60s needs a value", word);
+	if (cmd->name[0] == '\0')
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "%.60s is no option; see sandlease --help", word);
 	return err_set(e, ERR_INVALID, CODE_USAGE,
 	    "%.60s is no option of \"%s\"; see sandlease %s --help", word,
 	    cmd->name, cmd->name);
@@ -149,6 +154,33 @@ args_parse(const struct command *cmd, int argc, char **argv, struct args *a,
 	a->operand = argv + optind;
 	a->operands = argc - optind;
 	return args_has(a, "help") ? 0 : count_operands(a, e);
+}
+
+int
+args_before(int count, char **words, int *before, struct err *e)
+{
+	static const struct command NONE = { .name = "",
+		.operands = "[WORD...]",
+		.passes_codes = true };
+	static char program[] = "sandlease";
+	auto_free char **argv = xcalloc((size_t)count + 2, sizeof(*argv));
+	struct args a;
+	int rc;
+
+	argv[0] = program;
+	memcpy(argv + 1, words, (size_t)count * sizeof(*argv));
+	rc = args_parse(&NONE, count + 1, argv, &a, e);
+	*before = count - a.operands;
+	args_free(&a);
+	return rc;
+}
+
+void
+args_add(struct args *a, const char *name, const char *value)
+{
+	a->given = xrealloc(a->given, (a->count + 1) * sizeof(*a->given));
+	a->given[a->count++] =
+	    (struct given){ args_row(a->command, name), value };
 }
 
 void

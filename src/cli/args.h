@@ -77,6 +77,15 @@ int args_number(const struct args *a, const char *name, int64_t min,
 /* The row of "--name", also of a common one; NULL when there is none. */
 const struct option_row *args_row(const struct command *cmd, const char *name);
 
+/* Adds an option as if it had been typed; its row must exist. */
+void args_add(struct args *a, const char *name, const char *value);
+
+/*
+ * How many of the words after "sandlease" are common options and their values,
+ * before the command's name.
+ */
+int args_before(int count, char **words, int *before, struct err *e) MUST_CHECK;
+
 /* "sandlease NAME [options] OPERANDS" and what is behind it. */
 void args_help(const struct command *cmd, FILE *to);
 

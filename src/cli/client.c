@@ -10,22 +10,19 @@
 
 enum { PATIENCE_MS = 10000, PAUSE_MS = 500 };
 
-static void
-finish(struct client *c, struct transfer *t)
-{
-	while (!transfer_done(t))
-		client_wait(c, NULL, 0, -1);
-}
-
 int
 client_run(struct client *c, const struct request *r, struct buf *answer,
     struct err *e)
 {
 	struct transfer *t = transfer_begin(c, r);
+	bool asks = r->method == NULL || str_equal(r->method, "GET");
 	int rc;
 
-	finish(c, t);
-	rc = transfer_result(t, answer, e);
+	client_finish(c, t, asks);
+	if (asks && client_stopped(c) != 0)
+		rc = err_set(e, ERR_INVALID, CODE_INTERRUPTED, "interrupted");
+	else
+		rc = transfer_result(t, answer, e);
 	transfer_free(t);
 	return rc;
 }
@@ -66,7 +63,7 @@ client_fetch(struct client *c, const char *url, struct buf *out, long *status,
 	struct transfer *t = transfer_begin(c, &(struct request){ .url = url });
 	int rc;
 
-	finish(c, t);
+	client_finish(c, t, true);
 	*status = transfer_status(t);
 	rc = transfer_result(t, out, e);
 	transfer_free(t);

@@ -16,8 +16,9 @@
  */
 
 struct typed {
-	char *const *words;
+	char **words;
 	int count;       /* the last is incomplete */
+	int skip;        /* common options before the command */
 	const char *now; /* that one */
 	struct client *client;
 	const char *session; /* the operand before, for what is in a session */
@@ -39,15 +40,19 @@ offer(const struct typed *t, const char *word, const char *what)
 static struct client *
 connect_quietly(const struct typed *t)
 {
+	struct config_wish wish = { 0 };
 	struct config config;
-	const char *url = NULL;
+	static const char *const NAMES[] = { "--url", "--profile",
+		"--api-key-file" };
+	const char **values[] = { &wish.url, &wish.profile, &wish.key_file };
 	struct client *c;
 	struct err e;
 
 	for (int i = 0; i + 1 < t->count; i++)
-		if (str_equal(t->words[i], "--url"))
-			url = t->words[i + 1];
-	if (config_load(url, &config, &e) < 0) {
+		for (size_t k = 0; k < ARRAY_LEN(NAMES); k++)
+			if (str_equal(t->words[i], NAMES[k]))
+				*values[k] = t->words[i + 1];
+	if (config_load(&wish, &config, &e) < 0) {
 		config_free(&config);
 		return NULL;
 	}
@@ -116,7 +121,51 @@ offer_inside(struct typed *t, const char *tail, const char *list,
 	}
 }
 
+static void
+offer_snapshots(const struct typed *t)
+{
+	auto_json json_t *answer = NULL;
+	const json_t *s;
+	struct err e;
+	size_t i;
+
+	if (client_call(t->client, "GET", "/v1/snapshots", NULL, &answer, &e) <
+	    0)
+		return;
+	json_array_foreach(json_object_get(answer, "snapshots"), i, s)
+	{
+		offer(t, json_str(s, "id"), json_str(s, "name"));
+	}
+}
+
 /* ---- by the word that stands in the table */
+
+/*
+ * The first word of each command, or the second one of those with two: `count`
+ * words of a name are typed, the last one incomplete.
+ */
+static void
+complete_names(const struct typed *t, int count)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		const char *name = COMMANDS[i].name;
+		auto_free char *first =
+		    xasprintf("%.*s", (int)strcspn(name, " "), name);
+		bool two = strlen(first) < strlen(name);
+
+		if (COMMANDS[i].hidden)
+			continue;
+		if (count == 2 && two &&
+		    str_equal(first, t->words[t->count - 2]))
+			offer(t, name + strlen(first) + 1, COMMANDS[i].help);
+		if (count != 1 || (two && str_starts(before, first)))
+			continue;
+		before = name;
+		offer(t, first, two ? command_group(first) : COMMANDS[i].help);
+	}
+}
 
 static void
 offer_states(struct typed *t)
@@ -133,14 +182,18 @@ offer_kind(struct typed *t, const char *kind)
 {
 	if (str_starts(kind, "STATE"))
 		offer_states(t);
-	else if (str_starts(kind, "FILE"))
+	else if (str_starts(kind, "FILE") || str_starts(kind, "DIR"))
 		puts(":files");
+	else if (str_starts(kind, "TOPIC"))
+		complete_names(t, t->count - t->skip - 1);
 	if (t->client == NULL)
 		t->client = connect_quietly(t);
 	if (t->client == NULL)
 		return;
 	if (str_starts(kind, "ID"))
 		offer_sessions(t, "");
+	else if (str_starts(kind, "SNAPSHOT"))
+		offer_snapshots(t);
 	else if (str_starts(kind, "PORT"))
 		offer_inside(t, "/ports", "ports", "port", "name");
 	else if (str_starts(kind, "PROCESS"))
@@ -206,7 +259,7 @@ complete_command(struct typed *t, const struct command *cmd, int used)
 	const struct option_row *pending = NULL;
 	int operands = 0;
 
-	for (int i = used; i + 1 < t->count; i++) {
+	for (int i = t->skip + used; i + 1 < t->count; i++) {
 		const char *w = t->words[i];
 
 		if (pending != NULL) {
@@ -228,46 +281,27 @@ complete_command(struct typed *t, const struct command *cmd, int used)
 		offer_kind(t, operand_word(cmd->operands, operands));
 }
 
-/* The first word of each command, or the second one of those with two. */
-static void
-complete_names(const struct typed *t)
-{
-	const char *before = "";
-
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		const char *name = COMMANDS[i].name;
-		auto_free char *first =
-		    xasprintf("%.*s", (int)strcspn(name, " "), name);
-		bool two = strlen(first) < strlen(name);
-
-		if (COMMANDS[i].hidden)
-			continue;
-		if (t->count == 2 && two && str_equal(first, t->words[0]))
-			offer(t, name + strlen(first) + 1, COMMANDS[i].help);
-		if (t->count != 1 || (two && str_starts(before, first)))
-			continue;
-		before = name;
-		offer(t, first, two ? "preview URLs" : COMMANDS[i].help);
-	}
-}
-
 int
 cmd_complete(struct cli *k, struct err *e)
 {
+	static const struct command NONE = { .name = "" };
 	struct typed t = { .words = k->args.operand,
 		.count = k->args.operands };
 	const struct command *cmd;
 	int used;
 
-	(void)e;
 	if (t.count == 0)
 		return EXIT_SUCCESS;
 	t.now = t.words[t.count - 1];
-	cmd = command_find(t.count - 1, t.words, &used);
+	if (args_before(t.count - 1, t.words, &t.skip, e) < 0)
+		return EXIT_SUCCESS; /* the value of an option is typed */
+	cmd = command_find(t.count - t.skip - 1, t.words + t.skip, &used);
 	if (cmd != NULL)
 		complete_command(&t, cmd, used);
+	else if (t.now[0] == '-' && t.count == t.skip + 1)
+		offer_options(&t, &NONE);
 	else
-		complete_names(&t);
+		complete_names(&t, t.count - t.skip);
 	client_free(t.client);
 	return EXIT_SUCCESS;
 }

@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/create.h"
 #include "cli/pairs.h"
 #include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 #include "common/token.h"
 
-enum { FILE_MAX = 16 * 1024 * 1024, FIRST_WAIT_S = 50 };
+enum { FILE_MAX = 16 * 1024 * 1024, FIRST_WAIT_S = 10 };
 
 static int
 read_whole(const char *name, struct buf *out, mode_t *mode, struct err *e)
@@ -131,15 +132,13 @@ say(const struct cli *k, const json_t *s, struct err *e)
 }
 
 int
-cmd_create(struct cli *k, struct err *e)
+create_session(struct cli *k, int64_t wait_s, json_t **out, struct err *e)
 {
-	auto_json json_t *body = json_object(), *s = NULL, *then = NULL;
-	int64_t wait_s = -1;
+	auto_json json_t *body = json_object(), *s = NULL;
 	auto_free char *path = NULL;
 	bool pending;
 
-	if (args_number(&k->args, "wait", 0, 86400, &wait_s, e) < 0 ||
-	    make_body(&k->args, body, e) < 0)
+	if (make_body(&k->args, body, e) < 0)
 		return -1;
 	/* one with a setup is followed by its events instead */
 	path = xasprintf("/v1/sessions?wait=%d",
@@ -149,10 +148,40 @@ cmd_create(struct cli *k, struct err *e)
 	if (client_call(k->client, "POST", path, body, &s, e) < 0)
 		return -1;
 	pending = str_equal(json_str(s, "state"), "initializing");
-	if (!pending || wait_s == 0)
-		return say(k, s, e);
-	if (session_settle(k->client, json_str(s, "id"), "initializing", wait_s,
-		k->json ? NULL : stderr, &then, e) < 0)
+	if (!pending || wait_s == 0) {
+		*out = TAKE(s);
+		return 0;
+	}
+	return session_settle(k->client, json_str(s, "id"), "initializing",
+	    wait_s, k->json ? NULL : stderr, out, e);
+}
+
+/* The id goes to stderr: stdout is the terminal's. */
+static int
+open_shell(struct cli *k, const json_t *s, struct err *e)
+{
+	auto_free char *id = xstrdup(json_str(s, "id"));
+	struct cli inner;
+	int rc;
+
+	fprintf(stderr, "%s\n", id);
+	command_borrow(k, "shell", 1, &id, &inner);
+	rc = cmd_shell(&inner, e);
+	args_free(&inner.args);
+	return rc;
+}
+
+int
+cmd_create(struct cli *k, struct err *e)
+{
+	auto_json json_t *s = NULL;
+	int64_t wait_s = -1;
+
+	if (args_number(&k->args, "wait", 0, 86400, &wait_s, e) < 0 ||
+	    create_session(k, wait_s, &s, e) < 0)
 		return -1;
-	return say(k, then, e);
+	if (!args_has(&k->args, "shell") ||
+	    !str_equal(json_str(s, "state"), "ready"))
+		return say(k, s, e);
+	return open_shell(k, s, e);
 }

@@ -4,8 +4,10 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/processes.h"
 #include "cli/sessions.h"
 #include "cli/show.h"
+#include "cli/story.h"
 #include "cli/stream.h"
 #include "common/mem.h"
 
@@ -17,9 +19,9 @@ enum {
 
 /* ---- events */
 
-/* time  kind  what (reason) [detail's text] */
+/* Every event as it is stored: time  kind  what (reason) [detail's text] */
 static void
-print_event(const json_t *event)
+print_stored(const json_t *event)
 {
 	const char *reason = json_str(event, "reason");
 	const char *text = json_str(json_object_get(event, "detail"), "text");
@@ -53,11 +55,32 @@ print_events(struct cli *k, const char *id, int wait_s, int64_t *after,
 		*after = json_integer_value(json_object_get(event, "id"));
 		if (k->json)
 			show_json(event);
+		else if (args_has(&k->args, "all"))
+			print_stored(event);
 		else
-			print_event(event);
+			story_print(event, stdout);
 	}
 	fflush(stdout);
 	return (int)i;
+}
+
+/* What was started in it, if it is awake: a look wakes nobody. */
+static void
+list_started(struct cli *k, const char *id)
+{
+	auto_json json_t *answer = NULL;
+	const json_t *p;
+	struct err e;
+	size_t i;
+
+	client_glance(k->client);
+	if (session_call(k->client, "GET", id, "/api/process/list", NULL,
+		&answer, &e) < 0)
+		return;
+	json_array_foreach(json_object_get(answer, "processes"), i, p)
+	{
+		story_process(p, stdout);
+	}
 }
 
 static int
@@ -75,46 +98,12 @@ events(struct cli *k, const char *id, struct err *e)
 	} while ((n > 0 || (n == 0 && follow)) && !output_is_unread());
 	if (n < 0)
 		return -1;
+	if (!follow && !k->json && !args_has(&k->args, "all"))
+		list_started(k, id);
 	return output_is_unread() ? OUTPUT_UNREAD : EXIT_SUCCESS;
 }
 
 /* ---- processes */
-
-static int
-list_processes(struct cli *k, const char *id, struct err *e)
-{
-	static const char *const TITLES[] = { "PROCESS", "STATUS", "CODE",
-		"AGE", "COMMAND" };
-	struct table t = { TITLES, ARRAY_LEN(TITLES), 4, NULL, 0 };
-	auto_json json_t *answer = NULL;
-	json_t *p;
-	size_t i;
-
-	if (session_call(k->client, "GET", id, "/api/process/list", NULL,
-		&answer, e) < 0)
-		return -1;
-	json_array_foreach(json_object_get(answer, "processes"), i, p)
-	{
-		const json_t *code = json_object_get(p, "exitCode");
-		char age[SHOW_AGE_MAX], number[16] = "";
-
-		if (k->json) {
-			show_json(p);
-			continue;
-		}
-		if (code != NULL)
-			snprintf(number, sizeof(number), "%d",
-			    (int)json_integer_value(code));
-		show_age(json_str(p, "startTime"), age);
-		table_add(&t,
-		    (const char *const[]){ json_str(p, "id"),
-			json_str(p, "status"), number, age,
-			json_str(p, "command") });
-	}
-	if (!k->json)
-		table_end(&t);
-	return EXIT_SUCCESS;
-}
 
 static int
 print_logs(struct cli *k, const char *id, const char *process, struct err *e)
@@ -234,7 +223,7 @@ cmd_logs(struct cli *k, struct err *e)
 	if (args_has(a, "agent"))
 		return agent_log(k, id, e);
 	if (args_has(a, "processes"))
-		return list_processes(k, id, e);
+		return processes_list(k, id, true, e);
 	if (a->operands < 2)
 		return events(k, id, e);
 	client_escape(&process, a->operand[1], false);

@@ -1,8 +1,9 @@
 /* cmd_ls.c: what sessions there are. */
 #include <stdio.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
@@ -10,10 +11,26 @@
 static const char *const TITLES[] = { "ID", "NAME", "STATE", "CLASS", "PORTS",
 	"AGE", "ACTIVE" };
 
+enum { LOOK_S = 2 };
+
 struct list {
 	const struct cli *cli;
 	struct table table;
+	json_t *seen; /* with --watch --json: what was printed of each */
 };
+
+/* With --watch --json only what is new is a line. */
+static bool
+is_old_news(struct list *l, const json_t *s)
+{
+	const char *id = json_str(s, "id");
+	bool old =
+	    l->seen != NULL && json_equal(json_object_get(l->seen, id), s) != 0;
+
+	if (l->seen != NULL && !old)
+		json_object_set_new(l->seen, id, json_deep_copy(s));
+	return old;
+}
 
 static void
 port_numbers(const json_t *session, struct buf *out)
@@ -39,7 +56,8 @@ list_one(void *ctx, json_t *s, struct err *e)
 
 	(void)e;
 	if (l->cli->json) {
-		show_json(s);
+		if (!is_old_news(l, s))
+			show_json(s);
 		return 0;
 	}
 	if (args_has(&l->cli->args, "quiet")) {
@@ -60,27 +78,64 @@ list_one(void *ctx, json_t *s, struct err *e)
 static int
 make_query(const struct args *a, struct buf *q, struct err *e)
 {
-	const char *label = args_value(a, "label");
-	const char *equals = label != NULL ? strchr(label, '=') : NULL;
-
 	buf_str(q, "");
-	if (label != NULL && (equals == NULL || equals == label))
-		return err_set(e, ERR_INVALID, CODE_USAGE,
-		    "--label takes KEY=VALUE, not \"%.60s\"", label);
-	if (label != NULL) {
-		auto_free char *both = xstrdup(label);
-
-		both[equals - label] = ':';
-		buf_str(q, "label=");
-		client_escape(q, both, false);
-		buf_str(q, "&");
-	}
+	if (session_query(args_value(a, "label"), q, e) < 0)
+		return -1;
 	if (args_value(a, "state") != NULL) {
 		buf_str(q, "state=");
 		client_escape(q, args_value(a, "state"), false);
 		buf_str(q, "&");
 	}
 	return 0;
+}
+
+static int
+list_all(struct list *l, const char *query, struct err *e)
+{
+	const struct cli *k = l->cli;
+	auto_buf struct buf q = { 0 };
+	int rc = session_each(k->client, query, list_one, l, e);
+
+	/* the service shows those that are deleted only when it is asked */
+	if (rc == 0 && args_has(&k->args, "all") &&
+	    args_value(&k->args, "state") == NULL) {
+		buf_fmt(&q, "%sstate=deleted&", query);
+		rc = session_each(k->client, q.data, list_one, l, e);
+	}
+	return rc;
+}
+
+/* A terminal shows one list in its place; elsewhere a blank line divides. */
+static int
+watch(struct list *l, const char *query, struct err *e)
+{
+	bool plain = l->cli->json || args_has(&l->cli->args, "quiet");
+	const char *divider =
+	    isatty(STDOUT_FILENO) == 1 ? "\033[H\033[2J\033[3J" : "";
+
+	l->seen = l->cli->json ? json_object() : NULL;
+	while (!output_is_unread()) {
+		struct err now = { 0 };
+
+		fputs(plain ? "" : divider, stdout);
+		if (list_all(l, query, &now) < 0) {
+			/* a service that restarts is worth waiting for */
+			if (now.kind != ERR_UNAVAILABLE) {
+				*e = now;
+				json_decref(l->seen);
+				return -1;
+			}
+			show_problem(now.msg);
+		}
+		if (!plain)
+			table_end(&l->table);
+		if (!plain && divider[0] == '\0')
+			divider = "\n";
+		fflush(stdout);
+		sleep(LOOK_S);
+	}
+	json_decref(l->seen);
+	return OUTPUT_UNREAD;
 }
 
 int
@@ -93,13 +148,9 @@ cmd_ls(struct cli *k, struct err *e)
 
 	if (make_query(&k->args, &q, e) < 0)
 		return -1;
-	rc = session_each(k->client, q.data, list_one, &l, e);
-	/* the service shows those that are deleted only when it is asked */
-	if (rc == 0 && args_has(&k->args, "all") &&
-	    args_value(&k->args, "state") == NULL) {
-		buf_str(&q, "state=deleted&");
-		rc = session_each(k->client, q.data, list_one, &l, e);
-	}
+	if (args_has(&k->args, "watch"))
+		return watch(&l, q.data, e);
+	rc = list_all(&l, q.data, e);
 	if (rc == 0 && !k->json && !args_has(&k->args, "quiet"))
 		table_end(&l.table);
 	return rc;

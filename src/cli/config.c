@@ -1,19 +1,15 @@
 /* config.c: where the service is, and with which key. */
 #include "cli/config.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "cli/config_file.h"
 #include "common/mem.h"
-#include "common/str.h"
 #include "common/token.h"
 
-enum { FILE_MAX = 16 * 1024 };
+enum { PROFILE_MAX = 64 };
 
 /* ---- the file */
 
@@ -22,26 +18,50 @@ trim(char *s)
 {
 	size_t len;
 
-	s += strspn(s, " \t\r");
+	s += strspn(s, " \t\r\n");
 	len = strlen(s);
-	while (len > 0 && strchr(" \t\r", s[len - 1]) != NULL)
+	while (len > 0 && strchr(" \t\r\n", s[len - 1]) != NULL)
 		len--;
 	s[len] = '\0';
 	return s;
 }
 
+/* What is being read of a file. */
+struct reading {
+	const char *name;
+	int number;  /* of the line */
+	bool inside; /* the profile that is wanted */
+};
+
 static int
-take_line(const char *name, int number, char *line, struct config *c,
+bad_line(const struct reading *r, const char *what, const char *why,
     struct err *e)
 {
+	return err_set(e, ERR_INVALID, CODE_CONFIG, "%.150s:%d: %.40s%s",
+	    r->name, r->number, what, why);
+}
+
+static int
+take_line(struct reading *r, char *line, struct config *c, struct err *e)
+{
 	char *equals = strchr(line, '='), **to;
+	size_t len = strlen(line);
 
 	if (line[0] == '\0' || line[0] == '#')
 		return 0;
+	if (line[0] == '[' && line[len - 1] == ']') {
+		line[len - 1] = '\0';
+		if (!config_profile_is_good(line + 1))
+			return bad_line(r, "", "this is no name of a profile",
+			    e);
+		r->inside = str_equal(line + 1, c->profile);
+		c->known = c->known || r->inside;
+		return 0;
+	}
 	if (equals == NULL)
-		return err_set(e, ERR_INVALID, CODE_CONFIG,
-		    "%.150s:%d: a line is \"url = ...\" or \"api_key = ...\"",
-		    name, number);
+		return bad_line(r, "",
+		    "a line is \"url = ...\", \"api_key = ...\" or \"[PROFILE]\"",
+		    e);
 	*equals = '\0';
 	line = trim(line);
 	if (str_equal(line, "url"))
@@ -49,9 +69,9 @@ take_line(const char *name, int number, char *line, struct config *c,
 	else if (str_equal(line, "api_key"))
 		to = &c->key;
 	else
-		return err_set(e, ERR_INVALID, CODE_CONFIG,
-		    "%.150s:%d: \"%.40s\" is neither url nor api_key", name,
-		    number, line);
+		return bad_line(r, line, " is neither url nor api_key", e);
+	if (!r->inside)
+		return 0;
 	free(*to);
 	*to = xstrdup(trim(equals + 1));
 	return 0;
@@ -60,53 +80,33 @@ take_line(const char *name, int number, char *line, struct config *c,
 int
 config_parse(const char *name, char *text, struct config *c, struct err *e)
 {
-	int number = 0;
+	struct reading r = { .name = name };
 
+	if (c->profile == NULL)
+		c->profile = xstrdup(CONFIG_DEFAULT);
+	c->known = r.inside = str_equal(c->profile, CONFIG_DEFAULT);
 	for (char *line = text, *next; line != NULL; line = next) {
 		next = strchr(line, '\n');
 		if (next != NULL)
 			*next++ = '\0';
-		if (take_line(name, ++number, trim(line), c, e) < 0)
+		r.number++;
+		if (take_line(&r, trim(line), c, e) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* The caller frees it; NULL when there is no home. */
-static char *
-file_name(void)
-{
-	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	auto_free char *name = NULL;
-	struct stat st;
-
-	if (!str_empty(xdg))
-		name = xasprintf("%s/sandlease", xdg);
-	else if (!str_empty(home))
-		name = xasprintf("%s/.config/sandlease", home);
-	if (name != NULL && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
-		return xasprintf("%s/config", name);
-	return TAKE(name);
-}
-
 static int
 read_file(const char *name, struct config *c, struct err *e)
 {
-	auto_fd int fd = open(name, O_RDONLY | O_CLOEXEC);
-	auto_free char *text = xcalloc(1, FILE_MAX + 1);
+	auto_buf struct buf text = { 0 };
 	struct stat st;
-	ssize_t n;
 	int rc;
 
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_errno(e, "%.150s", name);
-	n = read(fd, text, FILE_MAX);
-	if (n < 0)
-		return err_errno(e, "%.150s", name);
-	rc = config_parse(name, text, c, e);
-	token_wipe(text, (size_t)n);
+	if (config_file_read(name, &text, &st, e) < 0)
+		return -1;
+	rc = config_parse(name, text.data, c, e);
+	token_wipe(text.data, text.len);
 	if (rc == 0 && c->key != NULL && (st.st_mode & 077) != 0)
 		fprintf(stderr,
 		    "sandlease: warning: others may read the key in %s; chmod 600 it\n",
@@ -114,15 +114,54 @@ read_file(const char *name, struct config *c, struct err *e)
 	return rc;
 }
 
+static int
+read_key_file(const char *name, struct config *c, struct err *e)
+{
+	auto_buf struct buf text = { 0 };
+	struct stat st;
+
+	if (config_file_read(name, &text, &st, e) < 0)
+		return -1;
+	free(c->key);
+	c->key = xstrdup(trim(text.data));
+	token_wipe(text.data, text.len);
+	if (c->key[0] == '\0')
+		return err_set(e, ERR_INVALID, CODE_CONFIG,
+		    "there is no key in %.150s", name);
+	return 0;
+}
+
 /* ---- all of it */
 
-static void
-drop_slashes(char *url)
+bool
+config_profile_is_good(const char *profile)
+{
+	return str_made_of(profile,
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-",
+	    1, PROFILE_MAX);
+}
+
+bool
+config_key_is_bad(const char *key)
+{
+	for (; *key != '\0'; key++)
+		if (*key <= ' ' || *key > '~')
+			return true;
+	return false;
+}
+
+void
+config_trim_url(char *url)
 {
 	size_t len = strlen(url);
 
-	while (len > 0 && url[len - 1] == '/')
-		url[--len] = '\0';
+	for (int i = 0; i < 2; i++) {
+		while (len > 0 && url[len - 1] == '/')
+			url[--len] = '\0';
+		/* what the API's own addresses begin with */
+		if (len > 3 && str_equal(url + len - 3, "/v1"))
+			url[len -= 3] = '\0';
+	}
 }
 
 static void
@@ -135,47 +174,88 @@ replace(char **to, const char *value)
 }
 
 static int
-check(const struct config *c, const char *file, struct err *e)
+check_url(const struct config *c, struct err *e)
 {
 	if (str_empty(c->url))
 		return err_set(e, ERR_INVALID, CODE_CONFIG,
-		    "no service is known: set SANDLEASE_URL, or put \"url = ...\" into %.120s",
-		    file != NULL ? file : "~/.config/sandlease");
+		    "no service is known: \"sandlease login URL\" stores one, or set SANDLEASE_URL");
 	if (!str_starts(c->url, "http://") && !str_starts(c->url, "https://"))
 		return err_set(e, ERR_INVALID, CODE_CONFIG,
 		    "\"%.100s\" must begin with https:// or http://", c->url);
-	if (str_empty(c->key))
-		return err_set(e, ERR_INVALID, CODE_CONFIG,
-		    "no key for %.60s is known: set SANDLEASE_API_KEY, or put \"api_key = ...\" into %.100s (the key of a file is for the url of that file)",
-		    c->url, file != NULL ? file : "~/.config/sandlease");
-	for (const char *s = c->key; *s != '\0'; s++)
-		if (*s <= ' ' || *s > '~')
-			return err_set(e, ERR_INVALID, CODE_CONFIG,
-			    "the API key has characters that no key has");
 	return 0;
 }
 
-int
-config_load(const char *url, struct config *c, struct err *e)
+static int
+check_key(const struct config *c, struct err *e)
 {
-	auto_free char *file = file_name();
+	if (str_empty(c->key))
+		return err_set(e, ERR_INVALID, CODE_CONFIG,
+		    "no key for %.100s is known: \"sandlease login %.60s\" stores one, or set SANDLEASE_API_KEY (the key of a profile is for the url of that profile)",
+		    c->url, c->url);
+	if (config_key_is_bad(c->key))
+		return err_set(e, ERR_INVALID, CODE_CONFIG,
+		    "the API key has characters that no key has");
+	return 0;
+}
+
+static int
+read_profile(const struct config_wish *w, struct config *c, struct err *e)
+{
+	auto_free char *file = config_file_name();
+	const char *named =
+	    w->profile != NULL ? w->profile : getenv("SANDLEASE_PROFILE");
+
+	c->profile = xstrdup(str_empty(named) ? CONFIG_DEFAULT : named);
+	c->known = str_equal(c->profile, CONFIG_DEFAULT);
+	if (!config_profile_is_good(c->profile))
+		return err_set(e, ERR_INVALID, CODE_CONFIG,
+		    "a profile's name has letters, digits, '.', '_' and '-', not \"%.60s\"",
+		    c->profile);
+	return file != NULL ? read_file(file, c, e) : 0;
+}
+
+/* The command line, the environment and the file, unchecked. */
+static int
+gather(const struct config_wish *w, struct config *c, struct err *e)
+{
 	auto_free char *file_url = NULL;
 
 	*c = (struct config){ 0 };
-	if (file != NULL && read_file(file, c, e) < 0)
+	if (read_profile(w, c, e) < 0)
 		return -1;
 	if (c->url != NULL) {
-		drop_slashes(c->url);
+		config_trim_url(c->url);
 		file_url = xstrdup(c->url);
 	}
-	replace(&c->url, getenv("SANDLEASE_URL"));
-	replace(&c->url, url);
+	/* a profile that was typed is meant, whatever the environment says */
+	if (w->profile == NULL)
+		replace(&c->url, getenv("SANDLEASE_URL"));
+	replace(&c->url, w->url);
 	if (c->url != NULL)
-		drop_slashes(c->url);
+		config_trim_url(c->url);
 	if (file_url != NULL && c->key != NULL && !str_equal(file_url, c->url))
 		c->key[0] = '\0';
-	replace(&c->key, getenv("SANDLEASE_API_KEY"));
-	return check(c, file, e);
+	if (w->profile == NULL)
+		replace(&c->key, getenv("SANDLEASE_API_KEY"));
+	return w->key_file != NULL ? read_key_file(w->key_file, c, e) : 0;
+}
+
+int
+config_load_url(const struct config_wish *w, struct config *c, struct err *e)
+{
+	return gather(w, c, e) < 0 ? -1 : check_url(c, e);
+}
+
+int
+config_load(const struct config_wish *w, struct config *c, struct err *e)
+{
+	if (gather(w, c, e) < 0)
+		return -1;
+	if (!c->known)
+		return err_set(e, ERR_INVALID, CODE_CONFIG,
+		    "there is no profile \"%.60s\": sandlease login --profile %.60s makes it",
+		    c->profile, c->profile);
+	return check_url(c, e) < 0 ? -1 : check_key(c, e);
 }
 
 void
@@ -185,5 +265,6 @@ config_free(struct config *c)
 		token_wipe(c->key, strlen(c->key));
 	free(c->key);
 	free(c->url);
+	free(c->profile);
 	*c = (struct config){ 0 };
 }

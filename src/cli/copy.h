@@ -36,6 +36,9 @@ int copy_tree_up(struct copy *k, const char *from, const char *to,
 int copy_tree_down(struct copy *k, const char *from, const char *to,
     struct err *e) MUST_CHECK;
 
+/* Removes a directory with all that is in it. */
+void copy_remove_tree(const char *dir);
+
 /* The path of a call, such as files/{path}; the caller frees it. */
 char *copy_path(const struct copy *k, const char *route, const char *path,
     const char *query);

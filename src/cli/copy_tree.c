@@ -143,6 +143,12 @@ remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
 	return remove(path);
 }
 
+void
+copy_remove_tree(const char *dir)
+{
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 /* What comes out of a sandbox gets no owner and no special bit here. */
 static int
 unpack(struct copy *k, const char *from, char *dir, struct err *e)
@@ -182,7 +188,7 @@ unpack_new(struct copy *k, const char *from, const char *to, struct err *e)
 			return 0;
 		err_errno(e, "%.150s", to);
 	}
-	nftw(draft, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	copy_remove_tree(draft);
 	return -1;
 }
 

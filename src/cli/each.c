@@ -9,14 +9,20 @@
 int
 each_session(struct cli *k, each_fn *one, struct err *e)
 {
+	return each_of(k, k->args.operands, k->args.operand, one, e);
+}
+
+int
+each_of(struct cli *k, int count, char *const *words, each_fn *one,
+    struct err *e)
+{
 	int rc = 0;
 
-	for (int i = 0; i < k->args.operands; i++) {
+	for (int i = 0; i < count; i++) {
 		struct err now = { 0 };
 		char id[ID_MAX];
 
-		if (session_find(k->client, k->args.operand[i], id, &now) ==
-			0 &&
+		if (session_find(k->client, words[i], id, &now) == 0 &&
 		    one(k, id, &now) == 0)
 			continue;
 		if (now.kind == ERR_NOT_FOUND && args_has(&k->args, "force"))

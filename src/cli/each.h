@@ -14,6 +14,10 @@ typedef int each_fn(struct cli *k, const char *id, struct err *e);
  */
 int each_session(struct cli *k, each_fn *one, struct err *e) MUST_CHECK;
 
+/* The same with these sessions instead of the operands. */
+int each_of(struct cli *k, int count, char *const *words, each_fn *one,
+    struct err *e) MUST_CHECK;
+
 /* Prints how it is now; an error when that is not what was wanted. */
 int each_say(const struct cli *k, const json_t *session, const char *wanted,
     struct err *e) MUST_CHECK;

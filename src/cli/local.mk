@@ -4,15 +4,19 @@ bin_PROGRAMS += sandlease
 noinst_LIBRARIES += libcli.a
 libcli_a_SOURCES = \
 	src/cli/args.c src/cli/args.h \
+	src/cli/ask.c src/cli/ask.h \
 	src/cli/client.c src/cli/client.h \
 	src/cli/config.c src/cli/config.h \
+	src/cli/config_file.c src/cli/config_file.h \
 	src/cli/copy.c src/cli/copy.h \
 	src/cli/copy_file.c \
 	src/cli/copy_tree.c \
+	src/cli/duration.c src/cli/duration.h \
 	src/cli/each.c src/cli/each.h \
 	src/cli/escape.c src/cli/escape.h \
 	src/cli/feed.c src/cli/feed.h \
 	src/cli/interrupts.c src/cli/interrupts.h \
+	src/cli/nearest.c src/cli/nearest.h \
 	src/cli/output.c src/cli/output.h \
 	src/cli/pairs.c src/cli/pairs.h \
 	src/cli/progress.c src/cli/progress.h \
@@ -21,17 +25,26 @@ libcli_a_SOURCES = \
 	src/cli/sessions.c src/cli/sessions.h \
 	src/cli/show.c src/cli/show.h \
 	src/cli/sse.c src/cli/sse.h \
+	src/cli/story.c src/cli/story.h \
 	src/cli/stream.c src/cli/stream.h \
 	src/cli/transfer.c src/cli/transfer.h \
-	src/cli/tty.c src/cli/tty.h
+	src/cli/tree.c src/cli/tree.h \
+	src/cli/tty.c src/cli/tty.h \
+	src/cli/volume.c src/cli/volume.h
 
 sandlease_SOURCES = \
 	src/cli/cmd_complete.c src/cli/cmd_cp.c src/cli/cmd_create.c \
-	src/cli/cmd_doctor.c src/cli/cmd_exec.c src/cli/cmd_logs.c \
+	src/cli/cmd_doctor.c src/cli/cmd_exec.c src/cli/cmd_forward.c \
+	src/cli/cmd_help.c src/cli/help.h \
+	src/cli/cmd_login.c src/cli/cmd_logs.c \
 	src/cli/cmd_ls.c src/cli/cmd_open.c src/cli/cmd_ports.c \
-	src/cli/cmd_resume.c src/cli/cmd_rm.c src/cli/cmd_shell.c \
-	src/cli/cmd_sleep.c \
-	src/cli/commands.c src/cli/commands.h src/cli/ports.h \
+	src/cli/cmd_process.c src/cli/processes.h \
+	src/cli/cmd_resume.c src/cli/cmd_rm.c src/cli/cmd_run.c \
+	src/cli/cmd_shell.c src/cli/cmd_show.c src/cli/cmd_sleep.c \
+	src/cli/cmd_snapshot.c src/cli/cmd_ssh_config.c \
+	src/cli/cmd_update.c src/cli/cmd_usage.c \
+	src/cli/commands.c src/cli/commands.h src/cli/create.h \
+	src/cli/ports.h \
 	src/cli/main.c
 sandlease_LDADD = libcli.a $(LIBCOMMON) $(CURL_LIBS)
 sandlease_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)

@@ -2,34 +2,23 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "cli/show.h"
-
-static void
-print_usage(FILE *to)
-{
-	fputs("usage: sandlease COMMAND [options] ...\n", to);
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (!COMMANDS[i].hidden)
-			fprintf(to, "  %-12s %s\n", COMMANDS[i].name,
-			    COMMANDS[i].help);
-	fputs(
-	    "sandlease COMMAND --help has its options.  An ID may be a session's id, the\n"
-	    "beginning of it, or its name.  SANDLEASE_URL and SANDLEASE_API_KEY, or\n"
-	    "~/.config/sandlease, say where and who.\n",
-	    to);
-}
+#include "common/mem.h"
 
 static int
 with_client(struct cli *k, struct err *e)
 {
+	struct config_wish wish = command_wish(&k->args);
 	struct config config;
 	int rc;
 
 	if (k->args.command->offline)
 		return k->args.command->run(k, e);
-	if (config_load(args_value(&k->args, "url"), &config, e) < 0) {
+	if (config_load(&wish, &config, e) < 0) {
 		config_free(&config);
 		return -1;
 	}
@@ -79,24 +68,55 @@ run(const struct command *cmd, int argc, char **argv)
 	return flush_output(rc < 0 ? failure(cmd, &e) : rc);
 }
 
+/* Puts the command's name before common options that precede it. */
+static void
+rotate(char **words, int before, int name)
+{
+	auto_free char **copy = xcalloc((size_t)before + 1, sizeof(*copy));
+
+	memcpy(copy, words, (size_t)before * sizeof(*copy));
+	memmove(words, words + before, (size_t)name * sizeof(*words));
+	memcpy(words + name, copy, (size_t)before * sizeof(*copy));
+}
+
+static int
+misuse(const struct err *e)
+{
+	show_problem(e->msg);
+	return EXIT_USAGE;
+}
+
+static bool
+wants_help(char *const *words)
+{
+	for (; *words != NULL; words++)
+		if (str_equal(*words, "--help") || str_equal(*words, "-h"))
+			return true;
+	return false;
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct command *cmd;
-	int used;
+	struct err e = { 0 };
+	int before, used, words = argc - 1;
 
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 2 && str_equal(argv[1], "--version")) {
 		printf("sandlease %s\n", PACKAGE_VERSION);
 		return EXIT_SUCCESS;
 	}
-	if (argc == 2 && str_equal(argv[1], "--help")) {
-		print_usage(stdout);
-		return EXIT_SUCCESS;
-	}
-	cmd = command_find(argc - 1, argv + 1, &used);
-	if (cmd != NULL)
+	if (args_before(words, argv + 1, &before, &e) < 0)
+		return misuse(&e);
+	words -= before;
+	cmd = command_find(words, argv + 1 + before, &used);
+	if (cmd != NULL) {
+		rotate(argv + 1, before, used);
 		return run(cmd, argc - used, argv + used);
-	print_usage(stderr);
-	return EXIT_USAGE;
+	}
+	if (words > 0 && help_unknown(words, argv + 1 + before, &e) < 0)
+		return misuse(&e);
+	help_usage(wants_help(argv) ? stdout : stderr);
+	return wants_help(argv) ? EXIT_SUCCESS : EXIT_USAGE;
 }

@@ -47,6 +47,25 @@ session_each(struct client *c, const char *query, session_fn *each, void *ctx,
 	return 0;
 }
 
+int
+session_query(const char *label, struct buf *query, struct err *e)
+{
+	const char *equals = label != NULL ? strchr(label, '=') : NULL;
+	auto_free char *both = NULL;
+
+	if (label == NULL)
+		return 0;
+	if (equals == NULL || equals == label)
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "--label takes KEY=VALUE, not \"%.60s\"", label);
+	both = xstrdup(label);
+	both[equals - label] = ':';
+	buf_str(query, "label=");
+	client_escape(query, both, false);
+	buf_str(query, "&");
+	return 0;
+}
+
 /* ---- one of them */
 
 struct search {

@@ -26,6 +26,10 @@ typedef int session_fn(void *ctx, json_t *session, struct err *e);
 int session_each(struct client *c, const char *query, session_fn *each,
     void *ctx, struct err *e) MUST_CHECK;
 
+/* Appends "label=KEY:VALUE&" for a "KEY=VALUE"; nothing for NULL. */
+int session_query(const char *label, struct buf *query, struct err *e)
+    MUST_CHECK;
+
 /*
  * Waits until it is no longer `state` (-1 seconds: as long as it takes), and
  * says how it is then.  What its setup prints goes to `told`, if not NULL.

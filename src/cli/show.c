@@ -1,6 +1,7 @@
 /* show.c: output for people and for programs. */
 #include "cli/show.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,7 +11,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { GAP = 2, SHORTEST = 8 };
+enum { GAP = 2, SHORTEST = 8, FIELD = 11 };
 
 void
 show_json(const json_t *v)
@@ -41,6 +42,24 @@ show_problem(const char *text)
 	fputs("sandlease: ", stderr);
 	show_text(text, stderr);
 	fputc('\n', stderr);
+}
+
+void
+show_field(const char *title, const char *fmt, ...)
+{
+	auto_free char *value = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&value, fmt, args) < 0)
+		value = NULL;
+	va_end(args);
+	show_text(title, stdout);
+	if ((int)strlen(title) < FIELD)
+		printf("%*s", FIELD - (int)strlen(title), "");
+	putchar(' ');
+	show_text(value != NULL ? value : "", stdout);
+	putchar('\n');
 }
 
 void

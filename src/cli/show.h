@@ -22,6 +22,9 @@ void show_text(const char *text, FILE *to);
 /* What went wrong, to stderr, so that a terminal can show it. */
 void show_problem(const char *text);
 
+/* "title   value" on a line, without control characters. */
+void show_field(const char *title, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
 enum { SHOW_AGE_MAX = 16 };
 
 /* How long ago an ISO date was: "12s", "5m", "3h", "9d"; "-" for none. */

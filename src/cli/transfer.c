@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/interrupts.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -25,6 +26,8 @@ struct client {
 	char *auth; /* the header */
 	CURLM *multi;
 	bool glances; /* see client_glance() */
+	int signals;  /* see client_heed() */
+	int stopped;  /* by this signal */
 	bool stirred; /* a sink was given something since it was looked at */
 };
 
@@ -51,8 +54,10 @@ client_new(struct config *config)
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	c->config = *config;
 	*config = (struct config){ 0 };
-	c->auth = xasprintf("Authorization: Bearer %s", c->config.key);
+	if (!str_empty(c->config.key))
+		c->auth = xasprintf("Authorization: Bearer %s", c->config.key);
 	c->multi = curl_multi_init();
+	c->signals = -1;
 	return c;
 }
 
@@ -74,6 +79,18 @@ client_url(const struct client *c)
 	return c->config.url;
 }
 
+const char *
+client_key(const struct client *c)
+{
+	return c->config.key;
+}
+
+const char *
+client_profile(const struct client *c)
+{
+	return c->config.profile;
+}
+
 void
 client_glance(struct client *c)
 {
@@ -84,6 +101,19 @@ bool
 client_glances(const struct client *c)
 {
 	return c->glances;
+}
+
+void
+client_heed(struct client *c, int signals)
+{
+	c->signals = signals;
+	c->stopped = 0;
+}
+
+int
+client_stopped(const struct client *c)
+{
+	return c->stopped;
 }
 
 /* ---- curl's side */
@@ -190,7 +220,7 @@ transfer_begin(struct client *c, const struct request *r)
 	t->easy = curl_easy_init();
 	t->url = r->url != NULL ? xstrdup(r->url)
 				: xasprintf("%s%s", c->config.url, r->path);
-	if (r->url == NULL)
+	if (r->url == NULL && c->auth != NULL)
 		t->headers = curl_slist_append(t->headers, c->auth);
 	if (c->glances)
 		t->headers =
@@ -283,6 +313,19 @@ client_wait(struct client *c, struct pollfd *fds, size_t count, int ms)
 	} while (!over && (ms < 0 || clock_left_ms(end) > 0));
 }
 
+void
+client_finish(struct client *c, struct transfer *t, bool asks)
+{
+	struct pollfd fds[] = { { c->signals, POLLIN, 0 } };
+	bool heeds = asks && c->signals >= 0;
+
+	while (!transfer_done(t) && (!heeds || c->stopped == 0)) {
+		client_wait(c, fds, heeds ? 1 : 0, -1);
+		if (heeds && fds[0].revents != 0)
+			c->stopped = interrupts_end(c->signals);
+	}
+}
+
 int
 client_sooner(int a_ms, int b_ms)
 {
@@ -290,6 +333,26 @@ client_sooner(int a_ms, int b_ms)
 }
 
 /* ---- how it ended */
+
+static bool
+is_ours(const struct transfer *t)
+{
+	return t->request.url == NULL;
+}
+
+/* OpenSSL's words for an answer in plain HTTP help nobody. */
+static int
+explain_tls(const struct transfer *t, const char *why, struct err *e)
+{
+	const char *url = t->client->config.url;
+
+	if (strstr(why, "wrong version number") != NULL)
+		return err_set(e, ERR_UNAVAILABLE, CODE_UNTRUSTED,
+		    "%.100s does not speak TLS: a service without it has a URL that begins with http://",
+		    url);
+	return err_set(e, ERR_UNAVAILABLE, CODE_UNTRUSTED,
+	    "no secure connection to %.100s: %.100s", url, why);
+}
 
 static int
 explain_curl(const struct transfer *t, struct err *e)
@@ -311,6 +374,8 @@ explain_curl(const struct transfer *t, struct err *e)
 	case CURLE_OPERATION_TIMEDOUT:
 		return err_set(e, ERR_UNAVAILABLE, CODE_BROKEN,
 		    "%.100s does not answer", t->client->config.url);
+	case CURLE_SSL_CONNECT_ERROR:
+		return explain_tls(t, why, e);
 	default:
 		return err_set(e, ERR_UNAVAILABLE, CODE_BROKEN,
 		    "%.100s: %.140s", t->client->config.url, why);
@@ -335,6 +400,30 @@ keep_context(const json_t *context, struct err *e)
 		str_copy(e->more, sizeof(e->more), text);
 }
 
+/* An error that no Sandlease service made: what is at this address? */
+static int
+explain_page(const struct transfer *t, struct err *e)
+{
+	const char *page = t->answer.len > 0 ? t->answer.data : "";
+	const char *url = t->client->config.url;
+
+	if (t->status == 400 && strstr(page, "HTTPS port") != NULL)
+		return err_set(e, ERR_BAD_GATEWAY, CODE_REFUSED,
+		    "%.100s wants TLS: its URL begins with https://", url);
+	return err_set(e, kind_of(t->status), CODE_REFUSED,
+	    "%.100s answers %ld, but not as a Sandlease service does: is it the URL of the service, and not of its previews or of a page?",
+	    url, t->status);
+}
+
+/* True for "https://host/path". */
+static bool
+has_path(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	return host != NULL && strchr(host + 3, '/') != NULL;
+}
+
 /* Both dresses of an error have a code, and words for people. */
 static int
 explain_refusal(const struct transfer *t, struct err *e)
@@ -348,15 +437,21 @@ explain_refusal(const struct transfer *t, struct err *e)
 		words = json_str(j, "message");
 	if (words[0] == '\0')
 		words = json_str(j, "error"); /* of a preview's address */
+	if (words[0] == '\0' && t->status < 500 && is_ours(t))
+		return explain_page(t, e);
 	if (t->status == 401)
 		err_set(e, ERR_UNAUTHENTICATED, CODE_REFUSED,
-		    "%.80s does not take this API key: is SANDLEASE_API_KEY right, and meant for this service?",
+		    "%.80s does not take this API key: is SANDLEASE_API_KEY, or the profile, right and meant for this service?",
 		    t->client->config.url);
 	else
-		err_set(e, kind_of(t->status), CODE_REFUSED, "%s (%ld%s%.40s)",
+		err_set(e, kind_of(t->status), CODE_REFUSED,
+		    "%.400s (%ld%s%.40s)%s",
 		    words[0] != '\0' ? words : "refused without a reason",
 		    t->status, json_str(j, "code")[0] != '\0' ? " " : "",
-		    json_str(j, "code"));
+		    json_str(j, "code"),
+		    t->status == 404 && has_path(t->client->config.url)
+			? "; the URL of the service has a path: is that right?"
+			: "");
 	str_copy(e->field, sizeof(e->field), json_str(j, "code"));
 	keep_context(json_object_get(j, "context"), e);
 	return -1;
@@ -371,12 +466,6 @@ explain_stranger(const struct transfer *t, struct err *e)
 	    t->client->config.url, t->status,
 	    t->request.method != NULL ? t->request.method : "GET",
 	    t->request.path);
-}
-
-static bool
-is_ours(const struct transfer *t)
-{
-	return t->request.url == NULL;
 }
 
 bool

@@ -56,10 +56,23 @@ struct request {
 struct client *client_new(struct config *config);
 void client_free(struct client *c);
 const char *client_url(const struct client *c);
+const char *client_key(const struct client *c);
+const char *client_profile(const struct client *c);
 
 /* From now on calls only look: they wake no session, and do not wait long. */
 void client_glance(struct client *c);
 bool client_glances(const struct client *c);
+
+/*
+ * From now on a signal (of interrupts_open(); -1: none) ends calls that only
+ * ask, and makes the next ones fail.  A call that changes something is always
+ * finished: what became of it must be known.
+ */
+void client_heed(struct client *c, int signals);
+/* The signal that came; 0: none since client_heed(). */
+int client_stopped(const struct client *c);
+/* Waits for a transfer as client_run() does, and heeds signals if `asks`. */
+void client_finish(struct client *c, struct transfer *t, bool asks);
 
 struct transfer *transfer_begin(struct client *c, const struct request *r);
 bool transfer_done(const struct transfer *t);

@@ -60,7 +60,7 @@ try exec "${one:0:8}" -- true
 is "$code" 0 "so is the beginning of an id"
 
 try logs one
-like "$out" 'state     asleep' "logs tell what happened"
+like "$out" ' sleeps .*by demo' "logs tell what happened"
 try logs --json one
 like "$out" '"kind":"state","what":"ready"' "as JSON, too"
 
@@ -128,10 +128,9 @@ mistake "an unknown session" 1 'no session "nobody"; sandlease ls' logs nobody
 mistake "an unknown id" 1 'no such session' logs aaaaaaaaaaaaaaaaaaaa
 mistake "an unknown id, for exec" 125 'no such session' exec aaaaaaaaaaaaaaaaaaaa -- true
 mistake "an unknown option" 2 '--bogus is no option of "ls"' ls --bogus
-mistake "an operand too few" 2 'usage: sandlease rm ' rm
+mistake "an operand too few" 2 'usage: sandlease sleep ' sleep
 mistake "an option without its value" 2 '--name needs a value' create --name
 mistake "a label that is none" 2 'takes KEY=VALUE' create -l red
-mistake "an unknown command" 2 '^usage: sandlease' destroy
 SANDLEASE_API_KEY=sl_wrong mistake "a wrong key" 1 'does not take this API key' ls
 SANDLEASE_URL=http://127.0.0.1:1 mistake "no server" 1 'cannot be reached.*SANDLEASE_URL' ls
 SANDLEASE_URL=http://127.0.0.1:1 mistake "no server, for exec" 125 'cannot be reached' exec x -- true
@@ -155,12 +154,6 @@ try ls --url http://127.0.0.1:1
 like "$err" 'no key for http://127.0.0.1:1' "its key goes to no other service"
 none "the key is in no output" "$(grep -F "$key" -r out err)"
 
-for command in create ls exec shell logs cp 'ports ls' 'ports add' sleep resume rm open doctor; do
-	# shellcheck disable=SC2086 # two words
-	try $command --help
-	is "$code" 0 "$command has help"
-done
-
 # ---- what shells complete: commands, options, and what the service knows
 
 export PATH=$STACK_BUILD:$PATH
@@ -173,7 +166,7 @@ id=$(sandlease create --name boxy) || exit 1
 sandlease ports add boxy 8123 >/dev/null
 
 words() { sandlease complete -- "$@" | cut -f1 | tr '\n' ' '; }
-like "$(words '')" '^create ls exec shell .*ports .*doctor $' "commands, each once"
+like "$(words '')" '^run create ls show exec shell .*ports port-forward .*doctor version help $' "commands, each once"
 is "$(words sl)" 'sleep ' "by their beginning"
 is "$(words ports r)" 'rm rotate ' "second words, too"
 is "$(words exec --no)" '--no-stdin ' "options"

@@ -241,6 +241,34 @@ def exec_goes_on_behind_what_it_has_seen():
         equal([code, out], [7, "one\n"], "code and output")
 
 
+@case
+def a_session_of_run_whose_creation_is_not_answered_is_deleted():
+    def cut(handler):
+        handler.connection.close()
+
+    def find(handler):
+        handler.server.asked = handler.path
+        body = b'{"sessions": [{"id": "%s"}]}' % ID.encode()
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+    with Service({"POST /v1/sessions": cut, "GET /v1/sessions": find,
+                  f"DELETE {AT}": json('{"state": "deleted"}')}) as s:
+        equal(s.run("run", "--", "true")[0], 125, "code")
+        true("label=sandlease-run%3A" in s.asked
+             or "label=sandlease-run:" in s.asked, s.asked)
+        equal([what for what, _ in s.seen][-1], f"DELETE {AT}", "last call")
+
+
+@case
+def a_session_of_run_that_cannot_be_deleted_is_named():
+    with Service({"POST /v1/sessions": json(
+            '{"id": "%s", "state": "failed", "reason": "no"}' % ID)}) as s:
+        fails(s.run("run", "--", "true"), 125,
+              "may still be there: sandlease rm --label sandlease-run=")
+
+
 # ---- readers that have enough
 
 def read_once(s, *words):

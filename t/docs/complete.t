@@ -25,7 +25,12 @@ none "sandlease.conf.5 has every setting with its default (<: only there)" \
 # ---- options and commands, as the programs' usage has them
 
 # usage PROGRAM: what it says when it is asked for what it cannot do
-usage() { "$bin/$1" --no-such-option 2>&1 | grep -v -e '--no-such-option'; }
+usage() {
+	case $1 in
+	sandlease) "$bin/$1" --help ;;
+	*) "$bin/$1" --no-such-option 2>&1 | grep -v -e '--no-such-option' ;;
+	esac
+}
 
 commands() { # PROGRAM
 	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|show|release|revoke|set|recount|runs|adopt-storage|ls|add|rm|rotate|make))?) .*/\1/p'

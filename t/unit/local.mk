@@ -45,7 +45,8 @@ UNIT += \
 	t/unit/agent/tree_test t/unit/agent/treeend_test t/unit/agent/usage_test \
 	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
-	t/unit/cli/args_test t/unit/cli/config_test t/unit/cli/escape_test \
+	t/unit/cli/args_test t/unit/cli/config_test t/unit/cli/duration_test \
+	t/unit/cli/escape_test t/unit/cli/nearest_test \
 	t/unit/cli/quote_test t/unit/cli/replay_test t/unit/cli/show_test \
 	t/unit/cli/sse_test t/unit/cli/stream_test
 

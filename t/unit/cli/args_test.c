@@ -1,6 +1,7 @@
 /* args_test.c: the command line by table. */
 #include "t/unit/unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/args.h"
@@ -136,6 +137,35 @@ numbers_have_bounds(void **state)
 	args_free(&a);
 }
 
+static void
+common_options_may_precede_a_command(void **state)
+{
+	static const struct {
+		const char *words[4];
+		int count, before; /* -1: refused */
+	} CASES[] = {
+		{ { "ls", "-q" }, 2, 0 },
+		{ { "--url", "U", "ls" }, 3, 2 },
+		{ { "--json", "--url=U", "ls", "--all" }, 4, 2 },
+		{ { "--all", "ls" }, 2, -1 },
+		{ { "--url" }, 1, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		char *words[5] = { NULL };
+		struct err e = { 0 };
+		int before = -2, rc;
+
+		for (int k = 0; k < CASES[i].count; k++)
+			words[k] = xstrdup(CASES[i].words[k]);
+		rc = args_before(CASES[i].count, words, &before, &e);
+		assert_int_equal(rc < 0 ? -1 : before, CASES[i].before);
+		for (int k = 0; k < CASES[i].count; k++)
+			free(words[k]);
+	}
+}
+
 int
 main(void)
 {
@@ -145,6 +175,7 @@ main(void)
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(any_number_of_operands_and_help_without_any),
 		cmocka_unit_test(numbers_have_bounds),
+		cmocka_unit_test(common_options_may_precede_a_command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

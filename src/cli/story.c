@@ -1,0 +1,148 @@
+/* story.c: what happened to a session, in sentences. */
+#include "cli/story.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "cli/show.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+/*
+ * Of "kind what"; a "what" of "*" is any other.  NULL hides it.  A lease and a
+ * step are how the service gets there: `logs --all` has them.
+ */
+static const struct {
+	const char *kind, *what, *words;
+} WORDS[] = {
+	{ "state", "initializing", "starts" },
+	{ "state", "ready", "is ready" },
+	{ "state", "sleeping", "is being stopped" },
+	{ "state", "asleep", "sleeps" },
+	{ "state", "deleting", "is being deleted" },
+	{ "state", "deleted", "is deleted" },
+	{ "state", "failed", "could not be started" },
+	{ "state", "lost", "has lost its files" },
+	{ "setup", "output", NULL },
+	{ "setup", "done", "setup is done" },
+	{ "setup", "failed", "setup failed" },
+	{ "lease", "delivery_accepted", "got its first call" },
+	{ "lease", "*", NULL },
+	{ "step", "*", NULL },
+	{ "interrupt", "*", "commands were interrupted" },
+	{ "agent", "died", "its agent died" },
+	{ "disk", "frozen", "was stopped for a moment: its disk is full" },
+	{ "disk", "thawed", "goes on: there is room on its disk again" },
+	{ "disk", "over_limit", "has used all of its disk" },
+};
+
+/* The words of an event; "" when it is one that is hidden. */
+static const char *
+words_of(const json_t *event, char other[64])
+{
+	const char *kind = json_str(event, "kind"),
+		   *what = json_str(event, "what");
+
+	for (size_t i = 0; i < ARRAY_LEN(WORDS); i++)
+		if (str_equal(WORDS[i].kind, kind) &&
+		    (str_equal(WORDS[i].what, what) ||
+			str_equal(WORDS[i].what, "*")))
+			return WORDS[i].words != NULL ? WORDS[i].words : "";
+	snprintf(other, 64, "%.20s %.40s", kind, what);
+	return other;
+}
+
+/* Who did it: a person by name, the service by its part. */
+static void
+add_actor(struct buf *line, const char *actor)
+{
+	const char *slash = strrchr(actor, '/');
+
+	if (str_starts(actor, "gate"))
+		buf_fmt(line, ", by a call%s%s", slash != NULL ? " of " : "",
+		    slash != NULL ? slash + 1 : "");
+	else if (str_starts(actor, "key:") && slash != NULL)
+		buf_fmt(line, ", by %s", slash + 1);
+	else if (actor[0] != '\0')
+		buf_fmt(line, ", by %s", actor);
+}
+
+static void
+add_time(struct buf *line, const char *iso)
+{
+	struct tm utc = { 0 }, local;
+	char text[32];
+	time_t at;
+
+	if (strptime(iso, "%Y-%m-%dT%H:%M:%S", &utc) == NULL) {
+		buf_str(line, iso);
+		return;
+	}
+	at = timegm(&utc);
+	localtime_r(&at, &local);
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local);
+	buf_str(line, text);
+}
+
+/* What a command printed, under the line that tells of it. */
+static void
+print_indented(const char *text, FILE *to)
+{
+	while (*text != '\0') {
+		size_t n = strcspn(text, "\n");
+		auto_free char *line = xasprintf("    %.*s\n", (int)n, text);
+
+		show_text(line, to);
+		text += n + (text[n] == '\n');
+	}
+}
+
+void
+story_print(const json_t *event, FILE *to)
+{
+	const json_t *detail = json_object_get(event, "detail");
+	const json_t *code = json_object_get(detail, "exitCode");
+	const char *reason = json_str(event, "reason");
+	int64_t ms = json_integer_value(json_object_get(event, "durationMs"));
+	bool ready = str_equal(json_str(event, "what"), "ready");
+	auto_buf struct buf line = { 0 };
+	char other[64];
+	const char *words = words_of(event, other);
+
+	/* as it comes; the event at its end has the text once more */
+	if (str_equal(json_str(event, "kind"), "setup") &&
+	    str_equal(json_str(event, "what"), "output"))
+		print_indented(json_str(detail, "text"), to);
+	if (words[0] == '\0')
+		return;
+	add_time(&line, json_str(event, "at"));
+	buf_fmt(&line, "  %s", words);
+	if (reason[0] != '\0')
+		buf_fmt(&line, " (%s)", reason);
+	if (json_is_integer(code))
+		buf_fmt(&line, " with exit code %lld",
+		    (long long)json_integer_value(code));
+	if (ready && ms > 0)
+		buf_fmt(&line, " after %lld ms", (long long)ms);
+	if (!ready)
+		add_actor(&line, json_str(event, "actor"));
+	buf_str(&line, "\n");
+	show_text(line.data, to);
+	print_indented(json_str(detail, "log"), to);
+}
+
+void
+story_process(const json_t *process, FILE *to)
+{
+	const json_t *code = json_object_get(process, "exitCode");
+	auto_buf struct buf line = { 0 };
+
+	add_time(&line, json_str(process, "startTime"));
+	buf_fmt(&line, "  process %s: %s, %s", json_str(process, "id"),
+	    json_str(process, "command"), json_str(process, "status"));
+	if (json_is_integer(code))
+		buf_fmt(&line, " with exit code %lld",
+		    (long long)json_integer_value(code));
+	buf_str(&line, "\n");
+	show_text(line.data, to);
+}

@@ -1,0 +1,181 @@
+#!/bin/bash
+# The command line over what sessions are and have: show, labels, limits,
+# processes, snapshots, usage, and what is told of their past.
+# shellcheck disable=SC2016 # what is in single quotes is for the other shell
+. "${top_srcdir:=.}/t/lib/tap.sh"
+. "$top_srcdir/t/lib/stack.sh"
+
+PATIENCE=120 # wait: against hanging, never a measure
+stack_begin
+cli=$STACK_BUILD/sandlease
+work=$STACK_DIR/cli
+mkdir "$work" && cd "$work" || exit 1
+export HOME=$work XDG_CONFIG_HOME=
+
+try() {
+	timeout "$PATIENCE" "$cli" "$@" >out 2>err </dev/null
+	code=$?
+	out=$(<out) err=$(<err)
+}
+mistake() { # NAME CODE REGEX COMMAND...
+	local name=$1 want=$2 words=$3
+	shift 3
+	try "$@"
+	is "$code" "$want" "$name: code $want" && like "$err" "$words" "$name: says what to do"
+}
+field() { sed -nE "s/^$1 +//p" out; }
+
+# ---- show, update, label, extend
+
+one=$("$cli" create --name one -l team=red --setup 'echo set up' 2>/dev/null) || exit 1
+"$cli" ports add --name web one 8000 >url
+try show one
+is "$(field id) $(field name) $(field state) $(field label)" "$one one ready team=red" "show has name, state and labels"
+like "$(field memory)" '^at most [0-9]+ MB, held by [a-z]+$' "limits, and what holds them"
+like "$(field 'alive until')" '^20[0-9T:.-]+Z \(.*recent_activity' "until when it is alive, and why"
+is "$(field port)" "8000 web $(cat url)" "its ports"
+try show --json one
+like "$out" '^\{"id":.*"limits"' "and all of it as JSON"
+two=$("$cli" create --setup 'echo no such thing; exit 9' 2>/dev/null)
+try show one "$two"
+like "$(field state)" 'ready.*failed: .*exit code 9' "of one that failed, why"
+like "$out" 'no such thing' "and what its setup said"
+try rm "$two"
+
+try update one --sleep-after 2h --max-run 1d -e COLOUR=green --no-keep-alive
+is "$code" 0 "update changes how long it lives"
+try show one
+is "$(field sleeps)|$(field runs)" 'after 7200 idle seconds|at most 86400 seconds' "which show tells"
+try exec -c 'echo $COLOUR' one
+is "$out" green "and its variables"
+try update one --unset COLOUR --max-run 0
+try exec -c 'echo -$COLOUR-' one
+is "$out" -- "which can go again"
+mistake "an update of nothing" 2 'say what to change' update one
+mistake "an update of both" 2 'opposite' update one --suspend --no-suspend
+mistake "a time that is none" 2 '--sleep-after takes a time' update one --sleep-after soon
+mistake "a date that is none" 1 'expiresAt' update one --expires tomorrow
+try label one team=blue stage=test
+is "$(sort out)" "$(printf '%-11s %s\n' stage test team blue)" "label sets some"
+try label one team-
+is "$out" "$(printf '%-11s %s' stage test)" "and takes one away"
+mistake "a label that is none" 2 'KEY=VALUE' label one red
+try extend one 3h
+like "$out" "^$one alive until 20" "extend says until when"
+mistake "a time without a unit we know" 2 'TIME takes a time' extend one 3w
+
+# ---- processes and commands
+
+begin() { # ID COMMAND
+	curl -sS -o /dev/null -H "Authorization: Bearer $SANDLEASE_API_KEY" \
+		"$SANDLEASE_URL/v1/sessions/$one/api/process/start" \
+		-d "{\"processId\": \"$1\", \"command\": \"$2\"}"
+}
+begin p1 'sleep 1000'
+begin p2 'trap \"exit 5\" USR1; echo armed; while :; do sleep 0.1; done'
+begin p3 'sleep 1000'
+wait_for "$PATIENCE" eval '"$cli" logs one p2 | grep -q armed'
+try ps one
+like "$out" $'^PROCESS .*\np1 +running +- +[0-9]+ .* sleep 1000\n' "ps shows what runs"
+try kill one p1
+is "$code|$(sed -E 's/ +/ /' out)" '0|p1 ended' "kill ends one"
+try kill --signal USR1 one p2
+try logs -f one p2
+try ps -a one
+like "$out" $'\np1 +killed.*\np2 +(failed|completed) +5 .*\np3 +running' "or sends it a signal; ps -a shows how they ended"
+try ps -q one
+is "$out" p3 "ps -q has ids"
+try kill --all one
+is "$code|$out" '0|1 ended' "kill --all ends the rest"
+mistake "a process that is not there" 1 'nobody' kill one nobody
+mistake "a kill of nothing" 2 'say which' kill one
+"$cli" exec -n one -- sh -c 'echo started; sleep 1000' >running &
+pid=$!
+wait_for "$PATIENCE" grep -q started running
+try interrupt one
+is "$out" "$one 1 interrupted" "interrupt ends what runs"
+wait $pid
+is $? 130 "with the code of an interruption"
+
+# ---- the past, for people
+
+try logs one
+like "$out" $'[0-9]+ [0-9:]+  starts, by demo\n.*    set up\n.*setup is done with exit code 0.*is ready after [0-9]+ ms' "logs tell it in words"
+like "$out" 'process p1: sleep 1000, killed' "and what ran"
+none "without the service's own steps" "$(grep -E 'lease|wrapper|admission' out)"
+try logs --all one
+like "$out" 'step +wrapper' "which --all has"
+try sleep one
+is "$out" "$one asleep" "a session that sleeps is asleep"
+try logs one
+is "$code|$("$cli" ls -q --state asleep)" "0|$one" "logs wake nobody"
+try wake one
+is "$out" "$one ready" "wake is resume"
+try sleep --suspend one
+like "$out" "^$one (suspended|stopped, not suspended: cannot_suspend)\$" "a session that is frozen is suspended, or why not is said"
+none "and not called asleep" "$(grep asleep out)"
+try show one
+[[ $(field state) != asleep ]] && pass "show tells them apart, too" || fail "show tells them apart, too"
+
+# ---- snapshots
+
+"$cli" exec -n -c 'echo precious >file' one
+try snapshot create --name good one
+snapshot=$out
+like "$snapshot" '^[a-z2-7]{20}$' "snapshot create prints its id"
+try snapshot ls
+like "$out" $'\n'"$snapshot +good +ready .* $one\$" "snapshot ls shows it"
+try snapshot ls -q one
+is "$out" "$snapshot" "of one session, too"
+try run --snapshot "$snapshot" -- cat file
+is "$out" precious "run begins with one"
+try snapshot rm "$snapshot" aaaaaaaaaaaaaaaaaaaa
+is "$code|$out" "1|$snapshot deleted" "snapshot rm deletes, and fails for one that is not there"
+try snapshot ls -q
+is "$out" '' "then there is none"
+
+# ---- all of them
+
+try usage
+like "$out" $'^QUOTA +USED +LIMIT +LEFT\nsessions +1 .*\nsnapshots +0 +100 +100\n' "usage shows quotas"
+like "$out" 'sessions: .*ready 1' "and states"
+try stats
+like "$out" "^ID .*CPU +MEMORY .*"$'\n'"$one +one +ready +[0-9.]+ +[0-9]+ MB" "stats show what each may use"
+try stats one --json
+like "$out" "^\{\"id\":\"$one\".*\"limits\":" "or one of them"
+
+"$cli" ls --watch >seen 2>err &
+watch=$!
+wait_for "$PATIENCE" grep -q "$one  one" seen
+two=$("$cli" create --name newcomer)
+ok "ls --watch shows what comes" wait_for "$PATIENCE" grep -q newcomer seen
+kill $watch
+wait $watch 2>/dev/null
+"$cli" ls --watch --json >seen 2>err &
+watch=$!
+wait_for "$PATIENCE" grep -q newcomer seen
+"$cli" rm "$one" >/dev/null
+"$cli" label newcomer seen=yes >/dev/null
+ok "with --json a line for each change" wait_for "$PATIENCE" grep -q '"seen":"yes"' seen
+kill $watch
+wait $watch 2>/dev/null
+"$cli" ls --watch | head -1 >first
+is "${PIPESTATUS[0]} $(cut -c1-2 first)" '141 ID' "it ends when nobody reads it"
+
+# ---- another org sees none of it
+
+stranger=$(stack_admin key create --org second --user two 2>/dev/null) || exit 1
+for words in show ps interrupt 'snapshot create' 'kill --all' ssh-config; do
+	# shellcheck disable=SC2086 # words
+	SANDLEASE_API_KEY=$stranger try $words "$two"
+	is "$code" 1 "a stranger gets nothing by $words"
+	like "$err" 'no such session' "and is told nothing of it"
+done
+for words in "extend $two 1h" "label $two a=b" "update $two --keep-alive" "port-forward $two 0:8000"; do
+	# shellcheck disable=SC2086 # words
+	SANDLEASE_API_KEY=$stranger try $words
+	is "$code" 1 "nor by ${words%% *}"
+	like "$err" 'no such session' "and is told nothing of it"
+done
+
+done_testing
