@@ -62,6 +62,7 @@ EXTRA_DIST += \
 	t/lib/pause.c \
 	t/lib/paused.py \
 	t/lib/processes.py \
+	t/lib/procfs.py \
 	t/lib/service.py \
 	t/lib/terminals.py \
 	t/lib/websocket_echo.py

@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 
+from procfs import alive, children, descendants, stat
 from tap import PATIENCE, Hope
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -471,46 +472,6 @@ def job(sid, mark, key=None, before="", count=1):
     execute(sid, before + "sleep %s >/dev/null 2>&1 &" % mark, key)
     return until("sleep %s runs" % mark, lambda: len(running(mark)) == count
                  and running(mark))
-
-
-def stat(pid):
-    """(command, state, parent, start time), or None when it is gone."""
-    try:
-        with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
-            text = f.read()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    rest = text[text.rindex(")") + 2:].split()
-    return (text[text.index("(") + 1:text.rindex(")")], rest[0],
-            int(rest[1]), int(rest[19]))
-
-
-def alive(pid):
-    """Its first thread is a zombie while others still hold what it had open."""
-    seen = stat(pid)
-    if seen is None:
-        return False
-    try:
-        return seen[1] != "Z" or len(os.listdir("/proc/%d/task" % pid)) > 1
-    except OSError:
-        return False
-
-
-def children(pid):
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            seen = stat(int(name))
-            if seen and seen[2] == pid and seen[1] != "Z":
-                found.append(int(name))
-    return found
-
-
-def descendants(pid):
-    found = []
-    for child in children(pid):
-        found += [child] + descendants(child)
-    return found
 
 
 def daemon(name):

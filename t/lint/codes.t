@@ -25,7 +25,8 @@ DOCUMENTS = ("README.md", "src/README.md", "sql/README.md", "src/*/*.[158]",
 STATUS = re.compile(r"(?<![\w=])[45]\d\d\s+(?:`|\.Li )?(\w+_\w+|(?<=`)\w+)")
 CODE = re.compile(r"\bcodes?(?:\s+like)?\s+`(\w+)`")
 CAPITALS = re.compile(r"`([A-Z]+(?:_[A-Z]+)+)`")
-VARIABLES = re.compile(r"SANDLEASE_|PREVIEW_PORT$|PIP_|NPM_|OMP_|PER_SESSION_SANDBOX_ORG_IDS$")
+VARIABLES = re.compile(r"SANDLEASE_|PREVIEW_PORT$|PIP_|NPM_|OMP_|PER_SESSION_SANDBOX_ORG_IDS$"
+                       r"|ACME_DIR$|ADDRESS_MAX$|KEY_MAX$|READS_PER_SECOND$")  # of nginx/render
 
 
 def read(*patterns):
