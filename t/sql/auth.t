@@ -161,9 +161,9 @@ must "UPDATE session SET reason = 'disk_low'"
 idle 40 50
 is "$(auth hash-k key a)|$(activity)" "tenant|ready|owns_wrapper|1||0|40|50|f" \
 	"a call that is refused because the session is frozen is none"
-is "$(COLUMNS_OF_AUTH=9 auth hash-k key a)" t "and says so"
+is "$(COLUMNS_OF_AUTH=10 auth hash-k key a)" t "and says so"
 must "UPDATE session SET reason = NULL"
-is "$(COLUMNS_OF_AUTH=9 auth hash-k key a)" f "what is not does not"
+is "$(COLUMNS_OF_AUTH=10 auth hash-k key a)" f "what is not does not"
 idle 40 50
 must "UPDATE lease SET state = 'stop_needed', reason = 'x', next_attempt_at = 'epoch'"
 is "$(auth hash-k key a)|$(activity)" "tenant|ready|stop_needed|1||0|40|50|f" \

@@ -46,7 +46,7 @@ is "$(everything)" "$before" "and nothing of it has been"
 # ---- the gate
 
 auth() { # HOST HASH KIND [PURPOSE]
-	q "EXECUTE auth_session('$2', '$3', '$(sid a)', '30', 'false', 'tr', '', '${4:-}', 'r', 'tenant', '$1')" | cut -d'|' -f1-5,8
+	q "EXECUTE auth_session('$2', '$3', '$(sid a)', '30', 'false', 'tr', '', '${4:-}', 'r', 'tenant', '$1')" | cut -d'|' -f1-5,9
 }
 must "INSERT INTO port (session_id, port, token_hash, token_sealed) VALUES ('$(sid a)', 8080, 'token', 's')"
 preview() { q "EXECUTE auth_preview('$(sid a)', '8080', 'token', '30', 'false', 'tr', '$1')" | cut -d'|' -f1-9; }

@@ -171,7 +171,7 @@ for s in p q r s; do
 done
 create t '"tenant": "other", "org": "other", "keyId": "o"' >/dev/null
 must "UPDATE session SET initializing_since = 'epoch' WHERE tenant = 'acme' AND state = 'initializing'"
-first_two() { q "EXECUTE due_initializing('h1', '2')" | cut -c1 | sort | tr -d '\n'; }
+first_two() { q "EXECUTE due_initializing('h1')" | sed -n 1,2p | cut -c1 | sort | tr -d '\n'; }
 is "$(for _ in 1 2 3 4 5 6 7 8; do first_two; done | tr -d pqrs)" "tttttttt" \
 	"a tenant whose starts hang takes one turn, then it is another's"
 

@@ -42,7 +42,8 @@ static void
 rows_have_text_numbers_truths_and_nulls(void **state)
 {
 	struct store *st = *state;
-	auto_rows struct rows *one = NULL, *left = NULL, *keys = NULL;
+	auto_rows struct rows *one = NULL, *left = NULL, *keys = NULL,
+			      *nobody = NULL;
 	struct err e = { 0 };
 
 	SUCCEEDS(STORE_RUN(st, STMT_INSTALLATION, &one, &e));
@@ -61,13 +62,16 @@ rows_have_text_numbers_truths_and_nulls(void **state)
 	assert_int_equal(rows_int(left, 0, "leases"), 0);
 	SUCCEEDS(STORE_RUN(st, STMT_KEY_CREATE, NULL, &e, "key1", "", "ann", "",
 	    "read", "hash1", NULL));
-	SUCCEEDS(STORE_RUN(st, STMT_KEY_LIST, &keys, &e));
+	SUCCEEDS(STORE_RUN(st, STMT_AUTH_KEY, &keys, &e, "hash1", "key", ""));
 	assert_int_equal(rows_count(keys), 1);
-	assert_true(rows_null(keys, 0, "expires"));
-	assert_string_equal(rows_text(keys, 0, "expires"), "");
 	assert_false(rows_null(keys, 0, "org"));
 	assert_string_equal(rows_text(keys, 0, "org"), "");
 	assert_string_equal(rows_text(keys, 0, "user_id"), "ann");
+	SUCCEEDS(STORE_RUN(st, STMT_AUTH_SESSION, &nobody, &e, "hash1", "key",
+	    "none", "30", "false", "", "", "", "", "read", ""));
+	assert_int_equal(rows_count(nobody), 1);
+	assert_true(rows_null(nobody, 0, "state"));
+	assert_string_equal(rows_text(nobody, 0, "state"), "");
 }
 
 static void
