@@ -126,8 +126,8 @@ def aliases_are_set_freed_and_found():
     equal(r.json["correlationKeys"], ["set:3"], "one is freed")
     problem(call("DELETE", path + "?key=set%3A2"), 404, "key_not_found")
     problem(call("DELETE", path + "?key=set%3A9"), 404, "key_not_found")
-    for slip in ("?key", "?keys=set%3A3", "?Key=set%3A3"):
-        problem(call("DELETE", path + slip), 400, "validation_failed", "key")
+    for slip, named in (("?key", "key"), ("?keys=set%3A3", "keys"), ("?Key=set%3A3", "Key")):
+        problem(call("DELETE", path + slip), 400, "validation_failed", named)
     equal(keys_of(s), ["set:3"], "a slip frees none")
     equal(expect(200, call("DELETE", path)).json["correlationKeys"], [], "all")
     expect(200, call("DELETE", path))
