@@ -18,8 +18,11 @@ cmd_rootfs_make(struct admin *a, struct err *e)
 		.mirror = mirror };
 	auto_free char *root = NULL;
 
-	if (r.name == NULL || packages == NULL)
+	if (r.name == NULL)
 		return admin_usage(a, e);
+	if (packages == NULL)
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "rootfs make needs --packages A,B,...");
 	if (admin_no_more(a, e) < 0 || rootfs_make(a->conf, &r, &root, e) < 0)
 		return -1;
 	printf("%s\n", root);
