@@ -24,7 +24,7 @@ def small_answers():
     same(box.call(S, "GET", "").status, 200, "greeting without the slash")
     a = box.call(S, "GET", "/api/nothing")
     same((a.status, a.json()["code"], a.json()["message"]),
-         (404, "UNKNOWN_ERROR", "The requested endpoint was not found"), "an unknown route")
+         (404, "UNKNOWN_ERROR", "The requested endpoint was not found: GET api/nothing"), "an unknown route")
     a = box.call(S, "GET", "/api/execute")
     same((a.status, a.headers.get("allow")), (405, "POST"), "a wrong method says which is right")
 

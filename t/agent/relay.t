@@ -133,7 +133,7 @@ def relays():
 def nothing_listens():
     start(8099, "echo")
     c = dial(8000)
-    c.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    c.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\n\r\n")
     a = rest(c)
     head, _, body = a.partition(b"\r\n\r\n")
     ok(head.startswith(b"HTTP/1.1 502 "), "a 502", a[:100])
