@@ -56,7 +56,7 @@ for wrong in "$url/" "$url/v1" "$url/v1/"; do
 	is "$code|$err" '0|' "SANDLEASE_URL may be $(sed "s|$url|URL|" <<<"$wrong")"
 done
 SANDLEASE_URL=$url/v1/sessions mistake "an address with more" 1 'has a path: is that right' ls
-SANDLEASE_URL=http://127.0.0.1:$STACK_PREVIEW_PORT mistake "the previews' address" 1 'not of its previews' ls
+SANDLEASE_URL=http://127.0.0.1:$STACK_PREVIEW_PORT mistake "the previews' address" 1 'Previews are served here' ls
 SANDLEASE_URL=${url/http:/https:} mistake "https where there is none" 1 'begins with http://' ls
 none "without a word of OpenSSL" "$(grep -i openssl err)"
 

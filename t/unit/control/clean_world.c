@@ -11,12 +11,12 @@ what_initializes_for_too_long_is_an_orphan(void **state)
 	struct world *w = *state;
 	struct err e = { 0 };
 
-	fake_script("storage_make", FAKE_FAIL, 2);
+	fake_script("storage_make", FAKE_FAIL, 1);
 	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
 	assert_int_equal(world_reap(w).orphans, 0);
 	world_ask(w, "UPDATE session SET initializing_since = 'epoch'");
 	assert_int_equal(world_reap(w).orphans, 1);
-	assert_string_equal(world_state(w), "failed none 2 stopped");
+	assert_string_equal(world_state(w), "failed none 1 stopped");
 	assert_string_equal(world_ask(w,
 				"SELECT detail->>'reason' FROM event"
 				" WHERE what = 'request_stop'"),

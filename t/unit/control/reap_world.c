@@ -92,14 +92,14 @@ a_start_that_never_ended_has_failed(void **state)
 	struct world *w = *state;
 	struct err e = { 0 };
 
-	fake_script("storage_make", FAKE_FAIL, 2);
+	fake_script("storage_make", FAKE_FAIL, 1);
 	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
 	assert_int_equal(world_reap(w).failed_starts, 0); /* it has its time */
 	assert_string_equal(world_state(w),
-	    "initializing owns_wrapper 2 creating");
+	    "initializing owns_wrapper 1 creating");
 	world_ask(w, "UPDATE lease SET startup_deadline = 'epoch'");
 	assert_int_equal(world_reap(w).failed_starts, 1);
-	assert_string_equal(world_state(w), "failed none 2 stopped");
+	assert_string_equal(world_state(w), "failed none 1 stopped");
 	assert_string_equal(world_ask(w, "SELECT reason FROM session"),
 	    "it was not ready within its time");
 }

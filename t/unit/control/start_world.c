@@ -451,8 +451,9 @@ a_file_that_cannot_be_written_fails_the_start(void **state)
 	fake_script("agent.write", FAKE_DENIED, 1);
 	FAILS(session_control_create(&w->ctl, &w->who, &wish,
 		  clock_ms() + WORLD_WAIT_MS, w->id, &d, &e),
-	    CODE_AGENT_ERROR);
-	assert_string_equal(world_state(w), "failed none 1 creating");
+	    CODE_VALIDATION_FAILED);
+	assert_string_equal(e.field, "files[0].path");
+	assert_string_equal(world_state(w), "deleted none 1 creating");
 	assert_int_equal(fake_calls("agent.prove"), 0);
 }
 
