@@ -4,13 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 
 enum {
 	SEND_AT = 256 * 1024, /* less is sent at its end */
-	STRING_MAX = 1024 * 1024
+	STRING_MAX = 1024 * 1024,
+	/* the SDK ends a stream of which it heard nothing for 300 s */
+	SILENT_MS = 240 * 1000
 };
 
 /* ---- messages */
@@ -35,7 +38,6 @@ add_quoted(struct buf *b, const char *text, size_t len)
 	buf_str(b, "\"");
 }
 
-/* An event of the stream.  An empty one says that the stream lives. */
 static int
 send_event(void *ctx, const char *name, const char *data, size_t len)
 {
@@ -52,7 +54,26 @@ send_event(void *ctx, const char *name, const char *data, size_t len)
 	buf_str(&m, ",\"data\":");
 	add_quoted(&m, data, len);
 	buf_str(&m, "}");
+	a->spoke_ms = clock_ms();
 	return ws_send(a->conn, WSLINK_TEXT, m.data, m.len);
+}
+
+/*
+ * A client knows by the WebSocket's pings that the connection lives.  Only a
+ * stream that is silent for long gets an event, which has to be JSON: clients
+ * parse whatever comes.
+ */
+static int
+send_heartbeat(void *ctx)
+{
+	static const char BEAT[] = "{\"type\":\"heartbeat\"}";
+	struct ws_answer *a = ctx;
+
+	if (atomic_load(&a->cancelled))
+		return -1;
+	if (clock_left_ms(a->spoke_ms + SILENT_MS) > 0)
+		return 0;
+	return send_event(a, "heartbeat", BEAT, sizeof(BEAT) - 1);
 }
 
 static int
@@ -145,9 +166,7 @@ write_head(struct ws_answer *a, const char *from, size_t len)
 	head = a->out;
 	a->out = (struct buf){ 0 };
 	a->stage = stage_after(head.data);
-	/* a client may wait for the first one before it goes on */
-	if (a->stage == WS_EVENTS && send_event(a, NULL, "", 0) < 0)
-		return -1;
+	a->spoke_ms = clock_ms();
 	rest += sizeof(END) - 1;
 	return ws_answer_write(a, rest, (size_t)(head.data + head.len - rest));
 }
@@ -190,6 +209,7 @@ ws_answer_init(struct ws_answer *a, struct ws_conn *conn, const char *id,
 	a->status = status;
 	a->stage = WS_HEAD;
 	a->events.event = send_event;
+	a->events.comment = send_heartbeat;
 	a->events.ctx = a;
 	atomic_init(&a->cancelled, false);
 }

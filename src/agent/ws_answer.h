@@ -10,6 +10,7 @@
 #define SANDLEASE_AGENT_WS_ANSWER_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "agent/ws_conn.h"
 #include "agent/ws_events.h"
@@ -33,6 +34,7 @@ struct ws_answer {
 	enum ws_stage stage;
 	struct buf out; /* header, then what is kept */
 	struct ws_events events;
+	int64_t spoke_ms; /* of clock_ms(): the last event */
 	atomic_bool cancelled; /* nobody wants it any more */
 };
 

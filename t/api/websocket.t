@@ -78,8 +78,7 @@ class Mux:
                           "done": True}, "the end")
                 return found
             equal(m["type"], "stream", repr(m))
-            if m["data"]:  # an empty one says that it lives
-                found.append(json.loads(m["data"]))
+            found.append(json.loads(m["data"]))
 
 
 # ---- many requests on one
