@@ -26,6 +26,7 @@ AGENT_SOURCES = \
 	src/agent/backup_restore.c \
 	src/agent/api_watch.c \
 	src/agent/base64.c src/agent/base64.h \
+	src/agent/bigjson.c src/agent/bigjson.h \
 	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/capability.c src/agent/capability.h \
 	src/agent/cell.c src/agent/cell.h \

@@ -17,10 +17,11 @@
 struct ws_call {
 	struct ws_request r;
 	const char *session;
-	char *uri;  /* with our prefix, as nginx would say it */
-	char *path; /* likewise, decoded */
-	char *body; /* as JSON; NULL: none */
-	size_t body_len, body_at;
+	char *uri;                 /* with our prefix, as nginx would say it */
+	char *path;                /* likewise, decoded */
+	struct buf text;           /* the body as JSON, and what is around it */
+	struct bigjson_value body; /* where in there, what is not read yet */
+	size_t held;               /* bytes that count in `held` below */
 	char length[24];
 	struct call call;
 	struct ws_answer answer;
@@ -28,24 +29,70 @@ struct ws_call {
 	int gone[2]; /* the first hangs up with the client; -1: not asked for */
 };
 
+/* ---- its body */
+
+/* Beyond this the next large one waits; the largest fits in any case. */
+enum { HELD_MAX = 128 * 1024 * 1024 };
+
+static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t held_less = PTHREAD_COND_INITIALIZER;
+static size_t held;
+
+static void
+hold_body(struct ws_call *c)
+{
+	c->held = c->text.len;
+	pthread_mutex_lock(&held_lock);
+	while (held > 0 && c->held > WS_PARSED_MAX && held + c->held > HELD_MAX)
+		pthread_cond_wait(&held_less, &held_lock);
+	held += c->held;
+	pthread_mutex_unlock(&held_lock);
+}
+
+static void
+drop_body(struct ws_call *c)
+{
+	buf_free(&c->text);
+	pthread_mutex_lock(&held_lock);
+	held -= c->held;
+	pthread_cond_broadcast(&held_less);
+	pthread_mutex_unlock(&held_lock);
+	c->held = 0;
+}
+
+static void
+take_body(struct ws_call *c, struct ws_request *r, struct buf *message)
+{
+	c->body = r->body_text;
+	if (c->body.len > 0) {
+		c->text = *message;
+		*message = (struct buf){ 0 };
+	} else if (r->body != NULL) {
+		c->text.data =
+		    json_dumps(r->body, JSON_ENCODE_ANY | JSON_COMPACT);
+		c->body.len = c->text.len = strlen(c->text.data);
+		json_object_del(r->msg, "body");
+		r->body = NULL;
+	}
+	snprintf(c->length, sizeof(c->length), "%zu", c->body.len);
+	hold_body(c);
+}
+
 /* ---- what the routes read */
 
 static ssize_t
 io_read(void *ctx, char *to, size_t max)
 {
 	struct ws_call *c = ctx;
-	size_t left = c->body_len - c->body_at;
 
-	if (max > left)
-		max = left;
+	if (max > c->body.len)
+		max = c->body.len;
 	if (max > 0)
-		memcpy(to, c->body + c->body_at, max);
-	c->body_at += max;
-	if (c->body_at == c->body_len) {
-		/* whoever reads it has it now */
-		free(TAKE(c->body));
-		c->body_len = c->body_at = 0;
-	}
+		memcpy(to, c->text.data + c->body.at, max);
+	c->body.at += max;
+	c->body.len -= max;
+	if (c->body.len == 0) /* the route has all of it now */
+		drop_body(c);
 	return (ssize_t)max;
 }
 
@@ -137,24 +184,19 @@ static const struct call_io IO = {
 /* ---- its life */
 
 struct ws_call *
-ws_call_new(struct ws_conn *conn, struct ws_request *r, const char *session)
+ws_call_new(struct ws_conn *conn, struct ws_request *r, struct buf *message,
+    const char *session)
 {
 	struct ws_call *c = xcalloc(1, sizeof(*c));
 
 	ws_answer_init(&c->answer, conn, r->id, &c->call.status);
+	take_body(c, r, message);
 	c->r = *r;
 	c->session = session;
 	c->gone[0] = c->gone[1] = -1;
 	pthread_mutex_init(&c->lock, NULL);
 	c->uri = xasprintf("/v1/sessions/%s%s", session, r->raw);
 	c->path = xasprintf("/v1/sessions/%s%s", session, r->path);
-	if (r->body != NULL) {
-		c->body = json_dumps(r->body, JSON_ENCODE_ANY | JSON_COMPACT);
-		c->body_len = strlen(c->body);
-		json_object_del(r->msg, "body");
-	}
-	c->r.body = NULL;
-	snprintf(c->length, sizeof(c->length), "%zu", c->body_len);
 	*r = (struct ws_request){ 0 };
 	return c;
 }
@@ -169,7 +211,7 @@ ws_call_free(struct ws_call *c)
 	pthread_mutex_destroy(&c->lock);
 	free(c->uri);
 	free(c->path);
-	free(c->body);
+	drop_body(c);
 	free(c);
 }
 

@@ -81,6 +81,33 @@ class Mux:
             found.append(json.loads(m["data"]))
 
 
+# ---- large ones
+
+@case
+def a_file_of_40_mib_is_written_by_one_message():
+    """As the SDK restores a backup; two at once wait for each other's memory."""
+    sid = create(isolation="session")["id"]
+    data = os.urandom(MB) * 40
+    content = base64.b64encode(data).decode()
+    before = int(execute(sid, "grep VmHWM: /proc/$PPID/status").split()[1])
+    pair = [Mux(sid), Mux(sid)]
+    for i, m in enumerate(pair):
+        m.begin("POST", "/api/write", {"path": "f%d" % i, "content": content,
+                                       "encoding": "base64"})
+    for i, m in enumerate(pair):
+        equal((m.ws.json()["status"], execute(sid, "sha256sum <f%d" % i).split()[0]),
+              (200, hashlib.sha256(data).hexdigest()), "written")
+        equal(m.ask("GET", "/api/ping")[0], 200, "and it goes on")
+    grown = int(execute(sid, "grep VmHWM: /proc/$PPID/status").split()[1]) - before
+    true(grown < 220 * 1024, "the wrapper grew by %d KiB" % grown)
+    status, body = pair[0].ask("POST", "/api/write", {"path": "x", "content": content + "!",
+                                                      "encoding": "base64"})
+    equal((status, body["code"]), (400, "VALIDATION_FAILED"), "no base64")
+    pair[0].ws.send('{"type":"request","id":"a","method":"POST","path":"/api/write",'
+                    '"body":{"path":"x","content":"%s\\x"}}' % ("a" * 2 * MB))
+    equal(pair[0].ws.json()["status"], 400, "no JSON")
+
+
 # ---- many requests on one
 
 @case

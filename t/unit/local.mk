@@ -28,7 +28,7 @@ UNIT += \
 	t/unit/api/stream_link_test t/unit/api/ticket_test \
 	t/unit/reaper/plan_test \
 	t/unit/agent/answers_test t/unit/agent/backup_path_test \
-	t/unit/agent/base64_test t/unit/agent/blocks_test t/unit/agent/cells_test \
+	t/unit/agent/base64_test t/unit/agent/bigjson_test t/unit/agent/blocks_test t/unit/agent/cells_test \
 	t/unit/agent/changes_test t/unit/agent/entity_test t/unit/agent/envset_test \
 	t/unit/agent/files_test t/unit/agent/git_error_test t/unit/agent/git_url_test \
 	t/unit/agent/gitconfig_test t/unit/agent/glob_test \
