@@ -34,7 +34,7 @@ struct ws_answer {
 	enum ws_stage stage;
 	struct buf out; /* header, then what is kept */
 	struct ws_events events;
-	int64_t spoke_ms; /* of clock_ms(): the last event */
+	int64_t spoke_ms;      /* of clock_ms(): the last event */
 	atomic_bool cancelled; /* nobody wants it any more */
 };
 

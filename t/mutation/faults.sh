@@ -206,9 +206,9 @@ agent agent/files "a link is replaced, not followed" draft.c \
 agent agent/files "text is said to be binary" api_content.c \
 	's/text \? "false" : "true"/text ? "true" : "false"/' \
 	"read {}"
-agent api/files "more than 32 MiB are written" api_content.c \
-	's/if \(from.len > CONTENT_MAX\)/if (false)/' \
-	"thirty two mebibytes are the limit of json"
+agent api/files "more than 64 MiB are written" api_content.c \
+	's/if \(from.len > WRITE_MAX\)/if (false)/' \
+	"thirty two mebibytes are read and twice as much is written"
 agent agent/files "a path is meant in the root" files.c \
 	"s/path\\[0\\] != '\\/' \\&\\& !add_segments\\(out, &len, cwd\\)/false/" \
 	"parents are made"
