@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { types } from "./trial.mjs";
 
-const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git"];
+const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "interpreter",
+	"watch", "backup"];
 
 /* A stream that is refused is an Error with the answer in its message. */
 const REFUSED = /^Stream error: (\d+) - (\{.*\})$/s;
