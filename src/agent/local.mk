@@ -120,6 +120,7 @@ AGENT_SOURCES = \
 	src/agent/wrapper_ops.c \
 	src/agent/ws.c src/agent/ws.h \
 	src/agent/ws_answer.c src/agent/ws_answer.h \
+	src/agent/ws_body.c src/agent/ws_body.h \
 	src/agent/ws_call.c src/agent/ws_call.h \
 	src/agent/ws_conn.c src/agent/ws_conn.h \
 	src/agent/ws_door.c src/agent/ws_door.h \

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base64.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/mem.h"
@@ -12,6 +13,7 @@
 enum {
 	SEND_AT = 256 * 1024, /* less is sent at its end */
 	STRING_MAX = 1024 * 1024,
+	BYTES_AT = 48 * 1024, /* of a file, for one message */
 	/* the SDK ends a stream of which it heard nothing for 300 s */
 	SILENT_MS = 240 * 1000
 };
@@ -76,6 +78,27 @@ send_heartbeat(void *ctx)
 	return send_event(a, "heartbeat", BEAT, sizeof(BEAT) - 1);
 }
 
+/* Whole groups of three bytes, so that pieces can be decoded one by one. */
+static int
+send_bytes(struct ws_answer *a, bool last)
+{
+	size_t len = last ? a->out.len : a->out.len - a->out.len % 3;
+	auto_buf struct buf m = { 0 };
+
+	if (len == 0)
+		return 0;
+	if (atomic_load(&a->cancelled))
+		return -1;
+	buf_fmt(&m,
+	    "{\"type\":\"stream\",\"id\":%s,\"encoding\":\"base64\",\"data\":\"",
+	    a->quoted_id);
+	base64_encode(&m, a->out.data, len);
+	buf_str(&m, "\"}");
+	memmove(a->out.data, a->out.data + len, a->out.len - len);
+	a->out.len -= len;
+	return ws_send(a->conn, WSLINK_TEXT, m.data, m.len);
+}
+
 static int
 send_part(struct ws_answer *a, const char *data, size_t len, bool last)
 {
@@ -114,8 +137,9 @@ ws_answer_cut(struct ws_answer *a)
 		ws_let_go(a->conn);
 	} else if (a->stage != WS_CUT) {
 		ws_answer_error(a->conn, a->id, 500,
-		    a->stage == WS_EVENTS ? CODE_STREAM_ERROR
-					  : CODE_INTERNAL_ERROR,
+		    a->stage == WS_EVENTS || a->stage == WS_BYTES
+			? CODE_STREAM_ERROR
+			: CODE_INTERNAL_ERROR,
 		    "the answer could not be completed");
 	}
 	a->stage = WS_CUT;
@@ -143,8 +167,10 @@ write_body(struct ws_answer *a, const char *from, size_t len)
 
 /* call_begin() has written this; what matters is what follows. */
 static enum ws_stage
-stage_after(const char *head)
+stage_after(const struct ws_answer *a, const char *head)
 {
+	if (a->bytes && *a->status < 400)
+		return WS_BYTES;
 	if (strstr(head, "\r\nContent-Type: text/event-stream") != NULL)
 		return WS_EVENTS;
 	return strstr(head, "\r\nContent-Type: application/json") != NULL
@@ -165,7 +191,7 @@ write_head(struct ws_answer *a, const char *from, size_t len)
 		return 0;
 	head = a->out;
 	a->out = (struct buf){ 0 };
-	a->stage = stage_after(head.data);
+	a->stage = stage_after(a, head.data);
 	a->spoke_ms = clock_ms();
 	rest += sizeof(END) - 1;
 	return ws_answer_write(a, rest, (size_t)(head.data + head.len - rest));
@@ -184,6 +210,9 @@ ws_answer_write(struct ws_answer *a, const char *from, size_t len)
 		return write_head(a, from, len);
 	case WS_EVENTS:
 		return ws_events_feed(&a->events, from, len);
+	case WS_BYTES:
+		buf_add(&a->out, from, len);
+		return a->out.len < BYTES_AT ? 0 : send_bytes(a, false);
 	case WS_JSON:
 	case WS_STRING:
 	case WS_BODY:
@@ -250,6 +279,8 @@ ws_answer_finish(struct ws_answer *a)
 		ws_answer_cut(a); /* nobody has answered */
 		return;
 	}
+	if (a->stage == WS_BYTES && send_bytes(a, true) < 0)
+		return;
 	send_kept(a);
 	end_response(a);
 }

@@ -10,18 +10,20 @@
 
 #include "agent/routes.h"
 #include "agent/ws_answer.h"
+#include "agent/ws_body.h"
 #include "common/mem.h"
 #include "web/reply.h"
 #include "web/server.h"
 
+enum { FILE_BLOCK = 64 * 1024 };
+
 struct ws_call {
 	struct ws_request r;
 	const char *session;
-	char *uri;                 /* with our prefix, as nginx would say it */
-	char *path;                /* likewise, decoded */
-	struct buf text;           /* the body as JSON, and what is around it */
-	struct bigjson_value body; /* where in there, what is not read yet */
-	size_t held;               /* bytes that count in `held` below */
+	char *uri;  /* with our prefix, as nginx would say it */
+	char *path; /* likewise, decoded */
+	struct ws_body body;
+	bool bad_body; /* bytes are wanted, and it is none */
 	char length[24];
 	struct call call;
 	struct ws_answer answer;
@@ -29,53 +31,23 @@ struct ws_call {
 	int gone[2]; /* the first hangs up with the client; -1: not asked for */
 };
 
-/* ---- its body */
-
-/* Beyond this the next large one waits; the largest fits in any case. */
-enum { HELD_MAX = 128 * 1024 * 1024 };
-
-static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t held_less = PTHREAD_COND_INITIALIZER;
-static size_t held;
-
-static void
-hold_body(struct ws_call *c)
+static bool
+is_below(const char *path, const char *const *routes, size_t count)
 {
-	c->held = c->text.len;
-	pthread_mutex_lock(&held_lock);
-	while (held > 0 && c->held > WS_PARSED_MAX && held + c->held > HELD_MAX)
-		pthread_cond_wait(&held_less, &held_lock);
-	held += c->held;
-	pthread_mutex_unlock(&held_lock);
+	for (size_t i = 0; i < count; i++)
+		if (str_starts(path, routes[i]) &&
+		    strchr("/", path[strlen(routes[i])]) != NULL)
+			return true;
+	return false;
 }
 
-static void
-drop_body(struct ws_call *c)
+/* Routes whose bodies and answers are bytes. */
+static bool
+carries_bytes(const char *path)
 {
-	buf_free(&c->text);
-	pthread_mutex_lock(&held_lock);
-	held -= c->held;
-	pthread_cond_broadcast(&held_less);
-	pthread_mutex_unlock(&held_lock);
-	c->held = 0;
-}
+	static const char *const ROUTES[] = { "/files", "/archive" };
 
-static void
-take_body(struct ws_call *c, struct ws_request *r, struct buf *message)
-{
-	c->body = r->body_text;
-	if (c->body.len > 0) {
-		c->text = *message;
-		*message = (struct buf){ 0 };
-	} else if (r->body != NULL) {
-		c->text.data =
-		    json_dumps(r->body, JSON_ENCODE_ANY | JSON_COMPACT);
-		c->body.len = c->text.len = strlen(c->text.data);
-		json_object_del(r->msg, "body");
-		r->body = NULL;
-	}
-	snprintf(c->length, sizeof(c->length), "%zu", c->body.len);
-	hold_body(c);
+	return is_below(path, ROUTES, ARRAY_LEN(ROUTES));
 }
 
 /* ---- what the routes read */
@@ -85,15 +57,7 @@ io_read(void *ctx, char *to, size_t max)
 {
 	struct ws_call *c = ctx;
 
-	if (max > c->body.len)
-		max = c->body.len;
-	if (max > 0)
-		memcpy(to, c->text.data + c->body.at, max);
-	c->body.at += max;
-	c->body.len -= max;
-	if (c->body.len == 0) /* the route has all of it now */
-		drop_body(c);
-	return (ssize_t)max;
+	return ws_body_read(&c->body, to, max);
 }
 
 static const char *
@@ -108,7 +72,9 @@ io_param(void *ctx, const char *name)
 		{ "SL_PATH", c->path },
 		{ "QUERY_STRING", c->r.query },
 		{ "SL_SESSION", c->session },
-		{ "CONTENT_TYPE", "application/json" },
+		{ "CONTENT_TYPE",
+		    carries_bytes(c->r.path) ? "application/octet-stream"
+					     : "application/json" },
 		{ "CONTENT_LENGTH", c->length },
 	};
 	/* those of nginx/wrapper.params.in that a route looks at */
@@ -116,6 +82,13 @@ io_param(void *ctx, const char *name)
 		const char *name, *header;
 	} HEADERS[] = {
 		{ "HTTP_ACCEPT", "Accept" },
+		{ "HTTP_RANGE", "Range" },
+		{ "HTTP_IF_MATCH", "If-Match" },
+		{ "HTTP_IF_NONE_MATCH", "If-None-Match" },
+		{ "HTTP_IF_MODIFIED_SINCE", "If-Modified-Since" },
+		{ "HTTP_IF_UNMODIFIED_SINCE", "If-Unmodified-Since" },
+		{ "HTTP_IF_RANGE", "If-Range" },
+		{ "HTTP_CONTENT_RANGE", "Content-Range" },
 		{ "HTTP_LAST_EVENT_ID", "Last-Event-ID" },
 		{ "HTTP_X_SESSION_ID", "X-Session-Id" },
 		{ "HTTP_X_TRACE_ID", "X-Trace-Id" },
@@ -145,6 +118,23 @@ static int
 io_flush(void *ctx)
 {
 	(void)ctx;
+	return 0;
+}
+
+static int
+io_send_file(void *ctx, int fd, off_t from, int64_t len)
+{
+	auto_free char *block = xmalloc(FILE_BLOCK);
+
+	while (len > 0) {
+		size_t want = len < FILE_BLOCK ? (size_t)len : FILE_BLOCK;
+		ssize_t n = pread(fd, block, want, from);
+
+		if (n <= 0 || io_write(ctx, block, (size_t)n) < 0)
+			return -1;
+		from += n;
+		len -= n;
+	}
 	return 0;
 }
 
@@ -179,6 +169,7 @@ static const struct call_io IO = {
 	.param = io_param,
 	.fd = io_fd,
 	.cut = io_cut,
+	.send_file = io_send_file,
 };
 
 /* ---- its life */
@@ -190,7 +181,11 @@ ws_call_new(struct ws_conn *conn, struct ws_request *r, struct buf *message,
 	struct ws_call *c = xcalloc(1, sizeof(*c));
 
 	ws_answer_init(&c->answer, conn, r->id, &c->call.status);
-	take_body(c, r, message);
+	c->bad_body =
+	    !ws_body_take(&c->body, r, message, carries_bytes(r->path));
+	snprintf(c->length, sizeof(c->length), "%zu", c->body.left.len);
+	c->answer.bytes = carries_bytes(r->path) &&
+	    (str_equal(r->method, "GET") || str_equal(r->method, "HEAD"));
 	c->r = *r;
 	c->session = session;
 	c->gone[0] = c->gone[1] = -1;
@@ -211,7 +206,7 @@ ws_call_free(struct ws_call *c)
 	pthread_mutex_destroy(&c->lock);
 	free(c->uri);
 	free(c->path);
-	drop_body(c);
+	ws_body_free(&c->body);
 	free(c);
 }
 
@@ -230,38 +225,37 @@ ws_call_cancel(struct ws_call *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* What is not the wrapper's, or no JSON either way. */
+/* What the wrapper does not do, or cannot be told by messages. */
 static bool
 is_elsewhere(const char *path)
 {
-	static const char *const ELSEWHERE[] = { "/api/expose-port",
-		"/api/exposed-ports", "/proxy", "/files", "/archive", "/ws",
-		"/api/ws" };
+	static const char *const ROUTES[] = { "/api/expose-port",
+		"/api/exposed-ports", "/proxy", "/ws", "/api/ws" };
 
-	for (size_t i = 0; i < ARRAY_LEN(ELSEWHERE); i++)
-		if (str_starts(path, ELSEWHERE[i]) &&
-		    strchr("/", path[strlen(ELSEWHERE[i])]) != NULL)
-			return true;
-	return false;
+	return is_below(path, ROUTES, ARRAY_LEN(ROUTES));
 }
 
 static void
-send_elsewhere(struct call *call)
+refuse(struct ws_call *c)
 {
 	struct err e = { 0 };
 
-	err_set(&e, ERR_INVALID, CODE_VALIDATION_FAILED,
-	    "%s %.150s goes over HTTP, not over this WebSocket", call->method,
-	    call->path);
-	reply_container_error(call, &e, NULL);
+	if (c->bad_body)
+		err_field(&e, "body",
+		    "must be a string, of base64 if encoding says so");
+	else
+		err_set(&e, ERR_INVALID, CODE_VALIDATION_FAILED,
+		    "%s %.150s goes over HTTP, not over this WebSocket",
+		    c->call.method, c->call.path);
+	reply_container_error(&c->call, &e, NULL);
 }
 
 void
 ws_call_run(struct ws_call *c)
 {
 	server_call(&c->call, &IO, c);
-	if (is_elsewhere(c->r.path))
-		send_elsewhere(&c->call);
+	if (c->bad_body || is_elsewhere(c->r.path))
+		refuse(c);
 	else
 		routes_handle(&c->call);
 	ws_answer_finish(&c->answer);

@@ -304,6 +304,60 @@ def ports_are_exposed_between_what_else_is_said():
     until("pongs", lambda: m.ask("GET", "/api/ping") and {b"x", b"y"} <= set(m.ws.pongs))
 
 
+def fetched(m, path, **more):
+    """(status, bytes) of a file or an archive: pieces of base64, then the end."""
+    name = m.begin("GET", path, **more)
+    parts = []
+    hope = Hope()
+    while True:
+        hope.lives()
+        a = m.ws.json()
+        equal(a["id"], name, "whose")
+        if a["type"] == "response":
+            return a["status"], a.get("body", b"".join(parts))
+        equal((a["type"], a["encoding"]), ("stream", "base64"), "a piece")
+        parts.append(base64.b64decode(a["data"]))
+
+
+@case
+def files_and_archives_of_any_bytes_pass():
+    sid = create()["id"]
+    m = Mux(sid)
+    data = bytes(range(256)) * 1000 + b"x"
+    status, body = m.ask("PUT", "/files/workspace/a?mode=0600",
+                         base64.b64encode(data).decode(), encoding="base64")
+    equal((status, body["size"]), (201, len(data)), "written")
+    equal(execute(sid, "stat -c %a a; sha256sum <a").split()[:2],
+          ["600", hashlib.sha256(data).hexdigest()], "as they were")
+    true(fetched(m, "/files/workspace/a") == (200, data), "and read")
+    equal(fetched(m, "/files/workspace/a", headers={"Range": "bytes=1-4"}),
+          (206, data[1:5]), "some of them")
+    equal(m.ask("PUT", "/files/workspace/%C3%A9.json", '{"\u00e9": 1}\n')[0], 201, "text")
+    equal(fetched(m, "/files/workspace/%C3%A9.json"), (200, '{"\u00e9": 1}\n'.encode()),
+          "whatever its type")
+    equal(m.ask("PUT", "/files/workspace/none", "")[1]["size"], 0, "nothing")
+    equal(fetched(m, "/files/workspace/none"), (200, b""), "and nothing back")
+    large = os.urandom(MB) * 30
+    equal(m.ask("PUT", "/files/workspace/large", base64.b64encode(large).decode(),
+                encoding="base64")[0], 201, "30 MiB")
+    true(fetched(m, "/files/workspace/large") == (200, large), "and back")
+    equal(m.ask("DELETE", "/files/workspace/large")[0], 200, "deleted")
+    status, body = fetched(m, "/files/workspace/large")
+    equal((status, body["code"]), (404, "FILE_NOT_FOUND"), "an error is JSON")
+    for body, more in (({"a": 1}, {}), ([1], {}), (5, {}), ("x!", {"encoding": "base64"}),
+                       ("x", {"encoding": "hex"}), ("\u00e9" * 2 * MB, {"encoding": "base64"})):
+        status, doc = m.ask("PUT", "/files/workspace/bad", body, **more)
+        equal((status, doc["code"], doc["context"]["validationErrors"][0]["field"]),
+              (400, "VALIDATION_FAILED", "body"), str(body)[:20])
+    equal(execute(sid, "ls bad 2>&1 || true").count("No such"), 1, "nothing was written")
+    status, tar = fetched(m, "/archive/workspace?format=tar")
+    equal(status, 200, "an archive")
+    status, body = m.ask("PUT", "/archive/workspace/copy", base64.b64encode(tar).decode(),
+                         encoding="base64")
+    equal(status, 200, "and taken apart: %r" % body)
+    execute(sid, "cmp a copy/a && cmp none copy/none")
+
+
 @case
 def who_has_no_key_to_show_again_is_told_the_way():
     """A ticket was used to connect; what is asked of a worker needs a key."""
