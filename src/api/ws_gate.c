@@ -312,19 +312,23 @@ read_answer(const struct buf *cgi, const json_t *id)
 	static const char STATUS[] = "Status: ";
 	const char *body = cgi->len > 0 ? strstr(cgi->data, END) : NULL;
 	json_t *value = NULL, *message;
-	int status = 200;
+	char digits[4] = "";
+	int64_t status = 200;
 	struct err ignored;
 
 	if (body == NULL)
 		return NULL;
 	body += sizeof(END) - 1;
-	if (str_starts(cgi->data, STATUS))
-		status = atoi(cgi->data + sizeof(STATUS) - 1);
+	if (str_starts(cgi->data, STATUS)) {
+		memcpy(digits, cgi->data + sizeof(STATUS) - 1, 3);
+		if (!str_to_int(digits, 200, 599, &status))
+			return NULL;
+	}
 	if (*body != '\0' &&
 	    json_parse(body, strlen(body), &value, &ignored) < 0)
 		return NULL;
-	message = json_pack("{s:s, s:O, s:i}", "type", "response", "id", id,
-	    "status", status);
+	message = json_pack("{s:s, s:O, s:I}", "type", "response", "id", id,
+	    "status", (json_int_t)status);
 	if (value != NULL)
 		json_object_set_new(message, "body", value);
 	json_object_set_new(message, "done", json_true());
