@@ -37,6 +37,7 @@ NGINX_TEMPLATES = \
 	%D%/wake.params.in \
 	%D%/worker.params.in \
 	%D%/wrapper.params.in \
+	%D%/ws-pool.conf.in \
 	%D%/ws.conf.in \
 	%D%/ws.params.in
 
@@ -76,6 +77,7 @@ nodist_nginx_DATA = \
 	%D%/wake.params \
 	%D%/worker.params \
 	%D%/wrapper.params \
+	%D%/ws-pool.conf \
 	%D%/ws.conf \
 	%D%/ws.params
 nginxtemplatesdir = $(pkgdatadir)/nginx/templates

@@ -18,6 +18,7 @@ dist_www_DATA = \
 	%D%/poll.js \
 	%D%/ports.js \
 	%D%/screen.js \
+	%D%/sdk-node.mjs \
 	%D%/session.js \
 	%D%/sessions.js \
 	%D%/state.js \

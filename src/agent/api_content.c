@@ -17,8 +17,9 @@
 #include "web/sse.h"
 
 enum {
-	CONTENT_MAX = 32 * 1024 * 1024,
-	WRITE_BODY_MAX = 48 * 1024 * 1024, /* as much in base64, and a path */
+	READ_MAX = 32 * 1024 * 1024,
+	/* clients restore an archive of 40 MiB by one call */
+	WRITE_MAX = 64 * 1024 * 1024,
 	SMALL_BODY = 1024 * 1024
 };
 
@@ -52,32 +53,29 @@ too_large(struct call *c, const struct target *t, int64_t actual, struct err *e)
 {
 	err_set(e, ERR_TOO_LARGE, CODE_FILE_TOO_LARGE,
 	    "%lld bytes are more than the %d that can be written at once",
-	    (long long)actual, CONTENT_MAX);
-	return target_too_large(c, t, CONTENT_MAX, actual, e);
+	    (long long)actual, WRITE_MAX);
+	return target_too_large(c, t, WRITE_MAX, actual, e);
 }
 
 static int
-write_content(struct call *c, const json_t *body, struct err *e)
+write_content(struct call *c, const json_t *body, struct files_source from,
+    struct err *e)
 {
 	auto_buf struct buf decoded = { 0 };
-	struct files_source from = { .fd = -1 };
-	const json_t *content = json_object_get(body, "content");
 	struct content_options o;
 	struct target t;
 
 	if (take(c, body, "file.write", &t, &o, e) < 0)
 		return -1;
-	if (!json_is_string(content))
+	if (from.data == NULL)
 		return err_field(e, "content", "must be a string");
-	from.data = json_string_value(content);
-	from.len = json_string_length(content);
 	if (o.encoding == ENC_BASE64) {
 		if (!base64_decode(&decoded, from.data, from.len))
 			return err_field(e, "content", "is not valid base64");
 		from.data = decoded.data;
 		from.len = decoded.len;
 	}
-	if (from.len > CONTENT_MAX)
+	if (from.len > WRITE_MAX)
 		return too_large(c, &t, (int64_t)from.len, e);
 	if (files_write(t.where, &from, -1, e) < 0)
 		return -1;
@@ -89,10 +87,21 @@ static int
 write_body(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
+	auto_buf struct buf text = { 0 };
+	struct files_source from = { .fd = -1 };
+	struct bigjson_value content;
 	const struct scene *s = c->context;
 
-	if (scene_body(c, WRITE_BODY_MAX, &body, e) == 0)
-		return write_content(c, body, e);
+	if (scene_large_body(c, API_WRITE_BODY_MAX, "content", &text, &content,
+		&body, e) == 0) {
+		const json_t *parsed = json_object_get(body, "content");
+
+		from.data = content.at > 0 ? text.data + content.at
+					   : json_string_value(parsed);
+		from.len =
+		    content.at > 0 ? content.len : json_string_length(parsed);
+		return write_content(c, body, from, e);
+	}
 	if (e->kind != ERR_TOO_LARGE)
 		return -1;
 	/* nobody has looked which file it would have been */
@@ -110,7 +119,7 @@ api_write(struct call *c, struct err *e)
 	    !str_to_int(call_param(c, "CONTENT_LENGTH"), 0, SMALL_BODY, &len);
 	int rc;
 
-	/* a large body is held several times over: one after the other */
+	/* a large body is held twice, as text and decoded: one at a time */
 	if (large)
 		pthread_mutex_lock(&one_large);
 	rc = write_body(c, e);
@@ -192,8 +201,8 @@ api_read(struct call *c, struct err *e)
 	    take(c, body, "file.read", &t, &o, e) < 0 ||
 	    view_open(t.where, &v, e) < 0)
 		return -1;
-	if (view_settle(t.where, CONTENT_MAX, &v, e) < 0)
-		return target_too_large(c, &t, CONTENT_MAX, v.size, e);
+	if (view_settle(t.where, READ_MAX, &v, e) < 0)
+		return target_too_large(c, &t, READ_MAX, v.size, e);
 	send_content(c, &t, &v, goes_as_text(&v, o.encoding));
 	return 0;
 }

@@ -27,6 +27,7 @@ AGENT_SOURCES = \
 	src/agent/backup_restore.c \
 	src/agent/api_watch.c \
 	src/agent/base64.c src/agent/base64.h \
+	src/agent/bigjson.c src/agent/bigjson.h \
 	src/agent/blocks.c src/agent/blocks.h \
 	src/agent/capability.c src/agent/capability.h \
 	src/agent/cell.c src/agent/cell.h \
@@ -128,6 +129,7 @@ AGENT_SOURCES = \
 	src/agent/wrapper_ops.c \
 	src/agent/ws.c src/agent/ws.h \
 	src/agent/ws_answer.c src/agent/ws_answer.h \
+	src/agent/ws_body.c src/agent/ws_body.h \
 	src/agent/ws_call.c src/agent/ws_call.h \
 	src/agent/ws_conn.c src/agent/ws_conn.h \
 	src/agent/ws_door.c src/agent/ws_door.h \

@@ -9,6 +9,9 @@
 #include "common/err.h"
 #include "web/call.h"
 
+/* The largest body that is JSON: api/write's, 64 MiB as base64 and a path. */
+enum { API_WRITE_BODY_MAX = 86 * 1024 * 1024 };
+
 /* Whose paths are ours: /v1/sessions/<session_id>/... */
 void routes_open(const char *session_id);
 

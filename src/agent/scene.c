@@ -179,29 +179,66 @@ scene_add_ignored(struct call *c, struct buf *to)
 	c->also = NULL;
 }
 
-int
-scene_body(struct call *c, size_t max, json_t **out, struct err *e)
+static int
+read_body(struct call *c, size_t max, struct buf *text, struct err *e)
 {
-	auto_buf struct buf text = { 0 };
-
-	if (call_body(c, max, &text, e) < 0) {
+	if (call_body(c, max, text, e) < 0) {
 		if (e->kind == ERR_INVALID)
 			e->code = CODE_VALIDATION_FAILED;
 		if (e->kind == ERR_TOO_LARGE)
-			note_size(c, text.len);
+			note_size(c, text->len);
 		return -1;
 	}
-	if (!scene_depth_ok(text.data, text.len, DEPTH_MAX))
+	if (!scene_depth_ok(text->data, text->len, DEPTH_MAX))
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the body is nested more than %d deep", DEPTH_MAX);
-	if (text.len == 0)
+	return 0;
+}
+
+static int
+parse_body(struct call *c, const struct buf *text, json_t **out, struct err *e)
+{
+	if (text->len == 0)
 		*out = json_object();
-	else if (json_parse(text.data, text.len, out, e) < 0)
+	else if (json_parse(text->data, text->len, out, e) < 0)
 		return -1;
 	if (!json_is_object(*out))
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the body must be a JSON object");
 	drop_nulls(*out);
+	return note_unknown(c, *out, e);
+}
+
+int
+scene_body(struct call *c, size_t max, json_t **out, struct err *e)
+{
+	auto_buf struct buf text = { 0 };
+
+	return read_body(c, max, &text, e) < 0 ? -1
+					       : parse_body(c, &text, out, e);
+}
+
+int
+scene_large_body(struct call *c, size_t max, const char *name, struct buf *text,
+    struct bigjson_value *value, json_t **out, struct err *e)
+{
+	ssize_t len;
+
+	*value = (struct bigjson_value){ 0 };
+	if (read_body(c, max, text, e) < 0)
+		return -1;
+	if (!bigjson_find(text->data, text->len, name, value) ||
+	    text->data[value->at] != '"') {
+		*value = (struct bigjson_value){ 0 };
+		return parse_body(c, text, out, e);
+	}
+	if (bigjson_parse_rest(text->data, text->len, value, out, e) < 0)
+		return -1;
+	drop_nulls(*out);
+	len = bigjson_unescape(text->data + value->at, value->len);
+	if (len < 0)
+		return err_field(e, name, "is not a valid JSON string");
+	value->len = (size_t)len;
 	return note_unknown(c, *out, e);
 }
 

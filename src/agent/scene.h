@@ -8,6 +8,7 @@
 #ifndef SANDLEASE_AGENT_SCENE_H
 #define SANDLEASE_AGENT_SCENE_H
 
+#include "agent/bigjson.h"
 #include "agent/shell.h"
 #include "common/err.h"
 #include "common/json.h"
@@ -35,6 +36,15 @@ void scene_context(struct call *c, json_t *context);
  * go without it would be a surprise.
  */
 int scene_body(struct call *c, size_t max, json_t **out, struct err *e)
+    MUST_CHECK;
+
+/*
+ * The same for a body with one large string, the member `name`: that is not
+ * in *out, and *value says where it stands in *text, decoded.  When value->at is
+ * 0 it was not found so, and *out has whatever there is.
+ */
+int scene_large_body(struct call *c, size_t max, const char *name,
+    struct buf *text, struct bigjson_value *value, json_t **out, struct err *e)
     MUST_CHECK;
 
 /* The required string member `name`, borrowed; no NUL, min..max bytes. */

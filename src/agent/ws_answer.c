@@ -4,13 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base64.h"
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 
 enum {
 	SEND_AT = 256 * 1024, /* less is sent at its end */
-	STRING_MAX = 1024 * 1024
+	STRING_MAX = 1024 * 1024,
+	BYTES_AT = 48 * 1024, /* of a file, for one message */
+	/* the SDK ends a stream of which it heard nothing for 300 s */
+	SILENT_MS = 240 * 1000
 };
 
 /* ---- messages */
@@ -35,7 +40,6 @@ add_quoted(struct buf *b, const char *text, size_t len)
 	buf_str(b, "\"");
 }
 
-/* An event of the stream.  An empty one says that the stream lives. */
 static int
 send_event(void *ctx, const char *name, const char *data, size_t len)
 {
@@ -52,6 +56,46 @@ send_event(void *ctx, const char *name, const char *data, size_t len)
 	buf_str(&m, ",\"data\":");
 	add_quoted(&m, data, len);
 	buf_str(&m, "}");
+	a->spoke_ms = clock_ms();
+	return ws_send(a->conn, WSLINK_TEXT, m.data, m.len);
+}
+
+/*
+ * A client knows by the WebSocket's pings that the connection lives.  Only a
+ * stream that is silent for long gets an event, which has to be JSON: clients
+ * parse whatever comes.
+ */
+static int
+send_heartbeat(void *ctx)
+{
+	static const char BEAT[] = "{\"type\":\"heartbeat\"}";
+	struct ws_answer *a = ctx;
+
+	if (atomic_load(&a->cancelled))
+		return -1;
+	if (clock_left_ms(a->spoke_ms + SILENT_MS) > 0)
+		return 0;
+	return send_event(a, "heartbeat", BEAT, sizeof(BEAT) - 1);
+}
+
+/* Whole groups of three bytes, so that pieces can be decoded one by one. */
+static int
+send_bytes(struct ws_answer *a, bool last)
+{
+	size_t len = last ? a->out.len : a->out.len - a->out.len % 3;
+	auto_buf struct buf m = { 0 };
+
+	if (len == 0)
+		return 0;
+	if (atomic_load(&a->cancelled))
+		return -1;
+	buf_fmt(&m,
+	    "{\"type\":\"stream\",\"id\":%s,\"encoding\":\"base64\",\"data\":\"",
+	    a->quoted_id);
+	base64_encode(&m, a->out.data, len);
+	buf_str(&m, "\"}");
+	memmove(a->out.data, a->out.data + len, a->out.len - len);
+	a->out.len -= len;
 	return ws_send(a->conn, WSLINK_TEXT, m.data, m.len);
 }
 
@@ -93,8 +137,9 @@ ws_answer_cut(struct ws_answer *a)
 		ws_let_go(a->conn);
 	} else if (a->stage != WS_CUT) {
 		ws_answer_error(a->conn, a->id, 500,
-		    a->stage == WS_EVENTS ? CODE_STREAM_ERROR
-					  : CODE_INTERNAL_ERROR,
+		    a->stage == WS_EVENTS || a->stage == WS_BYTES
+			? CODE_STREAM_ERROR
+			: CODE_INTERNAL_ERROR,
 		    "the answer could not be completed");
 	}
 	a->stage = WS_CUT;
@@ -122,8 +167,10 @@ write_body(struct ws_answer *a, const char *from, size_t len)
 
 /* call_begin() has written this; what matters is what follows. */
 static enum ws_stage
-stage_after(const char *head)
+stage_after(const struct ws_answer *a, const char *head)
 {
+	if (a->bytes && *a->status < 400)
+		return WS_BYTES;
 	if (strstr(head, "\r\nContent-Type: text/event-stream") != NULL)
 		return WS_EVENTS;
 	return strstr(head, "\r\nContent-Type: application/json") != NULL
@@ -144,10 +191,8 @@ write_head(struct ws_answer *a, const char *from, size_t len)
 		return 0;
 	head = a->out;
 	a->out = (struct buf){ 0 };
-	a->stage = stage_after(head.data);
-	/* a client may wait for the first one before it goes on */
-	if (a->stage == WS_EVENTS && send_event(a, NULL, "", 0) < 0)
-		return -1;
+	a->stage = stage_after(a, head.data);
+	a->spoke_ms = clock_ms();
 	rest += sizeof(END) - 1;
 	return ws_answer_write(a, rest, (size_t)(head.data + head.len - rest));
 }
@@ -165,6 +210,9 @@ ws_answer_write(struct ws_answer *a, const char *from, size_t len)
 		return write_head(a, from, len);
 	case WS_EVENTS:
 		return ws_events_feed(&a->events, from, len);
+	case WS_BYTES:
+		buf_add(&a->out, from, len);
+		return a->out.len < BYTES_AT ? 0 : send_bytes(a, false);
 	case WS_JSON:
 	case WS_STRING:
 	case WS_BODY:
@@ -190,6 +238,7 @@ ws_answer_init(struct ws_answer *a, struct ws_conn *conn, const char *id,
 	a->status = status;
 	a->stage = WS_HEAD;
 	a->events.event = send_event;
+	a->events.comment = send_heartbeat;
 	a->events.ctx = a;
 	atomic_init(&a->cancelled, false);
 }
@@ -230,6 +279,8 @@ ws_answer_finish(struct ws_answer *a)
 		ws_answer_cut(a); /* nobody has answered */
 		return;
 	}
+	if (a->stage == WS_BYTES && send_bytes(a, true) < 0)
+		return;
 	send_kept(a);
 	end_response(a);
 }

@@ -3,13 +3,15 @@
  *
  * What the routes write (call_begin() and after) becomes one message of type
  * `response`, or for an event stream a `stream` for each event and a
- * `response` at the end.  A large answer is sent while it is written, so that
+ * `response` at the end.  Bytes of a file are such a stream, too, in base64, so
+ * that they may be of any size and hold up nobody.  A large answer is sent while it is written, so that
  * it is nowhere whole.
  */
 #ifndef SANDLEASE_AGENT_WS_ANSWER_H
 #define SANDLEASE_AGENT_WS_ANSWER_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "agent/ws_conn.h"
 #include "agent/ws_events.h"
@@ -21,6 +23,7 @@ enum ws_stage {
 	WS_JSON,   /* kept, to be the `body` */
 	WS_STRING, /* likewise, as a string */
 	WS_EVENTS, /* sent as it comes */
+	WS_BYTES,  /* likewise, in base64 */
 	WS_BODY,   /* sent as it comes, the connection is held */
 	WS_CUT     /* an error has been sent instead */
 };
@@ -30,9 +33,11 @@ struct ws_answer {
 	char *id; /* of the request */
 	char *quoted_id;
 	const int *status; /* there as soon as something is written */
+	bool bytes; /* unless it is an error, it is the content of a file */
 	enum ws_stage stage;
 	struct buf out; /* header, then what is kept */
 	struct ws_events events;
+	int64_t spoke_ms;      /* of clock_ms(): the last event */
 	atomic_bool cancelled; /* nobody wants it any more */
 };
 

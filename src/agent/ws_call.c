@@ -10,17 +10,20 @@
 
 #include "agent/routes.h"
 #include "agent/ws_answer.h"
+#include "agent/ws_body.h"
 #include "common/mem.h"
 #include "web/reply.h"
 #include "web/server.h"
+
+enum { FILE_BLOCK = 64 * 1024 };
 
 struct ws_call {
 	struct ws_request r;
 	const char *session;
 	char *uri;  /* with our prefix, as nginx would say it */
 	char *path; /* likewise, decoded */
-	char *body; /* as JSON; NULL: none */
-	size_t body_len, body_at;
+	struct ws_body body;
+	bool bad_body; /* bytes are wanted, and it is none */
 	char length[24];
 	struct call call;
 	struct ws_answer answer;
@@ -28,25 +31,33 @@ struct ws_call {
 	int gone[2]; /* the first hangs up with the client; -1: not asked for */
 };
 
+static bool
+is_below(const char *path, const char *const *routes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (str_starts(path, routes[i]) &&
+		    strchr("/", path[strlen(routes[i])]) != NULL)
+			return true;
+	return false;
+}
+
+/* Routes whose bodies and answers are bytes. */
+static bool
+carries_bytes(const char *path)
+{
+	static const char *const ROUTES[] = { "/files", "/archive" };
+
+	return is_below(path, ROUTES, ARRAY_LEN(ROUTES));
+}
+
 /* ---- what the routes read */
 
 static ssize_t
 io_read(void *ctx, char *to, size_t max)
 {
 	struct ws_call *c = ctx;
-	size_t left = c->body_len - c->body_at;
 
-	if (max > left)
-		max = left;
-	if (max > 0)
-		memcpy(to, c->body + c->body_at, max);
-	c->body_at += max;
-	if (c->body_at == c->body_len) {
-		/* whoever reads it has it now */
-		free(TAKE(c->body));
-		c->body_len = c->body_at = 0;
-	}
-	return (ssize_t)max;
+	return ws_body_read(&c->body, to, max);
 }
 
 static const char *
@@ -61,7 +72,9 @@ io_param(void *ctx, const char *name)
 		{ "SL_PATH", c->path },
 		{ "QUERY_STRING", c->r.query },
 		{ "SL_SESSION", c->session },
-		{ "CONTENT_TYPE", "application/json" },
+		{ "CONTENT_TYPE",
+		    carries_bytes(c->r.path) ? "application/octet-stream"
+					     : "application/json" },
 		{ "CONTENT_LENGTH", c->length },
 	};
 	/* those of nginx/wrapper.params.in that a route looks at */
@@ -70,6 +83,13 @@ io_param(void *ctx, const char *name)
 	} HEADERS[] = {
 		{ "HTTP_ACCEPT", "Accept" },
 		{ "HTTP_IDEMPOTENCY_KEY", "Idempotency-Key" },
+		{ "HTTP_RANGE", "Range" },
+		{ "HTTP_IF_MATCH", "If-Match" },
+		{ "HTTP_IF_NONE_MATCH", "If-None-Match" },
+		{ "HTTP_IF_MODIFIED_SINCE", "If-Modified-Since" },
+		{ "HTTP_IF_UNMODIFIED_SINCE", "If-Unmodified-Since" },
+		{ "HTTP_IF_RANGE", "If-Range" },
+		{ "HTTP_CONTENT_RANGE", "Content-Range" },
 		{ "HTTP_LAST_EVENT_ID", "Last-Event-ID" },
 		{ "HTTP_X_SESSION_ID", "X-Session-Id" },
 		{ "HTTP_X_TRACE_ID", "X-Trace-Id" },
@@ -99,6 +119,23 @@ static int
 io_flush(void *ctx)
 {
 	(void)ctx;
+	return 0;
+}
+
+static int
+io_send_file(void *ctx, int fd, off_t from, int64_t len)
+{
+	auto_free char *block = xmalloc(FILE_BLOCK);
+
+	while (len > 0) {
+		size_t want = len < FILE_BLOCK ? (size_t)len : FILE_BLOCK;
+		ssize_t n = pread(fd, block, want, from);
+
+		if (n <= 0 || io_write(ctx, block, (size_t)n) < 0)
+			return -1;
+		from += n;
+		len -= n;
+	}
 	return 0;
 }
 
@@ -133,29 +170,29 @@ static const struct call_io IO = {
 	.param = io_param,
 	.fd = io_fd,
 	.cut = io_cut,
+	.send_file = io_send_file,
 };
 
 /* ---- its life */
 
 struct ws_call *
-ws_call_new(struct ws_conn *conn, struct ws_request *r, const char *session)
+ws_call_new(struct ws_conn *conn, struct ws_request *r, struct buf *message,
+    const char *session)
 {
 	struct ws_call *c = xcalloc(1, sizeof(*c));
 
 	ws_answer_init(&c->answer, conn, r->id, &c->call.status);
+	c->bad_body =
+	    !ws_body_take(&c->body, r, message, carries_bytes(r->path));
+	snprintf(c->length, sizeof(c->length), "%zu", c->body.left.len);
+	c->answer.bytes = carries_bytes(r->path) &&
+	    (str_equal(r->method, "GET") || str_equal(r->method, "HEAD"));
 	c->r = *r;
 	c->session = session;
 	c->gone[0] = c->gone[1] = -1;
 	pthread_mutex_init(&c->lock, NULL);
 	c->uri = xasprintf("/v1/sessions/%s%s", session, r->raw);
 	c->path = xasprintf("/v1/sessions/%s%s", session, r->path);
-	if (r->body != NULL) {
-		c->body = json_dumps(r->body, JSON_ENCODE_ANY | JSON_COMPACT);
-		c->body_len = strlen(c->body);
-		json_object_del(r->msg, "body");
-	}
-	c->r.body = NULL;
-	snprintf(c->length, sizeof(c->length), "%zu", c->body_len);
 	*r = (struct ws_request){ 0 };
 	return c;
 }
@@ -170,7 +207,7 @@ ws_call_free(struct ws_call *c)
 	pthread_mutex_destroy(&c->lock);
 	free(c->uri);
 	free(c->path);
-	free(c->body);
+	ws_body_free(&c->body);
 	free(c);
 }
 
@@ -189,38 +226,37 @@ ws_call_cancel(struct ws_call *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* What is not the wrapper's, or no JSON either way. */
+/* What the wrapper does not do, or cannot be told by messages. */
 static bool
 is_elsewhere(const char *path)
 {
-	static const char *const ELSEWHERE[] = { "/api/expose-port",
-		"/api/exposed-ports", "/proxy", "/files", "/archive", "/ws",
-		"/api/ws" };
+	static const char *const ROUTES[] = { "/api/expose-port",
+		"/api/exposed-ports", "/proxy", "/ws", "/api/ws" };
 
-	for (size_t i = 0; i < ARRAY_LEN(ELSEWHERE); i++)
-		if (str_starts(path, ELSEWHERE[i]) &&
-		    strchr("/", path[strlen(ELSEWHERE[i])]) != NULL)
-			return true;
-	return false;
+	return is_below(path, ROUTES, ARRAY_LEN(ROUTES));
 }
 
 static void
-send_elsewhere(struct call *call)
+refuse(struct ws_call *c)
 {
 	struct err e = { 0 };
 
-	err_set(&e, ERR_INVALID, CODE_VALIDATION_FAILED,
-	    "%s %.150s goes over HTTP, not over this WebSocket", call->method,
-	    call->path);
-	reply_container_error(call, &e, NULL);
+	if (c->bad_body)
+		err_field(&e, "body",
+		    "must be a string, of base64 if encoding says so");
+	else
+		err_set(&e, ERR_INVALID, CODE_VALIDATION_FAILED,
+		    "%s %.150s goes over HTTP, not over this WebSocket",
+		    c->call.method, c->call.path);
+	reply_container_error(&c->call, &e, NULL);
 }
 
 void
 ws_call_run(struct ws_call *c)
 {
 	server_call(&c->call, &IO, c);
-	if (is_elsewhere(c->r.path))
-		send_elsewhere(&c->call);
+	if (c->bad_body || is_elsewhere(c->r.path))
+		refuse(c);
 	else
 		routes_handle(&c->call);
 	ws_answer_finish(&c->answer);

@@ -9,9 +9,13 @@
 
 struct ws_call;
 
-/* Takes over the request; borrows the other two. */
+/*
+ * Takes over the request, and the message it was read from if its body is still
+ * in there; borrows the other two.  Waits while large bodies of earlier requests
+ * have not been read: the memory of all of them is bounded.
+ */
 struct ws_call *ws_call_new(struct ws_conn *conn, struct ws_request *r,
-    const char *session);
+    struct buf *message, const char *session);
 void ws_call_free(struct ws_call *c);
 
 const char *ws_call_id(const struct ws_call *c);

@@ -38,7 +38,7 @@ take_line(struct ws_events *s)
 	if (s->line.len == 0)
 		return dispatch(s);
 	if (s->line.data[0] == ':')
-		return s->event(s->ctx, NULL, "", 0);
+		return s->comment(s->ctx);
 	v = field(&s->line, "data");
 	if (v != NULL) {
 		if (s->any)

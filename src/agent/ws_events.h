@@ -14,12 +14,13 @@
 struct ws_events {
 	struct buf line, data, name;
 	bool any; /* a line of data has come */
-	/* NULL name: it has none.  A comment is an event without data. */
+	/* NULL name: the event has none. */
 	int (*event)(void *ctx, const char *name, const char *data, size_t len);
+	int (*comment)(void *ctx); /* a heartbeat of the handler's */
 	void *ctx;
 };
 
-/* The next bytes; -1 as soon as event() says so. */
+/* The next bytes; -1 as soon as event() or comment() says so. */
 int ws_events_feed(struct ws_events *s, const char *data, size_t len);
 void ws_events_free(struct ws_events *s);
 

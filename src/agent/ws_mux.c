@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/routes.h"
 #include "agent/serve.h"
 #include "agent/ws.h"
 #include "agent/ws_answer.h"
@@ -12,8 +13,8 @@
 #include "common/mem.h"
 
 enum {
-	/* of api/write, the largest, and what is around a body */
-	MESSAGE_MAX = 49 * 1024 * 1024,
+	/* the largest body and what is around it */
+	MESSAGE_MAX = API_WRITE_BODY_MAX + 1024 * 1024,
 	/* of all that are not complete yet */
 	INCOMPLETE_MAX = 256 * 1024 * 1024
 };
@@ -32,6 +33,7 @@ struct mux {
 	pthread_cond_t none;
 	struct running *running;
 	struct buf message; /* the pieces so far */
+	size_t counted;     /* their bytes that count in `incomplete` */
 };
 
 static atomic_int requests;
@@ -133,7 +135,7 @@ start(struct mux *m, struct ws_request *q)
 	bool room = atomic_fetch_add(&requests, 1) < WS_REQUESTS_MAX;
 
 	r->mux = m;
-	r->call = ws_call_new(m->conn, q, m->session);
+	r->call = ws_call_new(m->conn, q, &m->message, m->session);
 	if (!enter(m, r)) {
 		ws_answer_error(m->conn, id, 400, CODE_INVALID_REQUEST,
 		    "a request with this id runs");
@@ -164,10 +166,12 @@ take_message(struct mux *m)
 	ws_request_free(&q);
 }
 
+/* Its text may be a request's by now; then it counts there. */
 static void
 empty(struct mux *m)
 {
-	atomic_fetch_sub(&incomplete, (long long)m->message.len);
+	atomic_fetch_sub(&incomplete, (long long)m->counted);
+	m->counted = 0;
 	buf_free(&m->message);
 }
 
@@ -184,6 +188,7 @@ take_piece(struct mux *m, const struct ws_piece *p)
 		ws_close(m->conn, WS_TRY_LATER, "too much is being sent");
 		return false;
 	}
+	m->counted += p->len;
 	buf_add(&m->message, p->data, p->len);
 	if (!p->last)
 		return true;

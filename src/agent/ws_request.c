@@ -99,6 +99,16 @@ take_request(struct ws_request *r, struct err *e)
 	return 0;
 }
 
+static int
+parse(const char *text, size_t len, struct ws_request *out, struct err *e)
+{
+	struct bigjson_value *body = &out->body_text;
+
+	if (len <= WS_PARSED_MAX || !bigjson_find(text, len, "body", body))
+		return json_parse(text, len, &out->msg, e);
+	return bigjson_parse_rest(text, len, body, &out->msg, e);
+}
+
 int
 ws_request_parse(const char *text, size_t len, struct ws_request *out,
     struct err *e)
@@ -108,7 +118,7 @@ ws_request_parse(const char *text, size_t len, struct ws_request *out,
 
 	*out = (struct ws_request){ 0 };
 	if (!scene_depth_ok(text, len, DEPTH_MAX) ||
-	    json_parse(text, len, &out->msg, &why) < 0)
+	    parse(text, len, out, &why) < 0)
 		return err_set(e, ERR_INVALID, CODE_PARSE_ERROR,
 		    "the message is no valid JSON%s%.150s",
 		    why.msg[0] != '\0' ? ": " : "", why.msg);

@@ -9,24 +9,34 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/bigjson.h"
 #include "common/err.h"
 #include "common/json.h"
 #include "common/str.h"
 
-enum { WS_ID_MAX = 256, WS_METHOD_MAX = 16, WS_PATH_MAX = 4096 };
+enum {
+	WS_ID_MAX = 256,
+	WS_METHOD_MAX = 16,
+	WS_PATH_MAX = 4096,
+	WS_PARSED_MAX = 1024 * 1024
+};
 
 struct ws_request {
 	json_t *msg; /* owned; the others are in it */
 	bool cancel; /* then only the id counts */
 	const char *id, *method;
-	const char *raw;       /* path and query, as they were sent */
-	char *path;            /* owned; decoded, without the query */
-	const char *query;     /* "" when there is none */
-	const json_t *body;    /* NULL: none */
-	const json_t *headers; /* NULL: none */
+	const char *raw;                /* path and query, as they were sent */
+	char *path;                     /* owned; decoded, without the query */
+	const char *query;              /* "" when there is none */
+	const json_t *body;             /* NULL: none, or it was not parsed */
+	struct bigjson_value body_text; /* where an unparsed one stands */
+	const json_t *headers;          /* NULL: none */
 };
 
 /*
+ * The body of a message above WS_PARSED_MAX bytes is not parsed, because that
+ * takes several times its memory; the route does it.
+ *
  * The code of an error is CODE_PARSE_ERROR or CODE_INVALID_REQUEST; then
  * out->id is the message's all the same, if it has one.  ws_request_free() in
  * any case.

@@ -33,14 +33,18 @@ libapi_a_SOURCES = \
 	src/api/starts.c src/api/starts.h \
 	src/api/stream.c src/api/stream.h \
 	src/api/stream_keys.c src/api/stream_keys.h \
+	src/api/stream_internal.h \
 	src/api/stream_link.c src/api/stream_link.h \
+	src/api/stream_ws.c \
 	src/api/ticket.c src/api/ticket.h \
 	src/api/v1_aliases.c src/api/v1_classes.c src/api/v1_history.c src/api/v1_interrupt.c \
 	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
 	src/api/v1_session_list.c src/api/v1_sessions.c src/api/v1_tickets.c \
 	src/api/v1_snapshots.c src/api/v1_usage.c \
 	src/api/watch.c src/api/watch.h \
-	src/api/worker.c src/api/worker.h
+	src/api/worker.c src/api/worker.h \
+	src/api/ws_frames.c src/api/ws_frames.h \
+	src/api/ws_gate.c src/api/ws_gate.h
 
 sandlease_api_SOURCES = src/api/main.c
 sandlease_api_LDADD = libapi.a libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \

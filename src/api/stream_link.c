@@ -1,5 +1,5 @@
 /* stream_link.c: one stream: nginx on one side, a wrapper on the other. */
-#include "api/stream_link.h"
+#include "api/stream_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,8 +57,8 @@ forget_pending(struct stream_side *d)
 	d->sent = 0;
 }
 
-static void
-close_side(struct streams *all, struct stream_side *d)
+void
+stream_close_side(struct streams *all, struct stream_side *d)
 {
 	if (d->armed != 0)
 		poller_remove(&all->poller, d->fd);
@@ -70,8 +70,9 @@ close_side(struct streams *all, struct stream_side *d)
 static void
 end(struct streams *all, struct stream *s)
 {
-	close_side(all, &s->nginx);
-	close_side(all, &s->wrapper);
+	stream_close_side(all, &s->nginx);
+	stream_close_side(all, &s->wrapper);
+	stream_close_side(all, &s->worker);
 	s->state = STREAM_ENDED;
 	TAILQ_REMOVE(&all->all, s, link);
 	TAILQ_INSERT_TAIL(&all->ended, s, link);
@@ -118,7 +119,8 @@ arm(struct streams *all, struct stream_side *d, uint32_t want)
 static uint32_t
 wanted_of_nginx(const struct stream *s)
 {
-	bool may_read = s->state != STREAM_OPEN || !pending(&s->wrapper);
+	bool may_read = s->state != STREAM_OPEN ||
+	    (!pending(&s->wrapper) && s->worker.fd < 0);
 
 	return EPOLLRDHUP | (may_read ? EPOLLIN : 0U) |
 	    (pending(&s->nginx) ? EPOLLOUT : 0U);
@@ -131,6 +133,12 @@ wanted_of_wrapper(const struct stream *s)
 	    (pending(&s->wrapper) ? EPOLLOUT : 0U);
 }
 
+static uint32_t
+wanted_of_worker(const struct stream *s)
+{
+	return EPOLLIN | (pending(&s->worker) ? EPOLLOUT : 0U);
+}
+
 /* After everything: writes what can be written, waits for what is missing. */
 static void
 settle(struct streams *all, struct stream *s)
@@ -139,6 +147,9 @@ settle(struct streams *all, struct stream *s)
 		s->deaf = true; /* what it has said before is still read */
 		forget_pending(&s->wrapper);
 	}
+	/* a worker that takes nothing more is seen by its end */
+	if (s->worker.fd >= 0 && flush(&s->worker) < 0)
+		forget_pending(&s->worker);
 	if (flush(&s->nginx) < 0) {
 		end(all, s);
 		return;
@@ -148,14 +159,16 @@ settle(struct streams *all, struct stream *s)
 		s->shut = shutdown(s->nginx.fd, SHUT_WR) == 0;
 	if (arm(all, &s->nginx, wanted_of_nginx(s)) < 0 ||
 	    (s->wrapper.fd >= 0 &&
-		arm(all, &s->wrapper, wanted_of_wrapper(s)) < 0))
+		arm(all, &s->wrapper, wanted_of_wrapper(s)) < 0) ||
+	    (s->worker.fd >= 0 &&
+		arm(all, &s->worker, wanted_of_worker(s)) < 0))
 		end(all, s);
 }
 
 /* ---- the answer */
 
-static void
-spoke(struct streams *all, struct stream *s)
+void
+stream_spoke(struct streams *all, struct stream *s)
 {
 	s->spoke_ms = clock_ms();
 	TAILQ_REMOVE(&all->all, s, link);
@@ -166,14 +179,15 @@ static void
 say(struct streams *all, struct stream *s, const char *data, size_t len)
 {
 	records_add(&s->nginx.out, RECORDS_STDOUT, s->id, data, len);
-	spoke(all, s);
+	stream_spoke(all, s);
 }
 
 /* Nothing more comes; without the end that FastCGI has, nginx calls it cut. */
-static void
-over(struct streams *all, struct stream *s)
+void
+stream_over(struct streams *all, struct stream *s)
 {
-	close_side(all, &s->wrapper);
+	stream_close_side(all, &s->wrapper);
+	stream_close_side(all, &s->worker);
 	s->state = STREAM_OVER;
 }
 
@@ -181,7 +195,7 @@ static void
 over_properly(struct streams *all, struct stream *s)
 {
 	records_end(&s->nginx.out, s->id);
-	over(all, s);
+	stream_over(all, s);
 }
 
 static void
@@ -191,8 +205,8 @@ last_words(struct streams *all, struct stream *s, enum err_code code,
 	auto_buf struct buf words = { 0 };
 	char session[ID_MAX];
 
-	if (!answer_streams(&s->answer)) {
-		over(all, s);
+	if (s->gate == NULL && !answer_streams(&s->answer)) {
+		stream_over(all, s);
 		return;
 	}
 	snprintf(session, sizeof(session), "%.*s", SESSION_LEN,
@@ -200,6 +214,10 @@ last_words(struct streams *all, struct stream *s, enum err_code code,
 	log_context(s->request_id, session);
 	log_line(LOG_INFO, "stream_cut", "%s", message);
 	log_context("", "");
+	if (s->gate != NULL) {
+		stream_ws_leave(all, s);
+		return;
+	}
 	answer_last_words(&s->answer, code, message, &words);
 	say(all, s, words.data, words.len);
 	over_properly(all, s);
@@ -236,16 +254,20 @@ read_wrapper(struct streams *all, struct stream *s)
 {
 	ssize_t n = read(s->wrapper.fd, chunk, sizeof(chunk));
 
-	if (n > 0)
+	if (n > 0 && s->gate != NULL)
+		stream_ws_from_wrapper(all, s, chunk, (size_t)n);
+	else if (n > 0)
 		take_reply(all, s, chunk, (size_t)n);
+	else if (s->gate != NULL && (n == 0 || errno == ECONNRESET))
+		stream_over(all, s); /* it has said itself why */
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		lose_wrapper(all, s);
 }
 
 /* ---- the request */
 
-static int
-connect_to(const char *path)
+int
+stream_connect(const char *path)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	auto_fd int fd =
@@ -293,20 +315,29 @@ take_key(struct stream *s)
 	drop_param(s, &p);
 }
 
-/* Counts the stream for its org.  False: the org has as many as it may. */
+bool
+stream_count_org(struct streams *all, struct stream *s, const char *org,
+    size_t len)
+{
+	uint32_t h = 2166136261u; /* FNV-1a */
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)org[i]) * 16777619u;
+	s->org = (uint16_t)(1 + h % (STREAM_ORGS - 1));
+	return ++all->of_org[s->org] <= all->org_max;
+}
+
 static bool
 take_org(struct streams *all, struct stream *s)
 {
 	struct records_param p;
-	uint32_t h = 2166136261u; /* FNV-1a */
+	bool may;
 
 	if (!records_param(&s->params, "SL_TENANT", &p))
 		return true; /* an nginx that was configured before us */
-	for (size_t i = 0; i < p.len; i++)
-		h = (h ^ (unsigned char)p.value[i]) * 16777619u;
+	may = stream_count_org(all, s, p.value, p.len);
 	drop_param(s, &p);
-	s->org = (uint16_t)(1 + h % (STREAM_ORGS - 1));
-	return ++all->of_org[s->org] <= all->org_max;
+	return may;
 }
 
 static void
@@ -338,7 +369,7 @@ say_unsent(struct streams *all, struct stream *s)
 	static const char UNSENT[] = "X-Sandlease-Unsent: 1\r\n";
 
 	say(all, s, UNSENT, sizeof(UNSENT) - 1);
-	over(all, s);
+	stream_over(all, s);
 }
 
 /* All parameters are there. */
@@ -353,7 +384,7 @@ go_on(struct streams *all, struct stream *s)
 	take_key(s);
 	take_target(all, s);
 	if (s->target[0] != '\0')
-		s->wrapper.fd = connect_to(s->target);
+		s->wrapper.fd = stream_connect(s->target);
 	if (s->wrapper.fd < 0) {
 		say_unsent(all, s);
 		return;
@@ -392,6 +423,16 @@ take_piece(struct streams *all, struct stream *s, const struct records_piece *p)
 	}
 }
 
+/* FastCGI begins with its version, a WebSocket's request with its method. */
+static bool
+speaks_http(struct stream *s)
+{
+	if (s->state == STREAM_HEAD && s->request.have == 0 &&
+	    s->params.len == 0 && s->gate == NULL && chunk[0] == 'G')
+		s->gate = xcalloc(1, sizeof(*s->gate));
+	return s->gate != NULL;
+}
+
 static void
 read_nginx(struct streams *all, struct stream *s)
 {
@@ -407,6 +448,10 @@ read_nginx(struct streams *all, struct stream *s)
 		return;
 	}
 	len = (size_t)n;
+	if (speaks_http(s)) {
+		stream_ws_from_nginx(all, s, data, len);
+		return;
+	}
 	while ((rc = records_next(&s->request, &data, &len, &p)) > 0)
 		if (!take_piece(all, s, &p))
 			break;
@@ -423,6 +468,7 @@ stream_open(struct streams *all, int fd, bool busy)
 
 	s->nginx = (struct stream_side){ .of = s, .fd = fd };
 	s->wrapper = (struct stream_side){ .of = s, .fd = -1 };
+	s->worker = (struct stream_side){ .of = s, .fd = -1 };
 	s->busy = busy;
 	s->spoke_ms = clock_ms();
 	TAILQ_INSERT_TAIL(&all->all, s, link);
@@ -445,12 +491,18 @@ stream_event(struct streams *all, struct stream_side *side, uint32_t events)
 		}
 		if ((events & EPOLLIN) != 0)
 			read_nginx(all, s);
+	} else if (side == &s->worker) {
+		if (hangup || (events & EPOLLIN) != 0)
+			stream_ws_from_worker(all, s);
 	} else if ((hangup || (events & EPOLLIN) != 0) &&
 	    (side->armed & EPOLLIN) != 0) {
 		read_wrapper(all, s);
 	}
-	if (s->state != STREAM_ENDED)
-		settle(all, s);
+	if (s->state == STREAM_ENDED)
+		return;
+	if (s->gate != NULL)
+		stream_ws_look_at_clock(all, s);
+	settle(all, s);
 }
 
 void
@@ -458,18 +510,21 @@ stream_beat(struct streams *all, struct stream *s)
 {
 	static const char COMMENT[] = ": ka\n\n";
 
-	spoke(all, s);
+	stream_spoke(all, s);
 	if (s->state == STREAM_HEAD) {
 		end(all, s);
 		return;
 	}
-	if (s->state != STREAM_OPEN || pending(&s->nginx) ||
+	if (s->gate != NULL)
+		stream_ws_look_at_clock(all, s);
+	else if (s->state != STREAM_OPEN || pending(&s->nginx) ||
 	    !answer_between_events(&s->answer))
 		return;
 	/* a name that is gone: the session has ended, whoever holds this end */
-	if (access(s->target, F_OK) < 0 && errno == ENOENT)
+	if (s->state == STREAM_OPEN && access(s->target, F_OK) < 0 &&
+	    errno == ENOENT)
 		lose_wrapper(all, s);
-	else
+	else if (s->gate == NULL)
 		say(all, s, COMMENT, sizeof(COMMENT) - 1);
 	settle(all, s);
 }
@@ -480,6 +535,8 @@ stream_cut(struct streams *all, struct stream *s, enum err_code code,
 {
 	if (s->state == STREAM_OPEN)
 		last_words(all, s, code, message);
+	else if (s->state == STREAM_HEAD && s->gate != NULL)
+		stream_over(all, s);
 	else if (s->state == STREAM_HEAD)
 		say_unsent(all, s);
 	settle(all, s);
@@ -503,6 +560,8 @@ stream_bury(struct streams *all)
 	while ((s = TAILQ_FIRST(&all->ended)) != NULL) {
 		TAILQ_REMOVE(&all->ended, s, link);
 		buf_free(&s->params);
+		if (s->gate != NULL)
+			ws_gate_free(s->gate);
 		free(s);
 	}
 }

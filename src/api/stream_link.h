@@ -1,6 +1,9 @@
 /*
  * stream_link.h: one stream: nginx on one side, a wrapper on the other.
  *
+ * It is an event stream, of which this is said, or a WebSocket of /ws, which
+ * nginx speaks in HTTP and ws_gate.h passes on.
+ *
  * Passes FastCGI on, record by record, never more than one read ahead: who
  * does not take what there is stops who sends it.  When the wrapper's side
  * ends before its time, a stream that has begun gets a last event and a proper
@@ -16,6 +19,7 @@
 #include <sys/queue.h>
 
 #include "api/answer.h"
+#include "api/ws_gate.h"
 #include "common/id.h"
 #include "common/poller.h"
 #include "common/str.h"
@@ -42,8 +46,11 @@ struct stream {
 	TAILQ_ENTRY(stream) link;
 	enum stream_state state;
 	struct stream_side nginx, wrapper;
+	struct ws_gate *gate;      /* of a WebSocket; NULL: an event stream */
+	struct stream_side worker; /* ... which carries out a request */
+	int64_t answer_by_ms;      /* ... until then */
 	struct records request, reply;
-	struct buf params;
+	struct buf params; /* of nginx's request; or a worker's answer */
 	struct answer answer;
 	char target[STREAM_TARGET_MAX];
 	char request_id[ID_MAX];

@@ -149,6 +149,28 @@ take_length(const char **data, size_t *len, size_t *out)
 	return true;
 }
 
+static void
+add_length(struct buf *to, size_t len)
+{
+	const unsigned char bytes[] = { (unsigned char)(0x80 | len >> 24),
+		(unsigned char)(len >> 16), (unsigned char)(len >> 8),
+		(unsigned char)len };
+
+	if (len < 0x80)
+		buf_add(to, bytes + 3, 1);
+	else
+		buf_add(to, bytes, sizeof(bytes));
+}
+
+void
+records_add_param(struct buf *params, const char *name, const char *value)
+{
+	add_length(params, strlen(name));
+	add_length(params, strlen(value));
+	buf_str(params, name);
+	buf_str(params, value);
+}
+
 bool
 records_param(const struct buf *params, const char *name,
     struct records_param *out)

@@ -70,6 +70,9 @@ struct records_param {
 	size_t len;
 };
 
+/* Adds a name and its value to the content of RECORDS_PARAMS. */
+void records_add_param(struct buf *params, const char *name, const char *value);
+
 /* False when it is not there, or something before it is cut off. */
 bool records_param(const struct buf *params, const char *name,
     struct records_param *out);

@@ -146,8 +146,8 @@ def large_files():
     text = "0123456789abcdef" * (1 << 20)
     same(write("/workspace/large", text)["status"], 200, "16 MiB are written")
     ok(read("/workspace/large")["content"] == text, "and read")
-    same(box.call(S, "POST", "/api/write", raw=b"x" * (49 << 20)).status, 413,
-         "a body beyond 48 MiB is refused")
+    same(box.call(S, "POST", "/api/write", raw=b"x" * (87 << 20)).status, 413,
+         "a body beyond 86 MiB is refused")
     same(write("/workspace/large2", "y" * (1 << 20))["status"], 200, "and the wrapper is well")
 
 

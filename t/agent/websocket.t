@@ -150,7 +150,7 @@ def a_message_too_large_is_closed_with_1009():
     def flood():
         try:
             w.send_raw(raw_frame(Opcode.TEXT, fin=False))
-            for _ in range(51):
+            for _ in range(89):
                 w.send_raw(raw_frame(Opcode.CONT, b" " * MB, fin=False))
         except OSError:
             pass

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """files.t: the content of files as JSON and as a stream, through nginx."""
 import base64
+import hashlib
 import http.client
 import json
 import os
@@ -71,16 +72,21 @@ def a_text_that_is_not_utf8_comes_as_base64():
 
 
 @case
-def thirty_two_mebibytes_are_the_limit_of_json():
+def thirty_two_mebibytes_are_read_and_twice_as_much_is_written():
     text = "0123456789abcde\n" * (2 * MIB)
     good("write", path="most", content=text)
     true(good("read", path="most")["content"] == text, "32 MiB")
-    doc = error("write", 413, "FILE_TOO_LARGE", "file.write", "most",
-                path="most", content=text + "x")
+    data = os.urandom(MIB) * 64
+    whole = base64.b64encode(data).decode()
+    good("write", path="twice", content=whole, encoding="base64")
+    equal(sh("sha256sum <twice").split()[0], hashlib.sha256(data).hexdigest(), "64 MiB")
+    more = base64.b64encode(data + b"x").decode()
+    doc = error("write", 413, "FILE_TOO_LARGE", "file.write", "twice",
+                path="twice", content=more, encoding="base64")
     equal((doc["context"]["maxSize"], doc["context"]["actualSize"]),
-          (32 * MIB, 32 * MIB + 1), "a byte more")
-    equal(sh("wc -c <most"), "%d\n" % (32 * MIB), "the old one is still there")
-    sh("printf x >>most")
+          (64 * MIB, 64 * MIB + 1), "a byte more")
+    equal(sh("wc -c <twice"), "%d\n" % (64 * MIB), "the old one is still there")
+    sh("rm twice; printf x >>most")
     doc = error("read", 413, "FILE_TOO_LARGE", "file.read", "most",
                 path="most")
     equal((doc["context"]["maxSize"], doc["context"]["actualSize"]),
@@ -95,7 +101,7 @@ def thirty_two_mebibytes_are_the_limit_of_json():
 def a_body_beyond_all_limits_is_not_read_into_memory():
     def pieces():
         yield b'{"path": "x", "content": "'
-        for _ in range(60):
+        for _ in range(90):
             yield b"x" * MIB
         yield b'"}'
     conn = http.client.HTTPConnection("127.0.0.1", service.port(),
@@ -110,8 +116,8 @@ def a_body_beyond_all_limits_is_not_read_into_memory():
     for reply in (chunked, whole):
         context = container_error(reply, 413, "FILE_TOO_LARGE")["context"]
         equal(context, {"path": "", "operation": "file.write",
-                        "maxSize": 32 * MIB,
-                        "actualSize": 60 * MIB + len(b"".join(pieces())) %
+                        "maxSize": 64 * MIB,
+                        "actualSize": 90 * MIB + len(b"".join(pieces())) %
                         MIB}, "context")
 
 

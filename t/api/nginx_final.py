@@ -133,7 +133,8 @@ def the_program_of_websockets_answers_once(w):
         for says in LINES:
             if b" 101 " in says:
                 continue  # that is what was asked for
-            w.sockets[A].says = says + FORGED if says else b"FORGED"
-            nothing_forged(w, at(b"ws", UPGRADE), says)
+            for path, program in ((b"ws/pty", w.sockets[A]), (b"ws", w.passing)):
+                program.says = says + FORGED if says else b"FORGED"
+                nothing_forged(w, at(path, UPGRADE), says)
     finally:
-        w.sockets[A].says = None
+        w.sockets[A].says = w.passing.says = None

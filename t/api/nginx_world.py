@@ -70,6 +70,20 @@ class Answer:
         return json.loads(self.body)
 
 
+class Stream(Responder):
+    """The pool `stream`: FastCGI, or HTTP for WebSockets, by the first byte."""
+
+    def __init__(self, path, handler, websockets):
+        self.websockets = websockets
+        super().__init__(path, handler)
+
+    def _serve(self, conn):
+        if conn.recv(1, socket.MSG_PEEK) == b"G":
+            self.websockets._serve(conn)
+        else:
+            super()._serve(conn)
+
+
 class World:
     def __init__(self):
         self.run_dir = WORLD + "/run"
@@ -83,8 +97,9 @@ class World:
         self.api = Responder(self.run_dir + "/api.sock", self.answer_api)
         self.read = Responder(self.run_dir + "/read.sock", self.answer_api)
         self.auth = Responder(self.run_dir + "/auth.sock", self.answer_auth)
-        self.stream = Responder(self.run_dir + "/stream.sock",
-                                self.answer_stream)
+        self.passing = App(self.run_dir + "/passing.sock", answer_passing)
+        self.stream = Stream(self.run_dir + "/stream.sock", self.answer_stream,
+                             self.passing)
         self.wrappers = {
             s: Responder(self.socket(s), self.answer_wrapper)
             for s in (A, B, ASLEEP, CUT)}
@@ -117,7 +132,7 @@ class World:
         elif route == "auth-session" and session in (A, B, ASLEEP, DEAD, CUT):
             r.reply(204, [("X-Sandlease-Upstream", "unix:" + self.socket(
                 session, "7." + p["SL_PORT"] if p["SL_PORT"] else 7)),
-                ("X-Sandlease-Key", "key1")])
+                ("X-Sandlease-Key", "key1"), ("X-Sandlease-Tenant", "org1")])
         elif (route == "auth-preview" and session in (A, B, DEAD, CUT)
               and p["SL_TOKEN"] == TOKEN):
             r.reply(204, [("X-Sandlease-Upstream", "unix:%s/s/%s.7.%s.sock" % (
@@ -295,6 +310,13 @@ HOSTILE = [
     ("X-Accel-Redirect", "/index.html"), ("X-Accel-Charset", "koi8-r"),
     ("X-Request-Id", "forged"), ("X-Sandlease-Upstream", "unix:/x"),
 ]
+
+
+def answer_passing(app, head, conn):
+    if DEAD in head:
+        conn.sendall(b"HTTP/1.1 502 Bad Gateway\r\nX-Sandlease-Unsent: 1\r\n")
+    else:
+        answer_app(app, head, conn)
 
 
 def answer_app(app, head, conn):

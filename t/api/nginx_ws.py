@@ -13,9 +13,10 @@ def upgrade(w, session=A, path="ws", query="", **headers):
 
 @case
 def a_websocket_asks_auth_and_goes_to_its_own_socket(w):
+    """One that carries requests by way of the pool `stream`."""
     for path in PATHS:
         equal(upgrade(w, path=path).status, 101, path)
-        line, _ = w.sockets[A].head()
+        line, _ = (w.sockets[A] if path == "ws/pty" else w.passing).head()
         true(line.startswith("GET /%s" % path), line)
         (p,) = w.auth.took()
         equal((p["SL_ROUTE"], p["SL_SESSION"], p["SL_PATH"], p["HTTP_UPGRADE"]),
@@ -37,7 +38,26 @@ def only_what_makes_a_websocket_goes_in(w):
                     "connection": ["upgrade"], "sec-websocket-key": ["x"],
                     "sec-websocket-version": ["13"]})
     upgrade(w, query="?ticket=%s&x=1" % TICKET)
-    equal(w.sockets[A].head()[0], "GET /ws HTTP/1.1")
+    equal(w.passing.head()[0], "GET /ws HTTP/1.1")
+
+
+@case
+def the_pool_hears_besides_in_whose_name_it_may_ask(w):
+    """Nobody else does, and no client says it instead."""
+    upgrade(w, Authorization="Bearer " + KEY, X_API_Key="other", Cookie="a=b",
+            X_Sandlease_Target="unix:/x", X_Sandlease_Key="forged", Origin="http://x")
+    _, headers = w.passing.head()
+    request_id = headers.pop("x-sandlease-request")
+    equal((len(request_id), len(request_id[0])), (1, 32), "the request's id")
+    equal(headers, {
+        "host": ["localhost"], "upgrade": ["websocket"], "connection": ["upgrade"],
+        "sec-websocket-key": ["x"], "sec-websocket-version": ["13"],
+        "x-sandlease-target": ["unix:" + w.socket(A)],
+        "x-sandlease-key": ["key1"], "x-sandlease-tenant": ["org1"],
+        "x-sandlease-authorization": ["Bearer " + KEY],
+        "x-sandlease-api-key": ["other"], "x-sandlease-address": ["127.0.0.1"],
+        "x-sandlease-scheme": ["http"],
+        "x-sandlease-host": ["127.0.0.1:%d" % w.port]})
 
 
 @case
@@ -61,23 +81,29 @@ def a_refused_websocket_is_told_as_json(w):
 
 @case
 def a_sleeping_session_gets_the_websocket_when_it_is_awake(w):
-    w.told_again = "@ws_again"
-    try:
-        answer = upgrade(w, ASLEEP, "ws/pty", "?sessionId=x")
-    finally:
-        w.told_again = "@session_again"
-    equal(answer.status, 101)
-    (wake,) = w.api.took()
-    equal((wake["SL_ROUTE"], wake["SL_SESSION"], wake["SL_WS"]),
-          ("wake-session", ASLEEP, "ws/pty"))
-    true(w.sockets[ASLEEP].head()[0].startswith("GET /ws/pty?sessionId=x&"),
-         "with what it asked for")
+    for path in PATHS:
+        w.awake = False
+        w.told_again = "@ws_again"
+        try:
+            answer = upgrade(w, ASLEEP, path, "?sessionId=x", Authorization="Bearer x")
+        finally:
+            w.told_again = "@session_again"
+        equal(answer.status, 101, path)
+        (wake,) = w.api.took()
+        equal((wake["SL_ROUTE"], wake["SL_SESSION"], wake["SL_WS"]),
+              ("wake-session", ASLEEP, path))
+        line, headers = (w.sockets[ASLEEP] if path == "ws/pty" else w.passing).head()
+        true(line.startswith("GET /ws/pty?sessionId=x&" if path == "ws/pty"
+                             else "GET /%s HTTP" % path), "with what it asked for")
+        equal(headers.get("x-sandlease-authorization"),
+              None if path == "ws/pty" else ["Bearer x"], "and in whose name")
 
 
 @case
 def a_dead_program_is_told_with_what_is_known(w):
-    answer = upgrade(w, DEAD, query="?ticket=" + TICKET)
-    equal(answer.json(), {"route": "dead-session", "connect": "-"})
+    for path in PATHS:
+        answer = upgrade(w, DEAD, path, query="?ticket=" + TICKET)
+        equal(answer.json(), {"route": "dead-session", "connect": "-"}, path)
 
 
 @case

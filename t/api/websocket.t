@@ -78,8 +78,34 @@ class Mux:
                           "done": True}, "the end")
                 return found
             equal(m["type"], "stream", repr(m))
-            if m["data"]:  # an empty one says that it lives
-                found.append(json.loads(m["data"]))
+            found.append(json.loads(m["data"]))
+
+
+# ---- large ones
+
+@case
+def a_file_of_40_mib_is_written_by_one_message():
+    """As the SDK restores a backup; two at once wait for each other's memory."""
+    sid = create(isolation="session")["id"]
+    data = os.urandom(MB) * 40
+    content = base64.b64encode(data).decode()
+    before = int(execute(sid, "grep VmHWM: /proc/$PPID/status").split()[1])
+    pair = [Mux(sid), Mux(sid)]
+    for i, m in enumerate(pair):
+        m.begin("POST", "/api/write", {"path": "f%d" % i, "content": content,
+                                       "encoding": "base64"})
+    for i, m in enumerate(pair):
+        equal((m.ws.json()["status"], execute(sid, "sha256sum <f%d" % i).split()[0]),
+              (200, hashlib.sha256(data).hexdigest()), "written")
+        equal(m.ask("GET", "/api/ping")[0], 200, "and it goes on")
+    grown = int(execute(sid, "grep VmHWM: /proc/$PPID/status").split()[1]) - before
+    true(grown < 220 * 1024, "the wrapper grew by %d KiB" % grown)
+    status, body = pair[0].ask("POST", "/api/write", {"path": "x", "content": content + "!",
+                                                      "encoding": "base64"})
+    equal((status, body["code"]), (400, "VALIDATION_FAILED"), "no base64")
+    pair[0].ws.send('{"type":"request","id":"a","method":"POST","path":"/api/write",'
+                    '"body":{"path":"x","content":"%s\\x"}}' % ("a" * 2 * MB))
+    equal(pair[0].ws.json()["status"], 400, "no JSON")
 
 
 # ---- many requests on one
@@ -212,15 +238,157 @@ def much_passes_both_ways():
     equal((status, body["content"] == data), (200, True), "and a large answer")
 
 
+def same_over_http(sid, m, method, path, body=None):
+    """(status, body) of a request over /ws and over HTTP, without their times."""
+    answers = [m.ask(method, path, body)]
+    r = call(method, at(sid, path), body)
+    answers.append((r.status, r.json))
+    for _, doc in answers:
+        doc.pop("timestamp", None)
+    equal(answers[0], answers[1], "%s %s" % (method, path))
+    return answers[0]
+
+
 @case
-def what_goes_over_http_only_says_so():
-    m = Mux(create()["id"])
+def ports_are_exposed_as_over_http():
+    """The control plane answers, though the wrapper has the WebSocket."""
+    sid = create()["id"]
+    execute(sid, "echo over there >x.html; (python3 -m http.server -b 127.0.0.1 8123"
+                 " >/dev/null 2>&1 &)")
+    m = Mux(sid)
+    status, body = m.ask("POST", "/api/expose-port", {"port": 8123, "sessionId": "a"})
+    equal((status, body["port"]), (200, 8123), "exposed")
+    host = body["url"].split("/")[2]
+    until("it is there", lambda: b"over there" in call(
+        "GET", "/x.html", key="", headers={"Host": host}).body)
+    equal(same_over_http(sid, m, "GET", "/api/exposed-ports?session=a")[1]["count"], 1, "listed")
+    same_over_http(sid, m, "POST", "/api/expose-port", {"port": 8123})
+    same_over_http(sid, m, "POST", "/api/expose-port", {"port": 80})
+    same_over_http(sid, m, "POST", "/api/expose-port", {})
+    same_over_http(sid, m, "POST", "/api/expose-port", [1])
+    same_over_http(sid, m, "POST", "/api/expose-port")
+    same_over_http(sid, m, "DELETE", "/api/exposed-ports/9999")
+    same_over_http(sid, m, "PATCH", "/api/exposed-ports")
+    status, body = m.ask("DELETE", "/api/exposed-ports/8123?session=a")
+    true(status in (200, 202), "closed")
+    equal(m.ask("GET", "/api/ping")[0], 200, "and the wrapper answers as before")
+
+
+@case
+def ports_are_exposed_between_what_else_is_said():
+    """Many requests in any order, with streams: nothing is lost or mixed up."""
+    sid = create()["id"]
+    m = Mux(sid)
+    stream = m.begin("POST", "/api/execute/stream", {"command": "seq 200000", "sessionId": "s"})
+    wanted = {m.begin("GET", "/api/exposed-ports"): "ports" for _ in range(20)}
+    wanted.update({m.begin("POST", "/api/read", {"path": "/nowhere"}): "code" for _ in range(20)})
+    m.ws.ping(b"x")
+    text, over = "", False
+    while wanted or not over:
+        a = m.ws.json()
+        if a["id"] == stream and a["type"] == "stream":
+            event = json.loads(a["data"])
+            text += event["data"] if event["type"] == "stdout" else ""
+        elif a["id"] == stream:
+            over = True
+        else:
+            true(wanted.pop(a["id"]) in a["body"], "whose: %r" % a)
+    equal(text, "".join("%d\n" % i for i in range(1, 200001)), "the stream")
+    # a request in pieces, with a ping between them
+    whole = json.dumps({"type": "request", "id": "p", "method": "GET",
+                        "path": "/api/exposed-ports"}).encode()
+    m.ws.send_piece(whole[:20], first=True)
+    m.ws.ping(b"y")
+    m.ws.send_piece(whole[20:], last=True)
+    equal(m.ws.json()["body"]["count"], 0, "in pieces")
+    until("pongs", lambda: m.ask("GET", "/api/ping") and {b"x", b"y"} <= set(m.ws.pongs))
+
+
+def fetched(m, path, **more):
+    """(status, bytes) of a file or an archive: pieces of base64, then the end."""
+    name = m.begin("GET", path, **more)
+    parts = []
+    hope = Hope()
+    while True:
+        hope.lives()
+        a = m.ws.json()
+        equal(a["id"], name, "whose")
+        if a["type"] == "response":
+            # pieces may be decoded one by one, or as one
+            return a["status"], a.get("body", base64.b64decode("".join(parts), validate=True))
+        equal((a["type"], a["encoding"]), ("stream", "base64"), "a piece")
+        parts.append(a["data"])
+
+
+@case
+def files_and_archives_of_any_bytes_pass():
+    sid = create()["id"]
+    m = Mux(sid)
+    data = bytes(range(256)) * 1000 + b"x"
+    status, body = m.ask("PUT", "/files/workspace/a?mode=0600",
+                         base64.b64encode(data).decode(), encoding="base64")
+    equal((status, body["size"]), (201, len(data)), "written")
+    equal(execute(sid, "stat -c %a a; sha256sum <a").split()[:2],
+          ["600", hashlib.sha256(data).hexdigest()], "as they were")
+    true(fetched(m, "/files/workspace/a") == (200, data), "and read")
+    equal(fetched(m, "/files/workspace/a", headers={"Range": "bytes=1-4"}),
+          (206, data[1:5]), "some of them")
+    equal(m.ask("PUT", "/files/workspace/%C3%A9.json", '{"\u00e9": 1}\n')[0], 201, "text")
+    equal(fetched(m, "/files/workspace/%C3%A9.json"), (200, '{"\u00e9": 1}\n'.encode()),
+          "whatever its type")
+    equal(m.ask("PUT", "/files/workspace/none", "")[1]["size"], 0, "nothing")
+    equal(fetched(m, "/files/workspace/none"), (200, b""), "and nothing back")
+    large = os.urandom(MB) * 30
+    equal(m.ask("PUT", "/files/workspace/large", base64.b64encode(large).decode(),
+                encoding="base64")[0], 201, "30 MiB")
+    true(fetched(m, "/files/workspace/large") == (200, large), "and back")
+    equal(m.ask("DELETE", "/files/workspace/large")[0], 200, "deleted")
+    status, body = fetched(m, "/files/workspace/large")
+    equal((status, body["code"]), (404, "FILE_NOT_FOUND"), "an error is JSON")
+    for body, more in (({"a": 1}, {}), ([1], {}), (5, {}), ("x!", {"encoding": "base64"}),
+                       ("x", {"encoding": "hex"}), ("\u00e9" * 2 * MB, {"encoding": "base64"})):
+        status, doc = m.ask("PUT", "/files/workspace/bad", body, **more)
+        equal((status, doc["code"], doc["context"]["validationErrors"][0]["field"]),
+              (400, "VALIDATION_FAILED", "body"), str(body)[:20])
+    equal(execute(sid, "ls bad 2>&1 || true").count("No such"), 1, "nothing was written")
+    status, tar = fetched(m, "/archive/workspace?format=tar")
+    equal(status, 200, "an archive")
+    status, body = m.ask("PUT", "/archive/workspace/copy", base64.b64encode(tar).decode(),
+                         encoding="base64")
+    equal(status, 200, "and taken apart: %r" % body)
+    execute(sid, "cmp a copy/a && cmp none copy/none")
+
+
+@case
+def who_has_no_key_to_show_again_is_told_the_way():
+    """A ticket was used to connect; what is asked of a worker needs a key."""
+    sid = create()["id"]
+    t = expect(201, call("POST", at(sid, "/tickets"), {"for": "ws"})).json
+    m = Mux(sid, "/ws?ticket=" + t["ticket"], key="")
     for method, path in (("POST", "/api/expose-port"), ("GET", "/api/exposed-ports"),
-                         ("DELETE", "/api/exposed-ports/8080"), ("GET", "/files/x"),
-                         ("GET", "/archive/"), ("GET", "/proxy/8080/"), ("GET", "/ws")):
+                         ("DELETE", "/api/exposed-ports/8080"), ("GET", "/proxy/8080/"),
+                         ("GET", "/ws")):
         status, body = m.ask(method, path, {"port": 8080} if method == "POST" else None)
         equal((status, body["code"]), (400, "VALIDATION_FAILED"), path)
         true("HTTP" in body["message"], body["message"])
+
+
+@case
+def workers_that_are_gone_cost_one_answer():
+    sid = create()["id"]
+    m = Mux(sid)
+    equal(m.ask("GET", "/api/exposed-ports")[0], 200, "before")
+    socket = os.path.join(setting("STACK_RUN"), "run", "read.sock")
+    os.rename(socket, socket + ".away")
+    try:
+        name = m.begin("GET", "/api/exposed-ports")
+        a = m.ws.json()
+        equal((a["type"], a["id"], a["status"], a["code"]),
+              ("error", name, 503, "CONTAINER_UNAVAILABLE"), "told")
+        equal(m.ask("GET", "/api/ping")[0], 200, "the wrapper answers")
+    finally:
+        os.rename(socket + ".away", socket)
+    equal(m.ask("GET", "/api/exposed-ports")[0], 200, "after")
 
 
 # ---- who may

@@ -9,7 +9,7 @@ libfakecall_a_SOURCES = t/fuzz/fake_call.c
 
 FUZZ = t/fuzz/answers t/fuzz/base64 t/fuzz/giturl t/fuzz/glob t/fuzz/range \
 	t/fuzz/records t/fuzz/reply t/fuzz/request t/fuzz/sse t/fuzz/text \
-	t/fuzz/websocket
+	t/fuzz/websocket t/fuzz/wsgate
 UNIT += $(FUZZ)
 
 fuzz-targets: $(BUILT_SOURCES)

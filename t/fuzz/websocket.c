@@ -47,13 +47,24 @@ note(void *ctx, const char *name, const char *data, size_t len)
 	return 0;
 }
 
+static int
+note_comment(void *ctx)
+{
+	buf_str(ctx, "[:]");
+	return 0;
+}
+
 /* They do not depend on the pieces in which they are written. */
 static void
 events(const char *data, size_t len)
 {
 	auto_buf struct buf once = { 0 }, piecewise = { 0 };
-	struct ws_events a = { .event = note, .ctx = &once };
-	struct ws_events b = { .event = note, .ctx = &piecewise };
+	struct ws_events a = { .event = note,
+		.comment = note_comment,
+		.ctx = &once };
+	struct ws_events b = { .event = note,
+		.comment = note_comment,
+		.ctx = &piecewise };
 
 	PROMISE(ws_events_feed(&a, data, len) == 0);
 	for (size_t i = 0; i < len; i++)

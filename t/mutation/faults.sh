@@ -263,9 +263,9 @@ agent agent/files "a link is replaced, not followed" draft.c \
 agent agent/files "text is said to be binary" api_content.c \
 	's/text \? "false" : "true"/text ? "true" : "false"/' \
 	"read {}"
-agent api/files "more than 32 MiB are written" api_content.c \
-	's/if \(from.len > CONTENT_MAX\)/if (false)/' \
-	"thirty two mebibytes are the limit of json"
+agent api/files "more than 64 MiB are written" api_content.c \
+	's/if \(from.len > WRITE_MAX\)/if (false)/' \
+	"thirty two mebibytes are read and twice as much is written"
 agent agent/files "a path is meant in the root" files.c \
 	"s/path\\[0\\] != '\\/' \\&\\& !add_segments\\(out, &len, cwd\\)/false/" \
 	"parents are made"
@@ -348,8 +348,14 @@ unit agent/ws_request "a query is lost" agent/ws_request.c \
 	's/r->raw \+ len \+ 1 : ""/"" : ""/' \
 	"a_request_is_taken_with_what_it_says"
 agent api/websocket "routes of HTTP answer, too" ws_call.c \
-	'/^is_elsewhere/,/^}/s/return true/return false/' \
-	"what goes over http only says so"
+	'/^is_elsewhere/,/^}/s/return is_below.*/return path == NULL \&\& is_below(path, ROUTES, 1);/' \
+	"who has no key to show again is told the way"
+unit agent/ws_answer "a heartbeat over a WebSocket is an event each time" agent/ws_answer.c \
+	's/if \(clock_left_ms\(a->spoke_ms \+ SILENT_MS\) > 0\)/if (false)/' \
+	"a_heartbeat_is_said_after_long_silence_only"
+agent api/websocket "bytes over a WebSocket are cut between groups" ws_answer.c \
+	's/a->out.len - a->out.len % 3;/a->out.len - 1;/' \
+	"files and archives of any bytes pass"
 agent api/websocket "an answer's status is lost" ws_answer.c \
 	's/a->quoted_id, \*a->status,/a->quoted_id, 200,/' \
 	"queries escapes and headers mean what they mean over http"

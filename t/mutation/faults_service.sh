@@ -72,6 +72,15 @@ api previews/previews "an unexposed port keeps its connections" control/relay_co
 api api/streams "a cut stream has no last event" api/stream_link.c \
 	'/^last_words/,/^}/s/say\(all, s, words.data, words.len\);//' \
 	"a wrapper that is killed ends its streams properly"
+api api/websocket "ports over a WebSocket are left to the wrapper" api/ws_gate.c \
+	's/g->asked = read_request\(&g->text\);/g->asked = NULL;/' \
+	"ports are exposed as over http"
+unit api/ws_gate "a key over a WebSocket goes into the sandbox" api/ws_gate.c \
+	's/if \(strncasecmp\(line, OURS, sizeof\(OURS\) - 1\) != 0\)$/if (true)/' \
+	"what_is_ours_in_the_head_does_not_pass"
+unit api/ws_gate "an answer over a WebSocket splits a message" api/ws_gate.c \
+	's/!ws_frames_between_messages\(&g->down\)/false/' \
+	"an_answer_waits_for_the_end_of_a_message"
 api api/awake "a probe is activity" api/gate.c \
 	'/^is_probe/,/^}/s/return .*/return false;/' \
 	"a probe is no activity"

@@ -1,5 +1,6 @@
 /* files.mjs: files as text, as base64 and as streams. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 
 /* the smallest of pictures */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -203,6 +204,16 @@ export default {
 		});
 	},
 
+	async "40 MiB are written as base64, by one call"(t) {
+		await t.alone(async () => {
+			const content = Buffer.alloc(40 * 1024 * 1024, "0123456789abcdef");
+			await t.client.files.writeFile(`${t.dir}/big.bin`, content.toString("base64"), t.shell,
+				{ encoding: "base64" });
+			assert.equal(await t.says(`sha256sum < ${t.dir}/big.bin | cut -d " " -f 1; rm ${t.dir}/big.bin`),
+				createHash("sha256").update(content).digest("hex"));
+		});
+	},
+
 	async "more than 32 MiB must be streamed"(t) {
 		await t.says(`mkdir -p ${t.dir} && cd ${t.dir} && yes 'a line of text' | head -c ${LIMIT} > fits &&
 			{ cat fits; echo; } > big`);
@@ -211,7 +222,7 @@ export default {
 		assert.deepEqual([error.context.maxSize, error.context.actualSize], [LIMIT, LIMIT + 1]);
 		await t.alone(async () => {
 			await t.refused("FILE_TOO_LARGE", 413,
-				t.client.files.writeFile(`${t.dir}/new`, "x".repeat(LIMIT + 1), t.shell));
+				t.client.files.writeFile(`${t.dir}/new`, "x".repeat(2 * LIMIT + 1), t.shell));
 			assert.equal((await t.client.files.readFile(`${t.dir}/fits`, t.shell)).size, LIMIT);
 			const { content } = await t.sdk.collectFile(
 				await t.client.files.readFileStream(`${t.dir}/big`, t.shell));

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { configured, Session } from "./service.mjs";
 import { Lacks, Trial } from "./trial.mjs";
-import { VERSIONS } from "./versions.mjs";
+import { VERSIONS, WHY } from "./versions.mjs";
 
 const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "interpreter", "watch",
 	"backup", "sandbox", "lifecycle", "websocket"];
@@ -105,7 +105,7 @@ function describe(error) {
 }
 
 function report({ name, lacks, error, seconds }) {
-	const remark = lacks ? ` (not in this version: ${lacks})` : "";
+	const remark = lacks ? ` (not in this version: ${lacks}: ${WHY[lacks]})` : "";
 	say(`${error ? "not ok" : "ok"} ${++count} - ${name}${remark}`);
 	if (seconds >= LONG)
 		say(`# took ${seconds} s`);
@@ -119,7 +119,17 @@ function report({ name, lacks, error, seconds }) {
 /* A promise of the SDK's that nobody waited for. */
 process.on("unhandledRejection", (error) => report({ name: "nothing fails unseen", error }));
 
+/* Every reason not to judge something is explained, and nothing else is. */
+function reportExplained() {
+	const lacking = new Set(Object.values(VERSIONS).flatMap(({ lacks }) => lacks));
+	const wrong = [...[...lacking].filter((thing) => !WHY[thing]),
+		...Object.keys(WHY).filter((thing) => !lacking.has(thing))];
+	report({ name: "what is not judged in some versions is explained",
+		error: wrong.length > 0 ? new Error(wrong.join(", ")) : undefined });
+}
+
 async function main() {
+	reportExplained();
 	const scenarios = await Promise.all(chosen(SCENARIOS).map(
 		async (name) => [name, (await import(`./${name}.mjs`)).default]));
 	const named = chosen(Object.keys(VERSIONS)); /* all of them, if none is named */

@@ -1,10 +1,28 @@
 /* utils.mjs: health, shells as objects, and who is refused. */
 import assert from "node:assert/strict";
 import { data, types } from "./trial.mjs";
+import { UNDRIVEN } from "./versions.mjs";
+
+/* The members of a SandboxClient that the scenarios are about, and how it fetches. */
+const DRIVEN = ["backup", "commands", "files", "git", "interpreter", "ports", "processes",
+	"transport", "utils", "watch"];
 
 const RESERVED = "__DISABLE_SESSION__";
 
 export default {
+	async "every client of this version is driven, or it is said why not"(t) {
+		const others = Object.keys(t.client).filter((name) => !DRIVEN.includes(name));
+		assert.deepEqual(others.filter((name) => !UNDRIVEN[name]), []);
+	},
+
+	async "what is not driven is refused, not misunderstood"(t) {
+		for (const path of ["/api/desktop/start", "/rpc"]) {
+			const answer = await t.session.fetch(new Request(`http://localhost${path}`,
+				{ method: "POST", body: "{}" }), 3000);
+			assert.equal(answer.status, 404, path);
+		}
+	},
+
 	async "a ping is answered"(t) {
 		assert.equal(await t.client.utils.ping(), "pong");
 	},

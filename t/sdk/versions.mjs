@@ -40,6 +40,40 @@ export const VERSIONS = {
 		lacks: ["ports.exposePort", "ports.getExposedPorts", "ports.unexposePort"] },
 };
 
+/*
+ * Why each thing of `lacks` is not judged in some versions.  The judge wants one
+ * sentence for each and none for anything else.
+ */
+export const WHY = {
+	"utils.deleteSession": "0.4.14 cannot delete a shell",
+	"ports.exposePort": "0.12.10 makes preview URLs by itself and asks no container for it",
+	"ports.getExposedPorts": "likewise",
+	"ports.unexposePort": "likewise",
+	"ports.watchPort": "came with 0.6.11",
+	"env of a call": "0.4.14 has variables of a shell only",
+	"depth": "older versions clone whole repositories",
+	"waiting": "older versions wait for no port or log line",
+	"limits of a shell": "commandTimeoutMs of a shell came with 0.7.21",
+	"time for git": "a time limit for a clone came with 0.9.2",
+	"no shell": "a command outside of any shell came with 0.12.10",
+	"websocket": "the transport came with 0.6.11",
+	"watch.watch": "watching came with 0.7.21",
+	"watch.checkChanges": "came with 0.9.2",
+	"backup.createArchive": "backups came with 0.7.21",
+	"backup.uploadParts": "came with 0.12.10",
+	"a bucket at hand": "backups without R2 came with 0.9.2",
+	"an archive that is here": "before 0.7.21 there are no backups; 0.9.2 mounts its bucket by FUSE",
+};
+
+/*
+ * Members of a SandboxClient that no scenario drives, and why the service does not
+ * have what they ask for.
+ */
+export const UNDRIVEN = {
+	desktop: "0.7.21 and 0.9.2 drive a desktop with X11 in an image of its own; the SDK dropped it",
+	tunnels: "0.12.10 has these over its transport rpc only, which the service does not speak",
+};
+
 /* Error codes, the class that the SDK makes of each, and since when. */
 const ERRORS = {
 	BACKUP_CREATE_FAILED: ["BackupCreateError", "0.7.21"],

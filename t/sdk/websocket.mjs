@@ -3,12 +3,10 @@
  * asked over it once more, and some things that only it has.
  */
 import assert from "node:assert/strict";
-import { Lacks, types } from "./trial.mjs";
+import { types } from "./trial.mjs";
 
-const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git"];
-
-/* What a WebSocket cannot carry: the service answers that it goes over HTTP. */
-const HTTP_ONLY = ["ports.exposePort", "ports.unexposePort", "ports.getExposedPorts"];
+const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "interpreter",
+	"watch", "backup"];
 
 /* A stream that is refused is an Error with the answer in its message. */
 const REFUSED = /^Stream error: (\d+) - (\{.*\})$/s;
@@ -28,11 +26,6 @@ function over(t) {
 	if (!overs.has(t))
 		overs.set(t, Object.assign(Object.create(t), {
 			client: t.clientOf(t.session, t.session.webSocketOptions()),
-			needs(thing) {
-				if (HTTP_ONLY.includes(thing))
-					throw new Lacks(`${thing} over it`);
-				return t.needs(thing);
-			},
 			async refused(code, httpStatus, promise) {
 				const error = await reading(promise).catch((reason) => reason);
 				const [, status, body] = REFUSED.exec(error?.message) ?? [];
@@ -84,6 +77,21 @@ export default {
 				break;
 		const next = await o.client.commands.executeStream("echo b", `${t.shell}-next`);
 		assert.equal(types(await t.events(next)).at(-1), "complete");
+	},
+
+	async "every line of a stream is JSON, the first one too"(t) {
+		const o = over(t);
+		await t.says(`mkdir -p ${t.dir} && seq 9 > ${t.dir}/f`);
+		for (const stream of [
+			await o.client.commands.executeStream("echo a", t.shell),
+			await o.client.files.readFileStream(`${t.dir}/f`, t.shell),
+		]) {
+			const lines = (await new Response(stream).text()).split("\n")
+				.filter((line) => line.startsWith("data: "));
+			assert.ok(lines.length >= 3);
+			for (const line of lines)
+				assert.equal(typeof JSON.parse(line.slice(6)).type, "string");
+		}
 	},
 
 	async "who may not is told"(t) {

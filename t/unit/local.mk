@@ -25,10 +25,10 @@ UNIT += \
 	t/unit/control/steps_test \
 	t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \
 	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test t/unit/api/site_test \
-	t/unit/api/stream_link_test t/unit/api/ticket_test \
+	t/unit/api/stream_link_test t/unit/api/ticket_test t/unit/api/ws_frames_test t/unit/api/ws_gate_test \
 	t/unit/reaper/plan_test \
 	t/unit/agent/answers_test t/unit/agent/backup_path_test \
-	t/unit/agent/base64_test t/unit/agent/blocks_test t/unit/agent/cells_test \
+	t/unit/agent/base64_test t/unit/agent/bigjson_test t/unit/agent/blocks_test t/unit/agent/cells_test \
 	t/unit/agent/changes_test t/unit/agent/entity_test t/unit/agent/envset_test \
 	t/unit/agent/files_test t/unit/agent/git_error_test t/unit/agent/git_url_test \
 	t/unit/agent/gitconfig_test t/unit/agent/glob_test \

@@ -10,7 +10,6 @@
 #include "common/mem.h"
 
 #define HEAD(type) "Status: 200 OK\r\nContent-Type: " type "\r\n\r\n"
-#define EMPTY "{\"type\":\"stream\",\"id\":\"a\",\"data\":\"\"}\n"
 #define RESPONSE "{\"type\":\"response\",\"id\":\"a\",\"status\":200"
 #define DONE ",\"done\":true}\n"
 
@@ -159,14 +158,38 @@ events_are_messages(void **state)
 {
 	(void)state;
 	put(HEAD("text/event-stream"));
-	says(EMPTY);
+	says("");
 	put("data: {\"a\":\"b\"}\n\n: ka\n\nevent: e\nda");
 	put("ta: x\n\n");
 	says(
-	    "{\"type\":\"stream\",\"id\":\"a\",\"data\":\"{\\\"a\\\":\\\"b\\\"}\"}\n" EMPTY
+	    "{\"type\":\"stream\",\"id\":\"a\",\"data\":\"{\\\"a\\\":\\\"b\\\"}\"}\n"
 	    "{\"type\":\"stream\",\"id\":\"a\",\"event\":\"e\",\"data\":\"x\"}\n");
 	ws_answer_finish(&answer);
 	says(RESPONSE DONE);
+}
+
+static void
+a_heartbeat_is_said_after_long_silence_only(void **state)
+{
+	static const char BEAT[] =
+	    "{\"type\":\"stream\",\"id\":\"a\",\"event\":\"heartbeat\","
+	    "\"data\":\"{\\\"type\\\":\\\"heartbeat\\\"}\"}\n";
+
+	(void)state;
+	put(HEAD("text/event-stream"));
+	answer.spoke_ms -= 239 * 1000;
+	put(": ka\n\n");
+	says("");
+	answer.spoke_ms -= 1000;
+	put(": ka\n\n");
+	says(BEAT);
+	put(": ka\n\n");
+	says("");
+	answer.spoke_ms -= 240 * 1000;
+	put("data: x\n\n: ka\n\n");
+	says("{\"type\":\"stream\",\"id\":\"a\",\"data\":\"x\"}\n");
+	atomic_store(&answer.cancelled, true);
+	assert_int_equal(put(": ka\n\n"), -1);
 }
 
 static void
@@ -176,7 +199,7 @@ what_cannot_be_completed_is_an_error(void **state)
 	put(HEAD("text/event-stream"));
 	ws_answer_cut(&answer);
 	ws_answer_finish(&answer);
-	says(EMPTY
+	says(
 	    "{\"type\":\"error\",\"id\":\"a\",\"code\":\"STREAM_ERROR\","
 	    "\"message\":\"the answer could not be completed\",\"status\":500}\n");
 	assert_int_equal(put("x"), -1);
@@ -225,6 +248,7 @@ main(void)
 		TEST(nothing_is_no_body),
 		TEST(a_large_body_is_sent_as_it_comes),
 		TEST(events_are_messages),
+		TEST(a_heartbeat_is_said_after_long_silence_only),
 		TEST(what_cannot_be_completed_is_an_error),
 		TEST(who_has_not_answered_has_failed),
 		TEST(half_a_message_ends_the_connection),

@@ -293,7 +293,7 @@ noise_instead_of_a_request_is_hung_up_on(void **state)
 	struct world *w = *state;
 
 	connect_nginx(w, false);
-	send_all(w->nginx, "GET / HTTP/1.1\r\n\r\n", 18);
+	send_all(w->nginx, "PUT / HTTP/1.1\r\n\r\n", 18);
 	turn(w);
 	assert_int_equal(w->all.count, 0);
 	assert_int_equal(close(take_fd(&w->nginx)), 0);
