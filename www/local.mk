@@ -4,9 +4,11 @@ wwwdir = $(pkgdatadir)/www
 dist_www_DATA = \
 	%D%/api.js \
 	%D%/app.js \
+	%D%/cells.js \
 	%D%/command.js \
 	%D%/create.js \
 	%D%/dialog.js \
+	%D%/display.js \
 	%D%/dom.js \
 	%D%/facts.js \
 	%D%/format.js \
@@ -15,11 +17,14 @@ dist_www_DATA = \
 	%D%/keys.js \
 	%D%/login.js \
 	%D%/logo.svg \
+	%D%/pointer.js \
 	%D%/poll.js \
 	%D%/ports.js \
 	%D%/screen.js \
 	%D%/session.js \
 	%D%/sessions.js \
+	%D%/socket.js \
+	%D%/speak.js \
 	%D%/state.js \
 	%D%/style.css \
 	%D%/terminal.js \
@@ -32,6 +37,9 @@ EXTRA_DIST += \
 	t/browser/forgery.t \
 	t/browser/package-lock.json \
 	t/browser/package.json \
+	t/browser/person.mjs \
+	t/browser/terminal-use.mjs \
+	t/browser/terminal-use.t \
 	t/browser/terminal.mjs \
 	t/browser/terminal.t \
 	t/browser/vt.mjs \
