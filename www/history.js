@@ -2,6 +2,7 @@
 import * as api from "./api.js";
 import { attr, el, keyed, text } from "./dom.js";
 import { showTime, words } from "./format.js";
+import { outputOf } from "./output.js";
 
 const SHOWN = 100;
 
@@ -19,8 +20,18 @@ function took(ms) {
 function makeRow() {
 	return el("tr", {}, el("td", { class: "h-at" }, el("time")),
 		el("td", { class: "h-what" }, el("span", { class: "h-name" }),
-			el("span", { class: "h-why" })),
+			el("span", { class: "h-why" }), el("div", { class: "h-text" })),
 		el("td", { class: "h-who" }), el("td", { class: "h-ms" }));
+}
+
+/* What a setup wrote; an event never changes, so it is drawn once. */
+function showText(node, e) {
+	if (typeof e.detail?.text !== "string" || e.detail.text === "" ||
+		node.childElementCount > 0)
+		return;
+	node.append(el("details", {},
+		el("summary", { text: "Output" }),
+		outputOf(e.detail.text, { "aria-label": `Output, ${words(e.what)}` })));
 }
 
 function changeRow(row, e) {
@@ -30,6 +41,7 @@ function changeRow(row, e) {
 	text(what.children[0], words(e.what));
 	text(what.children[1], [e.detail?.how, e.reason].filter(Boolean)
 		.map((w) => (/\s/.test(w) ? w : words(w))).join(", "));
+	showText(what.children[2], e);
 	text(actor, who(e.actor));
 	attr(actor, "title", e.actor);
 	text(ms, took(e.durationMs));

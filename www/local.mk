@@ -17,12 +17,15 @@ dist_www_DATA = \
 	%D%/keys.js \
 	%D%/login.js \
 	%D%/logo.svg \
+	%D%/output.js \
 	%D%/pointer.js \
 	%D%/poll.js \
 	%D%/ports.js \
+	%D%/scope.js \
 	%D%/screen.js \
 	%D%/session.js \
 	%D%/sessions.js \
+	%D%/setup.js \
 	%D%/socket.js \
 	%D%/speak.js \
 	%D%/state.js \
@@ -42,6 +45,8 @@ EXTRA_DIST += \
 	t/browser/terminal-use.t \
 	t/browser/terminal.mjs \
 	t/browser/terminal.t \
+	t/browser/use.mjs \
+	t/browser/use.t \
 	t/browser/vt.mjs \
 	t/browser/vt.t \
 	t/browser/walk.mjs

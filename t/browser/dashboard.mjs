@@ -139,7 +139,7 @@ const STEPS = {
 		assert.equal(await page.locator(".empty").isVisible(), false);
 		await picture("2-list-down");
 		stack("api_start");
-		await button("Dismiss").click();
+		await page.locator("#notices .notice").waitFor({ state: "detached" });
 		await row.click();
 		await state("ready");
 		isDown = false;
@@ -229,12 +229,14 @@ const STEPS = {
 		await state("ready");
 	},
 
-	async "it is deleted, and nothing can be done with it any more"() {
+	async "it is deleted, the list is shown, and nothing can be done with it any more"() {
 		await button("Delete").click();
 		await inDialog("Delete session");
+		await page.getByRole("heading", { name: "Sessions" }).waitFor();
+		await page.goto(`${url.replace(/\/*$/, "/")}#/sessions/${id}`);
 		await state("deleted");
-		for (const label of ["Resume", "Sleep", "Delete", "Run", "Expose"])
-			assert.equal(await button(label).isDisabled(), true, label);
+		for (const label of ["Resume", "Sleep", "Delete", "Run", "Expose", "Open"])
+			assert.equal(await button(label).isVisible(), false, label);
 		await picture("5-deleted");
 	},
 
