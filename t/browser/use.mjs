@@ -231,8 +231,10 @@ const STEPS = {
 
 	async "in a narrow window every filter can be seen"() {
 		await page.setViewportSize({ width: 390, height: 800 });
-		for (const link of await page.getByRole("navigation", { name: "Filter by state" })
-			.getByRole("link").all()) {
+		const links = await page.getByRole("navigation", { name: "Filter by state" })
+			.getByRole("link").all();
+		assert.equal(links.length, 9);
+		for (const link of links) {
 			const { x, width } = await link.boundingBox();
 			assert.ok(x >= 0 && x + width <= 390, await link.textContent());
 		}
