@@ -139,7 +139,7 @@ const STEPS = {
 		const other = page.evaluate(async (path) => {
 			const answer = await fetch(path, {
 				method: "POST", headers: { "Content-Type": "application/json" },
-				body: JSON.stringify({ command: "sleep 1000" }),
+				body: JSON.stringify({ command: "sleep 100" }),
 			});
 			return answer.json();
 		}, `/v1/sessions/${id}/api/execute`);
