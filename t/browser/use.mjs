@@ -66,8 +66,8 @@ const STEPS = {
 	},
 
 	async "more than a page of them has"() {
-		for (let i = 0; i < 26; i++) /* nothing is started: rows are enough */
-			await call(page, "POST", "/v1/sessions?wait=0", { isolation: "session",
+		for (let i = 0; i < 26; i++) /* in one sandbox: they are there to be listed */
+			await call(page, "POST", "/v1/sessions?wait=0", { isolation: "shared",
 				agentType: "reviewer" }).then(({ body }) => ids.push(body.id));
 		await button("Next").waitFor();
 		await button("Next").click();
