@@ -120,7 +120,13 @@ export const listEvents = (id, after, signal) =>
 	call("GET", `${at(id)}/events?limit=1000&after=${after}`, undefined, { signal });
 export const deleteSession = (id) => call("DELETE", at(id));
 export const resumeSession = (id) => call("POST", `${at(id)}/resume`, {});
-export const sleepSession = (id) => call("POST", `${at(id)}/sleep`, {});
+export const sleepSession = (id, suspend = false) =>
+	call("POST", `${at(id)}/sleep`, { suspend });
+export const extendSession = (id, seconds) =>
+	call("POST", `${at(id)}/extend`, { seconds });
+/* Ends the commands of a shell, or of all of them if `shell` is undefined. */
+export const interruptSession = (id, shell) =>
+	call("POST", `${at(id)}/interrupt`, shell === undefined ? {} : { sessionId: shell });
 export const exposePort = (id, body) => call("POST", `${at(id)}/ports`, body);
 export const rotatePort = (id, port) =>
 	call("POST", `${atPort(id, port)}/rotate`, {});
@@ -128,12 +134,12 @@ export const makeTicket = (id) => call("POST", `${at(id)}/tickets`, {});
 export const revokePort = (id, port) => call("DELETE", atPort(id, port));
 
 /*
- * Runs a command and calls `onEvent` with each event of its stream as it
- * arrives.  Ends with the stream; AbortError when `signal` ended it.
+ * Runs { command, sessionId } and calls `onEvent` with each event of its stream as
+ * it arrives.  Ends with the stream; AbortError when `signal` ended it.
  */
-export async function runCommand(id, command, onEvent, signal) {
+export async function runCommand(id, body, onEvent, signal) {
 	const response = await send("POST", `${at(id)}/api/execute/stream`,
-		{ command }, { signal, headers: { Accept: "text/event-stream" } });
+		body, { signal, headers: { Accept: "text/event-stream" } });
 	if (!response.ok)
 		await refuse(response);
 	const reader = response.body.pipeThrough(new TextDecoderStream())

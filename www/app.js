@@ -18,6 +18,7 @@ const ROUTES = [
 ];
 const HOME = "/sessions";
 const LOGIN = "/login";
+const RETRY_MS = 1500;
 
 const main = document.getElementById("main");
 const notices = document.getElementById("notices");
@@ -47,12 +48,13 @@ function clearNotices() {
 	notices.replaceChildren();
 }
 
+/* Shows an error; returns what takes the notice away if it still is the last. */
 function fail(error) {
 	if (error.name === "AbortError" || (error.status === 401 && me === null))
-		return;
+		return () => {};
 	const facts = [error.code, error.requestId && `request ${error.requestId}`]
 		.filter(Boolean).join(" \u00b7 ");
-	notices.replaceChildren(el("div", { class: "notice" },
+	const notice = el("div", { class: "notice" },
 		el("div", {},
 			el("strong", { text: error.title ?? "Something went wrong" }),
 			el("p", { text: error.detail ?? error.message ?? "" }),
@@ -60,9 +62,11 @@ function fail(error) {
 		el("button", {
 			type: "button", class: "quiet small", text: "Dismiss",
 			on: { click: clearNotices },
-		})));
+		}));
+	notices.replaceChildren(notice);
 	if (!(error instanceof api.ApiError))
 		console.error(error);
+	return () => notice.remove();
 }
 
 function say(message) {
@@ -112,7 +116,7 @@ function show() {
 	const { path, query } = route();
 	if (me === null && path !== LOGIN) {
 		wanted = location.hash.slice(1) || HOME;
-		go(LOGIN);
+		go(LOGIN, why);
 		return;
 	}
 	if (me !== null && path === LOGIN) {
@@ -141,27 +145,48 @@ function show() {
 	why = null;
 }
 
+/*
+ * Learns who is logged in.  Only a 401 says that nobody is: while the service
+ * restarts, or cannot be reached, the page waits and asks again.
+ */
+async function identify() {
+	for (let told = false; ; told = true) {
+		try {
+			setMe(await api.me());
+			clearNotices();
+			return;
+		} catch (error) {
+			if (!error.retryable && error.status < 500) {
+				if (error.status !== 401)
+					why = error;
+				return;
+			}
+			if (!told)
+				fail(error);
+			text(main, "Waiting for the service. This page goes on by itself.");
+		}
+		await new Promise((resolve) => { setTimeout(resolve, RETRY_MS); });
+	}
+}
+
 async function start() {
 	api.onUnauthenticated(() => {
 		if (me === null)
 			return;
 		setMe(null);
-		show();
-		say("Your login has ended");
+		wanted = location.hash.slice(1) || HOME;
+		go(LOGIN, new api.ApiError(0, {
+			title: "Your login has ended", detail: "Log in again to go on.",
+		}));
 	});
 	document.getElementById("logout").addEventListener("click", leave);
 	document.getElementById("skip").addEventListener("click", (event) => {
 		event.preventDefault();
 		main.focus();
 	});
-	window.addEventListener("hashchange", show);
 	keepTimesTrue();
-	try {
-		setMe(await api.me());
-	} catch (error) {
-		if (error.status !== 401)
-			fail(error);
-	}
+	await identify();
+	window.addEventListener("hashchange", show);
 	show();
 }
 

@@ -1,35 +1,30 @@
 /* command.js: running commands and watching their output. */
 import * as api from "./api.js";
-import { el, text } from "./dom.js";
-import { duration, withoutEscapes } from "./format.js";
+import { actionButton, el, text } from "./dom.js";
+import { duration } from "./format.js";
+import { outputView } from "./output.js";
 
-const OUTPUT_MAX = 400000; /* characters of one command that are kept */
+/* The shell beside which commands of this page run: Stop ends no others. */
+const SHELL = "dashboard";
 
 /* One command with its output, growing. */
 function run(command) {
-	const output = el("pre", { tabindex: "0", "aria-label": `Output of ${command}` });
+	const output = el("pre", {
+		class: "output cells", tabindex: "0", "aria-label": `Output of ${command}`,
+	});
+	const view = outputView(output);
 	const end = el("span", { class: "end", text: "running" });
 	const started = Date.now();
 	const node = el("div", { class: "run" },
 		el("div", { class: "run-head" },
 			el("code", { text: command }), end), output);
-	let size = 0;
 	return {
 		node,
-		add(kind, data) {
-			const clean = withoutEscapes(data);
-			output.append(el("span", { class: kind, text: clean }));
-			size += clean.length;
-			while (size > OUTPUT_MAX && output.childElementCount > 1) {
-				size -= output.firstElementChild.textContent.length;
-				output.firstElementChild.remove();
-				output.dataset.cut = "true";
-			}
-		},
+		add: view.add,
 		end(word, good) {
 			const seconds = (Date.now() - started) / 1000;
 			end.textContent = `${word} \u00b7 ${seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds)}`;
-			node.dataset.over = "true";
+			node.dataset.over = output.textContent === "" ? "empty" : "true";
 			end.classList.add(good ? "good" : "bad");
 		},
 	};
@@ -42,7 +37,8 @@ function handle(entry, event) {
 		entry.add(event.type, event.data ?? "");
 		return false;
 	case "complete":
-		entry.end(`exit ${event.exitCode}`, event.exitCode === 0);
+		entry.end(event.interrupted ? "stopped" : `exit ${event.exitCode}`,
+			event.exitCode === 0);
 		return true;
 	case "error":
 		entry.add("stderr", `${event.error ?? event.data ?? "failed"}\n`);
@@ -62,13 +58,24 @@ export function commandCard(id, { fail, done }) {
 		spellcheck: "false", placeholder: "uname -a", class: "mono",
 	});
 	const submit = el("button", { class: "primary", text: "Run" });
+	const stop = actionButton("Stop", {
+		class: "danger", hidden: true, title: "End the command and all it has started",
+	}, () => api.interruptSession(id, SHELL), fail);
 	const detach = el("button", {
-		type: "button", text: "Detach", disabled: true,
+		type: "button", text: "Detach", hidden: true,
 		title: "Stop watching; the command goes on",
 		on: { click: () => controller?.abort() },
 	});
 	const runs = el("div", { class: "runs", role: "log", "aria-label": "Commands and their output" });
 	const hint = el("p", { class: "empty" });
+
+	function setRunning(running) {
+		if (!running && [stop, detach].includes(document.activeElement))
+			input.focus(); /* the button with the focus is about to go */
+		submit.hidden = running;
+		stop.hidden = !running;
+		detach.hidden = !running;
+	}
 
 	async function start(command) {
 		const entry = run(command);
@@ -77,12 +84,11 @@ export function commandCard(id, { fail, done }) {
 		history.push(command);
 		at = history.length;
 		hint.hidden = true;
-		detach.disabled = false;
-		submit.setAttribute("aria-busy", "true");
+		setRunning(true);
 		runs.append(entry.node);
 		entry.node.scrollIntoView({ block: "nearest" });
 		try {
-			await api.runCommand(id, command, (event) => {
+			await api.runCommand(id, { command, sessionId: SHELL }, (event) => {
 				const bottom = runs.scrollTop + runs.clientHeight >= runs.scrollHeight - 8;
 				over = handle(entry, event) || over;
 				if (bottom)
@@ -97,8 +103,7 @@ export function commandCard(id, { fail, done }) {
 				fail(error);
 		} finally {
 			controller = null;
-			detach.disabled = true;
-			submit.removeAttribute("aria-busy");
+			setRunning(false);
 			runs.scrollTop = runs.scrollHeight;
 			done();
 		}
@@ -128,14 +133,12 @@ export function commandCard(id, { fail, done }) {
 			},
 		},
 	}, el("label", { for: "command", class: "unseen", text: "Command" }),
-	input, submit, detach);
+	input, submit, stop, detach);
 
 	return {
 		node: el("section", { class: "card terminal" },
 			el("h2", { text: "Run a command" }), form, runs, hint),
-		set(usable, asleep) {
-			input.disabled = !usable;
-			submit.disabled = !usable;
+		set(asleep) {
 			text(hint, asleep ? "The session is asleep. A command wakes it up."
 				: "Output appears here as it is written.");
 		},

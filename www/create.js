@@ -3,9 +3,6 @@ import * as api from "./api.js";
 import { busyWhile, el } from "./dom.js";
 import { openDialog } from "./dialog.js";
 
-const AGENT_TYPES = ["ELICITATION", "TEST_WRITER", "IMPLEMENTATION",
-	"CONTEXT_GATHERING", "VALIDATION"];
-
 function field(name, label, control, help) {
 	control.id = `new-${name}`;
 	control.name = name;
@@ -26,17 +23,28 @@ function select(options) {
 		el("option", { value, text: label })));
 }
 
-function fields() {
+/* A text, with those that other sessions have as suggestions. */
+function agentTypeField(known) {
+	const control = el("input", {
+		autocomplete: "off", maxlength: "64", list: "agent-types", placeholder: "reviewer",
+	});
+	const node = field("agentType", "Agent type", control,
+		"Optional; any word of yours, to tell sessions apart.");
+	node.append(el("datalist", { id: "agent-types" },
+		...known.map((type) => el("option", { value: type }))));
+	return node;
+}
+
+function fields(agentTypes) {
 	return [
 		field("name", "Name", el("input", { autocomplete: "off", autofocus: true }),
 			"Optional; unique among your living sessions."),
 		field("isolation", "Sandbox", select([["", "Default"],
 			["session", "One of its own"], ["shared", "Shared with my others"]])),
-		field("agentType", "Agent type", select([["", "None"],
-			...AGENT_TYPES.map((t) => [t, t])])),
+		agentTypeField(agentTypes),
 		field("class", "Class", el("input", {
 			autocomplete: "off", autocapitalize: "off", placeholder: "small",
-		}), "Only for a sandbox of its own."),
+		}), "Only with a sandbox of its own."),
 		field("sleepAfterSeconds", "Sleep after", el("input", {
 			type: "number", min: "1", inputmode: "numeric", placeholder: "600",
 		}), "Seconds without anything to do."),
@@ -44,7 +52,7 @@ function fields() {
 			rows: "3", spellcheck: "false", placeholder: "NAME=value",
 		}), "One NAME=value per line. Values are sealed and never shown again."),
 		el("div", { class: "checks" },
-			choice("keepAlive", "Never sleep by itself"),
+			choice("keepAlive", "Stay awake until I put it to sleep"),
 			choice("wakeOnPreview", "Wake up when a preview is opened")),
 	];
 }
@@ -115,12 +123,12 @@ function newKey() {
 	return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 }
 
-/* Opens the form; `created` gets the session. */
-export function openCreate(created, fail) {
+/* Opens the form; `created` gets the session, `agentTypes` are suggested. */
+export function openCreate(agentTypes, created, fail) {
 	const submit = el("button", { class: "primary", text: "Create session" });
 	const cancel = el("button", { type: "button", text: "Cancel" });
 	const trouble = el("p", { class: "field-error", role: "alert" });
-	const form = el("form", { class: "create" }, ...fields(), trouble,
+	const form = el("form", { class: "create" }, ...fields(agentTypes), trouble,
 		el("div", { class: "dialog-actions" }, cancel, submit));
 	const dialog = openDialog("New session", form);
 	/* Sending the same form twice must not make two sessions. */

@@ -2,9 +2,9 @@
 import * as api from "./api.js";
 import { attr, el, keyed, text } from "./dom.js";
 import { showTime, words } from "./format.js";
+import { outputOf } from "./output.js";
 
 const SHOWN = 100;
-const TEXT_SHOWN = 2000; /* of what a setup wrote: its end */
 
 /* "key:abc/ann" is ann to people; the whole is in the title. */
 function who(actor) {
@@ -20,8 +20,18 @@ function took(ms) {
 function makeRow() {
 	return el("tr", {}, el("td", { class: "h-at" }, el("time")),
 		el("td", { class: "h-what" }, el("span", { class: "h-name" }),
-			el("span", { class: "h-why" }), el("pre", { class: "h-text" })),
+			el("span", { class: "h-why" }), el("div", { class: "h-text" })),
 		el("td", { class: "h-who" }), el("td", { class: "h-ms" }));
+}
+
+/* What a setup wrote; an event never changes, so it is drawn once. */
+function showText(node, e) {
+	if (typeof e.detail?.text !== "string" || e.detail.text === "" ||
+		node.childElementCount > 0)
+		return;
+	node.append(el("details", {},
+		el("summary", { text: "Output" }),
+		outputOf(e.detail.text, { "aria-label": `Output, ${words(e.what)}` })));
 }
 
 function changeRow(row, e) {
@@ -31,7 +41,7 @@ function changeRow(row, e) {
 	text(what.children[0], words(e.what));
 	text(what.children[1], [e.detail?.how, e.reason].filter(Boolean)
 		.map((w) => (/\s/.test(w) ? w : words(w))).join(", "));
-	text(what.children[2], e.kind === "setup" ? (e.detail?.text ?? "").slice(-TEXT_SHOWN) : "");
+	showText(what.children[2], e);
 	text(actor, who(e.actor));
 	attr(actor, "title", e.actor);
 	text(ms, took(e.durationMs));

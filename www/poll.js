@@ -2,13 +2,14 @@
 
 /*
  * Calls work(signal) now and `interval()` milliseconds after each end, not
- * while the page is hidden.  A failure is told once, until one succeeds.
+ * while the page is hidden.  A failure is told once, until one succeeds: fail()
+ * returns what takes its notice back, and the next success calls that.
  * `now` starts over at once, `stop` ends it and whatever is under way.
  */
 export function poll(work, interval, fail) {
 	let timer = null;
 	let controller = null;
-	let failing = false;
+	let withdraw = null; /* set while it fails */
 	let stopped = false;
 
 	async function run() {
@@ -18,12 +19,11 @@ export function poll(work, interval, fail) {
 		controller = mine;
 		try {
 			await work(mine.signal);
-			failing = false;
+			withdraw?.();
+			withdraw = null;
 		} catch (error) {
-			if (!mine.signal.aborted && !failing) {
-				failing = true;
-				fail(error);
-			}
+			if (!mine.signal.aborted && withdraw === null)
+				withdraw = fail(error) ?? (() => {});
 		}
 		if (!stopped && controller === mine && !document.hidden)
 			timer = setTimeout(run, interval());

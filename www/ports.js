@@ -49,8 +49,8 @@ function changeRow(row, port, usable) {
 		showTime(until.firstElementChild, port.expiresAt, "future");
 	else
 		text(until.firstElementChild, "Never");
-	for (const button of actions.querySelectorAll("button"))
-		button.disabled = !usable;
+	for (const button of actions.querySelectorAll("button:not(.quiet)"))
+		button.hidden = !usable; /* Copy stays */
 }
 
 /* The form that exposes a port. */
@@ -110,7 +110,7 @@ export function portsCard(id, context) {
 	return {
 		node: el("section", { class: "card" },
 			el("h2", { text: "Ports" }), form, table, empty,
-			el("p", { class: "help", text: "Whoever has a preview's address can open it. Rotate it when it went too far." })),
+			el("p", { class: "help", text: "Whoever has a preview's address can open it. Rotate it if the wrong people have it." })),
 		set(session, usable) {
 			const ports = session.ports ?? [];
 			keyed(body, ports, (p) => p.port,
@@ -118,8 +118,7 @@ export function portsCard(id, context) {
 				(row, p) => changeRow(row, p, usable));
 			table.hidden = ports.length === 0;
 			empty.hidden = ports.length > 0;
-			for (const control of form.elements)
-				control.disabled = !usable;
+			form.hidden = !usable;
 		},
 	};
 }

@@ -4,7 +4,8 @@
  * No document and no control sequences here: vt.js reads those, terminal.js
  * draws the rows.  A row is two arrays, characters and styles; "" is the right
  * half of a wide character.  A style is never changed, only replaced, so that
- * cells of one run share it.  A row that was touched is `dirty`.  All empty rows
+ * cells of one run share it.  A row that was touched is `dirty`; one whose text
+ * goes on in the next row is `wrapped`.  All empty rows
  * are one and the same until something is written to them: a screen is cleared
  * or scrolled without a look at its cells.
  */
@@ -38,7 +39,7 @@ export class Screen {
 	reset() {
 		this.style = PLAIN;
 		this.modes = { wrap: true, origin: false, insert: false, keys: false,
-			paste: false, cursor: true };
+			paste: false, cursor: true, mouse: 0, mouseSgr: false };
 		this.other = null; /* the main screen, while another one is shown */
 		this.lines = this.blanks(this.rows);
 		this.tabs = new Set(TABS);
@@ -48,7 +49,7 @@ export class Screen {
 	}
 
 	row(chars, styles) {
-		return { chars, styles, dirty: true, shared: false };
+		return { chars, styles, dirty: true, shared: false, wrapped: false };
 	}
 
 	/* The empty row; made anew for another width or background. */
@@ -151,6 +152,7 @@ export class Screen {
 
 	wrap(width) {
 		if (this.modes.wrap && (this.full || this.x + width > this.cols)) {
+			this.touch(this.y).wrapped = true;
 			this.to(0, this.y);
 			this.feed();
 		}
@@ -252,6 +254,8 @@ export class Screen {
 		const line = this.touch(y);
 		line.chars.fill(" ", from, to);
 		line.styles.fill(this.ground(), from, to);
+		if (to === this.cols)
+			line.wrapped = false;
 	}
 
 	/* 0: from here on, 1: up to here, 2: all of it */

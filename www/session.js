@@ -8,15 +8,24 @@ import { duration, limit, value, words } from "./format.js";
 import { historyCard } from "./history.js";
 import { poll } from "./poll.js";
 import { portsCard } from "./ports.js";
+import { mayChange, readOnly } from "./scope.js";
+import { setupBox } from "./setup.js";
 import { setState, stateBadge } from "./state.js";
 import { terminalCard } from "./terminal.js";
 
 const MOVING = ["initializing", "sleeping", "deleting"];
+const EXTEND_S = 3600;
+const LIVING = ["initializing", "ready", "sleeping", "asleep", "failed", "lost"];
+const USABLE = ["initializing", "ready", "sleeping", "asleep"];
+
+/* Which actions make sense for a session as it is; the others are not shown. */
 const CAN = {
-	resume: ["asleep", "failed"],
-	sleep: ["ready"],
-	delete: ["initializing", "ready", "sleeping", "asleep", "failed", "lost"],
-	use: ["initializing", "ready", "sleeping", "asleep"],
+	resume: (s) => ["asleep", "failed"].includes(s.state),
+	interrupt: (s) => s.state === "ready" && s.busy === true,
+	extend: (s) => s.state === "ready" && !s.keepAlive,
+	suspend: (s) => s.state === "ready",
+	sleep: (s) => s.state === "ready" || s.suspended === true,
+	delete: (s) => LIVING.includes(s.state),
 };
 
 function card(title, ...content) {
@@ -101,43 +110,39 @@ function factCards() {
 	};
 }
 
-/* Why its setup failed; not there when it did not. */
-function setupCard() {
-	const how = el("p");
-	const output = el("pre");
-	const node = el("section", { class: "card setup", hidden: true },
-		el("h2", { text: "Setup failed" }), how,
-		el("div", { class: "run", "data-over": "" }, output));
+/* ---- what can be done */
+
+function actionButtons(act) {
 	return {
-		node,
-		set({ setup }) {
-			node.hidden = setup?.state !== "failed";
-			text(how, `Exit code ${setup?.exitCode}. Resume runs it again.`);
-			text(output, setup?.output ?? "");
-		},
+		resume: act.button("Resume", {}, act.resume),
+		interrupt: act.button("Stop commands", {
+			title: "Ends every command that runs; the session stays ready",
+		}, act.interrupt),
+		extend: act.button("Stay awake 1 h", {
+			title: "It does not sleep within the next hour",
+		}, act.extend),
+		suspend: act.button("Suspend", {
+			title: "Freezes what runs; it goes on with the next call",
+		}, act.suspend),
+		sleep: act.button("Sleep", { title: "Ends what runs and keeps the files" }, act.sleep),
+		delete: act.button("Delete", { class: "danger" }, act.remove),
 	};
 }
 
-/* ---- what can be done */
-
-function head(id, act) {
+function head(id, act, may) {
 	const title = el("h1", { tabindex: "-1", "data-focus": true, text: id });
 	const badge = stateBadge();
 	const reason = el("span", { class: "reason" });
-	const buttons = {
-		resume: act.button("Resume", {}, act.resume),
-		sleep: act.button("Sleep", {}, act.sleep),
-		delete: act.button("Delete", { class: "danger" }, act.remove),
-	};
+	const buttons = may ? actionButtons(act) : {};
 	for (const button of Object.values(buttons))
-		button.disabled = true;
+		button.hidden = true;
 	return {
 		node: el("div", { class: "session-head" },
 			el("nav", { class: "crumbs", "aria-label": "Path" },
 				el("a", { href: "#/sessions", text: "Sessions" })),
 			el("div", { class: "page-head" },
 				el("div", { class: "title" }, title, badge, reason),
-				el("div", { class: "actions" }, ...Object.values(buttons))),
+				may ? el("div", { class: "actions" }, ...Object.values(buttons)) : readOnly()),
 			el("p", { class: "id-line" }, el("code", { text: id }),
 				copyButton("session id", () => id))),
 		set(s) {
@@ -146,16 +151,17 @@ function head(id, act) {
 			setState(badge, s);
 			text(reason, s.reason ? words(s.reason) : "");
 			for (const [what, button] of Object.entries(buttons))
-				button.disabled = !CAN[what].includes(s.state);
+				button.hidden = !CAN[what](s);
 		},
 	};
 }
 
-export function sessionView(main, { go, fail, say }, id) {
+export function sessionView(main, { me, go, fail, say }, id) {
 	let session = null;
+	const may = mayChange(me);
 	const facts = factCards();
-	const change = async (call, message) => {
-		const answer = await call(id);
+	const change = async (call, message, ...more) => {
+		const answer = await call(id, ...more);
 		if (answer?.state)
 			set(answer);
 		say(message);
@@ -164,6 +170,17 @@ export function sessionView(main, { go, fail, say }, id) {
 	const act = {
 		button: (label, props, action) => actionButton(label, props, action, fail),
 		resume: () => change(api.resumeSession, "Session is being resumed"),
+		interrupt: async () => {
+			const sure = await confirmed({
+				title: "Stop every command?",
+				message: "All commands that run in this session end, also those of an agent. Shells and files stay.",
+				yes: "Stop commands",
+			});
+			if (sure)
+				await change(api.interruptSession, "Commands are stopped");
+		},
+		extend: () => change(api.extendSession, "The session stays awake for an hour", EXTEND_S),
+		suspend: () => change(api.sleepSession, "Session is being suspended", true),
 		sleep: () => change(api.sleepSession, "Session is being put to sleep"),
 		async remove() {
 			const sure = await confirmed({
@@ -171,25 +188,31 @@ export function sessionView(main, { go, fail, say }, id) {
 				message: "Everything that runs in it is stopped and its files are removed. This cannot be undone.",
 				yes: "Delete session",
 			});
-			if (sure)
-				await change(api.deleteSession, "Session is being deleted");
+			if (!sure)
+				return;
+			await api.deleteSession(id);
+			say("Session is being deleted");
+			go("/sessions");
 		},
 	};
-	const top = head(id, act);
+	const top = head(id, act, may);
+	const setup = setupBox();
 	const ports = portsCard(id, { fail, say, changed: () => refresh.now() });
 	const history = historyCard(id);
-	const setup = setupCard();
 	const command = commandCard(id, { fail, done: () => refresh.now() });
 	const terminal = terminalCard(id, { fail });
 
 	function set(s) {
 		session = s;
+		const usable = may && USABLE.includes(s.state);
 		top.set(s);
-		facts.set(s);
 		setup.set(s);
-		ports.set(s, CAN.use.includes(s.state));
-		command.set(CAN.use.includes(s.state), s.state === "asleep");
-		terminal.set(CAN.use.includes(s.state), s.state === "asleep");
+		facts.set(s);
+		ports.set(s, usable);
+		command.set(s.state === "asleep");
+		terminal.set(usable, s.state === "asleep");
+		for (const node of [command.node, terminal.node])
+			node.hidden = !usable;
 		attr(main, "data-state", s.state);
 	}
 
@@ -197,15 +220,15 @@ export function sessionView(main, { go, fail, say }, id) {
 		set(await api.getSession(id, signal));
 		await history.refresh(signal);
 	}, () => (MOVING.includes(session?.state) ? 800 : 3000), (error) => {
-		if (error.status === 404)
-			go("/sessions", error);
-		else
-			fail(error);
+		if (error.status !== 404)
+			return fail(error);
+		go("/sessions", error);
+		return undefined;
 	});
 
 	document.title = `${id} \u00b7 Sandlease`;
-	main.append(top.node, el("div", { class: "columns" },
-		el("div", { class: "wide" }, setup.node, command.node, terminal.node, ports.node, history.node),
+	main.append(top.node, setup.node, el("div", { class: "columns" },
+		el("div", { class: "wide" }, command.node, terminal.node, ports.node, history.node),
 		facts.node));
 	return () => {
 		refresh.stop();

@@ -4,6 +4,7 @@ import { openCreate } from "./create.js";
 import { attr, el, keyed, text } from "./dom.js";
 import { STATES, shortId, showTime, value, words } from "./format.js";
 import { poll } from "./poll.js";
+import { mayChange, readOnly } from "./scope.js";
 import { setState, stateBadge } from "./state.js";
 
 const PAGE = 25;
@@ -38,7 +39,7 @@ function changeRow(row, s) {
 	text(name.firstElementChild, s.name || s.id);
 	name.firstElementChild.classList.toggle("plain", !s.name);
 	text(name.lastElementChild, s.name ? s.id : "");
-	text(agent, s.agentType ? words(s.agentType.toLowerCase()) : value(null));
+	text(agent, value(s.agentType));
 	text(sandbox.firstElementChild, shortId(s.sandboxId));
 	attr(sandbox.firstElementChild, "title", s.sandboxId);
 	text(kind, value(s.class));
@@ -51,12 +52,13 @@ function filters(current) {
 		...["", ...STATES].map((state) => el("a", {
 			href: state ? `#/sessions?state=${state}` : "#/sessions",
 			"aria-current": state === current ? "page" : null,
-			text: state ? words(state) : "All",
+			title: state ? null : "All that are not deleted",
+			text: state ? words(state) : "Current",
 		})));
 }
 
 function table(body) {
-	return el("div", { class: "card table-card" },
+	return el("div", { class: "card table-card", hidden: true },
 		el("table", { class: "sessions" },
 			el("caption", { class: "unseen", text: "Sessions, newest first" }),
 			el("thead", {}, el("tr", {}, ...COLUMNS.map(([name, c]) =>
@@ -86,6 +88,14 @@ function showTroubles(list, health) {
 			text(node.querySelector("strong"), say(health[name])));
 }
 
+function emptyText(state, page, may) {
+	if (page > 1)
+		return "Nothing is on this page any more.";
+	if (state !== "")
+		return `No session is ${state}.`;
+	return may ? "No sessions yet. Create one to see it here." : "No sessions yet.";
+}
+
 export function sessionsView(main, { me, query, go, fail, say }) {
 	document.title = "Sessions \u00b7 Sandlease";
 	const state = STATES.includes(query.get("state")) ? query.get("state") : "";
@@ -96,8 +106,12 @@ export function sessionsView(main, { me, query, go, fail, say }) {
 	const body = el("tbody");
 	const empty = el("div", { class: "empty", hidden: true });
 	const where = el("span", { class: "where" });
-	const back = el("button", { type: "button", text: "Previous", disabled: true });
-	const forth = el("button", { type: "button", text: "Next", disabled: true });
+	const back = el("button", { type: "button", text: "Previous" });
+	const forth = el("button", { type: "button", text: "Next" });
+	const pager = el("div", { class: "pager", hidden: true }, where, back, forth);
+	const list = table(body);
+	const may = mayChange(me);
+	let agentTypes = [];
 
 	const refresh = poll(async (signal) => {
 		const cursor = cursors.at(-1);
@@ -106,13 +120,14 @@ export function sessionsView(main, { me, query, go, fail, say }) {
 			return; /* another page was asked for meanwhile */
 		next = page.nextCursor;
 		keyed(body, page.sessions, (s) => s.id, makeRow, changeRow);
-		text(empty, state ? `No session is ${state}.`
-			: "No sessions yet. Create one to see it here.");
+		agentTypes = [...new Set(page.sessions.map((s) => s.agentType).filter(Boolean))];
+		text(empty, emptyText(state, cursors.length, may));
 		empty.hidden = page.sessions.length > 0;
-		text(where, page.sessions.length === 0 ? ""
-			: `Page ${cursors.length}`);
+		list.hidden = page.sessions.length === 0;
+		text(where, `Page ${cursors.length}`);
 		back.disabled = cursors.length === 1;
 		forth.disabled = next === null || next === undefined;
+		pager.hidden = back.disabled && forth.disabled; /* one page */
 		if (me.scope === "admin")
 			showTroubles(troubles, await api.health(signal));
 	}, () => REFRESH_MS, fail);
@@ -132,7 +147,7 @@ export function sessionsView(main, { me, query, go, fail, say }) {
 	const create = el("button", {
 		type: "button", class: "primary", text: "New session",
 		on: {
-			click: () => openCreate((session) => {
+			click: () => openCreate(agentTypes, (session) => {
 				say("Session created");
 				go(`/sessions/${session.id}`);
 			}, fail),
@@ -141,8 +156,7 @@ export function sessionsView(main, { me, query, go, fail, say }) {
 	main.append(
 		el("div", { class: "page-head" },
 			el("h1", { text: "Sessions", tabindex: "-1", "data-focus": true }),
-			create),
-		troubles, filters(state), table(body), empty,
-		el("div", { class: "pager" }, where, back, forth));
+			may ? create : readOnly()),
+		troubles, filters(state), list, empty, pager);
 	return refresh.stop;
 }

@@ -1,258 +1,220 @@
 /*
  * terminal.js: a session's terminal.
  *
- * Opened with a ticket, which the login makes; the shell goes on without us
- * and shows what it has when we come back.
+ * Opened with a ticket, which the login makes.  The shell goes on without the
+ * page, and the service sends its last output again to a page that comes back:
+ * so a connection that was lost is simply made anew.
  */
 import * as api from "./api.js";
+import { display, hasSelection, measure, selectedText } from "./display.js";
 import { actionButton, el, text } from "./dom.js";
 import { keyBytes, pasteBytes } from "./keys.js";
+import { watchPointer } from "./pointer.js";
 import { Screen } from "./screen.js";
+import { openSocket } from "./socket.js";
+import { speaker } from "./speak.js";
 import { Terminal } from "./vt.js";
 
-const HISTORY_MAX = 2000; /* rows that are kept above the screen */
-const PIECE_MAX = 16384; /* bytes of a message; a paste may be long */
-const FLAGS = ["bold", "dim", "italic", "underline", "strike", "hidden"];
+const RETRY_MS = [300, 1000, 2000, 4000]; /* then always the last */
+const FIT_MS = 100; /* a window that is being dragged has many sizes on the way */
+const SCROLL_KEYS = { PageUp: -1, PageDown: 1 }; /* with Shift */
+const RUNS = ["ready", "initializing"]; /* states in which a retry wakes nothing */
+const HELP = "Tab goes to the shell; Shift and Escape leave the terminal. Shift and Page Up scroll. A right click pastes.";
 
-/* ---- drawing */
-
-/* The first sixteen are the style sheet's; the others are computed. */
-function colorOf(color) {
-	if (typeof color === "object")
-		return `rgb(${color.r}, ${color.g}, ${color.b})`;
-	if (color >= 232)
-		return `rgb(${Array(3).fill(8 + (color - 232) * 10).join(", ")})`;
-	const part = (n) => (n === 0 ? 0 : 55 + 40 * n);
-	const n = color - 16;
-	return `rgb(${part(Math.floor(n / 36))}, ${part(Math.floor(n / 6) % 6)}, ${part(n % 6)})`;
-}
-
-function paint(span, what, color) {
-	if (color === undefined)
-		return;
-	if (typeof color === "number" && color < 16)
-		span.classList.add(`${what}-${color}`);
-	else
-		span.style[what === "fore" ? "color" : "backgroundColor"] = colorOf(color);
-}
-
-function spanOf(chars, style, extra) {
-	const span = el("span", { text: chars });
-	for (const flag of FLAGS)
-		if (style[flag])
-			span.classList.add(flag);
-	const bright = style.bold && style.fore < 8 ? style.fore + 8 : style.fore;
-	paint(span, "fore", style.inverse ? style.back : bright);
-	paint(span, "back", style.inverse ? bright : style.back);
-	if (style.inverse)
-		span.classList.add("inverse");
-	span.classList.add(...extra);
-	return span;
-}
-
-/* One span for each run of cells that look alike; wide ones are apart. */
-function drawRow(node, row, cursor) {
-	const spans = [];
-	let from = 0;
-	const flush = (to, ...extra) => {
-		if (to > from)
-			spans.push(spanOf(row.chars.slice(from, to).join(""), row.styles[from], extra));
-		from = to;
+/* What a person types, pastes, selects and copies in the view and its input. */
+function watchKeyboard({ view, input, modes, isOpen, send, leave, say }) {
+	const type = (data) => {
+		send(data);
+		view.scrollTop = view.scrollHeight;
 	};
-	for (let x = 0; x < row.chars.length; x++) {
-		const wide = row.chars[x + 1] === "";
-		if (row.styles[x] !== row.styles[from] || x === cursor || wide)
-			flush(x);
-		if (x === cursor || wide) {
-			flush(x + (wide ? 2 : 1), ...(wide ? ["wide"] : []),
-				...(x === cursor ? ["cursor"] : []));
-			x = from - 1;
-		}
-	}
-	flush(row.chars.length);
-	node.replaceChildren(...spans);
-}
-
-/* The screen and what has left it, drawn at most once a frame. */
-function display(view) {
-	const past = el("div");
-	const shown = el("div");
-	let left = [];
-	let due = false;
-	let before = -1;
-	view.append(past, shown);
-
-	function draw(screen) {
-		const bottom = view.scrollTop + view.clientHeight >= view.scrollHeight - 8;
-		for (const row of left) {
-			const node = el("div");
-			drawRow(node, row, -1);
-			past.append(node);
-		}
-		left = [];
-		while (past.childElementCount > HISTORY_MAX)
-			past.firstElementChild.remove();
-		while (shown.childElementCount < screen.rows)
-			shown.append(el("div"));
-		while (shown.childElementCount > screen.rows)
-			shown.lastElementChild.remove();
-		screen.lines.forEach((row, y) => {
-			const node = shown.children[y];
-			if (!row.dirty && node.row === row && y !== screen.y && y !== before)
-				return;
-			drawRow(node, row, y === screen.y && screen.modes.cursor ? screen.x : -1);
-			node.row = row;
-			row.dirty = false;
-		});
-		before = screen.y;
-		if (bottom)
-			view.scrollTop = view.scrollHeight;
-	}
-
-	return {
-		leave(row) {
-			left.push(row);
-			if (left.length > 2 * HISTORY_MAX)
-				left = left.slice(-HISTORY_MAX);
-		},
-		clear() {
-			left = [];
-			past.replaceChildren();
-		},
-		refresh(screen) {
-			if (due)
-				return;
-			due = true;
-			requestAnimationFrame(() => {
-				due = false;
-				draw(screen);
-			});
-		},
+	const flush = () => {
+		type(input.value);
+		input.value = "";
 	};
-}
+	const paste = (pasted) => isOpen() && type(pasteBytes(pasted, modes()));
 
-/* How many cells there is room for. */
-function measure(view) {
-	const probe = el("span", { text: "0".repeat(100) });
-	view.append(probe);
-	const box = probe.getBoundingClientRect();
-	probe.remove();
-	const style = getComputedStyle(view);
-	const room = (size, a, b) => size - parseFloat(style[a]) - parseFloat(style[b]);
-	const cols = room(view.clientWidth, "paddingLeft", "paddingRight") / (box.width / 100);
-	const rows = room(view.clientHeight, "paddingTop", "paddingBottom") /
-		parseFloat(style.lineHeight);
-	return [cols, rows].map((n) => Math.max(Math.floor(n) || 0, 2));
-}
-
-/* ---- talking */
-
-/* Where this page is from, whatever name the service has for itself. */
-function socketUrl(made, cols, rows) {
-	const url = new URL(made.url);
-	url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
-	url.host = location.host;
-	url.searchParams.set("cols", cols);
-	url.searchParams.set("rows", rows);
-	return url;
-}
-
-function openSocket(url, { output, say, over }) {
-	const socket = new WebSocket(url);
-	const decoder = new TextDecoder();
-	let end = null;
-	socket.binaryType = "arraybuffer";
-	socket.addEventListener("message", ({ data }) => {
-		if (typeof data !== "string") {
-			output(decoder.decode(data, { stream: true }));
-			return;
+	view.addEventListener("keydown", (event) => {
+		if (event.key === "Escape" && event.shiftKey)
+			return leave();
+		if (!isOpen())
+			return undefined;
+		if (event.shiftKey && !event.ctrlKey && !event.altKey &&
+			Object.hasOwn(SCROLL_KEYS, event.key)) {
+			view.scrollTop += SCROLL_KEYS[event.key] * view.clientHeight * 0.9;
+			return event.preventDefault();
 		}
-		const message = JSON.parse(data);
-		if (message.type === "exit")
-			end = `The shell has ended (${message.signal ?? `exit ${message.code}`}).`;
-		else if (message.type === "error")
-			end = message.message;
-		else
-			say(message.type);
+		if (event.ctrlKey && event.key === "c" && hasSelection(view))
+			return undefined; /* the browser copies; see below */
+		const bytes = keyBytes(event, modes());
+		/* After a selection the focus is on the view: what is typed is for the shell. */
+		if (bytes !== undefined || (event.key.length === 1 && !event.ctrlKey && !event.metaKey))
+			input.focus({ preventScroll: true });
+		if (bytes !== undefined) {
+			event.preventDefault();
+			type(bytes);
+		}
+		return undefined;
 	});
-	socket.addEventListener("close", () => over(end ?? "The connection has ended."));
-	return {
-		send(typed) {
-			const bytes = new TextEncoder().encode(typed);
-			for (let at = 0; at < bytes.length && socket.readyState === 1; at += PIECE_MAX)
-				socket.send(bytes.subarray(at, at + PIECE_MAX));
-		},
-		tell: (message) => socket.readyState === 1 && socket.send(JSON.stringify(message)),
-		close: () => socket.close(),
-	};
+	input.addEventListener("input", (event) => event.isComposing || flush());
+	input.addEventListener("compositionend", flush);
+	view.addEventListener("paste", (event) => {
+		event.preventDefault();
+		paste(event.clipboardData.getData("text"));
+	});
+	view.addEventListener("copy", (event) => {
+		if (!hasSelection(view))
+			return;
+		event.preventDefault();
+		event.clipboardData.setData("text/plain", selectedText(view));
+		getSelection().removeAllRanges();
+		input.focus({ preventScroll: true });
+	});
+	view.addEventListener("mouseup", () =>
+		hasSelection(view) || input.focus({ preventScroll: true }));
+	view.addEventListener("contextmenu", async (event) => {
+		if (!isOpen() || modes().mouse || event.shiftKey || hasSelection(view) ||
+			!navigator.clipboard?.readText)
+			return; /* the browser's menu, or the program has had the click */
+		event.preventDefault();
+		try {
+			paste(await navigator.clipboard.readText());
+		} catch {
+			say("The browser does not let this page read the clipboard; paste with the keyboard.");
+		}
+		input.focus({ preventScroll: true });
+	});
 }
-
-/* ---- the card */
 
 export function terminalCard(id, { fail }) {
-	const view = el("div", { class: "tty", hidden: true });
 	const input = el("textarea", {
 		class: "unseen", rows: "1", "aria-label": "Terminal", autocomplete: "off",
-		autocapitalize: "off", autocorrect: "off", spellcheck: "false",
+		autocapitalize: "off", autocorrect: "off", spellcheck: "false", disabled: true,
 	});
+	/* the view takes the focus of a selection, but is no stop of the Tab key */
+	const view = el("div", { class: "tty cells", hidden: true, tabindex: "-1" }, input);
+	const box = el("div", { class: "tty-box" }, view);
 	const status = el("p", { class: "help", role: "status" });
 	const title = el("span", { class: "tty-title" });
+	const speech = speaker();
 	const open = actionButton("Open", { class: "primary" }, connect, fail);
 	const close = el("button", {
-		type: "button", text: "Close", disabled: true,
-		title: "Stop showing it; the shell goes on",
-		on: { click: () => socket?.close() },
+		type: "button", text: "Close", hidden: true,
+		title: "Stop showing it; the shell goes on", on: { click: disconnect },
 	});
 	let socket = null;
+	let wanted = false; /* opened, and neither closed nor ended */
 	let stopped = false;
+	let usable = false;
+	let tries = 0;
+	let timer = null;
+	let settling = null;
 	let screen = null;
 	let picture = null;
 
 	function begin(cols, rows) {
-		view.replaceChildren();
+		while (view.lastElementChild !== input) /* which keeps the focus */
+			view.lastElementChild.remove();
 		picture = display(view);
 		screen = new Screen(cols, rows, picture.leave);
 		return new Terminal(screen, {
-			/* what was asked before we came was answered then */
+			/* questions in the past were answered then */
 			reply: (data) => view.dataset.ready && socket?.send(data),
 			clear: () => picture.clear(),
 			title: (name) => text(title, name.slice(0, 100)),
 		});
 	}
 
+	function setButtons() {
+		open.hidden = wanted || !usable;
+		close.hidden = !wanted;
+		input.disabled = !wanted;
+	}
+
 	async function connect() {
 		const made = await api.makeTicket(id);
 		if (stopped)
 			return;
+		wanted = true;
 		view.hidden = false;
-		const [cols, rows] = measure(view);
-		const terminal = begin(cols, rows);
+		const size = measure(view);
+		const terminal = begin(...size);
 		delete view.dataset.ready;
-		open.disabled = true;
-		close.disabled = false;
+		setButtons();
 		text(status, "Connecting\u2026");
-		socket = openSocket(socketUrl(made, cols, rows), {
+		const mine = openSocket(made, size, {
 			output(data) {
 				terminal.write(data);
 				picture.refresh(screen);
+				if (view.dataset.ready)
+					speech.add(data, screen.other !== null);
 			},
-			say(type) {
-				if (type !== "ready")
-					return;
+			ready() {
 				view.dataset.ready = "true";
-				text(status, "Tab goes to the shell; Shift and Escape leave the terminal.");
+				text(status, HELP);
 				fit();
-				input.focus({ preventScroll: true });
+				if (tries === 0)
+					input.focus({ preventScroll: true });
+				tries = 0;
 			},
 			over(why) {
+				if (socket !== mine)
+					return; /* closed by the page, which may have opened another */
 				socket = null;
 				delete view.dataset.ready;
-				open.disabled = false;
-				close.disabled = true;
-				text(open, "Open again");
-				text(status, why);
+				if (why !== null)
+					end(why);
+				else
+					later();
 			},
 		});
+		socket = mine;
+	}
+
+	/* ---- a connection that was lost */
+
+	function later() {
+		text(status, "The connection is lost. Trying again\u2026");
+		timer = setTimeout(again, RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
+	}
+
+	async function again() {
+		try {
+			const { state } = await api.getSession(id);
+			if (!wanted)
+				return;
+			if (RUNS.includes(state))
+				await connect();
+			else /* opening it would wake a session that was put to sleep */
+				end(`The connection has ended: the session is ${state}.`);
+		} catch (error) {
+			if (!wanted)
+				return;
+			if (error.status === 0 || error.status >= 500)
+				later();
+			else
+				end(`The connection is lost. ${error.message}`);
+		}
+	}
+
+	function end(why) {
+		const focused = document.activeElement === input;
+		clearTimeout(timer);
+		wanted = false;
+		tries = 0;
+		socket?.close();
+		socket = null;
+		delete view.dataset.ready;
+		speech.forget();
+		text(open, "Open again");
+		text(status, why);
+		setButtons();
+		if (focused)
+			open.focus({ preventScroll: true });
+	}
+
+	function disconnect() {
+		end("Closed. The shell goes on.");
+		open.focus({ preventScroll: true });
 	}
 
 	function fit() {
@@ -266,64 +228,41 @@ export function terminalCard(id, { fail }) {
 		socket.tell({ type: "resize", cols, rows });
 	}
 
-	function type(data) {
-		socket?.send(data);
-		view.scrollTop = view.scrollHeight;
-	}
-
-	const selected = () => !getSelection().isCollapsed && view.contains(getSelection().anchorNode);
-
-	input.addEventListener("keydown", (event) => {
-		if (event.key === "Escape" && event.shiftKey)
-			return close.focus();
-		if (socket === null)
-			return undefined;
-		if (event.ctrlKey && event.key === "c" && selected()) {
-			navigator.clipboard?.writeText(String(getSelection()));
-			getSelection().removeAllRanges();
-			return event.preventDefault();
-		}
-		const bytes = keyBytes(event, screen.modes);
-		if (bytes !== undefined) {
-			event.preventDefault();
-			type(bytes);
-		}
-		return undefined;
+	watchKeyboard({
+		view, input, modes: () => screen.modes, isOpen: () => socket !== null,
+		send: (data) => socket?.send(data), leave: () => close.focus(),
+		say: (words) => text(status, words),
 	});
-	input.addEventListener("input", (event) => {
-		if (event.isComposing)
-			return;
-		type(input.value);
-		input.value = "";
+	const endPointer = watchPointer(view,
+		() => (socket === null ? null : { screen, picture }), (data) => socket?.send(data));
+	const size = new ResizeObserver(() => {
+		clearTimeout(settling);
+		settling = setTimeout(fit, FIT_MS);
 	});
-	input.addEventListener("compositionend", () => {
-		type(input.value);
-		input.value = "";
-	});
-	input.addEventListener("paste", (event) => {
-		event.preventDefault();
-		if (socket !== null)
-			type(pasteBytes(event.clipboardData.getData("text"), screen.modes));
-	});
-	view.addEventListener("mouseup", () => selected() || input.focus({ preventScroll: true }));
-	const size = new ResizeObserver(fit);
 	size.observe(view);
 
 	return {
 		node: el("section", { class: "card" },
 			el("div", { class: "tty-head" },
 				el("h2", { text: "Terminal" }), title, open, close),
-			el("div", { class: "tty-box" }, view, input), status),
-		set(usable, asleep) {
-			open.disabled = !usable || socket !== null;
-			if (socket === null && view.hidden)
+			box, speech.node, status),
+		set(isUsable, asleep) {
+			usable = isUsable;
+			setButtons();
+			if (!wanted && view.hidden)
 				text(status, asleep ? "The session is asleep. Opening its terminal wakes it up."
 					: "A shell in the session, shared by all who open it.");
 		},
 		stop() {
 			stopped = true;
+			wanted = false;
+			clearTimeout(timer);
+			clearTimeout(settling);
 			size.disconnect();
+			endPointer();
+			speech.forget();
 			socket?.close();
+			socket = null;
 		},
 	};
 }

@@ -30,6 +30,7 @@ function color(rest) {
 	return b === undefined ? undefined : { r, g, b };
 }
 
+/* The style that follows from another one and the numbers of an SGR sequence. */
 function restyle(style, codes) {
 	const rest = codes.length === 0 ? [0] : [...codes];
 	let now = style;
@@ -62,6 +63,17 @@ function plainCodes(text) {
 	return text.replace(/(^|;)([345]8):2:[0-9]*:([0-9]+:[0-9]+:[0-9]+)/g, "$1$2:2:$3")
 		.replace(/(^|;)([345]8):([0-9:]+)/g, (all) => all.replaceAll(":", ";"))
 		.replace(/:[0-9:]*/g, "");
+}
+
+/* Whatever the text of a sequence is, 32 numbers of at most five digits. */
+function numbersOf(codes) {
+	return codes === "" ? []
+		: codes.split(";").slice(0, 32).map((n) => Math.min(parseInt(n, 10) || 0, 99999));
+}
+
+/* The same of the sequence's text, as it stands between "ESC [" and "m". */
+export function styleAfter(style, text) {
+	return restyle(style, numbersOf(plainCodes(text)));
 }
 
 /*
@@ -143,6 +155,10 @@ const PRIVATE_MODES = {
 		if (!on)
 			s.restore();
 	},
+	1000: (s, on) => { s.modes.mouse = on ? 1000 : 0; },
+	1002: (s, on) => { s.modes.mouse = on ? 1002 : 0; },
+	1003: (s, on) => { s.modes.mouse = on ? 1003 : 0; },
+	1006: (s, on) => { s.modes.mouseSgr = on; },
 	2004: (s, on) => { s.modes.paste = on; },
 };
 
@@ -244,13 +260,10 @@ export class Terminal {
 		const [, prefix, text, between] =
 			this.sequence.match(/^([<-?]?)([0-9;:]*)(.*)$/s);
 		const name = prefix + between + char;
-		const codes = name === "m" ? plainCodes(text) : text;
-		const numbers = codes === "" ? []
-			: codes.split(";").slice(0, 32).map((n) => Math.min(parseInt(n, 10) || 0, 99999));
 		if (name === "m")
-			this.screen.style = restyle(this.screen.style, numbers);
+			this.screen.style = styleAfter(this.screen.style, text);
 		else if (Object.hasOwn(CSI, name))
-			CSI[name](this.screen, numbers, this);
+			CSI[name](this.screen, numbersOf(text), this);
 		return undefined;
 	}
 
