@@ -106,6 +106,7 @@ interrupted "SIGTERM is passed on" TERM 143 'echo begun; sleep 4712'
 ok "and ends all of it" gone 'sleep 4712'
 mkfifo waiting
 exec 9<>waiting
+: >out # what the last one said is not this one's
 "$cli" exec "$id" -- sh -c 'echo begun; sleep 4713' >out 2>err <waiting &
 pid=$!
 until grep -q begun out; do kill -0 "$pid" || break; done
