@@ -25,7 +25,6 @@ drop(struct process *p)
 		return;
 	ring_close(&p->log);
 	mem_close_fd(&p->input);
-	pthread_mutex_destroy(&p->input_turn);
 	free(p->rec.command);
 	free(p);
 }
@@ -108,7 +107,6 @@ load(void)
 			.log = { .fd = -1 },
 			.input = -1,
 			.log_bytes = process_store_bytes(all[i].id) };
-		pthread_mutex_init(&p->input_turn, NULL);
 		process_enter(p);
 	}
 	forget_oldest();

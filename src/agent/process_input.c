@@ -16,6 +16,8 @@ enum {
 
 /* ---- turns */
 
+static pthread_cond_t turn_over = PTHREAD_COND_INITIALIZER;
+
 /* The writing end, ours until let_go(); -1 when it is closed. */
 static int
 take_end(struct process *p)
@@ -36,8 +38,9 @@ let_go(struct process *p, bool end)
 	p->input_busy = false;
 	if (end || p->rec.end.status != PROCESS_RUNNING)
 		mem_close_fd(&p->input);
+	p->input_taken = false;
+	pthread_cond_broadcast(&turn_over);
 	pthread_mutex_unlock(&process_lock);
-	pthread_mutex_unlock(&p->input_turn);
 }
 
 static int
@@ -46,8 +49,17 @@ await_turn(struct process *p, struct err *e)
 	int64_t end_ms = clock_ms() + INPUT_MS;
 	struct timespec at = { .tv_sec = end_ms / 1000,
 		.tv_nsec = end_ms % 1000 * 1000000 };
+	bool mine;
+	int rc = 0;
 
-	if (pthread_mutex_clocklock(&p->input_turn, CLOCK_MONOTONIC, &at) != 0)
+	pthread_mutex_lock(&process_lock);
+	while (p->input_taken && rc == 0)
+		rc = pthread_cond_clockwait(&turn_over, &process_lock,
+		    CLOCK_MONOTONIC, &at);
+	mine = !p->input_taken;
+	p->input_taken = true;
+	pthread_mutex_unlock(&process_lock);
+	if (!mine)
 		return err_set(e, ERR_BUSY, CODE_INPUT_FULL,
 		    "another request is writing to process '%s'", p->rec.id);
 	return 0;

@@ -38,10 +38,10 @@ struct process {
 	int64_t log_bytes;
 	int input; /* the writing end; -1: closed */
 	bool input_busy;
+	bool input_taken; /* it is somebody's turn to write */
 	struct process_watch *watches;
 
-	pthread_mutex_t input_turn; /* one writer after the other */
-	struct ring log;            /* appended to by the loop's thread */
+	struct ring log; /* appended to by the loop's thread */
 
 	/* the loop's thread only */
 	struct child child;

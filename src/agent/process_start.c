@@ -44,7 +44,6 @@ new_process(const struct process_wish *w)
 		.exit = { .fd = -1 },
 		.timer = { .fd = -1 },
 		.input = -1 };
-	pthread_mutex_init(&p->input_turn, NULL);
 	if (w->id != NULL)
 		str_copy(p->rec.id, sizeof(p->rec.id), w->id);
 	else
