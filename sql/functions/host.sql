@@ -11,7 +11,7 @@ RETURNS boolean LANGUAGE sql VOLATILE AS $$
         OR EXISTS (SELECT FROM snapshot WHERE host = p_host AND state = 'ready')
 $$;
 
--- What a program of host p_host has found: p_seen is the id in its storage, '' if
+-- Judges the storage that a program of host p_host has found: p_seen is the id in its storage, '' if
 -- there is none; p_empty says that no sandbox has a directory there.
 --   ok       it is the host's
 --   make     there is no id yet, and nothing speaks against making one

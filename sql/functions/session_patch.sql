@@ -1,6 +1,6 @@
--- What a session can have changed while it lives, and the event that tells of it.
+-- PATCH: changes the settings of a living session and writes the event of the change.
 
--- What may be changed, for comparison.  env is sealed and has an event of its own.
+-- The settings that PATCH can change, to compare before and after.  env is sealed and has an event of its own.
 CREATE OR REPLACE FUNCTION session_settings(s session)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object('sleepAfterSeconds', s.sleep_after_seconds,
@@ -23,7 +23,7 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
       JOIN jsonb_each(session_settings(o)) y USING (key)
 $$;
 
--- What p does not have stays.  A new idle time counts from the last activity,
+-- Changes the settings that p names; the others stay.  A new idle time counts from the last activity,
 -- and never breaks what session_extend promised.  p also has trace and actor.
 CREATE OR REPLACE FUNCTION session_patch(p_session text, p_tenant text, p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$

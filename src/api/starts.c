@@ -14,7 +14,7 @@
 #include "control/start.h"
 #include "store/listen.h"
 
-/* Who leaves a start says so; that its worker died nobody does. */
+/* A worker that leaves a start notifies us; one that died cannot: we look. */
 enum { LOOK_MS = 5000, AGAIN_US = 900 * 1000 };
 
 static int
