@@ -44,6 +44,9 @@ check_times() {
 	} >"$TOP/var/check/times"
 }
 
+# Prints what failed, and keeps it: the verdict repeats it.
+check_failed() { tee -a "$TOP/var/check/failed"; }
+
 # check_summary LOG: "passed failed skipped" of automake's own summary.
 check_summary() {
 	awk '/^# (PASS|XFAIL): / { p += $3 } /^# (FAIL|XPASS|ERROR): / { f += $3 }
@@ -64,9 +67,11 @@ check_make() {
 	if [ "$f" -eq 0 ]; then
 		tick "$1: $p ok$([ "$s" -eq 0 ] || echo ", $s skipped")" "$since"
 	else
-		say "✗ $1: $p ok, $f not ok"
-		check_show "$log" "$TOP/$dir/test-suite.log"
-		check_again "$log" "$dir"
+		{
+			say "✗ $1: $p ok, $f not ok"
+			check_show "$log" "$TOP/$dir/test-suite.log"
+			check_again "$log" "$dir"
+		} | check_failed
 	fi
 	grep -E '^SKIP: ' "$log" | sed 's/^/    /'
 }
@@ -167,8 +172,10 @@ check_run() {
 	shift 3
 	since=$(now_ms)
 	top_srcdir=$TOP top_builddir=$build check_scripts_run "$logs" "${@/#/$TOP/}"
-	if ! read -r p f s <"$logs/counts"; then
-		say "✗ $title: t/lib/run-tap was ended and did not say how it went"
+	if read -r p f s <"$logs/counts"; then
+		cat "$logs/failed" >>"$TOP/var/check/failed"
+	else
+		say "✗ $title: t/lib/run-tap was ended and did not say how it went" | check_failed
 		p=0 f=1 s=0
 	fi
 	check_count "$p" "$f" "$s"
@@ -184,7 +191,7 @@ check_one() {
 		tick "$name" "$since"
 		check_count 1 0 0
 	else
-		say "✗ $name"
+		say "✗ $name" | check_failed
 		check_count 0 1 0
 	fi
 	check_time "$name" "$since"
@@ -283,11 +290,16 @@ check_deep() {
 	check_fuzz 360 # an hour in all
 }
 
-# The last line; with SANDLEASE_MUST_RUN=1 what was skipped has failed.
+# What failed, once more, because a long log may be cut, and the last line; with
+# SANDLEASE_MUST_RUN=1 what was skipped has failed.
 check_verdict() {
 	if [ "${SANDLEASE_MUST_RUN:-}" = 1 ] && [ "$CHECK_SKIPPED" -gt 0 ]; then
 		say "SANDLEASE_MUST_RUN=1: $CHECK_SKIPPED skipped count as failed"
 		CHECK_FAILED=$((CHECK_FAILED + CHECK_SKIPPED)) CHECK_SKIPPED=0
+	fi
+	if [ -s "$TOP/var/check/failed" ]; then
+		say "what failed:"
+		cat "$TOP/var/check/failed"
 	fi
 	printf '%d passed, %d failed' "$CHECK_PASSED" "$CHECK_FAILED"
 	[ "$CHECK_SKIPPED" -eq 0 ] || printf ', %d skipped' "$CHECK_SKIPPED"

@@ -37,6 +37,7 @@ printf '#!/bin/bash\necho not ok 1 - broken; echo "# because"; echo 1..1\n' >"$d
 is "$(t/lib/run-tap "$dir/log" "$dir/x.t" >"$dir/out"; echo $?)" 1 \
 	"the runner fails when a test does"
 ok "and says why" grep -q '# because' "$dir/out"
+ok "and keeps it for the verdict" grep -q '# because' "$dir/log/failed"
 
 ok "and how to repeat it" grep -qE 'again: .*\./dev check .*x\.t' "$dir/out"
 
