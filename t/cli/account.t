@@ -2,14 +2,7 @@
 # Where the command line finds its service and key: login, profiles, common
 # options; and what it says of addresses and commands that are none.
 . "${top_srcdir:=.}/t/lib/tap.sh"
-. "$top_srcdir/t/lib/stack.sh"
-
-PATIENCE=120 # wait: against hanging, never a measure
-stack_begin
-cli=$STACK_BUILD/sandlease
-work=$STACK_DIR/cli
-mkdir "$work" && cd "$work" || exit 1
-export HOME=$work XDG_CONFIG_HOME=
+. "$top_srcdir/t/lib/cli.sh"
 file=$work/.config/sandlease
 
 # try [-k KEY] COMMAND...: with KEY as the line on its standard input

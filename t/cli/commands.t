@@ -3,21 +3,7 @@
 # cannot, and what shells complete.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
-. "$top_srcdir/t/lib/stack.sh"
-
-PATIENCE=120 # wait: against hanging, never a measure
-stack_begin
-cli=$STACK_BUILD/sandlease
-work=$STACK_DIR/cli
-mkdir "$work" && cd "$work" || exit 1
-export HOME=$work XDG_CONFIG_HOME=
-
-# try COMMAND...: leaves its output in out, its words in err, its code in code
-try() {
-	timeout "$PATIENCE" "$cli" "$@" >out 2>err </dev/null
-	code=$?
-	out=$(<out) err=$(<err)
-}
+. "$top_srcdir/t/lib/cli.sh"
 
 # ---- a life
 

@@ -3,13 +3,8 @@
 # sandlease cp: a file there is as near as one here.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
-. "$top_srcdir/t/lib/stack.sh"
+. "$top_srcdir/t/lib/cli.sh"
 
-PATIENCE=120 # wait: against hanging, never a measure
-stack_begin
-cli=$STACK_BUILD/sandlease
-work=$STACK_DIR/cli
-mkdir "$work" && cd "$work" || exit 1
 id=$("$cli" create) || exit 1
 run() { timeout "$PATIENCE" "$cli" exec "$@"; }
 

@@ -2,20 +2,8 @@
 # Ways into a session for other programs: port-forward, and ssh by ssh-config.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
-. "$top_srcdir/t/lib/stack.sh"
+. "$top_srcdir/t/lib/cli.sh"
 
-PATIENCE=120 # wait: against hanging, never a measure
-stack_begin
-cli=$STACK_BUILD/sandlease
-work=$STACK_DIR/cli
-mkdir "$work" && cd "$work" || exit 1
-export HOME=$work XDG_CONFIG_HOME=
-
-try() {
-	timeout "$PATIENCE" "$cli" "$@" >out 2>err </dev/null
-	code=$?
-	out=$(<out)
-}
 one=$("$cli" create --name one) || exit 1
 
 # ---- port-forward

@@ -2,14 +2,9 @@
 # sandlease shell: a real terminal, driven as a person would, in tmux.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
-. "$top_srcdir/t/lib/stack.sh"
 command -v tmux >/dev/null || skip_all "tmux is not installed"
+. "$top_srcdir/t/lib/cli.sh"
 
-PATIENCE=120 # wait: against hanging, never a measure
-stack_begin
-cli=$STACK_BUILD/sandlease
-work=$STACK_DIR/cli
-mkdir "$work" && cd "$work" || exit 1
 "$cli" create --name term >/dev/null || exit 1
 mux() { tmux -S "$work/mux" -f /dev/null "$@"; }
 end_mux() {

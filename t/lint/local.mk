@@ -26,6 +26,7 @@ EXTRA_DIST += \
 	.ci/run \
 	t/dev/front-door.t \
 	t/dev/stack.t \
+	t/lib/cli.sh \
 	t/lib/dev-build.sh \
 	t/lib/dev-check.sh \
 	t/lib/dev-cluster.sh \

@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # variables are for the tests
+# cli.sh: a stack, and the command line as a person uses it, in an empty home.
+#
+# Sourced after tap.sh.  $cli is the program, $work the home and the directory.
+
+# shellcheck source=/dev/null
+. "${top_srcdir:?}/t/lib/stack.sh"
+
+PATIENCE=120 # wait: against hanging, never a measure
+stack_begin
+cli=$STACK_BUILD/sandlease
+work=$STACK_DIR/cli
+mkdir "$work" && cd "$work" || exit 1
+export HOME=$work XDG_CONFIG_HOME=
+
+# try COMMAND...: leaves its output in out, its words in err, its code in code.
+try() {
+	timeout "$PATIENCE" "$cli" "$@" >out 2>err </dev/null
+	code=$?
+	out=$(<out) err=$(<err)
+}
