@@ -39,11 +39,14 @@ enum {
 	LOOK_MS = 500 /* how long an ended connection keeps its place */
 };
 
-/* $1 is the port, $2 the pipe.  Perl can end one direction; bash cannot. */
+/* $1 is the port, $2 the pipe, which does not outlive its relay.  Perl can end
+   one direction; bash cannot. */
 static const char RELAY[] =
-    "umask 077; mkfifo \"$2\" || exit 1\n"
-    "if command -v perl >/dev/null; then exec perl -MIO::Socket::INET -e '\n"
-    "$SIG{PIPE} = \"IGNORE\"; my ($port, $pipe) = @ARGV; my $b;\n"
+    "umask 077\n"
+    "if command -v perl >/dev/null; then exec perl -MIO::Socket::INET -MPOSIX=mkfifo -e '\n"
+    "my ($port, $pipe) = @ARGV; my $b; $SIG{PIPE} = \"IGNORE\";\n"
+    "$SIG{HUP} = $SIG{INT} = $SIG{TERM} = sub { unlink $pipe; exit 143 };\n"
+    "mkfifo $pipe, 0600 or die \"$pipe: $!\\n\";\n"
     "my $s = IO::Socket::INET->new(PeerAddr => \"127.0.0.1\", PeerPort => $port)\n"
     " or do { unlink $pipe; print STDERR \"port $port: $!\\n\"; exit 1 };\n"
     "my $up = fork // die;\n"
@@ -55,8 +58,9 @@ static const char RELAY[] =
     "sub put { my ($to, $d) = @_; while (length $d) {\n"
     " my $n = syswrite $to, $d; return 0 if !$n; substr $d, 0, $n, \"\" } 1 }\n"
     "' \"$1\" \"$2\"; fi\n"
-    "exec 3<>\"/dev/tcp/127.0.0.1/$1\" || { rm -f \"$2\"; exit 1; }\n"
-    "{ cat \"$2\" >&3; } & up=$!; cat <&3; kill $up; rm -f \"$2\"\n";
+    "trap 'rm -f \"$2\"' EXIT; trap 'exit 143' HUP INT TERM\n"
+    "mkfifo \"$2\" && exec 3<>\"/dev/tcp/127.0.0.1/$1\" || exit 1\n"
+    "{ cat \"$2\" >&3; } & up=$!; cat <&3; kill $up\n";
 
 /* $1 is the pipe, which the relay makes. */
 static const char FEED[] =
