@@ -60,7 +60,7 @@ static const char RELAY[] =
     "' \"$1\" \"$2\"; fi\n"
     "trap 'rm -f \"$2\"' EXIT; trap 'exit 143' HUP INT TERM\n"
     "mkfifo \"$2\" && exec 3<>\"/dev/tcp/127.0.0.1/$1\" || exit 1\n"
-    "{ cat \"$2\" >&3; } & up=$!; cat <&3; kill $up\n";
+    "{ cat \"$2\" >&3; } & up=$!; cat <&3; kill $up 2>/dev/null\n";
 
 /* $1 is the pipe, which the relay makes. */
 static const char FEED[] =
