@@ -83,12 +83,14 @@ SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed
 
 -- name: session_name
 -- params: session_id, name, trace_id, actor
--- A session without a name gets one, once; session_one_living_name refuses
--- another session's.
+-- A session without a name gets one, once, if no other session has it.
 WITH s AS (
-    UPDATE session SET name = $2
-     WHERE id = $1 AND name IS NULL AND state NOT IN ('deleting', 'deleted')
-    RETURNING id
+    UPDATE session n SET name = $2
+     WHERE n.id = $1 AND n.name IS NULL AND n.state NOT IN ('deleting', 'deleted')
+       AND NOT EXISTS (SELECT FROM session o
+                        WHERE o.tenant = n.tenant AND o.name = $2
+                          AND o.state NOT IN ('deleting', 'deleted'))
+    RETURNING n.id
 )
 INSERT INTO event (session_id, kind, what, actor, trace_id, detail)
 SELECT id, 'name', 'given', $4, $3, jsonb_build_object('name', $2) FROM s;

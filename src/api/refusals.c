@@ -27,7 +27,6 @@ static const struct refusal REFUSALS[] = {
 	{ CODE_SESSION_LOST,         ERR_GONE,            "the session's files are gone; it can only be deleted" },
 	{ CODE_VALIDATION_FAILED,    ERR_INVALID,         "the request is not for this session" },
 	{ CODE_BAD_SANDBOX_NAME,     ERR_INVALID,         "X-Sandbox-Name must have 1 to 128 bytes of UTF-8 and no control characters" },
-	{ CODE_NAME_TAKEN,           ERR_CONFLICT,        "another session has the name in X-Sandbox-Name" },
 	{ CODE_PORT_NOT_EXPOSED,     ERR_NOT_FOUND,       "the port is not exposed" },
 	{ CODE_SESSION_FROZEN,       ERR_UNAVAILABLE,     "the host's disk is nearly full: the session is frozen until there is room" },
 	{ CODE_INVALID_TOKEN,        ERR_NOT_FOUND,       "Access denied: Invalid token or port not exposed" },

@@ -37,10 +37,9 @@ sandbox_name_give(struct call *c, const struct rows *r)
 	actor = xasprintf("gate:%s/%s", rows_text(r, 0, "key_id"),
 	    rows_text(r, 0, "user_id"));
 	if (STORE_RUN(app_of(c)->store, STMT_SESSION_NAME, NULL, &e,
-		call_param(c, "SL_SESSION"), name, c->trace_id, actor) == 0)
+		call_param(c, "SL_SESSION"), name, c->trace_id, actor) == 0 ||
+	    e.code == CODE_NAME_TAKEN)
 		return CODE_NONE;
-	if (e.code == CODE_NAME_TAKEN)
-		return e.code;
 	log_err(LOG_ERROR, "session_name", &e);
 	return CODE_DATABASE_UNAVAILABLE;
 }

@@ -13,8 +13,8 @@ int sandbox_name_check(const char *field, const char *name, struct err *e)
 /*
  * Gives the session of a data-plane call the name in the call's header, if it has
  * none yet; `r` is what auth_session found.  A session that has one keeps it,
- * and a key that may only read names nothing.  CODE_NONE, or why the call must
- * be refused.
+ * a name that another session has is not given, and a key that may only read
+ * names nothing.  CODE_NONE, or why the call must be refused.
  */
 enum err_code sandbox_name_give(struct call *c, const struct rows *r);
 

@@ -118,7 +118,7 @@ world start "files that cannot be looked for are lost" launch.c \
 	'/^have_storage/,/^}/{/&there, e\) < 0\)/{n;s/return -1;/there = false;/}}' \
 	"files_that_cannot_be_looked_for_are_not_gone"
 world start "a session is ready without its files" launch.c \
-	'/^launch_furnish/,/^}/s/return err_wrap\(.*/break;/' \
+	'/^launch_furnish/,/^}/s/&why\) == 0\)/\&why) <= 0)/' \
 	"a_file_that_cannot_be_written_fails_the_start"
 world stop "files go that nobody wants deleted" finish.c \
 	's/s.state != SESSION_DELETING \|\| //' \
