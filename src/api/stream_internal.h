@@ -28,6 +28,12 @@ void stream_ws_from_wrapper(struct streams *all, struct stream *s,
     const char *data, size_t len);
 void stream_ws_from_worker(struct streams *all, struct stream *s);
 
+/* Whether what the client sends now could be kept or passed on. */
+bool stream_ws_may_read(const struct stream *s);
+
+/* After something was written: takes what the client has sent before. */
+void stream_ws_go_on(struct streams *all, struct stream *s);
+
 /* A worker that has not answered in time is given up. */
 void stream_ws_look_at_clock(struct streams *all, struct stream *s);
 

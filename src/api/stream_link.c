@@ -120,7 +120,8 @@ static uint32_t
 wanted_of_nginx(const struct stream *s)
 {
 	bool may_read = s->state != STREAM_OPEN ||
-	    (!pending(&s->wrapper) && s->worker.fd < 0);
+	    (!pending(&s->wrapper) &&
+		(s->gate == NULL || stream_ws_may_read(s)));
 
 	return EPOLLRDHUP | (may_read ? EPOLLIN : 0U) |
 	    (pending(&s->nginx) ? EPOLLOUT : 0U);
@@ -154,6 +155,8 @@ settle(struct streams *all, struct stream *s)
 		end(all, s);
 		return;
 	}
+	if (s->gate != NULL && s->state == STREAM_OPEN)
+		stream_ws_go_on(all, s);
 	/* nginx may be sending still: closing now could cost it our answer */
 	if (s->state == STREAM_OVER && !pending(&s->nginx) && !s->shut)
 		s->shut = shutdown(s->nginx.fd, SHUT_WR) == 0;

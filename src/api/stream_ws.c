@@ -14,7 +14,8 @@
 enum {
 	CHUNK = 16 * 1024,
 	ANSWER_MAX = 1024 * 1024,
-	ANSWER_MS = 120 * 1000, /* as nginx gives a worker */
+	UNREAD_MAX = 256 * 1024, /* by the client, of answers */
+	ANSWER_MS = 120 * 1000,  /* as nginx gives a worker */
 	SESSION_LEN = 20,
 	REQUEST_ID = 1, /* FastCGI's, of the only request on its connection */
 	GOING_AWAY = 1001
@@ -59,29 +60,52 @@ ask_worker(struct streams *all, struct stream *s)
 	return true;
 }
 
-/* The client is not read while a worker has a request of its. */
+/* A client that asks and does not read is not asked for more. */
+static bool
+has_room(const struct stream *s)
+{
+	return s->worker.fd < 0 &&
+	    s->nginx.out.len - s->nginx.sent + s->gate->answers.len <=
+	    UNREAD_MAX;
+}
+
+bool
+stream_ws_may_read(const struct stream *s)
+{
+	return s->gate->rest.len == 0 && has_room(s);
+}
+
+/* A request for a worker is carried out before what came behind it is taken. */
 static void
 feed(struct streams *all, struct stream *s, const char *data, size_t len)
 {
 	while (ws_gate_from_client(s->gate, &data, &len, &s->wrapper.out))
-		if (ask_worker(all, s)) {
+		if (ask_worker(all, s) || !has_room(s)) {
 			buf_add(&s->gate->rest, data, len);
 			return;
 		}
+}
+
+void
+stream_ws_go_on(struct streams *all, struct stream *s)
+{
+	auto_buf struct buf rest = { 0 };
+
+	if (s->gate->rest.len == 0 || s->deaf || !has_room(s))
+		return;
+	rest = s->gate->rest;
+	s->gate->rest = (struct buf){ 0 };
+	feed(all, s, rest.data, rest.len);
 }
 
 /* s->params has what the worker wrote. */
 static void
 end_request(struct streams *all, struct stream *s)
 {
-	auto_buf struct buf rest = s->gate->rest;
-
-	s->gate->rest = (struct buf){ 0 };
 	stream_close_side(all, &s->worker);
 	ws_gate_answer(s->gate, &s->params, &s->nginx.out);
 	buf_free(&s->params);
 	stream_spoke(all, s);
-	feed(all, s, rest.data, rest.len);
 }
 
 static void

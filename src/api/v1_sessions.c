@@ -142,7 +142,7 @@ v1_session_create(struct call *c, struct err *e)
 	if (rc < 0 && id[0] == '\0')
 		return -1;
 	/* undecided is not failed: 202, and the next request goes on */
-	if (rc < 0 && !goes_on(e))
+	if (rc < 0 && (how == SESSION_UNCHANGED || !goes_on(e)))
 		return session_problem(c, ctl, id, e);
 	if (rc < 0)
 		log_err(LOG_INFO, "start_goes_on", e);

@@ -387,6 +387,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 		return 0; /* as it is now; never a second start */
 	if (*how == SESSION_FOUND && take_over(ctl, who, w, id, e) < 0) {
 		forget_key(ctl, who, w, id);
+		*how = SESSION_UNCHANGED;
 		return -1;
 	}
 	if (*how == SESSION_FOUND && w->no_start)

@@ -36,6 +36,7 @@ enum disposition {
 	SESSION_CREATED,
 	SESSION_REGISTERED,
 	SESSION_FOUND,
+	SESSION_UNCHANGED, /* found; what it was to take over was not written */
 	SESSION_REPLAYED,
 	SESSION_FAILED_BEFORE /* never leaves create.c */
 };

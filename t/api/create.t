@@ -434,6 +434,20 @@ def spare(snapshot):
     return found[0] if found else None
 
 
+@case
+def what_could_not_be_taken_over_is_not_told_as_done():
+    key = new_key(next(ORGS), "u")
+    sid = expect(201, post({"name": "n"}, key)).json["id"]
+    wish = {"name": "n", "labels": {"run": "18"}, "env": {"A": "new"}, "sleepAfterSeconds": 1234}
+    with service.Held("SELECT 1 FROM session WHERE id = '%s' FOR UPDATE" % sid):
+        doc = problem(post(wish, key, "k"), 503, "try_again")
+    equal(doc["session"]["id"], sid, "whose")
+    equal(get(sid, key)["labels"], {}, "as it was")
+    s = expect(200, post(wish, key, "k")).json
+    equal((s["id"], s["labels"], s["sleepAfterSeconds"]), (sid, {"run": "18"}, 1234), "again")
+    expect(200, call("DELETE", at(sid), key=key))
+
+
 # ---- a name from the data plane
 
 @case

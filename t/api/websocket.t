@@ -304,6 +304,33 @@ def ports_are_exposed_between_what_else_is_said():
     until("pongs", lambda: m.ask("GET", "/api/ping") and {b"x", b"y"} <= set(m.ws.pongs))
 
 
+@case
+def who_asks_and_does_not_read_is_not_read_either():
+    """Answers that wait for a client would be kept by a process of all tenants."""
+    sid = create()["id"]
+    for port in range(9000, 9040):
+        expect(200, call("POST", at(sid, "/api/expose-port"), {"port": port}))
+    deaf, fair = Mux(sid), Mux(sid)
+
+    def ask_much(m, last):
+        """More than all buffers of sockets and nginx hold, and then a port."""
+        for _ in range(900):
+            m.begin("GET", "/api/exposed-ports")
+        m.begin("POST", "/api/expose-port", {"port": last})
+
+    def hear(m):
+        return [m.ws.json()["status"] for _ in range(901)]
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        asking = pool.submit(ask_much, deaf, 9100)
+        pool.submit(ask_much, fair, 9200).result()
+        equal(hear(fair), [200] * 901, "who reads is answered")
+        ports = {p["port"] for p in call("GET", at(sid, "/api/exposed-ports")).json["ports"]}
+        equal((9200 in ports, 9100 in ports), (True, False), "as far as it has read")
+        equal(hear(deaf), [200] * 901, "it goes on when it reads")
+        asking.result()
+
+
 def fetched(m, path, **more):
     """(status, bytes) of a file or an archive: pieces of base64, then the end."""
     name = m.begin("GET", path, **more)
