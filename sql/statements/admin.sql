@@ -222,7 +222,9 @@ SELECT json_build_object('host', p.name,
            'sandboxes', (SELECT count(*) FROM sandbox b
                           WHERE b.host = p.name AND b.state <> 'absent'),
            'snapshots', (SELECT count(*) FROM snapshot s WHERE s.host = p.name),
-           'diskReservedMb', coalesce(h.disk_reserved_mb, 0), 'storageId', h.storage_id,
+           'diskReservedMb', (SELECT coalesce(sum(b.disk_mb), 0) FROM sandbox b
+                               WHERE b.disk_host = p.name),
+           'storageId', h.storage_id,
            'lastPassAt', iso(r.started_at), 'lastPassFailures', r.failures,
            'lastPassSeconds',
                extract(epoch FROM clock_timestamp() - r.started_at)::bigint) AS json,

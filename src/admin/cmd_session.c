@@ -39,14 +39,19 @@ cmd_session_list(struct admin *a, struct err *e)
 	return list_print(a, &l, e);
 }
 
-/* A preview's token, sealed, says nothing to an operator. */
+/*
+ * A preview's token, sealed, says nothing to an operator; and whether a session
+ * is busy its wrapper knows, not its row.
+ */
 static void
-drop_tokens(json_t *o)
+drop_what_misleads(json_t *o)
 {
-	json_t *ports = json_object_get(json_object_get(o, "session"), "ports");
-	json_t *port;
+	json_t *session = json_object_get(o, "session"), *port;
+	json_t *ports = json_object_get(session, "ports");
 	size_t i;
 
+	json_object_del(session, "busy");
+	json_object_del(session, "alive");
 	json_array_foreach(ports, i, port)
 	{
 		json_object_del(port, "token");
@@ -68,7 +73,7 @@ cmd_session_show(struct admin *a, struct err *e)
 		    "there is no session %s; see session list", id);
 	if (list_parse(r, &o, e) < 0)
 		return -1;
-	drop_tokens(o);
+	drop_what_misleads(o);
 	list_print_one(a, o);
 	return 0;
 }

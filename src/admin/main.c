@@ -112,17 +112,17 @@ main(int argc, char **argv)
 	struct err e = { 0 };
 	int used, at = 1;
 
-	if (argc == 2 && str_equal(argv[1], "--version")) {
-		printf("sandlease-admin %s\n", PACKAGE_VERSION);
-		return flush_output();
-	}
-	if (argc == 2 && str_equal(argv[1], "--help")) {
-		print_usage(stdout);
-		return flush_output();
-	}
 	if (argc > 2 && str_equal(argv[1], "--config")) {
 		path = argv[2];
 		at = 3;
+	}
+	if (argc == at + 1 && str_equal(argv[at], "--version")) {
+		printf("sandlease-admin %s\n", PACKAGE_VERSION);
+		return flush_output();
+	}
+	if (argc == at + 1 && str_equal(argv[at], "--help")) {
+		print_usage(stdout);
+		return flush_output();
 	}
 	c = command_find(argc - at, argv + at, &used);
 	if (c == NULL)

@@ -43,7 +43,7 @@ def refused(*words, status=2):
 def every_command_tells_of_itself_without_a_service():
     tool = service.program("sandlease-admin")
     every = [l[2:22].split() for l in subprocess.run(
-        [tool, "--help"], capture_output=True, text=True, check=True)
+        [tool, "--config", "/nonexistent", "--help"], capture_output=True, text=True, check=True)
         .stdout.splitlines() if l.startswith("  ") and l[2] != " "]
     true(len(every) > 20, "commands: %r" % every)
     for words in every:
@@ -102,6 +102,7 @@ def one_session_is_shown_whole():
           ("acme", "alice", HOST, ONE, "owns_wrapper", {"a": "b"}), "what it is")
     equal([(p["port"], "token" in p) for p in doc["session"]["ports"]], [(8000, False)],
           "ports, and no token")
+    equal({"busy", "alive"} & set(doc["session"]), set(), "what only its wrapper knows")
     text = admin("session", "show", ONE)
     true("\nsession.lease.state" in text and "owner.user" in text, text)
     true("nosuch" in refused("session", "show", "nosuch", status=1), "it says which")
@@ -241,6 +242,7 @@ def passes_of_the_reaper_are_listed():
 def hosts_are_listed():
     here, = lines("host", "list")
     equal((here["host"], here["running"], here["lastPassFailures"]), (HOST, 2, 0), "this one")
+    true(here["diskReservedMb"] >= 2 * 4096, "counted without a budget, too: %r" % here)
     with open(os.path.join(setting("STACK_STATE"), "data/storage/.id"), encoding="utf-8") as f:
         equal(here["storageId"], f.read().strip(), "and its storage")
 

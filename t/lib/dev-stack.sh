@@ -123,6 +123,7 @@ nginx_start() {
 	daemon_start nginx "$WEB_USER" "${NGINX[@]}" -g 'daemon off;'
 	daemon_wait nginx "$PATIENCE" nginx_answers || {
 		show_tail "$STACK_STATE/nginx/log/start.log"
+		show_tail "$STACK_STATE/log/nginx.log"
 		die "nginx did not start"
 	}
 }

@@ -44,7 +44,7 @@ stack_free_port() {
 		port=$((first + RANDOM % (last - first + 1)))
 		claim=/tmp/slt-port-$port
 		(: </dev/tcp/127.0.0.1/$port) 2>/dev/null && continue
-		ln -s "$STACK_DIR" "$claim" 2>/dev/null && {
+		ln -sT "$STACK_DIR" "$claim" 2>/dev/null && {
 			printf '%s' "$port"
 			return
 		}
