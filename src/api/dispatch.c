@@ -66,6 +66,21 @@ check_id(const struct call *c, struct err *e)
 	    "there is no such session");
 }
 
+/*
+ * An app behind proxy/{port} may send its caller, whose key goes along, to a path
+ * that is another one once nginx has decoded it.  No route needs that.
+ */
+static int
+check_path(const struct call *c, struct err *e)
+{
+	const char *uri = call_param(c, "REQUEST_URI");
+
+	if (strcspn(uri, "?") == strlen(c->path) && str_starts(uri, c->path))
+		return 0;
+	return err_set(e, ERR_INVALID, CODE_BAD_REQUEST,
+	    "a path of the API is written without escapes, dots and doubled slashes");
+}
+
 /* Every call of an org takes one of its places, before it does anything. */
 static int
 enter(struct call *c, const struct route *route, struct err *e)
@@ -139,7 +154,7 @@ handle(struct call *c)
 	struct err e = { 0 };
 
 	route = router_match(s->routes, *s->count, c, &e);
-	if (route == NULL ||
+	if (route == NULL || check_path(c, &e) < 0 ||
 	    access_check(c, (enum access)route->access, &e) < 0 ||
 	    check_id(c, &e) < 0 ||
 	    (s->strict && router_check_query(route, c, &e) < 0) ||

@@ -364,6 +364,19 @@ def huge_headers_are_refused():
 
 
 @case
+def a_path_that_becomes_another_one_is_refused():
+    """An app behind proxy/{port} could send its caller's key there."""
+    for path in (at(SID, "/proxy/8000/..%%2f..%%2f..%%2f%s" % SID),
+                 at(SID, "/proxy/8000/../../../%s" % SID), "/v1/sessions//" + SID,
+                 "/v1/%73essions/" + SID, "/v1/x/../sessions/" + SID):
+        for method in ("DELETE", "GET"):
+            problem(call(method, path), 400, "bad_request")
+    for path in (at(SID, "/proxy/8000/..%2f..%2fapi/execute"), at("x/../" + SID, "/api/execute")):
+        equal(call("POST", path, {"command": "true"}).status, 400, path)
+    equal(get(SID)["state"], "ready", "nothing has happened")
+
+
+@case
 def headers_that_are_not_text_are_refused():
     for name in (b"\xff", b"a\xc3", b"x" * 129):
         r = call("POST", "/v1/sessions", {}, headers={"X-Sandbox-Name": name})

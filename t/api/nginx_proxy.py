@@ -93,6 +93,7 @@ def what_is_hidden_of_a_wrapper_is_hidden_of_an_app(w):
 def a_redirect_within_the_port_is_passed_on(w):
     for sent, wanted in (
             ("/", at("/")), ("/next?a=%2e%2e#f", at("/next?a=%2e%2e#f")),
+            ("/x?back=/a/../b", at("/x?back=/a/../b")), ("/a%2fb.c/.d", at("/a%2fb.c/.d")),
             ("http://localhost:8080/x", at("/x")),
             ("http://127.0.0.1:8080/x:y", at("/x:y")),
             ("login?next=1", "login?next=1"), ("?a=b", "?a=b")):
@@ -106,7 +107,9 @@ def a_redirect_elsewhere_is_only_told(w):
                  "http://127.0.0.1:%d/v1/sessions/%s" % (w.port, B),
                  "/../../x", "/a/%2E./b", "/x/..", "/./x", "..", "../../x",
                  ".", "/\\evil", "\\\\evil", "x\\..\\y", "javascript:alert(1)",
-                 "/a b", "/..\x01", "data:x"):
+                 "/a b", "/..\x01", "data:x", "/..%2fx", "/%2e%2e%2F%2e%2e%2Fx",
+                 "/a%2f..", "/a%2F.%2fx", "%2e%2e%2fx", "x%2f..%2f..%2fy",
+                 "http://localhost:8080/%2e%2e%2fx", "/x%2f..?y", "/x%2f..#y"):
         equal(location(w, sent), (None, sent), sent)
 
 
