@@ -14,20 +14,10 @@ from service import at, call, create, execute, expect, get, setting, sql, stack,
 from tap import case, equal, run, skip_all, true
 from websocket import WebSocket
 
-# Of the last tag; while there is none, of the last state whose agents speak
-# otherwise than ours: they know no socket for WebSockets.
-BEFORE_TAGS = "7622943ffd46"
-
-
-def git(*words):
-    return subprocess.run(["git", "-C", service.TOP, *words], capture_output=True, text=True,
-                          check=False).stdout.strip()
-
-
 def build_release():
     """Where the last release is built: made once, and kept."""
-    commit = git("rev-parse", "--verify", "--quiet",
-                 (git("describe", "--tags", "--abbrev=0") or BEFORE_TAGS) + "^{commit}")
+    commit = subprocess.run([os.path.join(service.TOP, "t/lib/last-release")],
+                            capture_output=True, text=True, check=False).stdout.strip()
     if not commit:
         skip_all("there is no history to take the last release from")
     place = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),

@@ -150,13 +150,42 @@ ok "a value is changed by giving it once" sh "$TOP/nginx/render" "$work/sandleas
 ok "and is kept" sh "$TOP/nginx/render" "$work/sandlease"
 like "$(grep sandlease_key "$work/sandlease/limits.conf")" ' 7;' "for good"
 ok "nginx accepts it" tls_nginx -t
-# what a release before had: files edited by hand, no values
-mkdir "$work/early" && echo 'ssl_certificate /mine;' >"$work/early/sandlease.conf"
-out=$(sh "$TOP/nginx/render" "$work/early" 2>&1)
-is "$? $(ls -A "$work/early")" "1 sandlease.conf" "without values nothing is changed"
-like "$out" 'PUBLIC_HOST is neither given nor in .*early/site.values' "and it says which one is missing"
-like "$(sh "$TOP/nginx/render" "$work/early" oops 2>&1)" 'not NAME=value: oops' "a bad argument is named"
+like "$(sh "$TOP/nginx/render" "$work/sandlease" oops 2>&1)" 'not NAME=value: oops' "a bad argument is named"
 nginx_end
+
+# ---- the last release had no values: its files were edited by hand
+
+# As its README said: templates filled in, certificates added to the servers.
+last_release_files() {
+	mkdir "$work/last" && git -C "$TOP" archive "$last" nginx | tar -xf - -C "$work/last" &&
+		sh "$work/last/nginx/render" "$work/sandlease" "${here[@]}" PUBLIC_HOST=sandlease.example.com \
+			PREVIEW_DOMAIN=previews.example.net WORKERS=1 &&
+		sed -i -e "s|listen 127.0.0.1:$port.*|listen 127.0.0.1:$port ssl; ssl_certificate $work/cert.pem;\
+			ssl_certificate_key $work/key.pem;|" "$work/sandlease/sandlease.conf"
+}
+upgrade_from_last() {
+	rm -rf "$work/sandlease"
+	ok "the last release makes its files" last_release_files
+	ok "nginx accepts them" tls_nginx -t
+	local before out
+	before=$(cd "$work/sandlease" && sha256sum -- *)
+	out=$(sh "$TOP/nginx/render" "$work/sandlease" 2>&1)
+	is "$? $(cd "$work/sandlease" && sha256sum -- *)" "1 $before" "without values nothing is changed"
+	like "$out" 'PUBLIC_HOST is neither given nor in .*sandlease/site.values' "and it says which one is missing"
+	printf '%s\n' "${here[@]}" >"$work/sandlease/site.values"
+	ok "with them, given once, it upgrades" bash -e -c "$(recipe CERT=)"
+	ok "nginx accepts that" tls_nginx -t
+	like "$(<"$work/sandlease/old/sandlease.conf")" 'ssl_certificate_key' "what was edited is kept"
+	nginx_begin
+	like "$(over_tls sandlease.example.com /v1/health)" '"status":"ok"' "the API answers over TLS"
+	nginx_end
+}
+last=$("$TOP/t/lib/last-release")
+if [ -n "$last" ]; then
+	upgrade_from_last
+else
+	skip "the last release's files" "there is no history to take them from"
+fi
 
 # ---- the README's names are two sites to a browser
 

@@ -38,6 +38,7 @@ EXTRA_DIST += \
 	t/lib/dev-reaper-loop \
 	t/lib/dev-say.sh \
 	t/lib/dev-stack.sh \
+	t/lib/last-release \
 	t/lib/node.sh \
 	t/lib/run-tap \
 	t/lib/stack.sh \
