@@ -32,6 +32,7 @@
 enum {
 	LAUNCH_MS = 10000,
 	ENDING_MS = 10,
+	HANG_UP_MS = 1000,
 	LAST_WORDS_MS = 200 /* for calls whose commands have ended */
 };
 
@@ -197,7 +198,8 @@ others(int sig)
 struct leaving {
 	bool begun;
 	int64_t kill_ms; /* of clock_ms(): who still runs is killed; 0: never */
-	int64_t words_ms; /* ... last words are over; 0: somebody runs */
+	int64_t words_ms;   /* ... last words are over; 0: somebody runs */
+	int64_t hang_up_ms; /* ... terminals are hung up again */
 };
 
 static bool
@@ -238,8 +240,20 @@ begin_leaving(struct leaving *l)
 	grace_ms = session_end_grace_ms();
 	l->begun = true;
 	l->kill_ms = grace_ms > 0 ? clock_ms() + grace_ms : 0;
-	pty_hang_up_all();
 	ws_door_shut();
+}
+
+/*
+ * More than once: bash that is about to wait for a key does not look for a signal
+ * that has just come.
+ */
+static void
+hang_up(struct leaving *l)
+{
+	if (!l->begun || clock_left_ms(l->hang_up_ms) > 0)
+		return;
+	pty_hang_up_all();
+	l->hang_up_ms = clock_ms() + HANG_UP_MS;
 }
 
 /*
@@ -263,6 +277,7 @@ serve_ops(int signal_fd)
 		(void)poll(f, ARRAY_LEN(f), l.begun ? ENDING_MS : ms);
 		if (f[SIGNALS].revents != 0 && told_to_end(signal_fd))
 			begin_leaving(&l);
+		hang_up(&l);
 		if (f[OPS].revents != 0 && !take_message(&e))
 			return;
 		ws_door_ready(f + DOOR);
