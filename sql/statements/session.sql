@@ -143,8 +143,7 @@ SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, 
        coalesce(s.sandbox_id, '') AS sandbox_id, s.activity_seq, s.keep_alive,
        s.suspend, s.suspended_at IS NOT NULL AS suspended,
        s.setup_sealed IS NOT NULL AS setup,
-       s.started_at IS NULL AND s.state = 'asleep'
-           AND s.reason IN ('sandbox_gone', 'wrapper_gone') AS cut_short,
+       g.gone, g.gone AND s.started_at IS NULL AS cut_short,
        l.state AS lease, l.generation, coalesce(l.instance, '') AS instance,
        greatest(ms_between(clock_timestamp(), l.next_attempt_at), 0) AS stop_due_ms,
        coalesce(b.state, 'absent') AS sandbox_state,
@@ -155,6 +154,8 @@ SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, 
   JOIN lease l ON l.session_id = s.id
   LEFT JOIN sandbox b ON b.id = s.sandbox_id
   JOIN class c ON c.name = coalesce(b.class, s.class)
+ CROSS JOIN LATERAL (SELECT (s.state = 'asleep' AND s.reason IN ('sandbox_gone', 'wrapper_gone'))
+                         IS TRUE AS gone) g
  WHERE s.id = $1 AND ($2 = '' OR s.tenant = $2);
 
 -- name: session_get

@@ -32,7 +32,7 @@ int
 container_port_expose(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
-	auto_json json_t *port = NULL;
+	auto_json json_t *port = NULL, *ignored = NULL;
 	const char *id = call_var(c, "id");
 	struct preview_wish wish;
 	struct port_body b;
@@ -40,7 +40,7 @@ container_port_expose(struct call *c, struct err *e)
 
 	if (ctl == NULL)
 		return -1;
-	if (port_body_read_lenient(c, &b, e) < 0)
+	if (port_body_read_lenient(c, &b, &ignored, e) < 0)
 		return about_port(e, b.port);
 	wish = port_body_wish(&b);
 	wish.only_new = true;
@@ -49,6 +49,8 @@ container_port_expose(struct call *c, struct err *e)
 		return about_port(e, b.port);
 	if (session_json_show_port(c, ctl, id, port, e) < 0)
 		return -1;
+	if (ignored != NULL)
+		json_object_set(port, "ignored", ignored);
 	reply_container(c, json_incref(port));
 	return 0;
 }

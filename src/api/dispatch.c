@@ -75,7 +75,9 @@ check_path(const struct call *c, struct err *e)
 {
 	const char *uri = call_param(c, "REQUEST_URI");
 
-	if (strcspn(uri, "?") == strlen(c->path) && str_starts(uri, c->path))
+	/* without nginx nothing is decoded */
+	if (call_param(c, "SL_PATH")[0] == '\0' ||
+	    (strcspn(uri, "?") == strlen(c->path) && str_starts(uri, c->path)))
 		return 0;
 	return err_set(e, ERR_INVALID, CODE_BAD_REQUEST,
 	    "a path of the API is written without escapes, dots and doubled slashes");

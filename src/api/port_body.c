@@ -13,6 +13,7 @@ enum {
 	PORT_MIN = 1024,
 	PORT_MAX = 65535,
 	PROXY_PORT = 3128,
+	IGNORED_MAX = 16,
 	CONTAINER_PORT = 3000 /* where the SDK's own container listens */
 };
 
@@ -119,8 +120,33 @@ is_nothing(const json_t *v)
 	    (json_is_string(v) && json_string_length(v) == 0);
 }
 
+static bool
+is_known(const char *name)
+{
+	for (size_t i = 0; i < PORT_FIELD_COUNT; i++)
+		if (str_equal(PORT_FIELDS[i].name, name))
+			return true;
+	return str_equal(name, "sessionId"); /* a shell has no ports */
+}
+
+static json_t *
+unknown_members(json_t *body)
+{
+	auto_json json_t *names = json_array();
+	const char *name;
+	json_t *v;
+
+	json_object_foreach(body, name, v)
+	{
+		if (!is_known(name) && json_array_size(names) < IGNORED_MAX)
+			json_array_append_new(names, json_string(name));
+	}
+	return json_array_size(names) > 0 ? TAKE(names) : NULL;
+}
+
 int
-port_body_read_lenient(struct call *c, struct port_body *out, struct err *e)
+port_body_read_lenient(struct call *c, struct port_body *out, json_t **ignored,
+    struct err *e)
 {
 	auto_json json_t *body = NULL;
 
@@ -130,6 +156,7 @@ port_body_read_lenient(struct call *c, struct port_body *out, struct err *e)
 	for (size_t i = 0; i < PORT_FIELD_COUNT; i++)
 		if (is_nothing(json_object_get(body, PORT_FIELDS[i].name)))
 			json_object_del(body, PORT_FIELDS[i].name);
+	*ignored = unknown_members(body);
 	return decode(c, body, J_LENIENT, out, e);
 }
 

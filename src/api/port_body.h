@@ -28,11 +28,12 @@ int port_body_read(struct call *c, struct port_body *out, struct err *e)
     MUST_CHECK;
 
 /*
- * The same of the SDK's: members that are null, empty or unknown do not
- * count, and its container's own port is not for previews either.
+ * The same of the SDK's: members that are null or empty do not count, those that
+ * are unknown are named in *ignored (NULL: none), and its container's own port
+ * is not for previews either.
  */
-int port_body_read_lenient(struct call *c, struct port_body *out, struct err *e)
-    MUST_CHECK;
+int port_body_read_lenient(struct call *c, struct port_body *out,
+    json_t **ignored, struct err *e) MUST_CHECK;
 
 /* The same for preview_expose(); it borrows from the body. */
 struct preview_wish port_body_wish(const struct port_body *b);

@@ -24,7 +24,7 @@ enum {
 	EVENTS = 64,
 	BEAT_MS = 20000, /* a wrapper beats every 15 s, so ours are rare */
 	FAREWELL_MS = 2000,
-	PER_STREAM_FDS = 2,
+	PER_STREAM_FDS = 3, /* nginx, the wrapper, and for a moment a worker */
 	OTHER_FDS = 64
 };
 
@@ -38,7 +38,7 @@ struct pool {
 	int64_t leave_at_ms; /* 0: the last words are not spoken */
 };
 
-/* Two descriptors each, and one cannot be refused without one. */
+/* A stream cannot even be refused without a descriptor. */
 static size_t
 most_streams(const struct conf *conf)
 {

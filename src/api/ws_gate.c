@@ -104,7 +104,7 @@ is_port_path(const char *path)
 static json_t *
 read_request(const struct buf *text)
 {
-	static const char WORD[] = "/api/expose";
+	static const char WORD[] = "expose";
 	auto_json json_t *m = NULL;
 	const char *method;
 	struct err ignored;

@@ -24,10 +24,15 @@ struct typed {
 	const char *session; /* the operand before, for what is in a session */
 };
 
+/* A shell would carry out others: names are somebody else's words. */
+static const char OFFERED[] = "abcdefghijklmnopqrstuvwxyz"
+			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			      "0123456789-_.,:=+@%/";
+
 static void
 offer(const struct typed *t, const char *word, const char *what)
 {
-	if (!str_starts(word, t->now))
+	if (!str_starts(word, t->now) || word[strspn(word, OFFERED)] != '\0')
 		return;
 	show_text(word, stdout);
 	putchar('\t');
@@ -76,7 +81,7 @@ offer_session(void *ctx, json_t *s, struct err *e)
 
 	(void)e;
 	offer(o->typed, id, what);
-	if (name[0] != '\0' && strpbrk(name, " \t\n:\\'\"") == NULL) {
+	if (name[0] != '\0' && strchr(name, ':') == NULL) {
 		auto_free char *named = xasprintf("%s%s", name, o->suffix);
 
 		offer(o->typed, named, json_str(s, "state"));

@@ -180,6 +180,7 @@
 	X(STALE_ORDER,              "stale_order") \
 	X(STALE_PREVIEW_URL,        "stale_preview_url") \
 	X(START_FAILED,             "start_failed") \
+	X(START_STOPPED,            "start_stopped") \
 	X(STATE,                    "state") \
 	X(STILL_RUNNING,            "still_running") \
 	X(STILL_THERE,              "still_there") \

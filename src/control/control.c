@@ -127,6 +127,7 @@ read_session(struct control *ctl, const char *id, const char *tenant,
 	out->stop_due_ms = rows_int(r, 0, "stop_due_ms");
 	out->activity_seq = rows_int(r, 0, "activity_seq");
 	out->setup = rows_bool(r, 0, "setup");
+	out->gone = rows_bool(r, 0, "gone");
 	out->cut_short = rows_bool(r, 0, "cut_short");
 	out->suspend = rows_bool(r, 0, "suspend");
 	out->suspended = rows_bool(r, 0, "suspended");

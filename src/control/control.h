@@ -65,7 +65,8 @@ struct session_row {
 	int64_t activity_seq;
 	bool setup;          /* a command must be run before it is ready */
 	int64_t stop_due_ms; /* until a stop that is needed is tried again */
-	bool cut_short;      /* its first start ended with its sandbox */
+	bool gone;           /* asleep because its sandbox has ended */
+	bool cut_short;      /* ... in its first start */
 	bool suspend;        /* sleep is to freeze it */
 	bool suspended;      /* its cell may be frozen */
 	enum sandbox_state sandbox_state;

@@ -102,7 +102,7 @@ static void
 add_comparison(const struct principal *who, const struct session_wish *w,
     const struct placement *p, json_t *spec)
 {
-	auto_free char *files = w->files != NULL
+	auto_free char *files = json_array_size(w->files) > 0
 	    ? json_dumps(w->files, JSON_COMPACT | JSON_SORT_KEYS)
 	    : NULL;
 	json_t *made = json_pack("{s:o, s:o, s:o}", "files",
@@ -124,11 +124,11 @@ add_comparison(const struct principal *who, const struct session_wish *w,
 		json_object_set_new(kept, "baseUrl", json_string(w->base_url));
 	if (!str_empty(w->class_name))
 		json_object_set_new(kept, "class", json_string(p->class_name));
-	if (w->isolation >= 0)
+	/* what the org does not grant today was not asked for in vain */
+	if (w->isolation == ISOLATION_SESSION ||
+	    (w->isolation == ISOLATION_SHARED && !p->isolated))
 		json_object_set_new(kept, "isolation",
-		    json_string(
-			ISOLATION_NAMES[p->isolated ? ISOLATION_SESSION
-						    : ISOLATION_SHARED]));
+		    json_string(ISOLATION_NAMES[w->isolation]));
 	json_object_set_new(spec, "madeWith", made);
 	json_object_set_new(spec, "kept", kept);
 }
@@ -400,6 +400,12 @@ session_control_create(struct control *ctl, const struct principal *who,
 			return 0;
 		if (!start_worth_retry(e))
 			return clean_up(ctl, who, w, id, e);
+		if (start_finish(ctl, id, who->tenant, deadline_ms, e) == 0)
+			return 0;
+		/* whoever put it to sleep knows it, and keeps it */
+		return e->code == CODE_START_STOPPED
+		    ? -1
+		    : clean_up(ctl, who, w, id, e);
 	}
 	if (start_session(ctl, id, who->tenant, deadline_ms, e) == 0)
 		return 0;

@@ -401,9 +401,16 @@ give_up(struct control *ctl, const char *session, const char *tenant,
 	return -1;
 }
 
-int
-start_session(struct control *ctl, const char *session, const char *tenant,
-    int64_t deadline_ms, struct err *e)
+/* What was put to sleep, or has begun to work, is no start any more. */
+static bool
+is_unfinished(const struct session_row *s)
+{
+	return s->state == SESSION_INITIALIZING || s->gone;
+}
+
+static int
+bring_up(struct control *ctl, const char *session, const char *tenant,
+    bool only_unfinished, int64_t deadline_ms, struct err *e)
 {
 	for (int i = 0; i < TRIES; i++) {
 		struct session_row s;
@@ -411,12 +418,31 @@ start_session(struct control *ctl, const char *session, const char *tenant,
 		*e = (struct err){ 0 };
 		if (read_settled(ctl, session, tenant, deadline_ms, &s, e) < 0)
 			return -1;
+		if (only_unfinished && s.state == SESSION_READY)
+			return 0;
+		if (only_unfinished && !is_unfinished(&s))
+			return err_set(e, ERR_CONFLICT, CODE_START_STOPPED,
+			    "the session was put to sleep while it started");
 		if (look_and_start(ctl, &s, deadline_ms, e) == 0)
 			return 0;
 		if (!start_worth_retry(e))
 			return -1;
 	}
 	return give_up(ctl, session, tenant, e);
+}
+
+int
+start_session(struct control *ctl, const char *session, const char *tenant,
+    int64_t deadline_ms, struct err *e)
+{
+	return bring_up(ctl, session, tenant, false, deadline_ms, e);
+}
+
+int
+start_finish(struct control *ctl, const char *session, const char *tenant,
+    int64_t deadline_ms, struct err *e)
+{
+	return bring_up(ctl, session, tenant, true, deadline_ms, e);
 }
 
 bool
@@ -427,9 +453,9 @@ start_move_on(struct control *ctl, const char *session, const char *tenant)
 	if (start_under_way(ctl, session))
 		return false;
 	ctl->glance = true;
-	if (start_session(ctl, session, tenant, clock_ms() + MOVE_ON_MS, &e) <
+	if (start_finish(ctl, session, tenant, clock_ms() + MOVE_ON_MS, &e) <
 		0 &&
-	    !start_undecided(&e))
+	    !start_undecided(&e) && e.code != CODE_START_STOPPED)
 		log_err(LOG_INFO, "start_move_on", &e);
 	ctl->glance = false;
 	return true;

@@ -30,6 +30,13 @@ int start_session(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /*
+ * The same for a start that was begun and has not ended: ERR_CONFLICT
+ * "start_stopped" when somebody has put the session to sleep meanwhile.
+ */
+int start_finish(struct control *ctl, const char *session, const char *tenant,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/*
  * An intent that was refused (STMT_SESSION_CREATE, _RESTART) leaves no start
  * lock behind.
  */

@@ -291,6 +291,23 @@ def what_patch_may_change_is_applied():
 
 
 @case
+def what_an_org_does_not_grant_is_not_held_against_a_session():
+    org = next(ORGS)
+    key = new_key(org, "u")
+    wish = {"name": "n", "isolation": "shared", "files": []}
+    service.admin("org", "set", org, "--isolation", "session")
+    own = expect(201, post(wish, key)).json
+    equal((own["isolation"], expect(200, post(wish, key)).json["id"]), ("session", own["id"]), "own")
+    expect(200, call("DELETE", at(own["id"]), key=key))
+    service.admin("org", "set", org, "--isolation", "shared")
+    shared = expect(201, post({"name": "n", "isolation": "shared"}, key)).json
+    service.admin("org", "set", org, "--isolation", "session")
+    equal((shared["isolation"], expect(200, post(wish, key)).json["id"]),
+          ("shared", shared["id"]), "shared, and no files are none")
+    problem(post(dict(wish, isolation="session"), key), 409, "session_differs")
+
+
+@case
 def what_cannot_change_is_refused_by_name():
     key = new_key(next(ORGS), "u")
     one = create(key, isolation="session")["id"]

@@ -134,10 +134,11 @@ def ports_that_cannot_be_are_named_by_their_code():
 
 @case
 def other_members_are_taken_as_they_come():
-    for more in ({"name": None}, {"name": ""}, {"unknown": 1},
-                 {"sessionId": None}, {"sessionId": 5}):
-        expect(200, call("POST", at(SID, "/api/expose-port"),
-                         dict(more, port=8002)))
+    for more, ignored in (({"name": None}, None), ({"name": ""}, None),
+                          ({"expiresInSecond": 5}, ["expiresInSecond"]),
+                          ({"sessionId": None}, None), ({"sessionId": 5}, None)):
+        r = expect(200, call("POST", at(SID, "/api/expose-port"), dict(more, port=8002)))
+        equal(r.json.get("ignored"), ignored, "what is not known: %r" % more)
         expect(200, unexpose(8002))
     for more in ({"name": 5}, {"name": "x" * 65}, {"name": "a\0b"}):
         container_error(expose(8002, **more), 400, "VALIDATION_FAILED")

@@ -158,6 +158,9 @@ is "$(words ports r)" 'rm rotate ' "second words, too"
 is "$(words exec --no)" '--no-stdin ' "options"
 is "$(words exec --j)" '--json ' "those of all commands, too"
 like "$(words rm '')" "$id boxy " "sessions, by id and name"
+evil=$(sandlease create --name '$(touch${IFS}here)') || exit 1
+is "$(words rm '' | grep -c touch)|$(words rm "${evil:0:6}")" "0|$evil " "but no name that a shell would carry out"
+sandlease rm "$evil" >/dev/null
 is "$(words rm boxy box)" 'boxy ' "as many as a command takes"
 is "$(words ports rm boxy '')" '8123 ' "ports of a session"
 sandlease sleep boxy >/dev/null

@@ -150,7 +150,9 @@ ok "a value is changed by giving it once" sh "$TOP/nginx/render" "$work/sandleas
 ok "and is kept" sh "$TOP/nginx/render" "$work/sandlease"
 like "$(grep sandlease_key "$work/sandlease/limits.conf")" ' 7;' "for good"
 ok "nginx accepts it" tls_nginx -t
-like "$(sh "$TOP/nginx/render" "$work/sandlease" oops 2>&1)" 'not NAME=value: oops' "a bad argument is named"
+for bad in oops =x 'W/x=1' 'e; s/=1'; do
+	is "$(sh "$TOP/nginx/render" "$work/sandlease" "$bad" 2>&1)" "render: not NAME=value: $bad" "a bad argument is named: $bad"
+done
 nginx_end
 
 # ---- the last release had no values: its files were edited by hand
