@@ -238,6 +238,16 @@ fcgi_send_file(void *ctx, int fd, off_t from, int64_t len)
 	return 0;
 }
 
+/* libfcgi ends a request when its last stream for writing is closed. */
+static void
+fcgi_end(void *ctx)
+{
+	FCGX_Request *r = request_of(ctx);
+
+	(void)!FCGX_FClose(r->err);
+	(void)!FCGX_FClose(r->out);
+}
+
 /* nginx takes any end for a good one; what is no record it does not take. */
 static void
 fcgi_cut(void *ctx)
@@ -282,6 +292,7 @@ static const struct call_io FASTCGI = {
 	.write = fcgi_write,
 	.flush = fcgi_flush,
 	.send_file = fcgi_send_file,
+	.end = fcgi_end,
 	.cut = fcgi_cut,
 	.param = fcgi_param,
 	.repeated = fcgi_repeated,
