@@ -93,6 +93,12 @@ async function call(method, path, body, options = {}) {
 	return json(response);
 }
 
+/* For requests that carry a name of their own; randomUUID() needs https. */
+export function newKey() {
+	const bytes = crypto.getRandomValues(new Uint8Array(16));
+	return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+}
+
 const at = (id) => `/sessions/${encodeURIComponent(id)}`;
 const atPort = (id, port) => `${at(id)}/ports/${encodeURIComponent(port)}`;
 
@@ -127,6 +133,9 @@ export const extendSession = (id, seconds) =>
 /* Ends the commands of a shell, or of all of them if `shell` is undefined. */
 export const interruptSession = (id, shell) =>
 	call("POST", `${at(id)}/interrupt`, shell === undefined ? {} : { sessionId: shell });
+/* Ends one command, by the executionId that it was started with. */
+export const cancelCommand = (id, execution) =>
+	call("DELETE", `${at(id)}/api/executions/${encodeURIComponent(execution)}`);
 export const exposePort = (id, body) => call("POST", `${at(id)}/ports`, body);
 export const rotatePort = (id, port) =>
 	call("POST", `${atPort(id, port)}/rotate`, {});
@@ -134,7 +143,7 @@ export const makeTicket = (id) => call("POST", `${at(id)}/tickets`, {});
 export const revokePort = (id, port) => call("DELETE", atPort(id, port));
 
 /*
- * Runs { command, sessionId } and calls `onEvent` with each event of its stream as
+ * Runs { command, sessionId, executionId } and calls `onEvent` with each event of its stream as
  * it arrives.  Ends with the stream; AbortError when `signal` ended it.
  */
 export async function runCommand(id, body, onEvent, signal) {

@@ -4,7 +4,7 @@ import { actionButton, el, text } from "./dom.js";
 import { duration } from "./format.js";
 import { outputView } from "./output.js";
 
-/* The shell beside which commands of this page run: Stop ends no others. */
+/* The shell beside which commands of this page run. */
 const SHELL = "dashboard";
 
 /* One command with its output, growing. */
@@ -53,6 +53,7 @@ export function commandCard(id, { fail, done }) {
 	const history = [];
 	let at = 0;
 	let controller = null;
+	let executionId = null; /* Stop ends this command and no other */
 	const input = el("input", {
 		id: "command", autocomplete: "off", autocapitalize: "off",
 		spellcheck: "false", placeholder: "uname -a", class: "mono",
@@ -60,7 +61,7 @@ export function commandCard(id, { fail, done }) {
 	const submit = el("button", { class: "primary", text: "Run" });
 	const stop = actionButton("Stop", {
 		class: "danger", hidden: true, title: "End the command and all it has started",
-	}, () => api.interruptSession(id, SHELL), fail);
+	}, () => api.cancelCommand(id, executionId), fail);
 	const detach = el("button", {
 		type: "button", text: "Detach", hidden: true,
 		title: "Stop watching; the command goes on",
@@ -81,6 +82,7 @@ export function commandCard(id, { fail, done }) {
 		const entry = run(command);
 		let over = false;
 		controller = new AbortController();
+		executionId = api.newKey();
 		history.push(command);
 		at = history.length;
 		hint.hidden = true;
@@ -88,7 +90,7 @@ export function commandCard(id, { fail, done }) {
 		runs.append(entry.node);
 		entry.node.scrollIntoView({ block: "nearest" });
 		try {
-			await api.runCommand(id, { command, sessionId: SHELL }, (event) => {
+			await api.runCommand(id, { command, sessionId: SHELL, executionId }, (event) => {
 				const bottom = runs.scrollTop + runs.clientHeight >= runs.scrollHeight - 8;
 				over = handle(entry, event) || over;
 				if (bottom)

@@ -118,11 +118,6 @@ function mark(form, errors) {
 	return first !== null;
 }
 
-function newKey() {
-	const bytes = crypto.getRandomValues(new Uint8Array(16));
-	return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
-}
-
 /* Opens the form; `created` gets the session, `agentTypes` are suggested. */
 export function openCreate(agentTypes, created, fail) {
 	const submit = el("button", { class: "primary", text: "Create session" });
@@ -132,9 +127,9 @@ export function openCreate(agentTypes, created, fail) {
 		el("div", { class: "dialog-actions" }, cancel, submit));
 	const dialog = openDialog("New session", form);
 	/* Sending the same form twice must not make two sessions. */
-	let key = newKey();
+	let key = api.newKey();
 
-	form.addEventListener("input", () => { key = newKey(); });
+	form.addEventListener("input", () => { key = api.newKey(); });
 	cancel.addEventListener("click", () => dialog.close());
 	form.addEventListener("submit", (event) => {
 		event.preventDefault();

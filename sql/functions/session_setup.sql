@@ -47,7 +47,7 @@ BEGIN
     UPDATE session
        SET setup_exit = v_exit,
            setup_sealed = CASE WHEN v_exit <> 0 THEN setup_sealed END,
-           setup_output = CASE WHEN v_exit <> 0 THEN p->>'text' END
+           setup_output = p->>'text'
      WHERE id = p_session AND setup_sealed IS NOT NULL AND setup_exit IS NULL;
     IF NOT FOUND THEN
         RETURN true; -- another has written it

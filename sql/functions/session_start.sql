@@ -257,7 +257,8 @@ BEGIN
         CASE WHEN v_gone IS NULL THEN p->>'snapshot' END,
         coalesce((p->>'snapshotFallback')::boolean, false), p->'madeWith',
         CASE WHEN v_starts THEN 'initializing' ELSE 'asleep' END,
-        CASE WHEN NOT v_starts THEN 'not_started' END, NOT v_starts);
+        CASE WHEN NOT v_starts THEN 'not_started' END,
+        NOT v_starts OR coalesce((p->>'told')::boolean, false));
     -- an init refuses to look for generation 0: one that is only registered has had
     -- its first, without a wrapper
     INSERT INTO lease (session_id, sandbox_id, generation)

@@ -7,6 +7,7 @@
 #include "agent/process.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
+#include "agent/session_end.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "web/sse.h"
@@ -122,6 +123,7 @@ struct watch {
 	int64_t began_ms, beat_ms;
 	struct process *process; /* held; NULL: none */
 	struct process_watch news;
+	bool session_ends;
 };
 
 static void
@@ -150,6 +152,19 @@ pause_ms(const struct watch *w, const struct probe_answer *a)
 	return within((clock_ms() - w->began_ms) / 8, SOON_MS, w->interval_ms);
 }
 
+static bool
+say_session_end(struct watch *w)
+{
+	auto_json json_t *more = json_pack("{s:i}", "port", w->probe.port);
+	auto_buf struct buf event = { 0 };
+
+	if (!session_end_event(&event, more))
+		return false;
+	call_write(w->call, event.data, event.len);
+	call_flush(w->call);
+	return true;
+}
+
 /* Whether the process has ended; then that is told. */
 static bool
 has_exited(struct watch *w)
@@ -162,18 +177,21 @@ has_exited(struct watch *w)
 	now = process_now(w->process);
 	if (now.status == PROCESS_RUNNING)
 		return false;
+	if (say_session_end(w))
+		return true;
 	event = json_pack("{s:s, s:i, s:i}", "type", "process_exited", "port",
 	    w->probe.port, "exitCode", now.exit_code);
 	sse_event(w->call, event);
 	return true;
 }
 
-/* Waits; news of the process and the end of the connection end it. */
+/* Waits; news of the process, the session's end and the connection's end it. */
 static void
 pause_for(struct watch *w, int64_t ms)
 {
 	struct pollfd p[] = { { call_fd(w->call), POLLRDHUP, 0 },
-		{ w->process != NULL ? w->news.fd : -1, POLLIN, 0 } };
+		{ w->process != NULL ? w->news.fd : -1, POLLIN, 0 },
+		{ session_end_fd(), POLLIN, 0 } };
 	eventfd_t seen;
 
 	(void)poll(p, ARRAY_LEN(p), (int)ms);
@@ -181,6 +199,7 @@ pause_for(struct watch *w, int64_t ms)
 		w->call->gone = true;
 	if (p[1].revents != 0)
 		(void)eventfd_read(w->news.fd, &seen);
+	w->session_ends = p[2].revents != 0;
 	if (!w->call->gone && clock_ms() - w->beat_ms >= SSE_HEARTBEAT_MS) {
 		sse_heartbeat(w->call);
 		w->beat_ms = clock_ms();
@@ -197,6 +216,8 @@ wait_for(struct watch *w, int64_t ms)
 		if (has_exited(w))
 			return false;
 		pause_for(w, clock_left_ms(until_ms));
+		if (w->session_ends && say_session_end(w))
+			return false;
 	} while (!w->call->gone && clock_left_ms(until_ms) > 0);
 	return !w->call->gone;
 }

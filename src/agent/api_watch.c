@@ -9,6 +9,7 @@
 #include "agent/glob.h"
 #include "agent/routes.h"
 #include "agent/scene.h"
+#include "agent/session_end.h"
 #include "agent/target.h"
 #include "agent/watch.h"
 #include "common/clock.h"
@@ -182,6 +183,7 @@ struct feed {
 	const char *path; /* what was asked for, absolute, without a slash */
 	struct buf out;
 	int64_t rest_until_ms, beat_ms;
+	bool session_ends;
 };
 
 static void
@@ -257,13 +259,17 @@ say_news(struct feed *f, const struct watch_news *n)
 	return n->stopped != NULL;
 }
 
-/* Until there may be news, and time for them.  False: the client has gone. */
+/*
+ * Until there may be news, and time for them.  False: the client has gone.  When
+ * the session ends there is no time to rest.
+ */
 static bool
 wait_news(struct feed *f)
 {
 	bool resting = clock_left_ms(f->rest_until_ms) > 0;
 	struct pollfd p[] = { { call_fd(f->call), POLLRDHUP, 0 },
-		{ resting ? -1 : watch_fd(f->watch), POLLIN, 0 } };
+		{ resting ? -1 : watch_fd(f->watch), POLLIN, 0 },
+		{ session_end_fd(), POLLIN, 0 } };
 	eventfd_t seen;
 
 	(void)poll(p, ARRAY_LEN(p),
@@ -274,7 +280,20 @@ wait_news(struct feed *f)
 		sse_heartbeat(f->call);
 		f->beat_ms = clock_ms() + SSE_HEARTBEAT_MS;
 	}
+	if (p[2].revents != 0) {
+		f->session_ends = true;
+		f->rest_until_ms = 0;
+	}
 	return p[0].revents == 0 && !f->call->gone;
+}
+
+static void
+say_session_end(struct feed *f)
+{
+	if (!session_end_event(&f->out, NULL))
+		return;
+	send_out(f);
+	call_flush(f->call);
 }
 
 static void
@@ -285,7 +304,7 @@ follow(struct feed *f)
 	sse_begin(f->call);
 	say_watching(f);
 	f->beat_ms = clock_ms() + SSE_HEARTBEAT_MS;
-	while (!last && wait_news(f)) {
+	while (!last && !f->session_ends && wait_news(f)) {
 		struct watch_news n;
 
 		if (clock_left_ms(f->rest_until_ms) > 0 ||
@@ -296,6 +315,8 @@ follow(struct feed *f)
 		f->rest_until_ms = clock_ms() + INTERVAL_MS;
 		f->beat_ms = clock_ms() + SSE_HEARTBEAT_MS;
 	}
+	if (!last && f->session_ends)
+		say_session_end(f);
 }
 
 int

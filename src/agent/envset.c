@@ -260,6 +260,12 @@ add_all(struct environment *n)
 		/* /usr is read-only: packages go to the home directory */
 		{ "PIP_BREAK_SYSTEM_PACKAGES", "1" },
 		{ "NPM_CONFIG_PREFIX", "/home/user/.local" },
+		/*
+		 * There is no network: npm would try for more than a minute,
+		 * pip for ten seconds.  pip names the reason when it retries.
+		 */
+		{ "NPM_CONFIG_FETCH_RETRIES", "0" },
+		{ "PIP_RETRIES", "1" },
 		/* nproc reads the first, too */
 		{ "OMP_NUM_THREADS", cpus },
 		{ "GOMAXPROCS", cpus },

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include "common/clock.h"
@@ -14,6 +15,7 @@ enum { RECEIVE_MS = 1000 }; /* for a main thread that is busy */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t received = PTHREAD_COND_INITIALIZER;
 static int source = -1; /* where the reason comes from */
+static int wake_fd = -1;
 static bool told;
 static struct session_end end;
 
@@ -74,7 +76,26 @@ session_end_grace_ms(void)
 	return end.grace_ms;
 }
 
+int
+session_end_open(struct err *e)
+{
+	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return wake_fd < 0 ? err_errno(e, "cannot make an eventfd") : 0;
+}
+
+void
+session_end_wake(void)
+{
+	(void)!eventfd_write(wake_fd, 1);
+}
+
 /* ---- for other threads */
+
+int
+session_end_fd(void)
+{
+	return wake_fd;
+}
 
 static bool
 is_waiting(void)

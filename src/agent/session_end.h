@@ -39,6 +39,16 @@ bool session_end_told(struct session_end *out);
 /* What the main thread knows. */
 int64_t session_end_grace_ms(void);
 
+/*
+ * An eventfd that nobody reads, readable once the tenant's processes have ended:
+ * a stream that waits for none of them says its last words then.
+ */
+int session_end_fd(void);
+
+/* Before the first call is served; and when the tenant's processes have ended. */
+int session_end_open(struct err *e) MUST_CHECK;
+void session_end_wake(void);
+
 /* What people are told. */
 void session_end_words(const struct session_end *why, char out[ERR_MSG_MAX]);
 

@@ -28,12 +28,14 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "web/server.h"
 
 enum {
 	LAUNCH_MS = 10000,
 	ENDING_MS = 10,
 	HANG_UP_MS = 1000,
-	LAST_WORDS_MS = 200 /* for calls whose commands have ended */
+	LAST_WORDS_MS = 1000, /* for calls whose commands have ended */
+	SENDING_MS = 100 /* a client that sends nothing for so long waits */
 };
 
 /* What was started in a shell session goes with it. */
@@ -103,6 +105,8 @@ begin(struct err *e)
 		return err_set(e, ERR_INVALID, CODE_LAUNCH_FAILED,
 		    "no socket to serve on");
 	ws_door_open(ws);
+	if (session_end_open(e) < 0)
+		return -1;
 	if (serve_start(data, routes_handle, e) < 0 ||
 	    open_ports(&l, &fds, e) < 0)
 		return -1;
@@ -221,8 +225,14 @@ may_leave(struct leaving *l)
 
 	if (!l->begun || others(late ? SIGKILL : 0) > 0)
 		return false;
-	if (l->words_ms == 0)
+	if (l->words_ms == 0) {
 		l->words_ms = clock_ms() + LAST_WORDS_MS;
+		session_end_wake();
+		server_end_bodies();
+	}
+	/* a client that sends no more keeps its call waiting for a body */
+	if (clock_left_ms(l->words_ms) < LAST_WORDS_MS - SENDING_MS)
+		server_cut_bodies();
 	if (is_answering() && clock_left_ms(l->words_ms) > 0)
 		return false;
 	ws_door_leave();

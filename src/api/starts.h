@@ -1,9 +1,10 @@
 /*
  * starts.h: the process that goes on with starts nobody waits for.
  *
- * A create with ?wait=0 is answered before its session is ready, and the worker of
- * any start may die.  A sandbox belongs into the service's cgroup and must outlive
- * whoever starts it, so this is a child of the master, not a part of the reaper.
+ * A worker leaves a start at its client's deadline, and may die in one; a setup
+ * takes minutes, and no worker waits for it.  A sandbox belongs into the service's
+ * cgroup and must outlive the process that starts it, so this is a child of the
+ * master, not a part of the reaper.
  */
 #ifndef SANDLEASE_API_STARTS_H
 #define SANDLEASE_API_STARTS_H

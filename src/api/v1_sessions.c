@@ -16,7 +16,11 @@
 #include "control/start.h"
 #include "domain/state.h"
 
-enum { AGENT_LOG_MAX = 64 * 1024, EXTEND_DEFAULT_S = 600 };
+enum {
+	AGENT_LOG_MAX = 64 * 1024,
+	EXTEND_DEFAULT_S = 600,
+	GO_ON_MS = 10000 /* with a start whose client has its answer */
+};
 
 static int
 reply_session(struct call *c, struct control *ctl, const char *id, int done,
@@ -78,6 +82,49 @@ goes_on(const struct err *e)
 	return start_undecided(e) && !start_must_wait(e);
 }
 
+/* ---- a client that does not wait (?wait=0) */
+
+struct unwaited {
+	struct call *call;
+	struct control *ctl;
+};
+
+/* Without an answer the handler gives one when the start is over. */
+static void
+answer_now(void *ctx, const char *session)
+{
+	struct unwaited *u = ctx;
+	struct err e = { 0 };
+
+	if (reply_session(u->call, u->ctl, session, 201, 202, &e) == 0)
+		call_end(u->call);
+	else
+		log_err(LOG_WARN, "answer_now", &e);
+}
+
+/*
+ * The worker goes on with the start when the client has its answer, rather than
+ * leave it to the process of starts.c: that would have to begin another life.
+ */
+static bool
+answer_first(struct unwaited *u, int64_t deadline_ms)
+{
+	if (clock_left_ms(deadline_ms) > 0)
+		return false;
+	u->ctl->answer = answer_now;
+	u->ctl->answer_ctx = u;
+	u->ctl->go_on_ms = app_deadline(u->call, GO_ON_MS);
+	return true;
+}
+
+/* The control is the worker's, and the next request's. */
+static void
+end_unwaited(struct unwaited *u)
+{
+	u->ctl->answer = NULL;
+	u->ctl->glance = false;
+}
+
 /* What a create came to, unless it failed. */
 static int
 reply_created(struct call *c, struct control *ctl, const char *id,
@@ -96,6 +143,34 @@ reply_created(struct call *c, struct control *ctl, const char *id,
 	return told ? 0 : reply_session(c, ctl, id, 201, 202, e);
 }
 
+static struct session_wish
+wish_of(const struct create_body *b, const json_t *changes, const char *key,
+    const char *hash)
+{
+	return (struct session_wish){ .name = b->name,
+		.class_name = b->class_name,
+		.agent_type = b->agent_type,
+		.base_url = b->base_url,
+		.expires_at = b->expires_at,
+		.idempotency_key = key,
+		.request_hash = key[0] != '\0' ? hash : NULL,
+		.setup = b->setup,
+		.snapshot = b->snapshot,
+		.changes = changes,
+		.labels = b->labels,
+		.env = b->env,
+		.files = b->files,
+		.correlation_keys = b->correlation_keys,
+		.isolation = b->isolation,
+		.sleep_after_seconds = b->sleep_after_seconds,
+		.max_run_seconds = b->max_run_seconds,
+		.suspend = b->suspend == 1,
+		.keep_alive = b->keep_alive == 1,
+		.wake_on_preview = b->wake_on_preview == 1,
+		.no_start = b->start == 0,
+		.snapshot_fallback = b->snapshot_fallback == 1 };
+}
+
 int
 v1_session_create(struct call *c, struct err *e)
 {
@@ -106,7 +181,9 @@ v1_session_create(struct call *c, struct err *e)
 	char id[ID_MAX], hash[TOKEN_HASH_HEX_MAX];
 	const char *key = call_param(c, "HTTP_IDEMPOTENCY_KEY");
 	enum disposition how = SESSION_CREATED;
+	struct unwaited u = { c, ctl };
 	int64_t deadline;
+	struct session_wish wish;
 	int rc;
 
 	if (ctl == NULL || check_idempotency_key(key, e) < 0 ||
@@ -115,30 +192,13 @@ v1_session_create(struct call *c, struct err *e)
 		return -1;
 	request_hash(c, json, hash);
 	changes = create_changes(&b);
-	rc = session_control_create(ctl, &app->who,
-	    &(struct session_wish){ .name = b.name,
-		.class_name = b.class_name,
-		.agent_type = b.agent_type,
-		.base_url = b.base_url,
-		.expires_at = b.expires_at,
-		.idempotency_key = key,
-		.request_hash = key[0] != '\0' ? hash : NULL,
-		.setup = b.setup,
-		.snapshot = b.snapshot,
-		.changes = changes,
-		.labels = b.labels,
-		.env = b.env,
-		.files = b.files,
-		.correlation_keys = b.correlation_keys,
-		.isolation = b.isolation,
-		.sleep_after_seconds = b.sleep_after_seconds,
-		.max_run_seconds = b.max_run_seconds,
-		.suspend = b.suspend == 1,
-		.keep_alive = b.keep_alive == 1,
-		.wake_on_preview = b.wake_on_preview == 1,
-		.no_start = b.start == 0,
-		.snapshot_fallback = b.snapshot_fallback == 1 },
-	    deadline, id, &how, e);
+	wish = wish_of(&b, changes, key, hash);
+	wish.told = answer_first(&u, deadline);
+	rc = session_control_create(ctl, &app->who, &wish, deadline, id, &how,
+	    e);
+	end_unwaited(&u);
+	if (c->status != 0)
+		return 0; /* the session's state tells the rest */
 	if (rc < 0 && id[0] == '\0')
 		return -1;
 	/* undecided is not failed: 202, and the next request goes on */
@@ -239,12 +299,18 @@ v1_session_resume(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
+	struct unwaited u = { c, ctl };
 	int64_t deadline;
+	int rc;
 
 	if (ctl == NULL || wait_deadline(c, &deadline, e) < 0)
 		return -1;
-	if (start_session(ctl, id, tenant, deadline, e) < 0 &&
-	    (!goes_on(e) || sleeps_on(ctl, id, tenant)))
+	(void)answer_first(&u, deadline);
+	rc = start_session(ctl, id, tenant, deadline, e);
+	end_unwaited(&u);
+	if (c->status != 0)
+		return 0;
+	if (rc < 0 && (!goes_on(e) || sleeps_on(ctl, id, tenant)))
 		return session_problem(c, ctl, id, e);
 	return reply_session(c, ctl, id, 200, 202, e);
 }

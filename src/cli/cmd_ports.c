@@ -67,6 +67,7 @@ ports_expose(struct cli *k, json_t **out, struct err *e)
 {
 	auto_json json_t *body = NULL;
 	const char *name = args_value(&k->args, "name");
+	const char *host = args_value(&k->args, "host");
 	int64_t port, expires = 0;
 	char id[ID_MAX];
 
@@ -77,6 +78,8 @@ ports_expose(struct cli *k, json_t **out, struct err *e)
 	body = json_pack("{s:I}", "port", (json_int_t)port);
 	if (name != NULL)
 		json_object_set_new(body, "name", json_lossy(name));
+	if (host != NULL)
+		json_object_set_new(body, "host", json_lossy(host));
 	if (expires > 0)
 		json_object_set_new(body, "expiresInSeconds",
 		    json_integer(expires));

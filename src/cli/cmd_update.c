@@ -15,12 +15,37 @@ enum { SLEEP_MAX_S = 30 * 86400, RUN_MAX_S = 365 * 86400 };
 
 /* ---- interrupt, extend */
 
+/* One command, by the id that its answer or its first event has told. */
+static int
+cancel_one(struct cli *k, const char *id, const char *execution, struct err *e)
+{
+	auto_buf struct buf tail = { 0 };
+	auto_json json_t *answer = NULL;
+
+	buf_str(&tail, "/api/executions/");
+	client_escape(&tail, execution, false);
+	if (session_call(k->client, "DELETE", id, tail.data, NULL, &answer, e) <
+	    0)
+		return -1;
+	if (k->json)
+		show_json(answer);
+	else
+		printf("%s 1 interrupted\n", id);
+	return 0;
+}
+
 static int
 interrupt_one(struct cli *k, const char *id, struct err *e)
 {
-	auto_json json_t *answer = NULL;
+	const char *execution = args_value(&k->args, "execution");
+	const char *shell = args_value(&k->args, "shell");
+	auto_json json_t *body = json_object(), *answer = NULL;
 
-	if (session_call(k->client, "POST", id, "/interrupt", NULL, &answer,
+	if (execution != NULL)
+		return cancel_one(k, id, execution, e);
+	if (shell != NULL)
+		json_object_set_new(body, "sessionId", json_lossy(shell));
+	if (session_call(k->client, "POST", id, "/interrupt", body, &answer,
 		e) < 0)
 		return -1;
 	if (k->json)
@@ -35,6 +60,14 @@ interrupt_one(struct cli *k, const char *id, struct err *e)
 int
 cmd_interrupt(struct cli *k, struct err *e)
 {
+	const char *execution = args_value(&k->args, "execution");
+
+	if (execution != NULL && args_value(&k->args, "shell") != NULL)
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "--execution names one command, so --shell has nothing to add");
+	if (execution != NULL && execution[0] == '\0')
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "--execution takes the id of a command");
 	return each_session(k, interrupt_one, e);
 }
 

@@ -91,9 +91,15 @@ static const struct option_row KILL[] = {
 	{ 'a', "all",    NULL,     "all background processes" },
 	END,
 };
+static const struct option_row INTERRUPT[] = {
+	{ 's', "shell",     "NAME", "only what runs in this shell session or code context" },
+	{ 0,   "execution", "ID",   "only the command with this executionId" },
+	END,
+};
 static const struct option_row PORTS_ADD[] = {
 	{ 'n', "name",    "NAME",    "what it is" },
 	{ 0,   "expires", "SECONDS", "its URL ends after so long" },
+	{ 0,   "host",    "HOST",    "the Host that the app hears: localhost, or public, the URL's own" },
 	END,
 };
 static const struct option_row SLEEP[] = {
@@ -151,7 +157,7 @@ const struct command COMMANDS[] = {
 	{ "cp", cmd_cp, "SOURCE TARGET", "copy between here and a session; ID:PATH is there", CP },
 	{ "ps", cmd_ps, "ID", "background processes of a session", PS },
 	{ "kill", cmd_kill, "ID [PROCESS...]", "end background processes of a session", KILL },
-	{ "interrupt", cmd_interrupt, "ID...", "end the commands that run; the session stays ready", NULL },
+	{ "interrupt", cmd_interrupt, "ID...", "end the commands that run; the session stays ready", INTERRUPT },
 	{ "ports ls", cmd_ports_ls, "ID", "preview URLs of a session", NULL },
 	{ "ports add", cmd_ports_add, "ID PORT", "a preview URL for a port", PORTS_ADD },
 	{ "ports rm", cmd_ports_rm, "ID PORT", "end a preview URL", NULL },

@@ -36,6 +36,13 @@ struct control {
 	    [CONTROL_ACTOR_MAX]; /* who asked for it: key:ID/USER, reaper */
 	int64_t intent_ms; /* of clock_ms(), before the last intent to start */
 	bool glance;       /* at a setup that runs, without waiting for it */
+	/*
+	 * For a client that does not wait: start_act() calls it between intent
+	 * and act, then has until `go_on_ms` of clock_ms().  NULL: it waits.
+	 */
+	void (*answer)(void *ctx, const char *session);
+	void *answer_ctx;
+	int64_t go_on_ms;
 };
 
 /* Who asks.  Filled in by api/auth from a key. */

@@ -141,6 +141,7 @@ add_options(const struct session_wish *w, json_t *spec)
 		    json_integer(w->max_run_seconds));
 	json_object_set_new(spec, "suspend", json_boolean(w->suspend));
 	json_object_set_new(spec, "start", json_boolean(!w->no_start));
+	json_object_set_new(spec, "told", json_boolean(w->told));
 	if (!str_empty(w->snapshot))
 		json_object_set_new(spec, "snapshot", json_string(w->snapshot));
 	json_object_set_new(spec, "snapshotFallback",

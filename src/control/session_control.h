@@ -30,6 +30,7 @@ struct session_wish {
 	bool suspend;
 	bool no_start;          /* registered only */
 	bool snapshot_fallback; /* without files when the snapshot is gone */
+	bool told; /* its id is told before its start: it is never taken back */
 };
 
 enum disposition {

@@ -210,13 +210,29 @@ start_refused(struct control *ctl, const char *session, const struct err *e)
 		unlock(ctl, session);
 }
 
+/* Answers a client that does not wait; the start is then as long as any. */
+static void
+answer_first(struct control *ctl, const char *session, int64_t *deadline_ms)
+{
+	ctl->answer(ctl->answer_ctx, session);
+	ctl->answer = NULL; /* a second intent of this request tells nobody */
+	ctl->glance = true;
+	*deadline_ms = ctl->go_on_ms;
+}
+
 int
 start_act(struct control *ctl, const struct rows *plan, bool alone,
     int64_t deadline_ms, struct err *e)
 {
 	bool locked = rows_bool(plan, 0, "start_lock");
-	int rc = act(ctl, plan, alone, locked, deadline_ms, e);
+	int rc;
 
+	if (ctl->answer != NULL) {
+		answer_first(ctl, rows_text(plan, 0, "session_id"),
+		    &deadline_ms);
+		alone = false; /* the client knows the session's id */
+	}
+	rc = act(ctl, plan, alone, locked, deadline_ms, e);
 	if (rc < 0 && locked)
 		unlock(ctl, rows_text(plan, 0, "session_id"));
 	return rc;

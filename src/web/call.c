@@ -257,6 +257,14 @@ call_flush(struct call *c)
 	return c->gone ? -1 : 0;
 }
 
+void
+call_end(struct call *c)
+{
+	call_flush(c);
+	if (c->io->end != NULL)
+		c->io->end(c->io_ctx);
+}
+
 int
 call_send_file(struct call *c, int fd, off_t from, int64_t len)
 {

@@ -46,6 +46,8 @@ struct call_io {
 	int (*fd)(void *ctx);
 	/* Part of a file, not copied; -1 also when the file was shorter. */
 	int (*send_file)(void *ctx, int fd, off_t from, int64_t len);
+	/* Ends the answer before the request is released; NULL: cannot. */
+	void (*end)(void *ctx);
 	/* Makes an answer that has begun end as a failure. */
 	void (*cut)(void *ctx);
 };
@@ -144,6 +146,12 @@ void call_reply_empty(struct call *c, int status);
 void call_begin(struct call *c, int status, const char *type);
 int call_write(struct call *c, const char *data, size_t len);
 int call_flush(struct call *c);
+
+/*
+ * The answer is whole: the client gets it now, although the handler has more to
+ * do.  Nothing may be written after it; parameters stay readable.
+ */
+void call_end(struct call *c);
 
 /*
  * A part of a file.  -1 when the client has gone, or when the file turned out

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcgiapp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,9 +19,16 @@
 struct server {
 	FCGX_Request request;
 	unsigned turned_away_at_accept;
+	bool reads_body; /* under the lock */
+	struct server *next;
 };
 
 static atomic_uint turned_away; /* how often server_turn_away() was called */
+static atomic_bool bodies_ended;
+
+/* Every server of this program, for server_cut_bodies(). */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct server *servers;
 
 /* ---- FastCGI */
 
@@ -40,6 +48,10 @@ judge_read(const struct server *s, int n)
 		errno = ECANCELED;
 		return -1;
 	}
+	if (atomic_load(&bodies_ended)) {
+		errno = ESHUTDOWN;
+		return -1;
+	}
 	/* a client that went away ends the stream too, but with an error */
 	errno = 0;
 	if (n <= 0)
@@ -47,10 +59,27 @@ judge_read(const struct server *s, int n)
 	return n;
 }
 
+/*
+ * server_cut_bodies() must see only calls that wait for their body: one that
+ * waits for a command would take its own socket's end for the client's.
+ */
+static void
+set_reads_body(struct server *s, bool reads)
+{
+	pthread_mutex_lock(&lock);
+	s->reads_body = reads;
+	pthread_mutex_unlock(&lock);
+}
+
 static ssize_t
 fcgi_read(void *ctx, char *to, size_t max)
 {
-	return judge_read(ctx, FCGX_GetStr(to, (int)max, request_of(ctx)->in));
+	int n;
+
+	set_reads_body(ctx, true);
+	n = FCGX_GetStr(to, (int)max, request_of(ctx)->in);
+	set_reads_body(ctx, false);
+	return judge_read(ctx, n);
 }
 
 /* FCGX_GetStr() would wait until there are as many as there is room for. */
@@ -61,8 +90,11 @@ fcgi_read_some(void *ctx, char *to, size_t max)
 	size_t there, n = 0;
 
 	if (in->rdNext == in->stop) {
-		int first = FCGX_GetChar(in);
+		int first;
 
+		set_reads_body(ctx, true);
+		first = FCGX_GetChar(in);
+		set_reads_body(ctx, false);
 		if (first < 0)
 			return judge_read(ctx, 0);
 		to[n++] = (char)first;
@@ -206,6 +238,16 @@ fcgi_send_file(void *ctx, int fd, off_t from, int64_t len)
 	return 0;
 }
 
+/* libfcgi ends a request when its last stream for writing is closed. */
+static void
+fcgi_end(void *ctx)
+{
+	FCGX_Request *r = request_of(ctx);
+
+	(void)!FCGX_FClose(r->err);
+	(void)!FCGX_FClose(r->out);
+}
+
 /* nginx takes any end for a good one; what is no record it does not take. */
 static void
 fcgi_cut(void *ctx)
@@ -250,6 +292,7 @@ static const struct call_io FASTCGI = {
 	.write = fcgi_write,
 	.flush = fcgi_flush,
 	.send_file = fcgi_send_file,
+	.end = fcgi_end,
 	.cut = fcgi_cut,
 	.param = fcgi_param,
 	.repeated = fcgi_repeated,
@@ -386,12 +429,23 @@ server_new(int listen_fd)
 	struct server *s = xcalloc(1, sizeof(*s));
 
 	FCGX_InitRequest(&s->request, listen_fd, FCGI_FAIL_ACCEPT_ON_INTR);
+	pthread_mutex_lock(&lock);
+	s->next = servers;
+	servers = s;
+	pthread_mutex_unlock(&lock);
 	return s;
 }
 
 void
 server_free(struct server *s)
 {
+	struct server **at = &servers;
+
+	pthread_mutex_lock(&lock);
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	pthread_mutex_unlock(&lock);
 	FCGX_Free(&s->request, 1);
 	free(s);
 }
@@ -410,6 +464,22 @@ void
 server_turn_away(void)
 {
 	atomic_fetch_add(&turned_away, 1);
+}
+
+void
+server_end_bodies(void)
+{
+	atomic_store(&bodies_ended, true);
+}
+
+void
+server_cut_bodies(void)
+{
+	pthread_mutex_lock(&lock);
+	for (struct server *s = servers; s != NULL; s = s->next)
+		if (s->reads_body)
+			shutdown(s->request.ipcFd, SHUT_RD);
+	pthread_mutex_unlock(&lock);
 }
 
 void

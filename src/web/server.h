@@ -38,6 +38,15 @@ void server_finish(struct server *s, struct call *c);
  */
 void server_turn_away(void);
 
+/*
+ * The same for every call, now and later, and without blaming a key: for a
+ * program that is about to leave.  A call that waits for its client to send is
+ * woken by server_cut_bodies() only, because nginx shows a client that is still
+ * sending no answer once we have shut its socket down.
+ */
+void server_end_bodies(void);
+void server_cut_bodies(void);
+
 /* A call that came another way; call_release() when it is over. */
 void server_call(struct call *c, const struct call_io *io, void *ctx);
 

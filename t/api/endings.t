@@ -129,18 +129,24 @@ def a_process_ends_with_the_reason(sid, reason, end):
     told(stream.rest(), reason)
 
 
-@each_end
-def so_does_a_body_that_is_its_input(sid, reason, end):
-    pid = processes.start("cat", sid)
+def half_sent(method, path, first=b"half"):
+    """A request with the beginning of a body; the rest does not come."""
     conn = http.client.HTTPConnection("127.0.0.1", service.port(),
                                       timeout=PATIENCE)
-    conn.putrequest("POST", processes.path(pid + "/input", sid))
+    conn.putrequest(method, path)
     for name, value in dict(AUTH, **{
             "Transfer-Encoding": "chunked",
             "Content-Type": "application/octet-stream"}).items():
         conn.putheader(name, value)
     conn.endheaders()
-    conn.send(b"4\r\nhalf\r\n")
+    conn.send(b"%x\r\n%s\r\n" % (len(first), first))
+    return conn
+
+
+@each_end
+def so_does_a_body_that_is_its_input(sid, reason, end):
+    pid = processes.start("cat", sid)
+    conn = half_sent("POST", processes.path(pid + "/input", sid))
     until("it has come", lambda: processes.logs(pid, sid=sid)["stdout"] == "half")
     end()
     r = conn.getresponse()
@@ -149,6 +155,50 @@ def so_does_a_body_that_is_its_input(sid, reason, end):
     equal((doc["context"]["reason"], doc["context"]["written"]), (reason, 4),
           "context")
     conn.close()
+
+
+@each_end
+def so_do_uploads(sid, reason, end):
+    conns = [half_sent("PUT", at(sid, "/files/workspace/half")),
+             half_sent("PUT", at(sid, "/archive/workspace/tree"))]
+    until("both have begun", lambda: execute(
+        sid, "ls -A /workspace | wc -l; pgrep -f '[e]xe unpack' | wc -l",
+        sessionId="__DISABLE_SESSION__") == "2\n1\n")
+    end()
+    for conn in conns:
+        r = conn.getresponse()
+        doc = container_error(service.Reply(r.status, r.headers, r.read()), 410,
+                              "SESSION_TERMINATED")
+        equal(doc["context"]["reason"], reason, "context")
+        conn.close()
+
+
+@each_end
+def who_watches_files_is_told_the_last_change_and_the_reason(sid, reason, end):
+    execute(sid, "mkdir /workspace/seen")
+    stream = Events("POST", at(sid, "/api/watch"), {"path": "/workspace/seen"})
+    stream.until(lambda e: e["type"] == "watching")
+    one = in_background("POST", at(sid, "/api/execute"), {
+        "command": "trap 'touch /workspace/seen/last; exit' TERM; "
+                   "touch /workspace/seen/first; while :; do sleep 0.02; done"})
+    stream.until(lambda e: e.get("path") == "/workspace/seen/first")
+    end()
+    one.join()
+    events = stream.rest()
+    told(events, reason)
+    true("/workspace/seen/last" in [e.get("path") for e in events], events)
+
+
+@each_end
+def who_waits_for_a_port_is_told_the_reason(sid, reason, end):
+    pid = processes.start("sleep 9080", sid)
+    streams = [Events("POST", at(sid, "/api/port-watch"), dict(
+        more, port=9999, interval=10000)) for more in ({}, {"processId": pid})]
+    for s in streams:
+        s.until(lambda e: e["type"] == "watching")
+    end()
+    for s in streams:
+        told(s.rest(), reason)
 
 
 @each_end

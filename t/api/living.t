@@ -130,6 +130,17 @@ def npm_installs_globally():
 
 
 @case
+def without_a_network_tools_do_not_try_again_for_a_minute():
+    if not here("npm"):
+        raise Skip("no npm")
+    equal(execute(SID, "npm config get fetch-retries"), "0\n", "npm")
+    said = execute(SID, "cd /tmp && { npm install nothing-like-it; pip install nothing-like-it; } "
+                        "2>&1 || true")
+    true("getaddrinfo" in said and "name resolution" in said, said)
+    equal(said.count("Retrying"), 1, "pip")
+
+
+@case
 def what_is_set_for_tools_can_be_unset():
     sid = create(isolation="session", env={"NPM_CONFIG_PREFIX": "/tmp/n", "PATH": "/usr/bin:/bin"})["id"]
     equal(execute(sid, "echo $NPM_CONFIG_PREFIX $PATH"), "/tmp/n /usr/bin:/bin\n", "ours do not win")

@@ -187,11 +187,35 @@ def state_in_the_row(sid):
 @case
 def a_start_that_nobody_asks_for_goes_on():
     for isolation in ("session", "shared"):
-        r = call("POST", "/v1/sessions?wait=0", {"isolation": isolation})
-        true(r.status in (201, 202), repr(r))
+        r = expect(202, call("POST", "/v1/sessions?wait=0",
+                             {"isolation": isolation}))
         sid = r.json["id"]
         until("it is ready", lambda: state_in_the_row(sid) == "ready")
         equal(execute(sid, "echo hello"), "hello\n", "it works")
+
+
+@case
+def it_is_started_once():
+    def starts():
+        until("it is ready", lambda: state_in_the_row(sid) == "ready")
+        return value("SELECT count(*) FROM event WHERE session_id = :'v1'"
+                     " AND what = 'allocate'", sid)
+
+    for body in ({"isolation": "session"}, {}, {"setup": "sleep 0.2"}):
+        sid = expect(202, call("POST", "/v1/sessions?wait=0", body)).json["id"]
+        equal((starts(), get(sid)["reason"]), ("1", None), body)
+    expect(200, call("POST", at(sid, "/sleep")))
+    r = expect(202, call("POST", at(sid, "/resume?wait=0")))
+    equal(r.json["state"], "initializing", "answered before it is ready")
+    equal(starts(), "2", "one for the create, one for the resume")
+
+
+@case
+def one_that_fails_when_its_id_was_told_stays_and_tells_why():
+    sid = expect(202, call("POST", "/v1/sessions?wait=0",
+                           {"setup": "exit 3"})).json["id"]
+    until("it has failed", lambda: state_in_the_row(sid) == "failed")
+    true("exit code 3" in get(sid)["reason"], get(sid))
 
 
 @case

@@ -135,6 +135,20 @@ const STEPS = {
 		await next.locator(".end.good").waitFor();
 	},
 
+	async "stopping a command does not end one that was detached before"() {
+		const left = await run("echo begun; sleep 2001");
+		await left.locator("pre", { hasText: "begun" }).waitFor();
+		await button("Detach").click();
+		await left.locator(".end", { hasText: "detached" }).waitFor();
+		const entry = await run("echo begun; sleep 2002");
+		await entry.locator("pre", { hasText: "begun" }).waitFor();
+		await button("Stop").click();
+		await entry.locator(".end", { hasText: "stopped" }).waitFor();
+		const { executions } = await page.evaluate(async (path) =>
+			(await fetch(path)).json(), `/v1/sessions/${id}/api/executions`);
+		assert.deepEqual(executions.map((e) => e.command), ["echo begun; sleep 2001"]);
+	},
+
 	async "commands that somebody else runs are stopped from the head"() {
 		const other = page.evaluate(async (path) => {
 			const answer = await fetch(path, {

@@ -85,6 +85,41 @@ is "$out" "$one 1 interrupted" "interrupt ends what runs"
 wait $pid
 is $? 130 "with the code of an interruption"
 
+# two commands at once: in a shell of their own each
+cat >begin.py <<'EOF'
+import json, os, sys, urllib.request
+for shell in ("left", "right"):
+    r = urllib.request.Request(
+        os.environ["SANDLEASE_URL"] + "/v1/sessions/" + sys.argv[1] + "/api/execute/stream",
+        json.dumps({"command": "echo begun; sleep 1000", "sessionId": shell}).encode(),
+        {"Authorization": "Bearer " + os.environ["SANDLEASE_API_KEY"],
+         "Content-Type": "application/json"})
+    with urllib.request.urlopen(r) as stream:
+        for line in stream:
+            event = line.startswith(b"data: ") and json.loads(line[6:]) or {}
+            if "executionId" in event:
+                print(shell, event["executionId"])
+            if event.get("data") == "begun\n":
+                break  # it goes on without us
+EOF
+running() { # SHELL: how many of its commands run
+	"$cli" exec -n "$one" -- true
+	curl -s -H "Authorization: Bearer $SANDLEASE_API_KEY" "$SANDLEASE_URL/v1/sessions/$one/api/executions" |
+		python3 -c 'import json,sys; print(sum(e["sessionId"] == sys.argv[1] for e in json.load(sys.stdin)["executions"]))' "$1"
+}
+python3 begin.py "$one" >ids
+try interrupt --shell left one
+is "$out|$(running left) $(running right)" "$one 1 interrupted|0 1" "interrupt --shell ends what runs there, and nothing else"
+try interrupt --execution "$(sed -n 's/^right //p' ids)" one
+is "$out|$(running right)" "$one 1 interrupted|0" "interrupt --execution ends one command"
+mistake "a command that has ended" 1 'may have ended' interrupt --execution "$(sed -n 's/^right //p' ids)" one
+mistake "both" 2 'nothing to add' interrupt --execution x --shell left one
+"$cli" ports add --host public one 8001 >/dev/null
+is "$("$cli" ports ls --json one | python3 -c 'import json,sys
+print(*sorted((p["port"], p["host"]) for p in map(json.loads, sys.stdin)))')" \
+	"(8000, 'localhost') (8001, 'public')" "ports add --host says what the app hears"
+mistake "a host that is neither" 1 'host.*(localhost|public)' ports add --host both one 8002
+
 # ---- the past, for people
 
 try logs one

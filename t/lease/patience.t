@@ -95,6 +95,34 @@ def creates_that_do_not_wait_are_no_evidence_against_their_sandbox():
           "0", "nobody was condemned")
 
 
+def unwaited():
+    return expect(202, call("POST", "/v1/sessions?wait=0",
+                            {"isolation": "session"})).json["id"]
+
+
+def state_in_the_row(sid):
+    return value("SELECT state FROM session WHERE id = :'v1'", sid)
+
+
+@case
+def a_worker_goes_on_with_the_start_that_it_has_answered():
+    with service.starts_left_alone():
+        sid = unwaited()
+        until("it is ready", lambda: state_in_the_row(sid) == "ready")
+    equal(generation(sid), 1, "its first start")
+
+
+@case
+def if_it_dies_then_the_start_is_finished_without_it():
+    sid = unwaited()
+    for pid in service.named(service.workers(), "sandlease-api"):
+        os.kill(pid, signal.SIGKILL)
+    until("it is ready", lambda: state_in_the_row(sid) == "ready")
+    until("there are workers again",
+          lambda: call("GET", at(sid)).status == 200)
+    equal(execute(sid, "echo hello"), "hello\n", "it works")
+
+
 # ---- patience
 
 @case

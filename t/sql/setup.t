@@ -47,8 +47,8 @@ is "$(said a 1 5 8 two)|$(told a)" "t|output:one output:two" "in its order"
 
 # ---- how it ends
 is "$(ended a 2 0)|$(ended a 0 0)|$(setup a)" "f|f|t|8||" "another life's end is none"
-is "$(ended a 1 0)|$(setup a)" "t|f|8|0|" "a success"
-is "$(ended a 1 3)|$(said a 1 8 9 x)|$(setup a)" "t|f|f|8|0|" "is final"
+is "$(ended a 1 0)|$(setup a)" "t|f|8|0|the end" "a success"
+is "$(ended a 1 3)|$(said a 1 8 9 x)|$(setup a)" "t|f|f|8|0|the end" "is final"
 is "$(told a)" "output:one output:two done:the end" "and told once"
 must "SELECT lease_apply('$(sid a)', 'owned_absent', '{\"instance\": \"i-a\", \"generation\": 1}')"
 is "$(restart a none 1)|$(setup a)|$(seconds_left a)" "restarted|initializing|2|inc-a|f|8|0||10" \
