@@ -14,19 +14,33 @@
 #include "control/start.h"
 #include "store/listen.h"
 
-/* A worker that leaves a start notifies us; one that died cannot: we look. */
-enum { LOOK_MS = 5000, AGAIN_US = 900 * 1000 };
+/*
+ * A worker that leaves a start notifies us; one that died cannot: we look.  The
+ * list is read anew after a while, so that tenants who come later have their
+ * turn before the rest of one who has many.
+ */
+enum {
+	LOOK_MS = 5000,
+	ROUND_MS = 1000,
+	BETWEEN_MS = 100,
+	AGAIN_US = 900 * 1000
+};
 
+/* *next_ms: of clock_ms(), when to look again at the latest. */
 static int
-go_on(struct control *ctl, const volatile sig_atomic_t *stopping, struct err *e)
+go_on(struct control *ctl, const volatile sig_atomic_t *stopping,
+    int64_t *next_ms, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
+	int64_t end_ms = clock_ms() + ROUND_MS;
+	size_t i = 0;
 
 	if (STORE_RUN(ctl->store, STMT_DUE_INITIALIZING, &r, e,
 		ctl->conf->host_name) < 0)
 		return -1;
-	for (size_t i = 0; i < rows_count(r) && !*stopping; i++)
-		start_move_on(ctl, rows_text(r, i, "session_id"), "");
+	while (i < rows_count(r) && !*stopping && clock_left_ms(end_ms) > 0)
+		start_move_on(ctl, rows_text(r, i++, "session_id"), "");
+	*next_ms = clock_ms() + (i < rows_count(r) ? BETWEEN_MS : LOOK_MS);
 	return 0;
 }
 
@@ -37,13 +51,14 @@ attend(const struct conf *conf, struct store *store,
 {
 	enum listen_why why;
 	struct control ctl;
+	int64_t next_ms;
 
 	if (control_open(conf, store, &ctl, e) < 0 ||
 	    listen_begin(store, "sandlease_starts", e) < 0)
 		return -1;
 	while (!*stopping)
-		if (go_on(&ctl, stopping, e) < 0 ||
-		    listen_wait(store, -1, clock_ms() + LOOK_MS, &why, e) < 0)
+		if (go_on(&ctl, stopping, &next_ms, e) < 0 ||
+		    listen_wait(store, -1, next_ms, &why, e) < 0)
 			return -1;
 	return 0;
 }

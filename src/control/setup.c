@@ -88,9 +88,12 @@ listen(struct control *ctl, const struct launch *l, struct agent_setup *s,
 {
 	int64_t from = s->offset, left = clock_left_ms(deadline_ms);
 
+	int64_t patience_ms;
+
 	s->wait_ms = ctl->glance ? 0 : left < LISTEN_MS ? left : LISTEN_MS;
-	if (agent_setup(&ctl->provider, &l->target, s,
-		clock_ms() + s->wait_ms + ANSWER_MS, e) < 0)
+	patience_ms = ctl->glance ? left : s->wait_ms + ANSWER_MS;
+	if (agent_setup(&ctl->provider, &l->target, s, clock_ms() + patience_ms,
+		e) < 0)
 		return explain(ctl, l, e);
 	CRASH_POINT("setup.heard");
 	if (s->done || s->offset == from)

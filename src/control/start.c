@@ -232,9 +232,13 @@ carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
     struct err *e)
 {
 	auto_launch struct launch l = { 0 };
+	int64_t soon_ms = clock_ms() + SOON_MS;
 
 	if (read_again(ctl, s, &l, e) < 0)
 		return -1;
+	/* others wait behind a setup that says too much, or nothing */
+	if (ctl->glance && l.setup != NULL && soon_ms < deadline_ms)
+		deadline_ms = soon_ms;
 	fittings_forget(&l.given);
 	keep_steps(&l);
 	if (take_up(ctl, &l, deadline_ms, e) == 0)
