@@ -215,6 +215,7 @@
 	X(UNKNOWN_OP,               "unknown_op") \
 	X(UNREACHABLE,              "unreachable") \
 	X(UNREADABLE,               "unreadable") \
+	X(UNRESOLVED,               "unresolved") \
 	X(UNTRUSTED,                "untrusted") \
 	X(UPGRADE_REQUIRED,         "upgrade_required") \
 	X(URI_TOO_LONG,             "uri_too_long") \
