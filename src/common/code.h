@@ -17,7 +17,6 @@
 #define ERR_CODES(X) \
 	X(AGENT_ERROR,              "agent_error") \
 	X(ALREADY_EXISTS,           "already_exists") \
-	X(ALREADY_MIGRATED,         "already_migrated") \
 	X(ALREADY_RUNNING,          "already_running") \
 	X(AMBIGUOUS,                "ambiguous") \
 	X(ANSWER_NOT_KEPT,          "answer_not_kept") \

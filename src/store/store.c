@@ -68,7 +68,6 @@ static const struct meaning MEANINGS[] = {
 	{ "SX505", NULL, ERR_UNAVAILABLE, CODE_OTHER_HOST },
 	{ "SX507", NULL, ERR_NO_SPACE,    CODE_INSUFFICIENT_STORAGE },
 	{ "23505", "session_one_living_name", ERR_CONFLICT, CODE_NAME_TAKEN },
-	{ "23505", "schema_migration_pkey", ERR_CONFLICT, CODE_ALREADY_MIGRATED },
 	{ "23505", NULL, ERR_CONFLICT,    CODE_ALREADY_EXISTS },
 	{ "23503", "sandbox_class_fkey", ERR_INVALID, CODE_UNKNOWN_CLASS },
 	{ "2200",  NULL, ERR_INVALID,     CODE_VALIDATION_FAILED },  /* a date, a number */
