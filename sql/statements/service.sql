@@ -6,6 +6,10 @@ SELECT id::text, draining FROM installation;
 -- name: ping
 SELECT 1;
 
+-- name: migration_applied
+-- params: name
+SELECT 1 FROM schema_migration WHERE name = $1;
+
 -- name: classes_known
 -- What a session may be created with.  rootfs is a path of the host's.
 SELECT name, json_build_object('name', name, 'provider', provider, 'memoryMb', memory_mb,

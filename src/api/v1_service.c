@@ -44,6 +44,20 @@ reasons_of(const struct rows *r)
 	return list;
 }
 
+/*
+ * What this host lacks is seen here, not in rows: a create that was refused
+ * because of it has left none.  Other hosts tell of themselves.
+ */
+static void
+add_host_trouble(struct call *c, json_t *reasons)
+{
+	struct err e = { 0 };
+	const struct control *ctl = app_control(c, &e);
+
+	if (ctl == NULL || control_ready(ctl, &e) < 0)
+		json_array_append_new(reasons, json_string(code_word(e.code)));
+}
+
 static int
 read_health(struct call *c, struct rows **r, struct err *e)
 {
@@ -103,6 +117,7 @@ v1_health(struct call *c, struct err *e)
 	if (read_health(c, &r, e) < 0 || access_credential(c, &k, e) < 0)
 		return -1;
 	reasons = reasons_of(r);
+	add_host_trouble(c, reasons);
 	reply = json_pack("{s:s, s:s}", "status", status_of(r, reasons),
 	    "version", PACKAGE_VERSION);
 	if (k.given) {

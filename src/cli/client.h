@@ -24,7 +24,11 @@ int client_call(struct client *c, const char *method, const char *path,
 int client_run(struct client *c, const struct request *r, struct buf *answer,
     struct err *e) MUST_CHECK;
 
-/* GETs any URL without our key, as a browser would. */
+/*
+ * GETs any URL without our key, as a browser would.  e->code is "unresolved"
+ * when its host has no address, "unreachable" when nothing listens there,
+ * "untrusted" when TLS failed.
+ */
 int client_fetch(struct client *c, const char *url, struct buf *out,
     long *status, struct err *e) MUST_CHECK;
 

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/interrupts.h"
+#include "cli/show.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
@@ -39,6 +40,22 @@ report(struct patient *p, const char *what)
 	p->began_us = clock_us();
 }
 
+/* Something that works, or not, and that an operator should change. */
+static void
+warn(const struct patient *p, const char *about, const char *text)
+{
+	auto_json json_t *line = NULL;
+
+	if (p->json) {
+		line = json_pack("{s:s, s:s}", "warning", text, "about", about);
+		show_json(line);
+		return;
+	}
+	fputs("!    ", stdout);
+	show_text(text, stdout);
+	putchar('\n');
+}
+
 /* Asked between two steps, so that ^C leaves no session either. */
 static bool
 is_stopped(struct patient *p)
@@ -55,6 +72,57 @@ execute(struct patient *p, const char *command, json_t **out, struct err *e)
 	auto_free char *path = xasprintf("%s/api/execute", p->path);
 
 	return client_call(p->client, "POST", path, body, out, e);
+}
+
+/* What holds a limit, as the service says it; a word, whatever it says. */
+static const char *
+holder_of(const json_t *limits, const char *name)
+{
+	const char *by = json_str(json_object_get(limits, name), "by");
+
+	return str_made_of(by, "abcdefghijklmnopqrstuvwxyz", 1, 16) ? by
+								    : "unknown";
+}
+
+static void
+warn_limit(const struct patient *p, const char *title, const char *by)
+{
+	auto_free char *text = NULL;
+
+	if (str_equal(by, "none"))
+		text = xasprintf(
+		    "%s: nothing holds the limit, one sandbox can take all of it from the others; delegate a cgroup to the service (README: Limits without cgroups)",
+		    title);
+	else if (str_equal(by, "watchdog"))
+		text = xasprintf(
+		    "%s: only a watchdog holds the limit, a quick program can pass it for a moment; delegate a cgroup to the service (README: Limits without cgroups)",
+		    title);
+	if (text != NULL)
+		warn(p, title, text);
+}
+
+/* What holds each limit differs from host to host, and nothing else shows it. */
+static void
+tell_limits(struct patient *p, const json_t *limits)
+{
+	static const struct {
+		const char *title, *name;
+	} LIMITS[] = {
+		{ "cpu", "cpuMillis" },
+		{ "memory", "memoryMb" },
+		{ "processes", "pids" },
+		{ "disk", "diskMb" },
+	};
+	auto_buf struct buf line = { 0 };
+
+	buf_str(&line, "limits are held:");
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
+		buf_fmt(&line, "%s %s by %s", i > 0 ? "," : "", LIMITS[i].title,
+		    holder_of(limits, LIMITS[i].name));
+	report(p, line.data);
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
+		warn_limit(p, LIMITS[i].title,
+		    holder_of(limits, LIMITS[i].name));
 }
 
 static int
@@ -79,6 +147,7 @@ check_create(struct patient *p, struct err *e)
 		    "create: the session is %s, not ready",
 		    json_str(s, "state"));
 	report(p, "a session in a sandbox of its own");
+	tell_limits(p, json_object_get(s, "limits"));
 	return 0;
 }
 
@@ -96,6 +165,40 @@ check_execute(struct patient *p, struct err *e)
 	return 0;
 }
 
+/*
+ * Why a preview cannot be reached from here, and what to change.  Its host has
+ * a label of its own below the domain that the setting preview_base names.
+ */
+static void
+advise_preview(const struct patient *p, const char *url, enum err_code code)
+{
+	const char *host = strstr(url, "://");
+	auto_free char *name = NULL, *text = NULL;
+	const char *domain;
+
+	if (host == NULL)
+		return;
+	host += strlen("://");
+	name = xasprintf("%.*s", (int)strcspn(host, ":/"), host);
+	domain = strchr(name, '.');
+	if (domain == NULL)
+		return;
+	if (code == CODE_UNRESOLVED)
+		text = xasprintf(
+		    "%s has no address: DNS lacks a record (A or AAAA) for *%s, which the setting preview_base names (README: Going to production, DNS)",
+		    name, domain);
+	else if (code == CODE_UNREACHABLE)
+		text = xasprintf(
+		    "nothing takes connections for %.*s: nginx, a firewall, the DNS record of *%s or the port in the setting preview_base is not right",
+		    (int)strcspn(host, "/"), host, domain);
+	else if (code == CODE_UNTRUSTED)
+		text = xasprintf(
+		    "%.*s shows a certificate that does not fit: nginx needs one for *%s (PREVIEW_CERT of site.values; README: nginx and TLS)",
+		    (int)strcspn(host, "/"), host, domain);
+	if (text != NULL)
+		warn(p, "preview", text);
+}
+
 /* The server needs a moment to listen: the relay says 502 until then. */
 static int
 fetch_preview(struct patient *p, const char *url, struct err *e)
@@ -107,8 +210,10 @@ fetch_preview(struct patient *p, const char *url, struct err *e)
 	do {
 		auto_buf struct buf page = { 0 };
 
-		if (client_fetch(p->client, url, &page, &status, e) < 0)
+		if (client_fetch(p->client, url, &page, &status, e) < 0) {
+			advise_preview(p, url, e->code);
 			return err_wrap(e, "preview");
+		}
 		if (status == 200 && str_starts(page.data, "hello from inside"))
 			return 0;
 		nanosleep(&pause, NULL);

@@ -354,12 +354,53 @@ explain_tls(const struct transfer *t, const char *why, struct err *e)
 	    "no secure connection to %.100s: %.100s", url, why);
 }
 
+/* Where the network drops packets, a timeout is the failure of its step. */
+static CURLcode
+failed_step(const struct transfer *t)
+{
+	curl_off_t resolved = 0, connected = 0;
+
+	if (t->rc != CURLE_OPERATION_TIMEDOUT)
+		return t->rc;
+	curl_easy_getinfo(t->easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
+	curl_easy_getinfo(t->easy, CURLINFO_CONNECT_TIME_T, &connected);
+	return resolved == 0 ? CURLE_COULDNT_RESOLVE_HOST
+	    : connected == 0 ? CURLE_COULDNT_CONNECT
+			     : t->rc;
+}
+
+/* A URL that is not the service's: SANDLEASE_URL has no part in it. */
+static int
+explain_elsewhere(const struct transfer *t, const char *why, struct err *e)
+{
+	static const struct {
+		CURLcode rc;
+		enum err_code code;
+	} MEANINGS[] = {
+		{ CURLE_COULDNT_RESOLVE_HOST, CODE_UNRESOLVED },
+		{ CURLE_COULDNT_CONNECT, CODE_UNREACHABLE },
+		{ CURLE_PEER_FAILED_VERIFICATION, CODE_UNTRUSTED },
+		{ CURLE_SSL_CONNECT_ERROR, CODE_UNTRUSTED },
+	};
+	enum err_code code = CODE_BROKEN;
+
+	for (size_t i = 0; i < ARRAY_LEN(MEANINGS); i++)
+		if (MEANINGS[i].rc == failed_step(t))
+			code = MEANINGS[i].code;
+	if (code == CODE_UNRESOLVED) /* curl's words repeat the host */
+		return err_set(e, ERR_UNAVAILABLE, code,
+		    "%.200s: the host has no address", t->url);
+	return err_set(e, ERR_UNAVAILABLE, code, "%.140s: %.100s", t->url, why);
+}
+
 static int
 explain_curl(const struct transfer *t, struct err *e)
 {
 	const char *why =
 	    t->why[0] != '\0' ? t->why : curl_easy_strerror(t->rc);
 
+	if (!is_ours(t))
+		return explain_elsewhere(t, why, e);
 	switch ((int)t->rc) {
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_RESOLVE_PROXY:

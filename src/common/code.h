@@ -17,7 +17,6 @@
 #define ERR_CODES(X) \
 	X(AGENT_ERROR,              "agent_error") \
 	X(ALREADY_EXISTS,           "already_exists") \
-	X(ALREADY_MIGRATED,         "already_migrated") \
 	X(ALREADY_RUNNING,          "already_running") \
 	X(AMBIGUOUS,                "ambiguous") \
 	X(ANSWER_NOT_KEPT,          "answer_not_kept") \
@@ -216,6 +215,7 @@
 	X(UNKNOWN_OP,               "unknown_op") \
 	X(UNREACHABLE,              "unreachable") \
 	X(UNREADABLE,               "unreadable") \
+	X(UNRESOLVED,               "unresolved") \
 	X(UNTRUSTED,                "untrusted") \
 	X(UPGRADE_REQUIRED,         "upgrade_required") \
 	X(URI_TOO_LONG,             "uri_too_long") \

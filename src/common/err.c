@@ -170,6 +170,8 @@ static const struct {
 	    "something went wrong on this host; the operator's log says why" },
 	{ CODE_NO_SPACE_LEFT, "there is no room left on this host" },
 	{ CODE_DATABASE_UNAVAILABLE, "the database cannot be reached" },
+	{ CODE_TRANSACTION_POOLING,
+	    "the database cannot be used now; the operator's log says why" },
 	{ CODE_HOST_NOT_READY,
 	    "this host cannot run sandboxes now; the operator's log says why" },
 	{ CODE_NO_ROOTFS,

@@ -46,6 +46,14 @@ control_open(const struct conf *conf, struct store *st, struct control *ctl,
 }
 
 int
+control_ready(const struct control *ctl, struct err *e)
+{
+	const struct provider *p = &ctl->provider;
+
+	return p->ops->ready(p, e) < 0 ? -1 : storage_is_here(ctl, e);
+}
+
+int
 control_check(const struct conf *conf, struct store *st, struct err *e)
 {
 	struct control ctl;

@@ -96,6 +96,13 @@ int control_open(const struct conf *conf, struct store *st, struct control *ctl,
 int control_open_unclaimed(const struct conf *conf, struct store *st,
     struct control *ctl, struct err *e) MUST_CHECK;
 
+/*
+ * Whether this host still has what it had at control_open(): its programs, its
+ * directories, its storage.  ERR_UNAVAILABLE "host_not_ready" or
+ * "storage_mismatch".
+ */
+int control_ready(const struct control *ctl, struct err *e) MUST_CHECK;
+
 /* Whether sessions can be started here: control_open(), and a sandbox on trial. */
 int control_check(const struct conf *conf, struct store *st, struct err *e)
     MUST_CHECK;

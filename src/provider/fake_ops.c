@@ -395,6 +395,7 @@ const struct provider_ops PROVIDER_FAKE = {
 	.name = "fake",
 	.open = open_fake,
 	.check = check,
+	.ready = check,
 	.ensure = ensure,
 	.inspect = inspect,
 	.list = list,

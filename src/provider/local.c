@@ -220,6 +220,7 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.name = "local",
 	.open = local_open,
 	.check = local_check,
+	.ready = local_ready,
 	.ensure = local_ensure,
 	.inspect = local_inspect,
 	.list = local_list,

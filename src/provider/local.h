@@ -44,6 +44,7 @@ int local_sweep_groups(const struct provider *p, int64_t deadline_ms,
 /* The operations, one file each. */
 int local_open(const struct provider *p, struct err *e) MUST_CHECK;
 int local_check(const struct provider *p, struct err *e) MUST_CHECK;
+int local_ready(const struct provider *p, struct err *e) MUST_CHECK;
 int local_ensure(const struct provider *p, const struct sandbox_spec *s,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 int local_inspect(const struct provider *p, const char *id,

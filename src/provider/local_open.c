@@ -71,6 +71,26 @@ check_private(const char *dir, struct err *e)
 }
 
 int
+local_ready(const struct provider *p, struct err *e)
+{
+	const struct conf *c = p->conf;
+	const struct {
+		const char *what, *path;
+		int mode;
+	} NEEDED[] = {
+		{ "cannot write in directory", c->run_dir, W_OK | X_OK },
+		{ "cannot write in directory", c->state_dir, W_OK | X_OK },
+		{ "bubblewrap is needed, bwrap_path", c->bwrap_path, X_OK },
+		{ "the agent is needed, agent_path", c->agent_path, X_OK },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(NEEDED); i++)
+		if (access(NEEDED[i].path, NEEDED[i].mode) < 0)
+			return no_host(e, NEEDED[i].what, NEEDED[i].path);
+	return 0;
+}
+
+int
 local_open(const struct provider *p, struct err *e)
 {
 	const struct conf *c = p->conf;
@@ -83,14 +103,8 @@ local_open(const struct provider *p, struct err *e)
 		    "run_dir is longer than %d bytes: %.100s", RUN_DIR_MAX,
 		    c->run_dir);
 	if (make_dirs(c, e) < 0 || check_private(c->state_dir, e) < 0 ||
-	    check_private(control, e) < 0)
+	    check_private(control, e) < 0 || local_ready(p, e) < 0)
 		return -1;
-	if (access(c->bwrap_path, X_OK) < 0)
-		return no_host(e, "bubblewrap is needed, bwrap_path",
-		    c->bwrap_path);
-	if (access(c->agent_path, X_OK) < 0)
-		return no_host(e, "the agent is needed, agent_path",
-		    c->agent_path);
 	if (cgroup_find(c->cgroup_root, &t, e) < 0)
 		return -1;
 	/* a group that somebody else made for us may be theirs to limit */

@@ -130,6 +130,11 @@ struct provider_ops {
 	int (*open)(const struct provider *p, struct err *e);
 	/* What `open` cannot see without trying: starts something. */
 	int (*check)(const struct provider *p, struct err *e);
+	/*
+	 * Looks, without starting anything, whether what open() needed is still
+	 * there.  ERR_UNAVAILABLE "host_not_ready" names what is not.
+	 */
+	int (*ready)(const struct provider *p, struct err *e);
 
 	/*
 	 * Creates, starts or adopts exactly this incarnation; returns when its

@@ -49,32 +49,45 @@ read_script(const char *dir, const char *part, const char *name,
 	return 0;
 }
 
+static int
+is_applied(struct store *st, const char *name, bool *applied, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(st, STMT_MIGRATION_APPLIED, &r, e, name) < 0)
+		return -1;
+	*applied = rows_count(r) > 0;
+	return 0;
+}
+
 /*
- * PostgreSQL decides whether it is new: the name's primary key refuses the
- * second one, and the whole transaction with it.
+ * Asks first, so that PostgreSQL's log has no error for each migration of a
+ * schema that is up to date.  The name's primary key would refuse a second
+ * time, and the whole transaction with it.
  */
 static int
 apply_migration(struct store *st, const char *dir, const char *name,
     size_t *applied, struct err *e)
 {
 	auto_buf struct buf body = { 0 }, script = { 0 };
-	struct err why = { 0 };
+	struct err ignored = { 0 };
+	bool known;
 
+	if (is_applied(st, name, &known, e) < 0)
+		return -1;
+	if (known)
+		return 0;
 	if (read_script(dir, "migrations", name, &body, e) < 0)
 		return -1;
 	buf_fmt(&script,
 	    "BEGIN; INSERT INTO schema_migration (name) VALUES ('%s');\n%s\n"
 	    "COMMIT;",
 	    name, body.data);
-	if (store_script(st, script.data, &why) == 0) {
+	if (store_script(st, script.data, e) == 0) {
 		(*applied)++;
 		return 0;
 	}
-	if (store_script(st, "ROLLBACK", e) < 0)
-		return -1;
-	if (why.kind == ERR_CONFLICT && why.code == CODE_ALREADY_MIGRATED)
-		return 0;
-	*e = why;
+	(void)!store_script(st, "ROLLBACK", &ignored);
 	return err_wrap(e, "migration %s", name);
 }
 

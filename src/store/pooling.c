@@ -18,7 +18,7 @@ enum {
 int
 store_say_pooled(struct err *e, const char *lost)
 {
-	return err_set(e, ERR_INTERNAL, CODE_TRANSACTION_POOLING,
+	return err_set(e, ERR_UNAVAILABLE, CODE_TRANSACTION_POOLING,
 	    "the database is behind a pooler in transaction mode (%s is not kept); connect directly, or set pool_mode = session",
 	    lost);
 }

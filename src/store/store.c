@@ -28,6 +28,7 @@ struct store {
 	char *program;
 	json_t *settings; /* of the connection: name -> text */
 	bool ended;       /* the server has said good-bye */
+	bool suspect;     /* the last one was a pooler's, in transaction mode */
 	bool prepared[STMT__MAX];
 };
 
@@ -68,7 +69,6 @@ static const struct meaning MEANINGS[] = {
 	{ "SX505", NULL, ERR_UNAVAILABLE, CODE_OTHER_HOST },
 	{ "SX507", NULL, ERR_NO_SPACE,    CODE_INSUFFICIENT_STORAGE },
 	{ "23505", "session_one_living_name", ERR_CONFLICT, CODE_NAME_TAKEN },
-	{ "23505", "schema_migration_pkey", ERR_CONFLICT, CODE_ALREADY_MIGRATED },
 	{ "23505", NULL, ERR_CONFLICT,    CODE_ALREADY_EXISTS },
 	{ "23503", "sandbox_class_fkey", ERR_INVALID, CODE_UNKNOWN_CLASS },
 	{ "2200",  NULL, ERR_INVALID,     CODE_VALIDATION_FAILED },  /* a date, a number */
@@ -80,6 +80,8 @@ static const struct meaning MEANINGS[] = {
 	{ "57P0",  NULL, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE }, /* shutting down */
 	{ "53",    NULL, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE }, /* out of something */
 	{ "08",    NULL, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE },
+	{ "26000", NULL, ERR_UNAVAILABLE, CODE_TRANSACTION_POOLING }, /* no such prepared statement */
+	{ "42P05", NULL, ERR_UNAVAILABLE, CODE_TRANSACTION_POOLING }, /* another client's */
 	{ "25006", NULL, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE }, /* read only */
 };
 /* clang-format on */
@@ -196,6 +198,18 @@ take_detail(const PGresult *r, const char *state, struct err *e)
 		e->more[0] = '\0';
 }
 
+/*
+ * A statement that this connection prepared is gone, or another client prepared
+ * it: the pooler was switched to transaction mode.  The statement did nothing.
+ */
+static int
+refuse_pooled(struct store *st, struct err *e)
+{
+	st->suspect = true;
+	store_disconnect(st);
+	return store_say_pooled(e, "a prepared statement");
+}
+
 static int
 explain(const PGresult *r, const char *what, struct err *e)
 {
@@ -233,6 +247,8 @@ judge(struct store *st, PGresult *r, const char *what, PGresult **out,
 			rc = unavailable(st, e);
 		else
 			rc = explain(r, what, e);
+		if (e->code == CODE_TRANSACTION_POOLING)
+			rc = refuse_pooled(st, e);
 	}
 	if (rc == 0 && out != NULL)
 		*out = r;
@@ -328,8 +344,12 @@ connect_now(struct store *st, struct err *e)
 	if (PQstatus(st->conn) != CONNECTION_OK)
 		return unavailable(st, e);
 	PQsetNoticeReceiver(st->conn, take_notice, st);
-	if (make_session(st, e) == 0)
+	if (make_session(st, e) == 0 &&
+	    (!st->suspect || store_check_pooling(st, e) == 0)) {
+		st->suspect = false;
 		return 0;
+	}
+	st->suspect = st->suspect || e->code == CODE_TRANSACTION_POOLING;
 	store_disconnect(st); /* never used without its settings */
 	return -1;
 }

@@ -56,7 +56,8 @@ int store_script(struct store *st, const char *sql, struct err *e) MUST_CHECK;
 /*
  * Checks, with a second connection, that each has a server process of its own:
  * behind a pooler in transaction mode locks, settings and prepared statements
- * would be anybody's.  ERR_INTERNAL "transaction_pooling" if not.
+ * would be anybody's.  ERR_UNAVAILABLE "transaction_pooling" if not.  So is every
+ * statement, from the first one that notices until a connection passes this check.
  */
 int store_check_pooling(struct store *st, struct err *e) MUST_CHECK;
 

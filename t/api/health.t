@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """health.t: the service says that it is degraded, and why, as far as rows know."""
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from awake import passes
-from service import call, create, expect, sql
+from service import call, create, expect, setting, sql
 from tap import case, equal, run, true
 
 service.begin()
@@ -37,9 +38,18 @@ def a_setup_that_fails_is_its_tenants_affair():
 
 
 @case
-def starts_that_all_fail_are_told_until_one_succeeds():
+def a_start_that_failed_counts_although_its_session_is_gone():
     sql("INSERT INTO class (name, rootfs, memory_mb, cpu_millis, disk_mb, pids)"
         " VALUES ('broken', '/nowhere/at/all', 512, 500, 512, 256)")
+    r = call("POST", "/v1/sessions", {"isolation": "session", "class": "broken"})
+    true(r.status >= 500, r)
+    equal(sql("SELECT state FROM session WHERE class = 'broken'"),
+          [["deleted"]], "nobody could ask for it")
+    equal(health(), ("degraded", ["starts_fail"]), "and yet it is known")
+
+
+@case
+def starts_that_all_fail_are_told_until_one_succeeds():
     r = call("POST", "/v1/sessions", {"isolation": "session",
                                       "class": "broken", "name": "b"})
     true(r.status >= 500, r)
@@ -48,6 +58,45 @@ def starts_that_all_fail_are_told_until_one_succeeds():
     equal(health(), ("ok", []), "one did")
     call("POST", "/v1/sessions", {"isolation": "session", "class": "broken"})
     equal(health(), ("ok", []), "not all of them fail")
+
+
+# ---- the host
+
+@case
+def a_host_that_can_start_none_is_told_whether_or_not_a_session_tells():
+    bwrap = os.path.join(setting("STACK_DIR"), "bwrap")
+    shutil.copy("/usr/bin/bwrap", bwrap)
+    os.chmod(bwrap, 0o755)
+    service.configure(bwrap_path=bwrap)
+    service.restart()
+    sid = create(isolation="session")["id"]
+    equal(health(), ("ok", []), "while it is there")
+    os.rename(bwrap, bwrap + ".off")
+    try:
+        equal(health(), ("degraded", ["host_not_ready"]), "workers that have used it")
+        service.restart()
+        equal(health(), ("degraded", ["host_not_ready"]), "workers that have not")
+        service.problem(call("POST", "/v1/sessions", {"isolation": "session"}), 503,
+                        "host_not_ready")
+    finally:
+        os.rename(bwrap + ".off", bwrap)
+    equal(health(), ("ok", []), "it is back")
+    expect(200, call("DELETE", service.at(sid)))
+
+
+@case
+def a_disk_that_is_not_mounted_is_told():
+    storage = os.path.join(setting("STACK_STATE"), "data/storage")
+    os.rename(storage, storage + ".off")
+    os.mkdir(storage, 0o700)
+    owner = os.stat(storage + ".off")
+    os.chown(storage, owner.st_uid, owner.st_gid)
+    try:
+        equal(health(), ("degraded", ["storage_mismatch"]), "an empty directory")
+    finally:
+        os.rmdir(storage)
+        os.rename(storage + ".off", storage)
+    equal(health(), ("ok", []), "it is mounted again")
 
 
 # ---- the reaper

@@ -44,7 +44,50 @@ pg_start
 is_back() { curl -sf -o /dev/null "$SANDLEASE_URL/v1/health"; }
 ok "and one with a server is" wait_for "$PATIENCE" is_back
 
-# ---- transaction mode
+# ---- transaction mode, switched on below workers that serve
+
+list() { # how often each answer came, of eight calls at once
+	local calls=()
+	for _ in 1 2 3 4 5 6 7 8; do
+		curl -s -o /dev/null -w '%{http_code}\n' "$SANDLEASE_URL/v1/sessions" \
+			-H "Authorization: Bearer $SANDLEASE_API_KEY" &
+		calls+=($!)
+	done
+	wait "${calls[@]}"
+}
+sees_503() { # all eight; what came before is kept
+	local now
+	now=$(list)
+	echo "$now" >>"$STACK_DIR/answers"
+	[ "$(sort -u <<<"$now")" = 503 ]
+}
+again() { # MODE SETTINGS
+	pooler_stop
+	pooler_start "$@"
+}
+list >/dev/null # their statements are prepared
+again transaction "default_pool_size = 1"
+ok "live workers notice, all of them" wait_for "$PATIENCE" sees_503
+is "$(grep -vxE '200|503' "$STACK_DIR/answers" | sort | uniq -c)" "" "and nobody got a 500"
+like "$(curl -s -H "Authorization: Bearer $SANDLEASE_API_KEY" "$SANDLEASE_URL/v1/sessions")" \
+	'"code":"transaction_pooling"' "the answer has a code of its own"
+like "$(cat "$STACK_STATE/log/api.log")" 'transaction mode .*connect directly, or set pool_mode = session' \
+	"the log says what to set"
+again session
+sees_200() { [ "$(list | sort -u)" = 200 ]; }
+ok "and they serve again when the pooler is right" wait_for "$PATIENCE" sees_200
+
+reload() { # MODE: connections stay, and are shared from their next transaction on
+	sed -i "s/^pool_mode = .*/pool_mode = $1/" "$STACK_STATE/etc/pooler.ini" &&
+		kill -HUP "$(daemon_pid pooler)"
+}
+reload transaction
+ok "they notice a pooler that keeps their connections, too" wait_for "$PATIENCE" sees_503
+is "$(grep -vxE '200|503' "$STACK_DIR/answers" | sort | uniq -c)" "" "and nobody gets a 500"
+reload session
+ok "and serve again after the next reload" wait_for "$PATIENCE" sees_200
+
+# ---- transaction mode, from the start
 
 api_stop
 # refused NAME PROGRAM [ARGUMENT...]: it ends at once and says what to do
@@ -64,11 +107,6 @@ refuses_all() { # NAME
 	refused "$1" sandlease-reaper
 	refused "$1" sandlease-admin migrate --sql "$STACK_STATE/sql"
 }
-again() { # MODE SETTINGS
-	pooler_stop
-	pooler_start "$@"
-}
-
 again transaction
 refuses_all "transaction mode"
 again transaction "default_pool_size = 1"

@@ -1,8 +1,14 @@
 #!/usr/bin/python3
-"""doctor.t: sandlease doctor leaves nothing behind, however it ends."""
+"""doctor.t: sandlease doctor leaves nothing behind, however it ends, and says what
+holds the limits and why previews cannot be reached."""
+import json
 import os
 import signal
+import socket
+import ssl
 import subprocess
+import tempfile
+import threading
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
@@ -13,9 +19,9 @@ from tap import PATIENCE, case, equal, run, true
 service.begin()
 
 
-def doctor():
+def doctor(*arguments):
     return subprocess.Popen(
-        [service.program("sandlease"), "doctor"], text=True,
+        [service.program("sandlease"), "doctor", *arguments], text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(
             os.environ, SANDLEASE_URL=setting("SANDLEASE_URL")))
 
@@ -97,6 +103,129 @@ def when_it_fails_half_way():
     equal(code, 1, said)
     true("quota" in said, said)
     equal([s["id"] for s in left()], [sid], "sessions")
+
+
+# ---- what holds the limits
+
+TITLES = {"cpu": "cpuMillis", "memory": "memoryMb", "processes": "pids",
+          "disk": "diskMb"}
+
+
+def warnings(said):
+    """What stands on lines with an exclamation mark."""
+    return [line[1:].strip() for line in said.splitlines() if line[:1] == "!"]
+
+
+def held():
+    """What a session of the same class says of itself."""
+    sid = service.create(isolation="session")["id"]
+    limits = service.get(sid)["limits"]
+    expect(200, call("DELETE", service.at(sid)))
+    return {title: limits[name]["by"] for title, name in TITLES.items()}
+
+
+def tells_limits():
+    by = held()
+    code, said = end(doctor())
+    equal(code, 0, said)
+    for title, holder in by.items():
+        true("%s by %s" % (title, holder) in said, (title, holder, said))
+    weak = [t for t, holder in by.items() if holder in ("none", "watchdog")]
+    equal([w.split(":")[0] for w in warnings(said)], weak, "warned of")
+    for warning in warnings(said):
+        section = warning.split("(README: ")[1].rstrip(")")
+        with open(os.path.join(service.TOP, "README.md"), encoding="utf-8") as f:
+            true(section in f.read(), "the README has " + section)
+    return by, said
+
+
+@case
+def limits_of_a_host_as_it_is():
+    sql("UPDATE quota SET max_previews = 1000")
+    service.admin("org", "set", "demo", "--max-previews", "1000")
+    tells_limits()
+
+
+@case
+def limits_of_a_host_without_cgroups():
+    service.configure(cgroup_root="none")
+    service.restart()
+    by, said = tells_limits()
+    equal((by["cpu"], by["memory"]), ("none", "watchdog"), "holders")
+    true("cpu: nothing holds the limit" in said, said)
+    true("memory: only a watchdog holds the limit" in said, said)
+    code, said = end(doctor("--json"))
+    equal(code, 0, said)
+    lines = [json.loads(line) for line in said.splitlines()]
+    equal([line["about"] for line in lines if "warning" in line],
+          ["cpu", "memory"], "in JSON")
+
+
+# ---- previews that cannot be reached
+
+def with_previews_at(base):
+    """What doctor says; it fails, and leaves nothing."""
+    service.configure(preview_base=base)
+    service.restart()
+    before = len(left())
+    code, said = end(doctor())
+    equal(code, 1, said)
+    equal(len(left()), before, "sessions")
+    told = warnings(said)[-1]
+    true("SANDLEASE_URL" not in said, said)
+    return told, said
+
+
+@case
+def dns_has_no_wildcard_record():
+    domain = "a-rather-long-name-for-a-domain-of-previews.example.invalid"
+    told, said = with_previews_at("https://" + domain)
+    host = told.split()[0]
+    true(host.startswith("8000-") and host.endswith("." + domain),
+         "the whole name of the host: " + told)
+    for words in ("A or AAAA", "*." + domain, "preview_base"):
+        true(words in told, told)
+    true("preview: https://%s" % host in said, said)
+
+
+@case
+def nothing_listens_there():
+    with socket.socket() as s: # bound, and nobody listens: nobody else gets it
+        s.bind(("127.0.0.1", 0))
+        name = "previews.localhost:%d" % s.getsockname()[1]
+        told, said = with_previews_at("https://" + name)
+    true("nothing takes connections for 8000-" in told and
+         "." + name in told and "preview_base" in told, told)
+
+
+@case
+def the_certificate_is_not_for_previews():
+    with tempfile.TemporaryDirectory() as place, socket.socket() as s:
+        files = [os.path.join(place, f) for f in ("cert", "key")]
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+                        "-days", "2", "-subj", "/CN=sandlease.example.com",
+                        "-out", files[0], "-keyout", files[1]],
+                       check=True, stderr=subprocess.DEVNULL)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*files)
+        s.bind(("127.0.0.1", 0))
+        s.listen(5)
+
+        def serve():
+            while True:
+                try:
+                    context.wrap_socket(s.accept()[0], server_side=True)
+                except ssl.SSLError:
+                    pass # the client does not trust it: what is wanted
+                except OSError:
+                    return
+
+        threading.Thread(target=serve, daemon=True).start()
+        told, said = with_previews_at(
+            "https://previews.localhost:%d" % s.getsockname()[1])
+        s.shutdown(socket.SHUT_RDWR)
+    true("certificate" in told and "*.previews.localhost" in told, told)
+    true("PREVIEW_CERT" in told, told)
 
 
 sys.exit(run(lambda: None))

@@ -15,7 +15,7 @@ PACKAGES_RUN=(nginx libnginx-mod-http-js postgresql bubblewrap curl ca-certifica
 	nodejs node-typescript)
 PACKAGES_CHECK=(libcmocka-dev ccache valgrind chromium cron clang-format-14 cppcheck
 	shellcheck mandoc python3 python3-django python3-pyte python3-websockets spin vim zstd tmux zsh
-	fish pgbouncer mmdebstrap openssh-client openssh-server)
+	fish pgbouncer mmdebstrap openssh-client openssh-server systemd)
 PACKAGES_BENCH=(wrk)
 PACKAGES_FUZZ=(clang libclang-rt-dev)
 PACKAGES_NODE=(npm) # only where Node is too old; brings its own node

@@ -144,6 +144,15 @@ api api/pooler "a pooler in transaction mode is not noticed" store/pooling.c \
 red "a pooler's last client is not forgotten" src/store/store.c \
 	's/ask_first\(st, "DISCARD ALL", e\)/ask_first(st, "SELECT 1", e)/' \
 	sandlease-admin t/api/pooler.t "what another client had prepared is not in the way"
+api api/pooler "a statement that a pooler lost is our fault" store/store.c \
+	's/"26000", NULL, ERR_UNAVAILABLE, CODE_TRANSACTION_POOLING/"26000", NULL, ERR_INTERNAL, CODE_INTERNAL/' \
+	"and nobody got a 500"
+api api/health "a host without bubblewrap is well" control/control.c \
+	's/p->ops->ready\(p, e\) < 0 \?/p == NULL ?/' \
+	"a host that can start none is told whether or not a session tells"
+red "doctor is content with a watchdog" src/cli/cmd_doctor.c \
+	's/str_equal\(by, "watchdog"\)/false/' \
+	sandlease t/cli/doctor.t "limits of a host without cgroups"
 unit provider/agent_socket "an old agent takes no new session" provider/agent_socket.c \
 	'/^wants_no_ws/,/^}/s/return .*/return false \&\&/' \
 	"an_agent_from_before_websockets_launches_without_them"

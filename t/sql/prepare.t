@@ -22,8 +22,11 @@ is "$(sort <<<"$prepared")" "$(sort <<<"$params")" \
 
 # ---- migrations
 
+errors() { grep -E ' (ERROR|FATAL|WARNING): ' "$STACK_STATE/log/postgres.log"; }
+before=$(errors)
 is "$(pg_migrate 2>&1)" "0 migrations applied; the schema is up to date" \
 	"migrating again applies nothing"
+is "$(errors)" "$before" "and leaves no error in PostgreSQL's log"
 is "$(q "SELECT name FROM schema_migration ORDER BY name")" \
 	"$(cd "$top_srcdir/sql/migrations" && printf '%s\n' *.sql)" \
 	"each migration is recorded once, by its file's name"
