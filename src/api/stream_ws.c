@@ -45,13 +45,12 @@ add_request(struct stream *s)
 static bool
 ask_worker(struct streams *all, struct stream *s)
 {
-	static const struct buf NOTHING;
 	auto_free char *path = xasprintf("%s/%s.sock", all->run_dir,
 	    ws_gate_only_reads(s->gate) ? "read" : "api");
 
 	s->worker.fd = stream_connect(path);
 	if (s->worker.fd < 0) {
-		ws_gate_answer(s->gate, &NOTHING, &s->nginx.out);
+		ws_gate_answer(s->gate, NULL, &s->nginx.out);
 		return false;
 	}
 	s->reply = (struct records){ 0 };

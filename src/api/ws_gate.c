@@ -335,18 +335,36 @@ read_answer(const struct buf *cgi, const json_t *id)
 	return message;
 }
 
+static json_t *
+make_error(const struct ws_gate *g, bool lost)
+{
+	static const struct {
+		enum err_code code;
+		int status;
+		const char *message;
+	} ERRORS[] = {
+		{ CODE_CONTAINER_UNAVAILABLE, 503,
+		    "The service is busy or restarting; try again." },
+		{ CODE_CONNECTION_LOST, 500,
+		    "The connection to the service was lost while it worked on this request; look before you repeat it." },
+	};
+
+	return json_pack("{s:s, s:O, s:s, s:s, s:i}", "type", "error", "id",
+	    json_object_get(g->asked, "id"), "code",
+	    code_capitals(ERRORS[lost].code), "message", ERRORS[lost].message,
+	    "status", ERRORS[lost].status);
+}
+
 void
 ws_gate_answer(struct ws_gate *g, const struct buf *cgi, struct buf *out)
 {
-	const json_t *id = json_object_get(g->asked, "id");
-	auto_json json_t *m = read_answer(cgi, id);
+	auto_json json_t *m = cgi != NULL
+	    ? read_answer(cgi, json_object_get(g->asked, "id"))
+	    : NULL;
 	auto_free char *text = NULL;
 
 	if (m == NULL)
-		m = json_pack("{s:s, s:O, s:s, s:s, s:i}", "type", "error",
-		    "id", id, "code", code_capitals(CODE_CONTAINER_UNAVAILABLE),
-		    "message", "The service is busy or restarting; try again.",
-		    "status", 503);
+		m = make_error(g, cgi != NULL && !ws_gate_only_reads(g));
 	text = json_text(m);
 	ws_frames_add_text(&g->answers, text, strlen(text));
 	json_release(&g->asked);

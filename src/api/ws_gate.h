@@ -64,8 +64,9 @@ char *ws_gate_body(const struct ws_gate *g);
 bool ws_gate_only_reads(const struct ws_gate *g);
 
 /*
- * Answers g->asked with what a worker wrote, or if that is no whole answer with
- * an error that may be repeated; to `out` as soon as a message may stand there.
+ * Answers g->asked with what a worker wrote, to `out` as soon as a message may
+ * stand there.  Without a worker (NULL) the request may be repeated; with half an
+ * answer nobody knows whether it was carried out.
  */
 void ws_gate_answer(struct ws_gate *g, const struct buf *cgi, struct buf *out);
 

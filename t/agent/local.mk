@@ -25,5 +25,6 @@ EXTRA_DIST += \
 	t/lib/box.py \
 	t/lib/fcgi_client.py \
 	t/lib/tap.py \
+	t/lib/mux.py \
 	t/lib/watching.py \
 	t/lib/websocket.py

@@ -54,7 +54,7 @@ def configure(name, pattern, value):
     path = os.path.join(WORLD, "conf", name)
     with open(path) as f:
         text, n = re.subn(pattern, value, f.read())
-    assert n == 1, name
+    assert n >= 1, name
     with open(path, "w") as f:
         f.write(text)
 
