@@ -256,6 +256,18 @@ def a_deleted_session_is_not_replayed_as_made():
     expect(200, call("DELETE", at(s["id"]), key=key))
 
 
+@case
+def a_replay_has_the_status_of_the_first_answer():
+    key, other = new_key(next(ORGS), "u"), new_key(next(ORGS), "u")
+    for status, name in (201, "made"), (200, "found"):
+        answers = [post({"name": "r"}, key, name) for _ in range(3)]
+        equal([(r.status, r.header("Idempotency-Replayed")) for r in answers],
+              [(status, None)] + 2 * [(status, "true")], name)
+        equal(len({r.json["id"] for r in answers}), 1, "one session")
+    r = expect(201, post({"name": "r"}, other, "found"))
+    true(r.json["id"] != answers[0].json["id"], "another org's key is its own")
+
+
 # ---- options of a create that finds a session
 
 @case
