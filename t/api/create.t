@@ -501,6 +501,18 @@ def the_first_call_may_name_a_nameless_session():
 # ---- defaults
 
 @case
+def a_class_that_is_not_there_is_told_which_there_are():
+    sql("INSERT INTO class (name, rootfs, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('own', '', 256, 1000, 256, 64) ON CONFLICT DO NOTHING")
+    key = new_key(next(ORGS), "u")
+    doc = problem(post({"class": "huge", "isolation": "session"}, key), 400, "validation_failed")
+    equal((doc["errors"][0]["field"], used(key)), ("class", NOTHING), "field")
+    known = value("SELECT string_agg(name, ', ' ORDER BY name) FROM class")
+    true("small" in known and "own" in known, known)
+    true("there are " + known in str(doc), "all of them: %r" % doc)
+
+
+@case
 def a_fresh_org_has_room_for_many_sessions():
     key = new_key(next(ORGS), "u")
     sql("INSERT INTO class (name, rootfs, memory_mb, cpu_millis, disk_mb, pids)"
