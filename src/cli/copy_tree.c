@@ -48,14 +48,16 @@ spawn_tar(char *const *argv, bool reads, int ours[2], pid_t *pid)
 
 /*
  * GNU tar warns of headers that it does not know, such as the one that says that
- * names are bytes.  Other tars do not know the option, or the variable.
+ * names are bytes, and makes a directory read only before all that belongs in it
+ * has come.  Other tars know neither these options nor the variable.
  */
 static void
-quieten_tar(void)
+set_tar_options(void)
 {
 	const char *theirs = getenv("TAR_OPTIONS");
-	auto_free char *all =
-	    xasprintf("%s --warning=no-unknown-keyword", theirs ? theirs : "");
+	auto_free char *all = xasprintf(
+	    "%s --warning=no-unknown-keyword --delay-directory-restore",
+	    theirs != NULL ? theirs : "");
 
 	setenv("TAR_OPTIONS", all, 1);
 }
@@ -67,7 +69,7 @@ tar_start(struct tar *t, char *const *argv, bool reads, struct err *e)
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno(e, "pipe");
-	quieten_tar();
+	set_tar_options();
 	rc = spawn_tar(argv, reads, ends, &t->pid);
 	close(ends[reads ? 0 : 1]);
 	t->fd = ends[reads ? 1 : 0];

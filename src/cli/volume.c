@@ -226,26 +226,29 @@ name_beside(const char *base, int number)
 	return xasprintf("%.*s%s", (int)utf8_whole(base, room), base, end);
 }
 
+/* `why` ours stays where it is. */
 static void
 put_beside(struct merge *m, const char *path, int parent, int draft,
-    const char *base)
+    const char *base, const char *why)
 {
+	auto_free char *text = NULL;
+
 	for (int number = 1; number <= BESIDE_MAX; number++) {
 		auto_free char *beside = name_beside(base, number);
-		auto_free char *text = xasprintf(
-		    "was changed here and in the session: yours is kept, the session's is %s",
-		    beside);
+		auto_free char *done =
+		    xasprintf("%s: yours is kept, the session's is %s", why,
+			beside);
 
 		if (renameat2(draft, base, parent, beside, RENAME_NOREPLACE) ==
 		    0) {
-			name_conflict(m, path, text);
+			name_conflict(m, path, done);
 			return;
 		}
 		if (errno != EEXIST)
 			break;
 	}
-	name_missed(m, path,
-	    "was changed here and in the session: yours is kept, the session's cannot be put beside it");
+	text = xasprintf("%s, and the session's cannot be put beside it", why);
+	name_missed(m, path, text);
 }
 
 static void
@@ -253,13 +256,19 @@ take_file(struct merge *m, const char *path, int parent, const char *base)
 {
 	const char *draft_base;
 	auto_fd int draft = tree_parent(m->draft, path, &draft_base);
+	auto_free char *why = NULL;
 
 	/* nothing can be moved out of a directory that is read only */
-	if (draft < 0 || fchmod(draft, 0700) < 0)
+	if (draft < 0 || fchmod(draft, 0700) < 0) {
 		name_missed(m, path, "cannot be moved here");
-	else if (!is_unchanged(m, path, parent, base) ||
-	    renameat(draft, draft_base, parent, base) < 0)
-		put_beside(m, path, parent, draft, base);
+		return;
+	}
+	if (!is_unchanged(m, path, parent, base))
+		why = xstrdup("was changed here and in the session");
+	else if (renameat(draft, draft_base, parent, base) < 0)
+		why = xasprintf("cannot be written here (%s)", strerror(errno));
+	if (why != NULL)
+		put_beside(m, path, parent, draft, base, why);
 }
 
 static void

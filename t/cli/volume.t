@@ -48,12 +48,20 @@ is "$(stat -c '%i %z' plain/same)" "$before" "and what was left alone is not tou
 # ---- directories that nobody may write to, without root's rights
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	as_nobody() {
+		(umask 022; HOME=/ timeout "$PATIENCE" setpriv --reuid 65534 --regid 65534 --clear-groups \
+			"$cli" run -v strict:/workspace -- sh -c "$1" >out 2>err </dev/null)
+	}
 	mkdir strict && chown 65534:65534 strict
-	(umask 022; HOME=/ timeout "$PATIENCE" setpriv --reuid 65534 --regid 65534 --clear-groups \
-		"$cli" run -v strict:/workspace -- sh -c 'mkdir -p mod/a; echo 1 >mod/a/f; chmod 555 mod/a mod' >out 2>err </dev/null)
+	as_nobody 'mkdir -p mod/a; echo 1 >mod/a/f; chmod 555 mod/a mod'
 	is "$?|$(<err)" '0|' "a directory that is read only comes back"
 	is "$(cat strict/mod/a/f) $(stat -c %a strict/mod strict/mod/a | xargs)" '1 555 555' "with what is in it, and as it was"
-	none "and no draft is left" "$(find strict -name '.sandlease*')"
+	as_nobody 'echo 2 >mod/a/f; echo 3 >other'
+	is "$?|$(cat strict/mod/a/f strict/other | xargs)" '125|1 3' "what may not be written here is not, the rest is"
+	like "$(<err)" "strict/mod/a/f cannot be written here \(Permission denied\).*session $(left) is kept" \
+		"both are said, and the session is kept"
+	"$cli" rm "$(left)" >/dev/null
+	none "no draft is left" "$(find strict -name '.sandlease*')"
 else
 	skip "a directory that is read only" "it needs root, to be somebody else"
 fi
