@@ -141,8 +141,9 @@ END $$;
 
 -- Registers a session and the intent to start it, in one step.
 -- disposition: created, registered (p.start is false: nothing is started), found
--- (by name or correlation key), replayed (same idempotency key), failed (found,
--- but its first start has failed: the caller deletes it and asks again).
+-- (by name or correlation key), replayed (same idempotency key), replayed_found
+-- (the same, of a create that had found it), failed (found, but its first start
+-- has failed: the caller deletes it and asks again).
 -- Raises SX429 when the tenant has no more room; then, as with every error,
 -- nothing of it has been.
 CREATE OR REPLACE FUNCTION session_create(p jsonb)
@@ -183,7 +184,10 @@ BEGIN
              WHERE tenant = v_tenant AND user_id = p->>'user' AND key = p->>'idempotencyKey';
         ELSIF k.session_id <> v_id THEN
             r.session_id := k.session_id;
-            r.disposition := 'replayed';
+            -- the key of a create is older than what it made
+            r.disposition := CASE WHEN k.created_at > (SELECT created_at FROM session
+                                                        WHERE id = k.session_id)
+                                  THEN 'replayed_found' ELSE 'replayed' END;
             r.state := session_told(k.session_id);
             RETURN r;
         END IF;
@@ -214,7 +218,8 @@ BEGIN
         END IF;
         PERFORM session_compare(v_found, coalesce(p->'kept', '{}'));
         IF p->>'idempotencyKey' IS NOT NULL THEN
-            UPDATE idempotency SET session_id = v_found
+            -- another create may have made it since our key was written
+            UPDATE idempotency SET session_id = v_found, created_at = clock_timestamp()
              WHERE tenant = v_tenant AND user_id = p->>'user'
                AND key = p->>'idempotencyKey';
         END IF;

@@ -135,6 +135,9 @@ add(struct packing *p, struct archive_entry *entry)
 	int rc = ARCHIVE_EOF;
 
 	archive_entry_linkify(p->links, &entry, &later);
+	/* nobody restores them, and each entry would need a header of its own */
+	archive_entry_unset_atime(entry);
+	archive_entry_unset_ctime(entry);
 	if (p->format->dense)
 		archive_entry_sparse_clear(entry);
 	/* read first: what can no longer be had gets no header */
@@ -227,7 +230,7 @@ begin(struct packing *p)
 	archive_read_disk_set_behavior(p->from,
 	    ARCHIVE_READDISK_NO_ACL | ARCHIVE_READDISK_NO_XATTR |
 		ARCHIVE_READDISK_NO_FFLAGS);
-	/* all of a time costs a header for each entry */
+	/* all of a time costs a header for each entry with a fraction of a second */
 	if (p->exact)
 		archive_write_set_format_pax(p->to);
 	else
@@ -308,7 +311,9 @@ run(struct packing *p, const char *const *names, const char *mark)
 int
 pack_main(const char *format, const char *name)
 {
-	return run(&(struct packing){ .format = format_of(format) },
+	/* or who compares would take a file changed in the same second for the old */
+	return run(&(struct packing){ .format = format_of(format),
+		       .exact = true },
 	    (const char *const[]){ name, NULL }, NULL);
 }
 

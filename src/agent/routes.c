@@ -190,20 +190,21 @@ handle_stream(const struct route *r, struct call *c, struct err *e)
 	return rc;
 }
 
-/* Names what is unknown, and the route whose name begins like it. */
+/* Names what is unknown, and the route that may have been meant. */
 static int
 refuse_unknown(const struct call *c, struct err *e)
 {
-	size_t len = strlen(c->path);
+	const struct route *r = NULL;
 
-	for (size_t i = 0; len > strlen("/api/") && i < ARRAY_LEN(ROUTES); i++)
-		if (strncmp(ROUTES[i].pattern, c->path, len) == 0)
-			return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
-			    "The requested endpoint was not found: %s %.100s; is it %s?",
-			    c->method, c->path + 1, ROUTES[i].pattern + 1);
+	if (strlen(c->path) > strlen("/api/"))
+		r = router_nearest(ROUTES, ARRAY_LEN(ROUTES), c->path);
+	if (r == NULL)
+		return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
+		    "The requested endpoint was not found: %s %.100s",
+		    c->method, c->path + 1);
 	return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
-	    "The requested endpoint was not found: %s %.100s", c->method,
-	    c->path + 1);
+	    "The requested endpoint was not found: %s %.100s; is it %s?",
+	    c->method, c->path + 1, r->pattern + 1);
 }
 
 static int

@@ -130,17 +130,18 @@ static int
 reply_created(struct call *c, struct control *ctl, const char *id,
     enum disposition how, struct err *e)
 {
+	bool found = how == SESSION_FOUND || how == SESSION_REPLAYED_FOUND;
 	auto_json json_t *s = NULL;
+	int done = found ? 200 : 201;
 	bool told = false;
 
-	if (how != SESSION_REPLAYED)
-		return reply_session(c, ctl, id,
-		    how == SESSION_FOUND ? 200 : 201, 202, e);
+	if (how != SESSION_REPLAYED && how != SESSION_REPLAYED_FOUND)
+		return reply_session(c, ctl, id, done, 202, e);
 	call_header(c, "Idempotency-Replayed", "true");
 	if (session_json_read(c, ctl, id, &s, e) < 0 ||
 	    session_problem_replayed(c, ctl, s, &told, e) < 0)
 		return -1;
-	return told ? 0 : reply_session(c, ctl, id, 201, 202, e);
+	return told ? 0 : reply_session(c, ctl, id, done, 202, e);
 }
 
 static struct session_wish

@@ -5,9 +5,9 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/nearest.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/nearest.h"
 
 /* What other tools call it. */
 static const struct {

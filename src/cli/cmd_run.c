@@ -28,6 +28,7 @@ struct run {
 	struct volume volume[VOLUMES_MAX];
 	size_t volumes;
 	int conflicts;
+	bool has_work; /* something that the command did may be there only */
 };
 
 /* ---- what is asked for */
@@ -124,6 +125,30 @@ clean_up(struct run *r)
 	show_problem(text);
 }
 
+/* Deleted by somebody else, that is, or by its date. */
+static bool
+is_gone(const struct run *r)
+{
+	auto_json json_t *s = NULL;
+	struct err e = { 0 };
+
+	if (session_call(r->cli->client, "GET", r->id, "", NULL, &s, &e) < 0)
+		return e.kind == ERR_NOT_FOUND || e.kind == ERR_GONE;
+	return str_starts(json_str(s, "state"), "delet");
+}
+
+static void
+name_work(const struct run *r)
+{
+	auto_free char *text = xasprintf(
+	    "session %s is kept, with what the command did: sandlease cp -r %s:DIR . copies it, sandlease rm %s deletes it",
+	    r->id, r->id, r->id);
+
+	client_heed(r->cli->client, -1);
+	if (!is_gone(r))
+		show_problem(text);
+}
+
 /* ---- the command */
 
 /* A terminal runs a program without arguments: here it is. */
@@ -209,8 +234,10 @@ fetch_volumes(struct run *r, struct copy *k, int code, struct err *e)
 			continue;
 		if (rc < 0)
 			show_problem(e->msg);
+		r->has_work = true;
 		*e = now;
-		err_wrap(e, "%.100s is not copied back", r->volume[i].here);
+		err_wrap(e, "%.100s is not copied back wholly",
+		    r->volume[i].here);
 		rc = -1;
 	}
 	if (rc >= 0 && r->conflicts > 0)
@@ -251,7 +278,9 @@ cmd_run(struct cli *k, struct err *e)
 			rc = work(&r, e);
 		else if (client_stopped(k->client) != 0)
 			rc = 128 + client_stopped(k->client);
-		if (!r.keep)
+		if (r.has_work)
+			name_work(&r);
+		else if (!r.keep)
 			clean_up(&r);
 		else if (r.id[0] != '\0')
 			fprintf(stderr, "sandlease: session %s is kept\n",

@@ -63,10 +63,15 @@ end_with(struct shell *s, int code)
 	s->exit_code = code;
 }
 
+/* A stream that has said why it ends is not lost. */
 static void
 tell_connection(void *ctx, bool lost)
 {
-	note(ctx,
+	const struct shell *s = ctx;
+
+	if (s->err.kind != ERR_NONE)
+		return;
+	note(s,
 	    lost ? "the connection is lost; trying again, ~. gives up"
 		 : "connected again");
 }

@@ -46,6 +46,22 @@ spawn_tar(char *const *argv, bool reads, int ours[2], pid_t *pid)
 	return rc;
 }
 
+/*
+ * GNU tar warns of headers that it does not know, such as the one that says that
+ * names are bytes, and makes a directory read only before all that belongs in it
+ * has come.  Other tars know neither these options nor the variable.
+ */
+static void
+set_tar_options(void)
+{
+	const char *theirs = getenv("TAR_OPTIONS");
+	auto_free char *all = xasprintf(
+	    "%s --warning=no-unknown-keyword --delay-directory-restore",
+	    theirs != NULL ? theirs : "");
+
+	setenv("TAR_OPTIONS", all, 1);
+}
+
 static int
 tar_start(struct tar *t, char *const *argv, bool reads, struct err *e)
 {
@@ -53,6 +69,7 @@ tar_start(struct tar *t, char *const *argv, bool reads, struct err *e)
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno(e, "pipe");
+	set_tar_options();
 	rc = spawn_tar(argv, reads, ends, &t->pid);
 	close(ends[reads ? 0 : 1]);
 	t->fd = ends[reads ? 1 : 0];
@@ -135,6 +152,14 @@ write_tar(void *ctx, const char *data, size_t len)
 }
 
 static int
+open_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+	(void)st;
+	(void)at;
+	return flag == FTW_D ? chmod(path, 0700) : 0;
+}
+
+static int
 remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
 {
 	(void)st;
@@ -146,6 +171,8 @@ remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
 void
 copy_remove_tree(const char *dir)
 {
+	/* nothing can be removed from a directory that is read only */
+	nftw(dir, open_one, 16, FTW_PHYS);
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 

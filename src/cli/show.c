@@ -39,6 +39,8 @@ show_text(const char *text, FILE *to)
 void
 show_problem(const char *text)
 {
+	/* in a pipe or file for both it must not stand before what led to it */
+	fflush(stdout);
 	fputs("sandlease: ", stderr);
 	show_text(text, stderr);
 	fputc('\n', stderr);

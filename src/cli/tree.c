@@ -6,28 +6,42 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/sessions.h"
 #include "common/mem.h"
+#include "common/utf8.h"
+
+/* Of names that differ in bytes which are no text: no entry is like it. */
+#define TREE_UNCLEAR "?"
+#define UTF8_REPLACED "\xef\xbf\xbd"
 
 enum { DEPTH_MAX = 512 };
 
 /* ---- here */
 
+/* Only the beginning of a time is in a session's listing: it is the last. */
 static char *
 text_of(const struct stat *st)
 {
-	char type = S_ISREG(st->st_mode) ? 'f'
-	    : S_ISLNK(st->st_mode)       ? 'l'
-	    : S_ISDIR(st->st_mode)       ? 'd'
-					 : 'o';
+	bool link = S_ISLNK(st->st_mode);
+	unsigned mode = link ? 0 : (unsigned)st->st_mode & 0777;
+	char at[32] = "";
+	struct tm tm;
 
-	if (type == 'd')
-		return xasprintf("d %o", (unsigned)st->st_mode & 0777);
-	return xasprintf("%c %o %lld %lld.%09ld", type,
-	    (unsigned)st->st_mode & 0777, (long long)st->st_size,
-	    (long long)st->st_mtim.tv_sec, (long)st->st_mtim.tv_nsec);
+	if (S_ISDIR(st->st_mode))
+		return xasprintf("d %03o", mode);
+	if (gmtime_r(&st->st_mtim.tv_sec, &tm) != NULL)
+		strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%S", &tm);
+	return xasprintf("%c %03o %lld %s.%09ld", link ? 'l' : 'f', mode,
+	    (long long)st->st_size, at, (long)st->st_mtim.tv_nsec);
+}
+
+static bool
+is_copied(mode_t mode)
+{
+	return S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);
 }
 
 char *
@@ -49,14 +63,17 @@ add_entry(int dir, const char *path, const char *name, int depth, json_t *out,
     struct err *e)
 {
 	auto_free char *below = xasprintf("%s%s", path, name);
-	auto_free char *text = tree_entry(dir, name);
+	auto_free char *text = NULL;
 	auto_free char *inside = NULL;
+	struct stat st;
 	int fd;
 
-	if (text == NULL)
-		return 0; /* it has just gone */
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !is_copied(st.st_mode))
+		return 0; /* it has just gone, or is a socket or the like */
+	text = text_of(&st);
 	json_object_set_new_nocheck(out, below, json_string(text));
-	if (text[0] != 'd')
+	if (!S_ISDIR(st.st_mode))
 		return 0;
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -126,25 +143,39 @@ tree_parent(int root, const char *path, const char **base)
 
 /* ---- there */
 
+/* Of "rwxr-xr-x", what an archive that is unpacked here leaves of it. */
+static unsigned
+mode_of(const char *text, mode_t mask)
+{
+	unsigned mode = 0;
+
+	for (size_t i = 0; i < 9 && text[i] != '\0'; i++)
+		if (strchr("-ST", text[i]) == NULL)
+			mode |= 0400U >> i;
+	return mode & ~(unsigned)mask;
+}
+
 static void
-add_remote(json_t *out, const json_t *file)
+add_remote(json_t *out, const json_t *file, mode_t mask)
 {
 	const char *path = json_str(file, "relativePath");
 	const char *type = json_str(file, "type");
+	const char *at = json_str(file, "modifiedAt");
+	bool link = str_equal(type, "symlink");
+	unsigned mode = link ? 0 : mode_of(json_str(file, "mode"), mask);
 	auto_free char *text = NULL;
 
-	if (str_equal(type, "directory"))
-		text = xasprintf("d %s", json_str(file, "mode"));
-	else
-		text = xasprintf("%c %s %lld %s",
-		    str_equal(type, "file")          ? 'f'
-			: str_equal(type, "symlink") ? 'l'
-						     : 'o',
-		    json_str(file, "mode"),
+	if (json_object_get(out, path) != NULL)
+		text = xstrdup(TREE_UNCLEAR);
+	else if (str_equal(type, "directory"))
+		text = xasprintf("d %03o", mode);
+	else if (link || str_equal(type, "file"))
+		text = xasprintf("%c %03o %lld %.*s", link ? 'l' : 'f', mode,
 		    (long long)json_integer_value(
 			json_object_get(file, "size")),
-		    json_str(file, "modifiedAt"));
-	json_object_set_new(out, path, json_string(text));
+		    (int)strcspn(at, "Z"), at);
+	if (text != NULL)
+		json_object_set_new(out, path, json_string(text));
 }
 
 int
@@ -154,14 +185,51 @@ tree_there(struct copy *k, const char *dir, json_t *out, struct err *e)
 	auto_json json_t *body = json_pack("{s:o, s:{s:b, s:b}}", "path",
 	    json_lossy(dir), "options", "recursive", 1, "includeHidden", 1);
 	const json_t *file;
+	mode_t mask = umask(0);
 	size_t i;
 
+	umask(mask);
 	if (session_call(k->client, "POST", k->id, "/api/list-files", body,
 		&answer, e) < 0)
 		return -1;
 	json_array_foreach(json_object_get(answer, "files"), i, file)
 	{
-		add_remote(out, file);
+		add_remote(out, file, mask);
 	}
 	return 0;
+}
+
+/* The name of a path in a session's listing, which is text. */
+static char *
+name_there(const char *path)
+{
+	auto_buf struct buf quoted = { 0 };
+	auto_json json_t *name = NULL;
+
+	buf_str(&quoted, "\"");
+	utf8_json(&quoted, path, strlen(path));
+	buf_str(&quoted, "\"");
+	name = json_loads(quoted.data, JSON_DECODE_ANY, NULL);
+	return xstrdup(name != NULL ? json_string_value(name) : "");
+}
+
+bool
+tree_is_as_there(const char *path, const char *text, const json_t *there)
+{
+	auto_free char *name = name_there(path);
+	const char *other = json_str(there, name);
+
+	return other[0] != '\0' && str_starts(text, other);
+}
+
+bool
+tree_is_same(const json_t *before, const json_t *after)
+{
+	void *iter = json_object_iter((json_t *)(uintptr_t)after);
+
+	for (; iter != NULL;
+	     iter = json_object_iter_next((json_t *)(uintptr_t)after, iter))
+		if (strstr(json_object_iter_key(iter), UTF8_REPLACED) != NULL)
+			return false;
+	return json_equal(before, after);
 }

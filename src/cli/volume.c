@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,11 @@
 #include "cli/show.h"
 #include "cli/tree.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 
 #define THEIRS ".from-session"
+
+enum { BESIDE_MAX = 999 }; /* versions of one file that nobody looked at */
 
 /* ---- what is meant */
 
@@ -75,6 +79,7 @@ struct merge {
 	const struct volume *volume;
 	int root, draft; /* directories: ours, and the session's copy beside */
 	int conflicts;
+	int missed; /* entries that are only in the session */
 };
 
 static int
@@ -83,12 +88,24 @@ by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/*
- * Paths of a listing that the other has not or has otherwise, sorted; with
- * `types` only those that it has not or that are another kind of entry there.
- */
+typedef bool pick_fn(const char *path, const char *text, const json_t *other);
+
+static bool
+is_changed(const char *path, const char *text, const json_t *before)
+{
+	return !tree_is_as_there(path, text, before);
+}
+
+/* Something of another type that has its name is something else. */
+static bool
+is_gone(const char *path, const char *text, const json_t *after)
+{
+	return json_str(after, path)[0] != text[0];
+}
+
+/* Paths of a listing, sorted. */
 static char **
-differences(const json_t *listing, const json_t *other, bool types,
+pick_paths(const json_t *listing, pick_fn *pick, const json_t *other,
     size_t *count)
 {
 	char **paths = xcalloc(json_object_size(listing) + 1, sizeof(*paths));
@@ -98,13 +115,9 @@ differences(const json_t *listing, const json_t *other, bool types,
 	for (; iter != NULL;
 	     iter = json_object_iter_next((json_t *)(uintptr_t)listing, iter)) {
 		const char *path = json_object_iter_key(iter);
-		const json_t *now = json_object_iter_value(iter);
-		const json_t *then = json_object_get(other, path);
 
-		if (then == NULL ||
-		    (types ? json_string_value(now)[0] !=
-				json_string_value(then)[0]
-			   : !json_equal(now, then)))
+		if (pick(path, json_string_value(json_object_iter_value(iter)),
+			other))
 			paths[(*count)++] = xstrdup(path);
 	}
 	qsort(paths, *count, sizeof(*paths), by_name);
@@ -127,6 +140,14 @@ name_conflict(struct merge *m, const char *path, const char *what)
 
 	m->conflicts++;
 	show_problem(text);
+}
+
+/* The same, of what the session has and we have not. */
+static void
+name_missed(struct merge *m, const char *path, const char *what)
+{
+	m->missed++;
+	name_conflict(m, path, what);
 }
 
 /* True while our entry is as it was when it was copied in. */
@@ -163,26 +184,71 @@ remove_ours(struct merge *m, const char *path)
 			: "was removed in the session, and cannot be here");
 }
 
+/* It gets its permissions when all is in it: they may forbid that. */
 static void
 take_directory(struct merge *m, const char *path, int parent, const char *base)
 {
-	const char *draft_base;
-	auto_fd int draft = tree_parent(m->draft, path, &draft_base);
 	auto_free char *now = tree_entry(parent, base);
-	struct stat st;
 
-	if (draft < 0 || fstatat(draft, draft_base, &st, AT_SYMLINK_NOFOLLOW))
-		return; /* it went between the listing and the copy */
-	if (now != NULL && now[0] != 'd') {
-		name_conflict(m, path,
+	if (now != NULL && now[0] != 'd')
+		name_missed(m, path,
 		    "is a directory in the session, but not here");
-		return;
+	else if (now == NULL && mkdirat(parent, base, 0700) < 0)
+		name_missed(m, path, "cannot be made here");
+}
+
+/* `text` is the directory's in a listing. */
+static void
+set_mode(struct merge *m, const char *path, const char *text)
+{
+	const char *base;
+	auto_fd int parent = tree_parent(m->root, path, &base);
+	auto_free char *now = parent >= 0 ? tree_entry(parent, base) : NULL;
+
+	if (now == NULL || now[0] != 'd')
+		return; /* which was said when it could not be made */
+	if (fchmodat(parent, base, (mode_t)strtoul(text + 2, NULL, 8), 0) < 0)
+		name_missed(m, path, "cannot get the permissions it has there");
+}
+
+/* "NAME.from-session", "NAME.from-session.2" and so on. */
+static char *
+name_beside(const char *base, int number)
+{
+	char end[sizeof(THEIRS) + 16] = THEIRS;
+	size_t room;
+
+	if (number > 1)
+		snprintf(end, sizeof(end), "%s.%d", THEIRS, number);
+	room = NAME_MAX - strlen(end);
+	if (strlen(base) < room)
+		room = strlen(base);
+	return xasprintf("%.*s%s", (int)utf8_whole(base, room), base, end);
+}
+
+/* `why` ours stays where it is. */
+static void
+put_beside(struct merge *m, const char *path, int parent, int draft,
+    const char *base, const char *why)
+{
+	auto_free char *text = NULL;
+
+	for (int number = 1; number <= BESIDE_MAX; number++) {
+		auto_free char *beside = name_beside(base, number);
+		auto_free char *done =
+		    xasprintf("%s: yours is kept, the session's is %s", why,
+			beside);
+
+		if (renameat2(draft, base, parent, beside, RENAME_NOREPLACE) ==
+		    0) {
+			name_conflict(m, path, done);
+			return;
+		}
+		if (errno != EEXIST)
+			break;
 	}
-	if (now == NULL && mkdirat(parent, base, 0700) < 0) {
-		name_conflict(m, path, "cannot be made here");
-		return;
-	}
-	(void)!fchmodat(parent, base, st.st_mode & 0777, 0);
+	text = xasprintf("%s, and the session's cannot be put beside it", why);
+	name_missed(m, path, text);
 }
 
 static void
@@ -190,19 +256,19 @@ take_file(struct merge *m, const char *path, int parent, const char *base)
 {
 	const char *draft_base;
 	auto_fd int draft = tree_parent(m->draft, path, &draft_base);
-	auto_free char *beside = xasprintf("%s%s", base, THEIRS);
+	auto_free char *why = NULL;
 
-	if (draft < 0 ||
-	    faccessat(draft, draft_base, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	if (is_unchanged(m, path, parent, base)) {
-		if (renameat(draft, draft_base, parent, base) < 0)
-			name_conflict(m, path, strerror(errno));
+	/* nothing can be moved out of a directory that is read only */
+	if (draft < 0 || fchmod(draft, 0700) < 0) {
+		name_missed(m, path, "cannot be moved here");
 		return;
 	}
-	(void)renameat(draft, draft_base, parent, beside);
-	name_conflict(m, path,
-	    "was changed here and in the session: yours is kept, the other is beside it, " THEIRS);
+	if (!is_unchanged(m, path, parent, base))
+		why = xstrdup("was changed here and in the session");
+	else if (renameat(draft, draft_base, parent, base) < 0)
+		why = xasprintf("cannot be written here (%s)", strerror(errno));
+	if (why != NULL)
+		put_beside(m, path, parent, draft, base, why);
 }
 
 static void
@@ -212,15 +278,16 @@ take_theirs(struct merge *m, const char *path, char type)
 	auto_fd int parent = tree_parent(m->root, path, &base);
 
 	if (parent < 0)
-		name_conflict(m, path, "has no directory here any more");
+		name_missed(m, path, "has no directory here any more");
 	else if (type == 'd')
 		take_directory(m, path, parent, base);
-	else if (type != 'o')
+	else
 		take_file(m, path, parent, base);
 }
 
 static int
-fetch_draft(struct copy *k, struct merge *m, const char *dir, struct err *e)
+fetch_draft(struct copy *k, struct merge *m, const char *dir, json_t *after,
+    struct err *e)
 {
 	if (copy_tree_down(k, m->volume->there, dir, e) < 0)
 		return -1;
@@ -228,53 +295,67 @@ fetch_draft(struct copy *k, struct merge *m, const char *dir, struct err *e)
 	m->draft = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (m->root < 0 || m->draft < 0)
 		return err_errno(e, "%.150s", m->volume->here);
-	return 0;
+	return tree_here(dir, after, e);
 }
 
-/* Entries that went, innermost first; then those that came, outermost first. */
+/*
+ * Entries that went, innermost first; then those that came, outermost first;
+ * then permissions of directories, innermost first.
+ */
 static void
-merge(struct merge *m, const json_t *after, char **gone, size_t gone_count,
-    char **changed, size_t changed_count)
+merge(struct merge *m, const json_t *after)
 {
+	size_t gone_count, changed_count;
+	char **gone = pick_paths(m->volume->ours, is_gone, after, &gone_count);
+	char **changed =
+	    pick_paths(after, is_changed, m->volume->before, &changed_count);
+
 	for (size_t i = gone_count; i > 0; i--)
 		remove_ours(m, gone[i - 1]);
 	for (size_t i = 0; i < changed_count; i++)
-		take_theirs(m, changed[i],
-		    json_string_value(json_object_get(after, changed[i]))[0]);
+		take_theirs(m, changed[i], json_str(after, changed[i])[0]);
+	for (size_t i = changed_count; i > 0; i--)
+		if (json_str(after, changed[i - 1])[0] == 'd')
+			set_mode(m, changed[i - 1],
+			    json_str(after, changed[i - 1]));
+	free_paths(gone, gone_count);
+	free_paths(changed, changed_count);
+}
+
+/* A listing is much less than the files, but it may be too long. */
+static bool
+nothing_changed(struct copy *k, const struct volume *v)
+{
+	auto_json json_t *now = json_object();
+	struct err ignored = { 0 };
+
+	return tree_there(k, v->there, now, &ignored) == 0 &&
+	    tree_is_same(v->before, now);
 }
 
 int
 volume_fetch(struct copy *k, const struct volume *v, int *conflicts,
     struct err *e)
 {
+	/* in the directory itself: a rename must not cross disks */
 	auto_free char *draft = xasprintf("%s/.sandlease-XXXXXX", v->here);
 	auto_json json_t *after = json_object();
 	struct merge m = { .volume = v, .root = -1, .draft = -1 };
-	size_t gone_count, changed_count;
-	char **gone, **changed;
-	int rc = 0;
+	int rc;
 
-	if (v->read_only)
+	if (v->read_only || nothing_changed(k, v))
 		return 0;
-	if (tree_there(k, v->there, after, e) < 0)
-		return -1;
-	gone = differences(v->before, after, true, &gone_count);
-	changed = differences(after, v->before, false, &changed_count);
-	if (gone_count + changed_count > 0) {
-		/* in the directory itself: a rename must not cross disks */
-		if (mkdtemp(draft) == NULL)
-			rc = err_errno(e, "%.150s", v->here);
-		else
-			rc = fetch_draft(k, &m, draft, e);
-		if (rc == 0)
-			merge(&m, after, gone, gone_count, changed,
-			    changed_count);
-		copy_remove_tree(draft);
-	}
+	if (mkdtemp(draft) == NULL)
+		return err_errno(e, "%.150s", v->here);
+	rc = fetch_draft(k, &m, draft, after, e);
+	if (rc == 0)
+		merge(&m, after);
+	copy_remove_tree(draft);
 	mem_close_fd(&m.root);
 	mem_close_fd(&m.draft);
-	free_paths(gone, gone_count);
-	free_paths(changed, changed_count);
 	*conflicts += m.conflicts;
+	if (m.missed > 0)
+		rc = err_set(e, ERR_CONFLICT, CODE_FAILED,
+		    "what is named above is only in the session");
 	return rc;
 }

@@ -13,7 +13,7 @@
 struct volume {
 	char *here, *there;
 	bool read_only;
-	json_t *ours;   /* a listing of here, before */
+	json_t *ours;   /* a listing (tree.h) of here, before */
 	json_t *before; /* of there, before the command */
 };
 
@@ -24,7 +24,10 @@ void volume_free(struct volume *v);
 /* Copies it in. */
 int volume_send(struct copy *k, struct volume *v, struct err *e) MUST_CHECK;
 
-/* Copies back what has changed; *conflicts is how many were named. */
+/*
+ * Copies back what has changed; *conflicts is how many were named.  After a
+ * failure something may be in the session only.
+ */
 int volume_fetch(struct copy *k, const struct volume *v, int *conflicts,
     struct err *e) MUST_CHECK;
 

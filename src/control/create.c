@@ -196,6 +196,7 @@ disposition_of(const char *word)
 		{ "created", SESSION_CREATED },
 		{ "registered", SESSION_REGISTERED },
 		{ "found", SESSION_FOUND },
+		{ "replayed_found", SESSION_REPLAYED_FOUND },
 		{ "failed", SESSION_FAILED_BEFORE },
 	};
 
@@ -384,7 +385,8 @@ session_control_create(struct control *ctl, const struct principal *who,
 		return -1;
 	str_copy(id, ID_MAX, rows_text(plan, 0, "session_id"));
 	*how = disposition_of(rows_text(plan, 0, "disposition"));
-	if (*how == SESSION_REPLAYED || *how == SESSION_REGISTERED)
+	if (*how == SESSION_REPLAYED || *how == SESSION_REPLAYED_FOUND ||
+	    *how == SESSION_REGISTERED)
 		return 0; /* as it is now; never a second start */
 	if (*how == SESSION_FOUND && take_over(ctl, who, w, id, e) < 0) {
 		forget_key(ctl, who, w, id);

@@ -39,7 +39,8 @@ enum disposition {
 	SESSION_FOUND,
 	SESSION_UNCHANGED, /* found; what it was to take over was not written */
 	SESSION_REPLAYED,
-	SESSION_FAILED_BEFORE /* never leaves create.c */
+	SESSION_REPLAYED_FOUND, /* the first answer was of one that was there */
+	SESSION_FAILED_BEFORE   /* never leaves create.c */
 };
 
 /*

@@ -1,9 +1,12 @@
 /* router.c: routes are a table. */
 #include "web/router.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/mem.h"
+#include "common/nearest.h"
 #include "common/str.h"
 
 struct match {
@@ -82,6 +85,61 @@ router_match(const struct route *routes, size_t count, struct call *c,
 	err_set(e, ERR_METHOD, CODE_METHOD_NOT_ALLOWED, "this path takes %s",
 	    allow.data);
 	return NULL;
+}
+
+/* Cuts the first segment off a path that begins with a slash. */
+static char *
+next_segment(const char **path)
+{
+	size_t len = strcspn(++*path, "/");
+	char *segment = xasprintf("%.*s", (int)len, *path);
+
+	*path += len;
+	return segment;
+}
+
+/*
+ * How many letters of a path must be changed to fit the pattern, or SIZE_MAX if
+ * a segment is nothing like the pattern's.
+ */
+static size_t
+count_slips(const char *pattern, const char *path)
+{
+	size_t sum = 0;
+
+	while (*pattern == '/' && *path == '/') {
+		auto_free char *want = next_segment(&pattern);
+		auto_free char *have = next_segment(&path);
+
+		if (want[0] == '*')
+			return sum;
+		if (want[0] == ':')
+			continue;
+		if (!nearest_is_close(have, want))
+			return SIZE_MAX;
+		sum += nearest_distance(have, want);
+	}
+	return *pattern == '\0' && *path == '\0' ? sum : SIZE_MAX;
+}
+
+const struct route *
+router_nearest(const struct route *routes, size_t count, const char *path)
+{
+	const struct route *best = NULL;
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < count; i++)
+		if (str_starts(routes[i].pattern, path))
+			return &routes[i];
+	for (size_t i = 0; i < count; i++) {
+		size_t slips = count_slips(routes[i].pattern, path);
+
+		if (slips < least) {
+			least = slips;
+			best = &routes[i];
+		}
+	}
+	return best;
 }
 
 /* Whether the name is one of `words`, which have blanks between them. */

@@ -41,6 +41,13 @@ const struct route *router_match(const struct route *routes, size_t count,
     struct call *c, struct err *e);
 
 /*
+ * The route that may have been meant by a path that none fits: one that begins
+ * like it, else the one with the fewest slips; NULL: none is near.
+ */
+const struct route *router_nearest(const struct route *routes, size_t count,
+    const char *path);
+
+/*
  * Refuses a query with a parameter that the route does not have, that comes
  * twice or that has no value: what is mistyped would be ignored otherwise.
  */

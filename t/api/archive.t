@@ -72,7 +72,8 @@ def a_directory_comes_as_a_tar():
     execute(SID, "mkdir -p out/sub/empty; cd out; printf hello >a; chmod 750 a;"
                  " printf 'x%.0s' $(seq 3000) >sub/b; ln -s ../a sub/link;"
                  " ln a hard; mkfifo fifo; ln -s /nowhere dangling;"
-                 " printf n >$'new\\nline'; printf u >ä; printf y >$'\\377'",
+                 " printf n >$'new\\nline'; printf u >ä; printf y >$'\\377';"
+                 " touch -d '2020-01-01 00:00:00.123456789' sub/b",
             cwd="/workspace")
     for query, kind, undo in (
             ("", "application/x-tar", lambda data: data),
@@ -94,7 +95,10 @@ def a_directory_comes_as_a_tar():
         links = [got["a"][0].islnk(), got["hard"][0].islnk()]
         equal(sorted(links), [False, True], "one file with two names")
         equal(got["a"][0].mode & 0o777, 0o750, "mode")
-        true(not got["a"][0].pax_headers.keys() & {"SCHILY.acl.access"},
+        equal(got["sub/b"][0].pax_headers["mtime"].split(".")[1],
+              "123456789", "time to the nanosecond")
+        true(not got["a"][0].pax_headers.keys()
+             & {"SCHILY.acl.access", "atime", "ctime"},
              "no more than a tar has")
 
 

@@ -256,6 +256,18 @@ def a_deleted_session_is_not_replayed_as_made():
     expect(200, call("DELETE", at(s["id"]), key=key))
 
 
+@case
+def a_replay_has_the_status_of_the_first_answer():
+    key, other = new_key(next(ORGS), "u"), new_key(next(ORGS), "u")
+    for status, name in (201, "made"), (200, "found"):
+        answers = [post({"name": "r"}, key, name) for _ in range(3)]
+        equal([(r.status, r.header("Idempotency-Replayed")) for r in answers],
+              [(status, None)] + 2 * [(status, "true")], name)
+        equal(len({r.json["id"] for r in answers}), 1, "one session")
+    r = expect(201, post({"name": "r"}, other, "found"))
+    true(r.json["id"] != answers[0].json["id"], "another org's key is its own")
+
+
 # ---- options of a create that finds a session
 
 @case
@@ -504,6 +516,18 @@ def the_first_call_may_name_a_nameless_session():
 
 
 # ---- defaults
+
+@case
+def a_class_that_is_not_there_is_told_which_there_are():
+    sql("INSERT INTO class (name, rootfs, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('own', '', 256, 1000, 256, 64) ON CONFLICT DO NOTHING")
+    key = new_key(next(ORGS), "u")
+    doc = problem(post({"class": "huge", "isolation": "session"}, key), 400, "validation_failed")
+    equal((doc["errors"][0]["field"], used(key)), ("class", NOTHING), "field")
+    known = value("SELECT string_agg(name, ', ' ORDER BY name) FROM class")
+    true("small" in known and "own" in known, known)
+    true("there are " + known in str(doc), "all of them: %r" % doc)
+
 
 @case
 def a_fresh_org_has_room_for_many_sessions():

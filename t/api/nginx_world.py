@@ -50,7 +50,7 @@ def free_ports():
 
 
 def configure(name, pattern, value):
-    """Changes one place of a rendered file."""
+    """Changes a rendered file, wherever it says so."""
     path = os.path.join(WORLD, "conf", name)
     with open(path) as f:
         text, n = re.subn(pattern, value, f.read())

@@ -151,8 +151,14 @@ def an_address_that_is_nearly_right_is_told_what_is_wrong_with_it():
     r = call("POST", at(SID, "/api/exec"), {"command": "true"})
     container_error(r, 404, "UNKNOWN_ERROR")
     says(r, 404, "POST api/exec", "is it api/execute?")
-    says(call("POST", at(SID, "/api/frobnicate"), {}), 404,
-         "POST api/frobnicate")
+    for typed, meant in ("api/executee", "api/execute"), \
+            ("api/exeucte/stream", "api/execute/stream"), \
+            ("api/proces/p-1/logs", "api/process/:id/logs"):
+        says(call("POST", at(SID, "/" + typed), {}), 404, "POST " + typed,
+             "is it %s?" % meant)
+    r = call("POST", at(SID, "/api/frobnicate"), {})
+    says(r, 404, "POST api/frobnicate")
+    true("is it" not in r.json["error"], "none is near: %r" % r.json)
 
 
 @case

@@ -11,4 +11,5 @@ EXTRA_DIST += \
 	t/cli/run.t \
 	t/cli/shell.t \
 	t/cli/strangers.t \
-	t/cli/table.t
+	t/cli/table.t \
+	t/cli/volume.t

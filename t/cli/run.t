@@ -85,7 +85,8 @@ is "$(cat tree/theirs)|$(cat tree/ours)" $'b\nsession|c\nmine' "what only one si
 like "$(<err)" 'conflict: tree/ours was removed.*tree/both was changed here and in the session' "each conflict is named"
 none "nothing goes through a link that was put in its way" "$(ls outside)"
 like "$(<err)" 'conflict: tree/dir/new has no directory here any more' "which is named, too"
-none "the session is gone all the same" "$(left)"
+like "$(<err)" "session $(left) is kept" "and the session, where it still is, is kept"
+"$cli" rm "$(left)" >/dev/null
 
 # ---- what ends it too soon leaves nothing either
 

@@ -125,7 +125,7 @@ type_in b 'echo still he"re"' Enter
 sees b '^still here' "it is the same terminal"
 type_in b "stty size >size" Enter 'sleep 1000' Enter
 "$cli" sleep term >/dev/null
-sees b '^code 1' "if the session sleeps it ends"
+sees b '^sandlease: The session was put to sleep' "if the session sleeps it ends, and says why"
 type_in b "stty -g | cmp - before && echo sa\"me\"" Enter
 sees b '^same' "and our terminal is as it was"
 type_in b "clear; (echo \$BASHPID >pid; exec '$cli' shell term); echo code \$?" Enter
@@ -139,5 +139,18 @@ sees b '^again' "and our terminal is as it was"
 is "$?" 125 "a failure of ours is 125"
 "$cli" shell --json term </dev/null 2>err
 is "$?" 125 "there is no --json of a terminal"
+
+# ---- the session ends: only the true reason is told
+
+"$cli" create --name ends >/dev/null
+for how in 'sleep put to sleep' 'rm deleted'; do
+	window "${how%% *}" 100 20
+	type_in "${how%% *}" "'$cli' shell ends; echo code \$?" Enter
+	sees "${how%% *}" '^user@ends' "a terminal, before ${how%% *}"
+	"$cli" "${how%% *}" ends >/dev/null
+	sees "${how%% *}" '^code 125' "which ends it"
+	ok "and is told as what it is" shows "${how%% *}" "^sandlease: The session was ${how#* }"
+	none "without a word of a lost connection" "$(shows "${how%% *}" 'connection is lost')"
+done
 
 done_testing

@@ -42,7 +42,9 @@ port=$(stack_free_port)
 path_port=$(stack_free_port)
 http_port=$(stack_free_port)
 # what the README leaves to the defaults and a test must have elsewhere
-here=(LISTEN=127.0.0.1 "PORT=$port" "PREVIEW_PORT=$path_port" "HTTP_PORT=$http_port"
+listen=127.0.0.1
+! grep -q '^0\{31\}1 ' /proc/net/if_inet6 2>/dev/null || listen+=' [::1]'
+here=("LISTEN=$listen" "PORT=$port" "PREVIEW_PORT=$path_port" "HTTP_PORT=$http_port"
 	"RUN_DIR=$STACK_RUN/run" "WWW_DIR=$STACK_STATE/www" "LOG_DIR=$work/log"
 	"STATE_DIR=$work/tmp" "PID_FILE=$work/pid" USER_DIRECTIVE= "ACME_DIR=$work/acme")
 # The README's block with `render` and WORD in it, its commands for the system's
@@ -62,8 +64,8 @@ certificates() {
 		certificate previews.pem previews.key '*.previews.example.net' &&
 		cat "$work/cert.pem" "$work/previews.pem" >"$work/both.pem"
 }
-over_tls() { # HOST PATH [ARG...]
-	call --cacert "$work/both.pem" --resolve "$1:$port:127.0.0.1" \
+over_tls() { # HOST PATH [ARG...]; at $address
+	call --cacert "$work/both.pem" --resolve "$1:$port:${address:-127.0.0.1}" \
 		"https://$1:$port$2" "${@:3}"
 }
 
@@ -127,7 +129,7 @@ like "$heard" $'\n'"Location: https://$app_host:$port/next"$'\n' "it sends on to
 is "$(grep -cF "$SANDLEASE_API_KEY" <<<"$heard")" 0 "the key is not for it"
 
 over_http() { # HOST PATH: where it sends one
-	curl -sS -o "$work/out" --resolve "$1:$http_port:127.0.0.1" -w '%{http_code} %{redirect_url}' \
+	curl -sS -o "$work/out" --resolve "$1:$http_port:${address:-127.0.0.1}" -w '%{http_code} %{redirect_url}' \
 		"http://$1:$http_port$2"
 }
 is "$(over_tls sandlease.example.com /v1/health -o /dev/null -w '%{http_version}')" 2 "it is HTTP/2"
@@ -137,6 +139,23 @@ is "$(over_http "$label.previews.example.net" '/a?b')" "308 https://$label.previ
 	"previews, too"
 is "$(over_http sandlease.example.com /.well-known/acme-challenge/token)$(<"$work/out")" "200 proof" \
 	"but what a certificate authority looks for is there"
+
+if [[ $listen = *::1* ]]; then
+	address='[::1]'
+	is "$(over_tls sandlease.example.com /v1/health -o /dev/null -w '%{http_code} %{http_version} %{remote_ip}')" \
+		"200 2 ::1" "the API answers over IPv6"
+	like "$(over_tls "$label.previews.example.net" /)" 'Nothing listens on port 8000' "so do previews"
+	is "$(over_http sandlease.example.com /v1/health)" "308 https://sandlease.example.com/v1/health" \
+		"and port 80"
+	address=
+else
+	skip "IPv6" "this machine has none"
+fi
+mkdir "$work/defaults"
+ok "without addresses" sh "$TOP/nginx/render" "$work/defaults" PUBLIC_HOST=sandlease.example.com \
+	PREVIEW_DOMAIN=previews.example.net "CERT=$work/cert.pem" "KEY=$work/key.pem"
+is "$(grep -Eoh 'listen [^ ;]+:(443|80)\>' "$work/defaults"/*.conf | LC_ALL=C sort -u | xargs)" \
+	"listen 0.0.0.0:443 listen 0.0.0.0:80 listen [::]:443 listen [::]:80" "it listens on all, IPv4 and IPv6"
 
 # ---- an upgrade makes the files anew, and keeps what the operator gave
 

@@ -47,7 +47,7 @@ is "$(make e "\"name\": \"m\", $(keys d1)")|$(q "SELECT name FROM session WHERE 
 	"found|$(sid d)|n" "a free name does not rename what a key finds"
 same='"idempotencyKey": "i", "requestHash": "h"'
 is "$(make e "$same, $(keys d1)")" "found|$(sid d)" "an idempotency key that finds by key"
-is "$(make e "$same, $(keys k1 k9)")" "replayed|$(sid d)" "is looked at before all of them from then on"
+is "$(make e "$same, $(keys k1 k9)")" "replayed_found|$(sid d)" "is looked at before all of them from then on"
 is "$(make e "\"idempotencyKey\": \"j\", \"requestHash\": \"h\", $(keys k1 k9)")|$(q "SELECT count(*) FROM idempotency WHERE key = 'j'")" \
 	"ERROR:  SX415|0" "a contradiction releases it"
 

@@ -85,6 +85,16 @@ is "$TWO" "ERROR:  SX410" "are one too many"
 behind "$(create_sql i1 '"name": "n"')" "$(create_sql i2 '"name": "n"')" "two creates with one name"
 is "$ONE|$TWO" "created|$(sid i1)|found|$(sid i1)" "make one session"
 
+# Two has written its key and waits for the name when one makes the session.
+named='"name": "late"' key='"name": "late", "idempotencyKey": "k5", "requestHash": "h"'
+ask one "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('$(q "SELECT tenant FROM session WHERE id = '$(sid i1)'")/late', 1))" >/dev/null
+tell two "$(create_sql i4 "$key")"
+ok "a create with a key and a name: it waits for the name" stands two
+ask one "$(create_sql i3 "$named")" >/dev/null
+ask one COMMIT >/dev/null
+is "$(hear two)|$(q "$(create_sql i5 "$key")")" "found|$(sid i3)|replayed_found|$(sid i3)" \
+	"what it finds is older than its key all the same"
+
 # A key whose first create is rolled back is as if it had never been used.
 ask one BEGIN >/dev/null
 ask one "$(create_sql j1 '"idempotencyKey": "k4", "requestHash": "h"')" >/dev/null

@@ -126,6 +126,45 @@ a_wrong_method_is_told_the_right_ones(void **state)
 }
 
 static void
+a_slip_is_told_what_was_meant(void **state)
+{
+	static const struct route TABLE[] = {
+		{ "GET", "/api/read", 0, NULL },
+		{ "GET", "/api/execute", 0, NULL },
+		{ "GET", "/api/execute/stream", 0, NULL },
+		{ "GET", "/api/process/:id/logs", 0, NULL },
+		{ "GET", "/files/*", 0, NULL },
+	};
+	static const struct {
+		const char *path, *want; /* NULL: none is near */
+	} CASES[] = {
+		{ "/api/exec", "/api/execute" },
+		{ "/api/executee", "/api/execute" },
+		{ "/api/exeucte/straem", "/api/execute/stream" },
+		{ "/api/execute/frobnicate", NULL },
+		{ "/api/proces/something-else/log", "/api/process/:id/logs" },
+		{ "/api/process/x", NULL },
+		{ "/file/a/b", "/files/*" },
+		{ "/api/raed", "/api/read" },
+		{ "/api//", NULL },
+		{ "/other", NULL },
+		{ "", "/api/read" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		const struct route *r =
+		    router_nearest(TABLE, ARRAY_LEN(TABLE), CASES[i].path);
+
+		if (CASES[i].want == NULL)
+			assert_null(r);
+		else
+			assert_string_equal(r != NULL ? r->pattern : "",
+			    CASES[i].want);
+	}
+}
+
+static void
 queries_have_known_parameters_once(void **state)
 {
 	static const struct {
@@ -175,6 +214,7 @@ main(void)
 		cmocka_unit_test(names_hold_what_they_matched),
 		cmocka_unit_test(a_segment_that_is_too_long_matches_nothing),
 		cmocka_unit_test(a_wrong_method_is_told_the_right_ones),
+		cmocka_unit_test(a_slip_is_told_what_was_meant),
 		cmocka_unit_test(queries_have_known_parameters_once),
 	};
 

@@ -1,8 +1,8 @@
 /*
  * nearest.h: which of some words somebody may have meant.
  */
-#ifndef SANDLEASE_CLI_NEAREST_H
-#define SANDLEASE_CLI_NEAREST_H
+#ifndef SANDLEASE_COMMON_NEAREST_H
+#define SANDLEASE_COMMON_NEAREST_H
 
 #include <stdbool.h>
 #include <stddef.h>

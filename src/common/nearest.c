@@ -1,5 +1,5 @@
 /* nearest.c: which of some words somebody may have meant. */
-#include "cli/nearest.h"
+#include "common/nearest.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* nearest_test.c: which of some words somebody may have meant. */
 #include "t/unit/unit.h"
 
-#include "cli/nearest.h"
 #include "common/mem.h"
+#include "common/nearest.h"
 
 static const char LONG[] =
     "a-word-that-is-much-longer-than-any-name-of-a-command";
