@@ -1,0 +1,289 @@
+/* cell_root.c: a root file system of a cell's own, which its session may change. */
+#include "agent/cell_root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/capability.h"
+#include "common/mem.h"
+
+enum { PATH_BYTES = 256, OPTIONS_BYTES = 512 };
+
+/* Of the sandbox's root, by src/provider/local_bwrap.c. */
+#define LOWER "/lower"
+#define POINT "/cell"
+
+/*
+ * What the overlay does below on behalf of any caller it does with the
+ * capabilities of whoever mounted it: reading, copying up with owner and mode,
+ * noting what was removed.  All of them reach no further than the sandbox's
+ * user namespace, in which the service's user is the only one.
+ */
+static const int CAPABILITIES[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
+	CAP_CHOWN, CAP_FOWNER, CAP_MKNOD };
+
+/* Tools that would fail in a root with one user, and names that must resolve. */
+static const struct {
+	const char *path, *text;
+} FILES[] = {
+	{ "/etc/hosts",
+	    "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost\n" },
+	/* apt would become _apt for its downloads */
+	{ "/etc/apt/apt.conf.d/00sandlease", "APT::Sandbox::User \"root\";\n" },
+};
+
+/* ---- what is taken along */
+
+enum source {
+	SOURCE_DEV,
+	SOURCE_AGENT,
+	SOURCE_WS,
+	SOURCE_WORKSPACE,
+	SOURCE_HOME,
+	SOURCE_BACKUPS,
+	SOURCE__MAX
+};
+
+static const struct {
+	const char *from; /* relative: in the session's storage */
+	const char *to;   /* relative: at the top of the new root */
+	bool is_file;
+	bool optional;
+} SOURCES[SOURCE__MAX] = {
+	[SOURCE_DEV] = { "/dev", "dev" },
+	[SOURCE_AGENT] = { "/sandlease-agent", "sandlease-agent", true },
+	[SOURCE_WS] = { "/sandlease-ws", "sandlease-ws", true, true },
+	[SOURCE_WORKSPACE] = { "workspace", "workspace" },
+	[SOURCE_HOME] = { "home", "/home/user" },
+	[SOURCE_BACKUPS] = { "backups", "/var/backups" },
+};
+
+/* Mount points of the cell's that have no source here; see cell.c. */
+static const char *const POINTS[] = { "proc", "sys", "tmp" };
+
+struct taken {
+	int fd
+	    [SOURCE__MAX]; /* mounts that are nowhere yet; -1: there is none */
+};
+
+static void
+taken_close(struct taken *t)
+{
+	for (size_t i = 0; i < SOURCE__MAX; i++)
+		mem_close_fd(&t->fd[i]);
+}
+
+#define auto_taken __attribute__((cleanup(taken_close)))
+
+/* Nothing a tenant leaves on the host's disk is ever set-uid inside. */
+static int
+disarm(int fd, struct err *e)
+{
+	struct mount_attr a = { .attr_set =
+				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+
+	if (mount_setattr(fd, "", AT_EMPTY_PATH, &a, sizeof(a)) < 0)
+		return err_errno(e, "mount_setattr");
+	return 0;
+}
+
+static int
+take(const char *session, enum source s, int *fd, struct err *e)
+{
+	const char *from = SOURCES[s].from;
+	char path[PATH_BYTES];
+
+	snprintf(path, sizeof(path), "%s%s%s%s",
+	    from[0] == '/' ? "" : "/sessions/", from[0] == '/' ? "" : session,
+	    from[0] == '/' ? "" : "/", from);
+	*fd = open_tree(AT_FDCWD, path,
+	    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
+		AT_SYMLINK_NOFOLLOW);
+	if (*fd < 0 && errno == ENOENT && SOURCES[s].optional)
+		return 0;
+	if (*fd < 0)
+		return err_errno(e, "open_tree %s", path);
+	return from[0] == '/' ? 0 : disarm(*fd, e);
+}
+
+/* ---- the overlay */
+
+static int
+make_dir(const char *path, mode_t mode, struct err *e)
+{
+	if (mkdir(path, mode) < 0 && errno != EEXIST)
+		return err_errno(e, "mkdir %s", path);
+	return 0;
+}
+
+static int
+use_capabilities(bool on, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(CAPABILITIES); i++)
+		if (capability_use(CAPABILITIES[i], on) < 0)
+			return err_errno(e, "capability %d", CAPABILITIES[i]);
+	return 0;
+}
+
+static int
+mount_overlay(const char *session, struct err *e)
+{
+	char top[PATH_BYTES], upper[PATH_BYTES], work[PATH_BYTES];
+	char options[OPTIONS_BYTES];
+	int rc;
+
+	snprintf(top, sizeof(top), "/sessions/%.64s/" CELL_ROOT_PART, session);
+	snprintf(upper, sizeof(upper), "%.128s/upper", top);
+	snprintf(work, sizeof(work), "%.128s/work", top);
+	snprintf(options, sizeof(options),
+	    "userxattr,lowerdir=" LOWER ",upperdir=%.150s,workdir=%.150s",
+	    upper, work);
+	if (make_dir(top, 0700, e) < 0 || make_dir(upper, 0755, e) < 0 ||
+	    make_dir(work, 0700, e) < 0 || use_capabilities(true, e) < 0)
+		return -1;
+	rc = mount("overlay", POINT, "overlay", MS_NOSUID | MS_NODEV, options);
+	if (rc < 0)
+		err_errno(e, "mount the writable root");
+	return use_capabilities(false, e) < 0 ? -1 : rc;
+}
+
+/* ---- the new root, while this process is in its top directory */
+
+/*
+ * A mount point at the top.  What is mounted on cannot be renamed or removed, so
+ * that no session can have put a link there; a root file system might.
+ */
+static int
+make_point(const char *name, bool is_file, struct err *e)
+{
+	struct stat st;
+
+	if (is_file)
+		(void)mknod(name, S_IFREG | 0444, 0);
+	else
+		(void)mkdir(name, 0755);
+	if (fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (is_file ? S_ISREG(st.st_mode) : S_ISDIR(st.st_mode)))
+		return 0;
+	return err_set(e, ERR_UNAVAILABLE, CODE_LAUNCH_FAILED,
+	    "/%s of the root file system must be a %s", name,
+	    is_file ? "file" : "directory");
+}
+
+static int
+attach(int fd, const char *to, struct err *e)
+{
+	if (move_mount(fd, "", AT_FDCWD, to, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_errno(e, "mount on %s", to);
+	return 0;
+}
+
+static int
+fill_top(struct taken *t, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(POINTS); i++)
+		if (make_point(POINTS[i], false, e) < 0)
+			return -1;
+	for (size_t i = 0; i < SOURCE__MAX; i++) {
+		if (SOURCES[i].to[0] == '/' || t->fd[i] < 0)
+			continue;
+		if (make_point(SOURCES[i].to, SOURCES[i].is_file, e) < 0 ||
+		    attach(t->fd[i], SOURCES[i].to, e) < 0)
+			return -1;
+	}
+	/* the kernel wants to see another one, which only the old root has */
+	if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		NULL) < 0)
+		return err_errno(e, "mount /proc");
+	return 0;
+}
+
+/* Both roots lie on "/" for a moment, and "." is the old one. */
+static int
+change_root(struct err *e)
+{
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return err_errno(e, "pivot_root");
+	if (umount2(".", MNT_DETACH) < 0)
+		return err_errno(e, "leave the sandbox's root");
+	return chdir("/") < 0 ? err_errno(e, "chdir") : 0;
+}
+
+/* ---- in the new root */
+
+/*
+ * A session may have made links of the directories above these: they lead to
+ * places of its own root and nowhere else.
+ */
+static int
+fill_below(struct taken *t, struct err *e)
+{
+	static const char *const DIRS[] = { "/home", "/home/user", "/var",
+		"/var/backups" };
+
+	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
+		(void)mkdir(DIRS[i], 0755); /* mounting will tell */
+	for (size_t i = 0; i < SOURCE__MAX; i++)
+		if (SOURCES[i].to[0] == '/' &&
+		    attach(t->fd[i], SOURCES[i].to, e) < 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * Switches of the cell's own network and ipc namespaces belong to the root of
+ * its user namespace, which here is the tenant.
+ */
+static int
+lock_sysctls(struct err *e)
+{
+	static const char WHERE[] = "/proc/sys";
+
+	if (mount(WHERE, WHERE, NULL, MS_BIND, NULL) < 0 ||
+	    mount(NULL, WHERE, NULL,
+		MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV |
+		    MS_NOEXEC,
+		NULL) < 0)
+		return err_errno(e, "lock %s", WHERE);
+	return 0;
+}
+
+/* Where they are missing; without room on the disk, not. */
+static void
+write_files(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(FILES); i++) {
+		auto_fd int fd = open(FILES[i].path,
+		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+		if (fd >= 0)
+			(void)!write(fd, FILES[i].text, strlen(FILES[i].text));
+	}
+}
+
+int
+cell_root_enter(const char *session, struct err *e)
+{
+	auto_taken struct taken t;
+
+	memset(t.fd, -1, sizeof(t.fd));
+	for (size_t i = 0; i < SOURCE__MAX; i++)
+		if (take(session, (enum source)i, &t.fd[i], e) < 0)
+			return -1;
+	if (mount_overlay(session, e) < 0)
+		return -1;
+	if (chdir(POINT) < 0)
+		return err_errno(e, "chdir %s", POINT);
+	if (fill_top(&t, e) < 0 || change_root(e) < 0 || lock_sysctls(e) < 0 ||
+	    fill_below(&t, e) < 0)
+		return -1;
+	write_files();
+	return 0;
+}
