@@ -129,6 +129,7 @@ v1_session_create(struct call *c, struct err *e)
 		.labels = b.labels,
 		.env = b.env,
 		.files = b.files,
+		.files_in_root = b.files_in_root,
 		.correlation_keys = b.correlation_keys,
 		.isolation = b.isolation,
 		.sleep_after_seconds = b.sleep_after_seconds,
