@@ -82,13 +82,13 @@ static const struct option FIRST[] = {
 	/* and, for a moment, measures what they have */
 	{ "--cap-add", "CAP_DAC_READ_SEARCH" },
 	{ "--cap-add", "CAP_SYS_PTRACE" },
+	{ "--dir", "/etc" },
 };
 
 /* Who a tenant is in a root that is read-only, or may be changed. */
 static const struct option USER[] = {
 	{ "--uid", "1000" },
 	{ "--gid", "1000" },
-	{ "--dir", "/etc" },
 };
 static const struct option ROOT_USER[] = {
 	{ "--uid", "0" },
@@ -261,18 +261,6 @@ add_root(struct bwrap_argv *a, const char *root, struct err *e)
 	return rc < 0 ? -1 : add_paths(a, root, ETC, ARRAY_LEN(ETC), e);
 }
 
-/* Cells have all of it, in overlays of their own; the sandbox's init nothing. */
-static int
-add_lower(struct bwrap_argv *a, const char *root, struct err *e)
-{
-	if (rootfs_check_owner(root, e) < 0)
-		return -1;
-	add_options(a, ROOT_USER, ARRAY_LEN(ROOT_USER));
-	add_option(a, "--ro-bind", root, "/lower");
-	add_options(a, DEVICES, ARRAY_LEN(DEVICES));
-	return 0;
-}
-
 static void
 add_var(struct bwrap_argv *a, const char *root)
 {
@@ -345,6 +333,19 @@ add_agent(struct bwrap_argv *a, const struct bwrap_spec *s)
 	add_number(a, "--log-kb", s->log_kb, NULL);
 	if (s->writable_root)
 		add_option(a, "--writable-root", "yes", NULL);
+}
+
+/* Cells have all of it, in overlays of their own; the sandbox's init nothing. */
+static int
+add_lower(struct bwrap_argv *a, const char *root, struct err *e)
+{
+	if (rootfs_check_owner(root, e) < 0)
+		return -1;
+	add_options(a, ROOT_USER, ARRAY_LEN(ROOT_USER));
+	add_option(a, "--ro-bind", root, "/lower");
+	add_files(a); /* bwrap leaves no descriptor open that it was told of */
+	add_options(a, DEVICES, ARRAY_LEN(DEVICES));
+	return 0;
 }
 
 /* The root that init and all cells see. */

@@ -103,7 +103,7 @@ the_command_line_is_exactly_this(void **state)
 	    " --setenv LANG C.UTF-8 --hostname sandbox"
 	    " --cap-drop ALL --cap-add CAP_SYS_ADMIN --cap-add CAP_NET_ADMIN"
 	    " --cap-add CAP_SYS_RESOURCE --cap-add CAP_DAC_READ_SEARCH"
-	    " --cap-add CAP_SYS_PTRACE --uid 1000 --gid 1000 --dir /etc"
+	    " --cap-add CAP_SYS_PTRACE --dir /etc --uid 1000 --gid 1000"
 	    " --symlink usr/bin /bin --ro-bind ROOT/opt /opt --ro-bind ROOT/usr /usr"
 	    " --ro-bind ROOT/etc/ld.so.cache /etc/ld.so.cache"
 	    " --symlink /usr/share/zoneinfo/UTC /etc/localtime"
@@ -141,10 +141,13 @@ static void
 a_root_that_may_be_changed_is_bound_whole_and_read_only(void **state)
 {
 	static const char WANT[] =
-	    " --cap-add CAP_SYS_PTRACE --uid 0 --gid 0"
+	    " --cap-add CAP_SYS_PTRACE --dir /etc --uid 0 --gid 0"
 	    " --cap-add CAP_DAC_OVERRIDE --cap-add CAP_CHOWN"
 	    " --cap-add CAP_FOWNER --cap-add CAP_MKNOD --cap-add CAP_SETPCAP"
 	    " --dir /cell --ro-bind ROOT /lower"
+	    " --perms 0444 --file 6 /etc/passwd --perms 0444 --file 7 /etc/group"
+	    " --perms 0444 --file 8 /etc/hosts --perms 0444 --file 9 /etc/nsswitch.conf"
+	    " --perms 0444 --file 10 /etc/profile --perms 0444 --file 11 /etc/bash.bashrc"
 	    " --proc /proc --dev /dev --size 1048576 --tmpfs /dev/shm"
 	    " --remount-ro /dev --size 4096 --tmpfs /tmp"
 	    " --bind /st/storage/x /sessions"
