@@ -237,6 +237,17 @@ fill_below(struct taken *t, struct err *e)
 	return 0;
 }
 
+/* Servers of root's listen on port 80; without a capability, this lets them. */
+static void
+open_low_ports(void)
+{
+	auto_fd int fd = open("/proc/sys/net/ipv4/ip_unprivileged_port_start",
+	    O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, "0", 1);
+}
+
 /*
  * Switches of the cell's own network and ipc namespaces belong to the root of
  * its user namespace, which here is the tenant.
@@ -281,8 +292,10 @@ cell_root_enter(const char *session, struct err *e)
 		return -1;
 	if (chdir(POINT) < 0)
 		return err_errno(e, "chdir %s", POINT);
-	if (fill_top(&t, e) < 0 || change_root(e) < 0 || lock_sysctls(e) < 0 ||
-	    fill_below(&t, e) < 0)
+	if (fill_top(&t, e) < 0 || change_root(e) < 0)
+		return -1;
+	open_low_ports();
+	if (lock_sysctls(e) < 0 || fill_below(&t, e) < 0)
 		return -1;
 	write_files();
 	return 0;
