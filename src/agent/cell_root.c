@@ -249,8 +249,8 @@ open_low_ports(void)
 }
 
 /*
- * Switches of the cell's own network and ipc namespaces belong to the root of
- * its user namespace, which here is the tenant.
+ * Switches of the cell's own ipc namespace belong to the root of its user
+ * namespace (since Linux 6.9), which here is the tenant.
  */
 static int
 lock_sysctls(struct err *e)
