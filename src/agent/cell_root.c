@@ -53,16 +53,17 @@ enum source {
 
 static const struct {
 	const char *from; /* relative: in the session's storage */
-	const char *to;   /* relative: at the top of the new root */
+	const char *to;   /* below the new root */
 	bool is_file;
-	bool optional;
+	bool
+	    optional; /* as far as it is there, and the root has a place for it */
 } SOURCES[SOURCE__MAX] = {
 	[SOURCE_DEV] = { "/dev", "dev" },
 	[SOURCE_AGENT] = { "/sandlease-agent", "sandlease-agent", true },
 	[SOURCE_WS] = { "/sandlease-ws", "sandlease-ws", true, true },
 	[SOURCE_WORKSPACE] = { "workspace", "workspace" },
-	[SOURCE_HOME] = { "home", "/home/user" },
-	[SOURCE_BACKUPS] = { "backups", "/var/backups" },
+	[SOURCE_HOME] = { "home", "home/user" },
+	[SOURCE_BACKUPS] = { "backups", "var/backups", false, true },
 };
 
 /* Mount points of the cell's that have no source here; see cell.c. */
@@ -123,6 +124,19 @@ make_dir(const char *path, mode_t mode, struct err *e)
 	return 0;
 }
 
+/* A session may have closed to itself what its next start must pass. */
+static int
+reopen_dir(const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 ||
+	    ((st.st_mode & S_IRWXU) != S_IRWXU &&
+		chmod(path, (st.st_mode & ALLPERMS) | S_IRWXU) < 0))
+		return err_errno(e, "%s", path);
+	return 0;
+}
+
 static int
 use_capabilities(bool on, struct err *e)
 {
@@ -146,7 +160,8 @@ mount_overlay(const char *session, struct err *e)
 	    "userxattr,lowerdir=" LOWER ",upperdir=%.150s,workdir=%.150s",
 	    upper, work);
 	if (make_dir(top, 0700, e) < 0 || make_dir(upper, 0755, e) < 0 ||
-	    make_dir(work, 0700, e) < 0 || use_capabilities(true, e) < 0)
+	    reopen_dir(upper, e) < 0 || make_dir(work, 0700, e) < 0 ||
+	    use_capabilities(true, e) < 0)
 		return -1;
 	rc = mount("overlay", POINT, "overlay", MS_NOSUID | MS_NODEV, options);
 	if (rc < 0)
@@ -156,48 +171,104 @@ mount_overlay(const char *session, struct err *e)
 
 /* ---- the new root, while this process is in its top directory */
 
-/*
- * A mount point at the top.  What is mounted on cannot be renamed or removed, so
- * that no session can have put a link there; a root file system might.
- */
+/* One step down, to a directory or file that is made if it is not there. */
 static int
-make_point(const char *name, bool is_file, struct err *e)
+step_down(int dir, const char *name, bool is_file)
+{
+	if (is_file)
+		(void)mknodat(dir, name, S_IFREG | 0444, 0);
+	else
+		(void)mkdirat(dir, name, 0755);
+	return openat(dir, name,
+	    O_PATH | O_NOFOLLOW | O_CLOEXEC | (is_file ? 0 : O_DIRECTORY));
+}
+
+static bool
+is_point(int fd, bool is_file)
 {
 	struct stat st;
 
-	if (is_file)
-		(void)mknod(name, S_IFREG | 0444, 0);
-	else
-		(void)mkdir(name, 0755);
-	if (fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (is_file ? S_ISREG(st.st_mode) : S_ISDIR(st.st_mode)))
-		return 0;
-	return err_set(e, ERR_UNAVAILABLE, CODE_LAUNCH_FAILED,
-	    "/%s of the root file system must be a %s", name,
-	    is_file ? "file" : "directory");
+	return fd >= 0 && fstat(fd, &st) == 0 &&
+	    (is_file ? S_ISREG(st.st_mode) : S_ISDIR(st.st_mode));
+}
+
+/*
+ * A mount point, as a descriptor.  No link on the way is followed: a session may
+ * have made one, and this process is not in its root yet.
+ */
+static int
+make_point(const char *path, bool is_file, struct err *e)
+{
+	auto_free char *copy = xstrdup(path);
+	auto_fd int at = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char *rest = copy, *name;
+
+	while (at >= 0 && (name = strsep(&rest, "/")) != NULL) {
+		int next = step_down(at, name, is_file && rest == NULL);
+
+		mem_close_fd(&at);
+		at = next;
+	}
+	if (!is_point(at, is_file))
+		return err_set(e, ERR_UNAVAILABLE, CODE_LAUNCH_FAILED,
+		    "/%s of the root file system must be a %s, and no link",
+		    path, is_file ? "file" : "directory");
+	return take_fd(&at);
 }
 
 static int
-attach(int fd, const char *to, struct err *e)
+attach(int source, const char *to, bool is_file, struct err *e)
 {
-	if (move_mount(fd, "", AT_FDCWD, to, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return err_errno(e, "mount on %s", to);
+	auto_fd int point = make_point(to, is_file, e);
+
+	if (point < 0)
+		return -1;
+	if (move_mount(source, "", point, "",
+		MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return err_errno(e, "mount on /%s", to);
+	return 0;
+}
+
+/*
+ * What is mounted on cannot be renamed or removed: a session cannot put something
+ * else where its next start looks for a mount point.  /home is mounted for that
+ * alone.
+ */
+static int
+hold_home(struct err *e)
+{
+	auto_fd int point = make_point("home", false, e);
+
+	if (point < 0 || reopen_dir("home", e) < 0)
+		return -1;
+	if (mount("home", "home", NULL, MS_BIND, NULL) < 0)
+		return err_errno(e, "hold /home");
 	return 0;
 }
 
 static int
-fill_top(struct taken *t, struct err *e)
+make_points(struct err *e)
 {
-	for (size_t i = 0; i < ARRAY_LEN(POINTS); i++)
-		if (make_point(POINTS[i], false, e) < 0)
-			return -1;
-	for (size_t i = 0; i < SOURCE__MAX; i++) {
-		if (SOURCES[i].to[0] == '/' || t->fd[i] < 0)
-			continue;
-		if (make_point(SOURCES[i].to, SOURCES[i].is_file, e) < 0 ||
-		    attach(t->fd[i], SOURCES[i].to, e) < 0)
+	for (size_t i = 0; i < ARRAY_LEN(POINTS); i++) {
+		auto_fd int point = make_point(POINTS[i], false, e);
+
+		if (point < 0)
 			return -1;
 	}
+	return hold_home(e);
+}
+
+static int
+fill(const struct taken *t, struct err *e)
+{
+	if (make_points(e) < 0)
+		return -1;
+	for (size_t i = 0; i < SOURCE__MAX; i++)
+		if (t->fd[i] >= 0 &&
+		    attach(t->fd[i], SOURCES[i].to, SOURCES[i].is_file, e) <
+			0 &&
+		    !SOURCES[i].optional)
+			return -1;
 	/* the kernel wants to see another one, which only the old root has */
 	if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 		NULL) < 0)
@@ -217,25 +288,6 @@ change_root(struct err *e)
 }
 
 /* ---- in the new root */
-
-/*
- * A session may have made links of the directories above these: they lead to
- * places of its own root and nowhere else.
- */
-static int
-fill_below(struct taken *t, struct err *e)
-{
-	static const char *const DIRS[] = { "/home", "/home/user", "/var",
-		"/var/backups" };
-
-	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
-		(void)mkdir(DIRS[i], 0755); /* mounting will tell */
-	for (size_t i = 0; i < SOURCE__MAX; i++)
-		if (SOURCES[i].to[0] == '/' &&
-		    attach(t->fd[i], SOURCES[i].to, e) < 0)
-			return -1;
-	return 0;
-}
 
 /* Servers of root's listen on port 80; without a capability, this lets them. */
 static void
@@ -292,10 +344,10 @@ cell_root_enter(const char *session, struct err *e)
 		return -1;
 	if (chdir(POINT) < 0)
 		return err_errno(e, "chdir %s", POINT);
-	if (fill_top(&t, e) < 0 || change_root(e) < 0)
+	if (fill(&t, e) < 0 || change_root(e) < 0)
 		return -1;
 	open_low_ports();
-	if (lock_sysctls(e) < 0 || fill_below(&t, e) < 0)
+	if (lock_sysctls(e) < 0)
 		return -1;
 	write_files();
 	return 0;

@@ -13,7 +13,7 @@ PACKAGES = ("apt", "base-files", "bash", "coreutils", "dash", "debianutils", "di
             "dpkg", "findutils", "grep", "gzip", "hostname", "libc-bin", "login", "mawk", "mount",
             "passwd", "perl-base", "procps", "python3", "sed", "tar", "util-linux")
 # what the packages' own scripts would make
-DIRS = ("etc/apt/apt.conf.d", "etc/apt/preferences.d", "etc/apt/sources.list.d", "home", "opt", "proc", "root", "run", "srv", "sys", "tmp",
+DIRS = ("etc/apt/apt.conf.d", "etc/apt/preferences.d", "etc/apt/sources.list.d", "opt", "proc", "root", "run", "srv", "sys", "tmp",
         "dev", "var/backups", "var/cache/apt/archives/partial", "var/lib/apt/lists/partial",
         "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/log/apt", "usr/local/bin",
         "usr/local/lib")
