@@ -141,6 +141,42 @@ def changes_persist_and_stay_with_the_session():
 
 
 @case
+def a_snapshot_says_that_it_holds_no_root():
+    sid = own()
+    execute(sid, "echo root >/opt/of-root; echo files >/workspace/of-files")
+    s = expect(201, call("POST", at(sid, "/snapshots?wait=60"), {"name": "kept"})).json
+    equal(s["directories"], ["/workspace", "/home/user"], "what it holds")
+    other = own(snapshot=s["id"])
+    equal(execute(other, "cat of-files; test -e /opt/of-root || echo none"), "files\nnone\n", "a session of it")
+    equal(execute(other, "echo mine >/opt/of-root; cat /opt/of-root"), "mine\n", "which has a root, too")
+
+
+@case
+def a_backup_of_what_lies_in_the_root_is_restored():
+    sid = own()
+    execute(sid, "mkdir -p /app/src; echo 1 >/app/src/a")
+    archive = {"dir": "/app", "archivePath": "/var/backups/app.tar"}
+    expect(200, call("POST", at(sid, "/api/backup/create"), archive))
+    sleep(sid)
+    execute(sid, "echo 2 >/app/src/a")
+    expect(200, call("POST", at(sid, "/api/backup/restore"), archive))
+    equal(execute(sid, "cat /app/src/a"), "1\n", "as it was")
+
+
+@case
+def a_root_that_belongs_to_somebody_else_is_a_clear_error():
+    if os.getuid() != 0:
+        raise tap.Skip("all is one user's here")
+    foreign = setting("STACK_STATE") + "/foreign"
+    os.mkdir(foreign)
+    sql("INSERT INTO class (name, rootfs, writable_root, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('foreign', :'v1', true, 256, 1000, 64, 64)", foreign)
+    r = call("POST", "/v1/sessions?wait=60", {"isolation": "session", "class": "foreign"})
+    true(r.status == 503 and r.json["code"] == "no_rootfs", r)
+    true("another user" in service.log("api"), "the operator is told")
+
+
+@case
 def a_sandbox_that_is_killed_while_it_writes_leaves_a_root_that_serves():
     sid = own()
     execute(sid, "echo 1 >/opt/kept; sync")
