@@ -41,43 +41,32 @@ static const struct {
 
 /* ---- what is taken along */
 
-enum source {
-	SOURCE_DEV,
-	SOURCE_AGENT,
-	SOURCE_WS,
-	SOURCE_WORKSPACE,
-	SOURCE_HOME,
-	SOURCE_BACKUPS,
-	SOURCE__MAX
-};
-
-static const struct {
+/* Optional: as far as it is there, and the root has a place for it. */
+static const struct source {
 	const char *from; /* relative: in the session's storage */
 	const char *to;   /* below the new root */
-	bool is_file;
-	bool
-	    optional; /* as far as it is there, and the root has a place for it */
-} SOURCES[SOURCE__MAX] = {
-	[SOURCE_DEV] = { "/dev", "dev" },
-	[SOURCE_AGENT] = { "/sandlease-agent", "sandlease-agent", true },
-	[SOURCE_WS] = { "/sandlease-ws", "sandlease-ws", true, true },
-	[SOURCE_WORKSPACE] = { "workspace", "workspace" },
-	[SOURCE_HOME] = { "home", "home/user" },
-	[SOURCE_BACKUPS] = { "backups", "var/backups", false, true },
+	bool is_file, optional;
+} SOURCES[] = {
+	{ "/dev", "dev", false, false },
+	{ "/sandlease-agent", "sandlease-agent", true, false },
+	{ "/sandlease-ws", "sandlease-ws", true, true },
+	{ "workspace", "workspace", false, false },
+	{ "home", "home/user", false, false },
+	{ "backups", "var/backups", false, true },
 };
 
 /* Mount points of the cell's that have no source here; see cell.c. */
 static const char *const POINTS[] = { "proc", "sys", "tmp" };
 
+/* Mounts that are nowhere yet, one for each source; -1: there is none. */
 struct taken {
-	int fd
-	    [SOURCE__MAX]; /* mounts that are nowhere yet; -1: there is none */
+	int fd[ARRAY_LEN(SOURCES)];
 };
 
 static void
 taken_close(struct taken *t)
 {
-	for (size_t i = 0; i < SOURCE__MAX; i++)
+	for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
 		mem_close_fd(&t->fd[i]);
 }
 
@@ -96,22 +85,21 @@ disarm(int fd, struct err *e)
 }
 
 static int
-take(const char *session, enum source s, int *fd, struct err *e)
+take(const char *session, const struct source *s, int *fd, struct err *e)
 {
-	const char *from = SOURCES[s].from;
+	bool stored = s->from[0] != '/';
 	char path[PATH_BYTES];
 
-	snprintf(path, sizeof(path), "%s%s%s%s",
-	    from[0] == '/' ? "" : "/sessions/", from[0] == '/' ? "" : session,
-	    from[0] == '/' ? "" : "/", from);
+	snprintf(path, sizeof(path), "%s%s%s%s", stored ? "/sessions/" : "",
+	    stored ? session : "", stored ? "/" : "", s->from);
 	*fd = open_tree(AT_FDCWD, path,
 	    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
 		AT_SYMLINK_NOFOLLOW);
-	if (*fd < 0 && errno == ENOENT && SOURCES[s].optional)
+	if (*fd < 0 && errno == ENOENT && s->optional)
 		return 0;
 	if (*fd < 0)
 		return err_errno(e, "open_tree %s", path);
-	return from[0] == '/' ? 0 : disarm(*fd, e);
+	return stored ? disarm(*fd, e) : 0;
 }
 
 /* ---- the overlay */
@@ -263,7 +251,7 @@ fill(const struct taken *t, struct err *e)
 {
 	if (make_points(e) < 0)
 		return -1;
-	for (size_t i = 0; i < SOURCE__MAX; i++)
+	for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
 		if (t->fd[i] >= 0 &&
 		    attach(t->fd[i], SOURCES[i].to, SOURCES[i].is_file, e) <
 			0 &&
@@ -337,8 +325,8 @@ cell_root_enter(const char *session, struct err *e)
 	auto_taken struct taken t;
 
 	memset(t.fd, -1, sizeof(t.fd));
-	for (size_t i = 0; i < SOURCE__MAX; i++)
-		if (take(session, (enum source)i, &t.fd[i], e) < 0)
+	for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
+		if (take(session, &SOURCES[i], &t.fd[i], e) < 0)
 			return -1;
 	if (mount_overlay(session, e) < 0)
 		return -1;
