@@ -319,6 +319,21 @@ write_files(void)
 	}
 }
 
+/* As in a root that is read-only: src/provider/local_bwrap.c:add_python. */
+static void
+link_python(void)
+{
+	static const char *const DIRS[] = { "/etc/sandlease",
+		"/etc/sandlease/bin" };
+	static const char PYTHON[] = "/usr/bin/python3";
+
+	if (access(PYTHON, X_OK) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
+		(void)mkdir(DIRS[i], 0755);
+	(void)!symlink(PYTHON, "/etc/sandlease/bin/python");
+}
+
 int
 cell_root_enter(const char *session, struct err *e)
 {
@@ -338,5 +353,6 @@ cell_root_enter(const char *session, struct err *e)
 	if (lock_sysctls(e) < 0)
 		return -1;
 	write_files();
+	link_python();
 	return 0;
 }

@@ -72,6 +72,8 @@ def its_user_is_root_and_writes_where_root_does():
     execute(sid, "(set -e; rm /usr/bin/mawk; mv /etc/apt /etc/tpa; chmod 700 /opt; ! test -e /usr/bin/mawk)")
     expect(200, call("POST", at(sid, "/api/write"), {"path": "/test-file.txt", "content": "x"}))
     equal(execute(sid, "cat /test-file.txt"), "x", "api/write")
+    expect(201, call("PUT", at(sid, "/files/opt/new/b"), b"bytes"))
+    equal(execute(sid, "cat /opt/new/b; python -c 'print(1)'"), "bytes1\n", "files/, and python")
     equal(execute(sid, "getent hosts localhost >/dev/null && echo known"), "known\n", "names")
 
 
