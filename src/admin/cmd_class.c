@@ -174,8 +174,8 @@ cmd_class_set(struct admin *a, struct err *e)
 		    "there is no class %s; see class list", name);
 	if (rows_int(r, 0, "sessions") > 0)
 		return err_set(e, ERR_CONFLICT, CODE_RESOURCE_BUSY,
-		    "--rootfs: %lld sessions have changed the one that class %s has; add a class for the new one",
-		    (long long)rows_int(r, 0, "sessions"), name);
+		    "--rootfs: class %s has sessions that may have changed its root (%lld); add a class for the new one",
+		    name, (long long)rows_int(r, 0, "sessions"));
 	printf(
 	    "class %s is changed; a sandbox has the new limits when it is next started\n",
 	    name);

@@ -134,6 +134,12 @@ use_capabilities(bool on, struct err *e)
 	return 0;
 }
 
+int
+cell_root_prepare(struct err *e)
+{
+	return use_capabilities(false, e);
+}
+
 static int
 mount_overlay(const char *session, struct err *e)
 {

@@ -13,6 +13,9 @@
 /* The directory of a session's storage that holds what it has changed. */
 #define CELL_ROOT_PART "root"
 
+/* Once, by init: capabilities that only mounting needs are not used until then. */
+int cell_root_prepare(struct err *e) MUST_CHECK;
+
 /*
  * Makes it the root of this process, with /proc, /dev, our programs and the
  * session's directories in it.  Nothing of the sandbox's own root is left in

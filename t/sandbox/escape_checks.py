@@ -331,6 +331,12 @@ def nobody_inherits_a_descriptor():
         else:
             continue
         seen.add(role)
+        if role == "init":
+            with open("/proc/%d/status" % pid, encoding="utf-8") as file:
+                used, = [int(l.split()[1], 16) for l in file if l.startswith("CapEff")]
+            # SYS_ADMIN, NET_ADMIN, SYS_RESOURCE, and SETPCAP where the tenant is root
+            tap.same(hex(used), hex(1 << 21 | 1 << 12 | 1 << 24 | (1 << 8 if WRITABLE else 0)),
+                     "init uses what cells need, and no right to files")
         # init's watchdog opens files of /proc for a moment; what leaked stays
         tap.ok(eventually(lambda: holds_only_its_own(pid, most)),
                "%s holds only what it needs" % role, descriptors(pid))
