@@ -73,6 +73,17 @@ BEGIN
     RETURN (SELECT name FROM session WHERE id = p_session);
 END $$;
 
+-- Whether the session may change its root.  In plpgsql for the same reason.
+CREATE OR REPLACE FUNCTION start_writable_root(p_session text)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT c.writable_root
+              FROM session s
+              JOIN sandbox b ON b.id = s.sandbox_id
+              JOIN class c ON c.name = b.class
+             WHERE s.id = p_session);
+END $$;
+
 -- Somebody is told of it: from here on it ends as sessions do.  Its state.
 CREATE OR REPLACE FUNCTION session_told(p_session text)
 RETURNS text LANGUAGE plpgsql AS $$

@@ -10,6 +10,7 @@ BEGIN
         'state', s.state,
         'sizeBytes', CASE WHEN s.state = 'ready' THEN s.size_bytes END,
         'files', s.files,
+        'directories', json_build_array('/workspace', '/home/user'), -- all that it holds
         'error', s.error,
         'createdBy', s.actor,
         'createdAt', iso(s.created_at));

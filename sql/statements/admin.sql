@@ -130,8 +130,8 @@ SELECT json_build_object('session', x.session_id, 'state', x.state, 'generation'
 -- name: admin_classes
 -- params: next, page
 SELECT json_build_object('class', c.name, 'memoryMb', c.memory_mb, 'cpuMillis', c.cpu_millis,
-           'diskMb', c.disk_mb, 'pids', c.pids, 'rootfs', c.rootfs, 'provider', c.provider,
-           'network', c.network,
+           'diskMb', c.disk_mb, 'pids', c.pids, 'rootfs', c.rootfs, 'writableRoot', c.writable_root,
+           'provider', c.provider, 'network', c.network,
            'sandboxes', (SELECT count(*) FROM sandbox b
                           WHERE b.class = c.name AND b.state <> 'absent')) AS json,
        c.name AS next
@@ -143,10 +143,11 @@ SELECT json_build_object('class', c.name, 'memoryMb', c.memory_mb, 'cpuMillis', 
 -- name: class_add
 -- params: name, spec
 WITH c AS (
-    INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids, rootfs)
-    SELECT $1, x.memory_mb, x.cpu_millis, x.disk_mb, x.pids, coalesce(x.rootfs, '')
+    INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids, rootfs, writable_root)
+    SELECT $1, x.memory_mb, x.cpu_millis, x.disk_mb, x.pids, coalesce(x.rootfs, ''),
+           coalesce(x.writable_root, false)
       FROM jsonb_to_record($2::jsonb) AS x (memory_mb bigint, cpu_millis bigint, disk_mb bigint,
-           pids bigint, rootfs text)
+           pids bigint, rootfs text, writable_root boolean)
     RETURNING name
 )
 SELECT audit_add('class_added', 'info', NULL, c.name,
@@ -155,21 +156,32 @@ SELECT audit_add('class_added', 'info', NULL, c.name,
 
 -- name: class_set
 -- params: name, spec
--- What spec does not have stays.  No row: there is no such class.
-WITH c AS (
+-- What spec does not have stays.  No row: there is no such class.  sessions: so many
+-- have changes above its rootfs, which cannot become another one below them.
+WITH kept AS (
+    SELECT c.name, count(s.id) FILTER (WHERE c.writable_root
+               AND c.rootfs <> coalesce($2::jsonb->>'rootfs', c.rootfs)) AS sessions
+      FROM class c
+      LEFT JOIN sandbox b ON b.class = c.name
+      LEFT JOIN session s ON s.sandbox_id = b.id AND s.state <> 'deleted'
+     WHERE c.name = $1
+     GROUP BY c.name, c.writable_root, c.rootfs
+), c AS (
     UPDATE class c
        SET memory_mb = coalesce(x.memory_mb, c.memory_mb),
            cpu_millis = coalesce(x.cpu_millis, c.cpu_millis),
            disk_mb = coalesce(x.disk_mb, c.disk_mb), pids = coalesce(x.pids, c.pids),
-           rootfs = coalesce(x.rootfs, c.rootfs)
-      FROM jsonb_to_record($2::jsonb) AS x (memory_mb bigint, cpu_millis bigint, disk_mb bigint,
-           pids bigint, rootfs text)
-     WHERE c.name = $1
+           rootfs = coalesce(x.rootfs, c.rootfs),
+           writable_root = coalesce(x.writable_root, c.writable_root)
+      FROM kept, jsonb_to_record($2::jsonb) AS x (memory_mb bigint, cpu_millis bigint,
+           disk_mb bigint, pids bigint, rootfs text, writable_root boolean)
+     WHERE c.name = kept.name AND kept.sessions = 0
     RETURNING c.name
 )
-SELECT audit_add('class_changed', 'info', NULL, c.name,
-           jsonb_build_object('by', event_actor()) || $2::jsonb)
-  FROM c;
+SELECT kept.sessions, CASE WHEN c.name IS NOT NULL THEN
+           audit_add('class_changed', 'info', NULL, c.name,
+               jsonb_build_object('by', event_actor()) || $2::jsonb) END
+  FROM kept LEFT JOIN c ON true;
 
 -- name: admin_snapshots
 -- params: org, session_id, state, host, next, page

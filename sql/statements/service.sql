@@ -14,6 +14,7 @@ SELECT 1 FROM schema_migration WHERE name = $1;
 -- What a session may be created with.  rootfs is a path of the host's.
 SELECT name, json_build_object('name', name, 'provider', provider, 'memoryMb', memory_mb,
            'cpuMillis', cpu_millis, 'diskMb', disk_mb, 'pids', pids,
+           'writableRoot', writable_root,
            'network', json_build_object('mode', network)) AS json
   FROM class
  ORDER BY name;
@@ -59,6 +60,10 @@ SELECT (SELECT count(*) FROM session WHERE state IN ('initializing', 'ready', 's
        health_starts_fail() AS starts_fail
   FROM (SELECT 1) one
   LEFT JOIN LATERAL (SELECT started_at FROM reaper_run ORDER BY id DESC LIMIT 1) r ON true;
+
+-- name: class_writable_root
+-- params: name
+SELECT writable_root FROM class WHERE name = $1;
 
 -- name: rootfs_classes
 -- params: rootfs

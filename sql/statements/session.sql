@@ -5,7 +5,8 @@
 -- Whoever makes an intent holds the session's start lock until its outcome, so
 -- that others wait for it instead of starting it once more.  A courtesy, like
 -- sandbox_lock: it ends with its connection, and safety never rests on it.
-SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name, CASE WHEN p.disposition = 'created' THEN
+SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
+       start_writable_root(p.session_id) AS writable_root, CASE WHEN p.disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock,
        false AS started
   FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f
@@ -14,6 +15,7 @@ SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name, CASE WHEN p.disp
 -- name: session_restart
 -- params: session_id, spec
 SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
+       start_writable_root(p.session_id) AS writable_root,
        pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock,
        (SELECT started_at IS NOT NULL FROM session WHERE id = $1) AS started
   FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f
@@ -23,7 +25,7 @@ SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
 -- params: session_id
 -- As a start_plan: for a start that another has begun and nobody finished.
 SELECT s.id AS session_id, s.name AS session_name, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
-       c.provider, c.rootfs, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
+       c.provider, c.rootfs, c.writable_root, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
        l.instance, s.env_sealed, s.files_sealed,
        session_ports(s.id) AS ports, f.*, o.*, s.started_at IS NOT NULL AS started
   FROM session s
@@ -149,7 +151,7 @@ SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, 
        coalesce(b.state, 'absent') AS sandbox_state,
        coalesce(b.incarnation, '') AS incarnation, coalesce(b.epoch, 0) AS epoch,
        coalesce(b.host, '') AS host, coalesce(b.boot_id, '') AS boot_id,
-       c.provider, c.rootfs, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids
+       c.provider, c.rootfs, c.writable_root, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids
   FROM session s
   JOIN lease l ON l.session_id = s.id
   LEFT JOIN sandbox b ON b.id = s.sandbox_id

@@ -9,6 +9,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/control.h"
+#include "control/rootfs_control.h"
 
 static const struct column COLUMNS[] = {
 	{ "CLASS", "class" },
@@ -18,6 +19,7 @@ static const struct column COLUMNS[] = {
 	{ "PIDS", "pids" },
 	{ "SANDBOXES", "sandboxes" },
 	{ "ROOTFS", "rootfs" },
+	{ "WRITABLE-ROOT", "writableRoot" },
 };
 
 /* Below the least of them no agent starts. */
@@ -63,11 +65,45 @@ check_rootfs(const char *path, struct err *e)
 	return 0;
 }
 
+static int
+read_root(struct admin *a, json_t *spec, struct err *e)
+{
+	const char *rootfs = admin_option(a, "--rootfs");
+	const char *writable = admin_option(a, "--writable-root");
+	bool yes = writable != NULL && str_equal(writable, "yes");
+
+	if (rootfs != NULL && check_rootfs(rootfs, e) < 0)
+		return -1;
+	if (writable != NULL && !yes && !str_equal(writable, "no"))
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "--writable-root %s: must be yes or no", writable);
+	if (yes && !str_empty(rootfs) && rootfs_check_owner(rootfs, e) < 0)
+		return err_wrap(e, "--rootfs");
+	if (rootfs != NULL)
+		json_object_set_new(spec, "rootfs", json_lossy(rootfs));
+	if (writable != NULL)
+		json_object_set_new(spec, "writable_root", json_boolean(yes));
+	return 0;
+}
+
+/* The error of a statement that the database refused. */
+static int
+refuse(const char *name, struct err *e)
+{
+	if (e->code == CODE_ALREADY_EXISTS)
+		return err_set(e, ERR_CONFLICT, CODE_ALREADY_EXISTS,
+		    "there is a class %s already; class set changes it", name);
+	if (e->code == CODE_NO_ROOTFS)
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "--writable-root: class %s must have a --rootfs; the host's own directories cannot be changed",
+		    name);
+	return -1;
+}
+
 /* The spec for class_put(): what was given.  NULL with e set. */
 static char *
 read_limits(struct admin *a, bool all, struct err *e)
 {
-	const char *rootfs = admin_option(a, "--rootfs");
 	auto_json json_t *spec = json_object();
 
 	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++) {
@@ -90,10 +126,8 @@ read_limits(struct admin *a, bool all, struct err *e)
 		}
 		json_object_set_new(spec, LIMITS[i].column, json_integer(n));
 	}
-	if (rootfs != NULL && check_rootfs(rootfs, e) < 0)
+	if (read_root(a, spec, e) < 0)
 		return NULL;
-	if (rootfs != NULL)
-		json_object_set_new(spec, "rootfs", json_lossy(rootfs));
 	if (json_object_size(spec) == 0) {
 		admin_usage(a, e);
 		return NULL;
@@ -116,11 +150,7 @@ cmd_class_add(struct admin *a, struct err *e)
 	if (spec == NULL)
 		return -1;
 	if (STORE_RUN(a->store, STMT_CLASS_ADD, NULL, e, name, spec) < 0)
-		return e->code == CODE_ALREADY_EXISTS
-		    ? err_set(e, ERR_CONFLICT, CODE_ALREADY_EXISTS,
-			  "there is a class %s already; class set changes it",
-			  name)
-		    : -1;
+		return refuse(name, e);
 	printf("class %s is there\n", name);
 	return 0;
 }
@@ -135,12 +165,17 @@ cmd_class_set(struct admin *a, struct err *e)
 	if (admin_only_argument(a, &name, e) < 0)
 		return -1;
 	spec = read_limits(a, false, e);
-	if (spec == NULL ||
-	    STORE_RUN(a->store, STMT_CLASS_SET, &r, e, name, spec) < 0)
+	if (spec == NULL)
 		return -1;
+	if (STORE_RUN(a->store, STMT_CLASS_SET, &r, e, name, spec) < 0)
+		return refuse(name, e);
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_CLASS,
 		    "there is no class %s; see class list", name);
+	if (rows_int(r, 0, "sessions") > 0)
+		return err_set(e, ERR_CONFLICT, CODE_RESOURCE_BUSY,
+		    "--rootfs: class %s has sessions that may have changed its root (%lld); add a class for the new one",
+		    name, (long long)rows_int(r, 0, "sessions"));
 	printf(
 	    "class %s is changed; a sandbox has the new limits when it is next started\n",
 	    name);

@@ -65,6 +65,7 @@ static const struct option_row CLASS[] = {
 	{ "--disk-mb",    "N",   "disk of a sandbox" },
 	{ "--pids",       "N",   "processes and threads of a sandbox" },
 	{ "--rootfs",     "DIR", "its root directory; \"\": the host's own system directories" },
+	{ "--writable-root", "yes|no", "whether each session may change a copy of it, as root" },
 	END,
 };
 static const struct option_row SNAPSHOT_LIST[] = {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/securebits.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "agent/cell_init.h"
+#include "agent/cell_root.h"
 #include "agent/cgroup_view.h"
 #include "agent/limits_view.h"
 #include "agent/sysfilter.h"
@@ -156,23 +158,19 @@ mount_terminals(struct err *e)
 }
 
 static int
-make_mounts(const struct cell_setup *s, int *meminfo, struct err *e)
+mount_proc(struct err *e)
 {
-	const struct launch *l = s->launch;
-
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return err_errno(e, "make mounts private");
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 		NULL) < 0)
 		return err_errno(e, "mount /proc");
-	if (limits_view_mount(l, meminfo, e) < 0)
-		return -1;
-	cgroup_view_mount(l, s->cgroups, s->cgroup_count);
-	if (mount_tmp("/tmp", l->tmp_mb > 0 ? l->tmp_mb : TMP_MB, "1777", e) <
-		0 ||
-	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0 ||
-	    mount_terminals(e) < 0 || lock_mount("/dev", e) < 0 ||
-	    bind_storage(l->session, "workspace", "/workspace", e) < 0 ||
+	return 0;
+}
+
+/* What of the sandbox's storage the session's is; the rest is covered. */
+static int
+mount_storage(const struct launch *l, struct err *e)
+{
+	if (bind_storage(l->session, "workspace", "/workspace", e) < 0 ||
 	    bind_storage(l->session, "home", "/home/user", e) < 0 ||
 	    bind_backups(l->session, e) < 0)
 		return -1;
@@ -182,6 +180,27 @@ make_mounts(const struct cell_setup *s, int *meminfo, struct err *e)
 		"size=4k,mode=755") < 0)
 		return err_errno(e, "cover /sessions");
 	return lock_mount("/", e);
+}
+
+static int
+make_mounts(const struct cell_setup *s, int *meminfo, struct err *e)
+{
+	const struct launch *l = s->launch;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_errno(e, "make mounts private");
+	if ((s->writable_root ? cell_root_enter(l->session, e)
+			      : mount_proc(e)) < 0)
+		return -1;
+	if (limits_view_mount(l, meminfo, e) < 0)
+		return -1;
+	cgroup_view_mount(l, s->cgroups, s->cgroup_count);
+	if (mount_tmp("/tmp", l->tmp_mb > 0 ? l->tmp_mb : TMP_MB, "1777", e) <
+		0 ||
+	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0 ||
+	    mount_terminals(e) < 0 || lock_mount("/dev", e) < 0)
+		return -1;
+	return s->writable_root ? 0 : mount_storage(l, e);
 }
 
 static int
@@ -233,14 +252,29 @@ set_limits(const struct cell_setup *s, struct err *e)
 	return 0;
 }
 
+/* Root without capabilities must not get them back with its next program. */
 static int
-drop_privileges(struct err *e)
+disarm_root(struct err *e)
+{
+	if (prctl(PR_SET_SECUREBITS,
+		SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+		    SECBIT_NO_CAP_AMBIENT_RAISE |
+		    SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED,
+		0, 0, 0) < 0)
+		return err_errno(e, "securebits");
+	return 0;
+}
+
+static int
+drop_privileges(bool root, struct err *e)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3
 	};
 	struct __user_cap_data_struct none[2] = { 0 };
 
+	if (root && disarm_root(e) < 0)
+		return -1;
 	/*
 	 * Without CAP_SETPCAP the bounding set stays as bwrap left it; with
 	 * no_new_privs nothing can be gained from it.
@@ -252,7 +286,7 @@ drop_privileges(struct err *e)
 		return err_errno(e, "cannot drop capabilities");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_errno(e, "no_new_privs");
-	if (sysfilter_install() < 0)
+	if (sysfilter_install(root) < 0)
 		return err_errno(e, "seccomp");
 	return 0;
 }
@@ -285,7 +319,7 @@ enclose(const struct cell_setup *s, int *channel, struct err *e)
 	    raise_loopback(e) < 0 ||
 	    keep_descriptors(channel, meminfo, e) < 0 || set_limits(s, e) < 0)
 		return -1;
-	return drop_privileges(e);
+	return drop_privileges(s->writable_root, e);
 }
 
 static void

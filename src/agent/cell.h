@@ -10,6 +10,7 @@
 #ifndef SANDLEASE_AGENT_CELL_H
 #define SANDLEASE_AGENT_CELL_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "agent/launch.h"
@@ -21,6 +22,7 @@ struct cell_setup {
 	int channel;       /* the wrapper's end, borrowed */
 	const int *cgroups;
 	size_t cgroup_count;
+	bool writable_root; /* see cell_root.h; its user is root */
 };
 
 /*

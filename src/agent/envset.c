@@ -244,6 +244,7 @@ is_ours(const char *name, const char *const (*ours)[2], size_t count)
 static void
 add_all(struct environment *n)
 {
+	const bool root = str_equal(user_name, "root");
 	/* "": not set at all */
 	const char *const OURS[][2] = {
 		{ "PATH",
@@ -257,9 +258,9 @@ add_all(struct environment *n)
 		{ "LC_ALL", "C.UTF-8" },
 		{ "SANDLEASE_SESSION_ID", session },
 		{ "SANDLEASE_SESSION_NAME", session_name },
-		/* /usr is read-only: packages go to the home directory */
 		{ "PIP_BREAK_SYSTEM_PACKAGES", "1" },
-		{ "NPM_CONFIG_PREFIX", "/home/user/.local" },
+		/* where /usr is read-only, packages go to the home directory */
+		{ "NPM_CONFIG_PREFIX", root ? "" : "/home/user/.local" },
 		/*
 		 * There is no network: npm would try for more than a minute,
 		 * pip for ten seconds.  pip names the reason when it retries.

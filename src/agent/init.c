@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/cell.h"
+#include "agent/cell_root.h"
 #include "agent/markers.h"
 #include "agent/usage.h"
 #include "agent/watchdog.h"
@@ -415,6 +416,8 @@ prepare(struct init *in, struct err *e)
 	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 	prctl(PR_SET_DUMPABLE, 0);
 	usage_read_all(false); /* only the child that measures may */
+	if (in->opt.writable_root && cell_root_prepare(e) < 0)
+		return -1;
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);
 	limit_user();
 	cell_prepare(in->opt.argv);

@@ -9,6 +9,7 @@
 #ifndef SANDLEASE_AGENT_INIT_H
 #define SANDLEASE_AGENT_INIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/cells.h"
@@ -26,7 +27,8 @@ struct init_options {
 	enum log_level log_level;
 	enum log_format log_format;
 	int64_t log_kb;
-	char **argv; /* borrowed from main */
+	bool writable_root; /* of every cell; see cell_root.h */
+	char **argv;        /* borrowed from main */
 };
 
 /* What a connection waits for. */

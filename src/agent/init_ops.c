@@ -303,13 +303,17 @@ start(struct init *in, struct request *r, const struct launch *l, struct err *e)
 	theirs = ends[1];
 	/* a wrapper that does not read must not hold us up */
 	fcntl(ours, F_SETFL, O_NONBLOCK);
+	if (in->opt.writable_root)
+		json_object_set_new(json_object_get(r->msg, "user"), "name",
+		    json_string("root"));
 	if (channel_send(ours, r->msg, r->fds->fd, sockets, e) < 0)
 		return -1;
 	c.pid = cell_start(&(struct cell_setup){ .launch = l,
 			       .agent = in->agent,
 			       .channel = theirs,
 			       .cgroups = r->fds->fd + sockets,
-			       .cgroup_count = (size_t)l->cgroups },
+			       .cgroup_count = (size_t)l->cgroups,
+			       .writable_root = in->opt.writable_root },
 	    e);
 	if (c.pid < 0)
 		return -1;

@@ -32,6 +32,7 @@ AGENT_SOURCES = \
 	src/agent/capability.c src/agent/capability.h \
 	src/agent/cell.c src/agent/cell.h \
 	src/agent/cell_init.c src/agent/cell_init.h \
+	src/agent/cell_root.c src/agent/cell_root.h \
 	src/agent/cells.c src/agent/cells.h \
 	src/agent/collected.c src/agent/collected.h \
 	src/agent/context.c src/agent/context.h \
@@ -140,18 +141,22 @@ AGENT_SOURCES = \
 
 noinst_LIBRARIES += libagent.a
 libagent_a_SOURCES = $(AGENT_SOURCES)
-nodist_libagent_a_SOURCES = src/agent/sysfilter_table.h
+nodist_libagent_a_SOURCES = $(SYSFILTER_TABLES)
 
-## The filter is made while we are built, by a program that is not installed.
+## Filters are made while we are built, by a program that is not installed.
+SYSFILTER_TABLES = src/agent/sysfilter_table.h \
+	src/agent/sysfilter_root_table.h
 noinst_PROGRAMS += sysfilter_gen
 sysfilter_gen_SOURCES = src/agent/sysfilter_gen.c
 sysfilter_gen_LDADD = $(SECCOMP_LIBS)
-BUILT_SOURCES += src/agent/sysfilter_table.h
-CLEANFILES += src/agent/sysfilter_table.h
+BUILT_SOURCES += $(SYSFILTER_TABLES)
+CLEANFILES += $(SYSFILTER_TABLES)
 src/agent/sysfilter_table.h: sysfilter_gen$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./sysfilter_gen > $@-t && mv $@-t $@
+src/agent/sysfilter_root_table.h: sysfilter_gen$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./sysfilter_gen root > $@-t && mv $@-t $@
 ## for `make sandlease-agent` alone, which BUILT_SOURCES does not serve
-src/agent/sysfilter.$(OBJEXT): src/agent/sysfilter_table.h
+src/agent/sysfilter.$(OBJEXT): $(SYSFILTER_TABLES)
 
 ## What kernels run is taken in by the assembler, which automake does not see.
 KERNEL_TEXTS = src/agent/kernel_python.py src/agent/kernel_notebook.py \

@@ -15,6 +15,7 @@
 static const char USAGE[] =
     "usage: sandlease-agent init --control-fd N --incarnation X --sandbox ID\n"
     "           [--log-level L] [--log-format F] [--log-kb N]\n"
+    "           [--writable-root yes|no]\n"
     "       sandlease-agent wrapper\n"
     "       sandlease-agent pack FORMAT NAME\n"
     "       sandlease-agent unpack\n"
@@ -84,6 +85,13 @@ take_log_kb(struct init_options *o, const char *value)
 	return str_to_int(value, 0, 1 << 20, &o->log_kb);
 }
 
+static bool
+take_writable_root(struct init_options *o, const char *value)
+{
+	o->writable_root = str_equal(value, "yes");
+	return o->writable_root || str_equal(value, "no");
+}
+
 static const struct {
 	const char *name;
 	bool (*take)(struct init_options *o, const char *value);
@@ -94,6 +102,7 @@ static const struct {
 	{ "--log-level", take_level },
 	{ "--log-format", take_format },
 	{ "--log-kb", take_log_kb },
+	{ "--writable-root", take_writable_root },
 };
 
 static int

@@ -11,10 +11,22 @@ static struct sock_filter PROGRAM[] = {
 #include "agent/sysfilter_table.h"
 };
 
-int
-sysfilter_install(void)
+static struct sock_filter ROOT_PROGRAM[] = {
+#include "agent/sysfilter_root_table.h"
+};
+
+static int
+install(struct sock_filter *program, size_t count)
 {
-	const struct sock_fprog filter = { ARRAY_LEN(PROGRAM), PROGRAM };
+	const struct sock_fprog filter = { (unsigned short)count, program };
 
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+int
+sysfilter_install(bool root)
+{
+	if (root && install(ROOT_PROGRAM, ARRAY_LEN(ROOT_PROGRAM)) < 0)
+		return -1;
+	return install(PROGRAM, ARRAY_LEN(PROGRAM));
 }

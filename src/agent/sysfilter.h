@@ -7,7 +7,13 @@
 #ifndef SANDLEASE_AGENT_SYSFILTER_H
 #define SANDLEASE_AGENT_SYSFILTER_H
 
-/* For this process and all it will start; needs no_new_privs. */
-int sysfilter_install(void);
+#include <stdbool.h>
+
+/*
+ * For this process and all it will start; needs no_new_privs.  `root`: a cell
+ * whose user is root, the only one there is; giving files to other users, or
+ * becoming one, then succeeds without effect.
+ */
+int sysfilter_install(bool root);
 
 #endif

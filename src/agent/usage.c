@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/capability.h"
+#include "agent/cell_root.h"
 #include "agent/proctree.h"
 #include "agent/walk.h"
 #include "common/clock.h"
@@ -25,6 +26,7 @@ enum {
 	ENTRIES_MAX = 1000 * 1000,
 	BUDGET_MS = 2000,
 	SEEN_MAX = 1024,
+	PARTS_ALWAYS = 3,
 	PATH_BYTES = 256,
 	BLOCK_BYTES = 512 /* st_blocks counts these, whatever the file system */
 };
@@ -117,9 +119,16 @@ is_new(struct seen *s, ino_t ino)
 /* One cell's open files are looked for. */
 struct search {
 	dev_t device; /* the storage's */
+	dev_t root;   /* of a root that is written; else the same */
 	struct seen seen;
 	struct usage *usage;
 };
+
+static bool
+is_searched(const struct search *s, dev_t device)
+{
+	return device == s->device || device == s->root;
+}
 
 /* A process that ended meanwhile hides nothing. */
 static void
@@ -160,7 +169,7 @@ count_descriptor(pid_t thread, const char *fd, const struct stat *st,
 	if (S_ISSOCK(st->st_mode))
 		look_for_sent(thread, fd, s->usage);
 	else if (S_ISREG(st->st_mode) && st->st_nlink == 0 &&
-	    st->st_dev == s->device && is_new(&s->seen, st->st_ino))
+	    is_searched(s, st->st_dev) && is_new(&s->seen, st->st_ino))
 		add(st, s->usage);
 }
 
@@ -280,10 +289,10 @@ count_open(pid_t pid, struct search *s)
 
 /*
  * A line of /proc/PID/maps: range, rights, offset, device, inode, path.  True
- * for a file of `device` without a name; *ino is set.
+ * for a file that is searched for and has no name; *ino is set.
  */
 static bool
-is_nameless(const char *line, dev_t device, ino_t *ino)
+is_nameless(const char *line, const struct search *s, ino_t *ino)
 {
 	static const char GONE[] = " (deleted)\n";
 	size_t len = strlen(line);
@@ -295,7 +304,7 @@ is_nameless(const char *line, dev_t device, ino_t *ino)
 	    sscanf(line, "%*s %*s %*s %x:%x %lu", &major, &minor, &number) != 3)
 		return false;
 	*ino = (ino_t)number;
-	return makedev(major, minor) == device;
+	return is_searched(s, makedev(major, minor));
 }
 
 /*
@@ -322,8 +331,7 @@ read_maps(pid_t thread, const struct search *s)
 	while (u->whole && getline(&line, &size, f) > 0) {
 		alive = true;
 		if (clock_left_ms(u->until) == 0 ||
-		    (is_nameless(line, s->device, &ino) &&
-			!is_seen(&s->seen, ino)))
+		    (is_nameless(line, s, &ino) && !is_seen(&s->seen, ino)))
 			u->whole = false;
 	}
 	fclose(f);
@@ -346,10 +354,10 @@ look_for_mapped(pid_t pid, const struct search *s)
 }
 
 void
-usage_unlinked(pid_t cell, dev_t device, struct usage *u)
+usage_unlinked(pid_t cell, dev_t device, dev_t root, struct usage *u)
 {
 	auto_tree struct proctree tree = { 0 };
-	struct search s = { .device = device, .usage = u };
+	struct search s = { .device = device, .root = root, .usage = u };
 	pid_t wrapper;
 
 	proctree_take(cell, &tree);
@@ -363,10 +371,26 @@ usage_unlinked(pid_t cell, dev_t device, struct usage *u)
 			look_for_mapped(tree.procs[i].pid, &s);
 }
 
+/*
+ * The device of files in a cell's root: an overlay has one of its own, by which
+ * open files of it are known.  `storage` if it cannot be told.
+ */
+static dev_t
+root_device(const struct cell *c, dev_t storage)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/root/", (int)c->pid);
+	return stat(path, &st) == 0 ? st.st_dev : storage;
+}
+
 static json_t *
 measure(const struct cell *c, int64_t until)
 {
-	static const char *const PARTS[] = { "workspace", "home", "backups" };
+	/* the last one only where the root can be written */
+	static const char *const PARTS[] = { "workspace", "home", "backups",
+		CELL_ROOT_PART };
 	struct usage u = { .whole = true,
 		.entries = ENTRIES_MAX,
 		.until = until };
@@ -376,10 +400,13 @@ measure(const struct cell *c, int64_t until)
 	for (size_t i = 0; i < ARRAY_LEN(PARTS); i++) {
 		snprintf(path, sizeof(path), "/sessions/%s/%s", c->session,
 		    PARTS[i]);
-		usage_tree(path, &u);
+		if (i < PARTS_ALWAYS || access(path, F_OK) == 0)
+			usage_tree(path, &u);
 	}
+	snprintf(path, sizeof(path), "/sessions/%s", c->session);
 	if (lstat(path, &st) == 0)
-		usage_unlinked(c->pid, st.st_dev, &u);
+		usage_unlinked(c->pid, st.st_dev, root_device(c, st.st_dev),
+		    &u);
 	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b}", "session",
 	    c->session, "generation", (json_int_t)c->generation, "bytes",
 	    (json_int_t)u.bytes, "files",

@@ -38,9 +38,10 @@ void usage_tree(const char *path, struct usage *u);
  * Adds files that a cell's processes hold open and that have no name any more:
  * a walk cannot find those.  One that is only mapped, or on its way from one
  * process to another, has no size that could be read: then not everything was
- * seen.  `device` is the storage's.
+ * seen.  `device` is the storage's, `root` that of a root which the cell may write,
+ * or the same.
  */
-void usage_unlinked(pid_t cell, dev_t device, struct usage *u);
+void usage_unlinked(pid_t cell, dev_t device, dev_t root, struct usage *u);
 
 /*
  * Whether this process may read all of its sandbox.  init does without; where

@@ -21,6 +21,10 @@ enum { PATH_BYTES_MAX = 4096, SEGMENT_MAX = 255, MODE_MAX = 0777 };
 static const char *const PLACES[] = { "/workspace", "/home/user", "/tmp",
 	"/var/tmp", "/var/backups", "/dev/shm" };
 
+/* What a root that can be written has for reading only. */
+static const char *const LOCKED[] = { "/dev", "/proc", "/sys",
+	"/sandlease-agent", "/sandlease-ws" };
+
 /* The error of one member of one file. */
 static int
 refuse(struct err *e, size_t i, const char *member, const char *why)
@@ -141,13 +145,14 @@ says_directory(const char *path)
 
 /* Below one of the places; *is_place: it is the place itself. */
 static bool
-is_writable(const char *path, bool *is_place)
+is_below(const char *path, const char *const *places, size_t count,
+    bool *is_place)
 {
 	*is_place = false;
-	for (size_t i = 0; i < ARRAY_LEN(PLACES); i++) {
-		size_t len = strlen(PLACES[i]);
+	for (size_t i = 0; i < count; i++) {
+		size_t len = strlen(places[i]);
 
-		if (!str_starts(path, PLACES[i]))
+		if (!str_starts(path, places[i]))
 			continue;
 		*is_place = path[len] == '\0';
 		if (*is_place || path[len] == '/')
@@ -156,15 +161,16 @@ is_writable(const char *path, bool *is_place)
 	return false;
 }
 
-/* Checks one path, and notes in `seen` which file it is of. */
+/* Checks one path, and notes in `seen` which file it is of; *in_root as above. */
 static int
-check_path(const json_t *file, size_t i, json_t *seen, struct err *e)
+check_path(const json_t *file, size_t i, json_t *seen, int64_t *in_root,
+    struct err *e)
 {
 	const json_t *v = json_object_get(file, "path");
 	const char *path = json_string_value(v);
 	auto_free char *whole = NULL;
 	const json_t *other;
-	bool is_place;
+	bool is_place, is_locked;
 
 	if (path == NULL || path[0] == '\0' ||
 	    strlen(path) != json_string_length(v) ||
@@ -175,9 +181,13 @@ check_path(const json_t *file, size_t i, json_t *seen, struct err *e)
 	if (whole == NULL)
 		return refuse(e, i, "path",
 		    "has a name of more than 255 bytes in it");
-	if (!is_writable(whole, &is_place))
-		return refuse(e, i, "path",
-		    "is read-only; /workspace, /home/user and /tmp are not");
+	if (!is_below(whole, PLACES, ARRAY_LEN(PLACES), &is_place)) {
+		if (is_below(whole, LOCKED, ARRAY_LEN(LOCKED), &is_locked))
+			return refuse(e, i, "path",
+			    "is read-only; /workspace, /home/user and /tmp are not");
+		if (*in_root == 0)
+			*in_root = (int64_t)i + 1;
+	}
 	if (is_place || says_directory(path))
 		return refuse(e, i, "path", "is a directory");
 	other = json_object_get(seen, whole);
@@ -219,16 +229,17 @@ check_parents(const json_t *seen, struct err *e)
 }
 
 int
-files_body_check(const json_t *files, struct err *e)
+files_body_check(const json_t *files, int64_t *in_root, struct err *e)
 {
 	auto_json json_t *seen = json_object();
 	size_t i;
 	json_t *f;
 
+	*in_root = 0;
 	json_array_foreach((json_t *)(uintptr_t)files, i, f)
 	{
 		if (check_members(f, i, e) < 0 ||
-		    check_path(f, i, seen, e) < 0 ||
+		    check_path(f, i, seen, in_root, e) < 0 ||
 		    check_content(f, i, e) < 0 || read_mode(f, i, e) < 0)
 			return -1;
 	}

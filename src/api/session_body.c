@@ -269,7 +269,7 @@ create_body_read(struct call *c, struct create_body *b, json_t **json,
 	    check_base_url(b->base_url, e) < 0 ||
 	    keys_check(b->correlation_keys, "correlationKeys", e) < 0 ||
 	    check_env(b->env, false, e) < 0 ||
-	    files_body_check(b->files, e) < 0)
+	    files_body_check(b->files, &b->files_in_root, e) < 0)
 		return -1;
 	if (b->labels != NULL &&
 	    check_strings(b->labels, "labels", 255, false, false, e) < 0)

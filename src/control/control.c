@@ -77,6 +77,7 @@ control_spec(const struct rows *r, size_t row, struct sandbox_spec *out)
 	COPY(id, "sandbox_id");
 	COPY(incarnation, "incarnation");
 	COPY(rootfs, "rootfs");
+	out->writable_root = rows_bool(r, row, "writable_root");
 	out->epoch = rows_int(r, row, "epoch");
 	out->memory_mb = rows_int(r, row, "memory_mb");
 	out->cpu_millis = rows_int(r, row, "cpu_millis");

@@ -4,6 +4,7 @@
  * A create that fails leaves nothing that nobody asked for: a session without a
  * name is taken back, one with a name stays and is replaced by the next create.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "common/fault.h"
@@ -300,6 +301,27 @@ refuse_class(struct control *ctl, struct err *e)
 	    known.len > 0 ? known.data : "");
 }
 
+/* Files anywhere in the root are for classes that let it be written. */
+static int
+check_files(struct control *ctl, const struct session_wish *w,
+    const char *class_name, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	char field[ERR_FIELD_MAX];
+
+	if (w->files_in_root == 0)
+		return 0;
+	if (STORE_RUN(ctl->store, STMT_CLASS_WRITABLE_ROOT, &r, e, class_name) <
+	    0)
+		return -1;
+	if (rows_count(r) == 0 || rows_bool(r, 0, "writable_root"))
+		return 0; /* that there is no such class is said elsewhere */
+	snprintf(field, sizeof(field), "files[%lld].path",
+	    (long long)w->files_in_root - 1);
+	return err_field(e, field,
+	    "is read-only; /workspace, /home/user and /tmp are not");
+}
+
 /* Intent: one statement.  *isolated: the sandbox is its own. */
 static int
 register_session(struct control *ctl, const struct principal *who,
@@ -313,6 +335,8 @@ register_session(struct control *ctl, const struct principal *who,
 	id_random(fresh, ID_SESSION_LEN);
 	place(ctl, who, w, fresh, &p);
 	*isolated = p.isolated;
+	if (check_files(ctl, w, p.class_name, e) < 0)
+		return -1;
 	spec = create_spec(ctl, who, w, &p, fresh);
 	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, plan, e, spec) == 0) {
 		CRASH_POINT("create.intent");

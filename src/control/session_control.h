@@ -21,6 +21,8 @@ struct session_wish {
 	const json_t *labels;  /* borrowed */
 	const json_t *env;     /* borrowed */
 	const json_t *files;   /* borrowed */
+	int64_t
+	    files_in_root; /* the first of these, from 1; see files_body.h */
 	const json_t *correlation_keys; /* strings; borrowed */
 	int isolation; /* enum isolation, -1 when not asked for */
 	int64_t sleep_after_seconds;

@@ -13,6 +13,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/file.h"
+#include "provider/rootfs.h"
 
 enum { LINK_MAX_BYTES = 4096, PROGRAM_MAX = 64 };
 
@@ -72,8 +73,6 @@ static const struct option FIRST[] = {
 	{ "--clearenv" },
 	{ "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin" },
 	{ "--setenv", "LANG", "C.UTF-8" },
-	{ "--uid", "1000" },
-	{ "--gid", "1000" },
 	{ "--hostname", "sandbox" },
 	/* of the sandbox's own user namespace: init makes cells with them */
 	{ "--cap-drop", "ALL" },
@@ -86,18 +85,39 @@ static const struct option FIRST[] = {
 	{ "--dir", "/etc" },
 };
 
+/* Who a tenant is in a root that is read-only, or may be changed. */
+static const struct option USER[] = {
+	{ "--uid", "1000" },
+	{ "--gid", "1000" },
+};
+static const struct option ROOT_USER[] = {
+	{ "--uid", "0" },
+	{ "--gid", "0" },
+	/* init mounts an overlay with them: src/agent/cell_root.c */
+	{ "--cap-add", "CAP_DAC_OVERRIDE" },
+	{ "--cap-add", "CAP_CHOWN" },
+	{ "--cap-add", "CAP_FOWNER" },
+	{ "--cap-add", "CAP_MKNOD" },
+	/* and takes away for good what root would get with each program */
+	{ "--cap-add", "CAP_SETPCAP" },
+	{ "--dir", "/cell" },
+};
+
 /* What of /etc is shown, where the root has it; each mount costs time. */
 static const char *const ETC[] = {
 	"/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/etc/matplotlibrc", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
 };
 
-static const struct option AFTER_ROOT[] = {
+static const struct option DEVICES[] = {
 	{ "--proc", "/proc" },
 	{ "--dev", "/dev" },
 	/* cells mount their own; an unlimited tmpfs here would be shared memory */
 	{ "--size", "1048576" },
 	{ "--tmpfs", "/dev/shm" },
 	{ "--remount-ro", "/dev" },
+};
+
+static const struct option POINTS[] = {
 	{ "--dir", "/home/user" },
 	{ "--dir", "/workspace" },
 	/* cells show limits there */
@@ -311,6 +331,36 @@ add_agent(struct bwrap_argv *a, const struct bwrap_spec *s)
 	add_option(a, "--log-level", s->log_level, NULL);
 	add_option(a, "--log-format", s->log_format, NULL);
 	add_number(a, "--log-kb", s->log_kb, NULL);
+	if (s->writable_root)
+		add_option(a, "--writable-root", "yes", NULL);
+}
+
+/* Cells have all of it, in overlays of their own; the sandbox's init nothing. */
+static int
+add_lower(struct bwrap_argv *a, const char *root, struct err *e)
+{
+	if (rootfs_check_owner(root, e) < 0)
+		return -1;
+	add_options(a, ROOT_USER, ARRAY_LEN(ROOT_USER));
+	add_option(a, "--ro-bind", root, "/lower");
+	add_files(a); /* bwrap leaves no descriptor open that it was told of */
+	add_options(a, DEVICES, ARRAY_LEN(DEVICES));
+	return 0;
+}
+
+/* The root that init and all cells see. */
+static int
+add_read_only(struct bwrap_argv *a, const char *root, struct err *e)
+{
+	add_options(a, USER, ARRAY_LEN(USER));
+	if (add_root(a, root, e) < 0)
+		return -1;
+	add_files(a);
+	add_options(a, DEVICES, ARRAY_LEN(DEVICES));
+	add_options(a, POINTS, ARRAY_LEN(POINTS));
+	add_var(a, root);
+	add_python(a, root);
+	return 0;
 }
 
 int
@@ -320,12 +370,8 @@ bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out, struct err *e)
 
 	add(&a, s->bwrap);
 	add_options(&a, FIRST, ARRAY_LEN(FIRST));
-	if (add_root(&a, s->root, e) < 0)
+	if ((s->writable_root ? add_lower : add_read_only)(&a, s->root, e) < 0)
 		return -1;
-	add_files(&a);
-	add_options(&a, AFTER_ROOT, ARRAY_LEN(AFTER_ROOT));
-	add_var(&a, s->root);
-	add_python(&a, s->root);
 	add_number(&a, "--size", s->tmp_bytes, NULL);
 	add_option(&a, "--tmpfs", "/tmp", NULL);
 	add_option(&a, "--bind", s->storage, "/sessions");

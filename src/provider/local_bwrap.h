@@ -7,6 +7,7 @@
 #ifndef SANDLEASE_PROVIDER_LOCAL_BWRAP_H
 #define SANDLEASE_PROVIDER_LOCAL_BWRAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,7 @@ struct bwrap_spec {
 	const char *ws;      /* shown too, where there is one */
 	const char *storage; /* bound on /sessions */
 	const char *root;    /* host directories below this; "" is / */
+	bool writable_root;  /* each cell may change a copy of it */
 	const char *sandbox;
 	const char *incarnation;
 	const char *log_level;

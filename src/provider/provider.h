@@ -41,6 +41,7 @@ struct sandbox_spec {
 	char incarnation[ID_MAX];
 	int64_t epoch;
 	char rootfs[PROVIDER_PATH_MAX]; /* "": the host's own directories */
+	bool writable_root; /* each session may change a copy of it */
 	int64_t memory_mb;
 	int64_t cpu_millis;
 	int64_t disk_mb;

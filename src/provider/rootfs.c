@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/program.h"
 #include "common/str.h"
 #include "provider/file.h"
 
@@ -57,9 +58,16 @@ check_words(const struct rootfs_recipe *r, struct err *e)
 
 /* ---- programs */
 
+/* conf: to run it as the service's user; NULL: as the caller. */
 static _Noreturn void
-become(char *const *argv, int in, int out)
+become(char *const *argv, int in, int out, const struct conf *conf)
 {
+	struct err e;
+
+	if (conf != NULL && program_drop_root(conf, &e) < 0) {
+		fprintf(stderr, "%s: %s\n", argv[0], e.msg);
+		_exit(126);
+	}
 	prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody would take what they make */
 	if ((in >= 0 && dup2(in, STDIN_FILENO) < 0) ||
 	    (out >= 0 && dup2(out, STDOUT_FILENO) < 0))
@@ -98,7 +106,7 @@ remove_tree(const char *path, struct err *e)
 	pid_t pid = fork();
 
 	if (pid == 0)
-		become(argv, -1, -1);
+		become(argv, -1, -1, NULL);
 	if (pid < 0)
 		return err_errno(e, "fork");
 	return wait_for(pid, argv[0], e);
@@ -151,10 +159,12 @@ remove_leftovers(const struct conf *conf, struct err *e)
 
 /*
  * One program's output is the other's input.  By way of an archive, so that the
- * files are the caller's own, whatever users mmdebstrap has made them for.
+ * files are the service's own, whatever users mmdebstrap has made them for: those
+ * are what a session may change a copy of.
  */
 static int
-run_both(char *const *from, char *const *to, struct err *e)
+run_both(const struct conf *conf, char *const *from, char *const *to,
+    struct err *e)
 {
 	pid_t first, second;
 	struct err ignored;
@@ -164,10 +174,10 @@ run_both(char *const *from, char *const *to, struct err *e)
 		return err_errno(e, "pipe");
 	first = fork();
 	if (first == 0)
-		become(from, -1, ends[1]);
+		become(from, -1, ends[1], NULL);
 	second = fork();
 	if (second == 0)
-		become(to, ends[0], -1);
+		become(to, ends[0], -1, conf);
 	close(ends[0]);
 	close(ends[1]);
 	if (first < 0 || second < 0)
@@ -178,7 +188,8 @@ run_both(char *const *from, char *const *to, struct err *e)
 }
 
 static int
-fill(const struct rootfs_recipe *r, const char *root, struct err *e)
+fill(const struct conf *conf, const struct rootfs_recipe *r, const char *root,
+    struct err *e)
 {
 	auto_free char *include = xasprintf("--include=%s", r->packages);
 	char *from[] = { (char[]){ "mmdebstrap" }, (char[]){ "--variant=apt" },
@@ -188,16 +199,17 @@ fill(const struct rootfs_recipe *r, const char *root, struct err *e)
 		r->mirror != NULL ? xstrdup(r->mirror) : NULL, NULL };
 	auto_free char *suite = from[5], *mirror = from[7];
 	char *to[] = { (char[]){ "tar" }, (char[]){ "-x" },
-		(char[]){ "--no-same-owner" }, (char[]){ "--exclude=./dev/*" },
-		(char[]){ "-C" }, xstrdup(root), NULL };
-	auto_free char *target = to[5];
+		(char[]){ "--same-permissions" }, (char[]){ "--no-same-owner" },
+		(char[]){ "--exclude=./dev/*" }, (char[]){ "-C" },
+		xstrdup(root), NULL };
+	auto_free char *target = to[6];
 
-	return run_both(from, to, e);
+	return run_both(conf, from, to, e);
 }
 
 /* What cells need in a root that is read-only. */
 static int
-adapt(const char *root, struct err *e)
+adapt(const struct conf *conf, const char *root, struct err *e)
 {
 	auto_free char *tmp = xasprintf("%s/var/tmp", root);
 	auto_free char *backups = xasprintf("%s/var/backups", root);
@@ -206,7 +218,10 @@ adapt(const char *root, struct err *e)
 		return err_errno(e, "%s", tmp);
 	if (mkdir(backups, 0755) < 0 && errno != EEXIST)
 		return err_errno(e, "%s", backups);
-	return 0;
+	return program_give_file(conf, tmp, e) < 0 ||
+		program_give_file(conf, backups, e) < 0
+	    ? -1
+	    : 0;
 }
 
 static int
@@ -227,8 +242,8 @@ write_recipe(const char *dir, const struct rootfs_recipe *r, struct err *e)
 }
 
 static int
-make_draft(const char *draft, const struct rootfs_recipe *r, int *lock,
-    struct err *e)
+make_draft(const struct conf *conf, const char *draft,
+    const struct rootfs_recipe *r, int *lock, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/lock", draft);
 	auto_free char *root = xasprintf("%s/root", draft);
@@ -238,7 +253,8 @@ make_draft(const char *draft, const struct rootfs_recipe *r, int *lock,
 		return err_errno(e, "%s", path);
 	if (chmod(draft, 0755) < 0 || mkdir(root, 0755) < 0)
 		return err_errno(e, "%s", root);
-	if (fill(r, root, e) < 0 || adapt(root, e) < 0)
+	if (program_give_file(conf, root, e) < 0 ||
+	    fill(conf, r, root, e) < 0 || adapt(conf, root, e) < 0)
 		return -1;
 	if (write_recipe(draft, r, e) < 0)
 		return -1;
@@ -274,7 +290,7 @@ rootfs_make(const struct conf *conf, const struct rootfs_recipe *r, char **root,
 		return -1;
 	if (mkdtemp(draft) == NULL)
 		return err_errno(e, "%s", draft);
-	if (make_draft(draft, r, &lock, e) < 0) {
+	if (make_draft(conf, draft, r, &lock, e) < 0) {
 		(void)!remove_tree(draft, &ignored);
 		return -1;
 	}
@@ -301,6 +317,22 @@ rootfs_find(const struct conf *conf, const char *name, char **root,
 		return err_set(e, ERR_NOT_FOUND, CODE_NO_ROOTFS,
 		    "there is no root file system \"%.64s\"", name);
 	*root = TAKE(path);
+	return 0;
+}
+
+int
+rootfs_check_owner(const char *root, struct err *e)
+{
+	struct stat st;
+
+	if (stat(root, &st) < 0)
+		return err_set(e, ERR_UNAVAILABLE, CODE_NO_ROOTFS,
+		    "the class's root file system %.150s is not there", root);
+	if (st.st_uid != geteuid())
+		return err_set(e, ERR_UNAVAILABLE, CODE_NO_ROOTFS,
+		    "%.150s belongs to another user than the service's: make one with "
+		    "`sandlease-admin rootfs make`, or chown it",
+		    root);
 	return 0;
 }
 

@@ -34,6 +34,12 @@ int rootfs_list(const struct conf *conf, json_t **out, struct err *e)
 int rootfs_find(const struct conf *conf, const char *name, char **root,
     struct err *e) MUST_CHECK;
 
+/*
+ * A root that sessions may change copies of must be the service's own: of other
+ * users a sandbox's user namespace knows nothing.
+ */
+int rootfs_check_owner(const char *root, struct err *e) MUST_CHECK;
+
 /* Removes one that no sandbox runs from; else ERR_CONFLICT. */
 int rootfs_remove(const struct conf *conf, const char *name, struct err *e)
     MUST_CHECK;

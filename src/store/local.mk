@@ -26,7 +26,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0015_session_states.sql \
 	sql/migrations/0016_create.sql \
 	sql/migrations/0017_storage_id.sql \
-	sql/migrations/0018_previews.sql
+	sql/migrations/0018_previews.sql \
+	sql/migrations/0019_writable_root.sql
 SQL_FUNCTIONS = \
 	sql/functions/admin.sql \
 	sql/functions/audit.sql \

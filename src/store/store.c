@@ -71,6 +71,7 @@ static const struct meaning MEANINGS[] = {
 	{ "23505", "session_one_living_name", ERR_CONFLICT, CODE_NAME_TAKEN },
 	{ "23505", NULL, ERR_CONFLICT,    CODE_ALREADY_EXISTS },
 	{ "23503", "sandbox_class_fkey", ERR_INVALID, CODE_UNKNOWN_CLASS },
+	{ "23514", "class_writable_root_check", ERR_INVALID, CODE_NO_ROOTFS },
 	{ "2200",  NULL, ERR_INVALID,     CODE_VALIDATION_FAILED },  /* a date, a number */
 	{ "22P02", NULL, ERR_INVALID,     CODE_VALIDATION_FAILED },
 	{ "55P03", NULL, ERR_UNAVAILABLE, CODE_TRY_AGAIN },          /* lock_timeout */

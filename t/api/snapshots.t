@@ -72,6 +72,7 @@ def it_keeps_all_there_is():
     equal((s["name"], s["state"], s["sessionId"], s["error"]),
           ("first", "ready", one, None), "what is said of it")
     true(s["files"] > 10 and s["sizeBytes"] > 20, "files and size: %r" % s)
+    equal(s["directories"], ["/workspace", "/home/user"], "what it holds")
     true(s["createdAt"] and s["createdBy"], "when and by whom")
     other = create(snapshot=s["id"])
     equal(other["snapshot"], s["id"], "the session says what it is made of")

@@ -1,7 +1,8 @@
 """Tries to get out of a sandbox, or into the sibling's, as a tenant would.
 
 Runs against SANDLEASE_URL; each case says what must fail.  SANDLEASE_LIMITS is
-"cgroup" or "none": who is expected to hold the limits.
+"cgroup" or "none": who is expected to hold the limits.  SANDLEASE_ROOT is "writable"
+where the tenant is root in a root of its own.
 """
 import os
 import subprocess
@@ -15,6 +16,7 @@ from box import eventually  # noqa: E402
 from service import until  # noqa: E402
 
 LIMITS = os.environ.get("SANDLEASE_LIMITS", "cgroup")
+WRITABLE = os.environ.get("SANDLEASE_ROOT") == "writable"
 a = Session(name="escape-a", env={"SECRET_OF_A": "pear-4711"})
 b = Session(name="escape-b")
 tiny = Session(name="escape-tiny", isolation="session", **{"class": "tiny"})
@@ -26,15 +28,18 @@ def the_two_share_a_sandbox_and_the_third_does_not():
 
 
 def host_files_are_not_there():
-    tap.same(a.run("find /var")[1], "/var\n/var/tmp\n/var/backups\n", "of /var: places of the session's own")
-    for path in ("/root", "/run", "/etc/shadow", "/etc/ssh", "/boot",
-                 os.environ["STACK_DIR"], os.environ["SANDLEASE_CONFIG"]):
+    if not WRITABLE:
+        tap.same(a.run("find /var")[1], "/var\n/var/tmp\n/var/backups\n", "of /var: places of the session's own")
+    ours = ("/lower", "/cell", "/sessions") if WRITABLE else ("/root", "/run")
+    for path in ours + ("/etc/shadow", "/etc/ssh", "/boot", os.environ["STACK_DIR"],
+                        os.environ["SANDLEASE_CONFIG"]):
         code, out, err = a.run("ls -d %s" % path)
         tap.ok(code != 0, "%s is not there" % os.path.basename(path), out + err)
     tap.same(a.run("ls /home")[1], "user\n", "/home holds the user's own directory only")
     tap.same(a.run("ls -A /sessions")[1], "", "other sessions' storage is not to be seen")
-    for path in ("/usr/bin/x", "/etc/passwd", "/x", "/sandlease-agent",
-                 "/sandlease-ws"):
+    shared = ("/proc/sys/net/ipv4/ip_forward", "/proc/sys/kernel/msgmax", "/dev/x", "/sys/x"
+              ) if WRITABLE else ("/usr/bin/x", "/etc/passwd", "/x")
+    for path in shared + ("/sandlease-agent", "/sandlease-ws"):
         tap.ok(a.run("echo x >%s" % path)[0] != 0, "%s cannot be written" % path)
 
 
@@ -81,7 +86,8 @@ def a_sibling_has_other_ports_files_and_environment():
     a.run("(python3 -m http.server 9000 >/dev/null 2>&1 &)")
     until("it serves itself", lambda: a.run("(: </dev/tcp/127.0.0.1/9000)")[0] == 0)
     tap.ok(b.run("(: </dev/tcp/127.0.0.1/9000)")[0] != 0, "its port is not the sibling's")
-    for path in ("/tmp/mine", "/workspace/mine", "~/mine"):
+    a.run("echo of-a >/opt/mine")
+    for path in ("/tmp/mine", "/workspace/mine", "~/mine", "/opt/mine"):
         tap.ok(b.run("cat %s" % path)[0] != 0, "%s is not the sibling's" % path)
     tap.same(a.run("echo $SECRET_OF_A")[1], "pear-4711\n", "its environment is its own")
     out = b.run("env; cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'")[1]
@@ -117,6 +123,9 @@ def nothing_can_be_mounted_and_no_namespace_made():
         tap.ok(a.run(command)[0] != 0, "%s fails" % command.split()[0])
     tap.same(a.run("grep -h CapEff /proc/self/status | cut -f2")[1], "0" * 16 + "\n",
              "a command has no capability")
+    if WRITABLE:
+        tap.same(a.run("grep -h CapBnd /proc/self/status | cut -f2")[1], "0" * 16 + "\n",
+                 "and can get none, though it is root")
     tap.same(a.run("grep -h Seccomp: /proc/self/status | cut -f2")[1], "2\n",
              "a command runs under the filter")
     tap.same(a.run("grep -h NoNewPrivs /proc/self/status | cut -f2")[1], "1\n",
@@ -322,6 +331,12 @@ def nobody_inherits_a_descriptor():
         else:
             continue
         seen.add(role)
+        if role == "init":
+            with open("/proc/%d/status" % pid, encoding="utf-8") as file:
+                used, = [int(l.split()[1], 16) for l in file if l.startswith("CapEff")]
+            # SYS_ADMIN, NET_ADMIN, SYS_RESOURCE, and SETPCAP where the tenant is root
+            tap.same(hex(used), hex(1 << 21 | 1 << 12 | 1 << 24 | (1 << 8 if WRITABLE else 0)),
+                     "init uses what cells need, and no right to files")
         # init's watchdog opens files of /proc for a moment; what leaked stays
         tap.ok(eventually(lambda: holds_only_its_own(pid, most)),
                "%s holds only what it needs" % role, descriptors(pid))

@@ -3,6 +3,7 @@
 """rootfs.t: a root file system is made, run, kept while it is used, and removed."""
 import glob
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -96,19 +97,33 @@ def it_is_made_by_a_recipe():
     equal((name, suite, classes, root, packages, where),
           ("tiny", "bookworm", "-", ROOT, "hello", mirror()), "list")
     true(made.startswith("20"), made)
+    owner = pwd.getpwnam("sandlease").pw_uid
+    others = [path for top, dirs, files in os.walk(ROOT) for path in
+              (os.path.join(top, name) for name in dirs + files) if os.lstat(path).st_uid != owner]
+    equal(others, [], "all of it is the service's")
 
 
 @case
 def a_session_of_a_class_runs_it():
     sql("INSERT INTO class (name, rootfs, memory_mb, cpu_millis, disk_mb, pids)"
         " VALUES ('tiny', :'v1', 256, 1000, 512, 64)", ROOT)
+    sql("INSERT INTO class (name, rootfs, writable_root, memory_mb, cpu_millis, disk_mb, pids)"
+        " VALUES ('own', :'v1', true, 256, 1000, 512, 64)", ROOT)
     sid = create(isolation="session", name="in-tiny", **{"class": "tiny"})["id"]
     equal(execute(sid, "hello; . /usr/lib/os-release; echo $VERSION_CODENAME"),
           "Hello, world!\nbookworm\n", "its package")
     equal(execute(sid, "command -v git python3 nginx || true"), "", "nothing of the host's")
     equal(execute(sid, "echo 1 >/var/tmp/f; cat /tmp/f; test -d /var/backups; "
                        "touch /usr/x 2>/dev/null || echo read-only"), "1\nread-only\n", "as cells need it")
-    equal(listed()[0].split("\t")[3], "tiny", "list names the class")
+    equal(listed()[0].split("\t")[3], "own,tiny", "list names the classes")
+
+
+@case
+def in_a_class_with_a_writable_root_packages_come_and_go():
+    sid = create(isolation="session", name="in-own", **{"class": "own"})["id"]
+    execute(sid, "apt-get purge -y hello && ! command -v hello && apt-get check")
+    expect(200, call("DELETE", at(sid)))
+    sql("UPDATE class SET writable_root = false, rootfs = '' WHERE name = 'own'")
 
 
 @case

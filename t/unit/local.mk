@@ -62,7 +62,7 @@ t_unit_provider_box_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=flock,--wrap=unlinka
 t_unit_provider_file_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
 
 ## it takes in what is made while we are built
-t/unit/agent/sysfilter_test.$(OBJEXT): src/agent/sysfilter_table.h
+t/unit/agent/sysfilter_test.$(OBJEXT): $(SYSFILTER_TABLES)
 
 ## not under valgrind: Debian 12's does not know pidfd_open()
 UNIT_PIDFD += t/unit/provider/proc_test t/unit/agent/setup_test t/unit/agent/treeend_test

@@ -21,25 +21,29 @@
 static const struct sock_filter PROGRAM[] = {
 #include "agent/sysfilter_table.h"
 };
+static const struct sock_filter ROOT_PROGRAM[] = {
+#include "agent/sysfilter_root_table.h"
+};
 
 /* The calls of this test, by each architecture's numbers. */
 struct arch {
 	uint32_t audit;
 	int socket, socketpair, io_setup, fanotify_init, setsockopt;
+	int fchownat, setgroups;
 };
 
 #if defined(__x86_64__)
 enum { X32 = 0x40000000 };
 static const struct arch ARCHES[] = {
-	{ AUDIT_ARCH_X86_64, 41, 53, 206, 300, 54 },
+	{ AUDIT_ARCH_X86_64, 41, 53, 206, 300, 54, 260, 116 },
 	{ AUDIT_ARCH_X86_64, X32 + 41, X32 + 53, X32 + 543, X32 + 300,
-	    X32 + 541 },
-	{ AUDIT_ARCH_I386, 359, 360, 245, 338, 366 },
+	    X32 + 541, X32 + 260, X32 + 116 },
+	{ AUDIT_ARCH_I386, 359, 360, 245, 338, 366, 298, 206 },
 };
 #elif defined(__aarch64__)
 static const struct arch ARCHES[] = {
-	{ AUDIT_ARCH_AARCH64, 198, 199, 0, 262, 208 },
-	{ AUDIT_ARCH_ARM, 281, 288, 243, 367, 294 },
+	{ AUDIT_ARCH_AARCH64, 198, 199, 0, 262, 208, 54, 159 },
+	{ AUDIT_ARCH_ARM, 281, 288, 243, 367, 294, 325, 206 },
 };
 #else
 static const struct arch ARCHES[] = { { 0 } };
@@ -65,12 +69,13 @@ jumps(const struct sock_filter *f, uint32_t a)
 
 /* Of socket filters, seccomp knows these instructions; ours needs no others. */
 static uint32_t
-run(const struct seccomp_data *d)
+run_program(const struct sock_filter *program, size_t count,
+    const struct seccomp_data *d)
 {
 	uint32_t a = 0;
 
-	for (size_t at = 0; at < ARRAY_LEN(PROGRAM); at++) {
-		const struct sock_filter *f = &PROGRAM[at];
+	for (size_t at = 0; at < count; at++) {
+		const struct sock_filter *f = &program[at];
 
 		switch (f->code) {
 		case BPF_LD | BPF_W | BPF_ABS:
@@ -100,7 +105,7 @@ answer(const struct arch *a, int nr, uint64_t x, uint64_t y, uint64_t z)
 		.arch = a->audit,
 		.args = { x, y, z } };
 
-	return run(&d);
+	return run_program(PROGRAM, ARRAY_LEN(PROGRAM), &d);
 }
 
 static bool
@@ -206,6 +211,34 @@ no_filter_is_attached_and_nothing_sent_without_copying(void **state)
 			    CASES[c].want);
 }
 
+static uint32_t
+answer_to_root(const struct arch *a, int nr)
+{
+	struct seccomp_data d = { .nr = nr, .arch = a->audit };
+
+	return run_program(ROOT_PROGRAM, ARRAY_LEN(ROOT_PROGRAM), &d);
+}
+
+/* Of two filters the kernel takes the stricter answer: both must be asked. */
+static void
+root_gives_files_away_without_effect(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ARCHES); i++) {
+		const struct arch *a = &ARCHES[i];
+
+		assert_int_equal(answer_to_root(a, a->fchownat),
+		    SECCOMP_RET_ERRNO | 0);
+		assert_int_equal(answer_to_root(a, a->setgroups),
+		    SECCOMP_RET_ERRNO | 0);
+		assert_int_equal(answer_to_root(a, a->socket),
+		    SECCOMP_RET_ALLOW);
+		/* nobody else is told so */
+		assert_int_equal(answer(a, a->fchownat, 0, 0, 0),
+		    SECCOMP_RET_ALLOW);
+	}
+}
+
 #if defined(__x86_64__)
 static void
 socketcall_makes_no_socket(void **state)
@@ -231,6 +264,7 @@ main(void)
 		cmocka_unit_test(what_is_counted_for_the_whole_host_is_refused),
 		cmocka_unit_test(
 		    no_filter_is_attached_and_nothing_sent_without_copying),
+		cmocka_unit_test(root_gives_files_away_without_effect),
 #if defined(__x86_64__)
 		cmocka_unit_test(socketcall_makes_no_socket),
 #endif

@@ -186,7 +186,7 @@ open_files_without_a_name_are_found(void **state)
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	assert_int_equal(unlink("a"), 0);
 	assert_int_equal(stat(dir, &st), 0);
-	usage_unlinked(cell, st.st_dev, &u);
+	usage_unlinked(cell, st.st_dev, st.st_dev, &u);
 	assert_true(u.whole);
 	assert_true(u.bytes >= FILE_BYTES && u.bytes < 2 * FILE_BYTES);
 	close(stop[1]);
@@ -224,12 +224,12 @@ a_file_that_is_only_mapped_is_not_overlooked(void **state)
 	}
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	assert_int_equal(stat(dir, &st), 0);
-	usage_unlinked(cell, st.st_dev, &u);
+	usage_unlinked(cell, st.st_dev, st.st_dev, &u);
 	assert_true(u.whole); /* it has a name */
 	assert_int_equal(unlink("a"), 0);
-	usage_unlinked(cell, st.st_dev + 1, &u);
+	usage_unlinked(cell, st.st_dev + 1, st.st_dev + 1, &u);
 	assert_true(u.whole); /* another disk's */
-	usage_unlinked(cell, st.st_dev, &u);
+	usage_unlinked(cell, st.st_dev, st.st_dev, &u);
 	assert_false(u.whole);
 	close(stop[1]);
 	assert_int_equal(waitpid(cell, NULL, 0), cell);

@@ -113,9 +113,9 @@ static const struct {
 	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"mode\": \"rwx\"}]}", "files[0].mode" },
 	{ "{\"files\": [{\"path\": \"a\", \"content\": \"x\", \"owner\": \"root\"}]}", "files[0].owner" },
 	{ "{\"files\": [1]}", "files[0]" },
-	{ "{\"files\": [{\"path\": \"/etc/passwd\", \"content\": \"\"}]}", "files[0].path" },
-	{ "{\"files\": [{\"path\": \"../../etc/x\", \"content\": \"\"}]}", "files[0].path" },
-	{ "{\"files\": [{\"path\": \"/workspacex\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"/proc/x\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"../../dev/x\", \"content\": \"\"}]}", "files[0].path" },
+	{ "{\"files\": [{\"path\": \"/sandlease-agent\", \"content\": \"\"}]}", "files[0].path" },
 	{ "{\"files\": [{\"path\": \"dir/\", \"content\": \"\"}]}", "files[0].path" },
 	{ "{\"files\": [{\"path\": \"a\", \"content\": \"\"}, {\"path\": \"./a\", \"content\": \"\"}]}", "files[1].path" },
 	{ "{\"files\": [{\"path\": \"a/b\", \"content\": \"\"}, {\"path\": \"a\", \"content\": \"\"}]}", "files[1].path" },
@@ -195,6 +195,39 @@ words_become_numbers(void **state)
 	assert_int_equal(json_integer_value(json_object_get(file, "mode")),
 	    0644);
 	fake_end(&f, &c);
+}
+
+/* Whether such a path can be written, the class says. */
+static void
+files_in_the_root_are_noted(void **state)
+{
+	static const struct {
+		const char *first, *second;
+		int64_t want;
+	} CASES[] = {
+		{ "a", "/dev/shm/a", 0 },
+		{ "/etc/passwd", "/opt/a", 1 },
+		{ "a", "../../etc/x", 2 },
+		{ "/workspacex", "a", 1 },
+		{ "/tmp/a", "/device", 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_free char *body = xasprintf(
+		    "{\"files\": [{\"path\": \"%s\", \"content\": \"\"},"
+		    " {\"path\": \"%s\", \"content\": \"\"}]}",
+		    CASES[i].first, CASES[i].second);
+		struct fake f = { .body = body };
+		struct call c = begin(&f, "POST");
+		auto_json json_t *json = NULL;
+		struct create_body b;
+		struct err e = { 0 };
+
+		assert_int_equal(create_body_read(&c, &b, &json, &e), 0);
+		assert_int_equal(b.files_in_root, CASES[i].want);
+		fake_end(&f, &c);
+	}
 }
 
 static void
@@ -348,6 +381,7 @@ main(void)
 		cmocka_unit_test(a_create_says_which_field_is_wrong),
 		cmocka_unit_test(what_is_not_said_has_its_default),
 		cmocka_unit_test(words_become_numbers),
+		cmocka_unit_test(files_in_the_root_are_noted),
 		cmocka_unit_test(a_name_may_come_from_a_header),
 		cmocka_unit_test(a_patch_may_remove_and_leaves_the_rest_alone),
 		cmocka_unit_test(the_same_request_has_the_same_hash),

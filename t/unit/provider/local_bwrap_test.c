@@ -100,10 +100,10 @@ the_command_line_is_exactly_this(void **state)
 	    " --unshare-uts --unshare-net --unshare-cgroup --disable-userns"
 	    " --as-pid-1 --new-session --clearenv"
 	    " --setenv PATH /usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
-	    " --setenv LANG C.UTF-8 --uid 1000 --gid 1000 --hostname sandbox"
+	    " --setenv LANG C.UTF-8 --hostname sandbox"
 	    " --cap-drop ALL --cap-add CAP_SYS_ADMIN --cap-add CAP_NET_ADMIN"
 	    " --cap-add CAP_SYS_RESOURCE --cap-add CAP_DAC_READ_SEARCH"
-	    " --cap-add CAP_SYS_PTRACE --dir /etc"
+	    " --cap-add CAP_SYS_PTRACE --dir /etc --uid 1000 --gid 1000"
 	    " --symlink usr/bin /bin --ro-bind ROOT/opt /opt --ro-bind ROOT/usr /usr"
 	    " --ro-bind ROOT/etc/ld.so.cache /etc/ld.so.cache"
 	    " --symlink /usr/share/zoneinfo/UTC /etc/localtime"
@@ -134,6 +134,66 @@ the_command_line_is_exactly_this(void **state)
 	assert_null(a.v[a.count]);
 	got = joined(&a, dir);
 	assert_string_equal(got, WANT);
+}
+
+/* All of it is below the cells' own changes; init sees no file of it. */
+static void
+a_root_that_may_be_changed_is_bound_whole_and_read_only(void **state)
+{
+	static const char WANT[] =
+	    " --cap-add CAP_SYS_PTRACE --dir /etc --uid 0 --gid 0"
+	    " --cap-add CAP_DAC_OVERRIDE --cap-add CAP_CHOWN"
+	    " --cap-add CAP_FOWNER --cap-add CAP_MKNOD --cap-add CAP_SETPCAP"
+	    " --dir /cell --ro-bind ROOT /lower"
+	    " --perms 0444 --file 6 /etc/passwd --perms 0444 --file 7 /etc/group"
+	    " --perms 0444 --file 8 /etc/hosts --perms 0444 --file 9 /etc/nsswitch.conf"
+	    " --perms 0444 --file 10 /etc/profile --perms 0444 --file 11 /etc/bash.bashrc"
+	    " --proc /proc --dev /dev --size 1048576 --tmpfs /dev/shm"
+	    " --remount-ro /dev --size 4096 --tmpfs /tmp"
+	    " --bind /st/storage/x /sessions"
+	    " --ro-bind /opt/agent /sandlease-agent"
+	    " --ro-bind-try /opt/ws /sandlease-ws --remount-ro / --chdir /"
+	    " --info-fd 12 -- /sandlease-agent init --control-fd 3"
+	    " --incarnation aaaa --sandbox ses-1 --log-level info"
+	    " --log-format kv --log-kb 64 --writable-root yes";
+	char dir[] = "/tmp/slrootXXXXXX";
+	auto_argv struct bwrap_argv a = { 0 };
+	auto_free char *got = NULL;
+	struct bwrap_spec s;
+	struct err e = { 0 };
+	const char *tail;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	make_rootfs(dir);
+	s = spec(dir);
+	s.writable_root = true;
+	assert_int_equal(bwrap_argv(&s, &a, &e), 0);
+	remove_rootfs(dir);
+	got = joined(&a, dir);
+	tail = strstr(got, " --cap-add CAP_SYS_PTRACE");
+	assert_non_null(tail);
+	assert_string_equal(tail, WANT);
+}
+
+/* Files of root's could not be changed inside, and nobody would know why. */
+static void
+a_root_of_another_user_cannot_be_changed(void **state)
+{
+	char dir[] = "/tmp/slrootXXXXXX";
+	struct bwrap_argv a = { 0 };
+	struct bwrap_spec s;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	/* who is not root cannot give it away, but has root's at hand */
+	s = spec(chown(dir, 1, 1) == 0 ? dir : "/usr");
+	s.writable_root = true;
+	assert_int_equal(bwrap_argv(&s, &a, &e), -1);
+	rmdir(dir);
+	assert_code(e.code, CODE_NO_ROOTFS);
+	assert_non_null(strstr(e.msg, "another user"));
 }
 
 /* Whatever this host looks like. */
@@ -196,6 +256,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_command_line_is_exactly_this),
+		cmocka_unit_test(
+		    a_root_that_may_be_changed_is_bound_whole_and_read_only),
+		cmocka_unit_test(a_root_of_another_user_cannot_be_changed),
 		cmocka_unit_test(of_the_host_only_system_directories_are_bound),
 		cmocka_unit_test(a_rootfs_that_is_not_there_is_one_clear_error),
 		cmocka_unit_test(the_files_of_etc_know_our_user_and_no_secret),
