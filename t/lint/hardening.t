@@ -34,7 +34,7 @@ for p in "${all[@]}"; do
 	ok "$p: its place is random (PIE)" has "$p" -h 'Type: +DYN'
 	if is_static "$p"; then
 		ok "$p: static, at most ${MB[$p]:-4} MB without symbols" \
-			test "$(size -A "$p" | awk '/^Total/ { print $2 }')" -le $((${MB[$p]:-4} << 20))
+			test "$(size "$p" | awk 'NR == 2 { print $4 }')" -le $((${MB[$p]:-4} << 20))
 	else
 		ok "$p: everything is bound at start" has "$p" -d 'FLAGS_1.*NOW'
 		ok "$p: the stack is guarded" has "$p" --dyn-syms '__stack_chk_fail'
