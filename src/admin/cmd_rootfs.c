@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "admin/commands.h"
+#include "admin/list.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/rootfs_control.h"
@@ -29,48 +30,26 @@ cmd_rootfs_make(struct admin *a, struct err *e)
 	return 0;
 }
 
-static void
-print_one(const json_t *v)
-{
-	const json_t *classes = json_object_get(v, "classes");
-	auto_buf struct buf names = { 0 };
-
-	for (size_t i = 0; i < json_array_size(classes); i++)
-		buf_fmt(&names, "%s%s", i > 0 ? "," : "",
-		    json_string_value(json_array_get(classes, i)));
-	printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", json_str(v, "name"),
-	    json_str(v, "suite"), json_str(v, "made"),
-	    names.len > 0 ? names.data : "-", json_str(v, "root"),
-	    json_str(v, "packages"), json_str(v, "mirror"));
-}
-
-static void
-print_json(const json_t *v)
-{
-	auto_free char *text = json_text(v);
-
-	puts(text);
-}
-
 int
 cmd_rootfs_list(struct admin *a, struct err *e)
 {
+	static const struct column COLUMNS[] = {
+		{ "NAME", "name" },
+		{ "SUITE", "suite" },
+		{ "MADE", "made" },
+		{ "CLASSES", "classes", COLUMN_JSON },
+		{ "ROOTFS", "root" },
+		{ "PACKAGES", "packages" },
+		{ "MIRROR", "mirror" },
+	};
+	const struct listing l = { .columns = COLUMNS,
+		.column_count = ARRAY_LEN(COLUMNS) };
 	auto_json json_t *all = NULL;
-	json_t *v;
-	size_t i;
 
 	if (admin_no_more(a, e) < 0 ||
 	    rootfs_control_list(a->conf, a->store, &all, e) < 0)
 		return -1;
-	if (!admin_flag(a, "--json"))
-		puts("NAME\tSUITE\tMADE\tCLASSES\tROOTFS\tPACKAGES\tMIRROR");
-	json_array_foreach(all, i, v)
-	{
-		if (admin_flag(a, "--json"))
-			print_json(v);
-		else
-			print_one(v);
-	}
+	list_print_array(a, &l, all);
 	return 0;
 }
 

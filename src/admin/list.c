@@ -178,6 +178,33 @@ print_page(const struct listing *l, const struct page *p, bool json,
 	}
 }
 
+/* Columns are as wide as the first page needs. */
+static void
+print_titles(const struct listing *l, const struct page *p, bool json,
+    size_t *widths)
+{
+	measure(l, p, widths);
+	for (size_t c = 0; !json && c < l->column_count; c++)
+		print_cell(l, c, l->columns[c].title, widths);
+}
+
+void
+list_print_array(const struct admin *a, const struct listing *l,
+    const json_t *all)
+{
+	struct page *p = xcalloc(1, sizeof(*p));
+	bool json = admin_flag(a, "--json");
+	size_t widths[COLUMNS_MAX];
+
+	for (; p->count < json_array_size(all) && p->count < PAGE; p->count++)
+		p->objects[p->count] =
+		    json_incref(json_array_get(all, p->count));
+	print_titles(l, p, json, widths);
+	print_page(l, p, json, widths);
+	page_clear(p);
+	free(p);
+}
+
 /* One row more than wanted is asked for, to know whether there are more. */
 static int
 print_rows(struct admin *a, const struct listing *l, int64_t limit,
@@ -193,9 +220,7 @@ print_rows(struct admin *a, const struct listing *l, int64_t limit,
 		if (read_page(a, l, want + 1, p, e) < 0)
 			return -1;
 		if (first)
-			measure(l, p, widths);
-		for (size_t c = 0; first && !json && c < l->column_count; c++)
-			print_cell(l, c, l->columns[c].title, widths);
+			print_titles(l, p, json, widths);
 		first = false;
 		left -= (int64_t)p->count;
 		if (left < 0) {

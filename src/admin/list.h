@@ -40,6 +40,10 @@ struct listing {
 int list_print(struct admin *a, const struct listing *l, struct err *e)
     MUST_CHECK;
 
+/* The same of objects that are in no table; at most a page of them. */
+void list_print_array(const struct admin *a, const struct listing *l,
+    const json_t *all);
+
 /* The object `json` of the first row. */
 int list_parse(const struct rows *r, json_t **out, struct err *e) MUST_CHECK;
 

@@ -15,7 +15,12 @@
 #include "common/str.h"
 #include "common/token.h"
 
-enum { PATH_BYTES_MAX = 4096, SEGMENT_MAX = 255, MODE_MAX = 0777 };
+enum {
+	PATH_BYTES_MAX = 4096,
+	SEGMENT_MAX = 255,
+	SEGMENTS_MAX = 128, /* each is looked at with all before it */
+	MODE_MAX = 0777
+};
 
 /* What a cell mounts for writing (src/agent/cell.c:make_mounts). */
 static const char *const PLACES[] = { "/workspace", "/home/user", "/tmp",
@@ -103,19 +108,21 @@ check_members(const json_t *file, size_t i, struct err *e)
 
 /*
  * The path with "/workspace/" before it if it is relative, and without ".",
- * ".." and double slashes.  NULL when a segment is too long for any file system.
+ * ".." and double slashes.  NULL when a segment is too long for any file system,
+ * or there are too many.
  */
 static char *
 normalise(const char *path)
 {
 	char *out = xasprintf("%s", path[0] == '/' ? "" : "/workspace");
+	int count = 0;
 
 	while (*(path += strspn(path, "/")) != '\0') {
 		size_t n = strcspn(path, "/");
 		bool up = n == 2 && strncmp(path, "..", 2) == 0;
 		char *slash = strrchr(out, '/');
 
-		if (n > SEGMENT_MAX) {
+		if (n > SEGMENT_MAX || ++count > SEGMENTS_MAX) {
 			free(out);
 			return NULL;
 		}
@@ -180,7 +187,7 @@ check_path(const json_t *file, size_t i, json_t *seen, int64_t *in_root,
 	whole = normalise(path);
 	if (whole == NULL)
 		return refuse(e, i, "path",
-		    "has a name of more than 255 bytes in it");
+		    "has a name of more than 255 bytes in it, or more than 128 names");
 	if (!is_below(whole, PLACES, ARRAY_LEN(PLACES), &is_place)) {
 		if (is_below(whole, LOCKED, ARRAY_LEN(LOCKED), &is_locked))
 			return refuse(e, i, "path",

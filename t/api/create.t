@@ -63,7 +63,7 @@ def a_path_that_cannot_be_written_is_refused_before_anything_is_made():
                          (["a", "b", "./a"], 2), (["a", "/workspace//a"], 1),
                          (["x/y", "x"], 1), (["x", "x/y"], 0),
                          (["/home/user"], 0), (["/proc/1/x"], 0),
-                         (["/var/lib/x"], 0), (["n" * 256], 0)):
+                         (["/var/lib/x"], 0), (["n" * 256], 0), (["d/" * 128 + "f"], 0)):
         files = [{"path": p, "content": ""} for p in paths]
         problem(post({"files": files}, key), 400, "validation_failed",
                 "files[%d].path" % index)

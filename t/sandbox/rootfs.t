@@ -2,6 +2,7 @@
 # long: has mmdebstrap make a small Debian, which takes a minute or two
 """rootfs.t: a root file system is made, run, kept while it is used, and removed."""
 import glob
+import json
 import os
 import pwd
 import re
@@ -63,8 +64,7 @@ def admin(*words):
 
 
 def listed():
-    """Rows of `rootfs list` without their titles."""
-    return admin("list")[1].splitlines()[1:]
+    return [json.loads(line) for line in admin("list", "--json")[1].splitlines()]
 
 
 def there():
@@ -93,10 +93,12 @@ def it_is_made_by_a_recipe():
     equal(there(), ["tiny"], "and nothing else")
     status, _, error = admin("make", "tiny", "--packages", "hello")
     true(status == 1 and "already" in error, error)
-    name, suite, made, classes, root, packages, where = listed()[0].split("\t")
-    equal((name, suite, classes, root, packages, where),
-          ("tiny", "bookworm", "-", ROOT, "hello", mirror()), "list")
-    true(made.startswith("20"), made)
+    one, = listed()
+    equal([one[k] for k in ("name", "suite", "classes", "root", "packages", "mirror")],
+          ["tiny", "bookworm", [], ROOT, "hello", mirror()], "list")
+    true(one["made"].startswith("20"), one["made"])
+    titles, row = admin("list")[1].splitlines()
+    equal(titles.index("ROOTFS"), row.index(ROOT), "as a table")
     owner = pwd.getpwnam("sandlease").pw_uid
     others = [path for top, dirs, files in os.walk(ROOT) for path in
               (os.path.join(top, name) for name in dirs + files) if os.lstat(path).st_uid != owner]
@@ -115,7 +117,7 @@ def a_session_of_a_class_runs_it():
     equal(execute(sid, "command -v git python3 nginx || true"), "", "nothing of the host's")
     equal(execute(sid, "echo 1 >/var/tmp/f; cat /tmp/f; test -d /var/backups; "
                        "touch /usr/x 2>/dev/null || echo read-only"), "1\nread-only\n", "as cells need it")
-    equal(listed()[0].split("\t")[3], "own,tiny", "list names the classes")
+    equal(listed()[0]["classes"], ["own", "tiny"], "list names the classes")
 
 
 @case
