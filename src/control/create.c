@@ -346,7 +346,8 @@ register_session(struct control *ctl, const struct principal *who,
 	if (e->code == CODE_UNKNOWN_CLASS)
 		refuse_class(ctl, e);
 	if (e->code == CODE_SNAPSHOT_NOT_FOUND)
-		err_field(e, "snapshot", "there is no such snapshot");
+		err_field(e, "snapshot",
+		    "there is no snapshot of that id; GET /v1/snapshots lists them");
 	return -1;
 }
 
