@@ -115,6 +115,11 @@ main(int argc, char **argv)
 		rotate(argv + 1, before, used);
 		return run(cmd, argc - used, argv + used);
 	}
+	if (words == 2 && command_group(argv[1 + before]) != NULL &&
+	    str_equal(argv[2 + before], "--help")) {
+		help_commands(argv[1 + before], stdout);
+		return EXIT_SUCCESS;
+	}
 	if (words > 0 && help_unknown(words, argv + 1 + before, &e) < 0)
 		return misuse(&e);
 	help_usage(wants_help(argv) ? stdout : stderr);

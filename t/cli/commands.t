@@ -140,6 +140,9 @@ try ls --url http://127.0.0.1:1
 like "$err" 'no key for http://127.0.0.1:1' "its key goes to no other service"
 none "the key is in no output" "$(grep -F "$key" -r out err)"
 
+try snapshot --help
+is "$code|$(grep -cE '^ *snapshot (create|ls|rm)' out)" '0|3' "a group of commands has help, too"
+
 # ---- what shells complete: commands, options, and what the service knows
 
 export PATH=$STACK_BUILD:$PATH
