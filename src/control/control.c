@@ -58,7 +58,7 @@ control_check(const struct conf *conf, struct store *st, struct err *e)
 {
 	struct control ctl;
 
-	return control_open(conf, st, &ctl, e) < 0
+	return control_open(conf, st, &ctl, e) < 0 || control_ready(&ctl, e) < 0
 	    ? -1
 	    : provider_check(&ctl.provider, e);
 }

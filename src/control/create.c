@@ -17,7 +17,6 @@
 #include "control/snapshot_control.h"
 #include "control/start.h"
 #include "control/stop.h"
-#include "control/storage_claim.h"
 
 enum { TRIES = 3 };
 
@@ -401,7 +400,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 
 	id[0] = '\0';
 	/* before there is a session that could not be started */
-	if (storage_is_here(ctl, e) < 0)
+	if (control_ready(ctl, e) < 0)
 		return -1;
 	if (!str_empty(w->snapshot) && id_is_session(w->snapshot) &&
 	    snapshot_verify(ctl, who->tenant, w->snapshot, e) < 0)

@@ -15,7 +15,6 @@
 #include "control/session_control.h"
 #include "control/setup.h"
 #include "control/stop.h"
-#include "control/storage_claim.h"
 #include "control/suspend.h"
 
 enum { TRIES = 3, PATIENCE_MS = 15000, MOVE_ON_MS = 5000, SOON_MS = 500 };
@@ -104,7 +103,7 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	auto_free char *spec = NULL;
 	json_t *intent;
 
-	if (storage_is_here(ctl, e) < 0)
+	if (control_ready(ctl, e) < 0)
 		return -1;
 	intent = start_intent(ctl);
 	json_object_set_new(intent, "seenState",

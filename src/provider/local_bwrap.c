@@ -83,6 +83,7 @@ static const struct option FIRST[] = {
 	{ "--cap-add", "CAP_DAC_READ_SEARCH" },
 	{ "--cap-add", "CAP_SYS_PTRACE" },
 	{ "--dir", "/etc" },
+	{ "--symlink", "../usr/lib/os-release", "/etc/os-release" },
 };
 
 /* Who a tenant is in a root that is read-only, or may be changed. */

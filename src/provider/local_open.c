@@ -103,7 +103,7 @@ local_open(const struct provider *p, struct err *e)
 		    "run_dir is longer than %d bytes: %.100s", RUN_DIR_MAX,
 		    c->run_dir);
 	if (make_dirs(c, e) < 0 || check_private(c->state_dir, e) < 0 ||
-	    check_private(control, e) < 0 || local_ready(p, e) < 0)
+	    check_private(control, e) < 0)
 		return -1;
 	if (cgroup_find(c->cgroup_root, &t, e) < 0)
 		return -1;

@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from awake import passes
-from service import call, create, expect, setting, sql
+from service import call, create, expect, get, setting, sql
 from tap import case, equal, run, true
 
 service.begin()
@@ -78,6 +78,10 @@ def a_host_that_can_start_none_is_told_whether_or_not_a_session_tells():
         equal(health(), ("degraded", ["host_not_ready"]), "workers that have not")
         service.problem(call("POST", "/v1/sessions", {"isolation": "session"}), 503,
                         "host_not_ready")
+        equal(get(sid)["state"], "ready", "what runs can be looked at")
+        expect(200, call("POST", service.at(sid, "/sleep")))
+        service.problem(call("POST", service.at(sid, "/resume")), 503, "host_not_ready")
+        equal(get(sid)["state"], "asleep", "and put to sleep, and stays so")
     finally:
         os.rename(bwrap + ".off", bwrap)
     equal(health(), ("ok", []), "it is back")

@@ -218,7 +218,7 @@ def creates_that_find_a_session_cost_something_and_leave_little():
           ("findsPerMinute", 10), "which quota")
     equal(value("SELECT count(*) FROM idempotency WHERE key = 'one-more'"),
           "0", "it leaves no row")
-    equal(expect(201, org.create({"Idempotency-Key": "find-0"}, name="n"))
+    equal(expect(200, org.create({"Idempotency-Key": "find-0"}, name="n"))
           .json["id"], sid, "a repetition costs nothing")
 
 

@@ -172,6 +172,7 @@ ok "nginx accepts it" tls_nginx -t
 for bad in oops =x 'W/x=1' 'e; s/=1'; do
 	is "$(sh "$TOP/nginx/render" "$work/sandlease" "$bad" 2>&1)" "render: not NAME=value: $bad" "a bad argument is named: $bad"
 done
+like "$(sh "$TOP/nginx/render" "$work/sandlease" CRET=x 2>&1)" 'no value CRET' "so is a name that is none"
 nginx_end
 
 # ---- the last release had no values: its files were edited by hand
@@ -179,7 +180,7 @@ nginx_end
 # As its README said: templates filled in, certificates added to the servers.
 last_release_files() {
 	mkdir "$work/last" && git -C "$TOP" archive "$last" nginx | tar -xf - -C "$work/last" &&
-		sh "$work/last/nginx/render" "$work/sandlease" "${here[@]}" PUBLIC_HOST=sandlease.example.com \
+		sh "$work/last/nginx/render" "$work/sandlease" LISTEN=127.0.0.1 "${here[@]}" PUBLIC_HOST=sandlease.example.com \
 			PREVIEW_DOMAIN=previews.example.net WORKERS=1 &&
 		sed -i -e "s|listen 127.0.0.1:$port.*|listen 127.0.0.1:$port ssl; ssl_certificate $work/cert.pem;\
 			ssl_certificate_key $work/key.pem;|" "$work/sandlease/sandlease.conf"

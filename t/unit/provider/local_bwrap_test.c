@@ -103,7 +103,8 @@ the_command_line_is_exactly_this(void **state)
 	    " --setenv LANG C.UTF-8 --hostname sandbox"
 	    " --cap-drop ALL --cap-add CAP_SYS_ADMIN --cap-add CAP_NET_ADMIN"
 	    " --cap-add CAP_SYS_RESOURCE --cap-add CAP_DAC_READ_SEARCH"
-	    " --cap-add CAP_SYS_PTRACE --dir /etc --uid 1000 --gid 1000"
+	    " --cap-add CAP_SYS_PTRACE --dir /etc"
+	    " --symlink ../usr/lib/os-release /etc/os-release --uid 1000 --gid 1000"
 	    " --symlink usr/bin /bin --ro-bind ROOT/opt /opt --ro-bind ROOT/usr /usr"
 	    " --ro-bind ROOT/etc/ld.so.cache /etc/ld.so.cache"
 	    " --symlink /usr/share/zoneinfo/UTC /etc/localtime"
@@ -141,7 +142,8 @@ static void
 a_root_that_may_be_changed_is_bound_whole_and_read_only(void **state)
 {
 	static const char WANT[] =
-	    " --cap-add CAP_SYS_PTRACE --dir /etc --uid 0 --gid 0"
+	    " --cap-add CAP_SYS_PTRACE --dir /etc"
+	    " --symlink ../usr/lib/os-release /etc/os-release --uid 0 --gid 0"
 	    " --cap-add CAP_DAC_OVERRIDE --cap-add CAP_CHOWN"
 	    " --cap-add CAP_FOWNER --cap-add CAP_MKNOD --cap-add CAP_SETPCAP"
 	    " --dir /cell --ro-bind ROOT /lower"
