@@ -71,13 +71,15 @@ read_root(struct admin *a, json_t *spec, struct err *e)
 	const char *rootfs = admin_option(a, "--rootfs");
 	const char *writable = admin_option(a, "--writable-root");
 	bool yes = writable != NULL && str_equal(writable, "yes");
+	auto_free char *storage = xasprintf("%s/storage", a->conf->state_dir);
 
 	if (rootfs != NULL && check_rootfs(rootfs, e) < 0)
 		return -1;
 	if (writable != NULL && !yes && !str_equal(writable, "no"))
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--writable-root %s: must be yes or no", writable);
-	if (yes && !str_empty(rootfs) && rootfs_check_owner(rootfs, e) < 0)
+	if (yes && !str_empty(rootfs) &&
+	    rootfs_check_writable(rootfs, storage, e) < 0)
 		return err_wrap(e, "--rootfs");
 	if (rootfs != NULL)
 		json_object_set_new(spec, "rootfs", json_lossy(rootfs));

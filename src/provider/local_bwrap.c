@@ -338,12 +338,12 @@ add_agent(struct bwrap_argv *a, const struct bwrap_spec *s)
 
 /* Cells have all of it, in overlays of their own; the sandbox's init nothing. */
 static int
-add_lower(struct bwrap_argv *a, const char *root, struct err *e)
+add_lower(struct bwrap_argv *a, const struct bwrap_spec *s, struct err *e)
 {
-	if (rootfs_check_owner(root, e) < 0)
+	if (rootfs_check_writable(s->root, s->storage, e) < 0)
 		return -1;
 	add_options(a, ROOT_USER, ARRAY_LEN(ROOT_USER));
-	add_option(a, "--ro-bind", root, "/lower");
+	add_option(a, "--ro-bind", s->root, "/lower");
 	add_files(a); /* bwrap leaves no descriptor open that it was told of */
 	add_options(a, DEVICES, ARRAY_LEN(DEVICES));
 	return 0;
@@ -351,16 +351,16 @@ add_lower(struct bwrap_argv *a, const char *root, struct err *e)
 
 /* The root that init and all cells see. */
 static int
-add_read_only(struct bwrap_argv *a, const char *root, struct err *e)
+add_read_only(struct bwrap_argv *a, const struct bwrap_spec *s, struct err *e)
 {
 	add_options(a, USER, ARRAY_LEN(USER));
-	if (add_root(a, root, e) < 0)
+	if (add_root(a, s->root, e) < 0)
 		return -1;
 	add_files(a);
 	add_options(a, DEVICES, ARRAY_LEN(DEVICES));
 	add_options(a, POINTS, ARRAY_LEN(POINTS));
-	add_var(a, root);
-	add_python(a, root);
+	add_var(a, s->root);
+	add_python(a, s->root);
 	return 0;
 }
 
@@ -371,7 +371,7 @@ bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out, struct err *e)
 
 	add(&a, s->bwrap);
 	add_options(&a, FIRST, ARRAY_LEN(FIRST));
-	if ((s->writable_root ? add_lower : add_read_only)(&a, s->root, e) < 0)
+	if ((s->writable_root ? add_lower : add_read_only)(&a, s, e) < 0)
 		return -1;
 	add_number(&a, "--size", s->tmp_bytes, NULL);
 	add_option(&a, "--tmpfs", "/tmp", NULL);

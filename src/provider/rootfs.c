@@ -321,9 +321,9 @@ rootfs_find(const struct conf *conf, const char *name, char **root,
 }
 
 int
-rootfs_check_owner(const char *root, struct err *e)
+rootfs_check_writable(const char *root, const char *storage, struct err *e)
 {
-	struct stat st;
+	struct stat st, other;
 
 	if (stat(root, &st) < 0)
 		return err_set(e, ERR_UNAVAILABLE, CODE_NO_ROOTFS,
@@ -333,6 +333,10 @@ rootfs_check_owner(const char *root, struct err *e)
 		    "%.150s belongs to another user than the service's: make one with "
 		    "`sandlease-admin rootfs make`, or chown it",
 		    root);
+	if (stat(storage, &other) == 0 && other.st_dev != st.st_dev)
+		return err_set(e, ERR_UNAVAILABLE, CODE_NO_ROOTFS,
+		    "%.150s is on another file system than the sessions' storage %.150s",
+		    root, storage);
 	return 0;
 }
 

@@ -36,9 +36,12 @@ int rootfs_find(const struct conf *conf, const char *name, char **root,
 
 /*
  * A root that sessions may change copies of must be the service's own: of other
- * users a sandbox's user namespace knows nothing.
+ * users a sandbox's user namespace knows nothing.  And it must be on the file
+ * system of their storage: else the overlay gives each file the device of its
+ * layer, and open files without a name could not be told from others.
  */
-int rootfs_check_owner(const char *root, struct err *e) MUST_CHECK;
+int rootfs_check_writable(const char *root, const char *storage, struct err *e)
+    MUST_CHECK;
 
 /* Removes one that no sandbox runs from; else ERR_CONFLICT. */
 int rootfs_remove(const struct conf *conf, const char *name, struct err *e)

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import rootfs
@@ -57,6 +58,13 @@ def only_a_class_with_a_rootfs_of_the_service_may_ask_for_it():
     if os.getuid() == 0:
         said = refused("class", "add", "x", *LIMITS, "--rootfs", "/usr", "--writable-root", "yes")
         true("another user" in said, said)
+    elsewhere = tempfile.mkdtemp(dir="/dev/shm")
+    try:
+        os.chown(elsewhere, os.stat(ROOT).st_uid, -1)
+        said = refused("class", "add", "x", *LIMITS, "--rootfs", elsewhere, "--writable-root", "yes")
+        true("another file system" in said, said)
+    finally:
+        os.rmdir(elsewhere)
     said = refused("class", "set", "own", "--rootfs", "")
     true("--rootfs" in said, said)
     row, = [c for c in expect(200, call("GET", "/v1/classes")).json["classes"] if c["name"] == "own"]
@@ -278,6 +286,19 @@ def a_rootfs_is_not_replaced_under_changes():
     true("sessions that may have changed its root" in said, said)
     admin("class", "set", "own", "--pids", "100", "--rootfs", ROOT)
     equal(execute(sid, "echo lives"), "lives\n", "it runs on")
+
+
+@case
+def a_root_that_was_broken_can_be_taken_away():
+    sid = own()
+    execute(sid, "echo precious >kept; chmod 0 /usr")
+    sleep(sid)
+    problem(call("POST", at(sid, "/resume")), 502, "agent_error")
+    equal(get(sid)["state"], "failed", "without a shell")
+    os.rename(storage(sid) + "/root", setting("STACK_STATE") + "/broken")
+    expect(200, call("POST", at(sid, "/resume")))
+    equal(execute(sid, "cat kept"), "precious\n", "its files")
+    expect(200, call("DELETE", at(sid)))
 
 
 sys.exit(run(lambda: None))
