@@ -34,6 +34,22 @@ struct run {
 /* ---- what is asked for */
 
 static int
+add_volume(struct run *r, const char *spec, struct err *e)
+{
+	struct volume *v = &r->volume[r->volumes];
+
+	if (volume_parse(spec, v, e) < 0)
+		return -1;
+	r->volumes++;
+	for (size_t i = 0; i + 1 < r->volumes; i++)
+		if (volume_overlaps(v, &r->volume[i]))
+			return err_set(e, ERR_INVALID, CODE_USAGE,
+			    "volumes must lie apart in the session, not %.100s and %.100s",
+			    r->volume[i].there, v->there);
+	return 0;
+}
+
+static int
 check(struct run *r, struct err *e)
 {
 	const struct args *a = &r->cli->args;
@@ -56,9 +72,8 @@ check(struct run *r, struct err *e)
 		if (i == VOLUMES_MAX)
 			return err_set(e, ERR_INVALID, CODE_USAGE,
 			    "at most %d volumes can be given", VOLUMES_MAX);
-		if (volume_parse(spec, &r->volume[r->volumes], e) < 0)
+		if (add_volume(r, spec, e) < 0)
 			return -1;
-		r->volumes++;
 	}
 	return 0;
 }

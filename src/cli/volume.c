@@ -47,6 +47,8 @@ volume_parse(const char *spec, struct volume *v, struct err *e)
 		    copy);
 	v->here = xstrdup(copy);
 	v->there = xstrdup(colon != NULL ? colon : "/workspace");
+	for (size_t n = strlen(v->there); n > 1 && v->there[n - 1] == '/'; n--)
+		v->there[n - 1] = '\0';
 	v->read_only = mode != NULL && str_equal(mode, "ro");
 	return 0;
 }
@@ -59,6 +61,21 @@ volume_free(struct volume *v)
 	json_decref(v->ours);
 	json_decref(v->before);
 	*v = (struct volume){ 0 };
+}
+
+static bool
+is_in(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return str_starts(path, dir) &&
+	    (dir[len - 1] == '/' || path[len] == '\0' || path[len] == '/');
+}
+
+bool
+volume_overlaps(const struct volume *v, const struct volume *other)
+{
+	return is_in(v->there, other->there) || is_in(other->there, v->there);
 }
 
 int

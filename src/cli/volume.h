@@ -21,6 +21,9 @@ struct volume {
 int volume_parse(const char *spec, struct volume *v, struct err *e) MUST_CHECK;
 void volume_free(struct volume *v);
 
+/* Whether one would lie in the other there, and come back with it. */
+bool volume_overlaps(const struct volume *v, const struct volume *other);
+
 /* Copies it in. */
 int volume_send(struct copy *k, struct volume *v, struct err *e) MUST_CHECK;
 

@@ -26,6 +26,11 @@ is "$(cat "names/$other")" old "one that a listing cannot tell from another is a
 rm "names/$latin"
 touch -d '2020-01-01 00:00' "names/$other"
 inode=$(stat -c %i "names/$other")
+mkdir w1 w2
+for second in w2 w2:/workspace/ w2:/workspace/data:ro w2:/; do
+	try run -v w1 -v "$second" -- true
+	is "$code|$(grep -c 'must lie apart' err)" "125|1" "volumes in each other are refused: $second"
+done
 try run -v names:/workspace -- sh -c 'echo 1 >one'
 is "$code|$(stat -c %i "names/$other")" "0|$inode" "what has not changed is not touched"
 rm -r names
