@@ -238,7 +238,10 @@ fcgi_send_file(void *ctx, int fd, off_t from, int64_t len)
 	return 0;
 }
 
-/* libfcgi ends a request when its last stream for writing is closed. */
+/*
+ * libfcgi ends a request when its last stream for writing is closed; nginx passes
+ * a short answer on when nothing more can come.
+ */
 static void
 fcgi_end(void *ctx)
 {
@@ -246,6 +249,7 @@ fcgi_end(void *ctx)
 
 	(void)!FCGX_FClose(r->err);
 	(void)!FCGX_FClose(r->out);
+	(void)shutdown(r->ipcFd, SHUT_WR);
 }
 
 /* nginx takes any end for a good one; what is no record it does not take. */

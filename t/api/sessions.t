@@ -2,6 +2,7 @@
 """sessions.t: a session from create to delete, through nginx."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -208,6 +209,24 @@ def it_is_started_once():
     r = expect(202, call("POST", at(sid, "/resume?wait=0")))
     equal(r.json["state"], "initializing", "answered before it is ready")
     equal(starts(), "2", "one for the create, one for the resume")
+
+
+@case
+def who_does_not_wait_is_answered_while_the_start_hangs():
+    key = new_key("hangs", "u")
+    before = set(service.sandbox_pids())
+    create(key=key)
+    init, = [p for p in set(service.sandbox_pids()) - before if service.bwrap_of(p)]
+    os.kill(init, signal.SIGSTOP)
+    try:
+        sid = expect(202, call("POST", "/v1/sessions?wait=0", {}, key=key)).json["id"]
+        # wait: its worker goes on for ten seconds; nobody else has such a lock
+        equal(value("SELECT count(*) > 0 FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
+                    " WHERE l.locktype = 'advisory' AND a.application_name = 'sandlease-api'"),
+              "t", "its worker is at it")
+    finally:
+        os.kill(init, signal.SIGCONT)
+    until("it is ready", lambda: get(sid, key=key)["state"] == "ready")
 
 
 @case
