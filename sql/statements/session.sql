@@ -145,7 +145,7 @@ SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, 
        coalesce(s.sandbox_id, '') AS sandbox_id, s.activity_seq, s.keep_alive,
        s.suspend, s.suspended_at IS NOT NULL AS suspended,
        s.setup_sealed IS NOT NULL AS setup,
-       g.gone, g.gone AND s.started_at IS NULL AS cut_short,
+       g.gone, g.gone AND s.started_at IS NULL AS cut_short, g.put_to_sleep,
        l.state AS lease, l.generation, coalesce(l.instance, '') AS instance,
        greatest(ms_between(clock_timestamp(), l.next_attempt_at), 0) AS stop_due_ms,
        coalesce(b.state, 'absent') AS sandbox_state,
@@ -156,8 +156,11 @@ SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, 
   JOIN lease l ON l.session_id = s.id
   LEFT JOIN sandbox b ON b.id = s.sandbox_id
   JOIN class c ON c.name = coalesce(b.class, s.class)
- CROSS JOIN LATERAL (SELECT (s.state = 'asleep' AND s.reason IN ('sandbox_gone', 'wrapper_gone'))
-                         IS TRUE AS gone) g
+ CROSS JOIN LATERAL (SELECT s.state = 'asleep' AND coalesce(s.reason, '') IN (
+                            'sandbox_gone', 'wrapper_gone') AS gone,
+                            s.state = 'asleep' AND coalesce(s.reason, '') IN (
+                            'user-interrupt', 'idle-timeout', 'max_run_time', 'too-old', 'shutdown',
+                            'disk_limit') AS put_to_sleep) g
  WHERE s.id = $1 AND ($2 = '' OR s.tenant = $2);
 
 -- name: session_get

@@ -122,6 +122,7 @@ static void
 end_unwaited(struct unwaited *u)
 {
 	u->ctl->answer = NULL;
+	u->ctl->go_on_ms = 0;
 	u->ctl->glance = false;
 }
 

@@ -138,6 +138,7 @@ read_session(struct control *ctl, const char *id, const char *tenant,
 	out->setup = rows_bool(r, 0, "setup");
 	out->gone = rows_bool(r, 0, "gone");
 	out->cut_short = rows_bool(r, 0, "cut_short");
+	out->put_to_sleep = rows_bool(r, 0, "put_to_sleep");
 	out->suspend = rows_bool(r, 0, "suspend");
 	out->suspended = rows_bool(r, 0, "suspended");
 	control_spec(r, 0, &out->sandbox);

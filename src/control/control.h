@@ -74,6 +74,7 @@ struct session_row {
 	int64_t stop_due_ms; /* until a stop that is needed is tried again */
 	bool gone;           /* asleep because its sandbox has ended */
 	bool cut_short;      /* ... in its first start */
+	bool put_to_sleep;   /* asleep because somebody, or a rule, wanted it */
 	bool suspend;        /* sleep is to freeze it */
 	bool suspended;      /* its cell may be frozen */
 	enum sandbox_state sandbox_state;

@@ -404,26 +404,38 @@ give_up(struct control *ctl, const char *session, const char *tenant,
 	return -1;
 }
 
-/* What was put to sleep, or has begun to work, is no start any more. */
+/*
+ * Whether somebody has put it to sleep while it started: since the generation
+ * `first` that we found, or since whoever began the start that is to be finished.
+ */
 static bool
-is_unfinished(const struct session_row *s)
+was_stopped(const struct session_row *s, bool only_unfinished, int64_t first)
 {
-	return s->state == SESSION_INITIALIZING || s->gone;
+	if (only_unfinished)
+		return s->state != SESSION_INITIALIZING && !s->gone;
+	return s->put_to_sleep && s->generation > first;
 }
 
 static int
 bring_up(struct control *ctl, const char *session, const char *tenant,
     bool only_unfinished, int64_t deadline_ms, struct err *e)
 {
+	int64_t first = INT64_MAX;
+
 	for (int i = 0; i < TRIES; i++) {
 		struct session_row s;
 
+		/* whose client has its answer has more time than that gave */
+		if (ctl->answer == NULL && ctl->go_on_ms > deadline_ms)
+			deadline_ms = ctl->go_on_ms;
 		*e = (struct err){ 0 };
 		if (read_settled(ctl, session, tenant, deadline_ms, &s, e) < 0)
 			return -1;
+		if (first == INT64_MAX)
+			first = s.generation;
 		if (only_unfinished && s.state == SESSION_READY)
 			return 0;
-		if (only_unfinished && !is_unfinished(&s))
+		if (was_stopped(&s, only_unfinished, first))
 			return err_set(e, ERR_CONFLICT, CODE_START_STOPPED,
 			    "the session was put to sleep while it started");
 		if (look_and_start(ctl, &s, deadline_ms, e) == 0)

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
@@ -231,6 +232,28 @@ def it_sleeps_on(p, cells, sandboxes):
     equal(service.cells(), cells, "cells")
     expect(200, call("DELETE", at(p.sid)))
     equal(service.sandbox_pids(), sandboxes, "sandboxes")
+
+
+@case
+def a_sleep_during_a_resume_is_the_last_word():
+    sid = create(isolation="session")["id"]
+    met = 0
+    for n in range(12):
+        until("it sleeps", lambda: call("POST", at(sid, "/sleep")).json["state"] == "asleep")
+        before = get(sid)["lease"]["generation"]
+        resume = service.in_background("POST", at(sid, "/resume?wait=%d" % (n % 2 * 60)), {})
+        time.sleep(0.005 + 0.002 * n)  # wait: anywhere; a miss is no failure
+        s = call("POST", at(sid, "/sleep")).json
+        resume.join()
+        if (s["state"], s["lease"]["generation"]) == ("asleep", before + 1):
+            met += 1
+            until("nobody is at it", lambda: "0" == value(
+                "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE"
+                " l.locktype = 'advisory' AND a.application_name = 'sandlease-api'"))
+            s = get(sid)
+            equal((s["state"], s["lease"]["generation"]), ("asleep", before + 1), "round %d" % n)
+    print("# a sleep met a resume %d times" % met)
+    expect(200, call("DELETE", at(sid)))
 
 
 @case

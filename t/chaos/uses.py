@@ -536,8 +536,8 @@ def pass_over_a_session_beyond_its_limit():
 def resume_in_a_sandbox_that_was_probed_in_vain():
     key = service.new_key("vain-%d" % next(NUMBERS), "someone")
     # wait: as long as a silence must be to count, and the agent's is longer
-    s = session(suffering("provider-hang: agent.launch 7s",
-                          post("/resume?wait=6")), key)
+    s = session(suffering("provider-hang: agent.launch 10s",
+                          post("/resume?wait=9")), key)
     service.expect(200, call("POST", at(s.sid, "/sleep"), {}, key))
     sql("UPDATE sandbox SET probe_failures = 1,"
         " probe_failed_at = clock_timestamp() - interval '1 minute'"
