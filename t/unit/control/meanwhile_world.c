@@ -68,7 +68,7 @@ another_wants_it_asleep(void *arg)
 	    " '{\"reason\": \"user-interrupt\"}') FROM session");
 }
 
-/* Whatever its command printed: the create goes on with the next one. */
+/* Whatever its command printed; and what was put to sleep stays asleep. */
 static void
 a_start_that_was_stopped_before_its_outcome_is_none(void **state)
 {
@@ -76,8 +76,8 @@ a_start_that_was_stopped_before_its_outcome_is_none(void **state)
 	struct err e = { 0 };
 
 	fake_meanwhile("agent.prove", another_wants_it_asleep, w);
-	SUCCEEDS(world_create(w, ISOLATION_SHARED, &e));
-	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
+	FAILS(world_create(w, ISOLATION_SHARED, &e), CODE_START_STOPPED);
+	assert_string_equal(world_state(w), "asleep none 1 running");
 }
 
 /* The stop may be under way: nothing runs in what is being stopped. */
