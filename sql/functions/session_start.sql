@@ -66,7 +66,8 @@ BEGIN
       FROM session s WHERE s.id = p_session;
 END $$;
 
--- What its prompt says.  In plpgsql, which sees a session that the same statement made.
+-- The name that the session's shell shows in its prompt.  In plpgsql, because a
+-- function in SQL would not see a session that the same statement made.
 CREATE OR REPLACE FUNCTION start_name(p_session text)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

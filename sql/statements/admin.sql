@@ -1,4 +1,4 @@
--- What an operator looks at, over all tenants.  Lists answer a JSON object for
+-- The lists of sandlease-admin, over all tenants.  Each answers a JSON object for
 -- each row, and `next`, with which the following page begins: src/admin/list.h.
 
 -- name: key_list
@@ -19,7 +19,7 @@ SELECT json_build_object('id', k.id, 'org', k.org, 'user', k.user_id, 'bot', k.b
 
 -- name: admin_orgs
 -- params: next, page
--- What quotas count; sandlease-admin org recount sets it right.
+-- Usage is read from the counters of quotas; sandlease-admin org recount corrects them.
 SELECT json_build_object('org', o.id, 'isolation', o.isolation,
            'keys', (SELECT count(*) FROM api_key k WHERE k.tenant = o.id
                        AND k.revoked_at IS NULL AND coalesce(k.expires_at > clock_timestamp(), true)),
@@ -106,8 +106,8 @@ SELECT json_build_object('owner', json_build_object('org', s.tenant, 'user', s.u
 
 -- name: lease_list
 -- params: only_lost, next, page
--- What is not none; those whose session's row is gone first, then those that have
--- not changed for the longest time.
+-- Leases in any state but none: first those whose session's row is gone, then those
+-- that have not changed for the longest time.
 SELECT json_build_object('session', x.session_id, 'state', x.state, 'generation', x.generation,
            'sessionRow', x.known, 'org', x.tenant, 'user', x.user_id, 'bot', x.bot,
            'sandbox', x.sandbox_id, 'host', nullif(x.host, ''), 'reason', x.reason,
@@ -156,8 +156,9 @@ SELECT audit_add('class_added', 'info', NULL, c.name,
 
 -- name: class_set
 -- params: name, spec
--- What spec does not have stays.  No row: there is no such class.  sessions: so many
--- have changes above its rootfs, which cannot become another one below them.
+-- A member that spec lacks keeps its value.  No row: there is no such class.
+-- sessions: this many have changes in an overlay above the class's rootfs, so that the
+-- rootfs cannot be replaced.
 WITH kept AS (
     SELECT c.name, count(s.id) FILTER (WHERE c.writable_root
                AND c.rootfs <> coalesce($2::jsonb->>'rootfs', c.rootfs)) AS sessions

@@ -76,7 +76,8 @@ SELECT id, 'interrupt', 'interrupted', coalesce($4, event_actor()), generation, 
 
 -- name: session_interrupted_shell
 -- params: session_id, generation, trace_id, actor, detail
--- What ran in one shell has been ended.  Under the lease's lock, as all events.
+-- Records that the commands of one shell were ended.  Takes the lease's lock, as every
+-- writer of a session's events does, so that events are in order.
 WITH l AS MATERIALIZED (SELECT session_id FROM lease WHERE session_id = $1 FOR UPDATE)
 INSERT INTO event (session_id, kind, what, actor, generation, trace_id, detail)
 SELECT $1, 'interrupt', 'interrupted', coalesce($4, event_actor()), $2::bigint, $3, $5::jsonb

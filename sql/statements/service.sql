@@ -11,7 +11,7 @@ SELECT 1;
 SELECT 1 FROM schema_migration WHERE name = $1;
 
 -- name: classes_known
--- What a session may be created with.  rootfs is a path of the host's.
+-- The classes that a create may name.  Without rootfs: it is a path of the host.
 SELECT name, json_build_object('name', name, 'provider', provider, 'memoryMb', memory_mb,
            'cpuMillis', cpu_millis, 'diskMb', disk_mb, 'pids', pids,
            'writableRoot', writable_root,

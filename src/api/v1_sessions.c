@@ -318,6 +318,25 @@ v1_session_resume(struct call *c, struct err *e)
 	return reply_session(c, ctl, id, 200, 202, e);
 }
 
+/*
+ * 202 only while a stop is under way.  A session that was asleep may have been
+ * resumed since: there is nothing left of the sleep that would be carried out.
+ */
+static int
+reply_sleep(struct call *c, struct control *ctl, const char *id, struct err *e)
+{
+	auto_json json_t *s = NULL;
+	const json_t *stop;
+	bool sleeps;
+
+	if (session_json_read(c, ctl, id, &s, e) < 0)
+		return -1;
+	stop = json_object_get(json_object_get(s, "lease"), "stop");
+	sleeps = state_session_parse(json_str(s, "state")) == SESSION_SLEEPING;
+	call_reply(c, sleeps || json_is_object(stop) ? 202 : 200, s);
+	return 0;
+}
+
 int
 v1_session_sleep(struct call *c, struct err *e)
 {
@@ -332,7 +351,7 @@ v1_session_sleep(struct call *c, struct err *e)
 	    session_control_sleep_as(ctl, id, app_of(c)->who.tenant,
 		"user-interrupt", b.suspend, e) < 0)
 		return -1;
-	return reply_session(c, ctl, id, 200, 202, e);
+	return reply_sleep(c, ctl, id, e);
 }
 
 int

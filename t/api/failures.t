@@ -243,7 +243,10 @@ def a_sleep_during_a_resume_is_the_last_word():
         before = get(sid)["lease"]["generation"]
         resume = service.in_background("POST", at(sid, "/resume?wait=%d" % (n % 2 * 60)), {})
         time.sleep(0.005 + 0.002 * n)  # wait: anywhere; a miss is no failure
-        s = call("POST", at(sid, "/sleep")).json
+        r = call("POST", at(sid, "/sleep"))
+        s = r.json
+        equal(r.status == 202, s["state"] == "sleeping" or s["lease"]["stop"] is not None,
+              "a sleep that goes on is carried out by somebody: %r" % r)
         resume.join()
         if (s["state"], s["lease"]["generation"]) == ("asleep", before + 1):
             met += 1
