@@ -27,7 +27,7 @@ $$;
 
 -- {"because", "until", "untilIfBusy"}: why it is alive, as far as rows know.  What
 -- is busy has no idle date: it sleeps so long after its work has ended.  Only the
--- wrapper knows whether it is; src/api/session_now.c asks it and shows one of the
+-- wrapper knows whether it is; src/api/v1/session_now.c asks it and shows one of the
 -- two dates.
 CREATE OR REPLACE FUNCTION session_alive(s session, l lease)
 RETURNS json LANGUAGE plpgsql STABLE AS $$

@@ -1,6 +1,6 @@
 -- A session as the API shows it, but for what only the host knows: limits and
--- URLs are added by src/api/session_json.c, whether it is busy by
--- src/api/session_now.c, which reaches the wrapper by 'agent'.
+-- URLs are added by src/api/v1/session_json.c, whether it is busy by
+-- src/api/v1/session_now.c, which reaches the wrapper by 'agent'.
 CREATE OR REPLACE FUNCTION iso(t timestamptz)
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')

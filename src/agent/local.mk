@@ -3,169 +3,176 @@
 dist_man_MANS += src/agent/sandlease-agent.8
 
 AGENT_SOURCES = \
-	src/agent/activity.c src/agent/activity.h \
-	src/agent/api_archive.c \
-	src/agent/api_backup.c \
-	src/agent/api_code.c \
-	src/agent/api_content.c \
-	src/agent/api_context.c \
-	src/agent/answers.c src/agent/answers.h \
-	src/agent/api_execute.c \
-	src/agent/api_execution.c \
-	src/agent/api_files.c \
-	src/agent/api_raw.c \
-	src/agent/api_ports.c \
-	src/agent/api_process.c src/agent/api_process_input.c \
-	src/agent/api_process_logs.c \
-	src/agent/api_session.c \
-	src/agent/api_git.c \
-	src/agent/api_terminal.c \
-	src/agent/api_terminal_stream.c \
-	src/agent/backup.c src/agent/backup.h \
-	src/agent/backup_error.c src/agent/backup_internal.h \
-	src/agent/backup_path.c src/agent/backup_path.h \
-	src/agent/backup_restore.c \
-	src/agent/api_watch.c \
-	src/agent/base64.c src/agent/base64.h \
-	src/agent/bigjson.c src/agent/bigjson.h \
-	src/agent/blocks.c src/agent/blocks.h \
-	src/agent/capability.c src/agent/capability.h \
-	src/agent/cell.c src/agent/cell.h \
-	src/agent/cell_init.c src/agent/cell_init.h \
-	src/agent/cell_root.c src/agent/cell_root.h \
-	src/agent/cells.c src/agent/cells.h \
-	src/agent/collected.c src/agent/collected.h \
-	src/agent/context.c src/agent/context.h \
-	src/agent/clone.c src/agent/clone.h \
-	src/agent/cgroup_view.c src/agent/cgroup_view.h \
-	src/agent/changes.c src/agent/changes.h \
-	src/agent/copy.c src/agent/copy.h \
-	src/agent/drain.c src/agent/drain.h \
-	src/agent/draft.c src/agent/draft.h \
-	src/agent/entity.c src/agent/entity.h \
-	src/agent/ending.c src/agent/ending.h \
-	src/agent/envset.c src/agent/envset.h \
-	src/agent/notice.c src/agent/notice.h \
-	src/agent/exec.c src/agent/exec.h \
-	src/agent/execution.c src/agent/execution.h \
-	src/agent/files.c src/agent/files.h \
-	src/agent/freezer.c src/agent/freezer.h \
-	src/agent/git.c src/agent/git.h \
-	src/agent/git_error.c src/agent/git_error.h \
-	src/agent/git_url.c src/agent/git_url.h \
-	src/agent/gitconfig.c src/agent/gitconfig.h \
-	src/agent/glob.c src/agent/glob.h \
-	src/agent/ignored.c src/agent/ignored.h \
-	src/agent/init.c src/agent/init.h \
-	src/agent/init_ops.c \
-	src/agent/interrupt.c src/agent/interrupt.h \
-	src/agent/kernel.c src/agent/kernel.h \
-	src/agent/kernel_start.c \
-	src/agent/kernel_talk.c src/agent/kernel_talk.h \
-	src/agent/kernel_text.c src/agent/kernel_text.h \
-	src/agent/keep.c src/agent/keep.h \
-	src/agent/launch.c src/agent/launch.h \
-	src/agent/limits_view.c src/agent/limits_view.h \
-	src/agent/lines.c src/agent/lines.h \
-	src/agent/listing.c src/agent/listing.h \
-	src/agent/loop.c src/agent/loop.h \
-	src/agent/loopback.c src/agent/loopback.h \
-	src/agent/markers.c src/agent/markers.h \
-	src/agent/mime.c src/agent/mime.h \
-	src/agent/move.c src/agent/move.h \
-	src/agent/once.c src/agent/once.h \
-	src/agent/omit.c src/agent/omit.h \
-	src/agent/pack.c src/agent/pack.h \
-	src/agent/path_list.c src/agent/path_list.h \
-	src/agent/port_probe.c src/agent/port_probe.h \
-	src/agent/process.c src/agent/process.h \
-	src/agent/process_act.c src/agent/process_input.c src/agent/process_internal.h \
-	src/agent/process_run.c \
-	src/agent/process_start.c \
-	src/agent/process_store.c src/agent/process_store.h \
-	src/agent/procmem.c src/agent/procmem.h \
-	src/agent/proctree.c src/agent/proctree.h \
-	src/agent/pty.c src/agent/pty.h \
-	src/agent/pty_act.c src/agent/pty_internal.h \
-	src/agent/pty_run.c \
-	src/agent/pty_start.c \
-	src/agent/pump.c src/agent/pump.h \
-	src/agent/rawpath.c src/agent/rawpath.h \
-	src/agent/relay.c src/agent/relay.h \
-	src/agent/relay_conn.c src/agent/relay_conn.h \
-	src/agent/relay_copy.c src/agent/relay_internal.h \
-	src/agent/relay_page.c src/agent/relay_page.h \
-	src/agent/relay_request.c src/agent/relay_request.h \
-	src/agent/ring.c src/agent/ring.h \
-	src/agent/routes.c src/agent/routes.h \
-	src/agent/scene.c src/agent/scene.h \
-	src/agent/script.c src/agent/script.h \
-	src/agent/session_end.c src/agent/session_end.h \
-	src/agent/seals.c src/agent/seals.h \
-	src/agent/serve.c src/agent/serve.h \
-	src/agent/setup.c src/agent/setup.h \
-	src/agent/shell.c src/agent/shell.h \
-	src/agent/shell_internal.h \
-	src/agent/shell_proc.c src/agent/shell_proc.h \
-	src/agent/shell_run.c \
-	src/agent/shell_state.c \
-	src/agent/sigstate.c src/agent/sigstate.h \
-	src/agent/spawn.c src/agent/spawn.h \
-	src/agent/swap.c src/agent/swap.h \
-	src/agent/sysfilter.c src/agent/sysfilter.h \
-	src/agent/target.c src/agent/target.h \
-	src/agent/tree.c src/agent/tree.h \
-	src/agent/unpack.c \
-	src/agent/treeend.c src/agent/treeend.h \
-	src/agent/usage.c src/agent/usage.h \
-	src/agent/view.c src/agent/view.h \
-	src/agent/walk.c src/agent/walk.h \
-	src/agent/watch.c src/agent/watch.h \
-	src/agent/watch_dir.c \
-	src/agent/watch_events.c src/agent/watch_internal.h \
-	src/agent/watch_tree.c \
-	src/agent/watchdog.c src/agent/watchdog.h \
-	src/agent/worker.c src/agent/worker.h \
-	src/agent/wrapper.c src/agent/wrapper.h \
-	src/agent/wrapper_ops.c \
-	src/agent/ws.c src/agent/ws.h \
-	src/agent/ws_answer.c src/agent/ws_answer.h \
-	src/agent/ws_body.c src/agent/ws_body.h \
-	src/agent/ws_call.c src/agent/ws_call.h \
-	src/agent/ws_conn.c src/agent/ws_conn.h \
-	src/agent/ws_door.c src/agent/ws_door.h \
-	src/agent/ws_events.c src/agent/ws_events.h \
-	src/agent/ws_mux.c \
-	src/agent/ws_pty.c \
-	src/agent/ws_request.c src/agent/ws_request.h
+	src/agent/api/archive.c \
+	src/agent/api/backup.c \
+	src/agent/api/code.c \
+	src/agent/api/collected.c src/agent/api/collected.h \
+	src/agent/api/content.c \
+	src/agent/api/context.c \
+	src/agent/api/execute.c \
+	src/agent/api/execution.c \
+	src/agent/api/files.c \
+	src/agent/api/git.c \
+	src/agent/api/listing.c src/agent/api/listing.h \
+	src/agent/api/once.c src/agent/api/once.h \
+	src/agent/api/ports.c \
+	src/agent/api/process.c \
+	src/agent/api/process_input.c \
+	src/agent/api/process_logs.c \
+	src/agent/api/raw.c \
+	src/agent/api/rawpath.c src/agent/api/rawpath.h \
+	src/agent/api/routes.c src/agent/api/routes.h \
+	src/agent/api/scene.c src/agent/api/scene.h \
+	src/agent/api/session.c \
+	src/agent/api/setup.c src/agent/api/setup.h \
+	src/agent/api/target.c src/agent/api/target.h \
+	src/agent/api/terminal.c \
+	src/agent/api/terminal_stream.c \
+	src/agent/api/watch.c \
+	src/agent/archive/backup.c src/agent/archive/backup.h \
+	src/agent/archive/backup_error.c \
+	src/agent/archive/backup_internal.h \
+	src/agent/archive/backup_path.c src/agent/archive/backup_path.h \
+	src/agent/archive/backup_restore.c \
+	src/agent/archive/clone.c src/agent/archive/clone.h \
+	src/agent/archive/ignored.c src/agent/archive/ignored.h \
+	src/agent/archive/keep.c src/agent/archive/keep.h \
+	src/agent/archive/omit.c src/agent/archive/omit.h \
+	src/agent/archive/pack.c src/agent/archive/pack.h \
+	src/agent/archive/unpack.c \
+	src/agent/base/base64.c src/agent/base/base64.h \
+	src/agent/base/bigjson.c src/agent/base/bigjson.h \
+	src/agent/base/capability.c src/agent/base/capability.h \
+	src/agent/base/drain.c src/agent/base/drain.h \
+	src/agent/base/envset.c src/agent/base/envset.h \
+	src/agent/base/lines.c src/agent/base/lines.h \
+	src/agent/base/loop.c src/agent/base/loop.h \
+	src/agent/base/loopback.c src/agent/base/loopback.h \
+	src/agent/base/path_list.c src/agent/base/path_list.h \
+	src/agent/base/procmem.c src/agent/base/procmem.h \
+	src/agent/base/proctree.c src/agent/base/proctree.h \
+	src/agent/base/ring.c src/agent/base/ring.h \
+	src/agent/base/script.c src/agent/base/script.h \
+	src/agent/base/serve.c src/agent/base/serve.h \
+	src/agent/base/sigstate.c src/agent/base/sigstate.h \
+	src/agent/base/spawn.c src/agent/base/spawn.h \
+	src/agent/base/sysfilter.c src/agent/base/sysfilter.h \
+	src/agent/base/treeend.c src/agent/base/treeend.h \
+	src/agent/cell/cell.c src/agent/cell/cell.h \
+	src/agent/cell/cgroup_view.c src/agent/cell/cgroup_view.h \
+	src/agent/cell/init.c src/agent/cell/init.h \
+	src/agent/cell/launch.c src/agent/cell/launch.h \
+	src/agent/cell/limits_view.c src/agent/cell/limits_view.h \
+	src/agent/cell/root.c src/agent/cell/root.h \
+	src/agent/code/context.c src/agent/code/context.h \
+	src/agent/code/kernel.c src/agent/code/kernel.h \
+	src/agent/code/kernel_start.c \
+	src/agent/code/kernel_talk.c src/agent/code/kernel_talk.h \
+	src/agent/code/kernel_text.c src/agent/code/kernel_text.h \
+	src/agent/files/blocks.c src/agent/files/blocks.h \
+	src/agent/files/copy.c src/agent/files/copy.h \
+	src/agent/files/draft.c src/agent/files/draft.h \
+	src/agent/files/entity.c src/agent/files/entity.h \
+	src/agent/files/files.c src/agent/files/files.h \
+	src/agent/files/glob.c src/agent/files/glob.h \
+	src/agent/files/mime.c src/agent/files/mime.h \
+	src/agent/files/move.c src/agent/files/move.h \
+	src/agent/files/swap.c src/agent/files/swap.h \
+	src/agent/files/tree.c src/agent/files/tree.h \
+	src/agent/files/view.c src/agent/files/view.h \
+	src/agent/files/walk.c src/agent/files/walk.h \
+	src/agent/git/config.c src/agent/git/config.h \
+	src/agent/git/error.c src/agent/git/error.h \
+	src/agent/git/git.c src/agent/git/git.h \
+	src/agent/git/url.c src/agent/git/url.h \
+	src/agent/init/cells.c src/agent/init/cells.h \
+	src/agent/init/freezer.c src/agent/init/freezer.h \
+	src/agent/init/init.c src/agent/init/init.h \
+	src/agent/init/markers.c src/agent/init/markers.h \
+	src/agent/init/ops.c \
+	src/agent/init/seals.c src/agent/init/seals.h \
+	src/agent/init/usage.c src/agent/init/usage.h \
+	src/agent/init/watchdog.c src/agent/init/watchdog.h \
+	src/agent/process/act.c \
+	src/agent/process/input.c \
+	src/agent/process/internal.h \
+	src/agent/process/process.c src/agent/process/process.h \
+	src/agent/process/run.c \
+	src/agent/process/start.c \
+	src/agent/process/store.c src/agent/process/store.h \
+	src/agent/pty/act.c \
+	src/agent/pty/internal.h \
+	src/agent/pty/pty.c src/agent/pty/pty.h \
+	src/agent/pty/run.c \
+	src/agent/pty/start.c \
+	src/agent/relay/conn.c src/agent/relay/conn.h \
+	src/agent/relay/copy.c \
+	src/agent/relay/internal.h \
+	src/agent/relay/page.c src/agent/relay/page.h \
+	src/agent/relay/port_probe.c src/agent/relay/port_probe.h \
+	src/agent/relay/relay.c src/agent/relay/relay.h \
+	src/agent/relay/request.c src/agent/relay/request.h \
+	src/agent/run/activity.c src/agent/run/activity.h \
+	src/agent/run/ending.c src/agent/run/ending.h \
+	src/agent/run/execution.c src/agent/run/execution.h \
+	src/agent/run/interrupt.c src/agent/run/interrupt.h \
+	src/agent/run/notice.c src/agent/run/notice.h \
+	src/agent/run/pump.c src/agent/run/pump.h \
+	src/agent/run/session_end.c src/agent/run/session_end.h \
+	src/agent/run/worker.c src/agent/run/worker.h \
+	src/agent/shell/answers.c src/agent/shell/answers.h \
+	src/agent/shell/exec.c src/agent/shell/exec.h \
+	src/agent/shell/internal.h \
+	src/agent/shell/proc.c src/agent/shell/proc.h \
+	src/agent/shell/run.c \
+	src/agent/shell/shell.c src/agent/shell/shell.h \
+	src/agent/shell/state.c \
+	src/agent/watch/changes.c src/agent/watch/changes.h \
+	src/agent/watch/dir.c \
+	src/agent/watch/events.c \
+	src/agent/watch/internal.h \
+	src/agent/watch/tree.c \
+	src/agent/watch/watch.c src/agent/watch/watch.h \
+	src/agent/wrapper/ops.c \
+	src/agent/wrapper/wrapper.c src/agent/wrapper/wrapper.h \
+	src/agent/ws/answer.c src/agent/ws/answer.h \
+	src/agent/ws/body.c src/agent/ws/body.h \
+	src/agent/ws/call.c src/agent/ws/call.h \
+	src/agent/ws/conn.c src/agent/ws/conn.h \
+	src/agent/ws/door.c src/agent/ws/door.h \
+	src/agent/ws/events.c src/agent/ws/events.h \
+	src/agent/ws/mux.c \
+	src/agent/ws/pty.c \
+	src/agent/ws/request.c src/agent/ws/request.h \
+	src/agent/ws/ws.c src/agent/ws/ws.h
 
 noinst_LIBRARIES += libagent.a
 libagent_a_SOURCES = $(AGENT_SOURCES)
 nodist_libagent_a_SOURCES = $(SYSFILTER_TABLES)
 
 ## Filters are made while we are built, by a program that is not installed.
-SYSFILTER_TABLES = src/agent/sysfilter_table.h \
-	src/agent/sysfilter_root_table.h
+SYSFILTER_TABLES = src/agent/base/sysfilter_table.h \
+	src/agent/base/sysfilter_root_table.h
 noinst_PROGRAMS += sysfilter_gen
-sysfilter_gen_SOURCES = src/agent/sysfilter_gen.c
+sysfilter_gen_SOURCES = src/agent/base/sysfilter_gen.c
 sysfilter_gen_LDADD = $(SECCOMP_LIBS)
 BUILT_SOURCES += $(SYSFILTER_TABLES)
 CLEANFILES += $(SYSFILTER_TABLES)
-src/agent/sysfilter_table.h: sysfilter_gen$(EXEEXT)
+src/agent/base/sysfilter_table.h: sysfilter_gen$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./sysfilter_gen > $@-t && mv $@-t $@
-src/agent/sysfilter_root_table.h: sysfilter_gen$(EXEEXT)
+src/agent/base/sysfilter_root_table.h: sysfilter_gen$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./sysfilter_gen root > $@-t && mv $@-t $@
 ## for `make sandlease-agent` alone, which BUILT_SOURCES does not serve
-src/agent/sysfilter.$(OBJEXT): $(SYSFILTER_TABLES)
+src/agent/base/sysfilter.$(OBJEXT): $(SYSFILTER_TABLES)
 
 ## What kernels run is taken in by the assembler, which automake does not see.
-KERNEL_TEXTS = src/agent/kernel_python.py src/agent/kernel_notebook.py \
-	src/agent/kernel_node.js
+KERNEL_TEXTS = src/agent/code/kernel_python.py src/agent/code/kernel_notebook.py \
+	src/agent/code/kernel_node.js
 EXTRA_DIST += $(KERNEL_TEXTS)
-src/agent/kernel_text.$(OBJEXT): $(KERNEL_TEXTS)
+src/agent/code/kernel_text.$(OBJEXT): $(KERNEL_TEXTS)
 
 libexec_PROGRAMS += sandlease-agent
-sandlease_agent_SOURCES = src/agent/main.c src/agent/sanitizers.c
+sandlease_agent_SOURCES = src/agent/wrapper/main.c src/agent/base/sanitizers.c
 sandlease_agent_LDADD = libagent.a libweb.a libcommon.a \
 	$(FCGI_LIBS) $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(ARCHIVE_LIBS) $(AGENT_ARCHIVE) -lpthread
 ## Static, because it runs inside other root file systems than ours.

@@ -2,51 +2,59 @@ sbin_PROGRAMS += sandlease-api
 
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
-	src/api/access.c src/api/access.h \
-	src/api/answer.c src/api/answer.h \
 	src/api/app.h \
-	src/api/audit.c src/api/audit.h \
-	src/api/container_ports.c \
-	src/api/dispatch.c src/api/dispatch.h \
-	src/api/dress.c src/api/dress.h \
-	src/api/first_work.c src/api/first_work.h \
-	src/api/gate.c src/api/gate.h \
-	src/api/handlers.h \
-	src/api/keys_body.c src/api/keys_body.h \
-	src/api/master.c src/api/master.h \
-	src/api/openapi.c src/api/openapi.h \
-	src/api/page.c src/api/page.h \
-	src/api/port_body.c src/api/port_body.h \
-	src/api/preview_page.c src/api/preview_page.h \
-	src/api/routes.c src/api/routes.h \
 	src/api/child.c src/api/child.h \
-	src/api/files_body.c src/api/files_body.h \
-	src/api/refusals.c src/api/refusals.h \
-	src/api/sandbox_name.c src/api/sandbox_name.h \
-	src/api/session_problem.c src/api/session_problem.h \
-	src/api/session_body.c src/api/session_body.h \
-	src/api/session_json.c src/api/session_json.h \
-	src/api/session_now.c src/api/session_now.h \
+	src/api/dress.c src/api/dress.h \
+	src/api/page.c src/api/page.h \
+	src/api/preview_page.c src/api/preview_page.h \
 	src/api/share.c src/api/share.h \
-	src/api/snapshot_body.h \
-	src/api/site.c src/api/site.h \
-	src/api/starts.c src/api/starts.h \
-	src/api/stream.c src/api/stream.h \
-	src/api/stream_keys.c src/api/stream_keys.h \
-	src/api/stream_internal.h \
-	src/api/stream_link.c src/api/stream_link.h \
-	src/api/stream_ws.c \
-	src/api/ticket.c src/api/ticket.h \
-	src/api/v1_aliases.c src/api/v1_classes.c src/api/v1_history.c src/api/v1_interrupt.c \
-	src/api/v1_login.c src/api/v1_ports.c src/api/v1_service.c \
-	src/api/v1_session_list.c src/api/v1_sessions.c src/api/v1_tickets.c \
-	src/api/v1_snapshots.c src/api/v1_usage.c \
-	src/api/watch.c src/api/watch.h \
-	src/api/worker.c src/api/worker.h \
-	src/api/ws_frames.c src/api/ws_frames.h \
-	src/api/ws_gate.c src/api/ws_gate.h
+	src/api/gate/access.c src/api/gate/access.h \
+	src/api/gate/audit.c src/api/gate/audit.h \
+	src/api/gate/first_work.c src/api/gate/first_work.h \
+	src/api/gate/gate.c src/api/gate/gate.h \
+	src/api/gate/refusals.c src/api/gate/refusals.h \
+	src/api/gate/sandbox_name.c src/api/gate/sandbox_name.h \
+	src/api/gate/site.c src/api/gate/site.h \
+	src/api/gate/ticket.c src/api/gate/ticket.h \
+	src/api/route/dispatch.c src/api/route/dispatch.h \
+	src/api/route/handlers.h \
+	src/api/route/openapi.c src/api/route/openapi.h \
+	src/api/route/routes.c src/api/route/routes.h \
+	src/api/serve/master.c src/api/serve/master.h \
+	src/api/serve/starts.c src/api/serve/starts.h \
+	src/api/serve/watch.c src/api/serve/watch.h \
+	src/api/serve/worker.c src/api/serve/worker.h \
+	src/api/stream/answer.c src/api/stream/answer.h \
+	src/api/stream/internal.h \
+	src/api/stream/keys.c src/api/stream/keys.h \
+	src/api/stream/link.c src/api/stream/link.h \
+	src/api/stream/stream.c src/api/stream/stream.h \
+	src/api/stream/ws.c \
+	src/api/stream/ws_frames.c src/api/stream/ws_frames.h \
+	src/api/stream/ws_gate.c src/api/stream/ws_gate.h \
+	src/api/v1/aliases.c \
+	src/api/v1/classes.c \
+	src/api/v1/container_ports.c \
+	src/api/v1/files_body.c src/api/v1/files_body.h \
+	src/api/v1/history.c \
+	src/api/v1/interrupt.c \
+	src/api/v1/keys_body.c src/api/v1/keys_body.h \
+	src/api/v1/login.c \
+	src/api/v1/port_body.c src/api/v1/port_body.h \
+	src/api/v1/ports.c \
+	src/api/v1/service.c \
+	src/api/v1/session_body.c src/api/v1/session_body.h \
+	src/api/v1/session_json.c src/api/v1/session_json.h \
+	src/api/v1/session_list.c \
+	src/api/v1/session_now.c src/api/v1/session_now.h \
+	src/api/v1/session_problem.c src/api/v1/session_problem.h \
+	src/api/v1/sessions.c \
+	src/api/v1/snapshot_body.h \
+	src/api/v1/snapshots.c \
+	src/api/v1/tickets.c \
+	src/api/v1/usage.c
 
-sandlease_api_SOURCES = src/api/main.c
+sandlease_api_SOURCES = src/api/serve/main.c
 sandlease_api_LDADD = libapi.a libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \
 	$(FCGI_LIBS) $(PQ_LIBS) $(PSL_LIBS)
 sandlease_api_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)

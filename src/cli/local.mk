@@ -12,7 +12,6 @@ libcli_a_SOURCES = \
 	src/cli/copy_file.c \
 	src/cli/copy_tree.c \
 	src/cli/duration.c src/cli/duration.h \
-	src/cli/each.c src/cli/each.h \
 	src/cli/escape.c src/cli/escape.h \
 	src/cli/feed.c src/cli/feed.h \
 	src/cli/interrupts.c src/cli/interrupts.h \
@@ -32,19 +31,33 @@ libcli_a_SOURCES = \
 	src/cli/volume.c src/cli/volume.h
 
 sandlease_SOURCES = \
-	src/cli/cmd_complete.c src/cli/cmd_cp.c src/cli/cmd_create.c \
-	src/cli/cmd_doctor.c src/cli/cmd_exec.c src/cli/cmd_forward.c \
-	src/cli/cmd_help.c src/cli/help.h \
-	src/cli/cmd_login.c src/cli/cmd_logs.c \
-	src/cli/cmd_ls.c src/cli/cmd_open.c src/cli/cmd_ports.c \
-	src/cli/cmd_process.c src/cli/processes.h \
-	src/cli/cmd_resume.c src/cli/cmd_rm.c src/cli/cmd_run.c \
-	src/cli/cmd_shell.c src/cli/cmd_show.c src/cli/cmd_sleep.c \
-	src/cli/cmd_snapshot.c src/cli/cmd_ssh_config.c \
-	src/cli/cmd_update.c src/cli/cmd_usage.c \
-	src/cli/commands.c src/cli/commands.h src/cli/create.h \
-	src/cli/ports.h \
-	src/cli/main.c
+	src/cli/cmd/commands.c src/cli/cmd/commands.h \
+	src/cli/cmd/complete.c \
+	src/cli/cmd/cp.c \
+	src/cli/cmd/create.c src/cli/cmd/create.h \
+	src/cli/cmd/doctor.c \
+	src/cli/cmd/each.c src/cli/cmd/each.h \
+	src/cli/cmd/exec.c \
+	src/cli/cmd/forward.c \
+	src/cli/cmd/help.c src/cli/cmd/help.h \
+	src/cli/cmd/login.c \
+	src/cli/cmd/logs.c \
+	src/cli/cmd/ls.c \
+	src/cli/cmd/main.c \
+	src/cli/cmd/open.c \
+	src/cli/cmd/ports.c src/cli/cmd/ports.h \
+	src/cli/cmd/process.c \
+	src/cli/cmd/processes.h \
+	src/cli/cmd/resume.c \
+	src/cli/cmd/rm.c \
+	src/cli/cmd/run.c \
+	src/cli/cmd/shell.c \
+	src/cli/cmd/show.c \
+	src/cli/cmd/sleep.c \
+	src/cli/cmd/snapshot.c \
+	src/cli/cmd/ssh_config.c \
+	src/cli/cmd/update.c \
+	src/cli/cmd/usage.c
 sandlease_LDADD = libcli.a $(LIBCOMMON) $(CURL_LIBS)
 sandlease_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /*
- * More than tenant code has (src/agent/spawn.c): the kernel lets a process pass
+ * More than tenant code has (src/agent/base/spawn.c): the kernel lets a process pass
  * descriptors while no more than its own limit are in flight for its user.
  */
 enum { FILES_LEAST = 65536 };

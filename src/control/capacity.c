@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/agent_link.h"
+#include "provider/link/link.h"
 
 enum { STALE_SECONDS = 20 * 60, LIST_MS = 2000, CLEAN_MS = 5000 };
 

@@ -16,7 +16,7 @@
 #include "common/json.h"
 #include "common/token.h"
 #include "domain/state.h"
-#include "provider/agent_link.h"
+#include "provider/link/link.h"
 #include "provider/provider.h"
 #include "store/store.h"
 

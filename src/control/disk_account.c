@@ -8,7 +8,7 @@
 #include "common/mem.h"
 #include "control/disk.h"
 #include "control/stop.h"
-#include "provider/agent_usage.h"
+#include "provider/link/usage.h"
 
 enum { ASK_MS = 4000 };
 

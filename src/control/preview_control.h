@@ -9,7 +9,7 @@
 
 #include "control/control.h"
 
-/* What the app hears as its address (src/api/port_body.c describes them). */
+/* What the app hears as its address (src/api/v1/port_body.c describes them). */
 enum preview_host {
 	PREVIEW_LOCALHOST,
 	PREVIEW_LOCALHOST_ONLY,

@@ -1,13 +1,13 @@
 /*
  * rootfs_control.h: root file systems for classes, as the operator wants them.
  *
- * provider/rootfs.h makes and removes them on this host; which classes name one
+ * provider/store/rootfs.h makes and removes them on this host; which classes name one
  * is in the database.
  */
 #ifndef SANDLEASE_CONTROL_ROOTFS_CONTROL_H
 #define SANDLEASE_CONTROL_ROOTFS_CONTROL_H
 
-#include "provider/rootfs.h"
+#include "provider/store/rootfs.h"
 #include "store/store.h"
 
 /* As rootfs_list(), each with the names of its classes as an array `classes`. */

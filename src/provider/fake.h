@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "provider/agent_link.h"
+#include "provider/link/link.h"
 #include "provider/provider.h"
 
 enum fake_how {

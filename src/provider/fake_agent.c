@@ -202,7 +202,7 @@ done(struct turn *t)
 	return json_pack("{s:b}", "ok", 1);
 }
 
-/* Which generations of a cell it is for, as in src/agent/init_ops.c. */
+/* Which generations of a cell it is for, as in src/agent/init/ops.c. */
 enum fence { ANY, UP_TO, EXACT };
 
 static const struct {

@@ -8,7 +8,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/fake_world.h"
-#include "provider/proc.h"
+#include "provider/host/proc.h"
 
 /* -1 when the script says so; *lose when only the answer is to be lost. */
 int

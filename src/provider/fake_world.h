@@ -7,8 +7,8 @@
 #include <pthread.h>
 
 #include "common/channel.h"
+#include "provider/box/record.h"
 #include "provider/fake.h"
-#include "provider/record.h"
 
 enum {
 	FAKE_BOXES = 64,

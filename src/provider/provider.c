@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "provider/cgroup.h"
-#include "provider/faulty.h"
-#include "provider/file.h"
+#include "provider/cgroup/cgroup.h"
+#include "provider/choose/faulty.h"
+#include "provider/host/file.h"
 
 /* Linked only into tests that use it: nothing a user runs has a fake. */
 #pragma weak PROVIDER_FAKE

@@ -5,7 +5,7 @@
  * is idempotent on the sandbox id, has a deadline (of clock_ms()) and carries
  * the incarnation it means; a stale one is refused with code
  * "stale_incarnation".  An error is never "absent" and never an empty list.
- * What goes on inside a sandbox (cells, wrappers) is agent_link.h's, the same
+ * What goes on inside a sandbox (cells, wrappers) is link/link.h's, the same
  * for every provider.
  */
 #ifndef SANDLEASE_PROVIDER_PROVIDER_H
@@ -122,7 +122,7 @@ struct provider {
 	char storage_id[STORAGE_ID_MAX];
 };
 
-struct agent_target; /* agent_link.h */
+struct agent_target; /* link/link.h */
 
 struct provider_ops {
 	const char *name;

@@ -2,7 +2,7 @@
  * records.h: the records of FastCGI, both ways, and nothing else.
  *
  * libfcgi knows only the end that answers, and copies what it sends; who stands
- * between nginx and a wrapper (api/stream.h) or sends a file (web/server.c)
+ * between nginx and a wrapper (api/stream/stream.h) or sends a file (web/server.c)
  * needs the framing itself.  Pure: bytes in, pieces
  * out, in whatever portions they come; no length is believed beyond what is
  * there.

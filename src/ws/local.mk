@@ -8,7 +8,7 @@ sandlease_ws_SOURCES = \
 	src/ws/main.c \
 	src/ws/request.c src/ws/request.h \
 	src/ws/service.c src/ws/service.h \
-	src/agent/sanitizers.c
+	src/agent/base/sanitizers.c
 sandlease_ws_CPPFLAGS = $(AM_CPPFLAGS) $(WEBSOCKETS_CFLAGS)
 ## Static as the agent is, and with all that libwebsockets knows of TLS, which
 ## is why it is not the agent.

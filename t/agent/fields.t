@@ -85,7 +85,7 @@ def post(route, more=None):
 
 
 def every_route_has_a_body_here():
-    with open(os.path.join(TOP, "src/agent/routes.c")) as f:
+    with open(os.path.join(TOP, "src/agent/api/routes.c")) as f:
         routes = set(re.findall(r'\{ "POST", +"([^"]+)"', f.read()))
     same(sorted(routes - set(BODIES) - {"/api/process/cleanup"}), [], "every route that takes a body is tried")
 

@@ -31,7 +31,7 @@ SNAPSHOT = expect(201, call("POST", at(S, "/snapshots"), {})).json["id"]
 OTHERS = ["session", "lease", "event"]
 
 # What the wrong host answers, and the tables in which it may write.  A route of
-# src/api/routes.c that is not here is a failure.
+# src/api/route/routes.c that is not here is a failure.
 CONTROL = {
     ("GET", "/v1/live"): (204, []),
     ("GET", "/v1/health"): (200, []),
@@ -110,7 +110,7 @@ def unchanged(what, before, *without):
 
 @case
 def every_route_of_the_control_plane_is_in_the_table():
-    equal(sorted(set(routes("src/api/routes.c")) - set(CONTROL) - WISHES), [],
+    equal(sorted(set(routes("src/api/route/routes.c")) - set(CONTROL) - WISHES), [],
           "routes that nobody tries at the wrong host")
 
 
@@ -149,7 +149,7 @@ def a_create_that_finds_it_or_needs_its_sandbox_is_sent_to_the_right_host():
 
 def data_plane():
     """(method, path, headers) of everything nginx sends to a wrapper or relay."""
-    for method, pattern in routes("src/agent/routes.c"):
+    for method, pattern in routes("src/agent/api/routes.c"):
         yield method, at(S, pattern.replace(":id", "x").replace("*", "f")), {}
     for rest in ("/ws", "/api/ws", "/ws/pty"):
         yield "GET", at(S, rest), UPGRADE

@@ -1,5 +1,5 @@
 /* answers.c: what a shell says on its own channel, in any portions. */
-#include "agent/answers.h"
+#include "agent/shell/answers.h"
 
 #include <string.h>
 

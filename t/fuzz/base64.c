@@ -1,5 +1,5 @@
 /* base64.c: what decodes encodes to itself; what is encoded decodes. */
-#include "agent/base64.h"
+#include "agent/base/base64.h"
 
 #include <string.h>
 

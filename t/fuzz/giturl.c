@@ -1,7 +1,7 @@
 /* giturl.c: addresses of repositories; what is secret in them stays so. */
 #include <string.h>
 
-#include "agent/git_url.h"
+#include "agent/git/url.h"
 #include "common/mem.h"
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* glob.c: a pattern and a path, any bytes; a plain matcher agrees. */
 #include <string.h>
 
-#include "agent/glob.h"
+#include "agent/files/glob.h"
 #include "common/mem.h"
 #include "fuzz.h"
 

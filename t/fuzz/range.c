@@ -1,7 +1,7 @@
 /* range.c: headers that ask for a part of a file, or only if. */
 #include <string.h>
 
-#include "agent/entity.h"
+#include "agent/files/entity.h"
 #include "fuzz.h"
 
 /* Lines: method (unused), Range, the conditions, If-Range. */

@@ -1,7 +1,7 @@
 /* request.c: what a client of a session may send: path, query and body. */
 #include <string.h>
 
-#include "agent/scene.h"
+#include "agent/api/scene.h"
 #include "common/mem.h"
 #include "fuzz.h"
 #include "web/router.h"

@@ -1,8 +1,8 @@
 /* text.c: output as events: nothing is lost, no sequence is cut. */
 #include <string.h>
 
-#include "agent/lines.h"
-#include "agent/scene.h"
+#include "agent/api/scene.h"
+#include "agent/base/lines.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "fuzz.h"

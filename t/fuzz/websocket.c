@@ -6,9 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/ws_conn.h"
-#include "agent/ws_events.h"
-#include "agent/ws_request.h"
+#include "agent/ws/conn.h"
+#include "agent/ws/events.h"
+#include "agent/ws/request.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "fuzz.h"

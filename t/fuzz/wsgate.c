@@ -1,7 +1,7 @@
 /* wsgate.c: what clients and wrappers may say on /ws, in any portions. */
 #include <string.h>
 
-#include "api/ws_gate.h"
+#include "api/stream/ws_gate.h"
 #include "common/mem.h"
 #include "fuzz.h"
 

@@ -18,7 +18,7 @@ from tap import done, ok  # noqa: E402
 TABLE = "src/common/code.h"
 DOCUMENTS = ("README.md", "src/README.md", "sql/README.md", "src/*/*.[158]",
              # the OpenAPI document is made of these
-             "src/api/openapi.c", "src/api/routes.c", "src/api/*_body.c")
+             "src/api/route/openapi.c", "src/api/route/routes.c", "src/api/v1/*_body.c")
 
 # "409 `lease_busy`", "503\n.Li other_host", "the code `SESSION_TERMINATED`";
 # and in the README every word in capitals that is no variable
@@ -33,7 +33,7 @@ def read(*patterns):
     """The texts by name of all files that fit."""
     texts = {}
     for pattern in patterns:
-        for path in sorted(glob.glob(os.path.join(TOP, pattern))):
+        for path in sorted(glob.glob(os.path.join(TOP, pattern), recursive=True)):
             with open(path, encoding="utf-8") as f:
                 texts[os.path.relpath(path, TOP)] = f.read()
     return texts
@@ -65,7 +65,7 @@ def documented_codes():
 def main():
     table = dict(re.findall(r'X\((\w+), +"(\w+)"\)', read(TABLE)[TABLE]))
     ok(len(table) > 100, "the table is found")
-    sources = read("src/*/*.c", "src/*/*.h")
+    sources = read("src/**/*.c", "src/**/*.h")
     del sources[TABLE]
     code = "\n".join(sources.values())
 

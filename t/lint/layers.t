@@ -43,12 +43,12 @@ bad_arrows() { # ROOM
 		target=${target#*\"} target=${target%%/*}
 		[[ " $1 ${MAY[$1]} " == *" $target "* ]] ||
 			echo "$file:$line: $1 may not include $target/"
-	done < <(grep -nHE '^#include "[a-z]+/' src/"$1"/*.[ch] 2>/dev/null)
+	done < <(grep -rnHE '^#include "[a-z]+/' src/"$1" --include='*.[ch]')
 }
 
 # Headers are included by room, so that an arrow cannot hide.
 bare_includes() {
-	grep -nHE '^#include "[^/"]+"' src/*/*.[ch] | grep -v '"config.h"'
+	grep -rnHE '^#include "[^/"]+"' src --include='*.[ch]' | grep -v '"config.h"'
 }
 
 for room in $(find src -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort); do
@@ -56,7 +56,6 @@ for room in $(find src -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort); d
 		fail "$room is a room with known arrows"
 		continue
 	fi
-	compgen -G "src/$room/*.[ch]" >/dev/null || continue
 	none "$room includes only what its arrows allow" "$(bad_arrows "$room")"
 done
 

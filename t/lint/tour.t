@@ -5,7 +5,7 @@ cd "$top_srcdir" || exit 1
 
 [ -e .git ] || skip_all "a tarball holds only what building needs"
 
-# `src/api/main.c`, `t/*/*.t`, `src/control/session_control.c:session_create`
+# `src/api/serve/main.c`, `t/*/*.t`, `src/control/session_control.c:session_create`
 paths() { # FILE
 	# shellcheck disable=SC2016 # backticks of Markdown
 	grep -oE '`[^` ]+`' "$1" | tr -d '`' |

@@ -6,10 +6,10 @@
  *     Every SQL function is one atomic step, as sql/functions/lease_apply.sql,
  *     session_start.sql, session_stop.sql and sandbox_lease.sql write it.  The
  *     rows of TABLE are those of lease_transition (t/sql/transitions.t compares).
- *   - the host's record of a sandbox (src/provider/record.c) and its flock:
+ *   - the host's record of a sandbox (src/provider/box/record.c) and its flock:
  *     ensure, stop and destroy are one step each, which may fail, or die in the
  *     middle (record written, nothing started; record written, nothing killed).
- *   - init (src/agent/init_ops.c): its cells and its memory of seals, per
+ *   - init (src/agent/init/ops.c): its cells and its memory of seals, per
  *     incarnation; both die with it.  Messages carry incarnation and generation.
  *   - workers (src/control/start.c, launch.c, evidence.c, wave.c, finish.c,
  *     sandbox_control.c, cell_control.c) and reapers (src/reaper/pass.c,
@@ -363,7 +363,7 @@ inline session_stop_end(of_attempt_, gone)
 	fi
 }
 
-/* ---- the host: record.c, local_ensure.c, local_end.c */
+/* ---- the host: record.c, local/ensure.c, local/end.c */
 
 #define IS_CURRENT(n) (rec != no_record && rec_inc == n)
 #define IS_PAST(n) ((past >> n) & 1)
@@ -456,7 +456,7 @@ inline end(n, destroy)
 	fi
 }
 
-/* ---- init: cells.c, init_ops.c */
+/* ---- init: cells.c, init/ops.c */
 
 #ifdef NO_INCARNATION
 /* any init takes any message */

@@ -10,7 +10,7 @@
 # ---- the lease: always tried, whatever the sample
 
 always=1
-host() { red "$1" src/provider/record.c "$2" t/unit/provider/record_test BUILD/t/unit/provider/record_test "$3"; }
+host() { red "$1" src/provider/box/record.c "$2" t/unit/provider/record_test BUILD/t/unit/provider/record_test "$3"; }
 host "an older epoch starts" \
 	's/s->epoch > 0 && s->epoch <= r->epoch/false/' \
 	"a_stale_ensure_is_refused"
@@ -36,7 +36,7 @@ host "a stop is a tombstone" \
 	'/^record_end/,/^}/s/if \(destroy\)/if (true)/' \
 	"a_stop_is_no_tombstone"
 
-seals() { red "$1" src/agent/seals.c "$2" t/unit/agent/seals_test BUILD/t/unit/agent/seals_test "$3"; }
+seals() { red "$1" src/agent/init/seals.c "$2" t/unit/agent/seals_test BUILD/t/unit/agent/seals_test "$3"; }
 seals "the seal is nothing, among seals" \
 	's/if \(generation > at->generation\)/if (generation < 0)/' \
 	"a_seal_only_rises"
@@ -47,19 +47,19 @@ seals "an old seal hides a forgotten one" \
 	's/return generation <= seals_get\(s, session\) \|\|/return find(s, session) != NULL ? generation <= seals_get(s, session) :/' \
 	"an_old_seal_does_not_stand_for_a_forgotten_one"
 init() { red "$1" "$2" "$3" sandlease-agent t/agent/control.t "$4"; }
-init "the seal is nothing" src/agent/seals.c \
+init "the seal is nothing" src/agent/init/seals.c \
 	's/if \(generation > at->generation\)/if (generation < 0)/' \
 	"the sealed generation cannot be launched"
-init "a sealed generation starts" src/agent/init_ops.c \
+init "a sealed generation starts" src/agent/init/ops.c \
 	's/if \(seals_hold\(.*\)\)/if (l->generation < 0)/' \
 	"the sealed generation cannot be launched"
-init "a late kill reaches the next generation" src/agent/init_ops.c \
+init "a late kill reaches the next generation" src/agent/init/ops.c \
 	's/CELL\("kill", UP_TO,/CELL("kill", LOOKS,/' \
 	"kill that comes late is refused"
-init "a late halt reaches the next generation" src/agent/init_ops.c \
+init "a late halt reaches the next generation" src/agent/init/ops.c \
 	's/CELL\("halt", EXACT,/CELL("halt", LOOKS,/' \
 	"halt that comes late is refused"
-init "init takes any incarnation's message" src/agent/init_ops.c \
+init "init takes any incarnation's message" src/agent/init/ops.c \
 	's/if \(!str_equal\(json_str\(r->msg, "incarnation"\), in->opt.incarnation\)\)/if (name == NULL)/' \
 	"a wrong incarnation is refused"
 
@@ -72,7 +72,7 @@ red "who does not wait condemns a wrapper" src/control/start.c \
 red "who does not wait condemns a sandbox" src/control/evidence.c \
 	's/ && !l->hurried//' \
 	t/unit/control/evidence_world t/control/evidence.t "who_does_not_wait_has_no_evidence"
-red "a resume during a stop is a promise" src/api/v1_sessions.c \
+red "a resume during a stop is a promise" src/api/v1/sessions.c \
 	's/ && !start_must_wait\(e\)//' \
 	sandlease-api t/lease/patience.t "what is not waited for is refused and can be repeated"
 red "a resume does not wait for a stop" src/control/stop.c \
@@ -115,7 +115,7 @@ agent agent/execute "output is cut and nobody says so" collected.c \
 agent agent/execute "a stream knows nothing of its shell" exec.c \
 	's/rc = shell_state\(s, &state, e\)/rc = 0/' \
 	"directory, variables and functions are inherited"
-agent agent/execute "a shell's exit code is not told" shell_run.c \
+agent agent/execute "a shell's exit code is not told" shell/run.c \
 	's/snprintf\(e->more, sizeof\(e->more\), .*/(void)0;/' \
 	"exit ends the shell"
 agent agent/execute "a timeout ends the root and leaves the tree" ending.c \
@@ -124,13 +124,13 @@ agent agent/execute "a timeout ends the root and leaves the tree" ending.c \
 agent agent/execute "an answer has no output of stderr" collected.c \
 	's/k->text\[1\].data, k->text\[1\].len/"", 0/' \
 	"output, status and session"
-agent agent/execute "the exit code is lost" shell_run.c \
+agent agent/execute "the exit code is lost" shell/run.c \
 	's/out->exit_code = s->answers.exit_code/out->exit_code = 0/' \
 	"output, status and session"
 agent agent/execute "who does not read has more time" interrupt.c \
 	'/^kill_overdue/,/^}/s/proctree_kill\(j->root, NULL\)/(void)0/' \
 	"and ends when its time is over"
-agent agent/execute "a piece of a line waits for the rest of it" api_execute.c \
+agent agent/execute "a piece of a line waits for the rest of it" api/execute.c \
 	's/lines_flush\(&s->lines\[[01]\]\);//' \
 	"a stream comes line by line"
 agent api/shell "a deleted shell leaves its processes" shell.c \
@@ -139,7 +139,7 @@ agent api/shell "a deleted shell leaves its processes" shell.c \
 agent api/shell "the session's own timeout is ignored" shell.c \
 	's/^\treturn ms > 0 \? ms : envset_number.*/\treturn ms;/' \
 	"the call the session and the environment say how long"
-agent api/shell "what a replaced shell left behind lives on" shell_run.c \
+agent api/shell "what a replaced shell left behind lives on" shell/run.c \
 	'/^shell_kill/,/^}/s/proctree_end\(&s->orphans\);//' \
 	"what a replaced shell left behind and its processes go with it"
 agent api/shell "a name is there twice" shell.c \
@@ -148,10 +148,10 @@ agent api/shell "a name is there twice" shell.c \
 agent agent/interrupt "an interruption meets what came later" interrupt.c \
 	's/j->asked_ms <= m->before_ms/true/' \
 	"not what is younger"
-agent agent/executions "a shell that exits takes the output along" api_execute.c \
+agent agent/executions "a shell that exits takes the output along" api/execute.c \
 	'/^run_collected/,/^}/s/e->kind == ERR_GONE/false/' \
 	"echo building; echo bad"
-agent agent/executions "a process of its own is the shell itself" api_execute.c \
+agent agent/executions "a process of its own is the shell itself" api/execute.c \
 	's/streams \|\| o->shell == 0 \|\|/streams ||/' \
 	"with a process of its own it is an exit code"
 agent agent/executions "bash's notice is output" notice.c \
@@ -166,7 +166,7 @@ agent agent/executions "an id means every command" interrupt.c \
 agent agent/executions "a shell means every command" interrupt.c \
 	's/\(m->who.shell == NULL \|\| str_equal\(j->name.shell, m->who.shell\)\)/true/' \
 	"what runs in a shell"
-agent agent/executions "a shell means every terminal" pty_act.c \
+agent agent/executions "a shell means every terminal" pty/act.c \
 	's/\(shell == NULL \|\| str_equal\(t->id, shell\)\)/true/' \
 	"and not in another"
 agent agent/executions "who waits for a shell hears nothing" shell.c \
@@ -181,7 +181,7 @@ agent agent/executions "an id is there twice" interrupt.c \
 agent agent/executions "who does not read keeps a dead command alive" interrupt.c \
 	'/^kill_told/,/^}/s/proctree_kill\(j->root, NULL\) == 0/proctree_kill(j->root, NULL) > 9999/' \
 	"an interruption ends it"
-agent agent/executions "a shell's command does not see its client leave" shell_run.c \
+agent agent/executions "a shell's command does not see its client leave" shell/run.c \
 	's/c->job->name.client : 0/0 : 0/' \
 	"/api/execute"
 agent agent/executions "a stream does not see its client leave" exec.c \
@@ -196,7 +196,7 @@ agent agent/executions "a key runs a command twice" once.c \
 agent agent/executions "another body has the key's answer" once.c \
 	's/!str_equal\(o->body, body\)/false/' \
 	"a key belongs to its body"
-agent agent/executions "what never ran takes its key" api_execute.c \
+agent agent/executions "what never ran takes its key" api/execute.c \
 	's/once_end\(o, c, w->began\)/once_end(o, c, true)/' \
 	"the key is free, also for another body"
 agent agent/fields "a member that nobody knows is not told" scene.c \
@@ -208,13 +208,13 @@ agent agent/fields "a limit of time is dropped" scene.c \
 
 # ---- system calls
 
-unit agent/sysfilter "vsock is open" agent/sysfilter_gen.c \
+unit agent/sysfilter "vsock is open" agent/base/sysfilter_gen.c \
 	's/for \(unsigned b = FAMILY_BITS; b < INT_BITS; b\+\+\)/for (unsigned b = INT_BITS; b < INT_BITS; b++)/' \
 	"four_families_are_open_and_no_other"
-unit agent/sysfilter "every netlink is open" agent/sysfilter_gen.c \
+unit agent/sysfilter "every netlink is open" agent/base/sysfilter_gen.c \
 	's/SCMP_A0\(SCMP_CMP_MASKED_EQ, small, AF_NETLINK\)/SCMP_A0(SCMP_CMP_MASKED_EQ, small, 63)/' \
 	"of_netlink_the_routes_are_open_and_nothing_else"
-unit agent/sysfilter "a pair may be of any family" agent/sysfilter_gen.c \
+unit agent/sysfilter "a pair may be of any family" agent/base/sysfilter_gen.c \
 	's/add_families\(ctx, SCMP_SYS\(socketpair\)\) < 0/false/' \
 	"four_families_are_open_and_no_other"
 
@@ -229,16 +229,16 @@ unit common/poller "the last of many is never told" common/poller.c \
 unit common/kernel_limits "a limit that is too small is not named" common/kernel_limits.c \
 	's/value >= l->least/value >= 0/' \
 	"each_that_is_too_small_is_named"
-unit provider/cgroup "cells have no share of the processor" provider/cgroup.c \
+unit provider/cgroup "cells have no share of the processor" provider/cgroup/cgroup.c \
 	'/^cgroup_cell_open/,/^}/s/fd = open_cell_in/if (t->at[i].controllers == 1U << CGROUP_CPU) continue; fd = open_cell_in/' \
 	"a_cell_has_a_share_of_the_processor"
-unit provider/cgroup "buffers of sockets are not limited" provider/cgroup_v1.c \
+unit provider/cgroup "buffers of sockets are not limited" provider/cgroup/v1.c \
 	's/memory.kmem.tcp.limit_in_bytes/memory.kmem.tcp.none/' \
 	"buffers_of_sockets_are_limited_apart"
-unit provider/cgroup "all sandboxes may have all memory" provider/cgroup.c \
+unit provider/cgroup "all sandboxes may have all memory" provider/cgroup/cgroup.c \
 	's/= memory_bytes - keep,/= memory_bytes,/' \
 	"all_together_leave_something_to_the_host"
-red "an org has any number of jobs" src/provider/job.c \
+red "an org has any number of jobs" src/provider/store/job.c \
 	'/^take_slot/,/^}/s/n < JOB_SLOTS/n < 1000/' \
 	t/provider/conformance t/provider/conformance-local.t \
 	"an_owner_has_few_at_once_and_another_has_its_own"
@@ -248,7 +248,7 @@ agent agent/descriptors "init spins without descriptors" init.c \
 agent agent/descriptors "a relay spins without descriptors" relay.c \
 	's/if \(channel_accept_must_pause\(errno\)\)/if (false)/' \
 	"a relay waits until there is one"
-agent agent/websocket "a bounce trusts the program" ws_door.c \
+agent agent/websocket "a bounce trusts the program" ws/door.c \
 	'/^ws_door_bounce/,/^}/s/^\tws_cut\(before\);/\t(void)before;/;/^ws_door_bounce/,/^}/s/kill\(program.pid, SIGKILL\);/(void)0;/' \
 	"whoever does not yield is cut off"
 
@@ -260,10 +260,10 @@ agent agent/files "a replaced file loses its mode" draft.c \
 agent agent/files "a link is replaced, not followed" draft.c \
 	's/if \(files_follow\(d->path, e\) < 0\)/if (false)/' \
 	"a link's target is written, its mode stays"
-agent agent/files "text is said to be binary" api_content.c \
+agent agent/files "text is said to be binary" api/content.c \
 	's/text \? "false" : "true"/text ? "true" : "false"/' \
 	"read {}"
-agent api/files "more than 64 MiB are written" api_content.c \
+agent api/files "more than 64 MiB are written" api/content.c \
 	's/if \(from.len > WRITE_MAX\)/if (false)/' \
 	"thirty two mebibytes are read and twice as much is written"
 agent agent/files "a path is meant in the root" files.c \
@@ -275,25 +275,25 @@ agent api/directories "hidden files are listed" listing.c \
 agent api/directories "a move into a directory replaces it" move.c \
 	'/^destination/,/^}/s/if \(is_dir\(to\)\)/if (false)/' \
 	"relative paths are meant where the shell is"
-agent api/directories "delete takes directories" api_files.c \
+agent api/directories "delete takes directories" api/files.c \
 	's/if \(unlink\(t.where\) < 0\)/if (rmdir(t.where) < 0 \&\& unlink(t.where) < 0)/' \
 	"files are deleted and directories are not"
 agent api/directories "a move between file systems copies" move.c \
 	'/^move_by_copy/,/^}/s/tree_remove\(from, e\) < 0/false/' \
 	"between file systems nothing is lost"
-agent api/directories "what a dead link names exists" api_files.c \
+agent api/directories "what a dead link names exists" api/files.c \
 	'/^api_exists/,/^}/s/there = stat\(/there = lstat(/' \
 	"what is there exists"
-agent api/files "a stream of a file has no end" api_content.c \
+agent api/files "a stream of a file has no end" api/content.c \
 	'/^stream_file/,/^}/s/sse_event\(s->call, complete\);//' \
 	"a stream of any size needs no memory"
-agent api/raw-files "half of an upload is the file" api_raw.c \
+agent api/raw-files "half of an upload is the file" api/raw.c \
 	'/^take_body/,/^}/s/return n < 0 \? -1 : 0/return 0/' \
 	"a client that vanishes leaves the old file"
-agent api/raw-files "a write forgets what came meanwhile" api_raw.c \
+agent api/raw-files "a write forgets what came meanwhile" api/raw.c \
 	"s/if \\(d.temp\\[0\\] != '.0' && check_present\\(c, path, e\\) < 0\\)/if (false)/" \
 	"a write also depends on what came meanwhile"
-unit agent/entity "a range is one byte short" agent/entity.c \
+unit agent/entity "a range is one byte short" agent/files/entity.c \
 	's/last - first \+ 1/last - first/' \
 	"a_range_is_a_part_of_the_file"
 agent api/raw-files "a tag that differs matches" entity.c \
@@ -302,73 +302,73 @@ agent api/raw-files "a tag that differs matches" entity.c \
 
 # ---- watching
 
-agent agent/watch "new directories are not watched" watch_events.c \
+agent agent/watch "new directories are not watched" watch/events.c \
 	'/^see_entry/,/^}/s/watch_tree_settle\(w, d, ev->name\)/(void)0/' \
 	"what is made in new directories is told once"
-agent agent/watch "our own drafts are told as moves" watch_events.c \
+agent agent/watch "our own drafts are told as moves" watch/events.c \
 	'/^arrival_of/,/^}/s/return drafts\[i\].type/return CHANGE_MOVE_TO/' \
 	"what we write ourselves looks as it should"
-agent agent/watch "a directory keeps its old path" watch_tree.c \
+agent agent/watch "a directory keeps its old path" watch/tree.c \
 	's/watch_dir_move\(known, d, name\);/(void)name;/' \
 	"directories are followed where they go"
-agent agent/watch "every kind is told to everybody" watch_events.c \
+agent agent/watch "every kind is told to everybody" watch/events.c \
 	's/\(w->wish.types & 1u << type\) == 0/false/' \
 	"one of them"
-agent agent/watch "what is excluded is told" watch_tree.c \
+agent agent/watch "what is excluded is told" watch/tree.c \
 	'/^watch_excludes/,/^}/s/return .*/return false;/' \
 	"without a word"
 agent agent/watch "one change is told many times" changes.c \
 	's/if \(is_said\(c, &new, path\)\)/if (false)/' \
 	"a storm on one file is one event at a time"
-agent agent/watch_bounds "a check sees no change" watch_events.c \
+agent agent/watch_bounds "a check sees no change" watch/events.c \
 	'/^watch_note/,/^}/s/w->cursor\+\+;//' \
 	"a change is seen at once"
-agent agent/watch_bounds "who hangs up is watched for" api_watch.c \
+agent agent/watch_bounds "who hangs up is watched for" api/watch.c \
 	's/return p\[0\].revents == 0 && !f->call->gone;/return !f->call->gone;/;s/p\[0\].revents == 0 && clock_left/clock_left/' \
 	"those that went have left room"
 agent agent/watch_bounds "an unknown version is unchanged" watch.c \
 	'/^judge_foreign/,/^}/s/\? WATCH_EXPIRED/? WATCH_UNCHANGED/;s/: WATCH_RESTARTED/: WATCH_UNCHANGED/' \
 	"a version of something else is no version"
-agent api/directories "everything can be watched" api_watch.c \
+agent api/directories "everything can be watched" api/watch.c \
 	's/return str_equal\(path, TOP\).*/return true;/' \
 	"only the workspace can be watched"
 
 # ---- WebSockets and terminals
 
-agent agent/websocket "a cancelled request goes on" ws_call.c \
+agent agent/websocket "a cancelled request goes on" ws/call.c \
 	'/^ws_call_cancel/,/^}/s/mem_close_fd\(&c->gone\[1\]\);//;/^ws_call_cancel/,/^}/s/atomic_store.*//' \
 	"a cancelled stream sees its client gone"
-agent agent/websocket "a piece is a message" ws_mux.c \
+agent agent/websocket "a piece is a message" ws/mux.c \
 	'/^take_piece/,/^}/s/if \(!p->last\)/if (false)/' \
 	"messages in fragments with pings between are whole"
-agent api/websocket "an id is used twice" ws_mux.c \
+agent api/websocket "an id is used twice" ws/mux.c \
 	's/is_new = find\(m, ws_call_id\(r->call\)\) == NULL/is_new = true/' \
 	"an id in use is refused"
-unit agent/ws_request "a query is lost" agent/ws_request.c \
+unit agent/ws_request "a query is lost" agent/ws/request.c \
 	's/r->raw \+ len \+ 1 : ""/"" : ""/' \
 	"a_request_is_taken_with_what_it_says"
-agent api/websocket "routes of HTTP answer, too" ws_call.c \
+agent api/websocket "routes of HTTP answer, too" ws/call.c \
 	'/^is_elsewhere/,/^}/s/return is_below.*/return path == NULL \&\& is_below(path, ROUTES, 1);/' \
 	"who has no key to show again is told the way"
-unit agent/ws_answer "a heartbeat over a WebSocket is an event each time" agent/ws_answer.c \
+unit agent/ws_answer "a heartbeat over a WebSocket is an event each time" agent/ws/answer.c \
 	's/if \(clock_left_ms\(a->spoke_ms \+ SILENT_MS\) > 0\)/if (false)/' \
 	"a_heartbeat_is_said_after_long_silence_only"
-agent api/websocket "bytes over a WebSocket are cut between groups" ws_answer.c \
+agent api/websocket "bytes over a WebSocket are cut between groups" ws/answer.c \
 	's/a->out.len - a->out.len % 3;/a->out.len - 1;/' \
 	"files and archives of any bytes pass"
-agent api/websocket "an answer's status is lost" ws_answer.c \
+agent api/websocket "an answer's status is lost" ws/answer.c \
 	's/a->quoted_id, \*a->status,/a->quoted_id, 200,/' \
 	"queries escapes and headers mean what they mean over http"
-api api/awake "a refused path is activity" api/gate.c \
+api api/awake "a refused path is activity" api/gate/gate.c \
 	's/is_probe\(c\) \|\| !path_agrees/is_probe(c)/' \
 	"what is refused keeps nobody awake"
 red "a refused scope is activity" sql/statements/auth.sql \
 	"s/OR k.scope <> 'read'/OR true/" t/unit/store/print_tables t/sql/auth.t \
 	"nor does a key whose scope does not allow the call"
-api api/revoke "a revoked key keeps its event streams" api/stream_keys.c \
+api api/revoke "a revoked key keeps its event streams" api/stream/keys.c \
 	's/^\t\tcut\(all, json_string_value\(key\)\);/\t\t(void)key;/' \
 	"what a revoked key opened in any session of its tenant ends"
-api api/revoke "who waits for events is told whatever becomes of the key" api/v1_history.c \
+api api/revoke "who waits for events is told whatever becomes of the key" api/v1/history.c \
 	's/if \(waited && access_check\(c, ACCESS_READ, e\) < 0\)/if (false)/' \
 	"who waits for events with a key that ends is told nothing"
 reaper api/revoke "a revocation is not carried on" reaper/ports.c \
@@ -377,7 +377,7 @@ reaper api/revoke "a revocation is not carried on" reaper/ports.c \
 agent agent/relay "a late change of a port counts" relay.c \
 	's/o->number < last_order\[o->port\]/false/' \
 	"a late unexpose is refused"
-api reaper/ports "a dead relay stays dead" api/gate.c \
+api reaper/ports "a dead relay stays dead" api/gate/gate.c \
 	'/^repair/,/^}/s/if \(!str_to_int\(/if (true || !str_to_int(/' \
 	"so has one who finds a socket on which nobody listens"
 ports() { red "$1" "$2" "$3" t/unit/control/port_world t/control/port.t "$4"; }
@@ -412,16 +412,16 @@ red "silences need not be in a row" src/reaper/pass.c \
 red "a revoked key's connections stay" src/admin/cmd_key.c \
 	'/^close_connections/,/^}/s/count = cut_all\(.*\);/count = 0;/' sandlease-admin t/api/websocket.t \
 	"a revoked key keeps none open"
-agent api/terminal "a terminal has the size it had" pty_act.c \
+agent api/terminal "a terminal has the size it had" pty/act.c \
 	's/\(void\)ioctl\(t->master, TIOCSWINSZ, &size\);/(void)size;/' \
 	"vim edits a file and hears of another size"
-agent api/terminal "two clients type at once" pty_act.c \
+agent api/terminal "two clients type at once" pty/act.c \
 	'/^take_turn/,/^}/s/mine = !t->typing && !t->ended/mine = !t->ended/;s/while \(more && t->typing && !t->ended\)/while (false)/' \
 	"what two clients type is not mixed"
-agent api/terminal "the signal that ended it is not told" api_terminal.c \
+agent api/terminal "the signal that ended it is not told" api/terminal.c \
 	"s/if \\(now.signal\\[0\\] != '.0'\\)/if (false)/" \
 	"it tells how it ended"
-agent api/terminal "what runs in a terminal is not work" pty_act.c \
+agent api/terminal "what runs in a terminal is not work" pty/act.c \
 	'/^has_job/,/^}/s/group > 0 && group != t->pid/false/' \
 	"what runs in it keeps the session busy"
 agent api/terminal "a new terminal counts from nought" pty.c \
@@ -433,10 +433,10 @@ agent api/terminal "who comes back sees nothing" pty.c \
 
 # ---- processes
 
-agent api/process "a signal reaches the shell only" process_act.c \
+agent api/process "a signal reaches the shell only" process/act.c \
 	's/proctree_signal\(root, NULL, sig\) == 0 \|\|/true ||/' \
 	"a signal reaches what the command started"
-agent api/process "a timeout is not told" process_run.c \
+agent api/process "a timeout is not told" process/run.c \
 	's/rec.end.timed_out = p->out_of_time/rec.end.timed_out = false/' \
 	"a timeout kills and is told"
 agent api/process "an id is taken away from who lives" process.c \
@@ -445,7 +445,7 @@ agent api/process "an id is taken away from who lives" process.c \
 agent api/process "the end of the input is not passed on" process_input.c \
 	'/^let_go/,/^}/s/if \(end \|\| /if (/' \
 	"input is written and closed"
-agent api/stdin "nobody sees a process end while its client is silent" api_process_input.c \
+agent api/stdin "nobody sees a process end while its client is silent" api/process_input.c \
 	'/^watch_process/,/^}/s/if \(answer\) \{/if (false) {/' \
 	"a process that ends ends the body"
 agent api/endings "init keeps the reason to itself" session_end.c \
@@ -457,25 +457,25 @@ agent api/endings "what ignores SIGTERM is left to the host" wrapper.c \
 agent api/process "kill takes the root only" treeend.c \
 	'/^look/,/^}/s/proctree_take_each\(roots, n, now\);//;s/proctree_kill\(t->root, NULL\)/kill(t->root, SIGKILL)/' \
 	"kill ends the whole tree"
-agent api/process "who was killed has failed" process_run.c \
+agent api/process "who was killed has failed" process/run.c \
 	'/^status_of/,/^}/s/return PROCESS_KILLED/return PROCESS_FAILED/' \
 	"kill ends the whole tree"
-agent api/process_logs "logs begin at the beginning" api_process_logs.c \
+agent api/process_logs "logs begin at the beginning" api/process_logs.c \
 	's/return present \? take_offset\(text, "offset", out, e\) : 0/return 0/' \
 	"logs have offsets"
-agent api/process_logs "no record survives" process_run.c \
+agent api/process_logs "no record survives" process/run.c \
 	's/process_store_write\(&rec\);//' \
 	"records survive sleep"
-agent api/process_logs "what runs lets the session sleep" process_start.c \
+agent api/process_logs "what runs lets the session sleep" process/start.c \
 	's/activity_begin\(ACTIVITY_RUNNING\)/activity_touch()/' \
 	"a client that vanishes frees its stream"
-agent api/process_logs "a stream begins at the beginning again" api_process_logs.c \
+agent api/process_logs "a stream begins at the beginning again" api/process_logs.c \
 	's/call_param\(c, "HTTP_LAST_EVENT_ID"\)/""/' \
 	"a stream goes on where it was cut off"
-agent api/process_logs "a character is cut by the other stream" api_process_logs.c \
+agent api/process_logs "a character is cut by the other stream" api/process_logs.c \
 	's/utf8_join\(&tail, b->data \+ at, n, &text\)/buf_add(\&text, b->data + at, n)/' \
 	"the other stream does not cut a character"
-agent api/process_logs "what is no text waits for the rest of a character" api_process_logs.c \
+agent api/process_logs "what is no text waits for the rest of a character" api/process_logs.c \
 	'/^part_of/,/^}/s/return len;/return utf8_whole(text, len);/' \
 	"bytes of no text are not held back"
 
@@ -499,7 +499,7 @@ agent api/git "a clone that was killed leaves a half" git.c \
 agent api/git "git's words show the password" git.c \
 	's/git_url_redact\(g->url, h->err.data, h->err.len, &out->said\);/buf_add(\&out->said, h->err.data, h->err.len);/' \
 	"credentials open the door and are told to nobody"
-unit agent/git_error "git's words of a branch are a repository's" agent/git_error.c \
+unit agent/git_error "git's words of a branch are a repository's" agent/git/error.c \
 	'/not found in upstream/d;/could not find remote branch/d' \
 	"each_message_has_its_code"
 agent api/ports "a server on ::1 is not found" port_probe.c \
@@ -508,51 +508,51 @@ agent api/ports "a server on ::1 is not found" port_probe.c \
 agent api/ports "any status is ready" port_probe.c \
 	's/status >= p->status_min && status <= p->status_max/true/' \
 	"a check says whether it answers"
-agent api/ports "a watch outlives its process" api_ports.c \
+agent api/ports "a watch outlives its process" api/ports.c \
 	's/if \(has_exited\(w\)\)/if (false \&\& has_exited(w))/' \
 	"a watch ends with the process it waits for"
-agent agent/relay "an unexposed port stays open" relay_conn.c \
+agent agent/relay "an unexposed port stays open" relay/conn.c \
 	'/^relay_conn_close_port/,/^}/s/relay_conn_finish\(c\)/(void)0/' \
 	"unexpose closes what is open"
 
 # ---- init and cells
 
 for op in write env expose; do
-	init "$op of the next generation reaches this one" src/agent/init_ops.c \
+	init "$op of the next generation reaches this one" src/agent/init/ops.c \
 		"s/CELL\\(\"$op\", EXACT,/CELL(\"$op\", UP_TO,/" \
 		"$op of another one is refused"
 done
-init "what is being ended is thawed" src/agent/init_ops.c \
+init "what is being ended is thawed" src/agent/init/ops.c \
 	's/CELL\("thaw", UNSEALED,/CELL("thaw", EXACT,/' \
 	"thaw of one that is being ended is refused"
-init "a seal needs no generation" src/agent/init_ops.c \
+init "a seal needs no generation" src/agent/init/ops.c \
 	's/if \(r->to.generation == 0\)/if (false)/' \
 	"a seal of no generation is refused"
-init "one launch answers all" src/agent/init.c \
+init "one launch answers all" src/agent/init/init.c \
 	's/c->wait == what && str_equal\(c->session, session\)/c->wait == what/' \
 	"of two at once each hears of its own"
-init "any number of descriptors is launched" src/agent/init_ops.c \
+init "any number of descriptors is launched" src/agent/init/ops.c \
 	's/if \(r->fds->count != announced\)/if (false)/' \
 	"nor with one that was not announced"
-init "one descriptor too many is passed on" src/agent/init_ops.c \
+init "one descriptor too many is passed on" src/agent/init/ops.c \
 	's/if \(n >= CHANNEL_FDS_MAX\)/if (false)/' \
 	"more than can be passed on are refused"
-init "a cell runs outside its groups" src/agent/cell.c \
+init "a cell runs outside its groups" src/agent/cell/cell.c \
 	's/return err_errno\(e, "cannot join cgroup %zu", i\);/continue;/' \
 	"without its groups, and their limits, nothing is launched"
 agent agent/isolation "siblings share message queues" cell.c \
 	's/CLONE_NEWPID \| CLONE_NEWNS \| CLONE_NEWIPC/CLONE_NEWPID | CLONE_NEWNS/' \
 	"nor is the ipc namespace one"
-init "a tenant stops its cell" src/agent/cell_init.c \
+init "a tenant stops its cell" src/agent/cell/init.c \
 	's/sig == CELL_SIG_STOP && info.si_pid == 0/sig == CELL_SIG_STOP/' \
 	"a tenant cannot end its cell by signals"
-init "a tenant tells its wrapper to end" src/agent/wrapper.c \
+init "a tenant tells its wrapper to end" src/agent/wrapper/wrapper.c \
 	's/s.ssi_pid == 1/true/' \
 	"a tenant cannot end its cell by signals"
-agent agent/relay "an app speaks before it is asked" relay_copy.c \
+agent agent/relay "an app speaks before it is asked" relay/copy.c \
 	's/ \|\| !c->begun\)/)/;s/may_answer = c->begun && /may_answer = /' \
 	"an app that speaks first is not heard"
-agent agent/relay "an error page stands in the middle of an answer" relay_copy.c \
+agent agent/relay "an error page stands in the middle of an answer" relay/copy.c \
 	's/if \(c->reply.started\) \{/if (false) {/' \
 	"nothing of ours stands in the middle of it"
 agent agent/relay "any number of ports is relayed" relay.c \
@@ -561,6 +561,6 @@ agent agent/relay "any number of ports is relayed" relay.c \
 agent agent/isolation "nobody ends who has too much memory" watchdog.c \
 	's/kill\(largest, SIGKILL\);/(void)largest;/' \
 	"the largest are ended"
-unit agent/swap "what is kept goes with the old" agent/swap.c \
+unit agent/swap "what is kept goes with the old" agent/files/swap.c \
 	'/^stays\(/,/^}/s/return true;/return false;/' \
 	"what_is_kept_stays_where_it_is"

@@ -3,61 +3,61 @@
 
 # ---- the agent's answers, and the sockets of a launch
 
-unit provider/agent_link "more wrappers are read than there is room for" provider/agent_link.c \
+unit provider/agent_link "more wrappers are read than there is room for" provider/link/link.c \
 	's/json_array_size\(list\) > AGENT_WRAPPERS_MAX/false/' \
 	"an_answer_that_is_nonsense_is_not_an_empty_look"
-unit provider/agent_socket "a full queue is a dead relay" provider/agent_socket.c \
+unit provider/agent_socket "a full queue is a dead relay" provider/link/socket.c \
 	'/^is_served/,/^}/s/errno == EAGAIN\);/false);/' \
 	"a_relay_whose_queue_is_full_is_alive"
-unit provider/agent_socket "any wrapper is the one that was launched" provider/agent_socket.c \
+unit provider/agent_socket "any wrapper is the one that was launched" provider/link/socket.c \
 	'/^check_launched/,/^}/s/if \(str_equal\(/if (true || str_equal(/' \
 	"a_launch_of_another_wrapper_is_not_the_one_asked_for"
-unit provider/agent_socket "a launch without groups leaves its sockets" provider/agent_socket.c \
+unit provider/agent_socket "a launch without groups leaves its sockets" provider/link/socket.c \
 	'/^agent_launch/,/^}/{/&groups, e\) < 0\) \{/{n;s/sockets_unlink\(&socks\);//}}' \
 	"a_launch_without_groups_leaves_no_socket"
-unit provider/agent_socket "a cell limits its siblings' processes" provider/agent_socket.c \
+unit provider/agent_socket "a cell limits its siblings' processes" provider/link/socket.c \
 	's/if \(!str_equal\(json_str\(pids, "by"\), "cgroup"\)\)/if (true)/' \
 	"a_cell_limits_itself_only_where_no_group_does"
-unit provider/agent_socket "nobody limits memory without a group" provider/agent_socket.c \
+unit provider/agent_socket "nobody limits memory without a group" provider/link/socket.c \
 	's/if \(str_equal\(json_str\(memory, "by"\), "watchdog"\)\)/if (false)/' \
 	"a_cell_limits_itself_only_where_no_group_does"
 
 # ---- boxes, notes and the trash
 
-unit provider/box "a lock outlives its box" provider/box.c \
+unit provider/box "a lock outlives its box" provider/box/box.c \
 	's/if \(fstat\(b->dir, &st\) == 0 && st.st_nlink > 0\)/if (true)/' \
 	"a_box_that_was_buried_meanwhile_is_made_again"
-unit provider/box "two who ask see each other" provider/box.c \
+unit provider/box "two who ask see each other" provider/box/box.c \
 	's/flock\(fd, LOCK_SH \| LOCK_NB\)/flock(fd, LOCK_EX | LOCK_NB)/' \
 	"two_who_ask_do_not_see_each_other"
-unit provider/box "a lock that cannot be asked is free" provider/box.c \
+unit provider/box "a lock that cannot be asked is free" provider/box/box.c \
 	'/^box_held/,/^}/s/return errno == ENOENT \? 0/return true ? 0/' \
 	"a_lock_that_cannot_be_asked_is_not_free"
-unit provider/box "what starts meanwhile is buried" provider/box.c \
+unit provider/box "what starts meanwhile is buried" provider/box/box.c \
 	'/a second look/,/^}/s/is_old_tombstone\(&b, &old, e\) < 0\)/false)/' \
 	"what_starts_meanwhile_is_not_buried"
-unit provider/box "a tombstone goes before the rest" provider/box.c \
+unit provider/box "a tombstone goes before the rest" provider/box/box.c \
 	'/the record last/,/^}/s/for \(char \*\*n = names;/unlinkat(b.dir, "incarnation", 0); for (char **n = names;/' \
 	"the_record_goes_last"
-unit provider/box "a record that cannot be read is none" provider/box.c \
+unit provider/box "a record that cannot be read is none" provider/box/box.c \
 	'/^box_record/,/^}/s/return err_wrap\(.*/return 0;/' \
 	"a_note_that_cannot_be_understood_is_an_error"
-unit provider/box "processes that cannot be read are none" provider/box.c \
+unit provider/box "processes that cannot be read are none" provider/box/box.c \
 	'/^box_proc/,/^}/s/return err_wrap\(.*/return 0;/' \
 	"a_note_that_cannot_be_understood_is_an_error"
-unit provider/file "half a list is a list" provider/file.c \
+unit provider/file "half a list is a list" provider/host/file.c \
 	's/^\tif \(errno != 0\)$/\tif (false)/' \
 	"a_list_that_breaks_off_is_an_error"
-unit provider/file "a write that fails leaves its file" provider/file.c \
+unit provider/file "a write that fails leaves its file" provider/host/file.c \
 	'/^file_write/,/^}/s/unlinkat\(dir, temporary, 0\);//' \
 	"a_write_that_fails_leaves_nothing"
-unit provider/trash "whatever lies beside the trash goes" provider/trash.c \
+unit provider/trash "whatever lies beside the trash goes" provider/host/trash.c \
 	's/!str_starts\(entry->d_name, h->prefix\)/false/' \
 	"what_has_no_name_of_the_trash_is_left_alone"
-unit provider/trash "one directory has all the time" provider/trash.c \
+unit provider/trash "one directory has all the time" provider/host/trash.c \
 	'/^empty/,/^}/s/if \(clock_left_ms\(deadline_ms\) == 0\)/if (false)/' \
 	"a_deadline_is_kept_within_one_directory"
-unit provider/trash "what cannot be removed is gone" provider/trash.c \
+unit provider/trash "what cannot be removed is gone" provider/host/trash.c \
 	'/^sweep\(/,/^}/s/return e->kind == ERR_NONE \? 0 : -1/return 0/' \
 	"what_cannot_be_removed_is_an_error"
 
@@ -174,57 +174,57 @@ world suspend "ports stay as they were when it was frozen" suspend.c \
 
 # ---- processes and sandboxes of this host
 
-unit provider/proc "a number is a process" provider/proc.c \
+unit provider/proc "a number is a process" provider/host/proc.c \
 	's/now.pid == p->pid && now.start == p->start/now.pid == p->pid/' \
 	"a_process_is_its_number_and_its_start"
-unit provider/proc "a zombie lives" provider/proc.c \
+unit provider/proc "a zombie lives" provider/host/proc.c \
 	"s/\\*found = out->state != 'Z' && out->state != 'X';//" \
 	"a_zombie_is_absent"
 conforms() { red "$1" "src/provider/$2" "$3" t/provider/conformance t/provider/conformance-local.t "$4"; }
-conforms "another boot's processes are killed" local_end.c \
+conforms "another boot's processes are killed" local/end.c \
 	'/^kill_recorded/,/^}/s/if \(!str_equal\(pr.boot_id, p->boot_id\)\)/if (false)/' \
 	"a_process_of_this_boot_is_not_killed_for_another_s"
-conforms "a lock without an owner is not waited for" local_end.c \
+conforms "a lock without an owner is not waited for" local/end.c \
 	's/if \(rc < 0 && e->kind != ERR_BUSY\)/if (rc < 0)/' \
 	"a_lock_without_an_owner_is_waited_for"
-conforms "a destroyed sandbox leaves its log" local_end.c \
+conforms "a destroyed sandbox leaves its log" local/end.c \
 	's/box_forget\(&b\);//' \
 	"of_what_is_destroyed_a_tombstone_is_left"
-conforms "what cannot be told does not run" local_seen.c \
+conforms "what cannot be told does not run" local/seen.c \
 	'/^local_may_run/,/^}/s/\*out = true;/*out = false;/' \
 	"a_process_of_this_boot_is_not_killed_for_another_s"
-conforms "a start that is slow is killed" local_ensure.c \
+conforms "a start that is slow is killed" local/ensure.c \
 	's/if \(rc == 0 \|\| e->code == CODE_TIMED_OUT\)/if (rc == 0)/' \
 	"a_start_that_is_slow_may_come_yet"
-conforms "a failed start leaves its socket" local_ensure.c \
+conforms "a failed start leaves its socket" local/ensure.c \
 	'/^clean_up/,/^}/s/unlink\(path\);//' \
 	"a_start_that_fails_says_why_and_leaves_nothing"
-conforms "any text is an incarnation" local_ensure.c \
+conforms "any text is an incarnation" local/ensure.c \
 	's/if \(check_spec\(s, e\) < 0 \|\|/if (/' \
 	"an_incarnation_is_made_of_letters"
-conforms "what cannot be read is not listed" local_seen.c \
+conforms "what cannot be read is not listed" local/seen.c \
 	'/^local_list/,/^}/s/seen\[n\].presence = PRESENCE_UNKNOWN;/continue;/' \
 	"one_that_cannot_be_read_is_listed_as_unknown"
-conforms "another installation's sandbox is seen" local_seen.c \
+conforms "another installation's sandbox is seen" local/seen.c \
 	's/if \(!\*ours\) \{/if (false) {/' \
 	"a_list_has_what_is_ours_and_nothing_else"
-conforms "whoever is silent never answered" local_seen.c \
+conforms "whoever is silent never answered" local/seen.c \
 	's/out->unanswered = r.state == RECORD_STARTING;/out->unanswered = true;/' \
 	"a_list_has_what_is_ours_and_nothing_else"
 conforms "a group that cannot be found is empty" local.c \
 	'/^cell_gone/,/^}/{/&count, e\) < 0\)/{n;s/return -1;/count = 0;/}}' \
 	"one_that_cannot_be_read_is_listed_as_unknown"
-red "the kernel's count does not count" src/provider/local.c \
+red "the kernel's count does not count" src/provider/local/local.c \
 	'/^cell_gone/,/^}/s/if \(count > 0\)/if (false)/' \
 	t/provider/conformance t/provider/conformance-cgroup.t \
 	"a_wrapper_is_launched_proved_seen_and_killed"
 
 # ---- what lies on the disk
 
-unit provider/storage "a disk that is not mounted has lost everything" provider/storage.c \
+unit provider/storage "a disk that is not mounted has lost everything" provider/store/storage.c \
 	'/^storage_exists/,/^}/s/ \|\| storage_check\(p, e\) < 0//' \
 	"without_storage_nobody_can_tell"
-api api/storage "another disk is this host's" provider/storage_id.c \
+api api/storage "another disk is this host's" provider/store/storage_id.c \
 	'/^storage_check/,/^}/s/str_equal\(id, p->storage_id\)/true/' \
 	"another disk is refused until somebody says that it is right"
 api api/storage "a host takes what it finds" control/storage_claim.c \
@@ -236,55 +236,55 @@ reaper api/snapshots "nobody looks for the files of snapshots" reaper/snapshots.
 api api/snapshots "what is found missing is not told" control/launch.c \
 	's/if \(e->code == CODE_SNAPSHOT_LOST\)/if (false)/' \
 	"whoever needs it finds that its files are gone"
-unit provider/storage "what cannot be looked for is lost" provider/storage.c \
+unit provider/storage "what cannot be looked for is lost" provider/store/storage.c \
 	's/return errno == ENOENT \|\| errno == ENOTDIR$/return true/' \
 	"without_storage_nobody_can_tell"
-unit provider/storage "half of a session's files are all" provider/storage.c \
+unit provider/storage "half of a session's files are all" provider/store/storage.c \
 	's/KEPT = 2/KEPT = 1/' \
 	"half_of_it_is_not_there"
-unit provider/storage "a link is a directory" provider/storage.c \
+unit provider/storage "a link is a directory" provider/store/storage.c \
 	'/^is_dir/,/^}/s/AT_SYMLINK_NOFOLLOW/0/' \
 	"half_of_it_is_not_there"
-unit provider/storage "any path is a session's" provider/storage.c \
+unit provider/storage "any path is a session's" provider/store/storage.c \
 	'/^storage_drop\(/,/^}/s/if \(check_session\(session, e\) < 0\)/if (false)/' \
 	"only_a_session_s_own_files_are_dropped"
-unit provider/storage "a copy outlives its session" provider/storage.c \
+unit provider/storage "a copy outlives its session" provider/store/storage.c \
 	'/^storage_drop\(/,/^}/s/drop_copy\(p, box, session, e\) < 0 \|\|/false ||/' \
 	"only_a_session_s_own_files_are_dropped"
-unit provider/storage "half a copy is a session's" provider/storage.c \
+unit provider/storage "half a copy is a session's" provider/store/storage.c \
 	's/^\tif \(seen.state == JOB_RUNS\)$/\tif (false)/' \
 	"what_is_being_written_is_left_alone"
-unit provider/storage "any report is one of success" provider/job.c \
+unit provider/storage "any report is one of success" provider/store/job.c \
 	's/number == NULL && out->entries >= 0 && out->bytes >= 0/number == NULL/' \
 	"a_report_is_believed_when_it_makes_sense"
-unit provider/storage "a job is begun twice" provider/job.c \
+unit provider/storage "a job is begun twice" provider/store/job.c \
 	's/O_RDWR \| O_CREAT \| O_EXCL \| O_CLOEXEC/O_RDWR | O_CREAT | O_CLOEXEC/' \
 	"a_report_is_believed_when_it_makes_sense"
-unit provider/storage "a snapshot is dropped while it is written" provider/snapshot.c \
+unit provider/storage "a snapshot is dropped while it is written" provider/store/snapshot.c \
 	'/^snapshot_drop/,/^}/s/if \(seen.state == JOB_RUNS\)/if (false)/' \
 	"what_is_being_written_is_left_alone"
-unit provider/storage "any path is a snapshot's" provider/snapshot.c \
+unit provider/storage "any path is a snapshot's" provider/store/snapshot.c \
 	'/^snapshot_drop/,/^}/s/if \(check\(s, e\) < 0 \|\| /if (/' \
 	"only_names_of_snapshots_are_dropped"
-unit provider/storage "spares fill the disk" provider/snapshot.c \
+unit provider/storage "spares fill the disk" provider/store/snapshot.c \
 	's/whole.bytes >= room_left\(p\) \|\|/false ||/' \
 	"spares_are_for_disks_with_room"
-unit provider/storage "spares stay on a full disk" provider/snapshot.c \
+unit provider/storage "spares stay on a full disk" provider/store/snapshot.c \
 	's/if \(room_left\(p\) > 0\)/if (true)/' \
 	"spares_are_for_disks_with_room"
-unit provider/cgroup "more hierarchies are read than there is room for" provider/cgroup.c \
+unit provider/cgroup "more hierarchies are read than there is room for" provider/cgroup/cgroup.c \
 	's/ \|\| json_array_size\(at\) > CGROUP__MAX\)/)/' \
 	"a_tree_is_read_as_it_was_written"
-unit provider/cgroup "any leaf is the service's" provider/cgroup_find.c \
+unit provider/cgroup "any leaf is the service's" provider/cgroup/find.c \
 	's/ \|\| !str_equal\(leaf, "\/api"\)\)/)/' \
 	"the_setting_finds_the_delegated_groups"
-conforms "another installation's sessions are removed" local_parts.c \
+conforms "another installation's sessions are removed" local/parts.c \
 	'/^open_ours/,/^}/s/if \(!ours\)/if (false)/' \
 	"another_installation_s_sessions_are_not_listed"
-conforms "half a ballast stays" local_disk.c \
+conforms "half a ballast stays" local/disk.c \
 	'/rc = posix_fallocate/,/^}/s/unlink\(path\);//' \
 	"half_a_ballast_is_none"
-red "who lives in a cell is not in its sandbox" src/provider/cgroup_procs.c \
+red "who lives in a cell is not in its sandbox" src/provider/cgroup/procs.c \
 	'/^visit_box/,/^}/s/ && !str_starts\(\*n, "s-"\)\)/)/' \
 	t/provider/conformance t/provider/conformance-cgroup.t \
 	"a_group_without_a_directory_is_found"
@@ -312,13 +312,13 @@ world port "a cut is as new as the opening" relay_control.c \
 agent sandbox/writable "changes of the root are nobody's disk" usage.c \
 	's/if \(i < PARTS_ALWAYS \|\| .*/if (i < PARTS_ALWAYS)/' \
 	"what it writes counts for its disk"
-agent sandbox/writable "the sandbox's root stays mounted" cell_root.c \
+agent sandbox/writable "the sandbox's root stays mounted" cell/root.c \
 	's/if \(umount2\("\.", MNT_DETACH\) < 0\)/if (false)/' \
 	"nothing that a session does to its root keeps it from waking"
-agent sandbox/writable "/home can be renamed" cell_root.c \
+agent sandbox/writable "/home can be renamed" cell/root.c \
 	's/if \(mount\("home", "home", .*/if (false)/' \
 	"nothing that a session does to its root keeps it from waking"
-agent sandbox/writable "root's switches are open" cell_root.c \
+agent sandbox/writable "root's switches are open" cell/root.c \
 	'/^lock_sysctls/,/^}/s/MS_RDONLY \| //' \
 	"nothing that a session does to its root keeps it from waking"
 agent sandbox/writable "chown has an effect" sysfilter.c \

@@ -12,19 +12,19 @@ unit domain/sandbox_id "the salt is nothing" domain/sandbox_id.c \
 api api/sandbox_ids "a derived id is not kept" control/control.c \
 	'/^adopt_sandbox/,/^}/s/return STORE_RUN\(.*/strcpy((char *)(uintptr_t)s->sandbox.id, id);/;s/^	    id, isolated \? "small" : "shared"\);/	return 0;/;/adopt_sandbox\(ctl, out, e\) < 0 \|\|/{N;s/.*/	    adopt_sandbox(ctl, out, e) < 0)/}' \
 	"a row without an id is derived once and persisted"
-api api/audit "a foreign id is told to nobody" api/gate.c \
+api api/audit "a foreign id is told to nobody" api/gate/gate.c \
 	'/^deny_session/,/^}/s/audit_session\(c, id, k\);/(void)k;/' \
 	"a foreign id is told to its owner only"
-api api/tickets "another site's page opens a socket" api/gate.c \
+api api/tickets "another site's page opens a socket" api/gate/gate.c \
 	'/^refuse_cookie/,/^}/s/!reads && access_same_origin/false \&\& access_same_origin/' \
 	"the cookie opens a terminal for our own pages only"
-api api/proxy "the cookie opens a port" api/gate.c \
+api api/proxy "the cookie opens a port" api/gate/gate.c \
 	'/^refuse_cookie/,/^}/s/if \(is_proxied\(c\)\)/if (false)/' \
 	"the dashboards cookie opens no port"
-unit api/access "a navigation carries the cookie" api/access.c \
+unit api/access "a navigation carries the cookie" api/gate/access.c \
 	'/^access_own_script/,/^}/s/str_equal\(call_param\(c, "HTTP_SEC_FETCH_DEST"\), "empty"\)/true/' \
 	"the_cookie_counts_for_scripts_of_our_own"
-unit api/site "previews on the dashboard's site are no matter" api/site.c \
+unit api/site "previews on the dashboard's site are no matter" api/gate/site.c \
 	's/shared = str_equal\(a, b\)/shared = str_equal(mine, host)/' \
 	"names_of_one_registrable_domain_are_one_site"
 unit web/http_reply "an interim response passes" web/http_reply.c \
@@ -42,46 +42,46 @@ unit web/http_reply "a response needs no status line" web/http_reply.c \
 unit web/http_reply "any coding is chunked" web/http_reply.c \
 	's/strcasecmp\(r->value.data, "chunked"\) == 0/true/' \
 	"a_response_passes_whole_or_not_at_all"
-unit agent/relay_request "a body asks for an upgrade" agent/relay_request.c \
+unit agent/relay_request "a body asks for an upgrade" agent/relay/request.c \
 	's/if \(body != NULL\)/if (false)/' \
 	"what_nginx_says_is_heard_and_nothing_else"
-api api/tickets "a ticket opens what is no socket" api/ticket.c \
+api api/tickets "a ticket opens what is no socket" api/gate/ticket.c \
 	"s/call_param\\(c, \"SL_TICKET\"\\)\\[0\\] != '.0' && ticket_upgrades\\(c\\) &&/call_param(c, \"SL_TICKET\")[0] != '\\\\0' \\&\\&/;/^comes_with_one/,/^}/s/ticket_purpose\\(c\\)\\[0\\] != '.0'/true/" \
 	"it opens nothing but a websocket"
-api api/tenancy "a key that reads writes" api/gate.c \
+api api/tenancy "a key that reads writes" api/gate/gate.c \
 	's/reads \|\| reads_by_post\(c\) \? ACCESS_READ : ACCESS_TENANT/ACCESS_READ/' \
 	"a read key only reads"
-api api/tenancy "a cookie changes things from anywhere" api/access.c \
+api api/tenancy "a cookie changes things from anywhere" api/gate/access.c \
 	's/if \(k->kind == CREDENTIAL_LOGIN && mutates\(c\) &&/if (false \&\&/' \
 	"a cookie needs the dashboards origin to change anything"
 api api/tenancy "the agent's log is anybody's" control/session_control.c \
 	'/^session_control_agent_log/,/^}/s/control_session\(ctl, id, tenant, &s, e\)/control_session(ctl, id, "", \&s, e)/' \
 	"another orgs session is the same 404 as none on every route"
-api previews/previews "a preview wakes what does not wish it" api/gate.c \
+api previews/previews "a preview wakes what does not wish it" api/gate/gate.c \
 	's/rows_bool\(r, 0, "wake_on_preview"\) && //' \
 	"410"
-api previews/previews "the choice of a host is not told" api/gate.c \
+api previews/previews "the choice of a host is not told" api/gate/gate.c \
 	'/X-Sandlease-Host/d' \
 	"public"
-api api/proxy "an app's Authorization is taken for a key" api/access.c \
+api api/proxy "an app's Authorization is taken for a key" api/gate/access.c \
 	's/call_param\(c, "SL_APPS_HEADER"\)/""/' \
 	"the header that has no key of ours is the apps"
 api previews/previews "an unexposed port keeps its connections" control/relay_control.c \
 	'/^tell_relay/,/^}/s/if \(y->closing\) \{/if (y->closing) { return 0;/' \
 	"an unexposed port closes with its connections"
-api api/streams "a cut stream has no last event" api/stream_link.c \
+api api/streams "a cut stream has no last event" api/stream/link.c \
 	'/^last_words/,/^}/s/say\(all, s, words.data, words.len\);//' \
 	"a wrapper that is killed ends its streams properly"
-api api/websocket "ports over a WebSocket are left to the wrapper" api/ws_gate.c \
+api api/websocket "ports over a WebSocket are left to the wrapper" api/stream/ws_gate.c \
 	's/g->asked = read_request\(&g->text\);/g->asked = NULL;/' \
 	"ports are exposed as over http"
-unit api/ws_gate "a key over a WebSocket goes into the sandbox" api/ws_gate.c \
+unit api/ws_gate "a key over a WebSocket goes into the sandbox" api/stream/ws_gate.c \
 	's/if \(strncasecmp\(line, OURS, sizeof\(OURS\) - 1\) != 0\)$/if (true)/' \
 	"what_is_ours_in_the_head_does_not_pass"
-unit api/ws_gate "an answer over a WebSocket splits a message" api/ws_gate.c \
+unit api/ws_gate "an answer over a WebSocket splits a message" api/stream/ws_gate.c \
 	's/!ws_frames_between_messages\(&g->down\)/false/' \
 	"an_answer_waits_for_the_end_of_a_message"
-api api/awake "a probe is activity" api/gate.c \
+api api/awake "a probe is activity" api/gate/gate.c \
 	'/^is_probe/,/^}/s/return .*/return false;/' \
 	"a probe is no activity"
 api api/suspend "what does not go on is believed" control/suspend.c \
@@ -111,7 +111,7 @@ world stop "the cgroup's answer is ignored" wave.c \
 world stop "init's answer is ignored" wave.c \
 	'/^conclude/,/^}/s/if \(s->ask.sight.count == 0 &&/if (/' \
 	"a_source_that_lies_releases_nothing"
-red "a proof may print anything" src/provider/agent_link.c \
+red "a proof may print anything" src/provider/link/link.c \
 	'/^agent_prove/,/^}/s/if \(!str_equal\(json_str\(reply, "output"\), "ready"\)\)/if (false)/' \
 	t/unit/control/start_world t/control/start.t "a_proof_that_prints_something_else_is_none"
 red "a drain does not wait" src/admin/cmd_drain.c \
@@ -120,10 +120,10 @@ red "a drain does not wait" src/admin/cmd_drain.c \
 world start "a session is started wherever it is asked for" start.c \
 	's/ \|\| control_must_be_here\(ctl, s, e\) < 0\)/)/' \
 	"another_host_starts_nothing"
-api api/hosts "a call goes to a socket that another host has" api/gate.c \
+api api/hosts "a call goes to a socket that another host has" api/gate/gate.c \
 	'/^deny_elsewhere/,/^}/s/if \(rows_null\(r, 0, "elsewhere"\)\)/if (true)/' \
 	"a data plane call at the wrong host changes nothing"
-api api/hosts "env is written and nobody is told" api/v1_sessions.c \
+api api/hosts "env is written and nobody is told" api/v1/sessions.c \
 	's/must_live\(c, ctl, id, b.env != NULL, e\)/must_live(c, ctl, id, false, e)/' \
 	"the control plane at the wrong host changes only what is meant"
 api api/create "a create that failed leaves its session" control/create.c \
@@ -132,7 +132,7 @@ api api/create "a create that failed leaves its session" control/create.c \
 api api/create "what a create finds keeps its options" control/create.c \
 	's/json_object_size\(w->changes\) == 0 && w->env == NULL/true/' \
 	"what patch may change is applied"
-api api/create "a file is written over another" api/files_body.c \
+api api/create "a file is written over another" api/v1/files_body.c \
 	's/if \(other != NULL\) \{/if (false) {/' \
 	"a path that cannot be written is refused before anything is made"
 api api/hosts "an interruption elsewhere has failed" control/interrupt_control.c \
@@ -150,10 +150,10 @@ api api/pooler "a statement that a pooler lost is our fault" store/store.c \
 api api/health "a host without bubblewrap is well" control/control.c \
 	's/p->ops->ready\(p, e\) < 0 \?/p == NULL ?/' \
 	"a host that can start none is told whether or not a session tells"
-red "doctor is content with a watchdog" src/cli/cmd_doctor.c \
+red "doctor is content with a watchdog" src/cli/cmd/doctor.c \
 	's/str_equal\(by, "watchdog"\)/false/' \
 	sandlease t/cli/doctor.t "limits of a host without cgroups"
-unit provider/agent_socket "an old agent takes no new session" provider/agent_socket.c \
+unit provider/agent_socket "an old agent takes no new session" provider/link/socket.c \
 	'/^wants_no_ws/,/^}/s/return .*/return false \&\&/' \
 	"an_agent_from_before_websockets_launches_without_them"
 world stop "silence is absence" discover.c \
@@ -195,10 +195,10 @@ agent agent/usage "who is not dumpable is not measured" usage.c \
 agent agent/usage "init keeps the right to read all" init.c \
 	's/^\tusage_read_all\(false\);.*//' \
 	"init"
-unit agent/usage "an empty file is nothing" agent/usage.c \
+unit agent/usage "an empty file is nothing" agent/init/usage.c \
 	's/if \(bytes < USAGE_INODE_BYTES\)/if (bytes < 0)/' \
 	"an_inode_costs_something_however_empty"
-unit agent/usage "a mapping is not looked for" agent/usage.c \
+unit agent/usage "a mapping is not looked for" agent/init/usage.c \
 	'/^usage_unlinked/,/^}/s/look_for_mapped\(.*/;/' \
 	"a_file_that_is_only_mapped_is_not_overlooked"
 api api/programs "another version is not told" control/launch.c \
@@ -228,7 +228,7 @@ unit api/share "a call that lasts goes beyond the share" api/share.c \
 unit api/share "a wrapper is mute in all its lives" api/share.c \
 	'/^share_is_mute/,/^}/s/\(is & UPPER\) == \(h & UPPER\) &&//;/^share_is_mute/,/^}/s/h % MUTES/0 * h/;/^share_mute/,/^}/s/h % MUTES/0 * h/' \
 	"a_wrapper_that_did_not_answer_is_left_alone_for_a_while"
-unit api/stream_link "one org takes all streams" api/stream_link.c \
+unit api/stream_link "one org takes all streams" api/stream/link.c \
 	's/return \+\+all->of_org\[s->org\] <= all->org_max/return ++all->of_org[s->org] > 0/' \
 	"an_org_takes_no_more_than_its_share"
 unit common/err "a tenant reads of the host's files" common/err.c \
@@ -237,16 +237,16 @@ unit common/err "a tenant reads of the host's files" common/err.c \
 api api/failures "a session's reason names the host" control/start_act.c \
 	's/err_told\(e\)/e->msg/;s/err_told\(e\)/e->msg/' \
 	"a failure that names a file of the host is told without it"
-api api/shares "a call is not in its org's share" api/dispatch.c \
+api api/shares "a call is not in its org's share" api/route/dispatch.c \
 	's/enter\(c, route, &e\) < 0 \|\|//' \
 	"calls that wait hold no more than a share"
-api api/shares "a preview's visitor is nobody's" api/gate.c \
+api api/shares "a preview's visitor is nobody's" api/gate/gate.c \
 	'/^start_for/,/^}/s/app->worker, org,/app->worker, call_param(c, "SL_SESSION"),/' \
 	"visitors of previews count for the org that has them"
-api api/shares "a stopped wrapper is asked each time" api/session_now.c \
+api api/shares "a stopped wrapper is asked each time" api/v1/session_now.c \
 	's/share_mute\(app->share, name\);/(void)name;/' \
 	"a wrapper that is stopped delays one GET not each"
-api api/busy "a list asks nobody" api/session_now.c \
+api api/busy "a list asks nobody" api/v1/session_now.c \
 	's/^\task\(c, ctl, all, count\);/if (count == 1) ask(c, ctl, all, count);/' \
 	"the list knows what runs without a single get"
 api api/setup "steps are told when the setup is over" control/start_act.c \
@@ -273,7 +273,7 @@ reaper reaper/pass "idle asks nobody" reaper/ask.c \
 reaper api/interrupt "no interruption is finished" reaper/upkeep.c \
 	'/^finish_interrupt/,/^}/s/return interrupt_finish\(.*/return 0;/;/^finish_interrupt/,/^}/{/^\t    rows_/d}' \
 	"a wrapper that stands still is an error and the reaper finishes"
-cli cli/exec "an exit code is lost" cmd_exec.c \
+cli cli/exec "an exit code is lost" cmd/exec.c \
 	'/^take_end/,/^}/s/& 255/\& 0/' \
 	"the exit code is the command's"
 
@@ -367,10 +367,10 @@ red "a pooler without a server is waited for" src/store/store.c \
 nginx "a wrapper makes a tunnel" wrapper.params.in \
 	's/sandlease\.check;/sandlease.checkOrTunnel;/' \
 	"a wrapper answers once"
-api api/revoke "who hangs is asked for ever" api/stream_keys.c \
+api api/revoke "who hangs is asked for ever" api/stream/keys.c \
 	's/clock_ms\(\) \+ PATIENCE_MS/INT64_MAX/' \
 	"who asks about keys and hangs is replaced"
-agent api/revoke "what was half sent is carried out" wrapper_ops.c \
+agent api/revoke "what was half sent is carried out" wrapper/ops.c \
 	's/^\tserver_turn_away\(\);//' \
 	"a command that was half sent does not run"
 nginx "plain GETs are not counted" maps.conf.in \
@@ -385,9 +385,9 @@ nginx "a query may hold a preview's address" maps.conf.in \
 reaper reaper/pass "what is stopped late waits for the next pass" reaper/pass.c \
 	's/has_part\(again, t->part\[i\]->after\)/false/' \
 	"what is stopped late in a pass is deleted by the same"
-api api/events "no first work is told" api/first_work.c \
+api api/events "no first work is told" api/gate/first_work.c \
 	's/w.session\[0\] != /w.session[0] == /' \
 	"the first work of each generation is told once"
-api api/sessions "nobody goes on with a start" api/starts.c \
+api api/sessions "nobody goes on with a start" api/serve/starts.c \
 	's/^\t\tstart_move_on\(.*/\t\t(void)ctl;/' \
 	"a start that nobody asks for goes on"

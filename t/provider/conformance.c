@@ -18,7 +18,7 @@
 #include "common/str.h"
 #include "common/token.h"
 #include "provider/fake.h"
-#include "provider/file.h"
+#include "provider/host/file.h"
 
 /* wait: against hanging, never a measure */
 enum { SOON_MS = 120 * 1000, TESTS_MAX = 96 };

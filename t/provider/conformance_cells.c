@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/local.h"
+#include "provider/local/local.h"
 
 static void
 storage_outlives_the_sandbox_and_goes_with_destroy(void **state)

@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/agent_usage.h"
+#include "provider/link/usage.h"
 
 /* wait: QUICK is for what stands still and never answers */
 enum { MB = 1024 * 1024, QUICK_MS = 300 };

@@ -12,9 +12,9 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/box.h"
-#include "provider/file.h"
-#include "provider/local.h"
+#include "provider/box/box.h"
+#include "provider/host/file.h"
+#include "provider/local/local.h"
 
 static void
 a_sandbox_outlives_whoever_started_it(void **state)

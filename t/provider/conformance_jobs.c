@@ -10,9 +10,9 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/cgroup.h"
-#include "provider/file.h"
-#include "provider/job.h"
+#include "provider/cgroup/cgroup.h"
+#include "provider/host/file.h"
+#include "provider/store/job.h"
 
 enum { TEXT_MAX = 64 * 1024 };
 

@@ -11,8 +11,8 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/box.h"
-#include "provider/file.h"
+#include "provider/box/box.h"
+#include "provider/host/file.h"
 
 /* Changes one member of the record of processes. */
 static void

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "provider/agent_link.h"
+#include "provider/link/link.h"
 #include "provider/provider.h"
 
 enum { SUITE_PATH_MAX = 256 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/answers.h"
+#include "agent/shell/answers.h"
 #include "common/mem.h"
 
 static const struct {

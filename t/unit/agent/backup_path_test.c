@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/backup_path.h"
-#include "agent/tree.h"
+#include "agent/archive/backup_path.h"
+#include "agent/files/tree.h"
 #include "common/mem.h"
 
 static void

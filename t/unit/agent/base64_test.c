@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "agent/base64.h"
+#include "agent/base/base64.h"
 #include "common/mem.h"
 
 static const struct {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/bigjson.h"
+#include "agent/base/bigjson.h"
 #include "common/mem.h"
 
 static void

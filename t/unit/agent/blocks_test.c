@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/blocks.h"
+#include "agent/files/blocks.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/utf8.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cells.h"
+#include "agent/init/cells.h"
 #include "common/str.h"
 
 static const char A[] = "aaaaaaaaaaaaaaaaaaaa", B[] = "bbbbbbbbbbbbbbbbbbbb";

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/changes.h"
+#include "agent/watch/changes.h"
 #include "common/mem.h"
 
 /* "create a, modify a" of what is kept. */

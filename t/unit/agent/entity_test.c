@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/entity.h"
+#include "agent/files/entity.h"
 #include "common/mem.h"
 
 #define TAG "\"7-64-3b9aca00.5\""

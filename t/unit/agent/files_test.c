@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/files.h"
+#include "agent/files/files.h"
 #include "common/mem.h"
 
 static char dir[] = "/tmp/sl-files-XXXXXX";

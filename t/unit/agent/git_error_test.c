@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/git_error.h"
+#include "agent/git/error.h"
 #include "common/mem.h"
 
 static void

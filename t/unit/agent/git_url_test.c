@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/git_url.h"
+#include "agent/git/url.h"
 #include "common/mem.h"
 
 static void

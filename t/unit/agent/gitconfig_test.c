@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/gitconfig.h"
+#include "agent/git/config.h"
 #include "common/mem.h"
 
 static void

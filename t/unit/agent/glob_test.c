@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/glob.h"
+#include "agent/files/glob.h"
 #include "common/mem.h"
 
 static void

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/kernel_talk.h"
+#include "agent/code/kernel_talk.h"
 #include "common/mem.h"
 
 static void

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "agent/launch.h"
+#include "agent/cell/launch.h"
 #include "common/mem.h"
 
 #define WHO "\"session\":\"abcdefghij0123456789\",\"instance\":\"i1\""

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/limits_view.h"
+#include "agent/cell/limits_view.h"
 #include "common/mem.h"
 
 static void

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/lines.h"
+#include "agent/base/lines.h"
 #include "common/mem.h"
 
 static void

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/listing.h"
+#include "agent/api/listing.h"
 #include "common/json.h"
 #include "common/mem.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/markers.h"
+#include "agent/init/markers.h"
 #include "common/mem.h"
 
 #define S "aaaaaaaaaaaaaaaaaaaa"

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "agent/mime.h"
+#include "agent/files/mime.h"
 #include "common/mem.h"
 
 static void

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/files.h"
-#include "agent/move.h"
+#include "agent/files/files.h"
+#include "agent/files/move.h"
 #include "common/mem.h"
 
 typedef int move_fn(const char *from, const char *to, struct err *e);

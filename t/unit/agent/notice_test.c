@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/notice.h"
+#include "agent/run/notice.h"
 #include "common/mem.h"
 
 static void

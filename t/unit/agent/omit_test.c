@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "agent/omit.h"
+#include "agent/archive/omit.h"
 #include "common/mem.h"
 
 static void

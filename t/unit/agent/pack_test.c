@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "agent/pack.h"
-#include "agent/tree.h"
+#include "agent/archive/pack.h"
+#include "agent/files/tree.h"
 #include "common/json.h"
 #include "common/mem.h"
 #include "common/str.h"

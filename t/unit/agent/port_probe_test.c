@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/port_probe.h"
+#include "agent/relay/port_probe.h"
 #include "common/mem.h"
 
 static void

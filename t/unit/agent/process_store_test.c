@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/process_store.h"
+#include "agent/process/store.h"
 #include "common/mem.h"
 
 static char dir[64];

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/proctree.h"
+#include "agent/base/proctree.h"
 #include "common/mem.h"
 
 static void

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/pty_internal.h"
+#include "agent/pty/internal.h"
 #include "common/mem.h"
 
 /* One without a program; the table's, and ours as long as it is held. */

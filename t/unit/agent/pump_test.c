@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/pump.h"
+#include "agent/run/pump.h"
 #include "common/mem.h"
 
 /* wait: longer than a drain lasts; longer still changes nothing */

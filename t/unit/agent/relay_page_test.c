@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/relay_page.h"
+#include "agent/relay/page.h"
 #include "common/mem.h"
 
 static const char TABLE[] =

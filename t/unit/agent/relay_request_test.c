@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/relay_request.h"
+#include "agent/relay/request.h"
 #include "common/mem.h"
 
 #define GET "GET / HTTP/1.1\r\nHost: x\r\n"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/ring.h"
+#include "agent/base/ring.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/utf8.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/scene.h"
+#include "agent/api/scene.h"
 #include "common/mem.h"
 
 struct input {

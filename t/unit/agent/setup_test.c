@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/setup.h"
+#include "agent/api/setup.h"
 #include "common/mem.h"
 
 static int

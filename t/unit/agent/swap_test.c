@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/swap.h"
-#include "agent/tree.h"
+#include "agent/files/swap.h"
+#include "agent/files/tree.h"
 #include "common/mem.h"
 
 #define STAGE ".sl-aaaaaaaaaaaaaaaa"

@@ -19,10 +19,10 @@
 #include "common/mem.h"
 
 static const struct sock_filter PROGRAM[] = {
-#include "agent/sysfilter_table.h"
+#include "agent/base/sysfilter_table.h"
 };
 static const struct sock_filter ROOT_PROGRAM[] = {
-#include "agent/sysfilter_root_table.h"
+#include "agent/base/sysfilter_root_table.h"
 };
 
 /* The calls of this test, by each architecture's numbers. */

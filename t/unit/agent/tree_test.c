@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/tree.h"
+#include "agent/files/tree.h"
 #include "common/err.h"
 #include "common/mem.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/spawn.h"
-#include "agent/treeend.h"
+#include "agent/base/spawn.h"
+#include "agent/base/treeend.h"
 #include "common/clock.h"
 #include "common/mem.h"
 

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "agent/usage.h"
+#include "agent/init/usage.h"
 #include "common/clock.h"
 
 enum { FILE_BYTES = 256 * 1024, ENTRIES = 1000 };

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "agent/view.h"
+#include "agent/files/view.h"
 #include "common/mem.h"
 
 static void

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/walk.h"
+#include "agent/files/walk.h"
 
 enum { DEEP = 3 * WALK_OPEN_MAX, BESIDE = 40 };
 

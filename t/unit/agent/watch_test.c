@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#include "agent/watch.h"
+#include "agent/watch/watch.h"
 #include "common/clock.h"
 #include "common/mem.h"
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/ws_answer.h"
+#include "agent/ws/answer.h"
 #include "common/mem.h"
 
 #define HEAD(type) "Status: 200 OK\r\nContent-Type: " type "\r\n\r\n"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/ws_request.h"
+#include "agent/ws/request.h"
 #include "common/mem.h"
 
 #define ASKS(path)                                                             \

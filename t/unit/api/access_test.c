@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../web/fake_io.h"
-#include "api/access.h"
+#include "api/gate/access.h"
 #include "common/mem.h"
 
 /* What is given, NULL: nothing, "!": refused. */

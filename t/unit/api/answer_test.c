@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/answer.h"
+#include "api/stream/answer.h"
 #include "common/json.h"
 #include "common/mem.h"
 

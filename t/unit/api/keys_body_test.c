@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/keys_body.h"
+#include "api/v1/keys_body.h"
 #include "common/mem.h"
 
 static void

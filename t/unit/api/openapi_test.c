@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/access.h"
-#include "api/openapi.h"
-#include "api/routes.h"
+#include "api/gate/access.h"
+#include "api/route/openapi.h"
+#include "api/route/routes.h"
 #include "common/mem.h"
 
 /* "/v1/sessions/:id" as "/v1/sessions/{id}"; `vars` counts the names. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../web/fake_io.h"
-#include "api/session_body.h"
+#include "api/v1/session_body.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "domain/state.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/site.h"
+#include "api/gate/site.h"
 #include "common/mem.h"
 
 static void

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/stream_link.h"
+#include "api/stream/link.h"
 #include "common/channel.h"
 #include "common/mem.h"
 

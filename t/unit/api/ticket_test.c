@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../web/fake_io.h"
-#include "api/ticket.h"
+#include "api/gate/ticket.h"
 #include "common/mem.h"
 
 #define SESSION "abcdefghijklmnopqrst"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/ws_frames.h"
+#include "api/stream/ws_frames.h"
 #include "common/mem.h"
 
 /* A client's frame, masked. */

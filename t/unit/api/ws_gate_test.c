@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/ws_gate.h"
+#include "api/stream/ws_gate.h"
 #include "common/mem.h"
 #include "web/records.h"
 

@@ -2,7 +2,7 @@
 #include "agent_box.h"
 
 #include "common/str.h"
-#include "provider/agent_usage.h"
+#include "provider/link/usage.h"
 
 /* wait: BRIEFLY is for what never answers */
 enum { BRIEFLY_MS = 50 };

@@ -13,8 +13,8 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/box.h"
-#include "provider/file.h"
+#include "provider/box/box.h"
+#include "provider/host/file.h"
 
 static const char ID[] = "ses-51256c9fcd04ef0144d0afcdfb9ffb2abc280ff2e0bae370";
 static char BASE[] = "/tmp/slboxXXXXXX";

@@ -15,8 +15,8 @@
 
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/cgroup.h"
-#include "provider/file.h"
+#include "provider/cgroup/cgroup.h"
+#include "provider/host/file.h"
 
 enum { TEXT_MAX = 4096 };
 

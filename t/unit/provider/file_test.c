@@ -7,7 +7,7 @@
 
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/file.h"
+#include "provider/host/file.h"
 
 /* The next list breaks off with an error of the disk's (--wrap). */
 static bool BREAKS_OFF;

@@ -10,7 +10,7 @@
 
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/local_bwrap.h"
+#include "provider/local/bwrap.h"
 
 static const char *const DIRS[] = { "usr", "opt", "etc", "home", "root", "run",
 	"sys", "tmp", "proc", "dev" };

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "provider/proc.h"
+#include "provider/host/proc.h"
 
 #define works(call)                                                            \
 	do {                                                                   \

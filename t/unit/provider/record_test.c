@@ -5,7 +5,7 @@
 
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/record.h"
+#include "provider/box/record.h"
 
 /* One letter names an incarnation; "" is none. */
 struct row {

@@ -7,10 +7,10 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/file.h"
-#include "provider/job.h"
-#include "provider/snapshot.h"
-#include "provider/storage.h"
+#include "provider/host/file.h"
+#include "provider/store/job.h"
+#include "provider/store/snapshot.h"
+#include "provider/store/storage.h"
 
 enum { NOBODY = 64123 };
 

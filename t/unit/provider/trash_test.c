@@ -13,8 +13,8 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/file.h"
-#include "provider/trash.h"
+#include "provider/host/file.h"
+#include "provider/host/trash.h"
 
 enum {
 	DEEP = 5000,

@@ -1,0 +1,245 @@
+/* archive.c: GET and PUT of archive/{path}: a directory as a tar stream. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/api/rawpath.h"
+#include "agent/api/routes.h"
+#include "agent/api/scene.h"
+#include "agent/files/files.h"
+#include "agent/run/activity.h"
+#include "agent/run/worker.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum {
+	CHUNK =
+	    256 * 1024, /* an archive that small is known before it is sent */
+	REPORT_MAX = 64 * 1024,
+	FORMAT_MAX = 16
+};
+
+/* Those that say more first: Accept may name several. */
+static const struct format {
+	const char *name, *type, *suffix;
+} FORMATS[] = {
+	{ "tar.zst", "application/zstd", ".tar.zst" },
+	{ "tar.gz", "application/gzip", ".tar.gz" },
+	{ "tar", "application/x-tar", ".tar" },
+};
+static const struct format *const PLAIN = &FORMATS[2];
+
+/* ---- GET */
+
+static int
+wanted_format(const struct call *c, const struct format **out, struct err *e)
+{
+	const char *accept = call_param(c, "HTTP_ACCEPT");
+	char name[FORMAT_MAX];
+	bool present;
+
+	if (call_query(c, "format", name, sizeof(name), &present, e) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(FORMATS); i++) {
+		*out = &FORMATS[i];
+		if (present ? str_equal(name, FORMATS[i].name)
+			    : strstr(accept, FORMATS[i].type) != NULL)
+			return 0;
+	}
+	if (present)
+		return err_field(e, "format", "must be tar, tar.gz or tar.zst");
+	*out = PLAIN;
+	return 0;
+}
+
+/* Splits what is no directory into where it is and what it is called. */
+static int
+split(char path[FILES_PATH_MAX], const char **name, struct err *e)
+{
+	struct stat st;
+	char *slash;
+
+	*name = ".";
+	if (stat(path, &st) < 0)
+		return files_fail(e, path);
+	if (S_ISDIR(st.st_mode))
+		return 0;
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
+		    "%.150s is neither a directory nor a regular file", path);
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	*name = slash + 1;
+	return 0;
+}
+
+static int
+cannot_pack(struct worker *w, const char *path, struct err *e)
+{
+	auto_free char *text = xmalloc(REPORT_MAX);
+	auto_json json_t *said = NULL;
+	struct err ignored;
+	ssize_t n = worker_read(w->err, text, REPORT_MAX);
+
+	if (n > 0 && json_parse(text, (size_t)n, &said, &ignored) == 0 &&
+	    worker_blames_disk(said, path, e))
+		return err_wrap(e, "%.80s cannot be archived", path);
+	return err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR,
+	    "%.80s cannot be archived: %.150s", path,
+	    json_str(said, "message"));
+}
+
+static int
+send_archive(struct call *c, struct worker *w, const char *path,
+    const struct format *f, struct err *e)
+{
+	auto_free char *buf = xmalloc(CHUNK);
+	ssize_t n = worker_read(w->out, buf, CHUNK);
+
+	if (n < CHUNK) {
+		if (worker_wait(w) != 0)
+			return cannot_pack(w, path, e);
+		call_reply_bytes(c, 200, f->type, buf, (size_t)n);
+		return 0;
+	}
+	call_begin(c, 200, f->type);
+	do {
+		if (call_write(c, buf, (size_t)n) < 0)
+			return 0;
+		n = read(w->out, buf, CHUNK);
+	} while (n > 0);
+	/* what has been sent looks whole, or may do so */
+	if (worker_wait(w) != 0)
+		call_cut(c);
+	return 0;
+}
+
+int
+api_archive_get(struct call *c, struct err *e)
+{
+	auto_worker struct worker w = WORKER_NONE;
+	const char *argv[] = { "/proc/self/exe", "pack", NULL, NULL, NULL };
+	char path[FILES_PATH_MAX];
+	const struct format *f;
+	int rc;
+
+	if (rawpath_of(c, "archive.read", path, e) < 0 ||
+	    wanted_format(c, &f, e) < 0)
+		return -1;
+	rawpath_attach(c, path, f->suffix);
+	argv[2] = f->name;
+	if (split(path, &argv[3], e) < 0)
+		return -1;
+	if (str_equal(c->method, "HEAD")) {
+		call_begin(c, 200, f->type);
+		return 0;
+	}
+	if (worker_start(&w,
+		&(struct worker_plan){ argv, path[0] != '\0' ? path : "/",
+		    WORKER_PIPE, WORKER_PIPE, WORKER_PIPE },
+		e) < 0)
+		return -1;
+	activity_begin(ACTIVITY_STREAMS);
+	rc = send_archive(c, &w, path, f, e);
+	activity_end(ACTIVITY_STREAMS);
+	return rc;
+}
+
+/* ---- PUT */
+
+/* Hands the body on; one that ends early has said why. */
+static int
+feed(struct call *c, struct worker *w, struct err *e)
+{
+	auto_free char *buf = xmalloc(CHUNK);
+	ssize_t n;
+
+	while ((n = call_read(c, buf, CHUNK, e)) > 0)
+		if (files_put(w->in, buf, (size_t)n) < 0)
+			return 0;
+	return n < 0 ? -1 : 0;
+}
+
+static void
+tell_how_far(struct call *c, const char *path, const json_t *said)
+{
+	json_t *context = json_pack("{s:o, s:s}", "path", json_lossy(path),
+	    "operation", "archive.write");
+	static const char *const TOLD[] = { "entry", "entries", "bytes" };
+
+	for (size_t i = 0; i < ARRAY_LEN(TOLD); i++)
+		if (json_object_get(said, TOLD[i]) != NULL)
+			json_object_set(context, TOLD[i],
+			    json_object_get(said, TOLD[i]));
+	scene_context(c, context);
+}
+
+static int
+cannot_unpack(const json_t *said, struct err *e)
+{
+	const char *entry = json_str(said, "entry");
+
+	if (worker_blames_disk(said, entry, e))
+		return -1;
+	return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
+	    "the archive cannot be unpacked: entry %lld%s%.80s: %.100s",
+	    (long long)json_integer_value(json_object_get(said, "entries")) + 1,
+	    entry[0] != '\0' ? ", " : "", entry, json_str(said, "message"));
+}
+
+static int
+finish(struct call *c, struct worker *w, const char *path, struct err *e)
+{
+	auto_free char *text = xmalloc(REPORT_MAX);
+	auto_json json_t *said = NULL;
+	char at[CLOCK_ISO_MAX];
+	ssize_t n;
+	int status;
+
+	n = worker_read(w->out, text, REPORT_MAX);
+	mem_close_fd(&w->out); /* a longer report does not hold us */
+	status = worker_wait(w);
+	if (n <= 0 || json_parse(text, (size_t)n, &said, e) < 0 ||
+	    !json_is_object(said))
+		return err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR,
+		    "unpacking ended with status %d", status);
+	if (status != 0) {
+		tell_how_far(c, path, said);
+		return cannot_unpack(said, e);
+	}
+	clock_iso(at);
+	json_object_set_new(said, "success", json_true());
+	json_object_set_new(said, "path", json_lossy(path));
+	json_object_set_new(said, "timestamp", json_string(at));
+	call_reply(c, 200, said);
+	return 0;
+}
+
+int
+api_archive_put(struct call *c, struct err *e)
+{
+	static const char *const ARGV[] = { "/proc/self/exe", "unpack", NULL };
+	auto_worker struct worker w = WORKER_NONE;
+	char path[FILES_PATH_MAX];
+	int rc;
+
+	if (rawpath_of(c, "archive.write", path, e) < 0 ||
+	    files_make_dir(path, true, e) < 0 ||
+	    worker_start(&w,
+		&(struct worker_plan){ ARGV, path, WORKER_PIPE, WORKER_PIPE,
+		    WORKER_PIPE },
+		e) < 0)
+		return -1;
+	activity_begin(ACTIVITY_STREAMS);
+	rc = feed(c, &w, e);
+	close(take_fd(&w.in));
+	if (rc == 0) {
+		rc = finish(c, &w, path, e);
+	} else {
+		mem_close_fd(&w.out);
+		worker_wait(&w); /* it takes back half a file */
+	}
+	activity_end(ACTIVITY_STREAMS);
+	return rc;
+}

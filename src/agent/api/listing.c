@@ -1,0 +1,167 @@
+/* listing.c: a directory's entries as JSON. */
+#include "agent/api/listing.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/api/scene.h"
+#include "agent/files/files.h"
+#include "agent/files/walk.h"
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/utf8.h"
+
+enum { PIECE = 16384 };
+
+static const char *
+type_of(mode_t mode)
+{
+	if (S_ISREG(mode))
+		return "file";
+	if (S_ISDIR(mode))
+		return "directory";
+	return S_ISLNK(mode) ? "symlink" : "other";
+}
+
+/* "rwxr-xr-x", with s, S, t and T as ls has them. */
+static void
+put_mode(char out[10], mode_t mode)
+{
+	static const struct {
+		mode_t bit;
+		const char *marks; /* with and without x */
+	} SPECIAL[] = { { S_ISUID, "sS" }, { S_ISGID, "sS" },
+		{ S_ISVTX, "tT" } };
+
+	for (int i = 0; i < 9; i++)
+		out[i] = mode >> (8 - i) & 1 ? "rwx"[i % 3] : '-';
+	for (int i = 0; i < 3; i++)
+		if (mode & SPECIAL[i].bit)
+			out[3 * i + 2] =
+			    SPECIAL[i].marks[out[3 * i + 2] == '-'];
+	out[9] = '\0';
+}
+
+static void
+put_time(char out[CLOCK_ISO_MAX], const struct timespec *t)
+{
+	char seconds[24];
+	struct tm tm;
+
+	/* a year beyond our calendar, which anybody can give a file */
+	if (gmtime_r(&t->tv_sec, &tm) == NULL || tm.tm_year > 9999 - 1900 ||
+	    tm.tm_year < -1900)
+		gmtime_r(&(time_t){ 0 }, &tm);
+	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(out, CLOCK_ISO_MAX, "%s.%03dZ", seconds,
+	    (int)(t->tv_nsec / 1000000));
+}
+
+static void
+put_text(struct buf *to, const char *name, const char *text)
+{
+	buf_fmt(to, "\"%s\":\"", name);
+	utf8_json(to, text, strlen(text));
+	buf_str(to, "\",");
+}
+
+static const char *
+truth(bool b)
+{
+	return b ? "true" : "false";
+}
+
+void
+listing_entry(struct buf *to, const char *top, const char *path,
+    const struct stat *st)
+{
+	const char *slash = strrchr(path, '/');
+	char mode[10], at[CLOCK_ISO_MAX];
+
+	put_mode(mode, st->st_mode);
+	put_time(at, &st->st_mtim);
+	buf_str(to, "{");
+	put_text(to, "name", slash != NULL ? slash + 1 : path);
+	buf_str(to, "\"absolutePath\":\"");
+	utf8_json(to, top, strlen(top));
+	if (top[strlen(top) - 1] != '/')
+		buf_str(to, "/");
+	utf8_json(to, path, strlen(path));
+	buf_str(to, "\",");
+	put_text(to, "relativePath", path);
+	buf_fmt(to,
+	    "\"type\":\"%s\",\"size\":%lld,\"modifiedAt\":\"%s\","
+	    "\"mode\":\"%s\",\"permissions\":{\"readable\":%s,"
+	    "\"writable\":%s,\"executable\":%s}}",
+	    type_of(st->st_mode), (long long)st->st_size, at, mode,
+	    truth(st->st_mode & S_IRUSR), truth(st->st_mode & S_IWUSR),
+	    truth(st->st_mode & S_IXUSR));
+}
+
+static void
+begin(struct call *c, const struct listing *l)
+{
+	auto_buf struct buf head = { 0 };
+
+	buf_str(&head, "{\"success\":true,");
+	put_text(&head, "path", l->path);
+	buf_str(&head, "\"files\":[");
+	call_begin(c, 200, "application/json");
+	call_write(c, head.data, head.len);
+}
+
+static void
+finish(struct call *c, long long count)
+{
+	auto_buf struct buf tail = { 0 };
+	char at[CLOCK_ISO_MAX];
+
+	clock_iso(at);
+	buf_fmt(&tail, "],\"count\":%lld,\"timestamp\":\"%s\"", count, at);
+	scene_add_ignored(c, &tail);
+	buf_str(&tail, "}");
+	call_write(c, tail.data, tail.len);
+}
+
+static void
+write_entries(struct call *c, const struct listing *l, struct walk *w)
+{
+	auto_buf struct buf piece = { 0 };
+	enum walk_step step = WALK_END;
+	long long count = 0;
+
+	while (!c->gone && (step = walk_next(w)) != WALK_END &&
+	    step != WALK_LOST) {
+		if (step != WALK_ENTRY || (w->name[0] == '.' && !l->hidden))
+			continue;
+		buf_str(&piece, count++ > 0 ? "," : "");
+		listing_entry(&piece, l->where, w->path.data, &w->st);
+		if (piece.len >= PIECE) {
+			call_write(c, piece.data, piece.len);
+			piece.len = 0;
+		}
+		if (l->recursive && S_ISDIR(w->st.st_mode))
+			(void)!walk_enter(w);
+	}
+	if (piece.len > 0)
+		call_write(c, piece.data, piece.len);
+	if (step == WALK_LOST)
+		call_cut(c); /* half a list must not look whole */
+	else
+		finish(c, count);
+}
+
+int
+listing_reply(struct call *c, const struct listing *l, struct err *e)
+{
+	auto_walk struct walk w = { .paths = true };
+
+	if (walk_open(&w, open(l->where, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) <
+	    0)
+		return files_fail(e, l->where);
+	begin(c, l);
+	write_entries(c, l, &w);
+	return 0;
+}

@@ -1,0 +1,265 @@
+/*
+ * process_input.c: api/process/{id}/input.
+ *
+ * JSON, or bytes as they come: each piece is written before the next is read,
+ * so that a process that reads slowly slows its client down, and nothing is
+ * kept on the way.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include "agent/api/routes.h"
+#include "agent/api/scene.h"
+#include "agent/base/base64.h"
+#include "agent/base/serve.h"
+#include "agent/process/process.h"
+#include "agent/run/activity.h"
+#include "agent/run/session_end.h"
+#include "common/mem.h"
+#include "web/reply.h"
+
+enum {
+	JSON_MAX = 4 * 1024 * 1024,
+	PIECE = 64 * 1024,
+	SENDING_MS = 100 /* a client that sends nothing for so long waits */
+};
+
+static const char BYTES_TYPE[] = "application/octet-stream";
+
+/* ---- JSON */
+
+/* The bytes that a body means: text, or base64 of them. */
+static int
+take_data(const json_t *body, struct buf *out, struct err *e)
+{
+	const json_t *v = json_object_get(body, "data");
+	const char *encoding = json_str(body, "encoding");
+
+	if (v == NULL)
+		return 0;
+	if (!json_is_string(v))
+		return err_field(e, "data", "must be a string");
+	if (str_equal(encoding, "base64")) {
+		if (!base64_decode(out, json_string_value(v),
+			json_string_length(v)))
+			return err_field(e, "data", "is not base64");
+		return 0;
+	}
+	if (!str_empty(encoding) && !str_equal(encoding, "utf-8") &&
+	    !str_equal(encoding, "utf8"))
+		return err_field(e, "encoding", "must be utf-8 or base64");
+	buf_add(out, json_string_value(v), json_string_length(v));
+	return 0;
+}
+
+static int
+write_json(struct call *c, struct process_input *in, bool *end, struct err *e)
+{
+	auto_json json_t *body = NULL;
+	auto_buf struct buf data = { 0 };
+	const json_t *close;
+
+	if (scene_body(c, JSON_MAX, &body, e) < 0 ||
+	    take_data(body, &data, e) < 0)
+		return -1;
+	close = json_object_get(body, "close");
+	if (close != NULL && !json_is_boolean(close))
+		return err_field(e, "close", "must be true or false");
+	if (close == NULL && json_object_get(body, "data") == NULL)
+		return err_field(e, "data", "is required");
+	if (process_input_open(in, in->process, call_fd(c), e) < 0)
+		return -1;
+	*end = json_is_true(close);
+	return process_input_write(in, data.data, data.len, e);
+}
+
+/* ---- bytes */
+
+/*
+ * The thread of the call waits for the body's next bytes and cannot see the
+ * process end meanwhile.  A second thread, the sentry, does, and answers for it
+ * if the client sends nothing.  A client that is sending would not see an
+ * answer: its body is read to the end first.
+ */
+struct turn {
+	struct call *call;
+	struct process_input in;
+	atomic_llong taken; /* bytes of the body */
+	int stop_fd;        /* an eventfd: the sentry is to leave */
+	pthread_mutex_t lock;
+	pthread_cond_t left;
+	bool watched; /* the sentry is there */
+};
+
+static void
+refuse(struct turn *t, const struct err *e)
+{
+	auto_json json_t *context =
+	    json_pack("{s:s, s:I}", "processId", process_id(t->in.process),
+		"written", (json_int_t)atomic_load(&t->in.written));
+
+	struct err why = *e;
+
+	if (t->call->status != 0)
+		return;
+	(void)session_end_explain(&why);
+	reply_container_error(t->call, &why, context);
+}
+
+static void *
+watch_process(void *arg)
+{
+	struct turn *t = arg;
+	struct pollfd f[] = { { t->in.watch.fd, POLLIN, 0 },
+		{ t->stop_fd, POLLIN, 0 } };
+	struct err e = { 0 };
+	bool alive = true, answer = false;
+
+	while (alive && poll(f, ARRAY_LEN(f), -1) >= 0 && f[1].revents == 0)
+		alive = process_input_check(&t->in, &e) == 0;
+	while (!alive && !answer) {
+		long long before = atomic_load(&t->taken);
+
+		if (poll(&f[1], 1, SENDING_MS) != 0)
+			break; /* the body has ended */
+		answer = atomic_load(&t->taken) == before;
+	}
+	pthread_mutex_lock(&t->lock);
+	if (answer) {
+		refuse(t, &e);
+		call_flush(t->call);
+		/* the body is over for the call's thread, too */
+		shutdown(call_fd(t->call), SHUT_RD);
+	}
+	t->watched = false;
+	pthread_cond_signal(&t->left);
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+static int
+start_sentry(struct turn *t, struct err *e)
+{
+	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	t->watched = t->stop_fd >= 0;
+	if (!t->watched || serve_thread(watch_process, t) < 0) {
+		t->watched = false;
+		return err_errno(e, "cannot watch the process");
+	}
+	return 0;
+}
+
+static void
+end_sentry(struct turn *t)
+{
+	if (t->stop_fd >= 0)
+		(void)!eventfd_write(t->stop_fd, 1);
+	pthread_mutex_lock(&t->lock);
+	while (t->watched)
+		pthread_cond_wait(&t->left, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+	mem_close_fd(&t->stop_fd);
+}
+
+/* ?close=true */
+static int
+asked_close(struct call *c, bool *end, struct err *e)
+{
+	char text[8] = "";
+	bool present;
+
+	if (call_query(c, "close", text, sizeof(text), &present, e) < 0)
+		return -1;
+	*end = str_equal(text, "true");
+	if (present && !*end && !str_equal(text, "false"))
+		return err_field(e, "close", "must be true or false");
+	return 0;
+}
+
+/* Reads the body to its end, also when the process takes no more of it. */
+static int
+write_pieces(struct turn *t, struct err *e)
+{
+	auto_free char *piece = xmalloc(PIECE);
+	struct err cut = { 0 };
+	int64_t skipped = 0;
+	ssize_t n;
+	int rc = 0;
+
+	while (skipped < SCENE_SKIP_MAX &&
+	    (n = call_read_some(t->call, piece, PIECE, &cut)) > 0) {
+		atomic_fetch_add(&t->taken, n);
+		activity_touch();
+		if (rc == 0)
+			rc = process_input_write(&t->in, piece, (size_t)n, e);
+		if (rc < 0)
+			skipped += n;
+	}
+	if (rc == 0 && cut.kind != ERR_NONE) {
+		*e = cut;
+		rc = -1;
+	}
+	return rc;
+}
+
+static int
+write_bytes(struct turn *t, bool *end, struct err *e)
+{
+	bool close;
+
+	if (asked_close(t->call, &close, e) < 0 ||
+	    process_input_open(&t->in, t->in.process, call_fd(t->call), e) < 0)
+		return -1;
+	if (start_sentry(t, e) < 0 || write_pieces(t, e) < 0)
+		return -1;
+	*end = close; /* a body that was cut off says nothing */
+	return 0;
+}
+
+/* ---- both */
+
+static void
+write_input(struct turn *t, struct err *e)
+{
+	bool bytes = strncasecmp(call_param(t->call, "CONTENT_TYPE"),
+			 BYTES_TYPE, sizeof(BYTES_TYPE) - 1) == 0;
+	bool end = false;
+	int rc = bytes ? write_bytes(t, &end, e)
+		       : write_json(t->call, &t->in, &end, e);
+
+	end_sentry(t);
+	if (t->in.watch.fd >= 0)
+		process_input_close(&t->in, end);
+	if (rc < 0)
+		refuse(t, e);
+	else
+		reply_container(t->call,
+		    json_pack("{s:s, s:I}", "processId",
+			process_id(t->in.process), "written",
+			(json_int_t)atomic_load(&t->in.written)));
+}
+
+int
+api_process_input(struct call *c, struct err *e)
+{
+	struct turn t = { .call = c,
+		.in = { .watch = { .fd = -1 } },
+		.stop_fd = -1,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.left = PTHREAD_COND_INITIALIZER };
+	struct process *p;
+
+	if (api_process_find(c, &p, e) < 0)
+		return -1;
+	t.in.process = p;
+	activity_begin(ACTIVITY_STREAMS);
+	write_input(&t, e);
+	activity_end(ACTIVITY_STREAMS);
+	process_release(p);
+	return 0;
+}

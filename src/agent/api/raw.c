@@ -1,0 +1,345 @@
+/* raw.c: GET, PUT and DELETE of files/{path}, as bytes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/api/rawpath.h"
+#include "agent/api/routes.h"
+#include "agent/files/draft.h"
+#include "agent/files/entity.h"
+#include "agent/files/files.h"
+#include "agent/files/mime.h"
+#include "agent/files/tree.h"
+#include "agent/run/activity.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum { CHUNK = 256 * 1024, MODE_TEXT_MAX = 8, REMOVE_MS = 10 * 60 * 1000 };
+
+static struct entity_conditions
+conditions(const struct call *c)
+{
+	return (struct entity_conditions){
+		.match = call_param(c, "HTTP_IF_MATCH"),
+		.none_match = call_param(c, "HTTP_IF_NONE_MATCH"),
+		.modified_since = call_param(c, "HTTP_IF_MODIFIED_SINCE"),
+		.unmodified_since = call_param(c, "HTTP_IF_UNMODIFIED_SINCE"),
+	};
+}
+
+static int
+not_as_thought(struct err *e, const char *path)
+{
+	return err_set(e, ERR_PRECONDITION, CODE_PRECONDITION_FAILED,
+	    "%.180s is not as the request's conditions want it", path);
+}
+
+static void
+reply_done(struct call *c, int status, const char *path, int64_t size)
+{
+	auto_json json_t *body = json_object();
+	char at[CLOCK_ISO_MAX];
+
+	clock_iso(at);
+	json_object_set_new(body, "success", json_true());
+	json_object_set_new(body, "path", json_lossy(path));
+	if (size >= 0)
+		json_object_set_new(body, "size", json_integer(size));
+	json_object_set_new(body, "timestamp", json_string(at));
+	call_reply(c, status, body);
+}
+
+/* ---- GET and HEAD */
+
+static int
+open_regular(const char *path, struct stat *st, struct err *e)
+{
+	/* O_NONBLOCK: a fifo without a writer must not hold us */
+	auto_fd int fd =
+	    open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, st) < 0)
+		return files_fail(e, path);
+	if (S_ISDIR(st->st_mode))
+		return err_set(e, ERR_INVALID, CODE_IS_DIRECTORY,
+		    "%.150s is a directory; archive/ has what is in it", path);
+	if (!S_ISREG(st->st_mode))
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
+		    "%.180s is not a regular file", path);
+	return take_fd(&fd);
+}
+
+static void
+send_part(struct call *c, int fd, int status, const char *type, int64_t from,
+    int64_t len)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)len);
+	call_header(c, "Content-Length", text);
+	call_begin(c, status, type);
+	if (!str_equal(c->method, "HEAD"))
+		call_send_file(c, fd, from, len);
+}
+
+/*
+ * The kernel says of its own files that they are empty: what there is is told
+ * by reading, and there is nothing to compare.
+ */
+static int
+send_unmeasured(struct call *c, int fd, const char *path, struct err *e)
+{
+	auto_free char *buf = xmalloc(CHUNK);
+	ssize_t n = read(fd, buf, CHUNK);
+
+	if (n < 0)
+		return files_fail(e, path);
+	call_begin(c, 200, mime_of(path, buf, (size_t)n));
+	if (str_equal(c->method, "HEAD"))
+		return 0;
+	while (n > 0 && call_write(c, buf, (size_t)n) == 0)
+		n = read(fd, buf, CHUNK);
+	if (n < 0)
+		call_cut(c);
+	return 0;
+}
+
+static bool
+is_unmeasured(int fd, const struct stat *st)
+{
+	char one;
+
+	return st->st_size == 0 && pread(fd, &one, sizeof(one), 0) != 0;
+}
+
+static int
+send_file(struct call *c, int fd, const char *path, const struct stat *st,
+    struct err *e)
+{
+	struct entity_conditions wanted = conditions(c);
+	const char *type = mime_of_fd(path, fd);
+	int64_t from, len;
+	struct entity en;
+	char range[80], mode[8];
+
+	snprintf(mode, sizeof(mode), "%04o", (unsigned)st->st_mode & 0777);
+	call_header(c, "X-File-Mode", mode);
+	entity_of(st, &en);
+	call_header(c, "ETag", en.tag);
+	call_header(c, "Last-Modified", en.date);
+	switch (entity_check(&en, &wanted, true)) {
+	case ENTITY_FAILED:
+		return not_as_thought(e, path);
+	case ENTITY_NOT_MODIFIED:
+		call_reply_empty(c, 304);
+		return 0;
+	case ENTITY_GO_ON:
+		break;
+	}
+	call_header(c, "Accept-Ranges", "bytes");
+	switch (entity_range(&en, call_param(c, "HTTP_RANGE"),
+	    call_param(c, "HTTP_IF_RANGE"), &from, &len)) {
+	case ENTITY_NO_PART:
+		snprintf(range, sizeof(range), "bytes */%lld",
+		    (long long)en.size);
+		call_header(c, "Content-Range", range);
+		return err_set(e, ERR_RANGE, CODE_RANGE_NOT_SATISFIABLE,
+		    "%.150s has %lld bytes", path, (long long)en.size);
+	case ENTITY_PART:
+		snprintf(range, sizeof(range), "bytes %lld-%lld/%lld",
+		    (long long)from, (long long)(from + len - 1),
+		    (long long)en.size);
+		call_header(c, "Content-Range", range);
+		send_part(c, fd, 206, type, from, len);
+		return 0;
+	case ENTITY_WHOLE:
+		break;
+	}
+	send_part(c, fd, 200, type, from, len);
+	return 0;
+}
+
+int
+api_raw_get(struct call *c, struct err *e)
+{
+	char path[FILES_PATH_MAX];
+	auto_fd int fd = -1;
+	struct stat st;
+	int rc;
+
+	if (rawpath_of(c, "file.read", path, e) < 0)
+		return -1;
+	fd = open_regular(path, &st, e);
+	if (fd < 0)
+		return -1;
+	rawpath_attach(c, path, "");
+	/* kept, but never used without asking */
+	call_header(c, "Cache-Control", "private, no-cache");
+	activity_begin(ACTIVITY_STREAMS);
+	rc = is_unmeasured(fd, &st) ? send_unmeasured(c, fd, path, e)
+				    : send_file(c, fd, path, &st, e);
+	activity_end(ACTIVITY_STREAMS);
+	return rc;
+}
+
+/* ---- PUT */
+
+/* ?mode=0755; -1 when it does not say. */
+static int
+wanted_mode(const struct call *c, int *out, struct err *e)
+{
+	char text[MODE_TEXT_MAX];
+	bool present;
+
+	*out = -1;
+	if (call_query(c, "mode", text, sizeof(text), &present, e) < 0)
+		return -1;
+	if (!present)
+		return 0;
+	if (!str_made_of(text, "01234567", 3, 4) ||
+	    (strlen(text) == 4 && text[0] != '0'))
+		return err_field(e, "mode",
+		    "must be permissions in octal, such as 0644");
+	*out = (int)strtol(text, NULL, 8);
+	return 0;
+}
+
+static int
+check_present(struct call *c, const char *path, struct err *e)
+{
+	struct entity_conditions wanted = conditions(c);
+	struct entity en;
+	struct stat st;
+	bool there = stat(path, &st) == 0;
+
+	if (there)
+		entity_of(&st, &en);
+	if (entity_check(there ? &en : NULL, &wanted, false) != ENTITY_GO_ON)
+		return not_as_thought(e, path);
+	return 0;
+}
+
+static int
+take_body(struct call *c, struct draft *d, int64_t *size, struct err *e)
+{
+	auto_free char *buf = xmalloc(CHUNK);
+	ssize_t n;
+
+	*size = 0;
+	while ((n = call_read(c, buf, CHUNK, e)) > 0) {
+		if (draft_write(d, buf, (size_t)n, e) < 0)
+			return -1;
+		*size += n;
+	}
+	return n < 0 ? -1 : 0;
+}
+
+static int
+put_file(struct call *c, const char *path, int mode, struct err *e)
+{
+	bool only_new = str_equal(call_param(c, "HTTP_IF_NONE_MATCH"), "*");
+	auto_draft struct draft d = DRAFT_NONE;
+	struct entity en;
+	struct stat st;
+	int64_t size;
+
+	if (draft_open(&d, path, mode, e) < 0 || take_body(c, &d, &size, e) < 0)
+		return -1;
+	/* a body takes its time: what was replaced meanwhile is another's */
+	if (d.temp[0] != '\0' && check_present(c, path, e) < 0)
+		return -1;
+	if (draft_commit(&d, only_new, e) < 0)
+		return e->kind == ERR_CONFLICT && only_new
+		    ? not_as_thought(e, path)
+		    : -1;
+	if (fstat(d.fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		entity_of(&st, &en);
+		call_header(c, "ETag", en.tag);
+	}
+	reply_done(c, d.replaces ? 200 : 201, path, size);
+	return 0;
+}
+
+int
+api_raw_put(struct call *c, struct err *e)
+{
+	char path[FILES_PATH_MAX];
+	int mode, rc;
+
+	if (rawpath_of(c, "file.write", path, e) < 0 ||
+	    wanted_mode(c, &mode, e) < 0 || check_present(c, path, e) < 0)
+		return -1;
+	if (!str_empty(call_param(c, "HTTP_CONTENT_RANGE")))
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
+		    "a file is written whole, not in parts");
+	activity_begin(ACTIVITY_STREAMS);
+	rc = put_file(c, path, mode, e);
+	activity_end(ACTIVITY_STREAMS);
+	return rc;
+}
+
+/* ---- DELETE */
+
+/* A tree may be large, and somebody may fill it as fast as it is emptied. */
+struct patience {
+	struct call *call;
+	int64_t until_ms;
+};
+
+static bool
+go_on(void *ctx)
+{
+	struct patience *p = ctx;
+	struct pollfd f = { call_fd(p->call), POLLRDHUP, 0 };
+
+	return clock_left_ms(p->until_ms) > 0 && poll(&f, 1, 0) <= 0;
+}
+
+static int
+remove_tree(struct call *c, const char *path, struct err *e)
+{
+	struct patience p = { c, clock_ms() + REMOVE_MS };
+	int rc;
+
+	activity_begin(ACTIVITY_RUNNING);
+	rc = tree_remove_while(path, go_on, &p, e);
+	activity_end(ACTIVITY_RUNNING);
+	return rc;
+}
+
+static int
+remove_one(const char *path, struct err *e)
+{
+	if (unlink(path) == 0)
+		return 0;
+	if (errno == EISDIR)
+		return err_set(e, ERR_INVALID, CODE_IS_DIRECTORY,
+		    "%.150s is a directory; ?recursive=true removes it", path);
+	return files_fail(e, path);
+}
+
+int
+api_raw_delete(struct call *c, struct err *e)
+{
+	char path[FILES_PATH_MAX], recursive[8];
+	bool present;
+
+	if (rawpath_of(c, "file.delete", path, e) < 0 ||
+	    call_query(c, "recursive", recursive, sizeof(recursive), &present,
+		e) < 0 ||
+	    check_present(c, path, e) < 0)
+		return -1;
+	if (present && !str_equal(recursive, "true") &&
+	    !str_equal(recursive, "false"))
+		return err_field(e, "recursive", "must be true or false");
+	if ((present && str_equal(recursive, "true") ? remove_tree(c, path, e)
+						     : remove_one(path, e)) < 0)
+		return -1;
+	reply_done(c, 200, path, -1);
+	return 0;
+}

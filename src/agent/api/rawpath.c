@@ -1,0 +1,44 @@
+/* rawpath.c: the file that an address names, and its name for a client. */
+#include "agent/api/rawpath.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "agent/api/scene.h"
+
+int
+rawpath_of(struct call *c, const char *operation, char out[FILES_PATH_MAX],
+    struct err *e)
+{
+	const char *path = strchr(c->path + 1, '/');
+
+	scene_context(c,
+	    json_pack("{s:o, s:s}", "path", scene_string(path, strlen(path)),
+		"operation", operation));
+	return files_resolve("/", path, out, e);
+}
+
+void
+rawpath_attach(struct call *c, const char *path, const char *suffix)
+{
+	auto_buf struct buf value = { 0 };
+	size_t end = strlen(path), begin;
+
+	while (end > 0 && path[end - 1] == '/')
+		end--;
+	for (begin = end; begin > 0 && path[begin - 1] != '/'; begin--)
+		;
+	buf_str(&value, "attachment; filename*=UTF-8''");
+	if (begin == end)
+		buf_str(&value, "root");
+	for (; begin < end; begin++) {
+		unsigned char ch = (unsigned char)path[begin];
+
+		if (isalnum(ch) || ch == '.' || ch == '-' || ch == '_')
+			buf_add(&value, &ch, 1);
+		else
+			buf_fmt(&value, "%%%02X", ch);
+	}
+	buf_str(&value, suffix);
+	call_header(c, "Content-Disposition", value.data);
+}

@@ -1,0 +1,217 @@
+/* setup.c: the command that is run before the session is ready. */
+#include "agent/api/setup.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/api/scene.h"
+#include "agent/base/serve.h"
+#include "agent/shell/exec.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "common/utf8.h"
+
+enum { PIECE_MAX = 4096, EXIT_NOT_RUN = 126 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+
+/* All of it under the lock, but what only its thread reads. */
+static struct {
+	bool begun, done;
+	char *command; /* its thread's */
+	int64_t timeout_ms;
+	int64_t bytes; /* of all it said */
+	struct buf head, tail;
+	int exit_code;
+	int64_t began_ms, ended_ms;
+} setup;
+
+/* ---- running */
+
+static void
+keep_tail(const char *data, size_t len)
+{
+	struct buf *t = &setup.tail;
+
+	if (len > SETUP_TAIL_MAX) {
+		data += len - SETUP_TAIL_MAX;
+		len = SETUP_TAIL_MAX;
+	}
+	buf_add(t, data, len);
+	if (t->len > SETUP_TAIL_MAX) {
+		memmove(t->data, t->data + t->len - SETUP_TAIL_MAX,
+		    SETUP_TAIL_MAX);
+		t->len = SETUP_TAIL_MAX;
+	}
+}
+
+static void
+hear(void *ctx, int which, const char *data, size_t len)
+{
+	size_t room, n;
+
+	(void)ctx;
+	(void)which; /* in the order in which it came */
+	pthread_mutex_lock(&lock);
+	room = SETUP_HEAD_MAX - setup.head.len;
+	n = len < room ? len : room;
+	if (n > 0)
+		buf_add(&setup.head, data, n);
+	keep_tail(data, len);
+	setup.bytes += (int64_t)len;
+	if (n > 0)
+		pthread_cond_broadcast(&moved);
+	pthread_mutex_unlock(&lock);
+}
+
+static void
+say(const char *text)
+{
+	hear(NULL, 1, text, strlen(text));
+	hear(NULL, 1, "\n", 1);
+}
+
+/* It does not count as activity: nobody has been let in yet. */
+static void *
+run(void *arg)
+{
+	struct exec x = { .command = setup.command,
+		.shell = EXEC_SESSIONLESS,
+		.timeout_ms = setup.timeout_ms,
+		.output = hear };
+	struct shell_outcome o = { 0 };
+	struct err e = { 0 };
+
+	(void)arg;
+	if (exec_beside(&x, &o, &e) < 0) {
+		say(e.msg);
+		o.exit_code = EXIT_NOT_RUN;
+	} else if (o.timed_out) {
+		say("it was ended: it took too long");
+	}
+	pthread_mutex_lock(&lock);
+	setup.done = true;
+	setup.exit_code = o.exit_code;
+	setup.ended_ms = clock_ms();
+	pthread_cond_broadcast(&moved);
+	pthread_mutex_unlock(&lock);
+	log_line(LOG_INFO, "setup", "ended with exit code %d", o.exit_code);
+	return NULL;
+}
+
+static int
+read_command(int fd, struct err *e)
+{
+	auto_free char *text = xcalloc(1, SETUP_COMMAND_MAX + 1);
+	size_t len = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, text + len, SETUP_COMMAND_MAX - len,
+		    (off_t)len)) > 0)
+		len += (size_t)n;
+	if (n < 0)
+		return err_errno(e, "setup");
+	if (len == 0 || strlen(text) != len)
+		return err_field(e, "setup", "must be text");
+	free(setup.command);
+	setup.command = TAKE(text);
+	return 0;
+}
+
+/* The lock is held. */
+static int
+begin(const struct setup_question *q, struct err *e)
+{
+	if (read_command(q->fd, e) < 0)
+		return -1;
+	setup.timeout_ms = q->timeout_ms;
+	setup.began_ms = clock_ms();
+	if (serve_thread(run, NULL) < 0)
+		return err_errno(e, "cannot begin the setup");
+	setup.begun = true;
+	return 0;
+}
+
+/* ---- telling */
+
+/* Waits while there is nothing to tell; the lock is held. */
+static void
+wait(const struct setup_question *q)
+{
+	struct timespec until;
+	int64_t at = clock_ms() + q->wait_ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)(q->wait_ms / 1000);
+	until.tv_nsec += (long)(q->wait_ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	while (setup.begun && !setup.done &&
+	    (int64_t)setup.head.len <= q->offset && clock_ms() < at)
+		pthread_cond_clockwait(&moved, &lock, CLOCK_MONOTONIC, &until);
+}
+
+/* Text that a database takes, too: whole characters, and no NUL. */
+static json_t *
+text(const char *data, size_t len)
+{
+	auto_buf struct buf clean = { 0 };
+
+	buf_add(&clean, len > 0 ? data : "", len);
+	for (size_t i = 0; i < len; i++)
+		if (clean.data[i] == '\0')
+			clean.data[i] = '?';
+	return scene_string(clean.data, len);
+}
+
+static void
+tell(const struct setup_question *q, json_t *reply)
+{
+	size_t from = q->offset < (int64_t)setup.head.len ? (size_t)q->offset
+							  : setup.head.len;
+	size_t len = setup.head.len - from;
+	bool done = setup.done && len == 0;
+
+	if (len > PIECE_MAX) {
+		len = utf8_whole(setup.head.data + from, PIECE_MAX);
+		len = len > 0 ? len : PIECE_MAX;
+	}
+	json_object_set_new(reply, "begun", json_boolean(setup.begun));
+	json_object_set_new(reply, "done", json_boolean(done));
+	json_object_set_new(reply, "bytes", json_integer(setup.bytes));
+	json_object_set_new(reply, "offset",
+	    json_integer((json_int_t)(from + len)));
+	json_object_set_new(reply, "output",
+	    done ? text(setup.tail.data, setup.tail.len)
+		 : text(len > 0 ? setup.head.data + from : "", len));
+	if (done) {
+		json_object_set_new(reply, "exitCode",
+		    json_integer(setup.exit_code));
+		json_object_set_new(reply, "ms",
+		    json_integer(setup.ended_ms - setup.began_ms));
+	}
+}
+
+int
+setup_ask(const struct setup_question *q, json_t *reply, struct err *e)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	if (!setup.begun && q->fd >= 0)
+		rc = begin(q, e);
+	if (rc == 0) {
+		wait(q);
+		tell(q, reply);
+	}
+	pthread_mutex_unlock(&lock);
+	return rc;
+}

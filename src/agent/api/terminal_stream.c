@@ -1,0 +1,168 @@
+/* terminal_stream.c: api/terminal/{id}/stream. */
+#include <stdlib.h>
+
+#include "agent/api/routes.h"
+#include "agent/api/scene.h"
+#include "agent/base/base64.h"
+#include "agent/pty/pty.h"
+#include "agent/run/session_end.h"
+#include "common/mem.h"
+#include "web/sse.h"
+
+enum { OFFSET_TEXT_MAX = 24 };
+
+struct follow {
+	struct call *call;
+	struct pty *pty;
+	struct pty_watch watch;
+	struct pty_block *block;
+	struct buf event;
+	int64_t pos; /* what has been sent ends here */
+};
+
+/* ---- where to begin */
+
+/* -1 unless the call says what it has seen. */
+static int
+asked_offset(struct call *c, int64_t *out, struct err *e)
+{
+	const char *header = call_param(c, "HTTP_LAST_EVENT_ID");
+	const char *field = "Last-Event-ID";
+	char text[OFFSET_TEXT_MAX];
+	bool present = true;
+
+	*out = -1;
+	if (str_empty(header)) {
+		field = "offset";
+		if (call_query(c, field, text, sizeof(text), &present, e) < 0)
+			return -1;
+		header = text;
+	}
+	if (present && !str_to_int(header, 0, INT64_MAX, out))
+		return err_field(e, field, "must be the number of a byte");
+	return 0;
+}
+
+/* ---- events */
+
+static void
+send(struct follow *f)
+{
+	buf_str(&f->event, "}\n\n");
+	call_write(f->call, f->event.data, f->event.len);
+	f->event.len = 0;
+}
+
+static void
+say_ready(struct follow *f)
+{
+	struct pty_now now = pty_now(f->pty);
+
+	buf_fmt(&f->event,
+	    "data: {\"type\":\"ready\",\"offset\":%lld,\"cols\":%d,\"rows\":%d",
+	    (long long)f->pos, now.cols, now.rows);
+	send(f);
+}
+
+static void
+skip_to(struct follow *f, int64_t offset)
+{
+	int64_t bytes = offset - f->pos;
+
+	f->pos = offset;
+	if (bytes <= 0)
+		return;
+	buf_fmt(&f->event, "id: %lld\ndata: {\"type\":\"lost\",\"bytes\":%lld",
+	    (long long)offset, (long long)bytes);
+	send(f);
+}
+
+static void
+say_output(struct follow *f)
+{
+	const struct pty_block *b = f->block;
+
+	skip_to(f, b->offset);
+	f->pos += (int64_t)b->len;
+	buf_fmt(&f->event, "id: %lld\ndata: {\"type\":\"output\",\"data\":\"",
+	    (long long)f->pos);
+	base64_encode(&f->event, b->data, b->len);
+	buf_fmt(&f->event, "\",\"offset\":%lld", (long long)f->pos);
+	send(f);
+}
+
+static void
+say_exit(struct follow *f, const struct pty_now *now)
+{
+	buf_fmt(&f->event, "id: %lld\ndata: {\"type\":\"exit\",\"code\":%d",
+	    (long long)f->pos, now->exit_code);
+	if (now->signal[0] != '\0')
+		buf_fmt(&f->event, ",\"signal\":\"%s\"", now->signal);
+	send(f);
+	call_flush(f->call);
+}
+
+static bool
+say_session_end(struct follow *f)
+{
+	if (!session_end_event(&f->event, NULL))
+		return false;
+	call_write(f->call, f->event.data, f->event.len);
+	call_flush(f->call);
+	return true;
+}
+
+/* ---- following */
+
+static void
+follow(struct follow *f)
+{
+	struct pty_now now;
+
+	do {
+		/* first: what it wrote before its end is there by then */
+		now = pty_now(f->pty);
+		while (!f->call->gone && pty_read(f->pty, f->pos, f->block))
+			say_output(f);
+		call_flush(f->call);
+	} while (now.running && sse_wait(f->call, f->watch.fd, -1));
+	if (!now.running && !say_session_end(f))
+		say_exit(f, &now);
+}
+
+static void
+stream(struct follow *f, int64_t asked)
+{
+	auto_free struct pty_block *block = xmalloc(sizeof(*block));
+	int64_t at = pty_begin(f->pty, asked);
+
+	f->block = block;
+	f->pos = at;
+	sse_begin(f->call);
+	say_ready(f);
+	if (asked >= 0 && asked < at) {
+		f->pos = asked;
+		skip_to(f, at);
+	}
+	follow(f);
+	buf_free(&f->event);
+}
+
+int
+api_terminal_stream(struct call *c, struct err *e)
+{
+	struct follow f = { .call = c };
+	int64_t asked;
+	int rc = -1;
+
+	if (api_terminal_find(c, &f.pty, e) < 0)
+		return -1;
+	if (asked_offset(c, &asked, e) == 0 &&
+	    pty_watch(f.pty, &f.watch, e) == 0) {
+		stream(&f, asked);
+		pty_unwatch(f.pty, &f.watch);
+		rc = 0;
+	}
+	pty_release(f.pty);
+	return rc;
+}

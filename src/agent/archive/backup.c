@@ -1,0 +1,210 @@
+/* backup.c: a directory as one file. */
+#include "agent/archive/backup.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/archive/backup_internal.h"
+#include "agent/archive/ignored.h"
+#include "agent/files/draft.h"
+#include "agent/process/store.h"
+#include "agent/shell/shell.h"
+#include "common/mem.h"
+
+enum {
+	ARCHIVE_MODE = 0644,
+	THREADS_MAX = 16,
+	NUMBER_MAX = 16,
+	BROKEN_PIPE = 128 + SIGPIPE
+};
+
+/*
+ * What each is called by mksquashfs, and what comes nearest without it.  Its own
+ * levels, 9 and 15, take minutes where these take seconds; lz4 has none, and
+ * gets the size of a block that it would have anyway.
+ */
+static const struct {
+	const char *squashed, *option, *value, *plain;
+} FORMATS[] = {
+	[BACKUP_GZIP] = { "gzip", "-Xcompression-level", "4", "tar.gz" },
+	[BACKUP_LZ4] = { "lz4", "-b", "128K", "tar.zst" },
+	[BACKUP_ZSTD] = { "zstd", "-Xcompression-level", "3", "tar.zst" },
+};
+
+/* An archive in the making. */
+struct making {
+	const struct backup *b;
+	const struct worker_boss *boss;
+	struct worker packer;   /* `backup` of pack.h */
+	struct worker squasher; /* makes a squashfs of its tar, or none */
+	struct draft draft;
+	struct buf packer_said, squasher_said;
+	int packer_status, squasher_status;
+};
+
+static void
+making_end(struct making *m)
+{
+	worker_end(&m->packer);
+	worker_end(&m->squasher);
+	draft_drop(&m->draft);
+	buf_free(&m->packer_said);
+	buf_free(&m->squasher_said);
+}
+
+/* ---- the workers */
+
+static int
+start_squasher(struct making *m, struct err *e)
+{
+	char threads[NUMBER_MAX], mode[NUMBER_MAX];
+	const char *argv[] = { BACKUP_MKSQUASHFS, "-", m->draft.temp, "-tar",
+		"-noappend", "-quiet", "-no-progress", "-no-xattrs", "-mem",
+		"64M", "-comp", FORMATS[m->b->format].squashed,
+		FORMATS[m->b->format].option, FORMATS[m->b->format].value,
+		"-processors", threads, "-root-mode", mode, NULL };
+	auto_fd int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (null < 0 || stat(m->b->dir, &st) < 0)
+		return files_fail(e, m->b->dir);
+	snprintf(threads, sizeof(threads), "%d",
+	    m->b->threads < THREADS_MAX ? m->b->threads : THREADS_MAX);
+	snprintf(mode, sizeof(mode), "%o", (unsigned)(st.st_mode & 0777));
+	return worker_start(&m->squasher,
+	    &(struct worker_plan){ argv, "/", WORKER_PIPE, null, WORKER_PIPE },
+	    e);
+}
+
+static int
+start_packer(struct making *m, const char *format, int out, struct err *e)
+{
+	const char *argv[] = { "/proc/self/exe", "backup", format, NULL };
+
+	return worker_start(&m->packer,
+	    &(struct worker_plan){ argv, m->b->dir, WORKER_PIPE, out,
+		WORKER_PIPE },
+	    e);
+}
+
+static int
+start(struct making *m, struct err *e)
+{
+	if (access(BACKUP_MKSQUASHFS, X_OK) < 0)
+		return start_packer(m, FORMATS[m->b->format].plain, m->draft.fd,
+		    e);
+	if (start_squasher(m, e) < 0 ||
+	    start_packer(m, "dense", m->squasher.in, e) < 0)
+		return -1;
+	mem_close_fd(&m->squasher.in); /* it ends with the packer's */
+	return 0;
+}
+
+/* ---- what is left out (omit.h) */
+
+static void
+add_excludes(struct buf *to, const json_t *excludes)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(excludes, i, one)
+	{
+		buf_str(to, json_string_value(one));
+		buf_add(to, "", 1);
+	}
+	buf_add(to, "", 1);
+}
+
+/* What the wrapper keeps among the tenant's files is not theirs. */
+static void
+add_ours(struct buf *to, const char *dir)
+{
+	const char *const ours[] = { PROCESS_DIR, shell_fifos() };
+
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		const char *path = files_below(ours[i], dir);
+
+		if (path != NULL)
+			buf_add(to, path, strlen(path) + 1);
+	}
+}
+
+/* A packer that has died already says so itself. */
+static int
+tell_omitted(struct making *m, struct err *e)
+{
+	auto_buf struct buf text = { 0 };
+	int rc = 0;
+
+	add_excludes(&text, m->b->excludes);
+	add_ours(&text, m->b->dir);
+	if (files_put(m->packer.in, text.data, text.len) == 0 &&
+	    m->b->gitignore)
+		rc = ignored_send(m->b->dir, m->packer.in, m->boss, e);
+	mem_close_fd(&m->packer.in);
+	return rc;
+}
+
+/* ---- all together */
+
+static int
+wait_for_both(struct making *m, struct err *e)
+{
+	/* it may have a word for every file, the packer has one at the most */
+	if (m->squasher.child.pid > 0 &&
+	    worker_watch(&m->squasher, m->boss, m->squasher.err,
+		&m->squasher_said, &m->squasher_status, e) < 0)
+		return -1;
+	if (worker_watch(&m->packer, m->boss, m->packer.err, &m->packer_said,
+		&m->packer_status, e) < 0)
+		return -1;
+	/* one that found nobody to write to is not the one to blame */
+	if (m->packer_status != 0 && m->packer_status != BROKEN_PIPE)
+		return backup_blame_ours(&m->packer_said, m->b->dir, e);
+	if (m->squasher_status != 0)
+		return backup_blame_theirs(&m->squasher_said,
+		    m->squasher_status, m->b->archive, e);
+	return m->packer_status == 0 ? 0
+				     : err_set(e, ERR_INTERNAL, CODE_NONE,
+					   "nobody took what was packed");
+}
+
+static int
+make(struct making *m, int64_t *size, struct err *e)
+{
+	struct stat st;
+
+	if (draft_open(&m->draft, m->b->archive, ARCHIVE_MODE, e) < 0)
+		return -1;
+	if (start(m, e) < 0 || tell_omitted(m, e) < 0 ||
+	    wait_for_both(m, e) < 0)
+		return -1;
+	if (stat(m->draft.temp, &st) < 0)
+		return files_fail(e, m->b->archive);
+	*size = st.st_size;
+	return draft_commit(&m->draft, false, e);
+}
+
+int
+backup_create(const struct backup *b, const struct worker_boss *boss,
+    int64_t *size, struct err *e)
+{
+	__attribute__((cleanup(making_end))) struct making m = { .b = b,
+		.boss = boss,
+		.packer = WORKER_NONE,
+		.squasher = WORKER_NONE,
+		.draft = { .fd = -1, .beside = true } };
+	struct stat st;
+
+	if (stat(b->dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(e, ERR_INTERNAL, CODE_BACKUP_CREATE_FAILED,
+		    "%.150s is not there, or is no directory", b->dir);
+	if (make(&m, size, e) == 0)
+		return 0;
+	return backup_failed(CODE_BACKUP_CREATE_FAILED, e);
+}

@@ -1,0 +1,102 @@
+/* backup_restore.c: ... and back. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/archive/backup.h"
+#include "agent/archive/backup_internal.h"
+#include "agent/files/swap.h"
+#include "agent/process/store.h"
+#include "agent/shell/shell.h"
+#include "common/mem.h"
+
+static int
+open_archive(const char *path, struct err *e)
+{
+	/* O_NONBLOCK: a fifo without a writer must not hold us */
+	auto_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT)
+		return err_set(e, ERR_NOT_FOUND, CODE_BACKUP_NOT_FOUND,
+		    "%.180s is not there", path);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return files_fail(e, path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_INTERNAL, CODE_NONE,
+		    "%.180s is not a regular file", path);
+	return take_fd(&fd);
+}
+
+static bool
+is_squashfs(int fd)
+{
+	static const char MAGIC[4] = { 'h', 's', 'q', 's' };
+	char head[sizeof(MAGIC)];
+
+	return pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	    memcmp(head, MAGIC, sizeof(head)) == 0;
+}
+
+/* Both say on stdout what we hear; the one of ours says no more. */
+static int
+start(struct worker *w, bool squashfs, int fd, const char *where, struct err *e)
+{
+	static const char *const OURS[] = { "/proc/self/exe", "restore", NULL };
+	static const char *const THEIRS[] = { BACKUP_UNSQUASHFS, "-force",
+		"-no-progress", "-quiet", "-no-xattrs", "-data-queue", "32",
+		"-frag-queue", "32", "-dest", ".", "/proc/self/fd/0", NULL };
+	auto_fd int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (squashfs && access(BACKUP_UNSQUASHFS, X_OK) < 0)
+		return err_set(e, ERR_INTERNAL, CODE_NONE,
+		    "it is a squashfs, and %s is not installed",
+		    BACKUP_UNSQUASHFS);
+	return worker_start(w,
+	    &(struct worker_plan){ squashfs ? THEIRS : OURS, where, fd,
+		squashfs ? null : WORKER_PIPE, squashfs ? WORKER_PIPE : null },
+	    e);
+}
+
+static int
+take_apart(const struct backup *b, const struct worker_boss *boss, int fd,
+    const char *where, struct err *e)
+{
+	auto_worker struct worker w = WORKER_NONE;
+	auto_buf struct buf said = { 0 };
+	bool squashfs = is_squashfs(fd);
+	int status;
+
+	if (start(&w, squashfs, fd, where, e) < 0 ||
+	    worker_watch(&w, boss, squashfs ? w.err : w.out, &said, &status,
+		e) < 0)
+		return -1;
+	if (status == 0)
+		return 0;
+	return squashfs ? backup_blame_theirs(&said, status, b->archive, e)
+			: backup_blame_ours(&said, b->archive, e);
+}
+
+static int
+restore(const struct backup *b, const struct worker_boss *boss, struct err *e)
+{
+	const char *const ours[] = { PROCESS_DIR, shell_fifos(), NULL };
+	auto_fd int fd = open_archive(b->archive, e);
+	auto_swap struct swap s = { 0 };
+
+	if (fd < 0 || swap_open(&s, b->dir, ours, e) < 0 ||
+	    take_apart(b, boss, fd, s.fresh, e) < 0)
+		return -1;
+	return swap_commit(&s, e);
+}
+
+int
+backup_restore(const struct backup *b, const struct worker_boss *boss,
+    struct err *e)
+{
+	return restore(b, boss, e) == 0
+	    ? 0
+	    : backup_failed(CODE_BACKUP_RESTORE_FAILED, e);
+}

@@ -1,0 +1,15 @@
+/*
+ * clone.h: `sandlease-agent clone SECONDS`: the files of a snapshot in /from
+ * become those of a session in /to, which is this directory.
+ *
+ * Outside any session, in a sandbox of its own (provider/store/job.h).  Says on
+ * stdout {}, and on failure {message, errno}.
+ */
+#ifndef SANDLEASE_AGENT_ARCHIVE_CLONE_H
+#define SANDLEASE_AGENT_ARCHIVE_CLONE_H
+
+#include <stdint.h>
+
+int clone_main(int64_t seconds);
+
+#endif

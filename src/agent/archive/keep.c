@@ -1,0 +1,96 @@
+/* keep.c: all a session's files, sent to the host for a snapshot. */
+#include "agent/archive/keep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+
+#include "agent/run/activity.h"
+#include "agent/run/worker.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/mem.h"
+
+enum { SAID_MAX = 160, LAST_MS = 10 * 1000 };
+
+/* {entry, message, errno} of pack.h, or nothing when something ended it. */
+static int
+cannot_keep(const struct buf *words, struct err *e)
+{
+	auto_json json_t *said = NULL;
+	struct err ignored;
+
+	if (words->len == 0 ||
+	    json_parse(words->data, words->len, &said, &ignored) < 0)
+		return err_set(e, ERR_CONFLICT, CODE_CANNOT_KEEP,
+		    "the files were not sent to their end");
+	return err_set(e, ERR_CONFLICT, CODE_CANNOT_KEEP,
+	    "the files cannot be read: %.*s", SAID_MAX,
+	    json_str(said, "message"));
+}
+
+/*
+ * Its status, or -1.  When nobody reads any more it has sent all, or dies of
+ * the next it sends; it gets no more time than that takes.
+ */
+static int
+wait_for(struct worker *w, int to, struct buf *words)
+{
+	enum { DONE, HEARD, GONE, COUNT };
+	struct pollfd p[COUNT] = {
+		[DONE] = { w->child.pidfd, POLLIN, 0 },
+		[HEARD] = { w->err, POLLIN, 0 },
+		[GONE] = { to, 0, 0 },
+	};
+	int64_t deadline_ms = 0;
+
+	for (;;) {
+		int n = poll(p, COUNT,
+		    deadline_ms > 0 ? clock_left_ms(deadline_ms) : -1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		if (p[GONE].revents != 0) {
+			p[GONE].fd = -1;
+			deadline_ms = clock_ms() + LAST_MS;
+		}
+		/* its last words first */
+		if (p[HEARD].revents != 0) {
+			if (!worker_hear(w->err, words))
+				p[HEARD].fd = -1;
+		} else if (p[DONE].revents != 0) {
+			return worker_wait(w);
+		}
+	}
+}
+
+static int
+run(int to, struct err *e)
+{
+	static const char *const ARGV[] = { "/proc/self/exe", "keep", NULL };
+	auto_worker struct worker w = WORKER_NONE;
+	auto_buf struct buf words = { 0 };
+	auto_fd int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null < 0)
+		return err_errno(e, "/dev/null");
+	if (worker_start(&w,
+		&(struct worker_plan){ ARGV, "/", null, to, WORKER_PIPE },
+		e) < 0)
+		return -1;
+	return wait_for(&w, to, &words) == 0 ? 0 : cannot_keep(&words, e);
+}
+
+int
+keep_send(int fd, struct err *e)
+{
+	auto_fd int to = fd;
+	int rc;
+
+	activity_begin(ACTIVITY_STREAMS);
+	rc = run(to, e);
+	activity_end(ACTIVITY_STREAMS);
+	return rc;
+}

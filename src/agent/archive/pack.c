@@ -1,0 +1,341 @@
+/* pack.c: what is in a directory, as an archive on stdout. */
+#include "agent/archive/pack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/archive/omit.h"
+#include "agent/files/files.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { BLOCK_BYTES = 64 * 1024, TEXT_MAX = 4096 };
+
+/* dense: holes are sent as zeros, to who does not understand them. */
+static const struct format {
+	const char *name;
+	int (*filter)(struct archive *a);
+	bool dense;
+} FORMATS[] = {
+	{ "tar", archive_write_add_filter_none, false },
+	{ "tar.gz", archive_write_add_filter_gzip, false },
+	{ "tar.zst", archive_write_add_filter_zstd, false },
+	{ "dense", archive_write_add_filter_none, true },
+};
+
+struct packing {
+	const struct format *format;
+	struct archive *from, *to;
+	struct archive_entry *entry;              /* the present one */
+	struct archive_entry_linkresolver *links; /* by device and inode */
+	int64_t written;                          /* of the present file */
+	const struct omit *omit;                  /* or NULL */
+	const char *without; /* left out, as is what is unfinished; or NULL */
+	bool exact;          /* times to the nanosecond */
+};
+
+/* A piece of a file, as the disk has it. */
+struct piece {
+	const void *data;
+	size_t len;
+	la_int64_t at;
+};
+
+/* A tenant, or an archive, may give things names of any length. */
+static void
+add_text(json_t *to, const char *name, const char *text)
+{
+	auto_free char *some = xasprintf("%.*s", TEXT_MAX, text);
+
+	json_object_set_new(to, name, json_lossy(some));
+}
+
+void
+pack_blame(json_t *said, const struct pack_fault *f)
+{
+	json_object_set_new(said, "errno", json_integer(f->error));
+	add_text(said, "message",
+	    f->message != NULL ? f->message : "cannot be read");
+	if (f->entry != NULL)
+		add_text(said, "entry", f->entry);
+}
+
+/* The disk's errors have numbers, those of libarchive have none. */
+static int
+complain(const struct packing *p, struct archive *a)
+{
+	auto_json json_t *said = json_object();
+	auto_free char *text = NULL;
+	int number = archive_errno(a);
+
+	pack_blame(said,
+	    &(struct pack_fault){ archive_entry_pathname(p->entry),
+		archive_error_string(a), number > 0 ? number : 0 });
+	text = json_text(said);
+	fputs(text, stderr);
+	return -1;
+}
+
+/* Zeros up to `at`: the format leaves out what it knows to be a hole. */
+static int
+fill(struct packing *p, int64_t at)
+{
+	static const char ZEROS[BLOCK_BYTES];
+
+	while (p->written < at) {
+		size_t n = sizeof(ZEROS);
+
+		if (at - p->written < (int64_t)n)
+			n = (size_t)(at - p->written);
+		if (archive_write_data(p->to, ZEROS, n) < 0)
+			return complain(p, p->to);
+		p->written += (int64_t)n;
+	}
+	return 0;
+}
+
+/* The rest of the file; what has grown or shrunk meanwhile keeps its size. */
+static int
+copy(struct packing *p, struct piece b)
+{
+	int rc = ARCHIVE_OK;
+
+	for (p->written = 0; rc == ARCHIVE_OK;
+	     rc = archive_read_data_block(p->from, &b.data, &b.len, &b.at)) {
+		if (fill(p, b.at) < 0)
+			return -1;
+		if (archive_write_data(p->to, b.data, b.len) < 0)
+			return complain(p, p->to);
+		p->written += (int64_t)b.len;
+	}
+	return rc == ARCHIVE_EOF ? 0 : complain(p, p->from);
+}
+
+static bool
+is_wanted(struct archive_entry *entry)
+{
+	mode_t type = archive_entry_filetype(entry);
+
+	return type == AE_IFREG || type == AE_IFDIR || type == AE_IFLNK;
+}
+
+static int
+add(struct packing *p, struct archive_entry *entry)
+{
+	struct archive_entry *later = NULL;
+	struct piece b = { .len = 0 };
+	int rc = ARCHIVE_EOF;
+
+	archive_entry_linkify(p->links, &entry, &later);
+	/* nobody restores them, and each entry would need a header of its own */
+	archive_entry_unset_atime(entry);
+	archive_entry_unset_ctime(entry);
+	if (p->format->dense)
+		archive_entry_sparse_clear(entry);
+	/* read first: what can no longer be had gets no header */
+	if (archive_entry_size(entry) > 0)
+		rc = archive_read_data_block(p->from, &b.data, &b.len, &b.at);
+	if (rc < ARCHIVE_OK && archive_errno(p->from) == ENOENT)
+		return 0;
+	if (rc < ARCHIVE_OK)
+		return complain(p, p->from);
+	if (archive_write_header(p->to, entry) < ARCHIVE_WARN)
+		return complain(p, p->to);
+	return rc == ARCHIVE_OK ? copy(p, b) : 0;
+}
+
+/* `./a` is `a`, and the directory itself is no part of what is in it. */
+static bool
+name_from_here(struct archive_entry *entry)
+{
+	const char *path = archive_entry_pathname(entry);
+
+	if (path == NULL || str_equal(path, "."))
+		return false;
+	if (str_starts(path, "./")) {
+		auto_free char *rest = xstrdup(path + 2);
+
+		archive_entry_copy_pathname(entry, rest);
+	}
+	return true;
+}
+
+/* A draft of ours, or a stage. */
+static bool
+is_unfinished(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return files_is_beside(slash != NULL ? slash + 1 : path);
+}
+
+static bool
+is_omitted(const struct packing *p, struct archive_entry *entry)
+{
+	const char *path = archive_entry_pathname(entry);
+
+	if (path == NULL)
+		return false;
+	if (p->without != NULL &&
+	    (str_equal(path, p->without) || is_unfinished(path)))
+		return true;
+	return p->omit != NULL && str_starts(path, "./") &&
+	    omit_has(p->omit, path + 2);
+}
+
+static int
+walk(struct packing *p)
+{
+	struct archive_entry *entry = p->entry;
+	int rc;
+
+	while (
+	    (rc = archive_read_next_header2(p->from, entry)) != ARCHIVE_EOF) {
+		if (rc < ARCHIVE_WARN) {
+			if (archive_errno(p->from) != ENOENT ||
+			    rc == ARCHIVE_FATAL)
+				return complain(p, p->from);
+		} else if (!is_omitted(p, entry)) {
+			archive_read_disk_descend(p->from);
+			if (name_from_here(entry) && is_wanted(entry) &&
+			    add(p, entry) < 0)
+				return -1;
+		}
+		archive_entry_clear(entry);
+	}
+	return 0;
+}
+
+static const struct format *
+format_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(FORMATS); i++)
+		if (str_equal(FORMATS[i].name, name))
+			return &FORMATS[i];
+	return NULL;
+}
+
+static int
+begin(struct packing *p)
+{
+	archive_read_disk_set_symlink_physical(p->from);
+	archive_read_disk_set_behavior(p->from,
+	    ARCHIVE_READDISK_NO_ACL | ARCHIVE_READDISK_NO_XATTR |
+		ARCHIVE_READDISK_NO_FFLAGS);
+	/* all of a time costs a header for each entry with a fraction of a second */
+	if (p->exact)
+		archive_write_set_format_pax(p->to);
+	else
+		archive_write_set_format_pax_restricted(p->to);
+	archive_write_set_bytes_per_block(p->to, BLOCK_BYTES);
+	archive_write_set_bytes_in_last_block(p->to, 1);
+	archive_entry_linkresolver_set_strategy(p->links,
+	    archive_format(p->to));
+	if (p->format->filter(p->to) < ARCHIVE_WARN ||
+	    archive_write_open_fd(p->to, STDOUT_FILENO) != ARCHIVE_OK)
+		return complain(p, p->to);
+	return 0;
+}
+
+static int
+add_all(struct packing *p, const char *name)
+{
+	if (archive_read_disk_open(p->from, name) != ARCHIVE_OK)
+		return complain(p, p->from);
+	if (walk(p) < 0)
+		return -1;
+	archive_read_close(p->from);
+	return 0;
+}
+
+/* Behind everything else, so that nobody takes a part for the whole. */
+static int
+add_mark(struct packing *p, const char *name)
+{
+	archive_entry_clear(p->entry);
+	archive_entry_copy_pathname(p->entry, name);
+	archive_entry_set_filetype(p->entry, AE_IFREG);
+	archive_entry_set_perm(p->entry, 0600);
+	archive_entry_set_size(p->entry, 0);
+	return archive_write_header(p->to, p->entry) < ARCHIVE_WARN
+	    ? complain(p, p->to)
+	    : 0;
+}
+
+/* `names` ends with NULL. */
+static int
+pack(struct packing *p, const char *const *names, const char *mark)
+{
+	int rc = begin(p);
+
+	for (; rc == 0 && *names != NULL; names++)
+		rc = add_all(p, *names);
+	if (rc == 0 && mark != NULL)
+		rc = add_mark(p, mark);
+	if (rc == 0 && archive_write_close(p->to) != ARCHIVE_OK)
+		rc = complain(p, p->to);
+	return rc;
+}
+
+/* p has what is wanted: format, omit, without, exact; mark: or NULL. */
+static int
+run(struct packing *p, const char *const *names, const char *mark)
+{
+	int rc;
+
+	if (p->format == NULL)
+		return EXIT_FAILURE;
+	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its own */
+	/* names that are UTF-8 are told as such; others are bytes */
+	(void)setlocale(LC_CTYPE, "C.UTF-8");
+	p->from = archive_read_disk_new();
+	p->to = archive_write_new();
+	p->entry = archive_entry_new();
+	p->links = archive_entry_linkresolver_new();
+	rc = pack(p, names, mark);
+	archive_entry_free(p->entry);
+	archive_entry_linkresolver_free(p->links);
+	archive_write_free(p->to);
+	archive_read_free(p->from);
+	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int
+pack_main(const char *format, const char *name)
+{
+	/* or who compares would take a file changed in the same second for the old */
+	return run(&(struct packing){ .format = format_of(format),
+		       .exact = true },
+	    (const char *const[]){ name, NULL }, NULL);
+}
+
+int
+backup_main(const char *format)
+{
+	auto_omit struct omit omit = { 0 };
+
+	omit_read(&omit, STDIN_FILENO);
+	return run(&(struct packing){ .format = format_of(format),
+		       .omit = &omit },
+	    (const char *const[]){ ".", NULL }, NULL);
+}
+
+int
+keep_main(void)
+{
+	static const char *const NAMES[] = { "workspace", "home/user", NULL };
+
+	/* processes are this session's; the next one has others */
+	return run(&(struct packing){ .format = format_of("tar"),
+		       .without = "home/user/.local/state/sandlease",
+		       .exact = true },
+	    NAMES, PACK_MARK);
+}

@@ -1,0 +1,344 @@
+/* envset.c: the session's environment variables. */
+#include "agent/base/envset.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/script.h"
+#include "common/id.h"
+#include "common/mem.h"
+
+enum { SESSION_NAME_MAX = 513 }; /* 128 characters */
+
+struct var {
+	char *name;
+	char *value; /* NULL: unset */
+	int64_t seq;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct var *vars;
+static size_t var_count;
+static int64_t last_seq;
+static char user_name[33] = "user";
+static char session[ID_MAX];
+static char session_name[SESSION_NAME_MAX];
+static char cpus[24];
+
+static bool
+name_ok(const char *s)
+{
+	if (strlen(s) >= ENV_NAME_MAX ||
+	    !(isalpha((unsigned char)*s) || *s == '_'))
+		return false;
+	for (; *s != '\0'; s++)
+		if (!isalnum((unsigned char)*s) && *s != '_')
+			return false;
+	return true;
+}
+
+int
+envset_check(const json_t *env, const char *field, struct err *e)
+{
+	size_t total = 0;
+	const char *name;
+	json_t *v;
+
+	if (env == NULL)
+		return 0;
+	if (!json_is_object(env) || json_object_size(env) > ENV_COUNT_MAX)
+		return err_field(e, field,
+		    "must be an object with at most %d members", ENV_COUNT_MAX);
+	json_object_foreach((json_t *)(uintptr_t)env, name, v)
+	{
+		size_t len = json_string_length(v);
+
+		if (!name_ok(name))
+			return err_field(e, field,
+			    "has a name that no variable can have");
+		if (json_is_null(v))
+			continue;
+		if (!json_is_string(v) || len > ENV_VALUE_MAX ||
+		    strlen(json_string_value(v)) != len)
+			return err_field(e, field,
+			    "%s must be a string of at most %d bytes", name,
+			    ENV_VALUE_MAX);
+		total += strlen(name) + len + 2;
+	}
+	if (total > ENV_TOTAL_MAX)
+		return err_field(e, field, "may have %d bytes in all",
+		    ENV_TOTAL_MAX);
+	return 0;
+}
+
+static struct var *
+find(const char *name)
+{
+	for (size_t i = 0; i < var_count; i++)
+		if (str_equal(vars[i].name, name))
+			return &vars[i];
+	return NULL;
+}
+
+static size_t
+total_bytes(void)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].value != NULL)
+			total +=
+			    strlen(vars[i].name) + strlen(vars[i].value) + 2;
+	return total;
+}
+
+/*
+ * A place for a name.  One that was unset keeps its own, so that shells hear
+ * of it; when there is no other, the one unset longest ago gives way.
+ */
+static struct var *
+place(void)
+{
+	struct var *oldest = NULL;
+
+	if (var_count < ENV_COUNT_MAX) {
+		vars = xrealloc(vars, (var_count + 1) * sizeof(*vars));
+		vars[var_count] = (struct var){ 0 };
+		return &vars[var_count++];
+	}
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].value == NULL &&
+		    (oldest == NULL || vars[i].seq < oldest->seq))
+			oldest = &vars[i];
+	return oldest;
+}
+
+static int
+put(const char *name, const char *value, struct err *e)
+{
+	struct var *v = find(name);
+
+	if (v == NULL) {
+		v = place();
+		if (v == NULL)
+			return err_field(e, "env", "is full");
+		free(v->name);
+		v->name = xstrdup(name);
+	}
+	if (value != NULL && total_bytes() + strlen(value) > ENV_TOTAL_MAX)
+		return err_field(e, "env", "may have %d bytes in all",
+		    ENV_TOTAL_MAX);
+	free(v->value);
+	v->value = value != NULL ? xstrdup(value) : NULL;
+	v->seq = last_seq;
+	return 0;
+}
+
+static void
+unset_all_but(const json_t *env)
+{
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].value != NULL &&
+		    json_object_get(env, vars[i].name) == NULL) {
+			free(vars[i].value);
+			vars[i].value = NULL;
+			vars[i].seq = last_seq;
+		}
+}
+
+int
+envset_merge(const json_t *env, bool whole, struct err *e)
+{
+	const char *name;
+	json_t *v;
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	last_seq++;
+	if (whole)
+		unset_all_but(env);
+	json_object_foreach((json_t *)(uintptr_t)env, name, v)
+	{
+		if (rc == 0)
+			rc = put(name, json_string_value(v), e);
+	}
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+int64_t
+envset_script(int64_t since, struct buf *to)
+{
+	int64_t now;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].seq > since)
+			script_export(to, vars[i].name, vars[i].value);
+	now = last_seq;
+	pthread_mutex_unlock(&lock);
+	return now;
+}
+
+void
+envset_open(const struct envset_session *s)
+{
+	str_copy(session, sizeof(session), s->id);
+	str_copy(session_name, sizeof(session_name), s->name);
+	if (s->cpus > 0)
+		snprintf(cpus, sizeof(cpus), "%" PRId64, s->cpus);
+	if (str_made_of(s->user,
+		"abcdefghijklmnopqrstuvwxyz"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-",
+		1, sizeof(user_name) - 1))
+		str_copy(user_name, sizeof(user_name), s->user);
+}
+
+struct environment {
+	struct buf text;
+	size_t count;
+	const json_t *more; /* which wins */
+};
+
+static void
+put_entry(struct environment *n, const char *name, const char *value)
+{
+	buf_fmt(&n->text, "%s=%s", name, value);
+	buf_add(&n->text, "", 1); /* the NUL too */
+	n->count++;
+}
+
+static void
+add(struct environment *n, const char *name, const char *value)
+{
+	if (!json_is_string(json_object_get(n->more, name)))
+		put_entry(n, name, value);
+}
+
+static void
+add_more(struct environment *n)
+{
+	const char *name;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)n->more, name, v)
+	{
+		if (json_is_string(v))
+			put_entry(n, name, json_string_value(v));
+	}
+}
+
+static bool
+is_ours(const char *name, const char *const (*ours)[2], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (str_equal(ours[i][0], name))
+			return true;
+	return false;
+}
+
+static void
+add_all(struct environment *n)
+{
+	const bool root = str_equal(user_name, "root");
+	/* "": not set at all */
+	const char *const OURS[][2] = {
+		{ "PATH",
+		    "/home/user/.local/bin:/usr/local/sbin:/usr/local/bin:"
+		    "/usr/sbin:/usr/bin:/sbin:/bin:/etc/sandlease/bin" },
+		{ "HOME", "/home/user" },
+		{ "USER", user_name },
+		{ "LOGNAME", user_name },
+		{ "SHELL", "/bin/bash" },
+		{ "LANG", "C.UTF-8" },
+		{ "LC_ALL", "C.UTF-8" },
+		{ "SANDLEASE_SESSION_ID", session },
+		{ "SANDLEASE_SESSION_NAME", session_name },
+		{ "PIP_BREAK_SYSTEM_PACKAGES", "1" },
+		/* where /usr is read-only, packages go to the home directory */
+		{ "NPM_CONFIG_PREFIX", root ? "" : "/home/user/.local" },
+		/*
+		 * There is no network: npm would try for more than a minute,
+		 * pip for ten seconds.  pip names the reason when it retries.
+		 */
+		{ "NPM_CONFIG_FETCH_RETRIES", "0" },
+		{ "PIP_RETRIES", "1" },
+		/* nproc reads the first, too */
+		{ "OMP_NUM_THREADS", cpus },
+		{ "GOMAXPROCS", cpus },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(OURS); i++) {
+		const struct var *v = find(OURS[i][0]);
+
+		/* the session's own value wins, here and only once */
+		if (v != NULL && v->value != NULL)
+			add(n, v->name, v->value);
+		else if (v == NULL && OURS[i][1][0] != '\0')
+			add(n, OURS[i][0], OURS[i][1]);
+	}
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].value != NULL &&
+		    !is_ours(vars[i].name, OURS, ARRAY_LEN(OURS)))
+			add(n, vars[i].name, vars[i].value);
+}
+
+char **
+envset_envp_with(const json_t *more, int64_t *seq)
+{
+	struct environment n = { .more = more };
+	size_t slots;
+	char **envp, *at;
+
+	pthread_mutex_lock(&lock);
+	add_all(&n);
+	*seq = last_seq;
+	pthread_mutex_unlock(&lock);
+	add_more(&n);
+	slots = (n.count + 1) * sizeof(char *);
+	envp = xmalloc(slots + n.text.len);
+	at = (char *)envp + slots;
+	memcpy(at, n.text.data, n.text.len);
+	for (size_t i = 0; i < n.count; i++) {
+		envp[i] = at;
+		at += strlen(at) + 1;
+	}
+	envp[n.count] = NULL;
+	buf_free(&n.text);
+	return envp;
+}
+
+char **
+envset_envp(int64_t *seq)
+{
+	return envset_envp_with(NULL, seq);
+}
+
+const char *
+envset_find(char *const *envp, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *envp != NULL; envp++)
+		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+			return *envp + len + 1;
+	return "";
+}
+
+int64_t
+envset_number(const char *name, int64_t max)
+{
+	const struct var *v;
+	int64_t n = 0;
+
+	pthread_mutex_lock(&lock);
+	v = find(name);
+	if (v != NULL && v->value != NULL)
+		(void)str_to_int(v->value, 1, max, &n);
+	pthread_mutex_unlock(&lock);
+	return n;
+}

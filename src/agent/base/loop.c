@@ -1,0 +1,157 @@
+/* loop.c: one thread that waits for many descriptors. */
+#include "agent/base/loop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "agent/base/serve.h"
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/poller.h"
+
+enum { EVENTS_MAX = 32, SECOND_MS = 1000, SECONDS_FNS_MAX = 8 };
+
+struct request {
+	void (*fn)(void *arg);
+	void *arg;
+	bool done;
+	struct request *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
+static struct request *requests;
+static struct poller poller = { .epoll_fd = -1 };
+static int wake_fd = -1;
+static void (*each_second[SECONDS_FNS_MAX])(void);
+
+static void
+run_requests(struct loop_item *item, uint32_t events)
+{
+	uint64_t n;
+
+	(void)item;
+	(void)events;
+	(void)!read(wake_fd, &n, sizeof(n));
+	pthread_mutex_lock(&lock);
+	while (requests != NULL) {
+		struct request *r = requests;
+
+		requests = r->next;
+		pthread_mutex_unlock(&lock);
+		r->fn(r->arg);
+		pthread_mutex_lock(&lock);
+		r->done = true;
+	}
+	pthread_cond_broadcast(&answered);
+	pthread_mutex_unlock(&lock);
+}
+
+static struct loop_item wake_item = { .ready = run_requests };
+
+static void
+tick(int64_t *last_ms)
+{
+	int64_t now = clock_ms();
+
+	if (now - *last_ms < SECOND_MS)
+		return;
+	*last_ms = now;
+	for (int i = 0; i < SECONDS_FNS_MAX; i++)
+		if (each_second[i] != NULL)
+			each_second[i]();
+}
+
+/*
+ * Items that are closed while one batch is handled may still stand in it;
+ * their owners therefore free them only in each_second.
+ */
+static void *
+run(void *arg)
+{
+	int64_t last_ms = clock_ms();
+
+	(void)arg;
+	for (;;) {
+		struct epoll_event ev[EVENTS_MAX];
+		int n = poller_wait(&poller, ev, EVENTS_MAX, SECOND_MS, NULL);
+
+		for (int i = 0; i < n; i++) {
+			struct loop_item *item = ev[i].data.ptr;
+
+			item->ready(item, ev[i].events);
+		}
+		tick(&last_ms);
+	}
+	return NULL;
+}
+
+/* Under the lock. */
+static int
+start(struct err *e)
+{
+	if (poller.epoll_fd >= 0)
+		return 0;
+	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (poller_open(&poller) == 0 && wake_fd >= 0 &&
+	    loop_watch(wake_fd, EPOLLIN, &wake_item) == 0 &&
+	    serve_thread(run, NULL) == 0)
+		return 0;
+	err_errno(e, "cannot start the loop");
+	mem_close_fd(&wake_fd);
+	poller_close(&poller);
+	return -1;
+}
+
+int
+loop_call(void (*fn)(void *arg), void *arg, struct err *e)
+{
+	struct request r = { .fn = fn, .arg = arg };
+	struct request **at = &requests;
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&lock);
+	if (start(e) < 0) {
+		pthread_mutex_unlock(&lock);
+		return -1;
+	}
+	while (*at != NULL)
+		at = &(*at)->next;
+	*at = &r;
+	(void)!write(wake_fd, &one, sizeof(one));
+	while (!r.done)
+		pthread_cond_wait(&answered, &lock);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+int
+loop_watch(int fd, uint32_t events, struct loop_item *item)
+{
+	return poller_add(&poller, fd, events, item);
+}
+
+void
+loop_change(int fd, uint32_t events, struct loop_item *item)
+{
+	(void)!poller_change(&poller, fd, events, item);
+}
+
+void
+loop_forget(int fd)
+{
+	poller_remove(&poller, fd);
+}
+
+void
+loop_each_second(void (*fn)(void))
+{
+	for (int i = 0; i < SECONDS_FNS_MAX; i++) {
+		if (each_second[i] == NULL || each_second[i] == fn) {
+			each_second[i] = fn;
+			return;
+		}
+	}
+}

@@ -1,0 +1,95 @@
+/* serve.c: the threads of the data plane. */
+#include "agent/base/serve.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "web/server.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { STACK_BYTES = 1024 * 1024 }; /* its frames are many times larger */
+#else
+enum { STACK_BYTES = 128 * 1024 };
+#endif
+
+static int data_fd;
+static serve_fn *handler;
+static atomic_int threads, waiting;
+
+int
+serve_thread(void *(*run)(void *arg), void *arg)
+{
+	pthread_attr_t a;
+	pthread_t t;
+	int rc;
+
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, STACK_BYTES);
+	pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&t, &a, run, arg);
+	pthread_attr_destroy(&a);
+	errno = rc;
+	return rc == 0 ? 0 : -1;
+}
+
+static void *run(void *arg);
+
+static void
+add_thread(void)
+{
+	if (atomic_fetch_add(&threads, 1) >= SERVE_THREADS_MAX ||
+	    serve_thread(run, NULL) < 0)
+		atomic_fetch_sub(&threads, 1);
+}
+
+static void *
+run(void *arg)
+{
+	struct server *s = server_new(data_fd);
+
+	(void)arg;
+	do {
+		struct call c;
+		int rc, others;
+
+		atomic_fetch_add(&waiting, 1);
+		rc = server_accept(s, &c);
+		others = atomic_fetch_sub(&waiting, 1) - 1;
+		if (rc < 0) {
+			/* out of descriptors, say: not in a busy loop */
+			nanosleep(&(struct timespec){ .tv_nsec = 10000000 },
+			    NULL);
+			continue;
+		}
+		if (others < 1)
+			add_thread();
+		handler(&c);
+		server_finish(s, &c);
+	} while (atomic_load(&waiting) < SERVE_THREADS_MIN);
+	server_free(s);
+	atomic_fetch_sub(&threads, 1);
+	malloc_trim(0);
+	return NULL;
+}
+
+int
+serve_start(int listen_fd, serve_fn *handle, struct err *e)
+{
+	if (server_init(e) < 0)
+		return -1;
+	/* libfcgi has put handlers of its own there */
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGUSR1, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	data_fd = listen_fd;
+	handler = handle;
+	for (int i = 0; i < SERVE_THREADS_MIN; i++)
+		add_thread();
+	if (atomic_load(&threads) == 0)
+		return err_errno(e, "cannot start a thread");
+	return 0;
+}

@@ -1,0 +1,214 @@
+/* spawn.c: starting a program of the tenant's. */
+#include "agent/base/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+/*
+ * For tenant code.  Our own processes keep what the service has, which is more:
+ * see program.c.
+ */
+enum { FILES_MAX = 4096 };
+
+enum stage { STAGE_SETUP, STAGE_CWD, STAGE_EXEC };
+
+/* What the child says when it could not become the program. */
+struct failure {
+	enum stage stage;
+	int error;
+};
+
+static void
+reset_signals(void)
+{
+	sigset_t none;
+
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void
+limit_files(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_max > FILES_MAX) {
+		r = (struct rlimit){ FILES_MAX, FILES_MAX };
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+static bool
+enter(const struct spawn *s)
+{
+	if (chdir(s->cwd) == 0)
+		return true;
+	return !s->cwd_must && (chdir("/home/user") == 0 || chdir("/") == 0);
+}
+
+/*
+ * Between fork and exec: async-signal-safe calls only.  The child is a copy of
+ * the wrapper, memory and descriptors, and stays as little dumpable as that: the
+ * tenant cannot trace it before it is another program, and that has none of it.
+ */
+static _Noreturn void
+become(const struct spawn *s, int report)
+{
+	struct failure f = { STAGE_SETUP, 0 };
+	enum { MORE = 3, REPORT, ASIDE };
+	int more = s->more > 0 ? fcntl(s->more, F_DUPFD, ASIDE) : -1;
+
+	/* the three may be any numbers above 2: pumps and pipes of ours */
+	report = fcntl(report, F_DUPFD, ASIDE);
+	if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||
+	    dup3(report, REPORT, O_CLOEXEC) < 0)
+		_exit(127);
+	close(MORE);
+	if (s->more > 0 && dup2(more, MORE) < 0)
+		_exit(127);
+	close_range(REPORT + 1, ~0U, 0);
+	setsid();
+	reset_signals();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	limit_files();
+	if (s->terminal && ioctl(0, TIOCSCTTY, 0) < 0) {
+		f.error = errno;
+	} else if (!enter(s)) {
+		f = (struct failure){ STAGE_CWD, errno };
+	} else {
+		execve(s->argv[0], (char *const *)(uintptr_t)s->argv, s->envp);
+		f = (struct failure){ STAGE_EXEC, errno };
+	}
+	(void)!write(REPORT, &f, sizeof(f));
+	_exit(127);
+}
+
+/*
+ * By us, for the child: its /proc files are its own only once it is the program.
+ * What it starts in its first moments has our score.
+ */
+static void
+raise_oom_score(pid_t pid)
+{
+	char path[sizeof("/proc//oom_score_adj") + 12];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!write(fd, "500", 3);
+	close(fd);
+}
+
+static int
+explain(const struct spawn *s, const struct failure *f, struct err *e)
+{
+	if (f->stage == STAGE_CWD)
+		return err_set(e, ERR_INVALID, CODE_BAD_CWD,
+		    "Failed to change directory to %s", s->cwd);
+	errno = f->error;
+	err_errno(e, "cannot run %s", s->argv[0]);
+	e->code = CODE_COMMAND_EXECUTION_ERROR;
+	return -1;
+}
+
+int
+spawn_start(const struct spawn *s, struct child *c, struct err *e)
+{
+	auto_fd int report = -1;
+	auto_fd int report_out = -1;
+	struct failure f;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_errno(e, "pipe");
+	report = ends[0];
+	report_out = ends[1];
+	c->pid = fork();
+	if (c->pid == 0)
+		become(s, report_out);
+	if (c->pid < 0) {
+		err_errno(e, "cannot start a process");
+		e->code = CODE_COMMAND_EXECUTION_ERROR;
+		return -1;
+	}
+	close(take_fd(&report_out));
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (read(report, &f, sizeof(f)) == (ssize_t)sizeof(f)) {
+		spawn_wait(c);
+		return explain(s, &f, e);
+	}
+	if (c->pidfd < 0) {
+		err_errno(e, "pidfd_open");
+		kill(c->pid, SIGKILL);
+		spawn_wait(c);
+		return -1;
+	}
+	raise_oom_score(c->pid);
+	return 0;
+}
+
+int
+spawn_text(const char *text, size_t len, struct err *e)
+{
+	auto_fd int fd = memfd_create("script", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return err_errno(e, "memfd_create");
+	for (size_t done = 0; done < len;) {
+		ssize_t n = write(fd, text + done, len - done);
+
+		if (n <= 0)
+			return err_errno(e, "script");
+		done += (size_t)n;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_errno(e, "script");
+	return take_fd(&fd);
+}
+
+int
+spawn_wait(struct child *c)
+{
+	int status = 0;
+	pid_t got;
+
+	do {
+		got = waitpid(c->pid, &status, 0);
+	} while (got < 0 && errno == EINTR);
+	if (c->pidfd >= 0)
+		close(take_fd(&c->pidfd));
+	c->pid = -1;
+	if (got < 0)
+		return 255;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void
+spawn_describe(int status, char out[SPAWN_HOW_MAX])
+{
+	int sig = status - 128;
+	const char *name = sig > 0 ? sigdescr_np(sig) : NULL;
+
+	if (name != NULL)
+		snprintf(out, SPAWN_HOW_MAX, "exit code %d (signal %d, %s)",
+		    status, sig, name);
+	else
+		snprintf(out, SPAWN_HOW_MAX, "exit code %d", status);
+}

@@ -1,0 +1,32 @@
+/* sysfilter.c: the system calls that tenant code may not make. */
+#include "agent/base/sysfilter.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+
+#include "common/mem.h"
+
+static struct sock_filter PROGRAM[] = {
+#include "agent/base/sysfilter_table.h"
+};
+
+static struct sock_filter ROOT_PROGRAM[] = {
+#include "agent/base/sysfilter_root_table.h"
+};
+
+static int
+install(struct sock_filter *program, size_t count)
+{
+	const struct sock_fprog filter = { (unsigned short)count, program };
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+int
+sysfilter_install(bool root)
+{
+	if (root && install(ROOT_PROGRAM, ARRAY_LEN(ROOT_PROGRAM)) < 0)
+		return -1;
+	return install(PROGRAM, ARRAY_LEN(PROGRAM));
+}

@@ -1,0 +1,363 @@
+/* cell.c: making a cell. */
+#include "agent/cell/cell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/base/sysfilter.h"
+#include "agent/cell/cgroup_view.h"
+#include "agent/cell/init.h"
+#include "agent/cell/limits_view.h"
+#include "agent/cell/root.h"
+#include "agent/wrapper/wrapper.h"
+#include "common/mem.h"
+
+enum {
+	TMP_MB = 256,
+	SHM_MB = 64,
+	PATH_BYTES = 256,
+	/* of all cells of a sandbox together; see set_limits() */
+	SIGNALS_MAX = 4096,
+	QUEUES_BYTES = 200 * 1024 /* two of the default size */
+};
+
+/* Terminals are counted for the whole machine (kernel.pty.max). */
+#define TERMINALS_MAX "64"
+
+static char *title;
+static size_t title_size;
+
+void
+cell_prepare(char **argv)
+{
+	static const char *const DIRS[] = { "/workspace", "/home", "/home/user",
+		"/dev/shm", "/sys" };
+
+	/* a root that is read-only must bring them along; mounting will tell */
+	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
+		(void)mkdir(DIRS[i], 0755);
+	title = argv[0];
+	while (argv[1] != NULL)
+		argv++;
+	title_size = (size_t)(argv[0] + strlen(argv[0]) + 1 - title);
+}
+
+/* What `ps` shows: the arguments of init have the sandbox's names in them. */
+static void
+set_title(const char *name)
+{
+	memset(title, 0, title_size);
+	snprintf(title, title_size, "%s", name);
+	prctl(PR_SET_NAME, name);
+}
+
+/* ---- steps, each in the cell's first process */
+
+static int
+join_cgroups(const struct cell_setup *s, struct err *e)
+{
+	for (size_t i = 0; i < s->cgroup_count; i++)
+		if (write(s->cgroups[i], "0", 1) != 1)
+			return err_errno(e, "cannot join cgroup %zu", i);
+	return 0;
+}
+
+static int
+mount_tmp(const char *where, int64_t mb, const char *mode, struct err *e)
+{
+	char options[64];
+
+	snprintf(options, sizeof(options), "size=%lldm,mode=%s", (long long)mb,
+	    mode);
+	if (mount("tmpfs", where, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
+		return err_errno(e, "mount %s", where);
+	return 0;
+}
+
+static int
+bind_storage(const char *session, const char *what, const char *where,
+    struct err *e)
+{
+	char from[PATH_BYTES];
+
+	snprintf(from, sizeof(from), "/sessions/%s/%s", session, what);
+	if (mount(from, where, NULL, MS_BIND, NULL) < 0)
+		return err_errno(e, "bind %s on %s", from, where);
+	/* nothing a tenant leaves on the host's disk is ever set-uid inside */
+	if (mount(NULL, where, NULL,
+		MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL) < 0)
+		return err_errno(e, "remount %s", where);
+	return 0;
+}
+
+/* A class's root file system may not have the place: then there are none. */
+static int
+bind_backups(const char *session, struct err *e)
+{
+	static const char WHERE[] = "/var/backups";
+	struct stat st;
+
+	if (stat(WHERE, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	return bind_storage(session, "backups", WHERE, e);
+}
+
+/* What siblings share is not to be written. */
+static int
+lock_mount(const char *where, struct err *e)
+{
+	/* flags that a mount has already cannot be taken away from it */
+	static const struct {
+		unsigned long has, keep;
+	} FLAGS[] = {
+		{ ST_NOSUID, MS_NOSUID },
+		{ ST_NODEV, MS_NODEV },
+		{ ST_NOEXEC, MS_NOEXEC },
+		{ ST_NOATIME, MS_NOATIME },
+		{ ST_NODIRATIME, MS_NODIRATIME },
+		{ ST_RELATIME, MS_RELATIME },
+	};
+	unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY;
+	struct statvfs v;
+
+	if (statvfs(where, &v) < 0)
+		return err_errno(e, "statvfs %s", where);
+	for (size_t i = 0; i < ARRAY_LEN(FLAGS); i++)
+		if ((v.f_flag & FLAGS[i].has) != 0)
+			flags |= FLAGS[i].keep;
+	if (mount(NULL, where, NULL, flags, NULL) < 0)
+		return err_errno(e, "remount %s read-only", where);
+	return 0;
+}
+
+/* Terminals of this cell only; engines without the directory have none. */
+static int
+mount_terminals(struct err *e)
+{
+	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+		"newinstance,ptmxmode=0666,mode=620,max=" TERMINALS_MAX) < 0 &&
+	    errno != ENOENT)
+		return err_errno(e, "mount /dev/pts");
+	return 0;
+}
+
+static int
+mount_proc(struct err *e)
+{
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		NULL) < 0)
+		return err_errno(e, "mount /proc");
+	return 0;
+}
+
+/* What of the sandbox's storage the session's is; the rest is covered. */
+static int
+mount_storage(const struct launch *l, struct err *e)
+{
+	if (bind_storage(l->session, "workspace", "/workspace", e) < 0 ||
+	    bind_storage(l->session, "home", "/home/user", e) < 0 ||
+	    bind_backups(l->session, e) < 0)
+		return -1;
+	/* last: nobody sees the siblings' directories from here on */
+	if (mount("tmpfs", "/sessions", "tmpfs",
+		MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
+		"size=4k,mode=755") < 0)
+		return err_errno(e, "cover /sessions");
+	return lock_mount("/", e);
+}
+
+static int
+make_mounts(const struct cell_setup *s, int *meminfo, struct err *e)
+{
+	const struct launch *l = s->launch;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_errno(e, "make mounts private");
+	if ((s->writable_root ? cell_root_enter(l->session, e)
+			      : mount_proc(e)) < 0)
+		return -1;
+	if (limits_view_mount(l, meminfo, e) < 0)
+		return -1;
+	cgroup_view_mount(l, s->cgroups, s->cgroup_count);
+	if (mount_tmp("/tmp", l->tmp_mb > 0 ? l->tmp_mb : TMP_MB, "1777", e) <
+		0 ||
+	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0 ||
+	    mount_terminals(e) < 0 || lock_mount("/dev", e) < 0)
+		return -1;
+	return s->writable_root ? 0 : mount_storage(l, e);
+}
+
+static int
+raise_loopback(struct err *e)
+{
+	auto_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq r = { .ifr_name = "lo" };
+
+	r.ifr_flags = IFF_UP | IFF_RUNNING;
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &r) < 0)
+		return err_errno(e, "loopback");
+	return 0;
+}
+
+/*
+ * Signals, message queues and processes are counted for the user, once in the
+ * sandbox's user namespace against these limits and once on the host against
+ * what the service had when it made the namespace.  So each of these must be
+ * lower than the service's own: a sandbox that has taken all it may have leaves
+ * the rest to the others.
+ */
+static int
+set_limits(const struct cell_setup *s, struct err *e)
+{
+	const struct launch *l = s->launch;
+	const struct {
+		int what;
+		int64_t value; /* 0: leave as it is */
+		const char *name;
+	} LIMITS[] = {
+		{ RLIMIT_SIGPENDING, SIGNALS_MAX, "SIGPENDING" },
+		{ RLIMIT_MSGQUEUE, QUEUES_BYTES, "MSGQUEUE" },
+		{ RLIMIT_NPROC, l->pids, "NPROC" },
+		{ RLIMIT_FSIZE, l->file_mb << 20, "FSIZE" },
+		{ RLIMIT_DATA, l->memory_mb << 20, "DATA" },
+	};
+	const struct rlimit none = { 0, 0 };
+
+	if (setrlimit(RLIMIT_CORE, &none) < 0)
+		return err_errno(e, "RLIMIT_CORE");
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++) {
+		struct rlimit r = { (rlim_t)LIMITS[i].value,
+			(rlim_t)LIMITS[i].value };
+
+		if (LIMITS[i].value > 0 &&
+		    setrlimit((__rlimit_resource_t)LIMITS[i].what, &r) < 0)
+			return err_errno(e, "RLIMIT_%s", LIMITS[i].name);
+	}
+	return 0;
+}
+
+/* Root without capabilities must not get them back with its next program. */
+static int
+disarm_root(struct err *e)
+{
+	if (prctl(PR_SET_SECUREBITS,
+		SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+		    SECBIT_NO_CAP_AMBIENT_RAISE |
+		    SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED,
+		0, 0, 0) < 0)
+		return err_errno(e, "securebits");
+	return 0;
+}
+
+static int
+drop_privileges(bool root, struct err *e)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct none[2] = { 0 };
+
+	if (root && disarm_root(e) < 0)
+		return -1;
+	/*
+	 * Without CAP_SETPCAP the bounding set stays as bwrap left it; with
+	 * no_new_privs nothing can be gained from it.
+	 */
+	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
+		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+	    syscall(SYS_capset, &head, none) < 0)
+		return err_errno(e, "cannot drop capabilities");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_errno(e, "no_new_privs");
+	if (sysfilter_install(root) < 0)
+		return err_errno(e, "seccomp");
+	return 0;
+}
+
+/* Keeps 0, 1, 2 and what becomes the wrapper's; *channel is where it is. */
+static int
+keep_descriptors(int *channel, int meminfo, struct err *e)
+{
+	/* both may lie where the other belongs */
+	int high = fcntl(meminfo, F_DUPFD_CLOEXEC, WRAPPER__END);
+
+	if (high < 0 ||
+	    (*channel != WRAPPER_CHANNEL &&
+		dup2(*channel, WRAPPER_CHANNEL) < 0))
+		return err_errno(e, "dup2");
+	*channel = WRAPPER_CHANNEL;
+	if (dup2(high, WRAPPER_MEMINFO) < 0)
+		return err_errno(e, "dup2");
+	if (close_range(WRAPPER__END, ~0U, 0) < 0)
+		return err_errno(e, "close_range");
+	return fcntl(WRAPPER_CHANNEL, F_SETFD, FD_CLOEXEC);
+}
+
+static int
+enclose(const struct cell_setup *s, int *channel, struct err *e)
+{
+	int meminfo = STDIN_FILENO; /* /dev/null, if nothing is shown */
+
+	if (join_cgroups(s, e) < 0 || make_mounts(s, &meminfo, e) < 0 ||
+	    raise_loopback(e) < 0 ||
+	    keep_descriptors(channel, meminfo, e) < 0 || set_limits(s, e) < 0)
+		return -1;
+	return drop_privileges(s->writable_root, e);
+}
+
+static void
+report(int channel, const struct err *why)
+{
+	auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
+	    code_word(CODE_LAUNCH_FAILED), "message", why->msg);
+	struct err ignored;
+
+	(void)!channel_send(channel, msg, NULL, 0, &ignored);
+}
+
+static _Noreturn void
+first_process(const struct cell_setup *s)
+{
+	struct err e = { 0 };
+	int channel = s->channel;
+
+	set_title("sandlease-cell");
+	prctl(PR_SET_DUMPABLE, 0);
+	if (enclose(s, &channel, &e) < 0) {
+		report(channel, &e);
+		_exit(1);
+	}
+	cell_init_run(s->launch, s->agent);
+}
+
+pid_t
+cell_start(const struct cell_setup *s, struct err *e)
+{
+	/* like fork: a copy of this process, whose memory it does not touch */
+	pid_t pid = (pid_t)syscall(SYS_clone,
+	    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET | SIGCHLD,
+	    0, 0, 0, 0);
+
+	if (pid < 0)
+		return err_errno(e, "cannot make a cell");
+	if (pid == 0)
+		first_process(s);
+	return pid;
+}

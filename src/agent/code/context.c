@@ -1,0 +1,374 @@
+/* context.c: the code contexts of a session. */
+#include "agent/code/context.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "agent/run/interrupt.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum { LEAVE_MS = 1000 };
+
+struct context {
+	char id[CONTEXT_ID_MAX];
+	char created_at[CLOCK_ISO_MAX];
+	enum kernel_language language;
+	char *cwd;
+	json_t *env;
+	bool is_default; /* for callers that name none */
+
+	/* by the table's lock */
+	int refs;             /* the table's, callers' */
+	bool held;            /* by one caller, to whom the rest belongs */
+	bool deleted;         /* out of the table */
+	bool up;              /* has had its first kernel */
+	pthread_cond_t freed; /* no longer held */
+
+	struct kernel kernel;
+	int64_t cells;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t settled = PTHREAD_COND_INITIALIZER; /* up, or not */
+static struct context *contexts[CONTEXTS_MAX];
+
+/* ---- the table; all with its lock held */
+
+static struct context **
+slot_of(const struct context *x)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (contexts[i] == x)
+			return &contexts[i];
+	return NULL;
+}
+
+static struct context *
+with_id(const char *id)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (contexts[i] != NULL && str_equal(contexts[i]->id, id))
+			return contexts[i];
+	return NULL;
+}
+
+static struct context *
+default_of(enum kernel_language l)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (contexts[i] != NULL && contexts[i]->is_default &&
+		    contexts[i]->language == l)
+			return contexts[i];
+	return NULL;
+}
+
+/* By somebody who refers to it too. */
+static void
+remove_from_table(struct context *x)
+{
+	struct context **slot = slot_of(x);
+
+	if (slot == NULL)
+		return;
+	*slot = NULL;
+	x->deleted = true;
+	x->refs--;
+}
+
+/* A cell that waits for its turn looks whether it was interrupted. */
+static void
+wake_waiters(void)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (contexts[i] != NULL)
+			pthread_cond_broadcast(&contexts[i]->freed);
+	pthread_mutex_unlock(&lock);
+}
+
+/* A UUID, version 4. */
+static void
+make_id(char out[CONTEXT_ID_MAX])
+{
+	unsigned char b[16];
+	size_t at = 0;
+
+	(void)!getrandom(b, sizeof(b), 0);
+	b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+	b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+	for (size_t i = 0; i < sizeof(b); i++) {
+		bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+
+		at += (size_t)snprintf(out + at, CONTEXT_ID_MAX - at, "%s%02x",
+		    dash ? "-" : "", b[i]);
+	}
+}
+
+/* A new one, held by the caller, who has a reference too. */
+static struct context *
+make(const struct kernel_place *at, struct err *e)
+{
+	struct context **slot = slot_of(NULL), *x;
+
+	if (slot == NULL) {
+		err_set(e, ERR_LIMITED, CODE_TOO_MANY_CONTEXTS,
+		    "there may be %d code contexts; delete some", CONTEXTS_MAX);
+		return NULL;
+	}
+	interrupt_on_tell(wake_waiters);
+	x = *slot = xcalloc(1, sizeof(*x));
+	make_id(x->id);
+	clock_iso(x->created_at);
+	x->language = at->language;
+	x->cwd = xstrdup(at->cwd);
+	x->env = json_deep_copy(at->env);
+	x->kernel.child.pid = -1;
+	x->refs = 2;
+	x->held = true;
+	pthread_cond_init(&x->freed, NULL);
+	return x;
+}
+
+/* ---- callers */
+
+const char *
+context_id(const struct context *x)
+{
+	return x->id;
+}
+
+const char *
+context_cwd(const struct context *x)
+{
+	return x->cwd;
+}
+
+const char *
+context_language(const struct context *x)
+{
+	return kernel_name(x->language);
+}
+
+bool
+context_enter(struct context *x, struct interrupt_job *job, int64_t until_ms)
+{
+	struct timespec at = { .tv_sec = until_ms / 1000,
+		.tv_nsec = until_ms % 1000 * 1000000 };
+	bool mine;
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	while (x->held && rc == 0 &&
+	    (job == NULL || interrupt_told(job) == INTERRUPT_NOT))
+		rc = pthread_cond_clockwait(&x->freed, &lock, CLOCK_MONOTONIC,
+		    &at);
+	mine = !x->held;
+	x->held = true;
+	pthread_mutex_unlock(&lock);
+	return mine;
+}
+
+void
+context_leave(struct context *x)
+{
+	pthread_mutex_lock(&lock);
+	x->held = false;
+	pthread_cond_signal(&x->freed);
+	pthread_mutex_unlock(&lock);
+}
+
+void
+context_release(struct context *x)
+{
+	bool last;
+
+	pthread_mutex_lock(&lock);
+	last = --x->refs == 0;
+	pthread_mutex_unlock(&lock);
+	if (!last)
+		return;
+	kernel_end(&x->kernel);
+	pthread_cond_destroy(&x->freed);
+	json_decref(x->env);
+	free(x->cwd);
+	free(x);
+}
+
+static int
+start(struct context *x, struct err *e)
+{
+	return kernel_start(&x->kernel,
+	    &(struct kernel_place){ .language = x->language,
+		.cwd = x->cwd,
+		.env = x->env },
+	    e);
+}
+
+/* Its kernel; one that cannot be had leaves no context behind. */
+static int
+bring_up(struct context *x, struct err *e)
+{
+	int rc = start(x, e);
+
+	pthread_mutex_lock(&lock);
+	x->up = rc == 0;
+	if (!x->up)
+		remove_from_table(x);
+	pthread_cond_broadcast(&settled);
+	pthread_mutex_unlock(&lock);
+	context_leave(x);
+	if (rc < 0)
+		context_release(x);
+	return rc;
+}
+
+int
+context_create(const struct kernel_place *at, struct context **out,
+    struct err *e)
+{
+	struct context *x;
+
+	pthread_mutex_lock(&lock);
+	x = make(at, e);
+	pthread_mutex_unlock(&lock);
+	if (x == NULL || bring_up(x, e) < 0)
+		return -1;
+	*out = x;
+	return 0;
+}
+
+int
+context_find(const char *id, struct context **out, struct err *e)
+{
+	pthread_mutex_lock(&lock);
+	*out = with_id(id);
+	if (*out != NULL)
+		(*out)->refs++;
+	pthread_mutex_unlock(&lock);
+	if (*out == NULL)
+		return err_set(e, ERR_NOT_FOUND, CODE_CONTEXT_NOT_FOUND,
+		    "Context '%.64s' not found", id);
+	return 0;
+}
+
+int
+context_default(enum kernel_language l, struct context **out, struct err *e)
+{
+	struct kernel_place at = { .language = l, .cwd = "/workspace" };
+	struct context *x;
+	bool made = false;
+
+	pthread_mutex_lock(&lock);
+	/* what cannot be started is an error for each who asks for it */
+	while ((x = default_of(l)) != NULL && !x->up)
+		pthread_cond_wait(&settled, &lock);
+	if (x != NULL) {
+		x->refs++;
+	} else {
+		x = make(&at, e);
+		made = x != NULL;
+		if (made)
+			x->is_default = true;
+	}
+	pthread_mutex_unlock(&lock);
+	if (x == NULL || (made && bring_up(x, e) < 0))
+		return -1;
+	*out = x;
+	return 0;
+}
+
+json_t *
+context_list(void)
+{
+	json_t *all = json_array();
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+		const struct context *x = contexts[i];
+
+		if (x != NULL)
+			json_array_append_new(all,
+			    json_pack("{s:s, s:s, s:s, s:s, s:b}", "id", x->id,
+				"language", kernel_name(x->language), "cwd",
+				x->cwd, "createdAt", x->created_at, "running",
+				x->held));
+	}
+	pthread_mutex_unlock(&lock);
+	return all;
+}
+
+int
+context_delete(const char *id, struct err *e)
+{
+	struct context *x;
+
+	if (context_find(id, &x, e) < 0)
+		return -1;
+	pthread_mutex_lock(&lock);
+	remove_from_table(x);
+	pthread_mutex_unlock(&lock);
+	interrupt_shell(x->id);
+	/* a cell whose client does not read may hold it still; its kernel
+	 * is dead then, and the last of us clears it away */
+	if (context_enter(x, NULL, clock_ms() + LEAVE_MS)) {
+		kernel_end(&x->kernel);
+		context_leave(x);
+	}
+	context_release(x);
+	return 0;
+}
+
+/* ---- running */
+
+/* True when it died while nobody looked, which is told before it is mended. */
+static bool
+found_dead(struct context *x, struct kernel_outcome *out)
+{
+	if (x->kernel.child.pid <= 0 || kernel_lives(&x->kernel))
+		return false;
+	*out = (struct kernel_outcome){ .how = KERNEL_DIED,
+		.lost = true,
+		.exit_code = kernel_bury(&x->kernel) };
+	return true;
+}
+
+static bool
+is_deleted(const struct context *x)
+{
+	bool deleted;
+
+	pthread_mutex_lock(&lock);
+	deleted = x->deleted;
+	pthread_mutex_unlock(&lock);
+	return deleted;
+}
+
+int
+context_run(struct context *x, const struct kernel_cell *cell,
+    struct kernel_outcome *out, int64_t *count, struct err *e)
+{
+	*out = (struct kernel_outcome){ 0 };
+	*count = ++x->cells;
+	if (is_deleted(x)) {
+		out->how = KERNEL_DESTROYED;
+		return 0;
+	}
+	if (interrupt_told(cell->job) != INTERRUPT_NOT) {
+		out->how = KERNEL_INTERRUPTED;
+		return 0;
+	}
+	if (found_dead(x, out))
+		return 0;
+	if (x->kernel.child.pid <= 0 && start(x, e) < 0)
+		return -1;
+	if (cell->deadline_ms > 0 && clock_left_ms(cell->deadline_ms) == 0) {
+		out->how = KERNEL_TIMED_OUT;
+		return 0;
+	}
+	kernel_run(&x->kernel, cell, out);
+	return 0;
+}

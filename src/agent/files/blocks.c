@@ -1,0 +1,64 @@
+/* blocks.c: a file piece by piece. */
+#include "agent/files/blocks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "common/utf8.h"
+
+size_t
+blocks_whole(bool text, const char *data, size_t len)
+{
+	return text ? utf8_whole(data, len) : len - len % 3;
+}
+
+/* One read.  -1 when there is nothing, with errno. */
+static int
+fill(struct blocks *b)
+{
+	size_t room = BLOCKS_BYTES - b->len;
+	ssize_t n;
+
+	if ((int64_t)room > b->left)
+		room = (size_t)b->left;
+	do
+		n = room > 0 ? read(b->fd, b->buf + b->len, room) : 0;
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -1;
+	b->ended = n == 0;
+	b->len += (size_t)n;
+	b->left -= n;
+	return 0;
+}
+
+ssize_t
+blocks_next(struct blocks *b, const char **data)
+{
+	if (b->buf == NULL)
+		b->buf = xmalloc(BLOCKS_BYTES);
+	memmove(b->buf, b->buf + b->given, b->len - b->given);
+	b->len -= b->given;
+	b->given = 0;
+	while (!b->ended && b->len < BLOCKS_BYTES) {
+		if (fill(b) == 0)
+			continue;
+		/* what is there goes out; it may be long until there is more */
+		if (errno == EAGAIN &&
+		    blocks_whole(b->text, b->buf, b->len) > 0)
+			break;
+		return -1;
+	}
+	b->given = b->ended ? b->len : blocks_whole(b->text, b->buf, b->len);
+	*data = b->buf;
+	return (ssize_t)b->given;
+}
+
+void
+blocks_free(struct blocks *b)
+{
+	free(TAKE(b->buf));
+}

@@ -1,0 +1,116 @@
+/* draft.c: a file is written beside its place. */
+#include "agent/files/draft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "common/str.h"
+
+/* At the end of its name, for those who watch the directory. */
+#define REPLACES "~"
+
+enum { NEW_MODE = 0644 };
+
+static int
+open_beside(struct draft *d, struct err *e)
+{
+	files_beside(d->path, d->temp);
+	if (d->replaces)
+		str_copy(d->temp + strlen(d->temp), sizeof(REPLACES), REPLACES);
+	d->fd = open(d->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (d->fd >= 0)
+		return 0;
+	d->temp[0] = '\0';
+	return files_fail(e, d->path);
+}
+
+/* What had better not be replaced, or cannot: its directory is not ours. */
+static bool
+stays(const struct draft *d, mode_t mode)
+{
+	char dir[FILES_PATH_MAX];
+
+	if (!S_ISREG(mode))
+		return true;
+	str_copy(dir, sizeof(dir), d->path);
+	strrchr(dir, '/')[1] = '\0';
+	return d->replaces && access(dir, W_OK) < 0;
+}
+
+/* Nobody waits for the other end of a fifo here. */
+static int
+open_in_place(struct draft *d, struct err *e)
+{
+	d->fd = open(d->path,
+	    O_WRONLY | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return d->fd < 0 ? files_fail(e, d->path) : 0;
+}
+
+int
+draft_open(struct draft *d, const char *path, int mode, struct err *e)
+{
+	struct stat st = { .st_mode = S_IFREG | NEW_MODE };
+
+	if (!str_copy(d->path, sizeof(d->path), path))
+		return err_field(e, "path", "is too long");
+	if (files_follow(d->path, e) < 0)
+		return -1;
+	if (d->path[strlen(d->path) - 1] == '/') {
+		errno = EISDIR;
+		return files_fail(e, path);
+	}
+	if (files_make_parents(d->path, e) < 0)
+		return -1;
+	d->replaces = stat(d->path, &st) == 0;
+	if (!d->replaces && errno != ENOENT)
+		return files_fail(e, path);
+	if (S_ISDIR(st.st_mode)) {
+		errno = EISDIR;
+		return files_fail(e, path);
+	}
+	d->mode = (mode >= 0 ? (mode_t)mode : st.st_mode) & 07777;
+	if (!stays(d, st.st_mode))
+		return open_beside(d, e);
+	return d->beside ? err_set(e, ERR_INTERNAL, CODE_NONE,
+			       "%.150s cannot be replaced", d->path)
+			 : open_in_place(d, e);
+}
+
+int
+draft_write(struct draft *d, const char *data, size_t len, struct err *e)
+{
+	return files_put(d->fd, data, len) < 0 ? files_fail(e, d->path) : 0;
+}
+
+int
+draft_commit(struct draft *d, bool only_new, struct err *e)
+{
+	if (d->temp[0] == '\0')
+		return 0;
+	if (fchmod(d->fd, d->mode) < 0 ||
+	    renameat2(AT_FDCWD, d->temp, AT_FDCWD, d->path,
+		only_new ? RENAME_NOREPLACE : 0) < 0)
+		return files_fail(e, d->path);
+	d->temp[0] = '\0';
+	return 0;
+}
+
+bool
+draft_replaces(const char *name)
+{
+	return files_is_beside(name) &&
+	    str_equal(name + strlen(name) - strlen(REPLACES), REPLACES);
+}
+
+void
+draft_drop(struct draft *d)
+{
+	if (d->temp[0] != '\0')
+		unlink(d->temp);
+	mem_close_fd(&d->fd);
+}

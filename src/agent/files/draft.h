@@ -1,0 +1,50 @@
+/*
+ * draft.h: a file is written beside its place and takes it when it is whole.
+ *
+ * The parents are made; a link's target is written, not the link.  Nobody sees
+ * half a file, and what was there stays until the end.  A device or a fifo is
+ * written to as it is, and so is a file in a directory that is not ours,
+ * unless `beside` says otherwise.
+ */
+#ifndef SANDLEASE_AGENT_FILES_DRAFT_H
+#define SANDLEASE_AGENT_FILES_DRAFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "agent/files/files.h"
+#include "common/err.h"
+
+struct draft {
+	int fd;
+	bool beside; /* the caller's: what cannot be replaced stays as it is */
+	bool replaces; /* something is there already */
+	mode_t mode;
+	char path[FILES_PATH_MAX]; /* its place, links followed */
+	char temp[FILES_TEMP_MAX]; /* "" when there is no file to drop */
+};
+
+#define auto_draft __attribute__((cleanup(draft_drop)))
+#define DRAFT_NONE                                                             \
+	{                                                                      \
+		.fd = -1                                                       \
+	}
+
+/* Begins one; an existing file's mode stays unless `mode` is not -1. */
+int draft_open(struct draft *d, const char *path, int mode, struct err *e)
+    MUST_CHECK;
+
+int draft_write(struct draft *d, const char *data, size_t len, struct err *e)
+    MUST_CHECK;
+
+/* Puts it into its place; `only_new`: unless somebody is there (EEXIST). */
+int draft_commit(struct draft *d, bool only_new, struct err *e) MUST_CHECK;
+
+/* Whether a file of that name is a draft that replaces something. */
+bool draft_replaces(const char *name);
+
+/* Leaves nothing behind of what was not committed. */
+void draft_drop(struct draft *d);
+
+#endif

@@ -1,0 +1,312 @@
+/* swap.c: a directory gets another content, all of it or nothing. */
+#include "agent/files/swap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/files/copy.h"
+#include "common/mem.h"
+
+enum { PASSES_MAX = 1000, NEW_MODE = 0755, STAGE_MODE = 0700 };
+
+/* ---- beside it */
+
+/* Whether a process is in it, which would stay in the old one. */
+static bool
+is_lived_in(const char *dir)
+{
+	char path[64], cwd[FILES_PATH_MAX];
+	const struct dirent *entry;
+	bool found = false;
+	DIR *d = opendir("/proc");
+
+	while (!found && d != NULL && (entry = readdir(d)) != NULL) {
+		ssize_t n;
+
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/cwd", entry->d_name);
+		n = readlink(path, cwd, sizeof(cwd) - 1);
+		if (n < 0)
+			continue;
+		cwd[n] = '\0';
+		found = str_equal(cwd, dir);
+	}
+	if (d != NULL)
+		closedir(d);
+	return found;
+}
+
+/* Whether it is there, and whether it can be moved. */
+static int
+look(struct swap *s, struct err *e)
+{
+	char parent[FILES_PATH_MAX];
+	struct statx st;
+
+	s->mode = NEW_MODE;
+	s->whole = true;
+	s->there =
+	    statx(AT_FDCWD, s->dir, AT_SYMLINK_NOFOLLOW, STATX_MODE, &st) == 0;
+	if (!s->there)
+		return errno == ENOENT ? files_make_parents(s->dir, e)
+				       : files_fail(e, s->dir);
+	if (!S_ISDIR(st.stx_mode)) {
+		errno = ENOTDIR;
+		return files_fail(e, s->dir);
+	}
+	s->mode = st.stx_mode & 07777;
+	str_copy(parent, sizeof(parent), s->dir);
+	strrchr(parent, '/')[1] = '\0';
+	s->whole = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0 &&
+	    access(parent, W_OK) == 0 && !is_lived_in(s->dir);
+	return 0;
+}
+
+static void
+part_of(const struct swap *s, const char *name, char out[SWAP_PATH_MAX])
+{
+	snprintf(out, SWAP_PATH_MAX, "%.*s/%s", FILES_TEMP_MAX, s->stage, name);
+}
+
+static int
+make_stage(struct swap *s, struct err *e)
+{
+	char inside[FILES_PATH_MAX + 2], old[SWAP_PATH_MAX];
+
+	snprintf(inside, sizeof(inside), "%.*s/x", FILES_PATH_MAX - 1, s->dir);
+	files_beside(s->whole ? s->dir : inside, s->stage);
+	if (mkdir(s->stage, STAGE_MODE) < 0) {
+		s->stage[0] = '\0';
+		return files_fail(e, s->dir);
+	}
+	if (s->whole) {
+		str_copy(s->fresh, sizeof(s->fresh), s->stage);
+		return 0;
+	}
+	part_of(s, "old", old);
+	part_of(s, "new", s->fresh);
+	if (mkdir(old, STAGE_MODE) < 0 || mkdir(s->fresh, STAGE_MODE) < 0)
+		return files_fail(e, s->dir);
+	return 0;
+}
+
+int
+swap_open(struct swap *s, const char *dir, const char *const *keeps,
+    struct err *e)
+{
+	*s = (struct swap){ .dir = dir, .keeps = keeps };
+	return look(s, e) < 0 ? -1 : make_stage(s, e);
+}
+
+void
+swap_drop(struct swap *s)
+{
+	if (s->stage[0] != '\0' && !s->stays)
+		copy_drop(s->stage);
+	s->stage[0] = '\0';
+}
+
+/* ---- as a whole */
+
+static int
+exchange(struct swap *s)
+{
+	if (chmod(s->fresh, s->mode) < 0)
+		return -1;
+	/* it may come and go meanwhile */
+	do {
+		if (renameat2(AT_FDCWD, s->fresh, AT_FDCWD, s->dir,
+			RENAME_EXCHANGE) == 0)
+			return 0;
+		if (errno != ENOENT)
+			return -1;
+		if (renameat2(AT_FDCWD, s->fresh, AT_FDCWD, s->dir,
+			RENAME_NOREPLACE) == 0) {
+			s->stage[0] = '\0';
+			return 0;
+		}
+	} while (errno == EEXIST);
+	return -1;
+}
+
+/* ---- entry by entry */
+
+/* A directory's way up is written in it: it must be writable to be moved. */
+static int
+move_entry(int from, int to, const char *name)
+{
+	struct stat st;
+	int rc, saved;
+
+	if (renameat2(from, name, to, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EACCES ||
+	    fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(st.st_mode) || (st.st_mode & S_IWUSR) != 0 ||
+	    fchmodat(from, name, (st.st_mode & 07777) | S_IWUSR, 0) < 0)
+		return -1;
+	rc = renameat2(from, name, to, name, RENAME_NOREPLACE);
+	saved = errno;
+	(void)!fchmodat(rc == 0 ? to : from, name, st.st_mode & 07777, 0);
+	errno = saved;
+	return rc;
+}
+
+/* What is being made here, by us and others, stays, and so does what is kept. */
+static bool
+stays(const struct swap *s, const char *name)
+{
+	for (const char *const *keep = s->keeps; *keep != NULL; keep++) {
+		const char *rest = files_below(*keep, s->dir);
+
+		if (rest != NULL && str_equal(rest, name))
+			return true;
+	}
+	return str_equal(name, ".") || str_equal(name, "..") ||
+	    files_is_beside(name);
+}
+
+/*
+ * One of that name has been made while the directory changed: it goes aside,
+ * as all does that was there.
+ */
+static int
+put_aside(const struct swap *s, int in, const char *name)
+{
+	char inside[SWAP_PATH_MAX], aside[FILES_TEMP_MAX];
+
+	part_of(s, "x", inside);
+	files_beside(inside, aside);
+	return renameat(in, name, AT_FDCWD, aside);
+}
+
+/* How many were moved, into the directory or out of it; -1 with errno. */
+static int
+move_pass(const struct swap *s, DIR *d, int to, bool out)
+{
+	const struct dirent *entry;
+	int count = 0;
+
+	rewinddir(d);
+	while ((entry = readdir(d)) != NULL) {
+		if (stays(s, entry->d_name))
+			continue;
+		if (move_entry(dirfd(d), to, entry->d_name) == 0 ||
+		    (errno == EEXIST &&
+			put_aside(s, out ? dirfd(d) : to, entry->d_name) == 0))
+			count++;
+		else if (errno != ENOENT)
+			return -1;
+	}
+	return count;
+}
+
+/*
+ * Again until none is left: a directory that changes may not show all.  One
+ * that somebody fills as fast is EBUSY.
+ */
+static int
+move_all(const struct swap *s, const char *from, const char *to)
+{
+	auto_fd int fd = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = opendir(from);
+	int n = -1, passes = 0, saved;
+
+	while (fd >= 0 && d != NULL && passes++ < PASSES_MAX &&
+	    (n = move_pass(s, d, fd, from == s->dir)) > 0)
+		;
+	saved = n > 0 ? EBUSY : errno;
+	if (d != NULL)
+		closedir(d);
+	errno = saved;
+	return n == 0 ? 0 : -1;
+}
+
+static int
+change_entries(struct swap *s)
+{
+	char old[SWAP_PATH_MAX];
+	int saved;
+
+	part_of(s, "old", old);
+	if (move_all(s, s->dir, old) == 0) {
+		if (move_all(s, s->fresh, s->dir) == 0)
+			return 0;
+		saved = errno;
+		s->stays = move_all(s, s->dir, s->fresh) < 0;
+	} else {
+		saved = errno;
+	}
+	s->stays = move_all(s, old, s->dir) < 0 || s->stays;
+	errno = saved;
+	return -1;
+}
+
+static int
+entries(struct swap *s)
+{
+	/* two at once would take each other's for the old ones */
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int rc;
+
+	pthread_mutex_lock(&lock);
+	rc = change_entries(s);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+/* ---- now */
+
+/* Takes one that is kept over, or back again. */
+static int
+carry(const struct swap *s, const char *keep, bool back, struct err *e)
+{
+	const char *rest = files_below(keep, s->dir);
+	char place[FILES_PATH_MAX];
+
+	/* an entry of a directory that changes entry by entry has stayed */
+	if (rest == NULL || (!s->whole && strchr(rest, '/') == NULL) ||
+	    snprintf(place, sizeof(place), "%s/%s", s->fresh, rest) >=
+		(int)sizeof(place))
+		return 0;
+	if (back)
+		return rename(place, keep);
+	if (faccessat(AT_FDCWD, keep, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (files_make_parents(place, e) < 0)
+		return -1;
+	copy_drop(place);
+	return rename(keep, place) < 0 ? files_fail(e, keep) : 0;
+}
+
+static int
+change(struct swap *s, struct err *e)
+{
+	for (const char *const *keep = s->keeps; *keep != NULL; keep++)
+		if (carry(s, *keep, false, e) < 0)
+			return -1;
+	return (s->whole ? exchange(s) : entries(s)) == 0
+	    ? 0
+	    : files_fail(e, s->dir);
+}
+
+int
+swap_commit(struct swap *s, struct err *e)
+{
+	if (change(s, e) == 0)
+		return 0;
+	for (const char *const *keep = s->keeps; *keep != NULL; keep++)
+		if (carry(s, *keep, true, e) < 0 && errno != ENOENT)
+			s->stays = true;
+	if (s->stays)
+		err_set(e, e->kind, e->code, "%.100s: some of it is in %.120s",
+		    s->dir, s->stage);
+	return -1;
+}

@@ -1,0 +1,173 @@
+/* walk.c: a tree, entry by entry. */
+#include "agent/files/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+/*
+ * A directory on the way down.  Of a tree that is deeper than WALK_OPEN_MAX the
+ * upper ones are closed meanwhile.
+ */
+struct walk_level {
+	DIR *dir; /* NULL: put aside */
+	dev_t device;
+	ino_t ino;       /* ... and what it was */
+	long at;         /* ... and how much of it has been read */
+	size_t path_len; /* its own, below the top */
+};
+
+/* Stays so until its child is left: a second one may be entered meanwhile. */
+static void
+put_aside(struct walk_level *l)
+{
+	if (l->dir == NULL)
+		return;
+	l->at = telldir(l->dir);
+	closedir(TAKE(l->dir));
+}
+
+/* By the way up from the one below; a tenant who moves things may bend that. */
+static bool
+take_up(const struct walk *w, struct walk_level *l, int below)
+{
+	int fd = openat(below, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != l->device ||
+	    st.st_ino != l->ino || (l->dir = fdopendir(fd)) == NULL) {
+		mem_close_fd(&fd);
+		return false;
+	}
+	/* where it was counts for nothing once entries before it are gone */
+	if (!w->shrinking)
+		seekdir(l->dir, l->at);
+	return true;
+}
+
+int
+walk_open(struct walk *w, int fd)
+{
+	struct stat st;
+	DIR *d;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0 || (d = fdopendir(fd)) == NULL) {
+		int saved = errno;
+
+		close(fd);
+		errno = saved;
+		return -1;
+	}
+	if (w->depth == w->room) {
+		w->room = 2 * w->room + WALK_OPEN_MAX;
+		w->level = xrealloc(w->level, w->room * sizeof(*w->level));
+	}
+	w->level[w->depth++] = (struct walk_level){ .dir = d,
+		.device = st.st_dev,
+		.ino = st.st_ino,
+		.path_len = w->path.len };
+	if (w->depth > WALK_OPEN_MAX)
+		put_aside(&w->level[w->depth - 1 - WALK_OPEN_MAX]);
+	return 0;
+}
+
+int
+walk_enter(struct walk *w)
+{
+	if (w->path.len >= WALK_PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return walk_open(w,
+	    openat(w->at, w->name,
+		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+static void
+set_name(struct walk *w, const struct walk_level *l, const char *name)
+{
+	w->name = name;
+	if (!w->paths)
+		return;
+	w->path.len = l->path_len;
+	if (w->path.len > 0)
+		buf_str(&w->path, "/");
+	buf_str(&w->path, name);
+	w->name = w->path.data + w->path.len - strlen(name);
+}
+
+static enum walk_step
+leave(struct walk *w)
+{
+	struct walk_level *l = &w->level[w->depth - 1];
+
+	if (w->depth > 1 && l[-1].dir == NULL &&
+	    !take_up(w, &l[-1], dirfd(l->dir))) {
+		errno = ESTALE;
+		return WALK_LOST;
+	}
+	w->depth--;
+	(void)!fstat(dirfd(l->dir), &w->st);
+	closedir(l->dir);
+	if (w->depth == 0)
+		return WALK_END;
+	w->at = dirfd(l[-1].dir);
+	if (w->paths) {
+		const char *slash;
+
+		w->path.len = l->path_len;
+		w->path.data[w->path.len] = '\0';
+		slash = strrchr(w->path.data, '/');
+		w->name = slash != NULL ? slash + 1 : w->path.data;
+	}
+	return WALK_LEFT;
+}
+
+/* Most file systems know the type without looking at the file. */
+static bool
+look(struct walk *w, unsigned char type)
+{
+	if (w->types && type != DT_UNKNOWN) {
+		w->st = (struct stat){ .st_mode = DTTOIF(type) };
+		return true;
+	}
+	return fstatat(w->at, w->name, &w->st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+enum walk_step
+walk_next(struct walk *w)
+{
+	const struct walk_level *l;
+	const struct dirent *entry;
+
+	if (w->depth == 0)
+		return WALK_END;
+	l = &w->level[w->depth - 1];
+	do {
+		errno = 0;
+		entry = readdir(l->dir);
+	} while (entry != NULL &&
+	    (str_equal(entry->d_name, ".") || str_equal(entry->d_name, "..")));
+	if (entry == NULL)
+		return errno == 0 ? leave(w) : WALK_LOST;
+	w->at = dirfd(l->dir);
+	set_name(w, l, entry->d_name);
+	return look(w, entry->d_type) ? WALK_ENTRY : WALK_UNSEEN;
+}
+
+void
+walk_close(struct walk *w)
+{
+	while (w->depth > 0)
+		if (w->level[--w->depth].dir != NULL)
+			closedir(w->level[w->depth].dir);
+	free(TAKE(w->level));
+	buf_free(&w->path);
+}

@@ -1,0 +1,330 @@
+/* git.c: cloning a repository into the session. */
+#include "agent/git/git.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/script.h"
+#include "agent/files/files.h"
+#include "agent/git/error.h"
+#include "agent/shell/exec.h"
+#include "common/log.h"
+#include "common/mem.h"
+
+enum {
+	SAID_MAX = 8192,
+	BRANCH_MAX = 1024,
+	SWEEP_MS = 60000,
+	CONFIG_MAX = 64 * 1024,
+	GIT_DIED = 128 /* by itself; above it, by a signal */
+};
+
+/* ---- what git is told */
+
+/* Answers for one server only, with what stands in our environment. */
+static const char HELPER[] =
+    "!f() { printf 'username=%s\\npassword=%s\\n' "
+    "\"$SANDLEASE_GIT_USER\" \"$SANDLEASE_GIT_PASSWORD\"; }; f";
+
+static bool
+has_user(const struct git_url *u)
+{
+	return u->user[0] != '\0' || u->password[0] != '\0';
+}
+
+/* A process without a terminal; a helper of the tenant's own may answer. */
+static json_t *
+environment(const struct git_url *u)
+{
+	json_t *env =
+	    json_pack("{s:s, s:s, s:s}", "LC_ALL", "C", "GIT_TERMINAL_PROMPT",
+		"0", "GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
+
+	if (has_user(u)) {
+		json_object_set_new(env, "SANDLEASE_GIT_USER",
+		    json_string_nocheck(u->user));
+		json_object_set_new(env, "SANDLEASE_GIT_PASSWORD",
+		    json_string_nocheck(u->password));
+	}
+	return env;
+}
+
+/* One more argument: an option's name, or "", and what is not ours. */
+static void
+add_word(struct buf *to, const char *option, const char *value)
+{
+	buf_fmt(to, " %s", option);
+	script_quote(to, value);
+}
+
+static void
+add_helper(struct buf *to, const struct git_url *u)
+{
+	auto_free char *key = xasprintf("credential.%s.helper", u->origin);
+
+	/* with a password nobody else is asked */
+	if (u->password[0] != '\0') {
+		add_word(to, "-c ", key);
+		buf_str(to, "=");
+	}
+	add_word(to, "-c ", key);
+	buf_str(to, "=");
+	script_quote(to, HELPER);
+}
+
+static void
+write_command(const struct git_clone *g, struct buf *to)
+{
+	buf_str(to, "\\builtin command git -c core.hooksPath=/dev/null");
+	if (has_user(g->url))
+		add_helper(to, g->url);
+	buf_str(to, " clone");
+	if (g->branch != NULL)
+		add_word(to, "--branch=", g->branch);
+	if (g->depth > 0)
+		buf_fmt(to, " --depth=%lld", (long long)g->depth);
+	buf_str(to, " --");
+	add_word(to, "", g->url->plain);
+	add_word(to, "", g->dir);
+	buf_str(to, " || \\builtin exit\n\\builtin command git -C");
+	add_word(to, "", g->dir);
+	buf_str(to, " branch --show-current 2>/dev/null || :");
+}
+
+/* ---- what it says */
+
+struct heard {
+	struct buf out, err;
+	bool began;
+};
+
+static void
+begin(void *ctx, pid_t pid)
+{
+	struct heard *h = ctx;
+
+	(void)pid;
+	h->began = true;
+}
+
+static void
+hear(void *ctx, int which, const char *data, size_t len)
+{
+	struct heard *h = ctx;
+	struct buf *b = which == 0 ? &h->out : &h->err;
+
+	if (which == 0) {
+		buf_add(b, data,
+		    len < BRANCH_MAX - b->len ? len : BRANCH_MAX - b->len);
+		return;
+	}
+	/* the end of it tells more than the beginning */
+	buf_add(b, data, len);
+	if (b->len > SAID_MAX) {
+		memmove(b->data, b->data + b->len - SAID_MAX, SAID_MAX);
+		b->len = SAID_MAX;
+	}
+}
+
+static void
+forget(struct heard *h)
+{
+	buf_free(&h->out);
+	buf_free(&h->err);
+}
+
+static int
+explain(const struct git_clone *g, const struct heard *h,
+    const struct git_outcome *o, struct err *e)
+{
+	const struct git_error *r =
+	    git_error_find(h->err.len > 0 ? h->err.data : "", h->err.len);
+	size_t len = 0;
+	const char *line = git_error_line(o->said.len > 0 ? o->said.data : "",
+	    o->said.len, &len);
+
+	if (o->how.destroyed)
+		return shell_destroyed(g->shell, e);
+	if (o->how.timed_out)
+		return err_set(e, ERR_BAD_GATEWAY, CODE_GIT_NETWORK_ERROR,
+		    "Git clone was not done after %lld ms",
+		    (long long)g->timeout_ms);
+	if (o->how.interrupted)
+		return err_set(e, ERR_CONFLICT, CODE_OPERATION_INTERRUPTED,
+		    "Git clone was interrupted");
+	return err_set(e, r->kind, r->code, "%s: %.*s", r->message, (int)len,
+	    line);
+}
+
+/* ---- the directory */
+
+enum place { PLACE_FREE, PLACE_EMPTY, PLACE_TAKEN };
+
+static enum place
+look_at(const char *dir)
+{
+	enum place p = PLACE_EMPTY;
+	const struct dirent *d;
+	struct stat st;
+	DIR *all;
+
+	if (lstat(dir, &st) < 0)
+		return PLACE_FREE;
+	all = opendir(dir);
+	if (all == NULL)
+		return PLACE_TAKEN;
+	while (p == PLACE_EMPTY && (d = readdir(all)) != NULL)
+		if (!str_equal(d->d_name, ".") && !str_equal(d->d_name, ".."))
+			p = PLACE_TAKEN;
+	closedir(all);
+	return p;
+}
+
+static void
+ignore(void *ctx, int which, const char *data, size_t len)
+{
+	(void)ctx;
+	(void)which;
+	(void)data;
+	(void)len;
+}
+
+static void
+sweep(const char *dir, enum place before)
+{
+	auto_buf struct buf command = { 0 };
+	struct exec x = { .shell = EXEC_SESSIONLESS,
+		.timeout_ms = SWEEP_MS,
+		.output = ignore };
+	struct shell_outcome o;
+	struct err e = { 0 };
+
+	buf_str(&command, before == PLACE_FREE ? "rm -rf --" : "find -H");
+	add_word(&command, "", dir);
+	if (before == PLACE_EMPTY)
+		buf_str(&command, " -mindepth 1 -delete");
+	x.command = command.data;
+	if (exec_beside(&x, &o, &e) < 0)
+		log_err(LOG_INFO, "git_sweep", &e);
+}
+
+static int
+read_config(const char *path, struct buf *out, struct err *e)
+{
+	auto_fd int fd =
+	    open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return files_fail(e, path);
+	n = read(fd, buf_room(out, CONFIG_MAX + 1), CONFIG_MAX);
+	if (n < 0)
+		return files_fail(e, path);
+	out->len = (size_t)n;
+	out->data[n] = '\0';
+	return 0;
+}
+
+/*
+ * git has been told a URL without them; fetch and push later need them, and
+ * a clone of such a URL by hand would have kept them, too.
+ */
+static void
+keep_user(const struct git_clone *g)
+{
+	auto_free char *path = xasprintf("%s/.git/config", g->dir);
+	auto_buf struct buf old = { 0 }, text = { 0 };
+	const char *host;
+	struct err e = { 0 };
+
+	if (!has_user(g->url))
+		return;
+	if (read_config(path, &old, &e) < 0) {
+		log_err(LOG_INFO, "git_config", &e);
+		return;
+	}
+	host = strstr(old.data, "://"); /* the first is origin's */
+	if (host == NULL)
+		return;
+	host += 3;
+	buf_add(&text, old.data, (size_t)(host - old.data));
+	git_url_userinfo(g->url, &text);
+	buf_str(&text, host);
+	if (files_write(path,
+		&(struct files_source){ .data = text.data,
+		    .len = text.len,
+		    .fd = -1 },
+		-1, &e) < 0)
+		log_err(LOG_INFO, "git_config", &e);
+}
+
+/* ---- all together */
+
+static int
+run(const struct git_clone *g, struct heard *h, struct git_outcome *out,
+    struct err *e)
+{
+	auto_json json_t *env = environment(g->url);
+	auto_buf struct buf command = { 0 };
+	struct exec x = { .env = env,
+		.timeout_ms = g->timeout_ms,
+		.output = hear,
+		.started = begin,
+		.ctx = h,
+		.execution = &g->execution,
+		.is_work = true };
+
+	write_command(g, &command);
+	x.command = command.data;
+	str_copy(x.shell, sizeof(x.shell), g->shell);
+	return exec_beside(&x, &out->how, e);
+}
+
+static int
+settle(const struct git_clone *g, const struct heard *h,
+    struct git_outcome *out, struct err *e)
+{
+	git_url_redact(g->url, h->err.data, h->err.len, &out->said);
+	if (out->how.exit_code != 0)
+		return explain(g, h, out, e);
+	keep_user(g);
+	if (h->out.len > 0)
+		buf_add(&out->branch, h->out.data, strcspn(h->out.data, "\n"));
+	return 0;
+}
+
+/* One that was not cleans up behind itself, and knows what is its own. */
+static bool
+was_killed(const struct heard *h, const struct shell_outcome *o)
+{
+	return h->began &&
+	    (o->timed_out || o->interrupted || o->exit_code > GIT_DIED);
+}
+
+int
+git_clone(const struct git_clone *g, struct git_outcome *out, struct err *e)
+{
+	enum place before = look_at(g->dir);
+	struct heard h = { 0 };
+	int rc;
+
+	*out = (struct git_outcome){ 0 };
+	rc = run(g, &h, out, e);
+	if (rc == 0)
+		rc = settle(g, &h, out, e);
+	if (rc < 0 && before != PLACE_TAKEN && was_killed(&h, &out->how))
+		sweep(g->dir, before);
+	forget(&h);
+	return rc;
+}
+
+void
+git_release(struct git_outcome *o)
+{
+	buf_free(&o->branch);
+	buf_free(&o->said);
+}

@@ -1,0 +1,275 @@
+/* store.c: the processes of a session on its disk. */
+#include "agent/process/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/json.h"
+#include "common/mem.h"
+
+enum { RECORD_MAX = 64 * 1024, LOOKED_AT_MAX = 10000, KILLED = 128 + 9 };
+
+#define RECORD ".json"
+#define LOG ".log"
+#define NEW ".new"
+
+const char *const PROCESS_STATUS_NAMES[] = { "running", "completed", "failed",
+	"killed", "error", NULL };
+_Static_assert(ARRAY_LEN(PROCESS_STATUS_NAMES) == PROCESS_STATUS__MAX + 1,
+    "every status has a name");
+
+static const char *root = PROCESS_DIR;
+
+void
+process_store_open(const char *dir)
+{
+	root = dir;
+}
+
+bool
+process_store_is_id(const char *id)
+{
+	static const char SET[] = "abcdefghijklmnopqrstuvwxyz"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				  "-_.:@+";
+
+	return str_made_of(id, SET, 1, PROCESS_ID_MAX - 1) &&
+	    !str_equal(id, ".") && !str_equal(id, "..");
+}
+
+/* ---- names */
+
+static void
+path_of(const char *id, const char *suffix, char out[PROCESS_PATH_MAX])
+{
+	snprintf(out, PROCESS_PATH_MAX, "%s/%s%s", root, id, suffix);
+}
+
+/* The tenant may remove it at any time. */
+static void
+make_dir(void)
+{
+	char path[PROCESS_PATH_MAX];
+
+	if (!str_copy(path, sizeof(path), root) || mkdir(path, 0700) == 0 ||
+	    errno != ENOENT)
+		return;
+	for (char *at = strchr(path + 1, '/'); at != NULL;
+	     at = strchr(at + 1, '/')) {
+		*at = '\0';
+		(void)mkdir(path, 0700);
+		*at = '/';
+	}
+	(void)mkdir(path, 0700);
+}
+
+void
+process_store_log(const char *id, char out[PROCESS_PATH_MAX])
+{
+	make_dir();
+	path_of(id, LOG, out);
+}
+
+int64_t
+process_store_bytes(const char *id)
+{
+	char path[PROCESS_PATH_MAX];
+	struct stat st;
+
+	path_of(id, LOG, path);
+	return lstat(path, &st) == 0 ? (int64_t)st.st_blocks * 512 : 0;
+}
+
+void
+process_store_remove(const char *id)
+{
+	static const char *const ALL[] = { RECORD, LOG, NEW };
+	char path[PROCESS_PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(ALL); i++) {
+		path_of(id, ALL[i], path);
+		(void)unlink(path);
+	}
+}
+
+/* ---- writing */
+
+void
+process_store_write(const struct process_record *r)
+{
+	auto_json json_t *all =
+	    json_pack("{s:s, s:s, s:o, s:s, s:i, s:b, s:s, s:i, s:b, s:s}",
+		"id", r->id, "shell", r->shell, "command",
+		json_lossy(r->command), "start", r->start, "pid", (int)r->pid,
+		"autoCleanup", (int)r->auto_cleanup, "status",
+		PROCESS_STATUS_NAMES[r->end.status], "exitCode",
+		r->end.exit_code, "timedOut", (int)r->end.timed_out, "end",
+		r->end.at);
+	auto_free char *text = json_text(all);
+	char path[PROCESS_PATH_MAX], final[PROCESS_PATH_MAX];
+	auto_fd int fd = -1;
+
+	make_dir();
+	path_of(r->id, NEW, path);
+	path_of(r->id, RECORD, final);
+	(void)unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	    0600);
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) ||
+	    rename(path, final) < 0)
+		(void)unlink(path);
+}
+
+/* ---- reading */
+
+struct told {
+	char start[CLOCK_ISO_MAX], end[CLOCK_ISO_MAX];
+	int64_t pid, exit_code;
+	int auto_cleanup, timed_out, status;
+};
+
+static bool
+is_time(const char *s)
+{
+	return str_made_of(s, "0123456789-:.TZ", 20, CLOCK_ISO_MAX - 1);
+}
+
+static bool
+decode(const json_t *body, struct process_record *r)
+{
+	static const struct jfield TEXTS[] = {
+		JFIELD("id", struct process_record, id, J_STR, J_REQUIRED, 1,
+		    PROCESS_ID_MAX - 1, "its name"),
+		JFIELD("shell", struct process_record, shell, J_STR, J_REQUIRED,
+		    1, SHELL_NAME_MAX - 1, "whose state it began with"),
+	};
+	static const struct jfield REST[] = {
+		JFIELD("start", struct told, start, J_STR, J_REQUIRED, 1,
+		    CLOCK_ISO_MAX - 1, "when it began"),
+		JFIELD("end", struct told, end, J_STR, J_REQUIRED, 0,
+		    CLOCK_ISO_MAX - 1, "when it ended"),
+		JFIELD("pid", struct told, pid, J_INT, J_REQUIRED, 0, INT32_MAX,
+		    "who it was"),
+		JFIELD("exitCode", struct told, exit_code, J_INT, J_REQUIRED, 0,
+		    255, "how it ended"),
+		JFIELD("autoCleanup", struct told, auto_cleanup, J_BOOL,
+		    J_REQUIRED, 0, 1, "not to be kept"),
+		JFIELD("timedOut", struct told, timed_out, J_BOOL, J_REQUIRED,
+		    0, 1, "its time was over"),
+		JFIELD_ENUM("status", struct told, status, J_REQUIRED,
+		    PROCESS_STATUS_NAMES, "where it is"),
+	};
+	const char *command = json_str(body, "command");
+	struct told t = { 0 };
+	struct err e;
+
+	if (str_empty(command) || strlen(command) > PROCESS_COMMAND_MAX ||
+	    jfield_decode(body, TEXTS, ARRAY_LEN(TEXTS), J_LENIENT, r, &e) <
+		0 ||
+	    jfield_decode(body, REST, ARRAY_LEN(REST), J_LENIENT, &t, &e) < 0 ||
+	    !is_time(t.start) || (t.end[0] != '\0' && !is_time(t.end)))
+		return false;
+	r->command = xstrdup(command);
+	str_copy(r->start, sizeof(r->start), t.start);
+	str_copy(r->end.at, sizeof(r->end.at), t.end);
+	r->pid = (pid_t)t.pid;
+	r->auto_cleanup = t.auto_cleanup == 1;
+	r->end.status = (enum process_status)t.status;
+	r->end.exit_code = (int)t.exit_code;
+	r->end.timed_out = t.timed_out == 1;
+	return true;
+}
+
+/* The record of `id`, if a file of that name is a plausible one. */
+static bool
+read_record(const char *id, struct process_record *r)
+{
+	auto_free char *text = xmalloc(RECORD_MAX);
+	auto_json json_t *body = NULL;
+	char path[PROCESS_PATH_MAX];
+	auto_fd int fd = -1;
+	struct stat st;
+	struct err e;
+	ssize_t n;
+
+	*r = (struct process_record){ 0 };
+	path_of(id, RECORD, path);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (n = read(fd, text, RECORD_MAX)) <= 0 ||
+	    json_parse(text, (size_t)n, &body, &e) < 0 || !decode(body, r))
+		return false;
+	if (r->end.status == PROCESS_RUNNING)
+		/* the cell ended with its wrapper, and all that was in it */
+		r->end = (struct process_end){ .status = PROCESS_KILLED,
+			.exit_code = KILLED };
+	return str_equal(r->id, id) && !r->auto_cleanup;
+}
+
+/* The id in a file's name; false when it is no file of ours. */
+static bool
+id_of(const char *name, char id[PROCESS_ID_MAX], const char **suffix)
+{
+	const char *dot = strrchr(name, '.');
+
+	if (dot == NULL || (size_t)(dot - name) >= PROCESS_ID_MAX)
+		return false;
+	memcpy(id, name, (size_t)(dot - name));
+	id[dot - name] = '\0';
+	*suffix = dot;
+	return process_store_is_id(id);
+}
+
+static int
+by_age(const void *a, const void *b)
+{
+	const struct process_record *x = a, *y = b;
+	int order = strcmp(x->start, y->start);
+
+	return order != 0 ? order : strcmp(x->id, y->id);
+}
+
+/* A record is kept, what belongs to none is removed. */
+static void
+take_file(const char *name, struct process_record **all, size_t *count)
+{
+	struct process_record r;
+	char id[PROCESS_ID_MAX];
+	const char *suffix;
+
+	if (!id_of(name, id, &suffix))
+		return;
+	if (!read_record(id, &r)) {
+		process_store_remove(id);
+	} else if (str_equal(suffix, RECORD)) {
+		*all = xrealloc(*all, (*count + 1) * sizeof(**all));
+		(*all)[*count] = r;
+		(*all)[(*count)++].command = TAKE(r.command);
+	}
+	free(r.command);
+}
+
+struct process_record *
+process_store_load(size_t *count)
+{
+	struct process_record *all = NULL;
+	DIR *d = opendir(root);
+	const struct dirent *ent;
+	size_t looked = 0;
+
+	*count = 0;
+	if (d == NULL)
+		return NULL;
+	while (looked++ < LOOKED_AT_MAX && (ent = readdir(d)) != NULL)
+		take_file(ent->d_name, &all, count);
+	closedir(d);
+	if (*count > 0)
+		qsort(all, *count, sizeof(*all), by_age);
+	return all;
+}

@@ -1,0 +1,230 @@
+/* start.c: opening a terminal. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "agent/base/envset.h"
+#include "agent/base/path_list.h"
+#include "agent/base/proctree.h"
+#include "agent/base/script.h"
+#include "agent/pty/internal.h"
+#include "agent/run/activity.h"
+#include "agent/shell/proc.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+/* ---- where and with what it begins */
+
+/* A name is looked for in the session's PATH. */
+static int
+find_shell(const char *shell, char out[SHELL_PATH_MAX], struct err *e)
+{
+	int64_t seq;
+	auto_free char **envp = envset_envp(&seq);
+
+	if (strlen(shell) < PTY_SHELL_MAX &&
+	    path_list_find(envset_find(envp, "PATH"), shell, out,
+		SHELL_PATH_MAX))
+		return 0;
+	return err_field(e, "shell",
+	    "must be the name or the absolute path of a program that is there");
+}
+
+struct beginning {
+	char cwd[SHELL_PATH_MAX];
+	bool cwd_must;
+	struct buf script;
+};
+
+static int
+resolve_cwd(const struct pty_wish *w, char cwd[SHELL_PATH_MAX], struct err *e)
+{
+	size_t had;
+	int n;
+
+	shell_cwd(w->id, cwd);
+	had = strlen(cwd);
+	if (w->cwd[0] == '/')
+		n = snprintf(cwd, SHELL_PATH_MAX, "%s", w->cwd);
+	else if (w->cwd[0] != '\0')
+		n = (int)had +
+		    snprintf(cwd + had, SHELL_PATH_MAX - had, "/%s", w->cwd);
+	else
+		return 0;
+	return n < SHELL_PATH_MAX ? 0 : err_field(e, "cwd", "is too long");
+}
+
+/* A bash that takes over what the shell session exports, and then goes. */
+static int
+prepare(const struct pty_wish *w, const char *shell, struct beginning *b,
+    struct err *e)
+{
+	auto_buf struct buf exports = { 0 };
+	char path[SHELL_PATH_MAX];
+
+	if (find_shell(shell, path, e) < 0 || resolve_cwd(w, b->cwd, e) < 0)
+		return -1;
+	b->cwd_must = w->cwd[0] != '\0';
+	shell_exports(w->id, &exports);
+	script_restore(&b->script, exports.data, "");
+	script_export(&b->script, "TERM", "xterm-256color");
+	buf_str(&b->script, "\\builtin exec -- ");
+	script_quote(&b->script, path);
+	buf_str(&b->script, " 3<&-\n");
+	return 0;
+}
+
+/* ---- making it */
+
+static struct pty *
+new_pty(const struct pty_wish *w, const char *shell)
+{
+	struct pty *t = xcalloc(1, sizeof(*t));
+
+	*t = (struct pty){ .refs = 1,
+		.master = -1,
+		.slave = -1,
+		.child = { -1, -1 },
+		.counted = !activity_is_probe(),
+		.cols = w->cols > 0 ? w->cols : PTY_COLS,
+		.rows = w->rows > 0 ? w->rows : PTY_ROWS,
+		.typed_ms = clock_ms() };
+	str_copy(t->id, sizeof(t->id), w->id);
+	str_copy(t->shell, sizeof(t->shell), shell);
+	t->ring = xmalloc(PTY_RING); /* pages come as they are written */
+	return t;
+}
+
+static int
+open_ends(struct pty *t, struct err *e)
+{
+	const struct winsize size = { .ws_col = (unsigned short)t->cols,
+		.ws_row = (unsigned short)t->rows };
+	int locked = 0;
+
+	t->master =
+	    open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (t->master < 0 || ioctl(t->master, TIOCSPTLCK, &locked) < 0)
+		return err_errno(e, "cannot open a terminal");
+	t->slave = ioctl(t->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (t->slave < 0 || ioctl(t->master, TIOCSWINSZ, &size) < 0)
+		return err_errno(e, "cannot open a terminal");
+	return 0;
+}
+
+static int
+spawn(struct pty *t, const struct beginning *b, struct err *e)
+{
+	if (open_ends(t, e) < 0)
+		return -1;
+	errno = 0;
+	if (shell_proc_terminal(&b->script, b->cwd, b->cwd_must, t->slave,
+		&t->child, e) == 0) {
+		t->pid = t->child.pid;
+		return 0;
+	}
+	if (errno == EAGAIN && e->kind != ERR_INVALID)
+		return err_set(e, ERR_LIMITED, CODE_TOO_MANY_PROCESSES,
+		    "the session has no room for another process");
+	return -1;
+}
+
+/* With the lock held, so that its name is taken once. */
+static int
+start_locked(struct pty *t, const struct beginning *b, struct err *e)
+{
+	if (pty_admit(t, e) < 0 || spawn(t, b, e) < 0)
+		return -1;
+	pty_enter(t);
+	t->refs++; /* the loop's */
+	return 0;
+}
+
+/* It runs and nobody can watch it: as if it had never been. */
+static void
+undo(struct pty *t)
+{
+	proctree_kill(t->child.pid, NULL);
+	spawn_wait(&t->child);
+	pthread_mutex_lock(&pty_lock);
+	t->ended = true;
+	pty_remove(t);
+	pty_drop(t);
+	pthread_mutex_unlock(&pty_lock);
+}
+
+static int
+create(const struct pty_wish *w, struct pty **out, bool *created, struct err *e)
+{
+	const char *shell = str_empty(w->shell) ? "bash" : w->shell;
+	struct beginning b = { .cwd = "" };
+	struct pty *t = new_pty(w, shell);
+	int rc = prepare(w, shell, &b, e);
+
+	if (rc == 0) {
+		pthread_mutex_lock(&pty_lock);
+		*out = pty_living_of(w->id); /* somebody was faster */
+		*created = *out == NULL;
+		if (*created)
+			rc = start_locked(t, &b, e);
+		pthread_mutex_unlock(&pty_lock);
+	}
+	buf_free(&b.script);
+	if (rc == 0 && *created) {
+		*out = t;
+		rc = pty_attach(t, e);
+		if (rc == 0)
+			return 0;
+		undo(t);
+	}
+	pty_release(t);
+	return rc;
+}
+
+static int
+check_id(const char *id, struct err *e)
+{
+	if (id[0] == '\0' || strlen(id) >= SHELL_NAME_MAX)
+		return err_field(e, "sessionId", "must have 1 to %d bytes",
+		    SHELL_NAME_MAX - 1);
+	return 0;
+}
+
+static int
+check_side(int side, const char *field, struct err *e)
+{
+	if (side < 0 || side > PTY_SIDE_MAX)
+		return err_field(e, field, "must be 1 to %d", PTY_SIDE_MAX);
+	return 0;
+}
+
+static int
+find_living(const struct pty_wish *w, struct pty *t, struct err *e)
+{
+	struct pty_now now = pty_now(t);
+
+	if ((w->cols == 0 && w->rows == 0) ||
+	    pty_resize(t, w->cols > 0 ? w->cols : now.cols,
+		w->rows > 0 ? w->rows : now.rows, e) == 0)
+		return 0;
+	pty_release(t);
+	return -1;
+}
+
+int
+pty_open(const struct pty_wish *w, struct pty **out, bool *created,
+    struct err *e)
+{
+	if (check_id(w->id, e) < 0 || check_side(w->cols, "cols", e) < 0 ||
+	    check_side(w->rows, "rows", e) < 0)
+		return -1;
+	*created = false;
+	pthread_mutex_lock(&pty_lock);
+	*out = pty_living_of(w->id);
+	pthread_mutex_unlock(&pty_lock);
+	if (*out == NULL && create(w, out, created, e) < 0)
+		return -1;
+	return *created ? 0 : find_living(w, *out, e);
+}

@@ -1,0 +1,97 @@
+/* answers.c: what a persistent shell says on its own channel. */
+#include "agent/shell/answers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+static void
+begin_exports(struct answers *a, int64_t seq)
+{
+	a->gathering = seq;
+	a->gathered.len = 0;
+	a->overflow = false;
+}
+
+/* Without the line that ends them.  Half of it would be worse than nothing. */
+static void
+end_exports(struct answers *a)
+{
+	struct buf old = a->exports;
+
+	if (a->gathering == 0)
+		return;
+	a->exports = a->gathered;
+	a->exports.len -= a->overflow ? a->exports.len : a->len + 1;
+	if (a->exports.data != NULL)
+		a->exports.data[a->exports.len] = '\0';
+	a->gathered = old;
+	a->gathering = 0;
+}
+
+static void
+take_line(struct answers *a)
+{
+	int64_t seq;
+	int status;
+
+	a->line[a->len < sizeof(a->line) ? a->len : sizeof(a->line) - 1] = '\0';
+	if (sscanf(a->line, "d %" SCNd64, &seq) == 1 &&
+	    (a->gathering == 0 || seq == a->gathering)) {
+		a->ready = seq;
+		end_exports(a);
+	} else if (a->gathering != 0) {
+		return; /* a line of it, whatever it looks like */
+	} else if (sscanf(a->line, "x %" SCNd64 " %d", &seq, &status) == 2) {
+		a->ended = seq;
+		a->exit_code = status & 255;
+	} else if (sscanf(a->line, "e %" SCNd64, &seq) == 1) {
+		begin_exports(a, seq);
+	}
+}
+
+static void
+gather(struct answers *a, const char *data, size_t len)
+{
+	if (a->gathering == 0 || a->overflow)
+		return;
+	if (a->gathered.len + len > ANSWERS_EXPORTS_MAX)
+		a->overflow = true;
+	else
+		buf_add(&a->gathered, data, len);
+}
+
+void
+answers_read(struct answers *a, const char *data, size_t len)
+{
+	const char *end = data + len;
+
+	while (data < end) {
+		const char *newline = memchr(data, '\n', (size_t)(end - data));
+		size_t n = (size_t)((newline != NULL ? newline : end) - data);
+
+		gather(a, data, n + (newline != NULL));
+		if (a->len < sizeof(a->line))
+			memcpy(a->line + a->len, data,
+			    n < sizeof(a->line) - a->len
+				? n
+				: sizeof(a->line) - a->len);
+		a->len += n;
+		data += n;
+		if (newline != NULL) {
+			take_line(a);
+			a->len = 0;
+			data++;
+		}
+	}
+}
+
+void
+answers_reset(struct answers *a)
+{
+	buf_free(&a->exports);
+	buf_free(&a->gathered);
+	*a = (struct answers){ 0 };
+}

@@ -1,0 +1,389 @@
+/* run.c: one command after the other in a persistent shell. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/envset.h"
+#include "agent/base/proctree.h"
+#include "agent/base/script.h"
+#include "agent/run/ending.h"
+#include "agent/run/notice.h"
+#include "agent/shell/internal.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum { YIELD_MS = 1000 }; /* for a shell whose command is gone */
+
+pthread_mutex_t shell_exports_lock = PTHREAD_MUTEX_INITIALIZER;
+static char fifo_dir[64];
+
+void
+shell_run_open(const char *instance)
+{
+	snprintf(fifo_dir, sizeof(fifo_dir), "/tmp/.sandlease-%s", instance);
+}
+
+const char *
+shell_fifos(void)
+{
+	return fifo_dir;
+}
+
+/* ---- the process */
+
+const char *
+shell_home(const struct shell *s)
+{
+	return s->cwd != NULL ? s->cwd : "/workspace";
+}
+
+int
+shell_start(struct shell *s, const char *cwd, struct err *e)
+{
+	pthread_mutex_lock(&shell_exports_lock);
+	answers_reset(&s->answers);
+	pthread_mutex_unlock(&shell_exports_lock);
+	if (shell_proc_start(&s->proc, cwd, s->env, &s->env_seq, e) < 0)
+		return -1;
+	s->pid = s->proc.child.pid;
+	s->over = false;
+	return 0;
+}
+
+bool
+shell_lives(const struct shell *s)
+{
+	return s->proc.child.pid > 0 && !shell_proc_ended(&s->proc);
+}
+
+/* It has ended, or is about to: waits for that and returns its status. */
+static int
+reap(struct shell *s)
+{
+	int status;
+
+	s->pid = -1;
+	status = spawn_wait(&s->proc.child);
+	shell_proc_close(&s->proc);
+	return status;
+}
+
+void
+shell_kill(struct shell *s)
+{
+	proctree_end(&s->orphans);
+	proctree_free(&s->orphans);
+	if (s->proc.child.pid <= 0)
+		return;
+	proctree_kill(s->proc.child.pid, NULL);
+	(void)reap(s);
+}
+
+int
+shell_gone(struct shell *s, struct err *e)
+{
+	int status = reap(s);
+	char how[SPAWN_HOW_MAX];
+
+	s->over = true;
+	spawn_describe(status, how);
+	err_set(e, ERR_GONE, CODE_SESSION_TERMINATED,
+	    "Session '%s' was terminated: its shell exited with %s", s->name,
+	    how);
+	snprintf(e->more, sizeof(e->more), "{\"exitCode\": %d}", status);
+	return -1;
+}
+
+int
+shell_revive(struct shell *s, struct err *e)
+{
+	if (s->proc.child.pid <= 0)
+		return shell_start(s, shell_home(s), e);
+	return shell_proc_ended(&s->proc) ? shell_gone(s, e) : 0;
+}
+
+void
+shell_connect(const struct shell *s, const struct buf *script, struct pump *p)
+{
+	p->status_fd = s->proc.from;
+	p->pidfd = s->proc.child.pidfd;
+	p->script_fd = s->proc.to;
+	p->script = script->data;
+	p->script_len = script->len;
+}
+
+void
+shell_hear(struct shell *s, const char *data, size_t len)
+{
+	pthread_mutex_lock(&shell_exports_lock);
+	answers_read(&s->answers, data, len);
+	pthread_mutex_unlock(&shell_exports_lock);
+}
+
+/* ---- the output of a command */
+
+/* A fifo in a directory that the tenant may remove at any time. */
+static int
+make_fifo(const char *path, struct err *e)
+{
+	int fd;
+
+	if (mkfifo(path, 0600) < 0 &&
+	    (errno != ENOENT ||
+		(mkdir(fifo_dir, 0700) < 0 && errno != EEXIST) ||
+		mkfifo(path, 0600) < 0))
+		return err_errno(e, "mkfifo %s", path);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(e, "open %s", path);
+	return fd;
+}
+
+struct fifos {
+	char path[2][128];
+};
+
+static void
+remove_fifos(struct fifos *f)
+{
+	for (int i = 0; i < 2; i++)
+		if (f->path[i][0] != '\0')
+			unlink(f->path[i]);
+}
+
+static int
+open_fifos(struct fifos *f, struct pump *p, struct err *e)
+{
+	static atomic_uint last;
+	unsigned number = atomic_fetch_add(&last, 1);
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(f->path[i], sizeof(f->path[i]), "%s/%x%c", fifo_dir,
+		    number, "oe"[i]);
+		p->out[i] = make_fifo(f->path[i], e);
+		if (p->out[i] < 0) {
+			e->code = CODE_COMMAND_EXECUTION_ERROR;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* ---- one command */
+
+struct running {
+	struct shell *shell;
+	struct pump *pump;
+	int64_t seq;
+	bool moves;      /* cwd of its own: it is over when the shell is back */
+	int64_t env_seq; /* before it */
+	struct proc_moment since;  /* what is older is not of it */
+	char back[SHELL_PATH_MAX]; /* where the shell belongs, if it moves */
+};
+
+static bool
+is_over(const struct running *r)
+{
+	const struct answers *a = &r->shell->answers;
+
+	return (r->moves ? a->ready : a->ended) == r->seq;
+}
+
+static bool
+read_answer(void *ctx, const char *data, size_t len)
+{
+	const struct running *r = ctx;
+
+	shell_hear(r->shell, data, len);
+	return is_over(r);
+}
+
+/* Waits until everything that it was told so far is done. */
+static bool
+wait_ready(struct running *r, int64_t deadline_ms)
+{
+	r->pump->deadline_ms = deadline_ms;
+	while (!is_over(r) && pump_run(r->pump) == PUMP_TOLD)
+		;
+	return is_over(r);
+}
+
+/*
+ * Ends the command and brings the shell out of it.  False when the shell does
+ * not yield: in a builtin that waits, with another program in its place, or
+ * dead.
+ */
+static bool
+abort_command(struct running *r, const struct proctree *spare)
+{
+	struct shell *s = r->shell;
+	struct pump *p = r->pump;
+	auto_buf struct buf script = { 0 };
+
+	kill(s->proc.child.pid, script_abort_signal());
+	s->env_seq = r->env_seq; /* it may never have heard of it */
+	r->seq = ++s->seq;
+	r->moves = true;
+	buf_add(&script, p->script, p->script_len);
+	script_sync(&script, r->seq, r->back);
+	p->script = script.data;
+	p->script_len = script.len;
+	p->wake_fd = -1;
+	p->client_fd = 0;
+	ending_below(p, s->proc.child.pid, spare);
+	(void)wait_ready(r, clock_ms() + YIELD_MS);
+	p->script_len = 0;
+	/* the shell may have forked after we looked and before it heard us */
+	if (is_over(r))
+		ending_below(p, s->proc.child.pid, spare);
+	return is_over(r);
+}
+
+/* A new shell with what is known of the old: directory and exports. */
+static bool
+start_again(struct shell *s, const char *cwd)
+{
+	auto_buf struct buf exports = s->answers.exports;
+	auto_buf struct buf script = { 0 };
+	struct running r = { .shell = s, .seq = ++s->seq, .moves = true };
+	struct err ignored;
+
+	pthread_mutex_lock(&shell_exports_lock);
+	s->answers.exports = (struct buf){ 0 };
+	pthread_mutex_unlock(&shell_exports_lock);
+	if (shell_start(s, cwd, &ignored) < 0)
+		return false;
+	script_restore(&script, exports.len > 0 ? exports.data : "", cwd);
+	script_sync(&script, r.seq, "");
+	if (shell_talk(s, &script, read_answer, &r) == PUMP_TOLD)
+		return true;
+	kill(s->proc.child.pid, SIGKILL);
+	(void)reap(s);
+	return false;
+}
+
+/* Makes an end of the command; the shell stays, if it can. */
+static void
+end_command(struct running *r, struct shell_outcome *out)
+{
+	struct shell *s = r->shell;
+	pid_t pid = s->proc.child.pid;
+	auto_tree struct proctree spare = { 0 };
+	char cwd[SHELL_PATH_MAX];
+
+	if (r->back[0] != '\0')
+		str_copy(cwd, sizeof(cwd), r->back);
+	else
+		shell_proc_cwd(pid, cwd);
+	proctree_older(pid, r->since, &spare);
+	if (abort_command(r, &spare))
+		return;
+	proctree_kill(pid, &spare);
+	(void)reap(s);
+	proctree_merge(&s->orphans, &spare);
+	out->replaced = true;
+	out->restored = start_again(s, cwd);
+}
+
+/* The same, without what bash says of the processes that are killed. */
+static void
+stop_command(struct running *r, struct shell_outcome *out)
+{
+	struct notice_filter f;
+
+	notice_begin(&f, r->pump);
+	end_command(r, out);
+	pump_drain(r->pump);
+	notice_end(&f, r->pump);
+}
+
+static int
+conclude(struct running *r, enum pump_end how, const struct shell_command *c,
+    struct shell_outcome *out, struct err *e)
+{
+	struct shell *s = r->shell;
+	enum interrupt_why why =
+	    c->job != NULL ? interrupt_told(c->job) : INTERRUPT_NOT;
+
+	if (why == INTERRUPT_DESTROYED) {
+		shell_kill(s);
+		return shell_destroyed(s->name, e);
+	}
+	if (how == PUMP_TIMEOUT) {
+		out->timed_out = true;
+		out->exit_code = 124;
+		stop_command(r, out);
+	} else if (why == INTERRUPT_ASKED) {
+		out->interrupted = true;
+		out->exit_code = INTERRUPT_EXIT_CODE;
+		stop_command(r, out);
+	} else if (how == PUMP_EXITED) {
+		pump_drain(r->pump);
+		return shell_gone(s, e);
+	} else {
+		out->exit_code = s->answers.exit_code;
+	}
+	pump_drain(r->pump);
+	if (how == PUMP_TOLD && r->pump->out[0] >= 0 && !r->pump->opened[0] &&
+	    !out->interrupted)
+		return err_set(e, ERR_INTERNAL, CODE_COMMAND_EXECUTION_ERROR,
+		    "the shell could not open the command's output");
+	return 0;
+}
+
+static int
+run_in(struct running *r, const struct shell_command *c,
+    struct shell_outcome *out, struct err *e)
+{
+	struct shell *s = r->shell;
+	struct pump *p = r->pump;
+	auto_buf struct buf script = { 0 };
+	__attribute__((cleanup(remove_fifos))) struct fifos f = { 0 };
+
+	if (open_fifos(&f, p, e) < 0)
+		return -1;
+	s->env_seq = envset_script(s->env_seq, &script);
+	script_run(&script,
+	    &(struct script_command){ .seq = r->seq,
+		.command = c->command,
+		.env = c->env,
+		.cwd = c->cwd,
+		.back = r->back,
+		.out = f.path[0],
+		.err = f.path[1] });
+	shell_connect(s, &script, p);
+	p->deadline_ms = c->deadline_ms;
+	p->status = read_answer;
+	p->status_ctx = r;
+	p->wake_fd = c->job != NULL ? c->job->wake : -1;
+	p->client_fd = c->job != NULL ? c->job->name.client : 0;
+	r->since = proctree_now();
+	return conclude(r, pump_run(p), c, out, e);
+}
+
+int
+shell_run(struct shell *s, const struct shell_command *c, struct pump *p,
+    struct shell_outcome *out, struct err *e)
+{
+	struct running r = { .shell = s,
+		.pump = p,
+		.seq = s->seq + 1,
+		.moves = !str_empty(c->cwd) };
+	int rc;
+
+	*out = (struct shell_outcome){ 0 };
+	if (shell_revive(s, e) < 0)
+		return -1;
+	out->began = true;
+	s->seq++;
+	r.env_seq = s->env_seq;
+	if (r.moves)
+		shell_proc_cwd(s->proc.child.pid, r.back);
+	rc = run_in(&r, c, out, e);
+	pump_close(p);
+	return rc;
+}

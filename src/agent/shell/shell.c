@@ -1,0 +1,363 @@
+/* shell.c: the persistent shells of a session, by name. */
+#include "agent/shell/shell.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "agent/base/envset.h"
+#include "agent/shell/internal.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+/* What is interrupted ends within two seconds; this is longer. */
+enum { DELETE_MS = 10000 };
+
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shell *shells[SHELLS_MAX];
+static size_t (*also_delete)(const char *name);
+
+/* A command that waits for its turn looks whether it was interrupted. */
+static void
+wake_waiters(void)
+{
+	pthread_mutex_lock(&table_lock);
+	for (size_t i = 0; i < SHELLS_MAX; i++)
+		if (shells[i] != NULL)
+			pthread_cond_broadcast(&shells[i]->freed);
+	pthread_mutex_unlock(&table_lock);
+}
+
+void
+shell_open(const char *instance)
+{
+	shell_run_open(instance);
+	interrupt_on_tell(wake_waiters);
+}
+
+void
+shell_on_delete(size_t (*also)(const char *name))
+{
+	also_delete = also;
+}
+
+/* ---- the table; all with its lock held */
+
+static struct shell **
+slot_of(const char *name)
+{
+	for (size_t i = 0; i < SHELLS_MAX; i++)
+		if (shells[i] != NULL && str_equal(shells[i]->name, name))
+			return &shells[i];
+	return NULL;
+}
+
+static void
+unref(struct shell *s)
+{
+	if (--s->refs > 0)
+		return;
+	shell_kill(s);
+	pthread_cond_destroy(&s->freed);
+	answers_reset(&s->answers);
+	json_decref(s->env);
+	free(s->cwd);
+	free(s);
+}
+
+/* A free place, if need be that of one who died and was not missed. */
+static struct shell **
+free_slot(void)
+{
+	struct shell **dead = NULL;
+
+	for (size_t i = 0; i < SHELLS_MAX; i++) {
+		if (shells[i] == NULL)
+			return &shells[i];
+		if (shells[i]->over && shells[i]->refs == 1)
+			dead = &shells[i];
+	}
+	if (dead != NULL) {
+		unref(*dead);
+		*dead = NULL;
+	}
+	return dead;
+}
+
+static struct shell *
+make(const char *name, struct err *e)
+{
+	struct shell **slot = free_slot();
+	struct shell *s;
+
+	if (slot == NULL) {
+		err_set(e, ERR_LIMITED, CODE_TOO_MANY_SESSIONS,
+		    "there may be %d shell sessions", SHELLS_MAX);
+		return NULL;
+	}
+	s = *slot = xcalloc(1, sizeof(*s));
+	str_copy(s->name, sizeof(s->name), name);
+	pthread_cond_init(&s->freed, NULL);
+	s->pid = -1;
+	s->proc.child = (struct child){ -1, -1 };
+	s->refs = 1;
+	return s;
+}
+
+/* ---- holding */
+
+static bool
+is_told(struct interrupt_job *job)
+{
+	return job != NULL && interrupt_told(job) != INTERRUPT_NOT;
+}
+
+/*
+ * Waits for its turn, with the table's lock.  False when the time is over, or
+ * the job (may be NULL) is to end before.
+ */
+static bool
+take_turn(struct shell *s, struct interrupt_job *job, int64_t deadline_ms)
+{
+	struct timespec at = { .tv_sec = deadline_ms / 1000,
+		.tv_nsec = deadline_ms % 1000 * 1000000 };
+	int rc = 0;
+
+	while (s->held && rc == 0 && !is_told(job))
+		rc = deadline_ms == 0
+		    ? pthread_cond_wait(&s->freed, &table_lock)
+		    : pthread_cond_clockwait(&s->freed, &table_lock,
+			  CLOCK_MONOTONIC, &at);
+	if (s->held)
+		return false;
+	s->held = true;
+	return true;
+}
+
+static void
+let_go(struct shell *s)
+{
+	s->held = false;
+	pthread_cond_signal(&s->freed);
+	unref(s);
+}
+
+struct shell *
+shell_look(const char *name, bool *held)
+{
+	struct shell **slot, *s;
+
+	pthread_mutex_lock(&table_lock);
+	slot = slot_of(name);
+	s = slot != NULL ? *slot : NULL;
+	if (s != NULL) {
+		s->refs++;
+		*held = !s->held;
+		s->held = true;
+	}
+	pthread_mutex_unlock(&table_lock);
+	return s;
+}
+
+void
+shell_look_end(struct shell *s)
+{
+	pthread_mutex_lock(&table_lock);
+	unref(s);
+	pthread_mutex_unlock(&table_lock);
+}
+
+void
+shell_release(struct shell *s)
+{
+	pthread_mutex_lock(&table_lock);
+	let_go(s);
+	pthread_mutex_unlock(&table_lock);
+}
+
+int
+shell_destroyed(const char *name, struct err *e)
+{
+	return err_set(e, ERR_GONE, CODE_SESSION_DESTROYED,
+	    "Session '%s' was destroyed", name);
+}
+
+static int
+hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
+    struct shell **out, struct err *e)
+{
+	struct shell **slot = slot_of(name);
+	struct shell *s = slot != NULL ? *slot : make(name, e);
+
+	if (s == NULL)
+		return -1;
+	s->refs++;
+	if (!take_turn(s, job, deadline_ms)) {
+		unref(s);
+		return err_set(e, ERR_BUSY, CODE_BUSY,
+		    "the shell runs another command");
+	}
+	if (s->deleted) {
+		let_go(s);
+		return shell_destroyed(name, e);
+	}
+	*out = s;
+	return 0;
+}
+
+int
+shell_hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
+    struct shell **out, struct err *e)
+{
+	int rc;
+
+	pthread_mutex_lock(&table_lock);
+	rc = hold(name, job, deadline_ms, out, e);
+	pthread_mutex_unlock(&table_lock);
+	return rc;
+}
+
+/* ---- by name */
+
+/* Dead, also if nobody has noticed yet. */
+static bool
+is_over(const struct shell *s)
+{
+	return s->over || (!s->held && s->pid > 0 && !shell_lives(s));
+}
+
+/* A new one, held. */
+static struct shell *
+make_new(const char *name, const struct shell_options *o, struct err *e)
+{
+	struct shell **old = slot_of(name);
+	struct shell *s;
+
+	if (old != NULL && !is_over(*old)) {
+		err_set(e, ERR_CONFLICT, CODE_SESSION_ALREADY_EXISTS,
+		    "Session '%s' already exists", name);
+		return NULL;
+	}
+	if (old != NULL) {
+		(*old)->deleted = true; /* for who waits for it */
+		unref(*old);
+		*old = NULL;
+	}
+	s = make(name, e);
+	if (s == NULL)
+		return NULL;
+	s->env = json_deep_copy(o->env);
+	s->cwd = str_empty(o->cwd) ? NULL : xstrdup(o->cwd);
+	s->timeout_ms = o->timeout_ms;
+	s->refs++;
+	s->held = true;
+	return s;
+}
+
+int
+shell_create(const char *name, const struct shell_options *o, struct err *e)
+{
+	struct shell *s;
+	int rc;
+
+	pthread_mutex_lock(&table_lock);
+	s = make_new(name, o, e);
+	pthread_mutex_unlock(&table_lock);
+	if (s == NULL)
+		return -1;
+	rc = shell_start(s, shell_home(s), e);
+	if (rc < 0)
+		s->over = true;
+	shell_release(s);
+	return rc;
+}
+
+json_t *
+shell_list(void)
+{
+	json_t *names = json_array();
+
+	pthread_mutex_lock(&table_lock);
+	for (size_t i = 0; i < SHELLS_MAX; i++)
+		if (shells[i] != NULL && !is_over(shells[i]))
+			json_array_append_new(names,
+			    json_lossy(shells[i]->name));
+	pthread_mutex_unlock(&table_lock);
+	return names;
+}
+
+/* With the table's reference to it; NULL if there is none that lives. */
+static struct shell *
+remove_from_table(const char *name)
+{
+	struct shell **slot = slot_of(name);
+	struct shell *s = slot != NULL && !is_over(*slot) ? *slot : NULL;
+
+	if (s != NULL) {
+		*slot = NULL;
+		s->deleted = true;
+	}
+	return s;
+}
+
+int
+shell_delete(const char *name, struct err *e)
+{
+	struct shell *s;
+	bool ours;
+
+	pthread_mutex_lock(&table_lock);
+	s = remove_from_table(name);
+	pthread_mutex_unlock(&table_lock);
+	if (s == NULL)
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL_ERROR,
+		    "Session '%s' not found", name);
+	interrupt_shell(name);
+	pthread_mutex_lock(&table_lock);
+	ours = take_turn(s, NULL, clock_ms() + DELETE_MS);
+	if (!ours)
+		unref(s); /* it ends when its holder lets it go */
+	pthread_mutex_unlock(&table_lock);
+	if (!ours)
+		return err_set(e, ERR_UNAVAILABLE, CODE_STILL_RUNNING,
+		    "what runs in session '%s' has not ended yet", name);
+	shell_kill(s);
+	shell_release(s);
+	if (also_delete != NULL)
+		(void)also_delete(name);
+	return 0;
+}
+
+int64_t
+shell_timeout_ms(const char *name)
+{
+	static const char VARIABLE[] = "COMMAND_TIMEOUT_MS";
+	struct shell **slot;
+	int64_t ms = 0;
+
+	pthread_mutex_lock(&table_lock);
+	slot = slot_of(name);
+	if (slot != NULL) {
+		const json_t *v = json_object_get((*slot)->env, VARIABLE);
+
+		ms = (*slot)->timeout_ms;
+		if (ms == 0 && json_is_string(v))
+			(void)str_to_int(json_string_value(v), 1,
+			    SHELL_TIMEOUT_MS_MAX, &ms);
+	}
+	pthread_mutex_unlock(&table_lock);
+	return ms > 0 ? ms : envset_number(VARIABLE, SHELL_TIMEOUT_MS_MAX);
+}
+
+void
+shell_cwd(const char *name, char out[SHELL_PATH_MAX])
+{
+	struct shell **slot;
+	pid_t pid = -1;
+
+	pthread_mutex_lock(&table_lock);
+	slot = slot_of(name);
+	if (slot != NULL)
+		pid = (*slot)->pid;
+	pthread_mutex_unlock(&table_lock);
+	shell_proc_cwd(pid, out);
+}

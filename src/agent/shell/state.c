@@ -1,0 +1,150 @@
+/* state.c: what a persistent shell is, asked of itself. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/envset.h"
+#include "agent/base/script.h"
+#include "agent/shell/internal.h"
+#include "common/clock.h"
+#include "common/id.h"
+
+enum { STATE_MAX = 4 * 1024 * 1024, STATE_MS = 30000 };
+
+enum pump_end
+shell_talk(struct shell *s, const struct buf *script, pump_status_fn *status,
+    void *ctx)
+{
+	struct pump p = {
+		.out = { -1, -1 },
+		.wake_fd = -1,
+		.deadline_ms = clock_ms() + STATE_MS,
+		.status = status,
+		.status_ctx = ctx,
+	};
+
+	shell_connect(s, script, &p);
+	return pump_run(&p);
+}
+
+/* Its state, between two lines that nobody can guess. */
+struct reading {
+	struct shell *shell; /* what comes before is not for us */
+	struct buf text;
+	char begin[ID_REQUEST_LEN + 4], end[ID_REQUEST_LEN + 3];
+	bool begun, overflow;
+};
+
+static void
+drop_front(struct buf *b, size_t n)
+{
+	memmove(b->data, b->data + n, b->len - n);
+	b->len -= n;
+	b->data[b->len] = '\0';
+}
+
+static void
+look_for_begin(struct reading *r)
+{
+	size_t len = strlen(r->begin), front;
+	const char *at = memmem(r->text.data, r->text.len, r->begin, len);
+
+	if (at != NULL)
+		front = (size_t)(at - r->text.data);
+	else
+		front = r->text.len >= len ? r->text.len - (len - 1) : 0;
+	shell_hear(r->shell, r->text.data, front);
+	r->begun = at != NULL;
+	drop_front(&r->text, front + (r->begun ? len : 0));
+}
+
+static bool
+read_state(void *ctx, const char *data, size_t len)
+{
+	struct reading *r = ctx;
+	size_t want = strlen(r->end);
+
+	buf_add(&r->text, data, len);
+	if (!r->begun)
+		look_for_begin(r);
+	if (r->text.len > STATE_MAX) {
+		/* only the end is looked for from here on */
+		r->overflow = true;
+		drop_front(&r->text, r->text.len - want);
+	}
+	return r->begun && r->text.len >= want &&
+	    strcmp(r->text.data + r->text.len - want, r->end) == 0;
+}
+
+static int
+ask_state(struct shell *s, struct reading *r, struct buf *out, struct err *e)
+{
+	auto_buf struct buf script = { 0 };
+	char token[ID_REQUEST_LEN + 1];
+	enum pump_end how;
+
+	s->env_seq = envset_script(s->env_seq, &script);
+	id_random(token, ID_REQUEST_LEN);
+	snprintf(r->begin, sizeof(r->begin), "b %s\n", token);
+	snprintf(r->end, sizeof(r->end), "\n%s\n", token);
+	script_dump(&script, token);
+	how = shell_talk(s, &script, read_state, r);
+	if (how == PUMP_TOLD && r->overflow)
+		return err_set(e, ERR_INTERNAL, CODE_COMMAND_EXECUTION_ERROR,
+		    "the shell's state has more than %d bytes", STATE_MAX);
+	if (how == PUMP_TOLD) {
+		buf_add(out, r->text.data, r->text.len - strlen(r->end));
+		return 0;
+	}
+	kill(s->proc.child.pid, SIGKILL);
+	return shell_gone(s, e);
+}
+
+int
+shell_state(struct shell *s, struct buf *out, struct err *e)
+{
+	struct reading r = { .shell = s };
+	int rc;
+
+	if (s->proc.child.pid <= 0 && s->env == NULL && s->cwd == NULL)
+		return 0;
+	if (shell_revive(s, e) < 0)
+		return -1;
+	rc = ask_state(s, &r, out, e);
+	buf_free(&r.text);
+	return rc;
+}
+
+/* Of one that is in a command, or was not used yet. */
+static void
+known_exports(const struct shell *s, struct buf *out)
+{
+	const char *name;
+	json_t *v;
+
+	json_object_foreach(s->env, name, v)
+	{
+		script_export(out, name, json_string_value(v));
+	}
+	pthread_mutex_lock(&shell_exports_lock);
+	buf_add(out, s->answers.exports.data, s->answers.exports.len);
+	pthread_mutex_unlock(&shell_exports_lock);
+}
+
+void
+shell_exports(const char *name, struct buf *out)
+{
+	bool held;
+	struct shell *s = shell_look(name, &held);
+	struct err ignored;
+
+	if (s == NULL)
+		return;
+	/* one that has died is told to whoever has a command for it */
+	if (!held || !shell_lives(s) || shell_state(s, out, &ignored) < 0)
+		known_exports(s, out);
+	if (held)
+		shell_release(s);
+	else
+		shell_look_end(s);
+}

@@ -1,0 +1,113 @@
+/* changes.c: what has changed and was not told yet. */
+#include "agent/watch/changes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+enum { ROOM_MIN = 16 };
+
+const char *const CHANGE_NAMES[CHANGE__MAX] = {
+	[CHANGE_CREATE] = "create",
+	[CHANGE_MODIFY] = "modify",
+	[CHANGE_DELETE] = "delete",
+	[CHANGE_MOVE_FROM] = "move_from",
+	[CHANGE_MOVE_TO] = "move_to",
+	[CHANGE_ATTRIB] = "attrib",
+};
+
+/* FNV-1a: spares most comparisons, promises nothing. */
+static uint32_t
+hash_of(const char *s)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *s != '\0'; s++)
+		h = (h ^ (unsigned char)*s) * 16777619u;
+	return h;
+}
+
+/* Whether a file is there, and under which name, is not touched by it. */
+static bool
+is_light(enum change_type type)
+{
+	return type == CHANGE_MODIFY || type == CHANGE_ATTRIB;
+}
+
+static bool
+is_same(const struct change *old, const struct change *new)
+{
+	if (old->directory != new->directory)
+		return false;
+	/* made in a new directory, or moved there: who looks later cannot tell */
+	return old->type == new->type ||
+	    (old->type == CHANGE_CREATE && new->type == CHANGE_MOVE_TO);
+}
+
+/*
+ * Whether it has been said already: what counts is the path's own past, back to
+ * where the file came, went or was said to have changed in the same way.
+ */
+static bool
+is_said(const struct changes *c, const struct change *new, const char *path)
+{
+	for (size_t i = c->count; i-- > 0;) {
+		const struct change *old = &c->all[i];
+
+		if (old->hash != new->hash ||
+		    !str_equal(changes_path(c, i), path))
+			continue;
+		if (is_same(old, new))
+			return true;
+		if (!is_light(old->type) || !is_light(new->type))
+			return false;
+	}
+	return false;
+}
+
+/* Room for one more; doubled when a power of two is full. */
+static void
+grow(struct changes *c)
+{
+	size_t n = c->count;
+
+	if (n == 0 || (n >= ROOM_MIN && (n & (n - 1)) == 0))
+		c->all = xrealloc(c->all,
+		    (n == 0 ? ROOM_MIN : 2 * n) * sizeof(*c->all));
+}
+
+void
+changes_add(struct changes *c, enum change_type type, bool directory,
+    const char *path)
+{
+	struct change new = { .type = type,
+		.directory = directory,
+		.hash = hash_of(path),
+		.path = c->text.len };
+	size_t size = strlen(path) + 1;
+
+	if (is_said(c, &new, path))
+		return;
+	if (c->count >= CHANGES_MAX || c->text.len + size > CHANGES_TEXT_MAX) {
+		c->dropped++;
+		return;
+	}
+	buf_add(&c->text, path, size);
+	grow(c);
+	c->all[c->count++] = new;
+}
+
+const char *
+changes_path(const struct changes *c, size_t i)
+{
+	return c->text.data + c->all[i].path;
+}
+
+void
+changes_free(struct changes *c)
+{
+	free(c->all);
+	buf_free(&c->text);
+	*c = (struct changes){ 0 };
+}

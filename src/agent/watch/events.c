@@ -1,0 +1,285 @@
+/* events.c: what the kernel says, and whom it concerns. */
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "agent/files/draft.h"
+#include "agent/watch/internal.h"
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { BUFFER = 16 * 1024, DRAFTS = 16, HOLD_MAX_MS = 75 };
+
+int64_t watch_consumed;
+
+/* ---- telling */
+
+static void
+has_news(struct watch *w)
+{
+	if (!w->untold)
+		w->untold_ms = clock_ms();
+	w->untold = true;
+}
+
+void
+watch_note(struct watch *w, enum change_type type, bool directory,
+    const char *path)
+{
+	if ((w->wish.types & 1u << type) == 0 ||
+	    (path[0] != '\0' && !watch_includes(w, path)))
+		return;
+	w->cursor++;
+	if (w->news < 0)
+		return;
+	changes_add(&w->pending.changes, type, directory, path);
+	has_news(w);
+}
+
+void
+watch_stop(struct watch *w, const char *why)
+{
+	watch_tree_drop(w);
+	w->cursor++;
+	w->pending.stopped = why;
+	has_news(w);
+	w->held_until = w->held_ms = 0;
+}
+
+int
+watch_held_ms(const struct watch *w)
+{
+	int held = clock_left_ms(w->held_ms);
+	int most = clock_left_ms(w->untold_ms + HOLD_MAX_MS);
+
+	return held < most ? held : most;
+}
+
+/*
+ * Better told twice than late or dropped: neither while directories come
+ * without end nor when half of the room is taken is anything held back.
+ */
+bool
+watch_is_ready(const struct watch *w)
+{
+	return w->untold &&
+	    ((watch_consumed >= w->held_until &&
+		 clock_left_ms(w->held_ms) == 0) ||
+		clock_left_ms(w->untold_ms + HOLD_MAX_MS) == 0 ||
+		w->pending.changes.count >= CHANGES_MAX / 2);
+}
+
+/* ---- files that we write ourselves */
+
+/*
+ * A draft takes its place by being renamed, of which nobody outside should
+ * know: a file was made, or modified.  Drafts whose renaming has been seen by
+ * half; who comes second may come a little later.
+ */
+static struct {
+	uint32_t cookie;
+	enum change_type type;
+} drafts[DRAFTS];
+static size_t draft_next;
+
+static void
+note_draft(const struct inotify_event *ev)
+{
+	if ((ev->mask & IN_MOVED_FROM) == 0 || !files_is_beside(ev->name))
+		return;
+	drafts[draft_next].cookie = ev->cookie;
+	drafts[draft_next].type =
+	    draft_replaces(ev->name) ? CHANGE_MODIFY : CHANGE_CREATE;
+	draft_next = (draft_next + 1) % DRAFTS;
+}
+
+static enum change_type
+arrival_of(const struct inotify_event *ev)
+{
+	for (size_t i = 0; i < DRAFTS; i++)
+		if (drafts[i].cookie == ev->cookie)
+			return drafts[i].type;
+	return CHANGE_MOVE_TO;
+}
+
+/* ---- one event, for one watch */
+
+static enum change_type
+type_of(const struct inotify_event *ev)
+{
+	static const struct {
+		uint32_t bit;
+		enum change_type type;
+	} TYPES[] = {
+		{ IN_CREATE, CHANGE_CREATE },
+		{ IN_MODIFY, CHANGE_MODIFY },
+		{ IN_DELETE, CHANGE_DELETE },
+		{ IN_MOVED_FROM, CHANGE_MOVE_FROM },
+		{ IN_ATTRIB, CHANGE_ATTRIB },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(TYPES); i++)
+		if ((ev->mask & TYPES[i].bit) != 0)
+			return TYPES[i].type;
+	return arrival_of(ev);
+}
+
+static void
+see_entry(struct watch *w, struct watch_dir *d, const struct inotify_event *ev)
+{
+	bool directory = (ev->mask & IN_ISDIR) != 0;
+	char buf[WATCH_PATH_MAX];
+	const char *path = watch_path(d, w->root, ev->name, buf);
+
+	if (w->wish.only != NULL) {
+		if (str_equal(ev->name, w->wish.only))
+			watch_note(w, type_of(ev), directory, "");
+		return;
+	}
+	if (path == NULL || files_is_beside(ev->name) ||
+	    watch_excludes(w, path))
+		return;
+	watch_note(w, type_of(ev), directory, path);
+	if (!directory || !w->wish.recursive)
+		return;
+	if ((ev->mask & IN_MOVED_FROM) != 0)
+		watch_tree_leave(d, ev->name);
+	else if ((ev->mask & IN_DELETE) == 0)
+		watch_tree_settle(w, d, ev->name);
+}
+
+static void
+lose_root(struct watch *w, enum change_type type, const char *why)
+{
+	watch_note(w, type, w->wish.only == NULL, "");
+	watch_stop(w, why);
+}
+
+/* Unless it is there all the same: the event may be older than the watch. */
+static void
+doubt_root(struct watch *w, enum change_type type, const char *why)
+{
+	struct stat st;
+
+	if (lstat(w->wish.real, &st) < 0 || st.st_dev != w->device ||
+	    st.st_ino != w->ino)
+		lose_root(w, type, why);
+}
+
+/* Of the directories above the root nothing counts but their going away. */
+static void
+see_guard(struct watch *w, struct watch_dir *d, const struct inotify_event *ev)
+{
+	if ((ev->mask & IN_DELETE) != 0 && ev->len > 0 &&
+	    str_equal(ev->name, d->children->name))
+		doubt_root(w, CHANGE_DELETE, "the path was deleted");
+	else if ((ev->mask & IN_MOVE_SELF) != 0)
+		doubt_root(w, CHANGE_MOVE_FROM, "the path was moved");
+	else if ((ev->mask & (IN_IGNORED | IN_UNMOUNT)) != 0)
+		lose_root(w, CHANGE_DELETE, "the path was deleted");
+}
+
+static void
+see_root(struct watch *w, const struct inotify_event *ev)
+{
+	if ((ev->mask & (IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0)
+		lose_root(w, CHANGE_DELETE, "the path was deleted");
+	else if ((ev->mask & IN_MOVE_SELF) != 0)
+		doubt_root(w, CHANGE_MOVE_FROM, "the path was moved");
+	else if ((ev->mask & IN_ATTRIB) != 0 && w->wish.only == NULL)
+		watch_note(w, CHANGE_ATTRIB, true, "");
+}
+
+/*
+ * One below the root.  It has been moved when all has been said of that: where
+ * to is known by now, or it is out of sight.
+ */
+static void
+see_self(struct watch_dir *d, const struct inotify_event *ev)
+{
+	if ((ev->mask & (IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0 ||
+	    ((ev->mask & IN_MOVE_SELF) != 0 && d->leaving))
+		watch_dir_drop(d);
+}
+
+static void
+see(struct watch *w, struct watch_dir *d, const struct inotify_event *ev)
+{
+	if (d->guard)
+		see_guard(w, d, ev);
+	else if (ev->len > 0)
+		see_entry(w, d, ev);
+	else if (d == w->root)
+		see_root(w, ev);
+	else
+		see_self(d, ev);
+}
+
+/* ---- all of them */
+
+/* The kernel had no room for more: what it has not said is looked up. */
+static void
+resync(struct watch *w)
+{
+	struct err e;
+
+	if (w->root == NULL)
+		return;
+	watch_tree_drop(w);
+	if (watch_tree_build(w, &e) < 0) {
+		watch_stop(w,
+		    w->no_room != NULL ? w->no_room : "the path was deleted");
+		return;
+	}
+	w->cursor++;
+	w->pending.lost = true;
+	has_news(w);
+}
+
+static void
+route(const struct inotify_event *ev)
+{
+	if (ev->len > 0)
+		note_draft(ev);
+	for (struct watch *w = watch_all; w != NULL; w = w->next) {
+		struct watch_dir *d;
+
+		if ((ev->mask & IN_Q_OVERFLOW) != 0)
+			resync(w);
+		else if ((d = watch_dir_find(w, ev->wd)) != NULL)
+			see(w, d, ev);
+	}
+}
+
+void
+watch_announce(void)
+{
+	for (struct watch *w = watch_all; w != NULL; w = w->next)
+		if (w->news >= 0 && watch_is_ready(w))
+			(void)!eventfd_write(w->news, 1);
+}
+
+void
+watch_drain(void)
+{
+	static char buffer[BUFFER]
+	    __attribute__((aligned(_Alignof(struct inotify_event))));
+	const struct inotify_event *ev;
+	int queued = 0;
+
+	ioctl(watch_inotify, FIONREAD, &queued);
+	for (int64_t end = watch_consumed + queued; watch_consumed < end;) {
+		ssize_t n = read(watch_inotify, buffer, sizeof(buffer));
+
+		if (n <= 0)
+			break;
+		watch_consumed += n;
+		for (const char *p = buffer; p < buffer + n;
+		     p += sizeof(*ev) + ev->len) {
+			ev = (const struct inotify_event *)(const void *)p;
+			route(ev);
+		}
+	}
+}

@@ -1,0 +1,389 @@
+/* watch.c: who wants to know what happens to files. */
+#include "agent/watch/watch.h"
+
+#include <malloc.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/base/serve.h"
+#include "agent/watch/internal.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+struct watch *watch_all;
+
+static int wake = -1;   /* an eventfd: the thread is to look what there is */
+static int64_t born_ms; /* when the first was made; part of every id */
+static int64_t made;    /* how many were */
+
+/* ---- wishes */
+
+static void
+free_list(char **list)
+{
+	for (char **at = list; at != NULL && *at != NULL; at++)
+		free(*at);
+	free(list);
+}
+
+void
+watch_wish_free(struct watch_wish *w)
+{
+	free(w->top);
+	free(w->real);
+	free(w->only);
+	free_list(w->include);
+	free_list(w->exclude);
+	*w = (struct watch_wish){ 0 };
+}
+
+static bool
+same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : str_equal(a, b);
+}
+
+static bool
+same_list(char *const *a, char *const *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	for (; *a != NULL && *b != NULL; a++, b++)
+		if (!str_equal(*a, *b))
+			return false;
+	return *a == *b;
+}
+
+static bool
+same_wish(const struct watch_wish *a, const struct watch_wish *b)
+{
+	return str_equal(a->real, b->real) && same_text(a->only, b->only) &&
+	    a->recursive == b->recursive && a->types == b->types &&
+	    same_list(a->include, b->include) &&
+	    same_list(a->exclude, b->exclude);
+}
+
+/* ---- the thread */
+
+static void
+nudge(void)
+{
+	(void)!eventfd_write(wake, 1);
+}
+
+static size_t
+count(bool streams)
+{
+	size_t n = 0;
+
+	for (const struct watch *w = watch_all; w != NULL; w = w->next)
+		n += (w->news >= 0) == streams;
+	return n;
+}
+
+/* Of those that were asked for at the same time the one made first. */
+static struct watch *
+longest_idle(void)
+{
+	struct watch *found = NULL;
+
+	for (struct watch *w = watch_all; w != NULL; w = w->next)
+		if (w->news < 0 &&
+		    (found == NULL || w->used_ms <= found->used_ms))
+			found = w;
+	return found;
+}
+
+static void
+destroy(struct watch *w)
+{
+	for (struct watch **at = &watch_all; *at != NULL; at = &(*at)->next)
+		if (*at == w) {
+			*at = w->next;
+			break;
+		}
+	watch_tree_drop(w);
+	watch_wish_free(&w->wish);
+	changes_free(&w->pending.changes);
+	mem_close_fd(&w->news);
+	free(w);
+}
+
+static void
+sweep(int64_t now_ms)
+{
+	struct watch *w;
+
+	while ((w = longest_idle()) != NULL &&
+	    now_ms - w->used_ms >= WATCH_IDLE_MS)
+		destroy(w);
+}
+
+/* Until one is to be forgotten, or may be taken; -1: that can wait. */
+static int
+until_due_ms(void)
+{
+	const struct watch *idle = longest_idle();
+	int ms =
+	    idle != NULL ? clock_left_ms(idle->used_ms + WATCH_IDLE_MS) : -1;
+
+	for (const struct watch *w = watch_all; w != NULL; w = w->next) {
+		int held = watch_held_ms(w);
+
+		if (w->untold && held > 0 && (ms < 0 || held < ms))
+			ms = held;
+	}
+	return ms;
+}
+
+/* From the first watch to the last. */
+static void *
+run(void *arg)
+{
+	struct pollfd p[2];
+	eventfd_t seen;
+	int ms = -1;
+
+	(void)arg;
+	pthread_mutex_lock(&watch_lock);
+	p[0] = (struct pollfd){ watch_inotify, POLLIN, 0 };
+	p[1] = (struct pollfd){ wake, POLLIN, 0 };
+	while (watch_all != NULL) {
+		pthread_mutex_unlock(&watch_lock);
+		(void)poll(p, ARRAY_LEN(p), ms);
+		pthread_mutex_lock(&watch_lock);
+		(void)eventfd_read(wake, &seen);
+		watch_drain();
+		sweep(clock_ms());
+		ms = until_due_ms();
+		watch_announce(); /* last: what is not due is ready by now */
+	}
+	mem_close_fd(&watch_inotify);
+	mem_close_fd(&wake);
+	pthread_mutex_unlock(&watch_lock);
+	malloc_trim(0);
+	return NULL;
+}
+
+static int64_t
+wall_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int
+start(struct err *e)
+{
+	if (watch_inotify >= 0)
+		return 0;
+	watch_consumed = 0;
+	watch_inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (watch_inotify >= 0 && wake >= 0 && serve_thread(run, NULL) == 0) {
+		born_ms = born_ms > 0 ? born_ms : wall_ms();
+		return 0;
+	}
+	err_errno(e, "files cannot be watched");
+	e->code = CODE_WATCH_START_ERROR;
+	mem_close_fd(&watch_inotify);
+	mem_close_fd(&wake);
+	return -1;
+}
+
+/* ---- making one */
+
+static int
+make(struct watch_wish *wish, bool stream, struct watch **out, struct err *e)
+{
+	struct watch *w;
+
+	if (start(e) < 0)
+		return -1;
+	w = xcalloc(1, sizeof(*w));
+	w->wish = *wish;
+	*wish = (struct watch_wish){ 0 };
+	w->news = stream ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+	w->next = watch_all;
+	watch_all = w;
+	snprintf(w->id, sizeof(w->id), "watch-%lld-%lld", (long long)++made,
+	    (long long)born_ms);
+	nudge(); /* the thread is to see it, or that it has gone again */
+	if (stream && w->news < 0) {
+		err_errno(e, "files cannot be watched");
+		e->code = CODE_WATCH_START_ERROR;
+	} else if (watch_tree_build(w, e) == 0) {
+		*out = w;
+		return 0;
+	}
+	destroy(w);
+	return -1;
+}
+
+/* ---- streams */
+
+int
+watch_open(struct watch_wish *wish, struct watch **out, struct err *e)
+{
+	int rc;
+
+	pthread_mutex_lock(&watch_lock);
+	if (count(true) < WATCH_STREAMS_MAX)
+		rc = make(wish, true, out, e);
+	else
+		rc = err_set(e, ERR_LIMITED, CODE_WATCH_START_ERROR,
+		    "the session has %d watches; end some", WATCH_STREAMS_MAX);
+	pthread_mutex_unlock(&watch_lock);
+	return rc;
+}
+
+void
+watch_close(struct watch *w)
+{
+	pthread_mutex_lock(&watch_lock);
+	destroy(w);
+	nudge();
+	pthread_mutex_unlock(&watch_lock);
+}
+
+const char *
+watch_id(const struct watch *w)
+{
+	return w->id;
+}
+
+int
+watch_fd(const struct watch *w)
+{
+	return w->news;
+}
+
+bool
+watch_take(struct watch *w, struct watch_news *out)
+{
+	bool ready;
+
+	pthread_mutex_lock(&watch_lock);
+	ready = watch_is_ready(w);
+	if (ready) {
+		*out = w->pending;
+		w->pending = (struct watch_news){ 0 };
+		w->untold = false;
+	}
+	pthread_mutex_unlock(&watch_lock);
+	return ready;
+}
+
+/* ---- versions: "<id>:<cursor>" */
+
+static const char DIGITS[] = "0123456789";
+
+bool
+watch_is_version(const char *text)
+{
+	static const char BETWEEN[] = "--:";
+
+	if (strlen(text) >= WATCH_VERSION_MAX || !str_starts(text, "watch"))
+		return false;
+	text += strlen("watch");
+	for (const char *mark = BETWEEN; *mark != '\0'; mark++) {
+		if (*text != *mark || strspn(text + 1, DIGITS) == 0)
+			return false;
+		text += 1 + strspn(text + 1, DIGITS);
+	}
+	return *text == '\0';
+}
+
+/* One that is not that of the watch it was asked for. */
+static enum watch_answer
+judge_foreign(const char *since)
+{
+	int64_t when = 0;
+	char text[WATCH_VERSION_MAX];
+
+	str_copy(text, sizeof(text), strrchr(since, '-') + 1);
+	*strchr(text, ':') = '\0';
+	return str_to_int(text, 0, INT64_MAX, &when) && when == born_ms
+	    ? WATCH_EXPIRED
+	    : WATCH_RESTARTED;
+}
+
+static enum watch_answer
+judge(const struct watch *w, const char *since)
+{
+	size_t len = strlen(w->id);
+	int64_t cursor;
+
+	if (since == NULL)
+		return WATCH_UNCHANGED;
+	if (strncmp(since, w->id, len) != 0 || since[len] != ':' ||
+	    !str_to_int(since + len + 1, 0, w->cursor, &cursor))
+		return judge_foreign(since);
+	return cursor == w->cursor ? WATCH_UNCHANGED : WATCH_CHANGED;
+}
+
+/* ---- retained ones */
+
+static struct watch *
+find_retained(const struct watch_wish *wish)
+{
+	struct watch *w = watch_all;
+
+	while (w != NULL && (w->news >= 0 || !same_wish(&w->wish, wish)))
+		w = w->next;
+	return w;
+}
+
+/* The one for the wish, made or made whole again if need be; NULL: it failed. */
+static struct watch *
+retained(struct watch_wish *wish, struct err *e)
+{
+	struct watch *w = find_retained(wish);
+
+	if (w != NULL)
+		return w->root != NULL || watch_tree_build(w, e) == 0 ? w
+								      : NULL;
+	if (count(false) >= WATCH_RETAINED_MAX)
+		destroy(longest_idle());
+	return make(wish, false, &w, e) == 0 ? w : NULL;
+}
+
+int
+watch_check(struct watch_wish *wish, const char *since, enum watch_answer *out,
+    char version[WATCH_VERSION_MAX], struct err *e)
+{
+	struct watch *w;
+
+	pthread_mutex_lock(&watch_lock);
+	if (watch_inotify >= 0) {
+		watch_drain();
+		nudge(); /* the kernel does not say it again to the thread */
+	}
+	w = retained(wish, e);
+	if (w != NULL) {
+		*out = judge(w, since);
+		w->used_ms = clock_ms();
+		snprintf(version, WATCH_VERSION_MAX, "%s:%lld", w->id,
+		    (long long)w->cursor);
+	}
+	pthread_mutex_unlock(&watch_lock);
+	return w != NULL ? 0 : -1;
+}
+
+void
+watch_sweep(int64_t now_ms)
+{
+	pthread_mutex_lock(&watch_lock);
+	sweep(now_ms);
+	nudge();
+	pthread_mutex_unlock(&watch_lock);
+}

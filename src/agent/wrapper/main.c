@@ -1,0 +1,204 @@
+/* main.c: sandlease-agent, which runs inside every sandbox. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/archive/clone.h"
+#include "agent/archive/pack.h"
+#include "agent/init/init.h"
+#include "agent/wrapper/wrapper.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+static const char USAGE[] =
+    "usage: sandlease-agent init --control-fd N --incarnation X --sandbox ID\n"
+    "           [--log-level L] [--log-format F] [--log-kb N]\n"
+    "           [--writable-root yes|no]\n"
+    "       sandlease-agent wrapper\n"
+    "       sandlease-agent pack FORMAT NAME\n"
+    "       sandlease-agent unpack\n"
+    "       sandlease-agent backup FORMAT\n"
+    "       sandlease-agent restore\n"
+    "       sandlease-agent keep\n"
+    "       sandlease-agent receive BYTES SECONDS\n"
+    "       sandlease-agent clone SECONDS\n"
+    "       sandlease-agent --version\n"
+    "Started by Sandlease inside a sandbox; not by hand.\n";
+
+static bool
+take_fd_number(struct init_options *o, const char *value)
+{
+	int64_t n;
+
+	if (!str_to_int(value, 3, 1 << 20, &n))
+		return false;
+	o->control_fd = (int)n;
+	return true;
+}
+
+static bool
+take_incarnation(struct init_options *o, const char *value)
+{
+	return !str_empty(value) &&
+	    str_copy(o->incarnation, sizeof(o->incarnation), value);
+}
+
+static bool
+take_sandbox(struct init_options *o, const char *value)
+{
+	return !str_empty(value) &&
+	    str_copy(o->sandbox, sizeof(o->sandbox), value);
+}
+
+static int
+index_of(const char *const *names, const char *value)
+{
+	for (int i = 0; names[i] != NULL; i++)
+		if (str_equal(names[i], value))
+			return i;
+	return -1;
+}
+
+static bool
+take_level(struct init_options *o, const char *value)
+{
+	int i = index_of(LOG_LEVEL_NAMES, value);
+
+	o->log_level = i >= 0 ? (enum log_level)i : LOG_INFO;
+	return i >= 0;
+}
+
+static bool
+take_format(struct init_options *o, const char *value)
+{
+	int i = index_of(LOG_FORMAT_NAMES, value);
+
+	o->log_format = i >= 0 ? (enum log_format)i : LOG_KV;
+	return i >= 0;
+}
+
+static bool
+take_log_kb(struct init_options *o, const char *value)
+{
+	return str_to_int(value, 0, 1 << 20, &o->log_kb);
+}
+
+static bool
+take_writable_root(struct init_options *o, const char *value)
+{
+	o->writable_root = str_equal(value, "yes");
+	return o->writable_root || str_equal(value, "no");
+}
+
+static const struct {
+	const char *name;
+	bool (*take)(struct init_options *o, const char *value);
+} OPTIONS[] = {
+	{ "--control-fd", take_fd_number },
+	{ "--incarnation", take_incarnation },
+	{ "--sandbox", take_sandbox },
+	{ "--log-level", take_level },
+	{ "--log-format", take_format },
+	{ "--log-kb", take_log_kb },
+	{ "--writable-root", take_writable_root },
+};
+
+static int
+usage(void)
+{
+	fputs(USAGE, stderr);
+	return 2;
+}
+
+static bool
+take_option(struct init_options *o, const char *name, const char *value)
+{
+	for (size_t i = 0; i < ARRAY_LEN(OPTIONS); i++)
+		if (str_equal(OPTIONS[i].name, name))
+			return OPTIONS[i].take(o, value);
+	return false;
+}
+
+static int
+run_init(int argc, char **argv)
+{
+	struct init_options o = { .control_fd = -1,
+		.log_level = LOG_INFO,
+		.log_format = LOG_KV,
+		.argv = argv };
+
+	for (int i = 2; i < argc; i += 2)
+		if (i + 1 == argc || !take_option(&o, argv[i], argv[i + 1]))
+			return usage();
+	if (o.control_fd < 0 || o.incarnation[0] == '\0' ||
+	    o.sandbox[0] == '\0')
+		return usage();
+	log_open("sandlease-init", o.log_level, o.log_format);
+	log_limit(o.log_kb * 1024);
+	return init_main(&o);
+}
+
+static int
+run_receive(const char *bytes, const char *seconds)
+{
+	int64_t b, s;
+
+	if (!str_to_int(bytes, 1, INT64_MAX, &b) ||
+	    !str_to_int(seconds, 1, INT32_MAX, &s))
+		return usage();
+	return receive_main(b, s);
+}
+
+static int
+run_clone(const char *seconds)
+{
+	int64_t s;
+
+	if (!str_to_int(seconds, 1, INT32_MAX, &s))
+		return usage();
+	return clone_main(s);
+}
+
+/* What is opened later must not become one of the standard three. */
+static void
+ensure_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd < 3);
+	if (fd >= 3)
+		close(fd);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc == 2 && str_equal(argv[1], "--version")) {
+		puts("sandlease-agent " PACKAGE_VERSION);
+		return 0;
+	}
+	ensure_standard_fds();
+	if (argc >= 2 && str_equal(argv[1], "init"))
+		return run_init(argc, argv);
+	if (argc == 2 && str_equal(argv[1], "wrapper"))
+		return wrapper_main();
+	if (argc == 4 && str_equal(argv[1], "pack"))
+		return pack_main(argv[2], argv[3]);
+	if (argc == 2 && str_equal(argv[1], "unpack"))
+		return unpack_main();
+	if (argc == 3 && str_equal(argv[1], "backup"))
+		return backup_main(argv[2]);
+	if (argc == 2 && str_equal(argv[1], "restore"))
+		return restore_main();
+	if (argc == 2 && str_equal(argv[1], "keep"))
+		return keep_main();
+	if (argc == 4 && str_equal(argv[1], "receive"))
+		return run_receive(argv[2], argv[3]);
+	if (argc == 3 && str_equal(argv[1], "clone"))
+		return run_clone(argv[2]);
+	return usage();
+}

@@ -1,0 +1,417 @@
+/* ops.c: what init forwards. */
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/api/setup.h"
+#include "agent/archive/keep.h"
+#include "agent/base/envset.h"
+#include "agent/base/proctree.h"
+#include "agent/base/serve.h"
+#include "agent/files/files.h"
+#include "agent/pty/pty.h"
+#include "agent/relay/relay.h"
+#include "agent/run/activity.h"
+#include "agent/run/interrupt.h"
+#include "agent/run/pump.h"
+#include "agent/shell/exec.h"
+#include "agent/shell/shell.h"
+#include "agent/wrapper/wrapper.h"
+#include "agent/ws/door.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "web/server.h"
+
+enum {
+	OPS_AT_ONCE = 32,
+	PROVE_MS = 10000,
+	PROVE_OUTPUT_MAX = 64,
+	SHELL_FREE_MS = 20
+};
+
+struct op {
+	json_t *msg;
+	struct channel_fds fds;
+	int conn;
+};
+
+static atomic_int running;
+
+/* ---- prove */
+
+static void
+prove_output(void *ctx, int which, const char *data, size_t len)
+{
+	struct buf *to = ctx;
+
+	if (which == 0 && to->len + len <= PROVE_OUTPUT_MAX)
+		buf_add(to, data, len);
+}
+
+/* The shell runs what it ran before it was frozen. */
+static int
+prove_beside(struct buf *output, struct err *e)
+{
+	struct exec x = { .command = "printf ready",
+		.shell = EXEC_SESSIONLESS,
+		.timeout_ms = PROVE_MS,
+		.output = prove_output,
+		.ctx = output };
+	struct shell_outcome how;
+
+	return exec_beside(&x, &how, e);
+}
+
+/*
+ * A real command, in the shell that the first caller will use: it needs no
+ * process of its own, and that caller finds the shell running.  It has no
+ * deadline: whoever waits for the proof gives up by himself.
+ */
+static int
+run_proof(struct buf *output, struct err *e)
+{
+	static const struct shell_command PROOF = {
+		.command = "\\builtin printf ready",
+		.cwd = ""
+	};
+	struct pump p = { .out = { -1, -1 },
+		.status_fd = -1,
+		.script_fd = -1,
+		.wake_fd = -1,
+		.pidfd = -1,
+		.output = prove_output,
+		.output_ctx = output };
+	struct shell_outcome how;
+	struct shell *s;
+	int rc;
+
+	if (shell_hold("default", NULL, clock_ms() + SHELL_FREE_MS, &s, e) < 0)
+		return e->kind == ERR_BUSY ? prove_beside(output, e) : -1;
+	rc = shell_run(s, &PROOF, &p, &how, e);
+	shell_release(s);
+	if (rc == 0 && how.exit_code != 0)
+		return err_set(e, ERR_INTERNAL, CODE_NOT_READY,
+		    "the command ended with exit code %d", how.exit_code);
+	return rc;
+}
+
+static int
+op_prove(struct op *op, json_t *reply, struct err *e)
+{
+	auto_buf struct buf output = { 0 };
+
+	(void)op;
+	if (run_proof(&output, e) < 0)
+		return -1;
+	json_object_set_new(reply, "output",
+	    json_string(output.data != NULL ? output.data : ""));
+	return 0;
+}
+
+/* ---- the others */
+
+struct write_body {
+	char path[FILES_PATH_MAX];
+	int64_t mode;
+};
+
+static const struct jfield WRITE[] = {
+	JFIELD("path", struct write_body, path, J_STR, J_REQUIRED, 1,
+	    FILES_PATH_MAX - 1, "where"),
+	JFIELD("mode", struct write_body, mode, J_INT, 0, -1, 07777,
+	    "permissions"),
+};
+
+static int
+op_write(struct op *op, json_t *reply, struct err *e)
+{
+	struct write_body b = { .mode = -1 };
+	char path[FILES_PATH_MAX];
+
+	(void)reply;
+	if (jfield_decode(op->msg, WRITE, ARRAY_LEN(WRITE), J_LENIENT, &b, e) <
+		0 ||
+	    files_resolve("/workspace", b.path, path, e) < 0)
+		return -1;
+	if (op->fds.count < 1 || op->fds.fd[0] < 0)
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
+		    "a descriptor must come with it");
+	return files_write(path, &(struct files_source){ .fd = op->fds.fd[0] },
+	    (int)b.mode, e);
+}
+
+static int
+op_env(struct op *op, json_t *reply, struct err *e)
+{
+	const json_t *env = json_object_get(op->msg, "env");
+
+	(void)reply;
+	if (env == NULL)
+		return err_field(e, "env", "is required");
+	if (envset_check(env, "env", e) < 0)
+		return -1;
+	return envset_merge(env,
+	    json_is_true(json_object_get(op->msg, "whole")), e);
+}
+
+static const struct jfield SETUP[] = {
+	JFIELD("timeoutMs", struct setup_question, timeout_ms, J_INT, 0, 0,
+	    INT64_MAX, "it may take"),
+	JFIELD("offset", struct setup_question, offset, J_INT, 0, 0, INT64_MAX,
+	    "of its output, that was heard"),
+	JFIELD("waitMs", struct setup_question, wait_ms, J_INT, 0, 0, 60000,
+	    "for more"),
+};
+
+static int
+op_setup(struct op *op, json_t *reply, struct err *e)
+{
+	struct setup_question q = { .fd = -1 };
+
+	if (jfield_decode(op->msg, SETUP, ARRAY_LEN(SETUP), J_LENIENT, &q, e) <
+	    0)
+		return -1;
+	if (op->fds.count > 0)
+		q.fd = op->fds.fd[0];
+	return setup_ask(&q, reply, e);
+}
+
+static int
+op_status(struct op *op, json_t *reply, struct err *e)
+{
+	int64_t run = activity_count(ACTIVITY_RUNNING);
+	int64_t streams = activity_count(ACTIVITY_STREAMS);
+
+	(void)e;
+	json_object_set_new(reply, "busy", json_boolean(run + streams > 0));
+	json_object_set_new(reply, "running", json_integer(run));
+	json_object_set_new(reply, "streams", json_integer(streams));
+	json_object_set_new(reply, "relays",
+	    json_integer(activity_count(ACTIVITY_RELAYS)));
+	json_object_set_new(reply, "idleMs", json_integer(activity_idle_ms()));
+	json_object_set_new(reply, "relayIdleMs",
+	    json_integer(activity_relay_idle_ms()));
+	json_object_set_new(reply, "quietMs",
+	    json_integer(activity_quiet_ms()));
+	json_object_set_new(reply, "limitMs",
+	    json_integer(activity_limit_ms()));
+	json_object_set_new(reply, "served", json_integer(activity_served()));
+	/* walking /proc is for who wants to know whether it is stuck */
+	if (json_is_true(json_object_get(op->msg, "cpu")))
+		json_object_set_new(reply, "cpuMs",
+		    json_integer(proctree_cpu_ms()));
+	return 0;
+}
+
+static int
+interrupt(const struct interrupt_meant *m, json_t *reply, struct err *e)
+{
+	size_t count, terminals = pty_interrupt_all(m->shell, m->older_ms);
+
+	if (interrupt_these(m, &count, e) < 0)
+		return -1;
+	json_object_set_new(reply, "interrupted",
+	    json_integer((json_int_t)(count + terminals)));
+	return 0;
+}
+
+static const struct jfield INTERRUPT[] = {
+	JFIELD("olderMs", struct interrupt_meant, older_ms, J_INT, 0, 0,
+	    INT64_MAX, "only commands that were asked for before"),
+};
+
+static int
+op_interrupt(struct op *op, json_t *reply, struct err *e)
+{
+	struct interrupt_meant m = { 0 };
+
+	if (jfield_decode(op->msg, INTERRUPT, ARRAY_LEN(INTERRUPT), J_LENIENT,
+		&m, e) < 0)
+		return -1;
+	return interrupt(&m, reply, e);
+}
+
+struct interrupt_shell_body {
+	char shell[SHELL_NAME_MAX];
+};
+
+static const struct jfield INTERRUPT_SHELL[] = {
+	JFIELD("shell", struct interrupt_shell_body, shell, J_STR, J_REQUIRED,
+	    1, SHELL_NAME_MAX - 1, "only what runs in it or beside it"),
+};
+
+/*
+ * An operation of its own: an agent of an older release, which does not know
+ * it, refuses it, and would end every command if this were a member of the
+ * other.
+ */
+static int
+op_interrupt_shell(struct op *op, json_t *reply, struct err *e)
+{
+	struct interrupt_shell_body b = { 0 };
+
+	if (jfield_decode(op->msg, INTERRUPT_SHELL, ARRAY_LEN(INTERRUPT_SHELL),
+		J_LENIENT, &b, e) < 0)
+		return -1;
+	return interrupt(&(struct interrupt_meant){ .shell = b.shell }, reply,
+	    e);
+}
+
+struct port_body {
+	int64_t port;
+	int64_t order;
+};
+
+static const struct jfield PORT[] = {
+	JFIELD("port", struct port_body, port, J_INT, J_REQUIRED, 1, 65535,
+	    "port inside the cell"),
+	JFIELD("order", struct port_body, order, J_INT, 0, 0, INT64_MAX,
+	    "number of the change"),
+};
+
+static int
+op_expose(struct op *op, json_t *reply, struct err *e)
+{
+	struct port_body b = { 0 };
+	int fd;
+
+	(void)reply;
+	if (jfield_decode(op->msg, PORT, ARRAY_LEN(PORT), J_LENIENT, &b, e) < 0)
+		return -1;
+	fd = channel_fds_take(&op->fds, 0);
+	if (fd < 0)
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
+		    "a descriptor must come with it");
+	return relay_expose((int)b.port, b.order, fd, e);
+}
+
+static int
+op_unexpose(struct op *op, json_t *reply, struct err *e)
+{
+	struct port_body b = { 0 };
+
+	(void)reply;
+	if (jfield_decode(op->msg, PORT, ARRAY_LEN(PORT), J_LENIENT, &b, e) < 0)
+		return -1;
+	return relay_unexpose((int)b.port, b.order, e);
+}
+
+/*
+ * Who was let in with a key that counts no more must show another.  The answer
+ * says that they are out.
+ */
+static int
+op_ws_bounce(struct op *op, json_t *reply, struct err *e)
+{
+	(void)op, (void)reply, (void)e;
+	server_turn_away();
+	ws_door_bounce();
+	return 0;
+}
+
+static int
+op_keep(struct op *op, json_t *reply, struct err *e)
+{
+	int fd = channel_fds_take(&op->fds, 0);
+
+	(void)reply;
+	if (fd < 0)
+		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
+		    "a descriptor must come with it");
+	return keep_send(fd, e);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct op *op, json_t *reply, struct err *e);
+} OPS[] = {
+	{ "prove", op_prove },
+	{ "write", op_write },
+	{ "env", op_env },
+	{ "setup", op_setup },
+	{ "keep", op_keep },
+	{ "status", op_status },
+	{ "interrupt", op_interrupt },
+	{ "interrupt_shell", op_interrupt_shell },
+	{ "expose", op_expose },
+	{ "unexpose", op_unexpose },
+	{ "ws_bounce", op_ws_bounce },
+};
+
+/* ---- running one */
+
+static int
+perform(struct op *op, json_t *reply, struct err *e)
+{
+	const char *name = json_str(op->msg, "op");
+
+	for (size_t i = 0; i < ARRAY_LEN(OPS); i++)
+		if (str_equal(OPS[i].name, name))
+			return OPS[i].run(op, reply, e);
+	return err_set(e, ERR_INVALID, CODE_UNKNOWN_OP, "no such operation");
+}
+
+static void
+answer(struct op *op, json_t *reply, int rc, const struct err *e)
+{
+	struct err ignored;
+
+	json_object_set_new(reply, "ok", json_boolean(rc == 0));
+	if (rc < 0) {
+		json_object_set_new(reply, "code",
+		    json_string(code_word(e->code)));
+		json_object_set_new(reply, "message",
+		    e->field[0] != '\0'
+			? json_sprintf("%s: %s", e->field, e->msg)
+			: json_string(e->msg));
+	}
+	/* an asker that has left or does not read is not waited for */
+	fcntl(op->conn, F_SETFL, O_NONBLOCK);
+	(void)!channel_send(op->conn, reply, NULL, 0, &ignored);
+}
+
+static void
+release(struct op *op)
+{
+	json_release(&op->msg);
+	channel_fds_close(&op->fds);
+	close(op->conn);
+	free(op);
+	atomic_fetch_sub(&running, 1);
+}
+
+static void *
+run(void *arg)
+{
+	struct op *op = arg;
+	auto_json json_t *reply = json_object();
+	struct err e = { 0 };
+	int rc = perform(op, reply, &e);
+
+	if (rc < 0)
+		log_err(LOG_WARN, "op_failed", &e);
+	answer(op, reply, rc, &e);
+	release(op);
+	return NULL;
+}
+
+void
+wrapper_op(json_t *msg, struct channel_fds *fds, int conn)
+{
+	struct op *op = xcalloc(1, sizeof(*op));
+	auto_json json_t *reply = NULL;
+	struct err e;
+
+	*op = (struct op){ .msg = msg, .fds = *fds, .conn = conn };
+	fds->count = 0;
+	if (atomic_fetch_add(&running, 1) < OPS_AT_ONCE &&
+	    serve_thread(run, op) == 0)
+		return;
+	err_set(&e, ERR_UNAVAILABLE, CODE_BUSY, "too many operations at once");
+	reply = json_object();
+	answer(op, reply, -1, &e);
+	release(op);
+}

@@ -1,0 +1,319 @@
+/* wrapper.c: the process that serves one session. */
+#include "agent/wrapper/wrapper.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "agent/api/routes.h"
+#include "agent/base/envset.h"
+#include "agent/base/proctree.h"
+#include "agent/base/serve.h"
+#include "agent/cell/launch.h"
+#include "agent/cell/limits_view.h"
+#include "agent/git/config.h"
+#include "agent/process/process.h"
+#include "agent/pty/pty.h"
+#include "agent/relay/relay.h"
+#include "agent/run/activity.h"
+#include "agent/run/session_end.h"
+#include "agent/shell/shell.h"
+#include "agent/ws/door.h"
+#include "agent/ws/ws.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "web/server.h"
+
+enum {
+	LAUNCH_MS = 10000,
+	ENDING_MS = 10,
+	HANG_UP_MS = 1000,
+	LAST_WORDS_MS = 1000, /* for calls whose commands have ended */
+	SENDING_MS = 100 /* a client that sends nothing for so long waits */
+};
+
+/* What was started in a shell session goes with it. */
+static size_t
+end_with_shell(const char *name)
+{
+	return process_kill_all(name) + pty_end_of(name);
+}
+
+/* Small by choice: a host has many of us. */
+static void
+save_memory(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
+	mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+}
+
+static int
+open_ports(const struct launch *l, struct channel_fds *fds, struct err *e)
+{
+	for (size_t i = 0; i < l->port_count; i++) {
+		int fd = channel_fds_take(fds, LAUNCH_PORTS + i);
+
+		if (fd < 0)
+			return err_set(e, ERR_INVALID, CODE_LAUNCH_FAILED,
+			    "no socket for port %d", l->ports[i]);
+		if (relay_expose(l->ports[i], 0, fd, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+begin(struct err *e)
+{
+	auto_fds struct channel_fds fds = { .count = 0 };
+	auto_json json_t *msg = NULL;
+	auto_json json_t *answer = json_pack("{s:b}", "ok", 1);
+	struct launch l;
+	int data, ws;
+
+	if (channel_recv(WRAPPER_CHANNEL, clock_ms() + LAUNCH_MS, &msg, &fds,
+		e) < 0 ||
+	    launch_decode(msg, &l, e) < 0 ||
+	    (l.env != NULL && envset_merge(l.env, false, e) < 0))
+		return -1;
+	log_open("sandlease-wrapper", l.log_level, l.log_format);
+	log_limit(l.log_kb * 1024);
+	log_context("", l.session);
+	envset_open(&(struct envset_session){ .id = l.session,
+	    .name = l.name,
+	    .user = l.user,
+	    .cpus = l.shown_cpus });
+	fcntl(WRAPPER_MEMINFO, F_SETFD, FD_CLOEXEC);
+	if (l.shown_memory_mb > 0)
+		limits_view_open(WRAPPER_MEMINFO, l.shown_memory_mb);
+	shell_open(l.instance);
+	shell_on_delete(end_with_shell);
+	activity_also(pty_running);
+	routes_open(l.session);
+	gitconfig_write("/home/user/.gitconfig", l.git_name, l.git_email);
+	ws_open(l.session);
+	data = channel_fds_take(&fds, LAUNCH_DATA);
+	ws = channel_fds_take(&fds, LAUNCH_WS);
+	if (data < 0 || ws < 0)
+		return err_set(e, ERR_INVALID, CODE_LAUNCH_FAILED,
+		    "no socket to serve on");
+	ws_door_open(ws);
+	if (session_end_open(e) < 0)
+		return -1;
+	if (serve_start(data, routes_handle, e) < 0 ||
+	    open_ports(&l, &fds, e) < 0)
+		return -1;
+	return channel_send(WRAPPER_CHANNEL, answer, NULL, 0, e);
+}
+
+static void
+say_failure(const struct err *e)
+{
+	auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
+	    code_word(CODE_LAUNCH_FAILED), "message", e->msg);
+	struct err ignored;
+
+	(void)!channel_send(WRAPPER_CHANNEL, msg, NULL, 0, &ignored);
+	log_err(LOG_ERROR, "launch_failed", e);
+}
+
+/* Blocked in every thread, so that it comes here. */
+static int
+watch_term(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Told by the cell's first process, not by a tenant who plays with it. */
+static bool
+told_to_end(int signal_fd)
+{
+	struct signalfd_siginfo s;
+	bool end = false;
+
+	while (read(signal_fd, &s, sizeof(s)) == (ssize_t)sizeof(s))
+		end = end || s.ssi_pid == 1;
+	return end;
+}
+
+/* False when init has gone. */
+static bool
+take_message(struct err *e)
+{
+	struct channel_fds fds = { .count = 0 };
+	json_t *msg = NULL;
+
+	if (session_end_receive(WRAPPER_CHANNEL, &msg, &fds, e) < 0)
+		return e->code != CODE_PEER_CLOSED;
+	if (fds.count == 0)
+		json_release(&msg);
+	else
+		wrapper_op(msg, &fds, channel_fds_take(&fds, fds.count - 1));
+	return true;
+}
+
+/* False when there is none. */
+static bool
+take_waiting_message(void)
+{
+	struct pollfd f = { WRAPPER_CHANNEL, POLLIN, 0 };
+	struct err ignored;
+
+	return poll(&f, 1, 0) == 1 && take_message(&ignored);
+}
+
+/*
+ * How many live in this cell besides its first process, us and the program
+ * for WebSockets; each gets the signal, if there is one.
+ */
+static size_t
+others(int sig)
+{
+	auto_tree struct proctree all = { 0 };
+	pid_t ws = ws_door_pid();
+	size_t n = 0;
+
+	proctree_take(1, &all);
+	for (size_t i = 0; i < all.count; i++) {
+		pid_t pid = all.procs[i].pid;
+
+		if (pid == getpid() || pid == ws)
+			continue;
+		n++;
+		if (sig != 0)
+			kill(pid, sig);
+	}
+	return n;
+}
+
+/* The end of the session, step by step. */
+struct leaving {
+	bool begun;
+	int64_t kill_ms; /* of clock_ms(): who still runs is killed; 0: never */
+	int64_t words_ms;   /* ... last words are over; 0: somebody runs */
+	int64_t hang_up_ms; /* ... terminals are hung up again */
+};
+
+static bool
+is_answering(void)
+{
+	return activity_count(ACTIVITY_RUNNING) +
+	    activity_count(ACTIVITY_STREAMS) >
+	    0;
+}
+
+/*
+ * True when we may go.  First the tenant's processes end, then the calls that
+ * waited for them are answered, at last WebSockets are closed.
+ */
+static bool
+may_leave(struct leaving *l)
+{
+	bool late = l->kill_ms > 0 && clock_left_ms(l->kill_ms) == 0;
+
+	if (!l->begun || others(late ? SIGKILL : 0) > 0)
+		return false;
+	if (l->words_ms == 0) {
+		l->words_ms = clock_ms() + LAST_WORDS_MS;
+		session_end_wake();
+		server_end_bodies();
+	}
+	/* a client that sends no more keeps its call waiting for a body */
+	if (clock_left_ms(l->words_ms) < LAST_WORDS_MS - SENDING_MS)
+		server_cut_bodies();
+	if (is_answering() && clock_left_ms(l->words_ms) > 0)
+		return false;
+	ws_door_leave();
+	return ws_door_pid() <= 0;
+}
+
+static void
+begin_leaving(struct leaving *l)
+{
+	int64_t grace_ms;
+
+	/* the reason was sent before the signal */
+	while (take_waiting_message())
+		;
+	grace_ms = session_end_grace_ms();
+	l->begun = true;
+	l->kill_ms = grace_ms > 0 ? clock_ms() + grace_ms : 0;
+	ws_door_shut();
+}
+
+/*
+ * More than once: bash that is about to wait for a key does not look for a signal
+ * that has just come.
+ */
+static void
+hang_up(struct leaving *l)
+{
+	if (!l->begun || clock_left_ms(l->hang_up_ms) > 0)
+		return;
+	pty_hang_up_all();
+	l->hang_up_ms = clock_ms() + HANG_UP_MS;
+}
+
+/*
+ * SIGTERM is for everybody in the cell; we go last, because those who write a
+ * last word on the way out need somebody who reads it.
+ */
+static void
+serve_ops(int signal_fd)
+{
+	enum { OPS, SIGNALS, DOOR };
+	struct pollfd f[DOOR + WS_DOOR_FDS] = {
+		[OPS] = { WRAPPER_CHANNEL, POLLIN, 0 },
+		[SIGNALS] = { signal_fd, POLLIN, 0 },
+	};
+	struct leaving l = { .begun = false };
+	struct err e = { 0 };
+
+	while (!may_leave(&l)) {
+		int ms = ws_door_watch(f + DOOR);
+
+		(void)poll(f, ARRAY_LEN(f), l.begun ? ENDING_MS : ms);
+		if (f[SIGNALS].revents != 0 && told_to_end(signal_fd))
+			begin_leaving(&l);
+		hang_up(&l);
+		if (f[OPS].revents != 0 && !take_message(&e))
+			return;
+		ws_door_ready(f + DOOR);
+	}
+}
+
+int
+wrapper_main(void)
+{
+	struct err e = { 0 };
+	int signal_fd = watch_term();
+
+	/* nobody of the tenant's reads our memory or takes our sockets */
+	prctl(PR_SET_DUMPABLE, 0);
+	prctl(PR_SET_NAME, "sandlease-wrap");
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	save_memory();
+	if (begin(&e) < 0) {
+		say_failure(&e);
+		return EXIT_FAILURE;
+	}
+	activity_touch();
+	log_line(LOG_INFO, "serving", "version %s", PACKAGE_VERSION);
+	serve_ops(signal_fd);
+	process_settle();
+	/* threads may be in the middle of anything: no handlers at exit */
+	_exit(EXIT_SUCCESS);
+}

@@ -1,0 +1,116 @@
+/* body.c: the body of a request on /ws, as the routes read it. */
+#include "agent/ws/body.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "agent/base/base64.h"
+#include "common/mem.h"
+
+/* Beyond this the next large one waits; the largest fits in any case. */
+enum { HELD_MAX = 128 * 1024 * 1024 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t less_held = PTHREAD_COND_INITIALIZER;
+static size_t all_held; /* under the lock */
+
+static void
+hold(struct ws_body *b)
+{
+	b->held = b->text.len;
+	pthread_mutex_lock(&lock);
+	while (all_held > 0 && b->held > WS_PARSED_MAX &&
+	    all_held + b->held > HELD_MAX)
+		pthread_cond_wait(&less_held, &lock);
+	all_held += b->held;
+	pthread_mutex_unlock(&lock);
+}
+
+void
+ws_body_free(struct ws_body *b)
+{
+	buf_free(&b->text);
+	pthread_mutex_lock(&lock);
+	all_held -= b->held;
+	pthread_cond_broadcast(&less_held);
+	pthread_mutex_unlock(&lock);
+	*b = (struct ws_body){ 0 };
+}
+
+/* ---- what it is */
+
+static void
+take_json(struct ws_body *b, const json_t *body)
+{
+	b->text.data = json_dumps(body, JSON_ENCODE_ANY | JSON_COMPACT);
+	b->left.len = b->text.len = strlen(b->text.data);
+}
+
+/* The bytes of the string that the body is. */
+static bool
+take_string(struct ws_body *b, const json_t *body)
+{
+	ssize_t len;
+
+	if (b->left.len == 0) { /* it was parsed */
+		buf_add(&b->text, json_string_value(body),
+		    json_string_length(body));
+		b->left.len = b->text.len;
+		return json_is_string(body);
+	}
+	len = bigjson_unescape(b->text.data + b->left.at, b->left.len);
+	b->left.len = len > 0 ? (size_t)len : 0;
+	return len >= 0;
+}
+
+static bool
+decode(struct ws_body *b, const char *encoding)
+{
+	struct buf bytes = { 0 };
+	bool valid;
+
+	if (!str_equal(encoding, "base64"))
+		return str_equal(encoding, "") || str_equal(encoding, "utf-8");
+	valid = base64_decode(&bytes, b->text.data + b->left.at, b->left.len);
+	buf_free(&b->text);
+	b->text = bytes;
+	b->left = (struct bigjson_value){ 0, bytes.len };
+	return valid;
+}
+
+bool
+ws_body_take(struct ws_body *b, struct ws_request *r, struct buf *message,
+    bool bytes)
+{
+	bool good = true;
+
+	b->left = r->body_text;
+	if (b->left.len > 0) {
+		b->text = *message;
+		*message = (struct buf){ 0 };
+	}
+	if (bytes && (b->left.len > 0 || r->body != NULL))
+		good = take_string(b, r->body) &&
+		    decode(b, json_str(r->msg, "encoding"));
+	else if (r->body != NULL)
+		take_json(b, r->body);
+	if (r->body != NULL)
+		json_object_del(r->msg, "body");
+	r->body = NULL;
+	hold(b);
+	return good;
+}
+
+ssize_t
+ws_body_read(struct ws_body *b, char *to, size_t max)
+{
+	if (max > b->left.len)
+		max = b->left.len;
+	if (max > 0)
+		memcpy(to, b->text.data + b->left.at, max);
+	b->left.at += max;
+	b->left.len -= max;
+	if (b->left.len == 0) /* the route has all of it now */
+		ws_body_free(b);
+	return (ssize_t)max;
+}

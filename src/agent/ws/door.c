@@ -1,0 +1,269 @@
+/*
+ * door.c: the session's socket for WebSockets.
+ *
+ * nginx connects to this socket on behalf of clients whose key was checked, so
+ * tenant code must never hold it: it would answer in the session's name after
+ * the key was revoked.  It cannot come to hold it, by these facts together:
+ *
+ * - Only the wrapper has the listener, and it is closed on exec.
+ * - The wrapper is not dumpable before the first process of the tenant's exists
+ *   in its pid namespace (wrapper_main), and processes of other cells cannot name
+ *   it.  The kernel lets nobody trace a process that is not dumpable, nor open
+ *   its descriptors or memory, without CAP_SYS_PTRACE, which no cell has.
+ * - A child of the wrapper is a copy, not dumpable either, until it has become
+ *   another program; by then the listener is closed (spawn.c).
+ * - pidfd_getfd() is refused (sysfilter_gen.c).
+ *
+ * sandlease-ws itself may be traced between its exec and its first lines.  All it
+ * holds are connections, and ws_door_bounce() ends those without its help.
+ */
+#include "agent/ws/door.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/base/spawn.h"
+#include "agent/ws/ws.h"
+#include "common/channel.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/wslink.h"
+
+static const char PROGRAM[] = "/sandlease-ws";
+
+enum {
+	IDLE_MS = 15 * 1000, /* found idle twice, so far apart, it is ended */
+	AGAIN_MS = 50,       /* after an accept() for which there was no room */
+	GOODBYE_MS = 500     /* for close frames, before connections are cut */
+};
+
+/* The main thread's own. */
+static int listener = -1;
+static int control = -1; /* -1: the program does not run */
+static int64_t accept_at, look_at;
+static bool was_idle;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct child program = { -1, -1 }; /* under the lock */
+static bool leaving;                      /* ... told to end */
+
+void
+ws_door_open(int listen_fd)
+{
+	listener = listen_fd;
+	/* who connected may have left by the time it is accepted */
+	fcntl(listener, F_SETFL, O_NONBLOCK);
+}
+
+void
+ws_door_shut(void)
+{
+	mem_close_fd(&listener);
+}
+
+static bool
+is_leaving(void)
+{
+	bool is;
+
+	pthread_mutex_lock(&lock);
+	is = leaving;
+	pthread_mutex_unlock(&lock);
+	return is;
+}
+
+int
+ws_door_watch(struct pollfd f[WS_DOOR_FDS])
+{
+	int pause_ms = clock_left_ms(accept_at);
+	/* who connects while the program leaves is the next one's */
+	bool closed = pause_ms > 0 || is_leaving();
+
+	f[0] = (struct pollfd){ control, POLLIN, 0 };
+	f[1] = (struct pollfd){ closed ? -1 : listener, POLLIN, 0 };
+	if (pause_ms > 0)
+		return pause_ms;
+	return control >= 0 ? clock_left_ms(look_at) : -1;
+}
+
+/* ---- the program */
+
+static int
+start(struct err *e)
+{
+	static const char *const ARGV[] = { PROGRAM, NULL };
+	char *envp[] = { NULL };
+	auto_fd int theirs = -1;
+	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int ends[2], rc;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_errno(e, "socketpair");
+	theirs = ends[1];
+	/* a program that does not read must not hold us up */
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	pthread_mutex_lock(&lock);
+	rc = spawn_start(&(struct spawn){ .argv = ARGV,
+			     .envp = envp,
+			     .cwd = "/",
+			     .in = null,
+			     .out = theirs,
+			     .err = null },
+	    &program, e);
+	leaving = false;
+	pthread_mutex_unlock(&lock);
+	if (rc < 0) {
+		close(ends[0]);
+		return -1;
+	}
+	control = ends[0];
+	look_at = clock_ms() + IDLE_MS;
+	was_idle = false;
+	return 0;
+}
+
+/* It is our child: until it was waited for its number is nobody else's. */
+static void
+end(void)
+{
+	mem_close_fd(&control);
+	pthread_mutex_lock(&lock);
+	kill(program.pid, SIGKILL);
+	spawn_wait(&program);
+	leaving = false;
+	pthread_mutex_unlock(&lock);
+}
+
+static void
+end_if_idle(void)
+{
+	bool idle = ws_serving() == 0;
+
+	if (clock_left_ms(look_at) > 0)
+		return;
+	look_at = clock_ms() + IDLE_MS;
+	if (idle && was_idle)
+		end();
+	was_idle = idle;
+}
+
+/* ---- those who connect */
+
+/* To the program, which may have died since it was started: once again, then. */
+static int
+hand_over(int client, int theirs, struct err *e)
+{
+	const int fds
+	    [WSLINK_FDS] = { [WSLINK_CLIENT] = client, [WSLINK_PAIR] = theirs };
+	auto_json json_t *msg = json_object();
+
+	if (control < 0 && start(e) < 0)
+		return -1;
+	if (channel_send(control, msg, fds, WSLINK_FDS, e) == 0)
+		return 0;
+	if (e->code != CODE_PEER_CLOSED)
+		return -1;
+	end();
+	return start(e) < 0 ? -1
+			    : channel_send(control, msg, fds, WSLINK_FDS, e);
+}
+
+static int
+admit(int client, struct err *e)
+{
+	auto_fd int theirs = -1;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_errno(e, "socketpair");
+	theirs = ends[1];
+	if (hand_over(client, theirs, e) < 0) {
+		close(ends[0]);
+		return -1;
+	}
+	was_idle = false;
+	ws_serve(client, ends[0]);
+	return 0;
+}
+
+static void
+accept_one(void)
+{
+	int client =
+	    accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct err e = { 0 };
+
+	if (client < 0) {
+		if (channel_accept_must_pause(errno))
+			accept_at = clock_ms() + AGAIN_MS;
+		return;
+	}
+	if (admit(client, &e) < 0) {
+		log_err(LOG_ERROR, "no_websocket", &e);
+		close(client);
+	}
+}
+
+void
+ws_door_ready(const struct pollfd f[WS_DOOR_FDS])
+{
+	/* it says nothing there: what comes is its end */
+	if (f[0].fd >= 0 && f[0].revents != 0)
+		end();
+	/* it may have been told to leave since the listener was polled */
+	if (f[1].fd >= 0 && f[1].revents != 0 && listener >= 0 && !is_leaving())
+		accept_one();
+	if (control >= 0)
+		end_if_idle();
+}
+
+pid_t
+ws_door_pid(void)
+{
+	pid_t pid;
+
+	pthread_mutex_lock(&lock);
+	pid = program.pid > 0 ? program.pid : 0;
+	pthread_mutex_unlock(&lock);
+	return pid;
+}
+
+void
+ws_door_leave(void)
+{
+	pthread_mutex_lock(&lock);
+	if (program.pid > 0 && !leaving) {
+		leaving = true;
+		kill(program.pid, SIGTERM);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void
+ws_door_bounce(void)
+{
+	int64_t before = ws_newest();
+	struct pollfd ended = { -1, POLLIN, 0 };
+
+	pthread_mutex_lock(&lock);
+	if (program.pid > 0) {
+		leaving = true;
+		kill(program.pid, SIGTERM);
+		ended.fd = fcntl(program.pidfd, F_DUPFD_CLOEXEC, 0);
+	}
+	pthread_mutex_unlock(&lock);
+	if (ended.fd >= 0)
+		(void)poll(&ended, 1, GOODBYE_MS);
+	mem_close_fd(&ended.fd);
+	/* one that was asked and lives: the next is started in its place */
+	pthread_mutex_lock(&lock);
+	if (program.pid > 0 && leaving)
+		kill(program.pid, SIGKILL);
+	pthread_mutex_unlock(&lock);
+	ws_cut(before);
+}

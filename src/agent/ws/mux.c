@@ -1,0 +1,213 @@
+/* mux.c: /ws and /api/ws: many requests on one WebSocket. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/api/routes.h"
+#include "agent/base/serve.h"
+#include "agent/ws/answer.h"
+#include "agent/ws/call.h"
+#include "agent/ws/request.h"
+#include "agent/ws/ws.h"
+#include "common/mem.h"
+
+enum {
+	/* the largest body and what is around it */
+	MESSAGE_MAX = API_WRITE_BODY_MAX + 1024 * 1024,
+	/* of all that are not complete yet */
+	INCOMPLETE_MAX = 256 * 1024 * 1024
+};
+
+struct running {
+	struct mux *mux;
+	struct ws_call *call;
+	struct running *next;
+};
+
+/* Freed by the thread that reads, when none of them runs any more. */
+struct mux {
+	struct ws_conn *conn;
+	const char *session;
+	pthread_mutex_t lock;
+	pthread_cond_t none;
+	struct running *running;
+	struct buf message; /* the pieces so far */
+	size_t counted;     /* their bytes that count in `incomplete` */
+};
+
+static atomic_int requests;
+static atomic_llong incomplete;
+
+/* ---- those that run */
+
+static struct running *
+find(const struct mux *m, const char *id)
+{
+	struct running *r = m->running;
+
+	while (r != NULL && !str_equal(ws_call_id(r->call), id))
+		r = r->next;
+	return r;
+}
+
+/* False when its id is in use. */
+static bool
+enter(struct mux *m, struct running *r)
+{
+	bool is_new;
+
+	pthread_mutex_lock(&m->lock);
+	is_new = find(m, ws_call_id(r->call)) == NULL;
+	if (is_new) {
+		r->next = m->running;
+		m->running = r;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return is_new;
+}
+
+static void
+leave(struct running *r)
+{
+	struct mux *m = r->mux;
+	struct running **at = &m->running;
+
+	pthread_mutex_lock(&m->lock);
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	if (m->running == NULL)
+		pthread_cond_signal(&m->none);
+	/* m may be gone as soon as this is over */
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void
+forget(struct running *r)
+{
+	ws_call_free(r->call);
+	free(r);
+	atomic_fetch_sub(&requests, 1);
+}
+
+static void *
+run(void *arg)
+{
+	struct running *r = arg;
+
+	ws_call_run(r->call);
+	leave(r);
+	forget(r);
+	return NULL;
+}
+
+static void
+cancel(struct mux *m, const char *id)
+{
+	struct running *r;
+
+	pthread_mutex_lock(&m->lock);
+	r = find(m, id);
+	if (r != NULL)
+		ws_call_cancel(r->call);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void
+cancel_all(struct mux *m)
+{
+	pthread_mutex_lock(&m->lock);
+	for (struct running *r = m->running; r != NULL; r = r->next)
+		ws_call_cancel(r->call);
+	while (m->running != NULL)
+		pthread_cond_wait(&m->none, &m->lock);
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- messages */
+
+static void
+start(struct mux *m, struct ws_request *q)
+{
+	auto_free char *id = xstrdup(q->id);
+	struct running *r = xcalloc(1, sizeof(*r));
+	bool room = atomic_fetch_add(&requests, 1) < WS_REQUESTS_MAX;
+
+	r->mux = m;
+	r->call = ws_call_new(m->conn, q, &m->message, m->session);
+	if (!enter(m, r)) {
+		ws_answer_error(m->conn, id, 400, CODE_INVALID_REQUEST,
+		    "a request with this id runs");
+		forget(r);
+		return;
+	}
+	if (room && serve_thread(run, r) == 0)
+		return;
+	leave(r);
+	forget(r);
+	ws_answer_error(m->conn, id, 429, CODE_INTERNAL_ERROR,
+	    "too many requests at once");
+}
+
+static void
+take_message(struct mux *m)
+{
+	const char *text = m->message.data != NULL ? m->message.data : "";
+	struct ws_request q;
+	struct err e = { 0 };
+
+	if (ws_request_parse(text, m->message.len, &q, &e) < 0)
+		ws_answer_error(m->conn, q.id, 400, e.code, e.msg);
+	else if (q.cancel)
+		cancel(m, q.id);
+	else
+		start(m, &q);
+	ws_request_free(&q);
+}
+
+/* Its text may be a request's by now; then it counts there. */
+static void
+empty(struct mux *m)
+{
+	atomic_fetch_sub(&incomplete, (long long)m->counted);
+	m->counted = 0;
+	buf_free(&m->message);
+}
+
+/* False when the connection has been closed for it. */
+static bool
+take_piece(struct mux *m, const struct ws_piece *p)
+{
+	if (m->message.len + p->len > MESSAGE_MAX) {
+		ws_close(m->conn, WS_TOO_BIG, "the message is too large");
+		return false;
+	}
+	if (atomic_fetch_add(&incomplete, (long long)p->len) > INCOMPLETE_MAX) {
+		atomic_fetch_sub(&incomplete, (long long)p->len);
+		ws_close(m->conn, WS_TRY_LATER, "too much is being sent");
+		return false;
+	}
+	m->counted += p->len;
+	buf_add(&m->message, p->data, p->len);
+	if (!p->last)
+		return true;
+	take_message(m);
+	empty(m);
+	return true;
+}
+
+void
+ws_mux_run(struct ws_conn *conn, const char *session)
+{
+	auto_free struct ws_piece *p = xmalloc(sizeof(*p));
+	struct mux m = { .conn = conn,
+		.session = session,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.none = PTHREAD_COND_INITIALIZER };
+
+	while (ws_receive(conn, p) && take_piece(&m, p))
+		;
+	empty(&m);
+	cancel_all(&m);
+}

@@ -1,0 +1,283 @@
+/* pty.c: /ws/pty: a terminal of the session. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/serve.h"
+#include "agent/pty/pty.h"
+#include "agent/run/activity.h"
+#include "agent/run/session_end.h"
+#include "agent/ws/ws.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { CONTROL_MAX = 4096 };
+
+/* One client of a terminal: two threads, one each way. */
+struct view {
+	struct ws_conn *conn;
+	struct pty *pty;
+	struct buf control; /* pieces of a text message */
+	pthread_mutex_t lock;
+	pthread_cond_t deaf;
+	bool listening; /* the thread that reads is there */
+};
+
+/* ---- what is said beside the bytes */
+
+static int
+say(struct ws_conn *conn, json_t *o)
+{
+	auto_json json_t *msg = o;
+	auto_free char *text = json_text(msg);
+
+	return ws_send(conn, WSLINK_TEXT, text, strlen(text));
+}
+
+static int
+say_error(struct ws_conn *conn, const char *message)
+{
+	return say(conn,
+	    json_pack("{s:s, s:o}", "type", "error", "message",
+		json_lossy(message)));
+}
+
+static void
+say_err(struct ws_conn *conn, const struct err *e)
+{
+	auto_free char *text = xasprintf("%s%s%s", e->field,
+	    e->field[0] != '\0' ? ": " : "", e->msg);
+
+	say_error(conn, text);
+}
+
+/* ---- from the client */
+
+static void
+take_control(struct view *v)
+{
+	auto_json json_t *msg = NULL;
+	struct err e = { 0 };
+	const json_t *cols, *rows;
+
+	if (json_parse(v->control.data, v->control.len, &msg, &e) < 0 ||
+	    !str_equal(json_str(msg, "type"), "resize")) {
+		say_error(v->conn,
+		    "a text message is {type:\"resize\",cols,rows}");
+		return;
+	}
+	cols = json_object_get(msg, "cols");
+	rows = json_object_get(msg, "rows");
+	if (json_integer_value(cols) < 1 || json_integer_value(rows) < 1 ||
+	    json_integer_value(cols) > PTY_SIDE_MAX ||
+	    json_integer_value(rows) > PTY_SIDE_MAX)
+		say_error(v->conn, "cols and rows must be between 1 and 4096");
+	else if (pty_resize(v->pty, (int)json_integer_value(cols),
+		     (int)json_integer_value(rows), &e) < 0)
+		say_err(v->conn, &e);
+}
+
+/* False when the connection has been closed for it. */
+static bool
+take_text(struct view *v, const struct ws_piece *p)
+{
+	if (v->control.len + p->len > CONTROL_MAX) {
+		ws_close(v->conn, WS_TOO_BIG, "the message is too large");
+		return false;
+	}
+	buf_add(&v->control, p->data, p->len);
+	if (p->last) {
+		take_control(v);
+		v->control.len = 0;
+	}
+	return true;
+}
+
+static bool
+has_gone(const struct ws_conn *conn)
+{
+	struct pollfd f = { conn->fd, POLLRDHUP, 0 };
+
+	return poll(&f, 1, 0) > 0;
+}
+
+/*
+ * Until all is typed: what follows would make no sense without it, and a
+ * client that must wait is not read.
+ */
+static bool
+take_keys(struct view *v, const struct ws_piece *p)
+{
+	const struct pty_input in = { .data = p->data,
+		.len = p->len,
+		.gone_fd = v->conn->fd,
+		.patient = true };
+	struct err e;
+	size_t written;
+
+	activity_touch();
+	do { /* others may be typing */
+		e = (struct err){ 0 };
+		if (pty_input(v->pty, &in, &written, &e) == 0)
+			return true;
+	} while (e.kind == ERR_BUSY && !has_gone(v->conn));
+	if (e.kind != ERR_BUSY && e.code != CODE_TERMINAL_ENDED)
+		say_err(v->conn, &e);
+	return true;
+}
+
+static void *
+listen_to(void *arg)
+{
+	struct view *v = arg;
+	auto_free struct ws_piece *p = xmalloc(sizeof(*p));
+
+	while (ws_receive(v->conn, p) &&
+	    (p->kind == WSLINK_TEXT ? take_text(v, p) : take_keys(v, p)))
+		;
+	pthread_mutex_lock(&v->lock);
+	v->listening = false;
+	pthread_cond_signal(&v->deaf);
+	pthread_mutex_unlock(&v->lock);
+	return NULL;
+}
+
+/* ---- to the client */
+
+/* All that is there from `at` on; -1 when the client has gone. */
+static int
+show(struct view *v, struct pty_block *b, int64_t *at)
+{
+	while (pty_read(v->pty, *at, b)) {
+		if (b->offset > *at &&
+		    say(v->conn,
+			json_pack("{s:s, s:I}", "type", "lost", "bytes",
+			    (json_int_t)(b->offset - *at))) < 0)
+			return -1;
+		if (ws_send(v->conn, WSLINK_BINARY, b->data, b->len) < 0)
+			return -1;
+		*at = b->offset + (int64_t)b->len;
+	}
+	return 0;
+}
+
+static void
+say_exit(const struct view *v, const struct pty_now *now)
+{
+	json_t *o =
+	    json_pack("{s:s, s:i}", "type", "exit", "code", now->exit_code);
+
+	struct session_end why;
+	bool told = session_end_told(&why);
+
+	if (now->signal[0] != '\0')
+		json_object_set_new(o, "signal", json_string(now->signal));
+	if (told) {
+		json_object_set_new(o, "reason", json_string(why.reason));
+		json_object_set_new(o, "cause", json_string(why.cause));
+	}
+	say(v->conn, o);
+	ws_finish(v->conn, WS_NORMAL,
+	    told ? why.reason : "the terminal has ended");
+}
+
+/* False when the client has gone. */
+static bool
+wait_more(const struct view *v, const struct pty_watch *w)
+{
+	struct pollfd f[] = { { w->fd, POLLIN, 0 },
+		{ v->conn->fd, POLLRDHUP, 0 } };
+	uint64_t count;
+
+	(void)poll(f, ARRAY_LEN(f), -1);
+	(void)!read(w->fd, &count, sizeof(count));
+	return f[1].revents == 0;
+}
+
+static void
+follow(struct view *v, const struct pty_watch *w)
+{
+	auto_free struct pty_block *b = xmalloc(sizeof(*b));
+	int64_t at = pty_begin(v->pty, -1);
+	struct pty_now now = pty_now(v->pty);
+
+	if (show(v, b, &at) < 0 ||
+	    say(v->conn, json_pack("{s:s}", "type", "ready")) < 0)
+		return;
+	while (now.running && wait_more(v, w)) {
+		now = pty_now(v->pty); /* before: all it wrote is there */
+		if (show(v, b, &at) < 0)
+			return;
+	}
+	if (!now.running)
+		say_exit(v, &now);
+}
+
+/* ---- both */
+
+static void
+await_listener(struct view *v)
+{
+	pthread_mutex_lock(&v->lock);
+	while (v->listening)
+		pthread_cond_wait(&v->deaf, &v->lock);
+	pthread_mutex_unlock(&v->lock);
+}
+
+static int
+run(struct view *v, struct err *e)
+{
+	struct pty_watch w;
+
+	if (pty_watch(v->pty, &w, e) < 0)
+		return -1;
+	v->listening = true;
+	if (serve_thread(listen_to, v) == 0) {
+		follow(v, &w);
+		await_listener(v);
+	} else {
+		v->listening = false;
+		err_errno(e, "cannot start a thread");
+	}
+	pty_unwatch(v->pty, &w);
+	return e->kind == ERR_NONE ? 0 : -1;
+}
+
+/* What no size can be is none. */
+static int
+side(const json_t *args, const char *name)
+{
+	int64_t n = 0;
+
+	(void)!str_to_int(json_str(args, name), 1, PTY_SIDE_MAX, &n);
+	return (int)n;
+}
+
+void
+ws_pty_run(struct ws_conn *conn, const json_t *args)
+{
+	const struct pty_wish wish = { .id = json_str(args, "sessionId"),
+		.shell = json_str(args, "shell"),
+		.cwd = json_str(args, "cwd"),
+		.cols = side(args, "cols"),
+		.rows = side(args, "rows") };
+	struct view v = { .conn = conn,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.deaf = PTHREAD_COND_INITIALIZER };
+	struct err e = { 0 };
+	bool created;
+
+	activity_touch();
+	if (pty_open(&wish, &v.pty, &created, &e) == 0) {
+		(void)!run(&v, &e);
+		pty_release(v.pty);
+	}
+	if (e.kind != ERR_NONE) {
+		say_err(conn, &e);
+		ws_close(conn, WS_INTERNAL, "the terminal cannot be had");
+	}
+	buf_free(&v.control);
+}

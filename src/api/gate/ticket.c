@@ -1,0 +1,89 @@
+/* ticket.c: what stands for a key in the address of a WebSocket. */
+#include "api/gate/ticket.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "common/mem.h"
+
+const char *const TICKET_NAMES[] = {
+	[TICKET_TERMINAL] = "terminal",
+	[TICKET_WS] = "ws",
+	[TICKET__MAX] = NULL,
+};
+
+/* Of each purpose, the first is the one whose address is told. */
+static const struct {
+	enum ticket_for what;
+	const char *path, *query;
+} SOCKETS[] = {
+	{ TICKET_TERMINAL, "ws/pty", "?sessionId=default" },
+	{ TICKET_WS, "ws", "" },
+	{ TICKET_WS, "api/ws", "" },
+};
+
+char *
+ticket_socket_url(const struct conf *conf, const char *session,
+    enum ticket_for what, const char *ticket)
+{
+	const char *rest = strstr(conf->public_url, "://");
+	struct buf url = { 0 };
+	size_t i = 0;
+
+	while (SOCKETS[i].what != what)
+		i++;
+	buf_fmt(&url, "%s%s/v1/sessions/%s/%s%s",
+	    str_starts(conf->public_url, "https:") ? "wss" : "ws",
+	    rest != NULL ? rest : conf->public_url, session, SOCKETS[i].path,
+	    SOCKETS[i].query);
+	if (ticket != NULL)
+		buf_fmt(&url, "%sticket=%s",
+		    SOCKETS[i].query[0] != '\0' ? "&" : "?", ticket);
+	return url.data;
+}
+
+const char *
+ticket_purpose(const struct call *c)
+{
+	auto_free char *base =
+	    xasprintf("/v1/sessions/%s/", call_param(c, "SL_SESSION"));
+
+	if (str_starts(c->path, base))
+		for (size_t i = 0; i < ARRAY_LEN(SOCKETS); i++)
+			if (str_equal(c->path + strlen(base), SOCKETS[i].path))
+				return TICKET_NAMES[SOCKETS[i].what];
+	return "";
+}
+
+bool
+ticket_upgrades(const struct call *c)
+{
+	return strcasecmp(call_param(c, "HTTP_UPGRADE"), "websocket") == 0;
+}
+
+/* A mere look at the address, by whoever follows links, uses up nothing. */
+static bool
+comes_with_one(const struct call *c)
+{
+	return call_param(c, "SL_TICKET")[0] != '\0' && ticket_upgrades(c) &&
+	    ticket_purpose(c)[0] != '\0';
+}
+
+int
+ticket_credential(const struct call *c, struct credential *out, struct err *e)
+{
+	const char *ticket = call_param(c, "SL_TICKET");
+
+	if (access_credential(c, out, e) < 0)
+		return -1;
+	if (!comes_with_one(c))
+		return 0;
+	if ((out->given && out->kind == CREDENTIAL_KEY) ||
+	    strlen(ticket) >= TOKEN_KEY_MAX) {
+		*out = (struct credential){ 0 };
+		return access_refused(e);
+	}
+	*out = (struct credential){ .given = true, .kind = CREDENTIAL_TICKET };
+	token_hash(ticket, out->hash);
+	return 0;
+}

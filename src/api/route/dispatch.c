@@ -1,0 +1,193 @@
+/* dispatch.c: from a call to its handler, once, for every route. */
+#include "api/route/dispatch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/dress.h"
+#include "api/gate/access.h"
+#include "api/gate/audit.h"
+#include "api/gate/gate.h"
+#include "api/route/routes.h"
+#include "api/share.h"
+#include "common/clock.h"
+#include "common/log.h"
+
+struct control *
+app_control(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+
+	if (!app->ctl_open) {
+		if (control_open(app->conf, app->store, &app->ctl, e) < 0)
+			return NULL;
+		app->ctl_open = true;
+	}
+	str_copy(app->ctl.trace, sizeof(app->ctl.trace), c->trace_id);
+	snprintf(app->ctl.actor, sizeof(app->ctl.actor), "key:%s/%s",
+	    app->who.key_id, app->who.user);
+	return &app->ctl;
+}
+
+int64_t
+app_deadline(struct call *c, int64_t wait_ms)
+{
+	int64_t hold_ms = app_of(c)->hold_ms;
+
+	return clock_ms() + (wait_ms < hold_ms ? wait_ms : hold_ms);
+}
+
+void
+app_hide_details(const struct call *c, struct err *e)
+{
+	const char *told = err_told(e);
+
+	if (e->kind == ERR_INTERNAL) {
+		err_set(e, ERR_INTERNAL, CODE_INTERNAL,
+		    "something went wrong here; the operator's log has it under %s",
+		    c->request_id);
+	} else if (told != e->msg) {
+		if (err_status(e) < 500) /* the others are in the log already */
+			log_err(LOG_WARN, "request_refused", e);
+		err_set(e, e->kind, e->code, "%s", told);
+	}
+}
+
+/* What cannot be an id is nobody's, whatever bytes it has. */
+static int
+check_id(const struct call *c, struct err *e)
+{
+	const char *id = call_var(c, "id");
+
+	if (id[0] == '\0' || id_is_session(id))
+		return 0;
+	return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
+	    "there is no such session");
+}
+
+/*
+ * An app behind proxy/{port} may send its caller, whose key goes along, to a path
+ * that is another one once nginx has decoded it.  No route needs that.
+ */
+static int
+check_path(const struct call *c, struct err *e)
+{
+	const char *uri = call_param(c, "REQUEST_URI");
+
+	/* without nginx nothing is decoded */
+	if (call_param(c, "SL_PATH")[0] == '\0' ||
+	    (strcspn(uri, "?") == strlen(c->path) && str_starts(uri, c->path)))
+		return 0;
+	return err_set(e, ERR_INVALID, CODE_BAD_REQUEST,
+	    "a path of the API is written without escapes, dots and doubled slashes");
+}
+
+/* Every call of an org takes one of its places, before it does anything. */
+static int
+enter(struct call *c, const struct route *route, struct err *e)
+{
+	struct app *app = app_of(c);
+
+	if (app->share == NULL || app->who.tenant[0] == '\0')
+		return 0;
+	return share_enter(app->share, app->worker, app->who.tenant,
+	    str_equal(route->method, "GET") ? SHARE_READS
+					    : (enum share_call)route->hold,
+	    &app->hold_ms, e);
+}
+
+/* Whoever guesses ids is told nothing; the owner hears of it. */
+static void
+note_refusal(struct call *c, const struct err *e)
+{
+	if (e->code == CODE_SESSION_NOT_FOUND &&
+	    id_is_session(call_var(c, "id")))
+		audit_session(c, call_var(c, "id"), NULL);
+}
+
+static void
+refuse_container(struct call *c, struct err *e)
+{
+	if (e->code == CODE_NOT_FOUND)
+		err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
+		    "The requested endpoint was not found: %s %.100s",
+		    c->method, c->path);
+	dress_container(c, e, e->code);
+}
+
+/* Mistakes in an address that are made often. */
+static void
+refuse_native(struct call *c, struct err *e)
+{
+	size_t len = strlen(c->path);
+
+	if (e->code == CODE_NOT_FOUND && str_starts(c->path, "/v1/v1/"))
+		err_set(e, ERR_NOT_FOUND, CODE_NOT_FOUND,
+		    "there is no such route; give the service's address without /v1 at its end");
+	else if (e->code == CODE_NOT_FOUND && len > 1 &&
+	    c->path[len - 1] == '/')
+		err_set(e, ERR_NOT_FOUND, CODE_NOT_FOUND,
+		    "there is no such route; leave out the slash at its end");
+	dress_native(c, e);
+}
+
+/* What is asked for, and how a refusal is told there. */
+struct surface {
+	const struct route *routes;
+	const size_t *count;
+	bool strict; /* a query parameter that is not known is refused */
+	void (*refuse)(struct call *c, struct err *e);
+};
+
+static const struct surface NATIVE = { ROUTES, &ROUTE_COUNT, true,
+	refuse_native };
+static const struct surface CONTAINER = { CONTAINER_ROUTES,
+	&CONTAINER_ROUTE_COUNT, false, refuse_container };
+
+static void
+handle(struct call *c)
+{
+	/* nginx knows which of its locations it was */
+	const struct surface *s = str_equal(call_param(c, "SL_SURFACE"), "data")
+	    ? &CONTAINER
+	    : &NATIVE;
+	const struct route *route;
+	struct err e = { 0 };
+
+	route = router_match(s->routes, *s->count, c, &e);
+	if (route == NULL || check_path(c, &e) < 0 ||
+	    access_check(c, (enum access)route->access, &e) < 0 ||
+	    check_id(c, &e) < 0 ||
+	    (s->strict && router_check_query(route, c, &e) < 0) ||
+	    enter(c, route, &e) < 0 || route->handle(c, &e) < 0) {
+		note_refusal(c, &e);
+		if (c->status == 0)
+			s->refuse(c, &e);
+		else /* an answer has begun: too late for another */
+			log_err(LOG_ERROR, "request_failed", &e);
+	}
+}
+
+void
+dispatch(struct call *c)
+{
+	struct app *app = app_of(c);
+	const char *route = call_param(c, "SL_ROUTE");
+	gate_fn *gate = gate_find(route);
+	int64_t began = clock_us();
+
+	app->who = (struct principal){ 0 };
+	app->hold_ms = SHARE_HOLD_ANY;
+	log_context(c->request_id, call_param(c, "SL_SESSION"));
+	if (gate != NULL)
+		gate(c);
+	else
+		handle(c);
+	if (app->share != NULL)
+		share_leave(app->share, app->worker);
+	log_line(gate != NULL ? LOG_DEBUG : LOG_INFO, "request",
+	    "%s %s %d %lld us", c->method, gate != NULL ? route : c->path,
+	    c->status, (long long)(clock_us() - began));
+	log_context("", "");
+}

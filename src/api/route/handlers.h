@@ -1,0 +1,25 @@
+/*
+ * handlers.h: every handler of the route table.  A handler decodes, makes one
+ * control call and replies; failures travel as struct err.
+ */
+#ifndef SANDLEASE_API_ROUTE_HANDLERS_H
+#define SANDLEASE_API_ROUTE_HANDLERS_H
+
+#include "web/router.h"
+
+handler_fn v1_health, v1_live, v1_openapi;
+handler_fn v1_login, v1_logout, v1_me;
+handler_fn v1_session_create, v1_session_list, v1_session_get, v1_session_patch,
+    v1_session_delete, v1_session_resume, v1_session_sleep, v1_session_extend,
+    v1_session_interrupt, v1_session_agent_log;
+handler_fn v1_session_events, v1_audit, v1_reaper_runs;
+handler_fn v1_aliases_put, v1_aliases_delete;
+handler_fn v1_usage;
+handler_fn v1_classes;
+handler_fn v1_snapshot_create, v1_snapshot_list, v1_snapshot_get,
+    v1_snapshot_delete;
+handler_fn v1_port_expose, v1_port_list, v1_port_remove, v1_port_rotate;
+handler_fn v1_ticket_create;
+handler_fn container_port_expose, container_port_list, container_port_remove;
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * worker.h: one process, one request at a time, one database connection.
+ */
+#ifndef SANDLEASE_API_SERVE_WORKER_H
+#define SANDLEASE_API_SERVE_WORKER_H
+
+#include "api/app.h"
+
+/* Serves descriptor `listen_fd` until SIGTERM; returns the exit status. */
+int worker_run(const struct conf *conf, enum pool pool, int listen_fd,
+    struct share *share, size_t number);
+
+/* Serves one request as a plain CGI program; returns the exit status. */
+int worker_cgi(const struct conf *conf);
+
+#endif

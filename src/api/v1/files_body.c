@@ -1,0 +1,254 @@
+/*
+ * files_body.c: the files that a create brings along.
+ *
+ * A path that cannot be written would be found out only when a sandbox runs.
+ * So paths are looked at here, as text.  What a snapshot has in their way, a
+ * directory or a link, only the agent can tell (src/control/launch.c).
+ */
+#include "api/v1/files_body.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "common/str.h"
+#include "common/token.h"
+
+enum {
+	PATH_BYTES_MAX = 4096,
+	SEGMENT_MAX = 255,
+	SEGMENTS_MAX = 128, /* each is looked at with all before it */
+	MODE_MAX = 0777
+};
+
+/* What a cell mounts for writing (src/agent/cell/cell.c:make_mounts). */
+static const char *const PLACES[] = { "/workspace", "/home/user", "/tmp",
+	"/var/tmp", "/var/backups", "/dev/shm" };
+
+/* What a root that can be written has for reading only. */
+static const char *const LOCKED[] = { "/dev", "/proc", "/sys",
+	"/sandlease-agent", "/sandlease-ws" };
+
+/* The error of one member of one file. */
+static int
+refuse(struct err *e, size_t i, const char *member, const char *why)
+{
+	char field[ERR_FIELD_MAX];
+
+	snprintf(field, sizeof(field), "files[%zu]%s%s", i,
+	    member[0] != '\0' ? "." : "", member);
+	return err_field(e, field, "%s", why);
+}
+
+/* A mode as 420 or as "0644" becomes a number. */
+static int
+read_mode(json_t *file, size_t i, struct err *e)
+{
+	json_t *m = json_object_get(file, "mode");
+	json_int_t n = json_integer_value(m);
+
+	if (m == NULL)
+		return 0;
+	if (json_is_string(m) &&
+	    str_made_of(json_string_value(m), "01234567", 3, 4))
+		n = strtol(json_string_value(m), NULL, 8);
+	else if (!json_is_integer(m))
+		n = -1;
+	if (n < 0 || n > MODE_MAX)
+		return refuse(e, i, "mode", "must be like \"0644\"");
+	json_object_set_new(file, "mode", json_integer(n));
+	return 0;
+}
+
+static int
+check_content(const json_t *file, size_t i, struct err *e)
+{
+	const json_t *text = json_object_get(file, "content");
+	const json_t *b64 = json_object_get(file, "contentBase64");
+	auto_buf struct buf bytes = { 0 };
+
+	if ((text == NULL) == (b64 == NULL))
+		return refuse(e, i, "",
+		    "needs content or contentBase64, and not both");
+	if (text != NULL)
+		return json_is_string(text)
+		    ? 0
+		    : refuse(e, i, "content", "must be a string");
+	if (!json_is_string(b64) ||
+	    strlen(json_string_value(b64)) != json_string_length(b64) ||
+	    !token_base64(json_string_value(b64), &bytes))
+		return refuse(e, i, "contentBase64", "is not base64");
+	return 0;
+}
+
+static int
+check_members(const json_t *file, size_t i, struct err *e)
+{
+	static const char *const KNOWN[] = { "path", "content", "contentBase64",
+		"mode" };
+	const char *key;
+	json_t *v;
+
+	if (!json_is_object(file))
+		return refuse(e, i, "", "must be an object");
+	json_object_foreach((json_t *)(uintptr_t)file, key, v)
+	{
+		char field[ERR_FIELD_MAX];
+		bool known = false;
+
+		for (size_t k = 0; k < ARRAY_LEN(KNOWN); k++)
+			known |= str_equal(key, KNOWN[k]);
+		snprintf(field, sizeof(field), "files[%zu].%.30s", i, key);
+		if (!known)
+			return err_field(e, field, "is not a known field");
+	}
+	return 0;
+}
+
+/*
+ * The path with "/workspace/" before it if it is relative, and without ".",
+ * ".." and double slashes.  NULL when a segment is too long for any file system,
+ * or there are too many.
+ */
+static char *
+normalise(const char *path)
+{
+	char *out = xasprintf("%s", path[0] == '/' ? "" : "/workspace");
+	int count = 0;
+
+	while (*(path += strspn(path, "/")) != '\0') {
+		size_t n = strcspn(path, "/");
+		bool up = n == 2 && strncmp(path, "..", 2) == 0;
+		char *slash = strrchr(out, '/');
+
+		if (n > SEGMENT_MAX || ++count > SEGMENTS_MAX) {
+			free(out);
+			return NULL;
+		}
+		if (up && slash != NULL)
+			*slash = '\0';
+		if (!up && (n > 1 || path[0] != '.')) {
+			char *longer = xasprintf("%s/%.*s", out, (int)n, path);
+
+			free(out);
+			out = longer;
+		}
+		path += n;
+	}
+	return out;
+}
+
+/* Whether it ends with a slash, or as if: "dir/." or "dir/.." */
+static bool
+says_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *last = slash != NULL ? slash + 1 : path;
+
+	return str_equal(last, "") || str_equal(last, ".") ||
+	    str_equal(last, "..");
+}
+
+/* Below one of the places; *is_place: it is the place itself. */
+static bool
+is_below(const char *path, const char *const *places, size_t count,
+    bool *is_place)
+{
+	*is_place = false;
+	for (size_t i = 0; i < count; i++) {
+		size_t len = strlen(places[i]);
+
+		if (!str_starts(path, places[i]))
+			continue;
+		*is_place = path[len] == '\0';
+		if (*is_place || path[len] == '/')
+			return true;
+	}
+	return false;
+}
+
+/* Checks one path, and notes in `seen` which file it is of; *in_root as above. */
+static int
+check_path(const json_t *file, size_t i, json_t *seen, int64_t *in_root,
+    struct err *e)
+{
+	const json_t *v = json_object_get(file, "path");
+	const char *path = json_string_value(v);
+	auto_free char *whole = NULL;
+	const json_t *other;
+	bool is_place, is_locked;
+
+	if (path == NULL || path[0] == '\0' ||
+	    strlen(path) != json_string_length(v) ||
+	    strlen(path) > PATH_BYTES_MAX)
+		return refuse(e, i, "path",
+		    "must be a string of 1 to 4096 bytes");
+	whole = normalise(path);
+	if (whole == NULL)
+		return refuse(e, i, "path",
+		    "has a name of more than 255 bytes in it, or more than 128 names");
+	if (!is_below(whole, PLACES, ARRAY_LEN(PLACES), &is_place)) {
+		if (is_below(whole, LOCKED, ARRAY_LEN(LOCKED), &is_locked))
+			return refuse(e, i, "path",
+			    "is read-only; /workspace, /home/user and /tmp are not");
+		if (*in_root == 0)
+			*in_root = (int64_t)i + 1;
+	}
+	if (is_place || says_directory(path))
+		return refuse(e, i, "path", "is a directory");
+	other = json_object_get(seen, whole);
+	if (other != NULL) {
+		auto_free char *why =
+		    xasprintf("is the same file as files[%lld]",
+			(long long)json_integer_value(other));
+
+		return refuse(e, i, "path", why);
+	}
+	json_object_set_new(seen, whole, json_integer((json_int_t)i));
+	return 0;
+}
+
+/* No file may be needed as another one's directory. */
+static int
+check_parents(const json_t *seen, struct err *e)
+{
+	const char *path;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)seen, path, v)
+	{
+		auto_free char *dir = xstrdup(path);
+		char *slash;
+
+		while ((slash = strrchr(dir, '/')) != NULL) {
+			const json_t *file;
+
+			*slash = '\0';
+			file = json_object_get(seen, dir);
+			if (file != NULL)
+				return refuse(e,
+				    (size_t)json_integer_value(file), "path",
+				    "is the directory of another file");
+		}
+	}
+	return 0;
+}
+
+int
+files_body_check(const json_t *files, int64_t *in_root, struct err *e)
+{
+	auto_json json_t *seen = json_object();
+	size_t i;
+	json_t *f;
+
+	*in_root = 0;
+	json_array_foreach((json_t *)(uintptr_t)files, i, f)
+	{
+		if (check_members(f, i, e) < 0 ||
+		    check_path(f, i, seen, in_root, e) < 0 ||
+		    check_content(f, i, e) < 0 || read_mode(f, i, e) < 0)
+			return -1;
+	}
+	return check_parents(seen, e);
+}

@@ -1,0 +1,267 @@
+/* history.c: what happened to a session, and to the service. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/gate/access.h"
+#include "api/route/handlers.h"
+#include "api/share.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "control/start.h"
+#include "control/waiter.h"
+
+enum {
+	PAGE_DEFAULT = 100,
+	PAGE_MAX = 1000,
+	WAIT_MAX_S = 30,
+	SETUP_ASK_S = 2,
+	KIND_MAX = 64
+};
+
+struct page {
+	char from[24]; /* the id it begins behind */
+	char ask[24];  /* rows to ask for: one more than it may have */
+	size_t limit;
+	json_t *list; /* owned */
+	int64_t next; /* what to ask from the next time */
+};
+
+static void
+release_page(struct page *p)
+{
+	json_decref(p->list);
+}
+#define auto_page __attribute__((cleanup(release_page)))
+
+/* A number of the query within bounds; `out` has the default before. */
+static int
+query_int(struct call *c, const char *name, int64_t min, int64_t max,
+    int64_t *out, struct err *e)
+{
+	char text[24];
+	bool given;
+
+	if (call_query(c, name, text, sizeof(text), &given, e) < 0)
+		return -1;
+	if (given && !str_to_int(text, min, max, out))
+		return err_field(e, name,
+		    "must be a number from %" PRId64 " to %" PRId64, min, max);
+	return 0;
+}
+
+/* `from`: the parameter that says where it begins; p->next if it is not given. */
+static int
+read_page(struct call *c, const char *from, struct page *p, struct err *e)
+{
+	int64_t limit = PAGE_DEFAULT;
+
+	if (query_int(c, from, 0, INT64_MAX, &p->next, e) < 0 ||
+	    query_int(c, "limit", 1, PAGE_MAX, &limit, e) < 0)
+		return -1;
+	snprintf(p->from, sizeof(p->from), "%" PRId64, p->next);
+	snprintf(p->ask, sizeof(p->ask), "%" PRId64, limit + 1);
+	p->limit = (size_t)limit;
+	p->list = json_array();
+	return 0;
+}
+
+/* Takes rows of (id, json); an id that is NULL is no entry. */
+static int
+take_rows(struct page *p, const struct rows *r, struct err *e)
+{
+	for (size_t i = 0; i < rows_count(r) && i < p->limit; i++) {
+		const char *text = rows_text(r, i, "json");
+		json_t *entry = NULL;
+
+		if (rows_null(r, i, "id"))
+			continue;
+		if (json_parse(text, strlen(text), &entry, e) < 0)
+			return -1;
+		json_array_append_new(p->list, entry);
+		p->next = rows_int(r, i, "id");
+	}
+	return 0;
+}
+
+static void
+reply_page(struct call *c, const char *name, const struct page *p)
+{
+	auto_json json_t *reply =
+	    json_pack("{s:O, s:I}", name, p->list, "next", (json_int_t)p->next);
+
+	call_reply(c, 200, reply);
+}
+
+static int
+list_events(struct call *c, struct page *p, struct err *e)
+{
+	struct app *app = app_of(c);
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(app->store, STMT_EVENT_LIST, &r, e, call_var(c, "id"),
+		app->who.tenant, p->from, p->ask) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
+		    "there is no such session");
+	return take_rows(p, r, e);
+}
+
+/*
+ * Asks again whenever something was told, until there is something; and once
+ * at the end, should the listening have been lost with its connection.
+ */
+static int
+follow(struct call *c, struct page *p, int64_t deadline_ms, struct err *e)
+{
+	enum listen_why why = LISTEN_TOLD;
+
+	while (why != LISTEN_GONE) {
+		if (list_events(c, p, e) < 0)
+			return -1;
+		if (json_array_size(p->list) > 0 || why == LISTEN_TIME)
+			return 0;
+		if (listen_wait(app_of(c)->store, call_fd(c), deadline_ms, &why,
+			e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+wait_for_events(struct call *c, struct page *p, int64_t seconds, struct err *e)
+{
+	struct app *app = app_of(c);
+	int64_t deadline_ms = clock_ms() + seconds * 1000;
+	struct waiter w;
+	int rc = waiter_begin(&w, app->store, call_var(c, "id"),
+	    app->who.tenant, deadline_ms, e);
+
+	if (rc == 0)
+		rc = follow(c, p, deadline_ms, e);
+	waiter_end(&w);
+	return rc;
+}
+
+/*
+ * What a setup says becomes events when somebody asks its wrapper.  If nobody
+ * else does, whoever follows it asks, and again soon.
+ */
+static int
+ask_setup(struct call *c, struct page *p, int64_t *seconds, struct err *e)
+{
+	struct control *ctl = app_control(c, e);
+	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
+	struct session_row s;
+
+	if (ctl == NULL || control_session(ctl, id, tenant, &s, e) < 0)
+		return -1;
+	if (!s.setup || s.state != SESSION_INITIALIZING ||
+	    !start_move_on(ctl, id, tenant))
+		return 0;
+	if (*seconds > SETUP_ASK_S)
+		*seconds = SETUP_ASK_S;
+	return list_events(c, p, e);
+}
+
+/* Somebody else holds the rows just now: no reason to fail. */
+static bool
+not_now(const struct err *e)
+{
+	return e->code == CODE_TRY_AGAIN;
+}
+
+/* A call that waits holds a worker: only so many may, the others ask again. */
+int
+v1_session_events(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+	auto_page struct page p = { 0 };
+	int64_t seconds = 0;
+
+	if (read_page(c, "after", &p, e) < 0 ||
+	    query_int(c, "wait", 0, WAIT_MAX_S, &seconds, e) < 0 ||
+	    list_events(c, &p, e) < 0)
+		return -1;
+	if (seconds > 0 && json_array_size(p.list) == 0) {
+		bool waited = share_wait(app->share, app->worker,
+		    app->who.tenant, SHARE_EVENT);
+
+		if (waited && ask_setup(c, &p, &seconds, e) < 0)
+			return -1;
+		if (waited && json_array_size(p.list) == 0 &&
+		    wait_for_events(c, &p, seconds, e) < 0) {
+			if (!not_now(e))
+				return -1;
+			waited = false;
+		}
+		/* its key may have been revoked while it waited */
+		if (waited && access_check(c, ACCESS_READ, e) < 0)
+			return -1;
+		if (!waited)
+			call_header(c, "Retry-After", "1");
+	}
+	reply_page(c, "events", &p);
+	return 0;
+}
+
+static bool
+is_severity(const char *s)
+{
+	static const char *const WORDS[] = { "info", "warning", "critical" };
+
+	for (size_t i = 0; i < ARRAY_LEN(WORDS); i++)
+		if (str_equal(WORDS[i], s))
+			return true;
+	return false;
+}
+
+/* The tenant's own rows, and those that are nobody's. */
+int
+v1_audit(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+	auto_page struct page p = { 0 };
+	auto_rows struct rows *r = NULL;
+	char severity[16] = "", kind[KIND_MAX] = "";
+	bool given;
+
+	if (read_page(c, "after", &p, e) < 0 ||
+	    call_query(c, "kind", kind, sizeof(kind), &given, e) < 0 ||
+	    call_query(c, "severity", severity, sizeof(severity), &given, e) <
+		0)
+		return -1;
+	if (given && !is_severity(severity))
+		return err_field(e, "severity",
+		    "must be info, warning or critical");
+	if (STORE_RUN(app->store, STMT_AUDIT_LIST, &r, e, app->who.tenant,
+		p.from, severity, kind, p.ask) < 0 ||
+	    take_rows(&p, r, e) < 0)
+		return -1;
+	reply_page(c, "audit", &p);
+	return 0;
+}
+
+/* Of the whole installation, newest first. */
+int
+v1_reaper_runs(struct call *c, struct err *e)
+{
+	auto_page struct page p = { .next = INT64_MAX };
+	auto_rows struct rows *r = NULL;
+	auto_json json_t *reply = NULL;
+	json_t *cursor = json_null();
+
+	if (read_page(c, "cursor", &p, e) < 0 ||
+	    STORE_RUN(app_of(c)->store, STMT_REAPER_RUNS, &r, e, p.from,
+		p.ask) < 0 ||
+	    take_rows(&p, r, e) < 0)
+		return -1;
+	if (rows_count(r) > p.limit)
+		cursor = json_sprintf("%" PRId64, p.next);
+	reply = json_pack("{s:O, s:o}", "runs", p.list, "nextCursor", cursor);
+	call_reply(c, 200, reply);
+	return 0;
+}

@@ -1,0 +1,103 @@
+/*
+ * session_body.h: the bodies of /v1/sessions, as tables.
+ */
+#ifndef SANDLEASE_API_V1_SESSION_BODY_H
+#define SANDLEASE_API_V1_SESSION_BODY_H
+
+#include "api/app.h"
+#include "control/session_control.h"
+
+enum {
+	BODY_MAX = 1024 * 1024,
+	SETUP_MAX = 64 * 1024,
+	WAIT_DEFAULT_S = 10,
+	WAIT_MAX_S = 60
+};
+
+struct create_body {
+	char name[129];
+	char class_name[65];
+	char agent_type[65];
+	char expires_at[41];
+	char base_url[257];
+	char sleep_after[17];
+	char snapshot[ID_SESSION_LEN + 1];
+	int isolation;
+	int keep_alive;
+	int wake_on_preview;
+	int suspend;
+	int start;             /* 0: it is registered only */
+	int snapshot_fallback; /* 1: without the snapshot if that is gone */
+	bool sleep_given;
+	int64_t sleep_after_seconds;
+	int64_t max_run_seconds; /* 0: none */
+	const json_t *labels;
+	const json_t *env;
+	const json_t *files;
+	int64_t files_in_root; /* as in session_wish */
+	const json_t *correlation_keys;
+	char setup[SETUP_MAX + 1];
+};
+extern const struct jfield CREATE_FIELDS[];
+extern const size_t CREATE_FIELD_COUNT;
+
+struct patch_body {
+	int64_t sleep_after_seconds;
+	int64_t max_run_seconds; /* -1: not given; 0: none any more */
+	int keep_alive;
+	int suspend;
+	int wake_on_preview;
+	char expires_at[41];
+	const json_t *labels;
+	const json_t *env;
+	char base_url[257];
+};
+extern const struct jfield PATCH_FIELDS[];
+extern const size_t PATCH_FIELD_COUNT;
+
+struct sleep_body {
+	int suspend; /* -1: as the session says */
+};
+extern const struct jfield SLEEP_FIELDS[];
+extern const size_t SLEEP_FIELD_COUNT;
+
+struct interrupt_body {
+	char shell[129]; /* "": all that runs */
+};
+extern const struct jfield INTERRUPT_FIELDS[];
+extern const size_t INTERRUPT_FIELD_COUNT;
+
+struct extend_body {
+	int64_t seconds;
+};
+extern const struct jfield EXTEND_FIELDS[];
+extern const size_t EXTEND_FIELD_COUNT;
+
+/*
+ * Decodes and checks a create: everything that a table cannot say.  *json
+ * owns what the body borrows.
+ */
+int create_body_read(struct call *c, struct create_body *b, json_t **json,
+    struct err *e) MUST_CHECK;
+int patch_body_read(struct call *c, struct patch_body *b, json_t **json,
+    struct err *e) MUST_CHECK;
+
+/* True when a host, with its port or without, is this machine: http will do. */
+bool host_is_local(const char *host);
+
+/*
+ * What was given of what PATCH may change, but for env, as its statement wants
+ * it.  Of a create: what a session that it finds takes over.
+ */
+json_t *patch_spec(const struct patch_body *b);
+json_t *create_changes(const struct create_body *b);
+
+/* Hash of method, path and body, for Idempotency-Key. */
+void request_hash(const struct call *c, const json_t *body,
+    char out[TOKEN_HASH_HEX_MAX]);
+
+/* The deadline that ?wait= asks for. */
+int wait_deadline(struct call *c, int64_t *deadline_ms, struct err *e)
+    MUST_CHECK;
+
+#endif

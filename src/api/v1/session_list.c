@@ -1,0 +1,92 @@
+/* session_list.c: finding sessions, a page at a time. */
+#include <string.h>
+
+#include "api/app.h"
+#include "api/page.h"
+#include "api/route/handlers.h"
+#include "api/v1/keys_body.h"
+#include "api/v1/session_json.h"
+#include "common/mem.h"
+#include "domain/state.h"
+
+enum { LABEL_MAX = 320 };
+
+/* "key:value"; the first colon divides. */
+static int
+split_label(char *label, const char **key, const char **value, struct err *e)
+{
+	char *colon = strchr(label, ':');
+
+	*key = *value = "";
+	if (label[0] == '\0')
+		return 0;
+	if (colon == NULL || colon == label)
+		return err_field(e, "label", "must be key:value");
+	*colon = '\0';
+	*key = label;
+	*value = colon + 1;
+	return 0;
+}
+
+static int
+refuse_state(struct err *e)
+{
+	auto_buf struct buf known = { 0 };
+
+	for (int i = SESSION_UNKNOWN + 1; SESSION_STATES[i] != NULL; i++)
+		buf_fmt(&known, "%s%s", known.len > 0 ? ", " : "",
+		    SESSION_STATES[i]);
+	return err_field(e, "state", "must be one of %s", known.data);
+}
+
+struct list_query {
+	char state[32];
+	char label[LABEL_MAX];
+	char key[KEY_LEN_MAX + 1];
+	const char *label_key, *label_value;
+	struct page page;
+};
+
+static int
+read_list_query(struct call *c, struct list_query *q, struct err *e)
+{
+	bool ignored, keyed;
+
+	*q = (struct list_query){ 0 };
+	if (call_query(c, "state", q->state, sizeof(q->state), &ignored, e) <
+		0 ||
+	    call_query(c, "label", q->label, sizeof(q->label), &ignored, e) <
+		0 ||
+	    call_query(c, "correlationKey", q->key, sizeof(q->key), &keyed, e) <
+		0 ||
+	    page_read(c, &q->page, e) < 0)
+		return -1;
+	if (q->state[0] != '\0' &&
+	    state_session_parse(q->state) == SESSION_UNKNOWN)
+		return refuse_state(e);
+	if (keyed && !key_is_good(q->key))
+		return err_field(e, "correlationKey", "cannot be a key");
+	return split_label(q->label, &q->label_key, &q->label_value, e);
+}
+
+int
+v1_session_list(struct call *c, struct err *e)
+{
+	struct control *ctl = app_control(c, e);
+	auto_rows struct rows *r = NULL;
+	auto_json json_t *list = json_array(), *reply = NULL;
+	struct list_query q;
+
+	if (ctl == NULL || read_list_query(c, &q, e) < 0)
+		return -1;
+	if (STORE_RUN(ctl->store, STMT_SESSION_LIST, &r, e,
+		app_of(c)->who.tenant, q.state, q.label_key, q.label_value,
+		q.page.at, q.page.id, q.page.ask, q.key) < 0)
+		return -1;
+	if (session_json_list(c, ctl, r, page_count(&q.page, r), list, e) < 0)
+		return -1;
+	reply = json_pack("{s:O, s:o}", "sessions", list, "nextCursor",
+	    page_next(&q.page, r));
+	call_reply(c, 200, reply);
+	return 0;
+}

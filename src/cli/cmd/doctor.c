@@ -1,0 +1,304 @@
+/* doctor.c: creates, executes, previews and deletes, for real. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cmd/commands.h"
+#include "cli/interrupts.h"
+#include "cli/show.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum { PORT = 8000, PREVIEW_MS = 5000, SURVIVES_S = 3600 };
+
+/* One line of Perl, which every Debian has, that answers every request. */
+static const char SERVER[] =
+    "perl -MIO::Socket::INET -e '"
+    "$s = IO::Socket::INET->new(LocalAddr => \"127.0.0.1\", LocalPort => 8000,"
+    " Listen => 5, ReuseAddr => 1) or die; while ($c = $s->accept) {"
+    " while (<$c>) { last if /^\\r?$/ } print $c \"HTTP/1.0 200 OK\\r\\n\\r\\n"
+    "hello from inside\\n\"; close $c }' </dev/null >/dev/null 2>&1 &";
+
+struct patient {
+	struct client *client;
+	bool json;
+	char path[64]; /* of the session, once there is one */
+	int64_t began_us;
+	int signals; /* interrupts_open() */
+	int stopped; /* the signal that ends it, or 0 */
+};
+
+static void
+report(struct patient *p, const char *what)
+{
+	double ms = (double)(clock_us() - p->began_us) / 1000;
+
+	if (p->json)
+		printf("{\"step\":\"%s\",\"ms\":%.1f}\n", what, ms);
+	else
+		printf("ok   %-44s %7.1f ms\n", what, ms);
+	p->began_us = clock_us();
+}
+
+/* Something that works, or not, and that an operator should change. */
+static void
+warn(const struct patient *p, const char *about, const char *text)
+{
+	auto_json json_t *line = NULL;
+
+	if (p->json) {
+		line = json_pack("{s:s, s:s}", "warning", text, "about", about);
+		show_json(line);
+		return;
+	}
+	fputs("!    ", stdout);
+	show_text(text, stdout);
+	putchar('\n');
+}
+
+/* Asked between two steps, so that ^C leaves no session either. */
+static bool
+is_stopped(struct patient *p)
+{
+	if (p->stopped == 0)
+		p->stopped = interrupts_end(p->signals);
+	return p->stopped != 0;
+}
+
+static int
+execute(struct patient *p, const char *command, json_t **out, struct err *e)
+{
+	auto_json json_t *body = json_pack("{s:s}", "command", command);
+	auto_free char *path = xasprintf("%s/api/execute", p->path);
+
+	return client_call(p->client, "POST", path, body, out, e);
+}
+
+/* What holds a limit, as the service says it; a word, whatever it says. */
+static const char *
+holder_of(const json_t *limits, const char *name)
+{
+	const char *by = json_str(json_object_get(limits, name), "by");
+
+	return str_made_of(by, "abcdefghijklmnopqrstuvwxyz", 1, 16) ? by
+								    : "unknown";
+}
+
+static void
+warn_limit(const struct patient *p, const char *title, const char *by)
+{
+	auto_free char *text = NULL;
+
+	if (str_equal(by, "none"))
+		text = xasprintf(
+		    "%s: nothing holds the limit, one sandbox can take all of it from the others; delegate a cgroup to the service (README: Limits without cgroups)",
+		    title);
+	else if (str_equal(by, "watchdog"))
+		text = xasprintf(
+		    "%s: only a watchdog holds the limit, a quick program can pass it for a moment; delegate a cgroup to the service (README: Limits without cgroups)",
+		    title);
+	if (text != NULL)
+		warn(p, title, text);
+}
+
+/* What holds each limit differs from host to host, and nothing else shows it. */
+static void
+tell_limits(struct patient *p, const json_t *limits)
+{
+	static const struct {
+		const char *title, *name;
+	} LIMITS[] = {
+		{ "cpu", "cpuMillis" },
+		{ "memory", "memoryMb" },
+		{ "processes", "pids" },
+		{ "disk", "diskMb" },
+	};
+	auto_buf struct buf line = { 0 };
+
+	buf_str(&line, "limits are held:");
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
+		buf_fmt(&line, "%s %s by %s", i > 0 ? "," : "", LIMITS[i].title,
+		    holder_of(limits, LIMITS[i].name));
+	report(p, line.data);
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
+		warn_limit(p, LIMITS[i].title,
+		    holder_of(limits, LIMITS[i].name));
+}
+
+static int
+check_create(struct patient *p, struct err *e)
+{
+	time_t end = time(NULL) + SURVIVES_S;
+	auto_json json_t *body = NULL, *s = NULL;
+	char expires[32];
+	struct tm tm;
+
+	/* if this program is killed, or the answer lost, the service deletes it */
+	strftime(expires, sizeof(expires), "%Y-%m-%dT%H:%M:%SZ",
+	    gmtime_r(&end, &tm));
+	body = json_pack("{s:s, s:{s:s}, s:s}", "isolation", "session",
+	    "labels", "made-by", "doctor", "expiresAt", expires);
+	if (client_call(p->client, "POST", "/v1/sessions", body, &s, e) < 0)
+		return err_wrap(e, "create");
+	snprintf(p->path, sizeof(p->path), "/v1/sessions/%s",
+	    json_str(s, "id"));
+	if (!str_equal(json_str(s, "state"), "ready"))
+		return err_set(e, ERR_UNAVAILABLE, CODE_DOCTOR,
+		    "create: the session is %s, not ready",
+		    json_str(s, "state"));
+	report(p, "a session in a sandbox of its own");
+	tell_limits(p, json_object_get(s, "limits"));
+	return 0;
+}
+
+static int
+check_execute(struct patient *p, struct err *e)
+{
+	auto_json json_t *r = NULL;
+
+	if (execute(p, "echo $((6 * 7))", &r, e) < 0)
+		return err_wrap(e, "execute");
+	if (strncmp(json_str(r, "stdout"), "42", 2) != 0)
+		return err_set(e, ERR_UNAVAILABLE, CODE_DOCTOR,
+		    "execute: 6 * 7 gave \"%.40s\"", json_str(r, "stdout"));
+	report(p, "a command in it");
+	return 0;
+}
+
+/*
+ * Why a preview cannot be reached from here, and what to change.  Its host has
+ * a label of its own below the domain that the setting preview_base names.
+ */
+static void
+advise_preview(const struct patient *p, const char *url, enum err_code code)
+{
+	const char *host = strstr(url, "://");
+	auto_free char *name = NULL, *text = NULL;
+	const char *domain;
+
+	if (host == NULL)
+		return;
+	host += strlen("://");
+	name = xasprintf("%.*s", (int)strcspn(host, ":/"), host);
+	domain = strchr(name, '.');
+	if (domain == NULL)
+		return;
+	if (code == CODE_UNRESOLVED)
+		text = xasprintf(
+		    "%s has no address: DNS lacks a record (A or AAAA) for *%s, which the setting preview_base names (README: Going to production, DNS)",
+		    name, domain);
+	else if (code == CODE_UNREACHABLE)
+		text = xasprintf(
+		    "nothing takes connections for %.*s: nginx, a firewall, the DNS record of *%s or the port in the setting preview_base is not right",
+		    (int)strcspn(host, "/"), host, domain);
+	else if (code == CODE_UNTRUSTED)
+		text = xasprintf(
+		    "%.*s shows a certificate that does not fit: nginx needs one for *%s (PREVIEW_CERT of site.values; README: nginx and TLS)",
+		    (int)strcspn(host, "/"), host, domain);
+	if (text != NULL)
+		warn(p, "preview", text);
+}
+
+/* The server needs a moment to listen: the relay says 502 until then. */
+static int
+fetch_preview(struct patient *p, const char *url, struct err *e)
+{
+	int64_t deadline = clock_ms() + PREVIEW_MS;
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	long status = 0;
+
+	do {
+		auto_buf struct buf page = { 0 };
+
+		if (client_fetch(p->client, url, &page, &status, e) < 0) {
+			advise_preview(p, url, e->code);
+			return err_wrap(e, "preview");
+		}
+		if (status == 200 && str_starts(page.data, "hello from inside"))
+			return 0;
+		nanosleep(&pause, NULL);
+	} while (clock_left_ms(deadline) > 0 && !is_stopped(p));
+	return err_set(e, ERR_UNAVAILABLE, CODE_DOCTOR,
+	    "preview: status %ld instead of the page", status);
+}
+
+static int
+check_preview(struct patient *p, struct err *e)
+{
+	auto_json json_t *body = json_pack("{s:i}", "port", PORT);
+	auto_json json_t *port = NULL;
+	auto_free char *path = xasprintf("%s/ports", p->path);
+
+	if (execute(p, SERVER, NULL, e) < 0)
+		return err_wrap(e, "server");
+	if (client_call(p->client, "POST", path, body, &port, e) < 0)
+		return err_wrap(e, "expose");
+	if (fetch_preview(p, json_str(port, "url"), e) < 0)
+		return -1;
+	report(p, "a server in it, through its preview URL");
+	return 0;
+}
+
+static int
+check_delete(struct patient *p, struct err *e)
+{
+	auto_json json_t *s = NULL;
+
+	if (p->path[0] == '\0')
+		return 0;
+	if (client_call(p->client, "DELETE", p->path, NULL, &s, e) < 0)
+		return err_wrap(e, "delete");
+	if (!str_equal(json_str(s, "state"), "deleted"))
+		return err_set(e, ERR_UNAVAILABLE, CODE_DOCTOR,
+		    "delete: the session is %s, not deleted",
+		    json_str(s, "state"));
+	report(p, "deleted, and its absence observed");
+	return 0;
+}
+
+/* How much room there is, the service tells keys of scope admin. */
+static int
+check_service(struct patient *p, struct err *e)
+{
+	auto_json json_t *health = NULL;
+	const json_t *disk;
+	char room[80];
+
+	if (client_call(p->client, "GET", "/v1/health", NULL, &health, e) < 0)
+		return -1;
+	report(p, "the service answers");
+	disk = json_object_get(health, "disk");
+	if (disk == NULL)
+		return 0;
+	snprintf(room, sizeof(room), "%lld MB and %lld inodes are free",
+	    (long long)json_integer_value(json_object_get(disk, "freeMb")),
+	    (long long)json_integer_value(json_object_get(disk, "freeInodes")));
+	report(p, room);
+	return 0;
+}
+
+int
+cmd_doctor(struct cli *k, struct err *e)
+{
+	static int (*const STEPS[])(struct patient *, struct err *) = {
+		check_service,
+		check_create,
+		check_execute,
+		check_preview,
+	};
+	auto_fd int signals = interrupts_open(e);
+	struct patient p = { .client = k->client,
+		.json = k->json,
+		.began_us = clock_us(),
+		.signals = signals };
+	struct err later = { 0 };
+	int rc = signals < 0 ? -1 : 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(STEPS) && rc == 0 && !is_stopped(&p);
+	     i++)
+		rc = STEPS[i](&p, e);
+	/* whatever went wrong, nothing is left behind */
+	if (check_delete(&p, rc == 0 ? e : &later) < 0)
+		rc = -1;
+	return is_stopped(&p) ? 128 + p.stopped : rc;
+}

@@ -1,0 +1,373 @@
+/* exec.c: a command in a session, as if it ran here. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cmd/commands.h"
+#include "cli/feed.h"
+#include "cli/interrupts.h"
+#include "cli/output.h"
+#include "cli/pairs.h"
+#include "cli/quote.h"
+#include "cli/sessions.h"
+#include "cli/show.h"
+#include "cli/stream.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum {
+	TIMEOUT_MAX_S = 86400,
+	GRACE_MS = 5000,
+	GIVE_UP_MS = 2 * 60 * 1000 /* of a connection that stays away */
+};
+
+struct run {
+	struct cli *cli;
+	char id[ID_MAX];
+	char *process; /* with input it is a process; else NULL */
+	char *path;    /* of the stream */
+	json_t *body;
+	struct stream stream;
+	struct transfer *kill;
+	json_t *kill_body;
+	struct feed feed;
+	char *feed_path, *close_path;
+	int64_t pid;     /* of a stream's command, once it has begun */
+	int signals;     /* how many it was sent */
+	int64_t give_up; /* of clock_ms(); 0: never */
+	int exit_code;
+	bool over;
+	bool unread;    /* nobody reads what it says */
+	struct err err; /* what ended it, unless it is over */
+};
+
+/* ---- what it says */
+
+/* Who read us has gone, so nobody needs the rest. */
+static void
+lose_reader(struct run *r)
+{
+	r->unread = true;
+	r->give_up = clock_ms();
+}
+
+static void
+take_output(struct run *r, const json_t *event, int fd)
+{
+	if (!output_base64(fd, json_str(event, "data")))
+		lose_reader(r);
+}
+
+static void
+take_end(struct run *r, const json_t *event)
+{
+	r->over = true;
+	r->exit_code =
+	    (int)json_integer_value(json_object_get(event, "exitCode")) & 255;
+}
+
+/* A session that has ended is not asked again: that would wake it. */
+static void
+take_error(struct run *r, const json_t *event)
+{
+	if (code_parse(json_str(event, "code")) != CODE_SESSION_TERMINATED) {
+		show_problem(json_str(event, "data"));
+		return;
+	}
+	r->over = true;
+	err_set(&r->err, ERR_UNAVAILABLE, CODE_ENDED, "%.200s",
+	    json_str(event, "data"));
+}
+
+static bool
+take_event(void *ctx, const char *data, size_t len)
+{
+	struct run *r = ctx;
+	auto_json json_t *event = json_loadb(data, len, 0, NULL);
+	const char *type = json_str(event, "type");
+
+	if (r->cli->json && event != NULL)
+		show_json(event);
+	if (str_equal(type, "start"))
+		r->pid = json_integer_value(json_object_get(event, "pid"));
+	else if (str_equal(type, "complete") || str_equal(type, "exit"))
+		take_end(r, event);
+	else if (str_equal(type, "error"))
+		take_error(r, event);
+	else if (str_equal(type, "dropped"))
+		err_set(&r->err, ERR_UNAVAILABLE, CODE_LOST,
+		    "output came faster than it could be sent: %lld bytes of it are lost",
+		    (long long)json_integer_value(
+			json_object_get(event, "bytes")));
+	else if (!r->cli->json && str_equal(type, "stdout"))
+		take_output(r, event, STDOUT_FILENO);
+	else if (!r->cli->json && str_equal(type, "stderr"))
+		take_output(r, event, STDERR_FILENO);
+	if (ferror(stdout))
+		lose_reader(r);
+	return true;
+}
+
+/* ---- starting it */
+
+static int
+make_body(struct run *r, struct err *e)
+{
+	const struct args *a = &r->cli->args;
+	const char *line = args_value(a, "command");
+	const char *cwd = args_value(a, "workdir");
+	const char *shell = args_value(a, "session");
+	auto_buf struct buf command = { 0 };
+	int64_t timeout_s = 0;
+	json_t *text;
+	int first = a->operands > 1 && str_equal(a->operand[1], "--") ? 2 : 1;
+
+	if (args_number(a, "timeout", 1, TIMEOUT_MAX_S, &timeout_s, e) < 0)
+		return -1;
+	if (first == 1 && a->operands > 1 && a->operand[1][0] == '-')
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "options stand before the ID; a command may begin with %.20s behind --",
+		    a->operand[1]);
+	if ((line != NULL) == (a->operands > first))
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "say what to run: sandlease exec ID -- COMMAND..., or -c LINE before the ID");
+	if (line != NULL)
+		buf_str(&command, line);
+	else
+		quote_words(&command, a->operands - first, a->operand + first);
+	text = json_string(command.data);
+	if (text == NULL)
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "a command must be UTF-8");
+	r->body = json_pack("{s:o}", "command", text);
+	if (!r->cli->json)
+		json_object_set_new(r->body, "encoding", json_string("base64"));
+	if (cwd != NULL)
+		json_object_set_new(r->body, "cwd", json_lossy(cwd));
+	if (shell != NULL)
+		json_object_set_new(r->body, "sessionId", json_lossy(shell));
+	if (timeout_s > 0)
+		json_object_set_new(r->body, "timeoutMs",
+		    json_integer(timeout_s * 1000));
+	return pairs_add(a, "env", r->body, "env", e);
+}
+
+/* Something that may have input for it: not a terminal, not /dev/null. */
+static bool
+has_input(const struct args *a)
+{
+	struct stat st;
+
+	return !args_has(a, "no-stdin") && fstat(STDIN_FILENO, &st) == 0 &&
+	    !S_ISCHR(st.st_mode);
+}
+
+static int
+start_process(struct run *r, struct err *e)
+{
+	auto_json json_t *started = NULL;
+
+	json_object_set_new(r->body, "autoCleanup", json_true());
+	if (session_call(r->cli->client, "POST", r->id, "/api/process/start",
+		r->body, &started, e) < 0)
+		return -1;
+	r->process = xstrdup(json_str(started, "processId"));
+	r->path = xasprintf("/v1/sessions/%s/api/process/%s/stream%s", r->id,
+	    r->process, r->cli->json ? "" : "?encoding=base64");
+	r->feed_path = xasprintf("/v1/sessions/%s/api/process/%s/input", r->id,
+	    r->process);
+	r->close_path = xasprintf("%s?close=true", r->feed_path);
+	r->feed = (struct feed){ .client = r->cli->client,
+		.path = r->feed_path,
+		.close_path = r->close_path };
+	return 0;
+}
+
+static int
+prepare(struct run *r, struct err *e)
+{
+	if (make_body(r, e) < 0 ||
+	    session_find(r->cli->client, r->cli->args.operand[0], r->id, e) < 0)
+		return -1;
+	if (has_input(&r->cli->args))
+		return start_process(r, e);
+	r->path = xasprintf("/v1/sessions/%s/api/execute/stream", r->id);
+	/* wakes it, and says what is wrong with it in words */
+	return session_call(r->cli->client, "GET", r->id, "/api/ping", NULL,
+	    NULL, e);
+}
+
+/* A process can be followed again; what only a stream shows can not. */
+static void
+make_stream(struct run *r)
+{
+	r->stream = (struct stream){ .client = r->cli->client,
+		.path = r->path,
+		.body = r->process == NULL ? r->body : NULL,
+		.patience_ms = GIVE_UP_MS,
+		.sse = { .emit = take_event, .ctx = r } };
+}
+
+/* ---- signals */
+
+/* Beside it, in a shell of its own: what runs leads its own session. */
+static void
+send_signal(struct run *r, const char *name)
+{
+	auto_free char *path = NULL;
+
+	transfer_free(r->kill);
+	json_decref(r->kill_body);
+	if (r->process != NULL) {
+		path = xasprintf("/v1/sessions/%s/api/process/%s/signal", r->id,
+		    r->process);
+		r->kill_body = json_pack("{s:s}", "signal", name);
+	} else {
+		auto_free char *line =
+		    xasprintf("kill -%s -- -%lld", name, (long long)r->pid);
+
+		path = xasprintf("/v1/sessions/%s/api/execute", r->id);
+		r->kill_body = json_pack("{s:s, s:s}", "command", line,
+		    "sessionId", "__DISABLE_SESSION__");
+	}
+	r->kill = transfer_begin(r->cli->client,
+	    &(struct request){ .method = "POST",
+		.path = path,
+		.json = r->kill_body });
+}
+
+/* The first is passed on; a second one is meant for us, too. */
+static void
+take_signal(struct run *r, int number)
+{
+	r->exit_code = 128 + number;
+	if (r->process == NULL && r->pid == 0) {
+		r->give_up = clock_ms(); /* it has not begun */
+		return;
+	}
+	if (r->signals++ == 0) {
+		send_signal(r, interrupts_name(number));
+		return;
+	}
+	send_signal(r, "KILL");
+	r->give_up = clock_ms() + GRACE_MS;
+}
+
+/* ---- the loop */
+
+static bool
+is_given_up(const struct run *r)
+{
+	return r->give_up > 0 && clock_left_ms(r->give_up) == 0;
+}
+
+static int
+patience_ms(const struct run *r)
+{
+	int ms = stream_wait_ms(&r->stream);
+
+	if (r->process != NULL)
+		ms = client_sooner(ms, feed_wait_ms(&r->feed));
+	if (r->give_up > 0)
+		ms = client_sooner(ms, clock_left_ms(r->give_up));
+	return ms;
+}
+
+/* What there is, and its end if that is there: both go in one call then. */
+static void
+read_input(struct run *r)
+{
+	static char data[256 * 1024];
+	struct pollfd f = { STDIN_FILENO, POLLIN, 0 };
+
+	do {
+		size_t room = feed_room(&r->feed);
+		ssize_t n = read(STDIN_FILENO, data,
+		    room < sizeof(data) ? room : sizeof(data));
+
+		if (n > 0)
+			feed_add(&r->feed, data, (size_t)n);
+		else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+			feed_end(&r->feed);
+	} while (
+	    !r->feed.open && feed_room(&r->feed) > 0 && poll(&f, 1, 0) == 1);
+}
+
+/* Who is told to go does not wait for a connection. */
+static int
+move_stream(struct run *r, struct err *e)
+{
+	if (r->over)
+		return 0;
+	if (stream_move(&r->stream, e) < 0)
+		return -1;
+	if (r->signals > 0 && r->give_up == 0 && stream_lost(&r->stream))
+		r->give_up = clock_ms() + GRACE_MS;
+	return 0;
+}
+
+static int
+turn(struct run *r, int signals, struct err *e)
+{
+	bool wants = r->process != NULL && feed_room(&r->feed) > 0;
+	struct pollfd fds[] = { { signals, POLLIN, 0 },
+		{ STDIN_FILENO, POLLIN, 0 } };
+	int number;
+
+	client_wait(r->cli->client, fds, wants ? 2 : 1, patience_ms(r));
+	number = fds[0].revents != 0 ? interrupts_end(signals) : 0;
+	if (number != 0)
+		take_signal(r, number);
+	if (wants && fds[1].revents != 0)
+		read_input(r);
+	if (r->process != NULL && feed_move(&r->feed, e) < 0)
+		return err_wrap(e, "its input is lost");
+	return move_stream(r, e);
+}
+
+static int
+run(struct run *r, struct err *e)
+{
+	auto_fd int signals = interrupts_open(e);
+	int rc = 0;
+
+	if (signals < 0)
+		return -1;
+	make_stream(r);
+	while (rc == 0 && !r->over && !is_given_up(r))
+		rc = turn(r, signals, e);
+	if (!r->unread)
+		return rc < 0 ? -1 : r->exit_code;
+	if (!r->over)
+		send_signal(r, "TERM");
+	while (r->kill != NULL && !transfer_done(r->kill))
+		client_wait(r->cli->client, NULL, 0, -1);
+	return OUTPUT_UNREAD;
+}
+
+int
+cmd_exec(struct cli *k, struct err *e)
+{
+	struct run r = { .cli = k };
+	int rc = -1;
+
+	if (prepare(&r, e) == 0)
+		rc = run(&r, e);
+	if (rc >= 0 && r.err.kind != ERR_NONE) {
+		*e = r.err;
+		rc = -1;
+	}
+	stream_free(&r.stream);
+	transfer_free(r.kill);
+	feed_free(&r.feed);
+	json_decref(r.body);
+	json_decref(r.kill_body);
+	free(r.process);
+	free(r.path);
+	free(r.feed_path);
+	free(r.close_path);
+	return rc;
+}

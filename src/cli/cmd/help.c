@@ -1,0 +1,142 @@
+/* help.c: the commands there are, and what each takes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd/commands.h"
+#include "cli/cmd/help.h"
+#include "cli/show.h"
+#include "common/mem.h"
+#include "common/nearest.h"
+
+/* What other tools call it. */
+static const struct {
+	const char *word, *command;
+} SYNONYMS[] = { { "attach", "shell" }, { "config", "login" },
+	{ "delete", "rm" }, { "describe", "show" }, { "destroy", "rm" },
+	{ "events", "logs" }, { "forward", "port-forward" }, { "info", "show" },
+	{ "inspect", "show" }, { "list", "ls" }, { "new", "create" },
+	{ "pause", "sleep" }, { "remove", "rm" }, { "ssh", "shell" },
+	{ "start", "resume" }, { "stop", "sleep" }, { "top", "stats" } };
+
+void
+help_commands(const char *group, FILE *to)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!COMMANDS[i].hidden &&
+		    (group == NULL || command_is_in(&COMMANDS[i], group)))
+			fprintf(to, "  %-15s %s\n", COMMANDS[i].name,
+			    COMMANDS[i].help);
+}
+
+void
+help_usage(FILE *to)
+{
+	fputs("usage: sandlease [common options] COMMAND [options] ...\n", to);
+	help_commands(NULL, to);
+	fputs(
+	    "sandlease COMMAND --help has its options.  An ID may be a session's id, the\n"
+	    "beginning of it, or its name.  sandlease login stores where the service is and\n"
+	    "with which key; SANDLEASE_URL and SANDLEASE_API_KEY say it, too.\n",
+	    to);
+}
+
+/* The command that was meant, by another tool's name or a slip; or NULL. */
+static const char *
+guess(const char *word)
+{
+	const char *best = NULL;
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < ARRAY_LEN(SYNONYMS); i++)
+		if (str_equal(word, SYNONYMS[i].word))
+			return SYNONYMS[i].command;
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		const char *name = COMMANDS[i].name;
+		auto_free char *first =
+		    xasprintf("%.*s", (int)strcspn(name, " "), name);
+		size_t slips = nearest_distance(word, first);
+
+		if (!COMMANDS[i].hidden && slips < least &&
+		    nearest_is_close(word, first)) {
+			least = slips;
+			best = name;
+		}
+	}
+	return best;
+}
+
+int
+help_unknown(int count, char *const *words, struct err *e)
+{
+	const char *near;
+
+	if (command_group(words[0]) != NULL) {
+		auto_buf struct buf all = { 0 };
+
+		for (size_t i = 0; i < COMMAND_COUNT; i++)
+			if (command_is_in(&COMMANDS[i], words[0]))
+				buf_fmt(&all, " %s",
+				    COMMANDS[i].name + strlen(words[0]) + 1);
+		if (count < 2)
+			return err_set(e, ERR_INVALID, CODE_USAGE,
+			    "%s needs one more word:%s", words[0], all.data);
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "\"%s %.40s\" is no command; %s has%s", words[0], words[1],
+		    words[0], all.data);
+	}
+	near = guess(words[0]);
+	if (near == NULL)
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "\"%.40s\" is no command; sandlease help lists them",
+		    words[0]);
+	return err_set(e, ERR_INVALID, CODE_USAGE,
+	    "\"%.40s\" is no command; did you mean \"sandlease %s\"?", words[0],
+	    near);
+}
+
+/* The whole table, for programs. */
+static void
+print_table(void)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		const struct command *c = &COMMANDS[i];
+		auto_json json_t *options = json_array(), *row = NULL;
+
+		for (const struct option_row *r = c->options;
+		     r != NULL && r->name != NULL; r++)
+			json_array_append_new(options,
+			    json_pack("{s:s, s:s#, s:s?, s:s}", "name", r->name,
+				"letter", &r->letter, r->letter != 0 ? 1 : 0,
+				"value", r->value, "help", r->help));
+		row = json_pack("{s:s, s:s, s:s, s:b, s:O}", "name", c->name,
+		    "operands", c->operands, "help", c->help, "hidden",
+		    c->hidden, "options", options);
+		show_json(row);
+	}
+}
+
+int
+cmd_help(struct cli *k, struct err *e)
+{
+	const struct command *cmd;
+	int used;
+
+	if (k->json) {
+		print_table();
+		return EXIT_SUCCESS;
+	}
+	if (k->args.operands == 0) {
+		help_usage(stdout);
+		return EXIT_SUCCESS;
+	}
+	cmd = command_find(k->args.operands, k->args.operand, &used);
+	if (cmd != NULL && used == k->args.operands) {
+		args_help(cmd, stdout);
+		return EXIT_SUCCESS;
+	}
+	if (k->args.operands > 1 || command_group(k->args.operand[0]) == NULL)
+		return help_unknown(k->args.operands, k->args.operand, e);
+	help_commands(k->args.operand[0], stdout);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,13 @@
+/*
+ * processes.h: background processes of a session, for `ps` and `logs`.
+ */
+#ifndef SANDLEASE_CLI_CMD_PROCESSES_H
+#define SANDLEASE_CLI_CMD_PROCESSES_H
+
+#include "cli/cmd/commands.h"
+
+/* Prints those that run; with `ended` the others, too. */
+int processes_list(struct cli *k, const char *id, bool ended, struct err *e)
+    MUST_CHECK;
+
+#endif

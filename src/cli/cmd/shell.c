@@ -1,0 +1,354 @@
+/* shell.c: a terminal in a session, on ours. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cmd/commands.h"
+#include "cli/escape.h"
+#include "cli/feed.h"
+#include "cli/interrupts.h"
+#include "cli/output.h"
+#include "cli/replay.h"
+#include "cli/sessions.h"
+#include "cli/stream.h"
+#include "cli/tty.h"
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/token.h"
+
+enum {
+	GIVE_UP_MS = 10 * 60 * 1000, /* of a connection that stays away */
+	SEND_REST_MS = 2000,
+	END_OF_INPUT = 0x04
+};
+
+struct shell {
+	struct cli *cli;
+	char id[ID_MAX];
+	char *base; /* path of the terminal */
+	struct tty tty;
+	struct escape escape;
+	struct feed feed;
+	char *feed_path;
+	/* what it shows */
+	char *stream_path;
+	struct stream stream;
+	struct replay replay;
+	int64_t old; /* what was written before we came ends here */
+	/* our size, on its way there */
+	struct transfer *resize;
+	json_t *size;
+	bool resized;
+	bool over, detached;
+	int exit_code;
+	struct err err;
+};
+
+/* In raw mode a line ends with both. */
+static void
+note(const struct shell *s, const char *text)
+{
+	fprintf(stderr, s->tty.raw ? "\r\n[%s]\r\n" : "[%s]\n", text);
+}
+
+/* ---- what it shows */
+
+static void
+end_with(struct shell *s, int code)
+{
+	s->over = true;
+	s->exit_code = code;
+}
+
+/* A stream that has said why it ends is not lost. */
+static void
+tell_connection(void *ctx, bool lost)
+{
+	const struct shell *s = ctx;
+
+	if (s->err.kind != ERR_NONE)
+		return;
+	note(s,
+	    lost ? "the connection is lost; trying again, ~. gives up"
+		 : "connected again");
+}
+
+/* What is not new is shown without its questions. */
+static void
+show_output(struct shell *s, const json_t *event)
+{
+	int64_t end = json_integer_value(json_object_get(event, "offset"));
+	auto_buf struct buf bytes = { 0 }, shown = { 0 };
+	size_t is_new;
+
+	if (!token_base64(json_str(event, "data"), &bytes))
+		return;
+	is_new = end <= s->old ? 0 : (size_t)(end - s->old);
+	if (is_new > bytes.len)
+		is_new = bytes.len;
+	replay_add(&s->replay, bytes.data, bytes.len - is_new, &shown);
+	if (is_new > 0) {
+		replay_end(&s->replay, &shown);
+		buf_add(&shown, bytes.data + bytes.len - is_new, is_new);
+	}
+	if (!output_bytes(STDOUT_FILENO, shown.data, shown.len))
+		end_with(s, OUTPUT_UNREAD);
+}
+
+static bool
+take_event(void *ctx, const char *data, size_t len)
+{
+	struct shell *s = ctx;
+	auto_json json_t *event = json_loadb(data, len, 0, NULL);
+	const char *type = json_str(event, "type");
+
+	if (str_equal(type, "output")) {
+		show_output(s, event);
+	} else if (str_equal(type, "lost")) {
+		note(s, "some output is lost: it came too fast");
+	} else if (str_equal(type, "exit")) {
+		end_with(s,
+		    (int)json_integer_value(json_object_get(event, "code")) &
+			255);
+	} else if (str_equal(type, "error")) {
+		err_set(&s->err, ERR_UNAVAILABLE, CODE_ENDED, "%.200s",
+		    json_str(event, "error"));
+	}
+	return true;
+}
+
+static int
+move_stream(struct shell *s, struct err *e)
+{
+	int rc = stream_move(&s->stream, e);
+
+	if (s->err.kind != ERR_NONE) {
+		*e = s->err;
+		return -1;
+	}
+	if (rc < 0 && transfer_refused(e, CODE_TERMINAL_NOT_FOUND))
+		return err_set(e, ERR_NOT_FOUND, CODE_ENDED,
+		    "the terminal is gone: the session has slept, or was restarted");
+	return rc;
+}
+
+/* ---- our size */
+
+static void
+send_size(struct shell *s)
+{
+	auto_free char *path = xasprintf("%s/resize", s->base);
+	int cols, rows;
+
+	s->resized = false;
+	if (!tty_size(&cols, &rows))
+		return;
+	json_decref(s->size);
+	s->size = json_pack("{s:i, s:i}", "cols", cols, "rows", rows);
+	s->resize = transfer_begin(s->cli->client,
+	    &(struct request){ .method = "POST",
+		.path = path,
+		.json = s->size });
+}
+
+/* One at a time: the last one must win. */
+static void
+move_size(struct shell *s)
+{
+	if (s->resize != NULL && transfer_done(s->resize)) {
+		transfer_free(s->resize);
+		s->resize = NULL;
+	}
+	if (s->resize == NULL && s->resized)
+		send_size(s);
+}
+
+/* ---- what is typed */
+
+static void
+suspend(struct shell *s)
+{
+	tty_restore(&s->tty);
+	raise(SIGSTOP);
+	tty_raw(&s->tty);
+	s->resized = true;
+}
+
+static void
+grant(struct shell *s, enum escape_wish wish)
+{
+	switch (wish) {
+	case ESCAPE_DETACH:
+		s->detached = true;
+		end_with(s, EXIT_SUCCESS);
+		break;
+	case ESCAPE_SUSPEND:
+		suspend(s);
+		break;
+	case ESCAPE_HELP:
+		note(s,
+		    "~. detach, ~^Z suspend, ~~ a tilde, at the beginning of a line");
+		break;
+	case ESCAPE_NONE:
+		break;
+	}
+}
+
+static void
+take_typed(struct shell *s, const char *data, size_t len)
+{
+	while (len > 0 && !s->over) {
+		auto_buf struct buf out = { 0 };
+		size_t used;
+
+		grant(s, escape_take(&s->escape, data, len, &out, &used));
+		feed_add(&s->feed, out.data, out.len);
+		data += used;
+		len -= used;
+	}
+}
+
+static void
+read_typed(struct shell *s)
+{
+	static const char END = END_OF_INPUT;
+	char data[16 * 1024];
+	size_t room = feed_room(&s->feed);
+	ssize_t n =
+	    read(STDIN_FILENO, data, room < sizeof(data) ? room : sizeof(data));
+
+	if (n > 0 && s->tty.raw && !args_has(&s->cli->args, "no-escape")) {
+		take_typed(s, data, (size_t)n);
+	} else if (n > 0) {
+		feed_add(&s->feed, data, (size_t)n);
+	} else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+		feed_add(&s->feed, &END, 1);
+		feed_end(&s->feed);
+	}
+}
+
+/* ---- the loop */
+
+static void
+take_signal(struct shell *s, int number)
+{
+	if (number == SIGWINCH)
+		s->resized = true;
+	else if (number != 0)
+		end_with(s, 128 + number);
+}
+
+static int
+turn(struct shell *s, int signals, struct err *e)
+{
+	bool wants = feed_room(&s->feed) > 0;
+	struct pollfd fds[] = { { signals, POLLIN, 0 },
+		{ STDIN_FILENO, POLLIN, 0 } };
+
+	client_wait(s->cli->client, fds, wants ? 2 : 1,
+	    client_sooner(feed_wait_ms(&s->feed), stream_wait_ms(&s->stream)));
+	if (fds[0].revents != 0)
+		take_signal(s, interrupts_next(signals));
+	if (wants && fds[1].revents != 0)
+		read_typed(s);
+	if (feed_move(&s->feed, e) < 0)
+		note(s, "what was typed last may be lost");
+	move_size(s);
+	return s->over ? 0 : move_stream(s, e);
+}
+
+/* What was typed before we were told to go is still for the session. */
+static void
+send_rest(struct shell *s)
+{
+	int64_t end = clock_ms() + SEND_REST_MS;
+	struct err e;
+
+	while (feed_busy(&s->feed) && clock_left_ms(end) > 0 &&
+	    feed_move(&s->feed, &e) == 0 && feed_busy(&s->feed))
+		client_wait(s->cli->client, NULL, 0, clock_left_ms(end));
+}
+
+static int
+attach(struct shell *s, struct err *e)
+{
+	auto_fd int signals = interrupts_open(e);
+	int rc = 0;
+
+	if (signals < 0)
+		return -1;
+	tty_raw(&s->tty);
+	while (rc == 0 && !s->over)
+		rc = turn(s, signals, e);
+	send_rest(s);
+	if (s->detached)
+		note(s, "detached; it runs on");
+	tty_restore(&s->tty);
+	return rc < 0 ? -1 : s->exit_code;
+}
+
+/* ---- the command */
+
+static int
+open_terminal(struct shell *s, struct err *e)
+{
+	const struct args *a = &s->cli->args;
+	const char *name = args_value(a, "session");
+	const char *program = args_value(a, "shell");
+	auto_json json_t *body = json_object(), *answer = NULL;
+	auto_buf struct buf base = { 0 };
+	const json_t *terminal;
+	int cols, rows;
+
+	if (name != NULL)
+		json_object_set_new(body, "sessionId", json_lossy(name));
+	if (program != NULL)
+		json_object_set_new(body, "shell", json_lossy(program));
+	if (tty_size(&cols, &rows)) {
+		json_object_set_new(body, "cols", json_integer(cols));
+		json_object_set_new(body, "rows", json_integer(rows));
+	}
+	if (session_find(s->cli->client, a->operand[0], s->id, e) < 0 ||
+	    session_call(s->cli->client, "POST", s->id, "/api/terminal", body,
+		&answer, e) < 0)
+		return -1;
+	terminal = json_object_get(answer, "terminal");
+	s->old = json_integer_value(json_object_get(terminal, "offset"));
+	buf_fmt(&base, "/v1/sessions/%s/api/terminal/", s->id);
+	client_escape(&base, json_str(terminal, "id"), false);
+	s->base = xstrdup(base.data);
+	s->stream_path = xasprintf("%s/stream", s->base);
+	s->stream = (struct stream){ .client = s->cli->client,
+		.path = s->stream_path,
+		.patience_ms = GIVE_UP_MS,
+		.told = tell_connection,
+		.sse = { .emit = take_event, .ctx = s } };
+	s->feed_path = xasprintf("%s/input", s->base);
+	s->feed =
+	    (struct feed){ .client = s->cli->client, .path = s->feed_path };
+	return 0;
+}
+
+int
+cmd_shell(struct cli *k, struct err *e)
+{
+	struct shell s = { .cli = k, .escape = { .fresh = true } };
+	int rc = -1;
+
+	if (k->json)
+		err_set(e, ERR_INVALID, CODE_USAGE,
+		    "a terminal has no --json; sandlease exec has");
+	else if (open_terminal(&s, e) == 0)
+		rc = attach(&s, e);
+	stream_free(&s.stream);
+	transfer_free(s.resize);
+	feed_free(&s.feed);
+	json_decref(s.size);
+	free(s.base);
+	free(s.stream_path);
+	free(s.feed_path);
+	return rc;
+}

@@ -1,0 +1,424 @@
+/* cgroup.c: the groups of a sandbox and its cells. */
+#include "provider/cgroup/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/host/file.h"
+
+enum {
+	MIB = 1024 * 1024,
+	QUOTA_US_PER_MILLI = 100, /* of a period of 100 ms */
+	/* what init, bwrap and siblings have beyond a cell that took all */
+	HEADROOM_MB = 32,
+	HEADROOM_PIDS = 16,
+	HEADROOM_PIDS_SHARE = 8,
+	/* what all sandboxes together leave to the host */
+	HOST_MB = 512,
+	HOST_MEMORY_SHARE = 8,
+	HOST_PIDS_SHARE = 4,
+	PIDS_TEXT_MAX = 32
+};
+
+/* How often, and how far apart, one looks whether a group is being removed. */
+enum { DYING_LOOKS = 25, DYING_NS = 2000000 };
+
+const char *const CGROUP_CONTROLLER_NAMES[] = { [CGROUP_MEMORY] = "memory",
+	[CGROUP_PIDS] = "pids",
+	[CGROUP_FREEZER] = "freezer",
+	[CGROUP_CPU] = "cpu" };
+_Static_assert(ARRAY_LEN(CGROUP_CONTROLLER_NAMES) == CGROUP__MAX,
+    "every controller has a name");
+
+/* Where nothing is delegated: no hierarchies, so none of it is ever called. */
+const struct cgroup_ops CGROUP_NONE = { .name = "none" };
+
+bool
+cgroup_holds(const struct cgroup_tree *t, enum cgroup_controller c)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if ((t->at[i].controllers & (1U << c)) != 0)
+			return true;
+	return false;
+}
+
+struct cgroup_limits
+cgroup_cell_limits(const struct sandbox_spec *s)
+{
+	/* of the processor a cell has its share of what the sandbox has */
+	return (struct cgroup_limits){ .number = {
+					   [CGROUP_MEMORY] = s->memory_mb * MIB,
+					   [CGROUP_PIDS] = s->pids,
+				       } };
+}
+
+struct cgroup_limits
+cgroup_box_limits(const struct sandbox_spec *s)
+{
+	struct cgroup_limits l = cgroup_cell_limits(s);
+
+	if (s->memory_mb > 0)
+		l.number[CGROUP_MEMORY] += (int64_t)HEADROOM_MB * MIB;
+	if (s->pids > 0)
+		l.number[CGROUP_PIDS] +=
+		    HEADROOM_PIDS + s->pids / HEADROOM_PIDS_SHARE;
+	l.number[CGROUP_CPU] = s->cpu_millis * QUOTA_US_PER_MILLI;
+	return l;
+}
+
+static char *
+box_path(const struct cgroup_hierarchy *h, const char *name)
+{
+	return xasprintf("%s/box/%s", h->dir, name);
+}
+
+static char *
+cell_path(const struct cgroup_hierarchy *h, const char *name,
+    const char *session)
+{
+	return xasprintf("%s/box/%s/s-%s", h->dir, name, session);
+}
+
+static int
+make_dir(const char *path, struct err *e)
+{
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return err_errno(e, "mkdir %s", path);
+	return 0;
+}
+
+static int
+set_limits(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
+    const char *dir, const struct cgroup_limits *l, struct err *e)
+{
+	for (size_t i = 0; i < t->ops->row_count; i++) {
+		const struct cgroup_row *r = &t->ops->rows[i];
+		auto_free char *path = NULL, *text = NULL;
+
+		if ((h->controllers & (1U << r->controller)) == 0 ||
+		    l->number[r->controller] <= 0)
+			continue;
+		path = xasprintf("%s/%s", dir, r->file);
+		text = r->always != NULL ? xstrdup(r->always)
+					 : xasprintf("%" PRId64 "%s",
+					       l->number[r->controller] /
+						   (r->part > 0 ? r->part : 1),
+					       r->suffix);
+		if (file_put(path, text, e) < 0 &&
+		    !(r->optional && errno == ENOENT))
+			return -1;
+	}
+	return 0;
+}
+
+int
+cgroup_group_make(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
+    const char *dir, const struct cgroup_limits *l, struct err *e)
+{
+	return make_dir(dir, e) < 0 ? -1 : set_limits(t, h, dir, l, e);
+}
+
+static int
+make_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
+    const char *name, const struct cgroup_limits *l, struct err *e)
+{
+	auto_free char *all = xasprintf("%s/box", h->dir);
+	auto_free char *box = box_path(h, name);
+	auto_free char *leaf = xasprintf("%s%s", box, t->ops->leaf);
+
+	if (t->ops->prepare(h->dir, h->controllers, e) < 0 ||
+	    make_dir(all, e) < 0 ||
+	    t->ops->prepare(all, h->controllers, e) < 0 ||
+	    cgroup_group_make(t, h, box, l, e) < 0 ||
+	    t->ops->prepare(box, h->controllers, e) < 0)
+		return -1;
+	return t->ops->leaf[0] == '\0' ? 0 : make_dir(leaf, e);
+}
+
+int
+cgroup_make(const struct cgroup_tree *t, const char *name,
+    const struct sandbox_spec *s, struct err *e)
+{
+	struct cgroup_limits l = cgroup_box_limits(s);
+
+	for (size_t i = 0; i < t->count; i++)
+		if (make_in(t, &t->at[i], name, &l, e) < 0)
+			return err_wrap(e, "cgroup");
+	return 0;
+}
+
+struct cgroup_limits
+cgroup_all_limits(int64_t memory_bytes, int64_t pids)
+{
+	const int64_t least = (int64_t)HOST_MB * MIB;
+	int64_t keep = memory_bytes / HOST_MEMORY_SHARE;
+
+	if (keep < least)
+		keep = least < memory_bytes / 2 ? least : memory_bytes / 2;
+	return (struct cgroup_limits){
+		.number = { [CGROUP_MEMORY] = memory_bytes - keep,
+		    [CGROUP_PIDS] = pids - pids / HOST_PIDS_SHARE }
+	};
+}
+
+/* 0: not known, and then no limit. */
+static int64_t
+read_number(const char *path)
+{
+	auto_buf struct buf text = { 0 };
+	struct err ignored;
+	int64_t n = 0;
+	bool found;
+
+	if (file_read(AT_FDCWD, path, PIDS_TEXT_MAX, &found, &text, &ignored) <
+		0 ||
+	    !found)
+		return 0;
+	text.data[strcspn(text.data, "\n")] = '\0';
+	return str_to_int(text.data, 1, INT64_MAX, &n) ? n : 0;
+}
+
+int
+cgroup_limit_all(const struct cgroup_tree *t, struct err *e)
+{
+	int64_t pids = read_number("/proc/sys/kernel/pid_max");
+	int64_t threads = read_number("/proc/sys/kernel/threads-max");
+	struct cgroup_limits l =
+	    cgroup_all_limits((int64_t)sysconf(_SC_PHYS_PAGES) *
+		    sysconf(_SC_PAGESIZE),
+		threads > 0 && threads < pids ? threads : pids);
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct cgroup_hierarchy *h = &t->at[i];
+		auto_free char *all = xasprintf("%s/box", h->dir);
+
+		if (t->ops->prepare(h->dir, h->controllers, e) < 0 ||
+		    cgroup_group_make(t, h, all, &l, e) < 0)
+			return err_wrap(e, "cgroup");
+	}
+	return 0;
+}
+
+int
+cgroup_enter(const struct cgroup_tree *t, const char *name, struct err *e)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		auto_free char *box = box_path(&t->at[i], name);
+		auto_free char *join =
+		    xasprintf("%s%s/%s", box, t->ops->leaf, t->ops->join);
+
+		if (file_put(join, "0", e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Nothing is in the group yet, and whoever confirms that the session has stopped
+ * removes an empty one: the start that makes it was overtaken.  The kernel takes
+ * away a group's files a moment before the group.
+ */
+static bool
+was_removed(const char *dir, int why)
+{
+	for (int i = 0; why == ENOENT && i < DYING_LOOKS; i++) {
+		if (access(dir, F_OK) < 0 && errno == ENOENT)
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = DYING_NS }, NULL);
+	}
+	return false;
+}
+
+static int
+open_cell_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
+    const char *dir, const struct cgroup_limits *l, struct err *e)
+{
+	auto_free char *join = xasprintf("%s/%s", dir, t->ops->join);
+
+	if (cgroup_group_make(t, h, dir, l, e) == 0) {
+		int fd = open(join, O_WRONLY | O_CLOEXEC);
+
+		if (fd >= 0)
+			return fd;
+		err_errno(e, "%s", join);
+	}
+	return was_removed(dir, errno)
+	    ? err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
+		  "the session was stopped meanwhile")
+	    : -1;
+}
+
+int
+cgroup_cell_open(const struct cgroup_tree *t, const char *name,
+    const char *session, const struct sandbox_spec *s,
+    int fds[PROVIDER_CELL_FDS_MAX], size_t *count, struct err *e)
+{
+	struct cgroup_limits l = cgroup_cell_limits(s);
+
+	_Static_assert((int)CGROUP__MAX <= (int)PROVIDER_CELL_FDS_MAX,
+	    "a descriptor for each hierarchy");
+	*count = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		auto_free char *dir = cell_path(&t->at[i], name, session);
+		int fd;
+
+		fd = open_cell_in(t, &t->at[i], dir, &l, e);
+		if (fd < 0) {
+			while (*count > 0)
+				close(fds[--*count]);
+			return err_wrap(e, "cgroup");
+		}
+		fds[(*count)++] = fd;
+	}
+	return 0;
+}
+
+static int
+remove_dir(const char *path, int64_t deadline_ms, struct err *e)
+{
+	while (rmdir(path) < 0) {
+		if (errno == ENOENT)
+			return 0;
+		/* the last process may be gone and still being counted */
+		if (errno != EBUSY || clock_left_ms(deadline_ms) == 0)
+			return err_errno(e, "rmdir %s", path);
+		usleep(1000);
+	}
+	return 0;
+}
+
+static int
+remove_box(const char *box, int64_t deadline_ms, struct err *e)
+{
+	auto_names char **names = NULL;
+
+	if (file_names(AT_FDCWD, box, &names, e) < 0)
+		return -1;
+	for (char **n = names; *n != NULL; n++) {
+		auto_free char *leaf = xasprintf("%s/%s", box, *n);
+
+		/* the rest are the kernel's files, which go with the group */
+		if (!str_equal(*n, "init") && !str_starts(*n, "s-"))
+			continue;
+		if (remove_dir(leaf, deadline_ms, e) < 0)
+			return -1;
+	}
+	return remove_dir(box, deadline_ms, e);
+}
+
+int
+cgroup_remove(const struct cgroup_tree *t, const char *name,
+    const char *session, int64_t deadline_ms, struct err *e)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		auto_free char *path = session != NULL
+		    ? cell_path(&t->at[i], name, session)
+		    : box_path(&t->at[i], name);
+		int rc = session != NULL ? remove_dir(path, deadline_ms, e)
+					 : remove_box(path, deadline_ms, e);
+
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+cgroup_names(const struct cgroup_tree *t, char ***out, struct err *e)
+{
+	auto_names char **names = NULL;
+	auto_free char *all = NULL;
+	size_t kept = 0;
+
+	*out = xcalloc(1, sizeof(**out));
+	if (t->count == 0)
+		return 0;
+	all = xasprintf("%s/box", t->at[0].dir);
+	if (file_names(AT_FDCWD, all, &names, e) < 0)
+		return -1;
+	for (char **n = names; *n != NULL; n++) {
+		if (strchr(*n, '-') == NULL || strchr(*n, '.') != NULL)
+			continue; /* a control file of the kernel */
+		*out = xrealloc(*out, (kept + 2) * sizeof(**out));
+		(*out)[kept++] = xstrdup(*n);
+		(*out)[kept] = NULL;
+	}
+	return 0;
+}
+
+int
+cgroup_cells(const struct cgroup_tree *t, const char *name, char ***out,
+    struct err *e)
+{
+	auto_free char *box = NULL;
+
+	if (t->count == 0) {
+		*out = xcalloc(1, sizeof(**out));
+		return 0;
+	}
+	box = xasprintf("%s/box/%s", t->at[0].dir, name);
+	return file_names(AT_FDCWD, box, out, e);
+}
+
+char *
+cgroup_text(const struct cgroup_tree *t)
+{
+	auto_json json_t *v =
+	    json_pack("{s:s, s:[]}", "kind", t->ops->name, "at");
+
+	for (size_t i = 0; i < t->count; i++)
+		json_array_append_new(json_object_get(v, "at"),
+		    json_pack("{s:i, s:s}", "controllers",
+			(int)t->at[i].controllers, "dir", t->at[i].dir));
+	return json_text(v);
+}
+
+static const struct cgroup_ops *
+find_ops(const char *name)
+{
+	static const struct cgroup_ops *const KINDS[] = { &CGROUP_NONE,
+		&CGROUP_V1, &CGROUP_V2 };
+
+	for (size_t i = 0; i < ARRAY_LEN(KINDS); i++)
+		if (str_equal(KINDS[i]->name, name))
+			return KINDS[i];
+	return NULL;
+}
+
+int
+cgroup_parse(const char *text, size_t len, struct cgroup_tree *out,
+    struct err *e)
+{
+	auto_json json_t *v = NULL;
+	const json_t *at;
+
+	*out = (struct cgroup_tree){ 0 };
+	if (json_parse(text, len, &v, e) < 0)
+		return -1;
+	out->ops = find_ops(json_str(v, "kind"));
+	at = json_object_get(v, "at");
+	if (out->ops == NULL || json_array_size(at) > CGROUP__MAX)
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
+		    "cannot be understood");
+	for (size_t i = 0; i < json_array_size(at); i++) {
+		const json_t *h = json_array_get(at, i);
+
+		out->at[i].controllers = (unsigned)json_integer_value(
+		    json_object_get(h, "controllers"));
+		if (!str_copy(out->at[i].dir, sizeof(out->at[i].dir),
+			json_str(h, "dir")))
+			return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
+			    "cannot be understood");
+		out->count++;
+	}
+	return 0;
+}

@@ -1,0 +1,197 @@
+/* procs.c: who lives in a sandbox's groups, and how they die. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/cgroup/cgroup.h"
+#include "provider/host/file.h"
+#include "provider/host/proc.h"
+
+enum { PROCS_MAX = 4 * 1024 * 1024, GROUPS_MAX = 64 * 1024 };
+
+typedef int visit_fn(int64_t pid, const char *name, size_t *count,
+    struct err *e);
+
+static int
+count_one(int64_t pid, const char *name, size_t *count, struct err *e)
+{
+	struct proc p;
+
+	(void)name;
+	if (proc_find(pid, &p, e) < 0)
+		return -1;
+	if (p.pid != 0)
+		(*count)++;
+	return 0;
+}
+
+/* Whether that number belongs to a process of the sandbox now. */
+static int
+is_inside(int64_t pid, const char *name, bool *out, struct err *e)
+{
+	auto_free char *path = xasprintf("/proc/%" PRId64 "/cgroup", pid);
+	auto_free char *part = xasprintf("/box/%s", name);
+	auto_buf struct buf text = { 0 };
+	const char *at;
+
+	if (file_read(AT_FDCWD, path, GROUPS_MAX, out, &text, e) < 0) {
+		*out = false;
+		return errno == ESRCH ? 0 : -1;
+	}
+	at = *out ? strstr(text.data, part) : NULL;
+	/* names have one length: what begins like one is that one */
+	*out = at != NULL && strchr("/\n", at[strlen(part)]) != NULL;
+	return 0;
+}
+
+static int
+kill_one(int64_t pid, const char *name, size_t *count, struct err *e)
+{
+	auto_fd int fd = -1;
+	bool inside;
+
+	if (is_inside(pid, name, &inside, e) < 0)
+		return -1;
+	if (!inside)
+		return 0;
+	fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	if (fd < 0)
+		return errno == ESRCH ? 0 : err_errno(e, "pidfd_open");
+	/* again after the open, lest the number has gone to somebody else */
+	if (is_inside(pid, name, &inside, e) < 0)
+		return -1;
+	if (inside &&
+	    syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0 &&
+	    errno != ESRCH)
+		return err_errno(e, "kill %" PRId64, pid);
+	(*count)++;
+	return 0;
+}
+
+static int
+visit_group(const char *dir, const char *name, visit_fn *visit, size_t *count,
+    struct err *e)
+{
+	auto_free char *path = xasprintf("%s/cgroup.procs", dir);
+	auto_buf struct buf text = { 0 };
+	char *rest;
+	bool found;
+
+	if (file_read(AT_FDCWD, path, PROCS_MAX, &found, &text, e) < 0)
+		return -1;
+	rest = found ? text.data : NULL;
+	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+		int64_t pid;
+
+		/* 0: a process of another pid namespace; none of ours */
+		if (!str_to_int(line, 1, INT32_MAX, &pid))
+			continue;
+		if (visit(pid, name, count, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+visit_box(const char *box, const char *name, visit_fn *visit, size_t *count,
+    struct err *e)
+{
+	auto_names char **names = NULL;
+
+	if (file_names(AT_FDCWD, box, &names, e) < 0)
+		return -1;
+	for (char **n = names; *n != NULL; n++) {
+		auto_free char *leaf = xasprintf("%s/%s", box, *n);
+
+		if (!str_equal(*n, "init") && !str_starts(*n, "s-"))
+			continue;
+		if (visit_group(leaf, name, visit, count, e) < 0)
+			return -1;
+	}
+	return visit_group(box, name, visit, count, e);
+}
+
+int
+cgroup_count(const struct cgroup_tree *t, const char *name, const char *session,
+    size_t *count, struct err *e)
+{
+	auto_free char *box = NULL, *cell = NULL;
+
+	*count = 0;
+	if (t->count == 0)
+		return 0;
+	box = xasprintf("%s/box/%s", t->at[0].dir, name);
+	if (session == NULL)
+		return visit_box(box, name, count_one, count, e);
+	cell = xasprintf("%s/s-%s", box, session);
+	return visit_group(cell, name, count_one, count, e);
+}
+
+static int
+freeze(const struct cgroup_tree *t, const char *name, bool on, struct err *e)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		auto_free char *box =
+		    xasprintf("%s/box/%s", t->at[i].dir, name);
+
+		if (t->ops->freeze(box, on, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+cgroup_cell_freeze(const struct cgroup_tree *t, const char *name,
+    const char *session, bool on, bool *done, struct err *e)
+{
+	*done = false;
+	for (size_t i = 0; i < t->count; i++) {
+		auto_free char *cell =
+		    xasprintf("%s/box/%s/s-%s", t->at[i].dir, name, session);
+
+		/* v1: the freezer has a tree of its own */
+		if ((t->at[i].controllers & (1U << CGROUP_FREEZER)) == 0)
+			continue;
+		*done = true;
+		if (t->ops->freeze(cell, on, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Also what was frozen for itself: only then it can die. */
+static int
+thaw(const struct cgroup_tree *t, const char *name, struct err *e)
+{
+	if (freeze(t, name, false, e) < 0)
+		return -1;
+	return cgroup_thaw_cells(t, name, e);
+}
+
+int
+cgroup_kill(const struct cgroup_tree *t, const char *name, struct err *e)
+{
+	auto_free char *box = NULL;
+	size_t count = 0;
+	struct err ignored; /* killing goes on without: it only is less fair */
+	int rc;
+
+	if (t->count == 0)
+		return 0;
+	box = xasprintf("%s/box/%s", t->at[0].dir, name);
+	if (t->ops->kill(box))
+		return thaw(t, name, e);
+	/* frozen, a fork bomb cannot outrun the list; thawed, it dies */
+	(void)freeze(t, name, true, &ignored);
+	rc = visit_box(box, name, kill_one, &count, e);
+	if (thaw(t, name, rc < 0 ? &ignored : e) < 0)
+		return -1;
+	return rc;
+}

@@ -1,0 +1,257 @@
+/* local.c: the provider that uses bubblewrap on this host. */
+#include "provider/local/local.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/channel.h"
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "provider/cgroup/cgroup.h"
+#include "provider/host/file.h"
+#include "provider/host/trash.h"
+#include "provider/store/job.h"
+#include "provider/store/snapshot.h"
+#include "provider/store/storage.h"
+
+enum { CONTROL_NAME_LEN = 32, CELL_REMOVE_MS = 200 };
+
+char *
+local_control_path(const struct provider *p, const char *name,
+    const char *incarnation)
+{
+	return xasprintf("%s/c/%.*s.%s", p->conf->run_dir, CONTROL_NAME_LEN,
+	    name, incarnation);
+}
+
+static int
+control(const struct provider *p, const char *id, const char *incarnation,
+    struct err *e)
+{
+	char name[BOX_NAME_MAX];
+	auto_free char *path = NULL;
+
+	box_name(id, name);
+	path = local_control_path(p, name, incarnation);
+	return channel_connect(path, e);
+}
+
+/* A label comes first, so that whatever lies on this disk is somebody's. */
+static int
+make_storage(const struct provider *p, const char *id, const char *session,
+    struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+
+	if (box_make(p, id, &b, e) < 0)
+		return -1;
+	return storage_make(p, b.name, session, e);
+}
+
+static int
+fill_storage(const struct provider *p, const char *id, const char *session,
+    const struct snapshot_ref *from, int64_t deadline_ms, struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+
+	if (box_make(p, id, &b, e) < 0)
+		return -1;
+	return storage_from(p, b.name, session, from, deadline_ms, e);
+}
+
+static int
+find_storage(const struct provider *p, const char *id, const char *session,
+    bool *out, struct err *e)
+{
+	char name[BOX_NAME_MAX];
+
+	box_name(id, name);
+	return storage_exists(p, name, session, out, e);
+}
+
+static int
+drop_storage(const struct provider *p, const char *id, const char *session,
+    struct err *e)
+{
+	char name[BOX_NAME_MAX];
+
+	box_name(id, name);
+	return storage_drop(p, name, session, e);
+}
+
+static int
+cell_open(const struct provider *p, const struct sandbox_spec *s,
+    const char *session, int fds[PROVIDER_CELL_FDS_MAX], size_t *count,
+    struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct session_seen last = { 0 };
+	struct cgroup_tree t;
+
+	*count = 0;
+	str_copy(last.sandbox, sizeof(last.sandbox), s->id);
+	str_copy(last.session, sizeof(last.session), session);
+	/* a new life is not frozen because the last one was */
+	if (local_freeze(p, &last, false, e) < 0 ||
+	    box_open(p, s->id, &b, e) < 0 || box_cgroups(p, &b, &t, e) < 0)
+		return -1;
+	return cgroup_cell_open(&t, b.name, session, s, fds, count, e);
+}
+
+/* Where there are no groups nothing is counted, and init's word is all. */
+static int
+cell_gone(const struct provider *p, const char *id, const char *session,
+    bool *gone, struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t;
+	struct err ignored; /* an empty group that stays is no process */
+	size_t count;
+
+	*gone = false;
+	if (box_open(p, id, &b, e) < 0 || box_cgroups(p, &b, &t, e) < 0 ||
+	    cgroup_count(&t, b.name, session, &count, e) < 0)
+		return -1;
+	if (count > 0)
+		return 0;
+	*gone = true;
+	(void)!cgroup_remove(&t, b.name, session, clock_ms() + CELL_REMOVE_MS,
+	    &ignored);
+	return 0;
+}
+
+static json_t *
+limit(int64_t value, const char *by)
+{
+	return json_pack("{s:I, s:s}", "value", (json_int_t)value, "by",
+	    value > 0 ? by : "none");
+}
+
+/*
+ * A file system, or a project quota, of the sandbox's own holds by itself; the
+ * kernel then tells its size as that of the whole.  Else sessions are measured
+ * now and then (each file also has an rlimit); where not even that, the rlimit
+ * is what it says: the size of each file, not of all together.
+ */
+static const char *
+who_holds_disk(const struct provider *p, const struct sandbox_spec *s)
+{
+	struct capacity c;
+	struct err ignored; /* then nothing of the kind can be promised */
+
+	if (s->disk_mb > 0 && local_capacity(p, s->id, &c, &ignored) == 0 &&
+	    c.total_bytes <= s->disk_mb << 20 && local_own_disk(p, s->id))
+		return "quota";
+	return p->conf->disk_account_seconds > 0 ? "accounting" : "rlimit";
+}
+
+/*
+ * The watchdog is the agent's; a single process also has an rlimit.  Nothing
+ * holds the processor where there is no group.
+ */
+static json_t *
+limits(const struct provider *p, const struct sandbox_spec *s)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t = { .ops = &CGROUP_NONE };
+	struct err ignored; /* then nothing can be promised */
+
+	if (box_open(p, s->id, &b, &ignored) < 0 ||
+	    box_cgroups(p, &b, &t, &ignored) < 0)
+		t = (struct cgroup_tree){ .ops = &CGROUP_NONE };
+	return json_pack("{s:o, s:o, s:o, s:o}", "memoryMb",
+	    limit(s->memory_mb,
+		cgroup_holds(&t, CGROUP_MEMORY) ? "cgroup" : "watchdog"),
+	    "cpuMillis",
+	    limit(s->cpu_millis,
+		cgroup_holds(&t, CGROUP_CPU) ? "cgroup" : "none"),
+	    "diskMb", limit(s->disk_mb, who_holds_disk(p, s)), "pids",
+	    limit(s->pids,
+		cgroup_holds(&t, CGROUP_PIDS) ? "cgroup" : "rlimit"));
+}
+
+static int
+agent_log(const struct provider *p, const char *id, size_t max, struct buf *out,
+    struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+
+	if (box_open(p, id, &b, e) < 0)
+		return -1;
+	return box_log_tail(&b, 0, max, out, e);
+}
+
+/* Tombstones that are old enough; a busy one is left for the next time. */
+static int
+bury_old(const struct provider *p, int64_t deadline_ms, struct err *e)
+{
+	auto_free char *all = xasprintf("%s/box", p->conf->state_dir);
+	auto_names char **names = NULL;
+
+	if (file_names(AT_FDCWD, all, &names, e) < 0)
+		return -1;
+	for (char **n = names; *n != NULL && clock_left_ms(deadline_ms) > 0;
+	     n++)
+		if (box_is_name(*n) && box_bury(p, *n, e) < 0 &&
+		    e->kind != ERR_BUSY && e->kind != ERR_CONFLICT)
+			return -1;
+	return 0;
+}
+
+static int
+sweep(const struct provider *p, int64_t deadline_ms, bool *left, struct err *e)
+{
+	bool more;
+
+	if (snapshot_spares_sweep(p, e) < 0 ||
+	    trash_sweep(p, deadline_ms, left, e) < 0 ||
+	    storage_sweep(p, deadline_ms, &more, e) < 0)
+		return -1;
+	*left = *left || more;
+	if (bury_old(p, deadline_ms, e) < 0)
+		return -1;
+	if (job_sweep(p, e) < 0)
+		return -1;
+	return local_sweep_groups(p, deadline_ms, e);
+}
+
+const struct provider_ops PROVIDER_LOCAL = {
+	.name = "local",
+	.open = local_open,
+	.check = local_check,
+	.ready = local_ready,
+	.ensure = local_ensure,
+	.inspect = local_inspect,
+	.list = local_list,
+	.stop = local_stop,
+	.destroy = local_destroy,
+	.suspend = local_suspend,
+	.resume = local_resume,
+	.control = control,
+	.storage_id = storage_id,
+	.storage_mark = storage_mark,
+	.storage_check = storage_check,
+	.storage_make = make_storage,
+	.storage_from = fill_storage,
+	.storage_exists = find_storage,
+	.storage_drop = drop_storage,
+	.storage_list = local_storage_list,
+	.workspaces = local_workspaces,
+	.capacity = local_capacity,
+	.own_disk = local_own_disk,
+	.ballast = local_ballast,
+	.ballast_size = local_ballast_size,
+	.cell_freeze = local_freeze,
+	.frozen = local_frozen,
+	.cell_open = cell_open,
+	.cell_gone = cell_gone,
+	.cell_list = local_cell_list,
+	.limits = limits,
+	.agent_log = agent_log,
+	.snapshot_take = snapshot_take,
+	.snapshot_look = snapshot_look,
+	.snapshot_drop = snapshot_drop,
+	.snapshot_list = snapshot_list,
+	.sweep = sweep,
+};

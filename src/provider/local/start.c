@@ -1,0 +1,375 @@
+/* start.c: from a command line to a running bwrap. */
+#include "provider/local/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fault.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum {
+	STATUS_FD = BWRAP_FD__END,
+	HIGH_FD = 64,
+	INFO_MAX = 4096,
+	ALONE_NICE = 5, /* whoever waits for a session comes first */
+	ALONE_FILES = 256
+};
+
+static char *const ENVIRONMENT[] = { (char[]){ "PATH=/usr/bin:/bin" },
+	(char[]){ "LANG=C.UTF-8" }, NULL };
+
+/* Signals as a new program expects them; a worker ignores SIGPIPE. */
+static void
+reset_signals(void)
+{
+	sigset_t none;
+
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/*
+ * Puts sources[i] at descriptor i and closes everything else.  By way of high
+ * numbers, because a source may lie where another one belongs (a worker's
+ * fd 0 is the API's listening socket).
+ */
+static int
+place_fds(const int *sources, int count)
+{
+	int high[BWRAP_FD__END + 1];
+
+	for (int i = 0; i < count; i++) {
+		high[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, HIGH_FD);
+		if (high[i] < 0)
+			return -1;
+	}
+	for (int i = 0; i < count; i++)
+		if (dup2(high[i], i) < 0)
+			return -1;
+	return (int)syscall(SYS_close_range, count, ~0U, 0);
+}
+
+/* Files of memory for bwrap to copy, where `sources` expects them. */
+static int
+open_files(int *sources, struct err *e)
+{
+	for (int fd = 0; fd < BWRAP_FD__END; fd++) {
+		const char *text = BWRAP_FILES[fd];
+
+		if (text == NULL)
+			continue;
+		sources[fd] = memfd_create("sandlease", MFD_CLOEXEC);
+		if (sources[fd] < 0 ||
+		    write(sources[fd], text, strlen(text)) < 0 ||
+		    lseek(sources[fd], 0, SEEK_SET) < 0)
+			return err_errno(e, "memfd");
+	}
+	return 0;
+}
+
+/* Whoever starts it may die before it knows init's pid. */
+static int
+note_bwrap(const struct start *s, struct err *e)
+{
+	struct box_proc pr = { 0 };
+
+	str_copy(pr.boot_id, sizeof(pr.boot_id), s->p->boot_id);
+	if (proc_find(getpid(), &pr.bwrap, e) < 0)
+		return -1;
+	return box_set_proc(s->box, &pr, e);
+}
+
+/* Everything between fork and exec; *status is where its pipe is. */
+static int
+become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
+{
+	struct rlimit no_core = { 0, 0 };
+
+	reset_signals();
+	setsid();
+	umask(022);
+	setrlimit(RLIMIT_CORE, &no_core);
+	/* before it can start anything: whoever looks must find it */
+	if (cgroup_enter(s->cgroups, s->box->name, e) < 0 ||
+	    note_bwrap(s, e) < 0 || open_files(sources, e) < 0)
+		return -1;
+	if (chdir("/") < 0)
+		return err_errno(e, "chdir");
+	if (place_fds(sources, STATUS_FD + 1) < 0)
+		return err_errno(e, "descriptors");
+	*status = STATUS_FD;
+	fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
+	execve(s->argv[0], s->argv, ENVIRONMENT);
+	return err_errno(e, "exec %s", s->argv[0]);
+}
+
+static _Noreturn void
+child(const struct start *s, int *sources)
+{
+	struct err e = { 0 };
+	int status = sources[STATUS_FD];
+
+	become_bwrap(s, sources, &status, &e);
+	(void)!write(status, e.msg, strlen(e.msg));
+	_exit(127);
+}
+
+/* All that comes out of a pipe until its end, at most `size` - 1 bytes. */
+static int
+drain(int fd, int64_t deadline_ms, char *out, size_t size, struct err *e)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	size_t len = 0;
+
+	out[0] = '\0';
+	while (len + 1 < size) {
+		ssize_t n = poll(&p, 1, clock_left_ms(deadline_ms));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
+			    "the sandbox did not start in time");
+		n = read(fd, out + len, size - 1 - len);
+		if (n < 0)
+			return err_errno(e, "read");
+		if (n == 0)
+			break;
+		len += (size_t)n;
+		out[len] = '\0';
+	}
+	return 0;
+}
+
+/* bwrap says {"child-pid": n, ...} once it has cloned, or dies. */
+static int
+read_init(const struct start *s, int info, int64_t deadline_ms, struct err *e)
+{
+	char text[INFO_MAX];
+	auto_json json_t *v = NULL;
+	struct box_proc pr;
+	int64_t pid;
+
+	if (drain(info, deadline_ms, text, sizeof(text), e) < 0)
+		return -1;
+	if (json_parse(text, strlen(text), &v, e) < 0)
+		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
+		    "bwrap gave up");
+	pid = json_integer_value(json_object_get(v, "child-pid"));
+	if (box_proc(s->box, &pr, e) < 0 || proc_find(pid, &pr.init, e) < 0)
+		return -1;
+	if (pr.init.pid == 0)
+		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
+		    "the sandbox died at once");
+	return box_set_proc(s->box, &pr, e);
+}
+
+struct pipe_pair {
+	int r, w;
+};
+
+static void
+close_pair(struct pipe_pair *p)
+{
+	mem_close_fd(&p->r);
+	mem_close_fd(&p->w);
+}
+
+#define auto_pair __attribute__((cleanup(close_pair)))
+
+static int
+make_pair(struct pipe_pair *p, struct err *e)
+{
+	int fd[2];
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return err_errno(e, "pipe");
+	*p = (struct pipe_pair){ .r = fd[0], .w = fd[1] };
+	return 0;
+}
+
+/*
+ * Makes the writing end one that reads as well.  bwrap would die of SIGPIPE when
+ * its starter has died or given up, and the child that waits for bwrap's word
+ * would hold the sandbox's socket and lock for ever.
+ */
+static int
+keep_reader(struct pipe_pair *p, struct err *e)
+{
+	auto_free char *path = xasprintf("/proc/self/fd/%d", p->w);
+	int both = open(path, O_RDWR | O_CLOEXEC);
+
+	if (both < 0)
+		return err_errno(e, "%s", path);
+	mem_close_fd(&p->w);
+	p->w = both;
+	return 0;
+}
+
+/*
+ * Twice, because the second child is nobody's: pid 1 will reap it.  The second
+ * time by vfork, which spares copying a memory map: what the child does to it
+ * before it becomes bwrap is done to a process that only ends.
+ */
+static int
+fork_bwrap(const struct start *s, int *sources, struct err *e)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		return err_errno(e, "fork");
+	if (pid == 0) {
+		if (vfork() == 0)
+			child(s, sources);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+int
+start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
+{
+	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	auto_pair struct pipe_pair info = { -1, -1 }, status = { -1, -1 };
+	int sources[STATUS_FD + 1] = { null, null, s->log, s->control, s->lock,
+		s->root >= 0 ? s->root : null };
+	char failure[ERR_MSG_MAX];
+
+	_Static_assert(BWRAP_FD_CONTROL == 3 && BWRAP_FD_LOCK == 4 &&
+		BWRAP_FD_ROOT == 5,
+	    "as above");
+	if (null < 0)
+		return err_errno(e, "/dev/null");
+	if (make_pair(&info, e) < 0 || keep_reader(&info, e) < 0 ||
+	    make_pair(&status, e) < 0)
+		return -1;
+	sources[BWRAP_FD_INFO] = info.w;
+	sources[STATUS_FD] = status.w;
+	if (fork_bwrap(s, sources, e) < 0)
+		return -1;
+	CRASH_POINT("ensure.forked");
+	mem_close_fd(&info.w);
+	mem_close_fd(&status.w);
+	if (drain(status.r, deadline_ms, failure, sizeof(failure), e) < 0)
+		return -1;
+	if (failure[0] != '\0')
+		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
+		    "the sandbox could not be started: %s", failure);
+	return read_init(s, info.r, deadline_ms, e);
+}
+
+/*
+ * No class holds who is on its own, and what it reads may be anybody's.  It
+ * remembers directories and files of several names: a hundred thousand are well
+ * below.
+ */
+static void
+limit_alone(void)
+{
+	static const struct {
+		__rlimit_resource_t what;
+		rlim_t most;
+	} LIMITS[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_NOFILE, ALONE_FILES },
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+		{ RLIMIT_AS, CGROUP_JOB_BYTES },
+#endif
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
+		setrlimit(LIMITS[i].what,
+		    &(struct rlimit){ LIMITS[i].most, LIMITS[i].most });
+}
+
+/* The second child of fork_bwrap(), for any command line. */
+static _Noreturn void
+become(const struct start_alone *s)
+{
+	struct err ignored;
+
+	reset_signals();
+	setsid();
+	setpriority(PRIO_PROCESS, 0, ALONE_NICE);
+	/* before there is anything to limit */
+	if (cgroup_job_enter(s->cgroups, s->group, &ignored) < 0)
+		_exit(127);
+	limit_alone();
+	if (chdir("/") == 0 && place_fds(s->fds, s->fd_count) == 0)
+		execve(s->argv[0], s->argv, ENVIRONMENT);
+	_exit(127);
+}
+
+int
+start_alone(const struct start_alone *s, struct err *e)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		return err_errno(e, "fork");
+	if (pid == 0) {
+		if (vfork() == 0)
+			become(s);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+static void
+become_trial(char *const *argv, int log)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int sources[] = { null, null, log };
+
+	reset_signals();
+	if (null >= 0 && place_fds(sources, (int)ARRAY_LEN(sources)) == 0)
+		execve(argv[0], argv, ENVIRONMENT);
+	_exit(127);
+}
+
+bool
+start_try(char *const *argv, int64_t deadline_ms, char *line, size_t size)
+{
+	auto_pair struct pipe_pair log = { -1, -1 };
+	struct err ignored;
+	int status = -1;
+	pid_t pid;
+
+	line[0] = '\0';
+	if (make_pair(&log, &ignored) < 0)
+		return false;
+	pid = fork();
+	if (pid == 0)
+		become_trial(argv, log.w);
+	mem_close_fd(&log.w);
+	if (pid < 0)
+		return false;
+	if (drain(log.r, deadline_ms, line, size, &ignored) < 0)
+		kill(pid, SIGKILL);
+	line[strcspn(line, "\n")] = '\0';
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
