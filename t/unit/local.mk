@@ -5,6 +5,7 @@
 if HAVE_CMOCKA
 UNIT += \
 	t/unit/common/channel_test t/unit/common/clock_test t/unit/common/code_test \
+	t/unit/common/command_name_test \
 	t/unit/common/conf_test \
 	t/unit/common/err_test t/unit/common/id_test t/unit/common/json_test \
 	t/unit/common/kernel_limits_test \

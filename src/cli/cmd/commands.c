@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/command_name.h"
 #include "common/mem.h"
 
 #define END                                                                    \
@@ -199,14 +200,8 @@ const struct command *
 command_find(int count, char *const *words, int *used)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		const char *name = COMMANDS[i].name;
-		size_t first = strcspn(name, " ");
-		bool two = name[first] == ' ';
-
-		*used = two ? 2 : 1;
-		if (count >= *used && strlen(words[0]) == first &&
-		    strncmp(words[0], name, first) == 0 &&
-		    (!two || str_equal(words[1], name + first + 1)))
+		*used = command_name_match(COMMANDS[i].name, count, words);
+		if (*used > 0)
 			return &COMMANDS[i];
 	}
 	return NULL;
@@ -219,14 +214,6 @@ command_group(const char *word)
 		if (str_equal(word, GROUPS[i].word))
 			return GROUPS[i].help;
 	return NULL;
-}
-
-bool
-command_is_in(const struct command *c, const char *group)
-{
-	size_t len = strlen(group);
-
-	return strncmp(c->name, group, len) == 0 && c->name[len] == ' ';
 }
 
 struct config_wish

@@ -25,7 +25,6 @@ struct config_wish command_wish(const struct args *a);
 
 /* What the first word of commands with two is about; NULL: it is none. */
 const char *command_group(const char *word);
-bool command_is_in(const struct command *c, const char *group);
 
 /*
  * Makes `inner` the command of that name with these operands, and those of our

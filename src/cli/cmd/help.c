@@ -6,6 +6,7 @@
 #include "cli/cmd/commands.h"
 #include "cli/cmd/help.h"
 #include "cli/show.h"
+#include "common/command_name.h"
 #include "common/mem.h"
 #include "common/nearest.h"
 
@@ -24,7 +25,7 @@ help_commands(const char *group, FILE *to)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!COMMANDS[i].hidden &&
-		    (group == NULL || command_is_in(&COMMANDS[i], group)))
+		    (group == NULL || command_name_in(COMMANDS[i].name, group)))
 			fprintf(to, "  %-15s %s\n", COMMANDS[i].name,
 			    COMMANDS[i].help);
 }
@@ -75,7 +76,7 @@ help_unknown(int count, char *const *words, struct err *e)
 		auto_buf struct buf all = { 0 };
 
 		for (size_t i = 0; i < COMMAND_COUNT; i++)
-			if (command_is_in(&COMMANDS[i], words[0]))
+			if (command_name_in(COMMANDS[i].name, words[0]))
 				buf_fmt(&all, " %s",
 				    COMMANDS[i].name + strlen(words[0]) + 1);
 		if (count < 2)
