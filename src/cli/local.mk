@@ -6,6 +6,7 @@ libcli_a_SOURCES = \
 	src/cli/args.c src/cli/args.h \
 	src/cli/ask.c src/cli/ask.h \
 	src/cli/client.c src/cli/client.h \
+	src/cli/command.c src/cli/command.h \
 	src/cli/config.c src/cli/config.h \
 	src/cli/config_file.c src/cli/config_file.h \
 	src/cli/copy.c src/cli/copy.h \

@@ -53,7 +53,7 @@ flush_output(int status)
 static int
 run(const struct command *cmd, int argc, char **argv)
 {
-	struct cli k = { 0 };
+	struct cli k = { .table = &COMMANDS };
 	struct err e = { 0 };
 	int rc;
 
@@ -110,18 +110,19 @@ main(int argc, char **argv)
 	if (args_before(words, argv + 1, &before, &e) < 0)
 		return misuse(&e);
 	words -= before;
-	cmd = command_find(words, argv + 1 + before, &used);
+	cmd = command_find(&COMMANDS, words, argv + 1 + before, &used);
 	if (cmd != NULL) {
 		rotate(argv + 1, before, used);
 		return run(cmd, argc - used, argv + used);
 	}
-	if (words == 2 && command_group(argv[1 + before]) != NULL &&
+	if (words == 2 && command_group(&COMMANDS, argv[1 + before]) != NULL &&
 	    str_equal(argv[2 + before], "--help")) {
-		help_commands(argv[1 + before], stdout);
+		help_commands(&COMMANDS, argv[1 + before], stdout);
 		return EXIT_SUCCESS;
 	}
-	if (words > 0 && help_unknown(words, argv + 1 + before, &e) < 0)
+	if (words > 0 &&
+	    help_unknown(&COMMANDS, words, argv + 1 + before, &e) < 0)
 		return misuse(&e);
-	help_usage(wants_help(argv) ? stdout : stderr);
+	help_usage(&COMMANDS, wants_help(argv) ? stdout : stderr);
 	return wants_help(argv) ? EXIT_SUCCESS : EXIT_USAGE;
 }
