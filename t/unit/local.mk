@@ -11,7 +11,7 @@ UNIT += \
 	t/unit/common/kernel_limits_test \
 	t/unit/common/log_test t/unit/common/mem_test t/unit/common/nearest_test \
 	t/unit/common/poller_test \
-	t/unit/common/str_test \
+	t/unit/common/str_test t/unit/common/table_test \
 	t/unit/common/token_test t/unit/common/utf8_test \
 	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/notice_test t/unit/web/records_test t/unit/web/reply_test \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \

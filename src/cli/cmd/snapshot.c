@@ -7,6 +7,7 @@
 #include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/table.h"
 
 enum { WAIT_S = 50, PAGE = 200 };
 
@@ -117,8 +118,7 @@ cmd_snapshot_ls(struct cli *k, struct err *e)
 {
 	static const char *const TITLES[] = { "SNAPSHOT", "NAME", "STATE",
 		"SIZE", "FILES", "AGE", "SESSION" };
-	struct list l = { k,
-		.table = { TITLES, ARRAY_LEN(TITLES), 1, NULL, 0 } };
+	struct list l = { k, .table = { TITLES, ARRAY_LEN(TITLES), 1 } };
 	auto_free char *base = NULL;
 	char id[ID_MAX];
 
