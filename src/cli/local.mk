@@ -16,6 +16,7 @@ libcli_a_SOURCES = \
 	src/cli/escape.c src/cli/escape.h \
 	src/cli/feed.c src/cli/feed.h \
 	src/cli/interrupts.c src/cli/interrupts.h \
+	src/cli/outcome.c src/cli/outcome.h \
 	src/cli/output.c src/cli/output.h \
 	src/cli/pairs.c src/cli/pairs.h \
 	src/cli/progress.c src/cli/progress.h \

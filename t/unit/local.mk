@@ -48,7 +48,7 @@ UNIT += \
 	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
 	t/unit/cli/args_test t/unit/cli/config_test t/unit/cli/duration_test \
-	t/unit/cli/escape_test \
+	t/unit/cli/escape_test t/unit/cli/outcome_test \
 	t/unit/cli/quote_test t/unit/cli/replay_test t/unit/cli/show_test \
 	t/unit/cli/sse_test t/unit/cli/stream_test
 
