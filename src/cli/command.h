@@ -11,7 +11,7 @@
 #include "cli/args.h"
 #include "cli/config.h"
 
-struct client; /* transfer.h */
+struct client; /* http/transfer.h */
 
 /* The first word of commands that have two, and what they are about. */
 struct command_group {

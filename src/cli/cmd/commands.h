@@ -4,8 +4,8 @@
 #ifndef SANDLEASE_CLI_CMD_COMMANDS_H
 #define SANDLEASE_CLI_CMD_COMMANDS_H
 
-#include "cli/client.h"
 #include "cli/command.h"
+#include "cli/http/client.h"
 
 extern const struct command_table COMMANDS;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/cmd/commands.h"
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 

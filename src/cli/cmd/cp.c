@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "cli/cmd/commands.h"
-#include "cli/copy.h"
+#include "cli/copy/copy.h"
+#include "cli/http/sessions.h"
 #include "cli/interrupts.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 

@@ -8,8 +8,8 @@
 
 #include "cli/cmd/commands.h"
 #include "cli/cmd/create.h"
+#include "cli/http/sessions.h"
 #include "cli/pairs.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 #include "common/token.h"

@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "cli/cmd/commands.h"
+#include "cli/http/sessions.h"
 #include "cli/interrupts.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 #include "common/token.h"

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "cli/cmd/commands.h"
+#include "cli/http/sessions.h"
 #include "cli/output.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 #include "common/table.h"

@@ -4,7 +4,7 @@
 
 #include "cli/cmd/commands.h"
 #include "cli/cmd/each.h"
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 #include "common/table.h"

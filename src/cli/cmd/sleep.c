@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli/cmd/each.h"
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 
 /* Both are asleep, but only one keeps its memory: the words tell which. */
 static int

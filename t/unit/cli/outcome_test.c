@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/outcome.h"
+#include "cli/http/outcome.h"
 #include "common/code.h"
 #include "common/mem.h"
 

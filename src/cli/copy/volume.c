@@ -1,5 +1,5 @@
 /* volume.c: a directory of ours that a session works on. */
-#include "cli/volume.h"
+#include "cli/copy/volume.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/copy/tree.h"
 #include "cli/show.h"
-#include "cli/tree.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 

@@ -1,5 +1,5 @@
 /* progress.c: how far a copy is, where somebody looks. */
-#include "cli/progress.h"
+#include "cli/copy/progress.h"
 
 #include <stdio.h>
 #include <unistd.h>

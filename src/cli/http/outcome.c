@@ -1,5 +1,5 @@
 /* outcome.c: why an HTTP call failed, in words for people. */
-#include "cli/outcome.h"
+#include "cli/http/outcome.h"
 
 #include <string.h>
 

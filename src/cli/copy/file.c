@@ -1,4 +1,4 @@
-/* copy_file.c: a file between here and a session. */
+/* file.c: a file between here and a session. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/copy.h"
+#include "cli/copy/copy.h"
 #include "cli/output.h"
 #include "common/mem.h"
 

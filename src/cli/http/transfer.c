@@ -1,12 +1,12 @@
 /* transfer.c: HTTP calls that run beside each other. */
-#include "cli/transfer.h"
+#include "cli/http/transfer.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/http/outcome.h"
 #include "cli/interrupts.h"
-#include "cli/outcome.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"

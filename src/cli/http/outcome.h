@@ -4,8 +4,8 @@
  * Most failures are a URL or a key that somebody has mistyped, so the words say
  * what to look at.  transfer.h says what e->code is.
  */
-#ifndef SANDLEASE_CLI_OUTCOME_H
-#define SANDLEASE_CLI_OUTCOME_H
+#ifndef SANDLEASE_CLI_HTTP_OUTCOME_H
+#define SANDLEASE_CLI_HTTP_OUTCOME_H
 
 #include <curl/curl.h>
 #include <stdbool.h>

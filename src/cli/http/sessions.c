@@ -1,5 +1,5 @@
 /* sessions.c: sessions as people name them. */
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 
 #include <string.h>
 #include <time.h>
