@@ -48,8 +48,7 @@ sandlease_SOURCES = \
 	src/cli/cmd/main.c \
 	src/cli/cmd/open.c \
 	src/cli/cmd/ports.c src/cli/cmd/ports.h \
-	src/cli/cmd/process.c \
-	src/cli/cmd/processes.h \
+	src/cli/cmd/process.c src/cli/cmd/process.h \
 	src/cli/cmd/resume.c \
 	src/cli/cmd/rm.c \
 	src/cli/cmd/run.c \

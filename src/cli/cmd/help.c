@@ -44,7 +44,7 @@ help_usage(const struct command_table *t, FILE *to)
 
 /* The command that was meant, by another tool's name or a slip; or NULL. */
 static const char *
-guess(const struct command_table *t, const char *word)
+nearest_command(const struct command_table *t, const char *word)
 {
 	const char *best = NULL;
 	size_t least = SIZE_MAX;
@@ -87,7 +87,7 @@ help_unknown(const struct command_table *t, int count, char *const *words,
 		    "\"%s %.40s\" is no command; %s has%s", words[0], words[1],
 		    words[0], all.data);
 	}
-	near = guess(t, words[0]);
+	near = nearest_command(t, words[0]);
 	if (near == NULL)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "\"%.40s\" is no command; sandlease help lists them",

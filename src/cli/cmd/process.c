@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/cmd/commands.h"
-#include "cli/cmd/processes.h"
+#include "cli/cmd/process.h"
 #include "cli/http/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"

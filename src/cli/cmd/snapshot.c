@@ -15,7 +15,7 @@ enum { WAIT_S = 50, PAGE = 200 };
 
 /* Any GET moves it on; a pause keeps this from asking without end. */
 static int
-settle(struct cli *k, json_t **snapshot, struct err *e)
+wait_until_created(struct cli *k, json_t **snapshot, struct err *e)
 {
 	const struct timespec pause = { .tv_nsec = 300000000 };
 
@@ -45,7 +45,7 @@ cmd_snapshot_create(struct cli *k, struct err *e)
 		json_object_set_new(body, "name", json_lossy(name));
 	if (session_find(k->client, k->args.operand[0], id, e) < 0 ||
 	    session_call(k->client, "POST", id, tail, body, &s, e) < 0 ||
-	    settle(k, &s, e) < 0)
+	    wait_until_created(k, &s, e) < 0)
 		return -1;
 	if (k->json)
 		show_json(s);

@@ -203,7 +203,7 @@ remove_ours(struct merge *m, const char *path)
 
 /* It gets its permissions when all is in it: they may forbid that. */
 static void
-take_directory(struct merge *m, const char *path, int parent, const char *base)
+make_directory(struct merge *m, const char *path, int parent, const char *base)
 {
 	auto_free char *now = tree_entry(parent, base);
 
@@ -297,7 +297,7 @@ take_theirs(struct merge *m, const char *path, char type)
 	if (parent < 0)
 		name_missed(m, path, "has no directory here any more");
 	else if (type == 'd')
-		take_directory(m, path, parent, base);
+		make_directory(m, path, parent, base);
 	else
 		take_file(m, path, parent, base);
 }
