@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/command_name.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -148,14 +149,8 @@ const struct command *
 command_find(int count, char *const *words, int *used)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		const char *name = COMMANDS[i].words;
-		size_t first = strcspn(name, " ");
-		bool two = name[first] == ' ';
-
-		*used = two ? 2 : 1;
-		if (count >= *used && strlen(words[0]) == first &&
-		    strncmp(words[0], name, first) == 0 &&
-		    (!two || str_equal(words[1], name + first + 1)))
+		*used = command_name_match(COMMANDS[i].words, count, words);
+		if (*used > 0)
 			return &COMMANDS[i];
 	}
 	return NULL;
@@ -165,8 +160,7 @@ bool
 command_begins(const char *word)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (str_starts(COMMANDS[i].words, word) &&
-		    COMMANDS[i].words[strlen(word)] == ' ')
+		if (command_name_in(COMMANDS[i].words, word))
 			return true;
 	return false;
 }

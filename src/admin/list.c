@@ -8,6 +8,7 @@
 
 #include "common/mem.h"
 #include "common/str.h"
+#include "common/table.h"
 
 enum {
 	PAGE = 1000,
@@ -55,23 +56,6 @@ span_text(int64_t seconds)
 	    UNITS[i + 1].letter);
 }
 
-/*
- * A tenant has chosen some of this text, and a terminal obeys control
- * characters: those of ASCII, and C1, whose first byte is 0xc2 in UTF-8.
- */
-static void
-remove_controls(char *s)
-{
-	for (; *s != '\0'; s++) {
-		unsigned char c = (unsigned char)s[0], d = (unsigned char)s[1];
-
-		if (c < 0x20 || c == 0x7f)
-			*s = '?';
-		else if (c == 0xc2 && d >= 0x80 && d <= 0x9f)
-			s[0] = s[1] = '?';
-	}
-}
-
 /* A JSON value for people; nothing, too, is something to see: "-". */
 static char *
 value_text(const json_t *v, enum column_form form)
@@ -89,7 +73,7 @@ value_text(const json_t *v, enum column_form form)
 		text = xstrdup(json_is_true(v) ? "yes" : "no");
 	else
 		text = json_text(v);
-	remove_controls(text);
+	str_mask_controls(text);
 	return text;
 }
 
@@ -126,66 +110,43 @@ read_page(struct admin *a, const struct listing *l, int64_t count,
 	return 0;
 }
 
-/* As wide as the first page needs; a later row may be wider. */
-static void
-measure(const struct listing *l, const struct page *p, size_t *widths)
+/* An empty table of this listing; `titles` is where its titles are kept. */
+static struct table
+make_table(const struct listing *l, const char *titles[COLUMNS_MAX])
 {
 	for (size_t c = 0; c < l->column_count; c++)
-		widths[c] = strlen(l->columns[c].title);
-	for (size_t i = 0; i < p->count; i++)
-		for (size_t c = 0; c < l->column_count; c++) {
-			auto_free char *text =
-			    value_text(json_object_get(p->objects[i],
-					   l->columns[c].member),
-				l->columns[c].form);
-			size_t len = strlen(text);
-
-			if (len > widths[c])
-				widths[c] = len;
-		}
+		titles[c] = l->columns[c].title;
+	return (struct table){ titles, l->column_count, TABLE_WHOLE };
 }
 
-/* The last cell is not filled up: no line ends in blanks. */
 static void
-print_cell(const struct listing *l, size_t c, const char *text,
-    const size_t *widths)
+add_row(const struct listing *l, const json_t *o, struct table *t)
 {
-	if (c + 1 == l->column_count)
-		printf("%s\n", text);
-	else
-		printf("%-*s  ", (int)widths[c], text);
+	char *text[COLUMNS_MAX];
+
+	for (size_t c = 0; c < l->column_count; c++)
+		text[c] = value_text(json_object_get(o, l->columns[c].member),
+		    l->columns[c].form);
+	table_add(t, (const char *const *)text);
+	for (size_t c = 0; c < l->column_count; c++)
+		free(text[c]);
 }
 
 static void
 print_page(const struct listing *l, const struct page *p, bool json,
-    const size_t *widths)
+    struct table *t)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		if (json) {
 			auto_free char *line = json_text(p->objects[i]);
 
 			puts(line);
-			continue;
-		}
-		for (size_t c = 0; c < l->column_count; c++) {
-			auto_free char *text =
-			    value_text(json_object_get(p->objects[i],
-					   l->columns[c].member),
-				l->columns[c].form);
-
-			print_cell(l, c, text, widths);
+		} else {
+			add_row(l, p->objects[i], t);
 		}
 	}
-}
-
-/* Columns are as wide as the first page needs. */
-static void
-print_titles(const struct listing *l, const struct page *p, bool json,
-    size_t *widths)
-{
-	measure(l, p, widths);
-	for (size_t c = 0; !json && c < l->column_count; c++)
-		print_cell(l, c, l->columns[c].title, widths);
+	if (!json)
+		table_print(t);
 }
 
 void
@@ -194,13 +155,14 @@ list_print_array(const struct admin *a, const struct listing *l,
 {
 	struct page *p = xcalloc(1, sizeof(*p));
 	bool json = admin_flag(a, "--json");
-	size_t widths[COLUMNS_MAX];
+	const char *titles[COLUMNS_MAX];
+	struct table t = make_table(l, titles);
 
 	for (; p->count < json_array_size(all) && p->count < PAGE; p->count++)
 		p->objects[p->count] =
 		    json_incref(json_array_get(all, p->count));
-	print_titles(l, p, json, widths);
-	print_page(l, p, json, widths);
+	print_page(l, p, json, &t);
+	table_free(&t);
 	page_clear(p);
 	free(p);
 }
@@ -208,10 +170,9 @@ list_print_array(const struct admin *a, const struct listing *l,
 /* One row more than wanted is asked for, to know whether there are more. */
 static int
 print_rows(struct admin *a, const struct listing *l, int64_t limit,
-    struct page *p, struct err *e)
+    struct page *p, struct table *t, struct err *e)
 {
-	bool json = admin_flag(a, "--json"), first = true;
-	size_t widths[COLUMNS_MAX];
+	bool json = admin_flag(a, "--json");
 	int64_t left = limit;
 
 	for (;;) {
@@ -219,20 +180,17 @@ print_rows(struct admin *a, const struct listing *l, int64_t limit,
 
 		if (read_page(a, l, want + 1, p, e) < 0)
 			return -1;
-		if (first)
-			print_titles(l, p, json, widths);
-		first = false;
 		left -= (int64_t)p->count;
 		if (left < 0) {
 			json_decref(p->objects[--p->count]);
-			print_page(l, p, json, widths);
+			print_page(l, p, json, t);
 			fprintf(stderr,
 			    "sandlease-admin: there are more than %" PRId64
 			    "; --limit 0 shows all\n",
 			    limit);
 			return 0;
 		}
-		print_page(l, p, json, widths);
+		print_page(l, p, json, t);
 		if (p->count < (size_t)want + 1)
 			return 0;
 		page_clear(p);
@@ -243,7 +201,9 @@ int
 list_print(struct admin *a, const struct listing *l, struct err *e)
 {
 	const char *text = admin_option(a, "--limit");
+	const char *titles[COLUMNS_MAX];
 	int64_t limit = LIMIT_DEFAULT;
+	struct table t;
 	struct page *p;
 	int rc;
 
@@ -253,7 +213,9 @@ list_print(struct admin *a, const struct listing *l, struct err *e)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--limit %s: must be a number, 0 for all", text);
 	p = xcalloc(1, sizeof(*p));
-	rc = print_rows(a, l, limit > 0 ? limit : INT64_MAX, p, e);
+	t = make_table(l, titles);
+	rc = print_rows(a, l, limit > 0 ? limit : INT64_MAX, p, &t, e);
+	table_free(&t);
 	page_clear(p);
 	free(p->next);
 	free(p);
@@ -280,7 +242,7 @@ print_members(const json_t *o, const char *prefix)
 		} else {
 			auto_free char *text = value_text(v, COLUMN_TEXT);
 
-			remove_controls(name);
+			str_mask_controls(name);
 			printf("%-28s %s\n", name, text);
 		}
 	}

@@ -15,7 +15,7 @@
 
 #include "common/err.h"
 
-struct cli; /* commands.h */
+struct cli; /* command.h */
 
 /* What the process ends with, or -1 with an error. */
 typedef int command_fn(struct cli *k, struct err *e);

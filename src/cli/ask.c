@@ -28,7 +28,7 @@ restore_and_die(int number)
 }
 
 static bool
-hide(void)
+hide_typing(void)
 {
 	static const int ENDING[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct termios silent;
@@ -49,7 +49,7 @@ ask_line(const char *question, bool secret, struct buf *line)
 
 	if (ask_possible()) {
 		/* first: hiding drops what was typed before the question */
-		hidden = secret && hide();
+		hidden = secret && hide_typing();
 		fputs(question, stderr);
 		fflush(stderr);
 	}

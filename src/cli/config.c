@@ -42,7 +42,7 @@ bad_line(const struct reading *r, const char *what, const char *why,
 }
 
 static int
-take_line(struct reading *r, char *line, struct config *c, struct err *e)
+parse_line(struct reading *r, char *line, struct config *c, struct err *e)
 {
 	char *equals = strchr(line, '='), **to;
 	size_t len = strlen(line);
@@ -90,7 +90,7 @@ config_parse(const char *name, char *text, struct config *c, struct err *e)
 		if (next != NULL)
 			*next++ = '\0';
 		r.number++;
-		if (take_line(&r, trim(line), c, e) < 0)
+		if (parse_line(&r, trim(line), c, e) < 0)
 			return -1;
 	}
 	return 0;
@@ -165,7 +165,7 @@ config_trim_url(char *url)
 }
 
 static void
-replace(char **to, const char *value)
+replace_text(char **to, const char *value)
 {
 	if (str_empty(value))
 		return;
@@ -229,14 +229,14 @@ gather(const struct config_wish *w, struct config *c, struct err *e)
 	}
 	/* a profile that was typed is meant, whatever the environment says */
 	if (w->profile == NULL)
-		replace(&c->url, getenv("SANDLEASE_URL"));
-	replace(&c->url, w->url);
+		replace_text(&c->url, getenv("SANDLEASE_URL"));
+	replace_text(&c->url, w->url);
 	if (c->url != NULL)
 		config_trim_url(c->url);
 	if (file_url != NULL && c->key != NULL && !str_equal(file_url, c->url))
 		c->key[0] = '\0';
 	if (w->profile == NULL)
-		replace(&c->key, getenv("SANDLEASE_API_KEY"));
+		replace_text(&c->key, getenv("SANDLEASE_API_KEY"));
 	return w->key_file != NULL ? read_key_file(w->key_file, c, e) : 0;
 }
 

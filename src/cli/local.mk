@@ -5,30 +5,32 @@ noinst_LIBRARIES += libcli.a
 libcli_a_SOURCES = \
 	src/cli/args.c src/cli/args.h \
 	src/cli/ask.c src/cli/ask.h \
-	src/cli/client.c src/cli/client.h \
+	src/cli/command.c src/cli/command.h \
 	src/cli/config.c src/cli/config.h \
 	src/cli/config_file.c src/cli/config_file.h \
-	src/cli/copy.c src/cli/copy.h \
-	src/cli/copy_file.c \
-	src/cli/copy_tree.c \
 	src/cli/duration.c src/cli/duration.h \
 	src/cli/escape.c src/cli/escape.h \
-	src/cli/feed.c src/cli/feed.h \
 	src/cli/interrupts.c src/cli/interrupts.h \
 	src/cli/output.c src/cli/output.h \
 	src/cli/pairs.c src/cli/pairs.h \
-	src/cli/progress.c src/cli/progress.h \
 	src/cli/quote.c src/cli/quote.h \
 	src/cli/replay.c src/cli/replay.h \
-	src/cli/sessions.c src/cli/sessions.h \
 	src/cli/show.c src/cli/show.h \
 	src/cli/sse.c src/cli/sse.h \
 	src/cli/story.c src/cli/story.h \
-	src/cli/stream.c src/cli/stream.h \
-	src/cli/transfer.c src/cli/transfer.h \
-	src/cli/tree.c src/cli/tree.h \
 	src/cli/tty.c src/cli/tty.h \
-	src/cli/volume.c src/cli/volume.h
+	src/cli/http/client.c src/cli/http/client.h \
+	src/cli/http/feed.c src/cli/http/feed.h \
+	src/cli/http/outcome.c src/cli/http/outcome.h \
+	src/cli/http/sessions.c src/cli/http/sessions.h \
+	src/cli/http/stream.c src/cli/http/stream.h \
+	src/cli/http/transfer.c src/cli/http/transfer.h \
+	src/cli/copy/copy.c src/cli/copy/copy.h \
+	src/cli/copy/file.c \
+	src/cli/copy/progress.c src/cli/copy/progress.h \
+	src/cli/copy/tar.c \
+	src/cli/copy/tree.c src/cli/copy/tree.h \
+	src/cli/copy/volume.c src/cli/copy/volume.h
 
 sandlease_SOURCES = \
 	src/cli/cmd/commands.c src/cli/cmd/commands.h \
@@ -46,8 +48,7 @@ sandlease_SOURCES = \
 	src/cli/cmd/main.c \
 	src/cli/cmd/open.c \
 	src/cli/cmd/ports.c src/cli/cmd/ports.h \
-	src/cli/cmd/process.c \
-	src/cli/cmd/processes.h \
+	src/cli/cmd/process.c src/cli/cmd/process.h \
 	src/cli/cmd/resume.c \
 	src/cli/cmd/rm.c \
 	src/cli/cmd/run.c \

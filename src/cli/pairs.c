@@ -6,7 +6,7 @@
 #include "common/mem.h"
 
 static int
-add_one(json_t *object, const char *option, const char *pair, struct err *e)
+add_pair(json_t *object, const char *option, const char *pair, struct err *e)
 {
 	const char *equals = strchr(pair, '=');
 	auto_free char *key = NULL;
@@ -30,7 +30,7 @@ pairs_add(const struct args *a, const char *option, json_t *body,
 	const char *pair;
 
 	for (size_t i = 0; (pair = args_nth(a, option, i)) != NULL; i++)
-		if (add_one(object, option, pair, e) < 0)
+		if (add_pair(object, option, pair, e) < 0)
 			return -1;
 	if (json_object_size(object) > 0)
 		json_object_set(body, field, object);

@@ -33,21 +33,4 @@ void show_age(const char *iso, char out[SHOW_AGE_MAX]);
 /* "1.5 MB"; a unit is 1000 of the one before. */
 void show_bytes(int64_t bytes, char out[SHOW_AGE_MAX]);
 
-/*
- * A table.  On a terminal the column `gives` is made shorter when a line
- * would not fit; elsewhere nothing is.
- */
-struct table {
-	const char *const *titles;
-	size_t columns;
-	size_t gives;
-	char **cell; /* row by row */
-	size_t count;
-};
-
-/* Copies as many cells as there are columns; "" is shown as "-". */
-void table_add(struct table *t, const char *const *cells);
-/* Prints all of it and gives it back. */
-void table_end(struct table *t);
-
 #endif

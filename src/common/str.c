@@ -48,6 +48,19 @@ str_made_of(const char *s, const char *set, size_t min, size_t max)
 	return len >= min && len <= max && strspn(s, set) == len;
 }
 
+void
+str_mask_controls(char *s)
+{
+	for (; *s != '\0'; s++) {
+		unsigned char c = (unsigned char)s[0], d = (unsigned char)s[1];
+
+		if (c < 0x20 || c == 0x7f)
+			*s = '?';
+		else if (c == 0xc2 && d >= 0x80 && d <= 0x9f)
+			s[0] = s[1] = '?';
+	}
+}
+
 bool
 str_to_int(const char *s, int64_t min, int64_t max, int64_t *out)
 {

@@ -22,6 +22,12 @@ bool str_starts(const char *s, const char *prefix);
 /* True when s has min..max characters, all of them in `set`. */
 bool str_made_of(const char *s, const char *set, size_t min, size_t max);
 
+/*
+ * Writes '?' over control characters, which a terminal obeys: those of ASCII,
+ * and C1, whose first byte is 0xc2 in UTF-8.
+ */
+void str_mask_controls(char *s);
+
 /* Decimal digits only, within min..max.  False leaves *out alone. */
 bool str_to_int(const char *s, int64_t min, int64_t max, int64_t *out);
 

@@ -5,12 +5,13 @@
 if HAVE_CMOCKA
 UNIT += \
 	t/unit/common/channel_test t/unit/common/clock_test t/unit/common/code_test \
+	t/unit/common/command_name_test \
 	t/unit/common/conf_test \
 	t/unit/common/err_test t/unit/common/id_test t/unit/common/json_test \
 	t/unit/common/kernel_limits_test \
 	t/unit/common/log_test t/unit/common/mem_test t/unit/common/nearest_test \
 	t/unit/common/poller_test \
-	t/unit/common/str_test \
+	t/unit/common/str_test t/unit/common/table_test \
 	t/unit/common/token_test t/unit/common/utf8_test \
 	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/notice_test t/unit/web/records_test t/unit/web/reply_test \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
@@ -47,7 +48,7 @@ UNIT += \
 	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
 	t/unit/cli/args_test t/unit/cli/config_test t/unit/cli/duration_test \
-	t/unit/cli/escape_test \
+	t/unit/cli/escape_test t/unit/cli/outcome_test \
 	t/unit/cli/quote_test t/unit/cli/replay_test t/unit/cli/show_test \
 	t/unit/cli/sse_test t/unit/cli/stream_test
 

@@ -1,8 +1,6 @@
 /* commands.c: the whole command line on one page. */
 #include "cli/cmd/commands.h"
 
-#include <string.h>
-
 #include "common/mem.h"
 
 #define END                                                                    \
@@ -146,7 +144,7 @@ static const struct option_row SSH_CONFIG[] = {
 	END,
 };
 
-const struct command COMMANDS[] = {
+static const struct command ROWS[] = {
 	{ "run", cmd_run, "[COMMAND...]", "a new session, a command in it, and the session deleted", RUN, .passes_codes = true },
 	{ "create", cmd_create, "", "a new session, or the one of that name", CREATE },
 	{ "ls", cmd_ls, "", "the sessions there are", LS },
@@ -186,76 +184,11 @@ const struct command COMMANDS[] = {
 	{ "complete", cmd_complete, "[WORD...]", "what may follow, for completion in shells", NULL, .passes_codes = true, .offline = true, .hidden = true },
 };
 
-static const struct {
-	const char *word, *help;
-} GROUPS[] = {
+static const struct command_group GROUPS[] = {
 	{ "ports", "preview URLs of a session" },
 	{ "snapshot", "files of sessions, kept" },
 };
 /* clang-format on */
-const size_t COMMAND_COUNT = ARRAY_LEN(COMMANDS);
 
-const struct command *
-command_find(int count, char *const *words, int *used)
-{
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		const char *name = COMMANDS[i].name;
-		size_t first = strcspn(name, " ");
-		bool two = name[first] == ' ';
-
-		*used = two ? 2 : 1;
-		if (count >= *used && strlen(words[0]) == first &&
-		    strncmp(words[0], name, first) == 0 &&
-		    (!two || str_equal(words[1], name + first + 1)))
-			return &COMMANDS[i];
-	}
-	return NULL;
-}
-
-const char *
-command_group(const char *word)
-{
-	for (size_t i = 0; i < ARRAY_LEN(GROUPS); i++)
-		if (str_equal(word, GROUPS[i].word))
-			return GROUPS[i].help;
-	return NULL;
-}
-
-bool
-command_is_in(const struct command *c, const char *group)
-{
-	size_t len = strlen(group);
-
-	return strncmp(c->name, group, len) == 0 && c->name[len] == ' ';
-}
-
-struct config_wish
-command_wish(const struct args *a)
-{
-	return (struct config_wish){ .url = args_value(a, "url"),
-		.key_file = args_value(a, "api-key-file"),
-		.profile = args_value(a, "profile") };
-}
-
-void
-command_borrow(const struct cli *k, const char *name, int count,
-    char **operands, struct cli *inner)
-{
-	auto_free char *word = xstrdup(name);
-	char *const words[] = { word, NULL };
-	int used;
-
-	*inner = (struct cli){ .client = k->client, .json = k->json };
-	inner->args.command = command_find(1, words, &used);
-	inner->args.operand = operands;
-	inner->args.operands = count;
-	for (size_t i = 0; i < k->args.count; i++) {
-		const struct given *g = &k->args.given[i];
-		const struct option_row *r =
-		    args_row(inner->args.command, g->row->name);
-
-		/* "create --shell" is a flag, "shell --shell" has a value */
-		if (r != NULL && (r->value != NULL) == (g->value != NULL))
-			args_add(&inner->args, g->row->name, g->value);
-	}
-}
+const struct command_table COMMANDS = { ROWS, ARRAY_LEN(ROWS), GROUPS,
+	ARRAY_LEN(GROUPS) };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/cmd/commands.h"
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 
@@ -16,6 +16,7 @@
  */
 
 struct typed {
+	const struct command_table *table;
 	char **words;
 	int count;       /* the last is incomplete */
 	int skip;        /* common options before the command */
@@ -154,21 +155,22 @@ complete_names(const struct typed *t, int count)
 {
 	const char *before = "";
 
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		const char *name = COMMANDS[i].name;
+	for (size_t i = 0; i < t->table->count; i++) {
+		const struct command *c = &t->table->rows[i];
+		const char *name = c->name;
 		auto_free char *first =
 		    xasprintf("%.*s", (int)strcspn(name, " "), name);
 		bool two = strlen(first) < strlen(name);
 
-		if (COMMANDS[i].hidden)
+		if (c->hidden)
 			continue;
 		if (count == 2 && two &&
 		    str_equal(first, t->words[t->count - 2]))
-			offer(t, name + strlen(first) + 1, COMMANDS[i].help);
+			offer(t, name + strlen(first) + 1, c->help);
 		if (count != 1 || (two && str_starts(before, first)))
 			continue;
 		before = name;
-		offer(t, first, two ? command_group(first) : COMMANDS[i].help);
+		offer(t, first, two ? command_group(t->table, first) : c->help);
 	}
 }
 
@@ -290,7 +292,8 @@ int
 cmd_complete(struct cli *k, struct err *e)
 {
 	static const struct command NONE = { .name = "" };
-	struct typed t = { .words = k->args.operand,
+	struct typed t = { .table = k->table,
+		.words = k->args.operand,
 		.count = k->args.operands };
 	const struct command *cmd;
 	int used;
@@ -300,7 +303,8 @@ cmd_complete(struct cli *k, struct err *e)
 	t.now = t.words[t.count - 1];
 	if (args_before(t.count - 1, t.words, &t.skip, e) < 0)
 		return EXIT_SUCCESS; /* the value of an option is typed */
-	cmd = command_find(t.count - t.skip - 1, t.words + t.skip, &used);
+	cmd = command_find(k->table, t.count - t.skip - 1, t.words + t.skip,
+	    &used);
 	if (cmd != NULL)
 		complete_command(&t, cmd, used);
 	else if (t.now[0] == '-' && t.count == t.skip + 1)

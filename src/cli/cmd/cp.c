@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "cli/cmd/commands.h"
-#include "cli/copy.h"
+#include "cli/copy/copy.h"
+#include "cli/http/sessions.h"
 #include "cli/interrupts.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 
@@ -40,12 +40,6 @@ free_place(struct place *p)
 }
 
 #define auto_place __attribute__((cleanup(free_place)))
-
-static bool
-is_stream(const struct place *p)
-{
-	return p->session == NULL && str_equal(p->path, "-");
-}
 
 static void
 drop_slashes(char *path)
@@ -89,7 +83,8 @@ needs_recursive(const char *path, struct err *e)
 }
 
 static int
-up(struct copy *k, bool tree, const char *from, struct place *to, struct err *e)
+send_from_here(struct copy *k, bool tree, const char *from, struct place *to,
+    struct err *e)
 {
 	bool stream = str_equal(from, "-");
 	bool named_dir = to->path[strlen(to->path) - 1] == '/';
@@ -110,10 +105,10 @@ up(struct copy *k, bool tree, const char *from, struct place *to, struct err *e)
 }
 
 static int
-down(struct copy *k, bool tree, const char *from, struct place *to,
+fetch_to_here(struct copy *k, bool tree, const char *from, struct place *to,
     struct err *e)
 {
-	bool stream = is_stream(to);
+	bool stream = str_equal(to->path, "-");
 	struct stat st;
 
 	if (!stream && stat(to->path, &st) == 0 && S_ISDIR(st.st_mode))
@@ -128,8 +123,8 @@ down(struct copy *k, bool tree, const char *from, struct place *to,
 }
 
 static int
-copy(struct cli *c, struct place *from, struct place *to, struct copy *k,
-    struct err *e)
+copy_between(struct cli *c, struct place *from, struct place *to,
+    struct copy *k, struct err *e)
 {
 	bool tree = args_has(&c->args, "recursive");
 	bool is_up = to->session != NULL;
@@ -147,8 +142,8 @@ copy(struct cli *c, struct place *from, struct place *to, struct copy *k,
 		return -1;
 	progress_begin(&k->progress, base_of(from->path),
 	    !args_has(&c->args, "quiet") && !c->json);
-	rc = is_up ? up(k, tree, from->path, to, e)
-		   : down(k, tree, from->path, to, e);
+	rc = is_up ? send_from_here(k, tree, from->path, to, e)
+		   : fetch_to_here(k, tree, from->path, to, e);
 	progress_end(&k->progress);
 	mem_close_fd(&k->signals);
 	return rc;
@@ -168,7 +163,7 @@ cmd_cp(struct cli *c, struct err *e)
 	if (from.path[0] == '\0' || to.path[0] == '\0')
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "a path must not be empty");
-	if (copy(c, &from, &to, &k, e) < 0)
+	if (copy_between(c, &from, &to, &k, e) < 0)
 		return k.stopped != 0 ? 128 + k.stopped : -1;
 	if (!c->json)
 		return EXIT_SUCCESS;

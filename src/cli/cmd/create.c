@@ -8,8 +8,8 @@
 
 #include "cli/cmd/commands.h"
 #include "cli/cmd/create.h"
+#include "cli/http/sessions.h"
 #include "cli/pairs.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 #include "common/token.h"
@@ -116,7 +116,7 @@ make_body(const struct args *a, json_t *body, struct err *e)
 }
 
 static int
-say(const struct cli *k, const json_t *s, struct err *e)
+print_session(const struct cli *k, const json_t *s, struct err *e)
 {
 	const char *state = json_str(s, "state");
 
@@ -182,6 +182,6 @@ cmd_create(struct cli *k, struct err *e)
 		return -1;
 	if (!args_has(&k->args, "shell") ||
 	    !str_equal(json_str(s, "state"), "ready"))
-		return say(k, s, e);
+		return print_session(k, s, e);
 	return open_shell(k, s, e);
 }

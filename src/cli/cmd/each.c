@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 #include "cli/show.h"
 
 int

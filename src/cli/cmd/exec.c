@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include "cli/cmd/commands.h"
-#include "cli/feed.h"
+#include "cli/http/feed.h"
+#include "cli/http/sessions.h"
+#include "cli/http/stream.h"
 #include "cli/interrupts.h"
 #include "cli/output.h"
 #include "cli/pairs.h"
 #include "cli/quote.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
-#include "cli/stream.h"
 #include "common/clock.h"
 #include "common/mem.h"
 

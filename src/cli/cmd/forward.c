@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "cli/cmd/commands.h"
+#include "cli/http/sessions.h"
 #include "cli/interrupts.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 #include "common/token.h"
@@ -124,7 +124,7 @@ add_listener(struct forward *f, const char *word, struct err *e)
 }
 
 static void
-say(const struct forward *f, const struct listener *l)
+print_listener(const struct forward *f, const struct listener *l)
 {
 	printf(f->cli->json
 		? "{\"local\":%lld,\"session\":\"%s\",\"port\":%lld}\n"
@@ -160,7 +160,7 @@ spawn_exec(const char *id, const int fds[3], const char *script,
 
 /* Ends when the relay does; what was sent to it by then has been passed on. */
 static void
-serve(const struct forward *f, int64_t port, int fd)
+serve_connection(const struct forward *f, int64_t port, int fd)
 {
 	char number[8], token[TOKEN_PREVIEW_LEN + 1];
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -183,9 +183,10 @@ serve(const struct forward *f, int64_t port, int fd)
 		;
 }
 
-/* A group of its own: ^C is for us, who then end all of it. */
+/* The child leads a group of its own: ^C reaches only us, who end the group. */
 static void
-begin(struct forward *f, const struct listener *l, int fd, pid_t *place)
+fork_connection(struct forward *f, const struct listener *l, int fd,
+    pid_t *place)
 {
 	pid_t parent = getpid(), pid = fork();
 	sigset_t none;
@@ -204,7 +205,7 @@ begin(struct forward *f, const struct listener *l, int fd, pid_t *place)
 		_exit(EXIT_FAILURE);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	serve(f, l->port, fd);
+	serve_connection(f, l->port, fd);
 	_exit(EXIT_SUCCESS);
 }
 
@@ -227,7 +228,7 @@ free_place(struct forward *f)
 }
 
 static int
-run(struct forward *f, int signals)
+accept_connections(struct forward *f, int signals)
 {
 	struct pollfd fds[LISTENERS_MAX + 1] = { { signals, POLLIN, 0 } };
 
@@ -252,14 +253,14 @@ run(struct forward *f, int signals)
 			    : -1;
 
 			if (fd >= 0)
-				begin(f, &f->listener[i], fd, place);
+				fork_connection(f, &f->listener[i], fd, place);
 			place = free_place(f);
 		}
 	}
 }
 
 static void
-end_all(struct forward *f)
+end_connections(struct forward *f)
 {
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
 		if (f->connection[i] != 0)
@@ -272,7 +273,6 @@ end_all(struct forward *f)
 		mem_close_fd(&f->listener[i].fd);
 }
 
-/* The programs that serve connections learn service and key from it. */
 static int
 prepare(struct forward *f, struct err *e)
 {
@@ -287,6 +287,7 @@ prepare(struct forward *f, struct err *e)
 	for (int i = 1; i < a->operands; i++)
 		if (add_listener(f, a->operand[i], e) < 0)
 			return -1;
+	/* the programs that serve connections learn service and key from it */
 	if (setenv("SANDLEASE_URL", client_url(f->cli->client), 1) < 0 ||
 	    setenv("SANDLEASE_API_KEY", client_key(f->cli->client), 1) < 0 ||
 	    unsetenv("SANDLEASE_PROFILE") < 0)
@@ -307,9 +308,9 @@ cmd_port_forward(struct cli *k, struct err *e)
 		rc = signals = interrupts_open(e);
 	if (rc >= 0) {
 		for (int i = 0; i < f.listeners; i++)
-			say(&f, &f.listener[i]);
-		rc = run(&f, signals);
+			print_listener(&f, &f.listener[i]);
+		rc = accept_connections(&f, signals);
 	}
-	end_all(&f);
+	end_connections(&f);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include "cli/cmd/commands.h"
 #include "cli/cmd/help.h"
 #include "cli/show.h"
+#include "common/command_name.h"
 #include "common/mem.h"
 #include "common/nearest.h"
 
@@ -20,20 +21,20 @@ static const struct {
 	{ "start", "resume" }, { "stop", "sleep" }, { "top", "stats" } };
 
 void
-help_commands(const char *group, FILE *to)
+help_commands(const struct command_table *t, const char *group, FILE *to)
 {
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (!COMMANDS[i].hidden &&
-		    (group == NULL || command_is_in(&COMMANDS[i], group)))
-			fprintf(to, "  %-15s %s\n", COMMANDS[i].name,
-			    COMMANDS[i].help);
+	for (size_t i = 0; i < t->count; i++)
+		if (!t->rows[i].hidden &&
+		    (group == NULL || command_name_in(t->rows[i].name, group)))
+			fprintf(to, "  %-15s %s\n", t->rows[i].name,
+			    t->rows[i].help);
 }
 
 void
-help_usage(FILE *to)
+help_usage(const struct command_table *t, FILE *to)
 {
 	fputs("usage: sandlease [common options] COMMAND [options] ...\n", to);
-	help_commands(NULL, to);
+	help_commands(t, NULL, to);
 	fputs(
 	    "sandlease COMMAND --help has its options.  An ID may be a session's id, the\n"
 	    "beginning of it, or its name.  sandlease login stores where the service is and\n"
@@ -43,7 +44,7 @@ help_usage(FILE *to)
 
 /* The command that was meant, by another tool's name or a slip; or NULL. */
 static const char *
-guess(const char *word)
+nearest_command(const struct command_table *t, const char *word)
 {
 	const char *best = NULL;
 	size_t least = SIZE_MAX;
@@ -51,13 +52,13 @@ guess(const char *word)
 	for (size_t i = 0; i < ARRAY_LEN(SYNONYMS); i++)
 		if (str_equal(word, SYNONYMS[i].word))
 			return SYNONYMS[i].command;
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		const char *name = COMMANDS[i].name;
+	for (size_t i = 0; i < t->count; i++) {
+		const char *name = t->rows[i].name;
 		auto_free char *first =
 		    xasprintf("%.*s", (int)strcspn(name, " "), name);
 		size_t slips = nearest_distance(word, first);
 
-		if (!COMMANDS[i].hidden && slips < least &&
+		if (!t->rows[i].hidden && slips < least &&
 		    nearest_is_close(word, first)) {
 			least = slips;
 			best = name;
@@ -67,17 +68,18 @@ guess(const char *word)
 }
 
 int
-help_unknown(int count, char *const *words, struct err *e)
+help_unknown(const struct command_table *t, int count, char *const *words,
+    struct err *e)
 {
 	const char *near;
 
-	if (command_group(words[0]) != NULL) {
+	if (command_group(t, words[0]) != NULL) {
 		auto_buf struct buf all = { 0 };
 
-		for (size_t i = 0; i < COMMAND_COUNT; i++)
-			if (command_is_in(&COMMANDS[i], words[0]))
+		for (size_t i = 0; i < t->count; i++)
+			if (command_name_in(t->rows[i].name, words[0]))
 				buf_fmt(&all, " %s",
-				    COMMANDS[i].name + strlen(words[0]) + 1);
+				    t->rows[i].name + strlen(words[0]) + 1);
 		if (count < 2)
 			return err_set(e, ERR_INVALID, CODE_USAGE,
 			    "%s needs one more word:%s", words[0], all.data);
@@ -85,7 +87,7 @@ help_unknown(int count, char *const *words, struct err *e)
 		    "\"%s %.40s\" is no command; %s has%s", words[0], words[1],
 		    words[0], all.data);
 	}
-	near = guess(words[0]);
+	near = nearest_command(t, words[0]);
 	if (near == NULL)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "\"%.40s\" is no command; sandlease help lists them",
@@ -97,10 +99,10 @@ help_unknown(int count, char *const *words, struct err *e)
 
 /* The whole table, for programs. */
 static void
-print_table(void)
+print_table(const struct command_table *t)
 {
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		const struct command *c = &COMMANDS[i];
+	for (size_t i = 0; i < t->count; i++) {
+		const struct command *c = &t->rows[i];
 		auto_json json_t *options = json_array(), *row = NULL;
 
 		for (const struct option_row *r = c->options;
@@ -123,20 +125,22 @@ cmd_help(struct cli *k, struct err *e)
 	int used;
 
 	if (k->json) {
-		print_table();
+		print_table(k->table);
 		return EXIT_SUCCESS;
 	}
 	if (k->args.operands == 0) {
-		help_usage(stdout);
+		help_usage(k->table, stdout);
 		return EXIT_SUCCESS;
 	}
-	cmd = command_find(k->args.operands, k->args.operand, &used);
+	cmd = command_find(k->table, k->args.operands, k->args.operand, &used);
 	if (cmd != NULL && used == k->args.operands) {
 		args_help(cmd, stdout);
 		return EXIT_SUCCESS;
 	}
-	if (k->args.operands > 1 || command_group(k->args.operand[0]) == NULL)
-		return help_unknown(k->args.operands, k->args.operand, e);
-	help_commands(k->args.operand[0], stdout);
+	if (k->args.operands > 1 ||
+	    command_group(k->table, k->args.operand[0]) == NULL)
+		return help_unknown(k->table, k->args.operands, k->args.operand,
+		    e);
+	help_commands(k->table, k->args.operand[0], stdout);
 	return EXIT_SUCCESS;
 }

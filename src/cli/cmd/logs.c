@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include "cli/cmd/commands.h"
-#include "cli/cmd/processes.h"
+#include "cli/cmd/process.h"
+#include "cli/http/sessions.h"
+#include "cli/http/stream.h"
 #include "cli/output.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "cli/story.h"
-#include "cli/stream.h"
 #include "common/mem.h"
 
 enum {

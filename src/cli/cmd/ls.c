@@ -3,10 +3,11 @@
 #include <unistd.h>
 
 #include "cli/cmd/commands.h"
+#include "cli/http/sessions.h"
 #include "cli/output.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/table.h"
 
 static const char *const TITLES[] = { "ID", "NAME", "STATE", "CLASS", "PORTS",
 	"AGE", "ACTIVE" };
@@ -141,8 +142,7 @@ watch(struct list *l, const char *query, struct err *e)
 int
 cmd_ls(struct cli *k, struct err *e)
 {
-	struct list l = { .cli = k,
-		.table = { TITLES, ARRAY_LEN(TITLES), 1, NULL, 0 } };
+	struct list l = { .cli = k, .table = { TITLES, ARRAY_LEN(TITLES), 1 } };
 	auto_buf struct buf q = { 0 };
 	int rc;
 

@@ -28,9 +28,9 @@ with_client(struct cli *k, struct err *e)
 	return rc;
 }
 
-/* Whose mistake it was: theirs who typed it, or anybody's. */
+/* Returns the exit code, which tells a mistyped command from a failed one. */
 static int
-failure(const struct command *cmd, const struct err *e)
+report_failure(const struct command *cmd, const struct err *e)
 {
 	show_problem(e->msg);
 	if (cmd->passes_codes)
@@ -38,7 +38,7 @@ failure(const struct command *cmd, const struct err *e)
 	return e->code == CODE_USAGE ? EXIT_USAGE : EXIT_FAILURE;
 }
 
-/* What could not be printed was not done. */
+/* A command whose output could not be written has failed. */
 static int
 flush_output(int status)
 {
@@ -51,9 +51,9 @@ flush_output(int status)
 }
 
 static int
-run(const struct command *cmd, int argc, char **argv)
+run_command(const struct command *cmd, int argc, char **argv)
 {
-	struct cli k = { 0 };
+	struct cli k = { .table = &COMMANDS };
 	struct err e = { 0 };
 	int rc;
 
@@ -65,12 +65,12 @@ run(const struct command *cmd, int argc, char **argv)
 		rc = with_client(&k, &e);
 	}
 	args_free(&k.args);
-	return flush_output(rc < 0 ? failure(cmd, &e) : rc);
+	return flush_output(rc < 0 ? report_failure(cmd, &e) : rc);
 }
 
 /* Puts the command's name before common options that precede it. */
 static void
-rotate(char **words, int before, int name)
+put_name_first(char **words, int before, int name)
 {
 	auto_free char **copy = xcalloc((size_t)before + 1, sizeof(*copy));
 
@@ -80,7 +80,7 @@ rotate(char **words, int before, int name)
 }
 
 static int
-misuse(const struct err *e)
+report_misuse(const struct err *e)
 {
 	show_problem(e->msg);
 	return EXIT_USAGE;
@@ -108,20 +108,21 @@ main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	if (args_before(words, argv + 1, &before, &e) < 0)
-		return misuse(&e);
+		return report_misuse(&e);
 	words -= before;
-	cmd = command_find(words, argv + 1 + before, &used);
+	cmd = command_find(&COMMANDS, words, argv + 1 + before, &used);
 	if (cmd != NULL) {
-		rotate(argv + 1, before, used);
-		return run(cmd, argc - used, argv + used);
+		put_name_first(argv + 1, before, used);
+		return run_command(cmd, argc - used, argv + used);
 	}
-	if (words == 2 && command_group(argv[1 + before]) != NULL &&
+	if (words == 2 && command_group(&COMMANDS, argv[1 + before]) != NULL &&
 	    str_equal(argv[2 + before], "--help")) {
-		help_commands(argv[1 + before], stdout);
+		help_commands(&COMMANDS, argv[1 + before], stdout);
 		return EXIT_SUCCESS;
 	}
-	if (words > 0 && help_unknown(words, argv + 1 + before, &e) < 0)
-		return misuse(&e);
-	help_usage(wants_help(argv) ? stdout : stderr);
+	if (words > 0 &&
+	    help_unknown(&COMMANDS, words, argv + 1 + before, &e) < 0)
+		return report_misuse(&e);
+	help_usage(&COMMANDS, wants_help(argv) ? stdout : stderr);
 	return wants_help(argv) ? EXIT_SUCCESS : EXIT_USAGE;
 }

@@ -3,9 +3,10 @@
 
 #include "cli/cmd/commands.h"
 #include "cli/cmd/ports.h"
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/table.h"
 
 enum { PORT_MIN = 1024, PORT_MAX = 65535, EXPIRES_MAX_S = 365 * 86400 };
 
@@ -24,7 +25,7 @@ int
 cmd_ports_ls(struct cli *k, struct err *e)
 {
 	static const char *const TITLES[] = { "PORT", "NAME", "STATUS", "URL" };
-	struct table t = { TITLES, ARRAY_LEN(TITLES), 1, NULL, 0 };
+	struct table t = { TITLES, ARRAY_LEN(TITLES), 1 };
 	auto_json json_t *answer = NULL;
 	char id[ID_MAX];
 	json_t *p;

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 
 #include "cli/cmd/commands.h"
-#include "cli/cmd/processes.h"
-#include "cli/sessions.h"
+#include "cli/cmd/process.h"
+#include "cli/http/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/table.h"
 
 static const char *const TITLES[] = { "PROCESS", "STATUS", "CODE", "PID", "AGE",
 	"COMMAND" };
@@ -24,7 +25,7 @@ number_of(const json_t *p, const char *key, char out[16])
 int
 processes_list(struct cli *k, const char *id, bool ended, struct err *e)
 {
-	struct table t = { TITLES, ARRAY_LEN(TITLES), 5, NULL, 0 };
+	struct table t = { TITLES, ARRAY_LEN(TITLES), 5 };
 	bool quiet = args_has(&k->args, "quiet");
 	auto_json json_t *answer = NULL;
 	json_t *p;

@@ -1,6 +1,6 @@
 /* resume.c: start it again where its files are. */
 #include "cli/cmd/each.h"
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 
 static int
 resume_one(struct cli *k, const char *id, struct err *e)

@@ -4,7 +4,7 @@
 
 #include "cli/ask.h"
 #include "cli/cmd/each.h"
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 #include "common/mem.h"
 
 static int

@@ -8,12 +8,12 @@
 
 #include "cli/cmd/commands.h"
 #include "cli/escape.h"
-#include "cli/feed.h"
+#include "cli/http/feed.h"
+#include "cli/http/sessions.h"
+#include "cli/http/stream.h"
 #include "cli/interrupts.h"
 #include "cli/output.h"
 #include "cli/replay.h"
-#include "cli/sessions.h"
-#include "cli/stream.h"
 #include "cli/tty.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -178,7 +178,7 @@ suspend(struct shell *s)
 }
 
 static void
-grant(struct shell *s, enum escape_wish wish)
+obey_escape(struct shell *s, enum escape_wish wish)
 {
 	switch (wish) {
 	case ESCAPE_DETACH:
@@ -198,13 +198,13 @@ grant(struct shell *s, enum escape_wish wish)
 }
 
 static void
-take_typed(struct shell *s, const char *data, size_t len)
+feed_typed(struct shell *s, const char *data, size_t len)
 {
 	while (len > 0 && !s->over) {
 		auto_buf struct buf out = { 0 };
 		size_t used;
 
-		grant(s, escape_take(&s->escape, data, len, &out, &used));
+		obey_escape(s, escape_take(&s->escape, data, len, &out, &used));
 		feed_add(&s->feed, out.data, out.len);
 		data += used;
 		len -= used;
@@ -221,7 +221,7 @@ read_typed(struct shell *s)
 	    read(STDIN_FILENO, data, room < sizeof(data) ? room : sizeof(data));
 
 	if (n > 0 && s->tty.raw && !args_has(&s->cli->args, "no-escape")) {
-		take_typed(s, data, (size_t)n);
+		feed_typed(s, data, (size_t)n);
 	} else if (n > 0) {
 		feed_add(&s->feed, data, (size_t)n);
 	} else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
@@ -232,26 +232,21 @@ read_typed(struct shell *s)
 
 /* ---- the loop */
 
-static void
-take_signal(struct shell *s, int number)
-{
-	if (number == SIGWINCH)
-		s->resized = true;
-	else if (number != 0)
-		end_with(s, 128 + number);
-}
-
 static int
 turn(struct shell *s, int signals, struct err *e)
 {
 	bool wants = feed_room(&s->feed) > 0;
 	struct pollfd fds[] = { { signals, POLLIN, 0 },
 		{ STDIN_FILENO, POLLIN, 0 } };
+	int number;
 
 	client_wait(s->cli->client, fds, wants ? 2 : 1,
 	    client_sooner(feed_wait_ms(&s->feed), stream_wait_ms(&s->stream)));
-	if (fds[0].revents != 0)
-		take_signal(s, interrupts_next(signals));
+	number = fds[0].revents != 0 ? interrupts_next(signals) : 0;
+	if (number == SIGWINCH)
+		s->resized = true;
+	else if (number != 0)
+		end_with(s, 128 + number);
 	if (wants && fds[1].revents != 0)
 		read_typed(s);
 	if (feed_move(&s->feed, e) < 0)
@@ -273,7 +268,7 @@ send_rest(struct shell *s)
 }
 
 static int
-attach(struct shell *s, struct err *e)
+run_terminal(struct shell *s, struct err *e)
 {
 	auto_fd int signals = interrupts_open(e);
 	int rc = 0;
@@ -342,7 +337,7 @@ cmd_shell(struct cli *k, struct err *e)
 		err_set(e, ERR_INVALID, CODE_USAGE,
 		    "a terminal has no --json; sandlease exec has");
 	else if (open_terminal(&s, e) == 0)
-		rc = attach(&s, e);
+		rc = run_terminal(&s, e);
 	stream_free(&s.stream);
 	transfer_free(s.resize);
 	feed_free(&s.feed);

@@ -4,9 +4,10 @@
 
 #include "cli/cmd/commands.h"
 #include "cli/cmd/each.h"
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/table.h"
 
 static int64_t
 number(const json_t *o, const char *key)
@@ -237,8 +238,7 @@ add_stats(void *ctx, json_t *s, struct err *e)
 int
 cmd_stats(struct cli *k, struct err *e)
 {
-	struct stats t = { k,
-		.table = { STATS, ARRAY_LEN(STATS), 1, NULL, 0 } };
+	struct stats t = { k, .table = { STATS, ARRAY_LEN(STATS), 1 } };
 	int rc = 0;
 
 	if (k->args.operands == 0)

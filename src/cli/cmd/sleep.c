@@ -2,11 +2,11 @@
 #include <stdio.h>
 
 #include "cli/cmd/each.h"
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 
 /* Both are asleep, but only one keeps its memory: the words tell which. */
 static int
-say(const struct cli *k, const json_t *s, struct err *e)
+print_asleep(const struct cli *k, const json_t *s, struct err *e)
 {
 	bool frozen = json_is_true(json_object_get(s, "suspended"));
 
@@ -32,7 +32,7 @@ sleep_one(struct cli *k, const char *id, struct err *e)
 		return -1;
 	if (!str_equal(json_str(s, "state"), "asleep"))
 		return each_say(k, s, "asleep", e);
-	return say(k, s, e);
+	return print_asleep(k, s, e);
 }
 
 int

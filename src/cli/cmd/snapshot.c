@@ -4,9 +4,10 @@
 #include <time.h>
 
 #include "cli/cmd/commands.h"
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/table.h"
 
 enum { WAIT_S = 50, PAGE = 200 };
 
@@ -14,7 +15,7 @@ enum { WAIT_S = 50, PAGE = 200 };
 
 /* Any GET moves it on; a pause keeps this from asking without end. */
 static int
-settle(struct cli *k, json_t **snapshot, struct err *e)
+wait_until_created(struct cli *k, json_t **snapshot, struct err *e)
 {
 	const struct timespec pause = { .tv_nsec = 300000000 };
 
@@ -44,7 +45,7 @@ cmd_snapshot_create(struct cli *k, struct err *e)
 		json_object_set_new(body, "name", json_lossy(name));
 	if (session_find(k->client, k->args.operand[0], id, e) < 0 ||
 	    session_call(k->client, "POST", id, tail, body, &s, e) < 0 ||
-	    settle(k, &s, e) < 0)
+	    wait_until_created(k, &s, e) < 0)
 		return -1;
 	if (k->json)
 		show_json(s);
@@ -117,8 +118,7 @@ cmd_snapshot_ls(struct cli *k, struct err *e)
 {
 	static const char *const TITLES[] = { "SNAPSHOT", "NAME", "STATE",
 		"SIZE", "FILES", "AGE", "SESSION" };
-	struct list l = { k,
-		.table = { TITLES, ARRAY_LEN(TITLES), 1, NULL, 0 } };
+	struct list l = { k, .table = { TITLES, ARRAY_LEN(TITLES), 1 } };
 	auto_free char *base = NULL;
 	char id[ID_MAX];
 

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "cli/cmd/commands.h"
+#include "cli/http/sessions.h"
 #include "cli/output.h"
 #include "cli/quote.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 

@@ -6,8 +6,8 @@
 #include "cli/cmd/commands.h"
 #include "cli/cmd/each.h"
 #include "cli/duration.h"
+#include "cli/http/sessions.h"
 #include "cli/pairs.h"
-#include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
 

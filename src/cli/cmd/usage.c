@@ -5,6 +5,7 @@
 #include "cli/cmd/commands.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/table.h"
 
 static void
 add_quota(struct table *t, const char *name, const json_t *quota)
@@ -28,7 +29,7 @@ cmd_usage(struct cli *k, struct err *e)
 {
 	static const char *const TITLES[] = { "QUOTA", "USED", "LIMIT",
 		"LEFT" };
-	struct table t = { TITLES, ARRAY_LEN(TITLES), 0, NULL, 0 };
+	struct table t = { TITLES, ARRAY_LEN(TITLES), 0 };
 	auto_json json_t *answer = NULL;
 	const char *name;
 	json_t *v;

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/stream.h"
+#include "cli/http/stream.h"
 #include "common/mem.h"
 
 static bool

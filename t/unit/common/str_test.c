@@ -46,6 +46,16 @@ made_of_counts_and_compares(void **state)
 }
 
 static void
+control_characters_are_masked(void **state)
+{
+	char text[] = "a\033[31mb\tc\n\x7f \xc2\x9b \xc2\xa0\xc3\x9f \xc2";
+
+	(void)state;
+	str_mask_controls(text);
+	assert_string_equal(text, "a?[31mb?c?? ?? \xc2\xa0\xc3\x9f \xc2");
+}
+
+static void
 numbers_are_digits_within_bounds(void **state)
 {
 	static const struct {
@@ -167,6 +177,7 @@ main(void)
 		cmocka_unit_test(a_copy_fits_or_is_empty),
 		cmocka_unit_test(small_questions_have_small_answers),
 		cmocka_unit_test(made_of_counts_and_compares),
+		cmocka_unit_test(control_characters_are_masked),
 		cmocka_unit_test(numbers_are_digits_within_bounds),
 		cmocka_unit_test(lists_are_trimmed_and_hold_no_empty_element),
 		cmocka_unit_test(a_buffer_grows_and_stays_terminated),

@@ -1,8 +1,8 @@
 /*
  * progress.h: how far a copy is, where somebody looks.
  */
-#ifndef SANDLEASE_CLI_PROGRESS_H
-#define SANDLEASE_CLI_PROGRESS_H
+#ifndef SANDLEASE_CLI_COPY_PROGRESS_H
+#define SANDLEASE_CLI_COPY_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
- * processes.h: background processes of a session, for `ps` and `logs`.
+ * process.h: background processes of a session, for `ps` and `logs`.
  */
-#ifndef SANDLEASE_CLI_CMD_PROCESSES_H
-#define SANDLEASE_CLI_CMD_PROCESSES_H
+#ifndef SANDLEASE_CLI_CMD_PROCESS_H
+#define SANDLEASE_CLI_CMD_PROCESS_H
 
 #include "cli/cmd/commands.h"
 

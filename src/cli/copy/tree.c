@@ -1,5 +1,5 @@
 /* tree.c: what is in a directory, here or in a session. */
-#include "cli/tree.h"
+#include "cli/copy/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 

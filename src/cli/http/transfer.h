@@ -5,8 +5,8 @@
  * and ended.  An answer is collected, or handed on as it comes; a refusal is
  * always collected, and becomes an error with the server's own words.
  */
-#ifndef SANDLEASE_CLI_TRANSFER_H
-#define SANDLEASE_CLI_TRANSFER_H
+#ifndef SANDLEASE_CLI_HTTP_TRANSFER_H
+#define SANDLEASE_CLI_HTTP_TRANSFER_H
 
 #include <poll.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* volume.c: a directory of ours that a session works on. */
-#include "cli/volume.h"
+#include "cli/copy/volume.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/copy/tree.h"
 #include "cli/show.h"
-#include "cli/tree.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 
@@ -203,7 +203,7 @@ remove_ours(struct merge *m, const char *path)
 
 /* It gets its permissions when all is in it: they may forbid that. */
 static void
-take_directory(struct merge *m, const char *path, int parent, const char *base)
+make_directory(struct merge *m, const char *path, int parent, const char *base)
 {
 	auto_free char *now = tree_entry(parent, base);
 
@@ -297,7 +297,7 @@ take_theirs(struct merge *m, const char *path, char type)
 	if (parent < 0)
 		name_missed(m, path, "has no directory here any more");
 	else if (type == 'd')
-		take_directory(m, path, parent, base);
+		make_directory(m, path, parent, base);
 	else
 		take_file(m, path, parent, base);
 }

@@ -1,10 +1,10 @@
 /*
  * client.h: the HTTP API, a call at a time.
  */
-#ifndef SANDLEASE_CLI_CLIENT_H
-#define SANDLEASE_CLI_CLIENT_H
+#ifndef SANDLEASE_CLI_HTTP_CLIENT_H
+#define SANDLEASE_CLI_HTTP_CLIENT_H
 
-#include "cli/transfer.h"
+#include "cli/http/transfer.h"
 #include "common/err.h"
 #include "common/id.h"
 #include "common/json.h"

@@ -1,5 +1,5 @@
 /* copy.c: what copies of files and directories have in common. */
-#include "cli/copy.h"
+#include "cli/copy/copy.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* feed.c: bytes for something that reads in a session. */
-#include "cli/feed.h"
+#include "cli/http/feed.h"
 
 #include <string.h>
 

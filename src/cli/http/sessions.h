@@ -1,12 +1,12 @@
 /*
  * sessions.h: sessions as people name them.
  */
-#ifndef SANDLEASE_CLI_SESSIONS_H
-#define SANDLEASE_CLI_SESSIONS_H
+#ifndef SANDLEASE_CLI_HTTP_SESSIONS_H
+#define SANDLEASE_CLI_HTTP_SESSIONS_H
 
 #include <stdio.h>
 
-#include "cli/client.h"
+#include "cli/http/client.h"
 
 /*
  * A session by its id, its name, or the beginning of its id if no other

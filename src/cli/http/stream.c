@@ -1,5 +1,5 @@
 /* stream.c: an event stream, followed to its end. */
-#include "cli/stream.h"
+#include "cli/http/stream.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,11 @@
 /* transfer.c: HTTP calls that run beside each other. */
-#include "cli/transfer.h"
+#include "cli/http/transfer.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/http/outcome.h"
 #include "cli/interrupts.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -334,181 +335,6 @@ client_sooner(int a_ms, int b_ms)
 
 /* ---- how it ended */
 
-static bool
-is_ours(const struct transfer *t)
-{
-	return t->request.url == NULL;
-}
-
-/* OpenSSL's words for an answer in plain HTTP help nobody. */
-static int
-explain_tls(const struct transfer *t, const char *why, struct err *e)
-{
-	const char *url = t->client->config.url;
-
-	if (strstr(why, "wrong version number") != NULL)
-		return err_set(e, ERR_UNAVAILABLE, CODE_UNTRUSTED,
-		    "%.100s does not speak TLS: a service without it has a URL that begins with http://",
-		    url);
-	return err_set(e, ERR_UNAVAILABLE, CODE_UNTRUSTED,
-	    "no secure connection to %.100s: %.100s", url, why);
-}
-
-/* Where the network drops packets, a timeout is the failure of its step. */
-static CURLcode
-failed_step(const struct transfer *t)
-{
-	curl_off_t resolved = 0, connected = 0;
-
-	if (t->rc != CURLE_OPERATION_TIMEDOUT)
-		return t->rc;
-	curl_easy_getinfo(t->easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
-	curl_easy_getinfo(t->easy, CURLINFO_CONNECT_TIME_T, &connected);
-	return resolved == 0 ? CURLE_COULDNT_RESOLVE_HOST
-	    : connected == 0 ? CURLE_COULDNT_CONNECT
-			     : t->rc;
-}
-
-/* A URL that is not the service's: SANDLEASE_URL has no part in it. */
-static int
-explain_elsewhere(const struct transfer *t, const char *why, struct err *e)
-{
-	static const struct {
-		CURLcode rc;
-		enum err_code code;
-	} MEANINGS[] = {
-		{ CURLE_COULDNT_RESOLVE_HOST, CODE_UNRESOLVED },
-		{ CURLE_COULDNT_CONNECT, CODE_UNREACHABLE },
-		{ CURLE_PEER_FAILED_VERIFICATION, CODE_UNTRUSTED },
-		{ CURLE_SSL_CONNECT_ERROR, CODE_UNTRUSTED },
-	};
-	enum err_code code = CODE_BROKEN;
-
-	for (size_t i = 0; i < ARRAY_LEN(MEANINGS); i++)
-		if (MEANINGS[i].rc == failed_step(t))
-			code = MEANINGS[i].code;
-	if (code == CODE_UNRESOLVED) /* curl's words repeat the host */
-		return err_set(e, ERR_UNAVAILABLE, code,
-		    "%.200s: the host has no address", t->url);
-	return err_set(e, ERR_UNAVAILABLE, code, "%.140s: %.100s", t->url, why);
-}
-
-static int
-explain_curl(const struct transfer *t, struct err *e)
-{
-	const char *why =
-	    t->why[0] != '\0' ? t->why : curl_easy_strerror(t->rc);
-
-	if (!is_ours(t))
-		return explain_elsewhere(t, why, e);
-	switch ((int)t->rc) {
-	case CURLE_COULDNT_RESOLVE_HOST:
-	case CURLE_COULDNT_RESOLVE_PROXY:
-	case CURLE_COULDNT_CONNECT:
-		return err_set(e, ERR_UNAVAILABLE, CODE_UNREACHABLE,
-		    "%.80s cannot be reached (%.80s): does it run, and is SANDLEASE_URL right?",
-		    t->client->config.url, why);
-	case CURLE_PEER_FAILED_VERIFICATION:
-		return err_set(e, ERR_UNAVAILABLE, CODE_UNTRUSTED,
-		    "the certificate of %.80s cannot be trusted: %.100s",
-		    t->client->config.url, why);
-	case CURLE_OPERATION_TIMEDOUT:
-		return err_set(e, ERR_UNAVAILABLE, CODE_BROKEN,
-		    "%.100s does not answer", t->client->config.url);
-	case CURLE_SSL_CONNECT_ERROR:
-		return explain_tls(t, why, e);
-	default:
-		return err_set(e, ERR_UNAVAILABLE, CODE_BROKEN,
-		    "%.100s: %.140s", t->client->config.url, why);
-	}
-}
-
-static enum err_kind
-kind_of(long status)
-{
-	return status == 404 ? ERR_NOT_FOUND
-	    : status == 401  ? ERR_UNAUTHENTICATED
-	    : status >= 500  ? ERR_UNAVAILABLE
-			     : ERR_INVALID;
-}
-
-static void
-keep_context(const json_t *context, struct err *e)
-{
-	auto_free char *text = context != NULL ? json_text(context) : NULL;
-
-	if (text != NULL)
-		str_copy(e->more, sizeof(e->more), text);
-}
-
-/* An error that no Sandlease service made: what is at this address? */
-static int
-explain_page(const struct transfer *t, struct err *e)
-{
-	const char *page = t->answer.len > 0 ? t->answer.data : "";
-	const char *url = t->client->config.url;
-
-	if (t->status == 400 && strstr(page, "HTTPS port") != NULL)
-		return err_set(e, ERR_BAD_GATEWAY, CODE_REFUSED,
-		    "%.100s wants TLS: its URL begins with https://", url);
-	return err_set(e, kind_of(t->status), CODE_REFUSED,
-	    "%.100s answers %ld, but not as a Sandlease service does: is it the URL of the service, and not of its previews or of a page?",
-	    url, t->status);
-}
-
-/* True for "https://host/path". */
-static bool
-has_path(const char *url)
-{
-	const char *host = strstr(url, "://");
-
-	return host != NULL && strchr(host + 3, '/') != NULL;
-}
-
-/* Both dresses of an error have a code, and words for people. */
-static int
-explain_refusal(const struct transfer *t, struct err *e)
-{
-	auto_json json_t *j = t->answer.len > 0
-	    ? json_loadb(t->answer.data, t->answer.len, 0, NULL)
-	    : NULL;
-	const char *words = json_str(j, "detail");
-
-	if (words[0] == '\0')
-		words = json_str(j, "message");
-	if (words[0] == '\0')
-		words = json_str(j, "error"); /* of a preview's address */
-	if (words[0] == '\0' && t->status < 500 && is_ours(t))
-		return explain_page(t, e);
-	if (t->status == 401)
-		err_set(e, ERR_UNAUTHENTICATED, CODE_REFUSED,
-		    "%.80s does not take this API key: is SANDLEASE_API_KEY, or the profile, right and meant for this service?",
-		    t->client->config.url);
-	else
-		err_set(e, kind_of(t->status), CODE_REFUSED,
-		    "%.400s (%ld%s%.40s)%s",
-		    words[0] != '\0' ? words : "refused without a reason",
-		    t->status, json_str(j, "code")[0] != '\0' ? " " : "",
-		    json_str(j, "code"),
-		    t->status == 404 && has_path(t->client->config.url)
-			? "; the URL of the service has a path: is that right?"
-			: "");
-	str_copy(e->field, sizeof(e->field), json_str(j, "code"));
-	keep_context(json_object_get(j, "context"), e);
-	return -1;
-}
-
-/* Something else answers: the service itself sends nobody elsewhere. */
-static int
-explain_stranger(const struct transfer *t, struct err *e)
-{
-	return err_set(e, ERR_BAD_GATEWAY, CODE_REDIRECTED,
-	    "%.80s answers %ld to %s %.80s: is SANDLEASE_URL right?",
-	    t->client->config.url, t->status,
-	    t->request.method != NULL ? t->request.method : "GET",
-	    t->request.path);
-}
-
 bool
 transfer_refused(const struct err *e, enum err_code code)
 {
@@ -545,19 +371,38 @@ transfer_header(const struct transfer *t, const char *name)
 	return h->value;
 }
 
+/* Where the network drops packets, a timeout is the failure of its step. */
+static CURLcode
+failed_step(const struct transfer *t)
+{
+	curl_off_t resolved = 0, connected = 0;
+
+	if (t->rc != CURLE_OPERATION_TIMEDOUT)
+		return t->rc;
+	curl_easy_getinfo(t->easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
+	curl_easy_getinfo(t->easy, CURLINFO_CONNECT_TIME_T, &connected);
+	return resolved == 0 ? CURLE_COULDNT_RESOLVE_HOST
+	    : connected == 0 ? CURLE_COULDNT_CONNECT
+			     : t->rc;
+}
+
 int
 transfer_result(struct transfer *t, struct buf *answer, struct err *e)
 {
+	const struct outcome o = { .service = t->client->config.url,
+		.url = t->url,
+		.ours = t->request.url == NULL,
+		.method = t->request.method,
+		.path = t->request.path,
+		.status = t->status,
+		.answer = &t->answer,
+		.rc = t->rc,
+		.step = failed_step(t),
+		.why = t->why[0] != '\0' ? t->why : curl_easy_strerror(t->rc) };
+
 	detach(t);
-	/* a server may refuse a body before it has read it */
-	if (t->status >= 400)
-		return explain_refusal(t, e);
-	if (is_ours(t) && t->status >= 300)
-		return explain_stranger(t, e);
-	if (t->rc != CURLE_OK)
-		return explain_curl(t, e);
-	if (is_ours(t) && t->status < 200)
-		return explain_stranger(t, e);
+	if (outcome_explain(&o, e) < 0)
+		return -1;
 	if (answer != NULL) {
 		buf_free(answer);
 		*answer = t->answer;

@@ -4,11 +4,11 @@
  * A file is there whole or not at all, on both sides.  A directory travels as
  * a tar stream; the local `tar` makes and reads it.
  */
-#ifndef SANDLEASE_CLI_COPY_H
-#define SANDLEASE_CLI_COPY_H
+#ifndef SANDLEASE_CLI_COPY_COPY_H
+#define SANDLEASE_CLI_COPY_COPY_H
 
-#include "cli/client.h"
-#include "cli/progress.h"
+#include "cli/copy/progress.h"
+#include "cli/http/client.h"
 
 struct copy {
 	struct client *client;

@@ -5,11 +5,11 @@
  * taken, with pauses that grow; one that stays away is given up.  When there
  * is nothing more to hear is for the caller to know.
  */
-#ifndef SANDLEASE_CLI_STREAM_H
-#define SANDLEASE_CLI_STREAM_H
+#ifndef SANDLEASE_CLI_HTTP_STREAM_H
+#define SANDLEASE_CLI_HTTP_STREAM_H
 
+#include "cli/http/transfer.h"
 #include "cli/sse.h"
-#include "cli/transfer.h"
 
 /* Told when the connection is lost, and when it is there again. */
 typedef void stream_told_fn(void *ctx, bool lost);

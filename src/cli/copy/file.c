@@ -1,4 +1,4 @@
-/* copy_file.c: a file between here and a session. */
+/* file.c: a file between here and a session. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/copy.h"
+#include "cli/copy/copy.h"
 #include "cli/output.h"
 #include "common/mem.h"
 
@@ -60,7 +60,8 @@ write_fd(void *ctx, const char *data, size_t len)
 
 /* Fetches it into a descriptor. */
 static int
-fetch(struct copy *k, const char *from, int fd, unsigned *mode, struct err *e)
+fetch_into(struct copy *k, const char *from, int fd, unsigned *mode,
+    struct err *e)
 {
 	auto_free char *path = copy_path(k, "files", from, "");
 	struct request r = { .path = path, .sink = write_fd, .ctx = &fd };
@@ -85,7 +86,8 @@ draft_name(const char *to)
 }
 
 static int
-keep(int fd, const char *draft, const char *to, unsigned mode, struct err *e)
+rename_into_place(int fd, const char *draft, const char *to, unsigned mode,
+    struct err *e)
 {
 	mode_t mask = umask(0);
 
@@ -98,13 +100,14 @@ keep(int fd, const char *draft, const char *to, unsigned mode, struct err *e)
 
 /* A device or a pipe is written into: it must not become a file. */
 static int
-pour(struct copy *k, const char *from, const char *to, struct err *e)
+fetch_into_device(struct copy *k, const char *from, const char *to,
+    struct err *e)
 {
 	auto_fd int fd = open(to, O_WRONLY | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0)
 		return err_errno(e, "%.150s", to);
-	return fetch(k, from, fd, NULL, e);
+	return fetch_into(k, from, fd, NULL, e);
 }
 
 int
@@ -116,15 +119,15 @@ copy_file_down(struct copy *k, const char *from, const char *to, struct err *e)
 	unsigned mode;
 
 	if (to == NULL)
-		return fetch(k, from, STDOUT_FILENO, NULL, e);
+		return fetch_into(k, from, STDOUT_FILENO, NULL, e);
 	if (stat(to, &st) == 0 && !S_ISREG(st.st_mode))
-		return pour(k, from, to, e);
+		return fetch_into_device(k, from, to, e);
 	draft = draft_name(to);
 	fd = mkostemp(draft, O_CLOEXEC);
 	if (fd < 0)
 		return err_errno(e, "%.150s", to);
-	if (fetch(k, from, fd, &mode, e) == 0 &&
-	    keep(fd, draft, to, mode, e) == 0)
+	if (fetch_into(k, from, fd, &mode, e) == 0 &&
+	    rename_into_place(fd, draft, to, mode, e) == 0)
 		return 0;
 	unlink(draft);
 	return -1;

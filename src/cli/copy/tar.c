@@ -1,4 +1,4 @@
-/* copy_tree.c: a directory between here and a session, as a tar stream. */
+/* tar.c: a directory between here and a session, as a tar stream. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/copy.h"
+#include "cli/copy/copy.h"
 #include "cli/output.h"
 #include "common/mem.h"
 

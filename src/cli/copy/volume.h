@@ -5,10 +5,10 @@
  * copied back after it.  Nothing of ours that has changed meanwhile is
  * overwritten or removed: both versions are kept, and the conflict is named.
  */
-#ifndef SANDLEASE_CLI_VOLUME_H
-#define SANDLEASE_CLI_VOLUME_H
+#ifndef SANDLEASE_CLI_COPY_VOLUME_H
+#define SANDLEASE_CLI_COPY_VOLUME_H
 
-#include "cli/copy.h"
+#include "cli/copy/copy.h"
 
 struct volume {
 	char *here, *there;

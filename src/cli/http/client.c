@@ -1,5 +1,5 @@
 /* client.c: the HTTP API, a call at a time. */
-#include "cli/client.h"
+#include "cli/http/client.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -7,10 +7,10 @@
  * moment or it is large.  What was sent is kept until it is answered: if the
  * reader was too slow it is sent again, from where it stopped.
  */
-#ifndef SANDLEASE_CLI_FEED_H
-#define SANDLEASE_CLI_FEED_H
+#ifndef SANDLEASE_CLI_HTTP_FEED_H
+#define SANDLEASE_CLI_HTTP_FEED_H
 
-#include "cli/transfer.h"
+#include "cli/http/transfer.h"
 #include "common/str.h"
 
 /* Start with client, path and close_path. */

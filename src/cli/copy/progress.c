@@ -1,5 +1,5 @@
 /* progress.c: how far a copy is, where somebody looks. */
-#include "cli/progress.h"
+#include "cli/copy/progress.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ progress_begin(struct progress *p, const char *name, bool wanted)
 }
 
 static void
-draw(const struct progress *p, int64_t total)
+draw_bar(const struct progress *p, int64_t total)
 {
 	static const char FULL[] = "####################";
 	int64_t ms = clock_ms() - p->began_ms;
@@ -47,7 +47,7 @@ progress_move(struct progress *p, int64_t done, int64_t total)
 	    (now - p->drawn_ms < REDRAW_MS && (done < total || total == 0)))
 		return;
 	p->drawn_ms = now;
-	draw(p, total);
+	draw_bar(p, total);
 }
 
 void

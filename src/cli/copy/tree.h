@@ -10,10 +10,10 @@
  * Here paths are bytes.  In a listing of a session, which is JSON, bytes that
  * are not UTF-8 are replaced, so that two paths may have the same name.
  */
-#ifndef SANDLEASE_CLI_TREE_H
-#define SANDLEASE_CLI_TREE_H
+#ifndef SANDLEASE_CLI_COPY_TREE_H
+#define SANDLEASE_CLI_COPY_TREE_H
 
-#include "cli/copy.h"
+#include "cli/copy/copy.h"
 
 /* All entries below `dir`; symbolic links are not followed. */
 int tree_here(const char *dir, json_t *out, struct err *e) MUST_CHECK;

@@ -1,5 +1,5 @@
 /* sessions.c: sessions as people name them. */
-#include "cli/sessions.h"
+#include "cli/http/sessions.h"
 
 #include <string.h>
 #include <time.h>
@@ -76,7 +76,7 @@ struct search {
 };
 
 static int
-look_at(void *ctx, json_t *session, struct err *e)
+compare_session(void *ctx, json_t *session, struct err *e)
 {
 	struct search *s = ctx;
 	const char *id = json_str(session, "id");
@@ -93,7 +93,7 @@ look_at(void *ctx, json_t *session, struct err *e)
 }
 
 static int
-ambiguous(const struct search *s, struct err *e)
+refuse_ambiguous(const struct search *s, struct err *e)
 {
 	auto_buf struct buf all = { 0 };
 
@@ -113,10 +113,10 @@ session_find(struct client *c, const char *word, char id[ID_MAX], struct err *e)
 		str_copy(id, ID_MAX, word);
 		return 0;
 	}
-	if (word[0] != '\0' && session_each(c, "", look_at, &s, e) < 0)
+	if (word[0] != '\0' && session_each(c, "", compare_session, &s, e) < 0)
 		return -1;
 	if (s.named[0] == '\0' && s.count > 1)
-		return ambiguous(&s, e);
+		return refuse_ambiguous(&s, e);
 	if (s.named[0] == '\0' && s.count == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN,
 		    "there is no session \"%.100s\"; sandlease ls shows those there are",
