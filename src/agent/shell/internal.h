@@ -4,9 +4,9 @@
 #ifndef SANDLEASE_AGENT_SHELL_INTERNAL_H
 #define SANDLEASE_AGENT_SHELL_INTERNAL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/proctree.h"
 #include "agent/shell/answers.h"
 #include "agent/shell/proc.h"
@@ -34,7 +34,7 @@ struct shell {
 	int64_t env_seq;
 };
 
-extern pthread_mutex_t shell_exports_lock; /* holders look without it */
+extern struct lock shell_exports_lock; /* holders look without it */
 
 /*
  * The shell of that name without waiting; NULL when there is none.  *held says

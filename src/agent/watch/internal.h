@@ -8,9 +8,9 @@
 #ifndef SANDLEASE_AGENT_WATCH_INTERNAL_H
 #define SANDLEASE_AGENT_WATCH_INTERNAL_H
 
-#include <pthread.h>
 #include <sys/stat.h>
 
+#include "agent/base/lock.h"
 #include "agent/watch/watch.h"
 
 struct watch_dir {
@@ -46,7 +46,7 @@ struct watch {
 	struct watch *next;
 };
 
-extern pthread_mutex_t watch_lock;
+extern struct lock watch_lock;
 extern struct watch *watch_all;
 
 /* ---- watch/dir.c */

@@ -11,12 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "agent/watch/internal.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
-pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+struct lock watch_lock = LOCK_INIT(LOCK_WATCH);
 struct watch *watch_all;
 
 static int wake = -1;   /* an eventfd: the thread is to look what there is */
@@ -152,13 +153,13 @@ run(void *arg)
 	int ms = -1;
 
 	(void)arg;
-	pthread_mutex_lock(&watch_lock);
+	lock_take(&watch_lock);
 	p[0] = (struct pollfd){ watch_inotify, POLLIN, 0 };
 	p[1] = (struct pollfd){ wake, POLLIN, 0 };
 	while (watch_all != NULL) {
-		pthread_mutex_unlock(&watch_lock);
+		lock_drop(&watch_lock);
 		(void)poll(p, ARRAY_LEN(p), ms);
-		pthread_mutex_lock(&watch_lock);
+		lock_take(&watch_lock);
 		(void)eventfd_read(wake, &seen);
 		watch_drain();
 		sweep(clock_ms());
@@ -167,7 +168,7 @@ run(void *arg)
 	}
 	mem_close_fd(&watch_inotify);
 	mem_close_fd(&wake);
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&watch_lock);
 	malloc_trim(0);
 	return NULL;
 }
@@ -236,23 +237,23 @@ watch_open(struct watch_wish *wish, struct watch **out, struct err *e)
 {
 	int rc;
 
-	pthread_mutex_lock(&watch_lock);
+	lock_take(&watch_lock);
 	if (count(true) < WATCH_STREAMS_MAX)
 		rc = make(wish, true, out, e);
 	else
 		rc = err_set(e, ERR_LIMITED, CODE_WATCH_START_ERROR,
 		    "the session has %d watches; end some", WATCH_STREAMS_MAX);
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&watch_lock);
 	return rc;
 }
 
 void
 watch_close(struct watch *w)
 {
-	pthread_mutex_lock(&watch_lock);
+	lock_take(&watch_lock);
 	destroy(w);
 	nudge();
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&watch_lock);
 }
 
 const char *
@@ -272,14 +273,14 @@ watch_take(struct watch *w, struct watch_news *out)
 {
 	bool ready;
 
-	pthread_mutex_lock(&watch_lock);
+	lock_take(&watch_lock);
 	ready = watch_is_ready(w);
 	if (ready) {
 		*out = w->pending;
 		w->pending = (struct watch_news){ 0 };
 		w->untold = false;
 	}
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&watch_lock);
 	return ready;
 }
 
@@ -363,7 +364,7 @@ watch_check(struct watch_wish *wish, const char *since, enum watch_answer *out,
 {
 	struct watch *w;
 
-	pthread_mutex_lock(&watch_lock);
+	lock_take(&watch_lock);
 	if (watch_inotify >= 0) {
 		watch_drain();
 		nudge(); /* the kernel does not say it again to the thread */
@@ -375,15 +376,15 @@ watch_check(struct watch_wish *wish, const char *since, enum watch_answer *out,
 		snprintf(version, WATCH_VERSION_MAX, "%s:%lld", w->id,
 		    (long long)w->cursor);
 	}
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&watch_lock);
 	return w != NULL ? 0 : -1;
 }
 
 void
 watch_sweep(int64_t now_ms)
 {
-	pthread_mutex_lock(&watch_lock);
+	lock_take(&watch_lock);
 	sweep(now_ms);
 	nudge();
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&watch_lock);
 }
