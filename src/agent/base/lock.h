@@ -48,8 +48,8 @@
 	ROW(LOCK_INTERRUPT, "interrupt", "run/interrupt.c",                   \
 	    "commands that run, and whether they are to end")                 \
 	/* no lock is taken while one of these is held */                     \
-	ROW(LOCK_SHELL_EXPORTS, "shell_exports", "shell/run.c",               \
-	    "the variables that a shell has exported")                        \
+	ROW(LOCK_SHELL_EXPORTS, "shell_exports", "shell/internal.h",          \
+	    "the variables that one shell has exported")                      \
 	ROW(LOCK_ENVSET, "envset", "base/envset.c",                           \
 	    "the session's environment variables")                            \
 	ROW(LOCK_SESSION_END, "session_end", "run/session_end.c",             \

@@ -19,7 +19,6 @@
 
 enum { YIELD_MS = 1000 }; /* for a shell whose command is gone */
 
-struct lock shell_exports_lock = LOCK_INIT(LOCK_SHELL_EXPORTS);
 static char fifo_dir[64];
 
 void
@@ -45,9 +44,9 @@ shell_home(const struct shell *s)
 int
 shell_start(struct shell *s, const char *cwd, struct err *e)
 {
-	lock_take(&shell_exports_lock);
+	lock_take(&s->exports_lock);
 	answers_reset(&s->answers);
-	lock_drop(&shell_exports_lock);
+	lock_drop(&s->exports_lock);
 	if (shell_proc_start(&s->proc, cwd, s->env, &s->env_seq, e) < 0)
 		return -1;
 	s->pid = s->proc.child.pid;
@@ -120,9 +119,9 @@ shell_connect(const struct shell *s, const struct buf *script, struct pump *p)
 void
 shell_hear(struct shell *s, const char *data, size_t len)
 {
-	lock_take(&shell_exports_lock);
+	lock_take(&s->exports_lock);
 	answers_read(&s->answers, data, len);
-	lock_drop(&shell_exports_lock);
+	lock_drop(&s->exports_lock);
 }
 
 /* ---- the output of a command */
@@ -253,9 +252,9 @@ start_again(struct shell *s, const char *cwd)
 	struct running r = { .shell = s, .seq = ++s->seq, .moves = true };
 	struct err ignored;
 
-	lock_take(&shell_exports_lock);
+	lock_take(&s->exports_lock);
 	s->answers.exports = (struct buf){ 0 };
-	lock_drop(&shell_exports_lock);
+	lock_drop(&s->exports_lock);
 	if (shell_start(s, cwd, &ignored) < 0)
 		return false;
 	script_restore(&script, exports.len > 0 ? exports.data : "", cwd);

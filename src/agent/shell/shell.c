@@ -58,6 +58,7 @@ unref(struct shell *s)
 		return;
 	shell_kill(s);
 	pthread_cond_destroy(&s->freed);
+	lock_destroy(&s->exports_lock);
 	answers_reset(&s->answers);
 	json_decref(s->env);
 	free(s->cwd);
@@ -97,6 +98,7 @@ make(const char *name, struct err *e)
 	s = *slot = xcalloc(1, sizeof(*s));
 	str_copy(s->name, sizeof(s->name), name);
 	pthread_cond_init(&s->freed, NULL);
+	lock_init(&s->exports_lock, LOCK_SHELL_EXPORTS);
 	s->pid = -1;
 	s->proc.child = (struct child){ -1, -1 };
 	s->refs = 1;
