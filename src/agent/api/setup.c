@@ -17,11 +17,10 @@
 
 enum { PIECE_MAX = 4096, EXIT_NOT_RUN = 126 };
 
-static struct lock lock = LOCK_INIT(LOCK_SETUP);
-static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-
 /* All of it under the lock, but what only its thread reads. */
 static struct {
+	struct lock lock;
+	pthread_cond_t moved; /* there is more output, or it has ended */
 	bool begun, done;
 	char *command; /* its thread's */
 	int64_t timeout_ms;
@@ -29,7 +28,7 @@ static struct {
 	struct buf head, tail;
 	int exit_code;
 	int64_t began_ms, ended_ms;
-} setup;
+} setup = { .lock = LOCK_INIT(LOCK_SETUP), .moved = PTHREAD_COND_INITIALIZER };
 
 /* ---- running */
 
@@ -57,7 +56,7 @@ hear(void *ctx, int which, const char *data, size_t len)
 
 	(void)ctx;
 	(void)which; /* in the order in which it came */
-	lock_take(&lock);
+	lock_take(&setup.lock);
 	room = SETUP_HEAD_MAX - setup.head.len;
 	n = len < room ? len : room;
 	if (n > 0)
@@ -65,8 +64,8 @@ hear(void *ctx, int which, const char *data, size_t len)
 	keep_tail(data, len);
 	setup.bytes += (int64_t)len;
 	if (n > 0)
-		pthread_cond_broadcast(&moved);
-	lock_drop(&lock);
+		pthread_cond_broadcast(&setup.moved);
+	lock_drop(&setup.lock);
 }
 
 static void
@@ -94,12 +93,12 @@ run(void *arg)
 	} else if (o.timed_out) {
 		say("it was ended: it took too long");
 	}
-	lock_take(&lock);
+	lock_take(&setup.lock);
 	setup.done = true;
 	setup.exit_code = o.exit_code;
 	setup.ended_ms = clock_ms();
-	pthread_cond_broadcast(&moved);
-	lock_drop(&lock);
+	pthread_cond_broadcast(&setup.moved);
+	lock_drop(&setup.lock);
 	log_line(LOG_INFO, "setup", "ended with exit code %d", o.exit_code);
 	return NULL;
 }
@@ -147,7 +146,7 @@ wait(const struct setup_question *q)
 
 	while (setup.begun && !setup.done &&
 	    (int64_t)setup.head.len <= q->offset && clock_ms() < until_ms)
-		(void)lock_wait_until(&moved, &lock, until_ms);
+		(void)lock_wait_until(&setup.moved, &setup.lock, until_ms);
 }
 
 /* Text that a database takes, too: whole characters, and no NUL. */
@@ -196,13 +195,13 @@ setup_ask(const struct setup_question *q, json_t *reply, struct err *e)
 {
 	int rc = 0;
 
-	lock_take(&lock);
+	lock_take(&setup.lock);
 	if (!setup.begun && q->fd >= 0)
 		rc = begin(q, e);
 	if (rc == 0) {
 		wait(q);
 		tell(q, reply);
 	}
-	lock_drop(&lock);
+	lock_drop(&setup.lock);
 	return rc;
 }
