@@ -46,6 +46,7 @@ AGENT_SOURCES = \
 	src/agent/base/drain.c src/agent/base/drain.h \
 	src/agent/base/envset.c src/agent/base/envset.h \
 	src/agent/base/lines.c src/agent/base/lines.h \
+	src/agent/base/lock.c src/agent/base/lock.h \
 	src/agent/base/loop.c src/agent/base/loop.h \
 	src/agent/base/loopback.c src/agent/base/loopback.h \
 	src/agent/base/path_list.c src/agent/base/path_list.h \

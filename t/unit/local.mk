@@ -36,7 +36,7 @@ UNIT += \
 	t/unit/agent/gitconfig_test t/unit/agent/glob_test \
 	t/unit/agent/kernel_talk_test t/unit/agent/launch_test \
 	t/unit/agent/limits_view_test t/unit/agent/lines_test \
-	t/unit/agent/listing_test t/unit/agent/markers_test t/unit/agent/mime_test \
+	t/unit/agent/listing_test t/unit/agent/lock_test t/unit/agent/markers_test t/unit/agent/mime_test \
 	t/unit/agent/move_test t/unit/agent/notice_test t/unit/agent/omit_test t/unit/agent/pack_test \
 	t/unit/agent/port_probe_test t/unit/agent/process_store_test \
 	t/unit/agent/proctree_test t/unit/agent/pty_test t/unit/agent/pump_test \

@@ -1,13 +1,13 @@
 /* content.c: POST api/write, api/read and api/read/stream. */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
 #include "agent/api/target.h"
 #include "agent/base/base64.h"
+#include "agent/base/lock.h"
 #include "agent/files/files.h"
 #include "agent/files/view.h"
 #include "agent/run/activity.h"
@@ -113,7 +113,7 @@ write_body(struct call *c, struct err *e)
 int
 api_write(struct call *c, struct err *e)
 {
-	static pthread_mutex_t one_large = PTHREAD_MUTEX_INITIALIZER;
+	static struct lock one_large = LOCK_INIT(LOCK_LARGE_WRITE);
 	int64_t len;
 	bool large =
 	    !str_to_int(call_param(c, "CONTENT_LENGTH"), 0, SMALL_BODY, &len);
@@ -121,10 +121,10 @@ api_write(struct call *c, struct err *e)
 
 	/* a large body is held twice, as text and decoded: one at a time */
 	if (large)
-		pthread_mutex_lock(&one_large);
+		lock_take(&one_large);
 	rc = write_body(c, e);
 	if (large)
-		pthread_mutex_unlock(&one_large);
+		lock_drop(&one_large);
 	return rc;
 }
 

@@ -2,11 +2,10 @@
 #include "agent/api/once.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "agent/base/lock.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
@@ -30,7 +29,7 @@ struct once {
 	struct once *next;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_ONCE);
 static pthread_cond_t one_ended = PTHREAD_COND_INITIALIZER;
 static struct once *all; /* the newest first */
 static size_t waiters;
@@ -149,10 +148,6 @@ has_left(const struct call *c)
 static int
 wait_for_end(const struct call *c, struct once *o, struct err *e)
 {
-	int64_t until = clock_ms() + LOOK_MS;
-	struct timespec at = { .tv_sec = until / 1000,
-		.tv_nsec = until % 1000 * 1000000 };
-
 	if (waiters >= WAITERS_MAX)
 		return err_set(e, ERR_BUSY, CODE_BUSY,
 		    "the command of this Idempotency-Key still runs");
@@ -161,7 +156,7 @@ wait_for_end(const struct call *c, struct once *o, struct err *e)
 		    "the client has gone");
 	waiters++;
 	o->waiting++;
-	(void)pthread_cond_clockwait(&one_ended, &lock, CLOCK_MONOTONIC, &at);
+	(void)lock_wait_until(&one_ended, &lock, clock_ms() + LOOK_MS);
 	o->waiting--;
 	waiters--;
 	return 0;
@@ -211,9 +206,9 @@ once_begin(struct call *c, const char *key, const char *body, bool *first,
 	int status = 0, rc;
 
 	*out = NULL;
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	rc = look_up(c, key, body, &status, &answer, out, e);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	if (rc < 0)
 		return -1;
 	*first = *out != NULL;
@@ -231,12 +226,12 @@ void
 once_end(struct once *o, struct call *c, bool keep)
 {
 	c->copy = NULL;
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	o->running = false;
 	o->status = c->status;
 	o->until_ms = keep ? clock_ms() + KEPT_MS : 0;
 	if (!keep && o->waiting == 0)
 		forget(o);
 	pthread_cond_broadcast(&one_ended);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }

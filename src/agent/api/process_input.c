@@ -6,7 +6,6 @@
  * kept on the way.
  */
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -16,6 +15,7 @@
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
 #include "agent/base/base64.h"
+#include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "agent/process/process.h"
 #include "agent/run/activity.h"
@@ -91,7 +91,7 @@ struct turn {
 	struct process_input in;
 	atomic_llong taken; /* bytes of the body */
 	int stop_fd;        /* an eventfd: the sentry is to leave */
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t left;
 	bool watched; /* the sentry is there */
 };
@@ -129,7 +129,7 @@ watch_process(void *arg)
 			break; /* the body has ended */
 		answer = atomic_load(&t->taken) == before;
 	}
-	pthread_mutex_lock(&t->lock);
+	lock_take(&t->lock);
 	if (answer) {
 		refuse(t, &e);
 		call_flush(t->call);
@@ -138,7 +138,7 @@ watch_process(void *arg)
 	}
 	t->watched = false;
 	pthread_cond_signal(&t->left);
-	pthread_mutex_unlock(&t->lock);
+	lock_drop(&t->lock);
 	return NULL;
 }
 
@@ -159,10 +159,10 @@ end_sentry(struct turn *t)
 {
 	if (t->stop_fd >= 0)
 		(void)!eventfd_write(t->stop_fd, 1);
-	pthread_mutex_lock(&t->lock);
+	lock_take(&t->lock);
 	while (t->watched)
-		pthread_cond_wait(&t->left, &t->lock);
-	pthread_mutex_unlock(&t->lock);
+		lock_wait(&t->left, &t->lock);
+	lock_drop(&t->lock);
 	mem_close_fd(&t->stop_fd);
 }
 
@@ -250,7 +250,7 @@ api_process_input(struct call *c, struct err *e)
 	struct turn t = { .call = c,
 		.in = { .watch = { .fd = -1 } },
 		.stop_fd = -1,
-		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.lock = LOCK_INIT(LOCK_INPUT),
 		.left = PTHREAD_COND_INITIALIZER };
 	struct process *p;
 

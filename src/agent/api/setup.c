@@ -1,13 +1,12 @@
 /* setup.c: the command that is run before the session is ready. */
 #include "agent/api/setup.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/api/scene.h"
+#include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "agent/shell/exec.h"
 #include "common/clock.h"
@@ -18,11 +17,10 @@
 
 enum { PIECE_MAX = 4096, EXIT_NOT_RUN = 126 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-
 /* All of it under the lock, but what only its thread reads. */
 static struct {
+	struct lock lock;
+	pthread_cond_t moved; /* there is more output, or it has ended */
 	bool begun, done;
 	char *command; /* its thread's */
 	int64_t timeout_ms;
@@ -30,7 +28,7 @@ static struct {
 	struct buf head, tail;
 	int exit_code;
 	int64_t began_ms, ended_ms;
-} setup;
+} setup = { .lock = LOCK_INIT(LOCK_SETUP), .moved = PTHREAD_COND_INITIALIZER };
 
 /* ---- running */
 
@@ -58,7 +56,7 @@ hear(void *ctx, int which, const char *data, size_t len)
 
 	(void)ctx;
 	(void)which; /* in the order in which it came */
-	pthread_mutex_lock(&lock);
+	lock_take(&setup.lock);
 	room = SETUP_HEAD_MAX - setup.head.len;
 	n = len < room ? len : room;
 	if (n > 0)
@@ -66,8 +64,8 @@ hear(void *ctx, int which, const char *data, size_t len)
 	keep_tail(data, len);
 	setup.bytes += (int64_t)len;
 	if (n > 0)
-		pthread_cond_broadcast(&moved);
-	pthread_mutex_unlock(&lock);
+		pthread_cond_broadcast(&setup.moved);
+	lock_drop(&setup.lock);
 }
 
 static void
@@ -95,12 +93,12 @@ run(void *arg)
 	} else if (o.timed_out) {
 		say("it was ended: it took too long");
 	}
-	pthread_mutex_lock(&lock);
+	lock_take(&setup.lock);
 	setup.done = true;
 	setup.exit_code = o.exit_code;
 	setup.ended_ms = clock_ms();
-	pthread_cond_broadcast(&moved);
-	pthread_mutex_unlock(&lock);
+	pthread_cond_broadcast(&setup.moved);
+	lock_drop(&setup.lock);
 	log_line(LOG_INFO, "setup", "ended with exit code %d", o.exit_code);
 	return NULL;
 }
@@ -144,19 +142,11 @@ begin(const struct setup_question *q, struct err *e)
 static void
 wait(const struct setup_question *q)
 {
-	struct timespec until;
-	int64_t at = clock_ms() + q->wait_ms;
+	int64_t until_ms = clock_ms() + q->wait_ms;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(q->wait_ms / 1000);
-	until.tv_nsec += (long)(q->wait_ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
 	while (setup.begun && !setup.done &&
-	    (int64_t)setup.head.len <= q->offset && clock_ms() < at)
-		pthread_cond_clockwait(&moved, &lock, CLOCK_MONOTONIC, &until);
+	    (int64_t)setup.head.len <= q->offset && clock_ms() < until_ms)
+		(void)lock_wait_until(&setup.moved, &setup.lock, until_ms);
 }
 
 /* Text that a database takes, too: whole characters, and no NUL. */
@@ -205,13 +195,13 @@ setup_ask(const struct setup_question *q, json_t *reply, struct err *e)
 {
 	int rc = 0;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&setup.lock);
 	if (!setup.begun && q->fd >= 0)
 		rc = begin(q, e);
 	if (rc == 0) {
 		wait(q);
 		tell(q, reply);
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&setup.lock);
 	return rc;
 }

@@ -184,7 +184,7 @@ sync_all(struct unpacking *u)
 static void
 drain(void)
 {
-	static char rest[4096];
+	char rest[4096];
 
 	while (read(STDIN_FILENO, rest, sizeof(rest)) > 0)
 		;

@@ -3,11 +3,11 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/script.h"
 #include "common/id.h"
 #include "common/mem.h"
@@ -20,7 +20,7 @@ struct var {
 	int64_t seq;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_ENVSET);
 static struct var *vars;
 static size_t var_count;
 static int64_t last_seq;
@@ -157,7 +157,7 @@ envset_merge(const json_t *env, bool whole, struct err *e)
 	json_t *v;
 	int rc = 0;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	last_seq++;
 	if (whole)
 		unset_all_but(env);
@@ -166,7 +166,7 @@ envset_merge(const json_t *env, bool whole, struct err *e)
 		if (rc == 0)
 			rc = put(name, json_string_value(v), e);
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return rc;
 }
 
@@ -175,12 +175,12 @@ envset_script(int64_t since, struct buf *to)
 {
 	int64_t now;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	for (size_t i = 0; i < var_count; i++)
 		if (vars[i].seq > since)
 			script_export(to, vars[i].name, vars[i].value);
 	now = last_seq;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return now;
 }
 
@@ -294,10 +294,10 @@ envset_envp_with(const json_t *more, int64_t *seq)
 	size_t slots;
 	char **envp, *at;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	add_all(&n);
 	*seq = last_seq;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	add_more(&n);
 	slots = (n.count + 1) * sizeof(char *);
 	envp = xmalloc(slots + n.text.len);
@@ -335,10 +335,10 @@ envset_number(const char *name, int64_t max)
 	const struct var *v;
 	int64_t n = 0;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	v = find(name);
 	if (v != NULL && v->value != NULL)
 		(void)str_to_int(v->value, 1, max, &n);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return n;
 }

@@ -2,10 +2,10 @@
 #include "agent/base/loop.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -20,7 +20,7 @@ struct request {
 	struct request *next;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_LOOP);
 static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
 static struct request *requests;
 static struct poller poller = { .epoll_fd = -1 };
@@ -35,18 +35,18 @@ run_requests(struct loop_item *item, uint32_t events)
 	(void)item;
 	(void)events;
 	(void)!read(wake_fd, &n, sizeof(n));
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	while (requests != NULL) {
 		struct request *r = requests;
 
 		requests = r->next;
-		pthread_mutex_unlock(&lock);
+		lock_drop(&lock);
 		r->fn(r->arg);
-		pthread_mutex_lock(&lock);
+		lock_take(&lock);
 		r->done = true;
 	}
 	pthread_cond_broadcast(&answered);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 static struct loop_item wake_item = { .ready = run_requests };
@@ -112,9 +112,9 @@ loop_call(void (*fn)(void *arg), void *arg, struct err *e)
 	struct request **at = &requests;
 	uint64_t one = 1;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	if (start(e) < 0) {
-		pthread_mutex_unlock(&lock);
+		lock_drop(&lock);
 		return -1;
 	}
 	while (*at != NULL)
@@ -122,8 +122,8 @@ loop_call(void (*fn)(void *arg), void *arg, struct err *e)
 	*at = &r;
 	(void)!write(wake_fd, &one, sizeof(one));
 	while (!r.done)
-		pthread_cond_wait(&answered, &lock);
-	pthread_mutex_unlock(&lock);
+		lock_wait(&answered, &lock);
+	lock_drop(&lock);
 	return 0;
 }
 

@@ -3,22 +3,25 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 
 #include "common/mem.h"
 
-static struct sock_filter PROGRAM[] = {
+static const struct sock_filter PROGRAM[] = {
 #include "agent/base/sysfilter_table.h"
 };
 
-static struct sock_filter ROOT_PROGRAM[] = {
+static const struct sock_filter ROOT_PROGRAM[] = {
 #include "agent/base/sysfilter_root_table.h"
 };
 
 static int
-install(struct sock_filter *program, size_t count)
+install(const struct sock_filter *program, size_t count)
 {
-	const struct sock_fprog filter = { (unsigned short)count, program };
+	/* the kernel does not write there */
+	const struct sock_fprog filter = { (unsigned short)count,
+		(struct sock_filter *)(uintptr_t)program };
 
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }

@@ -1,12 +1,11 @@
 /* context.c: the code contexts of a session. */
 #include "agent/code/context.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 
+#include "agent/base/lock.h"
 #include "agent/run/interrupt.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -32,7 +31,7 @@ struct context {
 	int64_t cells;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_CONTEXT);
 static pthread_cond_t settled = PTHREAD_COND_INITIALIZER; /* up, or not */
 static struct context *contexts[CONTEXTS_MAX];
 
@@ -83,11 +82,11 @@ remove_from_table(struct context *x)
 static void
 wake_waiters(void)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	for (size_t i = 0; i < CONTEXTS_MAX; i++)
 		if (contexts[i] != NULL)
 			pthread_cond_broadcast(&contexts[i]->freed);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 /* A UUID, version 4. */
@@ -156,29 +155,25 @@ context_language(const struct context *x)
 bool
 context_enter(struct context *x, struct interrupt_job *job, int64_t until_ms)
 {
-	struct timespec at = { .tv_sec = until_ms / 1000,
-		.tv_nsec = until_ms % 1000 * 1000000 };
-	bool mine;
-	int rc = 0;
+	bool mine, in_time = true;
 
-	pthread_mutex_lock(&lock);
-	while (x->held && rc == 0 &&
+	lock_take(&lock);
+	while (x->held && in_time &&
 	    (job == NULL || interrupt_told(job) == INTERRUPT_NOT))
-		rc = pthread_cond_clockwait(&x->freed, &lock, CLOCK_MONOTONIC,
-		    &at);
+		in_time = lock_wait_until(&x->freed, &lock, until_ms);
 	mine = !x->held;
 	x->held = true;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return mine;
 }
 
 void
 context_leave(struct context *x)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	x->held = false;
 	pthread_cond_signal(&x->freed);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 void
@@ -186,9 +181,9 @@ context_release(struct context *x)
 {
 	bool last;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	last = --x->refs == 0;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	if (!last)
 		return;
 	kernel_end(&x->kernel);
@@ -214,12 +209,12 @@ bring_up(struct context *x, struct err *e)
 {
 	int rc = start(x, e);
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	x->up = rc == 0;
 	if (!x->up)
 		remove_from_table(x);
 	pthread_cond_broadcast(&settled);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	context_leave(x);
 	if (rc < 0)
 		context_release(x);
@@ -232,9 +227,9 @@ context_create(const struct kernel_place *at, struct context **out,
 {
 	struct context *x;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	x = make(at, e);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	if (x == NULL || bring_up(x, e) < 0)
 		return -1;
 	*out = x;
@@ -244,11 +239,11 @@ context_create(const struct kernel_place *at, struct context **out,
 int
 context_find(const char *id, struct context **out, struct err *e)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	*out = with_id(id);
 	if (*out != NULL)
 		(*out)->refs++;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	if (*out == NULL)
 		return err_set(e, ERR_NOT_FOUND, CODE_CONTEXT_NOT_FOUND,
 		    "Context '%.64s' not found", id);
@@ -262,10 +257,10 @@ context_default(enum kernel_language l, struct context **out, struct err *e)
 	struct context *x;
 	bool made = false;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	/* what cannot be started is an error for each who asks for it */
 	while ((x = default_of(l)) != NULL && !x->up)
-		pthread_cond_wait(&settled, &lock);
+		lock_wait(&settled, &lock);
 	if (x != NULL) {
 		x->refs++;
 	} else {
@@ -274,7 +269,7 @@ context_default(enum kernel_language l, struct context **out, struct err *e)
 		if (made)
 			x->is_default = true;
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	if (x == NULL || (made && bring_up(x, e) < 0))
 		return -1;
 	*out = x;
@@ -286,7 +281,7 @@ context_list(void)
 {
 	json_t *all = json_array();
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
 		const struct context *x = contexts[i];
 
@@ -297,7 +292,7 @@ context_list(void)
 				x->cwd, "createdAt", x->created_at, "running",
 				x->held));
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return all;
 }
 
@@ -308,9 +303,9 @@ context_delete(const char *id, struct err *e)
 
 	if (context_find(id, &x, e) < 0)
 		return -1;
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	remove_from_table(x);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	interrupt_shell(x->id);
 	/* a cell whose client does not read may hold it still; its kernel
 	 * is dead then, and the last of us clears it away */
@@ -341,9 +336,9 @@ is_deleted(const struct context *x)
 {
 	bool deleted;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	deleted = x->deleted;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return deleted;
 }
 

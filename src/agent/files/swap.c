@@ -4,12 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/lock.h"
 #include "agent/files/copy.h"
 #include "common/mem.h"
 
@@ -253,12 +253,12 @@ static int
 entries(struct swap *s)
 {
 	/* two at once would take each other's for the old ones */
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct lock lock = LOCK_INIT(LOCK_SWAP);
 	int rc;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	rc = change_entries(s);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return rc;
 }
 

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/lock.h"
 #include "agent/files/files.h"
 #include "agent/files/mime.h"
 #include "common/mem.h"
@@ -68,7 +68,7 @@ spool(struct view *v, int64_t max, int to)
 int
 view_settle(const char *path, int64_t max, struct view *v, struct err *e)
 {
-	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+	static struct lock one = LOCK_INIT(LOCK_VIEW);
 	auto_fd int copy = -1;
 	int rc;
 
@@ -80,9 +80,9 @@ view_settle(const char *path, int64_t max, struct view *v, struct err *e)
 	if (copy < 0)
 		return files_fail(e, path);
 	/* /dev/zero fills it; not for many at once */
-	pthread_mutex_lock(&one);
+	lock_take(&one);
 	rc = spool(v, max, copy);
-	pthread_mutex_unlock(&one);
+	lock_drop(&one);
 	if (rc < 0)
 		return files_fail(e, path);
 	if (v->size > max)

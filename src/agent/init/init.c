@@ -435,7 +435,7 @@ int
 init_main(const struct init_options *opt)
 {
 	static struct init in;
-	static struct watch w;
+	struct watch w = { 0 };
 	struct err e = { 0 };
 	int signal_fd;
 

@@ -2,12 +2,11 @@
 #include "agent/run/interrupt.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/loop.h"
 #include "agent/base/proctree.h"
 #include "common/clock.h"
@@ -23,7 +22,7 @@ enum {
 	SHOWN_MAX = 200 /* bytes of a command's text in a list */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_INTERRUPT);
 static pthread_cond_t one_ended = PTHREAD_COND_INITIALIZER;
 static struct interrupt_job *jobs;
 static void (*wakers[WAKERS_MAX])(void);
@@ -49,13 +48,13 @@ interrupt_enter(struct interrupt_job *j, const struct interrupt_name *n,
 		.asked_ms = clock_ms(),
 		.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	clock_iso(j->asked_at);
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	taken = is_taken(n->id);
 	if (!taken) {
 		j->next = jobs;
 		jobs = j;
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	if (!taken)
 		return 0;
 	mem_close_fd(&j->wake);
@@ -76,35 +75,35 @@ interrupt_told(struct interrupt_job *j)
 {
 	enum interrupt_why told;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	if (j->told == INTERRUPT_NOT && has_left(j->name.client))
 		j->told = INTERRUPT_ASKED;
 	told = j->told;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return told;
 }
 
 void
 interrupt_root(struct interrupt_job *j, pid_t root)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	j->over = j->root > 0 && root == 0;
 	j->root = root;
 	pthread_cond_broadcast(&one_ended);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 void
 interrupt_end(struct interrupt_job *j)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	for (struct interrupt_job **at = &jobs; *at != NULL; at = &(*at)->next)
 		if (*at == j) {
 			*at = j->next;
 			break;
 		}
 	pthread_cond_broadcast(&one_ended);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	mem_close_fd(&j->wake);
 }
 
@@ -115,11 +114,11 @@ kill_overdue(void)
 {
 	int64_t late_ms = clock_ms() - THREADS_MS;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	for (const struct interrupt_job *j = jobs; j != NULL; j = j->next)
 		if (j->limit_ms > 0 && j->limit_ms < late_ms && j->root > 0)
 			proctree_kill(j->root, NULL);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 static void
@@ -136,9 +135,9 @@ interrupt_limit(struct interrupt_job *j, int64_t limit_ms)
 
 	if (limit_ms == 0)
 		return;
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	j->limit_ms = limit_ms;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	if (loop_call(watch_limits, NULL, &e) < 0)
 		log_err(LOG_WARN, "time_limit", &e);
 }
@@ -148,13 +147,13 @@ interrupt_limit(struct interrupt_job *j, int64_t limit_ms)
 void
 interrupt_on_tell(void (*wake)(void))
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	for (size_t i = 0; i < WAKERS_MAX; i++)
 		if (wakers[i] == NULL || wakers[i] == wake) {
 			wakers[i] = wake;
 			break;
 		}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 /* Without the lock: a waker takes the one of its table. */
@@ -164,9 +163,9 @@ wake_all(void)
 	for (size_t i = 0; i < WAKERS_MAX; i++) {
 		void (*wake)(void);
 
-		pthread_mutex_lock(&lock);
+		lock_take(&lock);
 		wake = wakers[i];
-		pthread_mutex_unlock(&lock);
+		lock_drop(&lock);
 		if (wake != NULL)
 			wake();
 	}
@@ -217,13 +216,10 @@ count_told(const struct meant *m)
 static size_t
 wait_told(const struct meant *m, int64_t end_ms)
 {
-	struct timespec at = { .tv_sec = end_ms / 1000,
-		.tv_nsec = end_ms % 1000 * 1000000 };
 	size_t left;
 
 	while ((left = count_told(m)) > 0 &&
-	    pthread_cond_clockwait(&one_ended, &lock, CLOCK_MONOTONIC, &at) ==
-		0)
+	    lock_wait_until(&one_ended, &lock, end_ms))
 		;
 	return left;
 }
@@ -246,15 +242,15 @@ interrupt(const struct meant *m, size_t *left)
 	int64_t begin = clock_ms();
 	size_t count;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	count = tell(m);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	wake_all();
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	if (wait_told(m, begin + THREADS_MS) > 0)
 		kill_told(m);
 	*left = wait_told(m, begin + GIVE_UP_MS);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return count;
 }
 
@@ -305,10 +301,10 @@ interrupt_list(void)
 {
 	json_t *all = json_array();
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	for (const struct interrupt_job *j = jobs; j != NULL; j = j->next)
 		if (j->name.route != NULL && !j->over)
 			json_array_append_new(all, shown(j));
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return all;
 }

@@ -2,17 +2,16 @@
 #include "agent/run/session_end.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
+#include "agent/base/lock.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
 enum { RECEIVE_MS = 1000 }; /* for a main thread that is busy */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_SESSION_END);
 static pthread_cond_t received = PTHREAD_COND_INITIALIZER;
 static int source = -1; /* where the reason comes from */
 static int wake_fd = -1;
@@ -58,7 +57,7 @@ session_end_receive(int channel, json_t **msg, struct channel_fds *fds,
 	int rc;
 
 	/* locked, so that the message is in the channel or known */
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	source = channel;
 	rc = channel_recv(channel, clock_ms(), msg, fds, e);
 	if (rc == 0 && str_equal(json_str(*msg, "op"), "ending")) {
@@ -66,7 +65,7 @@ session_end_receive(int channel, json_t **msg, struct channel_fds *fds,
 		json_release(msg);
 	}
 	pthread_cond_broadcast(&received);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return rc;
 }
 
@@ -109,17 +108,15 @@ bool
 session_end_told(struct session_end *out)
 {
 	int64_t until_ms = clock_ms() + RECEIVE_MS;
-	struct timespec at = { .tv_sec = until_ms / 1000,
-		.tv_nsec = until_ms % 1000 * 1000000 };
 	bool is;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	while (!told && is_waiting() &&
-	    pthread_cond_clockwait(&received, &lock, CLOCK_MONOTONIC, &at) == 0)
+	    lock_wait_until(&received, &lock, until_ms))
 		;
 	is = told;
 	*out = end;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return is;
 }
 

@@ -4,9 +4,9 @@
 #ifndef SANDLEASE_AGENT_SHELL_INTERNAL_H
 #define SANDLEASE_AGENT_SHELL_INTERNAL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/proctree.h"
 #include "agent/shell/answers.h"
 #include "agent/shell/proc.h"
@@ -29,12 +29,11 @@ struct shell {
 
 	struct shell_proc proc;  /* pid -1: none */
 	struct proctree orphans; /* of its processes before this one */
-	struct answers answers;  /* its exports by shell_exports_lock */
+	struct answers answers;
+	struct lock exports_lock; /* answers.exports; holders look without it */
 	int64_t seq;
 	int64_t env_seq;
 };
-
-extern pthread_mutex_t shell_exports_lock; /* holders look without it */
 
 /*
  * The shell of that name without waiting; NULL when there is none.  *held says

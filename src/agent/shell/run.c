@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/base/envset.h"
+#include "agent/base/lock.h"
 #include "agent/base/proctree.h"
 #include "agent/base/script.h"
 #include "agent/run/ending.h"
@@ -18,7 +19,6 @@
 
 enum { YIELD_MS = 1000 }; /* for a shell whose command is gone */
 
-pthread_mutex_t shell_exports_lock = PTHREAD_MUTEX_INITIALIZER;
 static char fifo_dir[64];
 
 void
@@ -44,9 +44,9 @@ shell_home(const struct shell *s)
 int
 shell_start(struct shell *s, const char *cwd, struct err *e)
 {
-	pthread_mutex_lock(&shell_exports_lock);
+	lock_take(&s->exports_lock);
 	answers_reset(&s->answers);
-	pthread_mutex_unlock(&shell_exports_lock);
+	lock_drop(&s->exports_lock);
 	if (shell_proc_start(&s->proc, cwd, s->env, &s->env_seq, e) < 0)
 		return -1;
 	s->pid = s->proc.child.pid;
@@ -119,9 +119,9 @@ shell_connect(const struct shell *s, const struct buf *script, struct pump *p)
 void
 shell_hear(struct shell *s, const char *data, size_t len)
 {
-	pthread_mutex_lock(&shell_exports_lock);
+	lock_take(&s->exports_lock);
 	answers_read(&s->answers, data, len);
-	pthread_mutex_unlock(&shell_exports_lock);
+	lock_drop(&s->exports_lock);
 }
 
 /* ---- the output of a command */
@@ -252,9 +252,9 @@ start_again(struct shell *s, const char *cwd)
 	struct running r = { .shell = s, .seq = ++s->seq, .moves = true };
 	struct err ignored;
 
-	pthread_mutex_lock(&shell_exports_lock);
+	lock_take(&s->exports_lock);
 	s->answers.exports = (struct buf){ 0 };
-	pthread_mutex_unlock(&shell_exports_lock);
+	lock_drop(&s->exports_lock);
 	if (shell_start(s, cwd, &ignored) < 0)
 		return false;
 	script_restore(&script, exports.len > 0 ? exports.data : "", cwd);

@@ -2,9 +2,9 @@
 #include "agent/shell/shell.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "agent/base/envset.h"
+#include "agent/base/lock.h"
 #include "agent/shell/internal.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -12,7 +12,7 @@
 /* What is interrupted ends within two seconds; this is longer. */
 enum { DELETE_MS = 10000 };
 
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock table_lock = LOCK_INIT(LOCK_SHELL);
 static struct shell *shells[SHELLS_MAX];
 static size_t (*also_delete)(const char *name);
 
@@ -20,11 +20,11 @@ static size_t (*also_delete)(const char *name);
 static void
 wake_waiters(void)
 {
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	for (size_t i = 0; i < SHELLS_MAX; i++)
 		if (shells[i] != NULL)
 			pthread_cond_broadcast(&shells[i]->freed);
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 }
 
 void
@@ -58,6 +58,7 @@ unref(struct shell *s)
 		return;
 	shell_kill(s);
 	pthread_cond_destroy(&s->freed);
+	lock_destroy(&s->exports_lock);
 	answers_reset(&s->answers);
 	json_decref(s->env);
 	free(s->cwd);
@@ -97,6 +98,7 @@ make(const char *name, struct err *e)
 	s = *slot = xcalloc(1, sizeof(*s));
 	str_copy(s->name, sizeof(s->name), name);
 	pthread_cond_init(&s->freed, NULL);
+	lock_init(&s->exports_lock, LOCK_SHELL_EXPORTS);
 	s->pid = -1;
 	s->proc.child = (struct child){ -1, -1 };
 	s->refs = 1;
@@ -118,15 +120,15 @@ is_told(struct interrupt_job *job)
 static bool
 take_turn(struct shell *s, struct interrupt_job *job, int64_t deadline_ms)
 {
-	struct timespec at = { .tv_sec = deadline_ms / 1000,
-		.tv_nsec = deadline_ms % 1000 * 1000000 };
-	int rc = 0;
+	bool in_time = true;
 
-	while (s->held && rc == 0 && !is_told(job))
-		rc = deadline_ms == 0
-		    ? pthread_cond_wait(&s->freed, &table_lock)
-		    : pthread_cond_clockwait(&s->freed, &table_lock,
-			  CLOCK_MONOTONIC, &at);
+	while (s->held && in_time && !is_told(job)) {
+		if (deadline_ms == 0)
+			lock_wait(&s->freed, &table_lock);
+		else
+			in_time = lock_wait_until(&s->freed, &table_lock,
+			    deadline_ms);
+	}
 	if (s->held)
 		return false;
 	s->held = true;
@@ -146,7 +148,7 @@ shell_look(const char *name, bool *held)
 {
 	struct shell **slot, *s;
 
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	slot = slot_of(name);
 	s = slot != NULL ? *slot : NULL;
 	if (s != NULL) {
@@ -154,24 +156,24 @@ shell_look(const char *name, bool *held)
 		*held = !s->held;
 		s->held = true;
 	}
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 	return s;
 }
 
 void
 shell_look_end(struct shell *s)
 {
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	unref(s);
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 }
 
 void
 shell_release(struct shell *s)
 {
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	let_go(s);
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 }
 
 int
@@ -210,9 +212,9 @@ shell_hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
 {
 	int rc;
 
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	rc = hold(name, job, deadline_ms, out, e);
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 	return rc;
 }
 
@@ -259,9 +261,9 @@ shell_create(const char *name, const struct shell_options *o, struct err *e)
 	struct shell *s;
 	int rc;
 
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	s = make_new(name, o, e);
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 	if (s == NULL)
 		return -1;
 	rc = shell_start(s, shell_home(s), e);
@@ -276,12 +278,12 @@ shell_list(void)
 {
 	json_t *names = json_array();
 
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	for (size_t i = 0; i < SHELLS_MAX; i++)
 		if (shells[i] != NULL && !is_over(shells[i]))
 			json_array_append_new(names,
 			    json_lossy(shells[i]->name));
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 	return names;
 }
 
@@ -305,18 +307,18 @@ shell_delete(const char *name, struct err *e)
 	struct shell *s;
 	bool ours;
 
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	s = remove_from_table(name);
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 	if (s == NULL)
 		return err_set(e, ERR_INTERNAL, CODE_INTERNAL_ERROR,
 		    "Session '%s' not found", name);
 	interrupt_shell(name);
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	ours = take_turn(s, NULL, clock_ms() + DELETE_MS);
 	if (!ours)
 		unref(s); /* it ends when its holder lets it go */
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 	if (!ours)
 		return err_set(e, ERR_UNAVAILABLE, CODE_STILL_RUNNING,
 		    "what runs in session '%s' has not ended yet", name);
@@ -334,7 +336,7 @@ shell_timeout_ms(const char *name)
 	struct shell **slot;
 	int64_t ms = 0;
 
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	slot = slot_of(name);
 	if (slot != NULL) {
 		const json_t *v = json_object_get((*slot)->env, VARIABLE);
@@ -344,7 +346,7 @@ shell_timeout_ms(const char *name)
 			(void)str_to_int(json_string_value(v), 1,
 			    SHELL_TIMEOUT_MS_MAX, &ms);
 	}
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 	return ms > 0 ? ms : envset_number(VARIABLE, SHELL_TIMEOUT_MS_MAX);
 }
 
@@ -354,10 +356,10 @@ shell_cwd(const char *name, char out[SHELL_PATH_MAX])
 	struct shell **slot;
 	pid_t pid = -1;
 
-	pthread_mutex_lock(&table_lock);
+	lock_take(&table_lock);
 	slot = slot_of(name);
 	if (slot != NULL)
 		pid = (*slot)->pid;
-	pthread_mutex_unlock(&table_lock);
+	lock_drop(&table_lock);
 	shell_proc_cwd(pid, out);
 }

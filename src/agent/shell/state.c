@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/base/envset.h"
+#include "agent/base/lock.h"
 #include "agent/base/script.h"
 #include "agent/shell/internal.h"
 #include "common/clock.h"
@@ -117,7 +118,7 @@ shell_state(struct shell *s, struct buf *out, struct err *e)
 
 /* Of one that is in a command, or was not used yet. */
 static void
-known_exports(const struct shell *s, struct buf *out)
+known_exports(struct shell *s, struct buf *out)
 {
 	const char *name;
 	json_t *v;
@@ -126,9 +127,9 @@ known_exports(const struct shell *s, struct buf *out)
 	{
 		script_export(out, name, json_string_value(v));
 	}
-	pthread_mutex_lock(&shell_exports_lock);
+	lock_take(&s->exports_lock);
 	buf_add(out, s->answers.exports.data, s->answers.exports.len);
-	pthread_mutex_unlock(&shell_exports_lock);
+	lock_drop(&s->exports_lock);
 }
 
 void

@@ -8,9 +8,9 @@
 
 enum { BUCKETS = 1024 };
 
-int watch_inotify = -1;
+struct watches watches = { .inotify = -1 };
+
 static struct watch_dir *buckets[BUCKETS]; /* of all watches, by wd */
-size_t watch_dir_count;
 
 static struct watch_dir **
 bucket_of(int wd)
@@ -36,7 +36,7 @@ watch_dir_release(int wd)
 	while (d != NULL && d->wd != wd)
 		d = d->same_bucket;
 	if (d == NULL)
-		inotify_rm_watch(watch_inotify, wd);
+		inotify_rm_watch(watches.inotify, wd);
 }
 
 static void
@@ -71,7 +71,7 @@ free_dir(struct watch_dir *d)
 	watch_dir_release(d->wd);
 	unlink_dir(d);
 	free(d);
-	watch_dir_count--;
+	watches.dirs--;
 }
 
 /* From the leaves up: a tree is as deep as its tenant likes. */
@@ -104,7 +104,7 @@ watch_dir_add(struct watch *w, struct watch_dir *parent, const char *name,
 	*bucket_of(wd) = d;
 	if (parent != NULL)
 		link_dir(d, parent);
-	watch_dir_count++;
+	watches.dirs++;
 	return d;
 }
 

@@ -12,8 +12,6 @@
 
 enum { BUFFER = 16 * 1024, DRAFTS = 16, HOLD_MAX_MS = 75 };
 
-int64_t watch_consumed;
-
 /* ---- telling */
 
 static void
@@ -65,7 +63,7 @@ bool
 watch_is_ready(const struct watch *w)
 {
 	return w->untold &&
-	    ((watch_consumed >= w->held_until &&
+	    ((watches.consumed >= w->held_until &&
 		 clock_left_ms(w->held_ms) == 0) ||
 		clock_left_ms(w->untold_ms + HOLD_MAX_MS) == 0 ||
 		w->pending.changes.count >= CHANGES_MAX / 2);
@@ -243,7 +241,7 @@ route(const struct inotify_event *ev)
 {
 	if (ev->len > 0)
 		note_draft(ev);
-	for (struct watch *w = watch_all; w != NULL; w = w->next) {
+	for (struct watch *w = watches.all; w != NULL; w = w->next) {
 		struct watch_dir *d;
 
 		if ((ev->mask & IN_Q_OVERFLOW) != 0)
@@ -256,7 +254,7 @@ route(const struct inotify_event *ev)
 void
 watch_announce(void)
 {
-	for (struct watch *w = watch_all; w != NULL; w = w->next)
+	for (struct watch *w = watches.all; w != NULL; w = w->next)
 		if (w->news >= 0 && watch_is_ready(w))
 			(void)!eventfd_write(w->news, 1);
 }
@@ -269,13 +267,13 @@ watch_drain(void)
 	const struct inotify_event *ev;
 	int queued = 0;
 
-	ioctl(watch_inotify, FIONREAD, &queued);
-	for (int64_t end = watch_consumed + queued; watch_consumed < end;) {
-		ssize_t n = read(watch_inotify, buffer, sizeof(buffer));
+	ioctl(watches.inotify, FIONREAD, &queued);
+	for (int64_t end = watches.consumed + queued; watches.consumed < end;) {
+		ssize_t n = read(watches.inotify, buffer, sizeof(buffer));
 
 		if (n <= 0)
 			break;
-		watch_consumed += n;
+		watches.consumed += n;
 		for (const char *p = buffer; p < buffer + n;
 		     p += sizeof(*ev) + ev->len) {
 			ev = (const struct inotify_event *)(const void *)p;

@@ -1,5 +1,5 @@
 /*
- * internal.h: what the files of watch.h share, all under watch_lock.
+ * internal.h: what the files of watch.h share, all under the lock of watch.c.
  *
  * Each watch has a tree of the directories it sees.  An inode has one watch
  * descriptor however often it is asked for: so the descriptor says whether a
@@ -8,7 +8,6 @@
 #ifndef SANDLEASE_AGENT_WATCH_INTERNAL_H
 #define SANDLEASE_AGENT_WATCH_INTERNAL_H
 
-#include <pthread.h>
 #include <sys/stat.h>
 
 #include "agent/watch/watch.h"
@@ -46,15 +45,15 @@ struct watch {
 	struct watch *next;
 };
 
-extern pthread_mutex_t watch_lock;
-extern struct watch *watch_all;
-
 /* ---- watch/dir.c */
 
-/* The instance; -1: none. */
-extern int watch_inotify;
-/* Of all watches. */
-extern size_t watch_dir_count;
+/* All watches, and the inotify instance that they share. */
+extern struct watches {
+	struct watch *all;
+	int inotify;      /* -1: nothing is watched */
+	int64_t consumed; /* bytes that have been read from it */
+	size_t dirs;      /* how many all watches have in their trees */
+} watches;
 
 /* The directory `wd` as w sees it; NULL: it does not. */
 struct watch_dir *watch_dir_find(const struct watch *w, int wd);
@@ -97,9 +96,6 @@ void watch_tree_settle(struct watch *w, struct watch_dir *d, const char *name);
 void watch_tree_leave(struct watch_dir *d, const char *name);
 
 /* ---- watch/events.c */
-
-/* So many bytes have been read from the instance. */
-extern int64_t watch_consumed;
 
 /* Handles all that has happened until now. */
 void watch_drain(void);

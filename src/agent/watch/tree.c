@@ -74,7 +74,7 @@ mask_of(const struct watch *w)
 static int
 take_wd(struct watch *w, const char *path, uint32_t mask)
 {
-	int wd = inotify_add_watch(watch_inotify, path, mask);
+	int wd = inotify_add_watch(watches.inotify, path, mask);
 
 	if (wd < 0 && (errno == ENOSPC || errno == ENOMEM))
 		w->no_room = "more directories than the kernel watches";
@@ -84,7 +84,7 @@ take_wd(struct watch *w, const char *path, uint32_t mask)
 static struct watch_dir *
 add(struct watch *w, struct watch_dir *parent, const char *name, int wd)
 {
-	if (watch_dir_count < WATCH_DIRS_MAX)
+	if (watches.dirs < WATCH_DIRS_MAX)
 		return watch_dir_add(w, parent, name, wd);
 	watch_dir_release(wd);
 	w->no_room = "more directories than a session may watch";
@@ -146,7 +146,7 @@ doubt(const struct watch *w, struct watch_dir *d)
 	char buf[WATCH_PATH_MAX];
 	const char *path = watch_path(d, NULL, NULL, buf);
 	int wd = path != NULL
-	    ? inotify_add_watch(watch_inotify, path, mask_of(w))
+	    ? inotify_add_watch(watches.inotify, path, mask_of(w))
 	    : -1;
 
 	if (wd == d->wd)
@@ -214,9 +214,9 @@ look_through(struct watch *w, struct watch_dir *d, bool tell)
 		else if (step == WALK_ENTRY)
 			d = see(w, d, &k, tell);
 	}
-	ioctl(watch_inotify, FIONREAD, &queued);
+	ioctl(watches.inotify, FIONREAD, &queued);
 	if (tell) {
-		w->held_until = watch_consumed + queued;
+		w->held_until = watches.consumed + queued;
 		w->held_ms = clock_ms() + HOLD_MS;
 	}
 	return step == WALK_LOST || w->no_room != NULL ? -1 : 0;

@@ -11,13 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "agent/watch/internal.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
-pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
-struct watch *watch_all;
+static struct lock lock = LOCK_INIT(LOCK_WATCH);
 
 static int wake = -1;   /* an eventfd: the thread is to look what there is */
 static int64_t born_ms; /* when the first was made; part of every id */
@@ -83,7 +83,7 @@ count(bool streams)
 {
 	size_t n = 0;
 
-	for (const struct watch *w = watch_all; w != NULL; w = w->next)
+	for (const struct watch *w = watches.all; w != NULL; w = w->next)
 		n += (w->news >= 0) == streams;
 	return n;
 }
@@ -94,7 +94,7 @@ longest_idle(void)
 {
 	struct watch *found = NULL;
 
-	for (struct watch *w = watch_all; w != NULL; w = w->next)
+	for (struct watch *w = watches.all; w != NULL; w = w->next)
 		if (w->news < 0 &&
 		    (found == NULL || w->used_ms <= found->used_ms))
 			found = w;
@@ -104,7 +104,7 @@ longest_idle(void)
 static void
 destroy(struct watch *w)
 {
-	for (struct watch **at = &watch_all; *at != NULL; at = &(*at)->next)
+	for (struct watch **at = &watches.all; *at != NULL; at = &(*at)->next)
 		if (*at == w) {
 			*at = w->next;
 			break;
@@ -134,7 +134,7 @@ until_due_ms(void)
 	int ms =
 	    idle != NULL ? clock_left_ms(idle->used_ms + WATCH_IDLE_MS) : -1;
 
-	for (const struct watch *w = watch_all; w != NULL; w = w->next) {
+	for (const struct watch *w = watches.all; w != NULL; w = w->next) {
 		int held = watch_held_ms(w);
 
 		if (w->untold && held > 0 && (ms < 0 || held < ms))
@@ -152,22 +152,22 @@ run(void *arg)
 	int ms = -1;
 
 	(void)arg;
-	pthread_mutex_lock(&watch_lock);
-	p[0] = (struct pollfd){ watch_inotify, POLLIN, 0 };
+	lock_take(&lock);
+	p[0] = (struct pollfd){ watches.inotify, POLLIN, 0 };
 	p[1] = (struct pollfd){ wake, POLLIN, 0 };
-	while (watch_all != NULL) {
-		pthread_mutex_unlock(&watch_lock);
+	while (watches.all != NULL) {
+		lock_drop(&lock);
 		(void)poll(p, ARRAY_LEN(p), ms);
-		pthread_mutex_lock(&watch_lock);
+		lock_take(&lock);
 		(void)eventfd_read(wake, &seen);
 		watch_drain();
 		sweep(clock_ms());
 		ms = until_due_ms();
 		watch_announce(); /* last: what is not due is ready by now */
 	}
-	mem_close_fd(&watch_inotify);
+	mem_close_fd(&watches.inotify);
 	mem_close_fd(&wake);
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&lock);
 	malloc_trim(0);
 	return NULL;
 }
@@ -184,18 +184,18 @@ wall_ms(void)
 static int
 start(struct err *e)
 {
-	if (watch_inotify >= 0)
+	if (watches.inotify >= 0)
 		return 0;
-	watch_consumed = 0;
-	watch_inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	watches.consumed = 0;
+	watches.inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (watch_inotify >= 0 && wake >= 0 && serve_thread(run, NULL) == 0) {
+	if (watches.inotify >= 0 && wake >= 0 && serve_thread(run, NULL) == 0) {
 		born_ms = born_ms > 0 ? born_ms : wall_ms();
 		return 0;
 	}
 	err_errno(e, "files cannot be watched");
 	e->code = CODE_WATCH_START_ERROR;
-	mem_close_fd(&watch_inotify);
+	mem_close_fd(&watches.inotify);
 	mem_close_fd(&wake);
 	return -1;
 }
@@ -213,8 +213,8 @@ make(struct watch_wish *wish, bool stream, struct watch **out, struct err *e)
 	w->wish = *wish;
 	*wish = (struct watch_wish){ 0 };
 	w->news = stream ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-	w->next = watch_all;
-	watch_all = w;
+	w->next = watches.all;
+	watches.all = w;
 	snprintf(w->id, sizeof(w->id), "watch-%lld-%lld", (long long)++made,
 	    (long long)born_ms);
 	nudge(); /* the thread is to see it, or that it has gone again */
@@ -236,23 +236,23 @@ watch_open(struct watch_wish *wish, struct watch **out, struct err *e)
 {
 	int rc;
 
-	pthread_mutex_lock(&watch_lock);
+	lock_take(&lock);
 	if (count(true) < WATCH_STREAMS_MAX)
 		rc = make(wish, true, out, e);
 	else
 		rc = err_set(e, ERR_LIMITED, CODE_WATCH_START_ERROR,
 		    "the session has %d watches; end some", WATCH_STREAMS_MAX);
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&lock);
 	return rc;
 }
 
 void
 watch_close(struct watch *w)
 {
-	pthread_mutex_lock(&watch_lock);
+	lock_take(&lock);
 	destroy(w);
 	nudge();
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&lock);
 }
 
 const char *
@@ -272,14 +272,14 @@ watch_take(struct watch *w, struct watch_news *out)
 {
 	bool ready;
 
-	pthread_mutex_lock(&watch_lock);
+	lock_take(&lock);
 	ready = watch_is_ready(w);
 	if (ready) {
 		*out = w->pending;
 		w->pending = (struct watch_news){ 0 };
 		w->untold = false;
 	}
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&lock);
 	return ready;
 }
 
@@ -336,7 +336,7 @@ judge(const struct watch *w, const char *since)
 static struct watch *
 find_retained(const struct watch_wish *wish)
 {
-	struct watch *w = watch_all;
+	struct watch *w = watches.all;
 
 	while (w != NULL && (w->news >= 0 || !same_wish(&w->wish, wish)))
 		w = w->next;
@@ -363,8 +363,8 @@ watch_check(struct watch_wish *wish, const char *since, enum watch_answer *out,
 {
 	struct watch *w;
 
-	pthread_mutex_lock(&watch_lock);
-	if (watch_inotify >= 0) {
+	lock_take(&lock);
+	if (watches.inotify >= 0) {
 		watch_drain();
 		nudge(); /* the kernel does not say it again to the thread */
 	}
@@ -375,15 +375,15 @@ watch_check(struct watch_wish *wish, const char *since, enum watch_answer *out,
 		snprintf(version, WATCH_VERSION_MAX, "%s:%lld", w->id,
 		    (long long)w->cursor);
 	}
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&lock);
 	return w != NULL ? 0 : -1;
 }
 
 void
 watch_sweep(int64_t now_ms)
 {
-	pthread_mutex_lock(&watch_lock);
+	lock_take(&lock);
 	sweep(now_ms);
 	nudge();
-	pthread_mutex_unlock(&watch_lock);
+	lock_drop(&lock);
 }

@@ -1,16 +1,16 @@
 /* body.c: the body of a request on /ws, as the routes read it. */
 #include "agent/ws/body.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "agent/base/base64.h"
+#include "agent/base/lock.h"
 #include "common/mem.h"
 
 /* Beyond this the next large one waits; the largest fits in any case. */
 enum { HELD_MAX = 128 * 1024 * 1024 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_WS_BODY);
 static pthread_cond_t less_held = PTHREAD_COND_INITIALIZER;
 static size_t all_held; /* under the lock */
 
@@ -18,22 +18,22 @@ static void
 hold(struct ws_body *b)
 {
 	b->held = b->text.len;
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	while (all_held > 0 && b->held > WS_PARSED_MAX &&
 	    all_held + b->held > HELD_MAX)
-		pthread_cond_wait(&less_held, &lock);
+		lock_wait(&less_held, &lock);
 	all_held += b->held;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 void
 ws_body_free(struct ws_body *b)
 {
 	buf_free(&b->text);
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	all_held -= b->held;
 	pthread_cond_broadcast(&less_held);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	*b = (struct ws_body){ 0 };
 }
 

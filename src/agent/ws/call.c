@@ -1,7 +1,6 @@
 /* call.c: one request on /ws and its answer. */
 #include "agent/ws/call.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/api/routes.h"
+#include "agent/base/lock.h"
 #include "agent/ws/answer.h"
 #include "agent/ws/body.h"
 #include "common/mem.h"
@@ -27,7 +27,7 @@ struct ws_call {
 	char length[24];
 	struct call call;
 	struct ws_answer answer;
-	pthread_mutex_t lock;
+	struct lock lock;
 	int gone[2]; /* the first hangs up with the client; -1: not asked for */
 };
 
@@ -153,13 +153,13 @@ io_fd(void *ctx)
 	struct ws_call *c = ctx;
 	int fd;
 
-	pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	if (c->gone[0] < 0 &&
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, c->gone) == 0 &&
 	    atomic_load(&c->answer.cancelled))
 		close(take_fd(&c->gone[1]));
 	fd = c->gone[0];
-	pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 	return fd;
 }
 
@@ -190,7 +190,7 @@ ws_call_new(struct ws_conn *conn, struct ws_request *r, struct buf *message,
 	c->r = *r;
 	c->session = session;
 	c->gone[0] = c->gone[1] = -1;
-	pthread_mutex_init(&c->lock, NULL);
+	lock_init(&c->lock, LOCK_WS_CALL);
 	c->uri = xasprintf("/v1/sessions/%s%s", session, r->raw);
 	c->path = xasprintf("/v1/sessions/%s%s", session, r->path);
 	*r = (struct ws_request){ 0 };
@@ -204,7 +204,7 @@ ws_call_free(struct ws_call *c)
 		mem_close_fd(&c->gone[i]);
 	ws_request_free(&c->r);
 	ws_answer_free(&c->answer);
-	pthread_mutex_destroy(&c->lock);
+	lock_destroy(&c->lock);
 	free(c->uri);
 	free(c->path);
 	ws_body_free(&c->body);
@@ -220,10 +220,10 @@ ws_call_id(const struct ws_call *c)
 void
 ws_call_cancel(struct ws_call *c)
 {
-	pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	atomic_store(&c->answer.cancelled, true);
 	mem_close_fd(&c->gone[1]);
-	pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 }
 
 /* What the wrapper does not do, or cannot be told by messages. */

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent/base/lock.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
@@ -18,13 +19,13 @@ void
 ws_conn_init(struct ws_conn *c, int fd)
 {
 	c->fd = fd;
-	pthread_mutex_init(&c->lock, NULL);
+	lock_init(&c->lock, LOCK_WS_CONN);
 }
 
 void
 ws_conn_free(struct ws_conn *c)
 {
-	pthread_mutex_destroy(&c->lock);
+	lock_destroy(&c->lock);
 	close(take_fd(&c->fd));
 }
 
@@ -66,13 +67,13 @@ send_packet(const struct ws_conn *c, int what, const char *data, size_t len,
 void
 ws_hold(struct ws_conn *c)
 {
-	pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 }
 
 void
 ws_let_go(struct ws_conn *c)
 {
-	pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 }
 
 int

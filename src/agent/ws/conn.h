@@ -8,10 +8,10 @@
 #ifndef SANDLEASE_AGENT_WS_CONN_H
 #define SANDLEASE_AGENT_WS_CONN_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/base/lock.h"
 #include "common/wslink.h"
 
 enum ws_code {
@@ -23,7 +23,7 @@ enum ws_code {
 
 struct ws_conn {
 	int fd; /* owned */
-	pthread_mutex_t lock;
+	struct lock lock;
 };
 
 /* Takes over `fd`. */

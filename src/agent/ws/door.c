@@ -21,11 +21,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/spawn.h"
 #include "agent/ws/ws.h"
 #include "common/channel.h"
@@ -48,7 +48,7 @@ static int control = -1; /* -1: the program does not run */
 static int64_t accept_at, look_at;
 static bool was_idle;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_WS_DOOR);
 static struct child program = { -1, -1 }; /* under the lock */
 static bool leaving;                      /* ... told to end */
 
@@ -71,9 +71,9 @@ is_leaving(void)
 {
 	bool is;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	is = leaving;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return is;
 }
 
@@ -107,7 +107,7 @@ start(struct err *e)
 	theirs = ends[1];
 	/* a program that does not read must not hold us up */
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	rc = spawn_start(&(struct spawn){ .argv = ARGV,
 			     .envp = envp,
 			     .cwd = "/",
@@ -116,7 +116,7 @@ start(struct err *e)
 			     .err = null },
 	    &program, e);
 	leaving = false;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	if (rc < 0) {
 		close(ends[0]);
 		return -1;
@@ -132,11 +132,11 @@ static void
 end(void)
 {
 	mem_close_fd(&control);
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	kill(program.pid, SIGKILL);
 	spawn_wait(&program);
 	leaving = false;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 static void
@@ -227,21 +227,21 @@ ws_door_pid(void)
 {
 	pid_t pid;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	pid = program.pid > 0 ? program.pid : 0;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return pid;
 }
 
 void
 ws_door_leave(void)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	if (program.pid > 0 && !leaving) {
 		leaving = true;
 		kill(program.pid, SIGTERM);
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 void
@@ -250,20 +250,20 @@ ws_door_bounce(void)
 	int64_t before = ws_newest();
 	struct pollfd ended = { -1, POLLIN, 0 };
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	if (program.pid > 0) {
 		leaving = true;
 		kill(program.pid, SIGTERM);
 		ended.fd = fcntl(program.pidfd, F_DUPFD_CLOEXEC, 0);
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	if (ended.fd >= 0)
 		(void)poll(&ended, 1, GOODBYE_MS);
 	mem_close_fd(&ended.fd);
 	/* one that was asked and lives: the next is started in its place */
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	if (program.pid > 0 && leaving)
 		kill(program.pid, SIGKILL);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	ws_cut(before);
 }

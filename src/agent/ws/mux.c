@@ -1,10 +1,10 @@
 /* mux.c: /ws and /api/ws: many requests on one WebSocket. */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/api/routes.h"
+#include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "agent/ws/answer.h"
 #include "agent/ws/call.h"
@@ -29,7 +29,7 @@ struct running {
 struct mux {
 	struct ws_conn *conn;
 	const char *session;
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t none;
 	struct running *running;
 	struct buf message; /* the pieces so far */
@@ -57,13 +57,13 @@ enter(struct mux *m, struct running *r)
 {
 	bool is_new;
 
-	pthread_mutex_lock(&m->lock);
+	lock_take(&m->lock);
 	is_new = find(m, ws_call_id(r->call)) == NULL;
 	if (is_new) {
 		r->next = m->running;
 		m->running = r;
 	}
-	pthread_mutex_unlock(&m->lock);
+	lock_drop(&m->lock);
 	return is_new;
 }
 
@@ -73,14 +73,14 @@ leave(struct running *r)
 	struct mux *m = r->mux;
 	struct running **at = &m->running;
 
-	pthread_mutex_lock(&m->lock);
+	lock_take(&m->lock);
 	while (*at != r)
 		at = &(*at)->next;
 	*at = r->next;
 	if (m->running == NULL)
 		pthread_cond_signal(&m->none);
 	/* m may be gone as soon as this is over */
-	pthread_mutex_unlock(&m->lock);
+	lock_drop(&m->lock);
 }
 
 static void
@@ -107,22 +107,22 @@ cancel(struct mux *m, const char *id)
 {
 	struct running *r;
 
-	pthread_mutex_lock(&m->lock);
+	lock_take(&m->lock);
 	r = find(m, id);
 	if (r != NULL)
 		ws_call_cancel(r->call);
-	pthread_mutex_unlock(&m->lock);
+	lock_drop(&m->lock);
 }
 
 static void
 cancel_all(struct mux *m)
 {
-	pthread_mutex_lock(&m->lock);
+	lock_take(&m->lock);
 	for (struct running *r = m->running; r != NULL; r = r->next)
 		ws_call_cancel(r->call);
 	while (m->running != NULL)
-		pthread_cond_wait(&m->none, &m->lock);
-	pthread_mutex_unlock(&m->lock);
+		lock_wait(&m->none, &m->lock);
+	lock_drop(&m->lock);
 }
 
 /* ---- messages */
@@ -203,7 +203,7 @@ ws_mux_run(struct ws_conn *conn, const char *session)
 	auto_free struct ws_piece *p = xmalloc(sizeof(*p));
 	struct mux m = { .conn = conn,
 		.session = session,
-		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.lock = LOCK_INIT(LOCK_WS_MUX),
 		.none = PTHREAD_COND_INITIALIZER };
 
 	while (ws_receive(conn, p) && take_piece(&m, p))

@@ -1,11 +1,11 @@
 /* pty.c: /ws/pty: a terminal of the session. */
 #include <poll.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "agent/pty/pty.h"
 #include "agent/run/activity.h"
@@ -21,7 +21,7 @@ struct view {
 	struct ws_conn *conn;
 	struct pty *pty;
 	struct buf control; /* pieces of a text message */
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t deaf;
 	bool listening; /* the thread that reads is there */
 };
@@ -138,10 +138,10 @@ listen_to(void *arg)
 	while (ws_receive(v->conn, p) &&
 	    (p->kind == WSLINK_TEXT ? take_text(v, p) : take_keys(v, p)))
 		;
-	pthread_mutex_lock(&v->lock);
+	lock_take(&v->lock);
 	v->listening = false;
 	pthread_cond_signal(&v->deaf);
-	pthread_mutex_unlock(&v->lock);
+	lock_drop(&v->lock);
 	return NULL;
 }
 
@@ -221,10 +221,10 @@ follow(struct view *v, const struct pty_watch *w)
 static void
 await_listener(struct view *v)
 {
-	pthread_mutex_lock(&v->lock);
+	lock_take(&v->lock);
 	while (v->listening)
-		pthread_cond_wait(&v->deaf, &v->lock);
-	pthread_mutex_unlock(&v->lock);
+		lock_wait(&v->deaf, &v->lock);
+	lock_drop(&v->lock);
 }
 
 static int
@@ -265,7 +265,7 @@ ws_pty_run(struct ws_conn *conn, const json_t *args)
 		.cols = side(args, "cols"),
 		.rows = side(args, "rows") };
 	struct view v = { .conn = conn,
-		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.lock = LOCK_INIT(LOCK_WS_PTY),
 		.deaf = PTHREAD_COND_INITIALIZER };
 	struct err e = { 0 };
 	bool created;

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "common/channel.h"
 #include "common/clock.h"
@@ -26,7 +27,7 @@ struct served {
 
 static char session[ID_MAX];
 /* Of all that follows. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_WS_SERVED);
 static TAILQ_HEAD(served_list, served) all = TAILQ_HEAD_INITIALIZER(all);
 static int serving;
 static int64_t newest;
@@ -42,9 +43,9 @@ ws_serving(void)
 {
 	int n;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	n = serving;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return n;
 }
 
@@ -53,9 +54,9 @@ ws_newest(void)
 {
 	int64_t n;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	n = newest;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return n;
 }
 
@@ -64,11 +65,11 @@ ws_cut(int64_t last)
 {
 	const struct served *s;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	TAILQ_FOREACH(s, &all, link)
 	if (s->number <= last)
 		shutdown(s->client, SHUT_RDWR);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 /* False when there are too many. */
@@ -77,14 +78,14 @@ enlist(struct served *s)
 {
 	bool room;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	room = serving < WS_CONNECTIONS_MAX;
 	if (room) {
 		TAILQ_INSERT_TAIL(&all, s, link);
 		serving++;
 		s->number = ++newest;
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return room;
 }
 
@@ -92,13 +93,13 @@ enlist(struct served *s)
 static void
 release(struct served *s)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	if (s->number > 0) {
 		TAILQ_REMOVE(&all, s, link);
 		serving--;
 	}
 	shutdown(s->client, SHUT_RDWR);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	close(s->client);
 	ws_conn_free(&s->conn);
 	free(s);
