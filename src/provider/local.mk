@@ -3,12 +3,6 @@
 noinst_LIBRARIES += libprovider.a
 
 libprovider_a_SOURCES = \
-	src/provider/fake.c src/provider/fake.h \
-	src/provider/fake_agent.c \
-	src/provider/fake_disk.c \
-	src/provider/fake_ops.c \
-	src/provider/fake_snapshot.c \
-	src/provider/fake_world.h \
 	src/provider/provider.c src/provider/provider.h \
 	src/provider/box/box.c src/provider/box/box.h \
 	src/provider/box/log.c \

@@ -9,11 +9,7 @@
 #include "provider/choose/faulty.h"
 #include "provider/host/file.h"
 
-/* Linked only into tests that use it: nothing a user runs has a fake. */
-#pragma weak PROVIDER_FAKE
-
-static const struct provider_ops *const PROVIDERS[] = { &PROVIDER_LOCAL,
-	&PROVIDER_FAKE };
+static const struct provider_ops *const PROVIDERS[] = { &PROVIDER_LOCAL };
 
 const char *const PRESENCE_NAMES[] = { [PRESENCE_RUNNING] = "running",
 	[PRESENCE_STOPPED] = "stopped",
@@ -27,7 +23,7 @@ const struct provider_ops *
 provider_find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(PROVIDERS); i++)
-		if (PROVIDERS[i] != NULL && str_equal(PROVIDERS[i]->name, name))
+		if (str_equal(PROVIDERS[i]->name, name))
 			return PROVIDERS[i];
 	return NULL;
 }
@@ -53,11 +49,19 @@ int
 provider_open(const char *name, const struct conf *conf,
     const char *installation, struct provider *p, struct err *e)
 {
-	*p = (struct provider){ .ops = provider_faulty(provider_find(name)),
-		.conf = conf };
-	if (p->ops == NULL)
+	const struct provider_ops *ops = provider_find(name);
+
+	if (ops == NULL)
 		return err_set(e, ERR_INVALID, CODE_NO_SUCH_PROVIDER,
 		    "there is no provider \"%.32s\"", name);
+	return provider_open_ops(ops, conf, installation, p, e);
+}
+
+int
+provider_open_ops(const struct provider_ops *ops, const struct conf *conf,
+    const char *installation, struct provider *p, struct err *e)
+{
+	*p = (struct provider){ .ops = provider_faulty(ops), .conf = conf };
 	if (!str_copy(p->installation, sizeof(p->installation), installation))
 		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "the installation's id is too long");

@@ -319,7 +319,6 @@ struct provider_ops {
 };
 
 extern const struct provider_ops PROVIDER_LOCAL;
-extern const struct provider_ops PROVIDER_FAKE; /* unit tests only */
 
 /* The provider that `name` means; NULL when there is none. */
 const struct provider_ops *provider_find(const char *name);
@@ -329,6 +328,9 @@ const struct provider_ops *provider_find(const char *name);
  * their modes, bwrap, the agent.  One clear sentence when not.
  */
 int provider_open(const char *name, const struct conf *conf,
+    const char *installation, struct provider *p, struct err *e) MUST_CHECK;
+/* The same for operations that no name means: a test brings its own. */
+int provider_open_ops(const struct provider_ops *ops, const struct conf *conf,
     const char *installation, struct provider *p, struct err *e) MUST_CHECK;
 
 /* Tries what only trying shows (user namespaces): `doctor`, not workers. */

@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../lib/fake/fake.h"
 #include "suite.h"
 
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/token.h"
-#include "provider/fake.h"
 #include "provider/host/file.h"
 
 /* wait: against hanging, never a measure */
@@ -167,7 +167,9 @@ open_provider(int argc, char **argv)
 		str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), bwrap);
 	str_copy(CONF.cgroup_root, sizeof(CONF.cgroup_root),
 	    argc > 2 ? argv[2] : "none");
-	if (provider_open(argv[1], &CONF, "a", &P, &E) < 0) {
+	if ((str_equal(argv[1], "fake")
+		    ? provider_open_ops(&PROVIDER_FAKE, &CONF, "a", &P, &E)
+		    : provider_open(argv[1], &CONF, "a", &P, &E)) < 0) {
 		printf("Bail out! %s\n", E.msg);
 		exit(1);
 	}
