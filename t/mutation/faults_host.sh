@@ -211,7 +211,7 @@ conforms "another installation's sandbox is seen" local/seen.c \
 conforms "whoever is silent never answered" local/seen.c \
 	's/out->unanswered = r.state == RECORD_STARTING;/out->unanswered = true;/' \
 	"a_list_has_what_is_ours_and_nothing_else"
-conforms "a group that cannot be found is empty" local.c \
+conforms "a group that cannot be found is empty" local/local.c \
 	'/^cell_gone/,/^}/{/&count, e\) < 0\)/{n;s/return -1;/count = 0;/}}' \
 	"one_that_cannot_be_read_is_listed_as_unknown"
 red "the kernel's count does not count" src/provider/local/local.c \
