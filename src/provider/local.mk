@@ -14,6 +14,7 @@ libprovider_a_SOURCES = \
 	src/provider/cgroup/procs.c \
 	src/provider/cgroup/v1.c \
 	src/provider/cgroup/v2.c \
+	src/provider/choose/choose.c src/provider/choose/choose.h \
 	src/provider/choose/faulty.h \
 	src/provider/host/file.c src/provider/host/file.h \
 	src/provider/host/proc.c src/provider/host/proc.h \

@@ -318,28 +318,4 @@ struct provider_ops {
 	    struct err *e);
 };
 
-extern const struct provider_ops PROVIDER_LOCAL;
-
-/* The provider that `name` means; NULL when there is none. */
-const struct provider_ops *provider_find(const char *name);
-
-/*
- * Fills in *p and checks that this host can serve as one: directories with
- * their modes, bwrap, the agent.  One clear sentence when not.
- */
-int provider_open(const char *name, const struct conf *conf,
-    const char *installation, struct provider *p, struct err *e) MUST_CHECK;
-/* The same for operations that no name means: a test brings its own. */
-int provider_open_ops(const struct provider_ops *ops, const struct conf *conf,
-    const char *installation, struct provider *p, struct err *e) MUST_CHECK;
-
-/* Tries what only trying shows (user namespaces): `doctor`, not workers. */
-int provider_check(const struct provider *p, struct err *e) MUST_CHECK;
-
-/*
- * Makes room for sandboxes beside the service's own processes, where the host
- * has delegated a group to it.  Once, by the master, before it forks.
- */
-int provider_prepare(const struct conf *conf, struct err *e) MUST_CHECK;
-
 #endif

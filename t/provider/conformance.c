@@ -18,7 +18,9 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/token.h"
+#include "provider/choose/choose.h"
 #include "provider/host/file.h"
+#include "provider/local/local.h"
 
 /* wait: against hanging, never a measure */
 enum { SOON_MS = 120 * 1000, TESTS_MAX = 96 };

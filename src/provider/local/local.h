@@ -1,5 +1,6 @@
 /*
- * local.h: what the files of the local provider share.
+ * local.h: the provider that uses bubblewrap on this host, and what its files
+ * share.
  */
 #ifndef SANDLEASE_PROVIDER_LOCAL_LOCAL_H
 #define SANDLEASE_PROVIDER_LOCAL_LOCAL_H
@@ -10,6 +11,8 @@
 #include "common/err.h"
 #include "provider/box/box.h"
 #include "provider/provider.h"
+
+extern const struct provider_ops PROVIDER_LOCAL;
 
 /*
  * The control socket's path.  The sandbox's name is shortened, because a unix

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "control/start.h"
+#include "provider/choose/choose.h"
 
 static const char FRESH[] =
     "TRUNCATE ticket, snapshot, event, idempotency, sighting, alias, port, session, lease,"

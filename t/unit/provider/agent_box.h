@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
+#include "provider/choose/choose.h"
 
 static char BASE[] = "/tmp/sllinkXXXXXX";
 static struct conf CONF;
