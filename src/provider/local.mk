@@ -18,6 +18,7 @@ libprovider_a_SOURCES = \
 	src/provider/choose/faulty.h \
 	src/provider/host/file.c src/provider/host/file.h \
 	src/provider/host/proc.c src/provider/host/proc.h \
+	src/provider/host/spawn.c src/provider/host/spawn.h \
 	src/provider/host/trash.c src/provider/host/trash.h \
 	src/provider/link/link.c src/provider/link/link.h \
 	src/provider/link/many.c \

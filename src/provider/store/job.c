@@ -15,7 +15,7 @@
 #include "provider/cgroup/cgroup.h"
 #include "provider/host/file.h"
 #include "provider/host/proc.h"
-#include "provider/local/start.h"
+#include "provider/host/spawn.h"
 
 enum { WORDS_MAX = 64, REPORT_MAX = 64 * 1024 };
 
@@ -72,6 +72,20 @@ add_bind(struct line *l, const char *how, const char *from, const char *to)
 	add(l, words, ARRAY_LEN(words));
 }
 
+/* A group of a job's, for a process to enter. */
+struct group {
+	const struct cgroup_tree *tree;
+	const char *name;
+};
+
+static int
+enter_group(const void *arg, struct err *e)
+{
+	const struct group *g = arg;
+
+	return cgroup_job_enter(g->tree, g->name, e);
+}
+
 /*
  * Its standard output is the report; of standard error we want the end only.
  * bwrap keeps these, and the slot's lock, for as long as any of it lives.
@@ -98,11 +112,13 @@ start(const struct provider *p, const struct job *j, const char *to, int report,
 		add_bind(&l, "--ro-bind", j->from, "/from");
 	add(&l, AT_LAST, ARRAY_LEN(AT_LAST));
 	add(&l, j->words, JOB_WORDS_MAX);
-	return start_alone(&(struct start_alone){ .cgroups = &t,
-			       .group = slot->name,
-			       .argv = (char *const *)(uintptr_t)l.word,
-			       .fds = fds,
-			       .fd_count = (int)ARRAY_LEN(fds) },
+	return spawn_alone(
+	    &(struct spawn){ .argv = (char *const *)(uintptr_t)l.word,
+		.fds = fds,
+		.fd_count = (int)ARRAY_LEN(fds),
+		.memory_bytes = CGROUP_JOB_BYTES,
+		.enter = enter_group,
+		.arg = &(struct group){ &t, slot->name } },
 	    e);
 }
 
