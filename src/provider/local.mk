@@ -12,6 +12,7 @@ libprovider_a_SOURCES = \
 	src/provider/cgroup/freeze.c \
 	src/provider/cgroup/job.c \
 	src/provider/cgroup/procs.c \
+	src/provider/cgroup/text.c \
 	src/provider/cgroup/v1.c \
 	src/provider/cgroup/v2.c \
 	src/provider/choose/choose.c src/provider/choose/choose.h \
@@ -33,9 +34,11 @@ libprovider_a_SOURCES = \
 	src/provider/local/local.c src/provider/local/local.h \
 	src/provider/local/open.c \
 	src/provider/local/parts.c \
+	src/provider/local/path.c \
 	src/provider/local/seen.c \
 	src/provider/local/start.c src/provider/local/start.h \
 	src/provider/local/suspend.c \
+	src/provider/store/copy.c src/provider/store/copy.h \
 	src/provider/store/job.c src/provider/store/job.h \
 	src/provider/store/rootfs.c src/provider/store/rootfs.h \
 	src/provider/store/snapshot.c src/provider/store/snapshot.h \

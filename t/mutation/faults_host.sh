@@ -249,9 +249,9 @@ unit provider/storage "any path is a session's" provider/store/storage.c \
 	'/^storage_drop\(/,/^}/s/if \(check_session\(session, e\) < 0\)/if (false)/' \
 	"only_a_session_s_own_files_are_dropped"
 unit provider/storage "a copy outlives its session" provider/store/storage.c \
-	'/^storage_drop\(/,/^}/s/drop_copy\(p, box, session, e\) < 0 \|\|/false ||/' \
+	'/^storage_drop\(/,/^}/s/storage_drop_copy\(p, box, session, e\) < 0 \|\|/false ||/' \
 	"only_a_session_s_own_files_are_dropped"
-unit provider/storage "half a copy is a session's" provider/store/storage.c \
+unit provider/storage "half a copy is a session's" provider/store/copy.c \
 	's/^\tif \(seen.state == JOB_RUNS\)$/\tif (false)/' \
 	"what_is_being_written_is_left_alone"
 unit provider/storage "any report is one of success" provider/store/job.c \
@@ -272,7 +272,7 @@ unit provider/storage "spares fill the disk" provider/store/snapshot.c \
 unit provider/storage "spares stay on a full disk" provider/store/snapshot.c \
 	's/if \(room_left\(p\) > 0\)/if (true)/' \
 	"spares_are_for_disks_with_room"
-unit provider/cgroup "more hierarchies are read than there is room for" provider/cgroup/cgroup.c \
+unit provider/cgroup "more hierarchies are read than there is room for" provider/cgroup/text.c \
 	's/ \|\| json_array_size\(at\) > CGROUP__MAX\)/)/' \
 	"a_tree_is_read_as_it_was_written"
 unit provider/cgroup "any leaf is the service's" provider/cgroup/find.c \
