@@ -149,8 +149,8 @@ struct provider_ops {
 	    int64_t deadline_ms, struct err *e);
 
 	/*
-	 * What there is of it now.  What cannot be told is PRESENCE_UNKNOWN
-	 * with the reason in *e, and 0; or -1.
+	 * What there is of it now; looking changes nothing.  What cannot be
+	 * told is PRESENCE_UNKNOWN with the reason in *e, and 0; or -1.
 	 */
 	int (*inspect)(const struct provider *p, const char *id,
 	    struct sandbox_seen *out, struct err *e);
@@ -186,6 +186,15 @@ struct provider_ops {
 	    int64_t order, int64_t deadline_ms, struct err *e);
 	int (*resume)(const struct provider *p, const struct agent_target *t,
 	    int64_t order, int64_t deadline_ms, struct err *e);
+
+	/*
+	 * Thaws the cells of a sandbox whose init is dead: frozen processes do
+	 * not die with their init, so inspect would say PRESENCE_RUNNING of
+	 * such a sandbox for ever.  Nothing happens, and that is success, while
+	 * init listens or cannot be reached for another reason.
+	 */
+	int (*thaw_orphans)(const struct provider *p, const char *id,
+	    struct err *e);
 
 	/* A connected control channel to init.  The descriptor is the caller's. */
 	int (*control)(const struct provider *p, const char *id,

@@ -221,6 +221,7 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.destroy = local_destroy,
 	.suspend = local_suspend,
 	.resume = local_resume,
+	.thaw_orphans = local_thaw_orphans,
 	.control = control,
 	.storage_id = storage_id,
 	.storage_mark = storage_mark,

@@ -66,10 +66,8 @@ int local_suspend(const struct provider *p, const struct agent_target *t,
     int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
 int local_resume(const struct provider *p, const struct agent_target *t,
     int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
-
-/* If its init is dead: what it left frozen is let go, so that it dies. */
-void local_release_orphans(const struct provider *p, const struct box *b,
-    const char *incarnation);
+int local_thaw_orphans(const struct provider *p, const char *id, struct err *e)
+    MUST_CHECK;
 
 /* local/disk.c */
 int local_capacity(const struct provider *p, const char *id,

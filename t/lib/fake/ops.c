@@ -213,6 +213,16 @@ destroy(const struct provider *p, const char *id, const char *incarnation,
 	return end("destroy", id, incarnation, deadline_ms, true, e);
 }
 
+/* Nothing in memory is frozen in a way that keeps a sandbox from ending. */
+static int
+thaw_orphans(const struct provider *p, const char *id, struct err *e)
+{
+	bool lose;
+
+	(void)p, (void)id;
+	return fake_play("thaw_orphans", 0, &lose, e);
+}
+
 static int
 control(const struct provider *p, const char *id, const char *incarnation,
     struct err *e)
@@ -400,6 +410,7 @@ const struct provider_ops PROVIDER_FAKE = {
 	.list = list,
 	.stop = stop,
 	.destroy = destroy,
+	.thaw_orphans = thaw_orphans,
 	.control = control,
 	.storage_make = storage_make,
 	.storage_from = fake_storage_from,
