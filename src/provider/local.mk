@@ -23,6 +23,7 @@ libprovider_a_SOURCES = \
 	src/provider/host/trash.c src/provider/host/trash.h \
 	src/provider/link/link.c src/provider/link/link.h \
 	src/provider/link/many.c \
+	src/provider/link/name.c \
 	src/provider/link/socket.c \
 	src/provider/link/usage.c src/provider/link/usage.h \
 	src/provider/link/wire.h \
