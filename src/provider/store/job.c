@@ -285,25 +285,19 @@ job_await(const char *dir, int64_t deadline_ms, struct job_seen *out,
 	return 0;
 }
 
-/* Until it has ended, or the time. */
-static void
-see_end(int ended, int64_t deadline_ms)
+int
+job_wait(const char *dir, int ended, int64_t deadline_ms, struct job_seen *out,
+    struct err *e)
 {
 	struct pollfd p = { .fd = ended, .events = POLLIN };
 	char ignored[256];
 	int n;
 
+	/* until the job's last process has closed its end, or the deadline */
 	do {
 		n = poll(&p, 1, clock_left_ms(deadline_ms));
 	} while ((n < 0 && errno == EINTR) ||
 	    (n > 0 && read(ended, ignored, sizeof(ignored)) > 0));
-}
-
-int
-job_wait(const char *dir, int ended, int64_t deadline_ms, struct job_seen *out,
-    struct err *e)
-{
-	see_end(ended, deadline_ms);
-	/* who has ended is about to let go of the lock, in any order */
+	/* a process that ends may close this pipe before it drops its lock */
 	return job_await(dir, deadline_ms, out, e);
 }
