@@ -294,6 +294,9 @@ world port "a port that changed meanwhile is settled" relay_control.c \
 world port "a relay that listens is made again" relay_control.c \
 	's/agent_exposes\(&ctl->provider, &y.target, port, true\)\)\)/false))/' \
 	"a_relay_that_listens_is_not_made_again"
+world look "a dead init's cells stay frozen" discover.c \
+	's/if \(seen.presence == PRESENCE_RUNNING\)/if (false)/' \
+	"a_sandbox_that_runs_and_is_silent_is_thawed"
 world suspend "a freeze that was overtaken has failed" suspend.c \
 	's/if \(!frozen && is_overtaken\(&why\)\)/if (false)/' \
 	"an_order_that_was_overtaken_stops_nothing"
