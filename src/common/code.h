@@ -60,7 +60,6 @@
 	X(EXECUTION_ALREADY_EXISTS, "execution_already_exists") \
 	X(EXECUTION_NOT_FOUND,      "execution_not_found") \
 	X(FAILED,                   "failed") \
-	X(FAKE_FAILURE,             "fake_failure") \
 	X(FILE_EXISTS,              "file_exists") \
 	X(FILE_NOT_FOUND,           "file_not_found") \
 	X(FILE_TOO_LARGE,           "file_too_large") \

@@ -10,6 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/storage_claim.h"
+#include "provider/choose/choose.h"
 
 int
 control_prepare(const struct conf *conf, struct err *e)

@@ -17,6 +17,7 @@ discover_sandbox_down(struct control *ctl, const struct session_row *s,
     struct err *e)
 {
 	struct sandbox_seen seen;
+	struct err ignored;
 
 	if (s->sandbox.incarnation[0] == '\0' ||
 	    s->sandbox_state == SANDBOX_ABSENT ||
@@ -32,6 +33,13 @@ discover_sandbox_down(struct control *ctl, const struct session_row *s,
 	if (seen.presence == PRESENCE_STOPPED ||
 	    seen.presence == PRESENCE_ABSENT)
 		return true;
+	/*
+	 * If its init is dead, frozen cells keep the sandbox from ending.  A
+	 * failure is not told: the next discovery thaws again.
+	 */
+	if (seen.presence == PRESENCE_RUNNING)
+		(void)!ctl->provider.ops->thaw_orphans(&ctl->provider,
+		    s->sandbox.id, &ignored);
 	err_set(e, ERR_UNAVAILABLE, CODE_SANDBOX_SILENT,
 	    "the sandbox is there but its agent does not answer");
 	return false;

@@ -42,7 +42,8 @@ bool discover_never_answered(struct control *ctl, const struct session_row *s);
 
 /*
  * Whether the sandbox's init cannot be there: another boot, never started,
- * or the provider sees no process.  False with e set when it cannot tell.
+ * or the provider sees no process.  False with e set when it cannot tell.  What
+ * a dead init has left frozen is thawed, so that a later call finds it down.
  */
 bool discover_sandbox_down(struct control *ctl, const struct session_row *s,
     struct err *e);

@@ -3,12 +3,6 @@
 noinst_LIBRARIES += libprovider.a
 
 libprovider_a_SOURCES = \
-	src/provider/fake.c src/provider/fake.h \
-	src/provider/fake_agent.c \
-	src/provider/fake_disk.c \
-	src/provider/fake_ops.c \
-	src/provider/fake_snapshot.c \
-	src/provider/fake_world.h \
 	src/provider/provider.c src/provider/provider.h \
 	src/provider/box/box.c src/provider/box/box.h \
 	src/provider/box/log.c \
@@ -18,14 +12,18 @@ libprovider_a_SOURCES = \
 	src/provider/cgroup/freeze.c \
 	src/provider/cgroup/job.c \
 	src/provider/cgroup/procs.c \
+	src/provider/cgroup/text.c \
 	src/provider/cgroup/v1.c \
 	src/provider/cgroup/v2.c \
+	src/provider/choose/choose.c src/provider/choose/choose.h \
 	src/provider/choose/faulty.h \
 	src/provider/host/file.c src/provider/host/file.h \
 	src/provider/host/proc.c src/provider/host/proc.h \
+	src/provider/host/spawn.c src/provider/host/spawn.h \
 	src/provider/host/trash.c src/provider/host/trash.h \
 	src/provider/link/link.c src/provider/link/link.h \
 	src/provider/link/many.c \
+	src/provider/link/name.c \
 	src/provider/link/socket.c \
 	src/provider/link/usage.c src/provider/link/usage.h \
 	src/provider/link/wire.h \
@@ -37,9 +35,11 @@ libprovider_a_SOURCES = \
 	src/provider/local/local.c src/provider/local/local.h \
 	src/provider/local/open.c \
 	src/provider/local/parts.c \
+	src/provider/local/path.c \
 	src/provider/local/seen.c \
 	src/provider/local/start.c src/provider/local/start.h \
 	src/provider/local/suspend.c \
+	src/provider/store/copy.c src/provider/store/copy.h \
 	src/provider/store/job.c src/provider/store/job.h \
 	src/provider/store/rootfs.c src/provider/store/rootfs.h \
 	src/provider/store/snapshot.c src/provider/store/snapshot.h \

@@ -149,8 +149,8 @@ struct provider_ops {
 	    int64_t deadline_ms, struct err *e);
 
 	/*
-	 * What there is of it now.  What cannot be told is PRESENCE_UNKNOWN
-	 * with the reason in *e, and 0; or -1.
+	 * What there is of it now; looking changes nothing.  What cannot be
+	 * told is PRESENCE_UNKNOWN with the reason in *e, and 0; or -1.
 	 */
 	int (*inspect)(const struct provider *p, const char *id,
 	    struct sandbox_seen *out, struct err *e);
@@ -186,6 +186,15 @@ struct provider_ops {
 	    int64_t order, int64_t deadline_ms, struct err *e);
 	int (*resume)(const struct provider *p, const struct agent_target *t,
 	    int64_t order, int64_t deadline_ms, struct err *e);
+
+	/*
+	 * Thaws the cells of a sandbox whose init is dead: frozen processes do
+	 * not die with their init, so inspect would say PRESENCE_RUNNING of
+	 * such a sandbox for ever.  Nothing happens, and that is success, while
+	 * init listens or cannot be reached for another reason.
+	 */
+	int (*thaw_orphans)(const struct provider *p, const char *id,
+	    struct err *e);
 
 	/* A connected control channel to init.  The descriptor is the caller's. */
 	int (*control)(const struct provider *p, const char *id,
@@ -317,27 +326,5 @@ struct provider_ops {
 	int (*sweep)(const struct provider *p, int64_t deadline_ms, bool *left,
 	    struct err *e);
 };
-
-extern const struct provider_ops PROVIDER_LOCAL;
-extern const struct provider_ops PROVIDER_FAKE; /* unit tests only */
-
-/* The provider that `name` means; NULL when there is none. */
-const struct provider_ops *provider_find(const char *name);
-
-/*
- * Fills in *p and checks that this host can serve as one: directories with
- * their modes, bwrap, the agent.  One clear sentence when not.
- */
-int provider_open(const char *name, const struct conf *conf,
-    const char *installation, struct provider *p, struct err *e) MUST_CHECK;
-
-/* Tries what only trying shows (user namespaces): `doctor`, not workers. */
-int provider_check(const struct provider *p, struct err *e) MUST_CHECK;
-
-/*
- * Makes room for sandboxes beside the service's own processes, where the host
- * has delegated a group to it.  Once, by the master, before it forks.
- */
-int provider_prepare(const struct conf *conf, struct err *e) MUST_CHECK;
 
 #endif

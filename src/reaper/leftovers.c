@@ -75,18 +75,17 @@ has_ended(const struct err *e)
 }
 
 /*
- * An init that died leaves what was frozen unable to die: a look at it lets it
- * go, and the next pass finds the sandbox down.
+ * Frozen processes do not die with their init: they are thawed, and the next
+ * pass finds the sandbox down.
  */
 static void
 nobody_answers(struct pass *p, const struct agent_roll *roll)
 {
 	const struct provider *pr = &p->ctl->provider;
-	struct sandbox_seen now;
 	struct err e = roll->e;
 
 	if (has_ended(&e) &&
-	    (p->dry_run || pr->ops->inspect(pr, roll->sandbox, &now, &e) == 0))
+	    (p->dry_run || pr->ops->thaw_orphans(pr, roll->sandbox, &e) == 0))
 		return;
 	err_wrap(&e, "sandbox %s", roll->sandbox);
 	pass_failed(p, "cells", &e);

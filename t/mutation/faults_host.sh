@@ -211,7 +211,7 @@ conforms "another installation's sandbox is seen" local/seen.c \
 conforms "whoever is silent never answered" local/seen.c \
 	's/out->unanswered = r.state == RECORD_STARTING;/out->unanswered = true;/' \
 	"a_list_has_what_is_ours_and_nothing_else"
-conforms "a group that cannot be found is empty" local.c \
+conforms "a group that cannot be found is empty" local/local.c \
 	'/^cell_gone/,/^}/{/&count, e\) < 0\)/{n;s/return -1;/count = 0;/}}' \
 	"one_that_cannot_be_read_is_listed_as_unknown"
 red "the kernel's count does not count" src/provider/local/local.c \
@@ -249,9 +249,9 @@ unit provider/storage "any path is a session's" provider/store/storage.c \
 	'/^storage_drop\(/,/^}/s/if \(check_session\(session, e\) < 0\)/if (false)/' \
 	"only_a_session_s_own_files_are_dropped"
 unit provider/storage "a copy outlives its session" provider/store/storage.c \
-	'/^storage_drop\(/,/^}/s/drop_copy\(p, box, session, e\) < 0 \|\|/false ||/' \
+	'/^storage_drop\(/,/^}/s/storage_drop_copy\(p, box, session, e\) < 0 \|\|/false ||/' \
 	"only_a_session_s_own_files_are_dropped"
-unit provider/storage "half a copy is a session's" provider/store/storage.c \
+unit provider/storage "half a copy is a session's" provider/store/copy.c \
 	's/^\tif \(seen.state == JOB_RUNS\)$/\tif (false)/' \
 	"what_is_being_written_is_left_alone"
 unit provider/storage "any report is one of success" provider/store/job.c \
@@ -272,7 +272,7 @@ unit provider/storage "spares fill the disk" provider/store/snapshot.c \
 unit provider/storage "spares stay on a full disk" provider/store/snapshot.c \
 	's/if \(room_left\(p\) > 0\)/if (true)/' \
 	"spares_are_for_disks_with_room"
-unit provider/cgroup "more hierarchies are read than there is room for" provider/cgroup/cgroup.c \
+unit provider/cgroup "more hierarchies are read than there is room for" provider/cgroup/text.c \
 	's/ \|\| json_array_size\(at\) > CGROUP__MAX\)/)/' \
 	"a_tree_is_read_as_it_was_written"
 unit provider/cgroup "any leaf is the service's" provider/cgroup/find.c \
@@ -294,6 +294,9 @@ world port "a port that changed meanwhile is settled" relay_control.c \
 world port "a relay that listens is made again" relay_control.c \
 	's/agent_exposes\(&ctl->provider, &y.target, port, true\)\)\)/false))/' \
 	"a_relay_that_listens_is_not_made_again"
+world look "a dead init's cells stay frozen" discover.c \
+	's/if \(seen.presence == PRESENCE_RUNNING\)/if (false)/' \
+	"a_sandbox_that_runs_and_is_silent_is_thawed"
 world suspend "a freeze that was overtaken has failed" suspend.c \
 	's/if \(!frozen && is_overtaken\(&why\)\)/if (false)/' \
 	"an_order_that_was_overtaken_stops_nothing"

@@ -11,14 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../lib/fake/fake.h"
 #include "suite.h"
 
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/token.h"
-#include "provider/fake.h"
+#include "provider/choose/choose.h"
 #include "provider/host/file.h"
+#include "provider/local/local.h"
 
 /* wait: against hanging, never a measure */
 enum { SOON_MS = 120 * 1000, TESTS_MAX = 96 };
@@ -167,7 +169,9 @@ open_provider(int argc, char **argv)
 		str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), bwrap);
 	str_copy(CONF.cgroup_root, sizeof(CONF.cgroup_root),
 	    argc > 2 ? argv[2] : "none");
-	if (provider_open(argv[1], &CONF, "a", &P, &E) < 0) {
+	if ((str_equal(argv[1], "fake")
+		    ? provider_open_ops(&PROVIDER_FAKE, &CONF, "a", &P, &E)
+		    : provider_open(argv[1], &CONF, "a", &P, &E)) < 0) {
 		printf("Bail out! %s\n", E.msg);
 		exit(1);
 	}

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "../lib/fake/fake.h"
 #include "suite.h"
 
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/fake.h"
 
 static void
 an_unknown_sandbox_is_absent(void **state)

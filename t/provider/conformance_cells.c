@@ -229,7 +229,7 @@ what_is_suspended_can_be_ended(void **state)
 	destroy(&s);
 }
 
-/* What is frozen does not die of its init's death until it is let go. */
+/* Frozen processes do not die with their init until they are thawed. */
 static void
 what_is_suspended_ends_with_its_init(void **state)
 {
@@ -244,6 +244,7 @@ what_is_suspended_ends_with_its_init(void **state)
 	kill(recorded(s.id, "init"), SIGKILL);
 	for (int64_t end = soon(); presence(s.id) == PRESENCE_RUNNING;) {
 		assert_true(clock_left_ms(end) > 0);
+		works(P.ops->thaw_orphans(&P, s.id, &E));
 		usleep(10000); /* wait: polls, the limit is SOON_MS */
 	}
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
@@ -268,8 +269,10 @@ what_is_suspended_stays_so_when_its_init_is_out_of_reach(void **state)
 	if (suspends(&t, 1)) {
 		assert_int_equal(chmod(control, 0), 0);
 		assert_int_equal(ping(&s, &E), -1);
+		works(P.ops->thaw_orphans(&P, s.id, &E));
 		assert_int_equal(presence(s.id), PRESENCE_RUNNING);
 		assert_int_equal(chmod(control, 0660), 0);
+		works(P.ops->thaw_orphans(&P, s.id, &E)); /* it lives */
 		refuses(agent_prove(&P, &t, clock_ms() + A_MOMENT_MS, &E),
 		    CODE_TIMED_OUT);
 	}

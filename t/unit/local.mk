@@ -20,9 +20,9 @@ UNIT += \
 	t/unit/store/store_test \
 	t/unit/provider/agent_link_test t/unit/provider/agent_socket_test \
 	t/unit/provider/box_test \
-	t/unit/provider/cgroup_test t/unit/provider/file_test \
+	t/unit/provider/cgroup_test t/unit/provider/choose_test t/unit/provider/file_test \
 	t/unit/provider/local_bwrap_test \
-	t/unit/provider/proc_test t/unit/provider/provider_test t/unit/provider/record_test \
+	t/unit/provider/proc_test t/unit/provider/record_test \
 	t/unit/provider/storage_test t/unit/provider/trash_test \
 	t/unit/control/steps_test \
 	t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \

@@ -131,7 +131,7 @@ int cgroup_cell_freezer(const struct cgroup_tree *t, const char *name,
     const char *session, struct err *e) MUST_CHECK;
 int cgroup_cell_frozen(const struct cgroup_tree *t, const char *name,
     const char *session, bool *out, struct err *e) MUST_CHECK;
-/* Lets go every cell of a sandbox, so that it can die. */
+/* Thaws every cell of a sandbox, so that its processes can die. */
 int cgroup_thaw_cells(const struct cgroup_tree *t, const char *name,
     struct err *e) MUST_CHECK;
 

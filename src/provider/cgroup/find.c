@@ -132,17 +132,6 @@ is_delegated(const char *dir)
 	    access(dir, W_OK | X_OK) == 0;
 }
 
-static void
-add(struct cgroup_tree *t, const struct mounted *m, const char *dir)
-{
-	struct cgroup_hierarchy *h = &t->at[t->count];
-
-	if (t->count == CGROUP__MAX || !str_copy(h->dir, sizeof(h->dir), dir))
-		return;
-	h->controllers = m->unified ? unified_controllers(dir) : m->controllers;
-	t->count++;
-}
-
 /* Memory's tree first: the first one is where processes are counted. */
 static void
 sort(struct cgroup_tree *t)
@@ -160,11 +149,13 @@ sort(struct cgroup_tree *t)
 		}
 }
 
+/* Adds the group of a line of mountinfo to the tree if it is delegated to us. */
 static void
 consider(const char *line, const char *setting, const char *groups,
     bool unified, struct cgroup_tree *t)
 {
 	struct mounted m;
+	struct cgroup_hierarchy *h;
 	char group[PROVIDER_PATH_MAX] = "";
 	auto_free char *dir = NULL;
 
@@ -175,8 +166,13 @@ consider(const char *line, const char *setting, const char *groups,
 	else if (!service_group(groups, &m, group))
 		return;
 	dir = xasprintf("%s%s%s", m.point, group[0] == '/' ? "" : "/", group);
-	if (is_delegated(dir))
-		add(t, &m, dir);
+	if (!is_delegated(dir) || t->count == CGROUP__MAX)
+		return;
+	h = &t->at[t->count];
+	if (!str_copy(h->dir, sizeof(h->dir), dir))
+		return;
+	h->controllers = m.unified ? unified_controllers(dir) : m.controllers;
+	t->count++;
 }
 
 static void

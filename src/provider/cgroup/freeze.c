@@ -73,7 +73,10 @@ thaw_cells_in(const struct cgroup_tree *t, const char *box, struct err *e)
 	for (char **n = names; *n != NULL; n++) {
 		auto_free char *cell = xasprintf("%s/%s", box, *n);
 
-		if (str_starts(*n, "s-") && t->ops->freeze(cell, false, e) < 0)
+		/* a cell that is removed meanwhile needs no thawing */
+		if (str_starts(*n, "s-") &&
+		    t->ops->freeze(cell, false, e) < 0 && errno != ENOENT &&
+		    errno != ENODEV)
 			return -1;
 	}
 	return 0;

@@ -137,14 +137,6 @@ ballast_dir(const struct provider *p)
 	return xasprintf("%s/ballast.inodes", p->conf->state_dir);
 }
 
-static bool
-has_files(const struct provider *p)
-{
-	auto_free char *path = ballast_dir(p);
-
-	return access(path, F_OK) == 0;
-}
-
 static int
 drop_files(const struct provider *p, struct err *e)
 {
@@ -204,14 +196,15 @@ ballast_path(const struct provider *p)
 	return xasprintf("%s/ballast", p->conf->state_dir);
 }
 
-/* Half of it is none, and is made again. */
+/* A file without the directory of empty ones is half a ballast: made again. */
 int64_t
 local_ballast_size(const struct provider *p)
 {
-	auto_free char *path = ballast_path(p);
+	auto_free char *path = ballast_path(p), *dir = ballast_dir(p);
 	struct stat st;
 
-	return has_files(p) && lstat(path, &st) == 0 && S_ISREG(st.st_mode)
+	return access(dir, F_OK) == 0 && lstat(path, &st) == 0 &&
+		S_ISREG(st.st_mode)
 	    ? st.st_size
 	    : 0;
 }

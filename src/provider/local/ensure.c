@@ -75,17 +75,6 @@ explain(const struct box *b, int64_t from, struct err *e)
 	    "the sandbox could not be started: %s", line);
 }
 
-static int
-prepare(const struct provider *p, const struct box *b,
-    const struct sandbox_spec *s, struct cgroup_tree *t, struct err *e)
-{
-	/* those of now: the ones on record belonged to an earlier life */
-	if (cgroup_find(p->conf->cgroup_root, t, e) < 0 ||
-	    box_set_cgroups(b, t, e) < 0 || cgroup_make(t, b->name, s, e) < 0)
-		return -1;
-	return storage_make_box(p, b->name, e);
-}
-
 /* What is installed beside another program. */
 static char *
 beside(const char *path, const char *name)
@@ -184,7 +173,13 @@ start(const struct provider *p, const struct box *b,
 	if (box_set_record(b, r, e) < 0)
 		return -1;
 	CRASH_POINT("ensure.recorded");
-	rc = prepare(p, b, s, &t, e);
+	/* the groups of now: those on record belonged to an earlier life */
+	rc = cgroup_find(p->conf->cgroup_root, &t, e) < 0 ||
+		box_set_cgroups(b, &t, e) < 0 ||
+		cgroup_make(&t, b->name, s, e) < 0 ||
+		storage_make_box(p, b->name, e) < 0
+	    ? -1
+	    : 0;
 	CRASH_POINT("ensure.prepared");
 	if (rc == 0)
 		rc = launch(p, b, s, &t, lock, log, deadline_ms, e);

@@ -11,19 +11,12 @@
 #include "provider/cgroup/cgroup.h"
 #include "provider/host/file.h"
 #include "provider/host/trash.h"
+#include "provider/store/copy.h"
 #include "provider/store/job.h"
 #include "provider/store/snapshot.h"
 #include "provider/store/storage.h"
 
-enum { CONTROL_NAME_LEN = 32, CELL_REMOVE_MS = 200 };
-
-char *
-local_control_path(const struct provider *p, const char *name,
-    const char *incarnation)
-{
-	return xasprintf("%s/c/%.*s.%s", p->conf->run_dir, CONTROL_NAME_LEN,
-	    name, incarnation);
-}
+enum { CELL_REMOVE_MS = 200 };
 
 static int
 control(const struct provider *p, const char *id, const char *incarnation,
@@ -228,6 +221,7 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.destroy = local_destroy,
 	.suspend = local_suspend,
 	.resume = local_resume,
+	.thaw_orphans = local_thaw_orphans,
 	.control = control,
 	.storage_id = storage_id,
 	.storage_mark = storage_mark,

@@ -1,5 +1,6 @@
 /*
- * local.h: what the files of the local provider share.
+ * local.h: the provider that uses bubblewrap on this host, and what its files
+ * share.
  */
 #ifndef SANDLEASE_PROVIDER_LOCAL_LOCAL_H
 #define SANDLEASE_PROVIDER_LOCAL_LOCAL_H
@@ -10,6 +11,8 @@
 #include "common/err.h"
 #include "provider/box/box.h"
 #include "provider/provider.h"
+
+extern const struct provider_ops PROVIDER_LOCAL;
 
 /*
  * The control socket's path.  The sandbox's name is shortened, because a unix
@@ -63,10 +66,8 @@ int local_suspend(const struct provider *p, const struct agent_target *t,
     int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
 int local_resume(const struct provider *p, const struct agent_target *t,
     int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
-
-/* If its init is dead: what it left frozen is let go, so that it dies. */
-void local_release_orphans(const struct provider *p, const struct box *b,
-    const char *incarnation);
+int local_thaw_orphans(const struct provider *p, const char *id, struct err *e)
+    MUST_CHECK;
 
 /* local/disk.c */
 int local_capacity(const struct provider *p, const char *id,

@@ -15,16 +15,6 @@ struct list {
 	size_t count;
 };
 
-static void
-add(struct list *l, const char *sandbox, const char *session)
-{
-	if ((l->count & (l->count - 1)) == 0)
-		l->seen = xrealloc(l->seen,
-		    (l->count > 0 ? 2 * l->count : 1) * sizeof(*l->seen));
-	str_copy(l->seen[l->count].sandbox, SANDBOX_ID_MAX, sandbox);
-	str_copy(l->seen[l->count++].session, ID_MAX, session);
-}
-
 /* The raw id; "" when it is another installation's, or nobody's yet. */
 static int
 open_ours(const struct provider *p, const char *name, struct box *b,
@@ -48,10 +38,20 @@ open_ours(const struct provider *p, const char *name, struct box *b,
 static void
 add_names(struct list *l, const char *sandbox, char **names, const char *prefix)
 {
-	for (char **n = names; *n != NULL; n++)
-		if (str_starts(*n, prefix) &&
-		    id_is_session(*n + strlen(prefix)))
-			add(l, sandbox, *n + strlen(prefix));
+	for (char **n = names; *n != NULL; n++) {
+		const char *session =
+		    str_starts(*n, prefix) ? *n + strlen(prefix) : "";
+
+		if (!id_is_session(session))
+			continue;
+		/* full whenever the count is a power of two: double it */
+		if ((l->count & (l->count - 1)) == 0)
+			l->seen = xrealloc(l->seen,
+			    (l->count > 0 ? 2 * l->count : 1) *
+				sizeof(*l->seen));
+		str_copy(l->seen[l->count].sandbox, SANDBOX_ID_MAX, sandbox);
+		str_copy(l->seen[l->count++].session, ID_MAX, session);
+	}
 }
 
 int

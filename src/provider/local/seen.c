@@ -130,15 +130,10 @@ int
 local_inspect(const struct provider *p, const char *id,
     struct sandbox_seen *out, struct err *e)
 {
-	auto_box struct box b = BOX_CLOSED;
-	struct err ignored; /* then nothing is let go */
 	bool ours;
 
 	if (look(p, id, out, &ours, e) < 0)
 		out->presence = PRESENCE_UNKNOWN;
-	if (out->presence == PRESENCE_RUNNING &&
-	    box_open(p, id, &b, &ignored) == 0)
-		local_release_orphans(p, &b, out->incarnation);
 	str_copy(out->id, sizeof(out->id), id);
 	return 0;
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,50 +18,12 @@
 #include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/host/spawn.h"
 
-enum {
-	STATUS_FD = BWRAP_FD__END,
-	HIGH_FD = 64,
-	INFO_MAX = 4096,
-	ALONE_NICE = 5, /* whoever waits for a session comes first */
-	ALONE_FILES = 256
-};
+enum { STATUS_FD = BWRAP_FD__END, INFO_MAX = 4096 };
 
-static char *const ENVIRONMENT[] = { (char[]){ "PATH=/usr/bin:/bin" },
-	(char[]){ "LANG=C.UTF-8" }, NULL };
-
-/* Signals as a new program expects them; a worker ignores SIGPIPE. */
-static void
-reset_signals(void)
-{
-	sigset_t none;
-
-	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/*
- * Puts sources[i] at descriptor i and closes everything else.  By way of high
- * numbers, because a source may lie where another one belongs (a worker's
- * fd 0 is the API's listening socket).
- */
-static int
-place_fds(const int *sources, int count)
-{
-	int high[BWRAP_FD__END + 1];
-
-	for (int i = 0; i < count; i++) {
-		high[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, HIGH_FD);
-		if (high[i] < 0)
-			return -1;
-	}
-	for (int i = 0; i < count; i++)
-		if (dup2(high[i], i) < 0)
-			return -1;
-	return (int)syscall(SYS_close_range, count, ~0U, 0);
-}
+_Static_assert((int)STATUS_FD < (int)SPAWN_FDS_MAX,
+    "bwrap and its start have all their descriptors");
 
 /* Files of memory for bwrap to copy, where `sources` expects them. */
 static int
@@ -101,7 +61,7 @@ become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
 {
 	struct rlimit no_core = { 0, 0 };
 
-	reset_signals();
+	spawn_reset_signals();
 	setsid();
 	umask(022);
 	setrlimit(RLIMIT_CORE, &no_core);
@@ -111,21 +71,28 @@ become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
 		return -1;
 	if (chdir("/") < 0)
 		return err_errno(e, "chdir");
-	if (place_fds(sources, STATUS_FD + 1) < 0)
+	if (spawn_place_fds(sources, STATUS_FD + 1) < 0)
 		return err_errno(e, "descriptors");
 	*status = STATUS_FD;
 	fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
-	execve(s->argv[0], s->argv, ENVIRONMENT);
+	execve(s->argv[0], s->argv, SPAWN_ENVIRONMENT);
 	return err_errno(e, "exec %s", s->argv[0]);
 }
 
-static _Noreturn void
-child(const struct start *s, int *sources)
-{
-	struct err e = { 0 };
-	int status = sources[STATUS_FD];
+/* For spawn_orphan(): what a start is made of, and its descriptors. */
+struct orphan {
+	const struct start *start;
+	int *sources;
+};
 
-	become_bwrap(s, sources, &status, &e);
+static void
+become(void *arg)
+{
+	const struct orphan *o = arg;
+	struct err e = { 0 };
+	int status = o->sources[STATUS_FD];
+
+	become_bwrap(o->start, o->sources, &status, &e);
 	(void)!write(status, e.msg, strlen(e.msg));
 	_exit(127);
 }
@@ -222,29 +189,6 @@ keep_reader(struct pipe_pair *p, struct err *e)
 	return 0;
 }
 
-/*
- * Twice, because the second child is nobody's: pid 1 will reap it.  The second
- * time by vfork, which spares copying a memory map: what the child does to it
- * before it becomes bwrap is done to a process that only ends.
- */
-static int
-fork_bwrap(const struct start *s, int *sources, struct err *e)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (pid < 0)
-		return err_errno(e, "fork");
-	if (pid == 0) {
-		if (vfork() == 0)
-			child(s, sources);
-		_exit(0);
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return 0;
-}
-
 int
 start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 {
@@ -264,7 +208,7 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 		return -1;
 	sources[BWRAP_FD_INFO] = info.w;
 	sources[STATUS_FD] = status.w;
-	if (fork_bwrap(s, sources, e) < 0)
+	if (spawn_orphan(become, &(struct orphan){ s, sources }, e) < 0)
 		return -1;
 	CRASH_POINT("ensure.forked");
 	mem_close_fd(&info.w);
@@ -277,75 +221,15 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 	return read_init(s, info.r, deadline_ms, e);
 }
 
-/*
- * No class holds who is on its own, and what it reads may be anybody's.  It
- * remembers directories and files of several names: a hundred thousand are well
- * below.
- */
-static void
-limit_alone(void)
-{
-	static const struct {
-		__rlimit_resource_t what;
-		rlim_t most;
-	} LIMITS[] = {
-		{ RLIMIT_CORE, 0 },
-		{ RLIMIT_NOFILE, ALONE_FILES },
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-		{ RLIMIT_AS, CGROUP_JOB_BYTES },
-#endif
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
-		setrlimit(LIMITS[i].what,
-		    &(struct rlimit){ LIMITS[i].most, LIMITS[i].most });
-}
-
-/* The second child of fork_bwrap(), for any command line. */
-static _Noreturn void
-become(const struct start_alone *s)
-{
-	struct err ignored;
-
-	reset_signals();
-	setsid();
-	setpriority(PRIO_PROCESS, 0, ALONE_NICE);
-	/* before there is anything to limit */
-	if (cgroup_job_enter(s->cgroups, s->group, &ignored) < 0)
-		_exit(127);
-	limit_alone();
-	if (chdir("/") == 0 && place_fds(s->fds, s->fd_count) == 0)
-		execve(s->argv[0], s->argv, ENVIRONMENT);
-	_exit(127);
-}
-
-int
-start_alone(const struct start_alone *s, struct err *e)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (pid < 0)
-		return err_errno(e, "fork");
-	if (pid == 0) {
-		if (vfork() == 0)
-			become(s);
-		_exit(0);
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return 0;
-}
-
 static void
 become_trial(char *const *argv, int log)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	const int sources[] = { null, null, log };
 
-	reset_signals();
-	if (null >= 0 && place_fds(sources, (int)ARRAY_LEN(sources)) == 0)
-		execve(argv[0], argv, ENVIRONMENT);
+	spawn_reset_signals();
+	if (null >= 0 && spawn_place_fds(sources, (int)ARRAY_LEN(sources)) == 0)
+		execve(argv[0], argv, SPAWN_ENVIRONMENT);
 	_exit(127);
 }
 

@@ -31,20 +31,6 @@ struct start {
 int start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
     MUST_CHECK;
 
-struct start_alone {
-	const struct cgroup_tree *cgroups;
-	const char *group; /* of a job, made already */
-	char *const *argv;
-	const int *fds;
-	int fd_count; /* at most BWRAP_FD__END */
-};
-
-/*
- * Starts a command line as nobody's child, in its group, with fds[i] as its
- * descriptor i and no others.
- */
-int start_alone(const struct start_alone *s, struct err *e) MUST_CHECK;
-
 /*
  * Runs a command line to its end with /dev/null and a stderr of which the
  * first line is kept.  True when it exits with 0.

@@ -1,4 +1,7 @@
-/* suspend.c: freezing a session's cell, through the sandbox's init. */
+/*
+ * suspend.c: freezing and thawing a session's cell through the sandbox's init,
+ * and thawing what a dead init has left frozen.
+ */
 #include <unistd.h>
 
 #include "common/channel.h"
@@ -53,22 +56,30 @@ local_resume(const struct provider *p, const struct agent_target *t,
 	return agent_thaw(p, t, order, deadline_ms, e);
 }
 
-/*
- * Where nobody listens init is dead, and what it left frozen cannot die of that
- * until it is let go; any other failure to reach it says nothing.
- */
-void
-local_release_orphans(const struct provider *p, const struct box *b,
-    const char *incarnation)
+int
+local_thaw_orphans(const struct provider *p, const char *id, struct err *e)
 {
-	struct cgroup_tree tree;
-	struct err e; /* the next look tries again */
+	auto_box struct box b = BOX_CLOSED;
 	auto_free char *path = NULL;
 	auto_fd int init = -1;
+	char raw[SANDBOX_ID_MAX];
+	struct cgroup_tree tree;
+	struct record r;
+	struct err why;
+	bool ours = true;
 
-	path = local_control_path(p, b->name, incarnation);
-	init = channel_connect(path, &e);
-	if (init < 0 && e.code == CODE_NOT_LISTENING &&
-	    box_cgroups(p, b, &tree, &e) == 0)
-		(void)!cgroup_thaw_cells(&tree, b->name, &e);
+	if (box_open(p, id, &b, e) < 0 ||
+	    (b.dir >= 0 && box_label(p, &b, &ours, raw, e) < 0) ||
+	    box_record(&b, &r, e) < 0)
+		return -1;
+	if (!ours)
+		return 0;
+	path = local_control_path(p, b.name, r.incarnation);
+	init = channel_connect(path, &why);
+	/* only a socket without a listener proves that init is dead */
+	if (init >= 0 || why.code != CODE_NOT_LISTENING)
+		return 0;
+	return box_cgroups(p, &b, &tree, e) < 0
+	    ? -1
+	    : cgroup_thaw_cells(&tree, b.name, e);
 }

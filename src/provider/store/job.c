@@ -15,7 +15,7 @@
 #include "provider/cgroup/cgroup.h"
 #include "provider/host/file.h"
 #include "provider/host/proc.h"
-#include "provider/local/start.h"
+#include "provider/host/spawn.h"
 
 enum { WORDS_MAX = 64, REPORT_MAX = 64 * 1024 };
 
@@ -72,6 +72,20 @@ add_bind(struct line *l, const char *how, const char *from, const char *to)
 	add(l, words, ARRAY_LEN(words));
 }
 
+/* A group of a job's, for a process to enter. */
+struct group {
+	const struct cgroup_tree *tree;
+	const char *name;
+};
+
+static int
+enter_group(const void *arg, struct err *e)
+{
+	const struct group *g = arg;
+
+	return cgroup_job_enter(g->tree, g->name, e);
+}
+
 /*
  * Its standard output is the report; of standard error we want the end only.
  * bwrap keeps these, and the slot's lock, for as long as any of it lives.
@@ -98,11 +112,13 @@ start(const struct provider *p, const struct job *j, const char *to, int report,
 		add_bind(&l, "--ro-bind", j->from, "/from");
 	add(&l, AT_LAST, ARRAY_LEN(AT_LAST));
 	add(&l, j->words, JOB_WORDS_MAX);
-	return start_alone(&(struct start_alone){ .cgroups = &t,
-			       .group = slot->name,
-			       .argv = (char *const *)(uintptr_t)l.word,
-			       .fds = fds,
-			       .fd_count = (int)ARRAY_LEN(fds) },
+	return spawn_alone(
+	    &(struct spawn){ .argv = (char *const *)(uintptr_t)l.word,
+		.fds = fds,
+		.fd_count = (int)ARRAY_LEN(fds),
+		.memory_bytes = CGROUP_JOB_BYTES,
+		.enter = enter_group,
+		.arg = &(struct group){ &t, slot->name } },
 	    e);
 }
 
@@ -269,25 +285,19 @@ job_await(const char *dir, int64_t deadline_ms, struct job_seen *out,
 	return 0;
 }
 
-/* Until it has ended, or the time. */
-static void
-see_end(int ended, int64_t deadline_ms)
+int
+job_wait(const char *dir, int ended, int64_t deadline_ms, struct job_seen *out,
+    struct err *e)
 {
 	struct pollfd p = { .fd = ended, .events = POLLIN };
 	char ignored[256];
 	int n;
 
+	/* until the job's last process has closed its end, or the deadline */
 	do {
 		n = poll(&p, 1, clock_left_ms(deadline_ms));
 	} while ((n < 0 && errno == EINTR) ||
 	    (n > 0 && read(ended, ignored, sizeof(ignored)) > 0));
-}
-
-int
-job_wait(const char *dir, int ended, int64_t deadline_ms, struct job_seen *out,
-    struct err *e)
-{
-	see_end(ended, deadline_ms);
-	/* who has ended is about to let go of the lock, in any order */
+	/* a process that ends may close this pipe before it drops its lock */
 	return job_await(dir, deadline_ms, out, e);
 }

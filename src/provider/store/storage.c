@@ -6,13 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/fault.h"
 #include "common/id.h"
 #include "common/mem.h"
 #include "provider/host/file.h"
 #include "provider/host/trash.h"
-#include "provider/store/job.h"
-#include "provider/store/snapshot.h"
 
 /* The first KEPT are what a session has to lose; the rest can be made anew. */
 static const char *const PARTS[] = { "workspace", "home", "backups" };
@@ -114,108 +111,13 @@ storage_exists(const struct provider *p, const char *name, const char *session,
 	return 0;
 }
 
-/* ---- from a snapshot */
-
-static int
-drop_copy(const struct provider *p, int box, const char *session, struct err *e)
-{
-	auto_free char *copy = xasprintf("%s%s", STORAGE_COPY, session);
-
-	/* one under way goes on in the trash; what it writes there is swept */
-	return trash_take(p, box, copy, e);
-}
-
-/*
- * A whole copy becomes a session's directory in one step.  False, with errno:
- * somebody was faster.
- */
-static bool
-settle(const char *copy, int box, const char *session)
-{
-	auto_free char *report = xasprintf("%s/report", session);
-
-	if (renameat(AT_FDCWD, copy, box, session) < 0)
-		return false;
-	CRASH_POINT("storage.copied");
-	unlinkat(box, report, 0); /* nobody reads it any more */
-	return true;
-}
-
-/*
- * The copy that was made in advance, or is being made, under this session's
- * name for one: only then is it nobody else's, and what became of it can be
- * judged.  Where there is none, or one of its own is begun, nothing happens.
- */
-static void
-claim_spare(const struct provider *p, int box, const char *session,
-    const struct snapshot_ref *s)
-{
-	auto_free char *spare = snapshot_spare(p, s);
-	auto_free char *copy = xasprintf("%s%s", STORAGE_COPY, session);
-
-	(void)!renameat(AT_FDCWD, spare, box, copy);
-}
-
-static int
-make_copy(const struct provider *p, const char *dir,
-    const struct snapshot_ref *s, int64_t deadline_ms, struct job_seen *seen,
-    struct err *e)
-{
-	auto_fd int ended = -1;
-
-	if (snapshot_clone(p, s, dir, deadline_ms, &ended, e) < 0)
-		return -1;
-	CRASH_POINT("storage.copying");
-	return job_wait(dir, ended, deadline_ms, seen, e);
-}
-
-static int
-take_copy(const struct provider *p, int box, const char *dir,
-    const char *session, const struct snapshot_ref *s, int64_t deadline_ms,
-    struct err *e)
-{
-	struct job_seen seen;
-
-	if (job_await(dir, deadline_ms, &seen, e) < 0)
-		return -1;
-	if (seen.state != JOB_DONE && seen.state != JOB_RUNS &&
-	    (drop_copy(p, box, session, e) < 0 ||
-		make_copy(p, dir, s, deadline_ms, &seen, e) < 0))
-		return -1;
-	if (seen.state == JOB_RUNS)
-		return err_set(e, ERR_BUSY, CODE_COPYING,
-		    "the files of the snapshot are being copied");
-	if (seen.state != JOB_DONE) {
-		*e = seen.why;
-		return err_wrap(e,
-		    "the files of the snapshot cannot be copied");
-	}
-	if (!settle(dir, box, session) && errno != EEXIST && errno != ENOTEMPTY)
-		return err_errno(e, "moving %s", dir);
-	return 0; /* who was faster has the same */
-}
-
 int
-storage_from(const struct provider *p, const char *name, const char *session,
-    const struct snapshot_ref *s, int64_t deadline_ms, struct err *e)
+storage_drop_copy(const struct provider *p, int box, const char *session,
+    struct err *e)
 {
-	auto_free char *path = storage_path(p, name);
-	auto_free char *dir = xasprintf("%s/%s%s", path, STORAGE_COPY, session);
-	auto_fd int box = file_dir(AT_FDCWD, path, 0700, e);
-	bool there;
+	auto_free char *copy = xasprintf("%s%s", STORAGE_COPY, session);
 
-	if (box < 0 || storage_exists(p, name, session, &there, e) < 0)
-		return -1;
-	if (!there) {
-		claim_spare(p, box, session, s);
-		if (take_copy(p, box, dir, session, s, deadline_ms, e) < 0)
-			return -1;
-	}
-	/* one that was made beside it is of no use any more */
-	if (drop_copy(p, box, session, e) < 0)
-		return -1;
-	snapshot_make_spare(p, s);
-	return 0;
+	return trash_take(p, box, copy, e);
 }
 
 int
@@ -231,7 +133,7 @@ storage_drop(const struct provider *p, const char *name, const char *session,
 	box = file_opendir(AT_FDCWD, path, &found, e);
 	if (box < 0)
 		return found ? -1 : 0;
-	return drop_copy(p, box, session, e) < 0 ||
+	return storage_drop_copy(p, box, session, e) < 0 ||
 		trash_take(p, box, session, e) < 0
 	    ? -1
 	    : 0;
@@ -242,14 +144,6 @@ storage_sessions(const struct provider *p, const char *name, char ***out,
     struct err *e)
 {
 	auto_free char *path = storage_path(p, name);
-
-	return file_names(AT_FDCWD, path, out, e);
-}
-
-int
-storage_boxes(const struct provider *p, char ***out, struct err *e)
-{
-	auto_free char *path = xasprintf("%s/storage", p->conf->state_dir);
 
 	return file_names(AT_FDCWD, path, out, e);
 }

@@ -41,14 +41,16 @@ int storage_drop_box(const struct provider *p, const char *name, struct err *e)
 
 int storage_make(const struct provider *p, const char *name,
     const char *session, struct err *e) MUST_CHECK;
-/* provider.h's storage_from. */
-int storage_from(const struct provider *p, const char *name,
-    const char *session, const struct snapshot_ref *s, int64_t deadline_ms,
-    struct err *e) MUST_CHECK;
 int storage_exists(const struct provider *p, const char *name,
     const char *session, bool *out, struct err *e) MUST_CHECK;
 int storage_drop(const struct provider *p, const char *name,
     const char *session, struct err *e) MUST_CHECK;
+/*
+ * Moves the copy that was begun for a session, in the sandbox's directory `box`,
+ * into the trash.  A job that still writes goes on there, and is swept.
+ */
+int storage_drop_copy(const struct provider *p, int box, const char *session,
+    struct err *e) MUST_CHECK;
 
 /* Names of the sessions that have a directory; NULL at the end. */
 int storage_sessions(const struct provider *p, const char *name, char ***out,

@@ -1,4 +1,7 @@
-/* storage_id.c: telling the storage of a host from another one, or from none. */
+/*
+ * storage_id.c: the storage of this host as a whole: whether it is there, and
+ * is this host's, and which sandboxes have files in it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -56,6 +59,14 @@ storage_id(const struct provider *p, char id[STORAGE_ID_MAX], bool *empty,
 		if (box_is_name(*n))
 			*empty = false;
 	return 0;
+}
+
+int
+storage_boxes(const struct provider *p, char ***out, struct err *e)
+{
+	auto_free char *path = xasprintf("%s/storage", p->conf->state_dir);
+
+	return file_names(AT_FDCWD, path, out, e);
 }
 
 /* A link has the whole text at once: a second worker never reads half of it. */

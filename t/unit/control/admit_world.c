@@ -122,7 +122,7 @@ a_workspace_that_was_never_made_is_still_a_new_one(void **state)
 	struct err e = { 0 };
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), FAKE_CODE);
 	fake_capacity(0, 0, false);
 	FAILS(world_resume(w, &e), CODE_INSUFFICIENT_STORAGE);
 	assert_int_equal(fake_calls("agent.launch"), 0);
@@ -151,7 +151,7 @@ a_start_that_is_repeated_says_what_it_did_about_the_files(void **state)
 	struct err e = { 0 };
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), FAKE_CODE);
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 	assert_true(strncmp(world_steps(w), "workspace:made ", 15) == 0);

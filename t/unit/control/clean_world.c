@@ -12,7 +12,7 @@ what_initializes_for_too_long_is_an_orphan(void **state)
 	struct err e = { 0 };
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), FAKE_CODE);
 	assert_int_equal(world_reap(w).orphans, 0);
 	world_ask(w, "UPDATE session SET initializing_since = 'epoch'");
 	assert_int_equal(world_reap(w).orphans, 1);

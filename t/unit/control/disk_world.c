@@ -156,7 +156,7 @@ who_is_let_go_is_told_even_if_another_cannot_be(void **state)
 	SUCCEEDS(disk_tell(&w->ctl, &e));
 	fake_capacity(2 * LOW_MB, 0, false);
 	fake_script("cell_freeze", FAKE_FAIL, 1);
-	FAILS(disk_guard(&w->ctl, &e), CODE_FAKE_FAILURE);
+	FAILS(disk_guard(&w->ctl, &e), FAKE_CODE);
 	assert_int_not_equal(fake_is_frozen(first), fake_is_frozen(second));
 	assert_string_equal(reason(w, first),
 	    fake_is_frozen(first) ? "ready|disk_low" : "ready|");

@@ -118,6 +118,21 @@ a_look_that_cannot_tell_refuses_and_kills_nothing(void **state)
 	assert_int_equal(fake_calls("agent.term"), 0);
 	assert_int_equal(fake_calls("agent.kill"), 0);
 	assert_int_equal(fake_calls("stop"), 0);
+	assert_int_equal(fake_calls("thaw_orphans"), 0);
+}
+
+static void
+a_sandbox_that_runs_and_is_silent_is_thawed(void **state)
+{
+	struct world *w = *state;
+	struct err e = { 0 };
+
+	world_ready(w, ISOLATION_SESSION);
+	assert_int_equal(fake_calls("thaw_orphans"), 0);
+	fake_script("agent.look", FAKE_HANG, 1);
+	fake_script("thaw_orphans", FAKE_FAIL, 1);
+	FAILS(world_resume(w, &e), CODE_LEASE_BUSY);
+	assert_int_equal(fake_calls("thaw_orphans"), 1);
 }
 
 int
@@ -132,6 +147,7 @@ main(void)
 		WORLD_TEST(
 		    while_a_stop_is_open_a_resume_that_cannot_wait_is_refused_without_a_look),
 		WORLD_TEST(a_look_that_cannot_tell_refuses_and_kills_nothing),
+		WORLD_TEST(a_sandbox_that_runs_and_is_silent_is_thawed),
 	};
 
 	return cmocka_run_group_tests_name("look", tests, NULL, NULL);

@@ -93,7 +93,7 @@ a_start_that_never_ended_has_failed(void **state)
 	struct err e = { 0 };
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), FAKE_CODE);
 	assert_int_equal(world_reap(w).failed_starts, 0); /* it has its time */
 	assert_string_equal(world_state(w),
 	    "initializing owns_wrapper 1 creating");

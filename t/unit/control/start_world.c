@@ -28,7 +28,7 @@ the_intent_is_there_before_anything_is_done(void **state)
 	struct err e = { 0 };
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), FAKE_CODE);
 	assert_true(start_undecided(&e));
 	assert_string_equal(world_state(w),
 	    "initializing owns_wrapper 1 creating");
@@ -63,7 +63,7 @@ an_ensure_that_did_nothing_is_followed_by_a_new_incarnation(void **state)
 	struct err e = { 0 };
 
 	fake_script("ensure", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), FAKE_CODE);
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 	assert_string_equal(world_ask(w, "SELECT epoch FROM sandbox"), "2");
@@ -430,7 +430,7 @@ files_that_cannot_be_looked_for_are_not_gone(void **state)
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    &e));
 	fake_script("storage_exists", FAKE_FAIL, 1);
-	FAILS(world_resume(w, &e), CODE_FAKE_FAILURE);
+	FAILS(world_resume(w, &e), FAKE_CODE);
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 3 running");
 }

@@ -365,7 +365,7 @@ delete_goes_on_when_the_files_cannot_be_dropped(void **state)
 	assert_false(gone);
 	assert_string_equal(world_state(w), "deleting none 1 running");
 	fake_script("storage_drop", FAKE_FAIL, 1);
-	FAILS(finish_delete(&w->ctl, w->id, &gone, &e), CODE_FAKE_FAILURE);
+	FAILS(finish_delete(&w->ctl, w->id, &gone, &e), FAKE_CODE);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_true(gone);
 	assert_string_equal(world_state(w), "deleted none 1 running");
@@ -440,7 +440,7 @@ delete_of_what_never_started_still_looks(void **state)
 	bool gone = false;
 
 	fake_script("storage_make", FAKE_FAIL, 1);
-	FAILS(world_create(w, ISOLATION_SESSION, &e), CODE_FAKE_FAILURE);
+	FAILS(world_create(w, ISOLATION_SESSION, &e), FAKE_CODE);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_true(gone);
 	assert_int_equal(fake_calls("inspect"), 1);

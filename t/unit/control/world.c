@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "control/start.h"
+#include "provider/choose/choose.h"
 
 static const char FRESH[] =
     "TRUNCATE ticket, snapshot, event, idempotency, sighting, alias, port, session, lease,"
@@ -61,7 +62,7 @@ world_begin(void **state)
 	must(STORE_RUN(st, STMT_INSTALLATION, &r, &e), &e);
 	fake_reset();
 	remove_sockets(&w->conf);
-	must(provider_open("fake", &w->conf, rows_text(r, 0, "id"),
+	must(provider_open_ops(&PROVIDER_FAKE, &w->conf, rows_text(r, 0, "id"),
 		 &w->ctl.provider, &e),
 	    &e);
 	rows_free(&r);

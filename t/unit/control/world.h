@@ -8,12 +8,12 @@
 #ifndef SANDLEASE_UNIT_WORLD_H
 #define SANDLEASE_UNIT_WORLD_H
 
+#include "../../lib/fake/fake.h"
 #include "../unit.h"
 
 #include "control/control.h"
 #include "control/session_control.h"
 #include "domain/state.h"
-#include "provider/fake.h"
 #include "reaper/pass.h"
 
 enum { WORLD_TEXT_MAX = 1024, WORLD_WAIT_MS = PATIENCE_MS };

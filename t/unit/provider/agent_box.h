@@ -2,6 +2,7 @@
 #ifndef SANDLEASE_UNIT_AGENT_BOX_H
 #define SANDLEASE_UNIT_AGENT_BOX_H
 
+#include "../../lib/fake/fake.h"
 #include "../unit.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
-#include "provider/fake.h"
+#include "provider/choose/choose.h"
 
 static char BASE[] = "/tmp/sllinkXXXXXX";
 static struct conf CONF;
@@ -62,7 +63,7 @@ begin(void **state)
 
 	(void)state;
 	fake_reset();
-	return provider_open("fake", &CONF, "a", &P, &e) < 0
+	return provider_open_ops(&PROVIDER_FAKE, &CONF, "a", &P, &e) < 0
 	    ? -1
 	    : P.ops->ensure(&P, &BOX, soon(), &e);
 }

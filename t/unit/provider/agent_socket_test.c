@@ -94,7 +94,7 @@ a_launch_without_groups_leaves_no_socket(void **state)
 	fake_script("cell_open", FAKE_FAIL, 1);
 	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
 	    -1);
-	assert_code(e.code, CODE_FAKE_FAILURE);
+	assert_code(e.code, FAKE_CODE);
 	assert_false(has_socket(3, 0));
 	assert_false(has_socket(3, 8080));
 	assert_int_equal(fake_calls("agent.launch"), 0);

@@ -8,6 +8,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/host/file.h"
+#include "provider/store/copy.h"
 #include "provider/store/job.h"
 #include "provider/store/snapshot.h"
 #include "provider/store/storage.h"

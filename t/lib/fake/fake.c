@@ -1,17 +1,13 @@
 /* fake.c: what a test says, and the world it changes. */
-#include "provider/fake.h"
+#include "fake.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/str.h"
-#include "provider/fake_world.h"
+#include "world.h"
 
 enum { SCRIPTS = 64 };
-
-/* Brings the operations along wherever a test uses any of this. */
-static const struct provider_ops *const OPS __attribute__((used)) =
-    &PROVIDER_FAKE;
 
 struct fake_world FAKE = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	.free_mb = FAKE_FREE_MB,

@@ -1,14 +1,14 @@
 /*
- * fake_world.h: what fake.c and fake_agent.c share.
+ * world.h: what the files of the fake provider share.
  */
-#ifndef SANDLEASE_PROVIDER_FAKE_WORLD_H
-#define SANDLEASE_PROVIDER_FAKE_WORLD_H
+#ifndef SANDLEASE_FAKE_WORLD_H
+#define SANDLEASE_FAKE_WORLD_H
 
 #include <pthread.h>
 
 #include "common/channel.h"
+#include "fake.h"
 #include "provider/box/record.h"
-#include "provider/fake.h"
 
 enum {
 	FAKE_BOXES = 64,
@@ -71,7 +71,7 @@ struct fake_cell *fake_find_cell(const char *id, const char *session,
 void fake_end_cell(struct fake_cell *c);
 void fake_end_box(struct fake_box *b);
 
-/* How an operation begins and ends, for fake_ops.c and fake_disk.c. */
+/* How an operation begins and ends, for ops.c, disk.c and snapshot.c. */
 int fake_play(const char *op, int64_t deadline_ms, bool *lose, struct err *e);
 int fake_begin(const char *op, bool *lose, struct err *e);
 int fake_finish(int rc, bool lose, struct err *e);

@@ -1,10 +1,10 @@
-/* fake_disk.c: a disk in memory. */
+/* disk.c: a disk in memory. */
 #include <stdlib.h>
 
 #include "common/mem.h"
 #include "common/str.h"
 #include "domain/disk.h"
-#include "provider/fake_world.h"
+#include "world.h"
 
 int
 fake_workspaces(const struct provider *p, const char *id,

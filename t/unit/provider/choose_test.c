@@ -1,4 +1,4 @@
-/* provider_test.c: what a host must have, said in one sentence. */
+/* choose_test.c: what a host must have, said in one sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,7 @@
 
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/fake.h"
-#include "provider/provider.h"
+#include "provider/choose/choose.h"
 
 static char BASE[] = "/tmp/slopenXXXXXX";
 static struct conf CONF;
@@ -67,17 +66,6 @@ mode_of(const char *name)
 
 	assert_int_equal(stat(path, &st), 0);
 	return (unsigned)(st.st_mode & 07777);
-}
-
-static void
-a_provider_is_found_by_its_name(void **state)
-{
-	(void)state;
-	assert_ptr_equal(provider_find("local"), &PROVIDER_LOCAL);
-	assert_ptr_equal(provider_find("fake"), &PROVIDER_FAKE);
-	assert_null(provider_find("docker"));
-	assert_null(provider_find(""));
-	fake_reset();
 }
 
 static void
@@ -173,6 +161,9 @@ an_unknown_provider_is_told(void **state)
 	(void)state;
 	assert_int_equal(provider_open("dockr", &CONF, "a", &p, &e), -1);
 	assert_string_equal(e.msg, "there is no provider \"dockr\"");
+	/* no program has the one of the tests */
+	assert_int_equal(provider_open("fake", &CONF, "a", &p, &e), -1);
+	assert_string_equal(e.msg, "there is no provider \"fake\"");
 }
 
 #define test(f) cmocka_unit_test_setup_teardown(f, begin, finish)
@@ -181,7 +172,6 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(a_provider_is_found_by_its_name),
 		test(opening_makes_private_directories),
 		test(what_is_missing_is_one_clear_sentence),
 		test(a_state_directory_that_others_can_enter_is_refused),

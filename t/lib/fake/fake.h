@@ -1,18 +1,27 @@
 /*
- * fake.h: a provider and an agent in memory, for unit tests only.
+ * fake.h: a provider and an agent in memory, for tests.
  *
  * PROVIDER_FAKE keeps the promises of provider.h with the real rules of
  * record.h and answers control messages from threads of this process; the
- * functions here make it fail, hang or lose things as a test says.
+ * functions here make it fail, hang or lose things as a test says.  No program
+ * is linked with it; a test opens it with provider_open_ops().
  */
-#ifndef SANDLEASE_PROVIDER_FAKE_H
-#define SANDLEASE_PROVIDER_FAKE_H
+#ifndef SANDLEASE_FAKE_FAKE_H
+#define SANDLEASE_FAKE_FAKE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "provider/link/link.h"
 #include "provider/provider.h"
+
+extern const struct provider_ops PROVIDER_FAKE;
+
+/*
+ * The code of FAKE_FAIL.  The local provider answers with it, too, and control
+ * judges such an error by its kind alone.
+ */
+#define FAKE_CODE CODE_NO_STORAGE
 
 enum fake_how {
 	FAKE_WORK,   /* as usual */

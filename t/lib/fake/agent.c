@@ -1,4 +1,4 @@
-/* fake_agent.c: an agent in memory that speaks the control protocol. */
+/* agent.c: an agent in memory that speaks the control protocol. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,9 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/fake_world.h"
+#include "world.h"
 
+/* wait: against hanging, never a measure */
 enum { PATIENCE_MS = 60 * 1000, THREADS = 1024 };
 
 struct talk {

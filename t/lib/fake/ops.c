@@ -1,4 +1,4 @@
-/* fake_ops.c: the operations of the provider in memory. */
+/* ops.c: the operations of the provider in memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/fake_world.h"
 #include "provider/host/proc.h"
+#include "world.h"
 
 /* -1 when the script says so; *lose when only the answer is to be lost. */
 int
@@ -34,8 +34,7 @@ fake_play(const char *op, int64_t deadline_ms, bool *lose, struct err *e)
 	if (how == FAKE_BROKEN)
 		return err_set(e, ERR_UNAVAILABLE, CODE_ENGINE_BROKEN,
 		    "the fake is broken");
-	return err_set(e, ERR_UNAVAILABLE, CODE_FAKE_FAILURE,
-	    "the fake failed");
+	return err_set(e, ERR_UNAVAILABLE, FAKE_CODE, "the fake failed");
 }
 
 /* Lets go of the world with what came of it. */
@@ -142,7 +141,7 @@ inspect(const struct provider *p, const char *id, struct sandbox_seen *out,
 	if (how == FAKE_UNKNOWN)
 		return 0;
 	if (how != FAKE_WORK)
-		return err_set(e, ERR_UNAVAILABLE, CODE_FAKE_FAILURE,
+		return err_set(e, ERR_UNAVAILABLE, FAKE_CODE,
 		    "the fake failed");
 	pthread_mutex_lock(&FAKE.lock);
 	b = fake_find_box(id, false);
@@ -212,6 +211,16 @@ destroy(const struct provider *p, const char *id, const char *incarnation,
 {
 	(void)p;
 	return end("destroy", id, incarnation, deadline_ms, true, e);
+}
+
+/* Nothing in memory is frozen in a way that keeps a sandbox from ending. */
+static int
+thaw_orphans(const struct provider *p, const char *id, struct err *e)
+{
+	bool lose;
+
+	(void)p, (void)id;
+	return fake_play("thaw_orphans", 0, &lose, e);
 }
 
 static int
@@ -343,7 +352,7 @@ cell_gone(const struct provider *p, const char *id, const char *session,
 	(void)p;
 	*gone = false;
 	if (how != FAKE_WORK && how != FAKE_LOSE && how != FAKE_LIE)
-		return err_set(e, ERR_UNAVAILABLE, CODE_FAKE_FAILURE,
+		return err_set(e, ERR_UNAVAILABLE, FAKE_CODE,
 		    "the fake failed");
 	pthread_mutex_lock(&FAKE.lock);
 	c = fake_find_cell(id, session, false);
@@ -401,6 +410,7 @@ const struct provider_ops PROVIDER_FAKE = {
 	.list = list,
 	.stop = stop,
 	.destroy = destroy,
+	.thaw_orphans = thaw_orphans,
 	.control = control,
 	.storage_make = storage_make,
 	.storage_from = fake_storage_from,

@@ -1,9 +1,9 @@
-/* fake_snapshot.c: snapshots in memory. */
+/* snapshot.c: snapshots in memory. */
 #include <stdlib.h>
 
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/fake_world.h"
+#include "world.h"
 
 static struct fake_snapshot *
 find(const char *id, bool make)

@@ -1,0 +1,128 @@
+/* spawn.c: starts programs that are nobody's children. */
+#include "provider/host/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+enum {
+	HIGH_FD = 64,
+	ALONE_NICE = 5, /* a client that waits for a session comes first */
+	ALONE_FILES = 256
+};
+
+char *const SPAWN_ENVIRONMENT[] = { (char[]){ "PATH=/usr/bin:/bin" },
+	(char[]){ "LANG=C.UTF-8" }, NULL };
+
+/* A worker ignores SIGPIPE, and exec would pass that on. */
+void
+spawn_reset_signals(void)
+{
+	sigset_t none;
+
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/*
+ * By way of high numbers, because a source may lie where another one belongs
+ * (a worker's fd 0 is the API's listening socket).
+ */
+int
+spawn_place_fds(const int *sources, int count)
+{
+	int high[SPAWN_FDS_MAX];
+
+	for (int i = 0; i < count; i++) {
+		high[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, HIGH_FD);
+		if (high[i] < 0)
+			return -1;
+	}
+	for (int i = 0; i < count; i++)
+		if (dup2(high[i], i) < 0)
+			return -1;
+	return (int)syscall(SYS_close_range, count, ~0U, 0);
+}
+
+/*
+ * Forks twice, because the second child is nobody's: pid 1 will reap it.  The
+ * second time by vfork, which spares copying a memory map.
+ */
+int
+spawn_orphan(void (*become)(void *arg), void *arg, struct err *e)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		return err_errno(e, "fork");
+	if (pid == 0) {
+		if (vfork() == 0) {
+			become(arg);
+			_exit(127);
+		}
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+/*
+ * No class limits such a program, and what it reads may be a tenant's.  It
+ * remembers directories and files of several names: a hundred thousand are well
+ * below these limits.
+ */
+static void
+limit_alone(const struct spawn *s)
+{
+	const struct {
+		__rlimit_resource_t what;
+		rlim_t most;
+	} LIMITS[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_NOFILE, ALONE_FILES },
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+		{ RLIMIT_AS, (rlim_t)s->memory_bytes },
+#endif
+	};
+
+	(void)s; /* unused with sanitizers */
+	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
+		setrlimit(LIMITS[i].what,
+		    &(struct rlimit){ LIMITS[i].most, LIMITS[i].most });
+}
+
+static void
+become_alone(void *arg)
+{
+	const struct spawn *s = arg;
+	struct err ignored;
+
+	spawn_reset_signals();
+	setsid();
+	setpriority(PRIO_PROCESS, 0, ALONE_NICE);
+	if (s->enter(s->arg, &ignored) < 0)
+		_exit(127);
+	limit_alone(s);
+	if (chdir("/") == 0 && spawn_place_fds(s->fds, s->fd_count) == 0)
+		execve(s->argv[0], s->argv, SPAWN_ENVIRONMENT);
+	_exit(127);
+}
+
+int
+spawn_alone(const struct spawn *s, struct err *e)
+{
+	struct spawn copy = *s;
+
+	return spawn_orphan(become_alone, &copy, e);
+}
