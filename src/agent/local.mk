@@ -123,6 +123,7 @@ AGENT_SOURCES = \
 	src/agent/shell/answers.c src/agent/shell/answers.h \
 	src/agent/shell/exec.c src/agent/shell/exec.h \
 	src/agent/shell/internal.h \
+	src/agent/shell/life.c \
 	src/agent/shell/proc.c src/agent/shell/proc.h \
 	src/agent/shell/run.c \
 	src/agent/shell/shell.c src/agent/shell/shell.h \

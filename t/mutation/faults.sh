@@ -115,7 +115,7 @@ agent agent/execute "output is cut and nobody says so" collected.c \
 agent agent/execute "a stream knows nothing of its shell" exec.c \
 	's/rc = shell_state\(s, &state, e\)/rc = 0/' \
 	"directory, variables and functions are inherited"
-agent agent/execute "a shell's exit code is not told" shell/run.c \
+agent agent/execute "a shell's exit code is not told" shell/life.c \
 	's/snprintf\(e->more, sizeof\(e->more\), .*/(void)0;/' \
 	"exit ends the shell"
 agent agent/execute "a timeout ends the root and leaves the tree" ending.c \
@@ -139,7 +139,7 @@ agent api/shell "a deleted shell leaves its processes" shell.c \
 agent api/shell "the session's own timeout is ignored" shell.c \
 	's/^\treturn ms > 0 \? ms : envset_number.*/\treturn ms;/' \
 	"the call the session and the environment say how long"
-agent api/shell "what a replaced shell left behind lives on" shell/run.c \
+agent api/shell "what a replaced shell left behind lives on" shell/life.c \
 	'/^shell_kill/,/^}/s/proctree_end\(&s->orphans\);//' \
 	"what a replaced shell left behind and its processes go with it"
 agent api/shell "a name is there twice" shell.c \

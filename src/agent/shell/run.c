@@ -18,7 +18,6 @@
 
 enum { YIELD_MS = 1000 }; /* for a shell whose command is gone */
 
-pthread_mutex_t shell_exports_lock = PTHREAD_MUTEX_INITIALIZER;
 static char fifo_dir[64];
 
 void
@@ -31,97 +30,6 @@ const char *
 shell_fifos(void)
 {
 	return fifo_dir;
-}
-
-/* ---- the process */
-
-const char *
-shell_home(const struct shell *s)
-{
-	return s->cwd != NULL ? s->cwd : "/workspace";
-}
-
-int
-shell_start(struct shell *s, const char *cwd, struct err *e)
-{
-	pthread_mutex_lock(&shell_exports_lock);
-	answers_reset(&s->answers);
-	pthread_mutex_unlock(&shell_exports_lock);
-	if (shell_proc_start(&s->proc, cwd, s->env, &s->env_seq, e) < 0)
-		return -1;
-	s->pid = s->proc.child.pid;
-	s->over = false;
-	return 0;
-}
-
-bool
-shell_lives(const struct shell *s)
-{
-	return s->proc.child.pid > 0 && !shell_proc_ended(&s->proc);
-}
-
-/* It has ended, or is about to: waits for that and returns its status. */
-static int
-reap(struct shell *s)
-{
-	int status;
-
-	s->pid = -1;
-	status = spawn_wait(&s->proc.child);
-	shell_proc_close(&s->proc);
-	return status;
-}
-
-void
-shell_kill(struct shell *s)
-{
-	proctree_end(&s->orphans);
-	proctree_free(&s->orphans);
-	if (s->proc.child.pid <= 0)
-		return;
-	proctree_kill(s->proc.child.pid, NULL);
-	(void)reap(s);
-}
-
-int
-shell_gone(struct shell *s, struct err *e)
-{
-	int status = reap(s);
-	char how[SPAWN_HOW_MAX];
-
-	s->over = true;
-	spawn_describe(status, how);
-	err_set(e, ERR_GONE, CODE_SESSION_TERMINATED,
-	    "Session '%s' was terminated: its shell exited with %s", s->name,
-	    how);
-	snprintf(e->more, sizeof(e->more), "{\"exitCode\": %d}", status);
-	return -1;
-}
-
-int
-shell_revive(struct shell *s, struct err *e)
-{
-	if (s->proc.child.pid <= 0)
-		return shell_start(s, shell_home(s), e);
-	return shell_proc_ended(&s->proc) ? shell_gone(s, e) : 0;
-}
-
-void
-shell_connect(const struct shell *s, const struct buf *script, struct pump *p)
-{
-	p->status_fd = s->proc.from;
-	p->pidfd = s->proc.child.pidfd;
-	p->script_fd = s->proc.to;
-	p->script = script->data;
-	p->script_len = script->len;
-}
-
-void
-shell_hear(struct shell *s, const char *data, size_t len)
-{
-	pthread_mutex_lock(&shell_exports_lock);
-	answers_read(&s->answers, data, len);
-	pthread_mutex_unlock(&shell_exports_lock);
 }
 
 /* ---- the output of a command */
@@ -262,7 +170,7 @@ start_again(struct shell *s, const char *cwd)
 	if (shell_talk(s, &script, read_answer, &r) == PUMP_TOLD)
 		return true;
 	kill(s->proc.child.pid, SIGKILL);
-	(void)reap(s);
+	(void)shell_reap(s);
 	return false;
 }
 
@@ -283,7 +191,7 @@ end_command(struct running *r, struct shell_outcome *out)
 	if (abort_command(r, &spare))
 		return;
 	proctree_kill(pid, &spare);
-	(void)reap(s);
+	(void)shell_reap(s);
 	proctree_merge(&s->orphans, &spare);
 	out->replaced = true;
 	out->restored = start_again(s, cwd);

@@ -174,13 +174,6 @@ shell_release(struct shell *s)
 	pthread_mutex_unlock(&table_lock);
 }
 
-int
-shell_destroyed(const char *name, struct err *e)
-{
-	return err_set(e, ERR_GONE, CODE_SESSION_DESTROYED,
-	    "Session '%s' was destroyed", name);
-}
-
 static int
 hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
     struct shell **out, struct err *e)
