@@ -132,6 +132,7 @@ AGENT_SOURCES = \
 	src/agent/watch/dir.c \
 	src/agent/watch/events.c \
 	src/agent/watch/internal.h \
+	src/agent/watch/news.c \
 	src/agent/watch/tree.c \
 	src/agent/watch/watch.c src/agent/watch/watch.h \
 	src/agent/wrapper/ops.c \

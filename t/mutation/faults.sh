@@ -311,16 +311,16 @@ agent agent/watch "our own drafts are told as moves" watch/events.c \
 agent agent/watch "a directory keeps its old path" watch/tree.c \
 	's/watch_dir_move\(known, d, name\);/(void)name;/' \
 	"directories are followed where they go"
-agent agent/watch "every kind is told to everybody" watch/events.c \
+agent agent/watch "every kind is told to everybody" watch/news.c \
 	's/\(w->wish.types & 1u << type\) == 0/false/' \
 	"one of them"
-agent agent/watch "what is excluded is told" watch/tree.c \
+agent agent/watch "what is excluded is told" watch/news.c \
 	'/^watch_excludes/,/^}/s/return .*/return false;/' \
 	"without a word"
 agent agent/watch "one change is told many times" changes.c \
 	's/if \(is_said\(c, &new, path\)\)/if (false)/' \
 	"a storm on one file is one event at a time"
-agent agent/watch_bounds "a check sees no change" watch/events.c \
+agent agent/watch_bounds "a check sees no change" watch/news.c \
 	'/^watch_note/,/^}/s/w->cursor\+\+;//' \
 	"a change is seen at once"
 agent agent/watch_bounds "who hangs up is watched for" api/watch.c \

@@ -148,3 +148,11 @@ watch_path(const struct watch_dir *d, const struct watch_dir *above,
 		at = prepend(d->name, at, buf);
 	return at;
 }
+
+void
+watch_tree_drop(struct watch *w)
+{
+	if (w->top != NULL)
+		watch_dir_drop(w->top);
+	w->top = w->root = NULL;
+}

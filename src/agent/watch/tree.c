@@ -7,7 +7,6 @@
 #include <sys/ioctl.h>
 
 #include "agent/files/files.h"
-#include "agent/files/glob.h"
 #include "agent/files/walk.h"
 #include "agent/watch/internal.h"
 #include "common/clock.h"
@@ -25,27 +24,6 @@ enum {
 enum { HOLD_MS = 5 };
 
 /* ---- what is looked at */
-
-static bool
-matches_any(char *const *patterns, const char *path)
-{
-	for (; patterns != NULL && *patterns != NULL; patterns++)
-		if (glob_match(*patterns, path))
-			return true;
-	return false;
-}
-
-bool
-watch_excludes(const struct watch *w, const char *path)
-{
-	return matches_any(w->wish.exclude, path);
-}
-
-bool
-watch_includes(const struct watch *w, const char *path)
-{
-	return w->wish.include == NULL || matches_any(w->wish.include, path);
-}
 
 /* Whether there is nothing in the directory that would be told. */
 static bool
@@ -378,12 +356,4 @@ watch_tree_build(struct watch *w, struct err *e)
 		return 0;
 	watch_tree_drop(w);
 	return -1;
-}
-
-void
-watch_tree_drop(struct watch *w)
-{
-	if (w->top != NULL)
-		watch_dir_drop(w->top);
-	w->top = w->root = NULL;
 }

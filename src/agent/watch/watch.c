@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,8 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
-struct watch *watch_all;
+/* Held by whoever touches any watch, or anything of watch/internal.h. */
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int wake = -1;   /* an eventfd: the thread is to look what there is */
 static int64_t born_ms; /* when the first was made; part of every id */
