@@ -8,6 +8,7 @@
 #include "agent/api/scene.h"
 #include "agent/api/target.h"
 #include "agent/base/base64.h"
+#include "agent/files/draft.h"
 #include "agent/files/files.h"
 #include "agent/files/view.h"
 #include "agent/run/activity.h"
@@ -58,7 +59,7 @@ too_large(struct call *c, const struct target *t, int64_t actual, struct err *e)
 }
 
 static int
-write_content(struct call *c, const json_t *body, struct files_source from,
+write_content(struct call *c, const json_t *body, struct draft_source from,
     struct err *e)
 {
 	auto_buf struct buf decoded = { 0 };
@@ -77,7 +78,7 @@ write_content(struct call *c, const json_t *body, struct files_source from,
 	}
 	if (from.len > WRITE_MAX)
 		return too_large(c, &t, (int64_t)from.len, e);
-	if (files_write(t.where, &from, -1, e) < 0)
+	if (draft_write_file(t.where, &from, -1, e) < 0)
 		return -1;
 	target_reply(c, &t, NULL);
 	return 0;
@@ -88,7 +89,7 @@ write_body(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
 	auto_buf struct buf text = { 0 };
-	struct files_source from = { .fd = -1 };
+	struct draft_source from = { .fd = -1 };
 	struct bigjson_value content;
 	const struct scene *s = c->context;
 

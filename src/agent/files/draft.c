@@ -14,7 +14,7 @@
 /* At the end of its name, for those who watch the directory. */
 #define REPLACES "~"
 
-enum { NEW_MODE = 0644 };
+enum { NEW_MODE = 0644, CHUNK = 65536 };
 
 static int
 open_beside(struct draft *d, struct err *e)
@@ -113,4 +113,38 @@ draft_drop(struct draft *d)
 	if (d->temp[0] != '\0')
 		unlink(d->temp);
 	mem_close_fd(&d->fd);
+}
+
+/* All that the source has. */
+static int
+write_all(struct draft *d, const struct draft_source *from, struct err *e)
+{
+	auto_free char *buf = NULL;
+
+	if (from->fd < 0)
+		return draft_write(d, from->data, from->len, e);
+	buf = xmalloc(CHUNK);
+	for (;;) {
+		ssize_t n = read(from->fd, buf, CHUNK);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return files_fail(e, d->path);
+		if (n == 0)
+			return 0;
+		if (draft_write(d, buf, (size_t)n, e) < 0)
+			return -1;
+	}
+}
+
+int
+draft_write_file(const char *path, const struct draft_source *from, int mode,
+    struct err *e)
+{
+	auto_draft struct draft d = DRAFT_NONE;
+
+	if (draft_open(&d, path, mode, e) < 0 || write_all(&d, from, e) < 0)
+		return -1;
+	return draft_commit(&d, false, e);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/base/script.h"
+#include "agent/files/draft.h"
 #include "agent/files/files.h"
 #include "agent/git/error.h"
 #include "agent/shell/exec.h"
@@ -254,8 +255,8 @@ keep_user(const struct git_clone *g)
 	buf_add(&text, old.data, (size_t)(host - old.data));
 	git_url_userinfo(g->url, &text);
 	buf_str(&text, host);
-	if (files_write(path,
-		&(struct files_source){ .data = text.data,
+	if (draft_write_file(path,
+		&(struct draft_source){ .data = text.data,
 		    .len = text.len,
 		    .fd = -1 },
 		-1, &e) < 0)

@@ -10,6 +10,7 @@
 #include "agent/base/envset.h"
 #include "agent/base/proctree.h"
 #include "agent/base/serve.h"
+#include "agent/files/draft.h"
 #include "agent/files/files.h"
 #include "agent/pty/pty.h"
 #include "agent/relay/relay.h"
@@ -139,8 +140,8 @@ op_write(struct op *op, json_t *reply, struct err *e)
 	if (op->fds.count < 1 || op->fds.fd[0] < 0)
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "a descriptor must come with it");
-	return files_write(path, &(struct files_source){ .fd = op->fds.fd[0] },
-	    (int)b.mode, e);
+	return draft_write_file(path,
+	    &(struct draft_source){ .fd = op->fds.fd[0] }, (int)b.mode, e);
 }
 
 static int
