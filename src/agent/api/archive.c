@@ -7,6 +7,7 @@
 #include "agent/api/rawpath.h"
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
+#include "agent/archive/pack.h"
 #include "agent/files/files.h"
 #include "agent/run/activity.h"
 #include "agent/run/worker.h"
@@ -83,7 +84,7 @@ cannot_pack(struct worker *w, const char *path, struct err *e)
 	ssize_t n = worker_read(w->err, text, REPORT_MAX);
 
 	if (n > 0 && json_parse(text, (size_t)n, &said, &ignored) == 0 &&
-	    worker_blames_disk(said, path, e))
+	    pack_blames_disk(said, path, e))
 		return err_wrap(e, "%.80s cannot be archived", path);
 	return err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR,
 	    "%.80s cannot be archived: %.150s", path,
@@ -180,7 +181,7 @@ cannot_unpack(const json_t *said, struct err *e)
 {
 	const char *entry = json_str(said, "entry");
 
-	if (worker_blames_disk(said, entry, e))
+	if (pack_blames_disk(said, entry, e))
 		return -1;
 	return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 	    "the archive cannot be unpacked: entry %lld%s%.80s: %.100s",

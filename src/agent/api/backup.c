@@ -7,7 +7,9 @@
 #include "agent/api/scene.h"
 #include "agent/archive/backup.h"
 #include "agent/archive/backup_path.h"
+#include "agent/process/store.h"
 #include "agent/run/activity.h"
+#include "agent/shell/shell.h"
 #include "common/mem.h"
 #include "web/reply.h"
 
@@ -155,16 +157,19 @@ tell(struct call *c, const struct request *r, const struct err *e)
 static int
 work(struct call *c, const struct request *r, int64_t *size, struct err *e)
 {
+	const char *const ours[] = { PROCESS_DIR, shell_fifos(), NULL };
 	struct interrupt_job job;
 	struct worker_boss boss = { .call = c, .job = &job };
+	struct backup b = r->backup;
 	int rc;
 
+	b.ours = ours;
 	if (interrupt_enter(&job,
 		&(struct interrupt_name){ .id = "", .shell = r->shell }, e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_RUNNING);
-	rc = size != NULL ? backup_create(&r->backup, &boss, size, e)
-			  : backup_restore(&r->backup, &boss, e);
+	rc = size != NULL ? backup_create(&b, &boss, size, e)
+			  : backup_restore(&b, &boss, e);
 	interrupt_end(&job);
 	activity_end(ACTIVITY_RUNNING);
 	return rc;

@@ -11,8 +11,6 @@
 #include "agent/archive/backup_internal.h"
 #include "agent/archive/ignored.h"
 #include "agent/files/draft.h"
-#include "agent/process/store.h"
-#include "agent/shell/shell.h"
 #include "common/mem.h"
 
 enum {
@@ -122,12 +120,10 @@ add_excludes(struct buf *to, const json_t *excludes)
 
 /* What the wrapper keeps among the tenant's files is not theirs. */
 static void
-add_ours(struct buf *to, const char *dir)
+add_ours(struct buf *to, const struct backup *b)
 {
-	const char *const ours[] = { PROCESS_DIR, shell_fifos() };
-
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		const char *path = files_below(ours[i], dir);
+	for (size_t i = 0; b->ours[i] != NULL; i++) {
+		const char *path = files_below(b->ours[i], b->dir);
 
 		if (path != NULL)
 			buf_add(to, path, strlen(path) + 1);
@@ -142,7 +138,7 @@ tell_omitted(struct making *m, struct err *e)
 	int rc = 0;
 
 	add_excludes(&text, m->b->excludes);
-	add_ours(&text, m->b->dir);
+	add_ours(&text, m->b);
 	if (files_put(m->packer.in, text.data, text.len) == 0 &&
 	    m->b->gitignore)
 		rc = ignored_send(m->b->dir, m->packer.in, m->boss, e);

@@ -8,8 +8,6 @@
 #include "agent/archive/backup.h"
 #include "agent/archive/backup_internal.h"
 #include "agent/files/swap.h"
-#include "agent/process/store.h"
-#include "agent/shell/shell.h"
 #include "common/mem.h"
 
 static int
@@ -82,11 +80,10 @@ take_apart(const struct backup *b, const struct worker_boss *boss, int fd,
 static int
 restore(const struct backup *b, const struct worker_boss *boss, struct err *e)
 {
-	const char *const ours[] = { PROCESS_DIR, shell_fifos(), NULL };
 	auto_fd int fd = open_archive(b->archive, e);
 	auto_swap struct swap s = { 0 };
 
-	if (fd < 0 || swap_open(&s, b->dir, ours, e) < 0 ||
+	if (fd < 0 || swap_open(&s, b->dir, b->ours, e) < 0 ||
 	    take_apart(b, boss, fd, s.fresh, e) < 0)
 		return -1;
 	return swap_commit(&s, e);

@@ -68,6 +68,19 @@ pack_blame(json_t *said, const struct pack_fault *f)
 		add_text(said, "entry", f->entry);
 }
 
+bool
+pack_blames_disk(const json_t *said, const char *path, struct err *e)
+{
+	int number = (int)json_integer_value(json_object_get(said, "errno"));
+	const char *entry = json_str(said, "entry");
+
+	if (number <= 0)
+		return false;
+	errno = number;
+	files_fail(e, entry[0] != '\0' ? entry : path);
+	return true;
+}
+
 /* The disk's errors have numbers, those of libarchive have none. */
 static int
 complain(const struct packing *p, struct archive *a)
