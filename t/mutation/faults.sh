@@ -512,7 +512,7 @@ agent api/ports "a watch outlives its process" api/ports.c \
 	's/if \(has_exited\(w\)\)/if (false \&\& has_exited(w))/' \
 	"a watch ends with the process it waits for"
 agent agent/relay "an unexposed port stays open" relay/conn.c \
-	'/^relay_conn_close_port/,/^}/s/relay_conn_finish\(c\)/(void)0/' \
+	'/^relay_conn_close_port/,/^}/s/close_conn\(c\)/(void)0/' \
 	"unexpose closes what is open"
 
 # ---- init and cells
@@ -553,7 +553,7 @@ agent agent/relay "an app speaks before it is asked" relay/copy.c \
 	's/ \|\| !c->begun\)/)/;s/may_answer = c->begun && /may_answer = /' \
 	"an app that speaks first is not heard"
 agent agent/relay "an error page stands in the middle of an answer" relay/copy.c \
-	's/if \(c->reply.started\) \{/if (false) {/' \
+	's/if \(c->reply.started\)/if (false)/' \
 	"nothing of ours stands in the middle of it"
 agent agent/relay "any number of ports is relayed" relay.c \
 	's/if \(count >= RELAYS_MAX\)/if (false)/' \
