@@ -86,6 +86,7 @@ AGENT_SOURCES = \
 	src/agent/git/git.c src/agent/git/git.h \
 	src/agent/git/url.c src/agent/git/url.h \
 	src/agent/init/cells.c src/agent/init/cells.h \
+	src/agent/init/conn.c \
 	src/agent/init/freezer.c src/agent/init/freezer.h \
 	src/agent/init/init.c src/agent/init/init.h \
 	src/agent/init/markers.c src/agent/init/markers.h \

@@ -528,7 +528,7 @@ init "what is being ended is thawed" src/agent/init/ops.c \
 init "a seal needs no generation" src/agent/init/ops.c \
 	's/if \(r->to.generation == 0\)/if (false)/' \
 	"a seal of no generation is refused"
-init "one launch answers all" src/agent/init/init.c \
+init "one launch answers all" src/agent/init/conn.c \
 	's/c->wait == what && str_equal\(c->session, session\)/c->wait == what/' \
 	"of two at once each hears of its own"
 init "any number of descriptors is launched" src/agent/init/ops.c \

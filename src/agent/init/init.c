@@ -17,7 +17,6 @@
 
 #include "agent/cell/cell.h"
 #include "agent/cell/root.h"
-#include "agent/init/markers.h"
 #include "agent/init/usage.h"
 #include "agent/init/watchdog.h"
 #include "common/clock.h"
@@ -36,95 +35,6 @@ static const struct {
 	{ "/proc/sys/user/max_inotify_instances", "64" },
 	{ "/proc/sys/user/max_inotify_watches", "65536" },
 };
-
-/* ---- answers */
-
-static void
-free_slot(struct conn *c)
-{
-	mem_close_fd(&c->fd);
-	c->wait = WAIT_NOTHING;
-}
-
-void
-init_answer(struct conn *c, json_t *reply)
-{
-	struct err ignored;
-
-	/* the socket does not block: who does not read gets nothing */
-	(void)!channel_send(c->fd, reply, NULL, 0, &ignored);
-	free_slot(c);
-}
-
-void
-init_refuse(struct conn *c, const struct err *e)
-{
-	auto_json json_t *reply = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
-	    code_word(e->code), "message", e->msg);
-
-	if (e->field[0] != '\0')
-		json_object_set_new(reply, "message",
-		    json_sprintf("%s: %s", e->field, e->msg));
-	init_answer(c, reply);
-}
-
-void
-init_look(struct init *in, struct conn *c)
-{
-	bool over = clock_left_ms(c->until) == 0;
-	auto_json json_t *reply = NULL;
-	json_t *wrappers;
-
-	if (!over && clock_left_ms(c->again) > 0)
-		return;
-	wrappers = cells_wrappers(&in->cells, c->session);
-	reply = json_pack("{s:b, s:o}", "ok", 1, "wrappers", wrappers);
-	markers_append(c->session, wrappers);
-	if (over || json_array_size(wrappers) == 0)
-		init_answer(c, reply);
-	else /* whom no cell encloses, nobody tells us of */
-		c->again = clock_ms() + AGAIN_MS;
-}
-
-static struct conn *
-next_waiting(struct init *in, enum wait what, const char *session, size_t *at)
-{
-	while (*at < INIT_CONNS_MAX) {
-		struct conn *c = &in->conns[(*at)++];
-
-		if (c->wait == what && str_equal(c->session, session))
-			return c;
-	}
-	return NULL;
-}
-
-void
-init_launched(struct init *in, const struct cell *cell)
-{
-	struct conn *c;
-	size_t at = 0;
-
-	while (
-	    (c = next_waiting(in, WAIT_SERVING, cell->session, &at)) != NULL) {
-		auto_json json_t *reply = json_pack("{s:b, s:s, s:I, s:s, s:s}",
-		    "ok", 1, "instance", cell->instance, "generation",
-		    (json_int_t)cell->generation, "cell", "namespace",
-		    "version", PACKAGE_VERSION);
-
-		init_answer(c, reply);
-	}
-}
-
-void
-init_launch_failed(struct init *in, const char *session, const struct err *e)
-{
-	struct conn *c;
-	size_t at = 0;
-
-	log_line(LOG_WARN, "launch_failed", "%s: %s", session, e->msg);
-	while ((c = next_waiting(in, WAIT_SERVING, session, &at)) != NULL)
-		init_refuse(c, e);
-}
 
 /* ---- cells */
 
@@ -162,9 +72,7 @@ static void
 cell_ended(struct init *in, struct cell *cell)
 {
 	char session[ID_MAX];
-	struct conn *c;
 	struct err e = { 0 };
-	size_t at = 0;
 
 	/* what it said last may have come after the look at its channel */
 	if (!cell->serving && cell->channel >= 0)
@@ -175,10 +83,7 @@ cell_ended(struct init *in, struct cell *cell)
 	cells_remove(&in->cells, cell);
 	if (e.kind != ERR_NONE)
 		init_launch_failed(in, session, &e);
-	while ((c = next_waiting(in, WAIT_GONE, session, &at)) != NULL) {
-		c->again = 0;
-		init_look(in, c);
-	}
+	init_cell_ended(in, session);
 }
 
 static void
@@ -264,7 +169,7 @@ read_request(struct init *in, struct conn *c)
 
 	if (channel_recv(c->fd, clock_ms(), &msg, &fds, &e) < 0) {
 		if (e.code == CODE_PEER_CLOSED)
-			free_slot(c);
+			init_conn_free(c);
 		else
 			init_refuse(c, &e);
 		return;
@@ -278,7 +183,7 @@ check_time(struct init *in, struct conn *c)
 	if (c->wait == WAIT_GONE)
 		init_look(in, c);
 	else if (c->wait != WAIT_NOTHING && clock_left_ms(c->until) == 0)
-		free_slot(c);
+		init_conn_free(c);
 }
 
 /* ---- the loop */

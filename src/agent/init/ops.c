@@ -222,8 +222,7 @@ op_usage(struct init *in, struct request *r, struct err *e)
 		_exit(0);
 	}
 	in->measuring = pid;
-	mem_close_fd(&r->conn->fd);
-	r->conn->wait = WAIT_NOTHING;
+	init_conn_free(r->conn);
 	return 0;
 }
 
@@ -392,8 +391,7 @@ op_forward(struct init *in, struct cell *c, struct request *r, struct err *e)
 		return err_set(e, ERR_UNAVAILABLE, CODE_WRAPPER_UNRESPONSIVE,
 		    "the wrapper does not take messages");
 	/* it answers there; our copy goes without a word */
-	mem_close_fd(&r->conn->fd);
-	r->conn->wait = WAIT_NOTHING;
+	init_conn_free(r->conn);
 	return 0;
 }
 
