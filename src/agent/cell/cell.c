@@ -25,7 +25,6 @@
 #include "agent/cell/init.h"
 #include "agent/cell/limits_view.h"
 #include "agent/cell/root.h"
-#include "agent/wrapper/wrapper.h"
 #include "common/mem.h"
 
 enum {
