@@ -58,8 +58,9 @@ proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
 	return 0;
 }
 
-int
-proctree_parse_cpu(const char *stat, uint64_t *ticks)
+/* The ticks of a line of /proc/PID/stat, its dead children's included. */
+static int
+parse_cpu(const char *stat, uint64_t *ticks)
 {
 	const char *after = strrchr(stat, ')');
 	uint64_t user, sys, child_user, child_sys;
@@ -154,7 +155,7 @@ proctree_cpu_ms(void)
 
 		if (pid > 1 && pid != getpid() &&
 		    read_stat(dirfd(d), ent->d_name, text) &&
-		    proctree_parse_cpu(text, &ticks) == 0)
+		    parse_cpu(text, &ticks) == 0)
 			sum += ticks;
 	}
 	closedir(d);

@@ -123,8 +123,9 @@ session_end_told(struct session_end *out)
 	return is;
 }
 
-void
-session_end_words(const struct session_end *why, char out[ERR_MSG_MAX])
+/* What people are told. */
+static void
+say_why(const struct session_end *why, char out[ERR_MSG_MAX])
 {
 	size_t i = 0;
 
@@ -146,7 +147,7 @@ session_end_explain(struct err *e)
 
 	if (!session_end_told(&why))
 		return false;
-	session_end_words(&why, words);
+	say_why(&why, words);
 	err_set(e, ERR_GONE, CODE_SESSION_TERMINATED, "%s", words);
 	more =
 	    json_pack("{s:s, s:s}", "reason", why.reason, "cause", why.cause);
@@ -166,7 +167,7 @@ session_end_event(struct buf *to, json_t *more)
 
 	if (!session_end_told(&why))
 		return false;
-	session_end_words(&why, words);
+	say_why(&why, words);
 	clock_iso(at);
 	event = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:[], s:s, s:s, s:s}",
 	    "type", "error", "error", words, "data", words, "code", code,
