@@ -207,7 +207,7 @@ put_stopped(struct stream *s, const struct kernel_outcome *o, const char *ename,
 		      " lost, the next call gets a new one"
 		    : "the context keeps its state");
 	if (o->error.len > 0 &&
-	    scene_depth_ok(o->error.data, o->error.len, ERROR_DEPTH))
+	    bigjson_depth_ok(o->error.data, o->error.len, ERROR_DEPTH))
 		(void)!json_parse(o->error.data, o->error.len, &told, &ignored);
 	trace = json_object_get(told, "traceback");
 	event = json_pack("{s:s, s:s, s:s, s:o}", "type", "error", "ename",

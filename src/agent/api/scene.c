@@ -24,32 +24,6 @@ scene_context(struct call *c, json_t *context)
 	s->context = context;
 }
 
-bool
-scene_depth_ok(const char *text, size_t len, int max)
-{
-	bool quoted = false;
-	int depth = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		char ch = text[i];
-
-		if (quoted) {
-			if (ch == '\\')
-				i++;
-			else if (ch == '"')
-				quoted = false;
-		} else if (ch == '"') {
-			quoted = true;
-		} else if (ch == '[' || ch == '{') {
-			if (++depth > max)
-				return false;
-		} else if (ch == ']' || ch == '}') {
-			depth--;
-		}
-	}
-	return true;
-}
-
 static void
 drop_nulls(json_t *o)
 {
@@ -189,7 +163,7 @@ read_body(struct call *c, size_t max, struct buf *text, struct err *e)
 			note_size(c, text->len);
 		return -1;
 	}
-	if (!scene_depth_ok(text->data, text->len, DEPTH_MAX))
+	if (!bigjson_depth_ok(text->data, text->len, DEPTH_MAX))
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the body is nested more than %d deep", DEPTH_MAX);
 	return 0;

@@ -64,7 +64,4 @@ void scene_add_ignored(struct call *c, struct buf *to);
 /* Bytes of any origin as a JSON string. */
 json_t *scene_string(const char *data, size_t len);
 
-/* True when arrays and objects are nested at most `max` deep.  Pure. */
-bool scene_depth_ok(const char *text, size_t len, int max);
-
 #endif

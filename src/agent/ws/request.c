@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/api/scene.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 
@@ -117,7 +116,7 @@ ws_request_parse(const char *text, size_t len, struct ws_request *out,
 	const char *type;
 
 	*out = (struct ws_request){ 0 };
-	if (!scene_depth_ok(text, len, DEPTH_MAX) ||
+	if (!bigjson_depth_ok(text, len, DEPTH_MAX) ||
 	    parse(text, len, out, &why) < 0)
 		return err_set(e, ERR_INVALID, CODE_PARSE_ERROR,
 		    "the message is no valid JSON%s%.150s",
