@@ -44,15 +44,12 @@ AGENT_SOURCES = \
 	src/agent/base/bigjson.c src/agent/base/bigjson.h \
 	src/agent/base/capability.c src/agent/base/capability.h \
 	src/agent/base/drain.c src/agent/base/drain.h \
-	src/agent/base/envset.c src/agent/base/envset.h \
 	src/agent/base/lines.c src/agent/base/lines.h \
 	src/agent/base/loop.c src/agent/base/loop.h \
 	src/agent/base/loopback.c src/agent/base/loopback.h \
-	src/agent/base/path_list.c src/agent/base/path_list.h \
 	src/agent/base/procmem.c src/agent/base/procmem.h \
 	src/agent/base/proctree.c src/agent/base/proctree.h \
 	src/agent/base/ring.c src/agent/base/ring.h \
-	src/agent/base/script.c src/agent/base/script.h \
 	src/agent/base/serve.c src/agent/base/serve.h \
 	src/agent/base/sigstate.c src/agent/base/sigstate.h \
 	src/agent/base/spawn.c src/agent/base/spawn.h \
@@ -122,11 +119,14 @@ AGENT_SOURCES = \
 	src/agent/run/session_end.c src/agent/run/session_end.h \
 	src/agent/run/worker.c src/agent/run/worker.h \
 	src/agent/shell/answers.c src/agent/shell/answers.h \
+	src/agent/shell/envset.c src/agent/shell/envset.h \
 	src/agent/shell/exec.c src/agent/shell/exec.h \
 	src/agent/shell/internal.h \
 	src/agent/shell/life.c \
+	src/agent/shell/path_list.c src/agent/shell/path_list.h \
 	src/agent/shell/proc.c src/agent/shell/proc.h \
 	src/agent/shell/run.c \
+	src/agent/shell/script.c src/agent/shell/script.h \
 	src/agent/shell/shell.c src/agent/shell/shell.h \
 	src/agent/shell/state.c \
 	src/agent/watch/changes.c src/agent/watch/changes.h \

@@ -4,12 +4,12 @@
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
-#include "agent/base/envset.h"
 #include "agent/base/lines.h"
 #include "agent/code/context.h"
 #include "agent/run/activity.h"
 #include "agent/run/execution.h"
 #include "agent/run/session_end.h"
+#include "agent/shell/envset.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"

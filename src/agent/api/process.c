@@ -6,8 +6,8 @@
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
-#include "agent/base/envset.h"
 #include "agent/process/process.h"
+#include "agent/shell/envset.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "web/reply.h"

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "agent/api/scene.h"
-#include "agent/base/envset.h"
-#include "agent/base/path_list.h"
 #include "agent/base/serve.h"
 #include "agent/cell/limits_view.h"
 #include "agent/run/activity.h"
 #include "agent/run/session_end.h"
+#include "agent/shell/envset.h"
+#include "agent/shell/path_list.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "web/reply.h"

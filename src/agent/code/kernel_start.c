@@ -6,12 +6,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/base/envset.h"
-#include "agent/base/path_list.h"
 #include "agent/base/proctree.h"
 #include "agent/code/kernel.h"
 #include "agent/code/kernel_talk.h"
 #include "agent/code/kernel_text.h"
+#include "agent/shell/envset.h"
+#include "agent/shell/path_list.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"

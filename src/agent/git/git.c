@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/script.h"
 #include "agent/files/draft.h"
 #include "agent/files/files.h"
 #include "agent/git/error.h"
 #include "agent/shell/exec.h"
+#include "agent/shell/script.h"
 #include "common/log.h"
 #include "common/mem.h"
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/script.h"
 #include "agent/run/activity.h"
 #include "agent/run/ending.h"
 #include "agent/run/interrupt.h"
 #include "agent/shell/proc.h"
+#include "agent/shell/script.h"
 #include "common/clock.h"
 #include "common/mem.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/envset.h"
-#include "agent/base/script.h"
+#include "agent/shell/envset.h"
+#include "agent/shell/script.h"
 #include "agent/shell/shell.h"
 #include "common/mem.h"
 #include "common/str.h"

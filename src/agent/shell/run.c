@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/envset.h"
 #include "agent/base/proctree.h"
-#include "agent/base/script.h"
 #include "agent/run/ending.h"
 #include "agent/run/notice.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/internal.h"
+#include "agent/shell/script.h"
 #include "common/clock.h"
 #include "common/mem.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "agent/base/envset.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/internal.h"
 #include "common/clock.h"
 #include "common/mem.h"

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/envset.h"
-#include "agent/base/script.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/internal.h"
+#include "agent/shell/script.h"
 #include "common/id.h"
 
 enum { STATE_MAX = 4 * 1024 * 1024 };

@@ -7,7 +7,6 @@
 
 #include "agent/api/setup.h"
 #include "agent/archive/keep.h"
-#include "agent/base/envset.h"
 #include "agent/base/proctree.h"
 #include "agent/base/serve.h"
 #include "agent/files/draft.h"
@@ -17,6 +16,7 @@
 #include "agent/run/activity.h"
 #include "agent/run/interrupt.h"
 #include "agent/run/pump.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/exec.h"
 #include "agent/shell/shell.h"
 #include "agent/wrapper/wrapper.h"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "agent/api/routes.h"
-#include "agent/base/envset.h"
 #include "agent/base/proctree.h"
 #include "agent/base/serve.h"
 #include "agent/cell/launch.h"
@@ -22,6 +21,7 @@
 #include "agent/relay/relay.h"
 #include "agent/run/activity.h"
 #include "agent/run/session_end.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/shell.h"
 #include "agent/ws/door.h"
 #include "agent/ws/ws.h"

@@ -1,5 +1,5 @@
 /* envset.c: the session's environment variables. */
-#include "agent/base/envset.h"
+#include "agent/shell/envset.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/script.h"
+#include "agent/shell/script.h"
 #include "common/id.h"
 #include "common/mem.h"
 

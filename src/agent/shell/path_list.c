@@ -1,5 +1,5 @@
 /* path_list.c: the programs that a shell of this session finds. */
-#include "agent/base/path_list.h"
+#include "agent/shell/path_list.h"
 
 #include <dirent.h>
 #include <fcntl.h>
