@@ -110,16 +110,6 @@ read_answer(void *ctx, const char *data, size_t len)
 	return is_over(r);
 }
 
-/* Waits until everything that it was told so far is done. */
-static bool
-wait_ready(struct running *r, int64_t deadline_ms)
-{
-	r->pump->deadline_ms = deadline_ms;
-	while (!is_over(r) && pump_run(r->pump) == PUMP_TOLD)
-		;
-	return is_over(r);
-}
-
 /*
  * Ends the command and brings the shell out of it.  False when the shell does
  * not yield: in a builtin that waits, with another program in its place, or
@@ -143,7 +133,10 @@ abort_command(struct running *r, const struct proctree *spare)
 	p->wake_fd = -1;
 	p->client_fd = 0;
 	ending_below(p, s->proc.child.pid, spare);
-	(void)wait_ready(r, clock_ms() + YIELD_MS);
+	/* until the shell has done everything that it was told so far */
+	p->deadline_ms = clock_ms() + YIELD_MS;
+	while (!is_over(r) && pump_run(p) == PUMP_TOLD)
+		;
 	p->script_len = 0;
 	/* the shell may have forked after we looked and before it heard us */
 	if (is_over(r))
@@ -244,7 +237,7 @@ conclude(struct running *r, enum pump_end how, const struct shell_command *c,
 }
 
 static int
-run_in(struct running *r, const struct shell_command *c,
+run_command(struct running *r, const struct shell_command *c,
     struct shell_outcome *out, struct err *e)
 {
 	struct shell *s = r->shell;
@@ -291,7 +284,7 @@ shell_run(struct shell *s, const struct shell_command *c, struct pump *p,
 	r.env_seq = s->env_seq;
 	if (r.moves)
 		shell_proc_cwd(s->proc.child.pid, r.back);
-	rc = run_in(&r, c, out, e);
+	rc = run_command(&r, c, out, e);
 	pump_close(p);
 	return rc;
 }
