@@ -189,7 +189,7 @@ is_meant(const struct interrupt_job *j, const struct meant *m)
 }
 
 static size_t
-tell(const struct meant *m)
+tell_meant(const struct meant *m)
 {
 	size_t n = 0;
 
@@ -247,7 +247,7 @@ interrupt(const struct meant *m, size_t *left)
 	size_t count;
 
 	pthread_mutex_lock(&lock);
-	count = tell(m);
+	count = tell_meant(m);
 	pthread_mutex_unlock(&lock);
 	wake_all();
 	pthread_mutex_lock(&lock);
@@ -287,7 +287,7 @@ interrupt_shell(const char *shell)
 /* ---- the list */
 
 static json_t *
-shown(const struct interrupt_job *j)
+job_entry(const struct interrupt_job *j)
 {
 	char text[SHOWN_MAX + 1];
 
@@ -308,7 +308,7 @@ interrupt_list(void)
 	pthread_mutex_lock(&lock);
 	for (const struct interrupt_job *j = jobs; j != NULL; j = j->next)
 		if (j->name.route != NULL && !j->over)
-			json_array_append_new(all, shown(j));
+			json_array_append_new(all, job_entry(j));
 	pthread_mutex_unlock(&lock);
 	return all;
 }

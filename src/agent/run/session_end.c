@@ -38,23 +38,11 @@ static const struct jfield FIELDS[] = {
 
 /* ---- from init */
 
-static void
-note(const json_t *msg)
-{
-	struct err ignored;
-
-	told = true;
-	if (jfield_decode(msg, FIELDS, ARRAY_LEN(FIELDS), J_LENIENT, &end,
-		&ignored) < 0)
-		end = (struct session_end){ .grace_ms = 0 };
-	if (end.reason[0] == '\0')
-		str_copy(end.reason, sizeof(end.reason), "session_ended");
-}
-
 int
 session_end_receive(int channel, json_t **msg, struct channel_fds *fds,
     struct err *e)
 {
+	struct err ignored;
 	int rc;
 
 	/* locked, so that the message is in the channel or known */
@@ -62,7 +50,13 @@ session_end_receive(int channel, json_t **msg, struct channel_fds *fds,
 	source = channel;
 	rc = channel_recv(channel, clock_ms(), msg, fds, e);
 	if (rc == 0 && str_equal(json_str(*msg, "op"), "ending")) {
-		note(*msg);
+		told = true;
+		if (jfield_decode(*msg, FIELDS, ARRAY_LEN(FIELDS), J_LENIENT,
+			&end, &ignored) < 0)
+			end = (struct session_end){ .grace_ms = 0 };
+		if (end.reason[0] == '\0')
+			str_copy(end.reason, sizeof(end.reason),
+			    "session_ended");
 		json_release(msg);
 	}
 	pthread_cond_broadcast(&received);
