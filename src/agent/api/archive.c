@@ -56,7 +56,7 @@ wanted_format(const struct call *c, const struct format **out, struct err *e)
 
 /* Splits what is no directory into where it is and what it is called. */
 static int
-split(char path[FILES_PATH_MAX], const char **name, struct err *e)
+split_path(char path[FILES_PATH_MAX], const char **name, struct err *e)
 {
 	struct stat st;
 	char *slash;
@@ -130,7 +130,7 @@ api_archive_get(struct call *c, struct err *e)
 		return -1;
 	rawpath_attach(c, path, f->suffix);
 	argv[2] = f->name;
-	if (split(path, &argv[3], e) < 0)
+	if (split_path(path, &argv[3], e) < 0)
 		return -1;
 	if (str_equal(c->method, "HEAD")) {
 		call_begin(c, 200, f->type);
@@ -151,7 +151,7 @@ api_archive_get(struct call *c, struct err *e)
 
 /* Hands the body on; one that ends early has said why. */
 static int
-feed(struct call *c, struct worker *w, struct err *e)
+send_body(struct call *c, struct worker *w, struct err *e)
 {
 	auto_free char *buf = xmalloc(CHUNK);
 	ssize_t n;
@@ -190,7 +190,7 @@ cannot_unpack(const json_t *said, struct err *e)
 }
 
 static int
-finish(struct call *c, struct worker *w, const char *path, struct err *e)
+reply_outcome(struct call *c, struct worker *w, const char *path, struct err *e)
 {
 	auto_free char *text = xmalloc(REPORT_MAX);
 	auto_json json_t *said = NULL;
@@ -233,10 +233,10 @@ api_archive_put(struct call *c, struct err *e)
 		e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);
-	rc = feed(c, &w, e);
+	rc = send_body(c, &w, e);
 	close(take_fd(&w.in));
 	if (rc == 0) {
-		rc = finish(c, &w, path, e);
+		rc = reply_outcome(c, &w, path, e);
 	} else {
 		mem_close_fd(&w.out);
 		worker_wait(&w); /* it takes back half a file */
