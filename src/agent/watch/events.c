@@ -144,19 +144,6 @@ see_self(struct watch_dir *d, const struct inotify_event *ev)
 		watch_dir_drop(d);
 }
 
-static void
-see(struct watch *w, struct watch_dir *d, const struct inotify_event *ev)
-{
-	if (d->guard)
-		see_guard(w, d, ev);
-	else if (ev->len > 0)
-		see_entry(w, d, ev);
-	else if (d == w->root)
-		see_root(w, ev);
-	else
-		see_self(d, ev);
-}
-
 /* ---- all of them */
 
 /* The kernel had no room for more: what it has not said is looked up. */
@@ -186,10 +173,21 @@ route(const struct inotify_event *ev)
 	for (struct watch *w = watch_all; w != NULL; w = w->next) {
 		struct watch_dir *d;
 
-		if ((ev->mask & IN_Q_OVERFLOW) != 0)
+		if ((ev->mask & IN_Q_OVERFLOW) != 0) {
 			resync(w);
-		else if ((d = watch_dir_find(w, ev->wd)) != NULL)
-			see(w, d, ev);
+			continue;
+		}
+		d = watch_dir_find(w, ev->wd);
+		if (d == NULL)
+			continue;
+		if (d->guard)
+			see_guard(w, d, ev);
+		else if (ev->len > 0)
+			see_entry(w, d, ev);
+		else if (d == w->root)
+			see_root(w, ev);
+		else
+			see_self(d, ev);
 	}
 }
 

@@ -74,13 +74,13 @@ same_wish(const struct watch_wish *a, const struct watch_wish *b)
 /* ---- the thread */
 
 static void
-nudge(void)
+wake_thread(void)
 {
 	(void)!eventfd_write(wake, 1);
 }
 
 static size_t
-count(bool streams)
+count_watches(bool streams)
 {
 	size_t n = 0;
 
@@ -103,7 +103,7 @@ longest_idle(void)
 }
 
 static void
-destroy(struct watch *w)
+free_watch(struct watch *w)
 {
 	for (struct watch **at = &watch_all; *at != NULL; at = &(*at)->next)
 		if (*at == w) {
@@ -124,7 +124,7 @@ sweep(int64_t now_ms)
 
 	while ((w = longest_idle()) != NULL &&
 	    now_ms - w->used_ms >= WATCH_IDLE_MS)
-		destroy(w);
+		free_watch(w);
 }
 
 /* Until one is to be forgotten, or may be taken; -1: that can wait. */
@@ -146,7 +146,7 @@ until_due_ms(void)
 
 /* From the first watch to the last. */
 static void *
-run(void *arg)
+follow_kernel(void *arg)
 {
 	struct pollfd p[2];
 	eventfd_t seen;
@@ -183,14 +183,15 @@ wall_ms(void)
 }
 
 static int
-start(struct err *e)
+start_thread(struct err *e)
 {
 	if (watch_inotify >= 0)
 		return 0;
 	watch_consumed = 0;
 	watch_inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (watch_inotify >= 0 && wake >= 0 && serve_thread(run, NULL) == 0) {
+	if (watch_inotify >= 0 && wake >= 0 &&
+	    serve_thread(follow_kernel, NULL) == 0) {
 		born_ms = born_ms > 0 ? born_ms : wall_ms();
 		return 0;
 	}
@@ -204,11 +205,12 @@ start(struct err *e)
 /* ---- making one */
 
 static int
-make(struct watch_wish *wish, bool stream, struct watch **out, struct err *e)
+add_watch(struct watch_wish *wish, bool stream, struct watch **out,
+    struct err *e)
 {
 	struct watch *w;
 
-	if (start(e) < 0)
+	if (start_thread(e) < 0)
 		return -1;
 	w = xcalloc(1, sizeof(*w));
 	w->wish = *wish;
@@ -218,7 +220,7 @@ make(struct watch_wish *wish, bool stream, struct watch **out, struct err *e)
 	watch_all = w;
 	snprintf(w->id, sizeof(w->id), "watch-%lld-%lld", (long long)++made,
 	    (long long)born_ms);
-	nudge(); /* the thread is to see it, or that it has gone again */
+	wake_thread(); /* the thread is to see it, or that it has gone again */
 	if (stream && w->news < 0) {
 		err_errno(e, "files cannot be watched");
 		e->code = CODE_WATCH_START_ERROR;
@@ -226,7 +228,7 @@ make(struct watch_wish *wish, bool stream, struct watch **out, struct err *e)
 		*out = w;
 		return 0;
 	}
-	destroy(w);
+	free_watch(w);
 	return -1;
 }
 
@@ -238,8 +240,8 @@ watch_open(struct watch_wish *wish, struct watch **out, struct err *e)
 	int rc;
 
 	pthread_mutex_lock(&watch_lock);
-	if (count(true) < WATCH_STREAMS_MAX)
-		rc = make(wish, true, out, e);
+	if (count_watches(true) < WATCH_STREAMS_MAX)
+		rc = add_watch(wish, true, out, e);
 	else
 		rc = err_set(e, ERR_LIMITED, CODE_WATCH_START_ERROR,
 		    "the session has %d watches; end some", WATCH_STREAMS_MAX);
@@ -251,8 +253,8 @@ void
 watch_close(struct watch *w)
 {
 	pthread_mutex_lock(&watch_lock);
-	destroy(w);
-	nudge();
+	free_watch(w);
+	wake_thread();
 	pthread_mutex_unlock(&watch_lock);
 }
 
@@ -319,7 +321,7 @@ judge_foreign(const char *since)
 }
 
 static enum watch_answer
-judge(const struct watch *w, const char *since)
+judge_version(const struct watch *w, const char *since)
 {
 	size_t len = strlen(w->id);
 	int64_t cursor;
@@ -346,16 +348,16 @@ find_retained(const struct watch_wish *wish)
 
 /* The one for the wish, made or made whole again if need be; NULL: it failed. */
 static struct watch *
-retained(struct watch_wish *wish, struct err *e)
+keep_retained(struct watch_wish *wish, struct err *e)
 {
 	struct watch *w = find_retained(wish);
 
 	if (w != NULL)
 		return w->root != NULL || watch_tree_build(w, e) == 0 ? w
 								      : NULL;
-	if (count(false) >= WATCH_RETAINED_MAX)
-		destroy(longest_idle());
-	return make(wish, false, &w, e) == 0 ? w : NULL;
+	if (count_watches(false) >= WATCH_RETAINED_MAX)
+		free_watch(longest_idle());
+	return add_watch(wish, false, &w, e) == 0 ? w : NULL;
 }
 
 int
@@ -367,11 +369,11 @@ watch_check(struct watch_wish *wish, const char *since, enum watch_answer *out,
 	pthread_mutex_lock(&watch_lock);
 	if (watch_inotify >= 0) {
 		watch_drain();
-		nudge(); /* the kernel does not say it again to the thread */
+		wake_thread(); /* the kernel does not say it again to the thread */
 	}
-	w = retained(wish, e);
+	w = keep_retained(wish, e);
 	if (w != NULL) {
-		*out = judge(w, since);
+		*out = judge_version(w, since);
 		w->used_ms = clock_ms();
 		snprintf(version, WATCH_VERSION_MAX, "%s:%lld", w->id,
 		    (long long)w->cursor);
@@ -385,6 +387,6 @@ watch_sweep(int64_t now_ms)
 {
 	pthread_mutex_lock(&watch_lock);
 	sweep(now_ms);
-	nudge();
+	wake_thread();
 	pthread_mutex_unlock(&watch_lock);
 }
