@@ -40,7 +40,8 @@ is_squashfs(int fd)
 
 /* Both say on stdout what we hear; the one of ours says no more. */
 static int
-start(struct worker *w, bool squashfs, int fd, const char *where, struct err *e)
+start_unpacker(struct worker *w, bool squashfs, int fd, const char *where,
+    struct err *e)
 {
 	static const char *const OURS[] = { "/proc/self/exe", "restore", NULL };
 	static const char *const THEIRS[] = { BACKUP_UNSQUASHFS, "-force",
@@ -67,7 +68,7 @@ take_apart(const struct backup *b, const struct worker_boss *boss, int fd,
 	bool squashfs = is_squashfs(fd);
 	int status;
 
-	if (start(&w, squashfs, fd, where, e) < 0 ||
+	if (start_unpacker(&w, squashfs, fd, where, e) < 0 ||
 	    worker_watch(&w, boss, squashfs ? w.err : w.out, &said, &status,
 		e) < 0)
 		return -1;
