@@ -497,7 +497,7 @@ agent api/git "a clone that was killed leaves a half" git.c \
 	's/ \|\| o->exit_code > GIT_DIED//' \
 	"a clone that is killed leaves nothing"
 agent api/git "git's words show the password" git.c \
-	's/git_url_redact\(g->url, h->err.data, h->err.len, &out->said\);/buf_add(\&out->said, h->err.data, h->err.len);/' \
+	's/git_url_redact\(g->url, h.err.data, h.err.len, &out->said\);/buf_add(\&out->said, h.err.data, h.err.len);/' \
 	"credentials open the door and are told to nobody"
 unit agent/git_error "git's words of a branch are a repository's" agent/git/error.c \
 	'/not found in upstream/d;/could not find remote branch/d' \
