@@ -44,16 +44,13 @@ AGENT_SOURCES = \
 	src/agent/base/bigjson.c src/agent/base/bigjson.h \
 	src/agent/base/capability.c src/agent/base/capability.h \
 	src/agent/base/drain.c src/agent/base/drain.h \
-	src/agent/base/envset.c src/agent/base/envset.h \
 	src/agent/base/lines.c src/agent/base/lines.h \
 	src/agent/base/lock.c src/agent/base/lock.h \
 	src/agent/base/loop.c src/agent/base/loop.h \
 	src/agent/base/loopback.c src/agent/base/loopback.h \
-	src/agent/base/path_list.c src/agent/base/path_list.h \
 	src/agent/base/procmem.c src/agent/base/procmem.h \
 	src/agent/base/proctree.c src/agent/base/proctree.h \
 	src/agent/base/ring.c src/agent/base/ring.h \
-	src/agent/base/script.c src/agent/base/script.h \
 	src/agent/base/serve.c src/agent/base/serve.h \
 	src/agent/base/sigstate.c src/agent/base/sigstate.h \
 	src/agent/base/spawn.c src/agent/base/spawn.h \
@@ -87,6 +84,7 @@ AGENT_SOURCES = \
 	src/agent/git/git.c src/agent/git/git.h \
 	src/agent/git/url.c src/agent/git/url.h \
 	src/agent/init/cells.c src/agent/init/cells.h \
+	src/agent/init/conn.c \
 	src/agent/init/freezer.c src/agent/init/freezer.h \
 	src/agent/init/init.c src/agent/init/init.h \
 	src/agent/init/markers.c src/agent/init/markers.h \
@@ -122,16 +120,21 @@ AGENT_SOURCES = \
 	src/agent/run/session_end.c src/agent/run/session_end.h \
 	src/agent/run/worker.c src/agent/run/worker.h \
 	src/agent/shell/answers.c src/agent/shell/answers.h \
+	src/agent/shell/envset.c src/agent/shell/envset.h \
 	src/agent/shell/exec.c src/agent/shell/exec.h \
 	src/agent/shell/internal.h \
+	src/agent/shell/life.c \
+	src/agent/shell/path_list.c src/agent/shell/path_list.h \
 	src/agent/shell/proc.c src/agent/shell/proc.h \
 	src/agent/shell/run.c \
+	src/agent/shell/script.c src/agent/shell/script.h \
 	src/agent/shell/shell.c src/agent/shell/shell.h \
 	src/agent/shell/state.c \
 	src/agent/watch/changes.c src/agent/watch/changes.h \
 	src/agent/watch/dir.c \
 	src/agent/watch/events.c \
 	src/agent/watch/internal.h \
+	src/agent/watch/news.c \
 	src/agent/watch/tree.c \
 	src/agent/watch/watch.c src/agent/watch/watch.h \
 	src/agent/wrapper/ops.c \

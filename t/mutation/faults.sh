@@ -115,7 +115,7 @@ agent agent/execute "output is cut and nobody says so" collected.c \
 agent agent/execute "a stream knows nothing of its shell" exec.c \
 	's/rc = shell_state\(s, &state, e\)/rc = 0/' \
 	"directory, variables and functions are inherited"
-agent agent/execute "a shell's exit code is not told" shell/run.c \
+agent agent/execute "a shell's exit code is not told" shell/life.c \
 	's/snprintf\(e->more, sizeof\(e->more\), .*/(void)0;/' \
 	"exit ends the shell"
 agent agent/execute "a timeout ends the root and leaves the tree" ending.c \
@@ -139,7 +139,7 @@ agent api/shell "a deleted shell leaves its processes" shell.c \
 agent api/shell "the session's own timeout is ignored" shell.c \
 	's/^\treturn ms > 0 \? ms : envset_number.*/\treturn ms;/' \
 	"the call the session and the environment say how long"
-agent api/shell "what a replaced shell left behind lives on" shell/run.c \
+agent api/shell "what a replaced shell left behind lives on" shell/life.c \
 	'/^shell_kill/,/^}/s/proctree_end\(&s->orphans\);//' \
 	"what a replaced shell left behind and its processes go with it"
 agent api/shell "a name is there twice" shell.c \
@@ -311,16 +311,16 @@ agent agent/watch "our own drafts are told as moves" watch/events.c \
 agent agent/watch "a directory keeps its old path" watch/tree.c \
 	's/watch_dir_move\(known, d, name\);/(void)name;/' \
 	"directories are followed where they go"
-agent agent/watch "every kind is told to everybody" watch/events.c \
+agent agent/watch "every kind is told to everybody" watch/news.c \
 	's/\(w->wish.types & 1u << type\) == 0/false/' \
 	"one of them"
-agent agent/watch "what is excluded is told" watch/tree.c \
+agent agent/watch "what is excluded is told" watch/news.c \
 	'/^watch_excludes/,/^}/s/return .*/return false;/' \
 	"without a word"
 agent agent/watch "one change is told many times" changes.c \
 	's/if \(is_said\(c, &new, path\)\)/if (false)/' \
 	"a storm on one file is one event at a time"
-agent agent/watch_bounds "a check sees no change" watch/events.c \
+agent agent/watch_bounds "a check sees no change" watch/news.c \
 	'/^watch_note/,/^}/s/w->cursor\+\+;//' \
 	"a change is seen at once"
 agent agent/watch_bounds "who hangs up is watched for" api/watch.c \
@@ -497,7 +497,7 @@ agent api/git "a clone that was killed leaves a half" git.c \
 	's/ \|\| o->exit_code > GIT_DIED//' \
 	"a clone that is killed leaves nothing"
 agent api/git "git's words show the password" git.c \
-	's/git_url_redact\(g->url, h->err.data, h->err.len, &out->said\);/buf_add(\&out->said, h->err.data, h->err.len);/' \
+	's/git_url_redact\(g->url, h.err.data, h.err.len, &out->said\);/buf_add(\&out->said, h.err.data, h.err.len);/' \
 	"credentials open the door and are told to nobody"
 unit agent/git_error "git's words of a branch are a repository's" agent/git/error.c \
 	'/not found in upstream/d;/could not find remote branch/d' \
@@ -512,7 +512,7 @@ agent api/ports "a watch outlives its process" api/ports.c \
 	's/if \(has_exited\(w\)\)/if (false \&\& has_exited(w))/' \
 	"a watch ends with the process it waits for"
 agent agent/relay "an unexposed port stays open" relay/conn.c \
-	'/^relay_conn_close_port/,/^}/s/relay_conn_finish\(c\)/(void)0/' \
+	'/^relay_conn_close_port/,/^}/s/close_conn\(c\)/(void)0/' \
 	"unexpose closes what is open"
 
 # ---- init and cells
@@ -528,7 +528,7 @@ init "what is being ended is thawed" src/agent/init/ops.c \
 init "a seal needs no generation" src/agent/init/ops.c \
 	's/if \(r->to.generation == 0\)/if (false)/' \
 	"a seal of no generation is refused"
-init "one launch answers all" src/agent/init/init.c \
+init "one launch answers all" src/agent/init/conn.c \
 	's/c->wait == what && str_equal\(c->session, session\)/c->wait == what/' \
 	"of two at once each hears of its own"
 init "any number of descriptors is launched" src/agent/init/ops.c \
@@ -553,7 +553,7 @@ agent agent/relay "an app speaks before it is asked" relay/copy.c \
 	's/ \|\| !c->begun\)/)/;s/may_answer = c->begun && /may_answer = /' \
 	"an app that speaks first is not heard"
 agent agent/relay "an error page stands in the middle of an answer" relay/copy.c \
-	's/if \(c->reply.started\) \{/if (false) {/' \
+	's/if \(c->reply.started\)/if (false)/' \
 	"nothing of ours stands in the middle of it"
 agent agent/relay "any number of ports is relayed" relay.c \
 	's/if \(count >= RELAYS_MAX\)/if (false)/' \

@@ -7,6 +7,7 @@
 #include "agent/api/rawpath.h"
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
+#include "agent/archive/pack.h"
 #include "agent/files/files.h"
 #include "agent/run/activity.h"
 #include "agent/run/worker.h"
@@ -55,7 +56,7 @@ wanted_format(const struct call *c, const struct format **out, struct err *e)
 
 /* Splits what is no directory into where it is and what it is called. */
 static int
-split(char path[FILES_PATH_MAX], const char **name, struct err *e)
+split_path(char path[FILES_PATH_MAX], const char **name, struct err *e)
 {
 	struct stat st;
 	char *slash;
@@ -83,7 +84,7 @@ cannot_pack(struct worker *w, const char *path, struct err *e)
 	ssize_t n = worker_read(w->err, text, REPORT_MAX);
 
 	if (n > 0 && json_parse(text, (size_t)n, &said, &ignored) == 0 &&
-	    worker_blames_disk(said, path, e))
+	    pack_blames_disk(said, path, e))
 		return err_wrap(e, "%.80s cannot be archived", path);
 	return err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR,
 	    "%.80s cannot be archived: %.150s", path,
@@ -129,7 +130,7 @@ api_archive_get(struct call *c, struct err *e)
 		return -1;
 	rawpath_attach(c, path, f->suffix);
 	argv[2] = f->name;
-	if (split(path, &argv[3], e) < 0)
+	if (split_path(path, &argv[3], e) < 0)
 		return -1;
 	if (str_equal(c->method, "HEAD")) {
 		call_begin(c, 200, f->type);
@@ -150,7 +151,7 @@ api_archive_get(struct call *c, struct err *e)
 
 /* Hands the body on; one that ends early has said why. */
 static int
-feed(struct call *c, struct worker *w, struct err *e)
+send_body(struct call *c, struct worker *w, struct err *e)
 {
 	auto_free char *buf = xmalloc(CHUNK);
 	ssize_t n;
@@ -180,7 +181,7 @@ cannot_unpack(const json_t *said, struct err *e)
 {
 	const char *entry = json_str(said, "entry");
 
-	if (worker_blames_disk(said, entry, e))
+	if (pack_blames_disk(said, entry, e))
 		return -1;
 	return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 	    "the archive cannot be unpacked: entry %lld%s%.80s: %.100s",
@@ -189,7 +190,7 @@ cannot_unpack(const json_t *said, struct err *e)
 }
 
 static int
-finish(struct call *c, struct worker *w, const char *path, struct err *e)
+reply_outcome(struct call *c, struct worker *w, const char *path, struct err *e)
 {
 	auto_free char *text = xmalloc(REPORT_MAX);
 	auto_json json_t *said = NULL;
@@ -232,10 +233,10 @@ api_archive_put(struct call *c, struct err *e)
 		e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);
-	rc = feed(c, &w, e);
+	rc = send_body(c, &w, e);
 	close(take_fd(&w.in));
 	if (rc == 0) {
-		rc = finish(c, &w, path, e);
+		rc = reply_outcome(c, &w, path, e);
 	} else {
 		mem_close_fd(&w.out);
 		worker_wait(&w); /* it takes back half a file */

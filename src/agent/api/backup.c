@@ -7,7 +7,9 @@
 #include "agent/api/scene.h"
 #include "agent/archive/backup.h"
 #include "agent/archive/backup_path.h"
+#include "agent/process/store.h"
 #include "agent/run/activity.h"
+#include "agent/shell/shell.h"
 #include "common/mem.h"
 #include "web/reply.h"
 
@@ -132,7 +134,7 @@ read_paths(struct call *c, const json_t *body, struct request *r, struct err *e)
 
 /* What the SDK's errors show of it: their context depends on the code. */
 static int
-tell(struct call *c, const struct request *r, const struct err *e)
+explain_failure(struct call *c, const struct request *r, const struct err *e)
 {
 	json_t *context = json_object();
 	char id[ID_BYTES];
@@ -153,18 +155,22 @@ tell(struct call *c, const struct request *r, const struct err *e)
 
 /* `size`: of the archive that is to be made; NULL: it is to be restored. */
 static int
-work(struct call *c, const struct request *r, int64_t *size, struct err *e)
+run_backup(struct call *c, const struct request *r, int64_t *size,
+    struct err *e)
 {
+	const char *const ours[] = { PROCESS_DIR, shell_fifos(), NULL };
 	struct interrupt_job job;
 	struct worker_boss boss = { .call = c, .job = &job };
+	struct backup b = r->backup;
 	int rc;
 
+	b.ours = ours;
 	if (interrupt_enter(&job,
 		&(struct interrupt_name){ .id = "", .shell = r->shell }, e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_RUNNING);
-	rc = size != NULL ? backup_create(&r->backup, &boss, size, e)
-			  : backup_restore(&r->backup, &boss, e);
+	rc = size != NULL ? backup_create(&b, &boss, size, e)
+			  : backup_restore(&b, &boss, e);
 	interrupt_end(&job);
 	activity_end(ACTIVITY_RUNNING);
 	return rc;
@@ -180,8 +186,9 @@ api_backup_create(struct call *c, struct err *e)
 	if (scene_body(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	if (read_paths(c, body, r, e) < 0 ||
-	    read_options(body, &r->backup, e) < 0 || work(c, r, &size, e) < 0)
-		return tell(c, r, e);
+	    read_options(body, &r->backup, e) < 0 ||
+	    run_backup(c, r, &size, e) < 0)
+		return explain_failure(c, r, e);
 	reply_container(c,
 	    json_pack("{s:I, s:o}", "sizeBytes", (json_int_t)size,
 		"archivePath", json_lossy(r->archive)));
@@ -196,8 +203,8 @@ api_backup_restore(struct call *c, struct err *e)
 
 	if (scene_body(c, BODY_MAX, &body, e) < 0)
 		return -1;
-	if (read_paths(c, body, r, e) < 0 || work(c, r, NULL, e) < 0)
-		return tell(c, r, e);
+	if (read_paths(c, body, r, e) < 0 || run_backup(c, r, NULL, e) < 0)
+		return explain_failure(c, r, e);
 	reply_container(c, json_pack("{s:o}", "dir", json_lossy(r->dir)));
 	return 0;
 }
@@ -278,5 +285,5 @@ api_backup_upload_parts(struct call *c, struct err *e)
 	if (scene_body(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	upload_parts(c, body, r, e);
-	return tell(c, r, e);
+	return explain_failure(c, r, e);
 }

@@ -4,12 +4,12 @@
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
-#include "agent/base/envset.h"
 #include "agent/base/lines.h"
 #include "agent/code/context.h"
 #include "agent/run/activity.h"
 #include "agent/run/execution.h"
 #include "agent/run/session_end.h"
+#include "agent/shell/envset.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -55,7 +55,7 @@ decode(struct call *c, json_t **body, struct wish *w, struct err *e)
 }
 
 static int
-choose(struct call *c, const struct wish *w, struct context **out,
+choose_context(struct call *c, const struct wish *w, struct context **out,
     struct err *e)
 {
 	enum kernel_language l = kernel_language(w->language);
@@ -115,7 +115,7 @@ put_text(struct stream *s)
 }
 
 static void
-line(void *ctx, const char *text, size_t len)
+keep_line(void *ctx, const char *text, size_t len)
 {
 	buf_add(ctx, text, len);
 }
@@ -142,16 +142,6 @@ output(void *ctx, int which, const char *data, size_t len)
 	flush(s);
 }
 
-/* Pieces of lines too. */
-static void
-put_rest(struct stream *s)
-{
-	lines_flush(&s->lines[0]);
-	lines_flush(&s->lines[1]);
-	set_quiet(s);
-	put_text(s);
-}
-
 static void
 end_text(struct stream *s)
 {
@@ -166,10 +156,15 @@ quiet(void *ctx)
 {
 	struct stream *s = ctx;
 
-	if (lines_left_ms(s->lines, 2) >= 0)
-		put_rest(s);
-	else if (!s->open)
+	if (lines_left_ms(s->lines, 2) >= 0) {
+		/* pieces of lines, too */
+		lines_flush(&s->lines[0]);
+		lines_flush(&s->lines[1]);
+		set_quiet(s);
+		put_text(s);
+	} else if (!s->open) {
 		sse_heartbeat(s->call);
+	}
 	flush(s);
 }
 
@@ -207,7 +202,7 @@ put_stopped(struct stream *s, const struct kernel_outcome *o, const char *ename,
 		      " lost, the next call gets a new one"
 		    : "the context keeps its state");
 	if (o->error.len > 0 &&
-	    scene_depth_ok(o->error.data, o->error.len, ERROR_DEPTH))
+	    bigjson_depth_ok(o->error.data, o->error.len, ERROR_DEPTH))
 		(void)!json_parse(o->error.data, o->error.len, &told, &ignored);
 	trace = json_object_get(told, "traceback");
 	event = json_pack("{s:s, s:s, s:s, s:o}", "type", "error", "ename",
@@ -243,18 +238,6 @@ put_died(struct stream *s, const struct kernel_outcome *o)
 }
 
 static void
-put_failed(struct stream *s, const struct kernel_outcome *o)
-{
-	if (o->error.len == 0) {
-		put_error(s, "Error", "an error too large to be shown");
-		return;
-	}
-	call_write(s->call, "data: ", 6);
-	call_write(s->call, o->error.data, o->error.len);
-	call_write(s->call, "\n\n", 2);
-}
-
-static void
 put_end(struct stream *s, const struct kernel_outcome *o, int64_t count)
 {
 	auto_json json_t *event = NULL;
@@ -262,7 +245,13 @@ put_end(struct stream *s, const struct kernel_outcome *o, int64_t count)
 
 	switch (o->how) {
 	case KERNEL_FAILED:
-		put_failed(s, o);
+		if (o->error.len == 0) {
+			put_error(s, "Error", "an error too large to be shown");
+			return;
+		}
+		call_write(s->call, "data: ", 6);
+		call_write(s->call, o->error.data, o->error.len);
+		call_write(s->call, "\n\n", 2);
 		return;
 	case KERNEL_TIMED_OUT:
 		snprintf(text, sizeof(text), "Execution timed out after %lldms",
@@ -360,7 +349,7 @@ put_start(struct stream *s)
 }
 
 static int
-run(struct call *c, const struct wish *w, struct context *x, struct err *e)
+run_code(struct call *c, const struct wish *w, struct context *x, struct err *e)
 {
 	struct stream s = { .call = c,
 		.wish = w,
@@ -382,7 +371,8 @@ run(struct call *c, const struct wish *w, struct context *x, struct err *e)
 	};
 
 	for (int i = 0; i < 2; i++)
-		s.lines[i] = (struct lines){ .emit = line, .ctx = &s.text[i] };
+		s.lines[i] =
+		    (struct lines){ .emit = keep_line, .ctx = &s.text[i] };
 	/* first, so that whoever sees it run may interrupt it */
 	if (interrupt_enter(&job,
 		&(struct interrupt_name){ .id = w->execution.id,
@@ -416,9 +406,9 @@ api_execute_code(struct call *c, struct err *e)
 	struct context *x;
 	int rc;
 
-	if (decode(c, &body, &w, e) < 0 || choose(c, &w, &x, e) < 0)
+	if (decode(c, &body, &w, e) < 0 || choose_context(c, &w, &x, e) < 0)
 		return -1;
-	rc = run(c, &w, x, e);
+	rc = run_code(c, &w, x, e);
 	context_release(x);
 	return rc;
 }

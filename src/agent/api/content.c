@@ -8,6 +8,7 @@
 #include "agent/api/target.h"
 #include "agent/base/base64.h"
 #include "agent/base/lock.h"
+#include "agent/files/draft.h"
 #include "agent/files/files.h"
 #include "agent/files/view.h"
 #include "agent/run/activity.h"
@@ -36,7 +37,7 @@ static const struct jfield OPTIONS[] = {
 };
 
 static int
-take(struct call *c, const json_t *body, const char *operation,
+read_options(struct call *c, const json_t *body, const char *operation,
     struct target *t, struct content_options *o, struct err *e)
 {
 	o->encoding = ENC_ABSENT;
@@ -58,14 +59,14 @@ too_large(struct call *c, const struct target *t, int64_t actual, struct err *e)
 }
 
 static int
-write_content(struct call *c, const json_t *body, struct files_source from,
+write_content(struct call *c, const json_t *body, struct draft_source from,
     struct err *e)
 {
 	auto_buf struct buf decoded = { 0 };
 	struct content_options o;
 	struct target t;
 
-	if (take(c, body, "file.write", &t, &o, e) < 0)
+	if (read_options(c, body, "file.write", &t, &o, e) < 0)
 		return -1;
 	if (from.data == NULL)
 		return err_field(e, "content", "must be a string");
@@ -77,7 +78,7 @@ write_content(struct call *c, const json_t *body, struct files_source from,
 	}
 	if (from.len > WRITE_MAX)
 		return too_large(c, &t, (int64_t)from.len, e);
-	if (files_write(t.where, &from, -1, e) < 0)
+	if (draft_write_file(t.where, &from, -1, e) < 0)
 		return -1;
 	target_reply(c, &t, NULL);
 	return 0;
@@ -88,7 +89,7 @@ write_body(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
 	auto_buf struct buf text = { 0 };
-	struct files_source from = { .fd = -1 };
+	struct draft_source from = { .fd = -1 };
 	struct bigjson_value content;
 	const struct scene *s = c->context;
 
@@ -172,7 +173,7 @@ send_content(struct call *c, const struct target *t, const struct view *v,
 }
 
 static bool
-go_on(void *ctx)
+always_go_on(void *ctx)
 {
 	(void)ctx;
 	return true;
@@ -182,10 +183,10 @@ static bool
 goes_as_text(const struct view *v, int encoding)
 {
 	if (encoding == ENC_ABSENT)
-		return view_is_text(v, go_on, NULL);
+		return view_is_text(v, always_go_on, NULL);
 	/* the oldest clients always say it, of pictures too */
 	if (encoding == ENC_UTF8)
-		return view_is_utf8(v, go_on, NULL);
+		return view_is_utf8(v, always_go_on, NULL);
 	return encoding == ENC_UTF_8;
 }
 
@@ -198,7 +199,7 @@ api_read(struct call *c, struct err *e)
 	struct target t;
 
 	if (scene_body(c, TARGET_BODY_MAX, &body, e) < 0 ||
-	    take(c, body, "file.read", &t, &o, e) < 0 ||
+	    read_options(c, body, "file.read", &t, &o, e) < 0 ||
 	    view_open(t.where, &v, e) < 0)
 		return -1;
 	if (view_settle(t.where, READ_MAX, &v, e) < 0)

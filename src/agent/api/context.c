@@ -4,8 +4,8 @@
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
-#include "agent/base/envset.h"
 #include "agent/code/context.h"
+#include "agent/shell/envset.h"
 #include "common/mem.h"
 #include "web/reply.h"
 

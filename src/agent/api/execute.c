@@ -7,10 +7,10 @@
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
 #include "agent/base/base64.h"
-#include "agent/base/envset.h"
 #include "agent/base/lines.h"
 #include "agent/run/activity.h"
 #include "agent/run/session_end.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/exec.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -55,7 +55,7 @@ struct wish {
 
 /* Where it runs, and as what. */
 static int
-place(struct call *c, const json_t *body, const struct options *o,
+choose_place(struct call *c, const json_t *body, const struct options *o,
     const char *route, struct wish *w, struct err *e)
 {
 	bool streams = str_equal(route, "execute/stream");
@@ -95,7 +95,7 @@ decode(struct call *c, json_t **body, const char *route, struct wish *w,
 	x->timeout_ms = o.timeout_ms;
 	x->env = o.env;
 	str_copy(x->cwd, sizeof(x->cwd), o.cwd);
-	return place(c, *body, &o, route, w, e);
+	return choose_place(c, *body, &o, route, w, e);
 }
 
 /* ---- collected */
@@ -122,20 +122,6 @@ timed_out(struct call *c, const struct exec *x, const struct collected *k,
 			      : " (its state is lost)");
 }
 
-/* The session was ended while it ran: it (o), or its shell (NULL). */
-static int
-session_ended(struct call *c, const struct exec *x, const struct collected *k,
-    const struct shell_outcome *o)
-{
-	json_t *context = collected_context(x, k);
-
-	if (o != NULL)
-		json_object_set_new(context, "exitCode",
-		    json_integer(o->exit_code));
-	scene_context(c, context);
-	return -1;
-}
-
 /* w->began says whether the command may have done something. */
 static int
 run_collected(struct call *c, struct wish *w, struct collected *k,
@@ -151,8 +137,16 @@ run_collected(struct call *c, struct wish *w, struct collected *k,
 	execution_tell(c, &w->execution);
 	rc = w->beside ? exec_beside(x, &o, e) : exec_in_shell(x, &o, e);
 	w->began = o.began;
-	if ((rc == 0 || e->kind == ERR_GONE) && session_end_explain(e))
-		return session_ended(c, x, k, rc == 0 ? &o : NULL);
+	if ((rc == 0 || e->kind == ERR_GONE) && session_end_explain(e)) {
+		json_t *context = collected_context(x, k);
+
+		/* else its shell ended, and it has no exit code */
+		if (rc == 0)
+			json_object_set_new(context, "exitCode",
+			    json_integer(o.exit_code));
+		scene_context(c, context);
+		return -1;
+	}
 	if (rc == 0 && o.destroyed)
 		rc = shell_destroyed(x->shell, e);
 	if (rc < 0 && e->kind == ERR_GONE)
@@ -192,20 +186,14 @@ run_wish(struct call *c, struct wish *w, struct err *e)
 	return rc;
 }
 
-/* What is asked for, the same text for the same. */
-static char *
-request_text(const json_t *body, const struct wish *w)
-{
-	auto_free char *text = json_dumps(body, JSON_SORT_KEYS | JSON_COMPACT);
-
-	return xasprintf("%s %s", w->exec.shell, text);
-}
-
 static int
 run_once(struct call *c, const char *key, const json_t *body, struct wish *w,
     struct err *e)
 {
-	auto_free char *text = request_text(body, w);
+	/* the same text for the same request */
+	auto_free char *sorted =
+	    json_dumps(body, JSON_SORT_KEYS | JSON_COMPACT);
+	auto_free char *text = xasprintf("%s %s", w->exec.shell, sorted);
 	const struct scene *s = c->context;
 	struct once *o;
 	bool first;
@@ -299,7 +287,7 @@ flush(struct stream *s)
 }
 
 static void
-begin(void *ctx, pid_t pid)
+send_start(void *ctx, pid_t pid)
 {
 	struct stream *s = ctx;
 
@@ -323,7 +311,7 @@ struct line_ctx {
 };
 
 static void
-line(void *ctx, const char *text, size_t len)
+send_line(void *ctx, const char *text, size_t len)
 {
 	const struct line_ctx *l = ctx;
 	struct stream *s = l->stream;
@@ -353,7 +341,7 @@ output(void *ctx, int which, const char *data, size_t len)
 {
 	struct stream *s = ctx;
 
-	begin(s, 0);
+	send_start(s, 0);
 	if (s->call->gone)
 		return;
 	lines_add(&s->lines[which], data, len);
@@ -400,12 +388,12 @@ put_session_end(struct stream *s, const struct shell_outcome *o)
 }
 
 static void
-finish(struct stream *s, const struct shell_outcome *o)
+send_end(struct stream *s, const struct shell_outcome *o)
 {
 	char note[64];
 	struct err e;
 
-	begin(s, 0);
+	send_start(s, 0);
 	lines_end(&s->lines[0]);
 	lines_end(&s->lines[1]);
 	if (put_session_end(s, o))
@@ -429,9 +417,9 @@ int
 api_execute_stream(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	struct wish w = {
-		.exec = { .output = output, .quiet = quiet, .started = begin }
-	};
+	struct wish w = { .exec = { .output = output,
+			      .quiet = quiet,
+			      .started = send_start } };
 	struct exec *x = &w.exec;
 	struct stream s = { .call = c,
 		.exec = x,
@@ -450,7 +438,7 @@ api_execute_stream(struct call *c, struct err *e)
 	x->quiet_ms = &s.quiet_ms;
 	x->ctx = &s;
 	for (int i = 0; i < 2; i++)
-		s.lines[i] = (struct lines){ .emit = line,
+		s.lines[i] = (struct lines){ .emit = send_line,
 			.ctx = &ctx[i],
 			.at_once = s.base64 };
 	x->is_work = true;
@@ -458,7 +446,7 @@ api_execute_stream(struct call *c, struct err *e)
 	activity_begin(ACTIVITY_STREAMS);
 	rc = exec_beside(x, &o, e);
 	if (rc == 0)
-		finish(&s, &o);
+		send_end(&s, &o);
 	else if (e->kind == ERR_GONE)
 		scene_context(c,
 		    json_pack("{s:o}", "sessionId", json_lossy(x->shell)));

@@ -14,8 +14,8 @@
 
 /* The body, and what its `path` means. */
 static int
-take(struct call *c, const char *operation, json_t **body, struct target *t,
-    struct err *e)
+read_path(struct call *c, const char *operation, json_t **body,
+    struct target *t, struct err *e)
 {
 	if (scene_body(c, TARGET_BODY_MAX, body, e) < 0)
 		return -1;
@@ -48,7 +48,7 @@ api_mkdir(struct call *c, struct err *e)
 	struct dir_options o = { 0 };
 	struct target t;
 
-	if (take(c, "directory.create", &body, &t, e) < 0 ||
+	if (read_path(c, "directory.create", &body, &t, e) < 0 ||
 	    jfield_decode(body, MKDIR, ARRAY_LEN(MKDIR), J_LENIENT, &o, e) < 0)
 		return -1;
 	if (files_make_dir(t.where, o.recursive, e) < 0) {
@@ -71,7 +71,7 @@ api_list_files(struct call *c, struct err *e)
 	struct dir_options o = { 0 };
 	struct target t;
 
-	if (take(c, "directory.list", &body, &t, e) < 0)
+	if (read_path(c, "directory.list", &body, &t, e) < 0)
 		return -1;
 	options = json_object_get(body, "options");
 	if (options != NULL && !json_is_object(options))
@@ -111,7 +111,7 @@ api_delete(struct call *c, struct err *e)
 	auto_json json_t *body = NULL;
 	struct target t;
 
-	if (take(c, "file.delete", &body, &t, e) < 0)
+	if (read_path(c, "file.delete", &body, &t, e) < 0)
 		return -1;
 	if (unlink(t.where) < 0)
 		return refuse_delete(t.where, e);
@@ -176,7 +176,7 @@ api_exists(struct call *c, struct err *e)
 	struct stat st;
 	bool there;
 
-	if (take(c, "file.stat", &body, &t, e) < 0)
+	if (read_path(c, "file.stat", &body, &t, e) < 0)
 		return -1;
 	there = stat(t.where, &st) == 0;
 	if (!there && !unreachable(errno))

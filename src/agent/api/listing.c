@@ -101,37 +101,17 @@ listing_entry(struct buf *to, const char *top, const char *path,
 }
 
 static void
-begin(struct call *c, const struct listing *l)
-{
-	auto_buf struct buf head = { 0 };
-
-	buf_str(&head, "{\"success\":true,");
-	put_text(&head, "path", l->path);
-	buf_str(&head, "\"files\":[");
-	call_begin(c, 200, "application/json");
-	call_write(c, head.data, head.len);
-}
-
-static void
-finish(struct call *c, long long count)
-{
-	auto_buf struct buf tail = { 0 };
-	char at[CLOCK_ISO_MAX];
-
-	clock_iso(at);
-	buf_fmt(&tail, "],\"count\":%lld,\"timestamp\":\"%s\"", count, at);
-	scene_add_ignored(c, &tail);
-	buf_str(&tail, "}");
-	call_write(c, tail.data, tail.len);
-}
-
-static void
-write_entries(struct call *c, const struct listing *l, struct walk *w)
+write_list(struct call *c, const struct listing *l, struct walk *w)
 {
 	auto_buf struct buf piece = { 0 };
 	enum walk_step step = WALK_END;
+	char at[CLOCK_ISO_MAX];
 	long long count = 0;
 
+	buf_str(&piece, "{\"success\":true,");
+	put_text(&piece, "path", l->path);
+	buf_str(&piece, "\"files\":[");
+	call_begin(c, 200, "application/json");
 	while (!c->gone && (step = walk_next(w)) != WALK_END &&
 	    step != WALK_LOST) {
 		if (step != WALK_ENTRY || (w->name[0] == '.' && !l->hidden))
@@ -145,12 +125,16 @@ write_entries(struct call *c, const struct listing *l, struct walk *w)
 		if (l->recursive && S_ISDIR(w->st.st_mode))
 			(void)!walk_enter(w);
 	}
-	if (piece.len > 0)
+	if (step == WALK_LOST) {
 		call_write(c, piece.data, piece.len);
-	if (step == WALK_LOST)
 		call_cut(c); /* half a list must not look whole */
-	else
-		finish(c, count);
+		return;
+	}
+	clock_iso(at);
+	buf_fmt(&piece, "],\"count\":%lld,\"timestamp\":\"%s\"", count, at);
+	scene_add_ignored(c, &piece);
+	buf_str(&piece, "}");
+	call_write(c, piece.data, piece.len);
 }
 
 int
@@ -161,7 +145,6 @@ listing_reply(struct call *c, const struct listing *l, struct err *e)
 	if (walk_open(&w, open(l->where, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) <
 	    0)
 		return files_fail(e, l->where);
-	begin(c, l);
-	write_entries(c, l, &w);
+	write_list(c, l, &w);
 	return 0;
 }

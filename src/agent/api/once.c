@@ -109,7 +109,7 @@ make_room(void)
 
 /* A call under way, in the place of an answer that is not good any more. */
 static struct once *
-begin(struct once *o, const char *body)
+begin_call(struct once *o, const char *body)
 {
 	free(o->body);
 	buf_free(&o->answer.text);
@@ -120,7 +120,7 @@ begin(struct once *o, const char *body)
 }
 
 static struct once *
-make(const char *key, const char *body, struct err *e)
+add_call(const char *key, const char *body, struct err *e)
 {
 	struct once *o;
 
@@ -133,7 +133,7 @@ make(const char *key, const char *body, struct err *e)
 	str_copy(o->key, sizeof(o->key), key);
 	o->next = all;
 	all = o;
-	return begin(o, body);
+	return begin_call(o, body);
 }
 
 static bool
@@ -162,18 +162,6 @@ wait_for_end(const struct call *c, struct once *o, struct err *e)
 	return 0;
 }
 
-/* A copy of its answer for a repeat. */
-static int
-take_answer(const struct once *o, int *status, struct buf *out, struct err *e)
-{
-	if (o->answer.over)
-		return err_set(e, ERR_CONFLICT, CODE_ANSWER_NOT_KEPT,
-		    "the command of this Idempotency-Key has run; its answer was too large to be kept");
-	*status = o->status;
-	buf_add(out, o->answer.text.data, o->answer.text.len);
-	return 0;
-}
-
 /* *status is 0 when the call is to be carried out. */
 static int
 look_up(const struct call *c, const char *key, const char *body, int *status,
@@ -187,12 +175,19 @@ look_up(const struct call *c, const char *key, const char *body, int *status,
 			return err_set(e, ERR_CONFLICT,
 			    CODE_IDEMPOTENCY_MISMATCH,
 			    "this Idempotency-Key was used with another body");
-		if (!o->running)
-			return take_answer(o, status, answer, e);
+		if (!o->running && o->answer.over)
+			return err_set(e, ERR_CONFLICT, CODE_ANSWER_NOT_KEPT,
+			    "the command of this Idempotency-Key has run; its answer was too large to be kept");
+		if (!o->running) {
+			*status = o->status;
+			buf_add(answer, o->answer.text.data,
+			    o->answer.text.len);
+			return 0;
+		}
 		if (wait_for_end(c, o, e) < 0)
 			return -1;
 	}
-	*out = o != NULL ? begin(o, body) : make(key, body, e);
+	*out = o != NULL ? begin_call(o, body) : add_call(key, body, e);
 	return *out != NULL ? 0 : -1;
 }
 

@@ -127,7 +127,7 @@ struct watch {
 };
 
 static void
-tell(struct watch *w, const char *type, const struct probe_answer *a)
+send_event(struct watch *w, const char *type, const struct probe_answer *a)
 {
 	auto_json json_t *event =
 	    json_pack("{s:s, s:i}", "type", type, "port", w->probe.port);
@@ -155,14 +155,8 @@ pause_ms(const struct watch *w, const struct probe_answer *a)
 static bool
 say_session_end(struct watch *w)
 {
-	auto_json json_t *more = json_pack("{s:i}", "port", w->probe.port);
-	auto_buf struct buf event = { 0 };
-
-	if (!session_end_event(&event, more))
-		return false;
-	call_write(w->call, event.data, event.len);
-	call_flush(w->call);
-	return true;
+	return scene_session_end(w->call,
+	    json_pack("{s:i}", "port", w->probe.port));
 }
 
 /* Whether the process has ended; then that is told. */
@@ -223,16 +217,16 @@ wait_for(struct watch *w, int64_t ms)
 }
 
 static void
-watch(struct watch *w)
+follow_port(struct watch *w)
 {
 	struct probe_answer a;
 
 	sse_begin(w->call);
-	tell(w, "watching", NULL);
+	send_event(w, "watching", NULL);
 	do {
 		port_probe(&w->probe, &a);
 		if (a.state == PROBE_READY) {
-			tell(w, "ready", &a);
+			send_event(w, "ready", &a);
 			return;
 		}
 	} while (wait_for(w, pause_ms(w, &a)));
@@ -263,7 +257,7 @@ api_port_watch(struct call *c, struct err *e)
 	w.probe = probe_of(&b);
 	w.interval_ms = b.interval_ms;
 	activity_begin(ACTIVITY_STREAMS);
-	watch(&w);
+	follow_port(&w);
 	activity_end(ACTIVITY_STREAMS);
 	if (w.process != NULL) {
 		process_unwatch(w.process, &w.news);

@@ -6,8 +6,8 @@
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
-#include "agent/base/envset.h"
 #include "agent/process/process.h"
+#include "agent/shell/envset.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "web/reply.h"
@@ -92,17 +92,6 @@ is_blank(const char *s)
 	return *s == '\0';
 }
 
-static int
-take_command(const json_t *body, const char **out, struct err *e)
-{
-	const json_t *v = json_object_get(body, "command");
-
-	if (v == NULL || (json_is_string(v) && is_blank(json_string_value(v))))
-		return err_set(e, ERR_INVALID, CODE_INVALID_COMMAND,
-		    "Command must not be empty");
-	return scene_text(body, "command", 1, BODY_MAX, out, e);
-}
-
 /* A name that a path can hold, and that no route has. */
 static int
 check_id(const char *id, struct err *e)
@@ -125,9 +114,15 @@ api_process_start(struct call *c, struct err *e)
 	auto_json json_t *body = NULL;
 	struct options o = { .input = 1 };
 	struct process_wish w = { 0 };
+	const json_t *v;
 
-	if (scene_body(c, BODY_MAX, &body, e) < 0 ||
-	    take_command(body, &w.exec.command, e) < 0)
+	if (scene_body(c, BODY_MAX, &body, e) < 0)
+		return -1;
+	v = json_object_get(body, "command");
+	if (v == NULL || (json_is_string(v) && is_blank(json_string_value(v))))
+		return err_set(e, ERR_INVALID, CODE_INVALID_COMMAND,
+		    "Command must not be empty");
+	if (scene_text(body, "command", 1, BODY_MAX, &w.exec.command, e) < 0)
 		return -1;
 	scene_context(c, json_pack("{s:s}", "command", w.exec.command));
 	if (jfield_decode(body, OPTIONS, ARRAY_LEN(OPTIONS), J_LENIENT, &o, e) <

@@ -9,7 +9,6 @@
 #include "agent/base/base64.h"
 #include "agent/process/process.h"
 #include "agent/run/activity.h"
-#include "agent/run/session_end.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -250,16 +249,6 @@ say_dropped(struct follow *f, int64_t bytes)
 }
 
 static void
-say_lost(struct follow *f)
-{
-	int64_t lost = atomic_load(&f->log->lost);
-
-	if (lost > f->lost)
-		say_dropped(f, lost - f->lost);
-	f->lost = lost;
-}
-
-static void
 skip_to(struct follow *f, int64_t offset)
 {
 	int64_t bytes = offset - f->pos;
@@ -310,18 +299,6 @@ say_output(struct follow *f, enum ring_stream which, const char *data,
 	if (tail->len > 0 && f->tail_ms == 0)
 		f->tail_ms = clock_ms() + QUIET_MS;
 	put_output(f, which, f->text.data, f->text.len);
-}
-
-/* The other halves have not come in time. */
-static void
-give_up_tails(struct follow *f)
-{
-	for (int i = 0; i < 2; i++) {
-		put_output(f, (enum ring_stream)i, f->tail[i].bytes,
-		    f->tail[i].len);
-		f->tail[i].len = 0;
-	}
-	f->tail_ms = 0;
 }
 
 static int
@@ -404,7 +381,7 @@ static void
 send_new(struct follow *f, enum part part)
 {
 	/* seen before the look: what comes after it is not gone, but new */
-	int64_t total = atomic_load(&f->log->total);
+	int64_t total = atomic_load(&f->log->total), lost;
 	bool went = true;
 
 	if (total > f->grown)
@@ -422,36 +399,21 @@ send_new(struct follow *f, enum part part)
 	if (went) /* what the file no longer has is gone */
 		skip_to(f, total);
 	if (part == PART_ALL ||
-	    (f->tail_ms > 0 && clock_left_ms(f->tail_ms) == 0))
-		give_up_tails(f);
+	    (f->tail_ms > 0 && clock_left_ms(f->tail_ms) == 0)) {
+		/* the other halves of these characters have not come in time */
+		for (int i = 0; i < 2; i++) {
+			put_output(f, (enum ring_stream)i, f->tail[i].bytes,
+			    f->tail[i].len);
+			f->tail[i].len = 0;
+		}
+		f->tail_ms = 0;
+	}
 	hold_rest(f, part, !went);
-	say_lost(f);
+	lost = atomic_load(&f->log->lost);
+	if (lost > f->lost)
+		say_dropped(f, lost - f->lost);
+	f->lost = lost;
 	call_flush(f->call);
-}
-
-static void
-say_exit(struct follow *f, const struct process_end *end)
-{
-	open_event(f, "exit", true);
-	buf_fmt(&f->event,
-	    ",\"exitCode\":%d,\"data\":\"Process %s with exit code %d\"",
-	    end->exit_code, PROCESS_STATUS_NAMES[end->status], end->exit_code);
-	close_event(f);
-	call_flush(f->call);
-}
-
-static bool
-say_session_end(struct follow *f, const struct process_end *end)
-{
-	auto_json json_t *more = json_pack("{s:s, s:i}", "processId",
-	    process_id(f->process), "exitCode", end->exit_code);
-
-	f->event.len = 0;
-	if (!session_end_event(&f->event, more))
-		return false;
-	call_write(f->call, f->event.data, f->event.len);
-	call_flush(f->call);
-	return true;
 }
 
 static void
@@ -466,12 +428,21 @@ follow(struct follow *f)
 		    now.status != PROCESS_RUNNING ? PART_ALL : due_part(f));
 	} while (now.status == PROCESS_RUNNING &&
 	    sse_wait(f->call, f->watch.fd, wait_ms(f)));
-	if (now.status != PROCESS_RUNNING && !say_session_end(f, &now))
-		say_exit(f, &now);
+	if (now.status == PROCESS_RUNNING ||
+	    scene_session_end(f->call,
+		json_pack("{s:s, s:i}", "processId", process_id(f->process),
+		    "exitCode", now.exit_code)))
+		return;
+	open_event(f, "exit", true);
+	buf_fmt(&f->event,
+	    ",\"exitCode\":%d,\"data\":\"Process %s with exit code %d\"",
+	    now.exit_code, PROCESS_STATUS_NAMES[now.status], now.exit_code);
+	close_event(f);
+	call_flush(f->call);
 }
 
 static void
-stream(struct follow *f, int64_t asked)
+serve_stream(struct follow *f, int64_t asked)
 {
 	auto_free struct ring_block *block = xmalloc(sizeof(*block));
 
@@ -516,7 +487,7 @@ api_process_stream(struct call *c, struct err *e)
 		0 &&
 	    asked_encoding(c, &f.base64, e) == 0 &&
 	    process_watch(f.process, &f.watch, e) == 0) {
-		stream(&f, asked);
+		serve_stream(&f, asked);
 		process_unwatch(f.process, &f.watch);
 		rc = 0;
 	}

@@ -292,7 +292,7 @@ struct patience {
 };
 
 static bool
-go_on(void *ctx)
+is_awaited(void *ctx)
 {
 	struct patience *p = ctx;
 	struct pollfd f = { call_fd(p->call), POLLRDHUP, 0 };
@@ -300,34 +300,13 @@ go_on(void *ctx)
 	return clock_left_ms(p->until_ms) > 0 && poll(&f, 1, 0) <= 0;
 }
 
-static int
-remove_tree(struct call *c, const char *path, struct err *e)
-{
-	struct patience p = { c, clock_ms() + REMOVE_MS };
-	int rc;
-
-	activity_begin(ACTIVITY_RUNNING);
-	rc = tree_remove_while(path, go_on, &p, e);
-	activity_end(ACTIVITY_RUNNING);
-	return rc;
-}
-
-static int
-remove_one(const char *path, struct err *e)
-{
-	if (unlink(path) == 0)
-		return 0;
-	if (errno == EISDIR)
-		return err_set(e, ERR_INVALID, CODE_IS_DIRECTORY,
-		    "%.150s is a directory; ?recursive=true removes it", path);
-	return files_fail(e, path);
-}
-
 int
 api_raw_delete(struct call *c, struct err *e)
 {
+	struct patience p = { c, clock_ms() + REMOVE_MS };
 	char path[FILES_PATH_MAX], recursive[8];
 	bool present;
+	int rc = 0;
 
 	if (rawpath_of(c, "file.delete", path, e) < 0 ||
 	    call_query(c, "recursive", recursive, sizeof(recursive), &present,
@@ -337,8 +316,18 @@ api_raw_delete(struct call *c, struct err *e)
 	if (present && !str_equal(recursive, "true") &&
 	    !str_equal(recursive, "false"))
 		return err_field(e, "recursive", "must be true or false");
-	if ((present && str_equal(recursive, "true") ? remove_tree(c, path, e)
-						     : remove_one(path, e)) < 0)
+	if (present && str_equal(recursive, "true")) {
+		activity_begin(ACTIVITY_RUNNING);
+		rc = tree_remove_while(path, is_awaited, &p, e);
+		activity_end(ACTIVITY_RUNNING);
+	} else if (unlink(path) < 0) {
+		rc = errno != EISDIR
+		    ? files_fail(e, path)
+		    : err_set(e, ERR_INVALID, CODE_IS_DIRECTORY,
+			  "%.150s is a directory; ?recursive=true removes it",
+			  path);
+	}
+	if (rc < 0)
 		return -1;
 	reply_done(c, 200, path, -1);
 	return 0;

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "agent/api/scene.h"
-#include "agent/base/envset.h"
-#include "agent/base/path_list.h"
 #include "agent/base/serve.h"
 #include "agent/cell/limits_view.h"
 #include "agent/run/activity.h"
 #include "agent/run/session_end.h"
+#include "agent/shell/envset.h"
+#include "agent/shell/path_list.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "web/reply.h"
@@ -232,16 +232,6 @@ dispatch(struct call *c, struct err *e)
 	return r->access == STREAM ? handle_stream(r, c, e) : r->handle(c, e);
 }
 
-static void
-refuse(struct call *c, struct scene *s, struct err *e)
-{
-	/* what fails because the session ends says so */
-	if (!session_end_explain(e) && err_status(e) >= 500)
-		log_err(LOG_INFO, "call_failed", e);
-	call_skip_body(c, SCENE_SKIP_MAX);
-	reply_container_error(c, e, s->context);
-}
-
 void
 routes_handle(struct call *c)
 {
@@ -253,8 +243,13 @@ routes_handle(struct call *c)
 	activity_probe(str_equal(call_param(c, "SL_PROBE"), "1"));
 	activity_serve();
 	limits_view_refresh();
-	if (dispatch(c, &e) < 0 && c->status == 0)
-		refuse(c, &s, &e);
+	if (dispatch(c, &e) < 0 && c->status == 0) {
+		/* what fails because the session ends says so */
+		if (!session_end_explain(&e) && err_status(&e) >= 500)
+			log_err(LOG_INFO, "call_failed", &e);
+		call_skip_body(c, SCENE_SKIP_MAX);
+		reply_container_error(c, &e, s.context);
+	}
 	activity_touch();
 	json_decref(s.context);
 	json_decref(s.ignored);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "agent/run/session_end.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 
@@ -24,32 +25,6 @@ scene_context(struct call *c, json_t *context)
 	s->context = context;
 }
 
-bool
-scene_depth_ok(const char *text, size_t len, int max)
-{
-	bool quoted = false;
-	int depth = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		char ch = text[i];
-
-		if (quoted) {
-			if (ch == '\\')
-				i++;
-			else if (ch == '"')
-				quoted = false;
-		} else if (ch == '"') {
-			quoted = true;
-		} else if (ch == '[' || ch == '{') {
-			if (++depth > max)
-				return false;
-		} else if (ch == ']' || ch == '}') {
-			depth--;
-		}
-	}
-	return true;
-}
-
 static void
 drop_nulls(json_t *o)
 {
@@ -62,18 +37,6 @@ drop_nulls(json_t *o)
 		if (json_is_null(v))
 			json_object_del(o, key);
 	}
-}
-
-/* How large a body that is too large is; told, or counted. */
-static void
-note_size(struct call *c, size_t had)
-{
-	struct scene *s = c->context;
-
-	if (!str_to_int(call_param(c, "CONTENT_LENGTH"), 0, INT64_MAX,
-		&s->body_bytes))
-		s->body_bytes =
-		    (int64_t)(had + call_skip_body(c, SCENE_SKIP_MAX));
 }
 
 /* A limit of time under another name than the route's: see scene_body(). */
@@ -182,14 +145,20 @@ scene_add_ignored(struct call *c, struct buf *to)
 static int
 read_body(struct call *c, size_t max, struct buf *text, struct err *e)
 {
+	struct scene *s = c->context;
+
 	if (call_body(c, max, text, e) < 0) {
 		if (e->kind == ERR_INVALID)
 			e->code = CODE_VALIDATION_FAILED;
-		if (e->kind == ERR_TOO_LARGE)
-			note_size(c, text->len);
+		/* how large it is: as the client says, or counted */
+		if (e->kind == ERR_TOO_LARGE &&
+		    !str_to_int(call_param(c, "CONTENT_LENGTH"), 0, INT64_MAX,
+			&s->body_bytes))
+			s->body_bytes = (int64_t)(text->len +
+			    call_skip_body(c, SCENE_SKIP_MAX));
 		return -1;
 	}
-	if (!scene_depth_ok(text->data, text->len, DEPTH_MAX))
+	if (!bigjson_depth_ok(text->data, text->len, DEPTH_MAX))
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the body is nested more than %d deep", DEPTH_MAX);
 	return 0;
@@ -333,4 +302,17 @@ scene_string(const char *data, size_t len)
 	buf_str(&text, "\"");
 	return json_loadb(text.data, text.len, JSON_DECODE_ANY | JSON_ALLOW_NUL,
 	    NULL);
+}
+
+bool
+scene_session_end(struct call *c, json_t *more)
+{
+	auto_json json_t *members = more;
+	auto_buf struct buf event = { 0 };
+
+	if (!session_end_event(&event, members))
+		return false;
+	call_write(c, event.data, event.len);
+	call_flush(c);
+	return true;
 }

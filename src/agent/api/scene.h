@@ -61,10 +61,13 @@ void scene_write_text(struct call *c, const char *data, size_t len);
 /* Appends `,"ignored":[...]` to an object's text, if there are any. */
 void scene_add_ignored(struct call *c, struct buf *to);
 
+/*
+ * If the session is ending: sends the last event of a stream with the reason,
+ * and whatever members `more` (taken, may be NULL) has; and says true.
+ */
+bool scene_session_end(struct call *c, json_t *more);
+
 /* Bytes of any origin as a JSON string. */
 json_t *scene_string(const char *data, size_t len);
-
-/* True when arrays and objects are nested at most `max` deep.  Pure. */
-bool scene_depth_ok(const char *text, size_t len, int max);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
-#include "agent/base/envset.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/exec.h"
 #include "agent/shell/shell.h"
 #include "common/clock.h"

@@ -50,7 +50,7 @@ keep_tail(const char *data, size_t len)
 }
 
 static void
-hear(void *ctx, int which, const char *data, size_t len)
+keep_output(void *ctx, int which, const char *data, size_t len)
 {
 	size_t room, n;
 
@@ -69,29 +69,29 @@ hear(void *ctx, int which, const char *data, size_t len)
 }
 
 static void
-say(const char *text)
+keep_line(const char *text)
 {
-	hear(NULL, 1, text, strlen(text));
-	hear(NULL, 1, "\n", 1);
+	keep_output(NULL, 1, text, strlen(text));
+	keep_output(NULL, 1, "\n", 1);
 }
 
 /* It does not count as activity: nobody has been let in yet. */
 static void *
-run(void *arg)
+run_setup(void *arg)
 {
 	struct exec x = { .command = setup.command,
 		.shell = EXEC_SESSIONLESS,
 		.timeout_ms = setup.timeout_ms,
-		.output = hear };
+		.output = keep_output };
 	struct shell_outcome o = { 0 };
 	struct err e = { 0 };
 
 	(void)arg;
 	if (exec_beside(&x, &o, &e) < 0) {
-		say(e.msg);
+		keep_line(e.msg);
 		o.exit_code = EXIT_NOT_RUN;
 	} else if (o.timed_out) {
-		say("it was ended: it took too long");
+		keep_line("it was ended: it took too long");
 	}
 	lock_take(&setup.lock);
 	setup.done = true;
@@ -124,13 +124,13 @@ read_command(int fd, struct err *e)
 
 /* The lock is held. */
 static int
-begin(const struct setup_question *q, struct err *e)
+begin_setup(const struct setup_question *q, struct err *e)
 {
 	if (read_command(q->fd, e) < 0)
 		return -1;
 	setup.timeout_ms = q->timeout_ms;
 	setup.began_ms = clock_ms();
-	if (serve_thread(run, NULL) < 0)
+	if (serve_thread(run_setup, NULL) < 0)
 		return err_errno(e, "cannot begin the setup");
 	setup.begun = true;
 	return 0;
@@ -140,7 +140,7 @@ begin(const struct setup_question *q, struct err *e)
 
 /* Waits while there is nothing to tell; the lock is held. */
 static void
-wait(const struct setup_question *q)
+wait_for_news(const struct setup_question *q)
 {
 	int64_t until_ms = clock_ms() + q->wait_ms;
 
@@ -151,7 +151,7 @@ wait(const struct setup_question *q)
 
 /* Text that a database takes, too: whole characters, and no NUL. */
 static json_t *
-text(const char *data, size_t len)
+clean_text(const char *data, size_t len)
 {
 	auto_buf struct buf clean = { 0 };
 
@@ -163,7 +163,7 @@ text(const char *data, size_t len)
 }
 
 static void
-tell(const struct setup_question *q, json_t *reply)
+add_answer(const struct setup_question *q, json_t *reply)
 {
 	size_t from = q->offset < (int64_t)setup.head.len ? (size_t)q->offset
 							  : setup.head.len;
@@ -180,8 +180,8 @@ tell(const struct setup_question *q, json_t *reply)
 	json_object_set_new(reply, "offset",
 	    json_integer((json_int_t)(from + len)));
 	json_object_set_new(reply, "output",
-	    done ? text(setup.tail.data, setup.tail.len)
-		 : text(len > 0 ? setup.head.data + from : "", len));
+	    done ? clean_text(setup.tail.data, setup.tail.len)
+		 : clean_text(len > 0 ? setup.head.data + from : "", len));
 	if (done) {
 		json_object_set_new(reply, "exitCode",
 		    json_integer(setup.exit_code));
@@ -197,10 +197,10 @@ setup_ask(const struct setup_question *q, json_t *reply, struct err *e)
 
 	lock_take(&setup.lock);
 	if (!setup.begun && q->fd >= 0)
-		rc = begin(q, e);
+		rc = begin_setup(q, e);
 	if (rc == 0) {
-		wait(q);
-		tell(q, reply);
+		wait_for_news(q);
+		add_answer(q, reply);
 	}
 	lock_drop(&setup.lock);
 	return rc;

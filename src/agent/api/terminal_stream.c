@@ -5,7 +5,6 @@
 #include "agent/api/scene.h"
 #include "agent/base/base64.h"
 #include "agent/pty/pty.h"
-#include "agent/run/session_end.h"
 #include "common/mem.h"
 #include "web/sse.h"
 
@@ -46,22 +45,11 @@ asked_offset(struct call *c, int64_t *out, struct err *e)
 /* ---- events */
 
 static void
-send(struct follow *f)
+send_event(struct follow *f)
 {
 	buf_str(&f->event, "}\n\n");
 	call_write(f->call, f->event.data, f->event.len);
 	f->event.len = 0;
-}
-
-static void
-say_ready(struct follow *f)
-{
-	struct pty_now now = pty_now(f->pty);
-
-	buf_fmt(&f->event,
-	    "data: {\"type\":\"ready\",\"offset\":%lld,\"cols\":%d,\"rows\":%d",
-	    (long long)f->pos, now.cols, now.rows);
-	send(f);
 }
 
 static void
@@ -74,7 +62,7 @@ skip_to(struct follow *f, int64_t offset)
 		return;
 	buf_fmt(&f->event, "id: %lld\ndata: {\"type\":\"lost\",\"bytes\":%lld",
 	    (long long)offset, (long long)bytes);
-	send(f);
+	send_event(f);
 }
 
 static void
@@ -88,28 +76,7 @@ say_output(struct follow *f)
 	    (long long)f->pos);
 	base64_encode(&f->event, b->data, b->len);
 	buf_fmt(&f->event, "\",\"offset\":%lld", (long long)f->pos);
-	send(f);
-}
-
-static void
-say_exit(struct follow *f, const struct pty_now *now)
-{
-	buf_fmt(&f->event, "id: %lld\ndata: {\"type\":\"exit\",\"code\":%d",
-	    (long long)f->pos, now->exit_code);
-	if (now->signal[0] != '\0')
-		buf_fmt(&f->event, ",\"signal\":\"%s\"", now->signal);
-	send(f);
-	call_flush(f->call);
-}
-
-static bool
-say_session_end(struct follow *f)
-{
-	if (!session_end_event(&f->event, NULL))
-		return false;
-	call_write(f->call, f->event.data, f->event.len);
-	call_flush(f->call);
-	return true;
+	send_event(f);
 }
 
 /* ---- following */
@@ -126,20 +93,31 @@ follow(struct follow *f)
 			say_output(f);
 		call_flush(f->call);
 	} while (now.running && sse_wait(f->call, f->watch.fd, -1));
-	if (!now.running && !say_session_end(f))
-		say_exit(f, &now);
+	if (now.running || scene_session_end(f->call, NULL))
+		return;
+	buf_fmt(&f->event, "id: %lld\ndata: {\"type\":\"exit\",\"code\":%d",
+	    (long long)f->pos, now.exit_code);
+	if (now.signal[0] != '\0')
+		buf_fmt(&f->event, ",\"signal\":\"%s\"", now.signal);
+	send_event(f);
+	call_flush(f->call);
 }
 
 static void
-stream(struct follow *f, int64_t asked)
+serve_stream(struct follow *f, int64_t asked)
 {
 	auto_free struct pty_block *block = xmalloc(sizeof(*block));
 	int64_t at = pty_begin(f->pty, asked);
+	struct pty_now now;
 
 	f->block = block;
 	f->pos = at;
 	sse_begin(f->call);
-	say_ready(f);
+	now = pty_now(f->pty);
+	buf_fmt(&f->event,
+	    "data: {\"type\":\"ready\",\"offset\":%lld,\"cols\":%d,\"rows\":%d",
+	    (long long)at, now.cols, now.rows);
+	send_event(f);
 	if (asked >= 0 && asked < at) {
 		f->pos = asked;
 		skip_to(f, at);
@@ -159,7 +137,7 @@ api_terminal_stream(struct call *c, struct err *e)
 		return -1;
 	if (asked_offset(c, &asked, e) == 0 &&
 	    pty_watch(f.pty, &f.watch, e) == 0) {
-		stream(&f, asked);
+		serve_stream(&f, asked);
 		pty_unwatch(f.pty, &f.watch);
 		rc = 0;
 	}

@@ -45,7 +45,7 @@ static const struct jfield FIELDS[] = {
 /* clang-format on */
 
 static int
-take_types(const json_t *events, unsigned *out, struct err *e)
+read_types(const json_t *events, unsigned *out, struct err *e)
 {
 	size_t i;
 	json_t *v;
@@ -72,7 +72,7 @@ take_types(const json_t *events, unsigned *out, struct err *e)
 
 /* *out is a list, also on failure. */
 static int
-take_patterns(const json_t *from, const char *field, char ***out, struct err *e)
+read_patterns(const json_t *from, const char *field, char ***out, struct err *e)
 {
 	size_t i;
 	json_t *v;
@@ -91,29 +91,21 @@ take_patterns(const json_t *from, const char *field, char ***out, struct err *e)
 	return 0;
 }
 
-static char **
-default_excludes(void)
-{
-	char **list = xcalloc(ARRAY_LEN(EXCLUDED) + 1, sizeof(*list));
-
-	for (size_t i = 0; i < ARRAY_LEN(EXCLUDED); i++)
-		list[i] = xstrdup(EXCLUDED[i]);
-	return list;
-}
-
 static int
-take_filters(const struct watch_body *b, struct watch_wish *w, struct err *e)
+read_filters(const struct watch_body *b, struct watch_wish *w, struct err *e)
 {
 	bool include = json_array_size(b->include) > 0;
 
 	if (include && json_array_size(b->exclude) > 0)
 		return err_field(e, "include",
 		    "cannot be combined with exclude");
-	if (include && take_patterns(b->include, "include", &w->include, e) < 0)
+	if (include && read_patterns(b->include, "include", &w->include, e) < 0)
 		return -1;
 	if (b->exclude != NULL)
-		return take_patterns(b->exclude, "exclude", &w->exclude, e);
-	w->exclude = default_excludes();
+		return read_patterns(b->exclude, "exclude", &w->exclude, e);
+	w->exclude = xcalloc(ARRAY_LEN(EXCLUDED) + 1, sizeof(*w->exclude));
+	for (size_t i = 0; i < ARRAY_LEN(EXCLUDED); i++)
+		w->exclude[i] = xstrdup(EXCLUDED[i]);
 	return 0;
 }
 
@@ -137,7 +129,7 @@ refuse_outside(const char *path, struct err *e)
  * editors do, and still be the one that was meant.
  */
 static int
-take_place(const struct target *t, struct watch_wish *w, struct err *e)
+find_place(const struct target *t, struct watch_wish *w, struct err *e)
 {
 	struct stat st;
 	char *slash;
@@ -159,7 +151,7 @@ take_place(const struct target *t, struct watch_wish *w, struct err *e)
 }
 
 static int
-take(struct call *c, json_t **body, struct watch_body *b, struct target *t,
+read_wish(struct call *c, json_t **body, struct watch_body *b, struct target *t,
     struct watch_wish *w, struct err *e)
 {
 	*b = (struct watch_body){ .recursive = 1 };
@@ -169,10 +161,10 @@ take(struct call *c, json_t **body, struct watch_body *b, struct target *t,
 		0)
 		return -1;
 	w->recursive = b->recursive;
-	if (take_types(b->events, &w->types, e) < 0 ||
-	    take_filters(b, w, e) < 0)
+	if (read_types(b->events, &w->types, e) < 0 ||
+	    read_filters(b, w, e) < 0)
 		return -1;
-	return take_place(t, w, e);
+	return find_place(t, w, e);
 }
 
 /* ---- the stream */
@@ -203,18 +195,6 @@ add_path(struct feed *f, const char *below)
 		buf_str(&f->out, "/");
 	utf8_json(&f->out, below, strlen(below));
 	buf_str(&f->out, "\",");
-}
-
-static void
-say_watching(struct feed *f)
-{
-	buf_str(&f->out, "data: {\"type\":\"watching\",");
-	add_path(f, "");
-	buf_fmt(&f->out, "\"watchId\":\"%s\"", watch_id(f->watch));
-	scene_add_ignored(f->call, &f->out);
-	buf_str(&f->out, "}\n\n");
-	send_out(f);
-	call_flush(f->call);
 }
 
 static void
@@ -288,21 +268,18 @@ wait_news(struct feed *f)
 }
 
 static void
-say_session_end(struct feed *f)
-{
-	if (!session_end_event(&f->out, NULL))
-		return;
-	send_out(f);
-	call_flush(f->call);
-}
-
-static void
 follow(struct feed *f)
 {
 	bool last = false;
 
 	sse_begin(f->call);
-	say_watching(f);
+	buf_str(&f->out, "data: {\"type\":\"watching\",");
+	add_path(f, "");
+	buf_fmt(&f->out, "\"watchId\":\"%s\"", watch_id(f->watch));
+	scene_add_ignored(f->call, &f->out);
+	buf_str(&f->out, "}\n\n");
+	send_out(f);
+	call_flush(f->call);
 	f->beat_ms = clock_ms() + SSE_HEARTBEAT_MS;
 	while (!last && !f->session_ends && wait_news(f)) {
 		struct watch_news n;
@@ -316,7 +293,7 @@ follow(struct feed *f)
 		f->beat_ms = clock_ms() + SSE_HEARTBEAT_MS;
 	}
 	if (!last && f->session_ends)
-		say_session_end(f);
+		(void)scene_session_end(f->call, NULL);
 }
 
 int
@@ -329,7 +306,7 @@ api_watch(struct call *c, struct err *e)
 	struct target t;
 	size_t len;
 
-	if (take(c, &body, &b, &t, &wish, e) < 0 ||
+	if (read_wish(c, &body, &b, &t, &wish, e) < 0 ||
 	    watch_open(&wish, &f.watch, e) < 0)
 		return -1;
 	len = strlen(t.where);
@@ -365,7 +342,7 @@ api_watch_check(struct call *c, struct err *e)
 	struct watch_body b;
 	struct target t;
 
-	if (take(c, &body, &b, &t, &wish, e) < 0)
+	if (read_wish(c, &body, &b, &t, &wish, e) < 0)
 		return -1;
 	if (b.since[0] != '\0' && !watch_is_version(b.since))
 		return err_field(e, "since", "is not the version of a check");

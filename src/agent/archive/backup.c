@@ -11,8 +11,6 @@
 #include "agent/archive/backup_internal.h"
 #include "agent/archive/ignored.h"
 #include "agent/files/draft.h"
-#include "agent/process/store.h"
-#include "agent/shell/shell.h"
 #include "common/mem.h"
 
 enum {
@@ -92,7 +90,7 @@ start_packer(struct making *m, const char *format, int out, struct err *e)
 }
 
 static int
-start(struct making *m, struct err *e)
+start_workers(struct making *m, struct err *e)
 {
 	if (access(BACKUP_MKSQUASHFS, X_OK) < 0)
 		return start_packer(m, FORMATS[m->b->format].plain, m->draft.fd,
@@ -122,12 +120,10 @@ add_excludes(struct buf *to, const json_t *excludes)
 
 /* What the wrapper keeps among the tenant's files is not theirs. */
 static void
-add_ours(struct buf *to, const char *dir)
+add_ours(struct buf *to, const struct backup *b)
 {
-	const char *const ours[] = { PROCESS_DIR, shell_fifos() };
-
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		const char *path = files_below(ours[i], dir);
+	for (size_t i = 0; b->ours[i] != NULL; i++) {
+		const char *path = files_below(b->ours[i], b->dir);
 
 		if (path != NULL)
 			buf_add(to, path, strlen(path) + 1);
@@ -136,13 +132,13 @@ add_ours(struct buf *to, const char *dir)
 
 /* A packer that has died already says so itself. */
 static int
-tell_omitted(struct making *m, struct err *e)
+send_omitted(struct making *m, struct err *e)
 {
 	auto_buf struct buf text = { 0 };
 	int rc = 0;
 
 	add_excludes(&text, m->b->excludes);
-	add_ours(&text, m->b->dir);
+	add_ours(&text, m->b);
 	if (files_put(m->packer.in, text.data, text.len) == 0 &&
 	    m->b->gitignore)
 		rc = ignored_send(m->b->dir, m->packer.in, m->boss, e);
@@ -175,13 +171,13 @@ wait_for_both(struct making *m, struct err *e)
 }
 
 static int
-make(struct making *m, int64_t *size, struct err *e)
+make_archive(struct making *m, int64_t *size, struct err *e)
 {
 	struct stat st;
 
 	if (draft_open(&m->draft, m->b->archive, ARCHIVE_MODE, e) < 0)
 		return -1;
-	if (start(m, e) < 0 || tell_omitted(m, e) < 0 ||
+	if (start_workers(m, e) < 0 || send_omitted(m, e) < 0 ||
 	    wait_for_both(m, e) < 0)
 		return -1;
 	if (stat(m->draft.temp, &st) < 0)
@@ -204,7 +200,7 @@ backup_create(const struct backup *b, const struct worker_boss *boss,
 	if (stat(b->dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_set(e, ERR_INTERNAL, CODE_BACKUP_CREATE_FAILED,
 		    "%.150s is not there, or is no directory", b->dir);
-	if (make(&m, size, e) == 0)
+	if (make_archive(&m, size, e) == 0)
 		return 0;
 	return backup_failed(CODE_BACKUP_CREATE_FAILED, e);
 }

@@ -23,6 +23,11 @@ struct backup {
 	bool gitignore;            /* without what git ignores there */
 	enum backup_format format;
 	int threads;
+	/*
+	 * What the wrapper keeps among the tenant's files: absolute paths up to
+	 * NULL.  No archive has it, and a restored directory keeps it.
+	 */
+	const char *const *ours;
 };
 
 /*

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "agent/archive/backup_internal.h"
+#include "agent/archive/pack.h"
 #include "agent/files/files.h"
-#include "agent/run/worker.h"
 #include "common/json.h"
 #include "common/mem.h"
 
@@ -17,7 +17,7 @@ backup_blame_ours(const struct buf *said, const char *path, struct err *e)
 
 	if (said->len > 0 &&
 	    json_parse(said->data, said->len, &report, &ignored) == 0 &&
-	    worker_blames_disk(report, path, e))
+	    pack_blames_disk(report, path, e))
 		return -1;
 	return err_set(e, ERR_INTERNAL, CODE_NONE, "%.100s: %.140s", path,
 	    report != NULL ? json_str(report, "message")

@@ -8,8 +8,6 @@
 #include "agent/archive/backup.h"
 #include "agent/archive/backup_internal.h"
 #include "agent/files/swap.h"
-#include "agent/process/store.h"
-#include "agent/shell/shell.h"
 #include "common/mem.h"
 
 static int
@@ -42,7 +40,8 @@ is_squashfs(int fd)
 
 /* Both say on stdout what we hear; the one of ours says no more. */
 static int
-start(struct worker *w, bool squashfs, int fd, const char *where, struct err *e)
+start_unpacker(struct worker *w, bool squashfs, int fd, const char *where,
+    struct err *e)
 {
 	static const char *const OURS[] = { "/proc/self/exe", "restore", NULL };
 	static const char *const THEIRS[] = { BACKUP_UNSQUASHFS, "-force",
@@ -69,7 +68,7 @@ take_apart(const struct backup *b, const struct worker_boss *boss, int fd,
 	bool squashfs = is_squashfs(fd);
 	int status;
 
-	if (start(&w, squashfs, fd, where, e) < 0 ||
+	if (start_unpacker(&w, squashfs, fd, where, e) < 0 ||
 	    worker_watch(&w, boss, squashfs ? w.err : w.out, &said, &status,
 		e) < 0)
 		return -1;
@@ -82,11 +81,10 @@ take_apart(const struct backup *b, const struct worker_boss *boss, int fd,
 static int
 restore(const struct backup *b, const struct worker_boss *boss, struct err *e)
 {
-	const char *const ours[] = { PROCESS_DIR, shell_fifos(), NULL };
 	auto_fd int fd = open_archive(b->archive, e);
 	auto_swap struct swap s = { 0 };
 
-	if (fd < 0 || swap_open(&s, b->dir, ours, e) < 0 ||
+	if (fd < 0 || swap_open(&s, b->dir, b->ours, e) < 0 ||
 	    take_apart(b, boss, fd, s.fresh, e) < 0)
 		return -1;
 	return swap_commit(&s, e);

@@ -67,7 +67,7 @@ wait_for(struct worker *w, int to, struct buf *words)
 }
 
 static int
-run(int to, struct err *e)
+send_archive(int to, struct err *e)
 {
 	static const char *const ARGV[] = { "/proc/self/exe", "keep", NULL };
 	auto_worker struct worker w = WORKER_NONE;
@@ -90,7 +90,7 @@ keep_send(int fd, struct err *e)
 	int rc;
 
 	activity_begin(ACTIVITY_STREAMS);
-	rc = run(to, e);
+	rc = send_archive(to, e);
 	activity_end(ACTIVITY_STREAMS);
 	return rc;
 }

@@ -68,6 +68,19 @@ pack_blame(json_t *said, const struct pack_fault *f)
 		add_text(said, "entry", f->entry);
 }
 
+bool
+pack_blames_disk(const json_t *said, const char *path, struct err *e)
+{
+	int number = (int)json_integer_value(json_object_get(said, "errno"));
+	const char *entry = json_str(said, "entry");
+
+	if (number <= 0)
+		return false;
+	errno = number;
+	files_fail(e, entry[0] != '\0' ? entry : path);
+	return true;
+}
+
 /* The disk's errors have numbers, those of libarchive have none. */
 static int
 complain(const struct packing *p, struct archive *a)
@@ -86,7 +99,7 @@ complain(const struct packing *p, struct archive *a)
 
 /* Zeros up to `at`: the format leaves out what it knows to be a hole. */
 static int
-fill(struct packing *p, int64_t at)
+write_zeros(struct packing *p, int64_t at)
 {
 	static const char ZEROS[BLOCK_BYTES];
 
@@ -104,13 +117,13 @@ fill(struct packing *p, int64_t at)
 
 /* The rest of the file; what has grown or shrunk meanwhile keeps its size. */
 static int
-copy(struct packing *p, struct piece b)
+copy_data(struct packing *p, struct piece b)
 {
 	int rc = ARCHIVE_OK;
 
 	for (p->written = 0; rc == ARCHIVE_OK;
 	     rc = archive_read_data_block(p->from, &b.data, &b.len, &b.at)) {
-		if (fill(p, b.at) < 0)
+		if (write_zeros(p, b.at) < 0)
 			return -1;
 		if (archive_write_data(p->to, b.data, b.len) < 0)
 			return complain(p, p->to);
@@ -128,7 +141,7 @@ is_wanted(struct archive_entry *entry)
 }
 
 static int
-add(struct packing *p, struct archive_entry *entry)
+add_entry(struct packing *p, struct archive_entry *entry)
 {
 	struct archive_entry *later = NULL;
 	struct piece b = { .len = 0 };
@@ -149,7 +162,7 @@ add(struct packing *p, struct archive_entry *entry)
 		return complain(p, p->from);
 	if (archive_write_header(p->to, entry) < ARCHIVE_WARN)
 		return complain(p, p->to);
-	return rc == ARCHIVE_OK ? copy(p, b) : 0;
+	return rc == ARCHIVE_OK ? copy_data(p, b) : 0;
 }
 
 /* `./a` is `a`, and the directory itself is no part of what is in it. */
@@ -192,7 +205,7 @@ is_omitted(const struct packing *p, struct archive_entry *entry)
 }
 
 static int
-walk(struct packing *p)
+add_tree(struct packing *p)
 {
 	struct archive_entry *entry = p->entry;
 	int rc;
@@ -206,7 +219,7 @@ walk(struct packing *p)
 		} else if (!is_omitted(p, entry)) {
 			archive_read_disk_descend(p->from);
 			if (name_from_here(entry) && is_wanted(entry) &&
-			    add(p, entry) < 0)
+			    add_entry(p, entry) < 0)
 				return -1;
 		}
 		archive_entry_clear(entry);
@@ -224,7 +237,7 @@ format_of(const char *name)
 }
 
 static int
-begin(struct packing *p)
+open_both(struct packing *p)
 {
 	archive_read_disk_set_symlink_physical(p->from);
 	archive_read_disk_set_behavior(p->from,
@@ -242,17 +255,6 @@ begin(struct packing *p)
 	if (p->format->filter(p->to) < ARCHIVE_WARN ||
 	    archive_write_open_fd(p->to, STDOUT_FILENO) != ARCHIVE_OK)
 		return complain(p, p->to);
-	return 0;
-}
-
-static int
-add_all(struct packing *p, const char *name)
-{
-	if (archive_read_disk_open(p->from, name) != ARCHIVE_OK)
-		return complain(p, p->from);
-	if (walk(p) < 0)
-		return -1;
-	archive_read_close(p->from);
 	return 0;
 }
 
@@ -274,10 +276,15 @@ add_mark(struct packing *p, const char *name)
 static int
 pack(struct packing *p, const char *const *names, const char *mark)
 {
-	int rc = begin(p);
+	int rc = open_both(p);
 
-	for (; rc == 0 && *names != NULL; names++)
-		rc = add_all(p, *names);
+	for (; rc == 0 && *names != NULL; names++) {
+		if (archive_read_disk_open(p->from, *names) != ARCHIVE_OK)
+			return complain(p, p->from);
+		rc = add_tree(p);
+		if (rc == 0)
+			archive_read_close(p->from);
+	}
 	if (rc == 0 && mark != NULL)
 		rc = add_mark(p, mark);
 	if (rc == 0 && archive_write_close(p->to) != ARCHIVE_OK)
@@ -287,7 +294,7 @@ pack(struct packing *p, const char *const *names, const char *mark)
 
 /* p has what is wanted: format, omit, without, exact; mark: or NULL. */
 static int
-run(struct packing *p, const char *const *names, const char *mark)
+run_packing(struct packing *p, const char *const *names, const char *mark)
 {
 	int rc;
 
@@ -312,8 +319,8 @@ int
 pack_main(const char *format, const char *name)
 {
 	/* or who compares would take a file changed in the same second for the old */
-	return run(&(struct packing){ .format = format_of(format),
-		       .exact = true },
+	return run_packing(&(struct packing){ .format = format_of(format),
+			       .exact = true },
 	    (const char *const[]){ name, NULL }, NULL);
 }
 
@@ -323,8 +330,8 @@ backup_main(const char *format)
 	auto_omit struct omit omit = { 0 };
 
 	omit_read(&omit, STDIN_FILENO);
-	return run(&(struct packing){ .format = format_of(format),
-		       .omit = &omit },
+	return run_packing(&(struct packing){ .format = format_of(format),
+			       .omit = &omit },
 	    (const char *const[]){ ".", NULL }, NULL);
 }
 
@@ -334,8 +341,8 @@ keep_main(void)
 	static const char *const NAMES[] = { "workspace", "home/user", NULL };
 
 	/* processes are this session's; the next one has others */
-	return run(&(struct packing){ .format = format_of("tar"),
-		       .without = "home/user/.local/state/sandlease",
-		       .exact = true },
+	return run_packing(&(struct packing){ .format = format_of("tar"),
+			       .without = "home/user/.local/state/sandlease",
+			       .exact = true },
 	    NAMES, PACK_MARK);
 }

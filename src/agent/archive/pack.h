@@ -11,8 +11,10 @@
 #ifndef SANDLEASE_AGENT_ARCHIVE_PACK_H
 #define SANDLEASE_AGENT_ARCHIVE_PACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "common/err.h"
 #include "common/json.h"
 
 /* The last entry of what `keep` sends: without it something is missing. */
@@ -55,5 +57,11 @@ struct pack_fault {
 
 /* {entry, message, errno} of it. */
 void pack_blame(json_t *said, const struct pack_fault *f);
+
+/*
+ * The error of such a report: the disk's errors are those of files.h.  False
+ * when the archive, or nobody, is to blame.
+ */
+bool pack_blames_disk(const json_t *said, const char *path, struct err *e);
 
 #endif

@@ -76,7 +76,7 @@ check_room(struct unpacking *u)
 }
 
 static int
-copy(struct unpacking *u)
+copy_data(struct unpacking *u)
 {
 	const void *data;
 	la_int64_t at;
@@ -106,7 +106,7 @@ is_wanted(struct archive_entry *entry)
 }
 
 static int
-take(struct unpacking *u, struct archive_entry *entry)
+unpack_entry(struct unpacking *u, struct archive_entry *entry)
 {
 	const char *name = archive_entry_pathname(entry);
 
@@ -126,7 +126,7 @@ take(struct unpacking *u, struct archive_entry *entry)
 	}
 	if (archive_write_header(u->to, entry) < ARCHIVE_WARN)
 		return bad_entry(u);
-	if (copy(u) < 0) {
+	if (copy_data(u) < 0) {
 		if (archive_entry_filetype(entry) == AE_IFREG)
 			unlink(u->name); /* half a file is worse than none */
 		return -1;
@@ -154,7 +154,7 @@ unpack(struct unpacking *u)
 	    (rc = archive_read_next_header(u->from, &entry)) != ARCHIVE_EOF) {
 		if (rc < ARCHIVE_WARN)
 			return bad_archive(u);
-		if (take(u, entry) < 0)
+		if (unpack_entry(u, entry) < 0)
 			return -1;
 	}
 	if (u->mark != NULL && !u->marked) {
@@ -180,16 +180,6 @@ sync_all(struct unpacking *u)
 	return -1;
 }
 
-/* What follows the archive's end was sent, so it is taken. */
-static void
-drain(void)
-{
-	char rest[4096];
-
-	while (read(STDIN_FILENO, rest, sizeof(rest)) > 0)
-		;
-}
-
 static void
 report(const struct unpacking *u, bool ok)
 {
@@ -207,8 +197,9 @@ report(const struct unpacking *u, bool ok)
 }
 
 static int
-run(struct unpacking *u)
+run_unpacking(struct unpacking *u)
 {
+	static char rest[4096];
 	bool ok;
 
 	u->from = archive_read_new();
@@ -220,8 +211,9 @@ run(struct unpacking *u)
 	report(u, ok);
 	if (u->durable)
 		(void)!fsync(STDOUT_FILENO); /* what is lost is told as lost */
-	if (ok)
-		drain();
+	/* what follows the archive's end was sent, so it is taken */
+	while (ok && read(STDIN_FILENO, rest, sizeof(rest)) > 0)
+		;
 	archive_read_free(u->from);
 	archive_write_free(u->to);
 	free(u->name);
@@ -231,15 +223,16 @@ run(struct unpacking *u)
 int
 unpack_main(void)
 {
-	return run(
+	return run_unpacking(
 	    &(struct unpacking){ .flags = FLAGS, .entries_max = ENTRIES_MAX });
 }
 
 int
 restore_main(void)
 {
-	return run(&(struct unpacking){ .flags = FLAGS | ARCHIVE_EXTRACT_PERM,
-	    .entries_max = INT64_MAX });
+	return run_unpacking(
+	    &(struct unpacking){ .flags = FLAGS | ARCHIVE_EXTRACT_PERM,
+		.entries_max = INT64_MAX });
 }
 
 int
@@ -247,9 +240,10 @@ receive_main(int64_t bytes_max, int64_t seconds)
 {
 	/* whoever sends may never end */
 	alarm((unsigned)seconds);
-	return run(&(struct unpacking){ .flags = FLAGS | ARCHIVE_EXTRACT_PERM,
-	    .entries_max = ENTRIES_MAX,
-	    .bytes_max = bytes_max,
-	    .mark = PACK_MARK,
-	    .durable = true });
+	return run_unpacking(
+	    &(struct unpacking){ .flags = FLAGS | ARCHIVE_EXTRACT_PERM,
+		.entries_max = ENTRIES_MAX,
+		.bytes_max = bytes_max,
+		.mark = PACK_MARK,
+		.durable = true });
 }

@@ -1,4 +1,4 @@
-/* bigjson.c: one large member of a JSON object, without a copy of it. */
+/* bigjson.c: looks through JSON text without a parser. */
 #include "agent/base/bigjson.h"
 
 #include <stdint.h>
@@ -232,4 +232,32 @@ bigjson_unescape(char *s, size_t len)
 		to += n;
 	}
 	return utf8_valid(s, (size_t)(to - s)) ? to - s : -1;
+}
+
+/* ---- depth */
+
+bool
+bigjson_depth_ok(const char *text, size_t len, int max)
+{
+	bool quoted = false;
+	int depth = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char ch = text[i];
+
+		if (quoted) {
+			if (ch == '\\')
+				i++;
+			else if (ch == '"')
+				quoted = false;
+		} else if (ch == '"') {
+			quoted = true;
+		} else if (ch == '[' || ch == '{') {
+			if (++depth > max)
+				return false;
+		} else if (ch == ']' || ch == '}') {
+			depth--;
+		}
+	}
+	return true;
 }

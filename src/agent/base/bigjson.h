@@ -1,9 +1,10 @@
 /*
- * bigjson.h: one large member of a JSON object, without a copy of it.
+ * bigjson.h: looks through JSON text without a parser.
  *
  * A JSON parser holds a large string two or three times over.  A body with the
  * content of a file is looked through instead: the member is found and decoded
- * where it lies, and only what is around it is parsed.  Pure.
+ * where it lies, and only what is around it is parsed.  Text that is nested too
+ * deeply is found before the parser, which calls itself, sees it.  Pure.
  */
 #ifndef SANDLEASE_AGENT_BASE_BIGJSON_H
 #define SANDLEASE_AGENT_BASE_BIGJSON_H
@@ -37,5 +38,8 @@ int bigjson_parse_rest(const char *text, size_t len,
  * result begins at s.  Returns its length, -1 when it is no valid string.
  */
 ssize_t bigjson_unescape(char *s, size_t len);
+
+/* True when arrays and objects are nested at most `max` deep. */
+bool bigjson_depth_ok(const char *text, size_t len, int max);
 
 #endif

@@ -1,4 +1,7 @@
-/* drain.c: pipes whose command is over and whose writers are not. */
+/*
+ * drain.c: reads and discards the output of background children after their
+ * command has ended, so that they neither block nor die of SIGPIPE.
+ */
 #include "agent/base/drain.h"
 
 #include <errno.h>
@@ -44,22 +47,11 @@ bury(struct drain *d)
 }
 
 static void
-end(struct drain *d)
-{
-	int fd = take_fd(&d->fd);
-
-	loop_forget(fd);
-	if (d->lent)
-		return;
-	close(fd);
-	bury(d);
-}
-
-static void
 ready(struct loop_item *item, uint32_t events)
 {
 	struct drain *d = (struct drain *)item;
 	char buf[4096];
+	int fd;
 
 	(void)events;
 	if (d->fd < 0)
@@ -69,8 +61,15 @@ ready(struct loop_item *item, uint32_t events)
 
 		if (n > 0)
 			continue;
-		if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			end(d);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		/* nobody writes any more; one that is lent stays open */
+		fd = take_fd(&d->fd);
+		loop_forget(fd);
+		if (!d->lent) {
+			close(fd);
+			bury(d);
+		}
 		return;
 	}
 }
@@ -92,7 +91,7 @@ adopt(void *arg)
 }
 
 static int
-begin(int fd, bool lent, struct drain **out)
+add_drain(int fd, bool lent, struct drain **out)
 {
 	struct drain *d = xcalloc(1, sizeof(*d));
 	struct err e;
@@ -111,7 +110,7 @@ drain_adopt(int fd)
 {
 	struct drain *d;
 
-	if (begin(fd, false, &d) < 0)
+	if (add_drain(fd, false, &d) < 0)
 		close(fd);
 }
 
@@ -120,7 +119,7 @@ drain_lend(int fd)
 {
 	struct drain *d;
 
-	return begin(fd, true, &d) < 0 ? NULL : d;
+	return add_drain(fd, true, &d) < 0 ? NULL : d;
 }
 
 static void

@@ -1,5 +1,6 @@
 /*
- * drain.h: pipes whose command is over and whose writers are not.
+ * drain.h: reads and discards what background children write after their
+ * command has ended.
  *
  * A server started in the background goes on printing after its command has
  * ended; closing the pipe would kill it, not reading would block it.

@@ -17,13 +17,6 @@ emit(struct lines *l, size_t len)
 	memmove(l->pending.data, l->pending.data + len, l->pending.len);
 }
 
-static void
-flush_long(struct lines *l)
-{
-	if (l->pending.len >= LINES_MAX)
-		emit(l, utf8_whole(l->pending.data, l->pending.len));
-}
-
 void
 lines_add(struct lines *l, const char *data, size_t len)
 {
@@ -43,8 +36,8 @@ lines_add(struct lines *l, const char *data, size_t len)
 		len -= n;
 		if (nl != NULL)
 			emit(l, l->pending.len);
-		else
-			flush_long(l);
+		else if (l->pending.len >= LINES_MAX)
+			emit(l, utf8_whole(l->pending.data, l->pending.len));
 		if (l->pending.len == 0)
 			l->due_ms = 0;
 	}

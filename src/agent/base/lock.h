@@ -50,7 +50,7 @@
 	/* no lock is taken while one of these is held */                     \
 	ROW(LOCK_SHELL_EXPORTS, "shell_exports", "shell/internal.h",          \
 	    "the variables that one shell has exported")                      \
-	ROW(LOCK_ENVSET, "envset", "base/envset.c",                           \
+	ROW(LOCK_ENVSET, "envset", "shell/envset.c",                          \
 	    "the session's environment variables")                            \
 	ROW(LOCK_SESSION_END, "session_end", "run/session_end.c",             \
 	    "why the host ends the session")                                  \

@@ -51,25 +51,12 @@ run_requests(struct loop_item *item, uint32_t events)
 
 static struct loop_item wake_item = { .ready = run_requests };
 
-static void
-tick(int64_t *last_ms)
-{
-	int64_t now = clock_ms();
-
-	if (now - *last_ms < SECOND_MS)
-		return;
-	*last_ms = now;
-	for (int i = 0; i < SECONDS_FNS_MAX; i++)
-		if (each_second[i] != NULL)
-			each_second[i]();
-}
-
 /*
  * Items that are closed while one batch is handled may still stand in it;
  * their owners therefore free them only in each_second.
  */
 static void *
-run(void *arg)
+run_loop(void *arg)
 {
 	int64_t last_ms = clock_ms();
 
@@ -83,21 +70,26 @@ run(void *arg)
 
 			item->ready(item, ev[i].events);
 		}
-		tick(&last_ms);
+		if (clock_ms() - last_ms < SECOND_MS)
+			continue;
+		last_ms = clock_ms();
+		for (int i = 0; i < SECONDS_FNS_MAX; i++)
+			if (each_second[i] != NULL)
+				each_second[i]();
 	}
 	return NULL;
 }
 
 /* Under the lock. */
 static int
-start(struct err *e)
+start_loop(struct err *e)
 {
 	if (poller.epoll_fd >= 0)
 		return 0;
 	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (poller_open(&poller) == 0 && wake_fd >= 0 &&
 	    loop_watch(wake_fd, EPOLLIN, &wake_item) == 0 &&
-	    serve_thread(run, NULL) == 0)
+	    serve_thread(run_loop, NULL) == 0)
 		return 0;
 	err_errno(e, "cannot start the loop");
 	mem_close_fd(&wake_fd);
@@ -113,7 +105,7 @@ loop_call(void (*fn)(void *arg), void *arg, struct err *e)
 	uint64_t one = 1;
 
 	lock_take(&lock);
-	if (start(e) < 0) {
+	if (start_loop(e) < 0) {
 		lock_drop(&lock);
 		return -1;
 	}

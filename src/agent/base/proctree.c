@@ -58,8 +58,9 @@ proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
 	return 0;
 }
 
-int
-proctree_parse_cpu(const char *stat, uint64_t *ticks)
+/* The ticks of a line of /proc/PID/stat, its dead children's included. */
+static int
+parse_cpu(const char *stat, uint64_t *ticks)
 {
 	const char *after = strrchr(stat, ')');
 	uint64_t user, sys, child_user, child_sys;
@@ -154,7 +155,7 @@ proctree_cpu_ms(void)
 
 		if (pid > 1 && pid != getpid() &&
 		    read_stat(dirfd(d), ent->d_name, text) &&
-		    proctree_parse_cpu(text, &ticks) == 0)
+		    parse_cpu(text, &ticks) == 0)
 			sum += ticks;
 	}
 	closedir(d);
@@ -201,7 +202,7 @@ is_meant(const struct proc *p)
 
 /* Keeps in t only the living descendants that are not spared. */
 static void
-take(pid_t root, const struct proctree *spare, struct table *t)
+take_table(pid_t root, const struct proctree *spare, struct table *t)
 {
 	size_t kept = 0;
 
@@ -248,7 +249,7 @@ proctree_below(pid_t root, const struct proctree *spare, struct proctree *out)
 {
 	struct table t;
 
-	take(root, spare, &t);
+	take_table(root, spare, &t);
 	*out = (struct proctree){ .count = t.count };
 	out->procs = xcalloc(t.count, sizeof(*out->procs));
 	for (size_t i = 0; i < t.count; i++)
@@ -338,7 +339,7 @@ proctree_signal(pid_t root, const struct proctree *spare, int sig)
 {
 	struct table t;
 
-	take(root, spare, &t);
+	take_table(root, spare, &t);
 	signal_all(&t, sig);
 	free(t.procs);
 	return t.count;
@@ -371,7 +372,7 @@ proctree_kill_below(pid_t root, const struct proctree *spare)
 		int64_t spent = clock_ms() - begin;
 		struct table t;
 
-		take(root, spare, &t);
+		take_table(root, spare, &t);
 		left = t.count;
 		if (left > 0 && count_moving(&t) > 0 && spent < STOP_FIRST_MS)
 			signal_all(&t, SIGSTOP);

@@ -87,9 +87,6 @@ size_t proctree_signal(pid_t root, const struct proctree *spare, int sig);
  */
 int64_t proctree_cpu_ms(void);
 
-/* The ticks of a line of /proc/PID/stat, its dead children's included. */
-int proctree_parse_cpu(const char *stat, uint64_t *ticks);
-
 /*
  * Parses a line of /proc/PID/stat.  *state is Z only once no thread is left.  For
  * the test.

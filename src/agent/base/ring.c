@@ -93,7 +93,8 @@ notice_removal(struct ring *r)
 
 /* What neither wraps around nor is longer than APPEND_MAX. */
 static void
-append(struct ring *r, enum ring_stream which, const char *data, size_t len)
+append_piece(struct ring *r, enum ring_stream which, const char *data,
+    size_t len)
 {
 	int64_t total = atomic_load(&r->total);
 	size_t at = (size_t)(total % RING_BYTES);
@@ -122,7 +123,7 @@ ring_append(struct ring *r, enum ring_stream which, const char *data,
 		size_t n = len < APPEND_MAX ? len : APPEND_MAX;
 
 		n = n < room ? n : room;
-		append(r, which, data, n);
+		append_piece(r, which, data, n);
 		data += n;
 		len -= n;
 	}
@@ -179,7 +180,7 @@ get(int fd, void *to, size_t len, size_t at)
 
 /* In two pieces where it wraps around; that is at a whole byte of bits. */
 static bool
-take(const struct ring *r, struct ring_block *b)
+read_block(const struct ring *r, struct ring_block *b)
 {
 	size_t at = (size_t)(b->offset % RING_BYTES), skip = at % 8;
 	size_t n = b->len < RING_BYTES - at ? b->len : RING_BYTES - at;
@@ -227,7 +228,7 @@ ring_read(const struct ring *r, int64_t offset, struct ring_block *b)
 			return false;
 		b->len = left < RING_BLOCK ? (size_t)left : RING_BLOCK;
 		/* a file that was cut has nothing more to tell */
-		if (r->fd < 0 || !take(r, b))
+		if (r->fd < 0 || !read_block(r, b))
 			return false;
 		if (left > RING_BLOCK)
 			trim(b);

@@ -36,18 +36,18 @@ serve_thread(void *(*run)(void *arg), void *arg)
 	return rc == 0 ? 0 : -1;
 }
 
-static void *run(void *arg);
+static void *serve_calls(void *arg);
 
 static void
 add_thread(void)
 {
 	if (atomic_fetch_add(&threads, 1) >= SERVE_THREADS_MAX ||
-	    serve_thread(run, NULL) < 0)
+	    serve_thread(serve_calls, NULL) < 0)
 		atomic_fetch_sub(&threads, 1);
 }
 
 static void *
-run(void *arg)
+serve_calls(void *arg)
 {
 	struct server *s = server_new(data_fd);
 

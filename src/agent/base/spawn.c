@@ -54,7 +54,7 @@ limit_files(void)
 }
 
 static bool
-enter(const struct spawn *s)
+enter_cwd(const struct spawn *s)
 {
 	if (chdir(s->cwd) == 0)
 		return true;
@@ -88,7 +88,7 @@ become(const struct spawn *s, int report)
 	limit_files();
 	if (s->terminal && ioctl(0, TIOCSCTTY, 0) < 0) {
 		f.error = errno;
-	} else if (!enter(s)) {
+	} else if (!enter_cwd(s)) {
 		f = (struct failure){ STAGE_CWD, errno };
 	} else {
 		execve(s->argv[0], (char *const *)(uintptr_t)s->argv, s->envp);
@@ -117,7 +117,7 @@ raise_oom_score(pid_t pid)
 }
 
 static int
-explain(const struct spawn *s, const struct failure *f, struct err *e)
+explain_failure(const struct spawn *s, const struct failure *f, struct err *e)
 {
 	if (f->stage == STAGE_CWD)
 		return err_set(e, ERR_INVALID, CODE_BAD_CWD,
@@ -152,7 +152,7 @@ spawn_start(const struct spawn *s, struct child *c, struct err *e)
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	if (read(report, &f, sizeof(f)) == (ssize_t)sizeof(f)) {
 		spawn_wait(c);
-		return explain(s, &f, e);
+		return explain_failure(s, &f, e);
 	}
 	if (c->pidfd < 0) {
 		err_errno(e, "pidfd_open");

@@ -14,7 +14,7 @@
 
 /* An interactive shell ignores SIGTERM; what ends it is that it is left. */
 static void
-say(const struct treeend *t, pid_t pid)
+send_term(const struct treeend *t, pid_t pid)
 {
 	bool deaf = t->hang_up && sigstate_ignores(pid, SIGTERM);
 
@@ -22,36 +22,21 @@ say(const struct treeend *t, pid_t pid)
 	kill(pid, SIGCONT);
 }
 
-static void
-begin(struct treeend *t)
-{
-	t->told = (struct proctree){ 0 };
-	t->next = 0;
-	t->watch = -1;
-	t->last = t->over = false;
-	kill(t->root, SIGSTOP);
-}
-
-/* Nothing is below the root, and it stands still: it hears SIGTERM first. */
-static void
-tell_root(struct treeend *t)
-{
-	say(t, t->root);
-	t->last = true;
-}
-
 /*
  * Tells those who have not been told.  Nobody is told twice: to many programs
  * that means to leave everything as it lies.
  */
 static void
-tell(struct treeend *t, struct proctree now)
+tell_new(struct treeend *t, struct proctree now)
 {
 	for (size_t i = 0; i < now.count; i++)
 		if (!proctree_holds(&t->told, &now.procs[i]))
-			say(t, now.procs[i].pid);
-	if (now.count == 0)
-		tell_root(t);
+			send_term(t, now.procs[i].pid);
+	/* nothing is below the root, which stands still: SIGTERM comes first */
+	if (now.count == 0) {
+		send_term(t, t->root);
+		t->last = true;
+	}
 	proctree_free(&t->told);
 	t->told = now;
 	t->next = 0;
@@ -72,7 +57,7 @@ watch_next(struct treeend *t)
 
 /* One look for all whose known ones have ended.  False when there are none. */
 static bool
-look(struct treeend *trees, size_t count)
+look_at_trees(struct treeend *trees, size_t count)
 {
 	auto_free pid_t *roots = xcalloc(count, sizeof(*roots));
 	auto_free struct proctree *now = xcalloc(count, sizeof(*now));
@@ -88,17 +73,8 @@ look(struct treeend *trees, size_t count)
 		return false;
 	proctree_take_each(roots, n, now);
 	for (size_t i = 0; i < n; i++)
-		tell(&trees[who[i]], now[i]);
+		tell_new(&trees[who[i]], now[i]);
 	return true;
-}
-
-static void
-ended(struct treeend *t)
-{
-	if (t->last)
-		t->over = true;
-	else
-		close(take_fd(&t->watch));
 }
 
 /* Waits for the end of at least one.  False when the time is over. */
@@ -116,9 +92,14 @@ wait_some(struct treeend *trees, size_t count, struct pollfd *f,
 	if (clock_left_ms(deadline_ms) == 0 ||
 	    poll(f, count, clock_left_ms(deadline_ms)) == 0)
 		return false;
-	for (size_t i = 0; i < count; i++)
-		if (f[i].revents != 0)
-			ended(&trees[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (f[i].revents == 0)
+			continue;
+		if (trees[i].last)
+			trees[i].over = true;
+		else
+			close(take_fd(&trees[i].watch));
+	}
 	return true;
 }
 
@@ -131,31 +112,34 @@ all_over(const struct treeend *trees, size_t count)
 	return true;
 }
 
-static void
-finish(struct treeend *t)
-{
-	struct pollfd f = { t->pidfd, POLLIN, 0 };
-
-	if (!t->over) {
-		proctree_kill(t->root, NULL);
-		(void)poll(&f, 1, TREEEND_GRACE_MS);
-	}
-	mem_close_fd(&t->watch);
-	proctree_free(&t->told);
-}
-
 void
 treeend_all(struct treeend *trees, size_t count)
 {
 	auto_free struct pollfd *f = xcalloc(count, sizeof(*f));
 	int64_t end = clock_ms() + TREEEND_GRACE_MS;
 
-	for (size_t i = 0; i < count; i++)
-		begin(&trees[i]);
+	for (size_t i = 0; i < count; i++) {
+		struct treeend *t = &trees[i];
+
+		t->told = (struct proctree){ 0 };
+		t->next = 0;
+		t->watch = -1;
+		t->last = t->over = false;
+		kill(t->root, SIGSTOP);
+	}
 	do {
-		while (clock_left_ms(end) > 0 && look(trees, count))
+		while (clock_left_ms(end) > 0 && look_at_trees(trees, count))
 			;
 	} while (!all_over(trees, count) && wait_some(trees, count, f, end));
-	for (size_t i = 0; i < count; i++)
-		finish(&trees[i]);
+	for (size_t i = 0; i < count; i++) {
+		struct treeend *t = &trees[i];
+		struct pollfd root = { t->pidfd, POLLIN, 0 };
+
+		if (!t->over) {
+			proctree_kill(t->root, NULL);
+			(void)poll(&root, 1, TREEEND_GRACE_MS);
+		}
+		mem_close_fd(&t->watch);
+		proctree_free(&t->told);
+	}
 }

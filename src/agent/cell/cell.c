@@ -25,7 +25,6 @@
 #include "agent/cell/init.h"
 #include "agent/cell/limits_view.h"
 #include "agent/cell/root.h"
-#include "agent/wrapper/wrapper.h"
 #include "common/mem.h"
 
 enum {
@@ -58,25 +57,7 @@ cell_prepare(char **argv)
 	title_size = (size_t)(argv[0] + strlen(argv[0]) + 1 - title);
 }
 
-/* What `ps` shows: the arguments of init have the sandbox's names in them. */
-static void
-set_title(const char *name)
-{
-	memset(title, 0, title_size);
-	snprintf(title, title_size, "%s", name);
-	prctl(PR_SET_NAME, name);
-}
-
 /* ---- steps, each in the cell's first process */
-
-static int
-join_cgroups(const struct cell_setup *s, struct err *e)
-{
-	for (size_t i = 0; i < s->cgroup_count; i++)
-		if (write(s->cgroups[i], "0", 1) != 1)
-			return err_errno(e, "cannot join cgroup %zu", i);
-	return 0;
-}
 
 static int
 mount_tmp(const char *where, int64_t mb, const char *mode, struct err *e)
@@ -104,18 +85,6 @@ bind_storage(const char *session, const char *what, const char *where,
 		MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL) < 0)
 		return err_errno(e, "remount %s", where);
 	return 0;
-}
-
-/* A class's root file system may not have the place: then there are none. */
-static int
-bind_backups(const char *session, struct err *e)
-{
-	static const char WHERE[] = "/var/backups";
-	struct stat st;
-
-	if (stat(WHERE, &st) < 0 || !S_ISDIR(st.st_mode))
-		return 0;
-	return bind_storage(session, "backups", WHERE, e);
 }
 
 /* What siblings share is not to be written. */
@@ -146,33 +115,19 @@ lock_mount(const char *where, struct err *e)
 	return 0;
 }
 
-/* Terminals of this cell only; engines without the directory have none. */
-static int
-mount_terminals(struct err *e)
-{
-	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
-		"newinstance,ptmxmode=0666,mode=620,max=" TERMINALS_MAX) < 0 &&
-	    errno != ENOENT)
-		return err_errno(e, "mount /dev/pts");
-	return 0;
-}
-
-static int
-mount_proc(struct err *e)
-{
-	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-		NULL) < 0)
-		return err_errno(e, "mount /proc");
-	return 0;
-}
-
 /* What of the sandbox's storage the session's is; the rest is covered. */
 static int
 mount_storage(const struct launch *l, struct err *e)
 {
+	static const char BACKUPS[] = "/var/backups";
+	struct stat st;
+
 	if (bind_storage(l->session, "workspace", "/workspace", e) < 0 ||
-	    bind_storage(l->session, "home", "/home/user", e) < 0 ||
-	    bind_backups(l->session, e) < 0)
+	    bind_storage(l->session, "home", "/home/user", e) < 0)
+		return -1;
+	/* without the place in the class's root there are no backups */
+	if (stat(BACKUPS, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    bind_storage(l->session, "backups", BACKUPS, e) < 0)
 		return -1;
 	/* last: nobody sees the siblings' directories from here on */
 	if (mount("tmpfs", "/sessions", "tmpfs",
@@ -189,16 +144,25 @@ make_mounts(const struct cell_setup *s, int *meminfo, struct err *e)
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_errno(e, "make mounts private");
-	if ((s->writable_root ? cell_root_enter(l->session, e)
-			      : mount_proc(e)) < 0)
+	if (s->writable_root && cell_root_enter(l->session, e) < 0)
 		return -1;
+	if (!s->writable_root &&
+	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		NULL) < 0)
+		return err_errno(e, "mount /proc");
 	if (limits_view_mount(l, meminfo, e) < 0)
 		return -1;
 	cgroup_view_mount(l, s->cgroups, s->cgroup_count);
 	if (mount_tmp("/tmp", l->tmp_mb > 0 ? l->tmp_mb : TMP_MB, "1777", e) <
 		0 ||
-	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0 ||
-	    mount_terminals(e) < 0 || lock_mount("/dev", e) < 0)
+	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0)
+		return -1;
+	/* terminals of this cell only; a root without the directory has none */
+	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+		"newinstance,ptmxmode=0666,mode=620,max=" TERMINALS_MAX) < 0 &&
+	    errno != ENOENT)
+		return err_errno(e, "mount /dev/pts");
+	if (lock_mount("/dev", e) < 0)
 		return -1;
 	return s->writable_root ? 0 : mount_storage(l, e);
 }
@@ -252,19 +216,6 @@ set_limits(const struct cell_setup *s, struct err *e)
 	return 0;
 }
 
-/* Root without capabilities must not get them back with its next program. */
-static int
-disarm_root(struct err *e)
-{
-	if (prctl(PR_SET_SECUREBITS,
-		SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
-		    SECBIT_NO_CAP_AMBIENT_RAISE |
-		    SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED,
-		0, 0, 0) < 0)
-		return err_errno(e, "securebits");
-	return 0;
-}
-
 static int
 drop_privileges(bool root, struct err *e)
 {
@@ -273,8 +224,14 @@ drop_privileges(bool root, struct err *e)
 	};
 	struct __user_cap_data_struct none[2] = { 0 };
 
-	if (root && disarm_root(e) < 0)
-		return -1;
+	/* root without capabilities must not get them with its next program */
+	if (root &&
+	    prctl(PR_SET_SECUREBITS,
+		SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+		    SECBIT_NO_CAP_AMBIENT_RAISE |
+		    SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED,
+		0, 0, 0) < 0)
+		return err_errno(e, "securebits");
 	/*
 	 * Without CAP_SETPCAP the bounding set stays as bwrap left it; with
 	 * no_new_privs nothing can be gained from it.
@@ -315,33 +272,32 @@ enclose(const struct cell_setup *s, int *channel, struct err *e)
 {
 	int meminfo = STDIN_FILENO; /* /dev/null, if nothing is shown */
 
-	if (join_cgroups(s, e) < 0 || make_mounts(s, &meminfo, e) < 0 ||
-	    raise_loopback(e) < 0 ||
+	for (size_t i = 0; i < s->cgroup_count; i++)
+		if (write(s->cgroups[i], "0", 1) != 1)
+			return err_errno(e, "cannot join cgroup %zu", i);
+	if (make_mounts(s, &meminfo, e) < 0 || raise_loopback(e) < 0 ||
 	    keep_descriptors(channel, meminfo, e) < 0 || set_limits(s, e) < 0)
 		return -1;
 	return drop_privileges(s->writable_root, e);
 }
 
-static void
-report(int channel, const struct err *why)
-{
-	auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
-	    code_word(CODE_LAUNCH_FAILED), "message", why->msg);
-	struct err ignored;
-
-	(void)!channel_send(channel, msg, NULL, 0, &ignored);
-}
-
 static _Noreturn void
 first_process(const struct cell_setup *s)
 {
-	struct err e = { 0 };
+	static const char NAME[] = "sandlease-cell";
+	struct err e = { 0 }, ignored;
 	int channel = s->channel;
 
-	set_title("sandlease-cell");
+	/* what `ps` shows: init's arguments have the sandbox's names in them */
+	memset(title, 0, title_size);
+	snprintf(title, title_size, "%s", NAME);
+	prctl(PR_SET_NAME, NAME);
 	prctl(PR_SET_DUMPABLE, 0);
 	if (enclose(s, &channel, &e) < 0) {
-		report(channel, &e);
+		auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0,
+		    "code", code_word(CODE_LAUNCH_FAILED), "message", e.msg);
+
+		(void)!channel_send(channel, msg, NULL, 0, &ignored);
 		_exit(1);
 	}
 	cell_init_run(s->launch, s->agent);

@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/wrapper/wrapper.h"
-
 enum { ENV_MAX = 96 };
 
 static _Noreturn void

@@ -1,7 +1,7 @@
 /* launch.c: the message that asks for a wrapper. */
 #include "agent/cell/launch.h"
 
-#include "agent/base/envset.h"
+#include "agent/shell/envset.h"
 #include "common/mem.h"
 #include "common/str.h"
 

@@ -18,6 +18,12 @@
 /* Sockets of every launch, before those of its ports. */
 enum launch_socket { LAUNCH_DATA, LAUNCH_WS, LAUNCH_PORTS };
 
+/*
+ * The descriptors that a wrapper is started with.  MEMINFO: where /proc/meminfo
+ * is written; /dev/null if it is the kernel's.
+ */
+enum { WRAPPER_CHANNEL = 3, WRAPPER_MEMINFO, WRAPPER__END };
+
 enum {
 	LAUNCH_USER_MAX = 33,
 	LAUNCH_NAME_MAX = 513, /* 128 characters */

@@ -72,20 +72,8 @@ taken_close(struct taken *t)
 
 #define auto_taken __attribute__((cleanup(taken_close)))
 
-/* Nothing a tenant leaves on the host's disk is ever set-uid inside. */
 static int
-disarm(int fd, struct err *e)
-{
-	struct mount_attr a = { .attr_set =
-				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
-
-	if (mount_setattr(fd, "", AT_EMPTY_PATH, &a, sizeof(a)) < 0)
-		return err_errno(e, "mount_setattr");
-	return 0;
-}
-
-static int
-take(const char *session, const struct source *s, int *fd, struct err *e)
+open_source(const char *session, const struct source *s, int *fd, struct err *e)
 {
 	bool stored = s->from[0] != '/';
 	char path[PATH_BYTES];
@@ -99,7 +87,14 @@ take(const char *session, const struct source *s, int *fd, struct err *e)
 		return 0;
 	if (*fd < 0)
 		return err_errno(e, "open_tree %s", path);
-	return stored ? disarm(*fd, e) : 0;
+	/* nothing a tenant leaves on the host's disk is ever set-uid inside */
+	if (stored &&
+	    mount_setattr(*fd, "", AT_EMPTY_PATH,
+		&(struct mount_attr){
+		    .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV },
+		sizeof(struct mount_attr)) < 0)
+		return err_errno(e, "mount_setattr");
+	return 0;
 }
 
 /* ---- the overlay */
@@ -177,15 +172,6 @@ step_down(int dir, const char *name, bool is_file)
 	    O_PATH | O_NOFOLLOW | O_CLOEXEC | (is_file ? 0 : O_DIRECTORY));
 }
 
-static bool
-is_point(int fd, bool is_file)
-{
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 &&
-	    (is_file ? S_ISREG(st.st_mode) : S_ISDIR(st.st_mode));
-}
-
 /*
  * A mount point, as a descriptor.  No link on the way is followed: a session may
  * have made one, and this process is not in its root yet.
@@ -196,6 +182,7 @@ make_point(const char *path, bool is_file, struct err *e)
 	auto_free char *copy = xstrdup(path);
 	auto_fd int at = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char *rest = copy, *name;
+	struct stat st;
 
 	while (at >= 0 && (name = strsep(&rest, "/")) != NULL) {
 		int next = step_down(at, name, is_file && rest == NULL);
@@ -203,7 +190,8 @@ make_point(const char *path, bool is_file, struct err *e)
 		mem_close_fd(&at);
 		at = next;
 	}
-	if (!is_point(at, is_file))
+	if (at < 0 || fstat(at, &st) < 0 ||
+	    !(is_file ? S_ISREG(st.st_mode) : S_ISDIR(st.st_mode)))
 		return err_set(e, ERR_UNAVAILABLE, CODE_LAUNCH_FAILED,
 		    "/%s of the root file system must be a %s, and no link",
 		    path, is_file ? "file" : "directory");
@@ -223,17 +211,24 @@ attach(int source, const char *to, bool is_file, struct err *e)
 	return 0;
 }
 
-/*
- * What is mounted on cannot be renamed or removed: a session cannot put something
- * else where its next start looks for a mount point.  /home is mounted for that
- * alone.
- */
 static int
-hold_home(struct err *e)
+make_points(struct err *e)
 {
-	auto_fd int point = make_point("home", false, e);
+	auto_fd int home = -1;
 
-	if (point < 0 || reopen_dir("home", e) < 0)
+	for (size_t i = 0; i < ARRAY_LEN(POINTS); i++) {
+		auto_fd int point = make_point(POINTS[i], false, e);
+
+		if (point < 0)
+			return -1;
+	}
+	/*
+	 * What is mounted on cannot be renamed or removed: a session cannot put
+	 * something else where its next start looks for a mount point.  /home is
+	 * mounted for that alone.
+	 */
+	home = make_point("home", false, e);
+	if (home < 0 || reopen_dir("home", e) < 0)
 		return -1;
 	if (mount("home", "home", NULL, MS_BIND, NULL) < 0)
 		return err_errno(e, "hold /home");
@@ -241,19 +236,7 @@ hold_home(struct err *e)
 }
 
 static int
-make_points(struct err *e)
-{
-	for (size_t i = 0; i < ARRAY_LEN(POINTS); i++) {
-		auto_fd int point = make_point(POINTS[i], false, e);
-
-		if (point < 0)
-			return -1;
-	}
-	return hold_home(e);
-}
-
-static int
-fill(const struct taken *t, struct err *e)
+fill_root(const struct taken *t, struct err *e)
 {
 	if (make_points(e) < 0)
 		return -1;
@@ -347,13 +330,13 @@ cell_root_enter(const char *session, struct err *e)
 
 	memset(t.fd, -1, sizeof(t.fd));
 	for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
-		if (take(session, &SOURCES[i], &t.fd[i], e) < 0)
+		if (open_source(session, &SOURCES[i], &t.fd[i], e) < 0)
 			return -1;
 	if (mount_overlay(session, e) < 0)
 		return -1;
 	if (chdir(POINT) < 0)
 		return err_errno(e, "chdir %s", POINT);
-	if (fill(&t, e) < 0 || change_root(e) < 0)
+	if (fill_root(&t, e) < 0 || change_root(e) < 0)
 		return -1;
 	open_low_ports();
 	if (lock_sysctls(e) < 0)

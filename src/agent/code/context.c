@@ -47,15 +47,6 @@ slot_of(const struct context *x)
 }
 
 static struct context *
-with_id(const char *id)
-{
-	for (size_t i = 0; i < CONTEXTS_MAX; i++)
-		if (contexts[i] != NULL && str_equal(contexts[i]->id, id))
-			return contexts[i];
-	return NULL;
-}
-
-static struct context *
 default_of(enum kernel_language l)
 {
 	for (size_t i = 0; i < CONTEXTS_MAX; i++)
@@ -109,7 +100,7 @@ make_id(char out[CONTEXT_ID_MAX])
 
 /* A new one, held by the caller, who has a reference too. */
 static struct context *
-make(const struct kernel_place *at, struct err *e)
+add_context(const struct kernel_place *at, struct err *e)
 {
 	struct context **slot = slot_of(NULL), *x;
 
@@ -194,7 +185,7 @@ context_release(struct context *x)
 }
 
 static int
-start(struct context *x, struct err *e)
+start_kernel(struct context *x, struct err *e)
 {
 	return kernel_start(&x->kernel,
 	    &(struct kernel_place){ .language = x->language,
@@ -207,7 +198,7 @@ start(struct context *x, struct err *e)
 static int
 bring_up(struct context *x, struct err *e)
 {
-	int rc = start(x, e);
+	int rc = start_kernel(x, e);
 
 	lock_take(&lock);
 	x->up = rc == 0;
@@ -228,7 +219,7 @@ context_create(const struct kernel_place *at, struct context **out,
 	struct context *x;
 
 	lock_take(&lock);
-	x = make(at, e);
+	x = add_context(at, e);
 	lock_drop(&lock);
 	if (x == NULL || bring_up(x, e) < 0)
 		return -1;
@@ -240,7 +231,10 @@ int
 context_find(const char *id, struct context **out, struct err *e)
 {
 	lock_take(&lock);
-	*out = with_id(id);
+	*out = NULL;
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (contexts[i] != NULL && str_equal(contexts[i]->id, id))
+			*out = contexts[i];
 	if (*out != NULL)
 		(*out)->refs++;
 	lock_drop(&lock);
@@ -264,7 +258,7 @@ context_default(enum kernel_language l, struct context **out, struct err *e)
 	if (x != NULL) {
 		x->refs++;
 	} else {
-		x = make(&at, e);
+		x = add_context(&at, e);
 		made = x != NULL;
 		if (made)
 			x->is_default = true;
@@ -319,18 +313,6 @@ context_delete(const char *id, struct err *e)
 
 /* ---- running */
 
-/* True when it died while nobody looked, which is told before it is mended. */
-static bool
-found_dead(struct context *x, struct kernel_outcome *out)
-{
-	if (x->kernel.child.pid <= 0 || kernel_lives(&x->kernel))
-		return false;
-	*out = (struct kernel_outcome){ .how = KERNEL_DIED,
-		.lost = true,
-		.exit_code = kernel_bury(&x->kernel) };
-	return true;
-}
-
 static bool
 is_deleted(const struct context *x)
 {
@@ -356,9 +338,14 @@ context_run(struct context *x, const struct kernel_cell *cell,
 		out->how = KERNEL_INTERRUPTED;
 		return 0;
 	}
-	if (found_dead(x, out))
+	/* it died while nobody looked, which is told before it is mended */
+	if (x->kernel.child.pid > 0 && !kernel_lives(&x->kernel)) {
+		*out = (struct kernel_outcome){ .how = KERNEL_DIED,
+			.lost = true,
+			.exit_code = kernel_bury(&x->kernel) };
 		return 0;
-	if (x->kernel.child.pid <= 0 && start(x, e) < 0)
+	}
+	if (x->kernel.child.pid <= 0 && start_kernel(x, e) < 0)
 		return -1;
 	if (cell->deadline_ms > 0 && clock_left_ms(cell->deadline_ms) == 0) {
 		out->how = KERNEL_TIMED_OUT;

@@ -26,17 +26,9 @@ kernel_lives(const struct kernel *k)
 
 /* ---- between cells */
 
-/* What is written when no cell runs must not block its writer. */
+/* Takes its output back from the thread that drains it between cells. */
 static void
-rest(struct kernel *k)
-{
-	for (int i = 0; i < 2; i++)
-		if (k->out[i] >= 0)
-			k->idle[i] = drain_lend(k->out[i]);
-}
-
-static void
-rouse(struct kernel *k)
+reclaim_output(struct kernel *k)
 {
 	for (int i = 0; i < 2; i++) {
 		drain_return(k->idle[i]);
@@ -49,7 +41,7 @@ kernel_bury(struct kernel *k)
 {
 	int exit_code = spawn_wait(&k->child);
 
-	rouse(k);
+	reclaim_output(k);
 	mem_close_fd(&k->channel);
 	for (int i = 0; i < 2; i++)
 		if (k->out[i] >= 0)
@@ -122,7 +114,7 @@ write_request(const struct run *r, struct buf *to)
 }
 
 static void
-set_up(struct run *r, const struct buf *request)
+set_up_pump(struct run *r, const struct buf *request)
 {
 	const struct kernel_cell *c = r->cell;
 	struct kernel *k = r->kernel;
@@ -183,15 +175,8 @@ stop_cell(struct run *r, const struct kernel_outcome *out)
 	return how == PUMP_TOLD;
 }
 
-static enum kernel_end
-why_woken(struct interrupt_job *j)
-{
-	return interrupt_told(j) == INTERRUPT_DESTROYED ? KERNEL_DESTROYED
-							: KERNEL_INTERRUPTED;
-}
-
 static void
-follow(struct run *r, struct kernel_outcome *out)
+await_cell(struct run *r, struct kernel_outcome *out)
 {
 	switch (pump_run(&r->pump)) {
 	case PUMP_TOLD:
@@ -202,7 +187,9 @@ follow(struct run *r, struct kernel_outcome *out)
 		out->how = KERNEL_TIMED_OUT;
 		break;
 	case PUMP_WOKEN:
-		out->how = why_woken(r->cell->job);
+		out->how = interrupt_told(r->cell->job) == INTERRUPT_DESTROYED
+		    ? KERNEL_DESTROYED
+		    : KERNEL_INTERRUPTED;
 		break;
 	case PUMP_EXITED:
 	default:
@@ -214,7 +201,7 @@ follow(struct run *r, struct kernel_outcome *out)
 }
 
 static void
-finish(struct run *r, struct kernel_outcome *out)
+end_cell(struct run *r, struct kernel_outcome *out)
 {
 	struct kernel *k = r->kernel;
 
@@ -232,10 +219,14 @@ finish(struct run *r, struct kernel_outcome *out)
 	k->out[0] = r->pump.out[0];
 	k->out[1] = r->pump.out[1];
 	interrupt_root(r->cell->job, 0);
-	if (out->lost)
+	if (out->lost) {
 		out->exit_code = kernel_bury(k);
-	else
-		rest(k);
+		return;
+	}
+	/* what is written when no cell runs must not block its writer */
+	for (int i = 0; i < 2; i++)
+		if (k->out[i] >= 0)
+			k->idle[i] = drain_lend(k->out[i]);
 }
 
 void
@@ -248,9 +239,9 @@ kernel_run(struct kernel *k, const struct kernel_cell *cell,
 	*out = (struct kernel_outcome){ 0 };
 	k->seq++;
 	write_request(&r, &request);
-	rouse(k);
-	set_up(&r, &request);
+	reclaim_output(k);
+	set_up_pump(&r, &request);
 	interrupt_root(cell->job, k->child.pid);
-	follow(&r, out);
-	finish(&r, out);
+	await_cell(&r, out);
+	end_cell(&r, out);
 }

@@ -6,12 +6,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/base/envset.h"
-#include "agent/base/path_list.h"
 #include "agent/base/proctree.h"
 #include "agent/code/kernel.h"
 #include "agent/code/kernel_talk.h"
 #include "agent/code/kernel_text.h"
+#include "agent/shell/envset.h"
+#include "agent/shell/path_list.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -165,7 +165,7 @@ make_channel(struct kernel *k, int *end, struct err *e)
 }
 
 static int
-spawn(struct kernel *k, const struct kernel_place *at, struct err *e)
+spawn_kernel(struct kernel *k, const struct kernel_place *at, struct err *e)
 {
 	const struct language *l = &LANGUAGES[at->language];
 	int64_t seq;
@@ -221,33 +221,25 @@ hear(void *ctx, const char *data, size_t len)
 	return kernel_talk_read(&g->talk, data, len);
 }
 
-/* How it ended; a kernel that lives has closed our channel. */
-static void
-describe_end(struct kernel *k, char how[SPAWN_HOW_MAX])
-{
-	struct pollfd f = { k->child.pidfd, POLLIN, 0 };
-
-	/* one that dies closes the channel a little before */
-	if (poll(&f, 1, DYING_MS) == 0)
-		str_copy(how, SPAWN_HOW_MAX, "it closed its channel");
-	else
-		spawn_describe(spawn_wait(&k->child), how);
-}
-
 /* The last line of what it has printed is the one that says why. */
 static int
-refuse(struct kernel *k, const struct language *l, const struct greeting *g,
-    struct err *e)
+explain_failure(struct kernel *k, const struct language *l,
+    const struct greeting *g, struct err *e)
 {
 	size_t len = g->words.len;
 	const char *text = g->words.data, *line;
+	struct pollfd f = { k->child.pidfd, POLLIN, 0 };
 	char how[SPAWN_HOW_MAX];
 
 	while (len > 0 && text[len - 1] == '\n')
 		len--;
 	line = len > 0 ? memrchr(text, '\n', len) : NULL;
 	line = line != NULL ? line + 1 : text;
-	describe_end(k, how);
+	/* one that dies closes the channel a little before */
+	if (poll(&f, 1, DYING_MS) == 0)
+		str_copy(how, SPAWN_HOW_MAX, "it closed its channel");
+	else
+		spawn_describe(spawn_wait(&k->child), how);
 	return err_set(e, ERR_INTERNAL, CODE_CODE_EXECUTION_ERROR,
 	    "The %s kernel did not start, %s%s%.*s", l->name, how,
 	    len > 0 ? ": " : "", len > 0 ? (int)(text + len - line) : 0,
@@ -255,7 +247,7 @@ refuse(struct kernel *k, const struct language *l, const struct greeting *g,
 }
 
 static int
-greet(struct kernel *k, const struct language *l, struct greeting *g,
+await_greeting(struct kernel *k, const struct language *l, struct greeting *g,
     struct err *e)
 {
 	struct pump p = {
@@ -285,20 +277,8 @@ greet(struct kernel *k, const struct language *l, struct greeting *g,
 		return err_set(e, ERR_UNSUPPORTED, l->missing,
 		    "%s is not installed in this sandbox", l->name);
 	if (how != PUMP_TOLD || g->talk.word != KERNEL_WORD_READY)
-		return refuse(k, l, g, e);
+		return explain_failure(k, l, g, e);
 	return 0;
-}
-
-static void
-give_up(struct kernel *k)
-{
-	if (k->child.pid > 0) {
-		(void)proctree_kill(k->child.pid, NULL);
-		(void)spawn_wait(&k->child);
-	}
-	mem_close_fd(&k->channel);
-	mem_close_fd(&k->out[0]);
-	mem_close_fd(&k->out[1]);
 }
 
 static void
@@ -326,11 +306,18 @@ kernel_start(struct kernel *k, const struct kernel_place *at, struct err *e)
 	*k = (struct kernel){ .child = { -1, -1 },
 		.channel = -1,
 		.out = { -1, -1 } };
-	rc = spawn(k, at, e);
+	rc = spawn_kernel(k, at, e);
 	if (rc == 0)
-		rc = greet(k, &LANGUAGES[at->language], &g, e);
-	if (rc < 0)
-		give_up(k);
+		rc = await_greeting(k, &LANGUAGES[at->language], &g, e);
+	if (rc < 0 && k->child.pid > 0) {
+		(void)proctree_kill(k->child.pid, NULL);
+		(void)spawn_wait(&k->child);
+	}
+	if (rc < 0) {
+		mem_close_fd(&k->channel);
+		mem_close_fd(&k->out[0]);
+		mem_close_fd(&k->out[1]);
+	}
 	kernel_talk_close(&g.talk);
 	buf_free(&g.words);
 	return rc;

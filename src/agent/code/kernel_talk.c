@@ -34,19 +34,6 @@ read_head(const struct kernel_talk *t, char *head)
 	return KERNEL_WORD_NONE;
 }
 
-/* The head of a line is complete, or too long to be one. */
-static void
-enter_line(struct kernel_talk *t)
-{
-	t->inside = true;
-	t->word = read_head(t, t->text.data);
-	t->skip = t->word == KERNEL_WORD_NONE;
-	t->cut = false;
-	t->text.len = 0;
-	if (t->word == KERNEL_WORD_RESULT)
-		t->begin(t->ctx);
-}
-
 static void
 take_head(struct kernel_talk *t, char ch)
 {
@@ -55,8 +42,16 @@ take_head(struct kernel_talk *t, char ch)
 
 	if (!second)
 		buf_add(&t->text, &ch, 1);
-	if (second || t->text.len > HEAD_MAX)
-		enter_line(t);
+	if (!second && t->text.len <= HEAD_MAX)
+		return;
+	/* the head of a line is complete, or too long to be one */
+	t->inside = true;
+	t->word = read_head(t, t->text.data);
+	t->skip = t->word == KERNEL_WORD_NONE;
+	t->cut = false;
+	t->text.len = 0;
+	if (t->word == KERNEL_WORD_RESULT)
+		t->begin(t->ctx);
 }
 
 static void

@@ -9,15 +9,16 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 
-size_t
-blocks_whole(bool text, const char *data, size_t len)
+/* How many of the bytes may go before the next ones are known. */
+static size_t
+whole_bytes(bool text, const char *data, size_t len)
 {
 	return text ? utf8_whole(data, len) : len - len % 3;
 }
 
 /* One read.  -1 when there is nothing, with errno. */
 static int
-fill(struct blocks *b)
+read_more(struct blocks *b)
 {
 	size_t room = BLOCKS_BYTES - b->len;
 	ssize_t n;
@@ -44,15 +45,14 @@ blocks_next(struct blocks *b, const char **data)
 	b->len -= b->given;
 	b->given = 0;
 	while (!b->ended && b->len < BLOCKS_BYTES) {
-		if (fill(b) == 0)
+		if (read_more(b) == 0)
 			continue;
 		/* what is there goes out; it may be long until there is more */
-		if (errno == EAGAIN &&
-		    blocks_whole(b->text, b->buf, b->len) > 0)
+		if (errno == EAGAIN && whole_bytes(b->text, b->buf, b->len) > 0)
 			break;
 		return -1;
 	}
-	b->given = b->ended ? b->len : blocks_whole(b->text, b->buf, b->len);
+	b->given = b->ended ? b->len : whole_bytes(b->text, b->buf, b->len);
 	*data = b->buf;
 	return (ssize_t)b->given;
 }

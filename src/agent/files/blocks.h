@@ -33,7 +33,4 @@ struct blocks {
 ssize_t blocks_next(struct blocks *b, const char **data);
 void blocks_free(struct blocks *b);
 
-/* How many of the bytes may go before the next ones are known.  Pure. */
-size_t blocks_whole(bool text, const char *data, size_t len);
-
 #endif

@@ -14,7 +14,7 @@
 /* At the end of its name, for those who watch the directory. */
 #define REPLACES "~"
 
-enum { NEW_MODE = 0644 };
+enum { NEW_MODE = 0644, CHUNK = 65536 };
 
 static int
 open_beside(struct draft *d, struct err *e)
@@ -31,7 +31,7 @@ open_beside(struct draft *d, struct err *e)
 
 /* What had better not be replaced, or cannot: its directory is not ours. */
 static bool
-stays(const struct draft *d, mode_t mode)
+stays_in_place(const struct draft *d, mode_t mode)
 {
 	char dir[FILES_PATH_MAX];
 
@@ -40,15 +40,6 @@ stays(const struct draft *d, mode_t mode)
 	str_copy(dir, sizeof(dir), d->path);
 	strrchr(dir, '/')[1] = '\0';
 	return d->replaces && access(dir, W_OK) < 0;
-}
-
-/* Nobody waits for the other end of a fifo here. */
-static int
-open_in_place(struct draft *d, struct err *e)
-{
-	d->fd = open(d->path,
-	    O_WRONLY | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return d->fd < 0 ? files_fail(e, d->path) : 0;
 }
 
 int
@@ -74,11 +65,15 @@ draft_open(struct draft *d, const char *path, int mode, struct err *e)
 		return files_fail(e, path);
 	}
 	d->mode = (mode >= 0 ? (mode_t)mode : st.st_mode) & 07777;
-	if (!stays(d, st.st_mode))
+	if (!stays_in_place(d, st.st_mode))
 		return open_beside(d, e);
-	return d->beside ? err_set(e, ERR_INTERNAL, CODE_NONE,
-			       "%.150s cannot be replaced", d->path)
-			 : open_in_place(d, e);
+	if (d->beside)
+		return err_set(e, ERR_INTERNAL, CODE_NONE,
+		    "%.150s cannot be replaced", d->path);
+	/* O_NONBLOCK: a fifo without a reader must not hold us */
+	d->fd = open(d->path,
+	    O_WRONLY | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return d->fd < 0 ? files_fail(e, d->path) : 0;
 }
 
 int
@@ -113,4 +108,38 @@ draft_drop(struct draft *d)
 	if (d->temp[0] != '\0')
 		unlink(d->temp);
 	mem_close_fd(&d->fd);
+}
+
+/* All that the source has. */
+static int
+write_all(struct draft *d, const struct draft_source *from, struct err *e)
+{
+	auto_free char *buf = NULL;
+
+	if (from->fd < 0)
+		return draft_write(d, from->data, from->len, e);
+	buf = xmalloc(CHUNK);
+	for (;;) {
+		ssize_t n = read(from->fd, buf, CHUNK);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return files_fail(e, d->path);
+		if (n == 0)
+			return 0;
+		if (draft_write(d, buf, (size_t)n, e) < 0)
+			return -1;
+	}
+}
+
+int
+draft_write_file(const char *path, const struct draft_source *from, int mode,
+    struct err *e)
+{
+	auto_draft struct draft d = DRAFT_NONE;
+
+	if (draft_open(&d, path, mode, e) < 0 || write_all(&d, from, e) < 0)
+		return -1;
+	return draft_commit(&d, false, e);
 }

@@ -47,4 +47,15 @@ bool draft_replaces(const char *name);
 /* Leaves nothing behind of what was not committed. */
 void draft_drop(struct draft *d);
 
+/* Where the bytes come from: memory, or a descriptor when fd >= 0. */
+struct draft_source {
+	const char *data;
+	size_t len;
+	int fd; /* borrowed; read from where it stands */
+};
+
+/* All of it at once; `mode` as in draft_open(). */
+int draft_write_file(const char *path, const struct draft_source *from,
+    int mode, struct err *e) MUST_CHECK;
+
 #endif

@@ -1,4 +1,4 @@
-/* files.c: paths, errors and writing of the session's files. */
+/* files.c: paths and errors of the session's files. */
 #include "agent/files/files.h"
 
 #include <errno.h>
@@ -9,13 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/files/draft.h"
 #include "common/id.h"
 #include "common/mem.h"
 
 #define BESIDE ".sl-"
 
-enum { CHUNK = 65536, LINKS_MAX = 40, NEW_DIR_MODE = 0755 };
+enum { LINKS_MAX = 40, NEW_DIR_MODE = 0755 };
 
 /* clang-format off */
 static const struct { int error; enum err_kind kind; enum err_code code; } ERRNOS[] = {
@@ -212,37 +211,4 @@ files_put(int fd, const char *data, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
-}
-
-static int
-copy(struct draft *d, const struct files_source *from, struct err *e)
-{
-	auto_free char *buf = NULL;
-
-	if (from->fd < 0)
-		return draft_write(d, from->data, from->len, e);
-	buf = xmalloc(CHUNK);
-	for (;;) {
-		ssize_t n = read(from->fd, buf, CHUNK);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return files_fail(e, d->path);
-		if (n == 0)
-			return 0;
-		if (draft_write(d, buf, (size_t)n, e) < 0)
-			return -1;
-	}
-}
-
-int
-files_write(const char *path, const struct files_source *from, int mode,
-    struct err *e)
-{
-	auto_draft struct draft d = DRAFT_NONE;
-
-	if (draft_open(&d, path, mode, e) < 0 || copy(&d, from, e) < 0)
-		return -1;
-	return draft_commit(&d, false, e);
 }

@@ -1,5 +1,5 @@
 /*
- * files.h: paths, errors and writing of the session's files.
+ * files.h: paths and errors of the session's files.
  *
  * With the tenant's own rights, inside its own cell: a path is no boundary
  * here.  Errors carry the container's codes (file_not_found, no_space, ...).
@@ -16,13 +16,6 @@
 #include "common/str.h"
 
 enum { FILES_PATH_MAX = 4097, FILES_TEMP_MAX = FILES_PATH_MAX + 32 };
-
-/* Where the bytes come from: memory, or a descriptor when fd >= 0. */
-struct files_source {
-	const char *data;
-	size_t len;
-	int fd; /* borrowed; read from where it stands */
-};
 
 /* errno in the container's words, of the file at `path`.  -1. */
 int files_fail(struct err *e, const char *path);
@@ -53,12 +46,5 @@ bool files_is_beside(const char *name);
 
 /* Writes all of it.  -1 with errno. */
 int files_put(int fd, const char *data, size_t len);
-
-/*
- * Writes a whole file, as draft.h says; an existing file's mode stays unless
- * `mode` says otherwise (-1: it does not).
- */
-int files_write(const char *path, const struct files_source *from, int mode,
-    struct err *e) MUST_CHECK;
 
 #endif

@@ -112,7 +112,7 @@ move_by_copy(const char *from, const char *to, struct err *e)
 
 /* errno of a rename that failed, of two paths. */
 static int
-fail(const char *from, const char *to, struct err *e)
+explain_rename(const char *from, const char *to, struct err *e)
 {
 	if (errno == EINVAL)
 		return refuse_itself(from, e);
@@ -140,5 +140,5 @@ move_path(const char *from, const char *to, struct err *e)
 		return 0;
 	if (errno == EXDEV)
 		return move_by_copy(source, target, e);
-	return fail(source, target, e);
+	return explain_rename(source, target, e);
 }

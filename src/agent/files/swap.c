@@ -45,7 +45,7 @@ is_lived_in(const char *dir)
 
 /* Whether it is there, and whether it can be moved. */
 static int
-look(struct swap *s, struct err *e)
+look_at_dir(struct swap *s, struct err *e)
 {
 	char parent[FILES_PATH_MAX];
 	struct statx st;
@@ -102,7 +102,7 @@ swap_open(struct swap *s, const char *dir, const char *const *keeps,
     struct err *e)
 {
 	*s = (struct swap){ .dir = dir, .keeps = keeps };
-	return look(s, e) < 0 ? -1 : make_stage(s, e);
+	return look_at_dir(s, e) < 0 ? -1 : make_stage(s, e);
 }
 
 void
@@ -250,7 +250,7 @@ change_entries(struct swap *s)
 }
 
 static int
-entries(struct swap *s)
+change_entries_locked(struct swap *s)
 {
 	/* two at once would take each other's for the old ones */
 	static struct lock lock = LOCK_INIT(LOCK_SWAP);
@@ -266,7 +266,7 @@ entries(struct swap *s)
 
 /* Takes one that is kept over, or back again. */
 static int
-carry(const struct swap *s, const char *keep, bool back, struct err *e)
+carry_kept(const struct swap *s, const char *keep, bool back, struct err *e)
 {
 	const char *rest = files_below(keep, s->dir);
 	char place[FILES_PATH_MAX];
@@ -287,12 +287,12 @@ carry(const struct swap *s, const char *keep, bool back, struct err *e)
 }
 
 static int
-change(struct swap *s, struct err *e)
+change_content(struct swap *s, struct err *e)
 {
 	for (const char *const *keep = s->keeps; *keep != NULL; keep++)
-		if (carry(s, *keep, false, e) < 0)
+		if (carry_kept(s, *keep, false, e) < 0)
 			return -1;
-	return (s->whole ? exchange(s) : entries(s)) == 0
+	return (s->whole ? exchange(s) : change_entries_locked(s)) == 0
 	    ? 0
 	    : files_fail(e, s->dir);
 }
@@ -300,10 +300,10 @@ change(struct swap *s, struct err *e)
 int
 swap_commit(struct swap *s, struct err *e)
 {
-	if (change(s, e) == 0)
+	if (change_content(s, e) == 0)
 		return 0;
 	for (const char *const *keep = s->keeps; *keep != NULL; keep++)
-		if (carry(s, *keep, true, e) < 0 && errno != ENOENT)
+		if (carry_kept(s, *keep, true, e) < 0 && errno != ENOENT)
 			s->stays = true;
 	if (s->stays)
 		err_set(e, e->kind, e->code, "%.100s: some of it is in %.120s",

@@ -29,7 +29,7 @@ struct removal {
 static int remove_at(struct removal *r, int at, const char *name, int depth);
 
 static int
-lift(const struct removal *r, int at, const char *name)
+move_to_top(const struct removal *r, int at, const char *name)
 {
 	char id[ID_REQUEST_LEN + 1], up[ID_REQUEST_LEN + 8];
 
@@ -42,21 +42,9 @@ lift(const struct removal *r, int at, const char *name)
 	return renameat(at, name, r->top, up);
 }
 
-static int
-remove_next(struct removal *r, int at, const char *name, int depth)
-{
-	if (r->go_on != NULL && r->count++ % ASK_EVERY == 0 &&
-	    !r->go_on(r->ctx)) {
-		errno = EBUSY;
-		return -1;
-	}
-	return depth < DEPTH_MAX ? remove_at(r, at, name, depth)
-				 : lift(r, at, name);
-}
-
 /* Removes what is in the directory.  How many went; -1 with errno. */
 static int
-empty(struct removal *r, int fd, int depth)
+empty_dir(struct removal *r, int fd, int depth)
 {
 	DIR *d = fdopendir(fd);
 	const struct dirent *entry;
@@ -73,7 +61,14 @@ empty(struct removal *r, int fd, int depth)
 
 		if (str_equal(name, ".") || str_equal(name, ".."))
 			continue;
-		if (remove_next(r, dirfd(d), name, depth) < 0)
+		if (r->go_on != NULL && r->count++ % ASK_EVERY == 0 &&
+		    !r->go_on(r->ctx)) {
+			errno = EBUSY;
+			gone = -1;
+			break;
+		}
+		if ((depth < DEPTH_MAX ? remove_at(r, dirfd(d), name, depth)
+				       : move_to_top(r, dirfd(d), name)) < 0)
 			gone = -1;
 		else
 			gone++;
@@ -103,7 +98,7 @@ remove_at(struct removal *r, int at, const char *name, int depth)
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
 			return -1;
-		gone = empty(r, fd, depth + 1);
+		gone = empty_dir(r, fd, depth + 1);
 		if (gone < 0)
 			return -1;
 		if (gone == 0) {

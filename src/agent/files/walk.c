@@ -104,7 +104,7 @@ set_name(struct walk *w, const struct walk_level *l, const char *name)
 }
 
 static enum walk_step
-leave(struct walk *w)
+leave_dir(struct walk *w)
 {
 	struct walk_level *l = &w->level[w->depth - 1];
 
@@ -130,17 +130,6 @@ leave(struct walk *w)
 	return WALK_LEFT;
 }
 
-/* Most file systems know the type without looking at the file. */
-static bool
-look(struct walk *w, unsigned char type)
-{
-	if (w->types && type != DT_UNKNOWN) {
-		w->st = (struct stat){ .st_mode = DTTOIF(type) };
-		return true;
-	}
-	return fstatat(w->at, w->name, &w->st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 enum walk_step
 walk_next(struct walk *w)
 {
@@ -156,10 +145,17 @@ walk_next(struct walk *w)
 	} while (entry != NULL &&
 	    (str_equal(entry->d_name, ".") || str_equal(entry->d_name, "..")));
 	if (entry == NULL)
-		return errno == 0 ? leave(w) : WALK_LOST;
+		return errno == 0 ? leave_dir(w) : WALK_LOST;
 	w->at = dirfd(l->dir);
 	set_name(w, l, entry->d_name);
-	return look(w, entry->d_type) ? WALK_ENTRY : WALK_UNSEEN;
+	/* most file systems know the type without looking at the file */
+	if (w->types && entry->d_type != DT_UNKNOWN) {
+		w->st = (struct stat){ .st_mode = DTTOIF(entry->d_type) };
+		return WALK_ENTRY;
+	}
+	return fstatat(w->at, w->name, &w->st, AT_SYMLINK_NOFOLLOW) == 0
+	    ? WALK_ENTRY
+	    : WALK_UNSEEN;
 }
 
 void

@@ -8,10 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/script.h"
+#include "agent/files/draft.h"
 #include "agent/files/files.h"
 #include "agent/git/error.h"
 #include "agent/shell/exec.h"
+#include "agent/shell/script.h"
 #include "common/log.h"
 #include "common/mem.h"
 
@@ -103,7 +104,7 @@ struct heard {
 };
 
 static void
-begin(void *ctx, pid_t pid)
+note_start(void *ctx, pid_t pid)
 {
 	struct heard *h = ctx;
 
@@ -112,7 +113,7 @@ begin(void *ctx, pid_t pid)
 }
 
 static void
-hear(void *ctx, int which, const char *data, size_t len)
+keep_output(void *ctx, int which, const char *data, size_t len)
 {
 	struct heard *h = ctx;
 	struct buf *b = which == 0 ? &h->out : &h->err;
@@ -128,13 +129,6 @@ hear(void *ctx, int which, const char *data, size_t len)
 		memmove(b->data, b->data + b->len - SAID_MAX, SAID_MAX);
 		b->len = SAID_MAX;
 	}
-}
-
-static void
-forget(struct heard *h)
-{
-	buf_free(&h->out);
-	buf_free(&h->err);
 }
 
 static int
@@ -165,7 +159,7 @@ explain(const struct git_clone *g, const struct heard *h,
 enum place { PLACE_FREE, PLACE_EMPTY, PLACE_TAKEN };
 
 static enum place
-look_at(const char *dir)
+look_at_dir(const char *dir)
 {
 	enum place p = PLACE_EMPTY;
 	const struct dirent *d;
@@ -254,8 +248,8 @@ keep_user(const struct git_clone *g)
 	buf_add(&text, old.data, (size_t)(host - old.data));
 	git_url_userinfo(g->url, &text);
 	buf_str(&text, host);
-	if (files_write(path,
-		&(struct files_source){ .data = text.data,
+	if (draft_write_file(path,
+		&(struct draft_source){ .data = text.data,
 		    .len = text.len,
 		    .fd = -1 },
 		-1, &e) < 0)
@@ -265,15 +259,15 @@ keep_user(const struct git_clone *g)
 /* ---- all together */
 
 static int
-run(const struct git_clone *g, struct heard *h, struct git_outcome *out,
+run_git(const struct git_clone *g, struct heard *h, struct git_outcome *out,
     struct err *e)
 {
 	auto_json json_t *env = environment(g->url);
 	auto_buf struct buf command = { 0 };
 	struct exec x = { .env = env,
 		.timeout_ms = g->timeout_ms,
-		.output = hear,
-		.started = begin,
+		.output = keep_output,
+		.started = note_start,
 		.ctx = h,
 		.execution = &g->execution,
 		.is_work = true };
@@ -282,19 +276,6 @@ run(const struct git_clone *g, struct heard *h, struct git_outcome *out,
 	x.command = command.data;
 	str_copy(x.shell, sizeof(x.shell), g->shell);
 	return exec_beside(&x, &out->how, e);
-}
-
-static int
-settle(const struct git_clone *g, const struct heard *h,
-    struct git_outcome *out, struct err *e)
-{
-	git_url_redact(g->url, h->err.data, h->err.len, &out->said);
-	if (out->how.exit_code != 0)
-		return explain(g, h, out, e);
-	keep_user(g);
-	if (h->out.len > 0)
-		buf_add(&out->branch, h->out.data, strcspn(h->out.data, "\n"));
-	return 0;
 }
 
 /* One that was not cleans up behind itself, and knows what is its own. */
@@ -308,17 +289,25 @@ was_killed(const struct heard *h, const struct shell_outcome *o)
 int
 git_clone(const struct git_clone *g, struct git_outcome *out, struct err *e)
 {
-	enum place before = look_at(g->dir);
+	enum place before = look_at_dir(g->dir);
 	struct heard h = { 0 };
 	int rc;
 
 	*out = (struct git_outcome){ 0 };
-	rc = run(g, &h, out, e);
-	if (rc == 0)
-		rc = settle(g, &h, out, e);
+	rc = run_git(g, &h, out, e);
+	if (rc == 0) {
+		git_url_redact(g->url, h.err.data, h.err.len, &out->said);
+		if (out->how.exit_code != 0)
+			rc = explain(g, &h, out, e);
+		else
+			keep_user(g);
+	}
+	if (rc == 0 && h.out.len > 0)
+		buf_add(&out->branch, h.out.data, strcspn(h.out.data, "\n"));
 	if (rc < 0 && before != PLACE_TAKEN && was_killed(&h, &out->how))
 		sweep(g->dir, before);
-	forget(&h);
+	buf_free(&h.out);
+	buf_free(&h.err);
 	return rc;
 }
 

@@ -23,7 +23,7 @@ static const struct jfield ORDER[] = {
 };
 
 static int
-put(int fd, const char *word)
+write_word(int fd, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -49,7 +49,7 @@ freezer_release(struct cell *c)
 {
 	if (c->freezer < 0)
 		return;
-	(void)!put(c->freezer, c->thawed);
+	(void)!write_word(c->freezer, c->thawed);
 	mem_close_fd(&c->freezer);
 }
 
@@ -67,7 +67,7 @@ freezer_hold(struct cell *c, const json_t *msg, struct channel_fds *fds,
 	mem_close_fd(&c->freezer);
 	c->freezer = channel_fds_take(fds, 0);
 	str_copy(c->thawed, sizeof(c->thawed), o.thawed);
-	if (put(c->freezer, o.frozen) == 0)
+	if (write_word(c->freezer, o.frozen) == 0)
 		return 0;
 	err_errno(e, "freezing");
 	e->code = CODE_CANNOT_SUSPEND;
@@ -82,7 +82,7 @@ freezer_thaw(struct cell *c, const json_t *msg, struct err *e)
 
 	if (take_order(c, msg, &o, e) < 0)
 		return -1;
-	if (c->freezer >= 0 && put(c->freezer, c->thawed) < 0)
+	if (c->freezer >= 0 && write_word(c->freezer, c->thawed) < 0)
 		return err_errno(e, "thawing");
 	mem_close_fd(&c->freezer);
 	return 0;

@@ -17,7 +17,6 @@
 
 #include "agent/cell/cell.h"
 #include "agent/cell/root.h"
-#include "agent/init/markers.h"
 #include "agent/init/usage.h"
 #include "agent/init/watchdog.h"
 #include "common/clock.h"
@@ -36,95 +35,6 @@ static const struct {
 	{ "/proc/sys/user/max_inotify_instances", "64" },
 	{ "/proc/sys/user/max_inotify_watches", "65536" },
 };
-
-/* ---- answers */
-
-static void
-free_slot(struct conn *c)
-{
-	mem_close_fd(&c->fd);
-	c->wait = WAIT_NOTHING;
-}
-
-void
-init_answer(struct conn *c, json_t *reply)
-{
-	struct err ignored;
-
-	/* the socket does not block: who does not read gets nothing */
-	(void)!channel_send(c->fd, reply, NULL, 0, &ignored);
-	free_slot(c);
-}
-
-void
-init_refuse(struct conn *c, const struct err *e)
-{
-	auto_json json_t *reply = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
-	    code_word(e->code), "message", e->msg);
-
-	if (e->field[0] != '\0')
-		json_object_set_new(reply, "message",
-		    json_sprintf("%s: %s", e->field, e->msg));
-	init_answer(c, reply);
-}
-
-void
-init_look(struct init *in, struct conn *c)
-{
-	bool over = clock_left_ms(c->until) == 0;
-	auto_json json_t *reply = NULL;
-	json_t *wrappers;
-
-	if (!over && clock_left_ms(c->again) > 0)
-		return;
-	wrappers = cells_wrappers(&in->cells, c->session);
-	reply = json_pack("{s:b, s:o}", "ok", 1, "wrappers", wrappers);
-	markers_append(c->session, wrappers);
-	if (over || json_array_size(wrappers) == 0)
-		init_answer(c, reply);
-	else /* whom no cell encloses, nobody tells us of */
-		c->again = clock_ms() + AGAIN_MS;
-}
-
-static struct conn *
-next_waiting(struct init *in, enum wait what, const char *session, size_t *at)
-{
-	while (*at < INIT_CONNS_MAX) {
-		struct conn *c = &in->conns[(*at)++];
-
-		if (c->wait == what && str_equal(c->session, session))
-			return c;
-	}
-	return NULL;
-}
-
-void
-init_launched(struct init *in, const struct cell *cell)
-{
-	struct conn *c;
-	size_t at = 0;
-
-	while (
-	    (c = next_waiting(in, WAIT_SERVING, cell->session, &at)) != NULL) {
-		auto_json json_t *reply = json_pack("{s:b, s:s, s:I, s:s, s:s}",
-		    "ok", 1, "instance", cell->instance, "generation",
-		    (json_int_t)cell->generation, "cell", "namespace",
-		    "version", PACKAGE_VERSION);
-
-		init_answer(c, reply);
-	}
-}
-
-void
-init_launch_failed(struct init *in, const char *session, const struct err *e)
-{
-	struct conn *c;
-	size_t at = 0;
-
-	log_line(LOG_WARN, "launch_failed", "%s: %s", session, e->msg);
-	while ((c = next_waiting(in, WAIT_SERVING, session, &at)) != NULL)
-		init_refuse(c, e);
-}
 
 /* ---- cells */
 
@@ -162,9 +72,7 @@ static void
 cell_ended(struct init *in, struct cell *cell)
 {
 	char session[ID_MAX];
-	struct conn *c;
 	struct err e = { 0 };
-	size_t at = 0;
 
 	/* what it said last may have come after the look at its channel */
 	if (!cell->serving && cell->channel >= 0)
@@ -175,10 +83,7 @@ cell_ended(struct init *in, struct cell *cell)
 	cells_remove(&in->cells, cell);
 	if (e.kind != ERR_NONE)
 		init_launch_failed(in, session, &e);
-	while ((c = next_waiting(in, WAIT_GONE, session, &at)) != NULL) {
-		c->again = 0;
-		init_look(in, c);
-	}
+	init_cell_ended(in, session);
 }
 
 static void
@@ -196,31 +101,13 @@ reap(struct init *in)
 	}
 }
 
+/* Those who wait for the launch hear why, and the cell goes. */
 static void
-read_start(struct init *in, struct cell *cell)
+fail_start(struct init *in, struct cell *cell, const struct err *e)
 {
-	struct err e;
-
-	if (hear_start(in, cell, &e))
-		return;
 	mem_close_fd(&cell->channel);
 	kill(cell->pid, SIGKILL);
-	init_launch_failed(in, cell->session, &e);
-}
-
-static void
-check_start(struct init *in, struct cell *cell)
-{
-	struct err e;
-
-	if (cell->serving || cell->channel < 0 ||
-	    clock_left_ms(cell->start_by) > 0)
-		return;
-	err_set(&e, ERR_INTERNAL, CODE_LAUNCH_FAILED,
-	    "the wrapper did not serve in time");
-	mem_close_fd(&cell->channel);
-	kill(cell->pid, SIGKILL);
-	init_launch_failed(in, cell->session, &e);
+	init_launch_failed(in, cell->session, e);
 }
 
 /* ---- connections */
@@ -264,21 +151,12 @@ read_request(struct init *in, struct conn *c)
 
 	if (channel_recv(c->fd, clock_ms(), &msg, &fds, &e) < 0) {
 		if (e.code == CODE_PEER_CLOSED)
-			free_slot(c);
+			init_conn_free(c);
 		else
 			init_refuse(c, &e);
 		return;
 	}
 	init_op(in, c, msg, &fds);
-}
-
-static void
-check_time(struct init *in, struct conn *c)
-{
-	if (c->wait == WAIT_GONE)
-		init_look(in, c);
-	else if (c->wait != WAIT_NOTHING && clock_left_ms(c->until) == 0)
-		free_slot(c);
 }
 
 /* ---- the loop */
@@ -290,27 +168,28 @@ struct watch {
 };
 
 static void
-watch(struct watch *w, int fd)
+add_fd(struct watch *w, int fd)
 {
 	w->poll[w->count++] = (struct pollfd){ fd, POLLIN, 0 };
 }
 
+/* Until when nothing is due; what is to be watched is in *w. */
 static int64_t
-fill(struct init *in, int signal_fd, struct watch *w)
+collect_fds(struct init *in, int signal_fd, struct watch *w)
 {
 	int64_t next = INT64_MAX;
 
 	w->count = w->cells = 0;
-	watch(w, signal_fd);
+	add_fd(w, signal_fd);
 	if (clock_left_ms(in->accept_at) > 0)
 		next = in->accept_at;
-	watch(w,
+	add_fd(w,
 	    free_conn(in) != NULL && next == INT64_MAX ? in->opt.control_fd
 						       : -1);
 	for (size_t i = 0; i < INIT_CONNS_MAX; i++) {
 		const struct conn *c = &in->conns[i];
 
-		watch(w, c->wait == WAIT_REQUEST ? c->fd : -1);
+		add_fd(w, c->wait == WAIT_REQUEST ? c->fd : -1);
 		if (c->wait != WAIT_NOTHING && c->until < next)
 			next = c->until;
 		if (c->wait == WAIT_GONE && c->again < next)
@@ -323,7 +202,7 @@ fill(struct init *in, int signal_fd, struct watch *w)
 		if (c->serving || c->channel < 0)
 			continue;
 		w->pid[w->cells++] = c->pid;
-		watch(w, c->channel);
+		add_fd(w, c->channel);
 		if (c->start_by < next)
 			next = c->start_by;
 	}
@@ -332,27 +211,43 @@ fill(struct init *in, int signal_fd, struct watch *w)
 	return next;
 }
 
+/* Waits for what is due or heard next, and does it. */
 static void
-turn(struct init *in, int signal_fd, struct watch *w)
+serve_once(struct init *in, int signal_fd, struct watch *w)
 {
-	int64_t next = fill(in, signal_fd, w);
+	int64_t next = collect_fds(in, signal_fd, w);
 	const struct pollfd *conn = w->poll + 2;
 	const struct pollfd *cell = conn + INIT_CONNS_MAX;
+	struct err e;
 
 	(void)poll(w->poll, w->count,
 	    next == INT64_MAX ? -1 : clock_left_ms(next));
 	for (size_t i = 0; i < w->cells; i++) {
 		struct cell *c = cells_by_pid(&in->cells, w->pid[i]);
 
-		if (cell[i].revents != 0 && c != NULL)
-			read_start(in, c);
+		if (cell[i].revents != 0 && c != NULL && !hear_start(in, c, &e))
+			fail_start(in, c, &e);
 	}
-	for (size_t i = 0; i < in->cells.count; i++)
-		check_start(in, &in->cells.cell[i]);
+	for (size_t i = 0; i < in->cells.count; i++) {
+		struct cell *c = &in->cells.cell[i];
+
+		if (c->serving || c->channel < 0 ||
+		    clock_left_ms(c->start_by) > 0)
+			continue;
+		err_set(&e, ERR_INTERNAL, CODE_LAUNCH_FAILED,
+		    "the wrapper did not serve in time");
+		fail_start(in, c, &e);
+	}
 	for (size_t i = 0; i < INIT_CONNS_MAX; i++) {
+		struct conn *c = &in->conns[i];
+
 		if (conn[i].revents != 0)
-			read_request(in, &in->conns[i]);
-		check_time(in, &in->conns[i]);
+			read_request(in, c);
+		if (c->wait == WAIT_GONE)
+			init_look(in, c);
+		else if (c->wait != WAIT_NOTHING &&
+		    clock_left_ms(c->until) == 0)
+			init_conn_free(c);
 	}
 	if (w->poll[1].revents != 0)
 		accept_all(in);
@@ -424,13 +319,6 @@ prepare(struct init *in, struct err *e)
 	return 0;
 }
 
-/* Everything inherited is for us alone, the host's lock file included. */
-static void
-close_on_exec(void)
-{
-	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-}
-
 int
 init_main(const struct init_options *opt)
 {
@@ -440,7 +328,8 @@ init_main(const struct init_options *opt)
 	int signal_fd;
 
 	in.opt = *opt;
-	close_on_exec();
+	/* everything inherited is for us alone, the host's lock file too */
+	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	signal_fd = watch_signals();
 	if (signal_fd < 0 || prepare(&in, &e) < 0) {
 		log_err(LOG_ERROR, "start_failed", &e);
@@ -449,7 +338,7 @@ init_main(const struct init_options *opt)
 	log_line(LOG_INFO, "ready", "sandbox %s version %s", in.opt.sandbox,
 	    PACKAGE_VERSION);
 	do
-		turn(&in, signal_fd, &w);
+		serve_once(&in, signal_fd, &w);
 	while (!take_signals(&in, signal_fd));
 	return EXIT_SUCCESS;
 }

@@ -61,12 +61,10 @@ struct init {
 /* Serves until it is told to end, upon which the kernel ends the sandbox. */
 int init_main(const struct init_options *opt);
 
-/*
- * Does what a message asks.  Either answers and frees the connection's slot,
- * or leaves it waiting.  `fds` stay the caller's but for what is taken.
- */
-void init_op(struct init *in, struct conn *c, json_t *msg,
-    struct channel_fds *fds);
+/* ---- init/conn.c */
+
+/* Hangs up and frees the slot. */
+void init_conn_free(struct conn *c);
 
 /* Answers, {"ok":true} or the error, and frees the slot. */
 void init_answer(struct conn *c, json_t *reply);
@@ -82,5 +80,17 @@ void init_look(struct init *in, struct conn *c);
 void init_launched(struct init *in, const struct cell *cell);
 void init_launch_failed(struct init *in, const char *session,
     const struct err *e);
+
+/* Looks again for those who wait until nothing of the session is left. */
+void init_cell_ended(struct init *in, const char *session);
+
+/* ---- init/ops.c */
+
+/*
+ * Does what a message asks.  Either answers and frees the connection's slot,
+ * or leaves it waiting.  `fds` stay the caller's but for what is taken.
+ */
+void init_op(struct init *in, struct conn *c, json_t *msg,
+    struct channel_fds *fds);
 
 #endif

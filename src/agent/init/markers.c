@@ -106,7 +106,7 @@ is_marked(int proc_dir, const char *pid, const char *session, char *environ,
 typedef void visit_fn(void *ctx, const struct marked *m);
 
 static void
-each(const char *session, visit_fn *visit, void *ctx)
+visit_all(const char *session, visit_fn *visit, void *ctx)
 {
 	auto_free char *environ = xmalloc(ENVIRON_MAX);
 	DIR *proc = opendir("/proc");
@@ -122,7 +122,7 @@ each(const char *session, visit_fn *visit, void *ctx)
 }
 
 static void
-send(void *ctx, const struct marked *m)
+send_signal(void *ctx, const struct marked *m)
 {
 	/* looked at just now: no number has gone once around since */
 	kill(m->pid, *(const int *)ctx);
@@ -131,11 +131,11 @@ send(void *ctx, const struct marked *m)
 void
 markers_signal(const char *session, int signal)
 {
-	each(session, send, &signal);
+	visit_all(session, send_signal, &signal);
 }
 
 static void
-append(void *ctx, const struct marked *m)
+append_entry(void *ctx, const struct marked *m)
 {
 	json_t *list = ctx;
 
@@ -148,5 +148,5 @@ append(void *ctx, const struct marked *m)
 void
 markers_append(const char *session, json_t *list)
 {
-	each(session, append, list);
+	visit_all(session, append_entry, list);
 }

@@ -58,14 +58,6 @@ enum fence {
 	FENCE_UNSEALED /* ... and its end has not begun */
 };
 
-static int
-stale(const struct cell *c, const struct request *r, struct err *e)
-{
-	return err_set(e, ERR_CONFLICT, CODE_STALE_GENERATION,
-	    "generation %lld was meant, %lld is there",
-	    (long long)r->to.generation, (long long)c->generation);
-}
-
 /* *out: the session's cell, NULL where there is none and need not be. */
 static int
 pass_fence(const struct init *in, enum fence fence, const struct request *r,
@@ -81,7 +73,9 @@ pass_fence(const struct init *in, enum fence fence, const struct request *r,
 		    "the session has no wrapper here");
 	if (fence == FENCE_UP_TO ? c->generation > r->to.generation
 				 : c->generation != r->to.generation)
-		return stale(c, r, e);
+		return err_set(e, ERR_CONFLICT, CODE_STALE_GENERATION,
+		    "generation %lld was meant, %lld is there",
+		    (long long)r->to.generation, (long long)c->generation);
 	if (fence == FENCE_UNSEALED &&
 	    seals_get(&in->seals, c->session) >= c->generation)
 		return err_set(e, ERR_CONFLICT, CODE_STALE_GENERATION,
@@ -222,8 +216,7 @@ op_usage(struct init *in, struct request *r, struct err *e)
 		_exit(0);
 	}
 	in->measuring = pid;
-	mem_close_fd(&r->conn->fd);
-	r->conn->wait = WAIT_NOTHING;
+	init_conn_free(r->conn);
 	return 0;
 }
 
@@ -286,7 +279,8 @@ admit(struct init *in, struct request *r, const struct launch *l, struct err *e)
 }
 
 static int
-start(struct init *in, struct request *r, const struct launch *l, struct err *e)
+start_cell(struct init *in, struct request *r, const struct launch *l,
+    struct err *e)
 {
 	auto_fd int ours = -1, theirs = -1;
 	size_t sockets = LAUNCH_PORTS + l->port_count;
@@ -334,7 +328,7 @@ op_launch(struct init *in, struct request *r, struct err *e)
 	rc = admit(in, r, &l, e);
 	if (rc != 0)
 		return rc < 0 ? -1 : 0;
-	if (start(in, r, &l, e) < 0) {
+	if (start_cell(in, r, &l, e) < 0) {
 		e->code = CODE_LAUNCH_FAILED;
 		return -1;
 	}
@@ -392,8 +386,7 @@ op_forward(struct init *in, struct cell *c, struct request *r, struct err *e)
 		return err_set(e, ERR_UNAVAILABLE, CODE_WRAPPER_UNRESPONSIVE,
 		    "the wrapper does not take messages");
 	/* it answers there; our copy goes without a word */
-	mem_close_fd(&r->conn->fd);
-	r->conn->wait = WAIT_NOTHING;
+	init_conn_free(r->conn);
 	return 0;
 }
 
@@ -443,10 +436,21 @@ static const struct op OPS[] = {
 /* clang-format on */
 
 static int
-run_op(const struct op *op, struct init *in, struct request *r, struct err *e)
+perform(struct init *in, struct request *r, struct err *e)
 {
+	const char *name = json_str(r->msg, "op");
+	const struct op *op = NULL;
 	struct cell *c;
 
+	if (!str_equal(json_str(r->msg, "incarnation"), in->opt.incarnation))
+		return err_set(e, ERR_CONFLICT, CODE_WRONG_INCARNATION,
+		    "this sandbox is another incarnation");
+	for (size_t i = 0; i < ARRAY_LEN(OPS); i++)
+		if (str_equal(OPS[i].name, name))
+			op = &OPS[i];
+	if (op == NULL)
+		return err_set(e, ERR_INVALID, CODE_UNKNOWN_OP,
+		    "no such operation");
 	if (op->of_sandbox != NULL)
 		return op->of_sandbox(in, r, e);
 	if (jfield_decode(r->msg, TARGET, ARRAY_LEN(TARGET), J_LENIENT, &r->to,
@@ -454,20 +458,6 @@ run_op(const struct op *op, struct init *in, struct request *r, struct err *e)
 	    pass_fence(in, op->fence, r, &c, e) < 0)
 		return -1;
 	return op->of_cell(in, c, r, e);
-}
-
-static int
-perform(struct init *in, struct request *r, struct err *e)
-{
-	const char *name = json_str(r->msg, "op");
-
-	if (!str_equal(json_str(r->msg, "incarnation"), in->opt.incarnation))
-		return err_set(e, ERR_CONFLICT, CODE_WRONG_INCARNATION,
-		    "this sandbox is another incarnation");
-	for (size_t i = 0; i < ARRAY_LEN(OPS); i++)
-		if (str_equal(OPS[i].name, name))
-			return run_op(&OPS[i], in, r, e);
-	return err_set(e, ERR_INVALID, CODE_UNKNOWN_OP, "no such operation");
 }
 
 void

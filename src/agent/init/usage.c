@@ -33,7 +33,7 @@ enum {
 
 /* Each name of a file with several has its share. */
 static void
-add(const struct stat *st, struct usage *u)
+add_file(const struct stat *st, struct usage *u)
 {
 	bool shared = st->st_nlink > 1 && !S_ISDIR(st->st_mode);
 	int64_t names = shared ? (int64_t)st->st_nlink : 1;
@@ -46,14 +46,14 @@ add(const struct stat *st, struct usage *u)
 }
 
 static void
-count(struct walk *w, enum walk_step step, dev_t device, struct usage *u)
+count_entry(struct walk *w, enum walk_step step, dev_t device, struct usage *u)
 {
 	bool seen = step == WALK_ENTRY;
 
 	if (seen && w->st.st_dev != device)
 		return;
 	if (seen) {
-		add(&w->st, u);
+		add_file(&w->st, u);
 		seen = !S_ISDIR(w->st.st_mode) || walk_enter(w) == 0;
 	}
 	/* one that is gone meanwhile is no secret */
@@ -86,7 +86,7 @@ usage_tree(const char *path, struct usage *u)
 			return;
 		}
 		u->entries--;
-		count(&w, step, st.st_dev, u);
+		count_entry(&w, step, st.st_dev, u);
 	}
 }
 
@@ -170,7 +170,7 @@ count_descriptor(pid_t thread, const char *fd, const struct stat *st,
 		look_for_sent(thread, fd, s->usage);
 	else if (S_ISREG(st->st_mode) && st->st_nlink == 0 &&
 	    is_searched(s, st->st_dev) && is_new(&s->seen, st->st_ino))
-		add(st, s->usage);
+		add_file(st, s->usage);
 }
 
 /*

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "agent/base/envset.h"
-#include "agent/base/path_list.h"
 #include "agent/base/proctree.h"
-#include "agent/base/script.h"
 #include "agent/pty/internal.h"
 #include "agent/run/activity.h"
+#include "agent/shell/envset.h"
+#include "agent/shell/path_list.h"
 #include "agent/shell/proc.h"
+#include "agent/shell/script.h"
 #include "common/clock.h"
 #include "common/mem.h"
 

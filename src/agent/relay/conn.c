@@ -44,9 +44,9 @@ close_end(struct end *e)
 	}
 }
 
-/* The memory goes with the next second: an event may still point here. */
-void
-relay_conn_finish(struct conn *c)
+/* Closes both ends.  A late event may point here: freed with the next second. */
+static void
+close_conn(struct conn *c)
 {
 	if (c->phase == OVER)
 		return;
@@ -59,51 +59,7 @@ relay_conn_finish(struct conn *c)
 	activity_end(ACTIVITY_RELAYS);
 }
 
-int
-relay_conn_flush(int fd, struct buf *b, size_t *sent)
-{
-	while (*sent < b->len) {
-		ssize_t n =
-		    send(fd, b->data + *sent, b->len - *sent, MSG_NOSIGNAL);
-
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -1;
-		*sent += (size_t)n;
-	}
-	buf_free(b); /* an idle connection keeps no buffer */
-	*sent = 0;
-	return 0;
-}
-
-int
-relay_conn_send(int fd, const char *data, size_t len, struct buf *rest)
-{
-	ssize_t n = 0;
-
-	while (len > 0) {
-		n = send(fd, data, len, MSG_NOSIGNAL);
-		if (n < 0)
-			break;
-		data += n;
-		len -= (size_t)n;
-	}
-	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		return -1;
-	if (len > 0)
-		buf_add(rest, data, len);
-	return 0;
-}
-
 /* ---- connecting */
-
-static void
-give_up(struct conn *c)
-{
-	close_end(&c->end[SERVER]);
-	c->phase = HEAD;
-	c->deadline_ms = clock_ms() + HEAD_MS;
-	loop_change(c->end[CLIENT].fd, EPOLLIN, &c->end[CLIENT].item);
-}
 
 static void
 try_connect(struct conn *c, enum phase how)
@@ -120,7 +76,11 @@ try_connect(struct conn *c, enum phase how)
 			return;
 		}
 	}
-	give_up(c);
+	/* nothing listens: the client gets a page when it has said what it wants */
+	close_end(server);
+	c->phase = HEAD;
+	c->deadline_ms = clock_ms() + HEAD_MS;
+	loop_change(c->end[CLIENT].fd, EPOLLIN, &c->end[CLIENT].item);
 }
 
 void
@@ -139,7 +99,7 @@ relay_conn_start(int client, int port)
 	conns = c;
 	activity_begin(ACTIVITY_RELAYS);
 	if (loop_watch(client, 0, &c->end[CLIENT].item) < 0)
-		relay_conn_finish(c);
+		close_conn(c);
 	else
 		try_connect(c, CONNECTING_4);
 }
@@ -151,8 +111,8 @@ write_last(struct conn *c)
 {
 	struct end *e = &c->end[CLIENT];
 
-	if (relay_conn_flush(e->fd, &c->out, &c->out_sent) < 0) {
-		relay_conn_finish(c);
+	if (relay_copy_flush(e->fd, &c->out, &c->out_sent) < 0) {
+		close_conn(c);
 		return;
 	}
 	if (c->out.len > 0) {
@@ -165,8 +125,9 @@ write_last(struct conn *c)
 	loop_change(e->fd, EPOLLIN, &e->item);
 }
 
-void
-relay_conn_leave_app(struct conn *c)
+/* Closes the app's end; the client gets what is in `out`, then its end. */
+static void
+leave_app(struct conn *c)
 {
 	close_end(&c->end[SERVER]);
 	c->phase = LAST;
@@ -182,7 +143,7 @@ linger(struct conn *c)
 	ssize_t n = recv(c->end[CLIENT].fd, unread, sizeof(unread), 0);
 
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		relay_conn_finish(c);
+		close_conn(c);
 }
 
 static void
@@ -209,7 +170,7 @@ read_head(struct conn *c)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		relay_conn_finish(c);
+		close_conn(c);
 		return;
 	}
 	c->in.len += (size_t)n;
@@ -219,16 +180,18 @@ read_head(struct conn *c)
 	asked = relay_request_read(c->in.data, c->in.len);
 	relay_page_ports(&ports);
 	relay_page_write(&c->out, c->port, asked.page, &ports);
-	relay_conn_leave_app(c);
+	leave_app(c);
 }
 
 static void
 step(struct conn *c, enum side at, uint32_t events)
 {
+	enum relay_next next;
+
 	/* a client that leaves while nobody reads shows as a hang-up only */
 	if (c->phase < COPYING && at == CLIENT) {
 		if ((events & (EPOLLHUP | EPOLLERR)) != 0)
-			relay_conn_finish(c);
+			close_conn(c);
 		return;
 	}
 	switch (c->phase) {
@@ -237,7 +200,11 @@ step(struct conn *c, enum side at, uint32_t events)
 		connected(c);
 		break;
 	case COPYING:
-		relay_copy_step(c, at, events);
+		next = relay_copy_step(c, at, events);
+		if (next == RELAY_ANSWERED)
+			leave_app(c);
+		else if (next == RELAY_BROKEN)
+			close_conn(c);
 		break;
 	case HEAD:
 		read_head(c);
@@ -258,7 +225,7 @@ relay_conn_close_port(int port)
 {
 	for (struct conn *c = conns; c != NULL; c = c->next)
 		if (c->port == port)
-			relay_conn_finish(c);
+			close_conn(c);
 }
 
 void
@@ -268,7 +235,7 @@ relay_conn_each_second(void)
 		struct conn *c = *at;
 
 		if (c->deadline_ms > 0 && clock_left_ms(c->deadline_ms) == 0)
-			relay_conn_finish(c);
+			close_conn(c);
 		if (c->phase != OVER) {
 			at = &c->next;
 			continue;

@@ -20,21 +20,50 @@ enum {
 static char chunk[CHUNK];
 static struct buf rewritten;
 
+int
+relay_copy_flush(int fd, struct buf *b, size_t *sent)
+{
+	while (*sent < b->len) {
+		ssize_t n =
+		    send(fd, b->data + *sent, b->len - *sent, MSG_NOSIGNAL);
+
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -1;
+		*sent += (size_t)n;
+	}
+	buf_free(b); /* an idle connection keeps no buffer */
+	*sent = 0;
+	return 0;
+}
+
+/*
+ * Writes what fd takes now, and keeps the rest, of which there was none before.
+ * -1: it takes nothing any more.
+ */
+static int
+send_some(int fd, const char *data, size_t len, struct buf *rest)
+{
+	ssize_t n = 0;
+
+	while (len > 0) {
+		n = send(fd, data, len, MSG_NOSIGNAL);
+		if (n < 0)
+			break;
+		data += n;
+		len -= (size_t)n;
+	}
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return -1;
+	if (len > 0)
+		buf_add(rest, data, len);
+	return 0;
+}
+
 static void
 note_activity(const struct conn *c)
 {
 	if (!c->asked.probe)
 		activity_relayed();
-}
-
-static void
-begin_request(struct conn *c, size_t len)
-{
-	c->begun = true;
-	c->asked = relay_request_read(chunk, len);
-	http_reply_begin(&c->reply,
-	    (struct http_reply_to){ .head = c->asked.head,
-		.upgrade = c->asked.upgrade });
 }
 
 /* The app may have answered before it had read everything. */
@@ -58,10 +87,15 @@ read_request(struct conn *c)
 		c->asked_all = true;
 		return 0;
 	}
-	if (!c->begun)
-		begin_request(c, (size_t)n);
+	if (!c->begun) {
+		c->begun = true;
+		c->asked = relay_request_read(chunk, (size_t)n);
+		http_reply_begin(&c->reply,
+		    (struct http_reply_to){ .head = c->asked.head,
+			.upgrade = c->asked.upgrade });
+	}
 	note_activity(c);
-	if (relay_conn_send(c->end[SERVER].fd, chunk, (size_t)n, &c->in) < 0)
+	if (send_some(c->end[SERVER].fd, chunk, (size_t)n, &c->in) < 0)
 		stop_asking(c);
 	return 0;
 }
@@ -72,7 +106,7 @@ copy_request(struct conn *c)
 {
 	int app = c->end[SERVER].fd;
 
-	if (relay_conn_flush(app, &c->in, &c->in_sent) < 0)
+	if (relay_copy_flush(app, &c->in, &c->in_sent) < 0)
 		stop_asking(c);
 	if (!c->asked_all && !c->deaf && c->in.len == 0 && read_request(c) < 0)
 		return -1;
@@ -83,60 +117,51 @@ copy_request(struct conn *c)
 	return 0;
 }
 
-/* Nothing has been written for the client yet, or it is cut off. */
-static void
-refuse_reply(struct conn *c)
-{
-	if (c->reply.started) {
-		relay_conn_finish(c);
-		return;
-	}
-	relay_page_write(&c->out, c->port, c->asked.page, NULL);
-	relay_conn_leave_app(c);
-}
-
-static void
-take_reply(struct conn *c, size_t len)
+/* What the app said becomes what the client gets. */
+static enum relay_next
+send_reply(struct conn *c, size_t len)
 {
 	enum http_reply_verdict verdict;
 
 	rewritten.len = 0;
 	verdict = http_reply_take(&c->reply, chunk, len, &rewritten);
-	if (verdict == HTTP_REPLY_REFUSED)
-		refuse_reply(c);
-	else if (relay_conn_send(c->end[CLIENT].fd, rewritten.data,
-		     rewritten.len, &c->out) < 0)
-		relay_conn_finish(c);
-	else if (verdict == HTTP_REPLY_COMPLETE)
-		relay_conn_leave_app(c);
+	if (verdict == HTTP_REPLY_REFUSED) {
+		/* half a reply cannot become a page: the client is cut off */
+		if (c->reply.started)
+			return RELAY_BROKEN;
+		relay_page_write(&c->out, c->port, c->asked.page, NULL);
+		return RELAY_ANSWERED;
+	}
+	if (send_some(c->end[CLIENT].fd, rewritten.data, rewritten.len,
+		&c->out) < 0)
+		return RELAY_BROKEN;
+	return verdict == HTTP_REPLY_COMPLETE ? RELAY_ANSWERED : RELAY_COPIES;
 }
 
-/* From the app to the client.  False when there is nothing to read now. */
-static bool
-copy_reply(struct conn *c)
+/* From the app to the client.  *read_some: there may be more to read now. */
+static enum relay_next
+copy_reply(struct conn *c, bool *read_some)
 {
 	ssize_t n;
 
-	if (relay_conn_flush(c->end[CLIENT].fd, &c->out, &c->out_sent) < 0) {
-		relay_conn_finish(c);
-		return false;
-	}
+	*read_some = false;
+	if (relay_copy_flush(c->end[CLIENT].fd, &c->out, &c->out_sent) < 0)
+		return RELAY_BROKEN;
 	/* before a request there is no answer to it */
 	if (c->out.len > 0 || !c->begun)
-		return false;
+		return RELAY_COPIES;
 	n = recv(c->end[SERVER].fd, chunk, sizeof(chunk), 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
+		return RELAY_COPIES;
 	if (n > 0) {
+		*read_some = true;
 		note_activity(c);
-		take_reply(c, (size_t)n);
-	} else if (n == 0 &&
-	    http_reply_close(&c->reply, &c->out) == HTTP_REPLY_COMPLETE) {
-		relay_conn_leave_app(c);
-	} else {
-		relay_conn_finish(c); /* nginx sees that it was cut short */
+		return send_reply(c, (size_t)n);
 	}
-	return c->phase == COPYING;
+	if (n == 0 &&
+	    http_reply_close(&c->reply, &c->out) == HTTP_REPLY_COMPLETE)
+		return RELAY_ANSWERED;
+	return RELAY_BROKEN; /* nginx sees that it was cut short */
 }
 
 void
@@ -156,33 +181,28 @@ relay_copy_rearm(struct conn *c)
 		    &app->item);
 }
 
-/*
- * A hang-up is told again and again, whatever one waits for: no longer
- * watched, the app is read when the client has room, for a while.
- */
-static void
-hang_up(struct conn *c)
-{
-	if (c->hung_up)
-		return;
-	c->hung_up = true;
-	loop_forget(c->end[SERVER].fd);
-	c->deadline_ms = clock_ms() + HUNG_UP_MS;
-}
-
-void
+enum relay_next
 relay_copy_step(struct conn *c, enum side at, uint32_t events)
 {
 	bool gone = (events & (EPOLLHUP | EPOLLERR)) != 0;
+	enum relay_next next;
+	bool read_some;
 
-	if (gone && at == SERVER)
-		hang_up(c);
-	if ((gone && at == CLIENT) || copy_request(c) < 0) {
-		relay_conn_finish(c);
-		return;
+	/*
+	 * epoll reports a hang-up again and again.  An app that has hung up is
+	 * no longer watched, but read when the client has room, for a while.
+	 */
+	if (gone && at == SERVER && !c->hung_up) {
+		c->hung_up = true;
+		loop_forget(c->end[SERVER].fd);
+		c->deadline_ms = clock_ms() + HUNG_UP_MS;
 	}
-	while (copy_reply(c) && c->hung_up)
-		;
-	if (c->phase == COPYING)
+	if ((gone && at == CLIENT) || copy_request(c) < 0)
+		return RELAY_BROKEN;
+	do
+		next = copy_reply(c, &read_some);
+	while (next == RELAY_COPIES && read_some && c->hung_up);
+	if (next == RELAY_COPIES)
 		relay_copy_rearm(c);
+	return next;
 }

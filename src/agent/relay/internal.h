@@ -54,23 +54,18 @@ struct conn {
 	struct conn *next;
 };
 
-/* Closes both ends. */
-void relay_conn_finish(struct conn *c);
-
-/* Closes the app's end; the client gets what is in `out`, then its end. */
-void relay_conn_leave_app(struct conn *c);
-
-/*
- * Writes what fd takes now, and keeps the rest, of which there was none before.
- * -1: it takes nothing any more.
- */
-int relay_conn_send(int fd, const char *data, size_t len, struct buf *rest);
-
-/* Writes of what was kept what fd takes now.  -1: it takes nothing any more. */
-int relay_conn_flush(int fd, struct buf *b, size_t *sent);
+/* What becomes of a connection after a step. */
+enum relay_next {
+	RELAY_COPIES,   /* it goes on */
+	RELAY_ANSWERED, /* the client gets what is in `out`; the app is done */
+	RELAY_BROKEN    /* both ends are to be closed */
+};
 
 /* What to do when one end is ready, while both are connected. */
-void relay_copy_step(struct conn *c, enum side at, uint32_t events);
+enum relay_next relay_copy_step(struct conn *c, enum side at, uint32_t events);
+
+/* Writes of what was kept what fd takes now.  -1: it takes nothing any more. */
+int relay_copy_flush(int fd, struct buf *b, size_t *sent);
 
 /* Says what each end is waited for. */
 void relay_copy_rearm(struct conn *c);

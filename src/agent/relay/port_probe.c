@@ -13,7 +13,7 @@
 #include "common/mem.h"
 
 static void
-say(struct probe_answer *a, enum probe_state state, const char *why)
+set_answer(struct probe_answer *a, enum probe_state state, const char *why)
 {
 	a->state = state;
 	snprintf(a->why, sizeof(a->why), "%s", why);
@@ -34,7 +34,7 @@ wait_for(int fd, short events, int64_t deadline_ms)
 
 /* The first address that answers.  -1 with errno of the last. */
 static int
-reach(int port, int64_t deadline_ms)
+connect_to(int port, int64_t deadline_ms)
 {
 	static const sa_family_t FAMILIES[] = { AF_INET, AF_INET6 };
 	int error = ECONNREFUSED;
@@ -142,7 +142,7 @@ read_status(int fd, int64_t deadline_ms, const char **why)
 }
 
 static void
-ask(int fd, const struct port_probe *p, int64_t deadline_ms,
+ask_http(int fd, const struct port_probe *p, int64_t deadline_ms,
     struct probe_answer *a)
 {
 	auto_buf struct buf request = { 0 };
@@ -153,12 +153,12 @@ ask(int fd, const struct port_probe *p, int64_t deadline_ms,
 	/* small, and the connection is new: it fits */
 	if (send(fd, request.data, request.len, MSG_NOSIGNAL) !=
 	    (ssize_t)request.len) {
-		say(a, PROBE_UNREADY, "the request was not taken");
+		set_answer(a, PROBE_UNREADY, "the request was not taken");
 		return;
 	}
 	status = read_status(fd, deadline_ms, &why);
 	if (status < 0) {
-		say(a, PROBE_UNREADY, why);
+		set_answer(a, PROBE_UNREADY, why);
 		return;
 	}
 	a->status = status;
@@ -175,12 +175,13 @@ void
 port_probe(const struct port_probe *p, struct probe_answer *out)
 {
 	int64_t deadline_ms = clock_ms() + PROBE_MS;
-	auto_fd int fd = reach(p->port, deadline_ms);
+	auto_fd int fd = connect_to(p->port, deadline_ms);
 
 	*out = (struct probe_answer){ .state = PROBE_READY };
 	if (fd < 0)
-		say(out, errno == ETIMEDOUT ? PROBE_UNREADY : PROBE_CLOSED,
+		set_answer(out,
+		    errno == ETIMEDOUT ? PROBE_UNREADY : PROBE_CLOSED,
 		    errno == ETIMEDOUT ? "timed out" : "connection refused");
 	else if (p->http)
-		ask(fd, p, deadline_ms, out);
+		ask_http(fd, p, deadline_ms, out);
 }

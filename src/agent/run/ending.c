@@ -37,18 +37,9 @@ wait_for(struct ending *w, int fd)
 	w->over = how == PUMP_TOLD || how == PUMP_EXITED;
 }
 
-static void
-wait_for_one(struct ending *w, const struct proctree *t)
-{
-	auto_fd int fd = (int)syscall(SYS_pidfd_open, t->procs[0].pid, 0);
-
-	if (fd >= 0) /* else it has just ended */
-		wait_for(w, fd);
-}
-
 /* Nobody is told twice: to many programs that means to leave all as it lies. */
 static void
-tell_new(const struct proctree *now, const struct proctree *told)
+term_new(const struct proctree *now, const struct proctree *told)
 {
 	for (size_t i = 0; i < now->count; i++) {
 		if (proctree_holds(told, &now->procs[i]))
@@ -66,11 +57,16 @@ term_below(struct ending *w, pid_t root, const struct proctree *spare)
 
 	do {
 		proctree_below(root, spare, &now);
-		tell_new(&now, &told);
+		term_new(&now, &told);
 		proctree_free(&told);
 		told = now;
-		if (now.count > 0)
-			wait_for_one(w, &now);
+		if (now.count > 0) {
+			auto_fd int fd =
+			    (int)syscall(SYS_pidfd_open, now.procs[0].pid, 0);
+
+			if (fd >= 0) /* else it has just ended */
+				wait_for(w, fd);
+		}
 	} while (now.count > 0 && clock_left_ms(w->end_ms) > 0);
 	proctree_free(&told);
 	return now.count == 0;

@@ -188,7 +188,7 @@ is_meant(const struct interrupt_job *j, const struct meant *m)
 }
 
 static size_t
-tell(const struct meant *m)
+tell_meant(const struct meant *m)
 {
 	size_t n = 0;
 
@@ -243,7 +243,7 @@ interrupt(const struct meant *m, size_t *left)
 	size_t count;
 
 	lock_take(&lock);
-	count = tell(m);
+	count = tell_meant(m);
 	lock_drop(&lock);
 	wake_all();
 	lock_take(&lock);
@@ -283,7 +283,7 @@ interrupt_shell(const char *shell)
 /* ---- the list */
 
 static json_t *
-shown(const struct interrupt_job *j)
+job_entry(const struct interrupt_job *j)
 {
 	char text[SHOWN_MAX + 1];
 
@@ -304,7 +304,7 @@ interrupt_list(void)
 	lock_take(&lock);
 	for (const struct interrupt_job *j = jobs; j != NULL; j = j->next)
 		if (j->name.route != NULL && !j->over)
-			json_array_append_new(all, shown(j));
+			json_array_append_new(all, job_entry(j));
 	lock_drop(&lock);
 	return all;
 }

@@ -35,7 +35,7 @@ pass_on(struct pump *p, int which, const char *buf, size_t len)
 }
 
 static void
-lose(struct pump *p, int which)
+close_output(struct pump *p, int which)
 {
 	close(take_fd(&p->out[which]));
 }
@@ -53,7 +53,7 @@ read_output(struct pump *p, int which, short events, char *buf)
 	if (n > 0)
 		pass_on(p, which, buf, (size_t)n);
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		lose(p, which);
+		close_output(p, which);
 }
 
 /* A silent writer does not show in poll; reading tells it from none. */
@@ -196,5 +196,5 @@ pump_close(struct pump *p)
 		if (p->opened[i] && p->out[i] >= 0)
 			drain_adopt(take_fd(&p->out[i]));
 		else if (p->out[i] >= 0)
-			lose(p, i); /* nobody can come any more */
+			close_output(p, i); /* nobody can come any more */
 }

@@ -37,23 +37,11 @@ static const struct jfield FIELDS[] = {
 
 /* ---- from init */
 
-static void
-note(const json_t *msg)
-{
-	struct err ignored;
-
-	told = true;
-	if (jfield_decode(msg, FIELDS, ARRAY_LEN(FIELDS), J_LENIENT, &end,
-		&ignored) < 0)
-		end = (struct session_end){ .grace_ms = 0 };
-	if (end.reason[0] == '\0')
-		str_copy(end.reason, sizeof(end.reason), "session_ended");
-}
-
 int
 session_end_receive(int channel, json_t **msg, struct channel_fds *fds,
     struct err *e)
 {
+	struct err ignored;
 	int rc;
 
 	/* locked, so that the message is in the channel or known */
@@ -61,7 +49,13 @@ session_end_receive(int channel, json_t **msg, struct channel_fds *fds,
 	source = channel;
 	rc = channel_recv(channel, clock_ms(), msg, fds, e);
 	if (rc == 0 && str_equal(json_str(*msg, "op"), "ending")) {
-		note(*msg);
+		told = true;
+		if (jfield_decode(*msg, FIELDS, ARRAY_LEN(FIELDS), J_LENIENT,
+			&end, &ignored) < 0)
+			end = (struct session_end){ .grace_ms = 0 };
+		if (end.reason[0] == '\0')
+			str_copy(end.reason, sizeof(end.reason),
+			    "session_ended");
 		json_release(msg);
 	}
 	pthread_cond_broadcast(&received);
@@ -120,8 +114,9 @@ session_end_told(struct session_end *out)
 	return is;
 }
 
-void
-session_end_words(const struct session_end *why, char out[ERR_MSG_MAX])
+/* What people are told. */
+static void
+say_why(const struct session_end *why, char out[ERR_MSG_MAX])
 {
 	size_t i = 0;
 
@@ -143,7 +138,7 @@ session_end_explain(struct err *e)
 
 	if (!session_end_told(&why))
 		return false;
-	session_end_words(&why, words);
+	say_why(&why, words);
 	err_set(e, ERR_GONE, CODE_SESSION_TERMINATED, "%s", words);
 	more =
 	    json_pack("{s:s, s:s}", "reason", why.reason, "cause", why.cause);
@@ -163,7 +158,7 @@ session_end_event(struct buf *to, json_t *more)
 
 	if (!session_end_told(&why))
 		return false;
-	session_end_words(&why, words);
+	say_why(&why, words);
 	clock_iso(at);
 	event = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:[], s:s, s:s, s:s}",
 	    "type", "error", "error", words, "data", words, "code", code,

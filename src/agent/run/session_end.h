@@ -49,9 +49,6 @@ int session_end_fd(void);
 int session_end_open(struct err *e) MUST_CHECK;
 void session_end_wake(void);
 
-/* What people are told. */
-void session_end_words(const struct session_end *why, char out[ERR_MSG_MAX]);
-
 /*
  * If the session is ending: makes *e ERR_GONE "session_terminated" with the
  * reason, whatever it was, and says true.

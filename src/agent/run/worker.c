@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/files/files.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
@@ -146,17 +145,4 @@ worker_watch(struct worker *w, const struct worker_boss *b, int from,
 			return 0;
 		}
 	}
-}
-
-bool
-worker_blames_disk(const json_t *said, const char *path, struct err *e)
-{
-	int number = (int)json_integer_value(json_object_get(said, "errno"));
-	const char *entry = json_str(said, "entry");
-
-	if (number <= 0)
-		return false;
-	errno = number;
-	files_fail(e, entry[0] != '\0' ? entry : path);
-	return true;
 }

@@ -71,10 +71,4 @@ bool worker_hear(int fd, struct buf *said);
 /* Until `max` bytes are there or the end; how many, -1 with errno. */
 ssize_t worker_read(int fd, char *to, size_t max);
 
-/*
- * What pack and unpack say of a failure: {entry, message, errno}.  The disk's
- * errors are those of files.h; false when the archive, or nobody, is to blame.
- */
-bool worker_blames_disk(const json_t *said, const char *path, struct err *e);
-
 #endif

@@ -7,14 +7,6 @@
 
 #include "common/mem.h"
 
-static void
-begin_exports(struct answers *a, int64_t seq)
-{
-	a->gathering = seq;
-	a->gathered.len = 0;
-	a->overflow = false;
-}
-
 /* Without the line that ends them.  Half of it would be worse than nothing. */
 static void
 end_exports(struct answers *a)
@@ -32,7 +24,7 @@ end_exports(struct answers *a)
 }
 
 static void
-take_line(struct answers *a)
+read_line(struct answers *a)
 {
 	int64_t seq;
 	int status;
@@ -48,19 +40,10 @@ take_line(struct answers *a)
 		a->ended = seq;
 		a->exit_code = status & 255;
 	} else if (sscanf(a->line, "e %" SCNd64, &seq) == 1) {
-		begin_exports(a, seq);
+		a->gathering = seq;
+		a->gathered.len = 0;
+		a->overflow = false;
 	}
-}
-
-static void
-gather(struct answers *a, const char *data, size_t len)
-{
-	if (a->gathering == 0 || a->overflow)
-		return;
-	if (a->gathered.len + len > ANSWERS_EXPORTS_MAX)
-		a->overflow = true;
-	else
-		buf_add(&a->gathered, data, len);
 }
 
 void
@@ -72,7 +55,15 @@ answers_read(struct answers *a, const char *data, size_t len)
 		const char *newline = memchr(data, '\n', (size_t)(end - data));
 		size_t n = (size_t)((newline != NULL ? newline : end) - data);
 
-		gather(a, data, n + (newline != NULL));
+		/* exports that are too long are read, but not kept */
+		if (a->gathering != 0 && !a->overflow) {
+			size_t all = n + (newline != NULL);
+
+			a->overflow =
+			    a->gathered.len + all > ANSWERS_EXPORTS_MAX;
+			if (!a->overflow)
+				buf_add(&a->gathered, data, all);
+		}
 		if (a->len < sizeof(a->line))
 			memcpy(a->line + a->len, data,
 			    n < sizeof(a->line) - a->len
@@ -81,7 +72,7 @@ answers_read(struct answers *a, const char *data, size_t len)
 		a->len += n;
 		data += n;
 		if (newline != NULL) {
-			take_line(a);
+			read_line(a);
 			a->len = 0;
 			data++;
 		}

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/script.h"
 #include "agent/run/activity.h"
 #include "agent/run/ending.h"
 #include "agent/run/interrupt.h"
 #include "agent/shell/proc.h"
+#include "agent/shell/script.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
@@ -75,7 +75,7 @@ not_begun(struct interrupt_job *j, struct shell_outcome *out,
 }
 
 static int
-in_shell(const struct exec *x, struct interrupt_job *j,
+run_in_shell(const struct exec *x, struct interrupt_job *j,
     struct shell_outcome *out, struct err *e)
 {
 	struct shell_command c = { .command = x->command,
@@ -98,7 +98,7 @@ in_shell(const struct exec *x, struct interrupt_job *j,
 
 /* Whoever sees it run may interrupt it. */
 static int
-enter(const struct exec *x, struct interrupt_job *j, struct err *e)
+enter_job(const struct exec *x, struct interrupt_job *j, struct err *e)
 {
 	struct interrupt_name n = { .id = "", .shell = x->shell };
 
@@ -116,7 +116,7 @@ enter(const struct exec *x, struct interrupt_job *j, struct err *e)
 }
 
 static void
-leave(const struct exec *x, struct interrupt_job *j)
+leave_job(const struct exec *x, struct interrupt_job *j)
 {
 	if (x->is_work)
 		activity_end(ACTIVITY_RUNNING);
@@ -130,19 +130,11 @@ exec_in_shell(const struct exec *x, struct shell_outcome *out, struct err *e)
 	int rc;
 
 	*out = (struct shell_outcome){ 0 };
-	if (enter(x, &j, e) < 0)
+	if (enter_job(x, &j, e) < 0)
 		return -1;
-	rc = in_shell(x, &j, out, e);
-	leave(x, &j);
+	rc = run_in_shell(x, &j, out, e);
+	leave_job(x, &j);
 	return rc;
-}
-
-static bool
-append_path(char cwd[SHELL_PATH_MAX], const char *rest)
-{
-	size_t had = strlen(cwd), room = SHELL_PATH_MAX - had;
-
-	return snprintf(cwd + had, room, "/%s", rest) < (int)room;
 }
 
 int
@@ -164,17 +156,21 @@ exec_prepare(const struct exec *x, struct interrupt_job *job,
 		if (rc < 0)
 			return -1;
 	}
-	if (x->cwd[0] == '/')
+	if (x->cwd[0] == '/') {
 		str_copy(cwd, SHELL_PATH_MAX, x->cwd);
-	else if (x->cwd[0] != '\0' && !append_path(cwd, x->cwd))
-		return err_field(e, "cwd", "is too long");
+	} else if (x->cwd[0] != '\0') {
+		size_t had = strlen(cwd), room = SHELL_PATH_MAX - had;
+
+		if (snprintf(cwd + had, room, "/%s", x->cwd) >= (int)room)
+			return err_field(e, "cwd", "is too long");
+	}
 	script_alone(script, state.data, x->env, x->command, x->input);
 	return 0;
 }
 
 /* Starts it with pipes of its own; their reading ends go to the pump. */
 static int
-start(const struct exec *x, const struct buf *script, const char *cwd,
+start_alone(const struct exec *x, const struct buf *script, const char *cwd,
     struct pump *p, struct child *c, struct err *e)
 {
 	auto_fd int out = -1, err = -1;
@@ -208,14 +204,6 @@ refuse_cwd(const struct exec *x, struct shell_outcome *out, struct err *e)
 }
 
 static void
-lose_pipes(struct pump *p)
-{
-	for (int i = 0; i < 2; i++)
-		if (p->out[i] >= 0)
-			close(take_fd(&p->out[i]));
-}
-
-static void
 run_child(struct child *c, struct pump *p, struct interrupt_job *j,
     struct shell_outcome *out)
 {
@@ -239,8 +227,8 @@ run_child(struct child *c, struct pump *p, struct interrupt_job *j,
 }
 
 static int
-beside(const struct exec *x, struct interrupt_job *j, struct shell_outcome *out,
-    struct err *e)
+run_beside(const struct exec *x, struct interrupt_job *j,
+    struct shell_outcome *out, struct err *e)
 {
 	auto_buf struct buf script = { 0 };
 	char cwd[SHELL_PATH_MAX];
@@ -253,8 +241,9 @@ beside(const struct exec *x, struct interrupt_job *j, struct shell_outcome *out,
 		return not_begun(j, out, e);
 	if (given_up(j, out)) /* before it has begun */
 		return 0;
-	if (start(x, &script, cwd, &p, &c, e) < 0) {
-		lose_pipes(&p);
+	if (start_alone(x, &script, cwd, &p, &c, e) < 0) {
+		for (int i = 0; i < 2; i++)
+			mem_close_fd(&p.out[i]);
 		return refuse_cwd(x, out, e);
 	}
 	out->began = true;
@@ -275,9 +264,9 @@ exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
 	int rc;
 
 	*out = (struct shell_outcome){ 0 };
-	if (enter(x, &j, e) < 0)
+	if (enter_job(x, &j, e) < 0)
 		return -1;
-	rc = beside(x, &j, out, e);
-	leave(x, &j);
+	rc = run_beside(x, &j, out, e);
+	leave_job(x, &j);
 	return rc;
 }

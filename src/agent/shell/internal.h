@@ -1,5 +1,6 @@
 /*
- * internal.h: a persistent shell as shell.c and shell/run.c see it.
+ * internal.h: a persistent shell as the files of this room see it.  They call
+ * each other in one direction only: life.c < run.c < shell.c < state.c.
  */
 #ifndef SANDLEASE_AGENT_SHELL_INTERNAL_H
 #define SANDLEASE_AGENT_SHELL_INTERNAL_H
@@ -35,15 +36,7 @@ struct shell {
 	int64_t env_seq;
 };
 
-/*
- * The shell of that name without waiting; NULL when there is none.  *held says
- * whether it is the caller's until shell_release(); else shell_look_end().
- */
-struct shell *shell_look(const char *name, bool *held);
-void shell_look_end(struct shell *s);
-
-/* Where commands find their fifos.  Once. */
-void shell_run_open(const char *instance);
+/* ---- shell/life.c */
 
 /* Starts its process in `cwd`; there must be none. */
 int shell_start(struct shell *s, const char *cwd, struct err *e) MUST_CHECK;
@@ -71,7 +64,24 @@ const char *shell_home(const struct shell *s);
 /* True when there is a process, and it lives. */
 bool shell_lives(const struct shell *s);
 
+/* Waits for the end of its process, which is near, and returns its status. */
+int shell_reap(struct shell *s);
+
 /* Ends its process, if there is one, with everything that it has started. */
 void shell_kill(struct shell *s);
+
+/* ---- shell/run.c */
+
+/* Where commands find their fifos.  Once. */
+void shell_run_open(const char *instance);
+
+/* ---- shell/shell.c */
+
+/*
+ * The shell of that name without waiting; NULL when there is none.  *held says
+ * whether it is the caller's until shell_release(); else shell_look_end().
+ */
+struct shell *shell_look(const char *name, bool *held);
+void shell_look_end(struct shell *s);
 
 #endif

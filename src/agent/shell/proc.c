@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/envset.h"
-#include "agent/base/script.h"
+#include "agent/shell/envset.h"
+#include "agent/shell/script.h"
 #include "agent/shell/shell.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -28,17 +28,6 @@ make_pipe(int *read_end, int *write_end, struct err *e)
 	return 0;
 }
 
-static int
-greet(int to, struct err *e)
-{
-	auto_buf struct buf first = { 0 };
-
-	script_greet(&first);
-	if (write(to, first.data, first.len) != (ssize_t)first.len)
-		return err_errno(e, "cannot talk to the shell");
-	return 0;
-}
-
 int
 shell_proc_start(struct shell_proc *p, const char *cwd, const json_t *env,
     int64_t *env_seq, struct err *e)
@@ -47,12 +36,17 @@ shell_proc_start(struct shell_proc *p, const char *cwd, const json_t *env,
 	auto_fd int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	auto_fd int in = -1, to = -1;
 	auto_fd int from = -1, out = -1;
+	auto_buf struct buf first = { 0 };
 
 	if (null < 0)
 		return err_errno(e, "/dev/null");
-	if (make_pipe(&in, &to, e) < 0 || make_pipe(&from, &out, e) < 0 ||
-	    greet(to, e) < 0 ||
-	    spawn_start(&(struct spawn){ .argv = BASH,
+	if (make_pipe(&in, &to, e) < 0 || make_pipe(&from, &out, e) < 0)
+		return -1;
+	/* before there is a reader: the pipe has room for it */
+	script_greet(&first);
+	if (write(to, first.data, first.len) != (ssize_t)first.len)
+		return err_errno(e, "cannot talk to the shell");
+	if (spawn_start(&(struct spawn){ .argv = BASH,
 			    .envp = envp,
 			    .cwd = cwd,
 			    .in = in,

@@ -7,13 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/envset.h"
 #include "agent/base/lock.h"
 #include "agent/base/proctree.h"
-#include "agent/base/script.h"
 #include "agent/run/ending.h"
 #include "agent/run/notice.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/internal.h"
+#include "agent/shell/script.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
@@ -31,97 +31,6 @@ const char *
 shell_fifos(void)
 {
 	return fifo_dir;
-}
-
-/* ---- the process */
-
-const char *
-shell_home(const struct shell *s)
-{
-	return s->cwd != NULL ? s->cwd : "/workspace";
-}
-
-int
-shell_start(struct shell *s, const char *cwd, struct err *e)
-{
-	lock_take(&s->exports_lock);
-	answers_reset(&s->answers);
-	lock_drop(&s->exports_lock);
-	if (shell_proc_start(&s->proc, cwd, s->env, &s->env_seq, e) < 0)
-		return -1;
-	s->pid = s->proc.child.pid;
-	s->over = false;
-	return 0;
-}
-
-bool
-shell_lives(const struct shell *s)
-{
-	return s->proc.child.pid > 0 && !shell_proc_ended(&s->proc);
-}
-
-/* It has ended, or is about to: waits for that and returns its status. */
-static int
-reap(struct shell *s)
-{
-	int status;
-
-	s->pid = -1;
-	status = spawn_wait(&s->proc.child);
-	shell_proc_close(&s->proc);
-	return status;
-}
-
-void
-shell_kill(struct shell *s)
-{
-	proctree_end(&s->orphans);
-	proctree_free(&s->orphans);
-	if (s->proc.child.pid <= 0)
-		return;
-	proctree_kill(s->proc.child.pid, NULL);
-	(void)reap(s);
-}
-
-int
-shell_gone(struct shell *s, struct err *e)
-{
-	int status = reap(s);
-	char how[SPAWN_HOW_MAX];
-
-	s->over = true;
-	spawn_describe(status, how);
-	err_set(e, ERR_GONE, CODE_SESSION_TERMINATED,
-	    "Session '%s' was terminated: its shell exited with %s", s->name,
-	    how);
-	snprintf(e->more, sizeof(e->more), "{\"exitCode\": %d}", status);
-	return -1;
-}
-
-int
-shell_revive(struct shell *s, struct err *e)
-{
-	if (s->proc.child.pid <= 0)
-		return shell_start(s, shell_home(s), e);
-	return shell_proc_ended(&s->proc) ? shell_gone(s, e) : 0;
-}
-
-void
-shell_connect(const struct shell *s, const struct buf *script, struct pump *p)
-{
-	p->status_fd = s->proc.from;
-	p->pidfd = s->proc.child.pidfd;
-	p->script_fd = s->proc.to;
-	p->script = script->data;
-	p->script_len = script->len;
-}
-
-void
-shell_hear(struct shell *s, const char *data, size_t len)
-{
-	lock_take(&s->exports_lock);
-	answers_read(&s->answers, data, len);
-	lock_drop(&s->exports_lock);
 }
 
 /* ---- the output of a command */
@@ -202,16 +111,6 @@ read_answer(void *ctx, const char *data, size_t len)
 	return is_over(r);
 }
 
-/* Waits until everything that it was told so far is done. */
-static bool
-wait_ready(struct running *r, int64_t deadline_ms)
-{
-	r->pump->deadline_ms = deadline_ms;
-	while (!is_over(r) && pump_run(r->pump) == PUMP_TOLD)
-		;
-	return is_over(r);
-}
-
 /*
  * Ends the command and brings the shell out of it.  False when the shell does
  * not yield: in a builtin that waits, with another program in its place, or
@@ -235,7 +134,10 @@ abort_command(struct running *r, const struct proctree *spare)
 	p->wake_fd = -1;
 	p->client_fd = 0;
 	ending_below(p, s->proc.child.pid, spare);
-	(void)wait_ready(r, clock_ms() + YIELD_MS);
+	/* until the shell has done everything that it was told so far */
+	p->deadline_ms = clock_ms() + YIELD_MS;
+	while (!is_over(r) && pump_run(p) == PUMP_TOLD)
+		;
 	p->script_len = 0;
 	/* the shell may have forked after we looked and before it heard us */
 	if (is_over(r))
@@ -262,7 +164,7 @@ start_again(struct shell *s, const char *cwd)
 	if (shell_talk(s, &script, read_answer, &r) == PUMP_TOLD)
 		return true;
 	kill(s->proc.child.pid, SIGKILL);
-	(void)reap(s);
+	(void)shell_reap(s);
 	return false;
 }
 
@@ -283,7 +185,7 @@ end_command(struct running *r, struct shell_outcome *out)
 	if (abort_command(r, &spare))
 		return;
 	proctree_kill(pid, &spare);
-	(void)reap(s);
+	(void)shell_reap(s);
 	proctree_merge(&s->orphans, &spare);
 	out->replaced = true;
 	out->restored = start_again(s, cwd);
@@ -336,7 +238,7 @@ conclude(struct running *r, enum pump_end how, const struct shell_command *c,
 }
 
 static int
-run_in(struct running *r, const struct shell_command *c,
+run_command(struct running *r, const struct shell_command *c,
     struct shell_outcome *out, struct err *e)
 {
 	struct shell *s = r->shell;
@@ -383,7 +285,7 @@ shell_run(struct shell *s, const struct shell_command *c, struct pump *p,
 	r.env_seq = s->env_seq;
 	if (r.moves)
 		shell_proc_cwd(s->proc.child.pid, r.back);
-	rc = run_in(&r, c, out, e);
+	rc = run_command(&r, c, out, e);
 	pump_close(p);
 	return rc;
 }

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "agent/base/envset.h"
 #include "agent/base/lock.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/internal.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -85,7 +85,7 @@ free_slot(void)
 }
 
 static struct shell *
-make(const char *name, struct err *e)
+add_shell(const char *name, struct err *e)
 {
 	struct shell **slot = free_slot();
 	struct shell *s;
@@ -107,12 +107,6 @@ make(const char *name, struct err *e)
 
 /* ---- holding */
 
-static bool
-is_told(struct interrupt_job *job)
-{
-	return job != NULL && interrupt_told(job) != INTERRUPT_NOT;
-}
-
 /*
  * Waits for its turn, with the table's lock.  False when the time is over, or
  * the job (may be NULL) is to end before.
@@ -122,7 +116,8 @@ take_turn(struct shell *s, struct interrupt_job *job, int64_t deadline_ms)
 {
 	bool in_time = true;
 
-	while (s->held && in_time && !is_told(job)) {
+	while (s->held && in_time &&
+	    (job == NULL || interrupt_told(job) == INTERRUPT_NOT)) {
 		if (deadline_ms == 0)
 			lock_wait(&s->freed, &table_lock);
 		else
@@ -176,19 +171,12 @@ shell_release(struct shell *s)
 	lock_drop(&table_lock);
 }
 
-int
-shell_destroyed(const char *name, struct err *e)
-{
-	return err_set(e, ERR_GONE, CODE_SESSION_DESTROYED,
-	    "Session '%s' was destroyed", name);
-}
-
 static int
 hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
     struct shell **out, struct err *e)
 {
 	struct shell **slot = slot_of(name);
-	struct shell *s = slot != NULL ? *slot : make(name, e);
+	struct shell *s = slot != NULL ? *slot : add_shell(name, e);
 
 	if (s == NULL)
 		return -1;
@@ -244,7 +232,7 @@ make_new(const char *name, const struct shell_options *o, struct err *e)
 		unref(*old);
 		*old = NULL;
 	}
-	s = make(name, e);
+	s = add_shell(name, e);
 	if (s == NULL)
 		return NULL;
 	s->env = json_deep_copy(o->env);
@@ -287,28 +275,18 @@ shell_list(void)
 	return names;
 }
 
-/* With the table's reference to it; NULL if there is none that lives. */
-static struct shell *
-remove_from_table(const char *name)
-{
-	struct shell **slot = slot_of(name);
-	struct shell *s = slot != NULL && !is_over(*slot) ? *slot : NULL;
-
-	if (s != NULL) {
-		*slot = NULL;
-		s->deleted = true;
-	}
-	return s;
-}
-
 int
 shell_delete(const char *name, struct err *e)
 {
-	struct shell *s;
+	struct shell **slot, *s = NULL;
 	bool ours;
 
 	lock_take(&table_lock);
-	s = remove_from_table(name);
+	slot = slot_of(name);
+	if (slot != NULL && !is_over(*slot)) {
+		s = TAKE(*slot); /* with the table's reference to it */
+		s->deleted = true;
+	}
 	lock_drop(&table_lock);
 	if (s == NULL)
 		return err_set(e, ERR_INTERNAL, CODE_INTERNAL_ERROR,

@@ -3,30 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/envset.h"
 #include "agent/base/lock.h"
-#include "agent/base/script.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/internal.h"
-#include "common/clock.h"
+#include "agent/shell/script.h"
 #include "common/id.h"
 
-enum { STATE_MAX = 4 * 1024 * 1024, STATE_MS = 30000 };
-
-enum pump_end
-shell_talk(struct shell *s, const struct buf *script, pump_status_fn *status,
-    void *ctx)
-{
-	struct pump p = {
-		.out = { -1, -1 },
-		.wake_fd = -1,
-		.deadline_ms = clock_ms() + STATE_MS,
-		.status = status,
-		.status_ctx = ctx,
-	};
-
-	shell_connect(s, script, &p);
-	return pump_run(&p);
-}
+enum { STATE_MAX = 4 * 1024 * 1024 };
 
 /* Its state, between two lines that nobody can guess. */
 struct reading {

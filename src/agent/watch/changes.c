@@ -66,17 +66,6 @@ is_said(const struct changes *c, const struct change *new, const char *path)
 	return false;
 }
 
-/* Room for one more; doubled when a power of two is full. */
-static void
-grow(struct changes *c)
-{
-	size_t n = c->count;
-
-	if (n == 0 || (n >= ROOM_MIN && (n & (n - 1)) == 0))
-		c->all = xrealloc(c->all,
-		    (n == 0 ? ROOM_MIN : 2 * n) * sizeof(*c->all));
-}
-
 void
 changes_add(struct changes *c, enum change_type type, bool directory,
     const char *path)
@@ -85,7 +74,7 @@ changes_add(struct changes *c, enum change_type type, bool directory,
 		.directory = directory,
 		.hash = hash_of(path),
 		.path = c->text.len };
-	size_t size = strlen(path) + 1;
+	size_t size = strlen(path) + 1, n = c->count;
 
 	if (is_said(c, &new, path))
 		return;
@@ -94,7 +83,10 @@ changes_add(struct changes *c, enum change_type type, bool directory,
 		return;
 	}
 	buf_add(&c->text, path, size);
-	grow(c);
+	/* room for one more; doubled when a power of two is full */
+	if (n == 0 || (n >= ROOM_MIN && (n & (n - 1)) == 0))
+		c->all = xrealloc(c->all,
+		    (n == 0 ? ROOM_MIN : 2 * n) * sizeof(*c->all));
 	c->all[c->count++] = new;
 }
 

@@ -40,27 +40,6 @@ watch_dir_release(int wd)
 }
 
 static void
-unlink_dir(struct watch_dir *d)
-{
-	if (d->prev == NULL)
-		return; /* the topmost */
-	*d->prev = d->next;
-	if (d->next != NULL)
-		d->next->prev = d->prev;
-}
-
-static void
-link_dir(struct watch_dir *d, struct watch_dir *parent)
-{
-	d->parent = parent;
-	d->next = parent->children;
-	d->prev = &parent->children;
-	if (d->next != NULL)
-		d->next->prev = &d->next;
-	parent->children = d;
-}
-
-static void
 free_dir(struct watch_dir *d)
 {
 	struct watch_dir **at = bucket_of(d->wd);
@@ -69,7 +48,11 @@ free_dir(struct watch_dir *d)
 		at = &(*at)->same_bucket;
 	*at = d->same_bucket;
 	watch_dir_release(d->wd);
-	unlink_dir(d);
+	if (d->prev != NULL) { /* else the topmost */
+		*d->prev = d->next;
+		if (d->next != NULL)
+			d->next->prev = d->prev;
+	}
 	free(d);
 	watches.dirs--;
 }
@@ -102,8 +85,14 @@ watch_dir_add(struct watch *w, struct watch_dir *parent, const char *name,
 	memcpy(d->name, name, len);
 	d->same_bucket = *bucket_of(wd);
 	*bucket_of(wd) = d;
-	if (parent != NULL)
-		link_dir(d, parent);
+	if (parent != NULL) {
+		d->parent = parent;
+		d->next = parent->children;
+		d->prev = &parent->children;
+		if (d->next != NULL)
+			d->next->prev = &d->next;
+		parent->children = d;
+	}
 	watches.dirs++;
 	return d;
 }
@@ -147,4 +136,12 @@ watch_path(const struct watch_dir *d, const struct watch_dir *above,
 	for (; d != above && d != NULL; d = d->parent)
 		at = prepend(d->name, at, buf);
 	return at;
+}
+
+void
+watch_tree_drop(struct watch *w)
+{
+	if (w->top != NULL)
+		watch_dir_drop(w->top);
+	w->top = w->root = NULL;
 }

@@ -1,5 +1,4 @@
 /* events.c: what the kernel says, and whom it concerns. */
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -10,64 +9,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { BUFFER = 16 * 1024, DRAFTS = 16, HOLD_MAX_MS = 75 };
-
-/* ---- telling */
-
-static void
-has_news(struct watch *w)
-{
-	if (!w->untold)
-		w->untold_ms = clock_ms();
-	w->untold = true;
-}
-
-void
-watch_note(struct watch *w, enum change_type type, bool directory,
-    const char *path)
-{
-	if ((w->wish.types & 1u << type) == 0 ||
-	    (path[0] != '\0' && !watch_includes(w, path)))
-		return;
-	w->cursor++;
-	if (w->news < 0)
-		return;
-	changes_add(&w->pending.changes, type, directory, path);
-	has_news(w);
-}
-
-void
-watch_stop(struct watch *w, const char *why)
-{
-	watch_tree_drop(w);
-	w->cursor++;
-	w->pending.stopped = why;
-	has_news(w);
-	w->held_until = w->held_ms = 0;
-}
-
-int
-watch_held_ms(const struct watch *w)
-{
-	int held = clock_left_ms(w->held_ms);
-	int most = clock_left_ms(w->untold_ms + HOLD_MAX_MS);
-
-	return held < most ? held : most;
-}
-
-/*
- * Better told twice than late or dropped: neither while directories come
- * without end nor when half of the room is taken is anything held back.
- */
-bool
-watch_is_ready(const struct watch *w)
-{
-	return w->untold &&
-	    ((watches.consumed >= w->held_until &&
-		 clock_left_ms(w->held_ms) == 0) ||
-		clock_left_ms(w->untold_ms + HOLD_MAX_MS) == 0 ||
-		w->pending.changes.count >= CHANGES_MAX / 2);
-}
+enum { BUFFER = 16 * 1024, DRAFTS = 16 };
 
 /* ---- files that we write ourselves */
 
@@ -202,19 +144,6 @@ see_self(struct watch_dir *d, const struct inotify_event *ev)
 		watch_dir_drop(d);
 }
 
-static void
-see(struct watch *w, struct watch_dir *d, const struct inotify_event *ev)
-{
-	if (d->guard)
-		see_guard(w, d, ev);
-	else if (ev->len > 0)
-		see_entry(w, d, ev);
-	else if (d == w->root)
-		see_root(w, ev);
-	else
-		see_self(d, ev);
-}
-
 /* ---- all of them */
 
 /* The kernel had no room for more: what it has not said is looked up. */
@@ -233,7 +162,7 @@ resync(struct watch *w)
 	}
 	w->cursor++;
 	w->pending.lost = true;
-	has_news(w);
+	watch_mark_untold(w);
 }
 
 static void
@@ -244,19 +173,22 @@ route(const struct inotify_event *ev)
 	for (struct watch *w = watches.all; w != NULL; w = w->next) {
 		struct watch_dir *d;
 
-		if ((ev->mask & IN_Q_OVERFLOW) != 0)
+		if ((ev->mask & IN_Q_OVERFLOW) != 0) {
 			resync(w);
-		else if ((d = watch_dir_find(w, ev->wd)) != NULL)
-			see(w, d, ev);
+			continue;
+		}
+		d = watch_dir_find(w, ev->wd);
+		if (d == NULL)
+			continue;
+		if (d->guard)
+			see_guard(w, d, ev);
+		else if (ev->len > 0)
+			see_entry(w, d, ev);
+		else if (d == w->root)
+			see_root(w, ev);
+		else
+			see_self(d, ev);
 	}
-}
-
-void
-watch_announce(void)
-{
-	for (struct watch *w = watches.all; w != NULL; w = w->next)
-		if (w->news >= 0 && watch_is_ready(w))
-			(void)!eventfd_write(w->news, 1);
 }
 
 void

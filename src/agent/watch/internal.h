@@ -1,5 +1,7 @@
 /*
  * internal.h: what the files of watch.h share, all under the lock of watch.c.
+ * They call each other in one direction only: dir.c < news.c < tree.c <
+ * events.c < watch.c.
  *
  * Each watch has a tree of the directories it sees.  An inode has one watch
  * descriptor however often it is asked for: so the descriptor says whether a
@@ -65,6 +67,8 @@ struct watch_dir *watch_dir_add(struct watch *w, struct watch_dir *parent,
 void watch_dir_move(struct watch_dir *d, struct watch_dir *parent,
     const char *name);
 void watch_dir_drop(struct watch_dir *d);
+/* All that w sees. */
+void watch_tree_drop(struct watch *w);
 
 /* The kernel forgets the descriptor if no watch sees it any more. */
 void watch_dir_release(int wd);
@@ -77,15 +81,39 @@ enum { WATCH_PATH_MAX = 4096 };
 const char *watch_path(const struct watch_dir *d, const struct watch_dir *above,
     const char *name, char buf[WATCH_PATH_MAX]);
 
-/* ---- watch/tree.c */
+/* ---- watch/news.c */
 
-/* Whether a path below the root is not looked at; and whether it is told. */
+/* Every watch there is. */
+extern struct watch *watch_all;
+/* So many bytes have been read from the instance. */
+extern int64_t watch_consumed;
+
+/* Whether a path below the root is not looked at. */
 bool watch_excludes(const struct watch *w, const char *path);
-bool watch_includes(const struct watch *w, const char *path);
+
+/* Adds a change of `path`, below the root, if that is wanted. */
+void watch_note(struct watch *w, enum change_type type, bool directory,
+    const char *path);
+
+/* There is something to take from now on. */
+void watch_mark_untold(struct watch *w);
+
+/* Nothing more is seen. */
+void watch_stop(struct watch *w, const char *why);
+
+/* Whether there is something to take, and it may be. */
+bool watch_is_ready(const struct watch *w);
+
+/* How long it may still be held back. */
+int watch_held_ms(const struct watch *w);
+
+/* Tells the streams that are ready. */
+void watch_announce(void);
+
+/* ---- watch/tree.c */
 
 /* Watches the wish's directories, which must not be watched yet. */
 int watch_tree_build(struct watch *w, struct err *e) MUST_CHECK;
-void watch_tree_drop(struct watch *w);
 
 /*
  * There is a directory `name` in d: it is watched from now on, and what is in
@@ -99,20 +127,5 @@ void watch_tree_leave(struct watch_dir *d, const char *name);
 
 /* Handles all that has happened until now. */
 void watch_drain(void);
-/* Tells the streams that are ready. */
-void watch_announce(void);
-
-/* Adds a change of `path`, below the root, if that is wanted. */
-void watch_note(struct watch *w, enum change_type type, bool directory,
-    const char *path);
-
-/* Whether there is something to take, and it may be. */
-bool watch_is_ready(const struct watch *w);
-
-/* How long it may still be held back. */
-int watch_held_ms(const struct watch *w);
-
-/* Nothing more is seen. */
-void watch_stop(struct watch *w, const char *why);
 
 #endif

@@ -7,7 +7,6 @@
 #include <sys/ioctl.h>
 
 #include "agent/files/files.h"
-#include "agent/files/glob.h"
 #include "agent/files/walk.h"
 #include "agent/watch/internal.h"
 #include "common/clock.h"
@@ -25,27 +24,6 @@ enum {
 enum { HOLD_MS = 5 };
 
 /* ---- what is looked at */
-
-static bool
-matches_any(char *const *patterns, const char *path)
-{
-	for (; patterns != NULL && *patterns != NULL; patterns++)
-		if (glob_match(*patterns, path))
-			return true;
-	return false;
-}
-
-bool
-watch_excludes(const struct watch *w, const char *path)
-{
-	return matches_any(w->wish.exclude, path);
-}
-
-bool
-watch_includes(const struct watch *w, const char *path)
-{
-	return w->wish.include == NULL || matches_any(w->wish.include, path);
-}
 
 /* Whether there is nothing in the directory that would be told. */
 static bool
@@ -72,7 +50,7 @@ mask_of(const struct watch *w)
  * none, or none that we may look at; that there is no room is noted too.
  */
 static int
-take_wd(struct watch *w, const char *path, uint32_t mask)
+add_inotify(struct watch *w, const char *path, uint32_t mask)
 {
 	int wd = inotify_add_watch(watches.inotify, path, mask);
 
@@ -82,7 +60,7 @@ take_wd(struct watch *w, const char *path, uint32_t mask)
 }
 
 static struct watch_dir *
-add(struct watch *w, struct watch_dir *parent, const char *name, int wd)
+add_dir(struct watch *w, struct watch_dir *parent, const char *name, int wd)
 {
 	if (watches.dirs < WATCH_DIRS_MAX)
 		return watch_dir_add(w, parent, name, wd);
@@ -104,12 +82,12 @@ is_within(const struct watch_dir *d, const struct watch_dir *above)
  * watch is returned; one that we know was moved, with all that is in it.
  */
 static struct watch_dir *
-join(struct watch *w, struct watch_dir *d, const char *name, int wd)
+join_tree(struct watch *w, struct watch_dir *d, const char *name, int wd)
 {
 	struct watch_dir *known = watch_dir_find(w, wd);
 
 	if (known == NULL)
-		return add(w, d, name, wd);
+		return add_dir(w, d, name, wd);
 	/* a mount can show one in itself; a tree cannot */
 	if (!is_within(d, known))
 		watch_dir_move(known, d, name);
@@ -126,22 +104,12 @@ is_no_matter(int error)
 	    error == EACCES || error == ENAMETOOLONG;
 }
 
-static bool
-enter(struct watch *w, struct walk *k)
-{
-	if (walk_enter(k) == 0)
-		return true;
-	if (!is_no_matter(errno))
-		w->no_room = "more than can be open at a time";
-	return false;
-}
-
 /*
  * Something was not to be found in d: it has gone, or d is elsewhere by now,
  * which we shall hear, and has more in it than we know.
  */
 static void
-doubt(const struct watch *w, struct watch_dir *d)
+doubt_place(const struct watch *w, struct watch_dir *d)
 {
 	char buf[WATCH_PATH_MAX];
 	const char *path = watch_path(d, NULL, NULL, buf);
@@ -162,7 +130,7 @@ doubt(const struct watch *w, struct watch_dir *d)
  * it has not been taken before both have come (held_until, held_ms).
  */
 static struct watch_dir *
-see(struct watch *w, struct watch_dir *at, struct walk *k, bool tell)
+see_entry(struct watch *w, struct watch_dir *at, struct walk *k, bool tell)
 {
 	bool directory = S_ISDIR(k->st.st_mode);
 	char buf[WATCH_PATH_MAX];
@@ -177,15 +145,17 @@ see(struct watch *w, struct watch_dir *at, struct walk *k, bool tell)
 	if (!directory || !w->wish.recursive || is_pruned(w, path))
 		return at;
 	path = watch_path(at, NULL, k->name, buf);
-	wd = path != NULL ? take_wd(w, path, mask_of(w)) : -1;
+	wd = path != NULL ? add_inotify(w, path, mask_of(w)) : -1;
 	if (wd < 0) {
-		doubt(w, at);
+		doubt_place(w, at);
 		return at;
 	}
-	d = join(w, at, k->name, wd);
+	d = join_tree(w, at, k->name, wd);
 	if (d == NULL)
 		return at;
-	d->partial = !enter(w, k);
+	d->partial = walk_enter(k) < 0;
+	if (d->partial && !is_no_matter(errno))
+		w->no_room = "more than can be open at a time";
 	return d->partial ? at : d;
 }
 
@@ -212,7 +182,7 @@ look_through(struct watch *w, struct watch_dir *d, bool tell)
 		if (step == WALK_LEFT)
 			d = d->parent;
 		else if (step == WALK_ENTRY)
-			d = see(w, d, &k, tell);
+			d = see_entry(w, d, &k, tell);
 	}
 	ioctl(watches.inotify, FIONREAD, &queued);
 	if (tell) {
@@ -281,7 +251,7 @@ forget_partial(struct watch *w, const struct watch_dir *d, const char *path,
 	if (known == NULL || is_within(d, known) || !is_partial(known))
 		return wd;
 	watch_dir_drop(known);
-	return take_wd(w, path, mask_of(w));
+	return add_inotify(w, path, mask_of(w));
 }
 
 void
@@ -295,7 +265,7 @@ watch_tree_settle(struct watch *w, struct watch_dir *d, const char *name)
 	if (path == NULL || is_pruned(w, path))
 		return;
 	path = watch_path(d, NULL, name, buf);
-	wd = path != NULL ? take_wd(w, path, mask_of(w)) : -1;
+	wd = path != NULL ? add_inotify(w, path, mask_of(w)) : -1;
 	if (known != NULL && known->wd == wd) {
 		known->leaving = false;
 		return;
@@ -306,13 +276,13 @@ watch_tree_settle(struct watch *w, struct watch_dir *d, const char *name)
 	if (wd >= 0)
 		wd = forget_partial(w, d, path, wd);
 	if (wd >= 0) {
-		d = join(w, d, name, wd);
+		d = join_tree(w, d, name, wd);
 		if (d != NULL && look_through(w, d, true) < 0) {
 			watch_stop(w, why_not(w));
 			return;
 		}
 	} else {
-		doubt(w, d);
+		doubt_place(w, d);
 	}
 	if (w->no_room != NULL)
 		watch_stop(w, w->no_room);
@@ -337,10 +307,12 @@ add_way(struct watch *w)
 
 		cut = *end;
 		*end = '\0';
-		wd = take_wd(w, path, cut != '\0' ? GUARD_MASK : mask_of(w));
+		wd =
+		    add_inotify(w, path, cut != '\0' ? GUARD_MASK : mask_of(w));
 		if (wd < 0)
 			return -1;
-		d = add(w, d, d == NULL ? path : strrchr(path, '/') + 1, wd);
+		d = add_dir(w, d, d == NULL ? path : strrchr(path, '/') + 1,
+		    wd);
 		if (d == NULL)
 			return -1;
 		d->guard = cut != '\0';
@@ -378,12 +350,4 @@ watch_tree_build(struct watch *w, struct err *e)
 		return 0;
 	watch_tree_drop(w);
 	return -1;
-}
-
-void
-watch_tree_drop(struct watch *w)
-{
-	if (w->top != NULL)
-		watch_dir_drop(w->top);
-	w->top = w->root = NULL;
 }

@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
+/* Held by every thread that touches a watch, or anything of watch/internal.h. */
 static struct lock lock = LOCK_INIT(LOCK_WATCH);
 
 static int wake = -1;   /* an eventfd: the thread is to look what there is */
@@ -73,13 +75,13 @@ same_wish(const struct watch_wish *a, const struct watch_wish *b)
 /* ---- the thread */
 
 static void
-nudge(void)
+wake_thread(void)
 {
 	(void)!eventfd_write(wake, 1);
 }
 
 static size_t
-count(bool streams)
+count_watches(bool streams)
 {
 	size_t n = 0;
 
@@ -102,7 +104,7 @@ longest_idle(void)
 }
 
 static void
-destroy(struct watch *w)
+free_watch(struct watch *w)
 {
 	for (struct watch **at = &watches.all; *at != NULL; at = &(*at)->next)
 		if (*at == w) {
@@ -123,7 +125,7 @@ sweep(int64_t now_ms)
 
 	while ((w = longest_idle()) != NULL &&
 	    now_ms - w->used_ms >= WATCH_IDLE_MS)
-		destroy(w);
+		free_watch(w);
 }
 
 /* Until one is to be forgotten, or may be taken; -1: that can wait. */
@@ -145,7 +147,7 @@ until_due_ms(void)
 
 /* From the first watch to the last. */
 static void *
-run(void *arg)
+follow_kernel(void *arg)
 {
 	struct pollfd p[2];
 	eventfd_t seen;
@@ -182,14 +184,15 @@ wall_ms(void)
 }
 
 static int
-start(struct err *e)
+start_thread(struct err *e)
 {
 	if (watches.inotify >= 0)
 		return 0;
 	watches.consumed = 0;
 	watches.inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (watches.inotify >= 0 && wake >= 0 && serve_thread(run, NULL) == 0) {
+	if (watches.inotify >= 0 && wake >= 0 &&
+	    serve_thread(follow_kernel, NULL) == 0) {
 		born_ms = born_ms > 0 ? born_ms : wall_ms();
 		return 0;
 	}
@@ -203,11 +206,12 @@ start(struct err *e)
 /* ---- making one */
 
 static int
-make(struct watch_wish *wish, bool stream, struct watch **out, struct err *e)
+add_watch(struct watch_wish *wish, bool stream, struct watch **out,
+    struct err *e)
 {
 	struct watch *w;
 
-	if (start(e) < 0)
+	if (start_thread(e) < 0)
 		return -1;
 	w = xcalloc(1, sizeof(*w));
 	w->wish = *wish;
@@ -217,7 +221,7 @@ make(struct watch_wish *wish, bool stream, struct watch **out, struct err *e)
 	watches.all = w;
 	snprintf(w->id, sizeof(w->id), "watch-%lld-%lld", (long long)++made,
 	    (long long)born_ms);
-	nudge(); /* the thread is to see it, or that it has gone again */
+	wake_thread(); /* the thread is to see it, or that it has gone again */
 	if (stream && w->news < 0) {
 		err_errno(e, "files cannot be watched");
 		e->code = CODE_WATCH_START_ERROR;
@@ -225,7 +229,7 @@ make(struct watch_wish *wish, bool stream, struct watch **out, struct err *e)
 		*out = w;
 		return 0;
 	}
-	destroy(w);
+	free_watch(w);
 	return -1;
 }
 
@@ -237,8 +241,8 @@ watch_open(struct watch_wish *wish, struct watch **out, struct err *e)
 	int rc;
 
 	lock_take(&lock);
-	if (count(true) < WATCH_STREAMS_MAX)
-		rc = make(wish, true, out, e);
+	if (count_watches(true) < WATCH_STREAMS_MAX)
+		rc = add_watch(wish, true, out, e);
 	else
 		rc = err_set(e, ERR_LIMITED, CODE_WATCH_START_ERROR,
 		    "the session has %d watches; end some", WATCH_STREAMS_MAX);
@@ -250,8 +254,8 @@ void
 watch_close(struct watch *w)
 {
 	lock_take(&lock);
-	destroy(w);
-	nudge();
+	free_watch(w);
+	wake_thread();
 	lock_drop(&lock);
 }
 
@@ -318,7 +322,7 @@ judge_foreign(const char *since)
 }
 
 static enum watch_answer
-judge(const struct watch *w, const char *since)
+judge_version(const struct watch *w, const char *since)
 {
 	size_t len = strlen(w->id);
 	int64_t cursor;
@@ -345,16 +349,16 @@ find_retained(const struct watch_wish *wish)
 
 /* The one for the wish, made or made whole again if need be; NULL: it failed. */
 static struct watch *
-retained(struct watch_wish *wish, struct err *e)
+keep_retained(struct watch_wish *wish, struct err *e)
 {
 	struct watch *w = find_retained(wish);
 
 	if (w != NULL)
 		return w->root != NULL || watch_tree_build(w, e) == 0 ? w
 								      : NULL;
-	if (count(false) >= WATCH_RETAINED_MAX)
-		destroy(longest_idle());
-	return make(wish, false, &w, e) == 0 ? w : NULL;
+	if (count_watches(false) >= WATCH_RETAINED_MAX)
+		free_watch(longest_idle());
+	return add_watch(wish, false, &w, e) == 0 ? w : NULL;
 }
 
 int
@@ -366,11 +370,11 @@ watch_check(struct watch_wish *wish, const char *since, enum watch_answer *out,
 	lock_take(&lock);
 	if (watches.inotify >= 0) {
 		watch_drain();
-		nudge(); /* the kernel does not say it again to the thread */
+		wake_thread(); /* the kernel does not say it again to the thread */
 	}
-	w = retained(wish, e);
+	w = keep_retained(wish, e);
 	if (w != NULL) {
-		*out = judge(w, since);
+		*out = judge_version(w, since);
 		w->used_ms = clock_ms();
 		snprintf(version, WATCH_VERSION_MAX, "%s:%lld", w->id,
 		    (long long)w->cursor);
@@ -384,6 +388,6 @@ watch_sweep(int64_t now_ms)
 {
 	lock_take(&lock);
 	sweep(now_ms);
-	nudge();
+	wake_thread();
 	lock_drop(&lock);
 }

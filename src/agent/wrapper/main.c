@@ -174,6 +174,23 @@ ensure_standard_fds(void)
 		close(fd);
 }
 
+/* Each has the function that takes as many words as follow its name. */
+static const struct command {
+	const char *name;
+	int (*none)(void);
+	int (*one)(const char *);
+	int (*two)(const char *, const char *);
+} COMMANDS[] = {
+	{ "wrapper", .none = wrapper_main },
+	{ "pack", .two = pack_main },
+	{ "unpack", .none = unpack_main },
+	{ "backup", .one = backup_main },
+	{ "restore", .none = restore_main },
+	{ "keep", .none = keep_main },
+	{ "receive", .two = run_receive },
+	{ "clone", .one = run_clone },
+};
+
 int
 main(int argc, char **argv)
 {
@@ -184,21 +201,17 @@ main(int argc, char **argv)
 	ensure_standard_fds();
 	if (argc >= 2 && str_equal(argv[1], "init"))
 		return run_init(argc, argv);
-	if (argc == 2 && str_equal(argv[1], "wrapper"))
-		return wrapper_main();
-	if (argc == 4 && str_equal(argv[1], "pack"))
-		return pack_main(argv[2], argv[3]);
-	if (argc == 2 && str_equal(argv[1], "unpack"))
-		return unpack_main();
-	if (argc == 3 && str_equal(argv[1], "backup"))
-		return backup_main(argv[2]);
-	if (argc == 2 && str_equal(argv[1], "restore"))
-		return restore_main();
-	if (argc == 2 && str_equal(argv[1], "keep"))
-		return keep_main();
-	if (argc == 4 && str_equal(argv[1], "receive"))
-		return run_receive(argv[2], argv[3]);
-	if (argc == 3 && str_equal(argv[1], "clone"))
-		return run_clone(argv[2]);
+	for (size_t i = 0; argc >= 2 && i < ARRAY_LEN(COMMANDS); i++) {
+		const struct command *c = &COMMANDS[i];
+
+		if (!str_equal(c->name, argv[1]))
+			continue;
+		if (argc == 2 && c->none != NULL)
+			return c->none();
+		if (argc == 3 && c->one != NULL)
+			return c->one(argv[2]);
+		if (argc == 4 && c->two != NULL)
+			return c->two(argv[2], argv[3]);
+	}
 	return usage();
 }

@@ -7,15 +7,16 @@
 
 #include "agent/api/setup.h"
 #include "agent/archive/keep.h"
-#include "agent/base/envset.h"
 #include "agent/base/proctree.h"
 #include "agent/base/serve.h"
+#include "agent/files/draft.h"
 #include "agent/files/files.h"
 #include "agent/pty/pty.h"
 #include "agent/relay/relay.h"
 #include "agent/run/activity.h"
 #include "agent/run/interrupt.h"
 #include "agent/run/pump.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/exec.h"
 #include "agent/shell/shell.h"
 #include "agent/wrapper/wrapper.h"
@@ -139,8 +140,8 @@ op_write(struct op *op, json_t *reply, struct err *e)
 	if (op->fds.count < 1 || op->fds.fd[0] < 0)
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "a descriptor must come with it");
-	return files_write(path, &(struct files_source){ .fd = op->fds.fd[0] },
-	    (int)b.mode, e);
+	return draft_write_file(path,
+	    &(struct draft_source){ .fd = op->fds.fd[0] }, (int)b.mode, e);
 }
 
 static int
@@ -207,7 +208,8 @@ op_status(struct op *op, json_t *reply, struct err *e)
 }
 
 static int
-interrupt(const struct interrupt_meant *m, json_t *reply, struct err *e)
+interrupt_and_count(const struct interrupt_meant *m, json_t *reply,
+    struct err *e)
 {
 	size_t count, terminals = pty_interrupt_all(m->shell, m->older_ms);
 
@@ -231,7 +233,7 @@ op_interrupt(struct op *op, json_t *reply, struct err *e)
 	if (jfield_decode(op->msg, INTERRUPT, ARRAY_LEN(INTERRUPT), J_LENIENT,
 		&m, e) < 0)
 		return -1;
-	return interrupt(&m, reply, e);
+	return interrupt_and_count(&m, reply, e);
 }
 
 struct interrupt_shell_body {
@@ -256,8 +258,8 @@ op_interrupt_shell(struct op *op, json_t *reply, struct err *e)
 	if (jfield_decode(op->msg, INTERRUPT_SHELL, ARRAY_LEN(INTERRUPT_SHELL),
 		J_LENIENT, &b, e) < 0)
 		return -1;
-	return interrupt(&(struct interrupt_meant){ .shell = b.shell }, reply,
-	    e);
+	return interrupt_and_count(
+	    &(struct interrupt_meant){ .shell = b.shell }, reply, e);
 }
 
 struct port_body {
@@ -355,7 +357,7 @@ perform(struct op *op, json_t *reply, struct err *e)
 }
 
 static void
-answer(struct op *op, json_t *reply, int rc, const struct err *e)
+send_answer(struct op *op, json_t *reply, int rc, const struct err *e)
 {
 	struct err ignored;
 
@@ -374,7 +376,7 @@ answer(struct op *op, json_t *reply, int rc, const struct err *e)
 }
 
 static void
-release(struct op *op)
+free_op(struct op *op)
 {
 	json_release(&op->msg);
 	channel_fds_close(&op->fds);
@@ -384,7 +386,7 @@ release(struct op *op)
 }
 
 static void *
-run(void *arg)
+run_op(void *arg)
 {
 	struct op *op = arg;
 	auto_json json_t *reply = json_object();
@@ -393,8 +395,8 @@ run(void *arg)
 
 	if (rc < 0)
 		log_err(LOG_WARN, "op_failed", &e);
-	answer(op, reply, rc, &e);
-	release(op);
+	send_answer(op, reply, rc, &e);
+	free_op(op);
 	return NULL;
 }
 
@@ -408,10 +410,10 @@ wrapper_op(json_t *msg, struct channel_fds *fds, int conn)
 	*op = (struct op){ .msg = msg, .fds = *fds, .conn = conn };
 	fds->count = 0;
 	if (atomic_fetch_add(&running, 1) < OPS_AT_ONCE &&
-	    serve_thread(run, op) == 0)
+	    serve_thread(run_op, op) == 0)
 		return;
 	err_set(&e, ERR_UNAVAILABLE, CODE_BUSY, "too many operations at once");
 	reply = json_object();
-	answer(op, reply, -1, &e);
-	release(op);
+	send_answer(op, reply, -1, &e);
+	free_op(op);
 }

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "agent/api/routes.h"
-#include "agent/base/envset.h"
 #include "agent/base/proctree.h"
 #include "agent/base/serve.h"
 #include "agent/cell/launch.h"
@@ -22,6 +21,7 @@
 #include "agent/relay/relay.h"
 #include "agent/run/activity.h"
 #include "agent/run/session_end.h"
+#include "agent/shell/envset.h"
 #include "agent/shell/shell.h"
 #include "agent/ws/door.h"
 #include "agent/ws/ws.h"
@@ -45,15 +45,6 @@ end_with_shell(const char *name)
 	return process_kill_all(name) + pty_end_of(name);
 }
 
-/* Small by choice: a host has many of us. */
-static void
-save_memory(void)
-{
-	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
-	mallopt(M_MMAP_THRESHOLD, 64 * 1024);
-}
-
 static int
 open_ports(const struct launch *l, struct channel_fds *fds, struct err *e)
 {
@@ -70,7 +61,7 @@ open_ports(const struct launch *l, struct channel_fds *fds, struct err *e)
 }
 
 static int
-begin(struct err *e)
+begin_serving(struct err *e)
 {
 	auto_fds struct channel_fds fds = { .count = 0 };
 	auto_json json_t *msg = NULL;
@@ -113,17 +104,6 @@ begin(struct err *e)
 	return channel_send(WRAPPER_CHANNEL, answer, NULL, 0, e);
 }
 
-static void
-say_failure(const struct err *e)
-{
-	auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
-	    code_word(CODE_LAUNCH_FAILED), "message", e->msg);
-	struct err ignored;
-
-	(void)!channel_send(WRAPPER_CHANNEL, msg, NULL, 0, &ignored);
-	log_err(LOG_ERROR, "launch_failed", e);
-}
-
 /* Blocked in every thread, so that it comes here. */
 static int
 watch_term(void)
@@ -150,7 +130,7 @@ told_to_end(int signal_fd)
 
 /* False when init has gone. */
 static bool
-take_message(struct err *e)
+read_message(struct err *e)
 {
 	struct channel_fds fds = { .count = 0 };
 	json_t *msg = NULL;
@@ -162,16 +142,6 @@ take_message(struct err *e)
 	else
 		wrapper_op(msg, &fds, channel_fds_take(&fds, fds.count - 1));
 	return true;
-}
-
-/* False when there is none. */
-static bool
-take_waiting_message(void)
-{
-	struct pollfd f = { WRAPPER_CHANNEL, POLLIN, 0 };
-	struct err ignored;
-
-	return poll(&f, 1, 0) == 1 && take_message(&ignored);
 }
 
 /*
@@ -206,14 +176,6 @@ struct leaving {
 	int64_t hang_up_ms; /* ... terminals are hung up again */
 };
 
-static bool
-is_answering(void)
-{
-	return activity_count(ACTIVITY_RUNNING) +
-	    activity_count(ACTIVITY_STREAMS) >
-	    0;
-}
-
 /*
  * True when we may go.  First the tenant's processes end, then the calls that
  * waited for them are answered, at last WebSockets are closed.
@@ -222,6 +184,7 @@ static bool
 may_leave(struct leaving *l)
 {
 	bool late = l->kill_ms > 0 && clock_left_ms(l->kill_ms) == 0;
+	int64_t answering;
 
 	if (!l->begun || others(late ? SIGKILL : 0) > 0)
 		return false;
@@ -233,7 +196,9 @@ may_leave(struct leaving *l)
 	/* a client that sends no more keeps its call waiting for a body */
 	if (clock_left_ms(l->words_ms) < LAST_WORDS_MS - SENDING_MS)
 		server_cut_bodies();
-	if (is_answering() && clock_left_ms(l->words_ms) > 0)
+	answering =
+	    activity_count(ACTIVITY_RUNNING) + activity_count(ACTIVITY_STREAMS);
+	if (answering > 0 && clock_left_ms(l->words_ms) > 0)
 		return false;
 	ws_door_leave();
 	return ws_door_pid() <= 0;
@@ -242,28 +207,17 @@ may_leave(struct leaving *l)
 static void
 begin_leaving(struct leaving *l)
 {
+	struct pollfd f = { WRAPPER_CHANNEL, POLLIN, 0 };
+	struct err ignored;
 	int64_t grace_ms;
 
 	/* the reason was sent before the signal */
-	while (take_waiting_message())
+	while (poll(&f, 1, 0) == 1 && read_message(&ignored))
 		;
 	grace_ms = session_end_grace_ms();
 	l->begun = true;
 	l->kill_ms = grace_ms > 0 ? clock_ms() + grace_ms : 0;
 	ws_door_shut();
-}
-
-/*
- * More than once: bash that is about to wait for a key does not look for a signal
- * that has just come.
- */
-static void
-hang_up(struct leaving *l)
-{
-	if (!l->begun || clock_left_ms(l->hang_up_ms) > 0)
-		return;
-	pty_hang_up_all();
-	l->hang_up_ms = clock_ms() + HANG_UP_MS;
 }
 
 /*
@@ -287,8 +241,15 @@ serve_ops(int signal_fd)
 		(void)poll(f, ARRAY_LEN(f), l.begun ? ENDING_MS : ms);
 		if (f[SIGNALS].revents != 0 && told_to_end(signal_fd))
 			begin_leaving(&l);
-		hang_up(&l);
-		if (f[OPS].revents != 0 && !take_message(&e))
+		/*
+		 * More than once: bash that is about to wait for a key does not
+		 * look for a signal that has just come.
+		 */
+		if (l.begun && clock_left_ms(l.hang_up_ms) == 0) {
+			pty_hang_up_all();
+			l.hang_up_ms = clock_ms() + HANG_UP_MS;
+		}
+		if (f[OPS].revents != 0 && !read_message(&e))
 			return;
 		ws_door_ready(f + DOOR);
 	}
@@ -297,7 +258,7 @@ serve_ops(int signal_fd)
 int
 wrapper_main(void)
 {
-	struct err e = { 0 };
+	struct err e = { 0 }, ignored;
 	int signal_fd = watch_term();
 
 	/* nobody of the tenant's reads our memory or takes our sockets */
@@ -305,9 +266,16 @@ wrapper_main(void)
 	prctl(PR_SET_NAME, "sandlease-wrap");
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	save_memory();
-	if (begin(&e) < 0) {
-		say_failure(&e);
+	/* small by choice: a host has many of us */
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
+	mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+	if (begin_serving(&e) < 0) {
+		auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0,
+		    "code", code_word(CODE_LAUNCH_FAILED), "message", e.msg);
+
+		(void)!channel_send(WRAPPER_CHANNEL, msg, NULL, 0, &ignored);
+		log_err(LOG_ERROR, "launch_failed", &e);
 		return EXIT_FAILURE;
 	}
 	activity_touch();

@@ -1,18 +1,16 @@
 /*
  * wrapper.h: the process that serves one session, inside its cell.
  *
- * Started with its end of a channel to init as WRAPPER_CHANNEL,
- * WRAPPER_MEMINFO, and nothing else.  The first message is the launch itself with the listening sockets;
- * it answers once it serves.  Every later one is an operation that init
- * forwards, with the asker's connection as its last descriptor.
+ * Started with its end of a channel to init as WRAPPER_CHANNEL, with
+ * WRAPPER_MEMINFO (cell/launch.h) and nothing else.  The first message is the
+ * launch itself with the listening sockets; it answers once it serves.  Every
+ * later one is an operation that init forwards, with the asker's connection as
+ * its last descriptor.
  */
 #ifndef SANDLEASE_AGENT_WRAPPER_WRAPPER_H
 #define SANDLEASE_AGENT_WRAPPER_WRAPPER_H
 
 #include "common/channel.h"
-
-/* MEMINFO: where /proc/meminfo is written; /dev/null if it is the kernel's. */
-enum { WRAPPER_CHANNEL = 3, WRAPPER_MEMINFO, WRAPPER__END };
 
 /* Runs until init closes the channel, or SIGTERM has emptied the cell. */
 int wrapper_main(void);

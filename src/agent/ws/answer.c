@@ -252,23 +252,12 @@ ws_answer_free(struct ws_answer *a)
 	free(a->quoted_id);
 }
 
-static void
-send_kept(struct ws_answer *a)
+void
+ws_answer_finish(struct ws_answer *a)
 {
 	auto_buf struct buf quoted = { 0 };
 	const struct buf *body = &a->out;
 
-	if (a->stage == WS_STRING && a->out.len > 0) {
-		add_quoted(&quoted, a->out.data, a->out.len);
-		body = &quoted;
-	}
-	if (begin_response(a, body->len > 0) == 0 && body->len > 0)
-		(void)!send_part(a, body->data, body->len, false);
-}
-
-void
-ws_answer_finish(struct ws_answer *a)
-{
 	if (a->stage == WS_BODY) {
 		end_response(a);
 		return;
@@ -281,6 +270,11 @@ ws_answer_finish(struct ws_answer *a)
 	}
 	if (a->stage == WS_BYTES && send_bytes(a, true) < 0)
 		return;
-	send_kept(a);
+	if (a->stage == WS_STRING && a->out.len > 0) {
+		add_quoted(&quoted, a->out.data, a->out.len);
+		body = &quoted;
+	}
+	if (begin_response(a, body->len > 0) == 0 && body->len > 0)
+		(void)!send_part(a, body->data, body->len, false);
 	end_response(a);
 }

@@ -14,8 +14,9 @@ static struct lock lock = LOCK_INIT(LOCK_WS_BODY);
 static pthread_cond_t less_held = PTHREAD_COND_INITIALIZER;
 static size_t all_held; /* under the lock */
 
+/* Counts it; a large one waits until there is room for it. */
 static void
-hold(struct ws_body *b)
+wait_for_room(struct ws_body *b)
 {
 	b->held = b->text.len;
 	lock_take(&lock);
@@ -38,13 +39,6 @@ ws_body_free(struct ws_body *b)
 }
 
 /* ---- what it is */
-
-static void
-take_json(struct ws_body *b, const json_t *body)
-{
-	b->text.data = json_dumps(body, JSON_ENCODE_ANY | JSON_COMPACT);
-	b->left.len = b->text.len = strlen(b->text.data);
-}
 
 /* The bytes of the string that the body is. */
 static bool
@@ -89,15 +83,18 @@ ws_body_take(struct ws_body *b, struct ws_request *r, struct buf *message,
 		b->text = *message;
 		*message = (struct buf){ 0 };
 	}
-	if (bytes && (b->left.len > 0 || r->body != NULL))
+	if (bytes && (b->left.len > 0 || r->body != NULL)) {
 		good = take_string(b, r->body) &&
 		    decode(b, json_str(r->msg, "encoding"));
-	else if (r->body != NULL)
-		take_json(b, r->body);
+	} else if (r->body != NULL) {
+		b->text.data =
+		    json_dumps(r->body, JSON_ENCODE_ANY | JSON_COMPACT);
+		b->left.len = b->text.len = strlen(b->text.data);
+	}
 	if (r->body != NULL)
 		json_object_del(r->msg, "body");
 	r->body = NULL;
-	hold(b);
+	wait_for_room(b);
 	return good;
 }
 

@@ -237,7 +237,7 @@ is_elsewhere(const char *path)
 }
 
 static void
-refuse(struct ws_call *c)
+reply_refusal(struct ws_call *c)
 {
 	struct err e = { 0 };
 
@@ -256,7 +256,7 @@ ws_call_run(struct ws_call *c)
 {
 	server_call(&c->call, &IO, c);
 	if (c->bad_body || is_elsewhere(c->r.path))
-		refuse(c);
+		reply_refusal(c);
 	else
 		routes_handle(&c->call);
 	ws_answer_finish(&c->answer);

@@ -94,7 +94,7 @@ ws_door_watch(struct pollfd f[WS_DOOR_FDS])
 /* ---- the program */
 
 static int
-start(struct err *e)
+start_program(struct err *e)
 {
 	static const char *const ARGV[] = { PROGRAM, NULL };
 	char *envp[] = { NULL };
@@ -129,7 +129,7 @@ start(struct err *e)
 
 /* It is our child: until it was waited for its number is nobody else's. */
 static void
-end(void)
+end_program(void)
 {
 	mem_close_fd(&control);
 	lock_take(&lock);
@@ -137,19 +137,6 @@ end(void)
 	spawn_wait(&program);
 	leaving = false;
 	lock_drop(&lock);
-}
-
-static void
-end_if_idle(void)
-{
-	bool idle = ws_serving() == 0;
-
-	if (clock_left_ms(look_at) > 0)
-		return;
-	look_at = clock_ms() + IDLE_MS;
-	if (idle && was_idle)
-		end();
-	was_idle = idle;
 }
 
 /* ---- those who connect */
@@ -162,15 +149,16 @@ hand_over(int client, int theirs, struct err *e)
 	    [WSLINK_FDS] = { [WSLINK_CLIENT] = client, [WSLINK_PAIR] = theirs };
 	auto_json json_t *msg = json_object();
 
-	if (control < 0 && start(e) < 0)
+	if (control < 0 && start_program(e) < 0)
 		return -1;
 	if (channel_send(control, msg, fds, WSLINK_FDS, e) == 0)
 		return 0;
 	if (e->code != CODE_PEER_CLOSED)
 		return -1;
-	end();
-	return start(e) < 0 ? -1
-			    : channel_send(control, msg, fds, WSLINK_FDS, e);
+	end_program();
+	return start_program(e) < 0
+	    ? -1
+	    : channel_send(control, msg, fds, WSLINK_FDS, e);
 }
 
 static int
@@ -214,12 +202,18 @@ ws_door_ready(const struct pollfd f[WS_DOOR_FDS])
 {
 	/* it says nothing there: what comes is its end */
 	if (f[0].fd >= 0 && f[0].revents != 0)
-		end();
+		end_program();
 	/* it may have been told to leave since the listener was polled */
 	if (f[1].fd >= 0 && f[1].revents != 0 && listener >= 0 && !is_leaving())
 		accept_one();
-	if (control >= 0)
-		end_if_idle();
+	if (control >= 0 && clock_left_ms(look_at) == 0) {
+		bool idle = ws_serving() == 0;
+
+		look_at = clock_ms() + IDLE_MS;
+		if (idle && was_idle)
+			end_program();
+		was_idle = idle;
+	}
 }
 
 pid_t

@@ -53,7 +53,7 @@ find(const struct mux *m, const char *id)
 
 /* False when its id is in use. */
 static bool
-enter(struct mux *m, struct running *r)
+enlist(struct mux *m, struct running *r)
 {
 	bool is_new;
 
@@ -68,7 +68,7 @@ enter(struct mux *m, struct running *r)
 }
 
 static void
-leave(struct running *r)
+unlist(struct running *r)
 {
 	struct mux *m = r->mux;
 	struct running **at = &m->running;
@@ -84,7 +84,7 @@ leave(struct running *r)
 }
 
 static void
-forget(struct running *r)
+free_request(struct running *r)
 {
 	ws_call_free(r->call);
 	free(r);
@@ -92,13 +92,13 @@ forget(struct running *r)
 }
 
 static void *
-run(void *arg)
+run_request(void *arg)
 {
 	struct running *r = arg;
 
 	ws_call_run(r->call);
-	leave(r);
-	forget(r);
+	unlist(r);
+	free_request(r);
 	return NULL;
 }
 
@@ -128,7 +128,7 @@ cancel_all(struct mux *m)
 /* ---- messages */
 
 static void
-start(struct mux *m, struct ws_request *q)
+start_request(struct mux *m, struct ws_request *q)
 {
 	auto_free char *id = xstrdup(q->id);
 	struct running *r = xcalloc(1, sizeof(*r));
@@ -136,16 +136,16 @@ start(struct mux *m, struct ws_request *q)
 
 	r->mux = m;
 	r->call = ws_call_new(m->conn, q, &m->message, m->session);
-	if (!enter(m, r)) {
+	if (!enlist(m, r)) {
 		ws_answer_error(m->conn, id, 400, CODE_INVALID_REQUEST,
 		    "a request with this id runs");
-		forget(r);
+		free_request(r);
 		return;
 	}
-	if (room && serve_thread(run, r) == 0)
+	if (room && serve_thread(run_request, r) == 0)
 		return;
-	leave(r);
-	forget(r);
+	unlist(r);
+	free_request(r);
 	ws_answer_error(m->conn, id, 429, CODE_INTERNAL_ERROR,
 	    "too many requests at once");
 }
@@ -162,13 +162,13 @@ take_message(struct mux *m)
 	else if (q.cancel)
 		cancel(m, q.id);
 	else
-		start(m, &q);
+		start_request(m, &q);
 	ws_request_free(&q);
 }
 
 /* Its text may be a request's by now; then it counts there. */
 static void
-empty(struct mux *m)
+drop_message(struct mux *m)
 {
 	atomic_fetch_sub(&incomplete, (long long)m->counted);
 	m->counted = 0;
@@ -193,7 +193,7 @@ take_piece(struct mux *m, const struct ws_piece *p)
 	if (!p->last)
 		return true;
 	take_message(m);
-	empty(m);
+	drop_message(m);
 	return true;
 }
 
@@ -208,6 +208,6 @@ ws_mux_run(struct ws_conn *conn, const char *session)
 
 	while (ws_receive(conn, p) && take_piece(&m, p))
 		;
-	empty(&m);
+	drop_message(&m);
 	cancel_all(&m);
 }

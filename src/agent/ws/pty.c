@@ -149,7 +149,7 @@ listen_to(void *arg)
 
 /* All that is there from `at` on; -1 when the client has gone. */
 static int
-show(struct view *v, struct pty_block *b, int64_t *at)
+send_output(struct view *v, struct pty_block *b, int64_t *at)
 {
 	while (pty_read(v->pty, *at, b)) {
 		if (b->offset > *at &&
@@ -204,12 +204,12 @@ follow(struct view *v, const struct pty_watch *w)
 	int64_t at = pty_begin(v->pty, -1);
 	struct pty_now now = pty_now(v->pty);
 
-	if (show(v, b, &at) < 0 ||
+	if (send_output(v, b, &at) < 0 ||
 	    say(v->conn, json_pack("{s:s}", "type", "ready")) < 0)
 		return;
 	while (now.running && wait_more(v, w)) {
 		now = pty_now(v->pty); /* before: all it wrote is there */
-		if (show(v, b, &at) < 0)
+		if (send_output(v, b, &at) < 0)
 			return;
 	}
 	if (!now.running)
@@ -228,7 +228,7 @@ await_listener(struct view *v)
 }
 
 static int
-run(struct view *v, struct err *e)
+serve_view(struct view *v, struct err *e)
 {
 	struct pty_watch w;
 
@@ -272,7 +272,7 @@ ws_pty_run(struct ws_conn *conn, const json_t *args)
 
 	activity_touch();
 	if (pty_open(&wish, &v.pty, &created, &e) == 0) {
-		(void)!run(&v, &e);
+		(void)!serve_view(&v, &e);
 		pty_release(v.pty);
 	}
 	if (e.kind != ERR_NONE) {

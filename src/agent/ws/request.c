@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/api/scene.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 
@@ -65,29 +64,23 @@ text_of(const json_t *msg, const char *name, size_t max)
 }
 
 static int
-take_path(struct ws_request *r, struct err *e)
+read_request(struct ws_request *r, struct err *e)
 {
 	size_t len;
 
+	r->method = text_of(r->msg, "method", WS_METHOD_MAX);
+	if (r->method == NULL ||
+	    !str_made_of(r->method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", 1,
+		WS_METHOD_MAX))
+		return invalid(e, "method must be an HTTP method");
 	r->raw = text_of(r->msg, "path", WS_PATH_MAX);
 	if (r->raw == NULL || r->raw[0] != '/')
 		return invalid(e, "path must be a string that begins with /");
 	len = strcspn(r->raw, "?");
 	r->query = r->raw[len] == '?' ? r->raw + len + 1 : "";
 	r->path = decode_path(r->raw, len);
-	return r->path != NULL ? 0 : invalid(e, "path is malformed");
-}
-
-static int
-take_request(struct ws_request *r, struct err *e)
-{
-	r->method = text_of(r->msg, "method", WS_METHOD_MAX);
-	if (r->method == NULL ||
-	    !str_made_of(r->method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", 1,
-		WS_METHOD_MAX))
-		return invalid(e, "method must be an HTTP method");
-	if (take_path(r, e) < 0)
-		return -1;
+	if (r->path == NULL)
+		return invalid(e, "path is malformed");
 	r->body = json_object_get(r->msg, "body");
 	if (json_is_null(r->body))
 		r->body = NULL;
@@ -117,7 +110,7 @@ ws_request_parse(const char *text, size_t len, struct ws_request *out,
 	const char *type;
 
 	*out = (struct ws_request){ 0 };
-	if (!scene_depth_ok(text, len, DEPTH_MAX) ||
+	if (!bigjson_depth_ok(text, len, DEPTH_MAX) ||
 	    parse(text, len, out, &why) < 0)
 		return err_set(e, ERR_INVALID, CODE_PARSE_ERROR,
 		    "the message is no valid JSON%s%.150s",
@@ -133,7 +126,7 @@ ws_request_parse(const char *text, size_t len, struct ws_request *out,
 		return 0;
 	if (!str_equal(type, "request"))
 		return invalid(e, "type must be request or cancel");
-	return take_request(out, e);
+	return read_request(out, e);
 }
 
 void

@@ -119,7 +119,7 @@ read_asked(const struct served *s)
 }
 
 static void *
-run(void *arg)
+serve_conn(void *arg)
 {
 	struct served *s = arg;
 	auto_json json_t *asked = read_asked(s);
@@ -145,7 +145,7 @@ ws_serve(int client, int pair)
 
 	s->client = client;
 	ws_conn_init(&s->conn, pair);
-	if (enlist(s) && serve_thread(run, s) == 0)
+	if (enlist(s) && serve_thread(serve_conn, s) == 0)
 		return;
 	release(s);
 }

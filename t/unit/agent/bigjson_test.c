@@ -1,4 +1,4 @@
-/* bigjson_test.c: one large member of a JSON object, without a copy of it. */
+/* bigjson_test.c: JSON text is looked through without a parser. */
 #include "t/unit/unit.h"
 
 #include <string.h>
@@ -103,6 +103,32 @@ a_string_is_decoded_as_the_parser_does(void **state)
 	}
 }
 
+static void
+depth_is_counted_outside_of_strings(void **state)
+{
+	static const struct {
+		const char *text;
+		int ok;
+	} CASES[] = {
+		{ "", 1 },
+		{ "[[[]]]", 1 },
+		{ "[[[[]]]]", 0 },
+		{ "{\"a\":[{}]}", 1 },
+		{ "{\"a\":[{\"b\":[]}]}", 0 },
+		{ "[\"[[[[[[\"]", 1 },
+		{ "[\"\\\"[[[[\"]", 1 },
+		{ "[],[],[],[]", 1 },
+		{ "\"unfinished [[[[", 1 },
+		{ "\"\\", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+		assert_int_equal(bigjson_depth_ok(CASES[i].text,
+				     strlen(CASES[i].text), 3),
+		    CASES[i].ok);
+}
+
 int
 main(void)
 {
@@ -110,6 +136,7 @@ main(void)
 		cmocka_unit_test(a_member_is_found_wherever_it_stands),
 		cmocka_unit_test(the_rest_is_parsed_and_must_be_json),
 		cmocka_unit_test(a_string_is_decoded_as_the_parser_does),
+		cmocka_unit_test(depth_is_counted_outside_of_strings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/envset.h"
+#include "agent/shell/envset.h"
 #include "common/mem.h"
 
 static void

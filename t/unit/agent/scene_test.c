@@ -36,32 +36,6 @@ no_param(void *ctx, const char *name)
 static const struct call_io IO = { .read = read_input, .param = no_param };
 
 static void
-depth_is_counted_outside_of_strings(void **state)
-{
-	static const struct {
-		const char *text;
-		int ok;
-	} CASES[] = {
-		{ "", 1 },
-		{ "[[[]]]", 1 },
-		{ "[[[[]]]]", 0 },
-		{ "{\"a\":[{}]}", 1 },
-		{ "{\"a\":[{\"b\":[]}]}", 0 },
-		{ "[\"[[[[[[\"]", 1 },
-		{ "[\"\\\"[[[[\"]", 1 },
-		{ "[],[],[],[]", 1 },
-		{ "\"unfinished [[[[", 1 },
-		{ "\"\\", 1 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
-		assert_int_equal(scene_depth_ok(CASES[i].text,
-				     strlen(CASES[i].text), 3),
-		    CASES[i].ok);
-}
-
-static void
 a_body_is_an_object_without_nulls(void **state)
 {
 	static const struct {
@@ -166,7 +140,6 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(depth_is_counted_outside_of_strings),
 		cmocka_unit_test(a_body_is_an_object_without_nulls),
 		cmocka_unit_test(members_that_nobody_knows_are_told_or_refused),
 		cmocka_unit_test(deep_nesting_never_reaches_the_parser),

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/script.h"
 #include "agent/shell/answers.h"
+#include "agent/shell/script.h"
 #include "common/mem.h"
 
 /* Runs a script as a shell of ours reads it; returns what it answers. */

@@ -17,8 +17,8 @@
  * shell's in close-on-exec copies, so that what a command starts has only
  * those three.  Pure: no process is touched here.
  */
-#ifndef SANDLEASE_AGENT_BASE_SCRIPT_H
-#define SANDLEASE_AGENT_BASE_SCRIPT_H
+#ifndef SANDLEASE_AGENT_SHELL_SCRIPT_H
+#define SANDLEASE_AGENT_SHELL_SCRIPT_H
 
 #include <stdint.h>
 

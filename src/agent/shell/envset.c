@@ -1,5 +1,5 @@
 /* envset.c: the session's environment variables. */
-#include "agent/base/envset.h"
+#include "agent/shell/envset.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "agent/base/lock.h"
-#include "agent/base/script.h"
+#include "agent/shell/script.h"
 #include "common/id.h"
 #include "common/mem.h"
 
@@ -101,7 +101,7 @@ total_bytes(void)
  * of it; when there is no other, the one unset longest ago gives way.
  */
 static struct var *
-place(void)
+place_for_new(void)
 {
 	struct var *oldest = NULL;
 
@@ -118,12 +118,12 @@ place(void)
 }
 
 static int
-put(const char *name, const char *value, struct err *e)
+set_var(const char *name, const char *value, struct err *e)
 {
 	struct var *v = find(name);
 
 	if (v == NULL) {
-		v = place();
+		v = place_for_new();
 		if (v == NULL)
 			return err_field(e, "env", "is full");
 		free(v->name);
@@ -164,7 +164,7 @@ envset_merge(const json_t *env, bool whole, struct err *e)
 	json_object_foreach((json_t *)(uintptr_t)env, name, v)
 	{
 		if (rc == 0)
-			rc = put(name, json_string_value(v), e);
+			rc = set_var(name, json_string_value(v), e);
 	}
 	lock_drop(&lock);
 	return rc;
@@ -212,24 +212,12 @@ put_entry(struct environment *n, const char *name, const char *value)
 	n->count++;
 }
 
+/* Unless the caller has a value of its own. */
 static void
-add(struct environment *n, const char *name, const char *value)
+add_default(struct environment *n, const char *name, const char *value)
 {
 	if (!json_is_string(json_object_get(n->more, name)))
 		put_entry(n, name, value);
-}
-
-static void
-add_more(struct environment *n)
-{
-	const char *name;
-	json_t *v;
-
-	json_object_foreach((json_t *)(uintptr_t)n->more, name, v)
-	{
-		if (json_is_string(v))
-			put_entry(n, name, json_string_value(v));
-	}
 }
 
 static bool
@@ -277,28 +265,34 @@ add_all(struct environment *n)
 
 		/* the session's own value wins, here and only once */
 		if (v != NULL && v->value != NULL)
-			add(n, v->name, v->value);
+			add_default(n, v->name, v->value);
 		else if (v == NULL && OURS[i][1][0] != '\0')
-			add(n, OURS[i][0], OURS[i][1]);
+			add_default(n, OURS[i][0], OURS[i][1]);
 	}
 	for (size_t i = 0; i < var_count; i++)
 		if (vars[i].value != NULL &&
 		    !is_ours(vars[i].name, OURS, ARRAY_LEN(OURS)))
-			add(n, vars[i].name, vars[i].value);
+			add_default(n, vars[i].name, vars[i].value);
 }
 
 char **
 envset_envp_with(const json_t *more, int64_t *seq)
 {
 	struct environment n = { .more = more };
+	const char *name;
 	size_t slots;
 	char **envp, *at;
+	json_t *v;
 
 	lock_take(&lock);
 	add_all(&n);
 	*seq = last_seq;
 	lock_drop(&lock);
-	add_more(&n);
+	json_object_foreach((json_t *)(uintptr_t)more, name, v)
+	{
+		if (json_is_string(v))
+			put_entry(&n, name, json_string_value(v));
+	}
 	slots = (n.count + 1) * sizeof(char *);
 	envp = xmalloc(slots + n.text.len);
 	at = (char *)envp + slots;

@@ -1,5 +1,5 @@
 /* script.c: what a persistent shell is told, as text. */
-#include "agent/base/script.h"
+#include "agent/shell/script.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -6,8 +6,8 @@
  * and the tenant's own exports stay.  Never in the environment of a process
  * of ours.
  */
-#ifndef SANDLEASE_AGENT_BASE_ENVSET_H
-#define SANDLEASE_AGENT_BASE_ENVSET_H
+#ifndef SANDLEASE_AGENT_SHELL_ENVSET_H
+#define SANDLEASE_AGENT_SHELL_ENVSET_H
 
 #include <stdbool.h>
 #include <stdint.h>

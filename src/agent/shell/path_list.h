@@ -1,8 +1,8 @@
 /*
  * path_list.h: the programs that a shell of this session finds.
  */
-#ifndef SANDLEASE_AGENT_BASE_PATH_LIST_H
-#define SANDLEASE_AGENT_BASE_PATH_LIST_H
+#ifndef SANDLEASE_AGENT_SHELL_PATH_LIST_H
+#define SANDLEASE_AGENT_SHELL_PATH_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* path_list.c: the programs that a shell of this session finds. */
-#include "agent/base/path_list.h"
+#include "agent/shell/path_list.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,19 +24,9 @@ is_program(int dir, const char *name)
 }
 
 static void
-add(struct path_list *l, const char *name)
-{
-	enum { STEP = 256 };
-
-	if (l->count % STEP == 0)
-		l->name =
-		    xrealloc(l->name, (l->count + STEP) * sizeof(l->name[0]));
-	l->name[l->count++] = xstrdup(name);
-}
-
-static void
 read_dir(const char *path, size_t *looks, struct path_list *out)
 {
+	enum { STEP = 256 };
 	DIR *d = opendir(path);
 	const struct dirent *entry;
 
@@ -45,8 +35,12 @@ read_dir(const char *path, size_t *looks, struct path_list *out)
 	while (*looks < PATH_LIST_LOOKS_MAX && out->count < PATH_LIST_MAX &&
 	    (entry = readdir(d)) != NULL) {
 		(*looks)++;
-		if (is_program(dirfd(d), entry->d_name))
-			add(out, entry->d_name);
+		if (!is_program(dirfd(d), entry->d_name))
+			continue;
+		if (out->count % STEP == 0)
+			out->name = xrealloc(out->name,
+			    (out->count + STEP) * sizeof(out->name[0]));
+		out->name[out->count++] = xstrdup(entry->d_name);
 	}
 	closedir(d);
 }
@@ -57,32 +51,25 @@ compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void
-keep_one_of_each(struct path_list *l)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < l->count; i++)
-		if (kept > 0 && str_equal(l->name[i], l->name[kept - 1]))
-			free(l->name[i]);
-		else
-			l->name[kept++] = l->name[i];
-	l->count = kept;
-}
-
 void
 path_list_read(const char *path, struct path_list *out)
 {
 	auto_free char *copy = xstrdup(path);
 	char *rest = copy, *dir;
-	size_t looks = 0;
+	size_t looks = 0, kept = 0;
 
 	while ((dir = strsep(&rest, ":")) != NULL)
 		if (dir[0] == '/')
 			read_dir(dir, &looks, out);
 	if (out->count > 0)
 		qsort(out->name, out->count, sizeof(out->name[0]), compare);
-	keep_one_of_each(out);
+	/* several directories may have a program of one name */
+	for (size_t i = 0; i < out->count; i++)
+		if (kept > 0 && str_equal(out->name[i], out->name[kept - 1]))
+			free(out->name[i]);
+		else
+			out->name[kept++] = out->name[i];
+	out->count = kept;
 }
 
 bool
