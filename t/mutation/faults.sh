@@ -100,52 +100,52 @@ nginx() { red "$1" "nginx/$2" "$3" - t/api/nginx.t "$4"; }
 
 # ---- execute and shells
 
-agent agent/execute "a command's own directory stays" script.c \
+agent agent/execute "a command's own directory stays" shell/script.c \
 	's/moves \? c->back : ""/""/' \
 	"both are taken back"
-agent agent/execute "a command's own variables stay" script.c \
+agent agent/execute "a command's own variables stay" shell/script.c \
 	'/^put_eval/,/^}/s/buf_str\(to, " "\)/buf_str(to, "; ")/' \
 	"both are taken back"
-agent agent/execute "a stream's timeout has no exit code" exec.c \
+agent agent/execute "a stream's timeout has no exit code" shell/exec.c \
 	'/^run_child/,/^}/s/= TIMEOUT_EXIT_CODE/= 0/' \
 	"sessionless: exit code 124"
-agent agent/execute "output is cut and nobody says so" collected.c \
+agent agent/execute "output is cut and nobody says so" api/collected.c \
 	's/k->truncated = true;//' \
 	"more than 32 MiB are cut off"
-agent agent/execute "a stream knows nothing of its shell" exec.c \
+agent agent/execute "a stream knows nothing of its shell" shell/exec.c \
 	's/rc = shell_state\(s, &state, e\)/rc = 0/' \
 	"directory, variables and functions are inherited"
 agent agent/execute "a shell's exit code is not told" shell/life.c \
 	's/snprintf\(e->more, sizeof\(e->more\), .*/(void)0;/' \
 	"exit ends the shell"
-agent agent/execute "a timeout ends the root and leaves the tree" ending.c \
+agent agent/execute "a timeout ends the root and leaves the tree" run/ending.c \
 	'/^ending_all/,/^}/s/term_below\(&w, root, NULL\)/true/;s/proctree_kill\(root, NULL\)/kill(root, SIGKILL)/' \
 	"sessionless: nothing of it is left"
-agent agent/execute "an answer has no output of stderr" collected.c \
+agent agent/execute "an answer has no output of stderr" api/collected.c \
 	's/k->text\[1\].data, k->text\[1\].len/"", 0/' \
 	"output, status and session"
 agent agent/execute "the exit code is lost" shell/run.c \
 	's/out->exit_code = s->answers.exit_code/out->exit_code = 0/' \
 	"output, status and session"
-agent agent/execute "who does not read has more time" interrupt.c \
+agent agent/execute "who does not read has more time" run/interrupt.c \
 	'/^kill_overdue/,/^}/s/proctree_kill\(j->root, NULL\)/(void)0/' \
 	"and ends when its time is over"
 agent agent/execute "a piece of a line waits for the rest of it" api/execute.c \
 	's/lines_flush\(&s->lines\[[01]\]\);//' \
 	"a stream comes line by line"
-agent api/shell "a deleted shell leaves its processes" shell.c \
+agent api/shell "a deleted shell leaves its processes" shell/shell.c \
 	'/^shell_delete/,/^}/s/\(void\)also_delete\(name\)/(void)0/' \
 	"what a replaced shell left behind and its processes go with it"
-agent api/shell "the session's own timeout is ignored" shell.c \
+agent api/shell "the session's own timeout is ignored" shell/shell.c \
 	's/^\treturn ms > 0 \? ms : envset_number.*/\treturn ms;/' \
 	"the call the session and the environment say how long"
 agent api/shell "what a replaced shell left behind lives on" shell/life.c \
 	'/^shell_kill/,/^}/s/proctree_end\(&s->orphans\);//' \
 	"what a replaced shell left behind and its processes go with it"
-agent api/shell "a name is there twice" shell.c \
+agent api/shell "a name is there twice" shell/shell.c \
 	'/^make_new/,/^}/s/if \(old != NULL && !is_over\(\*old\)\)/if (false)/' \
 	"a name is there once"
-agent agent/interrupt "an interruption meets what came later" interrupt.c \
+agent agent/interrupt "an interruption meets what came later" run/interrupt.c \
 	's/j->asked_ms <= m->before_ms/true/' \
 	"not what is younger"
 agent agent/executions "a shell that exits takes the output along" api/execute.c \
@@ -154,55 +154,55 @@ agent agent/executions "a shell that exits takes the output along" api/execute.c
 agent agent/executions "a process of its own is the shell itself" api/execute.c \
 	's/streams \|\| o->shell == 0 \|\|/streams ||/' \
 	"with a process of its own it is an exit code"
-agent agent/executions "bash's notice is output" notice.c \
+agent agent/executions "bash's notice is output" run/notice.c \
 	's/= notice_strip\(f->held.data, f->held.len\)/= f->held.len/' \
 	" | cat"
-agent agent/executions "lines are counted over the life of a shell" script.c \
+agent agent/executions "lines are counted over the life of a shell" shell/script.c \
 	's/LINENO=0,2/2/' \
 	"with {}"
-agent agent/executions "an id means every command" interrupt.c \
+agent agent/executions "an id means every command" run/interrupt.c \
 	's/\(m->who.id == NULL \|\| str_equal\(j->name.id, m->who.id\)\)/true/' \
 	"the other goes on"
-agent agent/executions "a shell means every command" interrupt.c \
+agent agent/executions "a shell means every command" run/interrupt.c \
 	's/\(m->who.shell == NULL \|\| str_equal\(j->name.shell, m->who.shell\)\)/true/' \
 	"what runs in a shell"
 agent agent/executions "a shell means every terminal" pty/act.c \
 	's/\(shell == NULL \|\| str_equal\(t->id, shell\)\)/true/' \
 	"and not in another"
-agent agent/executions "who waits for a shell hears nothing" shell.c \
+agent agent/executions "who waits for a shell hears nothing" shell/shell.c \
 	's/^\tinterrupt_on_tell\(wake_waiters\);//' \
 	"two that wait"
-agent agent/executions "a cell that waits hears nothing" context.c \
+agent agent/executions "a cell that waits hears nothing" code/context.c \
 	's/^\tinterrupt_on_tell\(wake_waiters\);//' \
 	"a cell that waits is ended"
-agent agent/executions "an id is there twice" interrupt.c \
+agent agent/executions "an id is there twice" run/interrupt.c \
 	's/taken = is_taken\(n->id\)/taken = false/' \
 	"an id is unique while it runs"
-agent agent/executions "who does not read keeps a dead command alive" interrupt.c \
+agent agent/executions "who does not read keeps a dead command alive" run/interrupt.c \
 	'/^kill_told/,/^}/s/proctree_kill\(j->root, NULL\) == 0/proctree_kill(j->root, NULL) > 9999/' \
 	"an interruption ends it"
 agent agent/executions "a shell's command does not see its client leave" shell/run.c \
 	's/c->job->name.client : 0/0 : 0/' \
 	"/api/execute"
-agent agent/executions "a stream does not see its client leave" exec.c \
+agent agent/executions "a stream does not see its client leave" shell/exec.c \
 	's/p->client_fd = j->name.client/p->client_fd = 0/' \
 	"/api/execute/stream"
-agent agent/executions "who left before the turn came runs all the same" interrupt.c \
+agent agent/executions "who left before the turn came runs all the same" run/interrupt.c \
 	's/j->told == INTERRUPT_NOT && has_left\(j->name.client\)/false/' \
 	"one whose client left before its turn did not begin"
-agent agent/executions "a key runs a command twice" once.c \
+agent agent/executions "a key runs a command twice" api/once.c \
 	's/while \(\(o = find\(key\)\) != NULL &&/while (false \&\& (o = find(key)) != NULL \&\&/' \
 	"a result"
-agent agent/executions "another body has the key's answer" once.c \
+agent agent/executions "another body has the key's answer" api/once.c \
 	's/!str_equal\(o->body, body\)/false/' \
 	"a key belongs to its body"
 agent agent/executions "what never ran takes its key" api/execute.c \
 	's/once_end\(o, c, w->began\)/once_end(o, c, true)/' \
 	"the key is free, also for another body"
-agent agent/fields "a member that nobody knows is not told" scene.c \
+agent agent/fields "a member that nobody knows is not told" api/scene.c \
 	's/c->also = s->ignored;//' \
 	"/api/execute and its first object"
-agent agent/fields "a limit of time is dropped" scene.c \
+agent agent/fields "a limit of time is dropped" api/scene.c \
 	's/else if \(refuse_limit\(s->fields, name, e\) < 0\)/else if (false)/' \
 	"a limit of time is never dropped"
 
@@ -242,10 +242,10 @@ red "an org has any number of jobs" src/provider/store/job.c \
 	'/^take_slot/,/^}/s/n < JOB_SLOTS/n < 1000/' \
 	t/provider/conformance t/provider/conformance-local.t \
 	"an_owner_has_few_at_once_and_another_has_its_own"
-agent agent/descriptors "init spins without descriptors" init.c \
+agent agent/descriptors "init spins without descriptors" init/init.c \
 	's/in->accept_at = clock_ms\(\) \+ AGAIN_MS;/(void)0;/' \
 	"init waits until there is one"
-agent agent/descriptors "a relay spins without descriptors" relay.c \
+agent agent/descriptors "a relay spins without descriptors" relay/relay.c \
 	's/if \(channel_accept_must_pause\(errno\)\)/if (false)/' \
 	"a relay waits until there is one"
 agent agent/websocket "a bounce trusts the program" ws/door.c \
@@ -254,10 +254,10 @@ agent agent/websocket "a bounce trusts the program" ws/door.c \
 
 # ---- files
 
-agent agent/files "a replaced file loses its mode" draft.c \
+agent agent/files "a replaced file loses its mode" files/draft.c \
 	's/\(mode_t\)mode : st.st_mode\)/(mode_t)mode : NEW_MODE)/' \
 	"a link's target is written, its mode stays"
-agent agent/files "a link is replaced, not followed" draft.c \
+agent agent/files "a link is replaced, not followed" files/draft.c \
 	's/if \(files_follow\(d->path, e\) < 0\)/if (false)/' \
 	"a link's target is written, its mode stays"
 agent agent/files "text is said to be binary" api/content.c \
@@ -266,19 +266,19 @@ agent agent/files "text is said to be binary" api/content.c \
 agent api/files "more than 64 MiB are written" api/content.c \
 	's/if \(from.len > WRITE_MAX\)/if (false)/' \
 	"thirty two mebibytes are read and twice as much is written"
-agent agent/files "a path is meant in the root" files.c \
+agent agent/files "a path is meant in the root" files/files.c \
 	"s/path\\[0\\] != '\\/' \\&\\& !add_segments\\(out, &len, cwd\\)/false/" \
 	"parents are made"
-agent api/directories "hidden files are listed" listing.c \
+agent api/directories "hidden files are listed" api/listing.c \
 	's/ \|\| \(w->name\[0\] == .\.. && !l->hidden\)//' \
 	"an entry says all of a file"
-agent api/directories "a move into a directory replaces it" move.c \
+agent api/directories "a move into a directory replaces it" files/move.c \
 	'/^destination/,/^}/s/if \(is_dir\(to\)\)/if (false)/' \
 	"relative paths are meant where the shell is"
 agent api/directories "delete takes directories" api/files.c \
 	's/if \(unlink\(t.where\) < 0\)/if (rmdir(t.where) < 0 \&\& unlink(t.where) < 0)/' \
 	"files are deleted and directories are not"
-agent api/directories "a move between file systems copies" move.c \
+agent api/directories "a move between file systems copies" files/move.c \
 	'/^move_by_copy/,/^}/s/tree_remove\(from, e\) < 0/false/' \
 	"between file systems nothing is lost"
 agent api/directories "what a dead link names exists" api/files.c \
@@ -296,7 +296,7 @@ agent api/raw-files "a write forgets what came meanwhile" api/raw.c \
 unit agent/entity "a range is one byte short" agent/files/entity.c \
 	's/last - first \+ 1/last - first/' \
 	"a_range_is_a_part_of_the_file"
-agent api/raw-files "a tag that differs matches" entity.c \
+agent api/raw-files "a tag that differs matches" files/entity.c \
 	's/memcmp\(list, tag, strlen\(tag\)\) == 0/true/' \
 	"a write can depend on what is there"
 
@@ -317,7 +317,7 @@ agent agent/watch "every kind is told to everybody" watch/news.c \
 agent agent/watch "what is excluded is told" watch/news.c \
 	'/^watch_excludes/,/^}/s/return .*/return false;/' \
 	"without a word"
-agent agent/watch "one change is told many times" changes.c \
+agent agent/watch "one change is told many times" watch/changes.c \
 	's/if \(is_said\(c, &new, path\)\)/if (false)/' \
 	"a storm on one file is one event at a time"
 agent agent/watch_bounds "a check sees no change" watch/news.c \
@@ -326,7 +326,7 @@ agent agent/watch_bounds "a check sees no change" watch/news.c \
 agent agent/watch_bounds "who hangs up is watched for" api/watch.c \
 	's/return p\[0\].revents == 0 && !f->call->gone;/return !f->call->gone;/;s/p\[0\].revents == 0 && clock_left/clock_left/' \
 	"those that went have left room"
-agent agent/watch_bounds "an unknown version is unchanged" watch.c \
+agent agent/watch_bounds "an unknown version is unchanged" watch/watch.c \
 	'/^judge_foreign/,/^}/s/\? WATCH_EXPIRED/? WATCH_UNCHANGED/;s/: WATCH_RESTARTED/: WATCH_UNCHANGED/' \
 	"a version of something else is no version"
 agent api/directories "everything can be watched" api/watch.c \
@@ -374,7 +374,7 @@ api api/revoke "who waits for events is told whatever becomes of the key" api/v1
 reaper api/revoke "a revocation is not carried on" reaper/ports.c \
 	'/^settle_due/,/^}/s/settle_rows\(p, r\);/(void)r;/' \
 	"what could not be told at once is told by a pass"
-agent agent/relay "a late change of a port counts" relay.c \
+agent agent/relay "a late change of a port counts" relay/relay.c \
 	's/o->number < last_order\[o->port\]/false/' \
 	"a late unexpose is refused"
 api reaper/ports "a dead relay stays dead" api/gate/gate.c \
@@ -424,10 +424,10 @@ agent api/terminal "the signal that ended it is not told" api/terminal.c \
 agent api/terminal "what runs in a terminal is not work" pty/act.c \
 	'/^has_job/,/^}/s/group > 0 && group != t->pid/false/' \
 	"what runs in it keeps the session busy"
-agent api/terminal "a new terminal counts from nought" pty.c \
+agent api/terminal "a new terminal counts from nought" pty/pty.c \
 	's/t->begin = t->total = old->total;/(void)old;/' \
 	"it tells how it ended"
-agent api/terminal "who comes back sees nothing" pty.c \
+agent api/terminal "who comes back sees nothing" pty/pty.c \
 	'/^pty_begin/,/^}/s/\? now.first : asked/? now.total : asked/' \
 	"it begins as its shell session is"
 
@@ -439,22 +439,22 @@ agent api/process "a signal reaches the shell only" process/act.c \
 agent api/process "a timeout is not told" process/run.c \
 	's/rec.end.timed_out = p->out_of_time/rec.end.timed_out = false/' \
 	"a timeout kills and is told"
-agent api/process "an id is taken away from who lives" process.c \
+agent api/process "an id is taken away from who lives" process/process.c \
 	'/^process_admit/,/^}/s/if \(i < count && lives\(table\[i\]\)\)/if (false)/' \
 	"ids of the callers choice"
-agent api/process "the end of the input is not passed on" process_input.c \
+agent api/process "the end of the input is not passed on" process/input.c \
 	'/^let_go/,/^}/s/if \(end \|\| /if (/' \
 	"input is written and closed"
 agent api/stdin "nobody sees a process end while its client is silent" api/process_input.c \
 	'/^watch_process/,/^}/s/if \(answer\) \{/if (false) {/' \
 	"a process that ends ends the body"
-agent api/endings "init keeps the reason to itself" session_end.c \
-	'/^note/,/^}/s/told = true;/told = false;/' \
+agent api/endings "init keeps the reason to itself" run/session_end.c \
+	'/^session_end_receive/,/^}/s/told = true;/told = false;/' \
 	"a command says why and what it printed"
-agent api/endings "what ignores SIGTERM is left to the host" wrapper.c \
+agent api/endings "what ignores SIGTERM is left to the host" wrapper/wrapper.c \
 	'/^may_leave/,/^}/s/l->kill_ms > 0 &&/false \&\&/' \
 	"so does one that does not end by itself"
-agent api/process "kill takes the root only" treeend.c \
+agent api/process "kill takes the root only" base/treeend.c \
 	'/^look/,/^}/s/proctree_take_each\(roots, n, now\);//;s/proctree_kill\(t->root, NULL\)/kill(t->root, SIGKILL)/' \
 	"kill ends the whole tree"
 agent api/process "who was killed has failed" process/run.c \
@@ -481,31 +481,31 @@ agent api/process_logs "what is no text waits for the rest of a character" api/p
 
 # ---- archives, git, ports
 
-agent api/archive "an archive goes through links" unpack.c \
+agent api/archive "an archive goes through links" archive/unpack.c \
 	's/ARCHIVE_EXTRACT_TIME \| ARCHIVE_EXTRACT_SECURE_SYMLINKS/ARCHIVE_EXTRACT_TIME/' \
 	"nothing lands outside"
-agent api/archive "an archive goes upwards" unpack.c \
+agent api/archive "an archive goes upwards" archive/unpack.c \
 	's/ARCHIVE_EXTRACT_SECURE_NODOTDOT/0/' \
 	"nothing lands outside"
-agent api/archive "half a file stays" unpack.c \
+agent api/archive "half a file stays" archive/unpack.c \
 	's/unlink\(u->name\);/(void)0;/' \
 	"a broken archive says where"
-agent api/git "a template's hook runs" git.c \
+agent api/git "a template's hook runs" git/git.c \
 	's/ -c core.hooksPath=\/dev\/null//' \
 	"no hook of a template is run"
-agent api/git "a clone that was killed leaves a half" git.c \
+agent api/git "a clone that was killed leaves a half" git/git.c \
 	's/ \|\| o->exit_code > GIT_DIED//' \
 	"a clone that is killed leaves nothing"
-agent api/git "git's words show the password" git.c \
+agent api/git "git's words show the password" git/git.c \
 	's/git_url_redact\(g->url, h.err.data, h.err.len, &out->said\);/buf_add(\&out->said, h.err.data, h.err.len);/' \
 	"credentials open the door and are told to nobody"
 unit agent/git_error "git's words of a branch are a repository's" agent/git/error.c \
 	'/not found in upstream/d;/could not find remote branch/d' \
 	"each_message_has_its_code"
-agent api/ports "a server on ::1 is not found" port_probe.c \
+agent api/ports "a server on ::1 is not found" relay/port_probe.c \
 	's/\{ AF_INET, AF_INET6 \}/{ AF_INET, AF_INET }/' \
 	"a server on the other address is found"
-agent api/ports "any status is ready" port_probe.c \
+agent api/ports "any status is ready" relay/port_probe.c \
 	's/status >= p->status_min && status <= p->status_max/true/' \
 	"a check says whether it answers"
 agent api/ports "a watch outlives its process" api/ports.c \
@@ -540,7 +540,7 @@ init "one descriptor too many is passed on" src/agent/init/ops.c \
 init "a cell runs outside its groups" src/agent/cell/cell.c \
 	's/return err_errno\(e, "cannot join cgroup %zu", i\);/continue;/' \
 	"without its groups, and their limits, nothing is launched"
-agent agent/isolation "siblings share message queues" cell.c \
+agent agent/isolation "siblings share message queues" cell/cell.c \
 	's/CLONE_NEWPID \| CLONE_NEWNS \| CLONE_NEWIPC/CLONE_NEWPID | CLONE_NEWNS/' \
 	"nor is the ipc namespace one"
 init "a tenant stops its cell" src/agent/cell/init.c \
@@ -555,10 +555,10 @@ agent agent/relay "an app speaks before it is asked" relay/copy.c \
 agent agent/relay "an error page stands in the middle of an answer" relay/copy.c \
 	's/if \(c->reply.started\)/if (false)/' \
 	"nothing of ours stands in the middle of it"
-agent agent/relay "any number of ports is relayed" relay.c \
+agent agent/relay "any number of ports is relayed" relay/relay.c \
 	's/if \(count >= RELAYS_MAX\)/if (false)/' \
 	"64 are relayed"
-agent agent/isolation "nobody ends who has too much memory" watchdog.c \
+agent agent/isolation "nobody ends who has too much memory" init/watchdog.c \
 	's/kill\(largest, SIGKILL\);/(void)largest;/' \
 	"the largest are ended"
 unit agent/swap "what is kept goes with the old" agent/files/swap.c \

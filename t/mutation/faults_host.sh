@@ -312,7 +312,7 @@ world meanwhile "what was taken out of env stays" fittings.c \
 world port "a cut is as new as the opening" relay_control.c \
 	's/y->order - 1/y->order/' \
 	"a_cut_comes_before_the_opening_it_is_for"
-agent sandbox/writable "changes of the root are nobody's disk" usage.c \
+agent sandbox/writable "changes of the root are nobody's disk" init/usage.c \
 	's/if \(i < PARTS_ALWAYS \|\| .*/if (i < PARTS_ALWAYS)/' \
 	"what it writes counts for its disk"
 agent sandbox/writable "the sandbox's root stays mounted" cell/root.c \
@@ -324,6 +324,6 @@ agent sandbox/writable "/home can be renamed" cell/root.c \
 agent sandbox/writable "root's switches are open" cell/root.c \
 	'/^lock_sysctls/,/^}/s/MS_RDONLY \| //' \
 	"nothing that a session does to its root keeps it from waking"
-agent sandbox/writable "chown has an effect" sysfilter.c \
+agent sandbox/writable "chown has an effect" base/sysfilter.c \
 	's/if \(root && install/if (root \&\& ROOT_PROGRAM[0].code > 0xfff \&\& install/' \
 	"packages are installed"

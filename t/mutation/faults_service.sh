@@ -93,7 +93,7 @@ api api/dataplane "an agent's death has no tail" control/control.c \
 api api/setup "a setup runs twice" control/setup.c \
 	's/\*begun = s.begun/*begun = false/' \
 	"files are written once"
-agent api/snapshots "a snapshot has no home" pack.c \
+agent api/snapshots "a snapshot has no home" archive/pack.c \
 	's/"workspace", "home\/user", NULL/"workspace", NULL/' \
 	"it keeps all there is"
 
@@ -186,13 +186,13 @@ world disk "a sandbox may have more than its limit" disk.c \
 world disk "who hides has time to tidy up" disk_account.c \
 	's/&& \(!over \|\| u->whole\)\)/)/' \
 	"one_over_its_limit_that_hides_more_is_put_to_sleep_at_once"
-agent agent/usage "a closed directory is not measured" capability.c \
+agent agent/usage "a closed directory is not measured" base/capability.c \
 	's/on \? \*effective \| bit :/on ? *effective :/' \
 	"all of it"
-agent agent/usage "who is not dumpable is not measured" usage.c \
+agent agent/usage "who is not dumpable is not measured" init/usage.c \
 	's/if \(d == NULL && errno == EACCES\)/if (false)/' \
 	"it is found"
-agent agent/usage "init keeps the right to read all" init.c \
+agent agent/usage "init keeps the right to read all" init/init.c \
 	's/^\tusage_read_all\(false\);.*//' \
 	"init"
 unit agent/usage "an empty file is nothing" agent/init/usage.c \
