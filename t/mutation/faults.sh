@@ -440,7 +440,7 @@ agent api/process "a timeout is not told" process/run.c \
 	's/rec.end.timed_out = p->out_of_time/rec.end.timed_out = false/' \
 	"a timeout kills and is told"
 agent api/process "an id is taken away from who lives" process/process.c \
-	'/^process_admit/,/^}/s/if \(i < count && lives\(table\[i\]\)\)/if (false)/' \
+	'/^process_admit/,/^}/s/if \(old != NULL && !old->ended\)/if (false)/' \
 	"ids of the callers choice"
 agent api/process "the end of the input is not passed on" process/input.c \
 	'/^let_go/,/^}/s/if \(end \|\| /if (/' \
