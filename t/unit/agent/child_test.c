@@ -143,11 +143,11 @@ finish(struct child_entry *c)
 	child_let_go(c);
 }
 
-/* In the table and watched by the loop. */
+/* In the table, and not yet watched by the loop. */
 static struct child_entry *
-run(const char *script)
+start(void)
 {
-	const char *const argv[] = { "/bin/bash", "-c", script, NULL };
+	const char *const argv[] = { "/bin/sleep", "1000", NULL };
 	char *envp[] = { NULL };
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct child_entry *c = make("running");
@@ -165,6 +165,15 @@ run(const char *script)
 	child_lock(&table);
 	child_enter(c);
 	child_unlock(&table);
+	return c;
+}
+
+static struct child_entry *
+run(void)
+{
+	struct child_entry *c = start();
+	struct err e;
+
 	assert_int_equal(child_attach(c, &e), 0);
 	return c;
 }
@@ -197,7 +206,7 @@ a_pin_keeps_the_number(void **state)
 {
 	/* wait: the child must not end in it; a slow machine cannot break that */
 	enum { A_WHILE_MS = 200 };
-	struct child_entry *c = run("exec sleep 1000");
+	struct child_entry *c = run();
 
 	(void)state;
 	assert_true(child_pin(c));
@@ -214,7 +223,7 @@ a_pin_keeps_the_number(void **state)
 static void
 what_is_ended_has_ended(void **state)
 {
-	struct child_entry *c = run("exec sleep 1000");
+	struct child_entry *c = run();
 
 	(void)state;
 	assert_true(child_lives(c));
@@ -222,6 +231,19 @@ what_is_ended_has_ended(void **state)
 	assert_false(child_lives(c));
 	assert_int_equal(exit_code, 128 + SIGTERM);
 	assert_true(child_end_all(&c, 1)); /* nothing is left to do */
+	forget(c);
+}
+
+static void
+one_may_end_before_the_loop_watches_it(void **state)
+{
+	struct child_entry *c = start();
+	struct err e;
+
+	(void)state;
+	assert_true(child_end_all(&c, 1));
+	assert_int_equal(child_attach(c, &e), 0); /* and nothing is killed */
+	assert_false(child_lives(c));
 	forget(c);
 }
 
@@ -236,6 +258,7 @@ main(void)
 		    one_thread_at_a_time_writes_to_what_lives, begin),
 		cmocka_unit_test(a_pin_keeps_the_number),
 		cmocka_unit_test(what_is_ended_has_ended),
+		cmocka_unit_test(one_may_end_before_the_loop_watches_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
