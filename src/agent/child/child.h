@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/lock.h"
 #include "agent/base/loop.h"
 #include "agent/base/spawn.h"
 #include "common/err.h"
@@ -40,7 +41,7 @@ struct child_table {
 	/* with the lock held: nobody holds it any more */
 	void (*destroy)(struct child_entry *c);
 
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t changed;   /* one has ended, or a turn is over */
 	struct child_entry **all; /* in the order in which they began */
 	size_t count, room;

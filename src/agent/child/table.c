@@ -1,7 +1,6 @@
 /* table.c: the children of a kind, who holds them and who follows them. */
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 #include "agent/child/child.h"
 #include "agent/run/activity.h"
@@ -22,13 +21,13 @@ child_init(struct child_entry *c, struct child_table *t, const char *id)
 void
 child_lock(struct child_table *t)
 {
-	pthread_mutex_lock(&t->lock);
+	lock_take(&t->lock);
 }
 
 void
 child_unlock(struct child_table *t)
 {
-	pthread_mutex_unlock(&t->lock);
+	lock_drop(&t->lock);
 }
 
 /* ---- with the lock held */
@@ -36,11 +35,7 @@ child_unlock(struct child_table *t)
 bool
 child_wait(struct child_table *t, int64_t deadline_ms)
 {
-	struct timespec at = { .tv_sec = deadline_ms / 1000,
-		.tv_nsec = deadline_ms % 1000 * 1000000 };
-
-	return pthread_cond_clockwait(&t->changed, &t->lock, CLOCK_MONOTONIC,
-		   &at) == 0;
+	return lock_wait_until(&t->changed, &t->lock, deadline_ms);
 }
 
 struct child_entry *

@@ -51,7 +51,7 @@ struct child_table process_table = { .one = "process",
 	.each_second = sweep,
 	.removed = remove_files,
 	.destroy = destroy,
-	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.lock = LOCK_INIT(LOCK_PROCESS),
 	.changed = PTHREAD_COND_INITIALIZER };
 
 /* Keeps the newest of those that have ended. */

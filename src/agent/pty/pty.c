@@ -29,7 +29,7 @@ struct child_table pty_table = { .one = "terminal",
 	.living_max = PTY_LIVING_MAX,
 	.hang_up = true,
 	.destroy = destroy,
-	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.lock = LOCK_INIT(LOCK_PTY),
 	.changed = PTHREAD_COND_INITIALIZER };
 
 struct pty *

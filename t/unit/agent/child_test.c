@@ -38,7 +38,7 @@ static struct child_table table = { .one = "thing",
 	.living_max = MOST,
 	.removed = note_removed,
 	.destroy = destroy,
-	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.lock = LOCK_INIT(LOCK_PROCESS),
 	.changed = PTHREAD_COND_INITIALIZER };
 
 static struct child_entry *
