@@ -62,6 +62,10 @@ AGENT_SOURCES = \
 	src/agent/cell/launch.c src/agent/cell/launch.h \
 	src/agent/cell/limits_view.c src/agent/cell/limits_view.h \
 	src/agent/cell/root.c src/agent/cell/root.h \
+	src/agent/child/child.h \
+	src/agent/child/end.c \
+	src/agent/child/life.c \
+	src/agent/child/table.c \
 	src/agent/code/context.c src/agent/code/context.h \
 	src/agent/code/kernel.c src/agent/code/kernel.h \
 	src/agent/code/kernel_start.c \

@@ -167,7 +167,7 @@ agent agent/executions "a shell means every command" run/interrupt.c \
 	's/\(m->who.shell == NULL \|\| str_equal\(j->name.shell, m->who.shell\)\)/true/' \
 	"what runs in a shell"
 agent agent/executions "a shell means every terminal" pty/act.c \
-	's/\(shell == NULL \|\| str_equal\(t->id, shell\)\)/true/' \
+	's/\(shell != NULL && !str_equal\(t->id, shell\)\)/false/' \
 	"and not in another"
 agent agent/executions "who waits for a shell hears nothing" shell/shell.c \
 	's/^\tinterrupt_on_tell\(wake_waiters\);//' \
@@ -415,8 +415,8 @@ red "a revoked key's connections stay" src/admin/cmd_key.c \
 agent api/terminal "a terminal has the size it had" pty/act.c \
 	's/\(void\)ioctl\(t->master, TIOCSWINSZ, &size\);/(void)size;/' \
 	"vim edits a file and hears of another size"
-agent api/terminal "two clients type at once" pty/act.c \
-	'/^take_turn/,/^}/s/mine = !t->typing && !t->ended/mine = !t->ended/;s/while \(more && t->typing && !t->ended\)/while (false)/' \
+agent api/terminal "two clients type at once" child/table.c \
+	'/^child_take_turn/,/^}/s/if \(c->writing \|\| c->ended\)/if (c->ended)/;s/while \(c->writing && /while (false \&\& /' \
 	"what two clients type is not mixed"
 agent api/terminal "the signal that ended it is not told" api/terminal.c \
 	"s/if \\(now.signal\\[0\\] != '.0'\\)/if (false)/" \
@@ -425,7 +425,7 @@ agent api/terminal "what runs in a terminal is not work" pty/act.c \
 	'/^has_job/,/^}/s/group > 0 && group != t->pid/false/' \
 	"what runs in it keeps the session busy"
 agent api/terminal "a new terminal counts from nought" pty/pty.c \
-	's/t->begin = t->total = old->total;/(void)old;/' \
+	's/t->begin = t->total = pty_of\(old\)->total;/(void)old;/' \
 	"it tells how it ended"
 agent api/terminal "who comes back sees nothing" pty/pty.c \
 	'/^pty_begin/,/^}/s/\? now.first : asked/? now.total : asked/' \
@@ -440,7 +440,7 @@ agent api/process "a timeout is not told" process/run.c \
 	's/rec.end.timed_out = p->out_of_time/rec.end.timed_out = false/' \
 	"a timeout kills and is told"
 agent api/process "an id is taken away from who lives" process/process.c \
-	'/^process_admit/,/^}/s/if \(i < count && lives\(table\[i\]\)\)/if (false)/' \
+	'/^process_admit/,/^}/s/if \(old != NULL && !old->ended\)/if (false)/' \
 	"ids of the callers choice"
 agent api/process "the end of the input is not passed on" process/input.c \
 	'/^let_go/,/^}/s/if \(end \|\| /if (/' \

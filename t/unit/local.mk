@@ -31,7 +31,7 @@ UNIT += \
 	t/unit/reaper/plan_test \
 	t/unit/agent/answers_test t/unit/agent/backup_path_test \
 	t/unit/agent/base64_test t/unit/agent/bigjson_test t/unit/agent/blocks_test t/unit/agent/cells_test \
-	t/unit/agent/changes_test t/unit/agent/entity_test t/unit/agent/envset_test \
+	t/unit/agent/changes_test t/unit/agent/child_test t/unit/agent/entity_test t/unit/agent/envset_test \
 	t/unit/agent/files_test t/unit/agent/git_error_test t/unit/agent/git_url_test \
 	t/unit/agent/gitconfig_test t/unit/agent/glob_test \
 	t/unit/agent/kernel_talk_test t/unit/agent/launch_test \
@@ -66,7 +66,7 @@ t_unit_provider_file_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
 t/unit/agent/sysfilter_test.$(OBJEXT): $(SYSFILTER_TABLES)
 
 ## not under valgrind: Debian 12's does not know pidfd_open()
-UNIT_PIDFD += t/unit/provider/proc_test t/unit/agent/setup_test t/unit/agent/treeend_test
+UNIT_PIDFD += t/unit/provider/proc_test t/unit/agent/child_test t/unit/agent/setup_test t/unit/agent/treeend_test
 
 ## need a server: t/sql/store.t and t/control/*.t run them
 check_PROGRAMS += t/unit/store/store_world \

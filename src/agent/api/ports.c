@@ -122,7 +122,7 @@ struct watch {
 	int64_t interval_ms;
 	int64_t began_ms, beat_ms;
 	struct process *process; /* held; NULL: none */
-	struct process_watch news;
+	struct child_watch news;
 	bool session_ends;
 };
 

@@ -142,7 +142,7 @@ await_character(struct process *p, const struct ring *log)
 {
 	auto_free struct ring_block *b = xmalloc(sizeof(*b));
 	int64_t end_ms = clock_ms() + QUIET_MS;
-	struct process_watch w;
+	struct child_watch w;
 	struct err ignored;
 
 	if (!ends_within_character(log, b) ||
@@ -187,7 +187,7 @@ struct follow {
 	struct call *call;
 	struct process *process;
 	const struct ring *log;
-	struct process_watch watch;
+	struct child_watch watch;
 	struct ring_block *block;
 	struct buf event;
 	int64_t pos;     /* what has been sent ends here */

@@ -13,7 +13,7 @@ enum { OFFSET_TEXT_MAX = 24 };
 struct follow {
 	struct call *call;
 	struct pty *pty;
-	struct pty_watch watch;
+	struct child_watch watch;
 	struct pty_block *block;
 	struct buf event;
 	int64_t pos; /* what has been sent ends here */

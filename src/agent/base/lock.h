@@ -40,9 +40,8 @@
 	    "the descriptor that tells a route that its client has left")     \
 	/* tables */                                                          \
 	ROW(LOCK_PROCESS, "process", "process/process.c",                     \
-	    "background processes; still a plain pthread_mutex_t")            \
-	ROW(LOCK_PTY, "pty", "pty/pty.c",                                     \
-	    "terminals; still a plain pthread_mutex_t")                       \
+	    "background processes")                                           \
+	ROW(LOCK_PTY, "pty", "pty/pty.c", "terminals")                        \
 	ROW(LOCK_CONTEXT, "context", "code/context.c", "code contexts")       \
 	ROW(LOCK_SHELL, "shell", "shell/shell.c", "persistent shells")        \
 	ROW(LOCK_INTERRUPT, "interrupt", "run/interrupt.c",                   \

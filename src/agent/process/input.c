@@ -1,7 +1,6 @@
 /* input.c: writing to what a background process reads. */
 #include <errno.h>
 #include <poll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/process/internal.h"
@@ -16,53 +15,14 @@ enum {
 
 /* ---- turns */
 
-static pthread_cond_t turn_over = PTHREAD_COND_INITIALIZER;
-
-/* The writing end, ours until let_go(); -1 when it is closed. */
-static int
-take_end(struct process *p)
-{
-	int fd;
-
-	pthread_mutex_lock(&process_lock);
-	fd = p->input;
-	p->input_busy = fd >= 0;
-	pthread_mutex_unlock(&process_lock);
-	return fd;
-}
-
 static void
 let_go(struct process *p, bool end)
 {
-	pthread_mutex_lock(&process_lock);
-	p->input_busy = false;
-	if (end || p->rec.end.status != PROCESS_RUNNING)
+	child_lock(&process_table);
+	if (end || p->entry.ended)
 		mem_close_fd(&p->input);
-	p->input_taken = false;
-	pthread_cond_broadcast(&turn_over);
-	pthread_mutex_unlock(&process_lock);
-}
-
-static int
-await_turn(struct process *p, struct err *e)
-{
-	int64_t end_ms = clock_ms() + INPUT_MS;
-	struct timespec at = { .tv_sec = end_ms / 1000,
-		.tv_nsec = end_ms % 1000 * 1000000 };
-	bool mine;
-	int rc = 0;
-
-	pthread_mutex_lock(&process_lock);
-	while (p->input_taken && rc == 0)
-		rc = pthread_cond_clockwait(&turn_over, &process_lock,
-		    CLOCK_MONOTONIC, &at);
-	mine = !p->input_taken;
-	p->input_taken = true;
-	pthread_mutex_unlock(&process_lock);
-	if (!mine)
-		return err_set(e, ERR_BUSY, CODE_INPUT_FULL,
-		    "another request is writing to process '%s'", p->rec.id);
-	return 0;
+	child_give_turn(&p->entry);
+	child_unlock(&process_table);
 }
 
 static int
@@ -76,19 +36,24 @@ int
 process_input_open(struct process_input *in, struct process *p, int gone_fd,
     struct err *e)
 {
+	bool mine;
+
 	*in = (struct process_input){ .process = p,
 		.gone_fd = gone_fd,
 		.watch = { .fd = -1 } };
-	if (process_now(p).status != PROCESS_RUNNING)
-		return process_not_running(p, e);
-	if (await_turn(p, e) < 0)
-		return -1;
-	in->fd = take_end(p);
+	child_lock(&process_table);
+	mine = child_take_turn(&p->entry, INPUT_MS);
+	in->fd = p->input; /* ours until let_go() */
+	child_unlock(&process_table);
+	if (!mine)
+		return !child_lives(&p->entry)
+		    ? process_not_running(p, e)
+		    : err_set(e, ERR_BUSY, CODE_INPUT_FULL,
+			  "another request is writing to process '%s'",
+			  p->rec.id);
 	if (in->fd < 0) {
 		let_go(p, false);
-		return process_now(p).status != PROCESS_RUNNING
-		    ? process_not_running(p, e)
-		    : is_closed(p, e);
+		return is_closed(p, e);
 	}
 	if (process_watch(p, &in->watch, e) < 0) {
 		let_go(p, false);
@@ -117,9 +82,9 @@ process_input_check(struct process_input *in, struct err *e)
 	(void)!read(in->watch.fd, &seen, sizeof(seen));
 	closed = poll(&f, 1, 0) == 1 && (f.revents & POLLERR) != 0;
 	/* nobody can read any more: mostly because it ends just now */
-	if (closed && process_now(in->process).status == PROCESS_RUNNING)
+	if (closed && child_lives(&in->process->entry))
 		(void)poll(&end, 1, CLOSING_MS);
-	if (process_now(in->process).status != PROCESS_RUNNING)
+	if (!child_lives(&in->process->entry))
 		return process_not_running(in->process, e);
 	return closed ? is_closed(in->process, e) : 0;
 }

@@ -2,149 +2,93 @@
 #include "agent/process/process.h"
 
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "agent/process/internal.h"
 #include "common/mem.h"
 
-pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t process_changed = PTHREAD_COND_INITIALIZER;
-
-/* in the order in which they began */
-static struct process **table;
-static size_t count, room;
-static bool loaded;
-
-/* ---- who is there; all with the lock held */
+/* ---- who is there; with the lock held */
 
 static void
-drop(struct process *p)
+remove_files(struct child_entry *c)
 {
-	if (--p->refs > 0)
-		return;
+	process_store_remove(c->id);
+}
+
+static void
+destroy(struct child_entry *c)
+{
+	struct process *p = process_of(c);
+
 	ring_close(&p->log);
 	mem_close_fd(&p->input);
 	free(p->rec.command);
 	free(p);
 }
 
-static bool
-lives(const struct process *p)
+/* Forgets what has ended and was not to be kept longer than this. */
+static void
+sweep(void)
 {
-	return p->rec.end.status == PROCESS_RUNNING;
-}
+	struct child_table *t = &process_table;
+	int64_t before = clock_ms() - PROCESS_CLEANUP_MS;
 
-static size_t
-index_of(const char *id)
-{
-	size_t i = 0;
+	child_lock(t);
+	for (size_t i = t->count; i-- > 0;) {
+		struct process *p = process_of(t->all[i]);
 
-	while (i < count && !str_equal(table[i]->rec.id, id))
-		i++;
-	return i;
-}
-
-void
-process_enter(struct process *p)
-{
-	if (count == room) {
-		room = room > 0 ? 2 * room : 16;
-		table = xrealloc(table, room * sizeof(*table));
+		if (p->entry.ended && p->rec.auto_cleanup &&
+		    p->ended_ms < before)
+			child_remove(&p->entry);
 	}
-	p->refs++;
-	table[count++] = p;
+	child_unlock(t);
 }
 
-void
-process_remove(struct process *p)
-{
-	size_t i = index_of(p->rec.id);
-
-	process_store_remove(p->rec.id);
-	p->removed = true;
-	for (count--; i < count; i++)
-		table[i] = table[i + 1];
-	drop(p);
-}
+struct child_table process_table = { .one = "process",
+	.many = "processes",
+	.failed = CODE_PROCESS_ERROR,
+	.too_many = CODE_TOO_MANY_PROCESSES,
+	.living_max = PROCESS_LIVING_MAX,
+	.each_second = sweep,
+	.removed = remove_files,
+	.destroy = destroy,
+	.lock = LOCK_INIT(LOCK_PROCESS),
+	.changed = PTHREAD_COND_INITIALIZER };
 
 /* Keeps the newest of those that have ended. */
 static void
 forget_oldest(void)
 {
 	const int64_t most = (int64_t)PROCESS_LOGS_MB_MAX << 20;
+	struct child_table *t = &process_table;
 	size_t ended = 0;
 	int64_t bytes = 0;
 
-	for (size_t i = count; i-- > 0;) {
-		struct process *p = table[i];
+	for (size_t i = t->count; i-- > 0;) {
+		struct process *p = process_of(t->all[i]);
 
-		if (lives(p))
+		if (!p->entry.ended)
 			continue;
 		bytes += p->log_bytes;
 		if (++ended > PROCESS_ENDED_MAX || bytes > most) {
 			bytes -= p->log_bytes;
-			process_remove(p);
+			child_remove(&p->entry);
 		}
 	}
-}
-
-/* What an earlier wrapper knew. */
-static void
-load(void)
-{
-	size_t n;
-	auto_free struct process_record *all = NULL;
-
-	if (loaded)
-		return;
-	loaded = true;
-	all = process_store_load(&n);
-	for (size_t i = 0; i < n; i++) {
-		struct process *p = xcalloc(1, sizeof(*p));
-
-		*p = (struct process){ .rec = all[i],
-			.log = { .fd = -1 },
-			.input = -1,
-			.log_bytes = process_store_bytes(all[i].id) };
-		process_enter(p);
-	}
-	forget_oldest();
-}
-
-size_t
-process_living(void)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++)
-		n += lives(table[i]);
-	return n;
 }
 
 int
 process_admit(const char *id, struct err *e)
 {
-	size_t i;
+	struct child_entry *old = child_named(&process_table, id);
 
-	load();
-	i = index_of(id);
-	if (i < count && lives(table[i]))
+	if (old != NULL && !old->ended)
 		return err_set(e, ERR_CONFLICT, CODE_PROCESS_ALREADY_EXISTS,
 		    "Process '%s' already exists", id);
-	if (process_living() >= PROCESS_LIVING_MAX)
-		return err_set(e, ERR_LIMITED, CODE_TOO_MANY_PROCESSES,
-		    "there may be %d processes at once", PROCESS_LIVING_MAX);
-	if (i < count)
-		process_remove(table[i]);
+	if (child_admit(&process_table, e) < 0)
+		return -1;
+	if (old != NULL)
+		child_remove(old);
 	return 0;
-}
-
-void
-process_wake(const struct process *p)
-{
-	for (const struct process_watch *w = p->watches; w != NULL; w = w->next)
-		(void)!eventfd_write(w->fd, 1);
 }
 
 void
@@ -153,28 +97,51 @@ process_ended(struct process *p, const struct process_end *how)
 	p->rec.end = *how;
 	if (p->readers == 0)
 		ring_close(&p->log);
-	if (!p->input_busy)
+	if (!p->entry.writing)
 		mem_close_fd(&p->input);
-	process_wake(p);
-	pthread_cond_broadcast(&process_changed);
+	child_ended(&p->entry);
 	forget_oldest();
 }
 
 /* ---- for everybody else */
 
+void
+process_load(void)
+{
+	static bool loaded;
+	auto_free struct process_record *all = NULL;
+	size_t n = 0;
+
+	child_lock(&process_table);
+	if (!loaded)
+		all = process_store_load(&n);
+	loaded = true;
+	for (size_t i = 0; i < n; i++) {
+		struct process *p = xcalloc(1, sizeof(*p));
+
+		*p = (struct process){ .rec = all[i],
+			.log = { .fd = -1 },
+			.input = -1,
+			.log_bytes = process_store_bytes(all[i].id) };
+		child_init(&p->entry, &process_table, p->rec.id);
+		p->entry.ended = true;
+		child_enter(&p->entry);
+		child_drop(&p->entry);
+	}
+	if (n > 0)
+		forget_oldest();
+	child_unlock(&process_table);
+}
+
 int
 process_find(const char *id, struct process **out, struct err *e)
 {
-	size_t i;
+	struct child_entry *c;
 
-	pthread_mutex_lock(&process_lock);
-	load();
-	i = index_of(id);
-	*out = i < count ? table[i] : NULL;
-	if (*out != NULL)
-		(*out)->refs++;
-	pthread_mutex_unlock(&process_lock);
-	if (*out == NULL)
+	process_load();
+	c = child_find(&process_table, id);
+	*out = c != NULL ? process_of(c) : NULL;
+	if (c == NULL)
 		return err_set(e, ERR_NOT_FOUND, CODE_PROCESS_NOT_FOUND,
 		    "Process '%s' not found", id);
 	return 0;
@@ -183,25 +150,20 @@ process_find(const char *id, struct process **out, struct err *e)
 void
 process_release(struct process *p)
 {
-	pthread_mutex_lock(&process_lock);
-	drop(p);
-	pthread_mutex_unlock(&process_lock);
+	child_release(&p->entry);
 }
 
 struct process **
-process_all(size_t *n)
+process_all(size_t *count)
 {
+	auto_free struct child_entry **entries = NULL;
 	struct process **all;
 
-	pthread_mutex_lock(&process_lock);
-	load();
-	all = xcalloc(count, sizeof(*all));
-	*n = count;
-	for (size_t i = 0; i < count; i++) {
-		all[i] = table[i];
-		all[i]->refs++;
-	}
-	pthread_mutex_unlock(&process_lock);
+	process_load();
+	entries = child_all(&process_table, count);
+	all = xcalloc(*count, sizeof(struct process *));
+	for (size_t i = 0; i < *count; i++)
+		all[i] = process_of(entries[i]);
 	return all;
 }
 
@@ -216,9 +178,9 @@ process_now(struct process *p)
 {
 	struct process_end now;
 
-	pthread_mutex_lock(&process_lock);
+	child_lock(&process_table);
 	now = p->rec.end;
-	pthread_mutex_unlock(&process_lock);
+	child_unlock(&process_table);
 	return now;
 }
 
@@ -246,33 +208,28 @@ process_json(struct process *p)
 	return o;
 }
 
+int
+process_not_running(const struct process *p, struct err *e)
+{
+	return err_set(e, ERR_NOT_FOUND, CODE_COMMAND_NOT_FOUND,
+	    "Process '%s' has ended", p->rec.id);
+}
+
 size_t
 process_cleanup(void)
 {
+	struct child_table *t = &process_table;
 	size_t n = 0;
 
-	pthread_mutex_lock(&process_lock);
-	load();
-	for (size_t i = count; i-- > 0;)
-		if (!lives(table[i])) {
-			process_remove(table[i]);
+	process_load();
+	child_lock(t);
+	for (size_t i = t->count; i-- > 0;)
+		if (t->all[i]->ended) {
+			child_remove(t->all[i]);
 			n++;
 		}
-	pthread_mutex_unlock(&process_lock);
+	child_unlock(t);
 	return n;
-}
-
-void
-process_sweep(void)
-{
-	int64_t before = clock_ms() - PROCESS_CLEANUP_MS;
-
-	pthread_mutex_lock(&process_lock);
-	for (size_t i = count; i-- > 0;)
-		if (!lives(table[i]) && table[i]->rec.auto_cleanup &&
-		    table[i]->ended_ms < before)
-			process_remove(table[i]);
-	pthread_mutex_unlock(&process_lock);
 }
 
 /* ---- output */
@@ -284,49 +241,34 @@ process_log_begin(struct process *p)
 	struct ring again;
 	struct err ignored;
 
-	pthread_mutex_lock(&process_lock);
-	if (p->readers++ == 0 && !lives(p) && !p->removed) {
+	child_lock(&process_table);
+	if (p->readers++ == 0 && p->entry.ended && p->entry.listed) {
 		process_store_log(p->rec.id, path);
 		/* without it, what was once counted is gone */
 		if (ring_open(&again, path, &ignored) == 0)
 			p->log = again;
 	}
-	pthread_mutex_unlock(&process_lock);
+	child_unlock(&process_table);
 	return &p->log;
 }
 
 void
 process_log_end(struct process *p)
 {
-	pthread_mutex_lock(&process_lock);
-	if (--p->readers == 0 && !lives(p))
+	child_lock(&process_table);
+	if (--p->readers == 0 && p->entry.ended)
 		ring_close(&p->log);
-	pthread_mutex_unlock(&process_lock);
+	child_unlock(&process_table);
 }
 
 int
-process_watch(struct process *p, struct process_watch *w, struct err *e)
+process_watch(struct process *p, struct child_watch *w, struct err *e)
 {
-	w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (w->fd < 0)
-		return err_errno(e, "eventfd");
-	pthread_mutex_lock(&process_lock);
-	w->next = p->watches;
-	p->watches = w;
-	pthread_mutex_unlock(&process_lock);
-	return 0;
+	return child_watch(&p->entry, w, e);
 }
 
 void
-process_unwatch(struct process *p, struct process_watch *w)
+process_unwatch(struct process *p, struct child_watch *w)
 {
-	pthread_mutex_lock(&process_lock);
-	for (struct process_watch **at = &p->watches; *at != NULL;
-	     at = &(*at)->next)
-		if (*at == w) {
-			*at = w->next;
-			break;
-		}
-	pthread_mutex_unlock(&process_lock);
-	mem_close_fd(&w->fd);
+	child_unwatch(&p->entry, w);
 }

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "agent/base/ring.h"
+#include "agent/child/child.h"
 #include "agent/process/store.h"
 #include "agent/shell/exec.h"
 #include "common/err.h"
@@ -79,22 +80,17 @@ const struct ring *process_log_begin(struct process *p);
 void process_log_end(struct process *p);
 
 /* Readable when there is more output, or it has ended. */
-struct process_watch {
-	int fd; /* an eventfd */
-	struct process_watch *next;
-};
-
-int process_watch(struct process *p, struct process_watch *w, struct err *e)
+int process_watch(struct process *p, struct child_watch *w, struct err *e)
     MUST_CHECK;
-void process_unwatch(struct process *p, struct process_watch *w);
+void process_unwatch(struct process *p, struct child_watch *w);
 
 /* A turn at writing to what a process reads. */
 struct process_input {
 	struct process *process;
 	int fd;
 	int gone_fd; /* readable hang-up: nobody waits any more; -1: none */
-	atomic_llong written;       /* so far: what the pipe has taken */
-	struct process_watch watch; /* to see its end */
+	atomic_llong written;     /* so far: what the pipe has taken */
+	struct child_watch watch; /* to see its end */
 };
 
 /*

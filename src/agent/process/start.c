@@ -37,13 +37,8 @@ new_process(const struct process_wish *w)
 	struct process *p = xcalloc(1, sizeof(*p));
 	size_t len = strlen(w->exec.command);
 
-	*p = (struct process){ .refs = 1,
-		.log = { .fd = -1 },
-		.child = { -1, -1 },
-		.out = { { .in = { .fd = -1 } }, { .in = { .fd = -1 } } },
-		.exit = { .fd = -1 },
-		.timer = { .fd = -1 },
-		.input = -1 };
+	*p = (struct process){ .log = { .fd = -1 }, .input = -1 };
+	child_init(&p->entry, &process_table, p->rec.id);
 	if (w->id != NULL)
 		str_copy(p->rec.id, sizeof(p->rec.id), w->id);
 	else
@@ -152,7 +147,7 @@ fail_at_once(struct process *p, struct err *e)
 	p->rec.end = how;
 	p->ended_ms = clock_ms();
 	process_store_write(&p->rec);
-	process_enter(p);
+	child_enter(&p->entry);
 	process_ended(p, &how);
 	return 0;
 }
@@ -172,7 +167,7 @@ spawn(struct process *p, const struct process_wish *w, const struct buf *script,
 		    .out = n.out[0],
 		    .err = n.out[1],
 		    .input = n.input >= 0 ? n.input : 0 },
-		&p->child, e) == 0)
+		&p->entry.child, e) == 0)
 		return 0;
 	if (errno == EAGAIN && e->code != CODE_BAD_CWD)
 		return err_set(e, ERR_LIMITED, CODE_TOO_MANY_PROCESSES,
@@ -190,26 +185,21 @@ start_locked(struct process *p, const struct process_wish *w,
 		close_ours(p);
 		return fail_at_once(p, e);
 	}
-	p->rec.pid = p->child.pid;
+	p->rec.pid = p->entry.child.pid;
 	open_log(p);
 	process_store_write(&p->rec);
-	process_enter(p);
-	p->refs++; /* the loop's */
+	child_enter(&p->entry);
 	return 0;
 }
 
-/* It runs and nobody can watch it: as if it had never been. */
+/* It ran and the loop could not watch it; another thread may have seen it. */
 static void
 undo(struct process *p)
 {
-	proctree_kill(p->child.pid, NULL);
-	spawn_wait(&p->child);
-	close_ours(p);
-	pthread_mutex_lock(&process_lock);
+	child_lock(&process_table);
 	p->rec.end.status = PROCESS_ERROR;
-	process_remove(p);
-	p->refs--;
-	pthread_mutex_unlock(&process_lock);
+	close_ours(p);
+	child_unlock(&process_table);
 }
 
 int
@@ -225,14 +215,14 @@ process_start(const struct process_wish *w, struct process **out, struct err *e)
 	if (exec_prepare(&x, NULL, 0, &script, cwd, e) < 0)
 		return -1;
 	p = new_process(w);
-	p->counted = !activity_is_probe();
 	process_prepare(p); /* who sees it may end it at once */
-	pthread_mutex_lock(&process_lock);
+	process_load();
+	child_lock(&process_table);
 	rc = start_locked(p, w, &script, cwd, e);
-	pthread_mutex_unlock(&process_lock);
-	if (rc == 0 && p->child.pid > 0) {
+	child_unlock(&process_table);
+	if (rc == 0 && p->rec.pid > 0) {
 		activity_begin(ACTIVITY_RUNNING);
-		rc = process_attach(p, e);
+		rc = child_attach(&p->entry, e);
 		if (rc < 0) {
 			activity_end(ACTIVITY_RUNNING);
 			undo(p);

@@ -24,14 +24,6 @@ const char *const PROCESS_STATUS_NAMES[] = { "running", "completed", "failed",
 _Static_assert(ARRAY_LEN(PROCESS_STATUS_NAMES) == PROCESS_STATUS__MAX + 1,
     "every status has a name");
 
-static const char *root = PROCESS_DIR;
-
-void
-process_store_open(const char *dir)
-{
-	root = dir;
-}
-
 bool
 process_store_is_id(const char *id)
 {
@@ -48,7 +40,7 @@ process_store_is_id(const char *id)
 static void
 path_of(const char *id, const char *suffix, char out[PROCESS_PATH_MAX])
 {
-	snprintf(out, PROCESS_PATH_MAX, "%s/%s%s", root, id, suffix);
+	snprintf(out, PROCESS_PATH_MAX, "%s/%s%s", PROCESS_DIR, id, suffix);
 }
 
 /* The tenant may remove it at any time. */
@@ -57,8 +49,8 @@ make_dir(void)
 {
 	char path[PROCESS_PATH_MAX];
 
-	if (!str_copy(path, sizeof(path), root) || mkdir(path, 0700) == 0 ||
-	    errno != ENOENT)
+	if (!str_copy(path, sizeof(path), PROCESS_DIR) ||
+	    mkdir(path, 0700) == 0 || errno != ENOENT)
 		return;
 	for (char *at = strchr(path + 1, '/'); at != NULL;
 	     at = strchr(at + 1, '/')) {
@@ -259,7 +251,7 @@ struct process_record *
 process_store_load(size_t *count)
 {
 	struct process_record *all = NULL;
-	DIR *d = opendir(root);
+	DIR *d = opendir(PROCESS_DIR);
 	const struct dirent *ent;
 	size_t looked = 0;
 

@@ -18,7 +18,9 @@
 #include "common/clock.h"
 #include "common/str.h"
 
+#ifndef PROCESS_DIR /* the unit test has another */
 #define PROCESS_DIR "/home/user/.local/state/sandlease/processes"
+#endif
 
 enum {
 	PROCESS_ID_MAX = 129,
@@ -56,9 +58,6 @@ struct process_record {
 
 /* Letters, digits and a few others; never what would change a path. */
 bool process_store_is_id(const char *id);
-
-/* Another directory than PROCESS_DIR.  For the test. */
-void process_store_open(const char *dir);
 
 /* Writes a record, as far as the disk takes it. */
 void process_store_write(const struct process_record *r);

@@ -6,19 +6,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "agent/base/treeend.h"
 #include "agent/pty/internal.h"
 #include "agent/run/activity.h"
 #include "common/clock.h"
 #include "common/mem.h"
-
-enum { END_MS = 4 * TREEEND_GRACE_MS };
-
-static bool
-lives(struct pty *t)
-{
-	return pty_now(t).running;
-}
 
 static int
 has_ended(const struct pty *t, struct err *e)
@@ -36,51 +27,25 @@ is_full(const struct pty *t, struct err *e)
 
 /* ---- input */
 
-static int
-take_turn(struct pty *t, struct err *e)
-{
-	int64_t end = clock_ms() + PTY_INPUT_MS;
-	bool more = true, mine;
-
-	pthread_mutex_lock(&pty_lock);
-	while (more && t->typing && !t->ended)
-		more = pty_wait(end);
-	mine = !t->typing && !t->ended;
-	t->typing = t->typing || mine;
-	pthread_mutex_unlock(&pty_lock);
-	if (mine)
-		return 0;
-	return more ? has_ended(t, e) : is_full(t, e);
-}
-
-static void
-give_turn(struct pty *t)
-{
-	pthread_mutex_lock(&pty_lock);
-	t->typing = false;
-	pthread_cond_broadcast(&pty_changed);
-	pthread_mutex_unlock(&pty_lock);
-}
-
 static void
 note_typed(struct pty *t)
 {
-	pthread_mutex_lock(&pty_lock);
+	child_lock(&pty_table);
 	t->typed_ms = clock_ms();
-	pthread_mutex_unlock(&pty_lock);
+	child_unlock(&pty_table);
 	activity_touch();
 }
 
 /* Until it takes more.  False when it does not, or nobody wants it to. */
 static bool
-wait_room(struct pty *t, struct pty_watch *w, const struct pty_input *in)
+wait_room(struct pty *t, struct child_watch *w, const struct pty_input *in)
 {
 	int64_t end = clock_ms() + PTY_INPUT_MS;
 	struct pollfd f[] = { { t->master, POLLOUT, 0 }, { w->fd, POLLIN, 0 },
 		{ in->gone_fd, POLLRDHUP, 0 } };
 	uint64_t seen;
 
-	while (lives(t)) {
+	while (child_lives(&t->entry)) {
 		if (poll(f, ARRAY_LEN(f),
 			in->patient ? -1 : clock_left_ms(end)) <= 0 ||
 		    f[2].revents != 0)
@@ -93,7 +58,7 @@ wait_room(struct pty *t, struct pty_watch *w, const struct pty_input *in)
 }
 
 static bool
-pour(struct pty *t, const struct pty_input *in, struct pty_watch *w,
+pour(struct pty *t, const struct pty_input *in, struct child_watch *w,
     size_t *written)
 {
 	while (*written < in->len) {
@@ -112,31 +77,37 @@ pour(struct pty *t, const struct pty_input *in, struct pty_watch *w,
 static int
 type(struct pty *t, const struct pty_input *in, size_t *written, struct err *e)
 {
-	struct pty_watch w;
+	struct child_watch w;
 	bool all;
 
 	*written = 0;
-	if (pty_listen(t, &w, e) < 0)
+	if (child_watch(&t->entry, &w, e) < 0)
 		return -1;
 	note_typed(t);
 	all = pour(t, in, &w, written);
-	pty_unlisten(t, &w);
+	child_unwatch(&t->entry, &w);
 	if (all)
 		return 0;
-	return lives(t) ? is_full(t, e) : has_ended(t, e);
+	return child_lives(&t->entry) ? is_full(t, e) : has_ended(t, e);
 }
 
 int
 pty_input(struct pty *t, const struct pty_input *in, size_t *written,
     struct err *e)
 {
+	bool mine;
 	int rc;
 
 	*written = 0;
-	if (take_turn(t, e) < 0)
-		return -1;
+	child_lock(&pty_table);
+	mine = child_take_turn(&t->entry, PTY_INPUT_MS);
+	child_unlock(&pty_table);
+	if (!mine)
+		return child_lives(&t->entry) ? is_full(t, e) : has_ended(t, e);
 	rc = type(t, in, written, e);
-	give_turn(t);
+	child_lock(&pty_table);
+	child_give_turn(&t->entry);
+	child_unlock(&pty_table);
 	return rc;
 }
 
@@ -152,45 +123,30 @@ pty_resize(struct pty *t, int cols, int rows, struct err *e)
 		return err_field(e, "cols", "must be 1 to %d", PTY_SIDE_MAX);
 	if (rows < 1 || rows > PTY_SIDE_MAX)
 		return err_field(e, "rows", "must be 1 to %d", PTY_SIDE_MAX);
-	if (!lives(t))
+	if (!child_lives(&t->entry))
 		return has_ended(t, e);
-	pthread_mutex_lock(&pty_lock);
+	child_lock(&pty_table);
 	t->cols = cols;
 	t->rows = rows;
 	(void)ioctl(t->master, TIOCSWINSZ, &size);
-	pty_wake(t);
-	pthread_mutex_unlock(&pty_lock);
+	child_wake(&t->entry);
+	child_unlock(&pty_table);
 	return 0;
 }
 
 /* ---- ending */
 
-static bool
-wait_end(struct pty *t)
-{
-	int64_t end = clock_ms() + END_MS;
-	bool more = true;
-
-	pthread_mutex_lock(&pty_lock);
-	while (more && !t->ended)
-		more = pty_wait(end);
-	if (t->ended)
-		pty_remove(t);
-	pthread_mutex_unlock(&pty_lock);
-	return more;
-}
-
 int
 pty_end(struct pty *t, struct err *e)
 {
-	if (pty_claim(t)) {
-		treeend_all(&(struct treeend){ .root = t->child.pid,
-				.pidfd = t->child.pidfd,
-				.hang_up = true },
-		    1);
-		pty_unpin(t);
-	}
-	if (!wait_end(t))
+	struct child_entry *c = &t->entry;
+	bool ended = child_end_all(&c, 1);
+
+	child_lock(&pty_table);
+	if (c->ended)
+		child_remove(c);
+	child_unlock(&pty_table);
+	if (!ended)
 		return err_set(e, ERR_INTERNAL, CODE_TERMINAL_ERROR,
 		    "Terminal '%s' could not be ended", t->id);
 	return 0;
@@ -205,7 +161,7 @@ pty_end_of(const char *id)
 
 	if (pty_find(id, &t, &ignored) < 0)
 		return 0;
-	n = lives(t);
+	n = child_lives(&t->entry);
 	(void)!pty_end(t, &ignored);
 	pty_release(t);
 	return n;
@@ -219,23 +175,22 @@ has_job(const struct pty *t)
 {
 	pid_t group = -1;
 
-	return !t->ended && ioctl(t->master, TIOCGPGRP, &group) == 0 &&
+	return !t->entry.ended && ioctl(t->master, TIOCGPGRP, &group) == 0 &&
 	    group > 0 && group != t->pid;
 }
 
 int64_t
 pty_running(void)
 {
-	size_t count;
-	auto_free struct pty **all = pty_all(&count);
 	int64_t n = 0;
 
-	pthread_mutex_lock(&pty_lock);
-	for (size_t i = 0; i < count; i++) {
-		n += all[i]->counted && has_job(all[i]);
-		pty_drop(all[i]);
+	child_lock(&pty_table);
+	for (size_t i = 0; i < pty_table.count; i++) {
+		const struct pty *t = pty_of(pty_table.all[i]);
+
+		n += t->entry.counted && has_job(t);
 	}
-	pthread_mutex_unlock(&pty_lock);
+	child_unlock(&pty_table);
 	return n;
 }
 
@@ -247,20 +202,18 @@ size_t
 pty_interrupt_all(const char *shell, int64_t older_ms)
 {
 	int64_t before_ms = clock_ms() - older_ms;
-	size_t count, n = 0;
-	auto_free struct pty **all = pty_all(&count);
+	size_t n = 0;
 
-	pthread_mutex_lock(&pty_lock);
-	for (size_t i = 0; i < count; i++) {
-		struct pty *t = all[i];
+	child_lock(&pty_table);
+	for (size_t i = 0; i < pty_table.count; i++) {
+		struct pty *t = pty_of(pty_table.all[i]);
 
-		if (!t->ended && t->typed_ms <= before_ms &&
-		    (shell == NULL || str_equal(t->id, shell))) {
-			n += has_job(t);
-			(void)ioctl(t->master, TIOCSIG, SIGINT);
-		}
-		pty_drop(t);
+		if (t->entry.ended || t->typed_ms > before_ms ||
+		    (shell != NULL && !str_equal(t->id, shell)))
+			continue;
+		n += has_job(t);
+		(void)ioctl(t->master, TIOCSIG, SIGINT);
 	}
-	pthread_mutex_unlock(&pty_lock);
+	child_unlock(&pty_table);
 	return n;
 }

@@ -3,88 +3,56 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <time.h>
 
 #include "agent/pty/internal.h"
 #include "agent/run/activity.h"
 #include "common/mem.h"
+#include "common/str.h"
 
-pthread_mutex_t pty_lock = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t pty_changed = PTHREAD_COND_INITIALIZER;
+/* ---- who is there; with the lock held */
 
-/* in the order in which they began */
-static struct pty *table[PTY_LIVING_MAX + PTY_ENDED_MAX + 1];
-static size_t count;
-
-/* ---- who is there; all with the lock held */
-
-void
-pty_drop(struct pty *t)
+static void
+destroy(struct child_entry *c)
 {
-	if (--t->refs > 0)
-		return;
+	struct pty *t = pty_of(c);
+
 	mem_close_fd(&t->master);
 	mem_close_fd(&t->slave);
 	free(t->ring);
 	free(t);
 }
 
-static struct pty *
-named(const char *id)
+struct child_table pty_table = { .one = "terminal",
+	.many = "terminals",
+	.failed = CODE_TERMINAL_ERROR,
+	.too_many = CODE_TOO_MANY_TERMINALS,
+	.living_max = PTY_LIVING_MAX,
+	.hang_up = true,
+	.destroy = destroy,
+	.lock = LOCK_INIT(LOCK_PTY),
+	.changed = PTHREAD_COND_INITIALIZER };
+
+struct pty *
+pty_new(const char *id)
 {
-	for (size_t i = 0; i < count; i++)
-		if (str_equal(table[i]->id, id))
-			return table[i];
-	return NULL;
+	struct pty *t = xcalloc(1, sizeof(*t));
+
+	*t = (struct pty){ .master = -1, .slave = -1 };
+	str_copy(t->id, sizeof(t->id), id);
+	child_init(&t->entry, &pty_table, t->id);
+	t->ring = xmalloc(PTY_RING); /* pages come as they are written */
+	return t;
 }
 
 struct pty *
 pty_living_of(const char *id)
 {
-	struct pty *t = named(id);
+	struct child_entry *c = child_named(&pty_table, id);
 
-	if (t == NULL || t->ended)
+	if (c == NULL || c->ended)
 		return NULL;
-	t->refs++;
-	return t;
-}
-
-size_t
-pty_living(void)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++)
-		n += !table[i]->ended;
-	return n;
-}
-
-void
-pty_enter(struct pty *t)
-{
-	struct pty *old = named(t->id);
-
-	if (old != NULL)
-		pty_remove(old);
-	t->refs++;
-	t->listed = true;
-	table[count++] = t;
-}
-
-void
-pty_remove(struct pty *t)
-{
-	size_t i = 0;
-
-	if (!t->listed)
-		return;
-	while (table[i] != t)
-		i++;
-	for (count--; i < count; i++)
-		table[i] = table[i + 1];
-	t->listed = false;
-	pty_drop(t);
+	c->refs++;
+	return pty_of(c);
 }
 
 /*
@@ -94,13 +62,12 @@ pty_remove(struct pty *t)
 int
 pty_admit(struct pty *t, struct err *e)
 {
-	struct pty *old = named(t->id);
+	struct child_entry *old = child_named(&pty_table, t->id);
 
-	if (pty_living() >= PTY_LIVING_MAX)
-		return err_set(e, ERR_LIMITED, CODE_TOO_MANY_TERMINALS,
-		    "there may be %d terminals at once", PTY_LIVING_MAX);
+	if (child_admit(&pty_table, e) < 0)
+		return -1;
 	if (old != NULL)
-		t->begin = t->total = old->total;
+		t->begin = t->total = pty_of(old)->total;
 	return 0;
 }
 
@@ -110,19 +77,16 @@ forget_oldest(void)
 {
 	struct pty *oldest = NULL;
 
-	for (size_t i = 0; i < count; i++)
-		if (table[i]->ended &&
-		    (oldest == NULL || table[i]->end_no < oldest->end_no))
-			oldest = table[i];
-	if (oldest != NULL && count - pty_living() > PTY_ENDED_MAX)
-		pty_remove(oldest);
-}
+	for (size_t i = 0; i < pty_table.count; i++) {
+		struct pty *t = pty_of(pty_table.all[i]);
 
-void
-pty_wake(const struct pty *t)
-{
-	for (const struct pty_watch *w = t->watches; w != NULL; w = w->next)
-		(void)!eventfd_write(w->fd, 1);
+		if (t->entry.ended &&
+		    (oldest == NULL || t->end_no < oldest->end_no))
+			oldest = t;
+	}
+	if (oldest != NULL &&
+	    pty_table.count - child_living(&pty_table) > PTY_ENDED_MAX)
+		child_remove(&oldest->entry);
 }
 
 void
@@ -130,21 +94,9 @@ pty_ended(struct pty *t)
 {
 	static int64_t ends;
 
-	t->ended = true;
 	t->end_no = ++ends;
-	pty_wake(t);
-	pthread_cond_broadcast(&pty_changed);
+	child_ended(&t->entry);
 	forget_oldest();
-}
-
-bool
-pty_wait(int64_t deadline_ms)
-{
-	struct timespec at = { .tv_sec = deadline_ms / 1000,
-		.tv_nsec = deadline_ms % 1000 * 1000000 };
-
-	return pthread_cond_clockwait(&pty_changed, &pty_lock, CLOCK_MONOTONIC,
-		   &at) == 0;
 }
 
 /* ---- the ring; with the lock held too */
@@ -186,12 +138,10 @@ take(const struct pty *t, struct pty_block *b)
 int
 pty_find(const char *id, struct pty **out, struct err *e)
 {
-	pthread_mutex_lock(&pty_lock);
-	*out = named(id);
-	if (*out != NULL)
-		(*out)->refs++;
-	pthread_mutex_unlock(&pty_lock);
-	if (*out == NULL)
+	struct child_entry *c = child_find(&pty_table, id);
+
+	*out = c != NULL ? pty_of(c) : NULL;
+	if (c == NULL)
 		return err_set(e, ERR_NOT_FOUND, CODE_TERMINAL_NOT_FOUND,
 		    "Terminal '%s' not found", id);
 	return 0;
@@ -200,23 +150,17 @@ pty_find(const char *id, struct pty **out, struct err *e)
 void
 pty_release(struct pty *t)
 {
-	pthread_mutex_lock(&pty_lock);
-	pty_drop(t);
-	pthread_mutex_unlock(&pty_lock);
+	child_release(&t->entry);
 }
 
 struct pty **
-pty_all(size_t *n)
+pty_all(size_t *count)
 {
-	struct pty **all = xcalloc(ARRAY_LEN(table), sizeof(struct pty *));
+	auto_free struct child_entry **entries = child_all(&pty_table, count);
+	struct pty **all = xcalloc(*count, sizeof(struct pty *));
 
-	pthread_mutex_lock(&pty_lock);
-	*n = count;
-	for (size_t i = 0; i < count; i++) {
-		all[i] = table[i];
-		all[i]->refs++;
-	}
-	pthread_mutex_unlock(&pty_lock);
+	for (size_t i = 0; i < *count; i++)
+		all[i] = pty_of(entries[i]);
 	return all;
 }
 
@@ -237,16 +181,16 @@ pty_now(struct pty *t)
 {
 	struct pty_now now;
 
-	pthread_mutex_lock(&pty_lock);
-	now = (struct pty_now){ .running = !t->ended,
+	child_lock(&pty_table);
+	now = (struct pty_now){ .running = !t->entry.ended,
 		.pid = t->pid,
 		.cols = t->cols,
 		.rows = t->rows,
 		.first = first_of(t),
 		.total = t->total,
 		.exit_code = t->exit_code,
-		.signal = t->ended ? t->signal : "" };
-	pthread_mutex_unlock(&pty_lock);
+		.signal = t->entry.ended ? t->signal : "" };
+	child_unlock(&pty_table);
 	return now;
 }
 
@@ -255,14 +199,14 @@ pty_read(struct pty *t, int64_t offset, struct pty_block *b)
 {
 	int64_t left;
 
-	pthread_mutex_lock(&pty_lock);
+	child_lock(&pty_table);
 	b->offset = offset;
 	if (offset < first_of(t))
 		b->offset = first_of(t) + (t->total - first_of(t)) / 2;
 	left = t->total - b->offset;
 	b->len = left < PTY_BLOCK ? (size_t)(left > 0 ? left : 0) : PTY_BLOCK;
 	take(t, b);
-	pthread_mutex_unlock(&pty_lock);
+	child_unlock(&pty_table);
 	return b->len > 0;
 }
 
@@ -277,44 +221,17 @@ pty_begin(struct pty *t, int64_t asked)
 /* ---- who follows */
 
 int
-pty_listen(struct pty *t, struct pty_watch *w, struct err *e)
+pty_watch(struct pty *t, struct child_watch *w, struct err *e)
 {
-	w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (w->fd < 0)
-		return err_errno(e, "eventfd");
-	pthread_mutex_lock(&pty_lock);
-	w->next = t->watches;
-	t->watches = w;
-	pthread_mutex_unlock(&pty_lock);
-	return 0;
-}
-
-void
-pty_unlisten(struct pty *t, struct pty_watch *w)
-{
-	pthread_mutex_lock(&pty_lock);
-	for (struct pty_watch **at = &t->watches; *at != NULL;
-	     at = &(*at)->next)
-		if (*at == w) {
-			*at = w->next;
-			break;
-		}
-	pthread_mutex_unlock(&pty_lock);
-	mem_close_fd(&w->fd);
-}
-
-int
-pty_watch(struct pty *t, struct pty_watch *w, struct err *e)
-{
-	if (pty_listen(t, w, e) < 0)
+	if (child_watch(&t->entry, w, e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);
 	return 0;
 }
 
 void
-pty_unwatch(struct pty *t, struct pty_watch *w)
+pty_unwatch(struct pty *t, struct child_watch *w)
 {
 	activity_end(ACTIVITY_STREAMS);
-	pty_unlisten(t, w);
+	child_unwatch(&t->entry, w);
 }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/child/child.h"
 #include "common/err.h"
 
 enum {
@@ -108,13 +109,8 @@ int64_t pty_begin(struct pty *t, int64_t asked);
  * Whoever watches counts as a client: the session is busy as long as it has
  * one (unless it is a probe's).
  */
-struct pty_watch {
-	int fd; /* an eventfd, non-blocking: read it when it is readable */
-	struct pty_watch *next;
-};
-
-int pty_watch(struct pty *t, struct pty_watch *w, struct err *e) MUST_CHECK;
-void pty_unwatch(struct pty *t, struct pty_watch *w);
+int pty_watch(struct pty *t, struct child_watch *w, struct err *e) MUST_CHECK;
+void pty_unwatch(struct pty *t, struct child_watch *w);
 
 /* ---- input */
 

@@ -1,16 +1,14 @@
 /*
  * run.c: the life of a terminal, as the loop sees it.
  *
- * All but the last part runs in the loop's thread, which alone reads what the
- * program writes and waits for its end.
+ * All but pty_prepare() and pty_hang_up_all() runs in the loop's thread, which
+ * alone reads what the program writes.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,29 +23,7 @@ enum {
 	CHUNKS_AT_END = 256  /* more than the kernel keeps of it */
 };
 
-static struct pty *loose;
-
-/* ---- in the loop: letting go */
-
-/* Events that name one may wait in this batch: it is freed after that. */
-static void
-release_loose(void)
-{
-	while (loose != NULL) {
-		struct pty *t = loose;
-
-		loose = t->loose;
-		pty_release(t);
-	}
-}
-
 /* ---- in the loop: output */
-
-static bool
-has_ended(const struct pty *t)
-{
-	return t->child.pid < 0; /* it has been waited for */
-}
 
 /* False when there is nothing more for now. */
 static bool
@@ -58,9 +34,9 @@ read_chunk(struct pty *t)
 
 	if (n <= 0)
 		return n < 0 && errno == EINTR;
-	pthread_mutex_lock(&pty_lock);
+	child_lock(&pty_table);
 	pty_keep(t, chunk, (size_t)n);
-	pthread_mutex_unlock(&pty_lock);
+	child_unlock(&pty_table);
 	return true;
 }
 
@@ -69,20 +45,20 @@ read_some(struct pty *t, int chunks)
 {
 	while (chunks-- > 0 && read_chunk(t))
 		;
-	if (t->counted)
+	if (t->entry.counted)
 		activity_touch();
-	pthread_mutex_lock(&pty_lock);
-	pty_wake(t);
-	pthread_mutex_unlock(&pty_lock);
+	child_lock(&pty_table);
+	child_wake(&t->entry);
+	child_unlock(&pty_table);
 }
 
 static void
 output_ready(struct loop_item *item, uint32_t events)
 {
-	struct pty *t = ((struct pty_item *)item)->pty;
+	struct pty *t = pty_of(((struct child_item *)item)->entry);
 
 	(void)events;
-	if (!has_ended(t))
+	if (!child_is_reaped(&t->entry))
 		read_some(t, CHUNKS_AT_ONCE);
 	limits_view_refresh(); /* for `top`, whose next page is the next reading */
 }
@@ -96,7 +72,8 @@ note_signal(struct pty *t)
 	siginfo_t how = { 0 };
 	const char *name;
 
-	if (waitid(P_PID, (id_t)t->child.pid, &how, WEXITED | WNOWAIT) < 0 ||
+	if (waitid(P_PID, (id_t)t->entry.child.pid, &how, WEXITED | WNOWAIT) <
+		0 ||
 	    how.si_code == CLD_EXITED)
 		return;
 	name = sigabbrev_np(how.si_status);
@@ -119,117 +96,31 @@ hang_up(struct pty *t)
 }
 
 static void
-finish(struct pty *t)
+finish(struct child_entry *c)
 {
+	struct pty *t = pty_of(c);
 	int exit_code;
 
-	loop_forget(t->child.pidfd);
 	loop_forget(t->master);
+	t->out.fd = -1; /* it may have ended before child_attach() */
 	note_signal(t);
 	read_some(t, CHUNKS_AT_END);
-	exit_code = spawn_wait(&t->child);
+	exit_code = spawn_wait(&c->child);
 	hang_up(t);
-	pthread_mutex_lock(&pty_lock);
+	child_lock(&pty_table);
 	t->exit_code = exit_code;
 	pty_ended(t);
-	pthread_mutex_unlock(&pty_lock);
-	t->loose = loose;
-	loose = t;
+	child_unlock(&pty_table);
+	child_let_go(c);
 }
 
-/* While somebody signals it, its number must not become another's. */
-static bool
-may_reap(struct pty *t)
-{
-	bool may;
-
-	pthread_mutex_lock(&pty_lock);
-	may = t->pins == 0 && !t->reaping;
-	t->reaping = t->reaping || may;
-	pthread_mutex_unlock(&pty_lock);
-	return may;
-}
-
-static void
-exit_ready(struct loop_item *item, uint32_t events)
-{
-	struct pty *t = ((struct pty_item *)item)->pty;
-
-	(void)events;
-	if (has_ended(t))
-		return;
-	if (may_reap(t))
-		finish(t);
-	else
-		loop_change(t->child.pidfd, 0, item); /* look_again() will */
-}
-
-static void
-look_again(void *arg)
-{
-	struct pty *t = arg;
-	struct pollfd f = { t->child.pidfd, POLLIN, 0 };
-
-	if (has_ended(t))
-		return;
-	loop_change(t->child.pidfd, EPOLLIN, &t->exit.item);
-	if (poll(&f, 1, 0) == 1 && may_reap(t))
-		finish(t);
-}
-
-/* ---- in the loop: the beginning */
-
-static void
-attach(void *arg)
-{
-	struct pty *t = arg;
-
-	loop_each_second(release_loose);
-	t->out = (struct pty_item){ { output_ready }, t };
-	t->exit = (struct pty_item){ { exit_ready }, t };
-	t->attached = loop_watch(t->child.pidfd, EPOLLIN, &t->exit.item) == 0 &&
-	    loop_watch(t->master, EPOLLIN, &t->out.item) == 0;
-	if (!t->attached)
-		loop_forget(t->child.pidfd);
-}
-
-int
-pty_attach(struct pty *t, struct err *e)
-{
-	if (loop_call(attach, t, e) < 0)
-		return -1;
-	if (!t->attached)
-		return err_set(e, ERR_INTERNAL, CODE_TERMINAL_ERROR,
-		    "the terminal cannot be watched");
-	return 0;
-}
-
-/* ---- pins */
-
-bool
-pty_claim(struct pty *t)
-{
-	bool mine;
-
-	pthread_mutex_lock(&pty_lock);
-	mine = !t->ended && !t->reaping && !t->ending;
-	if (mine) {
-		t->ending = true;
-		t->pins++;
-	}
-	pthread_mutex_unlock(&pty_lock);
-	return mine;
-}
+/* ---- the beginning */
 
 void
-pty_unpin(struct pty *t)
+pty_prepare(struct pty *t)
 {
-	struct err ignored;
-
-	pthread_mutex_lock(&pty_lock);
-	t->pins--;
-	pthread_mutex_unlock(&pty_lock);
-	(void)!loop_call(look_again, t, &ignored);
+	child_prepare(&t->entry, finish);
+	child_add_item(&t->entry, &t->out, output_ready);
 }
 
 /* ---- the end of the session */
@@ -237,17 +128,17 @@ pty_unpin(struct pty *t)
 static void
 hang_up_all(void *arg)
 {
-	size_t count;
-	auto_free struct pty **all = pty_all(&count);
-
 	(void)arg;
-	for (size_t i = 0; i < count; i++) {
-		if (!has_ended(all[i])) {
-			kill(all[i]->child.pid, SIGHUP);
-			kill(all[i]->child.pid, SIGCONT);
+	child_lock(&pty_table);
+	for (size_t i = 0; i < pty_table.count; i++) {
+		const struct child_entry *c = pty_table.all[i];
+
+		if (!child_is_reaped(c)) {
+			kill(c->child.pid, SIGHUP);
+			kill(c->child.pid, SIGCONT);
 		}
-		pty_release(all[i]);
 	}
+	child_unlock(&pty_table);
 }
 
 void
@@ -256,9 +147,9 @@ pty_hang_up_all(void)
 	struct err ignored;
 	bool any;
 
-	pthread_mutex_lock(&pty_lock);
-	any = pty_living() > 0;
-	pthread_mutex_unlock(&pty_lock);
+	child_lock(&pty_table);
+	any = child_living(&pty_table) > 0;
+	child_unlock(&pty_table);
 	if (any) /* else there may be no loop */
 		(void)!loop_call(hang_up_all, NULL, &ignored);
 }

@@ -5,9 +5,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "agent/base/proctree.h"
 #include "agent/pty/internal.h"
-#include "agent/run/activity.h"
 #include "agent/shell/envset.h"
 #include "agent/shell/path_list.h"
 #include "agent/shell/proc.h"
@@ -81,19 +79,13 @@ prepare(const struct pty_wish *w, const char *shell, struct beginning *b,
 static struct pty *
 new_pty(const struct pty_wish *w, const char *shell)
 {
-	struct pty *t = xcalloc(1, sizeof(*t));
+	struct pty *t = pty_new(w->id);
 
-	*t = (struct pty){ .refs = 1,
-		.master = -1,
-		.slave = -1,
-		.child = { -1, -1 },
-		.counted = !activity_is_probe(),
-		.cols = w->cols > 0 ? w->cols : PTY_COLS,
-		.rows = w->rows > 0 ? w->rows : PTY_ROWS,
-		.typed_ms = clock_ms() };
-	str_copy(t->id, sizeof(t->id), w->id);
+	t->cols = w->cols > 0 ? w->cols : PTY_COLS;
+	t->rows = w->rows > 0 ? w->rows : PTY_ROWS;
+	t->typed_ms = clock_ms();
 	str_copy(t->shell, sizeof(t->shell), shell);
-	t->ring = xmalloc(PTY_RING); /* pages come as they are written */
+	pty_prepare(t);
 	return t;
 }
 
@@ -121,8 +113,8 @@ spawn(struct pty *t, const struct beginning *b, struct err *e)
 		return -1;
 	errno = 0;
 	if (shell_proc_terminal(&b->script, b->cwd, b->cwd_must, t->slave,
-		&t->child, e) == 0) {
-		t->pid = t->child.pid;
+		&t->entry.child, e) == 0) {
+		t->pid = t->entry.child.pid;
 		return 0;
 	}
 	if (errno == EAGAIN && e->kind != ERR_INVALID)
@@ -137,22 +129,9 @@ start_locked(struct pty *t, const struct beginning *b, struct err *e)
 {
 	if (pty_admit(t, e) < 0 || spawn(t, b, e) < 0)
 		return -1;
-	pty_enter(t);
-	t->refs++; /* the loop's */
+	t->out.fd = t->master;
+	child_enter(&t->entry);
 	return 0;
-}
-
-/* It runs and nobody can watch it: as if it had never been. */
-static void
-undo(struct pty *t)
-{
-	proctree_kill(t->child.pid, NULL);
-	spawn_wait(&t->child);
-	pthread_mutex_lock(&pty_lock);
-	t->ended = true;
-	pty_remove(t);
-	pty_drop(t);
-	pthread_mutex_unlock(&pty_lock);
 }
 
 static int
@@ -164,20 +143,19 @@ create(const struct pty_wish *w, struct pty **out, bool *created, struct err *e)
 	int rc = prepare(w, shell, &b, e);
 
 	if (rc == 0) {
-		pthread_mutex_lock(&pty_lock);
+		child_lock(&pty_table);
 		*out = pty_living_of(w->id); /* somebody was faster */
 		*created = *out == NULL;
 		if (*created)
 			rc = start_locked(t, &b, e);
-		pthread_mutex_unlock(&pty_lock);
+		child_unlock(&pty_table);
 	}
 	buf_free(&b.script);
 	if (rc == 0 && *created) {
 		*out = t;
-		rc = pty_attach(t, e);
+		rc = child_attach(&t->entry, e);
 		if (rc == 0)
 			return 0;
-		undo(t);
 	}
 	pty_release(t);
 	return rc;
@@ -221,9 +199,9 @@ pty_open(const struct pty_wish *w, struct pty **out, bool *created,
 	    check_side(w->rows, "rows", e) < 0)
 		return -1;
 	*created = false;
-	pthread_mutex_lock(&pty_lock);
+	child_lock(&pty_table);
 	*out = pty_living_of(w->id);
-	pthread_mutex_unlock(&pty_lock);
+	child_unlock(&pty_table);
 	if (*out == NULL && create(w, out, created, e) < 0)
 		return -1;
 	return *created ? 0 : find_living(w, *out, e);

@@ -186,7 +186,7 @@ say_exit(const struct view *v, const struct pty_now *now)
 
 /* False when the client has gone. */
 static bool
-wait_more(const struct view *v, const struct pty_watch *w)
+wait_more(const struct view *v, const struct child_watch *w)
 {
 	struct pollfd f[] = { { w->fd, POLLIN, 0 },
 		{ v->conn->fd, POLLRDHUP, 0 } };
@@ -198,7 +198,7 @@ wait_more(const struct view *v, const struct pty_watch *w)
 }
 
 static void
-follow(struct view *v, const struct pty_watch *w)
+follow(struct view *v, const struct child_watch *w)
 {
 	auto_free struct pty_block *b = xmalloc(sizeof(*b));
 	int64_t at = pty_begin(v->pty, -1);
@@ -230,7 +230,7 @@ await_listener(struct view *v)
 static int
 serve_view(struct view *v, struct err *e)
 {
-	struct pty_watch w;
+	struct child_watch w;
 
 	if (pty_watch(v->pty, &w, e) < 0)
 		return -1;

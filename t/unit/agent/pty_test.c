@@ -9,18 +9,6 @@
 #include "agent/pty/internal.h"
 #include "common/mem.h"
 
-/* One without a program; the table's, and ours as long as it is held. */
-static struct pty *
-make(const char *id)
-{
-	struct pty *t = xcalloc(1, sizeof(*t));
-
-	*t = (struct pty){ .refs = 1, .master = -1, .slave = -1 };
-	str_copy(t->id, sizeof(t->id), id);
-	t->ring = xmalloc(PTY_RING);
-	return t;
-}
-
 static int
 enter(struct pty *t)
 {
@@ -28,7 +16,7 @@ enter(struct pty *t)
 	int rc = pty_admit(t, &e);
 
 	if (rc == 0)
-		pty_enter(t);
+		child_enter(&t->entry);
 	return rc;
 }
 
@@ -73,7 +61,7 @@ the_newest_bytes_are_kept_and_numbered(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
-		struct pty *t = make("ring");
+		struct pty *t = pty_new("ring");
 		int64_t at = CASES[i].asked;
 
 		for (size_t w = 0; w < ARRAY_LEN(CASES[i].writes); w++)
@@ -94,7 +82,7 @@ the_newest_bytes_are_kept_and_numbered(void **state)
 static void
 a_name_is_given_up_and_the_numbers_go_on(void **state)
 {
-	struct pty *old = make("name"), *new = make("name"), *found;
+	struct pty *old = pty_new("name"), *new = pty_new("name"), *found;
 	auto_free struct pty_block *b = xmalloc(sizeof(*b));
 	struct err e;
 
@@ -121,7 +109,7 @@ a_name_is_given_up_and_the_numbers_go_on(void **state)
 	assert_int_equal(b->len, 5);
 	assert_true(pty_read(old, 0, b)); /* by who holds it still */
 	pty_release(old);
-	pty_remove(new);
+	child_remove(&new->entry);
 	pty_release(new);
 	assert_int_equal(pty_find("name", &found, &e), -1);
 }
@@ -130,7 +118,7 @@ static void
 there_are_only_so_many(void **state)
 {
 	struct pty *all[PTY_LIVING_MAX];
-	struct pty *late = make("late"), **known, *found;
+	struct pty *late = pty_new("late"), **known, *found;
 	char id[16];
 	struct err e;
 	size_t count;
@@ -138,7 +126,7 @@ there_are_only_so_many(void **state)
 	(void)state;
 	for (int i = 0; i < PTY_LIVING_MAX; i++) {
 		snprintf(id, sizeof(id), "t%d", i);
-		all[i] = make(id);
+		all[i] = pty_new(id);
 		assert_int_equal(enter(all[i]), 0);
 	}
 	assert_int_equal(enter(late), -1);
@@ -148,13 +136,13 @@ there_are_only_so_many(void **state)
 	assert_int_equal(count, PTY_ENDED_MAX);
 	assert_string_equal(pty_id(known[0]), "t0"); /* the last to end */
 	for (size_t i = 0; i < count; i++) {
-		pty_remove(known[i]);
+		child_remove(&known[i]->entry);
 		pty_release(known[i]);
 	}
 	free(known);
 	assert_int_equal(pty_find("t31", &found, &e), -1);
 	assert_int_equal(enter(late), 0);
-	pty_remove(late);
+	child_remove(&late->entry);
 	pty_release(late);
 	for (int i = 0; i < PTY_LIVING_MAX; i++)
 		pty_release(all[i]);
@@ -163,8 +151,8 @@ there_are_only_so_many(void **state)
 static void
 who_watches_is_woken(void **state)
 {
-	struct pty *t = make("watched");
-	struct pty_watch one, two;
+	struct pty *t = pty_new("watched");
+	struct child_watch one, two;
 	struct pollfd f[2];
 	struct err e;
 
@@ -174,12 +162,12 @@ who_watches_is_woken(void **state)
 	f[0] = (struct pollfd){ one.fd, POLLIN, 0 };
 	f[1] = (struct pollfd){ two.fd, POLLIN, 0 };
 	assert_int_equal(poll(f, 2, 0), 0);
-	pty_wake(t);
+	child_wake(&t->entry);
 	assert_int_equal(poll(f, 2, 0), 2);
 	pty_unwatch(t, &one);
-	pty_wake(t);
+	child_wake(&t->entry);
 	pty_unwatch(t, &two);
-	assert_null(t->watches);
+	assert_null(t->entry.watches);
 	pty_release(t);
 }
 

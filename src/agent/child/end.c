@@ -1,0 +1,61 @@
+/* end.c: ending children with everything that they have started. */
+#include "agent/base/treeend.h"
+#include "agent/child/child.h"
+#include "common/clock.h"
+#include "common/mem.h"
+
+enum { END_MS = 4 * TREEEND_GRACE_MS };
+
+/* Pins it, unless it has ended or another thread ends it already. */
+static bool
+claim(struct child_entry *c)
+{
+	bool mine;
+
+	child_lock(c->table);
+	mine = !c->ended && !c->reaping && !c->ending;
+	if (mine) {
+		c->ending = true;
+		c->pins++;
+	}
+	child_unlock(c->table);
+	return mine;
+}
+
+static bool
+wait_end(struct child_entry *c, int64_t deadline_ms)
+{
+	bool more = true;
+
+	child_lock(c->table);
+	while (more && !c->ended)
+		more = child_wait(c->table, deadline_ms);
+	child_unlock(c->table);
+	return more;
+}
+
+bool
+child_end_all(struct child_entry **all, size_t count)
+{
+	auto_free struct child_entry **mine = xcalloc(count, sizeof(*mine));
+	auto_free struct treeend *trees = xcalloc(count, sizeof(*trees));
+	int64_t end;
+	size_t n = 0;
+	bool more = true;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!claim(all[i]))
+			continue;
+		mine[n] = all[i];
+		trees[n++] = (struct treeend){ .root = all[i]->child.pid,
+			.pidfd = all[i]->child.pidfd,
+			.hang_up = all[i]->table->hang_up };
+	}
+	treeend_all(trees, n);
+	for (size_t i = 0; i < n; i++)
+		child_unpin(mine[i]);
+	end = clock_ms() + END_MS;
+	for (size_t i = 0; more && i < count; i++)
+		more = wait_end(all[i], end);
+	return more;
+}

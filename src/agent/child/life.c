@@ -1,0 +1,189 @@
+/*
+ * life.c: the life of a child, as the loop sees it.
+ *
+ * All but pins and child_attach() runs in the loop's thread, which alone waits
+ * for the dead.
+ */
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "agent/base/proctree.h"
+#include "agent/child/child.h"
+#include "common/mem.h"
+
+static struct child_entry *loose;
+
+/* ---- letting go */
+
+static void
+release_loose(void)
+{
+	while (loose != NULL) {
+		struct child_entry *c = loose;
+
+		loose = c->loose;
+		child_release(c);
+	}
+}
+
+/* Events that name it may wait in this batch: it is freed after that. */
+void
+child_let_go(struct child_entry *c)
+{
+	c->loose = loose;
+	loose = c;
+}
+
+void
+child_close_item(struct child_item *i)
+{
+	if (i->fd < 0)
+		return;
+	loop_forget(i->fd);
+	close(take_fd(&i->fd));
+}
+
+/* ---- the end */
+
+bool
+child_is_reaped(const struct child_entry *c)
+{
+	return c->child.pid < 0;
+}
+
+/*
+ * Not while it is pinned: a thread signals it then, and its number must not
+ * become another's.
+ */
+static bool
+may_reap(struct child_entry *c)
+{
+	bool may;
+
+	child_lock(c->table);
+	may = c->pins == 0 && !c->reaping;
+	c->reaping = c->reaping || may;
+	child_unlock(c->table);
+	return may;
+}
+
+static void
+reap(struct child_entry *c)
+{
+	loop_forget(c->child.pidfd);
+	c->finish(c);
+}
+
+static void
+exit_ready(struct loop_item *item, uint32_t events)
+{
+	struct child_entry *c = ((struct child_item *)item)->entry;
+
+	(void)events;
+	if (child_is_reaped(c))
+		return;
+	if (may_reap(c))
+		reap(c);
+	else
+		loop_change(c->child.pidfd, 0, item); /* look_again() will */
+}
+
+static void
+look_again(void *arg)
+{
+	struct child_entry *c = arg;
+	struct pollfd f = { c->child.pidfd, POLLIN, 0 };
+
+	if (child_is_reaped(c))
+		return;
+	loop_change(c->child.pidfd, EPOLLIN, &c->exit.item);
+	if (poll(&f, 1, 0) == 1 && may_reap(c))
+		reap(c);
+}
+
+/* ---- the beginning */
+
+void
+child_add_item(struct child_entry *c, struct child_item *i,
+    void (*ready)(struct loop_item *item, uint32_t events))
+{
+	struct child_item **at = &c->items;
+
+	/* at the end: what is watched first is read first */
+	while (*at != NULL)
+		at = &(*at)->next;
+	*i = (struct child_item){ .item = { ready }, .entry = c, .fd = -1 };
+	*at = i;
+}
+
+void
+child_prepare(struct child_entry *c, void (*finish)(struct child_entry *c))
+{
+	c->finish = finish;
+	child_add_item(c, &c->exit, exit_ready);
+}
+
+static void
+attach(void *arg)
+{
+	struct child_entry *c = arg;
+	bool watched = true;
+
+	loop_each_second(release_loose);
+	if (c->table->each_second != NULL)
+		loop_each_second(c->table->each_second);
+	c->exit.fd = c->child.pidfd;
+	for (struct child_item *i = c->items; i != NULL; i = i->next)
+		if (i->fd >= 0 && loop_watch(i->fd, EPOLLIN, &i->item) < 0)
+			watched = false;
+	/* one that another thread has ended already has no number to kill */
+	c->attached = watched || child_is_reaped(c);
+	for (struct child_item *i = c->items; !c->attached && i != NULL;
+	     i = i->next)
+		loop_forget(i->fd);
+}
+
+int
+child_attach(struct child_entry *c, struct err *e)
+{
+	if (loop_call(attach, c, e) == 0) {
+		if (c->attached)
+			return 0;
+		err_set(e, ERR_INTERNAL, c->table->failed,
+		    "the %s cannot be watched", c->table->one);
+	}
+	proctree_kill(c->child.pid, NULL);
+	spawn_wait(&c->child);
+	child_lock(c->table);
+	c->ended = true;
+	child_remove(c);
+	child_drop(c); /* the loop's */
+	child_unlock(c->table);
+	return -1;
+}
+
+/* ---- pins */
+
+bool
+child_pin(struct child_entry *c)
+{
+	bool can;
+
+	child_lock(c->table);
+	can = !c->ended && !c->reaping;
+	c->pins += can;
+	child_unlock(c->table);
+	return can;
+}
+
+void
+child_unpin(struct child_entry *c)
+{
+	struct err ignored;
+
+	child_lock(c->table);
+	c->pins--;
+	child_unlock(c->table);
+	(void)!loop_call(look_again, c, &ignored);
+}
