@@ -12,7 +12,7 @@
  *   - init (src/agent/init/ops.c): its cells and its memory of seals, per
  *     incarnation; both die with it.  Messages carry incarnation and generation.
  *   - workers (src/control/start.c, launch.c, evidence.c, wave.c, finish.c,
- *     sandbox_control.c, cell_control.c) and reapers (src/reaper/pass.c,
+ *     sandbox_control.c, cell_control.c) and reapers (src/reaper/parts.c,
  *     reconcile.c), step by step.  Between any two steps anybody may be killed
  *     (MAY_DIE) or stand still for any time: that is only what the interleaving
  *     of processes means.

@@ -382,7 +382,7 @@ nginx "why nobody was woken is lost" main.conf.in \
 nginx "a query may hold a preview's address" maps.conf.in \
 	'/^map "\$sl_from_preview/,/^}/{/^\t"~\*\^\[\^ \]\*\[0-9\]/d}' \
 	"no error is logged with a secret"
-reaper reaper/pass "what is stopped late waits for the next pass" reaper/pass.c \
+reaper reaper/pass "what is stopped late waits for the next pass" reaper/parts.c \
 	's/has_part\(again, t->part\[i\]->after\)/false/' \
 	"what is stopped late in a pass is deleted by the same"
 api api/events "no first work is told" api/gate/first_work.c \

@@ -433,7 +433,7 @@ ports_that_hang_leave_time_for_the_rest_of_a_pass(void **state)
 	world_ask(w, "UPDATE port SET expires_at = 'epoch'");
 	fake_script("agent.unexpose", FAKE_HANG, SESSIONS);
 	p.end_ms = clock_ms() + PASS_MS;
-	pass_run(&p);
+	parts_run(&p);
 	assert_string_equal(world_ask(w,
 				"SELECT count(*) > 0 FROM port WHERE tried_at"
 				" IS NULL"),
@@ -453,7 +453,7 @@ a_pass_begins_with_what_the_last_one_did_not_come_to(void **state)
 	fake_script("agent.seal", FAKE_HANG, 1);
 	/* wait: the stop that hangs takes longer than the whole pass */
 	p.end_ms = clock_ms() + 500;
-	pass_run(&p);
+	parts_run(&p);
 	assert_string_equal(p.next, "deletions");
 	assert_int_equal(fake_calls("sweep"), 0);
 	world_ask(w,
@@ -465,7 +465,7 @@ a_pass_begins_with_what_the_last_one_did_not_come_to(void **state)
 	world_make_due(w);
 	/* wait: as above */
 	p = (struct pass){ .ctl = &w->ctl, .end_ms = clock_ms() + 500 };
-	pass_run(&p);
+	parts_run(&p);
 	world_ask(w, "DELETE FROM reaper_run");
 	assert_int_equal(fake_calls("sweep"), 1);
 	assert_string_equal(p.next, "deletions");

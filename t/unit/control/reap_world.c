@@ -343,7 +343,7 @@ a_dry_run_only_tells(void **state)
 	fake_crash(w->box);
 	fake_box_add(ORPHAN, "inc");
 	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
-	pass_run(&p);
+	parts_run(&p);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_string_equal(world_ask(w, "SELECT count(*) FROM sighting"), "0");
 	assert_int_equal(fake_calls("stop") + fake_calls("destroy"), 0);
