@@ -171,6 +171,19 @@ control_target(const struct session_row *s)
 	return t;
 }
 
+struct agent_target
+row_target(const struct rows *r, size_t row)
+{
+	struct agent_target t = { .generation =
+				      rows_int(r, row, "generation") };
+
+	copy(t.sandbox, sizeof(t.sandbox), r, row, "sandbox_id");
+	copy(t.incarnation, sizeof(t.incarnation), r, row, "incarnation");
+	copy(t.session, sizeof(t.session), r, row, "session_id");
+	copy(t.instance, sizeof(t.instance), r, row, "instance");
+	return t;
+}
+
 bool
 control_is_here(const struct control *ctl, const struct session_row *s)
 {

@@ -120,6 +120,12 @@ int control_session(struct control *ctl, const char *id, const char *tenant,
 struct agent_target control_target(const struct session_row *s);
 
 /*
+ * The same of a row with the columns session_id, sandbox_id, incarnation,
+ * instance and generation.
+ */
+struct agent_target row_target(const struct rows *r, size_t row);
+
+/*
  * Whether this host may act on the sandbox.  Another host has it while that
  * host has its processes or, when it is stopped, its files.
  */

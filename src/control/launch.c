@@ -70,14 +70,7 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 {
 	*l = (struct launch){ 0 };
 	control_spec(plan, 0, &l->sandbox);
-	str_copy(l->target.sandbox, sizeof(l->target.sandbox), l->sandbox.id);
-	str_copy(l->target.incarnation, sizeof(l->target.incarnation),
-	    l->sandbox.incarnation);
-	str_copy(l->target.session, sizeof(l->target.session),
-	    rows_text(plan, 0, "session_id"));
-	str_copy(l->target.instance, sizeof(l->target.instance),
-	    rows_text(plan, 0, "instance"));
-	l->target.generation = rows_int(plan, 0, "generation");
+	l->target = row_target(plan, 0);
 	l->first = l->target.generation == 1;
 	l->started = rows_bool(plan, 0, "started");
 	if (control_unseal(ctl, l->target.session, "env",

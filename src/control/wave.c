@@ -26,22 +26,22 @@ wave_free(struct wave **w)
 static void
 read_row(const struct rows *r, size_t row, struct wave_stop *s)
 {
+	const struct agent_target t = row_target(r, row);
 	struct session_row *to = &s->s;
 
-#define COPY(member, col)                                                      \
-	str_copy(to->member, sizeof(to->member), rows_text(r, row, col))
-	COPY(id, "session_id");
-	COPY(instance, "instance");
-	COPY(sandbox.id, "sandbox_id");
-	COPY(sandbox.incarnation, "incarnation");
-	COPY(host, "host");
-	COPY(boot_id, "boot_id");
-#undef COPY
+	str_copy(to->id, sizeof(to->id), t.session);
+	str_copy(to->instance, sizeof(to->instance), t.instance);
+	str_copy(to->sandbox.id, sizeof(to->sandbox.id), t.sandbox);
+	str_copy(to->sandbox.incarnation, sizeof(to->sandbox.incarnation),
+	    t.incarnation);
+	to->generation = t.generation;
+	str_copy(to->host, sizeof(to->host), rows_text(r, row, "host"));
+	str_copy(to->boot_id, sizeof(to->boot_id),
+	    rows_text(r, row, "boot_id"));
 	to->state = state_session_parse(rows_text(r, row, "state"));
 	to->lease = LEASE_STOPPING;
 	to->sandbox_state =
 	    state_sandbox_parse(rows_text(r, row, "sandbox_state"));
-	to->generation = rows_int(r, row, "generation");
 	s->located = !rows_null(r, row, "sandbox_state");
 	s->ask.end.reason = to->state == SESSION_SLEEPING ? "session_slept"
 	    : to->state == SESSION_DELETING               ? "session_deleted"

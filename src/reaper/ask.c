@@ -44,16 +44,9 @@ struct batch {
 static void
 read_row(const struct rows *r, size_t i, struct asked *a)
 {
-	struct agent_target *t = &a->one.target;
+	const struct agent_target *t = &a->one.target;
 
-#define COPY(member, col)                                                      \
-	str_copy(t->member, sizeof(t->member), rows_text(r, i, col))
-	COPY(session, "session_id");
-	COPY(sandbox, "sandbox_id");
-	COPY(incarnation, "incarnation");
-	COPY(instance, "instance");
-#undef COPY
-	t->generation = rows_int(r, i, "generation");
+	a->one.target = row_target(r, i);
 	a->suspend = rows_bool(r, i, "suspend");
 	a->subject = (struct stop_subject){ .session = t->session,
 		.seen_activity = rows_int(r, i, "activity_seq"),

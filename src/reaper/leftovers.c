@@ -124,19 +124,6 @@ compare_cells(struct pass *p, const struct agent_roll *all, size_t count,
 	    p->ctl->conf->host_name, cell_text, box_text);
 }
 
-static struct agent_target
-target_of(const struct rows *r, size_t i)
-{
-	struct agent_target t = { .generation = rows_int(r, i, "generation") };
-
-	str_copy(t.sandbox, sizeof(t.sandbox), rows_text(r, i, "sandbox_id"));
-	str_copy(t.incarnation, sizeof(t.incarnation),
-	    rows_text(r, i, "incarnation"));
-	str_copy(t.session, sizeof(t.session), rows_text(r, i, "session_id"));
-	str_copy(t.instance, sizeof(t.instance), rows_text(r, i, "instance"));
-	return t;
-}
-
 /*
  * A lease that is none is told to stop it, unless another life has begun since
  * (it saw that nothing was left); what nobody leases must ripen.
@@ -169,7 +156,7 @@ end_stranger(struct pass *p, const struct agent_target *t, bool known,
 static void
 settle_cell(struct pass *p, const struct rows *r, size_t i)
 {
-	const struct agent_target t = target_of(r, i);
+	const struct agent_target t = row_target(r, i);
 	struct err e = { 0 };
 	bool gone = false;
 	int rc;
