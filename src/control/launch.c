@@ -12,7 +12,8 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/capacity.h"
-#include "control/snapshot_control.h"
+#include "control/snapshot_ref.h"
+#include "provider/link/link.h"
 
 enum { FILE_MODE = 0644 };
 

@@ -20,6 +20,7 @@ libcontrol_a_SOURCES = \
 	src/control/session_control.c src/control/session_control.h \
 	src/control/setup.c src/control/setup.h \
 	src/control/snapshot_control.c src/control/snapshot_control.h \
+	src/control/snapshot_ref.c src/control/snapshot_ref.h \
 	src/control/start.c src/control/start_act.c src/control/start.h \
 	src/control/steps.c src/control/steps.h \
 	src/control/stop.c src/control/stop.h \

@@ -9,25 +9,15 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "common/token.h"
 #include "control/capacity.h"
+#include "control/snapshot_ref.h"
 #include "control/start.h"
+#include "provider/provider.h"
 
 enum {
 	GRACE_SECONDS = 60, /* from the row to the first file */
 	START_MS = 10000    /* that waking it may take, whoever waits */
 };
-
-void
-snapshot_of(const char *tenant, const char *id, struct snapshot_ref *out)
-{
-	char hash[TOKEN_HASH_HEX_MAX];
-
-	*out = (struct snapshot_ref){ 0 };
-	token_hash(tenant, hash);
-	memcpy(out->owner, hash, sizeof(out->owner) - 1);
-	str_copy(out->id, sizeof(out->id), id);
-}
 
 /* ---- taking one */
 
@@ -178,22 +168,6 @@ snapshot_settle(struct control *ctl, const char *tenant, const char *id,
 
 /* ---- one whose files are gone */
 
-static int
-record_seen(struct control *ctl, const char *id, bool there, struct err *e)
-{
-	auto_rows struct rows *r = NULL;
-
-	if (STORE_RUN(ctl->store, STMT_SNAPSHOT_SEEN, &r, e, id,
-		ctl->conf->host_name, there ? "true" : "false") < 0)
-		return -1;
-	if (!str_empty(rows_text(r, 0, "state")))
-		log_line(there ? LOG_INFO : LOG_ERROR,
-		    there ? "snapshot_found" : "snapshot_lost",
-		    "the files of snapshot %s are %s", id,
-		    there ? "there again" : "gone");
-	return 0;
-}
-
 int
 snapshot_verify(struct control *ctl, const char *tenant, const char *id,
     struct err *e)
@@ -207,16 +181,8 @@ snapshot_verify(struct control *ctl, const char *tenant, const char *id,
 		return -1;
 	if (seen.presence == SNAPSHOT_UNDER_WAY)
 		return 0;
-	return record_seen(ctl, id, seen.presence == SNAPSHOT_WHOLE, e);
-}
-
-void
-snapshot_missed(struct control *ctl, const struct snapshot_ref *ref)
-{
-	struct err e = { 0 };
-
-	if (record_seen(ctl, ref->id, false, &e) < 0)
-		log_err(LOG_WARN, "snapshot_missed", &e);
+	return snapshot_record_seen(ctl, id, seen.presence == SNAPSHOT_WHOLE,
+	    e);
 }
 
 /* ---- taking one, as a whole */
