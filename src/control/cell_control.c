@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/mem.h"
+#include "provider/link/link.h"
 
 enum { KILL_WAIT_MS = 5000 };
 

@@ -10,6 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/storage_claim.h"
+#include "provider/provider.h"
 
 int
 control_prepare(const struct conf *conf, struct err *e)
@@ -157,6 +158,12 @@ control_session(struct control *ctl, const char *id, const char *tenant,
 		read_session(ctl, id, tenant, out, e) < 0))
 		return -1;
 	return sandbox_id_check(out->sandbox.id, e);
+}
+
+const char *
+control_boot_id(const struct control *ctl)
+{
+	return ctl->provider.boot_id;
 }
 
 struct agent_target

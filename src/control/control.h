@@ -15,9 +15,10 @@
 #include "common/err.h"
 #include "common/json.h"
 #include "common/token.h"
+#include "domain/agent.h"
+#include "domain/sandbox.h"
 #include "domain/state.h"
-#include "provider/link/link.h"
-#include "provider/provider.h"
+#include "provider/handle.h"
 #include "store/store.h"
 
 enum {
@@ -115,6 +116,9 @@ int control_check(const struct conf *conf, struct store *st, struct err *e)
  */
 int control_session(struct control *ctl, const char *id, const char *tenant,
     struct session_row *out, struct err *e) MUST_CHECK;
+
+/* Which boot of this host this is. */
+const char *control_boot_id(const struct control *ctl);
 
 /* What the agent must be told to mean this session and no other life of it. */
 struct agent_target control_target(const struct session_row *s);

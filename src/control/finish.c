@@ -10,6 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/sandbox_control.h"
+#include "provider/link/link.h"
 
 struct leaving {
 	char session[ID_MAX];

@@ -9,6 +9,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/relay_control.h"
+#include "provider/link/link.h"
 
 enum { TELL_MS = 2000, ROUNDS = 4 };
 

@@ -10,6 +10,7 @@
 #include "control/control.h"
 #include "control/fittings.h"
 #include "control/steps.h"
+#include "provider/link/link.h"
 
 enum { LAUNCH_NAME_MAX = 513 }; /* 128 characters */
 

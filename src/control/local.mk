@@ -11,6 +11,7 @@ libcontrol_a_SOURCES = \
 	src/control/finish.c src/control/finish.h \
 	src/control/fittings.c src/control/fittings.h \
 	src/control/interrupt_control.c src/control/interrupt_control.h \
+	src/control/inventory.c src/control/inventory.h \
 	src/control/launch.c src/control/launch.h \
 	src/control/preview_control.c src/control/preview_control.h \
 	src/control/relay_control.c src/control/relay_control.h \

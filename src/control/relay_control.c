@@ -8,6 +8,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "provider/link/link.h"
 
 enum { RELAY_MS = 2000, FROZEN_MS = 50, ROUNDS = 4, PORT_TEXT_MAX = 24 };
 

@@ -14,6 +14,7 @@
 #include "control/stop.h"
 #include "control/suspend.h"
 #include "domain/state.h"
+#include "provider/link/link.h"
 
 enum {
 	ASK_MS = 500,

@@ -7,6 +7,7 @@
 #include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/link/link.h"
 
 enum { LISTEN_MS = 5000, ANSWER_MS = 2000, TIMED_OUT = 124 };
 

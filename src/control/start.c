@@ -16,6 +16,7 @@
 #include "control/setup.h"
 #include "control/stop.h"
 #include "control/suspend.h"
+#include "provider/link/link.h"
 
 enum { TRIES = 3, PATIENCE_MS = 15000, MOVE_ON_MS = 5000, SOON_MS = 500 };
 

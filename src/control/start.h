@@ -4,7 +4,9 @@
 #ifndef SANDLEASE_CONTROL_START_H
 #define SANDLEASE_CONTROL_START_H
 
-#include "control/launch.h"
+#include "control/control.h"
+
+struct launch; /* launch.h */
 
 /*
  * Acts on a committed intent (a start_plan row) and records the outcome.  A

@@ -4,6 +4,7 @@
 #include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/provider.h"
 
 static int
 refuse(const struct control *ctl, const char *verdict, const char *owner,

@@ -11,12 +11,15 @@
 #include "common/str.h"
 #include "control/discover.h"
 #include "control/sandbox_control.h"
+#include "provider/link/link.h"
 
 enum { KILL_WAIT_MS = 5000, TERM_MS = 2000 };
 
 void
 wave_free(struct wave **w)
 {
+	if (*w != NULL)
+		free((*w)->asks);
 	free(*w);
 	*w = NULL;
 }
@@ -43,10 +46,10 @@ read_row(const struct rows *r, size_t row, struct wave_stop *s)
 	to->sandbox_state =
 	    state_sandbox_parse(rows_text(r, row, "sandbox_state"));
 	s->located = !rows_null(r, row, "sandbox_state");
-	s->ask.end.reason = to->state == SESSION_SLEEPING ? "session_slept"
-	    : to->state == SESSION_DELETING               ? "session_deleted"
-							  : "session_ended";
-	str_copy(s->ask.end.cause, sizeof(s->ask.end.cause),
+	s->ask->end.reason = to->state == SESSION_SLEEPING ? "session_slept"
+	    : to->state == SESSION_DELETING                ? "session_deleted"
+							   : "session_ended";
+	str_copy(s->ask->end.cause, sizeof(s->ask->end.cause),
 	    rows_text(r, row, "reason"));
 }
 
@@ -55,6 +58,9 @@ begin(json_t *spec, struct control *ctl)
 {
 	struct wave *w = xcalloc(1, sizeof(*w));
 
+	w->asks = xcalloc(WAVE_MAX, sizeof(*w->asks));
+	for (size_t i = 0; i < WAVE_MAX; i++)
+		w->stop[i].ask = &w->asks[i];
 	id_random(w->attempt, ID_INSTANCE_LEN);
 	json_object_update_new(spec,
 	    json_pack("{s:s, s:I, s:s, s:s*}", "attempt", w->attempt, "seconds",
@@ -133,9 +139,9 @@ gather(const struct control *ctl, struct wave *w, bool there)
 	for (size_t i = 0; i < w->count; i++) {
 		struct wave_stop *s = &w->stop[i];
 
-		if (there ? s->ask.answered && s->ask.sight.count > 0
+		if (there ? s->ask->answered && s->ask->sight.count > 0
 			  : s->located && is_here(ctl, &s->s))
-			c.who[c.count++] = &s->ask;
+			c.who[c.count++] = s->ask;
 	}
 	return c;
 }
@@ -158,7 +164,7 @@ locate(struct control *ctl, struct wave_stop *s)
 	if (!s->located && s->why.kind == ERR_NONE)
 		err_set(&s->why, ERR_UNAVAILABLE, CODE_NO_SANDBOX,
 		    "nobody knows where to look for it");
-	s->ask.target = control_target(&s->s);
+	s->ask->target = control_target(&s->s);
 }
 
 /*
@@ -192,7 +198,7 @@ look_without_init(struct control *ctl, struct wave_stop *s)
 static void
 look_again(struct control *ctl, struct wave_stop *s, int64_t deadline)
 {
-	struct agent_one *one = &s->ask;
+	struct agent_one *one = s->ask;
 
 	s->timed_out = one->e.code == CODE_TIMED_OUT;
 	if (control_lock(ctl, s->s.sandbox.id, &s->why) < 0)
@@ -217,7 +223,7 @@ seal_all(struct control *ctl, struct wave *w)
 	agent_ask_all(&ctl->provider, AGENT_SEAL, 0, deadline, here.who,
 	    here.count);
 	for (size_t i = 0; i < w->count; i++)
-		if (w->stop[i].located && !w->stop[i].ask.answered)
+		if (w->stop[i].located && !w->stop[i].ask->answered)
 			look_again(ctl, &w->stop[i], deadline);
 }
 
@@ -249,7 +255,8 @@ later_ones(const struct wave *w)
 
 	for (size_t i = 0; i < w->count; i++) {
 		const struct wave_stop *s = &w->stop[i];
-		int64_t seen = s->ask.answered ? latest_seen(&s->ask.sight) : 0;
+		int64_t seen =
+		    s->ask->answered ? latest_seen(&s->ask->sight) : 0;
 
 		if (seen > s->s.generation)
 			json_array_append_new(list,
@@ -285,7 +292,7 @@ raise_rows(struct control *ctl, struct wave *w)
 	CRASH_POINT("stop.raised");
 	for (size_t i = 0; i < w->count; i++) {
 		struct wave_stop *s = &w->stop[i];
-		struct agent_one *one = &s->ask;
+		struct agent_one *one = s->ask;
 		size_t row;
 
 		if (!is_in(r, s, &row))
@@ -301,16 +308,16 @@ raise_rows(struct control *ctl, struct wave *w)
 static void
 conclude(struct control *ctl, struct wave_stop *s)
 {
-	const struct agent_target *t = &s->ask.target;
+	const struct agent_target *t = &s->ask->target;
 
 	if (s->absent || s->why.kind != ERR_NONE)
 		return;
-	if (!s->ask.answered) {
-		s->why = s->ask.e;
+	if (!s->ask->answered) {
+		s->why = s->ask->e;
 		s->timed_out = s->why.code == CODE_TIMED_OUT;
 		return;
 	}
-	if (s->ask.sight.count == 0 &&
+	if (s->ask->sight.count == 0 &&
 	    ctl->provider.ops->cell_gone(&ctl->provider, t->sandbox, t->session,
 		&s->absent, &s->why) < 0) {
 		s->absent = false;

@@ -9,6 +9,7 @@ libprovider_a_SOURCES = \
 	src/provider/fake_ops.c \
 	src/provider/fake_snapshot.c \
 	src/provider/fake_world.h \
+	src/provider/handle.h \
 	src/provider/provider.c src/provider/provider.h \
 	src/provider/box/box.c src/provider/box/box.h \
 	src/provider/box/log.c \

@@ -5,6 +5,7 @@
 
 #include "common/mem.h"
 #include "control/finish.h"
+#include "control/inventory.h"
 #include "control/sandbox_control.h"
 #include "control/wave.h"
 
@@ -191,10 +192,8 @@ void
 clear_trash(struct pass *p)
 {
 	struct err e = { 0 };
-	bool left;
 
 	if (!p->dry_run &&
-	    p->ctl->provider.ops->sweep(&p->ctl->provider, p->deadline_ms,
-		&left, &e) < 0)
+	    inventory_sweep_trash(p->ctl, p->deadline_ms, &e) < 0)
 		pass_failed(p, "trash", &e);
 }

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/inventory.h"
 #include "control/relay_control.h"
 #include "control/session_control.h"
 #include "control/stop.h"
@@ -69,16 +70,18 @@ settle_due(struct pass *p)
 static void
 settle_lost(struct pass *p)
 {
-	auto_free struct agent_file *files = NULL;
+	auto_json json_t *seen = NULL;
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
-	json_t *names = json_array();
+	json_t *names = json_array(), *socket;
 	struct err e = { 0 };
-	size_t count = 0;
-	int rc = agent_sockets(p->ctl->conf, &files, &count, &e);
+	int rc = inventory_sockets(p->ctl, &seen, &e);
+	size_t i;
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(names, json_string(files[i].name));
+	json_array_foreach(seen, i, socket)
+	{
+		json_array_append(names, json_object_get(socket, "name"));
+	}
 	text = control_spec_text(names);
 	if (rc < 0 ||
 	    STORE_RUN(p->ctl->store, STMT_LOST_RELAYS, &r, &e,
