@@ -25,6 +25,7 @@ libcontrol_a_SOURCES = \
 	src/control/start.c src/control/start_act.c src/control/start.h \
 	src/control/steps.c src/control/steps.h \
 	src/control/stop.c src/control/stop.h \
+	src/control/storage_adopt.c src/control/storage_adopt.h \
 	src/control/storage_claim.c src/control/storage_claim.h \
 	src/control/suspend.c src/control/suspend.h \
 	src/control/waiter.c src/control/waiter.h \
