@@ -9,10 +9,10 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/awake.h"
 #include "control/discover.h"
 #include "control/launch.h"
 #include "control/sandbox_control.h"
-#include "control/session_control.h"
 #include "control/setup.h"
 #include "control/stop.h"
 #include "control/suspend.h"
@@ -128,10 +128,10 @@ static bool
 is_hot(struct control *ctl, const struct session_row *s)
 {
 	struct err ignored = { 0 };
-	bool busy = false;
+	struct agent_status st;
 
 	return s->state == SESSION_READY &&
-	    session_control_busy(ctl, s, &busy, &ignored) == 0 && busy;
+	    awake_ask(ctl, s, &st, &ignored) == 0 && st.busy;
 }
 
 /* Intent: whoever finds the startup deadline over finishes or repairs it. */

@@ -272,7 +272,7 @@ a_sandbox_of_one_session_does_not_outlive_its_wrapper(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	fake_script("stop", FAKE_FAIL, 1);
 	(void)!session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e);
+	    -1, &e);
 	assert_string_equal(world_state(w), "asleep none 1 running");
 	assert_int_equal(world_reap(w).retired, 0); /* it was tried just now */
 	world_ask(w, "UPDATE sandbox SET deadline = 'epoch'");
