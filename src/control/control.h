@@ -38,7 +38,7 @@ struct control {
 	int64_t intent_ms; /* of clock_ms(), before the last intent to start */
 	bool glance;       /* at a setup that runs, without waiting for it */
 	/*
-	 * For a client that does not wait: start_act() calls it between intent
+	 * For a client that does not wait: launch_act() calls it between intent
 	 * and act, then has until `go_on_ms` of clock_ms().  NULL: it waits.
 	 */
 	void (*answer)(void *ctx, const char *session);

@@ -13,6 +13,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/finish.h"
+#include "control/launch.h"
 #include "control/session_control.h"
 #include "control/snapshot_control.h"
 #include "control/start.h"
@@ -423,7 +424,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 		bool alone =
 		    isolated && is_nameless(w) && str_empty(w->idempotency_key);
 
-		if (start_act(ctl, plan, alone, deadline_ms, e) == 0)
+		if (launch_act(ctl, plan, alone, deadline_ms, e) == 0)
 			return 0;
 		if (!start_worth_retry(e))
 			return clean_up(ctl, who, w, id, e);

@@ -13,6 +13,7 @@ libcontrol_a_SOURCES = \
 	src/control/interrupt_control.c src/control/interrupt_control.h \
 	src/control/inventory.c src/control/inventory.h \
 	src/control/launch.c src/control/launch.h \
+	src/control/outcome.c src/control/outcome.h \
 	src/control/preview_control.c src/control/preview_control.h \
 	src/control/relay_control.c src/control/relay_control.h \
 	src/control/rootfs_control.c src/control/rootfs_control.h \
@@ -22,7 +23,8 @@ libcontrol_a_SOURCES = \
 	src/control/setup.c src/control/setup.h \
 	src/control/snapshot_control.c src/control/snapshot_control.h \
 	src/control/snapshot_ref.c src/control/snapshot_ref.h \
-	src/control/start.c src/control/start_act.c src/control/start.h \
+	src/control/start.c src/control/start.h \
+	src/control/start_error.c src/control/start_error.h \
 	src/control/steps.c src/control/steps.h \
 	src/control/stop.c src/control/stop.h \
 	src/control/storage_adopt.c src/control/storage_adopt.h \

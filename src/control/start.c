@@ -1,4 +1,4 @@
-/* start.c: from an intent to a wrapper that answers. */
+/* start.c: decides what a session needs to have a wrapper that answers. */
 #include "control/start.h"
 
 #include <stdlib.h>
@@ -6,12 +6,14 @@
 
 #include "common/clock.h"
 #include "common/fault.h"
+#include "common/id.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/awake.h"
 #include "control/discover.h"
 #include "control/launch.h"
+#include "control/outcome.h"
 #include "control/sandbox_control.h"
 #include "control/setup.h"
 #include "control/stop.h"
@@ -19,6 +21,29 @@
 #include "provider/link/link.h"
 
 enum { TRIES = 3, PATIENCE_MS = 15000, MOVE_ON_MS = 5000, SOON_MS = 500 };
+
+json_t *
+start_intent(struct control *ctl)
+{
+	char instance[ID_MAX], incarnation[ID_MAX];
+
+	ctl->intent_ms = clock_ms();
+	id_random(instance, ID_INSTANCE_LEN);
+	id_random(incarnation, ID_INCARNATION_LEN);
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s*}", "instance",
+	    instance, "incarnation", incarnation, "host", ctl->conf->host_name,
+	    "boot", ctl->provider.boot_id, "seconds",
+	    (json_int_t)ctl->conf->startup_allowance_seconds, "trace",
+	    ctl->trace, "actor", control_actor(ctl));
+}
+
+void
+start_refused(struct control *ctl, const char *session, const struct err *e)
+{
+	/* a quota is settled last, when the lock has been taken */
+	if (e->kind == ERR_LIMITED || e->code == CODE_TRY_AGAIN)
+		launch_unlock(ctl, session);
+}
 
 bool
 start_under_way(struct control *ctl, const char *session)
@@ -120,7 +145,7 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	CRASH_POINT("restart.intent");
 	/* of the one that was seen gone */
 	agent_unlink_sockets(ctl->conf, s->id, s->generation);
-	return start_act(ctl, plan, false, deadline_ms, e);
+	return launch_act(ctl, plan, false, deadline_ms, e);
 }
 
 /* Work is running in it; what cannot be told is not known to be. */
@@ -175,11 +200,11 @@ go_on(struct control *ctl, const struct session_row *s, struct launch *l,
     struct err *e)
 {
 	if (suspend_resume(ctl, s->id, e) < 0) {
-		launch_note_steps(ctl, l, e);
+		outcome_note_steps(ctl, l, e);
 		return -1;
 	}
 	steps_end(&l->steps);
-	launch_note_steps(ctl, l, NULL);
+	outcome_note_steps(ctl, l, NULL);
 	return 0;
 }
 
@@ -223,7 +248,7 @@ take_up(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	if (!begun && launch_furnish(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("start.again");
-	return start_complete(ctl, l, deadline_ms, e);
+	return launch_complete(ctl, l, deadline_ms, e);
 }
 
 /* A start that another has begun and not finished. */
@@ -245,9 +270,9 @@ carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		return 0;
 	/* whatever else it is, who looks next may find it in order */
 	if (start_setup_failed(e))
-		return start_end(ctl, &l, e);
+		return outcome_end(ctl, &l, e);
 	if (!start_setup_running(e))
-		launch_note_steps(ctl, &l, e);
+		outcome_note_steps(ctl, &l, e);
 	return -1;
 }
 
@@ -294,7 +319,7 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		return -1;
 	steps_enter(&l.steps, "ready", "proved");
 	if (prove(ctl, &l, deadline_ms, e) < 0) {
-		launch_note_steps(ctl, &l, e);
+		outcome_note_steps(ctl, &l, e);
 		return is_guilty(&l, e)
 		    ? invalidate(ctl, s, e)
 		    : err_set(e, ERR_BUSY, CODE_BEING_STARTED,
@@ -303,7 +328,7 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	/* a proof of what runs starts nothing: the lease's events tell of it */
 	l.steps = (struct steps){ 0 };
 	CRASH_POINT("reuse.proved");
-	return launch_verified(ctl, &l, e);
+	return outcome_verified(ctl, &l, e);
 }
 
 static int

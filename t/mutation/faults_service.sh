@@ -100,7 +100,7 @@ agent api/snapshots "a snapshot has no home" pack.c \
 # ---- starts and stops
 
 world start "a start needs no proof" launch.c \
-	'/^launch_prove/,/^}/s/if \(agent_prove\(.*/if (false)/' \
+	'/^prove/,/^}/s/if \(agent_prove\(.*/if (false)/' \
 	"a_create_leads_to_ready"
 world stop "the cgroup is not asked" wave.c \
 	'/^conclude/,/^}/s/if \(s->ask->sight.count == 0 &&/s->absent = s->ask->sight.count == 0;if (false \&\&/' \
@@ -234,7 +234,7 @@ unit api/stream_link "one org takes all streams" api/stream/link.c \
 unit common/err "a tenant reads of the host's files" common/err.c \
 	'/^err_told/,/^}/s/err_names_host\(e->msg\) \?/false ?/' \
 	"a_tenant_is_not_told_of_this_host"
-api api/failures "a session's reason names the host" control/start_act.c \
+api api/failures "a session's reason names the host" control/outcome.c \
 	's/err_told\(e\)/e->msg/;s/err_told\(e\)/e->msg/' \
 	"a failure that names a file of the host is told without it"
 api api/shares "a call is not in its org's share" api/route/dispatch.c \
@@ -249,8 +249,8 @@ api api/shares "a stopped wrapper is asked each time" api/v1/session_now.c \
 api api/busy "a list asks nobody" api/v1/session_now.c \
 	's/^\task\(c, ctl, all, count\);/if (count == 1) ask(c, ctl, all, count);/' \
 	"the list knows what runs without a single get"
-api api/setup "steps are told when the setup is over" control/start_act.c \
-	's/^\t\tl\.steps = \(struct steps\)\{ 0 \};//; s/^\t\tlaunch_note_steps\(ctl, &l, NULL\);//' \
+api api/setup "steps are told when the setup is over" control/launch.c \
+	's/^\t\tl\.steps = \(struct steps\)\{ 0 \};//; s/^\t\toutcome_note_steps\(ctl, &l, NULL\);//' \
 	"its history is in order and visible while it runs"
 unit web/router "a query may have anything" web/router.c \
 	's/!is_word_of\(known, name\)/false/' \
