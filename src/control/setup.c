@@ -25,7 +25,7 @@ setup_has_begun(struct control *ctl, const struct launch *l,
 
 /* Output from `from` on; if another has written it, that is as good. */
 static int
-note(struct control *ctl, const struct launch *l, int64_t from,
+record_output(struct control *ctl, const struct launch *l, int64_t from,
     const struct agent_setup *s, struct err *e)
 {
 	auto_free char *spec =
@@ -99,7 +99,7 @@ listen(struct control *ctl, const struct launch *l, struct agent_setup *s,
 	CRASH_POINT("setup.heard");
 	if (s->done || s->offset == from)
 		return 0;
-	return note(ctl, l, from, s, e);
+	return record_output(ctl, l, from, s, e);
 }
 
 int

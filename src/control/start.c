@@ -196,8 +196,8 @@ invalidate(struct control *ctl, const struct session_row *s, struct err *e)
 
 /* What is suspended goes on where it was. */
 static int
-go_on(struct control *ctl, const struct session_row *s, struct launch *l,
-    struct err *e)
+resume_suspended(struct control *ctl, const struct session_row *s,
+    struct launch *l, struct err *e)
 {
 	if (suspend_resume(ctl, s->id, e) < 0) {
 		outcome_note_steps(ctl, l, e);
@@ -237,7 +237,7 @@ read_again(struct control *ctl, const struct session_row *s, struct launch *l,
 
 /* Files are written again, in case they were not, but not behind a setup's back. */
 static int
-take_up(struct control *ctl, struct launch *l, int64_t deadline_ms,
+furnish_and_complete(struct control *ctl, struct launch *l, int64_t deadline_ms,
     struct err *e)
 {
 	bool begun = false;
@@ -253,8 +253,8 @@ take_up(struct control *ctl, struct launch *l, int64_t deadline_ms,
 
 /* A start that another has begun and not finished. */
 static int
-carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
-    struct err *e)
+finish_begun_start(struct control *ctl, const struct session_row *s,
+    int64_t deadline_ms, struct err *e)
 {
 	auto_launch struct launch l = { 0 };
 	int64_t soon_ms = clock_ms() + SOON_MS;
@@ -266,7 +266,7 @@ carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		deadline_ms = soon_ms;
 	fittings_forget(&l.given);
 	keep_steps(&l);
-	if (take_up(ctl, &l, deadline_ms, e) == 0)
+	if (furnish_and_complete(ctl, &l, deadline_ms, e) == 0)
 		return 0;
 	/* whatever else it is, who looks next may find it in order */
 	if (start_setup_failed(e))
@@ -278,7 +278,8 @@ carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 
 /* Whoever waits for nothing learns at least what is known at once. */
 static int
-prove(struct control *ctl, struct launch *l, int64_t deadline_ms, struct err *e)
+prove_warm(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e)
 {
 	int64_t soon_ms = clock_ms() + SOON_MS;
 
@@ -307,18 +308,18 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	bool warm = s->state == SESSION_READY, hot = is_hot(ctl, s);
 
 	if (!warm && !s->suspended)
-		return carry_on(ctl, s, deadline_ms, e);
+		return finish_begun_start(ctl, s, deadline_ms, e);
 	if (hot)
 		return 0; /* nothing is started: no steps */
 	if (!warm) {
 		keep_steps(&l);
 		steps_enter(&l.steps, "ready", "proved");
-		return go_on(ctl, s, &l, e);
+		return resume_suspended(ctl, s, &l, e);
 	}
 	if (reuse_intent(ctl, s, e) < 0)
 		return -1;
 	steps_enter(&l.steps, "ready", "proved");
-	if (prove(ctl, &l, deadline_ms, e) < 0) {
+	if (prove_warm(ctl, &l, deadline_ms, e) < 0) {
 		outcome_note_steps(ctl, &l, e);
 		return is_guilty(&l, e)
 		    ? invalidate(ctl, s, e)
@@ -332,8 +333,8 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 }
 
 static int
-refuse(struct control *ctl, const struct session_row *s, const char *reason,
-    struct err *e)
+refuse_until_gone(struct control *ctl, const struct session_row *s,
+    const char *reason, struct err *e)
 {
 	struct err why = *e;
 
@@ -345,7 +346,10 @@ refuse(struct control *ctl, const struct session_row *s, const char *reason,
 	    why.msg[0] != '\0' ? why.msg : reason);
 }
 
-/* What was absent must not come late, when the next one has been allocated. */
+/*
+ * Seals the generation that was seen absent: a launch of it that is still on its
+ * way must not arrive after the next generation was allocated.
+ */
 static int
 make_final(struct control *ctl, const struct session_row *s, struct err *e)
 {
@@ -363,8 +367,8 @@ make_final(struct control *ctl, const struct session_row *s, struct err *e)
 
 /* A look under the sandbox's lock; a sandbox that is down is settled so. */
 static int
-look(struct control *ctl, const struct session_row *s, enum sight *sight,
-    struct err *e)
+look_under_lock(struct control *ctl, const struct session_row *s,
+    enum sight *sight, struct err *e)
 {
 	bool down;
 	size_t siblings;
@@ -394,7 +398,7 @@ look_and_start(struct control *ctl, const struct session_row *s,
 {
 	enum sight sight = SIGHT_UNKNOWN;
 
-	if (look(ctl, s, &sight, e) < 0)
+	if (look_under_lock(ctl, s, &sight, e) < 0)
 		return -1;
 	switch (sight) {
 	case SIGHT_ABSENT:
@@ -405,11 +409,11 @@ look_and_start(struct control *ctl, const struct session_row *s,
 	case SIGHT_OURS:
 		if (s->lease == LEASE_OWNS_WRAPPER)
 			return reuse(ctl, s, deadline_ms, e);
-		return refuse(ctl, s, "unexpected-wrapper", e);
+		return refuse_until_gone(ctl, s, "unexpected-wrapper", e);
 	case SIGHT_OTHER:
-		return refuse(ctl, s, "unexpected-wrapper", e);
+		return refuse_until_gone(ctl, s, "unexpected-wrapper", e);
 	case SIGHT_UNKNOWN:
-		return refuse(ctl, s, "observation-failed", e);
+		return refuse_until_gone(ctl, s, "observation-failed", e);
 	}
 	return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 	    "a look without an answer");

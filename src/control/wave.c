@@ -54,7 +54,7 @@ read_row(const struct rows *r, size_t row, struct wave_stop *s)
 }
 
 static struct wave *
-begin(json_t *spec, struct control *ctl)
+new_wave(json_t *spec, struct control *ctl)
 {
 	struct wave *w = xcalloc(1, sizeof(*w));
 
@@ -70,7 +70,7 @@ begin(json_t *spec, struct control *ctl)
 }
 
 static void
-fill(struct wave *w, const struct rows *r)
+read_claimed(struct wave *w, const struct rows *r)
 {
 	for (; w->count < rows_count(r) && w->count < WAVE_MAX; w->count++)
 		read_row(r, w->count, &w->stop[w->count]);
@@ -89,12 +89,12 @@ wave_claim(struct control *ctl, const struct wave_wish *wish, struct wave **out,
 
 	if (wish->skip != NULL)
 		json_object_set_new(spec, "skip", json_deep_copy(wish->skip));
-	*out = begin(spec, ctl);
+	*out = new_wave(spec, ctl);
 	text = control_spec_text(spec);
 	if (STORE_RUN(ctl->store, STMT_STOP_CLAIM, &r, e, text) < 0)
 		return -1;
 	CRASH_POINT("wave.claimed");
-	fill(*out, r);
+	read_claimed(*out, r);
 	return 0;
 }
 
@@ -106,12 +106,12 @@ wave_claim_one(struct control *ctl, const char *session, struct wave **out,
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
 
-	*out = begin(spec, ctl);
+	*out = new_wave(spec, ctl);
 	text = control_spec_text(spec);
 	if (STORE_RUN(ctl->store, STMT_STOP_BEGIN, &r, e, session, text) < 0)
 		return -1;
 	CRASH_POINT("stop.claimed");
-	fill(*out, r);
+	read_claimed(*out, r);
 	return 0;
 }
 
@@ -132,7 +132,7 @@ struct crowd {
 
 /* `there`: those of whom something was seen; else all that are here. */
 static struct crowd
-gather(const struct control *ctl, struct wave *w, bool there)
+choose_asked(const struct control *ctl, struct wave *w, bool there)
 {
 	struct crowd c = { .count = 0 };
 
@@ -219,7 +219,7 @@ seal_all(struct control *ctl, struct wave *w)
 
 	for (size_t i = 0; i < w->count; i++)
 		locate(ctl, &w->stop[i]);
-	here = gather(ctl, w, false);
+	here = choose_asked(ctl, w, false);
 	agent_ask_all(&ctl->provider, AGENT_SEAL, 0, deadline, here.who,
 	    here.count);
 	for (size_t i = 0; i < w->count; i++)
@@ -346,7 +346,7 @@ act(struct control *ctl, struct wave *w)
 	seal_all(ctl, w);
 	CRASH_POINT("stop.sealed");
 	raise_rows(ctl, w);
-	there = gather(ctl, w, true);
+	there = choose_asked(ctl, w, true);
 	for (size_t i = 0; i < there.count; i++)
 		there.who[i]->end.grace_ms = grace_ms(looks);
 	agent_ask_all(p, AGENT_TERM, 0, clock_ms() + TERM_MS, there.who,
@@ -356,13 +356,13 @@ act(struct control *ctl, struct wave *w)
 	for (size_t i = 0; i < looks->count; i++) {
 		int wait = clock_left_ms(began + looks->at[i]);
 
-		there = gather(ctl, w, true);
+		there = choose_asked(ctl, w, true);
 		if (there.count == 0)
 			break;
 		agent_ask_all(p, AGENT_LOOK, wait, clock_ms() + wait + TERM_MS,
 		    there.who, there.count);
 	}
-	there = gather(ctl, w, true);
+	there = choose_asked(ctl, w, true);
 	agent_ask_all(p, AGENT_KILL, KILL_WAIT_MS,
 	    clock_ms() + 2 * KILL_WAIT_MS, there.who, there.count);
 	CRASH_POINT("stop.killed");
@@ -383,13 +383,6 @@ wave_retry(const struct control *ctl)
 	return list;
 }
 
-static json_t *
-outcome_of(const struct wave_stop *s)
-{
-	return json_pack("{s:s, s:b, s:s}", "session", s->s.id, "absent",
-	    s->absent, "error", err_told(&s->why));
-}
-
 static int
 record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
     struct err *e)
@@ -398,8 +391,13 @@ record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = NULL;
 
-	for (size_t i = from; i < from + count; i++)
-		json_array_append_new(list, outcome_of(&w->stop[i]));
+	for (size_t i = from; i < from + count; i++) {
+		const struct wave_stop *s = &w->stop[i];
+
+		json_array_append_new(list,
+		    json_pack("{s:s, s:b, s:s}", "session", s->s.id, "absent",
+			s->absent, "error", err_told(&s->why)));
+	}
 	spec = control_spec_text(json_pack("{s:o, s:o, s:s, s:s, s:s*}",
 	    "outcomes", list, "retry", wave_retry(ctl), "attempt", w->attempt,
 	    "trace", ctl->trace, "actor", control_actor(ctl)));

@@ -317,7 +317,7 @@ carry_out(struct pass *p, struct batch *b, struct err *e)
 }
 
 static void
-unlock(struct pass *p, const struct rows *r)
+unlock_sessions(struct pass *p, const struct rows *r)
 {
 	json_t *ids = json_array();
 	auto_free char *text = NULL;
@@ -335,7 +335,7 @@ unlock(struct pass *p, const struct rows *r)
 /* ---- a part */
 
 static int
-find(struct pass *p, const struct part *part, struct pass_cursor *c,
+find_due(struct pass *p, const struct part *part, struct pass_cursor *c,
     struct rows **r, struct err *e)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
@@ -362,7 +362,7 @@ run_batch(struct pass *p, const struct part *part, struct pass_cursor *c,
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
 
-	if (find(p, part, c, &r, &e) < 0) {
+	if (find_due(p, part, c, &r, &e) < 0) {
 		pass_failed(p, part->name, &e);
 		return false;
 	}
@@ -377,12 +377,12 @@ run_batch(struct pass *p, const struct part *part, struct pass_cursor *c,
 		if (carry_out(p, b, &e) < 0)
 			pass_failed(p, part->name, &e);
 	}
-	unlock(p, r);
+	unlock_sessions(p, r);
 	return !p->dry_run;
 }
 
 static void
-run(struct pass *p, const struct part *part, struct pass_cursor *c)
+run_batches(struct pass *p, const struct part *part, struct pass_cursor *c)
 {
 	auto_free struct batch *b = xcalloc(1, sizeof(*b));
 
@@ -395,20 +395,21 @@ run(struct pass *p, const struct part *part, struct pass_cursor *c)
 void
 ask_late_starts(struct pass *p)
 {
-	run(p, &(struct part){ "late_starts", STMT_DUE_STARTS, PLAN_DUE_START },
+	run_batches(p,
+	    &(struct part){ "late_starts", STMT_DUE_STARTS, PLAN_DUE_START },
 	    &p->starts_from);
 }
 
 void
 ask_idle(struct pass *p)
 {
-	run(p, &(struct part){ "idle", STMT_DUE_WARM, PLAN_DUE_IDLE },
+	run_batches(p, &(struct part){ "idle", STMT_DUE_WARM, PLAN_DUE_IDLE },
 	    &p->idle_from);
 }
 
 void
 ask_stuck(struct pass *p)
 {
-	run(p, &(struct part){ "stuck", STMT_DUE_ASKS, PLAN_DUE_ASK },
+	run_batches(p, &(struct part){ "stuck", STMT_DUE_ASKS, PLAN_DUE_ASK },
 	    &p->stuck_from);
 }

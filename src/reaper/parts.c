@@ -69,7 +69,7 @@ struct turn {
 };
 
 static int64_t
-weigh(const struct turn *t, size_t from)
+weight_from(const struct turn *t, size_t from)
 {
 	int64_t sum = 0;
 
@@ -122,7 +122,7 @@ run_turn(struct pass *p, const struct turn *t, struct turn *again)
 	for (; i < t->count && clock_left_ms(p->end_ms) > 0; i++)
 		if (run_part(p, t->part[i],
 			plan_share_ms(clock_left_ms(p->end_ms),
-			    t->part[i]->weight, weigh(t, i))) ||
+			    t->part[i]->weight, weight_from(t, i))) ||
 		    has_part(again, t->part[i]->after))
 			again->part[again->count++] = t->part[i];
 	return i;
@@ -130,7 +130,7 @@ run_turn(struct pass *p, const struct turn *t, struct turn *again)
 
 /* Where the last pass of this host ended; a pass without that is one, too. */
 static void
-look_back(struct pass *p)
+read_last_pass(struct pass *p)
 {
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
@@ -155,7 +155,7 @@ parts_run(struct pass *p)
 	p->silences = silences;
 	p->skip = skip;
 	p->left = left;
-	look_back(p);
+	read_last_pass(p);
 	line_up(p, &now);
 	done = run_turn(p, &now, &again);
 	if (done < now.count)

@@ -16,7 +16,7 @@
 enum { BATCH = 1000 };
 
 static void
-expire(struct pass *p)
+expire_ports(struct pass *p)
 {
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
@@ -94,7 +94,7 @@ settle_lost(struct pass *p)
 void
 ports_settle(struct pass *p)
 {
-	expire(p);
+	expire_ports(p);
 	settle_due(p);
 	if (pass_has_time(p))
 		settle_lost(p);
@@ -125,14 +125,6 @@ stop_if_silent(struct pass *p, const char *session, const char *since,
 	    NULL, -1, e);
 }
 
-static int
-bounce(struct pass *p, const char *session, const char *since, struct err *e)
-{
-	if (session_control_bounced(p->ctl, session, since, e) == 0)
-		return 0;
-	return stop_if_silent(p, session, since, e);
-}
-
 void
 ports_bounce(struct pass *p)
 {
@@ -147,11 +139,13 @@ ports_bounce(struct pass *p)
 	p->scanned += (int64_t)rows_count(r);
 	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++) {
 		const char *session = rows_text(r, i, "session_id");
+		const char *since = rows_text(r, i, "bounce_at");
 
 		if (p->dry_run)
 			printf("revocations: %s\n", session);
-		else if (bounce(p, session, rows_text(r, i, "bounce_at"), &e) <
-		    0)
+		else if (session_control_bounced(p->ctl, session, since, &e) <
+			0 &&
+		    stop_if_silent(p, session, since, &e) < 0)
 			pass_failed(p, "revocations", &e);
 	}
 }

@@ -13,7 +13,7 @@ enum { BATCH = 200 };
 
 /* Those whose time is over, and those that failed long ago. */
 static void
-expire(struct pass *p)
+expire_snapshots(struct pass *p)
 {
 	const struct conf *conf = p->ctl->conf;
 	auto_rows struct rows *r = NULL;
@@ -31,7 +31,7 @@ expire(struct pass *p)
 }
 
 static void
-move_on(struct pass *p, const struct rows *r, size_t i)
+settle_one(struct pass *p, const struct rows *r, size_t i)
 {
 	const char *tenant = rows_text(r, i, "tenant");
 	const char *id = rows_text(r, i, "id");
@@ -58,7 +58,7 @@ snapshots_clear(struct pass *p)
 	char after[ID_MAX] = "";
 	size_t n = BATCH;
 
-	expire(p);
+	expire_snapshots(p);
 	while (n == BATCH && pass_has_time(p)) {
 		auto_rows struct rows *r = NULL;
 		struct err e = { 0 };
@@ -72,7 +72,7 @@ snapshots_clear(struct pass *p)
 		n = rows_count(r);
 		p->scanned += (int64_t)n;
 		for (size_t i = 0; i < n && pass_has_time(p); i++)
-			move_on(p, r, i);
+			settle_one(p, r, i);
 		if (n > 0)
 			str_copy(after, sizeof(after),
 			    rows_text(r, n - 1, "id"));
@@ -108,7 +108,7 @@ drop_files(struct pass *p, const struct rows *r, size_t i)
 
 /* Rows that say other things of the files than what was seen. */
 static void
-correct(struct pass *p, const char *seen)
+correct_rows(struct pass *p, const char *seen)
 {
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
@@ -150,7 +150,7 @@ snapshots_leftovers(struct pass *p, const char *since)
 	}
 	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++)
 		drop_files(p, r, i);
-	correct(p, text);
+	correct_rows(p, text);
 	if (pass_has_time(p))
 		sighting_end_others(p, SIGHTING_SNAPSHOT, since);
 }

@@ -89,13 +89,6 @@ static const struct meaning MEANINGS[] = {
 /* clang-format on */
 
 static void
-set_number(struct store *st, const char *name, int64_t value)
-{
-	json_object_set_new(st->settings, name,
-	    json_sprintf("%" PRId64, value));
-}
-
-static void
 set_ms(struct store *st, const char *name, int ms)
 {
 	json_object_set_new(st->settings, name, json_sprintf("%dms", ms));
@@ -140,7 +133,8 @@ store_limits(struct store *st, const struct conf *c)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
-		set_number(st, LIMITS[i].name, LIMITS[i].value);
+		json_object_set_new(st->settings, LIMITS[i].name,
+		    json_sprintf("%" PRId64, LIMITS[i].value));
 }
 
 void

@@ -231,7 +231,7 @@ api api/storage "a host takes what it finds" control/storage_claim.c \
 	'/^storage_claim/,/^}/s/if \(p->ops->storage_id == NULL\)/if (true)/' \
 	"a disk that is not mounted makes nobody lost"
 reaper api/snapshots "nobody looks for the files of snapshots" reaper/snapshots.c \
-	's/^\tcorrect\(p, text\);/\t(void)correct;/' \
+	's/^\tcorrect_rows\(p, text\);/\t(void)correct_rows;/' \
 	"the reaper finds that files are gone and that they are back"
 api api/snapshots "what is found missing is not told" control/launch.c \
 	's/if \(e->code == CODE_SNAPSHOT_LOST\)/if (false)/' \
