@@ -1,7 +1,7 @@
 /*
  * admin.h: the operator's commands, straight to the database.
  *
- * A command is a row (commands.h).  Its options are checked against that row
+ * A command is a row (command.h).  Its options are checked against that row
  * before it runs, so a command asks only for those that it has.
  */
 #ifndef SANDLEASE_ADMIN_ADMIN_H
@@ -14,7 +14,7 @@
 #include "common/err.h"
 #include "store/store.h"
 
-struct command; /* commands.h */
+struct command; /* command.h */
 
 enum { ADMIN_OPTIONS_MAX = 32 };
 

@@ -1,4 +1,4 @@
-/* args.c: what was typed, by the table of commands. */
+/* args.c: what was typed, by the row of its command. */
 #include "admin/args.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
- * args.h: what was typed, by the table of commands.
+ * args.h: what was typed, by the row of its command.
  */
 #ifndef SANDLEASE_ADMIN_ARGS_H
 #define SANDLEASE_ADMIN_ARGS_H
 
-#include "admin/commands.h"
+#include "admin/command.h"
 
 /*
  * Reads options and operands of `c` into *a; argv is reordered and borrowed.

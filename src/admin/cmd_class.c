@@ -54,10 +54,10 @@ check_rootfs(const char *path, struct err *e)
 
 	if (path[0] == '\0')
 		return 0;
-	if (path[0] != '/' || strlen(path) >= PROVIDER_PATH_MAX)
+	if (path[0] != '/' || strlen(path) >= SANDBOX_ROOTFS_MAX)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--rootfs %s: must be an absolute path of at most %d bytes, or empty",
-		    path, PROVIDER_PATH_MAX - 1);
+		    path, SANDBOX_ROOTFS_MAX - 1);
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--rootfs %s: there is no such directory on this host",
@@ -71,7 +71,6 @@ read_root(struct admin *a, json_t *spec, struct err *e)
 	const char *rootfs = admin_option(a, "--rootfs");
 	const char *writable = admin_option(a, "--writable-root");
 	bool yes = writable != NULL && str_equal(writable, "yes");
-	auto_free char *storage = xasprintf("%s/storage", a->conf->state_dir);
 
 	if (rootfs != NULL && check_rootfs(rootfs, e) < 0)
 		return -1;
@@ -79,7 +78,7 @@ read_root(struct admin *a, json_t *spec, struct err *e)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--writable-root %s: must be yes or no", writable);
 	if (yes && !str_empty(rootfs) &&
-	    rootfs_check_writable(rootfs, storage, e) < 0)
+	    rootfs_control_check_writable(a->conf, rootfs, e) < 0)
 		return err_wrap(e, "--rootfs");
 	if (rootfs != NULL)
 		json_object_set_new(spec, "rootfs", json_lossy(rootfs));

@@ -4,7 +4,7 @@
 #include "admin/commands.h"
 #include "admin/list.h"
 #include "common/mem.h"
-#include "control/storage_claim.h"
+#include "control/storage_adopt.h"
 
 static const struct column COLUMNS[] = {
 	{ "HOST", "host" },

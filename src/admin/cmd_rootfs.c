@@ -13,18 +13,19 @@ cmd_rootfs_make(struct admin *a, struct err *e)
 	const char *suite = admin_option(a, "--suite");
 	const char *packages = admin_option(a, "--packages");
 	const char *mirror = admin_option(a, "--mirror");
-	struct rootfs_recipe r = { .name = admin_argument(a),
+	const struct rootfs_wish w = { .name = admin_argument(a),
 		.suite = suite != NULL ? suite : "bookworm",
 		.packages = packages,
 		.mirror = mirror };
 	auto_free char *root = NULL;
 
-	if (r.name == NULL)
+	if (w.name == NULL)
 		return admin_usage(a, e);
 	if (packages == NULL)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "rootfs make needs --packages A,B,...");
-	if (admin_no_more(a, e) < 0 || rootfs_make(a->conf, &r, &root, e) < 0)
+	if (admin_no_more(a, e) < 0 ||
+	    rootfs_control_make(a->conf, &w, &root, e) < 0)
 		return -1;
 	printf("%s\n", root);
 	return 0;

@@ -1,8 +1,6 @@
 /* commands.c: the operator's commands on one page. */
 #include "admin/commands.h"
 
-#include <string.h>
-
 #include "common/command_name.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -11,8 +9,6 @@
 	{                                                                      \
 		0                                                              \
 	}
-
-enum { INDENT = 20 }; /* of what an option or a command is for */
 
 /* clang-format off */
 static const struct option_row MIGRATE[] = {
@@ -101,7 +97,7 @@ static const struct option_row DRAIN[] = {
 	END,
 };
 
-const struct command COMMANDS[] = {
+static const struct command COMMANDS[] = {
 	{ "migrate", cmd_migrate, "", "bring the database up to date", MIGRATE },
 	{ "seal-key", cmd_seal_key, "FILE", "make a file with a new sealing key", .as_caller = true },
 	{ "key create", cmd_key_create, "", "print a new key, once", KEY_CREATE },
@@ -131,24 +127,12 @@ const struct command COMMANDS[] = {
 	{ "drain", cmd_drain, "", "admit nothing, put every session to sleep, wait", DRAIN },
 	{ "undrain", cmd_undrain, "", "admit sessions again" },
 };
-const size_t COMMAND_COUNT = ARRAY_LEN(COMMANDS);
-
-/* Each is for commands whose output is at least this. */
-static const struct {
-	enum command_output from;
-	struct option_row row;
-} COMMON[] = {
-	{ PRINTS_ONE,   { "--json",   NULL,   "JSON: a document on one line; of rows a line each" } },
-	{ PRINTS_MANY,  { "--limit",  "N",    "how many rows at most; 1000 by default, 0 for all" } },
-	{ PRINTS_WORDS, { "--config", "FILE", "the settings" } },
-	{ PRINTS_WORDS, { "--help",   NULL,   "this" } },
-};
 /* clang-format on */
 
 const struct command *
 command_find(int count, char *const *words, int *used)
 {
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++) {
 		*used = command_name_match(COMMANDS[i].words, count, words);
 		if (*used > 0)
 			return &COMMANDS[i];
@@ -159,59 +143,17 @@ command_find(int count, char *const *words, int *used)
 bool
 command_begins(const char *word)
 {
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
+	for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++)
 		if (command_name_in(COMMANDS[i].words, word))
 			return true;
 	return false;
 }
 
-static bool
-is_named(const struct option_row *o, const char *name, size_t len)
-{
-	return strlen(o->name) == len && strncmp(o->name, name, len) == 0;
-}
-
-const struct option_row *
-command_option(const struct command *c, const char *name, size_t len)
-{
-	for (const struct option_row *o = c->options;
-	     o != NULL && o->name != NULL; o++)
-		if (is_named(o, name, len))
-			return o;
-	for (size_t i = 0; i < ARRAY_LEN(COMMON); i++)
-		if (c->output >= COMMON[i].from &&
-		    is_named(&COMMON[i].row, name, len))
-			return &COMMON[i].row;
-	return NULL;
-}
-
 void
 command_print_all(const char *word, FILE *to)
 {
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
+	for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++)
 		if (word == NULL || str_starts(COMMANDS[i].words, word))
-			fprintf(to, "  %-*s %s\n", INDENT, COMMANDS[i].words,
-			    COMMANDS[i].help);
-}
-
-static void
-print_option(const struct option_row *o, FILE *to)
-{
-	auto_free char *name = xasprintf("%s%s%s", o->name,
-	    o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
-
-	fprintf(to, "  %-*s %s\n", INDENT, name, o->help);
-}
-
-void
-command_print_help(const struct command *c, FILE *to)
-{
-	fprintf(to, "usage: sandlease-admin %s%s%s [options]\n%s\n", c->words,
-	    str_empty(c->operands) ? "" : " ", c->operands, c->help);
-	for (const struct option_row *o = c->options;
-	     o != NULL && o->name != NULL; o++)
-		print_option(o, to);
-	for (size_t i = 0; i < ARRAY_LEN(COMMON); i++)
-		if (c->output >= COMMON[i].from)
-			print_option(&COMMON[i].row, to);
+			fprintf(to, "  %-*s %s\n", COMMAND_INDENT,
+			    COMMANDS[i].words, COMMANDS[i].help);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "admin/args.h"
+#include "admin/commands.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/program.h"

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/link/link.h"
 
 enum { ASK_MS = 500, NUMBER_MAX = 24 };
 
@@ -17,11 +18,44 @@ awake_is_unknown(const struct err *e)
 	    CODE_WRAPPER_UNRESPONSIVE, CODE_BUSY);
 }
 
-void
-awake_ask_all(struct control *ctl, struct agent_one *const *who, size_t count)
+static void
+ask_agents(struct control *ctl, enum agent_op op, int64_t wait_ms,
+    struct awake_question *const *who, size_t count)
 {
-	agent_ask_all(&ctl->provider, AGENT_STATUS, 0, clock_ms() + ASK_MS, who,
-	    count);
+	auto_free struct agent_one *ones = xcalloc(count + 1, sizeof(*ones));
+	auto_free struct agent_one **all = xcalloc(count + 1, sizeof(*all));
+
+	for (size_t i = 0; i < count; i++) {
+		ones[i].target = who[i]->target;
+		all[i] = &ones[i];
+	}
+	agent_ask_all(&ctl->provider, op, 0, clock_ms() + wait_ms, all, count);
+	for (size_t i = 0; i < count; i++) {
+		who[i]->answered = ones[i].answered;
+		who[i]->e = ones[i].e;
+		who[i]->status = ones[i].status;
+	}
+}
+
+void
+awake_ask_all(struct control *ctl, struct awake_question *const *who,
+    size_t count)
+{
+	ask_agents(ctl, AGENT_STATUS, ASK_MS, who, count);
+}
+
+void
+awake_ask_usage(struct control *ctl, int64_t wait_ms,
+    struct awake_question *const *who, size_t count)
+{
+	ask_agents(ctl, AGENT_USAGE, wait_ms, who, count);
+}
+
+void
+awake_ask_init(struct control *ctl, int64_t wait_ms,
+    struct awake_question *const *who, size_t count)
+{
+	ask_agents(ctl, AGENT_LOOK, wait_ms, who, count);
 }
 
 int

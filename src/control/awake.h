@@ -16,12 +16,29 @@
 int awake_ask(struct control *ctl, const struct session_row *s,
     struct agent_status *out, struct err *e) MUST_CHECK;
 
+/* A question to one of several that are asked at once. */
+struct awake_question {
+	struct agent_target target;
+	bool answered; /* else e says why not */
+	struct err e;
+	struct agent_status status;
+};
+
 /*
  * Asks the wrappers of several sessions at once, within the time that one may
  * take.
  */
-void awake_ask_all(struct control *ctl, struct agent_one *const *who,
+void awake_ask_all(struct control *ctl, struct awake_question *const *who,
     size_t count);
+
+/*
+ * The same with the processor time they have used; and whether the init of
+ * their sandbox answers, which has no status.  Whoever is slow is waited for
+ * once, for wait_ms.
+ */
+typedef void awake_ask_fn(struct control *ctl, int64_t wait_ms,
+    struct awake_question *const *who, size_t count);
+awake_ask_fn awake_ask_usage, awake_ask_init;
 
 /*
  * Of a question that failed: the wrapper is there and did not say.  Any other

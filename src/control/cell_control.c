@@ -4,24 +4,20 @@
 #include "common/clock.h"
 #include "common/fault.h"
 #include "common/mem.h"
+#include "provider/link/link.h"
 
 enum { KILL_WAIT_MS = 5000 };
-
-static int64_t
-look_until(const struct control *ctl)
-{
-	return clock_ms() + ctl->conf->discovery_seconds * 1000;
-}
 
 /* Absence as a stop wants it: sealed, and both sources agree. */
 static int
 is_gone(struct control *ctl, const struct agent_target *t, bool *gone,
     struct err *e)
 {
+	int64_t deadline_ms = clock_ms() + ctl->conf->discovery_seconds * 1000;
 	struct agent_sight sight;
 
 	*gone = false;
-	if (agent_seal(&ctl->provider, t, look_until(ctl), &sight, e) < 0)
+	if (agent_seal(&ctl->provider, t, deadline_ms, &sight, e) < 0)
 		return -1;
 	if (sight.count > 0)
 		return 0;

@@ -11,6 +11,7 @@
 #include "common/str.h"
 #include "control/storage_claim.h"
 #include "provider/choose/choose.h"
+#include "provider/provider.h"
 
 int
 control_prepare(const struct conf *conf, struct err *e)
@@ -160,6 +161,12 @@ control_session(struct control *ctl, const char *id, const char *tenant,
 	return sandbox_id_check(out->sandbox.id, e);
 }
 
+const char *
+control_boot_id(const struct control *ctl)
+{
+	return ctl->provider.boot_id;
+}
+
 struct agent_target
 control_target(const struct session_row *s)
 {
@@ -169,6 +176,19 @@ control_target(const struct session_row *s)
 	str_copy(t.incarnation, sizeof(t.incarnation), s->sandbox.incarnation);
 	str_copy(t.session, sizeof(t.session), s->id);
 	str_copy(t.instance, sizeof(t.instance), s->instance);
+	return t;
+}
+
+struct agent_target
+row_target(const struct rows *r, size_t row)
+{
+	struct agent_target t = { .generation =
+				      rows_int(r, row, "generation") };
+
+	copy(t.sandbox, sizeof(t.sandbox), r, row, "sandbox_id");
+	copy(t.incarnation, sizeof(t.incarnation), r, row, "incarnation");
+	copy(t.session, sizeof(t.session), r, row, "session_id");
+	copy(t.instance, sizeof(t.instance), r, row, "instance");
 	return t;
 }
 

@@ -15,9 +15,10 @@
 #include "common/err.h"
 #include "common/json.h"
 #include "common/token.h"
+#include "domain/agent.h"
+#include "domain/sandbox.h"
 #include "domain/state.h"
-#include "provider/link/link.h"
-#include "provider/provider.h"
+#include "provider/handle.h"
 #include "store/store.h"
 
 enum {
@@ -37,7 +38,7 @@ struct control {
 	int64_t intent_ms; /* of clock_ms(), before the last intent to start */
 	bool glance;       /* at a setup that runs, without waiting for it */
 	/*
-	 * For a client that does not wait: start_act() calls it between intent
+	 * For a client that does not wait: launch_act() calls it between intent
 	 * and act, then has until `go_on_ms` of clock_ms().  NULL: it waits.
 	 */
 	void (*answer)(void *ctx, const char *session);
@@ -116,8 +117,17 @@ int control_check(const struct conf *conf, struct store *st, struct err *e)
 int control_session(struct control *ctl, const char *id, const char *tenant,
     struct session_row *out, struct err *e) MUST_CHECK;
 
+/* Which boot of this host this is. */
+const char *control_boot_id(const struct control *ctl);
+
 /* What the agent must be told to mean this session and no other life of it. */
 struct agent_target control_target(const struct session_row *s);
+
+/*
+ * The same of a row with the columns session_id, sandbox_id, incarnation,
+ * instance and generation.
+ */
+struct agent_target row_target(const struct rows *r, size_t row);
 
 /*
  * Whether this host may act on the sandbox.  Another host has it while that

@@ -13,6 +13,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/finish.h"
+#include "control/launch.h"
 #include "control/session_control.h"
 #include "control/snapshot_control.h"
 #include "control/start.h"
@@ -208,7 +209,7 @@ disposition_of(const char *word)
 
 /* What is not decided will be told of, and is not taken back any more. */
 static int
-announce(struct control *ctl, const char *id, const struct err *e)
+keep_undecided(struct control *ctl, const char *id, const struct err *e)
 {
 	struct err why = { 0 };
 
@@ -273,7 +274,7 @@ clean_up(struct control *ctl, const struct principal *who,
 	if (start_undecided(e)) {
 		if (start_must_wait(e))
 			forget_key(ctl, who, w, id);
-		return announce(ctl, id, e);
+		return keep_undecided(ctl, id, e);
 	}
 	if (start_setup_failed(e))
 		return -1;
@@ -381,7 +382,7 @@ register_anew(struct control *ctl, const struct principal *who,
 
 /* What a session that was found takes over, as by PATCH. */
 static int
-take_over(struct control *ctl, const struct principal *who,
+patch_found(struct control *ctl, const struct principal *who,
     const struct session_wish *w, const char *id, struct err *e)
 {
 	if (json_object_size(w->changes) == 0 && w->env == NULL)
@@ -412,7 +413,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 	if (*how == SESSION_REPLAYED || *how == SESSION_REPLAYED_FOUND ||
 	    *how == SESSION_REGISTERED)
 		return 0; /* as it is now; never a second start */
-	if (*how == SESSION_FOUND && take_over(ctl, who, w, id, e) < 0) {
+	if (*how == SESSION_FOUND && patch_found(ctl, who, w, id, e) < 0) {
 		forget_key(ctl, who, w, id);
 		*how = SESSION_UNCHANGED;
 		return -1;
@@ -423,7 +424,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 		bool alone =
 		    isolated && is_nameless(w) && str_empty(w->idempotency_key);
 
-		if (start_act(ctl, plan, alone, deadline_ms, e) == 0)
+		if (launch_act(ctl, plan, alone, deadline_ms, e) == 0)
 			return 0;
 		if (!start_worth_retry(e))
 			return clean_up(ctl, who, w, id, e);

@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/str.h"
+#include "provider/link/link.h"
 
 bool
 discover_row_runs(const struct session_row *s)

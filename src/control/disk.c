@@ -10,6 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "domain/disk.h"
+#include "provider/link/link.h"
 #include "provider/link/usage.h"
 
 enum { ASK_MS = 4000, BETWEEN_LOOKS_US = 300 * 1000 };

@@ -8,6 +8,7 @@
 #include "common/mem.h"
 #include "control/disk.h"
 #include "control/stop.h"
+#include "provider/link/link.h"
 #include "provider/link/usage.h"
 
 enum { ASK_MS = 4000 };

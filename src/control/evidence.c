@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "control/sandbox_control.h"
+#include "provider/provider.h"
 
 static void
 note(struct control *ctl, const struct launch *l, const char *what,

@@ -10,6 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/sandbox_control.h"
+#include "provider/link/link.h"
 
 struct leaving {
 	char session[ID_MAX];
@@ -40,9 +41,9 @@ end_sandboxes(struct control *ctl, struct leaving *all, size_t count)
 		}
 }
 
-/* An id that none of ours can be: nothing is done about it. */
+/* One that has failed before, or whose sandbox id none of ours can be. */
 static bool
-is_bad(struct leaving *l)
+must_be_left(struct leaving *l)
 {
 	return l->why.kind != ERR_NONE ||
 	    sandbox_id_check(l->sandbox, &l->why) < 0;
@@ -56,7 +57,7 @@ drop_files(struct control *ctl, struct leaving *all, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct leaving *l = &all[i];
 
-		if (sandbox_id_is_isolated(l->sandbox) || is_bad(l))
+		if (sandbox_id_is_isolated(l->sandbox) || must_be_left(l))
 			continue;
 		l->gone = p->ops->storage_drop(p, l->sandbox, l->session,
 			      &l->why) == 0;

@@ -9,6 +9,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/relay_control.h"
+#include "provider/link/link.h"
 
 enum { TELL_MS = 2000, ROUNDS = 4 };
 
@@ -49,7 +50,7 @@ bring_env(struct control *ctl, const struct agent_target *t, const char *sealed,
 
 /* What the row has by now, in place of what was read before. */
 static int
-read_again(struct control *ctl, const char *session, struct fittings *f,
+read_newest(struct control *ctl, const char *session, struct fittings *f,
     struct err *e)
 {
 	auto_rows struct rows *r = NULL;
@@ -81,7 +82,7 @@ bring_env_of(struct control *ctl, const struct agent_target *t,
 		fittings_release(&had);
 		had = wanted;
 		wanted = (struct fittings){ 0 };
-		if (read_again(ctl, t->session, &wanted, &e) < 0) {
+		if (read_newest(ctl, t->session, &wanted, &e) < 0) {
 			log_err(LOG_WARN, "fittings", &e);
 			break;
 		}

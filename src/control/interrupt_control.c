@@ -9,6 +9,7 @@
 #include "common/id.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/link/link.h"
 
 enum { INTERRUPT_MS = 12000 };
 

@@ -1,4 +1,4 @@
-/* launch.c: everything between an intent to start and its outcome. */
+/* launch.c: carries out an intent to start. */
 #include "control/launch.h"
 
 #include <inttypes.h>
@@ -12,7 +12,11 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/capacity.h"
-#include "control/snapshot_control.h"
+#include "control/evidence.h"
+#include "control/outcome.h"
+#include "control/setup.h"
+#include "control/snapshot_ref.h"
+#include "provider/link/link.h"
 
 enum { FILE_MODE = 0644 };
 
@@ -70,14 +74,7 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 {
 	*l = (struct launch){ 0 };
 	control_spec(plan, 0, &l->sandbox);
-	str_copy(l->target.sandbox, sizeof(l->target.sandbox), l->sandbox.id);
-	str_copy(l->target.incarnation, sizeof(l->target.incarnation),
-	    l->sandbox.incarnation);
-	str_copy(l->target.session, sizeof(l->target.session),
-	    rows_text(plan, 0, "session_id"));
-	str_copy(l->target.instance, sizeof(l->target.instance),
-	    rows_text(plan, 0, "instance"));
-	l->target.generation = rows_int(plan, 0, "generation");
+	l->target = row_target(plan, 0);
 	l->first = l->target.generation == 1;
 	l->started = rows_bool(plan, 0, "started");
 	if (control_unseal(ctl, l->target.session, "env",
@@ -270,8 +267,12 @@ enter(struct launch *l, const char *step, const char *how, int64_t deadline_ms)
 	l->hurried = clock_left_ms(deadline_ms) < LAUNCH_FAIR_MS;
 }
 
-int
-launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
+/*
+ * Acts, in order, until there is a wrapper with its files and ports.  The
+ * sandbox's lock is the caller's.
+ */
+static int
+bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
     int64_t deadline_ms, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
@@ -303,9 +304,9 @@ launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	return 0;
 }
 
-int
-launch_prove(struct control *ctl, struct launch *l, int64_t deadline_ms,
-    struct err *e)
+/* Has a command run; the last step. */
+static int
+prove(struct control *ctl, struct launch *l, int64_t deadline_ms, struct err *e)
 {
 	enter(l, "ready", "proved", deadline_ms);
 	if (agent_prove(&ctl->provider, &l->target, deadline_ms, e) < 0)
@@ -316,60 +317,86 @@ launch_prove(struct control *ctl, struct launch *l, int64_t deadline_ms,
 }
 
 int
-launch_verified(struct control *ctl, const struct launch *l, struct err *e)
-{
-	auto_rows struct rows *r = NULL;
-	auto_free char *spec = control_spec_text(
-	    json_pack("{s:s, s:I, s:s, s:s, s:I, s:s, s:s*, s:s*, s:o, s:o*}",
-		"instance", l->target.instance, "generation",
-		(json_int_t)l->target.generation, "sandbox", l->sandbox.id,
-		"incarnation", l->sandbox.incarnation, "seconds",
-		(json_int_t)ctl->conf->ready_without_work_seconds, "trace",
-		ctl->trace, "actor", control_actor(ctl), "version",
-		l->version[0] != '\0' ? l->version : NULL, "steps",
-		steps_json(&l->steps, NULL), "unlock",
-		l->locked ? json_true() : NULL));
-
-	if (STORE_RUN(ctl->store, STMT_SESSION_VERIFIED, &r, e,
-		l->target.session, spec) < 0)
-		return -1;
-	CRASH_POINT("launch.verified");
-	if (!rows_bool(r, 0, "applied"))
-		return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
-		    "the session was stopped while it started");
-	fittings_bring(ctl, &l->target, &l->given, r);
-	return 0;
-}
-
-int
-launch_lost(struct control *ctl, const struct launch *l, const struct err *why,
+launch_complete(struct control *ctl, struct launch *l, int64_t deadline_ms,
     struct err *e)
 {
-	auto_free char *spec =
-	    control_spec_text(json_pack("{s:s, s:I, s:b, s:s, s:s, s:s*, s:o}",
-		"instance", l->target.instance, "generation",
-		(json_int_t)l->target.generation, "lost", 1, "reason",
-		"storage_gone", "trace", ctl->trace, "actor",
-		control_actor(ctl), "steps", steps_json(&l->steps, why)));
+	if (l->setup != NULL) {
+		steps_enter(&l->steps, "setup", "run");
+		if (setup_run(ctl, l, deadline_ms, e) < 0)
+			return -1;
+	}
+	if (prove(ctl, l, deadline_ms, e) < 0)
+		return -1;
+	return outcome_verified(ctl, l, e);
+}
 
-	return STORE_RUN(ctl->store, STMT_SESSION_SANDBOX_GONE, NULL, e,
-	    l->target.session, spec);
+/* A setup may take minutes: those who share the sandbox do not wait for it. */
+static int
+act_on_plan(struct control *ctl, const struct rows *plan, bool alone,
+    bool locked, int64_t deadline_ms, struct err *e)
+{
+	auto_launch struct launch l = { 0 };
+	const char *sandbox = rows_text(plan, 0, "sandbox_id");
+	bool condemned;
+	int rc;
+
+	if (!alone && control_lock(ctl, sandbox, e) < 0)
+		return -1;
+	CRASH_POINT("start.locked");
+	rc = launch_read(ctl, plan, &l, e);
+	l.locked = locked;
+	if (rc == 0)
+		rc = bring_up(ctl, plan, &l, deadline_ms, e);
+	if (rc == 0 && l.setup == NULL)
+		rc = launch_complete(ctl, &l, deadline_ms, e);
+	condemned = rc < 0 && evidence_weigh(ctl, &l, e);
+	CRASH_POINT("start.acted");
+	if (!alone)
+		control_unlock(ctl, sandbox);
+	if (rc == 0 && l.setup != NULL) {
+		/* before the setup's first output, which comes after them */
+		steps_end(&l.steps);
+		outcome_note_steps(ctl, &l, NULL);
+		l.steps = (struct steps){ 0 };
+		rc = launch_complete(ctl, &l, deadline_ms, e);
+	}
+	return rc == 0 ? 0 : outcome_failed(ctl, &l, condemned, e);
 }
 
 void
-launch_note_steps(struct control *ctl, const struct launch *l,
-    const struct err *why)
+launch_unlock(struct control *ctl, const char *session)
 {
-	auto_free char *spec = NULL;
 	struct err e = { 0 };
 
-	/* a start that was verified, or tried to be, has told already */
-	if (why != NULL && !steps_under_way(&l->steps))
-		return;
-	spec = control_spec_text(json_pack("{s:I, s:s, s:s*, s:o}",
-	    "generation", (json_int_t)l->target.generation, "trace", ctl->trace,
-	    "actor", control_actor(ctl), "steps", steps_json(&l->steps, why)));
-	if (STORE_RUN(ctl->store, STMT_EVENT_STEPS, NULL, &e, l->target.session,
-		spec) < 0)
-		log_err(LOG_WARN, "event_steps", &e);
+	/* if it cannot be said, the connection is gone, and the lock with it */
+	if (STORE_RUN(ctl->store, STMT_START_UNLOCK, NULL, &e, session) < 0)
+		log_err(LOG_WARN, "start_unlock", &e);
+}
+
+/* Answers a client that does not wait; the start is then as long as any. */
+static void
+answer_first(struct control *ctl, const char *session, int64_t *deadline_ms)
+{
+	ctl->answer(ctl->answer_ctx, session);
+	ctl->answer = NULL; /* a second intent of this request tells nobody */
+	ctl->glance = true;
+	*deadline_ms = ctl->go_on_ms;
+}
+
+int
+launch_act(struct control *ctl, const struct rows *plan, bool alone,
+    int64_t deadline_ms, struct err *e)
+{
+	bool locked = rows_bool(plan, 0, "start_lock");
+	int rc;
+
+	if (ctl->answer != NULL) {
+		answer_first(ctl, rows_text(plan, 0, "session_id"),
+		    &deadline_ms);
+		alone = false; /* the client knows the session's id */
+	}
+	rc = act_on_plan(ctl, plan, alone, locked, deadline_ms, e);
+	if (rc < 0 && locked)
+		launch_unlock(ctl, rows_text(plan, 0, "session_id"));
+	return rc;
 }

@@ -1,8 +1,9 @@
 /*
- * launch.h: everything between an intent to start and its outcome.
+ * launch.h: carries out an intent to start.
  *
  * Storage, sandbox, wrapper, files, ports, setup (setup.h), and the proof by a
  * command; each step is idempotent and carries incarnation and generation.
+ * Whether to launch is decided by start.h, the end is recorded by outcome.h.
  */
 #ifndef SANDLEASE_CONTROL_LAUNCH_H
 #define SANDLEASE_CONTROL_LAUNCH_H
@@ -10,6 +11,7 @@
 #include "control/control.h"
 #include "control/fittings.h"
 #include "control/steps.h"
+#include "provider/link/link.h"
 
 enum { LAUNCH_NAME_MAX = 513 }; /* 128 characters */
 
@@ -51,32 +53,27 @@ int launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
     struct err *e) MUST_CHECK;
 void launch_release(struct launch *l);
 
-/*
- * Acts, in order, until there is a wrapper with its files and ports.  The lock
- * is the caller's.
- */
-int launch_bring_up(struct control *ctl, const struct rows *plan,
-    struct launch *l, int64_t deadline_ms, struct err *e) MUST_CHECK;
-
 /* Writes the files that were given with the session. */
 int launch_furnish(struct control *ctl, const struct launch *l,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
-/* Has a command run; the last step. */
-int launch_prove(struct control *ctl, struct launch *l, int64_t deadline_ms,
+/*
+ * Acts on a committed intent (a start_plan row) and records the outcome.  A
+ * failure is recorded too (the session is failed and says why), unless
+ * start_undecided() says that the next request or pass goes on with it.
+ * `alone`: nobody else can know of session or sandbox yet.
+ */
+int launch_act(struct control *ctl, const struct rows *plan, bool alone,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* What is left when there is a wrapper with its files: setup, proof, outcome. */
+int launch_complete(struct control *ctl, struct launch *l, int64_t deadline_ms,
     struct err *e) MUST_CHECK;
 
-/* Outcomes: the wrapper answered / the session's files are gone (`why`). */
-int launch_verified(struct control *ctl, const struct launch *l, struct err *e)
-    MUST_CHECK;
-int launch_lost(struct control *ctl, const struct launch *l,
-    const struct err *why, struct err *e) MUST_CHECK;
-
 /*
- * Steps that no outcome tells of: a start that is not decided yet, or a
- * wrapper that was there.  Best effort.
+ * Gives back the start lock that an intent has taken.  A failure is logged: then
+ * the connection is gone, and the lock with it.
  */
-void launch_note_steps(struct control *ctl, const struct launch *l,
-    const struct err *why);
+void launch_unlock(struct control *ctl, const char *session);
 
 #endif

@@ -11,7 +11,9 @@ libcontrol_a_SOURCES = \
 	src/control/finish.c src/control/finish.h \
 	src/control/fittings.c src/control/fittings.h \
 	src/control/interrupt_control.c src/control/interrupt_control.h \
+	src/control/inventory.c src/control/inventory.h \
 	src/control/launch.c src/control/launch.h \
+	src/control/outcome.c src/control/outcome.h \
 	src/control/preview_control.c src/control/preview_control.h \
 	src/control/relay_control.c src/control/relay_control.h \
 	src/control/rootfs_control.c src/control/rootfs_control.h \
@@ -20,9 +22,12 @@ libcontrol_a_SOURCES = \
 	src/control/session_control.c src/control/session_control.h \
 	src/control/setup.c src/control/setup.h \
 	src/control/snapshot_control.c src/control/snapshot_control.h \
-	src/control/start.c src/control/start_act.c src/control/start.h \
+	src/control/snapshot_ref.c src/control/snapshot_ref.h \
+	src/control/start.c src/control/start.h \
+	src/control/start_error.c src/control/start_error.h \
 	src/control/steps.c src/control/steps.h \
 	src/control/stop.c src/control/stop.h \
+	src/control/storage_adopt.c src/control/storage_adopt.h \
 	src/control/storage_claim.c src/control/storage_claim.h \
 	src/control/suspend.c src/control/suspend.h \
 	src/control/waiter.c src/control/waiter.h \

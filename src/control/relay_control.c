@@ -8,6 +8,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "provider/link/link.h"
 
 enum { RELAY_MS = 2000, FROZEN_MS = 50, ROUNDS = 4, PORT_TEXT_MAX = 24 };
 
@@ -26,9 +27,8 @@ static void
 read_relay(const struct control *ctl, const struct rows *r, size_t i,
     struct relay *out)
 {
-	struct agent_target *t = &out->target;
-
-	*out = (struct relay){ .port = rows_int(r, i, "port"),
+	*out = (struct relay){ .target = row_target(r, i),
+		.port = rows_int(r, i, "port"),
 		.order = rows_int(r, i, "change_order"),
 		.pending = rows_bool(r, i, "pending"),
 		.cut = rows_bool(r, i, "cut"),
@@ -38,12 +38,6 @@ read_relay(const struct control *ctl, const struct rows *r, size_t i,
 		.suspended = rows_bool(r, i, "suspended"),
 		.here =
 		    str_equal(rows_text(r, i, "host"), ctl->conf->host_name) };
-	str_copy(t->sandbox, sizeof(t->sandbox), rows_text(r, i, "sandbox_id"));
-	str_copy(t->incarnation, sizeof(t->incarnation),
-	    rows_text(r, i, "incarnation"));
-	str_copy(t->session, sizeof(t->session), rows_text(r, i, "session_id"));
-	str_copy(t->instance, sizeof(t->instance), rows_text(r, i, "instance"));
-	t->generation = rows_int(r, i, "generation");
 }
 
 static int

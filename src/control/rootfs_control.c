@@ -3,6 +3,28 @@
 
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/store/rootfs.h"
+
+int
+rootfs_control_make(const struct conf *conf, const struct rootfs_wish *w,
+    char **root, struct err *e)
+{
+	const struct rootfs_recipe r = { .name = w->name,
+		.suite = w->suite,
+		.packages = w->packages,
+		.mirror = w->mirror };
+
+	return rootfs_make(conf, &r, root, e);
+}
+
+int
+rootfs_control_check_writable(const struct conf *conf, const char *root,
+    struct err *e)
+{
+	auto_free char *storage = xasprintf("%s/storage", conf->state_dir);
+
+	return rootfs_check_writable(root, storage, e);
+}
 
 static int
 classes_of(struct store *st, const char *root, json_t **out, struct err *e)

@@ -7,10 +7,33 @@
 #ifndef SANDLEASE_CONTROL_ROOTFS_CONTROL_H
 #define SANDLEASE_CONTROL_ROOTFS_CONTROL_H
 
-#include "provider/store/rootfs.h"
+#include "common/conf.h"
+#include "common/json.h"
 #include "store/store.h"
 
-/* As rootfs_list(), each with the names of its classes as an array `classes`. */
+/* A root file system to make; see rootfs_control_make(). */
+struct rootfs_wish {
+	const char *name;
+	const char *suite;    /* of Debian, "bookworm" */
+	const char *packages; /* comma separated, beside the essential ones */
+	const char *mirror;   /* NULL: this machine's own */
+};
+
+/*
+ * Makes one, which says on stderr what it does, and returns the path of its
+ * root, the caller's.  Fails if there is one of that name.
+ */
+int rootfs_control_make(const struct conf *conf, const struct rootfs_wish *w,
+    char **root, struct err *e) MUST_CHECK;
+
+/* Whether sessions of this host may each have a copy of `root` to change. */
+int rootfs_control_check_writable(const struct conf *conf, const char *root,
+    struct err *e) MUST_CHECK;
+
+/*
+ * All of this host: an array of {name, root, suite, packages, mirror, made,
+ * classes}; the last are the names of the classes that name it.
+ */
 int rootfs_control_list(const struct conf *conf, struct store *st, json_t **out,
     struct err *e) MUST_CHECK;
 

@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/provider.h"
 
 enum { END_SECONDS = 15 };
 

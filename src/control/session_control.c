@@ -8,12 +8,11 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "control/awake.h"
 #include "control/finish.h"
-#include "control/start.h"
 #include "control/stop.h"
 #include "control/suspend.h"
 #include "domain/state.h"
+#include "provider/link/link.h"
 
 enum {
 	ASK_MS = 500,
@@ -25,14 +24,7 @@ enum {
 
 int
 session_control_sleep(struct control *ctl, const char *id, const char *tenant,
-    const char *reason, struct err *e)
-{
-	return session_control_sleep_as(ctl, id, tenant, reason, -1, e);
-}
-
-int
-session_control_sleep_as(struct control *ctl, const char *id,
-    const char *tenant, const char *reason, int suspend, struct err *e)
+    const char *reason, int suspend, struct err *e)
 {
 	struct session_row s;
 	bool freeze;
@@ -240,19 +232,6 @@ session_control_set_keys(struct control *ctl, const char *id,
 	if (!rows_bool(r, 0, "done"))
 		return err_set(e, ERR_NOT_FOUND, CODE_KEY_NOT_FOUND,
 		    "the session has no such correlation key");
-	return 0;
-}
-
-int
-session_control_busy(struct control *ctl, const struct session_row *s,
-    bool *busy, struct err *e)
-{
-	struct agent_status st;
-
-	*busy = false;
-	if (awake_ask(ctl, s, &st, e) < 0)
-		return -1;
-	*busy = st.busy;
 	return 0;
 }
 

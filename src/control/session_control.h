@@ -55,14 +55,11 @@ int session_control_create(struct control *ctl, const struct principal *who,
     enum disposition *how, struct err *e) MUST_CHECK;
 
 /*
- * Puts to sleep, frozen or stopped as the session says, and waits for observed
- * absence as long as an attempt takes.
+ * Puts to sleep, and waits for observed absence as long as an attempt takes.
+ * `suspend`: 1 freezes where that can be, 0 stops also what is frozen, -1 does
+ * as the session says.
  */
 int session_control_sleep(struct control *ctl, const char *id,
-    const char *tenant, const char *reason, struct err *e) MUST_CHECK;
-
-/* suspend: 1 freezes where that can be, 0 stops also what is frozen. */
-int session_control_sleep_as(struct control *ctl, const char *id,
     const char *tenant, const char *reason, int suspend, struct err *e)
     MUST_CHECK;
 
@@ -96,13 +93,6 @@ int session_control_bounced(struct control *ctl, const char *id,
 int session_control_set_keys(struct control *ctl, const char *id,
     const char *tenant, const json_t *keys, const char *key, struct err *e)
     MUST_CHECK;
-
-/*
- * Whether it has work right now.  No wrapper, no work; one that is there and
- * does not answer is an error: it could not be told.
- */
-int session_control_busy(struct control *ctl, const struct session_row *s,
-    bool *busy, struct err *e) MUST_CHECK;
 
 /* Who holds each limit of such a sandbox; see provider.h. */
 json_t *session_control_limits(struct control *ctl,

@@ -7,6 +7,7 @@
 #include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/link/link.h"
 
 enum { LISTEN_MS = 5000, ANSWER_MS = 2000, TIMED_OUT = 124 };
 
@@ -24,7 +25,7 @@ setup_has_begun(struct control *ctl, const struct launch *l,
 
 /* Output from `from` on; if another has written it, that is as good. */
 static int
-note(struct control *ctl, const struct launch *l, int64_t from,
+record_output(struct control *ctl, const struct launch *l, int64_t from,
     const struct agent_setup *s, struct err *e)
 {
 	auto_free char *spec =
@@ -98,7 +99,7 @@ listen(struct control *ctl, const struct launch *l, struct agent_setup *s,
 	CRASH_POINT("setup.heard");
 	if (s->done || s->offset == from)
 		return 0;
-	return note(ctl, l, from, s, e);
+	return record_output(ctl, l, from, s, e);
 }
 
 int

@@ -9,25 +9,15 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "common/token.h"
 #include "control/capacity.h"
+#include "control/snapshot_ref.h"
 #include "control/start.h"
+#include "provider/provider.h"
 
 enum {
 	GRACE_SECONDS = 60, /* from the row to the first file */
 	START_MS = 10000    /* that waking it may take, whoever waits */
 };
-
-void
-snapshot_of(const char *tenant, const char *id, struct snapshot_ref *out)
-{
-	char hash[TOKEN_HASH_HEX_MAX];
-
-	*out = (struct snapshot_ref){ 0 };
-	token_hash(tenant, hash);
-	memcpy(out->owner, hash, sizeof(out->owner) - 1);
-	str_copy(out->id, sizeof(out->id), id);
-}
 
 /* ---- taking one */
 
@@ -69,8 +59,9 @@ room_for(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 }
 
 static int
-intend(struct control *ctl, const struct session_row *s, const char *name,
-    const char *id, struct snapshot_bounds *most, struct err *e)
+record_intent(struct control *ctl, const struct session_row *s,
+    const char *name, const char *id, struct snapshot_bounds *most,
+    struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = control_spec_text(
@@ -89,8 +80,8 @@ intend(struct control *ctl, const struct session_row *s, const char *name,
 
 /* The outcome; *applied is false when it was given up meanwhile. */
 static int
-record(struct control *ctl, const char *id, json_t *outcome, bool *applied,
-    struct err *e)
+record_outcome(struct control *ctl, const char *id, json_t *outcome,
+    bool *applied, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = control_spec_text(outcome);
@@ -102,28 +93,21 @@ record(struct control *ctl, const char *id, json_t *outcome, bool *applied,
 	return 0;
 }
 
-/* Files of no use; what fails here the reaper goes on with. */
-static void
-drop_files(struct control *ctl, const struct snapshot_ref *ref)
-{
-	const struct provider *p = &ctl->provider;
-	struct err e = { 0 };
-
-	if (p->ops->snapshot_drop(p, ref, &e) < 0)
-		log_err(LOG_WARN, "snapshot_drop", &e);
-}
-
 static int
 give_up(struct control *ctl, const struct snapshot_ref *ref,
     const struct err *why, struct err *e)
 {
-	bool ignored;
+	const struct provider *p = &ctl->provider;
 	json_t *text = json_lossy(err_told(why));
+	struct err dropping = { 0 };
+	bool ignored;
 
-	if (record(ctl, ref->id, json_pack("{s:o}", "error", text), &ignored,
-		e) < 0)
+	if (record_outcome(ctl, ref->id, json_pack("{s:o}", "error", text),
+		&ignored, e) < 0)
 		return -1;
-	drop_files(ctl, ref);
+	/* its files are of no use; what fails here the reaper goes on with */
+	if (p->ops->snapshot_drop(p, ref, &dropping) < 0)
+		log_err(LOG_WARN, "snapshot_drop", &dropping);
 	return 0;
 }
 
@@ -141,7 +125,7 @@ settle(struct control *ctl, const struct snapshot_ref *ref, bool overdue,
 	case SNAPSHOT_UNDER_WAY:
 		return 0;
 	case SNAPSHOT_WHOLE:
-		if (record(ctl, ref->id,
+		if (record_outcome(ctl, ref->id,
 			json_pack("{s:I, s:I}", "bytes",
 			    (json_int_t)seen->bytes, "files",
 			    (json_int_t)seen->files),
@@ -178,22 +162,6 @@ snapshot_settle(struct control *ctl, const char *tenant, const char *id,
 
 /* ---- one whose files are gone */
 
-static int
-record_seen(struct control *ctl, const char *id, bool there, struct err *e)
-{
-	auto_rows struct rows *r = NULL;
-
-	if (STORE_RUN(ctl->store, STMT_SNAPSHOT_SEEN, &r, e, id,
-		ctl->conf->host_name, there ? "true" : "false") < 0)
-		return -1;
-	if (!str_empty(rows_text(r, 0, "state")))
-		log_line(there ? LOG_INFO : LOG_ERROR,
-		    there ? "snapshot_found" : "snapshot_lost",
-		    "the files of snapshot %s are %s", id,
-		    there ? "there again" : "gone");
-	return 0;
-}
-
 int
 snapshot_verify(struct control *ctl, const char *tenant, const char *id,
     struct err *e)
@@ -207,23 +175,15 @@ snapshot_verify(struct control *ctl, const char *tenant, const char *id,
 		return -1;
 	if (seen.presence == SNAPSHOT_UNDER_WAY)
 		return 0;
-	return record_seen(ctl, id, seen.presence == SNAPSHOT_WHOLE, e);
-}
-
-void
-snapshot_missed(struct control *ctl, const struct snapshot_ref *ref)
-{
-	struct err e = { 0 };
-
-	if (record_seen(ctl, ref->id, false, &e) < 0)
-		log_err(LOG_WARN, "snapshot_missed", &e);
+	return snapshot_record_seen(ctl, id, seen.presence == SNAPSHOT_WHOLE,
+	    e);
 }
 
 /* ---- taking one, as a whole */
 
 /* One word for callers, whatever was in the way. */
 static int
-tell(struct err *e)
+name_failure(struct err *e)
 {
 	if (e->kind == ERR_CONFLICT)
 		e->code = CODE_SNAPSHOT_FAILED;
@@ -231,7 +191,8 @@ tell(struct err *e)
 }
 
 static int
-failed(struct control *ctl, const struct snapshot_ref *ref, struct err *e)
+record_failure(struct control *ctl, const struct snapshot_ref *ref,
+    struct err *e)
 {
 	struct err why = { 0 };
 
@@ -239,7 +200,7 @@ failed(struct control *ctl, const struct snapshot_ref *ref, struct err *e)
 		log_err(LOG_WARN, "snapshot_failed", e);
 	if (give_up(ctl, ref, e, &why) < 0)
 		log_err(LOG_WARN, "snapshot_settle", &why);
-	return tell(e);
+	return name_failure(e);
 }
 
 int
@@ -258,18 +219,18 @@ snapshot_create(struct control *ctl, const char *session, const char *tenant,
 	snapshot_of(tenant, id, &ref);
 	if (have_ready(ctl, session, tenant, deadline_ms, &s, e) < 0 ||
 	    room_for(ctl, &s, deadline_ms, &most.bytes, e) < 0 ||
-	    intend(ctl, &s, name, id, &most, e) < 0)
+	    record_intent(ctl, &s, name, id, &most, e) < 0)
 		return -1;
 	t = control_target(&s);
 	if (p->ops->snapshot_take(p, &ref, &t, &most, deadline_ms, e) < 0)
-		return failed(ctl, &ref, e);
+		return record_failure(ctl, &ref, e);
 	CRASH_POINT("snapshot.taken");
 	if (settle(ctl, &ref, false, &seen, e) < 0)
 		return -1;
 	if (seen.presence != SNAPSHOT_BROKEN)
 		return 0;
 	*e = seen.why;
-	return tell(e);
+	return name_failure(e);
 }
 
 /* ---- removing one */

@@ -11,9 +11,6 @@
 
 #include "control/control.h"
 
-/* Where a snapshot of that tenant lies.  An empty id stays one. */
-void snapshot_of(const char *tenant, const char *id, struct snapshot_ref *out);
-
 /*
  * Takes one of a session, which is woken for it and goes on meanwhile.
  * Returns 0 when it is ready or goes on without us at the deadline.
@@ -35,9 +32,6 @@ int snapshot_settle(struct control *ctl, const char *tenant, const char *id,
  */
 int snapshot_verify(struct control *ctl, const char *tenant, const char *id,
     struct err *e) MUST_CHECK;
-
-/* Its files were needed, and are not there.  Best effort. */
-void snapshot_missed(struct control *ctl, const struct snapshot_ref *ref);
 
 /* The wish, and what can be done of it at once; session "": of any. */
 int snapshot_delete(struct control *ctl, const char *session,

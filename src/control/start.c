@@ -1,4 +1,4 @@
-/* start.c: from an intent to a wrapper that answers. */
+/* start.c: decides what a session needs to have a wrapper that answers. */
 #include "control/start.h"
 
 #include <stdlib.h>
@@ -6,18 +6,44 @@
 
 #include "common/clock.h"
 #include "common/fault.h"
+#include "common/id.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/awake.h"
 #include "control/discover.h"
 #include "control/launch.h"
+#include "control/outcome.h"
 #include "control/sandbox_control.h"
-#include "control/session_control.h"
 #include "control/setup.h"
 #include "control/stop.h"
 #include "control/suspend.h"
+#include "provider/link/link.h"
 
 enum { TRIES = 3, PATIENCE_MS = 15000, MOVE_ON_MS = 5000, SOON_MS = 500 };
+
+json_t *
+start_intent(struct control *ctl)
+{
+	char instance[ID_MAX], incarnation[ID_MAX];
+
+	ctl->intent_ms = clock_ms();
+	id_random(instance, ID_INSTANCE_LEN);
+	id_random(incarnation, ID_INCARNATION_LEN);
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s*}", "instance",
+	    instance, "incarnation", incarnation, "host", ctl->conf->host_name,
+	    "boot", ctl->provider.boot_id, "seconds",
+	    (json_int_t)ctl->conf->startup_allowance_seconds, "trace",
+	    ctl->trace, "actor", control_actor(ctl));
+}
+
+void
+start_refused(struct control *ctl, const char *session, const struct err *e)
+{
+	/* a quota is settled last, when the lock has been taken */
+	if (e->kind == ERR_LIMITED || e->code == CODE_TRY_AGAIN)
+		launch_unlock(ctl, session);
+}
 
 bool
 start_under_way(struct control *ctl, const char *session)
@@ -119,7 +145,7 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	CRASH_POINT("restart.intent");
 	/* of the one that was seen gone */
 	agent_unlink_sockets(ctl->conf, s->id, s->generation);
-	return start_act(ctl, plan, false, deadline_ms, e);
+	return launch_act(ctl, plan, false, deadline_ms, e);
 }
 
 /* Work is running in it; what cannot be told is not known to be. */
@@ -127,10 +153,10 @@ static bool
 is_hot(struct control *ctl, const struct session_row *s)
 {
 	struct err ignored = { 0 };
-	bool busy = false;
+	struct agent_status st;
 
 	return s->state == SESSION_READY &&
-	    session_control_busy(ctl, s, &busy, &ignored) == 0 && busy;
+	    awake_ask(ctl, s, &st, &ignored) == 0 && st.busy;
 }
 
 /* Intent: whoever finds the startup deadline over finishes or repairs it. */
@@ -170,15 +196,15 @@ invalidate(struct control *ctl, const struct session_row *s, struct err *e)
 
 /* What is suspended goes on where it was. */
 static int
-go_on(struct control *ctl, const struct session_row *s, struct launch *l,
-    struct err *e)
+resume_suspended(struct control *ctl, const struct session_row *s,
+    struct launch *l, struct err *e)
 {
 	if (suspend_resume(ctl, s->id, e) < 0) {
-		launch_note_steps(ctl, l, e);
+		outcome_note_steps(ctl, l, e);
 		return -1;
 	}
 	steps_end(&l->steps);
-	launch_note_steps(ctl, l, NULL);
+	outcome_note_steps(ctl, l, NULL);
 	return 0;
 }
 
@@ -211,7 +237,7 @@ read_again(struct control *ctl, const struct session_row *s, struct launch *l,
 
 /* Files are written again, in case they were not, but not behind a setup's back. */
 static int
-take_up(struct control *ctl, struct launch *l, int64_t deadline_ms,
+furnish_and_complete(struct control *ctl, struct launch *l, int64_t deadline_ms,
     struct err *e)
 {
 	bool begun = false;
@@ -222,13 +248,13 @@ take_up(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	if (!begun && launch_furnish(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("start.again");
-	return start_complete(ctl, l, deadline_ms, e);
+	return launch_complete(ctl, l, deadline_ms, e);
 }
 
 /* A start that another has begun and not finished. */
 static int
-carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
-    struct err *e)
+finish_begun_start(struct control *ctl, const struct session_row *s,
+    int64_t deadline_ms, struct err *e)
 {
 	auto_launch struct launch l = { 0 };
 	int64_t soon_ms = clock_ms() + SOON_MS;
@@ -240,19 +266,20 @@ carry_on(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		deadline_ms = soon_ms;
 	fittings_forget(&l.given);
 	keep_steps(&l);
-	if (take_up(ctl, &l, deadline_ms, e) == 0)
+	if (furnish_and_complete(ctl, &l, deadline_ms, e) == 0)
 		return 0;
 	/* whatever else it is, who looks next may find it in order */
 	if (start_setup_failed(e))
-		return start_end(ctl, &l, e);
+		return outcome_end(ctl, &l, e);
 	if (!start_setup_running(e))
-		launch_note_steps(ctl, &l, e);
+		outcome_note_steps(ctl, &l, e);
 	return -1;
 }
 
 /* Whoever waits for nothing learns at least what is known at once. */
 static int
-prove(struct control *ctl, struct launch *l, int64_t deadline_ms, struct err *e)
+prove_warm(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e)
 {
 	int64_t soon_ms = clock_ms() + SOON_MS;
 
@@ -281,19 +308,19 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	bool warm = s->state == SESSION_READY, hot = is_hot(ctl, s);
 
 	if (!warm && !s->suspended)
-		return carry_on(ctl, s, deadline_ms, e);
+		return finish_begun_start(ctl, s, deadline_ms, e);
 	if (hot)
 		return 0; /* nothing is started: no steps */
 	if (!warm) {
 		keep_steps(&l);
 		steps_enter(&l.steps, "ready", "proved");
-		return go_on(ctl, s, &l, e);
+		return resume_suspended(ctl, s, &l, e);
 	}
 	if (reuse_intent(ctl, s, e) < 0)
 		return -1;
 	steps_enter(&l.steps, "ready", "proved");
-	if (prove(ctl, &l, deadline_ms, e) < 0) {
-		launch_note_steps(ctl, &l, e);
+	if (prove_warm(ctl, &l, deadline_ms, e) < 0) {
+		outcome_note_steps(ctl, &l, e);
 		return is_guilty(&l, e)
 		    ? invalidate(ctl, s, e)
 		    : err_set(e, ERR_BUSY, CODE_BEING_STARTED,
@@ -302,12 +329,12 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	/* a proof of what runs starts nothing: the lease's events tell of it */
 	l.steps = (struct steps){ 0 };
 	CRASH_POINT("reuse.proved");
-	return launch_verified(ctl, &l, e);
+	return outcome_verified(ctl, &l, e);
 }
 
 static int
-refuse(struct control *ctl, const struct session_row *s, const char *reason,
-    struct err *e)
+refuse_until_gone(struct control *ctl, const struct session_row *s,
+    const char *reason, struct err *e)
 {
 	struct err why = *e;
 
@@ -319,7 +346,10 @@ refuse(struct control *ctl, const struct session_row *s, const char *reason,
 	    why.msg[0] != '\0' ? why.msg : reason);
 }
 
-/* What was absent must not come late, when the next one has been allocated. */
+/*
+ * Seals the generation that was seen absent: a launch of it that is still on its
+ * way must not arrive after the next generation was allocated.
+ */
 static int
 make_final(struct control *ctl, const struct session_row *s, struct err *e)
 {
@@ -337,8 +367,8 @@ make_final(struct control *ctl, const struct session_row *s, struct err *e)
 
 /* A look under the sandbox's lock; a sandbox that is down is settled so. */
 static int
-look(struct control *ctl, const struct session_row *s, enum sight *sight,
-    struct err *e)
+look_under_lock(struct control *ctl, const struct session_row *s,
+    enum sight *sight, struct err *e)
 {
 	bool down;
 	size_t siblings;
@@ -368,7 +398,7 @@ look_and_start(struct control *ctl, const struct session_row *s,
 {
 	enum sight sight = SIGHT_UNKNOWN;
 
-	if (look(ctl, s, &sight, e) < 0)
+	if (look_under_lock(ctl, s, &sight, e) < 0)
 		return -1;
 	switch (sight) {
 	case SIGHT_ABSENT:
@@ -379,11 +409,11 @@ look_and_start(struct control *ctl, const struct session_row *s,
 	case SIGHT_OURS:
 		if (s->lease == LEASE_OWNS_WRAPPER)
 			return reuse(ctl, s, deadline_ms, e);
-		return refuse(ctl, s, "unexpected-wrapper", e);
+		return refuse_until_gone(ctl, s, "unexpected-wrapper", e);
 	case SIGHT_OTHER:
-		return refuse(ctl, s, "unexpected-wrapper", e);
+		return refuse_until_gone(ctl, s, "unexpected-wrapper", e);
 	case SIGHT_UNKNOWN:
-		return refuse(ctl, s, "observation-failed", e);
+		return refuse_until_gone(ctl, s, "observation-failed", e);
 	}
 	return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 	    "a look without an answer");

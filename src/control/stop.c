@@ -7,6 +7,7 @@
 #include "common/str.h"
 #include "control/waiter.h"
 #include "control/wave.h"
+#include "provider/link/link.h"
 
 static const char *const WISHES[] = {
 	[STOP_SLEEP] = "sleep",

@@ -4,6 +4,7 @@
 #include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/provider.h"
 
 static int
 refuse(const struct control *ctl, const char *verdict, const char *owner,
@@ -62,29 +63,4 @@ storage_is_here(const struct control *ctl, struct err *e)
 	const struct provider *p = &ctl->provider;
 
 	return p->ops->storage_check == NULL ? 0 : p->ops->storage_check(p, e);
-}
-
-int
-storage_adopt(const struct conf *conf, struct store *st, const char *from,
-    struct storage_adopted *out, struct err *e)
-{
-	struct control ctl;
-	const struct provider *p = &ctl.provider;
-	auto_rows struct rows *r = NULL;
-	char fresh[ID_MAX];
-	bool empty;
-
-	id_random(fresh, ID_SESSION_LEN);
-	if (control_open_unclaimed(conf, st, &ctl, e) < 0 ||
-	    p->ops->storage_mark(p, fresh, e) < 0 ||
-	    p->ops->storage_id(p, out->id, &empty, e) < 0)
-		return -1;
-	CRASH_POINT("storage.marked");
-	if (STORE_RUN(st, STMT_HOST_ADOPT, &r, e, conf->host_name, out->id,
-		from) < 0)
-		return -1;
-	CRASH_POINT("storage.adopted");
-	out->sandboxes = rows_int(r, 0, "sandboxes");
-	out->snapshots = rows_int(r, 0, "snapshots");
-	return 0;
 }

@@ -22,17 +22,4 @@ int storage_claim(struct control *ctl, struct err *e) MUST_CHECK;
  */
 int storage_is_here(const struct control *ctl, struct err *e) MUST_CHECK;
 
-/* What an operator said by storage_adopt. */
-struct storage_adopted {
-	char id[STORAGE_ID_MAX];
-	int64_t sandboxes, snapshots; /* that were another host's */
-};
-
-/*
- * Makes the storage that is here this host's, whatever was known.  `from`: what
- * that host had becomes this host's; "" for none.
- */
-int storage_adopt(const struct conf *conf, struct store *st, const char *from,
-    struct storage_adopted *out, struct err *e) MUST_CHECK;
-
 #endif

@@ -8,6 +8,7 @@
 #include "common/str.h"
 #include "control/relay_control.h"
 #include "control/stop.h"
+#include "provider/link/link.h"
 
 enum { FREEZE_MS = 3000, PROVE_MS = 5000, UNFINISHED_S = 30 };
 

@@ -11,12 +11,15 @@
 #include "common/str.h"
 #include "control/discover.h"
 #include "control/sandbox_control.h"
+#include "provider/link/link.h"
 
 enum { KILL_WAIT_MS = 5000, TERM_MS = 2000 };
 
 void
 wave_free(struct wave **w)
 {
+	if (*w != NULL)
+		free((*w)->asks);
 	free(*w);
 	*w = NULL;
 }
@@ -26,35 +29,38 @@ wave_free(struct wave **w)
 static void
 read_row(const struct rows *r, size_t row, struct wave_stop *s)
 {
+	const struct agent_target t = row_target(r, row);
 	struct session_row *to = &s->s;
 
-#define COPY(member, col)                                                      \
-	str_copy(to->member, sizeof(to->member), rows_text(r, row, col))
-	COPY(id, "session_id");
-	COPY(instance, "instance");
-	COPY(sandbox.id, "sandbox_id");
-	COPY(sandbox.incarnation, "incarnation");
-	COPY(host, "host");
-	COPY(boot_id, "boot_id");
-#undef COPY
+	str_copy(to->id, sizeof(to->id), t.session);
+	str_copy(to->instance, sizeof(to->instance), t.instance);
+	str_copy(to->sandbox.id, sizeof(to->sandbox.id), t.sandbox);
+	str_copy(to->sandbox.incarnation, sizeof(to->sandbox.incarnation),
+	    t.incarnation);
+	to->generation = t.generation;
+	str_copy(to->host, sizeof(to->host), rows_text(r, row, "host"));
+	str_copy(to->boot_id, sizeof(to->boot_id),
+	    rows_text(r, row, "boot_id"));
 	to->state = state_session_parse(rows_text(r, row, "state"));
 	to->lease = LEASE_STOPPING;
 	to->sandbox_state =
 	    state_sandbox_parse(rows_text(r, row, "sandbox_state"));
-	to->generation = rows_int(r, row, "generation");
 	s->located = !rows_null(r, row, "sandbox_state");
-	s->ask.end.reason = to->state == SESSION_SLEEPING ? "session_slept"
-	    : to->state == SESSION_DELETING               ? "session_deleted"
-							  : "session_ended";
-	str_copy(s->ask.end.cause, sizeof(s->ask.end.cause),
+	s->ask->end.reason = to->state == SESSION_SLEEPING ? "session_slept"
+	    : to->state == SESSION_DELETING                ? "session_deleted"
+							   : "session_ended";
+	str_copy(s->ask->end.cause, sizeof(s->ask->end.cause),
 	    rows_text(r, row, "reason"));
 }
 
 static struct wave *
-begin(json_t *spec, struct control *ctl)
+new_wave(json_t *spec, struct control *ctl)
 {
 	struct wave *w = xcalloc(1, sizeof(*w));
 
+	w->asks = xcalloc(WAVE_MAX, sizeof(*w->asks));
+	for (size_t i = 0; i < WAVE_MAX; i++)
+		w->stop[i].ask = &w->asks[i];
 	id_random(w->attempt, ID_INSTANCE_LEN);
 	json_object_update_new(spec,
 	    json_pack("{s:s, s:I, s:s, s:s*}", "attempt", w->attempt, "seconds",
@@ -64,7 +70,7 @@ begin(json_t *spec, struct control *ctl)
 }
 
 static void
-fill(struct wave *w, const struct rows *r)
+read_claimed(struct wave *w, const struct rows *r)
 {
 	for (; w->count < rows_count(r) && w->count < WAVE_MAX; w->count++)
 		read_row(r, w->count, &w->stop[w->count]);
@@ -83,12 +89,12 @@ wave_claim(struct control *ctl, const struct wave_wish *wish, struct wave **out,
 
 	if (wish->skip != NULL)
 		json_object_set_new(spec, "skip", json_deep_copy(wish->skip));
-	*out = begin(spec, ctl);
+	*out = new_wave(spec, ctl);
 	text = control_spec_text(spec);
 	if (STORE_RUN(ctl->store, STMT_STOP_CLAIM, &r, e, text) < 0)
 		return -1;
 	CRASH_POINT("wave.claimed");
-	fill(*out, r);
+	read_claimed(*out, r);
 	return 0;
 }
 
@@ -100,12 +106,12 @@ wave_claim_one(struct control *ctl, const char *session, struct wave **out,
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
 
-	*out = begin(spec, ctl);
+	*out = new_wave(spec, ctl);
 	text = control_spec_text(spec);
 	if (STORE_RUN(ctl->store, STMT_STOP_BEGIN, &r, e, session, text) < 0)
 		return -1;
 	CRASH_POINT("stop.claimed");
-	fill(*out, r);
+	read_claimed(*out, r);
 	return 0;
 }
 
@@ -126,16 +132,16 @@ struct crowd {
 
 /* `there`: those of whom something was seen; else all that are here. */
 static struct crowd
-gather(const struct control *ctl, struct wave *w, bool there)
+choose_asked(const struct control *ctl, struct wave *w, bool there)
 {
 	struct crowd c = { .count = 0 };
 
 	for (size_t i = 0; i < w->count; i++) {
 		struct wave_stop *s = &w->stop[i];
 
-		if (there ? s->ask.answered && s->ask.sight.count > 0
+		if (there ? s->ask->answered && s->ask->sight.count > 0
 			  : s->located && is_here(ctl, &s->s))
-			c.who[c.count++] = &s->ask;
+			c.who[c.count++] = s->ask;
 	}
 	return c;
 }
@@ -158,7 +164,7 @@ locate(struct control *ctl, struct wave_stop *s)
 	if (!s->located && s->why.kind == ERR_NONE)
 		err_set(&s->why, ERR_UNAVAILABLE, CODE_NO_SANDBOX,
 		    "nobody knows where to look for it");
-	s->ask.target = control_target(&s->s);
+	s->ask->target = control_target(&s->s);
 }
 
 /*
@@ -192,7 +198,7 @@ look_without_init(struct control *ctl, struct wave_stop *s)
 static void
 look_again(struct control *ctl, struct wave_stop *s, int64_t deadline)
 {
-	struct agent_one *one = &s->ask;
+	struct agent_one *one = s->ask;
 
 	s->timed_out = one->e.code == CODE_TIMED_OUT;
 	if (control_lock(ctl, s->s.sandbox.id, &s->why) < 0)
@@ -213,11 +219,11 @@ seal_all(struct control *ctl, struct wave *w)
 
 	for (size_t i = 0; i < w->count; i++)
 		locate(ctl, &w->stop[i]);
-	here = gather(ctl, w, false);
+	here = choose_asked(ctl, w, false);
 	agent_ask_all(&ctl->provider, AGENT_SEAL, 0, deadline, here.who,
 	    here.count);
 	for (size_t i = 0; i < w->count; i++)
-		if (w->stop[i].located && !w->stop[i].ask.answered)
+		if (w->stop[i].located && !w->stop[i].ask->answered)
 			look_again(ctl, &w->stop[i], deadline);
 }
 
@@ -249,7 +255,8 @@ later_ones(const struct wave *w)
 
 	for (size_t i = 0; i < w->count; i++) {
 		const struct wave_stop *s = &w->stop[i];
-		int64_t seen = s->ask.answered ? latest_seen(&s->ask.sight) : 0;
+		int64_t seen =
+		    s->ask->answered ? latest_seen(&s->ask->sight) : 0;
 
 		if (seen > s->s.generation)
 			json_array_append_new(list,
@@ -285,7 +292,7 @@ raise_rows(struct control *ctl, struct wave *w)
 	CRASH_POINT("stop.raised");
 	for (size_t i = 0; i < w->count; i++) {
 		struct wave_stop *s = &w->stop[i];
-		struct agent_one *one = &s->ask;
+		struct agent_one *one = s->ask;
 		size_t row;
 
 		if (!is_in(r, s, &row))
@@ -301,16 +308,16 @@ raise_rows(struct control *ctl, struct wave *w)
 static void
 conclude(struct control *ctl, struct wave_stop *s)
 {
-	const struct agent_target *t = &s->ask.target;
+	const struct agent_target *t = &s->ask->target;
 
 	if (s->absent || s->why.kind != ERR_NONE)
 		return;
-	if (!s->ask.answered) {
-		s->why = s->ask.e;
+	if (!s->ask->answered) {
+		s->why = s->ask->e;
 		s->timed_out = s->why.code == CODE_TIMED_OUT;
 		return;
 	}
-	if (s->ask.sight.count == 0 &&
+	if (s->ask->sight.count == 0 &&
 	    ctl->provider.ops->cell_gone(&ctl->provider, t->sandbox, t->session,
 		&s->absent, &s->why) < 0) {
 		s->absent = false;
@@ -339,7 +346,7 @@ act(struct control *ctl, struct wave *w)
 	seal_all(ctl, w);
 	CRASH_POINT("stop.sealed");
 	raise_rows(ctl, w);
-	there = gather(ctl, w, true);
+	there = choose_asked(ctl, w, true);
 	for (size_t i = 0; i < there.count; i++)
 		there.who[i]->end.grace_ms = grace_ms(looks);
 	agent_ask_all(p, AGENT_TERM, 0, clock_ms() + TERM_MS, there.who,
@@ -349,13 +356,13 @@ act(struct control *ctl, struct wave *w)
 	for (size_t i = 0; i < looks->count; i++) {
 		int wait = clock_left_ms(began + looks->at[i]);
 
-		there = gather(ctl, w, true);
+		there = choose_asked(ctl, w, true);
 		if (there.count == 0)
 			break;
 		agent_ask_all(p, AGENT_LOOK, wait, clock_ms() + wait + TERM_MS,
 		    there.who, there.count);
 	}
-	there = gather(ctl, w, true);
+	there = choose_asked(ctl, w, true);
 	agent_ask_all(p, AGENT_KILL, KILL_WAIT_MS,
 	    clock_ms() + 2 * KILL_WAIT_MS, there.who, there.count);
 	CRASH_POINT("stop.killed");
@@ -376,13 +383,6 @@ wave_retry(const struct control *ctl)
 	return list;
 }
 
-static json_t *
-outcome_of(const struct wave_stop *s)
-{
-	return json_pack("{s:s, s:b, s:s}", "session", s->s.id, "absent",
-	    s->absent, "error", err_told(&s->why));
-}
-
 static int
 record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
     struct err *e)
@@ -391,8 +391,13 @@ record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = NULL;
 
-	for (size_t i = from; i < from + count; i++)
-		json_array_append_new(list, outcome_of(&w->stop[i]));
+	for (size_t i = from; i < from + count; i++) {
+		const struct wave_stop *s = &w->stop[i];
+
+		json_array_append_new(list,
+		    json_pack("{s:s, s:b, s:s}", "session", s->s.id, "absent",
+			s->absent, "error", err_told(&s->why)));
+	}
 	spec = control_spec_text(json_pack("{s:o, s:o, s:s, s:s, s:s*}",
 	    "outcomes", list, "retry", wave_retry(ctl), "attempt", w->attempt,
 	    "trace", ctl->trace, "actor", control_actor(ctl)));

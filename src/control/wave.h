@@ -11,6 +11,8 @@
 
 #include "control/control.h"
 
+struct agent_one; /* provider/link/link.h */
+
 enum { WAVE_MAX = 50 };
 
 struct wave_stop {
@@ -21,13 +23,14 @@ struct wave_stop {
 	bool timed_out; /* somebody did not answer */
 	struct err why; /* when it is not absent */
 	enum session_state state; /* the session's afterwards; "": too late */
-	struct agent_one ask;
+	struct agent_one *ask;    /* wave.c's questions to init; borrowed */
 };
 
 struct wave {
 	char attempt[ID_INSTANCE_LEN + 1];
 	size_t count;
 	struct wave_stop stop[WAVE_MAX];
+	struct agent_one *asks; /* owned; one for each stop */
 };
 
 /* What to claim. */

@@ -3,6 +3,7 @@
 noinst_LIBRARIES += libprovider.a
 
 libprovider_a_SOURCES = \
+	src/provider/handle.h \
 	src/provider/provider.c src/provider/provider.h \
 	src/provider/box/box.c src/provider/box/box.h \
 	src/provider/box/log.c \

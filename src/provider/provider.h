@@ -20,32 +20,12 @@
 #include "common/id.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "domain/sandbox_id.h"
+#include "domain/sandbox.h"
+#include "provider/handle.h"
 
 enum {
 	PROVIDER_PATH_MAX = 512,
-	PROVIDER_CELL_FDS_MAX = 4, /* cgroup.procs files of one cell */
-	BOOT_ID_MAX = 40,
-	INSTALLATION_MAX = 40,
-	STORAGE_ID_MAX = 65
-};
-
-/*
- * What to make.  Limits of 0 mean: none asked for.  Incarnations are random,
- * so their order comes from `epoch`, the sandbox row's attempt, which only
- * grows: an ensure whose epoch is not above that of another incarnation on
- * record is stale.  0 means the caller knows no order.
- */
-struct sandbox_spec {
-	char id[SANDBOX_ID_MAX];
-	char incarnation[ID_MAX];
-	int64_t epoch;
-	char rootfs[PROVIDER_PATH_MAX]; /* "": the host's own directories */
-	bool writable_root; /* each session may change a copy of it */
-	int64_t memory_mb;
-	int64_t cpu_millis;
-	int64_t disk_mb;
-	int64_t pids;
+	PROVIDER_CELL_FDS_MAX = 4 /* cgroup.procs files of one cell */
 };
 
 enum presence {
@@ -113,16 +93,7 @@ struct snapshot_seen {
 	struct err why;       /* of a broken one */
 };
 
-struct provider {
-	const struct provider_ops *ops;
-	const struct conf *conf; /* borrowed */
-	char installation[INSTALLATION_MAX];
-	char boot_id[BOOT_ID_MAX];
-	/* what the files of this host are known by; "": nobody has said */
-	char storage_id[STORAGE_ID_MAX];
-};
-
-struct agent_target; /* link/link.h */
+struct agent_target; /* domain/agent.h */
 
 struct provider_ops {
 	const char *name;

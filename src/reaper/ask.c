@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -25,7 +24,7 @@ struct part {
 };
 
 struct asked {
-	struct agent_one one;
+	struct awake_question one;
 	struct stop_subject subject;
 	enum plan_verdict verdict;
 	int64_t ask_ms;
@@ -44,16 +43,9 @@ struct batch {
 static void
 read_row(const struct rows *r, size_t i, struct asked *a)
 {
-	struct agent_target *t = &a->one.target;
+	const struct agent_target *t = &a->one.target;
 
-#define COPY(member, col)                                                      \
-	str_copy(t->member, sizeof(t->member), rows_text(r, i, col))
-	COPY(session, "session_id");
-	COPY(sandbox, "sandbox_id");
-	COPY(incarnation, "incarnation");
-	COPY(instance, "instance");
-#undef COPY
-	t->generation = rows_int(r, i, "generation");
+	a->one.target = row_target(r, i);
 	a->suspend = rows_bool(r, i, "suspend");
 	a->subject = (struct stop_subject){ .session = t->session,
 		.seen_activity = rows_int(r, i, "activity_seq"),
@@ -62,14 +54,14 @@ read_row(const struct rows *r, size_t i, struct asked *a)
 
 /* A wrapper that is there and does not say; none at all has no work. */
 static bool
-is_unknown(const struct agent_one *one)
+is_unknown(const struct awake_question *one)
 {
 	return !one->answered && awake_is_unknown(&one->e);
 }
 
 /* "busy" is the wrapper's own word: whoever says it is alive. */
 static bool
-is_silent(const struct agent_one *one)
+is_silent(const struct awake_question *one)
 {
 	return is_unknown(one) && one->e.code != CODE_BUSY;
 }
@@ -116,20 +108,19 @@ was_silent_before(const struct asked *a)
 
 /* Asks some of the batch again; what they say now counts. */
 static void
-ask_again(struct pass *p, struct batch *b, choose_fn *choose, enum agent_op op,
-    int64_t patience_ms, struct agent_one *ones)
+ask_again(struct pass *p, struct batch *b, choose_fn *choose,
+    awake_ask_fn *ask_all_of, int64_t patience_ms, struct awake_question *ones)
 {
-	struct agent_one *ask[WAVE_MAX];
+	struct awake_question *ask[WAVE_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < b->count; i++)
 		if (choose(&b->who[i])) {
-			ones[i] = (struct agent_one){ 0 };
+			ones[i] = (struct awake_question){ 0 };
 			ones[i].target = b->who[i].one.target;
 			ask[n++] = &ones[i];
 		}
-	agent_ask_all(&p->ctl->provider, op, 0, clock_ms() + patience_ms, ask,
-	    n);
+	ask_all_of(p->ctl, patience_ms, ask, n);
 }
 
 /*
@@ -158,9 +149,10 @@ static void
 judge_silent(struct pass *p, const struct part *part, const struct rows *r,
     struct batch *b)
 {
-	auto_free struct agent_one *ones = xcalloc(WAVE_MAX, sizeof(*ones));
+	auto_free struct awake_question *ones =
+	    xcalloc(WAVE_MAX, sizeof(*ones));
 
-	ask_again(p, b, is_unanswered, AGENT_LOOK, INIT_MS, ones);
+	ask_again(p, b, is_unanswered, awake_ask_init, INIT_MS, ones);
 	for (size_t i = 0; i < b->count; i++) {
 		struct asked *a = &b->who[i];
 
@@ -170,7 +162,7 @@ judge_silent(struct pass *p, const struct part *part, const struct rows *r,
 		if (a->init_answers)
 			note_silence(p, part, a);
 	}
-	ask_again(p, b, was_silent_before, AGENT_USAGE, PATIENT_MS, ones);
+	ask_again(p, b, was_silent_before, awake_ask_usage, PATIENT_MS, ones);
 	for (size_t i = 0; i < b->count; i++) {
 		struct asked *a = &b->who[i];
 
@@ -200,15 +192,14 @@ static void
 ask_all(struct pass *p, const struct part *part, const struct rows *r,
     struct batch *b)
 {
-	struct agent_one *ask[WAVE_MAX];
+	struct awake_question *ask[WAVE_MAX];
 
 	b->count = rows_count(r) < WAVE_MAX ? rows_count(r) : WAVE_MAX;
 	for (size_t i = 0; i < b->count; i++) {
 		read_row(r, i, &b->who[i]);
 		ask[i] = &b->who[i].one;
 	}
-	agent_ask_all(&p->ctl->provider, AGENT_USAGE, 0, clock_ms() + ASK_MS,
-	    ask, b->count);
+	awake_ask_usage(p->ctl, ASK_MS, ask, b->count);
 	for (size_t i = 0; i < b->count; i++)
 		judge(p, part, r, i, &b->who[i]);
 	judge_silent(p, part, r, b);
@@ -326,7 +317,7 @@ carry_out(struct pass *p, struct batch *b, struct err *e)
 }
 
 static void
-unlock(struct pass *p, const struct rows *r)
+unlock_sessions(struct pass *p, const struct rows *r)
 {
 	json_t *ids = json_array();
 	auto_free char *text = NULL;
@@ -344,14 +335,14 @@ unlock(struct pass *p, const struct rows *r)
 /* ---- a part */
 
 static int
-find(struct pass *p, const struct part *part, struct pass_cursor *c,
+find_due(struct pass *p, const struct part *part, struct pass_cursor *c,
     struct rows **r, struct err *e)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
 	size_t n;
 
 	if (STORE_RUN(p->ctl->store, part->due, r, e, p->ctl->conf->host_name,
-		p->ctl->provider.boot_id, c->at, c->id, limit.text) < 0)
+		control_boot_id(p->ctl), c->at, c->id, limit.text) < 0)
 		return -1;
 	n = rows_count(*r);
 	if (n > 0) {
@@ -371,7 +362,7 @@ run_batch(struct pass *p, const struct part *part, struct pass_cursor *c,
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
 
-	if (find(p, part, c, &r, &e) < 0) {
+	if (find_due(p, part, c, &r, &e) < 0) {
 		pass_failed(p, part->name, &e);
 		return false;
 	}
@@ -386,12 +377,12 @@ run_batch(struct pass *p, const struct part *part, struct pass_cursor *c,
 		if (carry_out(p, b, &e) < 0)
 			pass_failed(p, part->name, &e);
 	}
-	unlock(p, r);
+	unlock_sessions(p, r);
 	return !p->dry_run;
 }
 
 static void
-run(struct pass *p, const struct part *part, struct pass_cursor *c)
+run_batches(struct pass *p, const struct part *part, struct pass_cursor *c)
 {
 	auto_free struct batch *b = xcalloc(1, sizeof(*b));
 
@@ -404,20 +395,21 @@ run(struct pass *p, const struct part *part, struct pass_cursor *c)
 void
 ask_late_starts(struct pass *p)
 {
-	run(p, &(struct part){ "late_starts", STMT_DUE_STARTS, PLAN_DUE_START },
+	run_batches(p,
+	    &(struct part){ "late_starts", STMT_DUE_STARTS, PLAN_DUE_START },
 	    &p->starts_from);
 }
 
 void
 ask_idle(struct pass *p)
 {
-	run(p, &(struct part){ "idle", STMT_DUE_WARM, PLAN_DUE_IDLE },
+	run_batches(p, &(struct part){ "idle", STMT_DUE_WARM, PLAN_DUE_IDLE },
 	    &p->idle_from);
 }
 
 void
 ask_stuck(struct pass *p)
 {
-	run(p, &(struct part){ "stuck", STMT_DUE_ASKS, PLAN_DUE_ASK },
+	run_batches(p, &(struct part){ "stuck", STMT_DUE_ASKS, PLAN_DUE_ASK },
 	    &p->stuck_from);
 }

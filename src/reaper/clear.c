@@ -5,6 +5,7 @@
 
 #include "common/mem.h"
 #include "control/finish.h"
+#include "control/inventory.h"
 #include "control/sandbox_control.h"
 #include "control/wave.h"
 
@@ -17,7 +18,7 @@ batch_of(const struct pass *p)
 }
 
 static void
-tell(const char *part, const char *column, const struct rows *r)
+print_rows(const char *part, const char *column, const struct rows *r)
 {
 	for (size_t i = 0; i < rows_count(r); i++)
 		printf("%s: %s\n", part, rows_text(r, i, column));
@@ -77,7 +78,7 @@ clear_failed_files(struct pass *p)
 		found = rows_count(r);
 		p->scanned += (int64_t)found;
 		if (p->dry_run) {
-			tell("failed_files", "session_id", r);
+			print_rows("failed_files", "session_id", r);
 			return;
 		}
 		for (size_t i = 0; i < found && pass_has_time(p); i++)
@@ -132,7 +133,7 @@ clear_idle_sandboxes(struct pass *p)
 		}
 		p->scanned += (int64_t)rows_count(r);
 		if (p->dry_run) {
-			tell("idle_sandboxes", "id", r);
+			print_rows("idle_sandboxes", "id", r);
 			return;
 		}
 		done = retire(p, "idle_sandboxes", r, false);
@@ -155,7 +156,7 @@ clear_destroys(struct pass *p)
 		}
 		p->scanned += (int64_t)rows_count(r);
 		if (p->dry_run) {
-			tell("destroys", "id", r);
+			print_rows("destroys", "id", r);
 			return;
 		}
 		done = retire(p, "destroys", r, true);
@@ -191,10 +192,8 @@ void
 clear_trash(struct pass *p)
 {
 	struct err e = { 0 };
-	bool left;
 
 	if (!p->dry_run &&
-	    p->ctl->provider.ops->sweep(&p->ctl->provider, p->deadline_ms,
-		&left, &e) < 0)
+	    inventory_sweep_trash(p->ctl, p->deadline_ms, &e) < 0)
 		pass_failed(p, "trash", &e);
 }

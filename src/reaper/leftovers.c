@@ -3,19 +3,17 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/cell_control.h"
+#include "control/inventory.h"
 #include "control/stop.h"
 #include "reaper/sighting.h"
 
-enum { ROLL_MS = 2000 };
-
+/* In a dry run, says what would go; true: so leave it. */
 static bool
-tell(const struct pass *p, const char *what, const char *id)
+tell_only(const struct pass *p, const char *what, const char *id)
 {
 	if (p->dry_run)
 		printf("%s: %s\n", what, id);
@@ -39,33 +37,6 @@ is_ripe(struct pass *p, const char *thing)
 
 /* ---- cells */
 
-static void
-release_rolls(struct agent_roll *all, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(all[i].cells);
-	free(all);
-}
-
-/* The sandboxes that run, asked for their cells; the caller's. */
-static struct agent_roll *
-call_roll(struct pass *p, const struct sandbox_seen *seen, size_t count,
-    size_t *n)
-{
-	struct agent_roll *all = xcalloc(count + 1, sizeof(*all));
-
-	*n = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (seen[i].presence != PRESENCE_RUNNING)
-			continue;
-		str_copy(all[*n].sandbox, SANDBOX_ID_MAX, seen[i].id);
-		str_copy(all[*n].incarnation, ID_MAX, seen[i].incarnation);
-		++*n;
-	}
-	agent_roll_all(&p->ctl->provider, clock_ms() + ROLL_MS, all, *n);
-	return all;
-}
-
 /* It ended since it was seen; that is no failure. */
 static bool
 has_ended(const struct err *e)
@@ -75,65 +46,38 @@ has_ended(const struct err *e)
 }
 
 /*
- * Frozen processes do not die with their init: they are thawed, and the next
- * pass finds the sandbox down.
+ * A sandbox whose init is gone is let go (inventory_release_sandbox), and the
+ * next pass finds it stopped; any other silence is a failure.
  */
 static void
-nobody_answers(struct pass *p, const struct agent_roll *roll)
+settle_silence(struct pass *p, const struct inventory_silence *s)
 {
-	const struct provider *pr = &p->ctl->provider;
-	struct err e = roll->e;
+	struct err e = s->why;
 
 	if (has_ended(&e) &&
-	    (p->dry_run || pr->ops->thaw_orphans(pr, roll->sandbox, &e) == 0))
+	    (p->dry_run ||
+		inventory_release_sandbox(p->ctl, s->sandbox, &e) == 0))
 		return;
-	err_wrap(&e, "sandbox %s", roll->sandbox);
+	err_wrap(&e, "sandbox %s", s->sandbox);
 	pass_failed(p, "cells", &e);
 }
 
 /* Only those that answered are compared; one that is silent is a failure. */
 static int
-compare_cells(struct pass *p, const struct agent_roll *all, size_t count,
-    struct rows **r, struct err *e)
+compare_cells(struct pass *p, const json_t *sandboxes, struct rows **r,
+    struct err *e)
 {
-	json_t *cells = json_array(), *boxes = json_array();
-	auto_free char *cell_text = NULL, *box_text = NULL;
+	auto_inventory_cells struct inventory_cells seen = { 0 };
+	auto_free char *cells = NULL, *answered = NULL;
 
-	for (size_t i = 0; i < count; i++) {
-		if (!all[i].answered) {
-			nobody_answers(p, &all[i]);
-			continue;
-		}
-		json_array_append_new(boxes,
-		    json_pack("{s:s, s:s}", "id", all[i].sandbox, "incarnation",
-			all[i].incarnation));
-		for (size_t k = 0; k < all[i].count; k++)
-			json_array_append_new(cells,
-			    json_pack("{s:s, s:s, s:s, s:s, s:I}", "sandbox",
-				all[i].sandbox, "incarnation",
-				all[i].incarnation, "session",
-				all[i].cells[k].session, "instance",
-				all[i].cells[k].instance, "generation",
-				(json_int_t)all[i].cells[k].generation));
-		p->scanned += (int64_t)all[i].count;
-	}
-	cell_text = control_spec_text(cells);
-	box_text = control_spec_text(boxes);
+	inventory_cells(p->ctl, sandboxes, &seen);
+	for (size_t i = 0; i < seen.silent_count; i++)
+		settle_silence(p, &seen.silent[i]);
+	p->scanned += (int64_t)json_array_size(seen.cells);
+	cells = json_text(seen.cells);
+	answered = json_text(seen.sandboxes);
 	return STORE_RUN(p->ctl->store, STMT_CELL_DIFFERENCES, r, e,
-	    p->ctl->conf->host_name, cell_text, box_text);
-}
-
-static struct agent_target
-target_of(const struct rows *r, size_t i)
-{
-	struct agent_target t = { .generation = rows_int(r, i, "generation") };
-
-	str_copy(t.sandbox, sizeof(t.sandbox), rows_text(r, i, "sandbox_id"));
-	str_copy(t.incarnation, sizeof(t.incarnation),
-	    rows_text(r, i, "incarnation"));
-	str_copy(t.session, sizeof(t.session), rows_text(r, i, "session_id"));
-	str_copy(t.instance, sizeof(t.instance), rows_text(r, i, "instance"));
-	return t;
+	    p->ctl->conf->host_name, cells, answered);
 }
 
 /*
@@ -168,12 +112,12 @@ end_stranger(struct pass *p, const struct agent_target *t, bool known,
 static void
 settle_cell(struct pass *p, const struct rows *r, size_t i)
 {
-	const struct agent_target t = target_of(r, i);
+	const struct agent_target t = row_target(r, i);
 	struct err e = { 0 };
 	bool gone = false;
 	int rc;
 
-	if (tell(p, rows_text(r, i, "what"), t.session))
+	if (tell_only(p, rows_text(r, i, "what"), t.session))
 		return;
 	if (str_equal(rows_text(r, i, "what"), "missing")) {
 		rc = cell_control_gone(p->ctl, &t, &gone, &e);
@@ -190,23 +134,16 @@ settle_cell(struct pass *p, const struct rows *r, size_t i)
 static void
 clear_groups(struct pass *p)
 {
-	const struct provider *pr = &p->ctl->provider;
-	auto_free struct session_seen *seen = NULL;
+	auto_json json_t *seen = NULL;
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
 	struct err e = { 0 };
-	json_t *list = json_array();
-	size_t count = 0;
 
-	if (pr->ops->cell_list(pr, &seen, &count, &e) < 0)
+	if (inventory_groups(p->ctl, &seen, &e) < 0)
 		pass_failed(p, "groups", &e);
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list,
-		    json_pack("{s:s, s:s}", "sandbox", seen[i].sandbox,
-			"session", seen[i].session));
-	text = control_spec_text(list);
-	if (count == 0 || p->dry_run)
+	if (json_array_size(seen) == 0 || p->dry_run)
 		return;
+	text = json_text(seen);
 	if (STORE_RUN(p->ctl->store, STMT_CELL_GROUP_DIFFERENCES, &r, &e,
 		text) < 0) {
 		pass_failed(p, "groups", &e);
@@ -216,7 +153,7 @@ clear_groups(struct pass *p)
 		bool gone;
 
 		/* one that is not empty is a stranger's, and init's to tell */
-		if (pr->ops->cell_gone(pr, rows_text(r, i, "sandbox_id"),
+		if (inventory_drop_group(p->ctl, rows_text(r, i, "sandbox_id"),
 			rows_text(r, i, "session_id"), &gone, &e) < 0)
 			pass_failed(p, "groups", &e);
 		else
@@ -225,19 +162,16 @@ clear_groups(struct pass *p)
 }
 
 void
-leftovers_cells(struct pass *p, const struct sandbox_seen *seen, size_t count,
-    const char *since)
+leftovers_cells(struct pass *p, const json_t *sandboxes, const char *since)
 {
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
 	int64_t errors = p->errors;
-	size_t n, i = 0;
-	struct agent_roll *all = call_roll(p, seen, count, &n);
 
-	if (compare_cells(p, all, n, &r, &e) < 0)
+	if (compare_cells(p, sandboxes, &r, &e) < 0)
 		pass_failed(p, "cells", &e);
-	release_rolls(all, n);
-	for (; r != NULL && i < rows_count(r) && pass_has_time(p); i++)
+	for (size_t i = 0; r != NULL && i < rows_count(r) && pass_has_time(p);
+	     i++)
 		settle_cell(p, r, i);
 	if (p->errors == errors && pass_has_time(p))
 		sighting_end_others(p, SIGHTING_CELL, since);
@@ -248,9 +182,8 @@ leftovers_cells(struct pass *p, const struct sandbox_seen *seen, size_t count,
 /* ---- directories */
 
 static void
-drop(struct pass *p, const struct rows *r, size_t i)
+drop_storage(struct pass *p, const struct rows *r, size_t i)
 {
-	const struct provider *pr = &p->ctl->provider;
 	const char *session = rows_text(r, i, "session_id");
 	const char *sandbox = rows_text(r, i, "sandbox_id");
 	auto_free char *thing =
@@ -258,9 +191,9 @@ drop(struct pass *p, const struct rows *r, size_t i)
 	bool known = rows_bool(r, i, "known");
 	struct err e = { 0 };
 
-	if (tell(p, "storage", session) || (!known && !is_ripe(p, thing)))
+	if (tell_only(p, "storage", session) || (!known && !is_ripe(p, thing)))
 		return;
-	if (pr->ops->storage_drop(pr, sandbox, session, &e) < 0 ||
+	if (inventory_drop_storage(p->ctl, sandbox, session, &e) < 0 ||
 	    (!known && sighting_end(p, thing, &e) < 0))
 		pass_failed(p, "storage", &e);
 	else
@@ -270,29 +203,24 @@ drop(struct pass *p, const struct rows *r, size_t i)
 void
 leftovers_storage(struct pass *p, const char *since)
 {
-	const struct provider *pr = &p->ctl->provider;
-	auto_free struct session_seen *seen = NULL;
+	auto_json json_t *seen = NULL;
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
-	json_t *list = json_array();
 	struct err e = { 0 };
-	size_t count = 0;
-	int rc = pr->ops->storage_list(pr, &seen, &count, &e);
+	int rc = inventory_storage(p->ctl, &seen, &e);
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list,
-		    json_pack("{s:s, s:s}", "sandbox", seen[i].sandbox,
-			"session", seen[i].session));
-	text = control_spec_text(list);
-	p->scanned += (int64_t)count;
-	if (rc < 0 ||
-	    STORE_RUN(p->ctl->store, STMT_STORAGE_DIFFERENCES, &r, &e, text) <
-		0) {
+	p->scanned += (int64_t)json_array_size(seen);
+	if (rc == 0) {
+		text = json_text(seen);
+		rc = STORE_RUN(p->ctl->store, STMT_STORAGE_DIFFERENCES, &r, &e,
+		    text);
+	}
+	if (rc < 0) {
 		pass_failed(p, "storage", &e);
 		return;
 	}
 	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++)
-		drop(p, r, i);
+		drop_storage(p, r, i);
 	if (pass_has_time(p))
 		sighting_end_others(p, SIGHTING_STORAGE, since);
 }
@@ -300,18 +228,16 @@ leftovers_storage(struct pass *p, const char *since)
 /* ---- sockets */
 
 static void
-unlink_socket(struct pass *p, const struct rows *r, size_t i)
+drop_socket(struct pass *p, const struct rows *r, size_t i)
 {
-	struct agent_file f = { 0 };
-	auto_free char *thing =
-	    xasprintf("%s%s", SIGHTING_SOCKET, rows_text(r, i, "name"));
+	const char *name = rows_text(r, i, "name");
+	auto_free char *thing = xasprintf("%s%s", SIGHTING_SOCKET, name);
 	bool known = rows_bool(r, i, "known");
 	struct err e = { 0 };
 
-	str_copy(f.name, sizeof(f.name), rows_text(r, i, "name"));
-	if (tell(p, "socket", f.name) || (!known && !is_ripe(p, thing)))
+	if (tell_only(p, "socket", name) || (!known && !is_ripe(p, thing)))
 		return;
-	agent_unlink_socket(p->ctl->conf, &f);
+	inventory_drop_socket(p->ctl, name);
 	p->removed++;
 	if (!known && sighting_end(p, thing, &e) < 0)
 		pass_failed(p, "sockets", &e);
@@ -320,29 +246,24 @@ unlink_socket(struct pass *p, const struct rows *r, size_t i)
 void
 leftovers_sockets(struct pass *p, const char *since)
 {
-	auto_free struct agent_file *files = NULL;
+	auto_json json_t *seen = NULL;
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
-	json_t *list = json_array();
 	struct err e = { 0 };
-	size_t count = 0;
-	int rc = agent_sockets(p->ctl->conf, &files, &count, &e);
+	int rc = inventory_sockets(p->ctl, &seen, &e);
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list,
-		    json_pack("{s:s, s:s, s:I}", "name", files[i].name,
-			"session", files[i].life.session, "generation",
-			(json_int_t)files[i].life.generation));
-	text = control_spec_text(list);
-	p->scanned += (int64_t)count;
-	if (rc < 0 ||
-	    STORE_RUN(p->ctl->store, STMT_SOCKET_DIFFERENCES, &r, &e, text) <
-		0) {
+	p->scanned += (int64_t)json_array_size(seen);
+	if (rc == 0) {
+		text = json_text(seen);
+		rc = STORE_RUN(p->ctl->store, STMT_SOCKET_DIFFERENCES, &r, &e,
+		    text);
+	}
+	if (rc < 0) {
 		pass_failed(p, "sockets", &e);
 		return;
 	}
 	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++)
-		unlink_socket(p, r, i);
+		drop_socket(p, r, i);
 	if (pass_has_time(p))
 		sighting_end_others(p, SIGHTING_SOCKET, since);
 }

@@ -10,10 +10,11 @@
 
 /*
  * Wrappers nobody owns are to be stopped; a session whose wrapper is gone
- * though its sandbox runs is asleep.  Empty control groups go.
+ * though its sandbox runs is asleep.  Empty control groups go.  `sandboxes` as
+ * of inventory_sandboxes().
  */
-void leftovers_cells(struct pass *p, const struct sandbox_seen *seen,
-    size_t count, const char *since);
+void leftovers_cells(struct pass *p, const json_t *sandboxes,
+    const char *since);
 
 /* Directories of sessions that are over, or that nobody knows. */
 void leftovers_storage(struct pass *p, const char *since);

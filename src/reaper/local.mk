@@ -5,6 +5,7 @@ libreaper_a_SOURCES = \
 	src/reaper/ask.c src/reaper/ask.h \
 	src/reaper/clear.c src/reaper/clear.h \
 	src/reaper/leftovers.c src/reaper/leftovers.h \
+	src/reaper/parts.c src/reaper/parts.h \
 	src/reaper/pass.c src/reaper/pass.h \
 	src/reaper/plan.c src/reaper/plan.h \
 	src/reaper/ports.c src/reaper/ports.h \

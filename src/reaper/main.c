@@ -11,7 +11,7 @@
 #include "common/mem.h"
 #include "common/program.h"
 #include "common/token.h"
-#include "reaper/pass.h"
+#include "reaper/parts.h"
 
 static const char USAGE[] =
     "usage: sandlease-reaper [--config FILE] [--dry-run]\n"
@@ -62,7 +62,7 @@ run(const struct conf *conf, bool dry_run)
 		rc = control_open(conf, store, &ctl, &e);
 	if (rc == 0) {
 		id_random(ctl.trace, ID_REQUEST_LEN);
-		pass_run(&p);
+		parts_run(&p);
 		rc = record(&p, store, clock_ms() - began, &e);
 	} else if (e.kind != ERR_UNAVAILABLE ||
 	    e.code != CODE_DATABASE_UNAVAILABLE) {

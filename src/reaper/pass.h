@@ -1,5 +1,7 @@
 /*
- * pass.h: one pass over everything that is due.
+ * pass.h: one pass over everything that is due, as its parts see it.
+ *
+ * The parts themselves and their order are parts.h's: no part includes that.
  */
 #ifndef SANDLEASE_REAPER_PASS_H
 #define SANDLEASE_REAPER_PASS_H
@@ -25,7 +27,7 @@ struct pass {
 	char next[PASS_PART_MAX];  /* the one it did not come to; "": none */
 	char since[PASS_AT_MAX];   /* when it began, by the database */
 	struct pass_cursor starts_from, idle_from, stuck_from;
-	/* of pass_run(): parts may run more than once */
+	/* of parts_run(): parts may run more than once */
 	json_t *silences; /* how often a sandbox did not answer its stop */
 	json_t *skip;     /* sandboxes that are left alone for that */
 	json_t *left;     /* deletions that failed */
@@ -33,13 +35,6 @@ struct pass {
 	int64_t scanned, stopped, slept, deleted, failed_starts, orphans, stuck,
 	    old, gone, retired, removed, leaked, errors;
 };
-
-/*
- * Does as much as the time allows; parts that failed are counted.  Each part has
- * a share of the time, and those that did not finish share what is left.  Where
- * it ran out of time before it came to a part, the next pass begins there.
- */
-void pass_run(struct pass *p);
 
 /* True while the part at hand has time for another piece of work. */
 bool pass_has_time(const struct pass *p);

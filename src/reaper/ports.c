@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/inventory.h"
 #include "control/relay_control.h"
 #include "control/session_control.h"
 #include "control/stop.h"
@@ -15,7 +16,7 @@
 enum { BATCH = 1000 };
 
 static void
-expire(struct pass *p)
+expire_ports(struct pass *p)
 {
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
@@ -69,16 +70,18 @@ settle_due(struct pass *p)
 static void
 settle_lost(struct pass *p)
 {
-	auto_free struct agent_file *files = NULL;
+	auto_json json_t *seen = NULL;
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
-	json_t *names = json_array();
+	json_t *names = json_array(), *socket;
 	struct err e = { 0 };
-	size_t count = 0;
-	int rc = agent_sockets(p->ctl->conf, &files, &count, &e);
+	int rc = inventory_sockets(p->ctl, &seen, &e);
+	size_t i;
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(names, json_string(files[i].name));
+	json_array_foreach(seen, i, socket)
+	{
+		json_array_append(names, json_object_get(socket, "name"));
+	}
 	text = control_spec_text(names);
 	if (rc < 0 ||
 	    STORE_RUN(p->ctl->store, STMT_LOST_RELAYS, &r, &e,
@@ -91,7 +94,7 @@ settle_lost(struct pass *p)
 void
 ports_settle(struct pass *p)
 {
-	expire(p);
+	expire_ports(p);
 	settle_due(p);
 	if (pass_has_time(p))
 		settle_lost(p);
@@ -122,14 +125,6 @@ stop_if_silent(struct pass *p, const char *session, const char *since,
 	    NULL, -1, e);
 }
 
-static int
-bounce(struct pass *p, const char *session, const char *since, struct err *e)
-{
-	if (session_control_bounced(p->ctl, session, since, e) == 0)
-		return 0;
-	return stop_if_silent(p, session, since, e);
-}
-
 void
 ports_bounce(struct pass *p)
 {
@@ -144,11 +139,13 @@ ports_bounce(struct pass *p)
 	p->scanned += (int64_t)rows_count(r);
 	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++) {
 		const char *session = rows_text(r, i, "session_id");
+		const char *since = rows_text(r, i, "bounce_at");
 
 		if (p->dry_run)
 			printf("revocations: %s\n", session);
-		else if (bounce(p, session, rows_text(r, i, "bounce_at"), &e) <
-		    0)
+		else if (session_control_bounced(p->ctl, session, since, &e) <
+			0 &&
+		    stop_if_silent(p, session, since, &e) < 0)
 			pass_failed(p, "revocations", &e);
 	}
 }

@@ -3,27 +3,24 @@
 
 #include <stdio.h>
 
-#include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/inventory.h"
 #include "control/sandbox_control.h"
 #include "reaper/leftovers.h"
 #include "reaper/plan.h"
 #include "reaper/sighting.h"
 #include "reaper/snapshots.h"
 
-enum { END_MS = 15000 };
-
+/* Reads `presence` of inventory_sandboxes(). */
 static enum plan_sight
-sight_of(const char *presence)
+parse_presence(const char *word)
 {
-	if (str_equal(presence, PRESENCE_NAMES[PRESENCE_RUNNING]))
+	if (str_equal(word, "running"))
 		return PLAN_RUNNING;
-	if (str_equal(presence, PRESENCE_NAMES[PRESENCE_STOPPED]))
+	if (str_equal(word, "stopped"))
 		return PLAN_STOPPED;
-	if (str_equal(presence, PRESENCE_NAMES[PRESENCE_ABSENT]))
-		return PLAN_ABSENT;
-	return PLAN_UNKNOWN;
+	return str_equal(word, "absent") ? PLAN_ABSENT : PLAN_UNKNOWN;
 }
 
 static struct plan_row
@@ -41,7 +38,7 @@ describe(const struct pass *p, const struct rows *r, size_t i)
 		.other_host = host[0] != '\0' &&
 		    !str_equal(host, p->ctl->conf->host_name),
 		.other_boot = !str_equal(rows_text(r, i, "boot_id"),
-		    p->ctl->provider.boot_id),
+		    control_boot_id(p->ctl)),
 		.same_incarnation = str_equal(rows_text(r, i, "incarnation"),
 		    rows_text(r, i, "seen_incarnation")),
 		.deadline_passed = rows_bool(r, i, "overdue"),
@@ -68,7 +65,6 @@ static int
 sight_unknown(struct pass *p, const char *id, const char *incarnation,
     struct err *e)
 {
-	const struct provider *pr = &p->ctl->provider;
 	auto_free char *thing = xasprintf("%s%s", SIGHTING_SANDBOX, id);
 	bool ripe;
 
@@ -78,7 +74,7 @@ sight_unknown(struct pass *p, const char *id, const char *incarnation,
 		return -1;
 	if (!ripe)
 		return 0;
-	if (pr->ops->destroy(pr, id, incarnation, clock_ms() + END_MS, e) < 0)
+	if (inventory_destroy_sandbox(p->ctl, id, incarnation, e) < 0)
 		return err_wrap(e, "orphan %s", id);
 	p->removed++;
 	return sighting_end(p, thing, e);
@@ -88,7 +84,6 @@ static int
 carry_out(struct pass *p, enum plan_action action, const struct rows *r,
     size_t i, struct err *e)
 {
-	const struct provider *pr = &p->ctl->provider;
 	const char *id = rows_text(r, i, "id");
 	const char *seen = rows_text(r, i, "seen_incarnation");
 
@@ -96,7 +91,7 @@ carry_out(struct pass *p, enum plan_action action, const struct rows *r,
 	case PLAN_MARK_STOPPED:
 		return mark_stopped(p, id, rows_text(r, i, "incarnation"), e);
 	case PLAN_STOP_OLD:
-		return pr->ops->stop(pr, id, seen, clock_ms() + END_MS, e);
+		return inventory_stop_sandbox(p->ctl, id, seen, e);
 	case PLAN_SIGHT_UNKNOWN:
 		return sight_unknown(p, id, seen, e);
 	case PLAN_NOTHING:
@@ -113,7 +108,7 @@ decide(struct pass *p, const struct rows *r, size_t i)
 		"stop_old", "sight_unknown" };
 	const struct plan_row row = describe(p, r, i);
 	enum plan_action a =
-	    plan_sandbox(&row, sight_of(rows_text(r, i, "presence")));
+	    plan_sandbox(&row, parse_presence(rows_text(r, i, "presence")));
 	struct err e = { 0 };
 
 	p->scanned++;
@@ -125,36 +120,21 @@ decide(struct pass *p, const struct rows *r, size_t i)
 		pass_failed(p, "reconcile", &e);
 }
 
-static int
-compare(struct pass *p, const struct sandbox_seen *seen, size_t count,
-    struct rows **r, struct err *e)
-{
-	json_t *list = json_array();
-	auto_free char *text = NULL;
-
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list,
-		    json_pack("{s:s, s:s, s:s}", "id", seen[i].id,
-			"incarnation", seen[i].incarnation, "presence",
-			PRESENCE_NAMES[seen[i].presence]));
-	text = control_spec_text(list);
-	return STORE_RUN(p->ctl->store, STMT_SANDBOX_DIFFERENCES, r, e,
-	    p->ctl->conf->host_name, p->ctl->provider.boot_id, text);
-}
-
 /* False when the list failed or the time was over before its end. */
 static bool
-compare_sandboxes(struct pass *p, const struct sandbox_seen *seen, size_t count)
+compare_sandboxes(struct pass *p, const json_t *seen)
 {
 	auto_rows struct rows *r = NULL;
+	auto_free char *text = json_text(seen);
 	struct err e = { 0 };
 	size_t i;
 
-	if (compare(p, seen, count, &r, &e) < 0) {
+	if (STORE_RUN(p->ctl->store, STMT_SANDBOX_DIFFERENCES, &r, &e,
+		p->ctl->conf->host_name, control_boot_id(p->ctl), text) < 0) {
 		pass_failed(p, "reconcile", &e);
 		return false;
 	}
-	p->scanned += (int64_t)count;
+	p->scanned += (int64_t)json_array_size(seen);
 	for (i = 0; i < rows_count(r) && pass_has_time(p); i++)
 		decide(p, r, i);
 	return i == rows_count(r);
@@ -166,18 +146,16 @@ reconcile_all(struct pass *p, const char *since)
 	static void (*const LEFTOVERS[])(struct pass *,
 	    const char *) = { leftovers_storage, leftovers_sockets,
 		snapshots_leftovers };
-	const struct provider *pr = &p->ctl->provider;
-	auto_free struct sandbox_seen *seen = NULL;
+	auto_json json_t *seen = NULL;
 	struct err e = { 0 };
-	size_t count;
 
 	/* first what runs, then the rows: a row made meanwhile is only newer */
-	if (pr->ops->list(pr, &seen, &count, &e) < 0) {
+	if (inventory_sandboxes(p->ctl, &seen, &e) < 0) {
 		pass_failed(p, "reconcile", &e);
 	} else {
-		if (compare_sandboxes(p, seen, count))
+		if (compare_sandboxes(p, seen))
 			sighting_end_others(p, SIGHTING_SANDBOX, since);
-		leftovers_cells(p, seen, count, since);
+		leftovers_cells(p, seen, since);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(LEFTOVERS) && pass_has_time(p); i++)
 		LEFTOVERS[i](p, since);

@@ -2,10 +2,10 @@
 #include "reaper/snapshots.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/inventory.h"
 #include "control/snapshot_control.h"
 #include "reaper/sighting.h"
 
@@ -13,7 +13,7 @@ enum { BATCH = 200 };
 
 /* Those whose time is over, and those that failed long ago. */
 static void
-expire(struct pass *p)
+expire_snapshots(struct pass *p)
 {
 	const struct conf *conf = p->ctl->conf;
 	auto_rows struct rows *r = NULL;
@@ -31,7 +31,7 @@ expire(struct pass *p)
 }
 
 static void
-move_on(struct pass *p, const struct rows *r, size_t i)
+settle_one(struct pass *p, const struct rows *r, size_t i)
 {
 	const char *tenant = rows_text(r, i, "tenant");
 	const char *id = rows_text(r, i, "id");
@@ -58,7 +58,7 @@ snapshots_clear(struct pass *p)
 	char after[ID_MAX] = "";
 	size_t n = BATCH;
 
-	expire(p);
+	expire_snapshots(p);
 	while (n == BATCH && pass_has_time(p)) {
 		auto_rows struct rows *r = NULL;
 		struct err e = { 0 };
@@ -72,7 +72,7 @@ snapshots_clear(struct pass *p)
 		n = rows_count(r);
 		p->scanned += (int64_t)n;
 		for (size_t i = 0; i < n && pass_has_time(p); i++)
-			move_on(p, r, i);
+			settle_one(p, r, i);
 		if (n > 0)
 			str_copy(after, sizeof(after),
 			    rows_text(r, n - 1, "id"));
@@ -80,19 +80,15 @@ snapshots_clear(struct pass *p)
 }
 
 static void
-drop(struct pass *p, const struct rows *r, size_t i)
+drop_files(struct pass *p, const struct rows *r, size_t i)
 {
-	const struct provider *pr = &p->ctl->provider;
-	struct snapshot_ref ref = { 0 };
+	const char *id = rows_text(r, i, "id");
 	bool known = rows_bool(r, i, "known"), ripe = known;
-	auto_free char *thing =
-	    xasprintf("%s%s", SIGHTING_SNAPSHOT, rows_text(r, i, "id"));
+	auto_free char *thing = xasprintf("%s%s", SIGHTING_SNAPSHOT, id);
 	struct err e = { 0 };
 
-	str_copy(ref.owner, sizeof(ref.owner), rows_text(r, i, "owner"));
-	str_copy(ref.id, sizeof(ref.id), rows_text(r, i, "id"));
 	if (p->dry_run) {
-		printf("snapshot: %s\n", ref.id);
+		printf("snapshot: %s\n", id);
 		return;
 	}
 	if (!known && sighting_add(p, thing, &ripe, &e) < 0) {
@@ -102,7 +98,8 @@ drop(struct pass *p, const struct rows *r, size_t i)
 	p->leaked += !known;
 	if (!ripe)
 		return;
-	if (pr->ops->snapshot_drop(pr, &ref, &e) == 0 &&
+	if (inventory_drop_snapshot(p->ctl, rows_text(r, i, "owner"), id, &e) ==
+		0 &&
 	    (known || sighting_end(p, thing, &e) == 0))
 		p->removed++;
 	else if (e.kind != ERR_BUSY)
@@ -111,7 +108,7 @@ drop(struct pass *p, const struct rows *r, size_t i)
 
 /* Rows that say other things of the files than what was seen. */
 static void
-correct(struct pass *p, const char *seen)
+correct_rows(struct pass *p, const char *seen)
 {
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
@@ -135,30 +132,25 @@ correct(struct pass *p, const char *seen)
 void
 snapshots_leftovers(struct pass *p, const char *since)
 {
-	const struct provider *pr = &p->ctl->provider;
-	auto_free struct snapshot_ref *seen = NULL;
+	auto_json json_t *seen = NULL;
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
-	json_t *list = json_array();
 	struct err e = { 0 };
-	size_t count = 0;
-	int rc = pr->ops->snapshot_list(pr, &seen, &count, &e);
+	int rc = inventory_snapshots(p->ctl, &seen, &e);
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list,
-		    json_pack("{s:s, s:s}", "owner", seen[i].owner, "id",
-			seen[i].id));
-	text = control_spec_text(list);
-	p->scanned += (int64_t)count;
-	if (rc < 0 ||
-	    STORE_RUN(p->ctl->store, STMT_SNAPSHOT_DIFFERENCES, &r, &e, text) <
-		0) {
+	p->scanned += (int64_t)json_array_size(seen);
+	if (rc == 0) {
+		text = json_text(seen);
+		rc = STORE_RUN(p->ctl->store, STMT_SNAPSHOT_DIFFERENCES, &r, &e,
+		    text);
+	}
+	if (rc < 0) {
 		pass_failed(p, "snapshots", &e);
 		return;
 	}
 	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++)
-		drop(p, r, i);
-	correct(p, text);
+		drop_files(p, r, i);
+	correct_rows(p, text);
 	if (pass_has_time(p))
 		sighting_end_others(p, SIGHTING_SNAPSHOT, since);
 }

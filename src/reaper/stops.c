@@ -99,7 +99,7 @@ run_all(struct pass *p)
 
 /* Whoever does not end is told in every pass, with what stands in the way. */
 static void
-alert(struct pass *p)
+warn_of_failing(struct pass *p)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
 	struct pass_number often =
@@ -118,7 +118,7 @@ alert(struct pass *p)
 }
 
 static void
-tell(struct pass *p)
+print_due(struct pass *p)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
 	auto_rows struct rows *r = NULL;
@@ -135,9 +135,9 @@ void
 stops_run(struct pass *p)
 {
 	if (p->dry_run) {
-		tell(p);
+		print_due(p);
 		return;
 	}
 	run_all(p);
-	alert(p);
+	warn_of_failing(p);
 }

@@ -17,7 +17,7 @@ struct wish {
 };
 
 static int
-find(struct pass *p, const struct wish *w, struct rows **r, struct err *e)
+find_due(struct pass *p, const struct wish *w, struct rows **r, struct err *e)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
 	struct pass_number after = pass_number(w->after);
@@ -63,7 +63,7 @@ run(struct pass *p, const struct wish *w)
 		auto_rows struct rows *r = NULL;
 		struct err e = { 0 };
 
-		if (find(p, w, &r, &e) < 0) {
+		if (find_due(p, w, &r, &e) < 0) {
 			pass_failed(p, w->part, &e);
 			return all;
 		}

@@ -54,7 +54,7 @@ EXTRA_DIST += $(SQL_STATEMENTS) src/store/stmt_gen.awk
 libstore_a_SOURCES = \
 	src/store/listen.c src/store/listen.h \
 	src/store/migrate.c src/store/migrate.h \
-	src/store/pooling.c \
+	src/store/pooling.c src/store/pooling.h \
 	src/store/store.c src/store/store.h src/store/store_conn.h
 nodist_libstore_a_SOURCES = src/store/stmt_table.h
 

@@ -5,10 +5,7 @@
  * is free.  One connection alone cannot tell: while nobody else asks, it gets the
  * same process each time.
  */
-#include <libpq-fe.h>
-#include <stdlib.h>
-
-#include "store/store_conn.h"
+#include "store/pooling.h"
 
 enum {
 	/* with others at work in the pool, one round may look right by chance */
@@ -16,38 +13,20 @@ enum {
 };
 
 int
-store_say_pooled(struct err *e, const char *lost)
+pooling_refuse(struct err *e, const char *lost)
 {
 	return err_set(e, ERR_UNAVAILABLE, CODE_TRANSACTION_POOLING,
 	    "the database is behind a pooler in transaction mode (%s is not kept); connect directly, or set pool_mode = session",
 	    lost);
 }
 
-/* The server process behind the connection right now; 0 with e set. */
-static long
-server_pid(struct store *st, struct err *e)
-{
-	struct pg_conn *conn = store_conn(st, e);
-	PGresult *r;
-	long pid = 0;
-
-	if (conn == NULL)
-		return 0;
-	r = PQexec(conn, "SELECT pg_backend_pid()");
-	if (PQresultStatus(r) == PGRES_TUPLES_OK)
-		pid = strtol(PQgetvalue(r, 0, 0), NULL, 10);
-	PQclear(r);
-	if (pid == 0)
-		store_conn_lost(st, e);
-	return pid;
-}
-
 /*
  * A pooler that takes the process used last gives this one's to the other
  * connection; one that takes them in turn gives this connection another.
  */
-static int
-compare(struct store *st, struct store *other, struct err *e)
+int
+pooling_check(struct store *st, struct store *other, server_pid_fn *server_pid,
+    struct err *e)
 {
 	long own = server_pid(st, e);
 
@@ -59,22 +38,12 @@ compare(struct store *st, struct store *other, struct err *e)
 		if (again == 0 || theirs == 0)
 			return -1;
 		if (again != own || theirs == own)
-			return store_say_pooled(e, "the server process");
+			return pooling_refuse(e, "the server process");
 		again = server_pid(st, e);
 		if (again == 0)
 			return -1;
 		if (again != own)
-			return store_say_pooled(e, "the server process");
+			return pooling_refuse(e, "the server process");
 	}
 	return 0;
-}
-
-int
-store_check_pooling(struct store *st, struct err *e)
-{
-	struct store *other = store_twin(st);
-	int rc = compare(st, other, e);
-
-	store_free(other);
-	return rc;
 }

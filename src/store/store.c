@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/str.h"
+#include "store/pooling.h"
 #include "store/store_conn.h"
 
 struct stmt_row {
@@ -88,13 +89,6 @@ static const struct meaning MEANINGS[] = {
 /* clang-format on */
 
 static void
-set_number(struct store *st, const char *name, int64_t value)
-{
-	json_object_set_new(st->settings, name,
-	    json_sprintf("%" PRId64, value));
-}
-
-static void
 set_ms(struct store *st, const char *name, int ms)
 {
 	json_object_set_new(st->settings, name, json_sprintf("%dms", ms));
@@ -139,7 +133,8 @@ store_limits(struct store *st, const struct conf *c)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
-		set_number(st, LIMITS[i].name, LIMITS[i].value);
+		json_object_set_new(st->settings, LIMITS[i].name,
+		    json_sprintf("%" PRId64, LIMITS[i].value));
 }
 
 void
@@ -208,7 +203,7 @@ refuse_pooled(struct store *st, struct err *e)
 {
 	st->suspect = true;
 	store_disconnect(st);
-	return store_say_pooled(e, "a prepared statement");
+	return pooling_refuse(e, "a prepared statement");
 }
 
 static int
@@ -328,7 +323,7 @@ make_session(struct store *st, struct err *e)
 	    ask_settings(st, LOST, text, &lost, e) < 0)
 		return -1;
 	rc = PQntuples(lost) == 0 ? 0
-				  : store_say_pooled(e, PQgetvalue(lost, 0, 0));
+				  : pooling_refuse(e, PQgetvalue(lost, 0, 0));
 	PQclear(lost);
 	return rc;
 }
@@ -386,8 +381,9 @@ store_conn(struct store *st, struct err *e)
 	return connected(st, e) < 0 ? NULL : st->conn;
 }
 
-struct store *
-store_twin(const struct store *st)
+/* Another store with the same settings and a connection of its own. */
+static struct store *
+make_twin(const struct store *st)
 {
 	struct store *twin = xcalloc(1, sizeof(*twin));
 
@@ -395,6 +391,33 @@ store_twin(const struct store *st)
 	twin->program = xstrdup(st->program);
 	twin->settings = json_deep_copy(st->settings);
 	return twin;
+}
+
+static long
+ask_server_pid(struct store *st, struct err *e)
+{
+	PGresult *r;
+	long pid = 0;
+
+	if (connected(st, e) < 0)
+		return 0;
+	r = PQexec(st->conn, "SELECT pg_backend_pid()");
+	if (PQresultStatus(r) == PGRES_TUPLES_OK)
+		pid = strtol(PQgetvalue(r, 0, 0), NULL, 10);
+	PQclear(r);
+	if (pid == 0)
+		unavailable(st, e);
+	return pid;
+}
+
+int
+store_check_pooling(struct store *st, struct err *e)
+{
+	struct store *other = make_twin(st);
+	int rc = pooling_check(st, other, ask_server_pid, e);
+
+	store_free(other);
+	return rc;
 }
 
 struct pg_conn *

@@ -11,12 +11,6 @@ struct pg_conn; /* libpq's PGconn */
 /* The connection, made anew if the last one is gone; NULL with e set. */
 struct pg_conn *store_conn(struct store *st, struct err *e);
 
-/* Another store with the same settings and a connection of its own. */
-struct store *store_twin(const struct store *st);
-
-/* -1: the database is behind a pooler that gives what was lost to others. */
-int store_say_pooled(struct err *e, const char *lost);
-
 /* As it is: NULL when there is none. */
 struct pg_conn *store_conn_peek(struct store *st);
 

@@ -70,7 +70,7 @@ for page in src/admin/sandlease-admin.8 src/cli/sandlease.1; do
 			<(sed -nE '/^\.It Cm /{ s/^\.It Cm //; s/ [A-Z].*//; p }' "$page"))"
 done
 
-parts() { sed -nE 's/^\t\{ "([a-z_]+)", +[a-z_]+, +[0-9]+ \},$/\1/p' src/reaper/pass.c; }
+parts() { sed -nE 's/^\t\{ "([a-z_]+)", +[a-z_]+, +[0-9]+(, "[a-z_]+")? \},$/\1/p' src/reaper/parts.c; }
 for part in $(parts); do
 	ok "sandlease-reaper.8 tells of $part" grep -qw "$part" src/reaper/sandlease-reaper.8
 done

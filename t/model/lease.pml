@@ -11,11 +11,11 @@
  *     middle (record written, nothing started; record written, nothing killed).
  *   - init (src/agent/init/ops.c): its cells and its memory of seals, per
  *     incarnation; both die with it.  Messages carry incarnation and generation.
- *   - workers (src/control/start.c, launch.c, evidence.c, wave.c, finish.c,
- *     sandbox_control.c, cell_control.c) and reapers (src/reaper/pass.c,
- *     reconcile.c), step by step.  Between any two steps anybody may be killed
- *     (MAY_DIE) or stand still for any time: that is only what the interleaving
- *     of processes means.
+ *   - workers (src/control/start.c, launch.c, outcome.c, evidence.c, wave.c,
+ *     finish.c, sandbox_control.c, cell_control.c) and reapers
+ *     (src/reaper/parts.c, reconcile.c), step by step.  Between any two steps
+ *     anybody may be killed (MAY_DIE) or stand still for any time: that is only
+ *     what the interleaving of processes means.
  *   - the world: wrappers and inits die at any time, watchdogs and backoffs run
  *     out at any time.
  *   - SHARED: a sibling's session uses, starts and leaves the same sandbox.

@@ -390,10 +390,10 @@ ports "what is open on a port stays when it gets another token" src/control/rela
 ports "a lost relay is looked for by nobody" src/reaper/ports.c \
 	'/^ports_settle/,/^}/s/if \(pass_has_time\(p\)\)/if (false)/' \
 	"a_lost_relay_is_made_again_by_a_pass"
-ports "one part takes the time of all" src/reaper/pass.c \
+ports "one part takes the time of all" src/reaper/parts.c \
 	's/p->deadline_ms = began \+ share_ms/p->deadline_ms = p->end_ms + 0 * share_ms/' \
 	"ports_that_hang_leave_time_for_the_rest_of_a_pass"
-ports "a pass always begins with the first part" src/reaper/pass.c \
+ports "a pass always begins with the first part" src/reaper/parts.c \
 	's/^\t\t\tfirst = i;/\t\t\tfirst = 0;/' \
 	"a_pass_begins_with_what_the_last_one_did_not_come_to"
 silent() { red "$1" src/reaper/ask.c "$2" t/unit/control/clean_world t/control/clean.t "$3"; }
@@ -406,7 +406,7 @@ silent "a silent sandbox proves something about its wrapper" \
 silent "nobody asks again with patience" \
 	's/^\t\ta->one = ones\[i\];//' \
 	"a_wrapper_that_answers_when_it_is_asked_with_patience_is_healthy"
-red "silences need not be in a row" src/reaper/pass.c \
+red "silences need not be in a row" src/reaper/parts.c \
 	's/^\t\tsighting_end_others\(p, SIGHTING_SILENT, p->since\);/\t\t(void)p;/' \
 	t/unit/control/clean_world t/control/clean.t "silences_count_in_a_row_only"
 red "a revoked key's connections stay" src/admin/cmd_key.c \

@@ -69,8 +69,8 @@ world meanwhile "a look counts for any generation" start.c \
 world meanwhile "a launch after the look is overlooked" start.c \
 	'/^make_final/,/^}/s/if \(!absent\)/if (false)/' \
 	"a_launch_that_arrives_after_the_look_is_found"
-world meanwhile "a start that was stopped is ready" launch.c \
-	'/^launch_verified/,/^}/s/if \(!rows_bool\(r, 0, "applied"\)\)/if (false)/' \
+world meanwhile "a start that was stopped is ready" outcome.c \
+	'/^outcome_verified/,/^}/s/if \(!rows_bool\(r, 0, "applied"\)\)/if (false)/' \
 	"a_start_that_was_stopped_before_its_outcome_is_none"
 world meanwhile "a command runs in what is being stopped" start.c \
 	'/^reuse_intent/,/^}/s/if \(!rows_bool\(r, 0, "applied"\)\)/if (false)/' \
@@ -108,10 +108,10 @@ world meanwhile "a reboot proves nothing" discover.c \
 
 # ---- a tenant's files
 
-world admit "a full disk deletes a session" start_act.c \
+world admit "a full disk deletes a session" outcome.c \
 	's/e->kind == ERR_NO_SPACE && l->first &&/e->kind == ERR_NO_SPACE \&\&/' \
 	"a_full_disk_deletes_nothing_that_has_worked"
-world admit "what somebody knows is half taken back" start_act.c \
+world admit "what somebody knows is half taken back" outcome.c \
 	'/^take_back/,/^}/s/return false;/return true;/' \
 	"a_create_that_somebody_knows_of_is_not_taken_back"
 world start "files that cannot be looked for are lost" launch.c \
@@ -126,7 +126,7 @@ world stop "files go that nobody wants deleted" finish.c \
 world stop "another host's files are finished here" finish.c \
 	's/if \(control_must_be_here\(ctl, &s, e\) < 0\)/if (false)/' \
 	"delete_of_what_sleeps_is_finished_by_its_own_host"
-world start "a failed start is under way for ever" start_act.c \
+world start "a failed start is under way for ever" launch.c \
 	's/if \(rc < 0 && locked\)/if (false)/' \
 	"a_launch_that_fails_is_recorded_after_an_observed_absence"
 world start "the sockets of the dead stay" start.c \
@@ -231,7 +231,7 @@ api api/storage "a host takes what it finds" control/storage_claim.c \
 	'/^storage_claim/,/^}/s/if \(p->ops->storage_id == NULL\)/if (true)/' \
 	"a disk that is not mounted makes nobody lost"
 reaper api/snapshots "nobody looks for the files of snapshots" reaper/snapshots.c \
-	's/^\tcorrect\(p, text\);/\t(void)correct;/' \
+	's/^\tcorrect_rows\(p, text\);/\t(void)correct_rows;/' \
 	"the reaper finds that files are gone and that they are back"
 api api/snapshots "what is found missing is not told" control/launch.c \
 	's/if \(e->code == CODE_SNAPSHOT_LOST\)/if (false)/' \

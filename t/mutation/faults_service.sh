@@ -100,16 +100,16 @@ agent api/snapshots "a snapshot has no home" archive/pack.c \
 # ---- starts and stops
 
 world start "a start needs no proof" launch.c \
-	'/^launch_prove/,/^}/s/if \(agent_prove\(.*/if (false)/' \
+	'/^prove/,/^}/s/if \(agent_prove\(.*/if (false)/' \
 	"a_create_leads_to_ready"
 world stop "the cgroup is not asked" wave.c \
-	'/^conclude/,/^}/s/if \(s->ask.sight.count == 0 &&/s->absent = s->ask.sight.count == 0;if (false \&\&/' \
+	'/^conclude/,/^}/s/if \(s->ask->sight.count == 0 &&/s->absent = s->ask->sight.count == 0;if (false \&\&/' \
 	"sleep_ends_the_wrapper_and_its_own_sandbox"
 world stop "the cgroup's answer is ignored" wave.c \
-	'/^conclude/,/^}/s/if \(!s->absent\)/s->absent |= s->ask.sight.count == 0;if (!s->absent)/' \
+	'/^conclude/,/^}/s/if \(!s->absent\)/s->absent |= s->ask->sight.count == 0;if (!s->absent)/' \
 	"a_source_that_lies_releases_nothing"
 world stop "init's answer is ignored" wave.c \
-	'/^conclude/,/^}/s/if \(s->ask.sight.count == 0 &&/if (/' \
+	'/^conclude/,/^}/s/if \(s->ask->sight.count == 0 &&/if (/' \
 	"a_source_that_lies_releases_nothing"
 red "a proof may print anything" src/provider/link/link.c \
 	'/^agent_prove/,/^}/s/if \(!str_equal\(json_str\(reply, "output"\), "ready"\)\)/if (false)/' \
@@ -234,7 +234,7 @@ unit api/stream_link "one org takes all streams" api/stream/link.c \
 unit common/err "a tenant reads of the host's files" common/err.c \
 	'/^err_told/,/^}/s/err_names_host\(e->msg\) \?/false ?/' \
 	"a_tenant_is_not_told_of_this_host"
-api api/failures "a session's reason names the host" control/start_act.c \
+api api/failures "a session's reason names the host" control/outcome.c \
 	's/err_told\(e\)/e->msg/;s/err_told\(e\)/e->msg/' \
 	"a failure that names a file of the host is told without it"
 api api/shares "a call is not in its org's share" api/route/dispatch.c \
@@ -249,8 +249,8 @@ api api/shares "a stopped wrapper is asked each time" api/v1/session_now.c \
 api api/busy "a list asks nobody" api/v1/session_now.c \
 	's/^\task\(c, ctl, all, count\);/if (count == 1) ask(c, ctl, all, count);/' \
 	"the list knows what runs without a single get"
-api api/setup "steps are told when the setup is over" control/start_act.c \
-	's/^\t\tl\.steps = \(struct steps\)\{ 0 \};//; s/^\t\tlaunch_note_steps\(ctl, &l, NULL\);//' \
+api api/setup "steps are told when the setup is over" control/launch.c \
+	's/^\t\tl\.steps = \(struct steps\)\{ 0 \};//; s/^\t\toutcome_note_steps\(ctl, &l, NULL\);//' \
 	"its history is in order and visible while it runs"
 unit web/router "a query may have anything" web/router.c \
 	's/!is_word_of\(known, name\)/false/' \
@@ -382,7 +382,7 @@ nginx "why nobody was woken is lost" main.conf.in \
 nginx "a query may hold a preview's address" maps.conf.in \
 	'/^map "\$sl_from_preview/,/^}/{/^\t"~\*\^\[\^ \]\*\[0-9\]/d}' \
 	"no error is logged with a secret"
-reaper reaper/pass "what is stopped late waits for the next pass" reaper/pass.c \
+reaper reaper/pass "what is stopped late waits for the next pass" reaper/parts.c \
 	's/has_part\(again, t->part\[i\]->after\)/false/' \
 	"what is stopped late in a pass is deleted by the same"
 api api/events "no first work is told" api/gate/first_work.c \

@@ -11,7 +11,7 @@
 /* A session that is shown, and the question to its wrapper. */
 struct shown {
 	json_t *session; /* borrowed */
-	struct agent_one one;
+	struct awake_question one;
 	bool asked;
 	bool unknown; /* there may be a wrapper, and it did not say */
 };
@@ -61,7 +61,8 @@ static void
 ask(struct call *c, struct control *ctl, struct shown *all, size_t count)
 {
 	struct app *app = app_of(c);
-	auto_free struct agent_one **who = xcalloc(count + 1, sizeof(*who));
+	auto_free struct awake_question **who =
+	    xcalloc(count + 1, sizeof(*who));
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {

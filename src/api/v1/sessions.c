@@ -348,7 +348,7 @@ v1_session_sleep(struct call *c, struct err *e)
 	if (ctl == NULL || call_json(c, BODY_MAX, &json, e) < 0 ||
 	    jfield_decode(json, SLEEP_FIELDS, SLEEP_FIELD_COUNT, 0, &b, e) <
 		0 ||
-	    session_control_sleep_as(ctl, id, app_of(c)->who.tenant,
+	    session_control_sleep(ctl, id, app_of(c)->who.tenant,
 		"user-interrupt", b.suspend, e) < 0)
 		return -1;
 	return reply_sleep(c, ctl, id, e);

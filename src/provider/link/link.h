@@ -11,6 +11,7 @@
 
 #include "common/err.h"
 #include "common/json.h"
+#include "domain/agent.h"
 #include "domain/identity.h"
 #include "provider/provider.h"
 
@@ -24,16 +25,7 @@ enum {
 	AGENT_FILE_MAX = 64
 };
 
-/* Which session of which sandbox, and which of its lives. */
 enum { AGENT_CAUSE_MAX = 32 };
-
-struct agent_target {
-	char sandbox[SANDBOX_ID_MAX];
-	char incarnation[ID_MAX];
-	char session[ID_MAX];
-	int64_t generation;
-	char instance[ID_MAX];
-};
 
 struct agent_launch {
 	int64_t intent_ms; /* of clock_ms(), before its generation was made */
@@ -55,18 +47,6 @@ struct agent_sight {
 	size_t count;
 };
 
-struct agent_status {
-	bool answered; /* for callers who go on without an answer */
-	bool busy;
-	int64_t running, streams, relays, idle_ms;
-	int64_t relay_idle_ms; /* since the last byte; -1: never one */
-	int64_t quiet_ms; /* since the last byte of output, stream or port */
-	int64_t cpu_ms;   /* used by all but the wrapper; -1: not told */
-	int64_t limit_ms; /* until what runs ends by its own limit; 0: none */
-	int64_t served;   /* calls it took since it was launched */
-};
-
-/* One of several sessions that are asked the same at once. */
 /* What those hear whose commands a term ends. */
 struct agent_end {
 	const char *reason;          /* session_slept, session_deleted, ... */
@@ -74,6 +54,7 @@ struct agent_end {
 	int64_t grace_ms; /* until then commands may end by themselves */
 };
 
+/* One of several sessions that are asked the same at once. */
 struct agent_one {
 	struct agent_target target;
 	struct agent_end end; /* for term; reason NULL: none is told */

@@ -109,7 +109,7 @@ what_exists_may_always_come_back(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	fake_capacity(0, 0, false);
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
@@ -156,7 +156,7 @@ a_start_that_is_repeated_says_what_it_did_about_the_files(void **state)
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 	assert_true(strncmp(world_steps(w), "workspace:made ", 15) == 0);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	SUCCEEDS(world_resume(w, &e));
 	assert_true(strncmp(world_steps(w), "workspace:kept ", 15) == 0);
 }
@@ -170,7 +170,7 @@ a_full_disk_deletes_nothing_that_has_worked(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	fake_script("storage_make", FAKE_FULL, 1);
 	FAILS(world_resume(w, &e), CODE_INSUFFICIENT_STORAGE);
 	assert_string_equal(world_ask(w, "SELECT state FROM session"),
@@ -269,7 +269,7 @@ a_live_sibling_and_one_that_sleeps_keep_their_files(void **state)
 	str_copy(asleep, sizeof(asleep), w->id);
 	str_copy(box, sizeof(box), w->box);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	long_ago(w);
 	fake_workspace(box, live, HOUR);
 	fake_workspace(box, asleep, HOUR);
@@ -436,7 +436,7 @@ a_failed_session_that_once_worked_keeps_its_files(void **state)
 	str_copy(failed, sizeof(failed), w->id);
 	str_copy(box, sizeof(box), w->box);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	fake_script("agent.launch", FAKE_FAIL, 1);
 	FAILS(world_resume(w, &e), CODE_LAUNCH_FAILED);
 	long_ago(w);

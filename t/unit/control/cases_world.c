@@ -43,7 +43,7 @@ a_failed_look_never_kills_and_never_releases_a_second_look_that_succeeds_does(
 	world_ready(w, ISOLATION_SHARED);
 	fake_script("agent.seal", FAKE_FAIL, 1);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
 	assert_int_equal(fake_calls("agent.term"), 0);
 	assert_int_equal(fake_calls("agent.kill"), 0);
@@ -68,7 +68,7 @@ backoff_is_kept_while_retention_or_deletion_is_pending(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	fake_script("agent.seal", FAKE_FAIL, 1);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	snprintf(before, sizeof(before), "%s", world_ask(w, "%s", ROW));
 	/* twice by a caller, once as what has expired is deleted */
 	for (int i = 0; i < 3; i++) {

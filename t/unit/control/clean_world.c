@@ -376,7 +376,7 @@ a_wrapper_that_nobody_owns_is_stopped(void **state)
 	world_ready(w, ISOLATION_SHARED);
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	fake_cell_add(w->box, w->id, "stranger", 1);
 	assert_int_equal(world_reap(w).leaked, 1);
 	assert_string_equal(world_state(w), "asleep stop_needed 1 running");

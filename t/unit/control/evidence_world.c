@@ -54,7 +54,7 @@ who_met_a_full_disk_of_its_own_has_not_failed(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	fake_capacity(1 << 20, 0, true);
 	fake_script("storage_make", FAKE_FULL, 1);
 	FAILS(world_resume(w, &e), CODE_INSUFFICIENT_STORAGE);
@@ -236,7 +236,7 @@ who_does_not_wait_has_no_evidence(void **state)
 	str_copy(id, sizeof(id), w->id);
 	str_copy(box, sizeof(box), w->box);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	world_ready(w, ISOLATION_SESSION); /* another that works */
 	str_copy(w->id, sizeof(w->id), id);
 	str_copy(w->box, sizeof(w->box), box);
@@ -255,7 +255,7 @@ probed_in_vain_twice_is_evidence_if_others_can(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	probe_fails(w, "1 minute");
 	probe_fails(w, ""); /* twice, but nobody else was seen to work */
 	assert_int_equal(fake_calls("stop"), 0);
@@ -290,7 +290,7 @@ probed_in_vain_twice_within_30_seconds_is_none(void **state)
 	str_copy(id, sizeof(id), w->id);
 	str_copy(box, sizeof(box), w->box);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	probe_fails(w, "");
 	world_ready(w, ISOLATION_SESSION);
 	str_copy(w->id, sizeof(w->id), id);

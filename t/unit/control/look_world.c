@@ -58,7 +58,7 @@ a_stranger_in_a_sleeping_session_is_refused_until_it_is_gone(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(INSTANCES); i++) {
 		world_ready(w, ISOLATION_SHARED);
 		SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme",
-		    "user-interrupt", &e));
+		    "user-interrupt", -1, &e));
 		fake_cell_add(w->box, w->id, INSTANCES[i], 1);
 		FAILS(world_resume(w, &e), CODE_LEASE_BUSY);
 		assert_string_equal(world_state(w),
@@ -89,7 +89,7 @@ while_a_stop_is_open_a_resume_that_cannot_wait_is_refused_without_a_look(
 	world_ready(w, ISOLATION_SHARED);
 	fake_script("agent.seal", FAKE_FAIL, 1);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	for (size_t i = 0; i < ARRAY_LEN(MEANWHILE); i++) {
 		int before = looks();
 

@@ -114,7 +114,7 @@ a_sandbox_that_dies_each_time_it_is_started_is_a_failed_start(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	fake_crash(w->box);
 	fake_meanwhile("agent.launch", it_crashes, w);
 	FAILS(world_resume(w, &e), CODE_START_FAILED);
@@ -153,7 +153,7 @@ a_wrapper_has_the_environment_of_its_row(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	fake_meanwhile("agent.prove", another_changes_its_environment, w);
 	SUCCEEDS(world_resume(w, &e));
 	/* what changed during the start, the next change, and that once more */
@@ -177,7 +177,7 @@ who_waits_for_a_stop_makes_its_next_attempt(void **state)
 	world_ready(w, ISOLATION_SHARED);
 	fake_script("agent.seal", FAKE_FAIL, 1);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	world_ask(w,
 	    "UPDATE lease SET next_attempt_at ="
 	    " clock_timestamp() + interval '200 ms'");
@@ -195,7 +195,7 @@ init_that_listens_at_last_is_asked(void **state)
 	world_ready(w, ISOLATION_SHARED);
 	fake_script("control", FAKE_DEAF, 1);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	assert_string_equal(world_state(w), "asleep none 1 running");
 }
 
@@ -208,7 +208,7 @@ a_start_that_was_killed_half_way_is_ended(void **state)
 	world_ready(w, ISOLATION_SHARED);
 	fake_half_start(w->box);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
 	assert_int_equal(fake_calls("stop"), 1);
 }
@@ -224,7 +224,7 @@ a_start_of_another_incarnation_proves_nothing(void **state)
 	fake_box_add(w->box, "next");
 	fake_half_start(w->box);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
 	assert_int_equal(fake_calls("stop"), 0);
 }
@@ -238,7 +238,7 @@ the_sockets_of_what_lives_stay(void **state)
 	world_ready(w, ISOLATION_SHARED);
 	fake_stubborn(true, true);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	assert_true(world_has_socket(w, 1));
 	fake_stubborn(false, false);
 	world_make_due(w);

@@ -208,7 +208,8 @@ what_is_stopped_has_no_relay_to_be_asked(void **state)
 	bool gone, created;
 
 	begin(w);
-	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "", "idle-timeout", &e));
+	SUCCEEDS(
+	    session_control_sleep(&w->ctl, w->id, "", "idle-timeout", -1, &e));
 	SUCCEEDS(remove_port(w, &gone, &e));
 	assert_true(gone);
 	assert_int_equal(fake_calls("agent.unexpose"), 0);
@@ -221,7 +222,8 @@ what_is_stopped_has_no_relay_to_be_asked(void **state)
 	fake_script("agent.unexpose", FAKE_HANG, 1);
 	SUCCEEDS(remove_port(w, &gone, &e));
 	assert_false(gone);
-	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "", "idle-timeout", &e));
+	SUCCEEDS(
+	    session_control_sleep(&w->ctl, w->id, "", "idle-timeout", -1, &e));
 	assert_string_equal(port_state(w), "closing pending");
 	world_reap(w);
 	assert_string_equal(port_state(w), "");
@@ -293,7 +295,7 @@ a_relay_that_listens_is_not_made_again(void **state)
 
 	begin(w);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	SUCCEEDS(world_resume(w, &e)); /* with a socket that is listened on */
 	told = fake_calls("agent.expose");
 	SUCCEEDS(relay_repair(&w->ctl, w->id, PORT, &e));
@@ -363,7 +365,7 @@ more_ports_than_a_launch_brings_are_open_before_it_is_ready(void **state)
 	for (int i = 1; i < AGENT_PORTS_MAX + 2; i++)
 		SUCCEEDS(expose(w, PORT + i, false, &created, &e));
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	fake_meanwhile("agent.prove", count_ports, w);
 	SUCCEEDS(world_resume(w, &e));
 	assert_int_equal(strtol(w->text, NULL, 10), AGENT_PORTS_MAX + 2);
@@ -433,7 +435,7 @@ ports_that_hang_leave_time_for_the_rest_of_a_pass(void **state)
 	world_ask(w, "UPDATE port SET expires_at = 'epoch'");
 	fake_script("agent.unexpose", FAKE_HANG, SESSIONS);
 	p.end_ms = clock_ms() + PASS_MS;
-	pass_run(&p);
+	parts_run(&p);
 	assert_string_equal(world_ask(w,
 				"SELECT count(*) > 0 FROM port WHERE tried_at"
 				" IS NULL"),
@@ -453,7 +455,7 @@ a_pass_begins_with_what_the_last_one_did_not_come_to(void **state)
 	fake_script("agent.seal", FAKE_HANG, 1);
 	/* wait: the stop that hangs takes longer than the whole pass */
 	p.end_ms = clock_ms() + 500;
-	pass_run(&p);
+	parts_run(&p);
 	assert_string_equal(p.next, "deletions");
 	assert_int_equal(fake_calls("sweep"), 0);
 	world_ask(w,
@@ -465,7 +467,7 @@ a_pass_begins_with_what_the_last_one_did_not_come_to(void **state)
 	world_make_due(w);
 	/* wait: as above */
 	p = (struct pass){ .ctl = &w->ctl, .end_ms = clock_ms() + 500 };
-	pass_run(&p);
+	parts_run(&p);
 	world_ask(w, "DELETE FROM reaper_run");
 	assert_int_equal(fake_calls("sweep"), 1);
 	assert_string_equal(p.next, "deletions");

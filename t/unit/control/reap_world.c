@@ -272,7 +272,7 @@ a_sandbox_of_one_session_does_not_outlive_its_wrapper(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	fake_script("stop", FAKE_FAIL, 1);
 	(void)!session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e);
+	    -1, &e);
 	assert_string_equal(world_state(w), "asleep none 1 running");
 	assert_int_equal(world_reap(w).retired, 0); /* it was tried just now */
 	world_ask(w, "UPDATE sandbox SET deadline = 'epoch'");
@@ -343,7 +343,7 @@ a_dry_run_only_tells(void **state)
 	fake_crash(w->box);
 	fake_box_add(ORPHAN, "inc");
 	world_ask(w, "UPDATE lease SET keep_warm_until = 'epoch'");
-	pass_run(&p);
+	parts_run(&p);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_string_equal(world_ask(w, "SELECT count(*) FROM sighting"), "0");
 	assert_int_equal(fake_calls("stop") + fake_calls("destroy"), 0);

@@ -193,7 +193,7 @@ a_session_of_one_gets_its_files_before_anything_runs(void **state)
 	    "workspace:copied sandbox:started admission:admitted wrapper:launched ready:proved");
 	/* it has its own from now on */
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	SUCCEEDS(world_resume(w, &e));
 	assert_int_equal(fake_calls("storage_from"), 2);
 }

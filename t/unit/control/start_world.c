@@ -193,7 +193,7 @@ another_host_starts_nothing(void **state)
 		assert_int_equal(fake_calls("agent.look"), looks);
 		str_copy(w->conf.host_name, sizeof(w->conf.host_name), here);
 		SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme",
-		    "user-interrupt", &e));
+		    "user-interrupt", -1, &e));
 	}
 }
 
@@ -231,7 +231,7 @@ a_stale_generation_is_no_failure(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	SUCCEEDS(control_session(&w->ctl, w->id, "", &s, &e));
 	t = control_target(&s);
 	t.generation = 4;
@@ -363,7 +363,7 @@ who_is_at_work_on_a_start_is_not_disturbed(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	assert_false(start_under_way(&w->ctl, w->id));
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	json_object_set_new(intent, "seenState", json_string("none"));
 	json_object_set_new(intent, "seenGeneration", json_integer(1));
 	spec = control_spec_text(intent);
@@ -428,7 +428,7 @@ files_that_cannot_be_looked_for_are_not_gone(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	fake_script("storage_exists", FAKE_FAIL, 1);
 	FAILS(world_resume(w, &e), FAKE_CODE);
 	SUCCEEDS(world_resume(w, &e));
@@ -467,7 +467,7 @@ files_that_are_gone_make_it_lost(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    &e));
+	    -1, &e));
 	SUCCEEDS(p->ops->storage_drop(p, w->box, w->id, &e));
 	FAILS(world_resume(w, &e), CODE_STORAGE_GONE);
 	assert_string_equal(world_state(w), "lost none 2 running");
@@ -484,7 +484,8 @@ while_draining_nothing_starts(void **state)
 	struct err e = { 0 };
 
 	world_ready(w, ISOLATION_SESSION);
-	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "shutdown", &e));
+	SUCCEEDS(
+	    session_control_sleep(&w->ctl, w->id, "acme", "shutdown", -1, &e));
 	world_ask(w, "UPDATE installation SET draining = true");
 	FAILS(world_resume(w, &e), CODE_DRAINING);
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
@@ -504,7 +505,7 @@ another_tenant_s_session_is_not_there(void **state)
 	FAILS(session_control_delete(&w->ctl, w->id, "other", &gone, &e),
 	    CODE_SESSION_NOT_FOUND);
 	FAILS(session_control_sleep(&w->ctl, w->id, "other", "user-interrupt",
-		  &e),
+		  -1, &e),
 	    CODE_SESSION_NOT_FOUND);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 }

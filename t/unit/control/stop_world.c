@@ -14,7 +14,7 @@ put_to_sleep(struct world *w, struct err *e)
 {
 	*e = (struct err){ 0 };
 	return session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
-	    e);
+	    -1, e);
 }
 
 static void

@@ -50,8 +50,8 @@ begin(struct world *w)
 	w->ctl.provider.ops = &OPS;
 	THAWS = 0;
 	world_ready(w, ISOLATION_SHARED);
-	SUCCEEDS(session_control_sleep_as(&w->ctl, w->id, "acme",
-	    "user-interrupt", 1, &e));
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    1, &e));
 	assert_string_equal(world_state(w), "asleep owns_wrapper 1 running");
 }
 
@@ -108,8 +108,8 @@ an_order_that_was_overtaken_stops_nothing(void **state)
 	assert_int_equal(fake_calls("agent.seal"), 0);
 	/* nor does one to freeze */
 	OVERTAKEN = true;
-	SUCCEEDS(session_control_sleep_as(&w->ctl, w->id, "acme",
-	    "user-interrupt", 1, &e));
+	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
+	    1, &e));
 	assert_string_equal(world_state(w), "sleeping owns_wrapper 1 running");
 	assert_int_equal(fake_calls("agent.seal"), 0);
 }

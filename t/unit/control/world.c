@@ -243,6 +243,6 @@ world_reap(struct world *w)
 	struct pass p = { .ctl = &w->ctl,
 		.end_ms = clock_ms() + WORLD_WAIT_MS };
 
-	pass_run(&p);
+	parts_run(&p);
 	return p;
 }

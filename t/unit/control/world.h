@@ -14,7 +14,7 @@
 #include "control/control.h"
 #include "control/session_control.h"
 #include "domain/state.h"
-#include "reaper/pass.h"
+#include "reaper/parts.h"
 
 enum { WORLD_TEXT_MAX = 1024, WORLD_WAIT_MS = PATIENCE_MS };
 
