@@ -2,7 +2,7 @@ sbin_PROGRAMS += sandlease-api
 
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
-	src/api/app.h \
+	src/api/app.c src/api/app.h \
 	src/api/child.c src/api/child.h \
 	src/api/dress.c src/api/dress.h \
 	src/api/page.c src/api/page.h \
@@ -17,7 +17,6 @@ libapi_a_SOURCES = \
 	src/api/gate/site.c src/api/gate/site.h \
 	src/api/gate/ticket.c src/api/gate/ticket.h \
 	src/api/route/dispatch.c src/api/route/dispatch.h \
-	src/api/route/handlers.h \
 	src/api/route/openapi.c src/api/route/openapi.h \
 	src/api/route/routes.c src/api/route/routes.h \
 	src/api/serve/master.c src/api/serve/master.h \
@@ -36,6 +35,7 @@ libapi_a_SOURCES = \
 	src/api/v1/classes.c \
 	src/api/v1/container_ports.c \
 	src/api/v1/files_body.c src/api/v1/files_body.h \
+	src/api/v1/handlers.h \
 	src/api/v1/history.c \
 	src/api/v1/interrupt.c \
 	src/api/v1/keys_body.c src/api/v1/keys_body.h \

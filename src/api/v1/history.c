@@ -5,8 +5,8 @@
 
 #include "api/app.h"
 #include "api/gate/access.h"
-#include "api/route/handlers.h"
 #include "api/share.h"
+#include "api/v1/handlers.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"

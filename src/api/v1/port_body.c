@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/gate/audit.h"
-#include "api/route/routes.h"
+#include "api/v1/handlers.h"
 #include "api/v1/session_body.h"
 #include "common/mem.h"
 

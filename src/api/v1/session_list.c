@@ -3,7 +3,7 @@
 
 #include "api/app.h"
 #include "api/page.h"
-#include "api/route/handlers.h"
+#include "api/v1/handlers.h"
 #include "api/v1/keys_body.h"
 #include "api/v1/session_json.h"
 #include "common/mem.h"
