@@ -24,11 +24,12 @@ libapi_a_SOURCES = \
 	src/api/serve/watch.c src/api/serve/watch.h \
 	src/api/serve/worker.c src/api/serve/worker.h \
 	src/api/stream/answer.c src/api/stream/answer.h \
-	src/api/stream/internal.h \
+	src/api/stream/events.c src/api/stream/events.h \
 	src/api/stream/keys.c src/api/stream/keys.h \
 	src/api/stream/link.c src/api/stream/link.h \
+	src/api/stream/sides.c src/api/stream/sides.h \
 	src/api/stream/stream.c src/api/stream/stream.h \
-	src/api/stream/ws.c \
+	src/api/stream/ws.c src/api/stream/ws.h \
 	src/api/stream/ws_frames.c src/api/stream/ws_frames.h \
 	src/api/stream/ws_gate.c src/api/stream/ws_gate.h \
 	src/api/v1/aliases.c \

@@ -69,8 +69,8 @@ api api/proxy "an app's Authorization is taken for a key" api/gate/access.c \
 api previews/previews "an unexposed port keeps its connections" control/relay_control.c \
 	'/^tell_relay/,/^}/s/if \(y->closing\) \{/if (y->closing) { return 0;/' \
 	"an unexposed port closes with its connections"
-api api/streams "a cut stream has no last event" api/stream/link.c \
-	'/^last_words/,/^}/s/say\(all, s, words.data, words.len\);//' \
+api api/streams "a cut stream has no last event" api/stream/events.c \
+	'/^stream_events_leave/,/^}/s/say\(all, s, words.data, words.len\);//' \
 	"a wrapper that is killed ends its streams properly"
 api api/websocket "ports over a WebSocket are left to the wrapper" api/stream/ws_gate.c \
 	's/g->asked = read_request\(&g->text\);/g->asked = NULL;/' \
@@ -228,7 +228,7 @@ unit api/share "a call that lasts goes beyond the share" api/share.c \
 unit api/share "a wrapper is mute in all its lives" api/share.c \
 	'/^share_is_mute/,/^}/s/\(is & UPPER\) == \(h & UPPER\) &&//;/^share_is_mute/,/^}/s/h % MUTES/0 * h/;/^share_mute/,/^}/s/h % MUTES/0 * h/' \
 	"a_wrapper_that_did_not_answer_is_left_alone_for_a_while"
-unit api/stream_link "one org takes all streams" api/stream/link.c \
+unit api/stream_link "one org takes all streams" api/stream/sides.c \
 	's/return \+\+all->of_org\[s->org\] <= all->org_max/return ++all->of_org[s->org] > 0/' \
 	"an_org_takes_no_more_than_its_share"
 unit common/err "a tenant reads of the host's files" common/err.c \
