@@ -5,7 +5,6 @@ libapi_a_SOURCES = \
 	src/api/app.c src/api/app.h \
 	src/api/child.c src/api/child.h \
 	src/api/dress.c src/api/dress.h \
-	src/api/page.c src/api/page.h \
 	src/api/preview_page.c src/api/preview_page.h \
 	src/api/share.c src/api/share.h \
 	src/api/gate/access.c src/api/gate/access.h \
@@ -14,12 +13,12 @@ libapi_a_SOURCES = \
 	src/api/gate/gate.c src/api/gate/gate.h \
 	src/api/gate/refusals.c src/api/gate/refusals.h \
 	src/api/gate/sandbox_name.c src/api/gate/sandbox_name.h \
-	src/api/gate/site.c src/api/gate/site.h \
 	src/api/gate/ticket.c src/api/gate/ticket.h \
 	src/api/route/dispatch.c src/api/route/dispatch.h \
 	src/api/route/openapi.c src/api/route/openapi.h \
 	src/api/route/routes.c src/api/route/routes.h \
 	src/api/serve/master.c src/api/serve/master.h \
+	src/api/serve/site.c src/api/serve/site.h \
 	src/api/serve/starts.c src/api/serve/starts.h \
 	src/api/serve/watch.c src/api/serve/watch.h \
 	src/api/serve/worker.c src/api/serve/worker.h \
@@ -41,6 +40,7 @@ libapi_a_SOURCES = \
 	src/api/v1/interrupt.c \
 	src/api/v1/keys_body.c src/api/v1/keys_body.h \
 	src/api/v1/login.c \
+	src/api/v1/page.c src/api/v1/page.h \
 	src/api/v1/port_body.c src/api/v1/port_body.h \
 	src/api/v1/ports.c \
 	src/api/v1/service.c \

@@ -24,7 +24,7 @@ api api/proxy "the cookie opens a port" api/gate/gate.c \
 unit api/access "a navigation carries the cookie" api/gate/access.c \
 	'/^access_own_script/,/^}/s/str_equal\(call_param\(c, "HTTP_SEC_FETCH_DEST"\), "empty"\)/true/' \
 	"the_cookie_counts_for_scripts_of_our_own"
-unit api/site "previews on the dashboard's site are no matter" api/gate/site.c \
+unit api/site "previews on the dashboard's site are no matter" api/serve/site.c \
 	's/shared = str_equal\(a, b\)/shared = str_equal(mine, host)/' \
 	"names_of_one_registrable_domain_are_one_site"
 unit web/http_reply "an interim response passes" web/http_reply.c \
