@@ -9,11 +9,14 @@ libapi_a_SOURCES = \
 	src/api/share.c src/api/share.h \
 	src/api/gate/access.c src/api/gate/access.h \
 	src/api/gate/audit.c src/api/gate/audit.h \
+	src/api/gate/auth.c src/api/gate/auth.h \
 	src/api/gate/first_work.c src/api/gate/first_work.h \
 	src/api/gate/gate.c src/api/gate/gate.h \
 	src/api/gate/refusals.c src/api/gate/refusals.h \
+	src/api/gate/request.c src/api/gate/request.h \
 	src/api/gate/sandbox_name.c src/api/gate/sandbox_name.h \
 	src/api/gate/ticket.c src/api/gate/ticket.h \
+	src/api/gate/wake.c src/api/gate/wake.h \
 	src/api/route/dispatch.c src/api/route/dispatch.h \
 	src/api/route/openapi.c src/api/route/openapi.h \
 	src/api/route/routes.c src/api/route/routes.h \
