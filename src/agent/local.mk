@@ -140,7 +140,6 @@ AGENT_SOURCES = \
 	src/agent/ws/call.c src/agent/ws/call.h \
 	src/agent/ws/conn.c src/agent/ws/conn.h \
 	src/agent/ws/door.c src/agent/ws/door.h \
-	src/agent/ws/events.c src/agent/ws/events.h \
 	src/agent/ws/mux.c \
 	src/agent/ws/pty.c \
 	src/agent/ws/request.c src/agent/ws/request.h \

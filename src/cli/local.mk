@@ -22,7 +22,6 @@ libcli_a_SOURCES = \
 	src/cli/replay.c src/cli/replay.h \
 	src/cli/sessions.c src/cli/sessions.h \
 	src/cli/show.c src/cli/show.h \
-	src/cli/sse.c src/cli/sse.h \
 	src/cli/story.c src/cli/story.h \
 	src/cli/stream.c src/cli/stream.h \
 	src/cli/transfer.c src/cli/transfer.h \

@@ -3,6 +3,9 @@
  *
  * Looks at an answer as it passes: is it an event stream, and is this a place
  * between two events, where something of ours may stand?  Pure.
+ *
+ * It does not read the events, as common/sse_read.h does: that would keep each
+ * of them in memory, for every stream of the pool.
  */
 #ifndef SANDLEASE_API_STREAM_ANSWER_H
 #define SANDLEASE_API_STREAM_ANSWER_H

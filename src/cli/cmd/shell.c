@@ -99,12 +99,13 @@ show_output(struct shell *s, const json_t *event)
 }
 
 static bool
-take_event(void *ctx, const char *data, size_t len)
+take_event(void *ctx, const char *name, const char *data, size_t len)
 {
 	struct shell *s = ctx;
 	auto_json json_t *event = json_loadb(data, len, 0, NULL);
 	const char *type = json_str(event, "type");
 
+	(void)name;
 	if (str_equal(type, "output")) {
 		show_output(s, event);
 	} else if (str_equal(type, "lost")) {
@@ -325,7 +326,7 @@ open_terminal(struct shell *s, struct err *e)
 		.path = s->stream_path,
 		.patience_ms = GIVE_UP_MS,
 		.told = tell_connection,
-		.sse = { .emit = take_event, .ctx = s } };
+		.sse = { .event = take_event, .ctx = s } };
 	s->feed_path = xasprintf("%s/input", s->base);
 	s->feed =
 	    (struct feed){ .client = s->cli->client, .path = s->feed_path };
