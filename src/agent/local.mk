@@ -40,7 +40,6 @@ AGENT_SOURCES = \
 	src/agent/archive/omit.c src/agent/archive/omit.h \
 	src/agent/archive/pack.c src/agent/archive/pack.h \
 	src/agent/archive/unpack.c \
-	src/agent/base/base64.c src/agent/base/base64.h \
 	src/agent/base/bigjson.c src/agent/base/bigjson.h \
 	src/agent/base/capability.c src/agent/base/capability.h \
 	src/agent/base/drain.c src/agent/base/drain.h \

@@ -4,7 +4,7 @@
 ## what it needs of LDADD (Makefile.am): a new one is a name in a list below.
 if HAVE_CMOCKA
 UNIT += \
-	t/unit/common/channel_test t/unit/common/clock_test t/unit/common/code_test \
+	t/unit/common/base64_test t/unit/common/channel_test t/unit/common/clock_test t/unit/common/code_test \
 	t/unit/common/conf_test \
 	t/unit/common/err_test t/unit/common/id_test t/unit/common/json_test \
 	t/unit/common/kernel_limits_test \
@@ -29,7 +29,7 @@ UNIT += \
 	t/unit/api/stream_link_test t/unit/api/ticket_test t/unit/api/ws_frames_test t/unit/api/ws_gate_test \
 	t/unit/reaper/plan_test \
 	t/unit/agent/answers_test t/unit/agent/backup_path_test \
-	t/unit/agent/base64_test t/unit/agent/bigjson_test t/unit/agent/blocks_test t/unit/agent/cells_test \
+	t/unit/agent/bigjson_test t/unit/agent/blocks_test t/unit/agent/cells_test \
 	t/unit/agent/changes_test t/unit/agent/entity_test t/unit/agent/envset_test \
 	t/unit/agent/files_test t/unit/agent/git_error_test t/unit/agent/git_url_test \
 	t/unit/agent/gitconfig_test t/unit/agent/glob_test \

@@ -3,9 +3,9 @@
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
-#include "agent/base/base64.h"
 #include "agent/pty/pty.h"
 #include "agent/run/session_end.h"
+#include "common/base64.h"
 #include "common/mem.h"
 #include "web/sse.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/base64.h"
+#include "common/base64.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/mem.h"

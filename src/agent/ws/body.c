@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "agent/base/base64.h"
+#include "common/base64.h"
 #include "common/mem.h"
 
 /* Beyond this the next large one waits; the largest fits in any case. */

@@ -15,9 +15,9 @@
 #include "cli/sessions.h"
 #include "cli/stream.h"
 #include "cli/tty.h"
+#include "common/base64.h"
 #include "common/clock.h"
 #include "common/mem.h"
-#include "common/token.h"
 
 enum {
 	GIVE_UP_MS = 10 * 60 * 1000, /* of a connection that stays away */
@@ -81,10 +81,11 @@ static void
 show_output(struct shell *s, const json_t *event)
 {
 	int64_t end = json_integer_value(json_object_get(event, "offset"));
+	const char *data = json_str(event, "data");
 	auto_buf struct buf bytes = { 0 }, shown = { 0 };
 	size_t is_new;
 
-	if (!token_base64(json_str(event, "data"), &bytes))
+	if (!base64_decode(&bytes, data, strlen(data)))
 		return;
 	is_new = end <= s->old ? 0 : (size_t)(end - s->old);
 	if (is_new > bytes.len)
