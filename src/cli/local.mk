@@ -18,7 +18,6 @@ libcli_a_SOURCES = \
 	src/cli/output.c src/cli/output.h \
 	src/cli/pairs.c src/cli/pairs.h \
 	src/cli/progress.c src/cli/progress.h \
-	src/cli/quote.c src/cli/quote.h \
 	src/cli/replay.c src/cli/replay.h \
 	src/cli/sessions.c src/cli/sessions.h \
 	src/cli/show.c src/cli/show.h \

@@ -9,7 +9,7 @@ UNIT += \
 	t/unit/common/err_test t/unit/common/id_test t/unit/common/json_test \
 	t/unit/common/kernel_limits_test \
 	t/unit/common/log_test t/unit/common/mem_test t/unit/common/nearest_test \
-	t/unit/common/poller_test \
+	t/unit/common/poller_test t/unit/common/quote_test \
 	t/unit/common/sse_read_test t/unit/common/str_test \
 	t/unit/common/token_test t/unit/common/utf8_test \
 	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/notice_test t/unit/web/records_test t/unit/web/reply_test \
@@ -48,7 +48,7 @@ UNIT += \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
 	t/unit/cli/args_test t/unit/cli/config_test t/unit/cli/duration_test \
 	t/unit/cli/escape_test \
-	t/unit/cli/quote_test t/unit/cli/replay_test t/unit/cli/show_test \
+	t/unit/cli/replay_test t/unit/cli/show_test \
 	t/unit/cli/stream_test
 
 ## their clock is the test's own

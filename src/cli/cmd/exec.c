@@ -11,12 +11,12 @@
 #include "cli/interrupts.h"
 #include "cli/output.h"
 #include "cli/pairs.h"
-#include "cli/quote.h"
 #include "cli/sessions.h"
 #include "cli/show.h"
 #include "cli/stream.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/quote.h"
 
 enum {
 	TIMEOUT_MAX_S = 86400,

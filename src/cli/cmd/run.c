@@ -6,11 +6,11 @@
 #include "cli/cmd/commands.h"
 #include "cli/cmd/create.h"
 #include "cli/interrupts.h"
-#include "cli/quote.h"
 #include "cli/sessions.h"
 #include "cli/show.h"
 #include "cli/volume.h"
 #include "common/mem.h"
+#include "common/quote.h"
 #include "common/token.h"
 
 #define LABEL "sandlease-run"

@@ -18,10 +18,10 @@
 
 #include "cli/cmd/commands.h"
 #include "cli/output.h"
-#include "cli/quote.h"
 #include "cli/sessions.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/quote.h"
 
 extern char **environ;
 
