@@ -4,7 +4,7 @@ noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
 	src/api/app.c src/api/app.h \
 	src/api/child.c src/api/child.h \
-	src/api/dress.c src/api/dress.h \
+	src/api/error.c src/api/error.h \
 	src/api/preview_page.c src/api/preview_page.h \
 	src/api/share.c src/api/share.h \
 	src/api/gate/access.c src/api/gate/access.h \

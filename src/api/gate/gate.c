@@ -1,7 +1,7 @@
 /* gate.c: what nginx asks on behalf of others, by name. */
 #include "api/gate/gate.h"
 
-#include "api/dress.h"
+#include "api/error.h"
 #include "api/gate/access.h"
 #include "api/gate/auth.h"
 #include "api/gate/refusals.h"
@@ -20,12 +20,12 @@ deny_gate(struct call *c)
 	    access_credential(c, &(struct credential){ 0 }, &why) < 0)
 		e = why;
 	if (str_equal(call_param(c, "SL_SURFACE"), "preview"))
-		dress_preview(c, &e);
+		error_render_preview(c, &e);
 	else if (e.code == CODE_PORT_NOT_EXPOSED)
 		reply_proxy_error(c, &e, "Port not found",
 		    call_param(c, "SL_PORT"));
 	else
-		dress_container(c, &e, e.code);
+		error_render_container(c, &e, e.code);
 }
 
 struct gate {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "api/app.h"
-#include "api/dress.h"
+#include "api/error.h"
 #include "api/gate/access.h"
 #include "api/gate/auth.h"
 #include "api/gate/request.h"
@@ -76,12 +76,12 @@ wake_session(struct call *c)
 	if (check_again(c, &e) < 0 ||
 	    start_for(c, app_of(c)->who.tenant, app_of(c)->who.tenant, WAKE_MS,
 		&e) < 0) {
-		dress_container(c, &e, CODE_CONTAINER_STARTING);
+		error_render_container(c, &e, CODE_CONTAINER_STARTING);
 		return;
 	}
 	if (call_param(c, "SL_BODY")[0] != '\0') {
 		say_woken(&e);
-		dress_container(c, &e, CODE_WAKING);
+		error_render_container(c, &e, CODE_WAKING);
 		return;
 	}
 	call_header(c, "X-Accel-Redirect", again(c));
@@ -100,12 +100,12 @@ wake_preview(struct call *c)
 		0) {
 		if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;
-		dress_preview(c, &e);
+		error_render_preview(c, &e);
 		return;
 	}
 	if (!request_reads_only(c)) {
 		say_woken(&e);
-		dress_preview(c, &e);
+		error_render_preview(c, &e);
 		return;
 	}
 	url = xasprintf("%s://%s%s", call_param(c, "SL_SCHEME"),
@@ -169,19 +169,19 @@ dead_session(struct call *c)
 		return;
 	}
 	if (check_again(c, &e) < 0) {
-		dress_container(c, &e, CODE_WRAPPER_UNAVAILABLE);
+		error_render_container(c, &e, CODE_WRAPPER_UNAVAILABLE);
 		return;
 	}
 	if (request_is_probe(c)) {
 		say_probed(&e);
-		dress_container(c, &e, CODE_WRAPPER_UNAVAILABLE);
+		error_render_container(c, &e, CODE_WRAPPER_UNAVAILABLE);
 		return;
 	}
 	if (repair(c, app_of(c)->who.tenant, app_of(c)->who.tenant, WAKE_MS,
 		&e) == 0)
 		err_set(&e, ERR_UNAVAILABLE, CODE_CONTAINER_UNAVAILABLE,
 		    "the session could not be reached and was repaired; send the request again");
-	dress_container(c, &e, CODE_CONTAINER_REPLACED);
+	error_render_container(c, &e, CODE_CONTAINER_REPLACED);
 }
 
 void
@@ -203,5 +203,5 @@ dead_preview(struct call *c)
 		else if (e.kind == ERR_BUSY)
 			e.kind = ERR_UNAVAILABLE;
 	}
-	dress_preview(c, &e);
+	error_render_preview(c, &e);
 }

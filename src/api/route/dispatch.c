@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/app.h"
-#include "api/dress.h"
+#include "api/error.h"
 #include "api/gate/access.h"
 #include "api/gate/audit.h"
 #include "api/gate/gate.h"
@@ -72,7 +72,7 @@ refuse_container(struct call *c, struct err *e)
 		err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
 		    "The requested endpoint was not found: %s %.100s",
 		    c->method, c->path);
-	dress_container(c, e, e->code);
+	error_render_container(c, e, e->code);
 }
 
 /* Mistakes in an address that are made often. */
@@ -88,7 +88,7 @@ refuse_native(struct call *c, struct err *e)
 	    c->path[len - 1] == '/')
 		err_set(e, ERR_NOT_FOUND, CODE_NOT_FOUND,
 		    "there is no such route; leave out the slash at its end");
-	dress_native(c, e);
+	error_render_native(c, e, NULL);
 }
 
 /* What is asked for, and how a refusal is told there. */

@@ -42,7 +42,7 @@ bool answer_between_events(const struct answer *a);
 void answer_last_words(const struct answer *a, enum err_code code,
     const char *message, struct buf *out);
 
-/* A whole answer: 503 in the data plane's dress; send it again. */
+/* A whole answer: 503 in the data plane's error format; send it again. */
 void answer_busy(const char *message, struct buf *out);
 
 #endif
