@@ -366,7 +366,7 @@ red "a refused scope is activity" sql/statements/auth.sql \
 	"s/OR k.scope <> 'read'/OR true/" t/unit/store/print_tables t/sql/auth.t \
 	"nor does a key whose scope does not allow the call"
 api api/revoke "a revoked key keeps its event streams" api/stream/keys.c \
-	's/^\t\tcut\(all, json_string_value\(key\)\);/\t\t(void)key;/' \
+	's/^\t\tcut_streams_of\(all, json_string_value\(key\)\);/\t\t(void)key;/' \
 	"what a revoked key opened in any session of its tenant ends"
 api api/revoke "who waits for events is told whatever becomes of the key" api/v1/history.c \
 	's/if \(waited && access_check\(c, ACCESS_READ, e\) < 0\)/if (false)/' \

@@ -46,7 +46,7 @@ unit agent/relay_request "a body asks for an upgrade" agent/relay/request.c \
 	's/if \(body != NULL\)/if (false)/' \
 	"what_nginx_says_is_heard_and_nothing_else"
 api api/tickets "a ticket opens what is no socket" api/gate/ticket.c \
-	"s/call_param\\(c, \"SL_TICKET\"\\)\\[0\\] != '.0' && ticket_upgrades\\(c\\) &&/call_param(c, \"SL_TICKET\")[0] != '\\\\0' \\&\\&/;/^comes_with_one/,/^}/s/ticket_purpose\\(c\\)\\[0\\] != '.0'/true/" \
+	"s/ \\|\\| !ticket_upgrades\\(c\\) \\|\\|/ ||/;/^ticket_credential/,/^}/s/ticket_purpose\\(c\\)\\[0\\] == '.0'/false/" \
 	"it opens nothing but a websocket"
 api api/tenancy "a key that reads writes" api/gate/auth.c \
 	's/reads \|\| reads_by_post\(c\) \? ACCESS_READ : ACCESS_TENANT/ACCESS_READ/' \
@@ -238,7 +238,7 @@ api api/failures "a session's reason names the host" control/start_act.c \
 	's/err_told\(e\)/e->msg/;s/err_told\(e\)/e->msg/' \
 	"a failure that names a file of the host is told without it"
 api api/shares "a call is not in its org's share" api/route/dispatch.c \
-	's/enter\(c, route, &e\) < 0 \|\|//' \
+	's/enter_share\(c, route, &e\) < 0 \|\|//' \
 	"calls that wait hold no more than a share"
 api api/shares "a preview's visitor is nobody's" api/gate/wake.c \
 	'/^start_for/,/^}/s/app->worker, org,/app->worker, call_param(c, "SL_SESSION"),/' \

@@ -44,7 +44,7 @@ check_path(const struct call *c, struct err *e)
 
 /* Every call of an org takes one of its places, before it does anything. */
 static int
-enter(struct call *c, const struct route *route, struct err *e)
+enter_share(struct call *c, const struct route *route, struct err *e)
 {
 	struct app *app = app_of(c);
 
@@ -121,7 +121,7 @@ handle(struct call *c)
 	    access_check(c, (enum access)route->access, &e) < 0 ||
 	    check_id(c, &e) < 0 ||
 	    (s->strict && router_check_query(route, c, &e) < 0) ||
-	    enter(c, route, &e) < 0 || route->handle(c, &e) < 0) {
+	    enter_share(c, route, &e) < 0 || route->handle(c, &e) < 0) {
 		note_refusal(c, &e);
 		if (c->status == 0)
 			s->refuse(c, &e);

@@ -73,7 +73,8 @@ stream_ws_may_read(const struct stream *s)
 
 /* A request for a worker is carried out before what came behind it is taken. */
 static void
-feed(struct streams *all, struct stream *s, const char *data, size_t len)
+pass_to_wrapper(struct streams *all, struct stream *s, const char *data,
+    size_t len)
 {
 	while (ws_gate_from_client(s->gate, &data, &len, &s->wrapper.out))
 		if (ask_worker(all, s) || !has_room(s)) {
@@ -91,7 +92,7 @@ stream_ws_resume(struct streams *all, struct stream *s)
 		return;
 	rest = s->gate->rest;
 	s->gate->rest = (struct buf){ 0 };
-	feed(all, s, rest.data, rest.len);
+	pass_to_wrapper(all, s, rest.data, rest.len);
 }
 
 /* s->params has what the worker wrote. */
@@ -216,7 +217,7 @@ stream_ws_from_nginx(struct streams *all, struct stream *s, const char *data,
 			begin(all, s);
 	}
 	if (s->state == STREAM_OPEN && !s->deaf)
-		feed(all, s, data, len);
+		pass_to_wrapper(all, s, data, len);
 }
 
 void
