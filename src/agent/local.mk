@@ -40,7 +40,6 @@ AGENT_SOURCES = \
 	src/agent/archive/omit.c src/agent/archive/omit.h \
 	src/agent/archive/pack.c src/agent/archive/pack.h \
 	src/agent/archive/unpack.c \
-	src/agent/base/base64.c src/agent/base/base64.h \
 	src/agent/base/bigjson.c src/agent/base/bigjson.h \
 	src/agent/base/capability.c src/agent/base/capability.h \
 	src/agent/base/drain.c src/agent/base/drain.h \
@@ -148,7 +147,6 @@ AGENT_SOURCES = \
 	src/agent/ws/call.c src/agent/ws/call.h \
 	src/agent/ws/conn.c src/agent/ws/conn.h \
 	src/agent/ws/door.c src/agent/ws/door.h \
-	src/agent/ws/events.c src/agent/ws/events.h \
 	src/agent/ws/mux.c \
 	src/agent/ws/pty.c \
 	src/agent/ws/request.c src/agent/ws/request.h \

@@ -13,6 +13,7 @@
 
 enum pool { POOL_API, POOL_READ, POOL_AUTH, POOL_STREAM, POOL__MAX };
 
+struct route; /* see web/router.h */
 struct share; /* which org holds which worker; see share.h */
 
 struct first_work { /* see first_work.h; no session: none */
@@ -31,7 +32,13 @@ struct app {
 	size_t worker;        /* this worker's place in the share */
 	struct principal who; /* of the call at hand */
 	int64_t hold_ms; /* the call at hand may wait no longer than this */
-	char *note;      /* owned; see audit.h */
+	/*
+	 * The route table that the call at hand is looked up in.  A handler
+	 * cannot name the table itself: the table names every handler.
+	 */
+	const struct route *routes;
+	size_t route_count;
+	char *note; /* owned; see audit.h */
 	struct first_work first_work;
 };
 
@@ -51,8 +58,8 @@ struct control *app_control(struct call *c, struct err *e);
 int64_t app_deadline(struct call *c, int64_t wait_ms);
 
 /*
- * What the operator must know is in the log; a caller gets a sentence that
- * says nothing of this host.
+ * Replaces what an error says of this host by a sentence for the caller.  The
+ * log has the original.
  */
 void app_hide_details(const struct call *c, struct err *e);
 

@@ -2,44 +2,48 @@ sbin_PROGRAMS += sandlease-api
 
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
-	src/api/app.h \
+	src/api/app.c src/api/app.h \
 	src/api/child.c src/api/child.h \
-	src/api/dress.c src/api/dress.h \
-	src/api/page.c src/api/page.h \
+	src/api/error.c src/api/error.h \
 	src/api/preview_page.c src/api/preview_page.h \
 	src/api/share.c src/api/share.h \
 	src/api/gate/access.c src/api/gate/access.h \
 	src/api/gate/audit.c src/api/gate/audit.h \
+	src/api/gate/auth.c src/api/gate/auth.h \
 	src/api/gate/first_work.c src/api/gate/first_work.h \
 	src/api/gate/gate.c src/api/gate/gate.h \
 	src/api/gate/refusals.c src/api/gate/refusals.h \
+	src/api/gate/request.c src/api/gate/request.h \
 	src/api/gate/sandbox_name.c src/api/gate/sandbox_name.h \
-	src/api/gate/site.c src/api/gate/site.h \
 	src/api/gate/ticket.c src/api/gate/ticket.h \
+	src/api/gate/wake.c src/api/gate/wake.h \
 	src/api/route/dispatch.c src/api/route/dispatch.h \
-	src/api/route/handlers.h \
 	src/api/route/openapi.c src/api/route/openapi.h \
 	src/api/route/routes.c src/api/route/routes.h \
 	src/api/serve/master.c src/api/serve/master.h \
+	src/api/serve/site.c src/api/serve/site.h \
 	src/api/serve/starts.c src/api/serve/starts.h \
 	src/api/serve/watch.c src/api/serve/watch.h \
 	src/api/serve/worker.c src/api/serve/worker.h \
 	src/api/stream/answer.c src/api/stream/answer.h \
-	src/api/stream/internal.h \
+	src/api/stream/events.c src/api/stream/events.h \
 	src/api/stream/keys.c src/api/stream/keys.h \
 	src/api/stream/link.c src/api/stream/link.h \
+	src/api/stream/sides.c src/api/stream/sides.h \
 	src/api/stream/stream.c src/api/stream/stream.h \
-	src/api/stream/ws.c \
+	src/api/stream/ws.c src/api/stream/ws.h \
 	src/api/stream/ws_frames.c src/api/stream/ws_frames.h \
 	src/api/stream/ws_gate.c src/api/stream/ws_gate.h \
 	src/api/v1/aliases.c \
 	src/api/v1/classes.c \
 	src/api/v1/container_ports.c \
 	src/api/v1/files_body.c src/api/v1/files_body.h \
+	src/api/v1/handlers.h \
 	src/api/v1/history.c \
 	src/api/v1/interrupt.c \
 	src/api/v1/keys_body.c src/api/v1/keys_body.h \
 	src/api/v1/login.c \
+	src/api/v1/page.c src/api/v1/page.h \
 	src/api/v1/port_body.c src/api/v1/port_body.h \
 	src/api/v1/ports.c \
 	src/api/v1/service.c \

@@ -13,10 +13,8 @@ libcli_a_SOURCES = \
 	src/cli/interrupts.c src/cli/interrupts.h \
 	src/cli/output.c src/cli/output.h \
 	src/cli/pairs.c src/cli/pairs.h \
-	src/cli/quote.c src/cli/quote.h \
 	src/cli/replay.c src/cli/replay.h \
 	src/cli/show.c src/cli/show.h \
-	src/cli/sse.c src/cli/sse.h \
 	src/cli/story.c src/cli/story.h \
 	src/cli/tty.c src/cli/tty.h \
 	src/cli/http/client.c src/cli/http/client.h \

@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "common/token.h"
+#include "common/base64.h"
 
 bool
 output_bytes(int fd, const char *data, size_t len)
@@ -32,7 +33,7 @@ output_base64(int fd, const char *text)
 {
 	auto_buf struct buf bytes = { 0 };
 
-	return !token_base64(text, &bytes) ||
+	return !base64_decode(&bytes, text, strlen(text)) ||
 	    output_bytes(fd, bytes.data, bytes.len);
 }
 

@@ -322,7 +322,7 @@ check_preview_base(const char *what, const char *url, struct err *e)
 
 /* What no tenant is to read in an error. */
 static void
-tell_host_paths(const struct conf *c)
+hide_host_paths(const struct conf *c)
 {
 	const char *const paths[] = { c->state_dir, c->run_dir,
 		c->seal_key_file, c->agent_path, c->bwrap_path,
@@ -362,7 +362,7 @@ conf_load(const char *path, struct conf *c, struct err *e)
 	if (c->host_name[0] == '\0' &&
 	    gethostname(c->host_name, CONF_STR_MAX - 1) < 0)
 		return err_errno(e, "gethostname");
-	tell_host_paths(c);
+	hide_host_paths(c);
 	return 0;
 }
 

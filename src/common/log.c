@@ -90,7 +90,7 @@ cut_file(int64_t size)
 }
 
 static void
-keep_small(void)
+cut_file_if_large(void)
 {
 	struct stat st;
 
@@ -187,7 +187,7 @@ log_line(enum log_level level, const char *event, const char *fmt, ...)
 		l.text[l.len++] = '}';
 	l.text[l.len++] = '\n';
 	(void)!write(STDERR_FILENO, l.text, l.len);
-	keep_small();
+	cut_file_if_large();
 }
 
 void

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base64.h"
 #include "common/id.h"
 #include "common/mem.h"
 
@@ -72,26 +73,7 @@ token_wipe(void *secret, size_t len)
 bool
 token_base64(const char *text, struct buf *out)
 {
-	size_t max = strlen(text), len = 0;
-	unsigned char *to = (unsigned char *)buf_room(out, max);
-
-	if (sodium_base642bin(to, max, text, max, NULL, &len, NULL,
-		sodium_base64_VARIANT_ORIGINAL) != 0)
-		return false;
-	out->len += len;
-	out->data[out->len] = '\0';
-	return true;
-}
-
-void
-token_to_base64(const void *data, size_t len, struct buf *out)
-{
-	size_t room =
-	    sodium_base64_encoded_len(len, sodium_base64_VARIANT_ORIGINAL);
-
-	sodium_bin2base64(buf_room(out, room), room, data, len,
-	    sodium_base64_VARIANT_ORIGINAL);
-	out->len += room - 1; /* its NUL is not ours to count */
+	return base64_decode_strict(out, text, strlen(text));
 }
 
 void

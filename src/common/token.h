@@ -42,10 +42,8 @@ bool token_equal(const char *a, const char *b);
 /* Overwrites what must not stay in memory; the compiler may not skip it. */
 void token_wipe(void *secret, size_t len);
 
-/* Appends the bytes of standard base64, padded.  False when it is not. */
+/* base64_decode_strict() of a string. */
 bool token_base64(const char *text, struct buf *out);
-/* Appends bytes as such text. */
-void token_to_base64(const void *data, size_t len, struct buf *out);
 
 /* SHA-256 as lower-case hex: for ids that others compute too, not secrets. */
 void token_sha256(const char *text, char out[TOKEN_HASH_HEX_MAX]);

@@ -3,7 +3,7 @@
  *
  * Serves sandlease-api (one request at a time) and the agent's wrapper (one
  * per thread).  A handler reads what it needs, answers once, and reports
- * failure as a struct err; the dispatcher dresses that.  This room is the
+ * failure as a struct err; the dispatcher renders that.  This room is the
  * only one that includes fcgiapp.h (server.c).
  */
 #ifndef SANDLEASE_WEB_CALL_H

@@ -208,7 +208,7 @@ write_head(struct http_reply *r, const char *connection)
 }
 
 static int
-judge_switch(struct http_reply *r)
+answer_upgrade(struct http_reply *r)
 {
 	if (!r->to.upgrade || !r->parser.upgrade)
 		return REFUSE;
@@ -228,7 +228,7 @@ on_head(struct http_parser *p)
 	    (r->has_coding && (r->has_length || p->http_minor == 0)))
 		return REFUSE;
 	if (status == 101)
-		return judge_switch(r);
+		return answer_upgrade(r);
 	if (status < 200)
 		return ++r->interim_count > HTTP_REPLY_INTERIM_MAX ? REFUSE
 								   : NO_BODY;

@@ -1,4 +1,4 @@
-/* reply.c: one error, its dresses. */
+/* reply.c: an error in the format of the API that the client used. */
 #include "web/reply.h"
 
 #include <stdio.h>
@@ -71,13 +71,7 @@ put_detail(const struct err *e, char out[DETAIL_MAX])
 }
 
 void
-reply_problem(struct call *c, const struct err *e)
-{
-	reply_problem_with(c, e, NULL);
-}
-
-void
-reply_problem_with(struct call *c, const struct err *e, const json_t *more)
+reply_problem(struct call *c, const struct err *e, const json_t *more)
 {
 	auto_json json_t *errors = json_array();
 	auto_json json_t *body = NULL;

@@ -1,5 +1,5 @@
 /*
- * reply.h: one error, its dresses.
+ * reply.h: an error in the format of the API that the client used.
  *
  * native: application/problem+json of /v1.  container: the shape the
  * Cloudflare SDK expects on a session's data plane, also for refusals that
@@ -13,13 +13,11 @@
 #include "web/call.h"
 
 /*
- * {type, title, status, detail, code, retryable, traceId, errors} and what
- * the error has in `more`; its retryAfter becomes the header.
+ * {type, title, status, detail, code, retryable, traceId, errors}, the members
+ * of `more` (may be NULL) and what the error has in its own `more`; its
+ * retryAfter becomes the header.
  */
-void reply_problem(struct call *c, const struct err *e);
-/* With the members of `more` (may be NULL) beside them. */
-void reply_problem_with(struct call *c, const struct err *e,
-    const json_t *more);
+void reply_problem(struct call *c, const struct err *e, const json_t *more);
 
 /*
  * {"success": true, ...more, "timestamp"}: how the container says that it is

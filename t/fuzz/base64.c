@@ -1,5 +1,5 @@
-/* base64.c: what decodes encodes to itself; what is encoded decodes. */
-#include "agent/base/base64.h"
+/* base64.c: what decodes strictly encodes to itself; what is encoded decodes. */
+#include "common/base64.h"
 
 #include <string.h>
 
@@ -10,9 +10,16 @@ int
 fuzz_one(const uint8_t *data, size_t len)
 {
 	auto_buf struct buf plain = { 0 }, again = { 0 }, coded = { 0 };
+	auto_buf struct buf strict = { 0 }, same = { 0 };
 
 	if (base64_decode(&plain, (const char *)data, len))
 		PROMISE(plain.len <= len);
+	if (base64_decode_strict(&strict, (const char *)data, len)) {
+		PROMISE(strict.len == plain.len);
+		base64_encode(&same, strict.data, strict.len);
+		PROMISE(same.len == len);
+		PROMISE(len == 0 || memcmp(same.data, data, len) == 0);
+	}
 	base64_encode(&coded, data, len);
 	PROMISE(base64_decode(&again, coded.data, coded.len));
 	PROMISE(again.len == len);

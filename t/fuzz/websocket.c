@@ -1,13 +1,12 @@
 /*
- * websocket.c: what comes over a WebSocket, and what an event stream becomes
- * on one.  The first byte says which.
+ * websocket.c: what a client says over a WebSocket, and a packet of
+ * sandlease-ws.  The first byte says which.
  */
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/ws/conn.h"
-#include "agent/ws/events.h"
 #include "agent/ws/request.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -32,48 +31,6 @@ message(const char *data, size_t len)
 		PROMISE(ws_request_header(&r, "X-Session-Id") != NULL);
 	}
 	ws_request_free(&r);
-}
-
-/* ---- events */
-
-static int
-note(void *ctx, const char *name, const char *data, size_t len)
-{
-	struct buf *to = ctx;
-
-	buf_fmt(to, "[%s|", name != NULL ? name : "");
-	buf_add(to, data, len);
-	buf_str(to, "]");
-	return 0;
-}
-
-static int
-note_comment(void *ctx)
-{
-	buf_str(ctx, "[:]");
-	return 0;
-}
-
-/* They do not depend on the pieces in which they are written. */
-static void
-events(const char *data, size_t len)
-{
-	auto_buf struct buf once = { 0 }, piecewise = { 0 };
-	struct ws_events a = { .event = note,
-		.comment = note_comment,
-		.ctx = &once };
-	struct ws_events b = { .event = note,
-		.comment = note_comment,
-		.ctx = &piecewise };
-
-	PROMISE(ws_events_feed(&a, data, len) == 0);
-	for (size_t i = 0; i < len; i++)
-		PROMISE(ws_events_feed(&b, data + i, 1) == 0);
-	PROMISE(once.len == piecewise.len);
-	PROMISE(
-	    once.len == 0 || memcmp(once.data, piecewise.data, once.len) == 0);
-	ws_events_free(&a);
-	ws_events_free(&b);
 }
 
 /* ---- a packet of sandlease-ws */
@@ -102,7 +59,7 @@ int
 fuzz_one(const uint8_t *data, size_t len)
 {
 	static void (*const WHAT[])(const char *data, size_t len) = { message,
-		events, packet };
+		packet };
 	auto_free char *copy = xmalloc(len + 1);
 
 	if (len == 0)

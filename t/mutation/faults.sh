@@ -359,14 +359,14 @@ agent api/websocket "bytes over a WebSocket are cut between groups" ws/answer.c 
 agent api/websocket "an answer's status is lost" ws/answer.c \
 	's/a->quoted_id, \*a->status,/a->quoted_id, 200,/' \
 	"queries escapes and headers mean what they mean over http"
-api api/awake "a refused path is activity" api/gate/gate.c \
-	's/is_probe\(c\) \|\| !path_agrees/is_probe(c)/' \
+api api/awake "a refused path is activity" api/gate/auth.c \
+	's/request_is_probe\(c\) \|\| !path_agrees/request_is_probe(c)/' \
 	"what is refused keeps nobody awake"
 red "a refused scope is activity" sql/statements/auth.sql \
 	"s/OR k.scope <> 'read'/OR true/" t/unit/store/print_tables t/sql/auth.t \
 	"nor does a key whose scope does not allow the call"
 api api/revoke "a revoked key keeps its event streams" api/stream/keys.c \
-	's/^\t\tcut\(all, json_string_value\(key\)\);/\t\t(void)key;/' \
+	's/^\t\tcut_streams_of\(all, json_string_value\(key\)\);/\t\t(void)key;/' \
 	"what a revoked key opened in any session of its tenant ends"
 api api/revoke "who waits for events is told whatever becomes of the key" api/v1/history.c \
 	's/if \(waited && access_check\(c, ACCESS_READ, e\) < 0\)/if (false)/' \
@@ -377,7 +377,7 @@ reaper api/revoke "a revocation is not carried on" reaper/ports.c \
 agent agent/relay "a late change of a port counts" relay/relay.c \
 	's/o->number < last_order\[o->port\]/false/' \
 	"a late unexpose is refused"
-api reaper/ports "a dead relay stays dead" api/gate/gate.c \
+api reaper/ports "a dead relay stays dead" api/gate/wake.c \
 	'/^repair/,/^}/s/if \(!str_to_int\(/if (true || !str_to_int(/' \
 	"so has one who finds a socket on which nobody listens"
 ports() { red "$1" "$2" "$3" t/unit/control/port_world t/control/port.t "$4"; }

@@ -12,19 +12,19 @@ unit domain/sandbox_id "the salt is nothing" domain/sandbox_id.c \
 api api/sandbox_ids "a derived id is not kept" control/control.c \
 	'/^adopt_sandbox/,/^}/s/return STORE_RUN\(.*/strcpy((char *)(uintptr_t)s->sandbox.id, id);/;s/^	    id, isolated \? "small" : "shared"\);/	return 0;/;/adopt_sandbox\(ctl, out, e\) < 0 \|\|/{N;s/.*/	    adopt_sandbox(ctl, out, e) < 0)/}' \
 	"a row without an id is derived once and persisted"
-api api/audit "a foreign id is told to nobody" api/gate/gate.c \
+api api/audit "a foreign id is told to nobody" api/gate/auth.c \
 	'/^deny_session/,/^}/s/audit_session\(c, id, k\);/(void)k;/' \
 	"a foreign id is told to its owner only"
-api api/tickets "another site's page opens a socket" api/gate/gate.c \
+api api/tickets "another site's page opens a socket" api/gate/auth.c \
 	'/^refuse_cookie/,/^}/s/!reads && access_same_origin/false \&\& access_same_origin/' \
 	"the cookie opens a terminal for our own pages only"
-api api/proxy "the cookie opens a port" api/gate/gate.c \
-	'/^refuse_cookie/,/^}/s/if \(is_proxied\(c\)\)/if (false)/' \
+api api/proxy "the cookie opens a port" api/gate/auth.c \
+	'/^refuse_cookie/,/^}/s/if \(request_is_proxied\(c\)\)/if (false)/' \
 	"the dashboards cookie opens no port"
 unit api/access "a navigation carries the cookie" api/gate/access.c \
 	'/^access_own_script/,/^}/s/str_equal\(call_param\(c, "HTTP_SEC_FETCH_DEST"\), "empty"\)/true/' \
 	"the_cookie_counts_for_scripts_of_our_own"
-unit api/site "previews on the dashboard's site are no matter" api/gate/site.c \
+unit api/site "previews on the dashboard's site are no matter" api/serve/site.c \
 	's/shared = str_equal\(a, b\)/shared = str_equal(mine, host)/' \
 	"names_of_one_registrable_domain_are_one_site"
 unit web/http_reply "an interim response passes" web/http_reply.c \
@@ -46,9 +46,9 @@ unit agent/relay_request "a body asks for an upgrade" agent/relay/request.c \
 	's/if \(body != NULL\)/if (false)/' \
 	"what_nginx_says_is_heard_and_nothing_else"
 api api/tickets "a ticket opens what is no socket" api/gate/ticket.c \
-	"s/call_param\\(c, \"SL_TICKET\"\\)\\[0\\] != '.0' && ticket_upgrades\\(c\\) &&/call_param(c, \"SL_TICKET\")[0] != '\\\\0' \\&\\&/;/^comes_with_one/,/^}/s/ticket_purpose\\(c\\)\\[0\\] != '.0'/true/" \
+	"s/ \\|\\| !ticket_upgrades\\(c\\) \\|\\|/ ||/;/^ticket_credential/,/^}/s/ticket_purpose\\(c\\)\\[0\\] == '.0'/false/" \
 	"it opens nothing but a websocket"
-api api/tenancy "a key that reads writes" api/gate/gate.c \
+api api/tenancy "a key that reads writes" api/gate/auth.c \
 	's/reads \|\| reads_by_post\(c\) \? ACCESS_READ : ACCESS_TENANT/ACCESS_READ/' \
 	"a read key only reads"
 api api/tenancy "a cookie changes things from anywhere" api/gate/access.c \
@@ -57,10 +57,10 @@ api api/tenancy "a cookie changes things from anywhere" api/gate/access.c \
 api api/tenancy "the agent's log is anybody's" control/session_control.c \
 	'/^session_control_agent_log/,/^}/s/control_session\(ctl, id, tenant, &s, e\)/control_session(ctl, id, "", \&s, e)/' \
 	"another orgs session is the same 404 as none on every route"
-api previews/previews "a preview wakes what does not wish it" api/gate/gate.c \
+api previews/previews "a preview wakes what does not wish it" api/gate/auth.c \
 	's/rows_bool\(r, 0, "wake_on_preview"\) && //' \
 	"410"
-api previews/previews "the choice of a host is not told" api/gate/gate.c \
+api previews/previews "the choice of a host is not told" api/gate/auth.c \
 	'/X-Sandlease-Host/d' \
 	"public"
 api api/proxy "an app's Authorization is taken for a key" api/gate/access.c \
@@ -69,8 +69,8 @@ api api/proxy "an app's Authorization is taken for a key" api/gate/access.c \
 api previews/previews "an unexposed port keeps its connections" control/relay_control.c \
 	'/^tell_relay/,/^}/s/if \(y->closing\) \{/if (y->closing) { return 0;/' \
 	"an unexposed port closes with its connections"
-api api/streams "a cut stream has no last event" api/stream/link.c \
-	'/^last_words/,/^}/s/say\(all, s, words.data, words.len\);//' \
+api api/streams "a cut stream has no last event" api/stream/events.c \
+	'/^stream_events_leave/,/^}/s/say\(all, s, words.data, words.len\);//' \
 	"a wrapper that is killed ends its streams properly"
 api api/websocket "ports over a WebSocket are left to the wrapper" api/stream/ws_gate.c \
 	's/g->asked = read_request\(&g->text\);/g->asked = NULL;/' \
@@ -81,8 +81,8 @@ unit api/ws_gate "a key over a WebSocket goes into the sandbox" api/stream/ws_ga
 unit api/ws_gate "an answer over a WebSocket splits a message" api/stream/ws_gate.c \
 	's/!ws_frames_between_messages\(&g->down\)/false/' \
 	"an_answer_waits_for_the_end_of_a_message"
-api api/awake "a probe is activity" api/gate/gate.c \
-	'/^is_probe/,/^}/s/return .*/return false;/' \
+api api/awake "a probe is activity" api/gate/request.c \
+	'/^request_is_probe/,/^}/s/return .*/return false;/' \
 	"a probe is no activity"
 api api/suspend "what does not go on is believed" control/suspend.c \
 	's/if \(agent_prove\(p, &t, deadline_ms, e\) < 0\)/if (false)/' \
@@ -120,7 +120,7 @@ red "a drain does not wait" src/admin/cmd_drain.c \
 world start "a session is started wherever it is asked for" start.c \
 	's/ \|\| control_must_be_here\(ctl, s, e\) < 0\)/)/' \
 	"another_host_starts_nothing"
-api api/hosts "a call goes to a socket that another host has" api/gate/gate.c \
+api api/hosts "a call goes to a socket that another host has" api/gate/auth.c \
 	'/^deny_elsewhere/,/^}/s/if \(rows_null\(r, 0, "elsewhere"\)\)/if (true)/' \
 	"a data plane call at the wrong host changes nothing"
 api api/hosts "env is written and nobody is told" api/v1/sessions.c \
@@ -228,7 +228,7 @@ unit api/share "a call that lasts goes beyond the share" api/share.c \
 unit api/share "a wrapper is mute in all its lives" api/share.c \
 	'/^share_is_mute/,/^}/s/\(is & UPPER\) == \(h & UPPER\) &&//;/^share_is_mute/,/^}/s/h % MUTES/0 * h/;/^share_mute/,/^}/s/h % MUTES/0 * h/' \
 	"a_wrapper_that_did_not_answer_is_left_alone_for_a_while"
-unit api/stream_link "one org takes all streams" api/stream/link.c \
+unit api/stream_link "one org takes all streams" api/stream/sides.c \
 	's/return \+\+all->of_org\[s->org\] <= all->org_max/return ++all->of_org[s->org] > 0/' \
 	"an_org_takes_no_more_than_its_share"
 unit common/err "a tenant reads of the host's files" common/err.c \
@@ -238,9 +238,9 @@ api api/failures "a session's reason names the host" control/outcome.c \
 	's/err_told\(e\)/e->msg/;s/err_told\(e\)/e->msg/' \
 	"a failure that names a file of the host is told without it"
 api api/shares "a call is not in its org's share" api/route/dispatch.c \
-	's/enter\(c, route, &e\) < 0 \|\|//' \
+	's/enter_share\(c, route, &e\) < 0 \|\|//' \
 	"calls that wait hold no more than a share"
-api api/shares "a preview's visitor is nobody's" api/gate/gate.c \
+api api/shares "a preview's visitor is nobody's" api/gate/wake.c \
 	'/^start_for/,/^}/s/app->worker, org,/app->worker, call_param(c, "SL_SESSION"),/' \
 	"visitors of previews count for the org that has them"
 api api/shares "a stopped wrapper is asked each time" api/v1/session_now.c \

@@ -5,13 +5,13 @@
 if HAVE_CMOCKA
 UNIT += \
 	t/unit/common/channel_test t/unit/common/clock_test t/unit/common/code_test \
-	t/unit/common/command_name_test \
+	t/unit/common/command_name_test t/unit/common/base64_test \
 	t/unit/common/conf_test \
 	t/unit/common/err_test t/unit/common/id_test t/unit/common/json_test \
 	t/unit/common/kernel_limits_test \
 	t/unit/common/log_test t/unit/common/mem_test t/unit/common/nearest_test \
-	t/unit/common/poller_test \
-	t/unit/common/str_test t/unit/common/table_test \
+	t/unit/common/poller_test t/unit/common/str_test t/unit/common/table_test \
+	t/unit/common/quote_test t/unit/common/sse_read_test \
 	t/unit/common/token_test t/unit/common/utf8_test \
 	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/notice_test t/unit/web/records_test t/unit/web/reply_test \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
@@ -30,8 +30,9 @@ UNIT += \
 	t/unit/api/stream_link_test t/unit/api/ticket_test t/unit/api/ws_frames_test t/unit/api/ws_gate_test \
 	t/unit/reaper/plan_test \
 	t/unit/agent/answers_test t/unit/agent/backup_path_test \
-	t/unit/agent/base64_test t/unit/agent/bigjson_test t/unit/agent/blocks_test t/unit/agent/cells_test \
-	t/unit/agent/changes_test t/unit/agent/child_test t/unit/agent/entity_test t/unit/agent/envset_test \
+	t/unit/agent/bigjson_test t/unit/agent/blocks_test t/unit/agent/cells_test \
+	t/unit/agent/changes_test t/unit/agent/child_test t/unit/agent/entity_test \
+	t/unit/agent/envset_test \
 	t/unit/agent/files_test t/unit/agent/git_error_test t/unit/agent/git_url_test \
 	t/unit/agent/gitconfig_test t/unit/agent/glob_test \
 	t/unit/agent/kernel_talk_test t/unit/agent/launch_test \
@@ -48,9 +49,8 @@ UNIT += \
 	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
 	t/unit/cli/args_test t/unit/cli/config_test t/unit/cli/duration_test \
-	t/unit/cli/escape_test t/unit/cli/outcome_test \
-	t/unit/cli/quote_test t/unit/cli/replay_test t/unit/cli/show_test \
-	t/unit/cli/sse_test t/unit/cli/stream_test
+	t/unit/cli/escape_test t/unit/cli/outcome_test t/unit/cli/replay_test \
+	t/unit/cli/show_test t/unit/cli/stream_test
 
 ## their clock is the test's own
 t_unit_agent_treeend_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms

@@ -14,12 +14,12 @@
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
-#include "agent/base/base64.h"
 #include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "agent/process/process.h"
 #include "agent/run/activity.h"
 #include "agent/run/session_end.h"
+#include "common/base64.h"
 #include "common/mem.h"
 #include "web/reply.h"
 

@@ -6,9 +6,9 @@
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
-#include "agent/base/base64.h"
 #include "agent/process/process.h"
 #include "agent/run/activity.h"
+#include "common/base64.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"

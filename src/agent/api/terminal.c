@@ -4,8 +4,8 @@
 
 #include "agent/api/routes.h"
 #include "agent/api/scene.h"
-#include "agent/base/base64.h"
 #include "agent/pty/pty.h"
+#include "common/base64.h"
 #include "common/mem.h"
 #include "web/reply.h"
 

@@ -15,6 +15,7 @@
 #include "agent/shell/script.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/quote.h"
 
 enum {
 	SAID_MAX = 8192,
@@ -59,7 +60,7 @@ static void
 add_word(struct buf *to, const char *option, const char *value)
 {
 	buf_fmt(to, " %s", option);
-	script_quote(to, value);
+	quote_always(to, value);
 }
 
 static void
@@ -74,7 +75,7 @@ add_helper(struct buf *to, const struct git_url *u)
 	}
 	add_word(to, "-c ", key);
 	buf_str(to, "=");
-	script_quote(to, HELPER);
+	quote_always(to, HELPER);
 }
 
 static void

@@ -12,6 +12,7 @@
 #include "agent/shell/script.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/quote.h"
 
 /* ---- where and with what it begins */
 
@@ -69,7 +70,7 @@ prepare(const struct pty_wish *w, const char *shell, struct beginning *b,
 	script_restore(&b->script, exports.data, "");
 	script_export(&b->script, "TERM", "xterm-256color");
 	buf_str(&b->script, "\\builtin exec -- ");
-	script_quote(&b->script, path);
+	quote_always(&b->script, path);
 	buf_str(&b->script, " 3<&-\n");
 	return 0;
 }

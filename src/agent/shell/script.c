@@ -3,23 +3,8 @@
 
 #include <inttypes.h>
 #include <signal.h>
-#include <string.h>
 
-void
-script_quote(struct buf *to, const char *s)
-{
-	buf_str(to, "'");
-	for (;;) {
-		size_t n = strcspn(s, "'");
-
-		buf_add(to, s, n);
-		if (s[n] == '\0')
-			break;
-		buf_str(to, "'\\''");
-		s += n + 1;
-	}
-	buf_str(to, "'");
-}
+#include "common/quote.h"
 
 void
 script_export(struct buf *to, const char *name, const char *value)
@@ -29,7 +14,7 @@ script_export(struct buf *to, const char *name, const char *value)
 		return;
 	}
 	buf_fmt(to, "\\builtin export %s=", name);
-	script_quote(to, value);
+	quote_always(to, value);
 	buf_str(to, "\n");
 }
 
@@ -48,11 +33,11 @@ put_eval(struct buf *to, const json_t *env, const char *command)
 		if (!json_is_string(value))
 			continue;
 		buf_fmt(to, "%s=", name);
-		script_quote(to, json_string_value(value));
+		quote_always(to, json_string_value(value));
 		buf_str(to, " ");
 	}
 	buf_str(to, "\\eval -- ");
-	script_quote(to, command);
+	quote_always(to, command);
 }
 
 /*
@@ -85,10 +70,10 @@ script_greet(struct buf *to)
 	auto_buf struct buf action = { 0 };
 
 	buf_str(&action, "\\builtin shopt -s extdebug; \\builtin trap ");
-	script_quote(&action, LEAVE);
+	quote_always(&action, LEAVE);
 	buf_str(&action, " DEBUG; \\builtin :"); /* which it is run before */
 	buf_str(to, "\\builtin shopt -s expand_aliases\n\\builtin trap ");
-	script_quote(to, action.data);
+	quote_always(to, action.data);
 	buf_fmt(to, " %d\n", script_abort_signal());
 }
 
@@ -98,7 +83,7 @@ put_cd(struct buf *to, const char *cwd)
 	if (str_empty(cwd))
 		return;
 	buf_str(to, "\\builtin cd -- ");
-	script_quote(to, cwd);
+	quote_always(to, cwd);
 	buf_str(to, " 2>/dev/null\n");
 }
 
@@ -137,14 +122,14 @@ script_run(struct buf *to, const struct script_command *c)
 	buf_str(to, "for _ in 1;do { ");
 	if (moves) {
 		buf_str(to, "if \\builtin cd -- ");
-		script_quote(to, c->cwd);
+		quote_always(to, c->cwd);
 		buf_str(to, " 2>/dev/null; then ");
 	}
 	put_eval(to, c->env, c->command);
 	if (moves) {
 		buf_str(to,
 		    "\nelse \\builtin printf 'Failed to change directory to %s\\n' ");
-		script_quote(to, c->cwd);
+		quote_always(to, c->cwd);
 		buf_str(to, " >&2; \\builtin false; fi");
 	}
 	buf_fmt(to, "\n}</dev/null >%s 2>%s;done\n", c->out, c->err);
@@ -176,7 +161,7 @@ script_restore(struct buf *to, const char *state, const char *cwd)
 	if (!str_empty(state)) {
 		/* bash's own read-only variables complain, and are right */
 		buf_str(to, "\\builtin eval ");
-		script_quote(to, state);
+		quote_always(to, state);
 		buf_str(to, " >/dev/null 2>&1 </dev/null\n");
 	}
 	put_cd(to, cwd);

@@ -35,9 +35,6 @@ struct script_command {
 	const char *out, *err; /* paths of the fifos, plain words */
 };
 
-/* s as one word of the shell. */
-void script_quote(struct buf *to, const char *s);
-
 /* Exports name with value, or unsets it when value is NULL. */
 void script_export(struct buf *to, const char *name, const char *value);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/base64.h"
+#include "common/base64.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/mem.h"
@@ -40,14 +40,15 @@ add_quoted(struct buf *b, const char *text, size_t len)
 	buf_str(b, "\"");
 }
 
-static int
+/* False: nobody is there to take it. */
+static bool
 send_event(void *ctx, const char *name, const char *data, size_t len)
 {
 	struct ws_answer *a = ctx;
 	auto_buf struct buf m = { 0 };
 
 	if (atomic_load(&a->cancelled))
-		return -1;
+		return false;
 	buf_fmt(&m, "{\"type\":\"stream\",\"id\":%s", a->quoted_id);
 	if (name != NULL) {
 		buf_str(&m, ",\"event\":");
@@ -57,7 +58,7 @@ send_event(void *ctx, const char *name, const char *data, size_t len)
 	add_quoted(&m, data, len);
 	buf_str(&m, "}");
 	a->spoke_ms = clock_ms();
-	return ws_send(a->conn, WSLINK_TEXT, m.data, m.len);
+	return ws_send(a->conn, WSLINK_TEXT, m.data, m.len) == 0;
 }
 
 /*
@@ -65,16 +66,16 @@ send_event(void *ctx, const char *name, const char *data, size_t len)
  * stream that is silent for long gets an event, which has to be JSON: clients
  * parse whatever comes.
  */
-static int
+static bool
 send_heartbeat(void *ctx)
 {
 	static const char BEAT[] = "{\"type\":\"heartbeat\"}";
 	struct ws_answer *a = ctx;
 
 	if (atomic_load(&a->cancelled))
-		return -1;
+		return false;
 	if (clock_left_ms(a->spoke_ms + SILENT_MS) > 0)
-		return 0;
+		return true;
 	return send_event(a, "heartbeat", BEAT, sizeof(BEAT) - 1);
 }
 
@@ -209,7 +210,7 @@ ws_answer_write(struct ws_answer *a, const char *from, size_t len)
 	case WS_HEAD:
 		return write_head(a, from, len);
 	case WS_EVENTS:
-		return ws_events_feed(&a->events, from, len);
+		return sse_read_feed(&a->events, from, len) ? 0 : -1;
 	case WS_BYTES:
 		buf_add(&a->out, from, len);
 		return a->out.len < BYTES_AT ? 0 : send_bytes(a, false);
@@ -246,7 +247,7 @@ ws_answer_init(struct ws_answer *a, struct ws_conn *conn, const char *id,
 void
 ws_answer_free(struct ws_answer *a)
 {
-	ws_events_free(&a->events);
+	sse_read_free(&a->events);
 	buf_free(&a->out);
 	free(a->id);
 	free(a->quoted_id);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "agent/ws/conn.h"
-#include "agent/ws/events.h"
+#include "common/sse_read.h"
 #include "common/str.h"
 
 /* How far it is. */
@@ -36,7 +36,7 @@ struct ws_answer {
 	bool bytes; /* unless it is an error, it is the content of a file */
 	enum ws_stage stage;
 	struct buf out; /* header, then what is kept */
-	struct ws_events events;
+	struct sse_read events;
 	int64_t spoke_ms;      /* of clock_ms(): the last event */
 	atomic_bool cancelled; /* nobody wants it any more */
 };

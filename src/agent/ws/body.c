@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "agent/base/base64.h"
 #include "agent/base/lock.h"
+#include "common/base64.h"
 #include "common/mem.h"
 
 /* Beyond this the next large one waits; the largest fits in any case. */

@@ -7,7 +7,7 @@
 #include "common/mem.h"
 
 static void
-note(struct call *c, const char *what, json_t *spec)
+keep_note(struct call *c, const char *what, json_t *spec)
 {
 	struct app *app = app_of(c);
 	const char *from = call_param(c, "REMOTE_ADDR");
@@ -24,11 +24,11 @@ void
 audit_key(struct call *c, const struct credential *k)
 {
 	if (k->kind == CREDENTIAL_TICKET)
-		note(c, "ticket",
+		keep_note(c, "ticket",
 		    json_pack("{s:s, s:s}", "session",
 			call_param(c, "SL_SESSION"), "hash", k->hash));
 	else
-		note(c, "key",
+		keep_note(c, "key",
 		    json_pack("{s:s*, s:b}", "hash", k->given ? k->hash : NULL,
 			"login", k->kind == CREDENTIAL_LOGIN));
 }
@@ -45,14 +45,14 @@ audit_session(struct call *c, const char *session, const struct credential *k)
 	else
 		json_object_set_new(spec, "keyId",
 		    json_string(app_of(c)->who.key_id));
-	note(c, "session", spec);
+	keep_note(c, "session", spec);
 }
 
 void
 audit_preview(struct call *c, const char *session, const char *port,
     const char *hash)
 {
-	note(c, "preview",
+	keep_note(c, "preview",
 	    json_pack("{s:s, s:s, s:s}", "session", session, "port", port,
 		"hash", hash));
 }
@@ -62,7 +62,7 @@ audit_port(struct call *c, const char *session, int64_t port)
 {
 	const struct principal *who = &app_of(c)->who;
 
-	note(c, "port",
+	keep_note(c, "port",
 	    json_pack("{s:s, s:I, s:s, s:s}", "session", session, "port",
 		(json_int_t)port, "tenant", who->tenant, "keyId", who->key_id));
 }

@@ -1,9 +1,9 @@
 /*
  * gate.h: what nginx asks on behalf of others (parameter SL_ROUTE).
  *
- * auth-*: may this request go to that wrapper or port?  One statement, never
- * provider or agent I/O.  deny: the refusal's real status and body.  wake-*,
- * dead-*: the session sleeps, or its wrapper does not answer.
+ * auth-*: may this request go to that wrapper or port (auth.h)?  deny: the
+ * refusal's real status and body.  wake-*, dead-*: the session sleeps, or its
+ * wrapper does not answer (wake.h).
  */
 #ifndef SANDLEASE_API_GATE_GATE_H
 #define SANDLEASE_API_GATE_GATE_H

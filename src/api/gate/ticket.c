@@ -61,14 +61,6 @@ ticket_upgrades(const struct call *c)
 	return strcasecmp(call_param(c, "HTTP_UPGRADE"), "websocket") == 0;
 }
 
-/* A mere look at the address, by whoever follows links, uses up nothing. */
-static bool
-comes_with_one(const struct call *c)
-{
-	return call_param(c, "SL_TICKET")[0] != '\0' && ticket_upgrades(c) &&
-	    ticket_purpose(c)[0] != '\0';
-}
-
 int
 ticket_credential(const struct call *c, struct credential *out, struct err *e)
 {
@@ -76,7 +68,10 @@ ticket_credential(const struct call *c, struct credential *out, struct err *e)
 
 	if (access_credential(c, out, e) < 0)
 		return -1;
-	if (!comes_with_one(c))
+	/* a plain GET of the address, by a program that follows links, must
+	 * not use up the ticket */
+	if (ticket[0] == '\0' || !ticket_upgrades(c) ||
+	    ticket_purpose(c)[0] == '\0')
 		return 0;
 	if ((out->given && out->kind == CREDENTIAL_KEY) ||
 	    strlen(ticket) >= TOKEN_KEY_MAX) {

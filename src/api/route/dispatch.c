@@ -1,11 +1,10 @@
 /* dispatch.c: from a call to its handler, once, for every route. */
 #include "api/route/dispatch.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "api/app.h"
-#include "api/dress.h"
+#include "api/error.h"
 #include "api/gate/access.h"
 #include "api/gate/audit.h"
 #include "api/gate/gate.h"
@@ -13,46 +12,6 @@
 #include "api/share.h"
 #include "common/clock.h"
 #include "common/log.h"
-
-struct control *
-app_control(struct call *c, struct err *e)
-{
-	struct app *app = app_of(c);
-
-	if (!app->ctl_open) {
-		if (control_open(app->conf, app->store, &app->ctl, e) < 0)
-			return NULL;
-		app->ctl_open = true;
-	}
-	str_copy(app->ctl.trace, sizeof(app->ctl.trace), c->trace_id);
-	snprintf(app->ctl.actor, sizeof(app->ctl.actor), "key:%s/%s",
-	    app->who.key_id, app->who.user);
-	return &app->ctl;
-}
-
-int64_t
-app_deadline(struct call *c, int64_t wait_ms)
-{
-	int64_t hold_ms = app_of(c)->hold_ms;
-
-	return clock_ms() + (wait_ms < hold_ms ? wait_ms : hold_ms);
-}
-
-void
-app_hide_details(const struct call *c, struct err *e)
-{
-	const char *told = err_told(e);
-
-	if (e->kind == ERR_INTERNAL) {
-		err_set(e, ERR_INTERNAL, CODE_INTERNAL,
-		    "something went wrong here; the operator's log has it under %s",
-		    c->request_id);
-	} else if (told != e->msg) {
-		if (err_status(e) < 500) /* the others are in the log already */
-			log_err(LOG_WARN, "request_refused", e);
-		err_set(e, e->kind, e->code, "%s", told);
-	}
-}
 
 /* What cannot be an id is nobody's, whatever bytes it has. */
 static int
@@ -85,7 +44,7 @@ check_path(const struct call *c, struct err *e)
 
 /* Every call of an org takes one of its places, before it does anything. */
 static int
-enter(struct call *c, const struct route *route, struct err *e)
+enter_share(struct call *c, const struct route *route, struct err *e)
 {
 	struct app *app = app_of(c);
 
@@ -113,7 +72,7 @@ refuse_container(struct call *c, struct err *e)
 		err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_ERROR,
 		    "The requested endpoint was not found: %s %.100s",
 		    c->method, c->path);
-	dress_container(c, e, e->code);
+	error_render_container(c, e, e->code);
 }
 
 /* Mistakes in an address that are made often. */
@@ -129,7 +88,7 @@ refuse_native(struct call *c, struct err *e)
 	    c->path[len - 1] == '/')
 		err_set(e, ERR_NOT_FOUND, CODE_NOT_FOUND,
 		    "there is no such route; leave out the slash at its end");
-	dress_native(c, e);
+	error_render_native(c, e, NULL);
 }
 
 /* What is asked for, and how a refusal is told there. */
@@ -155,12 +114,14 @@ handle(struct call *c)
 	const struct route *route;
 	struct err e = { 0 };
 
+	app_of(c)->routes = s->routes;
+	app_of(c)->route_count = *s->count;
 	route = router_match(s->routes, *s->count, c, &e);
 	if (route == NULL || check_path(c, &e) < 0 ||
 	    access_check(c, (enum access)route->access, &e) < 0 ||
 	    check_id(c, &e) < 0 ||
 	    (s->strict && router_check_query(route, c, &e) < 0) ||
-	    enter(c, route, &e) < 0 || route->handle(c, &e) < 0) {
+	    enter_share(c, route, &e) < 0 || route->handle(c, &e) < 0) {
 		note_refusal(c, &e);
 		if (c->status == 0)
 			s->refuse(c, &e);

@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "api/app.h"
 #include "api/gate/access.h"
-#include "api/route/routes.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -118,12 +118,13 @@ operation(const struct route *r, json_t *params)
 }
 
 json_t *
-openapi_document(const char *server_url)
+openapi_document(const struct route *routes, size_t count,
+    const char *server_url)
 {
 	json_t *paths = json_object();
 
-	for (size_t i = 0; i < ROUTE_COUNT; i++) {
-		const struct route *r = &ROUTES[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct route *r = &routes[i];
 		auto_json json_t *params = json_array();
 		auto_free char *path = path_of(r->pattern, params);
 		json_t *item = json_object_get(paths, path);
@@ -144,4 +145,16 @@ openapi_document(const char *server_url)
 	    "components", "securitySchemes", "bearer", "type", "http", "scheme",
 	    "bearer", "apiKey", "type", "apiKey", "in", "header", "name",
 	    "X-API-Key");
+}
+
+int
+v1_openapi(struct call *c, struct err *e)
+{
+	const struct app *app = app_of(c);
+	auto_json json_t *doc = openapi_document(app->routes, app->route_count,
+	    app->conf->public_url);
+
+	(void)e;
+	call_reply(c, 200, doc);
+	return 0;
 }

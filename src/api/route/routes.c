@@ -2,8 +2,9 @@
 #include "api/route/routes.h"
 
 #include "api/gate/access.h"
-#include "api/route/handlers.h"
+#include "api/route/openapi.h"
 #include "api/share.h"
+#include "api/v1/handlers.h"
 #include "api/v1/session_body.h"
 #include "api/v1/snapshot_body.h"
 #include "common/mem.h"

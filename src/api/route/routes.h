@@ -15,15 +15,6 @@ extern const size_t ROUTE_COUNT;
 extern const struct route CONTAINER_ROUTES[];
 extern const size_t CONTAINER_ROUTE_COUNT;
 
-extern const struct jfield LOGIN_FIELDS[];
-extern const size_t LOGIN_FIELD_COUNT;
-extern const struct jfield ALIASES_FIELDS[];
-extern const size_t ALIASES_FIELD_COUNT;
-extern const struct jfield PORT_FIELDS[];
-extern const size_t PORT_FIELD_COUNT;
-extern const struct jfield TICKET_FIELDS[];
-extern const size_t TICKET_FIELD_COUNT;
-
 /* As rows of a Markdown table; the README's is compared with this. */
 void routes_print(FILE *to);
 

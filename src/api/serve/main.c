@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/gate/site.h"
 #include "api/route/routes.h"
 #include "api/serve/master.h"
+#include "api/serve/site.h"
 #include "api/serve/worker.h"
 #include "common/conf.h"
 #include "common/kernel_limits.h"

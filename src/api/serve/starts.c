@@ -28,7 +28,7 @@ enum {
 
 /* *next_ms: of clock_ms(), when to look again at the latest. */
 static int
-go_on(struct control *ctl, const volatile sig_atomic_t *stopping,
+move_starts_on(struct control *ctl, const volatile sig_atomic_t *stopping,
     int64_t *next_ms, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
@@ -46,7 +46,7 @@ go_on(struct control *ctl, const volatile sig_atomic_t *stopping,
 
 /* Listens first: what is left while it looks is told, too. */
 static int
-attend(const struct conf *conf, struct store *store,
+follow_starts(const struct conf *conf, struct store *store,
     const volatile sig_atomic_t *stopping, struct err *e)
 {
 	enum listen_why why;
@@ -57,7 +57,7 @@ attend(const struct conf *conf, struct store *store,
 	    listen_begin(store, "sandlease_starts", e) < 0)
 		return -1;
 	while (!*stopping)
-		if (go_on(&ctl, stopping, &next_ms, e) < 0 ||
+		if (move_starts_on(&ctl, stopping, &next_ms, e) < 0 ||
 		    listen_wait(store, -1, next_ms, &why, e) < 0)
 			return -1;
 	return 0;
@@ -74,7 +74,7 @@ starts_run(const struct conf *conf)
 	struct err e = { 0 };
 
 	prctl(PR_SET_NAME, "sandlease-start");
-	while (!*stopping && attend(conf, store, stopping, &e) < 0) {
+	while (!*stopping && follow_starts(conf, store, stopping, &e) < 0) {
 		if (!str_equal(e.msg, last)) /* once, not with every try */
 			log_err(LOG_WARN, "starts", &e);
 		str_copy(last, sizeof(last), e.msg);

@@ -3,6 +3,9 @@
  *
  * Looks at an answer as it passes: is it an event stream, and is this a place
  * between two events, where something of ours may stand?  Pure.
+ *
+ * It does not read the events, as common/sse_read.h does: that would keep each
+ * of them in memory, for every stream of the pool.
  */
 #ifndef SANDLEASE_API_STREAM_ANSWER_H
 #define SANDLEASE_API_STREAM_ANSWER_H
@@ -39,7 +42,7 @@ bool answer_between_events(const struct answer *a);
 void answer_last_words(const struct answer *a, enum err_code code,
     const char *message, struct buf *out);
 
-/* A whole answer: 503 in the data plane's dress; send it again. */
+/* A whole answer: 503 in the data plane's error format; send it again. */
 void answer_busy(const char *message, struct buf *out);
 
 #endif

@@ -48,7 +48,7 @@ ended_keys(struct store *store, const json_t *question)
 }
 
 static int
-serve(int fd, struct store *store, struct err *e)
+answer_question(int fd, struct store *store, struct err *e)
 {
 	auto_fds struct channel_fds none = { 0 };
 	auto_json json_t *question = NULL, *answer = NULL;
@@ -64,7 +64,7 @@ serve(int fd, struct store *store, struct err *e)
 }
 
 static void
-run(int fd, const struct conf *conf)
+run_asker(int fd, const struct conf *conf)
 {
 	static const struct store_options OPTIONS = { "sandlease-stream",
 		5000 };
@@ -72,14 +72,14 @@ run(int fd, const struct conf *conf)
 	struct err e = { 0 };
 
 	prctl(PR_SET_NAME, "sandlease-keys");
-	while (serve(fd, store, &e) == 0)
+	while (answer_question(fd, store, &e) == 0)
 		;
 	store_free(store);
 }
 
 /* -1: there is nobody to ask. */
 static int
-start(const struct conf *conf)
+start_asker(const struct conf *conf)
 {
 	int ends[2];
 	pid_t pid;
@@ -95,7 +95,7 @@ start(const struct conf *conf)
 		signal(SIGALRM, SIG_DFL);
 		close_range(3, (unsigned)ends[1] - 1, 0);
 		close_range((unsigned)ends[1] + 1, ~0U, 0);
-		run(ends[1], conf);
+		run_asker(ends[1], conf);
 		_exit(EXIT_SUCCESS);
 	}
 	close(ends[1]);
@@ -119,17 +119,6 @@ give_up(struct stream_keys *k, struct streams *all)
 		poller_remove(&all->poller, k->fd);
 	mem_close_fd(&k->fd);
 	k->waiting = 0;
-}
-
-static bool
-reach(struct stream_keys *k, const struct conf *conf, struct streams *all)
-{
-	if (k->fd >= 0)
-		return true;
-	k->fd = start(conf);
-	if (k->fd >= 0 && poller_add(&all->poller, k->fd, EPOLLIN, k) < 0)
-		mem_close_fd(&k->fd);
-	return k->fd >= 0;
 }
 
 /* Takes over the list. */
@@ -190,7 +179,13 @@ stream_keys_ask(struct stream_keys *k, const struct conf *conf,
 		give_up(k, all);
 	}
 	k->ask_ms = clock_ms() + EVERY_MS;
-	if (!reach(k, conf, all))
+	if (k->fd < 0) { /* the first time, or the last process was given up */
+		k->fd = start_asker(conf);
+		if (k->fd >= 0 &&
+		    poller_add(&all->poller, k->fd, EPOLLIN, k) < 0)
+			mem_close_fd(&k->fd);
+	}
+	if (k->fd < 0)
 		return;
 	send_all(k, all);
 	if (k->waiting > 0)
@@ -198,7 +193,7 @@ stream_keys_ask(struct stream_keys *k, const struct conf *conf,
 }
 
 static void
-cut(struct streams *all, const char *key)
+cut_streams_of(struct streams *all, const char *key)
 {
 	struct stream *s, *next;
 
@@ -227,6 +222,6 @@ stream_keys_answer(struct stream_keys *k, struct streams *all)
 		k->ask_ms = clock_ms() + EVERY_MS;
 	json_array_foreach(json_object_get(answer, "ended"), i, key)
 	{
-		cut(all, json_string_value(key));
+		cut_streams_of(all, json_string_value(key));
 	}
 }

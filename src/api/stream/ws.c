@@ -1,12 +1,10 @@
-/*
- * ws.c: a WebSocket of /ws: nginx on one side, a wrapper on the other,
- * and for a moment a worker, where a request for a port is carried out.
- */
+/* ws.c: a WebSocket of /ws, between nginx, a wrapper and a worker. */
+#include "api/stream/ws.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "api/stream/internal.h"
 #include "api/stream/ws_gate.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -16,7 +14,6 @@ enum {
 	ANSWER_MAX = 1024 * 1024,
 	UNREAD_MAX = 256 * 1024, /* by the client, of answers */
 	ANSWER_MS = 120 * 1000,  /* as nginx gives a worker */
-	SESSION_LEN = 20,
 	REQUEST_ID = 1, /* FastCGI's, of the only request on its connection */
 	GOING_AWAY = 1001
 };
@@ -30,7 +27,7 @@ add_request(struct stream *s)
 	auto_buf struct buf params = { 0 };
 	auto_free char *body = ws_gate_body(s->gate);
 	auto_free char *session =
-	    xasprintf("%.*s", SESSION_LEN, strrchr(s->target, '/') + 1);
+	    xasprintf("%.*s", STREAM_SESSION_LEN, strrchr(s->target, '/') + 1);
 
 	ws_gate_params(s->gate, session, &params);
 	records_begin(out, REQUEST_ID);
@@ -76,7 +73,8 @@ stream_ws_may_read(const struct stream *s)
 
 /* A request for a worker is carried out before what came behind it is taken. */
 static void
-feed(struct streams *all, struct stream *s, const char *data, size_t len)
+pass_to_wrapper(struct streams *all, struct stream *s, const char *data,
+    size_t len)
 {
 	while (ws_gate_from_client(s->gate, &data, &len, &s->wrapper.out))
 		if (ask_worker(all, s) || !has_room(s)) {
@@ -86,7 +84,7 @@ feed(struct streams *all, struct stream *s, const char *data, size_t len)
 }
 
 void
-stream_ws_go_on(struct streams *all, struct stream *s)
+stream_ws_resume(struct streams *all, struct stream *s)
 {
 	auto_buf struct buf rest = { 0 };
 
@@ -94,7 +92,7 @@ stream_ws_go_on(struct streams *all, struct stream *s)
 		return;
 	rest = s->gate->rest;
 	s->gate->rest = (struct buf){ 0 };
-	feed(all, s, rest.data, rest.len);
+	pass_to_wrapper(all, s, rest.data, rest.len);
 }
 
 /* s->params has what the worker wrote. */
@@ -139,7 +137,7 @@ stream_ws_from_worker(struct streams *all, struct stream *s)
 }
 
 void
-stream_ws_look_at_clock(struct streams *all, struct stream *s)
+stream_ws_check_clock(struct streams *all, struct stream *s)
 {
 	if (s->worker.fd >= 0 && clock_left_ms(s->answer_by_ms) == 0)
 		lose_worker(all, s);
@@ -178,9 +176,9 @@ connect_wrapper(const struct stream *s)
 	return stream_connect(path);
 }
 
-/* The head is complete. */
+/* The head is complete: connects to the wrapper, or says why not. */
 static void
-go_on(struct streams *all, struct stream *s)
+begin(struct streams *all, struct stream *s)
 {
 	char target[STREAM_TARGET_MAX + sizeof("unix:")], org[ID_MAX];
 
@@ -216,10 +214,10 @@ stream_ws_from_nginx(struct streams *all, struct stream *s, const char *data,
 		if (rc < 0)
 			stream_over(all, s);
 		if (rc > 0)
-			go_on(all, s);
+			begin(all, s);
 	}
 	if (s->state == STREAM_OPEN && !s->deaf)
-		feed(all, s, data, len);
+		pass_to_wrapper(all, s, data, len);
 }
 
 void

@@ -1,7 +1,6 @@
 /* aliases.c: correlation keys of a session. */
 #include "api/app.h"
-#include "api/route/handlers.h"
-#include "api/route/routes.h"
+#include "api/v1/handlers.h"
 #include "api/v1/keys_body.h"
 #include "api/v1/session_body.h"
 #include "api/v1/session_json.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "api/app.h"
-#include "api/route/handlers.h"
+#include "api/v1/handlers.h"
 
 int
 v1_classes(struct call *c, struct err *e)

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base64.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "common/token.h"
 
 enum {
 	PATH_BYTES_MAX = 4096,
@@ -76,8 +76,8 @@ check_content(const json_t *file, size_t i, struct err *e)
 		    ? 0
 		    : refuse(e, i, "content", "must be a string");
 	if (!json_is_string(b64) ||
-	    strlen(json_string_value(b64)) != json_string_length(b64) ||
-	    !token_base64(json_string_value(b64), &bytes))
+	    !base64_decode_strict(&bytes, json_string_value(b64),
+		json_string_length(b64)))
 		return refuse(e, i, "contentBase64", "is not base64");
 	return 0;
 }

@@ -5,8 +5,8 @@
 
 #include "api/app.h"
 #include "api/gate/access.h"
-#include "api/route/handlers.h"
 #include "api/share.h"
+#include "api/v1/handlers.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -167,13 +167,6 @@ ask_setup(struct call *c, struct page *p, int64_t *seconds, struct err *e)
 	return list_events(c, p, e);
 }
 
-/* Somebody else holds the rows just now: no reason to fail. */
-static bool
-not_now(const struct err *e)
-{
-	return e->code == CODE_TRY_AGAIN;
-}
-
 /* A call that waits holds a worker: only so many may, the others ask again. */
 int
 v1_session_events(struct call *c, struct err *e)
@@ -194,7 +187,9 @@ v1_session_events(struct call *c, struct err *e)
 			return -1;
 		if (waited && json_array_size(p.list) == 0 &&
 		    wait_for_events(c, &p, seconds, e) < 0) {
-			if (!not_now(e))
+			/* another call holds the rows just now: the
+			 * client is to ask again */
+			if (e->code != CODE_TRY_AGAIN)
 				return -1;
 			waited = false;
 		}

@@ -1,6 +1,6 @@
 /* interrupt.c: POST /v1/sessions/:id/interrupt. */
 #include "api/app.h"
-#include "api/route/handlers.h"
+#include "api/v1/handlers.h"
 #include "api/v1/session_body.h"
 #include "common/mem.h"
 #include "common/str.h"

@@ -4,8 +4,7 @@
 #include "api/app.h"
 #include "api/gate/access.h"
 #include "api/gate/audit.h"
-#include "api/route/handlers.h"
-#include "api/route/routes.h"
+#include "api/v1/handlers.h"
 #include "common/mem.h"
 
 enum { LOGIN_SECONDS = 12 * 3600, LOGIN_BODY_MAX = 4096 };

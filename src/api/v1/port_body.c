@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/gate/audit.h"
-#include "api/route/routes.h"
+#include "api/v1/handlers.h"
 #include "api/v1/session_body.h"
 #include "common/mem.h"
 
@@ -114,14 +114,7 @@ port_body_read(struct call *c, struct port_body *out, struct err *e)
 }
 
 static bool
-is_nothing(const json_t *v)
-{
-	return json_is_null(v) ||
-	    (json_is_string(v) && json_string_length(v) == 0);
-}
-
-static bool
-is_known(const char *name)
+is_port_field(const char *name)
 {
 	for (size_t i = 0; i < PORT_FIELD_COUNT; i++)
 		if (str_equal(PORT_FIELDS[i].name, name))
@@ -138,7 +131,8 @@ unknown_members(json_t *body)
 
 	json_object_foreach(body, name, v)
 	{
-		if (!is_known(name) && json_array_size(names) < IGNORED_MAX)
+		if (!is_port_field(name) &&
+		    json_array_size(names) < IGNORED_MAX)
 			json_array_append_new(names, json_string(name));
 	}
 	return json_array_size(names) > 0 ? TAKE(names) : NULL;
@@ -153,9 +147,14 @@ port_body_read_lenient(struct call *c, struct port_body *out, json_t **ignored,
 	*out = (struct port_body){ .host = -1 };
 	if (call_json(c, BODY_MAX, &body, e) < 0)
 		return -1;
-	for (size_t i = 0; i < PORT_FIELD_COUNT; i++)
-		if (is_nothing(json_object_get(body, PORT_FIELDS[i].name)))
+	/* what is null or "" was not given: the fields have no such values */
+	for (size_t i = 0; i < PORT_FIELD_COUNT; i++) {
+		const json_t *v = json_object_get(body, PORT_FIELDS[i].name);
+
+		if (json_is_null(v) ||
+		    (json_is_string(v) && json_string_length(v) == 0))
 			json_object_del(body, PORT_FIELDS[i].name);
+	}
 	*ignored = unknown_members(body);
 	return decode(c, body, J_LENIENT, out, e);
 }

@@ -1,6 +1,6 @@
 /* ports.c: preview URLs of a session. */
 #include "api/app.h"
-#include "api/route/handlers.h"
+#include "api/v1/handlers.h"
 #include "api/v1/port_body.h"
 #include "api/v1/session_json.h"
 #include "control/preview_control.h"

@@ -4,8 +4,7 @@
 
 #include "api/app.h"
 #include "api/gate/access.h"
-#include "api/route/handlers.h"
-#include "api/route/openapi.h"
+#include "api/v1/handlers.h"
 #include "common/mem.h"
 #include "control/disk.h"
 
@@ -134,15 +133,5 @@ v1_health(struct call *c, struct err *e)
 		add_admin_details(c, r, reply);
 	}
 	call_reply(c, 200, reply);
-	return 0;
-}
-
-int
-v1_openapi(struct call *c, struct err *e)
-{
-	auto_json json_t *doc = openapi_document(app_of(c)->conf->public_url);
-
-	(void)e;
-	call_reply(c, 200, doc);
 	return 0;
 }

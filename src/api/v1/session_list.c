@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "api/app.h"
-#include "api/page.h"
-#include "api/route/handlers.h"
+#include "api/v1/handlers.h"
 #include "api/v1/keys_body.h"
+#include "api/v1/page.h"
 #include "api/v1/session_json.h"
 #include "common/mem.h"
 #include "domain/state.h"

@@ -1,7 +1,7 @@
 /* session_problem.c: a refusal that has a session to tell of. */
 #include "api/v1/session_problem.h"
 
-#include "api/dress.h"
+#include "api/error.h"
 #include "api/v1/session_json.h"
 #include "control/start.h"
 #include "domain/state.h"
@@ -20,7 +20,7 @@ session_problem(struct call *c, struct control *ctl, const char *id,
 		json_object_get(s, "name"), "state", json_str(s, "state")));
 	if (start_setup_failed(e))
 		json_object_set(more, "setup", json_object_get(s, "setup"));
-	dress_native_with(c, e, more);
+	error_render_native(c, e, more);
 	return 0;
 }
 

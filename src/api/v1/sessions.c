@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "api/app.h"
-#include "api/route/handlers.h"
 #include "api/share.h"
+#include "api/v1/handlers.h"
 #include "api/v1/session_body.h"
 #include "api/v1/session_json.h"
 #include "api/v1/session_problem.h"

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "api/app.h"
-#include "api/page.h"
-#include "api/route/handlers.h"
 #include "api/share.h"
+#include "api/v1/handlers.h"
+#include "api/v1/page.h"
 #include "api/v1/session_body.h"
 #include "api/v1/snapshot_body.h"
 #include "common/log.h"

@@ -3,8 +3,7 @@
 
 #include "api/app.h"
 #include "api/gate/ticket.h"
-#include "api/route/handlers.h"
-#include "api/route/routes.h"
+#include "api/v1/handlers.h"
 #include "api/v1/session_body.h"
 #include "common/mem.h"
 

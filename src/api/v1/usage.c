@@ -1,6 +1,6 @@
 /* usage.c: what an org may have, and has. */
 #include "api/app.h"
-#include "api/route/handlers.h"
+#include "api/v1/handlers.h"
 #include "common/mem.h"
 #include "domain/state.h"
 

@@ -11,8 +11,8 @@
 #include "cli/http/sessions.h"
 #include "cli/pairs.h"
 #include "cli/show.h"
+#include "common/base64.h"
 #include "common/mem.h"
-#include "common/token.h"
 
 enum { FILE_MAX = 16 * 1024 * 1024, FIRST_WAIT_S = 10 };
 
@@ -63,7 +63,7 @@ add_file(json_t *files, const char *spec, struct err *e)
 	    : xasprintf("/workspace/%s", base);
 	if (read_whole(local, &bytes, &mode, e) < 0)
 		return -1;
-	token_to_base64(bytes.data, bytes.len, &text);
+	base64_encode(&text, bytes.data, bytes.len);
 	if (json_array_append_new(files,
 		json_pack("{s:s, s:s, s:i}", "path", remote, "contentBase64",
 		    text.data, "mode", (int)mode)) < 0)

@@ -13,10 +13,10 @@
 #include "cli/interrupts.h"
 #include "cli/output.h"
 #include "cli/pairs.h"
-#include "cli/quote.h"
 #include "cli/show.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/quote.h"
 
 enum {
 	TIMEOUT_MAX_S = 86400,
@@ -83,12 +83,13 @@ take_error(struct run *r, const json_t *event)
 }
 
 static bool
-take_event(void *ctx, const char *data, size_t len)
+take_event(void *ctx, const char *name, const char *data, size_t len)
 {
 	struct run *r = ctx;
 	auto_json json_t *event = json_loadb(data, len, 0, NULL);
 	const char *type = json_str(event, "type");
 
+	(void)name;
 	if (r->cli->json && event != NULL)
 		show_json(event);
 	if (str_equal(type, "start"))
@@ -208,7 +209,7 @@ make_stream(struct run *r)
 		.path = r->path,
 		.body = r->process == NULL ? r->body : NULL,
 		.patience_ms = GIVE_UP_MS,
-		.sse = { .emit = take_event, .ctx = r } };
+		.sse = { .event = take_event, .ctx = r } };
 }
 
 /* ---- signals */

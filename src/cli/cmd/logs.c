@@ -138,12 +138,13 @@ take_output(struct follow *f, const json_t *event, int fd)
 }
 
 static bool
-take_event(void *ctx, const char *data, size_t len)
+take_event(void *ctx, const char *name, const char *data, size_t len)
 {
 	struct follow *f = ctx;
 	auto_json json_t *event = json_loadb(data, len, 0, NULL);
 	const char *type = json_str(event, "type");
 
+	(void)name;
 	if (f->cli->json && event != NULL)
 		show_json(event);
 	else if (str_equal(type, "stdout"))
@@ -184,7 +185,7 @@ follow_logs(struct cli *k, const char *id, const char *process, struct err *e)
 	struct stream s = { .client = k->client,
 		.path = path,
 		.patience_ms = GIVE_UP_MS,
-		.sse = { .emit = take_event, .ctx = &f } };
+		.sse = { .event = take_event, .ctx = &f } };
 	int rc;
 
 	/* what is not there at first is not waited for */

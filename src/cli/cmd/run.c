@@ -8,9 +8,9 @@
 #include "cli/copy/volume.h"
 #include "cli/http/sessions.h"
 #include "cli/interrupts.h"
-#include "cli/quote.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/quote.h"
 #include "common/token.h"
 
 #define LABEL "sandlease-run"

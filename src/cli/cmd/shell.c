@@ -15,9 +15,9 @@
 #include "cli/output.h"
 #include "cli/replay.h"
 #include "cli/tty.h"
+#include "common/base64.h"
 #include "common/clock.h"
 #include "common/mem.h"
-#include "common/token.h"
 
 enum {
 	GIVE_UP_MS = 10 * 60 * 1000, /* of a connection that stays away */
@@ -81,10 +81,11 @@ static void
 show_output(struct shell *s, const json_t *event)
 {
 	int64_t end = json_integer_value(json_object_get(event, "offset"));
+	const char *data = json_str(event, "data");
 	auto_buf struct buf bytes = { 0 }, shown = { 0 };
 	size_t is_new;
 
-	if (!token_base64(json_str(event, "data"), &bytes))
+	if (!base64_decode(&bytes, data, strlen(data)))
 		return;
 	is_new = end <= s->old ? 0 : (size_t)(end - s->old);
 	if (is_new > bytes.len)
@@ -99,12 +100,13 @@ show_output(struct shell *s, const json_t *event)
 }
 
 static bool
-take_event(void *ctx, const char *data, size_t len)
+take_event(void *ctx, const char *name, const char *data, size_t len)
 {
 	struct shell *s = ctx;
 	auto_json json_t *event = json_loadb(data, len, 0, NULL);
 	const char *type = json_str(event, "type");
 
+	(void)name;
 	if (str_equal(type, "output")) {
 		show_output(s, event);
 	} else if (str_equal(type, "lost")) {
@@ -320,7 +322,7 @@ open_terminal(struct shell *s, struct err *e)
 		.path = s->stream_path,
 		.patience_ms = GIVE_UP_MS,
 		.told = tell_connection,
-		.sse = { .emit = take_event, .ctx = s } };
+		.sse = { .event = take_event, .ctx = s } };
 	s->feed_path = xasprintf("%s/input", s->base);
 	s->feed =
 	    (struct feed){ .client = s->cli->client, .path = s->feed_path };

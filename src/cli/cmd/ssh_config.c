@@ -19,9 +19,9 @@
 #include "cli/cmd/commands.h"
 #include "cli/http/sessions.h"
 #include "cli/output.h"
-#include "cli/quote.h"
 #include "cli/show.h"
 #include "common/mem.h"
+#include "common/quote.h"
 
 extern char **environ;
 

@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 
-enum { PAUSE_MS = 250, PAUSE_MS_MAX = 4000 };
+enum { PAUSE_MS = 250, PAUSE_MS_MAX = 4000, EVENT_MAX = 8 * 1024 * 1024 };
 
 bool
 stream_lost(const struct stream *s)
@@ -30,7 +30,7 @@ take_bytes(void *ctx, const char *data, size_t len)
 
 	tell(s, false);
 	s->pause_ms = PAUSE_MS;
-	s->unreadable = !sse_feed(&s->sse, data, len);
+	s->unreadable = !sse_read_feed(&s->sse, data, len);
 	return !s->unreadable;
 }
 
@@ -42,7 +42,8 @@ start(struct stream *s)
 		.ctx = s,
 		.endless = true };
 
-	sse_restart(&s->sse);
+	s->sse.max = EVENT_MAX;
+	sse_read_restart(&s->sse);
 	if (s->body != NULL) {
 		r.method = "POST";
 		r.json = s->body;
@@ -114,5 +115,5 @@ void
 stream_free(struct stream *s)
 {
 	transfer_free(s->transfer);
-	sse_free(&s->sse);
+	sse_read_free(&s->sse);
 }

@@ -9,22 +9,22 @@
 #define SANDLEASE_CLI_HTTP_STREAM_H
 
 #include "cli/http/transfer.h"
-#include "cli/sse.h"
+#include "common/sse_read.h"
 
 /* Told when the connection is lost, and when it is there again. */
 typedef void stream_told_fn(void *ctx, bool lost);
 
-/* Start with the first part, and sse's emit and ctx. */
+/* Start with the first part, and sse's event and ctx. */
 struct stream {
 	struct client *client;
 	const char *path;     /* borrowed */
 	const json_t *body;   /* or NULL: a POST, which is not done again */
 	int patience_ms;      /* with a connection that stays away */
 	stream_told_fn *told; /* or NULL; its ctx is that of sse */
-	struct sse sse;
+	struct sse_read sse;
 	/* the rest is the stream's own */
 	struct transfer *transfer;
-	char last_id[SSE_ID_MAX + 32];
+	char last_id[SSE_READ_ID_MAX + 32];
 	int64_t retry_at, lost_since; /* of clock_ms(); 0: now, never */
 	int pause_ms;
 	bool unreadable; /* an event was too long, or the caller said stop */

@@ -14,6 +14,7 @@
 #include "agent/shell/answers.h"
 #include "agent/shell/script.h"
 #include "common/mem.h"
+#include "common/quote.h"
 
 /* Runs a script as a shell of ours reads it; returns what it answers. */
 static void
@@ -62,7 +63,7 @@ any_text_is_one_word(void **state)
 		auto_buf struct buf answer = { 0 };
 
 		buf_str(&script, "printf '%s.' ");
-		script_quote(&script, WORDS[i]);
+		quote_always(&script, WORDS[i]);
 		buf_str(&script, "\n");
 		run_bash(&script, &answer);
 		assert_int_equal(answer.len, strlen(WORDS[i]) + 1);

@@ -51,7 +51,8 @@ operation_of(const json_t *doc, const struct route *r, size_t *vars)
 static void
 the_document_can_be_written_and_read_back(void **state)
 {
-	auto_json json_t *doc = openapi_document("http://box.example");
+	auto_json json_t *doc =
+	    openapi_document(ROUTES, ROUTE_COUNT, "http://box.example");
 	auto_free char *text = json_text(doc);
 	auto_json json_t *again = NULL;
 	struct err e = { 0 };
@@ -68,7 +69,8 @@ the_document_can_be_written_and_read_back(void **state)
 static void
 every_route_is_there_with_its_parameters(void **state)
 {
-	auto_json json_t *doc = openapi_document("http://box.example");
+	auto_json json_t *doc =
+	    openapi_document(ROUTES, ROUTE_COUNT, "http://box.example");
 	size_t operations = 0;
 	const char *path;
 	json_t *item;
@@ -119,7 +121,8 @@ every_field_is_there_with_its_bounds(void **state)
 		{ J_OBJ, "object", NULL, "maxProperties" },
 		{ J_ARR, "array", NULL, "maxItems" },
 	};
-	auto_json json_t *doc = openapi_document("http://box.example");
+	auto_json json_t *doc =
+	    openapi_document(ROUTES, ROUTE_COUNT, "http://box.example");
 	size_t vars, seen = 0;
 
 	(void)state;

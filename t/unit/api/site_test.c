@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/gate/site.h"
+#include "api/serve/site.h"
 #include "common/mem.h"
 
 static void

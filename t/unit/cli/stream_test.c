@@ -10,9 +10,10 @@
 #include "common/mem.h"
 
 static bool
-hear(void *ctx, const char *data, size_t len)
+hear(void *ctx, const char *name, const char *data, size_t len)
 {
 	(void)ctx;
+	(void)name;
 	(void)data;
 	(void)len;
 	return true;
@@ -53,7 +54,7 @@ follow_nobody(const json_t *body, struct err *e)
 		.path = "/",
 		.body = body,
 		.told = count_losses,
-		.sse = { .emit = hear, .ctx = &losses } };
+		.sse = { .event = hear, .ctx = &losses } };
 
 	assert_int_equal(stream_wait_ms(&s), 0);
 	while (stream_move(&s, e) == 0) {

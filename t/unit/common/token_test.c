@@ -98,15 +98,13 @@ base64_is_read_or_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
-		auto_buf struct buf out = { 0 }, back = { 0 };
+		auto_buf struct buf out = { 0 };
 
 		buf_str(&out, ">");
 		assert_int_equal(token_base64(CASES[i].text, &out),
 		    CASES[i].want != NULL);
 		if (CASES[i].want == NULL)
 			continue;
-		token_to_base64(CASES[i].want, CASES[i].len, &back);
-		assert_string_equal(back.data, CASES[i].text);
 		assert_int_equal(out.len, CASES[i].len + 1);
 		assert_memory_equal(out.data + 1, CASES[i].want,
 		    CASES[i].len + 1);

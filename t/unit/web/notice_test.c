@@ -4,8 +4,8 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "common/base64.h"
 #include "common/mem.h"
-#include "common/token.h"
 #include "web/notice.h"
 
 static void
@@ -61,7 +61,7 @@ the_policy_allows_the_style(void **state)
 	crypto_hash_sha256(digest, (const unsigned char *)style,
 	    (unsigned long long)(end - style));
 	buf_str(&hash, "'sha256-");
-	token_to_base64(digest, sizeof(digest), &hash);
+	base64_encode(&hash, digest, sizeof(digest));
 	assert_non_null(strstr(NOTICE_POLICY, hash.data));
 }
 

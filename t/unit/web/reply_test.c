@@ -1,4 +1,4 @@
-/* reply_test.c: one error, its dresses. */
+/* reply_test.c: an error in the format of the API that the client used. */
 #include "../unit.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ a_problem_has_all_its_members(void **state)
 
 	(void)state;
 	err_set(&e, ERR_CONFLICT, CODE_NAME_TAKEN, "the name is taken");
-	reply_problem(&c, &e);
+	reply_problem(&c, &e, NULL);
 	v = answer(&f);
 	text = json_text(v);
 	assert_string_equal(text,
@@ -55,7 +55,7 @@ bad_input_is_listed_by_field(void **state)
 
 	(void)state;
 	err_field(&e, "ttl", "is odd");
-	reply_problem(&c, &e);
+	reply_problem(&c, &e, NULL);
 	v = answer(&f);
 	assert_string_equal(json_str(v, "detail"), "ttl: is odd");
 	first = json_array_get(json_object_get(v, "errors"), 0);
@@ -89,7 +89,7 @@ an_error_may_say_more(void **state)
 
 		err_set(&e, ERR_LIMITED, CODE_QUOTA_EXCEEDED, "too many");
 		snprintf(e.more, sizeof(e.more), "%s", CASES[i].more);
-		reply_problem(&c, &e);
+		reply_problem(&c, &e, NULL);
 		v = answer(&f);
 		assert_non_null(strstr(f.out.data, CASES[i].header));
 		assert_string_equal(json_str(v, "code"), "quota_exceeded");
@@ -111,7 +111,7 @@ whoever_may_come_again_is_told_when(void **state)
 
 	(void)state;
 	err_set(&e, ERR_LIMITED, CODE_QUOTA_EXCEEDED, "too many");
-	reply_problem(&c, &e);
+	reply_problem(&c, &e, NULL);
 	v = answer(&f);
 	assert_true(json_is_true(json_object_get(v, "retryable")));
 	assert_non_null(strstr(f.out.data, "Retry-After: 5\r\n"));
@@ -127,7 +127,7 @@ an_error_nobody_named_is_internal(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	reply_problem(&c, &e);
+	reply_problem(&c, &e, NULL);
 	v = answer(&f);
 	assert_string_equal(json_str(v, "code"), "internal");
 	assert_int_equal(c.status, 500);
@@ -148,7 +148,7 @@ a_cut_name_still_makes_a_document(void **state)
 	memset(name, 'x', sizeof(name));
 	memcpy(name + ERR_FIELD_MAX - 2, "\xc3\xbc", 3);
 	err_field(&e, name, "is not a known field");
-	reply_problem(&c, &e);
+	reply_problem(&c, &e, NULL);
 	v = answer(&f);
 	assert_int_equal(json_integer_value(json_object_get(v, "status")), 400);
 	assert_int_equal(json_array_size(json_object_get(v, "errors")), 1);

@@ -5,8 +5,8 @@
  * cookies for the other, and SameSite does not tell them apart.  What is
  * registrable is in the public suffix list, which Debian keeps up to date.
  */
-#ifndef SANDLEASE_API_GATE_SITE_H
-#define SANDLEASE_API_GATE_SITE_H
+#ifndef SANDLEASE_API_SERVE_SITE_H
+#define SANDLEASE_API_SERVE_SITE_H
 
 #include <stdbool.h>
 #include <stdio.h>

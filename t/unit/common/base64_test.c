@@ -1,14 +1,9 @@
 /* base64_test.c: RFC 4648. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <string.h>
 
-#include "agent/base/base64.h"
+#include "common/base64.h"
 #include "common/mem.h"
 
 static const struct {
@@ -57,8 +52,47 @@ what_is_not_base64_is_refused(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
 		auto_buf struct buf b = { 0 };
 
+		buf_str(&b, ">");
 		assert_false(base64_decode(&b, BAD[i], strlen(BAD[i])));
+		assert_false(base64_decode_strict(&b, BAD[i], strlen(BAD[i])));
+		assert_string_equal(b.data, ">");
 	}
+}
+
+static void
+bits_too_many_are_refused_where_one_text_must_stand_for_one_value(void **state)
+{
+	static const char *const LOOSE[] = { "Zh==", "Zm9=", "Zm9vZv==" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(LOOSE); i++) {
+		auto_buf struct buf b = { 0 };
+
+		assert_false(
+		    base64_decode_strict(&b, LOOSE[i], strlen(LOOSE[i])));
+		assert_int_equal(b.len, 0);
+		assert_true(base64_decode(&b, LOOSE[i], strlen(LOOSE[i])));
+		assert_memory_equal(b.data, "foof", b.len < 3 ? b.len : 4);
+	}
+}
+
+static void
+every_byte_comes_back(void **state)
+{
+	auto_buf struct buf coded = { 0 }, plain = { 0 };
+	unsigned char all[3 * 256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all); i++)
+		all[i] = (unsigned char)(i + i / 256);
+	buf_str(&coded, "AAAA");
+	base64_encode(&coded, all, sizeof(all));
+	assert_int_equal(strlen(coded.data), coded.len);
+	assert_true(
+	    base64_decode_strict(&plain, coded.data + 4, coded.len - 4));
+	assert_int_equal(plain.len, sizeof(all));
+	assert_memory_equal(plain.data, all, sizeof(all));
+	assert_int_equal(plain.data[plain.len], '\0');
 }
 
 int
@@ -67,6 +101,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_vectors_of_the_rfc_hold_both_ways),
 		cmocka_unit_test(what_is_not_base64_is_refused),
+		cmocka_unit_test(
+		    bits_too_many_are_refused_where_one_text_must_stand_for_one_value),
+		cmocka_unit_test(every_byte_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* dress.c: a failure, told as the surface that was asked tells it. */
-#include "api/dress.h"
+/* error.c: renders an error in the format of the API that the client used. */
+#include "api/error.h"
 
 #include "api/app.h"
 #include "api/preview_page.h"
@@ -21,22 +21,16 @@ level_of(const struct err *e)
 }
 
 void
-dress_native(struct call *c, struct err *e)
-{
-	dress_native_with(c, e, NULL);
-}
-
-void
-dress_native_with(struct call *c, struct err *e, const json_t *more)
+error_render_native(struct call *c, struct err *e, const json_t *more)
 {
 	if (err_status(e) >= 500)
 		log_err(level_of(e), "request_failed", e);
 	app_hide_details(c, e);
-	reply_problem_with(c, e, more);
+	reply_problem(c, e, more);
 }
 
 void
-dress_container(struct call *c, struct err *e, enum err_code reason)
+error_render_container(struct call *c, struct err *e, enum err_code reason)
 {
 	auto_json json_t *context = json_pack("{s:s, s:b}", "reason",
 	    code_word(reason), "retryable", 1);
@@ -54,7 +48,7 @@ dress_container(struct call *c, struct err *e, enum err_code reason)
 }
 
 void
-dress_preview(struct call *c, struct err *e)
+error_render_preview(struct call *c, struct err *e)
 {
 	if (err_status(e) >= 500)
 		log_err(LOG_WARN, "preview", e);

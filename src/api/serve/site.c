@@ -1,5 +1,5 @@
 /* site.c: whether previews and dashboard are one site to a browser. */
-#include "api/gate/site.h"
+#include "api/serve/site.h"
 
 #include <arpa/inet.h>
 #include <string.h>

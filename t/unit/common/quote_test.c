@@ -1,8 +1,8 @@
 /* quote_test.c: words for a shell that must come out as they went in. */
 #include "t/unit/unit.h"
 
-#include "cli/quote.h"
 #include "common/mem.h"
+#include "common/quote.h"
 
 static void
 words_are_quoted_where_they_must_be(void **state)
@@ -34,6 +34,17 @@ words_are_quoted_where_they_must_be(void **state)
 }
 
 static void
+a_word_can_be_quoted_always(void **state)
+{
+	auto_buf struct buf got = { 0 };
+
+	(void)state;
+	quote_always(&got, "ls");
+	quote_always(&got, "it's");
+	assert_string_equal(got.data, "'ls''it'\\''s'");
+}
+
+static void
 a_line_has_all_words(void **state)
 {
 	char *words[] = { (char[]){ "printf" }, (char[]){ "%s\n" },
@@ -50,6 +61,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_quoted_where_they_must_be),
+		cmocka_unit_test(a_word_can_be_quoted_always),
 		cmocka_unit_test(a_line_has_all_words),
 	};
 

@@ -4,8 +4,8 @@
  * The statement has columns `id` and `at`, and answers one row more than the
  * page has when there are more.
  */
-#ifndef SANDLEASE_API_PAGE_H
-#define SANDLEASE_API_PAGE_H
+#ifndef SANDLEASE_API_V1_PAGE_H
+#define SANDLEASE_API_V1_PAGE_H
 
 #include <stdint.h>
 

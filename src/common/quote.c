@@ -1,26 +1,36 @@
 /* quote.c: words for a shell that must come out as they went in. */
-#include "cli/quote.h"
+#include "common/quote.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* What no shell takes for anything but itself, wherever it stands. */
 static const char PLAIN[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:,@%+";
 
 void
-quote_word(struct buf *to, const char *word)
+quote_always(struct buf *to, const char *word)
 {
-	if (str_made_of(word, PLAIN, 1, SIZE_MAX)) {
-		buf_str(to, word);
-		return;
+	buf_str(to, "'");
+	for (;;) {
+		size_t n = strcspn(word, "'");
+
+		buf_add(to, word, n);
+		if (word[n] == '\0')
+			break;
+		buf_str(to, "'\\''");
+		word += n + 1;
 	}
 	buf_str(to, "'");
-	for (; *word != '\0'; word++)
-		if (*word == '\'')
-			buf_str(to, "'\\''");
-		else
-			buf_add(to, word, 1);
-	buf_str(to, "'");
+}
+
+void
+quote_word(struct buf *to, const char *word)
+{
+	if (str_made_of(word, PLAIN, 1, SIZE_MAX))
+		buf_str(to, word);
+	else
+		quote_always(to, word);
 }
 
 void

@@ -1,13 +1,14 @@
 /*
- * handlers.h: every handler of the route table.  A handler decodes, makes one
- * control call and replies; failures travel as struct err.
+ * handlers.h: what the route table is made of: the handlers of this room, and
+ * the bodies they take.  A handler decodes, makes one control call and replies;
+ * failures travel as struct err.
  */
-#ifndef SANDLEASE_API_ROUTE_HANDLERS_H
-#define SANDLEASE_API_ROUTE_HANDLERS_H
+#ifndef SANDLEASE_API_V1_HANDLERS_H
+#define SANDLEASE_API_V1_HANDLERS_H
 
 #include "web/router.h"
 
-handler_fn v1_health, v1_live, v1_openapi;
+handler_fn v1_health, v1_live;
 handler_fn v1_login, v1_logout, v1_me;
 handler_fn v1_session_create, v1_session_list, v1_session_get, v1_session_patch,
     v1_session_delete, v1_session_resume, v1_session_sleep, v1_session_extend,
@@ -21,5 +22,14 @@ handler_fn v1_snapshot_create, v1_snapshot_list, v1_snapshot_get,
 handler_fn v1_port_expose, v1_port_list, v1_port_remove, v1_port_rotate;
 handler_fn v1_ticket_create;
 handler_fn container_port_expose, container_port_list, container_port_remove;
+
+extern const struct jfield LOGIN_FIELDS[];
+extern const size_t LOGIN_FIELD_COUNT;
+extern const struct jfield ALIASES_FIELDS[];
+extern const size_t ALIASES_FIELD_COUNT;
+extern const struct jfield PORT_FIELDS[];
+extern const size_t PORT_FIELD_COUNT;
+extern const struct jfield TICKET_FIELDS[];
+extern const size_t TICKET_FIELD_COUNT;
 
 #endif

@@ -1,5 +1,5 @@
 /* page.c: lists, newest first, a page at a time. */
-#include "api/page.h"
+#include "api/v1/page.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,47 @@
+/* app.c: what handlers and gates ask of the worker that runs them. */
+#include "api/app.h"
+
+#include <stdio.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+struct control *
+app_control(struct call *c, struct err *e)
+{
+	struct app *app = app_of(c);
+
+	if (!app->ctl_open) {
+		if (control_open(app->conf, app->store, &app->ctl, e) < 0)
+			return NULL;
+		app->ctl_open = true;
+	}
+	str_copy(app->ctl.trace, sizeof(app->ctl.trace), c->trace_id);
+	snprintf(app->ctl.actor, sizeof(app->ctl.actor), "key:%s/%s",
+	    app->who.key_id, app->who.user);
+	return &app->ctl;
+}
+
+int64_t
+app_deadline(struct call *c, int64_t wait_ms)
+{
+	int64_t hold_ms = app_of(c)->hold_ms;
+
+	return clock_ms() + (wait_ms < hold_ms ? wait_ms : hold_ms);
+}
+
+void
+app_hide_details(const struct call *c, struct err *e)
+{
+	const char *told = err_told(e);
+
+	if (e->kind == ERR_INTERNAL) {
+		err_set(e, ERR_INTERNAL, CODE_INTERNAL,
+		    "something went wrong here; the operator's log has it under %s",
+		    c->request_id);
+	} else if (told != e->msg) {
+		if (err_status(e) < 500) /* the others are in the log already */
+			log_err(LOG_WARN, "request_refused", e);
+		err_set(e, e->kind, e->code, "%s", told);
+	}
+}

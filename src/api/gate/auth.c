@@ -1,0 +1,330 @@
+/* auth.c: may this request go to that wrapper or port? */
+#include "api/gate/auth.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/gate/access.h"
+#include "api/gate/audit.h"
+#include "api/gate/first_work.h"
+#include "api/gate/request.h"
+#include "api/gate/sandbox_name.h"
+#include "api/gate/ticket.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/token.h"
+
+/* ---- the answers */
+
+static void
+deny(struct call *c, enum err_code code)
+{
+	call_header(c, "X-Sandlease-Deny", code_word(code));
+	call_reply_empty(c, 403);
+}
+
+static void
+deny_key(struct call *c, const struct credential *k)
+{
+	audit_key(c, k);
+	deny(c,
+	    k->kind == CREDENTIAL_TICKET ? CODE_INVALID_TICKET
+					 : CODE_UNAUTHORIZED);
+}
+
+static void
+deny_session(struct call *c, const char *id, const struct credential *k)
+{
+	if (id[0] != '\0') /* nginx leaves out what cannot be an id */
+		audit_session(c, id, k);
+	deny(c, CODE_SESSION_NOT_FOUND);
+}
+
+/*
+ * Another host has the sandbox: its socket is there, and a wake-up here would
+ * take what cannot be seen for gone.  The host's name goes along to deny_gate.
+ */
+static bool
+deny_elsewhere(struct call *c, const struct rows *r)
+{
+	auto_free char *why = NULL;
+
+	if (rows_null(r, 0, "elsewhere"))
+		return false;
+	why = xasprintf("%s:%s", code_word(CODE_OTHER_HOST),
+	    rows_text(r, 0, "elsewhere"));
+	call_header(c, "X-Sandlease-Deny", why);
+	call_reply_empty(c, 403);
+	return true;
+}
+
+/* 401 is nginx's way to the wake location; nobody outside sees it. */
+static void
+say_wake(struct call *c, const struct rows *r)
+{
+	if (deny_elsewhere(c, r))
+		return;
+	call_header(c, "X-Sandlease-Deny", "wake");
+	call_reply_empty(c, 401);
+}
+
+/* The upstream is built from the row: a stale wrapper cannot be named. */
+static void
+admit(struct call *c, const struct rows *r, const char *port)
+{
+	auto_free char *up = NULL;
+
+	if (deny_elsewhere(c, r))
+		return;
+	up = xasprintf("unix:%s/s/%s.%" PRId64 "%s%s.sock",
+	    app_of(c)->conf->run_dir, call_param(c, "SL_SESSION"),
+	    rows_int(r, 0, "generation"), port[0] != '\0' ? "." : "", port);
+	first_work_note(c, r);
+	call_header(c, "X-Sandlease-Upstream", up);
+	call_reply_empty(c, 204);
+}
+
+static void
+say_unavailable(struct call *c, const struct err *e)
+{
+	log_err(LOG_ERROR, "auth", e);
+	deny(c, CODE_DATABASE_UNAVAILABLE);
+}
+
+static bool
+has_wrapper(const struct rows *r)
+{
+	return state_session_parse(rows_text(r, 0, "state")) == SESSION_READY &&
+	    state_lease_parse(rows_text(r, 0, "lease")) == LEASE_OWNS_WRAPPER;
+}
+
+/* What a session says to a call that needs its wrapper, and there is none. */
+static void
+answer_unready(struct call *c, const struct rows *r)
+{
+	switch (state_session_parse(rows_text(r, 0, "state"))) {
+	case SESSION_UNKNOWN:
+	case SESSION_DELETING:
+		deny(c, CODE_SESSION_DELETING);
+		return;
+	case SESSION_DELETED:
+		deny(c, CODE_SESSION_DELETED);
+		return;
+	case SESSION_FAILED:
+		deny(c, CODE_SESSION_FAILED);
+		return;
+	case SESSION_LOST:
+		deny(c, CODE_SESSION_LOST);
+		return;
+	case SESSION_INITIALIZING:
+	case SESSION_READY: /* its wrapper is being stopped, or is gone */
+	case SESSION_SLEEPING:
+	case SESSION_ASLEEP:
+		break;
+	}
+	if (request_is_probe(c))
+		deny(c, CODE_SESSION_ASLEEP);
+	else
+		say_wake(c, r);
+}
+
+/*
+ * SDKs read files by POST.  A key that may only read may do that, as it may GET
+ * files/; the wrapper finds its route by the same path.
+ */
+static bool
+reads_by_post(const struct call *c)
+{
+	static const char *const ROUTES_THAT_READ[] = { "read", "read/stream",
+		"list-files", "exists" };
+	auto_free char *prefix =
+	    xasprintf("/v1/sessions/%s/api/", call_param(c, "SL_SESSION"));
+
+	if (!str_equal(c->method, "POST") || !str_starts(c->path, prefix))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(ROUTES_THAT_READ); i++)
+		if (str_equal(c->path + strlen(prefix), ROUTES_THAT_READ[i]))
+			return true;
+	return false;
+}
+
+/* ---- proxy/{port}: nginx names the port */
+
+/* The port as nginx names it; what is no port becomes 0, which nobody exposes. */
+static const char *
+proxied_port(const struct call *c)
+{
+	const char *port = call_param(c, "SL_PORT");
+	int64_t n;
+
+	if (!request_is_proxied(c))
+		return "";
+	return port[0] != '0' && str_to_int(port, 1, 65535, &n) ? port : "0";
+}
+
+/*
+ * nginx has routed by its own reading of the path; the app gets the rest of
+ * the raw one, so that must agree.
+ */
+static bool
+raw_path_agrees(const struct call *c)
+{
+	auto_free char *prefix = xasprintf("/v1/sessions/%s/proxy/%s",
+	    call_param(c, "SL_SESSION"), call_param(c, "SL_PORT"));
+	const char *uri = call_param(c, "REQUEST_URI");
+
+	/* up to a slash, the query or its end */
+	return str_starts(uri, prefix) &&
+	    strchr("/?", uri[strlen(prefix)]) != NULL;
+}
+
+/* ---- a session */
+
+/*
+ * Why the dashboard's cookie does not count for this call, or CODE_NONE.
+ *
+ * A browser sends the cookie with whatever a page asks for, a tenant's page
+ * included.  So it counts for scripts of the dashboard only, and never at
+ * proxy/{port}: what answers there is a tenant's program.
+ */
+static enum err_code
+refuse_cookie(const struct call *c, bool reads)
+{
+	bool opens_socket = ticket_upgrades(c) && ticket_purpose(c)[0] != '\0';
+	struct err e = { 0 };
+
+	if (request_is_proxied(c))
+		return CODE_UNAUTHORIZED;
+	if (!reads && access_same_origin(c, &e) < 0)
+		return e.code;
+	/* every browser tells the Origin of a WebSocket, not every one more */
+	if (!opens_socket && access_own_script(c, &e) < 0)
+		return e.code;
+	return CODE_NONE;
+}
+
+void
+auth_session(struct call *c)
+{
+	struct app *app = app_of(c);
+	auto_rows struct rows *r = NULL;
+	const char *id = call_param(c, "SL_SESSION");
+	const char *purpose = ticket_purpose(c);
+	bool reads = request_reads_only(c) && purpose[0] == '\0';
+	bool path_agrees = !request_is_proxied(c) || raw_path_agrees(c);
+	enum access needs =
+	    reads || reads_by_post(c) ? ACCESS_READ : ACCESS_TENANT;
+	enum err_code why = CODE_NONE;
+	struct credential k;
+	struct err e = { 0 };
+	char every[24];
+
+	if (ticket_credential(c, &k, &e) < 0 || !k.given) {
+		if (e.kind != ERR_NONE) /* something, but no key */
+			audit_key(c, &k);
+		deny(c, CODE_UNAUTHORIZED);
+		return;
+	}
+	if (k.kind == CREDENTIAL_LOGIN &&
+	    refuse_cookie(c, reads) != CODE_NONE) {
+		deny(c, refuse_cookie(c, reads));
+		return;
+	}
+	snprintf(every, sizeof(every), "%" PRId64,
+	    app->conf->activity_write_seconds);
+	if (STORE_RUN(app->store, STMT_AUTH_SESSION, &r, &e, k.hash,
+		CREDENTIAL_NAMES[k.kind], id, every,
+		request_is_probe(c) || !path_agrees ? "true" : "false",
+		c->trace_id, proxied_port(c), purpose, c->request_id,
+		ACCESS_NAMES[needs], app->conf->host_name) < 0)
+		say_unavailable(c, &e);
+	else if (rows_null(r, 0, "scope"))
+		deny_key(c, &k);
+	else if (!access_scope_allows(rows_text(r, 0, "scope"), needs))
+		deny(c, CODE_FORBIDDEN);
+	else if (rows_null(r, 0, "state"))
+		deny_session(c, id, &k);
+	else if (!path_agrees)
+		deny(c, CODE_VALIDATION_FAILED);
+	else if (request_is_proxied(c) && !rows_bool(r, 0, "exposed"))
+		deny(c, CODE_PORT_NOT_EXPOSED);
+	else if (rows_bool(r, 0, "frozen"))
+		deny(c, CODE_SESSION_FROZEN); /* its wrapper would not answer */
+	else if (!request_is_probe(c) &&
+	    (why = sandbox_name_give(c, r)) != CODE_NONE)
+		deny(c, why);
+	else if (has_wrapper(r)) {
+		/* for the pool `stream`: what the key opens ends with it */
+		call_header(c, "X-Sandlease-Key", rows_text(r, 0, "key_id"));
+		/* the pool `stream` counts by it */
+		call_header(c, "X-Sandlease-Tenant", rows_text(r, 0, "tenant"));
+		admit(c, r, proxied_port(c));
+	} else
+		answer_unready(c, r);
+}
+
+/* ---- a preview */
+
+int
+auth_read_preview(struct call *c, struct rows **r, struct err *e)
+{
+	struct app *app = app_of(c);
+	const char *id = call_param(c, "SL_SESSION");
+	const char *port = call_param(c, "SL_PORT");
+	char hash[TOKEN_HASH_HEX_MAX], every[24];
+	int64_t n;
+
+	if (!str_to_int(port, 1, 65535, &n))
+		return err_set(e, ERR_NOT_FOUND, CODE_INVALID_TOKEN,
+		    "bad port");
+	token_hash(call_param(c, "SL_TOKEN"), hash);
+	snprintf(every, sizeof(every), "%" PRId64,
+	    app->conf->activity_write_seconds);
+	if (STORE_RUN(app->store, STMT_AUTH_PREVIEW, r, e, id, port, hash,
+		every, request_is_probe(c) ? "true" : "false", c->trace_id,
+		app->conf->host_name) < 0)
+		return -1;
+	if (rows_count(*r) == 0 ||
+	    !token_equal(rows_text(*r, 0, "token_hash"), hash)) {
+		audit_preview(c, id, port, hash);
+		return err_set(e, ERR_NOT_FOUND, CODE_INVALID_TOKEN,
+		    "bad token");
+	}
+	return 0;
+}
+
+static bool
+can_wake(const struct rows *r)
+{
+	enum session_state s = state_session_parse(rows_text(r, 0, "state"));
+
+	return s != SESSION_FAILED && s != SESSION_LOST;
+}
+
+void
+auth_preview(struct call *c)
+{
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	if (auth_read_preview(c, &r, &e) < 0) {
+		if (e.kind == ERR_NOT_FOUND)
+			deny(c, CODE_INVALID_TOKEN);
+		else
+			say_unavailable(c, &e);
+		return;
+	}
+	call_header(c, "X-Sandlease-Name", rows_text(r, 0, "name"));
+	call_header(c, "X-Sandlease-Host", rows_text(r, 0, "host"));
+	if (rows_bool(r, 0, "frozen"))
+		deny(c, CODE_SESSION_FROZEN);
+	else if (has_wrapper(r))
+		admit(c, r, call_param(c, "SL_PORT"));
+	else if (rows_bool(r, 0, "wake_on_preview") && !request_is_probe(c) &&
+	    can_wake(r))
+		say_wake(c, r);
+	else
+		deny(c, CODE_STALE_PREVIEW_URL);
+}

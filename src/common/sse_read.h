@@ -1,0 +1,49 @@
+/*
+ * sse_read.h: reading server-sent events.
+ *
+ * Bytes go in as they come, cut anywhere; events come out whole.  Lines end by
+ * LF, CR or both.  Of an event its name, its data and the last id are kept.
+ */
+#ifndef SANDLEASE_COMMON_SSE_READ_H
+#define SANDLEASE_COMMON_SSE_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/str.h"
+
+enum { SSE_READ_ID_MAX = 64 };
+
+/*
+ * Called with an event's data, NUL-terminated, and its name, NULL if it has
+ * none.  False ends the reading.
+ */
+typedef bool sse_read_fn(void *ctx, const char *name, const char *data,
+    size_t len);
+
+/* Start with { .event = ..., .ctx = ... }. */
+struct sse_read {
+	sse_read_fn *event;
+	bool (*comment)(void *ctx); /* or NULL: comments are skipped */
+	void *ctx;
+	size_t max; /* bytes of an event; 0: as many as there are */
+	char id[SSE_READ_ID_MAX]; /* of the last event that had one, or "" */
+	/* the rest is the reader's own */
+	char next_id[SSE_READ_ID_MAX]; /* of the event that is being read */
+	struct buf line, data, name;
+	bool has_data;
+	bool after_cr;
+};
+
+/* False when event() or comment() said so, or an event is longer than max. */
+bool sse_read_feed(struct sse_read *s, const char *bytes, size_t len);
+
+/*
+ * Before a new connection, which is to send everything behind `id` again:
+ * forgets the event that was cut.
+ */
+void sse_read_restart(struct sse_read *s);
+
+void sse_read_free(struct sse_read *s);
+
+#endif
