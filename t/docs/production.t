@@ -211,13 +211,14 @@ fi
 
 # ---- the README's names are two sites to a browser
 
-checked() { # PREVIEW_BASE: what --check says
+checked() { # PREVIEW_BASE: what --check says, but for the machine's kernel
 	{
 		grep -vE '^(public_url|preview_base)' "$SANDLEASE_CONFIG"
 		grep -m 1 '^public_url = ' "$TOP/README.md"
 		printf 'preview_base = %s\n' "$1"
 	} >"$work/checked.conf"
-	"$top_builddir/sandlease-api" --config "$work/checked.conf" --check 2>&1
+	"$top_builddir/sandlease-api" --config "$work/checked.conf" --check 2>&1 |
+		grep -v 'should be at least'
 }
 is "$(checked "$(sed -n 's/^preview_base = //p' "$TOP/README.md" | head -n 1)")" "" \
 	"--check has nothing to say of the README's domains"
