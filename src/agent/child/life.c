@@ -153,6 +153,9 @@ child_attach(struct child_entry *c, struct err *e)
 		err_set(e, ERR_INTERNAL, c->table->failed,
 		    "the %s cannot be watched", c->table->one);
 	}
+	/* a thread that ends it has its number; the loop notes that end */
+	if (!may_reap(c))
+		return 0;
 	proctree_kill(c->child.pid, NULL);
 	spawn_wait(&c->child);
 	child_lock(c->table);

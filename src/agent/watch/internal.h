@@ -83,11 +83,6 @@ const char *watch_path(const struct watch_dir *d, const struct watch_dir *above,
 
 /* ---- watch/news.c */
 
-/* Every watch there is. */
-extern struct watch *watch_all;
-/* So many bytes have been read from the instance. */
-extern int64_t watch_consumed;
-
 /* Whether a path below the root is not looked at. */
 bool watch_excludes(const struct watch *w, const char *path);
 
