@@ -116,6 +116,8 @@ def a_resume_tells_its_steps_and_what_starts_nothing_tells_none():
         sid, "until [ -e go ]; do sleep 0.1; done"))
     work.start()
     until("it works", lambda: get(sid)["busy"])
+    # which is written after its answer
+    until("the first call is told", lambda: "delivery_accepted" in what(new(sid, after)))
     after = last(sid)
     expect(200, call("POST", at(sid, "/resume")))
     found = new(sid, after)
