@@ -18,7 +18,7 @@ enum { STACK_BYTES = 128 * 1024 };
 
 static int data_fd;
 static serve_fn *handler;
-static atomic_int threads, waiting;
+static atomic_int threads, waiting, in_hand;
 
 int
 serve_thread(void *(*run)(void *arg), void *arg)
@@ -34,6 +34,24 @@ serve_thread(void *(*run)(void *arg), void *arg)
 	pthread_attr_destroy(&a);
 	errno = rc;
 	return rc == 0 ? 0 : -1;
+}
+
+void
+serve_begin(void)
+{
+	atomic_fetch_add(&in_hand, 1);
+}
+
+void
+serve_end(void)
+{
+	atomic_fetch_sub(&in_hand, 1);
+}
+
+int
+serve_in_hand(void)
+{
+	return atomic_load(&in_hand);
 }
 
 static void *serve_calls(void *arg);
@@ -67,8 +85,10 @@ serve_calls(void *arg)
 		}
 		if (others < 1)
 			add_thread();
+		serve_begin();
 		handler(&c);
 		server_finish(s, &c);
+		serve_end();
 	} while (atomic_load(&waiting) < SERVE_THREADS_MIN);
 	server_free(s);
 	atomic_fetch_sub(&threads, 1);

@@ -23,6 +23,14 @@ typedef void serve_fn(struct call *c);
 /* Starts serving; returns when the first threads wait. */
 int serve_start(int listen_fd, serve_fn *handle, struct err *e) MUST_CHECK;
 
+/*
+ * Calls whose answer is not out yet.  serve_start()'s count themselves; who
+ * serves calls in another way says when one begins and when its answer is out.
+ */
+void serve_begin(void);
+void serve_end(void);
+int serve_in_hand(void);
+
 /* A detached thread with a small stack.  -1 with errno when there is none. */
 int serve_thread(void *(*run)(void *arg), void *arg);
 

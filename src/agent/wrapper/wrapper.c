@@ -196,8 +196,9 @@ may_leave(struct leaving *l)
 	/* a client that sends no more keeps its call waiting for a body */
 	if (clock_left_ms(l->words_ms) < LAST_WORDS_MS - SENDING_MS)
 		server_cut_bodies();
-	answering =
-	    activity_count(ACTIVITY_RUNNING) + activity_count(ACTIVITY_STREAMS);
+	/* a call whose command has ended is not out of hand before its answer */
+	answering = activity_count(ACTIVITY_RUNNING) +
+	    activity_count(ACTIVITY_STREAMS) + serve_in_hand();
 	if (answering > 0 && clock_left_ms(l->words_ms) > 0)
 		return false;
 	ws_door_leave();

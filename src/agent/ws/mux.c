@@ -96,7 +96,9 @@ run_request(void *arg)
 {
 	struct running *r = arg;
 
+	serve_begin();
 	ws_call_run(r->call);
+	serve_end();
 	unlist(r);
 	free_request(r);
 	return NULL;
