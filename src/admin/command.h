@@ -18,7 +18,7 @@ struct option_row {
 	const char *help;
 };
 
-/* What a command prints, and so which options it has beside its own. */
+/* The form of a command's output, which decides its common options. */
 enum command_output {
 	PRINTS_WORDS,
 	PRINTS_ONE, /* a thing: --json */

@@ -86,7 +86,7 @@ struct lock {
 	}
 
 /*
- * What lock_take(), lock_drop() and lock_wait() ask of a build that checks;
+ * Called by lock_take(), lock_drop() and lock_wait() in a build that checks;
  * each aborts with the names of the locks when the thread breaks the rule.
  */
 void lock_check_take(const struct lock *l);

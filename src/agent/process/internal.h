@@ -49,7 +49,7 @@ void process_ended(struct process *p, const struct process_end *how);
 /* Before other threads can see it: what the loop does for it. */
 void process_prepare(struct process *p);
 
-/* What is said of one that has ended; -1. */
+/* Sets the error for a call that needs a process which has ended; -1. */
 int process_not_running(const struct process *p, struct err *e);
 
 #endif

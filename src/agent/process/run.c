@@ -80,7 +80,7 @@ output_ready(struct loop_item *item, uint32_t events)
 	}
 }
 
-/* What was written before its end, not what a child left behind writes. */
+/* Reads what the process wrote before its end; its children may go on. */
 static void
 read_rest(struct process_pipe *q)
 {

@@ -82,8 +82,9 @@ note_signal(struct pty *t)
 }
 
 /*
- * Who is left in it reads nothing any more and writes to nobody.  The
- * descriptor stays, for those who may be about to use it.
+ * Hangs the terminal up: processes that still have it open read an end of file
+ * and write to nothing.  The descriptor stays open, because another thread may
+ * be about to use it.
  */
 static void
 hang_up(struct pty *t)

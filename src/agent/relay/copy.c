@@ -117,7 +117,7 @@ copy_request(struct conn *c)
 	return 0;
 }
 
-/* What the app said becomes what the client gets. */
+/* Turns the app's bytes into the response that the client gets. */
 static enum relay_next
 send_reply(struct conn *c, size_t len)
 {

@@ -54,14 +54,14 @@ struct conn {
 	struct conn *next;
 };
 
-/* What becomes of a connection after a step. */
+/* How a connection goes on after a step. */
 enum relay_next {
 	RELAY_COPIES,   /* it goes on */
 	RELAY_ANSWERED, /* the client gets what is in `out`; the app is done */
 	RELAY_BROKEN    /* both ends are to be closed */
 };
 
-/* What to do when one end is ready, while both are connected. */
+/* Copies when one end is ready, while both are connected. */
 enum relay_next relay_copy_step(struct conn *c, enum side at, uint32_t events);
 
 /* Writes of what was kept what fd takes now.  -1: it takes nothing any more. */
