@@ -57,7 +57,7 @@ END $$;
 
 -- What a start needs beside its plan.  A function of its own: old programs have
 -- statements prepared that answer a start_plan, which must stay as it is.
-CREATE OR REPLACE FUNCTION start_furniture(p_session text)
+CREATE OR REPLACE FUNCTION start_contents(p_session text)
 RETURNS TABLE (org text, user_id text, setup_sealed text, setup_seconds bigint,
     setup_offset bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -371,7 +371,7 @@ END $$;
 
 -- What the wrapper of a session that is ready should have.  Whoever changes it
 -- from then on tells the wrapper; what was changed during the start is here.
-CREATE OR REPLACE FUNCTION session_fittings(p_session text, p_verified boolean)
+CREATE OR REPLACE FUNCTION session_env_ports(p_session text, p_verified boolean)
 RETURNS TABLE (env_sealed text, ports text) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF p_verified THEN

@@ -116,7 +116,7 @@ END $$;
 -- wish depends on it, seenRow (the version of its row that was due),
 -- seenActivity, generation and late.  Those that somebody else is at are passed
 -- over.  Answers the ids that it made a difference to.
-CREATE OR REPLACE FUNCTION stop_wishes(p_wish text, p jsonb)
+CREATE OR REPLACE FUNCTION stop_requests(p_wish text, p jsonb)
 RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     v     record;

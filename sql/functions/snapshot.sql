@@ -186,7 +186,7 @@ BEGIN
     RETURN true;
 END $$;
 
--- Beside start_furniture(), which old programs know as it is.
+-- Beside start_contents(), which old programs know as it is.
 CREATE OR REPLACE FUNCTION start_origin(p_session text)
 RETURNS TABLE (snapshot text, tenant text)
 LANGUAGE plpgsql VOLATILE AS $$

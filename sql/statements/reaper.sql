@@ -57,8 +57,8 @@ SELECT sessions_asked($1::jsonb);
 
 -- name: due_orphans
 -- params: seconds, limit
--- Initializing for too long, whatever their lease says.  seen_row: a wish that
--- comes of it is dropped if the row is another by then (stop_wishes).
+-- Initializing for too long, whatever their lease says.  seen_row: a stop request that
+-- comes of it is dropped if the row is another by then (stop_requests).
 SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state = 'initializing'
@@ -116,9 +116,9 @@ SELECT x.id
        lease_apply(x.id, 'request_stop', $1::jsonb - 'sessions') a
  WHERE a.applied;
 
--- name: stop_wishes
--- params: wish, spec
-SELECT id FROM stop_wishes($1, $2::jsonb) AS t (id);
+-- name: stop_requests
+-- params: kind, spec
+SELECT id FROM stop_requests($1, $2::jsonb) AS t (id);
 
 -- name: stop_watchdogs
 -- params: limit, retry, trace_id

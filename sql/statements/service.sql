@@ -27,7 +27,7 @@ SELECT CASE WHEN i.draining THEN 'drain' ELSE 'undrain' END, 'info',
        jsonb_build_object('by', event_actor())
   FROM i;
 
--- name: drain_wishes
+-- name: drain_requests
 -- Everything that runs or may run, to be put to sleep.
 SELECT l.session_id
   FROM lease l

@@ -9,7 +9,7 @@ SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
        start_writable_root(p.session_id) AS writable_root, CASE WHEN p.disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock,
        false AS started
-  FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f
+  FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_contents(p.session_id) f
  CROSS JOIN LATERAL start_origin(p.session_id) o;
 
 -- name: session_restart
@@ -18,7 +18,7 @@ SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
        start_writable_root(p.session_id) AS writable_root,
        pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock,
        (SELECT started_at IS NOT NULL FROM session WHERE id = $1) AS started
-  FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_furniture(p.session_id) f
+  FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_contents(p.session_id) f
  CROSS JOIN LATERAL start_origin(p.session_id) o;
 
 -- name: start_again
@@ -32,7 +32,7 @@ SELECT s.id AS session_id, s.name AS session_name, b.id AS sandbox_id, b.state A
   JOIN lease l ON l.session_id = s.id
   JOIN sandbox b ON b.id = s.sandbox_id
   JOIN class c ON c.name = b.class
- CROSS JOIN LATERAL start_furniture(s.id) f
+ CROSS JOIN LATERAL start_contents(s.id) f
  CROSS JOIN LATERAL start_origin(s.id) o
  WHERE s.id = $1;
 
@@ -56,11 +56,11 @@ SELECT v.applied, f.env_sealed, v.applied AND session_has_ports($1) AS has_ports
        CASE WHEN $2::jsonb ? 'unlock' THEN
            pg_advisory_unlock(hashtextextended($1, 4)) END AS unlocked
   FROM session_verified($1, $2::jsonb) v (applied)
-  LEFT JOIN LATERAL session_fittings($1, v.applied) f ON true;
+  LEFT JOIN LATERAL session_env_ports($1, v.applied) f ON true;
 
--- name: session_fittings
+-- name: session_env_ports
 -- params: session_id
-SELECT env_sealed, ports FROM session_fittings($1, true);
+SELECT env_sealed, ports FROM session_env_ports($1, true);
 
 -- name: start_unlock
 -- params: session_id
@@ -84,7 +84,7 @@ SELECT CASE WHEN pg_try_advisory_lock_shared(x.h) THEN NOT pg_advisory_unlock_sh
   FROM (SELECT hashtextextended($1, 4) AS h) x;
 
 -- name: session_request_stop
--- params: session_id, wish, spec
+-- params: session_id, kind, spec
 SELECT session_request_stop($1, $2, $3::jsonb) AS state;
 
 -- name: session_take_back

@@ -26,7 +26,7 @@ drain_once(struct admin *a, struct control *ctl, struct err *e)
 	auto_rows struct rows *s = NULL, *b = NULL;
 	struct err why = { 0 };
 
-	if (STORE_RUN(a->store, STMT_DRAIN_WISHES, &s, e) < 0)
+	if (STORE_RUN(a->store, STMT_DRAIN_REQUESTS, &s, e) < 0)
 		return -1;
 	for (size_t i = 0; i < rows_count(s); i++) {
 		const char *id = rows_text(s, i, "session_id");

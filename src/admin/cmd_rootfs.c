@@ -13,7 +13,7 @@ cmd_rootfs_make(struct admin *a, struct err *e)
 	const char *suite = admin_option(a, "--suite");
 	const char *packages = admin_option(a, "--packages");
 	const char *mirror = admin_option(a, "--mirror");
-	const struct rootfs_wish w = { .name = admin_argument(a),
+	const struct rootfs_options w = { .name = admin_argument(a),
 		.suite = suite != NULL ? suite : "bookworm",
 		.packages = packages,
 		.mirror = mirror };

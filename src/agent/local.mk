@@ -22,7 +22,7 @@ AGENT_SOURCES = \
 	src/agent/api/raw.c \
 	src/agent/api/rawpath.c src/agent/api/rawpath.h \
 	src/agent/api/routes.c src/agent/api/routes.h \
-	src/agent/api/scene.c src/agent/api/scene.h \
+	src/agent/api/request.c src/agent/api/request.h \
 	src/agent/api/session.c \
 	src/agent/api/setup.c src/agent/api/setup.h \
 	src/agent/api/target.c src/agent/api/target.h \
@@ -34,9 +34,9 @@ AGENT_SOURCES = \
 	src/agent/archive/backup_internal.h \
 	src/agent/archive/backup_path.c src/agent/archive/backup_path.h \
 	src/agent/archive/backup_restore.c \
-	src/agent/archive/clone.c src/agent/archive/clone.h \
+	src/agent/archive/snapshot_import.c src/agent/archive/snapshot_import.h \
 	src/agent/archive/ignored.c src/agent/archive/ignored.h \
-	src/agent/archive/keep.c src/agent/archive/keep.h \
+	src/agent/archive/snapshot_export.c src/agent/archive/snapshot_export.h \
 	src/agent/archive/omit.c src/agent/archive/omit.h \
 	src/agent/archive/pack.c src/agent/archive/pack.h \
 	src/agent/archive/unpack.c \
@@ -54,7 +54,7 @@ AGENT_SOURCES = \
 	src/agent/base/sigstate.c src/agent/base/sigstate.h \
 	src/agent/base/spawn.c src/agent/base/spawn.h \
 	src/agent/base/sysfilter.c src/agent/base/sysfilter.h \
-	src/agent/base/treeend.c src/agent/base/treeend.h \
+	src/agent/base/tree_end.c src/agent/base/tree_end.h \
 	src/agent/cell/cell.c src/agent/cell/cell.h \
 	src/agent/cell/cgroup_view.c src/agent/cell/cgroup_view.h \
 	src/agent/cell/init.c src/agent/cell/init.h \
@@ -72,7 +72,7 @@ AGENT_SOURCES = \
 	src/agent/code/kernel_text.c src/agent/code/kernel_text.h \
 	src/agent/files/blocks.c src/agent/files/blocks.h \
 	src/agent/files/copy.c src/agent/files/copy.h \
-	src/agent/files/draft.c src/agent/files/draft.h \
+	src/agent/files/temp_file.c src/agent/files/temp_file.h \
 	src/agent/files/entity.c src/agent/files/entity.h \
 	src/agent/files/files.c src/agent/files/files.h \
 	src/agent/files/glob.c src/agent/files/glob.h \
@@ -93,7 +93,7 @@ AGENT_SOURCES = \
 	src/agent/init/markers.c src/agent/init/markers.h \
 	src/agent/init/ops.c \
 	src/agent/init/seals.c src/agent/init/seals.h \
-	src/agent/init/usage.c src/agent/init/usage.h \
+	src/agent/init/disk_usage.c src/agent/init/disk_usage.h \
 	src/agent/init/watchdog.c src/agent/init/watchdog.h \
 	src/agent/process/act.c \
 	src/agent/process/input.c \
@@ -118,10 +118,10 @@ AGENT_SOURCES = \
 	src/agent/run/ending.c src/agent/run/ending.h \
 	src/agent/run/execution.c src/agent/run/execution.h \
 	src/agent/run/interrupt.c src/agent/run/interrupt.h \
-	src/agent/run/notice.c src/agent/run/notice.h \
+	src/agent/run/bash_notice.c src/agent/run/bash_notice.h \
 	src/agent/run/pump.c src/agent/run/pump.h \
 	src/agent/run/session_end.c src/agent/run/session_end.h \
-	src/agent/run/worker.c src/agent/run/worker.h \
+	src/agent/run/helper.c src/agent/run/helper.h \
 	src/agent/shell/answers.c src/agent/shell/answers.h \
 	src/agent/shell/envset.c src/agent/shell/envset.h \
 	src/agent/shell/exec.c src/agent/shell/exec.h \

@@ -13,8 +13,8 @@
 
 enum pool { POOL_API, POOL_READ, POOL_AUTH, POOL_STREAM, POOL__MAX };
 
-struct route; /* see web/router.h */
-struct share; /* which org holds which worker; see share.h */
+struct route;     /* see web/router.h */
+struct org_share; /* which org holds which worker; see share.h */
 
 struct first_work { /* see first_work.h; no session: none */
 	char session[ID_MAX], generation[24];
@@ -28,7 +28,7 @@ struct app {
 	struct store *store;
 	struct control ctl;
 	bool ctl_open; /* opened with the first call that needs it */
-	struct share *share;
+	struct org_share *share;
 	size_t worker;        /* this worker's place in the share */
 	struct principal who; /* of the call at hand */
 	int64_t hold_ms; /* the call at hand may wait no longer than this */

@@ -4,7 +4,7 @@
 #include "api/app.h"
 #include "api/preview_page.h"
 #include "common/log.h"
-#include "web/notice.h"
+#include "web/error_page.h"
 #include "web/reply.h"
 
 /*
@@ -54,7 +54,7 @@ error_render_preview(struct call *c, struct err *e)
 		log_err(LOG_WARN, "preview", e);
 	app_hide_details(c, e);
 	call_header(c, "Vary", "Accept");
-	if (notice_wanted(call_param(c, "HTTP_ACCEPT")))
+	if (error_page_wanted(call_param(c, "HTTP_ACCEPT")))
 		preview_page_reply(c, e);
 	else
 		reply_preview_error(c, e);

@@ -6,7 +6,7 @@ libapi_a_SOURCES = \
 	src/api/child.c src/api/child.h \
 	src/api/error.c src/api/error.h \
 	src/api/preview_page.c src/api/preview_page.h \
-	src/api/share.c src/api/share.h \
+	src/api/org_share.c src/api/org_share.h \
 	src/api/gate/access.c src/api/gate/access.h \
 	src/api/gate/audit.c src/api/gate/audit.h \
 	src/api/gate/auth.c src/api/gate/auth.h \
@@ -23,7 +23,7 @@ libapi_a_SOURCES = \
 	src/api/serve/master.c src/api/serve/master.h \
 	src/api/serve/site.c src/api/serve/site.h \
 	src/api/serve/starts.c src/api/serve/starts.h \
-	src/api/serve/watch.c src/api/serve/watch.h \
+	src/api/serve/disk_watch.c src/api/serve/disk_watch.h \
 	src/api/serve/worker.c src/api/serve/worker.h \
 	src/api/stream/answer.c src/api/stream/answer.h \
 	src/api/stream/events.c src/api/stream/events.h \

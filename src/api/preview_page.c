@@ -3,7 +3,7 @@
 
 #include "api/app.h"
 #include "common/mem.h"
-#include "web/notice.h"
+#include "web/error_page.h"
 #include "web/reply.h"
 
 struct page {
@@ -31,7 +31,7 @@ static void
 put_paragraph(struct buf *to, const char *text)
 {
 	buf_str(to, "<p>");
-	notice_escape(to, text);
+	error_page_escape(to, text);
 	buf_str(to, "</p>");
 }
 
@@ -40,9 +40,9 @@ put_owner(struct buf *to, struct call *c)
 {
 	buf_str(to,
 	    "<p>Is it yours? <a rel=\"noopener\" target=\"_blank\" href=\"");
-	notice_escape(to, app_of(c)->conf->public_url);
+	error_page_escape(to, app_of(c)->conf->public_url);
 	buf_str(to, "/#/sessions/");
-	notice_escape(to, call_param(c, "SL_SESSION"));
+	error_page_escape(to, call_param(c, "SL_SESSION"));
 	buf_str(to,
 	    "\">Wake it on the dashboard</a>, then load this page again.</p>");
 }

@@ -26,10 +26,10 @@ command_group(const struct command_table *t, const char *word)
 	return NULL;
 }
 
-struct config_wish
-command_wish(const struct args *a)
+struct config_choice
+command_choice(const struct args *a)
 {
-	return (struct config_wish){ .url = args_value(a, "url"),
+	return (struct config_choice){ .url = args_value(a, "url"),
 		.key_file = args_value(a, "api-key-file"),
 		.profile = args_value(a, "profile") };
 }

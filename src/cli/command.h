@@ -41,7 +41,7 @@ const struct command *command_find(const struct command_table *t, int count,
 const char *command_group(const struct command_table *t, const char *word);
 
 /* What the common options say of the service. */
-struct config_wish command_wish(const struct args *a);
+struct config_choice command_choice(const struct args *a);
 
 /*
  * Makes `inner` the command of that name with these operands, and those of our

@@ -199,7 +199,7 @@ check_key(const struct config *c, struct err *e)
 }
 
 static int
-read_profile(const struct config_wish *w, struct config *c, struct err *e)
+read_profile(const struct config_choice *w, struct config *c, struct err *e)
 {
 	auto_free char *file = config_file_name();
 	const char *named =
@@ -216,7 +216,7 @@ read_profile(const struct config_wish *w, struct config *c, struct err *e)
 
 /* The command line, the environment and the file, unchecked. */
 static int
-gather(const struct config_wish *w, struct config *c, struct err *e)
+gather(const struct config_choice *w, struct config *c, struct err *e)
 {
 	auto_free char *file_url = NULL;
 
@@ -241,13 +241,13 @@ gather(const struct config_wish *w, struct config *c, struct err *e)
 }
 
 int
-config_load_url(const struct config_wish *w, struct config *c, struct err *e)
+config_load_url(const struct config_choice *w, struct config *c, struct err *e)
 {
 	return gather(w, c, e) < 0 ? -1 : check_url(c, e);
 }
 
 int
-config_load(const struct config_wish *w, struct config *c, struct err *e)
+config_load(const struct config_choice *w, struct config *c, struct err *e)
 {
 	if (gather(w, c, e) < 0)
 		return -1;

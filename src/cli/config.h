@@ -24,7 +24,7 @@ struct config {
 };
 
 /* What the command line says; each may be NULL. */
-struct config_wish {
+struct config_choice {
 	const char *url;
 	const char *key_file;
 	const char *profile;
@@ -35,11 +35,11 @@ struct config_wish {
  * others may read is only warned of.  A key of the file goes to no other
  * service than its profile's.
  */
-int config_load(const struct config_wish *w, struct config *c, struct err *e)
+int config_load(const struct config_choice *w, struct config *c, struct err *e)
     MUST_CHECK;
 
 /* The same without a look at the key, which may be missing. */
-int config_load_url(const struct config_wish *w, struct config *c,
+int config_load_url(const struct config_choice *w, struct config *c,
     struct err *e) MUST_CHECK;
 
 /* True for what no API key has: anything but printable ASCII. */

@@ -143,16 +143,16 @@ replace_file(const char *file, const struct buf *text, struct err *e)
 {
 	auto_free char *real = realpath(file, NULL);
 	const char *to = real != NULL ? real : file;
-	auto_free char *draft = xasprintf("%s.XXXXXX", to);
-	auto_fd int fd = mkostemp(draft, O_CLOEXEC); /* mode 0600 */
+	auto_free char *temp = xasprintf("%s.XXXXXX", to);
+	auto_fd int fd = mkostemp(temp, O_CLOEXEC); /* mode 0600 */
 
 	if (fd < 0)
 		return err_errno(e, "%.150s", to);
 	if (output_bytes(fd, text->data, text->len) && fsync(fd) == 0 &&
-	    rename(draft, to) == 0)
+	    rename(temp, to) == 0)
 		return 0;
 	err_errno(e, "%.150s", to);
-	unlink(draft);
+	unlink(temp);
 	return -1;
 }
 

@@ -3,8 +3,8 @@
 
 enum { CTRL_Z = 0x1a };
 
-static enum escape_wish
-wish_of(char c)
+static enum escape_action
+action_of(char c)
 {
 	switch (c) {
 	case '.':
@@ -18,7 +18,7 @@ wish_of(char c)
 	}
 }
 
-enum escape_wish
+enum escape_action
 escape_take(struct escape *s, const char *data, size_t len, struct buf *out,
     size_t *used)
 {
@@ -29,8 +29,8 @@ escape_take(struct escape *s, const char *data, size_t len, struct buf *out,
 		s->tilde = !held && s->fresh && c == '~';
 		if (s->tilde)
 			continue;
-		if (held && wish_of(c) != ESCAPE_NONE)
-			return wish_of(
+		if (held && action_of(c) != ESCAPE_NONE)
+			return action_of(
 			    c); /* and the line is as fresh as before */
 		if (held && c != '~')
 			buf_add(out, "~", 1);

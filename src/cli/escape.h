@@ -12,7 +12,7 @@
 
 #include "common/str.h"
 
-enum escape_wish {
+enum escape_action {
 	ESCAPE_NONE,
 	ESCAPE_DETACH,  /* ~. */
 	ESCAPE_SUSPEND, /* ~^Z */
@@ -26,10 +26,10 @@ struct escape {
 };
 
 /*
- * Appends what is for the session to `out`, up to the first wish; *used says
+ * Appends what is for the session to `out`, up to the first action; *used says
  * how many of the bytes that were.
  */
-enum escape_wish escape_take(struct escape *s, const char *data, size_t len,
+enum escape_action escape_take(struct escape *s, const char *data, size_t len,
     struct buf *out, size_t *used);
 
 #endif

@@ -64,7 +64,7 @@ is_dead(struct clean *k, const struct rows *r, size_t i, struct err *e)
 	const char *sandbox = rows_text(r, i, "sandbox_id");
 	const char *session = rows_text(r, i, "session_id");
 	auto_free struct agent_cell *cells = NULL;
-	struct agent_roll roll = { 0 };
+	struct agent_cells list = { 0 };
 	struct sandbox_seen seen;
 	bool gone;
 
@@ -74,15 +74,15 @@ is_dead(struct clean *k, const struct rows *r, size_t i, struct err *e)
 		return false;
 	if (seen.presence != PRESENCE_RUNNING)
 		return true;
-	str_copy(roll.sandbox, sizeof(roll.sandbox), sandbox);
-	str_copy(roll.incarnation, sizeof(roll.incarnation), seen.incarnation);
-	agent_roll_all(p, clock_ms() + LIST_MS, &roll, 1);
-	cells = roll.cells;
-	*e = roll.e;
-	for (size_t n = 0; n < roll.count; n++)
+	str_copy(list.sandbox, sizeof(list.sandbox), sandbox);
+	str_copy(list.incarnation, sizeof(list.incarnation), seen.incarnation);
+	agent_cells_all(p, clock_ms() + LIST_MS, &list, 1);
+	cells = list.cells;
+	*e = list.e;
+	for (size_t n = 0; n < list.count; n++)
 		if (str_equal(cells[n].session, session))
 			return false;
-	return roll.answered;
+	return list.answered;
 }
 
 /*

@@ -36,7 +36,7 @@ struct control {
 	char actor
 	    [CONTROL_ACTOR_MAX]; /* who asked for it: key:ID/USER, reaper */
 	int64_t intent_ms; /* of clock_ms(), before the last intent to start */
-	bool glance;       /* at a setup that runs, without waiting for it */
+	bool try_setup;    /* at a setup that runs, without waiting for it */
 	/*
 	 * For a client that does not wait: launch_act() calls it between intent
 	 * and act, then has until `go_on_ms` of clock_ms().  NULL: it waits.

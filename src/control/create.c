@@ -33,7 +33,7 @@ text_or_null(const char *s)
  */
 static bool
 is_isolated(const struct control *ctl, const struct principal *who,
-    const struct session_wish *w)
+    const struct session_options *w)
 {
 	if (w->isolation == ISOLATION_SESSION)
 		return true;
@@ -51,7 +51,7 @@ struct placement {
 
 static void
 place(const struct control *ctl, const struct principal *who,
-    const struct session_wish *w, const char *id, struct placement *p)
+    const struct session_options *w, const char *id, struct placement *p)
 {
 	const struct sandbox_owner o = { .org = who->org,
 		.user = who->user,
@@ -69,7 +69,7 @@ place(const struct control *ctl, const struct principal *who,
 }
 
 static void
-add_setup(struct control *ctl, const struct session_wish *w, const char *id,
+add_setup(struct control *ctl, const struct session_options *w, const char *id,
     json_t *spec)
 {
 	auto_json json_t *setup = NULL;
@@ -100,7 +100,7 @@ digest(const struct principal *who, const char *what, const char *text)
  * must agree with.
  */
 static void
-add_comparison(const struct principal *who, const struct session_wish *w,
+add_comparison(const struct principal *who, const struct session_options *w,
     const struct placement *p, json_t *spec)
 {
 	auto_free char *files = json_array_size(w->files) > 0
@@ -135,7 +135,7 @@ add_comparison(const struct principal *who, const struct session_wish *w,
 }
 
 static void
-add_options(const struct session_wish *w, json_t *spec)
+add_options(const struct session_options *w, json_t *spec)
 {
 	if (w->max_run_seconds > 0)
 		json_object_set_new(spec, "maxRunSeconds",
@@ -156,7 +156,7 @@ add_options(const struct session_wish *w, json_t *spec)
 
 static char *
 create_spec(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, const struct placement *p, const char *id)
+    const struct session_options *w, const struct placement *p, const char *id)
 {
 	json_t *spec = start_intent(ctl);
 
@@ -222,7 +222,7 @@ keep_undecided(struct control *ctl, const char *id, const struct err *e)
 /* The same request may be made again, and must not be a replay. */
 static void
 forget_key(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, const char *id)
+    const struct session_options *w, const char *id)
 {
 	struct err e = { 0 };
 
@@ -233,7 +233,7 @@ forget_key(struct control *ctl, const struct principal *who,
 }
 
 static bool
-is_nameless(const struct session_wish *w)
+is_nameless(const struct session_options *w)
 {
 	return str_empty(w->name) && w->correlation_keys == NULL;
 }
@@ -269,7 +269,7 @@ take_back(struct control *ctl, const char *id)
  */
 static int
 clean_up(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, const char *id, const struct err *e)
+    const struct session_options *w, const char *id, const struct err *e)
 {
 	if (start_undecided(e)) {
 		if (start_must_wait(e))
@@ -303,7 +303,7 @@ refuse_class(struct control *ctl, struct err *e)
 
 /* Files anywhere in the root are for classes that let it be written. */
 static int
-check_files(struct control *ctl, const struct session_wish *w,
+check_files(struct control *ctl, const struct session_options *w,
     const char *class_name, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
@@ -325,7 +325,7 @@ check_files(struct control *ctl, const struct session_wish *w,
 /* Intent: one statement.  *isolated: the sandbox is its own. */
 static int
 register_session(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, struct rows **plan, bool *isolated,
+    const struct session_options *w, struct rows **plan, bool *isolated,
     struct err *e)
 {
 	auto_free char *spec = NULL;
@@ -357,7 +357,7 @@ register_session(struct control *ctl, const struct principal *who,
  */
 static int
 register_anew(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, struct rows **plan, bool *isolated,
+    const struct session_options *w, struct rows **plan, bool *isolated,
     struct err *e)
 {
 	for (int i = 0; i < TRIES; i++) {
@@ -383,7 +383,7 @@ register_anew(struct control *ctl, const struct principal *who,
 /* What a session that was found takes over, as by PATCH. */
 static int
 patch_found(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, const char *id, struct err *e)
+    const struct session_options *w, const char *id, struct err *e)
 {
 	if (json_object_size(w->changes) == 0 && w->env == NULL)
 		return 0;
@@ -393,7 +393,7 @@ patch_found(struct control *ctl, const struct principal *who,
 
 int
 session_control_create(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, int64_t deadline_ms, char id[ID_MAX],
+    const struct session_options *w, int64_t deadline_ms, char id[ID_MAX],
     enum disposition *how, struct err *e)
 {
 	auto_rows struct rows *plan = NULL;

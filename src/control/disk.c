@@ -10,16 +10,16 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "domain/disk.h"
+#include "provider/link/disk_usage.h"
 #include "provider/link/link.h"
-#include "provider/link/usage.h"
 
 enum { ASK_MS = 4000, BETWEEN_LOOKS_US = 300 * 1000 };
 
 /* Everybody who has a cell on this host. */
 struct crowd {
 	struct disk_user *user;
-	struct session_seen *who; /* sandbox and session of each */
-	struct agent_usage *last; /* what the last look found of each */
+	struct session_seen *who;      /* sandbox and session of each */
+	struct agent_disk_usage *last; /* what the last look found of each */
 	size_t count;
 	int64_t file_bytes; /* inodes are scarce: what each counts; else 0 */
 };
@@ -72,7 +72,7 @@ disk_json(const struct control *ctl)
 
 /* What a session has of what is scarce: bytes, or inodes as bytes. */
 static int64_t
-weight(const struct crowd *c, const struct agent_usage *u)
+weight(const struct crowd *c, const struct agent_disk_usage *u)
 {
 	if (c->file_bytes == 0)
 		return u->bytes;
@@ -80,13 +80,13 @@ weight(const struct crowd *c, const struct agent_usage *u)
 }
 
 static bool
-is_whole(const struct crowd *c, const struct agent_usage *u)
+is_whole(const struct crowd *c, const struct agent_disk_usage *u)
 {
 	return u->whole && (c->file_bytes == 0 || u->files >= 0);
 }
 
 static void
-add(struct crowd *c, const char *sandbox, const struct agent_usage *u)
+add(struct crowd *c, const char *sandbox, const struct agent_disk_usage *u)
 {
 	size_t i = c->count;
 
@@ -111,7 +111,7 @@ is_it(const struct session_seen *s, const char *sandbox, const char *session)
 }
 
 static void
-see(struct crowd *c, const char *sandbox, const struct agent_usage *u,
+see(struct crowd *c, const char *sandbox, const struct agent_disk_usage *u,
     bool again)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -132,7 +132,7 @@ look(struct control *ctl, struct crowd *c, bool again, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
 	auto_free struct sandbox_seen *boxes = NULL;
-	auto_free struct agent_usages *all = NULL;
+	auto_free struct agent_disk_usages *all = NULL;
 	size_t count, n = 0;
 
 	if (p->ops->list(p, &boxes, &count, e) < 0)
@@ -143,7 +143,7 @@ look(struct control *ctl, struct crowd *c, bool again, struct err *e)
 			all[n].sandbox = boxes[i].id;
 			all[n++].incarnation = boxes[i].incarnation;
 		}
-	agent_usage_all(p, ASK_MS, all, n);
+	agent_disk_usage_all(p, ASK_MS, all, n);
 	for (size_t i = 0; i < n; i++) {
 		if (!all[i].answered)
 			log_err(LOG_WARN, "disk_usage", &all[i].e);
@@ -209,7 +209,7 @@ look_twice(struct control *ctl, struct crowd *c, int64_t *before,
 static void
 log_frozen(const struct crowd *c, size_t i, const struct capacity *has)
 {
-	const struct agent_usage *u = &c->last[i];
+	const struct agent_disk_usage *u = &c->last[i];
 
 	log_line(LOG_ERROR, "disk_low",
 	    "%" PRId64 " MB and %" PRId64

@@ -8,14 +8,14 @@
 #include "common/mem.h"
 #include "control/disk.h"
 #include "control/stop.h"
+#include "provider/link/disk_usage.h"
 #include "provider/link/link.h"
-#include "provider/link/usage.h"
 
 enum { ASK_MS = 4000 };
 
 /* The largest of a sandbox that is over its limit as a whole. */
 static size_t
-who_is_over(const struct agent_usage *u, size_t count, int64_t limit)
+who_is_over(const struct agent_disk_usage *u, size_t count, int64_t limit)
 {
 	size_t largest = 0;
 	int64_t sum = 0;
@@ -29,8 +29,8 @@ who_is_over(const struct agent_usage *u, size_t count, int64_t limit)
 }
 
 static int
-record(struct control *ctl, const char *sandbox, const struct agent_usage *u,
-    bool over, struct err *e)
+record(struct control *ctl, const char *sandbox,
+    const struct agent_disk_usage *u, bool over, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	char used[24];
@@ -58,11 +58,12 @@ static int
 account_one(struct control *ctl, const struct rows *r, size_t i, struct err *e)
 {
 	const char *sandbox = rows_text(r, i, "sandbox_id");
-	auto_free struct agent_usage *u = NULL;
+	auto_free struct agent_disk_usage *u = NULL;
 	size_t count, over;
 
-	if (agent_usage(&ctl->provider, sandbox, rows_text(r, i, "incarnation"),
-		clock_ms() + ASK_MS, &u, &count, e) < 0)
+	if (agent_disk_usage(&ctl->provider, sandbox,
+		rows_text(r, i, "incarnation"), clock_ms() + ASK_MS, &u, &count,
+		e) < 0)
 		return -1;
 	over = who_is_over(u, count, rows_int(r, i, "disk_mb") << 20);
 	for (size_t k = 0; k < count; k++)

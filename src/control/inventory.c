@@ -8,7 +8,7 @@
 #include "common/str.h"
 #include "provider/link/link.h"
 
-enum { END_MS = 15000, ROLL_MS = 2000 };
+enum { END_MS = 15000, CELLS_MS = 2000 };
 
 /* ---- sandboxes */
 
@@ -69,10 +69,10 @@ inventory_cells_release(struct inventory_cells *c)
 }
 
 /* The sandboxes that run, each with room for its answer; the caller's. */
-static struct agent_roll *
+static struct agent_cells *
 list_running(const json_t *sandboxes, size_t *count)
 {
-	struct agent_roll *all =
+	struct agent_cells *all =
 	    xcalloc(json_array_size(sandboxes) + 1, sizeof(*all));
 	const json_t *s;
 	size_t i;
@@ -93,25 +93,25 @@ list_running(const json_t *sandboxes, size_t *count)
 }
 
 static void
-add_roll(struct inventory_cells *out, const struct agent_roll *roll)
+add_cells(struct inventory_cells *out, const struct agent_cells *list)
 {
-	if (!roll->answered) {
+	if (!list->answered) {
 		struct inventory_silence *s = &out->silent[out->silent_count++];
 
-		str_copy(s->sandbox, sizeof(s->sandbox), roll->sandbox);
-		s->why = roll->e;
+		str_copy(s->sandbox, sizeof(s->sandbox), list->sandbox);
+		s->why = list->e;
 		return;
 	}
 	json_array_append_new(out->sandboxes,
-	    json_pack("{s:s, s:s}", "id", roll->sandbox, "incarnation",
-		roll->incarnation));
-	for (size_t k = 0; k < roll->count; k++)
+	    json_pack("{s:s, s:s}", "id", list->sandbox, "incarnation",
+		list->incarnation));
+	for (size_t k = 0; k < list->count; k++)
 		json_array_append_new(out->cells,
 		    json_pack("{s:s, s:s, s:s, s:s, s:I}", "sandbox",
-			roll->sandbox, "incarnation", roll->incarnation,
-			"session", roll->cells[k].session, "instance",
-			roll->cells[k].instance, "generation",
-			(json_int_t)roll->cells[k].generation));
+			list->sandbox, "incarnation", list->incarnation,
+			"session", list->cells[k].session, "instance",
+			list->cells[k].instance, "generation",
+			(json_int_t)list->cells[k].generation));
 }
 
 void
@@ -119,14 +119,14 @@ inventory_cells(const struct control *ctl, const json_t *sandboxes,
     struct inventory_cells *out)
 {
 	size_t count;
-	auto_free struct agent_roll *all = list_running(sandboxes, &count);
+	auto_free struct agent_cells *all = list_running(sandboxes, &count);
 
 	*out = (struct inventory_cells){ .cells = json_array(),
 		.sandboxes = json_array(),
 		.silent = xcalloc(count + 1, sizeof(*out->silent)) };
-	agent_roll_all(&ctl->provider, clock_ms() + ROLL_MS, all, count);
+	agent_cells_all(&ctl->provider, clock_ms() + CELLS_MS, all, count);
 	for (size_t i = 0; i < count; i++) {
-		add_roll(out, &all[i]);
+		add_cells(out, &all[i]);
 		free(all[i].cells);
 	}
 }

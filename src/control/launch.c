@@ -26,7 +26,7 @@ launch_release(struct launch *l)
 	json_decref(l->env);
 	json_decref(l->files);
 	free(l->more_ports);
-	fittings_release(&l->given);
+	launch_given_release(&l->given);
 	if (l->setup != NULL)
 		token_wipe(l->setup, strlen(l->setup));
 	free(l->setup);
@@ -84,7 +84,7 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 	    read_setup(ctl, plan, l, e) < 0)
 		return -1;
 	read_ports(rows_text(plan, 0, "ports"), l);
-	fittings_read(plan, &l->given);
+	launch_given_read(plan, &l->given);
 	snapshot_of(rows_text(plan, 0, "tenant"),
 	    rows_text(plan, 0, "snapshot"), &l->from);
 	identity_of(rows_text(plan, 0, "org"), rows_text(plan, 0, "user_id"),
@@ -119,8 +119,8 @@ write_file(struct control *ctl, const struct launch *l, const json_t *f,
 }
 
 int
-launch_furnish(struct control *ctl, const struct launch *l, int64_t deadline_ms,
-    struct err *e)
+launch_write_files(struct control *ctl, const struct launch *l,
+    int64_t deadline_ms, struct err *e)
 {
 	size_t i;
 	json_t *f;
@@ -296,11 +296,11 @@ bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 		e) < 0)
 		return -1;
 	CRASH_POINT("launch.wrapper");
-	if (launch_furnish(ctl, l, deadline_ms, e) < 0 ||
+	if (launch_write_files(ctl, l, deadline_ms, e) < 0 ||
 	    expose_more(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	compare_version(ctl, l);
-	CRASH_POINT("launch.furnished");
+	CRASH_POINT("launch.files_written");
 	return 0;
 }
 
@@ -379,7 +379,7 @@ answer_first(struct control *ctl, const char *session, int64_t *deadline_ms)
 {
 	ctl->answer(ctl->answer_ctx, session);
 	ctl->answer = NULL; /* a second intent of this request tells nobody */
-	ctl->glance = true;
+	ctl->try_setup = true;
 	*deadline_ms = ctl->go_on_ms;
 }
 

@@ -9,7 +9,7 @@
 #define SANDLEASE_CONTROL_LAUNCH_H
 
 #include "control/control.h"
-#include "control/fittings.h"
+#include "control/launch_diff.h"
 #include "control/steps.h"
 #include "provider/link/link.h"
 
@@ -30,10 +30,11 @@ struct launch {
 	int64_t setup_offset; /* of its output, that is written down */
 	int64_t *more_ports;  /* owned; beyond AGENT_PORTS_MAX */
 	size_t more_count;
-	struct fittings given; /* owned; what the wrapper was launched with */
-	bool first;            /* the session has no storage yet */
-	bool cold;             /* its workspace is made by this start */
-	bool started;          /* a start of it was proved once */
+	struct launch_given
+	    given;    /* owned; what the wrapper was launched with */
+	bool first;   /* the session has no storage yet */
+	bool cold;    /* its workspace is made by this start */
+	bool started; /* a start of it was proved once */
 	bool hurried; /* the caller leaves the step at hand too little time */
 	bool locked; /* its start lock is ours, until the outcome is recorded */
 	char version[AGENT_VERSION_MAX];
@@ -54,7 +55,7 @@ int launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 void launch_release(struct launch *l);
 
 /* Writes the files that were given with the session. */
-int launch_furnish(struct control *ctl, const struct launch *l,
+int launch_write_files(struct control *ctl, const struct launch *l,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /*

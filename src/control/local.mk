@@ -9,7 +9,7 @@ libcontrol_a_SOURCES = \
 	src/control/disk.c src/control/disk.h src/control/disk_account.c \
 	src/control/evidence.c src/control/evidence.h \
 	src/control/finish.c src/control/finish.h \
-	src/control/fittings.c src/control/fittings.h \
+	src/control/launch_diff.c src/control/launch_diff.h \
 	src/control/interrupt_control.c src/control/interrupt_control.h \
 	src/control/inventory.c src/control/inventory.h \
 	src/control/launch.c src/control/launch.h \

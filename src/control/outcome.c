@@ -31,7 +31,7 @@ outcome_verified(struct control *ctl, const struct launch *l, struct err *e)
 	if (!rows_bool(r, 0, "applied"))
 		return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
 		    "the session was stopped while it started");
-	fittings_bring(ctl, &l->target, &l->given, r);
+	launch_diff_send(ctl, &l->target, &l->given, r);
 	return 0;
 }
 

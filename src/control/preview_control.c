@@ -97,7 +97,8 @@ say_ending(const struct session_row *s, struct err *e)
 
 int
 preview_expose(struct control *ctl, const char *id, const char *tenant,
-    const struct preview_wish *wish, json_t **out, bool *created, struct err *e)
+    const struct preview_options *options, json_t **out, bool *created,
+    struct err *e)
 {
 	__attribute__((cleanup(release_token))) struct fresh_token t = { 0 };
 	auto_rows struct rows *r = NULL;
@@ -106,29 +107,30 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 	char text[PORT_TEXT_MAX], seconds[PORT_TEXT_MAX];
 	bool left;
 
-	if (begin_token(ctl, id, tenant, wish->port, &s, &t, text, e) < 0 ||
+	if (begin_token(ctl, id, tenant, options->port, &s, &t, text, e) < 0 ||
 	    control_must_be_here(ctl, &s, e) < 0)
 		return -1;
-	snprintf(seconds, sizeof(seconds), "%" PRId64, wish->expires_seconds);
+	snprintf(seconds, sizeof(seconds), "%" PRId64,
+	    options->expires_seconds);
 	if (STORE_RUN(ctl->store, STMT_PORT_EXPOSE, &r, e, id, tenant, text,
-		wish->name, t.hash, t.sealed.data,
-		wish->expires_seconds > 0 ? seconds : NULL,
-		wish->only_new ? "true" : "false", wish->host,
-		wish->base_url) < 0)
+		options->name, t.hash, t.sealed.data,
+		options->expires_seconds > 0 ? seconds : NULL,
+		options->only_new ? "true" : "false", options->host,
+		options->base_url) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return wish->only_new && !ends(&s)
+		return options->only_new && !ends(&s)
 		    ? err_set(e, ERR_CONFLICT, CODE_PORT_ALREADY_EXPOSED,
-			  "port %" PRId64 " is already exposed", wish->port)
+			  "port %" PRId64 " is already exposed", options->port)
 		    : say_ending(&s, e);
 	CRASH_POINT("expose.intent");
 	*created = rows_bool(r, 0, "created");
 	if (take_json(r, out, e) < 0)
 		return -1;
-	if (relay_settle_port(ctl, id, wish->port, &left, e) == 0)
+	if (relay_settle_port(ctl, id, options->port, &left, e) == 0)
 		return 0;
 	/* so that a repetition is a first try again */
-	if (wish->only_new &&
+	if (options->only_new &&
 	    STORE_RUN(ctl->store, STMT_PORT_CLOSE, NULL, &ignored, id, tenant,
 		text) < 0)
 		log_err(LOG_WARN, "unexpose", &ignored);

@@ -18,7 +18,7 @@ enum preview_host {
 };
 extern const char *const PREVIEW_HOSTS[PREVIEW_HOST__MAX + 1];
 
-struct preview_wish {
+struct preview_options {
 	int64_t port;
 	const char *name;        /* NULL: none, or the one it has */
 	const char *host;        /* NULL: localhost, or the one it has */
@@ -33,8 +33,8 @@ struct preview_wish {
  * whether it is new.
  */
 int preview_expose(struct control *ctl, const char *id, const char *tenant,
-    const struct preview_wish *wish, json_t **out, bool *created, struct err *e)
-    MUST_CHECK;
+    const struct preview_options *options, json_t **out, bool *created,
+    struct err *e) MUST_CHECK;
 
 /* A new token; what the old one opened is closed. */
 int preview_rotate(struct control *ctl, const char *id, const char *tenant,

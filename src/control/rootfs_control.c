@@ -6,7 +6,7 @@
 #include "provider/store/rootfs.h"
 
 int
-rootfs_control_make(const struct conf *conf, const struct rootfs_wish *w,
+rootfs_control_make(const struct conf *conf, const struct rootfs_options *w,
     char **root, struct err *e)
 {
 	const struct rootfs_recipe r = { .name = w->name,

@@ -12,7 +12,7 @@
 #include "store/store.h"
 
 /* A root file system to make; see rootfs_control_make(). */
-struct rootfs_wish {
+struct rootfs_options {
 	const char *name;
 	const char *suite;    /* of Debian, "bookworm" */
 	const char *packages; /* comma separated, beside the essential ones */
@@ -23,7 +23,7 @@ struct rootfs_wish {
  * Makes one, which says on stderr what it does, and returns the path of its
  * root, the caller's.  Fails if there is one of that name.
  */
-int rootfs_control_make(const struct conf *conf, const struct rootfs_wish *w,
+int rootfs_control_make(const struct conf *conf, const struct rootfs_options *w,
     char **root, struct err *e) MUST_CHECK;
 
 /* Whether sessions of this host may each have a copy of `root` to change. */

@@ -7,7 +7,7 @@
 #include "control/control.h"
 
 /* What a create asks for; strings are "" and pointers NULL when absent. */
-struct session_wish {
+struct session_options {
 	const char *name;
 	const char *class_name;
 	const char *agent_type;
@@ -51,7 +51,7 @@ enum disposition {
  * session's own state tells.
  */
 int session_control_create(struct control *ctl, const struct principal *who,
-    const struct session_wish *w, int64_t deadline_ms, char id[ID_MAX],
+    const struct session_options *w, int64_t deadline_ms, char id[ID_MAX],
     enum disposition *how, struct err *e) MUST_CHECK;
 
 /*

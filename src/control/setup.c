@@ -91,8 +91,8 @@ listen(struct control *ctl, const struct launch *l, struct agent_setup *s,
 
 	int64_t patience_ms;
 
-	s->wait_ms = ctl->glance ? 0 : left < LISTEN_MS ? left : LISTEN_MS;
-	patience_ms = ctl->glance ? left : s->wait_ms + ANSWER_MS;
+	s->wait_ms = ctl->try_setup ? 0 : left < LISTEN_MS ? left : LISTEN_MS;
+	patience_ms = ctl->try_setup ? left : s->wait_ms + ANSWER_MS;
 	if (agent_setup(&ctl->provider, &l->target, s, clock_ms() + patience_ms,
 		e) < 0)
 		return explain(ctl, l, e);
@@ -117,7 +117,7 @@ setup_run(struct control *ctl, struct launch *l, int64_t deadline_ms,
 
 		rc = listen(ctl, l, &s, deadline_ms, e);
 		more = clock_ms() < deadline_ms &&
-		    (s.offset > from || !ctl->glance);
+		    (s.offset > from || !ctl->try_setup);
 	}
 	if (rc == 0)
 		rc = s.done ? settle(ctl, l, &s, e)

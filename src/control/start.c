@@ -237,15 +237,15 @@ read_again(struct control *ctl, const struct session_row *s, struct launch *l,
 
 /* Files are written again, in case they were not, but not behind a setup's back. */
 static int
-furnish_and_complete(struct control *ctl, struct launch *l, int64_t deadline_ms,
-    struct err *e)
+write_files_and_complete(struct control *ctl, struct launch *l,
+    int64_t deadline_ms, struct err *e)
 {
 	bool begun = false;
 
 	if (l->setup != NULL &&
 	    setup_has_begun(ctl, l, deadline_ms, &begun, e) < 0)
 		return -1;
-	if (!begun && launch_furnish(ctl, l, deadline_ms, e) < 0)
+	if (!begun && launch_write_files(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("start.again");
 	return launch_complete(ctl, l, deadline_ms, e);
@@ -262,11 +262,11 @@ finish_begun_start(struct control *ctl, const struct session_row *s,
 	if (read_again(ctl, s, &l, e) < 0)
 		return -1;
 	/* others wait behind a setup that says too much, or nothing */
-	if (ctl->glance && l.setup != NULL && soon_ms < deadline_ms)
+	if (ctl->try_setup && l.setup != NULL && soon_ms < deadline_ms)
 		deadline_ms = soon_ms;
-	fittings_forget(&l.given);
+	launch_given_forget(&l.given);
 	keep_steps(&l);
-	if (furnish_and_complete(ctl, &l, deadline_ms, e) == 0)
+	if (write_files_and_complete(ctl, &l, deadline_ms, e) == 0)
 		return 0;
 	/* whatever else it is, who looks next may find it in order */
 	if (start_setup_failed(e))
@@ -497,11 +497,11 @@ start_move_on(struct control *ctl, const char *session, const char *tenant)
 
 	if (start_under_way(ctl, session))
 		return false;
-	ctl->glance = true;
+	ctl->try_setup = true;
 	if (start_finish(ctl, session, tenant, clock_ms() + MOVE_ON_MS, &e) <
 		0 &&
 	    !start_undecided(&e) && e.code != CODE_START_STOPPED)
 		log_err(LOG_INFO, "start_move_on", &e);
-	ctl->glance = false;
+	ctl->try_setup = false;
 	return true;
 }

@@ -9,14 +9,14 @@
 #include "control/wave.h"
 #include "provider/link/link.h"
 
-static const char *const WISHES[] = {
+static const char *const STOP_KINDS[] = {
 	[STOP_SLEEP] = "sleep",
 	[STOP_DELETE] = "delete",
 	[STOP_FAIL] = "fail",
 };
 
 int
-stop_request(struct control *ctl, const char *session, enum stop_wish wish,
+stop_request(struct control *ctl, const char *session, enum stop_kind kind,
     const char *reason, const char *say, int64_t seen_activity, struct err *e)
 {
 	json_t *spec = json_pack("{s:s, s:s, s:s*, s:s*}", "reason", reason,
@@ -28,7 +28,7 @@ stop_request(struct control *ctl, const char *session, enum stop_wish wish,
 		    json_integer(seen_activity));
 	text = control_spec_text(spec);
 	return STORE_RUN(ctl->store, STMT_SESSION_REQUEST_STOP, NULL, e,
-	    session, WISHES[wish], text);
+	    session, STOP_KINDS[kind], text);
 }
 
 int
@@ -41,7 +41,7 @@ stop_failed_start(struct control *ctl, const char *session, int64_t generation,
 		"generation", (json_int_t)generation, "steps", steps));
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_REQUEST_STOP, NULL, e, session,
-		WISHES[STOP_FAIL], spec) < 0)
+		STOP_KINDS[STOP_FAIL], spec) < 0)
 		return -1;
 	CRASH_POINT("fail.intent");
 	return 0;
@@ -147,7 +147,7 @@ stop_wait(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 
 int
 stop_request_all(struct control *ctl, const struct stop_subject *who,
-    size_t count, enum stop_wish wish, const char *reason, const char *say,
+    size_t count, enum stop_kind kind, const char *reason, const char *say,
     size_t *changed, struct err *e)
 {
 	json_t *list = json_array();
@@ -173,10 +173,10 @@ stop_request_all(struct control *ctl, const struct stop_subject *who,
 	    control_actor(ctl), "say", say));
 	if (count == 0)
 		return 0;
-	if (STORE_RUN(ctl->store, STMT_STOP_WISHES, &r, e, WISHES[wish], spec) <
-	    0)
+	if (STORE_RUN(ctl->store, STMT_STOP_REQUESTS, &r, e, STOP_KINDS[kind],
+		spec) < 0)
 		return -1;
-	CRASH_POINT("wishes.intent");
+	CRASH_POINT("stop_requests.intent");
 	*changed = rows_count(r);
 	return 0;
 }

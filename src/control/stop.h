@@ -10,14 +10,14 @@
 #include "control/control.h"
 
 /* What a stop is asked for, and what the session becomes by it. */
-enum stop_wish { STOP_SLEEP, STOP_DELETE, STOP_FAIL };
+enum stop_kind { STOP_SLEEP, STOP_DELETE, STOP_FAIL };
 
 /*
- * Persists the wish.  `reason` is a word of the lease, `say` (may be
+ * Persists the kind.  `reason` is a word of the lease, `say` (may be
  * NULL) is the session's reason for people.  seen_activity < 0: whatever came
  * meanwhile; else the wish is dropped if the activity counter has moved.
  */
-int stop_request(struct control *ctl, const char *session, enum stop_wish wish,
+int stop_request(struct control *ctl, const char *session, enum stop_kind kind,
     const char *reason, const char *say, int64_t seen_activity, struct err *e)
     MUST_CHECK;
 
@@ -57,7 +57,7 @@ struct stop_subject {
 
 /* stop_request() for several; *changed counts those it made a difference to. */
 int stop_request_all(struct control *ctl, const struct stop_subject *who,
-    size_t count, enum stop_wish wish, const char *reason, const char *say,
+    size_t count, enum stop_kind kind, const char *reason, const char *say,
     size_t *changed, struct err *e) MUST_CHECK;
 
 /*

@@ -77,18 +77,19 @@ read_claimed(struct wave *w, const struct rows *r)
 }
 
 int
-wave_claim(struct control *ctl, const struct wave_wish *wish, struct wave **out,
-    struct err *e)
+wave_claim(struct control *ctl, const struct wave_options *options,
+    struct wave **out, struct err *e)
 {
-	json_t *spec =
-	    json_pack("{s:b, s:I, s:s}", "retries", wish->retries, "limit",
-		(json_int_t)(wish->limit < WAVE_MAX ? wish->limit : WAVE_MAX),
-		"host", ctl->conf->host_name);
+	json_t *spec = json_pack("{s:b, s:I, s:s}", "retries", options->retries,
+	    "limit",
+	    (json_int_t)(options->limit < WAVE_MAX ? options->limit : WAVE_MAX),
+	    "host", ctl->conf->host_name);
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
 
-	if (wish->skip != NULL)
-		json_object_set_new(spec, "skip", json_deep_copy(wish->skip));
+	if (options->skip != NULL)
+		json_object_set_new(spec, "skip",
+		    json_deep_copy(options->skip));
 	*out = new_wave(spec, ctl);
 	text = control_spec_text(spec);
 	if (STORE_RUN(ctl->store, STMT_STOP_CLAIM, &r, e, text) < 0)

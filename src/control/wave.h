@@ -34,7 +34,7 @@ struct wave {
 };
 
 /* What to claim. */
-struct wave_wish {
+struct wave_options {
 	bool retries;       /* what was tried before, else first attempts */
 	int64_t limit;      /* at most WAVE_MAX */
 	const json_t *skip; /* ids of sandboxes to leave alone; borrowed */
@@ -47,7 +47,7 @@ void wave_free(struct wave **w);
  * Claims what is due on this host, or one session's stop if it is due.  The
  * wave is the caller's, also when it is empty.
  */
-int wave_claim(struct control *ctl, const struct wave_wish *wish,
+int wave_claim(struct control *ctl, const struct wave_options *options,
     struct wave **out, struct err *e) MUST_CHECK;
 int wave_claim_one(struct control *ctl, const char *session, struct wave **out,
     struct err *e) MUST_CHECK;

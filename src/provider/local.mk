@@ -26,7 +26,7 @@ libprovider_a_SOURCES = \
 	src/provider/link/many.c \
 	src/provider/link/name.c \
 	src/provider/link/socket.c \
-	src/provider/link/usage.c src/provider/link/usage.h \
+	src/provider/link/disk_usage.c src/provider/link/disk_usage.h \
 	src/provider/link/wire.h \
 	src/provider/local/bwrap.c src/provider/local/bwrap.h \
 	src/provider/local/disk.c \

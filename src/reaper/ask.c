@@ -247,9 +247,9 @@ write_answers(struct pass *p, const struct batch *b, struct err *e)
 
 /* Dropped where somebody came meanwhile, or another generation began. */
 static int
-write_wishes(struct pass *p, const struct batch *b, enum plan_verdict verdict,
-    enum stop_wish what, const char *reason, const char *say, int64_t *count,
-    struct err *e)
+write_stop_requests(struct pass *p, const struct batch *b,
+    enum plan_verdict verdict, enum stop_kind what, const char *reason,
+    const char *say, int64_t *count, struct err *e)
 {
 	struct stop_subject who[WAVE_MAX];
 	size_t n = 0, changed;
@@ -304,15 +304,15 @@ carry_out(struct pass *p, struct batch *b, struct err *e)
 			return -1;
 	}
 	if (write_answers(p, b, e) < 0 ||
-	    write_wishes(p, b, PLAN_FAIL, STOP_FAIL, "startup-failed",
+	    write_stop_requests(p, b, PLAN_FAIL, STOP_FAIL, "startup-failed",
 		"it was not ready within its time", &p->failed_starts, e) < 0 ||
-	    write_wishes(p, b, PLAN_SLEEP, STOP_SLEEP, "idle-timeout", NULL,
-		&p->slept, e) < 0)
-		return -1;
-	if (write_wishes(p, b, PLAN_UNHEALTHY, STOP_SLEEP, "unhealthy-wrapper",
+	    write_stop_requests(p, b, PLAN_SLEEP, STOP_SLEEP, "idle-timeout",
 		NULL, &p->slept, e) < 0)
 		return -1;
-	return write_wishes(p, b, PLAN_STUCK, STOP_SLEEP, "stuck", NULL,
+	if (write_stop_requests(p, b, PLAN_UNHEALTHY, STOP_SLEEP,
+		"unhealthy-wrapper", NULL, &p->slept, e) < 0)
+		return -1;
+	return write_stop_requests(p, b, PLAN_STUCK, STOP_SLEEP, "stuck", NULL,
 	    &p->stuck, e);
 }
 

@@ -14,7 +14,7 @@ libreaper_a_SOURCES = \
 	src/reaper/snapshots.c src/reaper/snapshots.h \
 	src/reaper/stops.c src/reaper/stops.h \
 	src/reaper/upkeep.c src/reaper/upkeep.h \
-	src/reaper/wishes.c src/reaper/wishes.h
+	src/reaper/stop_requests.c src/reaper/stop_requests.h
 
 sandlease_reaper_SOURCES = src/reaper/main.c
 sandlease_reaper_LDADD = libreaper.a libcontrol.a libprovider.a libstore.a libdomain.a $(LIBCOMMON) $(PQ_LIBS)

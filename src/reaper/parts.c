@@ -12,9 +12,9 @@
 #include "reaper/reconcile.h"
 #include "reaper/sighting.h"
 #include "reaper/snapshots.h"
+#include "reaper/stop_requests.h"
 #include "reaper/stops.h"
 #include "reaper/upkeep.h"
-#include "reaper/wishes.h"
 
 /*
  * The order of work: what ran out of time, then the obligations to stop, then
@@ -36,12 +36,12 @@ static const struct part PARTS[] = {
 	{ "late_starts",    ask_late_starts,        2 },
 	{ "interrupts",     upkeep_interrupts,      2 },
 	{ "suspends",       upkeep_suspends,        2 },
-	{ "orphans",        wish_orphans,           1 },
-	{ "expired",        wish_expired,           1 },
-	{ "retention",      wish_retention,         1 },
-	{ "run_time",       wish_run_time,          1 },
-	{ "old",            wish_old,               1 },
-	{ "lost_leases",    wish_lost_leases,       1 },
+	{ "orphans",        request_stop_orphans,           1 },
+	{ "expired",        request_stop_expired,           1 },
+	{ "retention",      request_stop_retention,         1 },
+	{ "run_time",       request_stop_run_time,          1 },
+	{ "old",            request_stop_old,               1 },
+	{ "lost_leases",    request_stop_lost_leases,       1 },
 	{ "stuck",          ask_stuck,              2 },
 	{ "idle",           ask_idle,               4 },
 	{ "stops",          stops_run,              8 },

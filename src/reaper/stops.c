@@ -56,13 +56,13 @@ note_silence(struct pass *p, const struct wave *w)
 static size_t
 run_wave(struct pass *p, bool retries)
 {
-	const struct wave_wish wish = { .retries = retries,
+	const struct wave_options options = { .retries = retries,
 		.limit = p->ctl->conf->reaper_batch,
 		.skip = p->skip };
 	auto_wave struct wave *w = NULL;
 	struct err e = { 0 };
 
-	if (wave_claim(p->ctl, &wish, &w, &e) < 0) {
+	if (wave_claim(p->ctl, &options, &w, &e) < 0) {
 		pass_failed(p, "stops", &e);
 		return 0;
 	}

@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
-#include "web/notice.h"
+#include "web/error_page.h"
 
 enum { DETAIL_MAX = ERR_FIELD_MAX + ERR_MSG_MAX + 2 };
 
@@ -184,7 +184,7 @@ reply_preview_page(struct call *c, const struct err *e, const char *title,
 	buf_str(&text, html);
 	if (again)
 		buf_str(&text, "<p>This page tries again by itself.</p>");
-	notice_write(&page, title, text.data, again ? retry_after : 0);
+	error_page_write(&page, title, text.data, again ? retry_after : 0);
 	say_when_to_retry(c, retry_after);
 	call_header(c, "Content-Security-Policy", NOTICE_POLICY);
 	call_header(c, "Cache-Control", "no-store");

@@ -1,7 +1,7 @@
 /* request.c: what a client of a session may send: path, query and body. */
 #include <string.h>
 
-#include "agent/api/scene.h"
+#include "agent/api/request.h"
 #include "common/mem.h"
 #include "fuzz.h"
 #include "web/router.h"
@@ -30,16 +30,16 @@ look_at_body(struct call *c, const json_t *body)
 	const char *text;
 	struct err e = { 0 };
 
-	if (scene_text(body, "path", 1, 4096, &text, &e) == 0)
+	if (request_text(body, "path", 1, 4096, &text, &e) == 0)
 		PROMISE(strlen(text) >= 1 && strlen(text) <= 4096);
-	if (scene_shell(c, body, shell, &e) == 0)
+	if (request_shell(c, body, shell, &e) == 0)
 		PROMISE(strlen(shell) > 0);
 }
 
 int
 fuzz_one(const uint8_t *data, size_t len)
 {
-	struct scene s = { 0 };
+	struct api_request s = { 0 };
 	struct fuzz_call f;
 	struct err e = { 0 };
 	auto_json json_t *body = NULL;
@@ -53,7 +53,7 @@ fuzz_one(const uint8_t *data, size_t len)
 	if (call_query(&f.call, "offset", value, sizeof(value), &present, &e) ==
 	    0)
 		PROMISE(!present || strlen(value) < sizeof(value));
-	if (scene_body(&f.call, BODY_MAX, &body, &e) == 0) {
+	if (request_body(&f.call, BODY_MAX, &body, &e) == 0) {
 		PROMISE(json_is_object(body));
 		look_at_body(&f.call, body);
 	}

@@ -1,7 +1,7 @@
 /* text.c: output as events: nothing is lost, no sequence is cut. */
 #include <string.h>
 
-#include "agent/api/scene.h"
+#include "agent/api/request.h"
 #include "agent/base/lines.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -45,7 +45,7 @@ fuzz_one(const uint8_t *data, size_t len)
 	PROMISE(h.text.len == len);
 	PROMISE(len == 0 || memcmp(h.text.data, text, len) == 0);
 	buf_free(&h.text);
-	whole = scene_string(text, len);
+	whole = request_string(text, len);
 	PROMISE(whole != NULL);
 	return 0;
 }

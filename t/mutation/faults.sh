@@ -154,8 +154,8 @@ agent agent/executions "a shell that exits takes the output along" api/execute.c
 agent agent/executions "a process of its own is the shell itself" api/execute.c \
 	's/streams \|\| o->shell == 0 \|\|/streams ||/' \
 	"with a process of its own it is an exit code"
-agent agent/executions "bash's notice is output" run/notice.c \
-	's/= notice_strip\(f->held.data, f->held.len\)/= f->held.len/' \
+agent agent/executions "bash's notice is output" run/bash_notice.c \
+	's/= bash_notice_strip\(f->held.data, f->held.len\)/= f->held.len/' \
 	" | cat"
 agent agent/executions "lines are counted over the life of a shell" shell/script.c \
 	's/LINENO=0,2/2/' \
@@ -199,10 +199,10 @@ agent agent/executions "another body has the key's answer" api/once.c \
 agent agent/executions "what never ran takes its key" api/execute.c \
 	's/once_end\(o, c, w->began\)/once_end(o, c, true)/' \
 	"the key is free, also for another body"
-agent agent/fields "a member that nobody knows is not told" api/scene.c \
+agent agent/fields "a member that nobody knows is not told" api/request.c \
 	's/c->also = s->ignored;//' \
 	"/api/execute and its first object"
-agent agent/fields "a limit of time is dropped" api/scene.c \
+agent agent/fields "a limit of time is dropped" api/request.c \
 	's/else if \(refuse_limit\(s->fields, name, e\) < 0\)/else if (false)/' \
 	"a limit of time is never dropped"
 
@@ -254,10 +254,10 @@ agent agent/websocket "a bounce trusts the program" ws/door.c \
 
 # ---- files
 
-agent agent/files "a replaced file loses its mode" files/draft.c \
+agent agent/files "a replaced file loses its mode" files/temp_file.c \
 	's/\(mode_t\)mode : st.st_mode\)/(mode_t)mode : NEW_MODE)/' \
 	"a link's target is written, its mode stays"
-agent agent/files "a link is replaced, not followed" files/draft.c \
+agent agent/files "a link is replaced, not followed" files/temp_file.c \
 	's/if \(files_follow\(d->path, e\) < 0\)/if (false)/' \
 	"a link's target is written, its mode stays"
 agent agent/files "text is said to be binary" api/content.c \
@@ -305,14 +305,14 @@ agent api/raw-files "a tag that differs matches" files/entity.c \
 agent agent/watch "new directories are not watched" watch/events.c \
 	'/^see_entry/,/^}/s/watch_tree_settle\(w, d, ev->name\)/(void)0/' \
 	"what is made in new directories is told once"
-agent agent/watch "our own drafts are told as moves" watch/events.c \
-	'/^arrival_of/,/^}/s/return drafts\[i\].type/return CHANGE_MOVE_TO/' \
+agent agent/watch "our own temporary files are told as moves" watch/events.c \
+	'/^arrival_of/,/^}/s/return temps\[i\].type/return CHANGE_MOVE_TO/' \
 	"what we write ourselves looks as it should"
 agent agent/watch "a directory keeps its old path" watch/tree.c \
 	's/watch_dir_move\(known, d, name\);/(void)name;/' \
 	"directories are followed where they go"
 agent agent/watch "every kind is told to everybody" watch/news.c \
-	's/\(w->wish.types & 1u << type\) == 0/false/' \
+	's/\(w->options.types & 1u << type\) == 0/false/' \
 	"one of them"
 agent agent/watch "what is excluded is told" watch/news.c \
 	'/^watch_excludes/,/^}/s/return .*/return false;/' \
@@ -454,7 +454,7 @@ agent api/endings "init keeps the reason to itself" run/session_end.c \
 agent api/endings "what ignores SIGTERM is left to the host" wrapper/wrapper.c \
 	'/^may_leave/,/^}/s/l->kill_ms > 0 &&/false \&\&/' \
 	"so does one that does not end by itself"
-agent api/process "kill takes the root only" base/treeend.c \
+agent api/process "kill takes the root only" base/tree_end.c \
 	'/^look/,/^}/s/proctree_take_each\(roots, n, now\);//;s/proctree_kill\(t->root, NULL\)/kill(t->root, SIGKILL)/' \
 	"kill ends the whole tree"
 agent api/process "who was killed has failed" process/run.c \

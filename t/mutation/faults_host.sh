@@ -118,7 +118,7 @@ world start "files that cannot be looked for are lost" launch.c \
 	'/^have_storage/,/^}/{/&there, e\) < 0\)/{n;s/return -1;/there = false;/}}' \
 	"files_that_cannot_be_looked_for_are_not_gone"
 world start "a session is ready without its files" launch.c \
-	'/^launch_furnish/,/^}/s/&why\) == 0\)/\&why) <= 0)/' \
+	'/^launch_write_files/,/^}/s/&why\) == 0\)/\&why) <= 0)/' \
 	"a_file_that_cannot_be_written_fails_the_start"
 world stop "files go that nobody wants deleted" finish.c \
 	's/s.state != SESSION_DELETING \|\| //' \
@@ -300,19 +300,19 @@ world look "a dead init's cells stay frozen" discover.c \
 world suspend "a freeze that was overtaken has failed" suspend.c \
 	's/if \(!frozen && is_overtaken\(&why\)\)/if (false)/' \
 	"an_order_that_was_overtaken_stops_nothing"
-world meanwhile "a change of env is told once" fittings.c \
+world meanwhile "a change of env is told once" launch_diff.c \
 	's/ROUNDS = 4/ROUNDS = 1/' \
 	"a_wrapper_has_the_environment_of_its_row"
 world meanwhile "nobody makes the next attempt of a stop" stop.c \
 	's/if \(due_ms < \*until_ms\)/if (false)/' \
 	"who_waits_for_a_stop_makes_its_next_attempt"
-world meanwhile "what was taken out of env stays" fittings.c \
+world meanwhile "what was taken out of env stays" launch_diff.c \
 	's/agent_env\(&ctl->provider, t, env, true,/agent_env(\&ctl->provider, t, env, false,/' \
 	"a_wrapper_has_the_environment_of_its_row"
 world port "a cut is as new as the opening" relay_control.c \
 	's/y->order - 1/y->order/' \
 	"a_cut_comes_before_the_opening_it_is_for"
-agent sandbox/writable "changes of the root are nobody's disk" init/usage.c \
+agent sandbox/writable "changes of the root are nobody's disk" init/disk_usage.c \
 	's/if \(i < PARTS_ALWAYS \|\| .*/if (i < PARTS_ALWAYS)/' \
 	"what it writes counts for its disk"
 agent sandbox/writable "the sandbox's root stays mounted" cell/root.c \

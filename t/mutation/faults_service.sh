@@ -189,17 +189,17 @@ world disk "who hides has time to tidy up" disk_account.c \
 agent agent/usage "a closed directory is not measured" base/capability.c \
 	's/on \? \*effective \| bit :/on ? *effective :/' \
 	"all of it"
-agent agent/usage "who is not dumpable is not measured" init/usage.c \
+agent agent/usage "who is not dumpable is not measured" init/disk_usage.c \
 	's/if \(d == NULL && errno == EACCES\)/if (false)/' \
 	"it is found"
 agent agent/usage "init keeps the right to read all" init/init.c \
-	's/^\tusage_read_all\(false\);.*//' \
+	's/^\tdisk_usage_read_all\(false\);.*//' \
 	"init"
-unit agent/usage "an empty file is nothing" agent/init/usage.c \
+unit agent/disk_usage "an empty file is nothing" agent/init/disk_usage.c \
 	's/if \(bytes < USAGE_INODE_BYTES\)/if (bytes < 0)/' \
 	"an_inode_costs_something_however_empty"
-unit agent/usage "a mapping is not looked for" agent/init/usage.c \
-	'/^usage_unlinked/,/^}/s/look_for_mapped\(.*/;/' \
+unit agent/disk_usage "a mapping is not looked for" agent/init/disk_usage.c \
+	'/^disk_usage_unlinked/,/^}/s/look_for_mapped\(.*/;/' \
 	"a_file_that_is_only_mapped_is_not_overlooked"
 api api/programs "another version is not told" control/launch.c \
 	's/^\tcompare_version\(ctl, l\);/\tif (l->version[0] == 0)\n\t\tcompare_version(ctl, l);/' \
@@ -207,26 +207,26 @@ api api/programs "another version is not told" control/launch.c \
 unit reaper/plan "a late start is not repaired" reaper/plan.c \
 	's/\? PLAN_REPAIR/? PLAN_FAIL/' \
 	"what_a_wrapper_does_decides_about_it"
-unit api/share "who waits counts with nobody" api/share.c \
+unit api/org_share "who waits counts with nobody" api/org_share.c \
 	's/return s->workers > 1 && all <= quarter &&/return s->workers > 1 ||/' \
 	"a_quarter_may_wait_for_events_and_one_org_half_of_that"
-unit api/share "all readers wait for answers" api/share.c \
+unit api/org_share "all readers wait for answers" api/org_share.c \
 	's/return all <= at_least_one\(s->workers - quarter\) &&/return/' \
 	"a_quarter_is_left_by_those_who_wait_for_answers"
-unit api/share "a burst takes what it likes" api/share.c \
+unit api/org_share "a burst takes what it likes" api/org_share.c \
 	's/others_at_work\(s, worker, me\) < s->workers \/ 2/others_at_work(s, worker, me) < s->workers/' \
 	"calls_count_from_their_first_moment"
-unit api/share "credit has no end" api/share.c \
+unit api/org_share "credit has no end" api/org_share.c \
 	's/\(!alone && debt_ms\(s, me, now\) >= CREDIT_MS\)/false/' \
 	"credit_beyond_the_share_ends"
-unit api/share "calls in progress cost nothing" api/share.c \
+unit api/org_share "calls in progress cost nothing" api/org_share.c \
 	'/^debt_ms/,/^}/s/debt \+= now/debt += 0 * now/' \
 	"credit_beyond_the_share_ends"
-unit api/share "a call that lasts goes beyond the share" api/share.c \
+unit api/org_share "a call that lasts goes beyond the share" api/org_share.c \
 	's/if \(call == SHARE_MAY_LAST \|\|/if (/' \
 	"a_call_that_may_last_never_goes_beyond_the_share"
-unit api/share "a wrapper is mute in all its lives" api/share.c \
-	'/^share_is_mute/,/^}/s/\(is & UPPER\) == \(h & UPPER\) &&//;/^share_is_mute/,/^}/s/h % MUTES/0 * h/;/^share_mute/,/^}/s/h % MUTES/0 * h/' \
+unit api/org_share "a wrapper is mute in all its lives" api/org_share.c \
+	'/^org_share_is_mute/,/^}/s/\(is & UPPER\) == \(h & UPPER\) &&//;/^org_share_is_mute/,/^}/s/h % MUTES/0 * h/;/^org_share_mute/,/^}/s/h % MUTES/0 * h/' \
 	"a_wrapper_that_did_not_answer_is_left_alone_for_a_while"
 unit api/stream_link "one org takes all streams" api/stream/sides.c \
 	's/return \+\+all->of_org\[s->org\] <= all->org_max/return ++all->of_org[s->org] > 0/' \
@@ -261,7 +261,7 @@ unit web/reply "nobody says when to try again" web/reply.c \
 
 # ---- the reaper and the command line
 
-reaper reaper/pass "a dry run makes its wishes" reaper/wishes.c \
+reaper reaper/pass "a dry run makes its wishes" reaper/stop_requests.c \
 	'/tell\(w->part, r\);/{n;s/return 0;//}' \
 	"a dry run changes nothing"
 reaper reaper/pass "a dry run stops" reaper/stops.c \

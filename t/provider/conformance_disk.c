@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
-#include "provider/link/usage.h"
+#include "provider/link/disk_usage.h"
 
 /* wait: QUICK is for what stands still and never answers */
 enum { MB = 1024 * 1024, QUICK_MS = 300 };
@@ -133,23 +133,24 @@ what_a_session_uses_is_told(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
 	struct agent_target t = a_cell(&s);
-	auto_free struct agent_usage *u = NULL;
+	auto_free struct agent_disk_usage *u = NULL;
 	auto_free struct agent_cell *cells = NULL;
-	struct agent_roll roll = { 0 };
+	struct agent_cells list = { 0 };
 	size_t count;
 
 	(void)state;
 	works(agent_prove(&P, &t, soon(), &E));
-	works(agent_usage(&P, s.id, s.incarnation, soon(), &u, &count, &E));
+	works(
+	    agent_disk_usage(&P, s.id, s.incarnation, soon(), &u, &count, &E));
 	assert_int_equal(count, 1);
 	assert_string_equal(u[0].session, t.session);
 	assert_true(u[0].whole && u[0].bytes >= 0 && u[0].bytes < MB);
-	str_copy(roll.sandbox, sizeof(roll.sandbox), s.id);
-	str_copy(roll.incarnation, sizeof(roll.incarnation), s.incarnation);
-	agent_roll_all(&P, soon(), &roll, 1);
-	cells = roll.cells;
-	assert_true(roll.answered);
-	assert_int_equal(roll.count, 1);
+	str_copy(list.sandbox, sizeof(list.sandbox), s.id);
+	str_copy(list.incarnation, sizeof(list.incarnation), s.incarnation);
+	agent_cells_all(&P, soon(), &list, 1);
+	cells = list.cells;
+	assert_true(list.answered);
+	assert_int_equal(list.count, 1);
 	assert_string_equal(cells[0].session, t.session);
 	assert_string_equal(cells[0].instance, t.instance);
 	destroy(&s);
@@ -266,7 +267,7 @@ who_is_suspended_is_not_let_go_with_the_others(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
 	struct agent_target t = a_cell(&s);
-	auto_free struct agent_usage *u = NULL;
+	auto_free struct agent_disk_usage *u = NULL;
 	size_t count;
 	int rc = -1;
 
@@ -280,8 +281,8 @@ who_is_suspended_is_not_let_go_with_the_others(void **state)
 	if (rc == 0 && is_local()) {
 		assert_false(is_frozen(t.session));
 		works(freeze(&t, false));
-		works(agent_usage(&P, s.id, s.incarnation, soon(), &u, &count,
-		    &E));
+		works(agent_disk_usage(&P, s.id, s.incarnation, soon(), &u,
+		    &count, &E));
 		assert_int_equal(count, 0); /* it is no writer */
 		refuses(agent_prove(&P, &t, clock_ms() + QUICK_MS, &E),
 		    CODE_TIMED_OUT);

@@ -100,7 +100,7 @@ expose a 8083 one >/dev/null && rotate a 8083 two >/dev/null
 restart a none 1 >/dev/null
 is "$(port a 8081)" "" "a start begins without what was closing"
 is "$(port a 8082)|$(port a 8083)" "one|f|f|f|two|f|f|f" "and with all the others"
-is "$(q "SELECT ports FROM session_fittings('$(sid a)', true)")" "8082,8083" "which it is given"
+is "$(q "SELECT ports FROM session_env_ports('$(sid a)', true)")" "8082,8083" "which it is given"
 expose a 8084 one >/dev/null
 is "$(q "SELECT port FROM port WHERE pending")" 8084 "what comes after that waits until it is ready"
 verify a 2 "\"incarnation\": \"inc2-a\"" >/dev/null

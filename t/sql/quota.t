@@ -371,7 +371,7 @@ is "$(hear two)|$(used)" "created|$(really)" "and nothing is counted twice"
 # A start that fails waits for its sandbox before it has its session: whoever has
 # the sandbox may still take the session.
 for how in "SELECT session_request_stop('$(sid y1)', 'fail', '{\"reason\": \"x\"}')" \
-	"SELECT stop_wishes('fail', '{\"reason\": \"x\", \"sessions\": [{\"id\": \"$(sid y1)\"}]}')"; do
+	"SELECT stop_requests('fail', '{\"reason\": \"x\", \"sessions\": [{\"id\": \"$(sid y1)\"}]}')"; do
 	create y1 >/dev/null
 	ask one BEGIN >/dev/null
 	ask one "SELECT id FROM sandbox WHERE id = 'ses-y1' FOR UPDATE" >/dev/null

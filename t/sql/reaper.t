@@ -76,7 +76,7 @@ for s in e f; do
 done
 wish() { # WISH SESSION_JSON...
 	local IFS=,
-	q "SELECT string_agg(left(id, 1), '' ORDER BY id) FROM stop_wishes('$1', '{\"reason\": \"too-old\",
+	q "SELECT string_agg(left(id, 1), '' ORDER BY id) FROM stop_requests('$1', '{\"reason\": \"too-old\",
 		\"sessions\": [${*:2}]}') AS t (id)"
 }
 is "$(wish sleep "{\"id\": \"$(sid e)\", \"seenActivity\": 7}" "{\"id\": \"$(sid f)\", \"seenActivity\": 0}")" \

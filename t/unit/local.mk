@@ -13,7 +13,7 @@ UNIT += \
 	t/unit/common/poller_test t/unit/common/str_test t/unit/common/table_test \
 	t/unit/common/quote_test t/unit/common/sse_read_test \
 	t/unit/common/token_test t/unit/common/utf8_test \
-	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/notice_test t/unit/web/records_test t/unit/web/reply_test \
+	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/error_page_test t/unit/web/records_test t/unit/web/reply_test \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
 	t/unit/domain/disk_test t/unit/domain/identity_test \
 	t/unit/domain/sandbox_id_test t/unit/domain/state_test \
@@ -26,7 +26,7 @@ UNIT += \
 	t/unit/provider/storage_test t/unit/provider/trash_test \
 	t/unit/control/steps_test \
 	t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \
-	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/share_test t/unit/api/site_test \
+	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/org_share_test t/unit/api/site_test \
 	t/unit/api/stream_link_test t/unit/api/ticket_test t/unit/api/ws_frames_test t/unit/api/ws_gate_test \
 	t/unit/reaper/plan_test \
 	t/unit/agent/answers_test t/unit/agent/backup_path_test \
@@ -38,14 +38,14 @@ UNIT += \
 	t/unit/agent/kernel_talk_test t/unit/agent/launch_test \
 	t/unit/agent/limits_view_test t/unit/agent/lines_test \
 	t/unit/agent/listing_test t/unit/agent/lock_test t/unit/agent/markers_test t/unit/agent/mime_test \
-	t/unit/agent/move_test t/unit/agent/notice_test t/unit/agent/omit_test t/unit/agent/pack_test \
+	t/unit/agent/move_test t/unit/agent/bash_notice_test t/unit/agent/omit_test t/unit/agent/pack_test \
 	t/unit/agent/port_probe_test t/unit/agent/process_store_test \
 	t/unit/agent/proctree_test t/unit/agent/pty_test t/unit/agent/pump_test \
 	t/unit/agent/relay_page_test t/unit/agent/relay_request_test \
-	t/unit/agent/ring_test t/unit/agent/scene_test \
+	t/unit/agent/ring_test t/unit/agent/api_request_test \
 	t/unit/agent/script_test t/unit/agent/seals_test t/unit/agent/setup_test \
 	t/unit/agent/swap_test t/unit/agent/sysfilter_test \
-	t/unit/agent/tree_test t/unit/agent/treeend_test t/unit/agent/usage_test \
+	t/unit/agent/tree_test t/unit/agent/tree_end_test t/unit/agent/disk_usage_test \
 	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
 	t/unit/cli/args_test t/unit/cli/config_test t/unit/cli/duration_test \
@@ -53,8 +53,8 @@ UNIT += \
 	t/unit/cli/show_test t/unit/cli/stream_test
 
 ## their clock is the test's own
-t_unit_agent_treeend_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
-t_unit_api_share_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_ms
+t_unit_agent_tree_end_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
+t_unit_api_org_share_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_ms
 t_unit_provider_trash_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
 t_unit_control_steps_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_us
 
@@ -66,7 +66,7 @@ t_unit_provider_file_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
 t/unit/agent/sysfilter_test.$(OBJEXT): $(SYSFILTER_TABLES)
 
 ## not under valgrind: Debian 12's does not know pidfd_open()
-UNIT_PIDFD += t/unit/provider/proc_test t/unit/agent/child_test t/unit/agent/setup_test t/unit/agent/treeend_test
+UNIT_PIDFD += t/unit/provider/proc_test t/unit/agent/child_test t/unit/agent/setup_test t/unit/agent/tree_end_test
 
 ## need a server: t/sql/store.t and t/control/*.t run them
 check_PROGRAMS += t/unit/store/store_world \

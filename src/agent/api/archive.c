@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "agent/api/rawpath.h"
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/archive/pack.h"
 #include "agent/files/files.h"
 #include "agent/run/activity.h"
-#include "agent/run/worker.h"
+#include "agent/run/helper.h"
 #include "common/clock.h"
 #include "common/mem.h"
 
@@ -76,12 +76,12 @@ split_path(char path[FILES_PATH_MAX], const char **name, struct err *e)
 }
 
 static int
-cannot_pack(struct worker *w, const char *path, struct err *e)
+cannot_pack(struct helper *w, const char *path, struct err *e)
 {
 	auto_free char *text = xmalloc(REPORT_MAX);
 	auto_json json_t *said = NULL;
 	struct err ignored;
-	ssize_t n = worker_read(w->err, text, REPORT_MAX);
+	ssize_t n = helper_read(w->err, text, REPORT_MAX);
 
 	if (n > 0 && json_parse(text, (size_t)n, &said, &ignored) == 0 &&
 	    pack_blames_disk(said, path, e))
@@ -92,14 +92,14 @@ cannot_pack(struct worker *w, const char *path, struct err *e)
 }
 
 static int
-send_archive(struct call *c, struct worker *w, const char *path,
+send_archive(struct call *c, struct helper *w, const char *path,
     const struct format *f, struct err *e)
 {
 	auto_free char *buf = xmalloc(CHUNK);
-	ssize_t n = worker_read(w->out, buf, CHUNK);
+	ssize_t n = helper_read(w->out, buf, CHUNK);
 
 	if (n < CHUNK) {
-		if (worker_wait(w) != 0)
+		if (helper_wait(w) != 0)
 			return cannot_pack(w, path, e);
 		call_reply_bytes(c, 200, f->type, buf, (size_t)n);
 		return 0;
@@ -111,7 +111,7 @@ send_archive(struct call *c, struct worker *w, const char *path,
 		n = read(w->out, buf, CHUNK);
 	} while (n > 0);
 	/* what has been sent looks whole, or may do so */
-	if (worker_wait(w) != 0)
+	if (helper_wait(w) != 0)
 		call_cut(c);
 	return 0;
 }
@@ -119,7 +119,7 @@ send_archive(struct call *c, struct worker *w, const char *path,
 int
 api_archive_get(struct call *c, struct err *e)
 {
-	auto_worker struct worker w = WORKER_NONE;
+	auto_helper struct helper w = WORKER_NONE;
 	const char *argv[] = { "/proc/self/exe", "pack", NULL, NULL, NULL };
 	char path[FILES_PATH_MAX];
 	const struct format *f;
@@ -136,8 +136,8 @@ api_archive_get(struct call *c, struct err *e)
 		call_begin(c, 200, f->type);
 		return 0;
 	}
-	if (worker_start(&w,
-		&(struct worker_plan){ argv, path[0] != '\0' ? path : "/",
+	if (helper_start(&w,
+		&(struct helper_plan){ argv, path[0] != '\0' ? path : "/",
 		    WORKER_PIPE, WORKER_PIPE, WORKER_PIPE },
 		e) < 0)
 		return -1;
@@ -151,7 +151,7 @@ api_archive_get(struct call *c, struct err *e)
 
 /* Hands the body on; one that ends early has said why. */
 static int
-send_body(struct call *c, struct worker *w, struct err *e)
+send_body(struct call *c, struct helper *w, struct err *e)
 {
 	auto_free char *buf = xmalloc(CHUNK);
 	ssize_t n;
@@ -173,7 +173,7 @@ tell_how_far(struct call *c, const char *path, const json_t *said)
 		if (json_object_get(said, TOLD[i]) != NULL)
 			json_object_set(context, TOLD[i],
 			    json_object_get(said, TOLD[i]));
-	scene_context(c, context);
+	request_context(c, context);
 }
 
 static int
@@ -190,7 +190,7 @@ cannot_unpack(const json_t *said, struct err *e)
 }
 
 static int
-reply_outcome(struct call *c, struct worker *w, const char *path, struct err *e)
+reply_outcome(struct call *c, struct helper *w, const char *path, struct err *e)
 {
 	auto_free char *text = xmalloc(REPORT_MAX);
 	auto_json json_t *said = NULL;
@@ -198,9 +198,9 @@ reply_outcome(struct call *c, struct worker *w, const char *path, struct err *e)
 	ssize_t n;
 	int status;
 
-	n = worker_read(w->out, text, REPORT_MAX);
+	n = helper_read(w->out, text, REPORT_MAX);
 	mem_close_fd(&w->out); /* a longer report does not hold us */
-	status = worker_wait(w);
+	status = helper_wait(w);
 	if (n <= 0 || json_parse(text, (size_t)n, &said, e) < 0 ||
 	    !json_is_object(said))
 		return err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR,
@@ -221,14 +221,14 @@ int
 api_archive_put(struct call *c, struct err *e)
 {
 	static const char *const ARGV[] = { "/proc/self/exe", "unpack", NULL };
-	auto_worker struct worker w = WORKER_NONE;
+	auto_helper struct helper w = WORKER_NONE;
 	char path[FILES_PATH_MAX];
 	int rc;
 
 	if (rawpath_of(c, "archive.write", path, e) < 0 ||
 	    files_make_dir(path, true, e) < 0 ||
-	    worker_start(&w,
-		&(struct worker_plan){ ARGV, path, WORKER_PIPE, WORKER_PIPE,
+	    helper_start(&w,
+		&(struct helper_plan){ ARGV, path, WORKER_PIPE, WORKER_PIPE,
 		    WORKER_PIPE },
 		e) < 0)
 		return -1;
@@ -239,7 +239,7 @@ api_archive_put(struct call *c, struct err *e)
 		rc = reply_outcome(c, &w, path, e);
 	} else {
 		mem_close_fd(&w.out);
-		worker_wait(&w); /* it takes back half a file */
+		helper_wait(&w); /* it takes back half a file */
 	}
 	activity_end(ACTIVITY_STREAMS);
 	return rc;

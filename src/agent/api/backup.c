@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/archive/backup.h"
 #include "agent/archive/backup_path.h"
 #include "agent/process/store.h"
@@ -109,9 +109,9 @@ static int
 read_archive(struct call *c, const json_t *body, struct request *r,
     struct err *e)
 {
-	if (scene_text(body, "archivePath", 1, FILES_PATH_MAX - 1, &r->archive,
-		e) < 0 ||
-	    scene_shell(c, body, r->shell, e) < 0 ||
+	if (request_text(body, "archivePath", 1, FILES_PATH_MAX - 1,
+		&r->archive, e) < 0 ||
+	    request_shell(c, body, r->shell, e) < 0 ||
 	    backup_path_check(BACKUP_ARCHIVE, r->archive, e) < 0)
 		return -1;
 	r->backup.archive = r->archive_found;
@@ -122,7 +122,7 @@ read_archive(struct call *c, const json_t *body, struct request *r,
 static int
 read_paths(struct call *c, const json_t *body, struct request *r, struct err *e)
 {
-	if (scene_text(body, "dir", 1, FILES_PATH_MAX - 1, &r->dir, e) < 0 ||
+	if (request_text(body, "dir", 1, FILES_PATH_MAX - 1, &r->dir, e) < 0 ||
 	    read_archive(c, body, r, e) < 0 ||
 	    backup_path_check(BACKUP_DIR, r->dir, e) < 0)
 		return -1;
@@ -147,7 +147,7 @@ explain_failure(struct call *c, const struct request *r, const struct err *e)
 		if (r->dir != NULL)
 			json_object_set_new(context, "dir", json_lossy(r->dir));
 	}
-	scene_context(c, context);
+	request_context(c, context);
 	return -1;
 }
 
@@ -160,7 +160,7 @@ run_backup(struct call *c, const struct request *r, int64_t *size,
 {
 	const char *const ours[] = { PROCESS_DIR, shell_fifos(), NULL };
 	struct interrupt_job job;
-	struct worker_boss boss = { .call = c, .job = &job };
+	struct helper_boss boss = { .call = c, .job = &job };
 	struct backup b = r->backup;
 	int rc;
 
@@ -183,7 +183,7 @@ api_backup_create(struct call *c, struct err *e)
 	auto_json json_t *body = NULL;
 	int64_t size;
 
-	if (scene_body(c, BODY_MAX, &body, e) < 0)
+	if (request_body(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	if (read_paths(c, body, r, e) < 0 ||
 	    read_options(body, &r->backup, e) < 0 ||
@@ -201,7 +201,7 @@ api_backup_restore(struct call *c, struct err *e)
 	auto_free struct request *r = xcalloc(1, sizeof(*r));
 	auto_json json_t *body = NULL;
 
-	if (scene_body(c, BODY_MAX, &body, e) < 0)
+	if (request_body(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	if (read_paths(c, body, r, e) < 0 || run_backup(c, r, NULL, e) < 0)
 		return explain_failure(c, r, e);
@@ -282,7 +282,7 @@ api_backup_upload_parts(struct call *c, struct err *e)
 	auto_free struct request *r = xcalloc(1, sizeof(*r));
 	auto_json json_t *body = NULL;
 
-	if (scene_body(c, BODY_MAX, &body, e) < 0)
+	if (request_body(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	upload_parts(c, body, r, e);
 	return explain_failure(c, r, e);

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/base/lines.h"
 #include "agent/code/context.h"
 #include "agent/run/activity.h"
@@ -23,7 +23,7 @@ enum {
 
 /* ---- the body */
 
-struct wish {
+struct run_options {
 	const char *code; /* borrowed from the body */
 	char context[64];
 	char language[32];
@@ -33,21 +33,21 @@ struct wish {
 };
 
 static const struct jfield WISH[] = {
-	JFIELD("context_id", struct wish, context, J_STR, 0, 1, 63,
+	JFIELD("context_id", struct run_options, context, J_STR, 0, 1, 63,
 	    "the default one of the language, if absent"),
-	JFIELD("language", struct wish, language, J_STR, 0, 1, 31,
+	JFIELD("language", struct run_options, language, J_STR, 0, 1, 31,
 	    "where no context is named"),
-	JFIELD("timeout_ms", struct wish, timeout_ms, J_INT, 0, 0,
+	JFIELD("timeout_ms", struct run_options, timeout_ms, J_INT, 0, 0,
 	    SHELL_TIMEOUT_MS_MAX, "interrupts the code after so long"),
-	JFIELD("env_vars", struct wish, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
+	JFIELD("env_vars", struct run_options, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
 	    "variables of this run only"),
 };
 
 static int
-decode(struct call *c, json_t **body, struct wish *w, struct err *e)
+decode(struct call *c, json_t **body, struct run_options *w, struct err *e)
 {
-	if (scene_body(c, BODY_MAX, body, e) < 0 ||
-	    scene_text(*body, "code", 0, BODY_MAX, &w->code, e) < 0 ||
+	if (request_body(c, BODY_MAX, body, e) < 0 ||
+	    request_text(*body, "code", 0, BODY_MAX, &w->code, e) < 0 ||
 	    jfield_decode(*body, WISH, ARRAY_LEN(WISH), J_LENIENT, w, e) < 0 ||
 	    envset_check(w->env, "env_vars", e) < 0)
 		return -1;
@@ -55,13 +55,13 @@ decode(struct call *c, json_t **body, struct wish *w, struct err *e)
 }
 
 static int
-choose_context(struct call *c, const struct wish *w, struct context **out,
-    struct err *e)
+choose_context(struct call *c, const struct run_options *w,
+    struct context **out, struct err *e)
 {
 	enum kernel_language l = kernel_language(w->language);
 
 	if (!str_empty(w->context)) {
-		scene_context(c, json_pack("{s:s}", "contextId", w->context));
+		request_context(c, json_pack("{s:s}", "contextId", w->context));
 		return context_find(w->context, out, e);
 	}
 	if (l == KERNEL__MAX)
@@ -74,7 +74,7 @@ choose_context(struct call *c, const struct wish *w, struct context **out,
 
 struct stream {
 	struct call *call;
-	const struct wish *wish;
+	const struct run_options *options;
 	const struct context *context;
 	struct lines lines[2];
 	struct buf text[2]; /* lines that go out together */
@@ -255,7 +255,7 @@ put_end(struct stream *s, const struct kernel_outcome *o, int64_t count)
 		return;
 	case KERNEL_TIMED_OUT:
 		snprintf(text, sizeof(text), "Execution timed out after %lldms",
-		    (long long)s->wish->timeout_ms);
+		    (long long)s->options->timeout_ms);
 		put_stopped(s, o, "TimeoutError", text);
 		return;
 	case KERNEL_INTERRUPTED:
@@ -340,19 +340,20 @@ static void
 put_start(struct stream *s)
 {
 	auto_json json_t *event = json_pack("{s:s, s:s}", "type", "start",
-	    "executionId", s->wish->execution.id);
+	    "executionId", s->options->execution.id);
 
-	execution_tell(s->call, &s->wish->execution);
+	execution_tell(s->call, &s->options->execution);
 	sse_begin(s->call);
-	if (s->wish->execution.chosen || s->call->also != NULL)
+	if (s->options->execution.chosen || s->call->also != NULL)
 		sse_event(s->call, event);
 }
 
 static int
-run_code(struct call *c, const struct wish *w, struct context *x, struct err *e)
+run_code(struct call *c, const struct run_options *w, struct context *x,
+    struct err *e)
 {
 	struct stream s = { .call = c,
-		.wish = w,
+		.options = w,
 		.context = x,
 		.quiet_ms = SSE_HEARTBEAT_MS,
 		.counted = true };
@@ -402,7 +403,7 @@ int
 api_execute_code(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	struct wish w = { .language = "python" };
+	struct run_options w = { .language = "python" };
 	struct context *x;
 	int rc;
 

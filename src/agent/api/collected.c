@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/api/scene.h"
+#include "agent/api/request.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -54,7 +54,7 @@ add_output(json_t *context, const char *name, const struct buf *b)
 	size_t n = b->len < CONTEXT_OUTPUT_MAX ? b->len : CONTEXT_OUTPUT_MAX;
 
 	json_object_set_new(context, name,
-	    scene_string(n > 0 ? b->data + b->len - n : "", n));
+	    request_string(n > 0 ? b->data + b->len - n : "", n));
 	return n < b->len;
 }
 
@@ -100,18 +100,18 @@ collected_reply(struct call *c, const struct exec *x, const struct collected *k,
 	    o->exit_code == 0 ? "true" : "false", o->exit_code);
 	call_write(c, head, strlen(head));
 	call_write(c, ",\"stdout\":\"", 11);
-	scene_write_text(c, k->text[0].data, k->text[0].len);
+	request_write_text(c, k->text[0].data, k->text[0].len);
 	call_write(c, "\",\"stderr\":\"", 12);
-	scene_write_text(c, k->text[1].data, k->text[1].len);
+	request_write_text(c, k->text[1].data, k->text[1].len);
 	call_write(c, "\",\"command\":\"", 13);
-	scene_write_text(c, x->command, strlen(x->command));
+	request_write_text(c, x->command, strlen(x->command));
 	buf_str(&tail, "\",\"sessionId\":\"");
 	utf8_json(&tail, x->shell, strlen(x->shell));
 	buf_fmt(&tail,
 	    "\",\"executionId\":\"%s\",\"duration\":%lld,\"timestamp\":\"%s\"",
 	    x->execution->id, (long long)took_ms, at);
 	add_flags(&tail, k, o);
-	scene_add_ignored(c, &tail);
+	request_add_ignored(c, &tail);
 	buf_str(&tail, "}");
 	call_write(c, tail.data, tail.len);
 }

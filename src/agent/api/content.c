@@ -3,12 +3,12 @@
 #include <poll.h>
 #include <string.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/api/target.h"
 #include "agent/base/lock.h"
-#include "agent/files/draft.h"
 #include "agent/files/files.h"
+#include "agent/files/temp_file.h"
 #include "agent/files/view.h"
 #include "agent/run/activity.h"
 #include "common/base64.h"
@@ -59,7 +59,7 @@ too_large(struct call *c, const struct target *t, int64_t actual, struct err *e)
 }
 
 static int
-write_content(struct call *c, const json_t *body, struct draft_source from,
+write_content(struct call *c, const json_t *body, struct temp_file_source from,
     struct err *e)
 {
 	auto_buf struct buf decoded = { 0 };
@@ -78,7 +78,7 @@ write_content(struct call *c, const json_t *body, struct draft_source from,
 	}
 	if (from.len > WRITE_MAX)
 		return too_large(c, &t, (int64_t)from.len, e);
-	if (draft_write_file(t.where, &from, -1, e) < 0)
+	if (temp_file_write_file(t.where, &from, -1, e) < 0)
 		return -1;
 	target_reply(c, &t, NULL);
 	return 0;
@@ -89,12 +89,12 @@ write_body(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
 	auto_buf struct buf text = { 0 };
-	struct draft_source from = { .fd = -1 };
+	struct temp_file_source from = { .fd = -1 };
 	struct bigjson_value content;
-	const struct scene *s = c->context;
+	const struct api_request *s = c->context;
 
-	if (scene_large_body(c, API_WRITE_BODY_MAX, "content", &text, &content,
-		&body, e) == 0) {
+	if (request_large_body(c, API_WRITE_BODY_MAX, "content", &text,
+		&content, &body, e) == 0) {
 		const json_t *parsed = json_object_get(body, "content");
 
 		from.data = content.at > 0 ? text.data + content.at
@@ -167,7 +167,7 @@ send_content(struct call *c, const struct target *t, const struct view *v,
 	/* a file may have shrunk: what was sent counts */
 	buf_fmt(&out, "\",\"size\":%lld,\"timestamp\":\"%s\"", (long long)size,
 	    at);
-	scene_add_ignored(c, &out);
+	request_add_ignored(c, &out);
 	buf_str(&out, "}");
 	call_write(c, out.data, out.len);
 }
@@ -198,7 +198,7 @@ api_read(struct call *c, struct err *e)
 	struct content_options o;
 	struct target t;
 
-	if (scene_body(c, TARGET_BODY_MAX, &body, e) < 0 ||
+	if (request_body(c, TARGET_BODY_MAX, &body, e) < 0 ||
 	    read_options(c, body, "file.read", &t, &o, e) < 0 ||
 	    view_open(t.where, &v, e) < 0)
 		return -1;
@@ -325,7 +325,7 @@ api_read_stream(struct call *c, struct err *e)
 	struct stream s = { .call = c };
 	struct target t;
 
-	if (scene_body(c, TARGET_BODY_MAX, &body, e) < 0 ||
+	if (request_body(c, TARGET_BODY_MAX, &body, e) < 0 ||
 	    target_take(c, body, "path", "file.read", &t, e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);

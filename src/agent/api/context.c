@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/code/context.h"
 #include "agent/shell/envset.h"
 #include "common/mem.h"
@@ -66,7 +66,7 @@ static int
 decode(struct call *c, json_t **body, struct create *o, struct kernel_place *at,
     struct err *e)
 {
-	if (scene_body(c, BODY_MAX, body, e) < 0 ||
+	if (request_body(c, BODY_MAX, body, e) < 0 ||
 	    jfield_decode(*body, CREATE, ARRAY_LEN(CREATE), J_LENIENT, o, e) <
 		0 ||
 	    envset_check(o->env, "env_vars", e) < 0 ||
@@ -115,7 +115,7 @@ api_context_delete(struct call *c, struct err *e)
 {
 	const char *id = call_var(c, "id");
 
-	scene_context(c, json_pack("{s:o}", "contextId", json_lossy(id)));
+	request_context(c, json_pack("{s:o}", "contextId", json_lossy(id)));
 	if (context_delete(id, e) < 0)
 		return -1;
 	return reply_container(c, json_pack("{s:s}", "contextId", id));

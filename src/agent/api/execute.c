@@ -4,8 +4,8 @@
 
 #include "agent/api/collected.h"
 #include "agent/api/once.h"
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/base/lines.h"
 #include "agent/run/activity.h"
 #include "agent/run/session_end.h"
@@ -45,7 +45,7 @@ static const struct jfield OPTIONS[] = {
 };
 
 /* A call as it was asked for. */
-struct wish {
+struct run_options {
 	struct exec exec;
 	struct execution execution;
 	bool background;
@@ -56,7 +56,7 @@ struct wish {
 /* Where it runs, and as what. */
 static int
 choose_place(struct call *c, const json_t *body, const struct options *o,
-    const char *route, struct wish *w, struct err *e)
+    const char *route, struct run_options *w, struct err *e)
 {
 	bool streams = str_equal(route, "execute/stream");
 
@@ -77,20 +77,20 @@ choose_place(struct call *c, const json_t *body, const struct options *o,
 }
 
 static int
-decode(struct call *c, json_t **body, const char *route, struct wish *w,
+decode(struct call *c, json_t **body, const char *route, struct run_options *w,
     struct err *e)
 {
 	struct options o = { .timeout_ms = TIMEOUT_ABSENT, .shell = -1 };
 	struct exec *x = &w->exec;
 
-	if (scene_body(c, BODY_MAX, body, e) < 0 ||
-	    scene_text(*body, "command", 1, BODY_MAX, &x->command, e) < 0)
+	if (request_body(c, BODY_MAX, body, e) < 0 ||
+	    request_text(*body, "command", 1, BODY_MAX, &x->command, e) < 0)
 		return -1;
-	scene_context(c, json_pack("{s:s}", "command", x->command));
+	request_context(c, json_pack("{s:s}", "command", x->command));
 	if (jfield_decode(*body, OPTIONS, ARRAY_LEN(OPTIONS), J_LENIENT, &o,
 		e) < 0 ||
 	    envset_check(o.env, "env", e) < 0 ||
-	    scene_shell(c, *body, x->shell, e) < 0)
+	    request_shell(c, *body, x->shell, e) < 0)
 		return -1;
 	x->timeout_ms = o.timeout_ms;
 	x->env = o.env;
@@ -113,7 +113,7 @@ timed_out(struct call *c, const struct exec *x, const struct collected *k,
 	json_object_set_new(context, "exitCode", json_integer(124));
 	json_object_set_new(context, "shellReplaced",
 	    json_boolean(o->replaced));
-	scene_context(c, context);
+	request_context(c, context);
 	return err_set(e, ERR_INTERNAL, CODE_COMMAND_EXECUTION_ERROR,
 	    "Command timeout after %lldms%s%s", (long long)x->timeout_ms,
 	    o->replaced ? "; the shell did not yield and was replaced" : "",
@@ -124,7 +124,7 @@ timed_out(struct call *c, const struct exec *x, const struct collected *k,
 
 /* w->began says whether the command may have done something. */
 static int
-run_collected(struct call *c, struct wish *w, struct collected *k,
+run_collected(struct call *c, struct run_options *w, struct collected *k,
     struct err *e)
 {
 	struct exec *x = &w->exec;
@@ -144,13 +144,13 @@ run_collected(struct call *c, struct wish *w, struct collected *k,
 		if (rc == 0)
 			json_object_set_new(context, "exitCode",
 			    json_integer(o.exit_code));
-		scene_context(c, context);
+		request_context(c, context);
 		return -1;
 	}
 	if (rc == 0 && o.destroyed)
 		rc = shell_destroyed(x->shell, e);
 	if (rc < 0 && e->kind == ERR_GONE)
-		scene_context(c, collected_context(x, k));
+		request_context(c, collected_context(x, k));
 	if (rc < 0)
 		return -1;
 	if (o.timed_out && !w->beside)
@@ -165,7 +165,7 @@ run_collected(struct call *c, struct wish *w, struct collected *k,
 }
 
 static int
-run_wish(struct call *c, struct wish *w, struct err *e)
+run_wish(struct call *c, struct run_options *w, struct err *e)
 {
 	struct collected k = { 0 };
 	int rc;
@@ -175,7 +175,7 @@ run_wish(struct call *c, struct wish *w, struct err *e)
 		    w->background ? 0 : shell_timeout_ms(w->exec.shell);
 	if (w->background) {
 		rc = api_process_launch(c,
-		    &(struct process_wish){ .exec = w->exec }, e);
+		    &(struct process_options){ .exec = w->exec }, e);
 		w->began = rc == 0;
 		return rc;
 	}
@@ -187,14 +187,14 @@ run_wish(struct call *c, struct wish *w, struct err *e)
 }
 
 static int
-run_once(struct call *c, const char *key, const json_t *body, struct wish *w,
-    struct err *e)
+run_once(struct call *c, const char *key, const json_t *body,
+    struct run_options *w, struct err *e)
 {
 	/* the same text for the same request */
 	auto_free char *sorted =
 	    json_dumps(body, JSON_SORT_KEYS | JSON_COMPACT);
 	auto_free char *text = xasprintf("%s %s", w->exec.shell, sorted);
-	const struct scene *s = c->context;
+	const struct api_request *s = c->context;
 	struct once *o;
 	bool first;
 	int rc;
@@ -218,7 +218,7 @@ int
 api_execute(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	struct wish w = { 0 };
+	struct run_options w = { 0 };
 	const char *key;
 
 	if (decode(c, &body, "execute", &w, e) < 0 || once_key(c, &key, e) < 0)
@@ -300,7 +300,7 @@ send_start(void *ctx, pid_t pid)
 	if (pid > 0)
 		buf_fmt(&s->event, ",\"pid\":%d", (int)pid);
 	buf_fmt(&s->event, ",\"executionId\":\"%s\"", s->exec->execution->id);
-	scene_add_ignored(s->call, &s->event);
+	request_add_ignored(s->call, &s->event);
 	close_event(s);
 	flush(s);
 }
@@ -417,9 +417,9 @@ int
 api_execute_stream(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	struct wish w = { .exec = { .output = output,
-			      .quiet = quiet,
-			      .started = send_start } };
+	struct run_options w = { .exec = { .output = output,
+				     .quiet = quiet,
+				     .started = send_start } };
 	struct exec *x = &w.exec;
 	struct stream s = { .call = c,
 		.exec = x,
@@ -448,7 +448,7 @@ api_execute_stream(struct call *c, struct err *e)
 	if (rc == 0)
 		send_end(&s, &o);
 	else if (e->kind == ERR_GONE)
-		scene_context(c,
+		request_context(c,
 		    json_pack("{s:o}", "sessionId", json_lossy(x->shell)));
 	if (s.counted)
 		activity_end(ACTIVITY_STREAMS);

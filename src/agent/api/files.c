@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "agent/api/listing.h"
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/api/target.h"
 #include "agent/files/files.h"
 #include "agent/files/move.h"
@@ -17,7 +17,7 @@ static int
 read_path(struct call *c, const char *operation, json_t **body,
     struct target *t, struct err *e)
 {
-	if (scene_body(c, TARGET_BODY_MAX, body, e) < 0)
+	if (request_body(c, TARGET_BODY_MAX, body, e) < 0)
 		return -1;
 	return target_take(c, *body, "path", operation, t, e);
 }
@@ -129,7 +129,7 @@ relocate(struct call *c, const char *from_field, const char *to_field,
 	int rc;
 
 	/* the context shows the source: it is taken last */
-	if (scene_body(c, TARGET_BODY_MAX, &body, e) < 0 ||
+	if (request_body(c, TARGET_BODY_MAX, &body, e) < 0 ||
 	    target_take(c, body, to_field, operation, &to, e) < 0 ||
 	    target_take(c, body, from_field, operation, &from, e) < 0)
 		return -1;

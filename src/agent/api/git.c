@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/files/files.h"
 #include "agent/git/git.h"
 #include "common/clock.h"
@@ -52,7 +52,7 @@ read_url(const json_t *body, struct checkout *k, struct err *e)
 {
 	const char *text = NULL;
 
-	if (scene_text(body, "repoUrl", 0, BODY_MAX, &text, e) < 0)
+	if (request_text(body, "repoUrl", 0, BODY_MAX, &text, e) < 0)
 		return -1;
 	if (git_url_read(text, &k->url, e) < 0)
 		return -1;
@@ -65,7 +65,8 @@ read_branch(const json_t *body, struct checkout *k, struct err *e)
 {
 	if (json_object_get(body, "branch") == NULL)
 		return 0;
-	if (scene_text(body, "branch", 1, BRANCH_MAX, &k->clone.branch, e) < 0)
+	if (request_text(body, "branch", 1, BRANCH_MAX, &k->clone.branch, e) <
+	    0)
 		return -1;
 	if (k->clone.branch[0] == '-')
 		return err_field(e, "branch", "must not begin with '-'");
@@ -81,7 +82,7 @@ read_target(const json_t *body, struct checkout *k, struct err *e)
 		git_url_name(&k->url, name);
 		snprintf(k->by_name, sizeof(k->by_name), "/workspace/%s", name);
 		k->target = k->by_name;
-	} else if (scene_text(body, "targetDir", 1, FILES_PATH_MAX - 1,
+	} else if (request_text(body, "targetDir", 1, FILES_PATH_MAX - 1,
 		       &k->target, e) < 0) {
 		return -1;
 	}
@@ -96,11 +97,11 @@ decode(struct call *c, const json_t *body, struct checkout *k, struct err *e)
 
 	if (read_url(body, k, e) < 0)
 		return -1;
-	scene_context(c,
+	request_context(c,
 	    json_pack("{s:o}", "repository", json_lossy(k->shown.data)));
 	if (jfield_decode(body, OPTIONS, ARRAY_LEN(OPTIONS), J_LENIENT, &o, e) <
 		0 ||
-	    scene_shell(c, body, k->clone.shell, e) < 0 ||
+	    request_shell(c, body, k->clone.shell, e) < 0 ||
 	    execution_read(c, body, "git/checkout", &k->clone.execution, e) <
 		0 ||
 	    read_branch(body, k, e) < 0 || read_target(body, k, e) < 0)
@@ -128,11 +129,11 @@ failed(struct call *c, const struct checkout *k, const struct git_outcome *o,
 	    json_lossy(k->target), "exitCode", o->how.exit_code);
 
 	json_object_set_new(context, "stderr",
-	    scene_string(o->said.len > 0 ? o->said.data : "", o->said.len));
+	    request_string(o->said.len > 0 ? o->said.data : "", o->said.len));
 	if (e->code == CODE_GIT_NETWORK_ERROR)
 		json_object_set_new(context, "suggestion",
 		    json_string(NO_NETWORK));
-	scene_context(c, context);
+	request_context(c, context);
 }
 
 static void
@@ -149,7 +150,7 @@ reply(struct call *c, const struct checkout *k, const struct git_outcome *o)
 	/* at a tag or a lone commit there is no branch */
 	if (o->branch.len > 0)
 		json_object_set_new(body, "branch",
-		    scene_string(o->branch.data, o->branch.len));
+		    request_string(o->branch.data, o->branch.len));
 	else
 		json_object_set_new(body, "branch",
 		    json_string(asked != NULL ? asked : "unknown"));
@@ -164,7 +165,8 @@ api_git_checkout(struct call *c, struct err *e)
 	auto_git struct git_outcome o = { 0 };
 	auto_json json_t *body = NULL;
 
-	if (scene_body(c, BODY_MAX, &body, e) < 0 || decode(c, body, k, e) < 0)
+	if (request_body(c, BODY_MAX, &body, e) < 0 ||
+	    decode(c, body, k, e) < 0)
 		return -1;
 	execution_tell(c, &k->clone.execution);
 	if (git_clone(&k->clone, &o, e) < 0) {

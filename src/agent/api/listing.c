@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/api/scene.h"
+#include "agent/api/request.h"
 #include "agent/files/files.h"
 #include "agent/files/walk.h"
 #include "common/clock.h"
@@ -132,7 +132,7 @@ write_list(struct call *c, const struct listing *l, struct walk *w)
 	}
 	clock_iso(at);
 	buf_fmt(&piece, "],\"count\":%lld,\"timestamp\":\"%s\"", count, at);
-	scene_add_ignored(c, &piece);
+	request_add_ignored(c, &piece);
 	buf_str(&piece, "}");
 	call_write(c, piece.data, piece.len);
 }

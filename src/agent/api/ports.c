@@ -2,8 +2,8 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/process/process.h"
 #include "agent/relay/port_probe.h"
 #include "agent/run/activity.h"
@@ -60,7 +60,7 @@ decode(struct call *c, struct port_body *b, struct err *e)
 		.status_min = 200,
 		.status_max = 399,
 		.interval_ms = INTERVAL_MS };
-	if (scene_body(c, BODY_MAX, &body, e) < 0)
+	if (request_body(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	if (jfield_decode(body, FIELDS, ARRAY_LEN(FIELDS), J_LENIENT, b, e) <
 	    0) {
@@ -155,7 +155,7 @@ pause_ms(const struct watch *w, const struct probe_answer *a)
 static bool
 say_session_end(struct watch *w)
 {
-	return scene_session_end(w->call,
+	return request_session_end(w->call,
 	    json_pack("{s:i}", "port", w->probe.port));
 }
 
@@ -237,7 +237,8 @@ watch_process(struct watch *w, const char *id, struct err *e)
 {
 	if (id[0] == '\0')
 		return 0;
-	scene_context(w->call, json_pack("{s:o}", "processId", json_lossy(id)));
+	request_context(w->call,
+	    json_pack("{s:o}", "processId", json_lossy(id)));
 	if (process_find(id, &w->process, e) < 0)
 		return -1;
 	if (process_watch(w->process, &w->news, e) == 0)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/process/process.h"
 #include "agent/shell/envset.h"
 #include "common/clock.h"
@@ -34,14 +34,15 @@ api_process_find(struct call *c, struct process **out, struct err *e)
 {
 	const char *id = call_var(c, "id");
 
-	scene_context(c, json_pack("{s:o}", "processId", json_lossy(id)));
+	request_context(c, json_pack("{s:o}", "processId", json_lossy(id)));
 	return process_find(id, out, e);
 }
 
 /* ---- starting */
 
 int
-api_process_launch(struct call *c, const struct process_wish *w, struct err *e)
+api_process_launch(struct call *c, const struct process_options *w,
+    struct err *e)
 {
 	auto_process struct process *p = NULL;
 	auto_json json_t *seen = NULL;
@@ -113,22 +114,22 @@ api_process_start(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
 	struct options o = { .input = 1 };
-	struct process_wish w = { 0 };
+	struct process_options w = { 0 };
 	const json_t *v;
 
-	if (scene_body(c, BODY_MAX, &body, e) < 0)
+	if (request_body(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	v = json_object_get(body, "command");
 	if (v == NULL || (json_is_string(v) && is_blank(json_string_value(v))))
 		return err_set(e, ERR_INVALID, CODE_INVALID_COMMAND,
 		    "Command must not be empty");
-	if (scene_text(body, "command", 1, BODY_MAX, &w.exec.command, e) < 0)
+	if (request_text(body, "command", 1, BODY_MAX, &w.exec.command, e) < 0)
 		return -1;
-	scene_context(c, json_pack("{s:s}", "command", w.exec.command));
+	request_context(c, json_pack("{s:s}", "command", w.exec.command));
 	if (jfield_decode(body, OPTIONS, ARRAY_LEN(OPTIONS), J_LENIENT, &o, e) <
 		0 ||
 	    envset_check(o.env, "env", e) < 0 ||
-	    scene_shell(c, body, w.exec.shell, e) < 0 ||
+	    request_shell(c, body, w.exec.shell, e) < 0 ||
 	    (o.id[0] != '\0' && check_id(o.id, e) < 0))
 		return -1;
 	w.exec.env = o.env;
@@ -258,8 +259,8 @@ api_process_signal(struct call *c, struct err *e)
 	int sig;
 
 	if (api_process_find(c, &p, e) < 0 ||
-	    scene_body(c, BODY_MAX, &body, e) < 0 ||
-	    scene_text(body, "signal", 1, SIGNAL_NAME_MAX, &name, e) < 0)
+	    request_body(c, BODY_MAX, &body, e) < 0 ||
+	    request_text(body, "signal", 1, SIGNAL_NAME_MAX, &name, e) < 0)
 		return -1;
 	sig = signal_of(name);
 	if (sig == 0)

@@ -12,8 +12,8 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "agent/process/process.h"
@@ -64,7 +64,7 @@ write_json(struct call *c, struct process_input *in, bool *end, struct err *e)
 	auto_buf struct buf data = { 0 };
 	const json_t *close;
 
-	if (scene_body(c, JSON_MAX, &body, e) < 0 ||
+	if (request_body(c, JSON_MAX, &body, e) < 0 ||
 	    take_data(body, &data, e) < 0)
 		return -1;
 	close = json_object_get(body, "close");
@@ -191,7 +191,7 @@ write_pieces(struct turn *t, struct err *e)
 	ssize_t n;
 	int rc = 0;
 
-	while (skipped < SCENE_SKIP_MAX &&
+	while (skipped < REQUEST_SKIP_MAX &&
 	    (n = call_read_some(t->call, piece, PIECE, &cut)) > 0) {
 		atomic_fetch_add(&t->taken, n);
 		activity_touch();

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/process/process.h"
 #include "agent/run/activity.h"
 #include "common/base64.h"
@@ -84,11 +84,11 @@ write_stream(struct call *c, const struct ring *log, int64_t from, int64_t to,
 				continue;
 			text.len = 0;
 			utf8_join(&tail, b->data + at, n, &text);
-			scene_write_text(c, text.data, text.len);
+			request_write_text(c, text.data, text.len);
 		}
 		from = b->offset + (int64_t)b->len;
 	}
-	scene_write_text(c, tail.bytes, tail.len);
+	request_write_text(c, tail.bytes, tail.len);
 }
 
 static void
@@ -429,7 +429,7 @@ follow(struct follow *f)
 	} while (now.status == PROCESS_RUNNING &&
 	    sse_wait(f->call, f->watch.fd, wait_ms(f)));
 	if (now.status == PROCESS_RUNNING ||
-	    scene_session_end(f->call,
+	    request_session_end(f->call,
 		json_pack("{s:s, s:i}", "processId", process_id(f->process),
 		    "exitCode", now.exit_code)))
 		return;

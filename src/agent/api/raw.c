@@ -10,10 +10,10 @@
 
 #include "agent/api/rawpath.h"
 #include "agent/api/routes.h"
-#include "agent/files/draft.h"
 #include "agent/files/entity.h"
 #include "agent/files/files.h"
 #include "agent/files/mime.h"
+#include "agent/files/temp_file.h"
 #include "agent/files/tree.h"
 #include "agent/run/activity.h"
 #include "common/clock.h"
@@ -225,14 +225,14 @@ check_present(struct call *c, const char *path, struct err *e)
 }
 
 static int
-take_body(struct call *c, struct draft *d, int64_t *size, struct err *e)
+take_body(struct call *c, struct temp_file *d, int64_t *size, struct err *e)
 {
 	auto_free char *buf = xmalloc(CHUNK);
 	ssize_t n;
 
 	*size = 0;
 	while ((n = call_read(c, buf, CHUNK, e)) > 0) {
-		if (draft_write(d, buf, (size_t)n, e) < 0)
+		if (temp_file_write(d, buf, (size_t)n, e) < 0)
 			return -1;
 		*size += n;
 	}
@@ -243,17 +243,18 @@ static int
 put_file(struct call *c, const char *path, int mode, struct err *e)
 {
 	bool only_new = str_equal(call_param(c, "HTTP_IF_NONE_MATCH"), "*");
-	auto_draft struct draft d = DRAFT_NONE;
+	auto_temp_file struct temp_file d = DRAFT_NONE;
 	struct entity en;
 	struct stat st;
 	int64_t size;
 
-	if (draft_open(&d, path, mode, e) < 0 || take_body(c, &d, &size, e) < 0)
+	if (temp_file_open(&d, path, mode, e) < 0 ||
+	    take_body(c, &d, &size, e) < 0)
 		return -1;
 	/* a body takes its time: what was replaced meanwhile is another's */
 	if (d.temp[0] != '\0' && check_present(c, path, e) < 0)
 		return -1;
-	if (draft_commit(&d, only_new, e) < 0)
+	if (temp_file_commit(&d, only_new, e) < 0)
 		return e->kind == ERR_CONFLICT && only_new
 		    ? not_as_thought(e, path)
 		    : -1;

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "agent/api/scene.h"
+#include "agent/api/request.h"
 
 int
 rawpath_of(struct call *c, const char *operation, char out[FILES_PATH_MAX],
@@ -12,8 +12,8 @@ rawpath_of(struct call *c, const char *operation, char out[FILES_PATH_MAX],
 {
 	const char *path = strchr(c->path + 1, '/');
 
-	scene_context(c,
-	    json_pack("{s:o, s:s}", "path", scene_string(path, strlen(path)),
+	request_context(c,
+	    json_pack("{s:o, s:s}", "path", request_string(path, strlen(path)),
 		"operation", operation));
 	return files_resolve("/", path, out, e);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/api/scene.h"
+#include "agent/api/request.h"
 #include "agent/base/serve.h"
 #include "agent/cell/limits_view.h"
 #include "agent/run/activity.h"
@@ -228,14 +228,14 @@ dispatch(struct call *c, struct err *e)
 	if (r->hold == RUNS && call_param(c, "HTTP_IDEMPOTENCY_KEY")[0] != '\0')
 		return err_field(e, "Idempotency-Key",
 		    "is understood by api/execute only");
-	((struct scene *)c->context)->fields = r->fields;
+	((struct api_request *)c->context)->fields = r->fields;
 	return r->access == STREAM ? handle_stream(r, c, e) : r->handle(c, e);
 }
 
 void
 routes_handle(struct call *c)
 {
-	struct scene s = { 0 };
+	struct api_request s = { 0 };
 	struct err e = { 0 };
 
 	c->context = &s;
@@ -247,7 +247,7 @@ routes_handle(struct call *c)
 		/* what fails because the session ends says so */
 		if (!session_end_explain(&e) && err_status(&e) >= 500)
 			log_err(LOG_INFO, "call_failed", &e);
-		call_skip_body(c, SCENE_SKIP_MAX);
+		call_skip_body(c, REQUEST_SKIP_MAX);
 		reply_container_error(c, &e, s.context);
 	}
 	activity_touch();

@@ -78,7 +78,7 @@ int api_terminal_find(struct call *c, struct pty **out, struct err *e)
 /* What these share: the process that the path names, held; starting one. */
 int api_process_find(struct call *c, struct process **out, struct err *e)
     MUST_CHECK;
-int api_process_launch(struct call *c, const struct process_wish *w,
+int api_process_launch(struct call *c, const struct process_options *w,
     struct err *e) MUST_CHECK;
 
 #endif

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/shell/envset.h"
 #include "agent/shell/exec.h"
 #include "agent/shell/shell.h"
@@ -50,7 +50,7 @@ decode_name(const json_t *body, const char *member, char out[SHELL_NAME_MAX],
 {
 	const char *given;
 
-	if (scene_text(body, member, 1, SHELL_NAME_MAX - 1, &given, e) < 0)
+	if (request_text(body, member, 1, SHELL_NAME_MAX - 1, &given, e) < 0)
 		return -1;
 	if (given[strspn(given, " \t\r\n\v\f")] == '\0')
 		return err_field(e, member, "must not be blank");
@@ -84,13 +84,13 @@ api_session_create(struct call *c, struct err *e)
 	struct create o = { 0 };
 	char name[SHELL_NAME_MAX];
 
-	if (scene_body(c, BODY_MAX, &body, e) < 0)
+	if (request_body(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	if (json_object_get(body, "id") == NULL)
 		invent_name(name);
 	else if (decode_name(body, "id", name, e) < 0)
 		return -1;
-	scene_context(c, json_pack("{s:s}", "sessionId", name));
+	request_context(c, json_pack("{s:s}", "sessionId", name));
 	if (str_equal(name, EXEC_SESSIONLESS))
 		return err_field(e, "id", "is a reserved name");
 	if (jfield_decode(body, CREATE, ARRAY_LEN(CREATE), J_LENIENT, &o, e) <
@@ -119,10 +119,10 @@ api_session_delete(struct call *c, struct err *e)
 	auto_json json_t *body = NULL;
 	char name[SHELL_NAME_MAX];
 
-	if (scene_body(c, BODY_MAX, &body, e) < 0 ||
+	if (request_body(c, BODY_MAX, &body, e) < 0 ||
 	    decode_name(body, "sessionId", name, e) < 0)
 		return -1;
-	scene_context(c, json_pack("{s:s}", "sessionId", name));
+	request_context(c, json_pack("{s:s}", "sessionId", name));
 	if (shell_delete(name, e) < 0)
 		return -1;
 	return reply_container(c, json_pack("{s:s}", "sessionId", name));

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/api/scene.h"
+#include "agent/api/request.h"
 #include "agent/base/lock.h"
 #include "agent/base/serve.h"
 #include "agent/shell/exec.h"
@@ -159,7 +159,7 @@ clean_text(const char *data, size_t len)
 	for (size_t i = 0; i < len; i++)
 		if (clean.data[i] == '\0')
 			clean.data[i] = '?';
-	return scene_string(clean.data, len);
+	return request_string(clean.data, len);
 }
 
 static void

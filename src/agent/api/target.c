@@ -1,7 +1,7 @@
 /* target.c: which file a call is about. */
 #include "agent/api/target.h"
 
-#include "agent/api/scene.h"
+#include "agent/api/request.h"
 #include "agent/shell/shell.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -13,11 +13,11 @@ target_take(struct call *c, const json_t *body, const char *field,
 	char shell[SHELL_NAME_MAX], cwd[SHELL_PATH_MAX];
 
 	t->operation = operation;
-	if (scene_text(body, field, 1, FILES_PATH_MAX - 1, &t->path, e) < 0)
+	if (request_text(body, field, 1, FILES_PATH_MAX - 1, &t->path, e) < 0)
 		return -1;
-	scene_context(c,
+	request_context(c,
 	    json_pack("{s:s, s:s}", "path", t->path, "operation", operation));
-	if (scene_shell(c, body, shell, e) < 0)
+	if (request_shell(c, body, shell, e) < 0)
 		return -1;
 	shell_cwd(shell, cwd);
 	if (files_resolve(cwd, t->path, t->where, e) == 0)
@@ -31,7 +31,7 @@ target_too_large(struct call *c, const struct target *t, int64_t max,
     int64_t actual, const struct err *e)
 {
 	if (e->code == CODE_FILE_TOO_LARGE)
-		scene_context(c,
+		request_context(c,
 		    json_pack("{s:s, s:s, s:I, s:I}", "path", t->path,
 			"operation", t->operation, "maxSize", (json_int_t)max,
 			"actualSize", (json_int_t)actual));

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/pty/pty.h"
 #include "common/base64.h"
 #include "common/mem.h"
@@ -48,7 +48,7 @@ api_terminal_find(struct call *c, struct pty **out, struct err *e)
 {
 	const char *id = call_var(c, "id");
 
-	scene_context(c, json_pack("{s:o}", "terminalId", json_lossy(id)));
+	request_context(c, json_pack("{s:o}", "terminalId", json_lossy(id)));
 	return pty_find(id, out, e);
 }
 
@@ -89,16 +89,16 @@ api_terminal_create(struct call *c, struct err *e)
 	auto_pty struct pty *t = NULL;
 	auto_free struct options *o = xcalloc(1, sizeof(*o));
 	char id[SHELL_NAME_MAX];
-	struct pty_wish w = { .id = id, .shell = o->shell, .cwd = o->cwd };
+	struct pty_options w = { .id = id, .shell = o->shell, .cwd = o->cwd };
 	bool created;
 	json_t *shown;
 
-	if (scene_body(c, BODY_MAX, &body, e) < 0 ||
-	    scene_shell(c, body, id, e) < 0 || check_id(id, e) < 0 ||
+	if (request_body(c, BODY_MAX, &body, e) < 0 ||
+	    request_shell(c, body, id, e) < 0 || check_id(id, e) < 0 ||
 	    jfield_decode(body, OPTIONS, ARRAY_LEN(OPTIONS), J_LENIENT, o, e) <
 		0)
 		return -1;
-	scene_context(c, json_pack("{s:o}", "terminalId", json_lossy(id)));
+	request_context(c, json_pack("{s:o}", "terminalId", json_lossy(id)));
 	w.cols = (int)o->cols;
 	w.rows = (int)o->rows;
 	if (pty_open(&w, &t, &created, e) < 0)
@@ -168,7 +168,7 @@ api_terminal_resize(struct call *c, struct err *e)
 	struct size s = { 0 };
 
 	if (api_terminal_find(c, &t, e) < 0 ||
-	    scene_body(c, BODY_MAX, &body, e) < 0 ||
+	    request_body(c, BODY_MAX, &body, e) < 0 ||
 	    jfield_decode(body, SIZE, ARRAY_LEN(SIZE), J_LENIENT, &s, e) < 0 ||
 	    pty_resize(t, (int)s.cols, (int)s.rows, e) < 0)
 		return -1;
@@ -186,7 +186,7 @@ json_input(struct call *c, struct buf *out, struct err *e)
 	const json_t *v, *how;
 	const char *encoding;
 
-	if (scene_body(c, JSON_INPUT_MAX, &body, e) < 0)
+	if (request_body(c, JSON_INPUT_MAX, &body, e) < 0)
 		return -1;
 	v = json_object_get(body, "data");
 	how = json_object_get(body, "encoding");
@@ -266,7 +266,7 @@ api_terminal_input(struct call *c, struct err *e)
 	if (api_terminal_find(c, &t, e) < 0)
 		return -1;
 	if (take_input(c, t, &written, e) < 0) {
-		scene_context(c,
+		request_context(c,
 		    json_pack("{s:o, s:I}", "terminalId", json_lossy(pty_id(t)),
 			"written", (json_int_t)written));
 		return -1;

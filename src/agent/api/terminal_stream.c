@@ -1,8 +1,8 @@
 /* terminal_stream.c: api/terminal/{id}/stream. */
 #include <stdlib.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/pty/pty.h"
 #include "common/base64.h"
 #include "common/mem.h"
@@ -93,7 +93,7 @@ follow(struct follow *f)
 			say_output(f);
 		call_flush(f->call);
 	} while (now.running && sse_wait(f->call, f->watch.fd, -1));
-	if (now.running || scene_session_end(f->call, NULL))
+	if (now.running || request_session_end(f->call, NULL))
 		return;
 	buf_fmt(&f->event, "id: %lld\ndata: {\"type\":\"exit\",\"code\":%d",
 	    (long long)f->pos, now.exit_code);

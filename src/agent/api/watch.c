@@ -5,8 +5,8 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 
+#include "agent/api/request.h"
 #include "agent/api/routes.h"
-#include "agent/api/scene.h"
 #include "agent/api/target.h"
 #include "agent/files/glob.h"
 #include "agent/run/activity.h"
@@ -92,7 +92,7 @@ read_patterns(const json_t *from, const char *field, char ***out, struct err *e)
 }
 
 static int
-read_filters(const struct watch_body *b, struct watch_wish *w, struct err *e)
+read_filters(const struct watch_body *b, struct watch_options *w, struct err *e)
 {
 	bool include = json_array_size(b->include) > 0;
 
@@ -129,7 +129,7 @@ refuse_outside(const char *path, struct err *e)
  * editors do, and still be the one that was meant.
  */
 static int
-find_place(const struct target *t, struct watch_wish *w, struct err *e)
+find_place(const struct target *t, struct watch_options *w, struct err *e)
 {
 	struct stat st;
 	char *slash;
@@ -152,10 +152,10 @@ find_place(const struct target *t, struct watch_wish *w, struct err *e)
 
 static int
 read_wish(struct call *c, json_t **body, struct watch_body *b, struct target *t,
-    struct watch_wish *w, struct err *e)
+    struct watch_options *w, struct err *e)
 {
 	*b = (struct watch_body){ .recursive = 1 };
-	if (scene_body(c, TARGET_BODY_MAX, body, e) < 0 ||
+	if (request_body(c, TARGET_BODY_MAX, body, e) < 0 ||
 	    target_take(c, *body, "path", "file.watch", t, e) < 0 ||
 	    jfield_decode(*body, FIELDS, ARRAY_LEN(FIELDS), J_LENIENT, b, e) <
 		0)
@@ -276,7 +276,7 @@ follow(struct feed *f)
 	buf_str(&f->out, "data: {\"type\":\"watching\",");
 	add_path(f, "");
 	buf_fmt(&f->out, "\"watchId\":\"%s\"", watch_id(f->watch));
-	scene_add_ignored(f->call, &f->out);
+	request_add_ignored(f->call, &f->out);
 	buf_str(&f->out, "}\n\n");
 	send_out(f);
 	call_flush(f->call);
@@ -293,21 +293,21 @@ follow(struct feed *f)
 		f->beat_ms = clock_ms() + SSE_HEARTBEAT_MS;
 	}
 	if (!last && f->session_ends)
-		(void)scene_session_end(f->call, NULL);
+		(void)request_session_end(f->call, NULL);
 }
 
 int
 api_watch(struct call *c, struct err *e)
 {
-	auto_wish struct watch_wish wish = { 0 };
+	auto_watch_options struct watch_options options = { 0 };
 	auto_json json_t *body = NULL;
 	struct feed f = { .call = c };
 	struct watch_body b;
 	struct target t;
 	size_t len;
 
-	if (read_wish(c, &body, &b, &t, &wish, e) < 0 ||
-	    watch_open(&wish, &f.watch, e) < 0)
+	if (read_wish(c, &body, &b, &t, &options, e) < 0 ||
+	    watch_open(&options, &f.watch, e) < 0)
 		return -1;
 	len = strlen(t.where);
 	if (t.where[len - 1] == '/')
@@ -335,18 +335,18 @@ static const struct { const char *status, *reason; } ANSWERS[] = {
 int
 api_watch_check(struct call *c, struct err *e)
 {
-	auto_wish struct watch_wish wish = { 0 };
+	auto_watch_options struct watch_options options = { 0 };
 	auto_json json_t *body = NULL;
 	char version[WATCH_VERSION_MAX];
 	enum watch_answer answer;
 	struct watch_body b;
 	struct target t;
 
-	if (read_wish(c, &body, &b, &t, &wish, e) < 0)
+	if (read_wish(c, &body, &b, &t, &options, e) < 0)
 		return -1;
 	if (b.since[0] != '\0' && !watch_is_version(b.since))
 		return err_field(e, "since", "is not the version of a check");
-	if (watch_check(&wish, b.since[0] != '\0' ? b.since : NULL, &answer,
+	if (watch_check(&options, b.since[0] != '\0' ? b.since : NULL, &answer,
 		version, e) < 0)
 		return -1;
 	return reply_container(c,

@@ -10,7 +10,7 @@
 
 #include "agent/archive/backup_internal.h"
 #include "agent/archive/ignored.h"
-#include "agent/files/draft.h"
+#include "agent/files/temp_file.h"
 #include "common/mem.h"
 
 enum {
@@ -36,10 +36,10 @@ static const struct {
 /* An archive in the making. */
 struct making {
 	const struct backup *b;
-	const struct worker_boss *boss;
-	struct worker packer;   /* `backup` of pack.h */
-	struct worker squasher; /* makes a squashfs of its tar, or none */
-	struct draft draft;
+	const struct helper_boss *boss;
+	struct helper packer;   /* `backup` of pack.h */
+	struct helper squasher; /* makes a squashfs of its tar, or none */
+	struct temp_file temp;
 	struct buf packer_said, squasher_said;
 	int packer_status, squasher_status;
 };
@@ -47,9 +47,9 @@ struct making {
 static void
 making_end(struct making *m)
 {
-	worker_end(&m->packer);
-	worker_end(&m->squasher);
-	draft_drop(&m->draft);
+	helper_end(&m->packer);
+	helper_end(&m->squasher);
+	temp_file_drop(&m->temp);
 	buf_free(&m->packer_said);
 	buf_free(&m->squasher_said);
 }
@@ -60,7 +60,7 @@ static int
 start_squasher(struct making *m, struct err *e)
 {
 	char threads[NUMBER_MAX], mode[NUMBER_MAX];
-	const char *argv[] = { BACKUP_MKSQUASHFS, "-", m->draft.temp, "-tar",
+	const char *argv[] = { BACKUP_MKSQUASHFS, "-", m->temp.temp, "-tar",
 		"-noappend", "-quiet", "-no-progress", "-no-xattrs", "-mem",
 		"64M", "-comp", FORMATS[m->b->format].squashed,
 		FORMATS[m->b->format].option, FORMATS[m->b->format].value,
@@ -73,8 +73,8 @@ start_squasher(struct making *m, struct err *e)
 	snprintf(threads, sizeof(threads), "%d",
 	    m->b->threads < THREADS_MAX ? m->b->threads : THREADS_MAX);
 	snprintf(mode, sizeof(mode), "%o", (unsigned)(st.st_mode & 0777));
-	return worker_start(&m->squasher,
-	    &(struct worker_plan){ argv, "/", WORKER_PIPE, null, WORKER_PIPE },
+	return helper_start(&m->squasher,
+	    &(struct helper_plan){ argv, "/", WORKER_PIPE, null, WORKER_PIPE },
 	    e);
 }
 
@@ -83,8 +83,8 @@ start_packer(struct making *m, const char *format, int out, struct err *e)
 {
 	const char *argv[] = { "/proc/self/exe", "backup", format, NULL };
 
-	return worker_start(&m->packer,
-	    &(struct worker_plan){ argv, m->b->dir, WORKER_PIPE, out,
+	return helper_start(&m->packer,
+	    &(struct helper_plan){ argv, m->b->dir, WORKER_PIPE, out,
 		WORKER_PIPE },
 	    e);
 }
@@ -93,7 +93,7 @@ static int
 start_workers(struct making *m, struct err *e)
 {
 	if (access(BACKUP_MKSQUASHFS, X_OK) < 0)
-		return start_packer(m, FORMATS[m->b->format].plain, m->draft.fd,
+		return start_packer(m, FORMATS[m->b->format].plain, m->temp.fd,
 		    e);
 	if (start_squasher(m, e) < 0 ||
 	    start_packer(m, "dense", m->squasher.in, e) < 0)
@@ -153,10 +153,10 @@ wait_for_both(struct making *m, struct err *e)
 {
 	/* it may have a word for every file, the packer has one at the most */
 	if (m->squasher.child.pid > 0 &&
-	    worker_watch(&m->squasher, m->boss, m->squasher.err,
+	    helper_watch(&m->squasher, m->boss, m->squasher.err,
 		&m->squasher_said, &m->squasher_status, e) < 0)
 		return -1;
-	if (worker_watch(&m->packer, m->boss, m->packer.err, &m->packer_said,
+	if (helper_watch(&m->packer, m->boss, m->packer.err, &m->packer_said,
 		&m->packer_status, e) < 0)
 		return -1;
 	/* one that found nobody to write to is not the one to blame */
@@ -175,26 +175,26 @@ make_archive(struct making *m, int64_t *size, struct err *e)
 {
 	struct stat st;
 
-	if (draft_open(&m->draft, m->b->archive, ARCHIVE_MODE, e) < 0)
+	if (temp_file_open(&m->temp, m->b->archive, ARCHIVE_MODE, e) < 0)
 		return -1;
 	if (start_workers(m, e) < 0 || send_omitted(m, e) < 0 ||
 	    wait_for_both(m, e) < 0)
 		return -1;
-	if (stat(m->draft.temp, &st) < 0)
+	if (stat(m->temp.temp, &st) < 0)
 		return files_fail(e, m->b->archive);
 	*size = st.st_size;
-	return draft_commit(&m->draft, false, e);
+	return temp_file_commit(&m->temp, false, e);
 }
 
 int
-backup_create(const struct backup *b, const struct worker_boss *boss,
+backup_create(const struct backup *b, const struct helper_boss *boss,
     int64_t *size, struct err *e)
 {
 	__attribute__((cleanup(making_end))) struct making m = { .b = b,
 		.boss = boss,
 		.packer = WORKER_NONE,
 		.squasher = WORKER_NONE,
-		.draft = { .fd = -1, .beside = true } };
+		.temp = { .fd = -1, .beside = true } };
 	struct stat st;
 
 	if (stat(b->dir, &st) < 0 || !S_ISDIR(st.st_mode))

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/run/worker.h"
+#include "agent/run/helper.h"
 #include "common/err.h"
 #include "common/json.h"
 
@@ -32,16 +32,16 @@ struct backup {
 
 /*
  * Makes the archive, which takes its place when it is whole; *size is told.
- * "backup_create_failed", unless files.h or worker.h has a better word.
+ * "backup_create_failed", unless files.h or helper.h has a better word.
  */
-int backup_create(const struct backup *b, const struct worker_boss *boss,
+int backup_create(const struct backup *b, const struct helper_boss *boss,
     int64_t *size, struct err *e) MUST_CHECK;
 
 /*
  * The directory has what is in the archive and nothing else, or is as it was.
  * "backup_not_found", "backup_restore_failed", or as above.
  */
-int backup_restore(const struct backup *b, const struct worker_boss *boss,
+int backup_restore(const struct backup *b, const struct helper_boss *boss,
     struct err *e) MUST_CHECK;
 
 #endif

@@ -40,7 +40,7 @@ is_squashfs(int fd)
 
 /* Both say on stdout what we hear; the one of ours says no more. */
 static int
-start_unpacker(struct worker *w, bool squashfs, int fd, const char *where,
+start_unpacker(struct helper *w, bool squashfs, int fd, const char *where,
     struct err *e)
 {
 	static const char *const OURS[] = { "/proc/self/exe", "restore", NULL };
@@ -53,23 +53,23 @@ start_unpacker(struct worker *w, bool squashfs, int fd, const char *where,
 		return err_set(e, ERR_INTERNAL, CODE_NONE,
 		    "it is a squashfs, and %s is not installed",
 		    BACKUP_UNSQUASHFS);
-	return worker_start(w,
-	    &(struct worker_plan){ squashfs ? THEIRS : OURS, where, fd,
+	return helper_start(w,
+	    &(struct helper_plan){ squashfs ? THEIRS : OURS, where, fd,
 		squashfs ? null : WORKER_PIPE, squashfs ? WORKER_PIPE : null },
 	    e);
 }
 
 static int
-take_apart(const struct backup *b, const struct worker_boss *boss, int fd,
+take_apart(const struct backup *b, const struct helper_boss *boss, int fd,
     const char *where, struct err *e)
 {
-	auto_worker struct worker w = WORKER_NONE;
+	auto_helper struct helper w = WORKER_NONE;
 	auto_buf struct buf said = { 0 };
 	bool squashfs = is_squashfs(fd);
 	int status;
 
 	if (start_unpacker(&w, squashfs, fd, where, e) < 0 ||
-	    worker_watch(&w, boss, squashfs ? w.err : w.out, &said, &status,
+	    helper_watch(&w, boss, squashfs ? w.err : w.out, &said, &status,
 		e) < 0)
 		return -1;
 	if (status == 0)
@@ -79,7 +79,7 @@ take_apart(const struct backup *b, const struct worker_boss *boss, int fd,
 }
 
 static int
-restore(const struct backup *b, const struct worker_boss *boss, struct err *e)
+restore(const struct backup *b, const struct helper_boss *boss, struct err *e)
 {
 	auto_fd int fd = open_archive(b->archive, e);
 	auto_swap struct swap s = { 0 };
@@ -91,7 +91,7 @@ restore(const struct backup *b, const struct worker_boss *boss, struct err *e)
 }
 
 int
-backup_restore(const struct backup *b, const struct worker_boss *boss,
+backup_restore(const struct backup *b, const struct helper_boss *boss,
     struct err *e)
 {
 	return restore(b, boss, e) == 0

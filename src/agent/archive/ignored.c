@@ -16,20 +16,20 @@ enum { GIT_MS = 60 * 1000 };
 	    "core.untrackedCache=false"
 
 static int
-run_git(const struct worker_plan *p, const struct worker_boss *boss,
+run_git(const struct helper_plan *p, const struct helper_boss *boss,
     struct buf *said, int *status, struct err *e)
 {
-	auto_worker struct worker w = WORKER_NONE;
-	struct worker_boss hurried = *boss;
+	auto_helper struct helper w = WORKER_NONE;
+	struct helper_boss hurried = *boss;
 
 	hurried.deadline_ms = clock_ms() + GIT_MS;
-	if (worker_start(&w, p, e) < 0)
+	if (helper_start(&w, p, e) < 0)
 		return -1;
-	return worker_watch(&w, &hurried, w.out, said, status, e);
+	return helper_watch(&w, &hurried, w.out, said, status, e);
 }
 
 int
-ignored_send(const char *dir, int to, const struct worker_boss *boss,
+ignored_send(const char *dir, int to, const struct helper_boss *boss,
     struct err *e)
 {
 	static const char *const INSIDE[] = { GIT, "rev-parse",
@@ -42,13 +42,13 @@ ignored_send(const char *dir, int to, const struct worker_boss *boss,
 
 	if (null < 0)
 		return err_errno(e, "/dev/null");
-	if (run_git(&(struct worker_plan){ INSIDE, dir, null, WORKER_PIPE,
+	if (run_git(&(struct helper_plan){ INSIDE, dir, null, WORKER_PIPE,
 			null },
 		boss, &said, &status, e) < 0)
 		return -1;
 	if (status != 0 || said.len == 0 || !str_starts(said.data, "true"))
 		return 0;
-	if (run_git(&(struct worker_plan){ LIST, dir, null, to, null }, boss,
+	if (run_git(&(struct helper_plan){ LIST, dir, null, to, null }, boss,
 		&said, &status, e) < 0)
 		return -1;
 	return status == 0 ? 0

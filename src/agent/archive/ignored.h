@@ -4,7 +4,7 @@
 #ifndef SANDLEASE_AGENT_ARCHIVE_IGNORED_H
 #define SANDLEASE_AGENT_ARCHIVE_IGNORED_H
 
-#include "agent/run/worker.h"
+#include "agent/run/helper.h"
 #include "common/err.h"
 
 /*
@@ -12,7 +12,7 @@
  * all is ignored is one.  Nothing outside a work tree, or without git.  Nothing
  * that the repository configures is run.
  */
-int ignored_send(const char *dir, int to, const struct worker_boss *boss,
+int ignored_send(const char *dir, int to, const struct helper_boss *boss,
     struct err *e) MUST_CHECK;
 
 #endif

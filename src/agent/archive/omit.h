@@ -3,7 +3,7 @@
  *
  * Patterns (glob.h), and paths as they are, which git knows to be ignored.  What
  * is in a directory that is left out is not looked at, and what somebody is just
- * writing (draft.h) is never a part of it.
+ * writing (temp.h) is never a part of it.
  */
 #ifndef SANDLEASE_AGENT_ARCHIVE_OMIT_H
 #define SANDLEASE_AGENT_ARCHIVE_OMIT_H

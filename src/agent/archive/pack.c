@@ -181,7 +181,7 @@ name_from_here(struct archive_entry *entry)
 	return true;
 }
 
-/* A draft of ours, or a stage. */
+/* A temporary file of the agent, or a stage. */
 static bool
 is_unfinished(const char *path)
 {
@@ -336,7 +336,7 @@ backup_main(const char *format)
 }
 
 int
-keep_main(void)
+snapshot_export_main(void)
 {
 	static const char *const NAMES[] = { "workspace", "home/user", NULL };
 

@@ -41,7 +41,7 @@ int backup_main(const char *format);
 int restore_main(void);
 
 /* `keep`: all a session has, /workspace and /home/user, on stdout. */
-int keep_main(void);
+int snapshot_export_main(void);
 
 /*
  * `receive BYTES SECONDS`: as unpack, with the modes as they were and an end:

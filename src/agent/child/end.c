@@ -1,5 +1,5 @@
 /* end.c: ending children with everything that they have started. */
-#include "agent/base/treeend.h"
+#include "agent/base/tree_end.h"
 #include "agent/child/child.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -38,7 +38,7 @@ bool
 child_end_all(struct child_entry **all, size_t count)
 {
 	auto_free struct child_entry **mine = xcalloc(count, sizeof(*mine));
-	auto_free struct treeend *trees = xcalloc(count, sizeof(*trees));
+	auto_free struct tree_end *trees = xcalloc(count, sizeof(*trees));
 	int64_t end;
 	size_t n = 0;
 	bool more = true;
@@ -47,11 +47,11 @@ child_end_all(struct child_entry **all, size_t count)
 		if (!claim(all[i]))
 			continue;
 		mine[n] = all[i];
-		trees[n++] = (struct treeend){ .root = all[i]->child.pid,
+		trees[n++] = (struct tree_end){ .root = all[i]->child.pid,
 			.pidfd = all[i]->child.pidfd,
 			.hang_up = all[i]->table->hang_up };
 	}
-	treeend_all(trees, n);
+	tree_end_all(trees, n);
 	for (size_t i = 0; i < n; i++)
 		child_unpin(mine[i]);
 	end = clock_ms() + END_MS;

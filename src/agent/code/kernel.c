@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agent/base/proctree.h"
-#include "agent/base/treeend.h"
+#include "agent/base/tree_end.h"
 #include "agent/code/kernel_talk.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -52,11 +52,11 @@ kernel_bury(struct kernel *k)
 void
 kernel_end(struct kernel *k)
 {
-	struct treeend t = { .root = k->child.pid, .pidfd = k->child.pidfd };
+	struct tree_end t = { .root = k->child.pid, .pidfd = k->child.pidfd };
 
 	if (k->child.pid <= 0)
 		return;
-	treeend_all(&t, 1);
+	tree_end_all(&t, 1);
 	(void)kernel_bury(k);
 }
 

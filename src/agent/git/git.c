@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/files/draft.h"
 #include "agent/files/files.h"
+#include "agent/files/temp_file.h"
 #include "agent/git/error.h"
 #include "agent/shell/exec.h"
 #include "agent/shell/script.h"
@@ -249,8 +249,8 @@ keep_user(const struct git_clone *g)
 	buf_add(&text, old.data, (size_t)(host - old.data));
 	git_url_userinfo(g->url, &text);
 	buf_str(&text, host);
-	if (draft_write_file(path,
-		&(struct draft_source){ .data = text.data,
+	if (temp_file_write_file(path,
+		&(struct temp_file_source){ .data = text.data,
 		    .len = text.len,
 		    .fd = -1 },
 		-1, &e) < 0)

@@ -17,7 +17,7 @@
 
 #include "agent/cell/cell.h"
 #include "agent/cell/root.h"
-#include "agent/init/usage.h"
+#include "agent/init/disk_usage.h"
 #include "agent/init/watchdog.h"
 #include "common/clock.h"
 #include "common/mem.h"
@@ -310,7 +310,7 @@ prepare(struct init *in, struct err *e)
 	mallopt(M_PERTURB, 0x5a);
 	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 	prctl(PR_SET_DUMPABLE, 0);
-	usage_read_all(false); /* only the child that measures may */
+	disk_usage_read_all(false); /* only the child that measures may */
 	if (in->opt.writable_root && cell_root_prepare(e) < 0)
 		return -1;
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);

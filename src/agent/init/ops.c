@@ -9,10 +9,10 @@
 #include "agent/cell/cell.h"
 #include "agent/cell/init.h"
 #include "agent/cell/launch.h"
+#include "agent/init/disk_usage.h"
 #include "agent/init/freezer.h"
 #include "agent/init/init.h"
 #include "agent/init/markers.h"
-#include "agent/init/usage.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -209,7 +209,7 @@ op_usage(struct init *in, struct request *r, struct err *e)
 		return err_errno(e, "fork");
 	if (pid == 0) {
 		auto_json json_t *reply = json_pack("{s:b, s:o}", "ok", 1,
-		    "cells", usage_cells(&in->cells));
+		    "cells", disk_usage_cells(&in->cells));
 		struct err ignored;
 
 		(void)!channel_send(r->conn->fd, reply, NULL, 0, &ignored);
@@ -232,7 +232,8 @@ signal_cell(const struct cell *c, struct request *r, int sig)
 }
 
 static int
-op_halt(struct init *in, struct cell *c, struct request *r, struct err *e)
+op_stop_signal(struct init *in, struct cell *c, struct request *r,
+    struct err *e)
 {
 	(void)in;
 	(void)e;
@@ -240,7 +241,8 @@ op_halt(struct init *in, struct cell *c, struct request *r, struct err *e)
 }
 
 static int
-op_go_on(struct init *in, struct cell *c, struct request *r, struct err *e)
+op_continue_signal(struct init *in, struct cell *c, struct request *r,
+    struct err *e)
 {
 	(void)in;
 	(void)e;
@@ -417,8 +419,8 @@ static const struct op OPS[] = {
 	CELL("seal", LOOKS, op_seal),
 	CELL("term", UP_TO, op_term),
 	CELL("kill", UP_TO, op_kill),
-	CELL("halt", EXACT, op_halt),
-	CELL("go_on", EXACT, op_go_on),
+	CELL("halt", EXACT, op_stop_signal),
+	CELL("go_on", EXACT, op_continue_signal),
 	CELL("freeze", UNSEALED, op_freeze),
 	CELL("thaw", UNSEALED, op_thaw),
 	CELL("prove", EXACT, op_forward),

@@ -28,7 +28,7 @@ enum {
 
 struct process; /* held by whoever found it, until process_release() */
 
-struct process_wish {
+struct process_options {
 	struct exec exec; /* command, shell, env, cwd, timeout_ms */
 	const char *id;   /* borrowed; NULL: a new one is made */
 	bool auto_cleanup;
@@ -42,7 +42,7 @@ struct process_wish {
  * lives; one that has ended gives its id up.  ERR_LIMITED when there are too
  * many.
  */
-int process_start(const struct process_wish *w, struct process **out,
+int process_start(const struct process_options *w, struct process **out,
     struct err *e) MUST_CHECK;
 
 /* ERR_NOT_FOUND "process_not_found". */

@@ -32,7 +32,7 @@ make_id(char id[PROCESS_ID_MAX])
 }
 
 static struct process *
-new_process(const struct process_wish *w)
+new_process(const struct process_options *w)
 {
 	struct process *p = xcalloc(1, sizeof(*p));
 	size_t len = strlen(w->exec.command);
@@ -99,7 +99,7 @@ make_timer(struct process *p, int64_t ms, struct err *e)
 }
 
 static int
-make_ends(struct process *p, const struct process_wish *w, struct ends *n,
+make_ends(struct process *p, const struct process_options *w, struct ends *n,
     struct err *e)
 {
 	for (int i = 0; i < 2; i++)
@@ -153,8 +153,8 @@ fail_at_once(struct process *p, struct err *e)
 }
 
 static int
-spawn(struct process *p, const struct process_wish *w, const struct buf *script,
-    const char *cwd, struct err *e)
+spawn(struct process *p, const struct process_options *w,
+    const struct buf *script, const char *cwd, struct err *e)
 {
 	__attribute__((cleanup(close_ends))) struct ends n = { { -1, -1 }, -1 };
 
@@ -176,7 +176,7 @@ spawn(struct process *p, const struct process_wish *w, const struct buf *script,
 }
 
 static int
-start_locked(struct process *p, const struct process_wish *w,
+start_locked(struct process *p, const struct process_options *w,
     const struct buf *script, const char *cwd, struct err *e)
 {
 	if (process_admit(p->rec.id, e) < 0)
@@ -203,7 +203,8 @@ undo(struct process *p)
 }
 
 int
-process_start(const struct process_wish *w, struct process **out, struct err *e)
+process_start(const struct process_options *w, struct process **out,
+    struct err *e)
 {
 	auto_buf struct buf script = { 0 };
 	char cwd[SHELL_PATH_MAX];

@@ -38,7 +38,7 @@ struct pty; /* held by whoever found it, until pty_release() */
 
 /* ---- by name */
 
-struct pty_wish {
+struct pty_options {
 	const char *id;    /* of the shell session */
 	const char *shell; /* a program's name or absolute path; "": bash */
 	const char *cwd;   /* "": the shell session's */
@@ -50,7 +50,7 @@ struct pty_wish {
  * are those it began with), or a new one; held.  ERR_INVALID names the field
  * that no terminal can be made of; ERR_LIMITED when there are too many.
  */
-int pty_open(const struct pty_wish *w, struct pty **out, bool *created,
+int pty_open(const struct pty_options *w, struct pty **out, bool *created,
     struct err *e) MUST_CHECK;
 
 /* One that lives or has ended; ERR_NOT_FOUND "terminal_not_found". */

@@ -38,7 +38,8 @@ struct beginning {
 };
 
 static int
-resolve_cwd(const struct pty_wish *w, char cwd[SHELL_PATH_MAX], struct err *e)
+resolve_cwd(const struct pty_options *w, char cwd[SHELL_PATH_MAX],
+    struct err *e)
 {
 	size_t had;
 	int n;
@@ -57,7 +58,7 @@ resolve_cwd(const struct pty_wish *w, char cwd[SHELL_PATH_MAX], struct err *e)
 
 /* A bash that takes over what the shell session exports, and then goes. */
 static int
-prepare(const struct pty_wish *w, const char *shell, struct beginning *b,
+prepare(const struct pty_options *w, const char *shell, struct beginning *b,
     struct err *e)
 {
 	auto_buf struct buf exports = { 0 };
@@ -78,7 +79,7 @@ prepare(const struct pty_wish *w, const char *shell, struct beginning *b,
 /* ---- making it */
 
 static struct pty *
-new_pty(const struct pty_wish *w, const char *shell)
+new_pty(const struct pty_options *w, const char *shell)
 {
 	struct pty *t = pty_new(w->id);
 
@@ -136,7 +137,8 @@ start_locked(struct pty *t, const struct beginning *b, struct err *e)
 }
 
 static int
-create(const struct pty_wish *w, struct pty **out, bool *created, struct err *e)
+create(const struct pty_options *w, struct pty **out, bool *created,
+    struct err *e)
 {
 	const char *shell = str_empty(w->shell) ? "bash" : w->shell;
 	struct beginning b = { .cwd = "" };
@@ -180,7 +182,7 @@ check_side(int side, const char *field, struct err *e)
 }
 
 static int
-find_living(const struct pty_wish *w, struct pty *t, struct err *e)
+find_living(const struct pty_options *w, struct pty *t, struct err *e)
 {
 	struct pty_now now = pty_now(t);
 
@@ -193,7 +195,7 @@ find_living(const struct pty_wish *w, struct pty *t, struct err *e)
 }
 
 int
-pty_open(const struct pty_wish *w, struct pty **out, bool *created,
+pty_open(const struct pty_options *w, struct pty **out, bool *created,
     struct err *e)
 {
 	if (check_id(w->id, e) < 0 || check_side(w->cols, "cols", e) < 0 ||

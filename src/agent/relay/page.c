@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
-#include "web/notice.h"
+#include "web/error_page.h"
 
 enum { STATE_LISTEN = 0x0a, TABLE_MAX = 256 * 1024 };
 
@@ -126,7 +126,7 @@ put_html(struct buf *to, int port, const struct port_list *l)
 		    "<p>What the program on this port answered is not a "
 		    "response that can be passed on: it has no HTTP/1 status "
 		    "line, an ambiguous length or a malformed header.</p>");
-	notice_write(to, title, html.data, 0);
+	error_page_write(to, title, html.data, 0);
 }
 
 void

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "web/notice.h"
+#include "web/error_page.h"
 
 enum { ACCEPT_MAX = 512 }; /* browsers say HTML first */
 
@@ -46,7 +46,7 @@ accepts_page(const char *head, size_t len)
 		n++;
 	memcpy(text, accept, n);
 	text[n] = '\0';
-	return notice_wanted(text);
+	return error_page_wanted(text);
 }
 
 struct relay_request

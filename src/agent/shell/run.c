@@ -9,8 +9,8 @@
 
 #include "agent/base/lock.h"
 #include "agent/base/proctree.h"
+#include "agent/run/bash_notice.h"
 #include "agent/run/ending.h"
-#include "agent/run/notice.h"
 #include "agent/shell/envset.h"
 #include "agent/shell/internal.h"
 #include "agent/shell/script.h"
@@ -195,12 +195,12 @@ end_command(struct running *r, struct shell_outcome *out)
 static void
 stop_command(struct running *r, struct shell_outcome *out)
 {
-	struct notice_filter f;
+	struct bash_notice_filter f;
 
-	notice_begin(&f, r->pump);
+	bash_notice_begin(&f, r->pump);
 	end_command(r, out);
 	pump_drain(r->pump);
-	notice_end(&f, r->pump);
+	bash_notice_end(&f, r->pump);
 }
 
 static int

@@ -3,13 +3,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "agent/files/draft.h"
+#include "agent/files/temp_file.h"
 #include "agent/watch/internal.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { BUFFER = 16 * 1024, DRAFTS = 16 };
+enum { BUFFER = 16 * 1024, TEMPS_MAX = 16 };
 
 /* ---- files that we write ourselves */
 
@@ -21,26 +21,26 @@ enum { BUFFER = 16 * 1024, DRAFTS = 16 };
 static struct {
 	uint32_t cookie;
 	enum change_type type;
-} drafts[DRAFTS];
-static size_t draft_next;
+} temps[TEMPS_MAX];
+static size_t temp_next;
 
 static void
-note_draft(const struct inotify_event *ev)
+note_temp_file(const struct inotify_event *ev)
 {
 	if ((ev->mask & IN_MOVED_FROM) == 0 || !files_is_beside(ev->name))
 		return;
-	drafts[draft_next].cookie = ev->cookie;
-	drafts[draft_next].type =
-	    draft_replaces(ev->name) ? CHANGE_MODIFY : CHANGE_CREATE;
-	draft_next = (draft_next + 1) % DRAFTS;
+	temps[temp_next].cookie = ev->cookie;
+	temps[temp_next].type =
+	    temp_file_replaces(ev->name) ? CHANGE_MODIFY : CHANGE_CREATE;
+	temp_next = (temp_next + 1) % TEMPS_MAX;
 }
 
 static enum change_type
 arrival_of(const struct inotify_event *ev)
 {
-	for (size_t i = 0; i < DRAFTS; i++)
-		if (drafts[i].cookie == ev->cookie)
-			return drafts[i].type;
+	for (size_t i = 0; i < TEMPS_MAX; i++)
+		if (temps[i].cookie == ev->cookie)
+			return temps[i].type;
 	return CHANGE_MOVE_TO;
 }
 
@@ -73,8 +73,8 @@ see_entry(struct watch *w, struct watch_dir *d, const struct inotify_event *ev)
 	char buf[WATCH_PATH_MAX];
 	const char *path = watch_path(d, w->root, ev->name, buf);
 
-	if (w->wish.only != NULL) {
-		if (str_equal(ev->name, w->wish.only))
+	if (w->options.only != NULL) {
+		if (str_equal(ev->name, w->options.only))
 			watch_note(w, type_of(ev), directory, "");
 		return;
 	}
@@ -82,7 +82,7 @@ see_entry(struct watch *w, struct watch_dir *d, const struct inotify_event *ev)
 	    watch_excludes(w, path))
 		return;
 	watch_note(w, type_of(ev), directory, path);
-	if (!directory || !w->wish.recursive)
+	if (!directory || !w->options.recursive)
 		return;
 	if ((ev->mask & IN_MOVED_FROM) != 0)
 		watch_tree_leave(d, ev->name);
@@ -93,7 +93,7 @@ see_entry(struct watch *w, struct watch_dir *d, const struct inotify_event *ev)
 static void
 lose_root(struct watch *w, enum change_type type, const char *why)
 {
-	watch_note(w, type, w->wish.only == NULL, "");
+	watch_note(w, type, w->options.only == NULL, "");
 	watch_stop(w, why);
 }
 
@@ -103,7 +103,7 @@ doubt_root(struct watch *w, enum change_type type, const char *why)
 {
 	struct stat st;
 
-	if (lstat(w->wish.real, &st) < 0 || st.st_dev != w->device ||
+	if (lstat(w->options.real, &st) < 0 || st.st_dev != w->device ||
 	    st.st_ino != w->ino)
 		lose_root(w, type, why);
 }
@@ -128,7 +128,7 @@ see_root(struct watch *w, const struct inotify_event *ev)
 		lose_root(w, CHANGE_DELETE, "the path was deleted");
 	else if ((ev->mask & IN_MOVE_SELF) != 0)
 		doubt_root(w, CHANGE_MOVE_FROM, "the path was moved");
-	else if ((ev->mask & IN_ATTRIB) != 0 && w->wish.only == NULL)
+	else if ((ev->mask & IN_ATTRIB) != 0 && w->options.only == NULL)
 		watch_note(w, CHANGE_ATTRIB, true, "");
 }
 
@@ -169,7 +169,7 @@ static void
 route(const struct inotify_event *ev)
 {
 	if (ev->len > 0)
-		note_draft(ev);
+		note_temp_file(ev);
 	for (struct watch *w = watches.all; w != NULL; w = w->next) {
 		struct watch_dir *d;
 

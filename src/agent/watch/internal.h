@@ -27,7 +27,7 @@ struct watch_dir {
 };
 
 struct watch {
-	struct watch_wish wish;
+	struct watch_options options;
 	char id[WATCH_ID_MAX];
 	struct watch_dir *top;  /* the topmost guard, or the root */
 	struct watch_dir *root; /* NULL: it is not watched now */

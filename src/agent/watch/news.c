@@ -21,7 +21,7 @@ matches_any(char *const *patterns, const char *path)
 bool
 watch_excludes(const struct watch *w, const char *path)
 {
-	return matches_any(w->wish.exclude, path);
+	return matches_any(w->options.exclude, path);
 }
 
 /* ---- telling */
@@ -38,9 +38,9 @@ void
 watch_note(struct watch *w, enum change_type type, bool directory,
     const char *path)
 {
-	if ((w->wish.types & 1u << type) == 0 ||
-	    (path[0] != '\0' && w->wish.include != NULL &&
-		!matches_any(w->wish.include, path)))
+	if ((w->options.types & 1u << type) == 0 ||
+	    (path[0] != '\0' && w->options.include != NULL &&
+		!matches_any(w->options.include, path)))
 		return;
 	w->cursor++;
 	if (w->news < 0)

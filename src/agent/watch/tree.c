@@ -40,7 +40,7 @@ is_pruned(const struct watch *w, const char *path)
 static uint32_t
 mask_of(const struct watch *w)
 {
-	bool contents = (w->wish.types & 1u << CHANGE_MODIFY) != 0;
+	bool contents = (w->options.types & 1u << CHANGE_MODIFY) != 0;
 
 	return contents ? DIR_MASK | IN_MODIFY : DIR_MASK;
 }
@@ -142,7 +142,7 @@ see_entry(struct watch *w, struct watch_dir *at, struct walk *k, bool tell)
 		return at;
 	if (tell)
 		watch_note(w, CHANGE_CREATE, directory, path);
-	if (!directory || !w->wish.recursive || is_pruned(w, path))
+	if (!directory || !w->options.recursive || is_pruned(w, path))
 		return at;
 	path = watch_path(at, NULL, k->name, buf);
 	wd = path != NULL ? add_inotify(w, path, mask_of(w)) : -1;
@@ -295,10 +295,10 @@ static int
 add_way(struct watch *w)
 {
 	char path[WATCH_PATH_MAX];
-	char *end = path + strlen(w->wish.top), cut;
+	char *end = path + strlen(w->options.top), cut;
 	struct watch_dir *d = NULL;
 
-	if (!str_copy(path, sizeof(path), w->wish.real)) {
+	if (!str_copy(path, sizeof(path), w->options.real)) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
@@ -330,16 +330,17 @@ build(struct watch *w, struct err *e)
 {
 	struct stat st;
 
-	if (add_way(w) == 0 && lstat(w->wish.real, &st) == 0) {
+	if (add_way(w) == 0 && lstat(w->options.real, &st) == 0) {
 		w->device = st.st_dev;
 		w->ino = st.st_ino;
-		if (!w->wish.recursive || look_through(w, w->root, false) == 0)
+		if (!w->options.recursive ||
+		    look_through(w, w->root, false) == 0)
 			return 0;
 	} else if (w->no_room == NULL) {
-		return files_fail(e, w->wish.real);
+		return files_fail(e, w->options.real);
 	}
 	return err_set(e, w->no_room != NULL ? ERR_LIMITED : ERR_INTERNAL,
-	    CODE_WATCH_START_ERROR, "%.180s: %s", w->wish.real, why_not(w));
+	    CODE_WATCH_START_ERROR, "%.180s: %s", w->options.real, why_not(w));
 }
 
 int

@@ -36,14 +36,14 @@ free_list(char **list)
 }
 
 void
-watch_wish_free(struct watch_wish *w)
+watch_options_free(struct watch_options *w)
 {
 	free(w->top);
 	free(w->real);
 	free(w->only);
 	free_list(w->include);
 	free_list(w->exclude);
-	*w = (struct watch_wish){ 0 };
+	*w = (struct watch_options){ 0 };
 }
 
 static bool
@@ -64,7 +64,7 @@ same_list(char *const *a, char *const *b)
 }
 
 static bool
-same_wish(const struct watch_wish *a, const struct watch_wish *b)
+same_wish(const struct watch_options *a, const struct watch_options *b)
 {
 	return str_equal(a->real, b->real) && same_text(a->only, b->only) &&
 	    a->recursive == b->recursive && a->types == b->types &&
@@ -112,7 +112,7 @@ free_watch(struct watch *w)
 			break;
 		}
 	watch_tree_drop(w);
-	watch_wish_free(&w->wish);
+	watch_options_free(&w->options);
 	changes_free(&w->pending.changes);
 	mem_close_fd(&w->news);
 	free(w);
@@ -206,7 +206,7 @@ start_thread(struct err *e)
 /* ---- making one */
 
 static int
-add_watch(struct watch_wish *wish, bool stream, struct watch **out,
+add_watch(struct watch_options *options, bool stream, struct watch **out,
     struct err *e)
 {
 	struct watch *w;
@@ -214,8 +214,8 @@ add_watch(struct watch_wish *wish, bool stream, struct watch **out,
 	if (start_thread(e) < 0)
 		return -1;
 	w = xcalloc(1, sizeof(*w));
-	w->wish = *wish;
-	*wish = (struct watch_wish){ 0 };
+	w->options = *options;
+	*options = (struct watch_options){ 0 };
 	w->news = stream ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
 	w->next = watches.all;
 	watches.all = w;
@@ -236,13 +236,13 @@ add_watch(struct watch_wish *wish, bool stream, struct watch **out,
 /* ---- streams */
 
 int
-watch_open(struct watch_wish *wish, struct watch **out, struct err *e)
+watch_open(struct watch_options *options, struct watch **out, struct err *e)
 {
 	int rc;
 
 	lock_take(&lock);
 	if (count_watches(true) < WATCH_STREAMS_MAX)
-		rc = add_watch(wish, true, out, e);
+		rc = add_watch(options, true, out, e);
 	else
 		rc = err_set(e, ERR_LIMITED, CODE_WATCH_START_ERROR,
 		    "the session has %d watches; end some", WATCH_STREAMS_MAX);
@@ -338,32 +338,32 @@ judge_version(const struct watch *w, const char *since)
 /* ---- retained ones */
 
 static struct watch *
-find_retained(const struct watch_wish *wish)
+find_retained(const struct watch_options *options)
 {
 	struct watch *w = watches.all;
 
-	while (w != NULL && (w->news >= 0 || !same_wish(&w->wish, wish)))
+	while (w != NULL && (w->news >= 0 || !same_wish(&w->options, options)))
 		w = w->next;
 	return w;
 }
 
-/* The one for the wish, made or made whole again if need be; NULL: it failed. */
+/* The one for the options, made or made whole again if need be; NULL: it failed. */
 static struct watch *
-keep_retained(struct watch_wish *wish, struct err *e)
+keep_retained(struct watch_options *options, struct err *e)
 {
-	struct watch *w = find_retained(wish);
+	struct watch *w = find_retained(options);
 
 	if (w != NULL)
 		return w->root != NULL || watch_tree_build(w, e) == 0 ? w
 								      : NULL;
 	if (count_watches(false) >= WATCH_RETAINED_MAX)
 		free_watch(longest_idle());
-	return add_watch(wish, false, &w, e) == 0 ? w : NULL;
+	return add_watch(options, false, &w, e) == 0 ? w : NULL;
 }
 
 int
-watch_check(struct watch_wish *wish, const char *since, enum watch_answer *out,
-    char version[WATCH_VERSION_MAX], struct err *e)
+watch_check(struct watch_options *options, const char *since,
+    enum watch_answer *out, char version[WATCH_VERSION_MAX], struct err *e)
 {
 	struct watch *w;
 
@@ -372,7 +372,7 @@ watch_check(struct watch_wish *wish, const char *since, enum watch_answer *out,
 		watch_drain();
 		wake_thread(); /* the kernel does not say it again to the thread */
 	}
-	w = keep_retained(wish, e);
+	w = keep_retained(options, e);
 	if (w != NULL) {
 		*out = judge_version(w, since);
 		w->used_ms = clock_ms();

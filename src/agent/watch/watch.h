@@ -32,7 +32,7 @@ enum {
 struct watch; /* of a stream; from watch_open() to watch_close() */
 
 /* What is watched.  Everything it points to is its own. */
-struct watch_wish {
+struct watch_options {
 	char *top;  /* absolute: nothing above it is looked at */
 	char *real; /* the directory, at `top` or below, without links */
 	char *only; /* a name in it: just that; NULL: all */
@@ -42,14 +42,14 @@ struct watch_wish {
 	char **exclude; /* not even looked into */
 };
 
-void watch_wish_free(struct watch_wish *w);
-#define auto_wish __attribute__((cleanup(watch_wish_free)))
+void watch_options_free(struct watch_options *w);
+#define auto_watch_options __attribute__((cleanup(watch_options_free)))
 
 /*
  * Every change from now on.  The wish is taken over.  "watch_start_error" when
  * there are too many of something; "file_not_found" when it has gone.
  */
-int watch_open(struct watch_wish *wish, struct watch **out, struct err *e)
+int watch_open(struct watch_options *options, struct watch **out, struct err *e)
     MUST_CHECK;
 void watch_close(struct watch *w);
 
@@ -80,7 +80,7 @@ enum watch_answer {
  * Whether something happened since the version; NULL: none, then it begins now.
  * Everything counts that was done before the call.  The wish is taken over.
  */
-int watch_check(struct watch_wish *wish, const char *since,
+int watch_check(struct watch_options *options, const char *since,
     enum watch_answer *out, char version[WATCH_VERSION_MAX], struct err *e)
     MUST_CHECK;
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/archive/clone.h"
 #include "agent/archive/pack.h"
+#include "agent/archive/snapshot_import.h"
 #include "agent/init/init.h"
 #include "agent/wrapper/wrapper.h"
 #include "common/log.h"
@@ -152,13 +152,13 @@ run_receive(const char *bytes, const char *seconds)
 }
 
 static int
-run_clone(const char *seconds)
+run_snapshot_import(const char *seconds)
 {
 	int64_t s;
 
 	if (!str_to_int(seconds, 1, INT32_MAX, &s))
 		return usage();
-	return clone_main(s);
+	return snapshot_import_main(s);
 }
 
 /* What is opened later must not become one of the standard three. */
@@ -186,9 +186,9 @@ static const struct command {
 	{ "unpack", .none = unpack_main },
 	{ "backup", .one = backup_main },
 	{ "restore", .none = restore_main },
-	{ "keep", .none = keep_main },
+	{ "keep", .none = snapshot_export_main },
 	{ "receive", .two = run_receive },
-	{ "clone", .one = run_clone },
+	{ "clone", .one = run_snapshot_import },
 };
 
 int

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "agent/api/setup.h"
-#include "agent/archive/keep.h"
+#include "agent/archive/snapshot_export.h"
 #include "agent/base/proctree.h"
 #include "agent/base/serve.h"
-#include "agent/files/draft.h"
 #include "agent/files/files.h"
+#include "agent/files/temp_file.h"
 #include "agent/pty/pty.h"
 #include "agent/relay/relay.h"
 #include "agent/run/activity.h"
@@ -140,8 +140,8 @@ op_write(struct op *op, json_t *reply, struct err *e)
 	if (op->fds.count < 1 || op->fds.fd[0] < 0)
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "a descriptor must come with it");
-	return draft_write_file(path,
-	    &(struct draft_source){ .fd = op->fds.fd[0] }, (int)b.mode, e);
+	return temp_file_write_file(path,
+	    &(struct temp_file_source){ .fd = op->fds.fd[0] }, (int)b.mode, e);
 }
 
 static int
@@ -315,7 +315,7 @@ op_ws_bounce(struct op *op, json_t *reply, struct err *e)
 }
 
 static int
-op_keep(struct op *op, json_t *reply, struct err *e)
+op_snapshot_export(struct op *op, json_t *reply, struct err *e)
 {
 	int fd = channel_fds_take(&op->fds, 0);
 
@@ -323,7 +323,7 @@ op_keep(struct op *op, json_t *reply, struct err *e)
 	if (fd < 0)
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "a descriptor must come with it");
-	return keep_send(fd, e);
+	return snapshot_export_send(fd, e);
 }
 
 static const struct {
@@ -334,7 +334,7 @@ static const struct {
 	{ "write", op_write },
 	{ "env", op_env },
 	{ "setup", op_setup },
-	{ "keep", op_keep },
+	{ "keep", op_snapshot_export },
 	{ "status", op_status },
 	{ "interrupt", op_interrupt },
 	{ "interrupt_shell", op_interrupt_shell },

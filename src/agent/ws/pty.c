@@ -259,7 +259,7 @@ side(const json_t *args, const char *name)
 void
 ws_pty_run(struct ws_conn *conn, const json_t *args)
 {
-	const struct pty_wish wish = { .id = json_str(args, "sessionId"),
+	const struct pty_options options = { .id = json_str(args, "sessionId"),
 		.shell = json_str(args, "shell"),
 		.cwd = json_str(args, "cwd"),
 		.cols = side(args, "cols"),
@@ -271,7 +271,7 @@ ws_pty_run(struct ws_conn *conn, const json_t *args)
 	bool created;
 
 	activity_touch();
-	if (pty_open(&wish, &v.pty, &created, &e) == 0) {
+	if (pty_open(&options, &v.pty, &created, &e) == 0) {
 		(void)!serve_view(&v, &e);
 		pty_release(v.pty);
 	}

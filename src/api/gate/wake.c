@@ -9,7 +9,7 @@
 #include "api/gate/auth.h"
 #include "api/gate/request.h"
 #include "api/gate/ticket.h"
-#include "api/share.h"
+#include "api/org_share.h"
 #include "common/mem.h"
 #include "control/relay_control.h"
 #include "control/start.h"
@@ -33,7 +33,7 @@ start_for(struct call *c, const char *org, const char *tenant, int64_t wait_ms,
 		    app->who.key_id, app->who.user);
 	else
 		str_copy(ctl->actor, sizeof(ctl->actor), "gate");
-	if (share_enter(app->share, app->worker, org, SHARE_ENDS_SOON,
+	if (org_share_enter(app->share, app->worker, org, SHARE_ENDS_SOON,
 		&app->hold_ms, e) < 0)
 		return -1;
 	return start_session(ctl, call_param(c, "SL_SESSION"), tenant,

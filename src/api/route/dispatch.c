@@ -8,8 +8,8 @@
 #include "api/gate/access.h"
 #include "api/gate/audit.h"
 #include "api/gate/gate.h"
+#include "api/org_share.h"
 #include "api/route/routes.h"
-#include "api/share.h"
 #include "common/clock.h"
 #include "common/log.h"
 
@@ -50,7 +50,7 @@ enter_share(struct call *c, const struct route *route, struct err *e)
 
 	if (app->share == NULL || app->who.tenant[0] == '\0')
 		return 0;
-	return share_enter(app->share, app->worker, app->who.tenant,
+	return org_share_enter(app->share, app->worker, app->who.tenant,
 	    str_equal(route->method, "GET") ? SHARE_READS
 					    : (enum share_call)route->hold,
 	    &app->hold_ms, e);
@@ -146,7 +146,7 @@ dispatch(struct call *c)
 	else
 		handle(c);
 	if (app->share != NULL)
-		share_leave(app->share, app->worker);
+		org_share_leave(app->share, app->worker);
 	log_line(gate != NULL ? LOG_DEBUG : LOG_INFO, "request",
 	    "%s %s %d %lld us", c->method, gate != NULL ? route : c->path,
 	    c->status, (long long)(clock_us() - began));

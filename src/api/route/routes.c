@@ -2,8 +2,8 @@
 #include "api/route/routes.h"
 
 #include "api/gate/access.h"
+#include "api/org_share.h"
 #include "api/route/openapi.h"
-#include "api/share.h"
 #include "api/v1/handlers.h"
 #include "api/v1/session_body.h"
 #include "api/v1/snapshot_body.h"

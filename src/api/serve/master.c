@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/org_share.h"
+#include "api/serve/disk_watch.h"
 #include "api/serve/starts.h"
-#include "api/serve/watch.h"
 #include "api/serve/worker.h"
-#include "api/share.h"
 #include "api/stream/stream.h"
 #include "common/channel.h"
 #include "common/clock.h"
@@ -58,7 +58,7 @@ struct child {
 struct master {
 	const struct conf *conf;
 	int listen_fd[POOL__MAX];
-	struct share *share[POOL__MAX]; /* NULL: a pool without shares */
+	struct org_share *share[POOL__MAX]; /* NULL: a pool without shares */
 	struct child *children;
 	size_t count;
 };
@@ -167,7 +167,7 @@ reap(struct master *m, bool replace)
 				continue;
 			ch->pid = 0;
 			if (m->share[ch->pool] != NULL && ch->task == NULL)
-				share_leave(m->share[ch->pool], ch->number);
+				org_share_leave(m->share[ch->pool], ch->number);
 			if (replace)
 				log_line(LOG_WARN, "worker_ended",
 				    "%s worker %d ended with %s %d",
@@ -272,8 +272,8 @@ fill_pools(struct master *m)
 	for (size_t i = 0; m->listen_fd[POOL_API] >= 0 && i < ARRAY_LEN(TASKS);
 	     i++)
 		m->children[m->count++] = (struct child){ .task = &TASKS[i] };
-	m->share[POOL_API] = share_new((size_t)sizes[POOL_API]);
-	m->share[POOL_READ] = share_new((size_t)sizes[POOL_READ]);
+	m->share[POOL_API] = org_share_new((size_t)sizes[POOL_API]);
+	m->share[POOL_READ] = org_share_new((size_t)sizes[POOL_READ]);
 }
 
 static const struct store_options STORE_OPTIONS = { "sandlease-api", 5000 };

@@ -6,8 +6,8 @@
 #include "api/child.h"
 #include "api/gate/audit.h"
 #include "api/gate/first_work.h"
+#include "api/org_share.h"
 #include "api/route/dispatch.h"
-#include "api/share.h"
 #include "common/log.h"
 #include "web/server.h"
 
@@ -19,7 +19,7 @@ static const struct store_options POOL_OPTIONS[POOL__MAX] = {
 
 int
 worker_run(const struct conf *conf, enum pool pool, int listen_fd,
-    struct share *share, size_t number)
+    struct org_share *share, size_t number)
 {
 	struct app app = { .conf = conf,
 		.pool = pool,
@@ -57,7 +57,7 @@ worker_cgi(const struct conf *conf)
 {
 	struct app app = { .conf = conf,
 		.pool = POOL_API,
-		.share = share_new(1) };
+		.share = org_share_new(1) };
 	struct call c;
 
 	app.store = store_new(conf->database, &POOL_OPTIONS[POOL_API]);

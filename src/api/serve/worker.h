@@ -8,7 +8,7 @@
 
 /* Serves descriptor `listen_fd` until SIGTERM; returns the exit status. */
 int worker_run(const struct conf *conf, enum pool pool, int listen_fd,
-    struct share *share, size_t number);
+    struct org_share *share, size_t number);
 
 /* Serves one request as a plain CGI program; returns the exit status. */
 int worker_cgi(const struct conf *conf);

@@ -34,7 +34,7 @@ container_port_expose(struct call *c, struct err *e)
 	struct control *ctl = app_control(c, e);
 	auto_json json_t *port = NULL, *ignored = NULL;
 	const char *id = call_var(c, "id");
-	struct preview_wish wish;
+	struct preview_options options;
 	struct port_body b;
 	bool created;
 
@@ -42,9 +42,9 @@ container_port_expose(struct call *c, struct err *e)
 		return -1;
 	if (port_body_read_lenient(c, &b, &ignored, e) < 0)
 		return about_port(e, b.port);
-	wish = port_body_wish(&b);
-	wish.only_new = true;
-	if (preview_expose(ctl, id, app_of(c)->who.tenant, &wish, &port,
+	options = port_body_options(&b);
+	options.only_new = true;
+	if (preview_expose(ctl, id, app_of(c)->who.tenant, &options, &port,
 		&created, e) < 0)
 		return about_port(e, b.port);
 	if (session_json_show_port(c, ctl, id, port, e) < 0)

@@ -5,7 +5,7 @@
 
 #include "api/app.h"
 #include "api/gate/access.h"
-#include "api/share.h"
+#include "api/org_share.h"
 #include "api/v1/handlers.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -180,7 +180,7 @@ v1_session_events(struct call *c, struct err *e)
 	    list_events(c, &p, e) < 0)
 		return -1;
 	if (seconds > 0 && json_array_size(p.list) == 0) {
-		bool waited = share_wait(app->share, app->worker,
+		bool waited = org_share_wait(app->share, app->worker,
 		    app->who.tenant, SHARE_EVENT);
 
 		if (waited && ask_setup(c, &p, &seconds, e) < 0)

@@ -159,10 +159,10 @@ port_body_read_lenient(struct call *c, struct port_body *out, json_t **ignored,
 	return decode(c, body, J_LENIENT, out, e);
 }
 
-struct preview_wish
-port_body_wish(const struct port_body *b)
+struct preview_options
+port_body_options(const struct port_body *b)
 {
-	return (struct preview_wish){ .port = b->port,
+	return (struct preview_options){ .port = b->port,
 		.name = b->name[0] != '\0' ? b->name : NULL,
 		.host = b->host >= 0 ? PREVIEW_HOSTS[b->host] : NULL,
 		.base_url = b->base_url[0] != '\0' ? b->base_url : NULL,

@@ -36,7 +36,7 @@ int port_body_read_lenient(struct call *c, struct port_body *out,
     json_t **ignored, struct err *e) MUST_CHECK;
 
 /* The same for preview_expose(); it borrows from the body. */
-struct preview_wish port_body_wish(const struct port_body *b);
+struct preview_options port_body_options(const struct port_body *b);
 
 /* `:port` of the route. */
 int port_body_path(const struct call *c, int64_t *port, struct err *e)

@@ -20,15 +20,15 @@ v1_port_expose(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	auto_json json_t *port = NULL;
-	struct preview_wish wish;
+	struct preview_options options;
 	struct port_body b;
 	bool created;
 
 	if (ctl == NULL || port_body_read(c, &b, e) < 0)
 		return -1;
-	wish = port_body_wish(&b);
-	if (preview_expose(ctl, call_var(c, "id"), app_of(c)->who.tenant, &wish,
-		&port, &created, e) < 0)
+	options = port_body_options(&b);
+	if (preview_expose(ctl, call_var(c, "id"), app_of(c)->who.tenant,
+		&options, &port, &created, e) < 0)
 		return -1;
 	return reply_port(c, ctl, created ? 201 : 200, port, e);
 }

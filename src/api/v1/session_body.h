@@ -34,7 +34,7 @@ struct create_body {
 	const json_t *labels;
 	const json_t *env;
 	const json_t *files;
-	int64_t files_in_root; /* as in session_wish */
+	int64_t files_in_root; /* as in session_options */
 	const json_t *correlation_keys;
 	char setup[SETUP_MAX + 1];
 };

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "api/share.h"
+#include "api/org_share.h"
 #include "common/mem.h"
 #include "control/awake.h"
 
@@ -69,14 +69,15 @@ ask(struct call *c, struct control *ctl, struct shown *all, size_t count)
 		auto_free char *name = wrapper_name(&all[i]);
 
 		if (!all[i].unknown || !is_here(ctl, all[i].session) ||
-		    share_is_mute(app->share, name))
+		    org_share_is_mute(app->share, name))
 			continue;
 		all[i].asked = true;
 		who[n++] = &all[i].one;
 	}
 	/* if too many wait already, the rows must do */
 	if (n == 0 ||
-	    !share_wait(app->share, app->worker, app->who.tenant, SHARE_ANSWER))
+	    !org_share_wait(app->share, app->worker, app->who.tenant,
+		SHARE_ANSWER))
 		return;
 	awake_ask_all(ctl, who, n);
 	for (size_t i = 0; i < count; i++) {
@@ -87,7 +88,7 @@ ask(struct call *c, struct control *ctl, struct shown *all, size_t count)
 		all[i].unknown =
 		    !all[i].one.answered && awake_is_unknown(&all[i].one.e);
 		if (all[i].unknown)
-			share_mute(app->share, name);
+			org_share_mute(app->share, name);
 	}
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/app.h"
-#include "api/share.h"
+#include "api/org_share.h"
 #include "api/v1/handlers.h"
 #include "api/v1/session_body.h"
 #include "api/v1/session_json.h"
@@ -123,7 +123,7 @@ end_unwaited(struct unwaited *u)
 {
 	u->ctl->answer = NULL;
 	u->ctl->go_on_ms = 0;
-	u->ctl->glance = false;
+	u->ctl->try_setup = false;
 }
 
 /* What a create came to, unless it failed. */
@@ -145,11 +145,11 @@ reply_created(struct call *c, struct control *ctl, const char *id,
 	return told ? 0 : reply_session(c, ctl, id, done, 202, e);
 }
 
-static struct session_wish
-wish_of(const struct create_body *b, const json_t *changes, const char *key,
+static struct session_options
+options_of(const struct create_body *b, const json_t *changes, const char *key,
     const char *hash)
 {
-	return (struct session_wish){ .name = b->name,
+	return (struct session_options){ .name = b->name,
 		.class_name = b->class_name,
 		.agent_type = b->agent_type,
 		.base_url = b->base_url,
@@ -186,7 +186,7 @@ v1_session_create(struct call *c, struct err *e)
 	enum disposition how = SESSION_CREATED;
 	struct unwaited u = { c, ctl };
 	int64_t deadline;
-	struct session_wish wish;
+	struct session_options options;
 	int rc;
 
 	if (ctl == NULL || check_idempotency_key(key, e) < 0 ||
@@ -195,10 +195,10 @@ v1_session_create(struct call *c, struct err *e)
 		return -1;
 	request_hash(c, json, hash);
 	changes = create_changes(&b);
-	wish = wish_of(&b, changes, key, hash);
-	wish.told = answer_first(&u, deadline);
-	rc = session_control_create(ctl, &app->who, &wish, deadline, id, &how,
-	    e);
+	options = options_of(&b, changes, key, hash);
+	options.told = answer_first(&u, deadline);
+	rc = session_control_create(ctl, &app->who, &options, deadline, id,
+	    &how, e);
 	end_unwaited(&u);
 	if (c->status != 0)
 		return 0; /* the session's state tells the rest */
@@ -230,7 +230,7 @@ v1_session_get(struct call *c, struct err *e)
 	/* a client that polls a start that lost its worker, or its sandbox, moves it on */
 	if ((row.state == SESSION_INITIALIZING || row.cut_short) &&
 	    control_is_here(ctl, &row) &&
-	    share_wait(app->share, app->worker, tenant, SHARE_ANSWER))
+	    org_share_wait(app->share, app->worker, tenant, SHARE_ANSWER))
 		start_move_on(ctl, id, tenant);
 	if (session_json_read(c, ctl, id, &s, e) < 0)
 		return -1;

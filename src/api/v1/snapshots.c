@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "api/app.h"
-#include "api/share.h"
+#include "api/org_share.h"
 #include "api/v1/handlers.h"
 #include "api/v1/page.h"
 #include "api/v1/session_body.h"
@@ -54,7 +54,7 @@ move_on(struct call *c, struct control *ctl, const struct rows *r, bool *any)
 		if (!str_equal(rows_text(r, i, "state"), "creating") ||
 		    !str_equal(rows_text(r, i, "host"), ctl->conf->host_name))
 			continue;
-		if (!share_wait(app->share, app->worker, app->who.tenant,
+		if (!org_share_wait(app->share, app->worker, app->who.tenant,
 			SHARE_ANSWER))
 			return;
 		*any = true;

@@ -46,11 +46,12 @@ offer(const struct typed *t, const char *word, const char *what)
 static struct client *
 connect_quietly(const struct typed *t)
 {
-	struct config_wish wish = { 0 };
+	struct config_choice choice = { 0 };
 	struct config config;
 	static const char *const NAMES[] = { "--url", "--profile",
 		"--api-key-file" };
-	const char **values[] = { &wish.url, &wish.profile, &wish.key_file };
+	const char **values[] = { &choice.url, &choice.profile,
+		&choice.key_file };
 	struct client *c;
 	struct err e;
 
@@ -58,12 +59,12 @@ connect_quietly(const struct typed *t)
 		for (size_t k = 0; k < ARRAY_LEN(NAMES); k++)
 			if (str_equal(t->words[i], NAMES[k]))
 				*values[k] = t->words[i + 1];
-	if (config_load(&wish, &config, &e) < 0) {
+	if (config_load(&choice, &config, &e) < 0) {
 		config_free(&config);
 		return NULL;
 	}
 	c = client_new(&config);
-	client_glance(c);
+	client_try(c);
 	return c;
 }
 

@@ -14,12 +14,12 @@
 static int
 find_url(struct cli *k, struct config *c, struct err *e)
 {
-	struct config_wish wish = command_wish(&k->args);
+	struct config_choice choice = command_choice(&k->args);
 	auto_buf struct buf line = { 0 };
 
 	if (k->args.operands > 0)
-		wish.url = k->args.operand[0];
-	if (config_load_url(&wish, c, e) == 0)
+		choice.url = k->args.operand[0];
+	if (config_load_url(&choice, c, e) == 0)
 		return 0;
 	if (!str_empty(c->url) || c->profile == NULL || !ask_possible() ||
 	    !ask_line("URL of the service: ", false, &line))
@@ -94,13 +94,13 @@ cmd_login(struct cli *k, struct err *e)
 int
 cmd_logout(struct cli *k, struct err *e)
 {
-	struct config_wish wish = command_wish(&k->args);
+	struct config_choice choice = command_choice(&k->args);
 	auto_free char *file = NULL;
 	struct config c = { 0 };
 	int rc;
 
 	/* what is wrong with the rest of it does not matter now */
-	(void)!config_load_url(&wish, &c, e);
+	(void)!config_load_url(&choice, &c, e);
 	if (c.profile == NULL || !c.known) {
 		rc = err_set(e, ERR_INVALID, CODE_CONFIG,
 		    "there is no profile \"%.60s\"",

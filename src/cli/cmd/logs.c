@@ -73,7 +73,7 @@ list_started(struct cli *k, const char *id)
 	struct err e;
 	size_t i;
 
-	client_glance(k->client);
+	client_try(k->client);
 	if (session_call(k->client, "GET", id, "/api/process/list", NULL,
 		&answer, &e) < 0)
 		return;

@@ -12,13 +12,13 @@
 static int
 with_client(struct cli *k, struct err *e)
 {
-	struct config_wish wish = command_wish(&k->args);
+	struct config_choice choice = command_choice(&k->args);
 	struct config config;
 	int rc;
 
 	if (k->args.command->offline)
 		return k->args.command->run(k, e);
-	if (config_load(&wish, &config, e) < 0) {
+	if (config_load(&choice, &config, e) < 0) {
 		config_free(&config);
 		return -1;
 	}

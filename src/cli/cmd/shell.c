@@ -180,9 +180,9 @@ suspend(struct shell *s)
 }
 
 static void
-obey_escape(struct shell *s, enum escape_wish wish)
+obey_escape(struct shell *s, enum escape_action choice)
 {
-	switch (wish) {
+	switch (choice) {
 	case ESCAPE_DETACH:
 		s->detached = true;
 		end_with(s, EXIT_SUCCESS);

@@ -87,16 +87,16 @@ write_text(const char *name, const char *text, struct err *e)
 {
 	auto_free char *real = realpath(name, NULL);
 	const char *to = real != NULL ? real : name;
-	auto_free char *draft = xasprintf("%s.XXXXXX", to);
-	auto_fd int fd = mkostemp(draft, O_CLOEXEC);
+	auto_free char *temp = xasprintf("%s.XXXXXX", to);
+	auto_fd int fd = mkostemp(temp, O_CLOEXEC);
 
 	if (fd < 0)
 		return err_errno(e, "%.150s", to);
 	if (output_bytes(fd, text, strlen(text)) && fsync(fd) == 0 &&
-	    rename(draft, to) == 0)
+	    rename(temp, to) == 0)
 		return 0;
 	err_errno(e, "%.150s", to);
-	unlink(draft);
+	unlink(temp);
 	return -1;
 }
 

@@ -82,12 +82,12 @@ cmd_whoami(struct cli *k, struct err *e)
 int
 cmd_version(struct cli *k, struct err *e)
 {
-	struct config_wish wish = command_wish(&k->args);
+	struct config_choice choice = command_choice(&k->args);
 	auto_json json_t *health = NULL, *both = NULL;
 	struct config config;
 	int rc;
 
-	if (config_load_url(&wish, &config, e) < 0) {
+	if (config_load_url(&choice, &config, e) < 0) {
 		config_free(&config);
 		rc = args_value(&k->args, "url") != NULL ||
 			args_value(&k->args, "profile") != NULL

@@ -77,7 +77,7 @@ fetch_into(struct copy *k, const char *from, int fd, unsigned *mode,
 
 /* "dir/.name.XXXXXX" beside "dir/name". */
 static char *
-draft_name(const char *to)
+temp_name(const char *to)
 {
 	const char *slash = strrchr(to, '/');
 	int dir = slash != NULL ? (int)(slash - to) + 1 : 0;
@@ -86,14 +86,14 @@ draft_name(const char *to)
 }
 
 static int
-rename_into_place(int fd, const char *draft, const char *to, unsigned mode,
+rename_into_place(int fd, const char *temp, const char *to, unsigned mode,
     struct err *e)
 {
 	mode_t mask = umask(0);
 
 	umask(mask);
 	if (fchmod(fd, (mode != 0 ? mode : 0666) & 0777 & ~mask) < 0 ||
-	    fsync(fd) < 0 || rename(draft, to) < 0)
+	    fsync(fd) < 0 || rename(temp, to) < 0)
 		return err_errno(e, "%.150s", to);
 	return 0;
 }
@@ -113,7 +113,7 @@ fetch_into_device(struct copy *k, const char *from, const char *to,
 int
 copy_file_down(struct copy *k, const char *from, const char *to, struct err *e)
 {
-	auto_free char *draft = NULL;
+	auto_free char *temp = NULL;
 	auto_fd int fd = -1;
 	struct stat st;
 	unsigned mode;
@@ -122,13 +122,13 @@ copy_file_down(struct copy *k, const char *from, const char *to, struct err *e)
 		return fetch_into(k, from, STDOUT_FILENO, NULL, e);
 	if (stat(to, &st) == 0 && !S_ISREG(st.st_mode))
 		return fetch_into_device(k, from, to, e);
-	draft = draft_name(to);
-	fd = mkostemp(draft, O_CLOEXEC);
+	temp = temp_name(to);
+	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0)
 		return err_errno(e, "%.150s", to);
 	if (fetch_into(k, from, fd, &mode, e) == 0 &&
-	    rename_into_place(fd, draft, to, mode, e) == 0)
+	    rename_into_place(fd, temp, to, mode, e) == 0)
 		return 0;
-	unlink(draft);
+	unlink(temp);
 	return -1;
 }

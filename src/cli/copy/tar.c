@@ -204,18 +204,18 @@ unpack(struct copy *k, const char *from, char *dir, struct err *e)
 static int
 unpack_new(struct copy *k, const char *from, const char *to, struct err *e)
 {
-	auto_free char *draft = xasprintf("%s.XXXXXX", to);
+	auto_free char *temp = xasprintf("%s.XXXXXX", to);
 	mode_t mask = umask(0);
 
 	umask(mask);
-	if (mkdtemp(draft) == NULL)
+	if (mkdtemp(temp) == NULL)
 		return err_errno(e, "%.150s", to);
-	if (unpack(k, from, draft, e) == 0) {
-		if (chmod(draft, 0777 & ~mask) == 0 && rename(draft, to) == 0)
+	if (unpack(k, from, temp, e) == 0) {
+		if (chmod(temp, 0777 & ~mask) == 0 && rename(temp, to) == 0)
 			return 0;
 		err_errno(e, "%.150s", to);
 	}
-	copy_remove_tree(draft);
+	copy_remove_tree(temp);
 	return -1;
 }
 

@@ -94,7 +94,7 @@ volume_send(struct copy *k, struct volume *v, struct err *e)
 
 struct merge {
 	const struct volume *volume;
-	int root, draft; /* directories: ours, and the session's copy beside */
+	int root, temp; /* directories: ours, and the session's copy beside */
 	int conflicts;
 	int missed; /* entries that are only in the session */
 };
@@ -245,7 +245,7 @@ name_beside(const char *base, int number)
 
 /* `why` ours stays where it is. */
 static void
-put_beside(struct merge *m, const char *path, int parent, int draft,
+put_beside(struct merge *m, const char *path, int parent, int temp,
     const char *base, const char *why)
 {
 	auto_free char *text = NULL;
@@ -256,7 +256,7 @@ put_beside(struct merge *m, const char *path, int parent, int draft,
 		    xasprintf("%s: yours is kept, the session's is %s", why,
 			beside);
 
-		if (renameat2(draft, base, parent, beside, RENAME_NOREPLACE) ==
+		if (renameat2(temp, base, parent, beside, RENAME_NOREPLACE) ==
 		    0) {
 			name_conflict(m, path, done);
 			return;
@@ -271,21 +271,21 @@ put_beside(struct merge *m, const char *path, int parent, int draft,
 static void
 take_file(struct merge *m, const char *path, int parent, const char *base)
 {
-	const char *draft_base;
-	auto_fd int draft = tree_parent(m->draft, path, &draft_base);
+	const char *temp_base;
+	auto_fd int temp = tree_parent(m->temp, path, &temp_base);
 	auto_free char *why = NULL;
 
 	/* nothing can be moved out of a directory that is read only */
-	if (draft < 0 || fchmod(draft, 0700) < 0) {
+	if (temp < 0 || fchmod(temp, 0700) < 0) {
 		name_missed(m, path, "cannot be moved here");
 		return;
 	}
 	if (!is_unchanged(m, path, parent, base))
 		why = xstrdup("was changed here and in the session");
-	else if (renameat(draft, draft_base, parent, base) < 0)
+	else if (renameat(temp, temp_base, parent, base) < 0)
 		why = xasprintf("cannot be written here (%s)", strerror(errno));
 	if (why != NULL)
-		put_beside(m, path, parent, draft, base, why);
+		put_beside(m, path, parent, temp, base, why);
 }
 
 static void
@@ -303,14 +303,14 @@ take_theirs(struct merge *m, const char *path, char type)
 }
 
 static int
-fetch_draft(struct copy *k, struct merge *m, const char *dir, json_t *after,
+fetch_temp(struct copy *k, struct merge *m, const char *dir, json_t *after,
     struct err *e)
 {
 	if (copy_tree_down(k, m->volume->there, dir, e) < 0)
 		return -1;
 	m->root = open(m->volume->here, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	m->draft = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (m->root < 0 || m->draft < 0)
+	m->temp = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (m->root < 0 || m->temp < 0)
 		return err_errno(e, "%.150s", m->volume->here);
 	return tree_here(dir, after, e);
 }
@@ -355,21 +355,21 @@ volume_fetch(struct copy *k, const struct volume *v, int *conflicts,
     struct err *e)
 {
 	/* in the directory itself: a rename must not cross disks */
-	auto_free char *draft = xasprintf("%s/.sandlease-XXXXXX", v->here);
+	auto_free char *temp = xasprintf("%s/.sandlease-XXXXXX", v->here);
 	auto_json json_t *after = json_object();
-	struct merge m = { .volume = v, .root = -1, .draft = -1 };
+	struct merge m = { .volume = v, .root = -1, .temp = -1 };
 	int rc;
 
 	if (v->read_only || nothing_changed(k, v))
 		return 0;
-	if (mkdtemp(draft) == NULL)
+	if (mkdtemp(temp) == NULL)
 		return err_errno(e, "%.150s", v->here);
-	rc = fetch_draft(k, &m, draft, after, e);
+	rc = fetch_temp(k, &m, temp, after, e);
 	if (rc == 0)
 		merge(&m, after);
-	copy_remove_tree(draft);
+	copy_remove_tree(temp);
 	mem_close_fd(&m.root);
-	mem_close_fd(&m.draft);
+	mem_close_fd(&m.temp);
 	*conflicts += m.conflicts;
 	if (m.missed > 0)
 		rc = err_set(e, ERR_CONFLICT, CODE_FAILED,

@@ -41,7 +41,7 @@ client_call(struct client *c, const char *method, const char *path,
 	while (client_run(c, &r, &answer, e) < 0) {
 		/* says that nothing was done */
 		if (!transfer_refused(e, CODE_CONTAINER_UNAVAILABLE) ||
-		    client_glances(c) || clock_left_ms(deadline) == 0)
+		    client_tries(c) || clock_left_ms(deadline) == 0)
 			return -1;
 		nanosleep(&pause, NULL);
 	}

@@ -26,10 +26,10 @@ struct client {
 	struct config config;
 	char *auth; /* the header */
 	CURLM *multi;
-	bool glances; /* see client_glance() */
-	int signals;  /* see client_heed() */
-	int stopped;  /* by this signal */
-	bool stirred; /* a sink was given something since it was looked at */
+	bool tries_once; /* see client_try() */
+	int signals;     /* see client_heed() */
+	int stopped;     /* by this signal */
+	bool stirred;    /* a sink was given something since it was looked at */
 };
 
 struct transfer {
@@ -93,15 +93,15 @@ client_profile(const struct client *c)
 }
 
 void
-client_glance(struct client *c)
+client_try(struct client *c)
 {
-	c->glances = true;
+	c->tries_once = true;
 }
 
 bool
-client_glances(const struct client *c)
+client_tries(const struct client *c)
 {
-	return c->glances;
+	return c->tries_once;
 }
 
 void
@@ -199,7 +199,7 @@ set_patience(struct transfer *t)
 	const struct request *r = &t->request;
 
 	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-	if (t->client->glances) {
+	if (t->client->tries_once) {
 		curl_easy_setopt(t->easy, CURLOPT_TIMEOUT, (long)GLANCE_S);
 	} else if (r->endless) {
 		curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -223,7 +223,7 @@ transfer_begin(struct client *c, const struct request *r)
 				: xasprintf("%s%s", c->config.url, r->path);
 	if (r->url == NULL && c->auth != NULL)
 		t->headers = curl_slist_append(t->headers, c->auth);
-	if (c->glances)
+	if (c->tries_once)
 		t->headers =
 		    curl_slist_append(t->headers, "X-Sandlease-Probe: 1");
 	if (r->header != NULL)

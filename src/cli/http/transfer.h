@@ -60,8 +60,8 @@ const char *client_key(const struct client *c);
 const char *client_profile(const struct client *c);
 
 /* From now on calls only look: they wake no session, and do not wait long. */
-void client_glance(struct client *c);
-bool client_glances(const struct client *c);
+void client_try(struct client *c);
+bool client_tries(const struct client *c);
 
 /*
  * From now on a signal (of interrupts_open(); -1: none) ends calls that only

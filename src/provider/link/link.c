@@ -450,8 +450,8 @@ agent_write(const struct provider *p, const struct agent_target *t,
 }
 
 int
-agent_keep(const struct provider *p, const struct agent_target *t, int fd,
-    struct err *e)
+agent_snapshot_export(const struct provider *p, const struct agent_target *t,
+    int fd, struct err *e)
 {
 	struct agent_question q = { .op = "keep",
 		.body = agent_body(t),
@@ -462,7 +462,7 @@ agent_keep(const struct provider *p, const struct agent_target *t, int fd,
 }
 
 int
-agent_keep_end(int asked, int64_t deadline_ms, struct err *e)
+agent_snapshot_export_end(int asked, int64_t deadline_ms, struct err *e)
 {
 	auto_json json_t *reply = NULL;
 

@@ -105,7 +105,7 @@ struct agent_cell {
 	int64_t generation;
 };
 
-struct agent_roll {
+struct agent_cells {
 	char sandbox[SANDBOX_ID_MAX];
 	char incarnation[ID_MAX];
 	bool answered; /* else e says why not */
@@ -182,8 +182,8 @@ void agent_ask_all(const struct provider *p, enum agent_op op, int wait_ms,
     int64_t deadline_ms, struct agent_one *const *who, size_t count);
 
 /* Fills in the cells of every sandbox of `who`, asked at once. */
-void agent_roll_all(const struct provider *p, int64_t deadline_ms,
-    struct agent_roll *who, size_t count);
+void agent_cells_all(const struct provider *p, int64_t deadline_ms,
+    struct agent_cells *who, size_t count);
 
 /* Changes the environment; if `env` is the whole, what it lacks goes. */
 int agent_env(const struct provider *p, const struct agent_target *t,
@@ -200,11 +200,12 @@ int agent_write(const struct provider *p, const struct agent_target *t,
 
 /*
  * Has all files of the session sent to `fd`, which stays the caller's, and
- * answers a socket on which agent_keep_end() hears how that went.
+ * answers a socket on which agent_snapshot_export_end() hears how that went.
  */
-int agent_keep(const struct provider *p, const struct agent_target *t, int fd,
-    struct err *e) MUST_CHECK;
-int agent_keep_end(int asked, int64_t deadline_ms, struct err *e) MUST_CHECK;
+int agent_snapshot_export(const struct provider *p,
+    const struct agent_target *t, int fd, struct err *e) MUST_CHECK;
+int agent_snapshot_export_end(int asked, int64_t deadline_ms, struct err *e)
+    MUST_CHECK;
 
 /*
  * Makes the relay's socket and hands it over / closes the relay and every

@@ -97,7 +97,7 @@ static const struct jfield CELL[] = {
 
 /* A list that cannot be understood is no list. */
 static int
-read_roll(int sock, int64_t deadline_ms, struct agent_roll *r)
+read_cells(int sock, int64_t deadline_ms, struct agent_cells *r)
 {
 	auto_json json_t *reply = NULL;
 	const json_t *list;
@@ -120,8 +120,8 @@ read_roll(int sock, int64_t deadline_ms, struct agent_roll *r)
 }
 
 static void
-roll_some(const struct provider *p, int64_t deadline_ms, struct agent_roll *who,
-    size_t count)
+list_some(const struct provider *p, int64_t deadline_ms,
+    struct agent_cells *who, size_t count)
 {
 	int sock[AT_ONCE];
 
@@ -135,16 +135,17 @@ roll_some(const struct provider *p, int64_t deadline_ms, struct agent_roll *who,
 	for (size_t i = 0; i < count; i++) {
 		if (sock[i] < 0)
 			continue;
-		who[i].answered = read_roll(sock[i], deadline_ms, &who[i]) == 0;
+		who[i].answered =
+		    read_cells(sock[i], deadline_ms, &who[i]) == 0;
 		close(sock[i]);
 	}
 }
 
 void
-agent_roll_all(const struct provider *p, int64_t deadline_ms,
-    struct agent_roll *who, size_t count)
+agent_cells_all(const struct provider *p, int64_t deadline_ms,
+    struct agent_cells *who, size_t count)
 {
 	for (size_t i = 0; i < count; i += AT_ONCE)
-		roll_some(p, deadline_ms, who + i,
+		list_some(p, deadline_ms, who + i,
 		    count - i < AT_ONCE ? count - i : AT_ONCE);
 }

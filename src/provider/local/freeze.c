@@ -16,8 +16,8 @@
 #include "common/str.h"
 #include "provider/cgroup/cgroup.h"
 #include "provider/host/file.h"
+#include "provider/link/disk_usage.h"
 #include "provider/link/link.h"
-#include "provider/link/usage.h"
 #include "provider/local/local.h"
 
 enum { ASK_MS = 2000, NOTE_MAX = SANDBOX_ID_MAX + 24 };
@@ -48,7 +48,7 @@ ask_init(const struct provider *p, const struct box *b,
 	str_copy(t.sandbox, sizeof(t.sandbox), s->sandbox);
 	str_copy(t.incarnation, sizeof(t.incarnation), r.incarnation);
 	str_copy(t.session, sizeof(t.session), s->session);
-	if (agent_halt(p, &t, on, clock_ms() + ASK_MS, e) == 0)
+	if (agent_freeze_by_signal(p, &t, on, clock_ms() + ASK_MS, e) == 0)
 		return 0;
 	/* what was stopped is not there any more */
 	return !on &&

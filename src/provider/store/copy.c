@@ -51,7 +51,7 @@ make_copy(const struct provider *p, const char *dir,
 {
 	auto_fd int ended = -1;
 
-	if (snapshot_clone(p, s, dir, deadline_ms, &ended, e) < 0)
+	if (snapshot_restore(p, s, dir, deadline_ms, &ended, e) < 0)
 		return -1;
 	CRASH_POINT("storage.copying");
 	return job_wait(dir, ended, deadline_ms, seen, e);

@@ -242,21 +242,21 @@ write_recipe(const char *dir, const struct rootfs_recipe *r, struct err *e)
 }
 
 static int
-make_draft(const struct conf *conf, const char *draft,
+make_temp(const struct conf *conf, const char *temp,
     const struct rootfs_recipe *r, int *lock, struct err *e)
 {
-	auto_free char *path = xasprintf("%s/lock", draft);
-	auto_free char *root = xasprintf("%s/root", draft);
+	auto_free char *path = xasprintf("%s/lock", temp);
+	auto_free char *root = xasprintf("%s/root", temp);
 
 	*lock = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
 	if (*lock < 0 || flock(*lock, LOCK_EX) < 0)
 		return err_errno(e, "%s", path);
-	if (chmod(draft, 0755) < 0 || mkdir(root, 0755) < 0)
+	if (chmod(temp, 0755) < 0 || mkdir(root, 0755) < 0)
 		return err_errno(e, "%s", root);
 	if (program_give_file(conf, root, e) < 0 ||
 	    fill(conf, r, root, e) < 0 || adapt(conf, root, e) < 0)
 		return -1;
-	if (write_recipe(draft, r, e) < 0)
+	if (write_recipe(temp, r, e) < 0)
 		return -1;
 	/* a name that outlives a power cut must have its files, too */
 	return syncfs(*lock) < 0 ? err_errno(e, "sync") : 0;
@@ -276,7 +276,7 @@ rootfs_make(const struct conf *conf, const struct rootfs_recipe *r, char **root,
 {
 	auto_free char *all = xasprintf("%s/rootfs", conf->state_dir);
 	auto_free char *path = place(conf, r->name);
-	auto_free char *draft = xasprintf("%s/.make-XXXXXX", all);
+	auto_free char *temp = xasprintf("%s/.make-XXXXXX", all);
 	auto_fd int lock = -1;
 	struct err ignored;
 
@@ -288,14 +288,14 @@ rootfs_make(const struct conf *conf, const struct rootfs_recipe *r, char **root,
 		return refuse_second(r->name, e);
 	if (remove_leftovers(conf, e) < 0)
 		return -1;
-	if (mkdtemp(draft) == NULL)
-		return err_errno(e, "%s", draft);
-	if (make_draft(conf, draft, r, &lock, e) < 0) {
-		(void)!remove_tree(draft, &ignored);
+	if (mkdtemp(temp) == NULL)
+		return err_errno(e, "%s", temp);
+	if (make_temp(conf, temp, r, &lock, e) < 0) {
+		(void)!remove_tree(temp, &ignored);
 		return -1;
 	}
-	if (renameat2(AT_FDCWD, draft, AT_FDCWD, path, RENAME_NOREPLACE) < 0) {
-		(void)!remove_tree(draft, &ignored);
+	if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE) < 0) {
+		(void)!remove_tree(temp, &ignored);
 		return refuse_second(r->name, e);
 	}
 	*root = xasprintf("%s/root", path);

@@ -93,7 +93,7 @@ snapshot_take(const struct provider *p, const struct snapshot_ref *s,
 	    receive(p, s, most, deadline_ms, &to, &ended, e) < 0)
 		return -1;
 	CRASH_POINT("snapshot.receiving");
-	asked = agent_keep(p, t, to, e);
+	asked = agent_snapshot_export(p, t, to, e);
 	mem_close_fd(&to); /* or there would be no end */
 	if (asked < 0)
 		return -1;
@@ -106,7 +106,7 @@ snapshot_take(const struct provider *p, const struct snapshot_ref *s,
 		return 0;
 	/* who had no room ended the other, who would blame something else */
 	if (seen.why.kind != ERR_NO_SPACE &&
-	    agent_keep_end(asked, clock_ms() + LAST_WORDS_MS, e) < 0)
+	    agent_snapshot_export_end(asked, clock_ms() + LAST_WORDS_MS, e) < 0)
 		return -1;
 	*e = seen.why;
 	return -1;
@@ -211,7 +211,7 @@ snapshot_list(const struct provider *p, struct snapshot_ref **out,
 /* ---- copies of it */
 
 int
-snapshot_clone(const struct provider *p, const struct snapshot_ref *s,
+snapshot_restore(const struct provider *p, const struct snapshot_ref *s,
     const char *dir, int64_t deadline_ms, int *ended, struct err *e)
 {
 	auto_free char *home = dir_of(p, s);
@@ -279,7 +279,7 @@ snapshot_make_spare(const struct provider *p, const struct snapshot_ref *s)
 	    spare.state == JOB_DONE || whole.bytes >= room_left(p) ||
 	    (spare.state == JOB_FAILED && drop_spare(p, s, &ignored) < 0))
 		return;
-	(void)!snapshot_clone(p, s, dir, 0, &ended, &ignored);
+	(void)!snapshot_restore(p, s, dir, 0, &ended, &ignored);
 }
 
 int

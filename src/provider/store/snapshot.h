@@ -26,7 +26,7 @@ int snapshot_list(const struct provider *p, struct snapshot_ref **out,
     size_t *count, struct err *e) MUST_CHECK;
 
 /* Begins a copy of its files in `dir`, as those of a session (job.h). */
-int snapshot_clone(const struct provider *p, const struct snapshot_ref *s,
+int snapshot_restore(const struct provider *p, const struct snapshot_ref *s,
     const char *dir, int64_t deadline_ms, int *ended, struct err *e) MUST_CHECK;
 
 /* Where its spare is, or would be; the caller's. */

@@ -75,19 +75,19 @@ storage_mark(const struct provider *p, const char *id, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/storage", p->conf->state_dir);
 	auto_fd int dir = file_dir(AT_FDCWD, path, 0700, e);
-	auto_free char *line = xasprintf("%s\n", id), *draft = NULL;
+	auto_free char *line = xasprintf("%s\n", id), *temp = NULL;
 	char unique[ID_REQUEST_LEN + 1];
 	int rc = 0;
 
 	if (dir < 0)
 		return -1;
 	id_random(unique, ID_REQUEST_LEN);
-	draft = xasprintf("%s.%s", NAME, unique);
-	if (file_write(dir, draft, line, e) < 0)
+	temp = xasprintf("%s.%s", NAME, unique);
+	if (file_write(dir, temp, line, e) < 0)
 		return -1;
-	if (linkat(dir, draft, dir, NAME, 0) < 0 && errno != EEXIST)
+	if (linkat(dir, temp, dir, NAME, 0) < 0 && errno != EEXIST)
 		rc = err_errno(e, "%s/%s", path, NAME);
-	unlinkat(dir, draft, 0);
+	unlinkat(dir, temp, 0);
 	if (rc == 0 && fsync(dir) < 0)
 		rc = err_errno(e, "%s", path);
 	return rc;

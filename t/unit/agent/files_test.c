@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/files/draft.h"
 #include "agent/files/files.h"
+#include "agent/files/temp_file.h"
 #include "common/mem.h"
 
 static char dir[] = "/tmp/sl-files-XXXXXX";
@@ -26,11 +26,11 @@ in_dir(const char *name)
 static int
 put(const char *name, const char *text, int mode, struct err *e)
 {
-	struct draft_source from = { .data = text,
+	struct temp_file_source from = { .data = text,
 		.len = strlen(text),
 		.fd = -1 };
 
-	return draft_write_file(in_dir(name), &from, mode, e);
+	return temp_file_write_file(in_dir(name), &from, mode, e);
 }
 
 static void
@@ -131,8 +131,8 @@ a_descriptor_is_a_source_too(void **state)
 	(void)state;
 	assert_int_equal(write(fd, "bytes", 5), 5);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	assert_int_equal(draft_write_file(in_dir("to"),
-			     &(struct draft_source){ .fd = fd }, -1, &e),
+	assert_int_equal(temp_file_write_file(in_dir("to"),
+			     &(struct temp_file_source){ .fd = fd }, -1, &e),
 	    0);
 	assert_content("to", "bytes");
 }

@@ -43,7 +43,7 @@ work(const char *how)
 	if (how == NULL)
 		return unpack_main();
 	if (str_equal(how, "keep"))
-		return keep_main();
+		return snapshot_export_main();
 	if (str_equal(how, "receive"))
 		return receive_main(bytes_max, 60);
 	return pack_main(how, ".");

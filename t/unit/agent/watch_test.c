@@ -9,10 +9,10 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-static struct watch_wish
+static struct watch_options
 wish(const char *below)
 {
-	return (struct watch_wish){ .top = xstrdup(dir),
+	return (struct watch_options){ .top = xstrdup(dir),
 		.real = xasprintf("%s%s", dir, below),
 		.recursive = true,
 		.types = 1u << CHANGE_CREATE };
@@ -21,7 +21,7 @@ wish(const char *below)
 static enum watch_answer
 check(const char *below, const char *since, char version[WATCH_VERSION_MAX])
 {
-	auto_wish struct watch_wish w = wish(below);
+	auto_watch_options struct watch_options w = wish(below);
 	enum watch_answer answer = WATCH_UNCHANGED;
 	struct err e;
 
@@ -57,7 +57,7 @@ take(struct watch *w, size_t count, char *out, size_t size)
 static void
 a_stream_takes_what_happens(void **state)
 {
-	auto_wish struct watch_wish w = wish("/a/b");
+	auto_watch_options struct watch_options w = wish("/a/b");
 	struct watch *watch;
 	char paths[256];
 	struct err e;
@@ -108,7 +108,7 @@ what_nobody_asks_for_is_forgotten(void **state)
 static void
 what_is_not_there_cannot_be_watched(void **state)
 {
-	auto_wish struct watch_wish w = wish("/none");
+	auto_watch_options struct watch_options w = wish("/none");
 	struct watch *watch;
 	struct err e;
 

@@ -16,7 +16,7 @@
 static int
 load(const char *url, struct config *c, struct err *e)
 {
-	return config_load(&(struct config_wish){ .url = url }, c, e);
+	return config_load(&(struct config_choice){ .url = url }, c, e);
 }
 
 static void
@@ -154,7 +154,8 @@ a_profile_is_chosen_by_name(void **state)
 	put("sandlease", TEXT);
 	setenv("SANDLEASE_API_KEY", "environment", 1);
 	assert_int_equal(
-	    config_load(&(struct config_wish){ .profile = "work" }, &c, &e), 0);
+	    config_load(&(struct config_choice){ .profile = "work" }, &c, &e),
+	    0);
 	assert_string_equal(c.url, "https://b");
 	assert_string_equal(c.key, "w");
 	config_free(&c);

@@ -16,7 +16,8 @@ type(const char *text, size_t piece, struct buf *got)
 	buf_str(got, "");
 	for (size_t at = 0; at < len;) {
 		size_t used, n = len - at < piece ? len - at : piece;
-		enum escape_wish w = escape_take(&s, text + at, n, got, &used);
+		enum escape_action w =
+		    escape_take(&s, text + at, n, got, &used);
 
 		if (w != ESCAPE_NONE)
 			buf_fmt(got, "<%c>", " DSH"[w]);

@@ -30,7 +30,7 @@ refused(struct world *w, enum isolation how)
 static int
 create_with_key(struct world *w, struct err *e)
 {
-	const struct session_wish wish = { .isolation = ISOLATION_SESSION,
+	const struct session_options wish = { .isolation = ISOLATION_SESSION,
 		.sleep_after_seconds = 600,
 		.idempotency_key = "key",
 		.request_hash = "hash" };

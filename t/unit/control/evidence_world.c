@@ -135,7 +135,7 @@ neither_a_path_of_the_client_s_nor_a_full_agent_is_evidence(void **state)
 	};
 	auto_json json_t *files = json_pack("[{s:s, s:s}]", "path",
 	    "/etc/no space left on device", "content", "x");
-	const struct session_wish wish = { .isolation = ISOLATION_SHARED,
+	const struct session_options wish = { .isolation = ISOLATION_SHARED,
 		.sleep_after_seconds = 600,
 		.files = files };
 	struct world *w = *state;

@@ -260,8 +260,8 @@ outcomes_are_recorded_one_by_one_when_they_must_be(void **state)
 	str_copy(first, sizeof(first), w->id);
 	world_ready(w, ISOLATION_SHARED);
 	another_wants_it_asleep(w);
-	SUCCEEDS(wave_claim(&w->ctl, &(struct wave_wish){ .limit = WAVE_MAX },
-	    &both, &e));
+	SUCCEEDS(wave_claim(&w->ctl,
+	    &(struct wave_options){ .limit = WAVE_MAX }, &both, &e));
 	assert_int_equal(both->count, 2);
 	world_ask(w,
 	    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"

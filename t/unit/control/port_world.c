@@ -16,7 +16,8 @@ static int
 expose(struct world *w, int64_t port, bool only_new, bool *created,
     struct err *e)
 {
-	const struct preview_wish wish = { .port = port, .only_new = only_new };
+	const struct preview_options wish = { .port = port,
+		.only_new = only_new };
 	auto_json json_t *out = NULL;
 
 	return preview_expose(&w->ctl, w->id, w->who.tenant, &wish, &out,

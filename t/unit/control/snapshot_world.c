@@ -45,7 +45,7 @@ make_from(struct world *w, const char *snapshot, struct err *e)
 	enum disposition how;
 
 	return session_control_create(&w->ctl, &w->who,
-	    &(struct session_wish){ .isolation = ISOLATION_SESSION,
+	    &(struct session_options){ .isolation = ISOLATION_SESSION,
 		.snapshot = snapshot,
 		.sleep_after_seconds = 600 },
 	    clock_ms() + WORLD_WAIT_MS, w->id, &how, e);

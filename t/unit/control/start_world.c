@@ -97,7 +97,7 @@ a_launch_that_fails_is_recorded_after_an_observed_absence(void **state)
 static const char *
 fail_nameless(struct world *w, const char *key, struct err *e)
 {
-	const struct session_wish wish = { .isolation = ISOLATION_SESSION,
+	const struct session_options wish = { .isolation = ISOLATION_SESSION,
 		.sleep_after_seconds = 600,
 		.idempotency_key = key,
 		.request_hash = "hash" };
@@ -442,7 +442,7 @@ a_file_that_cannot_be_written_fails_the_start(void **state)
 	struct world *w = *state;
 	auto_json json_t *files =
 	    json_pack("[{s:s, s:s}]", "path", "/x", "content", "y");
-	const struct session_wish wish = { .isolation = ISOLATION_SHARED,
+	const struct session_options wish = { .isolation = ISOLATION_SHARED,
 		.sleep_after_seconds = 600,
 		.files = files };
 	enum disposition d;

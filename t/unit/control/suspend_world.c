@@ -118,7 +118,7 @@ static void
 a_port_that_changed_meanwhile_is_told_when_it_goes_on(void **state)
 {
 	static const char PENDING[] = "SELECT pending FROM port";
-	const struct preview_wish wish = { .port = 8080 };
+	const struct preview_options wish = { .port = 8080 };
 	struct world *w = *state;
 	auto_json json_t *out = NULL;
 	struct err e = { 0 };

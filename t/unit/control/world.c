@@ -176,7 +176,7 @@ int
 world_create(struct world *w, enum isolation how, struct err *e)
 {
 	char name[24];
-	const struct session_wish wish = {
+	const struct session_options wish = {
 		.name = name,
 		.isolation = (int)how,
 		.sleep_after_seconds = 600,

@@ -2,7 +2,7 @@
 #include "agent_box.h"
 
 #include "common/str.h"
-#include "provider/link/usage.h"
+#include "provider/link/disk_usage.h"
 
 /* wait: BRIEFLY is for what never answers */
 enum { BRIEFLY_MS = 50 };
@@ -101,11 +101,11 @@ figures_beyond_reason_are_not_believed(void **state)
 		assert_code(e.code, CODE_AGENT_ERROR);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(BYTES); i++) {
-		auto_free struct agent_usage *u = NULL;
+		auto_free struct agent_disk_usage *u = NULL;
 		size_t count;
 
 		fake_usage(TARGET.session, BYTES[i], 0);
-		assert_int_equal(agent_usage(&P, BOX.id, BOX.incarnation,
+		assert_int_equal(agent_disk_usage(&P, BOX.id, BOX.incarnation,
 				     soon(), &u, &count, &e),
 		    -1);
 		assert_code(e.code, CODE_AGENT_ERROR);
@@ -222,19 +222,20 @@ an_answer_that_is_nonsense_is_no_list(void **state)
 	(void)state;
 	ops.control = canned_control;
 	for (size_t i = 0; i < ARRAY_LEN(NONSENSE); i++) {
-		auto_free struct agent_usage *usage = NULL;
+		auto_free struct agent_disk_usage *usage = NULL;
 		auto_free struct agent_cell *cells = NULL;
-		struct agent_roll roll = { 0 };
+		struct agent_cells list = { 0 };
 		struct err e = { 0 };
 		size_t count;
 
 		CANNED = NONSENSE[i];
-		agent_roll_all(&p, soon(), &roll, 1);
-		cells = roll.cells;
-		if (roll.answered ||
-		    agent_usage(&p, "s", "i", soon(), &usage, &count, &e) == 0)
+		agent_cells_all(&p, soon(), &list, 1);
+		cells = list.cells;
+		if (list.answered ||
+		    agent_disk_usage(&p, "s", "i", soon(), &usage, &count,
+			&e) == 0)
 			fail_msg("%s: was believed", CANNED);
-		assert_code(roll.e.code, CODE_AGENT_ERROR);
+		assert_code(list.e.code, CODE_AGENT_ERROR);
 		assert_code(e.code, CODE_AGENT_ERROR);
 	}
 }
@@ -243,11 +244,11 @@ static void
 more_cells_than_a_sandbox_has_room_for_are_no_list(void **state)
 {
 	auto_buf struct buf text = { 0 };
-	auto_free struct agent_usage *usage = NULL;
+	auto_free struct agent_disk_usage *usage = NULL;
 	auto_free struct agent_cell *cells = NULL;
 	struct provider_ops ops = PROVIDER_FAKE;
 	struct provider p = { .ops = &ops, .conf = &CONF };
-	struct agent_roll roll = { 0 };
+	struct agent_cells list = { 0 };
 	struct err e = { 0 };
 	size_t count;
 
@@ -261,11 +262,11 @@ more_cells_than_a_sandbox_has_room_for_are_no_list(void **state)
 		    i > 0 ? "," : "");
 	buf_str(&text, "]}");
 	CANNED = text.data;
-	agent_roll_all(&p, soon(), &roll, 1);
-	cells = roll.cells;
-	assert_false(roll.answered);
-	assert_int_equal(agent_usage(&p, "s", "i", soon(), &usage, &count, &e),
-	    -1);
+	agent_cells_all(&p, soon(), &list, 1);
+	cells = list.cells;
+	assert_false(list.answered);
+	assert_int_equal(
+	    agent_disk_usage(&p, "s", "i", soon(), &usage, &count, &e), -1);
 	assert_code(e.code, CODE_AGENT_ERROR);
 }
 
