@@ -26,7 +26,7 @@ check_path() { # TOKEN
 
 found=0 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
-for readme in README.md src/README.md sql/README* t/README.md nginx/README.md www/README.md; do
+for readme in README.md src/README.md src/GLOSSARY.md sql/README* t/README.md nginx/README.md www/README.md; do
 	[ -s "$readme" ] || continue
 	found=1
 	while read -r token; do
