@@ -1,6 +1,6 @@
--- Refusals that an operator should hear of.  Written after the answer has gone
--- out, at most ten subjects a minute of one kind and tenant; the rest is one
--- more, '*'.  Each row counts (detail.times).
+-- Records a refusal in the audit log, after the worker has sent its answer.  A
+-- tenant gets rows for at most ten subjects a minute of each kind; all further
+-- ones share the subject '*'.  detail.times of a row counts its refusals.
 CREATE OR REPLACE FUNCTION audit_refused(p_kind text, p_severity text, p_tenant text,
     p_subject text, p_detail jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -9,7 +9,7 @@ DECLARE
     v_subject text := p_subject;
     v_detail  jsonb := p_detail - 'trace';
 BEGIN
-    -- nobody waits for the disk to hear that somebody was refused
+    -- a lost line does no harm: the worker need not wait for the disk
     PERFORM set_config('synchronous_commit', 'off', true);
     IF 10 <= (SELECT count(*) FROM audit
                WHERE minute = v_minute AND kind = p_kind
@@ -28,15 +28,16 @@ BEGIN
                   (a.detail->>'times')::bigint + 1);
 END $$;
 
--- The id of the key that a hash is of, or a login's.
+-- The id of the key that has this hash, or whose login has it.
 CREATE OR REPLACE FUNCTION audit_key_id(p_hash text, p_login boolean)
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN p_login THEN (SELECT key_id FROM login WHERE hash = p_hash)
            ELSE (SELECT id FROM api_key WHERE hash = p_hash) END
 $$;
 
--- A key that does not count.  Ours: by its id, and its tenant hears of it; else
--- by the first eight digits of its hash.  hash NULL: it was no key at all.
+-- Records the use of a key that is revoked, expired or unknown.  A key that we
+-- know is named by its id, and its tenant can read the row; another by the first
+-- eight digits of its hash.  hash NULL: the text had not the form of a key.
 CREATE OR REPLACE FUNCTION audit_key(p_hash text, p_login boolean, p_detail jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -56,9 +57,9 @@ BEGIN
         coalesce(k.id, left(p_hash, 8)), p_detail || jsonb_build_object('why', v_why));
 END $$;
 
--- A session that was not found: told only if it is there, to its owner, and
--- with no more of who asked than the key's id.  Whoever asked gets no row: it
--- would say that the session exists.
+-- Records that a key asked for another tenant's session.  Only the session's
+-- owner can read the row, which has no more of the asking tenant than the key's
+-- id.  The asking tenant gets no row: it would tell them that the session exists.
 CREATE OR REPLACE FUNCTION audit_session(p_session text, p_key_id text, p_detail jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -68,8 +69,8 @@ BEGIN
       WHERE s.id = p_session;
 END $$;
 
--- A preview URL that opens nothing: a wrong token of a port that is exposed, by
--- the first eight digits of its hash, or a port that is not.
+-- Records a preview URL that was refused: its port is not exposed, or its token
+-- is wrong, which is named by the first eight digits of its hash.
 CREATE OR REPLACE FUNCTION audit_preview(p_session text, p_port text, p_hash text, p_detail jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -87,8 +88,8 @@ BEGIN
     END IF;
 END $$;
 
--- A ticket that opens nothing, by the first eight digits of its hash; told to the
--- session's owner.
+-- Records a ticket that was refused, by the first eight digits of its hash.  The
+-- session's owner can read the row.
 CREATE OR REPLACE FUNCTION audit_ticket(p_session text, p_hash text, p_detail jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -107,7 +108,7 @@ BEGIN
         p_detail || jsonb_build_object('session', p_session, 'why', v_why));
 END $$;
 
--- What a worker noted, by its kind.
+-- Records a refusal that a worker noted, by its kind.
 CREATE OR REPLACE FUNCTION audit_note(p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -131,7 +132,7 @@ BEGIN
     END CASE;
 END $$;
 
--- Append only, as events are, but for the count of a refusal.
+-- Rows are append only, as events are; only the count of a refusal may change.
 CREATE OR REPLACE FUNCTION audit_append_only()
 RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,5 +1,5 @@
--- What an operator must be able to find later: who did something that the
--- service itself would not have done.  Append only; `trace` moves to its column.
+-- Writes a line of the audit log: an action of a person or a key that the service
+-- would not have done by itself.  Append only; p.trace gets a column of its own.
 CREATE OR REPLACE FUNCTION audit_add(p_kind text, p_severity text, p_tenant text,
     p_subject text, p_detail jsonb)
 RETURNS void LANGUAGE sql AS $$

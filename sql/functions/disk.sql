@@ -1,8 +1,9 @@
--- Disk: reservations, refusals, what is evidence, what was measured.
--- A host's row is the last lock of all: many creates meet in it.
+-- Disk: reservations, refusals, evidence against a sandbox, and measurements.
+-- A host's row is locked last, after all others, because all creates of a host
+-- wait for it.
 
--- Under the lease's lock, as all events (event_steps); the session's row is
--- locked already.
+-- Writes an event under the lease's lock, as all events are (event_steps); the
+-- caller has locked the session's row.
 CREATE OR REPLACE FUNCTION disk_event(p_session text, p_what text, p_trace text, p_detail jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -13,7 +14,7 @@ BEGIN
     VALUES (p_session, 'disk', p_what, v, p_trace, p_detail, event_actor());
 END $$;
 
--- Puts a sandbox's reservation into its host's counter, unless it is there.
+-- Adds a sandbox's reservation to its host's counter, once.
 -- The sandbox's row is locked.  Raises SX507 when the budget is used up.
 CREATE OR REPLACE FUNCTION disk_reserve(p_sandbox text, p_budget_mb bigint)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -39,8 +40,9 @@ BEGIN
     END IF;
 END $$;
 
--- Gives a reservation back once no session has a workspace in the sandbox,
--- whose row is locked.  Lost, or failed and cleared: there is none any more.
+-- Gives a sandbox's reservation back once none of its sessions has a workspace.
+-- The caller has locked the sandbox's row.  A session that is lost, or that failed
+-- and was cleared, has no workspace any more.
 CREATE OR REPLACE FUNCTION disk_release(p_sandbox text)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -60,20 +62,20 @@ BEGIN
     END IF;
 END $$;
 
--- The counter as the rows have it: for a budget that was set, or set again,
--- while there were sandboxes already.  Answers what is reserved.
+-- Counts a host's reservations anew from the rows: for a budget that was set, or
+-- set again, while there were sandboxes already.  Answers the sum.
 CREATE OR REPLACE FUNCTION disk_recount(p_host text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     v bigint;
 BEGIN
-    -- sandboxes before the host, as everybody
+    -- the order of locks: sandboxes, host
     PERFORM FROM sandbox
       WHERE disk_host = p_host AND disk_mb > 0 AND NOT disk_counted
       ORDER BY id FOR UPDATE;
     INSERT INTO host (name) VALUES (p_host) ON CONFLICT (name) DO NOTHING;
     PERFORM FROM host WHERE name = p_host FOR UPDATE;
-    -- whoever counted before us has committed, and is seen from here on
+    -- with the lock held, all counts of other transactions are committed and seen
     UPDATE sandbox SET disk_counted = true
      WHERE disk_host = p_host AND disk_mb > 0 AND NOT disk_counted;
     SELECT coalesce(sum(disk_mb), 0) INTO v FROM sandbox
@@ -83,10 +85,10 @@ BEGIN
     RETURN v;
 END $$;
 
--- Intent to remove the files of a session that failed: from here on a resume
--- finds nothing, and the reconciliation of directories goes on with what fails.
--- p_lost: to make room, and only of one that has never worked; that is how it
--- ends.  False: it was resumed.
+-- Intent to remove the files of a session that failed.  From here on a resume is
+-- refused, and if the removal fails, the reconciliation of directories repeats it.
+-- p_lost: to make room; only for a session that was never ready, whose state
+-- becomes lost.  False: the session was resumed meanwhile.
 CREATE OR REPLACE FUNCTION session_drop_files(p_session text, p_lost boolean, p_trace text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -111,12 +113,13 @@ BEGIN
     RETURN true;
 END $$;
 
--- A create that found no room: its key is free again, and what there is of it
--- goes the way of every deletion.  NULL: somebody has been told of it meanwhile.
+-- Takes back a create that found no room on the disk: frees its idempotency key
+-- and requests the deletion of the session.  NULL: nothing is done, because
+-- another client was told of the session meanwhile.
 CREATE OR REPLACE FUNCTION session_refused(p_session text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-    -- the key before the session, as a create does
+    -- the order of locks of a create: idempotency key, session
     PERFORM FROM idempotency i JOIN session s
          ON i.tenant = s.tenant AND i.user_id = s.user_id AND i.session_id = s.id
       WHERE s.id = p_session FOR UPDATE OF i;
@@ -158,8 +161,8 @@ BEGIN
                       AND o.changed_at > b.probe_failed_at);
 END $$;
 
--- What was measured of one session.  True when it has been over its limit
--- since an earlier measurement: then it is put to sleep.
+-- Records how much disk a session uses.  True: it was over its limit at an earlier
+-- measurement and still is, so the caller puts it to sleep.
 CREATE OR REPLACE FUNCTION disk_measured(p_session text, p_used_mb bigint, p_over boolean)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -182,8 +185,9 @@ BEGIN
     RETURN p_over AND s.disk_over_since IS NOT NULL;
 END $$;
 
--- The rows say who is frozen on a host (ids divided by commas), no more and no
--- less; a change leaves an event.  Answers how many changed.
+-- Marks exactly these sessions of a host as frozen (p_sessions: ids divided by commas)
+-- and all others as not frozen.  Each change writes an event.  Answers how many
+-- changed.
 CREATE OR REPLACE FUNCTION disk_frozen(p_host text, p_sessions text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,6 +1,6 @@
 -- The history of a session: written once, read in order, waited for.
 
--- Who, where nobody has said: the program that is connected.
+-- The actor of an event whose writer named none: the connected program.
 CREATE OR REPLACE FUNCTION event_actor()
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT regexp_replace(current_setting('application_name'), '^sandlease-', '')
@@ -11,10 +11,11 @@ RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT (extract(epoch FROM p_to - p_from) * 1000)::bigint
 $$;
 
--- The steps of a start: p.steps = [{what, ms, ago, how, error}].  The lease's
--- lock keeps a session's events in the order of their ids for whoever follows.
--- A step that ended before something else was written gets that event's time, so
--- that times never run backwards; its duration stays what it was.
+-- Writes the steps of a start: p.steps = [{what, ms, ago, how, error}].  Every
+-- writer of events holds the lease's lock; without it a client that follows the
+-- history could see an id before a smaller one is committed, and miss that.
+-- A step that ended before the latest event gets that event's time, so that times
+-- never run backwards; its duration stays the same.
 CREATE OR REPLACE FUNCTION event_steps(p_session text, p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -34,9 +35,10 @@ BEGIN
            AS s (what text, ms bigint, ago bigint, how text, error text);
 END $$;
 
--- Once written, an event stays as it is until it is old: a slip must not be
--- able to change what happened.  Retention is at least a day (retention_days).
--- Triggers may delete earlier: those below, which forget what is too much.
+-- Refuses to change an event, or to delete one that is younger than a day, so that
+-- a mistake in our code cannot change the history.  Retention is at least a day
+-- (retention_days).  The triggers below may delete earlier, where a session has
+-- too many events.
 CREATE OR REPLACE FUNCTION append_only()
 RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -51,9 +53,9 @@ CREATE OR REPLACE TRIGGER event_append_only
     BEFORE UPDATE OR DELETE ON event
     FOR EACH ROW EXECUTE FUNCTION append_only();
 
--- A session keeps its newest 1,000 events, and some more: else a tenant who puts
--- it to sleep and resumes it all day would fill the database.  Looked at with one
--- event in 64, because it reads so many.
+-- Keeps the newest 1,000 events of a session, and a few more.  Without a limit a
+-- tenant could fill the database by putting a session to sleep and resuming it all
+-- day.  The trigger counts at one event in 64 only, because counting reads them all.
 CREATE OR REPLACE FUNCTION event_bound()
 RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -70,7 +72,7 @@ CREATE OR REPLACE TRIGGER event_bounded
     AFTER INSERT ON event
     FOR EACH ROW WHEN (random() < 1.0 / 64) EXECUTE FUNCTION event_bound();
 
--- A session's history goes with its row.
+-- Deletes a session's history with its row.
 CREATE OR REPLACE FUNCTION event_forget()
 RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -82,8 +84,8 @@ CREATE OR REPLACE TRIGGER session_forgotten
     AFTER DELETE ON session
     FOR EACH ROW EXECUTE FUNCTION event_forget();
 
--- Wakes who waits.  A notification takes a lock that all commits share, so
--- there is none unless somebody does.
+-- Wakes the clients that wait for an event of the session.  NOTIFY takes a lock that
+-- all commits share, so it is sent only if a waiter is registered.
 CREATE OR REPLACE FUNCTION event_tell()
 RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -98,10 +100,10 @@ CREATE OR REPLACE TRIGGER event_told
     AFTER INSERT ON event
     FOR EACH ROW EXECUTE FUNCTION event_tell();
 
--- Registers one that will wait, and answers its number; NULL: no such session.
--- Whoever writes an event holds the session's or the lease's row until it
--- commits: once both have been locked here, what was written before can be
--- read, and what comes after sees the waiter.
+-- Registers a waiter and answers its number; NULL: no such session.
+-- Every writer of an event holds the lock of the session's or the lease's row until
+-- it commits.  This function locks both: an event that was written before can be
+-- read now, and the writer of a later one sees the waiter.
 CREATE OR REPLACE FUNCTION event_wait(p_session text, p_tenant text, p_seconds integer)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE

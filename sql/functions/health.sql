@@ -1,8 +1,9 @@
 -- How the service itself is doing, as far as rows know.
 
 -- Whether starts failed in the last ten minutes, and none succeeded.  A setup that
--- failed is its tenant's affair.  Of the newest 1,000 events: these are enough to
--- find a success where there are any, however busy the service is.
+-- failed does not count: it is the tenant's command.  Only the newest 1,000 events
+-- are read, so that the answer costs the same however busy the service is; a success
+-- is among them if there was any.
 CREATE OR REPLACE FUNCTION health_starts_fail()
 RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT coalesce(bool_or(e.what = 'failed'

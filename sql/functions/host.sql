@@ -1,6 +1,6 @@
--- Whether the files of a host are where its programs look for them.  A file
--- system that is not mounted leaves an empty directory; without this every
--- session that is called then would be lost for good.
+-- Checks that the storage a host's programs see is the one the host's row names.  A
+-- file system that is not mounted leaves an empty directory; without this check
+-- every session that is called then would be marked lost for good.
 
 -- Whether rows say that files lie on this host.
 CREATE OR REPLACE FUNCTION host_has_files(p_host text)
@@ -48,9 +48,9 @@ BEGIN
     END IF;
 END $$;
 
--- An operator says that the storage p_seen is p_host's from now on.  p_from: all
--- that host had is p_host's, too; '' when it was p_host's before.  SX423 when the
--- storage is a host's that was not named.
+-- Records an operator's statement that storage p_seen belongs to p_host from now on.
+-- p_from: the host that had it before, whose sandboxes become p_host's; '': p_host
+-- had it.  SX423: the storage belongs to a host that the operator did not name.
 CREATE OR REPLACE FUNCTION host_adopt(p_host text, p_seen text, p_from text,
     OUT sandboxes bigint, OUT snapshots bigint)
 LANGUAGE plpgsql AS $$
@@ -67,7 +67,7 @@ BEGIN
        AND NOT EXISTS (SELECT FROM sandbox WHERE host = p_from) THEN
         RAISE SQLSTATE 'SX404' USING MESSAGE = format('there is no host %s', p_from);
     END IF;
-    -- sandboxes before hosts, as everybody
+    -- the order of locks: sandboxes, hosts
     UPDATE sandbox SET host = p_host WHERE p_from <> '' AND host = p_from;
     GET DIAGNOSTICS sandboxes = ROW_COUNT;
     UPDATE sandbox SET disk_host = p_host, disk_counted = false

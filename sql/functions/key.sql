@@ -1,11 +1,10 @@
--- Keys: what ends with one.
+-- Keys: what a revocation ends.
 
--- Every WebSocket and every connection to a port of a tenant's sessions may be
--- the one of a key that counts no more, whoever made the session: all of them
--- are to end, and others of the tenant connect again.  They end when wrappers
--- are told; until then these rows say what is still to be done.  (Event streams
--- carry the id of their key and end in the pool `stream`.)  Answers in how many
--- sessions.
+-- Requests the end of all WebSockets and port connections of a tenant's sessions.
+-- The service does not know which key opened which of them, so all end, and
+-- clients with another key connect again.  Wrappers close them when they are told;
+-- until then these rows hold the request.  (Event streams carry the id of their key;
+-- the pool `stream` ends exactly those.)  Answers the number of sessions.
 CREATE OR REPLACE FUNCTION tenant_cut(p_tenant text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE

@@ -119,7 +119,7 @@ BEGIN
     generation := l.generation;
 END $$;
 
--- What stands in the way of an event, or NULL.
+-- Says why the fence refuses an event; NULL when it does not.
 CREATE OR REPLACE FUNCTION lease_fence(l lease, p_fence text, p jsonb, at timestamptz)
 RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
@@ -135,8 +135,8 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
     END
 $$;
 
--- Retry of a stop, for ever: p_retry lists the seconds (stop_retry_seconds),
--- of which the last one stays.
+-- The back-off before the next attempt of a stop: p_retry lists the seconds
+-- (stop_retry_seconds), and its last figure is repeated for ever.
 CREATE OR REPLACE FUNCTION lease_retry(p_attempts integer, p_retry jsonb)
 RETURNS interval LANGUAGE sql IMMUTABLE AS $$
     SELECT make_interval(secs =>

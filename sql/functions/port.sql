@@ -1,8 +1,8 @@
--- Ports: the row is the intent, its relay follows, and a relay that has not
--- confirmed leaves the row pending.
+-- Ports: the row is the intent; the session's wrapper then opens or closes a relay.
+-- The row stays pending until the wrapper has confirmed that.
 
--- Whether a port may be reached.  In PL/pgSQL so that it costs those nothing who
--- do not ask: it is not planned into auth_session, as SQL would be.
+-- Whether a port may be reached.  In PL/pgSQL, because a function in SQL would be
+-- inlined into auth_session and planned for requests that name no port, too.
 CREATE OR REPLACE FUNCTION port_exposed(p_session text, p_port integer)
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -11,15 +11,15 @@ BEGIN
                       AND (expires_at IS NULL OR expires_at > clock_timestamp()));
 END $$;
 
--- True when its URL has ended: exposing it again begins another one.
+-- Whether a port's URL has ended, so that exposing the port again makes a new URL.
 CREATE OR REPLACE FUNCTION port_is_over(p port)
 RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT p.closing_at IS NOT NULL OR coalesce(p.expires_at <= clock_timestamp(), false)
 $$;
 
--- Ports with what one must know to tell their relays.  stopped: no wrapper, so
--- no relay either.  listens: its wrapper takes messages; suspended: when it goes
--- on.  STABLE, so that it becomes part of the statement and finds its indexes.
+-- Ports, with what the host must know to reach their relays.  stopped: there is no
+-- wrapper, so no relay either.  listens: the wrapper takes messages; a suspended one
+-- takes them after its thaw.  STABLE, so that it is inlined and uses the indexes.
 CREATE OR REPLACE FUNCTION port_relays()
 RETURNS TABLE (session_id text, port integer, change_order bigint, pending boolean, cut boolean,
     closing boolean, tried_at timestamptz, stopped boolean, listens boolean, suspended boolean,
@@ -36,8 +36,8 @@ LANGUAGE sql STABLE AS $$
       LEFT JOIN sandbox b ON b.id = s.sandbox_id
 $$;
 
--- The relay has carried out the change of this number, or there is none.  False:
--- the row says something newer by now.
+-- Outcome: the relay has carried out the change with this number, or there is no
+-- relay.  False: the row has a newer change.
 CREATE OR REPLACE FUNCTION port_settled(p_session text, p_port integer, p_order bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -52,8 +52,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- Whether a start has relays to look after.  VOLATILE and in PL/pgSQL: it sees
--- what was committed while the statement that calls it waited for its locks.
+-- Whether a start has pending relays.  VOLATILE and in PL/pgSQL, so that it sees rows
+-- that were committed while the calling statement waited for its locks.
 CREATE OR REPLACE FUNCTION session_has_ports(p_session text)
 RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

@@ -1,11 +1,10 @@
 -- Quotas: what a tenant has, counted where it changes.
 --
--- Triggers on session and port note what a transaction changes, whichever
--- statement did it, and settle it at its end: there, and nowhere else, the
--- tenants' rows of quota are locked, in the order of their names, and nothing
--- is locked after them.  So the one row that all creates of an org need is held
--- for the commit alone, and no order of locks can be wrong.  A change that
--- does not fit raises SX429, and the transaction has never been.
+-- Triggers on session and port add up what a transaction changes, in any statement,
+-- and apply the sum at its end.  Only there are rows of quota locked, in the order of
+-- the tenants' names, and nothing is locked after them.  So the one row that all
+-- creates of an org need is held for the commit alone, and no deadlock is possible.
+-- A change that does not fit raises SX429, which rolls the transaction back.
 --
 -- The service's own limits come with the connection (sandlease.quota_active, ...;
 -- src/store/store.c); without them only those of the tenant's row count.
@@ -15,7 +14,7 @@ RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT coalesce(p_own, nullif(current_setting('sandlease.' || p_setting, true), '')::bigint, 0)
 $$;
 
--- Adds to what this transaction has changed so far: one element a tenant.
+-- Adds to the sum of this transaction's changes, which has one element a tenant.
 CREATE OR REPLACE FUNCTION quota_note(p_tenant text, p_sessions integer, p_active integer,
     p_creates integer, p_previews integer, p_disk_mb bigint)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -46,8 +45,8 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
        AND NOT (s.state = 'failed' AND s.started_at IS NULL AND s.setup_exit IS NULL)
 $$;
 
--- A sandbox keeps its class's disk while a session's storage is in it.  Its row
--- is locked already by whoever adds a session or ends one.
+-- A sandbox keeps its class's disk reserved while a session's storage is in it.  The
+-- caller, which adds or ends a session, has locked the sandbox's row.
 CREATE OR REPLACE FUNCTION quota_keep_disk(p_sandbox text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -90,7 +89,7 @@ DECLARE
     holds      boolean := TG_OP <> 'DELETE' AND session_holds_disk(NEW);
     disk       bigint := 0;
 BEGIN
-    -- a deletion needs no room, whatever it deletes
+    -- a deletion must never be refused by a quota
     IF holds AND NEW.state <> 'deleting' AND (TG_OP = 'INSERT' OR NOT session_holds_disk(OLD)
                   OR NEW.sandbox_id IS DISTINCT FROM OLD.sandbox_id) THEN
         disk := quota_keep_disk(NEW.sandbox_id);
@@ -127,7 +126,7 @@ CREATE OR REPLACE TRIGGER port_quota_changed
     AFTER INSERT OR DELETE ON port
     FOR EACH ROW EXECUTE FUNCTION port_quota_note();
 
--- What there is, by the rows themselves: the truth behind the counters.
+-- Counts a tenant's sessions, ports and disk from the rows themselves.
 CREATE OR REPLACE FUNCTION quota_count(p_tenant text, OUT sessions bigint, OUT active bigint,
     OUT previews bigint, OUT disk_mb bigint)
 LANGUAGE sql VOLATILE AS $$
@@ -148,7 +147,7 @@ DECLARE
     q quota;
 BEGIN
     INSERT INTO quota (tenant) VALUES (p_tenant) ON CONFLICT DO NOTHING;
-    -- another's row, made meanwhile, is counted once more: it is locked now
+    -- also when another transaction has just made the row: it is locked now
     PERFORM FROM quota WHERE tenant = p_tenant FOR NO KEY UPDATE;
     UPDATE quota x
        SET sessions = c.sessions, active = c.active, previews = c.previews, disk_mb = c.disk_mb
@@ -158,7 +157,8 @@ BEGIN
     RETURN q;
 END $$;
 
--- Moves on to the minute of p_at; after a pause one begins with a create.
+-- Moves the counters on to the minute of p_at; after a pause the next create begins a
+-- new minute.
 CREATE OR REPLACE FUNCTION quota_minute(q quota, p_at timestamptz)
 RETURNS quota LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -215,8 +215,9 @@ BEGIN
             'name', p_name, 'limit', p_limit, 'used', floor(p_used)));
 END $$;
 
--- Raises SX429 if that much more does not fit.  When to come again: sessions
--- fall asleep by themselves; the others wait for somebody to remove something.
+-- Raises SX429 if that much more does not fit, with the seconds after which a retry
+-- makes sense: active sessions fall asleep by themselves; for the other limits the
+-- tenant must remove something.
 CREATE OR REPLACE FUNCTION quota_check(q quota, p_at timestamptz, d quota_change)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -257,7 +258,8 @@ BEGIN
     END IF;
 END $$;
 
--- Finds measured as creates are: quota_creates() and quota_creates_wait() of them.
+-- Creates that find a session are limited as creates are, with counters of their own:
+-- quota_creates() and quota_creates_wait() for these.
 CREATE OR REPLACE FUNCTION quota_as_finds(q quota)
 RETURNS quota LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -323,7 +325,7 @@ BEGIN
     SELECT * INTO q FROM quota WHERE tenant = d.tenant FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         q := quota_begin(d.tenant);
-        -- what was counted just now has our own changes in it
+        -- the row was counted just now, with this transaction's changes in it
         q.sessions := q.sessions - d.sessions;
         q.active := q.active - d.active;
         q.previews := q.previews - d.previews;
@@ -343,7 +345,8 @@ BEGIN
      WHERE tenant = d.tenant;
 END $$;
 
--- At the end of a transaction: the first call settles everything noted.
+-- Runs at the end of a transaction, once for each change: the first call applies the
+-- whole sum.
 CREATE OR REPLACE FUNCTION quota_settle()
 RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -363,7 +366,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- What a sandbox should have reserved.
+-- The disk that a sandbox should have reserved.
 CREATE OR REPLACE FUNCTION quota_disk_right(b sandbox)
 RETURNS bigint LANGUAGE sql VOLATILE AS $$
     SELECT CASE WHEN NOT EXISTS (SELECT FROM session s
@@ -374,9 +377,9 @@ RETURNS bigint LANGUAGE sql VOLATILE AS $$
                 ELSE (SELECT c.disk_mb FROM class c WHERE c.name = b.class) END
 $$;
 
--- Compares a tenant's counters with the rows and sets them right.  Each row is
--- one that was wrong.  Exact while others work: who has changed something and
--- not yet settled it waits for the lock and adds its part then.
+-- Compares a tenant's counters with the rows and corrects them.  Answers a row for
+-- each counter that was wrong.  Exact while others work: a transaction that has not
+-- yet applied its changes waits for the lock, and adds them to the corrected counter.
 CREATE OR REPLACE FUNCTION quota_recount(p_tenant text)
 RETURNS TABLE (tenant text, counter text, was bigint, is_now bigint)
 LANGUAGE plpgsql AS $$
@@ -394,7 +397,7 @@ BEGIN
     SELECT * INTO q FROM quota x WHERE x.tenant = p_tenant FOR NO KEY UPDATE;
     c := quota_begin(p_tenant);
     IF q IS NULL THEN
-        RETURN; -- there was nothing to be wrong
+        RETURN; -- there are no counters yet
     END IF;
     RETURN QUERY
     SELECT p_tenant, x.counter, x.was, x.is_now
@@ -402,7 +405,7 @@ BEGIN
                    ('previews', q.previews, c.previews), ('disk_mb', q.disk_mb, c.disk_mb))
            AS x (counter, was, is_now)
      WHERE x.was <> x.is_now;
-    IF FOUND THEN -- by right they never differ
+    IF FOUND THEN -- only after a bug, or a change made by hand
         PERFORM audit_add('quotas_recounted', 'warning', p_tenant, p_tenant, jsonb_build_object(
             'by', event_actor(), 'was', to_jsonb(q), 'now', to_jsonb(c)));
     END IF;

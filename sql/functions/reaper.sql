@@ -1,8 +1,8 @@
--- What a pass of the reaper asks and writes, several rows at a time.
+-- Reads and writes of a reaper's pass, several rows at a time.
 
--- Wrappers that a host can ask something: what was started before its last
--- reboot is nobody to be asked (reconciliation).  STABLE, so that it becomes
--- part of the statement and the dates compared there find their indexes.
+-- Wrappers that a host can ask something.  A wrapper that was started before the
+-- host's last reboot is gone; the reconciliation finds that.  STABLE, so that it is
+-- inlined and the dates compared in the statement use their indexes.
 CREATE OR REPLACE FUNCTION wrappers_here(p_host text, p_boot text)
 RETURNS TABLE (session_id text, generation bigint, instance text, sandbox_id text,
     incarnation text, state text, reason text, activity_seq bigint, suspend boolean,
@@ -19,7 +19,7 @@ LANGUAGE sql STABLE AS $$
      WHERE l.state = 'owns_wrapper' AND b.host = p_host AND b.boot_id = p_boot
 $$;
 
--- What wrappers answered: p.asked has id, generation, instance, busy, cpu, moved
+-- Records what wrappers answered: p.asked has id, generation, instance, busy, cpu, moved
 -- (its CPU time is another than before), askSeconds (until the next question),
 -- warm (it has work: as good as activity) and accepted (work that was taken,
 -- though the row does not know it: the repair of a startup deadline).
@@ -68,8 +68,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- Sleeping, and the lease has been released already (a crash in between).  Seen
--- once more under the session's lock: it may have been started meanwhile.
+-- Finishes sessions that are sleeping although their lease was released: a worker or
+-- reaper died between the two statements.  Each is checked again under its lock,
+-- because it may have been started meanwhile.
 CREATE OR REPLACE FUNCTION sleepers_settle(p_limit integer, p_trace text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -89,9 +90,10 @@ BEGIN
     RETURN n;
 END $$;
 
--- An operator vouches for the absence that nobody could observe.  The same
--- events as a stop, so that a late result of an attempt is still refused; and a
--- line in the audit log.  Answers the state the lease was in, NULL: no lease.
+-- Releases a lease because an operator vouches that the wrapper is gone, where no look
+-- could prove it.  Uses the same events as a stop, so that a late result of an attempt
+-- is still refused, and writes a line in the audit log.  Answers the lease's state
+-- before; NULL: no lease.
 CREATE OR REPLACE FUNCTION lease_force_release(p_session text, p_trace text)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

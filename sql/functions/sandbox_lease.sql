@@ -1,5 +1,5 @@
--- The sandbox's own lease.  Each function takes the row's lock first; whoever
--- adds a session or retires a sandbox goes through here.
+-- The state of a sandbox.  Each function locks the sandbox's row first; sessions are
+-- added and sandboxes retired only through these functions.
 
 -- The host that has a sandbox, its processes or, stopped, its files; NULL when
 -- that is p_host, or no host has it.
@@ -17,12 +17,12 @@ BEGIN
         DETAIL = jsonb_build_object('host', p_host);
 END $$;
 
--- Intent to have it running on this host: a running one is kept, else a new
--- incarnation is written before anything is started.  So it is where somebody
--- means to stop it (attempts > 0): that may come at any time, and must find
--- nobody in the one it is meant for.
--- Raises SX411 while it is being destroyed, SX505 when another host has it: its
--- processes, or, stopped, its files.
+-- Intent to have a sandbox running on this host.  A running one is kept; else a new
+-- incarnation is written before anything is started.  A new one is also written while
+-- a stop is under way (attempts > 0): the stop may take effect at any time, and must
+-- not hit a session in the incarnation it was meant for.
+-- Raises SX411 while the sandbox is being destroyed, SX505 when another host has its
+-- processes or, if it is stopped, its files.
 CREATE OR REPLACE FUNCTION sandbox_want(p_id text, p_incarnation text, p_host text,
     p_boot text, p_seconds double precision)
 RETURNS sandbox LANGUAGE plpgsql AS $$
@@ -53,8 +53,8 @@ BEGIN
     RETURN s;
 END $$;
 
--- Intent to end it.  destroy: for good; else its files stay.  Refused (false)
--- while a session that is not ended (destroy) or owns a wrapper (stop) is in it.
+-- Intent to end a sandbox.  destroy: with its files; else they stay.  Refused (false)
+-- while it has a session that is not ended (destroy) or owns a wrapper (stop).
 CREATE OR REPLACE FUNCTION sandbox_retire(p_id text, p_incarnation text, p_destroy boolean,
     p_seconds double precision)
 RETURNS boolean LANGUAGE plpgsql AS $$
@@ -65,16 +65,15 @@ BEGIN
     IF NOT FOUND OR s.incarnation <> p_incarnation THEN
         RETURN false;
     END IF;
-    -- by the lease's own word: its session's row may be gone
+    -- the lease names its sandbox itself, because the session's row may be gone
     IF EXISTS (SELECT FROM lease l WHERE l.sandbox_id = p_id AND l.state <> 'none')
        OR (p_destroy AND EXISTS (SELECT FROM session x
                 WHERE x.sandbox_id = p_id AND x.state NOT IN ('deleting', 'deleted'))) THEN
         RETURN false;
     END IF;
-    -- a stop has no state of its own: the row says 'destroying' only when its
-    -- files go too, so a crash in a stop is repaired by stopping again, or by
-    -- whoever wants it next (sandbox_want)
-    -- whoever dies or fails in it is followed later and later, for ever
+    -- a stop has no state of its own: the row says 'destroying' only if the files go,
+    -- too; so after a crash in a stop the sandbox is stopped again, or started by the
+    -- next sandbox_want(); the time between two attempts grows, and they never end
     UPDATE sandbox
        SET state = CASE WHEN p_destroy THEN 'destroying' ELSE state END,
            deadline = clock_timestamp() + greatest(make_interval(secs => p_seconds),
@@ -84,8 +83,8 @@ BEGIN
     RETURN true;
 END $$;
 
--- Outcome of an effect on exactly this incarnation.  One that was seen down
--- never runs again: what its init had sealed died with it.
+-- Outcome of an effect on exactly this incarnation.  An incarnation that was seen
+-- stopped must never run again, because the seals of its init are gone.
 CREATE OR REPLACE FUNCTION sandbox_settle(p_id text, p_incarnation text, p_state text,
     p_agent_version text)
 RETURNS boolean LANGUAGE plpgsql AS $$

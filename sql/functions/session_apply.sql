@@ -28,7 +28,7 @@ BEGIN
     SELECT * INTO t FROM session_transition WHERE from_state = s.state AND event = p_event;
     applied := true;
     IF t.effects = '{}' THEN
-        RETURN; -- nothing changes, and that is right
+        RETURN; -- the event is expected here and changes nothing
     END IF;
 
     UPDATE session x
@@ -51,11 +51,11 @@ BEGIN
                ELSE x.ran_seconds END,
            ended_at = CASE
                WHEN 'ended' = ANY (t.effects) THEN at
-               -- retention counts from when it ended, not from here
+               -- retention counts from the end of the session, not from its deletion
                WHEN 'wiped' = ANY (t.effects) AND x.reason IS DISTINCT FROM 'retention' THEN at
                WHEN 'begin' = ANY (t.effects) THEN NULL
                ELSE x.ended_at END,
-           -- it stood still, or was not there, and is not stuck
+           -- a session that was frozen or asleep used no CPU and is not stuck
            cpu_ms = CASE WHEN 'begin' <> ALL (t.effects) THEN x.cpu_ms END,
            cpu_at = CASE WHEN 'begin' <> ALL (t.effects) THEN x.cpu_at END,
            suspended_at = CASE
@@ -68,13 +68,13 @@ BEGIN
                WHEN t.effects && '{awake,settled}' THEN NULL
                ELSE x.suspend_deadline END,
            bounce_at = CASE WHEN 'anew' <> ALL (t.effects) THEN x.bounce_at END,
-           -- a setup that did not succeed is run from its beginning
+           -- a setup that did not succeed runs again from its beginning
            setup_offset = CASE WHEN 'anew' = ANY (t.effects) AND x.setup_sealed IS NOT NULL
                                THEN 0 ELSE x.setup_offset END,
            setup_exit = CASE WHEN 'anew' <> ALL (t.effects) OR x.setup_sealed IS NULL
                              THEN x.setup_exit END,
            setup_output = CASE WHEN 'anew' <> ALL (t.effects) THEN x.setup_output END,
-           -- what only its first start, or no start any more, needs
+           -- only the first start needs these, and after an end no start does
            files_sealed = CASE WHEN NOT t.effects && '{first,wiped}' THEN x.files_sealed END,
            env_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.env_sealed END,
            setup_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.setup_sealed END
@@ -82,8 +82,8 @@ BEGIN
     now_state := t.to_state;
 END $$;
 
--- Says why an event is not possible; NULL when it is.  For a caller that has
--- locked the row and must do something else first.
+-- Says why an event is not possible; NULL when it is.  For a caller that holds the
+-- row's lock and must do something else before session_apply().
 CREATE OR REPLACE FUNCTION session_refuses(s session, p_event text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,12 +1,12 @@
--- What keeps a session awake, and what ends it all the same.
+-- Until when a session stays awake, and why.
 
--- When its wrapper has run as long as it may; NULL: no such limit.
+-- When the session's wrapper will reach maxRunSeconds; NULL: it has no such limit.
 CREATE OR REPLACE FUNCTION session_run_end(s session)
 RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
     SELECT s.started_at + make_interval(secs => s.max_run_seconds - s.ran_seconds)
 $$;
 
--- When it will have run for too long without a pause; NULL: never.  The setting
+-- When the session will have run too long without a sleep; NULL: never.  The setting
 -- comes with the connection (src/store/store.c).
 CREATE OR REPLACE FUNCTION session_old_at(s session)
 RETURNS timestamptz LANGUAGE sql STABLE AS $$
@@ -15,8 +15,8 @@ RETURNS timestamptz LANGUAGE sql STABLE AS $$
      WHERE NOT s.keep_alive
 $$;
 
--- How long from now it is to be kept warm: as long as it may be idle, and as
--- session_extend promised, whatever became of the wrapper it had then.  NULL: no
+-- The seconds from now for which a session is kept warm: its idle time, or longer if
+-- session_extend promised more, also when that was to an earlier wrapper.  NULL: no
 -- limit.
 CREATE OR REPLACE FUNCTION session_warm_seconds(s session)
 RETURNS double precision LANGUAGE sql VOLATILE AS $$
@@ -25,15 +25,15 @@ RETURNS double precision LANGUAGE sql VOLATILE AS $$
      WHERE NOT s.keep_alive
 $$;
 
--- {"because", "until", "untilIfBusy"}: why it is alive, as far as rows know.  What
--- is busy has no idle date: it sleeps so long after its work has ended.  Only the
--- wrapper knows whether it is; src/api/v1/session_now.c asks it and shows one of the
--- two dates.
+-- {"because", "until", "untilIfBusy"}: why a session is alive, as far as rows know.
+-- A busy session has no idle date, because its idle time begins when its work ends.
+-- Only the wrapper knows whether it is busy: src/api/v1/session_now.c asks the wrapper
+-- and shows one of the two dates.
 CREATE OR REPLACE FUNCTION session_alive(s session, l lease)
 RETURNS json LANGUAGE plpgsql STABLE AS $$
 DECLARE
     at  timestamptz := clock_timestamp();
-    cap timestamptz; -- it ends then, busy or not
+    cap timestamptz; -- the session ends then, busy or not
 BEGIN
     IF s.state = 'asleep' AND s.suspended_at IS NOT NULL THEN
         RETURN json_build_object('because', json_build_array('suspended'),
@@ -57,10 +57,10 @@ BEGIN
         'untilIfBusy', iso(least(l.startup_deadline, cap)));
 END $$;
 
--- The reaper asked an idle session's wrapper, which last did something
--- p_idle_ms ago.  If that is news to the row (by more than p_slack seconds,
--- because activity is not written each time), sleep moves to where it would be
--- had it been written.  True: it is to be spared.
+-- Records that an idle session's wrapper last worked p_idle_ms ago, as it told the
+-- reaper.  Activity is not written at every call, so the wrapper may know of a later
+-- one: if it is later by more than p_slack seconds, the idle date moves accordingly.
+-- True: the session is not put to sleep now.
 CREATE OR REPLACE FUNCTION session_was_active(p_session text, p_generation bigint,
     p_idle_ms bigint, p_slack double precision)
 RETURNS boolean LANGUAGE plpgsql AS $$

@@ -1,6 +1,6 @@
--- A session as the API shows it, but for what only the host knows: limits and
--- URLs are added by src/api/v1/session_json.c, whether it is busy by
--- src/api/v1/session_now.c, which reaches the wrapper by 'agent'.
+-- A session as the API shows it, without what only the host knows.
+-- src/api/v1/session_json.c adds limits and URLs; src/api/v1/session_now.c asks the
+-- wrapper, which it finds by 'agent', whether the session is busy.
 CREATE OR REPLACE FUNCTION iso(t timestamptz)
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')

@@ -1,8 +1,8 @@
 -- Correlation keys: other names of a session, each of one living session at most.
--- Whoever looks a key up to act on it, or gives it away, holds its lock; a row
--- whose session is being deleted counts for nothing.
+-- A function that looks a key up to act on it, or gives it to a session, holds the
+-- key's lock.  A row whose session is being deleted is ignored.
 
--- Locks keys until the transaction ends, in one order for everybody.
+-- Locks keys until the transaction ends, in one order, so that two cannot deadlock.
 CREATE OR REPLACE FUNCTION keys_lock(p_tenant text, p_keys text[])
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -14,8 +14,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- The one living session that these keys lead to, with p_also (found already, or
--- NULL) as one more; NULL: none.  Several are a contradiction: SX415 names them.
+-- The one living session that these keys, and p_also (a session that was found
+-- otherwise, or NULL), name; NULL: none.  SX415 if they name several.
 CREATE OR REPLACE FUNCTION keys_find(p_tenant text, p_keys text[], p_also text)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -36,11 +36,11 @@ BEGIN
     RETURN ids[1];
 END $$;
 
--- Gives keys, locked and found to be nobody else's, to a session.
+-- Gives keys to a session; the caller has locked them and seen that they are free.
 CREATE OR REPLACE FUNCTION keys_attach(p_tenant text, p_keys text[], p_session text)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    -- before its keys' rows, as a deletion locks them
+    -- the order of locks of a deletion: session, its keys' rows
     PERFORM FROM session WHERE id = p_session FOR KEY SHARE;
     INSERT INTO alias AS a (tenant, key, session_id)
     SELECT DISTINCT p_tenant, k, p_session FROM unnest(p_keys) k
@@ -63,7 +63,7 @@ DECLARE
     other text;
 BEGIN
     PERFORM keys_lock(p_tenant, has || coalesce(p_keys, ARRAY[p_key]));
-    -- shared: a deletion waits, and frees what is given here
+    -- shared: a deletion waits for this transaction and then frees these keys, too
     SELECT s.state INTO state FROM session s
      WHERE s.id = p_session AND s.tenant = p_tenant FOR SHARE;
     IF NOT FOUND THEN

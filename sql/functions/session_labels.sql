@@ -1,5 +1,5 @@
--- Labels with what a change makes of them; null removes.  A change may bring as
--- many as a create, so it is the sum that must be bounded.
+-- The labels after a change; null removes one.  A change may bring as many labels as a
+-- create, so the limit is checked on the result.
 CREATE OR REPLACE FUNCTION session_labels(p_has jsonb, p_change jsonb)
 RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE

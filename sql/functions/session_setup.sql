@@ -1,9 +1,9 @@
 -- Setup: a command that is run once, before its session is ready for the first
--- time.  Whoever moves the start on asks the wrapper and writes here what it
--- heard; several may, so each says what it has heard since when.
+-- time.  The worker or process that goes on with the start asks the wrapper and writes
+-- the answer here.  Several may do so at once: each says from which offset it read.
 
--- Whether p tells of the life that the session has now, which it keeps until
--- the end of the transaction.
+-- Whether p is about the session's present generation.  Locks the lease, so that it
+-- stays the present one until the transaction ends.
 CREATE OR REPLACE FUNCTION setup_is_of(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -13,8 +13,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- What it said: p.from .. p.to of its output, as p.text.  Dropped when another
--- has written it, or another life of the session has begun.
+-- Appends output of the setup: bytes p.from to p.to, as p.text.  Ignored if another
+-- process has written them, or a later generation has begun.
 CREATE OR REPLACE FUNCTION setup_said(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -34,8 +34,8 @@ BEGIN
     RETURN true;
 END $$;
 
--- How it ended.  Once it has succeeded it is never run again, whatever becomes
--- of this start.
+-- Records how the setup ended.  A setup that succeeded never runs again, even if this
+-- start fails later.
 CREATE OR REPLACE FUNCTION setup_ended(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -50,7 +50,7 @@ BEGIN
            setup_output = p->>'text'
      WHERE id = p_session AND setup_sealed IS NOT NULL AND setup_exit IS NULL;
     IF NOT FOUND THEN
-        RETURN true; -- another has written it
+        RETURN true; -- another process has recorded it
     END IF;
     INSERT INTO event (session_id, kind, what, actor, generation, trace_id, duration_ms, detail)
     VALUES (p_session, 'setup', CASE v_exit WHEN 0 THEN 'done' ELSE 'failed' END,

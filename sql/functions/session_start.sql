@@ -1,6 +1,6 @@
 -- Starting: one intent, one outcome; a worker acts in between.
 
--- The ports that its relays serve, as a list.
+-- The ports that the session's relays serve, as a list.
 CREATE OR REPLACE FUNCTION session_ports(p_session text)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -55,8 +55,8 @@ BEGIN
     RETURN r;
 END $$;
 
--- What a start needs beside its plan.  A function of its own: old programs have
--- statements prepared that answer a start_plan, which must stay as it is.
+-- Columns that a start needs beside its plan.  They are not part of start_plan, whose
+-- form must not change: old programs have prepared statements that return it.
 CREATE OR REPLACE FUNCTION start_contents(p_session text)
 RETURNS TABLE (org text, user_id text, setup_sealed text, setup_seconds bigint,
     setup_offset bigint)
@@ -85,22 +85,23 @@ BEGIN
              WHERE s.id = p_session);
 END $$;
 
--- Somebody is told of it: from here on it ends as sessions do.  Its state.
+-- Marks a session as told: a client gets its id now, so a failed create may no longer
+-- take it back.  Answers its state.
 CREATE OR REPLACE FUNCTION session_told(p_session text)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE session SET told = true WHERE id = p_session AND NOT told AND started_at IS NULL;
-    PERFORM pg_notify('sandlease_starts', ''); -- nobody waits for it any longer
+    PERFORM pg_notify('sandlease_starts', ''); -- src/api/serve/starts.c may go on with the start
     RETURN (SELECT state FROM session WHERE id = p_session);
 END $$;
 
--- A create that failed, and that nobody can ask for again: it has no name, no
--- correlation key, was never ready, and nobody was told of it.  Its idempotency
--- key is free again, and the session is deleted.  NULL: it stays.
+-- Takes back a create that failed: frees its idempotency key and requests the deletion
+-- of the session.  Only if no client can ask for the session again: it has no name and
+-- no correlation key, was never ready, and no client was told its id.  NULL: it stays.
 CREATE OR REPLACE FUNCTION session_take_back(p_session text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-    -- the key before the session, as a create does
+    -- the order of locks of a create: idempotency key, session
     PERFORM FROM idempotency i JOIN session s
          ON i.tenant = s.tenant AND i.user_id = s.user_id AND i.session_id = s.id
       WHERE s.id = p_session FOR UPDATE OF i;
@@ -114,7 +115,8 @@ BEGIN
     RETURN session_request_stop(p_session, 'delete', p);
 END $$;
 
--- One whose setup failed is kept: its output and its files tell why.
+-- Whether no client can name the session.  A session whose setup failed does not count:
+-- its output and files show why.
 CREATE OR REPLACE FUNCTION session_is_nobodys(s session)
 RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT s.state IN ('failed', 'asleep') AND s.started_at IS NULL AND s.setup_exit IS NULL
@@ -122,10 +124,9 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
        AND NOT EXISTS (SELECT FROM alias a WHERE a.session_id = s.id)
 $$;
 
--- Raises SX421 if a create that has found a session gives p_kept, fields that
--- cannot be changed, other values than the session has; SX422 for a baseUrl, which
--- can be set once.  What a session that is older than made_with was made with is
--- not known, and not compared.
+-- Compares a create with the session that it found.  p_kept has the fields that cannot
+-- be changed: SX421 if one differs, SX422 for baseUrl, which can be set once.  A
+-- session that is older than the column made_with is not compared by it.
 CREATE OR REPLACE FUNCTION session_compare(p_session text, p_kept jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -156,8 +157,8 @@ END $$;
 -- (by name or correlation key), replayed (same idempotency key), replayed_found
 -- (the same, of a create that had found it), failed (found, but its first start
 -- has failed: the caller deletes it and asks again).
--- Raises SX429 when the tenant has no more room; then, as with every error,
--- nothing of it has been.
+-- Raises SX429 when a quota of the tenant is used up; as with every error, the
+-- transaction is rolled back.
 CREATE OR REPLACE FUNCTION session_create(p jsonb)
 RETURNS start_plan LANGUAGE plpgsql AS $$
 DECLARE
@@ -191,12 +192,12 @@ BEGIN
         END IF;
         IF k.session_id <> v_id AND EXISTS (SELECT FROM session s WHERE s.id = k.session_id
                 AND s.state IN ('deleting', 'deleted') AND s.started_at IS NULL AND NOT s.told) THEN
-            -- nobody ever heard of it: its create died, and the reaper took it back
+            -- no client was told of that session: its create died and the reaper took it back
             UPDATE idempotency SET session_id = v_id
              WHERE tenant = v_tenant AND user_id = p->>'user' AND key = p->>'idempotencyKey';
         ELSIF k.session_id <> v_id THEN
             r.session_id := k.session_id;
-            -- the key of a create is older than what it made
+            -- a create writes its key before the session it makes
             r.disposition := CASE WHEN k.created_at > (SELECT created_at FROM session
                                                         WHERE id = k.session_id)
                                   THEN 'replayed_found' ELSE 'replayed' END;
@@ -218,7 +219,7 @@ BEGIN
         v_host := sandbox_elsewhere((SELECT sandbox_id FROM session WHERE id = v_found),
             p->>'host');
         IF v_host IS NOT NULL THEN
-            PERFORM other_host_raise(v_host); -- only there can it be started
+            PERFORM other_host_raise(v_host); -- only that host can start it
         END IF;
         IF EXISTS (SELECT FROM session WHERE id = v_found AND state IN ('failed', 'lost')
                       AND started_at IS NULL) THEN
@@ -252,11 +253,11 @@ BEGIN
     IF v_gone IS NULL AND p->>'snapshot' IS NOT NULL THEN
         PERFORM snapshot_use(v_tenant, p->>'snapshot', p->>'host', p->>'class');
     END IF;
-    -- the class's disk is reserved with it, once for all its sessions
+    -- the sandbox reserves the class's disk, once for all its sessions
     INSERT INTO sandbox AS b (id, tenant, class, disk_mb, disk_host)
     VALUES (p->>'sandbox', v_tenant, p->>'class',
         coalesce((SELECT disk_mb FROM class WHERE name = p->>'class'), 0), p->>'host')
-    ON CONFLICT (id) DO UPDATE -- also for its lock
+    ON CONFLICT (id) DO UPDATE -- also to lock the row
        SET disk_mb = CASE WHEN b.disk_mb > 0 THEN b.disk_mb ELSE excluded.disk_mb END,
            disk_host = CASE WHEN b.disk_mb > 0 THEN b.disk_host ELSE excluded.disk_host END;
     INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
@@ -276,8 +277,8 @@ BEGIN
         CASE WHEN v_starts THEN 'initializing' ELSE 'asleep' END,
         CASE WHEN NOT v_starts THEN 'not_started' END,
         NOT v_starts OR coalesce((p->>'told')::boolean, false));
-    -- an init refuses to look for generation 0: one that is only registered has had
-    -- its first, without a wrapper
+    -- init refuses to look for generation 0, so a session that is only registered has
+    -- used generation 1, without a wrapper
     INSERT INTO lease (session_id, sandbox_id, generation)
     VALUES (v_id, p->>'sandbox', (NOT v_starts)::int);
     IF v_keys IS NOT NULL THEN
@@ -297,9 +298,9 @@ BEGIN
     RETURN r;
 END $$;
 
--- Intent to start again (resume, repair).  The caller has looked and found
--- nothing while the lease was (p.seenState, p.seenGeneration); if it changed
--- since, the look counts for nothing: SX412, start over.
+-- Intent to start again (resume, repair).  The caller has looked and found no wrapper
+-- while the lease was (p.seenState, p.seenGeneration).  If the lease changed since,
+-- that look proves nothing any more: SX412, and the caller starts over.
 CREATE OR REPLACE FUNCTION session_restart(p_session text, p jsonb)
 RETURNS start_plan LANGUAGE plpgsql AS $$
 DECLARE
@@ -369,8 +370,9 @@ BEGIN
     RETURN true;
 END $$;
 
--- What the wrapper of a session that is ready should have.  Whoever changes it
--- from then on tells the wrapper; what was changed during the start is here.
+-- Environment and ports that the wrapper of a ready session should have.  A change
+-- made while the session starts is in no message to the wrapper: control/ compares
+-- these with the launch and sends the difference (src/control/launch_diff.h).
 CREATE OR REPLACE FUNCTION session_env_ports(p_session text, p_verified boolean)
 RETURNS TABLE (env_sealed text, ports text) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -380,4 +382,4 @@ BEGIN
     END IF;
 END $$;
 
-DROP FUNCTION IF EXISTS session_is_active(text); -- the one before; this file was its last user
+DROP FUNCTION IF EXISTS session_is_active(text); -- replaced by session_is_active(text, timestamptz)

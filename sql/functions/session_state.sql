@@ -1,6 +1,6 @@
--- Every change of a session's state is an arrow of session_transition and leaves
--- an event, whoever writes it.  Before the row is written: who changed it is
--- taken from the row, so that nobody is named twice.
+-- A trigger on every change of a session's state: refuses one that session_transition
+-- does not have, and writes an event.  It runs before the row is written, because it
+-- moves trace and actor from the row to the event.
 CREATE OR REPLACE FUNCTION session_state_event()
 RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -23,7 +23,7 @@ BEGIN
     RETURN NEW;
 END $$;
 
--- Refuses what a session that is deleted, or being deleted, does not take.
+-- Raises an error if the session is deleted or being deleted.
 CREATE OR REPLACE FUNCTION session_must_live(p_state text)
 RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -34,7 +34,7 @@ BEGIN
     END IF;
 END $$;
 
--- Since when it is being started, however often that is tried.
+-- Since when the session is being started, over all attempts.
 CREATE OR REPLACE FUNCTION session_initializing()
 RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -51,8 +51,8 @@ CREATE OR REPLACE TRIGGER session_state_changed
     BEFORE INSERT OR UPDATE OF state ON session
     FOR EACH ROW EXECUTE FUNCTION session_state_event();
 
--- The first work of a generation is its delivery_accepted, once.  When it sleeps
--- does not change: that may be written a moment after the work was let in.
+-- Records the first call of a generation as delivery_accepted, once.  The idle date
+-- stays: this may be written a moment after the call passed.
 CREATE OR REPLACE FUNCTION session_accepted(p_session text, p_generation bigint,
     p_trace text, p_actor text)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -69,9 +69,9 @@ BEGIN
     END IF;
 END $$;
 
--- Somebody works in this generation: its sleep moves away, but never nearer
--- than session_extend promised, and its start has been worth it.  Always true.
-DROP FUNCTION IF EXISTS session_active(text, bigint); -- the other one serves its callers, too
+-- Records a call to this generation: moves the idle date away, never nearer than
+-- session_extend promised, and confirms the start (delivery_accepted).  Always true.
+DROP FUNCTION IF EXISTS session_active(text, bigint); -- replaced by the one with more parameters
 CREATE OR REPLACE FUNCTION session_active(p_session text, p_generation bigint,
     p_trace text DEFAULT NULL, p_actor text DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql AS $$

@@ -1,14 +1,15 @@
--- Stopping: the wish is persisted first, then attempts until absence is seen.
+-- Stopping: the request is committed first; then attempts follow until a look proves
+-- that the wrapper is gone.
 
--- p_wish: 'sleep', 'delete', 'fail'.  Deletion wins over everything.  Answers
--- the session's state afterwards; NULL when there is no such session.
+-- p_wish: 'sleep', 'delete', 'fail'.  A deletion overrides the other two.  Answers the
+-- session's state afterwards; NULL when there is no such session.
 CREATE OR REPLACE FUNCTION session_request_stop(p_session text, p_wish text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     s     session%ROWTYPE;
     v_may boolean;
 BEGIN
-    IF p_wish = 'fail' THEN -- it may give its sandbox's disk back, which is locked first
+    IF p_wish = 'fail' THEN -- this may give back the disk of the sandbox, which is locked first
         PERFORM FROM sandbox b JOIN session x ON x.sandbox_id = b.id
           WHERE x.id = p_session FOR UPDATE OF b;
     END IF;
@@ -20,21 +21,21 @@ BEGIN
         RETURN s.state;
     END IF;
     IF p->>'seenActivity' IS NOT NULL AND s.activity_seq <> (p->>'seenActivity')::bigint THEN
-        RETURN s.state; -- somebody came while the reaper was asking
+        RETURN s.state; -- a client called while the reaper was asking
     END IF;
     IF p->>'generation' IS NOT NULL AND NOT EXISTS (SELECT FROM lease l
             WHERE l.session_id = p_session AND l.generation = (p->>'generation')::bigint) THEN
-        RETURN s.state; -- the start that failed is not the one under way
+        RETURN s.state; -- a later start than the one that failed is under way
     END IF;
     IF (p->>'late')::boolean AND NOT EXISTS (SELECT FROM lease l
             WHERE l.session_id = p_session AND l.startup_deadline < clock_timestamp()) THEN
-        RETURN s.state; -- it answered while the reaper was asking
+        RETURN s.state; -- the wrapper answered while the reaper was asking
     END IF;
     IF p ? 'steps' THEN -- of a start that failed
         PERFORM event_steps(p_session, p);
     END IF;
-    -- else it sleeps already, or failed because it was put to sleep; what was
-    -- seen there must go all the same
+    -- a session that sleeps already, or failed, keeps its state; a wrapper that was
+    -- seen there must be stopped all the same
     v_may := session_refuses(s, p_wish, p) IS NULL;
     IF v_may OR p_wish = 'sleep'
             AND p->>'reason' IN ('unexpected-wrapper', 'observation-failed') THEN
@@ -47,13 +48,12 @@ BEGIN
     RETURN CASE WHEN v_may THEN (session_apply(p_session, p_wish, p)).now_state ELSE s.state END;
 END $$;
 
--- Claims the next attempt if it is due.  No row: nothing to do now, or another
--- host than p.host must do it: an attempt that cannot look would fail, and make
--- the right host wait.  A lease
--- whose session's row is gone has state NULL; without its sandbox's row,
--- sandbox_state is NULL, and nobody can tell where to look.  The reason of a
--- session that is on its way to sleep, or away, is the one that it shows.
-DROP FUNCTION IF EXISTS session_stop_begin(text, jsonb); -- it answered less
+-- Claims the next attempt if it is due.  No row: nothing to do now, or only another
+-- host than p.host can do it; an attempt here would fail and make that host wait.
+-- state is NULL for a lease whose session's row is gone.  sandbox_state is NULL if the
+-- sandbox's row is gone: then no host is known that could look.  The reason of a
+-- session that is sleeping or being deleted is the one that its row shows.
+DROP FUNCTION IF EXISTS session_stop_begin(text, jsonb); -- an old one with fewer columns
 CREATE OR REPLACE FUNCTION session_stop_begin(p_session text, p jsonb)
 RETURNS TABLE (session_id text, generation bigint, instance text, sandbox_id text,
     sandbox_state text, incarnation text, host text, boot_id text, provider text, state text,
@@ -85,9 +85,9 @@ BEGIN
 END $$;
 
 -- Claims up to p.limit attempts that are due, all with p.attempt: first ones,
--- or (p.retries) those that were tried before.  Several reapers share: what
--- another one is at is passed over.  Left out is what another host must do,
--- and what is in a sandbox of p.skip.
+-- or (p.retries) those that were tried before.  Several reapers share the work: rows
+-- that another one has locked are skipped.  So are leases of another host, and those
+-- in a sandbox of p.skip.
 CREATE OR REPLACE FUNCTION stop_claim(p jsonb)
 RETURNS TABLE (session_id text, generation bigint, instance text, sandbox_id text,
     sandbox_state text, incarnation text, host text, boot_id text, provider text, state text,
@@ -112,17 +112,17 @@ BEGIN
     END LOOP;
 END $$;
 
--- Persists the same wish for several sessions: p.sessions has id and, if the
--- wish depends on it, seenRow (the version of its row that was due),
--- seenActivity, generation and late.  Those that somebody else is at are passed
--- over.  Answers the ids that it made a difference to.
-CREATE OR REPLACE FUNCTION stop_requests(p_wish text, p jsonb)
+-- Writes the same stop request for several sessions.  p.sessions has id and, if the
+-- request depends on them, seenRow (the version of the row that was due),
+-- seenActivity, generation and late.  Rows that another transaction has locked are
+-- skipped.  Answers the ids of sessions that changed.
+CREATE OR REPLACE FUNCTION stop_requests(p_kind text, p jsonb)
 RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     v     record;
     v_now text;
 BEGIN
-    IF p_wish = 'fail' THEN -- the order of locks: sandboxes, sessions, leases
+    IF p_kind = 'fail' THEN -- the order of locks: sandboxes, sessions, leases
         PERFORM FROM sandbox b
           WHERE b.id IN (SELECT s.sandbox_id FROM jsonb_array_elements(p->'sessions') AS x (one)
                            JOIN session s ON s.id = x.one->>'id')
@@ -136,17 +136,17 @@ BEGIN
          ORDER BY s.id
            FOR UPDATE OF s SKIP LOCKED
     LOOP
-        v_now := session_request_stop(v.id, p_wish, (p - 'sessions') || (v.one - 'id'));
+        v_now := session_request_stop(v.id, p_kind, (p - 'sessions') || (v.one - 'id'));
         IF v_now IS DISTINCT FROM v.state THEN
             RETURN NEXT v.id;
         END IF;
     END LOOP;
 END $$;
 
--- A stop has found wrappers of a later generation than its lease has: rows that
--- are older than what runs, as after a restore.  p.seen has session and
--- generation.  Whoever still holds the attempt takes that generation over, so
--- that the next start is later than it; answers those.
+-- Raises leases to the generation of wrappers that a stop has found.  A wrapper can
+-- be of a later generation than its row after the database was restored from a backup.
+-- p.seen has session and generation.  Only the attempt under way may do it; the next
+-- start is then later than any wrapper.  Answers the sessions that changed.
 CREATE OR REPLACE FUNCTION stop_raise(p jsonb)
 RETURNS SETOF text LANGUAGE sql AS $$
     UPDATE lease l SET generation = v.generation
@@ -157,7 +157,7 @@ RETURNS SETOF text LANGUAGE sql AS $$
 $$;
 
 -- Outcomes of several attempts: p.outcomes has session, absent and error.
--- Answers their sessions' states; a late result is left out.
+-- Answers the sessions' states, without those whose result came too late.
 CREATE OR REPLACE FUNCTION stop_outcomes(p jsonb)
 RETURNS TABLE (session_id text, state text) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -204,7 +204,7 @@ BEGIN
     IF (p->>'absent')::boolean THEN
         PERFORM session_apply(p_session, 'stopped', p);
         UPDATE session SET suspended_at = NULL, suspend_deadline = NULL
-         WHERE id = p_session AND suspended_at IS NOT NULL; -- released by force
+         WHERE id = p_session AND suspended_at IS NOT NULL; -- an operator released it
         UPDATE sandbox b SET idle_since = clock_timestamp()
           FROM lease x
          WHERE x.session_id = p_session AND b.id = x.sandbox_id AND b.idle_since IS NULL
@@ -216,7 +216,7 @@ BEGIN
 END $$;
 
 -- Last step of a deletion: nothing runs and the files are in the trash.
-DROP FUNCTION IF EXISTS session_deleted(text); -- the other one serves its callers, too
+DROP FUNCTION IF EXISTS session_deleted(text); -- replaced by the one with more parameters
 CREATE OR REPLACE FUNCTION session_deleted(p_session text, p jsonb DEFAULT '{}')
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -230,14 +230,14 @@ BEGIN
        OR NOT (SELECT applied FROM session_apply(p_session, 'removed', p)) THEN
         RETURN false;
     END IF;
-    -- those that came while it was asked for
+    -- keys that it was given while the deletion was under way
     DELETE FROM alias WHERE session_id = p_session;
     DELETE FROM port WHERE session_id = p_session;
     PERFORM disk_release(v_sandbox);
     RETURN true;
 END $$;
 
--- The same for several: p.sessions has their ids.  Answers those that are.
+-- The same for several: p.sessions has their ids.  Answers those that are deleted.
 CREATE OR REPLACE FUNCTION sessions_deleted(p jsonb)
 RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -255,9 +255,10 @@ BEGIN
     END LOOP;
 END $$;
 
--- A look found that a session's sandbox is not running (crash, reboot): its
--- wrapper is proved absent.  Files there: asleep; gone: lost.  With
--- p.incarnation the look was at that one: another has begun, nothing is proved.
+-- Records that a look found a session's sandbox not running (crash, reboot), which
+-- proves that its wrapper is gone.  The session becomes asleep if its files are there,
+-- else lost.  p.incarnation: the one that was looked at; if another has begun since,
+-- nothing is proved.
 CREATE OR REPLACE FUNCTION session_sandbox_gone(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -286,7 +287,7 @@ BEGIN
     IF (p->>'lost')::boolean AND v_started THEN
         SELECT * INTO v FROM session_apply(p_session, 'files_gone', p);
     ELSIF (p->>'lost')::boolean THEN
-        -- whose start has never been proved had no files to lose
+        -- a session that was never ready had no files to lose
         SELECT * INTO v FROM session_apply(p_session, 'gone', p || '{"reason": "sandbox_gone"}');
     ELSE
         SELECT * INTO v FROM session_apply(p_session, 'gone', p);
@@ -294,5 +295,5 @@ BEGIN
     IF v.now_state = 'lost' THEN
         PERFORM disk_release(v_sandbox);
     END IF;
-    RETURN v.applied OR a.applied; -- or its session's row is gone
+    RETURN v.applied OR a.applied; -- the lease alone, if the session's row is gone
 END $$;

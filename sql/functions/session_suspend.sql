@@ -1,9 +1,9 @@
--- Sleep with all memory kept: the wrapper stays owned, its cell stands still.
--- No lease event of its own: a frozen wrapper is retained warm without limit,
--- and going on with it is a reuse.
+-- Suspend: sleep that keeps the memory.  The lease still owns the wrapper, and its cell
+-- is frozen.  There is no lease event for it: a frozen wrapper is retained warm without
+-- limit, and its thaw is a reuse.
 
--- Intent to freeze.  No row: not now.  p.repair: one that was under way (a
--- freeze or a thaw) ran out of time; the session is frozen, again.
+-- Intent to freeze.  No row: not now.  p.repair: a freeze or a thaw that was under way
+-- ran out of time, and the session is frozen again.
 CREATE OR REPLACE FUNCTION session_suspend_begin(p_session text, p jsonb)
 RETURNS TABLE (suspend_order bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -18,7 +18,7 @@ BEGIN
         RETURN;
     END IF;
     IF p->>'seenActivity' IS NOT NULL AND s.activity_seq <> (p->>'seenActivity')::bigint THEN
-        RETURN; -- somebody came while the reaper was asking
+        RETURN; -- a client called while the reaper was asking
     END IF;
     IF session_refuses(s, v_event, p) IS NOT NULL THEN
         RETURN;
@@ -30,8 +30,8 @@ BEGIN
     RETURN QUERY SELECT x.suspend_order FROM session x WHERE x.id = p_session;
 END $$;
 
--- Outcome of the freeze with p.order.  p.frozen: it stands still; else it
--- cannot, and is stopped instead.  Answers the session's state; NULL: late.
+-- Outcome of the freeze with p.order.  p.frozen: the cell is frozen; else it cannot be,
+-- and the session is stopped instead.  Answers its state; NULL: the result is late.
 CREATE OR REPLACE FUNCTION session_suspend_end(p_session text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -54,8 +54,8 @@ BEGIN
     RETURN 'sleeping';
 END $$;
 
--- Intent to let it go on.  Raises as session_restart does; SX412 when it is
--- not this generation that stands still.
+-- Intent to thaw.  Raises as session_restart does; SX412 when this generation is not
+-- the frozen one.
 CREATE OR REPLACE FUNCTION session_thaw_begin(p_session text, p jsonb)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -78,7 +78,7 @@ BEGIN
     RETURN s.suspend_order + 1;
 END $$;
 
--- Outcome: it goes on, and has answered a command.  False: late.
+-- Outcome of the thaw: the wrapper has answered a command.  False: the result is late.
 CREATE OR REPLACE FUNCTION session_thawed(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE

@@ -16,16 +16,18 @@ BEGIN
         'createdAt', iso(s.created_at));
 END $$;
 
--- What a tenant has, and has reserved; one that is deleted goes when its files do.
--- One that has failed, or whose files are lost, takes no room.
+-- Number and bytes of a tenant's snapshots, with the bytes reserved for those being
+-- created.  A deleted snapshot counts until its files are gone; one that failed, or
+-- whose files are lost, does not count.
 CREATE OR REPLACE FUNCTION snapshot_count(p_tenant text, OUT snapshots bigint, OUT bytes bigint)
 LANGUAGE sql VOLATILE AS $$
     SELECT count(*), coalesce(sum(size_bytes), 0)::bigint FROM snapshot
      WHERE tenant = p_tenant AND state NOT IN ('failed', 'lost')
 $$;
 
--- How many bytes one more may have, up to p_bytes; SX429 when there is no room.
--- With the tenant's row of quota locked until the end: whoever adds one waits.
+-- How many bytes one more snapshot may have, up to p_bytes; SX429 when there is no
+-- room.  Locks the tenant's row of quota until the transaction ends, so that two
+-- cannot take the same room.
 CREATE OR REPLACE FUNCTION snapshot_room(p_tenant text, p_bytes bigint)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -52,7 +54,8 @@ BEGIN
     RETURN least(p_bytes, (most << 20) - has.bytes);
 END $$;
 
--- Intent.  The row, whose size_bytes is how large it may become.
+-- Intent to create a snapshot.  Answers the row; its size_bytes is the largest size it
+-- may reach.
 CREATE OR REPLACE FUNCTION snapshot_begin(p jsonb)
 RETURNS snapshot LANGUAGE plpgsql AS $$
 DECLARE
@@ -77,7 +80,8 @@ BEGIN
     RETURN r;
 END $$;
 
--- Outcome: its state, or NULL when it is not being created any more.
+-- Outcome of a creation.  Answers the snapshot's state; NULL when it is not being
+-- created any more.
 CREATE OR REPLACE FUNCTION snapshot_settle(p_id text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -92,9 +96,9 @@ BEGIN
     RETURN v;
 END $$;
 
--- Its files were looked for on p_host: not there, though its row says they are; or
--- there again, because what was missing has been mounted or restored.  Its new
--- state, or NULL when nothing has changed.
+-- Records that a snapshot's files were looked for on p_host: they are missing although
+-- it is ready, or there again because a disk was mounted or restored.  Answers its
+-- new state; NULL when nothing has changed.
 CREATE OR REPLACE FUNCTION snapshot_seen(p_id text, p_host text, p_there boolean)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -113,7 +117,7 @@ BEGIN
     PERFORM audit_add(CASE WHEN p_there THEN 'snapshot_found' ELSE 'snapshot_lost' END,
         CASE WHEN p_there THEN 'info' ELSE 'critical' END, s.tenant, s.id,
         jsonb_build_object('session', s.session_id, 'host', s.host));
-    -- under the lease's lock, as all events; a session that is gone hears nothing
+    -- under the lease's lock, as all events; a deleted session gets none
     PERFORM FROM lease WHERE session_id = s.session_id FOR UPDATE;
     INSERT INTO event (session_id, kind, what, actor, reason, detail)
     SELECT x.id, 'snapshot', CASE WHEN p_there THEN 'found' ELSE 'lost' END, event_actor(),
@@ -122,7 +126,8 @@ BEGIN
     RETURN s.state;
 END $$;
 
--- Whether a session may still need its files: it has none of its own yet.
+-- Whether a session may still need the snapshot's files, because it has none of its
+-- own yet.
 CREATE OR REPLACE FUNCTION snapshot_in_use(p_id text)
 RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT EXISTS (SELECT FROM session s
@@ -130,8 +135,8 @@ RETURNS boolean LANGUAGE sql VOLATILE AS $$
                       AND s.files_dropped_at IS NULL)
 $$;
 
--- What a new session is to be made of.  Locked, so that it is not deleted
--- before the session's row says that it needs it.
+-- Checks and locks the snapshot that a new session is made from, so that it is not
+-- deleted before the session's row says that it is needed.
 CREATE OR REPLACE FUNCTION snapshot_use(p_tenant text, p_id text, p_host text, p_class text)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -161,7 +166,7 @@ BEGIN
     END IF;
 END $$;
 
--- Why no session can ever be made of it; NULL: one can, or will.
+-- Why no session can ever be made from a snapshot; NULL: one can, now or later.
 CREATE OR REPLACE FUNCTION snapshot_gone(p_tenant text, p_id text)
 RETURNS text LANGUAGE sql VOLATILE AS $$
     SELECT CASE WHEN s.id IS NULL OR s.state = 'deleting' THEN 'there is no such snapshot'
@@ -170,8 +175,8 @@ RETURNS text LANGUAGE sql VOLATILE AS $$
       FROM (SELECT 1) one LEFT JOIN snapshot s ON s.id = p_id AND s.tenant = p_tenant
 $$;
 
--- A session that was to be made of a snapshot begins without files: what its
--- create allowed (snapshotFallback).  False: it did not.
+-- Lets a session that was to be made from a snapshot begin without files, if its create
+-- allowed that (snapshotFallback).  False: it did not.
 CREATE OR REPLACE FUNCTION session_fell_back(p_session text, p_why text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -186,7 +191,8 @@ BEGIN
     RETURN true;
 END $$;
 
--- Beside start_contents(), which old programs know as it is.
+-- The snapshot that a start needs; not part of start_contents(), whose columns old
+-- programs have in prepared statements.
 CREATE OR REPLACE FUNCTION start_origin(p_session text)
 RETURNS TABLE (snapshot text, tenant text)
 LANGUAGE plpgsql VOLATILE AS $$

@@ -1,7 +1,8 @@
--- Tickets: what stands for a key in a WebSocket's address.
+-- Tickets: short-lived tokens that stand for a key in a WebSocket's address.
 
--- Until when it counts.  As many as p_most may be young at once in a session,
--- used or not; two that ask at once meet at the session's row, as does a deletion.
+-- Makes a ticket and answers when it expires.  A session has at most p_most unexpired
+-- tickets, used or not.  The session's row is locked, so that two requests, or a request
+-- and a deletion, do not run side by side.
 CREATE OR REPLACE FUNCTION ticket_create(p_hash text, p_session text, p_tenant text,
     p_key text, p_purpose text, p_seconds integer, p_most integer)
 RETURNS timestamptz LANGUAGE plpgsql AS $$
@@ -36,10 +37,10 @@ BEGIN
     RETURN v_end;
 END $$;
 
--- Takes it for one request and tells whose key it stands for; NULL: for none.
--- Of two requests the first has it, and may come again with it, however long
--- its session takes to wake up.  In PL/pgSQL so that it costs those nothing who
--- come with a key: an UPDATE in auth_session would be set up each time.
+-- Takes a ticket for one request and answers the key it stands for; NULL: none.  The
+-- first of two requests gets it, and may use it again while its session wakes up.  In
+-- PL/pgSQL, because an UPDATE inside auth_session would be set up for every request,
+-- also for those with a key.
 CREATE OR REPLACE FUNCTION ticket_take(p_hash text, p_session text, p_purpose text,
     p_request text)
 RETURNS text LANGUAGE plpgsql AS $$
@@ -53,8 +54,8 @@ BEGIN
     RETURN v_key;
 END $$;
 
--- The same at p_host: where another host has the sandbox, the ticket is only
--- looked at, so that it still counts there.
+-- The same at p_host.  If another host has the sandbox, the ticket is read and not
+-- taken, so that it can still be used there.
 CREATE OR REPLACE FUNCTION ticket_take_at(p_hash text, p_session text, p_purpose text,
     p_request text, p_host text)
 RETURNS text LANGUAGE plpgsql AS $$

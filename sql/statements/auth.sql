@@ -1,6 +1,6 @@
--- Who asks.  Hot path: one statement per request.  It writes by calling
--- session_active() when that is due; an UPDATE in the statement itself would be
--- set up and torn down each time.
+-- Authorises requests.  Hot path: one statement per request.  It calls session_active()
+-- when activity is due to be written; an UPDATE in the statement itself would be set
+-- up and torn down for every request.
 
 -- name: auth_key
 -- params: hash, kind, request_id
@@ -20,7 +20,7 @@ SELECT k.id, k.tenant, k.org, k.user_id, k.bot, k.scope, o.isolation, o.salt
 
 -- name: keys_ended
 -- params: keys
--- Which of these count no more.
+-- Which of these keys are revoked or expired.
 SELECT x AS id
   FROM jsonb_array_elements_text($1::jsonb) x
  WHERE NOT EXISTS (SELECT FROM api_key k
@@ -29,19 +29,20 @@ SELECT x AS id
 
 -- name: auth_session
 -- params: hash, kind, session_id, write_every_seconds, quiet, trace_id, port, purpose, request_id, needs, host
--- One row always: whether the key counts, and what there is of the session
--- (NULL state: nothing this tenant may know of; what is `frozen` is ready, but
--- must wait for room on the disk).  Activity is written when
--- the last writing is old enough, or sleep is near; it never shortens what
--- session_extend promised.  The first work of a generation is written, too, but
--- nobody waits for that: first_by is whose it is, for session_accepted, and NULL
--- where there is nothing more to write.  Only what is permitted is activity: the caller refuses a
--- key whose scope is less than `needs` (read or tenant), a port that is not
--- exposed, a session that is frozen and one whose sandbox another host has
--- (`elsewhere`), and none of them writes anything; nor does what is quiet (a
--- probe, or what the caller will refuse).  Whether a port is exposed is looked
--- up for those who name one.  kind as in auth_key: what stands for a key ends
--- with it, and a ticket is taken here, for its purpose and this request.
+-- Answers one row always: whether the key is valid, and the session's columns.  state is
+-- NULL if this tenant has no such session.  A `frozen` session is ready, but must wait
+-- for room on the disk.
+-- Activity is written when the last time it was written is old enough, or the idle date
+-- is near; it never shortens what session_extend promised.  The first call of a
+-- generation is recorded after the answer: first_by is the actor to give to
+-- session_accepted, NULL if there is nothing more to write.
+-- Only a permitted call is activity.  The caller refuses a key whose scope is less than
+-- `needs` (read or tenant), a port that is not exposed, a frozen session, and one whose
+-- sandbox another host has (`elsewhere`); none of these writes anything, nor does a
+-- `quiet` request (a probe, or one that the caller will refuse).
+-- Whether a port is exposed is looked up only if the request names one.  kind as in
+-- auth_key: a login or ticket ends with its key, and a ticket is taken here, for its
+-- purpose and this request.
 WITH k AS MATERIALIZED (
     SELECT k.id, k.user_id, k.tenant, k.scope
       FROM api_key k
@@ -123,7 +124,8 @@ SELECT p.token_hash, s.state, l.state AS lease, l.generation, s.wake_on_preview,
 
 -- name: session_accepted
 -- params: session_id, generation, trace_id, actor
--- Of what was let in.  What is lost with the machine, the next call writes.
+-- Records the first call of a generation, after its answer.  Without waiting for the
+-- disk: if the machine dies, the next call is recorded as the first.
 SELECT set_config('synchronous_commit', 'off', true), session_accepted($1, $2::bigint, $3, $4);
 
 -- name: login_create
@@ -137,7 +139,7 @@ DELETE FROM login WHERE hash = $1;
 
 -- name: key_create
 -- params: id, org, user_id, bot, scope, hash, expires_at
--- A tenant comes into being with its first key.  expires_at: a date, or 30d.
+-- Makes a key, and its tenant if that has none yet.  expires_at: a date, or 30d.
 WITH t AS (
     INSERT INTO org AS o (id)
     VALUES (CASE WHEN $2 = '' THEN 'user:' || $3 ELSE $2 END)
@@ -180,7 +182,7 @@ SELECT id, bounce_at::text AS bounce_at FROM session
 
 -- name: due_bounces
 -- params: host, limit
--- As due_ports; where nothing runs there is nothing to close.
+-- As due_ports, but only where a wrapper runs: else no connection is open.
 SELECT s.id AS session_id, s.bounce_at::text AS bounce_at, l.state = 'none' AS stopped
   FROM session s
   JOIN lease l ON l.session_id = s.id
@@ -192,7 +194,7 @@ SELECT s.id AS session_id, s.bounce_at::text AS bounce_at, l.state = 'none' AS s
 
 -- name: session_bounced
 -- params: session_id, bounce_at
--- Unless another key was revoked meanwhile.
+-- Marks the connections as ended, unless another key was revoked meanwhile.
 UPDATE session SET bounce_at = NULL WHERE id = $1 AND bounce_at = $2::timestamptz;
 
 -- name: org_set

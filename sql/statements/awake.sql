@@ -1,8 +1,8 @@
--- What keeps a session awake, how it is frozen, and interruptions.
+-- Idle dates, freezing and interruptions.
 
 -- name: due_run_time
 -- params: limit
--- Their wrapper has run as long as it may.
+-- Sessions whose wrapper has run for maxRunSeconds.
 SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.max_run_seconds IS NOT NULL AND s.state = 'ready'
@@ -33,7 +33,7 @@ SELECT v.applied, v.applied AND session_has_ports($1) AS has_ports
 
 -- name: due_suspends
 -- params: host, limit
--- A freeze or a thaw that nobody finished.
+-- Freezes and thaws whose process died or ran out of time.
 SELECT s.id AS session_id
   FROM session s JOIN sandbox b ON b.id = s.sandbox_id
  WHERE s.suspend_deadline < clock_timestamp() AND b.host IN ('', $1)
@@ -42,7 +42,7 @@ SELECT s.id AS session_id
 
 -- name: session_interrupt_begin
 -- params: session_id, tenant, interrupt_id, trace_id, actor
--- Intent.  No row: nothing can run in it.
+-- Intent to interrupt.  No row: the session has no wrapper, so no command runs.
 WITH s AS (
     UPDATE session s
        SET interrupt_id = $3, interrupt_generation = l.generation,
@@ -61,7 +61,7 @@ SELECT generation FROM s;
 
 -- name: session_interrupt_end
 -- params: session_id, interrupt_id, trace_id, actor, detail
--- Outcome; that of another one is late and changes nothing.
+-- Outcome of the interruption with this id; a late one of another id changes nothing.
 WITH s AS (
     UPDATE session s
        SET interrupt_id = NULL, interrupt_generation = NULL, interrupt_requested_at = NULL
@@ -85,7 +85,7 @@ SELECT $1, 'interrupt', 'interrupted', coalesce($4, event_actor()), $2::bigint, 
 
 -- name: due_interrupts
 -- params: host, limit
--- Interruptions that nobody finished.  Over: their wrapper is no longer there.
+-- Interruptions whose process died or ran out of time.  over: the wrapper is gone.
 SELECT s.id AS session_id, s.interrupt_id,
        s.state <> 'ready' OR l.state <> 'owns_wrapper'
        OR l.generation <> s.interrupt_generation AS over,

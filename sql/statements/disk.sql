@@ -1,4 +1,4 @@
--- Disk: admission, accounting, and who is frozen.
+-- Disk: admission, accounting, and freezing of sessions on a full disk.
 
 -- name: session_refused
 -- params: session_id, spec
@@ -42,7 +42,7 @@ SELECT session_drop_files($1, true, $2) AS claimed;
 
 -- name: disk_frozen
 -- params: host, frozen
--- frozen: [{sandbox, session}]; who is in another sandbox is not meant.
+-- frozen: [{sandbox, session}]; a session whose row names another sandbox is ignored.
 SELECT disk_frozen($1, coalesce(string_agg(s.id, ','), '')) AS changed
   FROM jsonb_to_recordset($2::jsonb) AS x (sandbox text, session text)
   JOIN session s ON s.id = x.session AND s.sandbox_id = x.sandbox;
@@ -62,7 +62,7 @@ SELECT b.id AS sandbox_id, b.incarnation, c.disk_mb
 
 -- name: disk_measured
 -- params: session_id, sandbox_id, used_mb, over
--- No row: a sandbox has said something of another one's session.
+-- No row: the session is not in this sandbox.
 SELECT disk_measured(id, $3::bigint, $4::boolean) AS still_over
   FROM session WHERE id = $1 AND sandbox_id = $2;
 

@@ -1,4 +1,4 @@
--- What happened: events of a session, and the audit log.
+-- History: events of a session, and the audit log.
 
 -- name: event_list
 -- params: session_id, tenant, after, limit
@@ -31,7 +31,7 @@ SELECT audit_note($1::jsonb);
 
 -- name: audit_list
 -- params: tenant, after, severity, kind, limit
--- What concerns the tenant, and what concerns nobody in particular.
+-- Rows of this tenant, and rows without a tenant.
 SELECT a.id, audit_json(a) AS json
   FROM audit a
  WHERE (a.tenant = $1 OR a.tenant IS NULL)

@@ -1,11 +1,11 @@
--- Ports: their tokens, and what their relays have still to be told.
+-- Ports: their tokens, and changes that their relays have not confirmed.
 
 -- name: port_expose
 -- params: session_id, tenant, port, name, token_hash, token_sealed, expires_seconds, only_new, host, base_url
 -- Exposing again keeps the token and may change name, expiry, host and base URL, and
--- its relay stays as it is.  One that has expired or is closing gets the new token, and
--- what is open on it ends first (cut).  With only_new one that is open stays as
--- it is: no row.  A deletion is waited for, or waits and ends it, too.
+-- its relay stays as it is.  A port that has expired or is closing gets the new token,
+-- after its open connections are ended (cut).  With only_new an open port stays as it is:
+-- no row.  The session's row is locked, so that a deletion comes before or after.
 INSERT INTO port AS p (session_id, port, name, token_hash, token_sealed, expires_at, host, base_url)
 SELECT s.id, $3::int, $4, $5, $6, clock_timestamp() + make_interval(secs => $7::int),
        coalesce($9, 'localhost'), $10
@@ -50,7 +50,7 @@ SELECT CASE WHEN p.port IS NOT NULL THEN port_json(p) END AS json
 
 -- name: port_close
 -- params: session_id, tenant, port
--- From here on nobody is let in; the row goes when the relay has confirmed.
+-- Requests of clients are refused from here on; the row goes when the relay has confirmed.
 UPDATE port p
    SET closing_at = coalesce(p.closing_at, clock_timestamp()),
        change_order = CASE WHEN p.closing_at IS NULL THEN nextval('port_order')
@@ -62,7 +62,7 @@ RETURNING p.port;
 
 -- name: ports_expire
 -- params: limit
--- Those whose time is over are closed as others are.
+-- Closes a port that has expired, as a client's request would.
 UPDATE port p
    SET closing_at = clock_timestamp(), change_order = nextval('port_order'), pending = true,
        tried_at = NULL

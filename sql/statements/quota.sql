@@ -1,4 +1,4 @@
--- What an org may have, and has.
+-- Quotas of an org, and how much of them is used.
 
 -- name: quota_usage
 -- params: tenant
@@ -22,7 +22,7 @@ SELECT quota_limit(q.max_sessions, 'quota_sessions') AS max_sessions,
 
 -- name: session_states
 -- params: tenant
--- Of those that are not deleted; in two parts, as there are indexes.
+-- Counts sessions that are not deleted, in two parts because there are two indexes.
 SELECT state, count(*) AS sessions
   FROM session WHERE tenant = $1 AND state NOT IN ('deleting', 'deleted')
  GROUP BY state
@@ -37,7 +37,7 @@ SELECT quota_set(id, ARRAY[$2, $3, $4, $5, $6, $7, $8]) FROM org WHERE id = $1;
 
 -- name: quota_recount
 -- params: tenant
--- A row for each counter that was wrong, as text.
+-- Answers a row for each counter that was wrong, as text.
 SELECT counter, was, is_now FROM quota_recount($1);
 
 -- name: org_list

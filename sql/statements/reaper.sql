@@ -1,11 +1,11 @@
--- What is due.  Looks are one statement that costs what is due, not what there
--- is, so they compare with statement_timestamp(), which an index understands;
--- whoever acts on a row looks at the clock again, under its lock.
+-- Finds what is due.  The cost of each statement follows the number of rows that are
+-- due, not of all rows: they compare with statement_timestamp(), which can use an
+-- index.  The function that acts on a row compares again, under the row's lock.
 
 -- name: due_starts
 -- params: host, boot_id, after_at, after_id, limit
--- Past their startup deadline; from after_at on, so that each is asked once in a
--- pass.  What another reaper is asking is passed over: sessions_unlock.
+-- Sessions past their startup deadline; from after_at on, so that each is asked once in
+-- a pass.  Those that another reaper is asking are skipped; sessions_unlock ends that.
 WITH due AS MATERIALIZED (
     SELECT *, startup_deadline::text AS at FROM wrappers_here($1, $2)
      WHERE startup_deadline < statement_timestamp() AND (startup_deadline, session_id) > ($3::timestamptz, $4)
@@ -18,8 +18,8 @@ SELECT * FROM due
 
 -- name: due_warm
 -- params: host, boot_id, after_at, after_id, limit
--- Past their idle date.  As due_starts.  Who is frozen (disk_low) cannot say
--- whether it has work.
+-- Sessions past their idle date, as due_starts.  Not those that are frozen because the
+-- disk is full (disk_low): their wrapper cannot say whether it has work.
 WITH due AS MATERIALIZED (
     SELECT *, keep_warm_until::text AS at FROM wrappers_here($1, $2)
      WHERE keep_warm_until < statement_timestamp() AND (keep_warm_until, session_id) > ($3::timestamptz, $4)
@@ -34,7 +34,7 @@ SELECT * FROM due
 
 -- name: due_asks
 -- params: host, boot_id, after_at, after_id, limit
--- To be asked whether they are stuck.  As due_warm.
+-- Sessions to be asked whether they are stuck, as due_warm.
 WITH due AS MATERIALIZED (
     SELECT *, ask_at::text AS at FROM wrappers_here($1, $2)
      WHERE ask_at < statement_timestamp() AND (ask_at, session_id) > ($3::timestamptz, $4)
@@ -57,8 +57,8 @@ SELECT sessions_asked($1::jsonb);
 
 -- name: due_orphans
 -- params: seconds, limit
--- Initializing for too long, whatever their lease says.  seen_row: a stop request that
--- comes of it is dropped if the row is another by then (stop_requests).
+-- Sessions that have been initializing for too long, whatever their lease says.
+-- seen_row: stop_requests() ignores the session if its row has changed since.
 SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state = 'initializing'
@@ -78,7 +78,7 @@ SELECT s.id AS session_id, s.xmin::text AS seen_row
 
 -- name: due_old
 -- params: seconds, limit
--- Their wrapper has run without a pause.
+-- Sessions whose wrapper has run too long without a sleep.
 SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state = 'ready' AND NOT s.keep_alive
@@ -88,8 +88,8 @@ SELECT s.id AS session_id, s.xmin::text AS seen_row
 
 -- name: due_retention
 -- params: days, limit
--- Ended otherwise than by a deletion: deleted now, forgotten with the others.
--- At once, if it is a create's that died before it could take the session back.
+-- Sessions that are lost or failed for as long as they are kept: they are deleted.  At
+-- once, if the create died before it could take the session back.
 SELECT s.id AS session_id, s.xmin::text AS seen_row
   FROM session s
  WHERE s.state IN ('failed', 'lost')
@@ -100,7 +100,7 @@ SELECT s.id AS session_id, s.xmin::text AS seen_row
 
 -- name: due_lost_leases
 -- params: seconds, limit
--- They own a wrapper, and nobody knows for whom.
+-- Leases that own a wrapper and whose session's row is gone.
 SELECT l.session_id
   FROM lease l
  WHERE l.state = 'owns_wrapper'
@@ -110,7 +110,7 @@ SELECT l.session_id
 
 -- name: stop_lost_leases
 -- params: spec
--- The obligation to stop; only a look that proves absence ends it.
+-- Requests a stop, which only a look that proves absence fulfils.
 SELECT x.id
   FROM jsonb_array_elements_text($1::jsonb->'sessions') AS x (id),
        lease_apply(x.id, 'request_stop', $1::jsonb - 'sessions') a
@@ -122,7 +122,7 @@ SELECT id FROM stop_requests($1, $2::jsonb) AS t (id);
 
 -- name: stop_watchdogs
 -- params: limit, retry, trace_id
--- Attempts that ran out of time: back to stop_needed, with their backoff.
+-- Attempts that ran out of time: back to stop_needed, with their back-off.
 SELECT count(*) FILTER (WHERE a.applied) AS expired
   FROM (SELECT session_id, attempt_id FROM lease
          WHERE state = 'stopping' AND attempt_deadline < statement_timestamp()
@@ -145,7 +145,7 @@ SELECT l.session_id
 
 -- name: stops_failing
 -- params: attempts, limit
--- Tried so often in vain, and not given up.
+-- Stops that have failed so often; they are still repeated.
 SELECT l.session_id, l.attempts, coalesce(l.reason, '') AS reason,
        coalesce(l.last_error, '') AS last_error
   FROM lease l
@@ -155,10 +155,10 @@ SELECT l.session_id, l.attempts, coalesce(l.reason, '') AS reason,
 
 -- name: due_deletions
 -- params: host, limit, left
--- Their wrapper is gone; files, sandbox and row are not yet.  left: those that
--- were tried in vain, an array; so that they hold up nobody.  Comes with the
--- sandbox's lock; what somebody else is at is passed over, and so is a sandbox
--- that failed to go until its next attempt is due.
+-- Deletions whose wrapper is gone, and files, sandbox or row are not.  left: an array of
+-- those that failed in this pass; without it they would hold up the others.  Takes the
+-- sandbox's advisory lock; skips sandboxes whose lock is held, and those whose next
+-- attempt is not yet due.
 WITH due AS MATERIALIZED (
     SELECT s.id AS session_id, l.generation, b.id AS sandbox_id, b.incarnation
       FROM session s
@@ -179,7 +179,7 @@ SELECT sleepers_settle($1::int, $2) AS settled;
 
 -- name: due_failed_files
 -- params: host, seconds, limit
--- Failed sessions whose files nobody has asked for.
+-- Failed sessions whose files have been kept long enough.
 SELECT s.id AS session_id, s.sandbox_id
   FROM session s
   JOIN lease l ON l.session_id = s.id
@@ -192,14 +192,14 @@ SELECT s.id AS session_id, s.sandbox_id
 
 -- name: files_dropping
 -- params: session_id
--- No row: it was resumed.
+-- No row: the session was resumed.
 SELECT $1 AS id FROM session_drop_files($1, false, NULL) done WHERE done;
 
 -- name: due_idle_sandboxes
 -- params: host, idle_seconds, limit
--- Nothing owns a wrapper in them: shared ones after their grace, a session's
--- own one and, while the service is draining, any at once; none before the
--- deadline of who is, or was, at it.
+-- Sandboxes in which no lease owns a wrapper: shared ones after their grace; at once a
+-- session's own, and any while the service is draining.  None before the deadline of
+-- the program that last acted on it.
 SELECT b.id, b.incarnation
   FROM sandbox b
  WHERE b.state IN ('creating', 'running') AND b.host = $1
@@ -217,8 +217,10 @@ SELECT id, incarnation FROM sandbox
 
 -- name: forget_old
 -- params: retention_days, limit, retention_sessions
--- Rows past their retention, those that are too many of a tenant, and what is
--- only useful for a day.  Only who creates sessions gets too many of them.
+-- Deletes rows past their retention, the oldest ones of a tenant that has too many, and
+-- rows that are only needed for a day.  Deleted
+-- sessions are counted only of tenants that created one in the last hour: only these
+-- can have become too many.
 WITH past AS MATERIALIZED (
     SELECT id FROM session
      WHERE state = 'deleted'
@@ -232,7 +234,7 @@ WITH past AS MATERIALIZED (
      CROSS JOIN LATERAL (SELECT s.id FROM session s
                           WHERE s.tenant = q.tenant AND s.state = 'deleted'
                           ORDER BY s.ended_at DESC
-                         OFFSET $3::int LIMIT $2::int) x -- a lock would lock those skipped, too
+                         OFFSET $3::int LIMIT $2::int) x -- FOR UPDATE here would also lock the rows that OFFSET skips
      WHERE $3::int > 0 AND q.minute_at > statement_timestamp() - interval '1 hour'
 ), old AS (
     DELETE FROM session s USING lease l
@@ -241,7 +243,7 @@ WITH past AS MATERIALIZED (
     RETURNING s.id, s.sandbox_id
 ), leases AS (
     DELETE FROM lease l USING old WHERE l.session_id = old.id
-), events AS ( -- ids follow time: only the oldest are looked at
+), events AS ( -- ids follow time: only the oldest are read
     DELETE FROM event
      WHERE id IN (SELECT id FROM event ORDER BY id LIMIT 10 * $2::int)
        AND at < statement_timestamp() - make_interval(days => $1::int)
@@ -282,8 +284,8 @@ SELECT count(*) AS forgotten FROM old;
 
 -- name: forget_sandboxes
 -- params: limit
--- A session's own one, destroyed, and its session's row is forgotten: its id
--- never comes back.  After a day nothing that was late is on its way any more.
+-- Deletes destroyed sandboxes of one session whose row is gone: the id is never used
+-- again.  After a day no late message about it can be under way.
 DELETE FROM sandbox b
  WHERE b.id IN (SELECT x.id FROM sandbox x
                  WHERE x.state = 'absent' AND x.id LIKE 'ses-%'
@@ -303,7 +305,7 @@ SELECT $1, clock_timestamp() - make_interval(secs => $2::double precision / 1000
 
 -- name: reaper_run_last
 -- params: host
--- Which part the last pass did not come to; and the time.
+-- The part that the last pass did not reach, and the time.
 SELECT (SELECT summary->>'next' FROM reaper_run WHERE host = $1 ORDER BY id DESC LIMIT 1) AS next,
        clock_timestamp()::text AS at;
 

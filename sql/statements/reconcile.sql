@@ -1,9 +1,9 @@
--- Rows against reality: a host says what it has, and hears only what differs.
+-- Compares rows with reality: a host says what it has, and the answer is the difference.
 
 -- name: sandbox_differences
 -- params: host, boot_id, seen
--- seen: [{id, incarnation, presence}], made before this is asked, so that a row
--- is only ever newer.
+-- seen: [{id, incarnation, presence}], listed before this statement runs, so that a row
+-- can be newer than the list, and never older.
 WITH seen AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($3::jsonb) AS t (id text, incarnation text, presence text)
 ), b AS MATERIALIZED (
@@ -29,9 +29,9 @@ SELECT coalesce(b.id, seen.id) AS id, b.id IS NOT NULL AS known, coalesce(b.stat
 -- name: cell_differences
 -- params: host, cells, sandboxes
 -- cells: [{sandbox, session, generation, instance}] of the sandboxes that were
--- asked.  stranger: a wrapper whose lease is none, or (known = false) that
--- nobody has a lease for; missing: a wrapper that its lease owns and that is
--- not there.  lease_generation is what is true of the lease now.
+-- asked.  stranger: a wrapper whose lease is in state none, or (known = false) that has
+-- no lease row; missing: a wrapper that its lease owns and that is not there.
+-- lease_generation is the lease's present one.
 WITH cell AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($2::jsonb)
              AS t (sandbox text, incarnation text, session text, generation bigint, instance text)
@@ -56,8 +56,8 @@ SELECT 'missing', true, b.id, b.incarnation, l.session_id, l.generation, l.insta
 
 -- name: socket_differences
 -- params: sockets
--- sockets: [{name, session, generation}].  known = false: nobody has a lease
--- for it; else its generation is over.
+-- sockets: [{name, session, generation}].  known = false: there is no lease row for it;
+-- else its generation is over.
 SELECT x.name, l.session_id IS NOT NULL AS known
   FROM jsonb_to_recordset($1::jsonb) AS x (name text, session text, generation bigint)
   LEFT JOIN lease l ON l.session_id = x.session
@@ -67,8 +67,8 @@ SELECT x.name, l.session_id IS NOT NULL AS known
 
 -- name: storage_differences
 -- params: storage
--- storage: [{sandbox, session}].  known = false: nobody knows whose it is; else
--- it has been given up.
+-- storage: [{sandbox, session}].  known = false: no row has it; else its session is
+-- deleted or its files were dropped.
 SELECT x.sandbox AS sandbox_id, x.session AS session_id, s.id IS NOT NULL AS known
   FROM jsonb_to_recordset($1::jsonb) AS x (sandbox text, session text)
   LEFT JOIN session s ON s.id = x.session
@@ -88,7 +88,8 @@ SELECT x.sandbox AS sandbox_id, x.session AS session_id
 
 -- name: sightings
 -- params: host, things, seconds
--- What no row knows; ripe once it was seen twice over that time.
+-- Records sightings: things that no row explains.  ripe: seen at least twice, and the
+-- first time that long ago.
 INSERT INTO sighting AS g (host, sandbox_id)
 SELECT $1, t FROM jsonb_array_elements_text($2::jsonb) t
     ON CONFLICT (host, sandbox_id) DO UPDATE
@@ -102,13 +103,14 @@ DELETE FROM sighting WHERE host = $1 AND sandbox_id = $2;
 
 -- name: sightings_over
 -- params: host, kind, since
--- What was not seen again: a row knows it, or it is gone.
+-- Ends sightings of things that were not seen again: a row explains them, or they are
+-- gone.
 DELETE FROM sighting
  WHERE host = $1 AND starts_with(sandbox_id, $2) AND last_at < $3::timestamptz;
 
 -- name: owned_in
 -- params: sandbox_id
--- Sessions that own a wrapper in it.
+-- Sessions that own a wrapper in a sandbox.
 SELECT l.session_id, l.generation, l.instance
   FROM lease l
  WHERE l.sandbox_id = $1 AND l.state = 'owns_wrapper';

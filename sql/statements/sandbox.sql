@@ -6,7 +6,8 @@ SELECT sandbox_settle($1, $2, $3, $4) AS applied;
 
 -- name: sandbox_lock
 -- params: sandbox_id
--- Waits at most lock_timeout.  Avoids waste; safety never rests on it.
+-- Waits at most lock_timeout.  The lock only avoids double work: the fences keep it
+-- safe without.
 SELECT pg_advisory_lock(hashtextextended($1, 0));
 
 -- name: sandbox_unlock
@@ -15,7 +16,7 @@ SELECT pg_advisory_unlock(hashtextextended($1, 0));
 
 -- name: sandboxes_try_lock
 -- params: ids
--- The same lock, for several: only those that nobody has.
+-- The same lock, for several sandboxes: answers those that were free.
 SELECT id FROM jsonb_array_elements_text($1::jsonb) AS t (id)
  WHERE pg_try_advisory_lock(hashtextextended(id, 0));
 
@@ -41,7 +42,7 @@ SELECT x.id
 
 -- name: sandboxes_failed
 -- params: sandboxes
--- [{id, incarnation, error}]: why they did not end; they are tried again.
+-- [{id, incarnation, error}]: why sandboxes did not end; each is tried again.
 UPDATE sandbox b SET last_error = left(x.error, 500)
   FROM jsonb_to_recordset($1::jsonb) AS x (id text, incarnation text, error text)
  WHERE b.id = x.id AND b.incarnation = x.incarnation;

@@ -28,7 +28,7 @@ SELECT CASE WHEN i.draining THEN 'drain' ELSE 'undrain' END, 'info',
   FROM i;
 
 -- name: drain_requests
--- Everything that runs or may run, to be put to sleep.
+-- Sessions that have a wrapper or may have one; the caller puts them to sleep.
 SELECT l.session_id
   FROM lease l
  WHERE l.state <> 'none';
@@ -38,15 +38,14 @@ SELECT l.session_id
 SELECT id, incarnation FROM sandbox WHERE state IN ('creating', 'running') AND host = $1;
 
 -- name: drain_left
--- What is still in the way of having nothing running.
+-- How many leases are not released, and how many sandboxes run.
 SELECT (SELECT count(*) FROM lease WHERE state <> 'none') AS leases,
        (SELECT count(*) FROM sandbox WHERE state IN ('creating', 'running')) AS sandboxes;
 
 -- name: health
 -- params: alert_attempts, late_seconds
--- lost: leases without a session's row.  failing: stops that have been tried so
--- often, and still nobody has seen an absence.  reaper_late: no pass has begun for
--- so long, or ever since there are sessions.
+-- lost: leases without a session's row.  failing: stops that have failed so often.
+-- reaper_late: no pass has begun for so long, or none since the first session.
 SELECT (SELECT count(*) FROM session WHERE state IN ('initializing', 'ready', 'sleeping')) AS active,
        (SELECT draining FROM installation) AS draining,
        iso(r.started_at) AS reaped,

@@ -1,10 +1,10 @@
--- Sessions: what the API reads, and the intents and outcomes of control/.
+-- Sessions: reads of the API, and the intents and outcomes of control/.
 
 -- name: session_create
 -- params: spec
--- Whoever makes an intent holds the session's start lock until its outcome, so
--- that others wait for it instead of starting it once more.  A courtesy, like
--- sandbox_lock: it ends with its connection, and safety never rests on it.
+-- A worker that commits an intent holds the session's start lock until the outcome, so
+-- that others wait for this start instead of trying again.  Like sandbox_lock it ends
+-- with its connection and only avoids double work.
 SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
        start_writable_root(p.session_id) AS writable_root, CASE WHEN p.disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock,
@@ -23,7 +23,7 @@ SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
 
 -- name: start_again
 -- params: session_id
--- As a start_plan: for a start that another has begun and nobody finished.
+-- A start_plan for a start whose worker left it or died.
 SELECT s.id AS session_id, s.name AS session_name, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
        c.provider, c.rootfs, c.writable_root, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
        l.instance, s.env_sealed, s.files_sealed,
@@ -46,12 +46,12 @@ SELECT setup_ended($1, $2::jsonb) AS applied;
 
 -- name: session_reuse
 -- params: session_id, spec
--- Intent to use the wrapper that was seen once more.
+-- Intent to reuse the wrapper that a look has found.
 SELECT applied, why FROM lease_apply($1, 'reuse', $2::jsonb);
 
 -- name: session_verified
 -- params: session_id, spec
--- An outcome of the start whose lock is held: unlock in the spec.
+-- Outcome of a start.  spec.unlock: releases the start lock, which this worker holds.
 SELECT v.applied, f.env_sealed, v.applied AND session_has_ports($1) AS has_ports,
        CASE WHEN $2::jsonb ? 'unlock' THEN
            pg_advisory_unlock(hashtextextended($1, 4)) END AS unlocked
@@ -64,7 +64,7 @@ SELECT env_sealed, ports FROM session_env_ports($1, true);
 
 -- name: start_unlock
 -- params: session_id
--- Silent when it is not held.
+-- No warning when the lock is not held.
 SELECT count(pg_advisory_unlock(x.h))
   FROM (SELECT hashtextextended($1, 4) AS h) x
   JOIN pg_locks l ON l.locktype = 'advisory' AND l.pid = pg_backend_pid() AND l.granted
@@ -73,7 +73,7 @@ SELECT count(pg_advisory_unlock(x.h))
 
 -- name: start_wait
 -- params: session_id
--- Until nobody is at work on its start; at most lock_timeout.
+-- Waits until no worker holds the start lock; at most lock_timeout.
 SELECT pg_advisory_lock_shared(x.h), pg_advisory_unlock_shared(x.h)
   FROM (SELECT hashtextextended($1, 4) AS h) x;
 
@@ -187,7 +187,7 @@ SELECT session_patch($1, $2, $3::jsonb);
 
 -- name: session_set_keys
 -- params: session_id, tenant, keys, key
--- keys: JSON, all it shall have; or NULL, and key the one that goes.
+-- keys: JSON, all keys that the session shall have; or NULL, and key is removed.
 SELECT session_set_keys($1, $2,
     CASE WHEN $3::jsonb IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text($3::jsonb)) END,
     $4) AS done;
@@ -199,8 +199,9 @@ SELECT coalesce(env_sealed, '') AS env_sealed, state, coalesce(base_url, '') AS 
 
 -- name: session_set_env
 -- params: session_id, tenant, seen, env, spec
--- Only who seals can merge; so it is written over what was read, and nothing
--- else.  No row: it has changed meanwhile.  The event has names, never values.
+-- Replaces the sealed environment, which only the caller can decrypt and merge, if it is
+-- still the one that the caller read.  No row: it has changed meanwhile.  The event has
+-- names, never values.
 WITH s AS (
     UPDATE session SET env_sealed = $4
      WHERE id = $1 AND tenant = $2 AND coalesce(env_sealed, '') = $3
@@ -212,7 +213,7 @@ SELECT id, event_change(id, 'env', $5::jsonb, jsonb_build_object('env', $5::json
 
 -- name: session_extend
 -- params: session_id, tenant, seconds
--- At least this long from now; never shortens.
+-- Moves the idle date to at least this long from now; never nearer.
 WITH s AS (
     UPDATE session
        SET extended_until = greatest(extended_until,
@@ -251,10 +252,10 @@ SELECT session_told($1);
 
 -- name: due_initializing
 -- params: host
--- Whoever began their start may wait no longer, or have died.  A start can hang
--- and take all the time there is: tenants take turns, and chance decides whose is
--- the first.  One that has no sandbox yet belongs to the host that was asked for
--- it.  A thaw is the reaper's to finish (due_suspends).
+-- Starts that their worker left at its client's deadline, or in which it died.  A start
+-- can hang and use up all the time, so tenants take turns, in random order.  A session
+-- without a sandbox belongs to the host that took the create.  Thaws are not here: the
+-- reaper finishes them (due_suspends).
 SELECT s.id AS session_id
   FROM session s JOIN sandbox b ON b.id = s.sandbox_id
  WHERE s.state = 'initializing' AND s.suspend_deadline IS NULL

@@ -1,4 +1,4 @@
--- Snapshots: rows of files that are kept outside any sandbox.
+-- Snapshots: copies of a session's files, kept outside any sandbox.
 
 -- name: snapshot_begin
 -- params: spec
@@ -22,25 +22,25 @@ SELECT s.id, s.state, s.host, snapshot_json(s) AS json,
 
 -- name: snapshot_remove
 -- params: tenant, session_id, id
--- The wish: from here on nobody sees it.  No row: there is none.
+-- Intent to delete: from here on no client sees the snapshot.  No row: there is none.
 UPDATE snapshot SET state = 'deleting', changed_at = clock_timestamp()
  WHERE tenant = $1 AND ($2 = '' OR session_id = $2) AND id = $3 AND state <> 'deleting'
 RETURNING id, host;
 
 -- name: snapshot_gone
 -- params: id
--- Its files are not there any more.
+-- Outcome of a deletion: the files are gone.
 DELETE FROM snapshot WHERE id = $1 AND state = 'deleting' RETURNING id;
 
 -- name: snapshot_free
 -- params: id
--- Whether its files may go: nobody sees it, and nobody needs them.
+-- Whether a snapshot's files may be removed: it is deleted and no session needs them.
 SELECT s.id, s.tenant, s.host FROM snapshot s
  WHERE s.id = $1 AND s.state = 'deleting' AND NOT snapshot_in_use(s.id);
 
 -- name: snapshots_unsettled
 -- params: host, after_id, limit
--- For the reaper: being created, or to be removed; in the order of ids.
+-- Snapshots for the reaper: being created, or to be removed; in the order of ids.
 SELECT s.id, s.tenant, s.state, s.deadline < clock_timestamp() AS overdue
   FROM snapshot s
  WHERE s.host = $1 AND s.id > $2
@@ -50,7 +50,7 @@ SELECT s.id, s.tenant, s.state, s.deadline < clock_timestamp() AS overdue
 
 -- name: snapshots_expire
 -- params: days, failed_seconds, limit
--- Past their time (0 days: never), and those that have failed.
+-- Snapshots past their retention (0 days: never), and those that have failed.
 UPDATE snapshot SET state = 'deleting', changed_at = clock_timestamp()
  WHERE id IN (SELECT id FROM snapshot
                WHERE (state IN ('ready', 'lost') AND $1::int > 0
@@ -77,8 +77,8 @@ SELECT coalesce(snapshot_seen($1, $2, $3::boolean), '') AS state;
 
 -- name: snapshots_misplaced
 -- params: host, snapshots, limit
--- snapshots: as above, listed before this is asked.  Those of the host whose
--- directory is not there though they are ready, or is there though they are lost.
+-- snapshots: as above, listed before this statement runs.  Answers the host's snapshots
+-- that are ready and have no directory, or are lost and have one.
 WITH seen AS MATERIALIZED (
     SELECT x.id FROM jsonb_to_recordset($2::jsonb) AS x (id text)
 )

@@ -1,4 +1,4 @@
--- Tickets; taken in auth_session.
+-- Tickets: made here, taken in auth_session.
 
 -- name: ticket_create
 -- params: hash, session_id, tenant, key_id, purpose, seconds, most
