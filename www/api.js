@@ -5,7 +5,7 @@
  * and the Origin header that a changing call needs.
  */
 
-/* What went wrong, in one shape for both dresses of an error. */
+/* An error of the service, in one form for both of its error formats. */
 export class ApiError extends Error {
 	constructor(status, fields) {
 		super(fields.detail || fields.title);
@@ -21,7 +21,7 @@ export class ApiError extends Error {
 
 const listeners = new Set();
 
-/* Calls back whenever an answer says that nobody is logged in. */
+/* Calls back whenever an answer says that the login has ended. */
 export function onUnauthenticated(listener) {
 	listeners.add(listener);
 }
@@ -33,7 +33,7 @@ function fieldsOf(body, response) {
 	};
 	if (body === null || typeof body !== "object")
 		return { ...shared, title: `The server answered ${response.status}` };
-	if (typeof body.message === "string") /* the data plane's dress */
+	if (typeof body.message === "string") /* the data plane's error format */
 		return {
 			...shared, detail: body.message, code: body.code,
 			title: body.title ?? "The session could not do this",

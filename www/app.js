@@ -42,13 +42,13 @@ function go(path, error = null) {
 		location.hash = path;
 }
 
-/* ---- what went wrong, and what has happened */
+/* ---- errors and messages */
 
 function clearNotices() {
 	notices.replaceChildren();
 }
 
-/* Shows an error; returns what takes the notice away if it still is the last. */
+/* Shows an error; returns a function that removes it, unless another one is shown. */
 function fail(error) {
 	if (error.name === "AbortError" || (error.status === 401 && me === null))
 		return () => {};
@@ -75,7 +75,7 @@ function say(message) {
 	requestAnimationFrame(() => { status.textContent = message; });
 }
 
-/* ---- who is logged in */
+/* ---- the login */
 
 function setMe(identity) {
 	me = identity;

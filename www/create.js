@@ -29,7 +29,7 @@ function agentTypeField(known) {
 		autocomplete: "off", maxlength: "64", list: "agent-types", placeholder: "reviewer",
 	});
 	const node = field("agentType", "Agent type", control,
-		"Optional; any word of yours, to tell sessions apart.");
+		"Optional. A word of your choice that tells your sessions apart.");
 	node.append(el("datalist", { id: "agent-types" },
 		...known.map((type) => el("option", { value: type }))));
 	return node;
@@ -38,7 +38,7 @@ function agentTypeField(known) {
 function fields(agentTypes) {
 	return [
 		field("name", "Name", el("input", { autocomplete: "off", autofocus: true }),
-			"Optional; unique among your living sessions."),
+			"Optional. Unique among your sessions."),
 		field("isolation", "Sandbox", select([["", "Default"],
 			["session", "One of its own"], ["shared", "Shared with my others"]])),
 		agentTypeField(agentTypes),
@@ -47,7 +47,7 @@ function fields(agentTypes) {
 		}), "Only with a sandbox of its own."),
 		field("sleepAfterSeconds", "Sleep after", el("input", {
 			type: "number", min: "1", inputmode: "numeric", placeholder: "600",
-		}), "Seconds without anything to do."),
+		}), "Seconds without a call or a running command."),
 		field("env", "Environment", el("textarea", {
 			rows: "3", spellcheck: "false", placeholder: "NAME=value",
 		}), "One NAME=value per line. Values are sealed and never shown again."),
@@ -57,7 +57,7 @@ function fields(agentTypes) {
 	];
 }
 
-/* NAME=value lines as an object; what is no such line is an error. */
+/* NAME=value lines as an object; any other line is an error. */
 function parseEnv(lines) {
 	const env = {};
 	for (const line of lines.split("\n").map((l) => l.trim())) {

@@ -1,4 +1,4 @@
-/* history.js: what happened to a session, the newest first. */
+/* history.js: the events of a session, newest first. */
 import * as api from "./api.js";
 import { attr, el, keyed, text } from "./dom.js";
 import { showTime, words } from "./format.js";
@@ -24,7 +24,7 @@ function makeRow() {
 		el("td", { class: "h-who" }), el("td", { class: "h-ms" }));
 }
 
-/* What a setup wrote; an event never changes, so it is drawn once. */
+/* Output of a setup; an event never changes, so it is drawn once. */
 function showText(node, e) {
 	if (typeof e.detail?.text !== "string" || e.detail.text === "" ||
 		node.childElementCount > 0)
@@ -58,7 +58,7 @@ export function historyCard(id) {
 	let next = 0;
 	return {
 		node,
-		/* What is new since the last time. */
+		/* Adds the events that are new since the last call. */
 		async refresh(signal) {
 			const page = await api.listEvents(id, next, signal);
 			if (page.next === next)

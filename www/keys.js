@@ -44,7 +44,7 @@ export function keyBytes(event, modes) {
 	return undefined;
 }
 
-/* What is pasted, as a line typed each; a program that asked is told of it. */
+/* Pasted text, as if typed line by line; bracketed if the program asked for that. */
 export function pasteBytes(text, modes) {
 	const typed = text.replace(/\r?\n/g, "\r");
 	return modes.paste ? `\x1b[200~${typed.replaceAll("\x1b", "")}\x1b[201~` : typed;

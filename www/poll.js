@@ -1,4 +1,4 @@
-/* poll.js: doing something again and again while somebody looks. */
+/* poll.js: repeats a call while the page is visible. */
 
 /*
  * Calls work(signal) now and `interval()` milliseconds after each end, not

@@ -1,4 +1,4 @@
-/* ports.js: the ports a session shows to the world. */
+/* ports.js: the ports of a session that have a preview. */
 import * as api from "./api.js";
 import { confirmed } from "./dialog.js";
 import { actionButton, attr, busyWhile, copyButton, el, keyed, text } from "./dom.js";
@@ -23,7 +23,7 @@ function makeRow(id, { fail, say, changed }, port) {
 		say(`Port ${port.port} is revoked`);
 		changed();
 	}, fail);
-	rotate.title = "A new address; the old one stops working";
+	rotate.title = "Makes a new address; the old one stops working";
 	return el("tr", {},
 		el("th", { scope: "row" }), el("td", { class: "p-name" }),
 		el("td", { class: "p-url" }, link),
@@ -110,7 +110,7 @@ export function portsCard(id, context) {
 	return {
 		node: el("section", { class: "card" },
 			el("h2", { text: "Ports" }), form, table, empty,
-			el("p", { class: "help", text: "Whoever has a preview's address can open it. Rotate it if the wrong people have it." })),
+			el("p", { class: "help", text: "Anyone with this link can open it. Rotate the link if it was shared too widely." })),
 		set(session, usable) {
 			const ports = session.ports ?? [];
 			keyed(body, ports, (p) => p.port,

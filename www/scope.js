@@ -1,12 +1,12 @@
 /* scope.js: what the key of the login may do. */
 import { el } from "./dom.js";
 
-/* A key of scope `read` may look, and change nothing. */
+/* Whether the login's key may change something: scope `read` may not. */
 export function mayChange(me) {
 	return me.scope !== "read";
 }
 
-/* Says why there are no buttons. */
+/* The text that stands where the buttons would be. */
 export function readOnly() {
-	return el("p", { class: "read-only", text: "Your key may only look (scope read)." });
+	return el("p", { class: "read-only", text: "Your key has scope read: it can change nothing." });
 }

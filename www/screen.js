@@ -12,7 +12,7 @@
 
 export const PLAIN = Object.freeze({});
 
-/* What takes two cells: scripts of East Asia, and pictures. */
+/* Characters that take two cells: scripts of East Asia, and emoji. */
 const WIDE = /^[\u1100-\u115f\u231a\u231b\u23e9-\u23f3\u2614\u2615\u2648-\u2653\u267f\u2693\u26a1\u26ce\u26d4\u26ea\u26f2-\u26fd\u2705\u270a\u270b\u2728\u274c\u274e\u2753-\u2757\u2795-\u2797\u27b0\u2b1b\u2b1c\u2b50\u2b55\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1f9ff}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const MARK = /^[\p{Mn}\p{Me}\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff]/u;
 
@@ -68,7 +68,7 @@ export class Screen {
 		return Array(count).fill(this.blank());
 	}
 
-	/* What is erased takes the background that is set. */
+	/* An erased cell takes the current background. */
 	ground() {
 		return this.style.back === undefined ? PLAIN : { back: this.style.back };
 	}
@@ -135,7 +135,7 @@ export class Screen {
 		this.write(char, width);
 	}
 
-	/* Up to a row of the same; room for it is made at once, not by each. */
+	/* Writes a run of narrow characters, up to a row; room is made once for all of them. */
 	repeat(char, n) {
 		const width = widthOf(char);
 		if (width === 0)
@@ -169,7 +169,7 @@ export class Screen {
 
 	set(line, x, char) {
 		if (char !== "" && line.chars[x] === "" && x > 0)
-			line.chars[x - 1] = " "; /* half of what was there */
+			line.chars[x - 1] = " "; /* the other half of a wide character */
 		if (line.chars[x + 1] === "")
 			line.chars[x + 1] = " ";
 		line.chars[x] = char;
@@ -219,7 +219,7 @@ export class Screen {
 		this.lines.splice(to, 0, ...this.blanks(count));
 	}
 
-	/* From here to the region's end; what is deleted nobody keeps. */
+	/* From here to the region's end; deleted rows do not go into the history. */
 	shift(n) {
 		if (this.y < this.top || this.y > this.bottom)
 			return;

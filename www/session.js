@@ -1,4 +1,4 @@
-/* session.js: one session, what it is and what can be done with it. */
+/* session.js: the page of one session: its facts and its actions. */
 import * as api from "./api.js";
 import { commandCard } from "./command.js";
 import { confirmed } from "./dialog.js";
@@ -32,7 +32,7 @@ function card(title, ...content) {
 	return el("section", { class: "card" }, el("h2", { text: title }), ...content);
 }
 
-/* ---- what it is */
+/* ---- its facts */
 
 function lifeFacts(s) {
 	const until = s.alive?.until;
@@ -110,7 +110,7 @@ function factCards() {
 	};
 }
 
-/* ---- what can be done */
+/* ---- its actions */
 
 function actionButtons(act) {
 	return {
@@ -119,12 +119,12 @@ function actionButtons(act) {
 			title: "Ends every command that runs; the session stays ready",
 		}, act.interrupt),
 		extend: act.button("Stay awake 1 h", {
-			title: "It does not sleep within the next hour",
+			title: "The session does not sleep within the next hour",
 		}, act.extend),
 		suspend: act.button("Suspend", {
-			title: "Freezes what runs; it goes on with the next call",
+			title: "Freezes all processes; they go on with the next call",
 		}, act.suspend),
-		sleep: act.button("Sleep", { title: "Ends what runs and keeps the files" }, act.sleep),
+		sleep: act.button("Sleep", { title: "Ends all processes and keeps the files" }, act.sleep),
 		delete: act.button("Delete", { class: "danger" }, act.remove),
 	};
 }

@@ -52,7 +52,7 @@ function filters(current) {
 		...["", ...STATES].map((state) => el("a", {
 			href: state ? `#/sessions?state=${state}` : "#/sessions",
 			"aria-current": state === current ? "page" : null,
-			title: state ? null : "All that are not deleted",
+			title: state ? null : "All but deleted",
 			text: state ? words(state) : "Current",
 		})));
 }
@@ -66,13 +66,13 @@ function table(body) {
 			body));
 }
 
-/* What only an operator can do something about, and with which command. */
+/* Problems that only an operator can solve, and the command for each. */
 const TROUBLES = [
 	["leasesWithoutMetadata", (n) => `Leases without their session's row: ${n}`,
-		"Each is kept until a look proves that nothing of it runs.",
+		"Each is kept until the service has seen that its wrapper is gone.",
 		"sandlease-admin lease list --without-session"],
 	["failingStops", (n) => `Stops that fail again and again: ${n}`,
-		"They are tried for ever; the last error says why.",
+		"The service repeats them for ever. The last error says why they fail.",
 		"sandlease-admin lease list"],
 ];
 

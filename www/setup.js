@@ -18,8 +18,8 @@ export function setupBox() {
 			shown = setup.output;
 			text(title, `The setup failed (exit ${setup.exitCode}).`);
 			place.replaceChildren(shown ? outputOf(shown, { "aria-label": "Output of the setup" })
-				: el("p", { text: "It wrote nothing." }));
-			/* what went wrong is at the end */
+				: el("p", { text: "The setup wrote no output." }));
+			/* the error is usually at the end */
 			requestAnimationFrame(() => { place.firstElementChild.scrollTop = 1e6; });
 		},
 	};

@@ -33,7 +33,7 @@ export function speaker() {
 
 	return {
 		node,
-		/* Takes what was written; a line that is being typed waits for its end. */
+		/* Takes output; a line that is not complete waits for its end. */
 		add(data, isFullScreen) {
 			clearTimeout(timer);
 			if (isFullScreen)

@@ -21,7 +21,7 @@ const SCROLL_KEYS = { PageUp: -1, PageDown: 1 }; /* with Shift */
 const RUNS = ["ready", "initializing"]; /* states in which a retry wakes nothing */
 const HELP = "Tab goes to the shell; Shift and Escape leave the terminal. Shift and Page Up scroll. A right click pastes.";
 
-/* What a person types, pastes, selects and copies in the view and its input. */
+/* Typing, pasting, selecting and copying in the view and its input. */
 function watchKeyboard({ view, input, modes, isOpen, send, leave, say }) {
 	const type = (data) => {
 		send(data);
@@ -99,7 +99,7 @@ export function terminalCard(id, { fail }) {
 	const open = actionButton("Open", { class: "primary" }, connect, fail);
 	const close = el("button", {
 		type: "button", text: "Close", hidden: true,
-		title: "Stop showing it; the shell goes on", on: { click: disconnect },
+		title: "Close this view; the shell goes on", on: { click: disconnect },
 	});
 	let socket = null;
 	let wanted = false; /* opened, and neither closed nor ended */

@@ -65,7 +65,7 @@ function plainCodes(text) {
 		.replace(/:[0-9:]*/g, "");
 }
 
-/* Whatever the text of a sequence is, 32 numbers of at most five digits. */
+/* The numbers of a sequence: at most 32, of at most five digits each. */
 function numbersOf(codes) {
 	return codes === "" ? []
 		: codes.split(";").slice(0, 32).map((n) => Math.min(parseInt(n, 10) || 0, 99999));
@@ -281,7 +281,7 @@ export class Terminal {
 			this.leave(char);
 	}
 
-	/* An ESC is the first half of ST, or begins what comes next. */
+	/* An ESC is the first half of ST, or begins the next sequence. */
 	leave(char) {
 		if (char === "\x1b")
 			this.begin(this.escape);

@@ -231,12 +231,12 @@ const STEPS = {
 		await button("Log out").click();
 		await logIn(page, stack("stack_admin", "key", "create", "--org", me.org,
 			"--user", me.user, "--scope", "read"));
-		await page.getByText("Your key may only look").waitFor();
+		await page.getByText("Your key has scope read").waitFor();
 		assert.equal(await button("New session").isVisible(), false);
 		await everywhere("list-read");
 		await openSession(page, id);
 		await page.locator(".fact", { hasText: "Bug hunter" }).waitFor();
-		await page.getByText("Your key may only look").waitFor();
+		await page.getByText("Your key has scope read").waitFor();
 		assert.deepEqual(await page.locator("button:visible").allTextContents(), ["Log out", "Copy"]);
 		await everywhere("session-read");
 		await button("Log out").click();
