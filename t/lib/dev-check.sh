@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
+# shellcheck disable=SC2015,SC2030,SC2031,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
 # dev-check.sh: ./dev check.
 #
 # `make check` runs unit tests and lint; every other t/*/*.t needs a world
@@ -195,6 +195,33 @@ check_one() {
 		check_count 0 1 0
 	fi
 	check_time "$name" "$since"
+}
+
+# check_beside COMMAND...: commands of this file, as words each, side by side; what
+# each has to say comes when it has ended.  For parts that leave a core idle.
+check_beside() {
+	local -a logs=() jobs=()
+	local command log p f s
+	for command in "$@"; do
+		log=$(mktemp "$TOP/var/check/beside-XXXXXX")
+		logs+=("$log")
+		(
+			trap 'exit 130' INT TERM
+			CHECK_PASSED=0 CHECK_FAILED=0 CHECK_SKIPPED=0
+			eval "$command"
+			echo "$CHECK_PASSED $CHECK_FAILED $CHECK_SKIPPED" >"$log.counts"
+		) >"$log" 2>&1 </dev/null &
+		jobs+=($!)
+	done
+	trap 'kill "${jobs[@]}" 2>/dev/null; wait; exit 130' INT TERM
+	wait "${jobs[@]}"
+	trap 'exit 130' INT TERM
+	for log in "${logs[@]}"; do
+		cat "$log"
+		read -r p f s <"$log.counts" || p=0 f=1 s=0
+		check_count "$p" "$f" "$s"
+		rm -f "$log" "$log.counts"
+	done
 }
 
 check_worlds() { # FILE...
