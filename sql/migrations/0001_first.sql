@@ -1,4 +1,4 @@
--- The first schema: who asks, what they lease, and who owns it.
+-- The first schema: tenants and keys, sandboxes, sessions and their leases.
 
 CREATE TABLE installation (
     only_one   boolean     PRIMARY KEY DEFAULT true CHECK (only_one),
@@ -114,8 +114,8 @@ CREATE INDEX session_unsettled ON session (state)
 CREATE INDEX session_expiring ON session (expires_at)
     WHERE expires_at IS NOT NULL AND state NOT IN ('deleting', 'deleted');
 
--- One row per session, and no foreign key: a lease outlives its session's
--- metadata rather than being erased with it.
+-- One row per session.  No foreign key: a lease must outlive its session's row, or a
+-- wrapper that still runs would be forgotten with it.
 CREATE TABLE lease (
     session_id         text        PRIMARY KEY,
     state              text        NOT NULL DEFAULT 'none'
@@ -203,7 +203,7 @@ CREATE TABLE event (
 );
 CREATE INDEX event_by_session ON event (session_id, id);
 
--- Sandboxes that no row knows, until they have been seen twice.
+-- Sightings: sandboxes on a host that no row explains.
 CREATE TABLE sighting (
     host       text        NOT NULL,
     sandbox_id text        NOT NULL,
@@ -220,7 +220,7 @@ CREATE TABLE reaper_run (
     summary     jsonb       NOT NULL
 );
 
--- What a worker needs to act on the intent to start a session.
+-- The columns that a worker needs to act on the intent to start a session.
 CREATE TYPE start_plan AS (
     session_id text, disposition text, state text, sandbox_id text, sandbox_state text,
     incarnation text, epoch bigint, provider text, rootfs text, memory_mb bigint,

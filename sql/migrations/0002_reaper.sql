@@ -1,6 +1,6 @@
--- What the reaper needs: an audit log, leases that can be looked at without
--- their session's row, figures of a pass as columns, and indexes that make a
--- pass cost what is due and not what there is.
+-- For the reaper: an audit log, leases that name their sandbox even without their
+-- session's row, figures of a pass as columns, and indexes by which the cost of a
+-- pass follows the rows that are due, not all rows.
 
 CREATE TABLE audit (
     id       bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -14,7 +14,7 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_by_tenant ON audit (tenant, id);
 
--- Where its wrapper is looked for, whatever became of its session's row.
+-- The sandbox of the wrapper, which must be known also when the session's row is gone.
 ALTER TABLE lease ADD COLUMN sandbox_id text;
 UPDATE lease l SET sandbox_id = s.sandbox_id FROM session s WHERE s.id = l.session_id;
 -- When a pass should next ask its wrapper whether it is stuck.
@@ -33,7 +33,7 @@ CREATE INDEX session_over ON session (ended_at)
     WHERE state IN ('failed', 'lost', 'deleted');
 CREATE INDEX session_starting ON session (initializing_since) WHERE state = 'initializing';
 
--- All of them: whether a sandbox may be forgotten hangs on deleted ones, too.
+-- Of all sessions: a sandbox may be forgotten only when no deleted one names it either.
 DROP INDEX session_by_sandbox;
 CREATE INDEX session_by_sandbox ON session (sandbox_id);
 
@@ -44,7 +44,7 @@ CREATE INDEX idempotency_by_age ON idempotency (created_at);
 CREATE INDEX login_by_age ON login (expires_at);
 CREATE INDEX port_by_age ON port (expires_at) WHERE expires_at IS NOT NULL;
 
--- What a host has and no row explains, until it was seen twice.  sandbox_id is
+-- Sightings of other things, too, that a host has and no row explains.  sandbox_id is
 -- "sandbox:<id>" or something of a session: "storage:", "cell:", "socket:".
 ALTER TABLE sighting ADD COLUMN last_at timestamptz NOT NULL DEFAULT clock_timestamp();
 

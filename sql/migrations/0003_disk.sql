@@ -1,7 +1,7 @@
 -- Disk: what is reserved on each host, and what sessions were seen to use.
 
 -- The counter is changed only where a host has a budget (disk_budget_mb);
--- disk_counted says whose reservation is in it.
+-- disk_counted says which sandboxes' reservations it contains.
 CREATE TABLE host (
     name             text        PRIMARY KEY,
     disk_reserved_mb bigint      NOT NULL DEFAULT 0 CHECK (disk_reserved_mb >= 0),

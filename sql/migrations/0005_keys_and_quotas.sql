@@ -1,7 +1,7 @@
--- What else finds a session (correlation keys), and how much an org may have.
+-- Correlation keys, by which a session can be found, and quotas of an org.
 
--- A key that leads to a session.  A row of a session that is being deleted
--- counts for nothing: whoever wants the key takes it over.
+-- A key that leads to a session.  A row whose session is being deleted is ignored, and
+-- the next session that asks for the key takes it over.
 CREATE TABLE alias (
     tenant     text        NOT NULL,
     key        text        NOT NULL CHECK (length(key) BETWEEN 1 AND 255),
@@ -28,19 +28,19 @@ CREATE TABLE quota (
     minute_at          timestamptz NOT NULL DEFAULT '-infinity', -- this minute's begin
     minute_creates     bigint      NOT NULL DEFAULT 0,
     last_creates       bigint      NOT NULL DEFAULT 0  -- of the minute before it
-) WITH (fillfactor = 20); -- it changes all the time, and stays in its page
+) WITH (fillfactor = 20); -- it changes often; with room in its page no index changes
 
--- What a transaction changes of a tenant's use.
+-- The change of a tenant's use in one transaction.
 CREATE TYPE quota_change AS (
     tenant text, sessions bigint, active bigint, creates bigint, previews bigint, disk_mb bigint
 );
 
--- What this sandbox has reserved of its tenant's disk, while a session's
--- storage is in it.
+-- The part of its tenant's disk that a sandbox has reserved, while a session's storage
+-- is in it.
 ALTER TABLE sandbox ADD COLUMN quota_disk_mb bigint NOT NULL DEFAULT 0;
 
--- The counting is functions/quota.sql; these only hold its place, because a
--- trigger at the end of a transaction cannot be replaced with its function.
+-- functions/quota.sql replaces these empty functions.  They stand here because a
+-- constraint trigger cannot be replaced together with its function.
 CREATE FUNCTION quota_settle() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RETURN NULL;

@@ -1,4 +1,4 @@
--- History: who did what and why, how long it took, and who waits to hear of it.
+-- History: the actor, reason and duration of each event, and the calls that wait for one.
 
 ALTER TABLE event
     ADD COLUMN actor       text,   -- 'key:ID/USER', 'gate:ID/USER', 'reaper', 'admin', ...
@@ -6,7 +6,7 @@ ALTER TABLE event
     ADD COLUMN duration_ms bigint; -- since the last transition; of a step: its own
 
 ALTER TABLE session
-    ADD COLUMN actor    text,      -- who changes its state; taken by the event that tells of it
+    ADD COLUMN actor    text,      -- of the next change of state; the trigger moves it to the event
     ADD COLUMN state_at timestamptz NOT NULL DEFAULT clock_timestamp();
 
 -- Calls that wait for a session's next event.  Nothing to be kept: a crash

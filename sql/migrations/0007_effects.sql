@@ -1,5 +1,5 @@
--- What each transition does to the row besides its state, as data; the same
--- words stand in src/domain/lease.c.  None at all: a no-op.
+-- The effects of each transition on the row, besides its state, as data; the same
+-- words stand in src/domain/lease.c.  No effects: a no-op.
 ALTER TABLE lease_transition ADD COLUMN effects text[] NOT NULL DEFAULT '{}';
 
 UPDATE lease_transition t SET effects = e.effects

@@ -4,7 +4,7 @@ ALTER TABLE session
     ADD COLUMN setup_seconds bigint   CHECK (setup_seconds > 0), -- it may take; NULL: there is none
     ADD COLUMN setup_offset  bigint   NOT NULL DEFAULT 0, -- so much of its output is in events
     ADD COLUMN setup_exit    integer, -- how it ended; NULL: it has not, or is to be run again
-    ADD COLUMN setup_output  text;    -- the end of what it said when it failed
+    ADD COLUMN setup_output  text;    -- the end of the output of one that failed
 
 CREATE INDEX session_setting_up ON session (initializing_since)
     WHERE state = 'initializing' AND setup_sealed IS NOT NULL;

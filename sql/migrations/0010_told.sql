@@ -1,3 +1,3 @@
--- Whether somebody has been told of a session whose first start is under way: a
--- create that found no room is taken back only while nobody knows of it.
+-- told: a client knows the id of a session whose first start is under way.  A create that
+-- found no room takes its session back only while no client knows of it.
 ALTER TABLE session ADD COLUMN told boolean NOT NULL DEFAULT false;

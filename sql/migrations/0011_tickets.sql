@@ -1,6 +1,6 @@
 -- A ticket stands for a key in the address of a WebSocket, where a browser has
--- no other place for one: for a minute, once, and for one thing.  Nothing to be
--- kept: whoever lost one in a crash asks for another.
+-- no other place for one: for a minute, once, and for one purpose.  The table is
+-- unlogged: a client that lost its ticket in a crash asks for another.
 CREATE UNLOGGED TABLE ticket (
     hash       text        PRIMARY KEY,          -- BLAKE2b; the ticket itself is nowhere
     session_id text        NOT NULL REFERENCES session ON DELETE CASCADE,

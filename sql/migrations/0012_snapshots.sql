@@ -22,7 +22,7 @@ CREATE INDEX snapshot_by_tenant ON snapshot (tenant, created_at DESC, id DESC);
 CREATE INDEX snapshot_by_session ON snapshot (session_id);
 CREATE INDEX snapshot_unsettled ON snapshot (changed_at) WHERE state <> 'ready';
 
--- What a session was made of; kept when that is gone.
+-- The snapshot that a session was made from; kept when the snapshot is gone.
 ALTER TABLE session ADD COLUMN snapshot_id text;
 CREATE INDEX session_by_snapshot ON session (snapshot_id) WHERE snapshot_id IS NOT NULL;
 

@@ -1,8 +1,8 @@
 -- Ports are intent, act and outcome: a row says what its relay has not confirmed
 -- yet.  And connections that a revoked key may have opened.
 
--- Numbers of changes, which a relay compares (src/agent/relay.c): by twos, since
--- one that opens a port anew first closes what is open with the number below.
+-- Numbers of changes, which a relay compares (src/agent/relay/).  They grow by two: a
+-- change that opens a port anew first ends its connections with the number below.
 CREATE SEQUENCE port_order START WITH 2 INCREMENT BY 2;
 
 -- cut: connections that are open must end.  tried_at: when the reaper last told
@@ -13,9 +13,10 @@ ALTER TABLE port
     ADD COLUMN cut boolean NOT NULL DEFAULT false,
     ADD COLUMN closing_at timestamptz,
     ADD COLUMN tried_at timestamptz;
-UPDATE port SET pending = false; -- who wrote them has told their relays
+UPDATE port SET pending = false; -- older programs wrote a row only after its relay had confirmed
 CREATE INDEX port_pending ON port (tried_at NULLS FIRST) WHERE pending;
 
--- Its WebSockets must be closed: since then a key of its tenant counts no more.
+-- Since when the session's WebSockets must be closed, because a key of its tenant was
+-- revoked.
 ALTER TABLE session ADD COLUMN bounce_at timestamptz;
 CREATE INDEX session_bounce ON session (bounce_at) WHERE bounce_at IS NOT NULL;

@@ -1,8 +1,7 @@
--- What bounds the rows and the memory of a tenant, and when a generation's work
--- was first accepted.
+-- Limits on the rows and the memory of a tenant, and the first call of a generation.
 
 -- The last generation of which delivery_accepted was written: once for each.
--- Wrappers that run already have had their first call, and nobody knows when.
+-- Wrappers that run already have had their first call, at a time that was not recorded.
 ALTER TABLE lease ADD COLUMN accepted_generation bigint NOT NULL DEFAULT 0;
 UPDATE lease SET accepted_generation = generation WHERE state = 'owns_wrapper';
 UPDATE lease_transition SET effects = '{no_startup,no_warm,accepted}'

@@ -16,7 +16,7 @@ SELECT x.from_state, v.event, v.to_state, v.fence, v.effects::text[]
      '{no_reason,begin,awake,anew}'),
     ('{initializing}', 'verified', 'ready', 'nothing', '{no_reason,started,first}'),
     ('{ready}', 'verified', 'ready', 'nothing', '{}'),
-    -- it is stopped: the wish, then its absence
+    -- it is stopped: the request, then its absence
     ('{initializing,ready}', 'sleep', 'sleeping', 'nothing', '{reason,awake}'),
     ('{sleeping,asleep}', 'sleep', 'sleeping', 'suspended', '{reason,awake}'),
     ('{initializing,ready}', 'fail', 'failed', 'nothing', '{reason,awake,ended}'),

@@ -1,8 +1,8 @@
--- What a create asked for, so that one that finds the session can be compared.
+-- The fields of a create, to compare them with a later create that finds the session.
 
--- made_with: hashes of files and setup, and the id of the snapshot, of what can
--- be given only once; NULL: made before this was written down.
--- snapshot_fallback: without its snapshot's files it begins with none.
+-- made_with: of the fields that can be given only once: hashes of files and setup, and
+-- the id of the snapshot; NULL: the session is older than this column.
+-- snapshot_fallback: if the snapshot's files are gone, the session begins without files.
 ALTER TABLE session
     ADD COLUMN made_with         jsonb,
     ADD COLUMN snapshot_fallback boolean NOT NULL DEFAULT false;

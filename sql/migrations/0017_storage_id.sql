@@ -1,7 +1,7 @@
 -- Which directory of files belongs to which host, and snapshots whose files are
 -- gone.
 
--- What storage/.id on that host says.  NULL: nobody has looked yet.
+-- The text of storage/.id on that host.  NULL: no program has read it yet.
 ALTER TABLE host ADD COLUMN storage_id text CHECK (length(storage_id) BETWEEN 1 AND 64);
 CREATE UNIQUE INDEX host_storage ON host (storage_id) WHERE storage_id IS NOT NULL;
 

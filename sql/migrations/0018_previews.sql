@@ -1,4 +1,4 @@
--- What the app behind a preview hears as its address, and where its URL lies.
+-- The address that the app behind a preview gets as its own, and the base of its URL.
 
 -- host: the Host header of its requests.  localhost: localhost:PORT, and the public
 -- address as X-Forwarded-*; localhost-only: without that; public: the address itself.
