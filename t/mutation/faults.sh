@@ -455,7 +455,7 @@ agent api/endings "what ignores SIGTERM is left to the host" wrapper/wrapper.c \
 	'/^may_leave/,/^}/s/l->kill_ms > 0 &&/false \&\&/' \
 	"so does one that does not end by itself"
 agent api/process "kill takes the root only" base/tree_end.c \
-	'/^look/,/^}/s/proctree_take_each\(roots, n, now\);//;s/proctree_kill\(t->root, NULL\)/kill(t->root, SIGKILL)/' \
+	'/^signal_trees/,/^}/s/proctree_take_each\(roots, n, now\);//;s/proctree_kill\(t->root, NULL\)/kill(t->root, SIGKILL)/' \
 	"kill ends the whole tree"
 agent api/process "who was killed has failed" process/run.c \
 	'/^status_of/,/^}/s/return PROCESS_KILLED/return PROCESS_FAILED/' \

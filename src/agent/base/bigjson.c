@@ -1,4 +1,4 @@
-/* bigjson.c: looks through JSON text without a parser. */
+/* bigjson.c: finds and decodes a member of JSON text without a parser. */
 #include "agent/base/bigjson.h"
 
 #include <stdint.h>
@@ -31,7 +31,7 @@ skip_char(struct scan *s, char wanted)
 	return true;
 }
 
-/* From its first quote to behind its last. */
+/* Moves past the string's last quote. */
 static bool
 skip_string(struct scan *s)
 {
@@ -43,7 +43,7 @@ skip_string(struct scan *s)
 	return s->at <= s->len;
 }
 
-/* Numbers and words, up to what may follow a value. */
+/* Skips a number or true, false, null: to a byte that may follow a value. */
 static bool
 skip_word(struct scan *s)
 {
@@ -132,7 +132,7 @@ bigjson_parse_rest(const char *text, size_t len,
 
 /* ---- decoding a string */
 
-/* The four hex digits at s; -1 when they are none. */
+/* The value of the four hex digits at s; -1 if there are not four. */
 static int32_t
 read_unit(const char *s, const char *end)
 {
@@ -169,7 +169,10 @@ put_character(char *to, uint32_t ch)
 	return 1 + more;
 }
 
-/* \uXXXX, or a pair of them; *from is behind the u.  0: no character. */
+/*
+ * Decodes \uXXXX, or a surrogate pair of two; *from is after the u.  Returns 0
+ * if it is no character.
+ */
 static size_t
 decode_unit(char *to, const char **from, const char *end)
 {
@@ -191,7 +194,7 @@ decode_unit(char *to, const char **from, const char *end)
 		(uint32_t)(low - 0xdc00));
 }
 
-/* What follows a backslash; *from is behind it.  0: nothing that may. */
+/* Decodes an escape; *from is after its backslash.  Returns 0 if it is none. */
 static size_t
 decode_escape(char *to, const char **from, const char *end)
 {
@@ -215,7 +218,7 @@ bigjson_unescape(char *s, size_t len)
 
 	if (len < 2 || s[0] != '"' || s[len - 1] != '"')
 		return -1;
-	/* an escape is longer than what it means: `to` stays behind `from` */
+	/* an escape is longer than its character: `to` stays behind `from` */
 	while (from < end) {
 		size_t n = 1;
 

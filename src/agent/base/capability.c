@@ -1,4 +1,4 @@
-/* capability.c: using a capability only while it is needed. */
+/* capability.c: switches a capability of the calling thread on or off. */
 #include "agent/base/capability.h"
 
 #include <linux/capability.h>

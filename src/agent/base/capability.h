@@ -1,15 +1,16 @@
 /*
- * capability.h: using a capability only while it is needed.
+ * capability.h: switches a capability of the calling thread on or off.
  *
- * init has some of its own user namespace.  One that it keeps but does not use
- * cannot be used by mistake; a child of init's switches it on for itself.
+ * init has some capabilities of its own user namespace, and keeps them switched
+ * off (permitted, not effective) so that they cannot be used by mistake.  A
+ * child of init that needs a capability switches it on for itself.
  */
 #ifndef SANDLEASE_AGENT_BASE_CAPABILITY_H
 #define SANDLEASE_AGENT_BASE_CAPABILITY_H
 
 #include <stdbool.h>
 
-/* Of the calling thread; -1 and errno where it does not have it. */
+/* -1 with errno when the capability is not permitted to the thread. */
 int capability_use(int capability, bool on);
 
 #endif

@@ -13,41 +13,43 @@
 #include "common/mem.h"
 
 enum {
-	DRAINS_MAX = 1024, /* beyond it, closing is the lesser evil */
-	READS_AT_ONCE = 16 /* one loud writer must not starve the relays */
+	DRAINS_MAX = 1024, /* further pipes are closed: risk of SIGPIPE */
+	READS_AT_ONCE = 16 /* a writer without pause must not starve relays */
 };
 
 struct drain {
 	struct loop_item item;
-	int fd;             /* -1: not read any more */
-	bool lent;          /* somebody has it and will want it back */
-	struct drain *next; /* among the dead */
+	int fd;    /* -1: no longer read */
+	bool lent; /* the caller of drain_lend() keeps the descriptor */
+	struct drain *next; /* in the list `ended` */
 };
 
-static size_t living; /* the loop's thread only, as all below */
-static struct drain *dead;
+/* Only the loop's thread uses these. */
+static size_t living;
+static struct drain *ended; /* freed by the next free_ended() */
 
 static void
-free_dead(void)
+free_ended(void)
 {
-	while (dead != NULL) {
-		struct drain *d = dead;
+	while (ended != NULL) {
+		struct drain *d = ended;
 
-		dead = d->next;
+		ended = d->next;
 		free(d);
 	}
 }
 
+/* The loop may still hold an event for d, so d is freed later (loop.c). */
 static void
-bury(struct drain *d)
+free_later(struct drain *d)
 {
-	d->next = dead;
-	dead = d;
+	d->next = ended;
+	ended = d;
 	living--;
 }
 
 static void
-ready(struct loop_item *item, uint32_t events)
+discard_output(struct loop_item *item, uint32_t events)
 {
 	struct drain *d = (struct drain *)item;
 	char buf[4096];
@@ -63,29 +65,29 @@ ready(struct loop_item *item, uint32_t events)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		/* nobody writes any more; one that is lent stays open */
+		/* end of file, or an error; the owner closes a lent one */
 		fd = take_fd(&d->fd);
 		loop_forget(fd);
 		if (!d->lent) {
 			close(fd);
-			bury(d);
+			free_later(d);
 		}
 		return;
 	}
 }
 
 static void
-adopt(void *arg)
+begin_draining(void *arg)
 {
 	struct drain *d = arg;
 
-	loop_each_second(free_dead);
+	loop_each_second(free_ended);
 	living++;
 	if (living <= DRAINS_MAX && loop_watch(d->fd, EPOLLIN, &d->item) == 0)
 		return;
 	if (!d->lent) {
 		close(d->fd);
-		bury(d);
+		free_later(d);
 	}
 	d->fd = -1;
 }
@@ -96,8 +98,10 @@ add_drain(int fd, bool lent, struct drain **out)
 	struct drain *d = xcalloc(1, sizeof(*d));
 	struct err e;
 
-	*d = (struct drain){ .item = { ready }, .fd = fd, .lent = lent };
-	if (loop_call(adopt, d, &e) < 0) {
+	*d = (struct drain){ .item = { discard_output },
+		.fd = fd,
+		.lent = lent };
+	if (loop_call(begin_draining, d, &e) < 0) {
 		free(d);
 		return -1;
 	}
@@ -123,13 +127,13 @@ drain_lend(int fd)
 }
 
 static void
-give_back(void *arg)
+stop_draining(void *arg)
 {
 	struct drain *d = arg;
 
 	if (d->fd >= 0)
 		loop_forget(take_fd(&d->fd));
-	bury(d);
+	free_later(d);
 }
 
 void
@@ -137,7 +141,7 @@ drain_return(struct drain *d)
 {
 	struct err ignored;
 
-	/* it has been called before, so the loop is there */
+	/* cannot fail: drain_lend() has started the loop */
 	if (d != NULL)
-		(void)!loop_call(give_back, d, &ignored);
+		(void)!loop_call(stop_draining, d, &ignored);
 }

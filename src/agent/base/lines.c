@@ -1,4 +1,4 @@
-/* lines.c: a stream of bytes as events of whole lines. */
+/* lines.c: cuts a stream of bytes into lines. */
 #include "agent/base/lines.h"
 
 #include <string.h>
@@ -69,7 +69,7 @@ lines_flush(struct lines *l)
 	    ? utf8_whole(l->pending.data, l->pending.len)
 	    : 0;
 
-	/* a character that was begun just now has its own time to wait */
+	/* the rest of a character that has just begun gets its own time */
 	if (whole < l->pending.len && clock_left_ms(l->last_due_ms) > 0) {
 		emit(l, whole);
 		l->due_ms = l->last_due_ms;

@@ -2,8 +2,8 @@
  * lock.c: aborts the agent when a thread takes its locks out of order.
  *
  * A wrong order deadlocks only when two threads meet, which a test seldom sees.
- * So each thread keeps which locks it holds, and the order is judged when a
- * lock is taken.
+ * So each thread remembers which locks it holds, and lock_check_take() checks
+ * the order whenever a lock is taken.
  */
 #include "agent/base/lock.h"
 
@@ -14,7 +14,7 @@
 #define LOCK_NAME_(rank, name, where, protects) [rank] = name,
 static const char *const NAMES[] = { LOCKS(LOCK_NAME_) };
 
-/* A bit for each rank: no thread holds two locks of one. */
+/* A bit for each rank: no thread holds two locks of one rank. */
 static _Thread_local uint32_t held;
 _Static_assert(LOCK__MAX <= 32, "`held` needs a bit for each lock");
 

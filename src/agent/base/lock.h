@@ -1,17 +1,18 @@
 /*
- * lock.h: the agent's locks, and the order in which a thread may take them.
+ * lock.h: lists the agent's locks in the order in which a thread may take them.
  *
  * A thread that holds a lock may take only locks that stand below it in LOCKS.
  * Two threads can then never wait for each other's locks.  A build with
- * --enable-lock-check (faults and sanitizers imply it) keeps the locks that
+ * --enable-lock-check (faults and sanitizers imply it) remembers which locks
  * each thread holds, and aborts the agent at the first lock taken out of order,
  * whether or not another thread waits.  Other builds only call pthread.
  *
  * A new lock gets a row: below every lock that may be held where it is taken,
  * and above every lock that is taken while it is held.
  *
- * src/web has one more lock (web/server.c), which this room cannot rank.  It
- * comes after all of these: nothing is taken while it is held.
+ * src/web has one more lock (web/server.c), which cannot have a row because
+ * src/web may not use this header.  That lock comes after all of these: no lock
+ * is taken while it is held.
  */
 #ifndef SANDLEASE_AGENT_BASE_LOCK_H
 #define SANDLEASE_AGENT_BASE_LOCK_H
@@ -116,7 +117,7 @@ lock_destroy(struct lock *l)
 static inline void
 lock_take(struct lock *l)
 {
-	/* before: a thread that deadlocks could not tell */
+	/* before locking: a thread in a deadlock could not report it */
 	LOCK_CHECK_(take, l);
 	pthread_mutex_lock(&l->mutex);
 }
@@ -124,12 +125,12 @@ lock_take(struct lock *l)
 static inline void
 lock_drop(struct lock *l)
 {
-	/* before: when it is unlocked its owner may free it */
+	/* before unlocking: another thread may free l once it is unlocked */
 	LOCK_CHECK_(drop, l);
 	pthread_mutex_unlock(&l->mutex);
 }
 
-/* Waits for `c` with the lock, which others can take meanwhile. */
+/* Waits for `c`.  Other threads can take the lock during the wait. */
 static inline void
 lock_wait(pthread_cond_t *c, struct lock *l)
 {
@@ -137,7 +138,7 @@ lock_wait(pthread_cond_t *c, struct lock *l)
 	pthread_cond_wait(c, &l->mutex);
 }
 
-/* Likewise; false when `deadline_ms` of clock_ms() is over. */
+/* The same; false when `deadline_ms` (of clock_ms()) has passed. */
 static inline bool
 lock_wait_until(pthread_cond_t *c, struct lock *l, int64_t deadline_ms)
 {

@@ -1,4 +1,4 @@
-/* loop.c: one thread that waits for many descriptors. */
+/* loop.c: waits for many descriptors in one thread. */
 #include "agent/base/loop.h"
 
 #include <errno.h>
@@ -13,16 +13,16 @@
 
 enum { EVENTS_MAX = 32, SECOND_MS = 1000, SECONDS_FNS_MAX = 8 };
 
-struct request {
+struct loop_request {
 	void (*fn)(void *arg);
 	void *arg;
 	bool done;
-	struct request *next;
+	struct loop_request *next;
 };
 
 static struct lock lock = LOCK_INIT(LOCK_LOOP);
 static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
-static struct request *requests;
+static struct loop_request *requests;
 static struct poller poller = { .epoll_fd = -1 };
 static int wake_fd = -1;
 static void (*each_second[SECONDS_FNS_MAX])(void);
@@ -37,7 +37,7 @@ run_requests(struct loop_item *item, uint32_t events)
 	(void)!read(wake_fd, &n, sizeof(n));
 	lock_take(&lock);
 	while (requests != NULL) {
-		struct request *r = requests;
+		struct loop_request *r = requests;
 
 		requests = r->next;
 		lock_drop(&lock);
@@ -52,8 +52,9 @@ run_requests(struct loop_item *item, uint32_t events)
 static struct loop_item wake_item = { .ready = run_requests };
 
 /*
- * Items that are closed while one batch is handled may still stand in it;
- * their owners therefore free them only in each_second.
+ * A callback may close an item that has another event in the same batch.  The
+ * owner therefore frees an item only in its loop_each_second() callback, which
+ * runs after the batch.
  */
 static void *
 run_loop(void *arg)
@@ -80,7 +81,7 @@ run_loop(void *arg)
 	return NULL;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static int
 start_loop(struct err *e)
 {
@@ -91,7 +92,7 @@ start_loop(struct err *e)
 	    loop_watch(wake_fd, EPOLLIN, &wake_item) == 0 &&
 	    serve_thread(run_loop, NULL) == 0)
 		return 0;
-	err_errno(e, "cannot start the loop");
+	err_errno(e, "cannot start the thread that waits for descriptors");
 	mem_close_fd(&wake_fd);
 	poller_close(&poller);
 	return -1;
@@ -100,8 +101,8 @@ start_loop(struct err *e)
 int
 loop_call(void (*fn)(void *arg), void *arg, struct err *e)
 {
-	struct request r = { .fn = fn, .arg = arg };
-	struct request **at = &requests;
+	struct loop_request r = { .fn = fn, .arg = arg };
+	struct loop_request **at = &requests;
 	uint64_t one = 1;
 
 	lock_take(&lock);

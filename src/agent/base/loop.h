@@ -1,8 +1,9 @@
 /*
- * loop.h: one thread that waits for many descriptors.
+ * loop.h: waits for many descriptors in one thread.
  *
- * Relays, processes and abandoned pipes live here, so that none of them needs a
- * thread.  It is started by the first who needs it; an idle session has none.
+ * Relays, background processes and drained pipes share this thread, so that
+ * none of them needs its own.  The first loop_call() starts the thread; an idle
+ * session has none.
  */
 #ifndef SANDLEASE_AGENT_BASE_LOOP_H
 #define SANDLEASE_AGENT_BASE_LOOP_H
@@ -11,20 +12,20 @@
 
 #include "common/err.h"
 
-/* What the loop knows of a descriptor; the first member of its owner. */
+/* The callback of a descriptor; must be the first member of its struct. */
 struct loop_item {
 	void (*ready)(struct loop_item *item, uint32_t events);
 };
 
-/* Runs fn in the loop's thread and returns when it has. */
+/* Runs fn in the loop's thread, and returns after fn has returned. */
 int loop_call(void (*fn)(void *arg), void *arg, struct err *e) MUST_CHECK;
 
-/* In the loop's thread only.  `events` as in epoll(7), level triggered. */
+/* Only in the loop's thread.  `events` as in epoll(7), level triggered. */
 int loop_watch(int fd, uint32_t events, struct loop_item *item);
 void loop_change(int fd, uint32_t events, struct loop_item *item);
 void loop_forget(int fd);
 
-/* Called about once a second while the loop runs; there are few of them. */
+/* Calls fn about once a second.  There is room for only a few functions. */
 void loop_each_second(void (*fn)(void));
 
 #endif

@@ -1,4 +1,4 @@
-/* loopback.c: connections to a port of the cell's own loopback. */
+/* loopback.c: connects to a port on the cell's own loopback interface. */
 #include "agent/base/loopback.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* procmem.c: memory that processes have for themselves. */
+/* procmem.c: measures the memory that processes do not share. */
 #include "agent/base/procmem.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@ procmem_own(pid_t pid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 ||
 	    sscanf(text, "%*d %" SCNd64 " %" SCNd64, &resident, &shared) != 2)
-		return 0; /* gone meanwhile */
+		return 0; /* the process has ended */
 	return (resident - shared) * sysconf(_SC_PAGESIZE);
 }
 

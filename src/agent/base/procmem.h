@@ -1,14 +1,14 @@
-/* procmem.h: memory that processes have for themselves. */
+/* procmem.h: measures the memory that processes do not share. */
 #ifndef SANDLEASE_AGENT_BASE_PROCMEM_H
 #define SANDLEASE_AGENT_BASE_PROCMEM_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Bytes that are this process's own: resident, less what it shares. */
+/* Resident bytes of the process, without shared ones; 0 if it has ended. */
 int64_t procmem_own(pid_t pid);
 
-/* Those of all processes of this pid namespace. */
+/* The sum of procmem_own() of all processes in this pid namespace. */
 int64_t procmem_all(void);
 
 #endif

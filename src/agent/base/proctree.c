@@ -1,4 +1,4 @@
-/* proctree.c: everything that a process has started, and ending it. */
+/* proctree.c: finds all descendants of a process, and stops or kills them. */
 #include "agent/base/proctree.h"
 
 #include <dirent.h>
@@ -16,8 +16,8 @@
 #include "common/mem.h"
 
 enum {
-	PATIENCE_MS = 5000,  /* for processes that will not die */
-	STOP_FIRST_MS = 200, /* for a tree that grows while it is stopped */
+	PATIENCE_MS = 5000,  /* for processes that do not die */
+	STOP_FIRST_MS = 200, /* for a tree that grows during the stopping */
 	PROCS_MAX = 1 << 16,
 	STAT_MAX = 1024
 };
@@ -31,7 +31,7 @@ struct proc {
 	enum relation relation;
 };
 
-struct table {
+struct proc_table {
 	struct proc *procs;
 	size_t count;
 };
@@ -40,7 +40,7 @@ int
 proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
     uint64_t *start)
 {
-	/* the name may hold anything, parentheses and spaces included */
+	/* the program's name may hold parentheses and spaces */
 	const char *after = strrchr(stat, ')');
 	int n, pp, threads;
 
@@ -50,7 +50,7 @@ proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
 		"%*d %*d %d %*d %" SCNu64,
 		state, &pp, &threads, start) != 4)
 		return -1;
-	/* Only the first thread has ended: the process goes on in the others. */
+	/* only the first thread has ended: the others still run */
 	if (*state == 'Z' && threads > 1)
 		*state = 'S';
 	*pid = n;
@@ -58,7 +58,7 @@ proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
 	return 0;
 }
 
-/* The ticks of a line of /proc/PID/stat, its dead children's included. */
+/* CPU ticks in a line of /proc/PID/stat, with those of ended children. */
 static int
 parse_cpu(const char *stat, uint64_t *ticks)
 {
@@ -115,12 +115,12 @@ by_pid(const void *a, const void *b)
 }
 
 static void
-read_table(struct table *t)
+read_table(struct proc_table *t)
 {
 	DIR *d = opendir("/proc");
 	const struct dirent *ent;
 
-	*t = (struct table){ 0 };
+	*t = (struct proc_table){ 0 };
 	if (d == NULL)
 		return;
 	while ((ent = readdir(d)) != NULL && t->count < PROCS_MAX) {
@@ -172,9 +172,12 @@ proctree_holds(const struct proctree *t, const struct proc_id *id)
 	return false;
 }
 
-/* Walks up to root, a known relation or the top, then marks the way. */
+/*
+ * Walks up from p to root, to a process whose relation is known or to the top,
+ * and sets the relation of each process on the way.
+ */
 static enum relation
-relate(struct table *t, struct proc *p, pid_t root,
+relate(struct proc_table *t, struct proc *p, pid_t root,
     const struct proctree *spare, int depth)
 {
 	struct proc key = { .id = { .pid = p->ppid } };
@@ -195,14 +198,14 @@ relate(struct table *t, struct proc *p, pid_t root,
 }
 
 static bool
-is_meant(const struct proc *p)
+is_live_descendant(const struct proc *p)
 {
 	return p->relation == BELOW && p->state != 'Z' && p->state != 'X';
 }
 
-/* Keeps in t only the living descendants that are not spared. */
+/* Reads into t the living descendants of root that are not spared. */
 static void
-take_table(pid_t root, const struct proctree *spare, struct table *t)
+read_descendants(pid_t root, const struct proctree *spare, struct proc_table *t)
 {
 	size_t kept = 0;
 
@@ -210,13 +213,13 @@ take_table(pid_t root, const struct proctree *spare, struct table *t)
 	for (size_t i = 0; i < t->count; i++)
 		relate(t, &t->procs[i], root, spare, 0);
 	for (size_t i = 0; i < t->count; i++)
-		if (is_meant(&t->procs[i]))
+		if (is_live_descendant(&t->procs[i]))
 			t->procs[kept++] = t->procs[i];
 	t->count = kept;
 }
 
 static void
-copy_below(struct table *t, pid_t root, struct proctree *out)
+copy_below(struct proc_table *t, pid_t root, struct proctree *out)
 {
 	size_t n = 0;
 
@@ -225,18 +228,18 @@ copy_below(struct table *t, pid_t root, struct proctree *out)
 		t->procs[i].relation = UNKNOWN;
 	for (size_t i = 0; i < t->count; i++) {
 		relate(t, &t->procs[i], root, NULL, 0);
-		out->count += is_meant(&t->procs[i]);
+		out->count += is_live_descendant(&t->procs[i]);
 	}
 	out->procs = xcalloc(out->count, sizeof(*out->procs));
 	for (size_t i = 0; i < t->count; i++)
-		if (is_meant(&t->procs[i]))
+		if (is_live_descendant(&t->procs[i]))
 			out->procs[n++] = t->procs[i].id;
 }
 
 void
 proctree_take_each(const pid_t *roots, size_t count, struct proctree *out)
 {
-	struct table t;
+	struct proc_table t;
 
 	read_table(&t);
 	for (size_t i = 0; i < count; i++)
@@ -247,9 +250,9 @@ proctree_take_each(const pid_t *roots, size_t count, struct proctree *out)
 void
 proctree_below(pid_t root, const struct proctree *spare, struct proctree *out)
 {
-	struct table t;
+	struct proc_table t;
 
-	take_table(root, spare, &t);
+	read_descendants(root, spare, &t);
 	*out = (struct proctree){ .count = t.count };
 	out->procs = xcalloc(t.count, sizeof(*out->procs));
 	for (size_t i = 0; i < t.count; i++)
@@ -271,14 +274,14 @@ proctree_free(struct proctree *t)
 }
 
 static void
-signal_all(const struct table *t, int sig)
+signal_all(const struct proc_table *t, int sig)
 {
 	for (size_t i = 0; i < t->count; i++)
 		kill(t->procs[i].id.pid, sig);
 }
 
 static size_t
-count_moving(const struct table *t)
+count_moving(const struct proc_table *t)
 {
 	size_t n = 0;
 
@@ -288,7 +291,7 @@ count_moving(const struct table *t)
 	return n;
 }
 
-/* The pid that was last given out in our namespace; 0 if nobody says. */
+/* The pid last given out in this pid namespace; 0 if /proc does not say. */
 static pid_t
 last_pid(void)
 {
@@ -337,9 +340,9 @@ proctree_older(pid_t root, struct proc_moment since, struct proctree *out)
 size_t
 proctree_signal(pid_t root, const struct proctree *spare, int sig)
 {
-	struct table t;
+	struct proc_table t;
 
-	take_table(root, spare, &t);
+	read_descendants(root, spare, &t);
 	signal_all(&t, sig);
 	free(t.procs);
 	return t.count;
@@ -359,8 +362,8 @@ proctree_first(const struct proctree *t)
 }
 
 /*
- * Stopping comes first: what is stopped starts nothing, so that the last look
- * sees all there is, also of a fork bomb.
+ * Stops all before it kills any: a stopped process cannot fork, so that the
+ * last walk sees every process, also of a fork bomb.
  */
 size_t
 proctree_kill_below(pid_t root, const struct proctree *spare)
@@ -370,9 +373,9 @@ proctree_kill_below(pid_t root, const struct proctree *spare)
 
 	do {
 		int64_t spent = clock_ms() - begin;
-		struct table t;
+		struct proc_table t;
 
-		take_table(root, spare, &t);
+		read_descendants(root, spare, &t);
 		left = t.count;
 		if (left > 0 && count_moving(&t) > 0 && spent < STOP_FIRST_MS)
 			signal_all(&t, SIGSTOP);

@@ -1,4 +1,4 @@
-/* ring.c: the newest output of a process, in a file of bounded size. */
+/* ring.c: keeps the newest output of a process in a file of bounded size. */
 #include "agent/base/ring.h"
 
 #include <fcntl.h>
@@ -14,12 +14,12 @@ enum {
 	HEAD_AT = 0,
 	BITS_AT = 4096,
 	DATA_AT = BITS_AT + RING_BYTES / 8,
-	APPEND_MAX = RING_BLOCK, /* at once */
-	RETREAT = RING_BYTES / 8
+	APPEND_MAX = RING_BLOCK, /* in one write */
+	RETREAT = RING_BYTES / 8 /* of a reader that was overtaken */
 };
 
 static const char MAGIC[8] = "slring1\n";
-static const int64_t OFFSET_MAX = (int64_t)1 << 53; /* as JSON counts */
+static const int64_t OFFSET_MAX = (int64_t)1 << 53; /* exact in JSON */
 
 struct head {
 	char magic[sizeof(MAGIC)];
@@ -39,27 +39,28 @@ ring_create(struct ring *r, const char *path, struct err *e)
 }
 
 static bool
-put(int fd, const void *data, size_t len, size_t at)
+write_at(int fd, const void *data, size_t len, size_t at)
 {
 	return pwrite(fd, data, len, (off_t)at) == (ssize_t)len;
 }
 
 static void
-put_head(const struct ring *r)
+write_head(const struct ring *r)
 {
 	struct head h = { .total = atomic_load(&r->total),
 		.lost = atomic_load(&r->lost) };
 
 	memcpy(h.magic, MAGIC, sizeof(MAGIC));
-	(void)put(r->fd, &h, sizeof(h), HEAD_AT);
+	(void)write_at(r->fd, &h, sizeof(h), HEAD_AT);
 }
 
 /*
- * The bits of len bytes at `at`.  Those of one byte that lie behind them are
- * of the oldest output, which ring_first() does not count any more.
+ * Writes the bits of the len bytes at `at`.  The last byte of bits may also
+ * hold bits of the oldest output.  They are overwritten: ring_first() has
+ * dropped the bytes that they belong to.
  */
 static bool
-put_bits(struct ring *r, size_t at, size_t len, enum ring_stream which)
+write_bits(struct ring *r, size_t at, size_t len, enum ring_stream which)
 {
 	unsigned char bits[APPEND_MAX / 8 + 2];
 	size_t skip = at % 8, end = skip + len;
@@ -70,15 +71,16 @@ put_bits(struct ring *r, size_t at, size_t len, enum ring_stream which)
 
 		bits[0] = (unsigned char)((r->edge & old) | (bits[0] & ~old));
 	}
-	if (!put(r->fd, bits, (end + 7) / 8, BITS_AT + at / 8))
+	if (!write_at(r->fd, bits, (end + 7) / 8, BITS_AT + at / 8))
 		return false;
 	r->edge = bits[end / 8];
 	return true;
 }
 
 /*
- * A file without a name would take room that nobody sees.  Its descriptor stays:
- * somebody may be reading.
+ * Truncates a file that the tenant has removed: it would take disk space that
+ * no directory shows.  The descriptor stays open, because another thread may
+ * read.
  */
 static void
 notice_removal(struct ring *r)
@@ -91,7 +93,7 @@ notice_removal(struct ring *r)
 	(void)!ftruncate(r->fd, 0);
 }
 
-/* What neither wraps around nor is longer than APPEND_MAX. */
+/* Appends data that does not wrap around; len is at most APPEND_MAX. */
 static void
 append_piece(struct ring *r, enum ring_stream which, const char *data,
     size_t len)
@@ -99,11 +101,12 @@ append_piece(struct ring *r, enum ring_stream which, const char *data,
 	int64_t total = atomic_load(&r->total);
 	size_t at = (size_t)(total % RING_BYTES);
 
-	/* readers learn that the old bytes go before they do */
+	/* first: readers must know which bytes are about to be overwritten */
 	if (total + (int64_t)len > atomic_load(&r->touched))
 		atomic_store(&r->touched, total + (long long)len);
-	if (r->fd >= 0 && !r->gone && put(r->fd, data, len, DATA_AT + at) &&
-	    put_bits(r, at, len, which))
+	if (r->fd >= 0 && !r->gone &&
+	    write_at(r->fd, data, len, DATA_AT + at) &&
+	    write_bits(r, at, len, which))
 		atomic_store(&r->total, total + (long long)len);
 	else
 		atomic_fetch_add(&r->lost, (long long)len);
@@ -128,7 +131,7 @@ ring_append(struct ring *r, enum ring_stream which, const char *data,
 		len -= n;
 	}
 	if (r->fd >= 0 && !r->gone)
-		put_head(r);
+		write_head(r);
 }
 
 /* ---- reading */
@@ -148,8 +151,8 @@ ring_open(struct ring *r, const char *path, struct err *e)
 	    pread(fd, &h, sizeof(h), HEAD_AT) != (ssize_t)sizeof(h) ||
 	    memcmp(h.magic, MAGIC, sizeof(MAGIC)) != 0 || h.total < 0 ||
 	    h.total > OFFSET_MAX || h.lost < 0 || h.lost > OFFSET_MAX)
-		return err_set(e, ERR_INTERNAL, CODE_INTERNAL, "%s is no log",
-		    path);
+		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
+		    "%s is not a log file of Sandlease", path);
 	r->fd = take_fd(&fd);
 	atomic_store(&r->total, h.total);
 	atomic_store(&r->touched, h.total);
@@ -168,17 +171,17 @@ ring_first(const struct ring *r)
 {
 	int64_t touched = atomic_load(&r->touched);
 
-	/* eight less: their bits share a byte with the newest ones' */
+	/* 8 less: their bits share a byte with bits of the newest output */
 	return touched > RING_BYTES ? touched - RING_BYTES + 8 : 0;
 }
 
 static bool
-get(int fd, void *to, size_t len, size_t at)
+read_at(int fd, void *to, size_t len, size_t at)
 {
 	return pread(fd, to, len, (off_t)at) == (ssize_t)len;
 }
 
-/* In two pieces where it wraps around; that is at a whole byte of bits. */
+/* Reads in two parts if the block wraps, which is at a whole byte of bits. */
 static bool
 read_block(const struct ring *r, struct ring_block *b)
 {
@@ -186,12 +189,13 @@ read_block(const struct ring *r, struct ring_block *b)
 	size_t n = b->len < RING_BYTES - at ? b->len : RING_BYTES - at;
 	size_t rest = b->len - n;
 
-	if (!get(r->fd, b->data, n, DATA_AT + at) ||
-	    !get(r->fd, b->bits, (skip + n + 7) / 8, BITS_AT + at / 8))
+	if (!read_at(r->fd, b->data, n, DATA_AT + at) ||
+	    !read_at(r->fd, b->bits, (skip + n + 7) / 8, BITS_AT + at / 8))
 		return false;
 	return rest == 0 ||
-	    (get(r->fd, b->data + n, rest, DATA_AT) &&
-		get(r->fd, b->bits + (skip + n) / 8, (rest + 7) / 8, BITS_AT));
+	    (read_at(r->fd, b->data + n, rest, DATA_AT) &&
+		read_at(r->fd, b->bits + (skip + n) / 8, (rest + 7) / 8,
+		    BITS_AT));
 }
 
 static enum ring_stream
@@ -203,9 +207,9 @@ stream_at(const struct ring_block *b, size_t at)
 							: RING_STDOUT;
 }
 
-/* A character that the end of the block cuts is left for the next one. */
+/* Leaves a character that the end of the block cuts to the next block. */
 static void
-trim(struct ring_block *b)
+drop_cut_character(struct ring_block *b)
 {
 	size_t tail = 1;
 
@@ -227,15 +231,15 @@ ring_read(const struct ring *r, int64_t offset, struct ring_block *b)
 		if (left <= 0)
 			return false;
 		b->len = left < RING_BLOCK ? (size_t)left : RING_BLOCK;
-		/* a file that was cut has nothing more to tell */
+		/* the read fails if notice_removal() truncated the file */
 		if (r->fd < 0 || !read_block(r, b))
 			return false;
 		if (left > RING_BLOCK)
-			trim(b);
+			drop_cut_character(b);
 		first = ring_first(r);
 		if (b->offset >= first)
 			return true;
-		/* overwritten while we read; not so near to the writer */
+		/* overwritten during the read: retry further from the writer */
 		b->offset = first + RETREAT;
 	}
 }

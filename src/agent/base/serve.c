@@ -1,4 +1,4 @@
-/* serve.c: the threads of the data plane. */
+/* serve.c: runs the threads that serve the wrapper's calls. */
 #include "agent/base/serve.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "web/server.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { STACK_BYTES = 1024 * 1024 }; /* its frames are many times larger */
+enum { STACK_BYTES = 1024 * 1024 }; /* frames are larger */
 #else
 enum { STACK_BYTES = 128 * 1024 };
 #endif
@@ -78,7 +78,7 @@ serve_calls(void *arg)
 		rc = server_accept(s, &c);
 		others = atomic_fetch_sub(&waiting, 1) - 1;
 		if (rc < 0) {
-			/* out of descriptors, say: not in a busy loop */
+			/* for example no descriptors left: avoid a busy loop */
 			nanosleep(&(struct timespec){ .tv_nsec = 10000000 },
 			    NULL);
 			continue;
@@ -101,7 +101,7 @@ serve_start(int listen_fd, serve_fn *handle, struct err *e)
 {
 	if (server_init(e) < 0)
 		return -1;
-	/* libfcgi has put handlers of its own there */
+	/* server_init() lets libfcgi install its own handlers */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGUSR1, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);

@@ -1,10 +1,11 @@
 /*
- * serve.h: the threads of the data plane.
+ * serve.h: runs the threads that serve the wrapper's calls.
  *
- * Each is a FastCGI accept loop on the same listening socket.  There is
- * always one that waits, up to SERVE_THREADS_MAX; those that a burst has
- * made end when it is over.  Streams, which may stay for hours, have at most
- * SERVE_STREAMS_MAX of them, so that other calls find one.
+ * Each thread is a FastCGI accept loop on the same listening socket.  A thread
+ * that takes a call while no other waits starts another thread, up to
+ * SERVE_THREADS_MAX; threads made for a burst of calls end after it.  Streams
+ * may stay open for hours, so they get at most SERVE_STREAMS_MAX threads and
+ * leave the rest to other calls.
  */
 #ifndef SANDLEASE_AGENT_BASE_SERVE_H
 #define SANDLEASE_AGENT_BASE_SERVE_H
@@ -20,18 +21,19 @@ enum {
 
 typedef void serve_fn(struct call *c);
 
-/* Starts serving; returns when the first threads wait. */
+/* Starts the first threads, and returns. */
 int serve_start(int listen_fd, serve_fn *handle, struct err *e) MUST_CHECK;
 
 /*
- * Calls whose answer is not out yet.  serve_start()'s count themselves; who
- * serves calls in another way says when one begins and when its answer is out.
+ * The number of calls whose answer is not sent yet.  serve_start()'s threads
+ * count their own calls.  Code that serves calls in another way (a WebSocket)
+ * uses serve_begin(), and serve_end() after the answer.
  */
 void serve_begin(void);
 void serve_end(void);
 int serve_in_hand(void);
 
-/* A detached thread with a small stack.  -1 with errno when there is none. */
+/* Starts a detached thread with a small stack.  -1 with errno. */
 int serve_thread(void *(*run)(void *arg), void *arg);
 
 #endif

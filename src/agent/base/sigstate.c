@@ -1,4 +1,4 @@
-/* sigstate.c: what a process does about a signal, as /proc says. */
+/* sigstate.c: tells whether a process catches or ignores a signal (/proc). */
 #include "agent/base/sigstate.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "common/str.h"
 
 static bool
-has(pid_t pid, const char *which, int sig)
+is_in_mask(pid_t pid, const char *mask, int sig)
 {
 	char path[64], line[256];
 	uint64_t set = 0;
@@ -20,8 +20,8 @@ has(pid_t pid, const char *which, int sig)
 	if (f == NULL)
 		return false;
 	while (fgets(line, sizeof(line), f) != NULL)
-		if (str_starts(line, which) &&
-		    sscanf(line + strlen(which), " %" SCNx64, &set) == 1)
+		if (str_starts(line, mask) &&
+		    sscanf(line + strlen(mask), " %" SCNx64, &set) == 1)
 			break;
 	fclose(f);
 	return (set >> (sig - 1) & 1) != 0;
@@ -30,11 +30,11 @@ has(pid_t pid, const char *which, int sig)
 bool
 sigstate_catches(pid_t pid, int sig)
 {
-	return has(pid, "SigCgt:", sig);
+	return is_in_mask(pid, "SigCgt:", sig);
 }
 
 bool
 sigstate_ignores(pid_t pid, int sig)
 {
-	return has(pid, "SigIgn:", sig);
+	return is_in_mask(pid, "SigIgn:", sig);
 }

@@ -1,4 +1,4 @@
-/* spawn.c: starting a program of the tenant's. */
+/* spawn.c: starts a program of the tenant. */
 #include "agent/base/spawn.h"
 
 #include <errno.h>
@@ -17,15 +17,12 @@
 
 #include "common/mem.h"
 
-/*
- * For tenant code.  Our own processes keep what the service has, which is more:
- * see program.c.
- */
+/* For tenant code.  Sandlease's own processes have more: see program.c. */
 enum { FILES_MAX = 4096 };
 
 enum stage { STAGE_SETUP, STAGE_CWD, STAGE_EXEC };
 
-/* What the child says when it could not become the program. */
+/* Sent by the child when it could not execute the program. */
 struct failure {
 	enum stage stage;
 	int error;
@@ -62,18 +59,19 @@ enter_cwd(const struct spawn *s)
 }
 
 /*
- * Between fork and exec: async-signal-safe calls only.  The child is a copy of
- * the wrapper, memory and descriptors, and stays as little dumpable as that: the
- * tenant cannot trace it before it is another program, and that has none of it.
+ * Runs between fork and exec: async-signal-safe calls only.  The child has a
+ * copy of the wrapper's memory and descriptors and, like the wrapper, is not
+ * dumpable: the tenant cannot trace it before exec.  After exec it has neither
+ * copy.
  */
 static _Noreturn void
-become(const struct spawn *s, int report)
+exec_program(const struct spawn *s, int report)
 {
 	struct failure f = { STAGE_SETUP, 0 };
 	enum { MORE = 3, REPORT, ASIDE };
 	int more = s->more > 0 ? fcntl(s->more, F_DUPFD, ASIDE) : -1;
 
-	/* the three may be any numbers above 2: pumps and pipes of ours */
+	/* report, in, out and err may be 3 or 4, which are set below */
 	report = fcntl(report, F_DUPFD, ASIDE);
 	if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||
 	    dup3(report, REPORT, O_CLOEXEC) < 0)
@@ -99,8 +97,9 @@ become(const struct spawn *s, int report)
 }
 
 /*
- * By us, for the child: its /proc files are its own only once it is the program.
- * What it starts in its first moments has our score.
+ * The wrapper does this after exec: before exec the child is not dumpable and
+ * may not write its own /proc files.  Processes that the program starts before
+ * this write have the wrapper's score.
  */
 static void
 raise_oom_score(pid_t pid)
@@ -142,7 +141,7 @@ spawn_start(const struct spawn *s, struct child *c, struct err *e)
 	report_out = ends[1];
 	c->pid = fork();
 	if (c->pid == 0)
-		become(s, report_out);
+		exec_program(s, report_out);
 	if (c->pid < 0) {
 		err_errno(e, "cannot start a process");
 		e->code = CODE_COMMAND_EXECUTION_ERROR;

@@ -1,4 +1,4 @@
-/* sysfilter.c: the system calls that tenant code may not make. */
+/* sysfilter.c: installs the filter of system calls for tenant code. */
 #include "agent/base/sysfilter.h"
 
 #include <linux/filter.h>
@@ -17,9 +17,9 @@ static const struct sock_filter ROOT_PROGRAM[] = {
 };
 
 static int
-install(const struct sock_filter *program, size_t count)
+install_program(const struct sock_filter *program, size_t count)
 {
-	/* the kernel does not write there */
+	/* the kernel does not write to it */
 	const struct sock_fprog filter = { (unsigned short)count,
 		(struct sock_filter *)(uintptr_t)program };
 
@@ -29,7 +29,7 @@ install(const struct sock_filter *program, size_t count)
 int
 sysfilter_install(bool root)
 {
-	if (root && install(ROOT_PROGRAM, ARRAY_LEN(ROOT_PROGRAM)) < 0)
+	if (root && install_program(ROOT_PROGRAM, ARRAY_LEN(ROOT_PROGRAM)) < 0)
 		return -1;
-	return install(PROGRAM, ARRAY_LEN(PROGRAM));
+	return install_program(PROGRAM, ARRAY_LEN(PROGRAM));
 }

@@ -1,8 +1,8 @@
 /*
- * sysfilter.h: the system calls that tenant code may not make.
+ * sysfilter.h: installs the filter of system calls for tenant code.
  *
- * sysfilter_gen.c has the list.  Each cell installs the filter before anything
- * of the tenant's runs.
+ * sysfilter_gen.c has the list.  Each cell installs the filter before any
+ * tenant code runs.
  */
 #ifndef SANDLEASE_AGENT_BASE_SYSFILTER_H
 #define SANDLEASE_AGENT_BASE_SYSFILTER_H
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 /*
- * For this process and all it will start; needs no_new_privs.  `root`: a cell
- * whose user is root, the only one there is; giving files to other users, or
- * becoming one, then succeeds without effect.
+ * Filters this process and all processes it starts; needs no_new_privs.
+ * `root`: the cell's user is root, the only user there; calls that give files
+ * to another user or change the user then succeed without effect.
  */
 int sysfilter_install(bool root);
 

@@ -1,12 +1,13 @@
 /*
- * sysfilter_gen.c: the system calls that tenant code may not make.
+ * sysfilter_gen.c: prints the filter of system calls that tenant code may not
+ * make, as a BPF program for the kernel.
  *
- * Runs while the agent is built and prints the filter as a program for the
- * kernel: libseccomp takes 0.4 ms to make it, which every start of a sandbox
- * would pay.  What is refused fails with EPERM, as a rule, or as on a kernel
- * that does not have it: clone3 and io_setup with ENOSYS, so that libraries fall
- * back to what they did before them (clone, whose flags can be looked at),
- * socket families with EAFNOSUPPORT and options of sockets with ENOPROTOOPT.
+ * Runs while the agent is built: libseccomp takes 0.4 ms to make the program,
+ * which every start of a sandbox would pay.  Most refused calls fail with
+ * EPERM.  Some fail as on a kernel without them: clone3 and io_setup with
+ * ENOSYS, so that libraries fall back to older calls (clone, whose flags a
+ * filter can read), socket families with EAFNOSUPPORT, and socket options with
+ * ENOPROTOOPT.
  */
 
 #include <errno.h>
@@ -28,7 +29,7 @@
 #define CLONE_NEWTIME 0x00000080
 #endif
 
-/* Refused whatever the arguments; names this kernel lacks are left out. */
+/* Refused with any arguments.  Names that libseccomp lacks are left out. */
 static const char *const REFUSED[] = {
 	/* secrets and the kernel's own machinery */
 	"keyctl",
@@ -40,7 +41,7 @@ static const char *const REFUSED[] = {
 	"io_uring_setup",
 	"io_uring_enter",
 	"io_uring_register",
-	/* its groups and marks are counted for the host's user */
+	/* fanotify: groups and marks count for the host's user */
 	"fanotify_init",
 	"fanotify_mark",
 	/* mounts and namespaces */
@@ -100,9 +101,10 @@ static const char *const REFUSED[] = {
 };
 
 /*
- * A cell whose user is root has no other user that a file could belong to or a
- * process become, and packages ask for both.  These succeed and do nothing: what
- * they would change is what a tenant's processes have among themselves.
+ * A cell whose user is root has no second user, but installing packages changes
+ * the owner of files and the user of processes.  So these calls succeed and do
+ * nothing.  That is safe: the calls would only change rights among the tenant's
+ * own processes.
  */
 static const char *const WITHOUT_EFFECT[] = {
 	"chown",
@@ -132,30 +134,31 @@ static const uint64_t NAMESPACES[] = { CLONE_NEWNS, CLONE_NEWCGROUP,
 	CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
 	CLONE_NEWTIME };
 
-/* Refused as by a kernel that is older or was built without them. */
+/* Fail with ENOSYS, as on a kernel without them. */
 static const char *const ABSENT[] = {
-	"clone3",   /* its flags are in memory, where no filter can look */
-	"io_setup", /* fs.aio-max-nr is one number for the whole machine */
+	"clone3",   /* its flags are in memory, which a filter cannot read */
+	"io_setup", /* fs.aio-max-nr is one limit for the whole machine */
 };
 
-/* The only families; of netlink's protocols, NETLINK_ROUTE (0) alone. */
+/* Families allowed; of netlink's protocols, only NETLINK_ROUTE (0). */
 static const unsigned FAMILIES[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
 
 /*
- * The kernel's code for a socket's filter is in no cgroup's memory and counts
- * against net.core.bpf_jit_limit of the machine: without room there no sandbox
- * could have a seccomp filter.  Pages that are sent without copying count as
- * locked memory of the host's user.
+ * Socket options refused.  The compiled code of a socket filter is in no
+ * cgroup's memory and counts against the machine's net.core.bpf_jit_limit: if
+ * tenants used it up, no sandbox could install a seccomp filter.  Pages sent
+ * without copying (SO_ZEROCOPY) count as locked memory of the host's user.
  */
 static const unsigned OPTIONS[] = { SO_ATTACH_FILTER, SO_ATTACH_BPF,
 	SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF, SO_ZEROCOPY };
 
-/* Families below 2^FAMILY_BITS are judged one by one, all others refused. */
+/* Families below 2^FAMILY_BITS have a rule each, all others are refused. */
 enum { FAMILY_BITS = 5, INT_BITS = 32 };
-static const uint64_t INT_MASK = 0xffffffffUL; /* what the kernel sees of one */
-_Static_assert(AF_NETLINK < 1 << FAMILY_BITS, "each family is looked at");
+static const uint64_t INT_MASK = 0xffffffffUL; /* the kernel reads 32 bits */
+_Static_assert(AF_NETLINK < 1 << FAMILY_BITS,
+    "each allowed family needs a rule");
 
-/* 32-bit programs of the same machine are bound by the same rules. */
+/* Applies the same rules to 32-bit programs. */
 static void
 add_compat(scmp_filter_ctx ctx)
 {
@@ -179,11 +182,12 @@ is_family(unsigned family)
 }
 
 /*
- * socket() or socketpair().  The kernel takes the low 32 bits of an argument, so
- * a rule looks at these only; and since a rule can ask for one thing of each
- * argument, "none of these four" is a rule for every other small number and one
- * for each higher bit.  32-bit x86 has socketcall(), too, whose arguments are in
- * memory: libseccomp makes these rules refuse it altogether.
+ * Adds the rules for nr: socket() or socketpair().  The kernel reads the low 32
+ * bits of an argument, so the rules compare only these.  A rule can make one
+ * comparison for each argument.  So "none of these four families" becomes a
+ * rule for each other small number and a rule for each higher bit.  32-bit x86
+ * also has socketcall(), whose arguments are in memory: with these rules
+ * libseccomp refuses it altogether.
  */
 static int
 add_families(scmp_filter_ctx ctx, int nr)
@@ -248,7 +252,7 @@ add_rules(scmp_filter_ctx ctx)
 	for (size_t i = 0; i < ARRAY_LEN(NAMESPACES); i++) {
 		const uint64_t ns = NAMESPACES[i];
 
-		/* in clone's flags the bit of NEWTIME belongs to the signal */
+		/* in clone's flags CLONE_NEWTIME is a bit of the signal */
 		if ((ns != CLONE_NEWTIME &&
 			seccomp_rule_add(ctx, deny, SCMP_SYS(clone), 1,
 			    SCMP_A0(SCMP_CMP_MASKED_EQ, ns, ns)) < 0) ||
@@ -256,12 +260,12 @@ add_rules(scmp_filter_ctx ctx)
 			SCMP_A0(SCMP_CMP_MASKED_EQ, ns, ns)) < 0)
 			return -1;
 	}
-	/* the kernel looks at 32 bits of the request; so must we */
+	/* the kernel reads 32 bits of the request; so must the rule */
 	return seccomp_rule_add(ctx, deny, SCMP_SYS(ioctl), 1,
 	    SCMP_A1(SCMP_CMP_MASKED_EQ, INT_MASK, TIOCSTI));
 }
 
-/* With the argument "root": the filter that a root's cell has beside the other. */
+/* Argument "root": the second filter, for a cell whose user is root. */
 static int
 add_wanted(scmp_filter_ctx ctx, const char *which)
 {
@@ -294,7 +298,7 @@ main(int argc, char **argv)
 	if (ctx == NULL || fd < 0)
 		return EXIT_FAILURE;
 	add_compat(ctx);
-	/* a tree instead of a list: most calls pass after a few steps */
+	/* a binary tree, not a list: most calls pass after a few steps */
 	(void)seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (add_wanted(ctx, argc > 1 ? argv[1] : NULL) < 0 ||
 	    seccomp_export_bpf(ctx, fd) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||

@@ -1,4 +1,4 @@
-/* tree_end.c: ending trees of processes with grace. */
+/* tree_end.c: ends process trees: SIGTERM, a grace period, SIGKILL. */
 #include "agent/base/tree_end.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-/* An interactive shell ignores SIGTERM; what ends it is that it is left. */
+/* An interactive shell ignores SIGTERM, and ends when it gets SIGHUP. */
 static void
 send_term(const struct tree_end *t, pid_t pid)
 {
@@ -23,61 +23,64 @@ send_term(const struct tree_end *t, pid_t pid)
 }
 
 /*
- * Tells those who have not been told.  Nobody is told twice: to many programs
- * that means to leave everything as it lies.
+ * Sends SIGTERM to the processes of `now` that have not had it.  No process
+ * gets it twice: many programs end at the second SIGTERM without cleaning up.
  */
 static void
-tell_new(struct tree_end *t, struct proctree now)
+signal_new(struct tree_end *t, struct proctree now)
 {
 	for (size_t i = 0; i < now.count; i++)
-		if (!proctree_holds(&t->told, &now.procs[i]))
+		if (!proctree_holds(&t->signalled, &now.procs[i]))
 			send_term(t, now.procs[i].pid);
-	/* nothing is below the root, which stands still: SIGTERM comes first */
+	/* only the root is left: stopped, so SIGTERM comes before SIGCONT */
 	if (now.count == 0) {
 		send_term(t, t->root);
 		t->last = true;
 	}
-	proctree_free(&t->told);
-	t->told = now;
+	proctree_free(&t->signalled);
+	t->signalled = now;
 	t->next = 0;
 }
 
-/* Somebody of the known ones to wait for.  False when all have ended. */
+/* Chooses a signalled process to wait for.  False when all have ended. */
 static bool
 watch_next(struct tree_end *t)
 {
-	while (!t->last && t->watch < 0 && t->next < t->told.count) {
+	while (!t->last && t->watch < 0 && t->next < t->signalled.count) {
 		t->watch = (int)syscall(SYS_pidfd_open,
-		    t->told.procs[t->next++].pid, 0);
+		    t->signalled.procs[t->next++].pid, 0);
 		if (t->watch < 0 && errno != ESRCH)
-			return true; /* its time will be over */
+			return true; /* killed after the grace period */
 	}
 	return t->last || t->watch >= 0;
 }
 
-/* One look for all whose known ones have ended.  False when there are none. */
+/*
+ * Reads /proc once for all trees whose signalled processes have ended, and
+ * sends SIGTERM to new ones.  False when there are no such trees.
+ */
 static bool
-look_at_trees(struct tree_end *trees, size_t count)
+signal_trees(struct tree_end *trees, size_t count)
 {
 	auto_free pid_t *roots = xcalloc(count, sizeof(*roots));
 	auto_free struct proctree *now = xcalloc(count, sizeof(*now));
-	auto_free size_t *who = xcalloc(count, sizeof(*who));
+	auto_free size_t *which = xcalloc(count, sizeof(*which));
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (!watch_next(&trees[i])) {
-			who[n] = i;
+			which[n] = i;
 			roots[n++] = trees[i].root;
 		}
 	if (n == 0)
 		return false;
 	proctree_take_each(roots, n, now);
 	for (size_t i = 0; i < n; i++)
-		tell_new(&trees[who[i]], now[i]);
+		signal_new(&trees[which[i]], now[i]);
 	return true;
 }
 
-/* Waits for the end of at least one.  False when the time is over. */
+/* Waits for the end of at least one process.  False at the deadline. */
 static bool
 wait_some(struct tree_end *trees, size_t count, struct pollfd *f,
     int64_t deadline_ms)
@@ -88,7 +91,7 @@ wait_some(struct tree_end *trees, size_t count, struct pollfd *f,
 
 		f[i] = (struct pollfd){ t->over ? -1 : fd, POLLIN, 0 };
 	}
-	/* one that forks faster than we look is always ready */
+	/* a tree that forks faster than /proc is read is always ready */
 	if (clock_left_ms(deadline_ms) == 0 ||
 	    poll(f, count, clock_left_ms(deadline_ms)) == 0)
 		return false;
@@ -116,19 +119,19 @@ void
 tree_end_all(struct tree_end *trees, size_t count)
 {
 	auto_free struct pollfd *f = xcalloc(count, sizeof(*f));
-	int64_t end = clock_ms() + TREEEND_GRACE_MS;
+	int64_t end = clock_ms() + TREE_END_GRACE_MS;
 
 	for (size_t i = 0; i < count; i++) {
 		struct tree_end *t = &trees[i];
 
-		t->told = (struct proctree){ 0 };
+		t->signalled = (struct proctree){ 0 };
 		t->next = 0;
 		t->watch = -1;
 		t->last = t->over = false;
 		kill(t->root, SIGSTOP);
 	}
 	do {
-		while (clock_left_ms(end) > 0 && look_at_trees(trees, count))
+		while (clock_left_ms(end) > 0 && signal_trees(trees, count))
 			;
 	} while (!all_over(trees, count) && wait_some(trees, count, f, end));
 	for (size_t i = 0; i < count; i++) {
@@ -137,9 +140,9 @@ tree_end_all(struct tree_end *trees, size_t count)
 
 		if (!t->over) {
 			proctree_kill(t->root, NULL);
-			(void)poll(&root, 1, TREEEND_GRACE_MS);
+			(void)poll(&root, 1, TREE_END_GRACE_MS);
 		}
 		mem_close_fd(&t->watch);
-		proctree_free(&t->told);
+		proctree_free(&t->signalled);
 	}
 }

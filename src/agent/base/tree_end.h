@@ -1,10 +1,10 @@
 /*
- * tree_end.h: ending trees of processes with grace.
+ * tree_end.h: ends process trees: SIGTERM, a grace period, SIGKILL.
  *
- * Everything below a root gets SIGTERM and its time to tidy up; the root goes
- * last, so that what it is the subreaper of cannot get away from it, and it
- * stands still until then, lest it go on with its script.  What is left when
- * the grace is over is killed.
+ * Every descendant of a root gets SIGTERM and time to clean up.  The root gets
+ * SIGTERM last, because it is the subreaper: without it, descendants could
+ * escape.  Until then the root is stopped, so that a shell does not go on with
+ * its script.  Processes that are left after the grace period are killed.
  */
 #ifndef SANDLEASE_AGENT_BASE_TREE_END_H
 #define SANDLEASE_AGENT_BASE_TREE_END_H
@@ -15,23 +15,23 @@
 
 #include "agent/base/proctree.h"
 
-enum { TREEEND_GRACE_MS = 5000 };
+enum { TREE_END_GRACE_MS = 5000 };
 
 struct tree_end {
-	pid_t root; /* a child of ours that nobody waits for meanwhile */
-	int pidfd;  /* its, borrowed */
-	/* of a terminal: who ignores SIGTERM gets SIGHUP instead */
+	pid_t root; /* a child of the caller, not waited for before the end */
+	int pidfd;  /* of root, borrowed */
+	/* a terminal: processes that ignore SIGTERM get SIGHUP instead */
 	bool hang_up;
 
-	/* how far it is */
-	struct proctree told; /* who has had SIGTERM */
-	size_t next;          /* of them, whose end is waited for */
-	int watch;            /* ... by this descriptor; -1: none */
-	bool last;            /* only the root is left, and has been told */
+	/* used by tree_end_all() only */
+	struct proctree signalled; /* processes that have had SIGTERM */
+	size_t next;               /* of `signalled`, the next to wait for */
+	int watch;                 /* pidfd that is waited for; -1: none */
+	bool last;                 /* only the root is left, and has SIGTERM */
 	bool over;
 };
 
-/* Ends them all side by side; returns when they are dead. */
+/* Ends all trees at the same time; returns when they have ended. */
 void tree_end_all(struct tree_end *trees, size_t count);
 
 #endif

@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-enum { END_MS = 4 * TREEEND_GRACE_MS };
+enum { END_MS = 4 * TREE_END_GRACE_MS };
 
 /* Pins it, unless it has ended or another thread ends it already. */
 static bool
