@@ -273,7 +273,7 @@ agent api/directories "hidden files are listed" api/listing.c \
 	's/ \|\| \(w->name\[0\] == .\.. && !l->hidden\)//' \
 	"an entry says all of a file"
 agent api/directories "a move into a directory replaces it" files/move.c \
-	'/^destination/,/^}/s/if \(is_dir\(to\)\)/if (false)/' \
+	'/^find_target/,/^}/s/if \(is_dir\(to\)\)/if (false)/' \
 	"relative paths are meant where the shell is"
 agent api/directories "delete takes directories" api/files.c \
 	's/if \(unlink\(t.where\) < 0\)/if (rmdir(t.where) < 0 \&\& unlink(t.where) < 0)/' \
@@ -562,5 +562,5 @@ agent agent/isolation "nobody ends who has too much memory" init/watchdog.c \
 	's/kill\(largest, SIGKILL\);/(void)largest;/' \
 	"the largest are ended"
 unit agent/swap "what is kept goes with the old" agent/files/swap.c \
-	'/^stays\(/,/^}/s/return true;/return false;/' \
+	'/^is_not_moved\(/,/^}/s/return true;/return false;/' \
 	"what_is_kept_stays_where_it_is"

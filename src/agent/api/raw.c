@@ -243,7 +243,7 @@ static int
 put_file(struct call *c, const char *path, int mode, struct err *e)
 {
 	bool only_new = str_equal(call_param(c, "HTTP_IF_NONE_MATCH"), "*");
-	auto_temp_file struct temp_file d = DRAFT_NONE;
+	auto_temp_file struct temp_file d = TEMP_FILE_NONE;
 	struct entity en;
 	struct stat st;
 	int64_t size;

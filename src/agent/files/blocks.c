@@ -1,4 +1,4 @@
-/* blocks.c: a file piece by piece. */
+/* blocks.c: reads a file in blocks, each of which can be encoded by itself. */
 #include "agent/files/blocks.h"
 
 #include <errno.h>
@@ -9,14 +9,14 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 
-/* How many of the bytes may go before the next ones are known. */
+/* How many of the bytes can be encoded before the next bytes are known. */
 static size_t
 whole_bytes(bool text, const char *data, size_t len)
 {
 	return text ? utf8_whole(data, len) : len - len % 3;
 }
 
-/* One read.  -1 when there is nothing, with errno. */
+/* Reads once.  -1 with errno. */
 static int
 read_more(struct blocks *b)
 {
@@ -47,7 +47,7 @@ blocks_next(struct blocks *b, const char **data)
 	while (!b->ended && b->len < BLOCKS_BYTES) {
 		if (read_more(b) == 0)
 			continue;
-		/* what is there goes out; it may be long until there is more */
+		/* return these bytes now: more may take long to come */
 		if (errno == EAGAIN && whole_bytes(b->text, b->buf, b->len) > 0)
 			break;
 		return -1;

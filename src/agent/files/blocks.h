@@ -1,8 +1,8 @@
 /*
- * blocks.h: a file piece by piece, each of which can be encoded by itself.
+ * blocks.h: reads a file in blocks, each of which can be encoded by itself.
  *
- * As text no piece ends within a UTF-8 sequence, otherwise each but the last
- * has a multiple of three bytes, as base64 wants it.
+ * With `text`, no block ends within a UTF-8 sequence.  Otherwise each block but
+ * the last has a multiple of three bytes, as base64 needs it.
  */
 #ifndef SANDLEASE_AGENT_FILES_BLOCKS_H
 #define SANDLEASE_AGENT_FILES_BLOCKS_H
@@ -15,11 +15,11 @@
 enum { BLOCKS_BYTES = 65535 };
 
 struct blocks {
-	int fd; /* borrowed; read from where it stands */
+	int fd; /* borrowed; read from its current offset */
 	bool text;
-	int64_t left; /* at most so many bytes are read */
+	int64_t left; /* the most bytes that are still read */
 
-	char *buf; /* the rest is blocks.c's */
+	char *buf; /* this and the rest: only for blocks.c */
 	size_t len, given;
 	bool ended;
 };
@@ -27,8 +27,9 @@ struct blocks {
 #define auto_blocks __attribute__((cleanup(blocks_free)))
 
 /*
- * The next piece, at *data until the next call: its length, 0 at the end, -1
- * with errno.  EAGAIN: nothing yet, of a file that does not wait.
+ * Reads the next block, which is at *data until the next call.  Returns its
+ * length, 0 at end of file, -1 with errno.  EAGAIN: a non-blocking fd has no
+ * bytes yet.
  */
 ssize_t blocks_next(struct blocks *b, const char **data);
 void blocks_free(struct blocks *b);

@@ -1,4 +1,4 @@
-/* copy.c: a tree, copied. */
+/* copy.c: copies a tree. */
 #include "agent/files/copy.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 enum { CHUNK = 65536, OWN_MODE = 0700 };
 
-/* An entry: a directory and a name there. */
+/* An entry: a directory's descriptor and a name in it. */
 struct place {
 	int at;
 	const char *name;
@@ -27,17 +27,17 @@ struct place {
 
 /* ---- files with several names */
 
-/* The first name of one that was copied, below the top. */
-struct first {
+/* A file with several names; `path`: its first copy, below the top. */
+struct first_name {
 	dev_t dev;
 	ino_t ino;
 	char path[];
 };
 
 static int
-compare_first(const void *a, const void *b)
+compare_file(const void *a, const void *b)
 {
-	const struct first *x = a, *y = b;
+	const struct first_name *x = a, *y = b;
 
 	if (x->ino != y->ino)
 		return x->ino < y->ino ? -1 : 1;
@@ -45,18 +45,18 @@ compare_first(const void *a, const void *b)
 }
 
 static void
-forget_firsts(void **firsts)
+free_firsts(void **firsts)
 {
 	tdestroy(*firsts, free);
 }
 
-#define auto_firsts __attribute__((cleanup(forget_firsts)))
+#define auto_firsts __attribute__((cleanup(free_firsts)))
 
-/* 1: it is at `name` now, as a link to its first name; 0: this is the first. */
+/* 1: made `name` a hard link to the copy; 0: the file is not copied yet. */
 static int
-link_again(void **firsts, int to, const char *name, const struct stat *st)
+link_if_copied(void **firsts, int to, const char *name, const struct stat *st)
 {
-	struct first *f;
+	struct first_name *f;
 	void *found;
 
 	if (S_ISDIR(st->st_mode) || st->st_nlink < 2)
@@ -65,7 +65,7 @@ link_again(void **firsts, int to, const char *name, const struct stat *st)
 	f->dev = st->st_dev;
 	f->ino = st->st_ino;
 	memcpy(f->path, name, strlen(name) + 1);
-	found = *(void **)tsearch(f, firsts, compare_first);
+	found = *(void **)tsearch(f, firsts, compare_file);
 	if (found == f)
 		return 0;
 	free(f);
@@ -83,7 +83,7 @@ set_times(struct place p, const struct stat *st)
 	return utimensat(p.at, p.name, times, AT_SYMLINK_NOFOLLOW);
 }
 
-/* The bytes from `begin` to `end` of `in`, at the same place of `out`. */
+/* Copies the bytes from `begin` to `end` to the same offset of `out`. */
 static int
 copy_range(int in, int out, off_t begin, off_t end, char *buf)
 {
@@ -94,7 +94,7 @@ copy_range(int in, int out, off_t begin, off_t end, char *buf)
 		    (size_t)(end - begin), 0);
 
 		if (by_kernel <= 0)
-			break; /* the end, or it cannot: read() will tell */
+			break; /* end of file or an error: read() finds out */
 		begin += by_kernel;
 	}
 	while (begin < end) {
@@ -113,7 +113,7 @@ copy_range(int in, int out, off_t begin, off_t end, char *buf)
 	return 0;
 }
 
-/* Holes stay holes: a file may be larger than the disk. */
+/* Keeps holes: a sparse file may be larger than the disk. */
 static int
 copy_bytes(int in, int out)
 {
@@ -122,7 +122,7 @@ copy_bytes(int in, int out)
 	off_t hole = 0;
 
 	if (ioctl(out, FICLONE, in) == 0)
-		return 0; /* the same blocks, until one of them changes */
+		return 0; /* both share the blocks, copy on write */
 	for (;;) {
 		off_t data = lseek(in, hole, SEEK_DATA);
 
@@ -165,13 +165,13 @@ copy_link(struct place from, struct place to)
 	return symlinkat(target, to.at, to.name);
 }
 
-/* All but what a directory has in it.  -1 with errno. */
+/* Copies one entry, a directory without its contents.  -1 with errno. */
 static int
 copy_one(struct place from, struct place to, const struct stat *st)
 {
 	int rc;
 
-	if (S_ISDIR(st->st_mode)) /* its mode and times come last */
+	if (S_ISDIR(st->st_mode)) /* finish_dir() sets mode and times */
 		return mkdirat(to.at, to.name, OWN_MODE);
 	if (S_ISREG(st->st_mode))
 		rc = copy_file(from, to, st);
@@ -202,7 +202,7 @@ copy_step(struct walk *w, enum walk_step step, int to, void **firsts)
 		return finish_dir(copy, &w->st);
 	if (step != WALK_ENTRY)
 		return -1;
-	linked = link_again(firsts, to, w->path.data, &w->st);
+	linked = link_if_copied(firsts, to, w->path.data, &w->st);
 	if (linked != 0)
 		return linked < 0 ? -1 : 0;
 	if (copy_one(from, copy, &w->st) < 0)
@@ -210,7 +210,7 @@ copy_step(struct walk *w, enum walk_step step, int to, void **firsts)
 	return S_ISDIR(w->st.st_mode) ? walk_enter(w) : 0;
 }
 
-/* What is in the directory `from`, into the one at `to`. */
+/* Copies the contents of the directory `from` into the directory `to`. */
 static int
 copy_inside(struct place from, struct place to, struct err *e)
 {
@@ -250,9 +250,9 @@ copy_tree(const char *from, const char *to, struct err *e)
 	return finish_dir(copy, &st) < 0 ? files_fail(e, from) : 0;
 }
 
-/* What was copied from a directory that its owner may not change. */
+/* Makes all directories writable, so that tree_remove() can empty them. */
 static void
-unlock(const char *path)
+make_dirs_writable(const char *path)
 {
 	auto_walk struct walk w = { .paths = true };
 	enum walk_step step;
@@ -275,6 +275,6 @@ copy_drop(const char *path)
 	struct stat st;
 
 	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		unlock(path);
+		make_dirs_writable(path);
 	(void)!tree_remove(path, &ignored);
 }

@@ -1,18 +1,19 @@
 /*
- * copy.h: a tree, copied.
+ * copy.h: copies a tree.
  *
- * Files with their holes and all their names, directories, links, fifos and
- * sockets; with modes and times, without owners and extended attributes.  What cannot be copied is an error, never left out.
+ * Copies files with their holes and hard links, directories, symbolic links,
+ * fifos and sockets; modes and times, but no owners and no extended attributes.
+ * An entry that cannot be copied is an error, never left out.
  */
 #ifndef SANDLEASE_AGENT_FILES_COPY_H
 #define SANDLEASE_AGENT_FILES_COPY_H
 
 #include "common/err.h"
 
-/* What is at `from` also at `to`, where nobody is; both absolute. */
+/* Copies `from` to `to`, which must not exist; both absolute. */
 int copy_tree(const char *from, const char *to, struct err *e) MUST_CHECK;
 
-/* Removes a copy that came to nothing, also of directories that are shut. */
+/* Removes a copy, also one with directories that are not writable. */
 void copy_drop(const char *path);
 
 #endif

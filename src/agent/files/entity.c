@@ -1,4 +1,4 @@
-/* entity.c: a file as HTTP sees it. */
+/* entity.c: a file's ETag and date, conditional headers and ranges. */
 #include "agent/files/entity.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@ entity_of(const struct stat *st, struct entity *out)
 
 	out->modified = st->st_mtim.tv_sec;
 	out->size = st->st_size;
-	/* a year beyond the calendar of HTTP, which anybody can give a file */
+	/* a tenant can give a file a year that HTTP dates cannot have */
 	if (gmtime_r(&st->st_mtim.tv_sec, &tm) == NULL ||
 	    tm.tm_year > 9999 - 1900 || tm.tm_year < -1900)
 		gmtime_r(&(time_t){ 0 }, &tm);
@@ -30,7 +30,7 @@ entity_of(const struct stat *st, struct entity *out)
 
 /* ---- conditions */
 
-/* Whether `tag` is one of the list's, which `*` says of any. */
+/* Whether `tag` is in the list; `*` stands for any tag. */
 static bool
 list_has(const char *list, const char *tag, bool weak_too)
 {
@@ -53,7 +53,7 @@ list_has(const char *list, const char *tag, bool weak_too)
 	return false;
 }
 
-/* False for what is no date: such a condition is not one. */
+/* False if `text` is no date: such a condition is ignored. */
 static bool
 read_date(const char *text, int64_t *out)
 {
@@ -93,7 +93,7 @@ entity_check(const struct entity *en, const struct entity_conditions *c,
 
 /* ---- ranges */
 
-/* Digits at *s, which is moved behind them; -1: none, or too many. */
+/* Reads a number at *s, and moves *s after it; -1: none, or too long. */
 static int64_t
 take_number(const char **s)
 {
@@ -109,7 +109,7 @@ take_number(const char **s)
 	return str_to_int(digits, 0, INT64_MAX, &value) ? value : -1;
 }
 
-/* Of a file with `size` bytes, first and last as they were asked for. */
+/* Parses the range s of a file with `size` bytes. */
 static enum entity_part
 read_range(const char *s, int64_t size, int64_t *first, int64_t *last)
 {
@@ -139,7 +139,7 @@ read_range(const char *s, int64_t size, int64_t *first, int64_t *last)
 	return *first < size ? ENTITY_PART : ENTITY_NO_PART;
 }
 
-/* If-Range: a part of this very file, else the whole of the new one. */
+/* If-Range: a file that has changed is sent whole. */
 static bool
 still_same(const struct entity *en, const char *if_range)
 {

@@ -1,4 +1,4 @@
-/* files.c: paths and errors of the session's files. */
+/* files.c: paths, directories and errors of the session's files. */
 #include "agent/files/files.h"
 
 #include <errno.h>
@@ -29,8 +29,8 @@ static const struct { int error; enum err_kind kind; enum err_code code; } ERRNO
 	{ ENOTEMPTY,    ERR_CONFLICT,  CODE_FILE_EXISTS },
 	{ EBUSY,        ERR_CONFLICT,  CODE_RESOURCE_BUSY },
 	{ ETXTBSY,      ERR_CONFLICT,  CODE_RESOURCE_BUSY },
-	{ EAGAIN,       ERR_CONFLICT,  CODE_RESOURCE_BUSY }, /* a full fifo */
-	{ ENXIO,        ERR_CONFLICT,  CODE_RESOURCE_BUSY }, /* nobody reads it */
+	{ EAGAIN,       ERR_CONFLICT,  CODE_RESOURCE_BUSY }, /* full fifo */
+	{ ENXIO,        ERR_CONFLICT,  CODE_RESOURCE_BUSY }, /* no reader */
 	{ EFBIG,        ERR_TOO_LARGE, CODE_FILE_TOO_LARGE },
 	{ ENOSPC,       ERR_INTERNAL,  CODE_NO_SPACE },
 	{ EDQUOT,       ERR_INTERNAL,  CODE_NO_SPACE },
@@ -76,7 +76,7 @@ add_segments(char out[FILES_PATH_MAX], size_t *len, const char *path)
 	return true;
 }
 
-/* Whether it ends with a slash, or as if: "dir/." */
+/* Whether the path ends with a slash or means the same: "dir/.", "." */
 static bool
 says_directory(const char *path)
 {
@@ -113,7 +113,7 @@ files_follow(char path[FILES_PATH_MAX], struct err *e)
 		char *slash;
 
 		if (n < 0)
-			return 0; /* no link: this is it */
+			return 0; /* not a link: done */
 		link[n] = '\0';
 		str_copy(dir, sizeof(dir), path);
 		slash = strrchr(dir, '/');
@@ -126,9 +126,9 @@ files_follow(char path[FILES_PATH_MAX], struct err *e)
 	return files_fail(e, path);
 }
 
-/* A directory is there, now if not before. */
+/* Makes the directory, unless there is one. */
 static bool
-have_dir(const char *path)
+ensure_dir(const char *path)
 {
 	struct stat st;
 	int saved;
@@ -151,7 +151,7 @@ files_make_parents(const char *path, struct err *e)
 		return err_field(e, "path", "is too long");
 	for (char *s = dir; (s = strchr(s + 1, '/')) != NULL; *s = '/') {
 		*s = '\0';
-		if (have_dir(dir))
+		if (ensure_dir(dir))
 			continue;
 		if (errno == EEXIST)
 			errno = ENOTDIR;
@@ -165,7 +165,7 @@ files_make_dir(const char *path, bool parents, struct err *e)
 {
 	if (parents && files_make_parents(path, e) < 0)
 		return -1;
-	if (parents ? have_dir(path) : mkdir(path, NEW_DIR_MODE) == 0)
+	if (parents ? ensure_dir(path) : mkdir(path, NEW_DIR_MODE) == 0)
 		return 0;
 	return files_fail(e, path);
 }

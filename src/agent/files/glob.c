@@ -1,8 +1,8 @@
 /*
- * glob.c: patterns of paths.
+ * glob.c: matches paths with patterns.
  *
- * All ways to match are followed at once: `on[i]` says that what was read so
- * far may be matched by the pattern before i.  No way is tried twice.
+ * Follows all ways to match at once, as an NFA: `on[i]` says that the first i
+ * bytes of the pattern can match the path read so far.  No way is tried twice.
  */
 #include "agent/files/glob.h"
 
@@ -14,7 +14,7 @@
 struct glob {
 	const char *text;
 	size_t len;
-	bool anchored; /* at the beginning of the path, not at any name */
+	bool anchored; /* matches from the path's beginning only */
 };
 
 static struct glob
@@ -50,9 +50,9 @@ glob_fault(const char *pattern)
 	return NULL;
 }
 
-/* Bytes of the character there. */
+/* The length of the character at s. */
 static size_t
-character(const char *s, size_t len)
+char_len(const char *s, size_t len)
 {
 	int n = utf8_sequence(s, len);
 
@@ -66,11 +66,12 @@ is_double(const struct glob *g, size_t i)
 }
 
 /*
- * Where one gets without reading anything: stars may stand for nothing, and
- * where a name begins two of them and their slash for no directory at all.
+ * Switches on the states that are reached without reading a character.  Stars
+ * may match nothing; where a name begins, two stars and their slash may match
+ * no directory at all.
  */
 static void
-spread(const struct glob *g, bool on[GLOB_MAX], bool begins)
+skip_stars(const struct glob *g, bool on[GLOB_MAX], bool begins)
 {
 	for (size_t i = 0; i < g->len; i++) {
 		if (!on[i] || g->text[i] != '*')
@@ -85,9 +86,9 @@ spread(const struct glob *g, bool on[GLOB_MAX], bool begins)
 	}
 }
 
-/* Where one gets by reading the n bytes of one character. */
+/* Replaces the states by those after the n bytes of one character. */
 static void
-advance(const struct glob *g, bool on[GLOB_MAX], const char *ch, size_t n)
+read_char(const struct glob *g, bool on[GLOB_MAX], const char *ch, size_t n)
 {
 	bool next[GLOB_MAX] = { false };
 
@@ -115,12 +116,12 @@ glob_match(const char *pattern, const char *path)
 		bool begins = at == 0 || path[at - 1] == '/';
 
 		on[0] = on[0] || (begins && !g.anchored);
-		spread(&g, on, begins);
+		skip_stars(&g, on, begins);
 		if ((path[at] == '/' || at == len) && on[g.len])
 			return true;
 		if (at == len)
 			return false;
-		n = character(path + at, len - at);
-		advance(&g, on, path + at, n);
+		n = char_len(path + at, len - at);
+		read_char(&g, on, path + at, n);
 	}
 }

@@ -1,8 +1,9 @@
 /*
- * glob.h: patterns of paths, with `*`, `**` and `?` and nothing else.
+ * glob.h: matches paths with patterns that have `*`, `**` and `?` only.
  *
- * One without a slash means a name at any depth; one with a slash begins where
- * the watching begins.  What matches a directory matches all that is in it.
+ * A pattern without a slash matches a name at any depth.  A pattern with a
+ * slash begins at the top: the directory that is watched or backed up.  A
+ * pattern that matches a directory matches all entries below it.
  */
 #ifndef SANDLEASE_AGENT_FILES_GLOB_H
 #define SANDLEASE_AGENT_FILES_GLOB_H
@@ -11,13 +12,14 @@
 
 enum { GLOB_MAX = 256 }; /* including the NUL */
 
-/* What is wrong with a pattern; NULL: nothing. */
+/* The error in the pattern, as text for the client; NULL: it is valid. */
 const char *glob_fault(const char *pattern);
 
 /*
- * Whether it matches the relative path, or a directory on the way to it.  A
- * slash at the end of the path asks whether it matches all below.  In time that
- * is linear in each of the two; both are bytes of any kind.
+ * Whether the pattern matches the relative path, or a directory on the way to
+ * it.  A slash at the end of the path asks whether the pattern matches all
+ * paths below.  Takes time linear in each of the two lengths.  Both may have
+ * any bytes.
  */
 bool glob_match(const char *pattern, const char *path);
 

@@ -1,4 +1,4 @@
-/* mime.c: what a file is. */
+/* mime.c: finds a file's MIME type. */
 #include "agent/files/mime.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ static const struct {
 	const char *magic;
 	size_t len;
 	const char *type;
-	bool weak; /* a text may look so too: not if it is one */
+	bool weak; /* text may begin so, too: not used for valid text */
 } BY_MAGIC[] = {
 	{ 0, "\x89PNG\r\n\x1a\n", 8, "image/png" },
 	{ 0, "\xff\xd8\xff", 3, "image/jpeg" },
@@ -143,7 +143,7 @@ mime_of(const char *path, const char *data, size_t len)
 
 	if (type != NULL)
 		return type;
-	/* the sniffed part may end inside a sequence */
+	/* the first SNIFF_MAX bytes may end inside a UTF-8 sequence */
 	text = n == 0 ||
 	    (memchr(data, '\0', n) == NULL &&
 		utf8_valid(data, utf8_whole(data, n)));
@@ -162,7 +162,7 @@ mime_of_fd(const char *path, int fd)
 
 	if (n >= 0 || type != NULL)
 		return mime_of(path, head, n > 0 ? (size_t)n : 0);
-	return "application/octet-stream"; /* a fifo does not say */
+	return "application/octet-stream"; /* pread() fails on a fifo */
 }
 
 static bool

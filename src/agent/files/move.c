@@ -1,4 +1,4 @@
-/* move.c: mv. */
+/* move.c: moves a file or directory, as mv does. */
 #include "agent/files/move.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-/* Without the slashes at the end, which would follow a link. */
+/* Copies the path without slashes at the end: they would follow a link. */
 static bool
-trim(char out[FILES_PATH_MAX], const char *path)
+strip_slashes(char out[FILES_PATH_MAX], const char *path)
 {
 	size_t len;
 
@@ -35,9 +35,9 @@ is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Where it will be: below `to` if that is a directory. */
+/* Puts the new path of `from` into out: below `to` if that is a directory. */
 static int
-destination(const char *from, bool from_dir, const char *to,
+find_target(const char *from, bool from_dir, const char *to,
     char out[FILES_PATH_MAX], struct err *e)
 {
 	if (is_dir(to))
@@ -46,7 +46,7 @@ destination(const char *from, bool from_dir, const char *to,
 		errno = ENOTDIR;
 		return files_fail(e, to);
 	}
-	return trim(out, to) ? 0 : err_field(e, "path", "is too long");
+	return strip_slashes(out, to) ? 0 : err_field(e, "path", "is too long");
 }
 
 static bool
@@ -55,7 +55,7 @@ is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whether `path` will be in the directory `top`, by the way up from there. */
+/* Whether `path` is below the directory `top`; follows ".." upwards. */
 static bool
 is_inside(const char *path, const struct stat *top)
 {
@@ -92,7 +92,7 @@ move_by_copy(const char *from, const char *to, struct err *e)
 	char temp[FILES_TEMP_MAX];
 	struct stat st;
 
-	/* between file systems no rename has looked */
+	/* rename() checks this, but not between file systems */
 	if (lstat(from, &st) == 0 && S_ISDIR(st.st_mode) && is_inside(to, &st))
 		return refuse_itself(from, e);
 	files_beside(to, temp);
@@ -106,11 +106,12 @@ move_by_copy(const char *from, const char *to, struct err *e)
 		return -1;
 	}
 	if (tree_remove(from, e) < 0)
-		return err_wrap(e, "it was copied but cannot be removed");
+		return err_wrap(e,
+		    "the copy is complete, but the original cannot be removed");
 	return 0;
 }
 
-/* errno of a rename that failed, of two paths. */
+/* Sets e from the errno of a rename() that failed. */
 static int
 explain_rename(const char *from, const char *to, struct err *e)
 {
@@ -119,7 +120,7 @@ explain_rename(const char *from, const char *to, struct err *e)
 	if (errno == ENOENT &&
 	    faccessat(AT_FDCWD, from, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR,
-		    "%.180s: the directory it would be in does not exist", to);
+		    "%.180s: its parent directory does not exist", to);
 	files_fail(e, to);
 	return err_wrap(e, "moving %.80s", from);
 }
@@ -130,11 +131,11 @@ move_path(const char *from, const char *to, struct err *e)
 	char source[FILES_PATH_MAX], target[FILES_PATH_MAX];
 	struct stat st;
 
-	if (!trim(source, from))
+	if (!strip_slashes(source, from))
 		return err_field(e, "path", "is too long");
 	if (lstat(source, &st) < 0)
 		return files_fail(e, from);
-	if (destination(source, S_ISDIR(st.st_mode), to, target, e) < 0)
+	if (find_target(source, S_ISDIR(st.st_mode), to, target, e) < 0)
 		return -1;
 	if (rename(source, target) == 0)
 		return 0;

@@ -1,4 +1,4 @@
-/* swap.c: a directory gets another content, all of it or nothing. */
+/* swap.c: replaces the contents of a directory, all or nothing. */
 #include "agent/files/swap.h"
 
 #include <dirent.h>
@@ -15,11 +15,14 @@
 
 enum { PASSES_MAX = 1000, NEW_MODE = 0755, STAGE_MODE = 0700 };
 
-/* ---- beside it */
+/* ---- the stage */
 
-/* Whether a process is in it, which would stay in the old one. */
+/*
+ * Whether dir is a process's working directory.  After a rename the process
+ * would stay in the old directory.
+ */
 static bool
-is_lived_in(const char *dir)
+is_cwd(const char *dir)
 {
 	char path[64], cwd[FILES_PATH_MAX];
 	const struct dirent *entry;
@@ -43,9 +46,9 @@ is_lived_in(const char *dir)
 	return found;
 }
 
-/* Whether it is there, and whether it can be moved. */
+/* Finds out whether the directory exists, and whether it can be renamed. */
 static int
-look_at_dir(struct swap *s, struct err *e)
+check_dir(struct swap *s, struct err *e)
 {
 	char parent[FILES_PATH_MAX];
 	struct statx st;
@@ -65,12 +68,12 @@ look_at_dir(struct swap *s, struct err *e)
 	str_copy(parent, sizeof(parent), s->dir);
 	strrchr(parent, '/')[1] = '\0';
 	s->whole = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0 &&
-	    access(parent, W_OK) == 0 && !is_lived_in(s->dir);
+	    access(parent, W_OK) == 0 && !is_cwd(s->dir);
 	return 0;
 }
 
 static void
-part_of(const struct swap *s, const char *name, char out[SWAP_PATH_MAX])
+stage_path(const struct swap *s, const char *name, char out[SWAP_PATH_MAX])
 {
 	snprintf(out, SWAP_PATH_MAX, "%.*s/%s", FILES_TEMP_MAX, s->stage, name);
 }
@@ -90,8 +93,8 @@ make_stage(struct swap *s, struct err *e)
 		str_copy(s->fresh, sizeof(s->fresh), s->stage);
 		return 0;
 	}
-	part_of(s, "old", old);
-	part_of(s, "new", s->fresh);
+	stage_path(s, "old", old);
+	stage_path(s, "new", s->fresh);
 	if (mkdir(old, STAGE_MODE) < 0 || mkdir(s->fresh, STAGE_MODE) < 0)
 		return files_fail(e, s->dir);
 	return 0;
@@ -102,13 +105,13 @@ swap_open(struct swap *s, const char *dir, const char *const *keeps,
     struct err *e)
 {
 	*s = (struct swap){ .dir = dir, .keeps = keeps };
-	return look_at_dir(s, e) < 0 ? -1 : make_stage(s, e);
+	return check_dir(s, e) < 0 ? -1 : make_stage(s, e);
 }
 
 void
 swap_drop(struct swap *s)
 {
-	if (s->stage[0] != '\0' && !s->stays)
+	if (s->stage[0] != '\0' && !s->keep_stage)
 		copy_drop(s->stage);
 	s->stage[0] = '\0';
 }
@@ -116,11 +119,11 @@ swap_drop(struct swap *s)
 /* ---- as a whole */
 
 static int
-exchange(struct swap *s)
+rename_dirs(struct swap *s)
 {
 	if (chmod(s->fresh, s->mode) < 0)
 		return -1;
-	/* it may come and go meanwhile */
+	/* the tenant may make or remove dir at any time: try both */
 	do {
 		if (renameat2(AT_FDCWD, s->fresh, AT_FDCWD, s->dir,
 			RENAME_EXCHANGE) == 0)
@@ -138,7 +141,7 @@ exchange(struct swap *s)
 
 /* ---- entry by entry */
 
-/* A directory's way up is written in it: it must be writable to be moved. */
+/* Moving a directory changes its "..", so the directory must be writable. */
 static int
 move_entry(int from, int to, const char *name)
 {
@@ -159,9 +162,9 @@ move_entry(int from, int to, const char *name)
 	return rc;
 }
 
-/* What is being made here, by us and others, stays, and so does what is kept. */
+/* True for kept entries, and for temporary files of any call. */
 static bool
-stays(const struct swap *s, const char *name)
+is_not_moved(const struct swap *s, const char *name)
 {
 	for (const char *const *keep = s->keeps; *keep != NULL; keep++) {
 		const char *rest = files_below(*keep, s->dir);
@@ -174,20 +177,24 @@ stays(const struct swap *s, const char *name)
 }
 
 /*
- * One of that name has been made while the directory changed: it goes aside,
- * as all does that was there.
+ * Moves an entry into the stage under a random name, like the old entries: the
+ * tenant has made it during the change, with the name of an entry that is to be
+ * moved.
  */
 static int
-put_aside(const struct swap *s, int in, const char *name)
+move_to_stage(const struct swap *s, int in, const char *name)
 {
 	char inside[SWAP_PATH_MAX], aside[FILES_TEMP_MAX];
 
-	part_of(s, "x", inside);
+	stage_path(s, "x", inside);
 	files_beside(inside, aside);
 	return renameat(in, name, AT_FDCWD, aside);
 }
 
-/* How many were moved, into the directory or out of it; -1 with errno. */
+/*
+ * Moves the entries of d to `to`; `out`: d is s->dir.  Returns how many; -1
+ * with errno.
+ */
 static int
 move_pass(const struct swap *s, DIR *d, int to, bool out)
 {
@@ -196,11 +203,12 @@ move_pass(const struct swap *s, DIR *d, int to, bool out)
 
 	rewinddir(d);
 	while ((entry = readdir(d)) != NULL) {
-		if (stays(s, entry->d_name))
+		if (is_not_moved(s, entry->d_name))
 			continue;
 		if (move_entry(dirfd(d), to, entry->d_name) == 0 ||
 		    (errno == EEXIST &&
-			put_aside(s, out ? dirfd(d) : to, entry->d_name) == 0))
+			move_to_stage(s, out ? dirfd(d) : to, entry->d_name) ==
+			    0))
 			count++;
 		else if (errno != ENOENT)
 			return -1;
@@ -209,8 +217,9 @@ move_pass(const struct swap *s, DIR *d, int to, bool out)
 }
 
 /*
- * Again until none is left: a directory that changes may not show all.  One
- * that somebody fills as fast is EBUSY.
+ * Repeats until no entry is left: readdir() may miss entries of a directory
+ * that changes.  EBUSY if the tenant makes new entries as fast as they are
+ * moved.
  */
 static int
 move_all(const struct swap *s, const char *from, const char *to)
@@ -235,16 +244,16 @@ change_entries(struct swap *s)
 	char old[SWAP_PATH_MAX];
 	int saved;
 
-	part_of(s, "old", old);
+	stage_path(s, "old", old);
 	if (move_all(s, s->dir, old) == 0) {
 		if (move_all(s, s->fresh, s->dir) == 0)
 			return 0;
 		saved = errno;
-		s->stays = move_all(s, s->dir, s->fresh) < 0;
+		s->keep_stage = move_all(s, s->dir, s->fresh) < 0;
 	} else {
 		saved = errno;
 	}
-	s->stays = move_all(s, old, s->dir) < 0 || s->stays;
+	s->keep_stage = move_all(s, old, s->dir) < 0 || s->keep_stage;
 	errno = saved;
 	return -1;
 }
@@ -252,7 +261,7 @@ change_entries(struct swap *s)
 static int
 change_entries_locked(struct swap *s)
 {
-	/* two at once would take each other's for the old ones */
+	/* two at once would take each other's new entries for old ones */
 	static struct lock lock = LOCK_INIT(LOCK_SWAP);
 	int rc;
 
@@ -262,16 +271,16 @@ change_entries_locked(struct swap *s)
 	return rc;
 }
 
-/* ---- now */
+/* ---- commit */
 
-/* Takes one that is kept over, or back again. */
+/* Moves a kept file to the new contents, or back. */
 static int
 carry_kept(const struct swap *s, const char *keep, bool back, struct err *e)
 {
 	const char *rest = files_below(keep, s->dir);
 	char place[FILES_PATH_MAX];
 
-	/* an entry of a directory that changes entry by entry has stayed */
+	/* when entries are moved one by one, a kept entry is not moved */
 	if (rest == NULL || (!s->whole && strchr(rest, '/') == NULL) ||
 	    snprintf(place, sizeof(place), "%s/%s", s->fresh, rest) >=
 		(int)sizeof(place))
@@ -292,7 +301,7 @@ change_content(struct swap *s, struct err *e)
 	for (const char *const *keep = s->keeps; *keep != NULL; keep++)
 		if (carry_kept(s, *keep, false, e) < 0)
 			return -1;
-	return (s->whole ? exchange(s) : change_entries_locked(s)) == 0
+	return (s->whole ? rename_dirs(s) : change_entries_locked(s)) == 0
 	    ? 0
 	    : files_fail(e, s->dir);
 }
@@ -304,9 +313,10 @@ swap_commit(struct swap *s, struct err *e)
 		return 0;
 	for (const char *const *keep = s->keeps; *keep != NULL; keep++)
 		if (carry_kept(s, *keep, true, e) < 0 && errno != ENOENT)
-			s->stays = true;
-	if (s->stays)
-		err_set(e, e->kind, e->code, "%.100s: some of it is in %.120s",
-		    s->dir, s->stage);
+			s->keep_stage = true;
+	if (s->keep_stage)
+		err_set(e, e->kind, e->code,
+		    "%.100s: some of its files are now in %.120s", s->dir,
+		    s->stage);
 	return -1;
 }

@@ -1,11 +1,12 @@
 /*
- * swap.h: a directory gets another content, all of it or nothing.
+ * swap.h: replaces the contents of a directory, all or nothing.
  *
- * What is new is made beside it, then the two change places in one step.  A
- * directory that should not be moved, where something is mounted or a shell
- * stands, changes entry by entry: the old ones go aside, the new ones come in, and what
- * fails is taken back.  A crash in between leaves both, in `.sl-ID/old` and
- * `.sl-ID/new` of that directory, and so does what cannot be taken back.
+ * The caller makes the new contents in a directory beside the old one, and one
+ * atomic rename exchanges the two.  A directory that should not be moved,
+ * because it is a mount point or a process's working directory, is changed
+ * entry by entry: old entries move out, new entries move in, and a failure
+ * moves them back.  A crash in between leaves both, in `.sl-ID/old` and
+ * `.sl-ID/new` of that directory; so does a failure that cannot be undone.
  */
 #ifndef SANDLEASE_AGENT_FILES_SWAP_H
 #define SANDLEASE_AGENT_FILES_SWAP_H
@@ -19,28 +20,29 @@
 enum { SWAP_PATH_MAX = FILES_TEMP_MAX + 8 };
 
 struct swap {
-	const char *dir;           /* borrowed; absolute, no link */
-	const char *const *keeps;  /* borrowed */
-	bool there, whole;         /* it exists; it is moved */
-	bool stays;                /* the stage has what is nowhere else */
-	mode_t mode;               /* of the directory itself */
-	char stage[SWAP_PATH_MAX]; /* "" when there is nothing to drop */
-	char fresh[SWAP_PATH_MAX]; /* the new content goes here */
+	const char *dir;           /* borrowed; absolute, not a symbolic link */
+	const char *const *keeps;  /* borrowed; see swap_open() */
+	bool there;                /* dir exists */
+	bool whole;                /* dir itself is renamed */
+	bool keep_stage;           /* the stage has the only copy of files */
+	mode_t mode;               /* of dir */
+	char stage[SWAP_PATH_MAX]; /* temporary directory; "": none to remove */
+	char fresh[SWAP_PATH_MAX]; /* the caller puts the new contents here */
 };
 
 #define auto_swap __attribute__((cleanup(swap_drop)))
 
 /*
- * Begins.  What is at `keeps`, absolute paths up to NULL, will go over from the
- * old to the new content, where it is part of it.
+ * Makes s->fresh.  Files at the paths `keeps` (absolute, up to NULL) that are
+ * below `dir` will be moved from the old to the new contents.
  */
 int swap_open(struct swap *s, const char *dir, const char *const *keeps,
     struct err *e) MUST_CHECK;
 
-/* Now. */
+/* Exchanges the old and the new contents. */
 int swap_commit(struct swap *s, struct err *e) MUST_CHECK;
 
-/* Removes what is left beside it: the old content, or a new one not taken. */
+/* Removes the stage: the old contents, or new ones that were not committed. */
 void swap_drop(struct swap *s);
 
 #endif

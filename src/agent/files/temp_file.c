@@ -1,4 +1,4 @@
-/* temp_file.c: a file is written beside its place. */
+/* temp_file.c: writes a file atomically. */
 #include "agent/files/temp_file.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-/* At the end of its name, for those who watch the directory. */
+/* Ends the temporary name, so that a watch tells replaced from new files. */
 #define REPLACES "~"
 
 enum { NEW_MODE = 0644, CHUNK = 65536 };
@@ -29,9 +29,9 @@ open_beside(struct temp_file *d, struct err *e)
 	return files_fail(e, d->path);
 }
 
-/* What had better not be replaced, or cannot: its directory is not ours. */
+/* True for a device or fifo, or if the file's directory is not writable. */
 static bool
-stays_in_place(const struct temp_file *d, mode_t mode)
+must_write_directly(const struct temp_file *d, mode_t mode)
 {
 	char dir[FILES_PATH_MAX];
 
@@ -65,12 +65,12 @@ temp_file_open(struct temp_file *d, const char *path, int mode, struct err *e)
 		return files_fail(e, path);
 	}
 	d->mode = (mode >= 0 ? (mode_t)mode : st.st_mode) & 07777;
-	if (!stays_in_place(d, st.st_mode))
+	if (!must_write_directly(d, st.st_mode))
 		return open_beside(d, e);
 	if (d->beside)
 		return err_set(e, ERR_INTERNAL, CODE_NONE,
 		    "%.150s cannot be replaced", d->path);
-	/* O_NONBLOCK: a fifo without a reader must not hold us */
+	/* O_NONBLOCK: a fifo without a reader must not block the thread */
 	d->fd = open(d->path,
 	    O_WRONLY | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return d->fd < 0 ? files_fail(e, d->path) : 0;
@@ -111,7 +111,7 @@ temp_file_drop(struct temp_file *d)
 	mem_close_fd(&d->fd);
 }
 
-/* All that the source has. */
+/* Writes all bytes of the source. */
 static int
 write_all(struct temp_file *d, const struct temp_file_source *from,
     struct err *e)
@@ -139,7 +139,7 @@ int
 temp_file_write_file(const char *path, const struct temp_file_source *from,
     int mode, struct err *e)
 {
-	auto_temp_file struct temp_file d = DRAFT_NONE;
+	auto_temp_file struct temp_file d = TEMP_FILE_NONE;
 
 	if (temp_file_open(&d, path, mode, e) < 0 || write_all(&d, from, e) < 0)
 		return -1;

@@ -1,10 +1,12 @@
 /*
- * temp_file.h: a file is written beside its place and takes it when it is whole.
+ * temp_file.h: writes a file atomically: a temporary file beside it, then
+ * rename.
  *
- * The parents are made; a link's target is written, not the link.  Nobody sees
- * half a file, and what was there stays until the end.  A device or a fifo is
- * written to as it is, and so is a file in a directory that is not ours,
- * unless `beside` says otherwise.
+ * Missing parent directories are made.  If the path is a symbolic link, its
+ * target is replaced, not the link.  Readers never see half a file, and the old
+ * file stays until the rename.  A device or a fifo is written to directly, and
+ * so is a file in a directory that the tenant cannot write to, unless `beside`
+ * is set.
  */
 #ifndef SANDLEASE_AGENT_FILES_TEMP_FILE_H
 #define SANDLEASE_AGENT_FILES_TEMP_FILE_H
@@ -18,44 +20,44 @@
 
 struct temp_file {
 	int fd;
-	bool beside; /* the caller's: what cannot be replaced stays as it is */
-	bool replaces; /* something is there already */
+	bool beside;   /* set by the caller: fail instead of writing directly */
+	bool replaces; /* the path exists */
 	mode_t mode;
-	char path[FILES_PATH_MAX]; /* its place, links followed */
-	char temp[FILES_TEMP_MAX]; /* "" when there is no file to drop */
+	char path[FILES_PATH_MAX]; /* the final path, links followed */
+	char temp[FILES_TEMP_MAX]; /* "" when there is no temporary file */
 };
 
 #define auto_temp_file __attribute__((cleanup(temp_file_drop)))
-#define DRAFT_NONE                                                             \
+#define TEMP_FILE_NONE                                                         \
 	{                                                                      \
 		.fd = -1                                                       \
 	}
 
-/* Begins one; an existing file's mode stays unless `mode` is not -1. */
+/* Opens a temporary file.  `mode` -1: keep the mode of an existing file. */
 int temp_file_open(struct temp_file *d, const char *path, int mode,
     struct err *e) MUST_CHECK;
 
 int temp_file_write(struct temp_file *d, const char *data, size_t len,
     struct err *e) MUST_CHECK;
 
-/* Puts it into its place; `only_new`: unless somebody is there (EEXIST). */
+/* Renames the temporary file to its path.  `only_new`: EEXIST if it exists. */
 int temp_file_commit(struct temp_file *d, bool only_new, struct err *e)
     MUST_CHECK;
 
-/* Whether a file of that name is that of a temporary file which will replace another. */
+/* Whether `name` is that of a temporary file that will replace a file. */
 bool temp_file_replaces(const char *name);
 
-/* Leaves nothing behind of what was not committed. */
+/* Removes the temporary file if it was not committed. */
 void temp_file_drop(struct temp_file *d);
 
-/* Where the bytes come from: memory, or a descriptor when fd >= 0. */
+/* The source of the bytes: memory, or a descriptor when fd >= 0. */
 struct temp_file_source {
 	const char *data;
 	size_t len;
-	int fd; /* borrowed; read from where it stands */
+	int fd; /* borrowed; read from its current offset */
 };
 
-/* All of it at once; `mode` as in temp_file_open(). */
+/* Opens, writes and commits; `mode` as in temp_file_open(). */
 int temp_file_write_file(const char *path, const struct temp_file_source *from,
     int mode, struct err *e) MUST_CHECK;
 

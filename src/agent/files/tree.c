@@ -1,4 +1,4 @@
-/* tree.c: removing a directory with all that is in it. */
+/* tree.c: removes a file, or a directory with all its contents. */
 #include "agent/files/tree.h"
 
 #include <dirent.h>
@@ -13,14 +13,14 @@
 #include "common/mem.h"
 
 /*
- * Each level has a descriptor, a buffer and a frame of a small stack.  What is
- * deeper is moved up to the top and goes in the next round.
+ * Each level needs a descriptor, a buffer and a stack frame, and threads have
+ * small stacks.  A directory below DEPTH_MAX is moved up to the top, and
+ * removed in the next round.
  */
 enum { DEPTH_MAX = 64, ASK_EVERY = 64 };
 
-/* One under way. */
 struct removal {
-	int top; /* the tree itself */
+	int top; /* descriptor of the tree's top directory */
 	tree_go_on_fn *go_on;
 	void *ctx;
 	unsigned count;
@@ -42,7 +42,7 @@ move_to_top(const struct removal *r, int at, const char *name)
 	return renameat(at, name, r->top, up);
 }
 
-/* Removes what is in the directory.  How many went; -1 with errno. */
+/* Removes the directory's entries.  Returns how many; -1 with errno. */
 static int
 empty_dir(struct removal *r, int fd, int depth)
 {
@@ -88,7 +88,7 @@ remove_at(struct removal *r, int at, const char *name, int depth)
 		return 0;
 	if (errno != EISDIR)
 		return -1;
-	/* tried first: a place that is busy keeps what is in it */
+	/* rmdir first: a busy directory must keep its contents */
 	while (unlinkat(at, name, AT_REMOVEDIR) < 0) {
 		if (errno == ENOENT)
 			return 0;

@@ -1,6 +1,4 @@
-/*
- * tree.h: removing a directory with all that is in it.
- */
+/* tree.h: removes a file, or a directory with all its contents. */
 #ifndef SANDLEASE_AGENT_FILES_TREE_H
 #define SANDLEASE_AGENT_FILES_TREE_H
 
@@ -9,15 +7,15 @@
 #include "common/err.h"
 
 /*
- * Removes what is at `path`: a link, not what it points to; a directory with
- * its contents, however deep.  Nothing is touched of what cannot go at the
- * end, such as a place where something is mounted.
+ * Removes `path`: a symbolic link, not its target; a directory of any depth
+ * with its contents.  A directory that cannot be removed itself, such as a
+ * mount point, keeps its contents.
  */
 int tree_remove(const char *path, struct err *e) MUST_CHECK;
 
 /*
- * The same, as long as go_on() says so, which is asked now and then; what is
- * left then is "resource_busy".
+ * The same, but stops with "resource_busy" when go_on(), which is called every
+ * few entries, returns false.
  */
 typedef bool tree_go_on_fn(void *ctx);
 int tree_remove_while(const char *path, tree_go_on_fn *go_on, void *ctx,

@@ -1,4 +1,4 @@
-/* view.c: a file that is opened to be answered with. */
+/* view.c: opens a file to send it to the client. */
 #include "agent/files/view.h"
 
 #include <errno.h>
@@ -41,11 +41,11 @@ static int
 too_large(const char *path, const struct view *v, int64_t max, struct err *e)
 {
 	return err_set(e, ERR_TOO_LARGE, CODE_FILE_TOO_LARGE,
-	    "%.120s has %lld bytes; %lld can be read at once", path,
+	    "%.120s has %lld bytes; at most %lld can be read at once", path,
 	    (long long)v->size, (long long)max);
 }
 
-/* Copies what is there, but not much more than `max`. */
+/* Copies v to the descriptor `to`, but not much more than `max` bytes. */
 static int
 spool(struct view *v, int64_t max, int to)
 {
@@ -79,7 +79,7 @@ view_settle(const char *path, int64_t max, struct view *v, struct err *e)
 	copy = memfd_create("view", MFD_CLOEXEC);
 	if (copy < 0)
 		return files_fail(e, path);
-	/* /dev/zero fills it; not for many at once */
+	/* /dev/zero fills the memory up to max: only for one call at a time */
 	lock_take(&one);
 	rc = spool(v, max, copy);
 	lock_drop(&one);
@@ -112,7 +112,7 @@ view_is_utf8(const struct view *v, bool (*tick)(void *ctx), void *ctx)
 	ssize_t n;
 
 	if (!v->regular)
-		return false; /* it cannot be read again */
+		return false; /* a fifo cannot be read a second time */
 	while ((n = blocks_next(&b, &data)) > 0)
 		if (!utf8_valid(data, (size_t)n) || !tick(ctx))
 			return false;

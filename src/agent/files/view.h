@@ -1,10 +1,10 @@
 /*
- * view.h: a file that is opened to be answered with.
+ * view.h: opens a file to send it to the client, and decides between text and
+ * base64.
  *
- * Nothing here waits: a fifo without a writer, or whose writer is silent, is
- * at its end.  Whether a file goes out as text is decided before its first
- * byte is sent, by its type and by all of its bytes; so what is not UTF-8
- * arrives whole.
+ * Never blocks: a fifo without a writer, or with a silent writer, counts as at
+ * its end.  view_is_text() checks the type and all bytes before the first byte
+ * is sent, so that a file that is not UTF-8 arrives complete.
  */
 #ifndef SANDLEASE_AGENT_FILES_VIEW_H
 #define SANDLEASE_AGENT_FILES_VIEW_H
@@ -17,8 +17,8 @@
 
 struct view {
 	int fd;
-	int64_t size;     /* what the file system says; 0: perhaps more */
-	bool regular;     /* it can be read again from its beginning */
+	int64_t size;     /* as the file system says; 0: unknown */
+	bool regular;     /* can be read again from the beginning */
 	const char *type; /* MIME */
 };
 
@@ -28,22 +28,22 @@ int view_open(const char *path, struct view *v, struct err *e) MUST_CHECK;
 void view_close(struct view *v);
 
 /*
- * Makes sure that it can be read again and has at most `max` bytes: what has
- * no size beforehand is read into memory.  ERR_TOO_LARGE "file_too_large"
- * with v->size as far as it is known.
+ * Makes sure that the file can be read again and has at most `max` bytes: a
+ * file of unknown size is read into memory.  If it is larger, ERR_TOO_LARGE
+ * "file_too_large", with the known part of the size in v->size.
  */
 int view_settle(const char *path, int64_t max, struct view *v, struct err *e)
     MUST_CHECK;
 
 /*
- * True when all of it is UTF-8, and for a text its type says so too.  Reads it
- * through; `tick` is called now and then and ends that by false, which means
- * no.
+ * True when the whole file is UTF-8; view_is_text() also wants a type that is
+ * text.  Both read the whole file and call `tick` after each block; if tick
+ * returns false they stop and return false.
  */
 bool view_is_utf8(const struct view *v, bool (*tick)(void *ctx), void *ctx);
 bool view_is_text(const struct view *v, bool (*tick)(void *ctx), void *ctx);
 
-/* Its bytes from the beginning, or from where a fifo is. */
+/* For reading the file from the beginning, or a fifo from now on. */
 struct blocks view_blocks(const struct view *v, bool text);
 
 #endif

@@ -1,4 +1,4 @@
-/* walk.c: a tree, entry by entry. */
+/* walk.c: visits the entries of a tree. */
 #include "agent/files/walk.h"
 
 #include <dirent.h>
@@ -11,20 +11,20 @@
 #include "common/mem.h"
 
 /*
- * A directory on the way down.  Of a tree that is deeper than WALK_OPEN_MAX the
- * upper ones are closed meanwhile.
+ * A directory on the way down.  If there are more than WALK_OPEN_MAX, the upper
+ * ones are closed, and reopened on the way back.
  */
 struct walk_level {
-	DIR *dir; /* NULL: put aside */
+	DIR *dir; /* NULL: closed for now */
 	dev_t device;
-	ino_t ino;       /* ... and what it was */
-	long at;         /* ... and how much of it has been read */
-	size_t path_len; /* its own, below the top */
+	ino_t ino;       /* with device: checked when it is reopened */
+	long at;         /* the position to go on reading from */
+	size_t path_len; /* of its path below the top */
 };
 
-/* Stays so until its child is left: a second one may be entered meanwhile. */
+/* l may be closed already, if the walk has not come back to l since. */
 static void
-put_aside(struct walk_level *l)
+close_level(struct walk_level *l)
 {
 	if (l->dir == NULL)
 		return;
@@ -32,9 +32,12 @@ put_aside(struct walk_level *l)
 	closedir(TAKE(l->dir));
 }
 
-/* By the way up from the one below; a tenant who moves things may bend that. */
+/*
+ * Opens ".." of the directory `below`.  False if that is another directory: the
+ * tenant may have moved `below` during the walk.
+ */
 static bool
-take_up(const struct walk *w, struct walk_level *l, int below)
+reopen_level(const struct walk *w, struct walk_level *l, int below)
 {
 	int fd = openat(below, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
@@ -44,7 +47,7 @@ take_up(const struct walk *w, struct walk_level *l, int below)
 		mem_close_fd(&fd);
 		return false;
 	}
-	/* where it was counts for nothing once entries before it are gone */
+	/* the position is wrong once the caller has removed entries */
 	if (!w->shrinking)
 		seekdir(l->dir, l->at);
 	return true;
@@ -74,7 +77,7 @@ walk_open(struct walk *w, int fd)
 		.ino = st.st_ino,
 		.path_len = w->path.len };
 	if (w->depth > WALK_OPEN_MAX)
-		put_aside(&w->level[w->depth - 1 - WALK_OPEN_MAX]);
+		close_level(&w->level[w->depth - 1 - WALK_OPEN_MAX]);
 	return 0;
 }
 
@@ -109,7 +112,7 @@ leave_dir(struct walk *w)
 	struct walk_level *l = &w->level[w->depth - 1];
 
 	if (w->depth > 1 && l[-1].dir == NULL &&
-	    !take_up(w, &l[-1], dirfd(l->dir))) {
+	    !reopen_level(w, &l[-1], dirfd(l->dir))) {
 		errno = ESTALE;
 		return WALK_LOST;
 	}
@@ -148,7 +151,7 @@ walk_next(struct walk *w)
 		return errno == 0 ? leave_dir(w) : WALK_LOST;
 	w->at = dirfd(l->dir);
 	set_name(w, l, entry->d_name);
-	/* most file systems know the type without looking at the file */
+	/* most file systems give the type without fstatat() */
 	if (w->types && entry->d_type != DT_UNKNOWN) {
 		w->st = (struct stat){ .st_mode = DTTOIF(entry->d_type) };
 		return WALK_ENTRY;
