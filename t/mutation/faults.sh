@@ -161,10 +161,10 @@ agent agent/executions "lines are counted over the life of a shell" shell/script
 	's/LINENO=0,2/2/' \
 	"with {}"
 agent agent/executions "an id means every command" run/interrupt.c \
-	's/\(m->who.id == NULL \|\| str_equal\(j->name.id, m->who.id\)\)/true/' \
+	's/\(m->by.id == NULL \|\| str_equal\(j->name.id, m->by.id\)\)/true/' \
 	"the other goes on"
 agent agent/executions "a shell means every command" run/interrupt.c \
-	's/\(m->who.shell == NULL \|\| str_equal\(j->name.shell, m->who.shell\)\)/true/' \
+	's/\(m->by.shell == NULL \|\| str_equal\(j->name.shell, m->by.shell\)\)/true/' \
 	"what runs in a shell"
 agent agent/executions "a shell means every terminal" pty/act.c \
 	's/\(shell != NULL && !str_equal\(t->id, shell\)\)/false/' \

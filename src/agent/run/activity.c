@@ -1,4 +1,4 @@
-/* activity.c: what the wrapper is busy with. */
+/* activity.c: counts the wrapper's work and remembers when it was last busy. */
 #include "agent/run/activity.h"
 
 #include <stdatomic.h>
@@ -9,7 +9,7 @@ static atomic_llong counts[ACTIVITY__MAX];
 static atomic_llong last_ms;
 static atomic_llong relayed_ms; /* 0: never */
 static _Thread_local bool probing;
-static atomic_llong limit_at; /* the latest end of what has a limit */
+static atomic_llong limit_at; /* the latest time limit of running work */
 static atomic_llong served;
 static int64_t (*also_running)(void);
 
@@ -54,7 +54,7 @@ activity_end(enum activity what)
 {
 	if (probing)
 		return;
-	/* before the count: never idle for an age between */
+	/* before the count: a reader in between must not see an old time */
 	if (what != ACTIVITY_RELAYS)
 		activity_touch();
 	atomic_fetch_sub(&counts[what], 1);
@@ -120,7 +120,7 @@ activity_idle_ms(void)
 {
 	int64_t idle;
 
-	/* an open connection to a port is no work, the bytes on it are */
+	/* an open connection to a port is no work, bytes on it are */
 	if (activity_count(ACTIVITY_RUNNING) > 0 ||
 	    activity_count(ACTIVITY_STREAMS) > 0)
 		return 0;

@@ -1,9 +1,10 @@
 /*
- * activity.h: what the wrapper is busy with, for op status.
+ * activity.h: counts the wrapper's work and remembers when it was last busy,
+ * for op status.
  *
- * Counters that any thread may move; a byte on a relayed port counts as work
- * that has just ended, a connection without one does not.  What a probe does
- * (X-Sandlease-Probe) does not count at all.
+ * Any thread may call these functions.  A byte on a relayed port counts as work
+ * that has just ended; a connection without bytes does not count.  A probe (a
+ * call with X-Sandlease-Probe) does not count at all.
  */
 #ifndef SANDLEASE_AGENT_RUN_ACTIVITY_H
 #define SANDLEASE_AGENT_RUN_ACTIVITY_H
@@ -21,34 +22,38 @@ enum activity {
 void activity_begin(enum activity what);
 void activity_end(enum activity what);
 
-/* Whether what this thread does from now on is a probe's; and whether it is. */
+/* Sets, and tells, whether this thread now works for a probe. */
 void activity_probe(bool on);
 bool activity_is_probe(void);
 
-/* Something happened just now. */
+/* Sets the time of the last activity to now. */
 void activity_touch(void);
-/* A byte has passed a relayed port. */
+/* The same, after a byte on a relayed port. */
 void activity_relayed(void);
 
 int64_t activity_count(enum activity what);
-/* What else runs, counted when somebody wants to know.  Once. */
+/* Sets the callback whose result activity_count(ACTIVITY_RUNNING) adds. */
 void activity_also(int64_t (*running)(void));
 
-/* A call came in; and how many did. */
+/* Counts a call; and the number of calls so far. */
 void activity_serve(void);
 int64_t activity_served(void);
 
-/* What runs will be ended at this time; and how long that is, 0: no limit. */
+/*
+ * Notes that some running work is ended at deadline_ms (of clock_ms()).
+ * activity_limit_ms(): the time to the latest such deadline while work runs; 0:
+ * no limit.
+ */
 void activity_limit(int64_t deadline_ms);
 int64_t activity_limit_ms(void);
 
-/* Milliseconds since anything happened at all, work or not. */
+/* Milliseconds since the last activity_touch(), also while work runs. */
 int64_t activity_quiet_ms(void);
 
-/* Milliseconds since the last work ended; 0 while some goes on. */
+/* Milliseconds since the last work ended; 0 while work runs. */
 int64_t activity_idle_ms(void);
 
-/* Milliseconds since the last byte on a relayed port; -1: there was none. */
+/* Milliseconds since the last byte on a relayed port; -1: none so far. */
 int64_t activity_relay_idle_ms(void);
 
 #endif

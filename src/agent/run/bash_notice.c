@@ -1,4 +1,4 @@
-/* bash_notice.c: what bash itself says of a job that was killed. */
+/* bash_notice.c: removes bash's own message about a killed job from stderr. */
 #include "agent/run/bash_notice.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 
 #include "common/mem.h"
 
-/* What strsignal() calls the two signals that end a command. */
+/* strsignal()'s words for the two signals that end a command. */
 static const char *const WORDS[] = { "Terminated", "Killed" };
 
 static bool
@@ -21,7 +21,7 @@ is_word(const char *s, size_t len)
 
 /* Skips `skip`, then one or more digits; NULL if they are not there. */
 static const char *
-number_after(const char *s, const char *end, const char *skip)
+skip_number(const char *s, const char *end, const char *skip)
 {
 	size_t n = strlen(skip);
 	const char *digits;
@@ -34,18 +34,18 @@ number_after(const char *s, const char *end, const char *skip)
 	return s > digits ? s : NULL;
 }
 
-/* `line 1:    23 Killed                  sleep 100` */
+/* Matches `line 1:    23 Killed                  sleep 100`. */
 static bool
-is_told_of_job(const char *s, const char *end)
+is_job_message(const char *s, const char *end)
 {
 	const char *word;
 
-	s = number_after(s, end, "line ");
+	s = skip_number(s, end, "line ");
 	if (s == NULL || s == end || *s++ != ':')
 		return false;
 	while (s + 1 < end && s[0] == ' ' && s[1] == ' ')
 		s++;
-	s = number_after(s, end, " ");
+	s = skip_number(s, end, " ");
 	if (s == NULL || s == end || *s != ' ')
 		return false;
 	word = ++s;
@@ -66,11 +66,11 @@ bash_notice_strip(const char *text, size_t len)
 	line = line != NULL ? line + 1 : text;
 	if (is_word(line, (size_t)(text + len - 1 - line)))
 		return (size_t)(line - text);
-	/* what the command had written need not end with a newline */
+	/* the command's own output before it may lack a newline */
 	name =
 	    memmem(line, (size_t)(text + len - line), SHELL, sizeof(SHELL) - 1);
 	if (name == NULL ||
-	    !is_told_of_job(name + sizeof(SHELL) - 1, text + len - 1))
+	    !is_job_message(name + sizeof(SHELL) - 1, text + len - 1))
 		return len;
 	if (name - line >= 5 && memcmp(name - 5, "/bin/", 5) == 0)
 		name -= 5;

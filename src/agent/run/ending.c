@@ -1,4 +1,4 @@
-/* ending.c: ending what a command has started while its output still flows. */
+/* ending.c: ends the processes of a command while its output is passed on. */
 #include "agent/run/ending.h"
 
 #include <poll.h>
@@ -12,16 +12,15 @@
 
 enum { GRACE_MS = 1000 };
 
-/* One ending under way. */
 struct ending {
 	struct pump *pump;
-	bool over; /* nothing more will flow */
+	bool over; /* the command has ended: pump_run() would return at once */
 	int64_t end_ms;
 };
 
-/* Until what `fd` is of has ended (-1: the pump's process), or the time is. */
+/* Pumps until the pidfd `fd` (-1: the pump's process) ends, or end_ms. */
 static void
-wait_for(struct ending *w, int fd)
+pump_until(struct ending *w, int fd)
 {
 	struct pollfd f = { fd, POLLIN, 0 };
 	enum pump_end how;
@@ -37,7 +36,10 @@ wait_for(struct ending *w, int fd)
 	w->over = how == PUMP_TOLD || how == PUMP_EXITED;
 }
 
-/* Nobody is told twice: to many programs that means to leave all as it lies. */
+/*
+ * Sends SIGTERM to the processes of `now` that are not in `told`.  No process
+ * gets it twice: many programs end at the second SIGTERM without cleaning up.
+ */
 static void
 term_new(const struct proctree *now, const struct proctree *told)
 {
@@ -49,7 +51,7 @@ term_new(const struct proctree *now, const struct proctree *told)
 	}
 }
 
-/* False when some are left at the end. */
+/* False when processes are left after the grace period. */
 static bool
 term_below(struct ending *w, pid_t root, const struct proctree *spare)
 {
@@ -64,8 +66,8 @@ term_below(struct ending *w, pid_t root, const struct proctree *spare)
 			auto_fd int fd =
 			    (int)syscall(SYS_pidfd_open, now.procs[0].pid, 0);
 
-			if (fd >= 0) /* else it has just ended */
-				wait_for(w, fd);
+			if (fd >= 0) /* else the process has just ended */
+				pump_until(w, fd);
 		}
 	} while (now.count > 0 && clock_left_ms(w->end_ms) > 0);
 	proctree_free(&told);
@@ -91,7 +93,7 @@ ending_all(struct pump *p, pid_t root)
 		kill(root, SIGTERM);
 		kill(root, SIGCONT);
 		while (!w.over && clock_left_ms(w.end_ms) > 0)
-			wait_for(&w, -1);
+			pump_until(&w, -1);
 	}
 	proctree_kill(root, NULL);
 }

@@ -1,8 +1,9 @@
 /*
- * ending.h: ending what a command has started while its output still flows.
+ * ending.h: ends the processes of a command while its output is still passed
+ * on.
  *
- * SIGTERM, a second of grace in which last words are passed on, then SIGKILL
- * for what is left.
+ * Sends SIGTERM, waits up to a second in which output still reaches the client,
+ * then sends SIGKILL to the processes that are left.
  */
 #ifndef SANDLEASE_AGENT_RUN_ENDING_H
 #define SANDLEASE_AGENT_RUN_ENDING_H
@@ -11,14 +12,15 @@
 #include "agent/run/pump.h"
 
 /*
- * Everything below root that is neither in `spare` nor below one of those.
- * The pump's wake_fd and deadline are used up, here and below.
+ * Ends every descendant of root that is neither in `spare` nor below a process
+ * in `spare`.  Both functions overwrite the pump's wake_fd and deadline_ms.
  */
 void ending_below(struct pump *p, pid_t root, const struct proctree *spare);
 
 /*
- * Root too, which is a child of ours that has not been waited for.  It stands
- * still until what it has started is gone: a shell would go on with its list.
+ * Ends root, too: a child of the wrapper that has not been waited for.  root is
+ * stopped until its descendants have ended: a shell would go on with the next
+ * command of its list.
  */
 void ending_all(struct pump *p, pid_t root);
 

@@ -1,4 +1,4 @@
-/* execution.c: what a caller may say of any command. */
+/* execution.c: reads the options that every route for commands has. */
 #include "agent/run/execution.h"
 
 #include "common/id.h"
@@ -11,21 +11,22 @@ static const char ID_CHARS[] = "abcdefghijklmnopqrstuvwxyz"
 enum on_disconnect { CONTINUE, KILL };
 static const char *const ON_DISCONNECT[] = { "continue", "kill", NULL };
 
-struct said {
+struct execution_body {
 	char id[INTERRUPT_ID_MAX];
 	int on_disconnect;
 };
 
 static const struct jfield FIELDS[] = {
-	JFIELD("executionId", struct said, id, J_STR, 0, 1,
-	    INTERRUPT_ID_MAX - 1, "by which the command can be ended"),
-	JFIELD_ENUM("onDisconnect", struct said, on_disconnect, 0,
-	    ON_DISCONNECT, "what becomes of it when its client leaves"),
+	JFIELD("executionId", struct execution_body, id, J_STR, 0, 1,
+	    INTERRUPT_ID_MAX - 1, "id by which the command can be ended"),
+	JFIELD_ENUM("onDisconnect", struct execution_body, on_disconnect, 0,
+	    ON_DISCONNECT,
+	    "what happens to the command when its client disconnects"),
 };
 
-/* The name of a member of ours that the body has; NULL: none. */
+/* The name of the first of FIELDS that the body has; NULL: none. */
 static const char *
-first_said(const json_t *body)
+first_given(const json_t *body)
 {
 	for (size_t i = 0; i < ARRAY_LEN(FIELDS); i++)
 		if (json_object_get(body, FIELDS[i].name) != NULL)
@@ -37,7 +38,7 @@ int
 execution_read(struct call *c, const json_t *body, const char *route,
     struct execution *out, struct err *e)
 {
-	struct said s = { .on_disconnect = CONTINUE };
+	struct execution_body s = { .on_disconnect = CONTINUE };
 
 	if (jfield_decode(body, FIELDS, ARRAY_LEN(FIELDS), J_LENIENT, &s, e) <
 	    0)
@@ -48,7 +49,7 @@ execution_read(struct call *c, const json_t *body, const char *route,
 		return err_field(e, "executionId",
 		    "must be made of letters, digits, '-', '_' and '.'");
 	*out = (struct execution){ .route = route,
-		.chosen = first_said(body) != NULL,
+		.chosen = first_given(body) != NULL,
 		.client = s.on_disconnect == KILL ? call_fd(c) : 0 };
 	str_copy(out->id, sizeof(out->id), s.id);
 	return 0;
@@ -63,7 +64,7 @@ execution_tell(struct call *c, const struct execution *x)
 int
 execution_refuse(const json_t *body, const char *why, struct err *e)
 {
-	const char *name = first_said(body);
+	const char *name = first_given(body);
 
 	return name != NULL ? err_field(e, name, "%s", why) : 0;
 }

@@ -1,10 +1,9 @@
 /*
- * execution.h: what a caller may say of any command: its id, and whether it
- * ends with the call.
+ * execution.h: reads the options that every route for commands has.
  *
- * Members of a body: `executionId`, by which api/executions/{id} ends the
- * command (one is made where none is given), and `onDisconnect`: "continue", or
- * "kill" to have it interrupted when its client leaves.
+ * These are members of the body.  `executionId`: api/executions/{id} ends the
+ * command by this id; without one, a random id is made.  `onDisconnect`:
+ * "continue", or "kill" to interrupt the command when its client disconnects.
  */
 #ifndef SANDLEASE_AGENT_RUN_EXECUTION_H
 #define SANDLEASE_AGENT_RUN_EXECUTION_H
@@ -18,17 +17,17 @@ struct execution {
 	char id[INTERRUPT_ID_MAX];
 	const char *route; /* for lists: "execute/stream" */
 	int client;        /* as in struct interrupt_name */
-	bool chosen;       /* the caller has said one of the two */
+	bool chosen;       /* the body has one of the two members */
 };
 
-/* Reads both. */
+/* Reads both members. */
 int execution_read(struct call *c, const json_t *body, const char *route,
     struct execution *out, struct err *e) MUST_CHECK;
 
-/* The answer gets a header X-Execution-Id. */
+/* Adds the header X-Execution-Id to the answer. */
 void execution_tell(struct call *c, const struct execution *x);
 
-/* A body that has neither of them, or an error that names the one. */
+/* Fails, and names the member, if the body has one of them. */
 int execution_refuse(const json_t *body, const char *why, struct err *e)
     MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* helper.c: another program that does a part of a call's work. */
+/* helper.c: runs another program that does a part of a call's work. */
 #include "agent/run/helper.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ helper_read(int fd, char *to, size_t max)
 	return (ssize_t)len;
 }
 
-/* ---- waiting for one */
+/* ---- waiting for a helper */
 
 bool
 helper_hear(int fd, struct buf *said)
@@ -100,15 +100,16 @@ helper_hear(int fd, struct buf *said)
 }
 
 static int
-given_up(const struct helper_boss *b, bool gone, struct err *e)
+explain_give_up(const struct helper_boss *b, bool gone, struct err *e)
 {
 	if (gone)
 		return err_set(e, ERR_CONFLICT, CODE_CALL_LEFT,
-		    "the client has gone");
+		    "the client has disconnected");
 	if (interrupt_told(b->job) != INTERRUPT_NOT)
 		return err_set(e, ERR_CONFLICT, CODE_OPERATION_INTERRUPTED,
-		    "it was interrupted");
-	return err_set(e, ERR_INTERNAL, CODE_WORKER_LATE, "it took too long");
+		    "the operation was interrupted");
+	return err_set(e, ERR_INTERNAL, CODE_WORKER_LATE,
+	    "the operation took too long");
 }
 
 int
@@ -132,11 +133,11 @@ helper_watch(struct helper *w, const struct helper_boss *b, int from,
 			continue;
 		if (n == 0 || p[GONE].revents != 0 || p[TOLD].revents != 0) {
 			b->call->gone = p[GONE].revents != 0;
-			given_up(b, b->call->gone, e);
+			explain_give_up(b, b->call->gone, e);
 			helper_end(w);
 			return -1;
 		}
-		/* its last words first */
+		/* read all output before the end is reported */
 		if (p[HEARD].revents != 0) {
 			if (!helper_hear(from, said))
 				p[HEARD].fd = -1;

@@ -1,9 +1,10 @@
 /*
- * helper.h: another program that does a part of a call's work.
+ * helper.h: runs another program that does a part of a call's work.
  *
- * Mostly the agent once more (pack.h), because an archive is for no process
- * that serves a session.  It ends with the call: a client that leaves and an
- * interruption end it, and nobody waits for what it left behind.
+ * Mostly that is the agent itself with other arguments: pack.h says why the
+ * wrapper must not read archives.  The helper ends with the call: it is killed
+ * when the client disconnects or the call is interrupted.  The wrapper does not
+ * wait for processes that the helper has started.
  */
 #ifndef SANDLEASE_AGENT_RUN_HELPER_H
 #define SANDLEASE_AGENT_RUN_HELPER_H
@@ -19,7 +20,7 @@
 
 enum { WORKER_PIPE = -1 };
 
-/* A descriptor is borrowed; WORKER_PIPE: a pipe whose other end is ours. */
+/* Borrowed descriptors; WORKER_PIPE: make a pipe to or from the wrapper. */
 struct helper_plan {
 	const char *const *argv;
 	const char *cwd;
@@ -28,7 +29,7 @@ struct helper_plan {
 
 struct helper {
 	struct child child;
-	int in, out, err; /* our ends; -1 where it has none */
+	int in, out, err; /* the wrapper's ends of the pipes; -1: none */
 };
 
 #define auto_helper __attribute__((cleanup(helper_end)))
@@ -37,17 +38,17 @@ struct helper {
 		.child = { -1, -1 }, .in = -1, .out = -1, .err = -1            \
 	}
 
-/* Its own path is /proc/self/exe. */
+/* To run the agent itself, argv[0] is /proc/self/exe. */
 int helper_start(struct helper *w, const struct helper_plan *p, struct err *e)
     MUST_CHECK;
 
-/* Its status, when it has ended by itself. */
+/* Waits for the helper's end; returns its status. */
 int helper_wait(struct helper *w);
 
-/* Ends one that nobody waits for any more. */
+/* Kills the helper if it runs, and closes the pipes. */
 void helper_end(struct helper *w);
 
-/* For whom it works. */
+/* The call that the helper works for. */
 struct helper_boss {
 	struct call *call;
 	struct interrupt_job *job;
@@ -55,20 +56,21 @@ struct helper_boss {
 };
 
 /*
- * Until it has ended.  What comes from `from`, one of our ends, is kept in
- * *said, SAID_MAX of it.  -1 when it was given up before: "call_left",
- * "operation_interrupted" or "helper_late"; it is ended then.
+ * Waits for the helper's end, and keeps in *said up to SAID_MAX bytes that come
+ * from `from`, the wrapper's end of a pipe.  If the client disconnects
+ * ("call_left"), the job is interrupted ("operation_interrupted") or the
+ * deadline passes ("worker_late"), kills the helper and returns -1.
  */
 int helper_watch(struct helper *w, const struct helper_boss *b, int from,
     struct buf *said, int *status, struct err *e) MUST_CHECK;
 
 /*
- * The next that comes from `fd`; what is more than SAID_MAX is taken and not
- * kept.  False at the end.
+ * Reads once from `fd` and appends to *said; discards bytes beyond SAID_MAX.
+ * False at end of file.
  */
 bool helper_hear(int fd, struct buf *said);
 
-/* Until `max` bytes are there or the end; how many, -1 with errno. */
+/* Reads `max` bytes, fewer only at end of file; how many, -1 with errno. */
 ssize_t helper_read(int fd, char *to, size_t max);
 
 #endif

@@ -1,4 +1,4 @@
-/* interrupt.c: stopping the commands that run, and nothing else. */
+/* interrupt.c: ends the commands that run, and nothing else. */
 #include "agent/run/interrupt.h"
 
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "common/str.h"
 
 enum {
-	/* a second of grace, one for the shell to yield, a slow machine */
+	/* a second of grace, one for the shell, time for a slow machine */
 	THREADS_MS = 4000,
 	GIVE_UP_MS = 9000,
 	WAKERS_MAX = 2,
@@ -59,7 +59,7 @@ interrupt_enter(struct interrupt_job *j, const struct interrupt_name *n,
 		return 0;
 	mem_close_fd(&j->wake);
 	return err_set(e, ERR_CONFLICT, CODE_EXECUTION_ALREADY_EXISTS,
-	    "a command with the executionId '%s' runs", n->id);
+	    "a command with the executionId '%s' is already running", n->id);
 }
 
 static bool
@@ -142,7 +142,7 @@ interrupt_limit(struct interrupt_job *j, int64_t limit_ms)
 		log_err(LOG_WARN, "time_limit", &e);
 }
 
-/* ---- waking who waits for a turn */
+/* ---- waking threads that wait for their turn */
 
 void
 interrupt_on_tell(void (*wake)(void))
@@ -156,7 +156,7 @@ interrupt_on_tell(void (*wake)(void))
 	lock_drop(&lock);
 }
 
-/* Without the lock: a waker takes the one of its table. */
+/* Without the lock: a waker takes the lock of its own table. */
 static void
 wake_all(void)
 {
@@ -171,29 +171,29 @@ wake_all(void)
 	}
 }
 
-/* ---- interrupting; with the lock held, but for the last three */
+/* ---- interrupting; all but the last three functions need the lock */
 
-struct meant {
-	struct interrupt_meant who;
-	int64_t before_ms; /* asked for until then */
+struct selection {
+	struct interrupt_meant by;
+	int64_t before_ms; /* the call is not younger than this */
 	enum interrupt_why why;
 };
 
 static bool
-is_meant(const struct interrupt_job *j, const struct meant *m)
+is_selected(const struct interrupt_job *j, const struct selection *m)
 {
 	return !j->over && j->asked_ms <= m->before_ms &&
-	    (m->who.shell == NULL || str_equal(j->name.shell, m->who.shell)) &&
-	    (m->who.id == NULL || str_equal(j->name.id, m->who.id));
+	    (m->by.shell == NULL || str_equal(j->name.shell, m->by.shell)) &&
+	    (m->by.id == NULL || str_equal(j->name.id, m->by.id));
 }
 
 static size_t
-tell_meant(const struct meant *m)
+tell_selected(const struct selection *m)
 {
 	size_t n = 0;
 
 	for (struct interrupt_job *j = jobs; j != NULL; j = j->next) {
-		if (j->told != INTERRUPT_NOT || !is_meant(j, m))
+		if (j->told != INTERRUPT_NOT || !is_selected(j, m))
 			continue;
 		j->told = m->why;
 		(void)!eventfd_write(j->wake, 1);
@@ -203,18 +203,18 @@ tell_meant(const struct meant *m)
 }
 
 static size_t
-count_told(const struct meant *m)
+count_told(const struct selection *m)
 {
 	size_t n = 0;
 
 	for (const struct interrupt_job *j = jobs; j != NULL; j = j->next)
-		n += j->told != INTERRUPT_NOT && is_meant(j, m);
+		n += j->told != INTERRUPT_NOT && is_selected(j, m);
 	return n;
 }
 
-/* Until none of those that were told is left. */
+/* Waits until all interrupted jobs of the selection have ended. */
 static size_t
-wait_told(const struct meant *m, int64_t end_ms)
+wait_told(const struct selection *m, int64_t end_ms)
 {
 	size_t left;
 
@@ -225,25 +225,27 @@ wait_told(const struct meant *m, int64_t end_ms)
 }
 
 /*
- * Those whose thread is held up by a client that does not read.  What is
- * killed is over, although its thread goes on when the client reads or leaves.
+ * Kills the jobs whose thread is blocked by a client that does not read.  A
+ * killed job is over, although its thread stays until the client reads or
+ * disconnects.
  */
 static void
-kill_told(const struct meant *m)
+kill_told(const struct selection *m)
 {
 	for (struct interrupt_job *j = jobs; j != NULL; j = j->next)
-		if (j->told != INTERRUPT_NOT && is_meant(j, m) && j->root > 0)
+		if (j->told != INTERRUPT_NOT && is_selected(j, m) &&
+		    j->root > 0)
 			j->over = proctree_kill(j->root, NULL) == 0;
 }
 
 static size_t
-interrupt(const struct meant *m, size_t *left)
+end_selected(const struct selection *m, size_t *left)
 {
 	int64_t begin = clock_ms();
 	size_t count;
 
 	lock_take(&lock);
-	count = tell_meant(m);
+	count = tell_selected(m);
 	lock_drop(&lock);
 	wake_all();
 	lock_take(&lock);
@@ -259,13 +261,13 @@ interrupt_these(const struct interrupt_meant *m, size_t *count, struct err *e)
 {
 	size_t left;
 
-	*count = interrupt(&(struct meant){ .who = *m,
-			       .before_ms = clock_ms() - m->older_ms,
-			       .why = INTERRUPT_ASKED },
+	*count = end_selected(&(struct selection){ .by = *m,
+				  .before_ms = clock_ms() - m->older_ms,
+				  .why = INTERRUPT_ASKED },
 	    &left);
 	if (left > 0)
 		return err_set(e, ERR_UNAVAILABLE, CODE_STILL_RUNNING,
-		    "%zu commands did not end", left);
+		    "%zu commands did not end; try again", left);
 	return 0;
 }
 
@@ -274,9 +276,9 @@ interrupt_shell(const char *shell)
 {
 	size_t left;
 
-	(void)interrupt(&(struct meant){ .who = { .shell = shell },
-			    .before_ms = clock_ms(),
-			    .why = INTERRUPT_DESTROYED },
+	(void)end_selected(&(struct selection){ .by = { .shell = shell },
+			       .before_ms = clock_ms(),
+			       .why = INTERRUPT_DESTROYED },
 	    &left);
 }
 

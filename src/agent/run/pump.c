@@ -1,4 +1,4 @@
-/* pump.c: what flows while a command runs. */
+/* pump.c: carries script and output while a command runs. */
 #include "agent/run/pump.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-/* The reads of a drain that take no account of time: all that a pipe holds. */
+/* FULL_READS empty two full pipes; a drain makes them without time limit. */
 enum { CHUNK = 32768, FULL_READS = 2 * (1024 * 1024 / CHUNK) };
 enum { DRAIN_MS = 100, DRAIN_QUIET_MS = 10 };
 enum {
@@ -26,9 +26,9 @@ enum {
 	AT__MAX
 };
 
-/* Output says that a command is alive. */
+/* Passes output to the caller, and counts it as activity. */
 static void
-pass_on(struct pump *p, int which, const char *buf, size_t len)
+pass_output(struct pump *p, int which, const char *buf, size_t len)
 {
 	activity_touch();
 	p->output(p->output_ctx, which, buf, len);
@@ -40,7 +40,7 @@ close_output(struct pump *p, int which)
 	close(take_fd(&p->out[which]));
 }
 
-/* One read.  A fifo nobody has opened yet says nothing, not even its end. */
+/* Reads once.  A fifo that had no writer yet reports no end of file. */
 static void
 read_output(struct pump *p, int which, short events, char *buf)
 {
@@ -51,14 +51,14 @@ read_output(struct pump *p, int which, short events, char *buf)
 	p->opened[which] = true;
 	n = read(p->out[which], buf, CHUNK);
 	if (n > 0)
-		pass_on(p, which, buf, (size_t)n);
+		pass_output(p, which, buf, (size_t)n);
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		close_output(p, which);
 }
 
-/* A silent writer does not show in poll; reading tells it from none. */
+/* poll does not show a writer that is silent; read() tells it from none. */
 static void
-probe(struct pump *p, int which, char *buf)
+find_silent_writer(struct pump *p, int which, char *buf)
 {
 	ssize_t n;
 
@@ -67,7 +67,7 @@ probe(struct pump *p, int which, char *buf)
 	n = read(p->out[which], buf, CHUNK);
 	p->opened[which] = n != 0;
 	if (n > 0)
-		pass_on(p, which, buf, (size_t)n);
+		pass_output(p, which, buf, (size_t)n);
 }
 
 static void
@@ -79,7 +79,7 @@ write_script(struct pump *p)
 		p->script += n;
 		p->script_len -= (size_t)n;
 	} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		p->script_len = 0; /* it is dead, and the pidfd will say so */
+		p->script_len = 0; /* the shell has ended: pidfd reports it */
 	}
 }
 
@@ -91,7 +91,7 @@ read_status(struct pump *p, char *buf)
 	if (n > 0)
 		return p->status(p->status_ctx, buf, (size_t)n);
 	if (n == 0)
-		p->status_fd = -1; /* closed: only its end can follow */
+		p->status_fd = -1; /* closed: the process ends next */
 	return false;
 }
 
@@ -162,7 +162,7 @@ pump_catch_up(struct pump *p)
 
 			if (n <= 0)
 				break;
-			pass_on(p, i, buf, (size_t)n);
+			pass_output(p, i, buf, (size_t)n);
 			left -= (int)n;
 		}
 	}
@@ -185,8 +185,8 @@ pump_drain(struct pump *p)
 		read_output(p, 0, f[0].revents, buf);
 		read_output(p, 1, f[1].revents, buf);
 	}
-	probe(p, 0, buf);
-	probe(p, 1, buf);
+	find_silent_writer(p, 0, buf);
+	find_silent_writer(p, 1, buf);
 }
 
 void
@@ -196,5 +196,5 @@ pump_close(struct pump *p)
 		if (p->opened[i] && p->out[i] >= 0)
 			drain_adopt(take_fd(&p->out[i]));
 		else if (p->out[i] >= 0)
-			close_output(p, i); /* nobody can come any more */
+			close_output(p, i); /* never had a writer */
 }

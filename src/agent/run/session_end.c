@@ -1,4 +1,4 @@
-/* session_end.c: why the host ends this session. */
+/* session_end.c: receives why the host ends this session, and tells clients. */
 #include "agent/run/session_end.h"
 
 #include <poll.h>
@@ -9,11 +9,11 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-enum { RECEIVE_MS = 1000 }; /* for a main thread that is busy */
+enum { RECEIVE_MS = 1000 }; /* to wait for a busy main thread */
 
 static struct lock lock = LOCK_INIT(LOCK_SESSION_END);
 static pthread_cond_t received = PTHREAD_COND_INITIALIZER;
-static int source = -1; /* where the reason comes from */
+static int source = -1; /* the channel to init */
 static int wake_fd = -1;
 static bool told;
 static struct session_end end;
@@ -28,11 +28,11 @@ static const struct {
 
 static const struct jfield FIELDS[] = {
 	JFIELD("reason", struct session_end, reason, J_STR, 0, 0,
-	    sizeof(end.reason) - 1, "what becomes of the session"),
+	    sizeof(end.reason) - 1, "what happens to the session"),
 	JFIELD("cause", struct session_end, cause, J_STR, 0, 0,
 	    sizeof(end.cause) - 1, "why"),
 	JFIELD("graceMs", struct session_end, grace_ms, J_INT, 0, 0, 60000,
-	    "for what runs"),
+	    "grace period of running commands"),
 };
 
 /* ---- from init */
@@ -44,7 +44,7 @@ session_end_receive(int channel, json_t **msg, struct channel_fds *fds,
 	struct err ignored;
 	int rc;
 
-	/* locked, so that the message is in the channel or known */
+	/* under the lock: other threads find the message, or `told` is set */
 	lock_take(&lock);
 	source = channel;
 	rc = channel_recv(channel, clock_ms(), msg, fds, e);
@@ -91,7 +91,7 @@ session_end_fd(void)
 }
 
 static bool
-is_waiting(void)
+has_message(void)
 {
 	struct pollfd f = { source, POLLIN, 0 };
 
@@ -105,7 +105,7 @@ session_end_told(struct session_end *out)
 	bool is;
 
 	lock_take(&lock);
-	while (!told && is_waiting() &&
+	while (!told && has_message() &&
 	    lock_wait_until(&received, &lock, until_ms))
 		;
 	is = told;
@@ -114,16 +114,16 @@ session_end_told(struct session_end *out)
 	return is;
 }
 
-/* What people are told. */
+/* Writes the text for the client. */
 static void
-say_why(const struct session_end *why, char out[ERR_MSG_MAX])
+describe_end(const struct session_end *why, char out[ERR_MSG_MAX])
 {
 	size_t i = 0;
 
 	while (i < ARRAY_LEN(REASONS) - 1 &&
 	    !str_equal(REASONS[i].reason, why->reason))
 		i++;
-	snprintf(out, ERR_MSG_MAX, "%s, and what ran in it with it%s%s%s",
+	snprintf(out, ERR_MSG_MAX, "%s; its running commands were ended%s%s%s",
 	    REASONS[i].words, why->cause[0] != '\0' ? " (" : "", why->cause,
 	    why->cause[0] != '\0' ? ")" : "");
 }
@@ -138,7 +138,7 @@ session_end_explain(struct err *e)
 
 	if (!session_end_told(&why))
 		return false;
-	say_why(&why, words);
+	describe_end(&why, words);
 	err_set(e, ERR_GONE, CODE_SESSION_TERMINATED, "%s", words);
 	more =
 	    json_pack("{s:s, s:s}", "reason", why.reason, "cause", why.cause);
@@ -158,7 +158,7 @@ session_end_event(struct buf *to, json_t *more)
 
 	if (!session_end_told(&why))
 		return false;
-	say_why(&why, words);
+	describe_end(&why, words);
 	clock_iso(at);
 	event = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:[], s:s, s:s, s:s}",
 	    "type", "error", "error", words, "data", words, "code", code,
