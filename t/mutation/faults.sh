@@ -303,7 +303,7 @@ agent api/raw-files "a tag that differs matches" files/entity.c \
 # ---- watching
 
 agent agent/watch "new directories are not watched" watch/events.c \
-	'/^see_entry/,/^}/s/watch_tree_settle\(w, d, ev->name\)/(void)0/' \
+	'/^handle_entry/,/^}/s/watch_tree_settle\(w, d, ev->name\)/(void)0/' \
 	"what is made in new directories is told once"
 agent agent/watch "our own temporary files are told as moves" watch/events.c \
 	'/^arrival_of/,/^}/s/return temps\[i\].type/return CHANGE_MOVE_TO/' \
@@ -318,7 +318,7 @@ agent agent/watch "what is excluded is told" watch/news.c \
 	'/^watch_excludes/,/^}/s/return .*/return false;/' \
 	"without a word"
 agent agent/watch "one change is told many times" watch/changes.c \
-	's/if \(is_said\(c, &new, path\)\)/if (false)/' \
+	's/if \(is_repeated\(c, &new, path\)\)/if (false)/' \
 	"a storm on one file is one event at a time"
 agent agent/watch_bounds "a check sees no change" watch/news.c \
 	'/^watch_note/,/^}/s/w->cursor\+\+;//' \

@@ -1,4 +1,4 @@
-/* changes.c: what has changed and was not told yet. */
+/* changes.c: collects changes of files until a client takes them. */
 #include "agent/watch/changes.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ const char *const CHANGE_NAMES[CHANGE__MAX] = {
 	[CHANGE_ATTRIB] = "attrib",
 };
 
-/* FNV-1a: spares most comparisons, promises nothing. */
+/* FNV-1a: only avoids most string comparisons. */
 static uint32_t
 hash_of(const char *s)
 {
@@ -28,7 +28,7 @@ hash_of(const char *s)
 	return h;
 }
 
-/* Whether a file is there, and under which name, is not touched by it. */
+/* True for changes that neither make, remove nor rename the file. */
 static bool
 is_light(enum change_type type)
 {
@@ -40,17 +40,17 @@ is_same(const struct change *old, const struct change *new)
 {
 	if (old->directory != new->directory)
 		return false;
-	/* made in a new directory, or moved there: who looks later cannot tell */
+	/* a walk notes a file that was moved into a new directory as CREATE */
 	return old->type == new->type ||
 	    (old->type == CHANGE_CREATE && new->type == CHANGE_MOVE_TO);
 }
 
 /*
- * Whether it has been said already: what counts is the path's own past, back to
- * where the file came, went or was said to have changed in the same way.
+ * Whether the change is in the list already.  Looks back only at changes of the
+ * same path, until the same change or one where the file came or went.
  */
 static bool
-is_said(const struct changes *c, const struct change *new, const char *path)
+is_repeated(const struct changes *c, const struct change *new, const char *path)
 {
 	for (size_t i = c->count; i-- > 0;) {
 		const struct change *old = &c->all[i];
@@ -76,7 +76,7 @@ changes_add(struct changes *c, enum change_type type, bool directory,
 		.path = c->text.len };
 	size_t size = strlen(path) + 1, n = c->count;
 
-	if (is_said(c, &new, path))
+	if (is_repeated(c, &new, path))
 		return;
 	if (c->count >= CHANGES_MAX || c->text.len + size > CHANGES_TEXT_MAX) {
 		c->dropped++;

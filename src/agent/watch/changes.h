@@ -1,8 +1,8 @@
 /*
- * changes.h: what has changed and was not told yet.
+ * changes.h: collects changes of files until a client takes them.
  *
- * In the order in which it happened.  The same again is one; what is too much
- * is counted instead.  Pure.
+ * Keeps the order of changes.  A repeated change counts once; changes beyond
+ * the limits are only counted.  Pure.
  */
 #ifndef SANDLEASE_AGENT_WATCH_CHANGES_H
 #define SANDLEASE_AGENT_WATCH_CHANGES_H
@@ -25,21 +25,21 @@ enum change_type {
 	CHANGE__MAX
 };
 
-/* As the wire has them. */
+/* The words in events. */
 extern const char *const CHANGE_NAMES[CHANGE__MAX];
 
 struct change {
 	enum change_type type;
 	bool directory;
 	uint32_t hash; /* of the path */
-	size_t path;   /* where it is in `text` */
+	size_t path;   /* its offset in `text` */
 };
 
 struct changes {
 	struct change *all;
 	size_t count;
 	struct buf text; /* the paths, each with its NUL */
-	int64_t dropped; /* so many did not fit */
+	int64_t dropped; /* the number of changes that did not fit */
 };
 
 void changes_add(struct changes *c, enum change_type type, bool directory,

@@ -1,4 +1,4 @@
-/* dir.c: a directory that a watch sees. */
+/* dir.c: keeps the directories of all watches, in trees and by wd. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -48,7 +48,7 @@ free_dir(struct watch_dir *d)
 		at = &(*at)->same_bucket;
 	*at = d->same_bucket;
 	watch_dir_release(d->wd);
-	if (d->prev != NULL) { /* else the topmost */
+	if (d->prev != NULL) { /* else d is the topmost */
 		*d->prev = d->next;
 		if (d->next != NULL)
 			d->next->prev = d->prev;
@@ -57,7 +57,7 @@ free_dir(struct watch_dir *d)
 	watches.dirs--;
 }
 
-/* From the leaves up: a tree is as deep as its tenant likes. */
+/* Frees from the leaves up, without recursion: the tenant chooses the depth. */
 void
 watch_dir_drop(struct watch_dir *top)
 {
@@ -97,7 +97,7 @@ watch_dir_add(struct watch *w, struct watch_dir *parent, const char *name,
 	return d;
 }
 
-/* The name is part of it: it is made anew. */
+/* A new struct, because the name is part of the struct. */
 void
 watch_dir_move(struct watch_dir *d, struct watch_dir *parent, const char *name)
 {

@@ -1,4 +1,4 @@
-/* events.c: what the kernel says, and whom it concerns. */
+/* events.c: reads inotify's events and passes them to the watches. */
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -11,12 +11,12 @@
 
 enum { BUFFER = 16 * 1024, TEMPS_MAX = 16 };
 
-/* ---- files that we write ourselves */
+/* ---- files that the agent writes */
 
 /*
- * A draft takes its place by being renamed, of which nobody outside should
- * know: a file was made, or modified.  Drafts whose renaming has been seen by
- * half; who comes second may come a little later.
+ * The agent writes a file by renaming a temporary file.  Clients must not see
+ * that rename: to them the file was created or modified.  `temps` has the
+ * renames whose IN_MOVED_FROM was read; IN_MOVED_TO may come a little later.
  */
 static struct {
 	uint32_t cookie;
@@ -67,7 +67,8 @@ type_of(const struct inotify_event *ev)
 }
 
 static void
-see_entry(struct watch *w, struct watch_dir *d, const struct inotify_event *ev)
+handle_entry(struct watch *w, struct watch_dir *d,
+    const struct inotify_event *ev)
 {
 	bool directory = (ev->mask & IN_ISDIR) != 0;
 	char buf[WATCH_PATH_MAX];
@@ -97,9 +98,12 @@ lose_root(struct watch *w, enum change_type type, const char *why)
 	watch_stop(w, why);
 }
 
-/* Unless it is there all the same: the event may be older than the watch. */
+/*
+ * Ends the watch, unless the root is still there: the event may be older than
+ * the watch.
+ */
 static void
-doubt_root(struct watch *w, enum change_type type, const char *why)
+check_root(struct watch *w, enum change_type type, const char *why)
 {
 	struct stat st;
 
@@ -108,47 +112,49 @@ doubt_root(struct watch *w, enum change_type type, const char *why)
 		lose_root(w, type, why);
 }
 
-/* Of the directories above the root nothing counts but their going away. */
+/* Above the root, only the removal or move of a directory counts. */
 static void
-see_guard(struct watch *w, struct watch_dir *d, const struct inotify_event *ev)
+handle_guard(struct watch *w, struct watch_dir *d,
+    const struct inotify_event *ev)
 {
 	if ((ev->mask & IN_DELETE) != 0 && ev->len > 0 &&
 	    str_equal(ev->name, d->children->name))
-		doubt_root(w, CHANGE_DELETE, "the path was deleted");
+		check_root(w, CHANGE_DELETE, "the path was deleted");
 	else if ((ev->mask & IN_MOVE_SELF) != 0)
-		doubt_root(w, CHANGE_MOVE_FROM, "the path was moved");
+		check_root(w, CHANGE_MOVE_FROM, "the path was moved");
 	else if ((ev->mask & (IN_IGNORED | IN_UNMOUNT)) != 0)
 		lose_root(w, CHANGE_DELETE, "the path was deleted");
 }
 
 static void
-see_root(struct watch *w, const struct inotify_event *ev)
+handle_root(struct watch *w, const struct inotify_event *ev)
 {
 	if ((ev->mask & (IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0)
 		lose_root(w, CHANGE_DELETE, "the path was deleted");
 	else if ((ev->mask & IN_MOVE_SELF) != 0)
-		doubt_root(w, CHANGE_MOVE_FROM, "the path was moved");
+		check_root(w, CHANGE_MOVE_FROM, "the path was moved");
 	else if ((ev->mask & IN_ATTRIB) != 0 && w->options.only == NULL)
 		watch_note(w, CHANGE_ATTRIB, true, "");
 }
 
 /*
- * One below the root.  It has been moved when all has been said of that: where
- * to is known by now, or it is out of sight.
+ * Handles an event of the directory d itself, below the root.  IN_MOVE_SELF
+ * comes after IN_MOVED_FROM and IN_MOVED_TO: if d is still leaving, its new
+ * place is not watched.
  */
 static void
-see_self(struct watch_dir *d, const struct inotify_event *ev)
+handle_self(struct watch_dir *d, const struct inotify_event *ev)
 {
 	if ((ev->mask & (IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0 ||
 	    ((ev->mask & IN_MOVE_SELF) != 0 && d->leaving))
 		watch_dir_drop(d);
 }
 
-/* ---- all of them */
+/* ---- all events */
 
-/* The kernel had no room for more: what it has not said is looked up. */
+/* inotify's queue was full and events are lost: builds the tree anew. */
 static void
-resync(struct watch *w)
+rebuild_tree(struct watch *w)
 {
 	struct err e;
 
@@ -166,7 +172,7 @@ resync(struct watch *w)
 }
 
 static void
-route(const struct inotify_event *ev)
+route_event(const struct inotify_event *ev)
 {
 	if (ev->len > 0)
 		note_temp_file(ev);
@@ -174,20 +180,20 @@ route(const struct inotify_event *ev)
 		struct watch_dir *d;
 
 		if ((ev->mask & IN_Q_OVERFLOW) != 0) {
-			resync(w);
+			rebuild_tree(w);
 			continue;
 		}
 		d = watch_dir_find(w, ev->wd);
 		if (d == NULL)
 			continue;
 		if (d->guard)
-			see_guard(w, d, ev);
+			handle_guard(w, d, ev);
 		else if (ev->len > 0)
-			see_entry(w, d, ev);
+			handle_entry(w, d, ev);
 		else if (d == w->root)
-			see_root(w, ev);
+			handle_root(w, ev);
 		else
-			see_self(d, ev);
+			handle_self(d, ev);
 	}
 }
 
@@ -209,7 +215,7 @@ watch_drain(void)
 		for (const char *p = buffer; p < buffer + n;
 		     p += sizeof(*ev) + ev->len) {
 			ev = (const struct inotify_event *)(const void *)p;
-			route(ev);
+			route_event(ev);
 		}
 	}
 }

@@ -1,4 +1,4 @@
-/* news.c: which changes a watch tells its client, and when. */
+/* news.c: decides which changes a watch tells its client, and when. */
 #include <sys/eventfd.h>
 
 #include "agent/files/glob.h"
@@ -71,8 +71,9 @@ watch_held_ms(const struct watch *w)
 }
 
 /*
- * Better told twice than late or dropped: neither while directories come
- * without end nor when half of the room is taken is anything held back.
+ * Changes are held back for a moment, so that none is told twice.  But twice is
+ * better than late or dropped: the hold ends after HOLD_MAX_MS, also while new
+ * directories come without end, and when half of the room is used.
  */
 bool
 watch_is_ready(const struct watch *w)

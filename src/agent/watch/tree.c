@@ -1,4 +1,4 @@
-/* tree.c: the directories that a watch sees. */
+/* tree.c: builds the tree of directories of a watch, and keeps it current. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-/* Added to what other watches want of the same directory. */
+/* IN_MASK_ADD: other watches may want other events of the same directory. */
 enum {
 	GUARD_MASK = IN_MASK_ADD | IN_ONLYDIR | IN_DONT_FOLLOW | IN_MOVE_SELF |
 	    IN_DELETE | IN_DELETE_SELF,
@@ -20,12 +20,12 @@ enum {
 	    IN_ATTRIB | IN_EXCL_UNLINK
 };
 
-/* A file can be seen a moment before the kernel says that it was made. */
+/* readdir() can show a new file a moment before inotify has its event. */
 enum { HOLD_MS = 5 };
 
-/* ---- what is looked at */
+/* ---- exclusion */
 
-/* Whether there is nothing in the directory that would be told. */
+/* Whether the options exclude everything in the directory. */
 static bool
 is_pruned(const struct watch *w, const char *path)
 {
@@ -35,7 +35,7 @@ is_pruned(const struct watch *w, const char *path)
 	return watch_excludes(w, inside);
 }
 
-/* ---- taking directories in */
+/* ---- adding directories */
 
 static uint32_t
 mask_of(const struct watch *w)
@@ -46,8 +46,8 @@ mask_of(const struct watch *w)
 }
 
 /*
- * The descriptor of the directory at that path.  -1 with errno when there is
- * none, or none that we may look at; that there is no room is noted too.
+ * Watches the directory at `path` and returns its wd.  -1 with errno when there
+ * is none or it may not be read.  Sets w->no_room at the kernel's limit.
  */
 static int
 add_inotify(struct watch *w, const char *path, uint32_t mask)
@@ -55,7 +55,8 @@ add_inotify(struct watch *w, const char *path, uint32_t mask)
 	int wd = inotify_add_watch(watches.inotify, path, mask);
 
 	if (wd < 0 && (errno == ENOSPC || errno == ENOMEM))
-		w->no_room = "more directories than the kernel watches";
+		w->no_room =
+		    "there are more directories than the kernel can watch";
 	return wd;
 }
 
@@ -65,7 +66,7 @@ add_dir(struct watch *w, struct watch_dir *parent, const char *name, int wd)
 	if (watches.dirs < WATCH_DIRS_MAX)
 		return watch_dir_add(w, parent, name, wd);
 	watch_dir_release(wd);
-	w->no_room = "more directories than a session may watch";
+	w->no_room = "there are more directories than a session may watch";
 	return NULL;
 }
 
@@ -78,8 +79,8 @@ is_within(const struct watch_dir *d, const struct watch_dir *above)
 }
 
 /*
- * The directory of that descriptor is now `name` in d.  One that is new to the
- * watch is returned; one that we know was moved, with all that is in it.
+ * Puts the directory wd at `name` in d.  Returns it if it is new to the tree;
+ * if the tree knows it, moves it with its subtree and returns NULL.
  */
 static struct watch_dir *
 join_tree(struct watch *w, struct watch_dir *d, const char *name, int wd)
@@ -88,28 +89,29 @@ join_tree(struct watch *w, struct watch_dir *d, const char *name, int wd)
 
 	if (known == NULL)
 		return add_dir(w, d, name, wd);
-	/* a mount can show one in itself; a tree cannot */
+	/* a bind mount can show a directory in itself; the tree cannot */
 	if (!is_within(d, known))
 		watch_dir_move(known, d, name);
 	return NULL;
 }
 
-/* ---- looking through one */
+/* ---- reading a directory */
 
-/* Whether that is no failure: it has gone, or is not for us to see. */
+/* True if the directory is gone or not readable, which is no failure. */
 static bool
-is_no_matter(int error)
+is_gone_or_closed(int error)
 {
 	return error == ENOENT || error == ENOTDIR || error == ELOOP ||
 	    error == EACCES || error == ENAMETOOLONG;
 }
 
 /*
- * Something was not to be found in d: it has gone, or d is elsewhere by now,
- * which we shall hear, and has more in it than we know.
+ * An entry of d was not found: the entry is gone, or d was moved.  If d was
+ * moved, marks it partial: it may have entries that the tree lacks.  The event
+ * of the move will follow.
  */
 static void
-doubt_place(const struct watch *w, struct watch_dir *d)
+check_place(const struct watch *w, struct watch_dir *d)
 {
 	char buf[WATCH_PATH_MAX];
 	const char *path = watch_path(d, NULL, NULL, buf);
@@ -125,12 +127,13 @@ doubt_place(const struct watch *w, struct watch_dir *d)
 }
 
 /*
- * An entry of `at`.  A directory is watched first and looked through then, so
- * that nothing in it is missed; what is told twice that way is one change, if
- * it has not been taken before both have come (held_until, held_ms).
+ * Handles the entry k of `at`, and returns the directory where the walk goes
+ * on.  A directory is watched first and read then, so that no entry is missed.
+ * An entry may be noted twice that way.  That is still one change if the client
+ * takes it only after both (held_until, held_ms).
  */
 static struct watch_dir *
-see_entry(struct watch *w, struct watch_dir *at, struct walk *k, bool tell)
+visit_entry(struct watch *w, struct watch_dir *at, struct walk *k, bool tell)
 {
 	bool directory = S_ISDIR(k->st.st_mode);
 	char buf[WATCH_PATH_MAX];
@@ -147,21 +150,21 @@ see_entry(struct watch *w, struct watch_dir *at, struct walk *k, bool tell)
 	path = watch_path(at, NULL, k->name, buf);
 	wd = path != NULL ? add_inotify(w, path, mask_of(w)) : -1;
 	if (wd < 0) {
-		doubt_place(w, at);
+		check_place(w, at);
 		return at;
 	}
 	d = join_tree(w, at, k->name, wd);
 	if (d == NULL)
 		return at;
 	d->partial = walk_enter(k) < 0;
-	if (d->partial && !is_no_matter(errno))
-		w->no_room = "more than can be open at a time";
+	if (d->partial && !is_gone_or_closed(errno))
+		w->no_room = "too many files are open";
 	return d->partial ? at : d;
 }
 
-/* All below d.  -1 when it could not be read to the end. */
+/* Adds all below d; `tell`: notes entries as created.  -1 if incomplete. */
 static int
-look_through(struct watch *w, struct watch_dir *d, bool tell)
+read_below(struct watch *w, struct watch_dir *d, bool tell)
 {
 	auto_walk struct walk k = { .paths = true, .types = true };
 	char buf[WATCH_PATH_MAX];
@@ -175,14 +178,14 @@ look_through(struct watch *w, struct watch_dir *d, bool tell)
 		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) <
 	    0) {
 		d->partial = true;
-		return is_no_matter(errno) ? 0 : -1;
+		return is_gone_or_closed(errno) ? 0 : -1;
 	}
 	while ((step = walk_next(&k)) != WALK_END && step != WALK_LOST &&
 	    w->no_room == NULL) {
 		if (step == WALK_LEFT)
 			d = d->parent;
 		else if (step == WALK_ENTRY)
-			d = see_entry(w, d, &k, tell);
+			d = visit_entry(w, d, &k, tell);
 	}
 	ioctl(watches.inotify, FIONREAD, &queued);
 	if (tell) {
@@ -193,10 +196,9 @@ look_through(struct watch *w, struct watch_dir *d, bool tell)
 }
 
 static const char *
-why_not(const struct watch *w)
+failure_text(const struct watch *w)
 {
-	return w->no_room != NULL ? w->no_room
-				  : "what is in a directory cannot be read";
+	return w->no_room != NULL ? w->no_room : "a directory cannot be read";
 }
 
 static struct watch_dir *
@@ -218,7 +220,7 @@ watch_tree_leave(struct watch_dir *d, const char *name)
 		c->leaving = true;
 }
 
-/* Whether something in it, or deeper, may have been missed. */
+/* Whether entries of `top` or below may have been missed. */
 static bool
 is_partial(const struct watch_dir *top)
 {
@@ -239,11 +241,13 @@ is_partial(const struct watch_dir *top)
 }
 
 /*
- * One that we know and that has come to `path` was looked through while its old
- * path was wrong already: it is new to us, or what was missed would stay so.
+ * Drops the directory wd, now at `path`, if the tree has it at another place
+ * and partial: it was read while its old path was wrong already.  It then
+ * counts as new and is read again; otherwise the missed entries would stay
+ * missed.  Returns the wd.
  */
 static int
-forget_partial(struct watch *w, const struct watch_dir *d, const char *path,
+drop_partial(struct watch *w, const struct watch_dir *d, const char *path,
     int wd)
 {
 	struct watch_dir *known = watch_dir_find(w, wd);
@@ -270,19 +274,19 @@ watch_tree_settle(struct watch *w, struct watch_dir *d, const char *name)
 		known->leaving = false;
 		return;
 	}
-	/* what had the name is elsewhere now, or gone */
+	/* the directory that had this name was moved or removed */
 	if (wd >= 0 && known != NULL)
 		watch_dir_drop(known);
 	if (wd >= 0)
-		wd = forget_partial(w, d, path, wd);
+		wd = drop_partial(w, d, path, wd);
 	if (wd >= 0) {
 		d = join_tree(w, d, name, wd);
-		if (d != NULL && look_through(w, d, true) < 0) {
-			watch_stop(w, why_not(w));
+		if (d != NULL && read_below(w, d, true) < 0) {
+			watch_stop(w, failure_text(w));
 			return;
 		}
 	} else {
-		doubt_place(w, d);
+		check_place(w, d);
 	}
 	if (w->no_room != NULL)
 		watch_stop(w, w->no_room);
@@ -290,9 +294,9 @@ watch_tree_settle(struct watch *w, struct watch_dir *d, const char *name)
 
 /* ---- the whole tree */
 
-/* The way down to the root, which is at the end of it. */
+/* Adds the directories from options.top (guards) down to the root. */
 static int
-add_way(struct watch *w)
+add_path_to_root(struct watch *w)
 {
 	char path[WATCH_PATH_MAX];
 	char *end = path + strlen(w->options.top), cut;
@@ -326,28 +330,28 @@ add_way(struct watch *w)
 }
 
 static int
-build(struct watch *w, struct err *e)
+try_build(struct watch *w, struct err *e)
 {
 	struct stat st;
 
-	if (add_way(w) == 0 && lstat(w->options.real, &st) == 0) {
+	if (add_path_to_root(w) == 0 && lstat(w->options.real, &st) == 0) {
 		w->device = st.st_dev;
 		w->ino = st.st_ino;
-		if (!w->options.recursive ||
-		    look_through(w, w->root, false) == 0)
+		if (!w->options.recursive || read_below(w, w->root, false) == 0)
 			return 0;
 	} else if (w->no_room == NULL) {
 		return files_fail(e, w->options.real);
 	}
 	return err_set(e, w->no_room != NULL ? ERR_LIMITED : ERR_INTERNAL,
-	    CODE_WATCH_START_ERROR, "%.180s: %s", w->options.real, why_not(w));
+	    CODE_WATCH_START_ERROR, "%.180s: %s", w->options.real,
+	    failure_text(w));
 }
 
 int
 watch_tree_build(struct watch *w, struct err *e)
 {
 	w->no_room = NULL;
-	if (build(w, e) == 0)
+	if (try_build(w, e) == 0)
 		return 0;
 	watch_tree_drop(w);
 	return -1;

@@ -1,4 +1,4 @@
-/* watch.c: who wants to know what happens to files. */
+/* watch.c: keeps the watches, runs their thread and makes their versions. */
 #include "agent/watch/watch.h"
 
 #include <malloc.h>
@@ -18,14 +18,14 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-/* Held by every thread that touches a watch, or anything of watch/internal.h. */
+/* Held by every thread that uses a watch, or anything of watch/internal.h. */
 static struct lock lock = LOCK_INIT(LOCK_WATCH);
 
-static int wake = -1;   /* an eventfd: the thread is to look what there is */
-static int64_t born_ms; /* when the first was made; part of every id */
-static int64_t made;    /* how many were */
+static int wake = -1;   /* an eventfd that wakes the thread */
+static int64_t born_ms; /* time of the first watch; part of every id */
+static int64_t made;    /* number of watches so far */
 
-/* ---- wishes */
+/* ---- options */
 
 static void
 free_list(char **list)
@@ -64,7 +64,7 @@ same_list(char *const *a, char *const *b)
 }
 
 static bool
-same_wish(const struct watch_options *a, const struct watch_options *b)
+same_options(const struct watch_options *a, const struct watch_options *b)
 {
 	return str_equal(a->real, b->real) && same_text(a->only, b->only) &&
 	    a->recursive == b->recursive && a->types == b->types &&
@@ -90,7 +90,7 @@ count_watches(bool streams)
 	return n;
 }
 
-/* Of those that were asked for at the same time the one made first. */
+/* Of retained watches used at the same time, the one made first. */
 static struct watch *
 longest_idle(void)
 {
@@ -119,7 +119,7 @@ free_watch(struct watch *w)
 }
 
 static void
-sweep(int64_t now_ms)
+drop_idle(int64_t now_ms)
 {
 	struct watch *w;
 
@@ -128,7 +128,7 @@ sweep(int64_t now_ms)
 		free_watch(w);
 }
 
-/* Until one is to be forgotten, or may be taken; -1: that can wait. */
+/* The time until a watch is idle for too long or ready; -1: for ever. */
 static int
 until_due_ms(void)
 {
@@ -145,7 +145,7 @@ until_due_ms(void)
 	return ms;
 }
 
-/* From the first watch to the last. */
+/* The thread; runs while there is a watch. */
 static void *
 follow_kernel(void *arg)
 {
@@ -163,9 +163,10 @@ follow_kernel(void *arg)
 		lock_take(&lock);
 		(void)eventfd_read(wake, &seen);
 		watch_drain();
-		sweep(clock_ms());
+		drop_idle(clock_ms());
 		ms = until_due_ms();
-		watch_announce(); /* last: what is not due is ready by now */
+		/* last: a watch that until_due_ms() skips is ready by now */
+		watch_announce();
 	}
 	mem_close_fd(&watches.inotify);
 	mem_close_fd(&wake);
@@ -203,7 +204,7 @@ start_thread(struct err *e)
 	return -1;
 }
 
-/* ---- making one */
+/* ---- making a watch */
 
 static int
 add_watch(struct watch_options *options, bool stream, struct watch **out,
@@ -221,7 +222,7 @@ add_watch(struct watch_options *options, bool stream, struct watch **out,
 	watches.all = w;
 	snprintf(w->id, sizeof(w->id), "watch-%lld-%lld", (long long)++made,
 	    (long long)born_ms);
-	wake_thread(); /* the thread is to see it, or that it has gone again */
+	wake_thread(); /* to poll with new times, or to end if w fails */
 	if (stream && w->news < 0) {
 		err_errno(e, "files cannot be watched");
 		e->code = CODE_WATCH_START_ERROR;
@@ -245,7 +246,8 @@ watch_open(struct watch_options *options, struct watch **out, struct err *e)
 		rc = add_watch(options, true, out, e);
 	else
 		rc = err_set(e, ERR_LIMITED, CODE_WATCH_START_ERROR,
-		    "the session has %d watches; end some", WATCH_STREAMS_MAX);
+		    "the session has %d watches; end some of them",
+		    WATCH_STREAMS_MAX);
 	lock_drop(&lock);
 	return rc;
 }
@@ -307,7 +309,7 @@ watch_is_version(const char *text)
 	return *text == '\0';
 }
 
-/* One that is not that of the watch it was asked for. */
+/* `since` is a version of another watch, perhaps of an earlier wrapper. */
 static enum watch_answer
 judge_foreign(const char *since)
 {
@@ -335,21 +337,22 @@ judge_version(const struct watch *w, const char *since)
 	return cursor == w->cursor ? WATCH_UNCHANGED : WATCH_CHANGED;
 }
 
-/* ---- retained ones */
+/* ---- retained watches */
 
 static struct watch *
 find_retained(const struct watch_options *options)
 {
 	struct watch *w = watches.all;
 
-	while (w != NULL && (w->news >= 0 || !same_wish(&w->options, options)))
+	while (
+	    w != NULL && (w->news >= 0 || !same_options(&w->options, options)))
 		w = w->next;
 	return w;
 }
 
-/* The one for the options, made or made whole again if need be; NULL: it failed. */
+/* Finds, rebuilds or makes the watch with these options; NULL: it failed. */
 static struct watch *
-keep_retained(struct watch_options *options, struct err *e)
+get_retained(struct watch_options *options, struct err *e)
 {
 	struct watch *w = find_retained(options);
 
@@ -370,9 +373,10 @@ watch_check(struct watch_options *options, const char *since,
 	lock_take(&lock);
 	if (watches.inotify >= 0) {
 		watch_drain();
-		wake_thread(); /* the kernel does not say it again to the thread */
+		/* poll() does not show the thread the events just read */
+		wake_thread();
 	}
-	w = keep_retained(options, e);
+	w = get_retained(options, e);
 	if (w != NULL) {
 		*out = judge_version(w, since);
 		w->used_ms = clock_ms();
@@ -387,7 +391,7 @@ void
 watch_sweep(int64_t now_ms)
 {
 	lock_take(&lock);
-	sweep(now_ms);
+	drop_idle(now_ms);
 	wake_thread();
 	lock_drop(&lock);
 }
