@@ -1,4 +1,4 @@
-/* end.c: ending children with everything that they have started. */
+/* end.c: ends children with all their descendants. */
 #include "agent/base/tree_end.h"
 #include "agent/child/child.h"
 #include "common/clock.h"
@@ -6,9 +6,9 @@
 
 enum { END_MS = 4 * TREE_END_GRACE_MS };
 
-/* Pins it, unless it has ended or another thread ends it already. */
+/* Pins c, unless c has ended or another thread is ending it. */
 static bool
-claim(struct child_entry *c)
+pin_to_end(struct child_entry *c)
 {
 	bool mine;
 
@@ -44,7 +44,7 @@ child_end_all(struct child_entry **all, size_t count)
 	bool more = true;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!claim(all[i]))
+		if (!pin_to_end(all[i]))
 			continue;
 		mine[n] = all[i];
 		trees[n++] = (struct tree_end){ .root = all[i]->child.pid,

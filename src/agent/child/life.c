@@ -1,8 +1,8 @@
 /*
- * life.c: the life of a child, as the loop sees it.
+ * life.c: watches children in the loop, from start to end.
  *
- * All but pins and child_attach() runs in the loop's thread, which alone waits
- * for the dead.
+ * All but pins and child_attach() runs in the loop's thread, the only one that
+ * waits for ended children.
  */
 #include <poll.h>
 #include <sys/epoll.h>
@@ -14,7 +14,7 @@
 
 static struct child_entry *loose;
 
-/* ---- letting go */
+/* ---- releasing */
 
 static void
 release_loose(void)
@@ -27,7 +27,7 @@ release_loose(void)
 	}
 }
 
-/* Events that name it may wait in this batch: it is freed after that. */
+/* The loop's current batch may have events for c: c is released after it. */
 void
 child_let_go(struct child_entry *c)
 {
@@ -53,8 +53,8 @@ child_is_reaped(const struct child_entry *c)
 }
 
 /*
- * Not while it is pinned: a thread signals it then, and its number must not
- * become another's.
+ * False while c is pinned: another thread may signal the child, and its pid
+ * must not become another process's.
  */
 static bool
 may_reap(struct child_entry *c)
@@ -86,11 +86,11 @@ exit_ready(struct loop_item *item, uint32_t events)
 	if (may_reap(c))
 		reap(c);
 	else
-		loop_change(c->child.pidfd, 0, item); /* look_again() will */
+		loop_change(c->child.pidfd, 0, item); /* until recheck_exit() */
 }
 
 static void
-look_again(void *arg)
+recheck_exit(void *arg)
 {
 	struct child_entry *c = arg;
 	struct pollfd f = { c->child.pidfd, POLLIN, 0 };
@@ -110,7 +110,7 @@ child_add_item(struct child_entry *c, struct child_item *i,
 {
 	struct child_item **at = &c->items;
 
-	/* at the end: what is watched first is read first */
+	/* at the end: items that are watched first are read first */
 	while (*at != NULL)
 		at = &(*at)->next;
 	*i = (struct child_item){ .item = { ready }, .entry = c, .fd = -1 };
@@ -125,7 +125,7 @@ child_prepare(struct child_entry *c, void (*finish)(struct child_entry *c))
 }
 
 static void
-attach(void *arg)
+watch_items(void *arg)
 {
 	struct child_entry *c = arg;
 	bool watched = true;
@@ -137,7 +137,7 @@ attach(void *arg)
 	for (struct child_item *i = c->items; i != NULL; i = i->next)
 		if (i->fd >= 0 && loop_watch(i->fd, EPOLLIN, &i->item) < 0)
 			watched = false;
-	/* one that another thread has ended already has no number to kill */
+	/* a child that was waited for has no pid to kill any more */
 	c->attached = watched || child_is_reaped(c);
 	for (struct child_item *i = c->items; !c->attached && i != NULL;
 	     i = i->next)
@@ -147,13 +147,13 @@ attach(void *arg)
 int
 child_attach(struct child_entry *c, struct err *e)
 {
-	if (loop_call(attach, c, e) == 0) {
+	if (loop_call(watch_items, c, e) == 0) {
 		if (c->attached)
 			return 0;
 		err_set(e, ERR_INTERNAL, c->table->failed,
 		    "the %s cannot be watched", c->table->one);
 	}
-	/* a thread that ends it has its number; the loop notes that end */
+	/* pinned: another thread ends it and makes the loop reap it */
 	if (!may_reap(c))
 		return 0;
 	proctree_kill(c->child.pid, NULL);
@@ -161,7 +161,7 @@ child_attach(struct child_entry *c, struct err *e)
 	child_lock(c->table);
 	c->ended = true;
 	child_remove(c);
-	child_drop(c); /* the loop's */
+	child_drop(c); /* the loop's reference */
 	child_unlock(c->table);
 	return -1;
 }
@@ -188,5 +188,5 @@ child_unpin(struct child_entry *c)
 	child_lock(c->table);
 	c->pins--;
 	child_unlock(c->table);
-	(void)!loop_call(look_again, c, &ignored);
+	(void)!loop_call(recheck_exit, c, &ignored);
 }

@@ -1,4 +1,4 @@
-/* table.c: the children of a kind, who holds them and who follows them. */
+/* table.c: keeps the children of a kind, their references and followers. */
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
@@ -62,7 +62,8 @@ child_admit(const struct child_table *t, struct err *e)
 {
 	if (child_living(t) >= t->living_max)
 		return err_set(e, ERR_LIMITED, t->too_many,
-		    "there may be %zu %s at once", t->living_max, t->many);
+		    "only %zu %s may run at a time; end one of them",
+		    t->living_max, t->many);
 	return 0;
 }
 
@@ -80,7 +81,7 @@ child_enter(struct child_entry *c)
 		    xrealloc(t->all, t->room * sizeof(struct child_entry *));
 	}
 	c->refs++;
-	/* the loop's: another thread may end it before the loop watches it */
+	/* the loop's reference, before another thread can end the child */
 	if (c->child.pid > 0)
 		c->refs++;
 	c->listed = true;
@@ -147,7 +148,7 @@ child_give_turn(struct child_entry *c)
 	pthread_cond_broadcast(&c->table->changed);
 }
 
-/* ---- without it */
+/* ---- without the lock */
 
 struct child_entry *
 child_find(struct child_table *t, const char *id)

@@ -99,7 +99,8 @@ as_many_live_as_may(void **state)
 	child_enter(two);
 	assert_int_equal(child_admit(&table, &e), -1);
 	assert_int_equal(e.kind, ERR_LIMITED);
-	assert_string_equal(e.msg, "there may be 2 things at once");
+	assert_string_equal(e.msg,
+	    "only 2 things may run at a time; end one of them");
 	child_ended(one);
 	assert_int_equal(child_admit(&table, &e), 0);
 	child_remove(one);
