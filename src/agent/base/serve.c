@@ -11,7 +11,7 @@
 #include "web/server.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { STACK_BYTES = 1024 * 1024 }; /* frames are larger */
+enum { STACK_BYTES = 1024 * 1024 }; /* sanitizers enlarge stack frames */
 #else
 enum { STACK_BYTES = 128 * 1024 };
 #endif
