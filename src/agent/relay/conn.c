@@ -1,4 +1,4 @@
-/* conn.c: one relayed connection. */
+/* conn.c: connects, answers and closes one relayed connection. */
 #include "agent/relay/conn.h"
 
 #include <errno.h>
@@ -16,27 +16,27 @@
 #include "common/mem.h"
 
 enum {
-	HEAD_MAX = 16384, /* of a request that nobody will answer */
-	HEAD_MS = 5000,
-	LINGER_MS = 2000
+	HEAD_MAX = 16384, /* bytes of a head when nothing listens on the port */
+	HEAD_MS = 5000,   /* for that head to arrive */
+	LINGER_MS = 2000  /* for the client to close after its response */
 };
 
 /* The loop's thread only. */
-static struct conn *conns;
+static struct relay_conn *conns;
 
-static void step(struct conn *c, enum side at, uint32_t events);
+static void serve_event(struct relay_conn *c, enum side at, uint32_t events);
 
 static void
-ready(struct loop_item *item, uint32_t events)
+end_ready(struct loop_item *item, uint32_t events)
 {
-	struct end *e = (struct end *)item;
+	struct relay_end *e = (struct relay_end *)item;
 
 	if (e->conn->phase != OVER && e->fd >= 0)
-		step(e->conn, e->side, events);
+		serve_event(e->conn, e->side, events);
 }
 
 static void
-close_end(struct end *e)
+close_end(struct relay_end *e)
 {
 	if (e->fd >= 0) {
 		loop_forget(e->fd);
@@ -44,9 +44,12 @@ close_end(struct end *e)
 	}
 }
 
-/* Closes both ends.  A late event may point here: freed with the next second. */
+/*
+ * Closes both ends.  An event of this round may still point to `c`, so
+ * relay_conn_each_second() frees it later.
+ */
 static void
-close_conn(struct conn *c)
+close_conn(struct relay_conn *c)
 {
 	if (c->phase == OVER)
 		return;
@@ -62,9 +65,9 @@ close_conn(struct conn *c)
 /* ---- connecting */
 
 static void
-try_connect(struct conn *c, enum phase how)
+try_connect(struct relay_conn *c, enum phase how)
 {
-	struct end *server = &c->end[SERVER];
+	struct relay_end *server = &c->end[SERVER];
 
 	for (; how <= CONNECTING_6; how++) {
 		close_end(server);
@@ -76,7 +79,7 @@ try_connect(struct conn *c, enum phase how)
 			return;
 		}
 	}
-	/* nothing listens: the client gets a page when it has said what it wants */
+	/* Nothing listens.  The request's head decides: page or JSON. */
 	close_end(server);
 	c->phase = HEAD;
 	c->deadline_ms = clock_ms() + HEAD_MS;
@@ -86,12 +89,12 @@ try_connect(struct conn *c, enum phase how)
 void
 relay_conn_start(int client, int port)
 {
-	struct conn *c = xcalloc(1, sizeof(*c));
+	struct relay_conn *c = xcalloc(1, sizeof(*c));
 
 	c->port = port;
 	c->next = conns;
 	for (int i = 0; i < 2; i++)
-		c->end[i] = (struct end){ .item = { ready },
+		c->end[i] = (struct relay_end){ .item = { end_ready },
 			.conn = c,
 			.side = (enum side)i,
 			.fd = -1 };
@@ -107,9 +110,9 @@ relay_conn_start(int client, int port)
 /* ---- the end of a response */
 
 static void
-write_last(struct conn *c)
+write_rest(struct relay_conn *c)
 {
-	struct end *e = &c->end[CLIENT];
+	struct relay_end *e = &c->end[CLIENT];
 
 	if (relay_copy_flush(e->fd, &c->out, &c->out_sent) < 0) {
 		close_conn(c);
@@ -125,19 +128,22 @@ write_last(struct conn *c)
 	loop_change(e->fd, EPOLLIN, &e->item);
 }
 
-/* Closes the app's end; the client gets what is in `out`, then its end. */
+/* Closes the app's end; writes `out` to the client, then closes that end. */
 static void
-leave_app(struct conn *c)
+leave_app(struct relay_conn *c)
 {
 	close_end(&c->end[SERVER]);
 	c->phase = LAST;
 	c->deadline_ms = 0;
-	write_last(c);
+	write_rest(c);
 }
 
-/* Closing with bytes unread would tear the answer out of the reader's hands. */
+/*
+ * Reads and discards until the client closes.  close() with unread bytes resets
+ * the connection, and the client would lose the end of its response.
+ */
 static void
-linger(struct conn *c)
+discard_input(struct relay_conn *c)
 {
 	char unread[4096];
 	ssize_t n = recv(c->end[CLIENT].fd, unread, sizeof(unread), 0);
@@ -147,7 +153,7 @@ linger(struct conn *c)
 }
 
 static void
-connected(struct conn *c)
+finish_connect(struct relay_conn *c)
 {
 	if (loopback_error(c->end[SERVER].fd) != 0) {
 		try_connect(c, c->phase + 1);
@@ -160,7 +166,7 @@ connected(struct conn *c)
 /* ---- nothing listens */
 
 static void
-read_head(struct conn *c)
+read_unserved_head(struct relay_conn *c)
 {
 	struct relay_request asked;
 	struct port_list ports;
@@ -184,11 +190,11 @@ read_head(struct conn *c)
 }
 
 static void
-step(struct conn *c, enum side at, uint32_t events)
+serve_event(struct relay_conn *c, enum side at, uint32_t events)
 {
 	enum relay_next next;
 
-	/* a client that leaves while nobody reads shows as a hang-up only */
+	/* not reading yet: a client that leaves shows as a hang-up only */
 	if (c->phase < COPYING && at == CLIENT) {
 		if ((events & (EPOLLHUP | EPOLLERR)) != 0)
 			close_conn(c);
@@ -197,7 +203,7 @@ step(struct conn *c, enum side at, uint32_t events)
 	switch (c->phase) {
 	case CONNECTING_4:
 	case CONNECTING_6:
-		connected(c);
+		finish_connect(c);
 		break;
 	case COPYING:
 		next = relay_copy_step(c, at, events);
@@ -207,13 +213,13 @@ step(struct conn *c, enum side at, uint32_t events)
 			close_conn(c);
 		break;
 	case HEAD:
-		read_head(c);
+		read_unserved_head(c);
 		break;
 	case LAST:
-		write_last(c);
+		write_rest(c);
 		break;
 	case LINGER:
-		linger(c);
+		discard_input(c);
 		break;
 	case OVER:
 		break;
@@ -223,7 +229,7 @@ step(struct conn *c, enum side at, uint32_t events)
 void
 relay_conn_close_port(int port)
 {
-	for (struct conn *c = conns; c != NULL; c = c->next)
+	for (struct relay_conn *c = conns; c != NULL; c = c->next)
 		if (c->port == port)
 			close_conn(c);
 }
@@ -231,8 +237,8 @@ relay_conn_close_port(int port)
 void
 relay_conn_each_second(void)
 {
-	for (struct conn **at = &conns; *at != NULL;) {
-		struct conn *c = *at;
+	for (struct relay_conn **at = &conns; *at != NULL;) {
+		struct relay_conn *c = *at;
 
 		if (c->deadline_ms > 0 && clock_left_ms(c->deadline_ms) == 0)
 			close_conn(c);

@@ -1,4 +1,4 @@
-/* copy.c: a request from nginx to an app, and its response back. */
+/* copy.c: copies a request from nginx to an app, and the response back. */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -14,8 +14,9 @@ enum {
 };
 
 /*
- * The loop's thread only.  A connection has memory of its own for what its peer
- * has not taken; allocating for every read costs more than copying.
+ * Shared by all connections: used by the loop's thread only.  A connection
+ * allocates memory only for bytes that its peer did not take, because an
+ * allocation for every read costs more than copying the rest.
  */
 static char chunk[CHUNK];
 static struct buf rewritten;
@@ -37,11 +38,11 @@ relay_copy_flush(int fd, struct buf *b, size_t *sent)
 }
 
 /*
- * Writes what fd takes now, and keeps the rest, of which there was none before.
- * -1: it takes nothing any more.
+ * Writes as much as fd takes now, and keeps the rest in `rest`, which must be
+ * empty.  -1: fd is broken.
  */
 static int
-send_some(int fd, const char *data, size_t len, struct buf *rest)
+send_or_keep(int fd, const char *data, size_t len, struct buf *rest)
 {
 	ssize_t n = 0;
 
@@ -60,15 +61,18 @@ send_some(int fd, const char *data, size_t len, struct buf *rest)
 }
 
 static void
-note_activity(const struct conn *c)
+note_activity(const struct relay_conn *c)
 {
 	if (!c->asked.probe)
 		activity_relayed();
 }
 
-/* The app may have answered before it had read everything. */
+/*
+ * Drops the rest of the request: the app takes no more.  The connection goes on,
+ * because the app may have sent its response before it had read everything.
+ */
 static void
-stop_asking(struct conn *c)
+drop_request(struct relay_conn *c)
 {
 	c->deaf = true;
 	buf_free(&c->in);
@@ -77,7 +81,7 @@ stop_asking(struct conn *c)
 
 /* -1: the client's end is broken. */
 static int
-read_request(struct conn *c)
+read_request(struct relay_conn *c)
 {
 	ssize_t n = recv(c->end[CLIENT].fd, chunk, sizeof(chunk), 0);
 
@@ -95,19 +99,22 @@ read_request(struct conn *c)
 			.upgrade = c->asked.upgrade });
 	}
 	note_activity(c);
-	if (send_some(c->end[SERVER].fd, chunk, (size_t)n, &c->in) < 0)
-		stop_asking(c);
+	if (send_or_keep(c->end[SERVER].fd, chunk, (size_t)n, &c->in) < 0)
+		drop_request(c);
 	return 0;
 }
 
-/* From the client to the app, as it is: nginx has read it.  -1: broken. */
+/*
+ * Copies from the client to the app, unchanged: nginx has parsed the request.
+ * -1: the client's end is broken.
+ */
 static int
-copy_request(struct conn *c)
+copy_request(struct relay_conn *c)
 {
 	int app = c->end[SERVER].fd;
 
 	if (relay_copy_flush(app, &c->in, &c->in_sent) < 0)
-		stop_asking(c);
+		drop_request(c);
 	if (!c->asked_all && !c->deaf && c->in.len == 0 && read_request(c) < 0)
 		return -1;
 	if (c->asked_all && !c->told_all && c->in.len == 0) {
@@ -119,35 +126,35 @@ copy_request(struct conn *c)
 
 /* Turns the app's bytes into the response that the client gets. */
 static enum relay_next
-send_reply(struct conn *c, size_t len)
+send_reply(struct relay_conn *c, size_t len)
 {
 	enum http_reply_verdict verdict;
 
 	rewritten.len = 0;
 	verdict = http_reply_take(&c->reply, chunk, len, &rewritten);
 	if (verdict == HTTP_REPLY_REFUSED) {
-		/* half a reply cannot become a page: the client is cut off */
+		/* the client has part of the reply: too late for an error page */
 		if (c->reply.started)
 			return RELAY_BROKEN;
 		relay_page_write(&c->out, c->port, c->asked.page, NULL);
 		return RELAY_ANSWERED;
 	}
-	if (send_some(c->end[CLIENT].fd, rewritten.data, rewritten.len,
+	if (send_or_keep(c->end[CLIENT].fd, rewritten.data, rewritten.len,
 		&c->out) < 0)
 		return RELAY_BROKEN;
 	return verdict == HTTP_REPLY_COMPLETE ? RELAY_ANSWERED : RELAY_COPIES;
 }
 
-/* From the app to the client.  *read_some: there may be more to read now. */
+/* Copies from the app to the client.  *read_some: there may be more to read. */
 static enum relay_next
-copy_reply(struct conn *c, bool *read_some)
+copy_reply(struct relay_conn *c, bool *read_some)
 {
 	ssize_t n;
 
 	*read_some = false;
 	if (relay_copy_flush(c->end[CLIENT].fd, &c->out, &c->out_sent) < 0)
 		return RELAY_BROKEN;
-	/* before a request there is no answer to it */
+	/* the request decides how the reply is parsed, so it must be there */
 	if (c->out.len > 0 || !c->begun)
 		return RELAY_COPIES;
 	n = recv(c->end[SERVER].fd, chunk, sizeof(chunk), 0);
@@ -161,13 +168,13 @@ copy_reply(struct conn *c, bool *read_some)
 	if (n == 0 &&
 	    http_reply_close(&c->reply, &c->out) == HTTP_REPLY_COMPLETE)
 		return RELAY_ANSWERED;
-	return RELAY_BROKEN; /* nginx sees that it was cut short */
+	return RELAY_BROKEN; /* closing tells nginx that the reply is incomplete */
 }
 
 void
-relay_copy_rearm(struct conn *c)
+relay_copy_rearm(struct relay_conn *c)
 {
-	struct end *client = &c->end[CLIENT], *app = &c->end[SERVER];
+	struct relay_end *client = &c->end[CLIENT], *app = &c->end[SERVER];
 	bool may_ask = !c->asked_all && !c->deaf && c->in.len == 0;
 	bool may_answer = c->begun && c->out.len == 0;
 
@@ -182,15 +189,16 @@ relay_copy_rearm(struct conn *c)
 }
 
 enum relay_next
-relay_copy_step(struct conn *c, enum side at, uint32_t events)
+relay_copy_step(struct relay_conn *c, enum side at, uint32_t events)
 {
 	bool gone = (events & (EPOLLHUP | EPOLLERR)) != 0;
 	enum relay_next next;
 	bool read_some;
 
 	/*
-	 * epoll reports a hang-up again and again.  An app that has hung up is
-	 * no longer watched, but read when the client has room, for a while.
+	 * epoll would report the app's hang-up in an endless loop, so its end
+	 * is taken out of epoll.  The rest of its reply is read when the client
+	 * has room, for HUNG_UP_MS at most.
 	 */
 	if (gone && at == SERVER && !c->hung_up) {
 		c->hung_up = true;

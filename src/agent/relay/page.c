@@ -1,4 +1,4 @@
-/* page.c: what is said when an exposed port has no answer. */
+/* page.c: writes the relay's own response when the app has none. */
 #include "agent/relay/page.h"
 
 #include <fcntl.h>
@@ -123,9 +123,9 @@ put_html(struct buf *to, int port, const struct port_list *l)
 		put_ports(&html, l);
 	else
 		buf_str(&html,
-		    "<p>What the program on this port answered is not a "
-		    "response that can be passed on: it has no HTTP/1 status "
-		    "line, an ambiguous length or a malformed header.</p>");
+		    "<p>The program on this port sent a response that cannot "
+		    "be passed on: it has no HTTP/1 status line, an ambiguous "
+		    "length or a malformed header.</p>");
 	error_page_write(to, title, html.data, 0);
 }
 

@@ -1,8 +1,9 @@
 /*
- * page.h: what is said when an exposed port has no answer.
+ * page.h: writes the relay's own response when the app has none.
  *
- * A complete HTTP/1.1 502, a page for people or JSON for programs: nothing
- * listens, and these ports do; or the answer was none that can be passed on.
+ * The response is a complete HTTP/1.1 502, with a page for people or JSON for
+ * programs.  It says either that nothing listens on the port, and which ports
+ * do listen, or that the app's response is not valid HTTP.
  */
 #ifndef SANDLEASE_AGENT_RELAY_PAGE_H
 #define SANDLEASE_AGENT_RELAY_PAGE_H
@@ -22,10 +23,13 @@ struct port_list {
 /* Adds the listening ports of a text like /proc/net/tcp. */
 void relay_page_parse(const char *text, struct port_list *out);
 
-/* The ports that listen here and now. */
+/* Lists the TCP ports that are listening now in this network namespace. */
 void relay_page_ports(struct port_list *out);
 
-/* The whole response.  `listening` NULL: the app's answer was refused. */
+/*
+ * Appends the whole response.  `page`: HTML, else JSON.  `listening` NULL: the
+ * app answered, but not with valid HTTP.
+ */
 void relay_page_write(struct buf *to, int port, bool page,
     const struct port_list *listening);
 

@@ -1,4 +1,4 @@
-/* port_probe.c: whether something answers on a port of the cell. */
+/* port_probe.c: checks whether a program answers on a port of the cell. */
 #include "agent/relay/port_probe.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@ set_answer(struct probe_answer *a, enum probe_state state, const char *why)
 	snprintf(a->why, sizeof(a->why), "%s", why);
 }
 
-/* 0, or ETIMEDOUT. */
+/* Returns 0 when fd is ready, or ETIMEDOUT. */
 static int
 wait_for(int fd, short events, int64_t deadline_ms)
 {
@@ -32,7 +32,7 @@ wait_for(int fd, short events, int64_t deadline_ms)
 	return n > 0 ? 0 : ETIMEDOUT;
 }
 
-/* The first address that answers.  -1 with errno of the last. */
+/* Connects to 127.0.0.1, else to ::1.  -1 with the errno of the last try. */
 static int
 connect_to(int port, int64_t deadline_ms)
 {
@@ -54,7 +54,7 @@ connect_to(int port, int64_t deadline_ms)
 	return -1;
 }
 
-/* ---- HTTP, as much of it as is needed */
+/* ---- HTTP */
 
 void
 port_probe_request(struct buf *to, int port, const char *path)
@@ -74,7 +74,7 @@ port_probe_request(struct buf *to, int port, const char *path)
 	    port);
 }
 
-/* "HTTP/1.1 200 ..."; 0: not whole yet, -1: not such a line. */
+/* The status of "HTTP/1.1 200 ...\n"; 0: no whole line, -1: not HTTP/1. */
 static int
 status_of_line(const char *line, size_t len)
 {
@@ -101,7 +101,7 @@ port_probe_status(const char *head, size_t len)
 {
 	int status = status_of_line(head, len);
 
-	/* 1xx is followed by another head; 101 is not */
+	/* after 1xx comes another head, but not after 101 */
 	while (status >= 100 && status < 200 && status != 101) {
 		const char *end = memmem(head, len, "\r\n\r\n", 4);
 
@@ -114,7 +114,7 @@ port_probe_status(const char *head, size_t len)
 	return status;
 }
 
-/* The status, or -1 with what is to be said of it. */
+/* Returns the status, or -1 and the reason in *why. */
 static int
 read_status(int fd, int64_t deadline_ms, const char **why)
 {
@@ -150,10 +150,10 @@ ask_http(int fd, const struct port_probe *p, int64_t deadline_ms,
 	int status;
 
 	port_probe_request(&request, p->port, p->path);
-	/* small, and the connection is new: it fits */
+	/* one send() is enough: the socket's buffer is empty */
 	if (send(fd, request.data, request.len, MSG_NOSIGNAL) !=
 	    (ssize_t)request.len) {
-		set_answer(a, PROBE_UNREADY, "the request was not taken");
+		set_answer(a, PROBE_UNREADY, "the request could not be sent");
 		return;
 	}
 	status = read_status(fd, deadline_ms, &why);

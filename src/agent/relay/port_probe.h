@@ -1,8 +1,9 @@
 /*
- * port_probe.h: whether something answers on a port of the cell.
+ * port_probe.h: checks whether a program answers on a port of the cell.
  *
- * A connection is enough, or a GET must be answered with a status that was
- * asked for; redirects are not followed and the body is not read.
+ * Either a TCP connection is enough, or (`http`) a GET must be answered with a
+ * status from status_min to status_max.  Redirects are not followed and the
+ * body is not read.
  */
 #ifndef SANDLEASE_AGENT_RELAY_PORT_PROBE_H
 #define SANDLEASE_AGENT_RELAY_PORT_PROBE_H
@@ -21,29 +22,29 @@ struct port_probe {
 };
 
 enum probe_state {
-	PROBE_CLOSED,  /* nobody listens */
-	PROBE_UNREADY, /* somebody does, but does not answer as wanted */
+	PROBE_CLOSED,  /* no program listens */
+	PROBE_UNREADY, /* a program listens, but its answer is wrong or late */
 	PROBE_READY
 };
 
 struct probe_answer {
 	enum probe_state state;
-	int status;              /* of HTTP; 0: there was none */
-	char why[PROBE_WHY_MAX]; /* "" when ready */
+	int status;              /* HTTP status; 0: none was received */
+	char why[PROBE_WHY_MAX]; /* why the port is not ready; "": it is */
 };
 
-/* Asks once; takes PROBE_MS at most. */
+/* Probes the port once; takes PROBE_MS at most. */
 void port_probe(const struct port_probe *p, struct probe_answer *out);
 
 /*
- * The request.  Whatever cannot stand in a request line is percent-encoded; a
- * fragment is not sent.  Pure.
+ * Writes the probe's GET request.  Bytes that a request line cannot hold are
+ * percent-encoded; a fragment is not sent.  Pure.
  */
 void port_probe_request(struct buf *to, int port, const char *path);
 
 /*
- * The status in the beginning of an answer, provisional ones passed over.
- * 0: it is not there yet; -1: this is not HTTP.  Pure.
+ * Returns the status in the first `len` bytes of a response and skips interim
+ * responses (1xx).  0: more bytes are needed; -1: this is not HTTP.  Pure.
  */
 int port_probe_status(const char *head, size_t len);
 

@@ -1,4 +1,4 @@
-/* relay.c: exposed ports. */
+/* relay.c: accepts connections to exposed ports. */
 #include "agent/relay/relay.h"
 
 #include <errno.h>
@@ -20,14 +20,14 @@ struct listener {
 	struct loop_item item;
 	int port;
 	int fd;
-	bool paused; /* too many connections, or no descriptor left */
+	bool paused; /* not accepting: too many connections or descriptors */
 	struct listener *next;
 };
 
 /* The loop's thread only. */
 static struct listener *listeners;
-static struct listener *dead;
-/* Of the last change of each port; pages of ports never named cost nothing. */
+static struct listener *dead; /* closed; each_second() frees them */
+/* The number of each port's last change.  Pages never written take no memory. */
 static int64_t last_order[PORTS];
 
 static void
@@ -49,7 +49,7 @@ each_second(void)
 	}
 }
 
-/* The backlog holds them until there is room; each_second() looks. */
+/* New connections stay in the backlog until each_second() resumes. */
 static void
 pause_listener(struct listener *l)
 {
@@ -58,7 +58,7 @@ pause_listener(struct listener *l)
 }
 
 static void
-ready(struct loop_item *item, uint32_t events)
+accept_ready(struct loop_item *item, uint32_t events)
 {
 	struct listener *l = (struct listener *)item;
 
@@ -98,21 +98,21 @@ close_port(int port)
 	}
 }
 
-struct order {
+struct port_change {
 	int port;
-	int64_t number; /* 0: of nobody who counts them */
+	int64_t number; /* as `order` of relay_expose(); 0: not numbered */
 	int fd;
 	struct err e;
 	int rc;
 };
 
-/* True when a newer change has been carried out already; else notes it. */
+/* True when a newer change was carried out already; else records this one. */
 static bool
-is_overtaken(struct order *o)
+is_overtaken(struct port_change *o)
 {
 	if (o->number != 0 && o->number < last_order[o->port]) {
 		o->rc = err_set(&o->e, ERR_CONFLICT, CODE_STALE_ORDER,
-		    "port %d was changed meanwhile", o->port);
+		    "a newer change of port %d was made meanwhile", o->port);
 		return true;
 	}
 	if (o->number != 0)
@@ -121,9 +121,9 @@ is_overtaken(struct order *o)
 }
 
 static void
-expose(void *arg)
+expose_in_loop(void *arg)
 {
-	struct order *o = arg;
+	struct port_change *o = arg;
 	size_t count = 0;
 	struct listener *l;
 
@@ -135,11 +135,11 @@ expose(void *arg)
 		count++;
 	if (count >= RELAYS_MAX) {
 		o->rc = err_set(&o->e, ERR_LIMITED, CODE_TOO_MANY_PORTS,
-		    "%d ports can be relayed", RELAYS_MAX);
+		    "at most %d ports can be exposed", RELAYS_MAX);
 		return;
 	}
 	l = xcalloc(1, sizeof(*l));
-	*l = (struct listener){ .item = { ready },
+	*l = (struct listener){ .item = { accept_ready },
 		.port = o->port,
 		.fd = o->fd,
 		.next = listeners };
@@ -153,9 +153,9 @@ expose(void *arg)
 }
 
 static void
-unexpose(void *arg)
+unexpose_in_loop(void *arg)
 {
-	struct order *o = arg;
+	struct port_change *o = arg;
 
 	if (is_overtaken(o))
 		return;
@@ -166,10 +166,12 @@ unexpose(void *arg)
 int
 relay_expose(int port, int64_t order, int listen_fd, struct err *e)
 {
-	struct order o = { .port = port, .number = order, .fd = listen_fd };
+	struct port_change o = { .port = port,
+		.number = order,
+		.fd = listen_fd };
 
 	fcntl(listen_fd, F_SETFL, O_NONBLOCK);
-	if (loop_call(expose, &o, e) < 0) {
+	if (loop_call(expose_in_loop, &o, e) < 0) {
 		close(listen_fd);
 		return -1;
 	}
@@ -183,9 +185,9 @@ relay_expose(int port, int64_t order, int listen_fd, struct err *e)
 int
 relay_unexpose(int port, int64_t order, struct err *e)
 {
-	struct order o = { .port = port, .number = order };
+	struct port_change o = { .port = port, .number = order };
 
-	if (loop_call(unexpose, &o, e) < 0)
+	if (loop_call(unexpose_in_loop, &o, e) < 0)
 		return -1;
 	if (o.rc < 0)
 		*e = o.e;

@@ -1,10 +1,11 @@
 /*
- * relay.h: exposed ports.
+ * relay.h: relays connections from the host to exposed ports of the cell.
  *
- * The host passes a listening unix socket per port; every connection to it
- * becomes one to that port of the cell's loopback and carries one HTTP request
- * and its response (relay/conn.h), or a tunnel that was asked for.  All of it in
- * the loop's thread.
+ * The host passes a listening unix socket for each port.  The relay connects
+ * each client of that socket to the same port on the cell's loopback.  A
+ * connection carries one HTTP request and its response (relay/conn.h), or a
+ * WebSocket if the request asks for the upgrade.  All of it runs in the loop's
+ * thread.
  */
 #ifndef SANDLEASE_AGENT_RELAY_RELAY_H
 #define SANDLEASE_AGENT_RELAY_RELAY_H
@@ -16,15 +17,18 @@
 enum { RELAYS_MAX = 64, RELAY_CONNECTIONS_MAX = 512 };
 
 /*
- * Takes over the listener; a port relayed already gets the new one.  `order` is
- * the number of the change that wants it: one that is older than the last that
- * was carried out for the port is ERR_CONFLICT "stale_order", so that a worker
- * that was paused cannot undo what came after it.  0 is never too old.
+ * Relays the port and takes ownership of listen_fd, which replaces an earlier
+ * listener of that port.  `order` is the number of the change.  A number lower
+ * than the last one carried out for the port is ERR_CONFLICT "stale_order":
+ * a worker that was paused must not undo a later change.  0 is never too old.
  */
 int relay_expose(int port, int64_t order, int listen_fd, struct err *e)
     MUST_CHECK;
 
-/* Closes the listener and its open connections; fine when there is none. */
+/*
+ * Closes the port's listener and its open connections.  Succeeds also when the
+ * port is not relayed.  `order` as above.
+ */
 int relay_unexpose(int port, int64_t order, struct err *e) MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-/* request.c: what the relay needs to know of a request. */
+/* request.c: reads the few facts of a request that the relay needs. */
 #include "agent/relay/request.h"
 
 #include <string.h>
@@ -6,9 +6,9 @@
 
 #include "web/error_page.h"
 
-enum { ACCEPT_MAX = 512 }; /* browsers say HTML first */
+enum { ACCEPT_MAX = 512 }; /* enough: browsers list HTML first */
 
-/* The first line of the head that begins so, without the beginning; or NULL. */
+/* The rest of the first line that begins with `start`, or NULL. */
 static const char *
 find_line(const char *head, size_t len, const char *start)
 {
@@ -56,7 +56,7 @@ relay_request_read(const char *data, size_t len)
 	const char *body = memmem(data, len, "\r\n\r\n", 4);
 	struct relay_request r = { 0 };
 
-	/* a body may look like headers */
+	/* search the head only: lines of a body may look like headers */
 	if (body != NULL)
 		len = (size_t)(body + 2 - data);
 	r.head = len >= sizeof(HEAD) - 1 &&

@@ -1,10 +1,10 @@
 /*
- * request.h: what the relay needs to know of a request.
+ * request.h: reads from a request's head the few facts that the relay needs.
  *
- * The request comes from nginx, which writes the headers looked for here itself
- * and before those of its client, and asks once per connection.  So the first
- * piece of a connection is enough; what is not in it counts as not said, which
- * refuses an upgrade rather than allows one.
+ * nginx sends one request on each connection.  It writes the headers that are
+ * read here itself, and before those of its client, so the first piece of a
+ * connection has them.  A header that is not in the first piece counts as
+ * absent: at worst an upgrade is refused, never allowed by mistake.
  */
 #ifndef SANDLEASE_AGENT_RELAY_REQUEST_H
 #define SANDLEASE_AGENT_RELAY_REQUEST_H
@@ -14,13 +14,13 @@
 
 struct relay_request {
 	bool head;    /* the method is HEAD */
-	bool upgrade; /* it asks for an upgrade, which nginx will carry out */
-	bool probe;   /* it is no activity (X-Sandlease-Probe) */
-	bool page;    /* an error is a page: a person asks (Accept), not by
-			 proxy/{port} and not for an upgrade */
+	bool upgrade; /* asks for a WebSocket, which nginx will pass on */
+	bool probe;   /* does not count as activity (X-Sandlease-Probe) */
+	bool page;    /* errors are HTML: Accept has it, the request did not
+			 come by proxy/{port} and asks for no upgrade */
 };
 
-/* Looks at a request's head, or as much of it as has come. */
+/* Reads a request's head, or the part of it that has arrived. */
 struct relay_request relay_request_read(const char *data, size_t len);
 
 #endif
