@@ -143,7 +143,7 @@ agent api/shell "what a replaced shell left behind lives on" shell/life.c \
 	'/^shell_kill/,/^}/s/proctree_end\(&s->orphans\);//' \
 	"what a replaced shell left behind and its processes go with it"
 agent api/shell "a name is there twice" shell/shell.c \
-	'/^make_new/,/^}/s/if \(old != NULL && !is_over\(\*old\)\)/if (false)/' \
+	'/^make_new/,/^}/s/if \(old != NULL && !is_dead\(\*old\)\)/if (false)/' \
 	"a name is there once"
 agent agent/interrupt "an interruption meets what came later" run/interrupt.c \
 	's/j->asked_ms <= m->before_ms/true/' \

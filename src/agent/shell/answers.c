@@ -1,4 +1,4 @@
-/* answers.c: what a persistent shell says on its own channel. */
+/* answers.c: parses the lines that a persistent shell prints for the wrapper. */
 #include "agent/shell/answers.h"
 
 #include <inttypes.h>
@@ -7,9 +7,12 @@
 
 #include "common/mem.h"
 
-/* Without the line that ends them.  Half of it would be worse than nothing. */
+/*
+ * Keeps the gathered exports, without the `d` line at their end.  Exports that
+ * are too long are dropped: part of them would be a broken script.
+ */
 static void
-end_exports(struct answers *a)
+finish_exports(struct answers *a)
 {
 	struct buf old = a->exports;
 
@@ -33,9 +36,9 @@ read_line(struct answers *a)
 	if (sscanf(a->line, "d %" SCNd64, &seq) == 1 &&
 	    (a->gathering == 0 || seq == a->gathering)) {
 		a->ready = seq;
-		end_exports(a);
+		finish_exports(a);
 	} else if (a->gathering != 0) {
-		return; /* a line of it, whatever it looks like */
+		return; /* a line of the exports, even if it looks like `x` */
 	} else if (sscanf(a->line, "x %" SCNd64 " %d", &seq, &status) == 2) {
 		a->ended = seq;
 		a->exit_code = status & 255;
@@ -55,7 +58,7 @@ answers_read(struct answers *a, const char *data, size_t len)
 		const char *newline = memchr(data, '\n', (size_t)(end - data));
 		size_t n = (size_t)((newline != NULL ? newline : end) - data);
 
-		/* exports that are too long are read, but not kept */
+		/* exports beyond the limit are read, but not kept */
 		if (a->gathering != 0 && !a->overflow) {
 			size_t all = n + (newline != NULL);
 

@@ -1,9 +1,10 @@
 /*
- * answers.h: what a persistent shell says on its own channel (script.h).
+ * answers.h: parses the lines that a persistent shell prints for the wrapper
+ * (script.h has their format).
  *
- * A reader that is fed bytes as they come and keeps what the lines meant: the
- * last command that ended, and the exported variables as they were then.
- * Lines of no meaning are the tenant's own fun.  Pure.
+ * The bytes may come in any pieces.  Kept are the last command that ended, and
+ * the exported variables at that time.  Unknown lines are ignored, because the
+ * tenant can write to the shell's output too.  Pure.
  */
 #ifndef SANDLEASE_AGENT_SHELL_ANSWERS_H
 #define SANDLEASE_AGENT_SHELL_ANSWERS_H
@@ -17,22 +18,22 @@
 enum { ANSWERS_LINE_MAX = 64, ANSWERS_EXPORTS_MAX = 512 * 1024 };
 
 struct answers {
-	int64_t ended;      /* the last `x`; its status is */
-	int exit_code;      /* this one */
-	int64_t ready;      /* the last `d` */
+	int64_t ended;      /* N of the last `x` */
+	int exit_code;      /* STATUS of the last `x` */
+	int64_t ready;      /* N of the last `d` */
 	struct buf exports; /* a script; empty: not known */
 
 	/* while reading */
-	struct buf gathered;
-	int64_t gathering; /* of this `e`; 0: nothing is gathered */
-	bool overflow;     /* there is too much of it */
+	struct buf gathered; /* exports that have arrived so far */
+	int64_t gathering;   /* N of the `e` before them; 0: not in exports */
+	bool overflow;       /* exports too long: dropped */
 	char line[ANSWERS_LINE_MAX];
-	size_t len; /* of the line so far, also beyond its maximum */
+	size_t len; /* of the line so far, counted beyond its maximum */
 };
 
 void answers_read(struct answers *a, const char *data, size_t len);
 
-/* As for a new shell, with what is kept released. */
+/* Frees the buffers and clears all, for a new shell. */
 void answers_reset(struct answers *a);
 
 #endif

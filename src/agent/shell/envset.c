@@ -1,4 +1,4 @@
-/* envset.c: the session's environment variables. */
+/* envset.c: keeps the session's environment variables. */
 #include "agent/shell/envset.h"
 
 #include <ctype.h>
@@ -12,12 +12,12 @@
 #include "common/id.h"
 #include "common/mem.h"
 
-enum { SESSION_NAME_MAX = 513 }; /* 128 characters */
+enum { SESSION_NAME_MAX = 513 }; /* 128 characters of UTF-8 and the NUL */
 
 struct var {
 	char *name;
 	char *value; /* NULL: unset */
-	int64_t seq;
+	int64_t seq; /* number of its last change */
 };
 
 static struct lock lock = LOCK_INIT(LOCK_ENVSET);
@@ -59,7 +59,7 @@ envset_check(const json_t *env, const char *field, struct err *e)
 
 		if (!name_ok(name))
 			return err_field(e, field,
-			    "has a name that no variable can have");
+			    "has a name that is not valid for a variable");
 		if (json_is_null(v))
 			continue;
 		if (!json_is_string(v) || len > ENV_VALUE_MAX ||
@@ -70,13 +70,13 @@ envset_check(const json_t *env, const char *field, struct err *e)
 		total += strlen(name) + len + 2;
 	}
 	if (total > ENV_TOTAL_MAX)
-		return err_field(e, field, "may have %d bytes in all",
+		return err_field(e, field, "must not have more than %d bytes",
 		    ENV_TOTAL_MAX);
 	return 0;
 }
 
 static struct var *
-find(const char *name)
+find_var(const char *name)
 {
 	for (size_t i = 0; i < var_count; i++)
 		if (str_equal(vars[i].name, name))
@@ -97,8 +97,9 @@ total_bytes(void)
 }
 
 /*
- * A place for a name.  One that was unset keeps its own, so that shells hear
- * of it; when there is no other, the one unset longest ago gives way.
+ * Returns an entry for a new name, or NULL.  An unset variable keeps its entry,
+ * because shells must still be sent the unset.  When the table is full, the
+ * entry that was unset longest ago is used again.
  */
 static struct var *
 place_for_new(void)
@@ -120,17 +121,19 @@ place_for_new(void)
 static int
 set_var(const char *name, const char *value, struct err *e)
 {
-	struct var *v = find(name);
+	struct var *v = find_var(name);
 
 	if (v == NULL) {
 		v = place_for_new();
 		if (v == NULL)
-			return err_field(e, "env", "is full");
+			return err_field(e, "env",
+			    "must not have more than %d variables",
+			    ENV_COUNT_MAX);
 		free(v->name);
 		v->name = xstrdup(name);
 	}
 	if (value != NULL && total_bytes() + strlen(value) > ENV_TOTAL_MAX)
-		return err_field(e, "env", "may have %d bytes in all",
+		return err_field(e, "env", "must not have more than %d bytes",
 		    ENV_TOTAL_MAX);
 	free(v->value);
 	v->value = value != NULL ? xstrdup(value) : NULL;
@@ -201,7 +204,7 @@ envset_open(const struct envset_session *s)
 struct environment {
 	struct buf text;
 	size_t count;
-	const json_t *more; /* which wins */
+	const json_t *more; /* the caller's variables, which win */
 };
 
 static void
@@ -212,7 +215,7 @@ put_entry(struct environment *n, const char *name, const char *value)
 	n->count++;
 }
 
-/* Unless the caller has a value of its own. */
+/* Adds a variable, unless the caller's `more` has it. */
 static void
 add_default(struct environment *n, const char *name, const char *value)
 {
@@ -233,7 +236,7 @@ static void
 add_all(struct environment *n)
 {
 	const bool root = str_equal(user_name, "root");
-	/* "": not set at all */
+	/* a variable with the value "" is not set */
 	const char *const OURS[][2] = {
 		{ "PATH",
 		    "/home/user/.local/bin:/usr/local/sbin:/usr/local/bin:"
@@ -247,7 +250,7 @@ add_all(struct environment *n)
 		{ "SANDLEASE_SESSION_ID", session },
 		{ "SANDLEASE_SESSION_NAME", session_name },
 		{ "PIP_BREAK_SYSTEM_PACKAGES", "1" },
-		/* where /usr is read-only, packages go to the home directory */
+		/* /usr is read-only unless root: install in the home directory */
 		{ "NPM_CONFIG_PREFIX", root ? "" : "/home/user/.local" },
 		/*
 		 * There is no network: npm would try for more than a minute,
@@ -255,15 +258,15 @@ add_all(struct environment *n)
 		 */
 		{ "NPM_CONFIG_FETCH_RETRIES", "0" },
 		{ "PIP_RETRIES", "1" },
-		/* nproc reads the first, too */
+		/* nproc(1) reads OMP_NUM_THREADS too */
 		{ "OMP_NUM_THREADS", cpus },
 		{ "GOMAXPROCS", cpus },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(OURS); i++) {
-		const struct var *v = find(OURS[i][0]);
+		const struct var *v = find_var(OURS[i][0]);
 
-		/* the session's own value wins, here and only once */
+		/* the session's own value wins; the loop below skips it */
 		if (v != NULL && v->value != NULL)
 			add_default(n, v->name, v->value);
 		else if (v == NULL && OURS[i][1][0] != '\0')
@@ -330,7 +333,7 @@ envset_number(const char *name, int64_t max)
 	int64_t n = 0;
 
 	lock_take(&lock);
-	v = find(name);
+	v = find_var(name);
 	if (v != NULL && v->value != NULL)
 		(void)str_to_int(v->value, 1, max, &n);
 	lock_drop(&lock);

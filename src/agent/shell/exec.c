@@ -1,4 +1,4 @@
-/* exec.c: running a command for a caller. */
+/* exec.c: runs a command for a caller. */
 #include "agent/shell/exec.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ deadline_of(const struct exec *x)
 }
 
 static void
-start_pump(const struct exec *x, struct pump *p)
+init_pump(const struct exec *x, struct pump *p)
 {
 	*p = (struct pump){
 		.out = { -1, -1 },
@@ -41,9 +41,9 @@ start_pump(const struct exec *x, struct pump *p)
 	};
 }
 
-/* True when it must not begin, or not go on; *out says why. */
+/* True when the command must not begin or go on; *out gets the reason. */
 static bool
-given_up(struct interrupt_job *j, struct shell_outcome *out)
+must_stop(struct interrupt_job *j, struct shell_outcome *out)
 {
 	switch (interrupt_told(j)) {
 	case INTERRUPT_ASKED:
@@ -60,14 +60,14 @@ given_up(struct interrupt_job *j, struct shell_outcome *out)
 	}
 }
 
-/* Its shell could not be had: why it did not run. */
+/* Sets *out after shell_hold() has failed: interrupted, or timed out. */
 static int
-not_begun(struct interrupt_job *j, struct shell_outcome *out,
+explain_not_run(struct interrupt_job *j, struct shell_outcome *out,
     const struct err *e)
 {
 	if (e->kind != ERR_BUSY)
 		return -1;
-	if (!given_up(j, out)) {
+	if (!must_stop(j, out)) {
 		out->timed_out = true;
 		out->exit_code = TIMEOUT_EXIT_CODE;
 	}
@@ -87,16 +87,19 @@ run_in_shell(const struct exec *x, struct interrupt_job *j,
 	struct pump p;
 	int rc = 0;
 
-	start_pump(x, &p);
+	init_pump(x, &p);
 	if (shell_hold(x->shell, j, c.deadline_ms, &s, e) < 0)
-		return not_begun(j, out, e);
-	if (!given_up(j, out))
+		return explain_not_run(j, out, e);
+	if (!must_stop(j, out))
 		rc = shell_run(s, &c, &p, out, e);
 	shell_release(s);
 	return rc;
 }
 
-/* Whoever sees it run may interrupt it. */
+/*
+ * Registers the command before it is counted as running: a caller that sees it
+ * run must be able to interrupt it.
+ */
 static int
 enter_job(const struct exec *x, struct interrupt_job *j, struct err *e)
 {
@@ -168,7 +171,7 @@ exec_prepare(const struct exec *x, struct interrupt_job *job,
 	return 0;
 }
 
-/* Starts it with pipes of its own; their reading ends go to the pump. */
+/* Starts a bash with new output pipes; the pump gets their read ends. */
 static int
 start_alone(const struct exec *x, const struct buf *script, const char *cwd,
     struct pump *p, struct child *c, struct err *e)
@@ -191,7 +194,7 @@ start_alone(const struct exec *x, const struct buf *script, const char *cwd,
 	    c, e);
 }
 
-/* A directory that is not there is the command's failure, not the call's. */
+/* A cwd that does not exist fails the command with exit code 1, not the call. */
 static int
 refuse_cwd(const struct exec *x, struct shell_outcome *out, struct err *e)
 {
@@ -214,7 +217,7 @@ run_child(struct child *c, struct pump *p, struct interrupt_job *j,
 	out->timed_out = pump_run(p) == PUMP_TIMEOUT;
 	p->wake_fd = -1;
 	p->client_fd = 0;
-	if (given_up(j, out) || out->timed_out)
+	if (must_stop(j, out) || out->timed_out)
 		ending_all(p, c->pid);
 	pump_drain(p);
 	interrupt_root(j, 0);
@@ -236,10 +239,10 @@ run_beside(const struct exec *x, struct interrupt_job *j,
 	struct child c;
 	struct pump p;
 
-	start_pump(x, &p);
+	init_pump(x, &p);
 	if (exec_prepare(x, j, deadline_ms, &script, cwd, e) < 0)
-		return not_begun(j, out, e);
-	if (given_up(j, out)) /* before it has begun */
+		return explain_not_run(j, out, e);
+	if (must_stop(j, out)) /* interrupted before its start */
 		return 0;
 	if (start_alone(x, &script, cwd, &p, &c, e) < 0) {
 		for (int i = 0; i < 2; i++)
@@ -250,7 +253,8 @@ run_beside(const struct exec *x, struct interrupt_job *j,
 	if (x->started != NULL)
 		x->started(x->ctx, c.pid);
 	p.deadline_ms = deadline_ms;
-	if (x->quiet != NULL) /* what is collected holds nobody up */
+	/* only a stream can be blocked by a client that does not read */
+	if (x->quiet != NULL)
 		interrupt_limit(j, deadline_ms);
 	run_child(&c, &p, j, out);
 	pump_close(&p);

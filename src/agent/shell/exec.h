@@ -1,10 +1,10 @@
 /*
- * exec.h: running a command for a caller.
+ * exec.h: runs a command for a caller.
  *
- * In a named shell, beside one (a shell of its own that has taken over the
- * named one's state: streams, processes), or sessionless.  Output goes
- * to the caller's callback as it comes.  A deadline kills the command with
- * everything it has started.
+ * The command runs in a named shell; beside one, in a bash of its own with a
+ * copy of the named shell's state (streams, processes); or sessionless, in a
+ * bash without such a state.  Output goes to the caller's callback as it comes.
+ * A deadline kills the command with everything it has started.
  */
 #ifndef SANDLEASE_AGENT_SHELL_EXEC_H
 #define SANDLEASE_AGENT_SHELL_EXEC_H
@@ -26,29 +26,30 @@ struct exec {
 	const json_t *env; /* borrowed; NULL: none */
 	char cwd[SHELL_PATH_MAX];
 	int64_t timeout_ms; /* 0: none */
-	bool input;         /* exec_prepare: descriptor 3 is what it reads */
+	bool input;         /* for exec_prepare(): stdin is descriptor 3 */
 	pump_output_fn *output;
 	pump_quiet_fn *quiet;
 	const int *quiet_ms; /* as in struct pump */
-	/* called once with the pid when it has started; may be NULL */
+	/* callback, once, with the pid after the start; may be NULL */
 	void (*started)(void *ctx, pid_t pid);
 	void *ctx;
-	bool is_work; /* keeps the session awake while it runs */
-	/* by which callers can name it; NULL: it is nobody's but ours */
+	bool is_work; /* keeps the session awake while the command runs */
+	/* the id by which callers interrupt it; NULL: a command of ours */
 	const struct execution *execution;
 };
 
-/* In the named shell; state it changes stays. */
+/* Runs the command in the named shell; its changes of state stay there. */
 int exec_in_shell(const struct exec *x, struct shell_outcome *out,
     struct err *e) MUST_CHECK;
 
-/* In a process of its own, like the named shell or sessionless. */
+/* Runs the command beside the named shell, or sessionless. */
 int exec_beside(const struct exec *x, struct shell_outcome *out, struct err *e)
     MUST_CHECK;
 
 /*
- * What such a process is to be, for those who start it themselves: its script
- * and where it begins.  Waits for the named shell, as shell_hold() does.
+ * For callers that start the process themselves: writes the script and the
+ * directory that exec_beside() would use.  Waits for the named shell, as
+ * shell_hold() does.
  */
 int exec_prepare(const struct exec *x, struct interrupt_job *job,
     int64_t deadline_ms, struct buf *script, char cwd[SHELL_PATH_MAX],

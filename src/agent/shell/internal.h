@@ -1,6 +1,6 @@
 /*
- * internal.h: a persistent shell as the files of this room see it.  They call
- * each other in one direction only: life.c < run.c < shell.c < state.c.
+ * internal.h: declares a persistent shell for the files of this room, which
+ * call each other in one direction only: life.c < run.c < shell.c < state.c.
  */
 #ifndef SANDLEASE_AGENT_SHELL_INTERNAL_H
 #define SANDLEASE_AGENT_SHELL_INTERNAL_H
@@ -19,69 +19,74 @@ struct shell {
 	char *cwd;   /* owned; NULL: /workspace */
 	int64_t timeout_ms;
 
-	/* by the table's lock */
-	int refs;             /* the table's, the holder's, waiters' */
-	bool held;            /* by one thread, to whom the rest belongs */
-	bool deleted;         /* out of the table */
-	pthread_cond_t freed; /* no longer held */
+	/* protected by the table's lock */
+	int refs;             /* reference count: table, holder, waiters */
+	bool held;            /* one thread holds the shell and owns the rest */
+	bool deleted;         /* removed from the table */
+	pthread_cond_t freed; /* signalled when `held` becomes false */
 
-	atomic_bool over; /* it died and that was told */
-	atomic_int pid;   /* of its process, for who looks; -1: none */
+	atomic_bool over; /* the shell died, and a call has reported it */
+	atomic_int pid;   /* of its bash, for other threads; -1: none */
 
-	struct shell_proc proc;  /* pid -1: none */
-	struct proctree orphans; /* of its processes before this one */
-	struct answers answers;
-	struct lock exports_lock; /* answers.exports; holders look without it */
-	int64_t seq;
-	int64_t env_seq;
+	struct shell_proc proc;   /* pid -1: no process */
+	struct proctree orphans;  /* background children of replaced bashes */
+	struct answers answers;   /* written by the holder */
+	struct lock exports_lock; /* for writing answers, and for threads that
+				     do not hold the shell */
+	int64_t seq;              /* number of the last command */
+	int64_t env_seq;          /* last envset change that bash was sent */
 };
 
 /* ---- shell/life.c */
 
-/* Starts its process in `cwd`; there must be none. */
+/* Starts a bash for the shell in `cwd`; the shell must have none. */
 int shell_start(struct shell *s, const char *cwd, struct err *e) MUST_CHECK;
 
-/* One that lives, or ERR_GONE for one that died while nobody looked. */
+/* Starts a bash if the shell has none; ERR_GONE if its bash has died. */
 int shell_revive(struct shell *s, struct err *e) MUST_CHECK;
 
-/* It has ended, or is about to: ERR_GONE, with its exitCode.  -1. */
-int shell_gone(struct shell *s, struct err *e);
+/*
+ * Waits for bash, which has ended or was killed; sets ERR_GONE with its exit
+ * code.  Returns -1.
+ */
+int shell_report_end(struct shell *s, struct err *e);
 
-/* Its ends go to the pump, with what it is to be told. */
+/* Gives the pump the shell's descriptors, and the script to write to bash. */
 void shell_connect(const struct shell *s, const struct buf *script,
     struct pump *p);
 
-/* Tells it something that is not the tenant's, until `status` says enough. */
-enum pump_end shell_talk(struct shell *s, const struct buf *script,
+/* Sends bash a script of ours, and reads answers until `status` is true. */
+enum pump_end shell_send_script(struct shell *s, const struct buf *script,
     pump_status_fn *status, void *ctx);
 
-/* Reads what it says; the exported variables are for others to see too. */
-void shell_hear(struct shell *s, const char *data, size_t len);
+/* Parses bash's answers, with exports_lock: other threads read the exports. */
+void shell_read_answers(struct shell *s, const char *data, size_t len);
 
-/* Where it begins. */
+/* The directory in which the shell starts. */
 const char *shell_home(const struct shell *s);
 
-/* True when there is a process, and it lives. */
+/* True when the shell has a bash, and it has not ended. */
 bool shell_lives(const struct shell *s);
 
-/* Waits for the end of its process, which is near, and returns its status. */
+/* Waits for bash, which has ended or was killed, and returns its status. */
 int shell_reap(struct shell *s);
 
-/* Ends its process, if there is one, with everything that it has started. */
+/* Kills the shell's bash, if there is one, and everything it has started. */
 void shell_kill(struct shell *s);
 
 /* ---- shell/run.c */
 
-/* Where commands find their fifos.  Once. */
+/* Sets the directory of the commands' fifos.  Called once. */
 void shell_run_open(const char *instance);
 
 /* ---- shell/shell.c */
 
 /*
- * The shell of that name without waiting; NULL when there is none.  *held says
- * whether it is the caller's until shell_release(); else shell_look_end().
+ * Returns the shell of that name without waiting; NULL: there is none.  *held
+ * true: the caller holds it and calls shell_release().  *held false: another
+ * thread holds it; the caller has a reference only and calls shell_unref().
  */
-struct shell *shell_look(const char *name, bool *held);
-void shell_look_end(struct shell *s);
+struct shell *shell_try_hold(const char *name, bool *held);
+void shell_unref(struct shell *s);
 
 #endif

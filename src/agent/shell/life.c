@@ -1,13 +1,13 @@
 /*
- * life.c: the life of one persistent shell: its bash is started, spoken to,
- * found dead and ended.  The caller holds the shell (shell_hold()).
+ * life.c: starts, writes to, waits for and kills the bash of one persistent
+ * shell.  The caller holds the shell (shell_hold()).
  */
 #include <stdio.h>
 
 #include "agent/shell/internal.h"
 #include "common/clock.h"
 
-enum { TALK_MS = 30000 }; /* for an answer to something that is ours */
+enum { TALK_MS = 30000 }; /* for bash to run a script of ours */
 
 const char *
 shell_home(const struct shell *s)
@@ -57,7 +57,7 @@ shell_kill(struct shell *s)
 }
 
 int
-shell_gone(struct shell *s, struct err *e)
+shell_report_end(struct shell *s, struct err *e)
 {
 	int status = shell_reap(s);
 	char how[SPAWN_HOW_MAX];
@@ -83,10 +83,10 @@ shell_revive(struct shell *s, struct err *e)
 {
 	if (s->proc.child.pid <= 0)
 		return shell_start(s, shell_home(s), e);
-	return shell_proc_ended(&s->proc) ? shell_gone(s, e) : 0;
+	return shell_proc_ended(&s->proc) ? shell_report_end(s, e) : 0;
 }
 
-/* ---- speaking to it */
+/* ---- writing to bash */
 
 void
 shell_connect(const struct shell *s, const struct buf *script, struct pump *p)
@@ -99,7 +99,7 @@ shell_connect(const struct shell *s, const struct buf *script, struct pump *p)
 }
 
 void
-shell_hear(struct shell *s, const char *data, size_t len)
+shell_read_answers(struct shell *s, const char *data, size_t len)
 {
 	lock_take(&s->exports_lock);
 	answers_read(&s->answers, data, len);
@@ -107,8 +107,8 @@ shell_hear(struct shell *s, const char *data, size_t len)
 }
 
 enum pump_end
-shell_talk(struct shell *s, const struct buf *script, pump_status_fn *status,
-    void *ctx)
+shell_send_script(struct shell *s, const struct buf *script,
+    pump_status_fn *status, void *ctx)
 {
 	struct pump p = {
 		.out = { -1, -1 },

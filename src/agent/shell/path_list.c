@@ -1,4 +1,4 @@
-/* path_list.c: the programs that a shell of this session finds. */
+/* path_list.c: lists and finds the programs in the directories of a PATH. */
 #include "agent/shell/path_list.h"
 
 #include <dirent.h>
@@ -63,7 +63,7 @@ path_list_read(const char *path, struct path_list *out)
 			read_dir(dir, &looks, out);
 	if (out->count > 0)
 		qsort(out->name, out->count, sizeof(out->name[0]), compare);
-	/* several directories may have a program of one name */
+	/* drop duplicates: two directories may have a program of one name */
 	for (size_t i = 0; i < out->count; i++)
 		if (kept > 0 && str_equal(out->name[i], out->name[kept - 1]))
 			free(out->name[i]);

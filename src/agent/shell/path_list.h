@@ -1,5 +1,5 @@
 /*
- * path_list.h: the programs that a shell of this session finds.
+ * path_list.h: lists and finds the programs in the directories of a PATH.
  */
 #ifndef SANDLEASE_AGENT_SHELL_PATH_LIST_H
 #define SANDLEASE_AGENT_SHELL_PATH_LIST_H
@@ -9,7 +9,7 @@
 
 enum {
 	PATH_LIST_MAX = 16384,      /* names */
-	PATH_LIST_LOOKS_MAX = 65536 /* entries of directories, all in all */
+	PATH_LIST_LOOKS_MAX = 65536 /* entries read, in all directories */
 };
 
 struct path_list {
@@ -19,12 +19,12 @@ struct path_list {
 
 #define auto_path_list __attribute__((cleanup(path_list_free)))
 
-/* Executable files in the directories of a PATH, which are absolute. */
+/* Lists the executable files.  Relative directories of PATH are skipped. */
 void path_list_read(const char *path, struct path_list *out);
 
 /*
- * Where the first program of that name is, or of that absolute path; false
- * when there is none.
+ * Writes the path of the first program with that name, or the name itself if
+ * it is the absolute path of a program.  False when there is none.
  */
 bool path_list_find(const char *path, const char *name, char *out, size_t size);
 

@@ -1,4 +1,4 @@
-/* proc.c: the bash process behind a persistent shell. */
+/* proc.c: starts bash processes and finds their directory. */
 #include "agent/shell/proc.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 static const char *const BASH[] = { "/bin/bash", "--norc", NULL };
 
-/* A pipe whose ends are ours to give away. */
+/* Makes a pipe; the caller owns both ends. */
 static int
 make_pipe(int *read_end, int *write_end, struct err *e)
 {
@@ -42,10 +42,10 @@ shell_proc_start(struct shell_proc *p, const char *cwd, const json_t *env,
 		return err_errno(e, "/dev/null");
 	if (make_pipe(&in, &to, e) < 0 || make_pipe(&from, &out, e) < 0)
 		return -1;
-	/* before there is a reader: the pipe has room for it */
+	/* bash does not run yet, but the script fits into the pipe's buffer */
 	script_greet(&first);
 	if (write(to, first.data, first.len) != (ssize_t)first.len)
-		return err_errno(e, "cannot talk to the shell");
+		return err_errno(e, "cannot write to the shell");
 	if (spawn_start(&(struct spawn){ .argv = BASH,
 			    .envp = envp,
 			    .cwd = cwd,

@@ -1,5 +1,6 @@
 /*
- * proc.h: the bash process behind a persistent shell.
+ * proc.h: starts bash processes: for persistent shells, for single commands and
+ * on terminals.
  */
 #ifndef SANDLEASE_AGENT_SHELL_PROC_H
 #define SANDLEASE_AGENT_SHELL_PROC_H
@@ -11,43 +12,47 @@
 #include "common/str.h"
 
 struct shell_proc {
-	struct child child; /* pid -1: there is none */
-	int to;             /* what it reads its commands from; non-blocking */
-	int from;           /* what it answers on */
+	struct child child; /* pid -1: no process */
+	int to;             /* its stdin, for scripts; non-blocking */
+	int from;           /* its stdout, for answers */
 };
 
 /*
- * Starts one in `cwd`, or $HOME, or /, with `env` (NULL: none) beside the
- * session's.  *env_seq as in envset_envp().
+ * Starts the bash of a persistent shell in `cwd`, else in $HOME, else in /.
+ * `env` (NULL: none) wins over the session's variables.  *env_seq as *seq of
+ * envset_envp().
  */
 int shell_proc_start(struct shell_proc *p, const char *cwd, const json_t *env,
     int64_t *env_seq, struct err *e) MUST_CHECK;
 
-/* True when it has ended (and not been waited for). */
+/* True when bash has ended; the caller has not waited for it yet. */
 bool shell_proc_ended(const struct shell_proc *p);
 
-/* Closes what is left of one that has been waited for. */
+/* Closes the pipes, after the caller has waited for bash. */
 void shell_proc_close(struct shell_proc *p);
 
-/* The directory it is in; /workspace for no process.  out has 4097 bytes. */
+/*
+ * The current directory of a process; /workspace if there is no process, or if
+ * its directory was removed.  `out` has SHELL_PATH_MAX bytes.
+ */
 void shell_proc_cwd(pid_t pid, char *out);
 
-/* Where a bash of its own begins and what it has; all borrowed. */
+/* Directory and descriptors of a bash for one command; all borrowed. */
 struct shell_proc_place {
 	const char *cwd;
-	bool cwd_must; /* else $HOME and / will do as well */
+	bool cwd_must; /* fail if cwd cannot be entered; else use $HOME or / */
 	int out, err;
 	int input; /* its descriptor 3; 0: none */
 };
 
-/* A bash of its own that runs `script`. */
+/* Starts a bash that runs `script` and exits. */
 int shell_proc_alone(const struct buf *script,
     const struct shell_proc_place *at, struct child *c, struct err *e)
     MUST_CHECK;
 
 /*
- * The same on a terminal, which becomes that of its session.  The script is
- * its descriptor 3.
+ * Starts a bash that runs `script` with the terminal as stdin, stdout, stderr
+ * and controlling terminal.  Bash reads the script from descriptor 3.
  */
 int shell_proc_terminal(const struct buf *script, const char *cwd,
     bool cwd_must, int terminal, struct child *c, struct err *e) MUST_CHECK;

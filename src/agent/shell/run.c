@@ -1,4 +1,7 @@
-/* run.c: one command after the other in a persistent shell. */
+/*
+ * run.c: runs one command in a persistent shell, and ends it at its deadline
+ * or when it is interrupted.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +20,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-enum { YIELD_MS = 1000 }; /* for a shell whose command is gone */
+enum { YIELD_MS = 1000 }; /* for the shell to leave its killed command */
 
 static char fifo_dir[64];
 
@@ -35,7 +38,10 @@ shell_fifos(void)
 
 /* ---- the output of a command */
 
-/* A fifo in a directory that the tenant may remove at any time. */
+/*
+ * Makes and opens a fifo.  Its directory is made again if it is missing: the
+ * tenant may remove it at any time.
+ */
 static int
 make_fifo(const char *path, struct err *e)
 {
@@ -84,18 +90,18 @@ open_fifos(struct fifos *f, struct pump *p, struct err *e)
 
 /* ---- one command */
 
-struct running {
+struct running_command {
 	struct shell *shell;
 	struct pump *pump;
 	int64_t seq;
-	bool moves;      /* cwd of its own: it is over when the shell is back */
-	int64_t env_seq; /* before it */
-	struct proc_moment since;  /* what is older is not of it */
-	char back[SHELL_PATH_MAX]; /* where the shell belongs, if it moves */
+	bool moves;      /* runs in another cwd: over at `d`, not at `x` */
+	int64_t env_seq; /* of the shell before this command */
+	struct proc_moment since;  /* older processes are of other commands */
+	char back[SHELL_PATH_MAX]; /* the shell's directory, if `moves` */
 };
 
 static bool
-is_over(const struct running *r)
+is_command_over(const struct running_command *r)
 {
 	const struct answers *a = &r->shell->answers;
 
@@ -103,28 +109,29 @@ is_over(const struct running *r)
 }
 
 static bool
-read_answer(void *ctx, const char *data, size_t len)
+read_answers(void *ctx, const char *data, size_t len)
 {
-	const struct running *r = ctx;
+	const struct running_command *r = ctx;
 
-	shell_hear(r->shell, data, len);
-	return is_over(r);
+	shell_read_answers(r->shell, data, len);
+	return is_command_over(r);
 }
 
 /*
- * Ends the command and brings the shell out of it.  False when the shell does
- * not yield: in a builtin that waits, with another program in its place, or
- * dead.
+ * Kills the command's processes and makes the shell leave the command.  False
+ * when the shell does not: it waits in a builtin, has replaced itself by another
+ * program (exec), or is dead.
  */
 static bool
-abort_command(struct running *r, const struct proctree *spare)
+abort_command(struct running_command *r, const struct proctree *spare)
 {
 	struct shell *s = r->shell;
 	struct pump *p = r->pump;
 	auto_buf struct buf script = { 0 };
 
 	kill(s->proc.child.pid, script_abort_signal());
-	s->env_seq = r->env_seq; /* it may never have heard of it */
+	/* bash may not have read the new variables: send them again */
+	s->env_seq = r->env_seq;
 	r->seq = ++s->seq;
 	r->moves = true;
 	buf_add(&script, p->script, p->script_len);
@@ -134,24 +141,26 @@ abort_command(struct running *r, const struct proctree *spare)
 	p->wake_fd = -1;
 	p->client_fd = 0;
 	ending_below(p, s->proc.child.pid, spare);
-	/* until the shell has done everything that it was told so far */
+	/* wait until the shell has run everything that was sent so far */
 	p->deadline_ms = clock_ms() + YIELD_MS;
-	while (!is_over(r) && pump_run(p) == PUMP_TOLD)
+	while (!is_command_over(r) && pump_run(p) == PUMP_TOLD)
 		;
 	p->script_len = 0;
-	/* the shell may have forked after we looked and before it heard us */
-	if (is_over(r))
+	/* once more: the shell may have forked before it got the signal */
+	if (is_command_over(r))
 		ending_below(p, s->proc.child.pid, spare);
-	return is_over(r);
+	return is_command_over(r);
 }
 
-/* A new shell with what is known of the old: directory and exports. */
+/* Starts a new bash with the old one's directory and last known exports. */
 static bool
-start_again(struct shell *s, const char *cwd)
+restart_shell(struct shell *s, const char *cwd)
 {
 	auto_buf struct buf exports = s->answers.exports;
 	auto_buf struct buf script = { 0 };
-	struct running r = { .shell = s, .seq = ++s->seq, .moves = true };
+	struct running_command r = { .shell = s,
+		.seq = ++s->seq,
+		.moves = true };
 	struct err ignored;
 
 	lock_take(&s->exports_lock);
@@ -161,16 +170,16 @@ start_again(struct shell *s, const char *cwd)
 		return false;
 	script_restore(&script, exports.len > 0 ? exports.data : "", cwd);
 	script_sync(&script, r.seq, "");
-	if (shell_talk(s, &script, read_answer, &r) == PUMP_TOLD)
+	if (shell_send_script(s, &script, read_answers, &r) == PUMP_TOLD)
 		return true;
 	kill(s->proc.child.pid, SIGKILL);
 	(void)shell_reap(s);
 	return false;
 }
 
-/* Makes an end of the command; the shell stays, if it can. */
+/* Ends the command; keeps the shell if it yields, else replaces it. */
 static void
-end_command(struct running *r, struct shell_outcome *out)
+abort_or_replace(struct running_command *r, struct shell_outcome *out)
 {
 	struct shell *s = r->shell;
 	pid_t pid = s->proc.child.pid;
@@ -188,24 +197,24 @@ end_command(struct running *r, struct shell_outcome *out)
 	(void)shell_reap(s);
 	proctree_merge(&s->orphans, &spare);
 	out->replaced = true;
-	out->restored = start_again(s, cwd);
+	out->restored = restart_shell(s, cwd);
 }
 
-/* The same, without what bash says of the processes that are killed. */
+/* Ends the command, and hides bash's own notice that it was killed. */
 static void
-stop_command(struct running *r, struct shell_outcome *out)
+stop_command(struct running_command *r, struct shell_outcome *out)
 {
 	struct bash_notice_filter f;
 
 	bash_notice_begin(&f, r->pump);
-	end_command(r, out);
+	abort_or_replace(r, out);
 	pump_drain(r->pump);
 	bash_notice_end(&f, r->pump);
 }
 
 static int
-conclude(struct running *r, enum pump_end how, const struct shell_command *c,
-    struct shell_outcome *out, struct err *e)
+conclude(struct running_command *r, enum pump_end how,
+    const struct shell_command *c, struct shell_outcome *out, struct err *e)
 {
 	struct shell *s = r->shell;
 	enum interrupt_why why =
@@ -225,7 +234,7 @@ conclude(struct running *r, enum pump_end how, const struct shell_command *c,
 		stop_command(r, out);
 	} else if (how == PUMP_EXITED) {
 		pump_drain(r->pump);
-		return shell_gone(s, e);
+		return shell_report_end(s, e);
 	} else {
 		out->exit_code = s->answers.exit_code;
 	}
@@ -238,7 +247,7 @@ conclude(struct running *r, enum pump_end how, const struct shell_command *c,
 }
 
 static int
-run_command(struct running *r, const struct shell_command *c,
+run_command(struct running_command *r, const struct shell_command *c,
     struct shell_outcome *out, struct err *e)
 {
 	struct shell *s = r->shell;
@@ -259,7 +268,7 @@ run_command(struct running *r, const struct shell_command *c,
 		.err = f.path[1] });
 	shell_connect(s, &script, p);
 	p->deadline_ms = c->deadline_ms;
-	p->status = read_answer;
+	p->status = read_answers;
 	p->status_ctx = r;
 	p->wake_fd = c->job != NULL ? c->job->wake : -1;
 	p->client_fd = c->job != NULL ? c->job->name.client : 0;
@@ -271,7 +280,7 @@ int
 shell_run(struct shell *s, const struct shell_command *c, struct pump *p,
     struct shell_outcome *out, struct err *e)
 {
-	struct running r = { .shell = s,
+	struct running_command r = { .shell = s,
 		.pump = p,
 		.seq = s->seq + 1,
 		.moves = !str_empty(c->cwd) };

@@ -1,4 +1,4 @@
-/* script.c: what a persistent shell is told, as text. */
+/* script.c: writes the bash scripts that the wrapper sends to a shell. */
 #include "agent/shell/script.h"
 
 #include <inttypes.h>
@@ -19,8 +19,9 @@ script_export(struct buf *to, const char *name, const char *value)
 }
 
 /*
- * Assignments before eval hold for that eval and reach what it starts; bash
- * takes them back afterwards, whatever the command did.
+ * Assignments before eval hold for that eval and are in the environment of the
+ * programs it starts.  Bash undoes them afterwards, even if the command has
+ * changed the variables.
  */
 static void
 put_eval(struct buf *to, const json_t *env, const char *command)
@@ -41,13 +42,14 @@ put_eval(struct buf *to, const json_t *env, const char *command)
 }
 
 /*
- * What the trap runs.  Bash has no way to leave a command list from a trap at
- * once, but it has three that together do: with extdebug, a command whose
- * DEBUG trap fails is not run; within a function or a sourced file the trap
- * can return; and a broken loop runs nothing more (every command is inside one
- * of ours, and it is left from within: the head of a for would forget it).  A
- * subshell that was forked since ends itself.  It takes itself away when the
- * end is to be told, and with it a DEBUG trap of the tenant's.
+ * The DEBUG trap that the abort signal sets.  Bash cannot leave a command list
+ * from a trap at once, but three features together do.  With extdebug, bash
+ * skips a command whose DEBUG trap fails.  In a function or a sourced file the
+ * trap can return.  After `break` a loop runs nothing more: every command is in
+ * a loop of ours.  The trap breaks only from within the loop's body, because in
+ * the head of a `for` bash would forget the break.  A subshell that was forked
+ * meanwhile kills itself.  Before the `x` line is printed, the trap removes
+ * itself, and with it a DEBUG trap of the tenant.
  */
 static const char LEAVE[] =
     "[[ $BASH_COMMAND == '\\builtin printf '\\''x '* ]] && "
@@ -61,7 +63,7 @@ static const char LEAVE[] =
 int
 script_abort_signal(void)
 {
-	return SIGRTMIN + 10; /* nobody's */
+	return SIGRTMIN + 10; /* no other use is known */
 }
 
 void
@@ -71,7 +73,8 @@ script_greet(struct buf *to)
 
 	buf_str(&action, "\\builtin shopt -s extdebug; \\builtin trap ");
 	quote_always(&action, LEAVE);
-	buf_str(&action, " DEBUG; \\builtin :"); /* which it is run before */
+	/* the DEBUG trap runs before the next command, which is this `:` */
+	buf_str(&action, " DEBUG; \\builtin :");
 	buf_str(to, "\\builtin shopt -s expand_aliases\n\\builtin trap ");
 	quote_always(to, action.data);
 	buf_fmt(to, " %d\n", script_abort_signal());
@@ -99,9 +102,9 @@ put_end(struct buf *to, int64_t seq, const char *status, const char *back)
 }
 
 /*
- * Makes the next line number 1 in bash's messages, not the number of lines that
- * the shell has read in its life.  After a simple command bash takes an
- * assignment of LINENO back, after the redirection of a group it does not.
+ * Resets LINENO, so that bash's messages count lines from the command's first
+ * line and not from the shell's start.  After a simple command bash restores
+ * LINENO, so the assignment is in the redirection of a group.
  */
 static void
 put_line_one(struct buf *to)
@@ -110,8 +113,9 @@ put_line_one(struct buf *to)
 }
 
 /*
- * Bash reads what it is told byte by byte: short is fast.  In the loop (LEAVE
- * says why) a `break` that belongs to no other ends the command.
+ * The script is short because bash reads it byte by byte.  The command runs in
+ * a loop (LEAVE says why), so a `break` outside any loop of the command ends
+ * the command.
  */
 void
 script_run(struct buf *to, const struct script_command *c)
@@ -159,7 +163,7 @@ void
 script_restore(struct buf *to, const char *state, const char *cwd)
 {
 	if (!str_empty(state)) {
-		/* bash's own read-only variables complain, and are right */
+		/* hide bash's errors about setting read-only variables */
 		buf_str(to, "\\builtin eval ");
 		quote_always(to, state);
 		buf_str(to, " >/dev/null 2>&1 </dev/null\n");
@@ -172,7 +176,8 @@ script_alone(struct buf *to, const char *state, const json_t *env,
     const char *command, bool input)
 {
 	script_restore(to, state, "");
-	put_cd(to, "."); /* PWD is as the state has it, and we are elsewhere */
+	/* the restored PWD is the other shell's: make bash set its own */
+	put_cd(to, ".");
 	put_line_one(to);
 	buf_str(to, "{ ");
 	put_eval(to, env, command);

@@ -1,21 +1,21 @@
 /*
- * script.h: what a persistent shell is told, as text.
+ * script.h: writes the bash scripts that the wrapper sends to a shell.
  *
- * The shell reads commands from its descriptor 0 and answers on its
- * descriptor 1, one line each:
+ * A persistent shell reads scripts from its descriptor 0 and prints answers to
+ * its descriptor 1, one line each:
  *
  *     x N STATUS   command N has ended
- *     e N          what follows, up to `d N`, sets the exported variables
- *     d N          the shell is as it was, ready for the next
+ *     e N          the lines up to `d N` set the exported variables
+ *     d N          directory and state are restored, ready for the next
  *
- * A signal of ours (script_abort_signal) makes it leave the command that it
- * is in: a trap of that signal breaks out of loops, returns from functions and
- * lets nothing else begin until an `x` is to be told.  What the command has
- * started is for the caller to end.
+ * The signal script_abort_signal() makes the shell leave its present command:
+ * the shell's trap breaks out of loops, returns from functions and lets no other
+ * command begin before the next `x` line.  The caller must kill the processes
+ * that the command has started.
  *
- * Every command gets descriptors 0, 1 and 2 of its own; bash keeps the
- * shell's in close-on-exec copies, so that what a command starts has only
- * those three.  Pure: no process is touched here.
+ * Every command gets descriptors 0, 1 and 2 of its own.  Bash keeps the shell's
+ * descriptors in close-on-exec copies, so the programs that a command starts
+ * have only those three.  Pure: this file writes text and touches no process.
  */
 #ifndef SANDLEASE_AGENT_SHELL_SCRIPT_H
 #define SANDLEASE_AGENT_SHELL_SCRIPT_H
@@ -29,43 +29,45 @@
 struct script_command {
 	int64_t seq;
 	const char *command;
-	const json_t *env;     /* of this call only; NULL: none */
-	const char *cwd;       /* of this call only; "": the shell's own */
-	const char *back;      /* where the shell was, when cwd is given */
-	const char *out, *err; /* paths of the fifos, plain words */
+	const json_t *env;     /* for this command only; NULL: none */
+	const char *cwd;       /* for this command only; "": the shell's own */
+	const char *back;      /* directory to return to, when cwd is given */
+	const char *out, *err; /* paths of the fifos; not quoted */
 };
 
 /* Exports name with value, or unsets it when value is NULL. */
 void script_export(struct buf *to, const char *name, const char *value);
 
-/* What a new shell is told first. */
+/* The first script of a new shell: sets the trap for the abort signal. */
 void script_greet(struct buf *to);
 
+/* Runs one command, then prints `x`, `e` and `d`. */
 void script_run(struct buf *to, const struct script_command *c);
 
 /*
- * Behind a command that was aborted: once `d N` is told, the abort is over,
- * also if it came when the command had just ended.  back: as above, or "".
+ * Sent after an aborted command.  When the shell prints `d N`, the abort is
+ * over, also if the signal came after the command's end.  back: the directory
+ * to return to, or "".
  */
 void script_sync(struct buf *to, int64_t seq, const char *back);
 
-/* The signal that aborts. */
+/* The number of the signal that aborts a command. */
 int script_abort_signal(void);
 
 /*
- * Makes the shell print a line `b TOKEN`, everything that makes it what it is
- * (variables, functions, aliases, options, umask), and a line `TOKEN`.
+ * Makes the shell print a line `b TOKEN`, its state as a script (variables,
+ * functions, aliases, options, umask), and a line `TOKEN`.
  */
 void script_dump(struct buf *to, const char *token);
 
 /*
- * A shell of its own that takes over `state` (may be ""), then runs command,
- * which reads descriptor 3 if it has `input`, else nothing.
+ * The script of a bash for one command: restores `state` (may be ""), then runs
+ * the command.  Its stdin is descriptor 3 if `input`, else /dev/null.
  */
 void script_alone(struct buf *to, const char *state, const json_t *env,
     const char *command, bool input);
 
-/* Makes a fresh shell take over `state`, and go to `cwd` if that is not "". */
+/* Restores `state` in a fresh shell, and changes to `cwd` if it is not "". */
 void script_restore(struct buf *to, const char *state, const char *cwd);
 
 #endif

@@ -1,4 +1,7 @@
-/* shell.c: the persistent shells of a session, by name. */
+/*
+ * shell.c: keeps the table of persistent shells, and gives a shell to one thread
+ * at a time.
+ */
 #include "agent/shell/shell.h"
 
 #include <stdlib.h>
@@ -9,14 +12,14 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-/* What is interrupted ends within two seconds; this is longer. */
+/* More than the two seconds in which an interrupted command ends. */
 enum { DELETE_MS = 10000 };
 
 static struct lock table_lock = LOCK_INIT(LOCK_SHELL);
 static struct shell *shells[SHELLS_MAX];
 static size_t (*also_delete)(const char *name);
 
-/* A command that waits for its turn looks whether it was interrupted. */
+/* Makes commands that wait for their turn check for an interruption. */
 static void
 wake_waiters(void)
 {
@@ -40,7 +43,7 @@ shell_on_delete(size_t (*also)(const char *name))
 	also_delete = also;
 }
 
-/* ---- the table; all with its lock held */
+/* ---- the table; the caller has table_lock */
 
 static struct shell **
 slot_of(const char *name)
@@ -52,7 +55,7 @@ slot_of(const char *name)
 }
 
 static void
-unref(struct shell *s)
+unref_locked(struct shell *s)
 {
 	if (--s->refs > 0)
 		return;
@@ -65,7 +68,10 @@ unref(struct shell *s)
 	free(s);
 }
 
-/* A free place, if need be that of one who died and was not missed. */
+/*
+ * Returns a free slot, or NULL.  When all are taken, frees that of a dead shell
+ * to which only the table refers.
+ */
 static struct shell **
 free_slot(void)
 {
@@ -78,7 +84,7 @@ free_slot(void)
 			dead = &shells[i];
 	}
 	if (dead != NULL) {
-		unref(*dead);
+		unref_locked(*dead);
 		*dead = NULL;
 	}
 	return dead;
@@ -92,7 +98,7 @@ add_shell(const char *name, struct err *e)
 
 	if (slot == NULL) {
 		err_set(e, ERR_LIMITED, CODE_TOO_MANY_SESSIONS,
-		    "there may be %d shell sessions", SHELLS_MAX);
+		    "at most %d shell sessions can exist", SHELLS_MAX);
 		return NULL;
 	}
 	s = *slot = xcalloc(1, sizeof(*s));
@@ -108,11 +114,11 @@ add_shell(const char *name, struct err *e)
 /* ---- holding */
 
 /*
- * Waits for its turn, with the table's lock.  False when the time is over, or
- * the job (may be NULL) is to end before.
+ * Waits until the shell is free and holds it; the caller has table_lock.  False
+ * when the deadline has passed or the job (may be NULL) was interrupted.
  */
 static bool
-take_turn(struct shell *s, struct interrupt_job *job, int64_t deadline_ms)
+wait_for_turn(struct shell *s, struct interrupt_job *job, int64_t deadline_ms)
 {
 	bool in_time = true;
 
@@ -131,15 +137,15 @@ take_turn(struct shell *s, struct interrupt_job *job, int64_t deadline_ms)
 }
 
 static void
-let_go(struct shell *s)
+release_locked(struct shell *s)
 {
 	s->held = false;
 	pthread_cond_signal(&s->freed);
-	unref(s);
+	unref_locked(s);
 }
 
 struct shell *
-shell_look(const char *name, bool *held)
+shell_try_hold(const char *name, bool *held)
 {
 	struct shell **slot, *s;
 
@@ -156,10 +162,10 @@ shell_look(const char *name, bool *held)
 }
 
 void
-shell_look_end(struct shell *s)
+shell_unref(struct shell *s)
 {
 	lock_take(&table_lock);
-	unref(s);
+	unref_locked(s);
 	lock_drop(&table_lock);
 }
 
@@ -167,12 +173,12 @@ void
 shell_release(struct shell *s)
 {
 	lock_take(&table_lock);
-	let_go(s);
+	release_locked(s);
 	lock_drop(&table_lock);
 }
 
 static int
-hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
+hold_locked(const char *name, struct interrupt_job *job, int64_t deadline_ms,
     struct shell **out, struct err *e)
 {
 	struct shell **slot = slot_of(name);
@@ -181,13 +187,13 @@ hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
 	if (s == NULL)
 		return -1;
 	s->refs++;
-	if (!take_turn(s, job, deadline_ms)) {
-		unref(s);
+	if (!wait_for_turn(s, job, deadline_ms)) {
+		unref_locked(s);
 		return err_set(e, ERR_BUSY, CODE_BUSY,
 		    "the shell runs another command");
 	}
 	if (s->deleted) {
-		let_go(s);
+		release_locked(s);
 		return shell_destroyed(name, e);
 	}
 	*out = s;
@@ -201,35 +207,35 @@ shell_hold(const char *name, struct interrupt_job *job, int64_t deadline_ms,
 	int rc;
 
 	lock_take(&table_lock);
-	rc = hold(name, job, deadline_ms, out, e);
+	rc = hold_locked(name, job, deadline_ms, out, e);
 	lock_drop(&table_lock);
 	return rc;
 }
 
 /* ---- by name */
 
-/* Dead, also if nobody has noticed yet. */
+/* True when the shell is dead, even if no call has noticed it yet. */
 static bool
-is_over(const struct shell *s)
+is_dead(const struct shell *s)
 {
 	return s->over || (!s->held && s->pid > 0 && !shell_lives(s));
 }
 
-/* A new one, held. */
+/* Makes a new shell, already held; a dead one of that name is replaced. */
 static struct shell *
 make_new(const char *name, const struct shell_options *o, struct err *e)
 {
 	struct shell **old = slot_of(name);
 	struct shell *s;
 
-	if (old != NULL && !is_over(*old)) {
+	if (old != NULL && !is_dead(*old)) {
 		err_set(e, ERR_CONFLICT, CODE_SESSION_ALREADY_EXISTS,
 		    "Session '%s' already exists", name);
 		return NULL;
 	}
 	if (old != NULL) {
-		(*old)->deleted = true; /* for who waits for it */
-		unref(*old);
+		(*old)->deleted = true; /* threads that wait for it give up */
+		unref_locked(*old);
 		*old = NULL;
 	}
 	s = add_shell(name, e);
@@ -268,7 +274,7 @@ shell_list(void)
 
 	lock_take(&table_lock);
 	for (size_t i = 0; i < SHELLS_MAX; i++)
-		if (shells[i] != NULL && !is_over(shells[i]))
+		if (shells[i] != NULL && !is_dead(shells[i]))
 			json_array_append_new(names,
 			    json_lossy(shells[i]->name));
 	lock_drop(&table_lock);
@@ -283,8 +289,8 @@ shell_delete(const char *name, struct err *e)
 
 	lock_take(&table_lock);
 	slot = slot_of(name);
-	if (slot != NULL && !is_over(*slot)) {
-		s = TAKE(*slot); /* with the table's reference to it */
+	if (slot != NULL && !is_dead(*slot)) {
+		s = TAKE(*slot); /* now s has the table's reference */
 		s->deleted = true;
 	}
 	lock_drop(&table_lock);
@@ -293,13 +299,13 @@ shell_delete(const char *name, struct err *e)
 		    "Session '%s' not found", name);
 	interrupt_shell(name);
 	lock_take(&table_lock);
-	ours = take_turn(s, NULL, clock_ms() + DELETE_MS);
+	ours = wait_for_turn(s, NULL, clock_ms() + DELETE_MS);
 	if (!ours)
-		unref(s); /* it ends when its holder lets it go */
+		unref_locked(s); /* the holder's release will kill the shell */
 	lock_drop(&table_lock);
 	if (!ours)
 		return err_set(e, ERR_UNAVAILABLE, CODE_STILL_RUNNING,
-		    "what runs in session '%s' has not ended yet", name);
+		    "a command in session '%s' has not ended yet", name);
 	shell_kill(s);
 	shell_release(s);
 	if (also_delete != NULL)

@@ -1,4 +1,4 @@
-/* state.c: what a persistent shell is, asked of itself. */
+/* state.c: makes a persistent shell print its state or exports. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +11,12 @@
 
 enum { STATE_MAX = 4 * 1024 * 1024 };
 
-/* Its state, between two lines that nobody can guess. */
-struct reading {
-	struct shell *shell; /* what comes before is not for us */
+/*
+ * Reads the state between two lines with a random token.  The tenant cannot
+ * guess the token, so no value of a variable can look like the end.
+ */
+struct state_reader {
+	struct shell *shell; /* parses the answers before the first line */
 	struct buf text;
 	char begin[ID_REQUEST_LEN + 4], end[ID_REQUEST_LEN + 3];
 	bool begun, overflow;
@@ -28,7 +31,7 @@ drop_front(struct buf *b, size_t n)
 }
 
 static void
-look_for_begin(struct reading *r)
+find_begin(struct state_reader *r)
 {
 	size_t len = strlen(r->begin), front;
 	const char *at = memmem(r->text.data, r->text.len, r->begin, len);
@@ -37,7 +40,7 @@ look_for_begin(struct reading *r)
 		front = (size_t)(at - r->text.data);
 	else
 		front = r->text.len >= len ? r->text.len - (len - 1) : 0;
-	shell_hear(r->shell, r->text.data, front);
+	shell_read_answers(r->shell, r->text.data, front);
 	r->begun = at != NULL;
 	drop_front(&r->text, front + (r->begun ? len : 0));
 }
@@ -45,14 +48,14 @@ look_for_begin(struct reading *r)
 static bool
 read_state(void *ctx, const char *data, size_t len)
 {
-	struct reading *r = ctx;
+	struct state_reader *r = ctx;
 	size_t want = strlen(r->end);
 
 	buf_add(&r->text, data, len);
 	if (!r->begun)
-		look_for_begin(r);
+		find_begin(r);
 	if (r->text.len > STATE_MAX) {
-		/* only the end is looked for from here on */
+		/* too long: from here on only find the end */
 		r->overflow = true;
 		drop_front(&r->text, r->text.len - want);
 	}
@@ -61,7 +64,8 @@ read_state(void *ctx, const char *data, size_t len)
 }
 
 static int
-ask_state(struct shell *s, struct reading *r, struct buf *out, struct err *e)
+request_state(struct shell *s, struct state_reader *r, struct buf *out,
+    struct err *e)
 {
 	auto_buf struct buf script = { 0 };
 	char token[ID_REQUEST_LEN + 1];
@@ -72,7 +76,7 @@ ask_state(struct shell *s, struct reading *r, struct buf *out, struct err *e)
 	snprintf(r->begin, sizeof(r->begin), "b %s\n", token);
 	snprintf(r->end, sizeof(r->end), "\n%s\n", token);
 	script_dump(&script, token);
-	how = shell_talk(s, &script, read_state, r);
+	how = shell_send_script(s, &script, read_state, r);
 	if (how == PUMP_TOLD && r->overflow)
 		return err_set(e, ERR_INTERNAL, CODE_COMMAND_EXECUTION_ERROR,
 		    "the shell's state has more than %d bytes", STATE_MAX);
@@ -81,27 +85,27 @@ ask_state(struct shell *s, struct reading *r, struct buf *out, struct err *e)
 		return 0;
 	}
 	kill(s->proc.child.pid, SIGKILL);
-	return shell_gone(s, e);
+	return shell_report_end(s, e);
 }
 
 int
 shell_state(struct shell *s, struct buf *out, struct err *e)
 {
-	struct reading r = { .shell = s };
+	struct state_reader r = { .shell = s };
 	int rc;
 
 	if (s->proc.child.pid <= 0 && s->env == NULL && s->cwd == NULL)
 		return 0;
 	if (shell_revive(s, e) < 0)
 		return -1;
-	rc = ask_state(s, &r, out, e);
+	rc = request_state(s, &r, out, e);
 	buf_free(&r.text);
 	return rc;
 }
 
-/* Of one that is in a command, or was not used yet. */
+/* Appends the exports known without bash: it is busy, or does not run. */
 static void
-known_exports(struct shell *s, struct buf *out)
+append_known_exports(struct shell *s, struct buf *out)
 {
 	const char *name;
 	json_t *v;
@@ -119,16 +123,16 @@ void
 shell_exports(const char *name, struct buf *out)
 {
 	bool held;
-	struct shell *s = shell_look(name, &held);
+	struct shell *s = shell_try_hold(name, &held);
 	struct err ignored;
 
 	if (s == NULL)
 		return;
-	/* one that has died is told to whoever has a command for it */
+	/* the next command shall report a dead shell, not this function */
 	if (!held || !shell_lives(s) || shell_state(s, out, &ignored) < 0)
-		known_exports(s, out);
+		append_known_exports(s, out);
 	if (held)
 		shell_release(s);
 	else
-		shell_look_end(s);
+		shell_unref(s);
 }
