@@ -1,4 +1,4 @@
-/* context.c: the code contexts of a session. */
+/* context.c: keeps the code contexts of a session and runs code cells. */
 #include "agent/code/context.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-enum { LEAVE_MS = 1000 };
+enum { LEAVE_MS = 1000 }; /* for a cell to leave its deleted context */
 
 struct context {
 	char id[CONTEXT_ID_MAX];
@@ -20,22 +20,23 @@ struct context {
 	json_t *env;
 	bool is_default; /* for callers that name none */
 
-	/* by the table's lock */
-	int refs;             /* the table's, callers' */
-	bool held;            /* by one caller, to whom the rest belongs */
-	bool deleted;         /* out of the table */
-	bool up;              /* has had its first kernel */
-	pthread_cond_t freed; /* no longer held */
+	/* protected by the table's lock */
+	int refs;             /* reference count: table and callers */
+	bool held;            /* one caller holds it and owns the rest */
+	bool deleted;         /* removed from the table */
+	bool up;              /* its first kernel has started */
+	pthread_cond_t freed; /* signalled when `held` becomes false */
 
 	struct kernel kernel;
-	int64_t cells;
+	int64_t cells; /* how many were run */
 };
 
 static struct lock lock = LOCK_INIT(LOCK_CONTEXT);
-static pthread_cond_t settled = PTHREAD_COND_INITIALIZER; /* up, or not */
+/* signalled when a first kernel has started or failed to start */
+static pthread_cond_t settled = PTHREAD_COND_INITIALIZER;
 static struct context *contexts[CONTEXTS_MAX];
 
-/* ---- the table; all with its lock held */
+/* ---- the table; the caller has the lock, except for wake_waiters() */
 
 static struct context **
 slot_of(const struct context *x)
@@ -56,7 +57,7 @@ default_of(enum kernel_language l)
 	return NULL;
 }
 
-/* By somebody who refers to it too. */
+/* Drops the table's reference; the caller has one too, so x stays valid. */
 static void
 remove_from_table(struct context *x)
 {
@@ -69,7 +70,7 @@ remove_from_table(struct context *x)
 	x->refs--;
 }
 
-/* A cell that waits for its turn looks whether it was interrupted. */
+/* Makes cells that wait for their turn check for an interruption. */
 static void
 wake_waiters(void)
 {
@@ -80,7 +81,7 @@ wake_waiters(void)
 	lock_drop(&lock);
 }
 
-/* A UUID, version 4. */
+/* Makes a random UUID (version 4). */
 static void
 make_id(char out[CONTEXT_ID_MAX])
 {
@@ -98,7 +99,7 @@ make_id(char out[CONTEXT_ID_MAX])
 	}
 }
 
-/* A new one, held by the caller, who has a reference too. */
+/* Makes a new context; the caller holds it and has a reference. */
 static struct context *
 add_context(const struct kernel_place *at, struct err *e)
 {
@@ -106,7 +107,8 @@ add_context(const struct kernel_place *at, struct err *e)
 
 	if (slot == NULL) {
 		err_set(e, ERR_LIMITED, CODE_TOO_MANY_CONTEXTS,
-		    "there may be %d code contexts; delete some", CONTEXTS_MAX);
+		    "at most %d code contexts can exist; delete some",
+		    CONTEXTS_MAX);
 		return NULL;
 	}
 	interrupt_on_tell(wake_waiters);
@@ -194,9 +196,9 @@ start_kernel(struct context *x, struct err *e)
 	    e);
 }
 
-/* Its kernel; one that cannot be had leaves no context behind. */
+/* Starts the first kernel; removes the context if that fails. */
 static int
-bring_up(struct context *x, struct err *e)
+start_first_kernel(struct context *x, struct err *e)
 {
 	int rc = start_kernel(x, e);
 
@@ -221,7 +223,7 @@ context_create(const struct kernel_place *at, struct context **out,
 	lock_take(&lock);
 	x = add_context(at, e);
 	lock_drop(&lock);
-	if (x == NULL || bring_up(x, e) < 0)
+	if (x == NULL || start_first_kernel(x, e) < 0)
 		return -1;
 	*out = x;
 	return 0;
@@ -252,7 +254,10 @@ context_default(enum kernel_language l, struct context **out, struct err *e)
 	bool made = false;
 
 	lock_take(&lock);
-	/* what cannot be started is an error for each who asks for it */
+	/*
+	 * Wait while another caller starts it.  If that start fails, the context
+	 * is gone: this caller tries too and gets an error of its own.
+	 */
 	while ((x = default_of(l)) != NULL && !x->up)
 		lock_wait(&settled, &lock);
 	if (x != NULL) {
@@ -264,7 +269,7 @@ context_default(enum kernel_language l, struct context **out, struct err *e)
 			x->is_default = true;
 	}
 	lock_drop(&lock);
-	if (x == NULL || (made && bring_up(x, e) < 0))
+	if (x == NULL || (made && start_first_kernel(x, e) < 0))
 		return -1;
 	*out = x;
 	return 0;
@@ -301,8 +306,10 @@ context_delete(const char *id, struct err *e)
 	remove_from_table(x);
 	lock_drop(&lock);
 	interrupt_shell(x->id);
-	/* a cell whose client does not read may hold it still; its kernel
-	 * is dead then, and the last of us clears it away */
+	/*
+	 * A cell whose client does not read may still hold the context.  Its
+	 * kernel is dead then, and the last context_release() frees the rest.
+	 */
 	if (context_enter(x, NULL, clock_ms() + LEAVE_MS)) {
 		kernel_end(&x->kernel);
 		context_leave(x);
@@ -338,7 +345,7 @@ context_run(struct context *x, const struct kernel_cell *cell,
 		out->how = KERNEL_INTERRUPTED;
 		return 0;
 	}
-	/* it died while nobody looked, which is told before it is mended */
+	/* the kernel died between two cells: report that before a restart */
 	if (x->kernel.child.pid > 0 && !kernel_lives(&x->kernel)) {
 		*out = (struct kernel_outcome){ .how = KERNEL_DIED,
 			.lost = true,

@@ -1,4 +1,4 @@
-/* kernel.c: the process behind a code context. */
+/* kernel.c: runs a cell in the process behind a code context. */
 #include "agent/code/kernel.h"
 
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-enum { GRACE_MS = 2000 }; /* to yield when interrupted */
+enum { GRACE_MS = 2000 }; /* for an interrupted kernel to end the cell */
 
 bool
 kernel_lives(const struct kernel *k)
@@ -26,7 +26,7 @@ kernel_lives(const struct kernel *k)
 
 /* ---- between cells */
 
-/* Takes its output back from the thread that drains it between cells. */
+/* Takes the output pipes back from the drain, which reads between cells. */
 static void
 reclaim_output(struct kernel *k)
 {
@@ -45,7 +45,8 @@ kernel_bury(struct kernel *k)
 	mem_close_fd(&k->channel);
 	for (int i = 0; i < 2; i++)
 		if (k->out[i] >= 0)
-			drain_adopt(take_fd(&k->out[i])); /* who survives it */
+			/* processes that survive the kernel may still write */
+			drain_adopt(take_fd(&k->out[i]));
 	return exit_code;
 }
 
@@ -62,7 +63,7 @@ kernel_end(struct kernel *k)
 
 /* ---- a cell */
 
-struct run {
+struct cell_run {
 	struct kernel *kernel;
 	const struct kernel_cell *cell;
 	struct pump pump;
@@ -71,17 +72,18 @@ struct run {
 };
 
 static bool
-hear(void *ctx, const char *data, size_t len)
+read_lines(void *ctx, const char *data, size_t len)
 {
-	struct run *r = ctx;
+	struct cell_run *r = ctx;
 
 	return kernel_talk_read(&r->talk, data, len);
 }
 
+/* Sends output written before the result first, then holds output back. */
 static void
 begin_result(void *ctx)
 {
-	struct run *r = ctx;
+	struct cell_run *r = ctx;
 
 	pump_catch_up(&r->pump);
 	r->pump.hold = true;
@@ -90,7 +92,7 @@ begin_result(void *ctx)
 static void
 pass_result(void *ctx, const char *piece, size_t len, bool last)
 {
-	struct run *r = ctx;
+	struct cell_run *r = ctx;
 
 	r->cell->result(r->cell->ctx, piece, len, last);
 	r->pump.hold = !last;
@@ -99,7 +101,7 @@ pass_result(void *ctx, const char *piece, size_t len, bool last)
 }
 
 static void
-write_request(const struct run *r, struct buf *to)
+write_request(const struct cell_run *r, struct buf *to)
 {
 	auto_json json_t *request = json_pack("{s:I, s:s}", "seq",
 	    (json_int_t)r->kernel->seq, "code", r->cell->code);
@@ -114,7 +116,7 @@ write_request(const struct run *r, struct buf *to)
 }
 
 static void
-set_up_pump(struct run *r, const struct buf *request)
+set_up_pump(struct cell_run *r, const struct buf *request)
 {
 	const struct kernel_cell *c = r->cell;
 	struct kernel *k = r->kernel;
@@ -138,15 +140,15 @@ set_up_pump(struct run *r, const struct buf *request)
 		.quiet_ms = c->quiet_ms,
 		.output = c->output,
 		.quiet = c->quiet,
-		.status = hear,
+		.status = read_lines,
 		.output_ctx = c->ctx,
 		.status_ctx = r,
 	};
 }
 
-/* What earlier cells have left in the background is not meant. */
+/* Sends SIGINT to the kernel and the cell's processes, not to older ones. */
 static void
-send_interrupt(struct run *r)
+send_interrupt(struct cell_run *r)
 {
 	auto_tree struct proctree older = { 0 };
 	pid_t pid = r->kernel->child.pid;
@@ -156,9 +158,9 @@ send_interrupt(struct run *r)
 	(void)proctree_signal(pid, &older, SIGINT);
 }
 
-/* The time is over, or somebody said so.  False: it did not yield. */
+/* Interrupts the cell.  False: the kernel did not end it and must be killed. */
 static bool
-stop_cell(struct run *r, const struct kernel_outcome *out)
+stop_cell(struct cell_run *r, const struct kernel_outcome *out)
 {
 	enum pump_end how = PUMP_TIMEOUT;
 
@@ -166,7 +168,7 @@ stop_cell(struct run *r, const struct kernel_outcome *out)
 	r->pump.client_fd = 0;
 	if (out->how == KERNEL_DESTROYED)
 		return false;
-	/* twice: it does not hear the first if it has just begun */
+	/* twice: a kernel that has just begun the cell ignores the first */
 	for (int i = 0; i < 2 && how == PUMP_TIMEOUT; i++) {
 		send_interrupt(r);
 		r->pump.deadline_ms = clock_ms() + GRACE_MS / 2;
@@ -176,7 +178,7 @@ stop_cell(struct run *r, const struct kernel_outcome *out)
 }
 
 static void
-await_cell(struct run *r, struct kernel_outcome *out)
+await_cell(struct cell_run *r, struct kernel_outcome *out)
 {
 	switch (pump_run(&r->pump)) {
 	case PUMP_TOLD:
@@ -201,7 +203,7 @@ await_cell(struct run *r, struct kernel_outcome *out)
 }
 
 static void
-end_cell(struct run *r, struct kernel_outcome *out)
+end_cell(struct cell_run *r, struct kernel_outcome *out)
 {
 	struct kernel *k = r->kernel;
 
@@ -223,7 +225,7 @@ end_cell(struct run *r, struct kernel_outcome *out)
 		out->exit_code = kernel_bury(k);
 		return;
 	}
-	/* what is written when no cell runs must not block its writer */
+	/* a background process that writes between cells must not block */
 	for (int i = 0; i < 2; i++)
 		if (k->out[i] >= 0)
 			k->idle[i] = drain_lend(k->out[i]);
@@ -234,7 +236,9 @@ kernel_run(struct kernel *k, const struct kernel_cell *cell,
     struct kernel_outcome *out)
 {
 	auto_buf struct buf request = { 0 };
-	struct run r = { .kernel = k, .cell = cell, .began = proctree_now() };
+	struct cell_run r = { .kernel = k,
+		.cell = cell,
+		.began = proctree_now() };
 
 	*out = (struct kernel_outcome){ 0 };
 	k->seq++;

@@ -1,10 +1,10 @@
 /*
- * kernel_node.js: one JavaScript or TypeScript context of a session.
+ * kernel_node.js: runs the cells of one JavaScript or TypeScript context.
  *
- * kernel.c starts it with this text on descriptor 0 and a socket on 3; kernel.h
- * says what is spoken there.  Cells are evaluated as a debugger's console does
- * it (Runtime.evaluate, replMode): `await` anywhere, names may be declared
- * again, the last expression is the value.
+ * kernel_start.c starts node with this text on descriptor 0 and a socket on
+ * descriptor 3; kernel.h describes the protocol.  Cells are evaluated as in a
+ * debugger's console (Runtime.evaluate, replMode): `await` works anywhere, names
+ * may be declared again, the last expression is the value.
  */
 (function (require, importModule) {
 	"use strict";
@@ -16,10 +16,10 @@
 	const vm = require("vm");
 
 	const RESULT_MAX = 32 * 1024 * 1024;
-	const ERROR_MAX = 1024 * 1024; /* more is not told at all */
+	const ERROR_MAX = 1024 * 1024; /* the wrapper drops a longer error */
 	const TRACEBACK_MAX = 200; /* lines */
 	const LINE_MAX = 4096;
-	const LINE_SHORT = 256; /* if that is too much */
+	const LINE_SHORT = 256; /* if LINE_MAX makes the error too long */
 	const MIMES = {
 		"text/plain": "text", "text/html": "html", "text/markdown": "markdown",
 		"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpeg",
@@ -33,15 +33,15 @@
 	const DISPLAY = Symbol.for("Jupyter.display");
 
 	const session = new inspector.Session();
-	let running = null; /* { seq, reject } */
+	let running = null; /* the running cell: { seq, reject } */
 
 	/* ---- the channel */
 
-	/* Without a character that a client might cut in two. */
+	/* ASCII only: a client that reads in pieces may cut longer characters. */
 	const encode = (body) => JSON.stringify(body).replace(/[\u007f-\uffff]/g,
 		(c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 
-	/* Both ways it blocks, but for the wait between two cells. */
+	/* Blocks; `wait`: until the wrapper has read the line. */
 	function send(kind, text, wait = false) {
 		let line = Buffer.from(`${kind} ${running?.seq ?? 0} ${text}\n`);
 		while (line.length > 0)
@@ -50,6 +50,7 @@
 			fs.readSync(CHANNEL, Buffer.alloc(1));
 	}
 
+	/* Calls take(request) for the next line, or end() at end of file. */
 	function receive(take, end, pieces = []) {
 		fs.read(CHANNEL, Buffer.alloc(65536), (error, count, buffer) => {
 			if (error || count === 0)
@@ -92,7 +93,7 @@
 
 	function show(value) {
 		if (running === null)
-			return; /* something that is late */
+			return; /* a callback of a cell that has ended */
 		const text = encode({ type: "result", ...describe(value), metadata: {} });
 		if (text.length > RESULT_MAX)
 			throw new RangeError(`a result of ${text.length} bytes: at most ${RESULT_MAX} can be shown`);
@@ -102,8 +103,9 @@
 	/* ---- the tenant's code */
 
 	/*
-	 * `import` is of modules only; what stands for it here is a function that
-	 * was made where it works.  Code without the word is not even parsed.
+	 * `import` works in modules only, and a cell is none.  So it is rewritten
+	 * into calls of a function that was compiled where import() works.  Code
+	 * without `import` and `export` is not parsed here.
 	 */
 	const REWRITES = {
 		ImportExpression: (node) => [[node.start, node.start + "import".length, IMPORT]],
@@ -137,7 +139,7 @@
 			tree = require("internal/deps/acorn/acorn/dist/acorn").parse(code,
 				{ ecmaVersion: "latest", sourceType: "module" });
 		} catch {
-			return code; /* V8 says better what is wrong with it */
+			return code; /* V8's own syntax error is clearer */
 		}
 		const edits = [...nodes(tree)].flatMap((node) => REWRITES[node.type]?.(node) ?? []);
 		for (const [start, end, text] of edits.sort((a, b) => b[0] - a[0]))
@@ -158,7 +160,7 @@
 
 	function typescript(compiler) {
 		const compilerOptions = { target: "ES2022", module: "ESNext",
-			/* a later cell may use what this one only imports */
+			/* keep unused imports: a later cell may use them */
 			preserveValueImports: true, isolatedModules: true, experimentalDecorators: true };
 		return (code) => {
 			const { outputText, diagnostics } = compiler.transpileModule(code,
@@ -185,11 +187,11 @@
 
 	const HOOK = 'globalThis[Symbol.for("sandlease.kernel")]';
 	const hook = {};
-	/* An interruption ends what runs in here, and nothing else. */
+	/* With breakOnSigint, SIGINT ends the code that this script runs. */
 	const enter = new vm.Script(`${HOOK}.go()`);
 
-	/* Of what the debugger shows, the thing itself. */
-	function take(remote) {
+	/* Returns the value that a RemoteObject of the debugger stands for. */
+	function fetchValue(remote) {
 		if (remote.unserializableValue !== undefined) /* NaN, -0, 12n */
 			return vm.runInThisContext(remote.unserializableValue);
 		if (remote.objectId === undefined)
@@ -217,8 +219,9 @@
 		|| error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED";
 
 	/*
-	 * The signal that ended a program the cell waited for, and by that the
-	 * cell, may be on its way to us still: node would keep it for the next.
+	 * The cell has failed because SIGINT ended a program that it waited for.
+	 * Waits until node has its own SIGINT too: a late one would interrupt the
+	 * next cell.
 	 */
 	function awaitInterruption() {
 		const until = monotonic() + LATE_NS;
@@ -226,7 +229,7 @@
 		try {
 			enter.runInThisContext({ breakOnSigint: true });
 		} catch {
-			/* there it was */
+			/* the signal has arrived */
 		}
 	}
 
@@ -234,8 +237,8 @@
 		const { result, exceptionDetails: wrong } =
 			await evaluate(rewriteImports(transpile(code)), name);
 		if (wrong)
-			throw wrong.exception ? take(wrong.exception) : new Error(wrong.text);
-		const value = take(result);
+			throw wrong.exception ? fetchValue(wrong.exception) : new Error(wrong.text);
+		const value = fetchValue(result);
 		if (value !== undefined)
 			show(value);
 	}
@@ -252,7 +255,7 @@
 			lines: lines.slice(0, ours < 0 ? TRACEBACK_MAX : Math.min(ours, TRACEBACK_MAX)) };
 	}
 
-	function told(error) {
+	function explainSafely(error) {
 		try {
 			return explain(error);
 		} catch {
@@ -260,9 +263,9 @@
 		}
 	}
 
-	/* Its event, cut to what is kept of one. */
+	/* Makes the error event, cut so that the wrapper does not drop it. */
 	function encodeError(error) {
-		const { ename, evalue, lines } = told(error);
+		const { ename, evalue, lines } = explainSafely(error);
 		const cut = (longest) => encode({ type: "error", ename: ename.slice(0, longest),
 			evalue: evalue.slice(0, 16 * longest),
 			traceback: lines.map((line) => line.slice(0, longest)) });
@@ -270,6 +273,7 @@
 		return text.length < ERROR_MAX ? text : cut(LINE_SHORT);
 	}
 
+	/* Sets environment variables (null: unset); returns their old values. */
 	function putVariables(values) {
 		const before = {};
 		for (const [name, value] of Object.entries(values)) {
@@ -282,7 +286,7 @@
 		return before;
 	}
 
-	async function answer({ seq, code, env }) {
+	async function runCell({ seq, code, env }) {
 		let last = ["done", "{}"];
 		const before = putVariables(env ?? {});
 		running = { seq };
@@ -292,7 +296,7 @@
 			if (!(error instanceof Exit && error.code === 0))
 				last = ["error", encodeError(error)];
 			if (isInterruption(error))
-				fs.writeSync(CHANNEL, "\n"); /* it may be within a line */
+				fs.writeSync(CHANNEL, "\n"); /* ends a line cut short */
 			else if (error?.signal === "SIGINT")
 				awaitInterruption();
 		}
@@ -309,7 +313,7 @@
 			{ value, writable: true, configurable: true });
 	}
 
-	/* What fails when nobody waits for it is told, and is not our end. */
+	/* Prints an error that no cell waits for; the kernel goes on. */
 	function onStray(error) {
 		if (!(error instanceof Exit))
 			process.stderr.write(`Uncaught ${util.inspect(error)}\n`);
@@ -336,13 +340,14 @@
 		process.on("SIGINT", () => running?.reject?.(new Interrupted("interrupted")));
 		process.on("uncaughtException", onStray);
 		process.on("unhandledRejection", onStray);
-		setInterval(() => {}, 1 << 30); /* code may wait for nothing */
-		/* what a cell prints is in the pipe before its end is told */
+		/* an `await` without any pending event must not end node */
+		setInterval(() => {}, 1 << 30);
+		/* blocking: a cell's output is in the pipe before `done` is sent */
 		for (const stream of [process.stdout, process.stderr])
 			stream._handle?.setBlocking?.(true);
 		send("ready", "{}");
-		/* without a channel there is nothing left to do */
-		const next = () => receive((request) => void answer(request).then(next, () => leave(1)),
+		/* exit when the wrapper has closed the channel */
+		const next = () => receive((request) => void runCell(request).then(next, () => leave(1)),
 			() => leave(0));
 		next();
 	}

@@ -1,8 +1,8 @@
-"""kernel_notebook.py: what notebooks have besides Python.
+"""kernel_notebook.py: adds the parts of notebooks that Python lacks.
 
-Magics, and the module IPython.display where no real IPython is installed.
-kernel_python.py loads it when code first asks for one of them; `kernel` is
-that program.
+These are magics, and the module IPython.display where no real IPython is
+installed.  kernel_python.py loads this file when code first needs one of them,
+and passes its functions as `kernel`.
 """
 import contextlib
 import importlib
@@ -16,18 +16,18 @@ import sys
 import time
 import types
 
-kernel = None  # set by who loads this
-space = None
+kernel = None  # set by kernel_python.py: NotebookFinder.load()
+space = None  # the tenant's module __main__
 
 
 class UsageError(Exception):
-    """A magic that is not there, or was used wrongly."""
+    """A magic does not exist, or was used wrongly."""
 
 
 # ---- IPython.display
 
 class DisplayObject:
-    """Something to show: given as data, or as the file or address it is at."""
+    """Something to show, given as data, as a file's name or as a URL."""
     method = None
 
     def __init__(self, data=None, url=None, filename=None, metadata=None):
@@ -48,7 +48,7 @@ class DisplayObject:
 
 
 def shown_as(name, method):
-    """A class whose data is what one method says."""
+    """Makes a class with one method, which returns the data."""
     return type(name, (DisplayObject,), {method: lambda self: self.data})
 
 
@@ -81,7 +81,7 @@ class JSON(DisplayObject):
 
 
 class Image(DisplayObject):
-    """Of a file or of bytes it shows these, of an address only that."""
+    """An image: shows the bytes of a file or of `data`; of a URL only a link."""
     MAGIC = ((b"\x89PNG", "png"), (b"\xff\xd8", "jpeg"), (b"GIF8", "gif"),
              (b"RIFF", "webp"))
 
@@ -130,7 +130,7 @@ class IFrame:
 
 
 class DisplayHandle:
-    """There is no way back to what was shown: an update shows it anew."""
+    """An update shows the value again: output sent earlier cannot change."""
 
     def __init__(self, display_id=None):
         self.display_id = display_id
@@ -142,7 +142,7 @@ class DisplayHandle:
 
 
 class Bundle:
-    """What is given as a dictionary of its forms."""
+    """A value given as a dictionary: MIME type to data."""
 
     def __init__(self, data):
         self.forms = data
@@ -169,7 +169,7 @@ def publish_display_data(data, metadata=None, **_):
 
 
 def clear_output(wait=False):
-    """Nothing: what was written is with the client already."""
+    """Does nothing: the client has the output already."""
 
 
 DISPLAY = (DisplayObject, HTML, Markdown, Latex, Math, SVG, Javascript, JSON,
@@ -195,7 +195,7 @@ class Loader:
         module.__dict__.update(MODULES[module.__name__])
         if module.__name__ == "IPython":
             importlib.import_module("IPython.display")
-        module.__doc__ = "What code contexts have of IPython."
+        module.__doc__ = "The parts of IPython that code contexts have."
 
 
 def find_spec(name):
@@ -209,11 +209,11 @@ def find_spec(name):
 # ---- programs
 
 def expand(text):
-    """{expression} and $name, where the tenant's code knows them."""
+    """Replaces {expression} and $name by values of the tenant's variables."""
     def value(match):
         braced, name = match.groups()
         if name is not None and name not in space.__dict__:
-            return match.group()  # the shell's
+            return match.group()  # a variable of the shell
         try:
             return str(eval(braced or name, space.__dict__))
         except Exception:
@@ -227,7 +227,7 @@ def shell(command):
 
 
 def lines_of(command):
-    """For `name = !command`."""
+    """Runs `name = !command`: returns the lines of its output."""
     done = subprocess.run(command, shell=True, executable="/bin/bash",
                           stdout=subprocess.PIPE, text=True, check=False)
     space._exit_code = done.returncode
@@ -241,7 +241,7 @@ def script(program, line, body):
 
 def pip(rest):
     shell("%s -m pip %s" % (shlex.quote(sys.executable), rest))
-    # the first package of all makes a directory that Python did not find
+    # the first package makes this directory, which Python's start did not see
     import site
     place = site.getusersitepackages()
     if site.ENABLE_USER_SITE and os.path.isdir(place) and place not in sys.path:
@@ -275,7 +275,7 @@ def env(rest):
 
 
 def options(rest, known):
-    """(those of `known` that `rest` begins with, the statement behind them)"""
+    """Parses options: (those at the start of `rest`, the text after them)"""
     found = {}
     while True:
         match = re.match(r"-([a-z])\s*(\d*)\s*", rest)
@@ -333,7 +333,7 @@ def time_line(rest):
 def matplotlib(rest):
     if rest.split()[:1] not in ([], ["inline"], ["agg"], ["Agg"], ["notebook"]):
         warn("%%matplotlib %s: figures are shown as images" % rest)
-    import matplotlib.pyplot  # says so if it is missing
+    import matplotlib.pyplot  # raises ModuleNotFoundError if it is missing
     matplotlib.pyplot.switch_backend("agg")
 
 
@@ -464,18 +464,18 @@ def supported():
 
 
 def line_magic(name, rest, assigned):
-    """`%name rest`, or `!rest`; `assigned`: its value is wanted."""
+    """Runs `%name rest` or `!rest`; `assigned`: its value is used."""
     rest = expand(rest)
     if name == "!":
         return lines_of(rest) if assigned else shell(rest)
     if name not in LINES:
-        raise UsageError("%%%s is not supported here, but %s"
+        raise UsageError("%%%s is not supported here; supported are %s"
                          % (name, supported()))
     return LINES[name](rest)
 
 
 def cell_magic(name, line, body):
     if name not in CELLS:
-        raise UsageError("%%%%%s is not supported here, but %s"
+        raise UsageError("%%%%%s is not supported here; supported are %s"
                          % (name, supported()))
     return CELLS[name](expand(line), body)

@@ -1,9 +1,9 @@
-"""kernel_python.py: one Python context of a session.
+"""kernel_python.py: runs the cells of one Python context.
 
-kernel.c starts it with this text on descriptor 0 and a socket on 3; kernel.h
-says what is spoken there.  Descriptors 1 and 2 are the pipes that everything
-below us writes to, unbuffered, so that output is where it belongs between the
-results.
+kernel_start.c starts Python with this text on descriptor 0 and a socket on
+descriptor 3; kernel.h describes the protocol.  Descriptors 1 and 2 are pipes.
+This process and its children write to them without a buffer, so that output
+keeps its place between the results.
 """
 import ast
 import builtins
@@ -19,12 +19,12 @@ from _thread import allocate_lock, get_ident
 from base64 import b64encode
 
 RESULT_MAX = 32 * 1024 * 1024
-ERROR_MAX = 1024 * 1024  # more is not told at all
+ERROR_MAX = 1024 * 1024  # the wrapper drops a longer error
 TRACEBACK_MAX = 200  # lines
-LINE_MAX = (4096, 256)  # and if that is too much
+LINE_MAX = (4096, 256)  # the second if the first makes the error too long
 NOTEBOOK = "kernel_notebook.py"
 TRACEBACK_HEAD = "Traceback (most recent call last):"
-CHANNEL = 1000  # where nobody closes it by accident
+CHANNEL = 1000  # so high that the tenant's code does not close it by accident
 CO_COROUTINE = 0x80
 SHORT_FORM = re.compile(
     r"^([ \t]*)([\w.,\[\]'\" ]+?[ \t]*=[ \t]*)?"
@@ -63,9 +63,9 @@ class Channel:
         self.lock = allocate_lock()
         self.main = get_ident()
         self.seq = 0
-        self.running = False  # the tenant's code, which may be interrupted
-        self.sending = False  # half a line must not stay half
-        self.interrupted = False
+        self.running = False  # the tenant's code runs and may be interrupted
+        self.sending = False  # a line must be sent whole: delay interrupts
+        self.interrupted = False  # SIGINT came while sending
         signal.signal(signal.SIGINT, self.on_interrupt)
 
     @staticmethod
@@ -89,10 +89,10 @@ class Channel:
             raise KeyboardInterrupt
 
     def send(self, kind, text, wait=False):
-        """A line; `wait`: until it was taken."""
+        """Sends a line; `wait`: until the wrapper has read it."""
         with self.lock:
             if wait and not self.running:
-                return  # a thread that is late: nobody would take it
+                return  # a thread of an ended cell: no cell takes its result
             line = memoryview(b"%s %d %s\n" % (kind, self.seq, text))
             while line:
                 line = line[os.write(self.fd, line):]
@@ -100,7 +100,7 @@ class Channel:
                 self.lines.readline()
 
     def send_whole(self, *what):
-        """The same, which nothing interrupts; signals are the main thread's."""
+        """Sends a line whole and delays SIGINT, which only the main thread gets."""
         if get_ident() != self.main:
             return self.send(*what)
         self.sending = True
@@ -134,8 +134,8 @@ def as_text(data):
     return b64encode(data).decode() if isinstance(data, bytes) else data
 
 
-def ask(value, name, *arguments):
-    """What one of its own methods says; None if it has none, or fails."""
+def call_method(value, name, *arguments):
+    """The result of a method of the value; None if it has none, or it fails."""
     method = getattr(type(value), name, None)
     if method is None or isinstance(value, type):
         return None
@@ -159,7 +159,7 @@ def is_figure(value):
 
 
 def plain_json(value):
-    """It, if it is made of what JSON has; else None."""
+    """The value, if JSON can represent it; else None."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -168,14 +168,14 @@ def plain_json(value):
 
 
 def describe(value):
-    """The members of a result."""
+    """The members of a result event for the value."""
     shown = {}
-    for mime, data in (ask(value, "_repr_mimebundle_", None, None) or {}).items():
+    for mime, data in (call_method(value, "_repr_mimebundle_", None, None) or {}).items():
         if mime in MIMES and data is not None:
             shown[MIMES[mime]] = as_text(data)
     for member, method in METHODS:
         if member not in shown:
-            said = ask(value, method)
+            said = call_method(value, method)
             if said is not None:
                 shown[member] = as_text(said)
     if is_figure(value):
@@ -194,12 +194,12 @@ def flush():
         try:
             stream.flush()
         except Exception:
-            pass  # it is the tenant's to break
+            pass  # the tenant's code may have replaced or closed the stream
 
 
 def show(value):
     if not channel.running or os.getpid() != home:
-        return  # a thread that is late, a fork
+        return  # a thread of an ended cell, or a forked process
     text = encode({"type": "result", **describe(value), "metadata": {}})
     if len(text) > RESULT_MAX:
         raise ValueError("a result of %d bytes: at most %d can be shown"
@@ -209,13 +209,13 @@ def show(value):
 
 
 def display(*values, **_):
-    """Shows them, as the last expression of a cell is shown."""
+    """Shows values in the way the last expression of a cell is shown."""
     for value in values:
         show(value)
 
 
 def show_figures():
-    """Those that are open; pyplot is there only if the tenant wants it."""
+    """Shows the open figures, if the tenant's code has imported pyplot."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if not hasattr(pyplot, "get_fignums"):
         return
@@ -226,12 +226,12 @@ def show_figures():
 # ---- running
 
 def remember(name, code):
-    """For tracebacks, which show the lines of a cell."""
+    """Stores the code of a cell, so that tracebacks can show its lines."""
     linecache.cache[name] = (len(code), None, code.splitlines(True), name)
 
 
 class NotebookFinder:
-    """Loads kernel_notebook.py when code wants it, for a module or a magic."""
+    """Loads kernel_notebook.py when code first needs IPython or a magic."""
     loaded = None
 
     @classmethod
@@ -262,7 +262,7 @@ def cell_magic(*what):
 
 
 def spell_out(match):
-    """A short form of notebooks as Python, of as many lines."""
+    """Turns a line magic (%name, !command) into Python with as many lines."""
     indent, target, sign, name, rest = match.groups()
     words = re.sub(r"\\\n", " ", rest).strip()
     return "%s%s__magic__(%r, %r, %r%s)" % (
@@ -291,14 +291,14 @@ def parse(code, name):
 
 
 def compile_cell(code, name):
-    """(the statements, the last expression or None)"""
+    """Compiles a cell: (the statements, the last expression or None)"""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     tree = parse(code, name)
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         end = tree.body.pop()
         last = compile(ast.Expression(end.value), name, "eval", flags, True)
-        if code.rstrip().endswith(";"):  # says that it is not to be shown
+        if code.rstrip().endswith(";"):  # as in notebooks: do not show it
             tree.body.append(end)
             last = None
     return compile(tree, name, "exec", flags, True), last
@@ -328,7 +328,7 @@ def evaluate(code):
 
 
 def value_of(code, name="<magic>"):
-    """Runs it.  The value of its last expression, or None."""
+    """Runs the code and returns the value of its last expression, or None."""
     body, last = compile_cell(code, name)
     evaluate(body)
     return evaluate(last) if last is not None else None
@@ -342,14 +342,14 @@ def run(code, name):
 
 
 def run_text(code):
-    """A part of a cell that a magic runs."""
+    """Runs the part of a cell that a magic passes on."""
     name = "<cell %d, part>" % channel.seq
     remember(name, code)
     run(code, name)
 
 
 def trace_of(error):
-    """The lines of its traceback: the tenant's frames, none of ours."""
+    """The lines of the error's traceback, without frames of this program."""
     trace = traceback.TracebackException.from_exception(error)
     frames = [frame for frame in trace.stack if frame.filename not in (__file__, NOTEBOOK)]
     while frames and not frames[0].filename.startswith("<cell "):
@@ -360,7 +360,7 @@ def trace_of(error):
 
 
 def explain(error):
-    """(what it says, the lines of its traceback)"""
+    """(the error's message, the lines of its traceback)"""
     try:
         evalue = str(error)
         lines = trace_of(error)
@@ -373,7 +373,7 @@ def explain(error):
 
 
 def encode_error(error):
-    """Its event, cut to what is kept of one."""
+    """Makes the error event, cut so that the wrapper does not drop it."""
     evalue, lines = explain(error)
     for longest in LINE_MAX:
         text = encode({"type": "error", "ename": type(error).__name__[:longest],
@@ -385,7 +385,7 @@ def encode_error(error):
 
 
 def attempt(code, name):
-    """Runs a cell.  What went wrong, or None."""
+    """Runs a cell.  Returns its exception, or None."""
     failed = None
     channel.interrupted = False
     try:
@@ -408,7 +408,7 @@ def attempt(code, name):
 
 
 class Variables:
-    """Those of one request, for its time."""
+    """Sets a request's environment variables, and restores the old ones."""
 
     def __init__(self, wanted):
         self.before = {name: os.environ.get(name) for name in wanted}
@@ -426,13 +426,13 @@ class Variables:
         self.put(self.before)
 
 
-def answer(request):
+def run_request(request):
     name = "<cell %d>" % request["seq"]
     channel.seq = request["seq"]
     variables = Variables(request.get("env") or {})
     remember(name, request["code"])
     failed = attempt(request["code"], name)
-    if os.getpid() != home:  # a fork that came back from the tenant's code
+    if os.getpid() != home:  # a child that the tenant's code has forked
         os._exit(1 if failed else 0)
     variables.restore()
     flush()
@@ -454,12 +454,12 @@ def main():
     builtins.__magic__ = line_magic
     builtins.__cell_magic__ = cell_magic
     sys.meta_path.append(NotebookFinder)  # last: a real IPython wins
-    builtins.exit = builtins.quit = sys.exit  # site's close stdin
+    builtins.exit = builtins.quit = sys.exit  # those of site.py close stdin
     if not getattr(sys.flags, "safe_path", False):
-        sys.path.insert(0, "")  # as it was before our own imports
+        sys.path.insert(0, "")  # PYTHON_BOOT (kernel_start.c) removed it
     channel.send(b"ready", b"{}")
     for request in channel.requests():
-        answer(request)
+        run_request(request)
 
 
 main()

@@ -1,4 +1,4 @@
-/* kernel_start.c: which interpreter a kernel is, and its first words. */
+/* kernel_start.c: finds a language's interpreter and starts a kernel. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,23 +17,26 @@
 #include "common/utf8.h"
 
 enum {
-	START_MS = 60000,
-	DYING_MS = 1000,
-	PROGRAM_MAX = 4097,
-	WORDS_MAX = 2048
+	START_MS = 60000,   /* for a kernel to send `ready` */
+	DYING_MS = 1000,    /* for a failed kernel to exit */
+	PROGRAM_MAX = 4097, /* bytes of a path */
+	WORDS_MAX = 2048    /* bytes of output kept for an error message */
 };
 
 struct language {
 	const char *name;
-	const char *aliases;   /* comma separated */
-	const char *programs;  /* likewise; the first that is there */
-	enum err_code missing; /* of the error without a program */
-	const char *argv[6];   /* behind the program */
-	const char *needs;     /* files, of which one must be there */
-	const char *text, *end;
+	const char *aliases;    /* comma separated */
+	const char *programs;   /* comma separated; the first found is used */
+	enum err_code missing;  /* the error's code if none is found */
+	const char *argv[6];    /* the arguments after the program */
+	const char *needs;      /* files of which one must exist; NULL: none */
+	const char *text, *end; /* our program (kernel_text.h) */
 };
 
-/* a file of the tenant's is not taken for one that our program imports */
+/*
+ * Removes the working directory from sys.path, so that our program does not
+ * import a file of the tenant instead of a module of Python.
+ */
 #define PYTHON_BOOT                                                            \
 	"import os, sys; sys.path[:1] == [''] and sys.path.pop(0); "           \
 	"n = 'kernel_python.py'; "                                             \
@@ -44,7 +47,7 @@ struct language {
 	"/usr/share/nodejs/typescript,/usr/lib/node_modules/typescript,"       \
 	"/usr/local/lib/node_modules/typescript,"                              \
 	"/workspace/node_modules/typescript"
-/* import() works only in what was made here */
+/* import() works only in a function that -e has compiled: pass one on */
 #define NODE_BOOT                                                              \
 	"require('vm').runInThisContext(require('fs').readFileSync(0, "        \
 	"'utf8'), 'kernel_node.js')(require, (name) => import(name))"
@@ -83,9 +86,9 @@ kernel_name(enum kernel_language l)
 
 /* ---- the interpreter */
 
-/* The next element of a list, "" for an empty one; false at the end. */
+/* Copies the next element of a list ("" if empty); false at the end. */
 static bool
-next_of(const char **list, char separator, char *out, size_t size)
+next_in_list(const char **list, char separator, char *out, size_t size)
 {
 	size_t len;
 
@@ -103,7 +106,7 @@ find_program(enum kernel_language l, char *const *envp, char out[PROGRAM_MAX])
 	const char *names = LANGUAGES[l].programs;
 	char name[16];
 
-	while (next_of(&names, ',', name, sizeof(name)))
+	while (next_in_list(&names, ',', name, sizeof(name)))
 		if (path_list_find(envset_find(envp, "PATH"), name, out,
 			PROGRAM_MAX))
 			return true;
@@ -111,14 +114,14 @@ find_program(enum kernel_language l, char *const *envp, char out[PROGRAM_MAX])
 }
 
 static bool
-has_needs(enum kernel_language l)
+has_needed_file(enum kernel_language l)
 {
 	const char *needs = LANGUAGES[l].needs;
 	char path[64];
 
 	if (needs == NULL)
 		return true;
-	while (next_of(&needs, ',', path, sizeof(path)))
+	while (next_in_list(&needs, ',', path, sizeof(path)))
 		if (access(path, F_OK) == 0)
 			return true;
 	return false;
@@ -131,10 +134,10 @@ kernel_available(enum kernel_language l)
 	auto_free char **envp = envset_envp(&seq);
 	auto_free char *program = xmalloc(PROGRAM_MAX);
 
-	return find_program(l, envp, program) && has_needs(l);
+	return find_program(l, envp, program) && has_needed_file(l);
 }
 
-/* ---- its process */
+/* ---- the process */
 
 static int
 make_pipes(struct kernel *k, int ends[2], struct err *e)
@@ -196,15 +199,15 @@ spawn_kernel(struct kernel *k, const struct kernel_place *at, struct err *e)
 	return rc;
 }
 
-/* ---- its first words */
+/* ---- waiting for `ready` */
 
 struct greeting {
 	struct kernel_talk talk;
-	struct buf words; /* what it prints, which tells why it failed */
+	struct buf words; /* its output, for the error if the start fails */
 };
 
 static void
-collect(void *ctx, int which, const char *data, size_t len)
+collect_output(void *ctx, int which, const char *data, size_t len)
 {
 	struct greeting *g = ctx;
 	size_t room = WORDS_MAX - g->words.len;
@@ -214,14 +217,14 @@ collect(void *ctx, int which, const char *data, size_t len)
 }
 
 static bool
-hear(void *ctx, const char *data, size_t len)
+read_greeting(void *ctx, const char *data, size_t len)
 {
 	struct greeting *g = ctx;
 
 	return kernel_talk_read(&g->talk, data, len);
 }
 
-/* The last line of what it has printed is the one that says why. */
+/* Sets an error with the last line of output, which names the reason. */
 static int
 explain_failure(struct kernel *k, const struct language *l,
     const struct greeting *g, struct err *e)
@@ -235,7 +238,7 @@ explain_failure(struct kernel *k, const struct language *l,
 		len--;
 	line = len > 0 ? memrchr(text, '\n', len) : NULL;
 	line = line != NULL ? line + 1 : text;
-	/* one that dies closes the channel a little before */
+	/* a dying kernel closes the channel a little before it ends */
 	if (poll(&f, 1, DYING_MS) == 0)
 		str_copy(how, SPAWN_HOW_MAX, "it closed its channel");
 	else
@@ -259,8 +262,8 @@ await_greeting(struct kernel *k, const struct language *l, struct greeting *g,
 		.wake_fd = -1,
 		.pidfd = k->child.pidfd,
 		.deadline_ms = clock_ms() + START_MS,
-		.output = collect,
-		.status = hear,
+		.output = collect_output,
+		.status = read_greeting,
 		.output_ctx = g,
 		.status_ctx = g,
 	};

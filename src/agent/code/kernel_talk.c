@@ -1,4 +1,4 @@
-/* kernel_talk.c: what a kernel says while it runs a cell. */
+/* kernel_talk.c: parses the lines that a kernel writes while it runs a cell. */
 #include "agent/code/kernel_talk.h"
 
 #include <string.h>
@@ -17,9 +17,9 @@ static const char *const WORDS[] = {
 };
 _Static_assert(ARRAY_LEN(WORDS) == KERNEL_WORD__MAX, "every word has a row");
 
-/* `WORD SEQ` */
+/* Parses `WORD SEQ`; KERNEL_WORD_NONE if it is not of the running cell. */
 static enum kernel_word
-read_head(const struct kernel_talk *t, char *head)
+parse_head(const struct kernel_talk *t, char *head)
 {
 	char *space = strchr(head, ' ');
 	int64_t seq;
@@ -35,7 +35,7 @@ read_head(const struct kernel_talk *t, char *head)
 }
 
 static void
-take_head(struct kernel_talk *t, char ch)
+read_head_byte(struct kernel_talk *t, char ch)
 {
 	bool second = ch == ' ' && t->text.len > 0 &&
 	    memchr(t->text.data, ' ', t->text.len) != NULL;
@@ -44,9 +44,9 @@ take_head(struct kernel_talk *t, char ch)
 		buf_add(&t->text, &ch, 1);
 	if (!second && t->text.len <= HEAD_MAX)
 		return;
-	/* the head of a line is complete, or too long to be one */
+	/* the head of the line is complete, or too long to be valid */
 	t->inside = true;
-	t->word = read_head(t, t->text.data);
+	t->word = parse_head(t, t->text.data);
 	t->skip = t->word == KERNEL_WORD_NONE;
 	t->cut = false;
 	t->text.len = 0;
@@ -55,7 +55,7 @@ take_head(struct kernel_talk *t, char ch)
 }
 
 static void
-take_rest(struct kernel_talk *t, const char *data, size_t len, bool last)
+read_body(struct kernel_talk *t, const char *data, size_t len, bool last)
 {
 	if (t->word == KERNEL_WORD_RESULT) {
 		t->result(t->ctx, data, len, last);
@@ -63,14 +63,14 @@ take_rest(struct kernel_talk *t, const char *data, size_t len, bool last)
 	}
 	t->cut = t->cut || t->text.len + len > KERNEL_TALK_END_MAX;
 	if (t->cut)
-		t->text.len = 0; /* half of it is worth nothing */
+		t->text.len = 0; /* drop the line: part of it is not JSON */
 	else if (!t->skip)
 		buf_add(&t->text, data, len);
 }
 
-/* True when the line was the end of its cell. */
+/* True when the line has ended the running cell. */
 static bool
-leave_line(struct kernel_talk *t)
+end_line(struct kernel_talk *t)
 {
 	bool over = t->inside && !t->skip && t->word != KERNEL_WORD_RESULT;
 
@@ -90,19 +90,19 @@ kernel_talk_read(struct kernel_talk *t, const char *data, size_t len)
 		size_t n = nl != NULL ? (size_t)(nl - data) : len;
 
 		while (n > 0 && !t->inside) {
-			take_head(t, *data++);
+			read_head_byte(t, *data++);
 			n--;
 			len--;
 		}
 		if (t->inside)
-			take_rest(t, data, n, nl != NULL);
+			read_body(t, data, n, nl != NULL);
 		data += n;
 		len -= n;
 		if (nl == NULL)
 			continue;
 		data++;
 		len--;
-		if (leave_line(t))
+		if (end_line(t))
 			return true;
 	}
 	return false;

@@ -1,9 +1,10 @@
 /*
- * kernel_talk.h: what a kernel says while it runs a cell.
+ * kernel_talk.h: parses the lines that a kernel writes while it runs a cell.
  *
- * Lines `WORD SEQ JSON`.  A result goes on as it comes, whatever its size; the
- * line that ends the cell is kept, within a bound.  All of it is the tenant's
- * word: what is of another cell, or of no known word, is passed over.
+ * Lines are `WORD SEQ JSON`.  A result is passed on in pieces as it arrives,
+ * whatever its size.  The line that ends the cell is kept, up to
+ * KERNEL_TALK_END_MAX bytes.  The tenant may write any line: lines of another
+ * cell or with an unknown word are skipped.
  */
 #ifndef SANDLEASE_AGENT_CODE_KERNEL_TALK_H
 #define SANDLEASE_AGENT_CODE_KERNEL_TALK_H
@@ -27,26 +28,26 @@ enum kernel_word {
 };
 
 struct kernel_talk {
-	int64_t seq; /* of the cell that is meant */
-	/* a result begins: what was written before it is to go first */
+	int64_t seq; /* of the running cell; other lines are skipped */
+	/* callback at the start of a result: send earlier output first */
 	void (*begin)(void *ctx);
-	/* a piece of its JSON; `last` has no newline either */
+	/* callback for a piece of its JSON, without the newline at its end */
 	void (*result)(void *ctx, const char *piece, size_t len, bool last);
 	void *ctx;
 
-	enum kernel_word word; /* of the line we are in, or of the end */
-	bool inside;           /* beyond the head of a line */
-	bool skip;             /* ... which is not for us */
-	bool cut;              /* ... or too long to be kept */
-	struct buf text; /* the head; then the JSON of the end, if whole */
+	enum kernel_word word; /* of the present line, or of the cell's end */
+	bool inside;           /* the head of the line has been read */
+	bool skip;             /* not a line of this cell */
+	bool cut;              /* the line is too long and was dropped */
+	struct buf text;       /* the head; then the JSON of the end */
 };
 
-/* True when the cell has ended: `word` and `text` say how. */
+/* True when the cell has ended; see `word` and `text`. */
 bool kernel_talk_read(struct kernel_talk *t, const char *data, size_t len);
 
 /*
- * Nothing more will come; ends a result that was cut off, which is no JSON
- * then: half of it is with the client already, who passes over such an event.
+ * Called at end of file.  Ends a result of which only a part has arrived: the
+ * client has that part already and skips an event that is not valid JSON.
  */
 void kernel_talk_close(struct kernel_talk *t);
 

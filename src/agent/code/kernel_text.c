@@ -1,12 +1,13 @@
 /*
- * kernel_text.c: the programs that kernels run, taken in by the assembler.
+ * kernel_text.c: embeds the programs that kernels run, by the assembler's
+ * .incbin.
  *
- * They live in files of their own, where editors and linters know them.
+ * The programs are files of their own, so that editors and linters know them.
  */
 #include "agent/code/kernel_text.h"
 
 /* clang-format off */
-#define TAKE_IN(name, files)                                                   \
+#define EMBED(name, files)                                                     \
 	__asm__(".pushsection .rodata\n"                                       \
 		".globl " name "\n.type " name ", %object\n"                   \
 		name ":\n" files                                               \
@@ -19,8 +20,8 @@
 #define TEXT_OF(file) ".incbin \"" file "\"\n"
 #define NUL ".byte 0\n"
 
-/* the second is only compiled when code asks for it */
-TAKE_IN("kernel_text_python",
+/* Python compiles the second file only when code needs it */
+EMBED("kernel_text_python",
     TEXT_OF("agent/code/kernel_python.py")
 	NUL TEXT_OF("agent/code/kernel_notebook.py"));
-TAKE_IN("kernel_text_node", TEXT_OF("agent/code/kernel_node.js"));
+EMBED("kernel_text_node", TEXT_OF("agent/code/kernel_node.js"));

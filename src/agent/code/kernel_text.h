@@ -1,5 +1,5 @@
 /*
- * kernel_text.h: the programs that kernels run, as they are in the source.
+ * kernel_text.h: declares the source texts of the programs that kernels run.
  */
 #ifndef SANDLEASE_AGENT_CODE_KERNEL_TEXT_H
 #define SANDLEASE_AGENT_CODE_KERNEL_TEXT_H
