@@ -1,4 +1,4 @@
-/* cell.c: making a cell. */
+/* cell.c: makes a cell: namespaces, mounts, limits, privileges. */
 #include "agent/cell/cell.h"
 
 #include <errno.h>
@@ -31,12 +31,12 @@ enum {
 	TMP_MB = 256,
 	SHM_MB = 64,
 	PATH_BYTES = 256,
-	/* of all cells of a sandbox together; see set_limits() */
+	/* for all cells of a sandbox together; see set_limits() */
 	SIGNALS_MAX = 4096,
-	QUEUES_BYTES = 200 * 1024 /* two of the default size */
+	QUEUES_BYTES = 200 * 1024 /* two message queues of the default size */
 };
 
-/* Terminals are counted for the whole machine (kernel.pty.max). */
+/* A limit per cell, because kernel.pty.max counts for the whole machine. */
 #define TERMINALS_MAX "64"
 
 static char *title;
@@ -48,7 +48,7 @@ cell_prepare(char **argv)
 	static const char *const DIRS[] = { "/workspace", "/home", "/home/user",
 		"/dev/shm", "/sys" };
 
-	/* a root that is read-only must bring them along; mounting will tell */
+	/* a read-only root must have them already; else mount() will fail */
 	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
 		(void)mkdir(DIRS[i], 0755);
 	title = argv[0];
@@ -80,18 +80,18 @@ bind_storage(const char *session, const char *what, const char *where,
 	snprintf(from, sizeof(from), "/sessions/%s/%s", session, what);
 	if (mount(from, where, NULL, MS_BIND, NULL) < 0)
 		return err_errno(e, "bind %s on %s", from, where);
-	/* nothing a tenant leaves on the host's disk is ever set-uid inside */
+	/* a set-uid file that a tenant puts on the host's disk has no effect */
 	if (mount(NULL, where, NULL,
 		MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL) < 0)
 		return err_errno(e, "remount %s", where);
 	return 0;
 }
 
-/* What siblings share is not to be written. */
+/* Makes a mount read-only that the sandbox's cells share. */
 static int
 lock_mount(const char *where, struct err *e)
 {
-	/* flags that a mount has already cannot be taken away from it */
+	/* the kernel refuses a remount that clears one of these flags */
 	static const struct {
 		unsigned long has, keep;
 	} FLAGS[] = {
@@ -115,7 +115,7 @@ lock_mount(const char *where, struct err *e)
 	return 0;
 }
 
-/* What of the sandbox's storage the session's is; the rest is covered. */
+/* Mounts the session's own directories, and hides those of its siblings. */
 static int
 mount_storage(const struct launch *l, struct err *e)
 {
@@ -125,11 +125,11 @@ mount_storage(const struct launch *l, struct err *e)
 	if (bind_storage(l->session, "workspace", "/workspace", e) < 0 ||
 	    bind_storage(l->session, "home", "/home/user", e) < 0)
 		return -1;
-	/* without the place in the class's root there are no backups */
+	/* a class's root without this directory has no backups */
 	if (stat(BACKUPS, &st) == 0 && S_ISDIR(st.st_mode) &&
 	    bind_storage(l->session, "backups", BACKUPS, e) < 0)
 		return -1;
-	/* last: nobody sees the siblings' directories from here on */
+	/* last: this hides the directories of all sessions */
 	if (mount("tmpfs", "/sessions", "tmpfs",
 		MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
 		"size=4k,mode=755") < 0)
@@ -157,7 +157,7 @@ make_mounts(const struct cell_setup *s, int *meminfo, struct err *e)
 		0 ||
 	    mount_tmp("/dev/shm", SHM_MB, "1777", e) < 0)
 		return -1;
-	/* terminals of this cell only; a root without the directory has none */
+	/* terminals of this cell only; without the directory there are none */
 	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
 		"newinstance,ptmxmode=0666,mode=620,max=" TERMINALS_MAX) < 0 &&
 	    errno != ENOENT)
@@ -180,11 +180,11 @@ raise_loopback(struct err *e)
 }
 
 /*
- * Signals, message queues and processes are counted for the user, once in the
- * sandbox's user namespace against these limits and once on the host against
- * what the service had when it made the namespace.  So each of these must be
- * lower than the service's own: a sandbox that has taken all it may have leaves
- * the rest to the others.
+ * The kernel counts signals, message queues and processes of the user twice: in
+ * the sandbox's user namespace against these limits, and on the host against
+ * the limits that the service had when it made the namespace.  So each of these
+ * must be lower than the service's own, else one sandbox could use up what all
+ * sandboxes share.
  */
 static int
 set_limits(const struct cell_setup *s, struct err *e)
@@ -224,7 +224,7 @@ drop_privileges(bool root, struct err *e)
 	};
 	struct __user_cap_data_struct none[2] = { 0 };
 
-	/* root without capabilities must not get them with its next program */
+	/* else execve() would give root its capabilities back */
 	if (root &&
 	    prctl(PR_SET_SECUREBITS,
 		SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
@@ -233,8 +233,9 @@ drop_privileges(bool root, struct err *e)
 		0, 0, 0) < 0)
 		return err_errno(e, "securebits");
 	/*
-	 * Without CAP_SETPCAP the bounding set stays as bwrap left it; with
-	 * no_new_privs nothing can be gained from it.
+	 * Without CAP_SETPCAP this fails, and the bounding set stays as bwrap
+	 * left it.  That is harmless: with no_new_privs, a process cannot gain
+	 * capabilities from it.
 	 */
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
 		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
@@ -248,11 +249,14 @@ drop_privileges(bool root, struct err *e)
 	return 0;
 }
 
-/* Keeps 0, 1, 2 and what becomes the wrapper's; *channel is where it is. */
+/*
+ * Moves channel and meminfo to the wrapper's numbers, and closes all other
+ * descriptors but 0, 1 and 2.  *channel gets its new number.
+ */
 static int
 keep_descriptors(int *channel, int meminfo, struct err *e)
 {
-	/* both may lie where the other belongs */
+	/* each may have the other's number, so move meminfo out of the way */
 	int high = fcntl(meminfo, F_DUPFD_CLOEXEC, WRAPPER__END);
 
 	if (high < 0 ||
@@ -268,9 +272,9 @@ keep_descriptors(int *channel, int meminfo, struct err *e)
 }
 
 static int
-enclose(const struct cell_setup *s, int *channel, struct err *e)
+build_cell(const struct cell_setup *s, int *channel, struct err *e)
 {
-	int meminfo = STDIN_FILENO; /* /dev/null, if nothing is shown */
+	int meminfo = STDIN_FILENO; /* /dev/null: the kernel's meminfo stays */
 
 	for (size_t i = 0; i < s->cgroup_count; i++)
 		if (write(s->cgroups[i], "0", 1) != 1)
@@ -288,12 +292,12 @@ first_process(const struct cell_setup *s)
 	struct err e = { 0 }, ignored;
 	int channel = s->channel;
 
-	/* what `ps` shows: init's arguments have the sandbox's names in them */
+	/* `ps` would show init's arguments, which name the sandbox */
 	memset(title, 0, title_size);
 	snprintf(title, title_size, "%s", NAME);
 	prctl(PR_SET_NAME, NAME);
 	prctl(PR_SET_DUMPABLE, 0);
-	if (enclose(s, &channel, &e) < 0) {
+	if (build_cell(s, &channel, &e) < 0) {
 		auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0,
 		    "code", code_word(CODE_LAUNCH_FAILED), "message", e.msg);
 
@@ -306,7 +310,7 @@ first_process(const struct cell_setup *s)
 pid_t
 cell_start(const struct cell_setup *s, struct err *e)
 {
-	/* like fork: a copy of this process, whose memory it does not touch */
+	/* no CLONE_VM: as after fork(), the child has a copy of the memory */
 	pid_t pid = (pid_t)syscall(SYS_clone,
 	    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET | SIGCHLD,
 	    0, 0, 0, 0);

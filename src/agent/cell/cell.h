@@ -1,11 +1,12 @@
 /*
- * cell.h: what encloses one wrapper and everything it starts.
+ * cell.h: makes a cell, the enclosure of one wrapper and everything it starts.
  *
- * A process with its own pid, mount, ipc and network namespace: its own
- * /proc, /tmp, loopback, /workspace, /home/user and /var/backups, none of its
- * siblings'.  It has no capability left, a system call filter, limits, and its
- * cgroup before anything of the tenant's runs.  When its first process has been
- * waited for, the kernel has emptied it: absence is a fact.
+ * A cell has its own pid, mount, ipc and network namespace: its own /proc, /tmp,
+ * loopback, /workspace, /home/user and /var/backups, and none of its siblings'.
+ * Before any code of the tenant runs, the cell has joined its cgroups, set its
+ * limits, installed a system call filter and dropped all capabilities.  After
+ * init has waited for the cell's first process, no process of the cell exists:
+ * the kernel has killed them all.
  */
 #ifndef SANDLEASE_AGENT_CELL_CELL_H
 #define SANDLEASE_AGENT_CELL_CELL_H
@@ -18,22 +19,23 @@
 
 struct cell_setup {
 	const struct launch *launch;
-	const char *agent; /* path of this program, inside */
-	int channel;       /* the wrapper's end, borrowed */
-	const int *cgroups;
+	const char *agent;  /* path of this program, inside the cell */
+	int channel;        /* the wrapper's end, borrowed */
+	const int *cgroups; /* open cgroup.procs files */
 	size_t cgroup_count;
-	bool writable_root; /* see cell/root.h; its user is root */
+	bool writable_root; /* see cell/root.h; the cell's user is root */
 };
 
 /*
- * Clones the cell's first process and returns its pid; what goes wrong in it
- * is reported on the channel as {"ok":false,...}.
+ * Clones the cell's first process and returns its pid.  The first process
+ * reports its own errors on the channel, as {"ok":false,...}.
  */
 pid_t cell_start(const struct cell_setup *s, struct err *e) MUST_CHECK;
 
 /*
- * Once, by init: directories every cell needs as mount points, and where our
- * arguments lie, which are none of the tenant's business.
+ * Called once, by init: makes the directories that cells need as mount points.
+ * Remembers where argv lies: cells overwrite their copy, because the tenant must
+ * not see init's arguments.
  */
 void cell_prepare(char **argv);
 

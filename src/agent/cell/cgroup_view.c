@@ -1,4 +1,4 @@
-/* cgroup_view.c: a cell's own cgroup, read-only, at /sys/fs/cgroup. */
+/* cgroup_view.c: mounts a cell's own cgroup, read-only, at /sys/fs/cgroup. */
 #include "agent/cell/cgroup_view.h"
 
 #include <fcntl.h>
@@ -12,30 +12,30 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-/* One per version of cgroups. */
-struct view {
-	unsigned long magic; /* of the file system that was joined */
+/* How to mount a version of cgroups. */
+struct cgroup_version {
+	unsigned long magic; /* of its file system */
 	const char *type, *options;
 	const char *where;
-	const char *limit; /* of memory, in bytes */
+	const char *limit; /* file with the memory limit in bytes */
 };
 
-static const struct view VIEWS[] = {
+static const struct cgroup_version VERSIONS[] = {
 	{ CGROUP2_SUPER_MAGIC, "cgroup2", NULL, "/sys/fs/cgroup",
 	    "/sys/fs/cgroup/memory.max" },
 	{ CGROUP_SUPER_MAGIC, "cgroup", "memory", "/sys/fs/cgroup/memory",
 	    "/sys/fs/cgroup/memory/memory.limit_in_bytes" },
 };
 
-static const struct view *
-view_of(int group)
+static const struct cgroup_version *
+version_of(int group)
 {
 	struct statfs s;
 
-	for (size_t i = 0; i < ARRAY_LEN(VIEWS); i++)
+	for (size_t i = 0; i < ARRAY_LEN(VERSIONS); i++)
 		if (fstatfs(group, &s) == 0 &&
-		    (unsigned long)s.f_type == VIEWS[i].magic)
-			return &VIEWS[i];
+		    (unsigned long)s.f_type == VERSIONS[i].magic)
+			return &VERSIONS[i];
 	return NULL;
 }
 
@@ -55,9 +55,10 @@ has_limit(const char *path, int64_t bytes)
 void
 cgroup_view_mount(const struct launch *l, const int *groups, size_t count)
 {
-	const struct view *v = count > 0 ? view_of(groups[0]) : NULL;
+	const struct cgroup_version *v =
+	    count > 0 ? version_of(groups[0]) : NULL;
 
-	/* the root of what is mounted is the group that we are in now */
+	/* in the new namespace, this process's group is the mount's root */
 	if (v == NULL || l->shown_memory_mb == 0 ||
 	    unshare(CLONE_NEWCGROUP) < 0 ||
 	    mount("cgroup", v->where, v->type,

@@ -1,4 +1,4 @@
-/* init.c: the first process of a cell. */
+/* init.c: runs the first process of a cell. */
 #include "agent/cell/init.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ exec_wrapper(const struct launch *l, const char *agent)
 	_exit(127);
 }
 
-/* True when the wrapper was among the dead. */
+/* Waits for all dead children; true when the wrapper was among them. */
 static bool
 reap(pid_t wrapper, bool *empty)
 {
@@ -49,7 +49,7 @@ reap(pid_t wrapper, bool *empty)
 
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		found = found || pid == wrapper;
-	/* orphans come to us, so that no child means nobody at all */
+	/* orphans become children of process 1: no child, no process */
 	*empty = pid < 0 && errno == ECHILD;
 	return found;
 }
@@ -76,13 +76,14 @@ cell_init_run(const struct launch *l, const char *agent)
 		siginfo_t info;
 		int sig = sigwaitinfo(&watched, &info);
 
-		/* 0: a sender that this namespace cannot see */
+		/* si_pid 0: the sender is outside this pid namespace */
 		if (sig == SIGTERM && info.si_pid == 0) {
 			ending = true;
 			kill(-1, SIGTERM);
-			kill(-1, SIGCONT); /* who is stopped hears nothing */
+			/* a stopped process does not handle SIGTERM */
+			kill(-1, SIGCONT);
 		}
-		/* to all at once: nobody can fork away from it */
+		/* one call for all processes: none can escape by a fork */
 		if (sig == CELL_SIG_STOP && info.si_pid == 0)
 			kill(-1, SIGSTOP);
 		if (sig == CELL_SIG_GO_ON && info.si_pid == 0)

@@ -1,4 +1,4 @@
-/* launch.c: the message that asks for a wrapper. */
+/* launch.c: decodes the message that asks for a wrapper. */
 #include "agent/cell/launch.h"
 
 #include "agent/shell/envset.h"
@@ -25,29 +25,29 @@ struct wire {
 
 /* clang-format off */
 static const struct jfield FIELDS[] = {
-	JFIELD("session", struct wire, session, J_STR, J_REQUIRED, ID_SESSION_LEN, ID_SESSION_LEN, "whose"),
+	JFIELD("session", struct wire, session, J_STR, J_REQUIRED, ID_SESSION_LEN, ID_SESSION_LEN, "id of the session"),
 	JFIELD("instance", struct wire, instance, J_STR, J_REQUIRED, 1, ID_MAX - 1, "name of this wrapper"),
 	JFIELD("generation", struct wire, generation, J_INT, J_REQUIRED, 1, INT64_MAX, "fence"),
-	JFIELD("intentMs", struct wire, intent_ms, J_INT, 0, 0, INT64_MAX, "when it was intended"),
+	JFIELD("intentMs", struct wire, intent_ms, J_INT, 0, 0, INT64_MAX, "time of the intent"),
 	JFIELD("env", struct wire, env, J_OBJ, 0, 0, ENV_COUNT_MAX, "variables of the session"),
-	JFIELD("user", struct wire, user, J_OBJ, 0, 0, 16, "who they are inside"),
+	JFIELD("user", struct wire, user, J_OBJ, 0, 0, 16, "user name and git identity inside"),
 	JFIELD("ports", struct wire, ports, J_ARR, 0, 0, CHANNEL_FDS_MAX - LAUNCH_PORTS, "ports exposed already"),
 	JFIELD("pids", struct wire, pids, J_INT, 0, 0, PIDS_MAX, "processes of the cell"),
 	JFIELD("tmpMb", struct wire, tmp_mb, J_INT, 0, 0, MEGABYTES_MAX, "size of /tmp"),
-	JFIELD("memoryMb", struct wire, memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory of a process where no cgroup limits it"),
+	JFIELD("memoryMb", struct wire, memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory of a process if no cgroup limits it"),
 	JFIELD("fileMb", struct wire, file_mb, J_INT, 0, 0, MEGABYTES_MAX, "largest file"),
-	JFIELD("name", struct wire, name, J_STR, 0, 0, LAUNCH_NAME_MAX - 1, "what the session is called"),
-	JFIELD("shownMemoryMb", struct wire, shown_memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory that is shown as all there is"),
-	JFIELD("shownCpus", struct wire, shown_cpus, J_INT, 0, 0, CPUS_MAX, "processors that are shown as all there are"),
+	JFIELD("name", struct wire, name, J_STR, 0, 0, LAUNCH_NAME_MAX - 1, "name of the session"),
+	JFIELD("shownMemoryMb", struct wire, shown_memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory that programs see"),
+	JFIELD("shownCpus", struct wire, shown_cpus, J_INT, 0, 0, CPUS_MAX, "processors that programs see"),
 	JFIELD("cgroups", struct wire, cgroups, J_INT, 0, 0, CGROUPS_MAX, "cgroup.procs files passed"),
-	JFIELD("logKb", struct wire, log_kb, J_INT, 0, 0, 1 << 20, "how large the log may grow"),
-	JFIELD_ENUM("logLevel", struct wire, log_level, 0, LOG_LEVEL_NAMES, "of the wrapper"),
-	JFIELD_ENUM("logFormat", struct wire, log_format, 0, LOG_FORMAT_NAMES, "of the wrapper"),
+	JFIELD("logKb", struct wire, log_kb, J_INT, 0, 0, 1 << 20, "maximum size of the log"),
+	JFIELD_ENUM("logLevel", struct wire, log_level, 0, LOG_LEVEL_NAMES, "log level of the wrapper"),
+	JFIELD_ENUM("logFormat", struct wire, log_format, 0, LOG_FORMAT_NAMES, "log format of the wrapper"),
 };
 /* clang-format on */
 
 static int
-take_ports(const json_t *ports, struct launch *out, struct err *e)
+read_ports(const json_t *ports, struct launch *out, struct err *e)
 {
 	for (size_t i = 0; i < json_array_size(ports); i++) {
 		const json_t *v = json_array_get(ports, i);
@@ -98,5 +98,5 @@ launch_decode(const json_t *msg, struct launch *out, struct err *e)
 	    json_str(w.user, "gitName"));
 	str_copy(out->git_email, sizeof(out->git_email),
 	    json_str(w.user, "gitEmail"));
-	return take_ports(w.ports, out, e);
+	return read_ports(w.ports, out, e);
 }

@@ -1,4 +1,4 @@
-/* limits_view.c: the size of the machine as programs in a cell see it. */
+/* limits_view.c: shows programs in a cell the limits of their class. */
 #include "agent/cell/limits_view.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ enum {
 	PIECE = 4096
 };
 
-/* Where the files lie until the cell's own /tmp covers it. */
+/* The directory of our files, until the cell's own /tmp hides it. */
 #define STAGE "/tmp"
 #define CPU_DIR STAGE "/sys/devices/system/cpu"
 
@@ -112,14 +112,14 @@ show_memory(const struct launch *l, int *meminfo, struct err *e)
 	limits_view_meminfo(l->shown_memory_mb * KB_PER_MB, 0, 0, &text);
 	if (write_file(STAGE "/meminfo", text.data, text.len, e) < 0)
 		return -1;
-	/* its owner is the tenant: only the mount keeps them from writing */
+	/* the tenant owns the file: only the read-only mount protects it */
 	if (chmod(STAGE "/meminfo", 0644) < 0 ||
 	    (*meminfo = open(STAGE "/meminfo", O_WRONLY | O_CLOEXEC)) < 0)
 		return err_errno(e, "meminfo");
 	return bind_read_only(STAGE "/meminfo", "/proc/meminfo", e);
 }
 
-/* No more of the kernel's text than is shown: it is made line by line. */
+/* Reads no more than needed: the kernel makes the text while it is read. */
 static int
 read_cpuinfo(int64_t count, struct buf *out, struct err *e)
 {
@@ -152,7 +152,7 @@ show_cpuinfo(const struct launch *l, struct err *e)
 	return bind_read_only(STAGE "/cpuinfo", "/proc/cpuinfo", e);
 }
 
-/* The C library counts processors by `online`. */
+/* Writes `online`, by which the C library counts processors, and the like. */
 static int
 show_online(const struct launch *l, struct err *e)
 {
@@ -170,7 +170,10 @@ show_online(const struct launch *l, struct err *e)
 	return 0;
 }
 
-/* Of /sys there is nothing but this; cgroup_view.h uses the second half. */
+/*
+ * Mounts a /sys that has nothing but these directories.  cgroup_view_mount()
+ * needs those below /sys/fs.
+ */
 static int
 show_sys(const struct launch *l, struct err *e)
 {
@@ -179,7 +182,7 @@ show_sys(const struct launch *l, struct err *e)
 		STAGE "/sys/fs/cgroup", STAGE "/sys/fs/cgroup/memory" };
 
 	if (access("/sys", F_OK) < 0)
-		return 0; /* a root that does not bring it along */
+		return 0; /* this root file system has no /sys */
 	for (size_t i = 0; i < ARRAY_LEN(DIRS); i++)
 		if (mkdir(DIRS[i], 0755) < 0)
 			return err_errno(e, "mkdir %s", DIRS[i]);
@@ -202,7 +205,7 @@ limits_view_mount(const struct launch *l, int *meminfo, struct err *e)
 	return show_sys(l, e);
 }
 
-/* ---- what is used */
+/* ---- updating the used memory */
 
 static struct {
 	int fd;
@@ -215,11 +218,11 @@ limits_view_open(int meminfo, int64_t memory_mb)
 {
 	view.fd = meminfo;
 	view.total_kb = memory_mb * KB_PER_MB;
-	/* the first command does not wait: nothing is used yet */
+	/* the first command need not wait for an update: little is used yet */
 	atomic_store(&view.next_ms, clock_ms() + REFRESH_MS);
 }
 
-/* What lies in the cell's tmpfs, which is memory. */
+/* The size of the files in the cell's tmpfs, which are memory. */
 static int64_t
 file_kb(void)
 {
@@ -242,7 +245,7 @@ limits_view_refresh(void)
 	auto_buf struct buf text = { 0 };
 	int64_t now = clock_ms(), next = atomic_load(&view.next_ms);
 
-	/* one thread does it; the others find it done */
+	/* the thread that moves next_ms does the update, the others return */
 	if (view.fd < 0 || now < next ||
 	    !atomic_compare_exchange_strong(&view.next_ms, &next,
 		now + REFRESH_MS))

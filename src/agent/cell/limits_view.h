@@ -1,11 +1,12 @@
 /*
- * limits_view.h: the size of the machine as programs in a cell see it.
+ * limits_view.h: shows programs in a cell the limits of their class as the size
+ * of the machine.
  *
- * Files of ours lie over /proc/meminfo, /proc/cpuinfo and in
- * /sys/devices/system/cpu, and say what the class allows: a program that
- * sizes itself by them fits in.  What is used is written when the session is
- * asked for something or its terminal prints, once a second at most: nobody
- * wakes up for it.  Not covered: sysinfo(2), sched_getaffinity(2), /proc/stat.
+ * Files of ours are mounted over /proc/meminfo, /proc/cpuinfo and in
+ * /sys/devices/system/cpu, so that a program that sizes itself by them stays
+ * within its limits.  The used memory is updated when a call or terminal output
+ * happens, once a second at most: there is no timer.  Not covered: sysinfo(2),
+ * sched_getaffinity(2), /proc/stat.
  */
 #ifndef SANDLEASE_AGENT_CELL_LIMITS_VIEW_H
 #define SANDLEASE_AGENT_CELL_LIMITS_VIEW_H
@@ -15,24 +16,24 @@
 #include "common/str.h"
 
 /*
- * In a cell's first process, after /proc and before /tmp is mounted, which
- * covers where the files lie.  *meminfo becomes a descriptor that writes what
- * /proc/meminfo says, or stays as it is.
+ * Called in a cell's first process, after /proc is mounted and before /tmp,
+ * which hides the directory of the files.  *meminfo becomes a descriptor that
+ * writes the cell's /proc/meminfo, or stays as it is.
  */
 int limits_view_mount(const struct launch *l, int *meminfo, struct err *e)
     MUST_CHECK;
 
-/* In the wrapper: takes the descriptor over. */
+/* Called in the wrapper: takes ownership of the descriptor. */
 void limits_view_open(int meminfo, int64_t memory_mb);
 
-/* Writes what is used now.  Any thread; cheap if it was done just now. */
+/* Updates the used memory.  Any thread; does nothing twice in a second. */
 void limits_view_refresh(void);
 
-/* The text of /proc/meminfo, always of the same length.  For the test. */
+/* Writes the text of /proc/meminfo, always of one length.  For the test. */
 void limits_view_meminfo(int64_t total_kb, int64_t own_kb, int64_t files_kb,
     struct buf *out);
 
-/* The beginning of a /proc/cpuinfo that has `count` processors.  For the test. */
+/* The length of the first `count` processors in `text`.  For the test. */
 size_t limits_view_cpus(const char *text, int64_t count);
 
 #endif

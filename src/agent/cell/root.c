@@ -1,4 +1,4 @@
-/* root.c: a root file system of a cell's own, which its session may change. */
+/* root.c: gives a cell a root file system that its session may change. */
 #include "agent/cell/root.h"
 
 #include <errno.h>
@@ -16,32 +16,32 @@
 
 enum { PATH_BYTES = 256, OPTIONS_BYTES = 512 };
 
-/* Of the sandbox's root, by src/provider/local/bwrap.c. */
+/* Directories in the sandbox's root, made by src/provider/local/bwrap.c. */
 #define LOWER "/lower"
 #define POINT "/cell"
 
 /*
- * What the overlay does below on behalf of any caller it does with the
- * capabilities of whoever mounted it: reading, copying up with owner and mode,
- * noting what was removed.  All of them reach no further than the sandbox's
- * user namespace, in which the service's user is the only one.
+ * The overlay works on its layers with the capabilities of the process that
+ * mounted it, not of the caller.  It needs these to read, to copy a file up with
+ * owner and mode, and to record removed files.  They reach no further than the
+ * sandbox's user namespace, in which the service's user is the only one.
  */
 static const int CAPABILITIES[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
 	CAP_CHOWN, CAP_FOWNER, CAP_MKNOD };
 
-/* Tools that would fail in a root with one user, and names that must resolve. */
+/* Files that the root needs: host names, and settings for one user only. */
 static const struct {
 	const char *path, *text;
 } FILES[] = {
 	{ "/etc/hosts",
 	    "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost\n" },
-	/* apt would become _apt for its downloads */
+	/* apt would download as the user _apt, which a cell cannot have */
 	{ "/etc/apt/apt.conf.d/00sandlease", "APT::Sandbox::User \"root\";\n" },
 };
 
-/* ---- what is taken along */
+/* ---- mounts moved from the sandbox's root into the new one */
 
-/* Optional: as far as it is there, and the root has a place for it. */
+/* Optional: left out if the source is missing or cannot be mounted. */
 static const struct source {
 	const char *from; /* relative: in the session's storage */
 	const char *to;   /* below the new root */
@@ -55,22 +55,22 @@ static const struct source {
 	{ "backups", "var/backups", false, true },
 };
 
-/* Mount points of the cell's that have no source here; see cell.c. */
+/* Mount points for file systems that cell.c mounts. */
 static const char *const POINTS[] = { "proc", "sys", "tmp" };
 
-/* Mounts that are nowhere yet, one for each source; -1: there is none. */
-struct taken {
+/* Copies of the sources' mounts, not attached yet; -1: none. */
+struct source_mounts {
 	int fd[ARRAY_LEN(SOURCES)];
 };
 
 static void
-taken_close(struct taken *t)
+source_mounts_close(struct source_mounts *t)
 {
 	for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
 		mem_close_fd(&t->fd[i]);
 }
 
-#define auto_taken __attribute__((cleanup(taken_close)))
+#define auto_source_mounts __attribute__((cleanup(source_mounts_close)))
 
 static int
 open_source(const char *session, const struct source *s, int *fd, struct err *e)
@@ -87,7 +87,7 @@ open_source(const char *session, const struct source *s, int *fd, struct err *e)
 		return 0;
 	if (*fd < 0)
 		return err_errno(e, "open_tree %s", path);
-	/* nothing a tenant leaves on the host's disk is ever set-uid inside */
+	/* a set-uid file that a tenant puts on the host's disk has no effect */
 	if (stored &&
 	    mount_setattr(*fd, "", AT_EMPTY_PATH,
 		&(struct mount_attr){
@@ -107,7 +107,10 @@ make_dir(const char *path, mode_t mode, struct err *e)
 	return 0;
 }
 
-/* A session may have closed to itself what its next start must pass. */
+/*
+ * Gives the owner all rights on a directory: the session may have taken them
+ * away, and its next start must enter the directory.
+ */
 static int
 reopen_dir(const char *path, struct err *e)
 {
@@ -160,7 +163,7 @@ mount_overlay(const char *session, struct err *e)
 
 /* ---- the new root, while this process is in its top directory */
 
-/* One step down, to a directory or file that is made if it is not there. */
+/* Opens a directory or file in `dir`; makes it if it does not exist. */
 static int
 step_down(int dir, const char *name, bool is_file)
 {
@@ -173,8 +176,9 @@ step_down(int dir, const char *name, bool is_file)
 }
 
 /*
- * A mount point, as a descriptor.  No link on the way is followed: a session may
- * have made one, and this process is not in its root yet.
+ * Opens a mount point, made if it does not exist.  Follows no symbolic link: the
+ * session may have made one, and this process is not in the session's root yet,
+ * so the link could lead out of it.
  */
 static int
 make_point(const char *path, bool is_file, struct err *e)
@@ -193,13 +197,13 @@ make_point(const char *path, bool is_file, struct err *e)
 	if (at < 0 || fstat(at, &st) < 0 ||
 	    !(is_file ? S_ISREG(st.st_mode) : S_ISDIR(st.st_mode)))
 		return err_set(e, ERR_UNAVAILABLE, CODE_LAUNCH_FAILED,
-		    "/%s of the root file system must be a %s, and no link",
+		    "/%s in the root file system must be a %s, not a link",
 		    path, is_file ? "file" : "directory");
 	return take_fd(&at);
 }
 
 static int
-attach(int source, const char *to, bool is_file, struct err *e)
+attach_mount(int source, const char *to, bool is_file, struct err *e)
 {
 	auto_fd int point = make_point(to, is_file, e);
 
@@ -223,37 +227,40 @@ make_points(struct err *e)
 			return -1;
 	}
 	/*
-	 * What is mounted on cannot be renamed or removed: a session cannot put
-	 * something else where its next start looks for a mount point.  /home is
-	 * mounted for that alone.
+	 * A mount point cannot be renamed or removed, so a session cannot put
+	 * something else in its place before the next start.  Bind /home to
+	 * itself only for this: it holds the mount point /home/user.
 	 */
 	home = make_point("home", false, e);
 	if (home < 0 || reopen_dir("home", e) < 0)
 		return -1;
 	if (mount("home", "home", NULL, MS_BIND, NULL) < 0)
-		return err_errno(e, "hold /home");
+		return err_errno(e, "bind /home");
 	return 0;
 }
 
 static int
-fill_root(const struct taken *t, struct err *e)
+fill_root(const struct source_mounts *t, struct err *e)
 {
 	if (make_points(e) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
 		if (t->fd[i] >= 0 &&
-		    attach(t->fd[i], SOURCES[i].to, SOURCES[i].is_file, e) <
-			0 &&
+		    attach_mount(t->fd[i], SOURCES[i].to, SOURCES[i].is_file,
+			e) < 0 &&
 		    !SOURCES[i].optional)
 			return -1;
-	/* the kernel wants to see another one, which only the old root has */
+	/*
+	 * Here and not after change_root(): the kernel permits a new proc only
+	 * while another is visible, and only the old root has one.
+	 */
 	if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 		NULL) < 0)
 		return err_errno(e, "mount /proc");
 	return 0;
 }
 
-/* Both roots lie on "/" for a moment, and "." is the old one. */
+/* After pivot_root() both roots are mounted on "/", and "." is the old one. */
 static int
 change_root(struct err *e)
 {
@@ -266,7 +273,7 @@ change_root(struct err *e)
 
 /* ---- in the new root */
 
-/* Servers of root's listen on port 80; without a capability, this lets them. */
+/* Lets root's servers listen on port 80: root has no capability for it. */
 static void
 open_low_ports(void)
 {
@@ -278,8 +285,8 @@ open_low_ports(void)
 }
 
 /*
- * Switches of the cell's own ipc namespace belong to the root of its user
- * namespace (since Linux 6.9), which here is the tenant.
+ * Makes /proc/sys read-only.  Since Linux 6.9 the sysctls of an ipc namespace
+ * belong to the root of its user namespace, and here that is the tenant.
  */
 static int
 lock_sysctls(struct err *e)
@@ -295,7 +302,7 @@ lock_sysctls(struct err *e)
 	return 0;
 }
 
-/* Where they are missing; without room on the disk, not. */
+/* Writes the FILES that are missing; ignores errors such as a full disk. */
 static void
 write_files(void)
 {
@@ -308,7 +315,7 @@ write_files(void)
 	}
 }
 
-/* As in a root that is read-only: src/provider/local/bwrap.c:add_python. */
+/* Makes `python`, as src/provider/local/bwrap.c:add_python does. */
 static void
 link_python(void)
 {
@@ -326,7 +333,7 @@ link_python(void)
 int
 cell_root_enter(const char *session, struct err *e)
 {
-	auto_taken struct taken t;
+	auto_source_mounts struct source_mounts t;
 
 	memset(t.fd, -1, sizeof(t.fd));
 	for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
