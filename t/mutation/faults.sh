@@ -44,7 +44,7 @@ seals "what was forgotten may start" \
 	's/s->forgotten_ms = at->at_ms/(void)0/' \
 	"there_is_always_room_and_what_is_forgotten_is_held"
 seals "an old seal hides a forgotten one" \
-	's/return generation <= seals_get\(s, session\) \|\|/return find(s, session) != NULL ? generation <= seals_get(s, session) :/' \
+	's/return generation <= seals_get\(s, session\) \|\|/return find_seal(s, session) != NULL ? generation <= seals_get(s, session) :/' \
 	"an_old_seal_does_not_stand_for_a_forgotten_one"
 init() { red "$1" "$2" "$3" sandlease-agent t/agent/control.t "$4"; }
 init "the seal is nothing" src/agent/init/seals.c \

@@ -1,4 +1,4 @@
-/* cells.c: the cells of a sandbox. */
+/* cells.c: keeps init's table of cells. */
 #include "agent/init/cells.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ cells_add(struct cells *t, const struct cell *c, struct err *e)
 {
 	if (t->count == CELLS_MAX)
 		return err_set(e, ERR_LIMITED, CODE_LAUNCH_FAILED,
-		    "a sandbox has room for %d sessions", CELLS_MAX);
+		    "a sandbox can have at most %d sessions", CELLS_MAX);
 	t->cell = xrealloc(t->cell, (t->count + 1) * sizeof(*t->cell));
 	t->cell[t->count++] = *c;
 	return 0;

@@ -1,7 +1,7 @@
 /*
- * cells.h: the cells of a sandbox.
+ * cells.h: keeps init's table of cells.
  *
- * Values only: nothing here starts or stops a process.
+ * It is data only: no function here starts or stops a process.
  */
 #ifndef SANDLEASE_AGENT_INIT_CELLS_H
 #define SANDLEASE_AGENT_INIT_CELLS_H
@@ -22,14 +22,14 @@ struct cell {
 	char instance[ID_MAX];
 	int64_t generation;
 	pid_t pid;
-	int channel;       /* to its wrapper; owned, -1 once it has failed */
-	bool serving;      /* the wrapper has said so */
-	int64_t start_by;  /* of clock_ms(): else it is killed */
-	int64_t memory_mb; /* for the watchdog; 0: a cgroup holds it */
-	int64_t disk_mb;   /* what its sandbox may have on disk; 0: any */
+	int channel;       /* to its wrapper; owned; -1: the start has failed */
+	bool serving;      /* the wrapper has reported that it serves */
+	int64_t start_by;  /* clock_ms(): killed if it does not serve by then */
+	int64_t memory_mb; /* limit for the watchdog; 0: a cgroup limits it */
+	int64_t disk_mb;   /* disk limit of its sandbox; 0: none */
 	int64_t order; /* of the last freeze or thaw; older ones are refused */
-	int freezer;   /* owned; -1: it is not frozen */
-	char thawed[FREEZER_WORD_MAX]; /* what to write there to let it go */
+	int freezer;   /* file that freezes it; owned; -1: not frozen */
+	char thawed[FREEZER_WORD_MAX]; /* written to `freezer`, it thaws */
 };
 
 struct cells {
@@ -40,10 +40,10 @@ struct cells {
 struct cell *cells_find(const struct cells *t, const char *session);
 struct cell *cells_by_pid(const struct cells *t, pid_t pid);
 
-/* Adds a copy and returns it; pointers from before are void. */
+/* Adds a copy of *c; earlier pointers to cells become invalid. */
 int cells_add(struct cells *t, const struct cell *c, struct err *e) MUST_CHECK;
 
-/* Closes its channel and forgets it; pointers from before are void. */
+/* Removes a cell and closes its descriptors; earlier pointers are invalid. */
 void cells_remove(struct cells *t, struct cell *c);
 
 /* [{"instance","generation"}] of one session. */

@@ -1,6 +1,6 @@
 /*
- * conn.c: the control connections of init: answers, and what becomes of those
- * who wait for a launch or for the end of a cell.
+ * conn.c: answers init's control connections, also those that wait for a launch
+ * or for the end of a cell.
  */
 #include "agent/init/init.h"
 #include "agent/init/markers.h"
@@ -8,27 +8,27 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { AGAIN_MS = 50 };
+enum { AGAIN_MS = 50 }; /* between two looks in init_look() */
 
 void
-init_conn_free(struct conn *c)
+init_conn_free(struct init_conn *c)
 {
 	mem_close_fd(&c->fd);
 	c->wait = WAIT_NOTHING;
 }
 
 void
-init_answer(struct conn *c, json_t *reply)
+init_answer(struct init_conn *c, json_t *reply)
 {
 	struct err ignored;
 
-	/* the socket does not block: who does not read gets nothing */
+	/* does not block: a client that does not read gets no answer */
 	(void)!channel_send(c->fd, reply, NULL, 0, &ignored);
 	init_conn_free(c);
 }
 
 void
-init_refuse(struct conn *c, const struct err *e)
+init_refuse(struct init_conn *c, const struct err *e)
 {
 	auto_json json_t *reply = json_pack("{s:b, s:s, s:s}", "ok", 0, "code",
 	    code_word(e->code), "message", e->msg);
@@ -40,7 +40,7 @@ init_refuse(struct conn *c, const struct err *e)
 }
 
 void
-init_look(struct init *in, struct conn *c)
+init_look(struct init *in, struct init_conn *c)
 {
 	bool over = clock_left_ms(c->until) == 0;
 	auto_json json_t *reply = NULL;
@@ -53,17 +53,17 @@ init_look(struct init *in, struct conn *c)
 	markers_append(c->session, wrappers);
 	if (over || json_array_size(wrappers) == 0)
 		init_answer(c, reply);
-	else /* init gets no SIGCHLD of processes outside a cell */
+	else /* init gets no SIGCHLD for processes outside a cell: poll */
 		c->again = clock_ms() + AGAIN_MS;
 }
 
-/* ---- those who wait */
+/* ---- connections that wait */
 
-static struct conn *
+static struct init_conn *
 next_waiting(struct init *in, enum wait what, const char *session, size_t *at)
 {
 	while (*at < INIT_CONNS_MAX) {
-		struct conn *c = &in->conns[(*at)++];
+		struct init_conn *c = &in->conns[(*at)++];
 
 		if (c->wait == what && str_equal(c->session, session))
 			return c;
@@ -74,7 +74,7 @@ next_waiting(struct init *in, enum wait what, const char *session, size_t *at)
 void
 init_launched(struct init *in, const struct cell *cell)
 {
-	struct conn *c;
+	struct init_conn *c;
 	size_t at = 0;
 
 	while (
@@ -91,7 +91,7 @@ init_launched(struct init *in, const struct cell *cell)
 void
 init_launch_failed(struct init *in, const char *session, const struct err *e)
 {
-	struct conn *c;
+	struct init_conn *c;
 	size_t at = 0;
 
 	log_line(LOG_WARN, "launch_failed", "%s: %s", session, e->msg);
@@ -102,7 +102,7 @@ init_launch_failed(struct init *in, const char *session, const struct err *e)
 void
 init_cell_ended(struct init *in, const char *session)
 {
-	struct conn *c;
+	struct init_conn *c;
 	size_t at = 0;
 
 	while ((c = next_waiting(in, WAIT_GONE, session, &at)) != NULL) {

@@ -1,4 +1,4 @@
-/* disk_usage.c: how much of the disk sessions use. */
+/* disk_usage.c: measures how much of the disk each session uses. */
 #include "agent/init/disk_usage.h"
 
 #include <dirent.h>
@@ -28,10 +28,10 @@ enum {
 	SEEN_MAX = 1024,
 	PARTS_ALWAYS = 3,
 	PATH_BYTES = 256,
-	BLOCK_BYTES = 512 /* st_blocks counts these, whatever the file system */
+	BLOCK_BYTES = 512 /* the unit of st_blocks on every file system */
 };
 
-/* Each name of a file with several has its share. */
+/* A file with several names counts for each name with a part of its size. */
 static void
 add_file(const struct stat *st, struct disk_usage *u)
 {
@@ -57,7 +57,7 @@ count_entry(struct walk *w, enum walk_step step, dev_t device,
 		add_file(&w->st, u);
 		seen = !S_ISDIR(w->st.st_mode) || walk_enter(w) == 0;
 	}
-	/* one that is gone meanwhile is no secret */
+	/* an entry that was removed meanwhile needs no counting */
 	u->whole = u->whole && (seen || errno == ENOENT);
 }
 
@@ -91,14 +91,14 @@ disk_usage_tree(const char *path, struct disk_usage *u)
 	}
 }
 
-/* Files that were counted already: processes inherit them from each other. */
-struct seen {
+/* Files counted already: several processes may have inherited one file. */
+struct seen_files {
 	ino_t ino[SEEN_MAX];
 	size_t count;
 };
 
 static bool
-is_seen(const struct seen *s, ino_t ino)
+is_seen(const struct seen_files *s, ino_t ino)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (s->ino[i] == ino)
@@ -106,9 +106,9 @@ is_seen(const struct seen *s, ino_t ino)
 	return false;
 }
 
-/* Beyond SEEN_MAX all are new: better twice than not at all. */
+/* Beyond SEEN_MAX every file is new: to count twice is better than not. */
 static bool
-is_new(struct seen *s, ino_t ino)
+is_new(struct seen_files *s, ino_t ino)
 {
 	if (is_seen(s, ino))
 		return false;
@@ -117,21 +117,24 @@ is_new(struct seen *s, ino_t ino)
 	return true;
 }
 
-/* One cell's open files are looked for. */
-struct search {
+/* The search for unlinked files that one cell has open. */
+struct file_search {
 	dev_t device; /* the storage's */
-	dev_t root;   /* of a root that is written; else the same */
-	struct seen seen;
+	dev_t root;   /* of a writable root; else the same */
+	struct seen_files seen;
 	struct disk_usage *usage;
 };
 
 static bool
-is_searched(const struct search *s, dev_t device)
+is_searched(const struct file_search *s, dev_t device)
 {
 	return device == s->device || device == s->root;
 }
 
-/* A process that ended meanwhile hides nothing. */
+/*
+ * Called after a failed system call: notes that something was not counted,
+ * unless the process has ended meanwhile.
+ */
 static void
 note_hidden(struct disk_usage *u)
 {
@@ -139,8 +142,8 @@ note_hidden(struct disk_usage *u)
 }
 
 /*
- * Descriptors that were sent to a unix socket and not received yet keep files
- * on the disk that no process has open: then not everything was seen.
+ * Descriptors in a unix socket, sent and not received yet, keep files on the
+ * disk that no process has open.  Such files cannot be counted.
  */
 static void
 look_for_sent(pid_t thread, const char *fd, struct disk_usage *u)
@@ -165,7 +168,7 @@ look_for_sent(pid_t thread, const char *fd, struct disk_usage *u)
 
 static void
 count_descriptor(pid_t thread, const char *fd, const struct stat *st,
-    struct search *s)
+    struct file_search *s)
 {
 	if (S_ISSOCK(st->st_mode))
 		look_for_sent(thread, fd, s->usage);
@@ -180,7 +183,7 @@ count_descriptor(pid_t thread, const char *fd, const struct stat *st,
  * copies a descriptor.
  */
 static void
-count_undumpable(pid_t pid, struct search *s)
+count_undumpable(pid_t pid, struct file_search *s)
 {
 	char path[PATH_BYTES];
 	auto_fd int process = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -203,7 +206,7 @@ count_undumpable(pid_t pid, struct search *s)
 		    (int)strtol(entry->d_name, NULL, 10), 0);
 		if (copy >= 0 && fstat(copy, &st) == 0)
 			count_descriptor(pid, entry->d_name, &st, s);
-		else if (errno != EBADF) /* else closed meanwhile */
+		else if (errno != EBADF) /* EBADF: closed meanwhile */
 			note_hidden(s->usage);
 		if (clock_left_ms(s->usage->until) == 0)
 			s->usage->whole = false;
@@ -212,7 +215,7 @@ count_undumpable(pid_t pid, struct search *s)
 }
 
 static void
-count_table(pid_t thread, struct search *s)
+count_table(pid_t thread, struct file_search *s)
 {
 	char path[PATH_BYTES];
 	const struct dirent *entry;
@@ -233,7 +236,7 @@ count_table(pid_t thread, struct search *s)
 			s->usage->whole = false;
 			break;
 		}
-		/* follows the kernel's own link to the open file, no path */
+		/* this link leads to the open file itself, not to a path */
 		if (fstatat(dirfd(d), entry->d_name, &st, 0) == 0)
 			count_descriptor(thread, entry->d_name, &st, s);
 	}
@@ -253,25 +256,26 @@ open_threads(pid_t pid, struct disk_usage *u)
 	return d;
 }
 
-/* 0: there are no more. */
+/* Returns the next thread's id; 0: there are no more. */
 static pid_t
 next_thread(DIR *d)
 {
 	const struct dirent *entry;
 	pid_t thread = 0;
 
-	/* "." and ".." are no numbers */
+	/* strtol() returns 0 for "." and ".." */
 	while (thread == 0 && (entry = readdir(d)) != NULL)
 		thread = (pid_t)strtol(entry->d_name, NULL, 10);
 	return thread;
 }
 
 /*
- * Threads share a table of descriptors, unless one has left it (unshare) or has
- * ended, as the first may before the others.  Each table is read once.
+ * Counts the files of each table of descriptors.  Threads share one table, but
+ * a thread may have its own (unshare), and a thread that has ended has none: the
+ * first thread may end before the others.
  */
 static void
-count_open(pid_t pid, struct search *s)
+count_open(pid_t pid, struct file_search *s)
 {
 	pid_t thread, read = 0;
 	DIR *d = open_threads(pid, s->usage);
@@ -289,11 +293,11 @@ count_open(pid_t pid, struct search *s)
 }
 
 /*
- * A line of /proc/PID/maps: range, rights, offset, device, inode, path.  True
- * for a file that is searched for and has no name; *ino is set.
+ * Reads a line of /proc/PID/maps: range, rights, offset, device, inode, path.
+ * True, and sets *ino, for an unlinked file on one of the searched devices.
  */
 static bool
-is_nameless(const char *line, const struct search *s, ino_t *ino)
+is_nameless(const char *line, const struct file_search *s, ino_t *ino)
 {
 	static const char GONE[] = " (deleted)\n";
 	size_t len = strlen(line);
@@ -309,11 +313,11 @@ is_nameless(const char *line, const struct search *s, ino_t *ino)
 }
 
 /*
- * A mapping keeps a file without a name or a descriptor on the disk.  False if
- * the thread has no memory any more.
+ * Finds unlinked files that are mapped: a mapping keeps a file on the disk even
+ * without a descriptor.  False if the thread has ended and has no memory.
  */
 static bool
-read_maps(pid_t thread, const struct search *s)
+read_maps(pid_t thread, const struct file_search *s)
 {
 	struct disk_usage *u = s->usage;
 	auto_free char *line = NULL;
@@ -339,9 +343,9 @@ read_maps(pid_t thread, const struct search *s)
 	return alive;
 }
 
-/* All threads have the same memory; the first may have ended. */
+/* Reads the maps of one living thread: all threads share their memory. */
 static void
-look_for_mapped(pid_t pid, const struct search *s)
+look_for_mapped(pid_t pid, const struct file_search *s)
 {
 	DIR *d = open_threads(pid, s->usage);
 	pid_t thread;
@@ -358,12 +362,12 @@ void
 disk_usage_unlinked(pid_t cell, dev_t device, dev_t root, struct disk_usage *u)
 {
 	auto_tree struct proctree tree = { 0 };
-	struct search s = { .device = device, .root = root, .usage = u };
+	struct file_search s = { .device = device, .root = root, .usage = u };
 	pid_t wrapper;
 
 	proctree_take(cell, &tree);
 	wrapper = proctree_first(&tree);
-	/* the wrapper shows nobody what it has open; it is ours */
+	/* skip the wrapper: its files cannot be read, and it is our program */
 	for (size_t i = 0; i < tree.count; i++)
 		if (tree.procs[i].pid != wrapper)
 			count_open(tree.procs[i].pid, &s);
@@ -373,8 +377,8 @@ disk_usage_unlinked(pid_t cell, dev_t device, dev_t root, struct disk_usage *u)
 }
 
 /*
- * The device of files in a cell's root: an overlay has one of its own, by which
- * open files of it are known.  `storage` if it cannot be told.
+ * The device number of files in a cell's root: open files of an overlay have the
+ * overlay's own number.  Returns `storage` if it cannot be read.
  */
 static dev_t
 root_device(const struct cell *c, dev_t storage)
@@ -387,9 +391,9 @@ root_device(const struct cell *c, dev_t storage)
 }
 
 static json_t *
-measure(const struct cell *c, int64_t until)
+measure_cell(const struct cell *c, int64_t until)
 {
-	/* the last one only where the root can be written */
+	/* the last one exists only where the root is writable */
 	static const char *const PARTS[] = { "workspace", "home", "backups",
 		CELL_ROOT_PART };
 	struct disk_usage u = { .whole = true,
@@ -429,14 +433,14 @@ disk_usage_cells(const struct cells *t)
 	int64_t end = clock_ms() + BUDGET_MS;
 
 	disk_usage_read_all(true);
-	/* each has its share of the time: one must not use up the others' */
+	/* divide the time: a large cell must not use up that of the others */
 	for (size_t i = 0; i < t->count; i++) {
 		int64_t share = clock_left_ms(end) / (int64_t)(t->count - i);
 
 		if (t->cell[i].freezer >= 0)
-			continue; /* suspended: it writes nothing now */
+			continue; /* a frozen cell writes nothing now */
 		json_array_append_new(list,
-		    measure(&t->cell[i], clock_ms() + share));
+		    measure_cell(&t->cell[i], clock_ms() + share));
 	}
 	return list;
 }

@@ -1,12 +1,12 @@
 /*
- * disk_usage.h: how much of the disk sessions use.
+ * disk_usage.h: measures how much of the disk each session uses.
  *
- * Counted by a child of init's, inside the sandbox but outside every cell: the
- * host must not look into a tenant's tree, and a wrapper, which lives beside
- * the tenant's code, could be made to lie.  It may read directories and processes
- * that the tenant has closed, by capabilities of the sandbox's own user namespace.
- * Only directories are opened, never through a symlink; the walk has a budget
- * and says when it did not see all.
+ * A child of init counts, inside the sandbox but outside every cell.  The host
+ * must not walk a tenant's tree, and a wrapper runs beside the tenant's code,
+ * which could make it lie.  Capabilities of the sandbox's own user namespace let
+ * the child read directories and processes that the tenant has closed to others.
+ * It opens only directories, and follows no symlink.  The walk has a budget, and
+ * the result says whether everything was counted (`whole`).
  */
 #ifndef SANDLEASE_AGENT_INIT_DISK_USAGE_H
 #define SANDLEASE_AGENT_INIT_DISK_USAGE_H
@@ -18,39 +18,43 @@
 #include "agent/init/cells.h"
 
 /*
- * An inode costs at least this much, however little is in it: so many fit on a
- * disk that its block size is a fair price.
+ * Each inode counts at least this many bytes, even an empty file, because a disk
+ * can run out of inodes too.  It has so many of them that the size of a block is
+ * a fair price.
  */
 enum { USAGE_INODE_BYTES = 4096 };
 
 struct disk_usage {
 	int64_t bytes;       /* at least USAGE_INODE_BYTES for each inode */
 	int64_t inode_bytes; /* USAGE_INODE_BYTES for each inode */
-	bool whole;          /* false: something was not seen */
-	int64_t entries;     /* left of the budget */
-	int64_t until;       /* of clock_ms() */
+	bool whole;          /* false: something could not be counted */
+	int64_t entries;     /* the budget: how many more may be read */
+	int64_t until;       /* the budget: ends at this clock_ms() */
 };
 
-/* Adds what lies below a directory, however deep. */
+/* Adds all files below a directory, however deep. */
 void disk_usage_tree(const char *path, struct disk_usage *u);
 
 /*
- * Adds files that a cell's processes hold open and that have no name any more:
- * a walk cannot find those.  One that is only mapped, or on its way from one
- * process to another, has no size that could be read: then not everything was
- * seen.  `device` is the storage's, `root` that of a root which the cell may write,
- * or the same.
+ * Adds unlinked files that a cell's processes have open: a walk cannot find
+ * them.  The size of an unlinked file cannot be read if it is only mapped, or
+ * in a message between two processes; then `whole` becomes false.  `device` is
+ * the storage's; `root` is that of a root which the cell may write, else the
+ * same.
  */
 void disk_usage_unlinked(pid_t cell, dev_t device, dev_t root,
     struct disk_usage *u);
 
 /*
- * Whether this process may read all of its sandbox.  init does without; where
- * the capabilities are missing, some things are not seen.
+ * Turns on or off the capabilities to read everything in the sandbox.  init has
+ * them off.  Where the kernel did not give them, some files are not counted.
  */
 void disk_usage_read_all(bool on);
 
-/* [{"session", "bytes", "files", "limitMb", "whole"}] of all cells. */
+/*
+ * [{"session", "generation", "bytes", "files", "limitMb", "whole"}] of all
+ * cells that are not frozen.
+ */
 json_t *disk_usage_cells(const struct cells *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* freezer.c: a cell that stands still. */
+/* freezer.c: freezes and thaws a cell by its cgroup. */
 #include "agent/init/freezer.h"
 
 #include <string.h>
@@ -7,19 +7,19 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-struct order {
+struct freeze_order {
 	int64_t number;
 	char frozen[FREEZER_WORD_MAX];
 	char thawed[FREEZER_WORD_MAX];
 };
 
 static const struct jfield ORDER[] = {
-	JFIELD("order", struct order, number, J_INT, J_REQUIRED, 1, INT64_MAX,
-	    "which of all freezes and thaws"),
-	JFIELD("frozen", struct order, frozen, J_STR, 0, 1,
-	    FREEZER_WORD_MAX - 1, "what freezes"),
-	JFIELD("thawed", struct order, thawed, J_STR, 0, 1,
-	    FREEZER_WORD_MAX - 1, "what lets go"),
+	JFIELD("order", struct freeze_order, number, J_INT, J_REQUIRED, 1,
+	    INT64_MAX, "number of this freeze or thaw"),
+	JFIELD("frozen", struct freeze_order, frozen, J_STR, 0, 1,
+	    FREEZER_WORD_MAX - 1, "text that freezes"),
+	JFIELD("thawed", struct freeze_order, thawed, J_STR, 0, 1,
+	    FREEZER_WORD_MAX - 1, "text that thaws"),
 };
 
 static int
@@ -31,14 +31,15 @@ write_word(int fd, const char *word)
 }
 
 static int
-take_order(struct cell *c, const json_t *msg, struct order *o, struct err *e)
+read_order(struct cell *c, const json_t *msg, struct freeze_order *o,
+    struct err *e)
 {
-	*o = (struct order){ 0 };
+	*o = (struct freeze_order){ 0 };
 	if (jfield_decode(msg, ORDER, ARRAY_LEN(ORDER), J_LENIENT, o, e) < 0)
 		return -1;
 	if (o->number < c->order)
 		return err_set(e, ERR_CONFLICT, CODE_STALE_ORDER,
-		    "order %lld came after %lld", (long long)o->number,
+		    "order %lld arrived after order %lld", (long long)o->number,
 		    (long long)c->order);
 	c->order = o->number;
 	return 0;
@@ -57,13 +58,13 @@ int
 freezer_hold(struct cell *c, const json_t *msg, struct channel_fds *fds,
     struct err *e)
 {
-	struct order o;
+	struct freeze_order o;
 
-	if (take_order(c, msg, &o, e) < 0)
+	if (read_order(c, msg, &o, e) < 0)
 		return -1;
 	if (fds->count < 1 || o.frozen[0] == '\0' || o.thawed[0] == '\0')
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
-		    "a descriptor and two words must come with it");
+		    "freeze needs a descriptor, `frozen` and `thawed`");
 	mem_close_fd(&c->freezer);
 	c->freezer = channel_fds_take(fds, 0);
 	str_copy(c->thawed, sizeof(c->thawed), o.thawed);
@@ -78,9 +79,9 @@ freezer_hold(struct cell *c, const json_t *msg, struct channel_fds *fds,
 int
 freezer_thaw(struct cell *c, const json_t *msg, struct err *e)
 {
-	struct order o;
+	struct freeze_order o;
 
-	if (take_order(c, msg, &o, e) < 0)
+	if (read_order(c, msg, &o, e) < 0)
 		return -1;
 	if (c->freezer >= 0 && write_word(c->freezer, c->thawed) < 0)
 		return err_errno(e, "thawing");

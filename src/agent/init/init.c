@@ -1,4 +1,4 @@
-/* init.c: PID 1 of a sandbox: the loop. */
+/* init.c: runs the loop of init, process 1 of a sandbox. */
 #include "agent/init/init.h"
 
 #include <errno.h>
@@ -23,11 +23,14 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { REQUEST_MS = 2000, AGAIN_MS = 50 };
+enum {
+	REQUEST_MS = 2000, /* for a client to send its request */
+	AGAIN_MS = 50      /* before accept() is tried again */
+};
 
 /*
- * Of this sandbox's user namespace, which is counted on the host for a user that
- * all sandboxes share.
+ * Limits of this sandbox's user namespace.  The host counts the same resources
+ * for one user that all sandboxes share.
  */
 static const struct {
 	const char *file, *most;
@@ -39,19 +42,19 @@ static const struct {
 /* ---- cells */
 
 /*
- * The one message that init reads from a wrapper: does it serve?  False, and why
- * not.
+ * Reads the only message that init takes from a wrapper: whether it serves.
+ * False: it does not; *e gets the reason.
  */
 static bool
-hear_start(struct init *in, struct cell *cell, struct err *e)
+read_start_message(struct init *in, struct cell *cell, struct err *e)
 {
 	auto_fds struct channel_fds fds = { .count = 0 };
 	auto_json json_t *msg = NULL;
 	struct err ignored = { 0 };
 
 	/*
-	 * A cell that fails before it has read its launch leaves a reset, and
-	 * behind that its last word.
+	 * If the cell fails before it has read its launch message, the first
+	 * read reports a reset, and only the second gets the cell's error.
 	 */
 	if (channel_recv(cell->channel, clock_ms(), &msg, &fds, &ignored) < 0 &&
 	    ignored.code == CODE_PEER_CLOSED)
@@ -74,9 +77,9 @@ cell_ended(struct init *in, struct cell *cell)
 	char session[ID_MAX];
 	struct err e = { 0 };
 
-	/* what it said last may have come after the look at its channel */
+	/* the cell's last message may have arrived after the poll() */
 	if (!cell->serving && cell->channel >= 0)
-		(void)!hear_start(in, cell, &e);
+		(void)!read_start_message(in, cell, &e);
 	str_copy(session, sizeof(session), cell->session);
 	log_line(LOG_INFO, "cell_ended", "%s generation %lld", session,
 	    (long long)cell->generation);
@@ -101,7 +104,7 @@ reap(struct init *in)
 	}
 }
 
-/* Those who wait for the launch hear why, and the cell goes. */
+/* Kills the cell and sends the error to the clients that wait for it. */
 static void
 fail_start(struct init *in, struct cell *cell, const struct err *e)
 {
@@ -112,7 +115,7 @@ fail_start(struct init *in, struct cell *cell, const struct err *e)
 
 /* ---- connections */
 
-static struct conn *
+static struct init_conn *
 free_conn(struct init *in)
 {
 	for (size_t i = 0; i < INIT_CONNS_MAX; i++)
@@ -121,11 +124,11 @@ free_conn(struct init *in)
 	return NULL;
 }
 
-/* As many as there is room for; the others wait in the backlog. */
+/* Accepts while slots are free; other clients wait in the backlog. */
 static void
 accept_all(struct init *in)
 {
-	struct conn *c;
+	struct init_conn *c;
 
 	while ((c = free_conn(in)) != NULL) {
 		int fd = accept4(in->opt.control_fd, NULL, NULL,
@@ -136,14 +139,14 @@ accept_all(struct init *in)
 				in->accept_at = clock_ms() + AGAIN_MS;
 			return;
 		}
-		*c = (struct conn){ .fd = fd,
+		*c = (struct init_conn){ .fd = fd,
 			.wait = WAIT_REQUEST,
 			.until = clock_ms() + REQUEST_MS };
 	}
 }
 
 static void
-read_request(struct init *in, struct conn *c)
+read_request(struct init *in, struct init_conn *c)
 {
 	auto_fds struct channel_fds fds = { .count = 0 };
 	auto_json json_t *msg = NULL;
@@ -161,21 +164,22 @@ read_request(struct init *in, struct conn *c)
 
 /* ---- the loop */
 
-struct watch {
+struct poll_set {
 	struct pollfd poll[2 + INIT_CONNS_MAX + CELLS_MAX];
-	pid_t pid[CELLS_MAX]; /* whose channel; cells move when one ends */
+	/* of the polled cells: an index would change when another cell ends */
+	pid_t pid[CELLS_MAX];
 	size_t count, cells;
 };
 
 static void
-add_fd(struct watch *w, int fd)
+add_fd(struct poll_set *w, int fd)
 {
 	w->poll[w->count++] = (struct pollfd){ fd, POLLIN, 0 };
 }
 
-/* Until when nothing is due; what is to be watched is in *w. */
+/* Fills *w and returns the time until which poll() may wait. */
 static int64_t
-collect_fds(struct init *in, int signal_fd, struct watch *w)
+collect_fds(struct init *in, int signal_fd, struct poll_set *w)
 {
 	int64_t next = INT64_MAX;
 
@@ -187,7 +191,7 @@ collect_fds(struct init *in, int signal_fd, struct watch *w)
 	    free_conn(in) != NULL && next == INT64_MAX ? in->opt.control_fd
 						       : -1);
 	for (size_t i = 0; i < INIT_CONNS_MAX; i++) {
-		const struct conn *c = &in->conns[i];
+		const struct init_conn *c = &in->conns[i];
 
 		add_fd(w, c->wait == WAIT_REQUEST ? c->fd : -1);
 		if (c->wait != WAIT_NOTHING && c->until < next)
@@ -198,7 +202,7 @@ collect_fds(struct init *in, int signal_fd, struct watch *w)
 	for (size_t i = 0; i < in->cells.count; i++) {
 		const struct cell *c = &in->cells.cell[i];
 
-		/* what a serving wrapper may say is never read */
+		/* init never reads from a wrapper that serves */
 		if (c->serving || c->channel < 0)
 			continue;
 		w->pid[w->cells++] = c->pid;
@@ -211,9 +215,9 @@ collect_fds(struct init *in, int signal_fd, struct watch *w)
 	return next;
 }
 
-/* Waits for what is due or heard next, and does it. */
+/* Waits for the next message or deadline, and handles it. */
 static void
-serve_once(struct init *in, int signal_fd, struct watch *w)
+serve_once(struct init *in, int signal_fd, struct poll_set *w)
 {
 	int64_t next = collect_fds(in, signal_fd, w);
 	const struct pollfd *conn = w->poll + 2;
@@ -225,7 +229,8 @@ serve_once(struct init *in, int signal_fd, struct watch *w)
 	for (size_t i = 0; i < w->cells; i++) {
 		struct cell *c = cells_by_pid(&in->cells, w->pid[i]);
 
-		if (cell[i].revents != 0 && c != NULL && !hear_start(in, c, &e))
+		if (cell[i].revents != 0 && c != NULL &&
+		    !read_start_message(in, c, &e))
 			fail_start(in, c, &e);
 	}
 	for (size_t i = 0; i < in->cells.count; i++) {
@@ -239,7 +244,7 @@ serve_once(struct init *in, int signal_fd, struct watch *w)
 		fail_start(in, c, &e);
 	}
 	for (size_t i = 0; i < INIT_CONNS_MAX; i++) {
-		struct conn *c = &in->conns[i];
+		struct init_conn *c = &in->conns[i];
 
 		if (conn[i].revents != 0)
 			read_request(in, c);
@@ -257,9 +262,9 @@ serve_once(struct init *in, int signal_fd, struct watch *w)
 	}
 }
 
-/* True when it is time to end. */
+/* Reads signals and reaps children; true after SIGTERM. */
 static bool
-take_signals(struct init *in, int signal_fd)
+read_signals(struct init *in, int signal_fd)
 {
 	struct signalfd_siginfo s;
 	bool end = false;
@@ -283,7 +288,7 @@ watch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* One tenant must not use up what the host's user has for all. */
+/* Sets USER_LIMITS: one tenant must not use up the host user's share. */
 static void
 limit_user(void)
 {
@@ -299,18 +304,18 @@ limit_user(void)
 }
 
 static int
-prepare(struct init *in, struct err *e)
+prepare_sandbox(struct init *in, struct err *e)
 {
 	ssize_t n = readlink("/proc/self/exe", in->agent, INIT_AGENT_MAX - 1);
 
 	if (n <= 0)
 		return err_errno(e, "cannot find this program");
 	in->agent[n] = '\0';
-	/* cells are copies of us: what was freed must not be in them */
+	/* cells start as copies of init: keep no freed data in memory */
 	mallopt(M_PERTURB, 0x5a);
 	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 	prctl(PR_SET_DUMPABLE, 0);
-	disk_usage_read_all(false); /* only the child that measures may */
+	disk_usage_read_all(false); /* the measuring child turns it on */
 	if (in->opt.writable_root && cell_root_prepare(e) < 0)
 		return -1;
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);
@@ -323,15 +328,15 @@ int
 init_main(const struct init_options *opt)
 {
 	static struct init in;
-	struct watch w = { 0 };
+	struct poll_set w = { 0 };
 	struct err e = { 0 };
 	int signal_fd;
 
 	in.opt = *opt;
-	/* everything inherited is for us alone, the host's lock file too */
+	/* inherited descriptors, such as the host's lock, are init's alone */
 	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	signal_fd = watch_signals();
-	if (signal_fd < 0 || prepare(&in, &e) < 0) {
+	if (signal_fd < 0 || prepare_sandbox(&in, &e) < 0) {
 		log_err(LOG_ERROR, "start_failed", &e);
 		return EXIT_FAILURE;
 	}
@@ -339,6 +344,6 @@ init_main(const struct init_options *opt)
 	    PACKAGE_VERSION);
 	do
 		serve_once(&in, signal_fd, &w);
-	while (!take_signals(&in, signal_fd));
+	while (!read_signals(&in, signal_fd));
 	return EXIT_SUCCESS;
 }

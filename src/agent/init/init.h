@@ -1,10 +1,10 @@
 /*
- * init.h: PID 1 of a sandbox.
+ * init.h: runs init, process 1 of a sandbox.
  *
- * One thread, one poll loop.  It makes cells, lists and ends them, and passes
- * on what is meant for a wrapper; it never waits for anybody: a control
- * connection that says nothing, an asker that does not read its answer, a
- * wrapper that has stopped or is hostile.
+ * init makes cells, lists and ends them, and forwards messages to wrappers.  It
+ * is one thread with one poll loop.  It never waits for a client that sends no
+ * request or does not read its answer, nor for a wrapper that has stopped or is
+ * hostile.
  */
 #ifndef SANDLEASE_AGENT_INIT_INIT_H
 #define SANDLEASE_AGENT_INIT_INIT_H
@@ -27,23 +27,23 @@ struct init_options {
 	enum log_level log_level;
 	enum log_format log_format;
 	int64_t log_kb;
-	bool writable_root; /* of every cell; see cell/root.h */
-	char **argv;        /* borrowed from main */
+	bool writable_root; /* for every cell; see cell/root.h */
+	char **argv;        /* of main(), borrowed */
 };
 
-/* What a connection waits for. */
+/* The event that a connection waits for. */
 enum wait {
 	WAIT_NOTHING, /* the slot is free */
 	WAIT_REQUEST,
-	WAIT_SERVING, /* launch: until the wrapper serves */
-	WAIT_GONE     /* look, kill: until nothing of the session is left */
+	WAIT_SERVING, /* op launch: until the wrapper serves */
+	WAIT_GONE     /* look, seal, kill: until the session has no wrapper */
 };
 
-struct conn {
+struct init_conn {
 	int fd;
 	enum wait wait;
 	int64_t until; /* of clock_ms() */
-	int64_t again; /* WAIT_GONE: the next look; a cell's end is told */
+	int64_t again; /* WAIT_GONE: next look; INT64_MAX: at the cell's end */
 	char session[ID_MAX];
 };
 
@@ -51,46 +51,47 @@ struct init {
 	struct init_options opt;
 	struct cells cells;
 	struct seals seals;
-	struct conn conns[INIT_CONNS_MAX];
-	int64_t watched_at; /* when the watchdog last looked */
-	int64_t accept_at;  /* not before: there was no descriptor left */
-	pid_t measuring;    /* the child that op usage waits for, or 0 */
+	struct init_conn conns[INIT_CONNS_MAX];
+	int64_t watched_at; /* when the watchdog last ran */
+	int64_t accept_at;  /* accept() again then: it had no descriptor left */
+	pid_t measuring;    /* the child that measures disk usage, or 0 */
 	char agent[INIT_AGENT_MAX]; /* path of this program */
 };
 
-/* Serves until it is told to end, upon which the kernel ends the sandbox. */
+/* Serves until SIGTERM.  When init exits, the kernel ends the sandbox. */
 int init_main(const struct init_options *opt);
 
 /* ---- init/conn.c */
 
-/* Hangs up and frees the slot. */
-void init_conn_free(struct conn *c);
+/* Closes the connection and frees its slot. */
+void init_conn_free(struct init_conn *c);
 
-/* Answers, {"ok":true} or the error, and frees the slot. */
-void init_answer(struct conn *c, json_t *reply);
-void init_refuse(struct conn *c, const struct err *e);
+/* Sends the reply, or the error, and frees the connection's slot. */
+void init_answer(struct init_conn *c, json_t *reply);
+void init_refuse(struct init_conn *c, const struct err *e);
 
 /*
- * What is left of the session that the connection waits for, if it is time to
- * look: answers when that is nothing, or when it need not wait any longer.
+ * For a connection in WAIT_GONE, if it is time: lists the wrappers of its
+ * session.  Answers when there are none, or when its waiting time is over.
  */
-void init_look(struct init *in, struct conn *c);
+void init_look(struct init *in, struct init_conn *c);
 
-/* Tells those who wait for a launch how it went. */
+/* Answer the connections that wait for the launch. */
 void init_launched(struct init *in, const struct cell *cell);
 void init_launch_failed(struct init *in, const char *session,
     const struct err *e);
 
-/* Looks again for those who wait until nothing of the session is left. */
+/* Calls init_look() for the connections that wait for the session's end. */
 void init_cell_ended(struct init *in, const char *session);
 
 /* ---- init/ops.c */
 
 /*
- * Does what a message asks.  Either answers and frees the connection's slot,
- * or leaves it waiting.  `fds` stay the caller's but for what is taken.
+ * Carries out a message.  Either answers and frees the connection's slot, or
+ * leaves the connection waiting.  The caller closes the `fds` that were not
+ * taken out of the list.
  */
-void init_op(struct init *in, struct conn *c, json_t *msg,
+void init_op(struct init *in, struct init_conn *c, json_t *msg,
     struct channel_fds *fds);
 
 #endif

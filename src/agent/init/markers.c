@@ -1,4 +1,4 @@
-/* markers.c: wrappers that no cell encloses, by what their environment says. */
+/* markers.c: finds wrappers outside any cell by their environment. */
 #include "agent/init/markers.h"
 
 #include <dirent.h>
@@ -14,7 +14,10 @@
 
 enum { ENVIRON_MAX = 128 * 1024, STATUS_MAX = 4096 };
 
-/* Bytes of other kinds would not get through as JSON, and hide the process. */
+/*
+ * Other bytes in an instance may not be valid JSON text: the entry could not be
+ * sent, and the process would stay hidden.
+ */
 static const char INSTANCE[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 static bool
@@ -36,7 +39,7 @@ markers_read(const char *env, size_t len, const char *session,
 
 	*out = (struct marked){ 0 };
 	for (const char *at = env, *v; at < env + len; at += strlen(at) + 1) {
-		/* an entry that was cut off says nothing */
+		/* ignore an entry that was cut off */
 		if (memchr(at, '\0', (size_t)(env + len - at)) == NULL)
 			break;
 		if (value_of(at, "SANDLEASE_SESSION_ID", &v))
@@ -61,11 +64,11 @@ markers_is_outside(const char *status)
 		return false;
 	ids += strlen("\nNSpid:\t");
 	first = strspn(ids, "0123456789");
-	/* a second number would be its pid in a cell */
+	/* a second number would be the pid in a cell's namespace */
 	return first > 0 && (ids[first] == '\n' || ids[first] == '\0');
 }
 
-/* What a file of /proc holds, at most `size` - 1 bytes; 0 when it cannot be read. */
+/* Reads at most `size` - 1 bytes of a file in /proc; 0: it cannot be read. */
 static size_t
 read_file(int proc_dir, const char *pid, const char *name, char *to,
     size_t size)
@@ -114,7 +117,7 @@ visit_all(const char *session, visit_fn *visit, void *ctx)
 	struct marked m;
 
 	if (proc == NULL)
-		return; /* what cannot be looked at adds nothing */
+		return; /* allowed: to find none proves nothing */
 	while ((entry = readdir(proc)) != NULL)
 		if (is_marked(dirfd(proc), entry->d_name, session, environ, &m))
 			visit(ctx, &m);
@@ -124,7 +127,7 @@ visit_all(const char *session, visit_fn *visit, void *ctx)
 static void
 send_signal(void *ctx, const struct marked *m)
 {
-	/* looked at just now: no number has gone once around since */
+	/* the pid was read just now, so it cannot be in use again already */
 	kill(m->pid, *(const int *)ctx);
 }
 

@@ -1,10 +1,12 @@
 /*
- * markers.h: wrappers that no cell encloses, by what their environment says.
+ * markers.h: finds wrappers outside any cell, by variables in their environment
+ * (the session's marker).
  *
- * A second, weaker source: it finds what an agent of another version started
- * beside init.  It may add to what was found, never prove an absence; and it
- * looks only at processes of init's own pid namespace, so that nothing in one
- * session's cell can pass for another session's.
+ * It finds wrappers that an agent of another version started beside init.  This
+ * is a weaker source than the table of cells: it can add a wrapper to those
+ * found, but to find none proves nothing.  Only processes of init's own pid
+ * namespace count, so that a process in one session's cell cannot pass for a
+ * wrapper of another session.
  */
 #ifndef SANDLEASE_AGENT_INIT_MARKERS_H
 #define SANDLEASE_AGENT_INIT_MARKERS_H
@@ -21,26 +23,30 @@ enum { MARKED_MAX = 8 }; /* in a list */
 
 struct marked {
 	pid_t pid;
-	char instance[ID_MAX]; /* "" when it does not say */
-	int64_t generation;    /* 0 when it does not say */
+	char instance[ID_MAX]; /* "": its environment has none */
+	int64_t generation;    /* 0: its environment has none */
 };
 
 /* Sends a signal to all living processes that carry the session's marker. */
 void markers_signal(const char *session, int signal);
 
-/* Adds them to a list of {"instance","generation"}, until it has MARKED_MAX. */
+/*
+ * Adds {"instance","generation"} of these processes to `list`, until it has
+ * MARKED_MAX entries.
+ */
 void markers_append(const char *session, json_t *list);
 
 /*
- * Whether an environment (entries that end with NUL, `len` bytes in all) is
- * that session's, and what else it says.  Whole entries only.  For the test.
+ * True when an environment (entries that end with NUL, `len` bytes in all) has
+ * the session's marker; *out gets the other values.  An incomplete last entry
+ * is ignored.  For the test.
  */
 bool markers_read(const char *env, size_t len, const char *session,
     struct marked *out);
 
 /*
- * Whether the text of /proc/PID/status is of a living process of the reader's
- * own pid namespace.  For the test.
+ * True when a text of /proc/PID/status belongs to a living process in the
+ * reader's own pid namespace.  For the test.
  */
 bool markers_is_outside(const char *status);
 

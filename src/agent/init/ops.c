@@ -1,4 +1,4 @@
-/* ops.c: what init can be asked. */
+/* ops.c: carries out the control operations of init, behind a fence. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,50 +17,55 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { START_MS = 10000, WAIT_MS_MAX = 10000, SPARE_MS = 1000 };
+enum {
+	START_MS = 10000, /* for a wrapper to serve */
+	WAIT_MS_MAX = 10000,
+	SPARE_MS = 1000 /* see op_launch() */
+};
 
-/* What most messages have. */
-struct target {
+/* Members that most messages have. */
+struct op_target {
 	char session[ID_MAX];
 	int64_t generation;
 	int64_t wait_ms;
 };
 
 static const struct jfield TARGET[] = {
-	JFIELD("session", struct target, session, J_STR, J_REQUIRED,
-	    ID_SESSION_LEN, ID_SESSION_LEN, "whose"),
-	JFIELD("generation", struct target, generation, J_INT, 0, 1, INT64_MAX,
-	    "which of its wrappers"),
-	JFIELD("waitMs", struct target, wait_ms, J_INT, 0, 0, WAIT_MS_MAX,
-	    "how long to wait for it to end"),
+	JFIELD("session", struct op_target, session, J_STR, J_REQUIRED,
+	    ID_SESSION_LEN, ID_SESSION_LEN, "id of the session"),
+	JFIELD("generation", struct op_target, generation, J_INT, 0, 1,
+	    INT64_MAX, "generation of the wrapper"),
+	JFIELD("waitMs", struct op_target, wait_ms, J_INT, 0, 0, WAIT_MS_MAX,
+	    "how long to wait for its end"),
 };
 
-struct request {
-	struct conn *conn;
+struct op_request {
+	struct init_conn *conn;
 	json_t *msg;
 	struct channel_fds *fds;
-	struct target to;
+	struct op_target to;
 };
 
 /*
- * Each answers, leaves the connection waiting, or returns -1.  What is meant for
- * a session gets its cell from pass_fence() and cannot look for one itself: so
- * no effect comes later than the generation it was meant for.
+ * An operation answers, leaves the connection waiting, or returns -1.  A cell_op
+ * gets its cell from pass_fence(), and the poison below stops it from finding a
+ * cell itself.  So a late message has no effect on a later generation than its
+ * own.
  */
-typedef int sandbox_op(struct init *in, struct request *r, struct err *e);
-typedef int cell_op(struct init *in, struct cell *c, struct request *r,
+typedef int sandbox_op(struct init *in, struct op_request *r, struct err *e);
+typedef int cell_op(struct init *in, struct cell *c, struct op_request *r,
     struct err *e);
 
 enum fence {
-	FENCE_LOOKS,   /* changes nothing that lives; there may be no cell */
-	FENCE_UP_TO,   /* no later generation; there may be no cell */
-	FENCE_EXACT,   /* this very generation */
-	FENCE_UNSEALED /* ... and its end has not begun */
+	FENCE_LOOKS,   /* any generation or no cell: changes no process */
+	FENCE_UP_TO,   /* this generation, an earlier one, or no cell */
+	FENCE_EXACT,   /* exactly this generation */
+	FENCE_UNSEALED /* exactly this generation, and it is not sealed */
 };
 
-/* *out: the session's cell, NULL where there is none and need not be. */
+/* Checks the fence.  *out: the session's cell, or NULL if it may have none. */
 static int
-pass_fence(const struct init *in, enum fence fence, const struct request *r,
+pass_fence(const struct init *in, enum fence fence, const struct op_request *r,
     struct cell **out, struct err *e)
 {
 	struct cell *c = cells_find(&in->cells, r->to.session);
@@ -74,7 +79,7 @@ pass_fence(const struct init *in, enum fence fence, const struct request *r,
 	if (fence == FENCE_UP_TO ? c->generation > r->to.generation
 				 : c->generation != r->to.generation)
 		return err_set(e, ERR_CONFLICT, CODE_STALE_GENERATION,
-		    "generation %lld was meant, %lld is there",
+		    "the request is for generation %lld, but %lld runs",
 		    (long long)r->to.generation, (long long)c->generation);
 	if (fence == FENCE_UNSEALED &&
 	    seals_get(&in->seals, c->session) >= c->generation)
@@ -83,17 +88,18 @@ pass_fence(const struct init *in, enum fence fence, const struct request *r,
 	return 0;
 }
 
-/* Only launch looks for itself: it is fenced by the seal. */
+/* For op launch only, which the seal fences. */
 static const struct cell *
-there_already(const struct init *in, const char *session)
+find_running(const struct init *in, const char *session)
 {
 	return cells_find(&in->cells, session);
 }
 
+/* from here on only pass_fence() finds cells */
 #pragma GCC poison cells_find
 
 static int
-op_ping(struct init *in, struct request *r, struct err *e)
+op_ping(struct init *in, struct op_request *r, struct err *e)
 {
 	auto_json json_t *reply = json_pack("{s:b, s:s, s:s, s:i, s:I}", "ok",
 	    1, "version", PACKAGE_VERSION, "sandbox", in->opt.sandbox, "pid",
@@ -105,7 +111,7 @@ op_ping(struct init *in, struct request *r, struct err *e)
 }
 
 static int
-op_list(struct init *in, struct request *r, struct err *e)
+op_list(struct init *in, struct op_request *r, struct err *e)
 {
 	auto_json json_t *reply =
 	    json_pack("{s:b, s:o}", "ok", 1, "cells", cells_list(&in->cells));
@@ -118,7 +124,7 @@ op_list(struct init *in, struct request *r, struct err *e)
 /* ---- looking and ending */
 
 static int
-wait_gone(struct init *in, const struct cell *c, struct request *r)
+wait_gone(struct init *in, const struct cell *c, struct op_request *r)
 {
 	str_copy(r->conn->session, ID_MAX, r->to.session);
 	r->conn->wait = WAIT_GONE;
@@ -129,14 +135,14 @@ wait_gone(struct init *in, const struct cell *c, struct request *r)
 }
 
 static int
-op_look(struct init *in, struct cell *c, struct request *r, struct err *e)
+op_look(struct init *in, struct cell *c, struct op_request *r, struct err *e)
 {
 	(void)e;
 	return wait_gone(in, c, r);
 }
 
 static int
-op_seal(struct init *in, struct cell *c, struct request *r, struct err *e)
+op_seal(struct init *in, struct cell *c, struct op_request *r, struct err *e)
 {
 	if (r->to.generation == 0)
 		return err_field(e, "generation", "is required");
@@ -156,8 +162,9 @@ signal_all(struct cell *c, const char *session, int sig)
 }
 
 /*
- * Before the signal: whoever sees a process die of it finds the reason there.
- * A wrapper that takes no messages is ended without.
+ * Sends the reason to the wrapper, before SIGTERM: when a process of the tenant
+ * dies of the signal, the wrapper must know the reason already.  A wrapper that
+ * takes no messages is ended without it.
  */
 static void
 tell_reason(const struct cell *c, const json_t *term)
@@ -173,7 +180,7 @@ tell_reason(const struct cell *c, const json_t *term)
 }
 
 static int
-op_term(struct init *in, struct cell *c, struct request *r, struct err *e)
+op_term(struct init *in, struct cell *c, struct op_request *r, struct err *e)
 {
 	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
 
@@ -187,7 +194,7 @@ op_term(struct init *in, struct cell *c, struct request *r, struct err *e)
 }
 
 static int
-op_kill(struct init *in, struct cell *c, struct request *r, struct err *e)
+op_kill(struct init *in, struct cell *c, struct op_request *r, struct err *e)
 {
 	(void)e;
 	signal_all(c, r->to.session, SIGKILL);
@@ -196,14 +203,15 @@ op_kill(struct init *in, struct cell *c, struct request *r, struct err *e)
 
 /* ---- the disk */
 
-/* A child measures, so that nobody else waits for it; one at a time. */
+/* A child measures, so that init can go on; only one at a time. */
 static int
-op_usage(struct init *in, struct request *r, struct err *e)
+op_usage(struct init *in, struct op_request *r, struct err *e)
 {
 	pid_t pid;
 
 	if (in->measuring > 0)
-		return err_set(e, ERR_BUSY, CODE_BUSY, "it is being measured");
+		return err_set(e, ERR_BUSY, CODE_BUSY,
+		    "disk usage is being measured already");
 	pid = fork();
 	if (pid < 0)
 		return err_errno(e, "fork");
@@ -220,9 +228,9 @@ op_usage(struct init *in, struct request *r, struct err *e)
 	return 0;
 }
 
-/* The cell's first process passes it on to all others at once. */
+/* Signals the cell's first process, which stops or continues all others. */
 static int
-signal_cell(const struct cell *c, struct request *r, int sig)
+signal_cell(const struct cell *c, struct op_request *r, int sig)
 {
 	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
 
@@ -232,7 +240,7 @@ signal_cell(const struct cell *c, struct request *r, int sig)
 }
 
 static int
-op_stop_signal(struct init *in, struct cell *c, struct request *r,
+op_stop_signal(struct init *in, struct cell *c, struct op_request *r,
     struct err *e)
 {
 	(void)in;
@@ -241,7 +249,7 @@ op_stop_signal(struct init *in, struct cell *c, struct request *r,
 }
 
 static int
-op_continue_signal(struct init *in, struct cell *c, struct request *r,
+op_continue_signal(struct init *in, struct cell *c, struct op_request *r,
     struct err *e)
 {
 	(void)in;
@@ -251,15 +259,18 @@ op_continue_signal(struct init *in, struct cell *c, struct request *r,
 
 /* ---- launch */
 
+/* 0: the launch may start; 1: refused and answered; -1: refused. */
 static int
-admit(struct init *in, struct request *r, const struct launch *l, struct err *e)
+check_launch(struct init *in, struct op_request *r, const struct launch *l,
+    struct err *e)
 {
-	const struct cell *there = there_already(in, l->session);
+	const struct cell *there = find_running(in, l->session);
 	size_t announced = LAUNCH_PORTS + l->port_count + (size_t)l->cgroups;
 
 	if (seals_hold(&in->seals, l->session, l->generation, l->intent_ms))
 		return err_set(e, ERR_CONFLICT, CODE_STALE_GENERATION,
-		    "generation %lld may be over", (long long)l->generation);
+		    "generation %lld may have ended already",
+		    (long long)l->generation);
 	if (there != NULL) {
 		auto_json json_t *reply = json_pack("{s:b, s:s, s:s, s:s, s:I}",
 		    "ok", 0, "code", code_word(CODE_ALREADY_RUNNING), "message",
@@ -272,16 +283,16 @@ admit(struct init *in, struct request *r, const struct launch *l, struct err *e)
 	}
 	if (r->fds->count != announced)
 		return err_set(e, ERR_INVALID, CODE_LAUNCH_FAILED,
-		    "%zu descriptors came, %zu were announced", r->fds->count,
-		    announced);
+		    "%zu descriptors came with a launch that needs %zu",
+		    r->fds->count, announced);
 	if (in->cells.count == CELLS_MAX)
 		return err_set(e, ERR_LIMITED, CODE_LAUNCH_FAILED,
-		    "a sandbox has room for %d sessions", CELLS_MAX);
+		    "a sandbox can have at most %d sessions", CELLS_MAX);
 	return 0;
 }
 
 static int
-start_cell(struct init *in, struct request *r, const struct launch *l,
+start_cell(struct init *in, struct op_request *r, const struct launch *l,
     struct err *e)
 {
 	auto_fd int ours = -1, theirs = -1;
@@ -297,7 +308,7 @@ start_cell(struct init *in, struct request *r, const struct launch *l,
 		return err_errno(e, "socketpair");
 	ours = ends[0];
 	theirs = ends[1];
-	/* a wrapper that does not read must not hold us up */
+	/* a wrapper that does not read must not block init */
 	fcntl(ours, F_SETFL, O_NONBLOCK);
 	if (in->opt.writable_root)
 		json_object_set_new(json_object_get(r->msg, "user"), "name",
@@ -320,14 +331,14 @@ start_cell(struct init *in, struct request *r, const struct launch *l,
 }
 
 static int
-op_launch(struct init *in, struct request *r, struct err *e)
+op_launch(struct init *in, struct op_request *r, struct err *e)
 {
 	struct launch l;
 	int rc;
 
 	if (launch_decode(r->msg, &l, e) < 0)
 		return -1;
-	rc = admit(in, r, &l, e);
+	rc = check_launch(in, r, &l, e);
 	if (rc != 0)
 		return rc < 0 ? -1 : 0;
 	if (start_cell(in, r, &l, e) < 0) {
@@ -335,7 +346,7 @@ op_launch(struct init *in, struct request *r, struct err *e)
 		return -1;
 	}
 	r->conn->wait = WAIT_SERVING;
-	/* the cell's own time is over first, and says why */
+	/* longer than the cell's start_by, whose error names the reason */
 	r->conn->until = clock_ms() + START_MS + SPARE_MS;
 	str_copy(r->conn->session, ID_MAX, l.session);
 	return 0;
@@ -344,7 +355,7 @@ op_launch(struct init *in, struct request *r, struct err *e)
 /* ---- freezing */
 
 static int
-op_freeze(struct init *in, struct cell *c, struct request *r, struct err *e)
+op_freeze(struct init *in, struct cell *c, struct op_request *r, struct err *e)
 {
 	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
 
@@ -356,7 +367,7 @@ op_freeze(struct init *in, struct cell *c, struct request *r, struct err *e)
 }
 
 static int
-op_thaw(struct init *in, struct cell *c, struct request *r, struct err *e)
+op_thaw(struct init *in, struct cell *c, struct op_request *r, struct err *e)
 {
 	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
 
@@ -370,7 +381,7 @@ op_thaw(struct init *in, struct cell *c, struct request *r, struct err *e)
 /* ---- forwarded */
 
 static int
-op_forward(struct init *in, struct cell *c, struct request *r, struct err *e)
+op_forward(struct init *in, struct cell *c, struct op_request *r, struct err *e)
 {
 	int fds[CHANNEL_FDS_MAX];
 	size_t n = r->fds->count;
@@ -387,12 +398,12 @@ op_forward(struct init *in, struct cell *c, struct request *r, struct err *e)
 	if (channel_send(c->channel, r->msg, fds, n + 1, e) < 0)
 		return err_set(e, ERR_UNAVAILABLE, CODE_WRAPPER_UNRESPONSIVE,
 		    "the wrapper does not take messages");
-	/* it answers there; our copy goes without a word */
+	/* the wrapper answers on its copy of the descriptor */
 	init_conn_free(r->conn);
 	return 0;
 }
 
-/* An operation is of the sandbox, or of a cell behind a fence. */
+/* An operation on the sandbox, or on a cell behind a fence. */
 struct op {
 	const char *name;
 	sandbox_op *of_sandbox;
@@ -438,7 +449,7 @@ static const struct op OPS[] = {
 /* clang-format on */
 
 static int
-perform(struct init *in, struct request *r, struct err *e)
+dispatch_op(struct init *in, struct op_request *r, struct err *e)
 {
 	const char *name = json_str(r->msg, "op");
 	const struct op *op = NULL;
@@ -463,11 +474,12 @@ perform(struct init *in, struct request *r, struct err *e)
 }
 
 void
-init_op(struct init *in, struct conn *c, json_t *msg, struct channel_fds *fds)
+init_op(struct init *in, struct init_conn *c, json_t *msg,
+    struct channel_fds *fds)
 {
-	struct request r = { .conn = c, .msg = msg, .fds = fds };
+	struct op_request r = { .conn = c, .msg = msg, .fds = fds };
 	struct err e = { 0 };
 
-	if (perform(in, &r, &e) < 0)
+	if (dispatch_op(in, &r, &e) < 0)
 		init_refuse(c, &e);
 }

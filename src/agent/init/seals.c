@@ -1,9 +1,9 @@
-/* seals.c: the generations that are over. */
+/* seals.c: remembers which generations are over. */
 #include "agent/init/seals.h"
 
 #include "common/str.h"
 
-/* FNV-1a */
+/* The set of a session, by the hash FNV-1a. */
 static size_t
 set_of(const char *session)
 {
@@ -15,7 +15,7 @@ set_of(const char *session)
 }
 
 static const struct seal *
-find(const struct seals *s, const char *session)
+find_seal(const struct seals *s, const char *session)
 {
 	const struct seal *set = s->seal[set_of(session)];
 
@@ -25,7 +25,7 @@ find(const struct seals *s, const char *session)
 	return NULL;
 }
 
-/* The session's own place, else a free one, else the oldest's. */
+/* The session's own entry, else a free one, else the oldest. */
 static struct seal *
 place_for(struct seals *s, const char *session)
 {
@@ -34,7 +34,7 @@ place_for(struct seals *s, const char *session)
 	for (size_t i = 0; i < SEAL_WAYS; i++) {
 		if (str_equal(set[i].session, session))
 			return &set[i];
-		if (set[i].at_ms < oldest->at_ms) /* a free one is of no time */
+		if (set[i].at_ms < oldest->at_ms) /* a free entry has 0 */
 			oldest = &set[i];
 	}
 	return oldest;
@@ -60,7 +60,7 @@ seals_put(struct seals *s, const char *session, int64_t generation,
 int64_t
 seals_get(const struct seals *s, const char *session)
 {
-	const struct seal *known = find(s, session);
+	const struct seal *known = find_seal(s, session);
 
 	return known != NULL ? known->generation : 0;
 }

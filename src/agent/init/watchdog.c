@@ -1,4 +1,4 @@
-/* watchdog.c: memory of a whole cell where no cgroup limits it. */
+/* watchdog.c: limits the memory of a whole cell where no cgroup does. */
 #include "agent/init/watchdog.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ watchdog_next(const struct cells *t, int64_t last_ms)
 }
 
 static void
-look_at(const struct cell *c)
+check_cell(const struct cell *c)
 {
 	auto_tree struct proctree tree = { 0 };
 	int64_t sum = 0, most = 0;
@@ -45,11 +45,11 @@ look_at(const struct cell *c)
 	}
 	if (sum <= c->memory_mb << 20 || largest == 0)
 		return;
-	/* a pid that ended since would have to be used again within a moment */
+	/* the pid was read just now, so it cannot be in use again already */
 	kill(largest, SIGKILL);
 	log_line(LOG_WARN, "memory",
 	    "session %s has %" PRId64 " MB of %" PRId64
-	    ": its largest process was ended",
+	    ": its largest process was killed",
 	    c->session, sum >> 20, c->memory_mb);
 }
 
@@ -58,5 +58,5 @@ watchdog_look(const struct cells *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		if (t->cell[i].memory_mb > 0)
-			look_at(&t->cell[i]);
+			check_cell(&t->cell[i]);
 }

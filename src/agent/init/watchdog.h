@@ -1,8 +1,9 @@
 /*
- * watchdog.h: memory of a whole cell where no cgroup limits it.
+ * watchdog.h: limits the memory of a whole cell where no cgroup does.
  *
- * An rlimit holds a single process; many small ones are added up here, twice
- * a second, and the largest is ended when they are too large together.
+ * An rlimit limits a single process only.  The watchdog adds up the memory of
+ * all processes of a cell, twice a second, and kills the largest process when
+ * the sum is above the cell's limit.
  */
 #ifndef SANDLEASE_AGENT_INIT_WATCHDOG_H
 #define SANDLEASE_AGENT_INIT_WATCHDOG_H
@@ -11,10 +12,10 @@
 
 #include "agent/init/cells.h"
 
-/* When to look again, of clock_ms(); INT64_MAX: there is nothing to watch. */
+/* clock_ms() of the next check; INT64_MAX: no cell has a limit. */
 int64_t watchdog_next(const struct cells *t, int64_t last_ms);
 
-/* Looks at every cell that has a limit, and ends what is too large. */
+/* Checks every cell with a limit; kills at most one process in each. */
 void watchdog_look(const struct cells *t);
 
 #endif
