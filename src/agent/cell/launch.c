@@ -72,7 +72,7 @@ launch_decode(const json_t *msg, struct launch *out, struct err *e)
 		return err_field(e, "session", "is not a session's id");
 	if (!str_made_of(w.instance, "abcdefghijklmnopqrstuvwxyz0123456789", 1,
 		ID_MAX - 1))
-		return err_field(e, "instance", "must be of [a-z0-9]");
+		return err_field(e, "instance", "must have only a-z and 0-9");
 	if (envset_check(w.env, "env", e) < 0)
 		return -1;
 	*out = (struct launch){

@@ -127,7 +127,7 @@ visit_all(const char *session, visit_fn *visit, void *ctx)
 static void
 send_signal(void *ctx, const struct marked *m)
 {
-	/* the pid was read just now, so it cannot be in use again already */
+	/* the kernel would have to reuse the pid within this moment */
 	kill(m->pid, *(const int *)ctx);
 }
 

@@ -88,14 +88,14 @@ pass_fence(const struct init *in, enum fence fence, const struct op_request *r,
 	return 0;
 }
 
-/* For op launch only, which the seal fences. */
+/* For op launch only: its fence is the seal. */
 static const struct cell *
 find_running(const struct init *in, const char *session)
 {
 	return cells_find(&in->cells, session);
 }
 
-/* from here on only pass_fence() finds cells */
+/* from here on no operation can find a cell past the fence */
 #pragma GCC poison cells_find
 
 static int

@@ -45,7 +45,7 @@ check_cell(const struct cell *c)
 	}
 	if (sum <= c->memory_mb << 20 || largest == 0)
 		return;
-	/* the pid was read just now, so it cannot be in use again already */
+	/* the kernel would have to reuse the pid within this moment */
 	kill(largest, SIGKILL);
 	log_line(LOG_WARN, "memory",
 	    "session %s has %" PRId64 " MB of %" PRId64

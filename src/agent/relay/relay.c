@@ -20,7 +20,7 @@ struct listener {
 	struct loop_item item;
 	int port;
 	int fd;
-	bool paused; /* not accepting: too many connections or descriptors */
+	bool paused; /* too many connections, or no descriptor for accept() */
 	struct listener *next;
 };
 

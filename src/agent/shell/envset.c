@@ -253,8 +253,8 @@ add_all(struct environment *n)
 		/* /usr is read-only unless root: install in the home directory */
 		{ "NPM_CONFIG_PREFIX", root ? "" : "/home/user/.local" },
 		/*
-		 * There is no network: npm would try for more than a minute,
-		 * pip for ten seconds.  pip names the reason when it retries.
+		 * A cell has no network: npm would retry for more than a minute,
+		 * pip for ten seconds.  pip names the reason only if it retries.
 		 */
 		{ "NPM_CONFIG_FETCH_RETRIES", "0" },
 		{ "PIP_RETRIES", "1" },
