@@ -443,7 +443,7 @@ agent api/process "an id is taken away from who lives" process/process.c \
 	'/^process_admit/,/^}/s/if \(old != NULL && !old->ended\)/if (false)/' \
 	"ids of the callers choice"
 agent api/process "the end of the input is not passed on" process/input.c \
-	'/^let_go/,/^}/s/if \(end \|\| /if (/' \
+	'/^end_turn/,/^}/s/if \(end \|\| /if (/' \
 	"input is written and closed"
 agent api/stdin "nobody sees a process end while its client is silent" api/process_input.c \
 	'/^watch_process/,/^}/s/if \(answer\) \{/if (false) {/' \

@@ -1,4 +1,4 @@
-/* act.c: what is done to a background process that lives. */
+/* act.c: kills and signals running background processes. */
 #include <signal.h>
 
 #include "agent/base/proctree.h"

@@ -1,4 +1,4 @@
-/* input.c: writing to what a background process reads. */
+/* input.c: writes to the input pipe of a background process. */
 #include <errno.h>
 #include <poll.h>
 #include <unistd.h>
@@ -9,14 +9,14 @@
 #include "common/mem.h"
 
 enum {
-	INPUT_MS = 30000, /* for a process that reads nothing, and for a turn */
-	CLOSING_MS = 1000 /* between the end of what it reads and its own */
+	INPUT_MS = 30000, /* wait for a turn, and for a process to read */
+	CLOSING_MS = 1000 /* wait for the exit after the pipe was closed */
 };
 
 /* ---- turns */
 
 static void
-let_go(struct process *p, bool end)
+end_turn(struct process *p, bool end)
 {
 	child_lock(&process_table);
 	if (end || p->entry.ended)
@@ -43,7 +43,7 @@ process_input_open(struct process_input *in, struct process *p, int gone_fd,
 		.watch = { .fd = -1 } };
 	child_lock(&process_table);
 	mine = child_take_turn(&p->entry, INPUT_MS);
-	in->fd = p->input; /* ours until let_go() */
+	in->fd = p->input; /* stays open until end_turn() */
 	child_unlock(&process_table);
 	if (!mine)
 		return !child_lives(&p->entry)
@@ -52,11 +52,11 @@ process_input_open(struct process_input *in, struct process *p, int gone_fd,
 			  "another request is writing to process '%s'",
 			  p->rec.id);
 	if (in->fd < 0) {
-		let_go(p, false);
+		end_turn(p, false);
 		return is_closed(p, e);
 	}
 	if (process_watch(p, &in->watch, e) < 0) {
-		let_go(p, false);
+		end_turn(p, false);
 		return -1;
 	}
 	return 0;
@@ -66,7 +66,7 @@ void
 process_input_close(struct process_input *in, bool end)
 {
 	process_unwatch(in->process, &in->watch);
-	let_go(in->process, end);
+	end_turn(in->process, end);
 }
 
 /* ---- writing */
@@ -81,7 +81,7 @@ process_input_check(struct process_input *in, struct err *e)
 
 	(void)!read(in->watch.fd, &seen, sizeof(seen));
 	closed = poll(&f, 1, 0) == 1 && (f.revents & POLLERR) != 0;
-	/* nobody can read any more: mostly because it ends just now */
+	/* no process has the reading end: usually the process is exiting */
 	if (closed && child_lives(&in->process->entry))
 		(void)poll(&end, 1, CLOSING_MS);
 	if (!child_lives(&in->process->entry))
@@ -89,7 +89,7 @@ process_input_check(struct process_input *in, struct err *e)
 	return closed ? is_closed(in->process, e) : 0;
 }
 
-/* Until it takes more, -1 when it does not. */
+/* Waits until the process reads more; -1 when it does not. */
 static int
 await_reader(struct process_input *in, int64_t end_ms, struct err *e)
 {

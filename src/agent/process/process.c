@@ -1,4 +1,4 @@
-/* process.c: the table of a session's background processes. */
+/* process.c: keeps the table of a session's background processes. */
 #include "agent/process/process.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "agent/process/internal.h"
 #include "common/mem.h"
 
-/* ---- who is there; with the lock held */
+/* ---- entries of the table; with the lock held */
 
 static void
 remove_files(struct child_entry *c)
@@ -15,7 +15,7 @@ remove_files(struct child_entry *c)
 }
 
 static void
-destroy(struct child_entry *c)
+free_process(struct child_entry *c)
 {
 	struct process *p = process_of(c);
 
@@ -25,9 +25,9 @@ destroy(struct child_entry *c)
 	free(p);
 }
 
-/* Forgets what has ended and was not to be kept longer than this. */
+/* Forgets autoCleanup processes that ended PROCESS_CLEANUP_MS ago. */
 static void
-sweep(void)
+forget_cleaned_up(void)
 {
 	struct child_table *t = &process_table;
 	int64_t before = clock_ms() - PROCESS_CLEANUP_MS;
@@ -48,13 +48,16 @@ struct child_table process_table = { .one = "process",
 	.failed = CODE_PROCESS_ERROR,
 	.too_many = CODE_TOO_MANY_PROCESSES,
 	.living_max = PROCESS_LIVING_MAX,
-	.each_second = sweep,
+	.each_second = forget_cleaned_up,
 	.removed = remove_files,
-	.destroy = destroy,
+	.destroy = free_process,
 	.lock = LOCK_INIT(LOCK_PROCESS),
 	.changed = PTHREAD_COND_INITIALIZER };
 
-/* Keeps the newest of those that have ended. */
+/*
+ * Keeps the newest ended processes, within PROCESS_ENDED_MAX and
+ * PROCESS_LOGS_MB_MAX, and forgets the others.
+ */
 static void
 forget_oldest(void)
 {
@@ -103,7 +106,7 @@ process_ended(struct process *p, const struct process_end *how)
 	forget_oldest();
 }
 
-/* ---- for everybody else */
+/* ---- finding and describing */
 
 void
 process_load(void)
@@ -244,7 +247,7 @@ process_log_begin(struct process *p)
 	child_lock(&process_table);
 	if (p->readers++ == 0 && p->entry.ended && p->entry.listed) {
 		process_store_log(p->rec.id, path);
-		/* without it, what was once counted is gone */
+		/* if the file is gone, its bytes are lost; counters stay */
 		if (ring_open(&again, path, &ignored) == 0)
 			p->log = again;
 	}

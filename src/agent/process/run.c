@@ -1,8 +1,8 @@
 /*
- * run.c: the life of a background process, as the loop sees it.
+ * run.c: reads the output of background processes and notes their end.
  *
- * All but process_prepare() and end_late() runs in the loop's thread, which
- * alone appends to the log.
+ * Everything except process_prepare() and end_overdue() runs in the loop's
+ * thread.  No other thread appends to a log.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,12 +17,13 @@
 
 enum {
 	CHUNK = 64 * 1024,
-	CHUNKS_AT_ONCE = 4,     /* a loud one must not starve the others */
-	REST_MAX = 1024 * 1024, /* a pipe can hold that much, and no more */
-	LINGER_MAX = 256        /* that have ended and not let go of a pipe */
+	CHUNKS_AT_ONCE = 4,     /* then the other processes have a turn */
+	REST_MAX = 1024 * 1024, /* the largest size of a pipe */
+	LINGER_MAX = 256        /* ended processes with an open pipe */
 };
 
-static char chunk[CHUNK]; /* the loop's thread, as all of this */
+/* for the loop's thread only */
+static char chunk[CHUNK];
 static size_t lingering;
 
 /* ---- in the loop: output */
@@ -34,7 +35,7 @@ is_open(const struct process *p)
 }
 
 static void
-keep(struct process_pipe *q, size_t len)
+append_output(struct process_pipe *q, size_t len)
 {
 	struct process *p = process_of(q->in.entry);
 
@@ -46,7 +47,7 @@ keep(struct process_pipe *q, size_t len)
 	child_unlock(&process_table);
 }
 
-/* One read; false when there is nothing more for now. */
+/* Reads once; false when there is nothing more for now. */
 static bool
 read_pipe(struct process_pipe *q, bool wanted)
 {
@@ -54,7 +55,7 @@ read_pipe(struct process_pipe *q, bool wanted)
 
 	if (n > 0) {
 		if (wanted)
-			keep(q, (size_t)n);
+			append_output(q, (size_t)n);
 		return true;
 	}
 	if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -80,7 +81,10 @@ output_ready(struct loop_item *item, uint32_t events)
 	}
 }
 
-/* Reads what the process wrote before its end; its children may go on. */
+/*
+ * Reads the bytes that the process wrote before its end.  The limit is needed
+ * because children of the process may go on writing for ever.
+ */
 static void
 read_rest(struct process_pipe *q)
 {
@@ -102,8 +106,9 @@ status_of(const struct process *p, int exit_code)
 }
 
 /*
- * A child that was left behind may write for ever; it is read, so that it
- * neither blocks nor dies of it.
+ * Lets the loop read and discard what children of an ended process still write,
+ * so that they neither block nor die of SIGPIPE.  Above LINGER_MAX the pipes
+ * are closed.
  */
 static void
 linger(struct process *p)
@@ -118,7 +123,7 @@ linger(struct process *p)
 }
 
 static void
-finish(struct child_entry *c)
+note_end(struct child_entry *c)
 {
 	struct process *p = process_of(c);
 	struct process_record rec = p->rec;
@@ -130,7 +135,10 @@ finish(struct child_entry *c)
 	rec.end.status = status_of(p, rec.end.exit_code);
 	rec.end.timed_out = p->out_of_time;
 	clock_iso(rec.end.at);
-	/* before anybody sees it as ended, and may remove it */
+	/*
+	 * Before other threads can see the end: they may then remove the
+	 * record, and a later write would bring it back.
+	 */
 	process_store_write(&rec);
 	if (c->counted)
 		activity_end(ACTIVITY_RUNNING);
@@ -142,10 +150,10 @@ finish(struct child_entry *c)
 	linger(p);
 }
 
-/* ---- in the loop: its time is over */
+/* ---- the deadline */
 
 static void *
-end_late(void *entry)
+end_overdue(void *entry)
 {
 	struct child_entry *c = entry;
 
@@ -155,7 +163,7 @@ end_late(void *entry)
 }
 
 static void
-time_ready(struct loop_item *item, uint32_t events)
+deadline_ready(struct loop_item *item, uint32_t events)
 {
 	struct child_entry *c = ((struct child_item *)item)->entry;
 	struct process *p = process_of(c);
@@ -165,11 +173,11 @@ time_ready(struct loop_item *item, uint32_t events)
 		return;
 	child_close_item(&p->timer);
 	p->out_of_time = true;
-	/* the grace is not waited for here */
+	/* a thread waits for the grace period; the loop must not block */
 	child_lock(&process_table);
 	c->refs++;
 	child_unlock(&process_table);
-	if (serve_thread(end_late, c) < 0) {
+	if (serve_thread(end_overdue, c) < 0) {
 		proctree_signal(c->child.pid, NULL, SIGKILL);
 		kill(c->child.pid, SIGKILL);
 		child_release(c);
@@ -181,9 +189,9 @@ time_ready(struct loop_item *item, uint32_t events)
 void
 process_prepare(struct process *p)
 {
-	child_prepare(&p->entry, finish);
+	child_prepare(&p->entry, note_end);
 	child_add_item(&p->entry, &p->out[0].in, output_ready);
 	child_add_item(&p->entry, &p->out[1].in, output_ready);
-	child_add_item(&p->entry, &p->timer, time_ready);
+	child_add_item(&p->entry, &p->timer, deadline_ready);
 	p->out[1].which = RING_STDERR;
 }

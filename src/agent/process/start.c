@@ -1,4 +1,4 @@
-/* start.c: starting a background process. */
+/* start.c: starts a background process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -54,15 +54,15 @@ new_process(const struct process_options *w)
 	return p;
 }
 
-/* ---- its descriptors */
+/* ---- descriptors */
 
-/* The ends that it gets. */
-struct ends {
+/* The ends of pipes that the new process gets. */
+struct child_ends {
 	int out[2], input;
 };
 
 static void
-close_ends(struct ends *n)
+close_ends(struct child_ends *n)
 {
 	mem_close_fd(&n->out[0]);
 	mem_close_fd(&n->out[1]);
@@ -70,14 +70,14 @@ close_ends(struct ends *n)
 }
 
 static int
-make_pipe(int *ours, int *its, bool it_writes, struct err *e)
+make_pipe(int *ours, int *childs, bool child_writes, struct err *e)
 {
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno(e, "pipe");
-	*ours = ends[it_writes ? 0 : 1];
-	*its = ends[it_writes ? 1 : 0];
+	*ours = ends[child_writes ? 0 : 1];
+	*childs = ends[child_writes ? 1 : 0];
 	fcntl(*ours, F_SETFL, O_NONBLOCK);
 	return 0;
 }
@@ -99,8 +99,8 @@ make_timer(struct process *p, int64_t ms, struct err *e)
 }
 
 static int
-make_ends(struct process *p, const struct process_options *w, struct ends *n,
-    struct err *e)
+make_ends(struct process *p, const struct process_options *w,
+    struct child_ends *n, struct err *e)
 {
 	for (int i = 0; i < 2; i++)
 		if (make_pipe(&p->out[i].in.fd, &n->out[i], true, e) < 0)
@@ -119,7 +119,7 @@ close_ours(struct process *p)
 	mem_close_fd(&p->timer.fd);
 }
 
-/* ---- starting; with the lock held, so that its name is taken once */
+/* ---- starting; with the lock held, so that two starts cannot use one id */
 
 static void
 open_log(struct process *p)
@@ -128,11 +128,14 @@ open_log(struct process *p)
 	struct err ignored;
 
 	process_store_log(p->rec.id, path);
-	/* on a full disk it runs all the same, and what it says is lost */
+	/* on a full disk the process runs all the same, without a log */
 	(void)!ring_create(&p->log, path, &ignored);
 }
 
-/* A directory that is not there is the command's failure, not the call's. */
+/*
+ * Makes an entry that has failed already, if the working directory is missing:
+ * the command fails then, not the call.  -1 for any other error.
+ */
 static int
 fail_at_once(struct process *p, struct err *e)
 {
@@ -153,10 +156,11 @@ fail_at_once(struct process *p, struct err *e)
 }
 
 static int
-spawn(struct process *p, const struct process_options *w,
+spawn_shell(struct process *p, const struct process_options *w,
     const struct buf *script, const char *cwd, struct err *e)
 {
-	__attribute__((cleanup(close_ends))) struct ends n = { { -1, -1 }, -1 };
+	__attribute__((cleanup(close_ends))) struct child_ends n = { { -1, -1 },
+		-1 };
 
 	if (make_ends(p, w, &n, e) < 0)
 		return -1;
@@ -181,7 +185,7 @@ start_locked(struct process *p, const struct process_options *w,
 {
 	if (process_admit(p->rec.id, e) < 0)
 		return -1;
-	if (spawn(p, w, script, cwd, e) < 0) {
+	if (spawn_shell(p, w, script, cwd, e) < 0) {
 		close_ours(p);
 		return fail_at_once(p, e);
 	}
@@ -192,9 +196,12 @@ start_locked(struct process *p, const struct process_options *w,
 	return 0;
 }
 
-/* It ran and the loop could not watch it; another thread may have seen it. */
+/*
+ * Closes a process that ran but that the loop could not watch.  The lock is
+ * needed because another thread may have found the process.
+ */
 static void
-undo(struct process *p)
+undo_start(struct process *p)
 {
 	child_lock(&process_table);
 	p->rec.end.status = PROCESS_ERROR;
@@ -216,7 +223,7 @@ process_start(const struct process_options *w, struct process **out,
 	if (exec_prepare(&x, NULL, 0, &script, cwd, e) < 0)
 		return -1;
 	p = new_process(w);
-	process_prepare(p); /* who sees it may end it at once */
+	process_prepare(p);
 	process_load();
 	child_lock(&process_table);
 	rc = start_locked(p, w, &script, cwd, e);
@@ -226,7 +233,7 @@ process_start(const struct process_options *w, struct process **out,
 		rc = child_attach(&p->entry, e);
 		if (rc < 0) {
 			activity_end(ACTIVITY_RUNNING);
-			undo(p);
+			undo_start(p);
 		}
 	}
 	if (rc < 0)

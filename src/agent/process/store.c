@@ -1,4 +1,4 @@
-/* store.c: the processes of a session on its disk. */
+/* store.c: keeps records and logs of background processes on the disk. */
 #include "agent/process/store.h"
 
 #include <dirent.h>
@@ -43,7 +43,7 @@ path_of(const char *id, const char *suffix, char out[PROCESS_PATH_MAX])
 	snprintf(out, PROCESS_PATH_MAX, "%s/%s%s", PROCESS_DIR, id, suffix);
 }
 
-/* The tenant may remove it at any time. */
+/* Called before every write: the tenant may remove the directory any time. */
 static void
 make_dir(void)
 {
@@ -120,7 +120,8 @@ process_store_write(const struct process_record *r)
 
 /* ---- reading */
 
-struct told {
+/* Members of a record that need a check or another type. */
+struct record_rest {
 	char start[CLOCK_ISO_MAX], end[CLOCK_ISO_MAX];
 	int64_t pid, exit_code;
 	int auto_cleanup, timed_out, status;
@@ -133,32 +134,32 @@ is_time(const char *s)
 }
 
 static bool
-decode(const json_t *body, struct process_record *r)
+decode_record(const json_t *body, struct process_record *r)
 {
 	static const struct jfield TEXTS[] = {
 		JFIELD("id", struct process_record, id, J_STR, J_REQUIRED, 1,
-		    PROCESS_ID_MAX - 1, "its name"),
+		    PROCESS_ID_MAX - 1, "id of the process"),
 		JFIELD("shell", struct process_record, shell, J_STR, J_REQUIRED,
-		    1, SHELL_NAME_MAX - 1, "whose state it began with"),
+		    1, SHELL_NAME_MAX - 1, "shell that it was started in"),
 	};
 	static const struct jfield REST[] = {
-		JFIELD("start", struct told, start, J_STR, J_REQUIRED, 1,
-		    CLOCK_ISO_MAX - 1, "when it began"),
-		JFIELD("end", struct told, end, J_STR, J_REQUIRED, 0,
-		    CLOCK_ISO_MAX - 1, "when it ended"),
-		JFIELD("pid", struct told, pid, J_INT, J_REQUIRED, 0, INT32_MAX,
-		    "who it was"),
-		JFIELD("exitCode", struct told, exit_code, J_INT, J_REQUIRED, 0,
-		    255, "how it ended"),
-		JFIELD("autoCleanup", struct told, auto_cleanup, J_BOOL,
-		    J_REQUIRED, 0, 1, "not to be kept"),
-		JFIELD("timedOut", struct told, timed_out, J_BOOL, J_REQUIRED,
-		    0, 1, "its time was over"),
-		JFIELD_ENUM("status", struct told, status, J_REQUIRED,
-		    PROCESS_STATUS_NAMES, "where it is"),
+		JFIELD("start", struct record_rest, start, J_STR, J_REQUIRED, 1,
+		    CLOCK_ISO_MAX - 1, "start time"),
+		JFIELD("end", struct record_rest, end, J_STR, J_REQUIRED, 0,
+		    CLOCK_ISO_MAX - 1, "end time"),
+		JFIELD("pid", struct record_rest, pid, J_INT, J_REQUIRED, 0,
+		    INT32_MAX, "process number"),
+		JFIELD("exitCode", struct record_rest, exit_code, J_INT,
+		    J_REQUIRED, 0, 255, "exit code"),
+		JFIELD("autoCleanup", struct record_rest, auto_cleanup, J_BOOL,
+		    J_REQUIRED, 0, 1, "forget it after its end"),
+		JFIELD("timedOut", struct record_rest, timed_out, J_BOOL,
+		    J_REQUIRED, 0, 1, "the timeout ended it"),
+		JFIELD_ENUM("status", struct record_rest, status, J_REQUIRED,
+		    PROCESS_STATUS_NAMES, "status"),
 	};
 	const char *command = json_str(body, "command");
-	struct told t = { 0 };
+	struct record_rest t = { 0 };
 	struct err e;
 
 	if (str_empty(command) || strlen(command) > PROCESS_COMMAND_MAX ||
@@ -178,7 +179,7 @@ decode(const json_t *body, struct process_record *r)
 	return true;
 }
 
-/* The record of `id`, if a file of that name is a plausible one. */
+/* Reads the record of `id`; false unless the file is a plausible record. */
 static bool
 read_record(const char *id, struct process_record *r)
 {
@@ -195,16 +196,17 @@ read_record(const char *id, struct process_record *r)
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    (n = read(fd, text, RECORD_MAX)) <= 0 ||
-	    json_parse(text, (size_t)n, &body, &e) < 0 || !decode(body, r))
+	    json_parse(text, (size_t)n, &body, &e) < 0 ||
+	    !decode_record(body, r))
 		return false;
 	if (r->end.status == PROCESS_RUNNING)
-		/* the cell ended with its wrapper, and all that was in it */
+		/* the old wrapper's end killed all processes of the cell */
 		r->end = (struct process_end){ .status = PROCESS_KILLED,
 			.exit_code = KILLED };
 	return str_equal(r->id, id) && !r->auto_cleanup;
 }
 
-/* The id in a file's name; false when it is no file of ours. */
+/* Parses "ID.SUFFIX"; false when `name` is not a name of our files. */
 static bool
 id_of(const char *name, char id[PROCESS_ID_MAX], const char **suffix)
 {
@@ -227,9 +229,9 @@ by_age(const void *a, const void *b)
 	return order != 0 ? order : strcmp(x->id, y->id);
 }
 
-/* A record is kept, what belongs to none is removed. */
+/* Adds a record to `all`; removes files that have no valid record. */
 static void
-take_file(const char *name, struct process_record **all, size_t *count)
+load_file(const char *name, struct process_record **all, size_t *count)
 {
 	struct process_record r;
 	char id[PROCESS_ID_MAX];
@@ -259,7 +261,7 @@ process_store_load(size_t *count)
 	if (d == NULL)
 		return NULL;
 	while (looked++ < LOOKED_AT_MAX && (ent = readdir(d)) != NULL)
-		take_file(ent->d_name, &all, count);
+		load_file(ent->d_name, &all, count);
 	closedir(d);
 	if (*count > 0)
 		qsort(all, *count, sizeof(*all), by_age);
