@@ -1,4 +1,4 @@
-/* act.c: what is done to a terminal that lives. */
+/* act.c: writes to, resizes, interrupts and ends terminals. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -36,7 +36,10 @@ note_typed(struct pty *t)
 	activity_touch();
 }
 
-/* Until it takes more.  False when it does not, or nobody wants it to. */
+/*
+ * Waits until the terminal takes more input.  False when the program does not
+ * read, has ended, or the client has left.
+ */
 static bool
 wait_room(struct pty *t, struct child_watch *w, const struct pty_input *in)
 {
@@ -58,7 +61,7 @@ wait_room(struct pty *t, struct child_watch *w, const struct pty_input *in)
 }
 
 static bool
-pour(struct pty *t, const struct pty_input *in, struct child_watch *w,
+write_input(struct pty *t, const struct pty_input *in, struct child_watch *w,
     size_t *written)
 {
 	while (*written < in->len) {
@@ -75,7 +78,8 @@ pour(struct pty *t, const struct pty_input *in, struct child_watch *w,
 }
 
 static int
-type(struct pty *t, const struct pty_input *in, size_t *written, struct err *e)
+write_and_explain(struct pty *t, const struct pty_input *in, size_t *written,
+    struct err *e)
 {
 	struct child_watch w;
 	bool all;
@@ -84,7 +88,7 @@ type(struct pty *t, const struct pty_input *in, size_t *written, struct err *e)
 	if (child_watch(&t->entry, &w, e) < 0)
 		return -1;
 	note_typed(t);
-	all = pour(t, in, &w, written);
+	all = write_input(t, in, &w, written);
 	child_unwatch(&t->entry, &w);
 	if (all)
 		return 0;
@@ -104,14 +108,14 @@ pty_input(struct pty *t, const struct pty_input *in, size_t *written,
 	child_unlock(&pty_table);
 	if (!mine)
 		return child_lives(&t->entry) ? is_full(t, e) : has_ended(t, e);
-	rc = type(t, in, written, e);
+	rc = write_and_explain(t, in, written, e);
 	child_lock(&pty_table);
 	child_give_turn(&t->entry);
 	child_unlock(&pty_table);
 	return rc;
 }
 
-/* ---- its size */
+/* ---- size */
 
 int
 pty_resize(struct pty *t, int cols, int rows, struct err *e)
@@ -167,9 +171,9 @@ pty_end_of(const char *id)
 	return n;
 }
 
-/* ---- what runs in it */
+/* ---- commands in the foreground */
 
-/* With the lock held. */
+/* With the lock held: whether a command runs, and not only the shell. */
 static bool
 has_job(const struct pty *t)
 {
@@ -195,8 +199,9 @@ pty_running(void)
 }
 
 /*
- * As if it had been typed, whatever the program makes of ^C otherwise.  What
- * somebody has typed for since is not meant.
+ * TIOCSIG sends SIGINT also where a program has turned off ^C.  A terminal with
+ * newer input is skipped: its command may be one that began after the caller
+ * asked for the interrupt.
  */
 size_t
 pty_interrupt_all(const char *shell, int64_t older_ms)

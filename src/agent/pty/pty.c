@@ -1,4 +1,4 @@
-/* pty.c: the table of a session's terminals, and what they have written. */
+/* pty.c: keeps the table of a session's terminals, and their output. */
 #include "agent/pty/pty.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-/* ---- who is there; with the lock held */
+/* ---- entries of the table; with the lock held */
 
 static void
-destroy(struct child_entry *c)
+free_terminal(struct child_entry *c)
 {
 	struct pty *t = pty_of(c);
 
@@ -28,7 +28,7 @@ struct child_table pty_table = { .one = "terminal",
 	.too_many = CODE_TOO_MANY_TERMINALS,
 	.living_max = PTY_LIVING_MAX,
 	.hang_up = true,
-	.destroy = destroy,
+	.destroy = free_terminal,
 	.lock = LOCK_INIT(LOCK_PTY),
 	.changed = PTHREAD_COND_INITIALIZER };
 
@@ -40,7 +40,7 @@ pty_new(const char *id)
 	*t = (struct pty){ .master = -1, .slave = -1 };
 	str_copy(t->id, sizeof(t->id), id);
 	child_init(&t->entry, &pty_table, t->id);
-	t->ring = xmalloc(PTY_RING); /* pages come as they are written */
+	t->ring = xmalloc(PTY_RING); /* untouched pages use no memory */
 	return t;
 }
 
@@ -56,8 +56,9 @@ pty_living_of(const char *id)
 }
 
 /*
- * One that has ended gives its name up; the numbers go on, so that a reader of
- * the old one who comes back is not taken for a reader of the new one.
+ * A new terminal takes the name of an ended one and continues its byte numbers.
+ * If they began at 0 again, a client that reconnects with an offset of the old
+ * terminal would silently miss output of the new one.
  */
 int
 pty_admit(struct pty *t, struct err *e)
@@ -71,7 +72,7 @@ pty_admit(struct pty *t, struct err *e)
 	return 0;
 }
 
-/* Keeps those that have ended last; there is one too many at most. */
+/* Forgets the terminal that ended first, if more than PTY_ENDED_MAX have. */
 static void
 forget_oldest(void)
 {
@@ -99,7 +100,7 @@ pty_ended(struct pty *t)
 	forget_oldest();
 }
 
-/* ---- the ring; with the lock held too */
+/* ---- the ring; with the lock held */
 
 void
 pty_keep(struct pty *t, const char *data, size_t len)
@@ -124,7 +125,7 @@ first_of(const struct pty *t)
 }
 
 static void
-take(const struct pty *t, struct pty_block *b)
+copy_block(const struct pty *t, struct pty_block *b)
 {
 	size_t at = (size_t)(b->offset % PTY_RING);
 	size_t n = b->len < PTY_RING - at ? b->len : PTY_RING - at;
@@ -133,7 +134,7 @@ take(const struct pty *t, struct pty_block *b)
 	memcpy(b->data + n, t->ring, b->len - n);
 }
 
-/* ---- for everybody else */
+/* ---- finding and reading */
 
 int
 pty_find(const char *id, struct pty **out, struct err *e)
@@ -205,7 +206,7 @@ pty_read(struct pty *t, int64_t offset, struct pty_block *b)
 		b->offset = first_of(t) + (t->total - first_of(t)) / 2;
 	left = t->total - b->offset;
 	b->len = left < PTY_BLOCK ? (size_t)(left > 0 ? left : 0) : PTY_BLOCK;
-	take(t, b);
+	copy_block(t, b);
 	child_unlock(&pty_table);
 	return b->len > 0;
 }
@@ -218,7 +219,7 @@ pty_begin(struct pty *t, int64_t asked)
 	return asked < now.first || asked > now.total ? now.first : asked;
 }
 
-/* ---- who follows */
+/* ---- followers */
 
 int
 pty_watch(struct pty *t, struct child_watch *w, struct err *e)

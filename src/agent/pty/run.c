@@ -1,8 +1,8 @@
 /*
- * run.c: the life of a terminal, as the loop sees it.
+ * run.c: reads the output of terminals and notes their end.
  *
- * All but pty_prepare() and pty_hang_up_all() runs in the loop's thread, which
- * alone reads what the program writes.
+ * Everything except pty_prepare() and pty_hang_up_all() runs in the loop's
+ * thread.  No other thread reads the output of a program.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,14 +18,14 @@
 #include "common/mem.h"
 
 enum {
-	CHUNK = 4096,        /* a terminal gives no more at once */
-	CHUNKS_AT_ONCE = 16, /* a loud one must not starve the others */
-	CHUNKS_AT_END = 256  /* more than the kernel keeps of it */
+	CHUNK = 4096,        /* the kernel returns no more for one read */
+	CHUNKS_AT_ONCE = 16, /* then the other terminals have a turn */
+	CHUNKS_AT_END = 256  /* more than the kernel buffers */
 };
 
 /* ---- in the loop: output */
 
-/* False when there is nothing more for now. */
+/* Reads once; false when there is nothing more for now. */
 static bool
 read_chunk(struct pty *t)
 {
@@ -60,12 +60,16 @@ output_ready(struct loop_item *item, uint32_t events)
 	(void)events;
 	if (!child_is_reaped(&t->entry))
 		read_some(t, CHUNKS_AT_ONCE);
-	limits_view_refresh(); /* for `top`, whose next page is the next reading */
+	limits_view_refresh(); /* `top` reads /proc/meminfo after it prints */
 }
 
 /* ---- in the loop: the end */
 
-/* Without waiting for it: what spawn_wait() says cannot tell 137 from SIGKILL. */
+/*
+ * Notes the signal that killed the program, if one did: the result of
+ * spawn_wait() cannot tell exit code 137 from SIGKILL.  WNOWAIT leaves the
+ * process for spawn_wait().
+ */
 static void
 note_signal(struct pty *t)
 {
@@ -97,13 +101,14 @@ hang_up(struct pty *t)
 }
 
 static void
-finish(struct child_entry *c)
+note_end(struct child_entry *c)
 {
 	struct pty *t = pty_of(c);
 	int exit_code;
 
 	loop_forget(t->master);
-	t->out.fd = -1; /* it may have ended before child_attach() */
+	/* if child_attach() comes later, it must not watch the terminal */
+	t->out.fd = -1;
 	note_signal(t);
 	read_some(t, CHUNKS_AT_END);
 	exit_code = spawn_wait(&c->child);
@@ -120,7 +125,7 @@ finish(struct child_entry *c)
 void
 pty_prepare(struct pty *t)
 {
-	child_prepare(&t->entry, finish);
+	child_prepare(&t->entry, note_end);
 	child_add_item(&t->entry, &t->out, output_ready);
 }
 
@@ -151,6 +156,6 @@ pty_hang_up_all(void)
 	child_lock(&pty_table);
 	any = child_living(&pty_table) > 0;
 	child_unlock(&pty_table);
-	if (any) /* else there may be no loop */
+	if (any) /* else the loop may not exist */
 		(void)!loop_call(hang_up_all, NULL, &ignored);
 }

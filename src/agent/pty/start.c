@@ -1,4 +1,4 @@
-/* start.c: opening a terminal. */
+/* start.c: opens a terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 #include "common/mem.h"
 #include "common/quote.h"
 
-/* ---- where and with what it begins */
+/* ---- shell, working directory and environment */
 
-/* A name is looked for in the session's PATH. */
+/* Resolves a name by the session's PATH; takes an absolute path as it is. */
 static int
 find_shell(const char *shell, char out[SHELL_PATH_MAX], struct err *e)
 {
@@ -31,7 +31,8 @@ find_shell(const char *shell, char out[SHELL_PATH_MAX], struct err *e)
 	    "must be the name or the absolute path of a program that is there");
 }
 
-struct beginning {
+/* How the terminal's program is started. */
+struct pty_launch {
 	char cwd[SHELL_PATH_MAX];
 	bool cwd_must;
 	struct buf script;
@@ -56,10 +57,13 @@ resolve_cwd(const struct pty_options *w, char cwd[SHELL_PATH_MAX],
 	return n < SHELL_PATH_MAX ? 0 : err_field(e, "cwd", "is too long");
 }
 
-/* A bash that takes over what the shell session exports, and then goes. */
+/*
+ * Makes a script for bash that restores the exports of the shell session and
+ * then replaces itself by the terminal's program.
+ */
 static int
-prepare(const struct pty_options *w, const char *shell, struct beginning *b,
-    struct err *e)
+prepare_launch(const struct pty_options *w, const char *shell,
+    struct pty_launch *b, struct err *e)
 {
 	auto_buf struct buf exports = { 0 };
 	char path[SHELL_PATH_MAX];
@@ -76,7 +80,7 @@ prepare(const struct pty_options *w, const char *shell, struct beginning *b,
 	return 0;
 }
 
-/* ---- making it */
+/* ---- creation */
 
 static struct pty *
 new_pty(const struct pty_options *w, const char *shell)
@@ -109,7 +113,7 @@ open_ends(struct pty *t, struct err *e)
 }
 
 static int
-spawn(struct pty *t, const struct beginning *b, struct err *e)
+spawn_program(struct pty *t, const struct pty_launch *b, struct err *e)
 {
 	if (open_ends(t, e) < 0)
 		return -1;
@@ -125,11 +129,11 @@ spawn(struct pty *t, const struct beginning *b, struct err *e)
 	return -1;
 }
 
-/* With the lock held, so that its name is taken once. */
+/* With the lock held, so that two callers cannot both create the name. */
 static int
-start_locked(struct pty *t, const struct beginning *b, struct err *e)
+start_locked(struct pty *t, const struct pty_launch *b, struct err *e)
 {
-	if (pty_admit(t, e) < 0 || spawn(t, b, e) < 0)
+	if (pty_admit(t, e) < 0 || spawn_program(t, b, e) < 0)
 		return -1;
 	t->out.fd = t->master;
 	child_enter(&t->entry);
@@ -137,17 +141,17 @@ start_locked(struct pty *t, const struct beginning *b, struct err *e)
 }
 
 static int
-create(const struct pty_options *w, struct pty **out, bool *created,
+create_terminal(const struct pty_options *w, struct pty **out, bool *created,
     struct err *e)
 {
 	const char *shell = str_empty(w->shell) ? "bash" : w->shell;
-	struct beginning b = { .cwd = "" };
+	struct pty_launch b = { .cwd = "" };
 	struct pty *t = new_pty(w, shell);
-	int rc = prepare(w, shell, &b, e);
+	int rc = prepare_launch(w, shell, &b, e);
 
 	if (rc == 0) {
 		child_lock(&pty_table);
-		*out = pty_living_of(w->id); /* somebody was faster */
+		*out = pty_living_of(w->id); /* another caller was faster */
 		*created = *out == NULL;
 		if (*created)
 			rc = start_locked(t, &b, e);
@@ -182,7 +186,7 @@ check_side(int side, const char *field, struct err *e)
 }
 
 static int
-find_living(const struct pty_options *w, struct pty *t, struct err *e)
+resize_if_asked(const struct pty_options *w, struct pty *t, struct err *e)
 {
 	struct pty_now now = pty_now(t);
 
@@ -205,7 +209,7 @@ pty_open(const struct pty_options *w, struct pty **out, bool *created,
 	child_lock(&pty_table);
 	*out = pty_living_of(w->id);
 	child_unlock(&pty_table);
-	if (*out == NULL && create(w, out, created, e) < 0)
+	if (*out == NULL && create_terminal(w, out, created, e) < 0)
 		return -1;
-	return *created ? 0 : find_living(w, *out, e);
+	return *created ? 0 : resize_if_asked(w, *out, e);
 }
