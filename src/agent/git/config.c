@@ -1,4 +1,4 @@
-/* config.c: who commits in this session. */
+/* config.c: writes the session's ~/.gitconfig with name and e-mail address. */
 #include "agent/git/config.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 enum { MODE = 0644 };
 
-/* One line; a line break in a value would begin another key. */
+/* Drops control characters: a line break would begin another key. */
 static void
 add_value(struct buf *to, const char *key, const char *value)
 {
@@ -50,5 +50,5 @@ gitconfig_write(const char *path, const char *name, const char *email)
 	err_errno(&e, "%s", path);
 	log_err(LOG_WARN, "gitconfig", &e);
 	if (fd >= 0)
-		unlink(path); /* half of one would break every git */
+		unlink(path); /* a truncated file breaks every git command */
 }

@@ -1,4 +1,4 @@
-/* error.c: what git's last words mean to a program. */
+/* error.c: maps the error output of git to our error codes. */
 #include "agent/git/error.h"
 
 #include <ctype.h>
@@ -15,8 +15,9 @@ static const char BAD_URL[] = "Invalid repository URL";
 static const char FAILED[] = "Git clone failed";
 
 /*
- * The first that fits.  What is wrong here stands before what is wrong there,
- * and the particular before the general: a branch is "not found" too.
+ * The first row whose text is in the output counts.  Errors of the session come
+ * before errors of the remote, and special texts before general ones: for a
+ * missing branch git says "not found", too.
  */
 /* clang-format off */
 static const struct git_error ERRORS[] = {
@@ -24,7 +25,7 @@ static const struct git_error ERRORS[] = {
 	{ "could not create work tree dir",       ERR_INTERNAL,        CODE_GIT_CLONE_FAILED,         FAILED },
 	{ "could not create leading directories", ERR_INTERNAL,        CODE_GIT_CLONE_FAILED,         FAILED },
 	{ "no space left on device",              ERR_INTERNAL,        CODE_GIT_CLONE_FAILED,         FAILED },
-	{ "git: command not found",               ERR_INTERNAL,        CODE_GIT_OPERATION_FAILED,     "There is no git here" },
+	{ "git: command not found",               ERR_INTERNAL,        CODE_GIT_OPERATION_FAILED,     "git is not installed in the session" },
 	{ "' not allowed",                        ERR_INVALID,         CODE_INVALID_GIT_URL,          BAD_URL },
 	{ "unable to find remote helper",         ERR_INVALID,         CODE_INVALID_GIT_URL,          BAD_URL },
 	{ "is not supported",                     ERR_INVALID,         CODE_INVALID_GIT_URL,          BAD_URL },
@@ -70,21 +71,24 @@ static const struct git_error ERRORS[] = {
 };
 /* clang-format on */
 
-/* Where the name that is quoted at s ends; NULL: none is. */
+/* The closing quote of a name that is quoted at s; NULL: none is. */
 static const char *
 quoted_end(const char *text, const char *s, const char *end)
 {
 	const char *q = s + 1;
 
 	if (*s != '\'' || (s > text && isalnum((unsigned char)s[-1])))
-		return NULL; /* the middle of "couldn't" */
+		return NULL; /* an apostrophe, as in "couldn't" */
 	while (q < end && *q != '\n' &&
 	    !(*q == '\'' && (q + 1 == end || !isalnum((unsigned char)q[1]))))
 		q++;
 	return q < end && *q == '\'' ? q : NULL;
 }
 
-/* In lower case and with '' for each name: a repository may be called so. */
+/*
+ * Appends the text in lower case, with '' for each quoted name: a repository
+ * may have a name that looks like an error message.
+ */
 static void
 simplify(const char *text, size_t len, struct buf *to)
 {
@@ -112,7 +116,7 @@ git_error_find(const char *text, size_t len)
 
 	simplify(text, len, &simple);
 	while (strstr(simple.data, r->said) == NULL)
-		r++; /* the last one is in everything */
+		r++; /* ends at the last row: "" is in every text */
 	return r;
 }
 

@@ -1,4 +1,4 @@
-/* git.c: cloning a repository into the session. */
+/* git.c: clones a repository into the session. */
 #include "agent/git/git.h"
 
 #include <dirent.h>
@@ -22,12 +22,15 @@ enum {
 	BRANCH_MAX = 1024,
 	SWEEP_MS = 60000,
 	CONFIG_MAX = 64 * 1024,
-	GIT_DIED = 128 /* by itself; above it, by a signal */
+	GIT_DIED = 128 /* git's own fatal error; above it: killed by a signal */
 };
 
-/* ---- what git is told */
+/* ---- command and environment of git */
 
-/* Answers for one server only, with what stands in our environment. */
+/*
+ * A credential helper for the server of the URL only.  It prints user and
+ * password from the environment of the git process.
+ */
 static const char HELPER[] =
     "!f() { printf 'username=%s\\npassword=%s\\n' "
     "\"$SANDLEASE_GIT_USER\" \"$SANDLEASE_GIT_PASSWORD\"; }; f";
@@ -38,9 +41,12 @@ has_user(const struct git_url *u)
 	return u->user[0] != '\0' || u->password[0] != '\0';
 }
 
-/* A process without a terminal; a helper of the tenant's own may answer. */
+/*
+ * git must not prompt, because the process has no terminal.  A credential
+ * helper of the tenant may still answer.
+ */
 static json_t *
-environment(const struct git_url *u)
+git_environment(const struct git_url *u)
 {
 	json_t *env =
 	    json_pack("{s:s, s:s, s:s}", "LC_ALL", "C", "GIT_TERMINAL_PROMPT",
@@ -55,7 +61,7 @@ environment(const struct git_url *u)
 	return env;
 }
 
-/* One more argument: an option's name, or "", and what is not ours. */
+/* Appends an argument: an option's name, or "", and a quoted value. */
 static void
 add_word(struct buf *to, const char *option, const char *value)
 {
@@ -68,7 +74,7 @@ add_helper(struct buf *to, const struct git_url *u)
 {
 	auto_free char *key = xasprintf("credential.%s.helper", u->origin);
 
-	/* with a password nobody else is asked */
+	/* an empty value removes all other helpers: we have the password */
 	if (u->password[0] != '\0') {
 		add_word(to, "-c ", key);
 		buf_str(to, "=");
@@ -97,9 +103,9 @@ write_command(const struct git_clone *g, struct buf *to)
 	buf_str(to, " branch --show-current 2>/dev/null || :");
 }
 
-/* ---- what it says */
+/* ---- output of git */
 
-struct heard {
+struct git_output {
 	struct buf out, err;
 	bool began;
 };
@@ -107,7 +113,7 @@ struct heard {
 static void
 note_start(void *ctx, pid_t pid)
 {
-	struct heard *h = ctx;
+	struct git_output *h = ctx;
 
 	(void)pid;
 	h->began = true;
@@ -116,7 +122,7 @@ note_start(void *ctx, pid_t pid)
 static void
 keep_output(void *ctx, int which, const char *data, size_t len)
 {
-	struct heard *h = ctx;
+	struct git_output *h = ctx;
 	struct buf *b = which == 0 ? &h->out : &h->err;
 
 	if (which == 0) {
@@ -124,7 +130,7 @@ keep_output(void *ctx, int which, const char *data, size_t len)
 		    len < BRANCH_MAX - b->len ? len : BRANCH_MAX - b->len);
 		return;
 	}
-	/* the end of it tells more than the beginning */
+	/* keep the end: the reason of a failure comes last */
 	buf_add(b, data, len);
 	if (b->len > SAID_MAX) {
 		memmove(b->data, b->data + b->len - SAID_MAX, SAID_MAX);
@@ -133,7 +139,7 @@ keep_output(void *ctx, int which, const char *data, size_t len)
 }
 
 static int
-explain(const struct git_clone *g, const struct heard *h,
+clone_error(const struct git_clone *g, const struct git_output *h,
     const struct git_outcome *o, struct err *e)
 {
 	const struct git_error *r =
@@ -146,7 +152,7 @@ explain(const struct git_clone *g, const struct heard *h,
 		return shell_destroyed(g->shell, e);
 	if (o->how.timed_out)
 		return err_set(e, ERR_BAD_GATEWAY, CODE_GIT_NETWORK_ERROR,
-		    "Git clone was not done after %lld ms",
+		    "Git clone did not finish within %lld ms",
 		    (long long)g->timeout_ms);
 	if (o->how.interrupted)
 		return err_set(e, ERR_CONFLICT, CODE_OPERATION_INTERRUPTED,
@@ -157,6 +163,7 @@ explain(const struct git_clone *g, const struct heard *h,
 
 /* ---- the directory */
 
+/* The target before the clone: absent, an empty directory, or in use. */
 enum place { PLACE_FREE, PLACE_EMPTY, PLACE_TAKEN };
 
 static enum place
@@ -180,7 +187,7 @@ look_at_dir(const char *dir)
 }
 
 static void
-ignore(void *ctx, int which, const char *data, size_t len)
+discard_output(void *ctx, int which, const char *data, size_t len)
 {
 	(void)ctx;
 	(void)which;
@@ -189,12 +196,12 @@ ignore(void *ctx, int which, const char *data, size_t len)
 }
 
 static void
-sweep(const char *dir, enum place before)
+remove_partial_clone(const char *dir, enum place before)
 {
 	auto_buf struct buf command = { 0 };
 	struct exec x = { .shell = EXEC_SESSIONLESS,
 		.timeout_ms = SWEEP_MS,
-		.output = ignore };
+		.output = discard_output };
 	struct shell_outcome o;
 	struct err e = { 0 };
 
@@ -225,8 +232,9 @@ read_config(const char *path, struct buf *out, struct err *e)
 }
 
 /*
- * git has been told a URL without them; fetch and push later need them, and
- * a clone of such a URL by hand would have kept them, too.
+ * Writes user and password into the URL in .git/config: git got a URL without
+ * them, but a later fetch or push needs them.  A clone by hand of such a URL
+ * keeps them there, too.
  */
 static void
 keep_user(const struct git_clone *g)
@@ -242,7 +250,7 @@ keep_user(const struct git_clone *g)
 		log_err(LOG_INFO, "git_config", &e);
 		return;
 	}
-	host = strstr(old.data, "://"); /* the first is origin's */
+	host = strstr(old.data, "://"); /* the first URL is that of origin */
 	if (host == NULL)
 		return;
 	host += 3;
@@ -257,13 +265,13 @@ keep_user(const struct git_clone *g)
 		log_err(LOG_INFO, "git_config", &e);
 }
 
-/* ---- all together */
+/* ---- the clone */
 
 static int
-run_git(const struct git_clone *g, struct heard *h, struct git_outcome *out,
-    struct err *e)
+run_git(const struct git_clone *g, struct git_output *h,
+    struct git_outcome *out, struct err *e)
 {
-	auto_json json_t *env = environment(g->url);
+	auto_json json_t *env = git_environment(g->url);
 	auto_buf struct buf command = { 0 };
 	struct exec x = { .env = env,
 		.timeout_ms = g->timeout_ms,
@@ -279,9 +287,12 @@ run_git(const struct git_clone *g, struct heard *h, struct git_outcome *out,
 	return exec_beside(&x, &out->how, e);
 }
 
-/* One that was not cleans up behind itself, and knows what is its own. */
+/*
+ * Whether git was killed.  If it fails by itself it removes its own files, and
+ * it knows better than we do which ones these are.
+ */
 static bool
-was_killed(const struct heard *h, const struct shell_outcome *o)
+was_killed(const struct git_output *h, const struct shell_outcome *o)
 {
 	return h->began &&
 	    (o->timed_out || o->interrupted || o->exit_code > GIT_DIED);
@@ -291,7 +302,7 @@ int
 git_clone(const struct git_clone *g, struct git_outcome *out, struct err *e)
 {
 	enum place before = look_at_dir(g->dir);
-	struct heard h = { 0 };
+	struct git_output h = { 0 };
 	int rc;
 
 	*out = (struct git_outcome){ 0 };
@@ -299,14 +310,14 @@ git_clone(const struct git_clone *g, struct git_outcome *out, struct err *e)
 	if (rc == 0) {
 		git_url_redact(g->url, h.err.data, h.err.len, &out->said);
 		if (out->how.exit_code != 0)
-			rc = explain(g, &h, out, e);
+			rc = clone_error(g, &h, out, e);
 		else
 			keep_user(g);
 	}
 	if (rc == 0 && h.out.len > 0)
 		buf_add(&out->branch, h.out.data, strcspn(h.out.data, "\n"));
 	if (rc < 0 && before != PLACE_TAKEN && was_killed(&h, &out->how))
-		sweep(g->dir, before);
+		remove_partial_clone(g->dir, before);
 	buf_free(&h.out);
 	buf_free(&h.err);
 	return rc;

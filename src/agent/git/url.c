@@ -1,4 +1,4 @@
-/* url.c: where a repository is, and what of that nobody may read. */
+/* url.c: parses a repository's URL and hides its secrets. */
 #include "agent/git/url.h"
 
 #include <ctype.h>
@@ -8,11 +8,12 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 
-enum { USER_IS_TOKEN = 16 }; /* x-access-token and its like are shorter */
+/* Users of this length are tokens; "x-access-token" and others are shorter. */
+enum { USER_IS_TOKEN = 16 };
 
 static const char HIDDEN[] = "******";
 
-/* ---- reading one */
+/* ---- parsing */
 
 static int
 refuse(struct err *e, const char *why)
@@ -39,7 +40,7 @@ hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The character at s, percent-decoded; *len says how much that was. */
+/* The character at s, percent-decoded; *len is the bytes it takes at s. */
 static char
 char_at(const char *s, const char *end, size_t *len)
 {
@@ -50,9 +51,12 @@ char_at(const char *s, const char *end, size_t *len)
 	return (char)(hex(s[1]) << 4 | hex(s[2]));
 }
 
-/* False when it has what git's credential protocol cannot say. */
+/*
+ * Percent-decodes s.  False for characters that git's credential protocol
+ * cannot carry: NUL and line breaks.
+ */
 static bool
-decode(const char *s, const char *end, char out[GIT_URL_MAX])
+percent_decode(const char *s, const char *end, char out[GIT_URL_MAX])
 {
 	size_t n = 0, len;
 
@@ -66,9 +70,12 @@ decode(const char *s, const char *end, char out[GIT_URL_MAX])
 	return true;
 }
 
-/* http://user:password@host/path: git is told the rest, and whom to tell. */
+/*
+ * Splits http://user:password@host/path.  u->plain is the URL without user and
+ * password, u->origin the server that may get these.
+ */
 static int
-take_user(struct git_url *u, const char *host, struct err *e)
+split_user(struct git_url *u, const char *host, struct err *e)
 {
 	const char *end = host + strcspn(host, "/?#");
 	const char *at = memrchr(host, '@', (size_t)(end - host));
@@ -78,9 +85,10 @@ take_user(struct git_url *u, const char *host, struct err *e)
 	if (at == NULL)
 		return 0;
 	colon = memchr(host, ':', (size_t)(at - host));
-	if (!decode(host, colon != NULL ? colon : at, u->user) ||
-	    (colon != NULL && !decode(colon + 1, at, u->password)))
-		return refuse(e, "name and password must be of one line");
+	if (!percent_decode(host, colon != NULL ? colon : at, u->user) ||
+	    (colon != NULL && !percent_decode(colon + 1, at, u->password)))
+		return refuse(e,
+		    "user and password must not contain line breaks");
 	memcpy(u->origin, u->given, scheme);
 	memcpy(u->origin + scheme, at + 1, (size_t)(end - at - 1));
 	memcpy(u->plain, u->given, scheme);
@@ -101,12 +109,12 @@ read_url(struct git_url *u, const char *host, struct err *e)
 		i++;
 	if (i == ARRAY_LEN(SCHEMES))
 		return refuse(e, "must be http, https, ssh, git or file");
-	if (strchr("?#", host[0]) != NULL) /* or nothing at all */
+	if (strchr("?#", host[0]) != NULL) /* also true for host[0] == 0 */
 		return refuse(e, "names no repository");
-	return i < 2 ? take_user(u, host, e) : 0;
+	return i < 2 ? split_user(u, host, e) : 0;
 }
 
-/* [user@]host:path; a colon behind a slash belongs to a path. */
+/* [user@]host:path; a colon after a slash is part of a path. */
 static bool
 is_host_and_path(const char *s)
 {
@@ -170,11 +178,14 @@ git_url_name(const struct git_url *u, char out[GIT_NAME_MAX])
 		str_copy(out, GIT_NAME_MAX, "repository");
 }
 
-/* ---- keeping its secrets */
+/* ---- hiding secrets */
 
-/* How many bytes at s are the secret, each as it is or percent-encoded. */
+/*
+ * Length of the secret at s, where each byte may be percent-encoded; 0: the
+ * secret is not at s.
+ */
 static size_t
-match(const char *s, const char *end, const char *secret)
+match_secret(const char *s, const char *end, const char *secret)
 {
 	const char *from = s;
 
@@ -184,7 +195,7 @@ match(const char *s, const char *end, const char *secret)
 		if (s >= end)
 			return 0;
 		if (char_at(s, end, &len) != *secret) {
-			len = 1; /* "%40" that is meant so */
+			len = 1; /* the secret itself contains "%40" */
 			if (*s != *secret)
 				return 0;
 		}
@@ -193,7 +204,7 @@ match(const char *s, const char *end, const char *secret)
 	return (size_t)(s - from);
 }
 
-/* "://user:password@" at s: the length of its user and password. */
+/* Length of "user:password" if s, after "://", has that and "@"; else 0. */
 static size_t
 userinfo_at(const char *s, const char *end, bool http)
 {
@@ -206,7 +217,7 @@ userinfo_at(const char *s, const char *end, bool http)
 		if (*p == ':' && at == NULL)
 			colon = true;
 	}
-	/* git@ of ssh is no secret */
+	/* the user in ssh://git@host is no secret */
 	return at != NULL && (http || colon) ? (size_t)(at - s) : 0;
 }
 
@@ -217,7 +228,10 @@ is_http(const char *text, const char *colon)
 	    (colon - text >= 5 && strncasecmp(colon - 5, "https", 5) == 0);
 }
 
-/* The values of the URL's query, one after the other; NULL at the end. */
+/*
+ * Iterates over the values of the URL's query.  `last` is NULL at first, then
+ * the previous result; NULL at the end.
+ */
 static const char *
 query_value(const struct git_url *u, const char *last, char out[GIT_URL_MAX])
 {
@@ -231,7 +245,7 @@ query_value(const struct git_url *u, const char *last, char out[GIT_URL_MAX])
 	end = p + strcspn(p, "&;#");
 	if (memchr(p, '=', (size_t)(end - p)) != NULL)
 		p = strchr(p, '=') + 1;
-	if (!decode(p, end, out))
+	if (!percent_decode(p, end, out))
 		out[0] = '\0';
 	return *end == '#' ? "" : end;
 }
@@ -244,7 +258,7 @@ match_query(const struct git_url *u, const char *s, const char *end)
 	size_t n = 0;
 
 	while (n == 0 && (p = query_value(u, p, value)) != NULL)
-		n = value[0] != '\0' ? match(s, end, value) : 0;
+		n = value[0] != '\0' ? match_secret(s, end, value) : 0;
 	return n;
 }
 
@@ -255,9 +269,9 @@ secret_at(const struct git_url *u, bool asks, const char *s, const char *end)
 	size_t n = 0;
 
 	if (u->password[0] != '\0')
-		n = match(s, end, u->password);
+		n = match_secret(s, end, u->password);
 	if (n == 0 && u->user[0] != '\0' && token)
-		n = match(s, end, u->user);
+		n = match_secret(s, end, u->user);
 	return n == 0 && asks ? match_query(u, s, end) : n;
 }
 
@@ -284,7 +298,7 @@ git_url_redact(const struct git_url *u, const char *text, size_t len,
 }
 
 static void
-encode(const char *s, struct buf *to)
+percent_encode(const char *s, struct buf *to)
 {
 	for (; *s != '\0'; s++) {
 		if (isalnum((unsigned char)*s) || strchr("-._~", *s) != NULL)
@@ -299,10 +313,10 @@ git_url_userinfo(const struct git_url *u, struct buf *to)
 {
 	if (u->user[0] == '\0' && u->password[0] == '\0')
 		return;
-	encode(u->user, to);
+	percent_encode(u->user, to);
 	if (u->password[0] != '\0') {
 		buf_str(to, ":");
-		encode(u->password, to);
+		percent_encode(u->password, to);
 	}
 	buf_str(to, "@");
 }

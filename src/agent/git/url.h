@@ -1,9 +1,10 @@
 /*
- * url.h: where a repository is, and what of that nobody may read.
+ * url.h: parses a repository's URL and hides its secrets.
  *
- * A name and a password in the URL, or a token in its query, are the caller's
- * secret: they are in no answer, no error and no log.  Those of http go to git
- * by its credential protocol, so that the process list has none either.  Pure.
+ * User and password in the URL, or a token in its query, are the caller's
+ * secrets: no answer, error or log contains them.  For http git gets user and
+ * password by its credential protocol, so that the process list does not show
+ * them.  Pure.
  */
 #ifndef SANDLEASE_AGENT_GIT_URL_H
 #define SANDLEASE_AGENT_GIT_URL_H
@@ -15,30 +16,30 @@
 
 enum { GIT_URL_MAX = 2049, GIT_NAME_MAX = 256 };
 
-/* Rather large: on the heap, please. */
+/* Too large for a stack: allocate it. */
 struct git_url {
-	char given[GIT_URL_MAX];
-	char plain[GIT_URL_MAX];  /* what git is told: http without a user */
-	char origin[GIT_URL_MAX]; /* http://host:port of those, else "" */
-	char user[GIT_URL_MAX];   /* decoded; "" where plain is all of it */
+	char given[GIT_URL_MAX];  /* as the caller wrote it */
+	char plain[GIT_URL_MAX];  /* for git: http without user and password */
+	char origin[GIT_URL_MAX]; /* server for user and password, or "" */
+	char user[GIT_URL_MAX];   /* decoded; "" if none was removed */
 	char password[GIT_URL_MAX];
 };
 
 /*
- * http, https, ssh, git, file, host:path and paths; anything else, and what
- * could be taken for an option, is ERR_INVALID "invalid_git_url".
+ * Takes http, https, ssh, git, file, host:path and paths.  Anything else, and a
+ * text that begins like an option, is ERR_INVALID "invalid_git_url".
  */
 int git_url_read(const char *text, struct git_url *out, struct err *e)
     MUST_CHECK;
 
-/* What a directory for it is called: its last name, without .git. */
+/* The default name of the directory: the URL's last part, without .git. */
 void git_url_name(const struct git_url *u, char out[GIT_NAME_MAX]);
 
-/* Appends text without the URL's secrets, whichever way they are written. */
+/* Appends `text` with ****** for the URL's secrets, also percent-encoded. */
 void git_url_redact(const struct git_url *u, const char *text, size_t len,
     struct buf *to);
 
-/* Appends "user:password@", encoded, as plain lacks it; nothing if none. */
+/* Appends the "user:password@" that u->plain lacks, percent-encoded. */
 void git_url_userinfo(const struct git_url *u, struct buf *to);
 
 #endif

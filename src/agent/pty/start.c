@@ -28,7 +28,7 @@ find_shell(const char *shell, char out[SHELL_PATH_MAX], struct err *e)
 		SHELL_PATH_MAX))
 		return 0;
 	return err_field(e, "shell",
-	    "must be the name or the absolute path of a program that is there");
+	    "must be the name or the absolute path of an installed program");
 }
 
 /* How the terminal's program is started. */
