@@ -1,4 +1,4 @@
-/* backup.c: a directory as one file. */
+/* backup.c: packs a directory into one archive file. */
 #include "agent/archive/backup.h"
 
 #include <fcntl.h>
@@ -21,9 +21,10 @@ enum {
 };
 
 /*
- * What each is called by mksquashfs, and what comes nearest without it.  Its own
- * levels, 9 and 15, take minutes where these take seconds; lz4 has none, and
- * gets the size of a block that it would have anyway.
+ * For each format the options of mksquashfs, and the nearest tar format if
+ * mksquashfs is missing.  Its default levels, 9 and 15, take minutes where
+ * these take seconds.  lz4 has no levels: it gets the default block size, so
+ * that each row has an option.
  */
 static const struct {
 	const char *squashed, *option, *value, *plain;
@@ -33,19 +34,20 @@ static const struct {
 	[BACKUP_ZSTD] = { "zstd", "-Xcompression-level", "3", "tar.zst" },
 };
 
-/* An archive in the making. */
-struct making {
+/* An unfinished archive and the helpers that write it. */
+struct backup_work {
 	const struct backup *b;
 	const struct helper_boss *boss;
-	struct helper packer;   /* `backup` of pack.h */
-	struct helper squasher; /* makes a squashfs of its tar, or none */
+	struct helper packer; /* `backup` of pack.h */
+	struct helper
+	    squasher; /* mksquashfs, reads the packer's tar; or none */
 	struct temp_file temp;
 	struct buf packer_said, squasher_said;
 	int packer_status, squasher_status;
 };
 
 static void
-making_end(struct making *m)
+backup_work_end(struct backup_work *m)
 {
 	helper_end(&m->packer);
 	helper_end(&m->squasher);
@@ -54,10 +56,10 @@ making_end(struct making *m)
 	buf_free(&m->squasher_said);
 }
 
-/* ---- the workers */
+/* ---- helpers */
 
 static int
-start_squasher(struct making *m, struct err *e)
+start_squasher(struct backup_work *m, struct err *e)
 {
 	char threads[NUMBER_MAX], mode[NUMBER_MAX];
 	const char *argv[] = { BACKUP_MKSQUASHFS, "-", m->temp.temp, "-tar",
@@ -79,7 +81,7 @@ start_squasher(struct making *m, struct err *e)
 }
 
 static int
-start_packer(struct making *m, const char *format, int out, struct err *e)
+start_packer(struct backup_work *m, const char *format, int out, struct err *e)
 {
 	const char *argv[] = { "/proc/self/exe", "backup", format, NULL };
 
@@ -90,7 +92,7 @@ start_packer(struct making *m, const char *format, int out, struct err *e)
 }
 
 static int
-start_workers(struct making *m, struct err *e)
+start_helpers(struct backup_work *m, struct err *e)
 {
 	if (access(BACKUP_MKSQUASHFS, X_OK) < 0)
 		return start_packer(m, FORMATS[m->b->format].plain, m->temp.fd,
@@ -98,11 +100,11 @@ start_workers(struct making *m, struct err *e)
 	if (start_squasher(m, e) < 0 ||
 	    start_packer(m, "dense", m->squasher.in, e) < 0)
 		return -1;
-	mem_close_fd(&m->squasher.in); /* it ends with the packer's */
+	mem_close_fd(&m->squasher.in); /* end of file comes from the packer */
 	return 0;
 }
 
-/* ---- what is left out (omit.h) */
+/* ---- omitted files (omit.h) */
 
 static void
 add_excludes(struct buf *to, const json_t *excludes)
@@ -118,7 +120,7 @@ add_excludes(struct buf *to, const json_t *excludes)
 	buf_add(to, "", 1);
 }
 
-/* What the wrapper keeps among the tenant's files is not theirs. */
+/* Omits the wrapper's own files, which are not the tenant's. */
 static void
 add_ours(struct buf *to, const struct backup *b)
 {
@@ -130,9 +132,9 @@ add_ours(struct buf *to, const struct backup *b)
 	}
 }
 
-/* A packer that has died already says so itself. */
+/* Write errors are ignored: wait_for_both() reports a packer that has died. */
 static int
-send_omitted(struct making *m, struct err *e)
+send_omitted(struct backup_work *m, struct err *e)
 {
 	auto_buf struct buf text = { 0 };
 	int rc = 0;
@@ -146,12 +148,15 @@ send_omitted(struct making *m, struct err *e)
 	return rc;
 }
 
-/* ---- all together */
+/* ---- the archive */
 
 static int
-wait_for_both(struct making *m, struct err *e)
+wait_for_both(struct backup_work *m, struct err *e)
 {
-	/* it may have a word for every file, the packer has one at the most */
+	/*
+	 * First mksquashfs, whose stderr must be drained: it may have a line
+	 * for every file.  The packer writes one line at most.
+	 */
 	if (m->squasher.child.pid > 0 &&
 	    helper_watch(&m->squasher, m->boss, m->squasher.err,
 		&m->squasher_said, &m->squasher_status, e) < 0)
@@ -159,7 +164,7 @@ wait_for_both(struct making *m, struct err *e)
 	if (helper_watch(&m->packer, m->boss, m->packer.err, &m->packer_said,
 		&m->packer_status, e) < 0)
 		return -1;
-	/* one that found nobody to write to is not the one to blame */
+	/* a packer that died of SIGPIPE is not the cause: mksquashfs is */
 	if (m->packer_status != 0 && m->packer_status != BROKEN_PIPE)
 		return backup_blame_ours(&m->packer_said, m->b->dir, e);
 	if (m->squasher_status != 0)
@@ -167,17 +172,17 @@ wait_for_both(struct making *m, struct err *e)
 		    m->squasher_status, m->b->archive, e);
 	return m->packer_status == 0 ? 0
 				     : err_set(e, ERR_INTERNAL, CODE_NONE,
-					   "nobody took what was packed");
+					   "mksquashfs did not read all files");
 }
 
 static int
-make_archive(struct making *m, int64_t *size, struct err *e)
+make_archive(struct backup_work *m, int64_t *size, struct err *e)
 {
 	struct stat st;
 
 	if (temp_file_open(&m->temp, m->b->archive, ARCHIVE_MODE, e) < 0)
 		return -1;
-	if (start_workers(m, e) < 0 || send_omitted(m, e) < 0 ||
+	if (start_helpers(m, e) < 0 || send_omitted(m, e) < 0 ||
 	    wait_for_both(m, e) < 0)
 		return -1;
 	if (stat(m->temp.temp, &st) < 0)
@@ -190,7 +195,8 @@ int
 backup_create(const struct backup *b, const struct helper_boss *boss,
     int64_t *size, struct err *e)
 {
-	__attribute__((cleanup(making_end))) struct making m = { .b = b,
+	__attribute__((
+	    cleanup(backup_work_end))) struct backup_work m = { .b = b,
 		.boss = boss,
 		.packer = WORKER_NONE,
 		.squasher = WORKER_NONE,
@@ -199,7 +205,7 @@ backup_create(const struct backup *b, const struct helper_boss *boss,
 
 	if (stat(b->dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_set(e, ERR_INTERNAL, CODE_BACKUP_CREATE_FAILED,
-		    "%.150s is not there, or is no directory", b->dir);
+		    "%.150s does not exist or is not a directory", b->dir);
 	if (make_archive(&m, size, e) == 0)
 		return 0;
 	return backup_failed(CODE_BACKUP_CREATE_FAILED, e);

@@ -1,9 +1,8 @@
 /*
- * backup.h: a directory as one file, and back.
+ * backup.h: packs a directory into one file and restores it.
  *
- * The file is for whoever made it: squashfs where the sandbox has its tools
- * (the format that clients of the container may take apart by hand), else a
- * tar.  Which one it is, is seen when it is restored.
+ * The file is a squashfs if the sandbox has the tools for it, because clients
+ * may unpack that by hand, else a tar.  A restore detects the format.
  */
 #ifndef SANDLEASE_AGENT_ARCHIVE_BACKUP_H
 #define SANDLEASE_AGENT_ARCHIVE_BACKUP_H
@@ -18,28 +17,30 @@
 enum backup_format { BACKUP_GZIP, BACKUP_LZ4, BACKUP_ZSTD };
 
 struct backup {
-	const char *dir, *archive; /* where backup_path_find() found them */
-	const json_t *excludes;    /* patterns that were checked, or NULL */
-	bool gitignore;            /* without what git ignores there */
+	const char *dir, *archive; /* results of backup_path_find() */
+	const json_t *excludes;    /* checked patterns, or NULL */
+	bool gitignore;            /* omit files that git ignores */
 	enum backup_format format;
 	int threads;
 	/*
-	 * What the wrapper keeps among the tenant's files: absolute paths up to
-	 * NULL.  No archive has it, and a restored directory keeps it.
+	 * The wrapper's own files among the tenant's: absolute paths, NULL at
+	 * the end.  No archive contains them, and a restored directory keeps them.
 	 */
 	const char *const *ours;
 };
 
 /*
- * Makes the archive, which takes its place when it is whole; *size is told.
- * "backup_create_failed", unless files.h or helper.h has a better word.
+ * Makes the archive, with an atomic rename when it is complete; *size is its
+ * size.  "backup_create_failed", unless files.h or helper.h has a more specific
+ * code.
  */
 int backup_create(const struct backup *b, const struct helper_boss *boss,
     int64_t *size, struct err *e) MUST_CHECK;
 
 /*
- * The directory has what is in the archive and nothing else, or is as it was.
- * "backup_not_found", "backup_restore_failed", or as above.
+ * Replaces the content of the directory by that of the archive.  On an error
+ * the directory is unchanged: "backup_not_found", "backup_restore_failed", or
+ * as above.
  */
 int backup_restore(const struct backup *b, const struct helper_boss *boss,
     struct err *e) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* backup_error.c: why a backup came to nothing. */
+/* backup_error.c: finds the error for a backup that failed. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -21,20 +21,20 @@ backup_blame_ours(const struct buf *said, const char *path, struct err *e)
 		return -1;
 	return err_set(e, ERR_INTERNAL, CODE_NONE, "%.100s: %.140s", path,
 	    report != NULL ? json_str(report, "message")
-			   : "it ended without a word");
+			   : "the helper ended without a report");
 }
 
-/* What the disk did to it, as it puts it; and what the kernel does. */
+/* The errno that caused the failure, by the text or by SIGXFSZ; 0: unknown. */
 static int
-number_of(const char *text, int status)
+errno_of(const char *text, int status)
 {
-	static const int TOLD[] = { ENOSPC, EDQUOT, EFBIG };
+	static const int NUMBERS[] = { ENOSPC, EDQUOT, EFBIG };
 
 	if (status == 128 + SIGXFSZ)
 		return EFBIG;
-	for (size_t i = 0; i < ARRAY_LEN(TOLD); i++)
-		if (strstr(text, strerror(TOLD[i])) != NULL)
-			return TOLD[i];
+	for (size_t i = 0; i < ARRAY_LEN(NUMBERS); i++)
+		if (strstr(text, strerror(NUMBERS[i])) != NULL)
+			return NUMBERS[i];
 	return 0;
 }
 
@@ -44,7 +44,7 @@ backup_blame_theirs(const struct buf *said, int status, const char *path,
 {
 	const char *text = said->len > 0 ? said->data : "";
 
-	errno = number_of(text, status);
+	errno = errno_of(text, status);
 	if (errno != 0)
 		return files_fail(e, path);
 	return err_set(e, ERR_INTERNAL, CODE_NONE, "%.80s: status %d: %.*s",

@@ -1,4 +1,4 @@
-/* backup_path.c: what backups may be made of, and where they may lie. */
+/* backup_path.c: checks the paths of backups. */
 #include "agent/archive/backup_path.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "agent/files/glob.h"
 #include "common/mem.h"
 
-/* `itself`: the root may be meant, not only what is below. */
+/* `itself`: the root itself is allowed, too, not only paths below it. */
 static const struct {
 	const char *name, *roots[6], *words;
 	bool itself;
@@ -58,9 +58,9 @@ is_below(enum backup_place place, const char *path)
 	return false;
 }
 
-/* Without doubled slashes and such, and none at the end. */
+/* Checks a path and normalises its slashes; none stays at the end. */
 static int
-tidy(enum backup_place place, const char *path, char out[FILES_PATH_MAX],
+normalise(enum backup_place place, const char *path, char out[FILES_PATH_MAX],
     struct err *e)
 {
 	size_t len = strlen(path);
@@ -72,7 +72,7 @@ tidy(enum backup_place place, const char *path, char out[FILES_PATH_MAX],
 	if (files_resolve("/", path, out, e) < 0)
 		return refuse(place, "is too long", e);
 	if (place == BACKUP_ARCHIVE && path[len - 1] == '/')
-		return refuse(place, "must be a file's", e);
+		return refuse(place, "must be the path of a file", e);
 	for (len = strlen(out); len > 1 && out[len - 1] == '/'; len--)
 		out[len - 1] = '\0';
 	return 0;
@@ -83,15 +83,18 @@ backup_path_check(enum backup_place place, const char *path, struct err *e)
 {
 	char clean[FILES_PATH_MAX];
 
-	if (tidy(place, path, clean, e) < 0)
+	if (normalise(place, path, clean, e) < 0)
 		return -1;
 	return is_below(place, clean) ? 0 : refuse_place(place, e);
 }
 
-/* What exists of it as it really is, the rest as it is called. */
+/*
+ * Resolves symbolic links in the part of the path that exists, and appends the
+ * rest unchanged.
+ */
 static int
-follow(enum backup_place place, const char *path, char out[FILES_PATH_MAX],
-    struct err *e)
+resolve_links(enum backup_place place, const char *path,
+    char out[FILES_PATH_MAX], struct err *e)
 {
 	char head[FILES_PATH_MAX];
 	auto_free char *real = NULL;
@@ -100,9 +103,9 @@ follow(enum backup_place place, const char *path, char out[FILES_PATH_MAX],
 
 	str_copy(head, sizeof(head), path);
 	while (len > 0 && (real = realpath(head, NULL)) == NULL) {
-		/* a link to what is not there could lead anywhere */
+		/* a dangling link could point to any directory */
 		if (errno != ENOENT || lstat(head, &st) == 0)
-			return refuse(place, "leads nowhere", e);
+			return refuse(place, "cannot be resolved", e);
 		while (head[--len] != '/')
 			;
 		head[len] = '\0';
@@ -119,7 +122,8 @@ backup_path_find(enum backup_place place, const char *path,
 {
 	char clean[FILES_PATH_MAX];
 
-	if (tidy(place, path, clean, e) < 0 || follow(place, clean, out, e) < 0)
+	if (normalise(place, path, clean, e) < 0 ||
+	    resolve_links(place, clean, out, e) < 0)
 		return -1;
 	return is_below(place, out) ? 0 : refuse_place(place, e);
 }

@@ -1,8 +1,9 @@
 /*
- * backup_path.h: what backups may be made of, and where they may lie.
+ * backup_path.h: checks the paths of backups.
  *
- * Below a few directories each, before links are followed and after.  Whoever
- * asks for more has made a mistake; it is no boundary, the cell is.
+ * Source directories and archives must be below certain directories, before and
+ * after links are followed.  The check finds mistakes of a client; it is not a
+ * security boundary, the cell is.
  */
 #ifndef SANDLEASE_AGENT_ARCHIVE_BACKUP_PATH_H
 #define SANDLEASE_AGENT_ARCHIVE_BACKUP_PATH_H
@@ -12,18 +13,21 @@
 
 enum backup_place { BACKUP_DIR, BACKUP_ARCHIVE };
 
-/* "invalid_backup_config" when it may not be there.  Pure. */
+/* "invalid_backup_config" when `path` is not allowed.  Pure. */
 int backup_path_check(enum backup_place place, const char *path, struct err *e)
     MUST_CHECK;
 
-/* Where it is, also of what is not there yet, after the check above. */
+/*
+ * Resolves links in `path`, which need not exist yet, and checks the result as
+ * above.
+ */
 int backup_path_find(enum backup_place place, const char *path,
     char out[FILES_PATH_MAX], struct err *e) MUST_CHECK;
 
-/* The same for what is left out: names, or paths below the directory.  Pure. */
+/* Checks an exclude pattern: a name, or a path below the directory.  Pure. */
 int backup_pattern_check(const char *pattern, struct err *e) MUST_CHECK;
 
-/* What an archive is called: its name without the ending.  Pure. */
+/* The id of an archive: its file name without the suffix.  Pure. */
 void backup_id(const char *archive, char *out, size_t size);
 
 #endif

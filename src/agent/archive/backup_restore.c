@@ -1,4 +1,4 @@
-/* backup_restore.c: ... and back. */
+/* backup_restore.c: replaces a directory by the content of an archive. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,13 +13,13 @@
 static int
 open_archive(const char *path, struct err *e)
 {
-	/* O_NONBLOCK: a fifo without a writer must not hold us */
+	/* O_NONBLOCK: open() would block on a fifo without a writer */
 	auto_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 && errno == ENOENT)
 		return err_set(e, ERR_NOT_FOUND, CODE_BACKUP_NOT_FOUND,
-		    "%.180s is not there", path);
+		    "%.180s does not exist", path);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return files_fail(e, path);
 	if (!S_ISREG(st.st_mode))
@@ -38,7 +38,7 @@ is_squashfs(int fd)
 	    memcmp(head, MAGIC, sizeof(head)) == 0;
 }
 
-/* Both say on stdout what we hear; the one of ours says no more. */
+/* Our helper reports on stdout, unsquashfs on stderr; the other is ignored. */
 static int
 start_unpacker(struct helper *w, bool squashfs, int fd, const char *where,
     struct err *e)
@@ -51,7 +51,7 @@ start_unpacker(struct helper *w, bool squashfs, int fd, const char *where,
 
 	if (squashfs && access(BACKUP_UNSQUASHFS, X_OK) < 0)
 		return err_set(e, ERR_INTERNAL, CODE_NONE,
-		    "it is a squashfs, and %s is not installed",
+		    "the archive is a squashfs, and %s is not installed",
 		    BACKUP_UNSQUASHFS);
 	return helper_start(w,
 	    &(struct helper_plan){ squashfs ? THEIRS : OURS, where, fd,
@@ -60,7 +60,7 @@ start_unpacker(struct helper *w, bool squashfs, int fd, const char *where,
 }
 
 static int
-take_apart(const struct backup *b, const struct helper_boss *boss, int fd,
+extract_archive(const struct backup *b, const struct helper_boss *boss, int fd,
     const char *where, struct err *e)
 {
 	auto_helper struct helper w = WORKER_NONE;
@@ -79,13 +79,14 @@ take_apart(const struct backup *b, const struct helper_boss *boss, int fd,
 }
 
 static int
-restore(const struct backup *b, const struct helper_boss *boss, struct err *e)
+restore_dir(const struct backup *b, const struct helper_boss *boss,
+    struct err *e)
 {
 	auto_fd int fd = open_archive(b->archive, e);
 	auto_swap struct swap s = { 0 };
 
 	if (fd < 0 || swap_open(&s, b->dir, b->ours, e) < 0 ||
-	    take_apart(b, boss, fd, s.fresh, e) < 0)
+	    extract_archive(b, boss, fd, s.fresh, e) < 0)
 		return -1;
 	return swap_commit(&s, e);
 }
@@ -94,7 +95,7 @@ int
 backup_restore(const struct backup *b, const struct helper_boss *boss,
     struct err *e)
 {
-	return restore(b, boss, e) == 0
+	return restore_dir(b, boss, e) == 0
 	    ? 0
 	    : backup_failed(CODE_BACKUP_RESTORE_FAILED, e);
 }

@@ -1,4 +1,4 @@
-/* ignored.c: what git ignores in a directory. */
+/* ignored.c: lists the files that git ignores in a directory. */
 #include "agent/archive/ignored.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 enum { GIT_MS = 60 * 1000 };
 
-/* A repository may be anybody's: its hooks and its monitor are not for us. */
+/* The repository is not trusted: git must not run its hooks and fsmonitor. */
 #define GIT                                                                    \
 	"/usr/bin/env", "git", "--no-optional-locks", "-c",                    \
 	    "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c",    \
@@ -53,5 +53,5 @@ ignored_send(const char *dir, int to, const struct helper_boss *boss,
 		return -1;
 	return status == 0 ? 0
 			   : err_set(e, ERR_INTERNAL, CODE_NONE,
-				 "git cannot tell what it ignores");
+				 "git cannot list the files that it ignores");
 }

@@ -1,5 +1,5 @@
 /*
- * ignored.h: what git ignores in a directory.
+ * ignored.h: lists the files that git ignores in a directory.
  */
 #ifndef SANDLEASE_AGENT_ARCHIVE_IGNORED_H
 #define SANDLEASE_AGENT_ARCHIVE_IGNORED_H
@@ -8,9 +8,9 @@
 #include "common/err.h"
 
 /*
- * Writes the paths below `dir` to `to`, each ended by NUL; a directory of which
- * all is ignored is one.  Nothing outside a work tree, or without git.  Nothing
- * that the repository configures is run.
+ * Writes the ignored paths below `dir` to `to`, each ended by NUL.  A directory
+ * that is ignored as a whole is one path.  Writes nothing if `dir` is in no
+ * work tree or git is missing.  Runs no program that the repository configures.
  */
 int ignored_send(const char *dir, int to, const struct helper_boss *boss,
     struct err *e) MUST_CHECK;

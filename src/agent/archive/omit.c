@@ -1,4 +1,4 @@
-/* omit.c: what a backup leaves out. */
+/* omit.c: decides which files a backup omits. */
 #include "agent/archive/omit.h"
 
 #include <errno.h>
@@ -22,11 +22,11 @@ read_all(struct buf *to, int fd)
 		if (n > 0)
 			to->len += (size_t)n;
 	} while (n > 0 || (n < 0 && errno == EINTR));
-	buf_add(to, "", 1); /* ends the last, should nobody have done it */
+	buf_add(to, "", 1); /* the last item may lack its NUL */
 }
 
 static int
-compare(const void *a, const void *b)
+compare_items(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
 
@@ -34,9 +34,9 @@ compare(const void *a, const void *b)
 }
 
 static void
-add(const char ***list, size_t *count, const char *one)
+append_item(const char ***list, size_t *count, const char *one)
 {
-	/* room is doubled: at every power of two it is used up */
+	/* a power of two: the list is full, double it */
 	if ((*count & (*count - 1)) == 0)
 		*list = xrealloc(*list,
 		    (*count > 0 ? *count * 2 : 1) * sizeof(**list));
@@ -60,12 +60,13 @@ omit_read(struct omit *o, int fd)
 		if (len == 0)
 			paths = true;
 		else if (paths)
-			add(&o->paths, &o->path_count, one);
+			append_item(&o->paths, &o->path_count, one);
 		else
-			add(&o->patterns, &o->pattern_count, one);
+			append_item(&o->patterns, &o->pattern_count, one);
 	}
 	if (o->path_count > 0)
-		qsort(o->paths, o->path_count, sizeof(*o->paths), compare);
+		qsort(o->paths, o->path_count, sizeof(*o->paths),
+		    compare_items);
 }
 
 bool
@@ -81,7 +82,7 @@ omit_has(const struct omit *o, const char *path)
 			return true;
 	return o->path_count > 0 &&
 	    bsearch(&path, o->paths, o->path_count, sizeof(*o->paths),
-		compare) != NULL;
+		compare_items) != NULL;
 }
 
 void

@@ -1,9 +1,9 @@
 /*
- * omit.h: what a backup leaves out.
+ * omit.h: decides which files a backup omits.
  *
- * Patterns (glob.h), and paths as they are, which git knows to be ignored.  What
- * is in a directory that is left out is not looked at, and what somebody is just
- * writing (temp.h) is never a part of it.
+ * A backup omits paths that match a pattern (glob.h), exact paths (ignored by
+ * git, or owned by the wrapper), and always the agent's temporary files
+ * (temp_file.h).  An omitted directory is not entered.
  */
 #ifndef SANDLEASE_AGENT_ARCHIVE_OMIT_H
 #define SANDLEASE_AGENT_ARCHIVE_OMIT_H
@@ -14,21 +14,21 @@
 #include "common/str.h"
 
 struct omit {
-	struct buf text;       /* all of them, each ended by NUL */
-	const char **patterns; /* into text, as are ... */
-	const char **paths;    /* ... these, sorted */
+	struct buf text;       /* all items, each ended by NUL */
+	const char **patterns; /* pointers into text */
+	const char **paths;    /* pointers into text, sorted */
 	size_t pattern_count, path_count;
 };
 
 #define auto_omit __attribute__((cleanup(omit_free)))
 
 /*
- * Reads it from fd to its end: patterns, an empty one, then paths, each ended
- * by NUL.  A slash at the end of one is as good as none.
+ * Reads fd to its end: patterns, an empty item, then paths, each ended by NUL.
+ * A slash at the end of an item is ignored.
  */
 void omit_read(struct omit *o, int fd);
 
-/* Whether `path`, below the directory, is one of them. */
+/* Whether the backup omits `path`, which is relative to its directory. */
 bool omit_has(const struct omit *o, const char *path);
 
 void omit_free(struct omit *o);

@@ -1,4 +1,4 @@
-/* pack.c: what is in a directory, as an archive on stdout. */
+/* pack.c: writes a directory as an archive to stdout. */
 #include "agent/archive/pack.h"
 
 #include <archive.h>
@@ -19,7 +19,7 @@
 
 enum { BLOCK_BYTES = 64 * 1024, TEXT_MAX = 4096 };
 
-/* dense: holes are sent as zeros, to who does not understand them. */
+/* dense: writes holes as zeros, for a reader without support of sparse tars. */
 static const struct format {
 	const char *name;
 	int (*filter)(struct archive *a);
@@ -34,22 +34,22 @@ static const struct format {
 struct packing {
 	const struct format *format;
 	struct archive *from, *to;
-	struct archive_entry *entry;              /* the present one */
+	struct archive_entry *entry;              /* the current one */
 	struct archive_entry_linkresolver *links; /* by device and inode */
-	int64_t written;                          /* of the present file */
+	int64_t written;                          /* of the current file */
 	const struct omit *omit;                  /* or NULL */
-	const char *without; /* left out, as is what is unfinished; or NULL */
+	const char *without; /* omits this and temporary files; or NULL */
 	bool exact;          /* times to the nanosecond */
 };
 
-/* A piece of a file, as the disk has it. */
+/* A piece of a file; holes lie between pieces. */
 struct piece {
 	const void *data;
 	size_t len;
 	la_int64_t at;
 };
 
-/* A tenant, or an archive, may give things names of any length. */
+/* Truncates: tenants and archives may use names of any length. */
 static void
 add_text(json_t *to, const char *name, const char *text)
 {
@@ -81,9 +81,9 @@ pack_blames_disk(const json_t *said, const char *path, struct err *e)
 	return true;
 }
 
-/* The disk's errors have numbers, those of libarchive have none. */
+/* Reports the error of `a`.  Errors of the disk have an errno, others 0. */
 static int
-complain(const struct packing *p, struct archive *a)
+report_error(const struct packing *p, struct archive *a)
 {
 	auto_json json_t *said = json_object();
 	auto_free char *text = NULL;
@@ -97,7 +97,7 @@ complain(const struct packing *p, struct archive *a)
 	return -1;
 }
 
-/* Zeros up to `at`: the format leaves out what it knows to be a hole. */
+/* Writes zeros up to `at`; libarchive drops those in known holes. */
 static int
 write_zeros(struct packing *p, int64_t at)
 {
@@ -109,13 +109,16 @@ write_zeros(struct packing *p, int64_t at)
 		if (at - p->written < (int64_t)n)
 			n = (size_t)(at - p->written);
 		if (archive_write_data(p->to, ZEROS, n) < 0)
-			return complain(p, p->to);
+			return report_error(p, p->to);
 		p->written += (int64_t)n;
 	}
 	return 0;
 }
 
-/* The rest of the file; what has grown or shrunk meanwhile keeps its size. */
+/*
+ * Copies `b` and the pieces after it.  A file that grows or shrinks meanwhile
+ * has the size of its header: libarchive cuts or pads it.
+ */
 static int
 copy_data(struct packing *p, struct piece b)
 {
@@ -126,10 +129,10 @@ copy_data(struct packing *p, struct piece b)
 		if (write_zeros(p, b.at) < 0)
 			return -1;
 		if (archive_write_data(p->to, b.data, b.len) < 0)
-			return complain(p, p->to);
+			return report_error(p, p->to);
 		p->written += (int64_t)b.len;
 	}
-	return rc == ARCHIVE_EOF ? 0 : complain(p, p->from);
+	return rc == ARCHIVE_EOF ? 0 : report_error(p, p->from);
 }
 
 static bool
@@ -148,24 +151,24 @@ add_entry(struct packing *p, struct archive_entry *entry)
 	int rc = ARCHIVE_EOF;
 
 	archive_entry_linkify(p->links, &entry, &later);
-	/* nobody restores them, and each entry would need a header of its own */
+	/* never restored, and they would cost an extra header for each entry */
 	archive_entry_unset_atime(entry);
 	archive_entry_unset_ctime(entry);
 	if (p->format->dense)
 		archive_entry_sparse_clear(entry);
-	/* read first: what can no longer be had gets no header */
+	/* read first: a file that has vanished must not get a header */
 	if (archive_entry_size(entry) > 0)
 		rc = archive_read_data_block(p->from, &b.data, &b.len, &b.at);
 	if (rc < ARCHIVE_OK && archive_errno(p->from) == ENOENT)
 		return 0;
 	if (rc < ARCHIVE_OK)
-		return complain(p, p->from);
+		return report_error(p, p->from);
 	if (archive_write_header(p->to, entry) < ARCHIVE_WARN)
-		return complain(p, p->to);
+		return report_error(p, p->to);
 	return rc == ARCHIVE_OK ? copy_data(p, b) : 0;
 }
 
-/* `./a` is `a`, and the directory itself is no part of what is in it. */
+/* Renames `./a` to `a`; false for `.`, the directory itself. */
 static bool
 name_from_here(struct archive_entry *entry)
 {
@@ -181,7 +184,7 @@ name_from_here(struct archive_entry *entry)
 	return true;
 }
 
-/* A temporary file of the agent, or a stage. */
+/* A temporary file of the agent, or a stage of swap.h. */
 static bool
 is_unfinished(const char *path)
 {
@@ -215,7 +218,7 @@ add_tree(struct packing *p)
 		if (rc < ARCHIVE_WARN) {
 			if (archive_errno(p->from) != ENOENT ||
 			    rc == ARCHIVE_FATAL)
-				return complain(p, p->from);
+				return report_error(p, p->from);
 		} else if (!is_omitted(p, entry)) {
 			archive_read_disk_descend(p->from);
 			if (name_from_here(entry) && is_wanted(entry) &&
@@ -243,7 +246,7 @@ open_both(struct packing *p)
 	archive_read_disk_set_behavior(p->from,
 	    ARCHIVE_READDISK_NO_ACL | ARCHIVE_READDISK_NO_XATTR |
 		ARCHIVE_READDISK_NO_FFLAGS);
-	/* all of a time costs a header for each entry with a fraction of a second */
+	/* pax has an extra header for each entry with a fractional time */
 	if (p->exact)
 		archive_write_set_format_pax(p->to);
 	else
@@ -254,11 +257,11 @@ open_both(struct packing *p)
 	    archive_format(p->to));
 	if (p->format->filter(p->to) < ARCHIVE_WARN ||
 	    archive_write_open_fd(p->to, STDOUT_FILENO) != ARCHIVE_OK)
-		return complain(p, p->to);
+		return report_error(p, p->to);
 	return 0;
 }
 
-/* Behind everything else, so that nobody takes a part for the whole. */
+/* Adds the last entry: an archive without it is incomplete. */
 static int
 add_mark(struct packing *p, const char *name)
 {
@@ -268,19 +271,19 @@ add_mark(struct packing *p, const char *name)
 	archive_entry_set_perm(p->entry, 0600);
 	archive_entry_set_size(p->entry, 0);
 	return archive_write_header(p->to, p->entry) < ARCHIVE_WARN
-	    ? complain(p, p->to)
+	    ? report_error(p, p->to)
 	    : 0;
 }
 
 /* `names` ends with NULL. */
 static int
-pack(struct packing *p, const char *const *names, const char *mark)
+pack_names(struct packing *p, const char *const *names, const char *mark)
 {
 	int rc = open_both(p);
 
 	for (; rc == 0 && *names != NULL; names++) {
 		if (archive_read_disk_open(p->from, *names) != ARCHIVE_OK)
-			return complain(p, p->from);
+			return report_error(p, p->from);
 		rc = add_tree(p);
 		if (rc == 0)
 			archive_read_close(p->from);
@@ -288,11 +291,11 @@ pack(struct packing *p, const char *const *names, const char *mark)
 	if (rc == 0 && mark != NULL)
 		rc = add_mark(p, mark);
 	if (rc == 0 && archive_write_close(p->to) != ARCHIVE_OK)
-		rc = complain(p, p->to);
+		rc = report_error(p, p->to);
 	return rc;
 }
 
-/* p has what is wanted: format, omit, without, exact; mark: or NULL. */
+/* The caller sets format, omit, without and exact in p; mark may be NULL. */
 static int
 run_packing(struct packing *p, const char *const *names, const char *mark)
 {
@@ -300,14 +303,14 @@ run_packing(struct packing *p, const char *const *names, const char *mark)
 
 	if (p->format == NULL)
 		return EXIT_FAILURE;
-	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its own */
-	/* names that are UTF-8 are told as such; others are bytes */
+	signal(SIGXFSZ, SIG_IGN); /* write() then fails with EFBIG */
+	/* marks UTF-8 names as such in the archive; others stay bytes */
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	p->from = archive_read_disk_new();
 	p->to = archive_write_new();
 	p->entry = archive_entry_new();
 	p->links = archive_entry_linkresolver_new();
-	rc = pack(p, names, mark);
+	rc = pack_names(p, names, mark);
 	archive_entry_free(p->entry);
 	archive_entry_linkresolver_free(p->links);
 	archive_write_free(p->to);
@@ -318,7 +321,10 @@ run_packing(struct packing *p, const char *const *names, const char *mark)
 int
 pack_main(const char *format, const char *name)
 {
-	/* or who compares would take a file changed in the same second for the old */
+	/*
+	 * Exact times: a client that compares them must see that a file was
+	 * changed within the same second.
+	 */
 	return run_packing(&(struct packing){ .format = format_of(format),
 			       .exact = true },
 	    (const char *const[]){ name, NULL }, NULL);
@@ -340,7 +346,7 @@ snapshot_export_main(void)
 {
 	static const char *const NAMES[] = { "workspace", "home/user", NULL };
 
-	/* processes are this session's; the next one has others */
+	/* omits the process records: a new session has other processes */
 	return run_packing(&(struct packing){ .format = format_of("tar"),
 			       .without = "home/user/.local/state/sandlease",
 			       .exact = true },

@@ -1,4 +1,4 @@
-/* snapshot_export.c: all a session's files, sent to the host for a snapshot. */
+/* snapshot_export.c: sends a session's files to the host for a snapshot. */
 #include "agent/archive/snapshot_export.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 
 enum { SAID_MAX = 160, LAST_MS = 10 * 1000 };
 
-/* {entry, message, errno} of pack.h, or nothing when something ended it. */
+/* `words`: the report of `keep` (pack.h); empty if `keep` was killed. */
 static int
-cannot_keep(const struct buf *words, struct err *e)
+export_error(const struct buf *words, struct err *e)
 {
 	auto_json json_t *said = NULL;
 	struct err ignored;
@@ -23,18 +23,19 @@ cannot_keep(const struct buf *words, struct err *e)
 	if (words->len == 0 ||
 	    json_parse(words->data, words->len, &said, &ignored) < 0)
 		return err_set(e, ERR_CONFLICT, CODE_CANNOT_KEEP,
-		    "the files were not sent to their end");
+		    "the transfer of the files was cut off");
 	return err_set(e, ERR_CONFLICT, CODE_CANNOT_KEEP,
 	    "the files cannot be read: %.*s", SAID_MAX,
 	    json_str(said, "message"));
 }
 
 /*
- * Its status, or -1.  When nobody reads any more it has sent all, or dies of
- * the next it sends; it gets no more time than that takes.
+ * Waits for the helper; its status, or -1.  When the host closes its end, the
+ * helper has sent everything or will die of SIGPIPE at its next write: it gets
+ * LAST_MS for that.
  */
 static int
-wait_for(struct helper *w, int to, struct buf *words)
+wait_for_helper(struct helper *w, int to, struct buf *words)
 {
 	enum { DONE, HEARD, GONE, COUNT };
 	struct pollfd p[COUNT] = {
@@ -56,7 +57,7 @@ wait_for(struct helper *w, int to, struct buf *words)
 			p[GONE].fd = -1;
 			deadline_ms = clock_ms() + LAST_MS;
 		}
-		/* its last words first */
+		/* read all of stderr before the status */
 		if (p[HEARD].revents != 0) {
 			if (!helper_hear(w->err, words))
 				p[HEARD].fd = -1;
@@ -80,7 +81,8 @@ send_archive(int to, struct err *e)
 		&(struct helper_plan){ ARGV, "/", null, to, WORKER_PIPE },
 		e) < 0)
 		return -1;
-	return wait_for(&w, to, &words) == 0 ? 0 : cannot_keep(&words, e);
+	return wait_for_helper(&w, to, &words) == 0 ? 0
+						    : export_error(&words, e);
 }
 
 int

@@ -1,5 +1,5 @@
 /*
- * snapshot_export.h: all a session's files, sent to the host for a snapshot.
+ * snapshot_export.h: sends a session's files to the host for a snapshot.
  */
 #ifndef SANDLEASE_AGENT_ARCHIVE_SNAPSHOT_EXPORT_H
 #define SANDLEASE_AGENT_ARCHIVE_SNAPSHOT_EXPORT_H
@@ -7,9 +7,9 @@
 #include "common/err.h"
 
 /*
- * Sends them (`keep` of pack.h) to `fd`, which is taken, while the session goes
- * on: a file that changes meanwhile is as it was at some moment.  Returns when
- * all is sent, or with what is in the way.
+ * Runs `keep` of pack.h with `fd` as its stdout, and closes `fd`.  The session
+ * goes on meanwhile: of a file that changes, the snapshot has the state of some
+ * moment.  Returns when everything is sent, or with the reason of the failure.
  */
 int snapshot_export_send(int fd, struct err *e) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* snapshot_import.c: the files of a snapshot as those of a session. */
+/* snapshot_import.c: copies the files of a snapshot into a new session. */
 #include "agent/archive/snapshot_import.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include "common/mem.h"
 
 /*
- * Whether it is a directory, and no link to one: what was sent to us may be
- * anything, and what becomes of it is mounted.
+ * Checks that `path`, if it exists, is a directory and not a link to one.  The
+ * tenant made the snapshot, and the host will mount the copy.
  */
 static int
 is_dir(const char *path, bool *there, struct err *e)
@@ -30,7 +30,7 @@ is_dir(const char *path, bool *there, struct err *e)
 		  "%s is not a directory", path);
 }
 
-/* One that is not there is empty. */
+/* If `from` does not exist, `to` becomes an empty directory. */
 static int
 import_part(const char *from, const char *to, struct err *e)
 {
@@ -44,8 +44,9 @@ import_part(const char *from, const char *to, struct err *e)
 }
 
 /*
- * Whether what was mounted is where our report lies: a spare that was given
- * away before that may have another in its place.
+ * Checks that the directory mounted at /to is the one with our report, which is
+ * stdout.  A session may have claimed the spare by a rename before the mount;
+ * another spare may then be at the path.
  */
 static int
 check_place(struct err *e)
@@ -56,7 +57,8 @@ check_place(struct err *e)
 	    lstat("/to/report", &there) == 0 && ours.st_ino == there.st_ino &&
 	    ours.st_dev == there.st_dev)
 		return 0;
-	return err_set(e, ERR_CONFLICT, CODE_MOVED, "it was moved away");
+	return err_set(e, ERR_CONFLICT, CODE_MOVED,
+	    "the directory was renamed before the copy began");
 }
 
 static int
@@ -82,7 +84,7 @@ snapshot_import_main(int64_t seconds)
 
 	alarm((unsigned)seconds);
 	umask(022);
-	/* not made durable: a session waits, and its snapshot stays as it is */
+	/* no fsync: a session waits for this, and the snapshot still exists */
 	rc = import_all(&e);
 	if (rc < 0) {
 		bool full = e.kind == ERR_NO_SPACE || e.code == CODE_NO_SPACE;

@@ -1,9 +1,10 @@
 /*
- * snapshot_import.h: `sandlease-agent clone SECONDS`: the files of a snapshot in /from
- * become those of a session in /to, which is this directory.
+ * snapshot_import.h: copies the files of a snapshot into a new session.
  *
- * Outside any session, in a sandbox of its own (provider/store/job.h).  Says on
- * stdout {}, and on failure {message, errno}.
+ * `sandlease-agent clone SECONDS` copies from /from to /to, which is the
+ * working directory.  It runs on the host, in a sandbox of its own
+ * (provider/store/job.h), and writes {} to stdout, or {message, errno} after a
+ * failure.
  */
 #ifndef SANDLEASE_AGENT_ARCHIVE_SNAPSHOT_IMPORT_H
 #define SANDLEASE_AGENT_ARCHIVE_SNAPSHOT_IMPORT_H

@@ -1,4 +1,4 @@
-/* unpack.c: an archive on stdin, into this directory and nowhere else. */
+/* unpack.c: extracts an archive from stdin into the working directory. */
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
@@ -19,13 +19,13 @@
 enum {
 	BLOCK_BYTES = 256 * 1024,
 	ENTRIES_MAX = 1000 * 1000,
-	ENTRY_BYTES = 4096 /* that each takes at least, of a limit */
+	ENTRY_BYTES = 4096 /* each entry counts so much towards bytes_max */
 };
 
 /*
- * Modes are as for a new file: without the set-uid and its kin, and not
- * writable for others.  Links are made as they are, but nothing goes through
- * one.
+ * Modes are those of a new file: no set-uid, set-gid and sticky bits, not
+ * writable for others.  Links are extracted as they are, but no entry is
+ * written through a link.
  */
 enum {
 	FLAGS = ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_SECURE_SYMLINKS |
@@ -39,12 +39,12 @@ struct unpacking {
 	int64_t entries_max;
 	int64_t bytes_max; /* 0: any number */
 	const char *mark;  /* an entry that must come, or NULL */
-	bool durable;      /* all of it, before anything is said */
+	bool durable;      /* sync everything before the report */
 	bool marked;
 	int64_t entries, bytes, skipped;
-	char *name; /* owned; of the present entry, NULL: none yet */
+	char *name; /* owned; of the current entry, NULL: none yet */
 	const char *message;
-	int error; /* 0: the archive is to blame */
+	int error; /* errno, 0: the archive is bad */
 };
 
 static int
@@ -55,7 +55,7 @@ bad_archive(struct unpacking *u)
 	return -1;
 }
 
-/* The disk's errors have numbers, the refusals of libarchive have none. */
+/* Errors of the disk have an errno; refusals of libarchive have none. */
 static int
 bad_entry(struct unpacking *u)
 {
@@ -70,7 +70,7 @@ check_room(struct unpacking *u)
 	if (u->bytes_max == 0 ||
 	    u->bytes + u->entries * ENTRY_BYTES <= u->bytes_max)
 		return 0;
-	u->message = "it is larger than it may be";
+	u->message = "the archive is larger than allowed";
 	u->error = ENOSPC;
 	return -1;
 }
@@ -85,7 +85,7 @@ copy_data(struct unpacking *u)
 
 	while ((rc = archive_read_data_block(u->from, &data, &len, &at)) ==
 	    ARCHIVE_OK) {
-		/* a write that failed is only a warning to it */
+		/* libarchive returns ARCHIVE_WARN also for a failed write */
 		if (archive_write_data_block(u->to, data, len, at) < ARCHIVE_OK)
 			return bad_entry(u);
 		u->bytes += (int64_t)len;
@@ -95,7 +95,7 @@ copy_data(struct unpacking *u)
 	return rc == ARCHIVE_EOF ? 0 : bad_archive(u);
 }
 
-/* Devices, sockets and fifos stay where they are. */
+/* Devices, sockets and fifos are skipped. */
 static bool
 is_wanted(struct archive_entry *entry)
 {
@@ -128,7 +128,7 @@ unpack_entry(struct unpacking *u, struct archive_entry *entry)
 		return bad_entry(u);
 	if (copy_data(u) < 0) {
 		if (archive_entry_filetype(entry) == AE_IFREG)
-			unlink(u->name); /* half a file is worse than none */
+			unlink(u->name); /* a truncated file looks complete */
 		return -1;
 	}
 	if (archive_write_finish_entry(u->to) < ARCHIVE_WARN)
@@ -138,7 +138,7 @@ unpack_entry(struct unpacking *u, struct archive_entry *entry)
 }
 
 static int
-unpack(struct unpacking *u)
+extract_all(struct unpacking *u)
 {
 	struct archive_entry *entry;
 	int rc;
@@ -158,16 +158,19 @@ unpack(struct unpacking *u)
 			return -1;
 	}
 	if (u->mark != NULL && !u->marked) {
-		u->message = "it ended before all was sent";
+		u->message = "the archive is incomplete";
 		return -1;
 	}
-	/* times of directories are set at the end */
+	/* close sets the times of directories */
 	if (archive_write_close(u->to) < ARCHIVE_WARN)
 		return bad_entry(u);
 	return 0;
 }
 
-/* One call for any number of files; it lasts as long as others write, too. */
+/*
+ * One syncfs() for any number of files.  It also waits for what others write to
+ * this file system.
+ */
 static int
 sync_all(struct unpacking *u)
 {
@@ -175,13 +178,13 @@ sync_all(struct unpacking *u)
 
 	if (here >= 0 && syncfs(here) == 0)
 		return 0;
-	u->message = "it cannot be made durable";
+	u->message = "the files cannot be synced to the disk";
 	u->error = errno;
 	return -1;
 }
 
 static void
-report(const struct unpacking *u, bool ok)
+write_report(const struct unpacking *u, bool ok)
 {
 	auto_free char *text = NULL;
 	auto_json json_t *said = json_pack("{s:I, s:I, s:I}", "entries",
@@ -204,14 +207,15 @@ run_unpacking(struct unpacking *u)
 
 	u->from = archive_read_new();
 	u->to = archive_write_disk_new();
-	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its own */
+	signal(SIGXFSZ, SIG_IGN); /* write() then fails with EFBIG */
 	umask(022);
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	ok = unpack(u) == 0 && (!u->durable || sync_all(u) == 0);
-	report(u, ok);
+	ok = extract_all(u) == 0 && (!u->durable || sync_all(u) == 0);
+	write_report(u, ok);
+	/* an error is ignored: without a report the job counts as failed */
 	if (u->durable)
-		(void)!fsync(STDOUT_FILENO); /* what is lost is told as lost */
-	/* what follows the archive's end was sent, so it is taken */
+		(void)!fsync(STDOUT_FILENO);
+	/* drain stdin: bytes after the archive's end must not cause EPIPE */
 	while (ok && read(STDIN_FILENO, rest, sizeof(rest)) > 0)
 		;
 	archive_read_free(u->from);
@@ -238,7 +242,7 @@ restore_main(void)
 int
 receive_main(int64_t bytes_max, int64_t seconds)
 {
-	/* whoever sends may never end */
+	/* the sender may never close its end */
 	alarm((unsigned)seconds);
 	return run_unpacking(
 	    &(struct unpacking){ .flags = FLAGS | ARCHIVE_EXTRACT_PERM,
