@@ -1,4 +1,4 @@
-/* main.c: sandlease-agent, which runs inside every sandbox. */
+/* main.c: parses the arguments of sandlease-agent and runs the command. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,7 +161,10 @@ run_snapshot_import(const char *seconds)
 	return snapshot_import_main(s);
 }
 
-/* What is opened later must not become one of the standard three. */
+/*
+ * Opens missing descriptors 0 to 2: else a file that is opened later becomes
+ * stdout or stderr, and output is written into it.
+ */
 static void
 ensure_standard_fds(void)
 {
@@ -174,7 +177,7 @@ ensure_standard_fds(void)
 		close(fd);
 }
 
-/* Each has the function that takes as many words as follow its name. */
+/* `none`, `one` or `two`: the function for that number of arguments. */
 static const struct command {
 	const char *name;
 	int (*none)(void);

@@ -1,4 +1,4 @@
-/* ops.c: what init forwards. */
+/* ops.c: carries out the operations that init forwards to the wrapper. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -52,7 +52,10 @@ prove_output(void *ctx, int which, const char *data, size_t len)
 		buf_add(to, data, len);
 }
 
-/* The shell runs what it ran before it was frozen. */
+/*
+ * Proves by a process of its own.  After a thaw the default shell may still run
+ * the command that it ran before the freeze.
+ */
 static int
 prove_beside(struct buf *output, struct err *e)
 {
@@ -67,9 +70,9 @@ prove_beside(struct buf *output, struct err *e)
 }
 
 /*
- * A real command, in the shell that the first caller will use: it needs no
- * process of its own, and that caller finds the shell running.  It has no
- * deadline: whoever waits for the proof gives up by himself.
+ * Runs a real command in the default shell.  This needs no process of its own,
+ * and the first call finds the shell running.  No deadline is needed, because
+ * the host has one for its wait.
  */
 static int
 run_proof(struct buf *output, struct err *e)
@@ -112,7 +115,7 @@ op_prove(struct op *op, json_t *reply, struct err *e)
 	return 0;
 }
 
-/* ---- the others */
+/* ---- other operations */
 
 struct write_body {
 	char path[FILES_PATH_MAX];
@@ -121,7 +124,7 @@ struct write_body {
 
 static const struct jfield WRITE[] = {
 	JFIELD("path", struct write_body, path, J_STR, J_REQUIRED, 1,
-	    FILES_PATH_MAX - 1, "where"),
+	    FILES_PATH_MAX - 1, "path of the file"),
 	JFIELD("mode", struct write_body, mode, J_INT, 0, -1, 07777,
 	    "permissions"),
 };
@@ -139,7 +142,7 @@ op_write(struct op *op, json_t *reply, struct err *e)
 		return -1;
 	if (op->fds.count < 1 || op->fds.fd[0] < 0)
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
-		    "a descriptor must come with it");
+		    "the message must have a descriptor");
 	return temp_file_write_file(path,
 	    &(struct temp_file_source){ .fd = op->fds.fd[0] }, (int)b.mode, e);
 }
@@ -160,11 +163,11 @@ op_env(struct op *op, json_t *reply, struct err *e)
 
 static const struct jfield SETUP[] = {
 	JFIELD("timeoutMs", struct setup_question, timeout_ms, J_INT, 0, 0,
-	    INT64_MAX, "it may take"),
+	    INT64_MAX, "time limit of the command"),
 	JFIELD("offset", struct setup_question, offset, J_INT, 0, 0, INT64_MAX,
-	    "of its output, that was heard"),
+	    "bytes of output that the host has"),
 	JFIELD("waitMs", struct setup_question, wait_ms, J_INT, 0, 0, 60000,
-	    "for more"),
+	    "wait for more output"),
 };
 
 static int
@@ -200,7 +203,7 @@ op_status(struct op *op, json_t *reply, struct err *e)
 	json_object_set_new(reply, "limitMs",
 	    json_integer(activity_limit_ms()));
 	json_object_set_new(reply, "served", json_integer(activity_served()));
-	/* walking /proc is for who wants to know whether it is stuck */
+	/* walks all of /proc: only if the host suspects a stuck session */
 	if (json_is_true(json_object_get(op->msg, "cpu")))
 		json_object_set_new(reply, "cpuMs",
 		    json_integer(proctree_cpu_ms()));
@@ -222,7 +225,7 @@ interrupt_and_count(const struct interrupt_meant *m, json_t *reply,
 
 static const struct jfield INTERRUPT[] = {
 	JFIELD("olderMs", struct interrupt_meant, older_ms, J_INT, 0, 0,
-	    INT64_MAX, "only commands that were asked for before"),
+	    INT64_MAX, "only commands that began at least so long ago"),
 };
 
 static int
@@ -242,13 +245,12 @@ struct interrupt_shell_body {
 
 static const struct jfield INTERRUPT_SHELL[] = {
 	JFIELD("shell", struct interrupt_shell_body, shell, J_STR, J_REQUIRED,
-	    1, SHELL_NAME_MAX - 1, "only what runs in it or beside it"),
+	    1, SHELL_NAME_MAX - 1, "only commands in it or beside it"),
 };
 
 /*
- * An operation of its own: an agent of an older release, which does not know
- * it, refuses it, and would end every command if this were a member of the
- * other.
+ * Not a member of `interrupt`: an agent of an older release would ignore the
+ * member and end every command.  It refuses an operation that it does not know.
  */
 static int
 op_interrupt_shell(struct op *op, json_t *reply, struct err *e)
@@ -286,7 +288,7 @@ op_expose(struct op *op, json_t *reply, struct err *e)
 	fd = channel_fds_take(&op->fds, 0);
 	if (fd < 0)
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
-		    "a descriptor must come with it");
+		    "the message must have a descriptor");
 	return relay_expose((int)b.port, b.order, fd, e);
 }
 
@@ -302,8 +304,9 @@ op_unexpose(struct op *op, json_t *reply, struct err *e)
 }
 
 /*
- * Who was let in with a key that counts no more must show another.  The answer
- * says that they are out.
+ * A key was revoked: ends all WebSockets, and calls whose body is not complete.
+ * Clients must connect again with a valid key.  The answer is sent after the
+ * connections have ended.
  */
 static int
 op_ws_bounce(struct op *op, json_t *reply, struct err *e)
@@ -322,7 +325,7 @@ op_snapshot_export(struct op *op, json_t *reply, struct err *e)
 	(void)reply;
 	if (fd < 0)
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
-		    "a descriptor must come with it");
+		    "the message must have a descriptor");
 	return snapshot_export_send(fd, e);
 }
 
@@ -343,10 +346,10 @@ static const struct {
 	{ "ws_bounce", op_ws_bounce },
 };
 
-/* ---- running one */
+/* ---- dispatch */
 
 static int
-perform(struct op *op, json_t *reply, struct err *e)
+perform_op(struct op *op, json_t *reply, struct err *e)
 {
 	const char *name = json_str(op->msg, "op");
 
@@ -370,7 +373,7 @@ send_answer(struct op *op, json_t *reply, int rc, const struct err *e)
 			? json_sprintf("%s: %s", e->field, e->msg)
 			: json_string(e->msg));
 	}
-	/* an asker that has left or does not read is not waited for */
+	/* do not block on a caller that does not read */
 	fcntl(op->conn, F_SETFL, O_NONBLOCK);
 	(void)!channel_send(op->conn, reply, NULL, 0, &ignored);
 }
@@ -391,7 +394,7 @@ run_op(void *arg)
 	struct op *op = arg;
 	auto_json json_t *reply = json_object();
 	struct err e = { 0 };
-	int rc = perform(op, reply, &e);
+	int rc = perform_op(op, reply, &e);
 
 	if (rc < 0)
 		log_err(LOG_WARN, "op_failed", &e);

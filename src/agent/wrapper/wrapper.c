@@ -1,4 +1,4 @@
-/* wrapper.c: the process that serves one session. */
+/* wrapper.c: starts serving one session, runs its main loop and ends it. */
 #include "agent/wrapper/wrapper.h"
 
 #include <fcntl.h>
@@ -34,11 +34,11 @@ enum {
 	LAUNCH_MS = 10000,
 	ENDING_MS = 10,
 	HANG_UP_MS = 1000,
-	LAST_WORDS_MS = 1000, /* for calls whose commands have ended */
-	SENDING_MS = 100 /* a client that sends nothing for so long waits */
+	LAST_WORDS_MS = 1000, /* for calls to answer after their commands end */
+	SENDING_MS = 100      /* then calls that wait for a body are woken */
 };
 
-/* What was started in a shell session goes with it. */
+/* Ends the processes and the terminal of a deleted shell session. */
 static size_t
 end_with_shell(const char *name)
 {
@@ -104,7 +104,7 @@ begin_serving(struct err *e)
 	return channel_send(WRAPPER_CHANNEL, answer, NULL, 0, e);
 }
 
-/* Blocked in every thread, so that it comes here. */
+/* SIGTERM is blocked in every thread and read from this signalfd. */
 static int
 watch_term(void)
 {
@@ -116,7 +116,7 @@ watch_term(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Told by the cell's first process, not by a tenant who plays with it. */
+/* Obeys only the cell's first process: the tenant can send SIGTERM, too. */
 static bool
 told_to_end(int signal_fd)
 {
@@ -128,7 +128,7 @@ told_to_end(int signal_fd)
 	return end;
 }
 
-/* False when init has gone. */
+/* Receives a message of init and starts its operation; false: init has gone. */
 static bool
 read_message(struct err *e)
 {
@@ -145,11 +145,11 @@ read_message(struct err *e)
 }
 
 /*
- * How many live in this cell besides its first process, us and the program
- * for WebSockets; each gets the signal, if there is one.
+ * Counts the processes of the cell, without its first process, the wrapper and
+ * sandlease-ws.  Sends `sig` to each, unless that is 0.
  */
 static size_t
-others(int sig)
+signal_others(int sig)
 {
 	auto_tree struct proctree all = { 0 };
 	pid_t ws = ws_door_pid();
@@ -168,17 +168,17 @@ others(int sig)
 	return n;
 }
 
-/* The end of the session, step by step. */
+/* Progress of the session's end; times are of clock_ms(). */
 struct leaving {
 	bool begun;
-	int64_t kill_ms; /* of clock_ms(): who still runs is killed; 0: never */
-	int64_t words_ms;   /* ... last words are over; 0: somebody runs */
-	int64_t hang_up_ms; /* ... terminals are hung up again */
+	int64_t kill_ms;    /* SIGKILL for processes that still run; 0: never */
+	int64_t words_ms;   /* end of the wait for answers; 0: not begun */
+	int64_t hang_up_ms; /* next SIGHUP for terminals */
 };
 
 /*
- * True when we may go.  First the tenant's processes end, then the calls that
- * waited for them are answered, at last WebSockets are closed.
+ * True when the wrapper may exit.  First the tenant's processes end, then the
+ * calls that waited for them are answered, last the WebSockets are closed.
  */
 static bool
 may_leave(struct leaving *l)
@@ -186,17 +186,17 @@ may_leave(struct leaving *l)
 	bool late = l->kill_ms > 0 && clock_left_ms(l->kill_ms) == 0;
 	int64_t answering;
 
-	if (!l->begun || others(late ? SIGKILL : 0) > 0)
+	if (!l->begun || signal_others(late ? SIGKILL : 0) > 0)
 		return false;
 	if (l->words_ms == 0) {
 		l->words_ms = clock_ms() + LAST_WORDS_MS;
 		session_end_wake();
 		server_end_bodies();
 	}
-	/* a client that sends no more keeps its call waiting for a body */
+	/* a client that stops sending would keep its call waiting for a body */
 	if (clock_left_ms(l->words_ms) < LAST_WORDS_MS - SENDING_MS)
 		server_cut_bodies();
-	/* a call whose command has ended is not out of hand before its answer */
+	/* serve_in_hand() counts a call until its answer is sent */
 	answering = activity_count(ACTIVITY_RUNNING) +
 	    activity_count(ACTIVITY_STREAMS) + serve_in_hand();
 	if (answering > 0 && clock_left_ms(l->words_ms) > 0)
@@ -212,7 +212,7 @@ begin_leaving(struct leaving *l)
 	struct err ignored;
 	int64_t grace_ms;
 
-	/* the reason was sent before the signal */
+	/* init sent the reason before the signal: read it first */
 	while (poll(&f, 1, 0) == 1 && read_message(&ignored))
 		;
 	grace_ms = session_end_grace_ms();
@@ -222,8 +222,8 @@ begin_leaving(struct leaving *l)
 }
 
 /*
- * SIGTERM is for everybody in the cell; we go last, because those who write a
- * last word on the way out need somebody who reads it.
+ * SIGTERM goes to all processes of the cell.  The wrapper exits last, because
+ * it must still read what the others write before they exit.
  */
 static void
 serve_ops(int signal_fd)
@@ -243,8 +243,8 @@ serve_ops(int signal_fd)
 		if (f[SIGNALS].revents != 0 && told_to_end(signal_fd))
 			begin_leaving(&l);
 		/*
-		 * More than once: bash that is about to wait for a key does not
-		 * look for a signal that has just come.
+		 * More than once: bash misses a signal that comes just before
+		 * it waits for a key.
 		 */
 		if (l.begun && clock_left_ms(l.hang_up_ms) == 0) {
 			pty_hang_up_all();
@@ -262,12 +262,12 @@ wrapper_main(void)
 	struct err e = { 0 }, ignored;
 	int signal_fd = watch_term();
 
-	/* nobody of the tenant's reads our memory or takes our sockets */
+	/* the tenant's processes cannot read our memory or take our sockets */
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NAME, "sandlease-wrap");
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	/* small by choice: a host has many of us */
+	/* use little memory: a host has many wrappers */
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 	mallopt(M_MMAP_THRESHOLD, 64 * 1024);
@@ -283,6 +283,6 @@ wrapper_main(void)
 	log_line(LOG_INFO, "serving", "version %s", PACKAGE_VERSION);
 	serve_ops(signal_fd);
 	process_settle();
-	/* threads may be in the middle of anything: no handlers at exit */
+	/* no exit handlers: other threads still run */
 	_exit(EXIT_SUCCESS);
 }

@@ -1,11 +1,11 @@
 /*
- * wrapper.h: the process that serves one session, inside its cell.
+ * wrapper.h: serves the calls of one session, as a process inside its cell.
  *
- * Started with its end of a channel to init as WRAPPER_CHANNEL, with
- * WRAPPER_MEMINFO (cell/launch.h) and nothing else.  The first message is the
- * launch itself with the listening sockets; it answers once it serves.  Every
- * later one is an operation that init forwards, with the asker's connection as
- * its last descriptor.
+ * init starts the wrapper with two descriptors: WRAPPER_CHANNEL, its end of a
+ * channel to init, and WRAPPER_MEMINFO (cell/launch.h).  The first message is
+ * the launch, with the listening sockets; the wrapper answers when it serves.
+ * Every later message is an operation that init forwards, with the caller's
+ * connection as its last descriptor.
  */
 #ifndef SANDLEASE_AGENT_WRAPPER_WRAPPER_H
 #define SANDLEASE_AGENT_WRAPPER_WRAPPER_H
@@ -16,8 +16,8 @@
 int wrapper_main(void);
 
 /*
- * Does what a forwarded message asks and answers on `conn`; takes over all
- * three.  Answers in a thread of its own.
+ * Carries out the operation of `msg` in a thread of its own and answers on
+ * `conn`.  Takes over all three arguments.
  */
 void wrapper_op(json_t *msg, struct channel_fds *fds, int conn);
 
