@@ -1,4 +1,4 @@
-/* answer.c: the answer of a request on /ws, as messages. */
+/* answer.c: turns the answer of a request on /ws into messages. */
 #include "agent/ws/answer.h"
 
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include "common/utf8.h"
 
 enum {
-	SEND_AT = 256 * 1024, /* less is sent at its end */
+	SEND_AT = 256 * 1024, /* smaller answers are sent as a whole */
 	STRING_MAX = 1024 * 1024,
-	BYTES_AT = 48 * 1024, /* of a file, for one message */
-	/* the SDK ends a stream of which it heard nothing for 300 s */
+	BYTES_AT = 48 * 1024, /* bytes of a file in one message */
+	/* the SDK ends a stream that is silent for 300 s */
 	SILENT_MS = 240 * 1000
 };
 
@@ -40,7 +40,7 @@ add_quoted(struct buf *b, const char *text, size_t len)
 	buf_str(b, "\"");
 }
 
-/* False: nobody is there to take it. */
+/* False: the client has gone or has cancelled the request. */
 static bool
 send_event(void *ctx, const char *name, const char *data, size_t len)
 {
@@ -62,9 +62,9 @@ send_event(void *ctx, const char *name, const char *data, size_t len)
 }
 
 /*
- * A client knows by the WebSocket's pings that the connection lives.  Only a
- * stream that is silent for long gets an event, which has to be JSON: clients
- * parse whatever comes.
+ * Most heartbeats are dropped: the WebSocket's pings keep the connection alive.
+ * A stream that is silent for SILENT_MS gets an event.  The event is JSON,
+ * because clients parse every event.
  */
 static bool
 send_heartbeat(void *ctx)
@@ -79,7 +79,10 @@ send_heartbeat(void *ctx)
 	return send_event(a, "heartbeat", BEAT, sizeof(BEAT) - 1);
 }
 
-/* Whole groups of three bytes, so that pieces can be decoded one by one. */
+/*
+ * Sends whole groups of three bytes, except at the end, so that clients can
+ * decode each message's base64 by itself.
+ */
 static int
 send_bytes(struct ws_answer *a, bool last)
 {
@@ -106,7 +109,7 @@ send_part(struct ws_answer *a, const char *data, size_t len, bool last)
 	return ws_send_part(a->conn, WSLINK_TEXT, data, len, last);
 }
 
-/* From here to end_response() nobody else sends. */
+/* Until end_response() no other thread can send on this connection. */
 static int
 begin_response(struct ws_answer *a, bool with_body)
 {
@@ -127,13 +130,13 @@ end_response(struct ws_answer *a)
 	ws_let_go(a->conn);
 }
 
-/* ---- what is written */
+/* ---- output of the routes */
 
 void
 ws_answer_cut(struct ws_answer *a)
 {
 	if (a->stage == WS_BODY) {
-		/* half a message: nothing can follow it */
+		/* nothing can follow half a message: close the connection */
 		ws_close(a->conn, WS_INTERNAL, "an answer was cut off");
 		ws_let_go(a->conn);
 	} else if (a->stage != WS_CUT) {
@@ -166,7 +169,7 @@ write_body(struct ws_answer *a, const char *from, size_t len)
 	return 0;
 }
 
-/* call_begin() has written this; what matters is what follows. */
+/* The stage after `head`, the HTTP header that call_begin() wrote. */
 static enum ws_stage
 stage_after(const struct ws_answer *a, const char *head)
 {
@@ -201,7 +204,7 @@ write_head(struct ws_answer *a, const char *from, size_t len)
 int
 ws_answer_write(struct ws_answer *a, const char *from, size_t len)
 {
-	/* what has begun as one message has to be whole */
+	/* a message that has begun must be completed */
 	if (a->stage != WS_BODY && atomic_load(&a->cancelled))
 		return -1;
 	if (len == 0)
@@ -224,7 +227,7 @@ ws_answer_write(struct ws_answer *a, const char *from, size_t len)
 	}
 }
 
-/* ---- its life */
+/* ---- begin and end */
 
 void
 ws_answer_init(struct ws_answer *a, struct ws_conn *conn, const char *id,
@@ -266,7 +269,7 @@ ws_answer_finish(struct ws_answer *a)
 	if (a->stage == WS_CUT || atomic_load(&a->cancelled))
 		return;
 	if (a->stage == WS_HEAD) {
-		ws_answer_cut(a); /* nobody has answered */
+		ws_answer_cut(a); /* the route wrote no answer */
 		return;
 	}
 	if (a->stage == WS_BYTES && send_bytes(a, true) < 0)

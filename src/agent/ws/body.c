@@ -1,4 +1,4 @@
-/* body.c: the body of a request on /ws, as the routes read it. */
+/* body.c: gives the routes the body of a request on /ws. */
 #include "agent/ws/body.h"
 
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "common/base64.h"
 #include "common/mem.h"
 
-/* Beyond this the next large one waits; the largest fits in any case. */
+/* Above this sum large bodies wait, except when no other body is held. */
 enum { HELD_MAX = 128 * 1024 * 1024 };
 
 static struct lock lock = LOCK_INIT(LOCK_WS_BODY);
 static pthread_cond_t less_held = PTHREAD_COND_INITIALIZER;
 static size_t all_held; /* under the lock */
 
-/* Counts it; a large one waits until there is room for it. */
+/* Adds the body to all_held; a large body waits for room before. */
 static void
 wait_for_room(struct ws_body *b)
 {
@@ -38,15 +38,15 @@ ws_body_free(struct ws_body *b)
 	*b = (struct ws_body){ 0 };
 }
 
-/* ---- what it is */
+/* ---- decoding */
 
-/* The bytes of the string that the body is. */
+/* Takes the text of a body that must be a JSON string; false if it is not. */
 static bool
 take_string(struct ws_body *b, const json_t *body)
 {
 	ssize_t len;
 
-	if (b->left.len == 0) { /* it was parsed */
+	if (b->left.len == 0) { /* ws_request_parse() has parsed the body */
 		buf_add(&b->text, json_string_value(body),
 		    json_string_length(body));
 		b->left.len = b->text.len;
@@ -58,7 +58,7 @@ take_string(struct ws_body *b, const json_t *body)
 }
 
 static bool
-decode(struct ws_body *b, const char *encoding)
+decode_bytes(struct ws_body *b, const char *encoding)
 {
 	struct buf bytes = { 0 };
 	bool valid;
@@ -85,7 +85,7 @@ ws_body_take(struct ws_body *b, struct ws_request *r, struct buf *message,
 	}
 	if (bytes && (b->left.len > 0 || r->body != NULL)) {
 		good = take_string(b, r->body) &&
-		    decode(b, json_str(r->msg, "encoding"));
+		    decode_bytes(b, json_str(r->msg, "encoding"));
 	} else if (r->body != NULL) {
 		b->text.data =
 		    json_dumps(r->body, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -107,7 +107,7 @@ ws_body_read(struct ws_body *b, char *to, size_t max)
 		memcpy(to, b->text.data + b->left.at, max);
 	b->left.at += max;
 	b->left.len -= max;
-	if (b->left.len == 0) /* the route has all of it now */
+	if (b->left.len == 0) /* the route has read everything */
 		ws_body_free(b);
 	return (ssize_t)max;
 }

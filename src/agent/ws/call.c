@@ -1,4 +1,4 @@
-/* call.c: one request on /ws and its answer. */
+/* call.c: runs one request on /ws through the routes. */
 #include "agent/ws/call.h"
 
 #include <stdio.h>
@@ -20,15 +20,15 @@ enum { FILE_BLOCK = 64 * 1024 };
 struct ws_call {
 	struct ws_request r;
 	const char *session;
-	char *uri;  /* with our prefix, as nginx would say it */
+	char *uri;  /* with our prefix, as nginx would pass it */
 	char *path; /* likewise, decoded */
 	struct ws_body body;
-	bool bad_body; /* bytes are wanted, and it is none */
+	bool bad_body; /* the route wants bytes, and the body has none */
 	char length[24];
 	struct call call;
 	struct ws_answer answer;
 	struct lock lock;
-	int gone[2]; /* the first hangs up with the client; -1: not asked for */
+	int gone[2]; /* [0] hangs up when the client leaves; -1: not made */
 };
 
 static bool
@@ -50,7 +50,7 @@ carries_bytes(const char *path)
 	return is_below(path, ROUTES, ARRAY_LEN(ROUTES));
 }
 
-/* ---- what the routes read */
+/* ---- input of the routes */
 
 static ssize_t
 io_read(void *ctx, char *to, size_t max)
@@ -77,7 +77,7 @@ io_param(void *ctx, const char *name)
 					     : "application/json" },
 		{ "CONTENT_LENGTH", c->length },
 	};
-	/* those of nginx/wrapper.params.in that a route looks at */
+	/* the headers of nginx/wrapper.params.in that a route uses */
 	static const struct {
 		const char *name, *header;
 	} HEADERS[] = {
@@ -105,7 +105,7 @@ io_param(void *ctx, const char *name)
 	return NULL;
 }
 
-/* ---- and what they write */
+/* ---- output of the routes */
 
 static int
 io_write(void *ctx, const char *from, size_t len)
@@ -173,7 +173,7 @@ static const struct call_io IO = {
 	.send_file = io_send_file,
 };
 
-/* ---- its life */
+/* ---- begin and end */
 
 struct ws_call *
 ws_call_new(struct ws_conn *conn, struct ws_request *r, struct buf *message,
@@ -226,7 +226,7 @@ ws_call_cancel(struct ws_call *c)
 	lock_drop(&c->lock);
 }
 
-/* What the wrapper does not do, or cannot be told by messages. */
+/* Routes that the wrapper does not have, or that messages cannot carry. */
 static bool
 is_elsewhere(const char *path)
 {
@@ -243,10 +243,10 @@ reply_refusal(struct ws_call *c)
 
 	if (c->bad_body)
 		err_field(&e, "body",
-		    "must be a string, of base64 if encoding says so");
+		    "must be a string, in base64 if encoding is base64");
 	else
 		err_set(&e, ERR_INVALID, CODE_VALIDATION_FAILED,
-		    "%s %.150s goes over HTTP, not over this WebSocket",
+		    "%s %.150s needs HTTP; it cannot be sent over this WebSocket",
 		    c->call.method, c->call.path);
 	reply_container_error(&c->call, &e, NULL);
 }

@@ -1,4 +1,4 @@
-/* conn.c: one WebSocket, as the wrapper sees it. */
+/* conn.c: sends and receives messages on one WebSocket. */
 #include "agent/ws/conn.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ send_packet(const struct ws_conn *c, int what, const char *data, size_t len,
     int how)
 {
 	unsigned char first = (unsigned char)what;
-	/* the kernel does not write there */
+	/* the cast is safe: sendmsg() does not write to its buffers */
 	struct iovec io[] = { { &first, 1 }, { (char *)(uintptr_t)data, len } };
 	struct msghdr m = { .msg_iov = io, .msg_iovlen = ARRAY_LEN(io) };
 	ssize_t n;

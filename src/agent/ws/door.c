@@ -1,21 +1,22 @@
 /*
- * door.c: the session's socket for WebSockets.
+ * door.c: accepts WebSocket connections and hands them to sandlease-ws.
  *
  * nginx connects to this socket on behalf of clients whose key was checked, so
- * tenant code must never hold it: it would answer in the session's name after
- * the key was revoked.  It cannot come to hold it, by these facts together:
+ * tenant code must never hold the listener: it could answer in the session's
+ * name after the key was revoked.  These facts together prevent that:
  *
- * - Only the wrapper has the listener, and it is closed on exec.
- * - The wrapper is not dumpable before the first process of the tenant's exists
- *   in its pid namespace (wrapper_main), and processes of other cells cannot name
- *   it.  The kernel lets nobody trace a process that is not dumpable, nor open
- *   its descriptors or memory, without CAP_SYS_PTRACE, which no cell has.
- * - A child of the wrapper is a copy, not dumpable either, until it has become
- *   another program; by then the listener is closed (spawn.c).
- * - pidfd_getfd() is refused (sysfilter_gen.c).
+ * - Only the wrapper has the listener, and the listener is closed on exec.
+ * - The wrapper makes itself not dumpable (wrapper_main) before the tenant's
+ *   first process exists in its pid namespace, and processes of other cells
+ *   cannot name it.  To trace a process that is not dumpable, or to open its
+ *   descriptors or memory, needs CAP_SYS_PTRACE, which no cell has.
+ * - A child of the wrapper is a copy and not dumpable either until its exec; by
+ *   then the listener is closed (spawn.c).
+ * - The system call filter refuses pidfd_getfd() (sysfilter_gen.c).
  *
- * sandlease-ws itself may be traced between its exec and its first lines.  All it
- * holds are connections, and ws_door_bounce() ends those without its help.
+ * The tenant may trace sandlease-ws between its exec and its first lines.  That
+ * program holds connections only, and ws_door_bounce() ends these without its
+ * help.
  */
 #include "agent/ws/door.h"
 
@@ -37,12 +38,12 @@
 static const char PROGRAM[] = "/sandlease-ws";
 
 enum {
-	IDLE_MS = 15 * 1000, /* found idle twice, so far apart, it is ended */
-	AGAIN_MS = 50,       /* after an accept() for which there was no room */
+	IDLE_MS = 15 * 1000, /* between checks; idle at two: end the program */
+	AGAIN_MS = 50,       /* pause after accept() found no descriptor */
 	GOODBYE_MS = 500     /* for close frames, before connections are cut */
 };
 
-/* The main thread's own. */
+/* for the main thread only */
 static int listener = -1;
 static int control = -1; /* -1: the program does not run */
 static int64_t accept_at, look_at;
@@ -50,13 +51,13 @@ static bool was_idle;
 
 static struct lock lock = LOCK_INIT(LOCK_WS_DOOR);
 static struct child program = { -1, -1 }; /* under the lock */
-static bool leaving;                      /* ... told to end */
+static bool leaving;                      /* likewise: SIGTERM was sent */
 
 void
 ws_door_open(int listen_fd)
 {
 	listener = listen_fd;
-	/* who connected may have left by the time it is accepted */
+	/* a client that leaves before accept() must not block the thread */
 	fcntl(listener, F_SETFL, O_NONBLOCK);
 }
 
@@ -81,7 +82,7 @@ int
 ws_door_watch(struct pollfd f[WS_DOOR_FDS])
 {
 	int pause_ms = clock_left_ms(accept_at);
-	/* who connects while the program leaves is the next one's */
+	/* new clients wait in the backlog for the next sandlease-ws */
 	bool closed = pause_ms > 0 || is_leaving();
 
 	f[0] = (struct pollfd){ control, POLLIN, 0 };
@@ -105,7 +106,7 @@ start_program(struct err *e)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_errno(e, "socketpair");
 	theirs = ends[1];
-	/* a program that does not read must not hold us up */
+	/* a program that does not read must not block the main thread */
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	lock_take(&lock);
 	rc = spawn_start(&(struct spawn){ .argv = ARGV,
@@ -127,7 +128,7 @@ start_program(struct err *e)
 	return 0;
 }
 
-/* It is our child: until it was waited for its number is nobody else's. */
+/* The kill is safe: the pid of a child is not reused before the wait. */
 static void
 end_program(void)
 {
@@ -139,9 +140,9 @@ end_program(void)
 	lock_drop(&lock);
 }
 
-/* ---- those who connect */
+/* ---- connections */
 
-/* To the program, which may have died since it was started: once again, then. */
+/* Sends the client to the program; starts that again if it has died. */
 static int
 hand_over(int client, int theirs, struct err *e)
 {
@@ -162,7 +163,7 @@ hand_over(int client, int theirs, struct err *e)
 }
 
 static int
-admit(int client, struct err *e)
+admit_client(int client, struct err *e)
 {
 	auto_fd int theirs = -1;
 	int ends[2];
@@ -191,7 +192,7 @@ accept_one(void)
 			accept_at = clock_ms() + AGAIN_MS;
 		return;
 	}
-	if (admit(client, &e) < 0) {
+	if (admit_client(client, &e) < 0) {
 		log_err(LOG_ERROR, "no_websocket", &e);
 		close(client);
 	}
@@ -200,10 +201,10 @@ accept_one(void)
 void
 ws_door_ready(const struct pollfd f[WS_DOOR_FDS])
 {
-	/* it says nothing there: what comes is its end */
+	/* the program sends nothing: an event means that it has ended */
 	if (f[0].fd >= 0 && f[0].revents != 0)
 		end_program();
-	/* it may have been told to leave since the listener was polled */
+	/* another thread may have sent SIGTERM after the listener was polled */
 	if (f[1].fd >= 0 && f[1].revents != 0 && listener >= 0 && !is_leaving())
 		accept_one();
 	if (control >= 0 && clock_left_ms(look_at) == 0) {
@@ -254,7 +255,7 @@ ws_door_bounce(void)
 	if (ended.fd >= 0)
 		(void)poll(&ended, 1, GOODBYE_MS);
 	mem_close_fd(&ended.fd);
-	/* one that was asked and lives: the next is started in its place */
+	/* kill a program that ignores SIGTERM, so that a new one can start */
 	lock_take(&lock);
 	if (program.pid > 0 && leaving)
 		kill(program.pid, SIGKILL);

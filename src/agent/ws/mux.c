@@ -1,4 +1,4 @@
-/* mux.c: /ws and /api/ws: many requests on one WebSocket. */
+/* mux.c: serves /ws and /api/ws, which carry many requests at once. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #include "common/mem.h"
 
 enum {
-	/* the largest body and what is around it */
+	/* the largest body and the message around it */
 	MESSAGE_MAX = API_WRITE_BODY_MAX + 1024 * 1024,
-	/* of all that are not complete yet */
+	/* bytes of all incomplete messages */
 	INCOMPLETE_MAX = 256 * 1024 * 1024
 };
 
@@ -25,7 +25,7 @@ struct running {
 	struct running *next;
 };
 
-/* Freed by the thread that reads, when none of them runs any more. */
+/* Lives in the thread that reads, until the last request has ended. */
 struct mux {
 	struct ws_conn *conn;
 	const char *session;
@@ -33,13 +33,13 @@ struct mux {
 	pthread_cond_t none;
 	struct running *running;
 	struct buf message; /* the pieces so far */
-	size_t counted;     /* their bytes that count in `incomplete` */
+	size_t counted;     /* bytes of them in the sum `incomplete` */
 };
 
 static atomic_int requests;
 static atomic_llong incomplete;
 
-/* ---- those that run */
+/* ---- running requests */
 
 static struct running *
 find(const struct mux *m, const char *id)
@@ -51,9 +51,9 @@ find(const struct mux *m, const char *id)
 	return r;
 }
 
-/* False when its id is in use. */
+/* Adds a request; false when its id is in use. */
 static bool
-enlist(struct mux *m, struct running *r)
+add_request(struct mux *m, struct running *r)
 {
 	bool is_new;
 
@@ -68,7 +68,7 @@ enlist(struct mux *m, struct running *r)
 }
 
 static void
-unlist(struct running *r)
+remove_request(struct running *r)
 {
 	struct mux *m = r->mux;
 	struct running **at = &m->running;
@@ -79,7 +79,7 @@ unlist(struct running *r)
 	*at = r->next;
 	if (m->running == NULL)
 		pthread_cond_signal(&m->none);
-	/* m may be gone as soon as this is over */
+	/* after this, the thread that reads may free m */
 	lock_drop(&m->lock);
 }
 
@@ -99,13 +99,13 @@ run_request(void *arg)
 	serve_begin();
 	ws_call_run(r->call);
 	serve_end();
-	unlist(r);
+	remove_request(r);
 	free_request(r);
 	return NULL;
 }
 
 static void
-cancel(struct mux *m, const char *id)
+cancel_request(struct mux *m, const char *id)
 {
 	struct running *r;
 
@@ -117,7 +117,7 @@ cancel(struct mux *m, const char *id)
 }
 
 static void
-cancel_all(struct mux *m)
+cancel_and_wait(struct mux *m)
 {
 	lock_take(&m->lock);
 	for (struct running *r = m->running; r != NULL; r = r->next)
@@ -138,7 +138,7 @@ start_request(struct mux *m, struct ws_request *q)
 
 	r->mux = m;
 	r->call = ws_call_new(m->conn, q, &m->message, m->session);
-	if (!enlist(m, r)) {
+	if (!add_request(m, r)) {
 		ws_answer_error(m->conn, id, 400, CODE_INVALID_REQUEST,
 		    "a request with this id runs");
 		free_request(r);
@@ -146,14 +146,14 @@ start_request(struct mux *m, struct ws_request *q)
 	}
 	if (room && serve_thread(run_request, r) == 0)
 		return;
-	unlist(r);
+	remove_request(r);
 	free_request(r);
 	ws_answer_error(m->conn, id, 429, CODE_INTERNAL_ERROR,
 	    "too many requests at once");
 }
 
 static void
-take_message(struct mux *m)
+handle_message(struct mux *m)
 {
 	const char *text = m->message.data != NULL ? m->message.data : "";
 	struct ws_request q;
@@ -162,13 +162,16 @@ take_message(struct mux *m)
 	if (ws_request_parse(text, m->message.len, &q, &e) < 0)
 		ws_answer_error(m->conn, q.id, 400, e.code, e.msg);
 	else if (q.cancel)
-		cancel(m, q.id);
+		cancel_request(m, q.id);
 	else
 		start_request(m, &q);
 	ws_request_free(&q);
 }
 
-/* Its text may be a request's by now; then it counts there. */
+/*
+ * Frees the message.  If a request has taken over the text, m->message is empty
+ * and the text counts in body.c.
+ */
 static void
 drop_message(struct mux *m)
 {
@@ -177,7 +180,7 @@ drop_message(struct mux *m)
 	buf_free(&m->message);
 }
 
-/* False when the connection has been closed for it. */
+/* False when the piece is refused and the connection closed. */
 static bool
 take_piece(struct mux *m, const struct ws_piece *p)
 {
@@ -187,14 +190,15 @@ take_piece(struct mux *m, const struct ws_piece *p)
 	}
 	if (atomic_fetch_add(&incomplete, (long long)p->len) > INCOMPLETE_MAX) {
 		atomic_fetch_sub(&incomplete, (long long)p->len);
-		ws_close(m->conn, WS_TRY_LATER, "too much is being sent");
+		ws_close(m->conn, WS_TRY_LATER,
+		    "too many large messages at once");
 		return false;
 	}
 	m->counted += p->len;
 	buf_add(&m->message, p->data, p->len);
 	if (!p->last)
 		return true;
-	take_message(m);
+	handle_message(m);
 	drop_message(m);
 	return true;
 }
@@ -211,5 +215,5 @@ ws_mux_run(struct ws_conn *conn, const char *session)
 	while (ws_receive(conn, p) && take_piece(&m, p))
 		;
 	drop_message(&m);
-	cancel_all(&m);
+	cancel_and_wait(&m);
 }

@@ -1,4 +1,4 @@
-/* pty.c: /ws/pty: a terminal of the session. */
+/* pty.c: serves /ws/pty, which connects a client to a terminal. */
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,14 +22,14 @@ struct view {
 	struct pty *pty;
 	struct buf control; /* pieces of a text message */
 	struct lock lock;
-	pthread_cond_t deaf;
-	bool listening; /* the thread that reads is there */
+	pthread_cond_t deaf; /* listening has become false */
+	bool listening;      /* the thread that receives runs */
 };
 
-/* ---- what is said beside the bytes */
+/* ---- text messages to the client */
 
 static int
-say(struct ws_conn *conn, json_t *o)
+send_json(struct ws_conn *conn, json_t *o)
 {
 	auto_json json_t *msg = o;
 	auto_free char *text = json_text(msg);
@@ -38,26 +38,26 @@ say(struct ws_conn *conn, json_t *o)
 }
 
 static int
-say_error(struct ws_conn *conn, const char *message)
+send_error(struct ws_conn *conn, const char *message)
 {
-	return say(conn,
+	return send_json(conn,
 	    json_pack("{s:s, s:o}", "type", "error", "message",
 		json_lossy(message)));
 }
 
 static void
-say_err(struct ws_conn *conn, const struct err *e)
+send_err(struct ws_conn *conn, const struct err *e)
 {
 	auto_free char *text = xasprintf("%s%s%s", e->field,
 	    e->field[0] != '\0' ? ": " : "", e->msg);
 
-	say_error(conn, text);
+	send_error(conn, text);
 }
 
 /* ---- from the client */
 
 static void
-take_control(struct view *v)
+handle_resize(struct view *v)
 {
 	auto_json json_t *msg = NULL;
 	struct err e = { 0 };
@@ -65,8 +65,8 @@ take_control(struct view *v)
 
 	if (json_parse(v->control.data, v->control.len, &msg, &e) < 0 ||
 	    !str_equal(json_str(msg, "type"), "resize")) {
-		say_error(v->conn,
-		    "a text message is {type:\"resize\",cols,rows}");
+		send_error(v->conn,
+		    "a text message must be {type:\"resize\",cols,rows}");
 		return;
 	}
 	cols = json_object_get(msg, "cols");
@@ -74,15 +74,15 @@ take_control(struct view *v)
 	if (json_integer_value(cols) < 1 || json_integer_value(rows) < 1 ||
 	    json_integer_value(cols) > PTY_SIDE_MAX ||
 	    json_integer_value(rows) > PTY_SIDE_MAX)
-		say_error(v->conn, "cols and rows must be between 1 and 4096");
+		send_error(v->conn, "cols and rows must be between 1 and 4096");
 	else if (pty_resize(v->pty, (int)json_integer_value(cols),
 		     (int)json_integer_value(rows), &e) < 0)
-		say_err(v->conn, &e);
+		send_err(v->conn, &e);
 }
 
-/* False when the connection has been closed for it. */
+/* False when the message is too large and the connection closed. */
 static bool
-take_text(struct view *v, const struct ws_piece *p)
+receive_text(struct view *v, const struct ws_piece *p)
 {
 	if (v->control.len + p->len > CONTROL_MAX) {
 		ws_close(v->conn, WS_TOO_BIG, "the message is too large");
@@ -90,7 +90,7 @@ take_text(struct view *v, const struct ws_piece *p)
 	}
 	buf_add(&v->control, p->data, p->len);
 	if (p->last) {
-		take_control(v);
+		handle_resize(v);
 		v->control.len = 0;
 	}
 	return true;
@@ -105,11 +105,11 @@ has_gone(const struct ws_conn *conn)
 }
 
 /*
- * Until all is typed: what follows would make no sense without it, and a
- * client that must wait is not read.
+ * Waits until the terminal has taken all bytes: later input makes no sense
+ * without them.  The client is not read meanwhile, so it must wait, too.
  */
 static bool
-take_keys(struct view *v, const struct ws_piece *p)
+receive_keys(struct view *v, const struct ws_piece *p)
 {
 	const struct pty_input in = { .data = p->data,
 		.len = p->len,
@@ -119,24 +119,24 @@ take_keys(struct view *v, const struct ws_piece *p)
 	size_t written;
 
 	activity_touch();
-	do { /* others may be typing */
+	do { /* ERR_BUSY: other clients write to the terminal */
 		e = (struct err){ 0 };
 		if (pty_input(v->pty, &in, &written, &e) == 0)
 			return true;
 	} while (e.kind == ERR_BUSY && !has_gone(v->conn));
 	if (e.kind != ERR_BUSY && e.code != CODE_TERMINAL_ENDED)
-		say_err(v->conn, &e);
+		send_err(v->conn, &e);
 	return true;
 }
 
 static void *
-listen_to(void *arg)
+receive_all(void *arg)
 {
 	struct view *v = arg;
 	auto_free struct ws_piece *p = xmalloc(sizeof(*p));
 
 	while (ws_receive(v->conn, p) &&
-	    (p->kind == WSLINK_TEXT ? take_text(v, p) : take_keys(v, p)))
+	    (p->kind == WSLINK_TEXT ? receive_text(v, p) : receive_keys(v, p)))
 		;
 	lock_take(&v->lock);
 	v->listening = false;
@@ -147,13 +147,13 @@ listen_to(void *arg)
 
 /* ---- to the client */
 
-/* All that is there from `at` on; -1 when the client has gone. */
+/* Sends all output from `at` on; -1 when the client has gone. */
 static int
 send_output(struct view *v, struct pty_block *b, int64_t *at)
 {
 	while (pty_read(v->pty, *at, b)) {
 		if (b->offset > *at &&
-		    say(v->conn,
+		    send_json(v->conn,
 			json_pack("{s:s, s:I}", "type", "lost", "bytes",
 			    (json_int_t)(b->offset - *at))) < 0)
 			return -1;
@@ -165,7 +165,7 @@ send_output(struct view *v, struct pty_block *b, int64_t *at)
 }
 
 static void
-say_exit(const struct view *v, const struct pty_now *now)
+send_exit(const struct view *v, const struct pty_now *now)
 {
 	json_t *o =
 	    json_pack("{s:s, s:i}", "type", "exit", "code", now->exit_code);
@@ -179,12 +179,12 @@ say_exit(const struct view *v, const struct pty_now *now)
 		json_object_set_new(o, "reason", json_string(why.reason));
 		json_object_set_new(o, "cause", json_string(why.cause));
 	}
-	say(v->conn, o);
+	send_json(v->conn, o);
 	ws_finish(v->conn, WS_NORMAL,
 	    told ? why.reason : "the terminal has ended");
 }
 
-/* False when the client has gone. */
+/* Waits for more output; false when the client has gone. */
 static bool
 wait_more(const struct view *v, const struct child_watch *w)
 {
@@ -198,25 +198,26 @@ wait_more(const struct view *v, const struct child_watch *w)
 }
 
 static void
-follow(struct view *v, const struct child_watch *w)
+follow_terminal(struct view *v, const struct child_watch *w)
 {
 	auto_free struct pty_block *b = xmalloc(sizeof(*b));
 	int64_t at = pty_begin(v->pty, -1);
 	struct pty_now now = pty_now(v->pty);
 
 	if (send_output(v, b, &at) < 0 ||
-	    say(v->conn, json_pack("{s:s}", "type", "ready")) < 0)
+	    send_json(v->conn, json_pack("{s:s}", "type", "ready")) < 0)
 		return;
 	while (now.running && wait_more(v, w)) {
-		now = pty_now(v->pty); /* before: all it wrote is there */
+		/* first the state: if it has ended, all output is there */
+		now = pty_now(v->pty);
 		if (send_output(v, b, &at) < 0)
 			return;
 	}
 	if (!now.running)
-		say_exit(v, &now);
+		send_exit(v, &now);
 }
 
-/* ---- both */
+/* ---- both directions */
 
 static void
 await_listener(struct view *v)
@@ -235,8 +236,8 @@ serve_view(struct view *v, struct err *e)
 	if (pty_watch(v->pty, &w, e) < 0)
 		return -1;
 	v->listening = true;
-	if (serve_thread(listen_to, v) == 0) {
-		follow(v, &w);
+	if (serve_thread(receive_all, v) == 0) {
+		follow_terminal(v, &w);
 		await_listener(v);
 	} else {
 		v->listening = false;
@@ -246,9 +247,9 @@ serve_view(struct view *v, struct err *e)
 	return e->kind == ERR_NONE ? 0 : -1;
 }
 
-/* What no size can be is none. */
+/* The argument as a number of columns or rows; 0 if it is none or not valid. */
 static int
-side(const json_t *args, const char *name)
+parse_side(const json_t *args, const char *name)
 {
 	int64_t n = 0;
 
@@ -262,8 +263,8 @@ ws_pty_run(struct ws_conn *conn, const json_t *args)
 	const struct pty_options options = { .id = json_str(args, "sessionId"),
 		.shell = json_str(args, "shell"),
 		.cwd = json_str(args, "cwd"),
-		.cols = side(args, "cols"),
-		.rows = side(args, "rows") };
+		.cols = parse_side(args, "cols"),
+		.rows = parse_side(args, "rows") };
 	struct view v = { .conn = conn,
 		.lock = LOCK_INIT(LOCK_WS_PTY),
 		.deaf = PTHREAD_COND_INITIALIZER };
@@ -276,8 +277,8 @@ ws_pty_run(struct ws_conn *conn, const json_t *args)
 		pty_release(v.pty);
 	}
 	if (e.kind != ERR_NONE) {
-		say_err(conn, &e);
-		ws_close(conn, WS_INTERNAL, "the terminal cannot be had");
+		send_err(conn, &e);
+		ws_close(conn, WS_INTERNAL, "the terminal cannot be opened");
 	}
 	buf_free(&v.control);
 }

@@ -1,4 +1,4 @@
-/* request.c: one message of a client on /ws. */
+/* request.c: parses one message of a client on /ws. */
 #include "agent/ws/request.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 
-/* Arrays and objects in each other: a body's, and the message around it. */
+/* Nested arrays and objects: 32 in a body, and the message around it. */
 enum { DEPTH_MAX = 33 };
 
 static int
@@ -26,7 +26,7 @@ hex(char ch)
 	return at != NULL ? (int)(at - DIGITS) % 16 : -1;
 }
 
-/* As nginx would decode it; NULL when it is no path. */
+/* Percent-decodes a path as nginx does; NULL when it is malformed. */
 static char *
 decode_path(const char *raw, size_t len)
 {
@@ -93,7 +93,8 @@ read_request(struct ws_request *r, struct err *e)
 }
 
 static int
-parse(const char *text, size_t len, struct ws_request *out, struct err *e)
+parse_message(const char *text, size_t len, struct ws_request *out,
+    struct err *e)
 {
 	struct bigjson_value *body = &out->body_text;
 
@@ -111,14 +112,14 @@ ws_request_parse(const char *text, size_t len, struct ws_request *out,
 
 	*out = (struct ws_request){ 0 };
 	if (!bigjson_depth_ok(text, len, DEPTH_MAX) ||
-	    parse(text, len, out, &why) < 0)
+	    parse_message(text, len, out, &why) < 0)
 		return err_set(e, ERR_INVALID, CODE_PARSE_ERROR,
-		    "the message is no valid JSON%s%.150s",
+		    "the message is not valid JSON%s%.150s",
 		    why.msg[0] != '\0' ? ": " : "", why.msg);
 	out->id = text_of(out->msg, "id", WS_ID_MAX);
 	type = json_str(out->msg, "type");
 	if (!json_is_object(out->msg))
-		return invalid(e, "a message is a JSON object");
+		return invalid(e, "a message must be a JSON object");
 	if (out->id == NULL)
 		return invalid(e, "id must be a string");
 	out->cancel = str_equal(type, "cancel");

@@ -1,4 +1,4 @@
-/* ws.c: what the session's WebSockets mean. */
+/* ws.c: keeps the list of WebSockets and runs a thread for each. */
 #include "agent/ws/ws.h"
 
 #include <malloc.h>
@@ -15,18 +15,18 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-/* Longer than sandlease-ws gives a handshake (service.c). */
-enum { ASKED_MS = 30 * 1000 };
+/* Longer than the time that sandlease-ws has for a handshake (service.c). */
+enum { HANDSHAKE_MS = 30 * 1000 };
 
 struct served {
 	TAILQ_ENTRY(served) link;
 	struct ws_conn conn;
-	int client; /* ours, beside the program's: to end it by */
+	int client; /* our descriptor of the connection, to cut it */
 	int64_t number;
 };
 
 static char session[ID_MAX];
-/* Of all that follows. */
+/* Protects the variables below. */
 static struct lock lock = LOCK_INIT(LOCK_WS_SERVED);
 static TAILQ_HEAD(served_list, served) all = TAILQ_HEAD_INITIALIZER(all);
 static int serving;
@@ -74,7 +74,7 @@ ws_cut(int64_t last)
 
 /* False when there are too many. */
 static bool
-enlist(struct served *s)
+add_served(struct served *s)
 {
 	bool room;
 
@@ -89,9 +89,12 @@ enlist(struct served *s)
 	return room;
 }
 
-/* Whoever else holds the connection does not keep it beyond this. */
+/*
+ * shutdown() ends the connection even if another process, such as sandlease-ws,
+ * has a descriptor of it.
+ */
 static void
-release(struct served *s)
+free_served(struct served *s)
 {
 	lock_take(&lock);
 	if (s->number > 0) {
@@ -105,35 +108,38 @@ release(struct served *s)
 	free(s);
 }
 
-/* NULL: it did not become a WebSocket. */
+/*
+ * Waits for path and arguments of the handshake; NULL: the connection did not
+ * become a WebSocket.
+ */
 static json_t *
-read_asked(const struct served *s)
+read_handshake(const struct served *s)
 {
 	auto_fds struct channel_fds fds = { .count = 0 };
-	json_t *asked = NULL;
+	json_t *handshake = NULL;
 	struct err ignored;
 
-	(void)!channel_recv(s->conn.fd, clock_ms() + ASKED_MS, &asked, &fds,
-	    &ignored);
-	return asked;
+	(void)!channel_recv(s->conn.fd, clock_ms() + HANDSHAKE_MS, &handshake,
+	    &fds, &ignored);
+	return handshake;
 }
 
 static void *
 serve_conn(void *arg)
 {
 	struct served *s = arg;
-	auto_json json_t *asked = read_asked(s);
+	auto_json json_t *handshake = read_handshake(s);
 
-	if (asked == NULL) {
-		release(s);
+	if (handshake == NULL) {
+		free_served(s);
 		return NULL;
 	}
-	if (str_equal(json_str(asked, "path"), "/ws/pty"))
-		ws_pty_run(&s->conn, json_object_get(asked, "args"));
+	if (str_equal(json_str(handshake, "path"), "/ws/pty"))
+		ws_pty_run(&s->conn, json_object_get(handshake, "args"));
 	else
 		ws_mux_run(&s->conn, session);
 	ws_await_end(&s->conn);
-	release(s);
+	free_served(s);
 	malloc_trim(0);
 	return NULL;
 }
@@ -145,7 +151,7 @@ ws_serve(int client, int pair)
 
 	s->client = client;
 	ws_conn_init(&s->conn, pair);
-	if (enlist(s) && serve_thread(serve_conn, s) == 0)
+	if (add_served(s) && serve_thread(serve_conn, s) == 0)
 		return;
-	release(s);
+	free_served(s);
 }
