@@ -1,4 +1,4 @@
-/* link.c: one WebSocket and the pair of sockets that leads to the wrapper. */
+/* link.c: copies messages between one WebSocket and the wrapper. */
 #include "ws/link.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "common/wslink.h"
 #include "ws/request.h"
 
-/* Less than a client has to answer a ping (service.c). */
+/* Less than the time that a client has to answer a ping (service.c). */
 enum { WAITING_SECONDS = 20 };
 
-/* ---- making one */
+/* ---- opening */
 
 static int
-tell_wrapper(struct lws *ws, int pair)
+send_handshake(struct lws *ws, int pair)
 {
 	auto_json json_t *msg = request_describe(ws);
 	struct err ignored;
@@ -40,10 +40,10 @@ link_open(struct link *l, struct lws *ws, int pair)
 	l->wrapper = lws_adopt_descriptor_vhost(lws_get_vhost(ws),
 	    LWS_ADOPT_RAW_FILE_DESC, ours, LINK_WRAPPER, ws);
 	if (l->wrapper == NULL)
-		return -1; /* it has closed what it was given */
+		return -1; /* libwebsockets has closed the descriptor */
 	l->fd = ours.filefd;
 	l->packet = xmalloc(LWS_PRE + WSLINK_MAX);
-	return tell_wrapper(ws, pair);
+	return send_handshake(ws, pair);
 }
 
 void
@@ -85,10 +85,10 @@ link_receive(struct link *l, const void *data, size_t len)
 {
 	auto_free unsigned char *packet = xmalloc(1 + len);
 
-	/* a pong may be far behind what it sends */
+	/* data proves that the client lives; its pong may be far behind */
 	lws_validity_confirmed(l->ws);
 	if (l->wrapper == NULL)
-		return 0; /* a close is on its way */
+		return 0; /* a close frame is under way */
 	packet[0] = (unsigned char)(lws_frame_is_binary(l->ws) ? WSLINK_BINARY
 							       : WSLINK_TEXT);
 	if (lws_is_final_fragment(l->ws))
@@ -118,7 +118,7 @@ link_timer(struct link *l)
 
 /* ---- from the wrapper to the client */
 
-/* The byte before the data says what it is. */
+/* The data of the packet; the byte before it is the kind of wslink.h. */
 static unsigned char *
 data_of(const struct link *l)
 {
@@ -144,7 +144,7 @@ read_packet(struct link *l)
 }
 
 static int
-say_close(const struct link *l)
+send_close(const struct link *l)
 {
 	unsigned char *why = data_of(l);
 	enum { CODE = 2, WHY_MAX = 123 };
@@ -166,7 +166,7 @@ write_packet(struct link *l)
 							: LWS_WRITE_TEXT;
 
 	if ((what & WSLINK_KIND) == WSLINK_CLOSE)
-		return say_close(l);
+		return send_close(l);
 	if (l->in_message)
 		how = LWS_WRITE_CONTINUATION;
 	l->in_message = (what & WSLINK_FIN) == 0;
@@ -194,17 +194,17 @@ link_writable(struct link *l, bool leave)
 	return l->wrapper != NULL ? lws_rx_flow_control(l->wrapper, 1) : 0;
 }
 
-/* ---- the wrapper's end */
+/* ---- end of the wrapper's side */
 
 void
 link_lost(struct link *l)
 {
 	l->wrapper = NULL;
 	l->over = true;
-	/* what the wrapper still says is for nobody: let it fail */
+	/* the wrapper's next send must fail: no packet is read any more */
 	shutdown(l->pair, SHUT_RD);
 	if (l->packet == NULL)
-		return; /* the WebSocket goes itself */
+		return; /* the WebSocket itself is closing */
 	lws_rx_flow_control(l->ws, 1);
 	lws_callback_on_writable(l->ws);
 }

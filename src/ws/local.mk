@@ -10,8 +10,8 @@ sandlease_ws_SOURCES = \
 	src/ws/service.c src/ws/service.h \
 	src/agent/base/sanitizers.c
 sandlease_ws_CPPFLAGS = $(AM_CPPFLAGS) $(WEBSOCKETS_CFLAGS)
-## Static as the agent is, and with all that libwebsockets knows of TLS, which
-## is why it is not the agent.
+## Static like the agent.  A program of its own, because libwebsockets brings
+## OpenSSL with it and would make the agent too large.
 sandlease_ws_LDADD = libcommon.a $(WEBSOCKETS_LIBS) -lssl -lcrypto -lcap -lz \
 	$(JANSSON_LIBS) -lpthread
 sandlease_ws_LDFLAGS = $(sandlease_agent_LDFLAGS)

@@ -1,4 +1,4 @@
-/* main.c: sandlease-ws, which speaks WebSocket for a wrapper. */
+/* main.c: sandlease-ws: does the WebSocket protocol for a wrapper. */
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -29,8 +29,9 @@ main(int argc, char **argv)
 		return 2;
 	}
 	/*
-	 * The tenant does not look into its clients' connections.  It might have
-	 * before this line; what must never be its own is not here (wslink.h).
+	 * The tenant cannot trace this process from here on.  It might have
+	 * done so before; so the wrapper keeps everything that the tenant must
+	 * never have (wslink.h).
 	 */
 	prctl(PR_SET_DUMPABLE, 0);
 	return service_run();

@@ -1,4 +1,4 @@
-/* request.c: the HTTP request that wants to become a WebSocket. */
+/* request.c: checks the HTTP request that opens a WebSocket. */
 #include "ws/request.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { PATH_BYTES = 64, ARG_BYTES = 1024, HEAD_BYTES = 512 };
 static const char PTY[] = "/ws/pty";
 static const char *const PATHS[] = { "/ws", "/api/ws", PTY };
 
-/* As call_query() has them; lws wants the equals sign. */
+/* Query arguments for the wrapper; lws needs "name=", see arg_of(). */
 static const char *const ARGS[] = { "sessionId", "cols", "rows", "shell",
 	"cwd" };
 
@@ -30,7 +30,7 @@ path_of(struct lws *wsi)
 	return NULL;
 }
 
-/* Its value in `room`; NULL when it is not there, empty, too long or no text. */
+/* An argument's value in `room`; NULL: missing, "", too long or no text. */
 static const char *
 arg_of(struct lws *wsi, const char *name, char room[ARG_BYTES])
 {
@@ -60,9 +60,12 @@ request_describe(struct lws *wsi)
 	    args);
 }
 
-/* In the dress of the container, as the rest of the data plane. */
+/*
+ * Answers in the error format of the data plane, as reply_container_error() of
+ * web/reply.h does in the wrapper.  Returns -1, which ends the connection.
+ */
 static int
-answer(struct lws *wsi, unsigned status, enum err_code code,
+reply_error(struct lws *wsi, unsigned status, enum err_code code,
     const char *message)
 {
 	unsigned char head[LWS_PRE + HEAD_BYTES];
@@ -95,13 +98,13 @@ request_admit(struct lws *wsi, bool full)
 	char room[ARG_BYTES];
 
 	if (path == NULL)
-		answer(wsi, HTTP_STATUS_NOT_FOUND, CODE_UNKNOWN_ERROR,
+		reply_error(wsi, HTTP_STATUS_NOT_FOUND, CODE_UNKNOWN_ERROR,
 		    "The requested endpoint was not found");
 	else if (path == PTY && arg_of(wsi, "sessionId", room) == NULL)
-		answer(wsi, HTTP_STATUS_BAD_REQUEST, CODE_VALIDATION_FAILED,
-		    "sessionId: is required");
+		reply_error(wsi, HTTP_STATUS_BAD_REQUEST,
+		    CODE_VALIDATION_FAILED, "sessionId: is required");
 	else if (full)
-		answer(wsi, 429, CODE_TOO_MANY_CONNECTIONS,
+		reply_error(wsi, 429, CODE_TOO_MANY_CONNECTIONS,
 		    "the session has too many WebSockets open");
 	else
 		return true;
@@ -111,6 +114,6 @@ request_admit(struct lws *wsi, bool full)
 int
 request_refuse(struct lws *wsi)
 {
-	return answer(wsi, 426, CODE_UPGRADE_REQUIRED,
+	return reply_error(wsi, 426, CODE_UPGRADE_REQUIRED,
 	    "this path is for WebSockets");
 }

@@ -1,4 +1,4 @@
-/* service.c: the WebSockets of one session. */
+/* service.c: runs the event loop for the WebSockets of one session. */
 #include "ws/service.h"
 
 #include <libwebsockets.h>
@@ -18,8 +18,8 @@ enum {
 	CONNECTIONS_MAX = 256,
 	FILES_MAX = 3 * CONNECTIONS_MAX + 128,
 	GOODBYE_MS = 50,
-	PING_SECONDS = 25,   /* nginx and those before it see life */
-	HANGUP_SECONDS = 75, /* who has answered none for so long is gone */
+	PING_SECONDS = 25,   /* keeps nginx and other proxies from closing */
+	HANGUP_SECONDS = 75, /* a client that answers no ping has gone */
 	HANDSHAKE_SECONDS = 10,
 	READ_BYTES = 16 * 1024
 };
@@ -28,7 +28,7 @@ _Static_assert((int)READ_BYTES <= (int)WSLINK_MAX, "a read is one packet");
 
 static struct lws_context *context;
 static lws_sorted_usec_list_t end_timer;
-static size_t connections; /* of clients, WebSockets already or not */
+static size_t connections; /* of clients, also during the handshake */
 static volatile sig_atomic_t leaving;
 static bool done;
 
@@ -46,17 +46,18 @@ end_in_ms(int64_t ms)
 	lws_sul_schedule(context, 0, &end_timer, end_now, ms * LWS_US_PER_MS);
 }
 
-/* ---- those who connect */
+/* ---- connections */
 
 /*
- * What came with a connection.  libwebsockets closes the ends it was given before
- * it has sent a last frame; this one is closed when all is said.
+ * A client's connection, and our own descriptor of its pair.  libwebsockets
+ * closes its descriptors before it has sent the last frame.  This one stays
+ * open until then: the wrapper cuts the connection when the pair is closed.
  */
 struct guest {
 	int pair;
 };
 
-/* NULL for what is no client's connection. */
+/* NULL if wsi is not a client's connection. */
 static struct guest *
 guest_of(struct lws *wsi)
 {
@@ -85,7 +86,7 @@ adopt_guest(struct lws_vhost *host, struct channel_fds *fds)
 	struct guest *g;
 	struct lws *wsi;
 
-	/* what it does not take it closes */
+	/* on failure libwebsockets closes the descriptor */
 	wsi = d.sockfd >= 0 && pair >= 0
 	    ? lws_adopt_descriptor_vhost(host,
 		  LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, d, NULL, NULL)
@@ -116,7 +117,7 @@ on_control(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	if (channel_recv(WSLINK_CONTROL, clock_ms(), &msg, &fds, &e) == 0)
 		adopt_guest(lws_get_vhost(wsi), &fds);
 	else if (e.code != CODE_TIMED_OUT)
-		end_in_ms(0); /* the wrapper has gone, or wants nothing more */
+		end_in_ms(0); /* the wrapper has closed the channel */
 	return 0;
 }
 
@@ -153,7 +154,7 @@ on_connection(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	}
 }
 
-/* The first is everybody's who connects. */
+/* The first one is for all clients. */
 static const struct lws_protocols PROTOCOLS[] = {
 	{ "", on_connection, sizeof(struct link), READ_BYTES },
 	{ LINK_WRAPPER, link_wrapper, 0, 0 },
@@ -166,11 +167,12 @@ static const lws_retry_bo_t LIFE = {
 	.secs_since_valid_hangup = HANGUP_SECONDS,
 };
 
-/* ---- the program's life */
+/* ---- begin and end of the program */
 
 /*
- * The cell's first process sends it to all when the session ends.  The wrapper
- * has things to say by us then; it tells us itself when it has said them.
+ * Ignores SIGTERM of the cell's first process, which sends it to all processes
+ * at the session's end.  The wrapper still sends messages to clients then, and
+ * sends SIGTERM itself when it has finished.
  */
 static void
 on_term(int sig, siginfo_t *info, void *context_of_signal)
@@ -184,7 +186,7 @@ on_term(int sig, siginfo_t *info, void *context_of_signal)
 }
 
 static struct lws *
-adopt(struct lws_vhost *host, int fd, const char *protocol)
+adopt_file(struct lws_vhost *host, int fd, const char *protocol)
 {
 	lws_sock_file_fd_type d = { .filefd = fd };
 
@@ -193,7 +195,7 @@ adopt(struct lws_vhost *host, int fd, const char *protocol)
 }
 
 static int
-open_all(void)
+open_service(void)
 {
 	struct lws_context_creation_info info = {
 		.port = CONTEXT_PORT_NO_LISTEN_SERVER,
@@ -216,12 +218,15 @@ open_all(void)
 	host = lws_create_vhost(context, &info);
 	if (host == NULL)
 		return -1;
-	return adopt(host, WSLINK_CONTROL, "control") != NULL ? 0 : -1;
+	return adopt_file(host, WSLINK_CONTROL, "control") != NULL ? 0 : -1;
 }
 
-/* After each turn: the time runs when all who can be told have been. */
+/*
+ * Called after each turn of the event loop.  The first call has all connections
+ * send a close frame, the second starts the timer that ends the program.
+ */
 static void
-say_goodbye(void)
+close_all(void)
 {
 	static int turns;
 
@@ -244,15 +249,15 @@ service_run(void)
 	struct sigaction term = { .sa_sigaction = on_term,
 		.sa_flags = SA_SIGINFO | SA_RESTART };
 
-	/* it says much, and of things that clients decide */
+	/* no log of libwebsockets: clients could make it very long */
 	lws_set_log_level(0, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGTERM, &term, NULL);
-	if (open_all() < 0)
+	if (open_service() < 0)
 		return 1;
 	while (!done && lws_service(context, 0) >= 0)
 		if (leaving)
-			say_goodbye();
-	/* nothing that the kernel does not do faster */
+			close_all();
+	/* no clean-up: the kernel does it faster */
 	return 0;
 }

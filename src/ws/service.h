@@ -1,8 +1,9 @@
 /*
- * service.h: the WebSockets of one session.
+ * service.h: runs the event loop for the WebSockets of one session.
  *
- * Serves the connections that the wrapper hands over by WSLINK_CONTROL, until the
- * wrapper closes that, or SIGTERM asks to say good-bye to all.
+ * Serves the connections that the wrapper hands over by WSLINK_CONTROL.  Ends
+ * when the wrapper closes that channel, or when SIGTERM of the wrapper comes:
+ * then all clients get a close frame first.
  */
 #ifndef SANDLEASE_WS_SERVICE_H
 #define SANDLEASE_WS_SERVICE_H
