@@ -1,9 +1,9 @@
 /*
- * handle.h: an open provider, for those who hold it and do not call it.
+ * handle.h: an open provider, for code that holds it and does not call it.
  *
- * The rooms above control/ hold one inside struct control.  They see neither
- * the operations (provider.h) nor the agent's link: what they want done, they
- * ask control/ for.
+ * API, reaper and admin hold a provider inside struct control.  They see
+ * neither its operations (provider.h) nor the link to the agent (link/link.h):
+ * they call control/, which calls the provider.
  */
 #ifndef SANDLEASE_PROVIDER_HANDLE_H
 #define SANDLEASE_PROVIDER_HANDLE_H
@@ -20,7 +20,7 @@ struct provider {
 	const struct conf *conf; /* borrowed */
 	char installation[INSTALLATION_MAX];
 	char boot_id[BOOT_ID_MAX];
-	/* what the files of this host are known by; "": nobody has said */
+	/* the id that this host's storage must have; "": any */
 	char storage_id[STORAGE_ID_MAX];
 };
 

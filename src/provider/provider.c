@@ -1,4 +1,4 @@
-/* provider.c: the words of the provider's states. */
+/* provider.c: the names of enum presence. */
 #include "provider/provider.h"
 
 #include "common/mem.h"

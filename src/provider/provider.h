@@ -1,12 +1,12 @@
 /*
- * provider.h: where sandboxes come from.
+ * provider.h: the interface to the code that makes sandboxes on a host.
  *
- * A provider is a const vtable.  It keeps no memory between calls; every call
- * is idempotent on the sandbox id, has a deadline (of clock_ms()) and carries
- * the incarnation it means; a stale one is refused with code
+ * A provider is a const vtable.  It keeps no state in memory between calls.
+ * Every call is idempotent on the sandbox id, has a deadline (of clock_ms())
+ * and names an incarnation; a provider refuses a stale incarnation with code
  * "stale_incarnation".  An error is never "absent" and never an empty list.
- * What goes on inside a sandbox (cells, wrappers) is link/link.h's, the same
- * for every provider.
+ * Cells and wrappers inside a sandbox are the same for every provider: see
+ * link/link.h.
  */
 #ifndef SANDLEASE_PROVIDER_PROVIDER_H
 #define SANDLEASE_PROVIDER_PROVIDER_H
@@ -30,59 +30,59 @@ enum {
 
 enum presence {
 	PRESENCE_RUNNING,
-	PRESENCE_STOPPED, /* nothing runs, its files are there */
+	PRESENCE_STOPPED, /* no process runs, the sandbox's files exist */
 	PRESENCE_ABSENT,  /* neither processes nor files */
-	PRESENCE_UNKNOWN, /* could not tell: never taken as absent */
+	PRESENCE_UNKNOWN, /* the look failed: never taken as absent */
 	PRESENCE__MAX
 };
 
 extern const char *const PRESENCE_NAMES[];
 
-/* One sandbox that carries our label. */
+/* One sandbox that carries this installation's label. */
 struct sandbox_seen {
 	char id[SANDBOX_ID_MAX];
 	char incarnation[ID_MAX]; /* "" when none is on record */
 	enum presence presence;
-	bool unanswered; /* it runs, and its init has never said a word */
+	bool unanswered; /* the sandbox runs, its init has never answered */
 };
 
 /* The file system a sandbox's workspaces lie on. */
 struct capacity {
-	int64_t free_bytes; /* for us, not for root */
+	int64_t free_bytes; /* for the service's user, not for root */
 	int64_t total_bytes;
 	int64_t free_files, total_files; /* inodes; total 0: any number */
-	int64_t room_bytes; /* disk_room() of these: what the marks compare */
+	int64_t room_bytes; /* disk_room() of these, compared with disk marks */
 };
 
 /* A session's directories, as the host made them. */
 struct workspace {
 	char session[ID_MAX];
-	int64_t age_seconds; /* -1: it cannot be told */
+	int64_t age_seconds; /* -1: not known */
 };
 
-/* Something of a session, in a sandbox of ours. */
+/* A session that has files, a cgroup or a note in one of our sandboxes. */
 struct session_seen {
 	char sandbox[SANDBOX_ID_MAX];
 	char session[ID_MAX];
-	int64_t generation; /* of its cell, where that is known */
+	int64_t generation; /* of its cell; 0: not known */
 };
 
 enum { SNAPSHOT_OWNER_MAX = 33 };
 
-/* A snapshot: whose it is, as 32 hexadecimal digits, and its id. */
+/* Names a snapshot by its owner and its id. */
 struct snapshot_ref {
-	char owner[SNAPSHOT_OWNER_MAX];
-	char id[ID_MAX]; /* as a session's */
+	char owner[SNAPSHOT_OWNER_MAX]; /* 32 hexadecimal digits */
+	char id[ID_MAX];                /* has the form of a session's id */
 };
 
-/* What taking one may cost. */
+/* The most that a snapshot may have, and the longest that taking it lasts. */
 struct snapshot_bounds {
 	int64_t bytes, seconds;
 };
 
 enum snapshot_presence {
 	SNAPSHOT_ABSENT,
-	SNAPSHOT_UNDER_WAY, /* somebody writes it */
+	SNAPSHOT_UNDER_WAY, /* a job is writing it */
 	SNAPSHOT_WHOLE,
 	SNAPSHOT_BROKEN
 };
@@ -98,60 +98,62 @@ struct agent_target; /* domain/agent.h */
 struct provider_ops {
 	const char *name;
 
-	/* Directories and files; cheap, done at every start of a worker. */
+	/* Sets up directories and cgroups; cheap: every worker calls it. */
 	int (*open)(const struct provider *p, struct err *e);
-	/* What `open` cannot see without trying: starts something. */
+	/* Checks what open() cannot see, by starting a trial sandbox. */
 	int (*check)(const struct provider *p, struct err *e);
 	/*
-	 * Looks, without starting anything, whether what open() needed is still
-	 * there.  ERR_UNAVAILABLE "host_not_ready" names what is not.
+	 * Checks, without starting anything, that the directories and programs
+	 * of this host are still there.  The message of ERR_UNAVAILABLE
+	 * "host_not_ready" names the missing one.
 	 */
 	int (*ready)(const struct provider *p, struct err *e);
 
 	/*
 	 * Creates, starts or adopts exactly this incarnation; returns when its
 	 * init answers.  A running older incarnation is stopped first (it is
-	 * garbage); a running newer one, or one recorded on disk as newer,
-	 * makes this call stale.  So does an incarnation that has begun
-	 * once and is over (stopped, destroyed, died): it never starts again,
-	 * because what its init had sealed died with it.
+	 * garbage).  The call is stale if a newer incarnation runs or is on
+	 * record.  It is also stale if this incarnation has started once and
+	 * is over (stopped, destroyed, died): it never starts again, because
+	 * the seals of its init are lost.
 	 */
 	int (*ensure)(const struct provider *p, const struct sandbox_spec *s,
 	    int64_t deadline_ms, struct err *e);
 
 	/*
-	 * What there is of it now; looking changes nothing.  What cannot be
-	 * told is PRESENCE_UNKNOWN with the reason in *e, and 0; or -1.
+	 * Tells whether the sandbox runs and has files; changes nothing.  A
+	 * look that fails is PRESENCE_UNKNOWN with the reason in *e, and the
+	 * function returns 0; a provider may also return -1.
 	 */
 	int (*inspect)(const struct provider *p, const char *id,
 	    struct sandbox_seen *out, struct err *e);
 
-	/* Everything of this installation on this host.  *out is malloc'ed. */
+	/* Lists the installation's sandboxes here.  *out is malloc'ed. */
 	int (*list)(const struct provider *p, struct sandbox_seen **out,
 	    size_t *count, struct err *e);
 
 	/*
-	 * Ends every process and observes that; files stay.  Stale when
-	 * another incarnation than this one runs; nothing running is success.
+	 * Kills every process and waits until none is left; files stay.  Stale
+	 * when another incarnation runs; success when nothing runs.
 	 */
 	int (*stop)(const struct provider *p, const char *id,
 	    const char *incarnation, int64_t deadline_ms, struct err *e);
 
 	/*
-	 * stop, then moves files into the trash and forgets the sandbox, but
-	 * for a tombstone that refuses a late ensure.  Stale, too, when the
-	 * incarnation is known to be an older one than that on record: the
-	 * files are the newer one's.
+	 * Stops the sandbox, moves its files into the trash and removes its
+	 * box, except for a tombstone that refuses a late ensure.  Also stale
+	 * when the incarnation is known to be older than the one on record:
+	 * the files belong to the newer one.
 	 */
 	int (*destroy)(const struct provider *p, const char *id,
 	    const char *incarnation, int64_t deadline_ms, struct err *e);
 
 	/*
-	 * Holds one session still with all its memory, and lets it go on.
-	 * Optional: NULL, or "cannot_suspend" where the machine cannot.  They
-	 * carry the session row's suspend_order; one that is older than what
-	 * has been carried out is refused with "stale_order".  suspend
-	 * returns once all of it has been seen to stand still.
+	 * Freeze one session with all its memory, and thaw it.  Optional: NULL,
+	 * or "cannot_suspend" where the machine cannot.  `order` is the session
+	 * row's suspend_order; an order older than the last one that was
+	 * carried out is refused with "stale_order".  suspend returns once the
+	 * kernel says that every process is frozen.
 	 */
 	int (*suspend)(const struct provider *p, const struct agent_target *t,
 	    int64_t order, int64_t deadline_ms, struct err *e);
@@ -161,22 +163,23 @@ struct provider_ops {
 	/*
 	 * Thaws the cells of a sandbox whose init is dead: frozen processes do
 	 * not die with their init, so inspect would say PRESENCE_RUNNING of
-	 * such a sandbox for ever.  Nothing happens, and that is success, while
-	 * init listens or cannot be reached for another reason.
+	 * such a sandbox for ever.  Does nothing and returns 0 while init
+	 * listens, or when it cannot be reached for another reason.
 	 */
 	int (*thaw_orphans)(const struct provider *p, const char *id,
 	    struct err *e);
 
-	/* A connected control channel to init.  The descriptor is the caller's. */
+	/* Connects to init's control channel.  Returns the descriptor. */
 	int (*control)(const struct provider *p, const char *id,
 	    const char *incarnation, struct err *e);
 
 	/*
-	 * What the storage of this host is known by: "" when it has no id yet.
-	 * *empty: no sandbox has a directory there.  storage_mark gives it an
-	 * id, unless it has one.  storage_check is ERR_UNAVAILABLE when it is
-	 * not there, or not the one with `storage_id` of struct provider.
-	 * All NULL: its files cannot be elsewhere.
+	 * storage_id reads the id of this host's storage, "" when it has none
+	 * yet; *empty: no sandbox has a directory there.  storage_mark gives
+	 * the storage an id unless it has one.  storage_check fails with
+	 * ERR_UNAVAILABLE when the storage is missing or its id is not
+	 * `storage_id` of struct provider.  All three are NULL for a provider
+	 * whose files cannot be on another disk.
 	 */
 	int (*storage_id)(const struct provider *p, char id[STORAGE_ID_MAX],
 	    bool *empty, struct err *e);
@@ -185,8 +188,8 @@ struct provider_ops {
 	int (*storage_check)(const struct provider *p, struct err *e);
 
 	/*
-	 * A session's directories: made (idempotent), looked for, moved into
-	 * the trash (success when there are none).
+	 * Make a session's directories (idempotent), look for them, move them
+	 * into the trash (success when there are none).
 	 */
 	int (*storage_make)(const struct provider *p, const char *id,
 	    const char *session, struct err *e);
@@ -196,85 +199,87 @@ struct provider_ops {
 	    const char *session, struct err *e);
 
 	/*
-	 * A session's directories with a snapshot's files in them: there as a
-	 * whole or not at all.  Idempotent.  ERR_BUSY "copying" when that takes
-	 * longer than the deadline: it goes on, and asking again hears of it.
+	 * Makes a session's directories and copies a snapshot's files into
+	 * them, all of them or nothing.  Idempotent.  ERR_BUSY "copying" when
+	 * the copy takes longer than the deadline: the copy goes on, and a
+	 * later call finds its result.
 	 */
 	int (*storage_from)(const struct provider *p, const char *id,
 	    const char *session, const struct snapshot_ref *s,
 	    int64_t deadline_ms, struct err *e);
 
-	/* Every session that has a directory here.  *out is malloc'ed. */
+	/* Lists the sessions that have a directory here.  *out is malloc'ed. */
 	int (*storage_list)(const struct provider *p, struct session_seen **out,
 	    size_t *count, struct err *e);
 
-	/* All sessions that have directories in a sandbox.  *out is malloc'ed. */
+	/* Lists the session directories of one sandbox.  *out is malloc'ed. */
 	int (*workspaces)(const struct provider *p, const char *id,
 	    struct workspace **out, size_t *count, struct err *e);
 
 	/*
-	 * How much room there is where a sandbox's workspaces are or will be;
-	 * id "" means this host's state as a whole.
+	 * Measures the file system on which a sandbox's workspaces are or will
+	 * be; id "" means that of state_dir.
 	 */
 	int (*capacity)(const struct provider *p, const char *id,
 	    struct capacity *out, struct err *e);
 	/*
-	 * Whether that file system is the sandbox's own, so that nobody else's
-	 * files can fill it.  What cannot be told is false.
+	 * Whether that file system is the sandbox's own, so that files of other
+	 * sandboxes cannot fill it.  False when that is not known.
 	 */
 	bool (*own_disk)(const struct provider *p, const char *id);
 
 	/*
-	 * A file of that many bytes where the workspaces are, which can be
-	 * given up at once: made (0: removed), idempotent.
+	 * Makes the ballast: a file of that many bytes on the file system of
+	 * the workspaces, whose removal frees room at once.  0 removes the
+	 * ballast.  Idempotent.
 	 */
 	int (*ballast)(const struct provider *p, int64_t bytes, struct err *e);
-	/* How many bytes it has now; 0 when there is none. */
+	/* The ballast's size in bytes; 0 when there is none. */
 	int64_t (*ballast_size)(const struct provider *p);
 
 	/*
-	 * Stops a cell where it stands, or lets it go on.  Who was stopped, or
-	 * may have been, is on record, for `frozen` to tell, until it is let
-	 * go; letting go what was not stopped, or is not there any more, is
-	 * success.
+	 * Freezes a cell because the disk is full (`on`), or thaws it.  A cell
+	 * that is frozen, or may be, is on record until it is thawed.  Thawing
+	 * a cell that was not frozen, or is gone, is success.
 	 */
 	int (*cell_freeze)(const struct provider *p,
 	    const struct session_seen *s, bool on, struct err *e);
-	/* Everybody on record.  *out is malloc'ed. */
+	/* Lists the cells on record as frozen.  *out is malloc'ed. */
 	int (*frozen)(const struct provider *p, struct session_seen **out,
 	    size_t *count, struct err *e);
 
 	/*
-	 * The cell's own cgroup(s): made with their limits, opened for the
-	 * cell to join (count may be 0 where nothing is delegated).  cell_gone
-	 * says whether the kernel still counts a process in it, without asking
-	 * the agent, and removes the empty group.
+	 * cell_open makes a cell's cgroups with their limits and opens them for
+	 * the cell to join; *count is 0 where no cgroup is delegated.
+	 * cell_gone says whether the kernel counts no process there any more,
+	 * without asking the agent, and then removes the groups.
 	 */
 	int (*cell_open)(const struct provider *p, const struct sandbox_spec *s,
 	    const char *session, int fds[PROVIDER_CELL_FDS_MAX], size_t *count,
 	    struct err *e);
 	int (*cell_gone)(const struct provider *p, const char *id,
 	    const char *session, bool *gone, struct err *e);
-	/* Every session that has such a group here.  *out is malloc'ed. */
+	/* Lists the sessions that have such a group.  *out is malloc'ed. */
 	int (*cell_list)(const struct provider *p, struct session_seen **out,
 	    size_t *count, struct err *e);
 
 	/*
-	 * Who holds each limit: {"memoryMb":{"value":512,"by":"cgroup"},...}
-	 * with by = cgroup, rlimit, watchdog or none, for diskMb quota,
-	 * accounting or rlimit.  Never NULL.
+	 * Tells which mechanism enforces each limit:
+	 * {"memoryMb":{"value":512,"by":"cgroup"},...} with by = cgroup,
+	 * rlimit, watchdog or none, for diskMb quota, accounting, rlimit or
+	 * none.  Never NULL.
 	 */
 	json_t *(
 	    *limits)(const struct provider *p, const struct sandbox_spec *s);
 
-	/* Tail of the agent's log of a sandbox, at most `max` bytes. */
+	/* Appends the last `max` bytes of the agent's log in a sandbox. */
 	int (*agent_log)(const struct provider *p, const char *id, size_t max,
 	    struct buf *out, struct err *e);
 
 	/*
-	 * Takes a snapshot of the session that `t` means, which goes on
-	 * meanwhile.  Returns when it is over or the deadline is: then
-	 * it goes on, and snapshot_look tells what comes of it.
+	 * Takes a snapshot of the session `t`, whose processes run on
+	 * meanwhile.  If the deadline comes first the function returns 0 and a
+	 * job goes on with the snapshot; snapshot_look tells how it ended.
 	 */
 	int (*snapshot_take)(const struct provider *p,
 	    const struct snapshot_ref *s, const struct agent_target *t,
@@ -283,16 +288,18 @@ struct provider_ops {
 	int (*snapshot_look)(const struct provider *p,
 	    const struct snapshot_ref *s, struct snapshot_seen *out,
 	    struct err *e);
-	/* Moves one into the trash; ERR_BUSY while it is under way. */
+	/* Moves a snapshot into the trash; ERR_BUSY while it is being taken. */
 	int (*snapshot_drop)(const struct provider *p,
 	    const struct snapshot_ref *s, struct err *e);
-	/* Every one that has a directory here.  *out is malloc'ed. */
+	/* Lists the snapshots on this host.  *out is malloc'ed. */
 	int (*snapshot_list)(const struct provider *p,
 	    struct snapshot_ref **out, size_t *count, struct err *e);
 
 	/*
-	 * Unlinks what lies in the trash until it is empty or the deadline is
-	 * over; *left says whether something remains.
+	 * Unlinks the files in the trash until the trash is empty or the
+	 * deadline is over; *left says whether something remains.  Also removes
+	 * old tombstones, unused cgroups and, on a full disk, spare copies of
+	 * snapshots.
 	 */
 	int (*sweep)(const struct provider *p, int64_t deadline_ms, bool *left,
 	    struct err *e);
