@@ -52,13 +52,13 @@ unit provider/file "a write that fails leaves its file" provider/host/file.c \
 	'/^file_write/,/^}/s/unlinkat\(dir, temporary, 0\);//' \
 	"a_write_that_fails_leaves_nothing"
 unit provider/trash "whatever lies beside the trash goes" provider/host/trash.c \
-	's/!str_starts\(entry->d_name, h->prefix\)/false/' \
+	's/!str_starts\(entry->d_name, t->prefix\)/false/' \
 	"what_has_no_name_of_the_trash_is_left_alone"
 unit provider/trash "one directory has all the time" provider/host/trash.c \
-	'/^empty/,/^}/s/if \(clock_left_ms\(deadline_ms\) == 0\)/if (false)/' \
+	'/^empty_dir/,/^}/s/if \(clock_left_ms\(deadline_ms\) == 0\)/if (false)/' \
 	"a_deadline_is_kept_within_one_directory"
 unit provider/trash "what cannot be removed is gone" provider/host/trash.c \
-	'/^sweep\(/,/^}/s/return e->kind == ERR_NONE \? 0 : -1/return 0/' \
+	'/^sweep_dir\(/,/^}/s/return e->kind == ERR_NONE \? 0 : -1/return 0/' \
 	"what_cannot_be_removed_is_an_error"
 
 # ---- what others do between two steps

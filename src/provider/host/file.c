@@ -1,4 +1,4 @@
-/* file.c: small files, read and written whole, below a directory. */
+/* file.c: reads and writes small files whole, and lists directories. */
 #include "provider/host/file.h"
 
 #include <dirent.h>
@@ -32,7 +32,7 @@ file_read(int dir, const char *name, size_t max, bool *found, struct buf *out,
 		n = read(fd, buf_room(out, want), want);
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* a control file of a group that was just removed */
+		/* the file's cgroup was removed after the open */
 		if (n < 0 && errno == ENODEV) {
 			*found = false;
 			return 0;
@@ -92,7 +92,7 @@ file_write(int dir, const char *name, const char *text, struct err *e)
 int
 file_note(int dir, const char *name, const char *text, struct err *e)
 {
-	/* a line that a crash cut short ends where this one begins */
+	/* the first newline ends a line that a crash has cut short */
 	auto_free char *line = xasprintf("\n%s\n", text);
 	auto_fd int fd = openat(dir, name,
 	    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -119,9 +119,9 @@ file_last_note(int dir, const char *name, size_t max, struct buf *out,
 		return -1;
 	if (!found || text.len == 0)
 		return 0;
-	/* what a power failure left may hold NULs */
+	/* memrchr(): after a power failure the text may contain NULs */
 	end = memrchr(text.data, '\n', text.len);
-	if (end == NULL) /* written whole, by a version that did not append */
+	if (end == NULL) /* written by an older version, which did not append */
 		end = text.data + text.len;
 	while (end > text.data && end[-1] == '\n')
 		end--;
@@ -136,7 +136,7 @@ file_put(const char *path, const char *text, struct err *e)
 {
 	auto_fd int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 
-	/* in one piece: the kernel takes each write as a whole value */
+	/* one write(): the kernel takes each write as a whole value */
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
 		return err_errno(e, "%s", path);
 	return 0;
@@ -165,7 +165,7 @@ file_dir(int at, const char *name, mode_t mode, struct err *e)
 }
 
 static int
-gather(DIR *d, char ***out, struct err *e)
+read_names(DIR *d, char ***out, struct err *e)
 {
 	auto_names char **names = xcalloc(1, sizeof(*names));
 	size_t count = 0;
@@ -210,7 +210,7 @@ file_names(int at, const char *name, char ***out, struct err *e)
 		close(fd);
 		return err_errno(e, "%s", name);
 	}
-	rc = gather(d, out, e);
+	rc = read_names(d, out, e);
 	closedir(d);
 	return rc;
 }

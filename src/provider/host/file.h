@@ -1,8 +1,9 @@
 /*
- * file.h: small files, read and written whole, below a directory.
+ * file.h: reads and writes small files whole, and lists directories.
  *
- * For our own records and the kernel's control files; nothing here ever
- * follows a symlink or blocks on a FIFO.
+ * Used for the provider's own records and the kernel's control files.  No
+ * function follows a symlink in the last part of a path, and file_read() does
+ * not block on a FIFO.
  */
 #ifndef SANDLEASE_PROVIDER_HOST_FILE_H
 #define SANDLEASE_PROVIDER_HOST_FILE_H
@@ -21,34 +22,37 @@
 int file_read(int dir, const char *name, size_t max, bool *found,
     struct buf *out, struct err *e) MUST_CHECK;
 
-/* Replaces a file at once: whoever reads sees the old text or the new. */
+/*
+ * Replaces a file by an atomic rename: a reader sees the old text or the new
+ * one, never a part.
+ */
 int file_write(int dir, const char *name, const char *text, struct err *e)
     MUST_CHECK;
 
 /*
- * Adds a line to a file of them, of which only the last counts.  A file that
- * is replaced costs an inode each time, and ext4 looks for a free one past
- * all that were freed in the last seconds.
+ * Appends a line to a file of which only the last line counts.  Faster than
+ * file_write(), which needs a new inode each time: ext4 searches for a free
+ * inode past all those that were freed in the last seconds.
  */
 int file_note(int dir, const char *name, const char *text, struct err *e)
     MUST_CHECK;
-/* Appends the last whole line to *out: nothing when there is none. */
+/* Appends the last complete line of a file to *out, if there is one. */
 int file_last_note(int dir, const char *name, size_t max, struct buf *out,
     struct err *e) MUST_CHECK;
 
-/* Writes one value into a control file that must exist. */
+/* Writes one value into a control file, which must exist. */
 int file_put(const char *path, const char *text, struct err *e) MUST_CHECK;
 
-/* Makes a directory if need be and opens it.  Returns the descriptor. */
+/* Opens a directory, made if it does not exist.  Returns the descriptor. */
 int file_dir(int at, const char *name, mode_t mode, struct err *e) MUST_CHECK;
 
-/* Opens a directory; -1 with *found false when there is none. */
+/* Opens a directory; -1 with *found false when it does not exist. */
 int file_opendir(int at, const char *name, bool *found, struct err *e)
     MUST_CHECK;
 
 /*
- * The names in a directory, without "." and "..", as malloc'ed strings in a
- * malloc'ed array that ends with NULL.  A missing directory has none.
+ * Lists the names in a directory, without "." and "..", as malloc'ed strings
+ * in a malloc'ed array that ends with NULL.  A missing directory has none.
  */
 int file_names(int at, const char *name, char ***out, struct err *e) MUST_CHECK;
 void file_names_free(char ***names);

@@ -1,4 +1,4 @@
-/* proc.c: processes that are not our children. */
+/* proc.c: finds and kills processes that are not our children. */
 #include "provider/host/proc.h"
 
 #include <dirent.h>
@@ -26,7 +26,10 @@ struct stat_line {
 	int64_t start;
 };
 
-/* Field 3 is the state, 4 the parent, 22 the start; 2 may hold anything. */
+/*
+ * Field 3 is the state, 4 the parent, 22 the start.  Field 2, the program's
+ * name, may contain any character: the rest begins after the last ')'.
+ */
 static bool
 parse_stat(const char *text, struct stat_line *out)
 {
@@ -40,7 +43,7 @@ parse_stat(const char *text, struct stat_line *out)
 		&out->state, &out->parent, &out->start) == 3;
 }
 
-/* *found is false for a process that is not there, or only its zombie. */
+/* *found is false if the process does not exist or is a zombie. */
 static int
 read_stat(int64_t pid, struct stat_line *out, bool *found, struct err *e)
 {
@@ -125,7 +128,7 @@ proc_kill(const struct proc *p, struct err *e)
 	fd = (int)syscall(SYS_pidfd_open, (pid_t)p->pid, 0);
 	if (fd < 0)
 		return errno == ESRCH ? 0 : err_errno(e, "pidfd_open");
-	/* after the open: what the descriptor means cannot change any more */
+	/* check after the open: the descriptor cannot change its process */
 	if (proc_lives(p, &lives, e) < 0)
 		return -1;
 	if (lives && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0 &&

@@ -1,4 +1,4 @@
-/* spawn.c: starts programs that are nobody's children. */
+/* spawn.c: starts programs that outlive the worker which starts them. */
 #include "provider/host/spawn.h"
 
 #include <errno.h>
@@ -14,14 +14,14 @@
 
 enum {
 	HIGH_FD = 64,
-	ALONE_NICE = 5, /* a client that waits for a session comes first */
+	ALONE_NICE = 5, /* clients that wait for a session have priority */
 	ALONE_FILES = 256
 };
 
 char *const SPAWN_ENVIRONMENT[] = { (char[]){ "PATH=/usr/bin:/bin" },
 	(char[]){ "LANG=C.UTF-8" }, NULL };
 
-/* A worker ignores SIGPIPE, and exec would pass that on. */
+/* A worker ignores SIGPIPE, and the program would inherit that by exec. */
 void
 spawn_reset_signals(void)
 {
@@ -34,8 +34,8 @@ spawn_reset_signals(void)
 }
 
 /*
- * By way of high numbers, because a source may lie where another one belongs
- * (a worker's fd 0 is the API's listening socket).
+ * First copies the sources to high numbers: a source may have the number that
+ * another one shall get (a worker's fd 0 is the API's listening socket).
  */
 int
 spawn_place_fds(const int *sources, int count)
@@ -54,8 +54,9 @@ spawn_place_fds(const int *sources, int count)
 }
 
 /*
- * Forks twice, because the second child is nobody's: pid 1 will reap it.  The
- * second time by vfork, which spares copying a memory map.
+ * Forks twice: the first child ends at once, so pid 1 becomes the parent of the
+ * second and reaps it.  The second fork is a vfork(), which does not copy the
+ * memory map.
  */
 int
 spawn_orphan(void (*become)(void *arg), void *arg, struct err *e)
@@ -78,9 +79,9 @@ spawn_orphan(void (*become)(void *arg), void *arg, struct err *e)
 }
 
 /*
- * No class limits such a program, and what it reads may be a tenant's.  It
- * remembers directories and files of several names: a hundred thousand are well
- * below these limits.
+ * The limits of a sandbox's class do not hold such a program, and its input may
+ * come from a tenant.  The program remembers directories and files with several
+ * names: a hundred thousand of them fit well into these limits.
  */
 static void
 limit_alone(const struct spawn *s)
@@ -96,7 +97,7 @@ limit_alone(const struct spawn *s)
 #endif
 	};
 
-	(void)s; /* unused with sanitizers */
+	(void)s; /* not used in a build with sanitizers */
 	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
 		setrlimit(LIMITS[i].what,
 		    &(struct rlimit){ LIMITS[i].most, LIMITS[i].most });

@@ -1,8 +1,9 @@
 /*
- * spawn.h: starts programs that are nobody's children.
+ * spawn.h: starts programs that outlive the worker which starts them.
  *
- * A worker must not wait for what outlives it, and pid 1 reaps what has lost
- * its parent.  So a program is started by a child that ends at once.
+ * A worker cannot wait for such a program.  So a child of the worker starts
+ * the program and ends at once: the program loses its parent, and pid 1 reaps
+ * it.
  */
 #ifndef SANDLEASE_PROVIDER_HOST_SPAWN_H
 #define SANDLEASE_PROVIDER_HOST_SPAWN_H
@@ -13,40 +14,43 @@
 
 enum { SPAWN_FDS_MAX = 16 };
 
-/* What a started program finds: nothing of the service's own environment. */
+/* The environment of started programs: nothing of the service's own. */
 extern char *const SPAWN_ENVIRONMENT[];
 
 /*
- * Calls become(arg) in a process that is nobody's child.  become() must not
- * return: it ends in execve() or _exit().  It runs after vfork(), so what it
- * writes to memory is seen by a process that only ends.
+ * Calls become(arg) in a process whose parent ends at once.  become() must not
+ * return: it ends in execve() or _exit().  It runs after vfork() and shares the
+ * memory of that parent, which does nothing more than _exit().
  */
 int spawn_orphan(void (*become)(void *arg), void *arg, struct err *e)
     MUST_CHECK;
 
-/* Between fork and exec: signals as a new program expects them. */
+/* Between fork and exec: resets all signal handlers and the signal mask. */
 void spawn_reset_signals(void);
 
 /*
- * Between fork and exec: puts sources[i] at descriptor i, count at most
- * SPAWN_FDS_MAX, and closes everything else.  -1 with errno.
+ * Between fork and exec: copies sources[i] to descriptor i and closes all other
+ * descriptors.  `count` is at most SPAWN_FDS_MAX.  -1 with errno.
  */
 int spawn_place_fds(const int *sources, int count) MUST_CHECK;
 
 struct spawn {
 	char *const *argv;
-	const int *fds; /* fds[i] becomes its descriptor i; it has no others */
-	int fd_count;
-	int64_t memory_bytes; /* of its address space */
+	const int *fds;       /* fds[i] becomes the program's descriptor i */
+	int fd_count;         /* the program has no other descriptors */
+	int64_t memory_bytes; /* RLIMIT_AS */
 	/*
-	 * Called in the new process before it has limits, to enter a cgroup.
-	 * -1: the program is not started.
+	 * Called in the new process, before its limits are set, to enter a
+	 * cgroup.  If it returns -1 the program is not started.
 	 */
 	int (*enter)(const void *arg, struct err *e);
 	const void *arg;
 };
 
-/* Starts a command line in the background: nobody's child, nice, limited. */
+/*
+ * Starts a program in the background, with a low priority and with limits for
+ * memory and open files.
+ */
 int spawn_alone(const struct spawn *s, struct err *e) MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-/* trash.c: removing trees that a tenant made. */
+/* trash.c: removes directory trees that a tenant made. */
 #include "provider/host/trash.h"
 
 #include <dirent.h>
@@ -16,13 +16,16 @@
 
 enum { NAME_LEN = 24, DIR_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
-/* Where trees are unlinked: whatever in `dir` has a name that begins so. */
-struct heap {
+/*
+ * A directory with trees that wait to be unlinked: those of its entries whose
+ * names begin with `prefix`.
+ */
+struct trash_dir {
 	int dir;
 	const char *prefix;
 };
 
-static const char HERE[] = ".trash-";
+static const char LEFT_PREFIX[] = ".trash-";
 
 static int
 open_trash(const struct provider *p, struct err *e)
@@ -32,37 +35,37 @@ open_trash(const struct provider *p, struct err *e)
 	return file_dir(AT_FDCWD, path, 0700, e);
 }
 
-/* Moves an entry to the top of a heap under a name of its own. */
+/* Moves dir/name into `t`, under a new random name. */
 static int
-move(int dir, const char *name, const struct heap *h)
+move_to_trash(int dir, const char *name, const struct trash_dir *t)
 {
-	char random[NAME_LEN + 1], to[sizeof(HERE) + NAME_LEN];
+	char random[NAME_LEN + 1], to[sizeof(LEFT_PREFIX) + NAME_LEN];
 
 	id_random(random, NAME_LEN);
-	snprintf(to, sizeof(to), "%s%s", h->prefix, random);
-	if (renameat(dir, name, h->dir, to) == 0)
+	snprintf(to, sizeof(to), "%s%s", t->prefix, random);
+	if (renameat(dir, name, t->dir, to) == 0)
 		return 0;
-	/* a directory changes its "..", for which it must be writable */
+	/* the rename changes the entry's "..", so the entry must be writable */
 	if (errno != EACCES ||
 	    fchmodat(dir, name, 0700, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
-	return renameat(dir, name, h->dir, to);
+	return renameat(dir, name, t->dir, to);
 }
 
 int
 trash_take(const struct provider *p, int dir, const char *name, struct err *e)
 {
-	const struct heap here = { dir, HERE };
+	const struct trash_dir here = { dir, LEFT_PREFIX };
 	auto_fd int trash = open_trash(p, e);
 
 	if (trash < 0)
 		return -1;
-	if (move(dir, name, &(struct heap){ trash, "" }) == 0 ||
+	if (move_to_trash(dir, name, &(struct trash_dir){ trash, "" }) == 0 ||
 	    errno == ENOENT)
 		return 0;
-	/* another file system, full perhaps: a new name is all it can have */
+	/* `dir` is on another file system, maybe a full one: rename in place */
 	if (errno == EXDEV && dir != AT_FDCWD &&
-	    (move(dir, name, &here) == 0 || errno == ENOENT))
+	    (move_to_trash(dir, name, &here) == 0 || errno == ENOENT))
 		return 0;
 	return err_errno(e, "moving %s into the trash", name);
 }
@@ -73,7 +76,7 @@ open_entry(int trash, const char *name)
 	int fd = openat(trash, name, O_RDONLY | DIR_FLAGS);
 	DIR *d;
 
-	/* it is ours, whatever mode the tenant gave it */
+	/* the service owns the directory and may change the tenant's mode */
 	if (fd < 0 && errno == EACCES &&
 	    fchmodat(trash, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
 		fd = openat(trash, name, O_RDONLY | DIR_FLAGS);
@@ -88,12 +91,12 @@ open_entry(int trash, const char *name)
 }
 
 /*
- * Unlinks what a directory holds; directories in it are lifted to the top of
- * the heap, where they are entries like any other: depth costs nothing.
- * False when the deadline is over.
+ * Unlinks the entries of a directory.  A subdirectory that is not empty moves
+ * up into `t` and is swept there like any other entry, so the depth of a tree
+ * does not matter.  False when the deadline is over.
  */
 static bool
-empty(DIR *d, const struct heap *h, int64_t deadline_ms, struct err *e)
+empty_dir(DIR *d, const struct trash_dir *t, int64_t deadline_ms, struct err *e)
 {
 	int dir = dirfd(d);
 	const struct dirent *entry;
@@ -108,7 +111,7 @@ empty(DIR *d, const struct heap *h, int64_t deadline_ms, struct err *e)
 		    (errno != EISDIR && errno != EPERM) ||
 		    unlinkat(dir, entry->d_name, AT_REMOVEDIR) == 0)
 			continue;
-		if (move(dir, entry->d_name, h) < 0 && errno != ENOENT)
+		if (move_to_trash(dir, entry->d_name, t) < 0 && errno != ENOENT)
 			err_errno(e, "trash");
 	}
 	return true;
@@ -116,33 +119,36 @@ empty(DIR *d, const struct heap *h, int64_t deadline_ms, struct err *e)
 
 /* False when the deadline is over before the entry is gone. */
 static bool
-remove_entry(const struct heap *h, const char *name, int64_t deadline_ms,
+remove_entry(const struct trash_dir *t, const char *name, int64_t deadline_ms,
     struct err *e)
 {
 	DIR *d;
 	bool done;
 
-	if (unlinkat(h->dir, name, 0) == 0 || errno == ENOENT ||
-	    unlinkat(h->dir, name, AT_REMOVEDIR) == 0)
+	if (unlinkat(t->dir, name, 0) == 0 || errno == ENOENT ||
+	    unlinkat(t->dir, name, AT_REMOVEDIR) == 0)
 		return true;
-	d = open_entry(h->dir, name);
+	d = open_entry(t->dir, name);
 	if (d == NULL) {
 		/* ENOENT: another reaper has removed it since */
 		if (errno != ENOENT)
 			err_errno(e, "trash/%s", name);
 		return true;
 	}
-	done = empty(d, h, deadline_ms, e);
+	done = empty_dir(d, t, deadline_ms, e);
 	closedir(d);
-	if (done && unlinkat(h->dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+	if (done && unlinkat(t->dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		err_errno(e, "trash/%s", name);
 	return done;
 }
 
-/* One look at the top of a heap: *count entries were there. */
+/*
+ * Reads `t` once and removes its entries; *count says how many there were.
+ * False when the deadline is over.
+ */
 static bool
-sweep_once(const struct heap *h, DIR *d, int64_t deadline_ms, size_t *count,
-    struct err *e)
+sweep_once(const struct trash_dir *t, DIR *d, int64_t deadline_ms,
+    size_t *count, struct err *e)
 {
 	const struct dirent *entry;
 
@@ -150,26 +156,27 @@ sweep_once(const struct heap *h, DIR *d, int64_t deadline_ms, size_t *count,
 	while ((entry = readdir(d)) != NULL) {
 		if (str_equal(entry->d_name, ".") ||
 		    str_equal(entry->d_name, "..") ||
-		    !str_starts(entry->d_name, h->prefix))
+		    !str_starts(entry->d_name, t->prefix))
 			continue;
 		++*count;
 		if (clock_left_ms(deadline_ms) == 0 ||
-		    !remove_entry(h, entry->d_name, deadline_ms, e))
+		    !remove_entry(t, entry->d_name, deadline_ms, e))
 			return false;
 	}
 	return true;
 }
 
 static int
-sweep(const struct heap *h, int64_t deadline_ms, bool *left, struct err *e)
+sweep_dir(const struct trash_dir *t, int64_t deadline_ms, bool *left,
+    struct err *e)
 {
 	DIR *d;
 
 	*left = true;
 	e->kind = ERR_NONE;
-	/* lifted directories may come behind the reader: look again */
+	/* readdir() may have missed subdirectories that moved up: read again */
 	for (size_t count = 1; count > 0 && e->kind == ERR_NONE;) {
-		int again = openat(h->dir, ".", O_RDONLY | DIR_FLAGS);
+		int again = openat(t->dir, ".", O_RDONLY | DIR_FLAGS);
 		bool done;
 
 		d = again >= 0 ? fdopendir(again) : NULL;
@@ -178,7 +185,7 @@ sweep(const struct heap *h, int64_t deadline_ms, bool *left, struct err *e)
 			mem_close_fd(&again);
 			return -1;
 		}
-		done = sweep_once(h, d, deadline_ms, &count, e);
+		done = sweep_once(t, d, deadline_ms, &count, e);
 		closedir(d);
 		if (!done)
 			return e->kind == ERR_NONE ? 0 : -1;
@@ -196,11 +203,13 @@ trash_sweep(const struct provider *p, int64_t deadline_ms, bool *left,
 	*left = true;
 	if (trash < 0)
 		return -1;
-	return sweep(&(struct heap){ trash, "" }, deadline_ms, left, e);
+	return sweep_dir(&(struct trash_dir){ trash, "" }, deadline_ms, left,
+	    e);
 }
 
 int
 trash_sweep_here(int dir, int64_t deadline_ms, bool *left, struct err *e)
 {
-	return sweep(&(struct heap){ dir, HERE }, deadline_ms, left, e);
+	return sweep_dir(&(struct trash_dir){ dir, LEFT_PREFIX }, deadline_ms,
+	    left, e);
 }

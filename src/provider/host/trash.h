@@ -1,10 +1,11 @@
 /*
- * trash.h: removing trees that a tenant made.
+ * trash.h: removes directory trees that a tenant made.
  *
- * A tree is renamed into <state_dir>/trash and unlinked there, later, by
- * name and descriptor only: no path inside it is ever followed, nothing
- * recurses, whatever its depth, and the deadline is kept within a few
- * unlinks.  Stopping half way loses nothing.
+ * trash_take() renames a tree into <state_dir>/trash, and a sweep unlinks it
+ * later.  A sweep uses names relative to descriptors only: it never follows a
+ * path inside the tree, does not recurse, whatever the tree's depth, and ends
+ * within a few unlinks after its deadline.  The next sweep continues where
+ * this one stopped.
  */
 #ifndef SANDLEASE_PROVIDER_HOST_TRASH_H
 #define SANDLEASE_PROVIDER_HOST_TRASH_H
@@ -16,18 +17,21 @@
 #include "provider/provider.h"
 
 /*
- * Moves dir/name into the trash; where dir is on a file system of its own, it
- * gets a name there by which trash_sweep_here() knows it.  Success, too, when
- * there is no such entry: somebody else has moved it.
+ * Moves dir/name into the trash.  If `dir` is on another file system the entry
+ * stays there and gets a name by which trash_sweep_here() finds it.  A missing
+ * entry is success: another worker has moved it.
  */
 int trash_take(const struct provider *p, int dir, const char *name,
     struct err *e) MUST_CHECK;
 
-/* Unlinks until the trash is empty or the deadline is over. */
+/*
+ * Unlinks until the trash is empty or the deadline is over; *left says whether
+ * something remains.
+ */
 int trash_sweep(const struct provider *p, int64_t deadline_ms, bool *left,
     struct err *e) MUST_CHECK;
 
-/* The same with what could only be given another name in `dir`. */
+/* The same for the entries that trash_take() left in `dir`. */
 int trash_sweep_here(int dir, int64_t deadline_ms, bool *left, struct err *e)
     MUST_CHECK;
 
