@@ -1,4 +1,4 @@
-/* cgroup.c: the groups of a sandbox and its cells. */
+/* cgroup.c: makes, limits, lists and removes the cgroups of sandboxes. */
 #include "provider/cgroup/cgroup.h"
 
 #include <errno.h>
@@ -17,19 +17,19 @@
 
 enum {
 	MIB = 1024 * 1024,
-	QUOTA_US_PER_MILLI = 100, /* of a period of 100 ms */
-	/* what init, bwrap and siblings have beyond a cell that took all */
+	QUOTA_US_PER_MILLI = 100, /* the period is 100 ms */
+	/* left to init, bwrap and other cells by a cell that is at its limit */
 	HEADROOM_MB = 32,
 	HEADROOM_PIDS = 16,
 	HEADROOM_PIDS_SHARE = 8,
-	/* what all sandboxes together leave to the host */
+	/* left to the host by all sandboxes together */
 	HOST_MB = 512,
 	HOST_MEMORY_SHARE = 8,
 	HOST_PIDS_SHARE = 4,
 	PIDS_TEXT_MAX = 32
 };
 
-/* How often, and how far apart, one looks whether a group is being removed. */
+/* How often was_removed() looks, and its pause between two looks. */
 enum { DYING_LOOKS = 25, DYING_NS = 2000000 };
 
 const char *const CGROUP_CONTROLLER_NAMES[] = { [CGROUP_MEMORY] = "memory",
@@ -39,7 +39,7 @@ const char *const CGROUP_CONTROLLER_NAMES[] = { [CGROUP_MEMORY] = "memory",
 _Static_assert(ARRAY_LEN(CGROUP_CONTROLLER_NAMES) == CGROUP__MAX,
     "every controller has a name");
 
-/* Where nothing is delegated: no hierarchies, so none of it is ever called. */
+/* Without delegated groups a tree has no hierarchies: no function is called. */
 const struct cgroup_ops CGROUP_NONE = { .name = "none" };
 
 bool
@@ -54,7 +54,7 @@ cgroup_holds(const struct cgroup_tree *t, enum cgroup_controller c)
 struct cgroup_limits
 cgroup_cell_limits(const struct sandbox_spec *s)
 {
-	/* of the processor a cell has its share of what the sandbox has */
+	/* no CGROUP_CPU: cells share the processor time of their sandbox */
 	return (struct cgroup_limits){ .number = {
 					   [CGROUP_MEMORY] = s->memory_mb * MIB,
 					   [CGROUP_PIDS] = s->pids,
@@ -128,7 +128,7 @@ cgroup_group_make(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
 }
 
 static int
-make_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
+make_box_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
     const char *name, const struct cgroup_limits *l, struct err *e)
 {
 	auto_free char *all = xasprintf("%s/box", h->dir);
@@ -151,7 +151,7 @@ cgroup_make(const struct cgroup_tree *t, const char *name,
 	struct cgroup_limits l = cgroup_box_limits(s);
 
 	for (size_t i = 0; i < t->count; i++)
-		if (make_in(t, &t->at[i], name, &l, e) < 0)
+		if (make_box_in(t, &t->at[i], name, &l, e) < 0)
 			return err_wrap(e, "cgroup");
 	return 0;
 }
@@ -170,7 +170,7 @@ cgroup_all_limits(int64_t memory_bytes, int64_t pids)
 	};
 }
 
-/* 0: not known, and then no limit. */
+/* The number in a file; 0, which means no limit, if it cannot be read. */
 static int64_t
 read_number(const char *path)
 {
@@ -223,9 +223,10 @@ cgroup_enter(const struct cgroup_tree *t, const char *name, struct err *e)
 }
 
 /*
- * Nothing is in the group yet, and whoever confirms that the session has stopped
- * removes an empty one: the start that makes it was overtaken.  The kernel takes
- * away a group's files a moment before the group.
+ * Whether the group `dir` was removed while it was being made.  It has no
+ * process yet, and cell_gone() removes empty groups when it confirms that the
+ * session has stopped.  ENOENT (`why`) alone is no proof: the kernel removes a
+ * group's files a moment before the group, so the function waits for the group.
  */
 static bool
 was_removed(const char *dir, int why)
@@ -253,7 +254,7 @@ open_cell_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
 	}
 	return was_removed(dir, errno)
 	    ? err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
-		  "the session was stopped meanwhile")
+		  "the session was stopped while it was being started")
 	    : -1;
 }
 
@@ -288,7 +289,7 @@ remove_dir(const char *path, int64_t deadline_ms, struct err *e)
 	while (rmdir(path) < 0) {
 		if (errno == ENOENT)
 			return 0;
-		/* the last process may be gone and still being counted */
+		/* the kernel may still count a last process that has died */
 		if (errno != EBUSY || clock_left_ms(deadline_ms) == 0)
 			return err_errno(e, "rmdir %s", path);
 		usleep(1000);
@@ -306,7 +307,7 @@ remove_box(const char *box, int64_t deadline_ms, struct err *e)
 	for (char **n = names; *n != NULL; n++) {
 		auto_free char *leaf = xasprintf("%s/%s", box, *n);
 
-		/* the rest are the kernel's files, which go with the group */
+		/* the others are control files, which vanish with the group */
 		if (!str_equal(*n, "init") && !str_starts(*n, "s-"))
 			continue;
 		if (remove_dir(leaf, deadline_ms, e) < 0)

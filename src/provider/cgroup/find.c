@@ -1,4 +1,4 @@
-/* find.c: which groups this host has delegated to us. */
+/* find.c: finds the cgroups that the host has delegated to the service. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,12 +14,12 @@
 
 enum { TEXT_MAX = 1024 * 1024, CONTROLLERS_MAX = 512 };
 
-/* One mounted hierarchy, as mountinfo has it. */
+/* One mounted hierarchy, from a line of /proc/self/mountinfo. */
 struct mounted {
-	bool unified;
+	bool unified; /* v2 */
 	unsigned controllers;
-	char root[PROVIDER_PATH_MAX]; /* what of it is mounted */
-	char point[PROVIDER_PATH_MAX];
+	char root[PROVIDER_PATH_MAX];  /* the group that is mounted */
+	char point[PROVIDER_PATH_MAX]; /* the mount point */
 };
 
 static unsigned
@@ -37,8 +37,8 @@ controllers_in(const char *list, const char *separators)
 }
 
 /*
- * "36 25 0:31 /root /point rw,... shared:9 - cgroup cgroup rw,memory"; spaces
- * in paths are written \040, and such a mount is not ours.
+ * Parses "36 25 0:31 /root /point rw,... shared:9 - cgroup cgroup rw,memory".
+ * mountinfo writes a space in a path as \040; the service's mounts have none.
  */
 static bool
 parse_mount(const char *line, struct mounted *out)
@@ -58,8 +58,8 @@ parse_mount(const char *line, struct mounted *out)
 }
 
 /*
- * The path of our own group in that hierarchy: "4:memory:/a/b", "0::/a/b".
- * False when there is none.
+ * Finds the path of our own group in that hierarchy, in lines such as
+ * "4:memory:/a/b" and "0::/a/b".  False when there is none.
  */
 static bool
 own_path(const char *groups, const struct mounted *m,
@@ -85,8 +85,10 @@ own_path(const char *groups, const struct mounted *m,
 }
 
 /*
- * The service's delegated group: it keeps its own processes in a leaf `api`,
- * because v2 forbids processes beside `box`.  Another leaf is not ours.
+ * Finds the group that is delegated to the service: the parent of our own,
+ * which must be named `api`.  The service keeps its processes in that leaf
+ * because v2 forbids processes beside `box`.  False when our own group has
+ * another name.
  */
 static bool
 service_group(const char *groups, const struct mounted *m,
@@ -113,7 +115,7 @@ unified_controllers(const char *dir)
 {
 	auto_free char *path = xasprintf("%s/cgroup.controllers", dir);
 	auto_buf struct buf text = { 0 };
-	struct err ignored; /* none, then */
+	struct err ignored; /* then there are no controllers */
 	bool found;
 
 	if (file_read(AT_FDCWD, path, CONTROLLERS_MAX, &found, &text,
@@ -132,9 +134,9 @@ is_delegated(const char *dir)
 	    access(dir, W_OK | X_OK) == 0;
 }
 
-/* Memory's tree first: the first one is where processes are counted. */
+/* Puts the hierarchy of memory first: processes are counted in at[0]. */
 static void
-sort(struct cgroup_tree *t)
+sort_hierarchies(struct cgroup_tree *t)
 {
 	for (size_t i = 1; i < t->count; i++)
 		for (size_t k = i; k > 0; k--) {
@@ -149,9 +151,9 @@ sort(struct cgroup_tree *t)
 		}
 }
 
-/* Adds the group of a line of mountinfo to the tree if it is delegated to us. */
+/* Adds the group of a mountinfo line to the tree if it is delegated to us. */
 static void
-consider(const char *line, const char *setting, const char *groups,
+add_if_delegated(const char *line, const char *setting, const char *groups,
     bool unified, struct cgroup_tree *t)
 {
 	struct mounted m;
@@ -184,8 +186,8 @@ find_kind(const char *setting, const char *mountinfo, const char *groups,
 
 	t->count = 0;
 	for (char *line; (line = strsep(&rest, "\n")) != NULL;)
-		consider(line, setting, groups, unified, t);
-	sort(t);
+		add_if_delegated(line, setting, groups, unified, t);
+	sort_hierarchies(t);
 }
 
 int
@@ -233,7 +235,10 @@ cgroup_find(const char *setting, struct cgroup_tree *out, struct err *e)
 	    groups.data != NULL ? groups.data : "", out, e);
 }
 
-/* P/api for a group P of ours; nothing when it is not ours to divide. */
+/*
+ * Moves process `pid` from our group `own` into a new leaf own/api.  Does
+ * nothing if `own` is not delegated to us.
+ */
 static int
 enter_leaf(const char *point, const char *own, int64_t pid, struct err *e)
 {
@@ -270,7 +275,7 @@ cgroup_enter_leaf_in(const char *mountinfo, const char *own_groups, int64_t pid,
 			continue;
 		len = strlen(own);
 		if (len > 4 && str_equal(own + len - 4, "/api"))
-			continue; /* systemd has done it */
+			continue; /* already done, by systemd */
 		if (!str_equal(m.root, "/") && str_starts(path, m.root))
 			path += strlen(m.root);
 		if (enter_leaf(m.point, path, pid, e) < 0)

@@ -1,4 +1,4 @@
-/* freeze.c: holding one cell still, memory and all. */
+/* freeze.c: the control files that freeze a cell, and thawing all cells. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { STATE_MAX = 4096 };
 
-/* NULL when no hierarchy has it. */
+/* The path of a cell's control file; NULL when no hierarchy has it. */
 static char *
 find_file(const struct cgroup_tree *t, const char *name, const char *session,
     const char *file)
@@ -62,7 +62,7 @@ cgroup_cell_frozen(const struct cgroup_tree *t, const char *name,
 	return 0;
 }
 
-/* A group that is frozen itself does not thaw with its parent. */
+/* Each cell by itself: a frozen group does not thaw with its parent. */
 static int
 thaw_cells_in(const struct cgroup_tree *t, const char *box, struct err *e)
 {
@@ -73,7 +73,7 @@ thaw_cells_in(const struct cgroup_tree *t, const char *box, struct err *e)
 	for (char **n = names; *n != NULL; n++) {
 		auto_free char *cell = xasprintf("%s/%s", box, *n);
 
-		/* a cell that is removed meanwhile needs no thawing */
+		/* ENOENT, ENODEV: the cell was removed meanwhile */
 		if (str_starts(*n, "s-") &&
 		    t->ops->freeze(cell, false, e) < 0 && errno != ENOENT &&
 		    errno != ENODEV)

@@ -1,4 +1,4 @@
-/* job.c: the groups of work on the host that no sandbox limits. */
+/* job.c: the cgroups of jobs, which run on the host outside any sandbox. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,8 +16,9 @@ job_path(const struct cgroup_hierarchy *h, const char *name)
 }
 
 /*
- * The group is made anew for each job: processes of the one before stay counted
- * there until their parent, which is pid 1, has waited for them.
+ * Removes the last job's group and makes a new one: dead processes of that job
+ * count against the old group's limits until pid 1, their parent, has reaped
+ * them.
  */
 int
 cgroup_job_make(const struct cgroup_tree *t, const char *name, struct err *e)
@@ -62,7 +63,7 @@ cgroup_job_remove(const struct cgroup_tree *t, const char *name)
 	for (size_t i = 0; i < t->count; i++) {
 		auto_free char *job = job_path(&t->at[i], name);
 
-		(void)!rmdir(job); /* what lives there keeps it */
+		(void)!rmdir(job); /* fails while a process is in the group */
 	}
 }
 

@@ -1,4 +1,4 @@
-/* procs.c: who lives in a sandbox's groups, and how they die. */
+/* procs.c: counts, freezes and kills the processes in a sandbox's cgroups. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,7 +32,7 @@ count_one(int64_t pid, const char *name, size_t *count, struct err *e)
 	return 0;
 }
 
-/* Whether that number belongs to a process of the sandbox now. */
+/* Whether the process that has this pid now is in the sandbox `name`. */
 static int
 is_inside(int64_t pid, const char *name, bool *out, struct err *e)
 {
@@ -46,7 +46,7 @@ is_inside(int64_t pid, const char *name, bool *out, struct err *e)
 		return errno == ESRCH ? 0 : -1;
 	}
 	at = *out ? strstr(text.data, part) : NULL;
-	/* names have one length: what begins like one is that one */
+	/* names have the same length: none is a prefix of another */
 	*out = at != NULL && strchr("/\n", at[strlen(part)]) != NULL;
 	return 0;
 }
@@ -64,7 +64,7 @@ kill_one(int64_t pid, const char *name, size_t *count, struct err *e)
 	fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	if (fd < 0)
 		return errno == ESRCH ? 0 : err_errno(e, "pidfd_open");
-	/* again after the open, lest the number has gone to somebody else */
+	/* check again: before the open another process may have got the pid */
 	if (is_inside(pid, name, &inside, e) < 0)
 		return -1;
 	if (inside &&
@@ -90,7 +90,7 @@ visit_group(const char *dir, const char *name, visit_fn *visit, size_t *count,
 	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
 		int64_t pid;
 
-		/* 0: a process of another pid namespace; none of ours */
+		/* 0 is a process of another pid namespace: not ours */
 		if (!str_to_int(line, 1, INT32_MAX, &pid))
 			continue;
 		if (visit(pid, name, count, e) < 0)
@@ -135,7 +135,8 @@ cgroup_count(const struct cgroup_tree *t, const char *name, const char *session,
 }
 
 static int
-freeze(const struct cgroup_tree *t, const char *name, bool on, struct err *e)
+freeze_box(const struct cgroup_tree *t, const char *name, bool on,
+    struct err *e)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		auto_free char *box =
@@ -156,7 +157,7 @@ cgroup_cell_freeze(const struct cgroup_tree *t, const char *name,
 		auto_free char *cell =
 		    xasprintf("%s/box/%s/s-%s", t->at[i].dir, name, session);
 
-		/* v1: the freezer has a tree of its own */
+		/* in v1 the freezer is in a hierarchy of its own */
 		if ((t->at[i].controllers & (1U << CGROUP_FREEZER)) == 0)
 			continue;
 		*done = true;
@@ -166,11 +167,11 @@ cgroup_cell_freeze(const struct cgroup_tree *t, const char *name,
 	return 0;
 }
 
-/* Also what was frozen for itself: only then it can die. */
+/* Thaws the sandbox and each cell: not every frozen process can be killed. */
 static int
-thaw(const struct cgroup_tree *t, const char *name, struct err *e)
+thaw_box(const struct cgroup_tree *t, const char *name, struct err *e)
 {
-	if (freeze(t, name, false, e) < 0)
+	if (freeze_box(t, name, false, e) < 0)
 		return -1;
 	return cgroup_thaw_cells(t, name, e);
 }
@@ -180,18 +181,18 @@ cgroup_kill(const struct cgroup_tree *t, const char *name, struct err *e)
 {
 	auto_free char *box = NULL;
 	size_t count = 0;
-	struct err ignored; /* killing goes on without: it only is less fair */
+	struct err ignored; /* without the freeze more rounds may be needed */
 	int rc;
 
 	if (t->count == 0)
 		return 0;
 	box = xasprintf("%s/box/%s", t->at[0].dir, name);
 	if (t->ops->kill(box))
-		return thaw(t, name, e);
-	/* frozen, a fork bomb cannot outrun the list; thawed, it dies */
-	(void)freeze(t, name, true, &ignored);
+		return thaw_box(t, name, e);
+	/* freeze: a fork bomb must not be faster than the list of pids */
+	(void)freeze_box(t, name, true, &ignored);
 	rc = visit_box(box, name, kill_one, &count, e);
-	if (thaw(t, name, rc < 0 ? &ignored : e) < 0)
+	if (thaw_box(t, name, rc < 0 ? &ignored : e) < 0)
 		return -1;
 	return rc;
 }

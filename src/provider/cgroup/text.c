@@ -1,4 +1,4 @@
-/* text.c: the groups of a sandbox as the text of box/<name>/cgroup. */
+/* text.c: writes and reads box/<name>/cgroup, the groups of a sandbox. */
 #include "common/mem.h"
 #include "common/str.h"
 #include "provider/cgroup/cgroup.h"

@@ -1,4 +1,4 @@
-/* v1.c: limits and freezing where each controller has its own tree. */
+/* v1.c: limits and freezing in cgroup v1, one hierarchy per controller. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -8,27 +8,27 @@
 
 static const struct cgroup_row ROWS[] = {
 	{ CGROUP_MEMORY, "memory.limit_in_bytes", .suffix = "" },
-	/* memory and swap together, so that swap is no way out */
+	/* memory and swap together: swap must not extend the limit */
 	{ CGROUP_MEMORY, "memory.memsw.limit_in_bytes", .suffix = "",
 	    .optional = true },
 	/*
-	 * Not part of the memory above: buffers of sockets, which else only the
-	 * machine's net.ipv4.tcp_mem would limit.
+	 * The limit above does not count buffers of sockets.  Without this one
+	 * only the machine's net.ipv4.tcp_mem would limit them.
 	 */
 	{ CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", .suffix = "",
 	    .part = 8, .optional = true },
 	{ CGROUP_PIDS, "pids.max", .suffix = "" },
-	{ CGROUP_CPU, "cpu.cfs_quota_us", .suffix = "" }, /* of 100 ms */
+	{ CGROUP_CPU, "cpu.cfs_quota_us", .suffix = "" }, /* period: 100 ms */
 };
 
 static int
 prepare(const char *dir, unsigned controllers, struct err *e)
 {
 	(void)dir, (void)controllers, (void)e;
-	return 0; /* children have what their parent has */
+	return 0; /* in v1 children always have the controllers */
 }
 
-/* Only the freezer's tree has this file; in others there is nothing to do. */
+/* Only the freezer's hierarchy has the file; in others nothing is to do. */
 static int
 freeze(const char *dir, bool on, struct err *e)
 {
@@ -47,9 +47,9 @@ kill_at_once(const char *dir)
 }
 
 /*
- * `tasks` moves the calling thread alone.  cgroup.procs would stop every fork
- * and exit of the machine meanwhile, and wait for an RCU grace period (8 to
- * 16 ms at 250 Hz) to do so.
+ * `tasks` moves only the calling thread.  cgroup.procs would block every fork
+ * and exit of the machine during the move, and for that it waits for an RCU
+ * grace period (8 to 16 ms at 250 Hz).
  */
 const struct cgroup_ops CGROUP_V1 = { .name = "v1",
 	.rows = ROWS,

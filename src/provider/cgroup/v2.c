@@ -1,4 +1,4 @@
-/* v2.c: limits, freezing and killing in the unified tree. */
+/* v2.c: limits, freezing and killing in cgroup v2. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const struct cgroup_row ROWS[] = {
 	{ CGROUP_CPU, "cpu.max", .suffix = " 100000" },
 };
 
-/* Lets the children of `dir` have limits of these kinds. */
+/* Enables these controllers for the children of `dir`. */
 static int
 prepare(const char *dir, unsigned controllers, struct err *e)
 {
@@ -26,7 +26,7 @@ prepare(const char *dir, unsigned controllers, struct err *e)
 		auto_free char *text =
 		    xasprintf("+%s", CGROUP_CONTROLLER_NAMES[c]);
 
-		/* freezing is every group's own and needs no controller */
+		/* in v2 every group can freeze, without a controller */
 		if (c == CGROUP_FREEZER || (controllers & (1U << c)) == 0)
 			continue;
 		if (file_put(path, text, e) < 0)
@@ -49,7 +49,7 @@ static bool
 kill_at_once(const char *dir)
 {
 	auto_free char *path = xasprintf("%s/cgroup.kill", dir);
-	struct err ignored; /* a kernel before 5.14: one by one */
+	struct err ignored; /* kernels before 5.14 have no cgroup.kill */
 
 	return file_put(path, "1", &ignored) == 0;
 }
