@@ -1,4 +1,4 @@
-/* disk_usage.c: what sessions use of the disk, and stopping them. */
+/* disk_usage.c: asks init how much disk its sessions use. */
 #include "provider/link/disk_usage.h"
 
 #include <stdlib.h>
@@ -13,17 +13,17 @@ enum { AT_ONCE = 64 };
 
 /* clang-format off */
 static const struct jfield USAGE[] = {
-	JFIELD("session", struct agent_disk_usage, session, J_STR, J_REQUIRED, ID_SESSION_LEN, ID_SESSION_LEN, "whose"),
-	JFIELD("generation", struct agent_disk_usage, generation, J_INT, 0, 0, INT64_MAX, "which of its lives"),
+	JFIELD("session", struct agent_disk_usage, session, J_STR, J_REQUIRED, ID_SESSION_LEN, ID_SESSION_LEN, "session id"),
+	JFIELD("generation", struct agent_disk_usage, generation, J_INT, 0, 0, INT64_MAX, "of its wrapper"),
 	JFIELD("bytes", struct agent_disk_usage, bytes, J_INT, J_REQUIRED, 0, AGENT_DISK_USAGE_MAX, "how much"),
 	JFIELD("files", struct agent_disk_usage, files, J_INT, 0, 0, AGENT_DISK_USAGE_MAX, "how many inodes"),
 	JFIELD("limitMb", struct agent_disk_usage, limit_mb, J_INT, 0, 0, INT64_C(1) << 32, "how much its sandbox may have"),
 };
 /* clang-format on */
 
-/* [{"session", "bytes", ...}], of which only these two must be there. */
+/* Decodes [{"session", "bytes", ...}]; only these two members are required. */
 static int
-decode(const json_t *list, struct agent_disk_usage **out, size_t *count,
+decode_usage(const json_t *list, struct agent_disk_usage **out, size_t *count,
     struct err *e)
 {
 	size_t n = json_array_size(list);
@@ -60,12 +60,12 @@ agent_disk_usage(const struct provider *p, const char *sandbox,
 	*count = 0;
 	if (agent_ask(p, sandbox, incarnation, &q, deadline_ms, &reply, e) < 0)
 		return -1;
-	return decode(json_object_get(reply, "cells"), out, count, e);
+	return decode_usage(json_object_get(reply, "cells"), out, count, e);
 }
 
 static void
-ask_some(const struct provider *p, int wait_ms, struct agent_disk_usages *who,
-    size_t count)
+ask_usage_batch(const struct provider *p, int wait_ms,
+    struct agent_disk_usages *who, size_t count)
 {
 	int sock[AT_ONCE];
 	int64_t deadline_ms;
@@ -85,7 +85,7 @@ ask_some(const struct provider *p, int wait_ms, struct agent_disk_usages *who,
 			continue;
 		who[i].answered = agent_ask_recv(sock[i], "usage", deadline_ms,
 				      &reply, &who[i].e) == 0 &&
-		    decode(json_object_get(reply, "cells"), &who[i].list,
+		    decode_usage(json_object_get(reply, "cells"), &who[i].list,
 			&who[i].count, &who[i].e) == 0;
 		close(sock[i]);
 	}
@@ -96,7 +96,7 @@ agent_disk_usage_all(const struct provider *p, int wait_ms,
     struct agent_disk_usages *who, size_t count)
 {
 	for (size_t i = 0; i < count; i += AT_ONCE)
-		ask_some(p, wait_ms, who + i,
+		ask_usage_batch(p, wait_ms, who + i,
 		    count - i < AT_ONCE ? count - i : AT_ONCE);
 }
 

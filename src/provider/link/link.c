@@ -1,4 +1,4 @@
-/* link.c: asking the agent's init, and what its answers mean. */
+/* link.c: sends requests to the agent's init and decodes its replies. */
 #include "provider/link/link.h"
 
 #include <ctype.h>
@@ -16,20 +16,20 @@
 
 enum { WAIT_MAX_MS = 10000, MESSAGE_MAX = ERR_MSG_MAX / 2 - 1 };
 
-/* A hundred years: longer ones the database might not take. */
+/* A hundred years: the database may not accept a longer time. */
 #define MS_MAX (INT64_C(100) * 366 * 86400 * 1000)
 
-/* The agent's codes that callers tell apart, and what each means to them. */
+/* The agent's codes that callers distinguish, as kind and code of *e. */
 static const struct {
 	enum err_code said;
 	enum err_kind kind;
 	enum err_code code;
-	const char *op; /* means this only as an answer to it; NULL: to any */
+	const char *op; /* only in replies to this op; NULL: to any */
 } CODES[] = {
 	{ CODE_WRONG_INCARNATION, ERR_CONFLICT, CODE_STALE_INCARNATION },
 	{ CODE_STALE_GENERATION, ERR_CONFLICT, CODE_STALE_GENERATION },
 	{ CODE_ALREADY_RUNNING, ERR_CONFLICT, CODE_ALREADY_RUNNING },
-	/* there is one, and it has no process: it has ended a moment ago */
+	/* the session exists, but init has no cell of it: it has just ended */
 	{ CODE_NO_SUCH_SESSION, ERR_UNAVAILABLE, CODE_WRAPPER_UNAVAILABLE },
 	{ CODE_LAUNCH_FAILED, ERR_UNAVAILABLE, CODE_LAUNCH_FAILED },
 	{ CODE_BUSY, ERR_BUSY, CODE_BUSY },
@@ -39,7 +39,7 @@ static const struct {
 	{ CODE_NO_SPACE, ERR_NO_SPACE, CODE_NO_SPACE_LEFT },
 	{ CODE_CANNOT_KEEP, ERR_CONFLICT, CODE_SNAPSHOT_FAILED },
 	{ CODE_UNKNOWN_OP, ERR_INVALID, CODE_UNKNOWN_OP },
-	/* a file that cannot be written there, as the caller wanted it */
+	/* the file cannot be written at the path that the caller wanted */
 	{ CODE_IS_DIRECTORY, ERR_INVALID, CODE_IS_DIRECTORY, "write" },
 	{ CODE_NOT_DIRECTORY, ERR_INVALID, CODE_NOT_DIRECTORY, "write" },
 	{ CODE_PERMISSION_DENIED, ERR_INVALID, CODE_PERMISSION_DENIED,
@@ -48,18 +48,19 @@ static const struct {
 	{ CODE_NAME_TOO_LONG, ERR_INVALID, CODE_NAME_TOO_LONG, "write" },
 	{ CODE_TOO_MANY_LINKS, ERR_INVALID, CODE_TOO_MANY_LINKS, "write" },
 	{ CODE_RESOURCE_BUSY, ERR_INVALID, CODE_RESOURCE_BUSY, "write" },
-	/* it is being started, does not read, or has just died */
+	/* the wrapper is being started, does not read, or has just died */
 	{ CODE_NOT_SERVING, ERR_UNAVAILABLE, CODE_NOT_SERVING },
 	{ CODE_WRAPPER_UNRESPONSIVE, ERR_UNAVAILABLE,
 	    CODE_WRAPPER_UNRESPONSIVE },
 };
 
 /*
- * A refusal, with the agent's words for people made harmless.  A code that is
- * not in the table, another release's perhaps, stays readable in the message.
+ * Turns a refusal of the agent into *e.  Control characters in its message
+ * become spaces, because the agent is not trusted.  A code that is not in the
+ * table, perhaps of another release, stays readable in the message.
  */
 static int
-refused(const char *op, const json_t *reply, struct err *e)
+set_refusal(const char *op, const json_t *reply, struct err *e)
 {
 	const char *word = json_str(reply, "code");
 	const char *message = json_str(reply, "message");
@@ -88,7 +89,7 @@ agent_ask_send(const struct provider *p, const char *sandbox,
 
 	if (body == NULL)
 		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
-		    "a control message that is not UTF-8");
+		    "the control message to the agent is not valid UTF-8");
 	json_object_set_new(body, "op", json_string(q->op));
 	json_object_set_new(body, "incarnation", json_string(incarnation));
 	if (fault_before("agent", q->op, e) < 0)
@@ -99,9 +100,12 @@ agent_ask_send(const struct provider *p, const char *sandbox,
 	return take_fd(&sock);
 }
 
-/* An answer that cannot be understood is no look at all. */
+/*
+ * Makes *e an error of the agent.  A reply that cannot be decoded must neither
+ * look like "no wrapper" nor like a mistake of the client.
+ */
 static int
-nonsense(struct err *e, const char *op)
+set_bad_reply(struct err *e, const char *op)
 {
 	err_wrap(e, "agent %s: the answer cannot be understood", op);
 	e->kind = ERR_BAD_GATEWAY;
@@ -120,10 +124,10 @@ agent_ask_recv(int sock, const char *op, int64_t deadline_ms, json_t **reply,
 	*reply = NULL;
 	if (channel_recv(sock, deadline_ms, &answer, &fds, e) < 0)
 		return e->kind == ERR_INVALID || e->kind == ERR_TOO_LARGE
-		    ? nonsense(e, op)
+		    ? set_bad_reply(e, op)
 		    : err_wrap(e, "agent %s", op);
 	if (!json_is_true(json_object_get(answer, "ok")))
-		return refused(op, answer, e);
+		return set_refusal(op, answer, e);
 	if (fault_after("agent", op, e) < 0)
 		return -1;
 	*reply = TAKE(answer);
@@ -150,9 +154,9 @@ agent_body(const struct agent_target *t)
 	    (json_int_t)t->generation);
 }
 
-/* For questions whose answer is only that it was done. */
+/* Sends a request whose reply only says that it was carried out. */
 static int
-tell(const struct provider *p, const struct agent_target *t,
+ask_done(const struct provider *p, const struct agent_target *t,
     struct agent_question *q, int64_t deadline_ms, struct err *e)
 {
 	auto_json json_t *reply = NULL;
@@ -191,7 +195,7 @@ agent_prove(const struct provider *p, const struct agent_target *t,
 	return 0;
 }
 
-struct wrapper {
+struct wrapper_entry {
 	char instance[ID_MAX];
 	int64_t generation;
 };
@@ -202,8 +206,8 @@ struct interrupted {
 
 /* clang-format off */
 static const struct jfield WRAPPER[] = {
-	JFIELD("instance", struct wrapper, instance, J_STR, J_REQUIRED, 0, ID_MAX - 1, "whose"),
-	JFIELD("generation", struct wrapper, generation, J_INT, J_REQUIRED, 0, INT64_MAX, "which"),
+	JFIELD("instance", struct wrapper_entry, instance, J_STR, J_REQUIRED, 0, ID_MAX - 1, "instance id"),
+	JFIELD("generation", struct wrapper_entry, generation, J_INT, J_REQUIRED, 0, INT64_MAX, "its number"),
 };
 
 static const struct jfield STATUS[] = {
@@ -234,14 +238,14 @@ agent_sight_read(const json_t *reply, const char *op, struct agent_sight *out,
 	    json_array_size(list) > AGENT_WRAPPERS_MAX) {
 		err_field(e, "wrappers", "must be a list of at most %d",
 		    AGENT_WRAPPERS_MAX);
-		return nonsense(e, op);
+		return set_bad_reply(e, op);
 	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		struct wrapper w = { 0 };
+		struct wrapper_entry w = { 0 };
 
 		if (jfield_decode(json_array_get(list, i), WRAPPER,
 			ARRAY_LEN(WRAPPER), J_LENIENT, &w, e) < 0)
-			return nonsense(e, op);
+			return set_bad_reply(e, op);
 		memcpy(out->wrapper[i].instance, w.instance,
 		    sizeof(w.instance));
 		out->wrapper[i].generation = w.generation;
@@ -250,10 +254,11 @@ agent_sight_read(const json_t *reply, const char *op, struct agent_sight *out,
 	return 0;
 }
 
-/* look, seal and kill: the answer is what is left of the session. */
+/* Sends look, seal or kill: the reply lists the wrappers that are left. */
 static int
-sight(const struct provider *p, const struct agent_target *t, const char *op,
-    int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
+ask_sight(const struct provider *p, const struct agent_target *t,
+    const char *op, int wait_ms, int64_t deadline_ms, struct agent_sight *out,
+    struct err *e)
 {
 	struct agent_question q = { .op = op, .body = agent_body(t) };
 	auto_json json_t *reply = NULL;
@@ -271,21 +276,21 @@ int
 agent_look(const struct provider *p, const struct agent_target *t, int wait_ms,
     int64_t deadline_ms, struct agent_sight *out, struct err *e)
 {
-	return sight(p, t, "look", wait_ms, deadline_ms, out, e);
+	return ask_sight(p, t, "look", wait_ms, deadline_ms, out, e);
 }
 
 int
 agent_seal(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct agent_sight *out, struct err *e)
 {
-	return sight(p, t, "seal", 0, deadline_ms, out, e);
+	return ask_sight(p, t, "seal", 0, deadline_ms, out, e);
 }
 
 void
-agent_let_go(const struct provider *p, const struct agent_target *t)
+agent_thaw_before_end(const struct provider *p, const struct agent_target *t)
 {
 	struct session_seen s = { .generation = t->generation };
-	struct err ignored; /* then the look that follows will tell */
+	struct err ignored; /* the look that follows finds what still runs */
 
 	str_copy(s.sandbox, sizeof(s.sandbox), t->sandbox);
 	str_copy(s.session, sizeof(s.session), t->session);
@@ -296,8 +301,8 @@ int
 agent_kill(const struct provider *p, const struct agent_target *t, int wait_ms,
     int64_t deadline_ms, struct agent_sight *out, struct err *e)
 {
-	agent_let_go(p, t);
-	return sight(p, t, "kill", wait_ms, deadline_ms, out, e);
+	agent_thaw_before_end(p, t);
+	return ask_sight(p, t, "kill", wait_ms, deadline_ms, out, e);
 }
 
 int
@@ -313,7 +318,7 @@ agent_freeze(const struct provider *p, const struct agent_target *t,
 	json_object_set_new(q.body, "order", json_integer(order));
 	json_object_set_new(q.body, "frozen", json_string(frozen));
 	json_object_set_new(q.body, "thawed", json_string(thawed));
-	return tell(p, t, &q, deadline_ms, e);
+	return ask_done(p, t, &q, deadline_ms, e);
 }
 
 int
@@ -323,7 +328,7 @@ agent_thaw(const struct provider *p, const struct agent_target *t,
 	struct agent_question q = { .op = "thaw", .body = agent_body(t) };
 
 	json_object_set_new(q.body, "order", json_integer(order));
-	return tell(p, t, &q, deadline_ms, e);
+	return ask_done(p, t, &q, deadline_ms, e);
 }
 
 int
@@ -332,7 +337,7 @@ agent_status_read(const json_t *reply, struct agent_status *out, struct err *e)
 	*out = (struct agent_status){ .cpu_ms = -1, .relay_idle_ms = -1 };
 	if (jfield_decode(reply, STATUS, ARRAY_LEN(STATUS), J_LENIENT, out, e) <
 	    0)
-		return nonsense(e, "status");
+		return set_bad_reply(e, "status");
 	out->busy = json_is_true(json_object_get(reply, "busy"));
 	return 0;
 }
@@ -363,7 +368,7 @@ ask_interrupt(const struct provider *p, const struct agent_target *t,
 		return -1;
 	if (jfield_decode(reply, INTERRUPTED, ARRAY_LEN(INTERRUPTED), J_LENIENT,
 		&i, e) < 0)
-		return nonsense(e, q->op);
+		return set_bad_reply(e, q->op);
 	*count = i.count;
 	return 0;
 }
@@ -397,7 +402,7 @@ agent_env(const struct provider *p, const struct agent_target *t,
 
 	json_object_set_new(q.body, "env", json_deep_copy(env));
 	json_object_set_new(q.body, "whole", json_boolean(whole));
-	return tell(p, t, &q, deadline_ms, e);
+	return ask_done(p, t, &q, deadline_ms, e);
 }
 
 struct setup_said {
@@ -407,7 +412,7 @@ struct setup_said {
 /* clang-format off */
 static const struct jfield SETUP_SAID[] = {
 	JFIELD("offset", struct setup_said, offset, J_INT, J_REQUIRED, 0, INT64_MAX, "of its output so far"),
-	JFIELD("bytes", struct setup_said, bytes, J_INT, J_REQUIRED, 0, INT64_MAX, "all it said"),
+	JFIELD("bytes", struct setup_said, bytes, J_INT, J_REQUIRED, 0, INT64_MAX, "of all its output"),
 	JFIELD("exitCode", struct setup_said, exit_code, J_INT, 0, 0, 255, "how it ended"),
 	JFIELD("ms", struct setup_said, took_ms, J_INT, 0, 0, MS_MAX, "how long it took"),
 };
@@ -446,7 +451,7 @@ agent_write(const struct provider *p, const struct agent_target *t,
 	q.body = json_pack("{s:s, s:I, s:s, s:I}", "session", t->session,
 	    "generation", (json_int_t)t->generation, "path", path, "mode",
 	    (json_int_t)mode);
-	return tell(p, t, &q, deadline_ms, e);
+	return ask_done(p, t, &q, deadline_ms, e);
 }
 
 int
@@ -495,7 +500,7 @@ agent_setup(const struct provider *p, const struct agent_target *t,
 		return -1;
 	if (jfield_decode(reply, SETUP_SAID, ARRAY_LEN(SETUP_SAID), J_LENIENT,
 		&said, e) < 0)
-		return nonsense(e, "setup");
+		return set_bad_reply(e, "setup");
 	s->begun = json_is_true(json_object_get(reply, "begun"));
 	s->done = json_is_true(json_object_get(reply, "done"));
 	s->offset = said.offset;

@@ -1,10 +1,10 @@
 /*
- * link.h: talking to the agent's init over its control channel.
+ * link.h: sends requests to the agent's init over its control channel.
  *
- * One request, one reply, one connection, always a deadline.  The answers are
- * about one session of one sandbox; whatever else an agent may say is not
- * believed.  Codes of the agent ("stale_generation", "already_running") are
- * passed on as the error's code.
+ * Each request has its own connection, one reply and a deadline.  A reply is
+ * believed only as far as it concerns the session and sandbox of the request.
+ * Error codes of the agent ("stale_generation", "already_running") become the
+ * code of *e.
  */
 #ifndef SANDLEASE_PROVIDER_LINK_LINK_H
 #define SANDLEASE_PROVIDER_LINK_LINK_H
@@ -17,28 +17,28 @@
 
 enum {
 	AGENT_PORTS_MAX = 8,
-	AGENT_PORT_DATA = 0, /* of agent_socket_path(): no port at all */
-	AGENT_PORT_WS = -1,
+	AGENT_PORT_DATA = 0, /* for agent_socket_path(): the data plane */
+	AGENT_PORT_WS = -1,  /* for agent_socket_path(): WebSockets */
 	AGENT_WRAPPERS_MAX = 16,
 	AGENT_VERSION_MAX = 32,
-	AGENT_CELLS_MAX = 256, /* as many as init has room for */
+	AGENT_CELLS_MAX = 256, /* init has no room for more */
 	AGENT_FILE_MAX = 64
 };
 
 enum { AGENT_CAUSE_MAX = 32 };
 
 struct agent_launch {
-	int64_t intent_ms; /* of clock_ms(), before its generation was made */
+	int64_t intent_ms; /* clock_ms() before the generation was allocated */
 	const json_t *env; /* borrowed; names and values */
-	int64_t ports[AGENT_PORTS_MAX]; /* exposed already */
+	int64_t ports[AGENT_PORTS_MAX]; /* ports that get a relay at once */
 	size_t port_count;
-	const struct identity *commits_as; /* borrowed; NULL: nobody */
-	const char *name; /* borrowed; the session's, NULL: none */
-	/* out, AGENT_VERSION_MAX bytes, one that is longer is ""; may be NULL */
+	const struct identity *commits_as; /* borrowed; for git; may be NULL */
+	const char *name; /* borrowed; the session's name; may be NULL */
+	/* out: AGENT_VERSION_MAX bytes, "" for a longer version; may be NULL */
 	char *version;
 };
 
-/* What a look found of one session. */
+/* The wrappers that init has of one session. */
 struct agent_sight {
 	struct {
 		char instance[ID_MAX];
@@ -47,33 +47,33 @@ struct agent_sight {
 	size_t count;
 };
 
-/* What those hear whose commands a term ends. */
+/* Why a session ends; clients get it with the end of their commands. */
 struct agent_end {
 	const char *reason;          /* session_slept, session_deleted, ... */
-	char cause[AGENT_CAUSE_MAX]; /* the lease's; may be "" */
-	int64_t grace_ms; /* until then commands may end by themselves */
+	char cause[AGENT_CAUSE_MAX]; /* the lease's cause; may be "" */
+	int64_t grace_ms; /* time in which commands may end by themselves */
 };
 
-/* One of several sessions that are asked the same at once. */
+/* One session of agent_ask_all(), and its answer. */
 struct agent_one {
 	struct agent_target target;
-	struct agent_end end; /* for term; reason NULL: none is told */
-	bool answered;        /* else e says why not */
+	struct agent_end end; /* of AGENT_TERM; reason NULL: not sent */
+	bool answered;        /* false: e says why not */
 	struct err e;
-	struct agent_sight sight;   /* of look, seal and kill */
-	struct agent_status status; /* of status and usage */
+	struct agent_sight sight;   /* answer to LOOK, SEAL and KILL */
+	struct agent_status status; /* answer to STATUS and USAGE */
 };
 
-/* A setup that is to be run, and what its asker has heard of it. */
+/* A setup command to run, and how far it is. */
 struct agent_setup {
-	const char *command; /* NULL: only whether it has begun */
+	const char *command; /* NULL: only ask whether the setup has begun */
 	int64_t timeout_ms;
-	int64_t offset; /* in and out */
+	int64_t offset; /* in, out: the caller has the output before it */
 	int64_t wait_ms;
 	/* out */
 	bool begun, done;
 	int64_t exit_code, bytes, took_ms;
-	char *output; /* owned: what came after offset, or the end when done */
+	char *output; /* owned: output after `offset`; its tail when done */
 };
 
 enum agent_op {
@@ -82,75 +82,84 @@ enum agent_op {
 	AGENT_TERM,
 	AGENT_KILL,
 	AGENT_STATUS,
-	AGENT_USAGE, /* status, with the processor time used */
+	AGENT_USAGE, /* status and the processor time used */
 	AGENT_OP__MAX
 };
 
-/* A session up to one of its generations. */
+/* A session's generations up to and including `generation`. */
 struct agent_life {
 	char session[ID_MAX];
 	int64_t generation;
 };
 
-/* A socket's file name, and what it says. */
+/* A socket's file name, and the session and generation in it. */
 struct agent_file {
 	char name[AGENT_FILE_MAX];
 	struct agent_life life;
 };
 
-/* A cell that init has; and all of one sandbox. */
+/* One cell of a sandbox. */
 struct agent_cell {
 	char session[ID_MAX];
 	char instance[ID_MAX];
 	int64_t generation;
 };
 
+/* One sandbox of agent_cells_all(), and its cells. */
 struct agent_cells {
 	char sandbox[SANDBOX_ID_MAX];
 	char incarnation[ID_MAX];
-	bool answered; /* else e says why not */
+	bool answered; /* false: e says why not */
 	struct err e;
 	struct agent_cell *cells; /* owned */
 	size_t count;
 };
 
-/* The path nginx reaches: data plane, WebSockets or a relayed port. */
+/*
+ * The path of the socket to which nginx connects: the data plane's, that of
+ * WebSockets, or a relayed port's.
+ */
 void agent_socket_path(const struct conf *conf, const char *session,
     int64_t generation, int64_t port, char *out, size_t size);
 
+/* Asks init for its version; waits until init answers. */
 int agent_ping(const struct provider *p, const char *sandbox,
     const char *incarnation, char version[AGENT_VERSION_MAX],
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /*
- * Makes the data, WebSocket and relay sockets and the cell's cgroup, launches, and
- * returns once the wrapper serves.  `s` gives the limits.
+ * Makes the data, WebSocket and relay sockets and the cell's cgroup, asks init
+ * to launch the wrapper, and returns once the wrapper serves.  The limits are
+ * those of `s`.
  */
 int agent_launch(const struct provider *p, const struct sandbox_spec *s,
     const struct agent_target *t, const struct agent_launch *l,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
-/* Runs a command in the session and compares what it printed. */
+/* Runs a command in the session and checks its output: the proof. */
 int agent_prove(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
-/* Lists the session's wrappers; waits up to wait_ms for there to be none. */
+/* Lists the session's wrappers; waits up to wait_ms until there is none. */
 int agent_look(const struct provider *p, const struct agent_target *t,
     int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
     MUST_CHECK;
 
-/* The look of a clean-up: seals the generation first, then lists. */
+/* Seals the generation, then lists the session's wrappers. */
 int agent_seal(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct agent_sight *out, struct err *e) MUST_CHECK;
 
-/* SIGKILLs the cell and waits up to wait_ms for it to be reaped. */
+/*
+ * Has init kill the cell by SIGKILL and waits up to wait_ms until the cell is
+ * reaped.
+ */
 int agent_kill(const struct provider *p, const struct agent_target *t,
     int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
     MUST_CHECK;
 
 /*
- * Freezes the cell by writing `frozen` to `fd`, which init keeps to write
- * `thawed`: when it is asked to, and before it ends the cell.
+ * Has init freeze the cell by writing `frozen` to `fd`.  init keeps `fd` and
+ * writes `thawed` to it on agent_thaw(), and before it ends the cell.
  */
 int agent_freeze(const struct provider *p, const struct agent_target *t,
     int64_t order, int fd, const char *frozen, const char *thawed,
@@ -158,49 +167,59 @@ int agent_freeze(const struct provider *p, const struct agent_target *t,
 int agent_thaw(const struct provider *p, const struct agent_target *t,
     int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
+/* Asks the wrapper what it is doing. */
 int agent_status(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct agent_status *out, struct err *e) MUST_CHECK;
 
 /*
- * Stops the commands that were asked for at least older_ms ago, and returns
- * when they have ended; *count says how many.
+ * Interrupts the commands that were requested at least older_ms ago, and
+ * returns when they have ended; *count says how many there were.
  */
 int agent_interrupt(const struct provider *p, const struct agent_target *t,
     int64_t older_ms, int64_t deadline_ms, int64_t *count, struct err *e)
     MUST_CHECK;
 
-/* Only those in, or beside, the shell of that name; likewise. */
+/* The same for the commands in, or beside, the shell of that name. */
 int agent_interrupt_shell(const struct provider *p,
     const struct agent_target *t, const char *shell, int64_t deadline_ms,
     int64_t *count, struct err *e) MUST_CHECK;
 
 /*
- * The same question to all of `who` at once: whoever is slow is waited for
- * once, not once each.  `wait_ms` as with agent_look().
+ * Sends the same request to all of `who`, then waits for the answers: slow
+ * agents are waited for together, not one after the other.  `wait_ms` as with
+ * agent_look().
  */
 void agent_ask_all(const struct provider *p, enum agent_op op, int wait_ms,
     int64_t deadline_ms, struct agent_one *const *who, size_t count);
 
-/* Fills in the cells of every sandbox of `who`, asked at once. */
+/* Asks every sandbox of `who` for its cells, all at once. */
 void agent_cells_all(const struct provider *p, int64_t deadline_ms,
     struct agent_cells *who, size_t count);
 
-/* Changes the environment; if `env` is the whole, what it lacks goes. */
+/*
+ * Sets the session's environment variables of `env`; with `whole`, also removes
+ * those that `env` does not have.
+ */
 int agent_env(const struct provider *p, const struct agent_target *t,
     const json_t *env, bool whole, int64_t deadline_ms, struct err *e)
     MUST_CHECK;
 
-/* Begins a session's setup, once, and hears what it says and how it ended. */
+/*
+ * Starts a session's setup unless it has been started, and reads its output and
+ * how it ended.
+ */
 int agent_setup(const struct provider *p, const struct agent_target *t,
     struct agent_setup *s, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
+/* Has the agent write `data` to the file `path` of the session. */
 int agent_write(const struct provider *p, const struct agent_target *t,
     const char *path, int64_t mode, const char *data, size_t len,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /*
- * Has all files of the session sent to `fd`, which stays the caller's, and
- * answers a socket on which agent_snapshot_export_end() hears how that went.
+ * Asks the agent to send all files of the session to `fd`, which stays the
+ * caller's.  Returns a socket on which agent_snapshot_export_end() reads how
+ * the export ended.
  */
 int agent_snapshot_export(const struct provider *p,
     const struct agent_target *t, int fd, struct err *e) MUST_CHECK;
@@ -208,10 +227,10 @@ int agent_snapshot_export_end(int asked, int64_t deadline_ms, struct err *e)
     MUST_CHECK;
 
 /*
- * Makes the relay's socket and hands it over / closes the relay and every
- * connection through it.  `order`: of the change that wants it; the relay
- * refuses one that is older than the last it was told ("stale_order").  0 is
- * older than nothing.
+ * agent_expose() makes the relay's socket and passes it to the wrapper;
+ * agent_unexpose() closes the relay and every connection through it.  `order`
+ * is the number of the change of the port's row; the wrapper refuses an order
+ * older than the last one it got ("stale_order").  Order 0 is never refused.
  */
 int agent_expose(const struct provider *p, const struct agent_target *t,
     int64_t port, int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
@@ -219,26 +238,31 @@ int agent_unexpose(const struct provider *p, const struct agent_target *t,
     int64_t port, int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /*
- * Whether the relay of a port can be found; with `answers`, whether somebody
- * listens there, which the app behind it sees as a connection without a byte.
+ * Whether a port's relay socket exists.  With `answers`, whether the relay
+ * listens on it; that check connects, and the app behind the relay sees a
+ * connection without a byte.
  */
 bool agent_exposes(const struct provider *p, const struct agent_target *t,
     int64_t port, bool answers);
 
-/* Closes the session's WebSockets; an agent that has none is done. */
+/*
+ * Closes the session's WebSockets.  Success, too, with an agent that is too old
+ * to have any.
+ */
 int agent_ws_bounce(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
-/* Removes the socket files of generations that are over. */
+/* Removes the socket files of a session's generations up to that one. */
 void agent_unlink_sockets(const struct conf *conf, const char *session,
     int64_t up_to_generation);
-/* The same for several sessions, with one look at the directory. */
+/* The same for several sessions; reads the directory only once. */
 void agent_unlink_sockets_of(const struct conf *conf,
     const struct agent_life *lives, size_t count);
 
 /*
- * Every socket there is and whose it was, names that are not ours left out.
- * *out is malloc'ed; a list that fails is an error, not empty.
+ * Lists every socket file with its session and generation, without names of
+ * another form.  *out is malloc'ed.  A failure is an error, never an empty
+ * list.
  */
 int agent_sockets(const struct conf *conf, struct agent_file **out,
     size_t *count, struct err *e) MUST_CHECK;

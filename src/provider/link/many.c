@@ -1,4 +1,4 @@
-/* many.c: the same question to several agents at once. */
+/* many.c: sends the same request to several agents, then reads all replies. */
 #include <unistd.h>
 
 #include "common/mem.h"
@@ -6,7 +6,7 @@
 
 enum { AT_ONCE = 64, WAIT_MAX_MS = 10000 };
 
-static const char *const NAMES[AGENT_OP__MAX] = {
+static const char *const OP_NAMES[AGENT_OP__MAX] = {
 	[AGENT_LOOK] = "look",
 	[AGENT_SEAL] = "seal",
 	[AGENT_TERM] = "term",
@@ -16,7 +16,7 @@ static const char *const NAMES[AGENT_OP__MAX] = {
 };
 
 static json_t *
-body_of(enum agent_op op, const struct agent_one *one, int wait_ms)
+request_body(enum agent_op op, const struct agent_one *one, int wait_ms)
 {
 	json_t *body = agent_body(&one->target);
 
@@ -35,35 +35,36 @@ body_of(enum agent_op op, const struct agent_one *one, int wait_ms)
 }
 
 static int
-read_answer(enum agent_op op, int sock, int64_t deadline_ms,
+read_reply(enum agent_op op, int sock, int64_t deadline_ms,
     struct agent_one *one)
 {
 	auto_json json_t *reply = NULL;
 
-	if (agent_ask_recv(sock, NAMES[op], deadline_ms, &reply, &one->e) < 0)
+	if (agent_ask_recv(sock, OP_NAMES[op], deadline_ms, &reply, &one->e) <
+	    0)
 		return -1;
 	if (op == AGENT_TERM)
 		return 0;
 	if (op == AGENT_STATUS || op == AGENT_USAGE)
 		return agent_status_read(reply, &one->status, &one->e);
-	return agent_sight_read(reply, NAMES[op], &one->sight, &one->e);
+	return agent_sight_read(reply, OP_NAMES[op], &one->sight, &one->e);
 }
 
 static void
-ask_some(const struct provider *p, enum agent_op op, int wait_ms,
+ask_batch(const struct provider *p, enum agent_op op, int wait_ms,
     int64_t deadline_ms, struct agent_one *const *who, size_t count)
 {
 	int sock[AT_ONCE];
 
 	for (size_t i = 0; i < count; i++) {
 		struct agent_one *one = who[i];
-		struct agent_question q = { .op = NAMES[op],
-			.body = body_of(op, one, wait_ms) };
+		struct agent_question q = { .op = OP_NAMES[op],
+			.body = request_body(op, one, wait_ms) };
 
 		one->answered = false;
 		one->e = (struct err){ 0 };
 		if (op == AGENT_TERM || op == AGENT_KILL)
-			agent_let_go(p, &one->target);
+			agent_thaw_before_end(p, &one->target);
 		sock[i] = agent_ask_send(p, one->target.sandbox,
 		    one->target.incarnation, &q, &one->e);
 	}
@@ -71,7 +72,7 @@ ask_some(const struct provider *p, enum agent_op op, int wait_ms,
 		if (sock[i] < 0)
 			continue;
 		who[i]->answered =
-		    read_answer(op, sock[i], deadline_ms, who[i]) == 0;
+		    read_reply(op, sock[i], deadline_ms, who[i]) == 0;
 		close(sock[i]);
 	}
 }
@@ -81,21 +82,21 @@ agent_ask_all(const struct provider *p, enum agent_op op, int wait_ms,
     int64_t deadline_ms, struct agent_one *const *who, size_t count)
 {
 	for (size_t i = 0; i < count; i += AT_ONCE)
-		ask_some(p, op, wait_ms, deadline_ms, who + i,
+		ask_batch(p, op, wait_ms, deadline_ms, who + i,
 		    count - i < AT_ONCE ? count - i : AT_ONCE);
 }
 
-/* ---- what init has */
+/* ---- the cells of sandboxes */
 
 /* clang-format off */
 static const struct jfield CELL[] = {
-	JFIELD("session", struct agent_cell, session, J_STR, J_REQUIRED, ID_SESSION_LEN, ID_SESSION_LEN, "whose"),
-	JFIELD("instance", struct agent_cell, instance, J_STR, J_REQUIRED, 0, ID_MAX - 1, "which"),
-	JFIELD("generation", struct agent_cell, generation, J_INT, J_REQUIRED, 1, INT64_MAX, "which of its lives"),
+	JFIELD("session", struct agent_cell, session, J_STR, J_REQUIRED, ID_SESSION_LEN, ID_SESSION_LEN, "session id"),
+	JFIELD("instance", struct agent_cell, instance, J_STR, J_REQUIRED, 0, ID_MAX - 1, "instance id"),
+	JFIELD("generation", struct agent_cell, generation, J_INT, J_REQUIRED, 1, INT64_MAX, "of its wrapper"),
 };
 /* clang-format on */
 
-/* A list that cannot be understood is no list. */
+/* Reads the list of cells; one entry that cannot be decoded fails it all. */
 static int
 read_cells(int sock, int64_t deadline_ms, struct agent_cells *r)
 {
@@ -120,7 +121,7 @@ read_cells(int sock, int64_t deadline_ms, struct agent_cells *r)
 }
 
 static void
-list_some(const struct provider *p, int64_t deadline_ms,
+list_batch(const struct provider *p, int64_t deadline_ms,
     struct agent_cells *who, size_t count)
 {
 	int sock[AT_ONCE];
@@ -146,6 +147,6 @@ agent_cells_all(const struct provider *p, int64_t deadline_ms,
     struct agent_cells *who, size_t count)
 {
 	for (size_t i = 0; i < count; i += AT_ONCE)
-		list_some(p, deadline_ms, who + i,
+		list_batch(p, deadline_ms, who + i,
 		    count - i < AT_ONCE ? count - i : AT_ONCE);
 }

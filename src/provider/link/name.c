@@ -1,10 +1,10 @@
 /*
- * name.c: the names of the sockets nginx finds a session by: builds, parses,
- * lists and removes them.
+ * name.c: builds, parses, lists and removes the names of the sockets to which
+ * nginx connects.
  *
- * <run_dir>/s/<session>.<generation>.sock is the data plane's, with ".ws"
- * before ".sock" that of WebSockets, with ".<port>" that of a relayed port.
- * nginx and src/api/ build the same names.
+ * <run_dir>/s/<session>.<generation>.sock is the socket of the data plane, with
+ * ".ws" before ".sock" that of WebSockets, with ".<port>" that of a relayed
+ * port.  nginx and src/api/ build the same names.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,12 +30,12 @@ agent_socket_path(const struct conf *conf, const char *session,
 		snprintf(which, sizeof(which), ".%" PRId64, port);
 	path = xasprintf("%s/s/%s.%" PRId64 "%s.sock", conf->run_dir, session,
 	    generation, which);
-	/* a name that does not fit is none: it cannot be another's */
+	/* a path that does not fit becomes "", never another socket's path */
 	(void)!str_copy(out, size, path);
 }
 
 static bool
-read_name(const char *name, struct agent_file *out)
+parse_socket_name(const char *name, struct agent_file *out)
 {
 	int64_t port;
 	int end = 0;
@@ -73,7 +73,7 @@ agent_sockets(const struct conf *conf, struct agent_file **out, size_t *count,
 		all++;
 	*out = xcalloc(all + 1, sizeof(**out));
 	for (size_t i = 0; i < all; i++)
-		if (read_name(names[i], &(*out)[*count]))
+		if (parse_socket_name(names[i], &(*out)[*count]))
 			++*count;
 	return 0;
 }
@@ -91,7 +91,7 @@ agent_unlink_sockets_of(const struct conf *conf, const struct agent_life *lives,
     size_t count)
 {
 	auto_free struct agent_file *files = NULL;
-	struct err ignored; /* a socket that stays answers nobody */
+	struct err ignored; /* a socket file that stays has no listener */
 	size_t n;
 
 	if (count == 0 || agent_sockets(conf, &files, &n, &ignored) < 0)

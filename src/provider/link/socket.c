@@ -1,4 +1,4 @@
-/* socket.c: launching a wrapper, and making the sockets nginx finds it by. */
+/* socket.c: launches wrappers and makes the sockets to which nginx connects. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,29 +14,29 @@
 
 enum {
 	CPU_MILLIS = 1000, /* of one processor */
-	TMP_SHARE = 4,     /* of the memory, since a tmpfs is memory */
+	TMP_SHARE = 4,     /* /tmp gets 1/4 of the memory: a tmpfs is memory */
 	TMP_MIN_MB = 16,
 	TMP_MAX_MB = 1024,
 	TMP_DEFAULT_MB = 256,
 	SOCKET_PATH_MAX = 108
 };
 
-/* Of every wrapper, in this order; its relays' come behind them. */
-static const int64_t ALWAYS[] = { AGENT_PORT_DATA, AGENT_PORT_WS };
+/* The sockets that every wrapper has, in this order; those of relays follow. */
+static const int64_t WRAPPER_SOCKETS[] = { AGENT_PORT_DATA, AGENT_PORT_WS };
 
-enum { SOCKETS_MAX = ARRAY_LEN(ALWAYS) + AGENT_PORTS_MAX };
+enum { SOCKETS_MAX = ARRAY_LEN(WRAPPER_SOCKETS) + AGENT_PORTS_MAX };
 
 _Static_assert((int)SOCKETS_MAX + 3 <= (int)CHANNEL_FDS_MAX,
     "a launch has two sockets, relays and the groups of v1");
 
-/* An error that leaves open whether the agent has done it. */
+/* Whether the agent may have carried out the request in spite of *e. */
 static bool
-is_doubt(const struct err *e)
+is_outcome_unknown(const struct err *e)
 {
 	return e->code == CODE_TIMED_OUT || e->code == CODE_PEER_CLOSED;
 }
 
-/* Whether somebody listens there: a live socket is never replaced. */
+/* Whether a process listens there: a launch must not replace its socket. */
 static bool
 is_served(const char *path)
 {
@@ -49,7 +49,7 @@ is_served(const char *path)
 		errno == EAGAIN);
 }
 
-/* Descriptors of one launch and the files that go with a failed one. */
+/* The descriptors of one launch, and the files to unlink if it fails. */
 struct sockets {
 	int fd[CHANNEL_FDS_MAX];
 	size_t count;
@@ -74,7 +74,7 @@ sockets_unlink(const struct sockets *s)
 		unlink(s->path[i]);
 }
 
-/* Takes the place of whoever listens there. */
+/* Makes a port's socket, also if another process listens under its name. */
 static int
 sockets_replace(struct sockets *s, const struct conf *conf,
     const struct agent_target *t, int64_t port, struct err *e)
@@ -102,7 +102,7 @@ sockets_add(struct sockets *s, const struct conf *conf,
 	    sizeof(path));
 	if (is_served(path))
 		return err_set(e, ERR_CONFLICT, CODE_ALREADY_RUNNING,
-		    "somebody serves session %s already", t->session);
+		    "session %s has a wrapper already", t->session);
 	return sockets_replace(s, conf, t, port, e);
 }
 
@@ -117,20 +117,19 @@ tmp_mb(const struct sandbox_spec *s)
 }
 
 /*
- * The limits the cell must set itself, because no group does; else 0.  And the
- * processors that it shows to programs: no more than the class has, if
- * something holds that.
+ * The limits that the cell must set itself because no cgroup does, and the
+ * number of processors that it shows to programs.
  */
 struct own_limits {
-	int64_t memory_mb;
-	int64_t pids;
-	int64_t shown_cpus; /* 0: those of the host */
+	int64_t memory_mb;  /* 0: the cell sets none */
+	int64_t pids;       /* 0: the cell sets none */
+	int64_t shown_cpus; /* those of the class if enforced; 0: the host's */
 };
 
 static struct own_limits
 own_limits(const struct provider *p, const struct sandbox_spec *s)
 {
-	/* who holds the disk need not be found out */
+	/* no disk_mb: limits() then need not examine the disk */
 	struct sandbox_spec only = { .memory_mb = s->memory_mb,
 		.cpu_millis = s->cpu_millis,
 		.pids = s->pids };
@@ -146,8 +145,8 @@ own_limits(const struct provider *p, const struct sandbox_spec *s)
 	if (str_equal(json_str(memory, "by"), "watchdog"))
 		own.memory_mb = s->memory_mb;
 	/*
-	 * RLIMIT_NPROC counts the whole sandbox's processes: with it, a session
-	 * that has all it may leaves its siblings none.
+	 * RLIMIT_NPROC counts the processes of the whole sandbox: a session at
+	 * the limit leaves none to its siblings.  So only without a cgroup.
 	 */
 	if (!str_equal(json_str(pids, "by"), "cgroup"))
 		own.pids = s->pids;
@@ -198,8 +197,8 @@ open_sockets(const struct provider *p, const struct sandbox_spec *s,
 	if (l->port_count > AGENT_PORTS_MAX)
 		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "more than %d ports", AGENT_PORTS_MAX);
-	for (size_t i = 0; i < ARRAY_LEN(ALWAYS); i++)
-		if (sockets_add(out, p->conf, t, ALWAYS[i], e) < 0)
+	for (size_t i = 0; i < ARRAY_LEN(WRAPPER_SOCKETS); i++)
+		if (sockets_add(out, p->conf, t, WRAPPER_SOCKETS[i], e) < 0)
 			return -1;
 	for (size_t i = 0; i < l->port_count; i++)
 		if (sockets_add(out, p->conf, t, l->ports[i], e) < 0)
@@ -211,7 +210,7 @@ open_sockets(const struct provider *p, const struct sandbox_spec *s,
 	return 0;
 }
 
-/* The answer must be about what was asked for. */
+/* Checks that init launched the instance and generation of the request. */
 static int
 check_launched(const json_t *reply, const struct agent_target *t, struct err *e)
 {
@@ -220,13 +219,13 @@ check_launched(const json_t *reply, const struct agent_target *t, struct err *e)
 		t->generation)
 		return 0;
 	return err_set(e, ERR_BAD_GATEWAY, CODE_AGENT_ERROR,
-	    "the agent launched something else");
+	    "the agent launched another wrapper than it was asked for");
 }
 
 /*
- * An agent from before WebSockets refuses the socket it does not know, and has
- * done nothing yet.  It runs on in a sandbox that was not stopped during an
- * upgrade.
+ * Whether the agent is older than WebSockets.  Such an agent runs in a sandbox
+ * that was not stopped during an upgrade.  It refuses the socket that it does
+ * not know before it has done anything.
  */
 static bool
 wants_no_ws(const struct err *e)
@@ -238,7 +237,7 @@ wants_no_ws(const struct err *e)
 static void
 sockets_drop_ws(struct sockets *s)
 {
-	const size_t ws = 1; /* its place in ALWAYS */
+	const size_t ws = 1; /* its index in WRAPPER_SOCKETS */
 
 	unlink(s->path[ws]);
 	close(s->fd[ws]);
@@ -288,8 +287,8 @@ agent_launch(const struct provider *p, const struct sandbox_spec *s,
 		    &reply, e);
 	}
 	if (rc < 0) {
-		/* after a silence it may yet serve; a refusal is final */
-		if (!is_doubt(e))
+		/* the wrapper may still come: keep its sockets */
+		if (!is_outcome_unknown(e))
 			sockets_unlink(&socks);
 		return -1;
 	}
@@ -309,7 +308,10 @@ port_body(const struct agent_target *t, int64_t port, int64_t order)
 	return body;
 }
 
-/* A new listener each time: only the relay knows whose order is the newest. */
+/*
+ * Makes a new listener each time: only the wrapper knows whether this order is
+ * the newest.
+ */
 int
 agent_expose(const struct provider *p, const struct agent_target *t,
     int64_t port, int64_t order, int64_t deadline_ms, struct err *e)
@@ -325,14 +327,17 @@ agent_expose(const struct provider *p, const struct agent_target *t,
 	q.fd_count = socks.count;
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0) {
-		if (!is_doubt(e))
+		if (!is_outcome_unknown(e))
 			sockets_unlink(&socks);
 		return -1;
 	}
 	return 0;
 }
 
-/* The name stays until the relay has agreed: it may be a newer order's. */
+/*
+ * Unlinks the socket only after the wrapper has agreed: the socket may belong
+ * to a newer order.
+ */
 int
 agent_unexpose(const struct provider *p, const struct agent_target *t,
     int64_t port, int64_t order, int64_t deadline_ms, struct err *e)
@@ -372,6 +377,6 @@ agent_ws_bounce(const struct provider *p, const struct agent_target *t,
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) == 0)
 		return 0;
-	/* it is older than they are */
+	/* an agent that is older than WebSockets has none to close */
 	return e->code == CODE_UNKNOWN_OP ? 0 : -1;
 }

@@ -1,5 +1,5 @@
 /*
- * wire.h: one question to init and its answer, for the files of this room.
+ * wire.h: sends one request to init and reads the reply; for this room only.
  */
 #ifndef SANDLEASE_PROVIDER_LINK_WIRE_H
 #define SANDLEASE_PROVIDER_LINK_WIRE_H
@@ -10,19 +10,20 @@
 
 struct agent_question {
 	const char *op;
-	json_t *body;   /* taken by agent_ask(), whatever comes of it */
-	const int *fds; /* stay the caller's */
+	json_t *body;   /* agent_ask() frees it, also when it fails */
+	const int *fds; /* borrowed */
 	size_t fd_count;
 };
 
-/* Asks and waits; *reply is the caller's and says "ok": true. */
+/* Sends a request and waits; *reply is the caller's and has "ok": true. */
 int agent_ask(const struct provider *p, const char *sandbox,
     const char *incarnation, struct agent_question *q, int64_t deadline_ms,
     json_t **reply, struct err *e) MUST_CHECK;
 
 /*
- * The two halves of it: sends and answers the socket, which is the caller's;
- * waits there.  A reply that has come is read even when the deadline is over.
+ * The two halves of agent_ask().  agent_ask_send() returns the socket, which
+ * the caller closes; agent_ask_recv() waits on it for the reply.  A reply that
+ * has arrived is read even when the deadline is over.
  */
 int agent_ask_send(const struct provider *p, const char *sandbox,
     const char *incarnation, struct agent_question *q, struct err *e)
@@ -30,16 +31,20 @@ int agent_ask_send(const struct provider *p, const char *sandbox,
 int agent_ask_recv(int sock, const char *op, int64_t deadline_ms,
     json_t **reply, struct err *e) MUST_CHECK;
 
-/* What an answer to look, seal or kill, and to status, says. */
+/* Decode the reply to look, seal or kill, and the reply to status. */
 int agent_sight_read(const json_t *reply, const char *op,
     struct agent_sight *out, struct err *e) MUST_CHECK;
 int agent_status_read(const json_t *reply, struct agent_status *out,
     struct err *e) MUST_CHECK;
 
-/* {"session", "generation"} of a target. */
+/* A new object {"session", "generation"} of a target. */
 json_t *agent_body(const struct agent_target *t);
 
-/* What is frozen hears no SIGTERM and, by some freezers, no SIGKILL. */
-void agent_let_go(const struct provider *p, const struct agent_target *t);
+/*
+ * Thaws a cell that a full disk has frozen: a frozen process gets no SIGTERM
+ * and, with some freezers, no SIGKILL.
+ */
+void agent_thaw_before_end(const struct provider *p,
+    const struct agent_target *t);
 
 #endif
