@@ -1,4 +1,4 @@
-/* choose.c: the providers by name, and how one is opened. */
+/* choose.c: finds a provider by its name and opens it for this host. */
 #include "provider/choose/choose.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ read_boot_id(char out[BOOT_ID_MAX], struct err *e)
 		return -1;
 	if (!found || text.len == 0)
 		return err_set(e, ERR_UNAVAILABLE, CODE_HOST_NOT_READY,
-		    "the kernel tells no boot id (is /proc mounted?)");
+		    "cannot read the kernel's boot id: is /proc mounted?");
 	text.data[strcspn(text.data, "\n")] = '\0';
 	str_copy(out, BOOT_ID_MAX, text.data);
 	return 0;

@@ -1,9 +1,9 @@
-/* faulty.c: calls of a provider that fail and hang on purpose. */
+/* faulty.c: makes calls of a provider fail or hang in tests. */
 #include "provider/choose/faulty.h"
 
 #include "common/fault.h"
 
-/* A worker has one provider. */
+/* The operations without faults.  Static: a process has one provider. */
 static const struct provider_ops *real;
 
 #define FAULTY(op, call)                                                       \
@@ -71,7 +71,7 @@ measure(const struct provider *p, const char *id, struct capacity *out,
 	FAULTY("capacity", real->capacity(p, id, out, e));
 }
 
-/* A disk that is full can be measured all the same. */
+/* A fault "no space" here means a full disk, which can still be measured. */
 static int
 capacity(const struct provider *p, const char *id, struct capacity *out,
     struct err *e)
@@ -149,7 +149,7 @@ provider_faulty(const struct provider_ops *ops)
 	if (ops == NULL)
 		return NULL;
 	real = ops;
-	faulty = *ops; /* what is not listed below never fails on purpose */
+	faulty = *ops; /* operations not listed below have no faults */
 	faulty.ensure = ensure;
 	faulty.inspect = inspect;
 	faulty.list = list;
