@@ -1,4 +1,4 @@
-/* box.c: what this host keeps of one sandbox outside its storage. */
+/* box.c: reads, writes and locks the host's record of one sandbox. */
 #include "provider/box/box.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ box_name(const char *id, char out[BOX_NAME_MAX])
 		snprintf(out, BOX_NAME_MAX, "%.*s", SANDBOX_ID_LEN, id);
 		return;
 	}
-	/* the same hash under a prefix that no derived id has */
+	/* a derived id never has the prefix "leg-", so names cannot collide */
 	sandbox_id_derive(&raw, true, hashed);
 	snprintf(out, BOX_NAME_MAX, "leg-%.*s", SANDBOX_ID_LEN - 4, hashed + 4);
 }
@@ -74,7 +74,7 @@ write_label(const struct provider *p, const struct box *b, const char *id,
 
 	if (v == NULL)
 		return err_set(e, ERR_INTERNAL, CODE_BAD_SANDBOX_ID,
-		    "a sandbox id that is not UTF-8");
+		    "the sandbox's id is not valid UTF-8");
 	text = json_text(v);
 	return file_note(b->dir, "label", text, e);
 }
@@ -100,7 +100,7 @@ box_make(const struct provider *p, const char *id, struct box *b, struct err *e)
 void
 box_close(struct box *b)
 {
-	mem_close_fd(&b->dir); /* and with it the operation's lock */
+	mem_close_fd(&b->dir); /* also drops the lock of box_lock() */
 }
 
 struct label {
@@ -110,14 +110,15 @@ struct label {
 
 /* clang-format off */
 static const struct jfield LABEL[] = {
-	JFIELD("installation", struct label, installation, J_STR, J_REQUIRED, 0, INSTALLATION_MAX - 1, "whose it is"),
+	JFIELD("installation", struct label, installation, J_STR, J_REQUIRED, 0, INSTALLATION_MAX - 1, "its owner"),
 	JFIELD("sandbox", struct label, sandbox, J_STR, J_REQUIRED, 1, SANDBOX_ID_MAX - 1, "the raw id"),
 };
 /* clang-format on */
 
 /*
- * The JSON in one of our files; NULL when there is none.  An empty file is
- * what a power failure may leave of one, and then nothing runs either.
+ * Reads the JSON of one file of the box; NULL when the file is missing or
+ * empty.  A power failure may leave an empty file, but then no sandbox runs
+ * either.
  */
 static int
 read_json(const struct box *b, const char *name, json_t **out, struct err *e)
@@ -179,7 +180,7 @@ box_lock(const struct provider *p, const char *id, int64_t deadline_ms,
 			return -1;
 		if (lock_until(b->dir, deadline_ms, b, e) < 0)
 			return -1;
-		/* a buried box takes its lock with it: make another */
+		/* box_bury() removed the directory meanwhile: make another */
 		if (fstat(b->dir, &st) == 0 && st.st_nlink > 0)
 			return 0;
 		box_close(b);
@@ -209,7 +210,7 @@ box_held(const struct box *b, bool *held, struct err *e)
 	if (fd < 0)
 		return errno == ENOENT ? 0
 				       : err_errno(e, "box/%s/lock", b->name);
-	/* shared: two who ask must not see each other */
+	/* a shared lock: two callers of box_held() must not see each other */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
 			return err_errno(e, "flock");
@@ -347,7 +348,7 @@ box_bury(const struct provider *p, const char *name, struct err *e)
 		return -1;
 	if (!old)
 		return 0;
-	/* a second look under the lock; a busy one is left for later */
+	/* a second look, under the lock; a busy box is left for later */
 	if (box_lock(p, name, 0, &b, e) < 0 ||
 	    is_old_tombstone(&b, &old, e) < 0)
 		return -1;
@@ -355,7 +356,7 @@ box_bury(const struct provider *p, const char *name, struct err *e)
 		return 0;
 	if (file_names(b.dir, ".", &names, e) < 0)
 		return -1;
-	/* the record last: by it the next one finds what is left of this */
+	/* the record last: after a crash the next box_bury() goes on by it */
 	for (char **n = names; *n != NULL; n++)
 		if (!str_equal(*n, "incarnation") && unlinkat(b.dir, *n, 0) < 0)
 			return err_errno(e, "box/%s/%s", name, *n);

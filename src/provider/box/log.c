@@ -1,4 +1,4 @@
-/* log.c: the agent's log, a file of the host's with a bounded size. */
+/* log.c: opens and reads agent.log, which init writes and keeps small. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ box_log(const struct provider *p, const struct box *b, struct err *e)
 	auto_fd int fd = -1;
 	struct stat st;
 
-	/* the agent keeps it small; what it could not is set aside */
+	/* the agent keeps its log small; if it failed to, start a new one */
 	if (fstatat(b->dir, "agent.log", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    st.st_size > p->conf->agent_log_kb * 1024 &&
 	    renameat(b->dir, "agent.log", b->dir, "agent.log.1") < 0)

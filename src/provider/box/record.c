@@ -1,4 +1,4 @@
-/* record.c: which incarnation of a sandbox this host knows. */
+/* record.c: notes a sandbox's incarnations and refuses stale ones. */
 #include "provider/box/record.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ _Static_assert(ARRAY_LEN(STATE_NAMES) == RECORD__MAX + 1,
     "every state has a name");
 
 static int
-stale(struct err *e, const char *incarnation, const char *why)
+set_stale(struct err *e, const char *incarnation, const char *why)
 {
 	return err_set(e, ERR_CONFLICT, CODE_STALE_INCARNATION,
 	    "incarnation %.16s %s", incarnation, why);
@@ -43,18 +43,18 @@ record_check_ensure(const struct record *r, const struct sandbox_spec *s,
 		return 0;
 	if (is_current(r, s->incarnation)) {
 		/*
-		 * Also one whose start nobody saw the end of: its init may have
-		 * answered, and what that had sealed died with it.
+		 * RECORD_STARTING that does not run is refused, too: its init
+		 * may have answered, and its seals are lost.
 		 */
 		if (runs &&
 		    (r->state == RECORD_STARTING || r->state == RECORD_LIVE))
 			return 0;
-		return stale(e, s->incarnation,
+		return set_stale(e, s->incarnation,
 		    "has ended; a new start is a new incarnation");
 	}
 	if (is_past(r, s->incarnation) ||
 	    (s->epoch > 0 && s->epoch <= r->epoch))
-		return stale(e, s->incarnation,
+		return set_stale(e, s->incarnation,
 		    "is older than the one on record");
 	return 0;
 }
@@ -66,15 +66,16 @@ record_check_end(const struct record *r, const char *incarnation, bool runs,
 	if (r->state == RECORD_NONE || is_current(r, incarnation))
 		return 0;
 	if (runs)
-		return stale(e, incarnation, "is not the one that runs");
+		return set_stale(e, incarnation, "is not the one that runs");
 	if (destroy && is_past(r, incarnation) && r->state != RECORD_DESTROYED)
-		return stale(e, incarnation, "is older than the one on record");
+		return set_stale(e, incarnation,
+		    "is older than the one on record");
 	return 0;
 }
 
-/* The one on record becomes the newest of the past. */
+/* Moves the incarnation on record to the front of r->past. */
 static void
-retire(struct record *r)
+move_to_past(struct record *r)
 {
 	if (r->state == RECORD_NONE || r->incarnation[0] == '\0')
 		return;
@@ -86,7 +87,7 @@ void
 record_start(struct record *r, const struct sandbox_spec *s)
 {
 	if (!is_current(r, s->incarnation))
-		retire(r);
+		move_to_past(r);
 	str_copy(r->incarnation, sizeof(r->incarnation), s->incarnation);
 	r->state = RECORD_STARTING;
 	if (s->epoch > r->epoch)
@@ -96,10 +97,10 @@ record_start(struct record *r, const struct sandbox_spec *s)
 void
 record_end(struct record *r, const char *incarnation, bool destroy)
 {
-	/* one that never arrived here must not arrive later: note it */
+	/* note an incarnation that was never started here: it must not start */
 	if (!is_current(r, incarnation) && !is_past(r, incarnation) &&
 	    incarnation[0] != '\0') {
-		retire(r);
+		move_to_past(r);
 		str_copy(r->incarnation, sizeof(r->incarnation), incarnation);
 	}
 	if (destroy)
@@ -130,7 +131,7 @@ struct record_body {
 
 /* clang-format off */
 static const struct jfield FIELDS[] = {
-	JFIELD_ENUM("state", struct record_body, state, J_REQUIRED, STATE_NAMES, "what became of it"),
+	JFIELD_ENUM("state", struct record_body, state, J_REQUIRED, STATE_NAMES, "the state"),
 	JFIELD("incarnation", struct record_body, incarnation, J_STR, J_REQUIRED, 0, ID_MAX - 1, "the one on record"),
 	JFIELD("epoch", struct record_body, epoch, J_INT, J_REQUIRED, 0, INT64_MAX, "highest seen"),
 	JFIELD("past", struct record_body, past, J_ARR, J_REQUIRED, 0, RECORD_PAST_MAX, "older ones"),
