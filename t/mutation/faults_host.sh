@@ -264,7 +264,7 @@ unit provider/storage "a snapshot is dropped while it is written" provider/store
 	'/^snapshot_drop/,/^}/s/if \(seen.state == JOB_RUNS\)/if (false)/' \
 	"what_is_being_written_is_left_alone"
 unit provider/storage "any path is a snapshot's" provider/store/snapshot.c \
-	'/^snapshot_drop/,/^}/s/if \(check\(s, e\) < 0 \|\| /if (/' \
+	'/^snapshot_drop/,/^}/s/if \(check_ref\(s, e\) < 0 \|\| /if (/' \
 	"only_names_of_snapshots_are_dropped"
 unit provider/storage "spares fill the disk" provider/store/snapshot.c \
 	's/whole.bytes >= room_left\(p\) \|\|/false ||/' \

@@ -1,4 +1,4 @@
-/* copy.c: makes a session's directories of a snapshot's files. */
+/* copy.c: copies a snapshot's files into the directories of a new session. */
 #include "provider/store/copy.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "provider/store/storage.h"
 
 /*
- * Makes a whole copy the session's directory in one step.  False, with errno:
- * another worker was faster.
+ * Makes a complete copy the session's directory by an atomic rename.  False
+ * with errno on failure, for example if another worker was faster.
  */
 static bool
 rename_copy(const char *copy, int box, const char *session)
@@ -25,7 +25,7 @@ rename_copy(const char *copy, int box, const char *session)
 	if (renameat(AT_FDCWD, copy, box, session) < 0)
 		return false;
 	CRASH_POINT("storage.copied");
-	unlinkat(box, report, 0); /* job_look() has read it */
+	unlinkat(box, report, 0); /* the caller has read it by job_look() */
 	return true;
 }
 
@@ -58,7 +58,7 @@ make_copy(const struct provider *p, const char *dir,
 }
 
 static int
-take_copy(const struct provider *p, int box, const char *dir,
+install_copy(const struct provider *p, int box, const char *dir,
     const char *session, const struct snapshot_ref *s, int64_t deadline_ms,
     struct err *e)
 {
@@ -81,7 +81,8 @@ take_copy(const struct provider *p, int box, const char *dir,
 	if (!rename_copy(dir, box, session) && errno != EEXIST &&
 	    errno != ENOTEMPTY)
 		return err_errno(e, "moving %s", dir);
-	return 0; /* the worker that was faster copied the same files */
+	/* EEXIST, ENOTEMPTY: a faster worker has copied the same files */
+	return 0;
 }
 
 int
@@ -97,10 +98,10 @@ storage_from(const struct provider *p, const char *name, const char *session,
 		return -1;
 	if (!there) {
 		claim_spare(p, box, session, s);
-		if (take_copy(p, box, dir, session, s, deadline_ms, e) < 0)
+		if (install_copy(p, box, dir, session, s, deadline_ms, e) < 0)
 			return -1;
 	}
-	/* a copy that lost the race is of no use any more */
+	/* if another worker won the race our copy is useless: remove it */
 	if (storage_drop_copy(p, box, session, e) < 0)
 		return -1;
 	snapshot_make_spare(p, s);

@@ -1,4 +1,4 @@
-/* job.c: work on a tree of files that goes on without who began it. */
+/* job.c: starts programs that work on files in the background. */
 #include "provider/store/job.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static const char *const ENCLOSED[] = {
 	"--unshare-net", "--unshare-cgroup", "--disable-userns",
 	"--new-session", "--clearenv", "--cap-drop", "ALL",
 	"--uid", "1000", "--gid", "1000", "--proc", "/proc",
-	/* names are UTF-8, which libc must be told */
+	/* names of files are UTF-8: libc needs the locale */
 	"--ro-bind-try", "/usr/lib/locale", "/usr/lib/locale",
 };
 static const char *const AT_LAST[] = {
@@ -34,8 +34,8 @@ static const char *const AT_LAST[] = {
 /* clang-format on */
 
 /*
- * What an owner has JOB_SLOTS of.  The lock is the job's for as long as it lives;
- * with it go the groups of that name.
+ * One of the JOB_SLOTS slots of an owner.  The job inherits the lock and holds
+ * it for as long as it lives.  The lock also protects the cgroup of that name.
  */
 struct slot {
 	int lock; /* owned */
@@ -51,13 +51,13 @@ slot_free(struct slot *s)
 
 #define auto_slot __attribute__((cleanup(slot_free)))
 
-struct line {
+struct command_line {
 	const char *word[WORDS_MAX]; /* borrowed */
 	size_t count;
 };
 
 static void
-add(struct line *l, const char *const *words, size_t count)
+add_words(struct command_line *l, const char *const *words, size_t count)
 {
 	for (size_t i = 0; i < count && words[i] != NULL; i++)
 		if (l->count + 1 < WORDS_MAX)
@@ -65,15 +65,16 @@ add(struct line *l, const char *const *words, size_t count)
 }
 
 static void
-add_bind(struct line *l, const char *how, const char *from, const char *to)
+add_bind(struct command_line *l, const char *how, const char *from,
+    const char *to)
 {
 	const char *const words[] = { how, from, to };
 
-	add(l, words, ARRAY_LEN(words));
+	add_words(l, words, ARRAY_LEN(words));
 }
 
-/* A group of a job's, for a process to enter. */
-struct group {
+/* The cgroup that the new process enters: the argument of enter_group(). */
+struct job_group {
 	const struct cgroup_tree *tree;
 	const char *name;
 };
@@ -81,23 +82,25 @@ struct group {
 static int
 enter_group(const void *arg, struct err *e)
 {
-	const struct group *g = arg;
+	const struct job_group *g = arg;
 
 	return cgroup_job_enter(g->tree, g->name, e);
 }
 
 /*
- * Its standard output is the report; of standard error we want the end only.
- * bwrap keeps these, and the slot's lock, for as long as any of it lives.
+ * Starts the program in its cgroup.  Its standard output is the report; its
+ * standard error is the pipe `over`, of which job_wait() uses only the end of
+ * file.  bwrap keeps these descriptors and the slot's lock open until its last
+ * process has ended.
  */
 static int
-start(const struct provider *p, const struct job *j, const char *to, int report,
-    int over, const struct slot *slot, struct err *e)
+start_program(const struct provider *p, const struct job *j, const char *to,
+    int report, int over, const struct slot *slot, struct err *e)
 {
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	const int fds[] = { j->in >= 0 ? j->in : null, report, over,
 		slot->lock };
-	struct line l = { .word = { p->conf->bwrap_path }, .count = 1 };
+	struct command_line l = { .word = { p->conf->bwrap_path }, .count = 1 };
 	struct cgroup_tree t;
 
 	if (null < 0)
@@ -105,24 +108,24 @@ start(const struct provider *p, const struct job *j, const char *to, int report,
 	if (cgroup_find(p->conf->cgroup_root, &t, e) < 0 ||
 	    cgroup_job_make(&t, slot->name, e) < 0)
 		return -1;
-	add(&l, ENCLOSED, ARRAY_LEN(ENCLOSED));
+	add_words(&l, ENCLOSED, ARRAY_LEN(ENCLOSED));
 	add_bind(&l, "--ro-bind", p->conf->agent_path, "/sandlease-agent");
 	add_bind(&l, "--bind", to, "/to");
 	if (j->from != NULL)
 		add_bind(&l, "--ro-bind", j->from, "/from");
-	add(&l, AT_LAST, ARRAY_LEN(AT_LAST));
-	add(&l, j->words, JOB_WORDS_MAX);
+	add_words(&l, AT_LAST, ARRAY_LEN(AT_LAST));
+	add_words(&l, j->words, JOB_WORDS_MAX);
 	return spawn_alone(
 	    &(struct spawn){ .argv = (char *const *)(uintptr_t)l.word,
 		.fds = fds,
 		.fd_count = (int)ARRAY_LEN(fds),
 		.memory_bytes = CGROUP_JOB_BYTES,
 		.enter = enter_group,
-		.arg = &(struct group){ &t, slot->name } },
+		.arg = &(struct job_group){ &t, slot->name } },
 	    e);
 }
 
-/* False: somebody has it, or it cannot be had. */
+/* False if a job holds the slot, or its file cannot be opened. */
 static bool
 lock_slot(const struct provider *p, const char *owner, int n, struct slot *out)
 {
@@ -166,7 +169,7 @@ job_sweep(const struct provider *p, struct err *e)
 		char *dash = strrchr(*n, '-');
 		int64_t number;
 
-		/* the rest are the kernel's files */
+		/* the other names are control files */
 		if (dash == NULL ||
 		    !str_to_int(dash + 1, 0, JOB_SLOTS - 1, &number))
 			continue;
@@ -177,7 +180,7 @@ job_sweep(const struct provider *p, struct err *e)
 	return 0;
 }
 
-/* The report, new and locked by us: what is done is not begun again. */
+/* Makes and locks the report.  O_EXCL: a job is never started twice. */
 static int
 open_report(int dir, struct err *e)
 {
@@ -188,7 +191,7 @@ open_report(int dir, struct err *e)
 		return err_errno(e, "report");
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return err_set(e, ERR_BUSY, CODE_JOB_RUNS,
-		    "somebody is at work on these files");
+		    "another job works on these files, or has done so");
 	return take_fd(&fd);
 }
 
@@ -215,13 +218,13 @@ job_begin(const struct provider *p, const char *dir, const struct job *j,
 		return err_errno(e, "pipe");
 	*ended = ends[0];
 	over = ends[1];
-	if (start(p, j, to, report, over, &slot, e) == 0)
+	if (start_program(p, j, to, report, over, &slot, e) == 0)
 		return 0;
 	mem_close_fd(ended);
 	return -1;
 }
 
-/* It said nothing that can be understood: something ended it. */
+/* A report that is no JSON means that the job was killed before its end. */
 static void
 read_report(const struct buf *text, struct job_seen *out)
 {
@@ -233,7 +236,7 @@ read_report(const struct buf *text, struct job_seen *out)
 	if (text->len == 0 ||
 	    json_parse(text->data, text->len, &said, &ignored) < 0) {
 		err_set(&out->why, ERR_CONFLICT, CODE_JOB_ENDED,
-		    "it was ended before it was done");
+		    "the job was killed before it had finished");
 		return;
 	}
 	number = json_object_get(said, "errno");
@@ -293,11 +296,11 @@ job_wait(const char *dir, int ended, int64_t deadline_ms, struct job_seen *out,
 	char ignored[256];
 	int n;
 
-	/* until the job's last process has closed its end, or the deadline */
+	/* until end of file: the job's last process has ended */
 	do {
 		n = poll(&p, 1, clock_left_ms(deadline_ms));
 	} while ((n < 0 && errno == EINTR) ||
 	    (n > 0 && read(ended, ignored, sizeof(ignored)) > 0));
-	/* a process that ends may close this pipe before it drops its lock */
+	/* a dying process may close this pipe before it drops its lock */
 	return job_await(dir, deadline_ms, out, e);
 }

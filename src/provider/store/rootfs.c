@@ -1,4 +1,4 @@
-/* rootfs.c: root file systems of this host that classes can name. */
+/* rootfs.c: makes, lists and removes root file systems for classes. */
 #include "provider/store/rootfs.h"
 
 #include <errno.h>
@@ -21,18 +21,18 @@
 
 enum { RECIPE_MAX = 65536, NAME_MAX_BYTES = 63 };
 
-/* Drafts and what is being removed; no name begins with it. */
+/* The first character of temporary directories, and of no other name. */
 #define HIDDEN '.'
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789"
 
 static char *
-place(const struct conf *conf, const char *name)
+rootfs_path(const struct conf *conf, const char *name)
 {
 	return xasprintf("%s/rootfs/%s", conf->state_dir, name);
 }
 
-/* ---- what may be asked for */
+/* ---- checking a recipe */
 
 static int
 check_words(const struct rootfs_recipe *r, struct err *e)
@@ -58,9 +58,9 @@ check_words(const struct rootfs_recipe *r, struct err *e)
 
 /* ---- programs */
 
-/* conf: to run it as the service's user; NULL: as the caller. */
+/* `conf`: runs the program as the service's user; NULL: as the caller. */
 static _Noreturn void
-become(char *const *argv, int in, int out, const struct conf *conf)
+exec_program(char *const *argv, int in, int out, const struct conf *conf)
 {
 	struct err e;
 
@@ -68,7 +68,8 @@ become(char *const *argv, int in, int out, const struct conf *conf)
 		fprintf(stderr, "%s: %s\n", argv[0], e.msg);
 		_exit(126);
 	}
-	prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody would take what they make */
+	/* without its parent nothing would use the program's output */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if ((in >= 0 && dup2(in, STDIN_FILENO) < 0) ||
 	    (out >= 0 && dup2(out, STDOUT_FILENO) < 0))
 		_exit(127);
@@ -95,7 +96,7 @@ wait_for(pid_t pid, const char *name, struct err *e)
 
 /* ---- removing */
 
-/* By rm, which follows no link, whoever changes the tree meanwhile. */
+/* Uses rm, which follows no symlink even if the tree changes meanwhile. */
 static int
 remove_tree(const char *path, struct err *e)
 {
@@ -106,15 +107,18 @@ remove_tree(const char *path, struct err *e)
 	pid_t pid = fork();
 
 	if (pid == 0)
-		become(argv, -1, -1, NULL);
+		exec_program(argv, -1, -1, NULL);
 	if (pid < 0)
 		return err_errno(e, "fork");
 	return wait_for(pid, argv[0], e);
 }
 
-/* The lock of a root file system; -1: it has none.  `how`: see flock(2). */
+/*
+ * Locks a root file system; `how` is LOCK_EX or LOCK_SH.  *lock is -1, and the
+ * result 0, if `dir` has no lock file.
+ */
 static int
-take_lock(const char *dir, int how, int *lock, struct err *e)
+lock_rootfs(const char *dir, int how, int *lock, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/lock", dir);
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -133,11 +137,14 @@ take_lock(const char *dir, int how, int *lock, struct err *e)
 	return 0;
 }
 
-/* What makers and removers that were killed have left. */
+/*
+ * Removes the temporary directories of commands that were killed while they
+ * made or removed a root file system.
+ */
 static int
 remove_leftovers(const struct conf *conf, struct err *e)
 {
-	auto_free char *all = place(conf, "");
+	auto_free char *all = rootfs_path(conf, "");
 	auto_names char **names = NULL;
 
 	if (file_names(AT_FDCWD, all, &names, e) < 0)
@@ -148,7 +155,7 @@ remove_leftovers(const struct conf *conf, struct err *e)
 		struct err busy;
 
 		if ((*n)[0] == HIDDEN &&
-		    take_lock(path, LOCK_EX, &lock, &busy) == 0 &&
+		    lock_rootfs(path, LOCK_EX, &lock, &busy) == 0 &&
 		    remove_tree(path, e) < 0)
 			return -1;
 	}
@@ -158,12 +165,13 @@ remove_leftovers(const struct conf *conf, struct err *e)
 /* ---- making */
 
 /*
- * One program's output is the other's input.  By way of an archive, so that the
- * files are the service's own, whatever users mmdebstrap has made them for: those
- * are what a session may change a copy of.
+ * Runs two programs with a pipe from the first to the second.  mmdebstrap
+ * writes an archive and tar unpacks it as the service's user, so that the
+ * service owns all files, whatever owners mmdebstrap gave them.  Sessions may
+ * change copies of such files only.
  */
 static int
-run_both(const struct conf *conf, char *const *from, char *const *to,
+run_pipeline(const struct conf *conf, char *const *from, char *const *to,
     struct err *e)
 {
 	pid_t first, second;
@@ -174,22 +182,22 @@ run_both(const struct conf *conf, char *const *from, char *const *to,
 		return err_errno(e, "pipe");
 	first = fork();
 	if (first == 0)
-		become(from, -1, ends[1], NULL);
+		exec_program(from, -1, ends[1], NULL);
 	second = fork();
 	if (second == 0)
-		become(to, ends[0], -1, conf);
+		exec_program(to, ends[0], -1, conf);
 	close(ends[0]);
 	close(ends[1]);
 	if (first < 0 || second < 0)
 		return err_errno(e, "fork");
 	rc = wait_for(first, from[0], e);
-	/* when the first fails, what the second says is no news */
+	/* if the first fails, an error of the second only follows from it */
 	return wait_for(second, to[0], rc < 0 ? &ignored : e) < 0 ? -1 : rc;
 }
 
 static int
-fill(const struct conf *conf, const struct rootfs_recipe *r, const char *root,
-    struct err *e)
+unpack_debian(const struct conf *conf, const struct rootfs_recipe *r,
+    const char *root, struct err *e)
 {
 	auto_free char *include = xasprintf("--include=%s", r->packages);
 	char *from[] = { (char[]){ "mmdebstrap" }, (char[]){ "--variant=apt" },
@@ -204,12 +212,12 @@ fill(const struct conf *conf, const struct rootfs_recipe *r, const char *root,
 		xstrdup(root), NULL };
 	auto_free char *target = to[6];
 
-	return run_both(conf, from, to, e);
+	return run_pipeline(conf, from, to, e);
 }
 
-/* What cells need in a root that is read-only. */
+/* Makes the paths below /var that cells need in a read-only root. */
 static int
-adapt(const struct conf *conf, const char *root, struct err *e)
+make_var_paths(const struct conf *conf, const char *root, struct err *e)
 {
 	auto_free char *tmp = xasprintf("%s/var/tmp", root);
 	auto_free char *backups = xasprintf("%s/var/backups", root);
@@ -254,11 +262,12 @@ make_temp(const struct conf *conf, const char *temp,
 	if (chmod(temp, 0755) < 0 || mkdir(root, 0755) < 0)
 		return err_errno(e, "%s", root);
 	if (program_give_file(conf, root, e) < 0 ||
-	    fill(conf, r, root, e) < 0 || adapt(conf, root, e) < 0)
+	    unpack_debian(conf, r, root, e) < 0 ||
+	    make_var_paths(conf, root, e) < 0)
 		return -1;
 	if (write_recipe(temp, r, e) < 0)
 		return -1;
-	/* a name that outlives a power cut must have its files, too */
+	/* before the rename: after a power cut a name must have its files */
 	return syncfs(*lock) < 0 ? err_errno(e, "sync") : 0;
 }
 
@@ -275,7 +284,7 @@ rootfs_make(const struct conf *conf, const struct rootfs_recipe *r, char **root,
     struct err *e)
 {
 	auto_free char *all = xasprintf("%s/rootfs", conf->state_dir);
-	auto_free char *path = place(conf, r->name);
+	auto_free char *path = rootfs_path(conf, r->name);
 	auto_free char *temp = xasprintf("%s/.make-XXXXXX", all);
 	auto_fd int lock = -1;
 	struct err ignored;
@@ -362,7 +371,7 @@ describe(const char *all, const char *name)
 int
 rootfs_list(const struct conf *conf, json_t **out, struct err *e)
 {
-	auto_free char *all = place(conf, "");
+	auto_free char *all = rootfs_path(conf, "");
 	auto_names char **names = NULL;
 
 	if (file_names(AT_FDCWD, all, &names, e) < 0)
@@ -377,12 +386,12 @@ rootfs_list(const struct conf *conf, json_t **out, struct err *e)
 int
 rootfs_remove(const struct conf *conf, const char *name, struct err *e)
 {
-	auto_free char *path = place(conf, name);
+	auto_free char *path = rootfs_path(conf, name);
 	auto_free char *gone = xasprintf("%s/rootfs/.gone-%s-%d",
 	    conf->state_dir, name, (int)getpid());
 	auto_fd int lock = -1;
 
-	if (take_lock(path, LOCK_EX, &lock, e) < 0)
+	if (lock_rootfs(path, LOCK_EX, &lock, e) < 0)
 		return -1;
 	if (rename(path, gone) < 0)
 		return err_errno(e, "%s", path);
@@ -398,5 +407,5 @@ rootfs_hold(const char *root, int *lock, struct err *e)
 	    : NULL;
 
 	*lock = -1;
-	return dir == NULL ? 0 : take_lock(dir, LOCK_SH, lock, e);
+	return dir == NULL ? 0 : lock_rootfs(dir, LOCK_SH, lock, e);
 }

@@ -1,4 +1,4 @@
-/* snapshot.c: files of a session, kept outside any sandbox. */
+/* snapshot.c: takes, copies and removes snapshots. */
 #include "provider/store/snapshot.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ owner_dir(const struct provider *p, const struct snapshot_ref *s)
 }
 
 static char *
-dir_of(const struct provider *p, const struct snapshot_ref *s)
+snapshot_dir(const struct provider *p, const struct snapshot_ref *s)
 {
 	return xasprintf("%s/snapshots/%s/%s", p->conf->state_dir, s->owner,
 	    s->id);
@@ -40,7 +40,7 @@ snapshot_spare(const struct provider *p, const struct snapshot_ref *s)
 }
 
 static int
-check(const struct snapshot_ref *s, struct err *e)
+check_ref(const struct snapshot_ref *s, struct err *e)
 {
 	if (id_is_session(s->id) &&
 	    str_made_of(s->owner, "0123456789abcdef", 1, SNAPSHOT_OWNER_MAX))
@@ -49,13 +49,13 @@ check(const struct snapshot_ref *s, struct err *e)
 	    "\"%.32s\" is not a snapshot", s->id);
 }
 
-/* Begins to receive.  *to is where to send. */
+/* Starts the job that receives the files.  The agent writes them to *to. */
 static int
-receive(const struct provider *p, const struct snapshot_ref *s,
+start_receiving(const struct provider *p, const struct snapshot_ref *s,
     const struct snapshot_bounds *most, int64_t deadline_ms, int *to,
     int *ended, struct err *e)
 {
-	auto_free char *all = owner_dir(p, s), *dir = dir_of(p, s);
+	auto_free char *all = owner_dir(p, s), *dir = snapshot_dir(p, s);
 	auto_fd int owner = file_dir(AT_FDCWD, all, 0700, e);
 	char bytes[NUMBER_MAX], seconds[NUMBER_MAX];
 	auto_fd int from = -1;
@@ -83,18 +83,18 @@ snapshot_take(const struct provider *p, const struct snapshot_ref *s,
     const struct agent_target *t, const struct snapshot_bounds *most,
     int64_t deadline_ms, struct err *e)
 {
-	auto_free char *dir = dir_of(p, s);
+	auto_free char *dir = snapshot_dir(p, s);
 	auto_fd int to = -1;
 	auto_fd int ended = -1;
 	auto_fd int asked = -1;
 	struct job_seen seen;
 
-	if (check(s, e) < 0 ||
-	    receive(p, s, most, deadline_ms, &to, &ended, e) < 0)
+	if (check_ref(s, e) < 0 ||
+	    start_receiving(p, s, most, deadline_ms, &to, &ended, e) < 0)
 		return -1;
 	CRASH_POINT("snapshot.receiving");
 	asked = agent_snapshot_export(p, t, to, e);
-	mem_close_fd(&to); /* or there would be no end */
+	mem_close_fd(&to); /* otherwise the job never reads end of file */
 	if (asked < 0)
 		return -1;
 	CRASH_POINT("snapshot.sending");
@@ -104,7 +104,10 @@ snapshot_take(const struct provider *p, const struct snapshot_ref *s,
 		snapshot_make_spare(p, s);
 	if (seen.state != JOB_FAILED)
 		return 0;
-	/* who had no room ended the other, who would blame something else */
+	/*
+	 * If the job had no room, the agent's error is only a broken pipe.
+	 * Otherwise the agent may know the reason better.
+	 */
 	if (seen.why.kind != ERR_NO_SPACE &&
 	    agent_snapshot_export_end(asked, clock_ms() + LAST_WORDS_MS, e) < 0)
 		return -1;
@@ -113,18 +116,19 @@ snapshot_take(const struct provider *p, const struct snapshot_ref *s,
 }
 
 /*
- * What became of it.  A report without the files that it tells of is none; and
- * while the storage is not mounted nothing can be told.
+ * Reads the state of the snapshot's job.  A report without `files` counts as no
+ * snapshot.  Fails while the storage is not mounted: the snapshot may then
+ * exist.
  */
 static int
-look(const struct provider *p, const struct snapshot_ref *s,
+look_at_files(const struct provider *p, const struct snapshot_ref *s,
     struct job_seen *out, struct err *e)
 {
-	auto_free char *dir = dir_of(p, s);
+	auto_free char *dir = snapshot_dir(p, s);
 	auto_free char *files = xasprintf("%s/files", dir);
 	struct stat st;
 
-	if (check(s, e) < 0 || storage_check(p, e) < 0 ||
+	if (check_ref(s, e) < 0 || storage_check(p, e) < 0 ||
 	    job_look(dir, out, e) < 0)
 		return -1;
 	if (out->state == JOB_DONE &&
@@ -145,7 +149,7 @@ snapshot_look(const struct provider *p, const struct snapshot_ref *s,
 	};
 	struct job_seen seen;
 
-	if (look(p, s, &seen, e) < 0)
+	if (look_at_files(p, s, &seen, e) < 0)
 		return -1;
 	*out = (struct snapshot_seen){ .presence = PRESENCE[seen.state],
 		.files = seen.entries,
@@ -158,16 +162,16 @@ int
 snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
     struct err *e)
 {
-	auto_free char *all = owner_dir(p, s), *dir = dir_of(p, s);
+	auto_free char *all = owner_dir(p, s), *dir = snapshot_dir(p, s);
 	auto_fd int owner = -1;
 	struct job_seen seen;
 	bool found;
 
-	if (check(s, e) < 0 || job_look(dir, &seen, e) < 0)
+	if (check_ref(s, e) < 0 || job_look(dir, &seen, e) < 0)
 		return -1;
 	if (seen.state == JOB_RUNS)
 		return err_set(e, ERR_BUSY, CODE_JOB_RUNS,
-		    "it is still being written");
+		    "the snapshot is still being written");
 	owner = file_opendir(AT_FDCWD, all, &found, e);
 	if (owner < 0)
 		return found ? -1 : 0;
@@ -193,11 +197,11 @@ snapshot_list(const struct provider *p, struct snapshot_ref **out,
 		rc = file_names(AT_FDCWD, path, &ids, e);
 		for (char **i = ids; rc == 0 && *i != NULL; i++) {
 			struct snapshot_ref s = { 0 };
-			struct err ignored; /* a name that is none of ours */
+			struct err ignored; /* not the name of a snapshot */
 
 			if (!str_copy(s.owner, sizeof(s.owner), *o) ||
 			    !str_copy(s.id, sizeof(s.id), *i) ||
-			    check(&s, &ignored) < 0)
+			    check_ref(&s, &ignored) < 0)
 				continue;
 			list = xrealloc(list, (n + 1) * sizeof(*list));
 			list[n++] = s;
@@ -208,19 +212,19 @@ snapshot_list(const struct provider *p, struct snapshot_ref **out,
 	return rc;
 }
 
-/* ---- copies of it */
+/* ---- copies of a snapshot */
 
 int
 snapshot_restore(const struct provider *p, const struct snapshot_ref *s,
     const char *dir, int64_t deadline_ms, int *ended, struct err *e)
 {
-	auto_free char *home = dir_of(p, s);
+	auto_free char *home = snapshot_dir(p, s);
 	auto_free char *files = xasprintf("%s/files", home);
 	struct job_seen seen;
 	char seconds[NUMBER_MAX];
 
 	*ended = -1;
-	if (look(p, s, &seen, e) < 0)
+	if (look_at_files(p, s, &seen, e) < 0)
 		return -1;
 	if (seen.state != JOB_DONE)
 		return err_set(e, ERR_CONFLICT, CODE_SNAPSHOT_LOST,
@@ -236,7 +240,7 @@ snapshot_restore(const struct provider *p, const struct snapshot_ref *s,
 	    deadline_ms, ended, e);
 }
 
-/* Bytes that may be taken before a new workspace is refused. */
+/* Bytes that may be used until new workspaces are refused. */
 static int64_t
 room_left(const struct provider *p)
 {
@@ -244,7 +248,7 @@ room_left(const struct provider *p)
 	int64_t keep = c->capacity_min_mb > c->disk_low_mb ? c->capacity_min_mb
 							   : c->disk_low_mb;
 	struct capacity now;
-	struct err ignored; /* what cannot be measured is not taken */
+	struct err ignored; /* a disk that cannot be measured has no room */
 
 	if (p->ops->capacity(p, "", &now, &ignored) < 0)
 		return 0;
@@ -255,7 +259,7 @@ static int
 drop_spare(const struct provider *p, const struct snapshot_ref *s,
     struct err *e)
 {
-	auto_free char *path = dir_of(p, s);
+	auto_free char *path = snapshot_dir(p, s);
 	auto_fd int dir = -1;
 	bool found;
 
@@ -268,10 +272,10 @@ drop_spare(const struct provider *p, const struct snapshot_ref *s,
 void
 snapshot_make_spare(const struct provider *p, const struct snapshot_ref *s)
 {
-	auto_free char *home = dir_of(p, s), *dir = snapshot_spare(p, s);
+	auto_free char *home = snapshot_dir(p, s), *dir = snapshot_spare(p, s);
 	struct job_seen whole, spare;
 	auto_fd int ended = -1;
-	struct err ignored; /* then the next session is copied */
+	struct err ignored; /* then the next session waits for a copy */
 
 	if (p->conf->snapshot_spares == 0 ||
 	    job_look(home, &whole, &ignored) < 0 ||

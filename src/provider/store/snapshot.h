@@ -1,12 +1,14 @@
 /*
- * snapshot.h: files of a session, kept outside any sandbox.
+ * snapshot.h: takes, copies and removes snapshots, which hold the files of a
+ * session outside any sandbox.
  *
- * <state_dir>/snapshots/<owner>/<id> is a job's directory (job.h): its tree
- * holds what was /workspace and /home/user.  A tenant's archive is taken apart
- * in a sandbox, and nothing below `files` is ever opened by us.
+ * <state_dir>/snapshots/<owner>/<id> is a job's directory (job.h).  `files` in
+ * it holds what was /workspace and /home/user.  The job unpacks the tenant's
+ * archive in a sandbox; the service itself never opens a file below `files`.
  *
- * `spare` beside it is the directory of the next session that is made of it: a
- * copy takes its time, a new name none.  It is given up when room is short.
+ * `spare` in it is a copy made in advance for the next session that starts from
+ * the snapshot: that session needs only a rename, which is faster than a copy.
+ * Spares are removed when room is short.
  */
 #ifndef SANDLEASE_PROVIDER_STORE_SNAPSHOT_H
 #define SANDLEASE_PROVIDER_STORE_SNAPSHOT_H
@@ -25,16 +27,19 @@ int snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
 int snapshot_list(const struct provider *p, struct snapshot_ref **out,
     size_t *count, struct err *e) MUST_CHECK;
 
-/* Begins a copy of its files in `dir`, as those of a session (job.h). */
+/* Starts a job that copies the snapshot's files to `dir`, for a session. */
 int snapshot_restore(const struct provider *p, const struct snapshot_ref *s,
     const char *dir, int64_t deadline_ms, int *ended, struct err *e) MUST_CHECK;
 
-/* Where its spare is, or would be; the caller's. */
+/* The path of the snapshot's spare, even if there is none; to be freed. */
 char *snapshot_spare(const struct provider *p, const struct snapshot_ref *s);
-/* Begins to make one if there is none and there is room.  Best effort. */
+/*
+ * Starts a job that makes the spare, if there is none and there is room.
+ * Errors are ignored: without a spare the next session waits for a copy.
+ */
 void snapshot_make_spare(const struct provider *p,
     const struct snapshot_ref *s);
-/* Moves all of them into the trash if room is short. */
+/* Moves all spares into the trash if room is short. */
 int snapshot_spares_sweep(const struct provider *p, struct err *e) MUST_CHECK;
 
 #endif

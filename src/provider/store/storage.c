@@ -1,4 +1,4 @@
-/* storage.c: the directories of sessions, which outlive every sandbox. */
+/* storage.c: makes, finds and removes the directories of sessions. */
 #include "provider/store/storage.h"
 
 #include <errno.h>
@@ -11,7 +11,10 @@
 #include "provider/host/file.h"
 #include "provider/host/trash.h"
 
-/* The first KEPT are what a session has to lose; the rest can be made anew. */
+/*
+ * If one of the first KEPT is missing, the session's files are lost.  The
+ * others can be made again, empty.
+ */
 static const char *const PARTS[] = { "workspace", "home", "backups" };
 enum { KEPT = 2 };
 

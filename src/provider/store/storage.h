@@ -1,9 +1,10 @@
 /*
- * storage.h: the directories of sessions, which outlive every sandbox.
+ * storage.h: makes, finds and removes the directories of sessions, which
+ * outlive every sandbox.
  *
- * <state_dir>/storage/<sandbox>/<session>/{workspace,home,backups}.  What
- * lies below these is the tenant's: it is never opened, measured or followed
- * here, only moved away as a whole.
+ * <state_dir>/storage/<sandbox>/<session>/{workspace,home,backups}.  The files
+ * below these are the tenant's: this code never opens, measures or follows
+ * them, it only moves the whole tree into the trash.
  */
 #ifndef SANDLEASE_PROVIDER_STORE_STORAGE_H
 #define SANDLEASE_PROVIDER_STORE_STORAGE_H
@@ -13,25 +14,29 @@
 #include "common/err.h"
 #include "provider/provider.h"
 
-/* A copy that is being made for a session has its name behind this. */
+/* A copy that is being made for a session is named STORAGE_COPY<session>. */
 #define STORAGE_COPY ".copy-"
 
-/* provider.h's storage_id and storage_mark: the file <state_dir>/storage/.id. */
+/*
+ * The operations storage_id and storage_mark of provider.h.  The id is in the
+ * file <state_dir>/storage/.id.
+ */
 int storage_id(const struct provider *p, char id[STORAGE_ID_MAX], bool *empty,
     struct err *e) MUST_CHECK;
 int storage_mark(const struct provider *p, const char *id, struct err *e)
     MUST_CHECK;
 
 /*
- * ERR_UNAVAILABLE unless the storage is there and, if the provider knows its
- * id, is that one.  A file system that is not mounted proves no loss.
+ * ERR_UNAVAILABLE unless the storage exists and has the id p->storage_id, if
+ * that is known.  Callers check first, so that a file system that is not
+ * mounted is not taken for lost files.
  */
 int storage_check(const struct provider *p, struct err *e) MUST_CHECK;
 
-/* `name` is box_name() of the sandbox, throughout. */
+/* Here and below, `name` is the sandbox's box_name(). */
 char *storage_path(const struct provider *p, const char *name);
 
-/* The sandbox's own directory, which bwrap binds; idempotent. */
+/* Makes the sandbox's own directory, which bwrap binds; idempotent. */
 int storage_make_box(const struct provider *p, const char *name, struct err *e)
     MUST_CHECK;
 int storage_box_exists(const struct provider *p, const char *name, bool *out,
@@ -46,22 +51,26 @@ int storage_exists(const struct provider *p, const char *name,
 int storage_drop(const struct provider *p, const char *name,
     const char *session, struct err *e) MUST_CHECK;
 /*
- * Moves the copy that was begun for a session, in the sandbox's directory `box`,
- * into the trash.  A job that still writes goes on there, and is swept.
+ * Moves the copy that was started for a session, in the sandbox's directory
+ * `box`, into the trash.  A job that still writes goes on in the trash, and a
+ * sweep removes its files.
  */
 int storage_drop_copy(const struct provider *p, int box, const char *session,
     struct err *e) MUST_CHECK;
 
-/* Names of the sessions that have a directory; NULL at the end. */
+/*
+ * Lists the names in the sandbox's directory, NULL at the end: sessions, copies
+ * and trash.
+ */
 int storage_sessions(const struct provider *p, const char *name, char ***out,
     struct err *e) MUST_CHECK;
 /*
- * Unlinks what was dropped on file systems of sandboxes' own, from where it
- * cannot be moved into the trash.
+ * Unlinks dropped directories of sandboxes that have a file system of their
+ * own: a rename cannot move those into the trash.
  */
 int storage_sweep(const struct provider *p, int64_t deadline_ms, bool *left,
     struct err *e) MUST_CHECK;
-/* Names of the sandboxes that have one. */
+/* Lists the names in <state_dir>/storage, those of sandboxes among them. */
 int storage_boxes(const struct provider *p, char ***out, struct err *e)
     MUST_CHECK;
 

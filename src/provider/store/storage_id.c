@@ -1,6 +1,6 @@
 /*
- * storage_id.c: the storage of this host as a whole: whether it is there, and
- * is this host's, and which sandboxes have files in it.
+ * storage_id.c: checks that the storage is there and is this host's, and lists
+ * the sandboxes in it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 
 static const char NAME[] = ".id";
 static const char ID_CHARS[] =
-    "abcdefghijklmnopqrstuvwxyz0123456789-"; /* also a UUID of an operator's */
+    "abcdefghijklmnopqrstuvwxyz0123456789-"; /* an operator may use a UUID */
 
-/* *found: the storage itself is there. */
+/* `id` is "" if the storage has none; *found is false without a storage. */
 static int
 read_id(const struct provider *p, char id[STORAGE_ID_MAX], bool *found,
     struct err *e)
@@ -69,7 +69,10 @@ storage_boxes(const struct provider *p, char ***out, struct err *e)
 	return file_names(AT_FDCWD, path, out, e);
 }
 
-/* A link has the whole text at once: a second worker never reads half of it. */
+/*
+ * Writes a temporary file and links it to its name: another worker never reads
+ * half of the id, and the first id stays.
+ */
 int
 storage_mark(const struct provider *p, const char *id, struct err *e)
 {
