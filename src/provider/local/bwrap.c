@@ -1,4 +1,4 @@
-/* bwrap.c: the command line of a sandbox, as data. */
+/* bwrap.c: builds the command line of bwrap for a sandbox. */
 #include "provider/local/bwrap.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum { LINK_MAX_BYTES = 4096, PROGRAM_MAX = 64 };
 
-/* Text after an option: fixed words, or what the spec says. */
+/* An option of bwrap with up to two arguments. */
 struct option {
 	const char *name;
 	const char *a;
@@ -34,7 +34,7 @@ const char *const BWRAP_FILES[BWRAP_FD__END] = {
 			   "::1 localhost ip6-localhost\n",
 	[BWRAP_FD_NSSWITCH] = "passwd: files\ngroup: files\n"
 			      "hosts: files dns\n",
-	/* of login shells, which ssh starts with an environment of its own */
+	/* for login shells: ssh starts them with an environment of its own */
 	[BWRAP_FD_PROFILE] =
 	    "case :$PATH: in\n"
 	    "*:/home/user/.local/bin:*) ;;\n"
@@ -42,8 +42,8 @@ const char *const BWRAP_FILES[BWRAP_FD__END] = {
 	    "esac\n"
 	    "[ -z \"${PS1-}\" ] || [ -z \"${BASH-}\" ] || . /etc/bash.bashrc\n",
 	/*
-	 * Of interactive shells; ~/.bashrc is read after it.  A sleep ends
-	 * shells without a word, so each command is written down at once.
+	 * For interactive shells; bash reads ~/.bashrc after it.  A sleep kills
+	 * shells, so each command goes to the history file at once.
 	 */
 	[BWRAP_FD_BASHRC] =
 	    "[ -n \"${PS1-}\" ] || return 0\n"
@@ -74,19 +74,19 @@ static const struct option FIRST[] = {
 	{ "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin" },
 	{ "--setenv", "LANG", "C.UTF-8" },
 	{ "--hostname", "sandbox" },
-	/* of the sandbox's own user namespace: init makes cells with them */
+	/* in the sandbox's own user namespace: init makes cells with them */
 	{ "--cap-drop", "ALL" },
 	{ "--cap-add", "CAP_SYS_ADMIN" },
 	{ "--cap-add", "CAP_NET_ADMIN" },
 	{ "--cap-add", "CAP_SYS_RESOURCE" },
-	/* and, for a moment, measures what they have */
+	/* only for the child of init that measures the disk usage of cells */
 	{ "--cap-add", "CAP_DAC_READ_SEARCH" },
 	{ "--cap-add", "CAP_SYS_PTRACE" },
 	{ "--dir", "/etc" },
 	{ "--symlink", "../usr/lib/os-release", "/etc/os-release" },
 };
 
-/* Who a tenant is in a root that is read-only, or may be changed. */
+/* The tenant's user id with a read-only root, and with a writable one. */
 static const struct option USER[] = {
 	{ "--uid", "1000" },
 	{ "--gid", "1000" },
@@ -99,12 +99,12 @@ static const struct option ROOT_USER[] = {
 	{ "--cap-add", "CAP_CHOWN" },
 	{ "--cap-add", "CAP_FOWNER" },
 	{ "--cap-add", "CAP_MKNOD" },
-	/* and takes away for good what root would get with each program */
+	/* cells drop from the bounding set what root would get at each exec */
 	{ "--cap-add", "CAP_SETPCAP" },
 	{ "--dir", "/cell" },
 };
 
-/* What of /etc is shown, where the root has it; each mount costs time. */
+/* Paths of /etc that sandboxes see if the root has them; mounts cost time. */
 static const char *const ETC[] = {
 	"/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/etc/matplotlibrc", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
 };
@@ -112,7 +112,7 @@ static const char *const ETC[] = {
 static const struct option DEVICES[] = {
 	{ "--proc", "/proc" },
 	{ "--dev", "/dev" },
-	/* cells mount their own; an unlimited tmpfs here would be shared memory */
+	/* cells mount their own; an unlimited one would be shared memory */
 	{ "--size", "1048576" },
 	{ "--tmpfs", "/dev/shm" },
 	{ "--remount-ro", "/dev" },
@@ -121,11 +121,11 @@ static const struct option DEVICES[] = {
 static const struct option POINTS[] = {
 	{ "--dir", "/home/user" },
 	{ "--dir", "/workspace" },
-	/* cells show limits there */
+	/* cells show their limits below it */
 	{ "--dir", "/sys" },
 };
 
-/* Where the root has no /var of its own. */
+/* For a root without a /var of its own. */
 static const struct option VAR[] = {
 	{ "--dir", "/var/backups" },
 	{ "--symlink", "/tmp", "/var/tmp" },
@@ -133,17 +133,18 @@ static const struct option VAR[] = {
 /* clang-format on */
 
 /*
- * Directories of the host that a sandbox sees.  A rootfs of the class shows
- * all it has instead, but for these.
+ * HOST_DIRS: the directories of the host that a sandbox sees if its class has
+ * no root file system.  SKIPPED: of a class's root file system a sandbox sees
+ * all top directories except these.
  */
 static const char *const HOST_DIRS[] = { "/usr", "/bin", "/sbin", "/lib",
 	"/lib32", "/lib64", "/libx32" };
-static const char *const NEVER[] = { "dev", "etc", "home", "proc", "root",
+static const char *const SKIPPED[] = { "dev", "etc", "home", "proc", "root",
 	"run", "sandlease-agent", "sandlease-ws", "sessions", "sys", "tmp",
 	"workspace" };
 
 static void
-add(struct bwrap_argv *a, const char *word)
+add_word(struct bwrap_argv *a, const char *word)
 {
 	a->v = xrealloc(a->v, (a->count + 2) * sizeof(*a->v));
 	a->v[a->count++] = xstrdup(word);
@@ -153,11 +154,11 @@ add(struct bwrap_argv *a, const char *word)
 static void
 add_option(struct bwrap_argv *a, const char *name, const char *x, const char *y)
 {
-	add(a, name);
+	add_word(a, name);
 	if (x != NULL)
-		add(a, x);
+		add_word(a, x);
 	if (y != NULL)
-		add(a, y);
+		add_word(a, y);
 }
 
 static void
@@ -175,7 +176,7 @@ add_number(struct bwrap_argv *a, const char *name, int64_t n, const char *y)
 	add_option(a, name, text, y);
 }
 
-/* Binds a directory or file of the root, or repeats the symlink it is. */
+/* Binds a directory or file of the root, or makes the same symlink. */
 static int
 add_path(struct bwrap_argv *a, const char *root, const char *inside,
     struct err *e)
@@ -202,23 +203,23 @@ add_path(struct bwrap_argv *a, const char *root, const char *inside,
 }
 
 static bool
-is_never(const char *name)
+is_skipped(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(NEVER); i++)
-		if (str_equal(name, NEVER[i]))
+	for (size_t i = 0; i < ARRAY_LEN(SKIPPED); i++)
+		if (str_equal(name, SKIPPED[i]))
 			return true;
 	return false;
 }
 
 static int
-compare(const void *a, const void *b)
+compare_names(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
 
 	return strcmp(*x, *y);
 }
 
-/* All directories and links at the top of a class's own root. */
+/* Adds all directories, files and symlinks at the top of a class's root. */
 static int
 add_rootfs(struct bwrap_argv *a, const char *root, struct err *e)
 {
@@ -232,11 +233,11 @@ add_rootfs(struct bwrap_argv *a, const char *root, struct err *e)
 	if (count == 0)
 		return err_set(e, ERR_UNAVAILABLE, CODE_NO_ROOTFS,
 		    "the class's root file system %.150s is not there", root);
-	qsort(names, count, sizeof(*names), compare);
+	qsort(names, count, sizeof(*names), compare_names);
 	for (char **n = names; *n != NULL; n++) {
 		auto_free char *inside = xasprintf("/%s", *n);
 
-		if (!is_never(*n) && add_path(a, root, inside, e) < 0)
+		if (!is_skipped(*n) && add_path(a, root, inside, e) < 0)
 			return -1;
 	}
 	return 0;
@@ -291,7 +292,7 @@ add_files(struct bwrap_argv *a)
 	}
 }
 
-/* Whether the root has a program, and where. */
+/* The path of a program inside the sandbox; NULL if the root has none. */
 static const char *
 find_program(const char *root, const char *name, char *path, size_t size)
 {
@@ -304,14 +305,17 @@ find_program(const char *root, const char *name, char *path, size_t size)
 		struct stat st;
 
 		snprintf(path, size, "%s/%s", DIRS[i], name);
-		/* a link may lead to what is there only inside */
+		/* lstat(): a symlink's target may exist only in the sandbox */
 		if (lstat(outside, &st) == 0)
 			return path;
 	}
 	return NULL;
 }
 
-/* Debian has no `python`, but scripts call it.  This is the last of PATH. */
+/*
+ * Makes a link `python` to python3 in the last directory of PATH: Debian has
+ * none, but scripts call it.
+ */
 static void
 add_python(struct bwrap_argv *a, const char *root)
 {
@@ -336,7 +340,10 @@ add_agent(struct bwrap_argv *a, const struct bwrap_spec *s)
 		add_option(a, "--writable-root", "yes", NULL);
 }
 
-/* Cells have all of it, in overlays of their own; the sandbox's init nothing. */
+/*
+ * Binds a writable root at /lower.  Each cell has it as its root, in an overlay
+ * of its own; init has not.
+ */
 static int
 add_lower(struct bwrap_argv *a, const struct bwrap_spec *s, struct err *e)
 {
@@ -344,12 +351,12 @@ add_lower(struct bwrap_argv *a, const struct bwrap_spec *s, struct err *e)
 		return -1;
 	add_options(a, ROOT_USER, ARRAY_LEN(ROOT_USER));
 	add_option(a, "--ro-bind", s->root, "/lower");
-	add_files(a); /* bwrap leaves no descriptor open that it was told of */
+	add_files(a); /* else bwrap would leave their descriptors open */
 	add_options(a, DEVICES, ARRAY_LEN(DEVICES));
 	return 0;
 }
 
-/* The root that init and all cells see. */
+/* Adds the read-only root that init and all cells see. */
 static int
 add_read_only(struct bwrap_argv *a, const struct bwrap_spec *s, struct err *e)
 {
@@ -369,7 +376,7 @@ bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out, struct err *e)
 {
 	auto_argv struct bwrap_argv a = { 0 };
 
-	add(&a, s->bwrap);
+	add_word(&a, s->bwrap);
 	add_options(&a, FIRST, ARRAY_LEN(FIRST));
 	if ((s->writable_root ? add_lower : add_read_only)(&a, s, e) < 0)
 		return -1;
@@ -378,7 +385,7 @@ bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out, struct err *e)
 	add_option(&a, "--bind", s->storage, "/sessions");
 	add_option(&a, "--ro-bind", s->agent, "/sandlease-agent");
 	add_option(&a, "--ro-bind-try", s->ws, "/sandlease-ws");
-	/* last: the mount points above are made in it */
+	/* after all others: bwrap makes their mount points in / */
 	add_option(&a, "--remount-ro", "/", NULL);
 	add_option(&a, "--chdir", "/", NULL);
 	add_number(&a, "--info-fd", BWRAP_FD_INFO, NULL);

@@ -1,8 +1,8 @@
 /*
- * bwrap.h: the command line of a sandbox, as data.
+ * bwrap.h: builds the command line of bwrap for a sandbox.
  *
- * Nothing is run here; a test compares the whole argv.  The order on the
- * command line is the order of effects inside bwrap.
+ * Nothing is run here, so a test can compare the whole argv.  bwrap carries out
+ * its options in the order of the command line.
  */
 #ifndef SANDLEASE_PROVIDER_LOCAL_BWRAP_H
 #define SANDLEASE_PROVIDER_LOCAL_BWRAP_H
@@ -13,11 +13,11 @@
 
 #include "common/err.h"
 
-/* Descriptors as bwrap finds them.  Those after ROOT are for bwrap only. */
+/* The descriptors that bwrap gets.  Those after ROOT are not passed to init. */
 enum bwrap_fd {
 	BWRAP_FD_CONTROL = 3, /* init's listening control socket */
-	BWRAP_FD_LOCK,        /* the lifetime lock */
-	BWRAP_FD_ROOT,        /* the lock of its root file system */
+	BWRAP_FD_LOCK,        /* the lock of box_hold() */
+	BWRAP_FD_ROOT,        /* the lock of the root file system */
 	BWRAP_FD_PASSWD,
 	BWRAP_FD_GROUP,
 	BWRAP_FD_HOSTS,
@@ -28,16 +28,16 @@ enum bwrap_fd {
 	BWRAP_FD__END
 };
 
-/* Text of the /etc files that bwrap is given by descriptor. */
-extern const char *const BWRAP_FILES[BWRAP_FD__END]; /* NULL: not a file */
+/* The texts of the /etc files that bwrap reads from these descriptors. */
+extern const char *const BWRAP_FILES[BWRAP_FD__END]; /* NULL: no such file */
 
 struct bwrap_spec {
 	const char *bwrap;
 	const char *agent;
-	const char *ws;      /* shown too, where there is one */
-	const char *storage; /* bound on /sessions */
-	const char *root;    /* host directories below this; "" is / */
-	bool writable_root;  /* each cell may change a copy of it */
+	const char *ws;      /* path of sandlease-ws, which may be missing */
+	const char *storage; /* bound at /sessions */
+	const char *root;    /* the class's root file system; "": the host's */
+	bool writable_root;  /* each cell may change its own copy of the root */
 	const char *sandbox;
 	const char *incarnation;
 	const char *log_level;
@@ -46,7 +46,7 @@ struct bwrap_spec {
 	int64_t tmp_bytes;
 };
 
-/* A command line whose strings it owns; v ends with NULL. */
+/* A command line; owns its strings.  v ends with NULL. */
 struct bwrap_argv {
 	char **v;
 	size_t count;
@@ -54,7 +54,7 @@ struct bwrap_argv {
 
 #define auto_argv __attribute__((cleanup(bwrap_argv_free)))
 
-/* Builds the command line; looks only at the directories of `root`. */
+/* Builds the command line; reads only the directories of s->root. */
 int bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out,
     struct err *e) MUST_CHECK;
 void bwrap_argv_free(struct bwrap_argv *a);

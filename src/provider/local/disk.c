@@ -1,4 +1,4 @@
-/* disk.c: room on this host's disk. */
+/* disk.c: measures this host's disk and keeps a ballast on it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "provider/store/storage.h"
 
 static void
-measured(const struct statvfs *v, struct capacity *out)
+fill_capacity(const struct statvfs *v, struct capacity *out)
 {
 	out->free_bytes = (int64_t)v->f_bavail * (int64_t)v->f_frsize;
 	out->total_bytes = (int64_t)v->f_blocks * (int64_t)v->f_frsize;
@@ -28,7 +28,7 @@ measured(const struct statvfs *v, struct capacity *out)
 	    out->free_files, out->total_files);
 }
 
-/* Directories of ours only: what a tenant made is never looked at. */
+/* Measures only directories that the service made, never a tenant's. */
 int
 local_capacity(const struct provider *p, const char *id, struct capacity *out,
     struct err *e)
@@ -41,20 +41,21 @@ local_capacity(const struct provider *p, const char *id, struct capacity *out,
 	if (id[0] == '\0') {
 		if (statvfs(p->conf->state_dir, &v) < 0)
 			return err_errno(e, "%s", p->conf->state_dir);
-		measured(&v, out);
+		fill_capacity(&v, out);
 		return 0;
 	}
 	box_name(id, name);
 	path = storage_path(p, name);
 	if (statvfs(path, &v) < 0)
 		return err_errno(e, "%s", path);
-	measured(&v, out);
+	fill_capacity(&v, out);
 	return 0;
 }
 
 /*
- * Mounted there, or with a project quota, whose limit statvfs() tells as the
- * size of the whole: then the directory above is larger.
+ * True if a file system is mounted there, or if the directory has a project
+ * quota: statvfs() then tells the quota as the total size, which is less than
+ * that of the directory above.
  */
 bool
 local_own_disk(const struct provider *p, const char *id)
@@ -75,7 +76,10 @@ local_own_disk(const struct provider *p, const char *id)
 	    v.f_blocks < w.f_blocks;
 }
 
-/* When its directory was made: nobody but us writes in it. */
+/*
+ * Seconds since the directory was made, by its mtime: only the service writes
+ * in it, when it makes it.
+ */
 static int64_t
 age_of(int box, const char *session)
 {
@@ -124,9 +128,10 @@ local_workspaces(const struct provider *p, const char *id,
 }
 
 /*
- * ---- the ballast: a file, and empty ones for their inodes
+ * ---- the ballast: one large file, and empty files for their inodes
  *
- * The empty ones come first and go last, so that where the file lies they do.
+ * The empty files are made before the large one and removed after it: if the
+ * large file exists, so do they.
  */
 
 enum { BALLAST_FILES_MAX = 4096 };
@@ -138,7 +143,7 @@ ballast_dir(const struct provider *p)
 }
 
 static int
-drop_files(const struct provider *p, struct err *e)
+drop_ballast_files(const struct provider *p, struct err *e)
 {
 	auto_free char *path = ballast_dir(p);
 	auto_names char **names = NULL;
@@ -158,9 +163,9 @@ drop_files(const struct provider *p, struct err *e)
 	return 0;
 }
 
-/* As large a part of the inodes as `bytes` are of the disk. */
+/* Makes empty files, as large a share of the inodes as `bytes` of the disk. */
 static int
-make_files(const struct provider *p, int64_t bytes, struct err *e)
+make_ballast_files(const struct provider *p, int64_t bytes, struct err *e)
 {
 	auto_free char *path = ballast_dir(p);
 	auto_fd int dir = -1;
@@ -196,7 +201,10 @@ ballast_path(const struct provider *p)
 	return xasprintf("%s/ballast", p->conf->state_dir);
 }
 
-/* A file without the directory of empty ones is half a ballast: made again. */
+/*
+ * 0 if the directory of empty files is missing: local_ballast() then makes
+ * both.
+ */
 int64_t
 local_ballast_size(const struct provider *p)
 {
@@ -210,8 +218,9 @@ local_ballast_size(const struct provider *p)
 }
 
 /*
- * A pass and the watcher may come at once: the second leaves it to the first, and
- * looks again.  The directory is the lock: a file would need an inode.
+ * The reaper and the disk's watcher may call this at the same time: the second
+ * returns at once, and its caller tries again later.  The lock is on state_dir,
+ * because a lock file would need an inode.
  */
 int
 local_ballast(const struct provider *p, int64_t bytes, struct err *e)
@@ -232,11 +241,11 @@ local_ballast(const struct provider *p, int64_t bytes, struct err *e)
 		return 0;
 	if (unlink(path) < 0 && errno != ENOENT)
 		return err_errno(e, "%s", path);
-	if (drop_files(p, e) < 0)
+	if (drop_ballast_files(p, e) < 0)
 		return -1;
 	if (bytes == 0)
 		return 0;
-	if (make_files(p, bytes, e) < 0)
+	if (make_ballast_files(p, bytes, e) < 0)
 		return -1;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 	    0600);

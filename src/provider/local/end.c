@@ -1,4 +1,4 @@
-/* end.c: stopping and destroying a sandbox. */
+/* end.c: stops and destroys sandboxes. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,8 +15,9 @@
 #include "provider/store/storage.h"
 
 /*
- * By the record: killing init, which is pid 1 of its namespace, kills all in
- * it; bwrap, which waits for it outside, may be stopped and must go as well.
+ * Kills the processes on record.  init is pid 1 of its namespace: its death
+ * kills all others in it.  bwrap waits for init outside the namespace; it may
+ * have got a SIGSTOP, so it is killed as well.
  */
 static int
 kill_recorded(const struct provider *p, const struct box *b, struct err *e)
@@ -27,7 +28,7 @@ kill_recorded(const struct provider *p, const struct box *b, struct err *e)
 		return -1;
 	if (!str_equal(pr.boot_id, p->boot_id))
 		return 0;
-	/* whoever started it may have died before it knew init's pid */
+	/* the worker may have died before it had recorded init's pid */
 	if (pr.init.pid == 0 && pr.bwrap.pid != 0 &&
 	    proc_child(&pr.bwrap, &pr.init, e) < 0)
 		return -1;
@@ -55,7 +56,7 @@ local_kill(const struct provider *p, const struct box *b, int64_t deadline_ms,
 			    ? -1
 			    : err_set(e, ERR_UNAVAILABLE, CODE_STILL_RUNNING,
 				  "sandbox %s still has processes", b->name);
-		/* a lock without an owner: only time can tell */
+		/* an unknown process holds the lock: wait until it ends */
 		if (rc < 0 && e->kind != ERR_BUSY)
 			return -1;
 		if (cgroup_kill(&t, b->name, e) < 0 ||
@@ -74,7 +75,7 @@ local_unlink_sockets(const struct provider *p, const struct box *b,
 	    local_control_path(p, b->name, r->incarnation);
 	auto_names char **sessions = NULL;
 	auto_free struct agent_life *lives = NULL;
-	struct err ignored; /* leftovers are harmless: nobody answers */
+	struct err ignored; /* a socket that stays has no listener */
 	size_t count = 0;
 
 	unlink(control);
@@ -98,8 +99,8 @@ local_unlink_sockets(const struct provider *p, const struct box *b,
 }
 
 static int
-end(const struct provider *p, const struct box *b, const char *incarnation,
-    bool destroy, int64_t deadline_ms, struct err *e)
+end_incarnation(const struct provider *p, const struct box *b,
+    const char *incarnation, bool destroy, int64_t deadline_ms, struct err *e)
 {
 	struct record r;
 	bool runs;
@@ -107,7 +108,7 @@ end(const struct provider *p, const struct box *b, const char *incarnation,
 	if (box_record(b, &r, e) < 0 || local_may_run(p, b, &runs, e) < 0 ||
 	    record_check_end(&r, incarnation, runs, destroy, e) < 0)
 		return -1;
-	/* first the record: what would start from now on is refused */
+	/* the record first: it refuses a start of this incarnation */
 	record_end(&r, incarnation, destroy);
 	if (box_set_record(b, &r, e) < 0)
 		return -1;
@@ -127,7 +128,7 @@ local_stop(const struct provider *p, const char *id, const char *incarnation,
 
 	if (box_lock(p, id, deadline_ms, &b, e) < 0)
 		return -1;
-	return end(p, &b, incarnation, false, deadline_ms, e);
+	return end_incarnation(p, &b, incarnation, false, deadline_ms, e);
 }
 
 int
@@ -137,7 +138,7 @@ local_destroy(const struct provider *p, const char *id, const char *incarnation,
 	auto_box struct box b = BOX_CLOSED;
 
 	if (box_lock(p, id, deadline_ms, &b, e) < 0 ||
-	    end(p, &b, incarnation, true, deadline_ms, e) < 0)
+	    end_incarnation(p, &b, incarnation, true, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("end.ended");
 	if (storage_drop_box(p, b.name, e) < 0)

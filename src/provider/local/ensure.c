@@ -1,4 +1,4 @@
-/* ensure.c: creating, starting or adopting a sandbox. */
+/* ensure.c: starts a sandbox, or adopts one that runs. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,24 +32,25 @@ check_spec(const struct sandbox_spec *s, struct err *e)
 }
 
 /*
- * A tombstone is not kept for ever, so a caller who slept must not start what
- * it refused before.  Under the lock: whoever buries a tombstone takes it, too.
+ * A worker that was paused past its deadline must not start a destroyed sandbox
+ * again: the tombstone that would refuse it may be gone.  Called under the
+ * lock, which box_bury() takes before it removes a tombstone.
  */
 static int
-check_time(int64_t deadline_ms, struct err *e)
+check_deadline(int64_t deadline_ms, struct err *e)
 {
 	if (clock_left_ms(deadline_ms) > 0)
 		return 0;
 	return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
-	    "the time for this start is over");
+	    "the deadline of this start is over");
 }
 
-/* The last whole line in what the start has added to the log. */
+/* Copies the last line that was added to the log after offset `from`. */
 static void
 last_line(const struct box *b, int64_t from, char *out, size_t size)
 {
 	auto_buf struct buf text = { 0 };
-	struct err ignored; /* then there is nothing to add */
+	struct err ignored; /* then the error has no reason from the log */
 	char *line;
 
 	out[0] = '\0';
@@ -62,9 +63,9 @@ last_line(const struct box *b, int64_t from, char *out, size_t size)
 	str_copy(out, size, line != NULL ? line + 1 : text.data);
 }
 
-/* Makes "bwrap gave up" into a sentence that says why. */
+/* Adds the reason for a failed start, which bwrap or init wrote to the log. */
 static int
-explain(const struct box *b, int64_t from, struct err *e)
+explain_failure(const struct box *b, int64_t from, struct err *e)
 {
 	char line[ERR_MSG_MAX / 2];
 
@@ -75,9 +76,9 @@ explain(const struct box *b, int64_t from, struct err *e)
 	    "the sandbox could not be started: %s", line);
 }
 
-/* What is installed beside another program. */
+/* The path of a program in the same directory as `path`. */
 static char *
-beside(const char *path, const char *name)
+sibling_path(const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
 	int len = slash != NULL ? (int)(slash + 1 - path) : 0;
@@ -86,13 +87,13 @@ beside(const char *path, const char *name)
 }
 
 static int
-launch(const struct provider *p, const struct box *b,
+run_bwrap(const struct provider *p, const struct box *b,
     const struct sandbox_spec *s, const struct cgroup_tree *t, int lock,
     int log, int64_t deadline_ms, struct err *e)
 {
 	auto_free char *storage = storage_path(p, b->name);
 	auto_free char *path = local_control_path(p, b->name, s->incarnation);
-	auto_free char *ws = beside(p->conf->agent_path, "sandlease-ws");
+	auto_free char *ws = sibling_path(p->conf->agent_path, "sandlease-ws");
 	auto_argv struct bwrap_argv argv = { 0 };
 	auto_fd int control = channel_listen(path, SOCK_SEQPACKET, e);
 	auto_fd int root = -1;
@@ -108,7 +109,7 @@ launch(const struct provider *p, const struct box *b,
 		.log_format = LOG_FORMAT_NAMES[p->conf->log_format],
 		.log_kb = p->conf->agent_log_kb,
 		.tmp_bytes = TMP_BYTES };
-	struct start start = { .p = p,
+	struct bwrap_start start = { .p = p,
 		.box = b,
 		.cgroups = t,
 		.control = control,
@@ -123,9 +124,9 @@ launch(const struct provider *p, const struct box *b,
 	return start_bwrap(&start, deadline_ms, e);
 }
 
-/* Waits for init's word; from then on the incarnation is live. */
+/* Waits for init's first answer and then records the incarnation as live. */
 static int
-await(const struct provider *p, const struct box *b,
+await_init(const struct provider *p, const struct box *b,
     const struct sandbox_spec *s, struct record *r, int64_t deadline_ms,
     struct err *e)
 {
@@ -140,13 +141,13 @@ await(const struct provider *p, const struct box *b,
 	return box_set_record(b, r, e);
 }
 
-/* What is left of a start that failed must not stay. */
+/* Removes the socket and the processes of a start that failed.  Returns -1. */
 static int
 clean_up(const struct provider *p, const struct box *b,
     const struct sandbox_spec *s, int64_t deadline_ms)
 {
 	auto_free char *path = local_control_path(p, b->name, s->incarnation);
-	struct err ignored; /* the first error is the one to tell */
+	struct err ignored; /* the caller has the first error */
 
 	unlink(path);
 	(void)!local_kill(p, b, deadline_ms, &ignored);
@@ -154,7 +155,7 @@ clean_up(const struct provider *p, const struct box *b,
 }
 
 static int
-start(const struct provider *p, const struct box *b,
+start_incarnation(const struct provider *p, const struct box *b,
     const struct sandbox_spec *s, struct record *r, int64_t deadline_ms,
     struct err *e)
 {
@@ -173,7 +174,7 @@ start(const struct provider *p, const struct box *b,
 	if (box_set_record(b, r, e) < 0)
 		return -1;
 	CRASH_POINT("ensure.recorded");
-	/* the groups of now: those on record belonged to an earlier life */
+	/* not box_cgroups(): those on record are an older incarnation's */
 	rc = cgroup_find(p->conf->cgroup_root, &t, e) < 0 ||
 		box_set_cgroups(b, &t, e) < 0 ||
 		cgroup_make(&t, b->name, s, e) < 0 ||
@@ -182,14 +183,14 @@ start(const struct provider *p, const struct box *b,
 	    : 0;
 	CRASH_POINT("ensure.prepared");
 	if (rc == 0)
-		rc = launch(p, b, s, &t, lock, log, deadline_ms, e);
+		rc = run_bwrap(p, b, s, &t, lock, log, deadline_ms, e);
 	CRASH_POINT("ensure.started");
-	mem_close_fd(&lock); /* or we would hold it ourselves */
+	mem_close_fd(&lock); /* from now on only the sandbox holds the lock */
 	if (rc == 0)
-		rc = await(p, b, s, r, deadline_ms, e);
+		rc = await_init(p, b, s, r, deadline_ms, e);
 	if (rc == 0 || e->code == CODE_TIMED_OUT)
-		return rc; /* a slow one may still come: the next call adopts */
-	explain(b, st.st_size, e);
+		return rc; /* the next call adopts an init that was only slow */
+	explain_failure(b, st.st_size, e);
 	return clean_up(p, b, s, deadline_ms);
 }
 
@@ -203,17 +204,17 @@ local_ensure(const struct provider *p, const struct sandbox_spec *s,
 
 	if (check_spec(s, e) < 0 ||
 	    box_lock(p, s->id, deadline_ms, &b, e) < 0 ||
-	    check_time(deadline_ms, e) < 0 || box_record(&b, &r, e) < 0 ||
+	    check_deadline(deadline_ms, e) < 0 || box_record(&b, &r, e) < 0 ||
 	    local_may_run(p, &b, &runs, e) < 0 ||
 	    record_check_ensure(&r, s, runs, e) < 0)
 		return -1;
 	if (runs && r.state != RECORD_NONE &&
 	    str_equal(r.incarnation, s->incarnation))
-		return await(p, &b, s, &r, deadline_ms, e);
-	/* whatever runs is an older one's, or nobody's: garbage */
+		return await_init(p, &b, s, &r, deadline_ms, e);
+	/* processes of an older or unknown incarnation are garbage */
 	if ((runs || r.state != RECORD_NONE) &&
 	    local_kill(p, &b, deadline_ms, e) < 0)
 		return -1;
 	local_unlink_sockets(p, &b, &r);
-	return start(p, &b, s, &r, deadline_ms, e);
+	return start_incarnation(p, &b, s, &r, deadline_ms, e);
 }

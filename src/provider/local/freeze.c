@@ -1,8 +1,8 @@
 /*
- * freeze.c: stopping a session where it stands.
+ * freeze.c: freezes a session's cell when the disk is full, and thaws it.
  *
- * Who is frozen is noted in run_dir, not in state_dir: this happens when the
- * latter is full, and both the note and the processes end with a reboot.
+ * A note for each frozen session is in run_dir, not in state_dir, because
+ * state_dir may be full.  A reboot ends both the notes and the processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,12 +30,12 @@ open_notes(const struct provider *p, struct err *e)
 	return file_dir(AT_FDCWD, path, 0700, e);
 }
 
-/* Where there is no freezer init stops them all by a signal. */
+/* Without a freezer init stops the cell's processes by SIGSTOP. */
 static int
 ask_init(const struct provider *p, const struct box *b,
     const struct session_seen *s, bool on, struct err *e)
 {
-	/* where none is known there is no cell either, or one that we do not mean */
+	/* generation not known: the cell is gone, or is not the frozen one */
 	struct agent_target t = { .generation =
 				      s->generation > 0 ? s->generation : 1 };
 	struct record r;
@@ -44,13 +44,13 @@ ask_init(const struct provider *p, const struct box *b,
 	if (box_record(b, &r, e) < 0 || local_may_run(p, b, &runs, e) < 0)
 		return -1;
 	if (!runs || r.state == RECORD_NONE)
-		return 0; /* nobody to stop or to let go */
+		return 0; /* no process to freeze or to thaw */
 	str_copy(t.sandbox, sizeof(t.sandbox), s->sandbox);
 	str_copy(t.incarnation, sizeof(t.incarnation), r.incarnation);
 	str_copy(t.session, sizeof(t.session), s->session);
 	if (agent_freeze_by_signal(p, &t, on, clock_ms() + ASK_MS, e) == 0)
 		return 0;
-	/* what was stopped is not there any more */
+	/* the cell that was frozen is gone */
 	return !on &&
 		(e->code == CODE_WRAPPER_UNAVAILABLE ||
 		    e->code == CODE_STALE_GENERATION)
@@ -59,7 +59,7 @@ ask_init(const struct provider *p, const struct box *b,
 }
 
 static int
-set(const struct provider *p, const struct session_seen *s, bool on,
+set_frozen(const struct provider *p, const struct session_seen *s, bool on,
     struct err *e)
 {
 	auto_box struct box b = BOX_CLOSED;
@@ -76,7 +76,7 @@ set(const struct provider *p, const struct session_seen *s, bool on,
 	return done ? 0 : ask_init(p, &b, s, on, e);
 }
 
-/* What is frozen: "SANDBOX GENERATION". */
+/* Writes the note of a frozen session: "SANDBOX GENERATION". */
 static int
 write_note(int notes, const struct session_seen *s, struct err *e)
 {
@@ -105,7 +105,7 @@ local_freeze(const struct provider *p, const struct session_seen *s, bool on,
 {
 	const char *session = s->session;
 	auto_fd int notes = -1;
-	struct err ignored; /* then it stays on record for the next one */
+	struct err ignored; /* then the note stays, and a later call thaws */
 
 	if (!id_is_session(session))
 		return err_set(e, ERR_INTERNAL, CODE_BAD_SESSION_ID,
@@ -116,19 +116,19 @@ local_freeze(const struct provider *p, const struct session_seen *s, bool on,
 
 		if (access(note, F_OK) < 0)
 			return errno == ENOENT ? 0 : err_errno(e, "%s", note);
-		if (set(p, s, false, e) < 0)
+		if (set_frozen(p, s, false, e) < 0)
 			return -1;
 		unlink(note);
 		return 0;
 	}
 	notes = open_notes(p, e);
-	/* the note first: what is frozen without one would stay so */
+	/* the note first: a frozen cell without a note would never thaw */
 	if (notes < 0 || write_note(notes, s, e) < 0)
 		return -1;
-	if (set(p, s, true, e) == 0)
+	if (set_frozen(p, s, true, e) == 0)
 		return 0;
-	/* init may have been told and not have answered: let it go at once */
-	if (set(p, s, false, &ignored) == 0)
+	/* init may have frozen the cell without an answer: thaw it at once */
+	if (set_frozen(p, s, false, &ignored) == 0)
 		unlinkat(notes, session, 0);
 	return -1;
 }

@@ -1,4 +1,4 @@
-/* local.c: the provider that uses bubblewrap on this host. */
+/* local.c: the operations of the provider `local`. */
 #include "provider/local/local.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ control(const struct provider *p, const char *id, const char *incarnation,
 	return channel_connect(path, e);
 }
 
-/* A label comes first, so that whatever lies on this disk is somebody's. */
+/* Makes the box first: its label says which installation owns the files. */
 static int
 make_storage(const struct provider *p, const char *id, const char *session,
     struct err *e)
@@ -85,21 +85,21 @@ cell_open(const struct provider *p, const struct sandbox_spec *s,
 	*count = 0;
 	str_copy(last.sandbox, sizeof(last.sandbox), s->id);
 	str_copy(last.session, sizeof(last.session), session);
-	/* a new life is not frozen because the last one was */
+	/* the new generation must not be frozen because the last one was */
 	if (local_freeze(p, &last, false, e) < 0 ||
 	    box_open(p, s->id, &b, e) < 0 || box_cgroups(p, &b, &t, e) < 0)
 		return -1;
 	return cgroup_cell_open(&t, b.name, session, s, fds, count, e);
 }
 
-/* Where there are no groups nothing is counted, and init's word is all. */
+/* Without cgroups *gone is always true: then only init knows better. */
 static int
 cell_gone(const struct provider *p, const char *id, const char *session,
     bool *gone, struct err *e)
 {
 	auto_box struct box b = BOX_CLOSED;
 	struct cgroup_tree t;
-	struct err ignored; /* an empty group that stays is no process */
+	struct err ignored; /* a group that cannot be removed is still empty */
 	size_t count;
 
 	*gone = false;
@@ -115,23 +115,23 @@ cell_gone(const struct provider *p, const char *id, const char *session,
 }
 
 static json_t *
-limit(int64_t value, const char *by)
+limit_json(int64_t value, const char *by)
 {
 	return json_pack("{s:I, s:s}", "value", (json_int_t)value, "by",
 	    value > 0 ? by : "none");
 }
 
 /*
- * A file system, or a project quota, of the sandbox's own holds by itself; the
- * kernel then tells its size as that of the whole.  Else sessions are measured
- * now and then (each file also has an rlimit); where not even that, the rlimit
- * is what it says: the size of each file, not of all together.
+ * "quota": the sandbox has a file system or a project quota of its own, whose
+ * size statvfs() tells as the total.  "accounting": sessions are measured every
+ * disk_account_seconds; each file also has an rlimit.  "rlimit": only that one,
+ * which limits the size of each file, not of all together.
  */
 static const char *
-who_holds_disk(const struct provider *p, const struct sandbox_spec *s)
+disk_limit_by(const struct provider *p, const struct sandbox_spec *s)
 {
 	struct capacity c;
-	struct err ignored; /* then nothing of the kind can be promised */
+	struct err ignored; /* then a quota cannot be promised */
 
 	if (s->disk_mb > 0 && local_capacity(p, s->id, &c, &ignored) == 0 &&
 	    c.total_bytes <= s->disk_mb << 20 && local_own_disk(p, s->id))
@@ -140,27 +140,27 @@ who_holds_disk(const struct provider *p, const struct sandbox_spec *s)
 }
 
 /*
- * The watchdog is the agent's; a single process also has an rlimit.  Nothing
- * holds the processor where there is no group.
+ * "watchdog" is the agent's, which measures a cell's memory; each process also
+ * has an rlimit.  Without a cgroup nothing limits the processor.
  */
 static json_t *
-limits(const struct provider *p, const struct sandbox_spec *s)
+limits_json(const struct provider *p, const struct sandbox_spec *s)
 {
 	auto_box struct box b = BOX_CLOSED;
 	struct cgroup_tree t = { .ops = &CGROUP_NONE };
-	struct err ignored; /* then nothing can be promised */
+	struct err ignored; /* then a cgroup cannot be promised */
 
 	if (box_open(p, s->id, &b, &ignored) < 0 ||
 	    box_cgroups(p, &b, &t, &ignored) < 0)
 		t = (struct cgroup_tree){ .ops = &CGROUP_NONE };
 	return json_pack("{s:o, s:o, s:o, s:o}", "memoryMb",
-	    limit(s->memory_mb,
+	    limit_json(s->memory_mb,
 		cgroup_holds(&t, CGROUP_MEMORY) ? "cgroup" : "watchdog"),
 	    "cpuMillis",
-	    limit(s->cpu_millis,
+	    limit_json(s->cpu_millis,
 		cgroup_holds(&t, CGROUP_CPU) ? "cgroup" : "none"),
-	    "diskMb", limit(s->disk_mb, who_holds_disk(p, s)), "pids",
-	    limit(s->pids,
+	    "diskMb", limit_json(s->disk_mb, disk_limit_by(p, s)), "pids",
+	    limit_json(s->pids,
 		cgroup_holds(&t, CGROUP_PIDS) ? "cgroup" : "rlimit"));
 }
 
@@ -175,7 +175,7 @@ agent_log(const struct provider *p, const char *id, size_t max, struct buf *out,
 	return box_log_tail(&b, 0, max, out, e);
 }
 
-/* Tombstones that are old enough; a busy one is left for the next time. */
+/* Removes old tombstones; a busy one is left for the next sweep. */
 static int
 bury_old(const struct provider *p, int64_t deadline_ms, struct err *e)
 {
@@ -241,7 +241,7 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.cell_open = cell_open,
 	.cell_gone = cell_gone,
 	.cell_list = local_cell_list,
-	.limits = limits,
+	.limits = limits_json,
 	.agent_log = agent_log,
 	.snapshot_take = snapshot_take,
 	.snapshot_look = snapshot_look,

@@ -1,6 +1,6 @@
 /*
- * local.h: the provider that uses bubblewrap on this host, and what its files
- * share.
+ * local.h: the provider `local`, which starts sandboxes with bubblewrap on this
+ * host; functions that its files share.
  */
 #ifndef SANDLEASE_PROVIDER_LOCAL_LOCAL_H
 #define SANDLEASE_PROVIDER_LOCAL_LOCAL_H
@@ -15,32 +15,37 @@
 extern const struct provider_ops PROVIDER_LOCAL;
 
 /*
- * The control socket's path.  The sandbox's name is shortened, because a unix
- * socket's has 107 bytes at most; the incarnation alone makes it unique.
+ * The path of init's control socket; the caller frees it.  The sandbox's name
+ * is shortened, because the path of a unix socket has at most 107 bytes.  The
+ * incarnation alone makes the path unique.
  */
 char *local_control_path(const struct provider *p, const char *name,
     const char *incarnation);
 
 /*
- * Whether anything of the sandbox runs: by its groups, by the processes on
- * record, by the lock they hold.  An error is "could not tell".
+ * Whether a process of the sandbox runs: looks at its cgroups, at the processes
+ * on record and at the lock they hold.  An error means that this is not known;
+ * ERR_BUSY: an unknown process holds the lock.
  */
 int local_runs(const struct provider *p, const struct box *b, bool *out,
     struct err *e) MUST_CHECK;
 
-/* The same, with an unknown holder of the lock taken as running. */
+/* The same, but *out is true if an unknown process holds the lock. */
 int local_may_run(const struct provider *p, const struct box *b, bool *out,
     struct err *e) MUST_CHECK;
 
-/* Kills all of it and returns once local_runs() says no. */
+/*
+ * Kills all processes of the sandbox and removes its groups; returns once
+ * local_runs() says no.
+ */
 int local_kill(const struct provider *p, const struct box *b,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
-/* Removes sockets to which nobody listens any more: nothing of it runs. */
+/* Removes the sockets of a sandbox of which no process runs any more. */
 void local_unlink_sockets(const struct provider *p, const struct box *b,
     const struct record *r);
 
-/* Removes the groups of sandboxes of which nothing else is left. */
+/* Removes the empty cgroups of sandboxes that have no box any more. */
 int local_sweep_groups(const struct provider *p, int64_t deadline_ms,
     struct err *e) MUST_CHECK;
 
@@ -82,7 +87,10 @@ int64_t local_ballast_size(const struct provider *p);
 /* local/freeze.c */
 int local_freeze(const struct provider *p, const struct session_seen *s,
     bool on, struct err *e) MUST_CHECK;
-/* It is frozen for another reason now: cell_freeze does not let it go. */
+/*
+ * Removes the note of local_freeze(): a suspend has frozen the session now, and
+ * cell_freeze must not thaw it.
+ */
 void local_forget_frozen(const struct provider *p, const char *session);
 int local_frozen(const struct provider *p, struct session_seen **out,
     size_t *count, struct err *e) MUST_CHECK;

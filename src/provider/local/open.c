@@ -1,4 +1,4 @@
-/* open.c: whether this host can be a local provider. */
+/* open.c: makes the directories of this host and checks what it needs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ no_host(struct err *e, const char *what, const char *path)
 }
 
 /*
- * run_dir/s has nginx's group and its own mode where the installer made it;
- * the rest is nobody else's business.
+ * run_dir/s has nginx's group and another mode if the installer has made it.
+ * run_dir is open to all users; the other directories are private.
  */
 static int
 make_dirs(const struct conf *c, struct err *e)
@@ -55,7 +55,7 @@ make_dirs(const struct conf *c, struct err *e)
 	return 0;
 }
 
-/* What stands between a tenant's files and other users of this host. */
+/* Checks that other users of this host cannot enter a directory. */
 static int
 check_private(const char *dir, struct err *e)
 {
@@ -107,7 +107,7 @@ local_open(const struct provider *p, struct err *e)
 		return -1;
 	if (cgroup_find(c->cgroup_root, &t, e) < 0)
 		return -1;
-	/* a group that somebody else made for us may be theirs to limit */
+	/* may fail: a group made by the operator is not always ours to limit */
 	(void)!cgroup_limit_all(&t, &ignored);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* parts.c: what this host has of sessions, sandbox by sandbox. */
+/* parts.c: lists the files and cgroups of sessions on this host. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,15 @@
 #include "provider/local/local.h"
 #include "provider/store/storage.h"
 
-struct list {
+struct session_list {
 	struct session_seen *seen;
 	size_t count;
 };
 
-/* The raw id; "" when it is another installation's, or nobody's yet. */
+/*
+ * Opens a box.  `id` is the sandbox's raw id, "" if the box is missing, has no
+ * label yet or belongs to another installation.
+ */
 static int
 open_ours(const struct provider *p, const char *name, struct box *b,
     char id[SANDBOX_ID_MAX], struct err *e)
@@ -34,9 +37,10 @@ open_ours(const struct provider *p, const char *name, struct box *b,
 	return 0;
 }
 
-/* `prefix` is taken off the names; what is left must be a session's id. */
+/* Adds the sessions of the names that are `prefix` and a session's id. */
 static void
-add_names(struct list *l, const char *sandbox, char **names, const char *prefix)
+add_sessions(struct session_list *l, const char *sandbox, char **names,
+    const char *prefix)
 {
 	for (char **n = names; *n != NULL; n++) {
 		const char *session =
@@ -44,7 +48,7 @@ add_names(struct list *l, const char *sandbox, char **names, const char *prefix)
 
 		if (!id_is_session(session))
 			continue;
-		/* full whenever the count is a power of two: double it */
+		/* full when the count is a power of two: double it */
 		if ((l->count & (l->count - 1)) == 0)
 			l->seen = xrealloc(l->seen,
 			    (l->count > 0 ? 2 * l->count : 1) *
@@ -59,7 +63,7 @@ local_storage_list(const struct provider *p, struct session_seen **out,
     size_t *count, struct err *e)
 {
 	auto_names char **boxes = NULL;
-	struct list l = { 0 };
+	struct session_list l = { 0 };
 	int rc = storage_boxes(p, &boxes, e);
 
 	for (char **n = boxes; rc == 0 && *n != NULL; n++) {
@@ -74,8 +78,8 @@ local_storage_list(const struct provider *p, struct session_seen **out,
 			continue;
 		rc = storage_sessions(p, *n, &sessions, e);
 		if (rc == 0) {
-			add_names(&l, id, sessions, "");
-			add_names(&l, id, sessions, STORAGE_COPY);
+			add_sessions(&l, id, sessions, "");
+			add_sessions(&l, id, sessions, STORAGE_COPY);
 		}
 	}
 	*out = l.seen;
@@ -89,7 +93,7 @@ local_cell_list(const struct provider *p, struct session_seen **out,
 {
 	auto_free char *path = xasprintf("%s/box", p->conf->state_dir);
 	auto_names char **boxes = NULL;
-	struct list l = { 0 };
+	struct session_list l = { 0 };
 	int rc = file_names(AT_FDCWD, path, &boxes, e);
 
 	for (char **n = boxes; rc == 0 && *n != NULL; n++) {
@@ -103,12 +107,12 @@ local_cell_list(const struct provider *p, struct session_seen **out,
 		rc = open_ours(p, *n, &b, id, e);
 		if (rc < 0 || id[0] == '\0')
 			continue;
-		/* from cron we are not in the service's own groups */
+		/* not cgroup_find(): started by cron we are in other groups */
 		rc = box_cgroups(p, &b, &t, e);
 		if (rc == 0)
 			rc = cgroup_cells(&t, b.name, &groups, e);
 		if (rc == 0)
-			add_names(&l, id, groups, CGROUP_CELL_PREFIX);
+			add_sessions(&l, id, groups, CGROUP_CELL_PREFIX);
 	}
 	*out = l.seen;
 	*count = rc == 0 ? l.count : 0;
@@ -133,7 +137,7 @@ local_sweep_groups(const struct provider *p, int64_t deadline_ms, struct err *e)
 		if (box_open(p, *n, &b, e) < 0)
 			return -1;
 		if (b.dir >= 0)
-			continue; /* the sandbox's own end removes it */
+			continue; /* stop or destroy removes the group */
 		if (cgroup_count(&t, *n, NULL, &count, e) < 0 ||
 		    (count == 0 &&
 			cgroup_remove(&t, *n, NULL, deadline_ms, e) < 0))

@@ -1,4 +1,4 @@
-/* path.c: where the control socket of a sandbox is. */
+/* path.c: builds the path of a sandbox's control socket. */
 #include "common/mem.h"
 #include "provider/local/local.h"
 

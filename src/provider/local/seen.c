@@ -1,4 +1,4 @@
-/* seen.c: what there is of a sandbox on this host. */
+/* seen.c: finds out which sandboxes run or have files on this host. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "provider/local/local.h"
 #include "provider/store/storage.h"
 
-/* bwrap or init as they are on record; another boot's are gone. */
+/* Whether bwrap or init on record runs; those of another boot are gone. */
 static int
 recorded_runs(const struct provider *p, const struct box *b, bool *out,
     struct err *e)
@@ -49,12 +49,12 @@ local_runs(const struct provider *p, const struct box *b, bool *out,
 		return -1;
 	if (*out)
 		return 0;
-	/* a start whose record is not written yet, or a lost record */
+	/* a start has not recorded its pid yet, or the record is lost */
 	if (box_held(b, &held, e) < 0)
 		return -1;
 	if (held)
 		return err_set(e, ERR_BUSY, CODE_SANDBOX_BUSY,
-		    "somebody unknown holds the lock of sandbox %s", b->name);
+		    "an unknown process holds the lock of sandbox %s", b->name);
 	return 0;
 }
 
@@ -69,8 +69,8 @@ local_may_run(const struct provider *p, const struct box *b, bool *out,
 }
 
 static int
-see(const struct provider *p, const struct box *b, struct sandbox_seen *out,
-    struct err *e)
+look_in_box(const struct provider *p, const struct box *b,
+    struct sandbox_seen *out, struct err *e)
 {
 	struct record r;
 	bool runs, files;
@@ -83,7 +83,7 @@ see(const struct provider *p, const struct box *b, struct sandbox_seen *out,
 	if (local_runs(p, b, &runs, e) < 0)
 		return -1;
 	if (runs) {
-		/* also what runs in spite of a tombstone has a name */
+		/* processes may run in spite of a tombstone */
 		memcpy(out->incarnation, r.incarnation,
 		    sizeof(out->incarnation));
 		out->presence = PRESENCE_RUNNING;
@@ -99,10 +99,10 @@ see(const struct provider *p, const struct box *b, struct sandbox_seen *out,
 	return 0;
 }
 
-/* *ours is false when it carries another installation's label. */
+/* *ours is false when the box has another installation's label. */
 static int
-look(const struct provider *p, const char *id, struct sandbox_seen *out,
-    bool *ours, struct err *e)
+look_at_sandbox(const struct provider *p, const char *id,
+    struct sandbox_seen *out, bool *ours, struct err *e)
 {
 	auto_box struct box b = BOX_CLOSED;
 	char raw[SANDBOX_ID_MAX] = "";
@@ -111,7 +111,7 @@ look(const struct provider *p, const char *id, struct sandbox_seen *out,
 	*ours = true;
 	if (!str_copy(out->id, sizeof(out->id), id))
 		return err_set(e, ERR_INTERNAL, CODE_BAD_SANDBOX_ID,
-		    "a sandbox id is too long");
+		    "the sandbox's id is too long");
 	if (box_open(p, id, &b, e) < 0)
 		return -1;
 	if (b.dir >= 0 && box_label(p, &b, ours, raw, e) < 0)
@@ -122,33 +122,33 @@ look(const struct provider *p, const char *id, struct sandbox_seen *out,
 	}
 	if (raw[0] != '\0')
 		memcpy(out->id, raw, sizeof(out->id));
-	return see(p, &b, out, e);
+	return look_in_box(p, &b, out, e);
 }
 
-/* An error is told by the presence: could not tell. */
+/* Returns 0 even after an error: the presence is then PRESENCE_UNKNOWN. */
 int
 local_inspect(const struct provider *p, const char *id,
     struct sandbox_seen *out, struct err *e)
 {
 	bool ours;
 
-	if (look(p, id, out, &ours, e) < 0)
+	if (look_at_sandbox(p, id, out, &ours, e) < 0)
 		out->presence = PRESENCE_UNKNOWN;
 	str_copy(out->id, sizeof(out->id), id);
 	return 0;
 }
 
 static int
-compare(const void *a, const void *b)
+compare_names(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
 
 	return strcmp(*x, *y);
 }
 
-/* Adds what are names of sandboxes to a growing array. */
+/* Appends those names that are sandboxes' to an array that grows. */
 static void
-gather(char **from, char ***to, size_t *count)
+add_box_names(char **from, char ***to, size_t *count)
 {
 	for (char **n = from; *n != NULL; n++) {
 		if (!box_is_name(*n))
@@ -159,7 +159,7 @@ gather(char **from, char ***to, size_t *count)
 	}
 }
 
-/* Every name that has a directory, files or a group; sorted, repeated. */
+/* Names of all sandboxes with a box, files or a group; sorted, with repeats. */
 static int
 all_names(const struct provider *p, char ***out, size_t *count, struct err *e)
 {
@@ -174,10 +174,10 @@ all_names(const struct provider *p, char ***out, size_t *count, struct err *e)
 	    cgroup_find(p->conf->cgroup_root, &t, e) < 0 ||
 	    cgroup_names(&t, &groups, e) < 0)
 		return -1;
-	gather(boxes, out, count);
-	gather(stores, out, count);
-	gather(groups, out, count);
-	qsort(*out, *count, sizeof(**out), compare);
+	add_box_names(boxes, out, count);
+	add_box_names(stores, out, count);
+	add_box_names(groups, out, count);
+	qsort(*out, *count, sizeof(**out), compare_names);
 	return 0;
 }
 
@@ -195,12 +195,12 @@ local_list(const struct provider *p, struct sandbox_seen **out, size_t *count,
 		return -1;
 	seen = xcalloc(all, sizeof(*seen));
 	for (size_t i = 0; i < all; i++) {
-		struct err unknown; /* of one; the others are still told */
+		struct err unknown; /* of this sandbox; the list goes on */
 		bool ours;
 
 		if (i > 0 && str_equal(names[i], names[i - 1]))
 			continue;
-		if (look(p, names[i], &seen[n], &ours, &unknown) < 0)
+		if (look_at_sandbox(p, names[i], &seen[n], &ours, &unknown) < 0)
 			seen[n].presence = PRESENCE_UNKNOWN;
 		if (ours && seen[n].presence != PRESENCE_ABSENT)
 			n++;

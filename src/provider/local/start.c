@@ -1,4 +1,4 @@
-/* start.c: from a command line to a running bwrap. */
+/* start.c: starts bwrap with a given command line. */
 #include "provider/local/start.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ enum { STATUS_FD = BWRAP_FD__END, INFO_MAX = 4096 };
 _Static_assert((int)STATUS_FD < (int)SPAWN_FDS_MAX,
     "bwrap and its start have all their descriptors");
 
-/* Files of memory for bwrap to copy, where `sources` expects them. */
+/* Puts the texts of BWRAP_FILES into memory files, from which bwrap reads. */
 static int
 open_files(int *sources, struct err *e)
 {
@@ -43,9 +43,12 @@ open_files(int *sources, struct err *e)
 	return 0;
 }
 
-/* Whoever starts it may die before it knows init's pid. */
+/*
+ * Records this process, which becomes bwrap: the worker may die before it knows
+ * init's pid.
+ */
 static int
-note_bwrap(const struct start *s, struct err *e)
+note_bwrap(const struct bwrap_start *s, struct err *e)
 {
 	struct box_proc pr = { 0 };
 
@@ -55,9 +58,13 @@ note_bwrap(const struct start *s, struct err *e)
 	return box_set_proc(s->box, &pr, e);
 }
 
-/* Everything between fork and exec; *status is where its pipe is. */
+/*
+ * Does all that is to be done between fork and exec.  Returns only on failure;
+ * *status is then the descriptor for the error message.
+ */
 static int
-become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
+become_bwrap(const struct bwrap_start *s, int *sources, int *status,
+    struct err *e)
 {
 	struct rlimit no_core = { 0, 0 };
 
@@ -65,7 +72,7 @@ become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
 	setsid();
 	umask(022);
 	setrlimit(RLIMIT_CORE, &no_core);
-	/* before it can start anything: whoever looks must find it */
+	/* before the exec: local_runs() must find every process of bwrap */
 	if (cgroup_enter(s->cgroups, s->box->name, e) < 0 ||
 	    note_bwrap(s, e) < 0 || open_files(sources, e) < 0)
 		return -1;
@@ -79,14 +86,14 @@ become_bwrap(const struct start *s, int *sources, int *status, struct err *e)
 	return err_errno(e, "exec %s", s->argv[0]);
 }
 
-/* For spawn_orphan(): what a start is made of, and its descriptors. */
+/* The argument of spawn_orphan(). */
 struct orphan {
-	const struct start *start;
+	const struct bwrap_start *start;
 	int *sources;
 };
 
 static void
-become(void *arg)
+exec_orphan(void *arg)
 {
 	const struct orphan *o = arg;
 	struct err e = { 0 };
@@ -97,9 +104,9 @@ become(void *arg)
 	_exit(127);
 }
 
-/* All that comes out of a pipe until its end, at most `size` - 1 bytes. */
+/* Reads a pipe until end of file, at most `size` - 1 bytes. */
 static int
-drain(int fd, int64_t deadline_ms, char *out, size_t size, struct err *e)
+read_to_end(int fd, int64_t deadline_ms, char *out, size_t size, struct err *e)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	size_t len = 0;
@@ -124,26 +131,30 @@ drain(int fd, int64_t deadline_ms, char *out, size_t size, struct err *e)
 	return 0;
 }
 
-/* bwrap says {"child-pid": n, ...} once it has cloned, or dies. */
+/*
+ * Reads init's pid and records it.  bwrap writes {"child-pid": n, ...} after
+ * its clone(); if it dies first there is only end of file.
+ */
 static int
-read_init(const struct start *s, int info, int64_t deadline_ms, struct err *e)
+read_init_pid(const struct bwrap_start *s, int info, int64_t deadline_ms,
+    struct err *e)
 {
 	char text[INFO_MAX];
 	auto_json json_t *v = NULL;
 	struct box_proc pr;
 	int64_t pid;
 
-	if (drain(info, deadline_ms, text, sizeof(text), e) < 0)
+	if (read_to_end(info, deadline_ms, text, sizeof(text), e) < 0)
 		return -1;
 	if (json_parse(text, strlen(text), &v, e) < 0)
 		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
-		    "bwrap gave up");
+		    "bwrap ended before it had started the sandbox");
 	pid = json_integer_value(json_object_get(v, "child-pid"));
 	if (box_proc(s->box, &pr, e) < 0 || proc_find(pid, &pr.init, e) < 0)
 		return -1;
 	if (pr.init.pid == 0)
 		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
-		    "the sandbox died at once");
+		    "the sandbox's init died right after its start");
 	return box_set_proc(s->box, &pr, e);
 }
 
@@ -172,9 +183,10 @@ make_pair(struct pipe_pair *p, struct err *e)
 }
 
 /*
- * Makes the writing end one that reads as well.  bwrap would die of SIGPIPE when
- * its starter has died or given up, and the child that waits for bwrap's word
- * would hold the sandbox's socket and lock for ever.
+ * Opens the writing end for reading, too, so that the pipe always has a reader.
+ * Otherwise bwrap would die of SIGPIPE when the worker has died or given up,
+ * and bwrap's child, which waits for bwrap, would hold the sandbox's socket and
+ * lock for ever.
  */
 static int
 keep_reader(struct pipe_pair *p, struct err *e)
@@ -190,7 +202,7 @@ keep_reader(struct pipe_pair *p, struct err *e)
 }
 
 int
-start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
+start_bwrap(const struct bwrap_start *s, int64_t deadline_ms, struct err *e)
 {
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	auto_pair struct pipe_pair info = { -1, -1 }, status = { -1, -1 };
@@ -200,7 +212,7 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 
 	_Static_assert(BWRAP_FD_CONTROL == 3 && BWRAP_FD_LOCK == 4 &&
 		BWRAP_FD_ROOT == 5,
-	    "as above");
+	    "sources[] begins in this order");
 	if (null < 0)
 		return err_errno(e, "/dev/null");
 	if (make_pair(&info, e) < 0 || keep_reader(&info, e) < 0 ||
@@ -208,21 +220,21 @@ start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
 		return -1;
 	sources[BWRAP_FD_INFO] = info.w;
 	sources[STATUS_FD] = status.w;
-	if (spawn_orphan(become, &(struct orphan){ s, sources }, e) < 0)
+	if (spawn_orphan(exec_orphan, &(struct orphan){ s, sources }, e) < 0)
 		return -1;
 	CRASH_POINT("ensure.forked");
 	mem_close_fd(&info.w);
 	mem_close_fd(&status.w);
-	if (drain(status.r, deadline_ms, failure, sizeof(failure), e) < 0)
+	if (read_to_end(status.r, deadline_ms, failure, sizeof(failure), e) < 0)
 		return -1;
 	if (failure[0] != '\0')
 		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
 		    "the sandbox could not be started: %s", failure);
-	return read_init(s, info.r, deadline_ms, e);
+	return read_init_pid(s, info.r, deadline_ms, e);
 }
 
 static void
-become_trial(char *const *argv, int log)
+exec_trial(char *const *argv, int log)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	const int sources[] = { null, null, log };
@@ -246,11 +258,11 @@ start_try(char *const *argv, int64_t deadline_ms, char *line, size_t size)
 		return false;
 	pid = fork();
 	if (pid == 0)
-		become_trial(argv, log.w);
+		exec_trial(argv, log.w);
 	mem_close_fd(&log.w);
 	if (pid < 0)
 		return false;
-	if (drain(log.r, deadline_ms, line, size, &ignored) < 0)
+	if (read_to_end(log.r, deadline_ms, line, size, &ignored) < 0)
 		kill(pid, SIGKILL);
 	line[strcspn(line, "\n")] = '\0';
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -1,5 +1,5 @@
 /*
- * start.h: from a command line to a running bwrap.
+ * start.h: starts bwrap with a given command line.
  */
 #ifndef SANDLEASE_PROVIDER_LOCAL_START_H
 #define SANDLEASE_PROVIDER_LOCAL_START_H
@@ -12,28 +12,29 @@
 #include "provider/local/bwrap.h"
 #include "provider/provider.h"
 
-struct start {
+struct bwrap_start {
 	const struct provider *p;
 	const struct box *box;
 	const struct cgroup_tree *cgroups;
 	char *const *argv;
-	int control; /* listening */
-	int lock;    /* held */
-	int root;    /* likewise, of its root file system; -1: none */
-	int log;
+	int control; /* init's listening socket */
+	int lock;    /* of box_hold() */
+	int root;    /* of rootfs_hold(); -1: none */
+	int log;     /* agent.log */
 };
 
 /*
- * Starts bwrap as nobody's child, in its groups, with the descriptors of
- * enum bwrap_fd and no others, and records who it is.  Returns when init's
- * pid is known.  "start_failed" when it is not going to be.
+ * Starts bwrap in its cgroups, as a process that outlives this worker, with the
+ * descriptors of enum bwrap_fd and no others.  Records the pids of bwrap and
+ * init in the box, and returns when both are known.  "start_failed" when bwrap
+ * or init has died.
  */
-int start_bwrap(const struct start *s, int64_t deadline_ms, struct err *e)
+int start_bwrap(const struct bwrap_start *s, int64_t deadline_ms, struct err *e)
     MUST_CHECK;
 
 /*
- * Runs a command line to its end with /dev/null and a stderr of which the
- * first line is kept.  True when it exits with 0.
+ * Runs a program to its end, with /dev/null as stdin and stdout; the first line
+ * of its stderr is copied to `line`.  True when it exits with 0.
  */
 bool start_try(char *const *argv, int64_t deadline_ms, char *line, size_t size);
 

@@ -1,6 +1,6 @@
 /*
- * suspend.c: freezing and thawing a session's cell through the sandbox's init,
- * and thawing what a dead init has left frozen.
+ * suspend.c: freezes and thaws a session's cell through the sandbox's init, and
+ * thaws cells that a dead init has left frozen.
  */
 #include <unistd.h>
 
@@ -13,8 +13,9 @@
 #include "provider/local/local.h"
 
 /*
- * init writes, because it is the one who refuses what comes too late; the
- * kernel's word, read from here, is the proof.
+ * init writes to the freezer, because init refuses stale orders.  Then the host
+ * asks the kernel whether the cell is frozen, because init's answer is no
+ * proof.
  */
 int
 local_suspend(const struct provider *p, const struct agent_target *t,
@@ -34,7 +35,7 @@ local_suspend(const struct provider *p, const struct agent_target *t,
 	if (agent_freeze(p, t, order, fd, tree.ops->frozen, tree.ops->thawed,
 		deadline_ms, e) < 0)
 		return -1;
-	/* or it would be let go with those who waited for room on the disk */
+	/* else it would thaw with the cells that a full disk has frozen */
 	local_forget_frozen(p, t->session);
 	for (;;) {
 		if (cgroup_cell_frozen(&tree, b.name, t->session, &frozen, e) <
@@ -44,7 +45,7 @@ local_suspend(const struct provider *p, const struct agent_target *t,
 			return 0;
 		if (clock_left_ms(deadline_ms) == 0)
 			return err_set(e, ERR_UNAVAILABLE, CODE_NOT_FROZEN,
-			    "the session's processes did not come to a halt");
+			    "the session's processes did not freeze in time");
 		proc_nap(deadline_ms);
 	}
 }
