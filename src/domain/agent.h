@@ -1,7 +1,8 @@
 /*
- * agent.h: what is said of a session to its agent, and by it.
+ * agent.h: defines how a request names a session's wrapper, and the status that
+ * the wrapper answers.
  *
- * Only the words: talking to an agent is provider/link/link.h's.
+ * Types only: provider/link/link.h talks to an agent.
  */
 #ifndef SANDLEASE_DOMAIN_AGENT_H
 #define SANDLEASE_DOMAIN_AGENT_H
@@ -12,7 +13,7 @@
 #include "common/id.h"
 #include "domain/sandbox_id.h"
 
-/* Which session of which sandbox, and which of its lives. */
+/* A session in its sandbox, with the incarnation and generation meant. */
 struct agent_target {
 	char sandbox[SANDBOX_ID_MAX];
 	char incarnation[ID_MAX];
@@ -21,16 +22,16 @@ struct agent_target {
 	char instance[ID_MAX];
 };
 
-/* What its wrapper says it is doing. */
+/* The status that a session's wrapper reports. */
 struct agent_status {
-	bool answered; /* for callers who go on without an answer */
+	bool answered; /* false: the caller goes on without an answer */
 	bool busy;
 	int64_t running, streams, relays, idle_ms;
 	int64_t relay_idle_ms; /* since the last byte; -1: never one */
 	int64_t quiet_ms; /* since the last byte of output, stream or port */
-	int64_t cpu_ms;   /* used by all but the wrapper; -1: not told */
-	int64_t limit_ms; /* until what runs ends by its own limit; 0: none */
-	int64_t served;   /* calls it took since it was launched */
+	int64_t cpu_ms;   /* used by all but the wrapper; -1: not reported */
+	int64_t limit_ms; /* until the commands' own time limit; 0: none */
+	int64_t served;   /* calls since the wrapper was launched */
 };
 
 #endif

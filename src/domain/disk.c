@@ -1,4 +1,4 @@
-/* disk.c: whom to stop when a shared disk runs full. */
+/* disk.c: chooses the session to freeze when a shared disk runs full. */
 #include "domain/disk.h"
 
 enum { GROWTH_MIN = 1024 * 1024, PARTS = 4, HURRY = 32 };
@@ -11,7 +11,7 @@ disk_room(int64_t free_bytes, int64_t total_bytes, int64_t free_files,
 
 	if (total_files <= 0)
 		return free_bytes;
-	/* the product of such numbers may not fit into an integer */
+	/* double: the product may not fit into 64 bits */
 	by_files = (int64_t)((double)total_bytes * (double)free_files /
 	    (double)total_files);
 	return by_files < free_bytes ? by_files : free_bytes;
@@ -23,7 +23,7 @@ disk_critical(int64_t low)
 	return low / PARTS;
 }
 
-/* Not at the mark itself, or freezing and thawing would take turns. */
+/* Above the mark itself, or freezing and thawing would alternate. */
 int64_t
 disk_relaxed(int64_t low)
 {
@@ -44,7 +44,10 @@ fastest(const struct disk_user *u, size_t count, int64_t least)
 	return found;
 }
 
-/* One of which nothing was seen may be the one that hides all. */
+/*
+ * With hidden_only, a session of 0 bytes counts, too: it may hide all that it
+ * has.
+ */
 static int
 largest(const struct disk_user *u, size_t count, bool hidden_only)
 {
@@ -74,7 +77,7 @@ furthest_over(const struct disk_user *u, size_t count)
 	return found;
 }
 
-/* Twice what was seen: the host writes, too. */
+/* The host writes, too, so up to twice the growth of the sessions is normal. */
 static bool
 is_unexplained(const struct disk_user *u, size_t count, int64_t fall)
 {
@@ -87,9 +90,9 @@ is_unexplained(const struct disk_user *u, size_t count, int64_t fall)
 }
 
 /*
- * The first to be frozen is whoever writes most.  From then on only who would
- * use up what is left within some thirty such looks: a line in a log may be
- * written by anybody.
+ * The first session to be frozen is the fastest writer.  After that, a session
+ * is frozen only if its growth would use up the free space within some thirty
+ * such intervals: any session may write a line to a log.
  */
 int
 disk_heaviest(const struct disk_user *u, size_t count, int64_t free_before,
@@ -108,7 +111,7 @@ disk_heaviest(const struct disk_user *u, size_t count, int64_t free_before,
 		any_frozen = any_frozen || u[i].frozen;
 	found =
 	    fastest(u, count, any_frozen ? free_now / HURRY + 1 : GROWTH_MIN);
-	/* who wrote it all has ended */
+	/* the session that wrote has ended or paused: take the largest */
 	if (found < 0 && !any_frozen)
 		found = largest(u, count, false);
 	return found;

@@ -1,4 +1,4 @@
-/* identity.c: under which name a key's user commits. */
+/* identity.c: makes a git author of the user id of a key. */
 #include "domain/identity.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@ may_be_in_name(unsigned char c)
 	return c >= ' ' && c != 0x7f && c != '<' && c != '>';
 }
 
-/* user@host, of characters that need no quotes. */
+/* user@host, with only characters that need no quotes. */
 static bool
 is_address(const char *s)
 {
@@ -32,15 +32,18 @@ is_address(const char *s)
 	return true;
 }
 
-/* The longest beginning of it that a name may have, or "user". */
+/*
+ * Copies the characters of `user` that git keeps, up to the maximum length;
+ * "user" if no letter or digit is left.
+ */
 static void
-take_name(const char *user, char out[IDENTITY_NAME_MAX])
+copy_name(const char *user, char out[IDENTITY_NAME_MAX])
 {
 	size_t n = 0;
 	bool letter = false;
 
 	for (const char *s = user; *s != '\0'; s++) {
-		/* a name that is too long ends where a character does */
+		/* cut before a character of UTF-8, not within one */
 		if (n >= IDENTITY_NAME_MAX - 5 &&
 		    ((unsigned char)*s & 0xc0) != 0x80)
 			break;
@@ -55,9 +58,9 @@ take_name(const char *user, char out[IDENTITY_NAME_MAX])
 		str_copy(out, IDENTITY_NAME_MAX, "user");
 }
 
-/* A part of an address: a-z, 0-9 and '-' for whatever else it had. */
+/* Copies `s` as a part of an address: a-z, 0-9, and '-' for the rest. */
 static void
-take_part(const char *s, char out[PART_MAX])
+copy_address_part(const char *s, char out[PART_MAX])
 {
 	size_t n = 0;
 
@@ -77,13 +80,13 @@ identity_of(const char *org, const char *user, struct identity *out)
 {
 	char who[PART_MAX], where[PART_MAX];
 
-	take_name(user, out->name);
+	copy_name(user, out->name);
 	if (is_address(user)) {
 		str_copy(out->email, sizeof(out->email), user);
 		return;
 	}
-	take_part(user, who);
-	take_part(org, where);
+	copy_address_part(user, who);
+	copy_address_part(org, where);
 	snprintf(out->email, sizeof(out->email), "%s@%s%ssandlease.invalid",
 	    who[0] != '\0' ? who : "user", where, where[0] != '\0' ? "." : "");
 }

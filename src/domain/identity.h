@@ -1,9 +1,10 @@
 /*
- * identity.h: under which name a key's user commits.
+ * identity.h: makes a git author (name and address) of the user id of a key.
  *
- * Ids of users may hold anything; git refuses a name that is only punctuation
- * and cannot keep angle brackets or control characters in one.  Who has no
- * address gets one that can never be delivered.  Pure.
+ * A user id may hold any characters.  git refuses a name that is only
+ * punctuation, and drops angle brackets and control characters from a name.  A
+ * user id that is no mail address gets an address below .invalid, to which no
+ * mail can be delivered.  Pure.
  */
 #ifndef SANDLEASE_DOMAIN_IDENTITY_H
 #define SANDLEASE_DOMAIN_IDENTITY_H
@@ -15,7 +16,7 @@ struct identity {
 	char email[IDENTITY_EMAIL_MAX];
 };
 
-/* org may be "". */
+/* Fills in *out; `org` may be "". */
 void identity_of(const char *org, const char *user, struct identity *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* sandbox_id.c: which sandbox a session lives in. */
+/* sandbox_id.c: derives the id of the sandbox that a session lives in. */
 #include "domain/sandbox_id.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { HASH_HEX_LEN = 48, PREFIX_LEN = 3 };
 static const char *const PREFIXES[] = { "ses", "org", "usr", "bot", "ubt" };
 
 static void
-make(const char *prefix, const char *input, char out[SANDBOX_ID_MAX])
+format_id(const char *prefix, const char *input, char out[SANDBOX_ID_MAX])
 {
 	char hex[TOKEN_HASH_HEX_MAX];
 
@@ -21,7 +21,7 @@ make(const char *prefix, const char *input, char out[SANDBOX_ID_MAX])
 	snprintf(out, SANDBOX_ID_MAX, "%s-%.*s", prefix, HASH_HEX_LEN, hex);
 }
 
-/* The owner as it is hashed: "<org>__<user>", with the bot behind. */
+/* The text to hash for a shared sandbox: "<org>__<user>", then the bot. */
 static char *
 shared_input(const struct sandbox_owner *o)
 {
@@ -43,11 +43,11 @@ sandbox_id_derive(const struct sandbox_owner *o, bool isolated,
 	auto_free char *input = NULL;
 
 	if (isolated) {
-		make("ses", o->session, out);
+		format_id("ses", o->session, out);
 		return;
 	}
 	input = shared_input(o);
-	make(SHARED[!str_empty(o->bot)][!str_empty(o->org)], input, out);
+	format_id(SHARED[!str_empty(o->bot)][!str_empty(o->org)], input, out);
 }
 
 bool
@@ -74,7 +74,7 @@ sandbox_id_check(const char *id, struct err *e)
 		HASH_HEX_LEN))
 		return 0;
 	if (strstr(id, "__") != NULL && strlen(id) < SANDBOX_ID_MAX)
-		return 0; /* legacy: raw, as it was stored */
+		return 0; /* legacy: stored without hashing */
 	return err_set(e, ERR_INTERNAL, CODE_BAD_SANDBOX_ID,
 	    "\"%.64s\" is not a sandbox id", id);
 }

@@ -1,4 +1,4 @@
-/* state.c: the words for states, as types. */
+/* state.c: reads the words for states into enums. */
 #include "domain/state.h"
 
 #include <stddef.h>
@@ -39,7 +39,7 @@ const char *const SANDBOX_STATES[] = {
 const char *const ISOLATION_NAMES[] = { "session", "shared", NULL };
 
 static int
-find(const char *const words[], const char *word, int otherwise)
+find_word(const char *const words[], const char *word, int otherwise)
 {
 	for (int i = 0; words[i] != NULL; i++)
 		if (str_equal(words[i], word))
@@ -50,19 +50,22 @@ find(const char *const words[], const char *word, int otherwise)
 enum session_state
 state_session_parse(const char *word)
 {
-	return (enum session_state)find(SESSION_STATES, word, SESSION_UNKNOWN);
+	return (
+	    enum session_state)find_word(SESSION_STATES, word, SESSION_UNKNOWN);
 }
 
 enum lease_state
 state_lease_parse(const char *word)
 {
-	return (enum lease_state)find(LEASE_STATES, word, LEASE_STOP_NEEDED);
+	return (
+	    enum lease_state)find_word(LEASE_STATES, word, LEASE_STOP_NEEDED);
 }
 
 enum sandbox_state
 state_sandbox_parse(const char *word)
 {
-	return (enum sandbox_state)find(SANDBOX_STATES, word, SANDBOX_UNKNOWN);
+	return (
+	    enum sandbox_state)find_word(SANDBOX_STATES, word, SANDBOX_UNKNOWN);
 }
 
 bool

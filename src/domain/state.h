@@ -1,18 +1,19 @@
 /*
- * state.h: the words for states, as types.
+ * state.h: reads the words for states into enums.
  *
- * A word is read once, where its row is (state_..._parse), and written where it
- * leaves us; in between it is one of these, and a switch over it names them
- * all.  The same words stand in the columns' CHECKs (t/sql/transitions.t holds
- * them together).  What leads from one to another is rows in the database:
- * session_transition and lease_transition.
+ * state_..._parse() reads a word once, next to its row; the word is written
+ * again only for clients and the database.  In between the state is an enum,
+ * and each switch names all its values.  The same words stand in the CHECKs of
+ * the columns (t/sql/transitions.t compares them).  Which transitions are
+ * allowed is in tables of the database: session_transition and
+ * lease_transition.
  */
 #ifndef SANDLEASE_DOMAIN_STATE_H
 #define SANDLEASE_DOMAIN_STATE_H
 
 #include <stdbool.h>
 
-/* Unknown: there is no such row, or another release's word is in it. */
+/* SESSION_UNKNOWN: there is no row, or it has a word of another release. */
 enum session_state {
 	SESSION_UNKNOWN,
 	SESSION_INITIALIZING,
@@ -25,7 +26,7 @@ enum session_state {
 	SESSION_LOST
 };
 
-/* Who owns a session's wrapper. */
+/* Whether a generation owns the session's wrapper, or must be stopped. */
 enum lease_state {
 	LEASE_NONE,
 	LEASE_OWNS_WRAPPER,
@@ -44,21 +45,21 @@ enum sandbox_state {
 
 enum isolation { ISOLATION_SESSION, ISOLATION_SHARED };
 
-/* Their words, by number; NULL at the end. */
+/* The words, indexed by the enums above; NULL at the end. */
 extern const char *const SESSION_STATES[]; /* "" when unknown */
 extern const char *const LEASE_STATES[];
 extern const char *const SANDBOX_STATES[]; /* "" when unknown */
 extern const char *const ISOLATION_NAMES[];
 
 enum session_state state_session_parse(const char *word);
-/* What cannot be read is owned and due for clean-up, never none. */
+/* An unknown word becomes LEASE_STOP_NEEDED: there may be a wrapper. */
 enum lease_state state_lease_parse(const char *word);
 enum sandbox_state state_sandbox_parse(const char *word);
 
-/* It is on its way to another state, and somebody may want to wait. */
+/* Whether the session is on its way to another state; a client may wait. */
 bool state_session_moves(enum session_state s);
 
-/* It is over, or will be: nothing is begun in it any more. */
+/* Whether the session is deleted or being deleted: it takes no new work. */
 bool state_session_ends(enum session_state s);
 
 #endif
