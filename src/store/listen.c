@@ -1,4 +1,4 @@
-/* listen.c: being told by the database that something has happened. */
+/* listen.c: waits for notifications of the database (LISTEN/NOTIFY). */
 #include "store/listen.h"
 
 #include <errno.h>
@@ -25,9 +25,9 @@ listen_begin(struct store *st, const char *channel, struct err *e)
 	return store_script(st, sql, e);
 }
 
-/* True when something was notified; all of it is taken. */
+/* Takes all notifications that have arrived; false: there was none. */
 static bool
-take_all(PGconn *conn)
+drain_notifications(PGconn *conn)
 {
 	bool any = false;
 
@@ -49,7 +49,7 @@ listen_wait(struct store *st, int other_fd, int64_t deadline_ms,
 		if (conn == NULL || PQconsumeInput(conn) == 0)
 			return store_conn_lost(st, e);
 		*why = LISTEN_TOLD;
-		if (take_all(conn))
+		if (drain_notifications(conn))
 			return 0;
 		p[0].fd = PQsocket(conn);
 		n = poll(p, ARRAY_LEN(p), (int)clock_left_ms(deadline_ms));
@@ -74,5 +74,5 @@ listen_end(struct store *st)
 	if (store_script(st, "UNLISTEN *", &ignored) < 0)
 		store_disconnect(st);
 	else
-		(void)take_all(store_conn_peek(st));
+		(void)drain_notifications(store_conn_peek(st));
 }

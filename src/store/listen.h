@@ -1,9 +1,9 @@
 /*
- * listen.h: being told by the database that something has happened.
+ * listen.h: waits for notifications of the database (LISTEN/NOTIFY).
  *
- * One waits at a time.  Between listen_begin and listen_end statements may be
- * run; what is notified meanwhile is kept.  A connection that is lost takes the
- * listening along: listen_wait says so.
+ * A store listens for one caller at a time.  Statements may be run between
+ * listen_begin and listen_end; notifications that arrive meanwhile are kept.
+ * If the connection is lost, so is the LISTEN: listen_wait then fails.
  */
 #ifndef SANDLEASE_STORE_LISTEN_H
 #define SANDLEASE_STORE_LISTEN_H
@@ -11,20 +11,23 @@
 #include "store/store.h"
 
 enum listen_why {
-	LISTEN_TOLD,
+	LISTEN_TOLD, /* a notification has arrived */
 	LISTEN_TIME, /* the deadline, or a signal */
 	LISTEN_GONE  /* the other descriptor's peer has hung up */
 };
 
-/* What is notified on the channel from now on will be told. */
+/* From now on listen_wait reports what is notified on `channel`. */
 int listen_begin(struct store *st, const char *channel, struct err *e)
     MUST_CHECK;
 
-/* Waits; `other_fd` is watched for its peer hanging up, -1 for none. */
+/*
+ * Waits for a notification, or until the peer of `other_fd` (-1: none) hangs
+ * up, or until deadline_ms; *why says which.
+ */
 int listen_wait(struct store *st, int other_fd, int64_t deadline_ms,
     enum listen_why *why, struct err *e) MUST_CHECK;
 
-/* Best effort: what cannot be ended is ended with its connection. */
+/* Best effort: if UNLISTEN fails, the connection is closed. */
 void listen_end(struct store *st);
 
 #endif

@@ -61,9 +61,10 @@ is_applied(struct store *st, const char *name, bool *applied, struct err *e)
 }
 
 /*
- * Asks first, so that PostgreSQL's log has no error for each migration of a
- * schema that is up to date.  The name's primary key would refuse a second
- * time, and the whole transaction with it.
+ * Asks first whether the migration is applied, so that PostgreSQL's log has no
+ * error for each migration of a schema that is up to date.  Safety does not
+ * depend on that: the primary key on the name makes a second application fail,
+ * and the whole transaction with it.
  */
 static int
 apply_migration(struct store *st, const char *dir, const char *name,
@@ -146,6 +147,6 @@ migrate(struct store *st, const char *dir, size_t *applied, struct err *e)
 	if (rc == 0)
 		rc = each_script(st, dir, "functions", apply_function, applied,
 		    e);
-	store_disconnect(st); /* and with it the lock */
+	store_disconnect(st); /* releases the advisory lock, too */
 	return rc;
 }

@@ -1,8 +1,9 @@
 /*
  * migrate.h: brings the schema up to date.
  *
- * Migrations go forward only, one transaction each, recorded by name;
- * functions are replaced on each deploy.  Two migrations at once: one waits.
+ * Migrations go forward only, in one transaction each, and are recorded by
+ * name.  Functions are replaced on each deploy.  If two processes migrate at
+ * once, the second waits for the first.
  */
 #ifndef SANDLEASE_STORE_MIGRATE_H
 #define SANDLEASE_STORE_MIGRATE_H

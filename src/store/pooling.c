@@ -1,14 +1,14 @@
 /*
- * pooling.c: whether a connection to the database is one's own.
+ * pooling.c: checks that a connection to the database keeps its server process.
  *
- * A pooler in transaction mode gives each transaction whatever server process
- * is free.  One connection alone cannot tell: while nobody else asks, it gets the
- * same process each time.
+ * A pooler in transaction mode gives each transaction any server process that
+ * is free.  One connection alone cannot notice that: it gets the same process
+ * each time while no other client sends statements.
  */
 #include "store/pooling.h"
 
 enum {
-	/* with others at work in the pool, one round may look right by chance */
+	/* while other clients use the pool, one round may succeed by chance */
 	ROUNDS = 16
 };
 
@@ -21,8 +21,8 @@ pooling_refuse(struct err *e, const char *lost)
 }
 
 /*
- * A pooler that takes the process used last gives this one's to the other
- * connection; one that takes them in turn gives this connection another.
+ * A pooler that prefers the process used last gives the process of `st` to
+ * `other`.  A pooler that takes its processes in turn gives `st` a new one.
  */
 int
 pooling_check(struct store *st, struct store *other, server_pid_fn *server_pid,

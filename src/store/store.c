@@ -1,4 +1,4 @@
-/* store.c: the database, by named statement; libpq ends here. */
+/* store.c: runs named statements on the database, with libpq. */
 #include "store/store.h"
 
 #include <inttypes.h>
@@ -27,9 +27,9 @@ struct store {
 	PGconn *conn; /* NULL until the first statement, and after a failure */
 	char *conninfo;
 	char *program;
-	json_t *settings; /* of the connection: name -> text */
-	bool ended;       /* the server has said good-bye */
-	bool suspect;     /* the last one was a pooler's, in transaction mode */
+	json_t *settings; /* for each new connection: name -> text */
+	bool ended;       /* the server has announced its shutdown */
+	bool suspect;     /* the last connection was pooled by transaction */
 	bool prepared[STMT__MAX];
 };
 
@@ -159,7 +159,7 @@ store_free(struct store *st)
 
 /* libpq's messages end in a newline and may have several lines. */
 static int
-unavailable(struct store *st, struct err *e)
+fail_unavailable(struct store *st, struct err *e)
 {
 	char first[ERR_MSG_MAX];
 
@@ -170,9 +170,12 @@ unavailable(struct store *st, struct err *e)
 	    "the database cannot be reached: %s", first);
 }
 
-/* What comes unasked: an end, or a warning for whoever reads stderr. */
+/*
+ * libpq's callback for notices: the server shuts down, or it warns of something
+ * (to stderr).
+ */
 static void
-take_notice(void *arg, const PGresult *r)
+on_notice(void *arg, const PGresult *r)
 {
 	struct store *st = arg;
 	const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
@@ -183,9 +186,9 @@ take_notice(void *arg, const PGresult *r)
 		fputs(PQresultErrorMessage(r), stderr);
 }
 
-/* What our own functions say beside the message is for programs: JSON. */
+/* In DETAIL our own SQL functions put JSON, for the members of the answer. */
 static void
-take_detail(const PGresult *r, const char *state, struct err *e)
+copy_detail(const PGresult *r, const char *state, struct err *e)
 {
 	const char *detail = PQresultErrorField(r, PG_DIAG_MESSAGE_DETAIL);
 
@@ -196,7 +199,8 @@ take_detail(const PGresult *r, const char *state, struct err *e)
 
 /*
  * A statement that this connection prepared is gone, or another client prepared
- * it: the pooler was switched to transaction mode.  The statement did nothing.
+ * it: the pooler was switched to transaction mode.  The statement had no
+ * effect.
  */
 static int
 refuse_pooled(struct store *st, struct err *e)
@@ -207,7 +211,7 @@ refuse_pooled(struct store *st, struct err *e)
 }
 
 static int
-explain(const PGresult *r, const char *what, struct err *e)
+set_sql_error(const PGresult *r, const char *what, struct err *e)
 {
 	const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
 	const char *constraint = PQresultErrorField(r, PG_DIAG_CONSTRAINT_NAME);
@@ -222,7 +226,7 @@ explain(const PGresult *r, const char *what, struct err *e)
 			    str_equal(constraint, m->constraint)))) {
 			err_set(e, m->kind, m->code, "%s",
 			    msg != NULL ? msg : code_word(m->code));
-			take_detail(r, state, e);
+			copy_detail(r, state, e);
 			return -1;
 		}
 	}
@@ -230,9 +234,9 @@ explain(const PGresult *r, const char *what, struct err *e)
 	    msg != NULL ? msg : "no message", state != NULL ? state : "-----");
 }
 
-/* Judges a result and frees it unless the caller takes it. */
+/* Sets e if the statement failed; frees the result unless *out gets it. */
 static int
-judge(struct store *st, PGresult *r, const char *what, PGresult **out,
+check_result(struct store *st, PGresult *r, const char *what, PGresult **out,
     struct err *e)
 {
 	ExecStatusType s = PQresultStatus(r);
@@ -240,9 +244,9 @@ judge(struct store *st, PGresult *r, const char *what, PGresult **out,
 
 	if (s != PGRES_TUPLES_OK && s != PGRES_COMMAND_OK) {
 		if (PQstatus(st->conn) != CONNECTION_OK)
-			rc = unavailable(st, e);
+			rc = fail_unavailable(st, e);
 		else
-			rc = explain(r, what, e);
+			rc = set_sql_error(r, what, e);
 		if (e->code == CODE_TRANSACTION_POOLING)
 			rc = refuse_pooled(st, e);
 	}
@@ -257,14 +261,15 @@ static int
 ask_settings(struct store *st, const char *sql, const char *settings,
     PGresult **out, struct err *e)
 {
-	return judge(st,
+	return check_result(st,
 	    PQexecParams(st->conn, sql, 1, NULL, &settings, NULL, NULL, 0),
 	    "settings", out, e);
 }
 
 /*
- * A pooler lets us in at once, and keeps the first statement for minutes while
- * there is no server behind it: to connect is to have had an answer.
+ * A pooler accepts a connection at once, and holds the first statement for
+ * minutes while there is no server behind it.  So a connection counts only
+ * after the first answer.
  */
 static bool
 is_answered(PGconn *conn, int64_t deadline_ms)
@@ -275,7 +280,7 @@ is_answered(PGconn *conn, int64_t deadline_ms)
 		if (poll(&p, 1, clock_left_ms(deadline_ms)) == 0)
 			return false;
 		if (PQconsumeInput(conn) == 0)
-			return true; /* its end is an answer, too */
+			return true; /* closed: PQgetResult() reports it */
 	}
 	return true;
 }
@@ -286,7 +291,7 @@ ask_first(struct store *st, const char *sql, struct err *e)
 	PGresult *r, *more;
 
 	if (PQsendQuery(st->conn, sql) == 0)
-		return unavailable(st, e);
+		return fail_unavailable(st, e);
 	if (!is_answered(st->conn, clock_ms() + FIRST_MS)) {
 		store_disconnect(st);
 		return err_set(e, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE,
@@ -295,17 +300,18 @@ ask_first(struct store *st, const char *sql, struct err *e)
 	r = PQgetResult(st->conn);
 	while ((more = PQgetResult(st->conn)) != NULL)
 		PQclear(more);
-	return judge(st, r, "settings", NULL, e);
+	return check_result(st, r, "settings", NULL, e);
 }
 
 /*
- * Settings go by a statement, because a pooler drops the options of a
- * connection without a word, and quotas and timeouts with them.  They are read
- * back in a transaction of their own.  A pooler may also hand on a connection as
- * its last client left it: prepared statements, locks and settings.
+ * Sets the connection's settings with a statement: a pooler silently drops the
+ * options of a connection, and quotas and timeouts would be lost.  They are
+ * read back in a transaction of their own.  DISCARD ALL comes first, because a
+ * pooler may pass on a connection with its last client's prepared statements,
+ * locks and settings.
  */
 static int
-make_session(struct store *st, struct err *e)
+configure_connection(struct store *st, struct err *e)
 {
 	static const char SET[] = "SELECT count(set_config(k, v, false))"
 				  " FROM json_each_text($1::json) AS t (k, v)";
@@ -329,7 +335,7 @@ make_session(struct store *st, struct err *e)
 }
 
 static int
-connect_now(struct store *st, struct err *e)
+reconnect(struct store *st, struct err *e)
 {
 	const char *const keys[] = { "connect_timeout", "dbname",
 		"application_name", NULL };
@@ -338,47 +344,48 @@ connect_now(struct store *st, struct err *e)
 	store_disconnect(st);
 	st->conn = PQconnectdbParams(keys, values, 1);
 	if (PQstatus(st->conn) != CONNECTION_OK)
-		return unavailable(st, e);
-	PQsetNoticeReceiver(st->conn, take_notice, st);
-	if (make_session(st, e) == 0 &&
+		return fail_unavailable(st, e);
+	PQsetNoticeReceiver(st->conn, on_notice, st);
+	if (configure_connection(st, e) == 0 &&
 	    (!st->suspect || store_check_pooling(st, e) == 0)) {
 		st->suspect = false;
 		return 0;
 	}
 	st->suspect = st->suspect || e->code == CODE_TRANSACTION_POOLING;
-	store_disconnect(st); /* never used without its settings */
+	store_disconnect(st); /* never use it without its settings */
 	return -1;
 }
 
 /*
- * A server that restarted while we were idle has said so and closed the
- * socket; noticing before a statement is sent is what makes the next one safe
- * to send.  One read takes the message, only another one sees the end.
+ * Whether an idle connection still works.  A server that has restarted
+ * meanwhile has sent a message and closed the socket.  This must be noticed
+ * before a statement is sent: a statement that fails is not sent a second time.
+ * The first read gets the message, only a second one sees the end of file.
  */
 static bool
-still_there(struct store *st)
+is_alive(struct store *st)
 {
 	struct pollfd p = { .fd = PQsocket(st->conn), .events = POLLIN };
 
 	while (poll(&p, 1, 0) > 0)
 		if (PQconsumeInput(st->conn) == 0)
 			return false;
-	(void)PQisBusy(st->conn); /* reads what was consumed */
+	(void)PQisBusy(st->conn); /* parses the consumed input */
 	return PQstatus(st->conn) == CONNECTION_OK && !st->ended;
 }
 
 static int
-connected(struct store *st, struct err *e)
+ensure_connected(struct store *st, struct err *e)
 {
-	if (st->conn != NULL && still_there(st))
+	if (st->conn != NULL && is_alive(st))
 		return 0;
-	return connect_now(st, e);
+	return reconnect(st, e);
 }
 
 struct pg_conn *
 store_conn(struct store *st, struct err *e)
 {
-	return connected(st, e) < 0 ? NULL : st->conn;
+	return ensure_connected(st, e) < 0 ? NULL : st->conn;
 }
 
 /* Another store with the same settings and a connection of its own. */
@@ -399,14 +406,14 @@ ask_server_pid(struct store *st, struct err *e)
 	PGresult *r;
 	long pid = 0;
 
-	if (connected(st, e) < 0)
+	if (ensure_connected(st, e) < 0)
 		return 0;
 	r = PQexec(st->conn, "SELECT pg_backend_pid()");
 	if (PQresultStatus(r) == PGRES_TUPLES_OK)
 		pid = strtol(PQgetvalue(r, 0, 0), NULL, 10);
 	PQclear(r);
 	if (pid == 0)
-		unavailable(st, e);
+		fail_unavailable(st, e);
 	return pid;
 }
 
@@ -429,7 +436,7 @@ store_conn_peek(struct store *st)
 int
 store_conn_lost(struct store *st, struct err *e)
 {
-	return unavailable(st, e);
+	return fail_unavailable(st, e);
 }
 
 static int
@@ -439,8 +446,8 @@ prepare(struct store *st, enum stmt stmt, struct err *e)
 
 	if (st->prepared[stmt])
 		return 0;
-	if (judge(st, PQprepare(st->conn, s->name, s->sql, 0, NULL), s->name,
-		NULL, e) < 0)
+	if (check_result(st, PQprepare(st->conn, s->name, s->sql, 0, NULL),
+		s->name, NULL, e) < 0)
 		return -1;
 	st->prepared[stmt] = true;
 	return 0;
@@ -455,10 +462,10 @@ store_run(struct store *st, enum stmt stmt, const char *const *params,
 
 	if (count != s->params)
 		abort();
-	if (connected(st, e) < 0 || prepare(st, stmt, e) < 0)
+	if (ensure_connected(st, e) < 0 || prepare(st, stmt, e) < 0)
 		return -1;
-	/* params[0] is the macro's own: an empty list is not an array */
-	if (judge(st,
+	/* params[0] is STORE_RUN's NULL: C has no empty arrays */
+	if (check_result(st,
 		PQexecPrepared(st->conn, s->name, (int)count, params + 1, NULL,
 		    NULL, 0),
 		s->name, &r, e) < 0)
@@ -475,9 +482,9 @@ store_run(struct store *st, enum stmt stmt, const char *const *params,
 int
 store_script(struct store *st, const char *sql, struct err *e)
 {
-	if (connected(st, e) < 0)
+	if (ensure_connected(st, e) < 0)
 		return -1;
-	return judge(st, PQexec(st->conn, sql), "script", NULL, e);
+	return check_result(st, PQexec(st->conn, sql), "script", NULL, e);
 }
 
 size_t

@@ -1,10 +1,11 @@
 /*
- * store.h: the database, by named statement.
+ * store.h: runs named statements on the database.
  *
- * Statements live in sql/statements and are prepared on first use.  A store
- * is one connection; it reconnects by itself when the last one is gone, and a
- * statement on a dead database fails with ERR_UNAVAILABLE.  Nothing here
- * retries a statement: whether it was carried out cannot be known.
+ * Statements live in sql/statements and are prepared on first use.  A store is
+ * one connection; it reconnects by itself when the last one is gone.  A
+ * statement fails with ERR_UNAVAILABLE if the database cannot be reached.  The
+ * store never retries a statement, because it cannot know whether the first try
+ * had effect.
  */
 #ifndef SANDLEASE_STORE_STORE_H
 #define SANDLEASE_STORE_STORE_H
@@ -19,7 +20,7 @@
 #include "store/stmt_table.h"
 
 struct store;
-struct rows; /* what a statement answered */
+struct rows; /* the result of a statement */
 
 #define auto_rows __attribute__((cleanup(rows_free)))
 
@@ -28,20 +29,21 @@ struct store_options {
 	int statement_timeout_ms; /* lock_timeout is at most 2 s */
 };
 
-/* Never fails: connecting happens with the first statement. */
+/* Never fails: the first statement connects. */
 struct store *store_new(const char *conninfo, const struct store_options *o);
 void store_free(struct store *st);
 
 /*
- * The service's own limits that SQL must know: quotas, for those orgs that have
- * none of theirs, and how old a session may get.  They are set, and read back,
- * on the next connection.  Without them there are none.
+ * Passes the service's limits to SQL: quotas, for orgs without quotas of their
+ * own, and how old a session may get.  The next connection sets them and reads
+ * them back.  A store for which this is not called has no such limits.
  */
 void store_limits(struct store *st, const struct conf *c);
 
 /*
- * Runs one statement.  Parameters are text, NULL is SQL's; as many as the
- * statement names, or the process aborts.  *out (may be NULL) is the caller's.
+ * Runs one statement.  Parameters are text; NULL is SQL's NULL.  The process
+ * aborts if there are more or fewer than the statement names.  The caller owns
+ * *out (`out` may be NULL).
  */
 #define STORE_RUN(st, stmt, out, e, ...)                                       \
 	store_run((st), (stmt), (const char *const[]){ NULL, ##__VA_ARGS__ },  \
@@ -54,10 +56,11 @@ int store_run(struct store *st, enum stmt stmt, const char *const *params,
 int store_script(struct store *st, const char *sql, struct err *e) MUST_CHECK;
 
 /*
- * Checks, with a second connection, that each has a server process of its own:
- * behind a pooler in transaction mode locks, settings and prepared statements
- * would be anybody's.  ERR_UNAVAILABLE "transaction_pooling" if not.  So is every
- * statement, from the first one that notices until a connection passes this check.
+ * Checks, with a second connection, that each has a server process of its own;
+ * else ERR_UNAVAILABLE "transaction_pooling".  Behind a pooler in transaction
+ * mode clients would share locks, settings and prepared statements.  Once a
+ * statement has noticed such a pooler, every statement fails with the same
+ * error until a new connection passes this check.
  */
 int store_check_pooling(struct store *st, struct err *e) MUST_CHECK;
 
@@ -65,7 +68,7 @@ int store_check_pooling(struct store *st, struct err *e) MUST_CHECK;
 void store_disconnect(struct store *st);
 
 size_t rows_count(const struct rows *r);
-/* "" for SQL's NULL; a column the statement does not have aborts. */
+/* "" for SQL's NULL.  Aborts if the statement has no such column. */
 const char *rows_text(const struct rows *r, size_t row, const char *column);
 int64_t rows_int(const struct rows *r, size_t row, const char *column);
 bool rows_bool(const struct rows *r, size_t row, const char *column);

@@ -1,5 +1,5 @@
 /*
- * store_conn.h: the connection of a store, for the other files of this room.
+ * store_conn.h: gives the other files of this room a store's connection.
  */
 #ifndef SANDLEASE_STORE_STORE_CONN_H
 #define SANDLEASE_STORE_STORE_CONN_H
@@ -8,13 +8,13 @@
 
 struct pg_conn; /* libpq's PGconn */
 
-/* The connection, made anew if the last one is gone; NULL with e set. */
+/* The connection; reconnects if it is gone.  NULL with e set. */
 struct pg_conn *store_conn(struct store *st, struct err *e);
 
-/* As it is: NULL when there is none. */
+/* The connection without reconnecting; NULL: there is none. */
 struct pg_conn *store_conn_peek(struct store *st);
 
-/* Drops a connection that turned out to be dead; -1 and why. */
+/* Closes a dead connection and sets e; always -1. */
 int store_conn_lost(struct store *st, struct err *e);
 
 #endif
