@@ -1,4 +1,4 @@
-/* access.c: who asks, from headers or the dashboard's cookie. */
+/* access.c: authenticates a call by its API key or the dashboard's cookie. */
 #include "api/gate/access.h"
 
 #include <stdio.h>
@@ -27,15 +27,15 @@ access_refused(struct err *e)
 	    "a valid API key is needed: Authorization: Bearer KEY, or X-API-Key");
 }
 
-/* Which of two is meant is not ours to guess. */
+/* The service must not guess which of two keys the client means. */
 static int
 refuse_two_keys(struct err *e)
 {
 	return err_set(e, ERR_UNAUTHENTICATED, CODE_UNAUTHORIZED,
-	    "the API key was given more than once: send Authorization or X-API-Key, one of them and once");
+	    "the API key was given more than once: send either Authorization or X-API-Key, and only once");
 }
 
-/* The key behind "Bearer", which may be written in any case; NULL: none. */
+/* The key after "Bearer " (any case); NULL: another scheme. */
 static const char *
 read_bearer(const char *header)
 {
@@ -55,7 +55,7 @@ access_cookie_name(const struct call *c)
 	    : "sandlease";
 }
 
-/* The value of our cookie, copied out; false when there is none. */
+/* Copies the value of the dashboard's cookie to `out`; false: there is none. */
 static bool
 read_cookie(const struct call *c, char *out, size_t size)
 {
@@ -87,7 +87,8 @@ access_credential(const struct call *c, struct credential *out, struct err *e)
 	char cookie[TOKEN_KEY_MAX];
 
 	*out = (struct credential){ 0 };
-	/* at proxy/{port} nginx has found a key of ours in the other one */
+	/* at proxy/{port} nginx names the header that belongs to the app: the
+	 * other one holds the API key */
 	if (str_equal(call_param(c, "SL_APPS_HEADER"), "authorization"))
 		bearer = "";
 	else if (str_equal(call_param(c, "SL_APPS_HEADER"), "x-api-key"))
@@ -161,7 +162,7 @@ mutates(const struct call *c)
 }
 
 static void
-take_principal(const struct rows *r, struct principal *p)
+copy_principal(const struct rows *r, struct principal *p)
 {
 	str_copy(p->key_id, sizeof(p->key_id), rows_text(r, 0, "id"));
 	str_copy(p->tenant, sizeof(p->tenant), rows_text(r, 0, "tenant"));
@@ -208,7 +209,7 @@ access_check_as(struct call *c, const struct credential *k, enum access needed,
 		audit_key(c, k);
 		return access_refused(e);
 	}
-	take_principal(r, &app->who);
+	copy_principal(r, &app->who);
 	if (!access_scope_allows(app->who.scope, needed))
 		return err_set(e, ERR_DENIED, CODE_FORBIDDEN,
 		    "this key's scope is %s; the call needs %s", app->who.scope,

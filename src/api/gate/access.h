@@ -1,22 +1,22 @@
 /*
- * access.h: who asks, from headers or the dashboard's cookie.
+ * access.h: authenticates a call by its API key or the dashboard's cookie.
  */
 #ifndef SANDLEASE_API_GATE_ACCESS_H
 #define SANDLEASE_API_GATE_ACCESS_H
 
 #include "api/app.h"
 
-/* Who may call a route; in the order of what they may do. */
+/* The scope that a route needs; each one includes those before it. */
 enum access { ACCESS_NONE, ACCESS_READ, ACCESS_TENANT, ACCESS_ADMIN };
 
 extern const char *const ACCESS_NAMES[];
 
-/* A key, or what stands for one: the dashboard's cookie, a ticket (ticket.h). */
+/* An API key, the dashboard's cookie, or a ticket (ticket.h). */
 enum credential_kind { CREDENTIAL_KEY, CREDENTIAL_LOGIN, CREDENTIAL_TICKET };
 
-extern const char *const CREDENTIAL_NAMES[]; /* as the database calls them */
+extern const char *const CREDENTIAL_NAMES[]; /* the database's words */
 
-/* A credential as it came: its hash. */
+/* The credential of a call, hashed. */
 struct credential {
 	char hash[TOKEN_HASH_HEX_MAX];
 	enum credential_kind kind;
@@ -24,39 +24,40 @@ struct credential {
 };
 
 /*
- * Reads the credential.  Two at once, or one that cannot be ours, is
- * ERR_UNAUTHENTICATED; none is success with given = false.
+ * Reads the call's credential.  ERR_UNAUTHENTICATED if there are two of them,
+ * or one that no key of this service looks like.  A call without a credential
+ * is success with out->given = false.
  */
 int access_credential(const struct call *c, struct credential *out,
     struct err *e) MUST_CHECK;
 
-/* Says that there is none that counts; always -1. */
+/* Sets the error for a call without a valid credential; always -1. */
 int access_refused(struct err *e);
 
-/* Fills in app->who, or says why not. */
+/* Authenticates the call and fills in app->who; -1: refused. */
 int access_check(struct call *c, enum access needed, struct err *e) MUST_CHECK;
 
-/* The same with a credential that was read elsewhere. */
+/* The same with a credential that the caller has read. */
 int access_check_as(struct call *c, const struct credential *k,
     enum access needed, struct err *e) MUST_CHECK;
 
-/* True when a key of this scope may do that much. */
+/* Whether a key with this scope may call a route that needs `needed`. */
 bool access_scope_allows(const char *scope, enum access needed);
 
 /*
- * A mutating call that carries the cookie must come from our own pages:
- * its Origin must be ours.
+ * Refuses a call whose Origin is not the dashboard's.  For calls that carry the
+ * cookie and change something: they must come from the dashboard's pages.
  */
 int access_same_origin(const struct call *c, struct err *e) MUST_CHECK;
 
 /*
- * A call that a script of our own pages makes, by what the browser says of it
- * (Sec-Fetch-*): no navigation, no image, no other site's page.  Browsers say it
- * over TLS and on localhost only.
+ * Refuses a call that is not made by a script of the dashboard's pages, such as
+ * a navigation, an image, or a call from a page of another site.  The browser's
+ * Sec-Fetch-* headers tell; browsers send them over TLS and on localhost only.
  */
 int access_own_script(const struct call *c, struct err *e) MUST_CHECK;
 
-/* The cookie's name: __Host- where there is TLS. */
+/* The cookie's name; over TLS it has the prefix __Host-. */
 const char *access_cookie_name(const struct call *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* audit.c: refusals that the operator should hear of. */
+/* audit.c: writes refused calls to the audit log. */
 #include "api/gate/audit.h"
 
 #include <stdlib.h>

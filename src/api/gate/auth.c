@@ -1,4 +1,4 @@
-/* auth.c: may this request go to that wrapper or port? */
+/* auth.c: decides whether a request may go to a session's wrapper or port. */
 #include "api/gate/auth.h"
 
 #include <inttypes.h>
@@ -37,14 +37,15 @@ deny_key(struct call *c, const struct credential *k)
 static void
 deny_session(struct call *c, const char *id, const struct credential *k)
 {
-	if (id[0] != '\0') /* nginx leaves out what cannot be an id */
+	if (id[0] != '\0') /* nginx passes "" for a malformed id */
 		audit_session(c, id, k);
 	deny(c, CODE_SESSION_NOT_FOUND);
 }
 
 /*
- * Another host has the sandbox: its socket is there, and a wake-up here would
- * take what cannot be seen for gone.  The host's name goes along to deny_gate.
+ * Refuses if another host has the sandbox.  The wrapper's socket is on that
+ * host, and a wake-up here would not see the sandbox and take it for gone.  The
+ * host's name is part of the reason, for deny_gate().
  */
 static bool
 deny_elsewhere(struct call *c, const struct rows *r)
@@ -60,9 +61,9 @@ deny_elsewhere(struct call *c, const struct rows *r)
 	return true;
 }
 
-/* 401 is nginx's way to the wake location; nobody outside sees it. */
+/* 401 makes nginx go to the wake location; clients never see this status. */
 static void
-say_wake(struct call *c, const struct rows *r)
+answer_wake(struct call *c, const struct rows *r)
 {
 	if (deny_elsewhere(c, r))
 		return;
@@ -70,7 +71,7 @@ say_wake(struct call *c, const struct rows *r)
 	call_reply_empty(c, 401);
 }
 
-/* The upstream is built from the row: a stale wrapper cannot be named. */
+/* The socket's name has the row's generation: an old wrapper gets nothing. */
 static void
 admit(struct call *c, const struct rows *r, const char *port)
 {
@@ -87,7 +88,7 @@ admit(struct call *c, const struct rows *r, const char *port)
 }
 
 static void
-say_unavailable(struct call *c, const struct err *e)
+answer_unavailable(struct call *c, const struct err *e)
 {
 	log_err(LOG_ERROR, "auth", e);
 	deny(c, CODE_DATABASE_UNAVAILABLE);
@@ -100,7 +101,7 @@ has_wrapper(const struct rows *r)
 	    state_lease_parse(rows_text(r, 0, "lease")) == LEASE_OWNS_WRAPPER;
 }
 
-/* What a session says to a call that needs its wrapper, and there is none. */
+/* Answers a call to a session that has no wrapper now. */
 static void
 answer_unready(struct call *c, const struct rows *r)
 {
@@ -119,7 +120,7 @@ answer_unready(struct call *c, const struct rows *r)
 		deny(c, CODE_SESSION_LOST);
 		return;
 	case SESSION_INITIALIZING:
-	case SESSION_READY: /* its wrapper is being stopped, or is gone */
+	case SESSION_READY: /* the wrapper is being stopped, or is gone */
 	case SESSION_SLEEPING:
 	case SESSION_ASLEEP:
 		break;
@@ -127,12 +128,13 @@ answer_unready(struct call *c, const struct rows *r)
 	if (request_is_probe(c))
 		deny(c, CODE_SESSION_ASLEEP);
 	else
-		say_wake(c, r);
+		answer_wake(c, r);
 }
 
 /*
- * SDKs read files by POST.  A key that may only read may do that, as it may GET
- * files/; the wrapper finds its route by the same path.
+ * Whether a POST only reads: SDKs read files by POST.  A key of scope `read`
+ * may do that, as it may GET files/.  The wrapper finds its route by the same
+ * path.
  */
 static bool
 reads_by_post(const struct call *c)
@@ -152,7 +154,7 @@ reads_by_post(const struct call *c)
 
 /* ---- proxy/{port}: nginx names the port */
 
-/* The port as nginx names it; what is no port becomes 0, which nobody exposes. */
+/* The port that nginx names; 0, which is never exposed, if it is malformed. */
 static const char *
 proxied_port(const struct call *c)
 {
@@ -165,8 +167,9 @@ proxied_port(const struct call *c)
 }
 
 /*
- * nginx has routed by its own reading of the path; the app gets the rest of
- * the raw one, so that must agree.
+ * Whether the raw path names the same session and port as the path that nginx
+ * has decoded.  nginx routes by the decoded path, but the app gets the rest of
+ * the raw one.
  */
 static bool
 raw_path_agrees(const struct call *c)
@@ -175,7 +178,7 @@ raw_path_agrees(const struct call *c)
 	    call_param(c, "SL_SESSION"), call_param(c, "SL_PORT"));
 	const char *uri = call_param(c, "REQUEST_URI");
 
-	/* up to a slash, the query or its end */
+	/* a slash, the query or the end follows */
 	return str_starts(uri, prefix) &&
 	    strchr("/?", uri[strlen(prefix)]) != NULL;
 }
@@ -183,11 +186,11 @@ raw_path_agrees(const struct call *c)
 /* ---- a session */
 
 /*
- * Why the dashboard's cookie does not count for this call, or CODE_NONE.
+ * The reason to refuse the dashboard's cookie for this call, or CODE_NONE.
  *
- * A browser sends the cookie with whatever a page asks for, a tenant's page
- * included.  So it counts for scripts of the dashboard only, and never at
- * proxy/{port}: what answers there is a tenant's program.
+ * A browser sends the cookie with every request of a page, even a tenant's
+ * page.  So the cookie is valid for scripts of the dashboard only.  It is never
+ * valid at proxy/{port}, where a tenant's program answers.
  */
 static enum err_code
 refuse_cookie(const struct call *c, bool reads)
@@ -199,7 +202,8 @@ refuse_cookie(const struct call *c, bool reads)
 		return CODE_UNAUTHORIZED;
 	if (!reads && access_same_origin(c, &e) < 0)
 		return e.code;
-	/* every browser tells the Origin of a WebSocket, not every one more */
+	/* not every browser sends Sec-Fetch-* with a WebSocket, but all send
+	 * Origin, which is checked above */
 	if (!opens_socket && access_own_script(c, &e) < 0)
 		return e.code;
 	return CODE_NONE;
@@ -222,7 +226,7 @@ auth_session(struct call *c)
 	char every[24];
 
 	if (ticket_credential(c, &k, &e) < 0 || !k.given) {
-		if (e.kind != ERR_NONE) /* something, but no key */
+		if (e.kind != ERR_NONE) /* there is one, but malformed */
 			audit_key(c, &k);
 		deny(c, CODE_UNAUTHORIZED);
 		return;
@@ -239,7 +243,7 @@ auth_session(struct call *c)
 		request_is_probe(c) || !path_agrees ? "true" : "false",
 		c->trace_id, proxied_port(c), purpose, c->request_id,
 		ACCESS_NAMES[needs], app->conf->host_name) < 0)
-		say_unavailable(c, &e);
+		answer_unavailable(c, &e);
 	else if (rows_null(r, 0, "scope"))
 		deny_key(c, &k);
 	else if (!access_scope_allows(rows_text(r, 0, "scope"), needs))
@@ -251,14 +255,14 @@ auth_session(struct call *c)
 	else if (request_is_proxied(c) && !rows_bool(r, 0, "exposed"))
 		deny(c, CODE_PORT_NOT_EXPOSED);
 	else if (rows_bool(r, 0, "frozen"))
-		deny(c, CODE_SESSION_FROZEN); /* its wrapper would not answer */
+		deny(c, CODE_SESSION_FROZEN); /* the wrapper cannot answer */
 	else if (!request_is_probe(c) &&
 	    (why = sandbox_name_give(c, r)) != CODE_NONE)
 		deny(c, why);
 	else if (has_wrapper(r)) {
-		/* for the pool `stream`: what the key opens ends with it */
+		/* the pool `stream` cuts a stream when its key is revoked */
 		call_header(c, "X-Sandlease-Key", rows_text(r, 0, "key_id"));
-		/* the pool `stream` counts by it */
+		/* the pool `stream` limits the streams of a tenant */
 		call_header(c, "X-Sandlease-Tenant", rows_text(r, 0, "tenant"));
 		admit(c, r, proxied_port(c));
 	} else
@@ -313,7 +317,7 @@ auth_preview(struct call *c)
 		if (e.kind == ERR_NOT_FOUND)
 			deny(c, CODE_INVALID_TOKEN);
 		else
-			say_unavailable(c, &e);
+			answer_unavailable(c, &e);
 		return;
 	}
 	call_header(c, "X-Sandlease-Name", rows_text(r, 0, "name"));
@@ -324,7 +328,7 @@ auth_preview(struct call *c)
 		admit(c, r, call_param(c, "SL_PORT"));
 	else if (rows_bool(r, 0, "wake_on_preview") && !request_is_probe(c) &&
 	    can_wake(r))
-		say_wake(c, r);
+		answer_wake(c, r);
 	else
 		deny(c, CODE_STALE_PREVIEW_URL);
 }

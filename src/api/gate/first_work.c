@@ -1,4 +1,4 @@
-/* first_work.c: the first work of a session's generation, for its history. */
+/* first_work.c: writes the first call of a generation to the history. */
 #include "api/gate/first_work.h"
 
 #include "common/log.h"

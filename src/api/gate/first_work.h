@@ -1,17 +1,18 @@
 /*
- * first_work.h: the first work of a session's generation, which its history
- * tells.  It is written when the answer has gone out: nobody waits for it, and
- * if it is not written, the next call is the first.
+ * first_work.h: writes the first call of a generation to the session's history.
+ *
+ * The event is written after the answer was sent, so the client does not wait
+ * for it.  If the write fails, the next call becomes the first.
  */
 #ifndef SANDLEASE_API_GATE_FIRST_WORK_H
 #define SANDLEASE_API_GATE_FIRST_WORK_H
 
 #include "api/app.h"
 
-/* Of a call that was let in, by its row; nothing where it is not the first. */
+/* Notes a call that auth.c admits, if its row `r` says that it is the first. */
 void first_work_note(struct call *c, const struct rows *r);
 
-/* Writes it; for the worker, between calls. */
+/* Writes the note; the worker calls it after the answer was sent. */
 void first_work_flush(struct app *app);
 
 #endif

@@ -1,4 +1,4 @@
-/* gate.c: what nginx asks on behalf of others, by name. */
+/* gate.c: finds the gate that answers an internal request of nginx. */
 #include "api/gate/gate.h"
 
 #include "api/error.h"
@@ -15,7 +15,7 @@ deny_gate(struct call *c)
 	struct err e = { 0 }, why = { 0 };
 
 	refusal_read(call_param(c, "SL_DENY"), &e);
-	/* what is wrong with the headers themselves can be told exactly */
+	/* the same headers are here: say exactly what is wrong with them */
 	if (e.code == CODE_UNAUTHORIZED &&
 	    access_credential(c, &(struct credential){ 0 }, &why) < 0)
 		e = why;

@@ -1,9 +1,10 @@
 /*
- * gate.h: what nginx asks on behalf of others (parameter SL_ROUTE).
+ * gate.h: finds the gate that answers an internal request of nginx.
  *
- * auth-*: may this request go to that wrapper or port (auth.h)?  deny: the
- * refusal's real status and body.  wake-*, dead-*: the session sleeps, or its
- * wrapper does not answer (wake.h).
+ * nginx asks about a client's request; its parameter SL_ROUTE names the gate.
+ * auth-* decides whether the request may go to a wrapper or port (auth.h).
+ * deny makes status and body of a refusal.  wake-* and dead-* are for a session
+ * that sleeps, or whose wrapper does not answer (wake.h).
  */
 #ifndef SANDLEASE_API_GATE_GATE_H
 #define SANDLEASE_API_GATE_GATE_H
@@ -12,7 +13,7 @@
 
 typedef void gate_fn(struct call *c);
 
-/* The gate of that name; NULL when there is none. */
+/* The gate with that name; NULL: there is none. */
 gate_fn *gate_find(const char *route);
 
 #endif

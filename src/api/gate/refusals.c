@@ -1,4 +1,4 @@
-/* refusals.c: what the gate says when it lets nobody in. */
+/* refusals.c: makes an error of the word with which the gate refused. */
 #include "api/gate/refusals.h"
 
 #include <string.h>
@@ -16,8 +16,8 @@ struct refusal {
 /* clang-format off */
 static const struct refusal REFUSALS[] = {
 	{ CODE_UNAUTHORIZED,         ERR_UNAUTHENTICATED, "a valid API key is needed: Authorization: Bearer KEY, or X-API-Key" },
-	{ CODE_INVALID_TICKET,       ERR_UNAUTHENTICATED, "the ticket is unknown, used, over, or for something else" },
-	{ CODE_FORBIDDEN,            ERR_DENIED,          "this key's scope does not allow it" },
+	{ CODE_INVALID_TICKET,       ERR_UNAUTHENTICATED, "the ticket is unknown, used, expired, or for another WebSocket; make a new one" },
+	{ CODE_FORBIDDEN,            ERR_DENIED,          "this key's scope does not allow this call" },
 	{ CODE_ORIGIN_MISMATCH,      ERR_DENIED,          "a call with the dashboard's cookie must come from the dashboard" },
 	{ CODE_SESSION_NOT_FOUND,    ERR_NOT_FOUND,       "there is no such session" },
 	{ CODE_SESSION_DELETING,     ERR_CONFLICT,        "the session is being deleted" },
@@ -43,7 +43,7 @@ refusal_read(const char *why, struct err *e)
 	enum err_code code = code_parse(why);
 
 	err_set(e, ERR_INTERNAL, CODE_INTERNAL,
-	    "refused without a reason that is known here: \"%.80s\"", why);
+	    "the gate refused with an unknown reason: \"%.80s\"", why);
 	if (str_starts(why, other_host) && why[len] == ':')
 		control_other_host(why + len + 1, e);
 	for (size_t i = 0; i < ARRAY_LEN(REFUSALS); i++)

@@ -1,15 +1,15 @@
 /*
- * refusals.h: what the gate says when it lets nobody in.
+ * refusals.h: makes an error of the word with which the gate refused.
  *
- * nginx hears of a refusal as a word in a header (X-Sandlease-Deny) and asks
- * again for the answer that a client gets.
+ * The gate refuses with a word in a header (X-Sandlease-Deny).  nginx passes
+ * the word to the gate `deny`, which makes the client's answer.
  */
 #ifndef SANDLEASE_API_GATE_REFUSALS_H
 #define SANDLEASE_API_GATE_REFUSALS_H
 
 #include "common/err.h"
 
-/* Fills in *e by the word that the gate gave as its reason. */
+/* Sets *e to the error for the word `why`. */
 void refusal_read(const char *why, struct err *e);
 
 #endif

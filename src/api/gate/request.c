@@ -1,4 +1,4 @@
-/* request.c: what kind of request it is that nginx asks about. */
+/* request.c: classifies the client's request that nginx asks about. */
 #include "api/gate/request.h"
 
 #include "api/gate/ticket.h"

@@ -1,5 +1,5 @@
 /*
- * request.h: what kind of request it is that nginx asks about.
+ * request.h: classifies the client's request that nginx asks about.
  */
 #ifndef SANDLEASE_API_GATE_REQUEST_H
 #define SANDLEASE_API_GATE_REQUEST_H
@@ -7,8 +7,8 @@
 #include "web/call.h"
 
 /*
- * A probe asks how a session is and must not change it: it is no activity and
- * wakes nothing.
+ * A probe asks about a session's state and must not change it: a probe does not
+ * count as activity and never wakes the session.
  */
 bool request_is_probe(const struct call *c);
 
@@ -16,8 +16,8 @@ bool request_is_probe(const struct call *c);
 bool request_is_proxied(const struct call *c);
 
 /*
- * GET or HEAD.  A WebSocket begins as a GET, and then anything may be said on
- * it: it is none of these.
+ * GET or HEAD, but not the handshake of a WebSocket: that is a GET, but any
+ * request may follow on the connection.
  */
 bool request_reads_only(const struct call *c);
 

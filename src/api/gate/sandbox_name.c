@@ -1,4 +1,4 @@
-/* sandbox_name.c: the header X-Sandbox-Name, by which SDKs name a sandbox. */
+/* sandbox_name.c: names a session by the SDKs' header X-Sandbox-Name. */
 #include "api/gate/sandbox_name.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* ticket.c: what stands for a key in the address of a WebSocket. */
+/* ticket.c: reads one-time tickets, which open WebSockets instead of a key. */
 #include "api/gate/ticket.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ const char *const TICKET_NAMES[] = {
 	[TICKET__MAX] = NULL,
 };
 
-/* Of each purpose, the first is the one whose address is told. */
+/* ticket_socket_url() uses the first row of each purpose. */
 static const struct {
 	enum ticket_for what;
 	const char *path, *query;
@@ -68,8 +68,8 @@ ticket_credential(const struct call *c, struct credential *out, struct err *e)
 
 	if (access_credential(c, out, e) < 0)
 		return -1;
-	/* a plain GET of the address, by a program that follows links, must
-	 * not use up the ticket */
+	/* a plain GET of the URL, such as a link preview makes, must not use up
+	 * the ticket */
 	if (ticket[0] == '\0' || !ticket_upgrades(c) ||
 	    ticket_purpose(c)[0] == '\0')
 		return 0;

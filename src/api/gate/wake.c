@@ -1,4 +1,7 @@
-/* wake.c: the session of a request sleeps, or its wrapper does not answer. */
+/*
+ * wake.c: wakes or repairs the session of a request that nginx could not pass
+ * on.
+ */
 #include "api/gate/wake.h"
 
 #include <stdio.h>
@@ -17,7 +20,10 @@
 
 enum { WAKE_MS = 10000, WAKE_PREVIEW_MS = 5000 };
 
-/* `org` has the session; `tenant` is who asks, "" for a preview's visitor. */
+/*
+ * Starts the session, which `org` owns; `tenant` is the client's, "" for the
+ * visitor of a preview.
+ */
 static int
 start_for(struct call *c, const char *org, const char *tenant, int64_t wait_ms,
     struct err *e)
@@ -27,7 +33,7 @@ start_for(struct call *c, const char *org, const char *tenant, int64_t wait_ms,
 
 	if (ctl == NULL)
 		return -1;
-	/* a preview's token stands for nobody in particular */
+	/* the visitor of a preview has no key that could be the actor */
 	if (tenant[0] != '\0')
 		snprintf(ctl->actor, sizeof(ctl->actor), "gate:%s/%s",
 		    app->who.key_id, app->who.user);
@@ -40,9 +46,9 @@ start_for(struct call *c, const char *org, const char *tenant, int64_t wait_ms,
 	    app_deadline(c, wait_ms), e);
 }
 
-/* auth_session() has let it in; meanwhile its key may have been revoked. */
+/* auth_session() has admitted the request; its key may be revoked since. */
 static int
-check_again(struct call *c, struct err *e)
+check_key_again(struct call *c, struct err *e)
 {
 	struct credential k;
 
@@ -51,21 +57,21 @@ check_again(struct call *c, struct err *e)
 	return access_check_as(c, &k, ACCESS_READ, e);
 }
 
-/* Where nginx sends the same request once more. */
+/* nginx's named location that passes the same request once more. */
 static const char *
-again(const struct call *c)
+retry_location(const struct call *c)
 {
 	if (call_param(c, "SL_WS")[0] != '\0')
 		return "@ws_again";
 	return request_is_proxied(c) ? "@proxy_again" : "@session_again";
 }
 
-/* Of a request that nobody can send on any more. */
+/* For a request that only the client can send a second time. */
 static void
-say_woken(struct err *e)
+set_woken(struct err *e)
 {
 	err_set(e, ERR_UNAVAILABLE, CODE_WAKING,
-	    "the session was asleep and has been woken; send it again");
+	    "the session was asleep and has been woken; send the request again");
 }
 
 void
@@ -73,18 +79,18 @@ wake_session(struct call *c)
 {
 	struct err e = { 0 };
 
-	if (check_again(c, &e) < 0 ||
+	if (check_key_again(c, &e) < 0 ||
 	    start_for(c, app_of(c)->who.tenant, app_of(c)->who.tenant, WAKE_MS,
 		&e) < 0) {
 		error_render_container(c, &e, CODE_CONTAINER_STARTING);
 		return;
 	}
 	if (call_param(c, "SL_BODY")[0] != '\0') {
-		say_woken(&e);
+		set_woken(&e);
 		error_render_container(c, &e, CODE_WAKING);
 		return;
 	}
-	call_header(c, "X-Accel-Redirect", again(c));
+	call_header(c, "X-Accel-Redirect", retry_location(c));
 	call_reply_empty(c, 200);
 }
 
@@ -104,7 +110,7 @@ wake_preview(struct call *c)
 		return;
 	}
 	if (!request_reads_only(c)) {
-		say_woken(&e);
+		set_woken(&e);
 		error_render_preview(c, &e);
 		return;
 	}
@@ -115,7 +121,7 @@ wake_preview(struct call *c)
 	call_reply_empty(c, 307);
 }
 
-/* '-' means nothing was sent: safe to send again, once it is repaired. */
+/* SL_CONNECT is '-' if nginx could not connect: then a repeat is safe. */
 static bool
 nothing_was_sent(const struct call *c)
 {
@@ -125,15 +131,16 @@ nothing_was_sent(const struct call *c)
 }
 
 static void
-say_probed(struct err *e)
+set_probed(struct err *e)
 {
 	err_set(e, ERR_UNAVAILABLE, CODE_CONTAINER_UNAVAILABLE,
 	    "the session's agent has died, and a probe does not replace it");
 }
 
 /*
- * Repairs what did not answer.  A wrapper that is gone comes back with its
- * relays; one that is there may have lost the relay of this port.
+ * Repairs a session that did not answer.  If the wrapper is gone, a new one is
+ * started, with its relays.  If the wrapper is there, the relay of this port
+ * may be gone and is made again.
  */
 static int
 repair(struct call *c, const char *org, const char *tenant, int64_t wait_ms,
@@ -164,16 +171,16 @@ dead_session(struct call *c)
 	if (!nothing_was_sent(c)) {
 		/* never 503 here: SDKs would run the command a second time */
 		err_set(&e, ERR_INTERNAL, CODE_CONNECTION_LOST,
-		    "the session's agent went away with the request in hand");
+		    "the session's agent ended before it had answered; the request may have been carried out");
 		reply_container_error(c, &e, NULL);
 		return;
 	}
-	if (check_again(c, &e) < 0) {
+	if (check_key_again(c, &e) < 0) {
 		error_render_container(c, &e, CODE_WRAPPER_UNAVAILABLE);
 		return;
 	}
 	if (request_is_probe(c)) {
-		say_probed(&e);
+		set_probed(&e);
 		error_render_container(c, &e, CODE_WRAPPER_UNAVAILABLE);
 		return;
 	}
@@ -195,7 +202,7 @@ dead_preview(struct call *c)
 			err_set(&e, ERR_BAD_GATEWAY, CODE_CONNECTION_LOST,
 			    "the port closed the connection");
 		else if (request_is_probe(c))
-			say_probed(&e);
+			set_probed(&e);
 		else if (repair(c, rows_text(r, 0, "tenant"), "",
 			     WAKE_PREVIEW_MS, &e) == 0)
 			err_set(&e, ERR_UNAVAILABLE, CODE_CONTAINER_UNAVAILABLE,

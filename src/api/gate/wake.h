@@ -1,10 +1,12 @@
 /*
- * wake.h: the session of a request sleeps, or its wrapper does not answer.
+ * wake.h: wakes or repairs the session of a request that nginx could not pass
+ * on.
  *
- * auth.c has let the request in.  wake-*: starts the session and has the same
- * request sent once more, if nginx still can.  dead-*: starts or repairs what
- * did not answer, and asks the client to send the request again, unless it may
- * have been carried out already.
+ * auth.c has admitted the request.  wake-*: the session sleeps.  Starts it and
+ * tells nginx to pass the same request once more, if nginx still can.  dead-*:
+ * the wrapper or relay does not answer.  Starts or repairs it and asks the
+ * client to send the request again, unless the request may have been carried
+ * out already.
  */
 #ifndef SANDLEASE_API_GATE_WAKE_H
 #define SANDLEASE_API_GATE_WAKE_H
