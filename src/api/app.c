@@ -1,4 +1,4 @@
-/* app.c: what handlers and gates ask of the worker that runs them. */
+/* app.c: gives handlers and gates the state of their worker. */
 #include "api/app.h"
 
 #include <stdio.h>
@@ -37,10 +37,10 @@ app_hide_details(const struct call *c, struct err *e)
 
 	if (e->kind == ERR_INTERNAL) {
 		err_set(e, ERR_INTERNAL, CODE_INTERNAL,
-		    "something went wrong here; the operator's log has it under %s",
+		    "internal error; the operator finds it in the log under %s",
 		    c->request_id);
 	} else if (told != e->msg) {
-		if (err_status(e) < 500) /* the others are in the log already */
+		if (err_status(e) < 500) /* error.c has logged the others */
 			log_err(LOG_WARN, "request_refused", e);
 		err_set(e, e->kind, e->code, "%s", told);
 	}

@@ -1,5 +1,5 @@
 /*
- * app.h: what a worker has in hand while it serves a call.
+ * app.h: holds the state of a worker, and of the call that it serves.
  */
 #ifndef SANDLEASE_API_APP_H
 #define SANDLEASE_API_APP_H
@@ -14,9 +14,9 @@
 enum pool { POOL_API, POOL_READ, POOL_AUTH, POOL_STREAM, POOL__MAX };
 
 struct route;     /* see web/router.h */
-struct org_share; /* which org holds which worker; see share.h */
+struct org_share; /* which org holds which worker; see org_share.h */
 
-struct first_work { /* see first_work.h; no session: none */
+struct first_work { /* see first_work.h; session "": nothing to write */
 	char session[ID_MAX], generation[24];
 	char trace[CALL_TRACE_MAX];
 	char by[CONTROL_ACTOR_MAX];
@@ -27,18 +27,18 @@ struct app {
 	enum pool pool;
 	struct store *store;
 	struct control ctl;
-	bool ctl_open; /* opened with the first call that needs it */
+	bool ctl_open; /* app_control() has opened ctl */
 	struct org_share *share;
-	size_t worker;        /* this worker's place in the share */
-	struct principal who; /* of the call at hand */
-	int64_t hold_ms; /* the call at hand may wait no longer than this */
+	size_t worker;        /* this worker's index in the share */
+	struct principal who; /* owner of the current call's key */
+	int64_t hold_ms; /* the current call may wait no longer than this */
 	/*
-	 * The route table that the call at hand is looked up in.  A handler
-	 * cannot name the table itself: the table names every handler.
+	 * The route table in which the current call is looked up.  A handler
+	 * cannot include the table: the table includes every handler.
 	 */
 	const struct route *routes;
 	size_t route_count;
-	char *note; /* owned; see audit.h */
+	char *note; /* owned; a refusal to write down, see audit.h */
 	struct first_work first_work;
 };
 
@@ -49,17 +49,17 @@ app_of(struct call *c)
 }
 
 /*
- * The control plane, opened once per worker: the database may come up after
- * us.  NULL with e set when it cannot be.
+ * The control plane.  The first call that needs it opens it, because the
+ * database may come up after the worker.  NULL with e set if that fails.
  */
 struct control *app_control(struct call *c, struct err *e);
 
-/* When a call that would wait for `wait_ms` has to answer. */
+/* The deadline (of clock_ms()) of a call that asks to wait for `wait_ms`. */
 int64_t app_deadline(struct call *c, int64_t wait_ms);
 
 /*
- * Replaces what an error says of this host by a sentence for the caller.  The
- * log has the original.
+ * Replaces the message of an error that tells of this host by a sentence for
+ * the client.  The log has the original.
  */
 void app_hide_details(const struct call *c, struct err *e);
 

@@ -1,4 +1,4 @@
-/* child.c: what every process below the master does about signals. */
+/* child.c: sets up signals in a child of the master. */
 #include "api/child.h"
 
 #include <stddef.h>

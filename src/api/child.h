@@ -1,5 +1,5 @@
 /*
- * child.h: what every process below the master does about signals.
+ * child.h: sets up signals in a child of the master.
  */
 #ifndef SANDLEASE_API_CHILD_H
 #define SANDLEASE_API_CHILD_H
@@ -7,8 +7,8 @@
 #include <signal.h>
 
 /*
- * SIGTERM sets the flag that is returned and ends whatever sleeps or accepts;
- * the rest is the master's.
+ * SIGTERM sets the returned flag and interrupts a sleep or an accept (EINTR).
+ * SIGINT and SIGHUP are ignored: the master sends SIGTERM.
  */
 const volatile sig_atomic_t *child_signals(void);
 

@@ -8,8 +8,8 @@
 #include "web/reply.h"
 
 /*
- * A refusal that is meant, or that a client brought about, is no fault of the
- * service: an operator who looks for errors must not find one per call.
+ * A refusal that is intended, or that a client causes, is no fault of the
+ * service: the operator's log must not have an error for each such call.
  */
 static enum log_level
 level_of(const struct err *e)

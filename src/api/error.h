@@ -1,7 +1,7 @@
 /*
  * error.h: renders an error in the format of the API that the client used.
  *
- * Logs what the operator must know and hides it from the caller.
+ * Logs the details for the operator and hides them from the client.
  */
 #ifndef SANDLEASE_API_ERROR_H
 #define SANDLEASE_API_ERROR_H
@@ -12,13 +12,13 @@
 void error_render_native(struct call *c, struct err *e, const json_t *more);
 
 /*
- * The data plane of a session, as SDKs read it.  Everything that will pass is
- * one code to them; `reason` is what they are told of it.
+ * The data plane of a session, in the format of the SDKs.  All temporary errors
+ * have one code there (CONTAINER_UNAVAILABLE); `reason` tells them apart.
  */
 void error_render_container(struct call *c, struct err *e,
     enum err_code reason);
 
-/* In a preview's place: a page for a person, JSON for a program. */
+/* A preview: an HTML page for a browser, JSON for other clients. */
 void error_render_preview(struct call *c, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* org_share.c: one org cannot keep a pool's workers from the others. */
+/* org_share.c: limits how many workers of a pool one org may hold. */
 #include "api/org_share.h"
 
 #include <stdatomic.h>
@@ -10,10 +10,10 @@
 #include "common/mem.h"
 
 enum {
-	OVER_MS = 2000,    /* a call beyond the share holds its worker */
+	OVER_MS = 2000,    /* a call beyond the share may hold its worker */
 	CREDIT_MS = 10000, /* worker time beyond the share */
-	ALONE_MS = 60000,  /* without a call of another org */
-	MUTE_S = 5,
+	ALONE_MS = 60000,  /* no call of another org for so long */
+	MUTE_S = 5,        /* no worker asks a silent wrapper for so long */
 	ORGS = 256,
 	MUTES = 1024
 };
@@ -27,10 +27,11 @@ struct place {
 
 struct org_share {
 	_Atomic uint64_t last;      /* the org of the latest call */
-	_Atomic int64_t changed_ms; /* when it was another's before; 0: never */
-	/* by hash: when what the org took beyond its share will be paid back */
+	_Atomic int64_t changed_ms; /* when `last` last changed; 0: never */
+	/* by hash of the org: when its debt will be paid back */
 	_Atomic int64_t paid_ms[ORGS];
-	/* by hash: its upper half, and until which second it is mute */
+	/* by hash of a wrapper: upper half of the hash, and end of the mute
+	 * time in seconds */
 	_Atomic uint64_t mute[MUTES];
 	size_t workers;
 	struct place place[];
@@ -49,7 +50,7 @@ org_share_new(size_t workers)
 	return s;
 }
 
-/* FNV-1a: a collision costs two orgs a shared allowance, nothing else. */
+/* FNV-1a; two orgs whose hashes collide share one allowance. */
 static uint64_t
 hash_of(const char *text)
 {
@@ -78,7 +79,7 @@ others_at_work(const struct org_share *s, size_t worker, uint64_t tenant)
 	return n;
 }
 
-/* What the org has taken beyond its share and not paid back by waiting. */
+/* The worker time that the org has used beyond its share and not paid back. */
 static int64_t
 debt_ms(const struct org_share *s, uint64_t tenant, int64_t now)
 {
@@ -103,7 +104,7 @@ charge(struct org_share *s, uint64_t tenant, int64_t now, int64_t ms)
 	while (!atomic_compare_exchange_weak(paid, &was, then));
 }
 
-/* Notes a call of the org; whether none of another has come for a while. */
+/* Notes a call of the org; true: no other org has called for ALONE_MS. */
 static bool
 is_alone(struct org_share *s, uint64_t tenant, int64_t now)
 {
@@ -126,7 +127,7 @@ org_share_enter(struct org_share *s, size_t worker, const char *tenant,
 	bool alone = is_alone(s, me, now);
 
 	*hold_ms = SHARE_HOLD_ANY;
-	/* seen by the others first, then counted: two at once never slip in */
+	/* write the entry, then count: two calls at once see each other */
 	atomic_store(&p->since_ms, now);
 	atomic_store(&p->over, false);
 	atomic_store(&p->tenant, me);
@@ -137,7 +138,7 @@ org_share_enter(struct org_share *s, size_t worker, const char *tenant,
 	    (!alone && debt_ms(s, me, now) >= CREDIT_MS)) {
 		org_share_leave(s, worker);
 		return err_set(e, ERR_UNAVAILABLE, CODE_TOO_MANY_AT_ONCE,
-		    "half of the workers are busy with calls of this org");
+		    "half of the workers are busy with calls of this org; try again soon");
 	}
 	atomic_store(&p->over, true);
 	*hold_ms = OVER_MS;
@@ -159,7 +160,7 @@ org_share_leave(struct org_share *s, size_t worker)
 
 /* ---- calls that only wait */
 
-/* How many may wait, of all orgs and of one. */
+/* Whether `all` calls, and `mine` of this org, may wait at once. */
 static bool
 have_room(const struct org_share *s, enum org_share_wait what, size_t all,
     size_t mine)

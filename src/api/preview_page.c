@@ -1,4 +1,4 @@
-/* preview_page.c: the page that a person sees in a preview's place. */
+/* preview_page.c: shows an error page in a browser, instead of a preview. */
 #include "api/preview_page.h"
 
 #include "api/app.h"
@@ -6,14 +6,14 @@
 #include "web/error_page.h"
 #include "web/reply.h"
 
-struct page {
+struct page_text {
 	enum err_code code;
 	const char *title, *text; /* text is a sentence or two, no markup */
-	bool owner; /* the owner of the session can help: show the way */
+	bool owner; /* link to the dashboard: the session's owner can wake it */
 };
 
 /* clang-format off */
-static const struct page PAGES[] = {
+static const struct page_text PAGES[] = {
 	{ CODE_INVALID_TOKEN, "There is no preview here",
 	  "The address is mistyped, or the preview has ended: its port was closed, its time is over, or its session was deleted.", false },
 	{ CODE_STALE_PREVIEW_URL, "This session does not run",
@@ -50,7 +50,7 @@ put_owner(struct buf *to, struct call *c)
 void
 preview_page_reply(struct call *c, const struct err *e)
 {
-	struct page page = { .title = err_title(e), .text = e->msg };
+	struct page_text page = { .title = err_title(e), .text = e->msg };
 	auto_buf struct buf html = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(PAGES); i++)

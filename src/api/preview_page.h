@@ -1,5 +1,5 @@
 /*
- * preview_page.h: the page that a person sees in a preview's place.
+ * preview_page.h: shows an error page in a browser, instead of a preview.
  */
 #ifndef SANDLEASE_API_PREVIEW_PAGE_H
 #define SANDLEASE_API_PREVIEW_PAGE_H
@@ -7,8 +7,8 @@
 #include "web/call.h"
 
 /*
- * Answers with the error's status and a page in plain words.  It says no more
- * than the JSON does, but for the way to the dashboard.
+ * Answers with the error's status and an HTML page.  The page tells no more
+ * than the JSON does, except for a link to the dashboard.
  */
 void preview_page_reply(struct call *c, const struct err *e);
 
