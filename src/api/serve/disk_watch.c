@@ -1,4 +1,4 @@
-/* disk_watch.c: the process that watches the disk. */
+/* disk_watch.c: runs the process that watches the disk. */
 #include "api/serve/disk_watch.h"
 
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 #include "control/disk.h"
 
 /*
- * A look costs a few system calls.  Being rarer, it would see a disk that is full
- * already, instead of one that fills.
+ * A look at the disk costs a few system calls.  With fewer looks the process
+ * would see the disk only when it is already full.
  */
 enum { LOOK_US = 100 * 1000, GUARD_US = 500 * 1000, AGAIN_US = 900 * 1000 };
 
-/* The same trouble is told once, not with every look, until it is over. */
+/* Logs an error once, and not again while it stays the same. */
 static void
-complain(const struct err *e, char last[ERR_MSG_MAX])
+log_once(const struct err *e, char last[ERR_MSG_MAX])
 {
 	if (str_equal(e->msg, last))
 		return;
@@ -35,9 +35,9 @@ watch_run(const struct conf *conf)
 	struct control ctl;
 	struct err e = { 0 };
 
-	/* whose sandboxes are ours is the database's to say, once */
+	/* the database says, once, which sandboxes this host has */
 	while (!*stopping && control_open(conf, store, &ctl, &e) < 0) {
-		complain(&e, last);
+		log_once(&e, last);
 		usleep(AGAIN_US);
 	}
 	while (!*stopping) {
@@ -47,7 +47,7 @@ watch_run(const struct conf *conf)
 		if (*stopping)
 			break;
 		if (disk_guard(&ctl, &e) < 0)
-			complain(&e, last);
+			log_once(&e, last);
 		else
 			last[0] = '\0';
 		usleep(GUARD_US);

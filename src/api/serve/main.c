@@ -1,4 +1,4 @@
-/* main.c: sandlease-api: configure, drop, serve. */
+/* main.c: reads the settings of sandlease-api, drops root and serves. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static const struct option OPTIONS[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* What needs no settings.  True when there is nothing more to do. */
+/* Options that need no settings.  True: the program has nothing more to do. */
 static bool
 just_print(int opt)
 {
@@ -67,7 +67,7 @@ just_print(int opt)
 	}
 }
 
-/* A web server that speaks plain CGI puts the request into the environment. */
+/* A web server that uses plain CGI puts the request into the environment. */
 static bool
 is_cgi(void)
 {

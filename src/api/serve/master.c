@@ -1,4 +1,4 @@
-/* master.c: keeps the pools of workers alive. */
+/* master.c: starts the pools of workers and replaces workers that end. */
 #include "api/serve/master.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@
 
 enum {
 	SYSTEMD_FIRST_FD = 3,
-	QUICK_DEATH_MS = 1000, /* a worker that lived shorter is not hurried */
-	STOP_MS = 15000,       /* a request in hand may finish */
+	QUICK_DEATH_MS = 1000, /* back-off after a worker that lived shorter */
+	STOP_MS = 15000,       /* time for workers to finish their request */
 	TELL_AGAIN_MS = 1000
 };
 
@@ -38,7 +38,7 @@ static const char *const POOL_NAMES[POOL__MAX] = { [POOL_API] = "api",
 	[POOL_AUTH] = "auth",
 	[POOL_STREAM] = "stream" };
 
-/* What the master runs once, beside the pools. */
+/* Processes of which the master runs one each, beside the pools. */
 static const struct task {
 	const char *name;
 	int (*run)(const struct conf *conf);
@@ -86,9 +86,9 @@ find_passed_socket(const char *name)
 	}
 }
 
-/* Descriptor 0 is the socket of one pool; the others are elsewhere. */
+/* Descriptor 0 is the socket of one pool; this master serves no other. */
 static int
-take_given_socket(struct master *m, const char *pool, struct err *e)
+use_given_socket(struct master *m, const char *pool, struct err *e)
 {
 	for (int p = 0; p < POOL__MAX; p++)
 		m->listen_fd[p] = -1;
@@ -117,7 +117,10 @@ open_sockets(struct master *m, struct err *e)
 	return 0;
 }
 
-/* A socket that a child kept for nobody would let callers wait for nothing. */
+/*
+ * A child must not keep a listener that it does not serve: if that pool ended,
+ * clients could still connect and would wait in vain.
+ */
 static void
 close_others(struct master *m, const struct child *ch)
 {
@@ -128,7 +131,7 @@ close_others(struct master *m, const struct child *ch)
 }
 
 static void
-spawn(struct master *m, struct child *ch)
+start_child(struct master *m, struct child *ch)
 {
 	pid_t parent = getpid();
 
@@ -140,7 +143,7 @@ spawn(struct master *m, struct child *ch)
 	}
 	if (ch->pid > 0)
 		return;
-	/* a master that is killed takes its workers along, not the sandboxes */
+	/* if the master is killed, its workers end, but no sandbox does */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
@@ -154,7 +157,7 @@ spawn(struct master *m, struct child *ch)
 }
 
 static void
-reap(struct master *m, bool replace)
+reap_children(struct master *m, bool replace)
 {
 	int status;
 	pid_t pid;
@@ -181,7 +184,7 @@ reap(struct master *m, bool replace)
 	}
 }
 
-/* Starts what is missing; says whether something had to be put off. */
+/* Starts missing children; true: some of them must wait. */
 static bool
 replace_missing(struct master *m)
 {
@@ -194,8 +197,8 @@ replace_missing(struct master *m)
 			continue;
 		if (ch->started_ms == 0 ||
 		    clock_ms() - ch->started_ms >= QUICK_DEATH_MS)
-			spawn(m, ch);
-		if (ch->pid <= 0) /* died too soon, or there was no fork */
+			start_child(m, ch);
+		if (ch->pid <= 0) /* ended too soon, or fork() failed */
 			put_off = true;
 	}
 	return put_off;
@@ -219,9 +222,12 @@ signal_all(const struct master *m, int sig)
 			kill(m->children[i].pid, sig);
 }
 
-/* Streams outlive us as old workers of nginx do: nobody waits for them. */
+/*
+ * Processes of the pool `stream` may outlive the master, until their streams
+ * have ended, as old workers of nginx do: do not kill them.
+ */
 static void
-let_streams_go(struct master *m)
+forget_streams(struct master *m)
 {
 	for (size_t i = 0; i < m->count; i++)
 		if (m->children[i].pool == POOL_STREAM)
@@ -238,22 +244,23 @@ wait_signal(const sigset_t *set, int64_t ms)
 }
 
 static void
-stop_all(struct master *m, const sigset_t *set)
+stop_children(struct master *m, const sigset_t *set)
 {
 	int64_t deadline = clock_ms() + STOP_MS;
 
 	while (any_left(m) && clock_left_ms(deadline) > 0) {
-		/* again: one that comes just before a wait ends no wait */
+		/* repeat it: a worker may get the signal just before it waits,
+		 * and then the signal does not interrupt the wait */
 		signal_all(m, SIGTERM);
 		wait_signal(set, TELL_AGAIN_MS);
-		reap(m, false);
+		reap_children(m, false);
 	}
-	let_streams_go(m);
+	forget_streams(m);
 	signal_all(m, SIGKILL);
 }
 
 static void
-fill_pools(struct master *m)
+plan_children(struct master *m)
 {
 	const int64_t sizes[POOL__MAX] = { [POOL_API] = m->conf->api_workers,
 		[POOL_READ] = m->conf->read_workers,
@@ -292,9 +299,10 @@ master_check(const struct conf *conf, struct err *e)
 }
 
 /*
- * Programs refuse to act on a storage that is not this host's.  Told at the
- * start, or a disk that is not mounted would be told by the calls of tenants.
- * What else is missing is no reason not to start.
+ * Refuses to start if the storage is not the one of this host's row, for
+ * example because the disk is not mounted.  Every program refuses to act on
+ * such a storage; without this check the calls of tenants would be the first to
+ * fail.  Any other error of control_open() does not prevent the start.
  */
 static int
 check_storage(const struct conf *conf, struct store *st, struct err *e)
@@ -310,9 +318,10 @@ check_storage(const struct conf *conf, struct store *st, struct err *e)
 }
 
 /*
- * Locks of a session need a connection of their own; a pooler in transaction
- * mode is told now, not by locks that get lost.  A database that is not there
- * yet is no reason not to start: it cannot be told, and calls say so.
+ * Refuses to start behind a pooler in transaction mode.  Locks on a session
+ * need a connection of their own, and would be lost without notice.  The master
+ * starts even if the database cannot be reached yet: then it cannot check, and
+ * calls answer 503.
  */
 static int
 check_database(const struct conf *conf, struct err *e)
@@ -343,7 +352,7 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	int sig = 0;
 
 	if (check_database(conf, e) < 0 || control_prepare(conf, e) < 0 ||
-	    (server_is_fastcgi() ? take_given_socket(&m, pool, e)
+	    (server_is_fastcgi() ? use_given_socket(&m, pool, e)
 				 : open_sockets(&m, e)) < 0)
 		return -1;
 	sigemptyset(&set);
@@ -351,7 +360,7 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	fill_pools(&m);
+	plan_children(&m);
 	(void)kernel_limits_check("/proc/sys", warn_of_limit);
 	log_line(LOG_INFO, "started",
 	    "version %s, %lld api, %lld read, %lld auth and %lld stream workers",
@@ -362,10 +371,11 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 		bool put_off = replace_missing(&m);
 
 		sig = wait_signal(&set, put_off ? QUICK_DEATH_MS : -1);
-		reap(&m, true);
+		reap_children(&m, true);
 	}
-	stop_all(&m, &set);
+	stop_children(&m, &set);
 	free(m.children);
-	log_line(LOG_INFO, "stopped", "workers ended; sandboxes live on");
+	log_line(LOG_INFO, "stopped",
+	    "workers have ended; sandboxes keep running");
 	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * master.h: keeps the pools of workers alive.
+ * master.h: starts the pools of workers and replaces workers that end.
  */
 #ifndef SANDLEASE_API_SERVE_MASTER_H
 #define SANDLEASE_API_SERVE_MASTER_H
@@ -8,21 +8,22 @@
 #include "common/err.h"
 
 /*
- * Takes the listening sockets from systemd (named as the pools are: "api",
- * "auth" and "stream") or makes them in run_dir, and replaces workers as they
- * end, until SIGTERM or SIGINT; then ends them, and nothing else: sandboxes
- * live on, and streams for a while.
+ * Takes the listening sockets from systemd, which names them like the pools
+ * ("api", "read", "auth" and "stream"), or makes them in run_dir.  Replaces
+ * workers that end, until SIGTERM or SIGINT; then stops all workers.  Sandboxes
+ * keep running, and open streams do for a while.
  *
- * With a listening socket as descriptor 0, as FastCGI has it, only that one is
- * served, by the pool named `pool` (NULL: api).
+ * If descriptor 0 is a listening socket, as FastCGI servers pass it, the master
+ * serves only that one, with the pool named `pool` (NULL: api).
  */
 int master_run(const struct conf *conf, const char *pool, struct err *e)
     MUST_CHECK;
 
 /*
- * Whether the service would work as it is set up: the database answers, and not
- * through a pooler in transaction mode; seal keys and directories are there, and
- * the storage is the one that the row of this host names; a sandbox can be made.
+ * Checks that the service would work with these settings.  The database
+ * answers, and not through a pooler in transaction mode.  Seal keys and
+ * directories are there.  The storage is the one of this host's row.  A sandbox
+ * can be made.
  */
 int master_check(const struct conf *conf, struct err *e) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* site.c: whether previews and dashboard are one site to a browser. */
+/* site.c: checks whether previews and dashboard are one site to a browser. */
 #include "api/serve/site.h"
 
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-/* The host of an address, in lower case; "" when there is none. */
+/* The host of a URL, in lower case; "": there is none. */
 static char *
 host_of(const char *url)
 {
@@ -29,9 +29,9 @@ host_of(const char *url)
 	return out;
 }
 
-/* Addresses of machines have no domain: each is a site of its own. */
+/* An IP address has no registrable domain: each is a site of its own. */
 static bool
-is_address(const char *host)
+is_ip_address(const char *host)
 {
 	struct in_addr a;
 
@@ -50,7 +50,7 @@ site_is_shared(const char *url, const char *other, bool below,
 
 	if (str_empty(mine) || str_empty(host))
 		return false;
-	if (is_address(mine) || is_address(host))
+	if (is_ip_address(mine) || is_ip_address(host))
 		return str_copy(site, SITE_MAX, mine) && str_equal(mine, host);
 	theirs = below ? xasprintf("x.%s", host) : xstrdup(host);
 	list = psl_latest(NULL);

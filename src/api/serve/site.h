@@ -1,9 +1,10 @@
 /*
- * site.h: whether previews and dashboard are one site to a browser.
+ * site.h: checks whether previews and dashboard are one site to a browser.
  *
- * Host names with one registrable domain are one site: a page of the one can set
- * cookies for the other, and SameSite does not tell them apart.  What is
- * registrable is in the public suffix list, which Debian keeps up to date.
+ * Host names with the same registrable domain are one site: a page of the one
+ * can set cookies for the other, and SameSite does not separate them.  The
+ * public suffix list, which Debian keeps up to date, says which domains are
+ * registrable.
  */
 #ifndef SANDLEASE_API_SERVE_SITE_H
 #define SANDLEASE_API_SERVE_SITE_H
@@ -16,13 +17,13 @@
 enum { SITE_MAX = 256 };
 
 /*
- * True when the two addresses are one site, whose domain is then in `site`.
- * `below`: the second stands for any name below its host.
+ * Whether the two URLs are one site; if so, `site` is set to its domain.
+ * `below`: `other` stands for any name below its host.
  */
 bool site_is_shared(const char *url, const char *other, bool below,
     char site[SITE_MAX]);
 
-/* Writes a line for each setting that puts previews onto the dashboard's site. */
+/* Warns of each setting that puts previews on the dashboard's site. */
 void site_warn(const struct conf *conf, FILE *to);
 
 #endif

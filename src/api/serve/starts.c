@@ -1,4 +1,4 @@
-/* starts.c: the process that goes on with starts nobody waits for. */
+/* starts.c: runs the process that continues starts without a client. */
 #include "api/serve/starts.h"
 
 #include <stdlib.h>
@@ -15,9 +15,10 @@
 #include "store/listen.h"
 
 /*
- * A worker that leaves a start notifies us; one that died cannot: we look.  The
- * list is read anew after a while, so that tenants who come later have their
- * turn before the rest of one who has many.
+ * A worker that leaves a start notifies this process.  A worker that died
+ * cannot, so the process also looks every LOOK_MS.  After ROUND_MS the list is
+ * read again: one tenant with many starts must not delay the starts of others
+ * that came later.
  */
 enum {
 	LOOK_MS = 5000,
@@ -26,7 +27,7 @@ enum {
 	AGAIN_US = 900 * 1000
 };
 
-/* *next_ms: of clock_ms(), when to look again at the latest. */
+/* Continues due starts; *next_ms is when (by clock_ms()) to look again. */
 static int
 move_starts_on(struct control *ctl, const volatile sig_atomic_t *stopping,
     int64_t *next_ms, struct err *e)
@@ -44,7 +45,7 @@ move_starts_on(struct control *ctl, const volatile sig_atomic_t *stopping,
 	return 0;
 }
 
-/* Listens first: what is left while it looks is told, too. */
+/* Listens before the first look, so that no notification is missed. */
 static int
 follow_starts(const struct conf *conf, struct store *store,
     const volatile sig_atomic_t *stopping, struct err *e)

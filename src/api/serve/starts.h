@@ -1,17 +1,17 @@
 /*
- * starts.h: the process that goes on with starts nobody waits for.
+ * starts.h: runs the process that continues starts without a client.
  *
- * A worker leaves a start at its client's deadline, and may die in one; a setup
- * takes minutes, and no worker waits for it.  A sandbox belongs into the service's
- * cgroup and must outlive the process that starts it, so this is a child of the
- * master, not a part of the reaper.
+ * A worker leaves a start at its client's deadline, and may die during a start.
+ * A setup takes minutes, and no worker waits for it.  The process is a child of
+ * the master, not a part of the reaper: a sandbox belongs into the service's
+ * cgroup and must outlive the process that starts it.
  */
 #ifndef SANDLEASE_API_SERVE_STARTS_H
 #define SANDLEASE_API_SERVE_STARTS_H
 
 #include "common/conf.h"
 
-/* Until SIGTERM; returns the exit status. */
+/* Runs until SIGTERM; returns the exit status. */
 int starts_run(const struct conf *conf);
 
 #endif

@@ -1,4 +1,4 @@
-/* worker.c: one process, one request at a time, one database connection. */
+/* worker.c: serves requests, one at a time, with one database connection. */
 #include "api/serve/worker.h"
 
 #include <stdlib.h>

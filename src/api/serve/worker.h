@@ -1,5 +1,5 @@
 /*
- * worker.h: one process, one request at a time, one database connection.
+ * worker.h: serves requests, one at a time, with one database connection.
  */
 #ifndef SANDLEASE_API_SERVE_WORKER_H
 #define SANDLEASE_API_SERVE_WORKER_H
