@@ -1,4 +1,4 @@
-/* dispatch.c: from a call to its handler, once, for every route. */
+/* dispatch.c: finds a call's handler, checks the call and runs the handler. */
 #include "api/route/dispatch.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 
-/* What cannot be an id is nobody's, whatever bytes it has. */
+/* A malformed id is answered like the id of no session. */
 static int
 check_id(const struct call *c, struct err *e)
 {
@@ -26,23 +26,24 @@ check_id(const struct call *c, struct err *e)
 }
 
 /*
- * An app behind proxy/{port} may send its caller, whose key goes along, to a path
- * that is another one once nginx has decoded it.  No route needs that.
+ * Refuses a path that nginx has changed by decoding it.  An app behind
+ * proxy/{port} could redirect its client, which sends its key along, to such a
+ * path and so reach another route.  No route needs escapes.
  */
 static int
 check_path(const struct call *c, struct err *e)
 {
 	const char *uri = call_param(c, "REQUEST_URI");
 
-	/* without nginx nothing is decoded */
+	/* SL_PATH is empty without nginx, and then nothing is decoded */
 	if (call_param(c, "SL_PATH")[0] == '\0' ||
 	    (strcspn(uri, "?") == strlen(c->path) && str_starts(uri, c->path)))
 		return 0;
 	return err_set(e, ERR_INVALID, CODE_BAD_REQUEST,
-	    "a path of the API is written without escapes, dots and doubled slashes");
+	    "write the path without escapes, dots and double slashes");
 }
 
-/* Every call of an org takes one of its places, before it does anything. */
+/* Counts the call in its org's share, before the handler does anything. */
 static int
 enter_share(struct call *c, const struct route *route, struct err *e)
 {
@@ -56,7 +57,10 @@ enter_share(struct call *c, const struct route *route, struct err *e)
 	    &app->hold_ms, e);
 }
 
-/* Whoever guesses ids is told nothing; the owner hears of it. */
+/*
+ * A client that guesses ids learns nothing; the session's owner sees an audit
+ * entry.
+ */
 static void
 note_refusal(struct call *c, const struct err *e)
 {
@@ -75,7 +79,7 @@ refuse_container(struct call *c, struct err *e)
 	error_render_container(c, e, e->code);
 }
 
-/* Mistakes in an address that are made often. */
+/* Adds advice to a 404 for two common mistakes in the URL. */
 static void
 refuse_native(struct call *c, struct err *e)
 {
@@ -91,11 +95,11 @@ refuse_native(struct call *c, struct err *e)
 	error_render_native(c, e, NULL);
 }
 
-/* What is asked for, and how a refusal is told there. */
+/* A table of routes, and the error format of its clients. */
 struct surface {
 	const struct route *routes;
 	const size_t *count;
-	bool strict; /* a query parameter that is not known is refused */
+	bool strict; /* refuse unknown query parameters */
 	void (*refuse)(struct call *c, struct err *e);
 };
 
@@ -105,9 +109,9 @@ static const struct surface CONTAINER = { CONTAINER_ROUTES,
 	&CONTAINER_ROUTE_COUNT, false, refuse_container };
 
 static void
-handle(struct call *c)
+handle_route(struct call *c)
 {
-	/* nginx knows which of its locations it was */
+	/* nginx's location sets the surface */
 	const struct surface *s = str_equal(call_param(c, "SL_SURFACE"), "data")
 	    ? &CONTAINER
 	    : &NATIVE;
@@ -125,7 +129,7 @@ handle(struct call *c)
 		note_refusal(c, &e);
 		if (c->status == 0)
 			s->refuse(c, &e);
-		else /* an answer has begun: too late for another */
+		else /* the answer has begun: it cannot be replaced */
 			log_err(LOG_ERROR, "request_failed", &e);
 	}
 }
@@ -144,7 +148,7 @@ dispatch(struct call *c)
 	if (gate != NULL)
 		gate(c);
 	else
-		handle(c);
+		handle_route(c);
 	if (app->share != NULL)
 		org_share_leave(app->share, app->worker);
 	log_line(gate != NULL ? LOG_DEBUG : LOG_INFO, "request",

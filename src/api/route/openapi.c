@@ -1,4 +1,4 @@
-/* openapi.c: the route and field tables as an OpenAPI 3.0 document. */
+/* openapi.c: makes an OpenAPI 3.0 document of the route and field tables. */
 #include "api/route/openapi.h"
 
 #include <ctype.h>
@@ -77,7 +77,7 @@ body_schema(const struct route *r)
 	    "schema", s);
 }
 
-/* "/v1/sessions/:id" as "/v1/sessions/{id}", and its parameters. */
+/* Makes "/v1/sessions/{id}" of "/v1/sessions/:id"; adds its parameters. */
 static char *
 path_of(const char *pattern, json_t *params)
 {
@@ -102,7 +102,7 @@ path_of(const char *pattern, json_t *params)
 }
 
 static json_t *
-operation(const struct route *r, json_t *params)
+operation_schema(const struct route *r, json_t *params)
 {
 	json_t *op = json_pack("{s:s, s:O, s:{s:{s:s}, s:{s:s}}}", "summary",
 	    r->help, "parameters", params, "responses", "2XX", "description",
@@ -136,7 +136,7 @@ openapi_document(const struct route *routes, size_t count,
 			item = json_object();
 			json_object_set_new(paths, path, item);
 		}
-		json_object_set_new(item, method, operation(r, params));
+		json_object_set_new(item, method, operation_schema(r, params));
 	}
 	return json_pack(
 	    "{s:s, s:{s:s, s:s}, s:[{s:s}], s:o, s:{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s}}}}",

@@ -1,4 +1,4 @@
-/* routes.c: the whole HTTP API on one page. */
+/* routes.c: lists all routes of the HTTP API. */
 #include "api/route/routes.h"
 
 #include "api/gate/access.h"

@@ -1,5 +1,5 @@
 /*
- * routes.h: the whole HTTP API on one page, and what it is printed into.
+ * routes.h: lists all routes of the HTTP API, and prints them.
  */
 #ifndef SANDLEASE_API_ROUTE_ROUTES_H
 #define SANDLEASE_API_ROUTE_ROUTES_H
@@ -11,11 +11,11 @@
 extern const struct route ROUTES[];
 extern const size_t ROUTE_COUNT;
 
-/* What of a session's data plane makes rows; the rest is src/agent/api/routes.c. */
+/* Data-plane routes that write rows; src/agent/api/routes.c has the others. */
 extern const struct route CONTAINER_ROUTES[];
 extern const size_t CONTAINER_ROUTE_COUNT;
 
-/* As rows of a Markdown table; the README's is compared with this. */
+/* Prints a Markdown table; t/lint/routes.t compares the README with it. */
 void routes_print(FILE *to);
 
 #endif
