@@ -70,7 +70,7 @@ api previews/previews "an unexposed port keeps its connections" control/relay_co
 	'/^tell_relay/,/^}/s/if \(y->closing\) \{/if (y->closing) { return 0;/' \
 	"an unexposed port closes with its connections"
 api api/streams "a cut stream has no last event" api/stream/events.c \
-	'/^stream_events_leave/,/^}/s/say\(all, s, words.data, words.len\);//' \
+	'/^stream_events_leave/,/^}/s/send_stdout\(all, s, words.data, words.len\);//' \
 	"a wrapper that is killed ends its streams properly"
 api api/websocket "ports over a WebSocket are left to the wrapper" api/stream/ws_gate.c \
 	's/g->asked = read_request\(&g->text\);/g->asked = NULL;/' \

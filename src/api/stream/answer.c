@@ -1,4 +1,4 @@
-/* answer.c: what has been said on a stream, and its last words. */
+/* answer.c: follows an answer as it passes, and makes its last event. */
 #include "api/stream/answer.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ end_line(struct answer *a)
 	a->line[a->line_len] = '\0';
 	if (a->line_len == 0) {
 		a->body = true;
-		a->newlines = 2; /* nothing yet is between two events, too */
+		a->newlines = 2; /* an event may begin here */
 	} else if (strncasecmp(a->line, NAME, sizeof(NAME) - 1) == 0) {
 		value += strspn(value, " \t");
 		a->events = strncasecmp(value, TYPE, sizeof(TYPE) - 1) == 0;
@@ -29,7 +29,7 @@ end_line(struct answer *a)
 }
 
 static void
-see_header(struct answer *a, const char **data, size_t *len)
+read_header(struct answer *a, const char **data, size_t *len)
 {
 	for (; *len > 0 && !a->body; (*data)++, (*len)--) {
 		if (**data == '\n')
@@ -42,7 +42,7 @@ see_header(struct answer *a, const char **data, size_t *len)
 void
 answer_see(struct answer *a, const char *data, size_t len)
 {
-	see_header(a, &data, &len);
+	read_header(a, &data, &len);
 	if (len == 0)
 		return;
 	if (data[len - 1] != '\n')
@@ -74,7 +74,8 @@ answer_last_words(const struct answer *a, enum err_code code,
 	char at[CLOCK_ISO_MAX];
 
 	clock_iso(at);
-	/* `data` and `error` for commands and files, the rest for code */
+	/* clients of commands and files read `data` and `error`, clients of
+	 * code the other members */
 	event = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:[], s:s}", "type",
 	    "error", "error", message, "data", message, "code",
 	    code_capitals(code), "ename", code_capitals(code), "evalue",

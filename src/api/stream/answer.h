@@ -1,11 +1,11 @@
 /*
- * answer.h: what has been said on a stream, and its last words.
+ * answer.h: follows an answer as it passes, and makes its last event.
  *
- * Looks at an answer as it passes: is it an event stream, and is this a place
- * between two events, where something of ours may stand?  Pure.
+ * Knows of an answer whether it is an event stream, and whether it is between
+ * two events, where the pool may add a comment or an event.  Pure.
  *
- * It does not read the events, as common/sse_read.h does: that would keep each
- * of them in memory, for every stream of the pool.
+ * The events themselves are not parsed, as common/sse_read.h does: that would
+ * keep an event in memory for every stream of the pool.
  */
 #ifndef SANDLEASE_API_STREAM_ANSWER_H
 #define SANDLEASE_API_STREAM_ANSWER_H
@@ -15,7 +15,7 @@
 
 #include "common/str.h"
 
-enum { ANSWER_LINE_MAX = 64 }; /* of a header as far as we look */
+enum { ANSWER_LINE_MAX = 64 }; /* bytes of a header line that are kept */
 
 /* Start with { 0 }. */
 struct answer {
@@ -23,26 +23,27 @@ struct answer {
 	size_t line_len;
 	bool body;    /* the header is complete */
 	bool events;  /* Content-Type: text/event-stream */
-	int newlines; /* the body ends with so many, counted up to two */
+	int newlines; /* at the end of the body so far; at most 2 */
 };
 
-/* Looks at the next bytes, which begin with the header. */
+/* Follows the next bytes of the answer; the header comes first. */
 void answer_see(struct answer *a, const char *data, size_t len);
 
-/* Whether it is an event stream that has begun. */
+/* Whether the answer is an event stream and its header is complete. */
 bool answer_streams(const struct answer *a);
 
-/* Whether a comment may stand here. */
+/* Whether the pool may add a comment or an event here. */
 bool answer_between_events(const struct answer *a);
 
 /*
- * The event that ends a stream whose wrapper cannot: an error in the words of
- * every kind of stream.  What was cut in the middle does not run into it.
+ * Makes the last event of a stream whose wrapper cannot send one: an error with
+ * the members of every kind of stream.  Two newlines separate it from an event
+ * that was cut in the middle.
  */
 void answer_last_words(const struct answer *a, enum err_code code,
     const char *message, struct buf *out);
 
-/* A whole answer: 503 in the data plane's error format; send it again. */
+/* Makes a whole answer: 503, retryable, in the data plane's error format. */
 void answer_busy(const char *message, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* events.c: an event stream: FastCGI from nginx, FastCGI to a wrapper. */
+/* events.c: passes an event stream between nginx and a wrapper (FastCGI). */
 #include "api/stream/events.h"
 
 #include <string.h>
@@ -8,14 +8,14 @@ enum { PARAMS_MAX = 256 * 1024 };
 /* ---- the answer */
 
 static void
-say(struct streams *all, struct stream *s, const char *data, size_t len)
+send_stdout(struct streams *all, struct stream *s, const char *data, size_t len)
 {
 	records_add(&s->nginx.out, RECORDS_STDOUT, s->id, data, len);
 	stream_spoke(all, s);
 }
 
 static void
-over_properly(struct streams *all, struct stream *s)
+end_answer(struct streams *all, struct stream *s)
 {
 	records_end(&s->nginx.out, s->id);
 	stream_over(all, s);
@@ -31,9 +31,9 @@ stream_events_from_wrapper(struct streams *all, struct stream *s,
 	while ((rc = records_next(&s->reply, &data, &len, &p)) > 0) {
 		if (p.type == RECORDS_STDOUT && p.len > 0) {
 			answer_see(&s->answer, p.data, p.len);
-			say(all, s, p.data, p.len);
+			send_stdout(all, s, p.data, p.len);
 		} else if (p.type == RECORDS_END && p.last) {
-			over_properly(all, s);
+			end_answer(all, s);
 			return true;
 		}
 	}
@@ -45,7 +45,7 @@ stream_events_beat(struct streams *all, struct stream *s)
 {
 	static const char COMMENT[] = ": ka\n\n";
 
-	say(all, s, COMMENT, sizeof(COMMENT) - 1);
+	send_stdout(all, s, COMMENT, sizeof(COMMENT) - 1);
 }
 
 void
@@ -55,13 +55,13 @@ stream_events_leave(struct streams *all, struct stream *s, enum err_code code,
 	auto_buf struct buf words = { 0 };
 
 	answer_last_words(&s->answer, code, message, &words);
-	say(all, s, words.data, words.len);
-	over_properly(all, s);
+	send_stdout(all, s, words.data, words.len);
+	end_answer(all, s);
 }
 
 /* ---- the request */
 
-/* Takes a parameter out of the rest: nothing of this host is told inside. */
+/* Removes a parameter that is for the pool: the sandbox must not see it. */
 static void
 drop_param(struct stream *s, const struct records_param *p)
 {
@@ -103,7 +103,7 @@ take_org(struct streams *all, struct stream *s)
 	bool may;
 
 	if (!records_param(&s->params, "SL_TENANT", &p))
-		return true; /* an nginx that was configured before us */
+		return true; /* nginx still has an older configuration */
 	may = stream_count_org(all, s, p.value, p.len);
 	drop_param(s, &p);
 	return may;
@@ -122,13 +122,13 @@ take_request_id(struct stream *s)
 }
 
 static void
-refuse(struct streams *all, struct stream *s)
+refuse_busy(struct streams *all, struct stream *s)
 {
 	auto_buf struct buf text = { 0 };
 
 	answer_busy("The service has too many streams open; try again.", &text);
-	say(all, s, text.data, text.len);
-	over_properly(all, s);
+	send_stdout(all, s, text.data, text.len);
+	end_answer(all, s);
 }
 
 void
@@ -136,16 +136,16 @@ stream_events_unsent(struct streams *all, struct stream *s)
 {
 	static const char UNSENT[] = "X-Sandlease-Unsent: 1\r\n";
 
-	say(all, s, UNSENT, sizeof(UNSENT) - 1);
+	send_stdout(all, s, UNSENT, sizeof(UNSENT) - 1);
 	stream_over(all, s);
 }
 
-/* All parameters are there: connects to the wrapper, or says why not. */
+/* All parameters have arrived: connects to the wrapper, or refuses. */
 static void
-begin(struct streams *all, struct stream *s)
+open_wrapper(struct streams *all, struct stream *s)
 {
 	if (s->busy || !take_org(all, s)) {
-		refuse(all, s);
+		refuse_busy(all, s);
 		return;
 	}
 	take_request_id(s);
@@ -166,7 +166,7 @@ begin(struct streams *all, struct stream *s)
 	s->state = STREAM_OPEN;
 }
 
-/* False: no nginx that we have configured speaks like that. */
+/* False: nginx with our configuration never sends such a record. */
 static bool
 take_piece(struct streams *all, struct stream *s, const struct records_piece *p)
 {
@@ -179,7 +179,7 @@ take_piece(struct streams *all, struct stream *s, const struct records_piece *p)
 			return false;
 		buf_add(&s->params, p->data, p->len);
 		if (p->len == 0)
-			begin(all, s);
+			open_wrapper(all, s);
 		return s->params.len <= PARAMS_MAX;
 	case RECORDS_STDIN:
 		if (s->state == STREAM_OPEN && !s->deaf)

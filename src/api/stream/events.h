@@ -1,31 +1,31 @@
 /*
- * events.h: an event stream: FastCGI from nginx, FastCGI to a wrapper.
+ * events.h: passes an event stream between nginx and a wrapper (FastCGI).
  *
- * Passes records on as they come.  When the wrapper's side ends before its
- * time, a stream that has begun gets a last event and a proper end; one that
- * has not is left to nginx (see `unsent` in nginx/maps.conf.in).
+ * Passes records on as they arrive.  If the wrapper's side ends too early, a
+ * stream that has begun gets a last event and a proper end.  A stream that has
+ * not begun is left to nginx (see `unsent` in nginx/maps.conf.in).
  */
 #ifndef SANDLEASE_API_STREAM_EVENTS_H
 #define SANDLEASE_API_STREAM_EVENTS_H
 
 #include "api/stream/sides.h"
 
-/* False: this is no FastCGI that we know; the stream cannot go on. */
+/* False: the bytes are not valid FastCGI; the stream cannot continue. */
 bool stream_events_from_nginx(struct streams *all, struct stream *s,
     const char *data, size_t len);
 bool stream_events_from_wrapper(struct streams *all, struct stream *s,
     const char *data, size_t len);
 
-/* A comment, so that nobody gives up a silent stream. */
+/* Sends a comment, so that clients and proxies keep a silent stream open. */
 void stream_events_beat(struct streams *all, struct stream *s);
 
-/* The last event of a stream that has begun, and a proper end. */
+/* Sends the last event of a stream that has begun, and a proper end. */
 void stream_events_leave(struct streams *all, struct stream *s,
     enum err_code code, const char *message);
 
 /*
- * Answers with half a header, so that nginx knows that nothing was sent on and
- * may send the request elsewhere.
+ * Answers with half a header: nginx then knows that the wrapper got nothing,
+ * and may pass the request elsewhere.
  */
 void stream_events_unsent(struct streams *all, struct stream *s);
 

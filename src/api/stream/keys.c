@@ -1,4 +1,4 @@
-/* keys.c: whether the keys that opened streams still count. */
+/* keys.c: cuts the streams of keys that are no longer valid. */
 #include "api/stream/keys.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 
 enum {
 	EVERY_MS = 1000,
-	ASK_S = 10,              /* then it ends, and another is started */
-	PATIENCE_MS = 15 * 1000, /* of the pool, with one that cannot end */
-	QUIET_MS = 60 * 1000,
+	ASK_S = 10,              /* SIGALRM then ends the asking process */
+	PATIENCE_MS = 15 * 1000, /* then the pool starts another process */
+	QUIET_MS = 60 * 1000,    /* without a question: close the connection */
 	KEYS_MAX = 1500
 };
 
@@ -30,7 +30,7 @@ _Static_assert(KEYS_MAX *(ID_MAX + 4) < CHANNEL_MSG_MAX,
 
 /* ---- the process that asks */
 
-/* Those of the question that count no more; none when it cannot be told. */
+/* The keys that are no longer valid; none if the statement fails. */
 static json_t *
 ended_keys(struct store *store, const json_t *question)
 {
@@ -40,7 +40,7 @@ ended_keys(struct store *store, const json_t *question)
 	struct err e = { 0 };
 
 	if (STORE_RUN(store, STMT_KEYS_ENDED, &r, &e, keys) < 0)
-		log_err(LOG_WARN, "stream_keys", &e); /* asked again soon */
+		log_err(LOG_WARN, "stream_keys", &e); /* the pool asks again */
 	for (size_t i = 0; r != NULL && i < rows_count(r); i++)
 		json_array_append_new(ended,
 		    json_string(rows_text(r, i, "id")));
@@ -54,10 +54,10 @@ answer_question(int fd, struct store *store, struct err *e)
 	auto_json json_t *question = NULL, *answer = NULL;
 
 	if (channel_recv(fd, clock_ms() + QUIET_MS, &question, &none, e) < 0) {
-		store_disconnect(store); /* nobody has a stream open */
+		store_disconnect(store); /* no stream is open */
 		return e->code == CODE_TIMED_OUT ? 0 : -1;
 	}
-	alarm(ASK_S); /* libpq waits for a host that is gone as TCP does */
+	alarm(ASK_S); /* libpq may wait for minutes if the host is gone */
 	answer = ended_keys(store, question);
 	alarm(0);
 	return channel_send(fd, answer, NULL, 0, e);
@@ -77,7 +77,7 @@ run_asker(int fd, const struct conf *conf)
 	store_free(store);
 }
 
-/* -1: there is nobody to ask. */
+/* Starts the process that asks; returns its socket, or -1. */
 static int
 start_asker(const struct conf *conf)
 {
@@ -90,7 +90,8 @@ start_asker(const struct conf *conf)
 	}
 	pid = fork();
 	if (pid == 0) {
-		/* it ends with the streams, not before, or when it hangs */
+		/* the child ends after the pool (end of file on its socket), or
+		 * by SIGALRM if it hangs; a SIGTERM is meant for the pool */
 		signal(SIGTERM, SIG_IGN);
 		signal(SIGALRM, SIG_DFL);
 		close_range(3, (unsigned)ends[1] - 1, 0);
@@ -104,7 +105,7 @@ start_asker(const struct conf *conf)
 		close(ends[0]);
 		return -1;
 	}
-	/* the pool does not wait, whatever the other does */
+	/* the pool must not block, even if the child hangs */
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	return ends[0];
 }
@@ -112,16 +113,16 @@ start_asker(const struct conf *conf)
 /* ---- the pool */
 
 static void
-give_up(struct stream_keys *k, struct streams *all)
+drop_asker(struct stream_keys *k, struct streams *all)
 {
-	/* the next question starts another process */
+	/* stream_keys_ask() starts another process next time */
 	if (k->fd >= 0)
 		poller_remove(&all->poller, k->fd);
 	mem_close_fd(&k->fd);
 	k->waiting = 0;
 }
 
-/* Takes over the list. */
+/* Sends one question; takes the ownership of `keys`. */
 static void
 send_keys(struct stream_keys *k, struct streams *all, json_t *keys)
 {
@@ -133,13 +134,13 @@ send_keys(struct stream_keys *k, struct streams *all, json_t *keys)
 	k->waiting++;
 	if (channel_send(k->fd, question, NULL, 0, &e) < 0) {
 		log_err(LOG_WARN, "stream_keys", &e);
-		give_up(k, all);
+		drop_asker(k, all);
 	}
 }
 
-/* Each key once, in as many messages as that takes. */
+/* Sends each key once, in as many messages as needed. */
 static void
-send_all(struct stream_keys *k, struct streams *all)
+send_all_keys(struct stream_keys *k, struct streams *all)
 {
 	auto_json json_t *seen = json_object();
 	json_t *list = json_array();
@@ -175,11 +176,12 @@ stream_keys_ask(struct stream_keys *k, const struct conf *conf,
 	if (stream_keys_wait_ms(k, all) != 0)
 		return;
 	if (k->waiting > 0) {
-		log_line(LOG_WARN, "stream_keys", "no answer; asking anew");
-		give_up(k, all);
+		log_line(LOG_WARN, "stream_keys",
+		    "the process that checks keys did not answer; starting another");
+		drop_asker(k, all);
 	}
 	k->ask_ms = clock_ms() + EVERY_MS;
-	if (k->fd < 0) { /* the first time, or the last process was given up */
+	if (k->fd < 0) { /* the first time, or after drop_asker() */
 		k->fd = start_asker(conf);
 		if (k->fd >= 0 &&
 		    poller_add(&all->poller, k->fd, EPOLLIN, k) < 0)
@@ -187,7 +189,7 @@ stream_keys_ask(struct stream_keys *k, const struct conf *conf,
 	}
 	if (k->fd < 0)
 		return;
-	send_all(k, all);
+	send_all_keys(k, all);
 	if (k->waiting > 0)
 		k->ask_ms = clock_ms() + PATIENCE_MS;
 }
@@ -201,7 +203,7 @@ cut_streams_of(struct streams *all, const char *key)
 		next = TAILQ_NEXT(s, link);
 		if (str_equal(s->key, key))
 			stream_cut(all, s, CODE_UNAUTHORIZED,
-			    "The key that opened this stream counts no more.");
+			    "The key that opened this stream is no longer valid.");
 	}
 }
 
@@ -215,7 +217,7 @@ stream_keys_answer(struct stream_keys *k, struct streams *all)
 	size_t i;
 
 	if (channel_recv(k->fd, clock_ms(), &answer, &none, &e) < 0) {
-		give_up(k, all);
+		drop_asker(k, all);
 		return;
 	}
 	if (--k->waiting == 0)

@@ -16,7 +16,7 @@
 
 enum { CHUNK = 65536 };
 
-static char chunk[CHUNK]; /* one process, one thread: one is enough */
+static char chunk[CHUNK]; /* shared by all streams: there is one thread */
 
 /* ---- both sides */
 
@@ -44,15 +44,15 @@ wanted_of_worker(const struct stream *s)
 	return EPOLLIN | (stream_pending(&s->worker) ? EPOLLOUT : 0U);
 }
 
-/* After everything: writes what can be written, waits for what is missing. */
+/* After each event: writes pending bytes, then sets what the poller awaits. */
 static void
-settle(struct streams *all, struct stream *s)
+flush_and_arm(struct streams *all, struct stream *s)
 {
 	if (s->wrapper.fd >= 0 && stream_flush(&s->wrapper) < 0) {
-		s->deaf = true; /* what it has said before is still read */
+		s->deaf = true; /* the wrapper's earlier output is still read */
 		stream_forget_pending(&s->wrapper);
 	}
-	/* a worker that takes nothing more is seen by its end */
+	/* if the worker has closed, reading from it will show that */
 	if (s->worker.fd >= 0 && stream_flush(&s->worker) < 0)
 		stream_forget_pending(&s->worker);
 	if (stream_flush(&s->nginx) < 0) {
@@ -61,7 +61,8 @@ settle(struct streams *all, struct stream *s)
 	}
 	if (s->gate != NULL && s->state == STREAM_OPEN)
 		stream_ws_resume(all, s);
-	/* nginx may be sending still: closing now could cost it our answer */
+	/* only shutdown(): nginx may still send, and a close() would reset the
+	 * connection before nginx has read the answer */
 	if (s->state == STREAM_OVER && !stream_pending(&s->nginx) && !s->shut)
 		s->shut = shutdown(s->nginx.fd, SHUT_WR) == 0;
 	if (stream_arm(all, &s->nginx, wanted_of_nginx(s)) < 0 ||
@@ -75,7 +76,7 @@ settle(struct streams *all, struct stream *s)
 /* ---- the answer */
 
 static void
-last_words(struct streams *all, struct stream *s, enum err_code code,
+end_with_message(struct streams *all, struct stream *s, enum err_code code,
     const char *message)
 {
 	char session[ID_MAX];
@@ -98,7 +99,7 @@ last_words(struct streams *all, struct stream *s, enum err_code code,
 static void
 lose_wrapper(struct streams *all, struct stream *s)
 {
-	last_words(all, s, CODE_SESSION_TERMINATED,
+	end_with_message(all, s, CODE_SESSION_TERMINATED,
 	    "The session's agent has ended, and this stream with it.");
 }
 
@@ -113,7 +114,7 @@ read_wrapper(struct streams *all, struct stream *s)
 		if (!stream_events_from_wrapper(all, s, chunk, (size_t)n))
 			lose_wrapper(all, s);
 	} else if (s->gate != NULL && (n == 0 || errno == ECONNRESET)) {
-		stream_over(all, s); /* it has said itself why */
+		stream_over(all, s); /* the wrapper sends the close frame */
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		lose_wrapper(all, s);
 	}
@@ -121,7 +122,7 @@ read_wrapper(struct streams *all, struct stream *s)
 
 /* ---- the request */
 
-/* FastCGI begins with its version, a WebSocket's request with its method. */
+/* FastCGI begins with its version, the request of a WebSocket with "GET". */
 static bool
 speaks_http(struct stream *s)
 {
@@ -161,7 +162,7 @@ stream_open(struct streams *all, int fd, bool busy)
 	s->spoke_ms = clock_ms();
 	TAILQ_INSERT_TAIL(&all->all, s, link);
 	all->count++;
-	settle(all, s);
+	flush_and_arm(all, s);
 }
 
 void
@@ -171,7 +172,7 @@ stream_event(struct streams *all, struct stream_side *side, uint32_t events)
 	bool hangup = (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
 
 	if (side->fd < 0)
-		return; /* closed in this round */
+		return; /* closed by an earlier event of this round */
 	if (side == &s->nginx) {
 		if (hangup) {
 			stream_end(all, s);
@@ -190,7 +191,7 @@ stream_event(struct streams *all, struct stream_side *side, uint32_t events)
 		return;
 	if (s->gate != NULL)
 		stream_ws_check_clock(all, s);
-	settle(all, s);
+	flush_and_arm(all, s);
 }
 
 void
@@ -206,13 +207,14 @@ stream_beat(struct streams *all, struct stream *s)
 	else if (s->state != STREAM_OPEN || stream_pending(&s->nginx) ||
 	    !answer_between_events(&s->answer))
 		return;
-	/* a name that is gone: the session has ended, whoever holds this end */
+	/* the socket's file is gone: the session has ended, even if a process
+	 * of the sandbox still holds the connection */
 	if (s->state == STREAM_OPEN && access(s->target, F_OK) < 0 &&
 	    errno == ENOENT)
 		lose_wrapper(all, s);
 	else if (s->gate == NULL)
 		stream_events_beat(all, s);
-	settle(all, s);
+	flush_and_arm(all, s);
 }
 
 void
@@ -220,12 +222,12 @@ stream_cut(struct streams *all, struct stream *s, enum err_code code,
     const char *message)
 {
 	if (s->state == STREAM_OPEN)
-		last_words(all, s, code, message);
+		end_with_message(all, s, code, message);
 	else if (s->state == STREAM_HEAD && s->gate != NULL)
 		stream_over(all, s);
 	else if (s->state == STREAM_HEAD)
 		stream_events_unsent(all, s);
-	settle(all, s);
+	flush_and_arm(all, s);
 }
 
 void

@@ -1,4 +1,4 @@
-/* sides.c: a stream's sides: connect, write, wait, close. */
+/* sides.c: connects, writes and closes the sides of a stream. */
 #include "api/stream/sides.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ stream_connect(const char *path)
 	    socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	str_copy(a.sun_path, sizeof(a.sun_path), path);
-	/* at once or not at all: that is how unix sockets are */
+	/* connect() on a unix socket succeeds or fails at once */
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
 		return -1;
 	return take_fd(&fd);

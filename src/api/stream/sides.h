@@ -1,8 +1,9 @@
 /*
- * sides.h: one stream as data, and what both kinds of streams do with its
- * sides: nginx, the wrapper, and for a moment a worker.
+ * sides.h: connects, writes and closes the sides of a stream: nginx, the
+ * wrapper, and during a request for a port a worker.
  *
- * Which kind a stream is decides link.c; events.c and ws.c are the kinds.
+ * There are two kinds of streams, events.c and ws.c; link.c decides which kind
+ * a stream is.
  */
 #ifndef SANDLEASE_API_STREAM_SIDES_H
 #define SANDLEASE_API_STREAM_SIDES_H
@@ -26,18 +27,18 @@ enum {
 };
 
 enum stream_state {
-	STREAM_HEAD,  /* whom it is for is not known yet */
-	STREAM_OPEN,  /* between nginx and its wrapper */
-	STREAM_OVER,  /* nginx takes what is left, and closes */
-	STREAM_ENDED, /* both sides are closed; see struct streams */
+	STREAM_HEAD,  /* the request's head is not complete */
+	STREAM_OPEN,  /* connected to the wrapper */
+	STREAM_OVER,  /* nginx reads the rest, and closes */
+	STREAM_ENDED, /* all sides are closed; see struct streams */
 };
 
 struct stream_side {
 	struct stream *of;
 	int fd;         /* owned; -1: closed */
-	uint32_t armed; /* what the poller tells us of; 0: nothing */
-	struct buf out; /* what it has not taken yet */
-	size_t sent;    /* of that */
+	uint32_t armed; /* events asked of the poller; 0: not in it */
+	struct buf out; /* bytes for the peer */
+	size_t sent;    /* bytes of `out` that are written */
 };
 
 struct stream {
@@ -45,78 +46,78 @@ struct stream {
 	enum stream_state state;
 	struct stream_side nginx, wrapper;
 	struct ws_gate *gate;      /* of a WebSocket; NULL: an event stream */
-	struct stream_side worker; /* ... which carries out a request */
-	int64_t answer_by_ms;      /* ... until then */
+	struct stream_side worker; /* ... that serves a request for a port */
+	int64_t answer_by_ms;      /* ... the worker's deadline */
 	struct records request, reply;
-	struct buf params; /* of nginx's request; or a worker's answer */
+	struct buf params; /* of nginx's request; later a worker's answer */
 	struct answer answer;
 	char target[STREAM_TARGET_MAX];
 	char request_id[ID_MAX];
-	char key[ID_MAX]; /* whose id opened it; "": unknown */
+	char key[ID_MAX]; /* id of the client's key; "": unknown */
 	uint16_t id;
-	uint16_t org; /* by hash: which of streams.of_org; 0: not counted */
-	bool busy;    /* to be refused */
-	bool deaf;    /* the wrapper takes nothing more */
-	bool shut;    /* nginx has been told the end */
+	uint16_t org; /* index in streams.of_org; 0: not counted */
+	bool busy;    /* refuse it: there are too many streams */
+	bool deaf;    /* writing to the wrapper has failed */
+	bool shut;    /* shutdown() of nginx's side is done */
 	int64_t spoke_ms;
 };
 
 TAILQ_HEAD(stream_list, stream);
 
-/* Those of one process. */
+/* The streams of one process. */
 struct streams {
 	struct poller poller;
 	const char *run_dir;
-	struct stream_list all; /* who has said nothing for longest is first */
-	struct stream_list
-	    ended; /* an event of this round may still name one */
+	struct stream_list all;   /* sorted: the longest silent is first */
+	struct stream_list ended; /* events of this round may point to one */
 	size_t count;
-	size_t org_max;             /* open streams of one org */
-	size_t of_org[STREAM_ORGS]; /* two that share a count share the limit */
+	size_t org_max;             /* open streams that one org may have */
+	size_t of_org[STREAM_ORGS]; /* by hash; orgs that collide share one */
 };
 
 /*
- * Whether this names a wrapper's socket: unix:<run_dir>/s/<id>.<number>.sock.
- * nginx has looked already; it is looked at again because it is connected to.
+ * Whether `name` is a wrapper's socket: unix:<run_dir>/s/<id>.<number>.sock; if
+ * so, `out` is its path.  nginx has checked the name already; the pool checks
+ * it again because it connects to it.
  */
 bool stream_target(const char *run_dir, const char *name, size_t len,
     char out[STREAM_TARGET_MAX]);
 
-/* Connects to the socket of that name, not blocking; -1. */
+/* Connects to a unix socket; the descriptor does not block.  -1: failed. */
 int stream_connect(const char *path);
 
-/* Counts it for that org.  False: the org has as many as it may. */
+/* Counts the stream for `org`.  False: the org has too many streams. */
 bool stream_count_org(struct streams *all, struct stream *s, const char *org,
     size_t len);
 
 /* ---- one side */
 
-/* Whether there is something that it has not taken yet. */
+/* Whether there are bytes that the peer has not taken yet. */
 bool stream_pending(const struct stream_side *d);
 void stream_forget_pending(struct stream_side *d);
 
-/* Writes what it takes now.  -1: it takes nothing any more. */
+/* Writes as much as the peer takes now.  -1: writing has failed for good. */
 int stream_flush(struct stream_side *d);
 
 /*
- * Makes the poller tell of `want` (EPOLLIN and so on).  A side of which nothing
- * is wanted is taken out of the poller, which always tells of a hangup.
+ * Asks the poller for the events `want` (EPOLLIN and so on).  With `want` 0 the
+ * side is removed from the poller, which would report a hangup otherwise.
  */
 int stream_arm(struct streams *all, struct stream_side *d, uint32_t want);
 void stream_close_side(struct streams *all, struct stream_side *d);
 
 /* ---- both sides */
 
-/* Something was said to the client. */
+/* Notes that bytes were sent to the client: restarts the stream's silence. */
 void stream_spoke(struct streams *all, struct stream *s);
 
 /*
- * Nothing more comes: nginx gets what is left, then the end.  Without the end
- * that FastCGI has (records_end) nginx takes the answer for cut.
+ * Closes wrapper and worker; nginx gets the pending bytes, then end of file.
+ * Without FastCGI's end record (records_end) nginx takes the answer for cut.
  */
 void stream_over(struct streams *all, struct stream *s);
 
-/* Closes all sides at once; stream_bury() frees it. */
+/* Closes all sides at once; stream_bury() frees the stream. */
 void stream_end(struct streams *all, struct stream *s);
 
 #endif

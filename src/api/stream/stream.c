@@ -1,4 +1,4 @@
-/* stream.c: the pool `stream`: between nginx and wrappers for event streams. */
+/* stream.c: runs a process of the pool `stream`. */
 #include "api/stream/stream.h"
 
 #include <errno.h>
@@ -22,23 +22,23 @@
 
 enum {
 	EVENTS = 64,
-	BEAT_MS = 20000, /* a wrapper beats every 15 s, so ours are rare */
-	FAREWELL_MS = 2000,
-	PER_STREAM_FDS = 3, /* nginx, the wrapper, and for a moment a worker */
+	BEAT_MS = 20000,    /* wrappers send one every 15 s, so ours are rare */
+	FAREWELL_MS = 2000, /* for clients to read the last event */
+	PER_STREAM_FDS = 3, /* nginx, the wrapper, sometimes a worker */
 	OTHER_FDS = 64
 };
 
-struct pool {
+struct stream_pool {
 	struct streams streams;
 	struct stream_keys keys;
 	const struct conf *conf;
-	int listen_fd; /* -1: nothing new any more */
+	int listen_fd; /* -1: takes no new connections */
 	size_t max;
-	int64_t drain_at_ms; /* 0: not told to end */
-	int64_t leave_at_ms; /* 0: the last words are not spoken */
+	int64_t drain_at_ms; /* when streams are cut; 0: no SIGTERM yet */
+	int64_t leave_at_ms; /* when the process ends; 0: streams are not cut */
 };
 
-/* A stream cannot even be refused without a descriptor. */
+/* The limit must leave descriptors free: even a refusal needs one. */
 static size_t
 most_streams(const struct conf *conf)
 {
@@ -53,21 +53,21 @@ most_streams(const struct conf *conf)
 	return want < room ? want : room;
 }
 
-/* -1 when nothing can be heard of it. */
+/* Adds the listening socket to the poller; -1: failed. */
 static int
-listen_to(struct pool *p)
+watch_listener(struct stream_pool *p)
 {
 	int flags = fcntl(p->listen_fd, F_GETFL);
 
 	if (flags < 0 || fcntl(p->listen_fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -1;
-	/* one process is woken for one connection */
+	/* EPOLLEXCLUSIVE: one connection wakes one process, not all */
 	return poller_add(&p->streams.poller, p->listen_fd,
 	    EPOLLIN | EPOLLEXCLUSIVE, NULL);
 }
 
 static void
-take_connection(struct pool *p)
+take_connection(struct stream_pool *p)
 {
 	int fd;
 
@@ -78,14 +78,14 @@ take_connection(struct pool *p)
 		stream_open(&p->streams, fd, p->streams.count >= p->max);
 	} else if (channel_accept_must_pause(errno)) {
 		log_line(LOG_ERROR, "accept", "%s", strerror(errno));
-		/* not in a busy loop */
+		/* no descriptors: pause instead of a busy loop */
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
 }
 
-/* Who has been silent for longest is first. */
+/* The list is sorted: the stream that is silent for longest is first. */
 static void
-beat(struct pool *p)
+beat_silent_streams(struct stream_pool *p)
 {
 	struct stream *s;
 
@@ -95,29 +95,30 @@ beat(struct pool *p)
 }
 
 static void
-begin_drain(struct pool *p, int64_t drain_ms)
+begin_drain(struct stream_pool *p, int64_t drain_ms)
 {
-	/* other processes have it, too: closing alone does not silence it */
+	/* remove it first: other processes hold the socket, too, so close()
+	 * alone would not end its events */
 	poller_remove(&p->streams.poller, p->listen_fd);
 	close(take_fd(&p->listen_fd));
 	p->drain_at_ms = clock_ms() + drain_ms;
 }
 
 static void
-say_farewell(struct pool *p)
+say_farewell(struct stream_pool *p)
 {
 	struct stream *s, *next;
 
 	for (s = TAILQ_FIRST(&p->streams.all); s != NULL; s = next) {
 		next = TAILQ_NEXT(s, link);
 		stream_cut(&p->streams, s, CODE_OPERATION_INTERRUPTED,
-		    "The service is being restarted, and this stream ends; the session lives on.");
+		    "The service is restarting, so this stream ends; the session keeps running.");
 	}
 	p->leave_at_ms = clock_ms() + FAREWELL_MS;
 }
 
 static bool
-may_leave(const struct pool *p)
+may_leave(const struct stream_pool *p)
 {
 	return p->drain_at_ms > 0 &&
 	    (p->streams.count == 0 ||
@@ -125,7 +126,7 @@ may_leave(const struct pool *p)
 }
 
 static int
-wait_ms(const struct pool *p)
+wait_ms(const struct stream_pool *p)
 {
 	const struct stream *s = TAILQ_FIRST(&p->streams.all);
 	int ms = s != NULL ? clock_left_ms(s->spoke_ms + BEAT_MS) : -1;
@@ -140,7 +141,7 @@ wait_ms(const struct pool *p)
 }
 
 static void
-handle_events(struct pool *p, const struct epoll_event *ev, int count)
+handle_events(struct stream_pool *p, const struct epoll_event *ev, int count)
 {
 	for (int i = 0; i < count; i++) {
 		if (ev[i].data.ptr == NULL)
@@ -153,13 +154,13 @@ handle_events(struct pool *p, const struct epoll_event *ev, int count)
 }
 
 static void
-serve(struct pool *p, int64_t drain_ms)
+serve_streams(struct stream_pool *p, int64_t drain_ms)
 {
 	const volatile sig_atomic_t *stopping = child_signals();
 	struct epoll_event ev[EVENTS];
 	sigset_t open, closed;
 
-	/* SIGTERM comes while we wait, and only then: none is missed */
+	/* SIGTERM is unblocked only in poller_wait(), so that none is missed */
 	sigemptyset(&closed);
 	sigaddset(&closed, SIGTERM);
 	sigprocmask(SIG_BLOCK, &closed, &open);
@@ -172,7 +173,7 @@ serve(struct pool *p, int64_t drain_ms)
 		if (p->drain_at_ms > 0 && p->leave_at_ms == 0 &&
 		    clock_left_ms(p->drain_at_ms) == 0)
 			say_farewell(p);
-		beat(p);
+		beat_silent_streams(p);
 		stream_keys_ask(&p->keys, p->conf, &p->streams);
 		stream_bury(&p->streams);
 	}
@@ -181,7 +182,7 @@ serve(struct pool *p, int64_t drain_ms)
 int
 stream_run(const struct conf *conf, int listen_fd)
 {
-	struct pool p = { .listen_fd = listen_fd,
+	struct stream_pool p = { .listen_fd = listen_fd,
 		.keys = { .fd = -1 },
 		.conf = conf,
 		.max = most_streams(conf),
@@ -189,14 +190,14 @@ stream_run(const struct conf *conf, int listen_fd)
 
 	p.streams.org_max = p.max > 1 ? p.max / 2 : 1;
 	prctl(PR_SET_NAME, "sandlease-strm");
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for who asks about keys */
+	signal(SIGCHLD, SIG_IGN); /* the process of keys.c is not waited for */
 	TAILQ_INIT(&p.streams.all);
 	TAILQ_INIT(&p.streams.ended);
-	if (poller_open(&p.streams.poller) < 0 || listen_to(&p) < 0) {
+	if (poller_open(&p.streams.poller) < 0 || watch_listener(&p) < 0) {
 		log_line(LOG_ERROR, "stream", "%s", strerror(errno));
 		return EXIT_FAILURE;
 	}
-	serve(&p, conf->stream_drain_seconds * 1000);
+	serve_streams(&p, conf->stream_drain_seconds * 1000);
 	stream_drop(&p.streams);
 	mem_close_fd(&p.keys.fd);
 	poller_close(&p.streams.poller);

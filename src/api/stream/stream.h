@@ -1,9 +1,10 @@
 /*
- * stream.h: the pool `stream`: between nginx and wrappers for event streams.
+ * stream.h: runs a process of the pool `stream`, which stands between nginx and
+ * wrappers.
  *
- * A wrapper that dies cannot end its streams, and nginx only cuts them: so
- * somebody outside the sandbox stands between.  One process, no threads, many
- * streams, no database.
+ * A wrapper that dies cannot end its streams, and nginx only cuts them.  So a
+ * process outside the sandbox passes them on and can send a last event.  It
+ * serves many streams without threads, and has no database connection.
  */
 #ifndef SANDLEASE_API_STREAM_STREAM_H
 #define SANDLEASE_API_STREAM_STREAM_H
@@ -11,9 +12,9 @@
 #include "common/conf.h"
 
 /*
- * Serves descriptor `listen_fd` until SIGTERM; then takes nothing new, and
- * what goes on after stream_drain_seconds gets its last event.  Returns the
- * exit status.
+ * Serves descriptor `listen_fd` until SIGTERM.  Then it takes no new streams,
+ * and those that are open after stream_drain_seconds get a last event.  Returns
+ * the exit status.
  */
 int stream_run(const struct conf *conf, int listen_fd);
 

@@ -1,4 +1,4 @@
-/* ws.c: a WebSocket of /ws, between nginx, a wrapper and a worker. */
+/* ws.c: passes a WebSocket of /ws between nginx, a wrapper and a worker. */
 #include "api/stream/ws.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 enum {
 	CHUNK = 16 * 1024,
 	ANSWER_MAX = 1024 * 1024,
-	UNREAD_MAX = 256 * 1024, /* by the client, of answers */
-	ANSWER_MS = 120 * 1000,  /* as nginx gives a worker */
-	REQUEST_ID = 1, /* FastCGI's, of the only request on its connection */
+	UNREAD_MAX = 256 * 1024, /* answers that the client has not read */
+	ANSWER_MS = 120 * 1000,  /* nginx gives a worker the same time */
+	REQUEST_ID = 1,          /* FastCGI's; a connection has one request */
 	GOING_AWAY = 1001
 };
 
@@ -38,7 +38,7 @@ add_request(struct stream *s)
 	records_add(out, RECORDS_STDIN, REQUEST_ID, "", 0);
 }
 
-/* False: there is no worker, and the client has been told. */
+/* False: no worker can be reached, and the client has its answer. */
 static bool
 ask_worker(struct streams *all, struct stream *s)
 {
@@ -56,7 +56,10 @@ ask_worker(struct streams *all, struct stream *s)
 	return true;
 }
 
-/* A client that asks and does not read is not asked for more. */
+/*
+ * Whether a further request of the client may be taken: no worker is at work
+ * for it, and the client has read most of its answers.
+ */
 static bool
 has_room(const struct stream *s)
 {
@@ -71,7 +74,10 @@ stream_ws_may_read(const struct stream *s)
 	return s->gate->rest.len == 0 && has_room(s);
 }
 
-/* A request for a worker is carried out before what came behind it is taken. */
+/*
+ * Passes the client's bytes to the wrapper.  After a request for a worker the
+ * rest waits in the gate until the worker has answered.
+ */
 static void
 pass_to_wrapper(struct streams *all, struct stream *s, const char *data,
     size_t len)
@@ -95,7 +101,7 @@ stream_ws_resume(struct streams *all, struct stream *s)
 	pass_to_wrapper(all, s, rest.data, rest.len);
 }
 
-/* s->params has what the worker wrote. */
+/* Sends the worker's answer, which is in s->params, to the client. */
 static void
 end_request(struct streams *all, struct stream *s)
 {
@@ -108,7 +114,7 @@ end_request(struct streams *all, struct stream *s)
 static void
 lose_worker(struct streams *all, struct stream *s)
 {
-	buf_free(&s->params); /* half an answer is none */
+	buf_free(&s->params); /* a partial answer cannot be parsed: drop it */
 	end_request(all, s);
 }
 
@@ -146,7 +152,7 @@ stream_ws_check_clock(struct streams *all, struct stream *s)
 /* ---- the beginning */
 
 static void
-refuse(struct streams *all, struct stream *s)
+refuse_busy(struct streams *all, struct stream *s)
 {
 	static const char STATUS[] = "Status: ";
 	auto_buf struct buf text = { 0 };
@@ -156,16 +162,16 @@ refuse(struct streams *all, struct stream *s)
 	stream_over(all, s);
 }
 
-/* Half an answer, so that nginx knows that nothing was sent on. */
+/* Half an answer tells nginx that the wrapper got nothing. */
 static void
-say_unsent(struct streams *all, struct stream *s)
+answer_unsent(struct streams *all, struct stream *s)
 {
 	buf_str(&s->nginx.out,
 	    "HTTP/1.1 502 Bad Gateway\r\nX-Sandlease-Unsent: 1\r\n");
 	stream_over(all, s);
 }
 
-/* The socket for WebSockets is beside the one for calls. */
+/* The wrapper's socket for WebSockets is beside its socket for calls. */
 static int
 connect_wrapper(const struct stream *s)
 {
@@ -176,16 +182,16 @@ connect_wrapper(const struct stream *s)
 	return stream_connect(path);
 }
 
-/* The head is complete: connects to the wrapper, or says why not. */
+/* The head is complete: connects to the wrapper, or refuses. */
 static void
-begin(struct streams *all, struct stream *s)
+open_wrapper(struct streams *all, struct stream *s)
 {
 	char target[STREAM_TARGET_MAX + sizeof("unix:")], org[ID_MAX];
 
 	ws_gate_header(s->gate, "Tenant", org, sizeof(org));
 	if (s->busy ||
 	    (org[0] != '\0' && !stream_count_org(all, s, org, strlen(org)))) {
-		refuse(all, s);
+		refuse_busy(all, s);
 		return;
 	}
 	ws_gate_header(s->gate, "Key", s->key, sizeof(s->key));
@@ -195,14 +201,14 @@ begin(struct streams *all, struct stream *s)
 	if (stream_target(all->run_dir, target, strlen(target), s->target))
 		s->wrapper.fd = connect_wrapper(s);
 	if (s->wrapper.fd < 0) {
-		say_unsent(all, s);
+		answer_unsent(all, s);
 		return;
 	}
 	ws_gate_pass_head(s->gate, &s->wrapper.out);
 	s->state = STREAM_OPEN;
 }
 
-/* ---- what comes */
+/* ---- bytes that arrive */
 
 void
 stream_ws_from_nginx(struct streams *all, struct stream *s, const char *data,
@@ -214,7 +220,7 @@ stream_ws_from_nginx(struct streams *all, struct stream *s, const char *data,
 		if (rc < 0)
 			stream_over(all, s);
 		if (rc > 0)
-			begin(all, s);
+			open_wrapper(all, s);
 	}
 	if (s->state == STREAM_OPEN && !s->deaf)
 		pass_to_wrapper(all, s, data, len);

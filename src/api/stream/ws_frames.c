@@ -1,4 +1,4 @@
-/* ws_frames.c: the frames of a WebSocket, and nothing else. */
+/* ws_frames.c: finds and makes the frames of a WebSocket. */
 #include "api/stream/ws_frames.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ enum {
 	MASK_BYTES = 4
 };
 
-/* As far as the bytes so far tell. */
+/* The size of the header, as far as the bytes so far tell it. */
 static size_t
 head_size(const struct ws_frames *f)
 {
@@ -54,7 +54,7 @@ take_head(struct ws_frames *f, const char **data, size_t *len)
 	return f->have == head_size(f);
 }
 
-/* Content is over: the next byte is a header's. */
+/* If the content is complete, the next byte begins a header. */
 static void
 end_frame_if_over(struct ws_frames *f)
 {
@@ -64,7 +64,7 @@ end_frame_if_over(struct ws_frames *f)
 }
 
 static void
-describe(const struct ws_frames *f, struct ws_frames_piece *out)
+set_flags(const struct ws_frames *f, struct ws_frames_piece *out)
 {
 	unsigned opcode = f->head[0] & OPCODE;
 
@@ -88,7 +88,7 @@ ws_frames_next(struct ws_frames *f, const char **data, size_t *len,
 		f->size = f->left = content_size(f);
 		out->raw = (const char *)f->head;
 		out->len = f->have;
-		describe(f, out);
+		set_flags(f, out);
 		if (!out->control)
 			f->in_message = (f->head[0] & FIN) == 0;
 	} else {
@@ -98,7 +98,7 @@ ws_frames_next(struct ws_frames *f, const char **data, size_t *len,
 		*data += out->len;
 		*len -= out->len;
 		f->left -= out->len;
-		describe(f, out);
+		set_flags(f, out);
 	}
 	end_frame_if_over(f);
 	return true;

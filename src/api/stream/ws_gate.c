@@ -1,4 +1,4 @@
-/* ws_gate.c: what passes on /ws, between nginx and a wrapper. */
+/* ws_gate.c: takes requests for ports out of a WebSocket of /ws. */
 #include "api/stream/ws_gate.h"
 
 #include <stdio.h>
@@ -11,10 +11,10 @@
 
 enum {
 	HEAD_MAX = 64 * 1024,
-	LOOK_MAX = 16 * 1024, /* a request for a port is smaller */
-	ID_BYTES = 256,       /* as the wrapper has it */
+	LOOK_MAX = 16 * 1024, /* bytes held; requests for ports are smaller */
+	ID_BYTES = 256,       /* the wrapper has the same limit */
 	PATH_MAX_BYTES = 1024,
-	VALUE_MAX = 8 * 1024 /* a line of nginx's buffers for headers */
+	VALUE_MAX = 8 * 1024 /* nginx's limit for a header line */
 };
 
 static const char END[] = "\r\n\r\n";
@@ -77,9 +77,9 @@ ws_gate_pass_head(const struct ws_gate *g, struct buf *out)
 	}
 }
 
-/* ---- what the client sends */
+/* ---- from the client */
 
-/* Only paths that mean the same however they are read: no escapes, no dots. */
+/* Accepts only paths that every parser reads alike: no escapes, no dots. */
 static bool
 is_port_path(const char *path)
 {
@@ -100,7 +100,10 @@ is_port_path(const char *path)
 	return false;
 }
 
-/* What is malformed the wrapper refuses, in its own words. */
+/*
+ * The message as a request for a port; NULL: the message is for the wrapper,
+ * which also refuses malformed requests.
+ */
 static json_t *
 read_request(const struct buf *text)
 {
@@ -110,7 +113,7 @@ read_request(const struct buf *text)
 	struct err ignored;
 	size_t id_len;
 
-	/* most messages are seen by this to be for the wrapper */
+	/* memmem() is a quick test that most messages do not pass */
 	if (text->len == 0 ||
 	    memmem(text->data, text->len, WORD, sizeof(WORD) - 1) == NULL ||
 	    json_parse(text->data, text->len, &m, &ignored) < 0 ||
@@ -126,7 +129,10 @@ read_request(const struct buf *text)
 	return TAKE(m);
 }
 
-/* Whoever came by a ticket or a cookie has nothing to show a second time. */
+/*
+ * Whether the client connected with a key.  A ticket or cookie is not passed to
+ * the pool, so a worker could not authenticate the client's request.
+ */
 static bool
 has_credential(const struct ws_gate *g)
 {
@@ -139,7 +145,7 @@ has_credential(const struct ws_gate *g)
 }
 
 static void
-let_pass(struct ws_gate *g, struct buf *out)
+release_held(struct ws_gate *g, struct buf *out)
 {
 	buf_add(out, g->held.data, g->held.len);
 	buf_free(&g->held);
@@ -147,9 +153,9 @@ let_pass(struct ws_gate *g, struct buf *out)
 	g->looking = false;
 }
 
-/* True when a message for us is complete. */
+/* Holds a piece of a message; true: the message is for a worker. */
 static bool
-look_at(struct ws_gate *g, const struct ws_frames_piece *p, struct buf *out)
+hold_piece(struct ws_gate *g, const struct ws_frames_piece *p, struct buf *out)
 {
 	buf_add(&g->held, p->raw, p->len);
 	if (!p->is_head)
@@ -157,12 +163,12 @@ look_at(struct ws_gate *g, const struct ws_frames_piece *p, struct buf *out)
 	if (p->message_end)
 		g->asked = read_request(&g->text);
 	if (g->asked != NULL) {
-		g->held.len = 0; /* nobody else gets it */
-		let_pass(g, out);
+		g->held.len = 0; /* the wrapper does not get it */
+		release_held(g, out);
 		return true;
 	}
 	if (p->message_end || g->held.len > LOOK_MAX)
-		let_pass(g, out);
+		release_held(g, out);
 	return false;
 }
 
@@ -181,13 +187,13 @@ ws_gate_from_client(struct ws_gate *g, const char **data, size_t *len,
 			g->looking = p.text && has_credential(g);
 		if (p.control || !g->looking)
 			buf_add(out, p.raw, p.len);
-		else if (look_at(g, &p, out))
+		else if (hold_piece(g, &p, out))
 			return true;
 	}
 	return false;
 }
 
-/* ---- what the wrapper sends */
+/* ---- from the wrapper */
 
 static void
 add_answers(struct ws_gate *g, struct buf *out)
@@ -241,7 +247,7 @@ ws_gate_from_wrapper(struct ws_gate *g, const char *data, size_t len,
 	}
 }
 
-/* ---- the request that is carried out here */
+/* ---- the request for a worker */
 
 static void
 add_header(const struct ws_gate *g, struct buf *params, const char *name,
@@ -257,7 +263,7 @@ add_header(const struct ws_gate *g, struct buf *params, const char *name,
 void
 ws_gate_params(const struct ws_gate *g, const char *session, struct buf *params)
 {
-	/* as nginx has them: worker.params and the location of these routes */
+	/* the same as nginx sends: worker.params and the routes' location */
 	static const struct {
 		const char *name, *header;
 	} HEADERS[] = {
@@ -305,7 +311,7 @@ ws_gate_only_reads(const struct ws_gate *g)
 	return str_equal(json_str(g->asked, "method"), "GET");
 }
 
-/* NULL when it is no whole answer of a worker's. */
+/* The worker's answer as a message; NULL: it is not complete. */
 static json_t *
 read_answer(const struct buf *cgi, const json_t *id)
 {
