@@ -247,7 +247,7 @@ api api/shares "a stopped wrapper is asked each time" api/v1/session_now.c \
 	's/share_mute\(app->share, name\);/(void)name;/' \
 	"a wrapper that is stopped delays one GET not each"
 api api/busy "a list asks nobody" api/v1/session_now.c \
-	's/^\task\(c, ctl, all, count\);/if (count == 1) ask(c, ctl, all, count);/' \
+	's/^\task_wrappers\(c, ctl, all, count\);/if (count == 1) ask_wrappers(c, ctl, all, count);/' \
 	"the list knows what runs without a single get"
 api api/setup "steps are told when the setup is over" control/launch.c \
 	's/^\t\tl\.steps = \(struct steps\)\{ 0 \};//; s/^\t\toutcome_note_steps\(ctl, &l, NULL\);//' \

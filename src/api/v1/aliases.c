@@ -1,4 +1,4 @@
-/* aliases.c: correlation keys of a session. */
+/* aliases.c: sets and frees the correlation keys of a session. */
 #include "api/app.h"
 #include "api/v1/handlers.h"
 #include "api/v1/keys_body.h"
@@ -59,7 +59,8 @@ v1_aliases_delete(struct call *c, struct err *e)
 	if (ctl == NULL || call_query(c, "key", key, sizeof(key), &one, e) < 0)
 		return -1;
 	if (one && !key_is_good(key))
-		return err_field(e, "key", "cannot be a key");
+		return err_field(e, "key",
+		    "must be a printable string of 1 to 255 bytes");
 	if (session_control_set_keys(ctl, id, app_of(c)->who.tenant,
 		one ? NULL : none, one ? key : NULL, e) < 0)
 		return -1;

@@ -1,4 +1,4 @@
-/* classes.c: what a session may be created with. */
+/* classes.c: lists the classes that a session may be created with. */
 #include <string.h>
 
 #include "api/app.h"

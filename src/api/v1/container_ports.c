@@ -1,8 +1,9 @@
 /*
- * container_ports.c: preview URLs as the Cloudflare SDK asks for them.
+ * container_ports.c: exposes and lists ports for the Cloudflare SDK.
  *
- * Its own container only keeps a list, and URLs are made elsewhere; here the
- * URL is a real one.  `sessionId` names a shell, which has no ports of its own.
+ * The SDK's own container only keeps a list of ports, and the SDK makes the
+ * URLs.  This service answers with the real URL.  `sessionId` names a shell and
+ * is ignored: a shell has no ports of its own.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,9 +15,12 @@
 #include "control/preview_control.h"
 #include "web/reply.h"
 
-/* Errors about a port name it; the SDK has a class for those that cannot be. */
+/*
+ * Adds the port to an error about it.  A port number that is not allowed gets
+ * the code for which the SDK has an exception class.
+ */
 static int
-about_port(struct err *e, int64_t port)
+name_port(struct err *e, int64_t port)
 {
 	bool cannot_be = str_equal(e->field, "port");
 
@@ -41,12 +45,12 @@ container_port_expose(struct call *c, struct err *e)
 	if (ctl == NULL)
 		return -1;
 	if (port_body_read_lenient(c, &b, &ignored, e) < 0)
-		return about_port(e, b.port);
+		return name_port(e, b.port);
 	options = port_body_options(&b);
 	options.only_new = true;
 	if (preview_expose(ctl, id, app_of(c)->who.tenant, &options, &port,
 		&created, e) < 0)
-		return about_port(e, b.port);
+		return name_port(e, b.port);
 	if (session_json_show_port(c, ctl, id, port, e) < 0)
 		return -1;
 	if (ignored != NULL)
@@ -90,7 +94,7 @@ container_port_remove(struct call *c, struct err *e)
 	if (port_body_path(c, &port, e) < 0 ||
 	    preview_remove(ctl, call_var(c, "id"), app_of(c)->who.tenant, port,
 		&gone, e) < 0)
-		return about_port(e, port);
+		return name_port(e, port);
 	reply_container_as(c, gone ? 200 : 202,
 	    json_pack("{s:I}", "port", (json_int_t)port));
 	return 0;

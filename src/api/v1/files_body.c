@@ -1,9 +1,10 @@
 /*
- * files_body.c: the files that a create brings along.
+ * files_body.c: checks the files in the body of a create.
  *
- * A path that cannot be written would be found out only when a sandbox runs.
- * So paths are looked at here, as text.  What a snapshot has in their way, a
- * directory or a link, only the agent can tell (src/control/launch.c).
+ * Without these checks, a path that cannot be written would fail only when the
+ * sandbox runs.  Paths are checked as text.  Only the agent can notice a
+ * directory or link of a snapshot that is in the way of a file
+ * (src/control/launch.c).
  */
 #include "api/v1/files_body.h"
 
@@ -18,21 +19,21 @@
 enum {
 	PATH_BYTES_MAX = 4096,
 	SEGMENT_MAX = 255,
-	SEGMENTS_MAX = 128, /* each is looked at with all before it */
+	SEGMENTS_MAX = 128, /* the cost of a path is quadratic in them */
 	MODE_MAX = 0777
 };
 
-/* What a cell mounts for writing (src/agent/cell/cell.c:make_mounts). */
+/* Writable mounts of a cell (src/agent/cell/cell.c:make_mounts). */
 static const char *const PLACES[] = { "/workspace", "/home/user", "/tmp",
 	"/var/tmp", "/var/backups", "/dev/shm" };
 
-/* What a root that can be written has for reading only. */
+/* Paths that are read-only even if the class has a writable root. */
 static const char *const LOCKED[] = { "/dev", "/proc", "/sys",
 	"/sandlease-agent", "/sandlease-ws" };
 
-/* The error of one member of one file. */
+/* Sets the error for `member` ("": the whole) of file number `i`. */
 static int
-refuse(struct err *e, size_t i, const char *member, const char *why)
+refuse_file(struct err *e, size_t i, const char *member, const char *why)
 {
 	char field[ERR_FIELD_MAX];
 
@@ -41,7 +42,7 @@ refuse(struct err *e, size_t i, const char *member, const char *why)
 	return err_field(e, field, "%s", why);
 }
 
-/* A mode as 420 or as "0644" becomes a number. */
+/* Makes the file's mode, 420 or "0644", a number. */
 static int
 read_mode(json_t *file, size_t i, struct err *e)
 {
@@ -56,7 +57,7 @@ read_mode(json_t *file, size_t i, struct err *e)
 	else if (!json_is_integer(m))
 		n = -1;
 	if (n < 0 || n > MODE_MAX)
-		return refuse(e, i, "mode", "must be like \"0644\"");
+		return refuse_file(e, i, "mode", "must be like \"0644\"");
 	json_object_set_new(file, "mode", json_integer(n));
 	return 0;
 }
@@ -69,16 +70,16 @@ check_content(const json_t *file, size_t i, struct err *e)
 	auto_buf struct buf bytes = { 0 };
 
 	if ((text == NULL) == (b64 == NULL))
-		return refuse(e, i, "",
+		return refuse_file(e, i, "",
 		    "needs content or contentBase64, and not both");
 	if (text != NULL)
 		return json_is_string(text)
 		    ? 0
-		    : refuse(e, i, "content", "must be a string");
+		    : refuse_file(e, i, "content", "must be a string");
 	if (!json_is_string(b64) ||
 	    !base64_decode_strict(&bytes, json_string_value(b64),
 		json_string_length(b64)))
-		return refuse(e, i, "contentBase64", "is not base64");
+		return refuse_file(e, i, "contentBase64", "is not base64");
 	return 0;
 }
 
@@ -91,7 +92,7 @@ check_members(const json_t *file, size_t i, struct err *e)
 	json_t *v;
 
 	if (!json_is_object(file))
-		return refuse(e, i, "", "must be an object");
+		return refuse_file(e, i, "", "must be an object");
 	json_object_foreach((json_t *)(uintptr_t)file, key, v)
 	{
 		char field[ERR_FIELD_MAX];
@@ -107,9 +108,9 @@ check_members(const json_t *file, size_t i, struct err *e)
 }
 
 /*
- * The path with "/workspace/" before it if it is relative, and without ".",
- * ".." and double slashes.  NULL when a segment is too long for any file system,
- * or there are too many.
+ * The absolute path, without ".", ".." and double slashes; a relative path is
+ * below /workspace.  NULL if a segment is too long for any file system, or if
+ * there are too many.
  */
 static char *
 normalise(const char *path)
@@ -139,7 +140,7 @@ normalise(const char *path)
 	return out;
 }
 
-/* Whether it ends with a slash, or as if: "dir/." or "dir/.." */
+/* Whether the path can only be a directory: "dir/", "dir/." or "dir/.." */
 static bool
 says_directory(const char *path)
 {
@@ -150,7 +151,7 @@ says_directory(const char *path)
 	    str_equal(last, "..");
 }
 
-/* Below one of the places; *is_place: it is the place itself. */
+/* Whether the path is one of `places` (then *is_place is set) or below one. */
 static bool
 is_below(const char *path, const char *const *places, size_t count,
     bool *is_place)
@@ -168,7 +169,10 @@ is_below(const char *path, const char *const *places, size_t count,
 	return false;
 }
 
-/* Checks one path, and notes in `seen` which file it is of; *in_root as above. */
+/*
+ * Checks the path of file number `i`, and adds it to `seen` (path -> number).
+ * *in_root is that of files_body_check().
+ */
 static int
 check_path(const json_t *file, size_t i, json_t *seen, int64_t *in_root,
     struct err *e)
@@ -182,34 +186,34 @@ check_path(const json_t *file, size_t i, json_t *seen, int64_t *in_root,
 	if (path == NULL || path[0] == '\0' ||
 	    strlen(path) != json_string_length(v) ||
 	    strlen(path) > PATH_BYTES_MAX)
-		return refuse(e, i, "path",
+		return refuse_file(e, i, "path",
 		    "must be a string of 1 to 4096 bytes");
 	whole = normalise(path);
 	if (whole == NULL)
-		return refuse(e, i, "path",
+		return refuse_file(e, i, "path",
 		    "has a name of more than 255 bytes in it, or more than 128 names");
 	if (!is_below(whole, PLACES, ARRAY_LEN(PLACES), &is_place)) {
 		if (is_below(whole, LOCKED, ARRAY_LEN(LOCKED), &is_locked))
-			return refuse(e, i, "path",
+			return refuse_file(e, i, "path",
 			    "is read-only; /workspace, /home/user and /tmp are not");
 		if (*in_root == 0)
 			*in_root = (int64_t)i + 1;
 	}
 	if (is_place || says_directory(path))
-		return refuse(e, i, "path", "is a directory");
+		return refuse_file(e, i, "path", "is a directory");
 	other = json_object_get(seen, whole);
 	if (other != NULL) {
 		auto_free char *why =
 		    xasprintf("is the same file as files[%lld]",
 			(long long)json_integer_value(other));
 
-		return refuse(e, i, "path", why);
+		return refuse_file(e, i, "path", why);
 	}
 	json_object_set_new(seen, whole, json_integer((json_int_t)i));
 	return 0;
 }
 
-/* No file may be needed as another one's directory. */
+/* No file may have the path of another file's directory. */
 static int
 check_parents(const json_t *seen, struct err *e)
 {
@@ -227,7 +231,7 @@ check_parents(const json_t *seen, struct err *e)
 			*slash = '\0';
 			file = json_object_get(seen, dir);
 			if (file != NULL)
-				return refuse(e,
+				return refuse_file(e,
 				    (size_t)json_integer_value(file), "path",
 				    "is the directory of another file");
 		}

@@ -1,5 +1,5 @@
 /*
- * files_body.h: the files that a create brings along.
+ * files_body.h: checks the files in the body of a create.
  */
 #ifndef SANDLEASE_API_V1_FILES_BODY_H
 #define SANDLEASE_API_V1_FILES_BODY_H
@@ -8,10 +8,10 @@
 #include "common/json.h"
 
 /*
- * Checks `files` (may be NULL) as far as that is possible before there is a
- * sandbox, and makes each mode a number.  400 names the member that is wrong,
- * such as files[0].path.  *in_root: the number, from 1, of the first that only a
- * class with a writable root has a place for, or 0.
+ * Checks `files` (may be NULL) as far as that is possible without a sandbox,
+ * and makes each mode a number.  The error is a 400 that names the wrong
+ * member, such as files[0].path.  *in_root is the number, from 1, of the first
+ * file that needs a class with a writable root; 0: none does.
  */
 int files_body_check(const json_t *files, int64_t *in_root, struct err *e)
     MUST_CHECK;

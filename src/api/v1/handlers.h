@@ -1,7 +1,9 @@
 /*
- * handlers.h: what the route table is made of: the handlers of this room, and
- * the bodies they take.  A handler decodes, makes one control call and replies;
- * failures travel as struct err.
+ * handlers.h: declares the handlers of this room and the fields of their
+ * bodies, for the route table.
+ *
+ * A handler decodes the request, calls src/control once and replies.  If it
+ * fails, it returns -1 with e set, and dispatch.c answers.
  */
 #ifndef SANDLEASE_API_V1_HANDLERS_H
 #define SANDLEASE_API_V1_HANDLERS_H

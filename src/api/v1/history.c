@@ -1,4 +1,4 @@
-/* history.c: what happened to a session, and to the service. */
+/* history.c: lists events of sessions, audit entries and reaper passes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,26 +17,26 @@ enum {
 	PAGE_DEFAULT = 100,
 	PAGE_MAX = 1000,
 	WAIT_MAX_S = 30,
-	SETUP_ASK_S = 2,
+	SETUP_ASK_S = 2, /* a running setup is asked so often */
 	KIND_MAX = 64
 };
 
-struct page {
-	char from[24]; /* the id it begins behind */
-	char ask[24];  /* rows to ask for: one more than it may have */
+struct history_page {
+	char from[24]; /* the page begins after this id */
+	char ask[24];  /* rows to ask for: limit + 1 */
 	size_t limit;
 	json_t *list; /* owned */
-	int64_t next; /* what to ask from the next time */
+	int64_t next; /* `from` of the next page */
 };
 
 static void
-release_page(struct page *p)
+release_page(struct history_page *p)
 {
 	json_decref(p->list);
 }
 #define auto_page __attribute__((cleanup(release_page)))
 
-/* A number of the query within bounds; `out` has the default before. */
+/* Reads a number of the query; without one *out keeps its value. */
 static int
 query_int(struct call *c, const char *name, int64_t min, int64_t max,
     int64_t *out, struct err *e)
@@ -52,9 +52,13 @@ query_int(struct call *c, const char *name, int64_t min, int64_t max,
 	return 0;
 }
 
-/* `from`: the parameter that says where it begins; p->next if it is not given. */
+/*
+ * Reads the page's query; `from` is the parameter for its begin (default
+ * p->next).
+ */
 static int
-read_page(struct call *c, const char *from, struct page *p, struct err *e)
+read_page(struct call *c, const char *from, struct history_page *p,
+    struct err *e)
 {
 	int64_t limit = PAGE_DEFAULT;
 
@@ -68,9 +72,9 @@ read_page(struct call *c, const char *from, struct page *p, struct err *e)
 	return 0;
 }
 
-/* Takes rows of (id, json); an id that is NULL is no entry. */
+/* Appends rows of (id, json) to the page; skips rows whose id is NULL. */
 static int
-take_rows(struct page *p, const struct rows *r, struct err *e)
+append_rows(struct history_page *p, const struct rows *r, struct err *e)
 {
 	for (size_t i = 0; i < rows_count(r) && i < p->limit; i++) {
 		const char *text = rows_text(r, i, "json");
@@ -87,7 +91,7 @@ take_rows(struct page *p, const struct rows *r, struct err *e)
 }
 
 static void
-reply_page(struct call *c, const char *name, const struct page *p)
+reply_page(struct call *c, const char *name, const struct history_page *p)
 {
 	auto_json json_t *reply =
 	    json_pack("{s:O, s:I}", name, p->list, "next", (json_int_t)p->next);
@@ -96,7 +100,7 @@ reply_page(struct call *c, const char *name, const struct page *p)
 }
 
 static int
-list_events(struct call *c, struct page *p, struct err *e)
+list_events(struct call *c, struct history_page *p, struct err *e)
 {
 	struct app *app = app_of(c);
 	auto_rows struct rows *r = NULL;
@@ -107,15 +111,17 @@ list_events(struct call *c, struct page *p, struct err *e)
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
-	return take_rows(p, r, e);
+	return append_rows(p, r, e);
 }
 
 /*
- * Asks again whenever something was told, until there is something; and once
- * at the end, should the listening have been lost with its connection.
+ * Reads the events again after each notification, until there is one.  Reads
+ * them once more at the deadline: if the store has reconnected, its LISTEN was
+ * lost.
  */
 static int
-follow(struct call *c, struct page *p, int64_t deadline_ms, struct err *e)
+poll_events(struct call *c, struct history_page *p, int64_t deadline_ms,
+    struct err *e)
 {
 	enum listen_why why = LISTEN_TOLD;
 
@@ -132,7 +138,8 @@ follow(struct call *c, struct page *p, int64_t deadline_ms, struct err *e)
 }
 
 static int
-wait_for_events(struct call *c, struct page *p, int64_t seconds, struct err *e)
+wait_for_events(struct call *c, struct history_page *p, int64_t seconds,
+    struct err *e)
 {
 	struct app *app = app_of(c);
 	int64_t deadline_ms = clock_ms() + seconds * 1000;
@@ -141,17 +148,19 @@ wait_for_events(struct call *c, struct page *p, int64_t seconds, struct err *e)
 	    app->who.tenant, deadline_ms, e);
 
 	if (rc == 0)
-		rc = follow(c, p, deadline_ms, e);
+		rc = poll_events(c, p, deadline_ms, e);
 	waiter_end(&w);
 	return rc;
 }
 
 /*
- * What a setup says becomes events when somebody asks its wrapper.  If nobody
- * else does, whoever follows it asks, and again soon.
+ * The output of a setup becomes events only when a process asks the wrapper for
+ * it.  If no other process does, this call asks, and waits for a short time
+ * only, so that its client comes back and asks again.
  */
 static int
-ask_setup(struct call *c, struct page *p, int64_t *seconds, struct err *e)
+ask_setup(struct call *c, struct history_page *p, int64_t *seconds,
+    struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
@@ -167,12 +176,15 @@ ask_setup(struct call *c, struct page *p, int64_t *seconds, struct err *e)
 	return list_events(c, p, e);
 }
 
-/* A call that waits holds a worker: only so many may, the others ask again. */
+/*
+ * A call that waits holds a worker, so only some may wait (org_share.h).  The
+ * others answer at once with Retry-After.
+ */
 int
 v1_session_events(struct call *c, struct err *e)
 {
 	struct app *app = app_of(c);
-	auto_page struct page p = { 0 };
+	auto_page struct history_page p = { 0 };
 	int64_t seconds = 0;
 
 	if (read_page(c, "after", &p, e) < 0 ||
@@ -187,13 +199,13 @@ v1_session_events(struct call *c, struct err *e)
 			return -1;
 		if (waited && json_array_size(p.list) == 0 &&
 		    wait_for_events(c, &p, seconds, e) < 0) {
-			/* another call holds the rows just now: the
-			 * client is to ask again */
+			/* another call has locked the rows: the client
+			 * asks again */
 			if (e->code != CODE_TRY_AGAIN)
 				return -1;
 			waited = false;
 		}
-		/* its key may have been revoked while it waited */
+		/* the key may have been revoked during the wait */
 		if (waited && access_check(c, ACCESS_READ, e) < 0)
 			return -1;
 		if (!waited)
@@ -214,12 +226,12 @@ is_severity(const char *s)
 	return false;
 }
 
-/* The tenant's own rows, and those that are nobody's. */
+/* Lists the tenant's own entries, and those without a tenant. */
 int
 v1_audit(struct call *c, struct err *e)
 {
 	struct app *app = app_of(c);
-	auto_page struct page p = { 0 };
+	auto_page struct history_page p = { 0 };
 	auto_rows struct rows *r = NULL;
 	char severity[16] = "", kind[KIND_MAX] = "";
 	bool given;
@@ -234,17 +246,17 @@ v1_audit(struct call *c, struct err *e)
 		    "must be info, warning or critical");
 	if (STORE_RUN(app->store, STMT_AUDIT_LIST, &r, e, app->who.tenant,
 		p.from, severity, kind, p.ask) < 0 ||
-	    take_rows(&p, r, e) < 0)
+	    append_rows(&p, r, e) < 0)
 		return -1;
 	reply_page(c, "audit", &p);
 	return 0;
 }
 
-/* Of the whole installation, newest first. */
+/* Lists the passes on all hosts, newest first. */
 int
 v1_reaper_runs(struct call *c, struct err *e)
 {
-	auto_page struct page p = { .next = INT64_MAX };
+	auto_page struct history_page p = { .next = INT64_MAX };
 	auto_rows struct rows *r = NULL;
 	auto_json json_t *reply = NULL;
 	json_t *cursor = json_null();
@@ -252,7 +264,7 @@ v1_reaper_runs(struct call *c, struct err *e)
 	if (read_page(c, "cursor", &p, e) < 0 ||
 	    STORE_RUN(app_of(c)->store, STMT_REAPER_RUNS, &r, e, p.from,
 		p.ask) < 0 ||
-	    take_rows(&p, r, e) < 0)
+	    append_rows(&p, r, e) < 0)
 		return -1;
 	if (rows_count(r) > p.limit)
 		cursor = json_sprintf("%" PRId64, p.next);

@@ -1,4 +1,4 @@
-/* interrupt.c: POST /v1/sessions/:id/interrupt. */
+/* interrupt.c: serves POST /v1/sessions/:id/interrupt. */
 #include "api/app.h"
 #include "api/v1/handlers.h"
 #include "api/v1/session_body.h"
@@ -7,8 +7,8 @@
 #include "control/interrupt_control.h"
 
 static int
-interrupt(struct control *ctl, struct call *c, const struct interrupt_body *b,
-    int64_t *count, struct err *e)
+interrupt_all_or_shell(struct control *ctl, struct call *c,
+    const struct interrupt_body *b, int64_t *count, struct err *e)
 {
 	const char *id = call_var(c, "id"), *tenant = app_of(c)->who.tenant;
 
@@ -28,9 +28,9 @@ v1_session_interrupt(struct call *c, struct err *e)
 	if (ctl == NULL || call_json(c, BODY_MAX, &json, e) < 0 ||
 	    jfield_decode(json, INTERRUPT_FIELDS, INTERRUPT_FIELD_COUNT, 0, &b,
 		e) < 0 ||
-	    interrupt(ctl, c, &b, &count, e) < 0)
+	    interrupt_all_or_shell(ctl, c, &b, &count, e) < 0)
 		return -1;
-	/* 202: the host that has the sandbox will, and count what it ended */
+	/* count < 0: another host has the sandbox and will do it later; 202 */
 	reply = json_pack("{s:s, s:s, s:o}", "id", call_var(c, "id"), "state",
 	    "ready", "interrupted",
 	    count < 0 ? json_null() : json_integer((json_int_t)count));

@@ -1,9 +1,9 @@
-/* keys_body.c: correlation keys as they come from outside. */
+/* keys_body.c: checks correlation keys of requests. */
 #include "api/v1/keys_body.h"
 
 #include <string.h>
 
-/* Control characters are those below space, DEL, and in UTF-8 C2 80 to C2 9F. */
+/* Control characters: below space, DEL, and in UTF-8 C2 80 to C2 9F. */
 static bool
 has_control(const char *s)
 {
@@ -32,7 +32,7 @@ keys_check(const json_t *keys, const char *field, struct err *e)
 		const json_t *v = json_array_get(keys, i);
 		const char *s = json_string_value(v);
 
-		/* one with a NUL in it is shorter than it says */
+		/* a key with a NUL in it would be cut there */
 		if (s == NULL || strlen(s) != json_string_length(v) ||
 		    !key_is_good(s))
 			return err_field(e, field,

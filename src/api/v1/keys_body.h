@@ -1,5 +1,5 @@
 /*
- * keys_body.h: correlation keys as they come from outside.
+ * keys_body.h: checks correlation keys of requests.
  */
 #ifndef SANDLEASE_API_V1_KEYS_BODY_H
 #define SANDLEASE_API_V1_KEYS_BODY_H
@@ -7,18 +7,17 @@
 #include "common/json.h"
 
 enum {
-	KEYS_GIVEN_MAX = 16, /* with a create */
-	KEYS_SESSION_MAX =
-	    64,           /* of one session, as keys_attach() in SQL says */
-	KEY_LEN_MAX = 255 /* bytes */
+	KEYS_GIVEN_MAX = 16,   /* in one create */
+	KEYS_SESSION_MAX = 64, /* of a session; keys_attach() in SQL, too */
+	KEY_LEN_MAX = 255      /* bytes */
 };
 
-/* Whether it can be a key: printable UTF-8, 1 to 255 bytes. */
+/* Whether `s` can be a key: printable UTF-8, 1 to 255 bytes. */
 bool key_is_good(const char *s);
 
 /*
- * Every element must be a good key; NULL is no list and good.  The same one
- * twice means it once.
+ * Checks that every element can be a key; `keys` may be NULL.  A key may be in
+ * the list twice.  The error names `field`.
  */
 int keys_check(const json_t *keys, const char *field, struct err *e) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* login.c: the dashboard's cookie, which stands for a key. */
+/* login.c: exchanges a key for the dashboard's cookie, and ends the cookie. */
 #include <stdio.h>
 
 #include "api/app.h"
@@ -20,7 +20,7 @@ const struct jfield LOGIN_FIELDS[] = {
 /* clang-format on */
 const size_t LOGIN_FIELD_COUNT = ARRAY_LEN(LOGIN_FIELDS);
 
-/* Strict, HttpOnly, and Secure by its very name where there is TLS. */
+/* SameSite=Strict, HttpOnly; over TLS also Secure, which __Host- demands. */
 static void
 set_cookie(struct call *c, const char *value, int seconds)
 {

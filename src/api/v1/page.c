@@ -1,4 +1,4 @@
-/* page.c: lists, newest first, a page at a time. */
+/* page.c: divides lists into pages, newest first. */
 #include "api/v1/page.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 enum { PAGE_DEFAULT = 50, PAGE_MAX = 200 };
 
-/* "<seconds>.<micros>_<id>", as we gave it out. */
+/* Splits the cursor, "<seconds>.<micros>_<id>", as page_next() makes it. */
 static int
 split_cursor(struct page *p, struct err *e)
 {
@@ -19,11 +19,13 @@ split_cursor(struct page *p, struct err *e)
 	if (p->cursor[0] == '\0')
 		return 0;
 	if (sep == NULL || !id_is_session(sep + 1))
-		return err_field(e, "cursor", "is not one of ours");
+		return err_field(e, "cursor",
+		    "must be the nextCursor of an earlier answer");
 	*sep = '\0';
 	if (!str_made_of(p->cursor, "0123456789.", 1, 24) ||
 	    strchr(p->cursor, '.') != strrchr(p->cursor, '.'))
-		return err_field(e, "cursor", "is not one of ours");
+		return err_field(e, "cursor",
+		    "must be the nextCursor of an earlier answer");
 	p->at = p->cursor;
 	p->id = sep + 1;
 	return 0;

@@ -1,4 +1,4 @@
-/* port_body.c: which port is to be exposed. */
+/* port_body.c: reads which port a request wants to expose. */
 #include "api/v1/port_body.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ const struct jfield PORT_FIELDS[] = {
 /* clang-format on */
 const size_t PORT_FIELD_COUNT = ARRAY_LEN(PORT_FIELDS);
 
-/* Somebody wants a port that is not for previews. */
+/* Writes an audit note if the client wants a port that is not allowed. */
 static void
 note_refused(struct call *c, const json_t *body, const struct err *e)
 {
@@ -49,7 +49,7 @@ check_port(int64_t port, unsigned flags, struct err *e)
 	return 0;
 }
 
-/* A name that names can stand below: not an address, nor anything of a URL. */
+/* A domain that can have subdomains: neither an IP address nor a URL. */
 static bool
 is_domain(const char *s, size_t len)
 {
@@ -70,7 +70,7 @@ is_domain(const char *s, size_t len)
 	    !str_to_int(last, 0, INT64_MAX, &n);
 }
 
-/* As the SDK makes URLs: https, but on this machine. */
+/* Makes base_url of hostname as the SDK does: https, except on localhost. */
 static int
 read_hostname(struct port_body *b, struct err *e)
 {
@@ -90,7 +90,7 @@ read_hostname(struct port_body *b, struct err *e)
 }
 
 static int
-decode(struct call *c, const json_t *body, unsigned flags,
+decode_port_body(struct call *c, const json_t *body, unsigned flags,
     struct port_body *out, struct err *e)
 {
 	if (jfield_decode(body, PORT_FIELDS, PORT_FIELD_COUNT, flags, out, e) ==
@@ -110,7 +110,7 @@ port_body_read(struct call *c, struct port_body *out, struct err *e)
 	*out = (struct port_body){ .host = -1 };
 	if (call_json(c, BODY_MAX, &body, e) < 0)
 		return -1;
-	return decode(c, body, 0, out, e);
+	return decode_port_body(c, body, 0, out, e);
 }
 
 static bool
@@ -119,7 +119,7 @@ is_port_field(const char *name)
 	for (size_t i = 0; i < PORT_FIELD_COUNT; i++)
 		if (str_equal(PORT_FIELDS[i].name, name))
 			return true;
-	return str_equal(name, "sessionId"); /* a shell has no ports */
+	return str_equal(name, "sessionId"); /* a shell, without ports */
 }
 
 static json_t *
@@ -147,7 +147,7 @@ port_body_read_lenient(struct call *c, struct port_body *out, json_t **ignored,
 	*out = (struct port_body){ .host = -1 };
 	if (call_json(c, BODY_MAX, &body, e) < 0)
 		return -1;
-	/* what is null or "" was not given: the fields have no such values */
+	/* null and "" mean: not given; no field has such a value */
 	for (size_t i = 0; i < PORT_FIELD_COUNT; i++) {
 		const json_t *v = json_object_get(body, PORT_FIELDS[i].name);
 
@@ -156,7 +156,7 @@ port_body_read_lenient(struct call *c, struct port_body *out, json_t **ignored,
 			json_object_del(body, PORT_FIELDS[i].name);
 	}
 	*ignored = unknown_members(body);
-	return decode(c, body, J_LENIENT, out, e);
+	return decode_port_body(c, body, J_LENIENT, out, e);
 }
 
 struct preview_options

@@ -1,4 +1,4 @@
-/* ports.c: preview URLs of a session. */
+/* ports.c: exposes, lists and closes ports of a session. */
 #include "api/app.h"
 #include "api/v1/handlers.h"
 #include "api/v1/port_body.h"

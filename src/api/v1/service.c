@@ -1,4 +1,4 @@
-/* service.c: how the service itself is doing. */
+/* service.c: reports the health of the service. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ v1_live(struct call *c, struct err *e)
 	return 0;
 }
 
-/* Passes begin each minute; one that takes its time delays the next. */
+/* A pass begins each minute; a long one delays the next. */
 enum { REAPER_LATE_S = 300 };
 
 /* Why the service is degraded: a column of the row, and the word for it. */
@@ -44,8 +44,8 @@ reasons_of(const struct rows *r)
 }
 
 /*
- * What this host lacks is seen here, not in rows: a create that was refused
- * because of it has left none.  Other hosts tell of themselves.
+ * Adds what this host lacks to `reasons`.  Rows cannot tell: a create that was
+ * refused because of it has left no row.  Each host reports for itself only.
  */
 static void
 add_host_trouble(struct call *c, json_t *reasons)
@@ -70,14 +70,12 @@ read_health(struct call *c, struct rows **r, struct err *e)
 	return STORE_RUN(app->store, STMT_HEALTH, r, e, attempts, late);
 }
 
-/* What only an operator can do something about. */
+/* Adds details that only an operator can act on. */
 static void
 add_admin_details(struct call *c, const struct rows *r, json_t *reply)
 {
 	const struct control *ctl;
-	struct err ignored = {
-		0
-	}; /* a host that is not ready has no figures */
+	struct err ignored = { 0 };
 	json_t *disk = NULL;
 
 	if (!access_scope_allows(app_of(c)->who.scope, ACCESS_ADMIN))
@@ -87,13 +85,13 @@ add_admin_details(struct call *c, const struct rows *r, json_t *reply)
 	json_object_set_new(reply, "failingStops",
 	    json_integer(rows_int(r, 0, "failing")));
 	ctl = app_control(c, &ignored);
-	if (ctl != NULL)
+	if (ctl != NULL) /* a host that is not ready has no figures */
 		disk = disk_json(ctl);
 	if (disk != NULL)
 		json_object_set_new(reply, "disk", disk);
 }
 
-/* Draining is meant, so it comes before what may follow from it. */
+/* Draining is intended, so it hides the trouble that may follow from it. */
 static const char *
 status_of(const struct rows *r, const json_t *reasons)
 {
@@ -103,8 +101,8 @@ status_of(const struct rows *r, const json_t *reasons)
 }
 
 /*
- * Anyone may know that it works; why not, and how much is going on, needs a
- * key.  Always 200: what answers is not down.
+ * Every client sees the status; reasons and numbers need a key.  The status
+ * code is always 200, because a service that answers is not down.
  */
 int
 v1_health(struct call *c, struct err *e)

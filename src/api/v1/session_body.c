@@ -1,4 +1,4 @@
-/* session_body.c: the bodies of /v1/sessions, as tables. */
+/* session_body.c: reads the bodies of /v1/sessions by tables. */
 #include "api/v1/session_body.h"
 
 #include <ctype.h>
@@ -17,9 +17,9 @@
 #include "domain/state.h"
 
 enum {
-	LABELS_MAX = 64, /* as session_labels() in SQL says */
+	LABELS_MAX = 64, /* session_labels() in SQL has the same limit */
 	ENV_MAX = 256,
-	ENV_TEXT_MAX = 48 * 1024, /* travels in one control message */
+	ENV_TEXT_MAX = 48 * 1024, /* must fit into one control message */
 	FILES_MAX = 100,
 	SLEEP_MAX_S = 30 * 86400,
 	RUN_MAX_S = 365 * 86400
@@ -95,7 +95,7 @@ is_plain_string(const json_t *v, size_t max)
 	    strlen(json_string_value(v)) == json_string_length(v);
 }
 
-/* Strings only; null too where a patch may remove. */
+/* Checks that all members are strings; `nulls`: or null, to remove one. */
 static int
 check_strings(const json_t *o, const char *field, size_t max, bool names,
     bool nulls, struct err *e)
@@ -133,7 +133,7 @@ check_env(const json_t *env, bool nulls, struct err *e)
 	return 0;
 }
 
-/* "10m" as Cloudflare's SDK has it. */
+/* Reads "10m", the format of Cloudflare's SDK. */
 static int
 read_sleep_after(struct create_body *b, struct err *e)
 {
@@ -156,7 +156,7 @@ read_sleep_after(struct create_body *b, struct err *e)
 	return 0;
 }
 
-/* "Z", or an offset that PostgreSQL takes: up to 15:59 either way. */
+/* "Z", or an offset that PostgreSQL accepts: up to 15:59 either way. */
 static bool
 is_zone(const char *s)
 {
@@ -188,12 +188,12 @@ check_expiry(const char *s, struct err *e)
 		rest += 1 + strspn(rest + 1, "0123456789");
 	day = tm;
 	at = timegm(&day);
-	/* a day that the month does not have has become another one */
+	/* timegm() has changed a day that the month does not have */
 	if (rest == NULL || !is_zone(rest) || day.tm_mday != tm.tm_mday ||
 	    day.tm_sec != tm.tm_sec)
 		return err_field(e, "expiresAt",
 		    "must be a date of RFC 3339, such as 2030-01-31T12:00:00Z");
-	/* a day's slack for offsets: the database has the last word */
+	/* one day more for zone offsets: the database checks exactly */
 	if (at < time(NULL) - 86400)
 		return err_field(e, "expiresAt", "is in the past");
 	return 0;
@@ -234,7 +234,7 @@ check_base_url(const char *s, struct err *e)
 	return 0;
 }
 
-/* The name may come once from a header; two that differ are a mistake. */
+/* The name may be in a header instead; two names must not differ. */
 static int
 read_name_header(const struct call *c, struct create_body *b, struct err *e)
 {
@@ -279,7 +279,7 @@ create_body_read(struct call *c, struct create_body *b, json_t **json,
 		    "can be chosen only together with isolation: session");
 	if (b->snapshot_fallback == 1 && b->snapshot[0] == '\0')
 		return err_field(e, "snapshotFallback",
-		    "makes sense only together with snapshot");
+		    "can be given only together with snapshot");
 	b->sleep_given = b->sleep_after[0] != '\0' ||
 	    json_object_get(*json, "sleepAfterSeconds") != NULL;
 	return 0;

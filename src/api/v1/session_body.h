@@ -1,5 +1,5 @@
 /*
- * session_body.h: the bodies of /v1/sessions, as tables.
+ * session_body.h: reads the bodies of /v1/sessions by tables.
  */
 #ifndef SANDLEASE_API_V1_SESSION_BODY_H
 #define SANDLEASE_API_V1_SESSION_BODY_H
@@ -26,11 +26,11 @@ struct create_body {
 	int keep_alive;
 	int wake_on_preview;
 	int suspend;
-	int start;             /* 0: it is registered only */
-	int snapshot_fallback; /* 1: without the snapshot if that is gone */
+	int start;             /* 0: register the session, do not start it */
+	int snapshot_fallback; /* 1: start without the snapshot if it is gone */
 	bool sleep_given;
 	int64_t sleep_after_seconds;
-	int64_t max_run_seconds; /* 0: none */
+	int64_t max_run_seconds; /* 0: no limit */
 	const json_t *labels;
 	const json_t *env;
 	const json_t *files;
@@ -43,7 +43,7 @@ extern const size_t CREATE_FIELD_COUNT;
 
 struct patch_body {
 	int64_t sleep_after_seconds;
-	int64_t max_run_seconds; /* -1: not given; 0: none any more */
+	int64_t max_run_seconds; /* -1: not given; 0: remove the limit */
 	int keep_alive;
 	int suspend;
 	int wake_on_preview;
@@ -56,13 +56,13 @@ extern const struct jfield PATCH_FIELDS[];
 extern const size_t PATCH_FIELD_COUNT;
 
 struct sleep_body {
-	int suspend; /* -1: as the session says */
+	int suspend; /* -1: as the session is set */
 };
 extern const struct jfield SLEEP_FIELDS[];
 extern const size_t SLEEP_FIELD_COUNT;
 
 struct interrupt_body {
-	char shell[129]; /* "": all that runs */
+	char shell[129]; /* "": all commands */
 };
 extern const struct jfield INTERRUPT_FIELDS[];
 extern const size_t INTERRUPT_FIELD_COUNT;
@@ -74,25 +74,25 @@ extern const struct jfield EXTEND_FIELDS[];
 extern const size_t EXTEND_FIELD_COUNT;
 
 /*
- * Decodes and checks a create: everything that a table cannot say.  *json
- * owns what the body borrows.
+ * Decodes the body by its table and checks what a table cannot express.  *json
+ * owns the memory from which *b borrows.
  */
 int create_body_read(struct call *c, struct create_body *b, json_t **json,
     struct err *e) MUST_CHECK;
 int patch_body_read(struct call *c, struct patch_body *b, json_t **json,
     struct err *e) MUST_CHECK;
 
-/* True when a host, with its port or without, is this machine: http will do. */
+/* Whether `host`, with or without a port, is localhost: http is allowed. */
 bool host_is_local(const char *host);
 
 /*
- * What was given of what PATCH may change, but for env, as its statement wants
- * it.  Of a create: what a session that it finds takes over.
+ * The members of a PATCH that were given, except env, in the format of its
+ * statement.  create_changes(): those of a create, for a session that it finds.
  */
 json_t *patch_spec(const struct patch_body *b);
 json_t *create_changes(const struct create_body *b);
 
-/* Hash of method, path and body, for Idempotency-Key. */
+/* Hashes method, path, X-Sandbox-Name and body, for Idempotency-Key. */
 void request_hash(const struct call *c, const json_t *body,
     char out[TOKEN_HASH_HEX_MAX]);
 

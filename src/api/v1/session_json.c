@@ -1,4 +1,4 @@
-/* session_json.c: a session as the API shows it. */
+/* session_json.c: makes the JSON of sessions and ports for clients. */
 #include "api/v1/session_json.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "control/preview_control.h"
 #include "control/session_control.h"
 
-/* http://{port}-{id}-{token}.{domain}/, or the path form without a domain. */
+/* http://{port}-{id}-{token}.{domain}/; without a domain the path form. */
 static json_t *
 preview_url(const struct conf *conf, const char *base_url, const char *id,
     json_int_t port, const char *token)
@@ -27,8 +27,9 @@ preview_url(const struct conf *conf, const char *base_url, const char *id,
 }
 
 /*
- * A URL that was sealed with a key that is gone works for whoever knows it, but
- * cannot be shown any more.  That must not hide the whole session.
+ * Replaces the sealed token by the URL.  If the seal key is gone, the URL still
+ * works for clients that know it, but cannot be shown.  That must not make the
+ * whole session unreadable.
  */
 static int
 show_port(struct control *ctl, const char *id, const char *base_url,
@@ -63,7 +64,10 @@ int_of(const json_t *o, const char *key)
 	return json_integer_value(json_object_get(o, key));
 }
 
-/* The class's figures become {"value", "by"}: who holds each of them. */
+/*
+ * Replaces each limit of the class by {"value", "by"}; `by` says what enforces
+ * it.
+ */
 static void
 explain_limits(struct control *ctl, json_t *s)
 {
@@ -78,9 +82,9 @@ explain_limits(struct control *ctl, json_t *s)
 	json_object_set_new(s, "limits", session_control_limits(ctl, &spec));
 }
 
-/* The finished object from the row's text, but for what its wrapper knows. */
+/* Makes a session's object of the row's text; session_now() completes it. */
 static int
-show(struct control *ctl, const char *text, json_t **out, struct err *e)
+show_session(struct control *ctl, const char *text, json_t **out, struct err *e)
 {
 	auto_json json_t *s = NULL;
 	auto_free char *terminal = NULL;
@@ -114,7 +118,7 @@ session_json_list(struct call *c, struct control *ctl, const struct rows *r,
 	for (size_t i = 0; i < count; i++) {
 		json_t *s = NULL;
 
-		if (show(ctl, rows_text(r, i, "json"), &s, e) < 0)
+		if (show_session(ctl, rows_text(r, i, "json"), &s, e) < 0)
 			return -1;
 		json_array_append_new(list, s);
 	}
@@ -144,7 +148,7 @@ session_json_read(struct call *c, struct control *ctl, const char *id,
 	return 0;
 }
 
-/* Which base URL its previews have. */
+/* Appends the base URL of the session's previews to `out`. */
 static int
 base_url_of(struct call *c, struct control *ctl, const char *id,
     struct buf *out, struct err *e)

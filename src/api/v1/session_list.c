@@ -1,4 +1,4 @@
-/* session_list.c: finding sessions, a page at a time. */
+/* session_list.c: lists sessions by state, label or key, in pages. */
 #include <string.h>
 
 #include "api/app.h"
@@ -11,7 +11,7 @@
 
 enum { LABEL_MAX = 320 };
 
-/* "key:value"; the first colon divides. */
+/* Splits "key:value" at the first colon. */
 static int
 split_label(char *label, const char **key, const char **value, struct err *e)
 {
@@ -65,7 +65,8 @@ read_list_query(struct call *c, struct list_query *q, struct err *e)
 	    state_session_parse(q->state) == SESSION_UNKNOWN)
 		return refuse_state(e);
 	if (keyed && !key_is_good(q->key))
-		return err_field(e, "correlationKey", "cannot be a key");
+		return err_field(e, "correlationKey",
+		    "must be a printable string of 1 to 255 bytes");
 	return split_label(q->label, &q->label_key, &q->label_value, e);
 }
 

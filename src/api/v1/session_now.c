@@ -1,4 +1,4 @@
-/* session_now.c: whether sessions are busy, as their wrappers say now. */
+/* session_now.c: asks wrappers whether their sessions are busy. */
 #include "api/v1/session_now.h"
 
 #include <inttypes.h>
@@ -8,12 +8,12 @@
 #include "common/mem.h"
 #include "control/awake.h"
 
-/* A session that is shown, and the question to its wrapper. */
+/* A session of the answer, and the question to its wrapper. */
 struct shown {
 	json_t *session; /* borrowed */
 	struct awake_question one;
 	bool asked;
-	bool unknown; /* there may be a wrapper, and it did not say */
+	bool unknown; /* there may be a wrapper, but it has not answered */
 };
 
 static void
@@ -54,11 +54,13 @@ wrapper_name(const struct shown *v)
 }
 
 /*
- * A wrapper that a tenant has stopped would hold a worker at each call, so it
- * is left alone for a while after it did not answer.
+ * Asks the wrappers on this host.  A wrapper that a tenant has stopped
+ * (SIGSTOP) would delay each call, so a wrapper that did not answer is not
+ * asked for a while.
  */
 static void
-ask(struct call *c, struct control *ctl, struct shown *all, size_t count)
+ask_wrappers(struct call *c, struct control *ctl, struct shown *all,
+    size_t count)
 {
 	struct app *app = app_of(c);
 	auto_free struct awake_question **who =
@@ -74,7 +76,7 @@ ask(struct call *c, struct control *ctl, struct shown *all, size_t count)
 		all[i].asked = true;
 		who[n++] = &all[i].one;
 	}
-	/* if too many wait already, the rows must do */
+	/* too many calls wait already: answer from rows only */
 	if (n == 0 ||
 	    !org_share_wait(app->share, app->worker, app->who.tenant,
 		SHARE_ANSWER))
@@ -92,9 +94,12 @@ ask(struct call *c, struct control *ctl, struct shown *all, size_t count)
 	}
 }
 
-/* The date of a session that could not be asked is as the last pass saw it. */
+/*
+ * Sets `busy` and `alive`.  If the wrapper has not answered, alive.until is
+ * that of the last pass of the reaper.
+ */
 static void
-tell(struct shown *v)
+set_busy(struct shown *v)
 {
 	json_t *s = v->session, *alive = json_object_get(s, "alive");
 	const struct agent_status *st = &v->one.status;
@@ -108,7 +113,7 @@ tell(struct shown *v)
 		awake_explain(st,
 		    json_integer_value(json_object_get(s, "sleepAfterSeconds")),
 		    alive);
-	/* what is being started has nothing yet that could be busy */
+	/* a session that starts runs no commands yet */
 	busy = busy && str_equal(json_str(s, "state"), "ready");
 	json_object_set_new(s, "busy",
 	    v->unknown ? json_null() : json_boolean(busy));
@@ -127,7 +132,7 @@ session_now(struct call *c, struct control *ctl, json_t *sessions)
 		all[i].unknown = may_have_wrapper(all[i].session);
 		read_target(all[i].session, &all[i].one.target);
 	}
-	ask(c, ctl, all, count);
+	ask_wrappers(c, ctl, all, count);
 	for (size_t i = 0; i < count; i++)
-		tell(&all[i]);
+		set_busy(&all[i]);
 }

@@ -1,4 +1,4 @@
-/* session_problem.c: a refusal that has a session to tell of. */
+/* session_problem.c: answers with an error that describes a session. */
 #include "api/v1/session_problem.h"
 
 #include "api/error.h"

@@ -1,4 +1,4 @@
-/* sessions.c: sessions, from create to delete. */
+/* sessions.c: serves the routes that create, change and delete sessions. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 enum {
 	AGENT_LOG_MAX = 64 * 1024,
 	EXTEND_DEFAULT_S = 600,
-	GO_ON_MS = 10000 /* with a start whose client has its answer */
+	GO_ON_MS = 10000 /* for a start after its client has the answer */
 };
 
 static int
@@ -51,7 +51,7 @@ check_idempotency_key(const char *key, struct err *e)
 	return 0;
 }
 
-/* A session that was found must agree with what is set only once. */
+/* baseUrl can be set only once: a session that was found must have the same. */
 static int
 check_base_url_kept(struct call *c, const char *id, const char *wanted,
     struct err *e)
@@ -73,11 +73,12 @@ check_base_url_kept(struct call *c, const char *id, const char *wanted,
 }
 
 /*
- * Whether a start goes on.  What waits for a stop goes on in nobody's hands: that
- * is said, not promised.
+ * Whether a start continues after this call, so that the answer may be 202.  A
+ * start that must wait for a stop does not: no process continues it, and the
+ * client gets the error instead.
  */
 static bool
-goes_on(const struct err *e)
+start_continues(const struct err *e)
 {
 	return start_undecided(e) && !start_must_wait(e);
 }
@@ -89,7 +90,7 @@ struct unwaited {
 	struct control *ctl;
 };
 
-/* Without an answer the handler gives one when the start is over. */
+/* Answers before the start; if that fails, the handler answers after it. */
 static void
 answer_now(void *ctx, const char *session)
 {
@@ -103,11 +104,12 @@ answer_now(void *ctx, const char *session)
 }
 
 /*
- * The worker goes on with the start when the client has its answer, rather than
- * leave it to the process of starts.c: that would have to begin another life.
+ * For ?wait=0, arranges that the client gets its answer before the start.  The
+ * worker then continues the start itself.  The process of starts.c would have
+ * to begin another generation.
  */
 static bool
-answer_first(struct unwaited *u, int64_t deadline_ms)
+arrange_early_answer(struct unwaited *u, int64_t deadline_ms)
 {
 	if (clock_left_ms(deadline_ms) > 0)
 		return false;
@@ -117,7 +119,7 @@ answer_first(struct unwaited *u, int64_t deadline_ms)
 	return true;
 }
 
-/* The control is the worker's, and the next request's. */
+/* The next request uses the same struct control: reset it. */
 static void
 end_unwaited(struct unwaited *u)
 {
@@ -126,7 +128,7 @@ end_unwaited(struct unwaited *u)
 	u->ctl->try_setup = false;
 }
 
-/* What a create came to, unless it failed. */
+/* Answers a create that has not failed. */
 static int
 reply_created(struct call *c, struct control *ctl, const char *id,
     enum disposition how, struct err *e)
@@ -196,20 +198,20 @@ v1_session_create(struct call *c, struct err *e)
 	request_hash(c, json, hash);
 	changes = create_changes(&b);
 	options = options_of(&b, changes, key, hash);
-	options.told = answer_first(&u, deadline);
+	options.told = arrange_early_answer(&u, deadline);
 	rc = session_control_create(ctl, &app->who, &options, deadline, id,
 	    &how, e);
 	end_unwaited(&u);
 	if (c->status != 0)
-		return 0; /* the session's state tells the rest */
+		return 0; /* answered before the start; GET shows the outcome */
 	if (rc < 0 && id[0] == '\0')
 		return -1;
-	/* undecided is not failed: 202, and the next request goes on */
-	if (rc < 0 && (how == SESSION_UNCHANGED || !goes_on(e)))
+	/* an undecided start has not failed: 202; the next call continues it */
+	if (rc < 0 && (how == SESSION_UNCHANGED || !start_continues(e)))
 		return session_problem(c, ctl, id, e);
 	if (rc < 0)
 		log_err(LOG_INFO, "start_goes_on", e);
-	/* another create may have set it since ours has compared */
+	/* another create may have set baseUrl after this one compared it */
 	if (how == SESSION_FOUND &&
 	    check_base_url_kept(c, id, b.base_url, e) < 0)
 		return session_problem(c, ctl, id, e);
@@ -227,7 +229,7 @@ v1_session_get(struct call *c, struct err *e)
 
 	if (ctl == NULL || control_session(ctl, id, tenant, &row, e) < 0)
 		return -1;
-	/* a client that polls a start that lost its worker, or its sandbox, moves it on */
+	/* a GET continues a start that has lost its worker or its sandbox */
 	if ((row.state == SESSION_INITIALIZING || row.cut_short) &&
 	    control_is_here(ctl, &row) &&
 	    org_share_wait(app->share, app->worker, tenant, SHARE_ANSWER))
@@ -239,8 +241,9 @@ v1_session_get(struct call *c, struct err *e)
 }
 
 /*
- * What is gone or going takes no more changes; here: nor does one whose wrapper
- * must be told and only another host can.
+ * Refuses changes to a session that is deleted or being deleted.  `here`: also
+ * if the session is on another host, because only that host can tell the
+ * wrapper.
  */
 static int
 must_live(struct call *c, struct control *ctl, const char *id, bool here,
@@ -286,9 +289,9 @@ v1_session_delete(struct call *c, struct err *e)
 	return reply_session(c, ctl, id, 200, 202, e);
 }
 
-/* Its start was not even begun, so that nobody will go on with it. */
+/* Whether the start was not even begun: then no process will continue it. */
 static bool
-sleeps_on(struct control *ctl, const char *id, const char *tenant)
+is_still_asleep(struct control *ctl, const char *id, const char *tenant)
 {
 	struct session_row row;
 	struct err ignored = { 0 };
@@ -308,19 +311,19 @@ v1_session_resume(struct call *c, struct err *e)
 
 	if (ctl == NULL || wait_deadline(c, &deadline, e) < 0)
 		return -1;
-	(void)answer_first(&u, deadline);
+	(void)arrange_early_answer(&u, deadline);
 	rc = start_session(ctl, id, tenant, deadline, e);
 	end_unwaited(&u);
 	if (c->status != 0)
 		return 0;
-	if (rc < 0 && (!goes_on(e) || sleeps_on(ctl, id, tenant)))
+	if (rc < 0 && (!start_continues(e) || is_still_asleep(ctl, id, tenant)))
 		return session_problem(c, ctl, id, e);
 	return reply_session(c, ctl, id, 200, 202, e);
 }
 
 /*
- * 202 only while a stop is under way.  A session that was asleep may have been
- * resumed since: there is nothing left of the sleep that would be carried out.
+ * Answers 202 only while a stop is in progress.  A session that was asleep may
+ * have been resumed since; then nothing of the sleep is still to be done.
  */
 static int
 reply_sleep(struct call *c, struct control *ctl, const char *id, struct err *e)
@@ -379,7 +382,7 @@ v1_session_extend(struct call *c, struct err *e)
 	return reply_session(c, ctl, id, 200, 200, e);
 }
 
-/* bubblewrap writes to the same log, and may name files of this host. */
+/* Drops lines that name files of this host: bubblewrap logs such lines. */
 static void
 add_public_lines(char *log, struct buf *out)
 {

@@ -1,5 +1,5 @@
 /*
- * snapshot_body.h: the body of POST /v1/sessions/{id}/snapshots, as a table.
+ * snapshot_body.h: declares the body of POST /v1/sessions/{id}/snapshots.
  */
 #ifndef SANDLEASE_API_V1_SNAPSHOT_BODY_H
 #define SANDLEASE_API_V1_SNAPSHOT_BODY_H

@@ -1,4 +1,4 @@
-/* snapshots.c: files of a session that are kept on their own. */
+/* snapshots.c: serves the routes that create, list and delete snapshots. */
 #include <string.h>
 
 #include "api/app.h"
@@ -29,7 +29,7 @@ check_name(const char *s, struct err *e)
 }
 
 static int
-read_rows(struct call *c, const char *session, const char *id,
+read_snapshots(struct call *c, const char *session, const char *id,
     const struct page *p, struct rows **r, struct err *e)
 {
 	struct app *app = app_of(c);
@@ -39,11 +39,13 @@ read_rows(struct call *c, const char *session, const char *id,
 }
 
 /*
- * Whoever looks at one that is being taken moves it on, unless too many wait.
- * *any: one was.
+ * Settles the snapshots of this host that are being created: a GET finds out
+ * whether the job has ended.  Stops if too many calls wait already.  *any:
+ * there was such a snapshot.
  */
 static void
-move_on(struct call *c, struct control *ctl, const struct rows *r, bool *any)
+settle_creating(struct call *c, struct control *ctl, const struct rows *r,
+    bool *any)
 {
 	struct app *app = app_of(c);
 
@@ -65,22 +67,22 @@ move_on(struct call *c, struct control *ctl, const struct rows *r, bool *any)
 }
 
 static int
-read_moved(struct call *c, const char *session, const char *id,
+read_settled(struct call *c, const char *session, const char *id,
     const struct page *p, struct rows **r, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	bool any;
 
-	if (ctl == NULL || read_rows(c, session, id, p, r, e) < 0)
+	if (ctl == NULL || read_snapshots(c, session, id, p, r, e) < 0)
 		return -1;
-	move_on(c, ctl, *r, &any);
+	settle_creating(c, ctl, *r, &any);
 	if (!any)
 		return 0;
 	rows_free(r);
-	return read_rows(c, session, id, p, r, e);
+	return read_snapshots(c, session, id, p, r, e);
 }
 
-/* One, with the status that its state has. */
+/* Answers with a snapshot; the status is `pending` while it is created. */
 static int
 reply_one(struct call *c, const char *id, int done, int pending, struct err *e)
 {
@@ -89,7 +91,7 @@ reply_one(struct call *c, const char *id, int done, int pending, struct err *e)
 	auto_json json_t *s = NULL;
 	const char *text;
 
-	if (read_moved(c, "", id, &ALL, &r, e) < 0)
+	if (read_settled(c, "", id, &ALL, &r, e) < 0)
 		return -1;
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_SNAPSHOT_NOT_FOUND,
@@ -123,7 +125,7 @@ v1_snapshot_create(struct call *c, struct err *e)
 	return reply_one(c, id, 201, 202, e);
 }
 
-/* The session that the path names, if it does, is one of the caller's. */
+/* If the path names a session, it must be one of the client's tenant. */
 static int
 check_session(struct call *c, struct control *ctl, struct err *e)
 {
@@ -145,7 +147,7 @@ v1_snapshot_list(struct call *c, struct err *e)
 
 	if (ctl == NULL || page_read(c, &p, e) < 0 ||
 	    check_session(c, ctl, e) < 0 ||
-	    read_moved(c, call_var(c, "id"), "", &p, &r, e) < 0)
+	    read_settled(c, call_var(c, "id"), "", &p, &r, e) < 0)
 		return -1;
 	for (size_t i = 0; i < page_count(&p, r); i++) {
 		const char *text = rows_text(r, i, "json");

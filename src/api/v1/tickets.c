@@ -1,4 +1,4 @@
-/* tickets.c: POST /v1/sessions/:id/tickets. */
+/* tickets.c: serves POST /v1/sessions/:id/tickets. */
 #include <stdio.h>
 
 #include "api/app.h"
@@ -9,7 +9,7 @@
 
 enum {
 	TICKET_SECONDS = 60,
-	TICKETS_MAX = 100 /* of a session, in that time */
+	TICKETS_MAX = 100 /* of a session, within TICKET_SECONDS */
 };
 
 struct ticket_body {
@@ -24,7 +24,7 @@ const struct jfield TICKET_FIELDS[] = {
 const size_t TICKET_FIELD_COUNT = ARRAY_LEN(TICKET_FIELDS);
 
 static int
-keep(struct call *c, const char *ticket, int what, struct rows **r,
+store_ticket(struct call *c, const char *ticket, int what, struct rows **r,
     struct err *e)
 {
 	const struct principal *who = &app_of(c)->who;
@@ -52,7 +52,7 @@ v1_ticket_create(struct call *c, struct err *e)
 		0)
 		return -1;
 	token_make(ticket);
-	if (keep(c, ticket, b.what, &r, e) < 0)
+	if (store_ticket(c, ticket, b.what, &r, e) < 0)
 		return -1;
 	url = ticket_socket_url(app_of(c)->conf, call_var(c, "id"),
 	    (enum ticket_for)b.what, ticket);

@@ -1,4 +1,4 @@
-/* usage.c: what an org may have, and has. */
+/* usage.c: shows the quotas of an org and what it uses of them. */
 #include "api/app.h"
 #include "api/v1/handlers.h"
 #include "common/mem.h"
@@ -20,7 +20,7 @@ static const struct quota_row QUOTAS[] = {
 	{ "snapshotMb", "max_snapshot_mb", "snapshot_mb" },
 };
 
-/* {"limit": null} is none: a number would be taken for one. */
+/* No limit is {"limit": null}: clients would take 0 for a limit. */
 static json_t *
 quotas_of(const struct rows *r)
 {
