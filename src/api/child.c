@@ -22,7 +22,7 @@ child_signals(void)
 	sigaction(SIGTERM, &term, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(SIGHUP, &ignore, NULL);
-	sigaction(SIGINT, &ignore, NULL); /* the master passes it on */
+	sigaction(SIGINT, &ignore, NULL); /* the master then sends SIGTERM */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	return &stopping;

@@ -10,7 +10,7 @@
 #include "common/mem.h"
 
 enum {
-	OVER_MS = 2000,    /* a call beyond the share may hold its worker */
+	OVER_MS = 2000,    /* hold time of a call beyond the share */
 	CREDIT_MS = 10000, /* worker time beyond the share */
 	ALONE_MS = 60000,  /* no call of another org for so long */
 	MUTE_S = 5,        /* no worker asks a silent wrapper for so long */

@@ -33,11 +33,11 @@ enum share_call {
 };
 
 enum org_share_wait {
-	/* for an event of a session: a quarter of the workers may, and half of
-	 * a quarter for one org */
+	/* for an event of a session: a quarter of the workers may wait so, and
+	 * half of a quarter for one org */
 	SHARE_EVENT,
-	/* for a wrapper's answer: all but a quarter of the workers may, and
-	 * half of the workers for one org */
+	/* for a wrapper's answer: all but a quarter of the workers may wait so,
+	 * and half of the workers for one org */
 	SHARE_ANSWER
 };
 

@@ -27,7 +27,7 @@ struct agent_status {
 	bool answered; /* false: the caller goes on without an answer */
 	bool busy;
 	int64_t running, streams, relays, idle_ms;
-	int64_t relay_idle_ms; /* since the last byte; -1: never one */
+	int64_t relay_idle_ms; /* since the last byte; -1: there was none */
 	int64_t quiet_ms; /* since the last byte of output, stream or port */
 	int64_t cpu_ms;   /* used by all but the wrapper; -1: not reported */
 	int64_t limit_ms; /* until the commands' own time limit; 0: none */

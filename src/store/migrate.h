@@ -13,7 +13,7 @@
 #include "common/err.h"
 #include "store/store.h"
 
-/* `dir` has migrations/ and functions/.  *applied counts new migrations. */
+/* Runs dir/migrations and dir/functions; *applied counts new migrations. */
 int migrate(struct store *st, const char *dir, size_t *applied, struct err *e)
     MUST_CHECK;
 

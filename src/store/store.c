@@ -40,7 +40,7 @@ struct rows {
 };
 
 struct meaning {
-	const char *sqlstate; /* or its class, two characters */
+	const char *sqlstate; /* or a prefix, such as its class */
 	const char *constraint;
 	enum err_kind kind;
 	enum err_code code;
@@ -157,7 +157,7 @@ store_free(struct store *st)
 	free(st);
 }
 
-/* libpq's messages end in a newline and may have several lines. */
+/* Closes the connection; the error has the first line of libpq's message. */
 static int
 fail_unavailable(struct store *st, struct err *e)
 {

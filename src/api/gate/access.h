@@ -24,9 +24,9 @@ struct credential {
 };
 
 /*
- * Reads the call's credential.  ERR_UNAUTHENTICATED if there are two of them,
- * or one that no key of this service looks like.  A call without a credential
- * is success with out->given = false.
+ * Reads the call's credential.  ERR_UNAUTHENTICATED if there are two, or if it
+ * cannot be a key of this service.  A call without a credential is success with
+ * out->given = false.
  */
 int access_credential(const struct call *c, struct credential *out,
     struct err *e) MUST_CHECK;

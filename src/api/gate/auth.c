@@ -226,7 +226,7 @@ auth_session(struct call *c)
 	char every[24];
 
 	if (ticket_credential(c, &k, &e) < 0 || !k.given) {
-		if (e.kind != ERR_NONE) /* there is one, but malformed */
+		if (e.kind != ERR_NONE) /* a malformed credential */
 			audit_key(c, &k);
 		deny(c, CODE_UNAUTHORIZED);
 		return;

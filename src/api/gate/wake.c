@@ -46,7 +46,7 @@ start_for(struct call *c, const char *org, const char *tenant, int64_t wait_ms,
 	    app_deadline(c, wait_ms), e);
 }
 
-/* auth_session() has admitted the request; its key may be revoked since. */
+/* auth_session() has admitted the request, but the key may be revoked since. */
 static int
 check_key_again(struct call *c, struct err *e)
 {

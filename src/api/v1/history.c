@@ -17,7 +17,7 @@ enum {
 	PAGE_DEFAULT = 100,
 	PAGE_MAX = 1000,
 	WAIT_MAX_S = 30,
-	SETUP_ASK_S = 2, /* a running setup is asked so often */
+	SETUP_ASK_S = 2, /* longest wait while a setup runs */
 	KIND_MAX = 64
 };
 
