@@ -1,4 +1,4 @@
-/* awake.c: whether somebody works in a session, as its wrapper knows. */
+/* awake.c: asks the wrapper of a session whether the session is in use. */
 #include "control/awake.h"
 
 #include <inttypes.h>
@@ -76,7 +76,7 @@ awake_ask(struct control *ctl, const struct session_row *s,
 	}
 	if (awake_is_unknown(e))
 		return -1;
-	return 0; /* nobody is there to be busy */
+	return 0; /* no wrapper, so no work */
 }
 
 int

@@ -1,4 +1,4 @@
-/* capacity.c: whether there is room for a new workspace. */
+/* capacity.c: checks whether this host has room for a new workspace. */
 #include "control/capacity.h"
 
 #include <inttypes.h>
@@ -14,10 +14,10 @@
 
 enum { STALE_SECONDS = 20 * 60, LIST_MS = 2000, CLEAN_MS = 5000 };
 
-/* One clean-up under way. */
+/* One search for stale workspaces. */
 struct clean {
 	struct control *ctl;
-	const char *sandbox, *session; /* the ones that need room */
+	const char *sandbox, *session; /* these need room */
 	struct workspace *seen;        /* owned */
 	size_t seen_count;
 };
@@ -35,7 +35,7 @@ measure(struct control *ctl, const char *sandbox, struct capacity *out,
 	return 0;
 }
 
-/* Below the low-water mark nothing is admitted, whatever the minimum says. */
+/* Below disk_low_mb nothing is admitted, even if capacity_min_mb is lower. */
 static int64_t
 needed_bytes(const struct conf *c)
 {
@@ -54,8 +54,9 @@ age_on_disk(const struct clean *k, const char *session)
 }
 
 /*
- * Whether nothing of it lives: by the kernel's count of its group, and by the
- * list of its sandbox's init, unless no process of that sandbox is left.
+ * Whether no process of the session is left.  The kernel must count none in its
+ * cgroup, and the init of its sandbox must not list it.  Init is not asked if
+ * the sandbox itself has no process left.
  */
 static bool
 is_dead(struct clean *k, const struct rows *r, size_t i, struct err *e)
@@ -86,9 +87,10 @@ is_dead(struct clean *k, const struct rows *r, size_t i, struct err *e)
 }
 
 /*
- * A row that ended tells when; without a row, the directory does.  A failed
- * start that never worked has no work in it, but might be resumed: that is
- * ended first.
+ * Removes the workspace of candidate i if it is stale.  Its age is the time
+ * since the session ended or, without a row, the age of its directory.  A
+ * session that failed before it was ever ready has no work in it, but could be
+ * resumed: STMT_STALE_CLAIM rules that out before the files go.
  */
 static int
 remove_one(struct clean *k, const struct rows *r, size_t i, struct err *e)
@@ -120,7 +122,9 @@ remove_one(struct clean *k, const struct rows *r, size_t i, struct err *e)
 	return 0;
 }
 
-/* The candidates; a directory in this sandbox without a row is one, too. */
+/*
+ * Reads the candidates.  A directory in this sandbox without a row is one, too.
+ */
 static int
 find(struct clean *k, struct rows **r, struct err *e)
 {
@@ -138,8 +142,9 @@ find(struct clean *k, struct rows **r, struct err *e)
 }
 
 /*
- * Conservative: what fails is skipped, and what fails first (no list of
- * processes, no rows) ends it with nothing removed.
+ * Removes stale workspaces of the owner.  A candidate that cannot be checked is
+ * skipped.  If the directories or the rows cannot be listed, nothing is
+ * removed.
  */
 static void
 clean_up(struct control *ctl, const char *sandbox, const char *session,
@@ -162,7 +167,7 @@ clean_up(struct control *ctl, const char *sandbox, const char *session,
 				log_err(LOG_WARN, "stale_workspace", &e);
 	}
 	free(k.seen);
-	/* a workspace in the trash has freed nothing yet */
+	/* space is free only when the trash has been unlinked */
 	if (ctl->provider.ops->sweep(&ctl->provider, end, &left, &e) < 0)
 		log_err(LOG_WARN, "trash", &e);
 	CRASH_POINT("stale.swept");

@@ -1,4 +1,4 @@
-/* cell_control.c: a wrapper that is not as its lease says. */
+/* cell_control.c: settles a wrapper that is not as its lease says. */
 #include "control/cell_control.h"
 
 #include "common/clock.h"
@@ -8,7 +8,10 @@
 
 enum { KILL_WAIT_MS = 5000 };
 
-/* Absence as a stop wants it: sealed, and both sources agree. */
+/*
+ * The same proof of absence as for a stop: the generation is sealed, init lists
+ * no wrapper, and the cgroup is empty.
+ */
 static int
 is_gone(struct control *ctl, const struct agent_target *t, bool *gone,
     struct err *e)

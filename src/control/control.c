@@ -1,4 +1,4 @@
-/* control.c: what every use case needs in hand. */
+/* control.c: the context that every use case works with. */
 #include "control/control.h"
 
 #include <inttypes.h>
@@ -87,7 +87,7 @@ control_spec(const struct rows *r, size_t row, struct sandbox_spec *out)
 	out->pids = rows_int(r, row, "pids");
 }
 
-/* Only rows without an id are derived, and then persisted. */
+/* Derives the sandbox id of a row that has none, and writes it into the row. */
 static int
 adopt_sandbox(struct control *ctl, const struct session_row *s, struct err *e)
 {
@@ -248,7 +248,7 @@ control_unlock(struct control *ctl, const char *sandbox)
 {
 	struct err e = { 0 };
 
-	/* a lost connection has lost its locks with it */
+	/* a lost connection has released its locks */
 	if (STORE_RUN(ctl->store, STMT_SANDBOX_UNLOCK, NULL, &e, sandbox) < 0)
 		log_err(LOG_WARN, "unlock", &e);
 }
@@ -300,7 +300,7 @@ control_spec_text(json_t *o)
 	char *text;
 
 	if (o == NULL)
-		abort(); /* a slip in a format: never an empty wish */
+		abort(); /* a bug in a json_pack() format: never send an empty spec */
 	text = json_text(o);
 	json_decref(o);
 	return text;

@@ -1,10 +1,10 @@
 /*
- * control.h: what every use case needs in hand.
+ * control.h: the context that every use case works with, and its helpers.
  *
- * This room writes the order of effects once, for API and reaper alike:
- * intent (one SQL step), act (provider or agent, idempotent, with a
- * deadline), outcome (one SQL step).  No transaction is open meanwhile; a
- * crash between any two leaves a row that says what to repair.
+ * The files of src/control/ write the order of effects once, for API and reaper
+ * alike: intent (one SQL step), act (provider or agent, idempotent, with a
+ * deadline), outcome (one SQL step).  No transaction is open during the act.  A
+ * crash between any two steps leaves a row that says what to repair.
  */
 #ifndef SANDLEASE_CONTROL_CONTROL_H
 #define SANDLEASE_CONTROL_CONTROL_H
@@ -32,21 +32,22 @@ struct control {
 	struct store *store;     /* borrowed */
 	struct provider provider;
 	struct seal_keys keys;
-	char trace[64]; /* of the request or pass at hand */
-	char actor
-	    [CONTROL_ACTOR_MAX]; /* who asked for it: key:ID/USER, reaper */
-	int64_t intent_ms; /* of clock_ms(), before the last intent to start */
-	bool try_setup;    /* at a setup that runs, without waiting for it */
+	char trace[64]; /* id of the current request or pass */
+	/* the requester: key:ID/USER, gate:...; "": this program itself */
+	char actor[CONTROL_ACTOR_MAX];
+	int64_t intent_ms; /* clock_ms() before the last intent to start */
+	bool try_setup;    /* ask a running setup, but do not wait for it */
 	/*
-	 * For a client that does not wait: launch_act() calls it between intent
-	 * and act, then has until `go_on_ms` of clock_ms().  NULL: it waits.
+	 * Callback that answers a client that does not wait.  launch_act()
+	 * calls it between intent and act, and may then work until `go_on_ms`
+	 * of clock_ms().  NULL: the client waits.
 	 */
 	void (*answer)(void *ctx, const char *session);
 	void *answer_ctx;
 	int64_t go_on_ms;
 };
 
-/* Who asks.  Filled in by api/auth from a key. */
+/* The authenticated requester.  src/api/gate/ fills it in from a key. */
 struct principal {
 	char key_id[ID_MAX];
 	char tenant[CONTROL_NAME_MAX];
@@ -54,8 +55,8 @@ struct principal {
 	char user[CONTROL_NAME_MAX];
 	char bot[CONTROL_NAME_MAX];
 	char scope[CONTROL_WORD_MAX];
-	char isolation[CONTROL_WORD_MAX]; /* what the org says */
-	char salt[CONTROL_NAME_MAX];      /* of its shared sandboxes */
+	char isolation[CONTROL_WORD_MAX]; /* the org's setting */
+	char salt[CONTROL_NAME_MAX]; /* for ids of the org's shared sandboxes */
 };
 
 /* A session, its lease and its sandbox as the rows say. */
@@ -71,12 +72,12 @@ struct session_row {
 	int64_t generation;
 	char instance[ID_MAX];
 	int64_t activity_seq;
-	bool setup;          /* a command must be run before it is ready */
-	int64_t stop_due_ms; /* until a stop that is needed is tried again */
-	bool gone;           /* asleep because its sandbox has ended */
-	bool cut_short;      /* ... in its first start */
-	bool put_to_sleep;   /* asleep because somebody, or a rule, wanted it */
-	bool suspend;        /* sleep is to freeze it */
+	bool setup;          /* a command must run before it is ready */
+	int64_t stop_due_ms; /* until the next attempt to stop it */
+	bool gone;           /* asleep because its sandbox or wrapper is gone */
+	bool cut_short;      /* ... before it was ever ready */
+	bool put_to_sleep;   /* asleep by a request or a rule */
+	bool suspend;        /* sleep means to freeze it */
 	bool suspended;      /* its cell may be frozen */
 	enum sandbox_state sandbox_state;
 	char host[CONF_STR_MAX];
@@ -84,17 +85,20 @@ struct session_row {
 	struct sandbox_spec sandbox; /* id, incarnation, limits */
 };
 
-/* What the master does once for all its workers; without seal keys it fails. */
+/*
+ * Makes the preparations that the master makes once for all its workers.  Fails
+ * without seal keys.
+ */
 int control_prepare(const struct conf *conf, struct err *e) MUST_CHECK;
 
 /*
- * Loads seal keys, reads the installation's id, opens the provider, and sees
+ * Loads seal keys, reads the installation's id, opens the provider, and checks
  * that the storage here is this host's (storage_claim.h).
  */
 int control_open(const struct conf *conf, struct store *st, struct control *ctl,
     struct err *e) MUST_CHECK;
 
-/* The same without that last look: only for who corrects it. */
+/* The same without the check of the storage: only for storage_adopt(). */
 int control_open_unclaimed(const struct conf *conf, struct store *st,
     struct control *ctl, struct err *e) MUST_CHECK;
 
@@ -105,49 +109,53 @@ int control_open_unclaimed(const struct conf *conf, struct store *st,
  */
 int control_ready(const struct control *ctl, struct err *e) MUST_CHECK;
 
-/* Whether sessions can be started here: control_open(), and a sandbox on trial. */
+/*
+ * Whether sessions can be started here: control_open(), control_ready(), and
+ * the start of a sandbox on trial.
+ */
 int control_check(const struct conf *conf, struct store *st, struct err *e)
     MUST_CHECK;
 
 /*
- * Reads one session; tenant "" is the reaper's.  ERR_NOT_FOUND alike for
- * none and for somebody else's.  A row that predates sandbox ids gets its
- * own here, once.
+ * Reads one session; tenant "" means any.  ERR_NOT_FOUND is the same for no
+ * session and for one of another tenant.  A row from before sandbox ids gets
+ * its id here, once.
  */
 int control_session(struct control *ctl, const char *id, const char *tenant,
     struct session_row *out, struct err *e) MUST_CHECK;
 
-/* Which boot of this host this is. */
+/* The id of this host's present boot. */
 const char *control_boot_id(const struct control *ctl);
 
-/* What the agent must be told to mean this session and no other life of it. */
+/* The address for messages to the agent: this session, this generation only. */
 struct agent_target control_target(const struct session_row *s);
 
 /*
- * The same of a row with the columns session_id, sandbox_id, incarnation,
+ * The same from a row with the columns session_id, sandbox_id, incarnation,
  * instance and generation.
  */
 struct agent_target row_target(const struct rows *r, size_t row);
 
 /*
- * Whether this host may act on the sandbox.  Another host has it while that
- * host has its processes or, when it is stopped, its files.
+ * Whether this host may act on the session's sandbox.  A sandbox belongs to the
+ * host that has its processes or, when it is stopped, its files.
  */
 bool control_is_here(const struct control *ctl, const struct session_row *s);
 
-/* ERR_UNAVAILABLE "other_host", which names the host.  -1. */
+/* Sets ERR_UNAVAILABLE "other_host", which names the host.  Always -1. */
 int control_other_host(const char *host, struct err *e);
 
-/* The same, unless it is here. */
+/* Fails like control_other_host() unless control_is_here(). */
 int control_must_be_here(const struct control *ctl, const struct session_row *s,
     struct err *e) MUST_CHECK;
 
-/* ERR_CONFLICT of a session that is being deleted, ERR_GONE of one that was. */
+/* ERR_CONFLICT if the session is being deleted, ERR_GONE if it was deleted. */
 int control_must_live(enum session_state s, struct err *e) MUST_CHECK;
 
 /*
- * Whether a wrapper takes messages: now if it is ready, when it goes on if it
- * is suspended (they wait for it, and nobody waits for the answer).
+ * Whether the session's wrapper takes messages.  One that is ready answers now.
+ * One that is suspended reads them after its thaw, so do not wait for the
+ * answer.
  */
 bool control_takes_messages(const struct session_row *s);
 
@@ -155,36 +163,38 @@ bool control_takes_messages(const struct session_row *s);
 void control_spec(const struct rows *r, size_t row, struct sandbox_spec *out);
 
 /*
- * The courtesy lock around provider calls for one sandbox: waits at most
- * lock_timeout.  It avoids waste; safety never rests on it.
+ * The advisory lock around provider calls for one sandbox; waits at most
+ * lock_timeout.  It only avoids double work: safety rests on fences and seals.
  */
 int control_lock(struct control *ctl, const char *sandbox, struct err *e)
     MUST_CHECK;
 void control_unlock(struct control *ctl, const char *sandbox);
-/* Of several, as often as each is in the list. */
+/* Unlocks several; an id that is in the list twice is unlocked twice. */
 void control_unlock_all(struct control *ctl, const json_t *sandboxes);
 
 /*
- * An event that says a session's agent died, with the tail of its log.  Best
- * effort: the death itself is recorded by the lease.
+ * Adds an event that a session's wrapper died, with the tail of the agent's
+ * log.  Best effort: the lease records the death itself.
  */
 void control_note_death(struct control *ctl, const char *sandbox,
     const char *session, int64_t generation);
 
 /*
- * Who acts, for a spec; NULL when it is the program itself, whose name the
- * database knows.
+ * The "actor" for a spec: the requester, or NULL when the program acts by
+ * itself.  The database knows the program's name from the connection.
  */
 const char *control_actor(const struct control *ctl);
 
 /* A JSON object as text for a statement's spec parameter; frees `o`. */
 char *control_spec_text(json_t *o);
 
-/* `v` sealed as `what` of a session: a string, or null for NULL. */
+/* Seals `v` as `what` of a session: a string, or null if `v` is NULL. */
 json_t *control_seal(struct control *ctl, const char *session, const char *what,
     const json_t *v);
 
-/* What was sealed as `what` of a session; NULL for "". */
+/*
+ * Opens what control_seal() sealed as `what`; *out is NULL if `sealed` is "".
+ */
 int control_unseal(struct control *ctl, const char *session, const char *what,
     const char *sealed, json_t **out, struct err *e) MUST_CHECK;
 

@@ -1,8 +1,9 @@
 /*
- * create.c: registering a session, and its first start.
+ * create.c: registers a session and starts it for the first time.
  *
- * A create that fails leaves nothing that nobody asked for: a session without a
- * name is taken back, one with a name stays and is replaced by the next create.
+ * A create that fails leaves nothing behind that its client did not ask for.  A
+ * session without a name is deleted.  One with a name stays, and the next
+ * create of that name replaces it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +29,8 @@ text_or_null(const char *s)
 }
 
 /*
- * A request may ask for a sandbox of its own, but not leave what
- * the org or the list ask for.
+ * Whether the session gets a sandbox of its own.  A request may ask for one,
+ * but may not refuse one that the org or the list per_session_orgs asks for.
  */
 static bool
 is_isolated(const struct control *ctl, const struct principal *who,
@@ -83,7 +84,10 @@ add_setup(struct control *ctl, const struct session_options *w, const char *id,
 	    json_integer(ctl->conf->setup_timeout_seconds));
 }
 
-/* What a secret text is compared by; the same text of another org differs. */
+/*
+ * A hash by which a secret text is compared.  It covers the tenant, so that the
+ * same text of another tenant has another hash.
+ */
 static json_t *
 digest(const struct principal *who, const char *what, const char *text)
 {
@@ -95,9 +99,9 @@ digest(const struct principal *who, const char *what, const char *text)
 }
 
 /*
- * What can be given only once, for session_compare() in SQL.  madeWith: all of it
- * as it is now; kept: what this create has given, which a session that it finds
- * must agree with.
+ * Adds the fields that can be given only once, for session_compare() in SQL.
+ * "madeWith" has all of them.  "kept" has only those that this create gives; a
+ * session that the create finds must agree with them.
  */
 static void
 add_comparison(const struct principal *who, const struct session_options *w,
@@ -125,7 +129,7 @@ add_comparison(const struct principal *who, const struct session_options *w,
 		json_object_set_new(kept, "baseUrl", json_string(w->base_url));
 	if (!str_empty(w->class_name))
 		json_object_set_new(kept, "class", json_string(p->class_name));
-	/* what the org does not grant today was not asked for in vain */
+	/* `shared` is not compared where the org overrules it */
 	if (w->isolation == ISOLATION_SESSION ||
 	    (w->isolation == ISOLATION_SHARED && !p->isolated))
 		json_object_set_new(kept, "isolation",
@@ -207,7 +211,10 @@ disposition_of(const char *word)
 	return SESSION_REPLAYED;
 }
 
-/* What is not decided will be told of, and is not taken back any more. */
+/*
+ * After an undecided start the client gets the session's id: marks the session
+ * as `told`, so that it is not deleted as a failed create later.  Always -1.
+ */
 static int
 keep_undecided(struct control *ctl, const char *id, const struct err *e)
 {
@@ -219,7 +226,9 @@ keep_undecided(struct control *ctl, const char *id, const struct err *e)
 	return -1;
 }
 
-/* The same request may be made again, and must not be a replay. */
+/*
+ * Frees the idempotency key: a repeated request must be a new try, no replay.
+ */
 static void
 forget_key(struct control *ctl, const struct principal *who,
     const struct session_options *w, const char *id)
@@ -238,7 +247,7 @@ is_nameless(const struct session_options *w)
 	return str_empty(w->name) && w->correlation_keys == NULL;
 }
 
-/* Deletes a session that failed and that nobody can ask for again. */
+/* Deletes a session that failed and that no client can name. */
 static void
 take_back(struct control *ctl, const char *id)
 {
@@ -255,7 +264,7 @@ take_back(struct control *ctl, const char *id)
 		return; /* the reaper deletes it */
 	}
 	if (str_empty(rows_text(r, 0, "state")))
-		return; /* somebody was told of it meanwhile */
+		return; /* a client got its id meanwhile */
 	CRASH_POINT("create.taken_back");
 	if (stop_attempt(ctl, id, &e) < 0 ||
 	    finish_delete(ctl, id, &gone, &e) < 0)
@@ -263,9 +272,9 @@ take_back(struct control *ctl, const char *id)
 }
 
 /*
- * The start has failed.  A setup that failed will fail again, so that its
- * session and its key stay and tell; whatever else it was, the same request may
- * succeed the next time.
+ * Cleans up after a failed start.  Always -1.  A setup that failed will fail
+ * again, so its session and idempotency key stay and show the reason.  After
+ * any other failure the same request may succeed the next time.
  */
 static int
 clean_up(struct control *ctl, const struct principal *who,
@@ -285,7 +294,9 @@ clean_up(struct control *ctl, const struct principal *who,
 	return -1;
 }
 
-/* Names the classes that there are; without a database, none. */
+/*
+ * Refuses an unknown class and names the known ones, if the database answers.
+ */
 static void
 refuse_class(struct control *ctl, struct err *e)
 {
@@ -301,7 +312,10 @@ refuse_class(struct control *ctl, struct err *e)
 	    known.len > 0 ? known.data : "");
 }
 
-/* Files anywhere in the root are for classes that let it be written. */
+/*
+ * Refuses files outside the writable directories unless the class has a
+ * writable root.
+ */
 static int
 check_files(struct control *ctl, const struct session_options *w,
     const char *class_name, struct err *e)
@@ -315,14 +329,14 @@ check_files(struct control *ctl, const struct session_options *w,
 	    0)
 		return -1;
 	if (rows_count(r) == 0 || rows_bool(r, 0, "writable_root"))
-		return 0; /* that there is no such class is said elsewhere */
+		return 0; /* register_session() refuses an unknown class */
 	snprintf(field, sizeof(field), "files[%lld].path",
 	    (long long)w->files_in_root - 1);
 	return err_field(e, field,
 	    "is read-only; /workspace, /home/user and /tmp are not");
 }
 
-/* Intent: one statement.  *isolated: the sandbox is its own. */
+/* Writes the intent, in one statement.  *isolated: the sandbox is its own. */
 static int
 register_session(struct control *ctl, const struct principal *who,
     const struct session_options *w, struct rows **plan, bool *isolated,
@@ -352,8 +366,9 @@ register_session(struct control *ctl, const struct principal *who,
 }
 
 /*
- * The same, until it has made or found a session that can serve: one whose first
- * start has failed is deleted, so that the body of this create counts.
+ * The same, until it has made or found a session that can serve.  A session of
+ * that name whose first start failed is deleted, so that the body of this
+ * create counts.
  */
 static int
 register_anew(struct control *ctl, const struct principal *who,
@@ -380,7 +395,9 @@ register_anew(struct control *ctl, const struct principal *who,
 	    "others create and fail under the same name");
 }
 
-/* What a session that was found takes over, as by PATCH. */
+/*
+ * Applies the changes of this create to a session that was found, as by PATCH.
+ */
 static int
 patch_found(struct control *ctl, const struct principal *who,
     const struct session_options *w, const char *id, struct err *e)
@@ -400,7 +417,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 	bool isolated;
 
 	id[0] = '\0';
-	/* before there is a session that could not be started */
+	/* before a session is registered that could not be started */
 	if (control_ready(ctl, e) < 0)
 		return -1;
 	if (!str_empty(w->snapshot) && id_is_session(w->snapshot) &&
@@ -412,7 +429,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 	*how = disposition_of(rows_text(plan, 0, "disposition"));
 	if (*how == SESSION_REPLAYED || *how == SESSION_REPLAYED_FOUND ||
 	    *how == SESSION_REGISTERED)
-		return 0; /* as it is now; never a second start */
+		return 0; /* the session is shown as it is: never a second start */
 	if (*how == SESSION_FOUND && patch_found(ctl, who, w, id, e) < 0) {
 		forget_key(ctl, who, w, id);
 		*how = SESSION_UNCHANGED;
@@ -430,7 +447,7 @@ session_control_create(struct control *ctl, const struct principal *who,
 			return clean_up(ctl, who, w, id, e);
 		if (start_finish(ctl, id, who->tenant, deadline_ms, e) == 0)
 			return 0;
-		/* whoever put it to sleep knows it, and keeps it */
+		/* the client that put it to sleep knows it: keep it */
 		return e->code == CODE_START_STOPPED
 		    ? -1
 		    : clean_up(ctl, who, w, id, e);

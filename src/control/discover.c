@@ -1,4 +1,4 @@
-/* discover.c: what is there of a session, as far as this host can tell. */
+/* discover.c: finds out what exists of a session. */
 #include "control/discover.h"
 
 #include "common/clock.h"
@@ -36,7 +36,7 @@ discover_sandbox_down(struct control *ctl, const struct session_row *s,
 		return true;
 	/*
 	 * If its init is dead, frozen cells keep the sandbox from ending.  A
-	 * failure is not told: the next discovery thaws again.
+	 * failure to thaw them is ignored: the next discovery tries again.
 	 */
 	if (seen.presence == PRESENCE_RUNNING)
 		(void)!ctl->provider.ops->thaw_orphans(&ctl->provider,

@@ -1,4 +1,4 @@
-/* disk.c: one tenant must not fill the disk for all. */
+/* disk.c: keeps one tenant from filling the disk for all. */
 #include "control/disk.h"
 
 #include <inttypes.h>
@@ -15,13 +15,13 @@
 
 enum { ASK_MS = 4000, BETWEEN_LOOKS_US = 300 * 1000 };
 
-/* Everybody who has a cell on this host. */
+/* All sessions that have a cell on this host, and their use of the disk. */
 struct crowd {
 	struct disk_user *user;
 	struct session_seen *who;      /* sandbox and session of each */
-	struct agent_disk_usage *last; /* what the last look found of each */
+	struct agent_disk_usage *last; /* last measurement of each */
 	size_t count;
-	int64_t file_bytes; /* inodes are scarce: what each counts; else 0 */
+	int64_t file_bytes; /* bytes an inode counts for; 0: not scarce */
 };
 
 #define auto_crowd __attribute__((cleanup(crowd_release)))
@@ -70,7 +70,7 @@ disk_json(const struct control *ctl)
 
 /* ---- looking */
 
-/* What a session has of what is scarce: bytes, or inodes as bytes. */
+/* A session's use of the scarce resource: bytes, or inodes counted as bytes. */
 static int64_t
 weight(const struct crowd *c, const struct agent_disk_usage *u)
 {
@@ -103,7 +103,7 @@ add(struct crowd *c, const char *sandbox, const struct agent_disk_usage *u)
 	c->count++;
 }
 
-/* What a sandbox says is about its own sessions, whatever it calls them. */
+/* A sandbox reports only about its own sessions, whatever ids it claims. */
 static bool
 is_it(const struct session_seen *s, const char *sandbox, const char *session)
 {
@@ -126,7 +126,10 @@ see(struct crowd *c, const char *sandbox, const struct agent_disk_usage *u,
 		add(c, sandbox, u);
 }
 
-/* A sandbox that does not answer is passed over: others are to be seen. */
+/*
+ * Measures all sessions.  A sandbox that does not answer is left out, so that
+ * the others are still measured.
+ */
 static int
 look(struct control *ctl, struct crowd *c, bool again, struct err *e)
 {
@@ -164,8 +167,9 @@ mark_frozen(struct crowd *c, const struct session_seen *f, size_t count)
 }
 
 /*
- * A sandbox has its limit as a whole: what it has beyond that is put down to its
- * largest session.  By what its init says, because the rows may be out of reach.
+ * Marks the sandboxes that are over their limit.  The limit is for the sandbox
+ * as a whole, so the excess is put down to its largest session.  The limit is
+ * the one that init reports, because the rows may be out of reach.
  */
 static void
 mark_over(struct crowd *c)
@@ -178,7 +182,7 @@ mark_over(struct crowd *c)
 			if (!str_equal(c->who[k].sandbox, c->who[i].sandbox))
 				continue;
 			sum += c->last[k].bytes;
-			/* of two alike, the first */
+			/* of two equal ones, the first */
 			largest = largest &&
 			    c->last[k].bytes - (k < i ? 0 : 1) <
 				c->last[i].bytes;
@@ -269,7 +273,7 @@ thaw_all(struct control *ctl, const struct session_seen *f, size_t count,
 	return rc;
 }
 
-/* An empty list clears them all. */
+/* An empty list clears the mark of every session. */
 int
 disk_tell(struct control *ctl, struct err *e)
 {
@@ -294,7 +298,7 @@ disk_tell(struct control *ctl, struct err *e)
 	return 0;
 }
 
-/* Made only where it leaves the disk as it should be. */
+/* Ballast is made only if the disk has enough room with it. */
 static bool
 may_make_ballast(const struct control *ctl, int64_t free_bytes)
 {
@@ -361,14 +365,14 @@ disk_guard(struct control *ctl, struct err *e)
 		rc = freeze_heaviest(ctl, f, count, &has, e);
 	else if (room >= disk_relaxed(low))
 		rc = thaw_all(ctl, f, count, e);
-	/* who makes files in a loop would have the inodes at once */
+	/* after the freeze: a loop that makes files would take them at once */
 	if (rc == 0 && room < has.free_bytes)
 		rc = give_up_ballast(ctl, room, e);
 	if (rc == 0 && may_make_ballast(ctl, room)) {
 		rc = p->ops->ballast(p, ballast_bytes(ctl), e);
 		CRASH_POINT("disk.ballast");
 	}
-	/* who was let go is told so, even if another could not be */
+	/* rows of thawed sessions are written even if another thaw failed */
 	if ((room < low || count > 0) &&
 	    disk_tell(ctl, rc < 0 ? &second : e) < 0)
 		rc = -1;

@@ -1,9 +1,10 @@
 /*
- * disk.h: one tenant must not fill the disk for all.
+ * disk.h: keeps one tenant from filling the disk for all.
  *
- * Called by every reaper pass, and by the master's watcher when the disk asks
- * for it.  What keeps the host alive (ballast, freezing) needs no
- * database, which may be what is suffering; the rows are told afterwards.
+ * Every reaper pass calls this, and so does the master's disk watcher when the
+ * disk needs it.  The measures that keep the host alive (ballast, freezing)
+ * need no database, because the database may suffer from the full disk itself.
+ * The rows are written afterwards.
  */
 #ifndef SANDLEASE_CONTROL_DISK_H
 #define SANDLEASE_CONTROL_DISK_H
@@ -12,26 +13,33 @@
 
 #include "control/control.h"
 
-/* Whether disk_guard() has something to do.  One statvfs and two looks. */
+/*
+ * Whether disk_guard() has work.  Costs one statvfs() and two looks at files.
+ */
 bool disk_wants_guard(const struct control *ctl);
 
 /*
- * Below the low-water mark: freezes the heaviest writer (disk_heaviest); below a
- * quarter of it: gives up the ballast.  With room again: everybody goes on, and
- * the ballast is made anew.  Room is bytes and inodes (disk_room).
+ * Below the low-water mark: freezes the heaviest writer (disk_heaviest).  Below
+ * a quarter of it: gives up the ballast, a file that only reserves space.  With
+ * room again: thaws all sessions and makes the ballast anew.  Room is bytes and
+ * inodes (disk_room).
  */
 int disk_guard(struct control *ctl, struct err *e) MUST_CHECK;
 
 /* {freeMb, totalMb, freeInodes, totalInodes} of this host, or NULL. */
 json_t *disk_json(const struct control *ctl);
 
-/* The rows say who is frozen; disk_guard() does this after a change. */
+/*
+ * Writes into the rows which sessions are frozen, as disk_guard() does after a
+ * change.
+ */
 int disk_tell(struct control *ctl, struct err *e) MUST_CHECK;
 
 /*
- * Measures the sessions that have not been for disk_account_seconds.  One that
- * is over its sandbox's limit is told so, and at the next time put to sleep; at
- * once if not all of it could be measured.
+ * Measures the sessions that were not measured for disk_account_seconds.  A
+ * session that is over its sandbox's limit gets a warning, and is put to sleep
+ * if it still is over it at the next measurement.  It is put to sleep at once
+ * if not all of its files could be measured.
  */
 int disk_account(struct control *ctl, int64_t deadline_ms, struct err *e)
     MUST_CHECK;

@@ -1,4 +1,4 @@
-/* disk_account.c: what sessions have on disk, and their limits. */
+/* disk_account.c: measures what sessions have on disk, and enforces limits. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -13,7 +13,10 @@
 
 enum { ASK_MS = 4000 };
 
-/* The largest of a sandbox that is over its limit as a whole. */
+/*
+ * The index of the largest session if the sandbox as a whole is over `limit`,
+ * else `count`.
+ */
 static size_t
 who_is_over(const struct agent_disk_usage *u, size_t count, int64_t limit)
 {
@@ -42,7 +45,7 @@ record(struct control *ctl, const char *sandbox,
 	CRASH_POINT("disk.measured");
 	if (rows_count(r) == 0)
 		return 0;
-	/* one that hides some of what it has gets no time to tidy up */
+	/* a session that hides some of its files gets no time to tidy up */
 	if (!rows_bool(r, 0, "still_over") && (!over || u->whole))
 		return 0;
 	log_line(LOG_WARN, "disk_limit", "session %s has %s MB: put to sleep",
@@ -90,7 +93,7 @@ disk_account(struct control *ctl, int64_t deadline_ms, struct err *e)
 	for (size_t i = 0; i < rows_count(r) && clock_left_ms(deadline_ms) > 0;
 	     i++)
 		if (account_one(ctl, r, i, &one) < 0) {
-			*e = one; /* the others are measured all the same */
+			*e = one; /* the others are still measured */
 			rc = -1;
 		}
 	return rc;

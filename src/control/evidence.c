@@ -1,4 +1,6 @@
-/* evidence.c: what a failed start says about the sandbox as a whole. */
+/*
+ * evidence.c: judges a whole sandbox by the failed start of one session in it.
+ */
 #include "control/evidence.h"
 
 #include <inttypes.h>
@@ -27,9 +29,10 @@ note(struct control *ctl, const struct launch *l, const char *what,
 }
 
 /*
- * A shared disk may be full by anybody's doing: alert, and nobody ends.  So may
- * what else a start writes to, sockets and control groups; only the workspace
- * lies on the sandbox's own.
+ * Whether the full disk is the sandbox's own.  Any tenant may have filled a
+ * shared disk: that is an alert, and no sandbox ends.  The other things that a
+ * start writes to, sockets and control groups, are shared, too.  Only the
+ * workspace can lie on a disk of the sandbox.
  */
 static bool
 is_own_disk(struct control *ctl, const struct launch *l, const struct err *why)
@@ -60,7 +63,7 @@ failed_twice(struct control *ctl, const struct launch *l)
 static bool
 convicts(struct control *ctl, const struct launch *l, const struct err *why)
 {
-	if (why->code == CODE_NO_SPACE_LEFT) /* by errno; words are anybody's */
+	if (why->code == CODE_NO_SPACE_LEFT) /* by errno: texts can be forged */
 		return is_own_disk(ctl, l, why);
 	if (why->code == CODE_ENGINE_BROKEN)
 		return true;

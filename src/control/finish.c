@@ -1,4 +1,4 @@
-/* finish.c: what remains of a deletion once the lease is none. */
+/* finish.c: completes deletions once the lease is none. */
 #include "control/finish.h"
 
 #include <inttypes.h>
@@ -17,11 +17,11 @@ struct leaving {
 	int64_t generation;
 	char sandbox[SANDBOX_ID_MAX];
 	char incarnation[ID_MAX];
-	bool gone; /* sandbox or files */
+	bool gone; /* its sandbox or files are removed */
 	struct err why;
 };
 
-/* Sandboxes of one session go as a whole; their files with them. */
+/* Destroys the sandboxes that belong to one session, with their files. */
 static void
 end_sandboxes(struct control *ctl, struct leaving *all, size_t count)
 {
@@ -41,7 +41,10 @@ end_sandboxes(struct control *ctl, struct leaving *all, size_t count)
 		}
 }
 
-/* One that has failed before, or whose sandbox id none of ours can be. */
+/*
+ * Whether a deletion must be skipped: it has failed before, or its sandbox id
+ * is invalid.
+ */
 static bool
 must_be_left(struct leaving *l)
 {
@@ -80,7 +83,10 @@ remove_sockets(struct control *ctl, const struct leaving *all, size_t count)
 	agent_unlink_sockets_of(ctl->conf, lives, n);
 }
 
-/* With their sandboxes' locks held.  *done: rows that say deleted now. */
+/*
+ * The caller holds the locks of the sandboxes.  *done: rows that are `deleted`
+ * now.
+ */
 static int
 finish(struct control *ctl, struct leaving *all, size_t count, size_t *done,
     struct err *e)
@@ -207,6 +213,6 @@ finish_failed(struct control *ctl, const char *session, const char *sandbox,
 		return 0;
 	*done = true;
 	CRASH_POINT("files.intent");
-	/* what fails here the reconciliation of directories goes on with */
+	/* if this fails, the reaper's reconciliation removes the directory */
 	return p->ops->storage_drop(p, sandbox, session, e);
 }

@@ -1,4 +1,4 @@
-/* interrupt_control.c: stopping what runs in a session that goes on. */
+/* interrupt_control.c: ends the commands in a session that itself goes on. */
 #include "control/interrupt_control.h"
 
 #include <inttypes.h>

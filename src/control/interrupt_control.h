@@ -1,5 +1,5 @@
 /*
- * interrupt_control.h: stopping what runs in a session that goes on.
+ * interrupt_control.h: ends the commands in a session that itself goes on.
  */
 #ifndef SANDLEASE_CONTROL_INTERRUPT_CONTROL_H
 #define SANDLEASE_CONTROL_INTERRUPT_CONTROL_H
@@ -7,26 +7,28 @@
 #include "control/control.h"
 
 /*
- * Persists the wish, ends every running command, records the outcome; *count
- * says how many there were.  ERR_CONFLICT "session_not_ready" when nothing
- * can run.  When the wrapper does not answer, the wish stays for the reaper; so
- * it does when another host has the sandbox: *count is -1.
+ * Writes the request, ends every running command, records the outcome; *count
+ * is the number of commands.  ERR_CONFLICT "session_not_ready" if nothing can
+ * run.  If the wrapper does not answer, the request stays for the reaper.  If
+ * another host has the sandbox, it stays for that host's reaper, and *count is
+ * -1.
  */
 int interrupt_session(struct control *ctl, const char *id, const char *tenant,
     int64_t *count, struct err *e) MUST_CHECK;
 
 /*
- * The same for what runs in, or beside, one shell.  The wish is not kept: it is
- * acted on now, or it is an error, and "other_host" where the sandbox is not
- * here; the caller may ask again.
+ * The same for commands in, or beside, one shell.  This request is not kept: it
+ * is carried out now or fails, with "other_host" if the sandbox is not here.
+ * The caller may ask again.
  */
 int interrupt_session_shell(struct control *ctl, const char *id,
     const char *tenant, const char *shell, int64_t *count, struct err *e)
     MUST_CHECK;
 
 /*
- * One that nobody finished, age_ms old; only commands from before it are
- * meant.  over: the wrapper it meant is gone, and so is what ran.
+ * Completes an interruption that its worker did not finish, age_ms old.  It
+ * ends only commands that were started before it.  over: the wrapper that it
+ * was for is gone, and its commands with it.
  */
 int interrupt_finish(struct control *ctl, const char *id,
     const char *interrupt_id, int64_t age_ms, bool over, struct err *e)

@@ -1,4 +1,4 @@
-/* inventory.c: what this host has, for the reaper to compare with the rows. */
+/* inventory.c: lists what this host has, and removes what no row explains. */
 #include "control/inventory.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ inventory_cells_release(struct inventory_cells *c)
 	free(c->silent);
 }
 
-/* The sandboxes that run, each with room for its answer; the caller's. */
+/* The running sandboxes, each with room for its answer; the caller frees it. */
 static struct agent_cells *
 list_running(const json_t *sandboxes, size_t *count)
 {
@@ -131,7 +131,7 @@ inventory_cells(const struct control *ctl, const json_t *sandboxes,
 	}
 }
 
-/* ---- of sessions */
+/* ---- groups, directories and sockets of sessions */
 
 typedef int list_fn(const struct provider *p, struct session_seen **out,
     size_t *count, struct err *e);

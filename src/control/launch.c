@@ -32,7 +32,7 @@ launch_release(struct launch *l)
 	free(l->setup);
 }
 
-/* The URLs that were given out before must work again. */
+/* Reads the ports to expose: URLs from before must work again. */
 static void
 read_ports(const char *text, struct launch *l)
 {
@@ -135,14 +135,17 @@ launch_write_files(struct control *ctl, const struct launch *l,
 		*e = why;
 		if (why.kind != ERR_INVALID)
 			return err_wrap(e, "writing %s", json_str(f, "path"));
-		/* something of its snapshot is in the way */
+		/* a file of its snapshot is in the way */
 		snprintf(field, sizeof(field), "files[%zu].path", i);
 		return err_field(e, field, "%s", why.msg);
 	}
 	return 0;
 }
 
-/* A snapshot whose files are gone; true: its create said that it can do without. */
+/*
+ * Whether a session whose snapshot has lost its files may start without them,
+ * because its create allowed that.  Its row records that it did.
+ */
 static bool
 does_without(struct control *ctl, const struct launch *l, const struct err *e)
 {
@@ -162,7 +165,10 @@ does_without(struct control *ctl, const struct launch *l, const struct err *e)
 	return rows_bool(r, 0, "applied");
 }
 
-/* Its files must be there unless no start of it has been proved yet. */
+/*
+ * Makes the workspace, or finds it.  Once a start of the session has been
+ * proved, its files must be there.
+ */
 static int
 have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
     struct err *e)
@@ -192,7 +198,9 @@ have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	    l->target.session, e);
 }
 
-/* The session's history has it too: its owner may wonder about its behaviour. */
+/*
+ * The session's history has it, too: the owner may wonder about its behaviour.
+ */
 static void
 note_unknown_version(struct control *ctl, const struct launch *l)
 {
@@ -209,7 +217,9 @@ note_unknown_version(struct control *ctl, const struct launch *l)
 		log_err(LOG_WARN, "event", &e);
 }
 
-/* The version differs, or is not known: told, never in the way. */
+/*
+ * Warns if the version of the agent differs or is not known; the start goes on.
+ */
 static void
 compare_version(struct control *ctl, const struct launch *l)
 {
@@ -224,7 +234,7 @@ compare_version(struct control *ctl, const struct launch *l)
 	    l->sandbox.id, l->version, PACKAGE_VERSION);
 }
 
-/* Ports beyond those that the launch itself brought along. */
+/* Exposes the ports for which the launch message had no room. */
 static int
 expose_more(struct control *ctl, const struct launch *l, int64_t deadline_ms,
     struct err *e)
@@ -238,8 +248,9 @@ expose_more(struct control *ctl, const struct launch *l, int64_t deadline_ms,
 }
 
 /*
- * A session that has worked may always come back to its files.  Until then they
- * may be what a first start left that died before it was admitted.
+ * Looks for room.  A session that was ready once may always come back to its
+ * files.  Until then they may be left from a first start that died before it
+ * was admitted.
  */
 static int
 launch_admit(struct control *ctl, const struct launch *l, int64_t deadline_ms,
@@ -259,7 +270,9 @@ workspace_how(const struct launch *l)
 	return l->from.id[0] != '\0' ? "copied" : "made";
 }
 
-/* A step of its own, and whether there is time to judge by how it ends. */
+/*
+ * Begins a step, and notes whether it has time enough to be judged by its end.
+ */
 static void
 enter(struct launch *l, const char *step, const char *how, int64_t deadline_ms)
 {
@@ -268,8 +281,8 @@ enter(struct launch *l, const char *step, const char *how, int64_t deadline_ms)
 }
 
 /*
- * Acts, in order, until there is a wrapper with its files and ports.  The
- * sandbox's lock is the caller's.
+ * Acts, in order, until the wrapper exists and has its files and ports.  The
+ * caller holds the sandbox's lock.
  */
 static int
 bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
@@ -304,7 +317,7 @@ bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	return 0;
 }
 
-/* Has a command run; the last step. */
+/* Runs a command in the wrapper; the last step. */
 static int
 prove(struct control *ctl, struct launch *l, int64_t deadline_ms, struct err *e)
 {
@@ -330,7 +343,10 @@ launch_complete(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	return outcome_verified(ctl, l, e);
 }
 
-/* A setup may take minutes: those who share the sandbox do not wait for it. */
+/*
+ * Acts on the plan under the sandbox's lock.  The setup runs without the lock,
+ * because it may take minutes and other sessions share the sandbox.
+ */
 static int
 act_on_plan(struct control *ctl, const struct rows *plan, bool alone,
     bool locked, int64_t deadline_ms, struct err *e)
@@ -354,7 +370,7 @@ act_on_plan(struct control *ctl, const struct rows *plan, bool alone,
 	if (!alone)
 		control_unlock(ctl, sandbox);
 	if (rc == 0 && l.setup != NULL) {
-		/* before the setup's first output, which comes after them */
+		/* now, so that they come before the setup's first output */
 		steps_end(&l.steps);
 		outcome_note_steps(ctl, &l, NULL);
 		l.steps = (struct steps){ 0 };
@@ -368,17 +384,17 @@ launch_unlock(struct control *ctl, const char *session)
 {
 	struct err e = { 0 };
 
-	/* if it cannot be said, the connection is gone, and the lock with it */
+	/* on a failure the connection is gone, and the lock with it */
 	if (STORE_RUN(ctl->store, STMT_START_UNLOCK, NULL, &e, session) < 0)
 		log_err(LOG_WARN, "start_unlock", &e);
 }
 
-/* Answers a client that does not wait; the start is then as long as any. */
+/* Answers a client that does not wait; then the start has the usual time. */
 static void
 answer_first(struct control *ctl, const char *session, int64_t *deadline_ms)
 {
 	ctl->answer(ctl->answer_ctx, session);
-	ctl->answer = NULL; /* a second intent of this request tells nobody */
+	ctl->answer = NULL; /* one answer is enough */
 	ctl->try_setup = true;
 	*deadline_ms = ctl->go_on_ms;
 }

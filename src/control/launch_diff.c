@@ -1,4 +1,4 @@
-/* launch_diff.c: environment and relays of a wrapper, as the rows want them. */
+/* launch_diff.c: sends a new wrapper what was changed while it started. */
 #include "control/launch_diff.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ bring_env(struct control *ctl, const struct agent_target *t, const char *sealed,
 	return agent_env(&ctl->provider, t, env, true, clock_ms() + TELL_MS, e);
 }
 
-/* What the row has by now, in place of what was read before. */
+/* Reads the row again and replaces *f. */
 static int
 read_newest(struct control *ctl, const char *session, struct launch_given *f,
     struct err *e)
@@ -62,9 +62,10 @@ read_newest(struct control *ctl, const char *session, struct launch_given *f,
 }
 
 /*
- * Another worker may have changed the row and told the wrapper before this one
- * told it what it had read: so the row is read again until it is what the
- * wrapper has.  (Sealing is never the same twice, so equal is unchanged.)
+ * Sends the environment until the wrapper has that of the row.  Another worker
+ * may have changed the row and sent its change before this worker sent an older
+ * one, so the row is read again after each message.  Sealing uses a new nonce
+ * each time: equal ciphertext means an unchanged row.
  */
 static void
 bring_env_of(struct control *ctl, const struct agent_target *t,

@@ -1,9 +1,11 @@
 /*
- * launch_diff.h: environment and relays of a wrapper, as the rows want them.
+ * launch_diff.h: sends a new wrapper the environment and ports that were
+ * changed while it started.
  *
- * Who changes them in a session that is ready tells the wrapper; before that a
- * launch brings them along.  What was changed between the two is brought after
- * the outcome, when every later change tells for itself.
+ * A launch carries environment and ports.  A change to a session that is ready
+ * is sent to its wrapper directly.  A change made between the two is in neither
+ * message: launch_diff_send() compares launch and row after session_verified()
+ * and sends the difference.
  */
 #ifndef SANDLEASE_CONTROL_LAUNCH_DIFF_H
 #define SANDLEASE_CONTROL_LAUNCH_DIFF_H
@@ -11,21 +13,21 @@
 #include "control/control.h"
 
 struct launch_given {
-	char *
-	    env_sealed; /* owned; NULL: the wrapper knows it.  "": it has none */
-	bool unknown;   /* which relays the wrapper has */
+	/* owned; NULL: the wrapper has the row's; "": it has none */
+	char *env_sealed;
+	bool unknown; /* unknown which relays the wrapper has */
 };
 
-/* Of a row's columns. */
+/* Reads it from a row's columns. */
 void launch_given_read(const struct rows *r, struct launch_given *f);
 void launch_given_release(struct launch_given *f);
 
-/* What the wrapper has is not known: all of it is to be brought. */
+/* For a wrapper whose environment and relays are not known: all is sent. */
 void launch_given_forget(struct launch_given *f);
 
 /*
- * Brings a wrapper that was launched with `given` what the row has.  Best
- * effort: the session is ready, and a failure is in the log.
+ * Sends a wrapper that was launched with `given` its difference to the row
+ * `now`.  Best effort: the session is ready, so a failure is only logged.
  */
 void launch_diff_send(struct control *ctl, const struct agent_target *t,
     const struct launch_given *given, const struct rows *now);

@@ -42,7 +42,7 @@ outcome_note_steps(struct control *ctl, const struct launch *l,
 	auto_free char *spec = NULL;
 	struct err e = { 0 };
 
-	/* a start that was verified, or tried to be, has told already */
+	/* no step is under way: outcome_verified() has sent them */
 	if (why != NULL && !steps_under_way(&l->steps))
 		return;
 	spec = control_spec_text(json_pack("{s:I, s:s, s:s*, s:o}",
@@ -54,8 +54,8 @@ outcome_note_steps(struct control *ctl, const struct launch *l,
 }
 
 /*
- * A create without room leaves nothing: neither its key nor a session.  False:
- * somebody knows of it already.
+ * Deletes the session of a create for which there was no room, and frees its
+ * idempotency key.  False: a client knows the session already.
  */
 static bool
 take_back(struct control *ctl, const struct launch *l, const struct err *e)
@@ -70,7 +70,7 @@ take_back(struct control *ctl, const struct launch *l, const struct err *e)
 		"generation", (json_int_t)l->target.generation, "steps",
 		steps_json(&l->steps, e), "actor", control_actor(ctl)));
 
-	/* the wish is one statement; what fails after it the reaper finishes */
+	/* one statement writes the request; the reaper finishes the rest */
 	if (STORE_RUN(ctl->store, STMT_SESSION_REFUSED, &r, &why, session,
 		spec) < 0) {
 		log_err(LOG_WARN, "start_cleanup", &why);
@@ -100,7 +100,7 @@ outcome_end(struct control *ctl, const struct launch *l, const struct err *e)
 	return -1;
 }
 
-/* The files of the session are gone, and that is final. */
+/* Records that the session's files are gone, which is final. */
 static int
 record_lost(struct control *ctl, const struct launch *l, const struct err *why,
     struct err *e)
@@ -123,7 +123,7 @@ outcome_failed(struct control *ctl, const struct launch *l, bool condemned,
 	struct err ignored = { 0 };
 
 	if (start_undecided(e)) {
-		/* a setup that goes on tells by its output how far it is */
+		/* a running setup shows by its output how far it is */
 		if (!start_setup_running(e))
 			outcome_note_steps(ctl, l, e);
 		return -1;
@@ -131,10 +131,10 @@ outcome_failed(struct control *ctl, const struct launch *l, bool condemned,
 	log_err(LOG_WARN, "start_failed", e);
 	CRASH_POINT("start.failed");
 	if (e->kind == ERR_NO_SPACE)
-		e->code = CODE_INSUFFICIENT_STORAGE; /* one word for callers */
+		e->code = CODE_INSUFFICIENT_STORAGE; /* callers see one code */
 	if (e->kind == ERR_NO_SPACE && l->first && take_back(ctl, l, e))
 		return -1;
-	if (condemned) { /* its sessions have been told, this one too */
+	if (condemned) { /* the rows of its sessions say so, this one's too */
 		outcome_note_steps(ctl, l, e);
 		return -1;
 	}

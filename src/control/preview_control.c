@@ -1,4 +1,4 @@
-/* preview_control.c: ports that a URL may reach. */
+/* preview_control.c: exposes ports of a session under URLs. */
 #include "control/preview_control.h"
 
 #include <inttypes.h>
@@ -66,7 +66,7 @@ take_json(const struct rows *r, json_t **out, struct err *e)
 	return json_parse(text, strlen(text), out, e);
 }
 
-/* What a new token needs: the session, and the port as text. */
+/* Makes a new token; also reads the session and writes the port as text. */
 static int
 begin_token(struct control *ctl, const char *id, const char *tenant,
     int64_t port, struct session_row *s, struct fresh_token *t,
@@ -79,7 +79,7 @@ begin_token(struct control *ctl, const char *id, const char *tenant,
 	return 0;
 }
 
-/* True when nothing can be exposed there any more. */
+/* Whether the session is over, so that no port of it can be exposed. */
 static bool
 ends(const struct session_row *s)
 {
@@ -129,7 +129,7 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 		return -1;
 	if (relay_settle_port(ctl, id, options->port, &left, e) == 0)
 		return 0;
-	/* so that a repetition is a first try again */
+	/* close it again: else a repetition would be refused as exposed */
 	if (options->only_new &&
 	    STORE_RUN(ctl->store, STMT_PORT_CLOSE, NULL, &ignored, id, tenant,
 		text) < 0)
@@ -182,7 +182,7 @@ preview_remove(struct control *ctl, const char *id, const char *tenant,
 		return err_set(e, ERR_NOT_FOUND, CODE_PORT_NOT_EXPOSED,
 		    "port %" PRId64 " is not exposed", port);
 	CRASH_POINT("unexpose.intent");
-	/* nobody is let in any more; what fails from here on others finish */
+	/* visitors are refused from here on; the reaper finishes the rest */
 	if (relay_settle_port(ctl, id, port, &left, &why) < 0) {
 		log_err(LOG_WARN, "unexpose_goes_on", &why);
 		left = true;

@@ -1,4 +1,4 @@
-/* relay_control.c: relays of ports follow their rows. */
+/* relay_control.c: makes the relays of ports follow their rows. */
 #include "control/relay_control.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ struct relay {
 	bool pending, cut, closing;
 	bool stopped;   /* there is no wrapper, and no relay */
 	bool listens;   /* its wrapper takes messages */
-	bool suspended; /* ... when it goes on */
+	bool suspended; /* ... and reads them after its thaw */
 	bool here;      /* on this host */
 };
 
@@ -56,7 +56,7 @@ look(struct control *ctl, const char *id, int64_t port, struct relay *out,
 	return 0;
 }
 
-/* The wrapper of that life of the session is gone, and its relays with it. */
+/* The wrapper of that generation is gone, and its relays with it. */
 static bool
 has_ended(const struct err *e)
 {
@@ -64,7 +64,7 @@ has_ended(const struct err *e)
 	    e->code == CODE_STALE_GENERATION;
 }
 
-/* A newer change has been carried out, or another is at this very moment. */
+/* The relay has carried out a newer change, or is busy with another one. */
 static bool
 is_overtaken(const struct err *e)
 {
@@ -72,9 +72,9 @@ is_overtaken(const struct err *e)
 }
 
 /*
- * Act: tells the relay what the row says.  A cut has the order below the one
- * that opens the port again: if it comes late, or once more after a crash, it
- * is refused and closes nothing.
+ * Act: sends the relay what the row says.  A cut has the number before the one
+ * that opens the port again.  If it comes late, or once more after a crash, the
+ * relay refuses it, and nothing is closed.
  */
 static int
 tell_relay(struct control *ctl, const struct relay *y, struct err *e)
@@ -98,7 +98,7 @@ tell_relay(struct control *ctl, const struct relay *y, struct err *e)
 	return agent_expose(p, &y->target, y->port, y->order, deadline_ms, e);
 }
 
-/* Outcome.  *done: the row still says what the relay was told. */
+/* Outcome.  *done: the row still says what was sent to the relay. */
 static int
 write_settled(struct control *ctl, const struct relay *y, bool *done,
     struct err *e)
@@ -116,7 +116,7 @@ write_settled(struct control *ctl, const struct relay *y, bool *done,
 	return 0;
 }
 
-/* What is asked for is not true yet: the row says so, and others go on. */
+/* Leaves the change pending in the row, for a later worker or the reaper. */
 static int
 put_off(const struct relay *y, bool *left)
 {
@@ -124,7 +124,7 @@ put_off(const struct relay *y, bool *left)
 	return 0;
 }
 
-/* One round.  1: the row has changed meanwhile. */
+/* One round of act and outcome.  1: the row has changed meanwhile. */
 static int
 settle_once(struct control *ctl, const struct relay *y, bool anyway, bool *left,
     struct err *e)
@@ -133,7 +133,7 @@ settle_once(struct control *ctl, const struct relay *y, bool anyway, bool *left,
 
 	*left = false;
 	if (y->stopped && !y->closing)
-		return 0; /* the next start begins with what the row says */
+		return 0; /* the next launch brings what the row says */
 	if (!y->stopped) {
 		if (!y->listens || !y->here)
 			return put_off(y, left);
@@ -143,7 +143,7 @@ settle_once(struct control *ctl, const struct relay *y, bool anyway, bool *left,
 		if (tell_relay(ctl, y, e) < 0) {
 			if (is_overtaken(e))
 				return 1;
-			/* it reads it first thing when it goes on */
+			/* the wrapper reads the message after its thaw */
 			if (y->suspended && e->code == CODE_TIMED_OUT)
 				return put_off(y, left);
 			return -1;
@@ -156,8 +156,9 @@ settle_once(struct control *ctl, const struct relay *y, bool anyway, bool *left,
 }
 
 /*
- * Whoever changed the row while we told the relay has told it, too, and one of
- * us was first: so the row is read again, and the relay told what it says now.
+ * Settles a port in rounds.  Another worker may change the row at the same time
+ * and send its change, too; which message comes last is not known.  So the row
+ * is read again, and the relay gets what it says now.
  */
 static int
 settle(struct control *ctl, struct relay *y, bool anyway, bool *left,
@@ -204,7 +205,7 @@ relay_repair(struct control *ctl, const char *id, int64_t port, struct err *e)
 
 	if (look(ctl, id, port, &y, &there, e) < 0)
 		return -1;
-	/* one whose queue is full is alive: a new socket would drop the queue */
+	/* a relay with a full backlog is alive: a new socket would drop it */
 	if (!there ||
 	    (!y.pending &&
 		agent_exposes(&ctl->provider, &y.target, port, true)))
@@ -229,7 +230,7 @@ relay_settle_session(struct control *ctl, const char *id, bool anyway)
 
 		read_relay(ctl, r, i, &y);
 		if (settle(ctl, &y, anyway, &left, &e) < 0) {
-			/* the next one would cost as much time */
+			/* each further port would cost as much time */
 			log_err(LOG_WARN, "relay", &e);
 			return;
 		}
@@ -250,7 +251,7 @@ relay_settle_row(struct control *ctl, const struct rows *r, size_t i,
 	snprintf(order, sizeof(order), "%" PRId64, y.order);
 	if (settle(ctl, &y, true, &left, e) == 0)
 		return 0;
-	/* others come first the next time */
+	/* note the try: other ports come first the next time */
 	if (STORE_RUN(ctl->store, STMT_PORT_TRIED, NULL, &ignored,
 		y.target.session, port, order) < 0)
 		log_err(LOG_WARN, "relay", &ignored);

@@ -1,4 +1,4 @@
-/* rootfs_control.c: root file systems for classes, as the operator wants them. */
+/* rootfs_control.c: makes, lists and removes root file systems for classes. */
 #include "control/rootfs_control.h"
 
 #include "common/mem.h"

@@ -1,8 +1,8 @@
 /*
- * rootfs_control.h: root file systems for classes, as the operator wants them.
+ * rootfs_control.h: makes, lists and removes root file systems for classes.
  *
- * provider/store/rootfs.h makes and removes them on this host; which classes name one
- * is in the database.
+ * provider/store/rootfs.h does the work on this host.  The database knows which
+ * classes name which root file system.
  */
 #ifndef SANDLEASE_CONTROL_ROOTFS_CONTROL_H
 #define SANDLEASE_CONTROL_ROOTFS_CONTROL_H
@@ -20,24 +20,27 @@ struct rootfs_options {
 };
 
 /*
- * Makes one, which says on stderr what it does, and returns the path of its
- * root, the caller's.  Fails if there is one of that name.
+ * Makes a root file system, with messages about the progress on stderr.  *root
+ * is the path of its root; the caller frees it.  Fails if the name exists.
  */
 int rootfs_control_make(const struct conf *conf, const struct rootfs_options *w,
     char **root, struct err *e) MUST_CHECK;
 
-/* Whether sessions of this host may each have a copy of `root` to change. */
+/* Whether sessions of this host may each have a writable copy of `root`. */
 int rootfs_control_check_writable(const struct conf *conf, const char *root,
     struct err *e) MUST_CHECK;
 
 /*
- * All of this host: an array of {name, root, suite, packages, mirror, made,
- * classes}; the last are the names of the classes that name it.
+ * Lists those of this host: an array of {name, root, suite, packages, mirror,
+ * made, classes}; `classes` are the names of the classes that name it.
  */
 int rootfs_control_list(const struct conf *conf, struct store *st, json_t **out,
     struct err *e) MUST_CHECK;
 
-/* Removes one that no class names and no sandbox runs from; else ERR_CONFLICT. */
+/*
+ * Removes a root file system; ERR_CONFLICT if a class names it or a sandbox
+ * runs from it.
+ */
 int rootfs_control_remove(const struct conf *conf, struct store *st,
     const char *name, struct err *e) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* sandbox_control.c: ending a sandbox, with its own lease. */
+/* sandbox_control.c: stops and destroys sandboxes, in step with their rows. */
 #include "control/sandbox_control.h"
 
 #include "common/clock.h"
@@ -10,7 +10,7 @@
 
 enum { END_SECONDS = 15 };
 
-/* Those of `all` that are in the answer. */
+/* Whether the rows name the sandbox `id`. */
 static bool
 is_in(const struct rows *r, const char *id)
 {
@@ -42,7 +42,7 @@ fail_all(struct sandbox_end *all, size_t count, const struct err *why)
 	}
 }
 
-/* Intent; grants what no session stands in the way of. */
+/* Intent: the statement grants the sandboxes that no session needs. */
 static int
 grant(struct control *ctl, struct sandbox_end *all, size_t count, bool destroy,
     struct err *e)
@@ -74,14 +74,16 @@ effect(struct control *ctl, struct sandbox_end *s, bool destroy)
 		    &s->why);
 	s->done = rc == 0;
 	if (rc < 0 && !destroy && s->why.code == CODE_STALE_INCARNATION)
-		s->why = (struct err){ 0 }; /* whoever came next ended it */
+		s->why = (struct err){ 0 }; /* its successor has ended it */
 	else if (rc < 0)
 		err_wrap(&s->why, "sandbox %s", s->id);
 	else
-		s->why = (struct err){ 0 }; /* of what did not matter */
+		s->why = (struct err){ 0 }; /* an error that did not matter */
 }
 
-/* Best effort: what failed is due again whether or not it says why. */
+/*
+ * Best effort: a failed sandbox is due again whether or not its row says why.
+ */
 static void
 note_failures(struct control *ctl, const struct sandbox_end *all, size_t count)
 {
@@ -129,7 +131,10 @@ sandbox_control_end_all(struct control *ctl, struct sandbox_end *all,
 	CRASH_POINT("retire.settled");
 }
 
-/* Keeps those whose lock nobody has; of one alone it is waited for. */
+/*
+ * Takes the locks that are free; *count becomes their number.  Waits for a lock
+ * only if there is just one sandbox.
+ */
 static int
 lock_all(struct control *ctl, struct sandbox_end *all, size_t *count,
     struct err *e)
@@ -146,7 +151,7 @@ lock_all(struct control *ctl, struct sandbox_end *all, size_t *count,
 		return control_lock(ctl, all[0].id, e);
 	if (STORE_RUN(ctl->store, STMT_SANDBOXES_TRY_LOCK, &r, e, text) < 0)
 		return -1;
-	/* to the front: the caller looks at all of them afterwards */
+	/* to the front of `all`: the caller reads all of them afterwards */
 	for (size_t i = 0; i < *count; i++)
 		if (is_in(r, all[i].id)) {
 			struct sandbox_end s = all[kept];
@@ -218,7 +223,9 @@ put_to_sleep(struct control *ctl, const char *sandbox, const char *incarnation,
 	return 0;
 }
 
-/* Whoever owns a wrapper in it, which went down with it. */
+/*
+ * Puts the sessions to sleep that own a wrapper in the sandbox, which is down.
+ */
 static int
 put_all_to_sleep(struct control *ctl, const char *id, const char *incarnation,
     const char *why, size_t *sessions, struct err *e)
@@ -234,9 +241,9 @@ put_all_to_sleep(struct control *ctl, const char *id, const char *incarnation,
 }
 
 /*
- * Ends the incarnation, then what its sessions say, then its row: that says
- * stopped only when no session's row says anything else, so that until then
- * the next look finds it down and goes on.
+ * Ends the incarnation, then updates its sessions' rows, then its own.  Its row
+ * becomes `stopped` only when the row of no session contradicts it.  Until then
+ * the next look finds the sandbox down and goes on.
  */
 static int
 end_all(struct control *ctl, const char *id, const char *incarnation,
@@ -256,7 +263,7 @@ end_all(struct control *ctl, const char *id, const char *incarnation,
 		"stopped", NULL) < 0)
 		return -1;
 	CRASH_POINT("gone.settled");
-	/* who slipped in before that is starting, and has a deadline */
+	/* once more, for starts that slipped in; they have a deadline, too */
 	return put_all_to_sleep(ctl, id, incarnation, why, sessions, e);
 }
 

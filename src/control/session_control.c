@@ -1,4 +1,4 @@
-/* session_control.c: the use cases of a session. */
+/* session_control.c: deletes and changes sessions and puts them to sleep. */
 #include "control/session_control.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ enum {
 	FROZEN_MS = 50,
 	ENV_BYTES_MAX = 48 * 1024,
 	ENV_COUNT_MAX = 256,
-	ENV_TRIES = 50 /* each lost one is somebody else's that succeeded */
+	ENV_TRIES = 50 /* a lost try means that another writer succeeded */
 };
 
 int
@@ -33,7 +33,7 @@ session_control_sleep(struct control *ctl, const char *id, const char *tenant,
 	    control_must_live(s.state, e) < 0)
 		return -1;
 	freeze = suspend < 0 ? s.suspend : suspend > 0;
-	/* one that is starting has nothing yet that were worth keeping */
+	/* a session that is starting has nothing yet that is worth keeping */
 	if (freeze && (s.suspended || s.state == SESSION_READY))
 		return suspend_session(ctl, id, reason, -1, e);
 	if (stop_request(ctl, id, STOP_SLEEP, reason, NULL, -1, e) < 0)
@@ -60,7 +60,7 @@ session_control_delete(struct control *ctl, const char *id, const char *tenant,
 	    0)
 		return -1;
 	CRASH_POINT("delete.intent");
-	/* the wish is safe; the reaper of the sandbox's host finishes it */
+	/* written down: the reaper of the sandbox's host finishes it */
 	if (stop_attempt(ctl, id, &why) < 0 ||
 	    (control_is_here(ctl, &s) &&
 		finish_delete(ctl, id, gone, &why) < 0))
@@ -68,7 +68,7 @@ session_control_delete(struct control *ctl, const char *id, const char *tenant,
 	return 0;
 }
 
-/* The env there is, with `patch` over it; a null value removes. */
+/* Merges `patch` into the present environment; a null value removes. */
 static int
 merge_env(struct control *ctl, const char *id, const char *old,
     const json_t *patch, json_t **out, struct err *e)
@@ -90,7 +90,7 @@ merge_env(struct control *ctl, const char *id, const char *old,
 	return 0;
 }
 
-/* For the event of a change: who, and the names of what is set or removed. */
+/* The spec for the event of a change: its actor, and the variables' names. */
 static char *
 change_spec(struct control *ctl, const json_t *env)
 {
@@ -106,7 +106,7 @@ change_spec(struct control *ctl, const json_t *env)
 	    "trace", ctl->trace, "actor", control_actor(ctl)));
 }
 
-/* One try.  *done: nobody has changed it between the look and the write. */
+/* One try.  *done: no other writer changed it between read and write. */
 static int
 put_env(struct control *ctl, const char *id, const char *tenant,
     const json_t *env, bool *done, struct err *e)
@@ -160,13 +160,13 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
 	if (!control_takes_messages(&s))
-		return 0; /* the next start delivers it */
+		return 0; /* the next launch brings it */
 	CRASH_POINT("env.intent");
 	t = control_target(&s);
 	if (agent_env(&ctl->provider, &t, env, false,
 		clock_ms() + (s.suspended ? FROZEN_MS : 2 * ASK_MS), e) == 0)
 		return 0;
-	/* one that stands still reads it first thing when it goes on */
+	/* a suspended wrapper reads the message after its thaw */
 	return s.suspended && e->code == CODE_TIMED_OUT ? 0 : -1;
 }
 
@@ -196,7 +196,7 @@ session_control_ws_bounce(struct control *ctl, const char *id, struct err *e)
 	if (control_session(ctl, id, "", &s, e) < 0)
 		return -1;
 	if (s.lease == LEASE_NONE)
-		return 0; /* nobody can be connected */
+		return 0; /* no wrapper, so no connection */
 	if (!control_takes_messages(&s))
 		return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
 		    "session %s takes no messages now", id);

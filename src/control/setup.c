@@ -1,4 +1,4 @@
-/* setup.c: the command that a session wants to have run before it is ready. */
+/* setup.c: runs a session's setup. */
 #include "control/setup.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ setup_has_begun(struct control *ctl, const struct launch *l,
 	return rc;
 }
 
-/* Output from `from` on; if another has written it, that is as good. */
+/* Records the output from `from` on, unless another process has done so. */
 static int
 record_output(struct control *ctl, const struct launch *l, int64_t from,
     const struct agent_setup *s, struct err *e)
@@ -38,7 +38,7 @@ record_output(struct control *ctl, const struct launch *l, int64_t from,
 	    l->target.session, spec);
 }
 
-/* The session may have been stopped, and then the wrapper is silent. */
+/* Says why the wrapper did not answer: the session may have been stopped. */
 static int
 explain(struct control *ctl, const struct launch *l, struct err *e)
 {
@@ -82,7 +82,7 @@ settle(struct control *ctl, const struct launch *l, const struct agent_setup *s,
 	    "setup ended with exit code %lld", (long long)s->exit_code);
 }
 
-/* Asks once; what is new is written down. */
+/* Asks the wrapper once, and records new output. */
 static int
 listen(struct control *ctl, const struct launch *l, struct agent_setup *s,
     int64_t deadline_ms, struct err *e)

@@ -1,4 +1,4 @@
-/* snapshot_control.c: taking snapshots, and removing them. */
+/* snapshot_control.c: takes, checks and removes snapshots. */
 #include "control/snapshot_control.h"
 
 #include <stdio.h>
@@ -16,12 +16,12 @@
 
 enum {
 	GRACE_SECONDS = 60, /* from the row to the first file */
-	START_MS = 10000    /* that waking it may take, whoever waits */
+	START_MS = 10000    /* to wake it, even if the client waits less */
 };
 
 /* ---- taking one */
 
-/* The session, proved: one that sleeps is woken as by any call. */
+/* Makes the session ready: one that sleeps is woken as by any call. */
 static int
 have_ready(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct session_row *s, struct err *e)
@@ -38,7 +38,7 @@ have_ready(struct control *ctl, const char *session, const char *tenant,
 	return 0;
 }
 
-/* As much as its sandbox may have, and as the host has to give. */
+/* *bytes: at most what its sandbox may have, and what the host has left. */
 static int
 room_for(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
     int64_t *bytes, struct err *e)
@@ -78,7 +78,7 @@ record_intent(struct control *ctl, const struct session_row *s,
 	return 0;
 }
 
-/* The outcome; *applied is false when it was given up meanwhile. */
+/* Records the outcome; *applied is false if it was given up meanwhile. */
 static int
 record_outcome(struct control *ctl, const char *id, json_t *outcome,
     bool *applied, struct err *e)
@@ -105,13 +105,16 @@ give_up(struct control *ctl, const struct snapshot_ref *ref,
 	if (record_outcome(ctl, ref->id, json_pack("{s:o}", "error", text),
 		&ignored, e) < 0)
 		return -1;
-	/* its files are of no use; what fails here the reaper goes on with */
+	/* its files are of no use; the reaper removes what is left */
 	if (p->ops->snapshot_drop(p, ref, &dropping) < 0)
 		log_err(LOG_WARN, "snapshot_drop", &dropping);
 	return 0;
 }
 
-/* What the provider has of one whose row says that it is being taken. */
+/*
+ * Compares a snapshot whose row says `creating` with what the provider has, and
+ * records the outcome.
+ */
 static int
 settle(struct control *ctl, const struct snapshot_ref *ref, bool overdue,
     struct snapshot_seen *seen, struct err *e)
@@ -138,7 +141,7 @@ settle(struct control *ctl, const struct snapshot_ref *ref, bool overdue,
 		return 0;
 	case SNAPSHOT_ABSENT:
 		if (!overdue)
-			return 0; /* its worker has not come to it yet */
+			return 0; /* its worker has not begun yet */
 		err_set(&seen->why, ERR_CONFLICT, CODE_SNAPSHOT_FAILED,
 		    "nobody has begun to take it");
 		break;
@@ -181,7 +184,7 @@ snapshot_verify(struct control *ctl, const char *tenant, const char *id,
 
 /* ---- taking one, as a whole */
 
-/* One word for callers, whatever was in the way. */
+/* Callers see one code, whatever was in the way. */
 static int
 name_failure(struct err *e)
 {
@@ -269,7 +272,7 @@ snapshot_delete(struct control *ctl, const char *session, const char *tenant,
 		return err_set(e, ERR_NOT_FOUND, CODE_SNAPSHOT_NOT_FOUND,
 		    "there is no such snapshot");
 	CRASH_POINT("snapshot.unwanted");
-	/* the wish is safe; what fails from here on the reaper finishes */
+	/* the request is on record; the reaper finishes what fails here */
 	if (snapshot_finish(ctl, tenant, id, &why) < 0)
 		log_err(LOG_INFO, "snapshot_goes_on", &why);
 	return 0;

@@ -1,4 +1,7 @@
-/* snapshot_ref.c: where a snapshot's files are, and that they are not. */
+/*
+ * snapshot_ref.c: names the files of a snapshot, and records whether they
+ * exist.
+ */
 #include "control/snapshot_ref.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /*
- * snapshot_ref.h: where a snapshot's files are, and that they are not.
+ * snapshot_ref.h: names the files of a snapshot, and records whether they
+ * exist.
  *
- * What a start needs of snapshots.  Taking and removing them, which may start
- * a session, is snapshot_control.h's.
+ * This is the part of snapshots that a start needs.  snapshot_control.h takes
+ * and removes them, which may start a session.
  */
 #ifndef SANDLEASE_CONTROL_SNAPSHOT_REF_H
 #define SANDLEASE_CONTROL_SNAPSHOT_REF_H
@@ -10,14 +11,19 @@
 #include "control/control.h"
 #include "provider/provider.h"
 
-/* Where a snapshot of that tenant lies.  An empty id stays one. */
+/* The reference to a snapshot of that tenant.  An empty id stays empty. */
 void snapshot_of(const char *tenant, const char *id, struct snapshot_ref *out);
 
-/* Records whether its files were seen; a row that says so already stays. */
+/*
+ * Records whether the snapshot's files exist; a row that says so already stays.
+ */
 int snapshot_record_seen(struct control *ctl, const char *id, bool there,
     struct err *e) MUST_CHECK;
 
-/* Its files were needed, and are not there.  Best effort. */
+/*
+ * Records that a start needed the snapshot's files and found none.  Best
+ * effort.
+ */
 void snapshot_missed(struct control *ctl, const struct snapshot_ref *ref);
 
 #endif

@@ -1,4 +1,4 @@
-/* start.c: decides what a session needs to have a wrapper that answers. */
+/* start.c: gives a session a wrapper that answers. */
 #include "control/start.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ start_intent(struct control *ctl)
 void
 start_refused(struct control *ctl, const char *session, const struct err *e)
 {
-	/* a quota is settled last, when the lock has been taken */
+	/* quotas are checked last, when the intent holds the lock */
 	if (e->kind == ERR_LIMITED || e->code == CODE_TRY_AGAIN)
 		launch_unlock(ctl, session);
 }
@@ -57,8 +57,9 @@ start_under_way(struct control *ctl, const char *session)
 }
 
 /*
- * Whoever is at work on a start is not disturbed: a look would find nothing
- * yet and begin another life.  But one who hangs is not waited for for ever.
+ * Waits while another process works on the start: a look would find no wrapper
+ * yet and begin another generation.  A process that hangs is waited for at most
+ * PATIENCE_MS.
  */
 static int
 wait_for_starter(struct control *ctl, const char *session, int64_t deadline_ms,
@@ -85,7 +86,7 @@ is_ending(const struct session_row *s)
 	return s->lease == LEASE_STOP_NEEDED || s->lease == LEASE_STOPPING;
 }
 
-/* What is over for ever is not started. */
+/* Refuses a session that is over for ever. */
 static int
 must_live(const struct session_row *s, struct err *e)
 {
@@ -97,7 +98,7 @@ must_live(const struct session_row *s, struct err *e)
 	return 0;
 }
 
-/* The row, once nobody is at work on its start or its stop. */
+/* Reads the row once no process is working on the session's start or stop. */
 static int
 read_settled(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct session_row *s, struct err *e)
@@ -110,7 +111,7 @@ read_settled(struct control *ctl, const char *session, const char *tenant,
 		    (wait_for_starter(ctl, session, deadline_ms, e) < 0 ||
 			control_session(ctl, session, tenant, s, e) < 0))
 			return -1;
-		/* a look from elsewhere would see nothing, and prove nothing */
+		/* from another host a look sees nothing and proves nothing */
 		if (must_live(s, e) < 0 || control_must_be_here(ctl, s, e) < 0)
 			return -1;
 		if (!is_ending(s))
@@ -143,12 +144,12 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		return -1;
 	}
 	CRASH_POINT("restart.intent");
-	/* of the one that was seen gone */
+	/* those of the generation that was seen gone */
 	agent_unlink_sockets(ctl->conf, s->id, s->generation);
 	return launch_act(ctl, plan, false, deadline_ms, e);
 }
 
-/* Work is running in it; what cannot be told is not known to be. */
+/* Whether the wrapper says that work is running; no answer counts as no. */
 static bool
 is_hot(struct control *ctl, const struct session_row *s)
 {
@@ -159,7 +160,10 @@ is_hot(struct control *ctl, const struct session_row *s)
 	    awake_ask(ctl, s, &st, &ignored) == 0 && st.busy;
 }
 
-/* Intent: whoever finds the startup deadline over finishes or repairs it. */
+/*
+ * Intent: sets a startup deadline, after which the reaper finishes or repairs
+ * the reuse.
+ */
 static int
 reuse_intent(struct control *ctl, const struct session_row *s, struct err *e)
 {
@@ -179,7 +183,9 @@ reuse_intent(struct control *ctl, const struct session_row *s, struct err *e)
 	return 0;
 }
 
-/* A wrapper that was ready and does not answer is of no use to anybody. */
+/*
+ * Requests the stop of a wrapper that was ready and does not answer any more.
+ */
 static int
 invalidate(struct control *ctl, const struct session_row *s, struct err *e)
 {
@@ -194,7 +200,7 @@ invalidate(struct control *ctl, const struct session_row *s, struct err *e)
 	    "the wrapper did not answer (%s)", why.msg);
 }
 
-/* What is suspended goes on where it was. */
+/* Thaws a suspended session, which goes on where it was. */
 static int
 resume_suspended(struct control *ctl, const struct session_row *s,
     struct launch *l, struct err *e)
@@ -218,7 +224,7 @@ keep_steps(struct launch *l)
 		steps_enter(&l->steps, KEPT[i], "reused");
 }
 
-/* The launch whose wrapper was seen, read again. */
+/* Reads the launch of the wrapper that was seen. */
 static int
 read_again(struct control *ctl, const struct session_row *s, struct launch *l,
     struct err *e)
@@ -235,7 +241,10 @@ read_again(struct control *ctl, const struct session_row *s, struct launch *l,
 	return launch_read(ctl, r, l, e);
 }
 
-/* Files are written again, in case they were not, but not behind a setup's back. */
+/*
+ * Writes the files again, in case they were not written.  Not after the setup
+ * has begun, which may have changed them.
+ */
 static int
 write_files_and_complete(struct control *ctl, struct launch *l,
     int64_t deadline_ms, struct err *e)
@@ -251,7 +260,7 @@ write_files_and_complete(struct control *ctl, struct launch *l,
 	return launch_complete(ctl, l, deadline_ms, e);
 }
 
-/* A start that another has begun and not finished. */
+/* Finishes a start that another process has begun. */
 static int
 finish_begun_start(struct control *ctl, const struct session_row *s,
     int64_t deadline_ms, struct err *e)
@@ -261,14 +270,14 @@ finish_begun_start(struct control *ctl, const struct session_row *s,
 
 	if (read_again(ctl, s, &l, e) < 0)
 		return -1;
-	/* others wait behind a setup that says too much, or nothing */
+	/* other starts wait behind a setup that prints a lot, or nothing */
 	if (ctl->try_setup && l.setup != NULL && soon_ms < deadline_ms)
 		deadline_ms = soon_ms;
 	launch_given_forget(&l.given);
 	keep_steps(&l);
 	if (write_files_and_complete(ctl, &l, deadline_ms, e) == 0)
 		return 0;
-	/* whatever else it is, who looks next may find it in order */
+	/* after any other error the next look may find it in order */
 	if (start_setup_failed(e))
 		return outcome_end(ctl, &l, e);
 	if (!start_setup_running(e))
@@ -276,7 +285,10 @@ finish_begun_start(struct control *ctl, const struct session_row *s,
 	return -1;
 }
 
-/* Whoever waits for nothing learns at least what is known at once. */
+/*
+ * Proves a ready wrapper.  Even for a caller that does not wait, the wrapper
+ * has SOON_MS to answer.
+ */
 static int
 prove_warm(struct control *ctl, struct launch *l, int64_t deadline_ms,
     struct err *e)
@@ -288,7 +300,10 @@ prove_warm(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	    deadline_ms > soon_ms ? deadline_ms : soon_ms, e);
 }
 
-/* A silence that the caller's haste cut short is no proof of anything. */
+/*
+ * Whether the error counts against the wrapper.  A silence that the caller's
+ * deadline cut short proves nothing.
+ */
 static bool
 is_guilty(const struct launch *l, const struct err *e)
 {
@@ -296,8 +311,8 @@ is_guilty(const struct launch *l, const struct err *e)
 }
 
 /*
- * There is a wrapper of ours.  A hot one is left alone; else it is proved by a
- * command, and a warm one that fails is invalid.
+ * Uses the wrapper that was found.  One in which work runs is left alone.  Else
+ * it is proved by a command, and a ready one that fails is to be stopped.
  */
 static int
 reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
@@ -326,7 +341,7 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 		    : err_set(e, ERR_BUSY, CODE_BEING_STARTED,
 			  "the wrapper has not answered yet");
 	}
-	/* a proof of what runs starts nothing: the lease's events tell of it */
+	/* nothing was started: the lease's events tell of the proof */
 	l.steps = (struct steps){ 0 };
 	CRASH_POINT("reuse.proved");
 	return outcome_verified(ctl, &l, e);
@@ -347,8 +362,8 @@ refuse_until_gone(struct control *ctl, const struct session_row *s,
 }
 
 /*
- * Seals the generation that was seen absent: a launch of it that is still on its
- * way must not arrive after the next generation was allocated.
+ * Seals the generation that was seen absent: a launch of it that is still on
+ * its way must not arrive after the next generation was allocated.
  */
 static int
 make_final(struct control *ctl, const struct session_row *s, struct err *e)
@@ -356,7 +371,7 @@ make_final(struct control *ctl, const struct session_row *s, struct err *e)
 	bool absent;
 
 	if (s->lease != LEASE_OWNS_WRAPPER)
-		return 0; /* sealed when it was released */
+		return 0; /* sealed when the lease was released */
 	if (discover_seal(ctl, s, &absent, e) < 0)
 		return -1;
 	if (!absent)
@@ -365,7 +380,10 @@ make_final(struct control *ctl, const struct session_row *s, struct err *e)
 	return 0;
 }
 
-/* A look under the sandbox's lock; a sandbox that is down is settled so. */
+/*
+ * Looks under the sandbox's lock.  If the sandbox is down and its row says that
+ * it runs, the rows are corrected.
+ */
 static int
 look_under_lock(struct control *ctl, const struct session_row *s,
     enum sight *sight, struct err *e)
@@ -419,7 +437,10 @@ look_and_start(struct control *ctl, const struct session_row *s,
 	    "a look without an answer");
 }
 
-/* Every try is used up; who waits must not take what sleeps for started. */
+/*
+ * All tries are used up.  A session that is asleep now has failed to start: a
+ * caller that waits must not take it for one that is still starting.
+ */
 static int
 give_up(struct control *ctl, const char *session, const char *tenant,
     struct err *e)
@@ -435,8 +456,8 @@ give_up(struct control *ctl, const char *session, const char *tenant,
 }
 
 /*
- * Whether somebody has put it to sleep while it started: since the generation
- * `first` that we found, or since whoever began the start that is to be finished.
+ * Whether the session was put to sleep while it started: after generation
+ * `first`, which we found, or after the start that is to be finished.
  */
 static bool
 was_stopped(const struct session_row *s, bool only_unfinished, int64_t first)
@@ -455,7 +476,7 @@ bring_up(struct control *ctl, const char *session, const char *tenant,
 	for (int i = 0; i < TRIES; i++) {
 		struct session_row s;
 
-		/* whose client has its answer has more time than that gave */
+		/* the client has its answer: the start may take longer */
 		if (ctl->answer == NULL && ctl->go_on_ms > deadline_ms)
 			deadline_ms = ctl->go_on_ms;
 		*e = (struct err){ 0 };

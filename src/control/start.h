@@ -1,8 +1,9 @@
 /*
- * start.h: decides what a session needs to have a wrapper that answers.
+ * start.h: gives a session a wrapper that answers.
  *
- * It looks at what is there, and proves it, has the next generation launched
- * (launch.h), or refuses.  How a launch ends is outcome.h's.
+ * It looks for a wrapper.  It proves the one that it finds, has the next
+ * generation launched (launch.h), or refuses.  outcome.h records how a launch
+ * ends.
  */
 #ifndef SANDLEASE_CONTROL_START_H
 #define SANDLEASE_CONTROL_START_H
@@ -11,37 +12,40 @@
 #include "control/start_error.h"
 
 /*
- * Brings a session to a wrapper that answers, from whatever state it is in:
- * reuses what is there, else starts the next generation.
+ * Gives a session a wrapper that answers, from any state: reuses the one that
+ * it has, else starts the next generation.
  */
 int start_session(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /*
  * The same for a start that was begun and has not ended: ERR_CONFLICT
- * "start_stopped" when somebody has put the session to sleep meanwhile.
+ * "start_stopped" if the session was put to sleep meanwhile.
  */
 int start_finish(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /*
- * An intent that was refused (STMT_SESSION_CREATE, _RESTART) leaves no start
- * lock behind.
+ * Releases the start lock of an intent (STMT_SESSION_CREATE, _RESTART) that was
+ * refused with `e`.
  */
 void start_refused(struct control *ctl, const char *session,
     const struct err *e);
 
-/* Whether somebody is at work on its start right now. */
+/* Whether a process is working on the session's start right now. */
 bool start_under_way(struct control *ctl, const char *session);
 
 /*
- * Goes on with a start that nobody is at work on just now, without waiting for
- * its setup; tenant "" is the reaper.  False: somebody is.
+ * Goes on with a start that no process is working on, without waiting for its
+ * setup; tenant "" means any.  False: a process is working on it.
  */
 bool start_move_on(struct control *ctl, const char *session,
     const char *tenant);
 
-/* What every intent carries: fresh instance and incarnation, host, boot. */
+/*
+ * The members that every intent to start has: new instance and incarnation,
+ * host, boot.
+ */
 json_t *start_intent(struct control *ctl);
 
 #endif

@@ -1,4 +1,4 @@
-/* start_error.c: what the error of a start means. */
+/* start_error.c: tells what the error of a start means. */
 #include "control/start_error.h"
 
 bool

@@ -1,4 +1,4 @@
-/* steps.c: what a start consisted of, and how long each part took. */
+/* steps.c: collects the steps of a start, and how long each took. */
 #include "control/steps.h"
 
 #include "common/clock.h"

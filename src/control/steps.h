@@ -1,8 +1,7 @@
 /*
- * steps.h: what a start consisted of, and how long each part took.
+ * steps.h: collects the steps of a start, and how long each took.
  *
- * Collected while it goes on, written with its outcome: a start costs no
- * statement more for it.
+ * They are written with the start's outcome, so they cost no extra statement.
  */
 #ifndef SANDLEASE_CONTROL_STEPS_H
 #define SANDLEASE_CONTROL_STEPS_H
@@ -17,7 +16,7 @@ enum { STEPS_MAX = 8 };
 
 struct step {
 	const char *what; /* workspace, sandbox, ..., wrapper, setup, ready */
-	const char *how;  /* what was done, or that it was there already */
+	const char *how;  /* as "made", "copied", "reused" */
 	int64_t began_us;
 	int64_t ended_us; /* 0: under way */
 };
@@ -27,14 +26,17 @@ struct steps {
 	size_t count;
 };
 
-/* The next step begins, and with that the last one has ended. */
+/* Begins the next step, which ends the last one. */
 void steps_enter(struct steps *s, const char *what, const char *how);
 void steps_end(struct steps *s);
 
-/* How the step under way is done, where that shows on the way. */
+/* Sets how the step under way is done, if that shows only later. */
 void steps_tell(struct steps *s, const char *how);
 
-/* Whether one (of that name) has begun and not ended: it is what failed. */
+/*
+ * Whether a step (of that name) has begun and not ended: that is where a start
+ * failed.
+ */
 bool steps_under_way(const struct steps *s);
 bool steps_are_at(const struct steps *s, const char *what);
 

@@ -1,4 +1,4 @@
-/* stop.c: verified clean-up. */
+/* stop.c: stops sessions, and verifies that they are gone. */
 #include "control/stop.h"
 
 #include "common/clock.h"
@@ -54,10 +54,10 @@ stop_attempt(struct control *ctl, const char *session, struct err *e)
 
 	if (wave_claim_one(ctl, session, &w, e) < 0)
 		return -1;
-	return wave_run(ctl, w, e); /* empty: not due, or somebody else's */
+	return wave_run(ctl, w, e); /* empty: not due, or another's */
 }
 
-/* What an attempt takes beyond the time that it waits for a silent init. */
+/* ATTEMPT_MS: how long an attempt takes, besides waiting for a silent init. */
 enum { ATTEMPT_MS = 5000, SOON_MS = 500 };
 
 static int
@@ -67,7 +67,7 @@ say_not_gone(struct err *e)
 	    "the session is being stopped, and its last process has not been seen gone yet");
 }
 
-/* A caller that waits for nothing learns at least what is known at once. */
+/* Even for a caller that does not wait, init has SOON_MS to answer. */
 static bool
 is_init_silent(struct control *ctl, const struct session_row *s,
     int64_t deadline_ms)
@@ -95,7 +95,10 @@ stop_attempt_by(struct control *ctl, const struct session_row *s,
 	return stop_attempt(ctl, s->id, e);
 }
 
-/* Whether it is to be stopped, and not by us now; *until_ms: no later than. */
+/*
+ * Whether to wait: another process makes an attempt, or the next attempt is not
+ * due yet.  *until_ms is lowered to the time when it is due.
+ */
 static bool
 is_anothers(const struct session_row *s, int64_t *until_ms)
 {

@@ -1,4 +1,4 @@
-/* storage_adopt.c: an operator says whose the storage is that is here. */
+/* storage_adopt.c: makes the storage here this host's. */
 #include "control/storage_adopt.h"
 
 #include "common/fault.h"

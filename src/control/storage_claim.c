@@ -1,4 +1,4 @@
-/* storage_claim.c: whether the files of this host are where we look for them. */
+/* storage_claim.c: checks that the storage here is this host's. */
 #include "control/storage_claim.h"
 
 #include "common/fault.h"
@@ -48,7 +48,9 @@ storage_claim(struct control *ctl, struct err *e)
 		if (!str_equal(verdict, "make") || tries > 0)
 			return refuse(ctl, verdict, rows_text(r, 0, "owner"),
 			    e);
-		/* the file first: a row without it would refuse for ever */
+		/*
+		 * file before row: a row without its file is refused for ever
+		 */
 		id_random(fresh, ID_SESSION_LEN);
 		if (p->ops->storage_mark(p, fresh, e) < 0)
 			return -1;

@@ -1,9 +1,9 @@
 /*
- * storage_claim.h: whether the files of this host are where we look for them.
+ * storage_claim.h: checks that the storage here is this host's.
  *
  * <state_dir>/storage/.id is compared with the host's row before anything is
  * done.  If a disk is not mounted, or is another one, programs refuse to act:
- * sessions would seem to have lost their files, and that is for good.
+ * else sessions would seem to have lost their files, and that is for good.
  */
 #ifndef SANDLEASE_CONTROL_STORAGE_CLAIM_H
 #define SANDLEASE_CONTROL_STORAGE_CLAIM_H
@@ -17,8 +17,8 @@
 int storage_claim(struct control *ctl, struct err *e) MUST_CHECK;
 
 /*
- * Whether it still is, now: before an intent to start, which could only wait for
- * files that are not there.
+ * Checks that the storage still is this host's.  Without it, an intent to start
+ * could only wait for files that are not there.
  */
 int storage_is_here(const struct control *ctl, struct err *e) MUST_CHECK;
 

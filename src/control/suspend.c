@@ -1,4 +1,4 @@
-/* suspend.c: sleep that keeps all memory, where the machine can. */
+/* suspend.c: puts sessions to sleep with all memory, where the machine can. */
 #include "control/suspend.h"
 
 #include "common/clock.h"
@@ -12,7 +12,7 @@
 
 enum { FREEZE_MS = 3000, PROVE_MS = 5000, UNFINISHED_S = 30 };
 
-/* Somebody else's order for the same cell came first. */
+/* A newer order for the same cell, or a newer generation, came first. */
 static bool
 is_overtaken(const struct err *e)
 {
@@ -32,7 +32,10 @@ freeze(struct control *ctl, const struct session_row *s, int64_t order,
 	return p->ops->suspend(p, &t, order, clock_ms() + FREEZE_MS, e);
 }
 
-/* *stop: it cannot be, and its stop has been asked for instead. */
+/*
+ * Intent, act, outcome.  *stop: the session could not be frozen, and its stop
+ * has been requested instead.
+ */
 static int
 act(struct control *ctl, const struct session_row *s, const char *begin,
     const char *reason, bool *stop, struct err *e)
@@ -80,7 +83,7 @@ suspend(struct control *ctl, const char *session, json_t *intent,
 
 	if (control_session(ctl, session, "", &s, e) < 0)
 		return -1;
-	/* overdue from the start: the next pass on that host freezes it */
+	/* overdue at once: the next pass on that host freezes it */
 	if (!control_is_here(ctl, &s))
 		json_object_set_new(spec, "seconds", json_integer(0));
 	begin = json_text(spec);
@@ -117,7 +120,7 @@ suspend_repair(struct control *ctl, const char *session, struct err *e)
 	    "recovery", e);
 }
 
-/* ---- going on */
+/* ---- thaw */
 
 static int
 thaw(struct control *ctl, const struct session_row *s, int64_t order,
@@ -127,7 +130,7 @@ thaw(struct control *ctl, const struct session_row *s, int64_t order,
 	const struct agent_target t = control_target(s);
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = NULL;
-	/* not all the caller has: a cold start may have to follow */
+	/* less than the caller has: a cold start may have to follow */
 	int64_t deadline_ms = clock_ms() + PROVE_MS;
 
 	if (p->ops->resume == NULL)
@@ -174,7 +177,9 @@ begin_thaw(struct control *ctl, const struct session_row *s, int64_t *order,
 	return 0;
 }
 
-/* Under the sandbox's lock, so that of many who ask one does it. */
+/*
+ * The caller holds the sandbox's lock, so that of many requests one thaws it.
+ */
 static int
 resume_locked(struct control *ctl, const char *session, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* waiter.c: waiting for something to happen to a session. */
+/* waiter.c: waits for something to happen to a session. */
 #include "control/waiter.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ waiter_begin(struct waiter *w, struct store *st, const char *session,
 	*w = (struct waiter){ .store = st };
 	snprintf(seconds, sizeof(seconds), "%d",
 	    clock_left_ms(deadline_ms) / 1000 + 1);
-	/* first the channel, then the row that makes others write to it */
+	/* first the channel, then the row that makes writers notify it */
 	if (listen_begin(st, channel, e) < 0 ||
 	    STORE_RUN(st, STMT_EVENT_WAIT, &r, e, session, tenant, seconds) < 0)
 		return -1;

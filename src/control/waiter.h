@@ -1,8 +1,8 @@
 /*
- * waiter.h: waiting for something to happen to a session.
+ * waiter.h: waits for something to happen to a session.
  *
- * Begin, look, wait, look again: whatever is written from the beginning on is
- * told.  One waits at a time for each store.
+ * Begin, look, wait, look again: every change since the beginning is notified.
+ * Each store has one waiter at a time.
  */
 #ifndef SANDLEASE_CONTROL_WAITER_H
 #define SANDLEASE_CONTROL_WAITER_H
@@ -16,11 +16,11 @@ struct waiter {
 	char id[WAITER_ID_MAX]; /* of its row, "": none */
 };
 
-/* Ended by waiter_end() in any case. */
+/* Call waiter_end() in any case, even if this fails. */
 int waiter_begin(struct waiter *w, struct store *st, const char *session,
     const char *tenant, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
-/* Best effort: what is left is removed when its time is over. */
+/* Best effort: a row that is left is removed when its time is over. */
 void waiter_end(struct waiter *w);
 
 #endif

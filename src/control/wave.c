@@ -1,4 +1,4 @@
-/* wave.c: several stops at once, as one. */
+/* wave.c: stops several sessions side by side. */
 #include "control/wave.h"
 
 #include <stdlib.h>
@@ -125,13 +125,16 @@ is_here(const struct control *ctl, const struct session_row *s)
 	    str_equal(s->boot_id, ctl->provider.boot_id);
 }
 
-/* Those that are still worth a question. */
+/* Questions that are sent to inits together. */
 struct crowd {
 	struct agent_one *who[WAVE_MAX];
 	size_t count;
 };
 
-/* `there`: those of whom something was seen; else all that are here. */
+/*
+ * Chooses whom to ask: with `there` the stops of which something was seen, else
+ * all that are on this host.
+ */
 static struct crowd
 choose_asked(const struct control *ctl, struct wave *w, bool there)
 {
@@ -148,8 +151,8 @@ choose_asked(const struct control *ctl, struct wave *w, bool there)
 }
 
 /*
- * A row that predates sandbox ids gets its own first; a lease of which nobody
- * knows where to look is kept.
+ * Finds out where to look.  A row from before sandbox ids gets its id first.  A
+ * lease whose sandbox is not known is kept.
  */
 static void
 locate(struct control *ctl, struct wave_stop *s)
@@ -169,16 +172,16 @@ locate(struct control *ctl, struct wave_stop *s)
 }
 
 /*
- * No init answers.  If nothing runs, the incarnation is ended where effects
- * happen, so that a worker that was stopped in mid-start cannot start it
- * after this absence was recorded.
+ * Looks without init, which does not answer.  If nothing runs, the incarnation
+ * is ended in the host's record.  Else a worker that was paused in mid-start
+ * could start it after this absence was recorded.
  */
 static int
 look_without_init(struct control *ctl, struct wave_stop *s)
 {
 	size_t siblings;
 
-	/* a start that was killed half way: nothing in it was ever promised */
+	/* a start that was cut off half way: nothing was launched in it */
 	if (!discover_sandbox_down(ctl, &s->s, &s->why) &&
 	    !discover_never_answered(ctl, &s->s))
 		return -1;
@@ -188,13 +191,13 @@ look_without_init(struct control *ctl, struct wave_stop *s)
 		&siblings, &s->why) < 0)
 		return -1;
 	s->absent = true;
-	s->why = (struct err){ 0 }; /* of what did not matter */
+	s->why = (struct err){ 0 }; /* an error that did not matter */
 	return 0;
 }
 
 /*
- * Nobody answered the seal.  Under the sandbox's lock, so that a start that is
- * under way is waited for; then init may be there after all.
+ * Asks again after init did not answer the seal.  Takes the sandbox's lock and
+ * so waits for a start that is under way; then init may listen after all.
  */
 static void
 look_again(struct control *ctl, struct wave_stop *s, int64_t deadline)
@@ -239,7 +242,7 @@ latest_seen(const struct agent_sight *s)
 	return latest;
 }
 
-/* Whether the answer has a row for it; *row: which. */
+/* Whether the answer has a row for the session; *row: which. */
 static bool
 is_in(const struct rows *r, const struct wave_stop *s, size_t *row)
 {
@@ -268,9 +271,10 @@ later_ones(const struct wave *w)
 }
 
 /*
- * What runs may be later than its row: the row is older than it should be, or
- * we are, and the attempt is not ours any more.  The row decides, and without it
- * nothing is ended: init refuses who means an earlier generation.
+ * A wrapper that runs may have a later generation than its row has here: either
+ * the row is too old, or we are, and another process has our attempt.  The row
+ * decides.  If it is not raised, nothing is ended, because init refuses an
+ * order that is meant for an earlier generation.
  */
 static void
 raise_rows(struct control *ctl, struct wave *w)
@@ -305,7 +309,10 @@ raise_rows(struct control *ctl, struct wave *w)
 	}
 }
 
-/* Both sources must agree: init has reaped the cell, its cgroup is empty. */
+/*
+ * Decides whether the session is absent.  Both sources must agree: init has
+ * reaped the cell, and its cgroup is empty.
+ */
 static void
 conclude(struct control *ctl, struct wave_stop *s)
 {
@@ -329,7 +336,10 @@ conclude(struct control *ctl, struct wave_stop *s)
 		    "the session's processes are still there");
 }
 
-/* The wrapper ends what is left before we end the wrapper: it has to answer. */
+/*
+ * The time that commands have to end by themselves.  It is shorter than our own
+ * wait: the wrapper must end the rest and answer its clients before we kill it.
+ */
 static int64_t
 grace_ms(const struct conf_list *looks)
 {
@@ -414,7 +424,7 @@ record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
 	return 0;
 }
 
-/* All at once; when that fails, what can be recorded one by one. */
+/* Records all outcomes at once.  If that fails, it tries them one by one. */
 static int
 record(struct control *ctl, struct wave *w, struct err *e)
 {
@@ -446,7 +456,10 @@ remove_sockets(struct control *ctl, const struct wave *w)
 	agent_unlink_sockets_of(ctl->conf, lives, n);
 }
 
-/* A sandbox of one session has no use while that session sleeps. */
+/*
+ * Stops the sandboxes that belong to one session: they have no use while it
+ * sleeps.
+ */
 static void
 stop_own_sandboxes(struct control *ctl, const struct wave *w)
 {
@@ -465,7 +478,7 @@ stop_own_sandboxes(struct control *ctl, const struct wave *w)
 	}
 	sandbox_control_retire_all(ctl, ends, n, false);
 	for (size_t i = 0; i < n; i++)
-		if (ends[i].why.kind != ERR_NONE) /* the reaper goes on */
+		if (ends[i].why.kind != ERR_NONE) /* the reaper tries again */
 			log_err(LOG_WARN, "sandbox_stop", &ends[i].why);
 }
 
