@@ -1,4 +1,4 @@
-/* ask.c: wrappers that are asked what they are doing. */
+/* ask.c: asks wrappers what they are doing before it decides about them. */
 #include "reaper/ask.h"
 
 #include <inttypes.h>
@@ -29,8 +29,8 @@ struct asked {
 	enum plan_verdict verdict;
 	int64_t ask_ms;
 	bool moved;
-	bool suspend; /* it sleeps by being frozen */
-	/* of one that does not answer */
+	bool suspend; /* sleep means to freeze it */
+	/* if the wrapper does not answer: */
 	bool init_answers;
 	bool silent_before; /* in the last pass, too */
 };
@@ -52,14 +52,14 @@ read_row(const struct rows *r, size_t i, struct asked *a)
 		.generation = t->generation };
 }
 
-/* A wrapper that is there and does not say; none at all has no work. */
+/* The wrapper exists and does not say what it does.  No wrapper has no work. */
 static bool
 is_unknown(const struct awake_question *one)
 {
 	return !one->answered && awake_is_unknown(&one->e);
 }
 
-/* "busy" is the wrapper's own word: whoever says it is alive. */
+/* "busy" is an answer of the wrapper itself: it is alive. */
 static bool
 is_silent(const struct awake_question *one)
 {
@@ -106,7 +106,9 @@ was_silent_before(const struct asked *a)
 	return is_unanswered(a) && a->init_answers && a->silent_before;
 }
 
-/* Asks some of the batch again; what they say now counts. */
+/*
+ * Asks the wrappers again that `choose` selects; their answers are in `ones`.
+ */
 static void
 ask_again(struct pass *p, struct batch *b, choose_fn *choose,
     awake_ask_fn *ask_all_of, int64_t patience_ms, struct awake_question *ones)
@@ -124,8 +126,8 @@ ask_again(struct pass *p, struct batch *b, choose_fn *choose,
 }
 
 /*
- * Notes that it was silent; a->silent_before says whether it was in the pass
- * before, too, in the same life and without a call since.
+ * Notes that the wrapper was silent.  a->silent_before: it was silent in the
+ * pass before, too, in the same generation and without a call since.
  */
 static void
 note_silence(struct pass *p, const struct part *part, struct asked *a)
@@ -140,10 +142,10 @@ note_silence(struct pass *p, const struct part *part, struct asked *a)
 }
 
 /*
- * A wrapper that is stopped by its own tenant would never sleep.  So one that
- * is silent in two passes in a row is asked once more, with patience, and then
- * stopped.  That the host is slow is no reason: init, which is in the same
- * sandbox, must answer meanwhile.
+ * A wrapper that its own tenant has stopped (SIGSTOP) would never sleep.  So a
+ * wrapper that is silent in two passes in a row is asked once more, with
+ * patience, and then stopped.  A slow host is no reason: init, which is in the
+ * same sandbox, must answer meanwhile.
  */
 static void
 judge_silent(struct pass *p, const struct part *part, const struct rows *r,
@@ -175,7 +177,10 @@ judge_silent(struct pass *p, const struct part *part, const struct rows *r,
 	}
 }
 
-/* A silent wrapper is no failure of the pass: its tenant can do that. */
+/*
+ * Logs a wrapper that is left for the next pass.  A silent wrapper is no
+ * failure of the pass: its tenant can do that.
+ */
 static void
 tell_unknown(struct pass *p, const struct part *part, struct asked *a)
 {
@@ -207,7 +212,7 @@ ask_all(struct pass *p, const struct part *part, const struct rows *r,
 		tell_unknown(p, part, &b->who[i]);
 }
 
-/* ---- what comes of it */
+/* ---- decisions */
 
 static json_t *
 answer_of(const struct asked *a)
@@ -245,7 +250,10 @@ write_answers(struct pass *p, const struct batch *b, struct err *e)
 	return STORE_RUN(p->ctl->store, STMT_SESSIONS_ASKED, NULL, e, spec);
 }
 
-/* Dropped where somebody came meanwhile, or another generation began. */
+/*
+ * Writes the stop requests of one verdict.  A request is dropped if a call came
+ * meanwhile or another generation began.
+ */
 static int
 write_stop_requests(struct pass *p, const struct batch *b,
     enum plan_verdict verdict, enum stop_kind what, const char *reason,
@@ -267,8 +275,8 @@ write_stop_requests(struct pass *p, const struct batch *b,
 }
 
 /*
- * One that is idle may have worked since its row was written; and some sleep
- * by being frozen.  What is settled here needs no wish any more.
+ * Settles an idle session that needs no stop request: it has worked since its
+ * row was written, or it sleeps by being frozen.
  */
 static int
 settle_idle(struct pass *p, struct asked *a, struct err *e)
@@ -298,8 +306,9 @@ carry_out(struct pass *p, struct batch *b, struct err *e)
 
 		if (a->verdict != PLAN_SLEEP)
 			continue;
+		/* no time is left: the next pass freezes it */
 		if (a->suspend && !pass_has_time(p))
-			a->verdict = PLAN_SETTLED; /* by the next pass */
+			a->verdict = PLAN_SETTLED;
 		else if (settle_idle(p, a, e) < 0)
 			return -1;
 	}
@@ -327,7 +336,7 @@ unlock_sessions(struct pass *p, const struct rows *r)
 		json_array_append_new(ids,
 		    json_string(rows_text(r, i, "session_id")));
 	text = control_spec_text(ids);
-	/* a lost connection has lost its locks with it */
+	/* a lost connection has released its locks */
 	if (STORE_RUN(p->ctl->store, STMT_SESSIONS_UNLOCK, NULL, &e, text) < 0)
 		log_err(LOG_WARN, "unlock", &e);
 }
@@ -354,7 +363,7 @@ find_due(struct pass *p, const struct part *part, struct pass_cursor *c,
 	return 0;
 }
 
-/* True when there may be more. */
+/* Runs one batch.  True when there may be more. */
 static bool
 run_batch(struct pass *p, const struct part *part, struct pass_cursor *c,
     struct batch *b)

@@ -1,19 +1,22 @@
 /*
- * ask.h: wrappers that are asked what they are doing before anything is
- * decided about them.
+ * ask.h: asks wrappers what they are doing before it decides about them.
  *
- * Those of this host, a batch at once; each at most once in a pass.
+ * Only wrappers of this host, a batch at once; each is due at most once in a
+ * pass.
  */
 #ifndef SANDLEASE_REAPER_ASK_H
 #define SANDLEASE_REAPER_ASK_H
 
 #include "reaper/pass.h"
 
-/* Past their startup deadline: repaired by accepted work, or failed. */
+/*
+ * Sessions past their startup deadline: repaired if their wrapper has accepted
+ * work, else failed.
+ */
 void ask_late_starts(struct pass *p);
-/* Past their idle date: they sleep unless they have work. */
+/* Sessions past their idle date: they sleep unless they have work. */
 void ask_idle(struct pass *p);
-/* Busy, and nothing has moved for too long. */
+/* Sessions that are busy while nothing has moved for too long. */
 void ask_stuck(struct pass *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* clear.c: what stops leave behind, and what time takes away. */
+/* clear.c: removes what stops leave behind, and what is past its time. */
 #include "reaper/clear.h"
 
 #include <stdio.h>
@@ -92,7 +92,7 @@ clear_failed_files(struct pass *p)
 
 /* ---- sandboxes */
 
-/* How many are done with; what failed is for the next pass. */
+/* Returns how many were ended; failed ones are for the next pass. */
 static int64_t
 retire(struct pass *p, const char *part, const struct rows *r, bool destroy)
 {
@@ -163,7 +163,7 @@ clear_destroys(struct pass *p)
 	}
 }
 
-/* ---- time */
+/* ---- past their time */
 
 void
 clear_forgotten(struct pass *p)

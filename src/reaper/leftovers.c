@@ -1,4 +1,4 @@
-/* leftovers.c: cells, directories and sockets against leases and sessions. */
+/* leftovers.c: compares cells, directories and sockets with their rows. */
 #include "reaper/leftovers.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "control/stop.h"
 #include "reaper/sighting.h"
 
-/* In a dry run, says what would go; true: so leave it. */
+/* In a dry run, prints what would go.  True: leave it. */
 static bool
 tell_only(const struct pass *p, const char *what, const char *id)
 {
@@ -20,7 +20,7 @@ tell_only(const struct pass *p, const char *what, const char *id)
 	return p->dry_run;
 }
 
-/* Whether what nobody knows may go now. */
+/* Notes a sighting of a thing that no row knows.  True: it may go now. */
 static bool
 is_ripe(struct pass *p, const char *thing)
 {
@@ -37,7 +37,7 @@ is_ripe(struct pass *p, const char *thing)
 
 /* ---- cells */
 
-/* It ended since it was seen; that is no failure. */
+/* The sandbox has ended since it was listed; that is no failure. */
 static bool
 has_ended(const struct err *e)
 {
@@ -46,8 +46,8 @@ has_ended(const struct err *e)
 }
 
 /*
- * A sandbox whose init is gone is let go (inventory_release_sandbox), and the
- * next pass finds it stopped; any other silence is a failure.
+ * Thaws a sandbox whose init is gone (inventory_release_sandbox), so that the
+ * next pass finds it stopped.  Any other silence is a failure.
  */
 static void
 settle_silence(struct pass *p, const struct inventory_silence *s)
@@ -62,7 +62,7 @@ settle_silence(struct pass *p, const struct inventory_silence *s)
 	pass_failed(p, "cells", &e);
 }
 
-/* Only those that answered are compared; one that is silent is a failure. */
+/* Compares the cells of the sandboxes whose init answered with the leases. */
 static int
 compare_cells(struct pass *p, const json_t *sandboxes, struct rows **r,
     struct err *e)
@@ -81,8 +81,10 @@ compare_cells(struct pass *p, const json_t *sandboxes, struct rows **r,
 }
 
 /*
- * A lease that is none is told to stop it, unless another life has begun since
- * (it saw that nothing was left); what nobody leases must ripen.
+ * Ends a wrapper that no lease owns.  If its session's lease is none, a stop is
+ * requested, unless another generation has begun since: that start has seen
+ * that nothing was left.  A wrapper without any lease goes after enough
+ * sightings.
  */
 static int
 end_stranger(struct pass *p, const struct agent_target *t, bool known,
@@ -130,7 +132,7 @@ settle_cell(struct pass *p, const struct rows *r, size_t i)
 		pass_failed(p, "cells", &e);
 }
 
-/* Control groups of cells whose lease is none: an empty one goes. */
+/* Removes the empty control groups of cells whose lease is none. */
 static void
 clear_groups(struct pass *p)
 {
@@ -152,7 +154,7 @@ clear_groups(struct pass *p)
 	for (size_t i = 0; i < rows_count(r) && pass_has_time(p); i++) {
 		bool gone;
 
-		/* one that is not empty is a stranger's, and init's to tell */
+		/* a group that is not empty has a cell, which init lists */
 		if (inventory_drop_group(p->ctl, rows_text(r, i, "sandbox_id"),
 			rows_text(r, i, "session_id"), &gone, &e) < 0)
 			pass_failed(p, "groups", &e);

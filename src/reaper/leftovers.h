@@ -1,7 +1,9 @@
 /*
- * leftovers.h: cells, directories and sockets against leases and sessions.
+ * leftovers.h: compares cells, directories and sockets with leases and
+ * sessions, and removes those that are over or unknown.
  *
- * `since` is when the reconciliation began, as the database says it.
+ * `since` is the time at which the reconciliation began, by the database's
+ * clock.
  */
 #ifndef SANDLEASE_REAPER_LEFTOVERS_H
 #define SANDLEASE_REAPER_LEFTOVERS_H
@@ -9,17 +11,17 @@
 #include "reaper/pass.h"
 
 /*
- * Wrappers nobody owns are to be stopped; a session whose wrapper is gone
- * though its sandbox runs is asleep.  Empty control groups go.  `sandboxes` as
- * of inventory_sandboxes().
+ * Stops wrappers that no lease owns.  Puts a session to sleep whose wrapper is
+ * gone though its sandbox runs.  Removes empty control groups.  `sandboxes` is
+ * the list of inventory_sandboxes().
  */
 void leftovers_cells(struct pass *p, const json_t *sandboxes,
     const char *since);
 
-/* Directories of sessions that are over, or that nobody knows. */
+/* Removes directories of sessions that are over, or that no row knows. */
 void leftovers_storage(struct pass *p, const char *since);
 
-/* Sockets of generations that are over. */
+/* Removes sockets of generations that are over, or that no lease knows. */
 void leftovers_sockets(struct pass *p, const char *since);
 
 #endif

@@ -1,4 +1,4 @@
-/* main.c: sandlease-reaper: configure, drop, one pass, exit. */
+/* main.c: sandlease-reaper: reads the settings, drops root, makes one pass. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,10 @@ static const struct option OPTIONS[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* A pass that could not begin is on record, too, if the database is there. */
+/*
+ * Prints the summary and records it.  A pass that could not begin is recorded,
+ * too, if the database answers.
+ */
 static int
 record(struct pass *p, struct store *store, int64_t took_ms, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* parts.c: the parts of a pass in their order, and how they share its time. */
+/* parts.c: runs the parts of a pass in their order and divides its time. */
 #include "reaper/parts.h"
 
 #include "common/clock.h"
@@ -17,17 +17,17 @@
 #include "reaper/upkeep.h"
 
 /*
- * The order of work: what ran out of time, then the obligations to stop, then
- * the stops, what they leave behind, and last rows against reality.  Weights are
- * shares of a pass: more for those that wait for sandboxes.  A part whose share
- * was not enough goes on when all have had theirs, and then so does the part
- * that lives on what it leaves behind.
+ * The order of work: attempts that ran out of time, then the obligations to
+ * stop, then the stops, their leftovers, and last rows against reality.
+ * Weights are shares of a pass: more for parts that wait for sandboxes.  A part
+ * whose share was not enough runs again when all have had theirs.  So does a
+ * part that works on its results (`after`).
  */
 struct part {
 	const char *name;
 	void (*run)(struct pass *p);
 	int weight;
-	const char *after; /* goes on when this one does */
+	const char *after; /* runs again if this part does */
 };
 
 /* clang-format off */
@@ -62,7 +62,7 @@ static const struct part PARTS[] = {
 
 enum { COUNT = ARRAY_LEN(PARTS) };
 
-/* Which parts are still to be run, in the order in which they are. */
+/* The parts that are still to be run, in their order. */
 struct turn {
 	const struct part *part[COUNT];
 	size_t count;
@@ -90,7 +90,7 @@ line_up(const struct pass *p, struct turn *t)
 		t->part[t->count] = &PARTS[(first + t->count) % COUNT];
 }
 
-/* True when its share was not enough. */
+/* Runs one part.  True when its share of the time was not enough. */
 static bool
 run_part(struct pass *p, const struct part *part, int64_t share_ms)
 {
@@ -112,7 +112,10 @@ has_part(const struct turn *t, const char *name)
 	return false;
 }
 
-/* Runs each once; `again` are those that go on.  How many it came to. */
+/*
+ * Runs each part once; `again` gets those that are to run again.  Returns how
+ * many were run before the time was over.
+ */
 static size_t
 run_turn(struct pass *p, const struct turn *t, struct turn *again)
 {
@@ -128,7 +131,10 @@ run_turn(struct pass *p, const struct turn *t, struct turn *again)
 	return i;
 }
 
-/* Where the last pass of this host ended; a pass without that is one, too. */
+/*
+ * Reads which part the last pass of this host did not come to.  Without that,
+ * the pass begins with the first part.
+ */
 static void
 read_last_pass(struct pass *p)
 {
@@ -164,7 +170,7 @@ parts_run(struct pass *p)
 		now = again;
 		run_turn(p, &now, &again);
 	}
-	/* who was silent in the last pass only has answered, or is gone */
+	/* a wrapper not noted again in this pass has answered, or is gone */
 	if (p->next[0] == '\0' && again.count == 0 && p->since[0] != '\0')
 		sighting_end_others(p, SIGHTING_SILENT, p->since);
 	p->silences = p->skip = p->left = NULL;

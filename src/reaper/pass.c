@@ -1,4 +1,4 @@
-/* pass.c: what the parts of a pass share: its time, its failures, its figures. */
+/* pass.c: the time, failures and counts that the parts of a pass share. */
 #include "reaper/pass.h"
 
 #include <inttypes.h>

@@ -1,23 +1,23 @@
-/* plan.c: decisions of a pass. */
+/* plan.c: makes the decisions of a pass. */
 #include "reaper/plan.h"
 
 enum plan_action
 plan_sandbox(const struct plan_row *row, enum plan_sight seen)
 {
 	if (seen == PLAN_UNKNOWN || row->other_host)
-		return PLAN_NOTHING; /* could not tell: touch nothing */
+		return PLAN_NOTHING; /* not known, or not ours: touch nothing */
 	if (!row->known || (row->ended && !row->used))
 		return seen == PLAN_ABSENT ? PLAN_NOTHING : PLAN_SIGHT_UNKNOWN;
 	if (seen == PLAN_RUNNING)
 		return row->wanted && row->same_incarnation ? PLAN_NOTHING
 							    : PLAN_STOP_OLD;
-	/* nothing runs: a start that is under way has its deadline's time */
+	/* nothing runs: a start may be under way until its deadline */
 	if (row->wanted && (row->deadline_passed || row->other_boot))
 		return PLAN_MARK_STOPPED;
 	return PLAN_NOTHING;
 }
 
-/* Since when nothing has moved, neither bytes nor the CPU's clock. */
+/* How long nothing has moved, neither bytes nor CPU time. */
 static int64_t
 still_ms(const struct plan_work *w, bool moved)
 {

@@ -1,4 +1,4 @@
-/* ports.c: changes of ports and revocations that nobody has finished. */
+/* ports.c: finishes changes of ports and revocations whose worker did not. */
 #include "reaper/ports.h"
 
 #include <stdio.h>
@@ -29,8 +29,8 @@ expire_ports(struct pass *p)
 }
 
 /*
- * One batch, in the order of its rows.  Who does not answer is not asked again
- * for its other ports: each would cost as much time.
+ * Settles one batch, in the order of its rows.  A session that does not answer
+ * is not asked about its other ports: each would cost as much time.
  */
 static void
 settle_rows(struct pass *p, const struct rows *r)
@@ -66,7 +66,10 @@ settle_due(struct pass *p)
 		settle_rows(p, r);
 }
 
-/* Rows are compared with the sockets there are, listed before them. */
+/*
+ * Makes relays again whose socket is missing.  The sockets are listed first,
+ * then compared with the rows.
+ */
 static void
 settle_lost(struct pass *p)
 {
@@ -101,9 +104,9 @@ ports_settle(struct pass *p)
 }
 
 /*
- * Who cannot be told that a key was revoked, in two passes, is stopped: a tenant
- * can make its wrapper stand still, and what the key has opened would stay open.
- * The first time it is no failure of the pass.
+ * Stops a session that could not be told of a revoked key in two passes.  A
+ * tenant can make its wrapper stand still, and the connections that the key has
+ * opened would stay open.  The first silence is no failure of the pass.
  */
 static int
 stop_if_silent(struct pass *p, const char *session, const char *since,

@@ -1,15 +1,18 @@
 /*
- * ports.h: changes of ports and revocations that nobody has finished.
+ * ports.h: finishes changes of ports and revocations whose worker did not.
  */
 #ifndef SANDLEASE_REAPER_PORTS_H
 #define SANDLEASE_REAPER_PORTS_H
 
 #include "reaper/pass.h"
 
-/* Expired ports are closed, relays told what their rows say, lost ones made. */
+/*
+ * Closes expired ports, sends relays what their rows say, makes lost ones
+ * again.
+ */
 void ports_settle(struct pass *p);
 
-/* WebSockets that a revoked key may have opened are closed. */
+/* Closes WebSockets that a revoked key may have opened. */
 void ports_bounce(struct pass *p);
 
 #endif

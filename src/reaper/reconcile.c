@@ -1,4 +1,4 @@
-/* reconcile.c: rows without sandboxes, sandboxes without rows. */
+/* reconcile.c: finds rows without sandboxes and sandboxes without rows. */
 #include "reaper/reconcile.h"
 
 #include <stdio.h>
@@ -60,7 +60,10 @@ mark_stopped(struct pass *p, const char *id, const char *incarnation,
 	return rc;
 }
 
-/* No row knows it: destroyed once it was seen twice over some time. */
+/*
+ * Notes a sandbox that no row knows, and destroys it once it was seen twice
+ * over some time.
+ */
 static int
 sight_unknown(struct pass *p, const char *id, const char *incarnation,
     struct err *e)
@@ -120,7 +123,7 @@ decide(struct pass *p, const struct rows *r, size_t i)
 		pass_failed(p, "reconcile", &e);
 }
 
-/* False when the list failed or the time was over before its end. */
+/* False when the statement failed or the time was over before the end. */
 static bool
 compare_sandboxes(struct pass *p, const json_t *seen)
 {
@@ -149,7 +152,7 @@ reconcile_all(struct pass *p, const char *since)
 	auto_json json_t *seen = NULL;
 	struct err e = { 0 };
 
-	/* first what runs, then the rows: a row made meanwhile is only newer */
+	/* list before rows: a row can then only be newer than the list */
 	if (inventory_sandboxes(p->ctl, &seen, &e) < 0) {
 		pass_failed(p, "reconcile", &e);
 	} else {
@@ -173,7 +176,7 @@ reconcile(struct pass *p)
 		return;
 	}
 	if (!rows_bool(lock, 0, "locked"))
-		return; /* another reaper is at it on this host */
+		return; /* another reaper reconciles this host */
 	reconcile_all(p, rows_text(lock, 0, "at"));
 	if (STORE_RUN(p->ctl->store, STMT_PASS_UNLOCK, NULL, &e, host) < 0)
 		pass_failed(p, "reconcile", &e);

@@ -1,5 +1,5 @@
 /*
- * reconcile.h: rows without things, things without rows.
+ * reconcile.h: finds rows without things and things without rows.
  */
 #ifndef SANDLEASE_REAPER_RECONCILE_H
 #define SANDLEASE_REAPER_RECONCILE_H
@@ -7,10 +7,10 @@
 #include "reaper/pass.h"
 
 /*
- * Compares what this host's rows say with what is there: sandboxes, cells,
- * directories, sockets.  The host's list goes to the database, which answers
- * only what differs.  A list that fails aborts its part: an error is never an
- * empty list.
+ * Compares the rows of this host with the sandboxes, cells, directories and
+ * sockets that it has.  The host's list goes to the database, which answers
+ * only the differences.  A list that fails aborts its part: an error is never
+ * an empty list.
  */
 void reconcile(struct pass *p);
 

@@ -1,4 +1,4 @@
-/* sighting.c: what no row explains, until it was seen twice. */
+/* sighting.c: notes things on a host that no row explains. */
 #include "reaper/sighting.h"
 
 #include "common/mem.h"

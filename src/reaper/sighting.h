@@ -1,6 +1,7 @@
 /*
- * sighting.h: what a host has and no row explains is removed only when it was
- * seen twice over some time.
+ * sighting.h: notes things on a host that no row explains.
+ *
+ * Such a thing is removed only when it was seen twice over some time.
  */
 #ifndef SANDLEASE_REAPER_SIGHTING_H
 #define SANDLEASE_REAPER_SIGHTING_H
@@ -13,21 +14,22 @@
 #define SIGHTING_STORAGE "storage:"
 #define SIGHTING_SOCKET "socket:"
 #define SIGHTING_SNAPSHOT "snapshot:"
-#define SIGHTING_SILENT                                                        \
-	"silent:" /* a wrapper; not to be removed, but stopped */
+#define SIGHTING_SILENT "silent:" /* a wrapper: it is stopped, not removed */
 
-/* Notes it; *ripe once that was often and long enough. */
+/* Notes a thing; *ripe: it was seen often and long enough. */
 int sighting_add(struct pass *p, const char *thing, bool *ripe, struct err *e)
     MUST_CHECK;
 
-/* Notes it; *before: it had been noted already. */
+/* Notes a thing; *before: it had been noted already. */
 int sighting_again(struct pass *p, const char *thing, bool *before,
     struct err *e) MUST_CHECK;
 
-/* It was removed. */
+/* Forgets a thing that was removed. */
 int sighting_end(struct pass *p, const char *thing, struct err *e) MUST_CHECK;
 
-/* After a complete look: what was not seen since then does not count. */
+/*
+ * After a complete look: forgets the things of a kind not seen since `since`.
+ */
 void sighting_end_others(struct pass *p, const char *kind, const char *since);
 
 #endif

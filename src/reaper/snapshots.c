@@ -1,4 +1,4 @@
-/* snapshots.c: snapshots whose worker did not come back, and their files. */
+/* snapshots.c: finishes snapshots whose worker did not come back. */
 #include "reaper/snapshots.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { BATCH = 200 };
 
-/* Those whose time is over, and those that failed long ago. */
+/* Marks snapshots as deleted that are past their time or failed long ago. */
 static void
 expire_snapshots(struct pass *p)
 {
@@ -47,7 +47,7 @@ settle_one(struct pass *p, const struct rows *r, size_t i)
 		    rows_bool(r, i, "overdue"), &e);
 	else
 		rc = snapshot_finish(p->ctl, tenant, id, &e);
-	/* one that is still written can wait for the next pass */
+	/* a snapshot that is still being written waits for the next pass */
 	if (rc < 0 && e.kind != ERR_BUSY)
 		pass_failed(p, "snapshots", &e);
 }
@@ -106,7 +106,7 @@ drop_files(struct pass *p, const struct rows *r, size_t i)
 		pass_failed(p, "snapshots", &e);
 }
 
-/* Rows that say other things of the files than what was seen. */
+/* Corrects rows that contradict the list of directories, `seen`. */
 static void
 correct_rows(struct pass *p, const char *seen)
 {

@@ -1,4 +1,4 @@
-/* stop_requests.c: sessions that are to be stopped for a reason their rows have. */
+/* stop_requests.c: requests the stop of sessions by their rows. */
 #include "reaper/stop_requests.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ find_due(struct pass *p, const struct due *w, struct rows **r, struct err *e)
 	return STORE_RUN(p->ctl->store, w->due, r, e, after.text, limit.text);
 }
 
-/* How many it made a difference to; -1 when something failed. */
+/* Returns how many rows it changed; -1 when it failed. */
 static int64_t
 request_stop_batch(struct pass *p, const struct due *w, const struct rows *r,
     struct err *e)
@@ -53,7 +53,10 @@ tell(const char *part, const struct rows *r)
 		printf("%s: %s\n", part, rows_text(r, i, "session_id"));
 }
 
-/* Batches until nothing is due; one that changed nothing ends it, too. */
+/*
+ * Works in batches until nothing is due.  A batch that changed nothing ends it,
+ * too: the next one would be the same.
+ */
 static int64_t
 run(struct pass *p, const struct due *w)
 {
@@ -100,7 +103,7 @@ request_stop_expired(struct pass *p)
 		"session-delete", "expired" });
 }
 
-/* It has run as long as it may: busy or not, kept alive or not. */
+/* The wrapper has run as long as it may: busy or not, kept alive or not. */
 void
 request_stop_run_time(struct pass *p)
 {
@@ -126,7 +129,7 @@ request_stop_retention(struct pass *p)
 		"retention" });
 }
 
-/* There is no session to have a state: only the lease is told. */
+/* Requests the stop of leases only: their sessions' rows are gone. */
 static int
 stop_leases(struct pass *p, const struct rows *r, int64_t *n, struct err *e)
 {

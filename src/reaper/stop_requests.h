@@ -1,5 +1,6 @@
 /*
- * stop_requests.h: sessions that are to be stopped for a reason their rows have.
+ * stop_requests.h: requests the stop of sessions for a reason that their rows
+ * have.
  *
  * Only the obligation is written here; stops.h carries it out.
  */
@@ -8,14 +9,17 @@
 
 #include "reaper/pass.h"
 
-/* Initializing for too long. */
+/* Sessions that are initializing for too long. */
 void request_stop_orphans(struct pass *p);
-/* Past their expiresAt. */
+/* Sessions past their expiresAt. */
 void request_stop_expired(struct pass *p);
-/* Their wrapper has run for too long without a pause. */
+/*
+ * Sessions whose wrapper has run past maxRunSeconds, or too long without a
+ * pause.
+ */
 void request_stop_run_time(struct pass *p);
 void request_stop_old(struct pass *p);
-/* Failed or lost, and past the retention of rows. */
+/* Sessions that are failed or lost, and past the retention of rows. */
 void request_stop_retention(struct pass *p);
 /* Leases that own a wrapper and whose session's row is gone. */
 void request_stop_lost_leases(struct pass *p);

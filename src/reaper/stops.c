@@ -1,4 +1,4 @@
-/* stops.c: carries out what is to be stopped, in waves. */
+/* stops.c: carries out stop requests, in waves. */
 #include "reaper/stops.h"
 
 #include <inttypes.h>
@@ -34,7 +34,9 @@ stops_expire_watchdogs(struct pass *p)
 	}
 }
 
-/* Who does not answer twice in a pass is left alone until the next one. */
+/*
+ * A sandbox that does not answer twice in a pass is skipped until the next one.
+ */
 static void
 note_silence(struct pass *p, const struct wave *w)
 {
@@ -52,7 +54,10 @@ note_silence(struct pass *p, const struct wave *w)
 	}
 }
 
-/* One wave.  How many it claimed; 0 when there was nothing, or it failed. */
+/*
+ * Runs one wave.  Returns how many stops it claimed; 0 when there was nothing,
+ * or it failed.
+ */
 static size_t
 run_wave(struct pass *p, bool retries)
 {
@@ -73,7 +78,7 @@ run_wave(struct pass *p, bool retries)
 		if (w->stop[i].absent)
 			p->stopped++;
 		else
-			p->errors++; /* the wave has told why */
+			p->errors++; /* wave_run() has logged why */
 	}
 	note_silence(p, w);
 	return w->count;
@@ -97,7 +102,9 @@ run_all(struct pass *p)
 	}
 }
 
-/* Whoever does not end is told in every pass, with what stands in the way. */
+/*
+ * Logs, in every pass, stops that were often tried in vain, and why they fail.
+ */
 static void
 warn_of_failing(struct pass *p)
 {

@@ -1,4 +1,7 @@
-/* upkeep.c: what nobody finished, and the host's disk. */
+/*
+ * upkeep.c: finishes the work of workers that died, and watches the host's
+ * disk.
+ */
 #include "reaper/upkeep.h"
 
 #include <stdio.h>
@@ -22,7 +25,7 @@ session_of(const struct rows *r, size_t i)
 	return rows_text(r, i, "session_id");
 }
 
-/* One batch: what fails now is for the next pass, and so is what is more. */
+/* Runs one batch; what fails, and what is more, is for the next pass. */
 static void
 run(struct pass *p, const struct chore *c)
 {

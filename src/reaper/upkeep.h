@@ -1,5 +1,6 @@
 /*
- * upkeep.h: what nobody finished, and the host's disk.
+ * upkeep.h: finishes the work of workers that died, and watches the host's
+ * disk.
  */
 #ifndef SANDLEASE_REAPER_UPKEEP_H
 #define SANDLEASE_REAPER_UPKEEP_H
@@ -10,7 +11,10 @@
 void upkeep_interrupts(struct pass *p);
 void upkeep_suspends(struct pass *p);
 
-/* What is low, who is over his limit, what is promised. */
+/*
+ * Guards the free space, enforces the limits of sessions, counts what is
+ * promised.
+ */
 void upkeep_disk(struct pass *p);
 
 #endif
