@@ -17,7 +17,7 @@
 
 enum { ASK_MS = 2000, INIT_MS = 1000, PATIENT_MS = 5000 };
 
-struct part {
+struct ask_part {
 	const char *name;
 	enum stmt due;
 	enum plan_due why;
@@ -67,8 +67,8 @@ is_silent(const struct awake_question *one)
 }
 
 static void
-judge(struct pass *p, const struct part *part, const struct rows *r, size_t i,
-    struct asked *a)
+judge_status(struct pass *p, const struct ask_part *part, const struct rows *r,
+    size_t i, struct asked *a)
 {
 	const struct agent_status *st = &a->one.status;
 	const bool told = a->one.answered;
@@ -130,7 +130,7 @@ ask_again(struct pass *p, struct batch *b, choose_fn *choose,
  * pass before, too, in the same generation and without a call since.
  */
 static void
-note_silence(struct pass *p, const struct part *part, struct asked *a)
+note_silence(struct pass *p, const struct ask_part *part, struct asked *a)
 {
 	auto_free char *thing = xasprintf("%s%s/%s.%" PRId64 ".%" PRId64,
 	    SIGHTING_SILENT, part->name, a->one.target.session,
@@ -148,7 +148,7 @@ note_silence(struct pass *p, const struct part *part, struct asked *a)
  * same sandbox, must answer meanwhile.
  */
 static void
-judge_silent(struct pass *p, const struct part *part, const struct rows *r,
+judge_silent(struct pass *p, const struct ask_part *part, const struct rows *r,
     struct batch *b)
 {
 	auto_free struct awake_question *ones =
@@ -171,7 +171,7 @@ judge_silent(struct pass *p, const struct part *part, const struct rows *r,
 		if (!was_silent_before(a))
 			continue;
 		a->one = ones[i];
-		judge(p, part, r, i, a);
+		judge_status(p, part, r, i, a);
 		if (is_unanswered(a))
 			a->verdict = PLAN_UNHEALTHY;
 	}
@@ -182,7 +182,7 @@ judge_silent(struct pass *p, const struct part *part, const struct rows *r,
  * failure of the pass: its tenant can do that.
  */
 static void
-tell_unknown(struct pass *p, const struct part *part, struct asked *a)
+log_unjudged(struct pass *p, const struct ask_part *part, struct asked *a)
 {
 	if (a->verdict != PLAN_LEAVE)
 		return;
@@ -194,7 +194,7 @@ tell_unknown(struct pass *p, const struct part *part, struct asked *a)
 }
 
 static void
-ask_all(struct pass *p, const struct part *part, const struct rows *r,
+ask_and_judge(struct pass *p, const struct ask_part *part, const struct rows *r,
     struct batch *b)
 {
 	struct awake_question *ask[WAVE_MAX];
@@ -206,10 +206,10 @@ ask_all(struct pass *p, const struct part *part, const struct rows *r,
 	}
 	awake_ask_usage(p->ctl, ASK_MS, ask, b->count);
 	for (size_t i = 0; i < b->count; i++)
-		judge(p, part, r, i, &b->who[i]);
+		judge_status(p, part, r, i, &b->who[i]);
 	judge_silent(p, part, r, b);
 	for (size_t i = 0; i < b->count; i++)
-		tell_unknown(p, part, &b->who[i]);
+		log_unjudged(p, part, &b->who[i]);
 }
 
 /* ---- decisions */
@@ -299,7 +299,7 @@ settle_idle(struct pass *p, struct asked *a, struct err *e)
 }
 
 static int
-carry_out(struct pass *p, struct batch *b, struct err *e)
+carry_out_verdicts(struct pass *p, struct batch *b, struct err *e)
 {
 	for (size_t i = 0; i < b->count; i++) {
 		struct asked *a = &b->who[i];
@@ -344,7 +344,7 @@ unlock_sessions(struct pass *p, const struct rows *r)
 /* ---- a part */
 
 static int
-find_due(struct pass *p, const struct part *part, struct pass_cursor *c,
+find_due(struct pass *p, const struct ask_part *part, struct pass_cursor *c,
     struct rows **r, struct err *e)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
@@ -365,7 +365,7 @@ find_due(struct pass *p, const struct part *part, struct pass_cursor *c,
 
 /* Runs one batch.  True when there may be more. */
 static bool
-run_batch(struct pass *p, const struct part *part, struct pass_cursor *c,
+run_batch(struct pass *p, const struct ask_part *part, struct pass_cursor *c,
     struct batch *b)
 {
 	auto_rows struct rows *r = NULL;
@@ -382,8 +382,8 @@ run_batch(struct pass *p, const struct part *part, struct pass_cursor *c,
 			printf("%s: %s\n", part->name,
 			    rows_text(r, i, "session_id"));
 	} else {
-		ask_all(p, part, r, b);
-		if (carry_out(p, b, &e) < 0)
+		ask_and_judge(p, part, r, b);
+		if (carry_out_verdicts(p, b, &e) < 0)
 			pass_failed(p, part->name, &e);
 	}
 	unlock_sessions(p, r);
@@ -391,7 +391,7 @@ run_batch(struct pass *p, const struct part *part, struct pass_cursor *c,
 }
 
 static void
-run_batches(struct pass *p, const struct part *part, struct pass_cursor *c)
+run_batches(struct pass *p, const struct ask_part *part, struct pass_cursor *c)
 {
 	auto_free struct batch *b = xcalloc(1, sizeof(*b));
 
@@ -405,20 +405,23 @@ void
 ask_late_starts(struct pass *p)
 {
 	run_batches(p,
-	    &(struct part){ "late_starts", STMT_DUE_STARTS, PLAN_DUE_START },
+	    &(struct ask_part){ "late_starts", STMT_DUE_STARTS,
+		PLAN_DUE_START },
 	    &p->starts_from);
 }
 
 void
 ask_idle(struct pass *p)
 {
-	run_batches(p, &(struct part){ "idle", STMT_DUE_WARM, PLAN_DUE_IDLE },
+	run_batches(p,
+	    &(struct ask_part){ "idle", STMT_DUE_WARM, PLAN_DUE_IDLE },
 	    &p->idle_from);
 }
 
 void
 ask_stuck(struct pass *p)
 {
-	run_batches(p, &(struct part){ "stuck", STMT_DUE_ASKS, PLAN_DUE_ASK },
+	run_batches(p,
+	    &(struct ask_part){ "stuck", STMT_DUE_ASKS, PLAN_DUE_ASK },
 	    &p->stuck_from);
 }

@@ -94,7 +94,8 @@ clear_failed_files(struct pass *p)
 
 /* Returns how many were ended; failed ones are for the next pass. */
 static int64_t
-retire(struct pass *p, const char *part, const struct rows *r, bool destroy)
+retire_sandboxes(struct pass *p, const char *part, const struct rows *r,
+    bool destroy)
 {
 	struct sandbox_end ends[WAVE_MAX] = { 0 };
 	size_t n = rows_count(r);
@@ -136,7 +137,7 @@ clear_idle_sandboxes(struct pass *p)
 			print_rows("idle_sandboxes", "id", r);
 			return;
 		}
-		done = retire(p, "idle_sandboxes", r, false);
+		done = retire_sandboxes(p, "idle_sandboxes", r, false);
 	}
 }
 
@@ -159,7 +160,7 @@ clear_destroys(struct pass *p)
 			print_rows("destroys", "id", r);
 			return;
 		}
-		done = retire(p, "destroys", r, true);
+		done = retire_sandboxes(p, "destroys", r, true);
 	}
 }
 

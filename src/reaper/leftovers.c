@@ -13,7 +13,7 @@
 
 /* In a dry run, prints what would go.  True: leave it. */
 static bool
-tell_only(const struct pass *p, const char *what, const char *id)
+print_if_dry_run(const struct pass *p, const char *what, const char *id)
 {
 	if (p->dry_run)
 		printf("%s: %s\n", what, id);
@@ -22,7 +22,7 @@ tell_only(const struct pass *p, const char *what, const char *id)
 
 /* Notes a sighting of a thing that no row knows.  True: it may go now. */
 static bool
-is_ripe(struct pass *p, const char *thing)
+note_sighting(struct pass *p, const char *thing)
 {
 	struct err e = { 0 };
 	bool ripe;
@@ -103,7 +103,7 @@ end_stranger(struct pass *p, const struct agent_target *t, bool known,
 		return stop_request_all(p->ctl, &who, 1, STOP_SLEEP,
 		    "unexpected-wrapper", NULL, &ignored, e);
 	}
-	if (!is_ripe(p, thing))
+	if (!note_sighting(p, thing))
 		return 0;
 	if (cell_control_end(p->ctl, t, e) < 0)
 		return -1;
@@ -119,7 +119,7 @@ settle_cell(struct pass *p, const struct rows *r, size_t i)
 	bool gone = false;
 	int rc;
 
-	if (tell_only(p, rows_text(r, i, "what"), t.session))
+	if (print_if_dry_run(p, rows_text(r, i, "what"), t.session))
 		return;
 	if (str_equal(rows_text(r, i, "what"), "missing")) {
 		rc = cell_control_gone(p->ctl, &t, &gone, &e);
@@ -193,7 +193,8 @@ drop_storage(struct pass *p, const struct rows *r, size_t i)
 	bool known = rows_bool(r, i, "known");
 	struct err e = { 0 };
 
-	if (tell_only(p, "storage", session) || (!known && !is_ripe(p, thing)))
+	if (print_if_dry_run(p, "storage", session) ||
+	    (!known && !note_sighting(p, thing)))
 		return;
 	if (inventory_drop_storage(p->ctl, sandbox, session, &e) < 0 ||
 	    (!known && sighting_end(p, thing, &e) < 0))
@@ -237,7 +238,8 @@ drop_socket(struct pass *p, const struct rows *r, size_t i)
 	bool known = rows_bool(r, i, "known");
 	struct err e = { 0 };
 
-	if (tell_only(p, "socket", name) || (!known && !is_ripe(p, thing)))
+	if (print_if_dry_run(p, "socket", name) ||
+	    (!known && !note_sighting(p, thing)))
 		return;
 	inventory_drop_socket(p->ctl, name);
 	p->removed++;

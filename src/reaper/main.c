@@ -30,7 +30,7 @@ static const struct option OPTIONS[] = {
  * too, if the database answers.
  */
 static int
-record(struct pass *p, struct store *store, int64_t took_ms, struct err *e)
+record_pass(struct pass *p, struct store *store, int64_t took_ms, struct err *e)
 {
 	auto_json json_t *o = pass_summary(p);
 	auto_free char *text = json_text(o);
@@ -47,7 +47,7 @@ record(struct pass *p, struct store *store, int64_t took_ms, struct err *e)
 }
 
 static int
-run(const struct conf *conf, bool dry_run)
+run_pass(const struct conf *conf, bool dry_run)
 {
 	static const struct store_options OPTIONS_OF_STORE = {
 		"sandlease-reaper", 5000
@@ -66,12 +66,12 @@ run(const struct conf *conf, bool dry_run)
 	if (rc == 0) {
 		id_random(ctl.trace, ID_REQUEST_LEN);
 		parts_run(&p);
-		rc = record(&p, store, clock_ms() - began, &e);
+		rc = record_pass(&p, store, clock_ms() - began, &e);
 	} else if (e.kind != ERR_UNAVAILABLE ||
 	    e.code != CODE_DATABASE_UNAVAILABLE) {
 		p.errors++;
 		ctl.conf = conf;
-		(void)!record(&p, store, clock_ms() - began, &ignored);
+		(void)!record_pass(&p, store, clock_ms() - began, &ignored);
 	}
 	store_free(store);
 	if (rc < 0)
@@ -114,5 +114,5 @@ main(int argc, char **argv)
 	program_raise_limits();
 	if (program_drop_root(&conf, &e) < 0 || token_init(&e) < 0)
 		return program_fail("sandlease-reaper", &e);
-	return run(&conf, dry_run);
+	return run_pass(&conf, dry_run);
 }

@@ -79,7 +79,7 @@ weight_from(const struct turn *t, size_t from)
 }
 
 static void
-line_up(const struct pass *p, struct turn *t)
+order_parts(const struct pass *p, struct turn *t)
 {
 	size_t first = 0;
 
@@ -162,7 +162,7 @@ parts_run(struct pass *p)
 	p->skip = skip;
 	p->left = left;
 	read_last_pass(p);
-	line_up(p, &now);
+	order_parts(p, &now);
 	done = run_turn(p, &now, &again);
 	if (done < now.count)
 		str_copy(p->next, sizeof(p->next), now.part[done]->name);

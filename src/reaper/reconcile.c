@@ -24,7 +24,7 @@ parse_presence(const char *word)
 }
 
 static struct plan_row
-describe(const struct pass *p, const struct rows *r, size_t i)
+read_plan_row(const struct pass *p, const struct rows *r, size_t i)
 {
 	enum sandbox_state state =
 	    state_sandbox_parse(rows_text(r, i, "state"));
@@ -84,7 +84,7 @@ sight_unknown(struct pass *p, const char *id, const char *incarnation,
 }
 
 static int
-carry_out(struct pass *p, enum plan_action action, const struct rows *r,
+carry_out_action(struct pass *p, enum plan_action action, const struct rows *r,
     size_t i, struct err *e)
 {
 	const char *id = rows_text(r, i, "id");
@@ -105,11 +105,11 @@ carry_out(struct pass *p, enum plan_action action, const struct rows *r,
 }
 
 static void
-decide(struct pass *p, const struct rows *r, size_t i)
+settle_sandbox(struct pass *p, const struct rows *r, size_t i)
 {
 	static const char *const WORDS[PLAN__MAX] = { "nothing", "mark_stopped",
 		"stop_old", "sight_unknown" };
-	const struct plan_row row = describe(p, r, i);
+	const struct plan_row row = read_plan_row(p, r, i);
 	enum plan_action a =
 	    plan_sandbox(&row, parse_presence(rows_text(r, i, "presence")));
 	struct err e = { 0 };
@@ -119,7 +119,7 @@ decide(struct pass *p, const struct rows *r, size_t i)
 		return;
 	if (p->dry_run)
 		printf("%s: %s\n", WORDS[a], rows_text(r, i, "id"));
-	else if (carry_out(p, a, r, i, &e) < 0)
+	else if (carry_out_action(p, a, r, i, &e) < 0)
 		pass_failed(p, "reconcile", &e);
 }
 
@@ -139,7 +139,7 @@ compare_sandboxes(struct pass *p, const json_t *seen)
 	}
 	p->scanned += (int64_t)json_array_size(seen);
 	for (i = 0; i < rows_count(r) && pass_has_time(p); i++)
-		decide(p, r, i);
+		settle_sandbox(p, r, i);
 	return i == rows_count(r);
 }
 

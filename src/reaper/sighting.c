@@ -4,7 +4,7 @@
 #include "common/mem.h"
 
 static int
-note(struct pass *p, const char *thing, int64_t seconds, bool *ripe,
+add_sighting(struct pass *p, const char *thing, int64_t seconds, bool *ripe,
     struct err *e)
 {
 	auto_rows struct rows *r = NULL;
@@ -21,13 +21,13 @@ note(struct pass *p, const char *thing, int64_t seconds, bool *ripe,
 int
 sighting_add(struct pass *p, const char *thing, bool *ripe, struct err *e)
 {
-	return note(p, thing, p->ctl->conf->sighting_seconds, ripe, e);
+	return add_sighting(p, thing, p->ctl->conf->sighting_seconds, ripe, e);
 }
 
 int
 sighting_again(struct pass *p, const char *thing, bool *before, struct err *e)
 {
-	return note(p, thing, 0, before, e);
+	return add_sighting(p, thing, 0, before, e);
 }
 
 int

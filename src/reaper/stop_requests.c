@@ -7,7 +7,7 @@
 #include "control/stop.h"
 #include "control/wave.h"
 
-struct due {
+struct stop_rule {
 	const char *part;
 	enum stmt due;
 	int64_t after; /* the statement's first parameter; < 0: it has none */
@@ -17,7 +17,8 @@ struct due {
 };
 
 static int
-find_due(struct pass *p, const struct due *w, struct rows **r, struct err *e)
+find_due(struct pass *p, const struct stop_rule *w, struct rows **r,
+    struct err *e)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
 	struct pass_number after = pass_number(w->after);
@@ -29,8 +30,8 @@ find_due(struct pass *p, const struct due *w, struct rows **r, struct err *e)
 
 /* Returns how many rows it changed; -1 when it failed. */
 static int64_t
-request_stop_batch(struct pass *p, const struct due *w, const struct rows *r,
-    struct err *e)
+request_stop_batch(struct pass *p, const struct stop_rule *w,
+    const struct rows *r, struct err *e)
 {
 	struct stop_subject who[WAVE_MAX];
 	size_t changed, n = rows_count(r);
@@ -47,7 +48,7 @@ request_stop_batch(struct pass *p, const struct due *w, const struct rows *r,
 }
 
 static void
-tell(const char *part, const struct rows *r)
+print_sessions(const char *part, const struct rows *r)
 {
 	for (size_t i = 0; i < rows_count(r); i++)
 		printf("%s: %s\n", part, rows_text(r, i, "session_id"));
@@ -58,7 +59,7 @@ tell(const char *part, const struct rows *r)
  * too: the next one would be the same.
  */
 static int64_t
-run(struct pass *p, const struct due *w)
+request_stops(struct pass *p, const struct stop_rule *w)
 {
 	int64_t all = 0, changed = 1;
 
@@ -72,7 +73,7 @@ run(struct pass *p, const struct due *w)
 		}
 		p->scanned += (int64_t)rows_count(r);
 		if (p->dry_run) {
-			tell(w->part, r);
+			print_sessions(w->part, r);
 			return 0;
 		}
 		if (rows_count(r) == 0)
@@ -89,8 +90,8 @@ run(struct pass *p, const struct due *w)
 void
 request_stop_orphans(struct pass *p)
 {
-	p->orphans += run(p,
-	    &(struct due){ "orphans", STMT_DUE_ORPHANS,
+	p->orphans += request_stops(p,
+	    &(struct stop_rule){ "orphans", STMT_DUE_ORPHANS,
 		p->ctl->conf->orphan_seconds, STOP_FAIL, "orphaned",
 		"it was initializing for too long" });
 }
@@ -98,8 +99,8 @@ request_stop_orphans(struct pass *p)
 void
 request_stop_expired(struct pass *p)
 {
-	run(p,
-	    &(struct due){ "expired", STMT_DUE_EXPIRED, -1, STOP_DELETE,
+	request_stops(p,
+	    &(struct stop_rule){ "expired", STMT_DUE_EXPIRED, -1, STOP_DELETE,
 		"session-delete", "expired" });
 }
 
@@ -107,24 +108,24 @@ request_stop_expired(struct pass *p)
 void
 request_stop_run_time(struct pass *p)
 {
-	p->slept += run(p,
-	    &(struct due){ "run_time", STMT_DUE_RUN_TIME, -1, STOP_SLEEP,
+	p->slept += request_stops(p,
+	    &(struct stop_rule){ "run_time", STMT_DUE_RUN_TIME, -1, STOP_SLEEP,
 		"too-old", "max_run_time" });
 }
 
 void
 request_stop_old(struct pass *p)
 {
-	p->old += run(p,
-	    &(struct due){ "old", STMT_DUE_OLD, p->ctl->conf->too_old_seconds,
-		STOP_SLEEP, "too-old", NULL });
+	p->old += request_stops(p,
+	    &(struct stop_rule){ "old", STMT_DUE_OLD,
+		p->ctl->conf->too_old_seconds, STOP_SLEEP, "too-old", NULL });
 }
 
 void
 request_stop_retention(struct pass *p)
 {
-	run(p,
-	    &(struct due){ "retention", STMT_DUE_RETENTION,
+	request_stops(p,
+	    &(struct stop_rule){ "retention", STMT_DUE_RETENTION,
 		p->ctl->conf->retention_days, STOP_DELETE, "session-delete",
 		"retention" });
 }
@@ -164,7 +165,7 @@ request_stop_lost_leases(struct pass *p)
 	}
 	p->scanned += (int64_t)rows_count(r);
 	if (p->dry_run)
-		tell("lost_leases", r);
+		print_sessions("lost_leases", r);
 	else if (rows_count(r) > 0 && stop_leases(p, r, &n, &e) < 0)
 		pass_failed(p, "lost_leases", &e);
 	p->orphans += n;

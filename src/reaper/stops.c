@@ -85,7 +85,7 @@ run_wave(struct pass *p, bool retries)
 }
 
 static void
-run_all(struct pass *p)
+run_waves(struct pass *p)
 {
 	int64_t whole = p->ctl->conf->reaper_pass_seconds * 1000, spent = 0;
 
@@ -145,6 +145,6 @@ stops_run(struct pass *p)
 		print_due(p);
 		return;
 	}
-	run_all(p);
+	run_waves(p);
 	warn_of_failing(p);
 }

@@ -27,7 +27,7 @@ session_of(const struct rows *r, size_t i)
 
 /* Runs one batch; what fails, and what is more, is for the next pass. */
 static void
-run(struct pass *p, const struct chore *c)
+run_chore(struct pass *p, const struct chore *c)
 {
 	struct pass_number limit = pass_number(p->ctl->conf->reaper_batch);
 	auto_rows struct rows *r = NULL;
@@ -64,7 +64,7 @@ finish_suspend(struct pass *p, const struct rows *r, size_t i, struct err *e)
 void
 upkeep_interrupts(struct pass *p)
 {
-	run(p,
+	run_chore(p,
 	    &(struct chore){ "interrupts", STMT_DUE_INTERRUPTS,
 		finish_interrupt });
 }
@@ -72,7 +72,7 @@ upkeep_interrupts(struct pass *p)
 void
 upkeep_suspends(struct pass *p)
 {
-	run(p,
+	run_chore(p,
 	    &(struct chore){ "suspends", STMT_DUE_SUSPENDS, finish_suspend });
 }
 

@@ -262,7 +262,7 @@ unit web/reply "nobody says when to try again" web/reply.c \
 # ---- the reaper and the command line
 
 reaper reaper/pass "a dry run makes its wishes" reaper/stop_requests.c \
-	'/tell\(w->part, r\);/{n;s/return 0;//}' \
+	'/print_sessions\(w->part, r\);/{n;s/return 0;//}' \
 	"a dry run changes nothing"
 reaper reaper/pass "a dry run stops" reaper/stops.c \
 	's/if \(p->dry_run\) \{/if (false) {/' \
