@@ -15,7 +15,7 @@
 enum { STALE_SECONDS = 20 * 60, LIST_MS = 2000, CLEAN_MS = 5000 };
 
 /* One search for stale workspaces. */
-struct clean {
+struct stale_search {
 	struct control *ctl;
 	const char *sandbox, *session; /* these need room */
 	struct workspace *seen;        /* owned */
@@ -45,7 +45,7 @@ needed_bytes(const struct conf *c)
 }
 
 static int64_t
-age_on_disk(const struct clean *k, const char *session)
+age_on_disk(const struct stale_search *k, const char *session)
 {
 	for (size_t i = 0; i < k->seen_count; i++)
 		if (str_equal(k->seen[i].session, session))
@@ -59,7 +59,7 @@ age_on_disk(const struct clean *k, const char *session)
  * the sandbox itself has no process left.
  */
 static bool
-is_dead(struct clean *k, const struct rows *r, size_t i, struct err *e)
+is_dead(struct stale_search *k, const struct rows *r, size_t i, struct err *e)
 {
 	const struct provider *p = &k->ctl->provider;
 	const char *sandbox = rows_text(r, i, "sandbox_id");
@@ -93,7 +93,8 @@ is_dead(struct clean *k, const struct rows *r, size_t i, struct err *e)
  * resumed: STMT_STALE_CLAIM rules that out before the files go.
  */
 static int
-remove_one(struct clean *k, const struct rows *r, size_t i, struct err *e)
+remove_if_stale(struct stale_search *k, const struct rows *r, size_t i,
+    struct err *e)
 {
 	const struct provider *p = &k->ctl->provider;
 	enum session_state state =
@@ -126,7 +127,7 @@ remove_one(struct clean *k, const struct rows *r, size_t i, struct err *e)
  * Reads the candidates.  A directory in this sandbox without a row is one, too.
  */
 static int
-find(struct clean *k, struct rows **r, struct err *e)
+read_candidates(struct stale_search *k, struct rows **r, struct err *e)
 {
 	const struct provider *p = &k->ctl->provider;
 	auto_buf struct buf names = { 0 };
@@ -147,10 +148,12 @@ find(struct clean *k, struct rows **r, struct err *e)
  * removed.
  */
 static void
-clean_up(struct control *ctl, const char *sandbox, const char *session,
-    int64_t deadline_ms)
+remove_stale_workspaces(struct control *ctl, const char *sandbox,
+    const char *session, int64_t deadline_ms)
 {
-	struct clean k = { .ctl = ctl, .sandbox = sandbox, .session = session };
+	struct stale_search k = { .ctl = ctl,
+		.sandbox = sandbox,
+		.session = session };
 	int64_t end = clock_ms() + CLEAN_MS;
 	auto_rows struct rows *r = NULL;
 	struct err e = { 0 };
@@ -158,12 +161,12 @@ clean_up(struct control *ctl, const char *sandbox, const char *session,
 
 	if (deadline_ms < end)
 		end = deadline_ms;
-	if (find(&k, &r, &e) < 0) {
+	if (read_candidates(&k, &r, &e) < 0) {
 		log_err(LOG_WARN, "stale_workspace", &e);
 	} else {
 		for (size_t i = 0; i < rows_count(r) && clock_left_ms(end) > 0;
 		     i++)
-			if (remove_one(&k, r, i, &e) < 0)
+			if (remove_if_stale(&k, r, i, &e) < 0)
 				log_err(LOG_WARN, "stale_workspace", &e);
 	}
 	free(k.seen);
@@ -184,7 +187,7 @@ capacity_admit(struct control *ctl, const char *sandbox, const char *session,
 		return -1;
 	if (has.room_bytes >= need)
 		return 0;
-	clean_up(ctl, sandbox, session, deadline_ms);
+	remove_stale_workspaces(ctl, sandbox, session, deadline_ms);
 	if (measure(ctl, sandbox, &has, e) < 0)
 		return -1;
 	if (has.room_bytes >= need)

@@ -66,11 +66,13 @@ control_check(const struct conf *conf, struct store *st, struct err *e)
 }
 
 static void
-copy(char *to, size_t size, const struct rows *r, size_t row, const char *col)
+copy_column(char *to, size_t size, const struct rows *r, size_t row,
+    const char *col)
 {
 	str_copy(to, size, rows_text(r, row, col));
 }
-#define COPY(member, col) copy(out->member, sizeof(out->member), r, row, col)
+#define COPY(member, col)                                                      \
+	copy_column(out->member, sizeof(out->member), r, row, col)
 
 void
 control_spec(const struct rows *r, size_t row, struct sandbox_spec *out)
@@ -185,10 +187,11 @@ row_target(const struct rows *r, size_t row)
 	struct agent_target t = { .generation =
 				      rows_int(r, row, "generation") };
 
-	copy(t.sandbox, sizeof(t.sandbox), r, row, "sandbox_id");
-	copy(t.incarnation, sizeof(t.incarnation), r, row, "incarnation");
-	copy(t.session, sizeof(t.session), r, row, "session_id");
-	copy(t.instance, sizeof(t.instance), r, row, "instance");
+	copy_column(t.sandbox, sizeof(t.sandbox), r, row, "sandbox_id");
+	copy_column(t.incarnation, sizeof(t.incarnation), r, row,
+	    "incarnation");
+	copy_column(t.session, sizeof(t.session), r, row, "session_id");
+	copy_column(t.instance, sizeof(t.instance), r, row, "instance");
 	return t;
 }
 

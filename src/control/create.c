@@ -51,7 +51,7 @@ struct placement {
 };
 
 static void
-place(const struct control *ctl, const struct principal *who,
+choose_sandbox(const struct control *ctl, const struct principal *who,
     const struct session_options *w, const char *id, struct placement *p)
 {
 	const struct sandbox_owner o = { .org = who->org,
@@ -89,7 +89,7 @@ add_setup(struct control *ctl, const struct session_options *w, const char *id,
  * same text of another tenant has another hash.
  */
 static json_t *
-digest(const struct principal *who, const char *what, const char *text)
+hash_secret(const struct principal *who, const char *what, const char *text)
 {
 	auto_free char *all = xasprintf("%s\n%s\n%s", who->tenant, what, text);
 	char hash[TOKEN_HASH_HEX_MAX];
@@ -111,8 +111,10 @@ add_comparison(const struct principal *who, const struct session_options *w,
 	    ? json_dumps(w->files, JSON_COMPACT | JSON_SORT_KEYS)
 	    : NULL;
 	json_t *made = json_pack("{s:o, s:o, s:o}", "files",
-	    files != NULL ? digest(who, "files", files) : json_null(), "setup",
-	    str_empty(w->setup) ? json_null() : digest(who, "setup", w->setup),
+	    files != NULL ? hash_secret(who, "files", files) : json_null(),
+	    "setup",
+	    str_empty(w->setup) ? json_null()
+				: hash_secret(who, "setup", w->setup),
 	    "snapshot", text_or_null(w->snapshot));
 	json_t *kept = json_object(), *v;
 	const char *key;
@@ -249,7 +251,7 @@ is_nameless(const struct session_options *w)
 
 /* Deletes a session that failed and that no client can name. */
 static void
-take_back(struct control *ctl, const char *id)
+delete_failed_create(struct control *ctl, const char *id)
 {
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = control_spec_text(
@@ -277,7 +279,7 @@ take_back(struct control *ctl, const char *id)
  * any other failure the same request may succeed the next time.
  */
 static int
-clean_up(struct control *ctl, const struct principal *who,
+clean_up_failed_start(struct control *ctl, const struct principal *who,
     const struct session_options *w, const char *id, const struct err *e)
 {
 	if (start_undecided(e)) {
@@ -288,7 +290,7 @@ clean_up(struct control *ctl, const struct principal *who,
 	if (start_setup_failed(e))
 		return -1;
 	if (is_nameless(w))
-		take_back(ctl, id);
+		delete_failed_create(ctl, id);
 	else
 		forget_key(ctl, who, w, id);
 	return -1;
@@ -347,7 +349,7 @@ register_session(struct control *ctl, const struct principal *who,
 	char fresh[ID_MAX];
 
 	id_random(fresh, ID_SESSION_LEN);
-	place(ctl, who, w, fresh, &p);
+	choose_sandbox(ctl, who, w, fresh, &p);
 	*isolated = p.isolated;
 	if (check_files(ctl, w, p.class_name, e) < 0)
 		return -1;
@@ -444,15 +446,15 @@ session_control_create(struct control *ctl, const struct principal *who,
 		if (launch_act(ctl, plan, alone, deadline_ms, e) == 0)
 			return 0;
 		if (!start_worth_retry(e))
-			return clean_up(ctl, who, w, id, e);
+			return clean_up_failed_start(ctl, who, w, id, e);
 		if (start_finish(ctl, id, who->tenant, deadline_ms, e) == 0)
 			return 0;
 		/* the client that put it to sleep knows it: keep it */
 		return e->code == CODE_START_STOPPED
 		    ? -1
-		    : clean_up(ctl, who, w, id, e);
+		    : clean_up_failed_start(ctl, who, w, id, e);
 	}
 	if (start_session(ctl, id, who->tenant, deadline_ms, e) == 0)
 		return 0;
-	return clean_up(ctl, who, w, id, e);
+	return clean_up_failed_start(ctl, who, w, id, e);
 }

@@ -16,7 +16,7 @@
 enum { ASK_MS = 4000, BETWEEN_LOOKS_US = 300 * 1000 };
 
 /* All sessions that have a cell on this host, and their use of the disk. */
-struct crowd {
+struct measured {
 	struct disk_user *user;
 	struct session_seen *who;      /* sandbox and session of each */
 	struct agent_disk_usage *last; /* last measurement of each */
@@ -24,10 +24,10 @@ struct crowd {
 	int64_t file_bytes; /* bytes an inode counts for; 0: not scarce */
 };
 
-#define auto_crowd __attribute__((cleanup(crowd_release)))
+#define auto_measured __attribute__((cleanup(measured_release)))
 
 static void
-crowd_release(struct crowd *c)
+measured_release(struct measured *c)
 {
 	free(c->user);
 	free(c->who);
@@ -72,7 +72,7 @@ disk_json(const struct control *ctl)
 
 /* A session's use of the scarce resource: bytes, or inodes counted as bytes. */
 static int64_t
-weight(const struct crowd *c, const struct agent_disk_usage *u)
+weight(const struct measured *c, const struct agent_disk_usage *u)
 {
 	if (c->file_bytes == 0)
 		return u->bytes;
@@ -80,13 +80,14 @@ weight(const struct crowd *c, const struct agent_disk_usage *u)
 }
 
 static bool
-is_whole(const struct crowd *c, const struct agent_disk_usage *u)
+is_whole(const struct measured *c, const struct agent_disk_usage *u)
 {
 	return u->whole && (c->file_bytes == 0 || u->files >= 0);
 }
 
 static void
-add(struct crowd *c, const char *sandbox, const struct agent_disk_usage *u)
+add_session(struct measured *c, const char *sandbox,
+    const struct agent_disk_usage *u)
 {
 	size_t i = c->count;
 
@@ -105,17 +106,18 @@ add(struct crowd *c, const char *sandbox, const struct agent_disk_usage *u)
 
 /* A sandbox reports only about its own sessions, whatever ids it claims. */
 static bool
-is_it(const struct session_seen *s, const char *sandbox, const char *session)
+is_same_session(const struct session_seen *s, const char *sandbox,
+    const char *session)
 {
 	return str_equal(s->session, session) && str_equal(s->sandbox, sandbox);
 }
 
 static void
-see(struct crowd *c, const char *sandbox, const struct agent_disk_usage *u,
-    bool again)
+update_session(struct measured *c, const char *sandbox,
+    const struct agent_disk_usage *u, bool again)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		if (!is_it(&c->who[i], sandbox, u->session))
+		if (!is_same_session(&c->who[i], sandbox, u->session))
 			continue;
 		c->user[i].now = weight(c, u);
 		c->user[i].whole = c->user[i].whole && is_whole(c, u);
@@ -123,7 +125,7 @@ see(struct crowd *c, const char *sandbox, const struct agent_disk_usage *u,
 		return;
 	}
 	if (!again)
-		add(c, sandbox, u);
+		add_session(c, sandbox, u);
 }
 
 /*
@@ -131,7 +133,8 @@ see(struct crowd *c, const char *sandbox, const struct agent_disk_usage *u,
  * the others are still measured.
  */
 static int
-look(struct control *ctl, struct crowd *c, bool again, struct err *e)
+measure_sessions(struct control *ctl, struct measured *c, bool again,
+    struct err *e)
 {
 	const struct provider *p = &ctl->provider;
 	auto_free struct sandbox_seen *boxes = NULL;
@@ -151,18 +154,20 @@ look(struct control *ctl, struct crowd *c, bool again, struct err *e)
 		if (!all[i].answered)
 			log_err(LOG_WARN, "disk_usage", &all[i].e);
 		for (size_t k = 0; all[i].answered && k < all[i].count; k++)
-			see(c, all[i].sandbox, &all[i].list[k], again);
+			update_session(c, all[i].sandbox, &all[i].list[k],
+			    again);
 		free(all[i].list);
 	}
 	return 0;
 }
 
 static void
-mark_frozen(struct crowd *c, const struct session_seen *f, size_t count)
+mark_frozen(struct measured *c, const struct session_seen *f, size_t count)
 {
 	for (size_t i = 0; i < c->count; i++)
 		for (size_t k = 0; k < count; k++)
-			if (is_it(&c->who[i], f[k].sandbox, f[k].session))
+			if (is_same_session(&c->who[i], f[k].sandbox,
+				f[k].session))
 				c->user[i].frozen = true;
 }
 
@@ -172,7 +177,7 @@ mark_frozen(struct crowd *c, const struct session_seen *f, size_t count)
  * the one that init reports, because the rows may be out of reach.
  */
 static void
-mark_over(struct crowd *c)
+mark_over(struct measured *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		int64_t sum = 0, limit = c->last[i].limit_mb << 20;
@@ -195,15 +200,17 @@ mark_over(struct crowd *c)
 /* ---- acting */
 
 static int
-look_twice(struct control *ctl, struct crowd *c, int64_t *before,
+measure_twice(struct control *ctl, struct measured *c, int64_t *before,
     int64_t *after, struct err *e)
 {
 	struct capacity first, second;
 
-	if (look(ctl, c, false, e) < 0 || measure(ctl, &first, e) < 0)
+	if (measure_sessions(ctl, c, false, e) < 0 ||
+	    measure(ctl, &first, e) < 0)
 		return -1;
 	usleep(BETWEEN_LOOKS_US);
-	if (measure(ctl, &second, e) < 0 || look(ctl, c, true, e) < 0)
+	if (measure(ctl, &second, e) < 0 ||
+	    measure_sessions(ctl, c, true, e) < 0)
 		return -1;
 	*before = first.room_bytes;
 	*after = second.room_bytes;
@@ -211,7 +218,7 @@ look_twice(struct control *ctl, struct crowd *c, int64_t *before,
 }
 
 static void
-log_frozen(const struct crowd *c, size_t i, const struct capacity *has)
+log_frozen(const struct measured *c, size_t i, const struct capacity *has)
 {
 	const struct agent_disk_usage *u = &c->last[i];
 
@@ -230,14 +237,14 @@ freeze_heaviest(struct control *ctl, const struct session_seen *f, size_t count,
     const struct capacity *was, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
-	auto_crowd struct crowd c = { 0 };
+	auto_measured struct measured c = { 0 };
 	struct capacity now;
 	int64_t before, after;
 	int heaviest;
 
 	if (was->room_bytes < was->free_bytes)
 		c.file_bytes = was->total_bytes / was->total_files;
-	if (look_twice(ctl, &c, &before, &after, e) < 0 ||
+	if (measure_twice(ctl, &c, &before, &after, e) < 0 ||
 	    measure(ctl, &now, e) < 0)
 		return -1;
 	if (now.room_bytes >= low_bytes(ctl))

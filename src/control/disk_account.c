@@ -18,7 +18,7 @@ enum { ASK_MS = 4000 };
  * else `count`.
  */
 static size_t
-who_is_over(const struct agent_disk_usage *u, size_t count, int64_t limit)
+find_over_limit(const struct agent_disk_usage *u, size_t count, int64_t limit)
 {
 	size_t largest = 0;
 	int64_t sum = 0;
@@ -32,7 +32,7 @@ who_is_over(const struct agent_disk_usage *u, size_t count, int64_t limit)
 }
 
 static int
-record(struct control *ctl, const char *sandbox,
+record_usage(struct control *ctl, const char *sandbox,
     const struct agent_disk_usage *u, bool over, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
@@ -68,9 +68,9 @@ account_one(struct control *ctl, const struct rows *r, size_t i, struct err *e)
 		rows_text(r, i, "incarnation"), clock_ms() + ASK_MS, &u, &count,
 		e) < 0)
 		return -1;
-	over = who_is_over(u, count, rows_int(r, i, "disk_mb") << 20);
+	over = find_over_limit(u, count, rows_int(r, i, "disk_mb") << 20);
 	for (size_t k = 0; k < count; k++)
-		if (record(ctl, sandbox, &u[k], k == over, e) < 0)
+		if (record_usage(ctl, sandbox, &u[k], k == over, e) < 0)
 			return -1;
 	return 0;
 }

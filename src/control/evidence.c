@@ -13,7 +13,7 @@
 #include "provider/provider.h"
 
 static void
-note(struct control *ctl, const struct launch *l, const char *what,
+add_disk_event(struct control *ctl, const struct launch *l, const char *what,
     const struct err *why)
 {
 	auto_free char *detail =
@@ -41,7 +41,7 @@ is_own_disk(struct control *ctl, const struct launch *l, const struct err *why)
 	    ctl->provider.ops->own_disk(&ctl->provider, l->sandbox.id))
 		return true;
 	log_err(LOG_ERROR, "disk_full", why);
-	note(ctl, l, "full", why);
+	add_disk_event(ctl, l, "full", why);
 	return false;
 }
 
@@ -61,7 +61,7 @@ failed_twice(struct control *ctl, const struct launch *l)
 }
 
 static bool
-convicts(struct control *ctl, const struct launch *l, const struct err *why)
+is_evidence(struct control *ctl, const struct launch *l, const struct err *why)
 {
 	if (why->code == CODE_NO_SPACE_LEFT) /* by errno: texts can be forged */
 		return is_own_disk(ctl, l, why);
@@ -78,11 +78,11 @@ evidence_weigh(struct control *ctl, const struct launch *l,
 	size_t sessions;
 	struct err e = { 0 };
 
-	if (!convicts(ctl, l, why))
+	if (!is_evidence(ctl, l, why))
 		return false;
 	log_line(LOG_ERROR, "sandbox_destroyed", "%s, because of: %s",
 	    l->sandbox.id, why->msg);
-	note(ctl, l, "sandbox_destroyed", why);
+	add_disk_event(ctl, l, "sandbox_destroyed", why);
 	CRASH_POINT("evidence.noted");
 	if (sandbox_control_condemn(ctl, l->sandbox.id, l->sandbox.incarnation,
 		&sessions, &e) < 0) {

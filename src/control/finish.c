@@ -12,7 +12,7 @@
 #include "control/sandbox_control.h"
 #include "provider/link/link.h"
 
-struct leaving {
+struct deletion {
 	char session[ID_MAX];
 	int64_t generation;
 	char sandbox[SANDBOX_ID_MAX];
@@ -23,7 +23,7 @@ struct leaving {
 
 /* Destroys the sandboxes that belong to one session, with their files. */
 static void
-end_sandboxes(struct control *ctl, struct leaving *all, size_t count)
+end_sandboxes(struct control *ctl, struct deletion *all, size_t count)
 {
 	auto_free struct sandbox_end *ends = xcalloc(count, sizeof(*ends));
 	size_t n = 0;
@@ -46,21 +46,21 @@ end_sandboxes(struct control *ctl, struct leaving *all, size_t count)
  * is invalid.
  */
 static bool
-must_be_left(struct leaving *l)
+must_skip(struct deletion *l)
 {
 	return l->why.kind != ERR_NONE ||
 	    sandbox_id_check(l->sandbox, &l->why) < 0;
 }
 
 static void
-drop_files(struct control *ctl, struct leaving *all, size_t count)
+drop_files(struct control *ctl, struct deletion *all, size_t count)
 {
 	const struct provider *p = &ctl->provider;
 
 	for (size_t i = 0; i < count; i++) {
-		struct leaving *l = &all[i];
+		struct deletion *l = &all[i];
 
-		if (sandbox_id_is_isolated(l->sandbox) || must_be_left(l))
+		if (sandbox_id_is_isolated(l->sandbox) || must_skip(l))
 			continue;
 		l->gone = p->ops->storage_drop(p, l->sandbox, l->session,
 			      &l->why) == 0;
@@ -70,7 +70,7 @@ drop_files(struct control *ctl, struct leaving *all, size_t count)
 }
 
 static void
-remove_sockets(struct control *ctl, const struct leaving *all, size_t count)
+remove_sockets(struct control *ctl, const struct deletion *all, size_t count)
 {
 	auto_free struct agent_life *lives = xcalloc(count, sizeof(*lives));
 	size_t n = 0;
@@ -88,8 +88,8 @@ remove_sockets(struct control *ctl, const struct leaving *all, size_t count)
  * now.
  */
 static int
-finish(struct control *ctl, struct leaving *all, size_t count, size_t *done,
-    struct err *e)
+complete_deletions(struct control *ctl, struct deletion *all, size_t count,
+    size_t *done, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	auto_free char *text = NULL;
@@ -119,7 +119,7 @@ int
 finish_delete(struct control *ctl, const char *session, bool *done,
     struct err *e)
 {
-	struct leaving one = { 0 };
+	struct deletion one = { 0 };
 	struct session_row s;
 	size_t n;
 	int rc;
@@ -138,7 +138,7 @@ finish_delete(struct control *ctl, const char *session, bool *done,
 	one.generation = s.generation;
 	if (control_lock(ctl, one.sandbox, e) < 0)
 		return -1;
-	rc = finish(ctl, &one, 1, &n, e);
+	rc = complete_deletions(ctl, &one, 1, &n, e);
 	control_unlock(ctl, one.sandbox);
 	if (rc == 0 && one.why.kind != ERR_NONE) {
 		*e = one.why;
@@ -149,7 +149,7 @@ finish_delete(struct control *ctl, const char *session, bool *done,
 }
 
 static json_t *
-read_due(const struct rows *r, struct leaving *all)
+read_due(const struct rows *r, struct deletion *all)
 {
 	json_t *boxes = json_array();
 
@@ -170,7 +170,7 @@ finish_due(struct control *ctl, int64_t limit, json_t *left,
     struct finish_count *n, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
-	auto_free struct leaving *all = NULL;
+	auto_free struct deletion *all = NULL;
 	auto_free char *names = json_text(left);
 	auto_json json_t *boxes = NULL;
 	char text[24];
@@ -184,7 +184,7 @@ finish_due(struct control *ctl, int64_t limit, json_t *left,
 	n->found = rows_count(r);
 	all = xcalloc(n->found + 1, sizeof(*all));
 	boxes = read_due(r, all);
-	rc = finish(ctl, all, n->found, &n->done, e);
+	rc = complete_deletions(ctl, all, n->found, &n->done, e);
 	control_unlock_all(ctl, boxes);
 	for (size_t i = 0; i < n->found; i++) {
 		if (!all[i].gone)

@@ -14,7 +14,8 @@
 enum { INTERRUPT_MS = 12000 };
 
 static int
-refuse(struct control *ctl, const char *id, const char *tenant, struct err *e)
+refuse_not_ready(struct control *ctl, const char *id, const char *tenant,
+    struct err *e)
 {
 	struct session_row s;
 
@@ -27,8 +28,8 @@ refuse(struct control *ctl, const char *id, const char *tenant, struct err *e)
 }
 
 static int
-act(struct control *ctl, const char *id, const char *interrupt_id,
-    int64_t age_ms, int64_t *count, struct err *e)
+interrupt_and_record(struct control *ctl, const char *id,
+    const char *interrupt_id, int64_t age_ms, int64_t *count, struct err *e)
 {
 	auto_free char *detail = NULL;
 	struct session_row s;
@@ -62,9 +63,9 @@ interrupt_session(struct control *ctl, const char *id, const char *tenant,
 		tenant, interrupt_id, ctl->trace, control_actor(ctl)) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return refuse(ctl, id, tenant, e);
+		return refuse_not_ready(ctl, id, tenant, e);
 	CRASH_POINT("interrupt.intent");
-	if (act(ctl, id, interrupt_id, 0, count, e) < 0) {
+	if (interrupt_and_record(ctl, id, interrupt_id, 0, count, e) < 0) {
 		if (e->kind != ERR_UNAVAILABLE)
 			return -1;
 		if (e->code == CODE_OTHER_HOST) {
@@ -89,7 +90,7 @@ interrupt_session_shell(struct control *ctl, const char *id, const char *tenant,
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
 	if (s.state != SESSION_READY || s.lease != LEASE_OWNS_WRAPPER)
-		return refuse(ctl, id, tenant, e);
+		return refuse_not_ready(ctl, id, tenant, e);
 	if (control_must_be_here(ctl, &s, e) < 0)
 		return -1;
 	t = control_target(&s);
@@ -117,5 +118,5 @@ interrupt_finish(struct control *ctl, const char *id, const char *interrupt_id,
 		return STORE_RUN(ctl->store, STMT_SESSION_INTERRUPT_END, NULL,
 		    e, id, interrupt_id, ctl->trace, control_actor(ctl),
 		    "{\"over\": true}");
-	return act(ctl, id, interrupt_id, age_ms, &count, e);
+	return interrupt_and_record(ctl, id, interrupt_id, age_ms, &count, e);
 }

@@ -147,7 +147,8 @@ launch_write_files(struct control *ctl, const struct launch *l,
  * because its create allowed that.  Its row records that it did.
  */
 static bool
-does_without(struct control *ctl, const struct launch *l, const struct err *e)
+may_start_empty(struct control *ctl, const struct launch *l,
+    const struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = NULL;
@@ -189,7 +190,7 @@ have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
 		&l->from, deadline_ms, e) < 0) {
 		if (e->code == CODE_SNAPSHOT_LOST)
 			snapshot_missed(ctl, &l->from);
-		if (!does_without(ctl, l, e))
+		if (!may_start_empty(ctl, l, e))
 			return -1;
 		*e = (struct err){ 0 };
 		l->from.id[0] = '\0';
@@ -274,7 +275,8 @@ workspace_how(const struct launch *l)
  * Begins a step, and notes whether it has time enough to be judged by its end.
  */
 static void
-enter(struct launch *l, const char *step, const char *how, int64_t deadline_ms)
+enter_step(struct launch *l, const char *step, const char *how,
+    int64_t deadline_ms)
 {
 	steps_enter(&l->steps, step, how);
 	l->hurried = clock_left_ms(deadline_ms) < LAUNCH_FAIR_MS;
@@ -292,19 +294,19 @@ bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	bool creating = state_sandbox_parse(rows_text(plan, 0,
 			    "sandbox_state")) == SANDBOX_CREATING;
 
-	enter(l, "workspace", NULL, deadline_ms);
+	enter_step(l, "workspace", NULL, deadline_ms);
 	if (have_storage(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	steps_tell(&l->steps, workspace_how(l));
 	CRASH_POINT("launch.storage");
-	enter(l, "sandbox", creating ? "started" : "reused", deadline_ms);
+	enter_step(l, "sandbox", creating ? "started" : "reused", deadline_ms);
 	if (creating && p->ops->ensure(p, &l->sandbox, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("launch.sandbox");
-	enter(l, "admission", "admitted", deadline_ms);
+	enter_step(l, "admission", "admitted", deadline_ms);
 	if (launch_admit(ctl, l, deadline_ms, e) < 0)
 		return -1;
-	enter(l, "wrapper", "launched", deadline_ms);
+	enter_step(l, "wrapper", "launched", deadline_ms);
 	if (agent_launch(p, &l->sandbox, &l->target, &l->agent, deadline_ms,
 		e) < 0)
 		return -1;
@@ -321,7 +323,7 @@ bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 static int
 prove(struct control *ctl, struct launch *l, int64_t deadline_ms, struct err *e)
 {
-	enter(l, "ready", "proved", deadline_ms);
+	enter_step(l, "ready", "proved", deadline_ms);
 	if (agent_prove(&ctl->provider, &l->target, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("launch.proved");

@@ -36,7 +36,7 @@ launch_given_forget(struct launch_given *f)
 }
 
 static int
-bring_env(struct control *ctl, const struct agent_target *t, const char *sealed,
+send_env(struct control *ctl, const struct agent_target *t, const char *sealed,
     struct err *e)
 {
 	auto_json json_t *env = NULL;
@@ -50,7 +50,7 @@ bring_env(struct control *ctl, const struct agent_target *t, const char *sealed,
 
 /* Reads the row again and replaces *f. */
 static int
-read_newest(struct control *ctl, const char *session, struct launch_given *f,
+reread_row(struct control *ctl, const char *session, struct launch_given *f,
     struct err *e)
 {
 	auto_rows struct rows *r = NULL;
@@ -68,7 +68,7 @@ read_newest(struct control *ctl, const char *session, struct launch_given *f,
  * each time: equal ciphertext means an unchanged row.
  */
 static void
-bring_env_of(struct control *ctl, const struct agent_target *t,
+send_changed_env(struct control *ctl, const struct agent_target *t,
     const struct launch_given *given, const struct rows *now)
 {
 	struct launch_given had = { .env_sealed = xstrdup(given->env_sealed) };
@@ -78,12 +78,12 @@ bring_env_of(struct control *ctl, const struct agent_target *t,
 	launch_given_read(now, &wanted);
 	for (int i = 0;
 	     i < ROUNDS && !str_equal(had.env_sealed, wanted.env_sealed); i++) {
-		if (bring_env(ctl, t, wanted.env_sealed, &e) < 0)
+		if (send_env(ctl, t, wanted.env_sealed, &e) < 0)
 			log_err(LOG_WARN, "launch_diff_env", &e);
 		launch_given_release(&had);
 		had = wanted;
 		wanted = (struct launch_given){ 0 };
-		if (read_newest(ctl, t->session, &wanted, &e) < 0) {
+		if (reread_row(ctl, t->session, &wanted, &e) < 0) {
 			log_err(LOG_WARN, "launch_diff", &e);
 			break;
 		}
@@ -98,7 +98,7 @@ launch_diff_send(struct control *ctl, const struct agent_target *t,
 {
 	CRASH_POINT("launch_diff.send");
 	if (given->env_sealed != NULL)
-		bring_env_of(ctl, t, given, now);
+		send_changed_env(ctl, t, given, now);
 	if (rows_bool(now, 0, "has_ports"))
 		relay_settle_session(ctl, t->session, given->unknown);
 }

@@ -58,7 +58,8 @@ outcome_note_steps(struct control *ctl, const struct launch *l,
  * idempotency key.  False: a client knows the session already.
  */
 static bool
-take_back(struct control *ctl, const struct launch *l, const struct err *e)
+delete_refused_create(struct control *ctl, const struct launch *l,
+    const struct err *e)
 {
 	const char *session = l->target.session;
 	auto_rows struct rows *r = NULL;
@@ -132,7 +133,8 @@ outcome_failed(struct control *ctl, const struct launch *l, bool condemned,
 	CRASH_POINT("start.failed");
 	if (e->kind == ERR_NO_SPACE)
 		e->code = CODE_INSUFFICIENT_STORAGE; /* callers see one code */
-	if (e->kind == ERR_NO_SPACE && l->first && take_back(ctl, l, e))
+	if (e->kind == ERR_NO_SPACE && l->first &&
+	    delete_refused_create(ctl, l, e))
 		return -1;
 	if (condemned) { /* the rows of its sessions say so, this one's too */
 		outcome_note_steps(ctl, l, e);

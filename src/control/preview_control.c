@@ -59,7 +59,7 @@ preview_token(const struct control *ctl, const char *id, int64_t port,
 }
 
 static int
-take_json(const struct rows *r, json_t **out, struct err *e)
+parse_port_json(const struct rows *r, json_t **out, struct err *e)
 {
 	const char *text = rows_text(r, 0, "json");
 
@@ -81,13 +81,13 @@ begin_token(struct control *ctl, const char *id, const char *tenant,
 
 /* Whether the session is over, so that no port of it can be exposed. */
 static bool
-ends(const struct session_row *s)
+is_over(const struct session_row *s)
 {
 	return state_session_ends(s->state) || s->state == SESSION_LOST;
 }
 
 static int
-say_ending(const struct session_row *s, struct err *e)
+refuse_over(const struct session_row *s, struct err *e)
 {
 	if (control_must_live(s->state, e) < 0)
 		return -1;
@@ -119,13 +119,13 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 		options->base_url) < 0)
 		return -1;
 	if (rows_count(r) == 0)
-		return options->only_new && !ends(&s)
+		return options->only_new && !is_over(&s)
 		    ? err_set(e, ERR_CONFLICT, CODE_PORT_ALREADY_EXPOSED,
 			  "port %" PRId64 " is already exposed", options->port)
-		    : say_ending(&s, e);
+		    : refuse_over(&s, e);
 	CRASH_POINT("expose.intent");
 	*created = rows_bool(r, 0, "created");
-	if (take_json(r, out, e) < 0)
+	if (parse_port_json(r, out, e) < 0)
 		return -1;
 	if (relay_settle_port(ctl, id, options->port, &left, e) == 0)
 		return 0;
@@ -152,13 +152,13 @@ preview_rotate(struct control *ctl, const char *id, const char *tenant,
 	if (STORE_RUN(ctl->store, STMT_PORT_ROTATE, &r, e, id, tenant, text,
 		t.hash, t.sealed.data) < 0)
 		return -1;
-	if (rows_count(r) == 0 && ends(&s))
-		return say_ending(&s, e);
+	if (rows_count(r) == 0 && is_over(&s))
+		return refuse_over(&s, e);
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_PORT_NOT_EXPOSED,
 		    "port %" PRId64 " is not exposed", port);
 	CRASH_POINT("rotate.intent");
-	if (take_json(r, out, e) < 0)
+	if (parse_port_json(r, out, e) < 0)
 		return -1;
 	return relay_settle_port(ctl, id, port, &left, e);
 }

@@ -41,7 +41,7 @@ read_relay(const struct control *ctl, const struct rows *r, size_t i,
 }
 
 static int
-look(struct control *ctl, const char *id, int64_t port, struct relay *out,
+read_port(struct control *ctl, const char *id, int64_t port, struct relay *out,
     bool *there, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
@@ -118,7 +118,7 @@ write_settled(struct control *ctl, const struct relay *y, bool *done,
 
 /* Leaves the change pending in the row, for a later worker or the reaper. */
 static int
-put_off(const struct relay *y, bool *left)
+leave_pending(const struct relay *y, bool *left)
 {
 	*left = y->pending;
 	return 0;
@@ -136,7 +136,7 @@ settle_once(struct control *ctl, const struct relay *y, bool anyway, bool *left,
 		return 0; /* the next launch brings what the row says */
 	if (!y->stopped) {
 		if (!y->listens || !y->here)
-			return put_off(y, left);
+			return leave_pending(y, left);
 		if (!y->pending && !anyway &&
 		    agent_exposes(&ctl->provider, &y->target, y->port, false))
 			return 0;
@@ -145,7 +145,7 @@ settle_once(struct control *ctl, const struct relay *y, bool anyway, bool *left,
 				return 1;
 			/* the wrapper reads the message after its thaw */
 			if (y->suspended && e->code == CODE_TIMED_OUT)
-				return put_off(y, left);
+				return leave_pending(y, left);
 			return -1;
 		}
 		CRASH_POINT("relay.told");
@@ -161,7 +161,7 @@ settle_once(struct control *ctl, const struct relay *y, bool anyway, bool *left,
  * is read again, and the relay gets what it says now.
  */
 static int
-settle(struct control *ctl, struct relay *y, bool anyway, bool *left,
+settle_in_rounds(struct control *ctl, struct relay *y, bool anyway, bool *left,
     struct err *e)
 {
 	int64_t port = y->port;
@@ -175,7 +175,7 @@ settle(struct control *ctl, struct relay *y, bool anyway, bool *left,
 			*e = why;
 		if (rc <= 0)
 			return rc;
-		if (look(ctl, y->target.session, port, y, &there, e) < 0)
+		if (read_port(ctl, y->target.session, port, y, &there, e) < 0)
 			return -1;
 		if (!there)
 			return 0;
@@ -192,9 +192,9 @@ relay_settle_port(struct control *ctl, const char *id, int64_t port, bool *left,
 	bool there;
 
 	*left = false;
-	if (look(ctl, id, port, &y, &there, e) < 0)
+	if (read_port(ctl, id, port, &y, &there, e) < 0)
 		return -1;
-	return there ? settle(ctl, &y, false, left, e) : 0;
+	return there ? settle_in_rounds(ctl, &y, false, left, e) : 0;
 }
 
 int
@@ -203,14 +203,14 @@ relay_repair(struct control *ctl, const char *id, int64_t port, struct err *e)
 	struct relay y;
 	bool there, left;
 
-	if (look(ctl, id, port, &y, &there, e) < 0)
+	if (read_port(ctl, id, port, &y, &there, e) < 0)
 		return -1;
 	/* a relay with a full backlog is alive: a new socket would drop it */
 	if (!there ||
 	    (!y.pending &&
 		agent_exposes(&ctl->provider, &y.target, port, true)))
 		return 0;
-	return settle(ctl, &y, true, &left, e);
+	return settle_in_rounds(ctl, &y, true, &left, e);
 }
 
 /* Best effort: what fails stays pending. */
@@ -229,7 +229,7 @@ relay_settle_session(struct control *ctl, const char *id, bool anyway)
 		bool left;
 
 		read_relay(ctl, r, i, &y);
-		if (settle(ctl, &y, anyway, &left, &e) < 0) {
+		if (settle_in_rounds(ctl, &y, anyway, &left, &e) < 0) {
 			/* each further port would cost as much time */
 			log_err(LOG_WARN, "relay", &e);
 			return;
@@ -249,7 +249,7 @@ relay_settle_row(struct control *ctl, const struct rows *r, size_t i,
 	read_relay(ctl, r, i, &y);
 	snprintf(port, sizeof(port), "%" PRId64, y.port);
 	snprintf(order, sizeof(order), "%" PRId64, y.order);
-	if (settle(ctl, &y, true, &left, e) == 0)
+	if (settle_in_rounds(ctl, &y, true, &left, e) == 0)
 		return 0;
 	/* note the try: other ports come first the next time */
 	if (STORE_RUN(ctl->store, STMT_PORT_TRIED, NULL, &ignored,

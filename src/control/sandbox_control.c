@@ -12,7 +12,7 @@ enum { END_SECONDS = 15 };
 
 /* Whether the rows name the sandbox `id`. */
 static bool
-is_in(const struct rows *r, const char *id)
+has_sandbox(const struct rows *r, const char *id)
 {
 	for (size_t i = 0; i < rows_count(r); i++)
 		if (str_equal(rows_text(r, i, "id"), id))
@@ -21,7 +21,7 @@ is_in(const struct rows *r, const char *id)
 }
 
 static json_t *
-names(const struct sandbox_end *all, size_t count, bool only_done)
+list_ids(const struct sandbox_end *all, size_t count, bool only_done)
 {
 	json_t *list = json_array();
 
@@ -44,23 +44,23 @@ fail_all(struct sandbox_end *all, size_t count, const struct err *why)
 
 /* Intent: the statement grants the sandboxes that no session needs. */
 static int
-grant(struct control *ctl, struct sandbox_end *all, size_t count, bool destroy,
-    struct err *e)
+write_intent(struct control *ctl, struct sandbox_end *all, size_t count,
+    bool destroy, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
-	auto_free char *text = control_spec_text(names(all, count, false));
+	auto_free char *text = control_spec_text(list_ids(all, count, false));
 
 	if (STORE_RUN(ctl->store, STMT_SANDBOXES_RETIRE, &r, e, text,
 		destroy ? "true" : "false", "30") < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++)
-		all[i].done = is_in(r, all[i].id);
+		all[i].done = has_sandbox(r, all[i].id);
 	CRASH_POINT("retire.granted");
 	return 0;
 }
 
 static void
-effect(struct control *ctl, struct sandbox_end *s, bool destroy)
+end_one(struct control *ctl, struct sandbox_end *s, bool destroy)
 {
 	const struct provider *p = &ctl->provider;
 	size_t sessions;
@@ -114,16 +114,16 @@ sandbox_control_end_all(struct control *ctl, struct sandbox_end *all,
 
 	if (count == 0)
 		return;
-	if (grant(ctl, all, count, destroy, &e) < 0) {
+	if (write_intent(ctl, all, count, destroy, &e) < 0) {
 		fail_all(all, count, &e);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (all[i].done)
-			effect(ctl, &all[i], destroy);
+			end_one(ctl, &all[i], destroy);
 	CRASH_POINT("retire.done");
 	note_failures(ctl, all, count);
-	text = control_spec_text(names(all, count, true));
+	text = control_spec_text(list_ids(all, count, true));
 	if (destroy &&
 	    STORE_RUN(ctl->store, STMT_SANDBOXES_SETTLE, NULL, &e, text,
 		"absent") < 0)
@@ -153,7 +153,7 @@ lock_all(struct control *ctl, struct sandbox_end *all, size_t *count,
 		return -1;
 	/* to the front of `all`: the caller reads all of them afterwards */
 	for (size_t i = 0; i < *count; i++)
-		if (is_in(r, all[i].id)) {
+		if (has_sandbox(r, all[i].id)) {
 			struct sandbox_end s = all[kept];
 
 			all[kept++] = all[i];
@@ -246,7 +246,7 @@ put_all_to_sleep(struct control *ctl, const char *id, const char *incarnation,
  * the next look finds the sandbox down and goes on.
  */
 static int
-end_all(struct control *ctl, const char *id, const char *incarnation,
+end_incarnation(struct control *ctl, const char *id, const char *incarnation,
     const char *why, size_t *sessions, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
@@ -271,12 +271,14 @@ int
 sandbox_control_gone(struct control *ctl, const char *id,
     const char *incarnation, size_t *sessions, struct err *e)
 {
-	return end_all(ctl, id, incarnation, "sandbox_gone", sessions, e);
+	return end_incarnation(ctl, id, incarnation, "sandbox_gone", sessions,
+	    e);
 }
 
 int
 sandbox_control_condemn(struct control *ctl, const char *id,
     const char *incarnation, size_t *sessions, struct err *e)
 {
-	return end_all(ctl, id, incarnation, "sandbox_destroyed", sessions, e);
+	return end_incarnation(ctl, id, incarnation, "sandbox_destroyed",
+	    sessions, e);
 }

@@ -108,7 +108,7 @@ change_spec(struct control *ctl, const json_t *env)
 
 /* One try.  *done: no other writer changed it between read and write. */
 static int
-put_env(struct control *ctl, const char *id, const char *tenant,
+try_put_env(struct control *ctl, const char *id, const char *tenant,
     const json_t *env, bool *done, struct err *e)
 {
 	auto_rows struct rows *r = NULL, *written = NULL;
@@ -152,7 +152,7 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 	bool done = false;
 
 	for (int i = 0; i < ENV_TRIES && !done; i++)
-		if (put_env(ctl, id, tenant, env, &done, e) < 0)
+		if (try_put_env(ctl, id, tenant, env, &done, e) < 0)
 			return -1;
 	if (!done)
 		return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,

@@ -40,7 +40,7 @@ record_output(struct control *ctl, const struct launch *l, int64_t from,
 
 /* Says why the wrapper did not answer: the session may have been stopped. */
 static int
-explain(struct control *ctl, const struct launch *l, struct err *e)
+explain_silence(struct control *ctl, const struct launch *l, struct err *e)
 {
 	struct session_row s;
 	struct err ignored = { 0 };
@@ -54,8 +54,8 @@ explain(struct control *ctl, const struct launch *l, struct err *e)
 }
 
 static int
-settle(struct control *ctl, const struct launch *l, const struct agent_setup *s,
-    struct err *e)
+record_end(struct control *ctl, const struct launch *l,
+    const struct agent_setup *s, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec =
@@ -84,7 +84,7 @@ settle(struct control *ctl, const struct launch *l, const struct agent_setup *s,
 
 /* Asks the wrapper once, and records new output. */
 static int
-listen(struct control *ctl, const struct launch *l, struct agent_setup *s,
+ask_once(struct control *ctl, const struct launch *l, struct agent_setup *s,
     int64_t deadline_ms, struct err *e)
 {
 	int64_t from = s->offset, left = clock_left_ms(deadline_ms);
@@ -95,7 +95,7 @@ listen(struct control *ctl, const struct launch *l, struct agent_setup *s,
 	patience_ms = ctl->try_setup ? left : s->wait_ms + ANSWER_MS;
 	if (agent_setup(&ctl->provider, &l->target, s, clock_ms() + patience_ms,
 		e) < 0)
-		return explain(ctl, l, e);
+		return explain_silence(ctl, l, e);
 	CRASH_POINT("setup.heard");
 	if (s->done || s->offset == from)
 		return 0;
@@ -115,12 +115,12 @@ setup_run(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	while (rc == 0 && !s.done && more) {
 		int64_t from = s.offset;
 
-		rc = listen(ctl, l, &s, deadline_ms, e);
+		rc = ask_once(ctl, l, &s, deadline_ms, e);
 		more = clock_ms() < deadline_ms &&
 		    (s.offset > from || !ctl->try_setup);
 	}
 	if (rc == 0)
-		rc = s.done ? settle(ctl, l, &s, e)
+		rc = s.done ? record_end(ctl, l, &s, e)
 			    : err_set(e, ERR_BUSY, CODE_SETUP_RUNNING,
 				  "the session's setup is running");
 	free(s.output);

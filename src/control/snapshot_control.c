@@ -23,7 +23,7 @@ enum {
 
 /* Makes the session ready: one that sleeps is woken as by any call. */
 static int
-have_ready(struct control *ctl, const char *session, const char *tenant,
+make_ready(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct session_row *s, struct err *e)
 {
 	int64_t at_least = clock_ms() + START_MS;
@@ -94,7 +94,7 @@ record_outcome(struct control *ctl, const char *id, json_t *outcome,
 }
 
 static int
-give_up(struct control *ctl, const struct snapshot_ref *ref,
+record_and_drop(struct control *ctl, const struct snapshot_ref *ref,
     const struct err *why, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
@@ -116,8 +116,8 @@ give_up(struct control *ctl, const struct snapshot_ref *ref,
  * records the outcome.
  */
 static int
-settle(struct control *ctl, const struct snapshot_ref *ref, bool overdue,
-    struct snapshot_seen *seen, struct err *e)
+settle_snapshot(struct control *ctl, const struct snapshot_ref *ref,
+    bool overdue, struct snapshot_seen *seen, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
 	bool applied;
@@ -149,7 +149,7 @@ settle(struct control *ctl, const struct snapshot_ref *ref, bool overdue,
 		break;
 	}
 	log_err(LOG_WARN, "snapshot_failed", &seen->why);
-	return give_up(ctl, ref, &seen->why, e);
+	return record_and_drop(ctl, ref, &seen->why, e);
 }
 
 int
@@ -160,7 +160,7 @@ snapshot_settle(struct control *ctl, const char *tenant, const char *id,
 	struct snapshot_ref ref;
 
 	snapshot_of(tenant, id, &ref);
-	return settle(ctl, &ref, overdue, &seen, e);
+	return settle_snapshot(ctl, &ref, overdue, &seen, e);
 }
 
 /* ---- one whose files are gone */
@@ -201,7 +201,7 @@ record_failure(struct control *ctl, const struct snapshot_ref *ref,
 
 	if (e->kind == ERR_INTERNAL || e->kind == ERR_BAD_GATEWAY)
 		log_err(LOG_WARN, "snapshot_failed", e);
-	if (give_up(ctl, ref, e, &why) < 0)
+	if (record_and_drop(ctl, ref, e, &why) < 0)
 		log_err(LOG_WARN, "snapshot_settle", &why);
 	return name_failure(e);
 }
@@ -220,7 +220,7 @@ snapshot_create(struct control *ctl, const char *session, const char *tenant,
 
 	id_random(id, ID_SESSION_LEN);
 	snapshot_of(tenant, id, &ref);
-	if (have_ready(ctl, session, tenant, deadline_ms, &s, e) < 0 ||
+	if (make_ready(ctl, session, tenant, deadline_ms, &s, e) < 0 ||
 	    room_for(ctl, &s, deadline_ms, &most.bytes, e) < 0 ||
 	    record_intent(ctl, &s, name, id, &most, e) < 0)
 		return -1;
@@ -228,7 +228,7 @@ snapshot_create(struct control *ctl, const char *session, const char *tenant,
 	if (p->ops->snapshot_take(p, &ref, &t, &most, deadline_ms, e) < 0)
 		return record_failure(ctl, &ref, e);
 	CRASH_POINT("snapshot.taken");
-	if (settle(ctl, &ref, false, &seen, e) < 0)
+	if (settle_snapshot(ctl, &ref, false, &seen, e) < 0)
 		return -1;
 	if (seen.presence != SNAPSHOT_BROKEN)
 		return 0;

@@ -151,7 +151,7 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 
 /* Whether the wrapper says that work is running; no answer counts as no. */
 static bool
-is_hot(struct control *ctl, const struct session_row *s)
+is_working(struct control *ctl, const struct session_row *s)
 {
 	struct err ignored = { 0 };
 	struct agent_status st;
@@ -215,7 +215,7 @@ resume_suspended(struct control *ctl, const struct session_row *s,
 }
 
 static void
-keep_steps(struct launch *l)
+enter_reused_steps(struct launch *l)
 {
 	static const char *const KEPT[] = { "workspace", "sandbox", "admission",
 		"wrapper" };
@@ -274,7 +274,7 @@ finish_begun_start(struct control *ctl, const struct session_row *s,
 	if (ctl->try_setup && l.setup != NULL && soon_ms < deadline_ms)
 		deadline_ms = soon_ms;
 	launch_given_forget(&l.given);
-	keep_steps(&l);
+	enter_reused_steps(&l);
 	if (write_files_and_complete(ctl, &l, deadline_ms, e) == 0)
 		return 0;
 	/* after any other error the next look may find it in order */
@@ -305,7 +305,7 @@ prove_warm(struct control *ctl, struct launch *l, int64_t deadline_ms,
  * deadline cut short proves nothing.
  */
 static bool
-is_guilty(const struct launch *l, const struct err *e)
+counts_against_wrapper(const struct launch *l, const struct err *e)
 {
 	return !l->hurried || e->code != CODE_TIMED_OUT;
 }
@@ -320,14 +320,14 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 {
 	struct launch l = { .sandbox = s->sandbox,
 		.target = control_target(s) };
-	bool warm = s->state == SESSION_READY, hot = is_hot(ctl, s);
+	bool warm = s->state == SESSION_READY, working = is_working(ctl, s);
 
 	if (!warm && !s->suspended)
 		return finish_begun_start(ctl, s, deadline_ms, e);
-	if (hot)
+	if (working)
 		return 0; /* nothing is started: no steps */
 	if (!warm) {
-		keep_steps(&l);
+		enter_reused_steps(&l);
 		steps_enter(&l.steps, "ready", "proved");
 		return resume_suspended(ctl, s, &l, e);
 	}
@@ -336,7 +336,7 @@ reuse(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	steps_enter(&l.steps, "ready", "proved");
 	if (prove_warm(ctl, &l, deadline_ms, e) < 0) {
 		outcome_note_steps(ctl, &l, e);
-		return is_guilty(&l, e)
+		return counts_against_wrapper(&l, e)
 		    ? invalidate(ctl, s, e)
 		    : err_set(e, ERR_BUSY, CODE_BEING_STARTED,
 			  "the wrapper has not answered yet");
@@ -366,7 +366,7 @@ refuse_until_gone(struct control *ctl, const struct session_row *s,
  * its way must not arrive after the next generation was allocated.
  */
 static int
-make_final(struct control *ctl, const struct session_row *s, struct err *e)
+seal_absent(struct control *ctl, const struct session_row *s, struct err *e)
 {
 	bool absent;
 
@@ -396,7 +396,7 @@ look_under_lock(struct control *ctl, const struct session_row *s,
 		return -1;
 	*sight = discover(ctl, s, &down, e);
 	if (*sight == SIGHT_ABSENT && !down)
-		rc = make_final(ctl, s, e);
+		rc = seal_absent(ctl, s, e);
 	CRASH_POINT("look.looked");
 	if (down && discover_row_runs(s)) {
 		rc = sandbox_control_gone(ctl, s->sandbox.id,
@@ -468,7 +468,7 @@ was_stopped(const struct session_row *s, bool only_unfinished, int64_t first)
 }
 
 static int
-bring_up(struct control *ctl, const char *session, const char *tenant,
+try_to_start(struct control *ctl, const char *session, const char *tenant,
     bool only_unfinished, int64_t deadline_ms, struct err *e)
 {
 	int64_t first = INT64_MAX;
@@ -501,14 +501,14 @@ int
 start_session(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct err *e)
 {
-	return bring_up(ctl, session, tenant, false, deadline_ms, e);
+	return try_to_start(ctl, session, tenant, false, deadline_ms, e);
 }
 
 int
 start_finish(struct control *ctl, const char *session, const char *tenant,
     int64_t deadline_ms, struct err *e)
 {
-	return bring_up(ctl, session, tenant, true, deadline_ms, e);
+	return try_to_start(ctl, session, tenant, true, deadline_ms, e);
 }
 
 bool

@@ -100,7 +100,7 @@ stop_attempt_by(struct control *ctl, const struct session_row *s,
  * due yet.  *until_ms is lowered to the time when it is due.
  */
 static bool
-is_anothers(const struct session_row *s, int64_t *until_ms)
+must_wait(const struct session_row *s, int64_t *until_ms)
 {
 	int64_t due_ms = clock_ms() + s->stop_due_ms;
 
@@ -114,8 +114,8 @@ is_anothers(const struct session_row *s, int64_t *until_ms)
 }
 
 static int
-follow(struct control *ctl, const char *session, int64_t deadline_ms,
-    struct err *e)
+wait_while_stopping(struct control *ctl, const char *session,
+    int64_t deadline_ms, struct err *e)
 {
 	enum listen_why why = LISTEN_TOLD;
 	int64_t until_ms;
@@ -126,7 +126,7 @@ follow(struct control *ctl, const char *session, int64_t deadline_ms,
 		until_ms = deadline_ms;
 		if (control_session(ctl, session, "", &now, e) < 0)
 			return -1;
-		if (!is_anothers(&now, &until_ms))
+		if (!must_wait(&now, &until_ms))
 			return 0;
 		if (listen_wait(ctl->store, -1, until_ms, &why, e) < 0)
 			return -1;
@@ -143,7 +143,7 @@ stop_wait(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	int rc = waiter_begin(&w, ctl->store, s->id, s->tenant, deadline_ms, e);
 
 	if (rc == 0)
-		rc = follow(ctl, s->id, deadline_ms, e);
+		rc = wait_while_stopping(ctl, s->id, deadline_ms, e);
 	waiter_end(&w);
 	return rc;
 }

@@ -7,8 +7,8 @@
 #include "provider/provider.h"
 
 static int
-refuse(const struct control *ctl, const char *verdict, const char *owner,
-    struct err *e)
+refuse_storage(const struct control *ctl, const char *verdict,
+    const char *owner, struct err *e)
 {
 	const char *host = ctl->conf->host_name, *dir = ctl->conf->state_dir;
 
@@ -46,8 +46,8 @@ storage_claim(struct control *ctl, struct err *e)
 		if (str_equal(verdict, "ok"))
 			break;
 		if (!str_equal(verdict, "make") || tries > 0)
-			return refuse(ctl, verdict, rows_text(r, 0, "owner"),
-			    e);
+			return refuse_storage(ctl, verdict,
+			    rows_text(r, 0, "owner"), e);
 		/*
 		 * file before row: a row without its file is refused for ever
 		 */

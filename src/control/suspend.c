@@ -37,8 +37,8 @@ freeze(struct control *ctl, const struct session_row *s, int64_t order,
  * has been requested instead.
  */
 static int
-act(struct control *ctl, const struct session_row *s, const char *begin,
-    const char *reason, bool *stop, struct err *e)
+freeze_and_record(struct control *ctl, const struct session_row *s,
+    const char *begin, const char *reason, bool *stop, struct err *e)
 {
 	auto_rows struct rows *begun = NULL, *ended = NULL;
 	auto_free char *end = NULL;
@@ -72,7 +72,7 @@ act(struct control *ctl, const struct session_row *s, const char *begin,
 }
 
 static int
-suspend(struct control *ctl, const char *session, json_t *intent,
+begin_and_freeze(struct control *ctl, const char *session, json_t *intent,
     const char *reason, struct err *e)
 {
 	auto_json json_t *spec = intent;
@@ -92,7 +92,7 @@ suspend(struct control *ctl, const char *session, json_t *intent,
 		    e, s.id, begin);
 	if (control_lock(ctl, s.sandbox.id, e) < 0)
 		return -1;
-	rc = act(ctl, &s, begin, reason, &stop, e);
+	rc = freeze_and_record(ctl, &s, begin, reason, &stop, e);
 	control_unlock(ctl, s.sandbox.id);
 	return rc == 0 && stop ? stop_attempt(ctl, session, e) : rc;
 }
@@ -108,13 +108,13 @@ suspend_session(struct control *ctl, const char *session, const char *reason,
 	if (seen_activity >= 0)
 		json_object_set_new(intent, "seenActivity",
 		    json_integer(seen_activity));
-	return suspend(ctl, session, intent, reason, e);
+	return begin_and_freeze(ctl, session, intent, reason, e);
 }
 
 int
 suspend_repair(struct control *ctl, const char *session, struct err *e)
 {
-	return suspend(ctl, session,
+	return begin_and_freeze(ctl, session,
 	    json_pack("{s:b, s:i, s:s, s:s*}", "repair", 1, "seconds",
 		UNFINISHED_S, "trace", ctl->trace, "actor", control_actor(ctl)),
 	    "recovery", e);

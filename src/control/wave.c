@@ -126,7 +126,7 @@ is_here(const struct control *ctl, const struct session_row *s)
 }
 
 /* Questions that are sent to inits together. */
-struct crowd {
+struct ask_list {
 	struct agent_one *who[WAVE_MAX];
 	size_t count;
 };
@@ -135,10 +135,10 @@ struct crowd {
  * Chooses whom to ask: with `there` the stops of which something was seen, else
  * all that are on this host.
  */
-static struct crowd
+static struct ask_list
 choose_asked(const struct control *ctl, struct wave *w, bool there)
 {
-	struct crowd c = { .count = 0 };
+	struct ask_list c = { .count = 0 };
 
 	for (size_t i = 0; i < w->count; i++) {
 		struct wave_stop *s = &w->stop[i];
@@ -219,7 +219,7 @@ static void
 seal_all(struct control *ctl, struct wave *w)
 {
 	int64_t deadline = clock_ms() + ctl->conf->discovery_seconds * 1000;
-	struct crowd here;
+	struct ask_list here;
 
 	for (size_t i = 0; i < w->count; i++)
 		locate(ctl, &w->stop[i]);
@@ -244,7 +244,7 @@ latest_seen(const struct agent_sight *s)
 
 /* Whether the answer has a row for the session; *row: which. */
 static bool
-is_in(const struct rows *r, const struct wave_stop *s, size_t *row)
+find_answer(const struct rows *r, const struct wave_stop *s, size_t *row)
 {
 	for (*row = 0; *row < rows_count(r); ++*row)
 		if (str_equal(rows_text(r, *row, "session_id"), s->s.id))
@@ -253,7 +253,7 @@ is_in(const struct rows *r, const struct wave_stop *s, size_t *row)
 }
 
 static json_t *
-later_ones(const struct wave *w)
+later_generations(const struct wave *w)
 {
 	json_t *list = json_array();
 
@@ -279,7 +279,7 @@ later_ones(const struct wave *w)
 static void
 raise_rows(struct control *ctl, struct wave *w)
 {
-	json_t *seen = later_ones(w);
+	json_t *seen = later_generations(w);
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = NULL;
 	struct err e = { 0 };
@@ -300,7 +300,7 @@ raise_rows(struct control *ctl, struct wave *w)
 		struct agent_one *one = s->ask;
 		size_t row;
 
-		if (!is_in(r, s, &row))
+		if (!find_answer(r, s, &row))
 			continue;
 		s->s.generation = latest_seen(&one->sight);
 		one->target.generation = s->s.generation;
@@ -347,11 +347,11 @@ grace_ms(const struct conf_list *looks)
 }
 
 static void
-act(struct control *ctl, struct wave *w)
+stop_all(struct control *ctl, struct wave *w)
 {
 	const struct provider *p = &ctl->provider;
 	const struct conf_list *looks = &ctl->conf->stop_looks_ms;
-	struct crowd there;
+	struct ask_list there;
 	int64_t began;
 
 	seal_all(ctl, w);
@@ -395,7 +395,7 @@ wave_retry(const struct control *ctl)
 }
 
 static int
-record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
+record_range(struct control *ctl, struct wave *w, size_t from, size_t count,
     struct err *e)
 {
 	json_t *list = json_array();
@@ -417,7 +417,7 @@ record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
 	for (size_t i = from; i < from + count; i++) {
 		size_t row;
 
-		if (is_in(r, &w->stop[i], &row))
+		if (find_answer(r, &w->stop[i], &row))
 			w->stop[i].state =
 			    state_session_parse(rows_text(r, row, "state"));
 	}
@@ -426,16 +426,16 @@ record_some(struct control *ctl, struct wave *w, size_t from, size_t count,
 
 /* Records all outcomes at once.  If that fails, it tries them one by one. */
 static int
-record(struct control *ctl, struct wave *w, struct err *e)
+record_outcomes(struct control *ctl, struct wave *w, struct err *e)
 {
 	int rc = 0;
 
-	if (record_some(ctl, w, 0, w->count, e) == 0)
+	if (record_range(ctl, w, 0, w->count, e) == 0)
 		return 0;
 	if (w->count == 1)
 		return -1;
 	for (size_t i = 0; i < w->count; i++)
-		if (record_some(ctl, w, i, 1, e) < 0)
+		if (record_range(ctl, w, i, 1, e) < 0)
 			rc = -1;
 	return rc;
 }
@@ -489,11 +489,11 @@ wave_run(struct control *ctl, struct wave *w, struct err *e)
 
 	if (w->count == 0)
 		return 0;
-	act(ctl, w);
+	stop_all(ctl, w);
 	CRASH_POINT("stop.looked");
 	remove_sockets(ctl, w);
 	CRASH_POINT("stop.cleared");
-	rc = record(ctl, w, e);
+	rc = record_outcomes(ctl, w, e);
 	CRASH_POINT("stop.ended");
 	for (size_t i = 0; i < w->count; i++) {
 		struct err why = w->stop[i].why;

@@ -64,7 +64,7 @@ init "init takes any incarnation's message" src/agent/init/ops.c \
 	"a wrong incarnation is refused"
 
 red "a restart looks and does not seal" src/control/start.c \
-	'/^make_final/,/^}/s/if \(s->lease != LEASE_OWNS_WRAPPER\)/if (s != NULL)/' \
+	'/^seal_absent/,/^}/s/if \(s->lease != LEASE_OWNS_WRAPPER\)/if (s != NULL)/' \
 	t/unit/control/start_world t/control/start.t "a_late_launch_of_a_generation_that_was_seen_absent_is_refused"
 red "who does not wait condemns a wrapper" src/control/start.c \
 	's/return !l->hurried \|\| .*/return true;/;s/deadline_ms > soon_ms \? deadline_ms : soon_ms/deadline_ms/' \
@@ -76,10 +76,10 @@ red "a resume during a stop is a promise" src/api/v1/sessions.c \
 	's/ && !start_must_wait\(e\)//' \
 	sandlease-api t/lease/patience.t "what is not waited for is refused and can be repeated"
 red "a resume does not wait for a stop" src/control/stop.c \
-	'/^follow/,/^}/s/if \(listen_wait\(.*/why = LISTEN_TIME; if (false)/' \
+	'/^wait_while_stopping/,/^}/s/if \(listen_wait\(.*/why = LISTEN_TIME; if (false)/' \
 	sandlease-api t/lease/patience.t "a resume during a stop waits and starts the next generation"
 red "a late attempt ends what runs" src/control/wave.c \
-	'/^raise_rows/,/^}/s/if \(!is_in\(r, s, &row\)\)/if (false)/' \
+	'/^raise_rows/,/^}/s/if \(!find_answer\(r, s, &row\)\)/if (false)/' \
 	t/unit/control/stop_world t/control/stop.t "a_late_attempt_ends_nobody"
 red "a wrapper later than its row stays" src/control/wave.c \
 	's/^\traise_rows\(ctl, w\);//' \

@@ -67,7 +67,7 @@ world meanwhile "a look counts for any generation" start.c \
 	'/"seenGeneration"/{N;d}' \
 	"a_look_counts_for_the_generation_it_was_for"
 world meanwhile "a launch after the look is overlooked" start.c \
-	'/^make_final/,/^}/s/if \(!absent\)/if (false)/' \
+	'/^seal_absent/,/^}/s/if \(!absent\)/if (false)/' \
 	"a_launch_that_arrives_after_the_look_is_found"
 world meanwhile "a start that was stopped is ready" outcome.c \
 	'/^outcome_verified/,/^}/s/if \(!rows_bool\(r, 0, "applied"\)\)/if (false)/' \
@@ -91,7 +91,7 @@ world meanwhile "what lives loses its sockets" wave.c \
 	'/^remove_sockets/,/^}/s/if \(!w->stop\[i\].absent\)/if (false)/' \
 	"the_sockets_of_what_lives_stay"
 world meanwhile "one outcome spoils all" wave.c \
-	'/^record\(/,/^}/s/if \(w->count == 1\)/if (true)/' \
+	'/^record_outcomes\(/,/^}/s/if \(w->count == 1\)/if (true)/' \
 	"outcomes_are_recorded_one_by_one_when_they_must_be"
 world meanwhile "any id is a sandbox's" wave.c \
 	's/if \(s->located && sandbox_id_check\(.*/if (false)/' \
@@ -112,7 +112,7 @@ world admit "a full disk deletes a session" outcome.c \
 	's/e->kind == ERR_NO_SPACE && l->first &&/e->kind == ERR_NO_SPACE \&\&/' \
 	"a_full_disk_deletes_nothing_that_has_worked"
 world admit "what somebody knows is half taken back" outcome.c \
-	'/^take_back/,/^}/s/return false;/return true;/' \
+	'/^delete_refused_create/,/^}/s/return false;/return true;/' \
 	"a_create_that_somebody_knows_of_is_not_taken_back"
 world start "files that cannot be looked for are lost" launch.c \
 	'/^have_storage/,/^}/{/&there, e\) < 0\)/{n;s/return -1;/there = false;/}}' \
