@@ -118,8 +118,8 @@ remove_if_stale(struct stale_search *k, const struct rows *r, size_t i,
 	    0)
 		return -1;
 	CRASH_POINT("stale.dropped");
-	log_line(LOG_WARN, "stale_workspace", "of session %s is removed",
-	    session);
+	log_line(LOG_WARN, "stale_workspace",
+	    "the workspace of session %s is removed", session);
 	return 0;
 }
 
@@ -195,7 +195,7 @@ capacity_admit(struct control *ctl, const char *sandbox, const char *session,
 	log_line(LOG_ERROR, "disk_low",
 	    "%" PRId64 " MB and %" PRId64 " of %" PRId64
 	    " inodes are free, a new workspace needs %" PRId64
-	    " MB, and of the inodes the same part",
+	    " MB, and the same share of the inodes",
 	    has.free_bytes >> 20, has.free_files, has.total_files, need >> 20);
 	return err_set(e, ERR_NO_SPACE, CODE_INSUFFICIENT_STORAGE,
 	    "this host has too little free space for a new workspace");

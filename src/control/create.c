@@ -394,7 +394,7 @@ register_anew(struct control *ctl, const struct principal *who,
 		CRASH_POINT("create.replaced");
 	}
 	return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
-	    "others create and fail under the same name");
+	    "other requests create this name and fail at the same time; try again");
 }
 
 /*

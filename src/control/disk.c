@@ -274,7 +274,7 @@ thaw_all(struct control *ctl, const struct session_seen *f, size_t count,
 			continue;
 		}
 		CRASH_POINT("disk.thawed");
-		log_line(LOG_INFO, "disk_room", "session %s goes on",
+		log_line(LOG_INFO, "disk_room", "session %s is thawed",
 		    f[i].session);
 	}
 	return rc;

@@ -48,7 +48,8 @@ record_usage(struct control *ctl, const char *sandbox,
 	/* a session that hides some of its files gets no time to tidy up */
 	if (!rows_bool(r, 0, "still_over") && (!over || u->whole))
 		return 0;
-	log_line(LOG_WARN, "disk_limit", "session %s has %s MB: put to sleep",
+	log_line(LOG_WARN, "disk_limit",
+	    "session %s has %s MB, which is over its limit: it is put to sleep",
 	    u->session, used);
 	if (stop_request(ctl, u->session, STOP_SLEEP, "unhealthy-wrapper",
 		"disk_limit", -1, e) < 0)

@@ -80,8 +80,8 @@ evidence_weigh(struct control *ctl, const struct launch *l,
 
 	if (!is_evidence(ctl, l, why))
 		return false;
-	log_line(LOG_ERROR, "sandbox_destroyed", "%s, because of: %s",
-	    l->sandbox.id, why->msg);
+	log_line(LOG_ERROR, "sandbox_destroyed",
+	    "sandbox %s is ended, because of: %s", l->sandbox.id, why->msg);
 	add_disk_event(ctl, l, "sandbox_destroyed", why);
 	CRASH_POINT("evidence.noted");
 	if (sandbox_control_condemn(ctl, l->sandbox.id, l->sandbox.incarnation,

@@ -73,7 +73,7 @@ interrupt_session(struct control *ctl, const char *id, const char *tenant,
 			return 0;
 		}
 		return err_wrap(e,
-		    "what runs has not been interrupted yet; it will be");
+		    "the commands have not been interrupted yet; the reaper will do it");
 	}
 	return 0;
 }
@@ -98,7 +98,7 @@ interrupt_session_shell(struct control *ctl, const char *id, const char *tenant,
 		clock_ms() + INTERRUPT_MS, count, e) < 0) {
 		if (e->code == CODE_UNKNOWN_OP)
 			return err_set(e, ERR_UNSUPPORTED, CODE_NOT_IMPLEMENTED,
-			    "the session runs an agent of an older release, which can only interrupt all: let it sleep once");
+			    "the session runs an agent of an older release, which can only interrupt all commands: put it to sleep once to update it");
 		return -1;
 	}
 	detail = control_spec_text(json_pack("{s:I, s:s}", "count",

@@ -209,7 +209,7 @@ note_unknown_version(struct control *ctl, const struct launch *l)
 	char generation[24];
 
 	log_line(LOG_WARN, "agent_version",
-	    "sandbox %s runs an agent that does not tell its version, this is %s: it goes on; put its sessions to sleep and resume them to get the new one",
+	    "sandbox %s runs an agent that does not tell its version, this is %s: put its sessions to sleep and resume them to get the new one",
 	    l->sandbox.id, PACKAGE_VERSION);
 	snprintf(generation, sizeof(generation), "%" PRId64,
 	    l->target.generation);
@@ -231,7 +231,7 @@ compare_version(struct control *ctl, const struct launch *l)
 		return;
 	}
 	log_line(LOG_WARN, "agent_version",
-	    "sandbox %s runs agent %s, this is %s: it goes on; put its sessions to sleep and resume them to get the new one",
+	    "sandbox %s runs agent %s, this is %s: put its sessions to sleep and resume them to get the new one",
 	    l->sandbox.id, l->version, PACKAGE_VERSION);
 }
 

@@ -181,7 +181,9 @@ settle_in_rounds(struct control *ctl, struct relay *y, bool anyway, bool *left,
 			return 0;
 	}
 	return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
-	    "port %" PRId64 " is being changed by others", port);
+	    "other requests change port %" PRId64
+	    " at the same time; try again",
+	    port);
 }
 
 int

@@ -156,7 +156,7 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 			return -1;
 	if (!done)
 		return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
-		    "others change the environment at the same time");
+		    "other requests change the environment at the same time; try again");
 	if (control_session(ctl, id, tenant, &s, e) < 0)
 		return -1;
 	if (!control_takes_messages(&s))

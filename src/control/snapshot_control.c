@@ -143,7 +143,7 @@ settle_snapshot(struct control *ctl, const struct snapshot_ref *ref,
 		if (!overdue)
 			return 0; /* its worker has not begun yet */
 		err_set(&seen->why, ERR_CONFLICT, CODE_SNAPSHOT_FAILED,
-		    "nobody has begun to take it");
+		    "it was not begun in time; take another one");
 		break;
 	case SNAPSHOT_BROKEN:
 		break;

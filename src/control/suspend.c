@@ -204,7 +204,7 @@ resume_locked(struct control *ctl, const char *session, struct err *e)
 		"thaw_failed", -1, e) < 0)
 		return -1;
 	return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
-	    "what was suspended did not go on: %.150s", err_told(&why));
+	    "the suspended session did not go on: %.150s", err_told(&why));
 }
 
 int

@@ -167,7 +167,7 @@ locate(struct control *ctl, struct wave_stop *s)
 		s->located = false;
 	if (!s->located && s->why.kind == ERR_NONE)
 		err_set(&s->why, ERR_UNAVAILABLE, CODE_NO_SANDBOX,
-		    "nobody knows where to look for it");
+		    "it is not known which sandbox to look in");
 	s->ask->target = control_target(&s->s);
 }
 

@@ -512,7 +512,7 @@ a_lease_that_nobody_can_look_for_is_kept(void **state)
 	world_ask(w, "DELETE FROM session; DELETE FROM sandbox");
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_ask(w, "SELECT state, last_error FROM lease"),
-	    "stop_needed|nobody knows where to look for it");
+	    "stop_needed|it is not known which sandbox to look in");
 	assert_int_equal(fake_calls("agent.seal") + fake_calls("inspect") +
 		fake_calls("stop"),
 	    0);
