@@ -372,7 +372,10 @@ disk_guard(struct control *ctl, struct err *e)
 		rc = freeze_heaviest(ctl, f, count, &has, e);
 	else if (room >= disk_relaxed(low))
 		rc = thaw_all(ctl, f, count, e);
-	/* after the freeze: a loop that makes files would take them at once */
+	/*
+	 * Where inodes are scarce, freeze first: a loop that makes files would
+	 * use up the inodes that the ballast frees.
+	 */
 	if (rc == 0 && room < has.free_bytes)
 		rc = give_up_ballast(ctl, room, e);
 	if (rc == 0 && may_make_ballast(ctl, room)) {

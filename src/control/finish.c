@@ -84,8 +84,8 @@ remove_sockets(struct control *ctl, const struct deletion *all, size_t count)
 }
 
 /*
- * The caller holds the locks of the sandboxes.  *done: rows that are `deleted`
- * now.
+ * Completes deletions.  The caller holds the locks of the sandboxes.  *done:
+ * how many rows are `deleted` now.
  */
 static int
 complete_deletions(struct control *ctl, struct deletion *all, size_t count,

@@ -26,9 +26,9 @@ int interrupt_session_shell(struct control *ctl, const char *id,
     MUST_CHECK;
 
 /*
- * Completes an interruption that its worker did not finish, age_ms old.  It
- * ends only commands that were started before it.  over: the wrapper that it
- * was for is gone, and its commands with it.
+ * Completes an interruption, age_ms old, that its worker did not finish.  It
+ * ends only commands that were started before the interruption.  over: the
+ * wrapper is gone, and its commands with it.
  */
 int interrupt_finish(struct control *ctl, const char *id,
     const char *interrupt_id, int64_t age_ms, bool over, struct err *e)

@@ -396,7 +396,7 @@ static void
 answer_first(struct control *ctl, const char *session, int64_t *deadline_ms)
 {
 	ctl->answer(ctl->answer_ctx, session);
-	ctl->answer = NULL; /* one answer is enough */
+	ctl->answer = NULL; /* never answer twice */
 	ctl->try_setup = true;
 	*deadline_ms = ctl->go_on_ms;
 }

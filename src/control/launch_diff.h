@@ -18,7 +18,7 @@ struct launch_given {
 	bool unknown; /* unknown which relays the wrapper has */
 };
 
-/* Reads it from a row's columns. */
+/* Fills in *f from a row's columns. */
 void launch_given_read(const struct rows *r, struct launch_given *f);
 void launch_given_release(struct launch_given *f);
 

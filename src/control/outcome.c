@@ -42,7 +42,7 @@ outcome_note_steps(struct control *ctl, const struct launch *l,
 	auto_free char *spec = NULL;
 	struct err e = { 0 };
 
-	/* no step is under way: outcome_verified() has sent them */
+	/* no step is under way: outcome_verified() had them all */
 	if (why != NULL && !steps_under_way(&l->steps))
 		return;
 	spec = control_spec_text(json_pack("{s:I, s:s, s:s*, s:o}",

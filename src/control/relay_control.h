@@ -36,7 +36,8 @@ int relay_settle_row(struct control *ctl, const struct rows *r, size_t i,
     struct err *e) MUST_CHECK;
 
 /*
- * Closes the connections of a port of this host (a key revoked).  Best effort.
+ * Closes the connections of a port on this host, because a key was revoked.
+ * Best effort.
  */
 void relay_cut(struct control *ctl, const struct rows *r, size_t i);
 

@@ -74,11 +74,11 @@ end_one(struct control *ctl, struct sandbox_end *s, bool destroy)
 		    &s->why);
 	s->done = rc == 0;
 	if (rc < 0 && !destroy && s->why.code == CODE_STALE_INCARNATION)
-		s->why = (struct err){ 0 }; /* its successor has ended it */
+		s->why = (struct err){ 0 }; /* the next incarnation ended it */
 	else if (rc < 0)
 		err_wrap(&s->why, "sandbox %s", s->id);
 	else
-		s->why = (struct err){ 0 }; /* an error that did not matter */
+		s->why = (struct err){ 0 }; /* success: drop the error */
 }
 
 /*
@@ -263,7 +263,10 @@ end_incarnation(struct control *ctl, const char *id, const char *incarnation,
 		"stopped", NULL) < 0)
 		return -1;
 	CRASH_POINT("gone.settled");
-	/* once more, for starts that slipped in; they have a deadline, too */
+	/*
+	 * Once more, for sessions that began to start in it meanwhile.  If this
+	 * fails, their startup deadline ends them.
+	 */
 	return put_all_to_sleep(ctl, id, incarnation, why, sessions, e);
 }
 

@@ -36,10 +36,11 @@ int sandbox_control_retire(struct control *ctl, const char *id,
 
 /*
  * Settles a sandbox that was seen to be down although its row says otherwise (a
- * crash, a reboot).  The incarnation is ended in the host's record, where a
- * late effect would look.  Its sessions' wrappers are thereby proved absent:
- * the sessions become asleep where their files are, else lost.  The sandbox's
- * row follows.  *sessions counts them.  The caller holds the sandbox's lock.
+ * crash, a reboot).  The incarnation is ended in the host's record, which then
+ * refuses a late effect.  Its sessions' wrappers are thereby proved absent: the
+ * sessions become asleep where their files are, else lost.  The sandbox's row
+ * follows.  *sessions counts the sessions.  The caller holds the sandbox's
+ * lock.
  */
 int sandbox_control_gone(struct control *ctl, const char *id,
     const char *incarnation, size_t *sessions, struct err *e) MUST_CHECK;

@@ -60,7 +60,7 @@ session_control_delete(struct control *ctl, const char *id, const char *tenant,
 	    0)
 		return -1;
 	CRASH_POINT("delete.intent");
-	/* written down: the reaper of the sandbox's host finishes it */
+	/* the request is written: the reaper of that host finishes it */
 	if (stop_attempt(ctl, id, &why) < 0 ||
 	    (control_is_here(ctl, &s) &&
 		finish_delete(ctl, id, gone, &why) < 0))

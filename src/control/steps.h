@@ -16,7 +16,7 @@ enum { STEPS_MAX = 8 };
 
 struct step {
 	const char *what; /* workspace, sandbox, ..., wrapper, setup, ready */
-	const char *how;  /* as "made", "copied", "reused" */
+	const char *how;  /* for example "made", "reused" */
 	int64_t began_us;
 	int64_t ended_us; /* 0: under way */
 };

@@ -49,7 +49,7 @@ int stop_attempt_by(struct control *ctl, const struct session_row *s,
 /* A session to stop, and the conditions of the request. */
 struct stop_subject {
 	const char *session;
-	const char *seen_row;  /* NULL: in any case; else as its row was */
+	const char *seen_row;  /* xmin that its row must have; NULL: any */
 	int64_t seen_activity; /* < 0: in any case */
 	int64_t generation;    /* 0: any */
 	bool late;             /* only while its startup deadline is over */

@@ -17,8 +17,8 @@
 int storage_claim(struct control *ctl, struct err *e) MUST_CHECK;
 
 /*
- * Checks that the storage still is this host's.  Without it, an intent to start
- * could only wait for files that are not there.
+ * Checks again that the storage is this host's.  Without this check, an intent
+ * to start could only wait for files that are not there.
  */
 int storage_is_here(const struct control *ctl, struct err *e) MUST_CHECK;
 

@@ -16,7 +16,7 @@ struct waiter {
 	char id[WAITER_ID_MAX]; /* of its row, "": none */
 };
 
-/* Call waiter_end() in any case, even if this fails. */
+/* Begins to wait; call waiter_end() even if this fails. */
 int waiter_begin(struct waiter *w, struct store *st, const char *session,
     const char *tenant, int64_t deadline_ms, struct err *e) MUST_CHECK;
 

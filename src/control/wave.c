@@ -191,7 +191,7 @@ look_without_init(struct control *ctl, struct wave_stop *s)
 		&siblings, &s->why) < 0)
 		return -1;
 	s->absent = true;
-	s->why = (struct err){ 0 }; /* an error that did not matter */
+	s->why = (struct err){ 0 }; /* success: drop the error */
 	return 0;
 }
 
@@ -271,10 +271,10 @@ later_generations(const struct wave *w)
 }
 
 /*
- * A wrapper that runs may have a later generation than its row has here: either
- * the row is too old, or we are, and another process has our attempt.  The row
- * decides.  If it is not raised, nothing is ended, because init refuses an
- * order that is meant for an earlier generation.
+ * A wrapper that runs may have a later generation than its row has here.
+ * Either the row is too old, or this process is late and another one has its
+ * attempt.  The row decides.  If it is not raised, nothing is ended, because
+ * init refuses an order that is meant for an earlier generation.
  */
 static void
 raise_rows(struct control *ctl, struct wave *w)

@@ -20,7 +20,7 @@ struct wave_stop {
 	struct session_row s;
 	bool located;   /* the sandbox's row exists: it can be looked for */
 	bool absent;    /* nothing of the whole session was seen */
-	bool timed_out; /* init did not answer */
+	bool timed_out; /* init did not answer in time */
 	struct err why; /* when it is not absent */
 	enum session_state state; /* afterwards; unknown: too late */
 	struct agent_one *ask;    /* wave.c's question to init; borrowed */
