@@ -25,7 +25,7 @@ session_of(const struct rows *r, size_t i)
 	return rows_text(r, i, "session_id");
 }
 
-/* Runs one batch; what fails, and what is more, is for the next pass. */
+/* Runs one batch; the next pass does the rest, and retries what failed. */
 static void
 run_chore(struct pass *p, const struct chore *c)
 {

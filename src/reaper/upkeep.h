@@ -12,8 +12,8 @@ void upkeep_interrupts(struct pass *p);
 void upkeep_suspends(struct pass *p);
 
 /*
- * Guards the free space, enforces the limits of sessions, counts what is
- * promised.
+ * Guards the free space, enforces the limits of sessions, and counts the space
+ * that is promised to them.
  */
 void upkeep_disk(struct pass *p);
 
