@@ -24,7 +24,7 @@ struct preview_options {
 	const char *host;        /* NULL: localhost, or the one it has */
 	const char *base_url;    /* NULL: the session's, or the one it has */
 	int64_t expires_seconds; /* 0: never */
-	/* ERR_CONFLICT "port_already_exposed" if it is open */
+	/* fail with ERR_CONFLICT "port_already_exposed" if it is open */
 	bool only_new;
 };
 

@@ -18,11 +18,11 @@ struct session_options {
 	const char *request_hash;
 	const char *setup;
 	const char *snapshot;  /* source of its files, or "" */
-	const json_t *changes; /* for a session that is found; borrowed */
+	const json_t *changes; /* for an existing session; borrowed */
 	const json_t *labels;  /* borrowed */
 	const json_t *env;     /* borrowed */
 	const json_t *files;   /* borrowed */
-	/* number of the first file outside the usual places, from 1 */
+	/* number of the first that needs a writable root, from 1; 0: none */
 	int64_t files_in_root;
 	const json_t *correlation_keys; /* strings; borrowed */
 	int isolation; /* enum isolation, -1 when not asked for */
@@ -32,7 +32,7 @@ struct session_options {
 	bool wake_on_preview;
 	bool suspend;
 	bool no_start;          /* register only */
-	bool snapshot_fallback; /* start without, if it is gone */
+	bool snapshot_fallback; /* start without files if it is gone */
 	bool told; /* the client gets the id before the start: keep it */
 };
 
@@ -42,7 +42,7 @@ enum disposition {
 	SESSION_FOUND,
 	SESSION_UNCHANGED, /* found, but its changes were not written */
 	SESSION_REPLAYED,
-	SESSION_REPLAYED_FOUND, /* the first answer had found it */
+	SESSION_REPLAYED_FOUND, /* the first call had found it */
 	SESSION_FAILED_BEFORE   /* never leaves create.c */
 };
 
