@@ -179,7 +179,7 @@ judge_silent(struct pass *p, const struct ask_part *part, const struct rows *r,
 
 /*
  * Logs a wrapper that is left for the next pass.  A silent wrapper is no
- * failure of the pass: its tenant can do that.
+ * failure of the pass, because its tenant can make it silent.
  */
 static void
 log_unjudged(struct pass *p, const struct ask_part *part, struct asked *a)

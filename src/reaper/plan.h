@@ -21,7 +21,7 @@ struct plan_row {
 	bool other_host;       /* the row belongs to another host */
 	bool other_boot;       /* started before the last reboot */
 	bool same_incarnation; /* as the one that was seen */
-	bool deadline_passed;  /* no process can be starting it any more */
+	bool deadline_passed;  /* no start can be under way any more */
 };
 
 enum plan_action {

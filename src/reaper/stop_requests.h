@@ -19,7 +19,10 @@ void request_stop_expired(struct pass *p);
  */
 void request_stop_run_time(struct pass *p);
 void request_stop_old(struct pass *p);
-/* Sessions that are failed or lost, and past the retention of rows. */
+/*
+ * Sessions that are failed or lost and past the retention of rows; failed
+ * creates that no client knows, at once.
+ */
 void request_stop_retention(struct pass *p);
 /* Leases that own a wrapper and whose session's row is gone. */
 void request_stop_lost_leases(struct pass *p);
