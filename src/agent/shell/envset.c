@@ -85,21 +85,46 @@ find_var(const char *name)
 }
 
 static size_t
-total_bytes(void)
+entry_bytes(const char *name, const char *value)
 {
-	size_t total = 0;
-
-	for (size_t i = 0; i < var_count; i++)
-		if (vars[i].value != NULL)
-			total +=
-			    strlen(vars[i].name) + strlen(vars[i].value) + 2;
-	return total;
+	return value != NULL ? strlen(name) + strlen(value) + 2 : 0;
 }
 
 /*
- * Returns an entry for a new name, or NULL.  An unset variable keeps its entry,
- * because shells must still be sent the unset.  When the table is full, the
- * entry that was unset longest ago is used again.
+ * Refuses a change whose result has too many variables or bytes.  It is checked
+ * before the first variable changes: a change that is refused changes nothing.
+ */
+static int
+check_result(const json_t *env, bool whole, struct err *e)
+{
+	size_t total = 0, count = 0;
+	const char *name;
+	json_t *v;
+
+	for (size_t i = 0; i < var_count; i++)
+		if (vars[i].value != NULL && !whole &&
+		    json_object_get(env, vars[i].name) == NULL) {
+			total += entry_bytes(vars[i].name, vars[i].value);
+			count++;
+		}
+	json_object_foreach((json_t *)(uintptr_t)env, name, v)
+	{
+		total += entry_bytes(name, json_string_value(v));
+		count += !json_is_null(v);
+	}
+	if (count > ENV_COUNT_MAX)
+		return err_field(e, "env",
+		    "must not have more than %d variables", ENV_COUNT_MAX);
+	if (total > ENV_TOTAL_MAX)
+		return err_field(e, "env", "must not have more than %d bytes",
+		    ENV_TOTAL_MAX);
+	return 0;
+}
+
+/*
+ * Returns an entry for a new name.  An unset variable keeps its entry, because
+ * shells must still be sent the unset.  When the table is full, the entry that
+ * was unset longest ago is used again; NULL if there is none.
  */
 static struct var *
 place_for_new(void)
@@ -118,27 +143,21 @@ place_for_new(void)
 	return oldest;
 }
 
-static int
-set_var(const char *name, const char *value, struct err *e)
+static void
+set_var(const char *name, const char *value)
 {
 	struct var *v = find_var(name);
 
 	if (v == NULL) {
 		v = place_for_new();
 		if (v == NULL)
-			return err_field(e, "env",
-			    "must not have more than %d variables",
-			    ENV_COUNT_MAX);
+			return; /* an unset of a name that is not there */
 		free(v->name);
 		v->name = xstrdup(name);
 	}
-	if (value != NULL && total_bytes() + strlen(value) > ENV_TOTAL_MAX)
-		return err_field(e, "env", "must not have more than %d bytes",
-		    ENV_TOTAL_MAX);
 	free(v->value);
 	v->value = value != NULL ? xstrdup(value) : NULL;
 	v->seq = last_seq;
-	return 0;
 }
 
 static void
@@ -156,18 +175,28 @@ unset_all_but(const json_t *env)
 int
 envset_merge(const json_t *env, bool whole, struct err *e)
 {
+	json_t *all = (json_t *)(uintptr_t)env;
 	const char *name;
 	json_t *v;
-	int rc = 0;
+	int rc;
 
 	lock_take(&lock);
-	last_seq++;
-	if (whole)
-		unset_all_but(env);
-	json_object_foreach((json_t *)(uintptr_t)env, name, v)
-	{
-		if (rc == 0)
-			rc = set_var(name, json_string_value(v), e);
+	rc = check_result(env, whole, e);
+	if (rc == 0) {
+		last_seq++;
+		if (whole)
+			unset_all_but(env);
+		/* unset first: that makes room in the table */
+		json_object_foreach(all, name, v)
+		{
+			if (json_is_null(v))
+				set_var(name, NULL);
+		}
+		json_object_foreach(all, name, v)
+		{
+			if (!json_is_null(v))
+				set_var(name, json_string_value(v));
+		}
 	}
 	lock_drop(&lock);
 	return rc;

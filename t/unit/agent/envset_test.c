@@ -107,6 +107,48 @@ there_is_an_end_to_it(void **state)
 }
 
 static void
+a_change_that_is_refused_changes_nothing(void **state)
+{
+	auto_json json_t *large = json_object(), *again = json_object();
+	auto_free char *text = xcalloc(1, ENV_VALUE_MAX + 1);
+	auto_buf struct buf all = { 0 }, told = { 0 };
+	auto_free char **envp = NULL;
+	struct err e = { 0 };
+	int64_t seq;
+
+	(void)state;
+	memset(text, 'x', ENV_VALUE_MAX);
+	for (int i = 0; i < 5; i++) {
+		char name[8] = { 'V', (char)('0' + i) };
+
+		json_object_set_new(large, name, json_string(text));
+	}
+	assert_int_equal(envset_merge(large, false, &e), 0);
+	/* the old value does not count beside the new one */
+	text[0] = 'y';
+	json_object_set_new(again, "V0", json_string(text));
+	json_object_set_new(again, "V1", json_string(text));
+	assert_int_equal(envset_merge(again, false, &e), 0);
+	seq = envset_script(0, &all);
+
+	json_object_clear(again);
+	json_object_set_new(again, "SMALL", json_string("1"));
+	json_object_set_new(again, "V5", json_string(text));
+	assert_int_equal(envset_merge(again, false, &e), -1);
+	assert_int_equal(envset_script(seq, &told), seq);
+	assert_int_equal(told.len, 0);
+	envp = envset_envp(&seq);
+	assert_null(value_in(envp, "SMALL"));
+	assert_null(value_in(envp, "V5"));
+
+	/* the same fits in the place of others, whatever comes first */
+	json_object_set_new(again, "V0", json_null());
+	assert_int_equal(envset_merge(again, false, &e), 0);
+	json_object_clear(again);
+	assert_int_equal(envset_merge(again, true, &e), 0);
+}
+
+static void
 what_the_whole_lacks_is_unset(void **state)
 {
 	auto_json json_t *env = json_pack("{s:s}", "W2", "2");
@@ -176,6 +218,7 @@ main(void)
 		cmocka_unit_test(what_the_whole_lacks_is_unset),
 		cmocka_unit_test(names_come_and_go_for_ever),
 		cmocka_unit_test(what_no_environment_can_hold_is_refused),
+		cmocka_unit_test(a_change_that_is_refused_changes_nothing),
 		cmocka_unit_test(there_is_an_end_to_it),
 	};
 
