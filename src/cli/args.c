@@ -1,4 +1,4 @@
-/* args.c: the command line by table. */
+/* args.c: parses a command's options and operands by its row in the table. */
 #include "cli/args.h"
 
 #include <getopt.h>
@@ -22,7 +22,7 @@ const struct option_row COMMON_OPTIONS[] = {
 
 /* ---- rows */
 
-/* The i-th row of a command, its own first; NULL behind the last. */
+/* The i-th option of cmd, its own before the common ones; NULL: no more. */
 static const struct option_row *
 row_at(const struct command *cmd, size_t i)
 {
@@ -47,7 +47,8 @@ args_row(const struct command *cmd, const char *name)
 	return NULL;
 }
 
-/* How many operands its words ask for; *max is -1 for any number. */
+/* Counts the operands that `words` ("ID [PROCESS]") requires, and in *max those
+ * that it allows: -1 for any number. */
 static int
 operand_bounds(const char *words, int *max)
 {
@@ -79,7 +80,7 @@ make_tables(const struct command *cmd, struct tables *t)
 	char *s = t->letters;
 
 	if (cmd->passes_codes)
-		*s++ = '+'; /* what follows the first operand is not for us */
+		*s++ = '+'; /* no options after the first operand */
 	*s++ = ':';
 	for (size_t i = 0; i < ROWS_MAX && (t->row[i] = row_at(cmd, i)) != NULL;
 	     i++) {
@@ -143,7 +144,7 @@ args_parse(const struct command *cmd, int argc, char **argv, struct args *a,
 	a->given = xcalloc((size_t)argc + 1, sizeof(*a->given));
 	make_tables(cmd, &t);
 	opterr = 0;
-	optind = 0; /* glibc: begin anew */
+	optind = 0; /* glibc: reset getopt, which may have run before */
 	while ((got = getopt_long(argc, argv, t.letters, t.longs, NULL)) >= 0) {
 		const struct option_row *r = row_of(&t, got);
 

@@ -1,4 +1,4 @@
-/* ask.c: questions on the terminal. */
+/* ask.c: asks the user a question on the terminal and reads the answer. */
 #include "cli/ask.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ ask_possible(void)
 	return isatty(STDIN_FILENO) == 1;
 }
 
-/* A terminal that stays silent after ^C would puzzle its user. */
+/* A signal handler: without it, ^C would leave the terminal without echo. */
 static void
 restore_and_die(int number)
 {
@@ -48,13 +48,13 @@ ask_line(const char *question, bool secret, struct buf *line)
 	bool hidden = false, ended = false;
 
 	if (ask_possible()) {
-		/* first: hiding drops what was typed before the question */
+		/* before the question: TCSAFLUSH drops what was typed by now */
 		hidden = secret && hide_typing();
 		fputs(question, stderr);
 		fflush(stderr);
 	}
 	buf_str(line, "");
-	/* a byte at a time: what follows the line is not ours */
+	/* a byte at a time: the next reader gets the bytes after the line */
 	while (line->len < LINE_MAX_BYTES && !ended) {
 		char c;
 		ssize_t n = read(STDIN_FILENO, &c, 1);

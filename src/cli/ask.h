@@ -1,5 +1,5 @@
 /*
- * ask.h: questions on the terminal.
+ * ask.h: asks the user a question on the terminal and reads the answer.
  */
 #ifndef SANDLEASE_CLI_ASK_H
 #define SANDLEASE_CLI_ASK_H
@@ -8,16 +8,16 @@
 
 #include "common/str.h"
 
-/* True when somebody can be asked: standard input is a terminal. */
+/* True if standard input is a terminal, so that a user can answer. */
 bool ask_possible(void);
 
-/* Prints the question; true only for an answer that begins with y or Y. */
+/* Prints the question; true if the answer begins with y or Y. */
 bool ask_yes(const char *question);
 
 /*
- * A line of standard input without its end, at most 4096 bytes.  On a terminal
- * the question is printed before, and with `secret` nothing is echoed.  False
- * when there is no line.
+ * Reads a line of standard input, at most 4096 bytes, without its newline.  On
+ * a terminal it first prints the question; with `secret` the terminal does not
+ * show what the user types.  False if the line is empty or missing.
  */
 bool ask_line(const char *question, bool secret, struct buf *line);
 

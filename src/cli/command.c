@@ -1,4 +1,4 @@
-/* command.c: a command at work, and the table that it was found in. */
+/* command.c: finds a command in the table, and lets it call another one. */
 #include "cli/command.h"
 
 #include "common/command_name.h"

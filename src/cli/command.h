@@ -1,9 +1,9 @@
 /*
- * command.h: a command at work, and the table that it was found in.
+ * command.h: finds a command in the table, and lets it call another one.
  *
- * The rows themselves are cmd/commands.c.  A command that needs all of them,
- * such as help, gets the table from main() with everything else it works on:
- * if it named that file, the file and its commands would need each other.
+ * The rows are in cmd/commands.c.  A command that needs all rows, such as help,
+ * gets the table from main() in struct cli.  If it included cmd/commands.c's
+ * table itself, that file and the command would depend on each other.
  */
 #ifndef SANDLEASE_CLI_COMMAND_H
 #define SANDLEASE_CLI_COMMAND_H
@@ -13,7 +13,7 @@
 
 struct client; /* http/transfer.h */
 
-/* The first word of commands that have two, and what they are about. */
+/* The first word of commands whose name has two, and a line of help. */
 struct command_group {
 	const char *word, *help;
 };
@@ -25,27 +25,28 @@ struct command_table {
 	size_t group_count;
 };
 
-/* A command at work. */
+/* The context of one command that runs. */
 struct cli {
 	const struct command_table *table;
-	struct client *client; /* NULL for one that is offline */
+	struct client *client; /* NULL if the command is offline */
 	struct args args;
 	bool json;
 };
 
-/* The command that words begin with; *used says how many are its name. */
+/* The command whose name `words` begin with; *used: how many words that is.
+ * NULL: there is no such command. */
 const struct command *command_find(const struct command_table *t, int count,
     char *const *words, int *used);
 
-/* What the commands of a group are about; NULL: there is no such group. */
+/* The help text of the group `word`; NULL: there is no such group. */
 const char *command_group(const struct command_table *t, const char *word);
 
-/* What the common options say of the service. */
+/* URL, key file and profile as the common options name them. */
 struct config_choice command_choice(const struct args *a);
 
 /*
- * Makes `inner` the command of that name with these operands, and those of our
- * options that it has, too.  Free inner->args by args_free().
+ * Prepares `inner` to run the command `name` with these operands.  It gets the
+ * options of `k` that it knows, too.  Free inner->args by args_free().
  */
 void command_borrow(const struct cli *k, const char *name, int count,
     char **operands, struct cli *inner);

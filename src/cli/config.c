@@ -1,4 +1,4 @@
-/* config.c: where the service is, and with which key. */
+/* config.c: finds the service's URL and the API key for it. */
 #include "cli/config.h"
 
 #include <stdio.h>
@@ -26,11 +26,11 @@ trim(char *s)
 	return s;
 }
 
-/* What is being read of a file. */
+/* The place in the file that is being parsed. */
 struct reading {
 	const char *name;
 	int number;  /* of the line */
-	bool inside; /* the profile that is wanted */
+	bool inside; /* the line belongs to the profile that is wanted */
 };
 
 static int
@@ -131,7 +131,7 @@ read_key_file(const char *name, struct config *c, struct err *e)
 	return 0;
 }
 
-/* ---- all of it */
+/* ---- command line, environment and file together */
 
 bool
 config_profile_is_good(const char *profile)
@@ -158,7 +158,7 @@ config_trim_url(char *url)
 	for (int i = 0; i < 2; i++) {
 		while (len > 0 && url[len - 1] == '/')
 			url[--len] = '\0';
-		/* what the API's own addresses begin with */
+		/* a URL copied from the API's documentation ends so */
 		if (len > 3 && str_equal(url + len - 3, "/v1"))
 			url[len -= 3] = '\0';
 	}
@@ -214,9 +214,9 @@ read_profile(const struct config_choice *w, struct config *c, struct err *e)
 	return file != NULL ? read_file(file, c, e) : 0;
 }
 
-/* The command line, the environment and the file, unchecked. */
+/* Reads command line, environment and file into *c, without checks. */
 static int
-gather(const struct config_choice *w, struct config *c, struct err *e)
+merge_sources(const struct config_choice *w, struct config *c, struct err *e)
 {
 	auto_free char *file_url = NULL;
 
@@ -227,12 +227,13 @@ gather(const struct config_choice *w, struct config *c, struct err *e)
 		config_trim_url(c->url);
 		file_url = xstrdup(c->url);
 	}
-	/* a profile that was typed is meant, whatever the environment says */
+	/* --profile counts more than SANDLEASE_URL and SANDLEASE_API_KEY */
 	if (w->profile == NULL)
 		replace_text(&c->url, getenv("SANDLEASE_URL"));
 	replace_text(&c->url, w->url);
 	if (c->url != NULL)
 		config_trim_url(c->url);
+	/* the key of a profile must not go to another service */
 	if (file_url != NULL && c->key != NULL && !str_equal(file_url, c->url))
 		c->key[0] = '\0';
 	if (w->profile == NULL)
@@ -243,13 +244,13 @@ gather(const struct config_choice *w, struct config *c, struct err *e)
 int
 config_load_url(const struct config_choice *w, struct config *c, struct err *e)
 {
-	return gather(w, c, e) < 0 ? -1 : check_url(c, e);
+	return merge_sources(w, c, e) < 0 ? -1 : check_url(c, e);
 }
 
 int
 config_load(const struct config_choice *w, struct config *c, struct err *e)
 {
-	if (gather(w, c, e) < 0)
+	if (merge_sources(w, c, e) < 0)
 		return -1;
 	if (!c->known)
 		return err_set(e, ERR_INVALID, CODE_CONFIG,

@@ -1,11 +1,11 @@
 /*
- * config.h: where the service is, and with which key.
+ * config.h: finds the service's URL and the API key for it.
  *
- * The command line, else the environment, else a file of the user's:
- * $XDG_CONFIG_HOME/sandlease, or `config` in it where it is a directory.
- * Lines "url = ..." and "api_key = ..."; '#' begins a comment; "[NAME]" begins
- * the lines of a profile, and what precedes the first one is the profile
- * "default".
+ * The command line counts most, then the environment, then the user's file.
+ * The file is $XDG_CONFIG_HOME/sandlease, or `config` in it if that is a
+ * directory.  It has lines "url = ..." and "api_key = ..."; '#' begins a
+ * comment.  A line "[NAME]" begins a profile; lines before the first such line
+ * belong to the profile "default".
  */
 #ifndef SANDLEASE_CLI_CONFIG_H
 #define SANDLEASE_CLI_CONFIG_H
@@ -17,13 +17,13 @@
 #define CONFIG_DEFAULT "default"
 
 struct config {
-	char *url; /* without a slash or "/v1" at its end */
+	char *url; /* without "/" or "/v1" at its end */
 	char *key;
 	char *profile; /* its name */
 	bool known;    /* the file has that profile */
 };
 
-/* What the command line says; each may be NULL. */
+/* The common options of the command line; each may be NULL. */
 struct config_choice {
 	const char *url;
 	const char *key_file;
@@ -31,34 +31,34 @@ struct config_choice {
 };
 
 /*
- * One sentence that says what to do when something is missing; a file that
- * others may read is only warned of.  A key of the file goes to no other
- * service than its profile's.
+ * Loads URL and key into *c.  If one is missing, the error says how to set it.
+ * A file that other users can read only causes a warning.  The key of a profile
+ * is never sent to another URL than that profile's.
  */
 int config_load(const struct config_choice *w, struct config *c, struct err *e)
     MUST_CHECK;
 
-/* The same without a look at the key, which may be missing. */
+/* The same, but the key is not checked and may be missing. */
 int config_load_url(const struct config_choice *w, struct config *c,
     struct err *e) MUST_CHECK;
 
-/* True for what no API key has: anything but printable ASCII. */
+/* True if the key has a character that is not printable ASCII, or a space. */
 bool config_key_is_bad(const char *key);
 
-/* Takes slashes, and "/v1", off the end of a URL. */
+/* Removes slashes and "/v1" from the end of `url`. */
 void config_trim_url(char *url);
 
-/* Wipes the key. */
+/* Frees *c; the memory of the key is overwritten first. */
 void config_free(struct config *c);
 
 /*
- * The lines of c->profile in one file's text, `name` for messages.  The text
- * is written into.
+ * Reads the lines of profile c->profile from `text`, the contents of a file,
+ * and changes `text`.  `name` is the file's name, for messages.
  */
 int config_parse(const char *name, char *text, struct config *c, struct err *e)
     MUST_CHECK;
 
-/* Letters, digits, '.', '_' and '-', at most 64. */
+/* True for 1 to 64 letters, digits, '.', '_' and '-'. */
 bool config_profile_is_good(const char *profile);
 
 #endif

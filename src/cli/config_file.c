@@ -1,4 +1,4 @@
-/* config_file.c: the user's file, read whole and written anew. */
+/* config_file.c: reads the user's configuration file, and replaces it. */
 #include "cli/config_file.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ config_file_read(const char *name, struct buf *text, struct stat *st,
 
 /* ---- one profile's lines */
 
-/* Whether a line is "[NAME]"; then *name and *len say which. */
+/* True if a line is "[NAME]"; then *name and *len are the name. */
 static bool
 is_section(const char *line, size_t n, const char **name, size_t *len)
 {
@@ -126,7 +126,7 @@ config_file_edit(const char *text, const char *profile, const char *url,
 
 /* ---- writing */
 
-/* Its directory may be the first thing of the user's below ~/.config. */
+/* Makes the directory of `file`: a new user has no ~/.config yet. */
 static int
 make_parent(const char *file, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* duration.c: times as people write them. */
+/* duration.c: parses a time such as "10m" into seconds. */
 #include "cli/duration.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * duration.h: times as people write them: 90, 30s, 10m, 2h, 1d.
+ * duration.h: parses a time (90, 30s, 10m, 2h, 1d) into seconds.
  */
 #ifndef SANDLEASE_CLI_DURATION_H
 #define SANDLEASE_CLI_DURATION_H
@@ -9,8 +9,8 @@
 #include "common/err.h"
 
 /*
- * Seconds from such a text, within min..max.  `name` is for the error, such as
- * "--max-run".
+ * Parses `text` into *seconds, which must be in min..max.  `name`, such as
+ * "--max-run", is for the error.
  */
 int duration_parse(const char *name, const char *text, int64_t min, int64_t max,
     int64_t *seconds, struct err *e) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* escape.c: what is typed for us, not for the session. */
+/* escape.c: finds escapes such as "~." in what the user types. */
 #include "cli/escape.h"
 
 enum { CTRL_Z = 0x1a };
@@ -30,8 +30,7 @@ escape_take(struct escape *s, const char *data, size_t len, struct buf *out,
 		if (s->tilde)
 			continue;
 		if (held && action_of(c) != ESCAPE_NONE)
-			return action_of(
-			    c); /* and the line is as fresh as before */
+			return action_of(c); /* nothing sent: still fresh */
 		if (held && c != '~')
 			buf_add(out, "~", 1);
 		buf_add(out, &c, 1);

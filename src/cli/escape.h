@@ -1,8 +1,9 @@
 /*
- * escape.h: what is typed for us, not for the session.
+ * escape.h: finds escapes such as "~." in what the user types.
  *
- * As ssh has it: a tilde at the beginning of a line, then a letter.  "~~" is a
- * tilde; any other pair is what it is.
+ * An escape is for this program, not for the session.  As in ssh, it is a tilde
+ * at the beginning of a line and a second character.  "~~" sends one tilde; a
+ * tilde before any other character is sent with it.
  */
 #ifndef SANDLEASE_CLI_ESCAPE_H
 #define SANDLEASE_CLI_ESCAPE_H
@@ -22,12 +23,12 @@ enum escape_action {
 /* Start with { .fresh = true }. */
 struct escape {
 	bool fresh; /* at the beginning of a line */
-	bool tilde; /* ... and a tilde was typed, which is held back */
+	bool tilde; /* a tilde was typed there, and is not sent yet */
 };
 
 /*
- * Appends what is for the session to `out`, up to the first action; *used says
- * how many of the bytes that were.
+ * Appends the bytes that are for the session to `out`, up to the first escape.
+ * Returns that escape; *used is how many bytes of `data` it has read.
  */
 enum escape_action escape_take(struct escape *s, const char *data, size_t len,
     struct buf *out, size_t *used);

@@ -1,4 +1,4 @@
-/* interrupts.c: signals as something to wait for. */
+/* interrupts.c: reads signals from a descriptor, for use with poll(). */
 #include "cli/interrupts.h"
 
 #include <signal.h>

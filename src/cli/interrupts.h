@@ -1,24 +1,24 @@
 /*
- * interrupts.h: signals as something to wait for.
+ * interrupts.h: reads signals from a descriptor, for use with poll().
  *
- * Those that would end us, and a terminal's new size, are read from a
- * descriptor: what there is to do is done between two steps, not within one.
+ * These are the signals that would end the program, and SIGWINCH.  The program
+ * reacts to them between two steps, and never in a signal handler.
  */
 #ifndef SANDLEASE_CLI_INTERRUPTS_H
 #define SANDLEASE_CLI_INTERRUPTS_H
 
 #include "common/err.h"
 
-/* The descriptor; from now on no such signal ends the process. */
+/* Opens the descriptor.  From now on these signals do not end the process. */
 int interrupts_open(struct err *e) MUST_CHECK;
 
-/* The number of the next signal; 0 when there is none. */
+/* The number of the next signal; 0: none has come. */
 int interrupts_next(int fd);
 
-/* The same, but for those that end nothing. */
+/* The same, but SIGWINCH counts as none. */
 int interrupts_end(int fd);
 
-/* "INT" */
+/* The name of signal `number`, such as "INT". */
 const char *interrupts_name(int number);
 
 #endif

@@ -1,4 +1,4 @@
-/* output.c: bytes to where they belong, all of them. */
+/* output.c: writes all bytes to a descriptor, and notices a closed pipe. */
 #include "cli/output.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@ output_bytes(int fd, const char *data, size_t len)
 		struct pollfd p = { fd, POLLOUT, 0 };
 		ssize_t n = write(fd, data, len);
 
-		if (n < 0 && errno == EAGAIN) /* others share the descriptor */
+		/* another program may have made the shared file non-blocking */
+		if (n < 0 && errno == EAGAIN)
 			(void)poll(&p, 1, -1);
 		else if (n < 0 && errno != EINTR)
 			return false;

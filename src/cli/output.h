@@ -1,5 +1,5 @@
 /*
- * output.h: bytes to where they belong, all of them.
+ * output.h: writes all bytes to a descriptor, and notices a closed pipe.
  */
 #ifndef SANDLEASE_CLI_OUTPUT_H
 #define SANDLEASE_CLI_OUTPUT_H
@@ -8,15 +8,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { OUTPUT_UNREAD = 128 + SIGPIPE }; /* as a shell would say it */
+/* The exit code after a closed pipe; a shell reports SIGPIPE so. */
+enum { OUTPUT_UNREAD = 128 + SIGPIPE };
 
-/* False when it cannot be written: nobody reads it, or the disk is full. */
+/* False if write() fails: the pipe is closed, or the disk is full. */
 bool output_bytes(int fd, const char *data, size_t len);
 
-/* The same with what base64 stands for; what is not base64 is left out. */
+/* Decodes base64 and writes it; text that is not base64 is left out. */
 bool output_base64(int fd, const char *text);
 
-/* True when standard output has failed, or nobody reads it any more. */
+/* True if standard output has failed, or the reader of its pipe is gone. */
 bool output_is_unread(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* pairs.c: options of the form KEY=VALUE. */
+/* pairs.c: turns options of the form KEY=VALUE into a JSON object. */
 #include "cli/pairs.h"
 
 #include <string.h>

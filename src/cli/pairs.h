@@ -1,5 +1,5 @@
 /*
- * pairs.h: options of the form KEY=VALUE.
+ * pairs.h: turns options of the form KEY=VALUE into a JSON object.
  */
 #ifndef SANDLEASE_CLI_PAIRS_H
 #define SANDLEASE_CLI_PAIRS_H
@@ -7,7 +7,7 @@
 #include "cli/args.h"
 #include "common/json.h"
 
-/* All that were given for `option`, as the object body[field]. */
+/* Sets body[field] to an object of all values of `option`; none: no change. */
 int pairs_add(const struct args *a, const char *option, json_t *body,
     const char *field, struct err *e) MUST_CHECK;
 

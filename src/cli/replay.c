@@ -1,4 +1,4 @@
-/* replay.c: what a terminal showed before we came. */
+/* replay.c: removes questions to the terminal from old output. */
 #include "cli/replay.h"
 
 #include <stdlib.h>
@@ -6,9 +6,9 @@
 
 enum { ESC = 0x1b, BEL = 0x07, REPORTS_FROM = 11 };
 
-/* ---- which sequences ask; each is given without its introducer */
+/* ---- which sequences are questions; `s` is without ESC and its introducer */
 
-/* CSI parameters final: attributes, status, modes, version, window, keys. */
+/* CSI: asks for attributes, status, modes, version, window or keys. */
 static bool
 control_asks(const char *s, size_t len)
 {
@@ -29,14 +29,14 @@ control_asks(const char *s, size_t len)
 	}
 }
 
-/* OSC: a value that is a question mark, such as "11;?". */
+/* OSC: asks for a value by a question mark, as in "11;?". */
 static bool
 command_asks(const char *s, size_t len)
 {
 	return memmem(s, len, ";?", 2) != NULL;
 }
 
-/* DCS: what a setting is, what a capability is. */
+/* DCS: asks for a setting or a capability. */
 static bool
 device_asks(const char *s, size_t len)
 {
@@ -68,9 +68,9 @@ is_complete(const struct replay *r)
 	return last == BEL || (last == '\\' && r->held[r->len - 2] == ESC);
 }
 
-/* One that cannot be a question, or not any more, is let go. */
+/* False for a sequence of another kind, or one that is too long. */
 static bool
-is_of_interest(const struct replay *r)
+may_be_question(const struct replay *r)
 {
 	return r->len < REPLAY_HELD_MAX - 1 &&
 	    (r->len < 2 || strchr("[]P", r->held[1]) != NULL);
@@ -96,7 +96,7 @@ replay_add(struct replay *r, const char *data, size_t len, struct buf *out)
 		r->held[r->len] = '\0';
 		if (is_complete(r) && asks(r))
 			r->len = 0;
-		else if (is_complete(r) || !is_of_interest(r))
+		else if (is_complete(r) || !may_be_question(r))
 			replay_end(r, out);
 	}
 }

@@ -1,9 +1,10 @@
 /*
- * replay.h: what a terminal showed before we came.
+ * replay.h: removes questions to the terminal from old output.
  *
- * Programs ask a terminal what it is, and it answers as if somebody typed.
- * When old output is shown again those questions are left out: who asked has
- * had the answer, and a second one would be typed into whatever runs now.
+ * A program can ask the terminal what it is, and the terminal sends the answer
+ * as if the user had typed it.  `sandlease shell` shows the output from before
+ * it connected.  A question in that output already has its answer: a second
+ * answer would go to the program that runs now, as input.
  */
 #ifndef SANDLEASE_CLI_REPLAY_H
 #define SANDLEASE_CLI_REPLAY_H
@@ -12,17 +13,17 @@
 
 enum { REPLAY_HELD_MAX = 512 }; /* no question is longer */
 
-/* { 0 } before. */
+/* Start with { 0 }. */
 struct replay {
 	char held[REPLAY_HELD_MAX]; /* a sequence that is not complete */
 	size_t len;
 };
 
-/* Appends the bytes to `out`, but for questions. */
+/* Appends the bytes of old output to `out`, without questions. */
 void replay_add(struct replay *r, const char *data, size_t len,
     struct buf *out);
 
-/* Appends what is held back: from now on everything is new. */
+/* Ends the old output: appends an incomplete sequence that was held back. */
 void replay_end(struct replay *r, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* show.c: output for people and for programs. */
+/* show.c: prints values for people, and JSON for programs. */
 #include "cli/show.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { FIELD = 11 }; /* how wide a title is */
+enum { FIELD = 11 }; /* width of a title */
 
 void
 show_json(const json_t *v)
@@ -18,7 +18,7 @@ show_json(const json_t *v)
 	auto_free char *text = v != NULL ? json_text(v) : xstrdup("null");
 
 	puts(text);
-	fflush(stdout); /* who follows it is to see it now */
+	fflush(stdout); /* a program that follows the output sees it now */
 }
 
 void
@@ -33,7 +33,7 @@ show_text(const char *text, FILE *to)
 void
 show_problem(const char *text)
 {
-	/* in a pipe or file for both it must not stand before what led to it */
+	/* where both go to one file, the output before the error comes first */
 	fflush(stdout);
 	fputs("sandlease: ", stderr);
 	show_text(text, stderr);

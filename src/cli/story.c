@@ -1,4 +1,4 @@
-/* story.c: what happened to a session, in sentences. */
+/* story.c: prints a session's events as sentences. */
 #include "cli/story.h"
 
 #include <string.h>
@@ -9,8 +9,9 @@
 #include "common/str.h"
 
 /*
- * Of "kind what"; a "what" of "*" is any other.  NULL hides it.  A lease and a
- * step are how the service gets there: `logs --all` has them.
+ * The words for an event with members "kind" and "what"; "*" is any other
+ * "what".  Words of NULL hide the event.  Events of leases and steps are of use
+ * to operators only: `logs --all` prints them.
  */
 static const struct {
 	const char *kind, *what, *words;
@@ -36,7 +37,7 @@ static const struct {
 	{ "disk", "over_limit", "has used all of its disk" },
 };
 
-/* The words of an event; "" when it is one that is hidden. */
+/* The words for an event; "": it is hidden.  `other` is memory for them. */
 static const char *
 words_of(const json_t *event, char other[64])
 {
@@ -52,7 +53,7 @@ words_of(const json_t *event, char other[64])
 	return other;
 }
 
-/* Who did it: a person by name, the service by its part. */
+/* Appends the actor: a person by name, the service by its part. */
 static void
 add_actor(struct buf *line, const char *actor)
 {
@@ -84,7 +85,7 @@ add_time(struct buf *line, const char *iso)
 	buf_str(line, text);
 }
 
-/* What a command printed, under the line that tells of it. */
+/* Prints the output of a command, below the line of its event. */
 static void
 print_indented(const char *text, FILE *to)
 {
@@ -109,7 +110,7 @@ story_print(const json_t *event, FILE *to)
 	char other[64];
 	const char *words = words_of(event, other);
 
-	/* as it comes; the event at its end has the text once more */
+	/* only from these events: the last one of a setup repeats the text */
 	if (str_equal(json_str(event, "kind"), "setup") &&
 	    str_equal(json_str(event, "what"), "output"))
 		print_indented(json_str(detail, "text"), to);

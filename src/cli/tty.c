@@ -1,4 +1,4 @@
-/* tty.c: our own terminal. */
+/* tty.c: sets the user's terminal to raw mode and back. */
 #include "cli/tty.h"
 
 #include <sys/ioctl.h>

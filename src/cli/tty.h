@@ -1,5 +1,5 @@
 /*
- * tty.h: our own terminal.
+ * tty.h: sets the user's terminal to raw mode and back.
  */
 #ifndef SANDLEASE_CLI_TTY_H
 #define SANDLEASE_CLI_TTY_H
@@ -7,19 +7,19 @@
 #include <stdbool.h>
 #include <termios.h>
 
-/* { 0 } before. */
+/* Start with { 0 }. */
 struct tty {
 	struct termios before;
 	bool raw;
 };
 
-/* Every byte as it is typed, and none means anything to us; a no-op when
- * standard input is no terminal. */
+/* Sets raw mode: read() gets every byte as it is typed, also ^C.  Does nothing
+ * if standard input is no terminal. */
 void tty_raw(struct tty *t);
-/* As it was; also without tty_raw(). */
+/* Restores the mode from before tty_raw(); does nothing without tty_raw(). */
 void tty_restore(struct tty *t);
 
-/* False when no descriptor of ours is a terminal. */
+/* False if neither stdin, stdout nor stderr is a terminal. */
 bool tty_size(int *cols, int *rows);
 
 #endif
