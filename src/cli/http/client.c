@@ -1,4 +1,4 @@
-/* client.c: the HTTP API, a call at a time. */
+/* client.c: calls the HTTP API and waits for the answer. */
 #include "cli/http/client.h"
 
 #include <ctype.h>
@@ -39,7 +39,7 @@ client_call(struct client *c, const char *method, const char *path,
 	auto_buf struct buf answer = { 0 };
 
 	while (client_run(c, &r, &answer, e) < 0) {
-		/* says that nothing was done */
+		/* this code promises that the service did nothing: retry */
 		if (!transfer_refused(e, CODE_CONTAINER_UNAVAILABLE) ||
 		    client_tries(c) || clock_left_ms(deadline) == 0)
 			return -1;
@@ -68,7 +68,7 @@ client_fetch(struct client *c, const char *url, struct buf *out, long *status,
 	rc = transfer_result(t, out, e);
 	transfer_free(t);
 	if (rc < 0 && *status >= 400)
-		rc = 0; /* a page, too */
+		rc = 0; /* the caller wants an error page, too */
 	if (out->data == NULL)
 		buf_str(out, "");
 	return rc;

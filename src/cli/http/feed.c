@@ -1,4 +1,4 @@
-/* feed.c: bytes for something that reads in a session. */
+/* feed.c: sends input to a process or a terminal in a session. */
 #include "cli/http/feed.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ enum {
 	RETRY_MS = 500,
 	QUIET_MS = 200,
 	WAITING_MAX = 64 * 1024,
-	BODY_MAX = 8 * 1024 * 1024 /* kept until it is answered */
+	BODY_MAX = 8 * 1024 * 1024 /* a body is kept until its answer comes */
 };
 
 static size_t
@@ -28,7 +28,7 @@ feed_room(const struct feed *f)
 		       : room_in(&f->waiting, WAITING_MAX);
 }
 
-/* The body gets its end. */
+/* Lets the transfer see the end of the body. */
 static void
 end_body(struct feed *f)
 {
@@ -119,8 +119,10 @@ send_waiting(struct feed *f)
 		r.read = give_body;
 		r.read_size = -1;
 		r.ctx = f;
-		r.endless = true; /* the agent answers before it is silent */
-		/* what waits already comes after this body */
+		/* if the process does not read, the agent answers after 30 s,
+		   before the limit on silence */
+		r.endless = true;
+		/* bytes that wait already must not be overtaken by new ones */
 		f->open = !f->ending && f->waiting.len == 0;
 		f->quiet_ms = clock_ms() + QUIET_MS;
 	}
@@ -129,7 +131,7 @@ send_waiting(struct feed *f)
 
 /* ---- answers */
 
-/* How much of a body that was refused has been taken all the same. */
+/* How many bytes of a refused body the process has read nevertheless. */
 static size_t
 written_of(const struct err *e)
 {
@@ -156,7 +158,7 @@ is_gone_reader(const struct err *e)
 }
 
 static int
-take_answer(struct feed *f, struct err *e)
+handle_answer(struct feed *f, struct err *e)
 {
 	int rc = transfer_result(f->post, NULL, e);
 
@@ -181,7 +183,8 @@ take_answer(struct feed *f, struct err *e)
 int
 feed_move(struct feed *f, struct err *e)
 {
-	if (f->post != NULL && transfer_done(f->post) && take_answer(f, e) < 0)
+	if (f->post != NULL && transfer_done(f->post) &&
+	    handle_answer(f, e) < 0)
 		return -1;
 	if (f->open && clock_left_ms(f->quiet_ms) == 0)
 		end_body(f);

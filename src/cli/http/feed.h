@@ -1,11 +1,11 @@
 /*
- * feed.h: bytes for something that reads in a session.
+ * feed.h: sends input to a process or a terminal in a session.
  *
- * One POST is under way at a time, so that the order stays.  To a terminal it
- * has what was typed; what comes meanwhile goes with the next.  To a process
- * its body stays open and takes what comes, until nothing has come for a
- * moment or it is large.  What was sent is kept until it is answered: if the
- * reader was too slow it is sent again, from where it stopped.
+ * Only one POST runs at a time, so that the bytes stay in order.  For a
+ * terminal, the body has the bytes so far; later bytes go with the next POST.
+ * For a process, the body stays open and takes later bytes, too.  It ends after
+ * 200 ms without new bytes, or at 8 MiB.  The bytes of a body are kept until
+ * its answer comes.  If the reader was too slow, the rest is sent again.
  */
 #ifndef SANDLEASE_CLI_HTTP_FEED_H
 #define SANDLEASE_CLI_HTTP_FEED_H
@@ -17,36 +17,37 @@
 struct feed {
 	struct client *client;
 	const char *path;       /* borrowed */
-	const char *close_path; /* borrowed; of a process: where its end is
-				   said; NULL: a terminal, whose end is not */
-	bool ending;            /* nothing more will be added */
-	bool over;              /* nobody reads any more, or the end was said */
-	struct buf waiting;     /* for the next body */
-	struct buf sent;        /* the body under way */
-	size_t given;           /* of it, to the transfer */
-	bool open;              /* the body takes what comes */
-	bool says_end;          /* the end goes with the body */
+	const char *close_path; /* borrowed; the path for the last body, which
+				   closes a process's input; NULL: a terminal */
+	bool ending;            /* the caller has called feed_end() */
+	bool over;              /* the reader is gone, or has got the end */
+	struct buf waiting;     /* bytes for the next body */
+	struct buf sent;        /* bytes of the body that is being sent */
+	size_t given;           /* how many of them the transfer has */
+	bool open;              /* feed_add() may add bytes to `sent` */
+	bool says_end;          /* this body goes to close_path */
 	struct transfer *post;
-	int64_t quiet_ms; /* of clock_ms(): an open body ends then */
-	int64_t retry_ms; /* of clock_ms(); 0: now */
+	int64_t quiet_ms; /* when an open body ends, by clock_ms() */
+	int64_t retry_ms; /* when to send again, by clock_ms(); 0: now */
 };
 
-/* How much may be added. */
+/* How many bytes feed_add() may add now. */
 size_t feed_room(const struct feed *f);
 void feed_add(struct feed *f, const char *data, size_t len);
 void feed_end(struct feed *f);
 
-/* True while something is to be sent. */
+/* True until all bytes, and the end if there is one, have their answer. */
 bool feed_busy(const struct feed *f);
 
 /*
- * Takes what has been answered and sends what waits.  -1 when the bytes under
- * way may or may not have come: they are dropped, and the next may be sent.
+ * Handles an answer that has come, and sends the bytes that wait.  -1: the
+ * bytes of the last body may have arrived or not.  They are dropped, and the
+ * caller may go on with later ones.
  */
 int feed_move(struct feed *f, struct err *e) MUST_CHECK;
 
-/* When feed_move has to be called again at the latest; -1: when something is
- * done. */
+/* In how many milliseconds to call feed_move() again at the latest; -1: not
+ * before a transfer is done. */
 int feed_wait_ms(const struct feed *f);
 
 void feed_free(struct feed *f);

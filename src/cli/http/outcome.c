@@ -1,4 +1,4 @@
-/* outcome.c: why an HTTP call failed, in words for people. */
+/* outcome.c: explains to the user why an HTTP call failed. */
 #include "cli/http/outcome.h"
 
 #include <string.h>
@@ -6,9 +6,9 @@
 #include "common/json.h"
 #include "common/mem.h"
 
-/* ---- by curl */
+/* ---- errors of curl */
 
-/* OpenSSL's words for an answer in plain HTTP help nobody. */
+/* OpenSSL's text for an answer in plain HTTP does not help the user. */
 static int
 explain_tls(const struct outcome *o, struct err *e)
 {
@@ -20,7 +20,7 @@ explain_tls(const struct outcome *o, struct err *e)
 	    "no secure connection to %.100s: %.100s", o->service, o->why);
 }
 
-/* A URL that is not the service's: SANDLEASE_URL has no part in it. */
+/* A URL of another server, such as a preview: SANDLEASE_URL is not to blame. */
 static int
 explain_elsewhere(const struct outcome *o, struct err *e)
 {
@@ -38,7 +38,7 @@ explain_elsewhere(const struct outcome *o, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(MEANINGS); i++)
 		if (MEANINGS[i].rc == o->step)
 			code = MEANINGS[i].code;
-	if (code == CODE_UNRESOLVED) /* curl's words repeat the host */
+	if (code == CODE_UNRESOLVED) /* curl's text repeats the host */
 		return err_set(e, ERR_UNAVAILABLE, code,
 		    "%.200s: the host has no address", o->url);
 	return err_set(e, ERR_UNAVAILABLE, code, "%.140s: %.100s", o->url,
@@ -72,7 +72,7 @@ explain_curl(const struct outcome *o, struct err *e)
 	}
 }
 
-/* ---- by the answer */
+/* ---- answers that are no success */
 
 static enum err_kind
 kind_of(long status)
@@ -92,7 +92,7 @@ keep_context(const json_t *context, struct err *e)
 		str_copy(e->more, sizeof(e->more), text);
 }
 
-/* An error that no Sandlease service made: what is at this address? */
+/* An error in no format of Sandlease: the URL may be of another server. */
 static int
 explain_page(const struct outcome *o, struct err *e)
 {
@@ -117,8 +117,8 @@ has_path(const char *url)
 }
 
 /*
- * An error is problem+json, or what the SDK knows, or comes from a preview: each
- * has its own member for the words.
+ * The error formats (problem+json, SDK, preview) have the text in different
+ * members: "detail", "message", "error".
  */
 static int
 explain_refusal(const struct outcome *o, struct err *e)
@@ -152,9 +152,9 @@ explain_refusal(const struct outcome *o, struct err *e)
 	return -1;
 }
 
-/* Something else answers: the service itself sends nobody elsewhere. */
+/* Another server answers: the service itself never redirects. */
 static int
-explain_stranger(const struct outcome *o, struct err *e)
+explain_redirect(const struct outcome *o, struct err *e)
 {
 	return err_set(e, ERR_BAD_GATEWAY, CODE_REDIRECTED,
 	    "%.80s answers %ld to %s %.80s: is SANDLEASE_URL right?",
@@ -165,14 +165,14 @@ explain_stranger(const struct outcome *o, struct err *e)
 int
 outcome_explain(const struct outcome *o, struct err *e)
 {
-	/* a server may refuse a body before it has read it */
+	/* first: a server may refuse a body before curl has sent all of it */
 	if (o->status >= 400)
 		return explain_refusal(o, e);
 	if (o->ours && o->status >= 300)
-		return explain_stranger(o, e);
+		return explain_redirect(o, e);
 	if (o->rc != CURLE_OK)
 		return explain_curl(o, e);
 	if (o->ours && o->status < 200)
-		return explain_stranger(o, e);
+		return explain_redirect(o, e);
 	return 0;
 }

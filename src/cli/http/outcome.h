@@ -1,8 +1,8 @@
 /*
- * outcome.h: why an HTTP call failed, in words for people.
+ * outcome.h: explains to the user why an HTTP call failed.
  *
- * Most failures are a URL or a key that somebody has mistyped, so the words say
- * what to look at.  transfer.h says what e->code is.
+ * The cause is most often a wrong URL or key, so the error says what to check.
+ * transfer.h lists the values of e->code.
  */
 #ifndef SANDLEASE_CLI_HTTP_OUTCOME_H
 #define SANDLEASE_CLI_HTTP_OUTCOME_H
@@ -15,18 +15,18 @@
 
 struct outcome {
 	const char *service; /* the URL of the service */
-	const char *url;     /* what was called */
-	bool ours;           /* a path of the service; false: another URL */
+	const char *url;     /* the URL of the call */
+	bool ours;           /* `url` is below `service` */
 	const char *method;  /* NULL: GET */
 	const char *path;
 	long status; /* 0: there was no answer */
 	const struct buf *answer;
 	CURLcode rc;
-	CURLcode step;   /* the same, but of a timeout the step it was in */
-	const char *why; /* curl's words for rc */
+	CURLcode step;   /* rc; after a timeout, the step that timed out */
+	const char *why; /* curl's text for rc */
 };
 
-/* 0 when the call was successful. */
+/* 0 if the call succeeded, else -1 and the error. */
 int outcome_explain(const struct outcome *o, struct err *e) MUST_CHECK;
 
 #endif

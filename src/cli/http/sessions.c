@@ -1,4 +1,4 @@
-/* sessions.c: sessions as people name them. */
+/* sessions.c: finds sessions by id or name, lists them, waits for a state. */
 #include "cli/http/sessions.h"
 
 #include <string.h>
@@ -70,9 +70,9 @@ session_query(const char *label, struct buf *query, struct err *e)
 
 struct search {
 	const char *word;
-	char named[ID_MAX];         /* has it as its name */
-	char begins[SHOWN][ID_MAX]; /* the first that begin with it */
-	int count;                  /* of all that do */
+	char named[ID_MAX];         /* the session whose name is `word` */
+	char begins[SHOWN][ID_MAX]; /* the first ids that begin with `word` */
+	int count;                  /* of all ids that begin with `word` */
 };
 
 static int
@@ -82,7 +82,7 @@ compare_session(void *ctx, json_t *session, struct err *e)
 	const char *id = json_str(session, "id");
 
 	(void)e;
-	/* one that is going has given its name up */
+	/* a new session may have taken the name of one that is deleting */
 	if (str_equal(json_str(session, "name"), s->word) &&
 	    (s->named[0] == '\0' ||
 		!str_equal(json_str(session, "state"), "deleting")))
@@ -127,9 +127,12 @@ session_find(struct client *c, const char *word, char id[ID_MAX], struct err *e)
 
 /* ---- waiting for one */
 
-/* Prints what its setup has printed; *after is the last event seen. */
+/*
+ * Waits for events after *after, and sets it to the last one.  Prints the
+ * output of the session's setup to `told`.
+ */
 static int
-hear_events(struct client *c, const char *id, int64_t wait_s, FILE *told,
+wait_for_events(struct client *c, const char *id, int64_t wait_s, FILE *told,
     int64_t *after, struct err *e)
 {
 	auto_free char *tail = xasprintf("/events?after=%lld&wait=%lld",
@@ -152,7 +155,7 @@ hear_events(struct client *c, const char *id, int64_t wait_s, FILE *told,
 		    str_equal(json_str(event, "what"), "output"))
 			show_text(json_str(detail, "text"), told);
 	}
-	/* too many wait already: no reason to ask without end */
+	/* the service answers at once if too many clients wait: do not spin */
 	if (i == 0 && wait_s > 0 && clock_ms() - began < 1000)
 		nanosleep(&pause, NULL);
 	return 0;
@@ -176,8 +179,8 @@ session_settle(struct client *c, const char *id, const char *state,
 		settled =
 		    wait_s == 0 || !str_equal(json_str(s, "state"), state);
 		if ((!settled || told != NULL) &&
-		    hear_events(c, id, settled ? 0 : wait_s, told, &after, e) <
-			0)
+		    wait_for_events(c, id, settled ? 0 : wait_s, told, &after,
+			e) < 0)
 			return -1;
 		if (settled) {
 			*out = TAKE(s);

@@ -1,4 +1,4 @@
-/* stream.c: an event stream, followed to its end. */
+/* stream.c: follows an event stream, and connects again if it breaks. */
 #include "cli/http/stream.h"
 
 #include <stdio.h>
@@ -13,8 +13,9 @@ stream_lost(const struct stream *s)
 	return s->lost_since > 0;
 }
 
+/* Notes whether the connection is lost, and tells the caller of a change. */
 static void
-tell(struct stream *s, bool lost)
+set_lost(struct stream *s, bool lost)
 {
 	if (lost == stream_lost(s))
 		return;
@@ -28,14 +29,14 @@ take_bytes(void *ctx, const char *data, size_t len)
 {
 	struct stream *s = ctx;
 
-	tell(s, false);
+	set_lost(s, false);
 	s->pause_ms = PAUSE_MS;
 	s->unreadable = !sse_read_feed(&s->sse, data, len);
 	return !s->unreadable;
 }
 
 static void
-start(struct stream *s)
+begin_transfer(struct stream *s)
 {
 	struct request r = { .path = s->path,
 		.sink = take_bytes,
@@ -56,9 +57,10 @@ start(struct stream *s)
 	s->transfer = transfer_begin(s->client, &r);
 }
 
-/* A refusal is the end, unless it says that it will pass. */
+/* Decides after the end of a connection: 0 to connect again, -1 to give up.
+ * A refusal is final, except ERR_UNAVAILABLE of a GET. */
 static int
-look_why(struct stream *s, int rc, struct err *e)
+check_end(struct stream *s, int rc, struct err *e)
 {
 	if (s->unreadable)
 		return err_set(e, ERR_BAD_GATEWAY, CODE_UNREADABLE,
@@ -92,15 +94,15 @@ stream_move(struct stream *s, struct err *e)
 	int rc;
 
 	if (s->transfer == NULL && clock_left_ms(s->retry_at) == 0)
-		start(s);
+		begin_transfer(s);
 	if (s->transfer == NULL || !transfer_done(s->transfer))
 		return 0;
 	rc = transfer_result(s->transfer, NULL, e);
 	transfer_free(s->transfer);
 	s->transfer = NULL;
-	if (look_why(s, rc, e) < 0)
+	if (check_end(s, rc, e) < 0)
 		return -1;
-	tell(s, true);
+	set_lost(s, true);
 	pause_before_next(s);
 	return 0;
 }

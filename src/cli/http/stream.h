@@ -1,9 +1,10 @@
 /*
- * stream.h: an event stream, followed to its end.
+ * stream.h: follows an event stream, and connects again if it breaks.
  *
- * A connection that breaks is made again, behind the last event that was
- * taken, with pauses that grow; one that stays away is given up.  When there
- * is nothing more to hear is for the caller to know.
+ * The next connection begins after the last event that was read.  Retries have
+ * a back-off of 250 ms to 4 s.  After patience_ms without a connection the
+ * stream fails.  The caller decides which event is the last one, and calls
+ * stream_free() then.
  */
 #ifndef SANDLEASE_CLI_HTTP_STREAM_H
 #define SANDLEASE_CLI_HTTP_STREAM_H
@@ -11,32 +12,33 @@
 #include "cli/http/transfer.h"
 #include "common/sse_read.h"
 
-/* Told when the connection is lost, and when it is there again. */
+/* Called when the connection is lost, and when events come again. */
 typedef void stream_told_fn(void *ctx, bool lost);
 
-/* Start with the first part, and sse's event and ctx. */
+/* The caller sets the members of the first part, sse.event and sse.ctx. */
 struct stream {
 	struct client *client;
 	const char *path;     /* borrowed */
-	const json_t *body;   /* or NULL: a POST, which is not done again */
-	int patience_ms;      /* with a connection that stays away */
-	stream_told_fn *told; /* or NULL; its ctx is that of sse */
+	const json_t *body;   /* a POST, which is never repeated; NULL: GET */
+	int patience_ms;      /* how long to try to connect again */
+	stream_told_fn *told; /* or NULL; called with sse.ctx */
 	struct sse_read sse;
-	/* the rest is the stream's own */
+	/* private */
 	struct transfer *transfer;
 	char last_id[SSE_READ_ID_MAX + 32];
-	int64_t retry_at, lost_since; /* of clock_ms(); 0: now, never */
+	int64_t retry_at;   /* by clock_ms(); 0: now */
+	int64_t lost_since; /* by clock_ms(); 0: not lost */
 	int pause_ms;
-	bool unreadable; /* an event was too long, or the caller said stop */
+	bool unreadable; /* an event is too long, or sse.event returned false */
 };
 
-/* Connects when it is time to, and looks what became of it. */
+/* Connects if it is time to, and handles the end of a connection. */
 int stream_move(struct stream *s, struct err *e) MUST_CHECK;
 
-/* When stream_move has to be called again at the latest, for client_wait(). */
+/* In how many milliseconds to call stream_move() again, for client_wait(). */
 int stream_wait_ms(const struct stream *s);
 
-/* True from the end of a connection to the next one that says something. */
+/* True from the end of a connection to the first bytes of the next one. */
 bool stream_lost(const struct stream *s);
 
 void stream_free(struct stream *s);

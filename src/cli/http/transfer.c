@@ -1,4 +1,4 @@
-/* transfer.c: HTTP calls that run beside each other. */
+/* transfer.c: runs HTTP calls side by side, by libcurl's multi interface. */
 #include "cli/http/transfer.h"
 
 #include <curl/curl.h>
@@ -13,9 +13,9 @@
 
 enum {
 	CONNECT_S = 10,
-	GLANCE_S = 3,  /* as long as a shell that completes may hang */
-	ANSWER_S = 75, /* a call may wait for a minute at the server's */
-	SILENT_S = 60, /* streams have heartbeats */
+	TRY_S = 3,     /* a shell hangs so long while it completes a word */
+	ANSWER_S = 75, /* the service may take a minute to answer */
+	SILENT_S = 60, /* a live stream has a heartbeat more often */
 	ANSWER_MAX = 64 * 1024 * 1024,
 	FDS_MAX = 4,
 	TURN_MS = 1000,
@@ -24,12 +24,12 @@ enum {
 
 struct client {
 	struct config config;
-	char *auth; /* the header */
+	char *auth; /* the header Authorization; NULL: no key */
 	CURLM *multi;
 	bool tries_once; /* see client_try() */
 	int signals;     /* see client_heed() */
-	int stopped;     /* by this signal */
-	bool stirred;    /* a sink was given something since it was looked at */
+	int stopped;     /* the signal that came; 0: none */
+	bool stirred;    /* a sink got bytes since the last client_wait() */
 };
 
 struct transfer {
@@ -45,7 +45,7 @@ struct transfer {
 	bool done, attached;
 };
 
-/* ---- the service */
+/* ---- the client */
 
 struct client *
 client_new(struct config *config)
@@ -117,10 +117,10 @@ client_stopped(const struct client *c)
 	return c->stopped;
 }
 
-/* ---- curl's side */
+/* ---- callbacks and options of curl */
 
 static size_t
-take_answer(char *data, size_t size, size_t count, void *ctx)
+collect_answer(char *data, size_t size, size_t count, void *ctx)
 {
 	struct transfer *t = ctx;
 	size_t len = size * count;
@@ -187,7 +187,7 @@ set_body(struct transfer *t)
 		curl_easy_setopt(t->easy, CURLOPT_READFUNCTION, give_body);
 		curl_easy_setopt(t->easy, CURLOPT_READDATA, t);
 	}
-	/* nobody is asked whether a body may come */
+	/* no "Expect: 100-continue": send the body at once */
 	t->headers = curl_slist_append(t->headers, "Expect:");
 	if (r->method != NULL)
 		curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, r->method);
@@ -200,7 +200,7 @@ set_patience(struct transfer *t)
 
 	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
 	if (t->client->tries_once) {
-		curl_easy_setopt(t->easy, CURLOPT_TIMEOUT, (long)GLANCE_S);
+		curl_easy_setopt(t->easy, CURLOPT_TIMEOUT, (long)TRY_S);
 	} else if (r->endless) {
 		curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 		curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_TIME,
@@ -236,7 +236,7 @@ transfer_begin(struct client *c, const struct request *r)
 	    "sandlease/" PACKAGE_VERSION);
 	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->why);
-	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, take_answer);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, collect_answer);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
 	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -261,7 +261,7 @@ detach(struct transfer *t)
 	t->attached = false;
 }
 
-/* Notes who is done; true when there is something to look at. */
+/* Marks finished transfers; true if one has finished or a sink got bytes. */
 static bool
 collect_done(struct client *c)
 {
@@ -294,14 +294,14 @@ client_wait(struct client *c, struct pollfd *fds, size_t count, int ms)
 	bool over;
 
 	for (size_t i = 0; i < count && i < FDS_MAX; i++) {
-		/* curl has the bits of poll(2) */
+		/* curl's bits are those of poll(2) */
 		w[i].fd = fds[i].fd;
 		w[i].events = fds[i].events;
 	}
 	do {
 		curl_multi_perform(c->multi, &running);
 		over = collect_done(c);
-		/* then only a look at the descriptors */
+		/* if it is over, this only polls the descriptors */
 		curl_multi_poll(c->multi, w, (unsigned)count,
 		    over         ? 0
 			: ms < 0 ? TURN_MS
@@ -371,7 +371,8 @@ transfer_header(const struct transfer *t, const char *name)
 	return h->value;
 }
 
-/* Where the network drops packets, a timeout is the failure of its step. */
+/* The step that failed.  If the network drops packets, curl only reports a
+ * timeout; the times say whether it was in the lookup or in connect(). */
 static CURLcode
 failed_step(const struct transfer *t)
 {
