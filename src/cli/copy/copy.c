@@ -1,4 +1,4 @@
-/* copy.c: what copies of files and directories have in common. */
+/* copy.c: makes the requests of a copy, for file.c and tar.c. */
 #include "cli/copy/copy.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ move_progress(void *ctx, int64_t done, int64_t total)
 	k->bytes = done;
 }
 
-/* A file that is not there is no empty file. */
+/* A 204, from another server than the service, would look like an empty file. */
 static int
 check_download(const struct transfer *t, struct err *e)
 {

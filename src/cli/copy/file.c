@@ -1,4 +1,4 @@
-/* file.c: a file between here and a session. */
+/* file.c: copies a file to or from a session. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ write_fd(void *ctx, const char *data, size_t len)
 	return output_bytes(*(int *)ctx, data, len);
 }
 
-/* Fetches it into a descriptor. */
+/* Fetches the file `from` into a descriptor. */
 static int
 fetch_into(struct copy *k, const char *from, int fd, unsigned *mode,
     struct err *e)
@@ -69,7 +69,7 @@ fetch_into(struct copy *k, const char *from, int fd, unsigned *mode,
 	errno = 0;
 	if (copy_run(k, &r, mode, e) == 0)
 		return 0;
-	/* it is our side that could not go on */
+	/* write_fd() failed: the error is on this machine */
 	if (e->code == CODE_BROKEN && errno != 0 && errno != EAGAIN)
 		return err_errno(e, "writing");
 	return -1;
@@ -98,7 +98,7 @@ rename_into_place(int fd, const char *temp, const char *to, unsigned mode,
 	return 0;
 }
 
-/* A device or a pipe is written into: it must not become a file. */
+/* A device or a fifo is written to; a rename would replace it by a file. */
 static int
 fetch_into_device(struct copy *k, const char *from, const char *to,
     struct err *e)

@@ -1,4 +1,4 @@
-/* progress.c: how far a copy is, where somebody looks. */
+/* progress.c: draws the progress of a copy on a terminal. */
 #include "cli/copy/progress.h"
 
 #include <stdio.h>

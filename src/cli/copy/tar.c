@@ -1,4 +1,4 @@
-/* tar.c: a directory between here and a session, as a tar stream. */
+/* tar.c: copies a directory to or from a session, as a tar stream. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -20,13 +20,13 @@ extern char **environ;
 /* ---- the local tar */
 
 struct tar {
-	pid_t pid; /* 0: it has been waited for, or never ran */
-	int fd;    /* our end */
+	pid_t pid; /* 0: tar has been waited for, or was not started */
+	int fd;    /* our end of the pipe */
 };
 
-/* With `ours` as its input or output, whichever `reads` says. */
+/* Starts tar with a pipe as its input (`reads`) or as its output. */
 static int
-spawn_tar(char *const *argv, bool reads, int ours[2], pid_t *pid)
+spawn_tar(char *const *argv, bool reads, int ends[2], pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -35,7 +35,7 @@ spawn_tar(char *const *argv, bool reads, int ours[2], pid_t *pid)
 
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, ours[reads ? 0 : 1],
+	posix_spawn_file_actions_adddup2(&files, ends[reads ? 0 : 1],
 	    reads ? STDIN_FILENO : STDOUT_FILENO);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
@@ -47,9 +47,10 @@ spawn_tar(char *const *argv, bool reads, int ours[2], pid_t *pid)
 }
 
 /*
- * GNU tar warns of headers that it does not know, such as the one that says that
- * names are bytes, and makes a directory read only before all that belongs in it
- * has come.  Other tars know neither these options nor the variable.
+ * Without these options, GNU tar warns of headers that it does not know, such
+ * as the one for names that are not UTF-8.  It also makes a directory read-only
+ * before it has unpacked all files in it.  They are in the environment because
+ * other tars know neither the options nor the variable.
  */
 static void
 set_tar_options(void)
@@ -81,7 +82,7 @@ tar_start(struct tar *t, char *const *argv, bool reads, struct err *e)
 	return err_errno(e, "tar, which copies directories, cannot be run");
 }
 
-/* True when it has done all of its work. */
+/* Waits for the end of tar; true if it succeeded. */
 static bool
 tar_wait(struct tar *t)
 {
@@ -107,7 +108,8 @@ tar_end(struct tar *t)
 
 /* ---- up */
 
-/* An archive that tar could not finish must not look whole. */
+/* If tar failed, gives up the request: the session must not get the incomplete
+ * archive as a whole one. */
 static ssize_t
 read_tar(void *ctx, char *to, size_t max)
 {
@@ -152,7 +154,8 @@ write_tar(void *ctx, const char *data, size_t len)
 }
 
 static int
-open_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+make_accessible(const char *path, const struct stat *st, int flag,
+    struct FTW *at)
 {
 	(void)st;
 	(void)at;
@@ -171,12 +174,12 @@ remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
 void
 copy_remove_tree(const char *dir)
 {
-	/* nothing can be removed from a directory that is read only */
-	nftw(dir, open_one, 16, FTW_PHYS);
+	/* nothing can be removed from a read-only directory */
+	nftw(dir, make_accessible, 16, FTW_PHYS);
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* What comes out of a sandbox gets no owner and no special bit here. */
+/* Files from a sandbox keep neither their owner nor set-user-id bits here. */
 static int
 unpack(struct copy *k, const char *from, char *dir, struct err *e)
 {
@@ -200,7 +203,7 @@ unpack(struct copy *k, const char *from, char *dir, struct err *e)
 	return rc;
 }
 
-/* One that is not there yet appears whole. */
+/* A directory that does not exist yet appears whole, by an atomic rename. */
 static int
 unpack_new(struct copy *k, const char *from, const char *to, struct err *e)
 {

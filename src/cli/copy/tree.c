@@ -1,4 +1,4 @@
-/* tree.c: what is in a directory, here or in a session. */
+/* tree.c: lists a directory on this machine or in a session. */
 #include "cli/copy/tree.h"
 
 #include <dirent.h>
@@ -13,7 +13,8 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 
-/* Of names that differ in bytes which are no text: no entry is like it. */
+/* The text for two paths that have the same name in the session's listing:
+ * it equals the text of no entry. */
 #define TREE_UNCLEAR "?"
 #define UTF8_REPLACED "\xef\xbf\xbd"
 
@@ -21,9 +22,10 @@ enum { DEPTH_MAX = 512 };
 
 /* ---- here */
 
-/* Only the beginning of a time is in a session's listing: it is the last. */
+/* The time is at the end, because a session's listing has only the beginning of
+ * it: tree_is_as_there() compares prefixes. */
 static char *
-text_of(const struct stat *st)
+entry_text(const struct stat *st)
 {
 	bool link = S_ISLNK(st->st_mode);
 	unsigned mode = link ? 0 : (unsigned)st->st_mode & 0777;
@@ -51,13 +53,13 @@ tree_entry(int parent, const char *name)
 
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return NULL;
-	return text_of(&st);
+	return entry_text(&st);
 }
 
 static int add_directory(int fd, const char *path, int depth, json_t *out,
     struct err *e);
 
-/* `path` is that of the directory and ends with a slash, or is "". */
+/* `path` is the path of the directory `dir`, with a slash at its end, or "". */
 static int
 add_entry(int dir, const char *path, const char *name, int depth, json_t *out,
     struct err *e)
@@ -70,8 +72,8 @@ add_entry(int dir, const char *path, const char *name, int depth, json_t *out,
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !is_copied(st.st_mode))
-		return 0; /* it has just gone, or is a socket or the like */
-	text = text_of(&st);
+		return 0; /* the entry is just gone, or is a socket etc. */
+	text = entry_text(&st);
 	json_object_set_new_nocheck(out, below, json_string(text));
 	if (!S_ISDIR(st.st_mode))
 		return 0;
@@ -143,7 +145,7 @@ tree_parent(int root, const char *path, const char **base)
 
 /* ---- there */
 
-/* Of "rwxr-xr-x", what an archive that is unpacked here leaves of it. */
+/* The permissions that "rwxr-xr-x" has after tar has unpacked it here. */
 static unsigned
 mode_of(const char *text, mode_t mask)
 {
@@ -199,7 +201,7 @@ tree_there(struct copy *k, const char *dir, json_t *out, struct err *e)
 	return 0;
 }
 
-/* The name of a path in a session's listing, which is text. */
+/* The name that `path` has in a session's listing, where all is UTF-8. */
 static char *
 name_there(const char *path)
 {

@@ -1,4 +1,4 @@
-/* volume.c: a directory of ours that a session works on. */
+/* volume.c: copies a local directory into a session, and the changes back. */
 #include "cli/copy/volume.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@
 
 #define THEIRS ".from-session"
 
-enum { BESIDE_MAX = 999 }; /* versions of one file that nobody looked at */
+enum { BESIDE_MAX = 999 }; /* files NAME.from-session.N of one name */
 
-/* ---- what is meant */
+/* ---- the option */
 
 int
 volume_parse(const char *spec, struct volume *v, struct err *e)
@@ -94,9 +94,10 @@ volume_send(struct copy *k, struct volume *v, struct err *e)
 
 struct merge {
 	const struct volume *volume;
-	int root, temp; /* directories: ours, and the session's copy beside */
+	int root, temp; /* directories: volume->here, and the temporary one
+			   with the session's files */
 	int conflicts;
-	int missed; /* entries that are only in the session */
+	int missed; /* entries that could not be copied back at all */
 };
 
 static int
@@ -113,14 +114,14 @@ is_changed(const char *path, const char *text, const json_t *before)
 	return !tree_is_as_there(path, text, before);
 }
 
-/* Something of another type that has its name is something else. */
+/* An entry of another type that has the same name counts as another one. */
 static bool
 is_gone(const char *path, const char *text, const json_t *after)
 {
 	return json_str(after, path)[0] != text[0];
 }
 
-/* Paths of a listing, sorted. */
+/* The paths of `listing` for which `pick` returns true, sorted. */
 static char **
 pick_paths(const json_t *listing, pick_fn *pick, const json_t *other,
     size_t *count)
@@ -150,7 +151,7 @@ free_paths(char **paths, size_t count)
 }
 
 static void
-name_conflict(struct merge *m, const char *path, const char *what)
+print_conflict(struct merge *m, const char *path, const char *what)
 {
 	auto_free char *text =
 	    xasprintf("conflict: %s/%s %s", m->volume->here, path, what);
@@ -159,15 +160,15 @@ name_conflict(struct merge *m, const char *path, const char *what)
 	show_problem(text);
 }
 
-/* The same, of what the session has and we have not. */
+/* The same for an entry of the session that cannot be put here. */
 static void
-name_missed(struct merge *m, const char *path, const char *what)
+print_missed(struct merge *m, const char *path, const char *what)
 {
 	m->missed++;
-	name_conflict(m, path, what);
+	print_conflict(m, path, what);
 }
 
-/* True while our entry is as it was when it was copied in. */
+/* True if our entry is the same as when it was copied to the session. */
 static bool
 is_unchanged(const struct merge *m, const char *path, int parent,
     const char *base)
@@ -190,31 +191,31 @@ remove_ours(struct merge *m, const char *path)
 	if (now == NULL)
 		return;
 	if (!is_unchanged(m, path, parent, base))
-		name_conflict(m, path,
+		print_conflict(m, path,
 		    "was removed in the session and changed here: it is kept");
 	else if (unlinkat(parent, base, now[0] == 'd' ? AT_REMOVEDIR : 0) == 0)
 		json_object_del(m->volume->ours, path);
 	else
-		name_conflict(m, path,
+		print_conflict(m, path,
 		    errno == ENOTEMPTY
 			? "was removed in the session, but has files of yours"
 			: "was removed in the session, and cannot be here");
 }
 
-/* It gets its permissions when all is in it: they may forbid that. */
+/* set_mode() sets its permissions later, because they may forbid writing. */
 static void
 make_directory(struct merge *m, const char *path, int parent, const char *base)
 {
 	auto_free char *now = tree_entry(parent, base);
 
 	if (now != NULL && now[0] != 'd')
-		name_missed(m, path,
+		print_missed(m, path,
 		    "is a directory in the session, but not here");
 	else if (now == NULL && mkdirat(parent, base, 0700) < 0)
-		name_missed(m, path, "cannot be made here");
+		print_missed(m, path, "cannot be made here");
 }
 
-/* `text` is the directory's in a listing. */
+/* Sets the permissions of a directory; `text` is its text in the listing. */
 static void
 set_mode(struct merge *m, const char *path, const char *text)
 {
@@ -223,9 +224,10 @@ set_mode(struct merge *m, const char *path, const char *text)
 	auto_free char *now = parent >= 0 ? tree_entry(parent, base) : NULL;
 
 	if (now == NULL || now[0] != 'd')
-		return; /* which was said when it could not be made */
+		return; /* make_directory() has printed the conflict */
 	if (fchmodat(parent, base, (mode_t)strtoul(text + 2, NULL, 8), 0) < 0)
-		name_missed(m, path, "cannot get the permissions it has there");
+		print_missed(m, path,
+		    "cannot get the permissions it has there");
 }
 
 /* "NAME.from-session", "NAME.from-session.2" and so on. */
@@ -243,7 +245,7 @@ name_beside(const char *base, int number)
 	return xasprintf("%.*s%s", (int)utf8_whole(base, room), base, end);
 }
 
-/* `why` ours stays where it is. */
+/* Puts the session's file beside ours under another name; `why` says why. */
 static void
 put_beside(struct merge *m, const char *path, int parent, int temp,
     const char *base, const char *why)
@@ -258,26 +260,26 @@ put_beside(struct merge *m, const char *path, int parent, int temp,
 
 		if (renameat2(temp, base, parent, beside, RENAME_NOREPLACE) ==
 		    0) {
-			name_conflict(m, path, done);
+			print_conflict(m, path, done);
 			return;
 		}
 		if (errno != EEXIST)
 			break;
 	}
 	text = xasprintf("%s, and the session's cannot be put beside it", why);
-	name_missed(m, path, text);
+	print_missed(m, path, text);
 }
 
 static void
-take_file(struct merge *m, const char *path, int parent, const char *base)
+move_file_here(struct merge *m, const char *path, int parent, const char *base)
 {
 	const char *temp_base;
 	auto_fd int temp = tree_parent(m->temp, path, &temp_base);
 	auto_free char *why = NULL;
 
-	/* nothing can be moved out of a directory that is read only */
+	/* nothing can be moved out of a read-only directory */
 	if (temp < 0 || fchmod(temp, 0700) < 0) {
-		name_missed(m, path, "cannot be moved here");
+		print_missed(m, path, "cannot be moved here");
 		return;
 	}
 	if (!is_unchanged(m, path, parent, base))
@@ -289,17 +291,17 @@ take_file(struct merge *m, const char *path, int parent, const char *base)
 }
 
 static void
-take_theirs(struct merge *m, const char *path, char type)
+copy_entry_back(struct merge *m, const char *path, char type)
 {
 	const char *base;
 	auto_fd int parent = tree_parent(m->root, path, &base);
 
 	if (parent < 0)
-		name_missed(m, path, "has no directory here any more");
+		print_missed(m, path, "has no directory here any more");
 	else if (type == 'd')
 		make_directory(m, path, parent, base);
 	else
-		take_file(m, path, parent, base);
+		move_file_here(m, path, parent, base);
 }
 
 static int
@@ -316,11 +318,12 @@ fetch_temp(struct copy *k, struct merge *m, const char *dir, json_t *after,
 }
 
 /*
- * Entries that went, innermost first; then those that came, outermost first;
- * then permissions of directories, innermost first.
+ * Removes entries that are gone in the session, innermost first; then adds new
+ * and changed ones, outermost first; then sets the permissions of directories,
+ * innermost first.
  */
 static void
-merge(struct merge *m, const json_t *after)
+merge_changes(struct merge *m, const json_t *after)
 {
 	size_t gone_count, changed_count;
 	char **gone = pick_paths(m->volume->ours, is_gone, after, &gone_count);
@@ -330,7 +333,7 @@ merge(struct merge *m, const json_t *after)
 	for (size_t i = gone_count; i > 0; i--)
 		remove_ours(m, gone[i - 1]);
 	for (size_t i = 0; i < changed_count; i++)
-		take_theirs(m, changed[i], json_str(after, changed[i])[0]);
+		copy_entry_back(m, changed[i], json_str(after, changed[i])[0]);
 	for (size_t i = changed_count; i > 0; i--)
 		if (json_str(after, changed[i - 1])[0] == 'd')
 			set_mode(m, changed[i - 1],
@@ -339,7 +342,8 @@ merge(struct merge *m, const json_t *after)
 	free_paths(changed, changed_count);
 }
 
-/* A listing is much less than the files, but it may be too long. */
+/* A listing is much smaller than the files.  The service may refuse it if it is
+ * too long; then false, and the files are compared. */
 static bool
 nothing_changed(struct copy *k, const struct volume *v)
 {
@@ -354,7 +358,7 @@ int
 volume_fetch(struct copy *k, const struct volume *v, int *conflicts,
     struct err *e)
 {
-	/* in the directory itself: a rename must not cross disks */
+	/* in v->here, because rename() cannot cross file systems */
 	auto_free char *temp = xasprintf("%s/.sandlease-XXXXXX", v->here);
 	auto_json json_t *after = json_object();
 	struct merge m = { .volume = v, .root = -1, .temp = -1 };
@@ -366,13 +370,13 @@ volume_fetch(struct copy *k, const struct volume *v, int *conflicts,
 		return err_errno(e, "%.150s", v->here);
 	rc = fetch_temp(k, &m, temp, after, e);
 	if (rc == 0)
-		merge(&m, after);
+		merge_changes(&m, after);
 	copy_remove_tree(temp);
 	mem_close_fd(&m.root);
 	mem_close_fd(&m.temp);
 	*conflicts += m.conflicts;
 	if (m.missed > 0)
 		rc = err_set(e, ERR_CONFLICT, CODE_FAILED,
-		    "what is named above is only in the session");
+		    "the entries named above are only in the session");
 	return rc;
 }
