@@ -1,4 +1,4 @@
-/* commands.c: the whole command line on one page. */
+/* commands.c: the table of all commands and their options. */
 #include "cli/cmd/commands.h"
 
 #include "common/mem.h"

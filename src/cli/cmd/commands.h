@@ -1,5 +1,5 @@
 /*
- * commands.h: one function per command, and the table of them.
+ * commands.h: declares the table of commands, and a function for each.
  */
 #ifndef SANDLEASE_CLI_CMD_COMMANDS_H
 #define SANDLEASE_CLI_CMD_COMMANDS_H

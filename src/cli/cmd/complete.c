@@ -1,4 +1,11 @@
-/* complete.c: what may follow, for completion in shells. */
+/*
+ * complete.c: prints the words that may follow, for completion in shells.
+ *
+ * sandlease complete WORD...: the words after "sandlease"; the last one is
+ * being typed.  Prints a line "word<TAB>description" for each word that begins
+ * with it.  The line ":files" asks the shell for file names.  Errors are not
+ * printed: they would disturb the line that the user types.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,24 +15,19 @@
 #include "cli/show.h"
 #include "common/mem.h"
 
-/*
- * sandlease complete WORD...: the words after "sandlease", the last one being
- * typed.  Prints "word<TAB>what it is" lines, of what begins with it; the line
- * ":files" asks the shell for names of files.  It says nothing of failures: a
- * shell that completes is no place for them.
- */
-
 struct typed {
 	const struct command_table *table;
 	char **words;
-	int count;       /* the last is incomplete */
-	int skip;        /* common options before the command */
-	const char *now; /* that one */
+	int count;       /* of words */
+	int skip;        /* how many are common options before the command */
+	const char *now; /* the last word, which is incomplete */
 	struct client *client;
-	const char *session; /* the operand before, for what is in a session */
+	const char *session; /* the first operand, to offer its ports and
+				processes; NULL: not typed yet */
 };
 
-/* A shell would carry out others: names are somebody else's words. */
+/* Words with other characters are not offered.  Another user may have chosen
+ * the name of a session, and the shell would execute $(...) in it. */
 static const char OFFERED[] = "abcdefghijklmnopqrstuvwxyz"
 			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			      "0123456789-_.,:=+@%/";
@@ -41,7 +43,7 @@ offer(const struct typed *t, const char *word, const char *what)
 	putchar('\n');
 }
 
-/* ---- what the service knows */
+/* ---- words from the service */
 
 static struct client *
 connect_quietly(const struct typed *t)
@@ -100,7 +102,8 @@ offer_sessions(struct typed *t, const char *suffix)
 	(void)!session_each(t->client, "", offer_session, &o, &e);
 }
 
-/* Members `key` of the objects in answer[list], from a call in the session. */
+/* Calls `tail` of the session, and offers member `key` of the objects in
+ * answer[list], with member `what` as description. */
 static void
 offer_inside(struct typed *t, const char *tail, const char *list,
     const char *key, const char *what)
@@ -145,11 +148,11 @@ offer_snapshots(const struct typed *t)
 	}
 }
 
-/* ---- by the word that stands in the table */
+/* ---- words for an operand or value of the table, such as "ID" */
 
 /*
- * The first word of each command, or the second one of those with two: `count`
- * words of a name are typed, the last one incomplete.
+ * Offers names of commands.  `count` words of a name are typed, the last one
+ * incomplete: 1 offers first words, 2 the second words after the first.
  */
 static void
 complete_names(const struct typed *t, int count)
@@ -213,7 +216,7 @@ offer_kind(struct typed *t, const char *kind)
 	}
 }
 
-/* The n-th word of "ID [PROCESS]", without its bracket; "" behind them. */
+/* The n-th word of "ID [PROCESS]", without its '['; "" after the last one. */
 static const char *
 operand_word(const char *operands, int n)
 {
@@ -243,9 +246,9 @@ offer_options(const struct typed *t, const struct command *cmd)
 		}
 }
 
-/* The row of an option whose value is to follow this word; NULL for none. */
+/* The option `word` if its value must follow; NULL: no value follows. */
 static const struct option_row *
-waits_for_value(const struct command *cmd, const char *word)
+option_with_value(const struct command *cmd, const char *word)
 {
 	const struct option_row *r = NULL;
 
@@ -276,9 +279,9 @@ complete_command(struct typed *t, const struct command *cmd, int used)
 			if (operands++ == 0)
 				t->session = w;
 			if (cmd->passes_codes)
-				return; /* the rest is another program's */
+				return; /* the words of another command */
 		} else {
-			pending = waits_for_value(cmd, w);
+			pending = option_with_value(cmd, w);
 		}
 	}
 	if (pending != NULL)
@@ -303,7 +306,7 @@ cmd_complete(struct cli *k, struct err *e)
 		return EXIT_SUCCESS;
 	t.now = t.words[t.count - 1];
 	if (args_before(t.count - 1, t.words, &t.skip, e) < 0)
-		return EXIT_SUCCESS; /* the value of an option is typed */
+		return EXIT_SUCCESS; /* the user types an option's value */
 	cmd = command_find(k->table, t.count - t.skip - 1, t.words + t.skip,
 	    &used);
 	if (cmd != NULL)

@@ -1,4 +1,4 @@
-/* cp.c: copies between here and a session. */
+/* cp.c: copies files between this machine and a session. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +13,14 @@
 #include "cli/show.h"
 #include "common/mem.h"
 
-/* One side of it. */
+/* The source or the target. */
 struct place {
-	char *session; /* NULL: here */
-	char *path;    /* in a session from its root; "-" here is a stream */
+	char *session; /* NULL: this machine */
+	char *path;    /* absolute in a session; "-" here: stdin or stdout */
 };
 
-/* "ID:path"; a name with a slash before its first colon is one of ours. */
+/* Parses "ID:path"; a word with a slash before its first colon is a local
+ * path. */
 static struct place
 read_place(const char *word)
 {
@@ -50,7 +51,7 @@ drop_slashes(char *path)
 		path[--len] = '\0';
 }
 
-/* The last part of a path; "" where that names no entry. */
+/* The last part of a path; "" for "." and "..". */
 static const char *
 base_of(const char *path)
 {
@@ -60,9 +61,9 @@ base_of(const char *path)
 	return str_equal(base, ".") || str_equal(base, "..") ? "" : base;
 }
 
-/* What goes into a directory that is there keeps its name. */
+/* `to` is an existing directory: the copy keeps the name of `from` in it. */
 static void
-go_into(struct place *to, const char *from)
+append_name(struct place *to, const char *from)
 {
 	const char *base = base_of(from);
 	char *into;
@@ -98,7 +99,7 @@ send_from_here(struct copy *k, bool tree, const char *from, struct place *to,
 	if (!named_dir && copy_look(k, to->path, &kind, e) < 0)
 		return -1;
 	if (kind == COPY_DIRECTORY && !stream)
-		go_into(to, from);
+		append_name(to, from);
 	if (tree && (stream || S_ISDIR(st.st_mode)))
 		return copy_tree_up(k, stream ? NULL : from, to->path, e);
 	return copy_file_up(k, stream ? NULL : from, to->path, e);
@@ -112,7 +113,7 @@ fetch_to_here(struct copy *k, bool tree, const char *from, struct place *to,
 	struct stat st;
 
 	if (!stream && stat(to->path, &st) == 0 && S_ISDIR(st.st_mode))
-		go_into(to, from);
+		append_name(to, from);
 	if (copy_file_down(k, from, stream ? NULL : to->path, e) == 0)
 		return 0;
 	if (!transfer_refused(e, CODE_IS_DIRECTORY))
@@ -136,7 +137,8 @@ copy_between(struct cli *c, struct place *from, struct place *to,
 		e) < 0)
 		return -1;
 	k->id = id;
-	/* on our side something must be taken back; the session's does it */
+	/* a download removes its temporary file after a signal; after an
+	   upload the session does */
 	k->signals = is_up ? -1 : interrupts_open(e);
 	if (!is_up && k->signals < 0)
 		return -1;

@@ -1,4 +1,4 @@
-/* create.c: a new session, or the one of that name. */
+/* create.c: creates a session, or finds the one of that name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ read_whole(const char *name, struct buf *out, mode_t *mode, struct err *e)
 	return 0;
 }
 
-/* "LOCAL:REMOTE" or "LOCAL", which then goes to /workspace. */
+/* Adds the file of "LOCAL:REMOTE" or "LOCAL", which goes to /workspace. */
 static int
 add_file(json_t *files, const char *spec, struct err *e)
 {
@@ -104,7 +104,7 @@ make_body(const struct args *a, json_t *body, struct err *e)
 			return err_set(e, ERR_INVALID, CODE_USAGE,
 			    "--%s: only UTF-8 can be sent", TEXTS[i].option);
 	}
-	/* a class can be had only with a sandbox of one's own */
+	/* only a sandbox of its own can have a class */
 	if (args_has(a, "isolated") || args_has(a, "class"))
 		json_object_set_new(body, "isolation", json_string("session"));
 	if (args_has(a, "keep-alive"))
@@ -140,7 +140,7 @@ create_session(struct cli *k, int64_t wait_s, json_t **out, struct err *e)
 
 	if (make_body(&k->args, body, e) < 0)
 		return -1;
-	/* one with a setup is followed by its events instead */
+	/* with a setup do not wait here: session_settle() prints its output */
 	path = xasprintf("/v1/sessions?wait=%d",
 	    wait_s == 0 || args_has(&k->args, "setup") ? 0
 		: wait_s > 0 && wait_s < FIRST_WAIT_S  ? (int)wait_s
@@ -156,7 +156,7 @@ create_session(struct cli *k, int64_t wait_s, json_t **out, struct err *e)
 	    wait_s, k->json ? NULL : stderr, out, e);
 }
 
-/* The id goes to stderr: stdout is the terminal's. */
+/* Prints the id to stderr: stdout shows the terminal. */
 static int
 open_shell(struct cli *k, const json_t *s, struct err *e)
 {

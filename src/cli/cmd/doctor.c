@@ -1,4 +1,4 @@
-/* doctor.c: creates, executes, previews and deletes, for real. */
+/* doctor.c: tries the service with a real session, and says what to change. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 
 enum { PORT = 8000, PREVIEW_MS = 5000, SURVIVES_S = 3600 };
 
-/* One line of Perl, which every Debian has, that answers every request. */
+/* An HTTP server in Perl, which every Debian has. */
 static const char SERVER[] =
     "perl -MIO::Socket::INET -e '"
     "$s = IO::Socket::INET->new(LocalAddr => \"127.0.0.1\", LocalPort => 8000,"
@@ -22,7 +22,7 @@ static const char SERVER[] =
 struct patient {
 	struct client *client;
 	bool json;
-	char path[64]; /* of the session, once there is one */
+	char path[64]; /* of the session; "": there is none yet */
 	int64_t began_us;
 	int signals; /* interrupts_open() */
 	int stopped; /* the signal that ends it, or 0 */
@@ -40,7 +40,7 @@ report(struct patient *p, const char *what)
 	p->began_us = clock_us();
 }
 
-/* Something that works, or not, and that an operator should change. */
+/* Prints advice to the operator; it is no failure by itself. */
 static void
 warn(const struct patient *p, const char *about, const char *text)
 {
@@ -56,7 +56,7 @@ warn(const struct patient *p, const char *about, const char *text)
 	putchar('\n');
 }
 
-/* Asked between two steps, so that ^C leaves no session either. */
+/* Called between two steps, so that ^C leaves no session behind. */
 static bool
 is_stopped(struct patient *p)
 {
@@ -74,7 +74,7 @@ execute(struct patient *p, const char *command, json_t **out, struct err *e)
 	return client_call(p->client, "POST", path, body, out, e);
 }
 
-/* What holds a limit, as the service says it; a word, whatever it says. */
+/* The word for what holds a limit; "unknown" if the service sends no word. */
 static const char *
 holder_of(const json_t *limits, const char *name)
 {
@@ -101,9 +101,9 @@ warn_limit(const struct patient *p, const char *title, const char *by)
 		warn(p, title, text);
 }
 
-/* What holds each limit differs from host to host, and nothing else shows it. */
+/* Prints what holds each limit, which differs from host to host. */
 static void
-tell_limits(struct patient *p, const json_t *limits)
+report_limits(struct patient *p, const json_t *limits)
 {
 	static const struct {
 		const char *title, *name;
@@ -133,7 +133,8 @@ check_create(struct patient *p, struct err *e)
 	char expires[32];
 	struct tm tm;
 
-	/* if this program is killed, or the answer lost, the service deletes it */
+	/* the service deletes the session if this program is killed, or if the
+	   answer is lost */
 	strftime(expires, sizeof(expires), "%Y-%m-%dT%H:%M:%SZ",
 	    gmtime_r(&end, &tm));
 	body = json_pack("{s:s, s:{s:s}, s:s}", "isolation", "session",
@@ -147,7 +148,7 @@ check_create(struct patient *p, struct err *e)
 		    "create: the session is %s, not ready",
 		    json_str(s, "state"));
 	report(p, "a session in a sandbox of its own");
-	tell_limits(p, json_object_get(s, "limits"));
+	report_limits(p, json_object_get(s, "limits"));
 	return 0;
 }
 
@@ -166,8 +167,8 @@ check_execute(struct patient *p, struct err *e)
 }
 
 /*
- * Why a preview cannot be reached from here, and what to change.  Its host has
- * a label of its own below the domain that the setting preview_base names.
+ * Prints why a preview cannot be reached from this machine, and what to change.
+ * The host of a preview is one label below the domain of preview_base.
  */
 static void
 advise_preview(const struct patient *p, const char *url, enum err_code code)
@@ -199,7 +200,7 @@ advise_preview(const struct patient *p, const char *url, enum err_code code)
 		warn(p, "preview", text);
 }
 
-/* The server needs a moment to listen: the relay says 502 until then. */
+/* Retries: the relay answers 502 until the server listens. */
 static int
 fetch_preview(struct patient *p, const char *url, struct err *e)
 {
@@ -256,7 +257,7 @@ check_delete(struct patient *p, struct err *e)
 	return 0;
 }
 
-/* How much room there is, the service tells keys of scope admin. */
+/* Only a key of scope admin gets the member "disk". */
 static int
 check_service(struct patient *p, struct err *e)
 {
@@ -297,7 +298,7 @@ cmd_doctor(struct cli *k, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(STEPS) && rc == 0 && !is_stopped(&p);
 	     i++)
 		rc = STEPS[i](&p, e);
-	/* whatever went wrong, nothing is left behind */
+	/* also after a failure: leave no session behind */
 	if (check_delete(&p, rc == 0 ? e : &later) < 0)
 		rc = -1;
 	return is_stopped(&p) ? 128 + p.stopped : rc;

@@ -1,4 +1,4 @@
-/* each.c: a command that does the same with several sessions. */
+/* each.c: runs a function for each of several sessions. */
 #include "cli/cmd/each.h"
 
 #include <stdio.h>

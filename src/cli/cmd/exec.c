@@ -1,4 +1,10 @@
-/* exec.c: a command in a session, as if it ran here. */
+/*
+ * exec.c: runs a command in a session as if it ran on this machine.
+ *
+ * Without input, api/execute/stream runs the command.  With input, the command
+ * is a background process: that can get input, and can be followed again after
+ * the connection broke.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +27,13 @@
 enum {
 	TIMEOUT_MAX_S = 86400,
 	GRACE_MS = 5000,
-	GIVE_UP_MS = 2 * 60 * 1000 /* of a connection that stays away */
+	GIVE_UP_MS = 2 * 60 * 1000 /* how long to try to connect again */
 };
 
-struct run {
+struct exec {
 	struct cli *cli;
 	char id[ID_MAX];
-	char *process; /* with input it is a process; else NULL */
+	char *process; /* id of the background process; NULL: no input */
 	char *path;    /* of the stream */
 	json_t *body;
 	struct stream stream;
@@ -35,43 +41,43 @@ struct run {
 	json_t *kill_body;
 	struct feed feed;
 	char *feed_path, *close_path;
-	int64_t pid;     /* of a stream's command, once it has begun */
-	int signals;     /* how many it was sent */
-	int64_t give_up; /* of clock_ms(); 0: never */
+	int64_t pid;     /* of a stream's command; 0: it has not begun */
+	int signals;     /* how many were sent to the command */
+	int64_t give_up; /* when to stop waiting, by clock_ms(); 0: never */
 	int exit_code;
 	bool over;
-	bool unread;    /* nobody reads what it says */
-	struct err err; /* what ended it, unless it is over */
+	bool unread;    /* the reader of our output is gone */
+	struct err err; /* told by an event; makes the program fail */
 };
 
-/* ---- what it says */
+/* ---- events of the command */
 
-/* Who read us has gone, so nobody needs the rest. */
+/* The reader of our output is gone: stop, as SIGPIPE would. */
 static void
-lose_reader(struct run *r)
+lose_reader(struct exec *r)
 {
 	r->unread = true;
 	r->give_up = clock_ms();
 }
 
 static void
-take_output(struct run *r, const json_t *event, int fd)
+write_output(struct exec *r, const json_t *event, int fd)
 {
 	if (!output_base64(fd, json_str(event, "data")))
 		lose_reader(r);
 }
 
 static void
-take_end(struct run *r, const json_t *event)
+take_end(struct exec *r, const json_t *event)
 {
 	r->over = true;
 	r->exit_code =
 	    (int)json_integer_value(json_object_get(event, "exitCode")) & 255;
 }
 
-/* A session that has ended is not asked again: that would wake it. */
+/* After the end of the session do not connect again: that would wake it. */
 static void
-take_error(struct run *r, const json_t *event)
+take_error(struct exec *r, const json_t *event)
 {
 	if (code_parse(json_str(event, "code")) != CODE_SESSION_TERMINATED) {
 		show_problem(json_str(event, "data"));
@@ -85,7 +91,7 @@ take_error(struct run *r, const json_t *event)
 static bool
 take_event(void *ctx, const char *name, const char *data, size_t len)
 {
-	struct run *r = ctx;
+	struct exec *r = ctx;
 	auto_json json_t *event = json_loadb(data, len, 0, NULL);
 	const char *type = json_str(event, "type");
 
@@ -104,18 +110,18 @@ take_event(void *ctx, const char *name, const char *data, size_t len)
 		    (long long)json_integer_value(
 			json_object_get(event, "bytes")));
 	else if (!r->cli->json && str_equal(type, "stdout"))
-		take_output(r, event, STDOUT_FILENO);
+		write_output(r, event, STDOUT_FILENO);
 	else if (!r->cli->json && str_equal(type, "stderr"))
-		take_output(r, event, STDERR_FILENO);
+		write_output(r, event, STDERR_FILENO);
 	if (ferror(stdout))
 		lose_reader(r);
 	return true;
 }
 
-/* ---- starting it */
+/* ---- start of the command */
 
 static int
-make_body(struct run *r, struct err *e)
+make_body(struct exec *r, struct err *e)
 {
 	const struct args *a = &r->cli->args;
 	const char *line = args_value(a, "command");
@@ -156,7 +162,7 @@ make_body(struct run *r, struct err *e)
 	return pairs_add(a, "env", r->body, "env", e);
 }
 
-/* Something that may have input for it: not a terminal, not /dev/null. */
+/* True if standard input may have input: no terminal, not /dev/null. */
 static bool
 has_input(const struct args *a)
 {
@@ -167,7 +173,7 @@ has_input(const struct args *a)
 }
 
 static int
-start_process(struct run *r, struct err *e)
+start_process(struct exec *r, struct err *e)
 {
 	auto_json json_t *started = NULL;
 
@@ -188,7 +194,7 @@ start_process(struct run *r, struct err *e)
 }
 
 static int
-prepare(struct run *r, struct err *e)
+start_command(struct exec *r, struct err *e)
 {
 	if (make_body(r, e) < 0 ||
 	    session_find(r->cli->client, r->cli->args.operand[0], r->id, e) < 0)
@@ -196,14 +202,15 @@ prepare(struct run *r, struct err *e)
 	if (has_input(&r->cli->args))
 		return start_process(r, e);
 	r->path = xasprintf("/v1/sessions/%s/api/execute/stream", r->id);
-	/* wakes it, and says what is wrong with it in words */
+	/* wakes the session; an error of it is clearer than a stream's */
 	return session_call(r->cli->client, "GET", r->id, "/api/ping", NULL,
 	    NULL, e);
 }
 
-/* A process can be followed again; what only a stream shows can not. */
+/* A process can be followed again after the connection broke.  A POST that
+ * starts the command must not be repeated. */
 static void
-make_stream(struct run *r)
+make_stream(struct exec *r)
 {
 	r->stream = (struct stream){ .client = r->cli->client,
 		.path = r->path,
@@ -214,9 +221,10 @@ make_stream(struct run *r)
 
 /* ---- signals */
 
-/* Beside it, in a shell of its own: what runs leads its own session. */
+/* Sends a signal to the background process by its route, or to the command of
+ * a stream by kill(1) in another shell.  That command leads a process group. */
 static void
-send_signal(struct run *r, const char *name)
+send_signal(struct exec *r, const char *name)
 {
 	auto_free char *path = NULL;
 
@@ -240,13 +248,14 @@ send_signal(struct run *r, const char *name)
 		.json = r->kill_body });
 }
 
-/* The first is passed on; a second one is meant for us, too. */
+/* Passes the first signal on to the command.  A second one kills it, and ends
+ * this program after GRACE_MS. */
 static void
-take_signal(struct run *r, int number)
+take_signal(struct exec *r, int number)
 {
 	r->exit_code = 128 + number;
 	if (r->process == NULL && r->pid == 0) {
-		r->give_up = clock_ms(); /* it has not begun */
+		r->give_up = clock_ms(); /* the command has not begun */
 		return;
 	}
 	if (r->signals++ == 0) {
@@ -260,13 +269,13 @@ take_signal(struct run *r, int number)
 /* ---- the loop */
 
 static bool
-is_given_up(const struct run *r)
+is_given_up(const struct exec *r)
 {
 	return r->give_up > 0 && clock_left_ms(r->give_up) == 0;
 }
 
 static int
-patience_ms(const struct run *r)
+patience_ms(const struct exec *r)
 {
 	int ms = stream_wait_ms(&r->stream);
 
@@ -277,9 +286,10 @@ patience_ms(const struct run *r)
 	return ms;
 }
 
-/* What there is, and its end if that is there: both go in one call then. */
+/* Reads until standard input would block, so that a short input and its end go
+ * in one call. */
 static void
-read_input(struct run *r)
+read_input(struct exec *r)
 {
 	static char data[256 * 1024];
 	struct pollfd f = { STDIN_FILENO, POLLIN, 0 };
@@ -297,9 +307,9 @@ read_input(struct run *r)
 	    !r->feed.open && feed_room(&r->feed) > 0 && poll(&f, 1, 0) == 1);
 }
 
-/* Who is told to go does not wait for a connection. */
+/* After a signal, waits only GRACE_MS for a lost connection. */
 static int
-move_stream(struct run *r, struct err *e)
+move_stream(struct exec *r, struct err *e)
 {
 	if (r->over)
 		return 0;
@@ -311,7 +321,7 @@ move_stream(struct run *r, struct err *e)
 }
 
 static int
-turn(struct run *r, int signals, struct err *e)
+wait_and_handle(struct exec *r, int signals, struct err *e)
 {
 	bool wants = r->process != NULL && feed_room(&r->feed) > 0;
 	struct pollfd fds[] = { { signals, POLLIN, 0 },
@@ -330,7 +340,7 @@ turn(struct run *r, int signals, struct err *e)
 }
 
 static int
-run(struct run *r, struct err *e)
+follow_command(struct exec *r, struct err *e)
 {
 	auto_fd int signals = interrupts_open(e);
 	int rc = 0;
@@ -339,7 +349,7 @@ run(struct run *r, struct err *e)
 		return -1;
 	make_stream(r);
 	while (rc == 0 && !r->over && !is_given_up(r))
-		rc = turn(r, signals, e);
+		rc = wait_and_handle(r, signals, e);
 	if (!r->unread)
 		return rc < 0 ? -1 : r->exit_code;
 	if (!r->over)
@@ -352,11 +362,11 @@ run(struct run *r, struct err *e)
 int
 cmd_exec(struct cli *k, struct err *e)
 {
-	struct run r = { .cli = k };
+	struct exec r = { .cli = k };
 	int rc = -1;
 
-	if (prepare(&r, e) == 0)
-		rc = run(&r, e);
+	if (start_command(&r, e) == 0)
+		rc = follow_command(&r, e);
 	if (rc >= 0 && r.err.kind != ERR_NONE) {
 		*e = r.err;
 		rc = -1;

@@ -1,11 +1,13 @@
 /*
- * forward.c: a port of 127.0.0.1 here that leads into a session.
+ * forward.c: connects a port of 127.0.0.1 on this machine to a port of a
+ * session.
  *
- * Each connection is served by two programs of ours, both `sandlease exec`:
- * one runs a relay in the session, which connects to the port and whose output
- * goes to our client, the other carries what our client sends, through a named
- * pipe.  They are two because a command without input waits for its reader,
- * while the output of one with input is kept in a ring that may overflow.
+ * Two `sandlease exec` serve each connection.  One runs a relay in the session:
+ * it connects to the port, and its output goes to the local client.  The other
+ * writes the bytes of the local client to a fifo, which the relay reads.  One
+ * exec is not enough: a command without input waits for the reader of its
+ * output, but the output of a command with input is in a ring that may
+ * overflow.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,11 +38,11 @@ enum {
 	LISTENERS_MAX = 16,
 	BACKLOG = 64,
 	CONNECTIONS_MAX = 64,
-	LOOK_MS = 500 /* how long an ended connection keeps its place */
+	LOOK_MS = 500 /* if all places are taken: when to look for a free one */
 };
 
-/* $1 is the port, $2 the pipe, which does not outlive its relay.  Perl can end
-   one direction; bash cannot. */
+/* The relay.  $1 is the port, $2 the fifo, which the relay removes at its end.
+   Perl can close one direction of the connection; bash cannot. */
 static const char RELAY[] =
     "umask 077\n"
     "if command -v perl >/dev/null; then exec perl -MIO::Socket::INET -MPOSIX=mkfifo -e '\n"
@@ -62,7 +64,7 @@ static const char RELAY[] =
     "mkfifo \"$2\" && exec 3<>\"/dev/tcp/127.0.0.1/$1\" || exit 1\n"
     "{ cat \"$2\" >&3; } & up=$!; cat <&3; kill $up 2>/dev/null\n";
 
-/* $1 is the pipe, which the relay makes. */
+/* Writes to the fifo $1; waits until the relay has made it. */
 static const char FEED[] =
     "for i in {1..600}; do [ -p \"$1\" ] && exec cat >\"$1\"; sleep 0.05; done\n";
 
@@ -76,7 +78,7 @@ struct forward {
 	char id[ID_MAX];
 	struct listener listener[LISTENERS_MAX];
 	int listeners;
-	pid_t connection[CONNECTIONS_MAX]; /* leaders of groups; 0: free */
+	pid_t connection[CONNECTIONS_MAX]; /* process groups; 0: free */
 };
 
 /* ---- listening */
@@ -102,7 +104,7 @@ listen_on(struct listener *l, struct err *e)
 	return 0;
 }
 
-/* "PORT" or "LOCAL:PORT"; LOCAL 0 is any that is free. */
+/* Parses "PORT" or "LOCAL:PORT", and listens; LOCAL 0: any free port. */
 static int
 add_listener(struct forward *f, const char *word, struct err *e)
 {
@@ -135,7 +137,7 @@ print_listener(const struct forward *f, const struct listener *l)
 
 /* ---- one connection, in a process of its own */
 
-/* `fds` become its standard input, output and error. */
+/* Starts `sandlease exec` with a script; `fds` are its stdin, stdout, stderr. */
 static pid_t
 spawn_exec(const char *id, const int fds[3], const char *script,
     const char *first, const char *second)
@@ -158,7 +160,7 @@ spawn_exec(const char *id, const int fds[3], const char *script,
 	return rc == 0 ? pid : -1;
 }
 
-/* Ends when the relay does; what was sent to it by then has been passed on. */
+/* Returns at the end of the relay, which has passed on all that it has read. */
 static void
 serve_connection(const struct forward *f, int64_t port, int fd)
 {
@@ -183,7 +185,8 @@ serve_connection(const struct forward *f, int64_t port, int fd)
 		;
 }
 
-/* The child leads a group of its own: ^C reaches only us, who end the group. */
+/* The child leads a process group of its own.  So ^C reaches only the parent,
+ * which ends all groups in end_connections(). */
 static void
 fork_connection(struct forward *f, const struct listener *l, int fd,
     pid_t *place)
@@ -209,10 +212,11 @@ fork_connection(struct forward *f, const struct listener *l, int fd,
 	_exit(EXIT_SUCCESS);
 }
 
-/* ---- all of them */
+/* ---- all connections */
 
+/* Reaps children that have ended.  A free place, or NULL if there is none. */
 static pid_t *
-free_place(struct forward *f)
+find_free_place(struct forward *f)
 {
 	pid_t *place = NULL;
 
@@ -233,10 +237,10 @@ accept_connections(struct forward *f, int signals)
 	struct pollfd fds[LISTENERS_MAX + 1] = { { signals, POLLIN, 0 } };
 
 	for (;;) {
-		pid_t *place = free_place(f);
+		pid_t *place = find_free_place(f);
 		int number;
 
-		/* those that are too many wait in the backlog */
+		/* without a free place, new connections wait in the backlog */
 		for (int i = 0; i < f->listeners; i++)
 			fds[i + 1] = (struct pollfd){ f->listener[i].fd,
 				place != NULL ? POLLIN : 0, 0 };
@@ -254,7 +258,7 @@ accept_connections(struct forward *f, int signals)
 
 			if (fd >= 0)
 				fork_connection(f, &f->listener[i], fd, place);
-			place = free_place(f);
+			place = find_free_place(f);
 		}
 	}
 }
@@ -287,12 +291,12 @@ prepare(struct forward *f, struct err *e)
 	for (int i = 1; i < a->operands; i++)
 		if (add_listener(f, a->operand[i], e) < 0)
 			return -1;
-	/* the programs that serve connections learn service and key from it */
+	/* each `sandlease exec` finds service and key in the environment */
 	if (setenv("SANDLEASE_URL", client_url(f->cli->client), 1) < 0 ||
 	    setenv("SANDLEASE_API_KEY", client_key(f->cli->client), 1) < 0 ||
 	    unsetenv("SANDLEASE_PROFILE") < 0)
 		return err_errno(e, "environment");
-	/* wakes it, and says what is wrong with it before anybody connects */
+	/* wakes the session, and fails now if it cannot be used */
 	return session_call(f->cli->client, "GET", f->id, "/api/ping", NULL,
 	    NULL, e);
 }

@@ -1,4 +1,4 @@
-/* help.c: the commands there are, and what each takes. */
+/* help.c: prints help texts from the table of commands. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "common/nearest.h"
 
-/* What other tools call it. */
+/* Names that other tools have for our commands. */
 static const struct {
 	const char *word, *command;
 } SYNONYMS[] = { { "attach", "shell" }, { "config", "login" },
@@ -42,7 +42,7 @@ help_usage(const struct command_table *t, FILE *to)
 	    to);
 }
 
-/* The command that was meant, by another tool's name or a slip; or NULL. */
+/* The command that the user may have meant by `word`; NULL: none is close. */
 static const char *
 nearest_command(const struct command_table *t, const char *word)
 {
@@ -97,7 +97,7 @@ help_unknown(const struct command_table *t, int count, char *const *words,
 	    near);
 }
 
-/* The whole table, for programs. */
+/* Prints the whole table as JSON, for programs. */
 static void
 print_table(const struct command_table *t)
 {

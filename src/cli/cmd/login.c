@@ -1,4 +1,4 @@
-/* login.c: stores where the service is, and a key for it. */
+/* login.c: stores the service's URL and a key for it in the user's file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "common/token.h"
 
-/* The URL: typed, else what is known already, else asked for. */
+/* Takes the URL from the operand, else from the settings, else asks for it. */
 static int
 find_url(struct cli *k, struct config *c, struct err *e)
 {
@@ -33,7 +33,7 @@ find_url(struct cli *k, struct config *c, struct err *e)
 	    "\"%.100s\" must begin with https:// or http://", c->url);
 }
 
-/* Never from the command line: other users of this machine can read that. */
+/* The key is never an argument: other users of this machine can see those. */
 static int
 find_key(struct cli *k, struct config *c, struct err *e)
 {
@@ -54,7 +54,7 @@ find_key(struct cli *k, struct config *c, struct err *e)
 	return 0;
 }
 
-/* A key that the service does not take is not stored. */
+/* Calls the service with the key: a key that it refuses is not stored. */
 static int
 try_key(const struct config *c, json_t **me, struct err *e)
 {
@@ -99,7 +99,7 @@ cmd_logout(struct cli *k, struct err *e)
 	struct config c = { 0 };
 	int rc;
 
-	/* what is wrong with the rest of it does not matter now */
+	/* a missing or wrong URL is no reason not to remove the profile */
 	(void)!config_load_url(&choice, &c, e);
 	if (c.profile == NULL || !c.known) {
 		rc = err_set(e, ERR_INVALID, CODE_CONFIG,

@@ -1,4 +1,4 @@
-/* logs.c: what happened to a session, and what its processes wrote. */
+/* logs.c: prints the events of a session, and the output of its processes. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -13,13 +13,14 @@
 
 enum {
 	WAIT_S = 25,
-	GIVE_UP_MS = 2 * 60 * 1000, /* of a connection that stays away */
-	LOOK_MS = 1000              /* whether somebody still reads */
+	GIVE_UP_MS = 2 * 60 * 1000, /* how long to try to connect again */
+	LOOK_MS = 1000 /* how often to check that our output has a reader */
 };
 
 /* ---- events */
 
-/* Every event as it is stored: time  kind  what (reason) [detail's text] */
+/* Prints an event as it is stored: "time  kind  what (reason)  by actor", and
+ * the text of its detail. */
 static void
 print_stored(const json_t *event)
 {
@@ -37,7 +38,7 @@ print_stored(const json_t *event)
 		show_text(text, stdout);
 }
 
-/* A page of them from *after on; how many. */
+/* Prints a page of events after *after; returns how many. */
 static int
 print_events(struct cli *k, const char *id, int wait_s, int64_t *after,
     struct err *e)
@@ -64,9 +65,9 @@ print_events(struct cli *k, const char *id, int wait_s, int64_t *after,
 	return (int)i;
 }
 
-/* What was started in it, if it is awake: a look wakes nobody. */
+/* Prints the session's processes; does not wake a session that sleeps. */
 static void
-list_started(struct cli *k, const char *id)
+print_processes(struct cli *k, const char *id)
 {
 	auto_json json_t *answer = NULL;
 	const json_t *p;
@@ -84,7 +85,7 @@ list_started(struct cli *k, const char *id)
 }
 
 static int
-events(struct cli *k, const char *id, struct err *e)
+print_all_events(struct cli *k, const char *id, struct err *e)
 {
 	bool follow = args_has(&k->args, "follow");
 	int64_t after = 0;
@@ -93,13 +94,13 @@ events(struct cli *k, const char *id, struct err *e)
 	do {
 		n = print_events(k, id, wait_s, &after, e);
 		if (n == 0 && follow && wait_s > 0)
-			sleep(1); /* it may have said: not all may wait */
+			sleep(1); /* too many clients may wait: do not spin */
 		wait_s = n == 0 && follow ? WAIT_S : 0;
 	} while ((n > 0 || (n == 0 && follow)) && !output_is_unread());
 	if (n < 0)
 		return -1;
 	if (!follow && !k->json && !args_has(&k->args, "all"))
-		list_started(k, id);
+		print_processes(k, id);
 	return output_is_unread() ? OUTPUT_UNREAD : EXIT_SUCCESS;
 }
 
@@ -131,7 +132,7 @@ struct follow {
 };
 
 static void
-take_output(struct follow *f, const json_t *event, int fd)
+write_output(struct follow *f, const json_t *event, int fd)
 {
 	if (!output_base64(fd, json_str(event, "data")))
 		f->unread = true;
@@ -148,9 +149,9 @@ take_event(void *ctx, const char *name, const char *data, size_t len)
 	if (f->cli->json && event != NULL)
 		show_json(event);
 	else if (str_equal(type, "stdout"))
-		take_output(f, event, STDOUT_FILENO);
+		write_output(f, event, STDOUT_FILENO);
 	else if (str_equal(type, "stderr"))
-		take_output(f, event, STDERR_FILENO);
+		write_output(f, event, STDERR_FILENO);
 	else if (str_equal(type, "dropped"))
 		fputs("sandlease: some of it is lost\n", stderr);
 	f->over = f->over || str_equal(type, "exit");
@@ -174,7 +175,8 @@ follow_to_end(struct follow *f, struct stream *s, struct err *e)
 	return EXIT_SUCCESS;
 }
 
-/* Goes on where it was when the connection breaks. */
+/* Prints the output of a process until it ends.  After the connection broke,
+ * continues where it was. */
 static int
 follow_logs(struct cli *k, const char *id, const char *process, struct err *e)
 {
@@ -188,7 +190,7 @@ follow_logs(struct cli *k, const char *id, const char *process, struct err *e)
 		.sse = { .event = take_event, .ctx = &f } };
 	int rc;
 
-	/* what is not there at first is not waited for */
+	/* fails now if there is no such process; the stream would retry */
 	if (session_call(k->client, "GET", id, one, NULL, NULL, e) < 0)
 		return -1;
 	rc = follow_to_end(&f, &s, e);
@@ -199,7 +201,7 @@ follow_logs(struct cli *k, const char *id, const char *process, struct err *e)
 /* ---- the command */
 
 static int
-agent_log(struct cli *k, const char *id, struct err *e)
+print_agent_log(struct cli *k, const char *id, struct err *e)
 {
 	auto_free char *path = xasprintf("/v1/sessions/%s/agent-log", id);
 	auto_buf struct buf text = { 0 };
@@ -222,11 +224,11 @@ cmd_logs(struct cli *k, struct err *e)
 	if (session_find(k->client, a->operand[0], id, e) < 0)
 		return -1;
 	if (args_has(a, "agent"))
-		return agent_log(k, id, e);
+		return print_agent_log(k, id, e);
 	if (args_has(a, "processes"))
 		return processes_list(k, id, true, e);
 	if (a->operands < 2)
-		return events(k, id, e);
+		return print_all_events(k, id, e);
 	client_escape(&process, a->operand[1], false);
 	return args_has(a, "follow") ? follow_logs(k, id, process.data, e)
 				     : print_logs(k, id, process.data, e);

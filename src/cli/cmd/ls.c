@@ -1,4 +1,4 @@
-/* ls.c: what sessions there are. */
+/* ls.c: lists sessions. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -17,12 +17,13 @@ enum { LOOK_S = 2 };
 struct list {
 	const struct cli *cli;
 	struct table table;
-	json_t *seen; /* with --watch --json: what was printed of each */
+	json_t *seen; /* with --watch --json: the last JSON printed, by id */
 };
 
-/* With --watch --json only what is new is a line. */
+/* True if the session was printed before and has not changed since; false
+ * without --watch --json. */
 static bool
-is_old_news(struct list *l, const json_t *s)
+is_printed(struct list *l, const json_t *s)
 {
 	const char *id = json_str(s, "id");
 	bool old =
@@ -57,7 +58,7 @@ list_one(void *ctx, json_t *s, struct err *e)
 
 	(void)e;
 	if (l->cli->json) {
-		if (!is_old_news(l, s))
+		if (!is_printed(l, s))
 			show_json(s);
 		return 0;
 	}
@@ -97,7 +98,7 @@ list_all(struct list *l, const char *query, struct err *e)
 	auto_buf struct buf q = { 0 };
 	int rc = session_each(k->client, query, list_one, l, e);
 
-	/* the service shows those that are deleted only when it is asked */
+	/* the service lists deleted sessions only for state=deleted */
 	if (rc == 0 && args_has(&k->args, "all") &&
 	    args_value(&k->args, "state") == NULL) {
 		buf_fmt(&q, "%sstate=deleted&", query);
@@ -106,9 +107,10 @@ list_all(struct list *l, const char *query, struct err *e)
 	return rc;
 }
 
-/* A terminal shows one list in its place; elsewhere a blank line divides. */
+/* Prints the list every LOOK_S seconds.  On a terminal it replaces the last
+ * one; elsewhere a blank line separates them. */
 static int
-watch(struct list *l, const char *query, struct err *e)
+list_repeatedly(struct list *l, const char *query, struct err *e)
 {
 	bool plain = l->cli->json || args_has(&l->cli->args, "quiet");
 	const char *divider =
@@ -120,7 +122,7 @@ watch(struct list *l, const char *query, struct err *e)
 
 		fputs(plain ? "" : divider, stdout);
 		if (list_all(l, query, &now) < 0) {
-			/* a service that restarts is worth waiting for */
+			/* the service may be restarting: try again */
 			if (now.kind != ERR_UNAVAILABLE) {
 				*e = now;
 				json_decref(l->seen);
@@ -149,7 +151,7 @@ cmd_ls(struct cli *k, struct err *e)
 	if (make_query(&k->args, &q, e) < 0)
 		return -1;
 	if (args_has(&k->args, "watch"))
-		return watch(&l, q.data, e);
+		return list_repeatedly(&l, q.data, e);
 	rc = list_all(&l, q.data, e);
 	if (rc == 0 && !k->json && !args_has(&k->args, "quiet"))
 		table_end(&l.table);

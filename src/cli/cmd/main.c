@@ -1,4 +1,4 @@
-/* main.c: sandlease: the remote command line, over HTTP only. */
+/* main.c: sandlease, the command line that uses a service over HTTP. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,9 @@
 #include "cli/show.h"
 #include "common/mem.h"
 
+/* Runs the command, with a client unless it is offline. */
 static int
-with_client(struct cli *k, struct err *e)
+call_command(struct cli *k, struct err *e)
 {
 	struct config_choice choice = command_choice(&k->args);
 	struct config config;
@@ -28,7 +29,7 @@ with_client(struct cli *k, struct err *e)
 	return rc;
 }
 
-/* Returns the exit code, which tells a mistyped command from a failed one. */
+/* Prints the error.  Returns the exit code: 2 for a wrong command line. */
 static int
 report_failure(const struct command *cmd, const struct err *e)
 {
@@ -62,13 +63,13 @@ run_command(const struct command *cmd, int argc, char **argv)
 		args_help(cmd, stdout);
 	} else if (rc == 0) {
 		k.json = args_has(&k.args, "json");
-		rc = with_client(&k, &e);
+		rc = call_command(&k, &e);
 	}
 	args_free(&k.args);
 	return flush_output(rc < 0 ? report_failure(cmd, &e) : rc);
 }
 
-/* Puts the command's name before common options that precede it. */
+/* Moves the command's name before the common options that precede it. */
 static void
 put_name_first(char **words, int before, int name)
 {

@@ -1,4 +1,4 @@
-/* open.c: a preview in the browser. */
+/* open.c: opens a preview in the browser. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ cmd_open(struct cli *k, struct err *e)
 		return -1;
 	ports_show(k, port);
 	url = json_str(port, "url");
-	/* nothing but an address is handed to the desktop */
+	/* xdg-open would start any program for another scheme */
 	if (args_has(&k->args, "print") || !has_display() ||
 	    (!str_starts(url, "http://") && !str_starts(url, "https://")))
 		return EXIT_SUCCESS;

@@ -1,4 +1,4 @@
-/* ports.c: preview URLs of a session. */
+/* ports.c: lists, adds and removes preview URLs of a session. */
 #include <stdio.h>
 
 #include "cli/cmd/commands.h"
@@ -10,9 +10,9 @@
 
 enum { PORT_MIN = 1024, PORT_MAX = 65535, EXPIRES_MAX_S = 365 * 86400 };
 
-/* The session and the port that the operands name. */
+/* Reads the session and the port from the operands. */
 static int
-take_port(struct cli *k, char id[ID_MAX], int64_t *port, struct err *e)
+read_operands(struct cli *k, char id[ID_MAX], int64_t *port, struct err *e)
 {
 	if (!str_to_int(k->args.operand[1], PORT_MIN, PORT_MAX, port))
 		return err_set(e, ERR_INVALID, CODE_USAGE,
@@ -74,7 +74,7 @@ ports_expose(struct cli *k, json_t **out, struct err *e)
 
 	if (args_number(&k->args, "expires", 1, EXPIRES_MAX_S, &expires, e) <
 		0 ||
-	    take_port(k, id, &port, e) < 0)
+	    read_operands(k, id, &port, e) < 0)
 		return -1;
 	body = json_pack("{s:I}", "port", (json_int_t)port);
 	if (name != NULL)
@@ -102,7 +102,7 @@ cmd_ports_rm(struct cli *k, struct err *e)
 	int64_t port;
 	char id[ID_MAX];
 
-	if (take_port(k, id, &port, e) < 0)
+	if (read_operands(k, id, &port, e) < 0)
 		return -1;
 	tail = xasprintf("/ports/%d", (int)port);
 	if (session_call(k->client, "DELETE", id, tail, NULL, NULL, e) < 0)
@@ -120,7 +120,7 @@ cmd_ports_rotate(struct cli *k, struct err *e)
 	int64_t port;
 	char id[ID_MAX];
 
-	if (take_port(k, id, &port, e) < 0)
+	if (read_operands(k, id, &port, e) < 0)
 		return -1;
 	tail = xasprintf("/ports/%d/rotate", (int)port);
 	if (session_call(k->client, "POST", id, tail, NULL, &out, e) < 0)

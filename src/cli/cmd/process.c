@@ -1,4 +1,4 @@
-/* process.c: background processes of a session, listed and ended. */
+/* process.c: lists and ends background processes of a session. */
 #include <stdio.h>
 #include <stdlib.h>
 

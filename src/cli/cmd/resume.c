@@ -1,4 +1,4 @@
-/* resume.c: start it again where its files are. */
+/* resume.c: starts sessions that sleep. */
 #include "cli/cmd/each.h"
 #include "cli/http/sessions.h"
 

@@ -1,4 +1,4 @@
-/* rm.c: delete sessions, and see them gone. */
+/* rm.c: deletes sessions, and waits until they are gone. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ rm_one(struct cli *k, const char *id, struct err *e)
 	return each_say(k, then, "deleted", e);
 }
 
-/* ---- by label, or all */
+/* ---- sessions with a label, or all */
 
 enum { SHOWN = 10 };
 
@@ -41,7 +41,8 @@ add_found(void *ctx, json_t *s, struct err *e)
 	return 0;
 }
 
-/* What is named one by one is meant; a selection is shown first. */
+/* Shows the sessions that --label or --all selects, and asks.  Sessions named
+ * one by one are deleted without a question. */
 static int
 confirm(const struct cli *k, const struct found *f, struct err *e)
 {

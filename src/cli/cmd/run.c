@@ -1,4 +1,9 @@
-/* run.c: a new session, a command in it, and the session deleted. */
+/*
+ * run.c: creates a session, runs a command in it, and deletes the session.
+ *
+ * The session is deleted after a failure or a signal, too.  It is kept with
+ * --keep, and if changes of the command could not be copied back.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +19,7 @@
 #include "common/token.h"
 
 #define LABEL "sandlease-run"
-#define MADE_BY "made-by=run" /* what SIGKILL leaves is found by it */
+#define MADE_BY "made-by=run" /* to find sessions left behind by SIGKILL */
 #define SCRIPT "/tmp/sandlease-run"
 
 enum { VOLUMES_MAX = 8 };
@@ -22,16 +27,16 @@ enum { VOLUMES_MAX = 8 };
 struct run {
 	struct cli *cli;
 	bool keep, tty;
-	char token[TOKEN_PREVIEW_LEN + 1]; /* the value of its label */
-	char id[ID_MAX];                   /* once it is known */
+	char token[TOKEN_PREVIEW_LEN + 1]; /* value of the label LABEL */
+	char id[ID_MAX];                   /* of the session; "": not known */
 	int signals;
 	struct volume volume[VOLUMES_MAX];
 	size_t volumes;
 	int conflicts;
-	bool has_work; /* something that the command did may be there only */
+	bool has_work; /* changes may be in the session only: keep it */
 };
 
-/* ---- what is asked for */
+/* ---- options */
 
 static int
 add_volume(struct run *r, const char *spec, struct err *e)
@@ -50,7 +55,7 @@ add_volume(struct run *r, const char *spec, struct err *e)
 }
 
 static int
-check(struct run *r, struct err *e)
+check_options(struct run *r, struct err *e)
 {
 	const struct args *a = &r->cli->args;
 	bool line = args_value(a, "command") != NULL;
@@ -81,8 +86,8 @@ check(struct run *r, struct err *e)
 /* ---- the session */
 
 /*
- * A label of its own finds the session again when the answer to its creation
- * was lost, or was a failure that does not name it.
+ * Gives the session a label with a random value.  clean_up() finds the session
+ * by it if the answer was lost, or was an error without the session's id.
  */
 static int
 make_session(struct run *r, struct err *e)
@@ -117,7 +122,7 @@ delete_one(void *ctx, json_t *session, struct err *e)
 	    NULL, e);
 }
 
-/* Whatever went wrong, nothing is left behind, or it is named. */
+/* Deletes the session; if that fails, prints how to find it. */
 static void
 clean_up(struct run *r)
 {
@@ -140,7 +145,7 @@ clean_up(struct run *r)
 	show_problem(text);
 }
 
-/* Deleted by somebody else, that is, or by its date. */
+/* True if the session is deleted, by another client or by its expiry date. */
 static bool
 is_gone(const struct run *r)
 {
@@ -152,8 +157,9 @@ is_gone(const struct run *r)
 	return str_starts(json_str(s, "state"), "delet");
 }
 
+/* Prints that the session is kept, and how to get the files out of it. */
 static void
-name_work(const struct run *r)
+report_kept(const struct run *r)
 {
 	auto_free char *text = xasprintf(
 	    "session %s is kept, with what the command did: sandlease cp -r %s:DIR . copies it, sandlease rm %s deletes it",
@@ -166,7 +172,8 @@ name_work(const struct run *r)
 
 /* ---- the command */
 
-/* A terminal runs a program without arguments: here it is. */
+/* Writes the command into a script: a terminal runs a program without
+ * arguments. */
 static int
 put_script(struct run *r, struct err *e)
 {
@@ -208,7 +215,7 @@ run_terminal(struct run *r, struct err *e)
 		return -1;
 	command_borrow(r->cli, "shell", 1, operands, &inner);
 	args_add(&inner.args, "shell", SCRIPT);
-	/* a session that is deleted then cannot be detached from */
+	/* after a detach the session would be deleted: allow no escape */
 	if (!r->keep)
 		args_add(&inner.args, "no-escape", NULL);
 	rc = cmd_shell(&inner, e);
@@ -236,7 +243,7 @@ run_command(struct run *r, struct err *e)
 	return rc;
 }
 
-/* What the command did to files counts, however it ended. */
+/* Copies changes back, also if the command failed with `code`. */
 static int
 fetch_volumes(struct run *r, struct copy *k, int code, struct err *e)
 {
@@ -260,8 +267,9 @@ fetch_volumes(struct run *r, struct copy *k, int code, struct err *e)
 	return rc;
 }
 
+/* Copies the volumes in, runs the command, and copies the volumes back. */
 static int
-work(struct run *r, struct err *e)
+run_with_volumes(struct run *r, struct err *e)
 {
 	struct copy k = { .client = r->cli->client,
 		.id = r->id,
@@ -283,18 +291,18 @@ cmd_run(struct cli *k, struct err *e)
 		.keep = args_has(&k->args, "keep"),
 		.tty = args_has(&k->args, "tty"),
 		.signals = -1 };
-	int rc = check(&r, e);
+	int rc = check_options(&r, e);
 
 	if (rc == 0)
 		rc = r.signals = interrupts_open(e);
 	if (rc >= 0) {
 		rc = make_session(&r, e);
 		if (rc == 0)
-			rc = work(&r, e);
+			rc = run_with_volumes(&r, e);
 		else if (client_stopped(k->client) != 0)
 			rc = 128 + client_stopped(k->client);
 		if (r.has_work)
-			name_work(&r);
+			report_kept(&r);
 		else if (!r.keep)
 			clean_up(&r);
 		else if (r.id[0] != '\0')

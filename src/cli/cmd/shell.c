@@ -1,4 +1,4 @@
-/* shell.c: a terminal in a session, on ours. */
+/* shell.c: shows a terminal of a session on the user's terminal. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "common/mem.h"
 
 enum {
-	GIVE_UP_MS = 10 * 60 * 1000, /* of a connection that stays away */
+	GIVE_UP_MS = 10 * 60 * 1000, /* how long to try to connect again */
 	SEND_REST_MS = 2000,
 	END_OF_INPUT = 0x04
 };
@@ -28,17 +28,17 @@ enum {
 struct shell {
 	struct cli *cli;
 	char id[ID_MAX];
-	char *base; /* path of the terminal */
+	char *base; /* path of the session's terminal */
 	struct tty tty;
 	struct escape escape;
 	struct feed feed;
 	char *feed_path;
-	/* what it shows */
+	/* its output */
 	char *stream_path;
 	struct stream stream;
 	struct replay replay;
-	int64_t old; /* what was written before we came ends here */
-	/* our size, on its way there */
+	int64_t old; /* offset at which output from before we connected ends */
+	/* the size of our terminal, which is sent to the session */
 	struct transfer *resize;
 	json_t *size;
 	bool resized;
@@ -47,14 +47,14 @@ struct shell {
 	struct err err;
 };
 
-/* In raw mode a line ends with both. */
+/* Prints a message; in raw mode a line ends with "\r\n". */
 static void
 note(const struct shell *s, const char *text)
 {
 	fprintf(stderr, s->tty.raw ? "\r\n[%s]\r\n" : "[%s]\n", text);
 }
 
-/* ---- what it shows */
+/* ---- output */
 
 static void
 end_with(struct shell *s, int code)
@@ -63,7 +63,8 @@ end_with(struct shell *s, int code)
 	s->exit_code = code;
 }
 
-/* A stream that has said why it ends is not lost. */
+/* Tells the user of a lost connection, unless the stream has said why it
+ * ended. */
 static void
 tell_connection(void *ctx, bool lost)
 {
@@ -76,7 +77,7 @@ tell_connection(void *ctx, bool lost)
 		 : "connected again");
 }
 
-/* What is not new is shown without its questions. */
+/* Shows output; old output without questions to the terminal (replay.h). */
 static void
 show_output(struct shell *s, const json_t *event)
 {
@@ -137,7 +138,7 @@ move_stream(struct shell *s, struct err *e)
 	return rc;
 }
 
-/* ---- our size */
+/* ---- size of the terminal */
 
 static void
 send_size(struct shell *s)
@@ -156,7 +157,8 @@ send_size(struct shell *s)
 		.json = s->size });
 }
 
-/* One at a time: the last one must win. */
+/* One request at a time: two could overtake each other, and the last size must
+ * win. */
 static void
 move_size(struct shell *s)
 {
@@ -168,7 +170,7 @@ move_size(struct shell *s)
 		send_size(s);
 }
 
-/* ---- what is typed */
+/* ---- input */
 
 static void
 suspend(struct shell *s)
@@ -235,7 +237,7 @@ read_typed(struct shell *s)
 /* ---- the loop */
 
 static int
-turn(struct shell *s, int signals, struct err *e)
+wait_and_handle(struct shell *s, int signals, struct err *e)
 {
 	bool wants = feed_room(&s->feed) > 0;
 	struct pollfd fds[] = { { signals, POLLIN, 0 },
@@ -257,7 +259,7 @@ turn(struct shell *s, int signals, struct err *e)
 	return s->over ? 0 : move_stream(s, e);
 }
 
-/* What was typed before we were told to go is still for the session. */
+/* Sends input that was typed before the end, for at most SEND_REST_MS. */
 static void
 send_rest(struct shell *s)
 {
@@ -279,7 +281,7 @@ run_terminal(struct shell *s, struct err *e)
 		return -1;
 	tty_raw(&s->tty);
 	while (rc == 0 && !s->over)
-		rc = turn(s, signals, e);
+		rc = wait_and_handle(s, signals, e);
 	send_rest(s);
 	if (s->detached)
 		note(s, "detached; it runs on");

@@ -1,4 +1,4 @@
-/* show.c: what a session is, and what it may use. */
+/* show.c: prints a session, and the limits of sessions. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static const struct {
 	{ "memoryMb", "memory", " MB", 1 }, { "diskMb", "disk", " MB", 1 },
 	{ "pids", "processes", "", 1 } };
 
-/* "1.5", "4096 MB"; "-" where there is no limit. */
+/* Appends limit i as "1.5" or "4096 MB"; "-": there is no limit. */
 static void
 limit_text(const json_t *session, size_t i, struct buf *out)
 {
@@ -234,7 +234,7 @@ add_stats(void *ctx, json_t *s, struct err *e)
 	return 0;
 }
 
-/* What the service measures of a session is what holds it: its limits. */
+/* Prints limits, not use: the service does not report a session's use. */
 int
 cmd_stats(struct cli *k, struct err *e)
 {

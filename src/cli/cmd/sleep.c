@@ -1,10 +1,10 @@
-/* sleep.c: stop what runs, keep the files. */
+/* sleep.c: puts sessions to sleep, or suspends them. */
 #include <stdio.h>
 
 #include "cli/cmd/each.h"
 #include "cli/http/sessions.h"
 
-/* Both are asleep, but only one keeps its memory: the words tell which. */
+/* A suspended session is "asleep", too: says whether its memory was kept. */
 static int
 print_asleep(const struct cli *k, const json_t *s, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* snapshot.c: files of sessions, kept. */
+/* snapshot.c: creates, lists and deletes snapshots. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,7 +13,7 @@ enum { WAIT_S = 50, PAGE = 200 };
 
 /* ---- create */
 
-/* Any GET moves it on; a pause keeps this from asking without end. */
+/* Polls, with a pause; any GET makes the service finish the snapshot. */
 static int
 wait_until_created(struct cli *k, json_t **snapshot, struct err *e)
 {

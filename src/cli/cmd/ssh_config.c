@@ -1,9 +1,9 @@
 /*
- * ssh_config.c: a Host entry for ssh, scp and editors.
+ * ssh_config.c: prints or writes a Host entry for ssh, scp and editors.
  *
- * ssh speaks through `sandlease exec` to an sshd that belongs to the session's
- * user and listens nowhere.  Its host key is made in the session and told to
- * ssh here, so nobody is asked whether it is the right one.
+ * ssh connects through `sandlease exec` to an sshd that runs as the session's
+ * user and listens on no port.  The session makes the host key, and this
+ * program writes it to known_hosts, so ssh does not ask the user about it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ extern char **environ;
 
 enum { FILE_MAX = 1024 * 1024 };
 
-/* Run with PUBLIC_KEY; prints the host key. */
+/* Runs in the session with PUBLIC_KEY in its environment; prints the host key. */
 static const char SETUP[] =
     "set -e; umask 077; d=" INSIDE "; PATH=$PATH:/usr/sbin:/sbin\n"
     "sshd=$(command -v sshd) && command -v ssh-keygen >/dev/null || {\n"
@@ -55,12 +55,12 @@ struct entry {
 	char id[ID_MAX];
 	char *host;
 	char *dir;      /* ~/.ssh/sandlease */
-	char *identity; /* the private key */
+	char *identity; /* file name of the private key */
 	char *public_key, *host_key;
 	struct buf text; /* the entry */
 };
 
-/* ---- files here */
+/* ---- local files */
 
 static int
 read_text(const char *name, struct buf *text, struct err *e)
@@ -81,7 +81,7 @@ read_text(const char *name, struct buf *text, struct err *e)
 	return 0;
 }
 
-/* Whole or not at all, for its owner only. */
+/* Writes a file with mode 0600, by a temporary file and an atomic rename. */
 static int
 write_text(const char *name, const char *text, struct err *e)
 {
@@ -166,10 +166,10 @@ find_key(struct entry *n, struct err *e)
 	return 0;
 }
 
-/* ---- the session's side */
+/* ---- sshd in the session */
 
 static int
-set_up(struct entry *n, struct err *e)
+set_up_sshd(struct entry *n, struct err *e)
 {
 	auto_json json_t *answer = NULL, *body = NULL;
 	const char *out;
@@ -191,9 +191,9 @@ set_up(struct entry *n, struct err *e)
 	return 0;
 }
 
-/* Its line, in place of the one that was there. */
+/* Writes the session's line of known_hosts, and removes an old one. */
 static int
-know_host(const struct entry *n, struct err *e)
+write_known_host(const struct entry *n, struct err *e)
 {
 	auto_free char *name = xasprintf("%s/known_hosts", n->dir);
 	auto_buf struct buf old = { 0 }, text = { 0 };
@@ -215,7 +215,7 @@ know_host(const struct entry *n, struct err *e)
 
 /* ---- the entry */
 
-/* Common options that were given are given again, files by their whole name. */
+/* Appends the common options of this call; file names become absolute. */
 static void
 add_common(const struct entry *n, struct buf *to)
 {
@@ -227,7 +227,7 @@ add_common(const struct entry *n, struct buf *to)
 		auto_free char *real = NULL;
 
 		if (i == 1 && !str_equal(profile, CONFIG_DEFAULT))
-			v = profile; /* of the environment, maybe */
+			v = profile; /* may be from SANDLEASE_PROFILE */
 		if (v != NULL && i == 2)
 			real = realpath(v, NULL);
 		if (v == NULL)
@@ -259,7 +259,7 @@ make_entry(struct entry *n)
 	    n->host, n->host, proxy.data, n->identity, n->dir);
 }
 
-/* A file for each host, and one line of ~/.ssh/config that finds them. */
+/* Writes the entry to a file of its own, which ~/.ssh/config includes. */
 static int
 write_entry(const struct entry *n, struct err *e)
 {
@@ -273,7 +273,7 @@ write_entry(const struct entry *n, struct err *e)
 	fprintf(stderr, "sandlease: ssh %s\n", n->host);
 	if (strstr(old.data, INCLUDE) != NULL)
 		return 0;
-	/* first: below a Host line it would count for that host only */
+	/* at the beginning: after a Host line it would be part of that entry */
 	buf_fmt(&text, "%s\n\n%s", INCLUDE, old.data);
 	return write_text(config, text.data, e);
 }
@@ -307,7 +307,7 @@ configure(struct entry *n, struct err *e)
 	n->host =
 	    host != NULL ? xstrdup(host) : xasprintf("sandlease-%s", n->id);
 	if (make_directories(n, e) < 0 || find_key(n, e) < 0 ||
-	    set_up(n, e) < 0 || know_host(n, e) < 0)
+	    set_up_sshd(n, e) < 0 || write_known_host(n, e) < 0)
 		return -1;
 	make_entry(n);
 	if (!args_has(&n->cli->args, "write"))

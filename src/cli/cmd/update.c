@@ -1,4 +1,4 @@
-/* update.c: changes how a session lives, and what it is called. */
+/* update.c: interrupts commands; changes a session's times, variables, labels. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { SLEEP_MAX_S = 30 * 86400, RUN_MAX_S = 365 * 86400 };
 
 /* ---- interrupt, extend */
 
-/* One command, by the id that its answer or its first event has told. */
+/* Interrupts one command by its executionId. */
 static int
 cancel_one(struct cli *k, const char *id, const char *execution, struct err *e)
 {
@@ -71,9 +71,9 @@ cmd_interrupt(struct cli *k, struct err *e)
 	return each_session(k, interrupt_one, e);
 }
 
-/* Prints it, or until when it is alive. */
+/* Prints until when the session is alive, or the session as JSON. */
 static int
-say_alive(const struct cli *k, const json_t *s)
+print_alive(const struct cli *k, const json_t *s)
 {
 	const char *until = json_str(json_object_get(s, "alive"), "until");
 
@@ -99,12 +99,12 @@ cmd_extend(struct cli *k, struct err *e)
 	body = json_pack("{s:I}", "seconds", (json_int_t)seconds);
 	if (session_call(k->client, "POST", id, "/extend", body, &s, e) < 0)
 		return -1;
-	return say_alive(k, s);
+	return print_alive(k, s);
 }
 
 /* ---- update */
 
-/* Options that stand for a field, which is true, false or a time. */
+/* Options that set a member of the body to true, false or a time. */
 static const struct {
 	const char *option, *field;
 	enum { YES, NO, TIME } kind;
@@ -177,7 +177,7 @@ cmd_update(struct cli *k, struct err *e)
 	    session_find(k->client, k->args.operand[0], id, e) < 0 ||
 	    session_call(k->client, "PATCH", id, "", body, &s, e) < 0)
 		return -1;
-	return say_alive(k, s);
+	return print_alive(k, s);
 }
 
 /* ---- label */

@@ -1,4 +1,4 @@
-/* usage.c: the org's quotas, whose key it is, which versions there are. */
+/* usage.c: prints the org's quotas, the owner of the key, and versions. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,7 +78,8 @@ cmd_whoami(struct cli *k, struct err *e)
 	return EXIT_SUCCESS;
 }
 
-/* The service's too, if one is known; /v1/health asks for no key. */
+/* Prints the service's version, too, if its URL is known; /v1/health needs no
+ * key. */
 int
 cmd_version(struct cli *k, struct err *e)
 {
