@@ -11,12 +11,12 @@
 enum { ROWS_MAX = 40, LONG_ONLY = 256 };
 
 const struct option_row COMMON_OPTIONS[] = {
-	{ 0, "json", NULL,
-	    "print what the API answers, a JSON value per line" },
-	{ 0, "url", "URL", "the service, instead of SANDLEASE_URL" },
-	{ 0, "api-key-file", "FILE", "the key is in this file" },
-	{ 0, "profile", "PROFILE", "url and key that login has stored" },
-	{ 'h', "help", NULL, "print this" },
+	{ 0, "json", NULL, "print the API's answer, one JSON value per line" },
+	{ 0, "url", "URL", "URL of the service, instead of SANDLEASE_URL" },
+	{ 0, "api-key-file", "FILE", "read the API key from this file" },
+	{ 0, "profile", "PROFILE",
+	    "use the URL and key that login stored under this name" },
+	{ 'h', "help", NULL, "print this help" },
 	{ 0, NULL, NULL, NULL },
 };
 

@@ -52,7 +52,8 @@ parse_line(struct reading *r, char *line, struct config *c, struct err *e)
 	if (line[0] == '[' && line[len - 1] == ']') {
 		line[len - 1] = '\0';
 		if (!config_profile_is_good(line + 1))
-			return bad_line(r, "", "this is no name of a profile",
+			return bad_line(r, "",
+			    "a profile's name has letters, digits, '.', '_' and '-'",
 			    e);
 		r->inside = str_equal(line + 1, c->profile);
 		c->known = c->known || r->inside;
@@ -194,7 +195,7 @@ check_key(const struct config *c, struct err *e)
 		    c->url, c->url);
 	if (config_key_is_bad(c->key))
 		return err_set(e, ERR_INVALID, CODE_CONFIG,
-		    "the API key has characters that no key has");
+		    "the API key is not valid: it has characters that are not printable ASCII");
 	return 0;
 }
 
@@ -254,7 +255,7 @@ config_load(const struct config_choice *w, struct config *c, struct err *e)
 		return -1;
 	if (!c->known)
 		return err_set(e, ERR_INVALID, CODE_CONFIG,
-		    "there is no profile \"%.60s\": sandlease login --profile %.60s makes it",
+		    "there is no profile \"%.60s\": sandlease login --profile %.60s creates it",
 		    c->profile, c->profile);
 	return check_url(c, e) < 0 ? -1 : check_key(c, e);
 }

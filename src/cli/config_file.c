@@ -167,7 +167,7 @@ config_file_store(const char *profile, const char *url, const char *key,
 	*file = config_file_name();
 	if (*file == NULL)
 		return err_set(e, ERR_INVALID, CODE_CONFIG,
-		    "there is no place for a file: set HOME");
+		    "your home directory is not known: set HOME");
 	if (make_parent(*file, e) < 0 ||
 	    config_file_read(*file, &before, &st, e) < 0)
 		return -1;

@@ -74,7 +74,7 @@ sees a '^from the other one' "and both see what either does"
 type_in b Enter
 type_in b '~.'
 sees b '^code 0' "~. leaves it"
-sees b 'detached; it runs on' "and says so"
+sees b 'detached; the terminal runs on' "and says so"
 type_in a Enter
 type_in a '~?'
 sees a '~\. detach' "~? helps"

@@ -29,7 +29,7 @@ inode=$(stat -c %i "names/$other")
 mkdir w1 w2
 for second in w2 w2:/workspace/ w2:/workspace/data:ro w2:/; do
 	try run -v w1 -v "$second" -- true
-	is "$code|$(grep -c 'must lie apart' err)" "125|1" "volumes in each other are refused: $second"
+	is "$code|$(grep -c 'must not lie in another' err)" "125|1" "volumes in each other are refused: $second"
 done
 try run -v names:/workspace -- sh -c 'echo 1 >one'
 is "$code|$(stat -c %i "names/$other")" "0|$inode" "what has not changed is not touched"
@@ -123,7 +123,7 @@ is "$("$cli" exec -n "$id" -- cat dir/new)" precious "with what is nowhere else"
 try run -v kept:/workspace -- sh -c 'mkdir sub; echo work >result; chmod 000 sub'
 id=$(left)
 is "$code" 125 "a directory inside that cannot be read is a failure"
-like "$err" "session $id is kept.*kept is not copied back wholly.*sub" "which names it, and the session that is kept"
+like "$err" "session $id is kept.*kept was not copied back completely.*sub" "which names it, and the session that is kept"
 is "$("$cli" exec -n "$id" -- cat result)" work "the work is there"
 "$cli" exec -n "$id" -- chmod 755 sub
 # the recipe of the message

@@ -136,7 +136,7 @@ make_body(struct exec *r, struct err *e)
 		return -1;
 	if (first == 1 && a->operands > 1 && a->operand[1][0] == '-')
 		return err_set(e, ERR_INVALID, CODE_USAGE,
-		    "options stand before the ID; a command may begin with %.20s behind --",
+		    "options stand before the ID; if the command begins with %.20s, put -- before it",
 		    a->operand[1]);
 	if ((line != NULL) == (a->operands > first))
 		return err_set(e, ERR_INVALID, CODE_USAGE,
@@ -335,7 +335,7 @@ wait_and_handle(struct exec *r, int signals, struct err *e)
 	if (wants && fds[1].revents != 0)
 		read_input(r);
 	if (r->process != NULL && feed_move(&r->feed, e) < 0)
-		return err_wrap(e, "its input is lost");
+		return err_wrap(e, "the command may not have got all input");
 	return move_stream(r, e);
 }
 

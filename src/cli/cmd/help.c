@@ -36,9 +36,10 @@ help_usage(const struct command_table *t, FILE *to)
 	fputs("usage: sandlease [common options] COMMAND [options] ...\n", to);
 	help_commands(t, NULL, to);
 	fputs(
-	    "sandlease COMMAND --help has its options.  An ID may be a session's id, the\n"
-	    "beginning of it, or its name.  sandlease login stores where the service is and\n"
-	    "with which key; SANDLEASE_URL and SANDLEASE_API_KEY say it, too.\n",
+	    "\"sandlease COMMAND --help\" prints the options of a command.  An ID is the id\n"
+	    "of a session, the beginning of its id, or its name.  \"sandlease login\" stores\n"
+	    "the service's URL and your key; SANDLEASE_URL and SANDLEASE_API_KEY set them,\n"
+	    "too.\n",
 	    to);
 }
 

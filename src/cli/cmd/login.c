@@ -50,7 +50,7 @@ find_key(struct cli *k, struct config *c, struct err *e)
 	}
 	if (str_empty(c->key) || config_key_is_bad(c->key))
 		return err_set(e, ERR_INVALID, CODE_CONFIG,
-		    "this is no API key");
+		    "this is not an API key");
 	return 0;
 }
 

@@ -119,7 +119,8 @@ print_logs(struct cli *k, const char *id, const char *process, struct err *e)
 		return EXIT_SUCCESS;
 	}
 	if (json_is_true(json_object_get(answer, "truncated")))
-		fputs("sandlease: only the end of it has been kept\n", stderr);
+		fputs("sandlease: only the end of the output was kept\n",
+		    stderr);
 	fputs(json_str(answer, "stdout"), stdout);
 	fflush(stdout);
 	fputs(json_str(answer, "stderr"), stderr);
@@ -153,7 +154,7 @@ take_event(void *ctx, const char *name, const char *data, size_t len)
 	else if (str_equal(type, "stderr"))
 		write_output(f, event, STDERR_FILENO);
 	else if (str_equal(type, "dropped"))
-		fputs("sandlease: some of it is lost\n", stderr);
+		fputs("sandlease: some output is lost\n", stderr);
 	f->over = f->over || str_equal(type, "exit");
 	f->unread = f->unread || ferror(stdout);
 	return !f->unread;

@@ -49,7 +49,7 @@ add_volume(struct run *r, const char *spec, struct err *e)
 	for (size_t i = 0; i + 1 < r->volumes; i++)
 		if (volume_overlaps(v, &r->volume[i]))
 			return err_set(e, ERR_INVALID, CODE_USAGE,
-			    "volumes must lie apart in the session, not %.100s and %.100s",
+			    "a volume must not lie in another one in the session: %.100s and %.100s",
 			    r->volume[i].there, v->there);
 	return 0;
 }
@@ -63,13 +63,13 @@ check_options(struct run *r, struct err *e)
 
 	if (args_has(a, "keep") && args_has(a, "rm"))
 		return err_set(e, ERR_INVALID, CODE_USAGE,
-		    "--keep and --rm cannot both be");
+		    "--keep and --rm exclude each other");
 	if (args_has(a, "name") && !r->keep)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
-		    "--name needs --keep: a session of that name that is there already must not be deleted");
+		    "--name needs --keep, because a session of that name may exist, and must not be deleted");
 	if (r->tty && r->cli->json)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
-		    "a terminal has no --json");
+		    "a terminal cannot be printed as JSON");
 	if (line ? a->operands > 0 : a->operands == 0 && !r->tty)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "say what to run: sandlease run [options] -- COMMAND..., or -c LINE, or -t for a shell");
@@ -162,7 +162,7 @@ static void
 report_kept(const struct run *r)
 {
 	auto_free char *text = xasprintf(
-	    "session %s is kept, with what the command did: sandlease cp -r %s:DIR . copies it, sandlease rm %s deletes it",
+	    "session %s is kept, with the changes of the command: sandlease cp -r %s:DIR . copies them, sandlease rm %s deletes the session",
 	    r->id, r->id, r->id);
 
 	client_heed(r->cli->client, -1);
@@ -258,7 +258,7 @@ fetch_volumes(struct run *r, struct copy *k, int code, struct err *e)
 			show_problem(e->msg);
 		r->has_work = true;
 		*e = now;
-		err_wrap(e, "%.100s is not copied back wholly",
+		err_wrap(e, "%.100s was not copied back completely",
 		    r->volume[i].here);
 		rc = -1;
 	}

@@ -254,7 +254,7 @@ wait_and_handle(struct shell *s, int signals, struct err *e)
 	if (wants && fds[1].revents != 0)
 		read_typed(s);
 	if (feed_move(&s->feed, e) < 0)
-		note(s, "what was typed last may be lost");
+		note(s, "the last input may be lost");
 	move_size(s);
 	return s->over ? 0 : move_stream(s, e);
 }
@@ -284,7 +284,7 @@ run_terminal(struct shell *s, struct err *e)
 		rc = wait_and_handle(s, signals, e);
 	send_rest(s);
 	if (s->detached)
-		note(s, "detached; it runs on");
+		note(s, "detached; the terminal runs on");
 	tty_restore(&s->tty);
 	return rc < 0 ? -1 : s->exit_code;
 }
@@ -339,7 +339,7 @@ cmd_shell(struct cli *k, struct err *e)
 
 	if (k->json)
 		err_set(e, ERR_INVALID, CODE_USAGE,
-		    "a terminal has no --json; sandlease exec has");
+		    "a terminal cannot be printed as JSON; sandlease exec --json can");
 	else if (open_terminal(&s, e) == 0)
 		rc = run_terminal(&s, e);
 	stream_free(&s.stream);

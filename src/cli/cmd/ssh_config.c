@@ -108,7 +108,7 @@ make_directories(struct entry *n, struct err *e)
 
 	if (str_empty(home))
 		return err_set(e, ERR_INVALID, CODE_CONFIG,
-		    "there is no place for keys: set HOME");
+		    "your home directory is not known: set HOME");
 	ssh = xasprintf("%s/.ssh", home);
 	n->dir = xasprintf("%s/sandlease", ssh);
 	if ((mkdir(ssh, 0700) < 0 && errno != EEXIST) ||
@@ -187,7 +187,7 @@ set_up_sshd(struct entry *n, struct err *e)
 	n->host_key = xasprintf("%.*s", (int)strcspn(out, "\r\n"), out);
 	if (!str_starts(n->host_key, "ssh-ed25519 "))
 		return err_set(e, ERR_BAD_GATEWAY, CODE_FAILED,
-		    "the session did not tell its host key");
+		    "the session sent no host key");
 	return 0;
 }
 

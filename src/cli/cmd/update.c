@@ -128,7 +128,7 @@ add_fields(const struct args *a, json_t *body, struct err *e)
 		if (FIELDS[i].kind != TIME &&
 		    json_object_get(body, FIELDS[i].field) != NULL)
 			return err_set(e, ERR_INVALID, CODE_USAGE,
-			    "%s and its opposite cannot both be", name);
+			    "%s and its opposite exclude each other", name);
 		if (FIELDS[i].kind == TIME &&
 		    duration_parse(name, args_value(a, FIELDS[i].option),
 			FIELDS[i].min, FIELDS[i].max, &seconds, e) < 0)
@@ -163,7 +163,7 @@ make_body(const struct args *a, json_t *body, struct err *e)
 	}
 	if (json_object_size(body) == 0)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
-		    "say what to change; sandlease update --help lists it");
+		    "say what to change; sandlease update --help lists the options");
 	return 0;
 }
 

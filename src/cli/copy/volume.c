@@ -198,8 +198,8 @@ remove_ours(struct merge *m, const char *path)
 	else
 		print_conflict(m, path,
 		    errno == ENOTEMPTY
-			? "was removed in the session, but has files of yours"
-			: "was removed in the session, and cannot be here");
+			? "was removed in the session, but has local files"
+			: "was removed in the session, but cannot be removed here");
 }
 
 /* set_mode() sets its permissions later, because they may forbid writing. */
@@ -227,7 +227,7 @@ set_mode(struct merge *m, const char *path, const char *text)
 		return; /* make_directory() has printed the conflict */
 	if (fchmodat(parent, base, (mode_t)strtoul(text + 2, NULL, 8), 0) < 0)
 		print_missed(m, path,
-		    "cannot get the permissions it has there");
+		    "cannot get the permissions that it has in the session");
 }
 
 /* "NAME.from-session", "NAME.from-session.2" and so on. */

@@ -100,7 +100,7 @@ refuse_ambiguous(const struct search *s, struct err *e)
 	for (int i = 0; i < s->count && i < SHOWN; i++)
 		buf_fmt(&all, " %s", s->begins[i]);
 	return err_set(e, ERR_INVALID, CODE_AMBIGUOUS,
-	    "\"%.40s\" begins the ids of %d sessions:%s%s; give more of it",
+	    "\"%.40s\" begins the ids of %d sessions:%s%s; type more of the id",
 	    s->word, s->count, all.data, s->count > SHOWN ? " ..." : "");
 }
 
@@ -119,7 +119,7 @@ session_find(struct client *c, const char *word, char id[ID_MAX], struct err *e)
 		return refuse_ambiguous(&s, e);
 	if (s.named[0] == '\0' && s.count == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN,
-		    "there is no session \"%.100s\"; sandlease ls shows those there are",
+		    "there is no session \"%.100s\"; sandlease ls lists your sessions",
 		    word);
 	str_copy(id, ID_MAX, s.named[0] != '\0' ? s.named : s.begins[0]);
 	return 0;
