@@ -1,8 +1,9 @@
 /*
- * admin.h: the operator's commands, straight to the database.
+ * admin.h: gives a command of the operator its options and operands.
  *
- * A command is a row (command.h).  Its options are checked against that row
- * before it runs, so a command asks only for those that it has.
+ * The commands use the database directly.  A command is a row (command.h).  The
+ * program checks the options against that row before the command runs; a
+ * command must ask only for options of its row.
  */
 #ifndef SANDLEASE_ADMIN_ADMIN_H
 #define SANDLEASE_ADMIN_ADMIN_H
@@ -27,7 +28,7 @@ struct admin {
 		const char *value; /* NULL: a flag */
 	} given[ADMIN_OPTIONS_MAX];
 	size_t given_count;
-	int argc;    /* operands that nobody has taken yet */
+	int argc;    /* operands that admin_argument() has not returned yet */
 	char **argv; /* argv[0] is the first of them */
 };
 
@@ -42,14 +43,14 @@ bool admin_flag(const struct admin *a, const char *name);
 /* The next operand, or NULL. */
 const char *admin_argument(struct admin *a);
 
-/* ERR_INVALID naming the first operand that nobody asked for. */
+/* ERR_INVALID if an operand is left; the error names it. */
 int admin_no_more(struct admin *a, struct err *e) MUST_CHECK;
 
-/* The only operand.  ERR_INVALID with the command's usage if it is not one. */
+/* *out is the only operand.  ERR_INVALID if there is none, or more than one. */
 int admin_only_argument(struct admin *a, const char **out, struct err *e)
     MUST_CHECK;
 
-/* ERR_INVALID "usage" that says how the command at hand is typed.  -1. */
+/* Sets the error ERR_INVALID with the usage of the command.  Returns -1. */
 int admin_usage(const struct admin *a, struct err *e);
 
 #endif

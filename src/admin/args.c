@@ -1,4 +1,4 @@
-/* args.c: what was typed, by the row of its command. */
+/* args.c: parses the options and operands of a command by its row. */
 #include "admin/args.h"
 
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 
 #include "common/str.h"
 
-/* What was given as `name`; a command that has no such option aborts. */
+/* The option `name` as given, or NULL.  Aborts if the command's row has no such
+ * option: that is a bug. */
 static const struct given *
 find_given(const struct admin *a, const char *name)
 {
@@ -54,7 +55,7 @@ int
 admin_usage(const struct admin *a, struct err *e)
 {
 	return err_set(e, ERR_INVALID, CODE_USAGE,
-	    "usage: sandlease-admin %s %s; --help has its options",
+	    "usage: sandlease-admin %s %s; --help prints its options",
 	    a->command->words, a->command->operands);
 }
 
@@ -67,9 +68,9 @@ admin_only_argument(struct admin *a, const char **out, struct err *e)
 	return admin_no_more(a, e);
 }
 
-/* argv[*i] is an option; moves *i to the last word that belongs to it. */
+/* Parses the option argv[*i]; moves *i to its value if that is the next word. */
 static int
-take_option(struct admin *a, int argc, char **argv, int *i, struct err *e)
+parse_option(struct admin *a, int argc, char **argv, int *i, struct err *e)
 {
 	const char *word = argv[*i];
 	size_t len = strcspn(word, "=");
@@ -112,7 +113,7 @@ args_parse(const struct command *c, int argc, char **argv, struct admin *a,
 			options = false;
 		else if (!options || argv[i][0] != '-' || argv[i][1] == '\0')
 			argv[a->argc++] = argv[i];
-		else if (take_option(a, argc, argv, &i, e) < 0)
+		else if (parse_option(a, argc, argv, &i, e) < 0)
 			return -1;
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /*
- * args.h: what was typed, by the row of its command.
+ * args.h: parses the options and operands of a command by its row.
  */
 #ifndef SANDLEASE_ADMIN_ARGS_H
 #define SANDLEASE_ADMIN_ARGS_H
@@ -7,8 +7,9 @@
 #include "admin/command.h"
 
 /*
- * Reads options and operands of `c` into *a; argv is reordered and borrowed.
- * ERR_INVALID "usage" names what is unknown, given twice or lacks its value.
+ * Reads options and operands of `c` into *a.  Moves the operands to the front
+ * of argv, and keeps pointers into it.  ERR_INVALID names an option that is
+ * unknown, given twice or without its value.
  */
 int args_parse(const struct command *c, int argc, char **argv, struct admin *a,
     struct err *e) MUST_CHECK;

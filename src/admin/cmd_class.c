@@ -1,4 +1,4 @@
-/* cmd_class.c: classes of sandboxes: which there are, new ones, other limits. */
+/* cmd_class.c: lists, adds and changes classes of sandboxes. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ static const struct column COLUMNS[] = {
 	{ "WRITABLE-ROOT", "writableRoot" },
 };
 
-/* Below the least of them no agent starts. */
+/* An agent does not start with less than the minimum. */
 static const struct {
 	const char *option, *column;
 	int64_t min, max;
@@ -46,7 +46,7 @@ cmd_class_list(struct admin *a, struct err *e)
 	return admin_no_more(a, e) < 0 ? -1 : list_print(a, &l, e);
 }
 
-/* A sandbox binds it as its root. */
+/* `path` becomes the root of sandboxes; "": the host's system directories. */
 static int
 check_rootfs(const char *path, struct err *e)
 {
@@ -87,9 +87,9 @@ read_root(struct admin *a, json_t *spec, struct err *e)
 	return 0;
 }
 
-/* The error of a statement that the database refused. */
+/* Explains an error of the database to the operator. */
 static int
-refuse(const char *name, struct err *e)
+explain_refusal(const char *name, struct err *e)
 {
 	if (e->code == CODE_ALREADY_EXISTS)
 		return err_set(e, ERR_CONFLICT, CODE_ALREADY_EXISTS,
@@ -101,7 +101,8 @@ refuse(const char *name, struct err *e)
 	return -1;
 }
 
-/* The spec for class_put(): what was given.  NULL with e set. */
+/* The JSON for class_put(): the options that were given; with `all`, each limit
+ * is required.  NULL with e set. */
 static char *
 read_limits(struct admin *a, bool all, struct err *e)
 {
@@ -151,8 +152,8 @@ cmd_class_add(struct admin *a, struct err *e)
 	if (spec == NULL)
 		return -1;
 	if (STORE_RUN(a->store, STMT_CLASS_ADD, NULL, e, name, spec) < 0)
-		return refuse(name, e);
-	printf("class %s is there\n", name);
+		return explain_refusal(name, e);
+	printf("class %s is added\n", name);
 	return 0;
 }
 
@@ -169,7 +170,7 @@ cmd_class_set(struct admin *a, struct err *e)
 	if (spec == NULL)
 		return -1;
 	if (STORE_RUN(a->store, STMT_CLASS_SET, &r, e, name, spec) < 0)
-		return refuse(name, e);
+		return explain_refusal(name, e);
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_UNKNOWN_CLASS,
 		    "there is no class %s; see class list", name);

@@ -1,4 +1,4 @@
-/* cmd_drain.c: nothing new, and what runs is put to sleep. */
+/* cmd_drain.c: stops admission and all sessions, or admits sessions again. */
 #include <stdio.h>
 #include <time.h>
 
@@ -19,7 +19,8 @@ set_draining(struct admin *a, const char *on, struct err *e)
 	return STORE_RUN(a->store, STMT_SET_DRAINING, NULL, e, on);
 }
 
-/* One round; failures are told and tried again in the next one. */
+/* Stops each session and sandbox once.  Failures are logged; the next round
+ * tries again. */
 static int
 drain_once(struct admin *a, struct control *ctl, struct err *e)
 {
@@ -49,9 +50,9 @@ drain_once(struct admin *a, struct control *ctl, struct err *e)
 	return 0;
 }
 
-/* Whether nothing is left; what is, otherwise. */
+/* Counts the leases and sandboxes that are not gone yet. */
 static int
-read_left(struct admin *a, int64_t *leases, int64_t *sandboxes, struct err *e)
+count_left(struct admin *a, int64_t *leases, int64_t *sandboxes, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 
@@ -72,7 +73,7 @@ cmd_drain(struct admin *a, struct err *e)
 
 	if (text != NULL && !str_to_int(text, 0, TIMEOUT_MAX_S, &seconds))
 		return err_set(e, ERR_INVALID, CODE_USAGE,
-		    "--timeout must be seconds");
+		    "--timeout must be a number of seconds from 0 to 3600");
 	if (admin_no_more(a, e) < 0 || set_draining(a, "true", e) < 0 ||
 	    control_open(a->conf, a->store, &ctl, e) < 0)
 		return -1;
@@ -82,15 +83,16 @@ cmd_drain(struct admin *a, struct err *e)
 		struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
 
 		if (drain_once(a, &ctl, e) < 0 ||
-		    read_left(a, &leases, &sandboxes, e) < 0)
+		    count_left(a, &leases, &sandboxes, e) < 0)
 			return -1;
 		if (leases == 0 && sandboxes == 0)
 			break;
 		if (clock_left_ms(deadline) == 0)
 			return err_set(e, ERR_UNAVAILABLE, CODE_NOT_DRAINED,
-			    "%lld leases and %lld sandboxes are not seen gone yet; the reaper goes on with them",
+			    "%lld leases and %lld sandboxes are not gone yet; the reaper continues to stop them",
 			    (long long)leases, (long long)sandboxes);
-		nanosleep(&pause, NULL); /* backoff decides when, not we */
+		/* the back-off of a stop says when it is tried again */
+		nanosleep(&pause, NULL);
 	}
 	printf("drained: every session sleeps, nothing runs\n");
 	return 0;

@@ -1,4 +1,4 @@
-/* cmd_host.c: hosts, and which storage is theirs. */
+/* cmd_host.c: lists hosts, and gives a host the storage that it has. */
 #include <stdio.h>
 
 #include "admin/commands.h"

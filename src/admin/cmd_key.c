@@ -1,4 +1,4 @@
-/* cmd_key.c: who may ask. */
+/* cmd_key.c: creates, lists and revokes API keys. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include "control/relay_control.h"
 #include "control/session_control.h"
 
-/* nginx connects to a wrapper that long after it was let in, at most */
+/* at most this time after a request was admitted, nginx connects to a wrapper */
 enum { KEY_ID_LEN = 10, ADMITTED_S = 1 };
 
 static const char NAME_CHARS[] =
@@ -90,15 +90,19 @@ cmd_key_list(struct admin *a, struct err *e)
 	return admin_no_more(a, e) < 0 ? -1 : list_print(a, &l, e);
 }
 
-/* What could not be told stays in the rows, and the reaper goes on with it. */
+/* A failure is only logged: the row stays, and the reaper tries again. */
 static void
-tell(int rc, const struct err *e)
+log_failure(int rc, const struct err *e)
 {
 	if (rc < 0)
 		log_err(LOG_WARN, "revoke_goes_on", e);
 }
 
-/* Tells every wrapper of this host; `last`: and notes that it was done.  How many. */
+/*
+ * Makes every wrapper of the tenant on this host cut the connections to its
+ * ports, and its WebSockets.  With `last`, also notes in the rows that it was
+ * done.  Returns how many rows there are.
+ */
 static int64_t
 cut_all(struct admin *a, struct control *ctl, const char *tenant, bool last,
     struct err *e)
@@ -112,7 +116,8 @@ cut_all(struct admin *a, struct control *ctl, const char *tenant, bool last,
 		struct err why = { 0 };
 
 		if (last)
-			tell(relay_settle_row(ctl, ports, i, &why), &why);
+			log_failure(relay_settle_row(ctl, ports, i, &why),
+			    &why);
 		else
 			relay_cut(ctl, ports, i);
 	}
@@ -121,19 +126,21 @@ cut_all(struct admin *a, struct control *ctl, const char *tenant, bool last,
 		struct err why = { 0 };
 
 		if (last)
-			tell(session_control_bounced(ctl, id,
-				 rows_text(sessions, i, "bounce_at"), &why),
+			log_failure(session_control_bounced(ctl, id,
+					rows_text(sessions, i, "bounce_at"),
+					&why),
 			    &why);
 		else
-			tell(session_control_ws_bounce(ctl, id, &why), &why);
+			log_failure(session_control_ws_bounce(ctl, id, &why),
+			    &why);
 	}
 	return (int64_t)(rows_count(ports) + rows_count(sessions));
 }
 
 /*
- * A revoked key stops at once, and so do connections it may have opened.  A
- * request that was let in just before may connect just after: so all of them
- * are cut twice.
+ * Cuts the connections that a revoked key may have opened.  A request that was
+ * admitted just before may connect just after the cut.  So all connections are
+ * cut twice, ADMITTED_S apart.
  */
 static int
 close_connections(struct admin *a, const char *tenant, struct err *e)

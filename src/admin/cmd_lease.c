@@ -1,4 +1,4 @@
-/* cmd_lease.c: leases that nobody finishes, and ending one by hand. */
+/* cmd_lease.c: lists leases, and releases one by hand. */
 #include <stdio.h>
 
 #include "admin/commands.h"
@@ -44,7 +44,7 @@ cmd_lease_release(struct admin *a, struct err *e)
 
 	if (session == NULL || !force)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
-		    "lease release --force SESSION: it is believed without proof that nothing of it runs");
+		    "usage: sandlease-admin lease release --force SESSION; it takes for granted that nothing of the session runs");
 	if (admin_no_more(a, e) < 0)
 		return -1;
 	if (!id_is_session(session))
@@ -60,7 +60,7 @@ cmd_lease_release(struct admin *a, struct err *e)
 	if (state_lease_parse(rows_text(r, 0, "was")) == LEASE_NONE)
 		printf("%s: there was nothing to release\n", session);
 	else
-		printf("%s: released, it was %s; the audit log has it\n",
+		printf("%s: released, the lease was %s; see audit list\n",
 		    session, rows_text(r, 0, "was"));
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* cmd_look.c: orgs, the audit log and the reaper's passes, to look at. */
+/* cmd_look.c: prints orgs, the audit log and the reaper's passes. */
 #include "admin/commands.h"
 #include "admin/list.h"
 #include "common/mem.h"

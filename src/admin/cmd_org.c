@@ -1,4 +1,4 @@
-/* cmd_org.c: how an org's sessions are kept apart, and how many it may have. */
+/* cmd_org.c: sets isolation, salt and quotas of an org, and recounts quotas. */
 #include <stdio.h>
 
 #include "admin/commands.h"
@@ -30,9 +30,9 @@ is_isolation(const char *s)
 	return false;
 }
 
-/* *any: at least one was given. */
+/* Reads the options for quotas into values[]; *any: at least one was given. */
 static int
-take_quotas(struct admin *a, const char *values[], bool *any, struct err *e)
+read_quotas(struct admin *a, const char *values[], bool *any, struct err *e)
 {
 	int64_t n;
 
@@ -51,7 +51,7 @@ take_quotas(struct admin *a, const char *values[], bool *any, struct err *e)
 	return 0;
 }
 
-/* "" takes the salt away. */
+/* "" is allowed: it removes the salt. */
 static int
 check_salt(const char *salt, struct err *e)
 {
@@ -66,13 +66,14 @@ check_salt(const char *salt, struct err *e)
 }
 
 static int
-say_no_org(const char *org, struct err *e)
+refuse_unknown_org(const char *org, struct err *e)
 {
 	return err_set(e, ERR_NOT_FOUND, CODE_ORG_NOT_FOUND,
-	    "%s: there is no such org; an org begins with its first key", org);
+	    "%s: there is no such org; its first key creates an org", org);
 }
 
-/* A mistyped name must not become an org that nobody has a key of. */
+/* The statements change nothing for an unknown org: a mistyped name must not
+ * become an org without keys. */
 static int
 write_org(struct admin *a, const char *org, const char *isolation,
     const char *salt, const char *const *quotas, bool any, struct err *e)
@@ -84,14 +85,14 @@ write_org(struct admin *a, const char *org, const char *isolation,
 		0)
 		return -1;
 	if (set != NULL && rows_count(set) == 0)
-		return say_no_org(org, e);
+		return refuse_unknown_org(org, e);
 	if (any &&
 	    STORE_RUN(a->store, STMT_QUOTA_SET, &limited, e, org, quotas[0],
 		quotas[1], quotas[2], quotas[3], quotas[4], quotas[5],
 		quotas[6]) < 0)
 		return -1;
 	if (limited != NULL && rows_count(limited) == 0)
-		return say_no_org(org, e);
+		return refuse_unknown_org(org, e);
 	return 0;
 }
 
@@ -103,7 +104,7 @@ cmd_org_set(struct admin *a, struct err *e)
 	const char *quotas[ARRAY_LEN(QUOTA_OPTIONS)], *org;
 	bool any;
 
-	if (take_quotas(a, quotas, &any, e) < 0 || check_salt(salt, e) < 0)
+	if (read_quotas(a, quotas, &any, e) < 0 || check_salt(salt, e) < 0)
 		return -1;
 	org = admin_argument(a);
 	if (org == NULL || (isolation == NULL && salt == NULL && !any) ||
@@ -124,9 +125,10 @@ cmd_org_set(struct admin *a, struct err *e)
 	return 0;
 }
 
-/* One org, so that no two orgs' rows are locked at a time. */
+/* Recounts one org in a statement of its own, so that it locks the rows of one
+ * org only.  Returns how many counters were wrong. */
 static int
-recount(struct admin *a, const char *org, struct err *e)
+recount_org(struct admin *a, const char *org, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 
@@ -151,15 +153,15 @@ cmd_org_recount(struct admin *a, struct err *e)
 		org != NULL ? org : "") < 0)
 		return -1;
 	if (org != NULL && rows_count(orgs) == 0)
-		return say_no_org(org, e);
+		return refuse_unknown_org(org, e);
 	for (size_t i = 0; i < rows_count(orgs); i++) {
-		int n = recount(a, rows_text(orgs, i, "id"), e);
+		int n = recount_org(a, rows_text(orgs, i, "id"), e);
 
 		if (n < 0)
 			return -1;
 		wrong += n;
 	}
-	printf("%zu orgs counted, %d counters set right\n", rows_count(orgs),
+	printf("%zu orgs counted, %d counters corrected\n", rows_count(orgs),
 	    wrong);
 	return 0;
 }

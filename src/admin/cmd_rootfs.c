@@ -1,4 +1,4 @@
-/* cmd_rootfs.c: root file systems that classes can name. */
+/* cmd_rootfs.c: makes, lists and removes root file systems for classes. */
 #include <stdio.h>
 
 #include "admin/commands.h"

@@ -1,4 +1,4 @@
-/* cmd_schema.c: what an installation needs before its first start. */
+/* cmd_schema.c: migrates the database, and makes a file of seal keys. */
 #include <stdio.h>
 
 #include "admin/commands.h"

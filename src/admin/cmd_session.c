@@ -1,4 +1,4 @@
-/* cmd_session.c: sessions of all orgs, as the operator sees them. */
+/* cmd_session.c: lists and shows sessions of all orgs. */
 #include "admin/commands.h"
 #include "admin/list.h"
 #include "common/mem.h"
@@ -40,11 +40,11 @@ cmd_session_list(struct admin *a, struct err *e)
 }
 
 /*
- * A preview's token, sealed, says nothing to an operator; and whether a session
- * is busy its wrapper knows, not its row.
+ * The token of a preview is sealed, so it is of no use to an operator.  Whether
+ * a session is busy is known to its wrapper only, not to its row.
  */
 static void
-drop_what_misleads(json_t *o)
+remove_misleading_members(json_t *o)
 {
 	json_t *session = json_object_get(o, "session"), *port;
 	json_t *ports = json_object_get(session, "ports");
@@ -73,7 +73,7 @@ cmd_session_show(struct admin *a, struct err *e)
 		    "there is no session %s; see session list", id);
 	if (list_parse(r, &o, e) < 0)
 		return -1;
-	drop_what_misleads(o);
+	remove_misleading_members(o);
 	list_print_one(a, o);
 	return 0;
 }

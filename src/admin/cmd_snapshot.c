@@ -1,4 +1,4 @@
-/* cmd_snapshot.c: snapshots of all orgs, and removing one. */
+/* cmd_snapshot.c: lists, shows and deletes snapshots of all orgs. */
 #include <stdio.h>
 
 #include "admin/commands.h"
@@ -50,8 +50,9 @@ cmd_snapshot_list(struct admin *a, struct err *e)
 	return admin_no_more(a, e) < 0 ? -1 : list_print(a, &l, e);
 }
 
+/* Reads the snapshot that the operand *id names. */
 static int
-find(struct admin *a, const char **id, struct rows **r, struct err *e)
+read_snapshot(struct admin *a, const char **id, struct rows **r, struct err *e)
 {
 	if (admin_only_argument(a, id, e) < 0 ||
 	    STORE_RUN(a->store, STMT_ADMIN_SNAPSHOT, r, e, *id) < 0)
@@ -69,7 +70,7 @@ cmd_snapshot_show(struct admin *a, struct err *e)
 	auto_json json_t *o = NULL;
 	const char *id;
 
-	if (find(a, &id, &r, e) < 0 || list_parse(r, &o, e) < 0)
+	if (read_snapshot(a, &id, &r, e) < 0 || list_parse(r, &o, e) < 0)
 		return -1;
 	list_print_one(a, o);
 	return 0;
@@ -83,7 +84,7 @@ cmd_snapshot_rm(struct admin *a, struct err *e)
 	const char *id;
 	bool here;
 
-	if (find(a, &id, &r, e) < 0 ||
+	if (read_snapshot(a, &id, &r, e) < 0 ||
 	    control_open(a->conf, a->store, &ctl, e) < 0)
 		return -1;
 	here = str_equal(rows_text(r, 0, "host"), a->conf->host_name);

@@ -1,4 +1,4 @@
-/* command.c: one command of the operator's: its words, its options, its help. */
+/* command.c: finds an option of a command, and prints the command's help. */
 #include "admin/command.h"
 
 #include <string.h>
@@ -7,15 +7,15 @@
 #include "common/str.h"
 
 /* clang-format off */
-/* Each is for commands whose output is at least this. */
+/* Each is an option of commands whose `output` is at least `from`. */
 static const struct {
 	enum command_output from;
 	struct option_row row;
 } COMMON[] = {
-	{ PRINTS_ONE,   { "--json",   NULL,   "JSON: a document on one line; of rows a line each" } },
-	{ PRINTS_MANY,  { "--limit",  "N",    "how many rows at most; 1000 by default, 0 for all" } },
-	{ PRINTS_WORDS, { "--config", "FILE", "the settings" } },
-	{ PRINTS_WORDS, { "--help",   NULL,   "this" } },
+	{ PRINTS_ONE,   { "--json",   NULL,   "print JSON: one object on a line, or a line for each row" } },
+	{ PRINTS_MANY,  { "--limit",  "N",    "print at most this many rows; default 1000, 0: all" } },
+	{ PRINTS_WORDS, { "--config", "FILE", "read settings from this file" } },
+	{ PRINTS_WORDS, { "--help",   NULL,   "print this help" } },
 };
 /* clang-format on */
 

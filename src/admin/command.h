@@ -1,7 +1,7 @@
 /*
- * command.h: one command of the operator's: its words, its options, its help.
+ * command.h: describes a command of the operator: its name, options and help.
  *
- * Which commands there are is commands.h's.
+ * The table of commands is in commands.c.
  */
 #ifndef SANDLEASE_ADMIN_COMMAND_H
 #define SANDLEASE_ADMIN_COMMAND_H
@@ -10,36 +10,37 @@
 
 #include "admin/admin.h"
 
-enum { COMMAND_INDENT = 20 }; /* of what a command or an option is for */
+enum { COMMAND_INDENT = 20 }; /* width of a name before its help text */
 
 struct option_row {
 	const char *name;  /* "--org"; NULL ends the rows */
-	const char *value; /* its word; NULL: a flag */
+	const char *value; /* word for its value, "ORG"; NULL: a flag */
 	const char *help;
 };
 
 /* The form of a command's output, which decides its common options. */
 enum command_output {
 	PRINTS_WORDS,
-	PRINTS_ONE, /* a thing: --json */
-	PRINTS_MANY /* rows: --json, --limit */
+	PRINTS_ONE, /* one object: has --json */
+	PRINTS_MANY /* rows: has --json and --limit */
 };
 
 struct command {
-	const char *words; /* one or two */
+	const char *words; /* its name, one word or two */
 	command_fn *run;
 	const char *operands;
 	const char *help;
 	const struct option_row *options; /* NULL: none of its own */
 	enum command_output output;
-	bool as_caller; /* writes where only the operator may */
+	bool as_caller; /* does not drop root: writes files of the operator */
 };
 
-/* The row of an option of this command, its own or a common one; or NULL. */
+/* The row of option `name` of `len` bytes, one of the command's own or a common
+ * one; or NULL. */
 const struct option_row *command_option(const struct command *c,
     const char *name, size_t len);
 
-/* How it is typed, what it is for, and a line for each of its options. */
+/* Prints the command's usage, what it does, and a line for each option. */
 void command_print_help(const struct command *c, FILE *to);
 
 #endif

@@ -1,4 +1,4 @@
-/* commands.c: the operator's commands on one page. */
+/* commands.c: the table of the operator's commands and their options. */
 #include "admin/commands.h"
 
 #include "common/command_name.h"
@@ -12,48 +12,48 @@
 
 /* clang-format off */
 static const struct option_row MIGRATE[] = {
-	{ "--sql", "DIR", "where migrations and functions are, instead of the installed ones" },
+	{ "--sql", "DIR", "read migrations and functions from here, not the installed ones" },
 	END,
 };
 static const struct option_row KEY_CREATE[] = {
-	{ "--user",    "USER",  "whose key it is" },
-	{ "--org",     "ORG",   "the org; without it the user is alone" },
-	{ "--bot",     "BOT",   "a bot of the user's" },
+	{ "--user",    "USER",  "the owner of the key" },
+	{ "--org",     "ORG",   "the owner's org; default: none, the user is alone" },
+	{ "--bot",     "BOT",   "a bot of the user" },
 	{ "--scope",   "SCOPE", "admin, tenant (the default) or read" },
-	{ "--expires", "WHEN",  "a span such as 30d, or a date" },
+	{ "--expires", "WHEN",  "when the key ends: a time such as 30d, or a date" },
 	END,
 };
 static const struct option_row KEY_LIST[] = {
-	{ "--org", "ORG", "only those of that org" },
+	{ "--org", "ORG", "only those of this org" },
 	END,
 };
 static const struct option_row ORG_SET[] = {
-	{ "--isolation",          "WORD",      "session, shared or inherit: sandboxes of new sessions" },
-	{ "--salt",               "WORD",      "moves new sessions to another shared sandbox; \"\": none" },
-	{ "--max-sessions",       "N|inherit", "sessions that are not deleted; 0: no limit, as for all" },
-	{ "--max-active",         "N|inherit", "sessions that run or are about to" },
-	{ "--creates-per-minute", "N|inherit", "new sessions in a minute" },
+	{ "--isolation",          "WORD",      "sandboxes of new sessions: session, shared or inherit" },
+	{ "--salt",               "WORD",      "move new sessions to another shared sandbox; \"\": no salt" },
+	{ "--max-sessions",       "N|inherit", "sessions that are not deleted; 0: no limit, here and below" },
+	{ "--max-active",         "N|inherit", "sessions that run or start" },
+	{ "--creates-per-minute", "N|inherit", "new sessions per minute" },
 	{ "--max-previews",       "N|inherit", "exposed ports" },
-	{ "--max-disk-mb",        "N|inherit", "disk that sandboxes reserve" },
+	{ "--max-disk-mb",        "N|inherit", "disk that its sandboxes reserve" },
 	{ "--max-snapshots",      "N|inherit", "snapshots" },
-	{ "--max-snapshot-mb",    "N|inherit", "what all snapshots take together" },
+	{ "--max-snapshot-mb",    "N|inherit", "disk of all its snapshots" },
 	END,
 };
 static const struct option_row SESSION_LIST[] = {
-	{ "--org",   "ORG",   "only those of that org" },
-	{ "--user",  "USER",  "only those of that user" },
-	{ "--state", "STATE", "only those in that state" },
-	{ "--host",  "HOST",  "only those whose sandbox is on that host" },
-	{ "--name",  "NAME",  "only those of that name" },
-	{ "--all",   NULL,    "those that are deleted, too" },
+	{ "--org",   "ORG",   "only those of this org" },
+	{ "--user",  "USER",  "only those of this user" },
+	{ "--state", "STATE", "only those in this state" },
+	{ "--host",  "HOST",  "only those whose sandbox is on this host" },
+	{ "--name",  "NAME",  "only those of this name" },
+	{ "--all",   NULL,    "also deleted sessions" },
 	END,
 };
 static const struct option_row LEASE_LIST[] = {
-	{ "--without-session", NULL, "only those whose session's row is gone" },
+	{ "--without-session", NULL, "only leases whose session has no row any more" },
 	END,
 };
 static const struct option_row LEASE_RELEASE[] = {
-	{ "--force", NULL, "yes, without proof" },
+	{ "--force", NULL, "required: release it without proof that nothing runs" },
 	END,
 };
 static const struct option_row CLASS[] = {
@@ -61,39 +61,39 @@ static const struct option_row CLASS[] = {
 	{ "--cpu-millis", "N",   "processor time: 1000 is one core" },
 	{ "--disk-mb",    "N",   "disk of a sandbox" },
 	{ "--pids",       "N",   "processes and threads of a sandbox" },
-	{ "--rootfs",     "DIR", "its root directory; \"\": the host's own system directories" },
-	{ "--writable-root", "yes|no", "whether each session may change a copy of it, as root" },
+	{ "--rootfs",     "DIR", "its root directory; \"\": the host's system directories" },
+	{ "--writable-root", "yes|no", "let each session change its own copy of the root, as root" },
 	END,
 };
 static const struct option_row SNAPSHOT_LIST[] = {
-	{ "--org",     "ORG",     "only those of that org" },
-	{ "--session", "SESSION", "only those taken of that session" },
-	{ "--state",   "STATE",   "only those in that state" },
-	{ "--host",    "HOST",    "only those on that host" },
+	{ "--org",     "ORG",     "only those of this org" },
+	{ "--session", "SESSION", "only those of this session" },
+	{ "--state",   "STATE",   "only those in this state" },
+	{ "--host",    "HOST",    "only those on this host" },
 	END,
 };
 static const struct option_row HOST_ADOPT[] = {
-	{ "--from", "HOST", "what that host had is this host's, too; it must be no more" },
+	{ "--from", "HOST", "also take over what this host had, which must be gone for good" },
 	END,
 };
 static const struct option_row AUDIT_LIST[] = {
-	{ "--org",      "ORG",      "only what concerns that org" },
-	{ "--severity", "SEVERITY", "info, warning or critical" },
-	{ "--kind",     "KIND",     "only those of that kind" },
+	{ "--org",      "ORG",      "only entries about this org" },
+	{ "--severity", "SEVERITY", "only this severity: info, warning or critical" },
+	{ "--kind",     "KIND",     "only entries of this kind" },
 	END,
 };
 static const struct option_row ROOTFS_MAKE[] = {
-	{ "--packages", "A,B,...", "what is installed beside the base system" },
-	{ "--suite",    "SUITE",   "of Debian; bookworm by default" },
-	{ "--mirror",   "URL",     "where packages come from, instead of this machine's own" },
+	{ "--packages", "A,B,...", "packages to install beside the base system" },
+	{ "--suite",    "SUITE",   "Debian's suite; default bookworm" },
+	{ "--mirror",   "URL",     "get packages from here, instead of this machine's mirror" },
 	END,
 };
 static const struct option_row REAPER_RUNS[] = {
-	{ "--host", "HOST", "only those of that host" },
+	{ "--host", "HOST", "only passes of this host" },
 	END,
 };
 static const struct option_row DRAIN[] = {
-	{ "--timeout", "SECONDS", "how long to wait; 120 by default" },
+	{ "--timeout", "SECONDS", "wait at most this time; default 120" },
 	END,
 };
 
@@ -101,30 +101,30 @@ static const struct command COMMANDS[] = {
 	{ "migrate", cmd_migrate, "", "bring the database up to date", MIGRATE },
 	{ "seal-key", cmd_seal_key, "FILE", "make a file with a new sealing key", .as_caller = true },
 	{ "key create", cmd_key_create, "", "print a new key, once", KEY_CREATE },
-	{ "key list", cmd_key_list, "", "who has keys", KEY_LIST, PRINTS_MANY },
+	{ "key list", cmd_key_list, "", "list API keys and their owners", KEY_LIST, PRINTS_MANY },
 	{ "key revoke", cmd_key_revoke, "ID", "end a key at once" },
-	{ "org list", cmd_org_list, "", "all orgs and what they have", NULL, PRINTS_MANY },
-	{ "org show", cmd_org_show, "ORG", "an org: quotas, what is used of them, sessions by state", NULL, PRINTS_ONE },
+	{ "org list", cmd_org_list, "", "list orgs and what they have", NULL, PRINTS_MANY },
+	{ "org show", cmd_org_show, "ORG", "show an org: quotas and their use, sessions by state", NULL, PRINTS_ONE },
 	{ "org set", cmd_org_set, "ORG", "change an org's isolation and quotas", ORG_SET },
-	{ "org recount", cmd_org_recount, "[ORG]", "compare what quotas count with what there is, and set it right" },
-	{ "session list", cmd_session_list, "", "sessions of all orgs, newest first", SESSION_LIST, PRINTS_MANY },
-	{ "session show", cmd_session_show, "SESSION", "a session, its owner, lease and host", NULL, PRINTS_ONE },
-	{ "lease list", cmd_lease_list, "", "leases that are not none", LEASE_LIST, PRINTS_MANY },
-	{ "lease release", cmd_lease_release, "SESSION", "believe that nothing of it runs; goes to the audit log", LEASE_RELEASE },
-	{ "class list", cmd_class_list, "", "classes of sandboxes and their limits", NULL, PRINTS_MANY },
+	{ "org recount", cmd_org_recount, "[ORG]", "compare the counters of quotas with the rows, and correct them" },
+	{ "session list", cmd_session_list, "", "list sessions of all orgs, newest first", SESSION_LIST, PRINTS_MANY },
+	{ "session show", cmd_session_show, "SESSION", "show a session, its owner, lease and host", NULL, PRINTS_ONE },
+	{ "lease list", cmd_lease_list, "", "list leases that are not none", LEASE_LIST, PRINTS_MANY },
+	{ "lease release", cmd_lease_release, "SESSION", "release a lease without proof that nothing runs; audited", LEASE_RELEASE },
+	{ "class list", cmd_class_list, "", "list classes of sandboxes and their limits", NULL, PRINTS_MANY },
 	{ "class add", cmd_class_add, "CLASS", "add a class", CLASS },
 	{ "class set", cmd_class_set, "CLASS", "change limits of a class", CLASS },
-	{ "snapshot list", cmd_snapshot_list, "", "snapshots of all orgs, newest first", SNAPSHOT_LIST, PRINTS_MANY },
-	{ "snapshot show", cmd_snapshot_show, "SNAPSHOT", "a snapshot, its owner and host", NULL, PRINTS_ONE },
-	{ "snapshot rm", cmd_snapshot_rm, "SNAPSHOT", "delete a snapshot; goes to the audit log" },
-	{ "host list", cmd_host_list, "", "hosts, their storage and their last reaper pass", NULL, PRINTS_MANY },
-	{ "host adopt-storage", cmd_host_adopt_storage, "", "make the storage that is here this host's", HOST_ADOPT },
-	{ "audit list", cmd_audit_list, "", "the audit log, newest first", AUDIT_LIST, PRINTS_MANY },
-	{ "reaper runs", cmd_reaper_runs, "", "passes of the reaper, newest first", REAPER_RUNS, PRINTS_MANY },
-	{ "rootfs make", cmd_rootfs_make, "NAME", "make a Debian for a class to run", ROOTFS_MAKE, .as_caller = true },
-	{ "rootfs list", cmd_rootfs_list, "", "those of this host, and the classes that name them", NULL, PRINTS_ONE, true },
-	{ "rootfs rm", cmd_rootfs_rm, "NAME", "remove one that no class names and no sandbox runs from", .as_caller = true },
-	{ "drain", cmd_drain, "", "admit nothing, put every session to sleep, wait", DRAIN },
+	{ "snapshot list", cmd_snapshot_list, "", "list snapshots of all orgs, newest first", SNAPSHOT_LIST, PRINTS_MANY },
+	{ "snapshot show", cmd_snapshot_show, "SNAPSHOT", "show a snapshot, its owner and host", NULL, PRINTS_ONE },
+	{ "snapshot rm", cmd_snapshot_rm, "SNAPSHOT", "delete a snapshot; audited" },
+	{ "host list", cmd_host_list, "", "list hosts, their storage and their last reaper pass", NULL, PRINTS_MANY },
+	{ "host adopt-storage", cmd_host_adopt_storage, "", "give this host the storage that is mounted here", HOST_ADOPT },
+	{ "audit list", cmd_audit_list, "", "print the audit log, newest first", AUDIT_LIST, PRINTS_MANY },
+	{ "reaper runs", cmd_reaper_runs, "", "list passes of the reaper, newest first", REAPER_RUNS, PRINTS_MANY },
+	{ "rootfs make", cmd_rootfs_make, "NAME", "make a Debian root file system for a class", ROOTFS_MAKE, .as_caller = true },
+	{ "rootfs list", cmd_rootfs_list, "", "list root file systems of this host, and their classes", NULL, PRINTS_ONE, true },
+	{ "rootfs rm", cmd_rootfs_rm, "NAME", "remove a root file system that is not in use", .as_caller = true },
+	{ "drain", cmd_drain, "", "admit no more work, put every session to sleep, and wait", DRAIN },
 	{ "undrain", cmd_undrain, "", "admit sessions again" },
 };
 /* clang-format on */

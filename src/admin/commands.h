@@ -1,20 +1,21 @@
 /*
- * commands.h: the table of commands, from which all help comes.
+ * commands.h: finds a command in the table, and prints help from the table.
  *
- * t/docs/complete.t compares it with the manual page.
+ * t/docs/complete.t compares the table with the manual page.
  */
 #ifndef SANDLEASE_ADMIN_COMMANDS_H
 #define SANDLEASE_ADMIN_COMMANDS_H
 
 #include "admin/command.h"
 
-/* The command that `words` begin with, or NULL; *used says how many it has. */
+/* The command whose name `words` begin with, or NULL; *used: how many words
+ * that is. */
 const struct command *command_find(int count, char *const *words, int *used);
 
-/* Whether some command begins with this word. */
+/* True if the name of a command begins with this word. */
 bool command_begins(const char *word);
 
-/* A line for each command; `word` not NULL: for those that begin with it. */
+/* Prints a line for each command whose name begins with `word`; NULL: all. */
 void command_print_all(const char *word, FILE *to);
 
 command_fn cmd_migrate, cmd_seal_key, cmd_key_create, cmd_key_list,

@@ -1,4 +1,4 @@
-/* list.c: rows of the database as a table or as JSON. */
+/* list.c: prints rows of the database as a table or as JSON. */
 #include "admin/list.h"
 
 #include <inttypes.h>
@@ -17,11 +17,11 @@ enum {
 	COLUMNS_MAX = 16
 };
 
-/* A page, parsed; objects[count] are not there. */
+/* The rows of one page, parsed: objects[0] to objects[count - 1]. */
 struct page {
 	json_t *objects[PAGE];
 	size_t count;
-	char *next; /* owned */
+	char *next; /* owned: where the next page begins */
 };
 
 static void
@@ -56,7 +56,7 @@ span_text(int64_t seconds)
 	    UNITS[i + 1].letter);
 }
 
-/* A JSON value for people; nothing, too, is something to see: "-". */
+/* A JSON value as text for people; "-" for null and "". */
 static char *
 value_text(const json_t *v, enum column_form form)
 {
@@ -77,7 +77,7 @@ value_text(const json_t *v, enum column_form form)
 	return text;
 }
 
-/* ---- many */
+/* ---- rows */
 
 static int
 read_page(struct admin *a, const struct listing *l, int64_t count,
@@ -86,7 +86,7 @@ read_page(struct admin *a, const struct listing *l, int64_t count,
 	const char *params[LIST_FILTERS_MAX + 3] = { NULL };
 	auto_rows struct rows *r = NULL;
 	char most[24];
-	size_t n = 1; /* the first is STORE_RUN's own */
+	size_t n = 1; /* params[0] is unused: see STORE_RUN() */
 
 	snprintf(most, sizeof(most), "%" PRId64, count);
 	for (size_t i = 0; i < l->filter_count; i++)
@@ -110,7 +110,7 @@ read_page(struct admin *a, const struct listing *l, int64_t count,
 	return 0;
 }
 
-/* An empty table of this listing; `titles` is where its titles are kept. */
+/* An empty table for this listing; `titles` is memory for its titles. */
 static struct table
 make_table(const struct listing *l, const char *titles[COLUMNS_MAX])
 {
@@ -167,7 +167,7 @@ list_print_array(const struct admin *a, const struct listing *l,
 	free(p);
 }
 
-/* One row more than wanted is asked for, to know whether there are more. */
+/* Reads one row more than it prints, to know whether there are more. */
 static int
 print_rows(struct admin *a, const struct listing *l, int64_t limit,
     struct page *p, struct table *t, struct err *e)
@@ -186,7 +186,7 @@ print_rows(struct admin *a, const struct listing *l, int64_t limit,
 			print_page(l, p, json, t);
 			fprintf(stderr,
 			    "sandlease-admin: there are more than %" PRId64
-			    "; --limit 0 shows all\n",
+			    " rows; --limit 0 shows all\n",
 			    limit);
 			return 0;
 		}
@@ -222,9 +222,9 @@ list_print(struct admin *a, const struct listing *l, struct err *e)
 	return rc;
 }
 
-/* ---- one */
+/* ---- one object */
 
-/* Members of members are "lease.state"; an array is a line of JSON. */
+/* The name of a nested member is "lease.state"; an array is a line of JSON. */
 static void
 print_members(const json_t *o, const char *prefix)
 {

@@ -1,10 +1,10 @@
 /*
- * list.h: rows of the database as a table or as JSON.
+ * list.h: prints rows of the database as a table or as JSON.
  *
- * A statement answers each row as one JSON object (column `json`) and where the
- * next page begins (column `next`).  A table shows members of that object, so
- * both forms say the same.  Rows are read and printed a page at a time: a
- * hundred thousand of them take no more memory than a thousand.
+ * A statement returns each row as one JSON object (column `json`), and where
+ * the next page begins (column `next`).  The table shows members of that
+ * object, so both forms have the same values.  Rows are read and printed a page
+ * at a time, so a long list needs no more memory than a page of 1000 rows.
  */
 #ifndef SANDLEASE_ADMIN_LIST_H
 #define SANDLEASE_ADMIN_LIST_H
@@ -14,7 +14,7 @@
 
 enum { LIST_FILTERS_MAX = 8 };
 
-/* How a member is shown. */
+/* How the table shows a member. */
 enum column_form {
 	COLUMN_TEXT,
 	COLUMN_SPAN, /* seconds, as "3d4h" */
@@ -28,7 +28,7 @@ struct column {
 };
 
 struct listing {
-	/* Its parameters: the filters, `next` of the last row or "", how many. */
+	/* Parameters: the filters, `next` of the last row or "", the count. */
 	enum stmt stmt;
 	const char *filters[LIST_FILTERS_MAX]; /* NULL counts as "" */
 	size_t filter_count;
@@ -36,18 +36,18 @@ struct listing {
 	size_t column_count;
 };
 
-/* Prints as --json and --limit of the command at hand say. */
+/* Prints the rows; --json and --limit of the command choose form and number. */
 int list_print(struct admin *a, const struct listing *l, struct err *e)
     MUST_CHECK;
 
-/* The same of objects that are in no table; at most a page of them. */
+/* The same for objects that are not in the database; at most 1000. */
 void list_print_array(const struct admin *a, const struct listing *l,
     const json_t *all);
 
-/* The object `json` of the first row. */
+/* Parses the column `json` of the first row. */
 int list_parse(const struct rows *r, json_t **out, struct err *e) MUST_CHECK;
 
-/* Prints it: with --json as it is, else a line for each member. */
+/* Prints an object: with --json as JSON, else a line for each member. */
 void list_print_one(const struct admin *a, const json_t *o);
 
 #endif

@@ -1,4 +1,4 @@
-/* main.c: sandlease-admin: configure, drop, one command. */
+/* main.c: sandlease-admin: reads settings, drops root, runs one command. */
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "common/str.h"
 #include "common/token.h"
 
-enum { EXIT_USAGE = 2 }; /* as of sandlease */
+enum { EXIT_USAGE = 2 }; /* the same as of sandlease(1) */
 
-/* Who typed it, for events and the audit log; also behind sudo. */
+/* The operator's name for events and the audit log; SUDO_USER under sudo. */
 static char *
 name_caller(void)
 {
@@ -30,7 +30,7 @@ name_caller(void)
 	return xasprintf("sandlease-admin:%s", pw.pw_name);
 }
 
-/* What was mistyped is told apart from what went wrong. */
+/* Prints the error.  Returns the exit code: 2 for a wrong command line. */
 static int
 fail(const struct err *e)
 {
@@ -39,7 +39,7 @@ fail(const struct err *e)
 	return e->code == CODE_USAGE ? EXIT_USAGE : status;
 }
 
-/* What could not be printed was not done. */
+/* A command whose output could not be written has failed. */
 static int
 flush_output(void)
 {
@@ -50,7 +50,7 @@ flush_output(void)
 }
 
 static int
-run(struct admin *a, const char *path)
+run_command(struct admin *a, const char *path)
 {
 	auto_free char *caller = name_caller();
 	const struct store_options options = { caller, 5000 };
@@ -81,12 +81,14 @@ print_usage(FILE *to)
 	      "       sandlease-admin --help | --version\n",
 	    to);
 	command_print_all(NULL, to);
-	fputs("sandlease-admin COMMAND --help has its options.\n", to);
+	fputs(
+	    "\"sandlease-admin COMMAND --help\" prints the options of a command.\n",
+	    to);
 }
 
-/* Names what there is none of, and what there is instead. */
+/* Prints that there is no such command, and the commands there are. */
 static int
-refuse(int argc, char **argv)
+refuse_unknown(int argc, char **argv)
 {
 	const char *word = argc > 0 ? argv[0] : NULL;
 
@@ -127,7 +129,7 @@ main(int argc, char **argv)
 	}
 	c = command_find(argc - at, argv + at, &used);
 	if (c == NULL)
-		return refuse(argc - at, argv + at);
+		return refuse_unknown(argc - at, argv + at);
 	if (args_parse(c, argc - at - used, argv + at + used, &a, &e) < 0)
 		return fail(&e);
 	if (admin_flag(&a, "--help")) {
@@ -136,5 +138,5 @@ main(int argc, char **argv)
 	}
 	if (admin_option(&a, "--config") != NULL)
 		path = admin_option(&a, "--config");
-	return run(&a, path);
+	return run_command(&a, path);
 }

@@ -295,7 +295,7 @@ def a_drain_waits_until_everything_is_seen_gone():
     os.kill(init, signal.SIGSTOP)  # nothing of it can be seen gone now
     try:
         done = service.run("sandlease-admin", "drain", "--timeout", "0")
-        true(done.returncode != 0 and b"1 leases and 1 sandboxes are not seen gone" in
+        true(done.returncode != 0 and b"1 leases and 1 sandboxes are not gone" in
              done.stderr, "it does not say that all is drained: %r" % done)
         true(service.running(mark), "and it is not")
     finally:
