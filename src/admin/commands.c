@@ -43,7 +43,7 @@ static const struct option_row SESSION_LIST[] = {
 	{ "--org",   "ORG",   "only those of this org" },
 	{ "--user",  "USER",  "only those of this user" },
 	{ "--state", "STATE", "only those in this state" },
-	{ "--host",  "HOST",  "only those whose sandbox is on this host" },
+	{ "--host",  "HOST",  "only those whose sandbox is on HOST" },
 	{ "--name",  "NAME",  "only those of this name" },
 	{ "--all",   NULL,    "also deleted sessions" },
 	END,
@@ -69,11 +69,11 @@ static const struct option_row SNAPSHOT_LIST[] = {
 	{ "--org",     "ORG",     "only those of this org" },
 	{ "--session", "SESSION", "only those of this session" },
 	{ "--state",   "STATE",   "only those in this state" },
-	{ "--host",    "HOST",    "only those on this host" },
+	{ "--host",    "HOST",    "only those on HOST" },
 	END,
 };
 static const struct option_row HOST_ADOPT[] = {
-	{ "--from", "HOST", "also take over what this host had, which must be gone for good" },
+	{ "--from", "HOST", "also take over all of HOST, which must be gone for good" },
 	END,
 };
 static const struct option_row AUDIT_LIST[] = {
@@ -89,7 +89,7 @@ static const struct option_row ROOTFS_MAKE[] = {
 	END,
 };
 static const struct option_row REAPER_RUNS[] = {
-	{ "--host", "HOST", "only passes of this host" },
+	{ "--host", "HOST", "only passes of HOST" },
 	END,
 };
 static const struct option_row DRAIN[] = {
