@@ -198,7 +198,7 @@ if command -v zsh >/dev/null; then
 			_files() { print -rn -- FILES }; compdef() { : }
 			words=("$@") CURRENT=$#; source "$file"' zsh "$here/_sandlease" "$@"
 	}
-	like "$(in_zsh sandlease re)" '^resume:start it again' "zsh completes a command"
+	like "$(in_zsh sandlease re)" '^resume:start sessions again' "zsh completes a command"
 	like "$(in_zsh sandlease rm box)" '^boxy:ready' "a session"
 	like "$(in_zsh sandlease cp box)" '^boxy\\:.*FILES' "a colon is told apart from its own"
 else
