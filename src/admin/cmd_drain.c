@@ -91,7 +91,7 @@ cmd_drain(struct admin *a, struct err *e)
 			return err_set(e, ERR_UNAVAILABLE, CODE_NOT_DRAINED,
 			    "%lld leases and %lld sandboxes are not gone yet; the reaper continues to stop them",
 			    (long long)leases, (long long)sandboxes);
-		/* the back-off of a stop says when it is tried again */
+		/* against a busy loop; each stop has a back-off of its own */
 		nanosleep(&pause, NULL);
 	}
 	printf("drained: every session sleeps, nothing runs\n");

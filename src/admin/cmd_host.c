@@ -1,4 +1,4 @@
-/* cmd_host.c: lists hosts, and gives a host the storage that it has. */
+/* cmd_host.c: lists hosts, and registers the storage of this host. */
 #include <stdio.h>
 
 #include "admin/commands.h"

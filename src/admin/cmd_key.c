@@ -15,7 +15,7 @@
 #include "control/relay_control.h"
 #include "control/session_control.h"
 
-/* at most this time after a request was admitted, nginx connects to a wrapper */
+/* ADMITTED_S: nginx connects to a wrapper within this time after admission */
 enum { KEY_ID_LEN = 10, ADMITTED_S = 1 };
 
 static const char NAME_CHARS[] =

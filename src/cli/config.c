@@ -159,7 +159,7 @@ config_trim_url(char *url)
 	for (int i = 0; i < 2; i++) {
 		while (len > 0 && url[len - 1] == '/')
 			url[--len] = '\0';
-		/* a URL copied from the API's documentation ends so */
+		/* "/v1" begins the paths of the API: accept a URL with it */
 		if (len > 3 && str_equal(url + len - 3, "/v1"))
 			url[len -= 3] = '\0';
 	}

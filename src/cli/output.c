@@ -16,7 +16,7 @@ output_bytes(int fd, const char *data, size_t len)
 		struct pollfd p = { fd, POLLOUT, 0 };
 		ssize_t n = write(fd, data, len);
 
-		/* another program may have made the shared file non-blocking */
+		/* a program that shares the terminal made it non-blocking */
 		if (n < 0 && errno == EAGAIN)
 			(void)poll(&p, 1, -1);
 		else if (n < 0 && errno != EINTR)

@@ -54,7 +54,7 @@ asks(const struct replay *r)
 				 : device_asks(s, len);
 }
 
-/* ---- where they end */
+/* ---- where sequences end */
 
 static bool
 is_complete(const struct replay *r)

@@ -33,7 +33,7 @@ show_text(const char *text, FILE *to)
 void
 show_problem(const char *text)
 {
-	/* where both go to one file, the output before the error comes first */
+	/* if stdout and stderr are one file, earlier output must come first */
 	fflush(stdout);
 	fputs("sandlease: ", stderr);
 	show_text(text, stderr);

@@ -202,7 +202,7 @@ start_command(struct exec *r, struct err *e)
 	if (has_input(&r->cli->args))
 		return start_process(r, e);
 	r->path = xasprintf("/v1/sessions/%s/api/execute/stream", r->id);
-	/* wakes the session; an error of it is clearer than a stream's */
+	/* wakes the session; this call has a clearer error than a stream */
 	return session_call(r->cli->client, "GET", r->id, "/api/ping", NULL,
 	    NULL, e);
 }

@@ -191,7 +191,7 @@ follow_logs(struct cli *k, const char *id, const char *process, struct err *e)
 		.sse = { .event = take_event, .ctx = &f } };
 	int rc;
 
-	/* fails now if there is no such process; the stream would retry */
+	/* fails at once; the stream would retry an unavailable service */
 	if (session_call(k->client, "GET", id, one, NULL, NULL, e) < 0)
 		return -1;
 	rc = follow_to_end(&f, &s, e);

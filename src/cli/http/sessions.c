@@ -19,7 +19,7 @@ session_call(struct client *c, const char *method, const char *id,
 	return client_call(c, method, path, body, out, e);
 }
 
-/* ---- all of them */
+/* ---- all sessions */
 
 int
 session_each(struct client *c, const char *query, session_fn *each, void *ctx,
@@ -66,7 +66,7 @@ session_query(const char *label, struct buf *query, struct err *e)
 	return 0;
 }
 
-/* ---- one of them */
+/* ---- one session */
 
 struct search {
 	const char *word;
@@ -125,7 +125,7 @@ session_find(struct client *c, const char *word, char id[ID_MAX], struct err *e)
 	return 0;
 }
 
-/* ---- waiting for one */
+/* ---- waiting for a session */
 
 /*
  * Waits for events after *after, and sets it to the last one.  Prints the

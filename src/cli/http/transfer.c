@@ -13,7 +13,7 @@
 
 enum {
 	CONNECT_S = 10,
-	TRY_S = 3,     /* a shell hangs so long while it completes a word */
+	TRY_S = 3,     /* a shell that completes a word must not hang longer */
 	ANSWER_S = 75, /* the service may take a minute to answer */
 	SILENT_S = 60, /* a live stream has a heartbeat more often */
 	ANSWER_MAX = 64 * 1024 * 1024,
@@ -333,7 +333,7 @@ client_sooner(int a_ms, int b_ms)
 	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
-/* ---- how it ended */
+/* ---- results */
 
 bool
 transfer_refused(const struct err *e, enum err_code code)
